@@ -1,0 +1,145 @@
+/*
+ * json.c - writes JSON as it goes.
+ */
+#include "base/json.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/utf8.h"
+
+#define DEPTH_MAX ((int)(sizeof((struct json *)0)->more))
+
+void json_init(struct json *j, struct strbuf *out, bool pretty)
+{
+	*j = (struct json){.out = out, .pretty = pretty};
+}
+
+static void quoted(struct strbuf *out, const char *s)
+{
+	int32_t c;
+
+	strbuf_puts(out, "\"");
+	for (int n; (n = utf8_next(s, &c)) > 0; s += n) {
+		if (c == '"' || c == '\\')
+			strbuf_printf(out, "\\%c", (char)c);
+		else if (c == '\n')
+			strbuf_puts(out, "\\n");
+		else if (c == '\t')
+			strbuf_puts(out, "\\t");
+		else if (c == -1)
+			strbuf_puts(out, "\\ufffd");
+		else if (c < ' ' || c == 0x7f)
+			strbuf_printf(out, "\\u%04x", (unsigned)c);
+		else
+			strbuf_add(out, s, (size_t)n);
+	}
+	strbuf_puts(out, "\"");
+}
+
+static void new_line(struct json *j)
+{
+	if (!j->pretty)
+		return;
+	strbuf_puts(j->out, "\n");
+	for (int i = 0; i < j->depth; i++)
+		strbuf_puts(j->out, "  ");
+}
+
+/* All that goes before a value. Values at the top stand on lines of their own. */
+static void element(struct json *j, const char *key)
+{
+	assert((j->kind[j->depth] == '{') == (key != NULL));
+	if (j->more[j->depth])
+		strbuf_puts(j->out, j->depth ? "," : "\n");
+	j->more[j->depth] = true;
+	if (j->depth)
+		new_line(j);
+	if (key) {
+		quoted(j->out, key);
+		strbuf_puts(j->out, j->pretty ? ": " : ":");
+	}
+}
+
+static void open_level(struct json *j, const char *key, char kind)
+{
+	element(j, key);
+	assert(j->depth + 1 < DEPTH_MAX);
+	strbuf_add(j->out, &kind, 1);
+	j->depth++;
+	j->kind[j->depth] = kind;
+	j->more[j->depth] = false;
+}
+
+static void close_level(struct json *j, char kind, const char *text)
+{
+	assert(j->depth > 0 && j->kind[j->depth] == kind);
+
+	bool any = j->more[j->depth--];
+	if (any)
+		new_line(j);
+	strbuf_puts(j->out, text);
+}
+
+void json_open_object(struct json *j, const char *key)
+{
+	open_level(j, key, '{');
+}
+
+void json_close_object(struct json *j)
+{
+	close_level(j, '{', "}");
+}
+
+void json_open_array(struct json *j, const char *key)
+{
+	open_level(j, key, '[');
+}
+
+void json_close_array(struct json *j)
+{
+	close_level(j, '[', "]");
+}
+
+void json_string(struct json *j, const char *key, const char *value)
+{
+	element(j, key);
+	if (value)
+		quoted(j->out, value);
+	else
+		strbuf_puts(j->out, "null");
+}
+
+void json_int(struct json *j, const char *key, int64_t value)
+{
+	element(j, key);
+	strbuf_printf(j->out, "%lld", (long long)value);
+}
+
+void json_double(struct json *j, const char *key, double value)
+{
+	char buf[40];
+
+	element(j, key);
+	if (!isfinite(value)) {
+		strbuf_puts(j->out, "null");
+		return;
+	}
+	/* As short as reads back the same; most doubles people make need 15 digits. */
+	snprintf(buf, sizeof buf, "%.15g", value);
+	if (strtod(buf, NULL) != value)
+		snprintf(buf, sizeof buf, "%.17g", value);
+	char *comma = strchr(buf, ','); /* some locales' decimal point */
+	if (comma)
+		*comma = '.';
+	strbuf_puts(j->out, buf);
+}
+
+void json_bool(struct json *j, const char *key, bool value)
+{
+	element(j, key);
+	strbuf_puts(j->out, value ? "true" : "false");
+}

@@ -1,0 +1,32 @@
+/*
+ * json.h - writes JSON into a strbuf as it goes; commas and escapes are its own
+ * affair, nesting is the caller's and is asserted. (Reading is left to jansson.)
+ */
+#ifndef BASE_JSON_H
+#define BASE_JSON_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/strbuf.h"
+
+struct json {
+	struct strbuf *out;
+	int depth;
+	bool more[64]; /* an element was already written at this depth */
+	char kind[64]; /* '{' or '[' at this depth; at the top 0 */
+	bool pretty;
+};
+
+void json_init(struct json *j, struct strbuf *out, bool pretty);
+/* `key` is NULL inside arrays and at the top. */
+void json_open_object(struct json *j, const char *key);
+void json_close_object(struct json *j);
+void json_open_array(struct json *j, const char *key);
+void json_close_array(struct json *j);
+void json_string(struct json *j, const char *key, const char *value); /* NULL value writes null */
+void json_int(struct json *j, const char *key, int64_t value);
+void json_double(struct json *j, const char *key, double value); /* not finite: null */
+void json_bool(struct json *j, const char *key, bool value);
+
+#endif

@@ -1,0 +1,24 @@
+/*
+ * lines.h - reads a text file line by line; gzip is recognised by its content.
+ */
+#ifndef BASE_LINES_H
+#define BASE_LINES_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+
+struct lines;
+
+/* "-" is standard input. */
+int lines_open(const char *path, struct lines **ret, struct err *err);
+/* The same over a buffer, which is borrowed: for tests and fuzzing. */
+struct lines *lines_over(const void *data, size_t n);
+/* 1: a line (without its end, NUL-terminated, borrowed until the next call); 0: end; -errno: read error.
+ * A line longer than 64 KiB is cut there and the rest of it skipped. */
+int lines_next(struct lines *l, char **ret_line, struct err *err);
+int64_t lines_number(const struct lines *l); /* of the last line, from 1 */
+void lines_close(struct lines *l);
+
+#endif

@@ -1,0 +1,57 @@
+/*
+ * progress.c - one line of progress on a terminal.
+ */
+#include "base/progress.h"
+
+#include <stdio.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/timetext.h"
+
+#define REDRAW_MS 100
+#define FORECAST_MS 2000 /* before that, the rate says little */
+
+static int64_t now_ms(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
+}
+
+void progress_begin(struct progress *p, const char *what, int64_t total)
+{
+	*p = (struct progress){.what = what, .total = total, .on = isatty(STDERR_FILENO)};
+	if (p->on)
+		p->begin_ms = p->last_ms = now_ms();
+}
+
+void progress_at(struct progress *p, int64_t done)
+{
+	char left[32];
+
+	if (!p->on)
+		return;
+
+	int64_t now = now_ms(), spent = now - p->begin_ms;
+	if (now - p->last_ms < REDRAW_MS)
+		return;
+	p->last_ms = now;
+	if (p->total <= 0)
+		fprintf(stderr, "\r%s  %lld", p->what, (long long)done);
+	else
+		fprintf(stderr, "\r%s  %3d%%", p->what, (int)(100.0 * (double)done / (double)p->total));
+	if (p->total > 0 && done > 0 && spent >= FORECAST_MS) {
+		double rest = (double)spent / 1000 * ((double)(p->total - done) / (double)done);
+		fprintf(stderr, "  %s left", duration_human((int64_t)rest, left, sizeof left));
+	}
+	fputs("\033[K", stderr);
+}
+
+void progress_end(struct progress *p)
+{
+	if (p->on)
+		fputs("\r\033[K", stderr);
+	p->on = 0;
+}

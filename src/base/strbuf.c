@@ -1,0 +1,82 @@
+/*
+ * strbuf.c - a growable string.
+ */
+#include "base/strbuf.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+/* Room for `n` more characters and the NUL. */
+static void strbuf_reserve(struct strbuf *b, size_t n)
+{
+	if (b->cap - b->n > n)
+		return;
+
+	size_t cap = b->cap ? b->cap * 2 : 64;
+	while (cap - b->n <= n)
+		cap *= 2;
+	b->text = mem_realloc(b->text, cap, 1);
+	b->cap = cap;
+}
+
+void strbuf_fini(struct strbuf *b)
+{
+	free(b->text);
+	*b = (struct strbuf){0};
+}
+
+void strbuf_clear(struct strbuf *b)
+{
+	b->n = 0;
+	if (b->text)
+		b->text[0] = '\0';
+}
+
+void strbuf_add(struct strbuf *b, const char *s, size_t n)
+{
+	strbuf_reserve(b, n);
+	if (n)
+		memcpy(b->text + b->n, s, n);
+	b->n += n;
+	b->text[b->n] = '\0';
+}
+
+void strbuf_puts(struct strbuf *b, const char *s)
+{
+	strbuf_add(b, s, strlen(s));
+}
+
+void strbuf_vprintf(struct strbuf *b, const char *fmt, va_list ap)
+{
+	va_list again;
+
+	va_copy(again, ap);
+	strbuf_reserve(b, 0);
+	int n = vsnprintf(b->text + b->n, b->cap - b->n, fmt, ap);
+	if (n < 0)
+		n = 0;
+	if ((size_t)n >= b->cap - b->n) {
+		strbuf_reserve(b, (size_t)n);
+		vsnprintf(b->text + b->n, b->cap - b->n, fmt, again);
+	}
+	va_end(again);
+	b->n += (size_t)n;
+	b->text[b->n] = '\0';
+}
+
+void strbuf_printf(struct strbuf *b, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	strbuf_vprintf(b, fmt, ap);
+	va_end(ap);
+}
+
+const char *strbuf_text(const struct strbuf *b)
+{
+	return b->text ? b->text : "";
+}

@@ -1,0 +1,23 @@
+/*
+ * strbuf.h - a growable string. {0} is empty; text is NULL or ends in NUL.
+ */
+#ifndef BASE_STRBUF_H
+#define BASE_STRBUF_H
+
+#include <stdarg.h>
+#include <stddef.h>
+
+struct strbuf {
+	char *text;
+	size_t n, cap;
+};
+
+void strbuf_fini(struct strbuf *b);
+void strbuf_clear(struct strbuf *b);
+void strbuf_add(struct strbuf *b, const char *s, size_t n);
+void strbuf_puts(struct strbuf *b, const char *s);
+void strbuf_printf(struct strbuf *b, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void strbuf_vprintf(struct strbuf *b, const char *fmt, va_list ap) __attribute__((format(printf, 2, 0)));
+const char *strbuf_text(const struct strbuf *b); /* never NULL */
+
+#endif

@@ -1,0 +1,246 @@
+/*
+ * table.c - tables for terminals.
+ *
+ * Cells lie row by row in one list; a rule is a row without cells. Widths are
+ * found when printing: each column's widest cell, then cut to the terminal.
+ */
+#include "base/table.h"
+
+#include <assert.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "base/strbuf.h"
+#include "base/utf8.h"
+#include "base/vec.h"
+
+#define GAP 2	    /* blanks between columns */
+#define NARROWEST 3 /* no column is cut below */
+
+enum rank { RANK_FIRST, RANK_TEXT, RANK_NUMBER, RANK_END }; /* which columns are cut first */
+
+struct column {
+	char *title;
+	bool right;
+	enum rank rank;
+};
+
+struct table {
+	struct column *column;
+	int n;
+	VEC(char *) cells;
+	VEC(size_t) rules; /* a rule stands before the row of this number */
+};
+
+static int width_of(const char *s)
+{
+	int32_t c;
+	int width = 0;
+
+	for (int n; (n = utf8_next(s, &c)) > 0; s += n)
+		width += utf8_columns(c);
+	return width;
+}
+
+struct table *table_create(const char *const *columns, int ncolumns)
+{
+	assert(ncolumns > 0);
+
+	struct table *t = mem_zalloc(sizeof *t);
+	t->n = ncolumns;
+	t->column = mem_zalloc((size_t)ncolumns * sizeof *t->column);
+	for (int i = 0; i < ncolumns; i++) {
+		struct column *c = &t->column[i];
+		const char *word = columns[i];
+		bool first = false;
+		for (; *word == '>' || *word == '~'; word++) {
+			c->right |= *word == '>';
+			first |= *word == '~';
+		}
+		c->rank = first ? RANK_FIRST : c->right ? RANK_NUMBER : RANK_TEXT;
+		c->title = mem_strdup(word);
+	}
+	return t;
+}
+
+void table_destroy(struct table *t)
+{
+	if (!t)
+		return;
+	for (int i = 0; i < t->n; i++)
+		free(t->column[i].title);
+	for (size_t i = 0; i < t->cells.n; i++)
+		free(t->cells.v[i]);
+	free(t->column);
+	vec_free(&t->cells);
+	vec_free(&t->rules);
+	free(t);
+}
+
+static void make_harmless(char *s)
+{
+	int32_t c;
+
+	for (int n; (n = utf8_next(s, &c)) > 0; s += n)
+		if (c < ' ' || c == 0x7f)
+			*s = '?';
+		else if (c >= 0x80 && c < 0xa0) /* control characters of two bytes */
+			s[0] = s[1] = '?';
+}
+
+void table_cell(struct table *t, const char *fmt, ...)
+{
+	struct strbuf cell = {0};
+	va_list ap;
+
+	va_start(ap, fmt);
+	strbuf_vprintf(&cell, fmt, ap);
+	va_end(ap);
+	make_harmless(cell.text);
+	vec_push(&t->cells, cell.text);
+}
+
+void table_rule(struct table *t)
+{
+	assert(t->cells.n % (size_t)t->n == 0);
+	vec_push(&t->rules, t->cells.n / (size_t)t->n);
+}
+
+static int terminal_width(FILE *out)
+{
+	struct winsize ws;
+	const char *env = getenv("COLUMNS");
+
+	if (!isatty(fileno(out)))
+		return 0;
+	if (ioctl(fileno(out), TIOCGWINSZ, &ws) == 0 && ws.ws_col > 0)
+		return ws.ws_col;
+	return env && atoi(env) > 0 ? atoi(env) : 80;
+}
+
+/* Takes from the widest column of a rank until the table fits, rank by rank. */
+static void widths_cut(const struct table *t, int *width, int limit)
+{
+	int total = GAP * (t->n - 1);
+
+	for (int i = 0; i < t->n; i++)
+		total += width[i];
+	for (enum rank rank = RANK_FIRST; rank < RANK_END; rank++) {
+		while (total > limit) {
+			int widest = -1;
+			for (int i = 0; i < t->n; i++)
+				if (t->column[i].rank == rank && width[i] > NARROWEST &&
+				    (widest < 0 || width[i] > width[widest]))
+					widest = i;
+			if (widest < 0)
+				break;
+			width[widest]--;
+			total--;
+		}
+	}
+}
+
+static int *widths_find(const struct table *t, int limit)
+{
+	int *width = mem_zalloc((size_t)t->n * sizeof *width);
+
+	for (int i = 0; i < t->n; i++)
+		width[i] = width_of(t->column[i].title);
+	for (size_t i = 0; i < t->cells.n; i++) {
+		int w = width_of(t->cells.v[i]), *most = &width[i % (size_t)t->n];
+		if (w > *most)
+			*most = w;
+	}
+	if (limit > 0)
+		widths_cut(t, width, limit);
+	return width;
+}
+
+static void blanks(struct strbuf *line, int n)
+{
+	for (; n > 0; n--)
+		strbuf_puts(line, " ");
+}
+
+/* As much of `s` as leaves a column for the ellipsis. */
+static void cut_add(struct strbuf *line, const char *s, int width)
+{
+	int32_t c;
+	int used = 0;
+
+	for (int n; (n = utf8_next(s, &c)) > 0 && used + utf8_columns(c) < width; s += n) {
+		strbuf_add(line, s, (size_t)n);
+		used += utf8_columns(c);
+	}
+	strbuf_puts(line, "…");
+	blanks(line, width - used - 1);
+}
+
+static void cell_add(struct strbuf *line, const char *s, int width, bool right)
+{
+	int w = width_of(s);
+
+	if (w > width) {
+		cut_add(line, s, width);
+		return;
+	}
+	if (right)
+		blanks(line, width - w);
+	strbuf_puts(line, s);
+	if (!right)
+		blanks(line, width - w);
+}
+
+static void line_print(struct strbuf *line, FILE *out)
+{
+	while (line->n > 0 && line->text[line->n - 1] == ' ')
+		line->n--;
+	fwrite(strbuf_text(line), 1, line->n, out);
+	fputc('\n', out);
+	strbuf_clear(line);
+}
+
+static void rule_print(const struct table *t, const int *width, struct strbuf *line, FILE *out)
+{
+	for (int i = 0; i < t->n; i++) {
+		blanks(line, i ? GAP : 0);
+		for (int k = 0; k < width[i]; k++)
+			strbuf_puts(line, "-");
+	}
+	line_print(line, out);
+}
+
+static void row_print(const struct table *t, const int *width, size_t row, struct strbuf *line, FILE *out)
+{
+	size_t at = row * (size_t)t->n;
+
+	for (int i = 0; i < t->n && at < t->cells.n; i++, at++) {
+		blanks(line, i ? GAP : 0);
+		cell_add(line, t->cells.v[at], width[i], t->column[i].right);
+	}
+	line_print(line, out);
+}
+
+void table_print(const struct table *t, FILE *out, int width)
+{
+	int *w = widths_find(t, width ? width : terminal_width(out));
+	size_t rows = (t->cells.n + (size_t)t->n - 1) / (size_t)t->n, rule = 0;
+	struct strbuf line = {0};
+
+	for (int i = 0; i < t->n; i++) {
+		blanks(&line, i ? GAP : 0);
+		cell_add(&line, t->column[i].title, w[i], t->column[i].right);
+	}
+	line_print(&line, out);
+	for (size_t row = 0; row <= rows; row++) {
+		for (; rule < t->rules.n && t->rules.v[rule] == row; rule++)
+			rule_print(t, w, &line, out);
+		if (row < rows)
+			row_print(t, w, row, &line, out);
+	}
+	strbuf_fini(&line);
+	free(w);
+}

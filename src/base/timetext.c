@@ -1,0 +1,246 @@
+/*
+ * timetext.c - durations and instants as text.
+ */
+#include "base/timetext.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#define MINUTE 60
+#define HOUR (60 * MINUTE)
+#define DAY (24 * HOUR)
+
+#define NOT_DURATION "not a duration (use seconds, HH:MM:SS, D:HH:MM:SS or 1d12h)"
+#define NOT_CLOCK "the time of day is missing or wrong (use HH:MM or HH:MM:SS)"
+
+#define NUMBER_MAX INT64_C(1000000000000) /* where numbers stop growing: above any bound, times DAY far from overflow */
+
+/* Reads the digits at *at, if any, and moves past them. */
+static bool number_read(const char **at, int64_t *ret)
+{
+	int64_t n = 0;
+
+	if (!isdigit((unsigned char)**at))
+		return false;
+	for (; isdigit((unsigned char)**at); ++*at)
+		if (n < NUMBER_MAX)
+			n = n * 10 + (**at - '0');
+	*ret = n < NUMBER_MAX ? n : NUMBER_MAX;
+	return true;
+}
+
+static int colons_parse(const char *text, int64_t *ret, struct err *err)
+{
+	static const struct {
+		const char *name;
+		int64_t seconds;
+		int64_t below; /* unless it is the first field */
+	} unit[] = {{"seconds", 1, 60}, {"minutes", MINUTE, 60}, {"hours", HOUR, 24}, {"days", DAY, 0}};
+	int64_t field[4], total = 0;
+	int n = 0;
+
+	do {
+		if (n == 4)
+			return err_set(err, -EINVAL, "too many fields (use D:HH:MM:SS at most)");
+		if (!number_read(&text, &field[n++]))
+			return err_set(err, -EINVAL, NOT_DURATION);
+	} while (*text++ == ':');
+	if (text[-1])
+		return err_set(err, -EINVAL, NOT_DURATION);
+
+	for (int i = 0; i < n; i++) {
+		int u = n - 1 - i;
+		if (i > 0 && field[i] >= unit[u].below)
+			return err_set(err, -EINVAL, "%s must be 0-%d (use %s)", unit[u].name, (int)unit[u].below - 1,
+				       n == 4 ? "D:HH:MM:SS" : "HH:MM:SS");
+		total += field[i] * unit[u].seconds;
+	}
+	*ret = total;
+	return 0;
+}
+
+static int units_parse(const char *text, int64_t *ret, struct err *err)
+{
+	static const char letters[] = "dhms";
+	static const int64_t seconds[] = {DAY, HOUR, MINUTE, 1};
+	int64_t n, total = 0;
+	const char *next = letters;
+
+	while (*text) {
+		if (!number_read(&text, &n))
+			return err_set(err, -EINVAL, NOT_DURATION);
+		const char *letter = *text ? strchr(next, *text) : NULL;
+		if (!letter)
+			return err_set(err, -EINVAL,
+				       "each number needs a unit, d, h, m or s in this order (as in 1d12h)");
+		total += n * seconds[letter - letters];
+		next = letter + 1;
+		text++;
+	}
+	*ret = total;
+	return 0;
+}
+
+int duration_parse(const char *text, int64_t *ret_seconds, struct err *err)
+{
+	int64_t total = 0;
+	int rc = text[strspn(text, "0123456789:")] ? units_parse(text, &total, err) : colons_parse(text, &total, err);
+
+	if (rc < 0)
+		return rc;
+	if (total > DURATION_MAX)
+		return err_set(err, -EINVAL, "too long (at most 100 years)");
+	*ret_seconds = total;
+	return 0;
+}
+
+static uint64_t magnitude(int64_t x)
+{
+	return x < 0 ? -(uint64_t)x : (uint64_t)x;
+}
+
+const char *duration_format(int64_t seconds, char *buf, size_t size)
+{
+	unsigned long long s = magnitude(seconds);
+
+	snprintf(buf, size, "%s%02llu:%02llu:%02llu", seconds < 0 ? "-" : "", s / HOUR, s / MINUTE % 60, s % 60);
+	return buf;
+}
+
+const char *duration_human(int64_t seconds, char *buf, size_t size)
+{
+	unsigned long long s = magnitude(seconds);
+	const char *sign = seconds < 0 ? "-" : "";
+	static const struct {
+		unsigned long long seconds;
+		char letter;
+	} unit[] = {{DAY, 'd'}, {HOUR, 'h'}, {MINUTE, 'm'}, {1, 's'}};
+	int u = 0;
+
+	while (u < 3 && s < unit[u].seconds)
+		u++;
+	unsigned long long rest = u < 3 ? s % unit[u].seconds / unit[u + 1].seconds : 0;
+	if (rest)
+		snprintf(buf, size, "%s%llu%c %llu%c", sign, s / unit[u].seconds, unit[u].letter, rest,
+			 unit[u + 1].letter);
+	else
+		snprintf(buf, size, "%s%llu%c", sign, s / unit[u].seconds, unit[u].letter);
+	return buf;
+}
+
+static int days_of(int64_t month, int64_t year)
+{
+	static const int days[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
+	bool leap = (year % 4 == 0 && year % 100 != 0) || year % 400 == 0;
+
+	return days[month - 1] + (month == 2 && leap);
+}
+
+/* "2013-07-03" or "3-07-2013": the year is the field above any day. */
+static int date_read(const char **at, struct tm *tm, struct err *err)
+{
+	int64_t a, b, c;
+
+	if (!number_read(at, &a) || *(*at)++ != '-' || !number_read(at, &b) || *(*at)++ != '-' || !number_read(at, &c))
+		return err_set(err, -EINVAL,
+			       "not a date and time (use DD-MM-YYYY HH:MM, YYYY-MM-DDTHH:MM or +2h)");
+
+	int64_t year = a > 31 ? a : c, day = a > 31 ? c : a;
+	if (year < 1970 || year > 9999)
+		return err_set(err, -EINVAL, "the year must be 1970-9999");
+	if (b < 1 || b > 12)
+		return err_set(err, -EINVAL, "the month must be 1-12 (use DD-MM-YYYY or YYYY-MM-DD)");
+	if (day < 1 || day > days_of(b, year))
+		return err_set(err, -EINVAL, "the day must be 1-%d in that month", days_of(b, year));
+	tm->tm_year = (int)year - 1900;
+	tm->tm_mon = (int)b - 1;
+	tm->tm_mday = (int)day;
+	return 0;
+}
+
+static int clock_read(const char **at, struct tm *tm, struct err *err)
+{
+	int64_t h, m, s = 0;
+
+	if (!number_read(at, &h) || **at != ':' || !(++*at, number_read(at, &m)))
+		return err_set(err, -EINVAL, NOT_CLOCK);
+	if (**at == ':' && !(++*at, number_read(at, &s)))
+		return err_set(err, -EINVAL, NOT_CLOCK);
+	if (h > 23 || m > 59 || s > 59)
+		return err_set(err, -EINVAL, "the time of day must be 00:00:00-23:59:59");
+	tm->tm_hour = (int)h;
+	tm->tm_min = (int)m;
+	tm->tm_sec = (int)s;
+	return 0;
+}
+
+/* "Z", "+02:00", "+0200", "+02" or nothing, which is local time. */
+static int zone_read(const char **at, bool *ret_local, int64_t *ret_east, struct err *err)
+{
+	const char *z = *at;
+	int64_t h = 0, m = 0;
+
+	*ret_local = *z == '\0';
+	*ret_east = 0;
+	if (*z == 'Z')
+		z++;
+	if (*z == '\0')
+		return 0;
+
+	int east = *z == '+' ? 1 : -1;
+	if ((*z == '+' || *z == '-') && z == *at) {
+		const char *digits = ++z;
+		bool ok = number_read(&z, &h);
+		if (ok && z - digits == 4) {
+			m = h % 100;
+			h /= 100;
+		} else if (ok && *z == ':') {
+			z++;
+			ok = number_read(&z, &m);
+		}
+		if (ok && *z == '\0' && h <= 14 && m <= 59) {
+			*ret_east = east * (h * HOUR + m * MINUTE);
+			return 0;
+		}
+	}
+	return err_set(err, -EINVAL, "what follows the time must be Z or an offset like +02:00");
+}
+
+int instant_parse(const char *text, int64_t now, int64_t *ret_instant, struct err *err)
+{
+	struct tm tm = {.tm_isdst = -1};
+	int64_t east, t;
+	bool local;
+	int rc;
+
+	if (*text == '+') {
+		rc = duration_parse(text + 1, &t, err);
+		if (rc == 0 && __builtin_add_overflow(now, t, ret_instant))
+			rc = err_set(err, -EINVAL, "too far in the future");
+		return rc;
+	}
+	if ((rc = date_read(&text, &tm, err)) < 0)
+		return rc;
+	if (*text == 'T' || *text == ' ')
+		text++;
+	if ((rc = clock_read(&text, &tm, err)) < 0 || (rc = zone_read(&text, &local, &east, err)) < 0)
+		return rc;
+	*ret_instant = local ? mktime(&tm) : timegm(&tm) - east;
+	return 0;
+}
+
+const char *instant_format(int64_t instant, char *buf, size_t size)
+{
+	time_t t = instant;
+	struct tm tm;
+
+	if (instant == TIME_NEVER)
+		snprintf(buf, size, "never");
+	else if (!localtime_r(&t, &tm) || strftime(buf, size, "%Y-%m-%d %H:%M:%S", &tm) == 0)
+		snprintf(buf, size, "%lld", (long long)instant);
+	return buf;
+}

@@ -1,0 +1,31 @@
+/*
+ * timetext.h - durations and instants as text. Instants are seconds since 1970
+ * UTC inside; text is local time.
+ */
+#ifndef BASE_TIMETEXT_H
+#define BASE_TIMETEXT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+
+#define TIME_NEVER INT64_MAX
+
+#define DURATION_MAX INT64_C(3153600000) /* 100 years: products with counts of CPUs stay far from overflow */
+
+/* "90", "1:30", "2:00:00", "1:00:00:00" (seconds, MM:SS, HH:MM:SS, D:HH:MM:SS), or with units "2h", "1d12h", "45m",
+ * "30s"; up to DURATION_MAX. -EINVAL with what is wrong; neither parser here repeats the text, so prefix it. */
+int duration_parse(const char *text, int64_t *ret_seconds, struct err *err);
+/* "HH:MM:SS", hours unbounded. Returns buf. */
+const char *duration_format(int64_t seconds, char *buf, size_t size);
+/* For people: "1d 4h", "3h 25m", "45s". Returns buf. */
+const char *duration_human(int64_t seconds, char *buf, size_t size);
+
+/* "3-07-2013 23:31[:SS]" (day-month-year), ISO 8601 ("2013-07-03T23:31[:SS][Z|+HH:MM]", also with a blank), "+2h"
+ * (from now). */
+int instant_parse(const char *text, int64_t now, int64_t *ret_instant, struct err *err);
+/* "2013-07-03 23:31:00" in local time. Returns buf. */
+const char *instant_format(int64_t instant, char *buf, size_t size);
+
+#endif

@@ -1,0 +1,336 @@
+/*
+ * cluster.c - nodes, interned shapes and requests, the table of jobs.
+ */
+#include "core/cluster.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <string.h>
+
+void settings_default(struct settings *s)
+{
+	*s = (struct settings){
+		.tolerance = 0,
+		.fixed_factor = 1.5,
+		.starve_after = STARVE_AUTO,
+		.max_deallocations = 3,
+		.max_sleep = 60,
+		.migrate_cost = -1,
+	};
+}
+
+struct cluster *cluster_create(void)
+{
+	struct cluster *c = mem_zalloc(sizeof *c);
+
+	c->nres = 1;
+	settings_default(&c->settings);
+	return c;
+}
+
+void cluster_destroy(struct cluster *c)
+{
+	if (!c)
+		return;
+	names_fini(&c->node_names);
+	names_fini(&c->feature_names);
+	names_fini(&c->user_names);
+	names_fini(&c->res_names);
+	vec_free(&c->nodes);
+	vec_free(&c->shapes);
+	for (size_t i = 0; i < c->requests.n; i++)
+		free(c->requests.v[i].frag);
+	vec_free(&c->requests);
+	map_fini(&c->shape_index);
+	map_fini(&c->request_index);
+	for (size_t i = 0; i < c->pages.n; i++)
+		free(c->pages.v[i]);
+	vec_free(&c->pages);
+	free(c);
+}
+
+static void cluster_use_dims(struct cluster *c, const struct res *r)
+{
+	for (int i = c->nres; i < RES_MAX; i++)
+		if (r->v[i])
+			c->nres = i + 1;
+}
+
+int cluster_add_node(struct cluster *c, const char *name, const struct res *total, struct err *err)
+{
+	uint32_t id;
+
+	if (names_find(&c->node_names, name, &id))
+		return err_set(err, -EEXIST, "node %s: there is one of that name", name);
+	id = names_add(&c->node_names, name);
+	vec_push(&c->nodes, (struct node){.name = id, .total = *total, .up = true});
+	cluster_use_dims(c, total);
+	res_add(&c->total, total);
+	return 0;
+}
+
+static int cluster_feature_bit(struct cluster *c, const char *feature, struct err *err)
+{
+	uint32_t bit = names_add(&c->feature_names, feature);
+
+	if (bit >= 64)
+		return err_set(err, -ENOSPC, "feature %s: a cluster can have at most 64 features", feature);
+	return bit;
+}
+
+int cluster_add_feature(struct cluster *c, uint32_t node, const char *feature, struct err *err)
+{
+	int bit = cluster_feature_bit(c, feature, err);
+
+	if (bit < 0)
+		return bit;
+	c->nodes.v[node].features |= UINT64_C(1) << bit;
+	return 0;
+}
+
+int cluster_resource(struct cluster *c, const char *name, struct err *err)
+{
+	uint32_t id;
+
+	if (!names_find(&c->res_names, name, &id)) {
+		if (RES_NAMED + c->res_names.n >= RES_MAX)
+			return err_set(err, -ENOSPC, "resource %s: a cluster can have at most %d named resources", name,
+				       RES_MAX - RES_NAMED);
+		id = names_add(&c->res_names, name);
+	}
+	return RES_NAMED + id;
+}
+
+uint32_t cluster_shape(struct cluster *c, const struct shape *shape)
+{
+	struct shape key = {.need = shape->need, .features = shape->features, .exclusive = shape->exclusive};
+	uint64_t hash = hash_bytes(&key.need, sizeof key.need) ^ key.features ^ (key.exclusive ? 0x9e37 : 0), id;
+
+	while (map_get(&c->shape_index, hash, &id)) {
+		const struct shape *s = &c->shapes.v[id];
+		if (res_equal(&s->need, &key.need) && s->features == key.features && s->exclusive == key.exclusive)
+			return id;
+		hash++;
+	}
+	map_set(&c->shape_index, hash, c->shapes.n);
+	vec_push(&c->shapes, key);
+	cluster_use_dims(c, &key.need);
+	return c->shapes.n - 1;
+}
+
+static int64_t shape_cpus(const struct cluster *c, uint32_t shape)
+{
+	return c->shapes.v[shape].need.v[RES_CPU];
+}
+
+/* Fixed before free, then fewest CPUs first; equal ones stay in the order written. A merge sort: stable, and quick also
+ * for a million fragments. */
+static void frags_sort(const struct cluster *c, struct frag *f, uint32_t n, struct frag *spare)
+{
+	uint32_t half = n / 2, i = 0, j = half, k = 0;
+
+	if (n < 2)
+		return;
+	frags_sort(c, f, half, spare);
+	frags_sort(c, f + half, n - half, spare);
+	while (i < half && j < n) {
+		bool free_i = f[i].node == NODE_ANY, free_j = f[j].node == NODE_ANY;
+		bool second = free_i != free_j ? free_i : shape_cpus(c, f[j].shape) < shape_cpus(c, f[i].shape);
+		spare[k++] = second ? f[j++] : f[i++];
+	}
+	while (i < half)
+		spare[k++] = f[i++];
+	memcpy(f, spare, k * sizeof *f);
+}
+
+uint32_t cluster_intern(struct cluster *c, struct frag *frag, uint32_t nfrags)
+{
+	struct frag *spare = mem_alloc(nfrags * sizeof *spare);
+
+	frags_sort(c, frag, nfrags, spare);
+	free(spare);
+
+	uint64_t hash = hash_bytes(frag, nfrags * sizeof *frag), id;
+
+	while (map_get(&c->request_index, hash, &id)) {
+		const struct request *r = &c->requests.v[id];
+		if (r->nfrags == nfrags && memcmp(r->frag, frag, nfrags * sizeof *frag) == 0)
+			return id;
+		hash++;
+	}
+	struct request r = {.nfrags = nfrags, .uniform = true};
+	r.frag = mem_alloc(nfrags * sizeof *frag);
+	memcpy(r.frag, frag, nfrags * sizeof *frag);
+	for (uint32_t i = 0; i < nfrags; i++) {
+		int64_t cpus = shape_cpus(c, frag[i].shape);
+		bool fixed = frag[i].node != NODE_ANY;
+		r.nfixed += fixed;
+		*(fixed ? &r.cpus_fixed : &r.cpus_free) += cpus;
+		r.uniform &= !fixed && frag[i].shape == frag[0].shape;
+		res_add(&r.total, &c->shapes.v[frag[i].shape].need);
+	}
+	map_set(&c->request_index, hash, c->requests.n);
+	vec_push(&c->requests, r);
+	return c->requests.n - 1;
+}
+
+int cluster_request_procs(struct cluster *c, int64_t procs, uint32_t *ret, struct err *err)
+{
+	int64_t largest = 0;
+	VEC(struct frag) frags = {0};
+
+	for (size_t i = 0; i < c->nodes.n; i++)
+		if (c->nodes.v[i].total.v[RES_CPU] > largest)
+			largest = c->nodes.v[i].total.v[RES_CPU];
+	if (procs <= 0 || procs > c->total.v[RES_CPU])
+		return err_set(err, -EINVAL, "%lld processors: the machine has %lld", (long long)procs,
+			       (long long)c->total.v[RES_CPU]);
+	while (procs > 0) {
+		int64_t n = procs < largest ? procs : largest;
+		struct shape s = {.need = {.v = {n}}};
+		vec_push(&frags, (struct frag){cluster_shape(c, &s), NODE_ANY});
+		procs -= n;
+	}
+	*ret = cluster_intern(c, frags.v, frags.n);
+	vec_free(&frags);
+	return 0;
+}
+
+/* The shape of one chunk, with its names looked up. */
+static int chunk_shape(struct cluster *c, const struct reqtext *text, const struct chunk *k, int64_t nfrags,
+		       struct shape *ret, struct err *err)
+{
+	*ret = (struct shape){.need = k->need, .exclusive = k->exclusive};
+	for (int i = 0; i < RES_MAX; i++)
+		ret->need.v[i] += (text->job.v[i] + nfrags - 1) / nfrags;
+	ret->need.v[RES_MEM] += text->pmem * k->need.v[RES_CPU];
+	for (int i = 0; i < k->nnamed + text->nnamed; i++) {
+		const struct named_amount *a = i < k->nnamed ? &k->named[i] : &text->named[i - k->nnamed];
+		uint32_t id;
+		if (!names_find(&c->res_names, a->name, &id))
+			return err_set(err, -EINVAL, "%s: no node has such a resource", a->name);
+		ret->need.v[RES_NAMED + id] += i < k->nnamed ? a->amount : (a->amount + nfrags - 1) / nfrags;
+	}
+	for (int i = 0; i < k->nfeatures; i++) {
+		uint32_t bit;
+		if (!names_find(&c->feature_names, k->feature[i], &bit))
+			return err_set(err, -EINVAL, "%s: no node has such a feature", k->feature[i]);
+		ret->features |= UINT64_C(1) << bit;
+	}
+	return 0;
+}
+
+static bool node_can(const struct node *n, const struct shape *s)
+{
+	return (n->features & s->features) == s->features && res_covers(&n->total, &s->need);
+}
+
+/* Why no node at all could ever hold this shape. */
+static int shape_refuse(const struct cluster *c, const struct shape *s, struct err *err)
+{
+	struct res most = {0};
+
+	for (size_t i = 0; i < c->nodes.n; i++)
+		for (int d = 0; d < RES_MAX; d++)
+			if (c->nodes.v[i].total.v[d] > most.v[d] &&
+			    (c->nodes.v[i].features & s->features) == s->features)
+				most.v[d] = c->nodes.v[i].total.v[d];
+	for (int d = 0; d < RES_MAX; d++) {
+		char need[32], have[32];
+		if (most.v[d] >= s->need.v[d])
+			continue;
+		if (d == RES_MEM)
+			return err_set(err, -EINVAL, "a fragment asks for %s of memory; the largest node that would do has %s",
+				       memory_format(s->need.v[d], need, sizeof need),
+				       memory_format(most.v[d], have, sizeof have));
+		return err_set(err, -EINVAL, "a fragment asks for %lld %s; the largest node that would do has %lld",
+			       (long long)s->need.v[d],
+			       d == RES_CPU   ? "CPUs"
+			       : d == RES_GPU ? "GPUs"
+					      : names_get(&c->res_names, d - RES_NAMED),
+			       (long long)most.v[d]);
+	}
+	return err_set(err, -EINVAL, "no single node has all that a fragment asks for together");
+}
+
+int cluster_request(struct cluster *c, const struct reqtext *text, uint32_t *ret, struct err *err)
+{
+	static const struct chunk one = {.count = 1, .need = {.v = {1}}};
+	const struct chunk *chunk = text->nchunks ? text->chunk : &one;
+	int nchunks = text->nchunks ? text->nchunks : 1, rc = 0;
+	int64_t nfrags = 0;
+	VEC(struct frag) frags = {0};
+
+	for (int i = 0; i < nchunks; i++)
+		nfrags += chunk[i].node ? 1 : chunk[i].count;
+	struct shape packed = {0};
+	for (int i = 0; i < nchunks && rc == 0; i++) {
+		const struct chunk *k = &chunk[i];
+		struct shape s;
+		struct frag f = {.node = NODE_ANY};
+		rc = chunk_shape(c, text, k, nfrags, &s, err);
+		if (rc)
+			break;
+		if (k->node) {
+			uint32_t id, bit;
+			if (names_find(&c->node_names, k->node, &id)) {
+				f.node = (int32_t)id;
+				if (!node_can(&c->nodes.v[id], &s)) {
+					rc = err_set(err, -EINVAL, "node %s does not have what is asked of it", k->node);
+					break;
+				}
+			} else if (names_find(&c->feature_names, k->node, &bit)) {
+				s.features |= UINT64_C(1) << bit; /* TORQUE: a property in the place of a name */
+			} else {
+				rc = err_set(err, -EINVAL, "%s: no node and no feature has that name", k->node);
+				break;
+			}
+		}
+		bool possible = f.node != NODE_ANY;
+		for (size_t n = 0; n < c->nodes.n && !possible; n++)
+			possible = node_can(&c->nodes.v[n], &s);
+		if (!possible) {
+			rc = shape_refuse(c, &s, err);
+			break;
+		}
+		f.shape = cluster_shape(c, &s);
+		for (int64_t n = k->node ? 1 : k->count; n > 0; n--) {
+			vec_push(&frags, f);
+			res_add(&packed.need, &s.need);
+			packed.features |= s.features;
+		}
+	}
+	if (rc == 0 && text->pack && frags.n > 1) {
+		struct frag f = {.node = frags.v[0].node};
+		bool possible = false;
+		for (size_t n = 0; n < c->nodes.n && !possible; n++)
+			possible = node_can(&c->nodes.v[n], &packed);
+		if (!possible)
+			rc = shape_refuse(c, &packed, err);
+		f.shape = cluster_shape(c, &packed);
+		vec_clear(&frags);
+		vec_push(&frags, f);
+	}
+	if (rc == 0)
+		*ret = cluster_intern(c, frags.v, frags.n);
+	vec_free(&frags);
+	return rc;
+}
+
+struct job *cluster_add_job(struct cluster *c)
+{
+	if (c->njobs == c->pages.n * JOBS_PER_PAGE)
+		vec_push(&c->pages, mem_zalloc(JOBS_PER_PAGE * sizeof(struct job)));
+
+	struct job *job = cluster_job(c, c->njobs);
+
+	*job = (struct job){.id = c->njobs++, .deadline = TIME_NEVER, .by = JOB_NONE};
+	return job;
+}
+
+double cluster_weight(const struct cluster *c, const struct job *job)
+{
+	const struct request *r = cluster_job_request(c, job);
+
+	return (double)job->walltime * ((double)r->cpus_free + c->settings.fixed_factor * (double)r->cpus_fixed);
+}

@@ -1,0 +1,130 @@
+/*
+ * cluster.h - everything the scheduler knows of the world, together: nodes, requests, jobs, settings.
+ *
+ * Requests are interned: jobs that ask for the same share one `struct request`, and fragments that ask for the
+ * same share one `struct shape`. A burst of a thousand equal jobs costs one request, and a scan of the nodes is made
+ * per shape, not per fragment.
+ */
+#ifndef CORE_CLUSTER_H
+#define CORE_CLUSTER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/map.h"
+#include "base/timetext.h"
+#include "base/vec.h"
+#include "core/job.h"
+#include "core/reqtext.h"
+#include "core/res.h"
+
+#define NODE_ANY (-1)
+#define STARVE_AUTO (-1) /* settings.starve_after: the policy sets each job's due date itself */
+
+struct node {
+	uint32_t name; /* in cluster.node_names; equals the node's index */
+	struct res total;
+	uint64_t features; /* bit i: cluster.feature_names[i] */
+	bool up;
+};
+
+/* What one fragment asks of its node. */
+struct shape {
+	struct res need;
+	uint64_t features;
+	bool exclusive; /* the only fragment of its job there */
+};
+
+struct frag {
+	uint32_t shape;
+	int32_t node; /* NODE_ANY, or the node it names: then it is fixed */
+};
+
+/* Fragments in placing order: fixed ones first, then free ones by CPUs, smallest first. */
+struct request {
+	struct frag *frag;
+	uint32_t nfrags;
+	uint32_t nfixed;
+	bool uniform;	      /* all fragments free and of one shape */
+	struct res total;     /* over all fragments */
+	int64_t cpus_free;    /* CPUs of free and of fixed fragments: for the weight */
+	int64_t cpus_fixed;
+};
+
+struct settings {
+	int64_t tolerance;	   /* seconds added to every walltime in the plan */
+	double fixed_factor;	   /* FF >= 1: what a fixed CPU weighs */
+	int64_t starve_after;	   /* seconds; TIME_NEVER: no job starves; STARVE_AUTO: the policy's due dates */
+	int max_deallocations;	   /* by QoS jobs; then a starving job is critical */
+	int64_t max_sleep;	   /* seconds between two cycles at most */
+	int64_t migrate_cost;	   /* seconds to move a running job; < 0: never */
+};
+
+void settings_default(struct settings *s);
+
+struct job_page;
+
+struct cluster {
+	struct names node_names, feature_names, user_names;
+	struct names res_names; /* of dimensions RES_NAMED and up */
+	VEC(struct node) nodes;
+	VEC(struct shape) shapes;
+	VEC(struct request) requests;
+	struct map shape_index, request_index; /* hash -> id + 1, chained by re-hashing */
+	VEC(struct job *) pages;
+	uint32_t njobs;
+	int nres;	  /* dimensions in use */
+	struct res total; /* of the nodes that are up */
+	struct settings settings;
+};
+
+struct cluster *cluster_create(void);
+void cluster_destroy(struct cluster *c);
+
+/* Adds a node; -EEXIST when the name is taken. Nodes are added before the plan is made. */
+int cluster_add_node(struct cluster *c, const char *name, const struct res *total, struct err *err);
+int cluster_add_feature(struct cluster *c, uint32_t node, const char *feature, struct err *err);
+/* The dimension of a named resource, made if new; -ENOSPC when all RES_MAX are taken. */
+int cluster_resource(struct cluster *c, const char *name, struct err *err);
+
+/* The request a text asks for, interned. -EINVAL: unknown node, feature or resource, or more than any node has, and
+ * the sentence says which and what there is. */
+int cluster_request(struct cluster *c, const struct reqtext *text, uint32_t *ret, struct err *err);
+/* `procs` CPUs cut for this cluster's nodes: as many whole nodes of the largest size as needed and a remainder. */
+int cluster_request_procs(struct cluster *c, int64_t procs, uint32_t *ret, struct err *err);
+/* Interns fragments given as they are (sorted into placing order). */
+uint32_t cluster_intern(struct cluster *c, struct frag *frag, uint32_t nfrags);
+uint32_t cluster_shape(struct cluster *c, const struct shape *shape);
+
+/* A new job in STATE_NEW, numbered in sequence. Pointers stay valid. */
+struct job *cluster_add_job(struct cluster *c);
+
+#define JOBS_PER_PAGE 4096
+
+static inline struct job *cluster_job(const struct cluster *c, uint32_t id)
+{
+	return &c->pages.v[id / JOBS_PER_PAGE][id % JOBS_PER_PAGE];
+}
+
+static inline const struct request *cluster_job_request(const struct cluster *c, const struct job *job)
+{
+	return &c->requests.v[job->request];
+}
+
+/* Seconds that a job holds its place in the plan. */
+static inline int64_t cluster_length(const struct cluster *c, const struct job *job)
+{
+	return job->walltime + c->settings.tolerance;
+}
+
+/* Walltime x (CPUs of free fragments + FF x CPUs of fixed ones). */
+double cluster_weight(const struct cluster *c, const struct job *job);
+
+/* A starving job that QoS jobs may no longer deallocate. */
+static inline bool cluster_critical(const struct cluster *c, const struct job *job)
+{
+	return job->kind == KIND_STARVING && job->deallocations >= c->settings.max_deallocations;
+}
+
+#endif

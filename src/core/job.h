@@ -1,0 +1,112 @@
+/*
+ * job.h - a job is the fold of its events.
+ *
+ *	            SUBMIT                ALLOCATE              START             STARTED           FINISH
+ *	(nothing) ---------> CANDIDATE <------------> ALLOCATED -------> NOW -----------> RUNNING ---------> DONE
+ *	                      ^  |  ^    DEALLOCATE                       |                 |
+ *	              RELEASE |  |  |            START_FAILED             |     PREEMPT     |
+ *	                     HELD  +------------------------------------- + <---------------+
+ *
+ * EXPIRE (a deadline that can no longer be met) and DELETE end a job from where they are legal.
+ *
+ * job_apply() is the only code that changes a job's state: live, at recovery and in the simulator. What it
+ * does not know is *where* a job is: that is the plan's (plan/plan.h), folded from the same events.
+ */
+#ifndef CORE_JOB_H
+#define CORE_JOB_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "core/kind.h"
+
+#define JOB_NONE UINT32_MAX
+
+enum job_state {
+	STATE_NEW,
+	STATE_HELD,	 /* not considered until released */
+	STATE_CANDIDATE, /* waits without a place */
+	STATE_ALLOCATED, /* has a place in the plan, later than now */
+	STATE_NOW,	 /* the order to start it is out */
+	STATE_RUNNING,
+	STATE_DONE,
+	STATE_EXPIRED, /* its deadline could no longer be met */
+	STATE_DELETED,
+	STATE_COUNT
+};
+
+enum event_type {
+	EVENT_SUBMIT,
+	EVENT_HOLD,
+	EVENT_RELEASE,
+	EVENT_STARVE,	    /* a common job waited too long */
+	EVENT_ALLOCATE,	    /* given, or moved to, a place in the plan: `at`, `nodes` */
+	EVENT_DEALLOCATE,   /* lost its place to `by` */
+	EVENT_GUARANTEE,    /* its deadline was promised */
+	EVENT_START,	    /* ordered to start now on `nodes`, planned to end `at` */
+	EVENT_STARTED,	    /* runs since `time` */
+	EVENT_START_FAILED, /* could not be started: back to the candidates */
+	EVENT_PREEMPT,	    /* stopped by `by`, back to the candidates */
+	EVENT_MIGRATE,	    /* went on elsewhere: `nodes`; its end moved to `at` */
+	EVENT_FINISH,
+	EVENT_EXPIRE,
+	EVENT_DELETE,
+	EVENT_COUNT
+};
+
+struct event {
+	int64_t time;
+	int64_t at;	      /* ALLOCATE: planned start. START, MIGRATE: planned end */
+	const int32_t *nodes; /* ALLOCATE, START, MIGRATE: a node for each fragment; borrowed */
+	uint32_t nnodes;
+	uint32_t job;
+	uint32_t by; /* the job for which it was done, or JOB_NONE */
+	uint8_t type;
+};
+
+/* What the cycle reads of a job. Names, scripts and environment live elsewhere. */
+struct job {
+	int64_t submit;	  /* instant */
+	int64_t walltime; /* seconds, without tolerance */
+	int64_t deadline; /* instant, or TIME_NEVER */
+	int64_t start;	  /* planned (ALLOCATED) or real (NOW, RUNNING and after) */
+	int64_t since;	  /* instant of the last change of state */
+	uint32_t id;
+	uint32_t request; /* cluster_request() */
+	uint32_t user;
+	uint32_t by; /* who last took its place or stopped it */
+	uint32_t waiting; /* the scheduler's record of it while it waits */
+	uint16_t attempt;
+	uint8_t state;
+	uint8_t kind;
+	uint8_t powers;	       /* emergency jobs */
+	uint8_t deallocations; /* of a starving job, by QoS jobs */
+	bool guaranteed;       /* the submitter was told that the deadline will be met */
+};
+
+/* Whether an event of this type is legal in this state, and the state after it. */
+bool job_next(enum job_state from, enum event_type type, enum job_state *ret_to);
+
+/* Applies one event. -EINVAL, with the job untouched, when it is not legal in the job's state. `by_kind` is the
+ * kind of event->by (ignored when that is JOB_NONE): only deallocations by QoS jobs count toward becoming critical. */
+int job_apply(struct job *job, const struct event *event, enum job_kind by_kind, struct err *err);
+
+/* Asserts what must hold of any job. */
+void job_check(const struct job *job);
+
+static inline bool job_waits(const struct job *job)
+{
+	return job->state == STATE_CANDIDATE || job->state == STATE_ALLOCATED;
+}
+
+static inline bool job_ended(const struct job *job)
+{
+	return job->state >= STATE_DONE;
+}
+
+const char *job_state_name(enum job_state state);
+const char *event_type_name(enum event_type type);
+char job_kind_letter(enum job_kind kind); /* C, S, Q, E */
+
+#endif

@@ -1,0 +1,471 @@
+/*
+ * reqtext.c - parses and formats requests.
+ *
+ * A ladder: the text's size, its characters, its parts, the chunks of a part, the
+ * words of a chunk, and at last the sums over all of it. The work is done on a copy
+ * of the request, and the copy is kept only when everything was right.
+ */
+#include "core/reqtext.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/timetext.h"
+
+#define SHOWN 80 /* characters of a faulty part that its message repeats */
+
+void reqtext_init(struct reqtext *r)
+{
+	*r = (struct reqtext){.walltime = -1};
+}
+
+int memory_parse(const char *text, int64_t *ret_kib, struct err *err)
+{
+	static const char units[] = "kmgtp";
+	int64_t n = 0;
+	const char *at = text;
+
+	for (; isdigit((unsigned char)*at); at++)
+		if (__builtin_mul_overflow(n, 10, &n) || __builtin_add_overflow(n, *at - '0', &n))
+			return err_set(err, -EINVAL, "more memory than there can be");
+	if (at == text)
+		return err_set(err, -EINVAL, "memory must be a whole number with b, kb, mb, gb or tb (as in 8gb)");
+
+	int shift = 0;
+	const char *unit = *at ? strchr(units, tolower((unsigned char)*at)) : NULL;
+	if (unit) {
+		shift = 10 * (int)(unit - units + 1);
+		at++;
+	}
+	if (*at == 'w' || *at == 'W')
+		shift += 3; /* words of 8 bytes */
+	if (*at && strchr("bBwW", *at))
+		at++;
+	if (*at)
+		return err_set(err, -EINVAL, "memory must be a whole number with b, kb, mb, gb or tb (as in 8gb)");
+	if (n > INT64_MAX >> shift)
+		return err_set(err, -EINVAL, "more memory than there can be");
+
+	int64_t bytes = n << shift, kib = bytes / 1024 + (bytes % 1024 != 0);
+	if (kib > MEMORY_MAX)
+		return err_set(err, -EINVAL, "more memory than there can be");
+	*ret_kib = kib;
+	return 0;
+}
+
+const char *memory_format(int64_t kib, char *buf, unsigned long size)
+{
+	static const char *const unit[] = {"kb", "mb", "gb", "tb"};
+	int u = 0;
+
+	for (; u < 3 && kib != 0 && kib % 1024 == 0; u++)
+		kib /= 1024;
+	snprintf(buf, size, "%lld%s", (long long)kib, unit[u]);
+	return buf;
+}
+
+/* ---- words and numbers ---- */
+
+static bool is_number(const char *s)
+{
+	return *s && s[strspn(s, "0123456789")] == '\0';
+}
+
+static bool is_name(const char *s)
+{
+	if (!*s || is_number(s))
+		return false;
+	for (; *s; s++)
+		if (!isalnum((unsigned char)*s) && !strchr("._-", *s))
+			return false;
+	return true;
+}
+
+static bool same(const char *a, const char *b)
+{
+	return strcasecmp(a, b) == 0;
+}
+
+static int number_parse(const char *what, const char *text, int64_t lo, int64_t hi, int64_t *ret, struct err *err)
+{
+	int64_t n = 0;
+	bool ok = is_number(text);
+
+	for (; ok && *text; text++) {
+		n = n * 10 + (*text - '0');
+		ok = n <= hi;
+	}
+	if (!ok || n < lo)
+		return err_set(err, -EINVAL, "%.*s must be a whole number from %lld to %lld", SHOWN, what,
+			       (long long)lo, (long long)hi);
+	*ret = n;
+	return 0;
+}
+
+static int named_set(struct named_amount *named, int *n, const char *name, int64_t amount, struct err *err)
+{
+	int i = 0;
+
+	while (i < *n && strcmp(named[i].name, name) != 0)
+		i++;
+	if (i == WORDS_MAX)
+		return err_set(err, -EINVAL, "more than %d named resources", WORDS_MAX);
+	named[i] = (struct named_amount){name, amount};
+	if (i == *n)
+		++*n;
+	return 0;
+}
+
+/* ---- chunks ---- */
+
+static int chunk_name_node(struct chunk *k, const char *name, struct err *err)
+{
+	if (!is_name(name))
+		return err_set(err, -EINVAL, "a fragment begins with a count or a node's name, not \"%.*s\"", SHOWN,
+			       name);
+	if (k->node)
+		return err_set(err, -EINVAL, "it names two nodes, %.*s and %.*s", SHOWN, k->node, SHOWN, name);
+	k->node = name;
+	return 0;
+}
+
+/* A feature, or "e". */
+static int chunk_add_word(struct chunk *k, const char *word, struct err *err)
+{
+	if (is_number(word))
+		return err_set(err, -EINVAL, "a number alone says nothing here (did you mean ppn=%.*s?)", SHOWN, word);
+	if (!is_name(word))
+		return err_set(err, -EINVAL, "\"%.*s\" is no feature (use letters, digits, '.', '-' and '_')", SHOWN,
+			       word);
+	if (strcmp(word, "e") == 0) {
+		k->exclusive = true;
+		return 0;
+	}
+	if (k->nfeatures == WORDS_MAX)
+		return err_set(err, -EINVAL, "more than %d features", WORDS_MAX);
+	k->feature[k->nfeatures++] = word;
+	return 0;
+}
+
+/* A site's own NAME=VALUE: an amount, or a feature as PBS Pro writes them. */
+static int chunk_add_other(struct chunk *k, const char *name, const char *value, struct err *err)
+{
+	int64_t amount = 0;
+
+	if (!is_name(name))
+		return err_set(err, -EINVAL, "\"%.*s\" is no name of a resource", SHOWN, name);
+	if (same(value, "false"))
+		return err_set(err, -EINVAL, "a fragment can ask for %.*s, but not for its absence", SHOWN, name);
+	if (same(value, "true") || (isalpha((unsigned char)*value) && !same(value, "e")))
+		return chunk_add_word(k, same(value, "true") ? name : value, err);
+
+	int rc = number_parse(name, value, 0, AMOUNT_MAX, &amount, err);
+	return rc < 0 ? rc : named_set(k->named, &k->nnamed, name, amount, err);
+}
+
+static int chunk_set(struct chunk *k, const char *name, const char *value, struct err *err)
+{
+	if (same(name, "ppn") || same(name, "ncpus"))
+		return number_parse(name, value, 1, CPUS_MAX, &k->need.v[RES_CPU], err);
+	if (same(name, "gpus") || same(name, "ngpus"))
+		return number_parse(name, value, 0, CPUS_MAX, &k->need.v[RES_GPU], err);
+	if (same(name, "mem"))
+		return memory_parse(value, &k->need.v[RES_MEM], err);
+	if (same(name, "mpiprocs"))
+		return number_parse(name, value, 0, CPUS_MAX, &k->mpiprocs, err);
+	if (same(name, "ompthreads"))
+		return number_parse(name, value, 0, CPUS_MAX, &k->ompthreads, err);
+	if (same(name, "host") || same(name, "vnode"))
+		return chunk_name_node(k, value, err);
+	return chunk_add_other(k, name, value, err);
+}
+
+static int chunk_say(struct chunk *k, char *word, struct err *err)
+{
+	char *value = strchr(word, '=');
+
+	if (!value)
+		return chunk_add_word(k, word, err);
+	*value++ = '\0';
+	return chunk_set(k, word, value, err);
+}
+
+static int chunk_begin(struct chunk *k, char *word, bool by_name, struct err *err)
+{
+	if (strchr(word, '='))
+		return chunk_say(k, word, err);
+	if (is_number(word))
+		return number_parse("the count", word, 1, FRAGS_MAX, &k->count, err);
+	if (by_name)
+		return chunk_name_node(k, word, err);
+	return err_set(err, -EINVAL, "a chunk begins with a count (use host=NAME for a node)");
+}
+
+/* `text` is cut up. */
+static int chunk_parse(char *text, bool by_name, struct chunk *k, struct err *err)
+{
+	*k = (struct chunk){.count = 1, .need.v[RES_CPU] = 1};
+
+	int rc = chunk_begin(k, strsep(&text, ":"), by_name, err);
+	for (char *word; rc == 0 && (word = strsep(&text, ":"));)
+		rc = chunk_say(k, word, err);
+	if (rc == 0 && k->node && k->count > 1)
+		rc = err_set(err, -EINVAL, "only one fragment can name %.*s (join more with +)", SHOWN, k->node);
+	return rc;
+}
+
+/* nodes= or select=. */
+static int chunks_parse(struct reqtext *r, const char *key, char *text, struct arena *arena, struct err *err)
+{
+	int n = 1;
+
+	for (const char *plus = text; (plus = strchr(plus, '+')); plus++)
+		n++;
+	if (n > CHUNKS_MAX)
+		return err_set(err, -EINVAL, "%s=: more than %d parts", key, CHUNKS_MAX);
+
+	struct chunk *list = arena_alloc(arena, (size_t)n * sizeof *list);
+	for (int i = 0; i < n; i++) {
+		char *part = strsep(&text, "+"), *whole = arena_strndup(arena, part, SHOWN);
+		int rc = chunk_parse(part, same(key, "nodes"), &list[i], err);
+		if (rc < 0)
+			return err_prefix(err, rc, "%s=%s", key, whole);
+	}
+	r->chunk = list;
+	r->nchunks = n;
+	return 0;
+}
+
+static int single_chunk(struct reqtext *r, const char *key, const char *value, struct arena *arena, struct err *err)
+{
+	bool procs = same(key, "procs");
+	struct chunk *k = arena_alloc(arena, sizeof *k);
+
+	k->count = 1;
+	k->need.v[RES_CPU] = 1;
+	int rc = procs ? number_parse(key, value, 1, FRAGS_MAX, &k->count, err)
+		       : number_parse(key, value, 1, CPUS_MAX, &k->need.v[RES_CPU], err);
+	if (rc < 0)
+		return rc;
+	r->chunk = k;
+	r->nchunks = 1;
+	return 0;
+}
+
+/* ---- parts ---- */
+
+static int place_parse(struct reqtext *r, char *text, struct err *err)
+{
+	bool pack = false, scatter = false;
+
+	for (char *word; (word = strsep(&text, ":"));) {
+		if (same(word, "pack"))
+			pack = true;
+		else if (same(word, "scatter") || same(word, "vscatter"))
+			scatter = true;
+		else if (!same(word, "free") && !same(word, "shared"))
+			return err_set(err, -EINVAL, "place can be free, pack or scatter (nodes are always shared)");
+	}
+	if (pack && scatter)
+		return err_set(err, -EINVAL, "place can't be pack and scatter at once");
+	r->pack = pack;
+	r->scatter = scatter;
+	return 0;
+}
+
+static int walltime_parse(struct reqtext *r, const char *text, struct err *err)
+{
+	int64_t seconds = 0;
+	int rc = duration_parse(text, &seconds, err);
+
+	if (rc == 0 && seconds == 0)
+		rc = err_set(err, -EINVAL, "a job needs at least one second");
+	if (rc == 0)
+		r->walltime = seconds;
+	return rc;
+}
+
+static int other_parse(struct reqtext *r, const char *key, const char *value, struct err *err)
+{
+	int64_t amount = 0;
+
+	if (same(key, "ppn"))
+		return err_set(err, -EINVAL, "ppn belongs into nodes= (as in nodes=1:ppn=%.*s)", SHOWN, value);
+	if (!is_name(key))
+		return err_set(err, -EINVAL, "\"%.*s\" is no name of a resource", SHOWN, key);
+
+	int rc = number_parse(key, value, 0, AMOUNT_MAX, &amount, err);
+	return rc < 0 ? rc : named_set(r->named, &r->nnamed, key, amount, err);
+}
+
+static int part_parse(struct reqtext *r, const char *key, char *value, struct arena *arena, struct err *err)
+{
+	int64_t dropped;
+
+	if (same(key, "ncpus") || same(key, "procs"))
+		return single_chunk(r, key, value, arena, err);
+	if (same(key, "walltime"))
+		return walltime_parse(r, value, err);
+	if (same(key, "mem"))
+		return memory_parse(value, &r->job.v[RES_MEM], err);
+	if (same(key, "gpus") || same(key, "ngpus"))
+		return number_parse(key, value, 0, CPUS_MAX, &r->job.v[RES_GPU], err);
+	if (same(key, "pmem"))
+		return memory_parse(value, &r->pmem, err);
+	if (same(key, "place"))
+		return place_parse(r, value, err);
+	if (same(key, "vmem") || same(key, "pvmem") || same(key, "file"))
+		return memory_parse(value, &dropped, err);
+	if (same(key, "cput") || same(key, "pcput"))
+		return duration_parse(value, &dropped, err);
+	return other_parse(r, key, value, err);
+}
+
+static bool says_chunks(const char *key)
+{
+	return same(key, "nodes") || same(key, "select") || same(key, "ncpus") || same(key, "procs");
+}
+
+/* ---- the whole ---- */
+
+static int sums_check(const struct reqtext *r, struct err *err)
+{
+	int64_t frags = 0, cpus = 0, mem = 0;
+
+	for (int i = 0; i < r->nchunks; i++) {
+		const struct chunk *k = &r->chunk[i];
+		frags += k->count;
+		if (frags > FRAGS_MAX)
+			return err_set(err, -EINVAL, "more than %d fragments in all", FRAGS_MAX);
+		cpus += k->count * k->need.v[RES_CPU];
+		if (cpus > CPUS_TOTAL_MAX)
+			return err_set(err, -EINVAL, "more than %lld CPUs in all", (long long)CPUS_TOTAL_MAX);
+		if (k->need.v[RES_MEM] > (MEMORY_MAX - mem) / k->count)
+			return err_set(err, -EINVAL, "more memory in all than there can be");
+		mem += k->count * k->need.v[RES_MEM];
+	}
+	if (cpus && r->pmem > MEMORY_MAX / cpus)
+		return err_set(err, -EINVAL, "pmem: more memory in all than there can be");
+	return 0;
+}
+
+/* A place= may come before the chunks it speaks of, or take back what an earlier one did to them. */
+static void exclusive_mark(struct reqtext *r, const struct reqtext *before)
+{
+	if (r->scatter || (before->scatter && r->chunk == before->chunk))
+		for (int i = 0; i < r->nchunks; i++)
+			r->chunk[i].exclusive = r->scatter;
+}
+
+static int list_parse(struct reqtext *r, char *list, struct arena *arena, struct err *err)
+{
+	const char *chunks_by = NULL;
+
+	for (char *key; (key = strsep(&list, ","));) {
+		key += strspn(key, " ");
+		char *end = key + strlen(key);
+		while (end > key && end[-1] == ' ')
+			*--end = '\0';
+		char *value = strchr(key, '=');
+		if (!value || value == key)
+			return err_set(err, -EINVAL, "\"%.*s\": write name=value", SHOWN, key);
+		*value++ = '\0';
+
+		if (says_chunks(key)) {
+			if (chunks_by && !same(chunks_by, key))
+				return err_set(err, -EINVAL, "%s= and %s= can't stand together: both say how many CPUs",
+					       chunks_by, key);
+			chunks_by = key;
+		}
+
+		char *shown = arena_strndup(arena, value, SHOWN);
+		int rc;
+		if (same(key, "nodes") || same(key, "select"))
+			rc = chunks_parse(r, key, value, arena, err);
+		else if ((rc = part_parse(r, key, value, arena, err)) < 0)
+			err_prefix(err, rc, "%.*s=%s", SHOWN, key, shown);
+		if (rc < 0)
+			return rc;
+	}
+	return 0;
+}
+
+int reqtext_parse(struct reqtext *r, const char *text, struct arena *arena, struct err *err)
+{
+	struct reqtext fresh = *r;
+	size_t n = strnlen(text, REQTEXT_MAX + 1);
+
+	if (n > REQTEXT_MAX)
+		return err_set(err, -EINVAL, "a request of more than %d characters", REQTEXT_MAX);
+	for (size_t i = 0; i < n; i++)
+		if (text[i] < ' ' || text[i] > '~')
+			return err_set(err, -EINVAL, "a request must be plain text, but character %zu is not", i + 1);
+
+	/* The canonical text of a request that says nothing is empty. */
+	int rc = n ? list_parse(&fresh, arena_strndup(arena, text, n), arena, err) : 0;
+	if (rc == 0)
+		rc = sums_check(&fresh, err);
+	if (rc < 0)
+		return rc;
+	exclusive_mark(&fresh, r);
+	*r = fresh;
+	return 0;
+}
+
+/* ---- formatting ---- */
+
+static void chunk_format(const struct chunk *k, struct strbuf *out)
+{
+	char buf[32];
+
+	if (k->node)
+		strbuf_puts(out, k->node);
+	else
+		strbuf_printf(out, "%lld", (long long)k->count);
+	strbuf_printf(out, ":ppn=%lld", (long long)k->need.v[RES_CPU]);
+	if (k->need.v[RES_MEM])
+		strbuf_printf(out, ":mem=%s", memory_format(k->need.v[RES_MEM], buf, sizeof buf));
+	if (k->need.v[RES_GPU])
+		strbuf_printf(out, ":gpus=%lld", (long long)k->need.v[RES_GPU]);
+	if (k->mpiprocs)
+		strbuf_printf(out, ":mpiprocs=%lld", (long long)k->mpiprocs);
+	if (k->ompthreads)
+		strbuf_printf(out, ":ompthreads=%lld", (long long)k->ompthreads);
+	if (k->exclusive)
+		strbuf_puts(out, ":e");
+	for (int i = 0; i < k->nnamed; i++)
+		strbuf_printf(out, ":%s=%lld", k->named[i].name, (long long)k->named[i].amount);
+	for (int i = 0; i < k->nfeatures; i++)
+		strbuf_printf(out, ":%s", k->feature[i]);
+}
+
+void reqtext_format(const struct reqtext *r, struct strbuf *out)
+{
+	char buf[32];
+	const char *comma = "";
+
+#define PART(...) (strbuf_puts(out, comma), strbuf_printf(out, __VA_ARGS__), comma = ",")
+	for (int i = 0; i < r->nchunks; i++) {
+		if (i == 0)
+			PART("nodes=");
+		else
+			strbuf_puts(out, "+");
+		chunk_format(&r->chunk[i], out);
+	}
+	if (r->job.v[RES_MEM])
+		PART("mem=%s", memory_format(r->job.v[RES_MEM], buf, sizeof buf));
+	if (r->job.v[RES_GPU])
+		PART("gpus=%lld", (long long)r->job.v[RES_GPU]);
+	if (r->pmem)
+		PART("pmem=%s", memory_format(r->pmem, buf, sizeof buf));
+	for (int i = 0; i < r->nnamed; i++)
+		PART("%s=%lld", r->named[i].name, (long long)r->named[i].amount);
+	if (r->pack || r->scatter)
+		PART("place=%s", r->pack ? "pack" : "scatter");
+	if (r->walltime >= 0)
+		PART("walltime=%s", duration_format(r->walltime, buf, sizeof buf));
+#undef PART
+}

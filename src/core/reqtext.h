@@ -1,0 +1,93 @@
+/*
+ * reqtext.h - the text of a request, as users write it after -l.
+ *
+ *	nodes=2:ppn=4:gpus=1+uff3:ppn=4:e	TORQUE and spec 1.1
+ *	select=2:ncpus=4:mem=8gb		PBS Pro
+ *	ncpus=4  mem=8gb  walltime=3:45		plain
+ *
+ * Parsing is syntax only: whether the names exist is for cluster_request() to say.
+ *
+ * Chunks. nodes= and select= share one grammar; '+' separates chunks and ':' what is said of one:
+ *	a count, a node's name, or neither (then one)	host=NAME and vnode=NAME name it too
+ *	ppn= ncpus=	CPUs, 1 unless said		mem=	memory
+ *	gpus= ngpus=	GPUs				e	exclusive
+ *	mpiprocs= ompthreads=	kept for the job's environment
+ *	NAME=NUMBER	a named resource		NAME=WORD	the feature WORD
+ *	WORD, NAME=true	a feature
+ * Plain ncpus=4 is select=1:ncpus=4, and procs=4 is select=4:ncpus=1.
+ *
+ * For the whole job: walltime=; mem=, gpus= or ngpus=, and NAME=NUMBER for named resources; pmem=, for each CPU;
+ * place=free, pack or scatter (vscatter is the same; place=excl is refused). TORQUE's vmem=, pvmem=, cput=, pcput= and
+ * file= are checked and dropped, so that scripts run unchanged: nothing here plans with them.
+ *
+ * Names of keys are compared without regard to case.
+ */
+#ifndef CORE_REQTEXT_H
+#define CORE_REQTEXT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/mem.h"
+#include "base/strbuf.h"
+#include "core/res.h"
+
+#define CHUNKS_MAX 1024	  /* '+' parts in one request */
+#define FRAGS_MAX 1000000 /* fragments in one request */
+#define WORDS_MAX 16	  /* features, or named resources, of one chunk */
+
+/* Bounds that keep sums over a request, and their products with a walltime, far from overflow. */
+#define REQTEXT_MAX 65536			  /* characters of one -l */
+#define CPUS_MAX INT64_C(1000000)		  /* of a fragment; GPUs too */
+#define CPUS_TOTAL_MAX INT64_C(100000000)	  /* of a request */
+#define MEMORY_MAX ((INT64_C(1) << 53) - 1)	  /* KiB, of a fragment and of a request */
+#define AMOUNT_MAX INT64_C(1000000000000)	  /* of a named resource */
+
+struct named_amount {
+	const char *name;
+	int64_t amount;
+};
+
+/* `count` equal fragments, or one on the node that is named. */
+struct chunk {
+	int64_t count;
+	const char *node; /* NULL: any */
+	struct res need;  /* CPUs, memory, GPUs; per fragment */
+	bool exclusive;	  /* the only fragment of its job on its node */
+	int64_t mpiprocs; /* lines of a fragment in the node file; 0: not said */
+	int64_t ompthreads;
+	int nnamed, nfeatures;
+	struct named_amount named[WORDS_MAX];
+	const char *feature[WORDS_MAX];
+};
+
+/* Everything one or more -l options said. Strings live in the arena given to the parser. */
+struct reqtext {
+	struct chunk *chunk;
+	int nchunks;	  /* 0: the default, one CPU */
+	int64_t walltime; /* seconds, or -1: not said */
+	struct res job;	  /* amounts for the job as a whole (-l mem=..), to be spread evenly over its fragments */
+	int64_t pmem;	  /* KiB that each CPU of a fragment brings along, or 0 */
+	bool pack;	  /* place=pack: all fragments on one node */
+	bool scatter;	  /* place=scatter: all chunks are exclusive, and marked so */
+	int nnamed;	  /* named resources of the job as a whole, spread like `job` */
+	struct named_amount named[WORDS_MAX];
+};
+
+void reqtext_init(struct reqtext *r);
+
+/* Reads one -l argument, a list of name=value separated by commas, on top of what `r` holds (a later nodes=, select=,
+ * ncpus= or procs= replaces an earlier one; in one list they don't mix). -EINVAL with a sentence that names the part,
+ * what is wrong and what is allowed; `r` is then as it was. */
+int reqtext_parse(struct reqtext *r, const char *text, struct arena *arena, struct err *err);
+
+/* The canonical text, which parses back to the same request. */
+void reqtext_format(const struct reqtext *r, struct strbuf *out);
+
+/* "8gb", "512mb", "100kb", "2tb", "4096" (bytes), also b/w suffixes of PBS and Slurm-style K/M/G/T; in KiB, rounded up.
+ * -EINVAL with what is wrong; it does not repeat the text, so prefix it. */
+int memory_parse(const char *text, int64_t *ret_kib, struct err *err);
+const char *memory_format(int64_t kib, char *buf, unsigned long size); /* largest exact unit: "8gb" */
+
+#endif

@@ -1,0 +1,127 @@
+/*
+ * check.c - computes the plan again from its pieces and compares: what tests call after every step.
+ */
+#include <assert.h>
+#include <string.h>
+
+#include "plan/plan.h"
+
+/* No two fragments of one job on this node when one of them is exclusive. */
+static void check_exclusive(const struct plan *p, const struct plan_node *n)
+{
+	for (size_t i = 0; i < n->pieces.n; i++)
+		for (size_t j = 0; j < n->pieces.n; j++)
+			if (i != j && n->pieces.v[i].job == n->pieces.v[j].job)
+				assert(!p->cluster->shapes.v[n->pieces.v[i].shape].exclusive);
+}
+
+static void check_node(const struct plan *p, uint32_t i, struct timeline *sum)
+{
+	const struct plan_node *n = &p->node[i];
+	const struct node *node = &p->cluster->nodes.v[i];
+	struct res total = node->up ? node->total : (struct res){0};
+	int64_t free_now = total.v[RES_CPU];
+	struct timeline line;
+
+	timeline_init(&line, p->cluster->nres, &total);
+	for (size_t k = 0; k < n->pieces.n; k++) {
+		const struct piece *x = &n->pieces.v[k];
+		const struct shape *s = &p->cluster->shapes.v[x->shape];
+		const struct frag *f = &cluster_job_request(p->cluster, cluster_job(p->cluster, x->job))->frag[x->frag];
+		const struct place *at = plan_place(p, x->job, x->frag);
+
+		assert(x->start < x->end && f->shape == x->shape);
+		assert(f->node == NODE_ANY || f->node == (int32_t)i);
+		assert((node->features & s->features) == s->features);
+		assert(at->node == (int32_t)i && at->slot == k);
+		timeline_change(&line, x->live ? TIME_BEGIN : x->start, x->end, &s->need, -1);
+		timeline_change(sum, x->live ? TIME_BEGIN : x->start, x->end, &s->need, -1);
+		if (x->live)
+			free_now -= s->need.v[RES_CPU];
+	}
+	assert(timeline_equal(&line, &n->line));
+	assert(free_now == p->free_now[i]);
+	for (uint32_t k = 0; k < line.n; k++)
+		for (uint32_t d = 1; d < line.stride; d++)
+			assert(timeline_step(&line, k)[d] >= 0);
+	check_exclusive(p, n);
+	timeline_fini(&line);
+}
+
+void plan_check(const struct plan *p)
+{
+	struct timeline sum;
+	struct res total = {0};
+
+	for (uint32_t i = 0; i < p->nnodes; i++)
+		if (p->cluster->nodes.v[i].up)
+			res_add(&total, &p->cluster->nodes.v[i].total);
+	timeline_init(&sum, p->cluster->nres, &total);
+	for (uint32_t i = 0; i < p->nnodes; i++)
+		check_node(p, i, &sum);
+	if (p->nnodes > 1)
+		assert(timeline_equal(&sum, &p->sum));
+	timeline_fini(&sum);
+	for (size_t j = 0; j < p->holds.n; j++) {
+		const struct hold *h = &p->holds.v[j];
+		uint32_t placed = 0;
+		int64_t start = 0, end = 0;
+		for (uint32_t f = 0; f < h->nfrags; f++) {
+			if (plan_place(p, (uint32_t)j, f)->node == NODE_ANY)
+				continue;
+			const struct piece *x = plan_piece(p, (uint32_t)j, f);
+			assert(x->job == j && x->frag == f);
+			assert(!placed || (x->start == start && x->end == end)); /* fragments start and end together */
+			start = x->start;
+			end = x->end;
+			placed++;
+		}
+		assert(placed == h->placed && (placed == 0 || placed == h->nfrags));
+	}
+}
+
+bool plan_equal(const struct plan *a, const struct plan *b)
+{
+	if (a->nnodes != b->nnodes || !timeline_equal(&a->sum, &b->sum) ||
+	    memcmp(a->free_now, b->free_now, a->nnodes * sizeof *a->free_now) != 0)
+		return false;
+	for (uint32_t i = 0; i < a->nnodes; i++) {
+		const struct plan_node *x = &a->node[i], *y = &b->node[i];
+		if (!timeline_equal(&x->line, &y->line) || x->pieces.n != y->pieces.n)
+			return false;
+		for (size_t k = 0; k < x->pieces.n; k++) {
+			const struct piece *p = &x->pieces.v[k], *q = NULL;
+			for (size_t m = 0; m < y->pieces.n && !q; m++)
+				if (y->pieces.v[m].job == p->job && y->pieces.v[m].frag == p->frag)
+					q = &y->pieces.v[m];
+			if (!q || p->start != q->start || p->end != q->end || p->live != q->live)
+				return false;
+		}
+	}
+	return true;
+}
+
+struct plan *plan_clone(const struct plan *p)
+{
+	struct plan *q = plan_create(p->cluster);
+
+	q->now = p->now;
+	timeline_copy(&q->sum, &p->sum);
+	memcpy(q->free_now, p->free_now, p->nnodes * sizeof *p->free_now);
+	for (uint32_t i = 0; i < p->nnodes; i++) {
+		timeline_copy(&q->node[i].line, &p->node[i].line);
+		vec_reserve(&q->node[i].pieces, p->node[i].pieces.n + 1);
+		q->node[i].pieces.n = p->node[i].pieces.n;
+		if (p->node[i].pieces.n)
+			memcpy(q->node[i].pieces.v, p->node[i].pieces.v, p->node[i].pieces.n * sizeof(struct piece));
+	}
+	for (size_t j = 0; j < p->holds.n; j++) {
+		struct hold h = p->holds.v[j];
+		if (h.nfrags > 1) {
+			h.many = mem_alloc(h.nfrags * sizeof *h.many);
+			memcpy(h.many, p->holds.v[j].many, h.nfrags * sizeof *h.many);
+		}
+		vec_push(&q->holds, h);
+	}
+	return q;
+}

@@ -1,0 +1,52 @@
+/*
+ * insert.h - placing a job at an instant (spec 1.4), and finding the instant.
+ *
+ * plan_insert() finds a node for every fragment or leaves the plan as it was. A fragment goes to the fitting node with the
+ * least free CPU-seconds over its interval; where none fits, to a *viable* one, whose other fragments are first pushed
+ * to other nodes (push.c) or, with the power for it, whose jobs are removed.
+ */
+#ifndef PLAN_INSERT_H
+#define PLAN_INSERT_H
+
+#include "plan/plan.h"
+
+/* Whom an attempt may remove. The order is that of sacrifice: the lowest bit goes first. */
+enum removable {
+	REMOVE_STARVING = 1 << 0, /* reserved, not critical */
+	REMOVE_CRITICAL = 1 << 1, /* reserved starving jobs that are critical */
+	REMOVE_QOS = 1 << 2,	  /* reserved */
+	REMOVE_EMERGENCY = 1 << 3,
+	REMOVE_RUN_COMMON = 1 << 4,
+	REMOVE_RUN_STARVING = 1 << 5,
+	REMOVE_RUN_QOS = 1 << 6,
+	REMOVE_RUN_EMERGENCY = 1 << 7,
+};
+
+enum alloc {
+	ALLOC_BEST,  /* least free CPU-seconds over the interval */
+	ALLOC_FIRST, /* the first node that fits */
+};
+
+/* How an insertion is made: a property of the policy and of the job's powers. */
+struct manner {
+	unsigned may_remove;  /* enum removable */
+	bool only_younger;    /* ... and of starving jobs only those submitted later that do not start now */
+	int push_depth;	      /* 0: no push; 1: the source's; more: pushed fragments push others */
+	enum alloc alloc;
+	bool scatter;	      /* fragments of one job never share a node */
+	bool largest_first;   /* free fragments: most CPUs first, instead of fewest */
+};
+
+/* Puts all fragments of a job, which must hold none, at [start, end). True: done, inside the caller's transaction if
+ * there is one. False: the plan is as it was. */
+bool plan_insert(struct plan *p, const struct manner *m, uint32_t job, int64_t start, int64_t end);
+
+/* The earliest instant >= from, and the latest with its end <= until, at which plan_insert() succeeds, and the job is
+ * put there. Every event point is tested. TIME_NEVER: none, and the plan is as it was. */
+int64_t plan_insert_earliest(struct plan *p, const struct manner *m, uint32_t job, int64_t from, int64_t length);
+int64_t plan_insert_latest(struct plan *p, const struct manner *m, uint32_t job, int64_t from, int64_t until, int64_t length);
+
+/* Which enum removable a job in the plan is, or 0 when nothing could remove it. */
+unsigned plan_removable(const struct plan *p, uint32_t job);
+
+#endif

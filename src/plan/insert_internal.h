@@ -1,0 +1,42 @@
+/*
+ * insert_internal.h - what insert.c and push.c share.
+ */
+#ifndef PLAN_INSERT_INTERNAL_H
+#define PLAN_INSERT_INTERNAL_H
+
+#include "plan/insert.h"
+
+#define PUSH_WORK 256	 /* viable nodes tried by one insertion: bounds deep pushes */
+#define PUSH_DEPTH_MAX 8
+
+/* A fragment on its way to a node. */
+struct goal {
+	uint32_t job, frag, shape;
+	int64_t start, end;
+};
+
+struct insertion {
+	struct plan *p;
+	const struct manner *m;
+	uint32_t job;			/* the one being inserted: its powers count, also in deep pushes */
+	int work;			/* PUSH_WORK and down */
+	int32_t chain[PUSH_DEPTH_MAX + 1]; /* nodes on the present chain of pushes: none is visited twice */
+	int nchain;
+};
+
+/* Whether the node may hold the fragment at all: up, features, exclusivity towards the job's other fragments. */
+bool goal_allowed(const struct insertion *in, const struct goal *g, int32_t node);
+
+bool node_in_chain(const struct insertion *in, int32_t node);
+
+/* The best fitting node, not among the chain; NODE_ANY: none. */
+int32_t goal_best_fit(const struct insertion *in, const struct goal *g);
+
+/* Puts the goal on the best viable node after making room there, pushing at most `depth` deep. */
+bool goal_make_room(struct insertion *in, const struct goal *g, int depth);
+/* The same on a node that is given. */
+bool node_make_room(struct insertion *in, const struct goal *g, int32_t node, int depth);
+
+void goal_put(struct insertion *in, const struct goal *g, int32_t node);
+
+#endif

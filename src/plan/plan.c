@@ -1,0 +1,306 @@
+/*
+ * plan.c - pieces, timelines, and the log that makes changes undoable.
+ */
+#include "plan/plan.h"
+
+#include <assert.h>
+#include <string.h>
+
+struct plan *plan_create(const struct cluster *c)
+{
+	struct plan *p = mem_zalloc(sizeof *p);
+
+	p->cluster = c;
+	p->now = TIME_BEGIN;
+	p->nnodes = (uint32_t)c->nodes.n;
+	p->node = mem_zalloc(sizeof *p->node * (p->nnodes + 1));
+	p->free_now = mem_zalloc(sizeof *p->free_now * (p->nnodes + 1));
+	for (uint32_t i = 0; i < p->nnodes; i++) {
+		struct res none = {0};
+		const struct node *n = &c->nodes.v[i];
+		timeline_init(&p->node[i].line, c->nres, n->up ? &n->total : &none);
+		p->free_now[i] = n->up ? (int32_t)n->total.v[RES_CPU] : 0;
+	}
+	timeline_init(&p->sum, c->nres, &c->total);
+	return p;
+}
+
+void plan_destroy(struct plan *p)
+{
+	if (!p)
+		return;
+	for (uint32_t i = 0; i < p->nnodes; i++) {
+		timeline_fini(&p->node[i].line);
+		vec_free(&p->node[i].pieces);
+	}
+	for (size_t i = 0; i < p->holds.n; i++)
+		if (p->holds.v[i].nfrags > 1)
+			free(p->holds.v[i].many);
+	vec_free(&p->holds);
+	vec_free(&p->log);
+	timeline_fini(&p->sum);
+	free(p->node);
+	free(p->free_now);
+	free(p);
+}
+
+static struct place *place_of(struct plan *p, uint32_t job, uint32_t frag)
+{
+	struct hold *h = &p->holds.v[job];
+
+	return h->nfrags == 1 ? &h->one : &h->many[frag];
+}
+
+static void hold_open(struct plan *p, uint32_t job)
+{
+	while (p->holds.n <= job)
+		vec_push(&p->holds, (struct hold){0});
+
+	struct hold *h = &p->holds.v[job];
+
+	if (h->nfrags)
+		return;
+	h->nfrags = cluster_job_request(p->cluster, cluster_job(p->cluster, job))->nfrags;
+	if (h->nfrags == 1) {
+		h->one.node = NODE_ANY;
+		return;
+	}
+	h->many = mem_alloc(h->nfrags * sizeof *h->many);
+	for (uint32_t i = 0; i < h->nfrags; i++)
+		h->many[i].node = NODE_ANY;
+}
+
+static const struct res *shape_need(const struct plan *p, uint32_t shape)
+{
+	return &p->cluster->shapes.v[shape].need;
+}
+
+/* What a piece takes from (sign -1) or returns to (1) the timelines. A live one holds its node since ever. */
+static void piece_count(struct plan *p, int32_t node, const struct piece *x, int sign)
+{
+	const struct res *need = shape_need(p, x->shape);
+	int64_t start = x->live ? TIME_BEGIN : x->start;
+
+	p->version++;
+	timeline_change(&p->node[node].line, start, x->end, need, sign);
+	if (p->nnodes > 1)
+		timeline_change(&p->sum, start, x->end, need, sign);
+	if (x->live)
+		p->free_now[node] += (int32_t)(sign * need->v[RES_CPU]);
+	if (!x->running && !x->fixed) {
+		p->node[node].loose -= (uint32_t)sign;
+		p->loose -= (uint32_t)sign;
+	}
+}
+
+/* Adds a piece at a slot: whoever was there goes to the end (the exact inverse of piece_remove). */
+static void piece_add(struct plan *p, int32_t node, uint32_t slot, const struct piece *x)
+{
+	piece_vec *v = &p->node[node].pieces;
+
+	vec_push(v, *x);
+	if (slot != v->n - 1) {
+		v->v[v->n - 1] = v->v[slot];
+		v->v[slot] = *x;
+		place_of(p, v->v[v->n - 1].job, v->v[v->n - 1].frag)->slot = (uint32_t)v->n - 1;
+	}
+	*place_of(p, x->job, x->frag) = (struct place){node, slot};
+	p->holds.v[x->job].placed++;
+	piece_count(p, node, x, -1);
+}
+
+/* Removes the piece at a slot: the last one takes its slot. */
+static void piece_remove(struct plan *p, int32_t node, uint32_t slot)
+{
+	piece_vec *v = &p->node[node].pieces;
+	struct piece x = v->v[slot];
+
+	if (slot != v->n - 1) {
+		v->v[slot] = v->v[v->n - 1];
+		place_of(p, v->v[slot].job, v->v[slot].frag)->slot = slot;
+	}
+	v->n--;
+	place_of(p, x.job, x.frag)->node = NODE_ANY;
+	p->holds.v[x.job].placed--;
+	piece_count(p, node, &x, 1);
+}
+
+plan_mark plan_begin(struct plan *p)
+{
+	p->depth++;
+	return p->log.n;
+}
+
+static void plan_close(struct plan *p)
+{
+	assert(p->depth > 0);
+	if (--p->depth == 0)
+		p->log.n = 0;
+}
+
+void plan_rollback(struct plan *p, plan_mark mark)
+{
+	while (p->log.n > mark) {
+		struct undo u = p->log.v[--p->log.n];
+		if (u.what == UNDO_PUT)
+			piece_remove(p, u.node, u.slot);
+		else
+			piece_add(p, u.node, u.slot, &u.piece);
+	}
+	plan_close(p);
+}
+
+void plan_commit(struct plan *p, plan_mark mark)
+{
+	assert(mark <= p->log.n);
+	plan_close(p);
+}
+
+static void plan_log(struct plan *p, int what, int32_t node, uint32_t slot, const struct piece *x)
+{
+	if (p->depth)
+		vec_push(&p->log, (struct undo){*x, node, slot, what});
+}
+
+void plan_put(struct plan *p, uint32_t job, uint32_t frag, int32_t node, int64_t start, int64_t end)
+{
+	hold_open(p, job);
+	assert(place_of(p, job, frag)->node == NODE_ANY);
+
+	const struct frag *f = &cluster_job_request(p->cluster, cluster_job(p->cluster, job))->frag[frag];
+	struct piece x = {
+		.start = start,
+		.end = end,
+		.job = job,
+		.frag = frag,
+		.shape = f->shape,
+		.live = start <= p->now,
+		.fixed = f->node != NODE_ANY,
+	};
+	uint32_t slot = (uint32_t)p->node[node].pieces.n;
+
+	piece_add(p, node, slot, &x);
+	plan_log(p, UNDO_PUT, node, slot, &x);
+}
+
+void plan_take(struct plan *p, uint32_t job, uint32_t frag)
+{
+	struct place at = *place_of(p, job, frag);
+
+	assert(at.node != NODE_ANY);
+
+	struct piece x = p->node[at.node].pieces.v[at.slot];
+
+	piece_remove(p, at.node, at.slot);
+	plan_log(p, UNDO_TAKE, at.node, at.slot, &x);
+}
+
+void plan_take_job(struct plan *p, uint32_t job)
+{
+	if (!plan_holds(p, job))
+		return;
+	for (uint32_t i = 0; i < p->holds.v[job].nfrags && p->holds.v[job].placed; i++)
+		if (place_of(p, job, i)->node != NODE_ANY)
+			plan_take(p, job, i);
+	if (!p->depth) {
+		if (p->holds.v[job].nfrags > 1)
+			free(p->holds.v[job].many);
+		p->holds.v[job] = (struct hold){0};
+	}
+}
+
+void plan_touched(const struct plan *p, plan_mark mark, job_vec *ret)
+{
+	for (size_t i = mark; i < p->log.n; i++) {
+		uint32_t job = p->log.v[i].piece.job;
+		size_t k = 0;
+		while (k < ret->n && ret->v[k] != job)
+			k++;
+		if (k == ret->n)
+			vec_push(ret, job);
+	}
+}
+
+/* Replaces a piece by an altered copy of itself, in its slot. */
+static void piece_replace(struct plan *p, struct place at, const struct piece *y)
+{
+	struct piece *x = &p->node[at.node].pieces.v[at.slot];
+
+	assert(!p->depth);
+	piece_count(p, at.node, x, 1);
+	*x = *y;
+	piece_count(p, at.node, x, -1);
+}
+
+void plan_set_end(struct plan *p, uint32_t job, int64_t end)
+{
+	for (uint32_t i = 0; i < p->holds.v[job].nfrags; i++) {
+		struct place at = *place_of(p, job, i);
+		struct piece y = p->node[at.node].pieces.v[at.slot];
+		y.end = end;
+		piece_replace(p, at, &y);
+	}
+}
+
+void plan_run(struct plan *p, uint32_t job)
+{
+	for (uint32_t i = 0; i < p->holds.v[job].nfrags; i++) {
+		struct place at = *place_of(p, job, i);
+		struct piece *x = &p->node[at.node].pieces.v[at.slot], y = *x;
+		y.live = y.running = true;
+		if (x->live) { /* the timelines have it already */
+			if (!x->fixed) {
+				p->node[at.node].loose--;
+				p->loose--;
+			}
+			*x = y;
+		} else {
+			piece_replace(p, at, &y);
+		}
+	}
+}
+
+void plan_nodes(const struct plan *p, uint32_t job, int32_t *nodes)
+{
+	for (uint32_t i = 0; i < p->holds.v[job].nfrags; i++)
+		nodes[i] = plan_place(p, job, i)->node;
+}
+
+void plan_node_up(struct plan *p, uint32_t node, bool up)
+{
+	const struct node *n = &p->cluster->nodes.v[node];
+
+	assert(p->node[node].pieces.n == 0);
+	timeline_change(&p->node[node].line, TIME_BEGIN, TIME_NEVER, &n->total, up ? 1 : -1);
+	timeline_change(&p->sum, TIME_BEGIN, TIME_NEVER, &n->total, up ? 1 : -1);
+	p->free_now[node] += (int32_t)(up ? n->total.v[RES_CPU] : -n->total.v[RES_CPU]);
+}
+
+void plan_apply(struct plan *p, const struct event *event)
+{
+	const struct job *job = cluster_job(p->cluster, event->job);
+	int64_t start = event->type == EVENT_ALLOCATE ? event->at : event->time;
+	int64_t end = event->type == EVENT_ALLOCATE ? start + cluster_length(p->cluster, job) : event->at;
+
+	switch ((enum event_type)event->type) {
+	case EVENT_ALLOCATE:
+	case EVENT_START:
+	case EVENT_MIGRATE:
+		plan_take_job(p, event->job);
+		for (uint32_t i = 0; i < event->nnodes; i++)
+			plan_put(p, event->job, i, event->nodes[i], start, end);
+		if (event->type != EVENT_ALLOCATE)
+			plan_run(p, event->job);
+		break;
+	case EVENT_DEALLOCATE:
+	case EVENT_START_FAILED:
+	case EVENT_PREEMPT:
+	case EVENT_FINISH:
+	case EVENT_EXPIRE:
+	case EVENT_DELETE:
+		plan_take_job(p, event->job);
+		break;
+	default:
+		break;
+	}
+}

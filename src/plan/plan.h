@@ -1,0 +1,158 @@
+/*
+ * plan.h - who holds what, on which node, when.
+ *
+ * A *piece* is a fragment on a node over an interval: of a running job, of one that starts now, or of a reserved one.
+ * The plan owns the pieces and what follows from them: each node's timeline, the cluster's (the sum), and where each
+ * job's fragments are. It knows no policy.
+ *
+ * Changes are put and take. Between plan_begin() and plan_commit() they are logged, and plan_rollback() undoes them
+ * exactly: the plan is then bit for bit as it was. Marks nest.
+ *
+ * A live piece holds its node since ever: the past is never asked about, and so there is nothing to forget. A piece put
+ * at or before `now` is live; a reserved one becomes so when its job starts.
+ *
+ * Invariants (plan_check): on every node, at every instant, the pieces' needs and what is free add up to the total, and
+ * nothing is negative; the cluster's timeline is the sum of the nodes'; an exclusive fragment shares its node with no
+ * other fragment of its job.
+ */
+#ifndef PLAN_PLAN_H
+#define PLAN_PLAN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/vec.h"
+#include "core/cluster.h"
+#include "plan/timeline.h"
+
+struct piece {
+	int64_t start, end;
+	uint32_t job;
+	uint32_t frag;	/* index into the request's fragments */
+	uint32_t shape;
+	bool live;    /* counted in free_now: it runs, or is to start now */
+	bool running; /* nothing moves it but a migration */
+	bool fixed;   /* the request names its node */
+};
+
+typedef VEC(struct piece) piece_vec;
+
+struct plan_node {
+	struct timeline line;
+	piece_vec pieces; /* in no order */
+	uint32_t loose;	  /* pieces that can be pushed: neither running nor fixed */
+};
+
+/* Where a fragment is: its node, and its index among the node's pieces. */
+struct place {
+	int32_t node; /* NODE_ANY: nowhere */
+	uint32_t slot;
+};
+
+/* A job's fragments; `many` is used when it has more than one. */
+struct hold {
+	uint32_t nfrags; /* 0: the job was never here */
+	uint32_t placed; /* fragments that have a place */
+	union {
+		struct place one;
+		struct place *many;
+	};
+};
+
+/* One primitive change, to be undone. */
+struct undo {
+	struct piece piece;
+	int32_t node;
+	uint32_t slot;
+	enum { UNDO_PUT, UNDO_TAKE } what;
+};
+
+struct plan {
+	const struct cluster *cluster;
+	int64_t now;
+	struct plan_node *node;
+	uint32_t nnodes;
+	int32_t *free_now;	/* per node: CPUs that no live piece holds */
+	struct timeline sum;	/* of all nodes that are up; unused when there is one node */
+	uint32_t loose;		/* over all nodes */
+	VEC(struct hold) holds; /* by job id */
+	VEC(struct undo) log;
+	int depth; /* transactions open */
+	uint64_t version; /* grows with every change */
+	uint64_t moves, attempts; /* fragments pushed, insertions tried: statistics */
+};
+
+/* A plan over the cluster's nodes, empty. The cluster must outlive it. */
+struct plan *plan_create(const struct cluster *c);
+void plan_destroy(struct plan *p);
+
+/* Sets the instant. Not inside a transaction. */
+static inline void plan_advance(struct plan *p, int64_t now)
+{
+	p->now = now;
+}
+
+/* Transactions. plan_begin returns a mark: roll back to it or commit it, once, innermost first. */
+typedef size_t plan_mark;
+plan_mark plan_begin(struct plan *p);
+void plan_rollback(struct plan *p, plan_mark mark);
+void plan_commit(struct plan *p, plan_mark mark);
+
+typedef VEC(uint32_t) job_vec;
+/* The jobs whose pieces changed since the mark, each once, in the order of the first change. Those that hold nothing
+ * any more were removed; the others were placed or moved. */
+void plan_touched(const struct plan *p, plan_mark mark, job_vec *ret);
+
+/* Puts a fragment that is nowhere; it must fit. Takes one that is somewhere. */
+void plan_put(struct plan *p, uint32_t job, uint32_t frag, int32_t node, int64_t start, int64_t end);
+void plan_take(struct plan *p, uint32_t job, uint32_t frag);
+void plan_take_job(struct plan *p, uint32_t job); /* all fragments that have a place; outside a transaction for good */
+
+/* Changes when a job's pieces end: it ended early (end = now is a take), was moved, or runs longer than predicted.
+ * Overcommits silently when there is no room: for running jobs, whose resources are a fact. */
+void plan_set_end(struct plan *p, uint32_t job, int64_t end);
+/* A job is started where it is planned: its pieces run from now on. */
+void plan_run(struct plan *p, uint32_t job);
+
+/* The cluster's timeline: total free over time. */
+static inline struct timeline *plan_sum(struct plan *p)
+{
+	return p->nnodes == 1 ? &p->node[0].line : &p->sum;
+}
+
+static inline const struct place *plan_place(const struct plan *p, uint32_t job, uint32_t frag)
+{
+	const struct hold *h = &p->holds.v[job];
+
+	return h->nfrags == 1 ? &h->one : &h->many[frag];
+}
+
+static inline bool plan_holds(const struct plan *p, uint32_t job)
+{
+	return job < p->holds.n && p->holds.v[job].placed > 0;
+}
+
+/* A piece of a job that has one. */
+static inline const struct piece *plan_piece(const struct plan *p, uint32_t job, uint32_t frag)
+{
+	const struct place *at = plan_place(p, job, frag);
+
+	return &p->node[at->node].pieces.v[at->slot];
+}
+
+/* The node of each of a job's fragments, into `nodes` (as many as the request has). */
+void plan_nodes(const struct plan *p, uint32_t job, int32_t *nodes);
+
+/* Folds an event's placement into the plan: with job_apply() this is recovery. */
+void plan_apply(struct plan *p, const struct event *event);
+
+/* A node goes down or comes up: what it has is taken out of, or put back into, what is free. It must hold no piece. */
+void plan_node_up(struct plan *p, uint32_t node, bool up);
+
+/* Asserts the invariants, by computing everything again from the pieces. Slow: for tests. */
+void plan_check(const struct plan *p);
+/* Whether two plans hold the same pieces and the same timelines. Slow: for tests. */
+bool plan_equal(const struct plan *a, const struct plan *b);
+struct plan *plan_clone(const struct plan *p);
+
+#endif

@@ -1,0 +1,268 @@
+/*
+ * push.c - making room on a node: fragments that have not started are pushed to other nodes, and only then are jobs
+ * removed. This is what Shunt is named after.
+ *
+ *	node 1 |AABBB...|            node 1 |AADDDDDD|
+ *	node 2 |CCCCC...|  D (6) ->  node 2 |CCCCCBBB|	B is pushed from node 1 to node 2, D lands on node 1
+ *
+ * Everything happens inside the insertion's transaction; each node tried has a mark of its own, so that a failure
+ * leaves no trace. A chain of pushes never visits a node twice, is at most `depth` long, and all chains of an insertion
+ * together try at most PUSH_WORK nodes.
+ */
+#include <stdlib.h>
+
+#include "plan/insert_internal.h"
+
+/* A fragment that could not be pushed during this attempt on its node. */
+struct stuck {
+	uint32_t job, frag;
+};
+typedef VEC(struct stuck) stuck_vec;
+
+static bool is_stuck(const stuck_vec *v, const struct piece *x)
+{
+	for (size_t i = 0; v && i < v->n; i++)
+		if (v->v[i].job == x->job && v->v[i].frag == x->frag)
+			return true;
+	return false;
+}
+
+static bool overlaps(const struct piece *x, const struct goal *g)
+{
+	return (x->live || x->start < g->end) && x->end > g->start;
+}
+
+/* CPU-seconds of the goal's interval that a piece holds. */
+static double contribution(const struct plan *p, const struct piece *x, const struct goal *g)
+{
+	int64_t from = x->live || x->start < g->start ? g->start : x->start;
+	int64_t until = x->end < g->end ? x->end : g->end;
+
+	return (double)p->cluster->shapes.v[x->shape].need.v[RES_CPU] * (double)(until - from);
+}
+
+static bool pushable(const struct piece *x, int depth)
+{
+	return depth > 0 && !x->running && !x->fixed;
+}
+
+/* The enum removable bit of a piece's job, if this insertion may remove it; else 0. */
+static unsigned removable_by(const struct insertion *in, const struct piece *x)
+{
+	unsigned bit;
+
+	if (!in->m->may_remove || x->job == in->job)
+		return 0;
+	bit = plan_removable(in->p, x->job) & in->m->may_remove;
+	if (bit == REMOVE_STARVING && in->m->only_younger && (x->job < in->job || x->live))
+		return 0;
+	return bit;
+}
+
+/* 1 starving, 2 QoS, 4 emergency reserved; 8, 16, 32, 64 running common to emergency (spec 1.4). */
+static unsigned category(unsigned bit)
+{
+	return bit <= REMOVE_CRITICAL ? (bit ? 1 : 0) : bit / 2;
+}
+
+struct viability {
+	bool viable;
+	unsigned category;
+	double shortage; /* CPU-seconds to free */
+};
+
+/* Would the goal fit on the node if all that can be pushed or removed were gone? */
+static struct viability node_viability(const struct insertion *in, const struct goal *g, int32_t node, int depth,
+				       const stuck_vec *stuck)
+{
+	const struct plan *p = in->p;
+	const struct plan_node *n = &p->node[node];
+	const struct res *need = &p->cluster->shapes.v[g->shape].need;
+	struct viability v = {0};
+	struct timeline t;
+	bool any = false;
+
+	if ((!n->loose || depth <= 0) && !in->m->may_remove)
+		return v;
+	if (!goal_allowed(in, g, node))
+		return v;
+	t = (struct timeline){.stride = n->line.stride};
+	timeline_copy(&t, &n->line);
+	for (size_t i = 0; i < n->pieces.n; i++) {
+		const struct piece *x = &n->pieces.v[i];
+		unsigned bit;
+		if (!overlaps(x, g))
+			continue;
+		bit = removable_by(in, x);
+		if (!bit && (!pushable(x, depth) || is_stuck(stuck, x)))
+			continue;
+		v.category |= category(bit);
+		timeline_change(&t, x->live ? TIME_BEGIN : x->start, x->end, &p->cluster->shapes.v[x->shape].need, 1);
+		any = true;
+	}
+	v.viable = any && timeline_fits(&t, g->start, g->end, need);
+	timeline_fini(&t);
+	if (!v.viable)
+		return v;
+
+	/* What is missing, instant by instant. */
+	uint32_t i = timeline_find(&n->line, g->start);
+	for (int64_t at = g->start; at < g->end; i++) {
+		int64_t until = i + 1 < n->line.n ? timeline_step(&n->line, i + 1)[0] : g->end;
+		int64_t missing = need->v[RES_CPU] - timeline_step(&n->line, i)[1 + RES_CPU];
+		if (until > g->end)
+			until = g->end;
+		if (missing > 0)
+			v.shortage += (double)missing * (double)(until - at);
+		at = until;
+	}
+	return v;
+}
+
+/* Moves one piece away from the node at the top of the chain. */
+static bool push_piece(struct insertion *in, struct piece x, int depth)
+{
+	struct plan *p = in->p;
+	struct goal g = {.job = x.job, .frag = x.frag, .shape = x.shape, .start = x.start, .end = x.end};
+	plan_mark mark = plan_begin(p);
+	int32_t node;
+
+	plan_take(p, x.job, x.frag);
+	node = goal_best_fit(in, &g);
+	if (node != NODE_ANY)
+		goal_put(in, &g, node);
+	else if (depth <= 1 || !goal_make_room(in, &g, depth - 1)) {
+		plan_rollback(p, mark);
+		return false;
+	}
+	p->moves++;
+	plan_commit(p, mark);
+	return true;
+}
+
+/* The piece to push next: the one that holds most of the interval, and of equals the latest submitted. */
+static const struct piece *choose_push(const struct insertion *in, const struct goal *g, int32_t node, int depth,
+				       const stuck_vec *stuck)
+{
+	const piece_vec *v = &in->p->node[node].pieces;
+	const struct piece *best = NULL;
+	double most = 0;
+
+	for (size_t i = 0; i < v->n; i++) {
+		const struct piece *x = &v->v[i];
+		double c;
+		if (!overlaps(x, g) || !pushable(x, depth) || is_stuck(stuck, x))
+			continue;
+		c = contribution(in->p, x, g);
+		if (!best || c > most ||
+		    (c == most && (x->job > best->job || (x->job == best->job && x->frag > best->frag)))) {
+			best = x;
+			most = c;
+		}
+	}
+	return best;
+}
+
+/* The job to remove next: the least important kind, and of equals the one that frees most here. */
+static uint32_t choose_removal(const struct insertion *in, const struct goal *g, int32_t node)
+{
+	const piece_vec *v = &in->p->node[node].pieces;
+	uint32_t best = JOB_NONE;
+	unsigned kind = 0;
+	double most = 0;
+
+	for (size_t i = 0; i < v->n; i++) {
+		unsigned bit = removable_by(in, &v->v[i]);
+		double c = 0;
+		if (!bit || !overlaps(&v->v[i], g))
+			continue;
+		for (size_t k = 0; k < v->n; k++)
+			if (v->v[k].job == v->v[i].job && overlaps(&v->v[k], g))
+				c += contribution(in->p, &v->v[k], g);
+		if (best == JOB_NONE || bit < kind ||
+		    (bit == kind && (c > most || (c == most && v->v[i].job > best)))) {
+			best = v->v[i].job;
+			kind = bit;
+			most = c;
+		}
+	}
+	return best;
+}
+
+bool node_make_room(struct insertion *in, const struct goal *g, int32_t node, int depth)
+{
+	struct plan *p = in->p;
+	const struct res *need = &p->cluster->shapes.v[g->shape].need;
+	stuck_vec stuck = {0};
+	bool fits = false;
+
+	if (in->work-- <= 0 || in->nchain > PUSH_DEPTH_MAX)
+		return false;
+
+	plan_mark mark = plan_begin(p);
+
+	in->chain[in->nchain++] = node;
+	while (node_viability(in, g, node, depth, &stuck).viable) {
+		const struct piece *x = choose_push(in, g, node, depth, &stuck);
+		if (x) {
+			struct stuck s = {x->job, x->frag};
+			if (!push_piece(in, *x, depth)) {
+				vec_push(&stuck, s);
+				continue;
+			}
+		} else {
+			plan_take_job(p, choose_removal(in, g, node));
+		}
+		fits = timeline_fits(&p->node[node].line, g->start, g->end, need);
+		if (fits)
+			break;
+	}
+	in->nchain--;
+	vec_free(&stuck);
+	if (!fits) {
+		plan_rollback(p, mark);
+		return false;
+	}
+	goal_put(in, g, node);
+	plan_commit(p, mark);
+	return true;
+}
+
+struct option {
+	unsigned category;
+	double shortage;
+	int32_t node;
+};
+
+static int option_cmp(const void *a, const void *b)
+{
+	const struct option *x = a, *y = b;
+
+	if (x->category != y->category)
+		return x->category < y->category ? -1 : 1;
+	if (x->shortage != y->shortage)
+		return x->shortage < y->shortage ? -1 : 1;
+	return x->node - y->node;
+}
+
+bool goal_make_room(struct insertion *in, const struct goal *g, int depth)
+{
+	VEC(struct option) options = {0};
+	bool done = false;
+
+	if ((depth <= 0 || !in->p->loose) && !in->m->may_remove)
+		return false;
+	for (int32_t n = 0; n < (int32_t)in->p->nnodes; n++) {
+		if (node_in_chain(in, n))
+			continue;
+		struct viability v = node_viability(in, g, n, depth, NULL);
+		if (v.viable)
+			vec_push(&options, (struct option){v.category, v.shortage, n});
+	}
+	if (options.n > 1)
+		qsort(options.v, options.n, sizeof *options.v, option_cmp);
+	for (size_t i = 0; i < options.n && !done && in->work > 0; i++)
+		done = node_make_room(in, g, options.v[i].node, depth);
+	vec_free(&options);
+	return done;
+}

@@ -1,0 +1,99 @@
+/*
+ * cycle.c - one scheduling cycle (spec 1.3): special jobs by rank, then common ones, then whoever can be brought
+ * forward; then everything placed at now is started.
+ */
+#include "sched/sched_internal.h"
+
+/* Predictions that have passed: the job is planned to its walltime again. That frees nothing, so it is no reason to wake. */
+static void expire_predictions(struct sched *s)
+{
+	struct heap_item x;
+
+	while (heap_peek(&s->expiry, &x) && x.time <= s->now) {
+		const struct job *job = cluster_job(s->c, (uint32_t)x.value);
+		heap_pop(&s->expiry, &x);
+		if (job->state != STATE_RUNNING || job->attempt != x.tie)
+			continue;
+		pass_drop_reservations(s);
+		plan_set_end(s->p, job->id, job->start + sched_length(s, job));
+	}
+}
+
+static void start_job(struct sched *s, uint32_t job)
+{
+	int64_t end = plan_piece(s->p, job, 0)->end;
+
+	sched_emit(s, EVENT_START, job, end, JOB_NONE);
+	plan_run(s->p, job);
+	if (s->policy->know == KNOW_PREDICTION)
+		heap_push(&s->expiry, end, cluster_job(s->c, job)->attempt, job);
+}
+
+/* Reserved jobs whose time has come start where they are. */
+static void collect_due(struct sched *s)
+{
+	for (size_t i = 0; i < s->special.n; i++) {
+		const struct job *job = cluster_job(s->c, s->special.v[i]);
+		if (job->state == STATE_ALLOCATED && job->start <= s->now)
+			vec_push(&s->starting, job->id);
+	}
+}
+
+static bool starving_possible(const struct sched *s)
+{
+	return s->policy->starve != STARVE_NOTHING && s->c->settings.starve_after >= 0 &&
+	       s->c->settings.starve_after != TIME_NEVER;
+}
+
+void sched_cycle(struct sched *s, int64_t now)
+{
+	s->now = now;
+	plan_advance(s->p, now);
+	s->stats.cycles++;
+	s->drain = false;
+	expire_predictions(s);
+	if (starving_possible(s))
+		special_starve(s);
+	if (s->special.n)
+		special_place(s);
+	if (s->due_dates)
+		due_pass(s);
+	else if (s->policy->keep)
+		conservative_pass(s);
+	else if (!s->drain)
+		pass_run(s);
+	if (s->special.n) {
+		special_to_now(s);
+		collect_due(s);
+	}
+	for (size_t i = 0; i < s->starting.n; i++)
+		start_job(s, s->starting.v[i]);
+	vec_clear(&s->starting);
+}
+
+int64_t sched_next_wake(const struct sched *s)
+{
+	int64_t next = TIME_NEVER, after = s->c->settings.starve_after;
+
+	for (size_t i = 0; i < s->special.n; i++) {
+		const struct job *job = cluster_job(s->c, s->special.v[i]);
+		int64_t at = TIME_NEVER;
+		if (job->state == STATE_ALLOCATED)
+			at = job->start;
+		else if (job->deadline != TIME_NEVER) /* when it expires */
+			at = job->deadline - sched_length(s, job) + 1;
+		if (at < next)
+			next = at;
+	}
+	if (starving_possible(s) && s->arrivals_head < s->arrivals.n) {
+		int64_t at = cluster_job(s->c, s->arrivals.v[s->arrivals_head])->submit + after;
+		if (at < next)
+			next = at;
+	}
+	for (size_t i = 0; s->policy->keep && i < s->reserved.n; i++) {
+		int64_t at = plan_piece(s->p, s->reserved.v[i], 0)->start;
+		if (at < next)
+			next = at;
+	}
+	return next;
+}

@@ -1,0 +1,214 @@
+/*
+ * pass.c - common jobs: who starts now. FCFS, EASY and its relatives and the greedy scan are one loop.
+ *
+ * Jobs are looked at in the policy's order. Those that can start do; the first `reserve` of those that can't get a
+ * reservation, a transient one that the next pass drops; the others may overtake if they fit the plan as it then is, so
+ * that no reservation is ever delayed. A backfilled job fits iff the plan says so: with one reservation on one node
+ * this is EASY's test of shadow time and extra processors.
+ *
+ * Time alone frees nothing but what the plan says ends now. So when a job was submitted and nothing ended since the last pass, only the new job is
+ * asked about, unless it comes before the first that waits.
+ */
+#include "sched/sched_internal.h"
+
+void window_build(struct sched *s)
+{
+	const struct timeline *t = plan_sum(s->p);
+	struct window *w = &s->window;
+	uint32_t i = timeline_find(t, s->now);
+	int64_t least = timeline_step(t, i)[1 + RES_CPU];
+
+	w->n = 0;
+	w->version = s->p->version;
+	for (i++; i < t->n && least > 0 && w->n < 7; i++) {
+		const int64_t *step = timeline_step(t, i);
+		if (step[1 + RES_CPU] >= least)
+			continue;
+		w->until[w->n] = step[0];
+		w->cpus[w->n++] = least;
+		least = step[1 + RES_CPU];
+	}
+	w->until[w->n] = TIME_NEVER;
+	w->cpus[w->n++] = least;
+}
+
+bool window_allows(const struct window *w, int64_t cpus, int64_t end)
+{
+	int i = 0;
+
+	while (w->until[i] < end)
+		i++;
+	return cpus <= w->cpus[i];
+}
+
+bool failure_known(const struct sched *s, const struct job *job, int64_t length)
+{
+	const struct request *r = cluster_job_request(s->c, job);
+
+	for (size_t i = 0; i < s->failures.n; i++) {
+		const struct failure *f = &s->failures.v[i];
+		if (length < f->length)
+			continue;
+		if (f->request == job->request)
+			return true;
+		if (f->uniform && r->uniform && r->nfrags >= f->nfrags &&
+		    res_covers(&s->c->shapes.v[r->frag[0].shape].need, &f->need))
+			return true;
+	}
+	return false;
+}
+
+void failure_note(struct sched *s, const struct job *job, int64_t length)
+{
+	const struct request *r = cluster_job_request(s->c, job);
+	const struct shape *shape = &s->c->shapes.v[r->frag[0].shape];
+	struct failure f = {
+		.request = job->request,
+		.nfrags = r->nfrags,
+		.need = shape->need,
+		.length = length,
+		/* a request without features or exclusivity stands for all that ask for more */
+		.uniform = r->uniform && !shape->features && !shape->exclusive,
+	};
+
+	if (s->failures.n < 64)
+		vec_push(&s->failures, f);
+}
+
+/* Puts the job into the plan at now, if need be by pushing others or moving one that runs. */
+static bool pass_place_now(struct sched *s, uint32_t id, int64_t length)
+{
+	uint64_t moves = s->p->moves;
+	plan_mark mark;
+
+	if (!s->plain.push_depth || !s->p->loose) /* nothing to push: no one else is touched */
+		return plan_insert(s->p, &s->plain, id, s->now, s->now + length);
+	mark = plan_begin(s->p);
+	if (!plan_insert(s->p, &s->plain, id, s->now, s->now + length)) {
+		plan_rollback(s->p, mark);
+		return false;
+	}
+	s->stats.rescued += s->p->moves != moves;
+	special_tell(s, mark, id);
+	return true;
+}
+
+bool pass_try_now(struct sched *s, uint32_t id, int64_t length)
+{
+	const struct job *job = cluster_job(s->c, id);
+	bool nodes = s->p->nnodes > 1;
+
+	if (nodes && failure_known(s, job, length))
+		return false;
+	if (!pass_place_now(s, id, length) && !migrate_for(s, id, length)) {
+		if (nodes) {
+			s->stats.blocked++;
+			failure_note(s, job, length);
+		}
+		return false;
+	}
+	vec_push(&s->starting, id);
+	queue_remove(s, id);
+	return true;
+}
+
+void pass_drop_reservations(struct sched *s)
+{
+	for (size_t i = 0; i < s->reserved.n; i++)
+		plan_take_job(s->p, s->reserved.v[i]);
+	vec_clear(&s->reserved);
+	s->head = JOB_NONE;
+	s->freed = true;
+}
+
+static void pass_reserve(struct sched *s, const struct entry *e)
+{
+	if (plan_insert_earliest(s->p, &s->plain, e->job, s->now, e->length) != TIME_NEVER)
+		vec_push(&s->reserved, e->job);
+}
+
+/* Starts every job of a queue that fits, from position i on; reserved ones are passed over. */
+static void pass_fill(struct sched *s, entry_vec *queue, size_t i)
+{
+	while (i < queue->n && s->window.cpus[0] > 0) {
+		const struct entry *e = &queue->v[i];
+		if (e->cpus > s->window.cpus[0] || !window_allows(&s->window, e->cpus, s->now + e->length) ||
+		    plan_holds(s->p, e->job) || !pass_try_now(s, e->job, e->length))
+			i++;
+		else
+			window_build(s);
+	}
+}
+
+static void pass_full(struct sched *s)
+{
+	size_t i = 0;
+	int reserved = 0;
+
+	s->stats.full_passes++;
+	if (s->reserved.n)
+		pass_drop_reservations(s);
+	if (s->order == ORDER_WFP3)
+		queue_sort(s);
+	s->head = JOB_NONE;
+	if (s->freed)
+		vec_clear(&s->failures);
+	window_build(s);
+	while (i < s->by_key.n) {
+		struct entry e = s->by_key.v[i];
+		if (window_allows(&s->window, e.cpus, s->now + e.length) && pass_try_now(s, e.job, e.length)) {
+			window_build(s);
+			continue;
+		}
+		if (s->head == JOB_NONE)
+			s->head = e.job;
+		if (s->backfill == ORDER_NONE)
+			break;
+		if (reserved < s->policy->reserve) {
+			pass_reserve(s, &e);
+			reserved++;
+			window_build(s);
+		}
+		i++;
+		if (reserved >= s->policy->reserve) {
+			if (queue_has_fill(s))
+				pass_fill(s, &s->by_fill, 0);
+			else
+				pass_fill(s, &s->by_key, i);
+			break;
+		}
+	}
+	s->freed = false;
+	vec_clear(&s->fresh);
+}
+
+/* Whether a planned end or start was reached that no event has told of yet (the end comes at this same instant). */
+static bool plan_passed(struct sched *s)
+{
+	const struct timeline *t = plan_sum(s->p);
+
+	return t->n > 1 && timeline_step(t, 1)[0] <= s->now;
+}
+
+void pass_run(struct sched *s)
+{
+	bool full = s->freed || s->head == JOB_NONE || s->order == ORDER_WFP3 || plan_passed(s);
+	const struct waiting *head = full ? NULL : queue_get(s, s->head);
+
+	for (size_t i = 0; i < s->fresh.n && !full; i++)
+		full = queue_get(s, s->fresh.v[i])->key < head->key;
+	if (full) {
+		pass_full(s);
+		return;
+	}
+	for (size_t i = 0; i < s->fresh.n && s->backfill != ORDER_NONE; i++) {
+		uint32_t job = s->fresh.v[i];
+		const struct waiting *w = queue_get(s, job);
+		int64_t cpus = cluster_job_request(s->c, cluster_job(s->c, job))->total.v[RES_CPU];
+		if (s->window.version != s->p->version)
+			window_build(s);
+		if (window_allows(&s->window, cpus, s->now + w->length))
+			pass_try_now(s, job, w->length);
+	}
+	vec_clear(&s->fresh);
+}

@@ -1,0 +1,89 @@
+/*
+ * policy.c - the table.
+ */
+#include "sched/policy.h"
+
+#include <string.h>
+
+/* EASY with another order of the queue: the head, in that order, reserves. */
+#define EASY(order_) .order = order_, .backfill = order_, .reserve = RESERVE_HEAD, .deadlines = true, .starve = STARVE_ALL
+
+const struct policy policies[] = {
+	{.name = "shunt",
+	 .about = "ours, the default: due dates that adapt, relaxed backfill, push; deadlines kept",
+	 .order = ORDER_DUE,
+	 .backfill = ORDER_ARRIVAL,
+	 .reserve = RESERVE_HEAD,
+	 .starve = STARVE_OLDEST,
+	 .deadlines = true,
+	 .push_depth = 1},
+	{.name = "fcfs", .about = "first come, first served; nothing overtakes", .order = ORDER_ARRIVAL, .deadlines = true},
+	{.name = "easy", .about = "FCFS, and jobs that do not delay the first one overtake it", EASY(ORDER_ARRIVAL)},
+	{.name = "easy-sjbf",
+	 .about = "EASY, shortest job backfilled first",
+	 .order = ORDER_ARRIVAL,
+	 .backfill = ORDER_SHORTEST,
+	 .reserve = RESERVE_HEAD,
+	 .starve = STARVE_ALL,
+	 .deadlines = true},
+	{.name = "easy++",
+	 .about = "EASY-SJBF with run times predicted from the user's last two",
+	 .order = ORDER_ARRIVAL,
+	 .backfill = ORDER_SHORTEST,
+	 .reserve = RESERVE_HEAD,
+	 .know = KNOW_PREDICTION},
+	{.name = "conservative",
+	 .about = "every job reserves; none is delayed by a later one",
+	 .order = ORDER_ARRIVAL,
+	 .backfill = ORDER_ARRIVAL,
+	 .reserve = RESERVE_ALL,
+	 .keep = true,
+	 .deadlines = true},
+	{.name = "easy-clairvoyant",
+	 .about = "EASY that knows the run times",
+	 .know = KNOW_RUNTIME,
+	 EASY(ORDER_ARRIVAL)},
+	{.name = "easy-sjbf-clairvoyant",
+	 .about = "EASY-SJBF that knows the run times",
+	 .order = ORDER_ARRIVAL,
+	 .backfill = ORDER_SHORTEST,
+	 .reserve = RESERVE_HEAD,
+	 .know = KNOW_RUNTIME},
+	{.name = "conservative-clairvoyant",
+	 .about = "conservative that knows the run times",
+	 .order = ORDER_ARRIVAL,
+	 .backfill = ORDER_ARRIVAL,
+	 .reserve = RESERVE_ALL,
+	 .keep = true,
+	 .know = KNOW_RUNTIME},
+	{.name = "torque",
+	 .about = "TORQUE's default scheduler: fewest CPUs first, first nodes that fit, drains for a starving job",
+	 .order = ORDER_SMALLEST,
+	 .backfill = ORDER_SMALLEST,
+	 .starve = STARVE_DRAIN,
+	 .alloc = ALLOC_FIRST,
+	 .scatter = true},
+	{.name = "oscar",
+	 .about = "OscarPBS: lightest first, push one deep, starving jobs reserve, deadlines",
+	 .order = ORDER_WEIGHT,
+	 .backfill = ORDER_WEIGHT,
+	 .starve = STARVE_ALL,
+	 .deadlines = true,
+	 .push_depth = 1},
+	{.name = "shortest", .about = "EASY, shortest job first", EASY(ORDER_SHORTEST)},
+	{.name = "smallest-area", .about = "EASY, least processors x time first", EASY(ORDER_AREA)},
+	{.name = "f1", .about = "EASY, order F1 of Carastan-Santos and de Camargo (2017)", EASY(ORDER_F1)},
+	{.name = "f2", .about = "EASY, order F2 of the same", EASY(ORDER_F2)},
+	{.name = "f3", .about = "EASY, order F3 of the same", EASY(ORDER_F3)},
+	{.name = "f4", .about = "EASY, order F4 of the same", EASY(ORDER_F4)},
+	{.name = "wfp3", .about = "EASY, order WFP3 of Tang et al. (2009): large and long waiting first", EASY(ORDER_WFP3)},
+};
+const int npolicies = sizeof policies / sizeof *policies;
+
+const struct policy *policy_find(const char *name)
+{
+	for (int i = 0; i < npolicies; i++)
+		if (strcmp(policies[i].name, name) == 0)
+			return &policies[i];
+	return NULL;
+}

@@ -1,0 +1,241 @@
+/*
+ * sched.c - events in, events out: keeps queues, plan and history true to the jobs.
+ */
+#include "sched/sched.h"
+
+#include <assert.h>
+
+#include "sched/sched_internal.h"
+
+#define WAITING_NONE UINT32_MAX
+
+struct sched *sched_create(struct cluster *c, struct plan *p, const struct policy *policy)
+{
+	struct sched *s = mem_zalloc(sizeof *s);
+
+	s->c = c;
+	s->p = p;
+	s->policy = policy;
+	s->head = JOB_NONE;
+	s->plain = (struct manner){
+		.push_depth = policy->push_depth,
+		.alloc = policy->alloc,
+		.scatter = policy->scatter,
+	};
+	s->order = policy->order;
+	s->backfill = policy->backfill;
+	s->due_dates = policy->order == ORDER_DUE && c->settings.starve_after == STARVE_AUTO;
+	if (policy->order == ORDER_DUE && !s->due_dates)
+		s->order = s->backfill = ORDER_WEIGHT; /* the site sets the bound on waiting: within it, lightest first */
+	return s;
+}
+
+void sched_destroy(struct sched *s)
+{
+	if (!s)
+		return;
+	vec_free(&s->waiting);
+	vec_free(&s->spare);
+	vec_free(&s->by_key);
+	vec_free(&s->by_fill);
+	vec_free(&s->arrivals);
+	vec_free(&s->special);
+	vec_free(&s->fresh);
+	vec_free(&s->starting);
+	vec_free(&s->reserved);
+	vec_free(&s->failures);
+	vec_free(&s->pred);
+	vec_free(&s->nodes);
+	history_fini(&s->history);
+	heap_fini(&s->expiry);
+	free(s);
+}
+
+void sched_listen(struct sched *s, sched_listener listener, void *context)
+{
+	s->listener = listener;
+	s->context = context;
+}
+
+const struct sched_stats *sched_stats(const struct sched *s)
+{
+	return &s->stats;
+}
+
+size_t sched_waiting(const struct sched *s)
+{
+	return s->by_key.n + s->special.n;
+}
+
+static bool is_special(const struct job *job)
+{
+	return job->kind != KIND_COMMON;
+}
+
+/* FIFO is by id: whoever comes back takes its old place. */
+static void special_add(struct sched *s, uint32_t job)
+{
+	size_t i = s->special.n;
+
+	while (i > 0 && s->special.v[i - 1] > job)
+		i--;
+	vec_insert(&s->special, i, job);
+}
+
+static void special_remove(struct sched *s, uint32_t job)
+{
+	for (size_t i = 0; i < s->special.n; i++)
+		if (s->special.v[i] == job) {
+			vec_remove(&s->special, i);
+			return;
+		}
+}
+
+/* A job begins to wait, or stops waiting. */
+static void sched_enqueue(struct sched *s, const struct job *job)
+{
+	if (is_special(job)) {
+		special_add(s, job->id);
+		return;
+	}
+	queue_add(s, job->id);
+	vec_push(&s->fresh, job->id);
+	if (s->c->settings.starve_after >= 0 && s->c->settings.starve_after != TIME_NEVER)
+		vec_push(&s->arrivals, job->id);
+}
+
+static void sched_dequeue(struct sched *s, const struct job *job)
+{
+	if (is_special(job))
+		special_remove(s, job->id);
+	else
+		queue_remove(s, job->id);
+}
+
+void sched_emit(struct sched *s, enum event_type type, uint32_t id, int64_t at, uint32_t by)
+{
+	struct job *job = cluster_job(s->c, id);
+	struct event e = {.time = s->now, .at = at, .job = id, .by = by, .type = (uint8_t)type};
+	bool waited = job_waits(job);
+	enum job_kind by_kind = by == JOB_NONE ? KIND_COMMON : cluster_job(s->c, by)->kind;
+
+	if (type == EVENT_ALLOCATE || type == EVENT_START || type == EVENT_MIGRATE) {
+		e.nnodes = s->p->holds.v[id].nfrags;
+		vec_reserve(&s->nodes, e.nnodes);
+		plan_nodes(s->p, id, s->nodes.v);
+		e.nodes = s->nodes.v;
+	}
+	if (type == EVENT_STARVE)
+		sched_dequeue(s, job);
+
+	struct err err;
+	if (job_apply(job, &e, by_kind, &err) != 0)
+		assert(!"an event that is not legal in the job's state");
+	if (type == EVENT_STARVE)
+		special_add(s, id);
+	else if (waited && !job_waits(job))
+		sched_dequeue(s, job);
+	else if (!waited && job_waits(job))
+		sched_enqueue(s, job);
+	if (s->listener)
+		s->listener(s->context, &e);
+}
+
+/* A job gives back what it holds in the plan. */
+static void sched_free(struct sched *s, uint32_t job)
+{
+	if (plan_holds(s->p, job)) {
+		plan_take_job(s->p, job);
+		s->freed = true;
+	}
+}
+
+static void sched_at(struct sched *s, int64_t now)
+{
+	s->now = now;
+	plan_advance(s->p, now);
+}
+
+void sched_submit(struct sched *s, uint32_t job, int64_t now)
+{
+	sched_at(s, now);
+	cluster_job(s->c, job)->waiting = WAITING_NONE;
+	sched_emit(s, EVENT_SUBMIT, job, 0, JOB_NONE);
+}
+
+void sched_started(struct sched *s, uint32_t job, int64_t now)
+{
+	sched_at(s, now);
+	sched_emit(s, EVENT_STARTED, job, 0, JOB_NONE);
+}
+
+void sched_start_failed(struct sched *s, uint32_t job, int64_t now)
+{
+	sched_at(s, now);
+	sched_free(s, job);
+	sched_emit(s, EVENT_START_FAILED, job, 0, JOB_NONE);
+}
+
+void sched_finish(struct sched *s, uint32_t id, int64_t now)
+{
+	const struct job *job = cluster_job(s->c, id);
+
+	sched_at(s, now);
+	history_finish(s, job);
+	sched_free(s, id);
+	sched_emit(s, EVENT_FINISH, id, 0, JOB_NONE);
+}
+
+/* A job that leaves while it may hold a place, also a transient one. */
+static void sched_leave(struct sched *s, enum event_type type, uint32_t job, int64_t now)
+{
+	sched_at(s, now);
+	pass_drop_reservations(s);
+	sched_free(s, job);
+	if (cluster_job(s->c, job)->state == STATE_ALLOCATED && type == EVENT_HOLD)
+		sched_emit(s, EVENT_DEALLOCATE, job, 0, JOB_NONE);
+	sched_emit(s, type, job, 0, JOB_NONE);
+}
+
+void sched_delete(struct sched *s, uint32_t job, int64_t now)
+{
+	sched_leave(s, EVENT_DELETE, job, now);
+}
+
+void sched_hold(struct sched *s, uint32_t job, int64_t now)
+{
+	sched_leave(s, EVENT_HOLD, job, now);
+}
+
+void sched_release(struct sched *s, uint32_t job, int64_t now)
+{
+	sched_at(s, now);
+	sched_emit(s, EVENT_RELEASE, job, 0, JOB_NONE);
+}
+
+void sched_node(struct sched *s, uint32_t node, bool up, int64_t now)
+{
+	if (s->c->nodes.v[node].up == up)
+		return;
+	sched_at(s, now);
+	pass_drop_reservations(s);
+	while (!up && s->p->node[node].pieces.n) {
+		uint32_t job = s->p->node[node].pieces.v[0].job;
+		enum job_state state = cluster_job(s->c, job)->state;
+		plan_take_job(s->p, job);
+		sched_emit(s,
+			   state == STATE_RUNNING ? EVENT_PREEMPT
+			   : state == STATE_NOW	  ? EVENT_START_FAILED
+						  : EVENT_DEALLOCATE,
+			   job, 0, JOB_NONE);
+	}
+	s->c->nodes.v[node].up = up;
+	(up ? res_add : res_sub)(&s->c->total, &s->c->nodes.v[node].total);
+	plan_node_up(s->p, node, up);
+	s->freed = true;
+}
+
+void sched_refresh(struct sched *s)
+{
+	s->freed = true;
+}

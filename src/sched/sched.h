@@ -1,0 +1,55 @@
+/*
+ * sched.h - the scheduler: told what happened, it decides what starts.
+ *
+ * It is pure: `now` is an argument, nothing is read or written elsewhere, and the same calls give the same decisions. The
+ * server and the simulator call the same functions. Everything it does to a job is an event, applied to the job and
+ * handed to the listener.
+ */
+#ifndef SCHED_SCHED_H
+#define SCHED_SCHED_H
+
+#include <stdint.h>
+
+#include "core/cluster.h"
+#include "plan/plan.h"
+#include "sched/policy.h"
+
+struct sched;
+
+/* Called with every event after it was applied; the event and its nodes are borrowed for the call. */
+typedef void (*sched_listener)(void *context, const struct event *event);
+
+/* Works on the cluster's jobs and the plan, which are borrowed. */
+struct sched *sched_create(struct cluster *c, struct plan *p, const struct policy *policy);
+void sched_destroy(struct sched *s);
+void sched_listen(struct sched *s, sched_listener listener, void *context);
+
+/* What happened. Each is an event of the job; decisions follow at the next cycle. */
+void sched_submit(struct sched *s, uint32_t job, int64_t now); /* a job in STATE_NEW, filled in */
+void sched_started(struct sched *s, uint32_t job, int64_t now);
+void sched_start_failed(struct sched *s, uint32_t job, int64_t now);
+void sched_finish(struct sched *s, uint32_t job, int64_t now); /* it ran job->start .. now */
+void sched_delete(struct sched *s, uint32_t job, int64_t now);
+void sched_hold(struct sched *s, uint32_t job, int64_t now);
+void sched_release(struct sched *s, uint32_t job, int64_t now);
+/* A node goes down (its jobs go back to the candidates) or comes up. */
+void sched_node(struct sched *s, uint32_t node, bool up, int64_t now);
+
+/* Decides. START events are orders; report what became of them with sched_started() or sched_start_failed(). */
+void sched_cycle(struct sched *s, int64_t now);
+/* Forgets what earlier cycles learnt, so that the next one asks about every job: for timers and tests. */
+void sched_refresh(struct sched *s);
+
+/* When the next cycle is due if nothing happens before; TIME_NEVER: not at all. */
+int64_t sched_next_wake(const struct sched *s);
+
+struct sched_stats {
+	uint64_t cycles, full_passes;
+	uint64_t rescued;    /* jobs that could start only because fragments were pushed */
+	uint64_t migrations; /* running jobs moved */
+	uint64_t blocked;    /* attempts to start that failed although the sum of free CPUs was enough */
+};
+const struct sched_stats *sched_stats(const struct sched *s);
+size_t sched_waiting(const struct sched *s); /* jobs without a place */
+
+#endif

@@ -1,0 +1,144 @@
+/*
+ * sched_internal.h - the scheduler's own state, shared by the files of sched/.
+ *
+ * All of it is derived: from the jobs and their events it could be built again.
+ */
+#ifndef SCHED_SCHED_INTERNAL_H
+#define SCHED_SCHED_INTERNAL_H
+
+#include "base/heap.h"
+#include "base/map.h"
+#include "sched/sched.h"
+
+/* A waiting common job. */
+struct waiting {
+	double key, fill; /* in the policy's order, and in that of backfill */
+	int64_t length;	  /* seconds it is planned for */
+	double pred;	  /* predicted run time */
+	int64_t due;	  /* ORDER_DUE */
+	uint32_t job;
+	bool small; /* ORDER_DUE: of little area */
+};
+
+/* What a scan of the queue reads, contiguous. */
+struct entry {
+	double key;
+	int64_t length;
+	uint32_t job;
+	int32_t cpus;
+};
+typedef VEC(struct entry) entry_vec;
+
+/* The most CPUs that stay free from now until an instant: falls step by step. Exact on one node, else an upper bound. */
+struct window {
+	int64_t until[8]; /* a job that ends by until[i] ... */
+	int64_t cpus[8];  /* ... may have this many */
+	int n;
+	uint64_t version; /* of the plan it was made from */
+};
+
+/* A request that could not be placed now: none that asks at least as much can, until something is freed. */
+struct failure {
+	uint32_t request;
+	uint32_t nfrags;
+	struct res need; /* per fragment, if uniform */
+	int64_t length;
+	bool uniform;
+};
+
+/* What is known of finished jobs: for predictions and due dates. */
+struct history {
+	struct map last; /* hash of (user, ...) -> index into pairs */
+	VEC(struct last_two {
+		double run[2];
+		uint32_t n;
+	}) pairs;
+	double work;	    /* sum p q */
+	double work_length; /* sum p p q */
+	double work_pred;   /* sum pred q */
+	double longest_wait;
+	double area_below[64]; /* finished work of jobs with log2(pred q) in that bin */
+};
+
+struct sched {
+	struct cluster *c;
+	struct plan *p;
+	const struct policy *policy;
+	struct manner plain; /* the policy's way to place, without powers */
+	bool due_dates;	     /* common jobs are ordered by due.c */
+	enum order order, backfill; /* of common jobs: the policy's, unless settings.starve_after says otherwise */
+	int64_t now;
+
+	VEC(struct waiting) waiting; /* by job->waiting */
+	VEC(uint32_t) spare;	     /* free records of it */
+	entry_vec by_key;	     /* all waiting common jobs in the policy's order */
+	entry_vec by_fill;	     /* the same in backfill order, when that is another one */
+	VEC(uint32_t) arrivals;	     /* in the order of submission, with stale ones */
+	size_t arrivals_head;
+	job_vec special;  /* waiting starving, QoS and emergency jobs, FIFO */
+	job_vec fresh;	  /* common jobs that came since the last cycle */
+	job_vec starting; /* placed at now in this cycle */
+	job_vec reserved; /* transient reservations of common jobs: not promises */
+	uint32_t head;	  /* the first job that could not start, or JOB_NONE */
+	struct window window;
+	VEC(struct failure) failures;
+	bool freed;	/* something ended, moved or changed since the last full pass */
+	bool drain;	/* a starving job waits for the machine to empty */
+	struct history history;
+	struct heap expiry; /* KNOW_PREDICTION: when predictions of running jobs pass */
+	VEC(double) pred;   /* predicted run time of started jobs, by job id: due dates and predictions */
+	VEC(int32_t) nodes; /* scratch of an event */
+	sched_listener listener;
+	void *context;
+	struct sched_stats stats;
+};
+
+/* The only way a job changes: applies, keeps the queues true, tells the listener. */
+void sched_emit(struct sched *s, enum event_type type, uint32_t job, int64_t at, uint32_t by);
+
+/* queue.c */
+void queue_add(struct sched *s, uint32_t job);
+void queue_remove(struct sched *s, uint32_t job);
+void queue_sort(struct sched *s); /* keys that change with time */
+bool queue_has_fill(const struct sched *s); /* backfill has an order of its own */
+struct waiting *queue_get(const struct sched *s, uint32_t job);
+double order_key(const struct sched *s, enum order order, const struct job *job, int64_t length);
+
+/* pass.c: common jobs */
+void pass_run(struct sched *s);
+void pass_drop_reservations(struct sched *s);
+bool pass_try_now(struct sched *s, uint32_t job, int64_t length);
+void window_build(struct sched *s);
+bool window_allows(const struct window *w, int64_t cpus, int64_t end);
+bool failure_known(const struct sched *s, const struct job *job, int64_t length);
+void failure_note(struct sched *s, const struct job *job, int64_t length);
+
+/* conservative.c */
+void conservative_pass(struct sched *s);
+
+/* due.c: our order */
+void due_submit(struct sched *s, struct waiting *w);
+void due_pass(struct sched *s);
+
+/* history.c */
+double history_predict(const struct sched *s, const struct job *job);
+void history_finish(struct sched *s, const struct job *job); /* it ends at s->now */
+void history_fini(struct history *h);
+
+/* special.c: starving, QoS and emergency jobs */
+void special_starve(struct sched *s); /* common jobs that waited too long become starving */
+void special_place(struct sched *s);  /* a place for every candidate that can have one */
+void special_to_now(struct sched *s); /* reserved QoS and emergency jobs, where room is left */
+/* Ends a transaction in which `by` was placed, and tells of what that did to others: removed jobs are candidates again,
+ * pushed ones have new nodes. */
+void special_tell(struct sched *s, plan_mark mark, uint32_t by);
+
+/* migrate.c */
+bool migrate_for(struct sched *s, uint32_t job, int64_t length);
+
+static inline int64_t sched_length(const struct sched *s, const struct job *job)
+{
+	return cluster_length(s->c, job);
+}
+
+#endif

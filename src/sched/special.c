@@ -1,0 +1,243 @@
+/*
+ * special.c - starving, QoS and emergency jobs: where deadlines are kept (spec 1.2, 1.3).
+ *
+ * A QoS job reserves as late as its deadline allows. From then on it is *guaranteed*: no common or starving job may
+ * remove it, pushes move it between nodes but never in time, and only an emergency job with the power takes its place.
+ */
+#include "sched/sched_internal.h"
+
+void special_tell(struct sched *s, plan_mark mark, uint32_t by)
+{
+	job_vec touched = {0};
+
+	plan_touched(s->p, mark, &touched);
+	plan_commit(s->p, mark);
+	for (size_t i = 0; i < touched.n; i++) {
+		const struct job *job = cluster_job(s->c, touched.v[i]);
+		if (job->id == by)
+			continue;
+		if (plan_holds(s->p, job->id)) {
+			if (job->state == STATE_ALLOCATED)
+				sched_emit(s, EVENT_ALLOCATE, job->id, job->start, by);
+			continue;
+		}
+		s->freed = true;
+		sched_emit(s, job->state == STATE_RUNNING ? EVENT_PREEMPT : EVENT_DEALLOCATE, job->id, 0, by);
+	}
+	vec_free(&touched);
+}
+
+/* Gives a job the place it was just inserted at. */
+static void allocate(struct sched *s, uint32_t id, int64_t start, plan_mark mark)
+{
+	const struct job *job = cluster_job(s->c, id);
+
+	special_tell(s, mark, id);
+	sched_emit(s, EVENT_ALLOCATE, id, start, JOB_NONE);
+	if (job->deadline != TIME_NEVER && !job->guaranteed)
+		sched_emit(s, EVENT_GUARANTEE, id, 0, JOB_NONE);
+}
+
+/* The latest place before the deadline, removing whom `may` names. */
+static bool place_latest(struct sched *s, uint32_t id, unsigned may)
+{
+	const struct job *job = cluster_job(s->c, id);
+	struct manner m = s->plain;
+	plan_mark mark = plan_begin(s->p);
+	int64_t at;
+
+	m.may_remove = may;
+	at = plan_insert_latest(s->p, &m, id, s->now, job->deadline, sched_length(s, job));
+	if (at == TIME_NEVER) {
+		plan_rollback(s->p, mark);
+		return false;
+	}
+	allocate(s, id, at, mark);
+	return true;
+}
+
+/* Exactly in time for the deadline, with all that the administrator granted. */
+static bool place_with_powers(struct sched *s, uint32_t id)
+{
+	static const struct {
+		unsigned power, may;
+	} table[] = {
+		{POWER_SC_ALLOC, REMOVE_CRITICAL},	 {POWER_Q_ALLOC, REMOVE_QOS},
+		{POWER_E_ALLOC, REMOVE_EMERGENCY},	 {POWER_C_EXEC, REMOVE_RUN_COMMON},
+		{POWER_S_EXEC, REMOVE_RUN_STARVING},	 {POWER_Q_EXEC, REMOVE_RUN_QOS},
+		{POWER_E_EXEC, REMOVE_RUN_EMERGENCY},
+	};
+	const struct job *job = cluster_job(s->c, id);
+	int64_t length = sched_length(s, job), at = job->deadline - length;
+	struct manner m = s->plain;
+	plan_mark mark = plan_begin(s->p);
+
+	m.may_remove = REMOVE_STARVING;
+	for (size_t i = 0; i < sizeof table / sizeof *table; i++)
+		if (job->powers & table[i].power)
+			m.may_remove |= table[i].may;
+	if (!plan_insert(s->p, &m, id, at, at + length)) {
+		plan_rollback(s->p, mark);
+		return false;
+	}
+	allocate(s, id, at, mark);
+	return true;
+}
+
+/* Candidates with a deadline, of one kind, FIFO. A deadline that can no longer be met ends the job. */
+static void place_deadlines(struct sched *s, enum job_kind kind)
+{
+	job_vec list = {0};
+
+	for (size_t i = 0; i < s->special.n; i++) {
+		const struct job *job = cluster_job(s->c, s->special.v[i]);
+		if (job->kind == kind && job->state == STATE_CANDIDATE)
+			vec_push(&list, job->id);
+	}
+	for (size_t i = 0; i < list.n; i++) {
+		const struct job *job = cluster_job(s->c, list.v[i]);
+		bool is_new = job->since == s->now; /* since it was submitted, or lost its place */
+		if (job->deadline - sched_length(s, job) < s->now)
+			sched_emit(s, EVENT_EXPIRE, job->id, 0, JOB_NONE);
+		else if (!place_latest(s, job->id, REMOVE_STARVING) && kind == KIND_EMERGENCY && is_new)
+			place_with_powers(s, job->id);
+	}
+	vec_free(&list);
+}
+
+void special_starve(struct sched *s)
+{
+	while (s->arrivals_head < s->arrivals.n) {
+		const struct job *job = cluster_job(s->c, s->arrivals.v[s->arrivals_head]);
+		bool waits = job->state == STATE_CANDIDATE && job->kind == KIND_COMMON;
+		if (waits && job->submit + s->c->settings.starve_after > s->now)
+			break;
+		s->arrivals_head++;
+		if (!waits)
+			continue;
+		if (plan_holds(s->p, job->id))
+			pass_drop_reservations(s); /* its own was a transient one */
+		if (s->head == job->id)
+			s->freed = true;
+		sched_emit(s, EVENT_STARVE, job->id, 0, JOB_NONE);
+	}
+	if (s->arrivals_head > 1024 && s->arrivals_head * 2 > s->arrivals.n) {
+		memmove(s->arrivals.v, s->arrivals.v + s->arrivals_head,
+			(s->arrivals.n - s->arrivals_head) * sizeof *s->arrivals.v);
+		s->arrivals.n -= s->arrivals_head;
+		s->arrivals_head = 0;
+	}
+}
+
+/* The starving job's earliest place; later than now it is a reservation. */
+static bool place_starving(struct sched *s, const struct job *job, bool may_wait)
+{
+	int64_t length = sched_length(s, job), at = s->now;
+	plan_mark mark = plan_begin(s->p);
+
+	if (may_wait)
+		at = plan_insert_earliest(s->p, &s->plain, job->id, s->now, length);
+	else if (!plan_insert(s->p, &s->plain, job->id, s->now, s->now + length))
+		at = TIME_NEVER;
+	if (at == TIME_NEVER) {
+		plan_rollback(s->p, mark);
+		return false;
+	}
+	allocate(s, job->id, at, mark);
+	return true;
+}
+
+/* A reserved starving job now, if need be in the place of younger ones that do not start now. */
+static void starving_to_now(struct sched *s, const struct job *job)
+{
+	struct manner m = s->plain;
+	plan_mark mark = plan_begin(s->p);
+
+	m.may_remove = REMOVE_STARVING;
+	m.only_younger = true;
+	plan_take_job(s->p, job->id);
+	if (plan_insert(s->p, &m, job->id, s->now, s->now + sched_length(s, job)))
+		allocate(s, job->id, s->now, mark);
+	else
+		plan_rollback(s->p, mark);
+}
+
+/* Starving jobs, oldest first: now if possible, else as the policy says. */
+static void place_starvings(struct sched *s)
+{
+	bool reserved = false;
+
+	for (int round = 0; round < 2; round++) { /* the second is for those that the moves of the first removed */
+		job_vec list = {0};
+		for (size_t i = 0; i < s->special.n; i++) {
+			const struct job *job = cluster_job(s->c, s->special.v[i]);
+			if (job->kind == KIND_STARVING)
+				vec_push(&list, job->id);
+		}
+		for (size_t i = 0; i < list.n && !s->drain; i++) {
+			const struct job *job = cluster_job(s->c, list.v[i]);
+			if (job->state == STATE_CANDIDATE) {
+				bool may_wait = s->policy->starve == STARVE_ALL ||
+						(s->policy->starve == STARVE_OLDEST && !reserved);
+				bool placed = place_starving(s, job, may_wait);
+				if (s->policy->starve == STARVE_DRAIN && !placed)
+					s->drain = true;
+			}
+			if (job->state == STATE_ALLOCATED && job->start > s->now)
+				reserved = true;
+		}
+		for (size_t i = 0; i < list.n && round == 0 && s->freed; i++) {
+			const struct job *job = cluster_job(s->c, list.v[i]);
+			if (job->state == STATE_ALLOCATED && job->start > s->now)
+				starving_to_now(s, job);
+		}
+		vec_free(&list);
+	}
+}
+
+void special_place(struct sched *s)
+{
+	bool candidates = false;
+
+	for (size_t i = 0; i < s->special.n && !candidates; i++)
+		candidates = cluster_job(s->c, s->special.v[i])->state == STATE_CANDIDATE;
+	if ((candidates || s->freed) && s->reserved.n)
+		pass_drop_reservations(s); /* what was not promised makes room */
+	place_deadlines(s, KIND_EMERGENCY);
+	place_deadlines(s, KIND_QOS);
+	place_starvings(s);
+}
+
+void special_to_now(struct sched *s)
+{
+	struct ranked {
+		double weight;
+		uint32_t job;
+	};
+	VEC(struct ranked) list = {0};
+
+	for (int kind = KIND_QOS; kind <= KIND_EMERGENCY; kind++) {
+		vec_clear(&list);
+		for (size_t i = 0; i < s->special.n; i++) {
+			const struct job *job = cluster_job(s->c, s->special.v[i]);
+			if (job->kind != kind || job->state != STATE_ALLOCATED || job->start <= s->now)
+				continue;
+			struct ranked r = {cluster_weight(s->c, job), job->id};
+			size_t k = list.n;
+			while (k > 0 && list.v[k - 1].weight > r.weight)
+				k--;
+			vec_insert(&list, k, r);
+		}
+		for (size_t i = 0; i < list.n; i++) {
+			uint32_t id = list.v[i].job;
+			plan_mark mark = plan_begin(s->p);
+			plan_take_job(s->p, id);
+			if (plan_insert(s->p, &s->plain, id, s->now,
+					s->now + sched_length(s, cluster_job(s->c, id))))
+				allocate(s, id, s->now, mark);
+			else
+				plan_rollback(s->p, mark);
+		}
+	}
+	vec_free(&list);
+}

@@ -1,0 +1,18 @@
+/*
+ * machine.h - the machine of a simulation: flat:N (one pool of processors, as the literature simulates), nodes:NxC, or a
+ * file that lists nodes.
+ */
+#ifndef SIM_MACHINE_H
+#define SIM_MACHINE_H
+
+#include "base/err.h"
+#include "core/cluster.h"
+
+/* Adds the nodes that `text` describes:
+ *	flat:338	one pool of 338 processors
+ *	nodes:40x8	40 nodes of 8 CPUs, n1 to n40
+ *	FILE		lines "node n[1-40] cpus=8 mem=16gb gpus=1 features=big,fast licence=2"; # comments
+ * -EINVAL with a sentence otherwise. */
+int machine_build(struct cluster *c, const char *text, struct err *err);
+
+#endif

@@ -1,0 +1,253 @@
+/*
+ * sim.c - the event loop in virtual time.
+ */
+#include "sim/sim.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/heap.h"
+#include "sim/machine.h"
+
+struct sim {
+	const struct workload *w;
+	struct cluster *c;
+	struct plan *p;
+	struct sched *sched;
+	const struct sim_options *o;
+	struct outcome *outcome;
+	struct heap ends;   /* (end, job | attempt) of running jobs */
+	VEC(int64_t) index; /* job id -> position in the workload */
+	VEC(uint32_t) id;   /* START orders to confirm after the cycle */
+	int64_t now;
+	int64_t ended;
+};
+
+void sim_options_init(struct sim_options *o)
+{
+	*o = (struct sim_options){.push_depth = -1};
+	settings_default(&o->settings);
+}
+
+static struct outcome *outcome_of(struct sim *m, uint32_t job)
+{
+	return &m->outcome[m->index.v[job]];
+}
+
+/* A started job's end: its run time, unless it is killed at walltime + tolerance first. */
+static void on_start(struct sim *m, const struct event *e)
+{
+	struct outcome *x = outcome_of(m, e->job);
+	int64_t run = m->w->jobs.v[m->index.v[e->job]].runtime;
+	int64_t limit = x->estimate + m->c->settings.tolerance;
+
+	x->start = e->time;
+	x->runtime = run < limit ? run : limit;
+	x->end = e->time + x->runtime;
+	heap_push(&m->ends, x->end, (uint64_t)e->job, cluster_job(m->c, e->job)->attempt);
+	vec_push(&m->id, e->job);
+}
+
+static void on_event(void *context, const struct event *e)
+{
+	struct sim *m = context;
+	struct outcome *x = outcome_of(m, e->job);
+	enum job_kind by = e->by == JOB_NONE ? KIND_COMMON : cluster_job(m->c, e->by)->kind;
+
+	switch ((enum event_type)e->type) {
+	case EVENT_START:
+		on_start(m, e);
+		break;
+	case EVENT_GUARANTEE:
+		x->guaranteed = true;
+		break;
+	case EVENT_DEALLOCATE:
+		if (x->guaranteed && by == KIND_EMERGENCY)
+			x->broken_by_power = true; /* cleared again if it makes it all the same */
+		break;
+	case EVENT_PREEMPT:
+		x->lost += e->time - x->start;
+		x->preemptions += x->preemptions < UINT8_MAX;
+		x->start = x->end = -1;
+		if (x->guaranteed && by == KIND_EMERGENCY)
+			x->broken_by_power = true;
+		break;
+	case EVENT_MIGRATE:
+		x->end += m->c->settings.migrate_cost;
+		heap_push(&m->ends, x->end, (uint64_t)e->job, cluster_job(m->c, e->job)->attempt);
+		break;
+	case EVENT_FINISH:
+	case EVENT_EXPIRE:
+		m->ended++;
+		break;
+	default:
+		break;
+	}
+	if (m->o->listener)
+		m->o->listener(m->o->listener_context, e);
+}
+
+static void cycle(struct sim *m)
+{
+	vec_clear(&m->id);
+	sched_cycle(m->sched, m->now);
+	for (size_t i = 0; i < m->id.n; i++)
+		sched_started(m->sched, m->id.v[i], m->now);
+	if (m->o->check) {
+		plan_check(m->p);
+		for (uint32_t i = 0; i < m->c->njobs; i++)
+			job_check(cluster_job(m->c, i));
+	}
+}
+
+/* The cluster's request for a job of the workload. */
+static int request_of(struct sim *m, const struct wjob *w, uint32_t *ret, struct err *err)
+{
+	if (w->text >= 0)
+		return cluster_request(m->c, &m->w->texts.v[w->text], ret, err);
+	return cluster_request_procs(m->c, w->procs, ret, err);
+}
+
+static void submit(struct sim *m, int64_t i, const struct policy *policy, const uint32_t *requests)
+{
+	const struct wjob *w = &m->w->jobs.v[i];
+	struct job *job = cluster_add_job(m->c);
+
+	job->request = requests[i];
+	job->user = w->user;
+	job->walltime = policy->know == KNOW_RUNTIME && w->runtime < w->walltime ? w->runtime : w->walltime;
+	if (policy->deadlines) {
+		job->kind = w->kind;
+		job->powers = w->powers;
+		job->deadline = w->deadline;
+	}
+	vec_push(&m->index, i);
+	sched_submit(m->sched, job->id, m->now);
+}
+
+/* The end at the top of the heap, if it is still meant: not of an attempt that was preempted, nor before a migration. */
+static bool next_end(struct sim *m, struct heap_item *ret)
+{
+	while (heap_peek(&m->ends, ret)) {
+		const struct job *job = cluster_job(m->c, (uint32_t)ret->tie);
+		if (job->state == STATE_RUNNING && job->attempt == ret->value && outcome_of(m, job->id)->end == ret->time)
+			return true;
+		heap_pop(&m->ends, ret);
+	}
+	return false;
+}
+
+static void run(struct sim *m, const struct policy *policy, const uint32_t *requests)
+{
+	int64_t next = 0, n = (int64_t)m->w->jobs.n;
+
+	for (;;) {
+		struct heap_item end;
+		bool ends = next_end(m, &end);
+		int64_t wake = sched_next_wake(m->sched), at = wake;
+
+		while (next < n && requests[next] == UINT32_MAX)
+			next++;
+		if (ends && end.time <= at)
+			at = end.time;
+		if (next < n && m->w->jobs.v[next].submit <= at)
+			at = m->w->jobs.v[next].submit;
+		if (at == TIME_NEVER)
+			break;
+		if (at > m->now)
+			m->now = at;
+		if (next < n && m->w->jobs.v[next].submit <= m->now) {
+			submit(m, next++, policy, requests);
+		} else if (ends && end.time <= m->now) {
+			heap_pop(&m->ends, &end);
+			sched_finish(m->sched, (uint32_t)end.tie, m->now);
+			if (m->o->progress && m->ended % 1024 == 0)
+				m->o->progress(m->o->progress_context, m->ended);
+		}
+		cycle(m);
+	}
+}
+
+static void judge(struct sim *m)
+{
+	for (int64_t i = 0; i < (int64_t)m->w->jobs.n; i++) {
+		struct outcome *x = &m->outcome[i];
+		bool met = x->deadline == TIME_NEVER || (x->start >= 0 && x->end <= x->deadline);
+		x->broken = x->guaranteed && !met;
+		x->broken_by_power = x->broken && x->broken_by_power;
+	}
+}
+
+int sim_run(const struct workload *w, const struct policy *policy, const struct sim_options *o, struct sim_result *ret,
+	    struct err *err)
+{
+	struct sim m = {.w = w, .o = o, .now = INT64_MIN};
+	struct policy altered = *policy;
+	struct timespec begin, end;
+	uint32_t *requests = mem_alloc(sizeof *requests * (w->jobs.n + 1));
+	int rc;
+
+	*ret = (struct sim_result){0};
+	m.c = cluster_create();
+	m.c->settings = o->settings;
+	rc = machine_build(m.c, o->machine, err);
+	if (rc < 0)
+		goto out;
+	if (o->push_depth >= 0)
+		altered.push_depth = o->push_depth;
+	m.outcome = mem_zalloc(sizeof *m.outcome * (w->jobs.n + 1));
+	for (size_t i = 0; i < w->jobs.n; i++) {
+		const struct wjob *j = &w->jobs.v[i];
+		struct err why;
+		if (request_of(&m, j, &requests[i], &why) < 0) {
+			requests[i] = UINT32_MAX;
+			if (ret->refused++ == 0)
+				snprintf(ret->refusal, sizeof ret->refusal, "job %lld: %s", (long long)j->id, why.text);
+		}
+		m.outcome[i] = (struct outcome){
+			.id = j->id,
+			.submit = j->submit,
+			.start = -1,
+			.end = -1,
+			.estimate = j->walltime,
+			.deadline = j->deadline,
+			.user = j->user,
+			.kind = j->kind,
+		};
+		if (requests[i] != UINT32_MAX)
+			m.outcome[i].procs = m.c->requests.v[requests[i]].total.v[RES_CPU];
+	}
+	m.p = plan_create(m.c);
+	m.sched = sched_create(m.c, m.p, &altered);
+	sched_listen(m.sched, on_event, &m);
+	clock_gettime(CLOCK_MONOTONIC, &begin);
+	run(&m, policy, requests);
+	clock_gettime(CLOCK_MONOTONIC, &end);
+	judge(&m);
+	ret->seconds = (double)(end.tv_sec - begin.tv_sec) + 1e-9 * (double)(end.tv_nsec - begin.tv_nsec);
+	ret->outcome = m.outcome;
+	m.outcome = NULL;
+	ret->n = (int64_t)w->jobs.n;
+	ret->procs = m.c->total.v[RES_CPU];
+	ret->stats = *sched_stats(m.sched);
+	ret->pushes = m.p->moves;
+	ret->attempts = m.p->attempts;
+out:
+	sched_destroy(m.sched);
+	plan_destroy(m.p);
+	cluster_destroy(m.c);
+	heap_fini(&m.ends);
+	vec_free(&m.index);
+	vec_free(&m.id);
+	free(m.outcome);
+	free(requests);
+	return rc;
+}
+
+void sim_result_fini(struct sim_result *r)
+{
+	free(r->outcome);
+	r->outcome = NULL;
+}

@@ -1,0 +1,43 @@
+/*
+ * sim.h - runs a workload through the scheduler in virtual time.
+ *
+ * The simulator is the world: it submits, lets jobs run for their run times, and ends them. Everything it is told to do
+ * comes from the scheduler, the same that the server uses. At one instant submissions come before ends, and a cycle
+ * follows each (spec 6.3).
+ */
+#ifndef SIM_SIM_H
+#define SIM_SIM_H
+
+#include "base/err.h"
+#include "core/cluster.h"
+#include "sched/sched.h"
+#include "sim/metrics.h"
+#include "sim/workload.h"
+
+struct sim_options {
+	const char *machine; /* see machine.h */
+	struct settings settings;
+	int push_depth; /* instead of the policy's; -1: as the policy says */
+	bool check;	/* every invariant after each cycle: slow */
+	void (*progress)(void *context, int64_t jobs_done);
+	void *progress_context;
+	sched_listener listener; /* sees every event */
+	void *listener_context;
+};
+
+struct sim_result {
+	struct outcome *outcome; /* in the order of the workload; owned */
+	int64_t n, procs;
+	int64_t refused;   /* jobs whose request the machine can't hold */
+	char refusal[600]; /* why the first of them was */
+	double seconds;	   /* of real time that it took */
+	struct sched_stats stats;
+	uint64_t pushes, attempts; /* fragments moved, insertions tried */
+};
+
+void sim_options_init(struct sim_options *o);
+int sim_run(const struct workload *w, const struct policy *policy, const struct sim_options *o, struct sim_result *ret,
+	    struct err *err);
+void sim_result_fini(struct sim_result *r);
+
+#endif

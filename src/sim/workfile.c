@@ -1,0 +1,304 @@
+/*
+ * workfile.c - our own workload file (docs/workload-format.md): what users submit,
+ * a job a line, in words of the form name=value.
+ *
+ * Traces are taken as they are; a workload file is written by somebody who wants
+ * to hear of a mistake, so the first one ends the reading.
+ */
+#include <errno.h>
+#include <stdbool.h>
+
+#include "sim/workload_internal.h"
+
+#define MAGIC "#shunt-workload"
+#define BLANKS " \t"
+
+enum word { AT, USER, REQ, PROCS, WALLTIME, RUN, TYPE, DEADLINE, POWERS, ID, WORDS };
+
+/* A line as it is being read; what was not said is -1. */
+struct draft {
+	struct workload *w;
+	struct wjob job;
+	int64_t req_walltime;
+	bool deadline_after; /* the deadline counts from the submission */
+};
+
+static const char *const power_name[] = {"sc_alloc", "q_alloc", "e_alloc", "c_exec", "s_exec", "q_exec", "e_exec"};
+#define POWER_COUNT (sizeof power_name / sizeof *power_name)
+
+static int at_read(struct draft *d, const char *value, struct err *err)
+{
+	return duration_parse(value, &d->job.submit, err);
+}
+
+static int user_read(struct draft *d, const char *value, struct err *err)
+{
+	if (!*value)
+		return err_set(err, -EINVAL, "a name must follow");
+	d->job.user = names_add(&d->w->users, value);
+	return 0;
+}
+
+static int req_read(struct draft *d, const char *value, struct err *err)
+{
+	return workload_request(d->w, value, &d->job.text, &d->req_walltime, err);
+}
+
+static int whole_read(const char *value, int64_t max, int64_t *ret, struct err *err)
+{
+	char *end;
+
+	errno = 0;
+	int64_t v = strtoll(value, &end, 10);
+	if (end == value || *end || errno || v < 1 || v > max)
+		return err_set(err, -EINVAL, "must be a whole number from 1 to %lld", (long long)max);
+	*ret = v;
+	return 0;
+}
+
+static int procs_read(struct draft *d, const char *value, struct err *err)
+{
+	int64_t procs;
+	int rc = whole_read(value, PROCS_MAX, &procs, err);
+
+	if (rc == 0)
+		d->job.procs = (int32_t)procs;
+	return rc;
+}
+
+static int length_read(const char *value, int64_t *ret, struct err *err)
+{
+	int64_t seconds;
+	int rc = duration_parse(value, &seconds, err);
+
+	if (rc == 0 && seconds == 0)
+		rc = err_set(err, -EINVAL, "must be at least a second");
+	if (rc == 0)
+		*ret = seconds;
+	return rc;
+}
+
+static int walltime_read(struct draft *d, const char *value, struct err *err)
+{
+	return length_read(value, &d->job.walltime, err);
+}
+
+static int run_read(struct draft *d, const char *value, struct err *err)
+{
+	return length_read(value, &d->job.runtime, err);
+}
+
+static int type_read(struct draft *d, const char *value, struct err *err)
+{
+	static const struct {
+		const char *letter;
+		enum job_kind kind;
+	} types[] = {{"C", KIND_COMMON}, {"Q", KIND_QOS}, {"E", KIND_EMERGENCY}};
+
+	for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+		if (strcmp(value, types[i].letter) == 0) {
+			d->job.kind = types[i].kind;
+			return 0;
+		}
+	return err_set(err, -EINVAL, "must be C (common), Q (QoS) or E (emergency)");
+}
+
+static int deadline_read(struct draft *d, const char *value, struct err *err)
+{
+	d->deadline_after = *value == '+';
+	return duration_parse(value + d->deadline_after, &d->job.deadline, err);
+}
+
+static int power_read(struct draft *d, const char *name, size_t n, struct err *err)
+{
+	for (size_t i = 0; i < POWER_COUNT; i++)
+		if (strlen(power_name[i]) == n && memcmp(power_name[i], name, n) == 0) {
+			d->job.powers |= (uint8_t)(1 << i);
+			return 0;
+		}
+	return err_set(err, -EINVAL, "must be a list of sc_alloc,q_alloc,e_alloc,c_exec,s_exec,q_exec,e_exec");
+}
+
+static int powers_read(struct draft *d, const char *value, struct err *err)
+{
+	for (const char *p = value;;) {
+		size_t n = strcspn(p, ",");
+		int rc = power_read(d, p, n, err);
+		if (rc < 0)
+			return rc;
+		if (!p[n])
+			return 0;
+		p += n + 1;
+	}
+}
+
+static int id_read(struct draft *d, const char *value, struct err *err)
+{
+	return whole_read(value, INT64_MAX, &d->job.id, err);
+}
+
+static const struct {
+	const char *name;
+	int (*read)(struct draft *d, const char *value, struct err *err);
+} words[WORDS] = {
+	[AT] = {"at", at_read},
+	[USER] = {"user", user_read},
+	[REQ] = {"req", req_read},
+	[PROCS] = {"procs", procs_read},
+	[WALLTIME] = {"walltime", walltime_read},
+	[RUN] = {"run", run_read},
+	[TYPE] = {"type", type_read},
+	[DEADLINE] = {"deadline", deadline_read},
+	[POWERS] = {"powers", powers_read},
+	[ID] = {"id", id_read},
+};
+
+static int word_read(struct draft *d, char *word, unsigned *seen, struct err *err)
+{
+	char excerpt[EXCERPT_SIZE], *equals = strchr(word, '=');
+
+	line_excerpt(word, excerpt);
+	for (int i = 0; equals && i < WORDS; i++) {
+		if (strncmp(word, words[i].name, (size_t)(equals - word)) != 0 || words[i].name[equals - word])
+			continue;
+		if (*seen & 1u << i)
+			return err_set(err, -EINVAL, "%s: %s= is said twice", excerpt, words[i].name);
+		*seen |= 1u << i;
+		int rc = words[i].read(d, equals + 1, err);
+		return rc < 0 ? err_prefix(err, rc, "%s", excerpt) : 0;
+	}
+	return err_set(err, -EINVAL,
+		       "%s: unknown; use at= user= req= procs= walltime= run= type= deadline= powers= id=", excerpt);
+}
+
+/* What follows from one word for another. */
+static int job_complete(struct draft *d, unsigned seen, struct err *err)
+{
+	struct wjob *j = &d->job;
+
+	if (!(seen & 1u << AT))
+		return err_set(err, -EINVAL, "at= is missing: when is the job submitted?");
+	if (!(seen & 1u << REQ) == !(seen & 1u << PROCS))
+		return err_set(err, -EINVAL, "a job has either req= (as after qsub -l) or procs=");
+	if (j->walltime < 0)
+		j->walltime = d->req_walltime > 0 ? d->req_walltime : j->runtime;
+	if (j->runtime < 0)
+		j->runtime = j->walltime;
+	if (j->walltime < 0)
+		return err_set(err, -EINVAL, "walltime= or run= is missing: how long is the job?");
+	if (!(seen & 1u << USER))
+		j->user = names_add(&d->w->users, "user");
+	if (!(seen & 1u << DEADLINE) && j->kind != KIND_COMMON)
+		return err_set(err, -EINVAL, "a job of type Q or E needs a deadline=");
+	if (seen & 1u << POWERS && j->kind != KIND_EMERGENCY)
+		return err_set(err, -EINVAL, "powers= are for jobs of type E only");
+	if (d->deadline_after)
+		j->deadline += j->submit;
+	if (j->deadline < j->submit)
+		return err_set(err, -EINVAL, "the deadline is before the submission (+2h counts from there)");
+	return 0;
+}
+
+static int job_read(struct workload *w, char *line, struct err *err)
+{
+	struct draft d = {
+		.w = w,
+		.job = {.runtime = -1, .walltime = -1, .deadline = TIME_NEVER, .text = -1},
+		.req_walltime = -1,
+	};
+	unsigned seen = 0;
+	char *rest;
+
+	d.job.id = (int64_t)w->jobs.n + 1;
+	for (char *word = strtok_r(line, BLANKS, &rest); word && *word != '#'; word = strtok_r(NULL, BLANKS, &rest)) {
+		int rc = word_read(&d, word, &seen, err);
+		if (rc < 0)
+			return rc;
+	}
+	int rc = job_complete(&d, seen, err);
+	if (rc == 0)
+		vec_push(&w->jobs, d.job);
+	return rc;
+}
+
+static int machine_read(struct workload *w, char *line, struct err *err)
+{
+	char *rest, *text = strtok_r(line, BLANKS, &rest), *more = strtok_r(NULL, BLANKS, &rest);
+
+	if (w->machine)
+		return err_set(err, -EINVAL, "the machine is said twice");
+	if (!text || (more && *more != '#'))
+		return err_set(err, -EINVAL, "machine takes one word, as in: machine nodes:40x8");
+	return workload_set_machine(w, text, err);
+}
+
+static int line_read(struct workload *w, char *line, struct err *err)
+{
+	line += strspn(line, BLANKS);
+	if (*line == '\0' || *line == '#')
+		return 0;
+	if (strncmp(line, "machine", 7) == 0 && (line[7] == '\0' || strchr(BLANKS, line[7])))
+		return machine_read(w, line + 7, err);
+	return job_read(w, line, err);
+}
+
+int workfile_read(struct lines *in, char *line, int64_t limit, struct workload *w, struct err *err)
+{
+	int rc;
+
+	if (strcmp(line, MAGIC " 1") != 0)
+		return err_set(err, -EINVAL, "the first line must be \"" MAGIC " 1\": other versions can't be read");
+	while ((!limit || (int64_t)w->jobs.n < limit) && (rc = lines_next(in, &line, err)) != 0) {
+		if (rc < 0)
+			return rc;
+		rc = line_read(w, line, err);
+		if (rc < 0)
+			return err_prefix(err, rc, "line %lld", (long long)lines_number(in));
+	}
+	return 0;
+}
+
+static void powers_write(unsigned powers, FILE *out)
+{
+	const char *before = " powers=";
+
+	for (size_t i = 0; i < POWER_COUNT; i++)
+		if (powers & 1u << i) {
+			fprintf(out, "%s%s", before, power_name[i]);
+			before = ",";
+		}
+}
+
+static void job_write(const struct workload *w, size_t i, FILE *out)
+{
+	const struct wjob *j = &w->jobs.v[i];
+	char buf[32];
+
+	fprintf(out, "at=%s user=%s", duration_format(j->submit, buf, sizeof buf), names_get(&w->users, j->user));
+	if (j->text >= 0)
+		fprintf(out, " req=%s", names_get(&w->requests, (uint32_t)j->text));
+	else
+		fprintf(out, " procs=%d", j->procs);
+	fprintf(out, " walltime=%s", duration_format(j->walltime, buf, sizeof buf));
+	if (j->runtime != j->walltime)
+		fprintf(out, " run=%s", duration_format(j->runtime, buf, sizeof buf));
+	if (j->kind != KIND_COMMON)
+		fprintf(out, " type=%c", j->kind == KIND_QOS ? 'Q' : 'E');
+	if (j->deadline != TIME_NEVER)
+		fprintf(out, " deadline=+%s", duration_format(j->deadline - j->submit, buf, sizeof buf));
+	powers_write(j->powers, out);
+	if (j->id != (int64_t)i + 1)
+		fprintf(out, " id=%lld", (long long)j->id);
+	fputc('\n', out);
+}
+
+void workfile_write(const struct workload *w, FILE *out)
+{
+	fprintf(out, MAGIC " 1\n# %s\n", w->name);
+	if (w->machine)
+		fprintf(out, "machine %s\n", w->machine);
+	else if (w->procs)
+		fprintf(out, "machine flat:%lld\n", (long long)w->procs);
+	for (size_t i = 0; i < w->jobs.n; i++)
+		job_write(w, i, out);
+}

@@ -1,0 +1,286 @@
+/*
+ * workload.c - jobs with their submission times, wherever they come from.
+ */
+#include "sim/workload.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdarg.h>
+#include <stdbool.h>
+
+#include "base/rng.h"
+#include "sim/workload_internal.h"
+
+#define NOTES_MAX 20
+
+struct workload *workload_create(const char *name)
+{
+	struct workload *w = mem_zalloc(sizeof *w);
+
+	w->name = mem_strdup(name);
+	w->arena = arena_create();
+	return w;
+}
+
+void workload_destroy(struct workload *w)
+{
+	if (!w)
+		return;
+	for (size_t i = 0; i < w->notes.n; i++)
+		free(w->notes.v[i]);
+	vec_free(&w->notes);
+	vec_free(&w->jobs);
+	vec_free(&w->texts);
+	names_fini(&w->requests);
+	names_fini(&w->users);
+	arena_destroy(w->arena);
+	free(w->machine);
+	free(w->name);
+	free(w);
+}
+
+void workload_drop(struct workload *w, enum drop why, int64_t line, const char *fmt, ...)
+{
+	struct strbuf note = {0};
+	char text[200];
+	va_list ap;
+
+	w->dropped[why]++;
+	if (w->notes.n >= NOTES_MAX)
+		return;
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof text, fmt, ap);
+	va_end(ap);
+	strbuf_printf(&note, "line %lld: %s", (long long)line, text);
+	vec_push(&w->notes, note.text);
+}
+
+int workload_request(struct workload *w, const char *text, int32_t *ret_text, int64_t *ret_walltime, struct err *err)
+{
+	struct arena *scratch = arena_create();
+	struct strbuf canonical = {0};
+	struct reqtext r;
+
+	reqtext_init(&r);
+	int rc = reqtext_parse(&r, text, scratch, err);
+	if (rc < 0)
+		goto out;
+
+	*ret_walltime = r.walltime;
+	r.walltime = -1;
+	reqtext_format(&r, &canonical);
+	uint32_t id = names_add(&w->requests, strbuf_text(&canonical));
+	if (id == w->texts.n) {
+		reqtext_init(&r);
+		rc = reqtext_parse(&r, strbuf_text(&canonical), w->arena, err);
+		vec_push(&w->texts, r);
+	}
+	*ret_text = (int32_t)id;
+out:
+	strbuf_fini(&canonical);
+	arena_destroy(scratch);
+	return rc;
+}
+
+/* Reads a positive number and moves past it. */
+static bool number_scan(const char **p, int64_t *ret)
+{
+	char *end;
+
+	if (!isdigit((unsigned char)**p))
+		return false;
+	errno = 0;
+	*ret = strtoll(*p, &end, 10);
+	*p = end;
+	return errno == 0 && *ret > 0 && *ret <= PROCS_MAX;
+}
+
+/* "40x8+4x32" */
+static bool machine_scan(const char *p, int64_t *ret_nodes, int64_t *ret_procs)
+{
+	*ret_nodes = *ret_procs = 0;
+	for (;;) {
+		int64_t nodes, cpus;
+		if (!number_scan(&p, &nodes) || *p++ != 'x' || !number_scan(&p, &cpus) || cpus > PROCS_MAX / nodes)
+			return false;
+		*ret_nodes += nodes;
+		*ret_procs += nodes * cpus;
+		if (*ret_procs > PROCS_MAX)
+			return false;
+		if (*p == '\0')
+			return true;
+		if (*p++ != '+')
+			return false;
+	}
+}
+
+int workload_set_machine(struct workload *w, const char *text, struct err *err)
+{
+	int64_t nodes = 0, procs = 0;
+	const char *p = text + 5;
+	bool good;
+
+	if (strncmp(text, "flat:", 5) == 0)
+		good = number_scan(&p, &procs) && *p == '\0';
+	else
+		good = strncmp(text, "nodes:", 6) == 0 && machine_scan(text + 6, &nodes, &procs);
+	if (!good)
+		return err_set(err, -EINVAL, "machine %.40s: write flat:338, nodes:40x8 or nodes:40x8+2x64", text);
+	free(w->machine);
+	w->machine = mem_strdup(text);
+	w->nodes = nodes;
+	w->procs = procs;
+	return 0;
+}
+
+struct rank {
+	int64_t submit;
+	size_t at;
+};
+
+static int rank_compare(const void *a, const void *b)
+{
+	const struct rank *x = a, *y = b;
+
+	if (x->submit != y->submit)
+		return x->submit < y->submit ? -1 : 1;
+	return x->at < y->at ? -1 : 1;
+}
+
+static bool is_sorted(const struct workload *w)
+{
+	for (size_t i = 1; i < w->jobs.n; i++)
+		if (w->jobs.v[i].submit < w->jobs.v[i - 1].submit)
+			return false;
+	return true;
+}
+
+void workload_sort(struct workload *w)
+{
+	size_t n = w->jobs.n;
+
+	if (is_sorted(w))
+		return;
+
+	struct rank *rank = mem_realloc(NULL, n, sizeof *rank);
+	struct wjob *sorted = mem_realloc(NULL, n, sizeof *sorted);
+	for (size_t i = 0; i < n; i++)
+		rank[i] = (struct rank){w->jobs.v[i].submit, i};
+	qsort(rank, n, sizeof *rank, rank_compare);
+	for (size_t i = 0; i < n; i++)
+		sorted[i] = w->jobs.v[rank[i].at];
+	free(rank);
+	free(w->jobs.v);
+	w->jobs.v = sorted;
+	w->jobs.cap = n;
+}
+
+void workload_shake(struct workload *w, int64_t range, uint64_t seed)
+{
+	struct rng rng;
+
+	rng_seed(&rng, seed);
+	for (size_t i = 0; i < w->jobs.n; i++) {
+		struct wjob *j = &w->jobs.v[i];
+		int64_t submit = j->submit + rng_range(&rng, -range, range);
+		if (submit < 0)
+			submit = 0;
+		if (j->deadline != TIME_NEVER)
+			j->deadline += submit - j->submit;
+		j->submit = submit;
+	}
+	workload_sort(w);
+}
+
+/* Logs joined from several machines repeat their numbers. */
+static void ids_make_unique(struct workload *w)
+{
+	struct map seen = {0};
+	bool unique = true;
+
+	for (size_t i = 0; i < w->jobs.n && unique; i++) {
+		int64_t id = w->jobs.v[i].id;
+		unique = id > 0 && !map_get(&seen, (uint64_t)id, NULL);
+		map_set(&seen, (uint64_t)id, 1);
+	}
+	map_fini(&seen);
+	if (unique)
+		return;
+	vec_push(&w->notes, mem_strdup("job numbers repeat or are missing: jobs are numbered anew from 1"));
+	for (size_t i = 0; i < w->jobs.n; i++)
+		w->jobs.v[i].id = (int64_t)i + 1;
+}
+
+const char *line_excerpt(const char *line, char buf[EXCERPT_SIZE])
+{
+	size_t i = 0;
+
+	for (; i < 40 && line[i]; i++)
+		buf[i] = isprint((unsigned char)line[i]) ? line[i] : '?';
+	strcpy(buf + i, line[i] ? "..." : "");
+	return buf;
+}
+
+int workload_read_lines(struct lines *in, enum rules rules, int64_t limit, struct workload *w, struct err *err)
+{
+	char *line, excerpt[EXCERPT_SIZE];
+	int rc;
+
+	do {
+		rc = lines_next(in, &line, err);
+		if (rc <= 0)
+			return rc < 0 ? rc : err_set(err, -EINVAL, "the file is empty");
+	} while (line[strspn(line, " \t")] == '\0');
+
+	char first = line[strspn(line, " \t")];
+	if (strncmp(line, "#shunt-workload", 15) == 0)
+		rc = workfile_read(in, line, limit, w, err);
+	else if (strncmp(line, "job_id,", 7) == 0)
+		rc = jobcsv_read(in, limit, w, err);
+	else if (first == ';' || first == '-' || isdigit((unsigned char)first))
+		rc = swf_read(in, line, rules, limit, w, err);
+	else
+		rc = err_set(err, -EINVAL,
+			     "line %lld is \"%s\": no trace (SWF), no workload file (#shunt-workload 1), no jobs.csv",
+			     (long long)lines_number(in), line_excerpt(line, excerpt));
+	if (rc < 0)
+		return rc;
+	ids_make_unique(w);
+	workload_sort(w);
+	return 0;
+}
+
+/* "traces/CTC-SP2.swf.gz" is CTC-SP2. */
+static char *name_of(const char *path)
+{
+	const char *base = strrchr(path, '/');
+	char *name = mem_strdup(base ? base + 1 : path);
+	static const char *const ending[] = {".gz", ".swf", ".work", ".csv"};
+
+	for (size_t i = 0; i < sizeof ending / sizeof *ending; i++) {
+		size_t n = strlen(name), e = strlen(ending[i]);
+		if (n > e && strcmp(name + n - e, ending[i]) == 0)
+			name[n - e] = '\0';
+	}
+	return name;
+}
+
+int workload_read(const char *path, enum rules rules, int64_t limit, struct workload **ret, struct err *err)
+{
+	struct lines *in;
+	int rc = lines_open(path, &in, err);
+
+	if (rc < 0)
+		return rc;
+	char *name = name_of(path);
+	struct workload *w = workload_create(name);
+	free(name);
+	rc = workload_read_lines(in, rules, limit, w, err);
+	lines_close(in);
+	if (rc < 0) {
+		workload_destroy(w);
+		return rc == -EINVAL ? err_prefix(err, rc, "%s", path) : rc;
+	}
+	*ret = w;
+	return 0;
+}

@@ -1,0 +1,103 @@
+/*
+ * workload.h - what a simulation is fed: jobs with their submission times, from a
+ * trace (SWF), from our own workload file, or from a generator.
+ *
+ * A job asks either for a number of processors (traces), which the machine cuts
+ * into fragments, or for a request as a user would write it.
+ */
+#ifndef SIM_WORKLOAD_H
+#define SIM_WORKLOAD_H
+
+#include <stdint.h>
+#include <stdio.h>
+
+#include "base/err.h"
+#include "base/map.h"
+#include "base/mem.h"
+#include "base/timetext.h"
+#include "base/vec.h"
+#include "core/kind.h"
+#include "core/reqtext.h"
+
+struct wjob {
+	int64_t id;	  /* as the trace numbers it; unique */
+	int64_t submit;	  /* seconds */
+	int64_t runtime;  /* seconds it would run if never killed */
+	int64_t walltime; /* seconds the user asked for */
+	int64_t deadline; /* instant, or TIME_NEVER */
+	int32_t procs;	  /* processors; 0 when `text` says it */
+	int32_t text;	  /* index into workload.texts, or -1 */
+	uint32_t user;	  /* index into workload.users */
+	uint8_t kind;	  /* enum job_kind: COMMON, QOS or EMERGENCY */
+	uint8_t powers;	  /* enum job_power, emergency only */
+};
+
+/* Why lines or jobs were left out. */
+enum drop {
+	DROP_SYNTAX,   /* the line is not a job */
+	DROP_PROCS,    /* no processors, or more than the machine has */
+	DROP_RUNTIME,  /* run time missing or <= 0 */
+	DROP_ESTIMATE, /* estimate missing or <= 0 (rules sc15) */
+	DROP_SUBMIT,   /* submit time missing or negative */
+	DROP_COUNT
+};
+
+struct workload {
+	char *name;
+	struct arena *arena;	 /* owns what texts point to */
+	VEC(struct wjob) jobs;	 /* sorted by (submit, position in the file) */
+	VEC(struct reqtext) texts; /* distinct requests, their walltime left to the jobs */
+	struct names requests;	 /* the canonical text of each, by the same index */
+	struct names users;
+	char *machine;		 /* "nodes:40x8" or "flat:338", where the source says it; else NULL */
+	int64_t procs;		 /* of the machine, by the header (MaxProcs, else MaxNodes); 0: not said */
+	int64_t nodes;		 /* MaxNodes; 0: not said */
+	int64_t dropped[DROP_COUNT];
+	VEC(char *) notes;	 /* "line 17: run time -1: skipped", the first 20 */
+};
+
+enum rules {
+	RULES_SITE, /* as the server would: killed at walltime; a missing estimate is the run time */
+	RULES_SC15, /* spec 6.2, as the literature: run times cut at the estimate, jobs without one left out (unless
+		     * no job of the trace has one) */
+};
+
+struct workload *workload_create(const char *name);
+void workload_destroy(struct workload *w);
+/* Counts what was left out, and notes the first ones: "line 17: " and the sentence. */
+void workload_drop(struct workload *w, enum drop why, int64_t line, const char *fmt, ...)
+	__attribute__((format(printf, 4, 5)));
+/* The index in `texts` of a request as after -l, new or known. *ret_walltime is what it says of it, else -1. */
+int workload_request(struct workload *w, const char *text, int32_t *ret_text, int64_t *ret_walltime, struct err *err);
+/* Takes the machine from its text: sets machine, nodes and procs. */
+int workload_set_machine(struct workload *w, const char *text, struct err *err);
+/* Sorts by submit time, keeping the file's order among equals. */
+void workload_sort(struct workload *w);
+/* Moves every submission by a whole number of seconds in -range..range (not below 0), and sorts again. */
+void workload_shake(struct workload *w, int64_t range, uint64_t seed);
+
+/* Reads a trace, a workload file or the per-job CSV of an earlier run, recognised by content; `limit` 0: all, else
+ * the first so many jobs that the rules keep. -EINVAL when it is none of them, saying why. */
+int workload_read(const char *path, enum rules rules, int64_t limit, struct workload **ret, struct err *err);
+
+/* The same over lines already opened; what was read goes to `w`, which is fresh. */
+struct lines;
+int workload_read_lines(struct lines *in, enum rules rules, int64_t limit, struct workload *w, struct err *err);
+
+/* Writes a workload file (docs/workload-format.md), which reads back identically. */
+void workfile_write(const struct workload *w, FILE *out);
+
+/* Generators. */
+struct oscar_model {
+	char model;	      /* 'A' or 'C' of spec 1.6 */
+	int jobs;	      /* 318 */
+	double mean_gap;      /* seconds between arrivals */
+	int fixed_gap;	      /* arrivals exactly mean_gap apart, else exponential */
+	int qos, emergency;   /* how many jobs become QoS (deadline 3 x walltime) or emergency (1.5 x) */
+	uint64_t seed;
+};
+struct workload *generate_oscar(const struct oscar_model *m); /* on 40 nodes x 8 named n1..n40 */
+/* Lublin and Feitelson 2003, batch jobs; walltime = run time. */
+struct workload *generate_lublin(int64_t procs, int64_t jobs, uint64_t seed);
+
+#endif

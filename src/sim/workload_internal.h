@@ -1,0 +1,23 @@
+/*
+ * workload_internal.h - what the readers of workloads share.
+ */
+#ifndef SIM_WORKLOAD_INTERNAL_H
+#define SIM_WORKLOAD_INTERNAL_H
+
+#include "base/lines.h"
+#include "sim/workload.h"
+
+/* Larger amounts are refused, so that processors x seconds always fits into 64 bits. */
+#define SECONDS_MAX DURATION_MAX
+#define PROCS_MAX 100000000
+
+/* The readers; the first line has been taken from `in` (it is `line`). Jobs are left in the order of the file. */
+int swf_read(struct lines *in, char *line, enum rules rules, int64_t limit, struct workload *w, struct err *err);
+int workfile_read(struct lines *in, char *line, int64_t limit, struct workload *w, struct err *err);
+int jobcsv_read(struct lines *in, int64_t limit, struct workload *w, struct err *err);
+
+/* The beginning of a line, fit to be shown in a message: no more than 40 printable characters. Returns buf. */
+#define EXCERPT_SIZE 48
+const char *line_excerpt(const char *line, char buf[EXCERPT_SIZE]);
+
+#endif

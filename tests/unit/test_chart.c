@@ -1,0 +1,131 @@
+/*
+ * test_chart.c - what pictures are made of, and that gnuplot takes it.
+ */
+#include <errno.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/rng.h"
+#include "base/timetext.h"
+#include "sim/chart_data.h"
+
+#define JOBS 5000
+
+static struct outcome jobs[JOBS];
+
+static struct outcome ran(int64_t submit, int64_t start, int64_t end, int64_t procs)
+{
+	return (struct outcome){.submit = submit, .start = start, .end = end, .runtime = end - start, .procs = procs,
+				.deadline = TIME_NEVER};
+}
+
+static void series_are_means(void **state)
+{
+	(void)state;
+	struct outcome o[] = {ran(0, 100, 400, 2), ran(50, 50, 50 + 275, 1)};
+	struct chart_run run = {"x", o, 2, 4};
+	struct chart_series s;
+	double use = 0, queue = 0;
+
+	chart_series_compute(&s, &run, chart_span(&run, 1));
+	for (int i = 0; i < CHART_SAMPLES; i++) {
+		use += s.use[i];
+		queue += s.queue[i];
+	}
+	assert_true(fabs(use - (300 * 2 + 275) / 4.0) < 1e-9); /* slices of a second */
+	assert_true(fabs(queue - 100) < 1e-9);
+	assert_true(fabs(s.use[200] - 0.75) < 1e-9);
+}
+
+/* No two boxes overlap, and every job has all its processors. */
+static void gantt_boxes_are_disjoint(void **state)
+{
+	(void)state;
+	struct outcome o[] = {
+		ran(0, 0, 10, 2), ran(0, 0, 20, 2), ran(0, 0, 10, 1), ran(0, 10, 15, 3), ran(0, 15, 30, 2),
+	};
+	struct chart_run run = {"x", o, 5, 5};
+	chart_boxes b = {0};
+	int64_t held = 0;
+
+	chart_gantt(&b, &run, (struct span){0, 30});
+	for (size_t i = 0; i < b.n; i++) {
+		held += b.v[i].last - b.v[i].first + 1;
+		for (size_t k = 0; k < i; k++)
+			assert_true(b.v[i].last < b.v[k].first || b.v[k].last < b.v[i].first ||
+				    b.v[i].job->start >= b.v[k].job->end || b.v[k].job->start >= b.v[i].job->end);
+	}
+	assert_int_equal(held, 10);
+	vec_free(&b);
+}
+
+static void random_jobs(void)
+{
+	struct rng rng;
+
+	rng_seed(&rng, 1);
+	for (int i = 0; i < JOBS; i++) {
+		int64_t submit = i * 60, start = submit + rng_range(&rng, 0, 5000);
+		jobs[i] = ran(submit, start, start + rng_range(&rng, 1, 4000), rng_range(&rng, 1, 4));
+		jobs[i].deadline = i % 10 ? TIME_NEVER : start + 10000;
+	}
+}
+
+static int64_t size_and_remove(const char *path)
+{
+	struct stat st;
+
+	assert_int_equal(stat(path, &st), 0);
+	unlink(path);
+	return st.st_size;
+}
+
+static void pictures_are_drawn(void **state)
+{
+	(void)state;
+	struct chart_run runs[] = {{"it's one", jobs, JOBS, 256}, {"two", jobs, JOBS, 256}, {"empty", jobs, 0, 256}};
+	const char *group[] = {"a", "b"}, *series[] = {"x", "y"};
+	const double value[] = {1, 2, 3, 4}, deviation[] = {.1, .2, .3, .4};
+	struct chart_bars bars = {"bars", "times", group, series, 2, 2, value, deviation};
+	char path[64];
+	struct err err = {{0}};
+
+	random_jobs();
+	snprintf(path, sizeof path, "/tmp/test_chart.%d.svg", (int)getpid());
+	int rc = chart_run_draw(path, "title", runs, 3, &err);
+	if (rc == -ENOENT) {
+		print_message("gnuplot is not installed: skipped\n");
+		skip();
+	}
+	if (rc != 0)
+		fail_msg("%s", err.text);
+	int64_t size = size_and_remove(path);
+	assert_true(size > 10000 && size < 300000);
+	assert_int_equal(chart_bars_draw(path, &bars, &err), 0);
+	assert_true(size_and_remove(path) > 1000);
+
+	assert_int_equal(chart_run_draw("x.gif", "title", runs, 1, &err), -EINVAL);
+	assert_int_equal(chart_run_draw("/proc/x.svg", "title", runs, 1, &err), -ENOENT);
+	assert_string_equal(err.text, "/proc/x.svg: No such file or directory");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(series_are_means),
+		cmocka_unit_test(gantt_boxes_are_disjoint),
+		cmocka_unit_test(pictures_are_drawn),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

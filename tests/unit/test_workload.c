@@ -1,0 +1,431 @@
+/*
+ * test_workload.c - traces, workload files and generators: what is read, what is left out and why.
+ */
+#include <errno.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/lines.h"
+#include "sim/workload.h"
+
+static struct workload *read_text(const char *text, enum rules rules, int64_t limit, struct err *err)
+{
+	struct lines *in = lines_over(text, strlen(text));
+	struct workload *w = workload_create("test");
+	int rc = workload_read_lines(in, rules, limit, w, err);
+
+	lines_close(in);
+	if (rc == 0)
+		return w;
+	assert_int_equal(rc, -EINVAL);
+	workload_destroy(w);
+	return NULL;
+}
+
+static struct workload *good(const char *text, enum rules rules)
+{
+	struct err err = {{0}};
+	struct workload *w = read_text(text, rules, 0, &err);
+
+	if (!w)
+		fail_msg("%s", err.text);
+	return w;
+}
+
+static void refused(const char *text, const char *why)
+{
+	struct err err = {{0}};
+
+	assert_null(read_text(text, RULES_SITE, 0, &err));
+	if (!strstr(err.text, why))
+		fail_msg("\"%s\" does not say \"%s\"", err.text, why);
+}
+
+static const char trace[] =
+	"; MaxNodes: 4 (batch)\n"
+	";MaxProcs: 16\n"
+	"\n"
+	"  3  20 -1 100  8 1.5 -1  4  50 -1 1  7 -1 -1 -1 -1 -1 -1\n"  /* asks for 4, runs over its estimate */
+	"  1  10 -1  60  2  -1 -1 -1 100 -1 1 -1 -1 -1 -1 -1 -1 -1\n"  /* asks for nothing: what it used */
+	"  2  10 -1  30  1  -1 -1  1  -1 -1 1  7 -1 -1 -1 -1 -1 -1\n"  /* no estimate */
+	"  4  30 -1   0  1  -1 -1  1  10 -1 1  7 -1 -1 -1 -1 -1 -1\n"
+	"  5  30 -1  10 -1  -1 -1 -1  10 -1 1  7 -1 -1 -1 -1 -1 -1\n"
+	"  6  30 -1  10 17  -1 -1 17  10 -1 1  7 -1 -1 -1 -1 -1 -1\n"
+	"  7  -1 -1  10  1  -1 -1  1  10 -1 1  7 -1 -1 -1 -1 -1 -1\n"
+	"  8 here is no job\n";
+
+static void swf_header_and_rules(void **state)
+{
+	(void)state;
+	struct workload *w = good(trace, RULES_SC15);
+
+	assert_int_equal(w->procs, 16);
+	assert_int_equal(w->nodes, 4);
+	assert_int_equal(w->jobs.n, 2);
+	assert_int_equal(w->jobs.v[0].id, 1);
+	assert_int_equal(w->jobs.v[0].procs, 2);
+	assert_string_equal(names_get(&w->users, w->jobs.v[0].user), "unknown");
+	assert_int_equal(w->jobs.v[1].id, 3);
+	assert_int_equal(w->jobs.v[1].procs, 4);
+	assert_int_equal(w->jobs.v[1].runtime, 50);
+	assert_int_equal(w->jobs.v[1].walltime, 50);
+	assert_string_equal(names_get(&w->users, w->jobs.v[1].user), "user7");
+	assert_int_equal(w->dropped[DROP_SYNTAX], 1);
+	assert_int_equal(w->dropped[DROP_PROCS], 2);
+	assert_int_equal(w->dropped[DROP_RUNTIME], 1);
+	assert_int_equal(w->dropped[DROP_ESTIMATE], 1);
+	assert_int_equal(w->dropped[DROP_SUBMIT], 1);
+	assert_int_equal(w->notes.n, 6);
+	assert_string_equal(w->notes.v[0], "line 7: run time 0: skipped");
+	workload_destroy(w);
+
+	w = good(trace, RULES_SITE);
+	assert_int_equal(w->jobs.n, 3);
+	assert_int_equal(w->jobs.v[0].id, 1); /* of two submitted together the upper one comes first */
+	assert_int_equal(w->jobs.v[1].id, 2);
+	assert_int_equal(w->jobs.v[1].walltime, 30);
+	assert_int_equal(w->jobs.v[2].runtime, 100); /* to be killed at 50 */
+	workload_destroy(w);
+}
+
+static void swf_without_any_estimates(void **state)
+{
+	(void)state;
+	struct workload *w = good("; MaxNodes: 256\n1 5 -1 12 16\n2 6 -1 3 1\n", RULES_SC15);
+
+	assert_int_equal(w->procs, 256);
+	assert_int_equal(w->jobs.n, 2);
+	assert_int_equal(w->jobs.v[0].walltime, 12);
+	workload_destroy(w);
+}
+
+static void swf_limit_counts_jobs_kept(void **state)
+{
+	(void)state;
+	struct err err;
+	struct workload *w = read_text(trace, RULES_SC15, 1, &err);
+
+	assert_int_equal(w->jobs.n, 1);
+	assert_int_equal(w->jobs.v[0].id, 3);
+	workload_destroy(w);
+}
+
+static void swf_repeated_numbers(void **state)
+{
+	(void)state;
+	struct workload *w = good("4 5 -1 12 16\n4 6 -1 3 1\n-1 7 -1 3 1\n", RULES_SITE);
+
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(w->jobs.v[i].id, i + 1);
+	workload_destroy(w);
+}
+
+static void neither_trace_nor_workload(void **state)
+{
+	(void)state;
+	refused("", "empty");
+	refused("\n \n", "empty");
+	refused("root:x:0:0\n", "line 1 is \"root:x:0:0\"");
+	refused("1 2 3 4 5\n1 2 x\n1 2\n", "2 of 3 lines are no jobs, first line 2: \"1 2 x\"");
+	refused("; only a header\n", "no jobs");
+	refused("job_id,submit,procs\n1,2\n", "line 2");
+}
+
+static void csv_of_an_earlier_run(void **state)
+{
+	(void)state;
+	struct workload *w = good("job_id,submit,procs,runtime,estimate,start,end\n"
+				  "4,399,5,100,200,399,499\n",
+				  RULES_SITE);
+
+	assert_int_equal(w->jobs.n, 1);
+	assert_int_equal(w->jobs.v[0].id, 4);
+	assert_int_equal(w->jobs.v[0].procs, 5);
+	assert_int_equal(w->jobs.v[0].runtime, 100);
+	assert_int_equal(w->jobs.v[0].walltime, 200);
+	workload_destroy(w);
+}
+
+static void shaking_moves_deadlines_along(void **state)
+{
+	(void)state;
+	struct workload *w = good("#shunt-workload 1\n"
+				  "at=0 procs=1 run=5\n"
+				  "at=10 procs=1 run=5\n"
+				  "at=1000 procs=1 run=5 type=Q deadline=+100\n",
+				  RULES_SITE);
+	workload_shake(w, 300, 7);
+	for (size_t i = 0; i < 3; i++) {
+		assert_true(w->jobs.v[i].submit >= (i == 2 ? 700 : 0) && w->jobs.v[i].submit <= (i == 2 ? 1300 : 310));
+		assert_true(i == 0 || w->jobs.v[i].submit >= w->jobs.v[i - 1].submit);
+	}
+	assert_int_equal(w->jobs.v[2].deadline, w->jobs.v[2].submit + 100);
+	workload_destroy(w);
+}
+
+#define HEAD "#shunt-workload 1\n"
+
+static void workfile_words(void **state)
+{
+	(void)state;
+	struct workload *w = good(HEAD "# a comment\n"
+				  "machine nodes:4x8+2x16 # and another\n"
+				  "at=1:00 user=ana req=nodes=2:ppn=4,walltime=2:00 run=90 type=E deadline=1h "
+				  "powers=c_exec,sc_alloc id=9 # end\n"
+				  " at=0 procs=3 walltime=10\n"
+				  "at=60 req=nodes=2:ppn=4 run=7 type=Q deadline=+7\n",
+				  RULES_SITE);
+	const struct wjob *j = w->jobs.v;
+
+	assert_string_equal(w->machine, "nodes:4x8+2x16");
+	assert_int_equal(w->nodes, 6);
+	assert_int_equal(w->procs, 64);
+	assert_int_equal(w->jobs.n, 3);
+	assert_int_equal(j[0].id, 2);
+	assert_int_equal(j[0].procs, 3);
+	assert_int_equal(j[0].text, -1);
+	assert_int_equal(j[0].runtime, 10);
+	assert_true(j[0].deadline == TIME_NEVER);
+	assert_int_equal(j[1].id, 9);
+	assert_int_equal(j[1].submit, 60);
+	assert_int_equal(j[1].walltime, 120);
+	assert_int_equal(j[1].runtime, 90);
+	assert_int_equal(j[1].kind, KIND_EMERGENCY);
+	assert_int_equal(j[1].powers, POWER_SC_ALLOC | POWER_C_EXEC);
+	assert_int_equal(j[1].deadline, 3600);
+	assert_int_equal(j[2].text, j[1].text);
+	assert_int_equal(j[2].deadline, 67);
+	assert_int_equal(j[2].walltime, 7);
+	assert_int_equal(w->texts.n, 1);
+	assert_int_equal(w->texts.v[0].chunk[0].count, 2);
+	workload_destroy(w);
+}
+
+static void workfile_mistakes(void **state)
+{
+	(void)state;
+	refused("#shunt-workload 2\n", "other versions");
+	refused(HEAD "machine nodes:4x\n", "line 2: machine nodes:4x");
+	refused(HEAD "machine flat:4\nmachine flat:4\n", "line 3: the machine is said twice");
+	refused(HEAD "procs=1 run=1\n", "at= is missing");
+	refused(HEAD "at=0 run=1\n", "either req=");
+	refused(HEAD "at=0 procs=1 req=ncpus=1 run=1\n", "either req=");
+	refused(HEAD "at=0 procs=1\n", "walltime= or run= is missing");
+	refused(HEAD "at=0 procs=1 run=0\n", "run=0: must be at least a second");
+	refused(HEAD "at=0 procs=0 run=1\n", "procs=0: must be a whole number");
+	refused(HEAD "at=0 procs=1 run=25:61\n", "line 2: run=25:61: seconds must be 0-59");
+	refused(HEAD "at=0 req=nodes=x: run=1\n", "line 2: req=nodes=x:");
+	refused(HEAD "at=0 procs=1 run=1 run=1\n", "run= is said twice");
+	refused(HEAD "at=0 procs=1 run=1 colour=red\n", "colour=red: unknown");
+	refused(HEAD "at=0 procs=1 run=1 type=S\n", "type=S: must be C");
+	refused(HEAD "at=0 procs=1 run=1 type=Q\n", "needs a deadline");
+	refused(HEAD "at=9 procs=1 run=1 type=Q deadline=8\n", "before the submission");
+	refused(HEAD "at=0 procs=1 run=1 type=Q deadline=9 powers=q_exec\n", "type E only");
+	refused(HEAD "at=0 procs=1 run=1 type=E deadline=9 powers=sudo\n", "must be a list of");
+}
+
+static void identical(const struct workload *a, const struct workload *b)
+{
+	assert_int_equal(a->jobs.n, b->jobs.n);
+	assert_int_equal(a->users.n, b->users.n);
+	assert_int_equal(a->texts.n, b->texts.n);
+	assert_string_equal(a->machine, b->machine);
+	for (size_t i = 0; i < a->users.n; i++)
+		assert_string_equal(a->users.name[i], b->users.name[i]);
+	for (size_t i = 0; i < a->texts.n; i++)
+		assert_string_equal(a->requests.name[i], b->requests.name[i]);
+	for (size_t i = 0; i < a->jobs.n; i++) {
+		const struct wjob *x = &a->jobs.v[i], *y = &b->jobs.v[i];
+		assert_true(x->id == y->id && x->submit == y->submit && x->runtime == y->runtime);
+		assert_true(x->walltime == y->walltime && x->deadline == y->deadline && x->procs == y->procs);
+		assert_true(x->text == y->text && x->user == y->user && x->kind == y->kind && x->powers == y->powers);
+	}
+}
+
+static struct workload *written_and_read(const struct workload *w)
+{
+	char *text;
+	size_t n;
+	FILE *f = open_memstream(&text, &n);
+
+	workfile_write(w, f);
+	fclose(f);
+	struct workload *again = good(text, RULES_SITE);
+	free(text);
+	return again;
+}
+
+static int64_t cpus(const struct workload *w, const struct wjob *j)
+{
+	const struct reqtext *r = &w->texts.v[j->text];
+	int64_t sum = 0;
+
+	for (int i = 0; i < r->nchunks; i++)
+		sum += r->chunk[i].count * r->chunk[i].need.v[RES_CPU];
+	return sum;
+}
+
+static void oscar_models(void **state)
+{
+	(void)state;
+	for (uint64_t seed = 1; seed <= 10; seed++)
+		for (char model = 'A'; model <= 'C'; model += 2) {
+			struct oscar_model m = {model, .jobs = 318, .mean_gap = 60, .qos = 64, .emergency = 16, .seed = seed};
+			struct workload *w = generate_oscar(&m), *again = written_and_read(w);
+			double work = 0, time = 0, wanted = model == 'A' ? 7 : 18;
+			int qos = 0, emergency = 0, named = 0;
+			for (size_t i = 0; i < w->jobs.n; i++) {
+				const struct wjob *j = &w->jobs.v[i];
+				work += (double)(j->runtime * cpus(w, j));
+				time += (double)j->runtime;
+				named += w->texts.v[j->text].chunk[0].node != NULL;
+				qos += j->kind == KIND_QOS && j->deadline == j->submit + 3 * j->walltime;
+				emergency += j->kind == KIND_EMERGENCY && !(j->powers & (POWER_E_ALLOC | POWER_E_EXEC));
+			}
+			assert_int_equal(w->jobs.n, 318);
+			assert_true(w->users.n <= 8);
+			assert_true(fabs(time / 318 - 3410) < 1);
+			assert_true(fabs(work / time - wanted) < 0.071 * wanted);
+			assert_int_equal(qos, 64);
+			assert_int_equal(emergency, 16);
+			assert_true(model == 'A' ? named > 0 : named == 0);
+			identical(w, again);
+			workload_destroy(w);
+			workload_destroy(again);
+		}
+}
+
+static void oscar_experiments_share_their_jobs(void **state)
+{
+	(void)state;
+	struct oscar_model plain = {'A', .jobs = 318, .mean_gap = 60, .fixed_gap = 1, .seed = 3}, other = plain;
+	struct workload *a, *b;
+
+	other.fixed_gap = 0;
+	other.qos = 64;
+	a = generate_oscar(&plain);
+	b = generate_oscar(&other);
+	for (size_t i = 0; i < 318; i++) {
+		assert_int_equal(a->jobs.v[i].submit, 60 * i);
+		assert_int_equal(a->jobs.v[i].runtime, b->jobs.v[i].runtime);
+		assert_int_equal(a->jobs.v[i].text, b->jobs.v[i].text);
+	}
+	workload_destroy(a);
+	workload_destroy(b);
+}
+
+static void oscar_of_one_job_ends(void **state)
+{
+	(void)state;
+	struct oscar_model m = {.model = 'C', .jobs = 1, .mean_gap = 60, .qos = 5, .seed = 1};
+	struct workload *w = generate_oscar(&m);
+
+	assert_int_equal(w->jobs.n, 1);
+	workload_destroy(w);
+}
+
+/* The shares are those of the paper; with 20,000 jobs they are met within two per cent. */
+static void lublin_model(void **state)
+{
+	(void)state;
+	struct workload *w = generate_lublin(256, 20000, 1), *again = written_and_read(w);
+	int serial = 0, power = 0, night = 0, noon = 0;
+
+	for (size_t i = 0; i < w->jobs.n; i++) {
+		int32_t q = w->jobs.v[i].procs;
+		int64_t hour = w->jobs.v[i].submit / 3600 % 24;
+		assert_true(q >= 1 && q <= 256 && w->jobs.v[i].runtime <= 162755);
+		serial += q == 1;
+		power += (q & (q - 1)) == 0;
+		night += hour == 4;
+		noon += hour == 13;
+	}
+	assert_true(fabs(serial / 20000.0 - 0.2927) < 0.02);
+	assert_true(fabs(power / 20000.0 - 0.9613) < 0.02);
+	assert_true(noon > 3 * night);
+	identical(w, again);
+	workload_destroy(w);
+	workload_destroy(again);
+	w = generate_lublin(1, 10, 1);
+	assert_int_equal(w->jobs.v[9].procs, 1);
+	workload_destroy(w);
+}
+
+static void example_file(void **state)
+{
+	(void)state;
+	struct workload *w;
+	struct err err;
+
+	if (access("examples/first.work", R_OK) != 0)
+		skip();
+	if (workload_read("examples/first.work", RULES_SITE, 0, &w, &err) < 0)
+		fail_msg("%s", err.text);
+	assert_string_equal(w->name, "first");
+	assert_int_equal(w->procs, 32);
+	assert_true(w->jobs.n > 50);
+	workload_destroy(w);
+}
+
+/* Counts of the versions that are given: 4.2 of the SDSC logs lacks the first jobs (7 and 6) of those published. */
+static void traces_by_rules_sc15(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *name;
+		size_t jobs;
+	} traces[] = {
+		{"CTC-SP2-1996-3.1-cln", 77199},   {"SDSC-SP2-1998-4.2-cln", 54006 - 7},
+		{"RICC-2010-2", 447782},	   {"SDSC-BLUE-2000-4.2-cln", 232542 - 6},
+		{"CEA-Curie-2011-2.1-cln", 295540}, {"lublin_256", 10000},
+	};
+	const char *shared = getenv("SHUNT_SHARED");
+	char path[500];
+
+	for (size_t i = 0; i < sizeof traces / sizeof *traces; i++) {
+		struct workload *w;
+		struct err err;
+		snprintf(path, sizeof path, "%s/traces/%s.swf.gz", shared ? shared : "../shared", traces[i].name);
+		if (access(path, R_OK) != 0) {
+			print_message("%s is absent: skipped\n", path);
+			skip();
+		}
+		if (workload_read(path, RULES_SC15, 0, &w, &err) < 0)
+			fail_msg("%s", err.text);
+		assert_int_equal(w->jobs.n, traces[i].jobs);
+		assert_int_equal(w->dropped[DROP_SYNTAX], 0);
+		workload_destroy(w);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(swf_header_and_rules),
+		cmocka_unit_test(swf_without_any_estimates),
+		cmocka_unit_test(swf_limit_counts_jobs_kept),
+		cmocka_unit_test(swf_repeated_numbers),
+		cmocka_unit_test(neither_trace_nor_workload),
+		cmocka_unit_test(csv_of_an_earlier_run),
+		cmocka_unit_test(shaking_moves_deadlines_along),
+		cmocka_unit_test(workfile_words),
+		cmocka_unit_test(workfile_mistakes),
+		cmocka_unit_test(oscar_models),
+		cmocka_unit_test(oscar_experiments_share_their_jobs),
+		cmocka_unit_test(oscar_of_one_job_ends),
+		cmocka_unit_test(lublin_model),
+		cmocka_unit_test(example_file),
+		cmocka_unit_test(traces_by_rules_sc15),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
