@@ -77,6 +77,7 @@ int job_apply(struct job *job, const struct event *event, enum job_kind by_kind,
 	case EVENT_STARTED:
 		job->start = event->time;
 		break;
+	case EVENT_START_FAILED: /* on its own, or `by` took its place meanwhile */
 	case EVENT_PREEMPT:
 		job->by = event->by;
 		break;

@@ -21,6 +21,7 @@ static void check_node(const struct plan *p, uint32_t i, struct timeline *sum)
 	const struct node *node = &p->cluster->nodes.v[i];
 	struct res total = node->up ? node->total : (struct res){0};
 	int64_t free_now = total.v[RES_CPU];
+	uint32_t loose = 0;
 	struct timeline line;
 
 	timeline_init(&line, p->cluster->nres, &total);
@@ -38,7 +39,10 @@ static void check_node(const struct plan *p, uint32_t i, struct timeline *sum)
 		timeline_change(sum, x->live ? TIME_BEGIN : x->start, x->end, &s->need, -1);
 		if (x->live)
 			free_now -= s->need.v[RES_CPU];
+		assert(x->live || x->start <= p->horizon);
+		loose += !x->running && !x->fixed;
 	}
+	assert(loose == n->loose);
 	assert(timeline_equal(&line, &n->line));
 	assert(free_now == p->free_now[i]);
 	for (uint32_t k = 0; k < line.n; k++)
@@ -106,9 +110,13 @@ struct plan *plan_clone(const struct plan *p)
 	struct plan *q = plan_create(p->cluster);
 
 	q->now = p->now;
+	q->loose = p->loose;
+	q->nreserved = p->nreserved;
+	q->horizon = p->horizon;
 	timeline_copy(&q->sum, &p->sum);
 	memcpy(q->free_now, p->free_now, p->nnodes * sizeof *p->free_now);
 	for (uint32_t i = 0; i < p->nnodes; i++) {
+		q->node[i].loose = p->node[i].loose;
 		timeline_copy(&q->node[i].line, &p->node[i].line);
 		vec_reserve(&q->node[i].pieces, p->node[i].pieces.n + 1);
 		q->node[i].pieces.n = p->node[i].pieces.n;

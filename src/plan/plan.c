@@ -11,7 +11,7 @@ struct plan *plan_create(const struct cluster *c)
 	struct plan *p = mem_zalloc(sizeof *p);
 
 	p->cluster = c;
-	p->now = TIME_BEGIN;
+	p->now = p->horizon = TIME_BEGIN;
 	p->nnodes = (uint32_t)c->nodes.n;
 	p->node = mem_zalloc(sizeof *p->node * (p->nnodes + 1));
 	p->free_now = mem_zalloc(sizeof *p->free_now * (p->nnodes + 1));
@@ -85,8 +85,15 @@ static void piece_count(struct plan *p, int32_t node, const struct piece *x, int
 	timeline_change(&p->node[node].line, start, x->end, need, sign);
 	if (p->nnodes > 1)
 		timeline_change(&p->sum, start, x->end, need, sign);
-	if (x->live)
+	if (x->live) {
 		p->free_now[node] += (int32_t)(sign * need->v[RES_CPU]);
+	} else {
+		p->nreserved -= (uint32_t)sign;
+		if (p->nreserved == 0)
+			p->horizon = TIME_BEGIN;
+		else if (start > p->horizon)
+			p->horizon = start;
+	}
 	if (!x->running && !x->fixed) {
 		p->node[node].loose -= (uint32_t)sign;
 		p->loose -= (uint32_t)sign;

@@ -75,6 +75,8 @@ struct plan {
 	int32_t *free_now;	/* per node: CPUs that no live piece holds */
 	struct timeline sum;	/* of all nodes that are up; unused when there is one node */
 	uint32_t loose;		/* over all nodes */
+	uint32_t nreserved;	/* pieces that are not live */
+	int64_t horizon;	/* no reserved piece starts after it: from there on the sum only grows */
 	VEC(struct hold) holds; /* by job id */
 	VEC(struct undo) log;
 	int depth; /* transactions open */

@@ -52,10 +52,12 @@ int64_t plan_insert_earliest(struct plan *p, const struct manner *m, uint32_t jo
 		from = timeline_earliest(sum, from, length, &r->total);
 	if (from == TIME_NEVER)
 		return from;
+	if (is_simple(p, m, r)) {
+		plan_put(p, job, 0, 0, from, from + length);
+		return from;
+	}
 	if (plan_insert(p, m, job, from, from + length))
 		return from;
-	if (is_simple(p, m, r))
-		return TIME_NEVER;
 	for (uint32_t n = 0; n < p->nnodes; n++)
 		for (size_t i = 0; i < p->node[n].pieces.n; i++)
 			if (p->node[n].pieces.v[i].end > from)

@@ -79,7 +79,7 @@ void timeline_change(struct timeline *t, int64_t start, int64_t end, const struc
 		return;
 	timeline_room(t);
 
-	uint32_t a = timeline_split(t, start);
+	uint32_t a = start == TIME_BEGIN ? 0 : timeline_split(t, start);
 	uint32_t b = end == TIME_NEVER ? t->n : timeline_split(t, end);
 	int64_t *s = timeline_step(t, a);
 

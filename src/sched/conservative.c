@@ -1,42 +1,105 @@
 /*
  * conservative.c - every waiting job has a reservation, and keeps it or gets an earlier one.
  *
- * At its submission a job takes the earliest hole. When a job ends, the waiting ones are taken out, in order of arrival,
- * and put back at their earliest place, which is never later than where they were.
+ * At its submission a job takes the earliest hole. When something was freed, the waiting ones are taken out, in order of
+ * arrival, and put back at their earliest place, which is never later than where they were.
+ *
+ * Most of them cannot move, and that is seen without taking them out. An earlier place needs enough CPUs from its start
+ * until its end or the start it has now, whichever is first: from there on the job itself holds them. And since the job
+ * could not be there before, the place must use some instant that was freed since: one before `dirty`.
  */
 #include "sched/sched_internal.h"
 
-/* At its earliest place; a place at now starts it. */
-static void conservative_place(struct sched *s, uint32_t job, int64_t length)
+/* most[i]: the most CPUs free in steps 0 .. i of the sum that begin before `dirty`. */
+static void measure_freed(struct sched *s, int64_t dirty)
 {
-	int64_t at = plan_insert_earliest(s->p, &s->plain, job, s->now, length);
+	const struct timeline *t = plan_sum(s->p);
+	int64_t most = 0;
 
-	if (at == s->now) {
-		vec_push(&s->starting, job);
-		queue_remove(s, job);
-	} else if (at != TIME_NEVER) {
-		vec_push(&s->reserved, job);
+	vec_reserve(&s->most, t->n);
+	for (uint32_t i = 0; i < t->n; i++) {
+		const int64_t *step = timeline_step(t, i);
+		if (step[1 + RES_CPU] > most && step[0] < dirty)
+			most = step[1 + RES_CPU];
+		s->most.v[i] = most;
 	}
+}
+
+/* Whether the sum leaves room to start before `planned`. */
+static bool could_improve(const struct sched *s, const struct entry *e)
+{
+	const struct timeline *t = plan_sum(s->p);
+	uint32_t last = timeline_find(t, e->planned - 1), i = timeline_find(t, s->now);
+	int64_t start = s->now, free_last = timeline_step(t, last)[1 + RES_CPU];
+
+	if (e->cpus > s->most.v[last] && e->cpus > free_last)
+		return false;
+	for (; i <= last; i++) {
+		const int64_t *step = timeline_step(t, i);
+		if (start != TIME_NEVER && step[0] >= start + e->length)
+			return true;
+		if (step[1 + RES_CPU] < e->cpus)
+			start = TIME_NEVER;
+		else if (start == TIME_NEVER)
+			start = step[0];
+	}
+	return start != TIME_NEVER;
+}
+
+/* Puts the job of entry i at its earliest place; a place at now starts it. Whether it left the queue. */
+static bool conservative_place(struct sched *s, size_t i)
+{
+	struct entry *e = &s->by_key.v[i];
+
+	e->planned = plan_insert_earliest(s->p, &s->plain, e->job, s->now, e->length);
+	if (e->planned == s->now) {
+		vec_push(&s->starting, e->job);
+		queue_remove(s, e->job);
+		return true;
+	}
+	if (e->planned < s->next_planned)
+		s->next_planned = e->planned;
+	return false;
+}
+
+static void conservative_improve(struct sched *s)
+{
+	int64_t dirty = s->dirty, moved = TIME_BEGIN;
+
+	s->next_planned = TIME_NEVER;
+	measure_freed(s, dirty);
+	for (size_t i = 0; i < s->by_key.n;) {
+		struct entry e = s->by_key.v[i];
+		if (e.planned > s->now && e.planned != TIME_NEVER && !could_improve(s, &e)) {
+			if (e.planned < s->next_planned)
+				s->next_planned = e.planned;
+			i++;
+			continue;
+		}
+		if (plan_holds(s->p, e.job))
+			plan_take_job(s->p, e.job);
+
+		bool started = conservative_place(s, i);
+
+		if (started || s->by_key.v[i].planned != e.planned) {
+			if (e.planned != TIME_NEVER && e.planned + e.length > moved)
+				moved = e.planned + e.length;
+			if (moved > dirty)
+				dirty = moved;
+			measure_freed(s, dirty);
+		}
+		i += !started;
+	}
+	s->dirty = moved; /* those before the ones that moved have not seen what that freed */
 }
 
 void conservative_pass(struct sched *s)
 {
-	bool due = false;
-
-	for (size_t i = 0; i < s->reserved.n && !due && !s->freed; i++)
-		due = plan_piece(s->p, s->reserved.v[i], 0)->start <= s->now;
-	if (s->freed || due) {
-		vec_clear(&s->reserved);
-		for (size_t i = 0; i < s->by_key.n;) {
-			struct entry e = s->by_key.v[i];
-			if (plan_holds(s->p, e.job))
-				plan_take_job(s->p, e.job);
-			conservative_place(s, e.job, e.length);
-			i += i < s->by_key.n && s->by_key.v[i].job == e.job;
-		}
+	if (s->freed || s->next_planned <= s->now) {
+		conservative_improve(s);
 	} else {
 		for (size_t i = 0; i < s->fresh.n; i++)
-			conservative_place(s, s->fresh.v[i], queue_get(s, s->fresh.v[i])->length);
+			conservative_place(s, queue_find(s, s->fresh.v[i]));
 	}
 	vec_clear(&s->fresh);
 	s->freed = false;

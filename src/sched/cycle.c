@@ -90,10 +90,5 @@ int64_t sched_next_wake(const struct sched *s)
 		if (at < next)
 			next = at;
 	}
-	for (size_t i = 0; s->policy->keep && i < s->reserved.n; i++) {
-		int64_t at = plan_piece(s->p, s->reserved.v[i], 0)->start;
-		if (at < next)
-			next = at;
-	}
-	return next;
+	return s->next_planned < next ? s->next_planned : next;
 }

@@ -20,10 +20,17 @@ void window_build(struct sched *s)
 
 	w->n = 0;
 	w->version = s->p->version;
-	for (i++; i < t->n && least > 0 && w->n < 7; i++) {
+	w->exact = s->p->nnodes == 1 && s->c->nres == 1;
+	for (i++; i < t->n && least > 0; i++) {
 		const int64_t *step = timeline_step(t, i);
+		if (step[0] > s->p->horizon)
+			break;
 		if (step[1 + RES_CPU] >= least)
 			continue;
+		if (w->n == WINDOW_STEPS - 1) {
+			w->exact = false;
+			break;
+		}
 		w->until[w->n] = step[0];
 		w->cpus[w->n++] = least;
 		least = step[1 + RES_CPU];
@@ -81,6 +88,10 @@ static bool pass_place_now(struct sched *s, uint32_t id, int64_t length)
 	uint64_t moves = s->p->moves;
 	plan_mark mark;
 
+	if (s->window.exact && s->window.version == s->p->version) {
+		plan_put(s->p, id, 0, 0, s->now, s->now + length); /* the window has said that it fits */
+		return true;
+	}
 	if (!s->plain.push_depth || !s->p->loose) /* nothing to push: no one else is touched */
 		return plan_insert(s->p, &s->plain, id, s->now, s->now + length);
 	mark = plan_begin(s->p);
@@ -104,6 +115,8 @@ bool pass_try_now(struct sched *s, uint32_t id, int64_t length)
 		if (nodes) {
 			s->stats.blocked++;
 			failure_note(s, job, length);
+			if (s->on_blocked)
+				s->on_blocked(s->blocked_context, s->p, id, length);
 		}
 		return false;
 	}
@@ -117,8 +130,13 @@ void pass_drop_reservations(struct sched *s)
 	for (size_t i = 0; i < s->reserved.n; i++)
 		plan_take_job(s->p, s->reserved.v[i]);
 	vec_clear(&s->reserved);
+	for (size_t i = 0; s->policy->keep && i < s->by_key.n; i++) {
+		plan_take_job(s->p, s->by_key.v[i].job);
+		s->by_key.v[i].planned = TIME_NEVER;
+	}
+	s->next_planned = TIME_NEVER;
 	s->head = JOB_NONE;
-	s->freed = true;
+	sched_refresh(s);
 }
 
 static void pass_reserve(struct sched *s, const struct entry *e)

@@ -66,13 +66,18 @@ static size_t entry_find(const entry_vec *v, double key, uint32_t job)
 	return lo;
 }
 
+size_t queue_find(const struct sched *s, uint32_t job)
+{
+	return entry_find(&s->by_key, queue_get(s, job)->key, job);
+}
+
 static void entry_insert(entry_vec *v, double key, const struct waiting *w, int32_t cpus)
 {
 	size_t at = v->n;
 
 	if (v->n && !(v->v[v->n - 1].key < key || (v->v[v->n - 1].key == key && v->v[v->n - 1].job < w->job)))
 		at = entry_find(v, key, w->job);
-	vec_insert(v, at, (struct entry){key, w->length, w->job, cpus});
+	vec_insert(v, at, (struct entry){key, w->length, TIME_NEVER, w->job, cpus});
 }
 
 void queue_add(struct sched *s, uint32_t id)

@@ -17,6 +17,7 @@ struct sched *sched_create(struct cluster *c, struct plan *p, const struct polic
 	s->p = p;
 	s->policy = policy;
 	s->head = JOB_NONE;
+	s->next_planned = TIME_NEVER;
 	s->plain = (struct manner){
 		.push_depth = policy->push_depth,
 		.alloc = policy->alloc,
@@ -46,6 +47,7 @@ void sched_destroy(struct sched *s)
 	vec_free(&s->failures);
 	vec_free(&s->pred);
 	vec_free(&s->nodes);
+	vec_free(&s->most);
 	history_fini(&s->history);
 	heap_fini(&s->expiry);
 	free(s);
@@ -55,6 +57,12 @@ void sched_listen(struct sched *s, sched_listener listener, void *context)
 {
 	s->listener = listener;
 	s->context = context;
+}
+
+void sched_on_blocked(struct sched *s, sched_blocked blocked, void *context)
+{
+	s->on_blocked = blocked;
+	s->blocked_context = context;
 }
 
 const struct sched_stats *sched_stats(const struct sched *s)
@@ -145,6 +153,9 @@ void sched_emit(struct sched *s, enum event_type type, uint32_t id, int64_t at, 
 static void sched_free(struct sched *s, uint32_t job)
 {
 	if (plan_holds(s->p, job)) {
+		int64_t end = plan_piece(s->p, job, 0)->end;
+		if (end > s->dirty)
+			s->dirty = end;
 		plan_take_job(s->p, job);
 		s->freed = true;
 	}
@@ -232,10 +243,11 @@ void sched_node(struct sched *s, uint32_t node, bool up, int64_t now)
 	s->c->nodes.v[node].up = up;
 	(up ? res_add : res_sub)(&s->c->total, &s->c->nodes.v[node].total);
 	plan_node_up(s->p, node, up);
-	s->freed = true;
+	sched_refresh(s);
 }
 
 void sched_refresh(struct sched *s)
 {
 	s->freed = true;
+	s->dirty = TIME_NEVER;
 }

@@ -24,6 +24,11 @@ struct sched *sched_create(struct cluster *c, struct plan *p, const struct polic
 void sched_destroy(struct sched *s);
 void sched_listen(struct sched *s, sched_listener listener, void *context);
 
+/* Called where a common job could not start although the sum of free CPUs was enough, with the plan as it then is, which
+ * it may read: for experiments. NULL: nobody is told. */
+typedef void (*sched_blocked)(void *context, const struct plan *p, uint32_t job, int64_t length);
+void sched_on_blocked(struct sched *s, sched_blocked blocked, void *context);
+
 /* What happened. Each is an event of the job; decisions follow at the next cycle. */
 void sched_submit(struct sched *s, uint32_t job, int64_t now); /* a job in STATE_NEW, filled in */
 void sched_started(struct sched *s, uint32_t job, int64_t now);

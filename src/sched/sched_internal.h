@@ -24,16 +24,20 @@ struct waiting {
 struct entry {
 	double key;
 	int64_t length;
+	int64_t planned; /* its start, where every job has a reservation */
 	uint32_t job;
 	int32_t cpus;
 };
 typedef VEC(struct entry) entry_vec;
 
 /* The most CPUs that stay free from now until an instant: falls step by step. Exact on one node, else an upper bound. */
+#define WINDOW_STEPS 8
+
 struct window {
-	int64_t until[8]; /* a job that ends by until[i] ... */
-	int64_t cpus[8];  /* ... may have this many */
+	int64_t until[WINDOW_STEPS]; /* a job that ends by until[i] ... */
+	int64_t cpus[WINDOW_STEPS];  /* ... may have this many */
 	int n;
+	bool exact;	  /* who is allowed fits */
 	uint64_t version; /* of the plan it was made from */
 };
 
@@ -79,10 +83,13 @@ struct sched {
 	job_vec fresh;	  /* common jobs that came since the last cycle */
 	job_vec starting; /* placed at now in this cycle */
 	job_vec reserved; /* transient reservations of common jobs: not promises */
+	int64_t next_planned; /* the earliest of the kept reservations */
 	uint32_t head;	  /* the first job that could not start, or JOB_NONE */
 	struct window window;
 	VEC(struct failure) failures;
 	bool freed;	/* something ended, moved or changed since the last full pass */
+	VEC(int64_t) most; /* conservative.c: scratch */
+	int64_t dirty;	/* ... and what became free lies before this instant */
 	bool drain;	/* a starving job waits for the machine to empty */
 	struct history history;
 	struct heap expiry; /* KNOW_PREDICTION: when predictions of running jobs pass */
@@ -90,6 +97,8 @@ struct sched {
 	VEC(int32_t) nodes; /* scratch of an event */
 	sched_listener listener;
 	void *context;
+	sched_blocked on_blocked;
+	void *blocked_context;
 	struct sched_stats stats;
 };
 
@@ -99,6 +108,7 @@ void sched_emit(struct sched *s, enum event_type type, uint32_t job, int64_t at,
 /* queue.c */
 void queue_add(struct sched *s, uint32_t job);
 void queue_remove(struct sched *s, uint32_t job);
+size_t queue_find(const struct sched *s, uint32_t job); /* its position in by_key */
 void queue_sort(struct sched *s); /* keys that change with time */
 bool queue_has_fill(const struct sched *s); /* backfill has an order of its own */
 struct waiting *queue_get(const struct sched *s, uint32_t job);
@@ -106,7 +116,7 @@ double order_key(const struct sched *s, enum order order, const struct job *job,
 
 /* pass.c: common jobs */
 void pass_run(struct sched *s);
-void pass_drop_reservations(struct sched *s);
+void pass_drop_reservations(struct sched *s); /* of common jobs: what was not promised makes room */
 bool pass_try_now(struct sched *s, uint32_t job, int64_t length);
 void window_build(struct sched *s);
 bool window_allows(const struct window *w, int64_t cpus, int64_t end);

@@ -21,8 +21,12 @@ void special_tell(struct sched *s, plan_mark mark, uint32_t by)
 				sched_emit(s, EVENT_ALLOCATE, job->id, job->start, by);
 			continue;
 		}
-		s->freed = true;
-		sched_emit(s, job->state == STATE_RUNNING ? EVENT_PREEMPT : EVENT_DEALLOCATE, job->id, 0, by);
+		sched_refresh(s);
+		sched_emit(s,
+			   job->state == STATE_RUNNING ? EVENT_PREEMPT
+			   : job->state == STATE_NOW   ? EVENT_START_FAILED
+						       : EVENT_DEALLOCATE,
+			   job->id, 0, by);
 	}
 	vec_free(&touched);
 }
@@ -201,7 +205,7 @@ void special_place(struct sched *s)
 
 	for (size_t i = 0; i < s->special.n && !candidates; i++)
 		candidates = cluster_job(s->c, s->special.v[i])->state == STATE_CANDIDATE;
-	if ((candidates || s->freed) && s->reserved.n)
+	if (candidates || s->freed)
 		pass_drop_reservations(s); /* what was not promised makes room */
 	place_deadlines(s, KIND_EMERGENCY);
 	place_deadlines(s, KIND_QOS);

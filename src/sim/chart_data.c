@@ -6,7 +6,7 @@
 #include <stdbool.h>
 
 #define WINDOW_JOBS 80	     /* a window has about as many */
-#define WINDOW_JOBS_MOST 160 /* ... and the busiest no more than these */
+#define WINDOW_JOBS_MOST 160 /* ... and the busiest no more than these, if halving it a few times helps */
 
 struct span chart_span(const struct chart_run *runs, int nruns)
 {
@@ -106,7 +106,9 @@ struct span chart_window(const struct chart_run *run, const struct chart_series 
 		slices = 1;
 	int first = busiest_slice(s, slices);
 	struct span w = {span.from + (int64_t)(slice * first), span.from + (int64_t)(slice * (first + slices)) + 1};
-	while (jobs_within(run, w) > WINDOW_JOBS_MOST && w.to - w.from > 2) {
+	if (w.to > span.to)
+		w.to = span.to;
+	for (int halved = 0; halved < 4 && jobs_within(run, w) > WINDOW_JOBS_MOST; halved++) {
 		int64_t quarter = (w.to - w.from) / 4;
 		w.from += quarter;
 		w.to -= quarter;

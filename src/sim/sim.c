@@ -222,6 +222,7 @@ int sim_run(const struct workload *w, const struct policy *policy, const struct 
 	m.p = plan_create(m.c);
 	m.sched = sched_create(m.c, m.p, &altered);
 	sched_listen(m.sched, on_event, &m);
+	sched_on_blocked(m.sched, o->blocked, o->blocked_context);
 	clock_gettime(CLOCK_MONOTONIC, &begin);
 	run(&m, policy, requests);
 	clock_gettime(CLOCK_MONOTONIC, &end);

@@ -23,6 +23,8 @@ struct sim_options {
 	void *progress_context;
 	sched_listener listener; /* sees every event */
 	void *listener_context;
+	sched_blocked blocked; /* is told of blocked attempts */
+	void *blocked_context;
 };
 
 struct sim_result {

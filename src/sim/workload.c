@@ -95,41 +95,21 @@ static bool number_scan(const char **p, int64_t *ret)
 	return errno == 0 && *ret > 0 && *ret <= PROCS_MAX;
 }
 
-/* "40x8+4x32" */
-static bool machine_scan(const char *p, int64_t *ret_nodes, int64_t *ret_procs)
-{
-	*ret_nodes = *ret_procs = 0;
-	for (;;) {
-		int64_t nodes, cpus;
-		if (!number_scan(&p, &nodes) || *p++ != 'x' || !number_scan(&p, &cpus) || cpus > PROCS_MAX / nodes)
-			return false;
-		*ret_nodes += nodes;
-		*ret_procs += nodes * cpus;
-		if (*ret_procs > PROCS_MAX)
-			return false;
-		if (*p == '\0')
-			return true;
-		if (*p++ != '+')
-			return false;
-	}
-}
-
 int workload_set_machine(struct workload *w, const char *text, struct err *err)
 {
-	int64_t nodes = 0, procs = 0;
-	const char *p = text + 5;
-	bool good;
+	bool flat = strncmp(text, "flat:", 5) == 0, good = flat || strncmp(text, "nodes:", 6) == 0;
+	const char *p = text + (flat ? 5 : 6);
+	int64_t nodes = 1, cpus = 0;
 
-	if (strncmp(text, "flat:", 5) == 0)
-		good = number_scan(&p, &procs) && *p == '\0';
-	else
-		good = strncmp(text, "nodes:", 6) == 0 && machine_scan(text + 6, &nodes, &procs);
+	if (good && !flat)
+		good = number_scan(&p, &nodes) && *p++ == 'x';
+	good = good && number_scan(&p, &cpus) && *p == '\0' && cpus <= PROCS_MAX / nodes;
 	if (!good)
-		return err_set(err, -EINVAL, "machine %.40s: write flat:338, nodes:40x8 or nodes:40x8+2x64", text);
+		return err_set(err, -EINVAL, "machine %.40s: write flat:338 or nodes:40x8 (nodes x CPUs)", text);
 	free(w->machine);
 	w->machine = mem_strdup(text);
-	w->nodes = nodes;
-	w->procs = procs;
+	w->nodes = flat ? 0 : nodes;
+	w->procs = nodes * cpus;
 	return 0;
 }
 

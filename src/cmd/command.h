@@ -1,0 +1,92 @@
+/*
+ * command.h - what a subcommand is: a row that names it, its options and its function. Parsing, --help, the manual pages
+ * and the shells' completions all read the same rows.
+ */
+#ifndef CMD_COMMAND_H
+#define CMD_COMMAND_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "base/err.h"
+#include "base/strbuf.h"
+
+enum {
+	EXIT_OK = 0,
+	EXIT_FAILED = 1,
+	EXIT_USAGE = 2,
+};
+
+/* What an option's value is, and so what its place in the arguments holds. */
+enum option_kind {
+	OPTION_FLAG,	 /* no value; bool */
+	OPTION_TEXT,	 /* const char * from here on */
+	OPTION_FILE,	 /* ... that is the name of a file: for completions */
+	OPTION_DIR,	 /* ... or of a directory */
+	OPTION_WORD,	 /* ... one of `words` */
+	OPTION_POLICIES, /* ... names of policies joined by commas */
+	OPTION_NUMBER,	 /* int64_t, min..max */
+	OPTION_SECONDS,	 /* int64_t, any form of a duration */
+};
+
+struct option {
+	const char *name; /* after "--" */
+	enum option_kind kind;
+	size_t at;	     /* where the value goes in the command's arguments */
+	const char *value;   /* what help calls it; NULL for flags */
+	const char *initial; /* the value when it is not given; NULL: none (-1, NULL, false) */
+	const char *words;   /* "sc15 site": what it may be; of OPTION_TEXT only what completions offer */
+	int64_t min, max;
+	const char *about;
+};
+
+/* Operands: what is no option. */
+struct operands {
+	char *const *v;
+	int n;
+};
+
+struct command {
+	const char *name;     /* "simulate"; of two words where there is a group, "experiment push" */
+	const char *operands; /* "[WORKLOAD]", or "" */
+	enum option_kind operand_kind;
+	const char *operand_words;
+	int operands_min, operands_max;
+	const char *about;   /* a line */
+	const char *details; /* a paragraph for --help and the manual; may be NULL */
+	const char *const *examples; /* pairs: the command line, what it does; ends with NULL; may be NULL */
+	const struct option *options; /* ends with a NULL name; may be NULL */
+	size_t size;		      /* of the arguments */
+	/* Returns an exit code, having printed what there is to say with command_fail(). */
+	int (*run)(const struct command *c, const void *arguments, const struct operands *operands);
+	int hidden; /* not for people */
+};
+
+/* The table, in main.c. */
+extern const struct command *const commands[];
+extern const int ncommands;
+/* The command of that name; `second` is the word after it, or NULL. NULL: there is none. */
+const struct command *command_find(const char *first, const char *second);
+/* Says so, and which may be meant. Returns EXIT_USAGE. */
+int command_unknown(const char *first, const char *second);
+
+/* In help.c: all commands, and those of a group. */
+void commands_help(FILE *out);
+int commands_help_group(const char *word, FILE *out);
+
+/* "shunt simulate: " and the sentence, on standard error. Returns EXIT_FAILED. */
+int command_fail(const struct command *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* The same, with where to read on. Returns EXIT_USAGE. */
+int command_misused(const struct command *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* Parses argv[0..argc), the words after the command's name, and runs it; --help prints the help instead. */
+int command_run(const struct command *c, int argc, char **argv);
+
+void command_help(const struct command *c, FILE *out);
+/* "[WORKLOAD] [options]" */
+void command_synopsis(const struct command *c, struct strbuf *out);
+/* The words an option may be, "sc15 site" or all policies; NULL: anything. */
+const char *option_words(const struct option *o, struct strbuf *scratch);
+
+#endif

@@ -1,0 +1,65 @@
+/*
+ * help.c - `shunt help` and `shunt version`.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmd/commands.h"
+
+void commands_help(FILE *out)
+{
+	fprintf(out, "usage: shunt COMMAND [options]\n\n"
+		     "Shunt is a batch system for clusters. So far: its scheduler, and the simulator that proves it.\n\n"
+		     "commands:\n");
+	for (int i = 0; i < ncommands; i++)
+		if (!commands[i]->hidden)
+			fprintf(out, "  %-18s  %s\n", commands[i]->name, commands[i]->about);
+	fprintf(out, "\n'shunt COMMAND --help' tells more.\n");
+}
+
+int commands_help_group(const char *word, FILE *out)
+{
+	size_t n = strlen(word);
+
+	for (int i = 0; i < ncommands; i++)
+		if (strncmp(commands[i]->name, word, n) == 0 && commands[i]->name[n] == ' ') {
+			command_help(commands[i], out);
+			fputc('\n', out);
+		}
+	return EXIT_OK;
+}
+
+static int help(const struct command *c, const void *arguments, const struct operands *operands)
+{
+	if (operands->n == 0) {
+		commands_help(stdout);
+		return EXIT_OK;
+	}
+	const char *first = operands->v[0], *second = operands->n > 1 ? operands->v[1] : NULL;
+	const struct command *about = command_find(first, second);
+	if (!about)
+		return command_unknown(first, second);
+	command_help(about, stdout);
+	return EXIT_OK;
+}
+
+static int version(const struct command *c, const void *arguments, const struct operands *operands)
+{
+	printf("shunt %s\n", SHUNT_VERSION);
+	return EXIT_OK;
+}
+
+const struct command command_help_page = {
+	.name = "help",
+	.operands = "[COMMAND]",
+	.operands_max = 2,
+	.about = "Tell what there is, or what a command does.",
+	.run = help,
+};
+
+const struct command command_version = {
+	.name = "version",
+	.operands = "",
+	.about = "Print the version.",
+	.run = version,
+};

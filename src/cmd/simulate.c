@@ -1,0 +1,280 @@
+/*
+ * simulate.c - `shunt simulate`: a workload through one policy or several.
+ */
+#include "cmd/simulate.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmd/commands.h"
+#include "sim/machine.h"
+
+#define LUBLIN_MACHINE "flat:256"
+#define LUBLIN_JOBS 10000
+#define OSCAR_JOBS 318
+#define OSCAR_GAP 60 /* seconds between arrivals, on average */
+
+#define AT(field) offsetof(struct simulate_arguments, field)
+static const struct option options[] = {
+	{"policy", OPTION_POLICIES, AT(policy), "P[,P...]", "shunt", NULL, 0, 0,
+	 "Policies to run, side by side; 'shunt policies' lists them, 'all' is every one."},
+	{"machine", OPTION_FILE, AT(machine), "flat:N|nodes:NxC|FILE", NULL, NULL, 0, 0,
+	 "One pool of N processors, N nodes of C CPUs (n1, n2, ...), or a file of lines like 'node n[1-40] cpus=8 "
+	 "mem=16gb'. Otherwise what the workload says; of a trace that is one pool."},
+	{"rules", OPTION_WORD, AT(rules), "site|sc15", "site", "site sc15", 0, 0,
+	 "How traces are read. site: as the server would take them, a missing estimate is the run time. sc15: as in "
+	 "published comparisons, jobs without an estimate are left out and run times are cut at it."},
+	{"limit", OPTION_NUMBER, AT(limit), "JOBS", NULL, NULL, 1, INT64_C(1000000000), "Read only so many jobs."},
+	{"starts", OPTION_FILE, AT(starts), "FILE.csv", NULL, NULL, 0, 0,
+	 "Write every job's submission, start and end. With several policies each has its own file: FILE.POLICY.csv."},
+	{"json", OPTION_FLAG, AT(json), NULL, NULL, NULL, 0, 0, "Print JSON instead of tables."},
+	{"chart", OPTION_FILE, AT(chart), "FILE.svg|png", NULL, NULL, 0, 0,
+	 "Draw use, queue, waits, and a part of the schedule (needs gnuplot)."},
+	{"shake", OPTION_NUMBER, AT(shake), "K", NULL, NULL, 1, 10000,
+	 "Run also K copies with every submission moved by up to 300 s, and print ratios to easy (if it is among the "
+	 "policies or there is only one; else to the first): is the result more than luck?"},
+	{"seed", OPTION_NUMBER, AT(seed), "S", "1", NULL, 0, INT64_MAX / 2, "Seed of --shake and --generate."},
+	{"push", OPTION_NUMBER, AT(push), "DEPTH", NULL, NULL, 0, 8,
+	 "How deep planned fragments may be pushed to make room, instead of what the policy says. 0: never."},
+	{"migrate", OPTION_SECONDS, AT(migrate), "SECONDS", NULL, NULL, 0, 0,
+	 "Let a blocked job move one running job to another node, which costs that job so much time. Otherwise running "
+	 "jobs stay."},
+	{"starve-after", OPTION_TEXT, AT(starve_after), "DURATION|never|auto", "auto", "auto never", 0, 0,
+	 "When a waiting job begins to starve and gets what its policy grants then. auto: by the policy's own due dates, "
+	 "where it has them."},
+	{"tolerance", OPTION_SECONDS, AT(tolerance), "SECONDS", "0", NULL, 0, 0,
+	 "How long a job may overrun its walltime before it is killed; the plan allows for it."},
+	{"generate", OPTION_WORD, AT(generate), "lublin|oscar", NULL, "lublin oscar", 0, 0,
+	 "Make the workload instead of reading one. lublin: Lublin and Feitelson's model (10,000 jobs on flat:256). oscar: "
+	 "the bursts of OscarPBS (318 jobs on nodes:40x8)."},
+	{"jobs", OPTION_NUMBER, AT(jobs), "N", NULL, NULL, 1, 10000000, "How many jobs --generate makes."},
+	{"model", OPTION_WORD, AT(model), "A|C", "C", "A C", 0, 0,
+	 "Of --generate oscar. A: small jobs, some of them bound to nodes. C: larger jobs, none bound."},
+	{"save", OPTION_FILE, AT(save), "FILE", NULL, NULL, 0, 0, "Write the generated workload, to be read again."},
+	{"cores", OPTION_NUMBER, AT(cores), "N", NULL, NULL, 1, 4096,
+	 "Run so many policies or copies at a time. Otherwise as many as there are cores."},
+	{0},
+};
+
+static const char *const examples[] = {
+	"shunt simulate examples/first.work --policy shunt,easy,oscar",
+	"Three policies on a small cluster, side by side.",
+	"shunt simulate CTC-SP2.swf.gz --policy shunt,easy --chart ctc.svg",
+	"A trace, with a picture.",
+	"shunt simulate RICC.swf.gz --machine nodes:1024x8 --push 2 --limit 50000",
+	"The first 50,000 jobs of a trace on nodes, pushing up to two deep.",
+	"shunt simulate --generate lublin --jobs 50000 --machine flat:512 --save my.work",
+	"A generated workload, kept for later.",
+	NULL,
+};
+
+static int starve_parse(const char *text, int64_t *ret, struct err *err)
+{
+	if (strcmp(text, "never") == 0) {
+		*ret = TIME_NEVER;
+		return 0;
+	}
+	if (strcmp(text, "auto") == 0) {
+		*ret = STARVE_AUTO;
+		return 0;
+	}
+	if (duration_parse(text, ret, err) < 0)
+		return err_set(err, -EINVAL, "\"%.60s\" must be a time such as 1800, 30:00 or 12h, or never, or auto", text);
+	return 0;
+}
+
+static int rules_of(const struct simulate_arguments *a)
+{
+	return strcmp(a->rules, "sc15") == 0 ? RULES_SC15 : RULES_SITE;
+}
+
+/* The machine's processors, or why there is no such machine. */
+static int machine_measure(const char *text, int64_t *ret_procs, struct err *err)
+{
+	struct cluster *c = cluster_create();
+	int rc = machine_build(c, text, err);
+
+	*ret_procs = c->total.v[RES_CPU];
+	cluster_destroy(c);
+	return rc;
+}
+
+static int workload_generate(const struct simulate_arguments *a, struct workload **ret, struct err *err)
+{
+	if (strcmp(a->generate, "oscar") == 0) {
+		struct oscar_model m = {
+			.model = a->model[0],
+			.jobs = a->jobs < 0 ? OSCAR_JOBS : (int)a->jobs,
+			.mean_gap = OSCAR_GAP,
+			.seed = (uint64_t)a->seed,
+		};
+		*ret = generate_oscar(&m);
+		return 0;
+	}
+	int64_t procs;
+	int rc = machine_measure(a->machine ? a->machine : LUBLIN_MACHINE, &procs, err);
+	if (rc == 0)
+		*ret = generate_lublin(procs, a->jobs < 0 ? LUBLIN_JOBS : a->jobs, (uint64_t)a->seed);
+	return rc;
+}
+
+static int workload_save(const struct workload *w, const char *path, struct err *err)
+{
+	FILE *f = fopen(path, "we");
+
+	if (!f)
+		return err_set(err, -errno, "%s: %s", path, strerror(errno));
+	workfile_write(w, f);
+	if (fclose(f) != 0)
+		return err_set(err, -errno, "%s: %s", path, strerror(errno));
+	return 0;
+}
+
+static int workload_get(struct simulation *s, const struct operands *operands, struct err *err)
+{
+	const struct simulate_arguments *a = s->a;
+	int rc;
+
+	if (!a->generate)
+		return workload_read(operands->v[0], rules_of(a), a->limit < 0 ? 0 : a->limit, &s->workload, err);
+	rc = workload_generate(a, &s->workload, err);
+	if (rc == 0 && a->save)
+		rc = workload_save(s->workload, a->save, err);
+	return rc;
+}
+
+/* The machine that was named, else the workload's, else a pool as large as the trace's. */
+static int machine_get(struct simulation *s, struct err *err)
+{
+	const struct workload *w = s->workload;
+	char pool[40];
+
+	snprintf(pool, sizeof pool, "flat:%lld", (long long)w->procs);
+	const char *text = s->a->machine ? s->a->machine : w->machine ? w->machine : w->procs > 0 ? pool : NULL;
+	if (!text)
+		return err_set(err, -EINVAL, "%s does not say how large its machine is: add --machine flat:N or nodes:NxC",
+			       w->name);
+	s->machine = mem_strdup(text);
+	return machine_measure(text, &s->procs, err);
+}
+
+static void policies_add(struct simulation *s, const struct policy *p)
+{
+	for (int i = 0; i < s->npolicies; i++)
+		if (s->policy[i] == p)
+			return;
+	s->policy[s->npolicies++] = p;
+}
+
+/* The list was checked when it was parsed. A single policy that is to be shaken gets one to be compared with. */
+static void policies_get(struct simulation *s)
+{
+	char name[64];
+
+	s->policy = mem_zalloc((size_t)npolicies * sizeof *s->policy);
+	for (const char *p = s->a->policy; *p; p += strspn(p, ",")) {
+		snprintf(name, sizeof name, "%.*s", (int)strcspn(p, ","), p);
+		for (int i = 0; i < npolicies; i++)
+			if (strcmp(name, "all") == 0 || strcmp(name, policies[i].name) == 0)
+				policies_add(s, &policies[i]);
+		p += strcspn(p, ",");
+	}
+	if (s->a->shake > 0 && s->npolicies == 1)
+		policies_add(s, policy_find("easy"));
+	if (s->a->shake > 0 && s->npolicies == 1)
+		policies_add(s, policy_find("shunt"));
+}
+
+static int options_get(const struct simulation *s, struct sim_options *o, struct err *err)
+{
+	const struct simulate_arguments *a = s->a;
+
+	sim_options_init(o);
+	o->machine = s->machine;
+	o->push_depth = (int)a->push;
+	o->settings.tolerance = a->tolerance;
+	o->settings.migrate_cost = a->migrate;
+	return starve_parse(a->starve_after, &o->settings.starve_after, err);
+}
+
+/* What no single option can know. */
+static int arguments_check(const struct command *c, const struct simulate_arguments *a, const struct operands *operands)
+{
+	if (!a->generate && operands->n == 0)
+		return command_misused(c, "name a workload (a trace or a workload file; - is standard input), or --generate");
+	if (a->generate && operands->n > 0)
+		return command_misused(c, "either %s or --generate, not both", operands->v[0]);
+	if (!a->generate && (a->jobs >= 0 || a->save))
+		return command_misused(c, "--%s goes with --generate%s", a->save ? "save" : "jobs",
+				       a->save ? "" : "; to read fewer jobs use --limit");
+	if (a->generate && a->limit >= 0)
+		return command_misused(c, "--limit is for workloads that are read; use --jobs");
+	return EXIT_OK;
+}
+
+static int simulate(struct simulation *s, const struct operands *operands, struct err *err)
+{
+	struct sim_options o;
+	int rc = workload_get(s, operands, err);
+
+	if (rc == 0)
+		simulation_tell_dropped(s);
+	if (rc == 0 && s->workload->jobs.n == 0)
+		rc = err_set(err, -EINVAL, "%s: there is no job in it to run", s->workload->name);
+	if (rc == 0)
+		rc = machine_get(s, err);
+	if (rc == 0)
+		rc = options_get(s, &o, err);
+	if (rc < 0)
+		return rc;
+
+	policies_get(s);
+	runs_init(&s->runs, s->policy, s->npolicies, s->a->shake < 0 ? 0 : (int)s->a->shake, s->workload);
+	rc = runs_make(&s->runs, s->workload, &o, (uint64_t)s->a->seed, s->a->cores < 0 ? runs_cores() : (int)s->a->cores,
+		       err);
+	if (rc < 0)
+		return rc;
+	simulation_tell_refused(s);
+	if (s->a->json)
+		simulation_json(s, stdout);
+	else
+		simulation_print(s, stdout);
+	if (s->a->starts)
+		rc = simulation_starts(s, err);
+	if (rc == 0 && s->a->chart)
+		rc = simulation_chart(s, err);
+	return rc;
+}
+
+static int run(const struct command *c, const void *arguments, const struct operands *operands)
+{
+	struct simulation s = {.command = c, .a = arguments};
+	struct err err;
+	int code = arguments_check(c, s.a, operands);
+
+	if (code != EXIT_OK)
+		return code;
+	if (simulate(&s, operands, &err) < 0)
+		code = command_fail(c, "%s", err.text);
+	if (s.runs.run)
+		runs_fini(&s.runs);
+	workload_destroy(s.workload);
+	free(s.policy);
+	free(s.machine);
+	return code;
+}
+
+const struct command command_simulate = {
+	.name = "simulate",
+	.operands = "[WORKLOAD]",
+	.operand_kind = OPTION_FILE,
+	.operands_max = 1,
+	.about = "Run a workload through one scheduling policy or several, and compare.",
+	.details = "WORKLOAD is a trace in the Standard Workload Format, a workload file, or the --starts of an earlier run; "
+		   "gzip is fine, - is standard input.",
+	.examples = examples,
+	.options = options,
+	.size = sizeof(struct simulate_arguments),
+	.run = run,
+};

@@ -1,0 +1,39 @@
+/*
+ * simulate.h - what the two files of `shunt simulate` share: simulate.c decides what is run, simulate_report.c tells what
+ * came of it.
+ */
+#ifndef CMD_SIMULATE_H
+#define CMD_SIMULATE_H
+
+#include "cmd/command.h"
+#include "cmd/runs.h"
+
+struct simulate_arguments {
+	const char *policy, *machine, *rules, *starts, *chart, *starve_after, *generate, *model, *save;
+	bool json;
+	int64_t shake, seed, limit, push, migrate, tolerance, jobs, cores;
+};
+
+/* What was simulated, and what came of it. */
+struct simulation {
+	const struct command *command;
+	const struct simulate_arguments *a;
+	struct workload *workload;
+	char *machine;
+	int64_t procs;
+	const struct policy **policy;
+	int npolicies;
+	struct runs runs;
+};
+
+/* What could not be read of the workload, on standard error; before anything runs. */
+void simulation_tell_dropped(const struct simulation *s);
+/* What the machine can't hold, on standard error. */
+void simulation_tell_refused(const struct simulation *s);
+void simulation_print(const struct simulation *s, FILE *out);
+void simulation_json(const struct simulation *s, FILE *out);
+/* The jobs of every policy, and the picture of all. */
+int simulation_starts(const struct simulation *s, struct err *err);
+int simulation_chart(const struct simulation *s, struct err *err);
+
+#endif

@@ -1,0 +1,232 @@
+/*
+ * simulate_report.c - what came of a simulation: tables, JSON, files, and what was left out.
+ */
+#include <errno.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/table.h"
+#include "cmd/shaken.h"
+#include "cmd/simulate.h"
+#include "sim/chart.h"
+
+#define NOTES_SHOWN 3
+#define SIDE_BY_SIDE 4 /* policies; more would not fit a terminal */
+
+static const struct {
+	const char *key, *what;
+} drops[DROP_COUNT] = {
+	[DROP_SYNTAX] = {"syntax", "that are no job"},
+	[DROP_PROCS] = {"procs", "without processors, or with more than the machine has"},
+	[DROP_RUNTIME] = {"runtime", "without a run time"},
+	[DROP_ESTIMATE] = {"estimate", "without an estimate"},
+	[DROP_SUBMIT] = {"submit", "without a time of submission"},
+};
+
+/* "12,345" */
+static const char *count_text(int64_t n, char buf[32])
+{
+	char digits[32];
+	int len = snprintf(digits, sizeof digits, "%lld", (long long)n), k = 0;
+
+	for (int i = 0; i < len; i++) {
+		if (i && digits[i - 1] != '-' && (len - i) % 3 == 0)
+			buf[k++] = ',';
+		buf[k++] = digits[i];
+	}
+	buf[k] = '\0';
+	return buf;
+}
+
+void simulation_tell_dropped(const struct simulation *s)
+{
+	const struct workload *w = s->workload;
+	char count[32];
+	int64_t sum = 0;
+
+	for (int i = 0; i < DROP_COUNT; i++)
+		sum += w->dropped[i];
+	if (sum > 0) {
+		fprintf(stderr, "shunt: %s: %s line%s left out", w->name, count_text(sum, count), sum == 1 ? "" : "s");
+		const char *before = ": ";
+		for (int i = 0; i < DROP_COUNT; i++) {
+			if (w->dropped[i] == 0)
+				continue;
+			fprintf(stderr, "%s%s %s", before, count_text(w->dropped[i], count), drops[i].what);
+			before = "; ";
+		}
+		fputc('\n', stderr);
+	}
+	for (size_t i = 0; i < w->notes.n && i < NOTES_SHOWN; i++)
+		fprintf(stderr, "shunt: %s: %s\n", w->name, w->notes.v[i]);
+	if (sum > NOTES_SHOWN)
+		fprintf(stderr, "shunt: %s: ... and so on\n", w->name);
+}
+
+void simulation_tell_refused(const struct simulation *s)
+{
+	const struct run *run = &s->runs.run[0];
+	char count[32];
+
+	if (run->refused)
+		fprintf(stderr, "shunt: %s job%s left out that %s can't hold: %s\n", count_text(run->refused, count),
+			run->refused == 1 ? "" : "s", s->machine, run->refusal);
+}
+
+/* Every policy a row, for more of them than fit side by side. */
+static void print_rows(const struct simulation *s, FILE *out)
+{
+	static const char *const columns[] = {"policy",	   ">turnaround", ">b. slowdown", ">AWF",
+					      ">max wait", ">mean wait",  ">use"};
+	static const size_t at[] = {offsetof(struct metrics, turnaround.mean), offsetof(struct metrics, bslow.mean),
+				    offsetof(struct metrics, awf), offsetof(struct metrics, wait.max),
+				    offsetof(struct metrics, wait.mean)};
+	struct table *t = table_create(columns, 7);
+
+	for (int i = 0; i < s->npolicies; i++) {
+		const struct metrics *m = &s->runs.run[i].metrics;
+		table_cell(t, "%s", s->policy[i]->name);
+		for (size_t k = 0; k < sizeof at / sizeof *at; k++) {
+			double least = 0, v = *(const double *)((const char *)m + at[k]);
+			for (int o = 0; o < s->npolicies; o++) {
+				double x = *(const double *)((const char *)&s->runs.run[o].metrics + at[k]);
+				least = o == 0 || x < least ? x : least;
+			}
+			table_cell(t, "%.*f%s", v < 1000 ? 2 : 0, v, v <= least ? "*" : " ");
+		}
+		table_cell(t, "%.1f%%", 100 * m->utilisation);
+	}
+	table_print(t, out, 0);
+	table_destroy(t);
+	fprintf(out, "\n* the best. Times in seconds. Up to %d policies stand side by side with all their numbers; so does "
+		     "--json.\n",
+		SIDE_BY_SIDE);
+}
+
+static void print_columns(const struct simulation *s, FILE *out)
+{
+	const char **names = mem_alloc((size_t)s->npolicies * sizeof *names);
+	struct metrics *m = mem_alloc((size_t)s->npolicies * sizeof *m);
+
+	for (int i = 0; i < s->npolicies; i++) {
+		names[i] = s->policy[i]->name;
+		m[i] = s->runs.run[i].metrics;
+	}
+	metrics_print(names, m, s->npolicies, out);
+	fprintf(out, "\n%sAt best: no schedule can be better than that.\n", s->npolicies > 1 ? "* the best of its row. " : "");
+	free(m);
+	free(names);
+}
+
+static void print_push(const struct run *run, FILE *out)
+{
+	char a[32], b[32];
+
+	if (run->pushes)
+		fprintf(out, "%s: pushed %s planned fragments; %s jobs started that would have waited.\n", run->policy->name,
+			count_text((int64_t)run->pushes, a), count_text((int64_t)run->stats.rescued, b));
+	if (run->stats.migrations)
+		fprintf(out, "%s: moved %s running jobs.\n", run->policy->name,
+			count_text((int64_t)run->stats.migrations, a));
+}
+
+void simulation_print(const struct simulation *s, FILE *out)
+{
+	char jobs[32], procs[32];
+
+	fprintf(out, "%s: %s jobs on %s (%s processors)\n\n", s->workload->name,
+		count_text((int64_t)s->workload->jobs.n, jobs), s->machine, count_text(s->procs, procs));
+	if (s->npolicies > SIDE_BY_SIDE)
+		print_rows(s, out);
+	else
+		print_columns(s, out);
+	for (int i = 0; i < s->npolicies; i++)
+		print_push(&s->runs.run[i], out);
+	if (s->a->shake > 0)
+		shaken_print(&s->runs, shaken_base(&s->runs), (uint64_t)s->a->seed, out);
+}
+
+void simulation_json(const struct simulation *s, FILE *out)
+{
+	struct strbuf text = {0};
+	struct json j;
+
+	json_init(&j, &text, true);
+	json_open_object(&j, NULL);
+	json_string(&j, "workload", s->workload->name);
+	json_int(&j, "jobs", (int64_t)s->workload->jobs.n);
+	json_string(&j, "machine", s->machine);
+	json_int(&j, "procs", s->procs);
+	json_open_object(&j, "dropped");
+	for (int i = 0; i < DROP_COUNT; i++)
+		json_int(&j, drops[i].key, s->workload->dropped[i]);
+	json_close_object(&j);
+	json_open_array(&j, "runs");
+	for (int i = 0; i < s->npolicies; i++) {
+		const struct run *run = &s->runs.run[i];
+		json_open_object(&j, NULL);
+		json_string(&j, "policy", run->policy->name);
+		json_int(&j, "refused", run->refused);
+		json_int(&j, "pushes", (int64_t)run->pushes);
+		json_int(&j, "rescued", (int64_t)run->stats.rescued);
+		json_int(&j, "migrations", (int64_t)run->stats.migrations);
+		metrics_json(&j, &run->metrics);
+		json_close_object(&j);
+	}
+	json_close_array(&j);
+	if (s->a->shake > 0)
+		shaken_json(&j, &s->runs, shaken_base(&s->runs), (uint64_t)s->a->seed);
+	json_close_object(&j);
+	fprintf(out, "%s\n", strbuf_text(&text));
+	strbuf_fini(&text);
+}
+
+static int starts_write(const struct run *run, const char *path, struct err *err)
+{
+	FILE *f = fopen(path, "we");
+
+	if (!f)
+		return err_set(err, -errno, "%s: %s", path, strerror(errno));
+	outcomes_csv(run->outcome, run->n, f);
+	if (fclose(f) != 0)
+		return err_set(err, -errno, "%s: %s", path, strerror(errno));
+	return 0;
+}
+
+int simulation_starts(const struct simulation *s, struct err *err)
+{
+	const char *given = s->a->starts;
+	size_t n = strlen(given);
+	int rc = 0;
+
+	if (s->npolicies == 1)
+		return starts_write(&s->runs.run[0], given, err);
+	if (n > 4 && strcmp(given + n - 4, ".csv") == 0)
+		n -= 4;
+	for (int i = 0; i < s->npolicies && rc == 0; i++) {
+		struct strbuf path = {0};
+		strbuf_printf(&path, "%.*s.%s.csv", (int)n, given, s->policy[i]->name);
+		rc = starts_write(&s->runs.run[i], path.text, err);
+		strbuf_fini(&path);
+	}
+	return rc;
+}
+
+int simulation_chart(const struct simulation *s, struct err *err)
+{
+	struct chart_run *runs = mem_zalloc((size_t)s->npolicies * sizeof *runs);
+	char title[200], jobs[32];
+
+	for (int i = 0; i < s->npolicies; i++) {
+		const struct run *run = &s->runs.run[i];
+		runs[i] = (struct chart_run){run->policy->name, run->outcome, run->n, run->procs};
+	}
+	snprintf(title, sizeof title, "%.80s: %s jobs on %.60s", s->workload->name,
+		 count_text((int64_t)s->workload->jobs.n, jobs), s->machine);
+	int rc = chart_run_draw(s->a->chart, title, runs, s->npolicies, err);
+	free(runs);
+	if (rc == 0)
+		fprintf(s->a->json ? stderr : stdout, "Picture: %s\n", s->a->chart);
+	return rc;
+}

@@ -1,0 +1,14 @@
+/*
+ * suggest.h - "did you mean": the known word nearest to a misspelt one.
+ */
+#ifndef CMD_SUGGEST_H
+#define CMD_SUGGEST_H
+
+#include <stdbool.h>
+
+#define SUGGEST_SIZE 64
+
+/* The nearest of `words`, which are separated by blanks, into `ret`; false when none is near. */
+bool suggest(const char *word, const char *words, char ret[SUGGEST_SIZE]);
+
+#endif

@@ -1,0 +1,264 @@
+/*
+ * explain.c - why a job waits. Nothing is stored for it: the plan is asked again, inside a transaction that is always
+ * rolled back, with less and less in it.
+ */
+#include "sched/explain.h"
+
+#include <stdlib.h>
+
+#include "sched/sched_internal.h"
+
+void reason_fini(struct reason *r)
+{
+	vec_free(&r->holders);
+}
+
+/* Whether the job could be put at [now, now + length) with the plan as it is at this point. Leaves no trace. */
+static bool would_fit(struct sched *s, uint32_t job, int64_t length)
+{
+	plan_mark mark = plan_begin(s->p);
+	bool fits = plan_insert(s->p, &s->plain, job, s->now, s->now + length);
+
+	plan_rollback(s->p, mark);
+	return fits;
+}
+
+struct claim {
+	int64_t start, end;
+	uint32_t job;
+};
+typedef VEC(struct claim) claim_vec;
+
+static int by_start(const void *a, const void *b)
+{
+	const struct claim *x = a, *y = b;
+
+	if (x->start != y->start)
+		return x->start < y->start ? -1 : 1;
+	return x->job < y->job ? -1 : x->job > y->job;
+}
+
+static int by_end(const void *a, const void *b)
+{
+	const struct claim *x = a, *y = b;
+
+	if (x->end != y->end)
+		return x->end < y->end ? -1 : 1;
+	return x->job < y->job ? -1 : x->job > y->job;
+}
+
+/* The jobs in the plan that run (live) or are reserved, each once, sorted. */
+static void claims_collect(const struct plan *p, bool live, claim_vec *ret)
+{
+	for (uint32_t n = 0; n < p->nnodes; n++)
+		for (size_t i = 0; i < p->node[n].pieces.n; i++) {
+			const struct piece *x = &p->node[n].pieces.v[i];
+			uint32_t first = 0; /* the job's first fragment that has a place stands for it */
+			while (plan_place(p, x->job, first)->node == NODE_ANY)
+				first++;
+			if (x->live == live && x->frag == first)
+				vec_push(ret, (struct claim){x->start, x->end, x->job});
+		}
+	if (ret->n > 1)
+		qsort(ret->v, ret->n, sizeof *ret->v, live ? by_end : by_start);
+}
+
+/* The longest the job could run without touching any reservation, if it started now. */
+static int64_t longest_now(struct sched *s, uint32_t job, const claim_vec *reserved)
+{
+	for (size_t i = reserved->n; i-- > 0;) {
+		int64_t length = reserved->v[i].start - s->now - s->c->settings.tolerance;
+		if (length > 0 && would_fit(s, job, length + s->c->settings.tolerance))
+			return length;
+	}
+	return 0;
+}
+
+/* Takes reservations out, earliest first, until the job would fit; the one that did it is in the way. */
+static bool explain_reservation(struct sched *s, uint32_t job, int64_t length, struct reason *r)
+{
+	claim_vec reserved = {0};
+	bool found = false;
+
+	claims_collect(s->p, false, &reserved);
+	if (reserved.n) {
+		int64_t shorter = longest_now(s, job, &reserved);
+		for (size_t i = 0; i < reserved.n && !found; i++) {
+			plan_take_job(s->p, reserved.v[i].job);
+			found = would_fit(s, job, length);
+			if (found) {
+				r->why = WHY_RESERVED_FOR;
+				r->by = reserved.v[i].job;
+				r->by_start = reserved.v[i].start;
+				r->shorter = shorter;
+			}
+		}
+	}
+	vec_free(&reserved);
+	return found;
+}
+
+/* Takes running jobs out in the order of their ends until the job would fit: they hold what it needs. */
+static bool explain_running(struct sched *s, uint32_t job, int64_t length, struct reason *r)
+{
+	const struct request *q = cluster_job_request(s->c, cluster_job(s->c, job));
+	claim_vec running = {0};
+	struct res least;
+	bool fits = false;
+
+	timeline_least(plan_sum(s->p), s->now, s->now + length, &least);
+	r->why = WHY_SCATTERED;
+	for (int d = s->c->nres - 1; d >= 0; d--)
+		if (least.v[d] < q->total.v[d]) {
+			r->why = WHY_SHORT;
+			r->dim = d;
+			r->needed = q->total.v[d];
+			r->free = least.v[d];
+			r->missing = r->needed - r->free;
+		}
+	claims_collect(s->p, true, &running);
+	for (size_t i = 0; i < running.n && !fits; i++) {
+		plan_take_job(s->p, running.v[i].job);
+		vec_push(&r->holders, running.v[i].job);
+		if (r->when == TIME_NEVER || running.v[i].end > r->when)
+			r->when = running.v[i].end;
+		if (i + 1 == running.n || running.v[i + 1].end > running.v[i].end)
+			fits = would_fit(s, job, length);
+	}
+	vec_free(&running);
+	return fits;
+}
+
+static void explain_never(struct sched *s, uint32_t job, struct reason *r)
+{
+	const struct request *q = cluster_job_request(s->c, cluster_job(s->c, job));
+
+	vec_clear(&r->holders);
+	r->why = WHY_NEVER;
+	r->when = TIME_NEVER;
+	for (int d = s->c->nres - 1; d >= 0; d--)
+		if (s->c->total.v[d] < q->total.v[d]) {
+			r->dim = d;
+			r->needed = q->total.v[d];
+			r->free = s->c->total.v[d];
+			r->missing = r->needed - r->free;
+		}
+}
+
+/* Nothing of the plan is in its way: then whoever comes first is, or nobody. */
+static void explain_turn(struct sched *s, uint32_t job, struct reason *r)
+{
+	r->why = WHY_NEXT;
+	r->when = s->now;
+	if (s->drain) {
+		for (size_t i = 0; i < s->special.n && r->by == JOB_NONE; i++)
+			if (s->special.v[i] != job && cluster_job(s->c, s->special.v[i])->kind == KIND_STARVING)
+				r->by = s->special.v[i];
+	} else if (s->backfill == ORDER_NONE && s->head != JOB_NONE && s->head != job) {
+		r->by = s->head;
+	}
+	if (r->by != JOB_NONE) {
+		r->why = WHY_TURN;
+		r->when = TIME_NEVER;
+	}
+}
+
+void sched_explain(struct sched *s, uint32_t id, struct reason *r)
+{
+	const struct job *job = cluster_job(s->c, id);
+	int64_t length = sched_length(s, job);
+	plan_mark mark;
+
+	*r = (struct reason){.by = JOB_NONE, .when = TIME_NEVER};
+	if (job->state == STATE_HELD)
+		r->why = WHY_HELD;
+	if (!job_waits(job))
+		return;
+	if (job->waiting != UINT32_MAX && job->kind == KIND_COMMON)
+		length = queue_get(s, id)->length;
+	mark = plan_begin(s->p);
+	if (plan_holds(s->p, id)) {
+		r->allocated = job->state == STATE_ALLOCATED;
+		plan_take_job(s->p, id);
+	}
+	if (would_fit(s, id, length))
+		explain_turn(s, id, r);
+	else if (!explain_reservation(s, id, length, r) && !explain_running(s, id, length, r))
+		explain_never(s, id, r);
+	plan_rollback(s->p, mark);
+	if (plan_holds(s->p, id))
+		r->when = plan_piece(s->p, id, 0)->start;
+}
+
+static const char *dim_name(const struct sched *s, enum res_dim d)
+{
+	switch (d) {
+	case RES_CPU:
+		return "CPUs";
+	case RES_MEM:
+		return "KiB of memory";
+	case RES_GPU:
+		return "GPUs";
+	default:
+		return names_get(&s->c->res_names, (uint32_t)d - RES_NAMED);
+	}
+}
+
+static void text_holders(const struct sched *s, const struct reason *r, struct strbuf *out)
+{
+	char when[32];
+
+	strbuf_printf(out, "; held by job%s", r->holders.n > 1 ? "s" : "");
+	for (size_t i = 0; i < r->holders.n && i < 5; i++)
+		strbuf_printf(out, "%s %u", i ? "," : "", r->holders.v[i]);
+	if (r->holders.n > 5)
+		strbuf_printf(out, " and %zu more", r->holders.n - 5);
+	if (r->when != TIME_NEVER && r->when >= s->now)
+		strbuf_printf(out, ", the last of which is planned to end in %s",
+			      duration_human(r->when - s->now, when, sizeof when));
+}
+
+void reason_text(const struct sched *s, uint32_t job, const struct reason *r, struct strbuf *out)
+{
+	char when[32], shorter[32];
+
+	switch (r->why) {
+	case WHY_NOT:
+		strbuf_printf(out, "job %u does not wait: it is %s", job, job_state_name(cluster_job(s->c, job)->state));
+		break;
+	case WHY_NEXT:
+		strbuf_printf(out, "nothing is in its way: it starts with the next cycle");
+		break;
+	case WHY_HELD:
+		strbuf_printf(out, "it is held; release it");
+		break;
+	case WHY_NEVER:
+		if (r->missing)
+			strbuf_printf(out, "it asks for %lld %s and the nodes that are up have %lld", (long long)r->needed,
+				      dim_name(s, r->dim), (long long)r->free);
+		else
+			strbuf_printf(out, "the nodes that are up could not hold its fragments even if they were empty");
+		break;
+	case WHY_SHORT:
+		strbuf_printf(out, "it needs %lld %s and %lld are free: %lld are missing", (long long)r->needed,
+			      dim_name(s, r->dim), (long long)r->free, (long long)r->missing);
+		text_holders(s, r, out);
+		break;
+	case WHY_SCATTERED:
+		strbuf_printf(out, "enough is free in all, but not in pieces of the size that its fragments need");
+		text_holders(s, r, out);
+		break;
+	case WHY_RESERVED_FOR:
+		strbuf_printf(out, "it would delay job %u, which has a reservation in %s", r->by,
+			      duration_human(r->by_start - s->now, when, sizeof when));
+		if (r->shorter > 0)
+			strbuf_printf(out, "; with a walltime of %s or less it would start now",
+				      duration_human(r->shorter, shorter, sizeof shorter));
+		break;
+	case WHY_TURN:
+		strbuf_printf(out, "job %u comes first and nothing may pass it", r->by);
+		break;
+	}
+	if (r->allocated && r->when != TIME_NEVER)
+		strbuf_printf(out, "; it is planned to start in %s", duration_human(r->when - s->now, when, sizeof when));
+}

@@ -1,0 +1,430 @@
+/*
+ * oracle.c - exact repacking by branch and bound, and the emergencies that could be met.
+ *
+ * Repacking. What can't move (running or named fragments) makes each node's base line; what can (the *items*: the
+ * blocked job's fragments and everything planned) is to be assigned to nodes. Proofs that it is impossible come first,
+ * cheapest first:
+ *	1. the blocked job's fragments do not even fit the base lines;
+ *	2. at some instant of its interval the items alive then can't be packed into what the nodes have then (elsewhere
+ *	   the present plan is a packing).
+ * Then a search: the item with the fewest nodes left is assigned first, to its present node first, and each assignment
+ * takes away from the others' nodes (forward checking). Nodes with equal lines are tried once.
+ */
+#include "sim/oracle.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "plan/timeline.h"
+#include "sim/machine.h"
+
+#define CPUS_MOST 64 /* of a node; above, proof 2 is left out */
+#define PACK_BUDGET 4000
+
+struct item {
+	int64_t start, end; /* start of a live piece: the plan's instant */
+	uint32_t job, shape;
+	int32_t now; /* the node it is on; NODE_ANY: the blocked job's */
+	int32_t node; /* assigned */
+};
+
+struct repack {
+	const struct plan *p;
+	const struct cluster *c;
+	struct timeline *line; /* by node: what is left */
+	VEC(struct item) items;
+	uint8_t *may; /* item x node */
+	int32_t *choices; /* by item: nodes left */
+	int64_t budget;
+};
+
+static const struct res *need_of(const struct repack *r, const struct item *x)
+{
+	return &r->c->shapes.v[x->shape].need;
+}
+
+static int64_t cpus_of(const struct repack *r, const struct item *x)
+{
+	return need_of(r, x)->v[RES_CPU];
+}
+
+/* Base lines, and the planned fragments that can move as items. */
+static void repack_init(struct repack *r, const struct plan *p)
+{
+	*r = (struct repack){.p = p, .c = p->cluster};
+	r->line = mem_zalloc(sizeof *r->line * p->nnodes);
+	for (uint32_t n = 0; n < p->nnodes; n++) {
+		static const struct res nothing;
+		const struct node *node = &r->c->nodes.v[n];
+		timeline_init(&r->line[n], r->c->nres, node->up ? &node->total : &nothing);
+		for (size_t i = 0; i < p->node[n].pieces.n; i++) {
+			const struct piece *x = &p->node[n].pieces.v[i];
+			if (x->running || x->fixed)
+				timeline_change(&r->line[n], x->live ? TIME_BEGIN : x->start, x->end,
+						&r->c->shapes.v[x->shape].need, -1);
+			else
+				vec_push(&r->items, (struct item){.start = x->live ? p->now : x->start,
+								  .end = x->end,
+								  .job = x->job,
+								  .shape = x->shape,
+								  .now = (int32_t)n,
+								  .node = NODE_ANY});
+		}
+	}
+}
+
+static void repack_fini(struct repack *r)
+{
+	for (uint32_t n = 0; n < r->p->nnodes; n++)
+		timeline_fini(&r->line[n]);
+	free(r->line);
+	free(r->may);
+	free(r->choices);
+	vec_free(&r->items);
+}
+
+/* The job's named fragments onto their nodes, the others to the items. False: a name has no room. */
+static bool add_job(struct repack *r, uint32_t job, int64_t length)
+{
+	const struct request *q = cluster_job_request(r->c, cluster_job(r->c, job));
+	int64_t start = r->p->now, end = start + length;
+
+	for (uint32_t f = 0; f < q->nfrags; f++) {
+		const struct frag *frag = &q->frag[f];
+		const struct res *need = &r->c->shapes.v[frag->shape].need;
+		if (frag->node == NODE_ANY) {
+			vec_push(&r->items, (struct item){start, end, job, frag->shape, NODE_ANY, NODE_ANY});
+			continue;
+		}
+		if (!timeline_fits(&r->line[frag->node], start, end, need))
+			return false;
+		timeline_change(&r->line[frag->node], start, end, need, -1);
+	}
+	return true;
+}
+
+/* Proof 1, of equal fragments: how many the base lines take. */
+static bool job_fits_alone(const struct repack *r, uint32_t job)
+{
+	for (size_t i = 0; i < r->items.n; i++) {
+		const struct item *x = &r->items.v[i];
+		const struct shape *shape = &r->c->shapes.v[x->shape];
+		int64_t wanted = 0, copies = 0;
+		if (x->job != job)
+			continue;
+		for (size_t k = 0; k < r->items.n; k++)
+			wanted += r->items.v[k].job == job && r->items.v[k].shape == x->shape;
+		for (uint32_t n = 0; n < r->p->nnodes && copies < wanted; n++) {
+			double area;
+			int64_t here = timeline_measure(&r->line[n], x->start, x->end, &shape->need, &area);
+			copies += shape->exclusive && here > 1 ? 1 : here;
+		}
+		if (copies < wanted)
+			return false;
+	}
+	return true;
+}
+
+/* Packing at one instant: how many nodes have how many CPUs left, and how many items want how many. */
+struct packing {
+	int nodes[CPUS_MOST + 1], items[CPUS_MOST + 1];
+	int budget;
+};
+
+/* Whether the items of `size` CPUs and fewer can be packed; the largest goes first, into the tightest node first. */
+static bool pack(struct packing *k, int size)
+{
+	while (size > 0 && k->items[size] == 0)
+		size--;
+	if (size == 0)
+		return true;
+	if (k->budget-- <= 0)
+		return true; /* not proved */
+	k->items[size]--;
+	for (int c = size; c <= CPUS_MOST; c++) {
+		if (!k->nodes[c])
+			continue;
+		k->nodes[c]--;
+		k->nodes[c - size]++;
+		bool done = pack(k, size);
+		k->nodes[c - size]--;
+		k->nodes[c]++;
+		if (done) {
+			k->items[size]++;
+			return true;
+		}
+	}
+	k->items[size]++;
+	return false;
+}
+
+/* No more items of at least s CPUs than the nodes could take of exactly s. */
+static bool counts_fit(const struct packing *k)
+{
+	int larger = 0;
+
+	for (int s = CPUS_MOST; s > 0; s--) {
+		int places = 0;
+		larger += k->items[s];
+		for (int c = s; c <= CPUS_MOST; c++)
+			places += k->nodes[c] * (c / s);
+		if (larger > places)
+			return false;
+	}
+	return true;
+}
+
+static bool packs_at(const struct repack *r, int64_t when)
+{
+	struct packing k = {.budget = PACK_BUDGET};
+
+	for (uint32_t n = 0; n < r->p->nnodes; n++) {
+		int64_t left = timeline_step(&r->line[n], timeline_find(&r->line[n], when))[1 + RES_CPU];
+		if (left > CPUS_MOST)
+			return true;
+		k.nodes[left < 0 ? 0 : left]++;
+	}
+	for (size_t i = 0; i < r->items.n; i++) {
+		const struct item *x = &r->items.v[i];
+		if (x->start <= when && when < x->end && cpus_of(r, x) <= CPUS_MOST)
+			k.items[cpus_of(r, x)]++;
+	}
+	return counts_fit(&k) && pack(&k, CPUS_MOST);
+}
+
+/* Proof 2: at now, and wherever something begins during the job. */
+static bool packs_always(const struct repack *r, int64_t end)
+{
+	int64_t now = r->p->now;
+
+	if (!packs_at(r, now))
+		return false;
+	for (size_t i = 0; i < r->items.n; i++)
+		if (r->items.v[i].start > now && r->items.v[i].start < end && !packs_at(r, r->items.v[i].start))
+			return false;
+	for (uint32_t n = 0; n < r->p->nnodes; n++)
+		for (uint32_t i = 1; i < r->line[n].n; i++) {
+			int64_t at = timeline_step(&r->line[n], i)[0];
+			if (at > now && at < end &&
+			    timeline_step(&r->line[n], i)[1 + RES_CPU] < timeline_step(&r->line[n], i - 1)[1 + RES_CPU] &&
+			    !packs_at(r, at))
+				return false;
+		}
+	return true;
+}
+
+static bool node_takes(const struct repack *r, const struct item *x, int32_t n)
+{
+	const struct shape *shape = &r->c->shapes.v[x->shape];
+
+	if ((r->c->nodes.v[n].features & shape->features) != shape->features)
+		return false;
+	if (!timeline_fits(&r->line[n], x->start, x->end, &shape->need))
+		return false;
+	for (size_t i = 0; i < r->items.n; i++) {
+		const struct item *y = &r->items.v[i];
+		if (y->node == n && y->job == x->job && y != x &&
+		    (shape->exclusive || r->c->shapes.v[y->shape].exclusive))
+			return false;
+	}
+	return true;
+}
+
+/* Looks again which items a node can take. False: one has no node left. */
+static bool column_update(struct repack *r, int32_t n)
+{
+	uint32_t nodes = r->p->nnodes;
+	bool ok = true;
+
+	for (size_t i = 0; i < r->items.n; i++) {
+		const struct item *x = &r->items.v[i];
+		uint8_t *may = &r->may[i * nodes + (uint32_t)n], was = *may;
+		if (x->node != NODE_ANY)
+			continue;
+		*may = node_takes(r, x, n);
+		r->choices[i] += *may - was;
+		ok &= r->choices[i] > 0;
+	}
+	return ok;
+}
+
+static void assign(struct repack *r, struct item *x, int32_t n)
+{
+	x->node = n;
+	timeline_change(&r->line[n], x->start, x->end, need_of(r, x), -1);
+}
+
+static void unassign(struct repack *r, struct item *x)
+{
+	int32_t n = x->node;
+
+	timeline_change(&r->line[n], x->start, x->end, need_of(r, x), 1);
+	x->node = NODE_ANY;
+	column_update(r, n);
+}
+
+/* Nodes that are alike for an item: one of them stands for all. */
+static bool alike(const struct repack *r, const struct item *x, int32_t a, int32_t b)
+{
+	return !r->c->shapes.v[x->shape].exclusive && r->c->nodes.v[a].features == r->c->nodes.v[b].features &&
+	       timeline_equal(&r->line[a], &r->line[b]);
+}
+
+static enum verdict search(struct repack *r);
+
+/* Tries one node for an item. */
+static enum verdict search_at(struct repack *r, struct item *x, int32_t n)
+{
+	enum verdict v = VERDICT_NO;
+
+	assign(r, x, n);
+	if (column_update(r, n))
+		v = search(r);
+	if (v != VERDICT_YES)
+		unassign(r, x);
+	return v;
+}
+
+static enum verdict search(struct repack *r)
+{
+	uint32_t nodes = r->p->nnodes;
+	struct item *x = NULL;
+	size_t row = 0;
+
+	for (size_t i = 0; i < r->items.n; i++) {
+		struct item *y = &r->items.v[i];
+		if (y->node != NODE_ANY)
+			continue;
+		if (!x || r->choices[i] < r->choices[row] ||
+		    (r->choices[i] == r->choices[row] && cpus_of(r, y) > cpus_of(r, x))) {
+			x = y;
+			row = i;
+		}
+	}
+	if (!x)
+		return VERDICT_YES;
+	if (r->budget-- <= 0)
+		return VERDICT_OPEN;
+	const uint8_t *may = &r->may[row * nodes];
+	enum verdict v = VERDICT_NO;
+	if (x->now != NODE_ANY && may[x->now])
+		v = search_at(r, x, x->now);
+	for (int32_t n = 0; n < (int32_t)nodes && v == VERDICT_NO; n++) {
+		bool again = n == x->now;
+		for (int32_t k = 0; k < n && !again && may[n]; k++)
+			again = may[k] && alike(r, x, k, n);
+		if (may[n] && !again)
+			v = search_at(r, x, n);
+	}
+	return v;
+}
+
+static enum verdict search_begin(struct repack *r)
+{
+	uint32_t nodes = r->p->nnodes;
+	bool ok = true;
+
+	r->may = mem_zalloc(r->items.n * nodes + 1);
+	r->choices = mem_zalloc((r->items.n + 1) * sizeof *r->choices);
+	for (size_t i = 0; i < r->items.n; i++)
+		for (uint32_t n = 0; n < nodes; n++) {
+			r->may[i * nodes + n] = node_takes(r, &r->items.v[i], (int32_t)n);
+			r->choices[i] += r->may[i * nodes + n];
+		}
+	for (size_t i = 0; i < r->items.n; i++)
+		ok &= r->choices[i] > 0;
+	return ok ? search(r) : VERDICT_NO;
+}
+
+enum verdict oracle_repack(const struct plan *p, uint32_t job, int64_t length, int64_t budget)
+{
+	enum verdict v = VERDICT_NO;
+	struct repack r;
+
+	repack_init(&r, p);
+	r.budget = budget;
+	if (add_job(&r, job, length) && job_fits_alone(&r, job) && packs_always(&r, p->now + length))
+		v = search_begin(&r);
+	repack_fini(&r);
+	return v;
+}
+
+/* Emergencies. A job that must run in [submit, deadline) for `length` holds [deadline - length, submit + length) at
+ * any rate, wherever in its window it runs. */
+struct obligations {
+	struct cluster *c;
+	struct timeline sum;
+	struct timeline *line; /* by node: of named fragments */
+};
+
+static void oblige(struct obligations *b, const struct request *q, int64_t from, int64_t until)
+{
+	if (from >= until)
+		return;
+	timeline_change(&b->sum, from, until, &q->total, -1);
+	for (uint32_t f = 0; f < q->nfixed; f++)
+		timeline_change(&b->line[q->frag[f].node], from, until, &b->c->shapes.v[q->frag[f].shape].need, -1);
+}
+
+static bool room_at(const struct obligations *b, const struct request *q, int64_t start, int64_t length)
+{
+	if (!timeline_fits(&b->sum, start, start + length, &q->total))
+		return false;
+	for (uint32_t f = 0; f < q->nfixed; f++)
+		if (!timeline_fits(&b->line[q->frag[f].node], start, start + length,
+				   &b->c->shapes.v[q->frag[f].shape].need))
+			return false;
+	return true;
+}
+
+/* At some start in first..last: only where an obligation ends can room begin, and those are steps of the sum. */
+static bool room_within(const struct obligations *b, const struct request *q, int64_t first, int64_t last, int64_t length)
+{
+	if (first > last)
+		return false;
+	if (room_at(b, q, first, length))
+		return true;
+	for (uint32_t i = 1; i < b->sum.n; i++) {
+		int64_t at = timeline_step(&b->sum, i)[0];
+		if (at > first && at <= last && room_at(b, q, at, length))
+			return true;
+	}
+	return false;
+}
+
+int oracle_emergencies(const struct workload *w, const struct outcome *o, const char *machine, int64_t tolerance,
+		       int64_t *ret_feasible, struct err *err)
+{
+	struct obligations b = {.c = cluster_create()};
+	int rc = machine_build(b.c, machine, err);
+
+	*ret_feasible = 0;
+	if (rc < 0)
+		goto out;
+	timeline_init(&b.sum, b.c->nres, &b.c->total);
+	b.line = mem_zalloc(sizeof *b.line * b.c->nodes.n);
+	for (size_t n = 0; n < b.c->nodes.n; n++)
+		timeline_init(&b.line[n], b.c->nres, &b.c->nodes.v[n].total);
+	for (size_t i = 0; i < w->jobs.n; i++) {
+		const struct wjob *j = &w->jobs.v[i];
+		int64_t length = j->walltime + tolerance;
+		bool met = o[i].start >= 0 && o[i].end <= j->deadline;
+		uint32_t id;
+		if (j->kind != KIND_EMERGENCY)
+			continue;
+		if ((j->text >= 0 ? cluster_request(b.c, &w->texts.v[j->text], &id, NULL)
+				  : cluster_request_procs(b.c, j->procs, &id, NULL)) < 0)
+			continue;
+		const struct request *q = &b.c->requests.v[id];
+		*ret_feasible += met || room_within(&b, q, j->submit, j->deadline - length, length);
+		if (met)
+			oblige(&b, q, j->deadline - length, j->submit + length);
+	}
+	timeline_fini(&b.sum);
+	for (size_t n = 0; n < b.c->nodes.n; n++)
+		timeline_fini(&b.line[n]);
+out:
+	free(b.line);
+	cluster_destroy(b.c);
+	return rc;
+}
