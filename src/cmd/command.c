@@ -248,8 +248,7 @@ out:
 	return code;
 }
 
-/* Text in lines of HELP_WIDTH, all but the first behind `indent` blanks; `column` is where it begins. */
-static void print_wrapped(FILE *out, const char *text, int indent, int column)
+void print_wrapped(FILE *out, const char *text, int indent, int column)
 {
 	while (*text) {
 		int n = (int)strcspn(text, " ");

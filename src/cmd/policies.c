@@ -3,11 +3,14 @@
  */
 #include <stdbool.h>
 #include <stddef.h>
+#include <unistd.h>
 
 #include "base/json.h"
 #include "base/table.h"
 #include "cmd/commands.h"
 #include "sched/policy.h"
+
+#define NAME_WIDTH 26
 
 struct arguments {
 	bool json;
@@ -49,6 +52,14 @@ static int run(const struct command *c, const void *arguments, const struct oper
 		print_json();
 		return EXIT_OK;
 	}
+	if (isatty(STDOUT_FILENO)) {
+		for (int i = 0; i < npolicies; i++) {
+			printf("%-*s", NAME_WIDTH, policies[i].name);
+			print_wrapped(stdout, policies[i].about, NAME_WIDTH, NAME_WIDTH);
+		}
+		return EXIT_OK;
+	}
+	/* A line each, whatever reads it. */
 	struct table *t = table_create(columns, 2);
 	for (int i = 0; i < npolicies; i++) {
 		table_cell(t, "%s", policies[i].name);

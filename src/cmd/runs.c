@@ -76,6 +76,16 @@ static void on_progress(void *context, int64_t done)
 		progress_at(w->progress, w->before + done);
 }
 
+/* Jobs that the machine could hold, had no deadline to miss, and never started. */
+static int64_t stranded_count(const struct sim_result *r)
+{
+	int64_t count = 0;
+
+	for (int64_t i = 0; i < r->n; i++)
+		count += r->outcome[i].start < 0 && r->outcome[i].procs > 0 && r->outcome[i].deadline == TIME_NEVER;
+	return count;
+}
+
 /* Simulates, and leaves the results in `run`. */
 static void run_one(struct run *run, const struct workload *w, const struct sim_options *given, uint64_t seed,
 		    struct watch *watch)
@@ -99,6 +109,7 @@ static void run_one(struct run *run, const struct workload *w, const struct sim_
 		run->n = result.n;
 		run->procs = result.procs;
 		run->refused = result.refused;
+		run->stranded = stranded_count(&result);
 		memcpy(run->refusal, result.refusal, sizeof run->refusal);
 		run->seconds = result.seconds;
 		run->stats = result.stats;

@@ -34,7 +34,7 @@ static const struct option options[] = {
 	{"shake", OPTION_NUMBER, AT(shake), "K", NULL, NULL, 1, 10000,
 	 "Run also K copies with every submission moved by up to 300 s, and print ratios to easy (if it is among the "
 	 "policies or there is only one; else to the first): is the result more than luck?"},
-	{"seed", OPTION_NUMBER, AT(seed), "S", "1", NULL, 0, INT64_MAX / 2, "Seed of --shake and --generate."},
+	{"seed", OPTION_NUMBER, AT(seed), "S", "1", NULL, 0, INT32_MAX, "Seed of --shake and --generate."},
 	{"push", OPTION_NUMBER, AT(push), "DEPTH", NULL, NULL, 0, 8,
 	 "How deep planned fragments may be pushed to make room, instead of what the policy says. 0: never."},
 	{"migrate", OPTION_SECONDS, AT(migrate), "SECONDS", NULL, NULL, 0, 0,
@@ -156,7 +156,8 @@ static int machine_get(struct simulation *s, struct err *err)
 		return err_set(err, -EINVAL, "%s does not say how large its machine is: add --machine flat:N or nodes:NxC",
 			       w->name);
 	s->machine = mem_strdup(text);
-	return machine_measure(text, &s->procs, err);
+	int rc = machine_measure(text, &s->procs, err);
+	return rc < 0 && s->a->machine ? err_prefix(err, rc, "--machine") : rc;
 }
 
 static void policies_add(struct simulation *s, const struct policy *p)
@@ -198,9 +199,19 @@ static int options_get(const struct simulation *s, struct sim_options *o, struct
 	return starve_parse(a->starve_after, &o->settings.starve_after, err);
 }
 
+/* Told now rather than after a long run. */
+static bool is_picture(const char *path)
+{
+	const char *ending = strrchr(path, '.');
+
+	return ending && (strcmp(ending, ".svg") == 0 || strcmp(ending, ".png") == 0);
+}
+
 /* What no single option can know. */
 static int arguments_check(const struct command *c, const struct simulate_arguments *a, const struct operands *operands)
 {
+	struct err err;
+
 	if (!a->generate && operands->n == 0)
 		return command_misused(c, "name a workload (a trace or a workload file; - is standard input), or --generate");
 	if (a->generate && operands->n > 0)
@@ -208,6 +219,10 @@ static int arguments_check(const struct command *c, const struct simulate_argume
 	if (!a->generate && (a->jobs >= 0 || a->save))
 		return command_misused(c, "--%s goes with --generate%s", a->save ? "save" : "jobs",
 				       a->save ? "" : "; to read fewer jobs use --limit");
+	if (starve_parse(a->starve_after, &(int64_t){0}, &err) < 0)
+		return command_misused(c, "--starve-after: %s", err.text);
+	if (a->chart && !is_picture(a->chart))
+		return command_misused(c, "--chart: %s must end in .svg or .png", a->chart);
 	if (a->generate && a->limit >= 0)
 		return command_misused(c, "--limit is for workloads that are read; use --jobs");
 	return EXIT_OK;
@@ -235,7 +250,7 @@ static int simulate(struct simulation *s, const struct operands *operands, struc
 		       err);
 	if (rc < 0)
 		return rc;
-	simulation_tell_refused(s);
+	int fault = simulation_tell_refused(s, err);
 	if (s->a->json)
 		simulation_json(s, stdout);
 	else
@@ -244,7 +259,7 @@ static int simulate(struct simulation *s, const struct operands *operands, struc
 		rc = simulation_starts(s, err);
 	if (rc == 0 && s->a->chart)
 		rc = simulation_chart(s, err);
-	return rc;
+	return rc == 0 ? fault : rc;
 }
 
 static int run(const struct command *c, const void *arguments, const struct operands *operands)

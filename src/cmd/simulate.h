@@ -28,8 +28,8 @@ struct simulation {
 
 /* What could not be read of the workload, on standard error; before anything runs. */
 void simulation_tell_dropped(const struct simulation *s);
-/* What the machine can't hold, on standard error. */
-void simulation_tell_refused(const struct simulation *s);
+/* Jobs that did not run, on standard error. -EFAULT when they should have. */
+int simulation_tell_refused(const struct simulation *s, struct err *err);
 void simulation_print(const struct simulation *s, FILE *out);
 void simulation_json(const struct simulation *s, FILE *out);
 /* The jobs of every policy, and the picture of all. */

@@ -64,7 +64,7 @@ void simulation_tell_dropped(const struct simulation *s)
 		fprintf(stderr, "shunt: %s: ... and so on\n", w->name);
 }
 
-void simulation_tell_refused(const struct simulation *s)
+int simulation_tell_refused(const struct simulation *s, struct err *err)
 {
 	const struct run *run = &s->runs.run[0];
 	char count[32];
@@ -72,6 +72,12 @@ void simulation_tell_refused(const struct simulation *s)
 	if (run->refused)
 		fprintf(stderr, "shunt: %s job%s left out that %s can't hold: %s\n", count_text(run->refused, count),
 			run->refused == 1 ? "" : "s", s->machine, run->refusal);
+	for (int i = 0; i < s->runs.n; i++)
+		if (s->runs.run[i].stranded)
+			return err_set(err, -EFAULT,
+				       "policy %s left %s jobs waiting for ever: a fault of the scheduler, please report it",
+				       s->runs.run[i].policy->name, count_text(s->runs.run[i].stranded, count));
+	return 0;
 }
 
 /* Every policy a row, for more of them than fit side by side. */
@@ -124,10 +130,10 @@ static void print_push(const struct run *run, FILE *out)
 	char a[32], b[32];
 
 	if (run->pushes)
-		fprintf(out, "%s: pushed %s planned fragments; %s jobs started that would have waited.\n", run->policy->name,
+		fprintf(out, "%s: planned fragments pushed: %s; jobs that started thanks to it: %s\n", run->policy->name,
 			count_text((int64_t)run->pushes, a), count_text((int64_t)run->stats.rescued, b));
 	if (run->stats.migrations)
-		fprintf(out, "%s: moved %s running jobs.\n", run->policy->name,
+		fprintf(out, "%s: running jobs moved: %s\n", run->policy->name,
 			count_text((int64_t)run->stats.migrations, a));
 }
 

@@ -25,6 +25,8 @@ static void start_job(struct sched *s, uint32_t job)
 
 	sched_emit(s, EVENT_START, job, end, JOB_NONE);
 	plan_run(s->p, job);
+	if (s->due_dates)
+		history_start(s, cluster_job(s->c, job));
 	if (s->policy->know == KNOW_PREDICTION)
 		heap_push(&s->expiry, end, cluster_job(s->c, job)->attempt, job);
 }

@@ -41,11 +41,108 @@ double history_predict(const struct sched *s, const struct job *job)
 	if (!l || l->n < 2)
 		return (double)job->walltime;
 	mean = fmax(1, floor((l->run[0] + l->run[1]) / 2));
-	return mean < (double)job->walltime ? mean : (double)job->walltime;
+	return fmin(mean, (double)job->walltime);
+}
+
+/* Keys of the histories a job belongs to, the closest first: (user, CPUs, walltime), (user, walltime), user. */
+#define KINDRED 3
+
+static void kindred_keys(const struct sched *s, const struct job *job, uint64_t keys[KINDRED])
+{
+	uint64_t user = job->user, wall = (uint64_t)job->walltime,
+		 cpus = (uint64_t)cluster_job_request(s->c, job)->total.v[RES_CPU];
+	uint64_t all[4] = {1, user, wall, cpus};
+
+	keys[0] = hash_bytes(all, sizeof all);
+	all[0] = 2;
+	all[3] = 0;
+	keys[1] = hash_bytes(all, sizeof all);
+	all[0] = 3;
+	all[2] = 0;
+	keys[2] = hash_bytes(all, sizeof all);
+}
+
+/* Half way, geometrically, between the walltime and the mean of the last two of the closest kin. */
+double history_predict_mixed(const struct sched *s, const struct job *job)
+{
+	double wall = (double)job->walltime, mean = wall;
+	uint64_t keys[KINDRED];
+
+	kindred_keys(s, job, keys);
+	for (int i = 0; i < KINDRED; i++) {
+		const struct last_two *l = history_find(&s->history, keys[i]);
+		if (!l)
+			continue;
+		mean = l->n > 1 ? (l->run[0] + l->run[1]) / 2 : l->run[0];
+		break;
+	}
+	return fmax(1, fmin(wall, sqrt(mean * wall)));
+}
+
+static int area_bin(double area)
+{
+	int bin = (int)(8 * log2(fmax(1, area)));
+
+	return bin < AREA_BINS ? bin : AREA_BINS - 1;
+}
+
+bool history_is_small(const struct history *h, double area)
+{
+	return area_bin(area) <= h->small_bin;
+}
+
+static double cpus_of(const struct sched *s, const struct job *job)
+{
+	return (double)cluster_job_request(s->c, job)->total.v[RES_CPU];
+}
+
+void history_wait(struct sched *s, const struct job *job, double pred)
+{
+	s->history.queued_pred += pred * cpus_of(s, job);
+}
+
+void history_unwait(struct sched *s, const struct job *job, double pred)
+{
+	s->history.queued_pred -= pred * cpus_of(s, job);
+	map_set(&s->pred, job->id, (uint64_t)pred);
+}
+
+void history_start(struct sched *s, const struct job *job)
+{
+	s->history.longest_wait = fmax(s->history.longest_wait, (double)(job->start - job->submit));
+}
+
+/* Keeps small_bin the first whose lower ones hold less than `share` of finished work. */
+static void history_area(struct history *h, double work, double share)
+{
+	int bin = area_bin(work);
+
+	h->work_in[bin] += work;
+	if (bin < h->small_bin)
+		h->work_below += work;
+	while (h->small_bin < AREA_BINS - 1 && h->work_below + h->work_in[h->small_bin] < share * h->work)
+		h->work_below += h->work_in[h->small_bin++];
+	while (h->small_bin > 0 && h->work_below >= share * h->work)
+		h->work_below -= h->work_in[--h->small_bin];
 }
 
 void history_finish(struct sched *s, const struct job *job)
 {
+	struct history *h = &s->history;
+	double run = (double)(s->now - job->start), work = run * cpus_of(s, job);
+	uint64_t keys[KINDRED], pred = 0;
+
 	if (s->policy->know == KNOW_PREDICTION)
-		history_note(&s->history, job->user, (double)(s->now - job->start));
+		history_note(h, job->user, run);
+	if (!s->due_dates)
+		return;
+	map_get(&s->pred, job->id, &pred);
+	map_remove(&s->pred, job->id);
+	h->work += work;
+	h->work_length += run * work;
+	h->work_pred += (double)pred * cpus_of(s, job);
+	kindred_keys(s, job, keys);
+	for (int i = 0; i < KINDRED; i++)
+		history_note(h, keys[i], run);
+	history_area(h, work, DUE_SMALL);
 }

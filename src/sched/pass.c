@@ -145,8 +145,7 @@ static void pass_reserve(struct sched *s, const struct entry *e)
 		vec_push(&s->reserved, e->job);
 }
 
-/* Starts every job of a queue that fits, from position i on; reserved ones are passed over. */
-static void pass_fill(struct sched *s, entry_vec *queue, size_t i)
+void pass_fill(struct sched *s, entry_vec *queue, size_t i)
 {
 	while (i < queue->n && s->window.cpus[0] > 0) {
 		const struct entry *e = &queue->v[i];
@@ -200,8 +199,7 @@ static void pass_full(struct sched *s)
 	vec_clear(&s->fresh);
 }
 
-/* Whether a planned end or start was reached that no event has told of yet (the end comes at this same instant). */
-static bool plan_passed(struct sched *s)
+bool pass_reached(struct sched *s)
 {
 	const struct timeline *t = plan_sum(s->p);
 
@@ -210,7 +208,7 @@ static bool plan_passed(struct sched *s)
 
 void pass_run(struct sched *s)
 {
-	bool full = s->freed || s->head == JOB_NONE || s->order == ORDER_WFP3 || plan_passed(s);
+	bool full = s->freed || s->head == JOB_NONE || s->order == ORDER_WFP3 || pass_reached(s);
 	const struct waiting *head = full ? NULL : queue_get(s, s->head);
 
 	for (size_t i = 0; i < s->fresh.n && !full; i++)

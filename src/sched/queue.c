@@ -42,7 +42,7 @@ double order_key(const struct sched *s, enum order order, const struct job *job,
 
 bool queue_has_fill(const struct sched *s)
 {
-	return s->backfill != ORDER_NONE && s->backfill != s->order && !s->due_dates;
+	return s->backfill != ORDER_NONE && s->backfill != s->order;
 }
 
 struct waiting *queue_get(const struct sched *s, uint32_t job)
@@ -69,6 +69,11 @@ static size_t entry_find(const entry_vec *v, double key, uint32_t job)
 size_t queue_find(const struct sched *s, uint32_t job)
 {
 	return entry_find(&s->by_key, queue_get(s, job)->key, job);
+}
+
+static bool is_wide(const struct sched *s, int64_t cpus)
+{
+	return 2 * cpus > s->c->total.v[RES_CPU];
 }
 
 static void entry_insert(entry_vec *v, double key, const struct waiting *w, int32_t cpus)
@@ -109,6 +114,12 @@ void queue_add(struct sched *s, uint32_t id)
 	entry_insert(&s->by_key, w->key, w, cpus);
 	if (queue_has_fill(s))
 		entry_insert(&s->by_fill, w->fill, w, cpus);
+	if (s->due_dates) {
+		entry_insert(&s->by_due, w->due, w, cpus);
+		if (is_wide(s, cpus))
+			vec_push(&s->wide, id);
+		history_wait(s, job, w->pred);
+	}
 }
 
 void queue_remove(struct sched *s, uint32_t id)
@@ -123,6 +134,13 @@ void queue_remove(struct sched *s, uint32_t id)
 	vec_remove(&s->by_key, entry_find(&s->by_key, w->key, id));
 	if (queue_has_fill(s))
 		vec_remove(&s->by_fill, entry_find(&s->by_fill, w->fill, id));
+	if (s->due_dates) {
+		vec_remove(&s->by_due, entry_find(&s->by_due, w->due, id));
+		for (size_t i = 0; i < s->wide.n; i++)
+			if (s->wide.v[i] == id)
+				vec_remove(&s->wide, i);
+		history_unwait(s, job, w->pred);
+	}
 	vec_push(&s->spare, job->waiting);
 	job->waiting = WAITING_NONE;
 }

@@ -45,7 +45,9 @@ void sched_destroy(struct sched *s)
 	vec_free(&s->starting);
 	vec_free(&s->reserved);
 	vec_free(&s->failures);
-	vec_free(&s->pred);
+	map_fini(&s->pred);
+	vec_free(&s->by_due);
+	vec_free(&s->wide);
 	vec_free(&s->nodes);
 	vec_free(&s->most);
 	history_fini(&s->history);
@@ -99,6 +101,23 @@ static void special_remove(struct sched *s, uint32_t job)
 		}
 }
 
+/* By submission: one that comes back (released, preempted) has waited longer than those that came meanwhile. */
+static void arrivals_add(struct sched *s, const struct job *job)
+{
+	size_t i = s->arrivals.n;
+
+	while (i > s->arrivals_head && cluster_job(s->c, s->arrivals.v[i - 1])->submit > job->submit)
+		i--;
+	vec_insert(&s->arrivals, i, job->id);
+}
+
+static void fresh_remove(struct sched *s, uint32_t job)
+{
+	for (size_t i = s->fresh.n; i-- > 0;)
+		if (s->fresh.v[i] == job)
+			vec_remove(&s->fresh, i);
+}
+
 /* A job begins to wait, or stops waiting. */
 static void sched_enqueue(struct sched *s, const struct job *job)
 {
@@ -109,15 +128,17 @@ static void sched_enqueue(struct sched *s, const struct job *job)
 	queue_add(s, job->id);
 	vec_push(&s->fresh, job->id);
 	if (s->c->settings.starve_after >= 0 && s->c->settings.starve_after != TIME_NEVER)
-		vec_push(&s->arrivals, job->id);
+		arrivals_add(s, job);
 }
 
 static void sched_dequeue(struct sched *s, const struct job *job)
 {
-	if (is_special(job))
+	if (is_special(job)) {
 		special_remove(s, job->id);
-	else
+	} else {
 		queue_remove(s, job->id);
+		fresh_remove(s, job->id);
+	}
 }
 
 void sched_emit(struct sched *s, enum event_type type, uint32_t id, int64_t at, uint32_t by)
@@ -206,6 +227,7 @@ static void sched_leave(struct sched *s, enum event_type type, uint32_t job, int
 	if (cluster_job(s->c, job)->state == STATE_ALLOCATED && type == EVENT_HOLD)
 		sched_emit(s, EVENT_DEALLOCATE, job, 0, JOB_NONE);
 	sched_emit(s, type, job, 0, JOB_NONE);
+	map_remove(&s->pred, job);
 }
 
 void sched_delete(struct sched *s, uint32_t job, int64_t now)

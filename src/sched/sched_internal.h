@@ -14,10 +14,9 @@
 struct waiting {
 	double key, fill; /* in the policy's order, and in that of backfill */
 	int64_t length;	  /* seconds it is planned for */
-	double pred;	  /* predicted run time */
-	int64_t due;	  /* ORDER_DUE */
+	double pred;	  /* predicted run time, where the policy predicts */
+	double due;	  /* instant from which it is overdue (due.c) */
 	uint32_t job;
-	bool small; /* ORDER_DUE: of little area */
 };
 
 /* What a scan of the queue reads, contiguous. */
@@ -50,18 +49,24 @@ struct failure {
 	bool uniform;
 };
 
-/* What is known of finished jobs: for predictions and due dates. */
+#define DUE_SMALL 0.01 /* jobs that together hold less than this share of finished work are small */
+#define AREA_BINS 512 /* eight an octave */
+
+/* What is known of finished, and of waiting, jobs: for predictions and due dates. p: run time, q: CPUs. */
 struct history {
 	struct map last; /* hash of (user, ...) -> index into pairs */
 	VEC(struct last_two {
 		double run[2];
 		uint32_t n;
 	}) pairs;
-	double work;	    /* sum p q */
-	double work_length; /* sum p p q */
-	double work_pred;   /* sum pred q */
-	double longest_wait;
-	double area_below[64]; /* finished work of jobs with log2(pred q) in that bin */
+	double work;	    /* sum of p q over finished jobs */
+	double work_length; /* ... of p p q */
+	double work_pred;   /* ... of pred q */
+	double queued_pred; /* of pred q over waiting ones */
+	double longest_wait;		/* of any job that started */
+	double work_in[AREA_BINS];	/* finished work, by area */
+	double work_below;		/* ... in the bins below small_bin */
+	int small_bin;
 };
 
 struct sched {
@@ -77,6 +82,8 @@ struct sched {
 	VEC(uint32_t) spare;	     /* free records of it */
 	entry_vec by_key;	     /* all waiting common jobs in the policy's order */
 	entry_vec by_fill;	     /* the same in backfill order, when that is another one */
+	entry_vec by_due;	     /* the same by due date (due.c) */
+	job_vec wide;		     /* those that need more than half of the machine, by arrival (due.c) */
 	VEC(uint32_t) arrivals;	     /* in the order of submission, with stale ones */
 	size_t arrivals_head;
 	job_vec special;  /* waiting starving, QoS and emergency jobs, FIFO */
@@ -93,7 +100,7 @@ struct sched {
 	bool drain;	/* a starving job waits for the machine to empty */
 	struct history history;
 	struct heap expiry; /* KNOW_PREDICTION: when predictions of running jobs pass */
-	VEC(double) pred;   /* predicted run time of started jobs, by job id: due dates and predictions */
+	struct map pred;    /* due.c: predicted run time, in seconds, of jobs that left the queue and have not ended */
 	VEC(int32_t) nodes; /* scratch of an event */
 	sched_listener listener;
 	void *context;
@@ -116,6 +123,8 @@ double order_key(const struct sched *s, enum order order, const struct job *job,
 
 /* pass.c: common jobs */
 void pass_run(struct sched *s);
+void pass_fill(struct sched *s, entry_vec *queue, size_t from); /* starts every job that fits; reserved ones are passed over */
+bool pass_reached(struct sched *s); /* a planned end or start was reached that no event has told of yet */
 void pass_drop_reservations(struct sched *s); /* of common jobs: what was not promised makes room */
 bool pass_try_now(struct sched *s, uint32_t job, int64_t length);
 void window_build(struct sched *s);
@@ -131,7 +140,12 @@ void due_submit(struct sched *s, struct waiting *w);
 void due_pass(struct sched *s);
 
 /* history.c */
-double history_predict(const struct sched *s, const struct job *job);
+double history_predict(const struct sched *s, const struct job *job);	    /* easy++ */
+double history_predict_mixed(const struct sched *s, const struct job *job); /* due.c */
+bool history_is_small(const struct history *h, double area);
+void history_wait(struct sched *s, const struct job *job, double pred);	 /* begins to wait */
+void history_unwait(struct sched *s, const struct job *job, double pred); /* stops waiting */
+void history_start(struct sched *s, const struct job *job);
 void history_finish(struct sched *s, const struct job *job); /* it ends at s->now */
 void history_fini(struct history *h);
 

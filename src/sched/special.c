@@ -199,10 +199,24 @@ static void place_starvings(struct sched *s)
 	}
 }
 
+/* Reserved jobs whose slot can no longer hold their walltime, because the cycle comes late, are candidates again. */
+static void drop_missed(struct sched *s)
+{
+	for (size_t i = 0; i < s->special.n; i++) {
+		const struct job *job = cluster_job(s->c, s->special.v[i]);
+		if (job->state != STATE_ALLOCATED || s->now + job->walltime <= plan_piece(s->p, job->id, 0)->end)
+			continue;
+		plan_take_job(s->p, job->id);
+		sched_emit(s, EVENT_DEALLOCATE, job->id, 0, JOB_NONE);
+		sched_refresh(s);
+	}
+}
+
 void special_place(struct sched *s)
 {
 	bool candidates = false;
 
+	drop_missed(s);
 	for (size_t i = 0; i < s->special.n && !candidates; i++)
 		candidates = cluster_job(s->c, s->special.v[i])->state == STATE_CANDIDATE;
 	if (candidates || s->freed)

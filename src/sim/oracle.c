@@ -263,11 +263,17 @@ static void unassign(struct repack *r, struct item *x)
 	column_update(r, n);
 }
 
-/* Nodes that are alike for an item: one of them stands for all. */
-static bool alike(const struct repack *r, const struct item *x, int32_t a, int32_t b)
+/* Nodes that are alike: one of them stands for both. Who is where matters to exclusive fragments alone. */
+static bool alike(const struct repack *r, int32_t a, int32_t b)
 {
-	return !r->c->shapes.v[x->shape].exclusive && r->c->nodes.v[a].features == r->c->nodes.v[b].features &&
-	       timeline_equal(&r->line[a], &r->line[b]);
+	if (r->c->nodes.v[a].features != r->c->nodes.v[b].features || !timeline_equal(&r->line[a], &r->line[b]))
+		return false;
+	for (size_t i = 0; i < r->items.n; i++) {
+		const struct item *x = &r->items.v[i];
+		if ((x->node == a || x->node == b) && r->c->shapes.v[x->shape].exclusive)
+			return false;
+	}
+	return true;
 }
 
 static enum verdict search(struct repack *r);
@@ -312,7 +318,7 @@ static enum verdict search(struct repack *r)
 	for (int32_t n = 0; n < (int32_t)nodes && v == VERDICT_NO; n++) {
 		bool again = n == x->now;
 		for (int32_t k = 0; k < n && !again && may[n]; k++)
-			again = may[k] && alike(r, x, k, n);
+			again = may[k] && alike(r, k, n);
 		if (may[n] && !again)
 			v = search_at(r, x, n);
 	}
@@ -355,12 +361,14 @@ struct obligations {
 	struct cluster *c;
 	struct timeline sum;
 	struct timeline *line; /* by node: of named fragments */
+	VEC(int64_t) ends;
 };
 
 static void oblige(struct obligations *b, const struct request *q, int64_t from, int64_t until)
 {
 	if (from >= until)
 		return;
+	vec_push(&b->ends, until);
 	timeline_change(&b->sum, from, until, &q->total, -1);
 	for (uint32_t f = 0; f < q->nfixed; f++)
 		timeline_change(&b->line[q->frag[f].node], from, until, &b->c->shapes.v[q->frag[f].shape].need, -1);
@@ -377,18 +385,16 @@ static bool room_at(const struct obligations *b, const struct request *q, int64_
 	return true;
 }
 
-/* At some start in first..last: only where an obligation ends can room begin, and those are steps of the sum. */
+/* At some start in first..last: room begins only where an obligation ends. */
 static bool room_within(const struct obligations *b, const struct request *q, int64_t first, int64_t last, int64_t length)
 {
 	if (first > last)
 		return false;
 	if (room_at(b, q, first, length))
 		return true;
-	for (uint32_t i = 1; i < b->sum.n; i++) {
-		int64_t at = timeline_step(&b->sum, i)[0];
-		if (at > first && at <= last && room_at(b, q, at, length))
+	for (size_t i = 0; i < b->ends.n; i++)
+		if (b->ends.v[i] > first && b->ends.v[i] <= last && room_at(b, q, b->ends.v[i], length))
 			return true;
-	}
 	return false;
 }
 
@@ -424,6 +430,7 @@ int oracle_emergencies(const struct workload *w, const struct outcome *o, const 
 	for (size_t n = 0; n < b.c->nodes.n; n++)
 		timeline_fini(&b.line[n]);
 out:
+	vec_free(&b.ends);
 	free(b.line);
 	cluster_destroy(b.c);
 	return rc;

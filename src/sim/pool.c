@@ -126,5 +126,5 @@ out:
 void pool_free(void *results, int n, size_t size)
 {
 	if (results)
-		munmap(results, size * (size_t)n ? size * (size_t)n : 1);
+		munmap(results, n > 0 ? size * (size_t)n : 1);
 }

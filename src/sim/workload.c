@@ -98,7 +98,7 @@ static bool number_scan(const char **p, int64_t *ret)
 int workload_set_machine(struct workload *w, const char *text, struct err *err)
 {
 	bool flat = strncmp(text, "flat:", 5) == 0, good = flat || strncmp(text, "nodes:", 6) == 0;
-	const char *p = text + (flat ? 5 : 6);
+	const char *p = text + (good ? strcspn(text, ":") + 1 : 0);
 	int64_t nodes = 1, cpus = 0;
 
 	if (good && !flat)

@@ -69,6 +69,21 @@ static void gantt_boxes_are_disjoint(void **state)
 	vec_free(&b);
 }
 
+/* Where more jobs run side by side than a window should have, halving it again and again does not help. */
+static void window_of_many_jobs_at_once(void **state)
+{
+	(void)state;
+	struct chart_run run = {"x", jobs, JOBS, JOBS};
+	struct chart_series s;
+
+	for (int i = 0; i < JOBS; i++)
+		jobs[i] = ran(0, 1, 11, 1);
+	struct span span = chart_span(&run, 1);
+	chart_series_compute(&s, &run, span);
+	struct span w = chart_window(&run, &s, span);
+	assert_true(span.from <= w.from && w.from < w.to && w.to <= span.to);
+}
+
 static void random_jobs(void)
 {
 	struct rng rng;
@@ -124,6 +139,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(series_are_means),
 		cmocka_unit_test(gantt_boxes_are_disjoint),
+		cmocka_unit_test(window_of_many_jobs_at_once),
 		cmocka_unit_test(pictures_are_drawn),
 	};
 

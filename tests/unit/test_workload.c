@@ -178,7 +178,7 @@ static void workfile_words(void **state)
 {
 	(void)state;
 	struct workload *w = good(HEAD "# a comment\n"
-				  "machine nodes:4x8+2x16 # and another\n"
+				  "machine nodes:4x8 # and another\n"
 				  "at=1:00 user=ana req=nodes=2:ppn=4,walltime=2:00 run=90 type=E deadline=1h "
 				  "powers=c_exec,sc_alloc id=9 # end\n"
 				  " at=0 procs=3 walltime=10\n"
@@ -186,9 +186,9 @@ static void workfile_words(void **state)
 				  RULES_SITE);
 	const struct wjob *j = w->jobs.v;
 
-	assert_string_equal(w->machine, "nodes:4x8+2x16");
-	assert_int_equal(w->nodes, 6);
-	assert_int_equal(w->procs, 64);
+	assert_string_equal(w->machine, "nodes:4x8");
+	assert_int_equal(w->nodes, 4);
+	assert_int_equal(w->procs, 32);
 	assert_int_equal(w->jobs.n, 3);
 	assert_int_equal(j[0].id, 2);
 	assert_int_equal(j[0].procs, 3);
@@ -215,6 +215,9 @@ static void workfile_mistakes(void **state)
 	(void)state;
 	refused("#shunt-workload 2\n", "other versions");
 	refused(HEAD "machine nodes:4x\n", "line 2: machine nodes:4x");
+	refused(HEAD "machine flat:\n", "line 2: machine flat:");
+	refused(HEAD "machine nodes\n", "line 2: machine nodes");
+	refused(HEAD "machine nodes:100000000x2\n", "line 2: machine nodes:");
 	refused(HEAD "machine flat:4\nmachine flat:4\n", "line 3: the machine is said twice");
 	refused(HEAD "procs=1 run=1\n", "at= is missing");
 	refused(HEAD "at=0 run=1\n", "either req=");
@@ -279,7 +282,7 @@ static void oscar_models(void **state)
 	(void)state;
 	for (uint64_t seed = 1; seed <= 10; seed++)
 		for (char model = 'A'; model <= 'C'; model += 2) {
-			struct oscar_model m = {model, .jobs = 318, .mean_gap = 60, .qos = 64, .emergency = 16, .seed = seed};
+			struct oscar_model m = {model, 318, .mean_gap = 60, .qos = 64, .emergency = 16, .seed = seed};
 			struct workload *w = generate_oscar(&m), *again = written_and_read(w);
 			double work = 0, time = 0, wanted = model == 'A' ? 7 : 18;
 			int qos = 0, emergency = 0, named = 0;

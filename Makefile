@@ -1,0 +1,69 @@
+# What people type. The building itself is meson's and ninja's: see meson.build.
+#
+#     make up      builds, and shows what there is to see
+#     make test    builds with sanitizers, and runs all tests
+#
+# Packages that are missing are installed first (Debian; by apt-get, as root or with sudo).
+
+PREFIX ?= /usr/local
+FUZZ_SECONDS ?= 60
+EXAMPLE = examples/first.work
+PICTURE = build/first.svg
+
+.PHONY: build up down test bench fuzz format install clean help
+
+build: build/build.ninja
+	@ninja -C build
+
+build/build.ninja:
+	@tools/install-deps run
+	@meson setup build -Dtests=false --prefix=$(PREFIX)
+
+up: build
+	@echo
+	@build/src/shunt simulate $(EXAMPLE) --policy shunt,easy,oscar --chart $(PICTURE)
+	@echo
+	@echo "The workload is $(EXAMPLE), the picture $(PICTURE) (any browser shows it)."
+	@echo "Go on with: build/src/shunt simulate --help"
+
+down:
+	@echo "Nothing runs yet: so far Shunt is a scheduler and its simulator."
+
+test: build-test/build.ninja
+	@ninja -C build-test
+	@tools/run-tests build-test
+
+build-test/build.ninja:
+	@tools/install-deps test
+	@meson setup build-test -Dbuildtype=debugoptimized -Db_sanitize=address,undefined
+
+bench: build
+	@if [ -x bench/run ]; then bench/run build; else meson test -C build --benchmark --verbose; fi
+
+fuzz: build-fuzz/build.ninja
+	@ninja -C build-fuzz fuzzers
+	@tools/run-fuzz build-fuzz $(FUZZ_SECONDS)
+
+build-fuzz/build.ninja:
+	@tools/install-deps ci
+	@CC=clang meson setup build-fuzz -Dbuildtype=debugoptimized -Db_sanitize=address,undefined -Db_lundef=false -Dfuzz=true
+
+format:
+	@tools/install-deps ci
+	@tools/format
+
+install: build
+	@meson configure build -Dprefix=$(PREFIX)
+	@meson install -C build
+
+clean:
+	@rm -rf build build-test build-fuzz build-gcc build-clang
+
+help:
+	@sed -n '/^#     make/s/^#     //p' Makefile
+	@echo "make bench   measures speed"
+	@echo "make fuzz    feeds the parsers with noise for FUZZ_SECONDS=60 each"
+	@echo "make format  lays out the sources by .clang-format"
+	@echo "make install PREFIX=/usr/local DESTDIR="
+	@echo "make down    stops what make up started"
+	@echo "make clean   removes what was built"

@@ -1,0 +1,37 @@
+/*
+ * experiment.h - what the project claims, measured: the push experiments of spec 1.6 and the published table of spec
+ * 6.4. Both print tables for people, or JSON, and draw charts.
+ */
+#ifndef SIM_EXPERIMENT_H
+#define SIM_EXPERIMENT_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "base/err.h"
+
+struct push_options {
+	int seeds;	    /* workloads of each kind: seeds 1 to this */
+	int workers;	    /* processes; 0: one for each core */
+	bool json;	    /* instead of tables */
+	bool progress;	    /* a line of it on the terminal */
+	const char *charts; /* directory, made if it is not there; NULL: none */
+};
+
+void push_options_init(struct push_options *o); /* 30 seeds */
+
+/* Models A and C, the eight experiments, the ablation, the oracle, and what is claimed of them. *ret_claims is whether
+ * every claim held; NULL: nobody asks. */
+int experiment_push(const struct push_options *o, FILE *out, bool *ret_claims, struct err *err);
+
+struct traces_options {
+	const char *dir; /* where the traces are */
+	int workers;
+	bool json, progress;
+	const char *charts;
+};
+
+/* The table of spec 6.4 for the traces found in the directory; those missing are named and left out. */
+int experiment_traces(const struct traces_options *o, FILE *out, struct err *err);
+
+#endif

@@ -1,0 +1,155 @@
+/*
+ * test_reference.c - job by job against the schedules of an independent simulator (spec 6.3): every start must agree.
+ *
+ * The files are in $SHUNT_SHARED/reference; without that folder the tests are skipped. Their first columns are the
+ * input, so that each file is read twice: as a workload, and for its starts.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/lines.h"
+#include "sim/sim.h"
+
+static const struct reference {
+	const char *trace, *file, *policy;
+	const char *machine;
+	const char *users; /* whose the jobs are, where the policy asks */
+} references[] = {
+	{"SDSC-SP2-first5000lines", "fcfs", "fcfs", "flat:128", NULL},
+	{"SDSC-SP2-first5000lines", "easy", "easy", "flat:128", NULL},
+	{"SDSC-SP2-first5000lines", "easy_sjbf", "easy-sjbf", "flat:128", NULL},
+	{"SDSC-SP2-first5000lines", "easypp_tsafrir_reqtime", "easy++", "flat:128", "SDSC-SP2-first5000lines.users"},
+	{"SDSC-SP2-first5000lines", "easy_clairvoyant", "easy-clairvoyant", "flat:128", NULL},
+	{"SDSC-SP2-first5000lines", "easy_sjbf_clairvoyant", "easy-sjbf-clairvoyant", "flat:128", NULL},
+	{"SDSC-SP2-first5000lines", "conservative", "conservative", "flat:128", NULL},
+	{"lublin_256", "fcfs", "fcfs", "flat:256", NULL},
+	{"lublin_256", "easy", "easy", "flat:256", NULL},
+	{"lublin_256", "easy_sjbf", "easy-sjbf", "flat:256", NULL},
+	{"lublin_256", "conservative", "conservative", "flat:256", NULL},
+};
+#define NREFERENCES (sizeof references / sizeof *references)
+
+static const char *shared_folder(void)
+{
+	const char *s = getenv("SHUNT_SHARED");
+
+	return s ? s : SHUNT_ROOT "/../shared";
+}
+
+static struct workload *read_workload(const char *path)
+{
+	struct workload *w;
+	struct err err;
+
+	if (workload_read(path, RULES_SC15, 0, &w, &err) != 0)
+		fail_msg("%s: %s", path, err.text);
+	return w;
+}
+
+/* The starts of a reference file, by job id. */
+static void read_starts(const char *path, struct map *ret)
+{
+	struct lines *in;
+	struct err err;
+	char *line;
+
+	if (lines_open(path, &in, &err) != 0)
+		fail_msg("%s", err.text);
+	while (lines_next(in, &line, &err) == 1) {
+		long long id, start;
+		if (sscanf(line, "%lld,%*d,%*d,%*d,%*d,%lld", &id, &start) == 2)
+			map_set(ret, (uint64_t)id, (uint64_t)start);
+	}
+	lines_close(in);
+}
+
+static void read_users(struct workload *w, const char *name)
+{
+	char path[4096], *line;
+	struct lines *in;
+	struct map user = {0};
+	struct err err;
+
+	snprintf(path, sizeof path, "%s/tests/fixtures/%s", SHUNT_ROOT, name);
+	if (lines_open(path, &in, &err) != 0)
+		fail_msg("%s", err.text);
+	while (lines_next(in, &line, &err) == 1) {
+		unsigned long long job;
+		char text[32];
+		if (*line != '#' && sscanf(line, "%llu %31s", &job, text) == 2)
+			map_set(&user, job, names_add(&w->users, text));
+	}
+	lines_close(in);
+	for (size_t i = 0; i < w->jobs.n; i++) {
+		uint64_t u;
+		assert_true(map_get(&user, (uint64_t)w->jobs.v[i].id, &u));
+		w->jobs.v[i].user = (uint32_t)u;
+	}
+	map_fini(&user);
+}
+
+static void test_reference(void **state)
+{
+	const struct reference *r = *state;
+	const struct policy *policy = policy_find(r->policy);
+	char path[4096];
+	struct map starts = {0};
+	struct sim_options o;
+	struct sim_result result;
+	struct err err;
+	int64_t differ = 0;
+
+	snprintf(path, sizeof path, "%s/reference/%s.%s.csv.gz", shared_folder(), r->trace, r->file);
+	if (access(path, R_OK) != 0) {
+		print_message("# %s is not there (set SHUNT_SHARED): skipped\n", path);
+		skip();
+	}
+	assert_non_null(policy);
+	struct workload *w = read_workload(path);
+	read_starts(path, &starts);
+	assert_int_equal(w->jobs.n, starts.n);
+	assert_true(w->jobs.n >= 4606);
+	if (r->users)
+		read_users(w, r->users);
+	sim_options_init(&o);
+	o.machine = r->machine;
+	o.settings.starve_after = TIME_NEVER;
+	assert_int_equal(sim_run(w, policy, &o, &result, &err), 0);
+	assert_int_equal(result.n, w->jobs.n);
+	assert_int_equal(result.refused, 0);
+	for (int64_t i = 0; i < result.n; i++) {
+		uint64_t want;
+		assert_true(map_get(&starts, (uint64_t)result.outcome[i].id, &want));
+		if (result.outcome[i].start == (int64_t)want)
+			continue;
+		if (differ++ < 5)
+			print_message("# job %lld starts at %lld, reference %lld\n", (long long)result.outcome[i].id,
+				      (long long)result.outcome[i].start, (long long)want);
+	}
+	if (differ)
+		fail_msg("%lld of %lld starts differ", (long long)differ, (long long)result.n);
+	sim_result_fini(&result);
+	workload_destroy(w);
+	map_fini(&starts);
+}
+
+int main(void)
+{
+	struct CMUnitTest tests[NREFERENCES];
+	char name[NREFERENCES][96];
+
+	for (size_t i = 0; i < NREFERENCES; i++) {
+		snprintf(name[i], sizeof name[i], "%s %s", references[i].trace, references[i].file);
+		tests[i] = (struct CMUnitTest){name[i], test_reference, NULL, NULL, (void *)&references[i]};
+	}
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
