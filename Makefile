@@ -12,11 +12,14 @@ PICTURE = build/first.svg
 
 .PHONY: build up down test bench fuzz format install clean help
 
-build: build/build.ninja
+build: packages-run build/build.ninja
 	@ninja -C build
 
-build/build.ninja:
-	@tools/install-deps run
+# Each time: it takes no time when nothing is missing.
+packages-%:
+	@tools/install-deps $*
+
+build/build.ninja: | packages-run
 	@meson setup build -Dtests=false --prefix=$(PREFIX)
 
 up: build
@@ -29,27 +32,24 @@ up: build
 down:
 	@echo "Nothing runs yet: so far Shunt is a scheduler and its simulator."
 
-test: build-test/build.ninja
+test: packages-test build-test/build.ninja
 	@ninja -C build-test
 	@tools/run-tests build-test
 
-build-test/build.ninja:
-	@tools/install-deps test
+build-test/build.ninja: | packages-test
 	@meson setup build-test -Dbuildtype=debugoptimized -Db_sanitize=address,undefined
 
 bench: build
 	@if [ -x bench/run ]; then bench/run build; else meson test -C build --benchmark --verbose; fi
 
-fuzz: build-fuzz/build.ninja
+fuzz: packages-ci build-fuzz/build.ninja
 	@ninja -C build-fuzz fuzzers
 	@tools/run-fuzz build-fuzz $(FUZZ_SECONDS)
 
-build-fuzz/build.ninja:
-	@tools/install-deps ci
+build-fuzz/build.ninja: | packages-ci
 	@CC=clang meson setup build-fuzz -Dbuildtype=debugoptimized -Db_sanitize=address,undefined -Db_lundef=false -Dfuzz=true
 
-format:
-	@tools/install-deps ci
+format: packages-ci
 	@tools/format
 
 install: build

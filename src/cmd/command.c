@@ -99,8 +99,8 @@ static int policies_check(const char *list, struct err *err)
 		snprintf(name, sizeof name, "%.*s", (int)n, p);
 		if (!word_in(all.text, name)) {
 			bool found = suggest(name, all.text, near);
-			rc = err_set(err, -EINVAL, "there is no policy \"%s\"%s%s%s ('shunt policies' lists them)", name,
-				     found ? ": did you mean " : "", found ? near : "", found ? "?" : "");
+			rc = err_set(err, -EINVAL, "there is no policy \"%s\"%s%s%s ('shunt policies' lists them)",
+				     name, found ? ": did you mean " : "", found ? near : "", found ? "?" : "");
 		}
 		if (!p[n])
 			break;
@@ -117,8 +117,8 @@ static int number_parse(const struct option *o, const char *text, int64_t *ret, 
 	errno = 0;
 	long long n = strtoll(text, &end, 10);
 	if (end == text || *end || errno || n < o->min || n > o->max)
-		return err_set(err, -EINVAL, "\"%.60s\" must be a whole number from %lld to %lld", text, (long long)o->min,
-			       (long long)o->max);
+		return err_set(err, -EINVAL, "\"%.60s\" must be a whole number from %lld to %lld", text,
+			       (long long)o->min, (long long)o->max);
 	*ret = n;
 	return 0;
 }
@@ -168,8 +168,8 @@ static int option_unknown(const struct command *c, const char *name, size_t n)
 		strbuf_printf(&all, " %s", o->name);
 	bool found = suggest(word, all.text, near);
 	strbuf_fini(&all);
-	return command_misused(c, "there is no option --%s%s%s%s", word, found ? ": did you mean --" : "", found ? near : "",
-			       found ? "?" : "");
+	return command_misused(c, "there is no option --%s%s%s%s", word, found ? ": did you mean --" : "",
+			       found ? near : "", found ? "?" : "");
 }
 
 /* One option at argv[*at], which begins with "--". Moves past it. */
@@ -206,7 +206,8 @@ static int operands_check(const struct command *c, const struct operands *o)
 	if (o->n > c->operands_max && c->operands_max == 0)
 		return command_misused(c, "\"%s\": it takes options only", o->v[0]);
 	if (o->n > c->operands_max)
-		return command_misused(c, "\"%s\" is one too many: only %s is taken", o->v[c->operands_max], c->operands);
+		return command_misused(c, "\"%s\" is one too many: only %s is taken", o->v[c->operands_max],
+				       c->operands);
 	return EXIT_OK;
 }
 

@@ -53,9 +53,9 @@ struct command {
 	enum option_kind operand_kind;
 	const char *operand_words;
 	int operands_min, operands_max;
-	const char *about;   /* a line */
-	const char *details; /* a paragraph for --help and the manual; may be NULL */
-	const char *const *examples; /* pairs: the command line, what it does; ends with NULL; may be NULL */
+	const char *about;	      /* a line */
+	const char *details;	      /* a paragraph for --help and the manual; may be NULL */
+	const char *const *examples;  /* pairs: the command line, what it does; ends with NULL; may be NULL */
 	const struct option *options; /* ends with a NULL name; may be NULL */
 	size_t size;		      /* of the arguments */
 	/* Returns an exit code, having printed what there is to say with command_fail(). */

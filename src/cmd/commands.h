@@ -6,9 +6,9 @@
 
 #include "cmd/command.h"
 
-extern const struct command command_simulate;	 /* simulate.c */
-extern const struct command command_policies;	 /* policies.c */
-extern const struct command command_help_page;	 /* help.c */
+extern const struct command command_simulate;  /* simulate.c */
+extern const struct command command_policies;  /* policies.c */
+extern const struct command command_help_page; /* help.c */
 extern const struct command command_version;
 extern const struct command command_completions; /* completions.c */
 extern const struct command command_manual;	 /* manual.c */

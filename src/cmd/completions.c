@@ -39,7 +39,8 @@ static void each_group(void (*print)(const char *group))
 
 static void bash_group(const char *group)
 {
-	printf("\t\t[ \"$COMP_CWORD\" -gt 2 ] && [ \"$command\" = %s ] && command=\"%s ${COMP_WORDS[2]}\"\n", group, group);
+	printf("\t\t[ \"$COMP_CWORD\" -gt 2 ] && [ \"$command\" = %s ] && command=\"%s ${COMP_WORDS[2]}\"\n", group,
+	       group);
 	printf("\t\t[ \"$COMP_CWORD\" -eq 2 ] && [ \"$command\" = %s ] && words='", group);
 	print_names(group);
 	printf("'\n");
@@ -215,6 +216,7 @@ const struct command command_completions = {
 	.operands_min = 1,
 	.operands_max = 1,
 	.about = "Print completions for a shell.",
-	.details = "For bash: source <(shunt completions bash). For zsh: write them to a file _shunt in a directory of $fpath.",
+	.details = "For bash: source <(shunt completions bash). For zsh: write them to a file _shunt in a directory of "
+		   "$fpath.",
 	.run = run,
 };

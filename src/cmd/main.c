@@ -51,7 +51,8 @@ int command_unknown(const char *first, const char *second)
 		bool found = second && suggest(second, words.text, near);
 		if (second)
 			command_misused(NULL, "%s has no \"%s\"%s%s%s (there is: %s)", first, second,
-					found ? ": did you mean " : "", found ? near : "", found ? "?" : "", words.text);
+					found ? ": did you mean " : "", found ? near : "", found ? "?" : "",
+					words.text);
 		else
 			command_misused(NULL, "%s needs to be told which: %s", first, words.text);
 	} else {

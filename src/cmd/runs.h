@@ -33,7 +33,7 @@ struct run {
 };
 
 struct runs {
-	struct run *run; /* shared memory */
+	struct run *run;	 /* shared memory */
 	int n, policies, copies; /* n = policies * (copies + 1) */
 	int64_t jobs;		 /* of the workload */
 };

@@ -103,8 +103,8 @@ void shaken_print(const struct runs *r, int base, uint64_t seed, FILE *out)
 {
 	int copies = r->copies;
 
-	fprintf(out, "\nShaken: %d cop%s with every submission moved by up to %d s (seed %llu). Below 1 is better.\n", copies,
-		copies == 1 ? "y" : "ies", SHAKE_SECONDS, (unsigned long long)seed);
+	fprintf(out, "\nShaken: %d cop%s with every submission moved by up to %d s (seed %llu). Below 1 is better.\n",
+		copies, copies == 1 ? "y" : "ies", SHAKE_SECONDS, (unsigned long long)seed);
 	for (int p = 0; p < r->policies; p++)
 		if (p != base)
 			policy_print(r, base, p, out);

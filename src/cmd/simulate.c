@@ -41,13 +41,13 @@ static const struct option options[] = {
 	 "Let a blocked job move one running job to another node, which costs that job so much time. Otherwise running "
 	 "jobs stay."},
 	{"starve-after", OPTION_TEXT, AT(starve_after), "DURATION|never|auto", "auto", "auto never", 0, 0,
-	 "When a waiting job begins to starve and gets what its policy grants then. auto: by the policy's own due dates, "
-	 "where it has them."},
+	 "When a waiting job begins to starve and gets what its policy grants then. auto: by the policy's own due "
+	 "dates, where it has them."},
 	{"tolerance", OPTION_SECONDS, AT(tolerance), "SECONDS", "0", NULL, 0, 0,
 	 "How long a job may overrun its walltime before it is killed; the plan allows for it."},
 	{"generate", OPTION_WORD, AT(generate), "lublin|oscar", NULL, "lublin oscar", 0, 0,
-	 "Make the workload instead of reading one. lublin: Lublin and Feitelson's model (10,000 jobs on flat:256). oscar: "
-	 "the bursts of OscarPBS (318 jobs on nodes:40x8)."},
+	 "Make the workload instead of reading one. lublin: Lublin and Feitelson's model (10,000 jobs on flat:256). "
+	 "oscar: the bursts of OscarPBS (318 jobs on nodes:40x8)."},
 	{"jobs", OPTION_NUMBER, AT(jobs), "N", NULL, NULL, 1, 10000000, "How many jobs --generate makes."},
 	{"model", OPTION_WORD, AT(model), "A|C", "C", "A C", 0, 0,
 	 "Of --generate oscar. A: small jobs, some of them bound to nodes. C: larger jobs, none bound."},
@@ -80,7 +80,8 @@ static int starve_parse(const char *text, int64_t *ret, struct err *err)
 		return 0;
 	}
 	if (duration_parse(text, ret, err) < 0)
-		return err_set(err, -EINVAL, "\"%.60s\" must be a time such as 1800, 30:00 or 12h, or never, or auto", text);
+		return err_set(err, -EINVAL, "\"%.60s\" must be a time such as 1800, 30:00 or 12h, or never, or auto",
+			       text);
 	return 0;
 }
 
@@ -153,8 +154,8 @@ static int machine_get(struct simulation *s, struct err *err)
 	snprintf(pool, sizeof pool, "flat:%lld", (long long)w->procs);
 	const char *text = s->a->machine ? s->a->machine : w->machine ? w->machine : w->procs > 0 ? pool : NULL;
 	if (!text)
-		return err_set(err, -EINVAL, "%s does not say how large its machine is: add --machine flat:N or nodes:NxC",
-			       w->name);
+		return err_set(err, -EINVAL,
+			       "%s does not say how large its machine is: add --machine flat:N or nodes:NxC", w->name);
 	s->machine = mem_strdup(text);
 	int rc = machine_measure(text, &s->procs, err);
 	return rc < 0 && s->a->machine ? err_prefix(err, rc, "--machine") : rc;
@@ -213,7 +214,8 @@ static int arguments_check(const struct command *c, const struct simulate_argume
 	struct err err;
 
 	if (!a->generate && operands->n == 0)
-		return command_misused(c, "name a workload (a trace or a workload file; - is standard input), or --generate");
+		return command_misused(
+			c, "name a workload (a trace or a workload file; - is standard input), or --generate");
 	if (a->generate && operands->n > 0)
 		return command_misused(c, "either %s or --generate, not both", operands->v[0]);
 	if (!a->generate && (a->jobs >= 0 || a->save))
@@ -246,8 +248,8 @@ static int simulate(struct simulation *s, const struct operands *operands, struc
 
 	policies_get(s);
 	runs_init(&s->runs, s->policy, s->npolicies, s->a->shake < 0 ? 0 : (int)s->a->shake, s->workload);
-	rc = runs_make(&s->runs, s->workload, &o, (uint64_t)s->a->seed, s->a->cores < 0 ? runs_cores() : (int)s->a->cores,
-		       err);
+	rc = runs_make(&s->runs, s->workload, &o, (uint64_t)s->a->seed,
+		       s->a->cores < 0 ? runs_cores() : (int)s->a->cores, err);
 	if (rc < 0)
 		return rc;
 	int fault = simulation_tell_refused(s, err);
@@ -286,7 +288,8 @@ const struct command command_simulate = {
 	.operand_kind = OPTION_FILE,
 	.operands_max = 1,
 	.about = "Run a workload through one scheduling policy or several, and compare.",
-	.details = "WORKLOAD is a trace in the Standard Workload Format, a workload file, or the --starts of an earlier run; "
+	.details = "WORKLOAD is a trace in the Standard Workload Format, a workload file, or the --starts of an "
+		   "earlier run; "
 		   "gzip is fine, - is standard input.",
 	.examples = examples,
 	.options = options,

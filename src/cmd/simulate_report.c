@@ -74,9 +74,10 @@ int simulation_tell_refused(const struct simulation *s, struct err *err)
 			run->refused == 1 ? "" : "s", s->machine, run->refusal);
 	for (int i = 0; i < s->runs.n; i++)
 		if (s->runs.run[i].stranded)
-			return err_set(err, -EFAULT,
-				       "policy %s left %s jobs waiting for ever: a fault of the scheduler, please report it",
-				       s->runs.run[i].policy->name, count_text(s->runs.run[i].stranded, count));
+			return err_set(
+				err, -EFAULT,
+				"policy %s left %s jobs waiting for ever: a fault of the scheduler, please report it",
+				s->runs.run[i].policy->name, count_text(s->runs.run[i].stranded, count));
 	return 0;
 }
 
@@ -105,8 +106,9 @@ static void print_rows(const struct simulation *s, FILE *out)
 	}
 	table_print(t, out, 0);
 	table_destroy(t);
-	fprintf(out, "\n* the best. Times in seconds. Up to %d policies stand side by side with all their numbers; so does "
-		     "--json.\n",
+	fprintf(out,
+		"\n* the best. Times in seconds. Up to %d policies stand side by side with all their numbers; so does "
+		"--json.\n",
 		SIDE_BY_SIDE);
 }
 
@@ -120,7 +122,8 @@ static void print_columns(const struct simulation *s, FILE *out)
 		m[i] = s->runs.run[i].metrics;
 	}
 	metrics_print(names, m, s->npolicies, out);
-	fprintf(out, "\n%sAt best: no schedule can be better than that.\n", s->npolicies > 1 ? "* the best of its row. " : "");
+	fprintf(out, "\n%sAt best: no schedule can be better than that.\n",
+		s->npolicies > 1 ? "* the best of its row. " : "");
 	free(m);
 	free(names);
 }
@@ -130,8 +133,9 @@ static void print_push(const struct run *run, FILE *out)
 	char a[32], b[32];
 
 	if (run->pushes)
-		fprintf(out, "%s: planned fragments pushed: %s; jobs that started thanks to it: %s\n", run->policy->name,
-			count_text((int64_t)run->pushes, a), count_text((int64_t)run->stats.rescued, b));
+		fprintf(out, "%s: planned fragments pushed: %s; jobs that started thanks to it: %s\n",
+			run->policy->name, count_text((int64_t)run->pushes, a),
+			count_text((int64_t)run->stats.rescued, b));
 	if (run->stats.migrations)
 		fprintf(out, "%s: running jobs moved: %s\n", run->policy->name,
 			count_text((int64_t)run->stats.migrations, a));

@@ -41,7 +41,9 @@ bool suggest(const char *word, const char *words, char ret[SUGGEST_SIZE])
 	for (const char *p = words; *p; p += strspn(p, " ")) {
 		int m = (int)strcspn(p, " ");
 		/* The beginning of a word is near to it, however long the rest. */
-		int away = m > LONGEST ? LONGEST : n > 1 && m > n && strncmp(p, word, (size_t)n) == 0 ? 1 : distance(word, n, p, m);
+		int away = m > LONGEST						? LONGEST
+			   : n > 1 && m > n && strncmp(p, word, (size_t)n) == 0 ? 1
+										: distance(word, n, p, m);
 		if (away < best) {
 			best = away;
 			snprintf(ret, SUGGEST_SIZE, "%.*s", m, p);

@@ -45,9 +45,12 @@ static void check_node(const struct plan *p, uint32_t i, struct timeline *sum)
 	assert(loose == n->loose);
 	assert(timeline_equal(&line, &n->line));
 	assert(free_now == p->free_now[i]);
-	for (uint32_t k = 0; k < line.n; k++)
+	for (uint32_t k = 0; k < line.n; k++) {
+		if (k + 1 < line.n && timeline_step(&line, k + 1)[0] <= p->now)
+			continue; /* gone by: at one instant a start may be ordered before the end that it waits for is told */
 		for (uint32_t d = 1; d < line.stride; d++)
 			assert(timeline_step(&line, k)[d] >= 0);
+	}
 	check_exclusive(p, n);
 	timeline_fini(&line);
 }

@@ -10,40 +10,28 @@
  */
 #include "sched/sched_internal.h"
 
-/* most[i]: the most CPUs free in steps 0 .. i of the sum that begin before `dirty`. */
-static void measure_freed(struct sched *s, int64_t dirty)
+/* The most CPUs free at any instant of [now, dirty). */
+static int64_t most_freed(struct sched *s, int64_t dirty)
 {
 	const struct timeline *t = plan_sum(s->p);
 	int64_t most = 0;
 
-	vec_reserve(&s->most, t->n);
-	for (uint32_t i = 0; i < t->n; i++) {
-		const int64_t *step = timeline_step(t, i);
-		if (step[1 + RES_CPU] > most && step[0] < dirty)
-			most = step[1 + RES_CPU];
-		s->most.v[i] = most;
-	}
+	for (uint32_t i = timeline_find(t, s->now); i < t->n && timeline_step(t, i)[0] < dirty; i++)
+		if (timeline_step(t, i)[1 + RES_CPU] > most)
+			most = timeline_step(t, i)[1 + RES_CPU];
+	return most;
 }
 
-/* Whether the sum leaves room to start before `planned`. */
-static bool could_improve(const struct sched *s, const struct entry *e)
+/* Whether the sum leaves room to start before `planned`, given what was freed. */
+static bool could_improve(struct sched *s, const struct entry *e, int64_t dirty, int64_t most)
 {
 	const struct timeline *t = plan_sum(s->p);
-	uint32_t last = timeline_find(t, e->planned - 1), i = timeline_find(t, s->now);
-	int64_t start = s->now, free_last = timeline_step(t, last)[1 + RES_CPU];
 
-	if (e->cpus > s->most.v[last] && e->cpus > free_last)
-		return false;
-	for (; i <= last; i++) {
-		const int64_t *step = timeline_step(t, i);
-		if (start != TIME_NEVER && step[0] >= start + e->length)
-			return true;
-		if (step[1 + RES_CPU] < e->cpus)
-			start = TIME_NEVER;
-		else if (start == TIME_NEVER)
-			start = step[0];
+	if (e->cpus > most) { /* it could only be shifted, if what it holds itself lies among what was freed */
+		if (e->planned >= dirty || timeline_step(t, timeline_find(t, e->planned - 1))[1 + RES_CPU] < e->cpus)
+			return false;
 	}
-	return start != TIME_NEVER;
+	return pass_could_start_before(s, e->planned, e->cpus, e->length);
 }
 
 /* Puts the job of entry i at its earliest place; a place at now starts it. Whether it left the queue. */
@@ -64,13 +52,12 @@ static bool conservative_place(struct sched *s, size_t i)
 
 static void conservative_improve(struct sched *s)
 {
-	int64_t dirty = s->dirty, moved = TIME_BEGIN;
+	int64_t dirty = s->dirty, moved = TIME_BEGIN, most = most_freed(s, dirty);
 
 	s->next_planned = TIME_NEVER;
-	measure_freed(s, dirty);
 	for (size_t i = 0; i < s->by_key.n;) {
 		struct entry e = s->by_key.v[i];
-		if (e.planned > s->now && e.planned != TIME_NEVER && !could_improve(s, &e)) {
+		if (e.planned > s->now && e.planned != TIME_NEVER && !could_improve(s, &e, dirty, most)) {
 			if (e.planned < s->next_planned)
 				s->next_planned = e.planned;
 			i++;
@@ -86,7 +73,7 @@ static void conservative_improve(struct sched *s)
 				moved = e.planned + e.length;
 			if (moved > dirty)
 				dirty = moved;
-			measure_freed(s, dirty);
+			most = most_freed(s, dirty);
 		}
 		i += !started;
 	}

@@ -88,7 +88,8 @@ static bool pass_place_now(struct sched *s, uint32_t id, int64_t length)
 	uint64_t moves = s->p->moves;
 	plan_mark mark;
 
-	if (s->window.exact && s->window.version == s->p->version) {
+	if (s->window.exact && s->window.version == s->p->version &&
+	    cluster_job_request(s->c, cluster_job(s->c, id))->nfrags == 1) {
 		plan_put(s->p, id, 0, 0, s->now, s->now + length); /* the window has said that it fits */
 		return true;
 	}
@@ -125,6 +126,27 @@ bool pass_try_now(struct sched *s, uint32_t id, int64_t length)
 	return true;
 }
 
+bool pass_could_start_before(struct sched *s, int64_t planned, int64_t cpus, int64_t length)
+{
+	const struct timeline *t = plan_sum(s->p);
+	const int64_t *step = timeline_step(t, timeline_find(t, s->now)), *stop = timeline_step(t, t->n);
+
+	for (;;) {
+		while (step < stop && step[1 + RES_CPU] < cpus)
+			step += t->stride;
+		if (step >= stop || step[0] >= planned)
+			return false;
+
+		int64_t start = step[0] > s->now ? step[0] : s->now;
+		int64_t until = start + length < planned ? start + length : planned;
+
+		while (step < stop && step[1 + RES_CPU] >= cpus && step[0] < until)
+			step += t->stride;
+		if (step >= stop || step[0] >= until)
+			return true;
+	}
+}
+
 void pass_drop_reservations(struct sched *s)
 {
 	for (size_t i = 0; i < s->reserved.n; i++)
@@ -157,12 +179,30 @@ void pass_fill(struct sched *s, entry_vec *queue, size_t i)
 	}
 }
 
+/* What was freed may leave the head where it is: then its reservation need not be made again. */
+static bool pass_head_stays(struct sched *s)
+{
+	const struct entry *e = &s->by_key.v[0];
+
+	return s->policy->reserve == RESERVE_HEAD && s->reserved.n == 1 && s->by_key.n && e->job == s->reserved.v[0] &&
+	       s->order != ORDER_WFP3 && !pass_reached(s) &&
+	       !pass_could_start_before(s, plan_piece(s->p, e->job, 0)->start, e->cpus, e->length);
+}
+
 static void pass_full(struct sched *s)
 {
 	size_t i = 0;
 	int reserved = 0;
 
 	s->stats.full_passes++;
+	if (pass_head_stays(s)) {
+		vec_clear(&s->failures);
+		window_build(s);
+		pass_fill(s, queue_has_fill(s) ? &s->by_fill : &s->by_key, 0);
+		s->freed = false;
+		vec_clear(&s->fresh);
+		return;
+	}
 	if (s->reserved.n)
 		pass_drop_reservations(s);
 	if (s->order == ORDER_WFP3)

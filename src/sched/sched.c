@@ -49,7 +49,6 @@ void sched_destroy(struct sched *s)
 	vec_free(&s->by_due);
 	vec_free(&s->wide);
 	vec_free(&s->nodes);
-	vec_free(&s->most);
 	history_fini(&s->history);
 	heap_fini(&s->expiry);
 	free(s);

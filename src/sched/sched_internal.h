@@ -95,7 +95,6 @@ struct sched {
 	struct window window;
 	VEC(struct failure) failures;
 	bool freed;	/* something ended, moved or changed since the last full pass */
-	VEC(int64_t) most; /* conservative.c: scratch */
 	int64_t dirty;	/* ... and what became free lies before this instant */
 	bool drain;	/* a starving job waits for the machine to empty */
 	struct history history;
@@ -125,6 +124,9 @@ double order_key(const struct sched *s, enum order order, const struct job *job,
 void pass_run(struct sched *s);
 void pass_fill(struct sched *s, entry_vec *queue, size_t from); /* starts every job that fits; reserved ones are passed over */
 bool pass_reached(struct sched *s); /* a planned end or start was reached that no event has told of yet */
+/* Whether the sum leaves room for a job to start before the reservation it has. It needs the CPUs from its start until its
+ * end or its planned start, whichever is first: from there on it holds them itself. */
+bool pass_could_start_before(struct sched *s, int64_t planned, int64_t cpus, int64_t length);
 void pass_drop_reservations(struct sched *s); /* of common jobs: what was not promised makes room */
 bool pass_try_now(struct sched *s, uint32_t job, int64_t length);
 void window_build(struct sched *s);

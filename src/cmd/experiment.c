@@ -1,0 +1,91 @@
+/*
+ * experiment.c - `shunt experiment ...`: what the project claims, measured again on this machine.
+ */
+#include <stddef.h>
+
+#include "cmd/commands.h"
+#include "sim/experiment.h"
+
+struct arguments {
+	int64_t seeds, cores;
+	bool json;
+	const char *chart;
+};
+
+#define AT(field) offsetof(struct arguments, field)
+#define SEEDS_ABOUT "Workloads of each kind."
+#define JSON_ABOUT "Print JSON instead of tables."
+#define CHART_ABOUT "Draw pictures into this directory, which is made if need be (needs gnuplot)."
+#define CORES_ABOUT "Run so many simulations at a time. Otherwise as many as there are cores."
+
+static const struct option push_options[] = {
+	{"seeds", OPTION_NUMBER, AT(seeds), "N", "30", NULL, 1, 10000, SEEDS_ABOUT},
+	{"json", OPTION_FLAG, AT(json), NULL, NULL, NULL, 0, 0, JSON_ABOUT},
+	{"chart", OPTION_DIR, AT(chart), "DIR", NULL, NULL, 0, 0, CHART_ABOUT},
+	{"cores", OPTION_NUMBER, AT(cores), "N", NULL, NULL, 1, 4096, CORES_ABOUT},
+	{0},
+};
+
+static const struct option traces_options[] = {
+	{"json", OPTION_FLAG, AT(json), NULL, NULL, NULL, 0, 0, JSON_ABOUT},
+	{"chart", OPTION_DIR, AT(chart), "DIR", NULL, NULL, 0, 0, CHART_ABOUT},
+	{"cores", OPTION_NUMBER, AT(cores), "N", NULL, NULL, 1, 4096, CORES_ABOUT},
+	{0},
+};
+
+static int push(const struct command *c, const void *arguments, const struct operands *operands)
+{
+	const struct arguments *a = arguments;
+	struct push_options o;
+	struct err err;
+
+	push_options_init(&o);
+	o.seeds = (int)a->seeds;
+	o.workers = a->cores < 0 ? 0 : (int)a->cores;
+	o.json = a->json;
+	o.progress = true;
+	o.charts = a->chart;
+	if (experiment_push(&o, stdout, NULL, &err) < 0)
+		return command_fail(c, "%s", err.text);
+	return EXIT_OK;
+}
+
+static int traces(const struct command *c, const void *arguments, const struct operands *operands)
+{
+	const struct arguments *a = arguments;
+	struct traces_options o = {
+		.dir = operands->n > 0 ? operands->v[0] : "traces",
+		.workers = a->cores < 0 ? 0 : (int)a->cores,
+		.json = a->json,
+		.progress = true,
+		.charts = a->chart,
+	};
+	struct err err;
+
+	if (experiment_traces(&o, stdout, &err) < 0)
+		return command_fail(c, "%s", err.text);
+	return EXIT_OK;
+}
+
+const struct command command_experiment_push = {
+	.name = "experiment push",
+	.operands = "",
+	.about = "Measure what push and the order of jobs bring, beside OscarPBS's own numbers.",
+	.options = push_options,
+	.size = sizeof(struct arguments),
+	.run = push,
+};
+
+const struct command command_experiment_traces = {
+	.name = "experiment traces",
+	.operands = "[DIR]",
+	.operand_kind = OPTION_DIR,
+	.operands_max = 1,
+	.about = "Compare with published results on well-known traces.",
+	.details = "DIR holds the traces, as the Parallel Workloads Archive names them (*.swf.gz); if not given: "
+		   "traces. Those "
+		   "that are missing are named and left out.",
+	.options = traces_options,
+	.size = sizeof(struct arguments),
+	.run = traces,
+};

@@ -1,0 +1,251 @@
+/*
+ * test_sched.c - properties of the scheduler, on random clusters with random jobs, for several policies.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "property/drive.h"
+#include "sched/sched_internal.h"
+
+static char message[300];
+
+static const char *verdict(struct drive *d, const char *wrong)
+{
+	if (wrong)
+		snprintf(message, sizeof message, "%s", wrong);
+	drive_fini(d);
+	return wrong ? message : NULL;
+}
+
+/* Nothing held twice, the plan and the jobs as they should be, promises kept, powers respected, nobody forgotten: all that
+ * drive.c checks on the way. */
+static const char *sound(const struct tcase *t, const struct policy *policy)
+{
+	struct drive d = {0};
+
+	return verdict(&d, drive_run(&d, t, policy));
+}
+
+static const char *repeatable(const struct tcase *t, const struct policy *policy)
+{
+	struct drive a = {0}, b = {0};
+	const char *wrong = drive_run(&a, t, policy);
+
+	if (!wrong)
+		wrong = drive_run(&b, t, policy);
+	if (!wrong && (a.hash != b.hash || a.record.n != b.record.n))
+		wrong = "the same input gave other events";
+	drive_fini(&a);
+	return verdict(&b, wrong);
+}
+
+/* An incremental cycle decides what a full one would. */
+static const char *incremental(const struct tcase *t, const struct policy *policy)
+{
+	struct drive a = {0}, b = {.refresh = true};
+	const char *wrong = drive_run(&a, t, policy);
+
+	if (!wrong)
+		wrong = drive_run(&b, t, policy);
+	if (!wrong && a.hash != b.hash) {
+		size_t i = 0;
+		while (i < a.record.n && i < b.record.n && a.record.v[i].e.job == b.record.v[i].e.job &&
+		       a.record.v[i].e.type == b.record.v[i].e.type && a.record.v[i].e.time == b.record.v[i].e.time)
+			i++;
+		wrong = "a full cycle decides otherwise";
+		if (i < b.record.n)
+			snprintf(message, sizeof message, "a full cycle decides otherwise: %s of job %u at %lld",
+				 event_type_name(b.record.v[i].e.type), b.record.v[i].e.job, (long long)b.record.v[i].e.time);
+		wrong = message;
+	}
+	drive_fini(&a);
+	if (wrong == message) {
+		drive_fini(&b);
+		return message;
+	}
+	return verdict(&b, wrong);
+}
+
+/* Backfill never delays a reservation: a job that has had one starts then or before, unless somebody holds or deletes it,
+ * or (EASY, where only the head reserves) an older job is released and comes before it. Common jobs only: special ones
+ * have precedence. */
+struct promises {
+	int64_t start[CASE_JOBS];
+	size_t seen; /* records */
+};
+
+static void promises_check(struct drive *d)
+{
+	struct promises *p = d->context;
+	bool released = false;
+
+	for (; p->seen < d->record.n; p->seen++)
+		released |= d->record.v[p->seen].e.type == EVENT_RELEASE;
+	for (uint32_t i = 0; i < d->c->njobs; i++) {
+		const struct job *job = cluster_job(d->c, i);
+		if (job->state == STATE_HELD || (released && !d->policy->keep))
+			p->start[i] = TIME_NEVER;
+		int64_t at = TIME_NEVER;
+		if (d->job[i].runs)
+			at = job->start;
+		else if (job->state == STATE_CANDIDATE && plan_holds(d->p, i))
+			at = plan_piece(d->p, i, 0)->start;
+		else if (job->state != STATE_CANDIDATE)
+			continue;
+		if (at > p->start[i])
+			drive_wrong(d, "job %u had a reservation at %lld and now has %lld", i, (long long)p->start[i],
+				    (long long)at);
+		p->start[i] = at;
+	}
+}
+
+static const char *no_delay(const struct tcase *t, const struct policy *policy)
+{
+	struct promises p = {.seen = 0};
+	struct drive d = {.after_cycle = promises_check, .context = &p};
+
+	for (int i = 0; i < CASE_JOBS; i++)
+		p.start[i] = TIME_NEVER;
+	return verdict(&d, drive_run(&d, t, policy));
+}
+
+/* Events so far, folded into a fresh cluster and plan, give the same jobs and the same plan. */
+static void replay_check(struct drive *d)
+{
+	struct cluster *c = drive_cluster(d->t, d->policy);
+	struct plan *q, *live = plan_clone(d->p);
+
+	for (int i = 0; i < d->t->njobs; i++)
+		drive_request(c, &d->t->job[i]);
+	q = plan_create(c);
+	for (uint32_t i = 0; i < d->c->njobs; i++)
+		drive_add_job(c, &d->t->job[d->job[i].of], d->policy);
+	for (size_t i = 0; i < d->record.n; i++) {
+		struct event e = d->record.v[i].e;
+		plan_advance(q, e.time);
+		if (e.type == EVENT_COUNT) {
+			if (c->nodes.v[e.job].up != (bool)e.at) {
+				c->nodes.v[e.job].up = e.at;
+				(e.at ? res_add : res_sub)(&c->total, &c->nodes.v[e.job].total);
+				plan_node_up(q, e.job, e.at);
+			}
+			continue;
+		}
+		e.nodes = d->nodes.v + d->record.v[i].first;
+		enum job_kind by = e.by == JOB_NONE ? KIND_COMMON : cluster_job(c, e.by)->kind;
+		if (job_apply(cluster_job(c, e.job), &e, by, NULL) != 0)
+			drive_wrong(d, "replay: an event is not legal");
+		plan_apply(q, &e);
+	}
+	plan_check(q);
+	for (uint32_t i = 0; i < d->c->njobs; i++) {
+		struct job a = *cluster_job(d->c, i), b = *cluster_job(c, i);
+		if (a.state == STATE_CANDIDATE)
+			plan_take_job(live, i); /* a reservation that was not promised is no event */
+		a.waiting = b.waiting = 0;
+		if (a.submit != b.submit || a.start != b.start || a.since != b.since || a.by != b.by ||
+		    a.attempt != b.attempt || a.state != b.state || a.kind != b.kind ||
+		    a.deallocations != b.deallocations || a.guaranteed != b.guaranteed)
+			drive_wrong(d, "replay: job %u differs", i);
+	}
+	if (!plan_equal(live, q))
+		drive_wrong(d, "replay: the plan differs");
+	plan_destroy(q);
+	plan_destroy(live);
+	cluster_destroy(c);
+}
+
+static const char *replayed(const struct tcase *t, const struct policy *policy)
+{
+	struct drive d = {.after_cycle = replay_check};
+
+	return verdict(&d, drive_run(&d, t, policy));
+}
+
+static const struct row {
+	const char *policy;
+	int depth;
+} all[] = {
+	{"oscar", 0}, {"oscar", 1},  {"oscar", 2},	 {"oscar", 3},	    {"shunt", -1},
+	{"easy", -1}, {"fcfs", -1},  {"conservative", -1}, {"torque", -1}, {"easy-sjbf", -1},
+}, plain[] = {
+	{"oscar", 0}, {"easy", -1}, {"fcfs", -1}, {"torque", -1}, {"easy-sjbf", -1}, {"smallest-area", -1}, {"wfp3", -1},
+};
+
+#define EACH(rows, property, flavour, count)                                                                           \
+	for (size_t i_ = 0; i_ < sizeof(rows) / sizeof *(rows); i_++)                                                  \
+	case_check(property, flavour, case_policy((rows)[i_].policy, (rows)[i_].depth), count)
+
+static void test_sound(void **state)
+{
+	(void)state;
+	EACH(all, sound, WITH_ALL, 400);
+}
+
+static void test_sound_one_node(void **state)
+{
+	(void)state;
+	EACH(all, sound, WITH_ALL & ~WITH_NODES, 150);
+}
+
+static void test_sound_cpus_only(void **state)
+{
+	(void)state;
+	EACH(all, sound, WITH_ALL & ~WITH_MORE & ~WITH_ACCIDENTS, 300);
+}
+
+static void test_repeatable(void **state)
+{
+	(void)state;
+	EACH(all, repeatable, WITH_ALL, 60);
+}
+
+static void test_incremental(void **state)
+{
+	(void)state;
+	EACH(plain, incremental, WITH_ALL, 250);
+	EACH(plain, incremental, WITH_EARLY | WITH_NODES, 150);
+}
+
+static void test_easy_no_delay(void **state)
+{
+	(void)state;
+	/* Fragments of one shape: for mixed ones best fit may not find again the place that it had found. */
+	case_check(no_delay, WITH_EARLY | WITH_NODES | WITH_MORE | WITH_ADMIN, case_policy("easy", -1), 600);
+	case_check(no_delay, WITH_EARLY | WITH_NODES | WITH_MORE | WITH_ADMIN, case_policy("easy-sjbf", -1), 600);
+	case_check(no_delay, WITH_EARLY, case_policy("easy", -1), 300);
+}
+
+static void test_conservative_no_delay(void **state)
+{
+	(void)state;
+	case_check(no_delay, WITH_EARLY, case_policy("conservative", -1), 500);
+	case_check(no_delay, WITH_EARLY | WITH_NODES | WITH_MORE, case_policy("conservative", -1), 500);
+	case_check(no_delay, WITH_EARLY | WITH_NODES | WITH_MIXED, case_policy("conservative", -1), 500);
+	case_check(no_delay, WITH_EARLY | WITH_NODES | WITH_ADMIN, case_policy("conservative", -1), 500);
+}
+
+static void test_replay(void **state)
+{
+	(void)state;
+	EACH(all, replayed, WITH_ALL, 80);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_sound),	      cmocka_unit_test(test_sound_one_node),
+		cmocka_unit_test(test_sound_cpus_only), cmocka_unit_test(test_repeatable),
+		cmocka_unit_test(test_incremental),   cmocka_unit_test(test_easy_no_delay),
+		cmocka_unit_test(test_conservative_no_delay), cmocka_unit_test(test_replay),
+	};
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
