@@ -6,7 +6,9 @@
 
 #include "cmd/command.h"
 
-extern const struct command command_simulate;  /* simulate.c */
+extern const struct command command_simulate;	     /* simulate.c */
+extern const struct command command_experiment_push; /* experiment.c */
+extern const struct command command_experiment_traces;
 extern const struct command command_policies;  /* policies.c */
 extern const struct command command_help_page; /* help.c */
 extern const struct command command_version;

@@ -70,7 +70,10 @@ static int traces(const struct command *c, const void *arguments, const struct o
 const struct command command_experiment_push = {
 	.name = "experiment push",
 	.operands = "",
-	.about = "Measure what push and the order of jobs bring, beside OscarPBS's own numbers.",
+	.about = "Measure what push brings, beside what its source says.",
+	.details =
+		"Generated workloads, as in the experiments with OscarPBS, under a model of TORQUE's default scheduler, under "
+		"oscar and under shunt: the gains, which part of the method brings what, and what could still be had.",
 	.options = push_options,
 	.size = sizeof(struct arguments),
 	.run = push,
@@ -83,8 +86,7 @@ const struct command command_experiment_traces = {
 	.operands_max = 1,
 	.about = "Compare with published results on well-known traces.",
 	.details = "DIR holds the traces, as the Parallel Workloads Archive names them (*.swf.gz); if not given: "
-		   "traces. Those "
-		   "that are missing are named and left out.",
+		   "traces. Those that are missing are named and left out.",
 	.options = traces_options,
 	.size = sizeof(struct arguments),
 	.run = traces,

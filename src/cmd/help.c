@@ -8,10 +8,10 @@
 
 void commands_help(FILE *out)
 {
-	fprintf(out,
-		"usage: shunt COMMAND [options]\n\n"
-		"Shunt is a batch system for clusters. So far: its scheduler, and the simulator that proves it.\n\n"
-		"commands:\n");
+	fprintf(out, "usage: shunt COMMAND [options]\n\n"
+		     "Shunt is a batch system for clusters. So far: its scheduler,\n"
+		     "and the simulator that proves it.\n\n"
+		     "commands:\n");
 	for (int i = 0; i < ncommands; i++)
 		if (!commands[i]->hidden)
 			fprintf(out, "  %-18s  %s\n", commands[i]->name, commands[i]->about);

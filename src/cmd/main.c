@@ -12,8 +12,8 @@
 
 /* A row is all there is to do to add one. */
 const struct command *const commands[] = {
-	&command_simulate, &command_policies,	 &command_help_page,
-	&command_version,  &command_completions, &command_manual,
+	&command_simulate,  &command_experiment_push, &command_experiment_traces, &command_policies,
+	&command_help_page, &command_version,	      &command_completions,	  &command_manual,
 };
 const int ncommands = sizeof commands / sizeof *commands;
 

@@ -137,8 +137,14 @@ static int workload_get(struct simulation *s, const struct operands *operands, s
 	const struct simulate_arguments *a = s->a;
 	int rc;
 
-	if (!a->generate)
-		return workload_read(operands->v[0], rules_of(a), a->limit < 0 ? 0 : a->limit, &s->workload, err);
+	if (!a->generate) {
+		rc = workload_read(operands->v[0], rules_of(a), a->limit < 0 ? 0 : a->limit, &s->workload, err);
+		if (rc == 0 && strcmp(operands->v[0], "-") == 0) {
+			free(s->workload->name);
+			s->workload->name = mem_strdup("standard input");
+		}
+		return rc;
+	}
 	rc = workload_generate(a, &s->workload, err);
 	if (rc == 0 && a->save)
 		rc = workload_save(s->workload, a->save, err);
@@ -172,15 +178,14 @@ static void policies_add(struct simulation *s, const struct policy *p)
 /* The list was checked when it was parsed. A single policy that is to be shaken gets one to be compared with. */
 static void policies_get(struct simulation *s)
 {
-	char name[64];
-
 	s->policy = mem_zalloc((size_t)npolicies * sizeof *s->policy);
 	for (const char *p = s->a->policy; *p; p += strspn(p, ",")) {
-		snprintf(name, sizeof name, "%.*s", (int)strcspn(p, ","), p);
+		size_t n = strcspn(p, ",");
+		bool all = n == 3 && strncmp(p, "all", n) == 0;
 		for (int i = 0; i < npolicies; i++)
-			if (strcmp(name, "all") == 0 || strcmp(name, policies[i].name) == 0)
+			if (all || (strlen(policies[i].name) == n && strncmp(p, policies[i].name, n) == 0))
 				policies_add(s, &policies[i]);
-		p += strcspn(p, ",");
+		p += n;
 	}
 	if (s->a->shake > 0 && s->npolicies == 1)
 		policies_add(s, policy_find("easy"));
@@ -287,10 +292,9 @@ const struct command command_simulate = {
 	.operands = "[WORKLOAD]",
 	.operand_kind = OPTION_FILE,
 	.operands_max = 1,
-	.about = "Run a workload through one scheduling policy or several, and compare.",
+	.about = "Run a workload through scheduling policies, and compare.",
 	.details = "WORKLOAD is a trace in the Standard Workload Format, a workload file, or the --starts of an "
-		   "earlier run; "
-		   "gzip is fine, - is standard input.",
+		   "earlier run; gzip is fine, - is standard input.",
 	.examples = examples,
 	.options = options,
 	.size = sizeof(struct simulate_arguments),

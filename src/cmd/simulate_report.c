@@ -84,12 +84,14 @@ int simulation_tell_refused(const struct simulation *s, struct err *err)
 /* Every policy a row, for more of them than fit side by side. */
 static void print_rows(const struct simulation *s, FILE *out)
 {
-	static const char *const columns[] = {"policy",	   ">turnaround", ">b. slowdown", ">AWF",
-					      ">max wait", ">mean wait",  ">use"};
-	static const size_t at[] = {offsetof(struct metrics, turnaround.mean), offsetof(struct metrics, bslow.mean),
-				    offsetof(struct metrics, awf), offsetof(struct metrics, wait.max),
-				    offsetof(struct metrics, wait.mean)};
-	struct table *t = table_create(columns, 7);
+	static const char *const columns[] = {"policy", ">turnaround", ">b. slowdown", ">AWF", ">max wait", ">use"};
+	static const size_t at[] = {
+		offsetof(struct metrics, turnaround.mean),
+		offsetof(struct metrics, bslow.mean),
+		offsetof(struct metrics, awf),
+		offsetof(struct metrics, wait.max),
+	};
+	struct table *t = table_create(columns, 6);
 
 	for (int i = 0; i < s->npolicies; i++) {
 		const struct metrics *m = &s->runs.run[i].metrics;
@@ -107,8 +109,8 @@ static void print_rows(const struct simulation *s, FILE *out)
 	table_print(t, out, 0);
 	table_destroy(t);
 	fprintf(out,
-		"\n* the best. Times in seconds. Up to %d policies stand side by side with all their numbers; so does "
-		"--json.\n",
+		"\n* the best. Means over jobs, in seconds; AWF: turnaround weighted by area.\n"
+		"Up to %d policies stand side by side with all their numbers; --json has all.\n",
 		SIDE_BY_SIDE);
 }
 
@@ -143,10 +145,13 @@ static void print_push(const struct run *run, FILE *out)
 
 void simulation_print(const struct simulation *s, FILE *out)
 {
-	char jobs[32], procs[32];
+	char ran[32], jobs[32], procs[32];
+	int64_t refused = s->runs.run[0].refused;
 
-	fprintf(out, "%s: %s jobs on %s (%s processors)\n\n", s->workload->name,
-		count_text((int64_t)s->workload->jobs.n, jobs), s->machine, count_text(s->procs, procs));
+	count_text((int64_t)s->workload->jobs.n - refused, ran);
+	count_text((int64_t)s->workload->jobs.n, jobs);
+	fprintf(out, "%s: %s%s%s jobs on %s (%s processors)\n\n", s->workload->name, refused ? ran : "",
+		refused ? " of " : "", jobs, s->machine, count_text(s->procs, procs));
 	if (s->npolicies > SIDE_BY_SIDE)
 		print_rows(s, out);
 	else

@@ -167,6 +167,7 @@ uint32_t cluster_intern(struct cluster *c, struct frag *frag, uint32_t nfrags)
 		r.nfixed += fixed;
 		*(fixed ? &r.cpus_fixed : &r.cpus_free) += cpus;
 		r.uniform &= !fixed && frag[i].shape == frag[0].shape;
+		r.apart |= c->shapes.v[frag[i].shape].exclusive;
 		res_add(&r.total, &c->shapes.v[frag[i].shape].need);
 	}
 	map_set(&c->request_index, hash, c->requests.n);

@@ -47,6 +47,7 @@ struct request {
 	uint32_t nfrags;
 	uint32_t nfixed;
 	bool uniform;	      /* all fragments free and of one shape */
+	bool apart;	      /* some fragment is exclusive */
 	struct res total;     /* over all fragments */
 	int64_t cpus_free;    /* CPUs of free and of fixed fragments: for the weight */
 	int64_t cpus_fixed;

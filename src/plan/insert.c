@@ -1,7 +1,7 @@
 /*
  * insert.c - a job's fragments onto nodes, all or none.
  *
- * Equal free fragments share one scan of the nodes: after one lands on the best node that node has even less free,
+ * A run of equal free fragments shares one scan of the nodes: after one lands on the best node that node has even less free,
  * so it stays the best until it is full. Sorting the nodes once by free CPU-seconds and filling each in turn gives what a
  * scan per fragment would.
  */
@@ -35,15 +35,14 @@ bool goal_allowed(const struct insertion *in, const struct goal *g, int32_t node
 {
 	const struct cluster *c = in->p->cluster;
 	const struct shape *s = &c->shapes.v[g->shape];
-	const struct node *n = &c->nodes.v[node];
-	const struct hold *h = &in->p->holds.v[g->job];
+	const struct plan_node *n = &in->p->node[node];
 
 	if (!n->up || (n->features & s->features) != s->features)
 		return false;
-	if (h->placed == 0)
+	if (!in->m->scatter && !g->apart)
 		return true;
 
-	const piece_vec *v = &in->p->node[node].pieces;
+	const piece_vec *v = &n->pieces;
 
 	for (size_t i = 0; i < v->n; i++)
 		if (v->v[i].job == g->job && v->v[i].frag != g->frag &&
@@ -60,13 +59,14 @@ bool node_in_chain(const struct insertion *in, int32_t node)
 	return false;
 }
 
-/* Copies of the goal that the node could take as it is, and the free CPU-seconds there. */
-static int64_t node_measure(const struct insertion *in, const struct goal *g, int32_t node, double *ret_area)
+int64_t node_measure(const struct insertion *in, const struct goal *g, int32_t node, double *ret_area)
 {
 	const struct plan *p = in->p;
 	const struct res *need = &p->cluster->shapes.v[g->shape].need;
 
-	if (g->start <= p->now && p->free_now[node] < need->v[RES_CPU])
+	/* a quick no, unless an end was reached of which nobody has told yet (it comes at this same instant) */
+	if (g->start <= p->now && p->free_now[node] < need->v[RES_CPU] &&
+	    !(p->node[node].line.n > 1 && timeline_step(&p->node[node].line, 1)[0] <= p->now))
 		return 0;
 	if (!goal_allowed(in, g, node))
 		return 0;
@@ -112,8 +112,8 @@ static int offer_cmp(const void *a, const void *b)
 	return x->node - y->node;
 }
 
-/* Puts as many fragments of a uniform request as fit without making room; how many that were. */
-static uint32_t place_uniform(struct insertion *in, struct goal g, uint32_t nfrags)
+/* Puts as many of `count` equal free fragments, from g.frag on, as fit without making room; how many that were. */
+static uint32_t place_run(struct insertion *in, struct goal g, uint32_t count)
 {
 	bool apart = in->m->scatter || in->p->cluster->shapes.v[g.shape].exclusive;
 	VEC(struct offer) offers = {0};
@@ -129,17 +129,15 @@ static uint32_t place_uniform(struct insertion *in, struct goal g, uint32_t nfra
 			o.copies = 1;
 		vec_push(&offers, o);
 		copies += o.copies;
-		if (in->m->alloc == ALLOC_FIRST && copies >= nfrags)
+		if (in->m->alloc == ALLOC_FIRST && copies >= count)
 			break;
 	}
-	bool pointless = copies < nfrags && !in->m->push_depth && !in->m->may_remove;
+	bool pointless = copies < count && !in->m->push_depth && !in->m->may_remove;
 	if (!pointless && in->m->alloc == ALLOC_BEST && offers.n > 1)
 		qsort(offers.v, offers.n, sizeof *offers.v, offer_cmp);
-	for (size_t i = 0; i < offers.n && placed < nfrags && !pointless; i++)
-		for (int64_t k = 0; k < offers.v[i].copies && placed < nfrags; k++) {
-			g.frag = placed++;
+	for (size_t i = 0; i < offers.n && placed < count && !pointless; i++)
+		for (int64_t k = 0; k < offers.v[i].copies && placed < count; k++, g.frag++, placed++)
 			goal_put(in, &g, offers.v[i].node);
-		}
 	vec_free(&offers);
 	return placed;
 }
@@ -168,12 +166,35 @@ static void hold_ready(struct plan *p, uint32_t job)
 		vec_push(&p->holds, (struct hold){0});
 }
 
+static bool frags_equal(const struct frag *a, const struct frag *b)
+{
+	return a->shape == b->shape && a->node == b->node;
+}
+
+/* How many fragments from `first` on are equal; and the first of the run that ends before `end`. */
+static uint32_t run_length(const struct request *r, uint32_t first)
+{
+	uint32_t n = 1;
+
+	while (first + n < r->nfrags && frags_equal(&r->frag[first], &r->frag[first + n]))
+		n++;
+	return n;
+}
+
+static uint32_t run_before(const struct request *r, uint32_t end)
+{
+	uint32_t first = end - 1;
+
+	while (first > r->nfixed && frags_equal(&r->frag[first - 1], &r->frag[end - 1]))
+		first--;
+	return first;
+}
+
 bool plan_insert(struct plan *p, const struct manner *m, uint32_t job, int64_t start, int64_t end)
 {
 	const struct request *r = cluster_job_request(p->cluster, cluster_job(p->cluster, job));
 	struct insertion in = {.p = p, .m = m, .job = job, .work = PUSH_WORK};
-	struct goal g = {.job = job, .start = start, .end = end};
-	uint32_t done = 0;
+	struct goal g = {.job = job, .start = start, .end = end, .apart = r->apart};
 
 	p->attempts++;
 	hold_ready(p, job);
@@ -187,20 +208,21 @@ bool plan_insert(struct plan *p, const struct manner *m, uint32_t job, int64_t s
 
 	plan_mark mark = plan_begin(p);
 
-	if (r->uniform && r->nfrags > 1) {
-		g.shape = r->frag[0].shape;
-		done = place_uniform(&in, g, r->nfrags);
-	}
-	for (; done < r->nfrags; done++) {
-		uint32_t f = done;
+	/* Runs of equal free fragments, those of fewest CPUs first or last; fixed fragments are before them in any case. */
+	for (uint32_t done = 0, n; done < r->nfrags; done += n) {
+		uint32_t first = done;
 		if (m->largest_first && done >= r->nfixed)
-			f = r->nfixed + (r->nfrags - 1 - done);
-		g.frag = f;
-		g.shape = r->frag[f].shape;
-		if (!place_fragment(&in, &g, r->frag[f].node)) {
-			plan_rollback(p, mark);
-			return false;
-		}
+			first = run_before(r, r->nfixed + (r->nfrags - done));
+		n = run_length(r, first);
+		g.shape = r->frag[first].shape;
+		g.frag = first;
+		if (n > 1 && r->frag[first].node == NODE_ANY)
+			g.frag += place_run(&in, g, n);
+		for (; g.frag < first + n; g.frag++)
+			if (!place_fragment(&in, &g, r->frag[first].node)) {
+				plan_rollback(p, mark);
+				return false;
+			}
 	}
 	plan_commit(p, mark);
 	return true;

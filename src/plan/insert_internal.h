@@ -13,7 +13,17 @@
 struct goal {
 	uint32_t job, frag, shape;
 	int64_t start, end;
+	bool apart; /* some fragment of the job is exclusive */
 };
+
+/* What could not be pushed anywhere but back: equal fragments of another node need only try that one. */
+struct dead_end {
+	uint32_t shape;
+	int32_t node; /* the one it was to leave */
+	int64_t start, end;
+};
+
+#define DEAD_ENDS 16
 
 struct insertion {
 	struct plan *p;
@@ -22,6 +32,8 @@ struct insertion {
 	int work;			/* PUSH_WORK and down */
 	int32_t chain[PUSH_DEPTH_MAX + 1]; /* nodes on the present chain of pushes: none is visited twice */
 	int nchain;
+	struct dead_end dead[DEAD_ENDS];
+	int ndead;
 };
 
 /* Whether the node may hold the fragment at all: up, features, exclusivity towards the job's other fragments. */
@@ -31,6 +43,9 @@ bool node_in_chain(const struct insertion *in, int32_t node);
 
 /* The best fitting node, not among the chain; NODE_ANY: none. */
 int32_t goal_best_fit(const struct insertion *in, const struct goal *g);
+
+/* Copies of the goal that the node could take as it is, and the free CPU-seconds there. */
+int64_t node_measure(const struct insertion *in, const struct goal *g, int32_t node, double *ret_area);
 
 /* Puts the goal on the best viable node after making room there, pushing at most `depth` deep. */
 bool goal_make_room(struct insertion *in, const struct goal *g, int depth);

@@ -20,6 +20,8 @@ struct plan *plan_create(const struct cluster *c)
 		const struct node *n = &c->nodes.v[i];
 		timeline_init(&p->node[i].line, c->nres, n->up ? &n->total : &none);
 		p->free_now[i] = n->up ? (int32_t)n->total.v[RES_CPU] : 0;
+		p->node[i].up = n->up;
+		p->node[i].features = n->features;
 	}
 	timeline_init(&p->sum, c->nres, &c->total);
 	return p;
@@ -278,6 +280,7 @@ void plan_node_up(struct plan *p, uint32_t node, bool up)
 	const struct node *n = &p->cluster->nodes.v[node];
 
 	assert(p->node[node].pieces.n == 0);
+	p->node[node].up = up;
 	timeline_change(&p->node[node].line, TIME_BEGIN, TIME_NEVER, &n->total, up ? 1 : -1);
 	timeline_change(&p->sum, TIME_BEGIN, TIME_NEVER, &n->total, up ? 1 : -1);
 	p->free_now[node] += (int32_t)(up ? n->total.v[RES_CPU] : -n->total.v[RES_CPU]);

@@ -121,19 +121,39 @@ static struct viability node_viability(const struct insertion *in, const struct 
 	return v;
 }
 
+/* The node a piece can be pushed to as things are; NODE_ANY: none. `from` is at the top of the chain. */
+static int32_t push_target(struct insertion *in, const struct goal *g, int32_t from)
+{
+	double area;
+	int32_t node;
+
+	for (int i = 0; i < in->ndead && !g->apart; i++) {
+		const struct dead_end *d = &in->dead[i];
+		if (d->shape == g->shape && d->start == g->start && d->end == g->end)
+			return d->node != from && !node_in_chain(in, d->node) && node_measure(in, g, d->node, &area)
+				       ? d->node
+				       : NODE_ANY;
+	}
+	node = goal_best_fit(in, g);
+	if (node == NODE_ANY && in->nchain == 1 && in->ndead < DEAD_ENDS && !g->apart)
+		in->dead[in->ndead++] = (struct dead_end){g->shape, from, g->start, g->end};
+	return node;
+}
+
 /* Moves one piece away from the node at the top of the chain. */
-static bool push_piece(struct insertion *in, struct piece x, int depth)
+static bool push_piece(struct insertion *in, struct piece x, int32_t from, int depth)
 {
 	struct plan *p = in->p;
-	struct goal g = {.job = x.job, .frag = x.frag, .shape = x.shape, .start = x.start, .end = x.end};
+	bool apart = cluster_job_request(p->cluster, cluster_job(p->cluster, x.job))->apart;
+	struct goal g = {.job = x.job, .frag = x.frag, .shape = x.shape, .start = x.start, .end = x.end, .apart = apart};
 	plan_mark mark = plan_begin(p);
 	int32_t node;
 
 	plan_take(p, x.job, x.frag);
-	node = goal_best_fit(in, &g);
-	if (node != NODE_ANY)
+	node = push_target(in, &g, from);
+	if (node != NODE_ANY) {
 		goal_put(in, &g, node);
-	else if (depth <= 1 || !goal_make_room(in, &g, depth - 1)) {
+	} else if (depth <= 1 || !goal_make_room(in, &g, depth - 1)) {
 		plan_rollback(p, mark);
 		return false;
 	}
@@ -196,6 +216,7 @@ bool node_make_room(struct insertion *in, const struct goal *g, int32_t node, in
 	struct plan *p = in->p;
 	const struct res *need = &p->cluster->shapes.v[g->shape].need;
 	stuck_vec stuck = {0};
+	uint64_t moves = p->moves;
 	bool fits = false;
 
 	if (in->work-- <= 0 || in->nchain > PUSH_DEPTH_MAX)
@@ -208,7 +229,7 @@ bool node_make_room(struct insertion *in, const struct goal *g, int32_t node, in
 		const struct piece *x = choose_push(in, g, node, depth, &stuck);
 		if (x) {
 			struct stuck s = {x->job, x->frag};
-			if (!push_piece(in, *x, depth)) {
+			if (!push_piece(in, *x, node, depth)) {
 				vec_push(&stuck, s);
 				continue;
 			}
@@ -223,6 +244,8 @@ bool node_make_room(struct insertion *in, const struct goal *g, int32_t node, in
 	vec_free(&stuck);
 	if (!fits) {
 		plan_rollback(p, mark);
+		if (in->p->moves != moves)
+			in->ndead = 0; /* what the undone pushes filled is free again */
 		return false;
 	}
 	goal_put(in, g, node);

@@ -4,7 +4,8 @@
  * A job can start at t but not just before only because a piece ended at t; it can start at t but not just after only
  * because a piece starts at t + length (or the deadline is there). So the ends of pieces, and the starts less the length,
  * are all the instants there are to test; pushing fragments about does not change that, since it moves them between nodes
- * and not in time. Nor does it change what is free in sum: instants at which the sum is short are skipped.
+ * and not in time. Nor does it change what is free in sum: instants at which the sum is short are skipped. So are those
+ * before every fragment could have a node if only running jobs held any: that alone is mostly the answer.
  */
 #include <stdlib.h>
 
@@ -41,37 +42,193 @@ static const struct request *request_of(const struct plan *p, uint32_t job)
 	return cluster_job_request(p->cluster, cluster_job(p->cluster, job));
 }
 
+/* The k-th smallest of v, k from 0; v is reordered. */
+static int64_t select_kth(int64_t *v, size_t n, size_t k)
+{
+	size_t lo = 0, hi = n - 1;
+
+	while (lo < hi) {
+		int64_t pivot = v[lo + (hi - lo) / 2];
+		size_t i = lo, j = hi;
+		for (;;) {
+			while (v[i] < pivot)
+				i++;
+			while (v[j] > pivot)
+				j--;
+			if (i >= j)
+				break;
+			int64_t x = v[i];
+			v[i++] = v[j];
+			v[j--] = x;
+		}
+		if (k <= j)
+			hi = j;
+		else
+			lo = j + 1;
+	}
+	return v[k];
+}
+
+static int64_t copies_in(const struct res *free, const struct res *need, int nres)
+{
+	int64_t copies = INT64_MAX;
+
+	for (int d = 0; d < nres; d++)
+		if (need->v[d] && free->v[d] / need->v[d] < copies)
+			copies = free->v[d] / need->v[d];
+	return copies;
+}
+
+/* The instants from which a node could hold one, two, ... up to `most` copies, if nothing but what runs were there. */
+static void node_instants(const struct plan *p, uint32_t node, const struct res *need, int64_t from, int64_t most,
+			  instant_vec *ret)
+{
+	const piece_vec *v = &p->node[node].pieces;
+	struct res free = p->cluster->nodes.v[node].total;
+	struct {
+		int64_t end;
+		const struct res *need;
+	} live[64];
+	int n = 0, nres = p->cluster->nres;
+	int64_t have;
+
+	for (size_t i = 0; i < v->n; i++) {
+		int k = n;
+		if (!v->v[i].live)
+			continue;
+		if (n == 64) /* too many to sort here: as if the others had ended */
+			continue;
+		const struct res *x = &p->cluster->shapes.v[v->v[i].shape].need;
+		res_sub(&free, x);
+		for (n++; k > 0 && live[k - 1].end > v->v[i].end; k--)
+			live[k] = live[k - 1];
+		live[k].end = v->v[i].end;
+		live[k].need = x;
+	}
+	have = copies_in(&free, need, nres);
+	if (have > most)
+		have = most;
+	for (int64_t i = 0; i < have; i++)
+		vec_push(ret, from);
+	for (int i = 0; i < n && have < most; i++) {
+		int64_t now;
+		res_add(&free, live[i].need);
+		now = copies_in(&free, need, nres);
+		for (; have < now && have < most; have++)
+			vec_push(ret, live[i].end > from ? live[i].end : from);
+	}
+}
+
+/* The instant from which a node has room for one copy for as long as it takes, once for each copy it could ever hold. */
+static void node_rooms(const struct plan *p, uint32_t node, const struct res *need, int64_t from, int64_t length,
+		       int64_t most, instant_vec *ret)
+{
+	int64_t at = timeline_earliest(&p->node[node].line, from, length, need);
+	int64_t copies = copies_in(&p->cluster->nodes.v[node].total, need, p->cluster->nres);
+
+	for (int64_t i = 0; i < copies && i < most && at != TIME_NEVER; i++)
+		vec_push(ret, at);
+}
+
+/* No instant before it can hold `count` fragments of a shape; exact for one. Where fragments can be pushed, only what runs
+ * is in the way. */
+static int64_t shape_bound(const struct plan *p, const struct manner *m, const struct frag *f, uint32_t count, int64_t from,
+			   int64_t length)
+{
+	const struct shape *s = &p->cluster->shapes.v[f->shape];
+	int64_t most = f->node == NODE_ANY && (m->scatter || s->exclusive) ? 1 : count, bound = TIME_NEVER;
+	instant_vec at = {0};
+
+	for (uint32_t n = 0; n < p->nnodes; n++) {
+		const struct plan_node *node = &p->node[n];
+		if (!node->up || (node->features & s->features) != s->features ||
+		    (f->node != NODE_ANY && f->node != (int32_t)n))
+			continue;
+		if (m->push_depth && p->loose)
+			node_instants(p, n, &s->need, from, most, &at);
+		else
+			node_rooms(p, n, &s->need, from, length, most, &at);
+	}
+	if (at.n >= count)
+		bound = select_kth(at.v, at.n, count - 1);
+	vec_free(&at);
+	return bound;
+}
+
+static int64_t earliest_bound(const struct plan *p, const struct manner *m, const struct request *r, int64_t from,
+			      int64_t length)
+{
+	int64_t bound = from;
+
+	for (uint32_t i = 0, k; i < r->nfrags && bound != TIME_NEVER; i = k) {
+		int64_t b;
+		for (k = i + 1; k < r->nfrags; k++)
+			if (r->frag[k].shape != r->frag[i].shape || r->frag[k].node != r->frag[i].node)
+				break;
+		b = shape_bound(p, m, &r->frag[i], k - i, from, length);
+		if (b > bound)
+			bound = b;
+	}
+	return bound;
+}
+
+/* Starts of reserved pieces after `from`, in order: where one coincides with an end the sum may not show it. */
+static void reserved_starts(const struct plan *p, int64_t from, instant_vec *ret)
+{
+	for (uint32_t n = 0; n < p->nnodes && p->nreserved; n++)
+		for (size_t i = 0; i < p->node[n].pieces.n; i++) {
+			const struct piece *x = &p->node[n].pieces.v[i];
+			if (!x->live && x->start > from)
+				vec_push(ret, x->start);
+		}
+	if (ret->n)
+		ret->n = distinct(ret->v, ret->n);
+}
+
+/* The first instant after `when` at which something changes. */
+static int64_t next_instant(const struct plan *p, const instant_vec *starts, int64_t when)
+{
+	const struct timeline *sum = &p->sum;
+	uint32_t i = timeline_find(sum, when) + 1;
+	int64_t next = i < sum->n ? timeline_step(sum, i)[0] : TIME_NEVER;
+
+	for (size_t k = 0; k < starts->n && starts->v[k] < next; k++)
+		if (starts->v[k] > when)
+			return starts->v[k];
+	return next;
+}
+
 int64_t plan_insert_earliest(struct plan *p, const struct manner *m, uint32_t job, int64_t from, int64_t length)
 {
 	const struct request *r = request_of(p, job);
 	const struct timeline *sum = plan_sum(p);
-	instant_vec at = {0};
-	int64_t found = TIME_NEVER;
+	instant_vec starts = {0};
+	int64_t at = from;
 
-	if (!m->may_remove)
-		from = timeline_earliest(sum, from, length, &r->total);
-	if (from == TIME_NEVER)
-		return from;
 	if (is_simple(p, m, r)) {
-		plan_put(p, job, 0, 0, from, from + length);
-		return from;
+		at = timeline_earliest(sum, from, length, &r->total);
+		if (at != TIME_NEVER)
+			plan_put(p, job, 0, 0, at, at + length);
+		return at;
 	}
-	if (plan_insert(p, m, job, from, from + length))
-		return from;
-	for (uint32_t n = 0; n < p->nnodes; n++)
-		for (size_t i = 0; i < p->node[n].pieces.n; i++)
-			if (p->node[n].pieces.v[i].end > from)
-				vec_push(&at, p->node[n].pieces.v[i].end);
-	if (at.n)
-		at.n = distinct(at.v, at.n);
-	for (size_t i = 0; i < at.n && found == TIME_NEVER; i++) {
-		if (!m->may_remove && timeline_earliest(sum, at.v[i], length, &r->total) != at.v[i])
+	reserved_starts(p, from, &starts);
+	while (at != TIME_NEVER) {
+		int64_t bound = at;
+		if (!m->may_remove) {
+			bound = timeline_earliest(sum, at, length, &r->total);
+			if (bound != TIME_NEVER)
+				bound = earliest_bound(p, m, r, bound, length);
+		}
+		if (bound > at) {
+			at = bound; /* and ask again: the one may have moved what the other says */
 			continue;
-		if (plan_insert(p, m, job, at.v[i], at.v[i] + length))
-			found = at.v[i];
+		}
+		if (plan_insert(p, m, job, at, at + length))
+			break;
+		at = next_instant(p, &starts, at);
 	}
-	vec_free(&at);
-	return found;
+	vec_free(&starts);
+	return at;
 }
 
 int64_t plan_insert_latest(struct plan *p, const struct manner *m, uint32_t job, int64_t from, int64_t until, int64_t length)

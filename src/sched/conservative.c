@@ -34,12 +34,22 @@ static bool could_improve(struct sched *s, const struct entry *e, int64_t dirty,
 	return pass_could_start_before(s, e->planned, e->cpus, e->length);
 }
 
-/* Puts the job of entry i at its earliest place; a place at now starts it. Whether it left the queue. */
+/* Puts the job of entry i at its earliest place; a place at now starts it. Whether it left the queue. It stays where it is
+ * when nothing better is found: for fragments of several shapes best fit may not even find that place again. */
 static bool conservative_place(struct sched *s, size_t i)
 {
 	struct entry *e = &s->by_key.v[i];
+	plan_mark mark = plan_begin(s->p);
+	int64_t at;
 
-	e->planned = plan_insert_earliest(s->p, &s->plain, e->job, s->now, e->length);
+	plan_take_job(s->p, e->job);
+	at = plan_insert_earliest(s->p, &s->plain, e->job, s->now, e->length);
+	if (at > e->planned && e->planned >= s->now) {
+		plan_rollback(s->p, mark);
+	} else {
+		plan_commit(s->p, mark);
+		e->planned = at;
+	}
 	if (e->planned == s->now) {
 		vec_push(&s->starting, e->job);
 		queue_remove(s, e->job);
@@ -63,8 +73,6 @@ static void conservative_improve(struct sched *s)
 			i++;
 			continue;
 		}
-		if (plan_holds(s->p, e.job))
-			plan_take_job(s->p, e.job);
 
 		bool started = conservative_place(s, i);
 

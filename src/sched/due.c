@@ -3,15 +3,18 @@
  *
  * At its submission a job gets a *due date*: as long after as jobs of this machine usually run, or a share of the longest
  * wait that was needed so far and of the work that waits, whichever is later; sooner for wide jobs. Until then it can
- * be overtaken; from then on it is served in the order of due dates with firm reservations. The head's reservation is
- * *relaxed* by a share of its distance that shrinks as the head ages: backfill may use it, and what it gains is worth more
- * than the delay. Nothing that was promised (QoS, emergency, starving jobs) is relaxed: their places are in the plan.
+ * be overtaken; from then on it is served in the order of due dates with firm reservations.
+ *
+ * A reservation is *relaxed*: made later than need be, so that backfill can use what it would leave idle. How much depends on
+ * what is at stake: much for a head that is young and narrow, or where much would stand idle for a job of little area;
+ * nothing for one whose wait comes near the longest. Nothing that was promised (QoS, emergency, starving jobs) is relaxed:
+ * those places are in the plan before any of this is asked.
  *
  * A pass:
  *	while more than half of the machine is free, the oldest job that needs more than half starts, if its due date is
  *	not much later than the first: wide jobs share a drain;
  *	then overdue jobs by due date, else jobs by key (arrival, wide ones a little earlier), while they fit;
- *	the first that does not fit is the head: one relaxed reservation, or firm ones for up to 8 overdue jobs;
+ *	the first that does not fit is the head: a relaxed reservation for it, or for up to 8 overdue jobs;
  *	then backfill: small jobs by area, the others by arrival.
  *
  * Everything is relative: to the machine, to finished work, to waits seen. See docs/policies.md for how it was found.
@@ -22,16 +25,28 @@
 
 #define SPAN_LENGTH 0.6	 /* of the work-weighted mean run time */
 #define SPAN_WAIT 0.5	 /* of the longest wait of any started job */
-#define SPAN_BACKLOG 0.15 /* of the time that the queue's work would take */
-#define SPAN_WIDTH 0.3	 /* a job as wide as the machine is due this share sooner */
-#define KEY_WIDTH 1.25	 /* ... and, times sqrt(width), sorts earlier by this many work-weighted mean run times */
-#define RELAX 1.5	 /* of the head's distance, when it is young and narrow */
-#define SHARE_DRAIN 0.5	 /* of the first job's span: how much later a wide job may be due to share its drain */
-#define FIRM_MAX 8	 /* firm reservations of overdue jobs */
+#define SPAN_BACKLOG 0.2 /* of the time that the queue's work would take */
+#define SPAN_WIDTH 0.7	 /* a job of width w (share of the machine) is due this times w^2 sooner */
+#define KEY_WIDTH 1.25	 /* ... and sorts earlier by this many mean run times, times sqrt(w) */
+#define RELAX 1.5	 /* of a reservation's distance, at most */
+#define RELAX_UNTIL 0.8	 /* of the longest wait: no relaxation once a job has waited, or would wait, that long */
+#define RELAX_AREA 4	 /* idle processor-seconds count this many times less than the area of the job that waits */
+#define SHARE_DRAIN 0.3	 /* of the first job's span: how much later a wide job may be due to share its drain ... */
+#define SHARE_UNTIL 1.0	 /* ... and how long after the first job's due date drains are shared */
+#define FIRM_MAX 8	 /* reservations of overdue jobs */
+#define SHORTEN 0.2	 /* backfill before a young head is tested with walltime x (prediction / walltime)^this */
 
 static double machine_cpus(const struct sched *s)
 {
 	return (double)s->c->total.v[RES_CPU];
+}
+
+/* The share of the machine that a job asks for; nodes may be down meanwhile, all of them too. */
+static double job_width(const struct sched *s, uint32_t job)
+{
+	double q = (double)cluster_job_request(s->c, cluster_job(s->c, job))->total.v[RES_CPU];
+
+	return q < machine_cpus(s) ? q / machine_cpus(s) : 1;
 }
 
 static double work_length(const struct history *h) /* work-weighted mean run time */
@@ -43,42 +58,46 @@ void due_submit(struct sched *s, struct waiting *w)
 {
 	struct job *job = cluster_job(s->c, w->job);
 	const struct history *h = &s->history;
-	double q = (double)cluster_job_request(s->c, job)->total.v[RES_CPU], width = q / machine_cpus(s);
-	double backlog = h->work_pred > 0 ? h->queued_pred / machine_cpus(s) * (h->work / h->work_pred) : 0;
+	double q = (double)cluster_job_request(s->c, job)->total.v[RES_CPU], width = job_width(s, w->job);
+	double backlog = h->work_pred > 0 && machine_cpus(s) > 0 ? h->queued_pred / machine_cpus(s) * (h->work / h->work_pred) : 0;
 	double span = fmax(SPAN_LENGTH * work_length(h), SPAN_WAIT * h->longest_wait + SPAN_BACKLOG * backlog);
 
 	w->pred = history_predict_mixed(s, job);
-	w->due = (double)job->submit + span * (1 - SPAN_WIDTH * width);
+	w->due = (double)job->submit + span * (1 - SPAN_WIDTH * width * width);
 	w->key = (double)job->submit - KEY_WIDTH * work_length(h) * sqrt(width);
 	/* one order for both kinds: small jobs are negative, by area; the others follow by arrival */
 	w->fill = history_is_small(h, w->pred * q) ? -1 / (w->pred * q) : (double)w->job;
 }
 
-/* Tries to start a job now. */
-static bool due_start(struct sched *s, uint32_t job)
+/* Whether the window leaves room for a job now. */
+static bool due_fits(struct sched *s, uint32_t job)
 {
 	int64_t cpus = cluster_job_request(s->c, cluster_job(s->c, job))->total.v[RES_CPU];
-	int64_t length = queue_get(s, job)->length;
 
 	if (s->window.version != s->p->version)
 		window_build(s);
-	return window_allows(&s->window, cpus, s->now + length) && pass_try_now(s, job, length);
+	return window_allows(&s->window, cpus, s->now + queue_get(s, job)->length);
+}
+
+static bool due_start(struct sched *s, uint32_t job)
+{
+	return due_fits(s, job) && pass_try_now(s, job, queue_get(s, job)->length);
 }
 
 /* A wide job that may start because the machine is half empty. */
 static bool due_share_drain(struct sched *s)
 {
 	const struct waiting *first = queue_get(s, s->by_due.v[0].job);
-	double latest = first->due + SHARE_DRAIN * (first->due - (double)cluster_job(s->c, first->job)->submit);
+	double span = first->due - (double)cluster_job(s->c, first->job)->submit;
 
 	if (s->window.version != s->p->version)
 		window_build(s);
-	if (2 * s->window.cpus[0] <= s->c->total.v[RES_CPU])
+	if (2 * s->window.cpus[0] <= s->c->total.v[RES_CPU] || (double)s->now > first->due + SHARE_UNTIL * span)
 		return false;
 	for (size_t i = 0; i < s->wide.n; i++) {
 		uint32_t job = s->wide.v[i];
 		if (cluster_job_request(s->c, cluster_job(s->c, job))->total.v[RES_CPU] <= s->window.cpus[0])
-			return queue_get(s, job)->due <= latest && due_start(s, job);
+			return queue_get(s, job)->due <= first->due + SHARE_DRAIN * span && due_start(s, job);
 	}
 	return false;
 }
@@ -99,85 +118,191 @@ static void due_start_heads(struct sched *s)
 	s->head = JOB_NONE;
 }
 
-/* Firm reservations for the jobs that are overdue, in the order of their due dates. */
-static void due_reserve_firm(struct sched *s, int overdue)
+/* By which share of its distance a reservation at `at` may slip: the less the job has left of the longest wait, and the
+ * less would be idle compared with its own area, the less. */
+static double due_slack(const struct sched *s, uint32_t id, int64_t at)
 {
-	job_vec jobs = {0};
+	const struct job *job = cluster_job(s->c, id);
+	double bound = RELAX_UNTIL * s->history.longest_wait, distance = (double)(at - s->now);
+	double left = bound - (double)(at - job->submit);
+	double idle = (double)s->idle_now * distance;
+	double area = (double)job->walltime * (double)cluster_job_request(s->c, job)->total.v[RES_CPU];
 
-	for (int i = 0; i < overdue; i++)
-		vec_push(&jobs, s->by_due.v[i].job);
-	for (size_t i = 0; i < jobs.n; i++) {
-		int64_t at = plan_insert_earliest(s->p, &s->plain, jobs.v[i], s->now, queue_get(s, jobs.v[i])->length);
-		if (at == s->now) {
-			vec_push(&s->starting, jobs.v[i]);
-			queue_remove(s, jobs.v[i]);
-		} else if (at != TIME_NEVER) {
-			vec_push(&s->reserved, jobs.v[i]);
-		}
-	}
-	vec_free(&jobs);
+	if (left <= 0 || distance <= 0)
+		return 0;
+	return fmin(RELAX * sqrt(left / bound) * idle / (idle + RELAX_AREA * area), left / distance);
 }
 
-/* The head's reservation, later than need be by what its youth and narrowness allow. */
-static void due_reserve_head(struct sched *s, bool overdue)
+/* Reserves for a job at the earliest place, or that much later. A place at now starts it. */
+static void due_reserve(struct sched *s, uint32_t job, double relax)
 {
-	const struct waiting *w = queue_get(s, s->head);
-	double submit = (double)cluster_job(s->c, s->head)->submit, age = (double)s->now - submit;
-	double width = (double)cluster_job_request(s->c, cluster_job(s->c, s->head))->total.v[RES_CPU] / machine_cpus(s);
-	double left = overdue || w->due <= submit ? 0 : fmax(0, 1 - age / (w->due - submit));
-	int64_t at = plan_insert_earliest(s->p, &s->plain, s->head, s->now, w->length), later;
+	int64_t length = queue_get(s, job)->length, at, later;
 
+	/* reservations push nobody, starts do: ask for that first */
+	if (job != s->head && s->plain.push_depth && s->p->loose && due_start(s, job))
+		return;
+	at = pass_earliest(s, job, s->now, length);
 	if (at == TIME_NEVER)
 		return;
-	later = at + (int64_t)(RELAX * sqrt(left) * (1 - width) * (double)(at - s->now));
+	if (at == s->now) {
+		vec_push(&s->starting, job);
+		queue_remove(s, job);
+		if (s->head == job)
+			s->head = JOB_NONE;
+		return;
+	}
+	later = at + (int64_t)(fmax(relax, due_slack(s, job, at)) * (double)(at - s->now));
 	if (later > at) {
-		plan_take_job(s->p, s->head);
-		if (plan_insert_earliest(s->p, &s->plain, s->head, later, w->length) == TIME_NEVER)
+		plan_take_job(s->p, job);
+		if (pass_earliest(s, job, later, length) == TIME_NEVER)
 			return;
 	}
-	vec_push(&s->reserved, s->head);
+	vec_push(&s->reserved, job);
+}
+
+/* Reservations for the jobs that are overdue, in the order of their due dates. */
+static void due_reserve_overdue(struct sched *s, int overdue)
+{
+	uint32_t jobs[FIRM_MAX];
+
+	for (int i = 0; i < overdue; i++)
+		jobs[i] = s->by_due.v[i].job;
+	for (int i = 0; i < overdue; i++)
+		due_reserve(s, jobs[i], 0);
+}
+
+/* 1 for a head that was just submitted, 0 for one that is overdue. */
+static double due_youth(const struct sched *s)
+{
+	const struct waiting *w = queue_get(s, s->head);
+	double submit = (double)cluster_job(s->c, s->head)->submit, span = w->due - submit;
+
+	return s->overdue || span <= 0 ? 0 : sqrt(fmax(0, 1 - ((double)s->now - submit) / span));
+}
+
+/* How many jobs are overdue, as far as it matters. */
+static int due_count(const struct sched *s)
+{
+	int n = 0;
+
+	while (n < FIRM_MAX && (size_t)n < s->by_due.n && s->by_due.v[n].key <= (double)s->now)
+		n++;
+	return n;
+}
+
+static void due_reserve_all(struct sched *s)
+{
+	s->overdue = due_count(s);
+	s->idle_now = timeline_step(plan_sum(s->p), timeline_find(plan_sum(s->p), s->now))[1 + RES_CPU];
+	if (s->overdue >= 2)
+		due_reserve_overdue(s, s->overdue);
+	else /* one for the head: the younger and the narrower, the more relaxed */
+		due_reserve(s, s->head, RELAX * due_youth(s) * (1 - job_width(s, s->head)));
+	window_build(s);
+}
+
+/* What a job leaves of the window, if it is expected to end then. */
+static void window_take(struct window *w, int64_t cpus, int64_t end)
+{
+	for (int i = 0; i < w->n; i++) {
+		if (i == 0 || w->until[i - 1] < end)
+			w->cpus[i] -= cpus;
+		if (w->cpus[i] > w->cpus[0])
+			w->cpus[i] = w->cpus[0];
+	}
+}
+
+/* Backfill before a young head. A job that is likely to end in time may start although its walltime says that it might not:
+ * then the head's reservation is given up for this pass, and the window alone remembers it. */
+static void due_fill_shortened(struct sched *s, double shorten)
+{
+	bool given_up = false;
+
+	for (size_t i = 0; i < s->by_fill.n && s->window.cpus[0] > 0;) {
+		struct entry e = s->by_fill.v[i];
+		int64_t end = s->now + e.length;
+		bool fits = e.cpus <= s->window.cpus[0] && e.job != s->head;
+		if (fits && !window_allows(&s->window, e.cpus, end)) {
+			double share = queue_get(s, e.job)->pred / (double)e.length;
+			end = s->now + (int64_t)ceil((double)e.length * pow(share, shorten));
+			fits = window_allows(&s->window, e.cpus, end);
+			if (fits && !given_up) {
+				plan_take_job(s->p, s->head);
+				vec_clear(&s->reserved);
+				given_up = true;
+			}
+		}
+		s->window.exact &= !given_up;
+		if (!fits || !pass_try_now(s, e.job, e.length))
+			i++;
+		else if (given_up)
+			window_take(&s->window, e.cpus, end);
+		else
+			window_build(s);
+	}
+	if (given_up)
+		s->window.version = s->p->version;
+}
+
+static void due_fill(struct sched *s)
+{
+	double shorten = SHORTEN * due_youth(s);
+
+	if (shorten > 0 && s->reserved.n == 1)
+		due_fill_shortened(s, shorten);
+	else
+		pass_fill(s, &s->by_fill, 0);
 }
 
 static void due_full(struct sched *s)
 {
-	int overdue = 0;
-
 	s->stats.full_passes++;
 	if (s->reserved.n)
 		pass_drop_reservations(s);
-	if (s->freed)
+	if (s->freed || pass_reached(s))
 		vec_clear(&s->failures);
 	s->freed = false;
 	window_build(s);
 	due_start_heads(s);
 	if (s->head == JOB_NONE)
 		return;
-	while (overdue < FIRM_MAX && (size_t)overdue < s->by_due.n && s->by_due.v[overdue].key <= (double)s->now)
-		overdue++;
-	if (overdue >= 2)
-		due_reserve_firm(s, overdue);
-	else
-		due_reserve_head(s, overdue > 0);
-	window_build(s);
-	pass_fill(s, &s->by_fill, 0);
+	due_reserve_all(s);
+	due_fill(s);
+}
+
+/* Nothing was freed: only new jobs are asked about. Reservations relax less as time goes by, so whoever does not fit
+ * beside those of the last pass does not fit; who does is asked again beside new ones. */
+static void due_fresh(struct sched *s)
+{
+	bool renewed = false;
+
+	pass_sort_fresh(s);
+	for (size_t i = 0; i < s->fresh.n; i++) {
+		uint32_t job = s->fresh.v[i], head = s->head;
+		if (job == head || plan_holds(s->p, job) || !due_fits(s, job))
+			continue;
+		if (!renewed) {
+			pass_drop_reservations(s);
+			s->head = head;
+			s->freed = false;
+			due_reserve_all(s);
+			renewed = true;
+		}
+		if (!plan_holds(s->p, job)) /* one of the new reservations may have been its own */
+			due_start(s, job);
+	}
 }
 
 void due_pass(struct sched *s)
 {
-	bool full = s->freed || s->head == JOB_NONE || pass_reached(s);
+	bool full = s->freed || s->head == JOB_NONE || pass_reached(s) || due_count(s) != s->overdue;
 
-	/* a new job that comes before the head, or that could share a drain, changes more than itself */
-	for (size_t i = 0; i < s->fresh.n && !full; i++) {
-		const struct waiting *w = queue_get(s, s->fresh.v[i]);
-		full = w->key < queue_get(s, s->head)->key && s->by_due.v[0].key > (double)s->now;
-	}
-	/* as does a job that has become overdue */
-	full = full || (s->by_due.n && s->by_due.v[0].key <= (double)s->now && s->by_due.v[0].job != s->head);
-	if (full) {
+	/* a new job that comes before the head changes more than itself */
+	for (size_t i = 0; i < s->fresh.n && !full && !s->overdue; i++)
+		full = queue_before(s, s->fresh.v[i], s->head);
+	if (full)
 		due_full(s);
-	} else {
-		for (size_t i = 0; i < s->fresh.n; i++)
-			due_start(s, s->fresh.v[i]);
-	}
+	else
+		due_fresh(s);
 	vec_clear(&s->fresh);
 }

@@ -161,9 +161,18 @@ void pass_drop_reservations(struct sched *s)
 	sched_refresh(s);
 }
 
+int64_t pass_earliest(struct sched *s, uint32_t job, int64_t from, int64_t length)
+{
+	struct manner m = s->plain;
+
+	m.push_depth = 0; /* a reservation that will be made again is not worth moving others for, ... */
+	m.alloc = ALLOC_FIRST; /* ... nor looking for the best nodes */
+	return plan_insert_earliest(s->p, &m, job, from, length);
+}
+
 static void pass_reserve(struct sched *s, const struct entry *e)
 {
-	if (plan_insert_earliest(s->p, &s->plain, e->job, s->now, e->length) != TIME_NEVER)
+	if (pass_earliest(s, e->job, s->now, e->length) != TIME_NEVER)
 		vec_push(&s->reserved, e->job);
 }
 
@@ -208,7 +217,7 @@ static void pass_full(struct sched *s)
 	if (s->order == ORDER_WFP3)
 		queue_sort(s);
 	s->head = JOB_NONE;
-	if (s->freed)
+	if (s->freed || pass_reached(s))
 		vec_clear(&s->failures);
 	window_build(s);
 	while (i < s->by_key.n) {
@@ -246,17 +255,37 @@ bool pass_reached(struct sched *s)
 	return t->n > 1 && timeline_step(t, 1)[0] <= s->now;
 }
 
+/* Several may have come since the last cycle: in the order in which a full pass would look at them. */
+void pass_sort_fresh(struct sched *s)
+{
+	bool fill = queue_has_fill(s);
+
+	for (size_t i = 1; i < s->fresh.n; i++) {
+		uint32_t job = s->fresh.v[i];
+		double key = fill ? queue_get(s, job)->fill : queue_get(s, job)->key;
+		size_t k = i;
+		for (; k > 0; k--) {
+			const struct waiting *w = queue_get(s, s->fresh.v[k - 1]);
+			double other = fill ? w->fill : w->key;
+			if (other < key || (other == key && w->job < job))
+				break;
+			s->fresh.v[k] = s->fresh.v[k - 1];
+		}
+		s->fresh.v[k] = job;
+	}
+}
+
 void pass_run(struct sched *s)
 {
 	bool full = s->freed || s->head == JOB_NONE || s->order == ORDER_WFP3 || pass_reached(s);
-	const struct waiting *head = full ? NULL : queue_get(s, s->head);
 
 	for (size_t i = 0; i < s->fresh.n && !full; i++)
-		full = queue_get(s, s->fresh.v[i])->key < head->key;
+		full = queue_before(s, s->fresh.v[i], s->head);
 	if (full) {
 		pass_full(s);
 		return;
 	}
+	pass_sort_fresh(s);
 	for (size_t i = 0; i < s->fresh.n && s->backfill != ORDER_NONE; i++) {
 		uint32_t job = s->fresh.v[i];
 		const struct waiting *w = queue_get(s, job);

@@ -50,6 +50,13 @@ struct waiting *queue_get(const struct sched *s, uint32_t job)
 	return &s->waiting.v[cluster_job(s->c, job)->waiting];
 }
 
+bool queue_before(const struct sched *s, uint32_t a, uint32_t b)
+{
+	double x = queue_get(s, a)->key, y = queue_get(s, b)->key;
+
+	return x < y || (x == y && a < b);
+}
+
 /* The place of (key, job) in a sorted array. */
 static size_t entry_find(const entry_vec *v, double key, uint32_t job)
 {

@@ -221,7 +221,8 @@ void sched_finish(struct sched *s, uint32_t id, int64_t now)
 static void sched_leave(struct sched *s, enum event_type type, uint32_t job, int64_t now)
 {
 	sched_at(s, now);
-	pass_drop_reservations(s);
+	if (!s->policy->keep) /* those that are kept make room by themselves, none later than it was */
+		pass_drop_reservations(s);
 	sched_free(s, job);
 	if (cluster_job(s->c, job)->state == STATE_ALLOCATED && type == EVENT_HOLD)
 		sched_emit(s, EVENT_DEALLOCATE, job, 0, JOB_NONE);

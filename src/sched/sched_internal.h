@@ -83,6 +83,8 @@ struct sched {
 	entry_vec by_key;	     /* all waiting common jobs in the policy's order */
 	entry_vec by_fill;	     /* the same in backfill order, when that is another one */
 	entry_vec by_due;	     /* the same by due date (due.c) */
+	int overdue;		     /* jobs that were overdue in the last pass (due.c) */
+	int64_t idle_now;	     /* CPUs free when reservations are made (due.c) */
 	job_vec wide;		     /* those that need more than half of the machine, by arrival (due.c) */
 	VEC(uint32_t) arrivals;	     /* in the order of submission, with stale ones */
 	size_t arrivals_head;
@@ -118,6 +120,7 @@ size_t queue_find(const struct sched *s, uint32_t job); /* its position in by_ke
 void queue_sort(struct sched *s); /* keys that change with time */
 bool queue_has_fill(const struct sched *s); /* backfill has an order of its own */
 struct waiting *queue_get(const struct sched *s, uint32_t job);
+bool queue_before(const struct sched *s, uint32_t a, uint32_t b); /* in the policy's order */
 double order_key(const struct sched *s, enum order order, const struct job *job, int64_t length);
 
 /* pass.c: common jobs */
@@ -129,6 +132,9 @@ bool pass_reached(struct sched *s); /* a planned end or start was reached that n
 bool pass_could_start_before(struct sched *s, int64_t planned, int64_t cpus, int64_t length);
 void pass_drop_reservations(struct sched *s); /* of common jobs: what was not promised makes room */
 bool pass_try_now(struct sched *s, uint32_t job, int64_t length);
+/* The earliest place of a job that reserves without a promise; tells whom that pushed. */
+int64_t pass_earliest(struct sched *s, uint32_t job, int64_t from, int64_t length);
+void pass_sort_fresh(struct sched *s);
 void window_build(struct sched *s);
 bool window_allows(const struct window *w, int64_t cpus, int64_t end);
 bool failure_known(const struct sched *s, const struct job *job, int64_t length);

@@ -60,7 +60,8 @@ static bool place_latest(struct sched *s, uint32_t id, unsigned may)
 	return true;
 }
 
-/* Exactly in time for the deadline, with all that the administrator granted. */
+/* Exactly in time for the deadline, else earlier, with all that the administrator granted. (What no power removes, such
+ * as another emergency job's place, may be in the way at one instant and not at another.) */
 static bool place_with_powers(struct sched *s, uint32_t id)
 {
 	static const struct {
@@ -72,15 +73,16 @@ static bool place_with_powers(struct sched *s, uint32_t id)
 		{POWER_E_EXEC, REMOVE_RUN_EMERGENCY},
 	};
 	const struct job *job = cluster_job(s->c, id);
-	int64_t length = sched_length(s, job), at = job->deadline - length;
 	struct manner m = s->plain;
 	plan_mark mark = plan_begin(s->p);
+	int64_t at;
 
 	m.may_remove = REMOVE_STARVING;
 	for (size_t i = 0; i < sizeof table / sizeof *table; i++)
 		if (job->powers & table[i].power)
 			m.may_remove |= table[i].may;
-	if (!plan_insert(s->p, &m, id, at, at + length)) {
+	at = plan_insert_latest(s->p, &m, id, s->now, job->deadline, sched_length(s, job));
+	if (at == TIME_NEVER) {
 		plan_rollback(s->p, mark);
 		return false;
 	}
@@ -151,9 +153,21 @@ static bool place_starving(struct sched *s, const struct job *job, bool may_wait
 	return true;
 }
 
+static int64_t free_cpus_now(const struct sched *s)
+{
+	int64_t sum = 0;
+
+	for (uint32_t n = 0; n < s->p->nnodes; n++)
+		sum += s->p->free_now[n];
+	return sum;
+}
+
 /* A reserved starving job now, if need be in the place of younger ones that do not start now. */
 static void starving_to_now(struct sched *s, const struct job *job)
 {
+	if (cluster_job_request(s->c, job)->total.v[RES_CPU] > free_cpus_now(s))
+		return; /* nothing that it may remove holds anything at this instant */
+
 	struct manner m = s->plain;
 	plan_mark mark = plan_begin(s->p);
 
@@ -251,10 +265,12 @@ void special_to_now(struct sched *s)
 			plan_mark mark = plan_begin(s->p);
 			plan_take_job(s->p, id);
 			if (plan_insert(s->p, &s->plain, id, s->now,
-					s->now + sched_length(s, cluster_job(s->c, id))))
+					s->now + sched_length(s, cluster_job(s->c, id)))) {
 				allocate(s, id, s->now, mark);
-			else
+				sched_refresh(s); /* where it was is free */
+			} else {
 				plan_rollback(s->p, mark);
+			}
 		}
 	}
 	vec_free(&list);

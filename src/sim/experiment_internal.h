@@ -20,18 +20,18 @@ enum measure {
 	M_MET,
 	M_EXPIRED,
 	M_GUARANTEED,
-	M_BROKEN,	    /* guarantees, by whatever */
-	M_BROKEN_BY_POWER,  /* of these: by an emergency job that had the power */
+	M_BROKEN,	   /* guarantees, by whatever */
+	M_BROKEN_BY_POWER, /* of these: by an emergency job that had the power */
 	M_EMERGENCY,
 	M_EMERGENCY_MET,
 	M_EMERGENCY_FEASIBLE, /* at most, by the oracle */
 	M_PREEMPTED,
-	M_RESCUED,    /* jobs that started because fragments were pushed */
+	M_RESCUED, /* jobs that started because fragments were pushed */
 	M_MIGRATIONS,
-	M_BLOCKED,    /* attempts that failed although the sum of free CPUs sufficed */
-	M_ASKED,      /* of these: how many the oracle was asked about */
-	M_HELPED,     /* ... and could have been helped by moving what is planned */
-	M_UNDECIDED,  /* ... or it could not tell */
+	M_BLOCKED,   /* attempts that failed although the sum of free CPUs sufficed */
+	M_ASKED,     /* of these: how many the oracle was asked about */
+	M_HELPED,    /* ... and could have been helped by moving what is planned */
+	M_UNDECIDED, /* ... or it could not tell */
 	M_SECONDS,
 	MEASURES
 };

@@ -69,7 +69,7 @@ const char *const variant_names[VARIANTS] = {
 	[V_OSCAR] = "oscar (push depth 1)",
 	[V_SHUNT] = "shunt",
 	[V_TORQUE_WEIGHT] = "torque, lightest first",
-	[V_TORQUE_SHARED] = "  and shared nodes, best fit",
+	[V_TORQUE_SHARED] = "  and nodes shared, best fit",
 	[V_DEPTH0] = "oscar, no push",
 	[V_DEPTH2] = "oscar, push depth 2",
 	[V_DEPTH3] = "oscar, push depth 3",
@@ -220,6 +220,7 @@ static int cell_run(int model, int experiment, enum variant v, int seed, struct 
 	struct sim_result r;
 	struct metrics m;
 	struct workload *w = workload_of(model, experiment, v, seed);
+	struct starts starts = {0};
 	int64_t feasible = 0;
 
 	sim_options_init(&o);
@@ -235,15 +236,20 @@ static int cell_run(int model, int experiment, enum variant v, int seed, struct 
 		o.blocked = ask;
 		o.blocked_context = &asking;
 	}
+	if (e->emergency) {
+		o.listener = starts_listen;
+		o.listener_context = &starts;
+	}
 	int rc = sim_run(w, &policy, &o, &r, err);
 	if (rc == 0) {
 		metrics_compute(&m, r.outcome, r.n, r.procs);
 		cell_fill(ret, &m, &r);
 		if (e->emergency)
-			rc = oracle_emergencies(w, r.outcome, o.machine, TOLERANCE, &feasible, err);
+			rc = oracle_emergencies(w, r.outcome, &starts, o.machine, TOLERANCE, &feasible, err);
 		ret->v[M_EMERGENCY_FEASIBLE] = (double)feasible;
 		sim_result_fini(&r);
 	}
+	starts_fini(&starts);
 	workload_destroy(w);
 	return rc;
 }

@@ -77,25 +77,27 @@ static struct estimate gain_of(const struct push_results *r, const struct cell *
 	return e;
 }
 
-/* "1.43±.04"; an interval of a unit and more without decimals. */
-static void gain_cell(struct table *t, struct estimate e)
+/* "1.43±.04", with as many decimals as fit and make sense. */
+static void gain_cell(struct table *t, struct estimate e, int decimals)
 {
 	char half[32];
 
-	if (e.half < 0.995)
-		snprintf(half, sizeof half, "%.2f", e.half);
-	else
-		snprintf(half, sizeof half, "%.1f", e.half);
-	table_cell(t, "%.*f±%s", e.value < 9.995 ? 2 : 1, e.value, half[0] == '0' ? half + 1 : half);
+	if (e.half >= 0.995 && decimals > 1)
+		decimals = 1;
+	else if (e.half >= 0.0995 && decimals > 2)
+		decimals = 2;
+	snprintf(half, sizeof half, "%.*f", decimals, e.half);
+	table_cell(t, "%.*f±%s", decimals, e.value, half[0] == '0' ? half + 1 : half);
 }
 
 static void gains_print(const struct push_results *r, int model, FILE *out)
 {
-	static const char *const columns[] = {"experiment", ">source", ">",	      ">oscar/torque", ">",
-					      ">shunt/torque",   ">", ">shunt/oscar", ">"};
+	static const char *const columns[] = {"experiment", ">source", ">",	   ">oscar /", ">torque",
+					      ">shunt /",   ">torque", ">shunt /", ">oscar"};
 	struct table *t = table_create(columns, 9);
 
-	fprintf(out, "\nModel %c: how many times shorter turnaround and response become\n\n", model_letters[model]);
+	fprintf(out, "\nModel %c: how many times shorter turnaround and response become under the first of two\n\n",
+		model_letters[model]);
 	table_cell(t, "%s", "");
 	for (int i = 0; i < 4; i++) {
 		table_cell(t, "turn");
@@ -113,7 +115,7 @@ static void gains_print(const struct push_results *r, int model, FILE *out)
 		static const enum variant pairs[][2] = {{V_TORQUE, V_OSCAR}, {V_TORQUE, V_SHUNT}, {V_OSCAR, V_SHUNT}};
 		for (int k = 0; k < 3; k++)
 			for (int m = M_TURNAROUND; m <= M_RESPONSE; m++)
-				gain_cell(t, gain_of(r, c[pairs[k][0]], c[pairs[k][1]], (enum measure)m));
+				gain_cell(t, gain_of(r, c[pairs[k][0]], c[pairs[k][1]], (enum measure)m), 2);
 	}
 	table_print(t, out, WIDTH);
 	table_destroy(t);
@@ -143,7 +145,7 @@ static void waits_print(const struct push_results *r, int model, FILE *out)
 
 static void deadlines_print(const struct push_results *r, FILE *out)
 {
-	static const char *const columns[] = {"deadlines",    "policy",	 ">source",   ">of",	 ">met",
+	static const char *const columns[] = {"deadlines", "policy",	 ">source",   ">of",	 ">met",
 					      ">feasible", ">never ran", ">promised", ">broken", ">by power"};
 	struct table *t = table_create(columns, 10);
 
@@ -180,9 +182,9 @@ static void deadlines_print(const struct push_results *r, FILE *out)
 
 /* The rows of the ablation, in the order of telling. */
 static const enum variant ablation[] = {
-	V_TORQUE,   V_TORQUE_WEIGHT, V_TORQUE_SHARED, V_DEPTH0,	 V_OSCAR,	V_DEPTH2,	 V_DEPTH3,
-	V_SMALLEST, V_FIRST,	     V_APART,	      V_DRAIN,	 V_OLDEST,	V_NO_STARVING,	 V_SHUNT,
-	V_SHUNT_NO_PUSH, V_SHUNT_NO_HEAD, V_FLAT,	      V_MIGRATE, V_SHUNT_MIGRATE,
+	V_TORQUE,	 V_TORQUE_WEIGHT, V_TORQUE_SHARED, V_DEPTH0,  V_OSCAR,	       V_DEPTH2,      V_DEPTH3,
+	V_SMALLEST,	 V_FIRST,	  V_APART,	   V_DRAIN,   V_OLDEST,	       V_NO_STARVING, V_SHUNT,
+	V_SHUNT_NO_PUSH, V_SHUNT_NO_HEAD, V_FLAT,	   V_MIGRATE, V_SHUNT_MIGRATE,
 };
 #define ABLATION ((int)(sizeof ablation / sizeof *ablation))
 
@@ -191,10 +193,9 @@ static void ablation_print(const struct push_results *r, FILE *out)
 	VEC(char *) titles = {0};
 	char title[64];
 
-	fprintf(out,
-		"\nWhat brings what: mean response against oscar's, above 1 is better (experiments 3 common,\n"
-		"4 starving, 7 QoS; perfect packing knows no names of nodes, which helps model A)\n\n");
-	vec_push(&titles, mem_strdup("response of oscar /"));
+	fprintf(out, "\nWhat brings what: mean response against oscar's, above 1 is better (experiments 3 common,\n"
+		     "4 starving, 7 QoS; perfect packing knows no names of nodes, which helps model A)\n\n");
+	vec_push(&titles, mem_strdup("response of oscar / of"));
 	for (int m = 0; m < MODELS; m++)
 		for (int e = 0; e < EXPERIMENTS; e++)
 			if (push_experiments[e].ablation) {
@@ -210,8 +211,7 @@ static void ablation_print(const struct push_results *r, FILE *out)
 				const struct cell *c = push_cells(r, m, e, ablation[i]);
 				if (!push_experiments[e].ablation)
 					continue;
-				struct estimate g = gain_of(r, push_cells(r, m, e, V_OSCAR), c, M_RESPONSE);
-				table_cell(t, "%.3f±%.3f", g.value, g.half);
+				gain_cell(t, gain_of(r, push_cells(r, m, e, V_OSCAR), c, M_RESPONSE), 3);
 			}
 		if (ablation[i] == V_DEPTH3 || ablation[i] == V_NO_STARVING || ablation[i] == V_SHUNT_NO_HEAD)
 			table_rule(t);
@@ -225,7 +225,7 @@ static void ablation_print(const struct push_results *r, FILE *out)
 
 static void oracle_print(const struct push_results *r, FILE *out)
 {
-	static const char *const columns[] = {"experiment", "policy", ">rescued", ">blocked",	">asked",
+	static const char *const columns[] = {"experiment", "policy", ">rescued", ">blocked",	 ">asked",
 					      ">helpless",  ">",      ">open",	  ">could help", ">"};
 	struct table *t = table_create(columns, 10);
 
@@ -547,8 +547,8 @@ static int chart_ablation(const struct push_results *r, const char *dir, struct 
 	for (int i = 0; i < ABLATION; i++) {
 		group[i] = variant_names[ablation[i]];
 		for (int m = 0; m < MODELS; m++) {
-			struct estimate x = gain_of(r, push_cells(r, m, 3, V_OSCAR), push_cells(r, m, 3, ablation[i]),
-						    M_RESPONSE);
+			struct estimate x =
+				gain_of(r, push_cells(r, m, 3, V_OSCAR), push_cells(r, m, 3, ablation[i]), M_RESPONSE);
 			value[i * MODELS + m] = x.value;
 			deviation[i * MODELS + m] = x.half;
 		}

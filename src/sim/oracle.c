@@ -24,7 +24,7 @@
 struct item {
 	int64_t start, end; /* start of a live piece: the plan's instant */
 	uint32_t job, shape;
-	int32_t now; /* the node it is on; NODE_ANY: the blocked job's */
+	int32_t now;  /* the node it is on; NODE_ANY: the blocked job's */
 	int32_t node; /* assigned */
 };
 
@@ -33,7 +33,7 @@ struct repack {
 	const struct cluster *c;
 	struct timeline *line; /* by node: what is left */
 	VEC(struct item) items;
-	uint8_t *may; /* item x node */
+	uint8_t *may;	  /* item x node */
 	int32_t *choices; /* by item: nodes left */
 	int64_t budget;
 };
@@ -206,7 +206,8 @@ static bool packs_always(const struct repack *r, int64_t end)
 		for (uint32_t i = 1; i < r->line[n].n; i++) {
 			int64_t at = timeline_step(&r->line[n], i)[0];
 			if (at > now && at < end &&
-			    timeline_step(&r->line[n], i)[1 + RES_CPU] < timeline_step(&r->line[n], i - 1)[1 + RES_CPU] &&
+			    timeline_step(&r->line[n], i)[1 + RES_CPU] <
+				    timeline_step(&r->line[n], i - 1)[1 + RES_CPU] &&
 			    !packs_at(r, at))
 				return false;
 		}
@@ -355,23 +356,64 @@ enum verdict oracle_repack(const struct plan *p, uint32_t job, int64_t length, i
 	return v;
 }
 
-/* Emergencies. A job that must run in [submit, deadline) for `length` holds [deadline - length, submit + length) at
- * any rate, wherever in its window it runs. */
+void starts_listen(void *context, const struct event *e)
+{
+	struct starts *s = context;
+	struct job_start x = {.job = e->job, .nodes = s->nodes.n};
+
+	if (e->type != EVENT_START)
+		return;
+	for (uint32_t i = 0; i < e->nnodes; i++)
+		vec_push(&s->nodes, e->nodes[i]);
+	vec_push(&s->list, x);
+}
+
+void starts_fini(struct starts *s)
+{
+	vec_free(&s->list);
+	vec_free(&s->nodes);
+}
+
+/* The nodes of the job's last start; NULL: it never did. */
+static const int32_t *starts_nodes(const struct starts *s, uint32_t job)
+{
+	for (size_t i = s->list.n; i-- > 0;)
+		if (s->list.v[i].job == job)
+			return &s->nodes.v[s->list.v[i].nodes];
+	return NULL;
+}
+
+/* What earlier emergency jobs are sure to hold. */
 struct obligations {
 	struct cluster *c;
 	struct timeline sum;
-	struct timeline *line; /* by node: of named fragments */
+	struct timeline *line; /* by node: only of those whose node is sure */
 	VEC(int64_t) ends;
 };
 
-static void oblige(struct obligations *b, const struct request *q, int64_t from, int64_t until)
+/* A fragment's node is nodes[f], or the one it names. */
+static void oblige(struct obligations *b, const struct request *q, const int32_t *nodes, int64_t from, int64_t until)
 {
 	if (from >= until)
 		return;
 	vec_push(&b->ends, until);
 	timeline_change(&b->sum, from, until, &q->total, -1);
-	for (uint32_t f = 0; f < q->nfixed; f++)
-		timeline_change(&b->line[q->frag[f].node], from, until, &b->c->shapes.v[q->frag[f].shape].need, -1);
+	for (uint32_t f = 0; f < q->nfrags; f++) {
+		int32_t n = nodes ? nodes[f] : q->frag[f].node;
+		if (n != NODE_ANY)
+			timeline_change(&b->line[n], from, until, &b->c->shapes.v[q->frag[f].shape].need, -1);
+	}
+}
+
+static void obligations_clear(struct obligations *b)
+{
+	timeline_fini(&b->sum);
+	timeline_init(&b->sum, b->c->nres, &b->c->total);
+	for (size_t n = 0; n < b->c->nodes.n; n++) {
+		timeline_fini(&b->line[n]);
+		timeline_init(&b->line[n], b->c->nres, &b->c->nodes.v[n].total);
+	}
+	vec_clear(&b->ends);
 }
 
 static bool room_at(const struct obligations *b, const struct request *q, int64_t start, int64_t length)
@@ -386,7 +428,8 @@ static bool room_at(const struct obligations *b, const struct request *q, int64_
 }
 
 /* At some start in first..last: room begins only where an obligation ends. */
-static bool room_within(const struct obligations *b, const struct request *q, int64_t first, int64_t last, int64_t length)
+static bool room_within(const struct obligations *b, const struct request *q, int64_t first, int64_t last,
+			int64_t length)
 {
 	if (first > last)
 		return false;
@@ -398,38 +441,69 @@ static bool room_within(const struct obligations *b, const struct request *q, in
 	return false;
 }
 
-int oracle_emergencies(const struct workload *w, const struct outcome *o, const char *machine, int64_t tolerance,
-		       int64_t *ret_feasible, struct err *err)
+static int wjob_request(struct cluster *c, const struct workload *w, const struct wjob *j, const struct request **ret,
+			struct err *err)
+{
+	uint32_t id = 0;
+	int rc = j->text >= 0 ? cluster_request(c, &w->texts.v[j->text], &id, err)
+			      : cluster_request_procs(c, j->procs, &id, err);
+
+	*ret = &c->requests.v[id];
+	return rc;
+}
+
+static bool outcome_met(const struct outcome *o)
+{
+	return o->start >= 0 && o->end <= o->deadline;
+}
+
+/* Whether job i's deadline could be met. One that runs at its submission holds its nodes until its planned end; one that
+ * is yet to run, within [submit, deadline), holds [deadline - length, submit + length) wherever it goes. */
+static int emergency_feasible(struct obligations *b, const struct workload *w, const struct outcome *o,
+			      const struct starts *starts, size_t i, int64_t tolerance, bool *ret, struct err *err)
+{
+	const struct wjob *j = &w->jobs.v[i];
+	const struct request *q;
+	int rc = 0;
+
+	obligations_clear(b);
+	for (size_t k = 0; k < i && rc == 0; k++) {
+		const struct wjob *e = &w->jobs.v[k];
+		int64_t length = e->walltime + tolerance;
+		if (e->kind != KIND_EMERGENCY || !outcome_met(&o[k]))
+			continue;
+		rc = wjob_request(b->c, w, e, &q, err);
+		if (rc == 0 && o[k].start <= j->submit)
+			oblige(b, q, starts_nodes(starts, (uint32_t)k), o[k].start, o[k].start + length);
+		else if (rc == 0)
+			oblige(b, q, NULL, e->deadline - length, e->submit + length);
+	}
+	if (rc == 0)
+		rc = wjob_request(b->c, w, j, &q, err);
+	if (rc == 0)
+		*ret = room_within(b, q, j->submit, j->deadline - j->walltime - tolerance, j->walltime + tolerance);
+	return rc;
+}
+
+int oracle_emergencies(const struct workload *w, const struct outcome *o, const struct starts *starts,
+		       const char *machine, int64_t tolerance, int64_t *ret_feasible, struct err *err)
 {
 	struct obligations b = {.c = cluster_create()};
 	int rc = machine_build(b.c, machine, err);
 
 	*ret_feasible = 0;
-	if (rc < 0)
-		goto out;
-	timeline_init(&b.sum, b.c->nres, &b.c->total);
-	b.line = mem_zalloc(sizeof *b.line * b.c->nodes.n);
-	for (size_t n = 0; n < b.c->nodes.n; n++)
-		timeline_init(&b.line[n], b.c->nres, &b.c->nodes.v[n].total);
-	for (size_t i = 0; i < w->jobs.n; i++) {
-		const struct wjob *j = &w->jobs.v[i];
-		int64_t length = j->walltime + tolerance;
-		bool met = o[i].start >= 0 && o[i].end <= j->deadline;
-		uint32_t id;
-		if (j->kind != KIND_EMERGENCY)
+	b.line = mem_zalloc(sizeof *b.line * (b.c->nodes.n + 1));
+	for (size_t i = 0; i < w->jobs.n && rc == 0; i++) {
+		bool feasible = false;
+		if (w->jobs.v[i].kind != KIND_EMERGENCY)
 			continue;
-		if ((j->text >= 0 ? cluster_request(b.c, &w->texts.v[j->text], &id, NULL)
-				  : cluster_request_procs(b.c, j->procs, &id, NULL)) < 0)
-			continue;
-		const struct request *q = &b.c->requests.v[id];
-		*ret_feasible += met || room_within(&b, q, j->submit, j->deadline - length, length);
-		if (met)
-			oblige(&b, q, j->deadline - length, j->submit + length);
+		if (!outcome_met(&o[i]))
+			rc = emergency_feasible(&b, w, o, starts, i, tolerance, &feasible, err);
+		*ret_feasible += feasible || outcome_met(&o[i]);
 	}
 	timeline_fini(&b.sum);
 	for (size_t n = 0; n < b.c->nodes.n; n++)
 		timeline_fini(&b.line[n]);
-out:
 	vec_free(&b.ends);
 	free(b.line);
 	cluster_destroy(b.c);

@@ -22,10 +22,23 @@ enum verdict {
  * assignments tried. */
 enum verdict oracle_repack(const struct plan *p, uint32_t job, int64_t length, int64_t budget);
 
-/* How many emergency jobs' deadlines could be met, at most, as each was submitted: by running over everything but those
- * emergency jobs before it that met theirs. Counts a job out only where that is proved: its window is shorter than its
- * length, or what earlier ones must hold at any rate leaves no room. */
-int oracle_emergencies(const struct workload *w, const struct outcome *o, const char *machine, int64_t tolerance,
-		       int64_t *ret_feasible, struct err *err);
+struct job_start {
+	uint32_t job;
+	size_t nodes; /* the first of its fragments' nodes, in starts.nodes */
+};
+
+/* Where jobs started: a sim_options.listener with this as its context. {0} is empty. */
+struct starts {
+	VEC(struct job_start) list;
+	VEC(int32_t) nodes;
+};
+void starts_listen(void *context, const struct event *event);
+void starts_fini(struct starts *s);
+
+/* How many emergency jobs' deadlines could be met, at most, as each was submitted, by running over everything but
+ * emergency jobs before it that met theirs: those that ran then stay where they are, the others are free to move
+ * within their windows. A job is counted out only where that is proved. All jobs of the workload were accepted. */
+int oracle_emergencies(const struct workload *w, const struct outcome *o, const struct starts *starts,
+		       const char *machine, int64_t tolerance, int64_t *ret_feasible, struct err *err);
 
 #endif

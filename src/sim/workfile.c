@@ -58,7 +58,7 @@ static int whole_read(const char *value, int64_t max, int64_t *ret, struct err *
 
 static int procs_read(struct draft *d, const char *value, struct err *err)
 {
-	int64_t procs;
+	int64_t procs = 0;
 	int rc = whole_read(value, PROCS_MAX, &procs, err);
 
 	if (rc == 0)

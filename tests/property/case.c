@@ -339,9 +339,11 @@ static void shrink(case_property property, struct tcase *t, const struct policy 
 void case_check(case_property property, unsigned flavour, const struct policy *policy, int count)
 {
 	const char *only = getenv("SHUNT_SEED"); /* one case again */
+	const char *factor = getenv("SHUNT_CASES"); /* so many times more */
 	uint64_t first = only ? strtoull(only, NULL, 10) : 1;
+	uint64_t end = first + (only ? 1 : (uint64_t)count * (factor ? strtoull(factor, NULL, 10) : 1));
 
-	for (uint64_t seed = first; seed < first + (only ? 1 : (uint64_t)count); seed++) {
+	for (uint64_t seed = first; seed < end; seed++) {
 		struct tcase t;
 		case_random(&t, seed, flavour);
 		assert_true(case_valid(&t));

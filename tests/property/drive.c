@@ -148,8 +148,8 @@ static void on_start(struct drive *d, const struct event *e)
 	}
 	memcpy(x->nodes, e->nodes, e->nnodes * sizeof *e->nodes);
 	books_use(d, e->job, 1);
-	if (d->t->ends_first)
-		books_check(d);
+	if (d->t->ends_first && d->t->batch)
+		books_check(d); /* every end of this instant has been told */
 }
 
 static void on_stop(struct drive *d, const struct event *e)

@@ -209,7 +209,8 @@ static void test_repeatable(void **state)
 static void test_incremental(void **state)
 {
 	(void)state;
-	EACH(plain, incremental, WITH_ALL, 250);
+	/* Not with mixed shapes: there best fit may find a place just because another job came. */
+	EACH(plain, incremental, WITH_ALL & ~WITH_MIXED, 250);
 	EACH(plain, incremental, WITH_EARLY | WITH_NODES, 150);
 }
 

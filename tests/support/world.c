@@ -61,7 +61,7 @@ uint32_t world_submit(struct world *w, int64_t now, enum job_kind kind, const ch
 	struct arena *arena = arena_create();
 	struct reqtext text;
 	struct err err;
-	uint32_t id;
+	uint32_t id = 0;
 
 	reqtext_init(&text);
 	if (reqtext_parse(&text, request, arena, &err) != 0 || cluster_request(w->c, &text, &id, &err) != 0)

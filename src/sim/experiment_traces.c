@@ -1,0 +1,283 @@
+/*
+ * experiment_traces.c - the published table (spec 6.4): mean bounded slowdown of known policies on whole traces, by the
+ * rules of the literature. Where our values agree, the simulator can be trusted; our own policy stands below.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <limits.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "base/table.h"
+#include "sim/chart.h"
+#include "sim/experiment_internal.h"
+#include "sim/pool.h"
+#include "sim/sim.h"
+
+#define WIDTH 100
+
+enum { TRACES = 4, POLICIES = 6 };
+
+/* 0: not published. */
+static const struct published {
+	const char *file; /* how the file's name begins */
+	int64_t jobs;	  /* after the filter */
+	double bslow[POLICIES];
+	double turnaround; /* mean, of easy */
+} published[TRACES] = {
+	{"CTC-SP2", 77199, {49.57, 30.04, 26.53, 37.17, 17.57}, 25526.8},
+	{"SDSC-SP2", 54006, {87.87, 84.89, 65.06, 70.48, 56.84}, 27850.9},
+	{"SDSC-BLUE", 232542, {36.52, 19.83, 16.83, 30.62, 13.18}, 0},
+	{"CEA-Curie", 295540, {202.13, 0, 21.33, 69.93, 12.08}, 0},
+};
+
+static const char *const policy_names[POLICIES] = {
+	"easy", "easy-sjbf", "easy++", "easy-clairvoyant", "easy-sjbf-clairvoyant", "shunt",
+};
+
+/* What came of one policy on one trace. */
+struct trace_cell {
+	double bslow, turnaround, wait_max, seconds;
+	int64_t jobs;
+};
+
+struct traces {
+	struct workload *w[TRACES]; /* NULL: not there */
+	char machine[TRACES][64];
+	const struct trace_cell *cells; /* trace x policy */
+};
+
+static int cell_work(void *context, int task, void *ret, struct err *err)
+{
+	const struct traces *t = context;
+	int trace = task / POLICIES;
+	struct trace_cell *cell = ret;
+	struct sim_options o;
+	struct sim_result r;
+	struct metrics m;
+
+	if (!t->w[trace])
+		return 0;
+	sim_options_init(&o);
+	o.machine = t->machine[trace];
+	int rc = sim_run(t->w[trace], policy_find(policy_names[task % POLICIES]), &o, &r, err);
+	if (rc < 0)
+		return err_prefix(err, rc, "%s", published[trace].file);
+	metrics_compute(&m, r.outcome, r.n, r.procs);
+	*cell = (struct trace_cell){
+		.bslow = m.bslow.mean,
+		.turnaround = m.turnaround.mean,
+		.wait_max = m.wait.max,
+		.seconds = r.seconds,
+		.jobs = m.jobs,
+	};
+	sim_result_fini(&r);
+	return 0;
+}
+
+/* The file of a trace in the directory, whatever version and packing its name ends with. */
+static bool trace_find(const char *dir, const char *begin, char *path, size_t size)
+{
+	DIR *d = opendir(dir);
+	struct dirent *e;
+	bool found = false;
+
+	while (d && !found && (e = readdir(d)) != NULL)
+		if (strncmp(e->d_name, begin, strlen(begin)) == 0 && strstr(e->d_name, ".swf"))
+			found = snprintf(path, size, "%s/%s", dir, e->d_name) < (int)size;
+	if (d)
+		closedir(d);
+	return found;
+}
+
+static int traces_read(struct traces *t, const char *dir, struct err *err)
+{
+	char path[PATH_MAX];
+	DIR *d = opendir(dir);
+	int rc = 0, found = 0;
+
+	if (!d)
+		return err_set(err, -errno, "%s: %s (give the directory of the traces)", dir, strerror(errno));
+	closedir(d);
+	for (int i = 0; i < TRACES && rc == 0; i++) {
+		if (!trace_find(dir, published[i].file, path, sizeof path))
+			continue;
+		rc = workload_read(path, RULES_SC15, 0, &t->w[i], err);
+		if (rc == 0)
+			snprintf(t->machine[i], sizeof t->machine[i], "flat:%lld", (long long)t->w[i]->procs);
+		found++;
+	}
+	if (rc == 0 && !found)
+		rc = err_set(err, -ENOENT, "%s: none of the traces CTC-SP2, SDSC-SP2, SDSC-BLUE, CEA-Curie is there",
+			     dir);
+	return rc;
+}
+
+static void traces_fini(struct traces *t)
+{
+	for (int i = 0; i < TRACES; i++)
+		workload_destroy(t->w[i]);
+}
+
+static const struct trace_cell *cell_of(const struct traces *t, int trace, int policy)
+{
+	return &t->cells[trace * POLICIES + policy];
+}
+
+static double deviation(double ours, double theirs)
+{
+	return theirs > 0 ? 100 * (ours / theirs - 1) : NAN;
+}
+
+static void row_print(struct table *t, const char *trace, const char *what, double theirs, double ours, int decimals,
+		      double seconds, int64_t jobs)
+{
+	table_cell(t, "%s", trace);
+	table_cell(t, "%s", what);
+	if (theirs > 0)
+		table_cell(t, "%.*f", decimals, theirs);
+	else
+		table_cell(t, "-");
+	table_cell(t, "%.*f", decimals, ours);
+	if (theirs > 0)
+		table_cell(t, "%+.2f%%", deviation(ours, theirs));
+	else
+		table_cell(t, "-");
+	if (seconds > 0)
+		table_cell(t, "%.0f", (double)jobs / seconds / 1000);
+	else
+		table_cell(t, "%s", "");
+}
+
+static void missing_print(const struct traces *t, const char *dir, FILE *out)
+{
+	for (int i = 0; i < TRACES; i++)
+		if (!t->w[i])
+			fprintf(out, "%s is not in %s: left out\n", published[i].file, dir);
+}
+
+static void traces_print(const struct traces *t, const char *dir, FILE *out)
+{
+	static const char *const columns[] = {"trace",	    "mean bounded slowdown", ">published", ">ours",
+					      ">deviation", ">1000 jobs/s"};
+	struct table *table = table_create(columns, 6);
+
+	fprintf(out, "Whole traces, rules sc15, one pool of processors\n\n");
+	for (int i = 0; i < TRACES; i++) {
+		const struct published *p = &published[i];
+		if (!t->w[i])
+			continue;
+		table_rule(table);
+		row_print(table, p->file, "jobs after the filter", (double)p->jobs, (double)cell_of(t, i, 0)->jobs, 0,
+			  0, 0);
+		for (int k = 0; k < POLICIES; k++) {
+			const struct trace_cell *c = cell_of(t, i, k);
+			row_print(table, p->file, policy_names[k], p->bslow[k], c->bslow, 2, c->seconds, c->jobs);
+		}
+		row_print(table, p->file, "mean turnaround of easy, s", p->turnaround, cell_of(t, i, 0)->turnaround, 1,
+			  0, 0);
+	}
+	table_print(table, out, WIDTH);
+	table_destroy(table);
+	missing_print(t, dir, out);
+}
+
+static void json_published(struct json *j, const char *key, double value)
+{
+	json_double(j, key, value > 0 ? value : NAN); /* null */
+}
+
+static void traces_json(const struct traces *t, FILE *out)
+{
+	struct strbuf text = {0};
+	struct json j;
+
+	json_init(&j, &text, true);
+	json_open_array(&j, NULL);
+	for (int i = 0; i < TRACES; i++) {
+		const struct published *p = &published[i];
+		json_open_object(&j, NULL);
+		json_string(&j, "trace", p->file);
+		json_bool(&j, "present", t->w[i] != NULL);
+		json_int(&j, "published_jobs", p->jobs);
+		json_published(&j, "published_turnaround_easy", p->turnaround);
+		json_open_array(&j, "policies");
+		for (int k = 0; k < POLICIES && t->w[i]; k++) {
+			const struct trace_cell *c = cell_of(t, i, k);
+			json_open_object(&j, NULL);
+			json_string(&j, "policy", policy_names[k]);
+			json_int(&j, "jobs", c->jobs);
+			json_published(&j, "published_bslow", p->bslow[k]);
+			json_double(&j, "bslow", c->bslow);
+			json_double(&j, "deviation_percent", deviation(c->bslow, p->bslow[k]));
+			json_double(&j, "turnaround", c->turnaround);
+			json_double(&j, "wait_max", c->wait_max);
+			json_double(&j, "seconds", c->seconds);
+			json_close_object(&j);
+		}
+		json_close_array(&j);
+		json_close_object(&j);
+	}
+	json_close_array(&j);
+	fprintf(out, "%s\n", strbuf_text(&text));
+	strbuf_fini(&text);
+}
+
+/* Ours beside the published values, of the policies that have them. */
+static int trace_chart(const struct traces *t, int trace, const char *dir, struct err *err)
+{
+	static const char *const series[] = {"published", "ours"};
+	const char *group[POLICIES];
+	double value[POLICIES * 2];
+	char path[PATH_MAX], title[64];
+	int n = 0;
+
+	for (int k = 0; k < POLICIES; k++) {
+		if (published[trace].bslow[k] <= 0)
+			continue;
+		group[n] = policy_names[k];
+		value[2 * n] = published[trace].bslow[k];
+		value[2 * n + 1] = cell_of(t, trace, k)->bslow;
+		n++;
+	}
+	struct chart_bars b = {
+		.title = title,
+		.ylabel = "mean bounded slowdown",
+		.group = group,
+		.series = series,
+		.ngroups = n,
+		.nseries = 2,
+		.value = value,
+	};
+	snprintf(title, sizeof title, "%s, whole trace", published[trace].file);
+	if (snprintf(path, sizeof path, "%s/trace-%s.svg", dir, published[trace].file) >= (int)sizeof path)
+		return err_set(err, -ENAMETOOLONG, "%s: name too long", dir);
+	return chart_bars_draw(path, &b, err);
+}
+
+int experiment_traces(const struct traces_options *o, FILE *out, struct err *err)
+{
+	struct traces t = {0};
+	void *cells = NULL;
+	int rc = o->charts ? charts_dir(o->charts, err) : 0;
+
+	if (rc == 0)
+		rc = traces_read(&t, o->dir, err);
+	if (rc == 0)
+		rc = pool_run(cell_work, &t, TRACES * POLICIES, sizeof(struct trace_cell), o->workers,
+			      o->progress ? "simulating" : NULL, &cells, err);
+	if (rc == 0) {
+		t.cells = cells;
+		if (o->json)
+			traces_json(&t, out);
+		else
+			traces_print(&t, o->dir, out);
+		for (int i = 0; i < TRACES && o->charts && rc == 0; i++)
+			if (t.w[i])
+				rc = trace_chart(&t, i, o->charts, err);
+	}
+	pool_free(cells, TRACES * POLICIES, sizeof(struct trace_cell));
+	traces_fini(&t);
+	return rc;
+}

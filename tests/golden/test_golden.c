@@ -1,0 +1,138 @@
+/*
+ * test_golden.c - recorded schedules of two small workloads, for every policy, that must stay as they are.
+ *
+ * The workloads are files, so that nothing but the scheduler is under test. When a change of decisions is meant, run
+ *	SHUNT_GOLDEN=write meson test -C build golden
+ * and let the commit say why the schedules changed. SHUNT_GOLDEN=workloads makes the workloads anew as well.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/lines.h"
+#include "base/strbuf.h"
+#include "sim/sim.h"
+
+#define FOLDER SHUNT_ROOT "/tests/golden/"
+
+static const struct golden {
+	const char *name, *machine;
+	int64_t starve_after; /* seconds, or STARVE_AUTO */
+} goldens[] = {
+	{"nodes", "nodes:12x8", 1800}, /* model C of spec 1.6, with QoS and emergency jobs */
+	{"flat", "flat:64", STARVE_AUTO}, /* Lublin and Feitelson */
+};
+
+static bool asked_to(const char *what)
+{
+	const char *s = getenv("SHUNT_GOLDEN");
+
+	return s && (strcmp(s, what) == 0 || strcmp(s, "workloads") == 0);
+}
+
+static void make_workload(const struct golden *g, const char *path)
+{
+	struct oscar_model m = {.model = 'C', .jobs = 100, .mean_gap = 120, .qos = 15, .emergency = 5, .seed = 1};
+	struct workload *w = g == goldens ? generate_oscar(&m) : generate_lublin(64, 120, 1);
+	FILE *out = fopen(path, "w");
+
+	assert_non_null(out);
+	for (size_t i = 0; g != goldens && i < w->jobs.n; i++) { /* a fuller machine, and estimates as they are */
+		w->jobs.v[i].submit /= 3;
+		w->jobs.v[i].walltime *= 1 + (int64_t)(i % 4);
+	}
+	workfile_write(w, out);
+	assert_int_equal(fclose(out), 0);
+	workload_destroy(w);
+}
+
+/* "policy easy", then a line for each job: id, start, end; - for those that never ran. */
+static void run_policy(const struct golden *g, const struct workload *w, const struct policy *policy, struct strbuf *out)
+{
+	struct sim_options o;
+	struct sim_result r;
+	struct err err;
+
+	sim_options_init(&o);
+	o.machine = g->machine;
+	o.check = true;
+	o.settings.tolerance = 10;
+	o.settings.starve_after = g->starve_after;
+	if (sim_run(w, policy, &o, &r, &err) != 0)
+		fail_msg("%s: %s", policy->name, err.text);
+	strbuf_printf(out, "policy %s\n", policy->name);
+	for (int64_t i = 0; i < r.n; i++)
+		if (r.outcome[i].start >= 0)
+			strbuf_printf(out, "%lld %lld %lld\n", (long long)r.outcome[i].id, (long long)r.outcome[i].start,
+				      (long long)r.outcome[i].end);
+		else
+			strbuf_printf(out, "%lld -\n", (long long)r.outcome[i].id);
+	sim_result_fini(&r);
+}
+
+static void compare(const char *path, const char *text)
+{
+	struct lines *in;
+	struct err err;
+	char *line, policy[80] = "";
+
+	if (lines_open(path, &in, &err) != 0)
+		fail_msg("%s (make it with SHUNT_GOLDEN=write)", err.text);
+	while (lines_next(in, &line, &err) == 1) {
+		size_t n = strcspn(text, "\n");
+		if (strncmp(line, "policy ", 7) == 0)
+			snprintf(policy, sizeof policy, "%s", line);
+		if (n != strlen(line) || strncmp(text, line, n) != 0)
+			fail_msg("%s line %lld, %s: recorded \"%s\", now \"%.*s\"", path, (long long)lines_number(in),
+				 policy, line, (int)n, text);
+		text += n + (text[n] == '\n');
+	}
+	lines_close(in);
+	assert_string_equal(text, "");
+}
+
+static void test_golden(void **state)
+{
+	const struct golden *g = *state;
+	char work[4096], starts[4096];
+	struct strbuf text = {0};
+	struct workload *w;
+	struct err err;
+
+	snprintf(work, sizeof work, FOLDER "%s.work", g->name);
+	snprintf(starts, sizeof starts, FOLDER "%s.starts", g->name);
+	if (asked_to("workloads"))
+		make_workload(g, work);
+	if (workload_read(work, RULES_SITE, 0, &w, &err) != 0)
+		fail_msg("%s", err.text);
+	assert_true(w->jobs.n >= 100);
+	for (int i = 0; i < npolicies; i++)
+		run_policy(g, w, &policies[i], &text);
+	workload_destroy(w);
+	if (asked_to("write")) {
+		FILE *out = fopen(starts, "w");
+		assert_non_null(out);
+		assert_int_equal(fwrite(text.text, 1, text.n, out), text.n);
+		assert_int_equal(fclose(out), 0);
+	} else {
+		compare(starts, strbuf_text(&text));
+	}
+	strbuf_fini(&text);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		{goldens[0].name, test_golden, NULL, NULL, (void *)&goldens[0]},
+		{goldens[1].name, test_golden, NULL, NULL, (void *)&goldens[1]},
+	};
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,217 @@
+/*
+ * test_plan.c - properties of the plan itself: rollback is exact, whatever was done; what was inserted is sound; searches
+ * find what they say.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/rng.h"
+#include "plan/insert.h"
+#include "property/drive.h"
+
+static char message[200];
+
+struct bench {
+	const struct tcase *t;
+	struct cluster *c;
+	struct plan *p;
+	struct rng r;
+};
+
+/* Jobs in states as they would be, so that everything removable is there. */
+static void bench_open(struct bench *b, const struct tcase *t)
+{
+	static const struct policy known = {.deadlines = true};
+
+	*b = (struct bench){.t = t, .c = drive_cluster(t, &known)};
+	rng_seed(&b->r, t->seed);
+	for (int i = 0; i < t->njobs; i++) {
+		struct job *job = drive_add_job(b->c, &t->job[i], &known);
+		if (job->kind == KIND_COMMON && rng_below(&b->r, 2))
+			job->kind = KIND_STARVING;
+		job->state = rng_below(&b->r, 2) ? STATE_ALLOCATED : STATE_RUNNING;
+	}
+	b->p = plan_create(b->c);
+	plan_advance(b->p, 10);
+}
+
+static void bench_close(struct bench *b)
+{
+	plan_destroy(b->p);
+	cluster_destroy(b->c);
+}
+
+static struct manner random_manner(struct rng *r)
+{
+	return (struct manner){
+		.may_remove = rng_below(r, 2) ? (unsigned)rng_below(r, 256) : 0,
+		.only_younger = rng_below(r, 2),
+		.push_depth = (int)rng_below(r, 4),
+		.alloc = rng_below(r, 4) ? ALLOC_BEST : ALLOC_FIRST,
+		.scatter = rng_below(r, 5) == 0,
+		.largest_first = rng_below(r, 2),
+	};
+}
+
+/* One change, or none. */
+static const char *random_change(struct bench *b)
+{
+	uint32_t job = (uint32_t)rng_below(&b->r, b->c->njobs);
+	int64_t length = cluster_length(b->c, cluster_job(b->c, job)), from = rng_range(&b->r, 10, 60), at;
+	struct manner m = random_manner(&b->r);
+
+	if (plan_holds(b->p, job)) {
+		plan_take_job(b->p, job);
+		return NULL;
+	}
+	switch (rng_below(&b->r, 3)) {
+	case 0:
+		if (plan_insert(b->p, &m, job, from, from + length) != plan_holds(b->p, job))
+			return "plan_insert says otherwise than the plan";
+		break;
+	case 1:
+		at = plan_insert_earliest(b->p, &m, job, from, length);
+		if ((at != TIME_NEVER) != plan_holds(b->p, job) || at < from ||
+		    (at != TIME_NEVER && plan_piece(b->p, job, 0)->start != at))
+			return "plan_insert_earliest says otherwise than the plan";
+		break;
+	default:
+		at = plan_insert_latest(b->p, &m, job, from, from + 2 * length, length);
+		if ((at != TIME_NEVER) != plan_holds(b->p, job) || at < from ||
+		    (at != TIME_NEVER && at > from + length))
+			return "plan_insert_latest says otherwise than the plan";
+	}
+	return NULL;
+}
+
+/* Bit for bit: also the order of pieces on a node and the place of each fragment. */
+static bool identical(const struct plan *a, const struct plan *b)
+{
+	if (!plan_equal(a, b) || a->loose != b->loose)
+		return false;
+	for (uint32_t n = 0; n < a->nnodes; n++) {
+		const piece_vec *v = &a->node[n].pieces, *w = &b->node[n].pieces;
+		if (a->node[n].loose != b->node[n].loose)
+			return false;
+		for (size_t i = 0; i < v->n; i++)
+			if (v->v[i].job != w->v[i].job || v->v[i].frag != w->v[i].frag ||
+			    v->v[i].start != w->v[i].start || v->v[i].end != w->v[i].end ||
+			    v->v[i].live != w->v[i].live || v->v[i].running != w->v[i].running ||
+			    v->v[i].fixed != w->v[i].fixed || v->v[i].shape != w->v[i].shape)
+				return false;
+	}
+	return true;
+}
+
+/* Changes in nested transactions, each rolled back or committed; the outermost is rolled back. */
+static const char *nested(struct bench *b, int depth)
+{
+	plan_mark mark = plan_begin(b->p);
+	struct plan *before = plan_clone(b->p);
+	const char *wrong = NULL;
+	int steps = (int)rng_range(&b->r, 1, 6);
+
+	for (int i = 0; i < steps && !wrong; i++)
+		wrong = depth < 3 && rng_below(&b->r, 3) == 0 ? nested(b, depth + 1) : random_change(b);
+	if (depth == 0 || rng_below(&b->r, 2)) {
+		plan_rollback(b->p, mark);
+		if (!wrong && !identical(before, b->p))
+			wrong = "after a rollback the plan is not as it was";
+	} else {
+		plan_commit(b->p, mark);
+	}
+	plan_destroy(before);
+	return wrong;
+}
+
+static const char *rollback(const struct tcase *t, const struct policy *policy)
+{
+	struct bench b;
+	const char *wrong = NULL;
+
+	(void)policy;
+	bench_open(&b, t);
+	for (int i = 0; i < t->njobs && !wrong; i++) {
+		wrong = random_change(&b);
+		plan_check(b.p);
+		if (!wrong)
+			wrong = nested(&b, 0);
+		plan_check(b.p);
+	}
+	bench_close(&b);
+	return wrong;
+}
+
+/* A failed insertion leaves no trace; one that succeeds moves only what may be moved, in place but not in time, and removes
+ * only what it may. */
+static const char *insertion(const struct tcase *t, const struct policy *policy)
+{
+	struct bench b;
+	const char *wrong = NULL;
+
+	(void)policy;
+	bench_open(&b, t);
+	for (uint32_t i = 0; i < b.c->njobs && !wrong; i++) {
+		struct manner m = random_manner(&b.r);
+		int64_t start = rng_range(&b.r, 10, 40), end = start + cluster_length(b.c, cluster_job(b.c, i));
+		struct plan *before = plan_clone(b.p);
+		bool done = plan_insert(b.p, &m, i, start, end);
+		plan_check(b.p);
+		if (!done && !identical(before, b.p))
+			wrong = "a failed insertion left a trace";
+		for (uint32_t k = 0; done && k < i && !wrong; k++) {
+			if (!plan_holds(before, k))
+				continue;
+			if (!plan_holds(b.p, k)) {
+				if (!(plan_removable(before, k) & m.may_remove))
+					wrong = "a job was removed that may not be";
+				continue;
+			}
+			for (uint32_t f = 0; f < before->holds.v[k].nfrags && !wrong; f++) {
+				const struct piece *x = plan_piece(before, k, f), *y = plan_piece(b.p, k, f);
+				if (x->start != y->start || x->end != y->end)
+					wrong = "a fragment was moved in time";
+				if (plan_place(before, k, f)->node != plan_place(b.p, k, f)->node &&
+				    (x->fixed || x->running || m.push_depth == 0))
+					wrong = "a fragment was pushed that may not be";
+			}
+		}
+		plan_destroy(before);
+		if (plan_holds(b.p, i) && cluster_job(b.c, i)->state == STATE_RUNNING && start <= 10)
+			plan_run(b.p, i);
+	}
+	bench_close(&b);
+	if (wrong)
+		snprintf(message, sizeof message, "%s", wrong);
+	return wrong ? message : NULL;
+}
+
+#define FLAVOUR (WITH_KINDS | WITH_MIXED | WITH_MORE | WITH_NODES)
+
+static void test_rollback(void **state)
+{
+	(void)state;
+	case_check(rollback, FLAVOUR, policy_find("oscar"), 700);
+	case_check(rollback, FLAVOUR & ~WITH_NODES, policy_find("oscar"), 200);
+}
+
+static void test_insertion(void **state)
+{
+	(void)state;
+	case_check(insertion, FLAVOUR, policy_find("oscar"), 1500);
+	case_check(insertion, WITH_NODES, policy_find("oscar"), 500);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {cmocka_unit_test(test_rollback), cmocka_unit_test(test_insertion)};
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
