@@ -41,12 +41,6 @@ static void collect_due(struct sched *s)
 	}
 }
 
-static bool starving_possible(const struct sched *s)
-{
-	return s->policy->starve != STARVE_NOTHING && s->c->settings.starve_after >= 0 &&
-	       s->c->settings.starve_after != TIME_NEVER;
-}
-
 void sched_cycle(struct sched *s, int64_t now)
 {
 	s->now = now;
@@ -54,7 +48,7 @@ void sched_cycle(struct sched *s, int64_t now)
 	s->stats.cycles++;
 	s->drain = false;
 	expire_predictions(s);
-	if (starving_possible(s))
+	if (s->starving)
 		special_starve(s);
 	if (s->special.n)
 		special_place(s);
@@ -75,7 +69,8 @@ void sched_cycle(struct sched *s, int64_t now)
 
 int64_t sched_next_wake(const struct sched *s)
 {
-	int64_t next = TIME_NEVER, after = s->c->settings.starve_after;
+	int64_t next = TIME_NEVER;
+	struct heap_item x;
 
 	for (size_t i = 0; i < s->special.n; i++) {
 		const struct job *job = cluster_job(s->c, s->special.v[i]);
@@ -87,10 +82,7 @@ int64_t sched_next_wake(const struct sched *s)
 		if (at < next)
 			next = at;
 	}
-	if (starving_possible(s) && s->arrivals_head < s->arrivals.n) {
-		int64_t at = cluster_job(s->c, s->arrivals.v[s->arrivals_head])->submit + after;
-		if (at < next)
-			next = at;
-	}
+	if (heap_peek(&s->patience, &x) && x.time < next)
+		next = x.time;
 	return s->next_planned < next ? s->next_planned : next;
 }

@@ -257,16 +257,18 @@ static void due_fill(struct sched *s)
 static void due_full(struct sched *s)
 {
 	s->stats.full_passes++;
-	if (s->reserved.n)
-		pass_drop_reservations(s);
-	if (s->freed || pass_reached(s))
-		vec_clear(&s->failures);
-	s->freed = false;
-	window_build(s);
-	due_start_heads(s);
-	if (s->head == JOB_NONE)
-		return;
-	due_reserve_all(s);
+	do {
+		if (s->reserved.n)
+			pass_drop_reservations(s);
+		if (s->freed || pass_reached(s))
+			vec_clear(&s->failures);
+		s->freed = false;
+		window_build(s);
+		due_start_heads(s);
+		if (s->head == JOB_NONE)
+			return;
+		due_reserve_all(s);
+	} while (s->head == JOB_NONE); /* the earliest place of the head was now: there is another head */
 	due_fill(s);
 }
 
@@ -287,6 +289,10 @@ static void due_fresh(struct sched *s)
 			s->freed = false;
 			due_reserve_all(s);
 			renewed = true;
+			if (s->head == JOB_NONE) { /* it starts: another comes first */
+				due_full(s);
+				return;
+			}
 		}
 		if (!plan_holds(s->p, job)) /* one of the new reservations may have been its own */
 			due_start(s, job);

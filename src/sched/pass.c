@@ -170,10 +170,19 @@ int64_t pass_earliest(struct sched *s, uint32_t job, int64_t from, int64_t lengt
 	return plan_insert_earliest(s->p, &m, job, from, length);
 }
 
-static void pass_reserve(struct sched *s, const struct entry *e)
+/* Reserves; whether it starts instead: for fragments of several shapes, other nodes may do where the best did not. */
+static bool pass_reserve(struct sched *s, uint32_t job, int64_t length)
 {
-	if (pass_earliest(s, e->job, s->now, e->length) != TIME_NEVER)
-		vec_push(&s->reserved, e->job);
+	int64_t at = pass_earliest(s, job, s->now, length);
+
+	if (at == s->now) {
+		vec_push(&s->starting, job);
+		queue_remove(s, job);
+		return true;
+	}
+	if (at != TIME_NEVER)
+		vec_push(&s->reserved, job);
+	return false;
 }
 
 void pass_fill(struct sched *s, entry_vec *queue, size_t i)
@@ -231,9 +240,14 @@ static void pass_full(struct sched *s)
 		if (s->backfill == ORDER_NONE)
 			break;
 		if (reserved < s->policy->reserve) {
-			pass_reserve(s, &e);
-			reserved++;
+			bool starts = pass_reserve(s, e.job, e.length);
 			window_build(s);
+			if (starts) {
+				if (s->head == e.job)
+					s->head = JOB_NONE;
+				continue;
+			}
+			reserved++;
 		}
 		i++;
 		if (reserved >= s->policy->reserve) {

@@ -14,7 +14,7 @@ const struct policy policies[] = {
 	 .order = ORDER_DUE,
 	 .backfill = ORDER_ARRIVAL,
 	 .reserve = RESERVE_HEAD,
-	 .starve = STARVE_OLDEST,
+	 .starve = STARVE_QUEUE,
 	 .deadlines = true,
 	 .push_depth = 1},
 	{.name = "fcfs", .about = "first come, first served; nothing overtakes", .order = ORDER_ARRIVAL, .deadlines = true},

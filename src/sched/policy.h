@@ -33,6 +33,7 @@ enum starve {
 	STARVE_DRAIN,  /* nothing else starts until it does */
 	STARVE_ALL,    /* every starving job reserves the earliest instant */
 	STARVE_OLDEST, /* only the oldest that can't start reserves */
+	STARVE_QUEUE,  /* as ALL, but none starves before the queue it found would have been served */
 };
 
 enum knowledge {

@@ -23,6 +23,8 @@ struct sched *sched_create(struct cluster *c, struct plan *p, const struct polic
 		.alloc = policy->alloc,
 		.scatter = policy->scatter,
 	};
+	s->starving = policy->starve != STARVE_NOTHING && c->settings.starve_after >= 0 &&
+		      c->settings.starve_after != TIME_NEVER;
 	s->order = policy->order;
 	s->backfill = policy->backfill;
 	s->due_dates = policy->order == ORDER_DUE && c->settings.starve_after == STARVE_AUTO;
@@ -39,7 +41,7 @@ void sched_destroy(struct sched *s)
 	vec_free(&s->spare);
 	vec_free(&s->by_key);
 	vec_free(&s->by_fill);
-	vec_free(&s->arrivals);
+	heap_fini(&s->patience);
 	vec_free(&s->special);
 	vec_free(&s->fresh);
 	vec_free(&s->starting);
@@ -100,14 +102,26 @@ static void special_remove(struct sched *s, uint32_t job)
 		}
 }
 
-/* By submission: one that comes back (released, preempted) has waited longer than those that came meanwhile. */
-static void arrivals_add(struct sched *s, const struct job *job)
+/* Counts what a waiting job asks for into (sign 1) or out of (-1) the queue. */
+static void queue_count(struct sched *s, const struct job *job, int sign)
 {
-	size_t i = s->arrivals.n;
+	if (job_waits(job))
+		s->queued_area +=
+			sign * (double)job->walltime * (double)cluster_job_request(s->c, job)->total.v[RES_CPU];
+}
 
-	while (i > s->arrivals_head && cluster_job(s->c, s->arrivals.v[i - 1])->submit > job->submit)
-		i--;
-	vec_insert(&s->arrivals, i, job->id);
+/* When a common job has waited too long: after settings.starve_after. With STARVE_QUEUE not before the queue it found would
+ * have been served, either: in order of arrival it would not have started sooner, so until then lighter jobs may pass. */
+static int64_t starves_at(const struct sched *s, const struct job *job)
+{
+	int64_t after = s->c->settings.starve_after;
+
+	if (s->policy->starve == STARVE_QUEUE && s->c->total.v[RES_CPU] > 0) {
+		double served = s->queued_area / (double)s->c->total.v[RES_CPU];
+		if (served > (double)after)
+			after = (int64_t)served;
+	}
+	return job->submit + after;
 }
 
 static void fresh_remove(struct sched *s, uint32_t job)
@@ -126,8 +140,8 @@ static void sched_enqueue(struct sched *s, const struct job *job)
 	}
 	queue_add(s, job->id);
 	vec_push(&s->fresh, job->id);
-	if (s->c->settings.starve_after >= 0 && s->c->settings.starve_after != TIME_NEVER)
-		arrivals_add(s, job);
+	if (s->starving)
+		heap_push(&s->patience, starves_at(s, job), job->id, job->attempt);
 }
 
 static void sched_dequeue(struct sched *s, const struct job *job)
@@ -145,6 +159,10 @@ void sched_emit(struct sched *s, enum event_type type, uint32_t id, int64_t at, 
 	struct job *job = cluster_job(s->c, id);
 	struct event e = {.time = s->now, .at = at, .job = id, .by = by, .type = (uint8_t)type};
 	bool waited = job_waits(job);
+
+	if (s->starving)
+		queue_count(s, job, -1);
+
 	enum job_kind by_kind = by == JOB_NONE ? KIND_COMMON : cluster_job(s->c, by)->kind;
 
 	if (type == EVENT_ALLOCATE || type == EVENT_START || type == EVENT_MIGRATE) {
@@ -159,6 +177,8 @@ void sched_emit(struct sched *s, enum event_type type, uint32_t id, int64_t at, 
 	struct err err;
 	if (job_apply(job, &e, by_kind, &err) != 0)
 		assert(!"an event that is not legal in the job's state");
+	if (s->starving)
+		queue_count(s, job, 1);
 	if (type == EVENT_STARVE)
 		special_add(s, id);
 	else if (waited && !job_waits(job))

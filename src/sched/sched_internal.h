@@ -76,6 +76,7 @@ struct sched {
 	struct manner plain; /* the policy's way to place, without powers */
 	bool due_dates;	     /* common jobs are ordered by due.c */
 	enum order order, backfill; /* of common jobs: the policy's, unless settings.starve_after says otherwise */
+	bool starving; /* common jobs that waited too long become starving */
 	int64_t now;
 
 	VEC(struct waiting) waiting; /* by job->waiting */
@@ -86,8 +87,8 @@ struct sched {
 	int overdue;		     /* jobs that were overdue in the last pass (due.c) */
 	int64_t idle_now;	     /* CPUs free when reservations are made (due.c) */
 	job_vec wide;		     /* those that need more than half of the machine, by arrival (due.c) */
-	VEC(uint32_t) arrivals;	     /* in the order of submission, with stale ones */
-	size_t arrivals_head;
+	struct heap patience;	     /* (when it starves, job) of waiting common jobs, with stale ones */
+	double queued_area;	     /* CPU-seconds that waiting jobs ask for */
 	job_vec special;  /* waiting starving, QoS and emergency jobs, FIFO */
 	job_vec fresh;	  /* common jobs that came since the last cycle */
 	job_vec starting; /* placed at now in this cycle */

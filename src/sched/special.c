@@ -113,25 +113,18 @@ static void place_deadlines(struct sched *s, enum job_kind kind)
 
 void special_starve(struct sched *s)
 {
-	while (s->arrivals_head < s->arrivals.n) {
-		const struct job *job = cluster_job(s->c, s->arrivals.v[s->arrivals_head]);
-		bool waits = job->state == STATE_CANDIDATE && job->kind == KIND_COMMON;
-		if (waits && job->submit + s->c->settings.starve_after > s->now)
-			break;
-		s->arrivals_head++;
-		if (!waits)
+	struct heap_item x;
+
+	while (heap_peek(&s->patience, &x) && x.time <= s->now) {
+		const struct job *job = cluster_job(s->c, (uint32_t)x.tie);
+		heap_pop(&s->patience, &x);
+		if (job->state != STATE_CANDIDATE || job->kind != KIND_COMMON || job->attempt != x.value)
 			continue;
 		if (plan_holds(s->p, job->id))
 			pass_drop_reservations(s); /* its own was a transient one */
 		if (s->head == job->id)
 			s->freed = true;
 		sched_emit(s, EVENT_STARVE, job->id, 0, JOB_NONE);
-	}
-	if (s->arrivals_head > 1024 && s->arrivals_head * 2 > s->arrivals.n) {
-		memmove(s->arrivals.v, s->arrivals.v + s->arrivals_head,
-			(s->arrivals.n - s->arrivals_head) * sizeof *s->arrivals.v);
-		s->arrivals.n -= s->arrivals_head;
-		s->arrivals_head = 0;
 	}
 }
 
@@ -195,7 +188,7 @@ static void place_starvings(struct sched *s)
 		for (size_t i = 0; i < list.n && !s->drain; i++) {
 			const struct job *job = cluster_job(s->c, list.v[i]);
 			if (job->state == STATE_CANDIDATE) {
-				bool may_wait = s->policy->starve == STARVE_ALL ||
+				bool may_wait = s->policy->starve == STARVE_ALL || s->policy->starve == STARVE_QUEUE ||
 						(s->policy->starve == STARVE_OLDEST && !reserved);
 				bool placed = place_starving(s, job, may_wait);
 				if (s->policy->starve == STARVE_DRAIN && !placed)
