@@ -14,10 +14,10 @@ struct map {
 	size_t n, cap;
 };
 
-void map_fini(struct map *m);				     /* {0} is an empty map */
-void map_set(struct map *m, uint64_t key, uint64_t value);   /* adds or replaces */
+void map_fini(struct map *m);				   /* {0} is an empty map */
+void map_set(struct map *m, uint64_t key, uint64_t value); /* adds or replaces */
 bool map_get(const struct map *m, uint64_t key, uint64_t *ret_value);
-bool map_remove(struct map *m, uint64_t key);		     /* false if it was not there */
+bool map_remove(struct map *m, uint64_t key); /* false if it was not there */
 /* The value's place, 0 if new; valid until the next change. */
 uint64_t *map_at(struct map *m, uint64_t key);
 
@@ -30,9 +30,9 @@ struct names {
 	uint32_t *next;	  /* id + 1 of the next name with the same hash */
 };
 
-void names_fini(struct names *s);			    /* {0} is empty */
-uint32_t names_add(struct names *s, const char *name);	    /* the id, new or old */
+void names_fini(struct names *s);		       /* {0} is empty */
+uint32_t names_add(struct names *s, const char *name); /* the id, new or old */
 bool names_find(const struct names *s, const char *name, uint32_t *ret_id);
-const char *names_get(const struct names *s, uint32_t id);  /* borrowed; NULL if there is none */
+const char *names_get(const struct names *s, uint32_t id); /* borrowed; NULL if there is none */
 
 #endif

@@ -9,8 +9,8 @@
 
 #include <stddef.h>
 
-void *mem_alloc(size_t size);			   /* never NULL */
-void *mem_zalloc(size_t size);			   /* zeroed, never NULL */
+void *mem_alloc(size_t size);			       /* never NULL */
+void *mem_zalloc(size_t size);			       /* zeroed, never NULL */
 void *mem_realloc(void *p, size_t count, size_t size); /* checks count * size for overflow */
 char *mem_strdup(const char *s);
 

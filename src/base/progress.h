@@ -12,7 +12,7 @@ struct progress {
 	int64_t total;
 	int64_t last_ms; /* when it was drawn */
 	int64_t begin_ms;
-	int on;		 /* a terminal is there */
+	int on; /* a terminal is there */
 };
 
 void progress_begin(struct progress *p, const char *what, int64_t total);

@@ -146,8 +146,7 @@ static int date_read(const char **at, struct tm *tm, struct err *err)
 	int64_t a, b, c;
 
 	if (!number_read(at, &a) || *(*at)++ != '-' || !number_read(at, &b) || *(*at)++ != '-' || !number_read(at, &c))
-		return err_set(err, -EINVAL,
-			       "not a date and time (use DD-MM-YYYY HH:MM, YYYY-MM-DDTHH:MM or +2h)");
+		return err_set(err, -EINVAL, "not a date and time (use DD-MM-YYYY HH:MM, YYYY-MM-DDTHH:MM or +2h)");
 
 	int64_t year = a > 31 ? a : c, day = a > 31 ? c : a;
 	if (year < 1970 || year > 9999)

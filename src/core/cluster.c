@@ -241,7 +241,8 @@ static int shape_refuse(const struct cluster *c, const struct shape *s, struct e
 		if (most.v[d] >= s->need.v[d])
 			continue;
 		if (d == RES_MEM)
-			return err_set(err, -EINVAL, "a fragment asks for %s of memory; the largest node that would do has %s",
+			return err_set(err, -EINVAL,
+				       "a fragment asks for %s of memory; the largest node that would do has %s",
 				       memory_format(s->need.v[d], need, sizeof need),
 				       memory_format(most.v[d], have, sizeof have));
 		return err_set(err, -EINVAL, "a fragment asks for %lld %s; the largest node that would do has %lld",
@@ -277,7 +278,8 @@ int cluster_request(struct cluster *c, const struct reqtext *text, uint32_t *ret
 			if (names_find(&c->node_names, k->node, &id)) {
 				f.node = (int32_t)id;
 				if (!node_can(&c->nodes.v[id], &s)) {
-					rc = err_set(err, -EINVAL, "node %s does not have what is asked of it", k->node);
+					rc = err_set(err, -EINVAL, "node %s does not have what is asked of it",
+						     k->node);
 					break;
 				}
 			} else if (names_find(&c->feature_names, k->node, &bit)) {

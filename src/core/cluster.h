@@ -46,20 +46,20 @@ struct request {
 	struct frag *frag;
 	uint32_t nfrags;
 	uint32_t nfixed;
-	bool uniform;	      /* all fragments free and of one shape */
-	bool apart;	      /* some fragment is exclusive */
-	struct res total;     /* over all fragments */
-	int64_t cpus_free;    /* CPUs of free and of fixed fragments: for the weight */
+	bool uniform;	   /* all fragments free and of one shape */
+	bool apart;	   /* some fragment is exclusive */
+	struct res total;  /* over all fragments */
+	int64_t cpus_free; /* CPUs of free and of fixed fragments: for the weight */
 	int64_t cpus_fixed;
 };
 
 struct settings {
-	int64_t tolerance;	   /* seconds added to every walltime in the plan */
-	double fixed_factor;	   /* FF >= 1: what a fixed CPU weighs */
-	int64_t starve_after;	   /* seconds; TIME_NEVER: no job starves; STARVE_AUTO: the policy's due dates */
-	int max_deallocations;	   /* by QoS jobs; then a starving job is critical */
-	int64_t max_sleep;	   /* seconds between two cycles at most */
-	int64_t migrate_cost;	   /* seconds to move a running job; < 0: never */
+	int64_t tolerance;     /* seconds added to every walltime in the plan */
+	double fixed_factor;   /* FF >= 1: what a fixed CPU weighs */
+	int64_t starve_after;  /* seconds; TIME_NEVER: no job starves; STARVE_AUTO: the policy's due dates */
+	int max_deallocations; /* by QoS jobs; then a starving job is critical */
+	int64_t max_sleep;     /* seconds between two cycles at most */
+	int64_t migrate_cost;  /* seconds to move a running job; < 0: never */
 };
 
 void settings_default(struct settings *s);

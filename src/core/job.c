@@ -11,9 +11,8 @@
 /* to[from][event]: the state after it; 0 (STATE_NEW, which nothing leads to) marks what is not legal. */
 static const uint8_t to[STATE_COUNT][EVENT_COUNT] = {
 	[STATE_NEW] = {[EVENT_SUBMIT] = STATE_CANDIDATE},
-	[STATE_HELD] = {[EVENT_RELEASE] = STATE_CANDIDATE,
-			[EVENT_EXPIRE] = STATE_EXPIRED,
-			[EVENT_DELETE] = STATE_DELETED},
+	[STATE_HELD] =
+		{[EVENT_RELEASE] = STATE_CANDIDATE, [EVENT_EXPIRE] = STATE_EXPIRED, [EVENT_DELETE] = STATE_DELETED},
 	[STATE_CANDIDATE] = {[EVENT_HOLD] = STATE_HELD,
 			     [EVENT_STARVE] = STATE_CANDIDATE,
 			     [EVENT_GUARANTEE] = STATE_CANDIDATE,
@@ -113,9 +112,9 @@ const char *job_state_name(enum job_state state)
 
 const char *event_type_name(enum event_type type)
 {
-	static const char *const name[EVENT_COUNT] = {"submit",	   "hold",	   "release", "starve",	      "allocate",
-						      "deallocate", "guarantee",   "start",   "started",      "start-failed",
-						      "preempt",    "migrate",	   "finish",  "expire",	      "delete"};
+	static const char *const name[EVENT_COUNT] = {"submit",	    "hold",	 "release", "starve",  "allocate",
+						      "deallocate", "guarantee", "start",   "started", "start-failed",
+						      "preempt",    "migrate",	 "finish",  "expire",  "delete"};
 
 	return type < EVENT_COUNT ? name[type] : "?";
 }

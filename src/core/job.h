@@ -75,7 +75,7 @@ struct job {
 	uint32_t id;
 	uint32_t request; /* cluster_request() */
 	uint32_t user;
-	uint32_t by; /* who last took its place or stopped it */
+	uint32_t by;	  /* who last took its place or stopped it */
 	uint32_t waiting; /* the scheduler's record of it while it waits */
 	uint16_t attempt;
 	uint8_t state;

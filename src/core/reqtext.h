@@ -38,11 +38,11 @@
 #define WORDS_MAX 16	  /* features, or named resources, of one chunk */
 
 /* Bounds that keep sums over a request, and their products with a walltime, far from overflow. */
-#define REQTEXT_MAX 65536			  /* characters of one -l */
-#define CPUS_MAX INT64_C(1000000)		  /* of a fragment; GPUs too */
-#define CPUS_TOTAL_MAX INT64_C(100000000)	  /* of a request */
-#define MEMORY_MAX ((INT64_C(1) << 53) - 1)	  /* KiB, of a fragment and of a request */
-#define AMOUNT_MAX INT64_C(1000000000000)	  /* of a named resource */
+#define REQTEXT_MAX 65536		    /* characters of one -l */
+#define CPUS_MAX INT64_C(1000000)	    /* of a fragment; GPUs too */
+#define CPUS_TOTAL_MAX INT64_C(100000000)   /* of a request */
+#define MEMORY_MAX ((INT64_C(1) << 53) - 1) /* KiB, of a fragment and of a request */
+#define AMOUNT_MAX INT64_C(1000000000000)   /* of a named resource */
 
 struct named_amount {
 	const char *name;

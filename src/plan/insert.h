@@ -29,12 +29,12 @@ enum alloc {
 
 /* How an insertion is made: a property of the policy and of the job's powers. */
 struct manner {
-	unsigned may_remove;  /* enum removable */
-	bool only_younger;    /* ... and of starving jobs only those submitted later that do not start now */
-	int push_depth;	      /* 0: no push; 1: the source's; more: pushed fragments push others */
+	unsigned may_remove; /* enum removable */
+	bool only_younger;   /* ... and of starving jobs only those submitted later that do not start now */
+	int push_depth;	     /* 0: no push; 1: the source's; more: pushed fragments push others */
 	enum alloc alloc;
-	bool scatter;	      /* fragments of one job never share a node */
-	bool largest_first;   /* free fragments: most CPUs first, instead of fewest */
+	bool scatter;	    /* fragments of one job never share a node */
+	bool largest_first; /* free fragments: most CPUs first, instead of fewest */
 };
 
 /* Puts all fragments of a job, which must hold none, at [start, end). True: done, inside the caller's transaction if
@@ -44,7 +44,8 @@ bool plan_insert(struct plan *p, const struct manner *m, uint32_t job, int64_t s
 /* The earliest instant >= from, and the latest with its end <= until, at which plan_insert() succeeds, and the job is
  * put there. Every event point is tested. TIME_NEVER: none, and the plan is as it was. */
 int64_t plan_insert_earliest(struct plan *p, const struct manner *m, uint32_t job, int64_t from, int64_t length);
-int64_t plan_insert_latest(struct plan *p, const struct manner *m, uint32_t job, int64_t from, int64_t until, int64_t length);
+int64_t plan_insert_latest(struct plan *p, const struct manner *m, uint32_t job, int64_t from, int64_t until,
+			   int64_t length);
 
 /* Which enum removable a job in the plan is, or 0 when nothing could remove it. */
 unsigned plan_removable(const struct plan *p, uint32_t job);

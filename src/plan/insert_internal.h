@@ -6,7 +6,7 @@
 
 #include "plan/insert.h"
 
-#define PUSH_WORK 256	 /* viable nodes tried by one insertion: bounds deep pushes */
+#define PUSH_WORK 256 /* viable nodes tried by one insertion: bounds deep pushes */
 #define PUSH_DEPTH_MAX 8
 
 /* A fragment on its way to a node. */
@@ -28,8 +28,8 @@ struct dead_end {
 struct insertion {
 	struct plan *p;
 	const struct manner *m;
-	uint32_t job;			/* the one being inserted: its powers count, also in deep pushes */
-	int work;			/* PUSH_WORK and down */
+	uint32_t job;			   /* the one being inserted: its powers count, also in deep pushes */
+	int work;			   /* PUSH_WORK and down */
 	int32_t chain[PUSH_DEPTH_MAX + 1]; /* nodes on the present chain of pushes: none is visited twice */
 	int nchain;
 	struct dead_end dead[DEAD_ENDS];

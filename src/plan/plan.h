@@ -28,7 +28,7 @@
 struct piece {
 	int64_t start, end;
 	uint32_t job;
-	uint32_t frag;	/* index into the request's fragments */
+	uint32_t frag; /* index into the request's fragments */
 	uint32_t shape;
 	bool live;    /* counted in free_now: it runs, or is to start now */
 	bool running; /* nothing moves it but a migration */
@@ -81,8 +81,8 @@ struct plan {
 	int64_t horizon;	/* no reserved piece starts after it: from there on the sum only grows */
 	VEC(struct hold) holds; /* by job id */
 	VEC(struct undo) log;
-	int depth; /* transactions open */
-	uint64_t version; /* grows with every change */
+	int depth;		  /* transactions open */
+	uint64_t version;	  /* grows with every change */
 	uint64_t moves, attempts; /* fragments pushed, insertions tried: statistics */
 };
 

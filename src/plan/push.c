@@ -145,7 +145,8 @@ static bool push_piece(struct insertion *in, struct piece x, int32_t from, int d
 {
 	struct plan *p = in->p;
 	bool apart = cluster_job_request(p->cluster, cluster_job(p->cluster, x.job))->apart;
-	struct goal g = {.job = x.job, .frag = x.frag, .shape = x.shape, .start = x.start, .end = x.end, .apart = apart};
+	struct goal g = {
+		.job = x.job, .frag = x.frag, .shape = x.shape, .start = x.start, .end = x.end, .apart = apart};
 	plan_mark mark = plan_begin(p);
 	int32_t node;
 

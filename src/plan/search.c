@@ -132,8 +132,8 @@ static void node_rooms(const struct plan *p, uint32_t node, const struct res *ne
 
 /* No instant before it can hold `count` fragments of a shape; exact for one. Where fragments can be pushed, only what runs
  * is in the way. */
-static int64_t shape_bound(const struct plan *p, const struct manner *m, const struct frag *f, uint32_t count, int64_t from,
-			   int64_t length)
+static int64_t shape_bound(const struct plan *p, const struct manner *m, const struct frag *f, uint32_t count,
+			   int64_t from, int64_t length)
 {
 	const struct shape *s = &p->cluster->shapes.v[f->shape];
 	int64_t most = f->node == NODE_ANY && (m->scatter || s->exclusive) ? 1 : count, bound = TIME_NEVER;
@@ -231,7 +231,8 @@ int64_t plan_insert_earliest(struct plan *p, const struct manner *m, uint32_t jo
 	return at;
 }
 
-int64_t plan_insert_latest(struct plan *p, const struct manner *m, uint32_t job, int64_t from, int64_t until, int64_t length)
+int64_t plan_insert_latest(struct plan *p, const struct manner *m, uint32_t job, int64_t from, int64_t until,
+			   int64_t length)
 {
 	instant_vec at = {0};
 	int64_t last = until - length, found = TIME_NEVER;

@@ -42,7 +42,8 @@ bool timeline_fits(const struct timeline *t, int64_t start, int64_t end, const s
 int64_t timeline_earliest(const struct timeline *t, int64_t from, int64_t length, const struct res *need);
 
 /* How many copies of `need` fit side by side over [start, end), and (if any) the free CPU-seconds there. */
-int64_t timeline_measure(const struct timeline *t, int64_t start, int64_t end, const struct res *need, double *ret_area);
+int64_t timeline_measure(const struct timeline *t, int64_t start, int64_t end, const struct res *need,
+			 double *ret_area);
 
 /* Most of `need`'s kind that stays free over [start, end): the least free amounts. */
 void timeline_least(const struct timeline *t, int64_t start, int64_t end, struct res *ret);

@@ -59,7 +59,9 @@ void due_submit(struct sched *s, struct waiting *w)
 	struct job *job = cluster_job(s->c, w->job);
 	const struct history *h = &s->history;
 	double q = (double)cluster_job_request(s->c, job)->total.v[RES_CPU], width = job_width(s, w->job);
-	double backlog = h->work_pred > 0 && machine_cpus(s) > 0 ? h->queued_pred / machine_cpus(s) * (h->work / h->work_pred) : 0;
+	double backlog = h->work_pred > 0 && machine_cpus(s) > 0
+				 ? h->queued_pred / machine_cpus(s) * (h->work / h->work_pred)
+				 : 0;
 	double span = fmax(SPAN_LENGTH * work_length(h), SPAN_WAIT * h->longest_wait + SPAN_BACKLOG * backlog);
 
 	w->pred = history_predict_mixed(s, job);

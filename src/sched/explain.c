@@ -224,7 +224,8 @@ void reason_text(const struct sched *s, uint32_t job, const struct reason *r, st
 
 	switch (r->why) {
 	case WHY_NOT:
-		strbuf_printf(out, "job %u does not wait: it is %s", job, job_state_name(cluster_job(s->c, job)->state));
+		strbuf_printf(out, "job %u does not wait: it is %s", job,
+			      job_state_name(cluster_job(s->c, job)->state));
 		break;
 	case WHY_NEXT:
 		strbuf_printf(out, "nothing is in its way: it starts with the next cycle");
@@ -234,10 +235,11 @@ void reason_text(const struct sched *s, uint32_t job, const struct reason *r, st
 		break;
 	case WHY_NEVER:
 		if (r->missing)
-			strbuf_printf(out, "it asks for %lld %s and the nodes that are up have %lld", (long long)r->needed,
-				      dim_name(s, r->dim), (long long)r->free);
+			strbuf_printf(out, "it asks for %lld %s and the nodes that are up have %lld",
+				      (long long)r->needed, dim_name(s, r->dim), (long long)r->free);
 		else
-			strbuf_printf(out, "the nodes that are up could not hold its fragments even if they were empty");
+			strbuf_printf(out,
+				      "the nodes that are up could not hold its fragments even if they were empty");
 		break;
 	case WHY_SHORT:
 		strbuf_printf(out, "it needs %lld %s and %lld are free: %lld are missing", (long long)r->needed,
@@ -260,5 +262,6 @@ void reason_text(const struct sched *s, uint32_t job, const struct reason *r, st
 		break;
 	}
 	if (r->allocated && r->when != TIME_NEVER)
-		strbuf_printf(out, "; it is planned to start in %s", duration_human(r->when - s->now, when, sizeof when));
+		strbuf_printf(out, "; it is planned to start in %s",
+			      duration_human(r->when - s->now, when, sizeof when));
 }

@@ -8,26 +8,26 @@
 #include "sched/sched.h"
 
 enum why {
-	WHY_NOT,	 /* it does not wait: it runs, or has ended */
-	WHY_NEXT,	 /* nothing is in its way: it starts with the next cycle */
-	WHY_HELD,	 /* somebody holds it */
-	WHY_NEVER,	 /* the nodes that are up could not hold it even if they were empty */
-	WHY_SHORT,	 /* too little of `dim` is free: `missing` more are needed */
-	WHY_SCATTERED,	 /* enough is free in sum, but not in the pieces that its fragments need */
+	WHY_NOT,	  /* it does not wait: it runs, or has ended */
+	WHY_NEXT,	  /* nothing is in its way: it starts with the next cycle */
+	WHY_HELD,	  /* somebody holds it */
+	WHY_NEVER,	  /* the nodes that are up could not hold it even if they were empty */
+	WHY_SHORT,	  /* too little of `dim` is free: `missing` more are needed */
+	WHY_SCATTERED,	  /* enough is free in sum, but not in the pieces that its fragments need */
 	WHY_RESERVED_FOR, /* it would delay `by`, which has a reservation at `by_start` */
-	WHY_TURN,	 /* the policy lets nobody pass `by` */
+	WHY_TURN,	  /* the policy lets nobody pass `by` */
 };
 
 struct reason {
 	enum why why;
-	bool allocated;	      /* it has a place already: `when` is planned, what follows is why not now */
-	enum res_dim dim;     /* SHORT, NEVER */
+	bool allocated;	  /* it has a place already: `when` is planned, what follows is why not now */
+	enum res_dim dim; /* SHORT, NEVER */
 	int64_t needed, free, missing;
-	job_vec holders;      /* SHORT, SCATTERED: running jobs, by planned end: when all of them have ended it fits */
-	int64_t when;	      /* the earliest start by what is planned now; TIME_NEVER: not known */
-	uint32_t by;	      /* RESERVED_FOR, TURN */
+	job_vec holders; /* SHORT, SCATTERED: running jobs, by planned end: when all of them have ended it fits */
+	int64_t when;	 /* the earliest start by what is planned now; TIME_NEVER: not known */
+	uint32_t by;	 /* RESERVED_FOR, TURN */
 	int64_t by_start;
-	int64_t shorter;      /* RESERVED_FOR: it would start now if its walltime were at most this; 0: it would not */
+	int64_t shorter; /* RESERVED_FOR: it would start now if its walltime were at most this; 0: it would not */
 };
 
 /* The reason, true of the plan as it is at the instant of the last event. Changes nothing. */

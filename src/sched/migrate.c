@@ -66,8 +66,9 @@ bool migrate_for(struct sched *s, uint32_t job, int64_t length)
 			const struct piece *x = &v->v[i];
 			const struct job *other = cluster_job(s->c, x->job);
 			int64_t cpus = s->c->shapes.v[x->shape].need.v[RES_CPU];
-			if (!x->running || x->fixed || s->p->holds.v[x->job].nfrags > 1 || other->state != STATE_RUNNING ||
-			    other->deadline != TIME_NEVER || s->p->free_now[n] + cpus < need->v[RES_CPU])
+			if (!x->running || x->fixed || s->p->holds.v[x->job].nfrags > 1 ||
+			    other->state != STATE_RUNNING || other->deadline != TIME_NEVER ||
+			    s->p->free_now[n] + cpus < need->v[RES_CPU])
 				continue;
 			vec_push(&moves, (struct move){(double)cpus * (double)(x->end - s->now), x->job});
 		}

@@ -165,7 +165,7 @@ int64_t pass_earliest(struct sched *s, uint32_t job, int64_t from, int64_t lengt
 {
 	struct manner m = s->plain;
 
-	m.push_depth = 0; /* a reservation that will be made again is not worth moving others for, ... */
+	m.push_depth = 0;      /* a reservation that will be made again is not worth moving others for, ... */
 	m.alloc = ALLOC_FIRST; /* ... nor looking for the best nodes */
 	return plan_insert_earliest(s->p, &m, job, from, length);
 }

@@ -6,7 +6,8 @@
 #include <string.h>
 
 /* EASY with another order of the queue: the head, in that order, reserves. */
-#define EASY(order_) .order = order_, .backfill = order_, .reserve = RESERVE_HEAD, .deadlines = true, .starve = STARVE_ALL
+#define EASY(order_)                                                                                                   \
+	.order = order_, .backfill = order_, .reserve = RESERVE_HEAD, .deadlines = true, .starve = STARVE_ALL
 
 const struct policy policies[] = {
 	{.name = "shunt",
@@ -17,7 +18,10 @@ const struct policy policies[] = {
 	 .starve = STARVE_QUEUE,
 	 .deadlines = true,
 	 .push_depth = 1},
-	{.name = "fcfs", .about = "first come, first served; nothing overtakes", .order = ORDER_ARRIVAL, .deadlines = true},
+	{.name = "fcfs",
+	 .about = "first come, first served; nothing overtakes",
+	 .order = ORDER_ARRIVAL,
+	 .deadlines = true},
 	{.name = "easy", .about = "FCFS, and jobs that do not delay the first one overtake it", EASY(ORDER_ARRIVAL)},
 	{.name = "easy-sjbf",
 	 .about = "EASY, shortest job backfilled first",
@@ -76,7 +80,9 @@ const struct policy policies[] = {
 	{.name = "f2", .about = "EASY, order F2 of the same", EASY(ORDER_F2)},
 	{.name = "f3", .about = "EASY, order F3 of the same", EASY(ORDER_F3)},
 	{.name = "f4", .about = "EASY, order F4 of the same", EASY(ORDER_F4)},
-	{.name = "wfp3", .about = "EASY, order WFP3 of Tang et al. (2009): large and long waiting first", EASY(ORDER_WFP3)},
+	{.name = "wfp3",
+	 .about = "EASY, order WFP3 of Tang et al. (2009): large and long waiting first",
+	 EASY(ORDER_WFP3)},
 };
 const int npolicies = sizeof policies / sizeof *policies;
 

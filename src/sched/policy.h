@@ -11,7 +11,7 @@
 
 /* In what order waiting jobs are looked at: the least key first, equals by arrival. */
 enum order {
-	ORDER_NONE,	/* of backfill: none */
+	ORDER_NONE, /* of backfill: none */
 	ORDER_ARRIVAL,
 	ORDER_SHORTEST, /* length */
 	ORDER_SMALLEST, /* processors, as TORQUE's default scheduler */

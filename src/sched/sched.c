@@ -29,7 +29,8 @@ struct sched *sched_create(struct cluster *c, struct plan *p, const struct polic
 	s->backfill = policy->backfill;
 	s->due_dates = policy->order == ORDER_DUE && c->settings.starve_after == STARVE_AUTO;
 	if (policy->order == ORDER_DUE && !s->due_dates)
-		s->order = s->backfill = ORDER_WEIGHT; /* the site sets the bound on waiting: within it, lightest first */
+		s->order = s->backfill =
+			ORDER_WEIGHT; /* the site sets the bound on waiting: within it, lightest first */
 	return s;
 }
 

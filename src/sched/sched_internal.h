@@ -50,7 +50,7 @@ struct failure {
 };
 
 #define DUE_SMALL 0.01 /* jobs that together hold less than this share of finished work are small */
-#define AREA_BINS 512 /* eight an octave */
+#define AREA_BINS 512  /* eight an octave */
 
 /* What is known of finished, and of waiting, jobs: for predictions and due dates. p: run time, q: CPUs. */
 struct history {
@@ -59,13 +59,13 @@ struct history {
 		double run[2];
 		uint32_t n;
 	}) pairs;
-	double work;	    /* sum of p q over finished jobs */
-	double work_length; /* ... of p p q */
-	double work_pred;   /* ... of pred q */
-	double queued_pred; /* of pred q over waiting ones */
-	double longest_wait;		/* of any job that started */
-	double work_in[AREA_BINS];	/* finished work, by area */
-	double work_below;		/* ... in the bins below small_bin */
+	double work;		   /* sum of p q over finished jobs */
+	double work_length;	   /* ... of p p q */
+	double work_pred;	   /* ... of pred q */
+	double queued_pred;	   /* of pred q over waiting ones */
+	double longest_wait;	   /* of any job that started */
+	double work_in[AREA_BINS]; /* finished work, by area */
+	double work_below;	   /* ... in the bins below small_bin */
 	int small_bin;
 };
 
@@ -73,10 +73,10 @@ struct sched {
 	struct cluster *c;
 	struct plan *p;
 	const struct policy *policy;
-	struct manner plain; /* the policy's way to place, without powers */
-	bool due_dates;	     /* common jobs are ordered by due.c */
+	struct manner plain;	    /* the policy's way to place, without powers */
+	bool due_dates;		    /* common jobs are ordered by due.c */
 	enum order order, backfill; /* of common jobs: the policy's, unless settings.starve_after says otherwise */
-	bool starving; /* common jobs that waited too long become starving */
+	bool starving;		    /* common jobs that waited too long become starving */
 	int64_t now;
 
 	VEC(struct waiting) waiting; /* by job->waiting */
@@ -89,17 +89,17 @@ struct sched {
 	job_vec wide;		     /* those that need more than half of the machine, by arrival (due.c) */
 	struct heap patience;	     /* (when it starves, job) of waiting common jobs, with stale ones */
 	double queued_area;	     /* CPU-seconds that waiting jobs ask for */
-	job_vec special;  /* waiting starving, QoS and emergency jobs, FIFO */
-	job_vec fresh;	  /* common jobs that came since the last cycle */
-	job_vec starting; /* placed at now in this cycle */
-	job_vec reserved; /* transient reservations of common jobs: not promises */
-	int64_t next_planned; /* the earliest of the kept reservations */
-	uint32_t head;	  /* the first job that could not start, or JOB_NONE */
+	job_vec special;	     /* waiting starving, QoS and emergency jobs, FIFO */
+	job_vec fresh;		     /* common jobs that came since the last cycle */
+	job_vec starting;	     /* placed at now in this cycle */
+	job_vec reserved;	     /* transient reservations of common jobs: not promises */
+	int64_t next_planned;	     /* the earliest of the kept reservations */
+	uint32_t head;		     /* the first job that could not start, or JOB_NONE */
 	struct window window;
 	VEC(struct failure) failures;
-	bool freed;	/* something ended, moved or changed since the last full pass */
-	int64_t dirty;	/* ... and what became free lies before this instant */
-	bool drain;	/* a starving job waits for the machine to empty */
+	bool freed;    /* something ended, moved or changed since the last full pass */
+	int64_t dirty; /* ... and what became free lies before this instant */
+	bool drain;    /* a starving job waits for the machine to empty */
 	struct history history;
 	struct heap expiry; /* KNOW_PREDICTION: when predictions of running jobs pass */
 	struct map pred;    /* due.c: predicted run time, in seconds, of jobs that left the queue and have not ended */
@@ -118,15 +118,16 @@ void sched_emit(struct sched *s, enum event_type type, uint32_t job, int64_t at,
 void queue_add(struct sched *s, uint32_t job);
 void queue_remove(struct sched *s, uint32_t job);
 size_t queue_find(const struct sched *s, uint32_t job); /* its position in by_key */
-void queue_sort(struct sched *s); /* keys that change with time */
-bool queue_has_fill(const struct sched *s); /* backfill has an order of its own */
+void queue_sort(struct sched *s);			/* keys that change with time */
+bool queue_has_fill(const struct sched *s);		/* backfill has an order of its own */
 struct waiting *queue_get(const struct sched *s, uint32_t job);
 bool queue_before(const struct sched *s, uint32_t a, uint32_t b); /* in the policy's order */
 double order_key(const struct sched *s, enum order order, const struct job *job, int64_t length);
 
 /* pass.c: common jobs */
 void pass_run(struct sched *s);
-void pass_fill(struct sched *s, entry_vec *queue, size_t from); /* starts every job that fits; reserved ones are passed over */
+void pass_fill(struct sched *s, entry_vec *queue,
+	       size_t from);	    /* starts every job that fits; reserved ones are passed over */
 bool pass_reached(struct sched *s); /* a planned end or start was reached that no event has told of yet */
 /* Whether the sum leaves room for a job to start before the reservation it has. It needs the CPUs from its start until its
  * end or its planned start, whichever is first: from there on it holds them itself. */
@@ -152,7 +153,7 @@ void due_pass(struct sched *s);
 double history_predict(const struct sched *s, const struct job *job);	    /* easy++ */
 double history_predict_mixed(const struct sched *s, const struct job *job); /* due.c */
 bool history_is_small(const struct history *h, double area);
-void history_wait(struct sched *s, const struct job *job, double pred);	 /* begins to wait */
+void history_wait(struct sched *s, const struct job *job, double pred);	  /* begins to wait */
 void history_unwait(struct sched *s, const struct job *job, double pred); /* stops waiting */
 void history_start(struct sched *s, const struct job *job);
 void history_finish(struct sched *s, const struct job *job); /* it ends at s->now */

@@ -67,9 +67,9 @@ static bool place_with_powers(struct sched *s, uint32_t id)
 	static const struct {
 		unsigned power, may;
 	} table[] = {
-		{POWER_SC_ALLOC, REMOVE_CRITICAL},	 {POWER_Q_ALLOC, REMOVE_QOS},
-		{POWER_E_ALLOC, REMOVE_EMERGENCY},	 {POWER_C_EXEC, REMOVE_RUN_COMMON},
-		{POWER_S_EXEC, REMOVE_RUN_STARVING},	 {POWER_Q_EXEC, REMOVE_RUN_QOS},
+		{POWER_SC_ALLOC, REMOVE_CRITICAL},    {POWER_Q_ALLOC, REMOVE_QOS},
+		{POWER_E_ALLOC, REMOVE_EMERGENCY},    {POWER_C_EXEC, REMOVE_RUN_COMMON},
+		{POWER_S_EXEC, REMOVE_RUN_STARVING},  {POWER_Q_EXEC, REMOVE_RUN_QOS},
 		{POWER_E_EXEC, REMOVE_RUN_EMERGENCY},
 	};
 	const struct job *job = cluster_job(s->c, id);
@@ -128,15 +128,27 @@ void special_starve(struct sched *s)
 	}
 }
 
+/* How starving jobs are placed: they push one deep at most. Deeper, they would get wide jobs in a little earlier at the cost
+ * of many small ones (mean response with QoS jobs 7% worse at depth 2). */
+static struct manner starving_manner(const struct sched *s)
+{
+	struct manner m = s->plain;
+
+	if (m.push_depth > 1)
+		m.push_depth = 1;
+	return m;
+}
+
 /* The starving job's earliest place; later than now it is a reservation. */
 static bool place_starving(struct sched *s, const struct job *job, bool may_wait)
 {
 	int64_t length = sched_length(s, job), at = s->now;
+	struct manner m = starving_manner(s);
 	plan_mark mark = plan_begin(s->p);
 
 	if (may_wait)
-		at = plan_insert_earliest(s->p, &s->plain, job->id, s->now, length);
-	else if (!plan_insert(s->p, &s->plain, job->id, s->now, s->now + length))
+		at = plan_insert_earliest(s->p, &m, job->id, s->now, length);
+	else if (!plan_insert(s->p, &m, job->id, s->now, s->now + length))
 		at = TIME_NEVER;
 	if (at == TIME_NEVER) {
 		plan_rollback(s->p, mark);
@@ -161,7 +173,7 @@ static void starving_to_now(struct sched *s, const struct job *job)
 	if (cluster_job_request(s->c, job)->total.v[RES_CPU] > free_cpus_now(s))
 		return; /* nothing that it may remove holds anything at this instant */
 
-	struct manner m = s->plain;
+	struct manner m = starving_manner(s);
 	plan_mark mark = plan_begin(s->p);
 
 	m.may_remove = REMOVE_STARVING;
@@ -257,8 +269,7 @@ void special_to_now(struct sched *s)
 			uint32_t id = list.v[i].job;
 			plan_mark mark = plan_begin(s->p);
 			plan_take_job(s->p, id);
-			if (plan_insert(s->p, &s->plain, id, s->now,
-					s->now + sched_length(s, cluster_job(s->c, id)))) {
+			if (plan_insert(s->p, &s->plain, id, s->now, s->now + sched_length(s, cluster_job(s->c, id)))) {
 				allocate(s, id, s->now, mark);
 				sched_refresh(s); /* where it was is free */
 			} else {

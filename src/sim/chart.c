@@ -255,9 +255,10 @@ static void gantt_draw(FILE *f, int height, int top, const struct chart_run *run
 	fprintf(f, "set rmargin at screen 0.89\nset xrange [%g:%g]\nset yrange [0:%lld]\n", axis_at(a, a->window.from),
 		axis_at(a, a->window.to), (long long)run->procs);
 	fprintf(f, "set xlabel '%s' offset 0,0.5\n", a->name);
-	fprintf(f, "set palette defined (0 '#FBE6A8', 0.35 '#9CC9D8', 0.7 '#3C7FB0', 1 '#12305C')\nset logscale cb\n"
-		   "set cbrange [1:%g]\nset colorbox user origin graph 1.03,0 size graph 0.02,1\n"
-		   "set cbtics ('≤1 min' 1, '10 min' 10, '1 h' 60, '10 h' 600, '4 d' 5760, '1 month' 43200)\n",
+	fprintf(f,
+		"set palette defined (0 '#FBE6A8', 0.35 '#9CC9D8', 0.7 '#3C7FB0', 1 '#12305C')\nset logscale cb\n"
+		"set cbrange [1:%g]\nset colorbox user origin graph 1.03,0 size graph 0.02,1\n"
+		"set cbtics ('≤1 min' 1, '10 min' 10, '1 h' 60, '10 h' 600, '4 d' 5760, '1 month' 43200)\n",
 		fmax(a->longest_wait / 60, 60));
 	chart_gantt(&boxes, run, a->window);
 	int common = boxes_write(f, "common", &boxes, a, run->procs, false);
@@ -349,9 +350,10 @@ int chart_bars_draw(const char *path, const struct chart_bars *b, struct err *er
 	quote(f, b->title);
 	fprintf(f, " font ',15'\nset ylabel ");
 	quote(f, b->ylabel);
-	fprintf(f, "\nset style data histogram\nset style histogram %s\nset style fill solid 0.9 border rgb '#333333'\n"
-		   "set boxwidth 0.9 relative\nset yrange [0:*]\nset bars 0.6\n"
-		   "set key bmargin center horizontal samplen 1.5\nset xrange [-0.6:%g]\n",
+	fprintf(f,
+		"\nset style data histogram\nset style histogram %s\nset style fill solid 0.9 border rgb '#333333'\n"
+		"set boxwidth 0.9 relative\nset yrange [0:*]\nset bars 0.6\n"
+		"set key bmargin center horizontal samplen 1.5\nset xrange [-0.6:%g]\n",
 		b->deviation ? "errorbars gap 1 lw 1.2" : "clustered gap 1", b->ngroups - 0.4);
 	for (int i = 0; i < b->nseries; i++) {
 		fprintf(f, "%s$bars using %d:", i ? ", " : "plot ", 2 * i + 2);

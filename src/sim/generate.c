@@ -50,7 +50,7 @@ struct draft {
 struct batch {
 	const struct oscar_model *model;
 	struct rng rng;
-	double weight[SHAPES]; /* of the shapes */
+	double weight[SHAPES];	     /* of the shapes */
 	int favourite[USERS][NODES]; /* the first FAVOURITES of a shuffle */
 	VEC(struct burst) bursts;
 	VEC(struct draft) jobs;
@@ -213,10 +213,15 @@ static void jobs_make(struct workload *w, const struct batch *b, double mean_run
 		snprintf(user, sizeof user, "u%d", burst->user + 1);
 		int64_t runtime = (int64_t)fmax(1, round(d->runtime * RUNTIME_MEAN / mean_runtime));
 		vec_push(&w->jobs, (struct wjob){
-			.id = (int64_t)i + 1, .submit = (int64_t)at, .runtime = runtime, .walltime = runtime,
-			.deadline = TIME_NEVER, .text = burst_request(w, burst), .user = names_add(&w->users, user),
-			.kind = KIND_COMMON,
-		});
+					   .id = (int64_t)i + 1,
+					   .submit = (int64_t)at,
+					   .runtime = runtime,
+					   .walltime = runtime,
+					   .deadline = TIME_NEVER,
+					   .text = burst_request(w, burst),
+					   .user = names_add(&w->users, user),
+					   .kind = KIND_COMMON,
+				   });
 		at += m->fixed_gap ? m->mean_gap : rng_exponential(&arrivals, m->mean_gap);
 	}
 	kinds_draw(w, m, &kinds);

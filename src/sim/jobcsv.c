@@ -19,8 +19,8 @@ static bool row_scan(const char *p, int64_t v[COLUMNS])
 			return false;
 		p = end + (*end == ',');
 	}
-	return v[SUBMIT] >= 0 && v[SUBMIT] <= SECONDS_MAX && v[PROCS] > 0 && v[PROCS] <= PROCS_MAX &&
-	       v[RUNTIME] > 0 && v[RUNTIME] <= SECONDS_MAX && v[ESTIMATE] > 0 && v[ESTIMATE] <= SECONDS_MAX;
+	return v[SUBMIT] >= 0 && v[SUBMIT] <= SECONDS_MAX && v[PROCS] > 0 && v[PROCS] <= PROCS_MAX && v[RUNTIME] > 0 &&
+	       v[RUNTIME] <= SECONDS_MAX && v[ESTIMATE] > 0 && v[ESTIMATE] <= SECONDS_MAX;
 }
 
 int jobcsv_read(struct lines *in, int64_t limit, struct workload *w, struct err *err)
@@ -32,14 +32,21 @@ int jobcsv_read(struct lines *in, int64_t limit, struct workload *w, struct err 
 
 	while ((!limit || (int64_t)w->jobs.n < limit) && (rc = lines_next(in, &line, err)) > 0) {
 		if (!row_scan(line, v))
-			return err_set(err, -EINVAL, "line %lld: \"%s\": job_id,submit,procs,runtime,estimate are five "
-				       "numbers, the last three above 0", (long long)lines_number(in),
-				       line_excerpt(line, excerpt));
+			return err_set(err, -EINVAL,
+				       "line %lld: \"%s\": job_id,submit,procs,runtime,estimate are five "
+				       "numbers, the last three above 0",
+				       (long long)lines_number(in), line_excerpt(line, excerpt));
 		vec_push(&w->jobs, (struct wjob){
-			.id = v[JOB], .submit = v[SUBMIT], .runtime = v[RUNTIME], .walltime = v[ESTIMATE],
-			.deadline = TIME_NEVER, .procs = (int32_t)v[PROCS], .text = -1, .user = user,
-			.kind = KIND_COMMON,
-		});
+					   .id = v[JOB],
+					   .submit = v[SUBMIT],
+					   .runtime = v[RUNTIME],
+					   .walltime = v[ESTIMATE],
+					   .deadline = TIME_NEVER,
+					   .procs = (int32_t)v[PROCS],
+					   .text = -1,
+					   .user = user,
+					   .kind = KIND_COMMON,
+				   });
 	}
 	return rc;
 }

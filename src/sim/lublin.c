@@ -129,9 +129,16 @@ struct workload *generate_lublin(int64_t procs, int64_t jobs, uint64_t seed)
 		clock_advance(&clock, gap_draw(&rng));
 		int64_t size = size_draw(&rng, procs), runtime = runtime_draw(&rng, size);
 		vec_push(&w->jobs, (struct wjob){
-			.id = i + 1, .submit = (int64_t)clock.now, .runtime = runtime, .walltime = runtime,
-			.deadline = TIME_NEVER, .procs = (int32_t)size, .text = -1, .user = user, .kind = KIND_COMMON,
-		});
+					   .id = i + 1,
+					   .submit = (int64_t)clock.now,
+					   .runtime = runtime,
+					   .walltime = runtime,
+					   .deadline = TIME_NEVER,
+					   .procs = (int32_t)size,
+					   .text = -1,
+					   .user = user,
+					   .kind = KIND_COMMON,
+				   });
 	}
 	return w;
 }

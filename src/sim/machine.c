@@ -118,8 +118,8 @@ int machine_build(struct cluster *c, const char *text, struct err *err)
 		return add_nodes(c, 1, n, err);
 	}
 	if (strncmp(text, "nodes:", 6) == 0) {
-		if (sscanf(text + 6, "%ldx%ld%c", &n, &cpus, &rest) != 2 || n < 1 || n > MACHINE_NODES_MAX || cpus < 1 ||
-		    cpus > NODE_CPUS_MAX)
+		if (sscanf(text + 6, "%ldx%ld%c", &n, &cpus, &rest) != 2 || n < 1 || n > MACHINE_NODES_MAX ||
+		    cpus < 1 || cpus > NODE_CPUS_MAX)
 			return err_set(err, -EINVAL, "%s: use nodes:NxC, such as nodes:40x8", text);
 		return add_nodes(c, n, cpus, err);
 	}

@@ -148,7 +148,7 @@ static void users_compute(struct metrics *m, const struct outcome *o, int64_t n)
 	struct user {
 		double wait;
 		int64_t jobs;
-	} *user;
+	} * user;
 	size_t users = 0, seen = 0;
 	double sum = 0, squares = 0;
 

@@ -21,10 +21,10 @@ struct outcome {
 	int64_t lost;	  /* seconds run in attempts that were preempted */
 	int64_t procs;
 	uint32_t user;
-	uint8_t kind;	       /* as submitted */
-	bool guaranteed;       /* it was told so */
-	bool broken;	       /* ... and missed it */
-	bool broken_by_power;  /* ... because of an emergency job that had the power */
+	uint8_t kind;	      /* as submitted */
+	bool guaranteed;      /* it was told so */
+	bool broken;	      /* ... and missed it */
+	bool broken_by_power; /* ... because of an emergency job that had the power */
 	uint8_t preemptions;
 };
 

@@ -190,6 +190,6 @@ void outcomes_csv(const struct outcome *o, int64_t n, FILE *out)
 	fprintf(out, "job_id,submit,procs,runtime,estimate,start,end\n");
 	for (int64_t i = 0; i < n; i++)
 		fprintf(out, "%lld,%lld,%lld,%lld,%lld,%lld,%lld\n", (long long)o[i].id, (long long)o[i].submit,
-			(long long)o[i].procs, (long long)o[i].runtime, (long long)o[i].estimate,
-			(long long)o[i].start, (long long)o[i].end);
+			(long long)o[i].procs, (long long)o[i].runtime, (long long)o[i].estimate, (long long)o[i].start,
+			(long long)o[i].end);
 }

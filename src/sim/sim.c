@@ -132,7 +132,8 @@ static bool next_end(struct sim *m, struct heap_item *ret)
 {
 	while (heap_peek(&m->ends, ret)) {
 		const struct job *job = cluster_job(m->c, (uint32_t)ret->tie);
-		if (job->state == STATE_RUNNING && job->attempt == ret->value && outcome_of(m, job->id)->end == ret->time)
+		if (job->state == STATE_RUNNING && job->attempt == ret->value &&
+		    outcome_of(m, job->id)->end == ret->time)
 			return true;
 		heap_pop(&m->ends, ret);
 	}

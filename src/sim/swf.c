@@ -12,7 +12,18 @@
 #include "sim/workload_internal.h"
 
 enum field {
-	JOB, SUBMIT, WAIT, RUNTIME, PROCS_USED, CPU_TIME, MEMORY, PROCS, ESTIMATE, MEMORY_ASKED, STATUS, USER,
+	JOB,
+	SUBMIT,
+	WAIT,
+	RUNTIME,
+	PROCS_USED,
+	CPU_TIME,
+	MEMORY,
+	PROCS,
+	ESTIMATE,
+	MEMORY_ASKED,
+	STATUS,
+	USER,
 	FIELDS /* that matter */
 };
 

@@ -44,16 +44,16 @@ enum drop {
 
 struct workload {
 	char *name;
-	struct arena *arena;	 /* owns what texts point to */
-	VEC(struct wjob) jobs;	 /* sorted by (submit, position in the file) */
+	struct arena *arena;	   /* owns what texts point to */
+	VEC(struct wjob) jobs;	   /* sorted by (submit, position in the file) */
 	VEC(struct reqtext) texts; /* distinct requests, their walltime left to the jobs */
-	struct names requests;	 /* the canonical text of each, by the same index */
+	struct names requests;	   /* the canonical text of each, by the same index */
 	struct names users;
-	char *machine;		 /* "nodes:40x8" or "flat:338", where the source says it; else NULL */
-	int64_t procs;		 /* of the machine, by the header (MaxProcs, else MaxNodes); 0: not said */
-	int64_t nodes;		 /* MaxNodes; 0: not said */
+	char *machine; /* "nodes:40x8" or "flat:338", where the source says it; else NULL */
+	int64_t procs; /* of the machine, by the header (MaxProcs, else MaxNodes); 0: not said */
+	int64_t nodes; /* MaxNodes; 0: not said */
 	int64_t dropped[DROP_COUNT];
-	VEC(char *) notes;	 /* "line 17: run time -1: skipped", the first 20 */
+	VEC(char *) notes; /* "line 17: run time -1: skipped", the first 20 */
 };
 
 enum rules {
@@ -89,11 +89,11 @@ void workfile_write(const struct workload *w, FILE *out);
 
 /* Generators. */
 struct oscar_model {
-	char model;	      /* 'A' or 'C' of spec 1.6 */
-	int jobs;	      /* 318 */
-	double mean_gap;      /* seconds between arrivals */
-	int fixed_gap;	      /* arrivals exactly mean_gap apart, else exponential */
-	int qos, emergency;   /* how many jobs become QoS (deadline 3 x walltime) or emergency (1.5 x) */
+	char model;	    /* 'A' or 'C' of spec 1.6 */
+	int jobs;	    /* 318 */
+	double mean_gap;    /* seconds between arrivals */
+	int fixed_gap;	    /* arrivals exactly mean_gap apart, else exponential */
+	int qos, emergency; /* how many jobs become QoS (deadline 3 x walltime) or emergency (1.5 x) */
 	uint64_t seed;
 };
 struct workload *generate_oscar(const struct oscar_model *m); /* on 40 nodes x 8 named n1..n40 */

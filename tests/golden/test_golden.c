@@ -25,7 +25,7 @@ static const struct golden {
 	const char *name, *machine;
 	int64_t starve_after; /* seconds, or STARVE_AUTO */
 } goldens[] = {
-	{"nodes", "nodes:12x8", 1800}, /* model C of spec 1.6, with QoS and emergency jobs */
+	{"nodes", "nodes:12x8", 1800},	  /* model C of spec 1.6, with QoS and emergency jobs */
 	{"flat", "flat:64", STARVE_AUTO}, /* Lublin and Feitelson */
 };
 
@@ -53,7 +53,8 @@ static void make_workload(const struct golden *g, const char *path)
 }
 
 /* "policy easy", then a line for each job: id, start, end; - for those that never ran. */
-static void run_policy(const struct golden *g, const struct workload *w, const struct policy *policy, struct strbuf *out)
+static void run_policy(const struct golden *g, const struct workload *w, const struct policy *policy,
+		       struct strbuf *out)
 {
 	struct sim_options o;
 	struct sim_result r;
@@ -69,8 +70,8 @@ static void run_policy(const struct golden *g, const struct workload *w, const s
 	strbuf_printf(out, "policy %s\n", policy->name);
 	for (int64_t i = 0; i < r.n; i++)
 		if (r.outcome[i].start >= 0)
-			strbuf_printf(out, "%lld %lld %lld\n", (long long)r.outcome[i].id, (long long)r.outcome[i].start,
-				      (long long)r.outcome[i].end);
+			strbuf_printf(out, "%lld %lld %lld\n", (long long)r.outcome[i].id,
+				      (long long)r.outcome[i].start, (long long)r.outcome[i].end);
 		else
 			strbuf_printf(out, "%lld -\n", (long long)r.outcome[i].id);
 	sim_result_fini(&r);

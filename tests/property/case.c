@@ -112,7 +112,8 @@ void case_random(struct tcase *t, uint64_t seed, unsigned flavour)
 		t->naccidents = (int)rng_range(&r, 1, CASE_ACCIDENTS);
 	for (int i = 0; i < t->naccidents; i++) {
 		struct case_accident *a = &t->accident[i];
-		*a = (struct case_accident){.node = (int)rng_below(&r, (uint64_t)t->nnodes), .down = rng_range(&r, 1, 100)};
+		*a = (struct case_accident){.node = (int)rng_below(&r, (uint64_t)t->nnodes),
+					    .down = rng_range(&r, 1, 100)};
 		a->up = chance(&r, 0.8) ? a->down + rng_range(&r, 1, 50) : NOT_AT_ALL;
 	}
 }
@@ -162,7 +163,8 @@ void case_print(const struct tcase *t)
 		      t->ends_first ? ", ends first" : "", t->batch ? ", one cycle per instant" : "",
 		      t->slow_start ? ", starts confirmed late" : "");
 	if (t->starve_after != TIME_NEVER)
-		print_message(", starve_after %lld, max_deallocations %d", (long long)t->starve_after, t->max_deallocations);
+		print_message(", starve_after %lld, max_deallocations %d", (long long)t->starve_after,
+			      t->max_deallocations);
 	print_message("\n");
 	for (int i = 0; i < t->nnodes; i++) {
 		print_message("#   node %d: ", i);
@@ -171,8 +173,8 @@ void case_print(const struct tcase *t)
 	}
 	for (int i = 0; i < t->njobs; i++) {
 		const struct case_job *j = &t->job[i];
-		print_message("#   job %c at %lld: walltime %lld runs %lld", "CSQE"[j->kind], (long long)j->submit,
-			      (long long)j->walltime, (long long)j->runtime);
+		print_message("#   job %c at %lld: walltime %lld runs %lld", "CSQE"[j->kind], (long long)j -> submit,
+			      (long long)j -> walltime, (long long)j -> runtime);
 		print_instant("deadline", j->deadline, TIME_NEVER);
 		print_instant("powers", j->powers, 0);
 		print_instant("hold", j->hold, NOT_AT_ALL);
@@ -273,11 +275,21 @@ static bool smaller(struct tcase *t, int i)
 	if (i < 9 * t->njobs) {
 		struct case_job *j = &t->job[i / 9];
 		switch (i % 9) {
-		case 0: j->nfrags -= j->nfrags > 1; break;
-		case 1: j->hold = j->release = NOT_AT_ALL; break;
-		case 2: j->delete = NOT_AT_ALL; break;
-		case 3: j->failures = 0; break;
-		case 4: j->runtime = j->walltime; break;
+		case 0:
+			j->nfrags -= j->nfrags > 1;
+			break;
+		case 1:
+			j->hold = j->release = NOT_AT_ALL;
+			break;
+		case 2:
+			j->delete = NOT_AT_ALL;
+			break;
+		case 3:
+			j->failures = 0;
+			break;
+		case 4:
+			j->runtime = j->walltime;
+			break;
 		case 5:
 			for (int k = 0; k < j->nfrags; k++)
 				j->frag[k].need = (struct case_amounts){.cpus = j->frag[k].need.cpus};
@@ -290,7 +302,9 @@ static bool smaller(struct tcase *t, int i)
 			for (int k = 0; k < j->nfrags; k++)
 				j->frag[k].exclusive = false;
 			break;
-		default: j->powers = 0; break;
+		default:
+			j->powers = 0;
+			break;
 		}
 		return true;
 	}
@@ -338,7 +352,7 @@ static void shrink(case_property property, struct tcase *t, const struct policy 
 
 void case_check(case_property property, unsigned flavour, const struct policy *policy, int count)
 {
-	const char *only = getenv("SHUNT_SEED"); /* one case again */
+	const char *only = getenv("SHUNT_SEED");    /* one case again */
 	const char *factor = getenv("SHUNT_CASES"); /* so many times more */
 	uint64_t first = only ? strtoull(only, NULL, 10) : 1;
 	uint64_t end = first + (only ? 1 : (uint64_t)count * (factor ? strtoull(factor, NULL, 10) : 1));

@@ -57,7 +57,7 @@ struct tcase {
 
 /* What a case may have in it. */
 enum flavour {
-	WITH_KINDS = 1 << 0,	 /* QoS and emergency jobs */
+	WITH_KINDS = 1 << 0, /* QoS and emergency jobs */
 	WITH_STARVING = 1 << 1,
 	WITH_ACCIDENTS = 1 << 2, /* nodes go down, starts fail */
 	WITH_ADMIN = 1 << 3,	 /* holds and deletions */

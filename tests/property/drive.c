@@ -93,7 +93,8 @@ static void check_nodes(struct drive *d, const struct event *e)
 		if (n < 0 || n >= d->t->nnodes || !d->c->nodes.v[n].up)
 			drive_wrong(d, "job %u: fragment %u on node %d, which is not up", e->job, i, n);
 		else if (r->frag[i].node != NODE_ANY && r->frag[i].node != n)
-			drive_wrong(d, "job %u: fragment %u is fixed to node %d and is on %d", e->job, i, r->frag[i].node, n);
+			drive_wrong(d, "job %u: fragment %u is fixed to node %d and is on %d", e->job, i,
+				    r->frag[i].node, n);
 		else if ((d->c->nodes.v[n].features & s->features) != s->features)
 			drive_wrong(d, "job %u: node %d lacks a feature of fragment %u", e->job, n, i);
 		for (uint32_t k = 0; k < r->nfrags; k++)
@@ -172,8 +173,7 @@ static bool may_take(const struct drive *d, const struct job *job, bool ran, con
 			return by->id < job->id;
 		if (by->kind == KIND_QOS) /* it has been counted already */
 			return job->deallocations <= d->c->settings.max_deallocations;
-		return by->kind == KIND_EMERGENCY &&
-		       (!cluster_critical(d->c, job) || (by->powers & POWER_SC_ALLOC));
+		return by->kind == KIND_EMERGENCY && (!cluster_critical(d->c, job) || (by->powers & POWER_SC_ALLOC));
 	case KIND_QOS:
 		return by->kind == KIND_EMERGENCY && (by->powers & POWER_Q_ALLOC);
 	case KIND_EMERGENCY:
@@ -382,7 +382,10 @@ static void step_do(struct drive *d, enum step step, int i)
 			sched_delete(d->s, (uint32_t)id, d->now);
 		break;
 	default: {
-		struct event e = {.time = d->now, .at = step == STEP_UP, .job = (uint32_t)d->t->accident[i].node, .type = EVENT_COUNT};
+		struct event e = {.time = d->now,
+				  .at = step == STEP_UP,
+				  .job = (uint32_t)d->t->accident[i].node,
+				  .type = EVENT_COUNT};
 		sched_node(d->s, e.job, step == STEP_UP, d->now);
 		vec_push(&d->record, (struct drive_record){e, 0});
 		break;
@@ -409,8 +412,8 @@ static int64_t next_instant(const struct drive *d)
 /* Everything that happens at `at`. */
 static void drive_instant(struct drive *d, int64_t at)
 {
-	static const enum step ends_first[STEP_COUNT] = {STEP_END,  STEP_SUBMIT,  STEP_CONFIRM, STEP_HOLD,
-							 STEP_RELEASE, STEP_DELETE, STEP_DOWN,	STEP_UP};
+	static const enum step ends_first[STEP_COUNT] = {STEP_END,     STEP_SUBMIT, STEP_CONFIRM, STEP_HOLD,
+							 STEP_RELEASE, STEP_DELETE, STEP_DOWN,	  STEP_UP};
 	struct {
 		enum step step;
 		int i;
@@ -443,7 +446,8 @@ static void drive_instant(struct drive *d, int64_t at)
 static void check_idle(struct drive *d)
 {
 	struct plan *empty = plan_create(d->c);
-	struct manner m = {.alloc = d->policy->alloc, .scatter = d->policy->scatter, .push_depth = d->policy->push_depth};
+	struct manner m = {
+		.alloc = d->policy->alloc, .scatter = d->policy->scatter, .push_depth = d->policy->push_depth};
 	uint32_t idle = JOB_NONE;
 
 	for (uint32_t i = 0; i < d->c->njobs; i++) {

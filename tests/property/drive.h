@@ -18,9 +18,9 @@ struct drive_record {
 };
 
 struct drive_job {
-	int of;		  /* which job of the case */
+	int of; /* which job of the case */
 	bool runs, confirmed;
-	int64_t end;	  /* when it ends, if it runs */
+	int64_t end; /* when it ends, if it runs */
 	int64_t confirm;
 	int starts;
 	bool guaranteed, excused; /* promised; and something that may break promises happened to it */

@@ -107,8 +107,8 @@ static void check_running(const struct claim_check *k)
 	if (r->why == WHY_SHORT) {
 		if (r->needed != q->total.v[r->dim] || r->free != least_free(k, r->dim) ||
 		    r->missing != r->needed - r->free || r->missing <= 0)
-			drive_wrong(d, "job %u: needs %lld, %lld free, %lld missing is not so", k->job, (long long)r->needed,
-				    (long long)r->free, (long long)r->missing);
+			drive_wrong(d, "job %u: needs %lld, %lld free, %lld missing is not so", k->job,
+				    (long long)r->needed, (long long)r->free, (long long)r->missing);
 	} else {
 		for (int dim = 0; dim < d->c->nres; dim++)
 			if (least_free(k, dim) < q->total.v[dim])
@@ -130,7 +130,8 @@ static void check_running(const struct claim_check *k)
 	if (!r->holders.n || !would_fit(k, k->length))
 		drive_wrong(d, "job %u would not fit without its holders", k->job);
 	if (!r->allocated && !plan_holds(d->p, k->job) && r->when != last)
-		drive_wrong(d, "job %u: the last holder ends at %lld, not %lld", k->job, (long long)last, (long long)r->when);
+		drive_wrong(d, "job %u: the last holder ends at %lld, not %lld", k->job, (long long)last,
+			    (long long)r->when);
 }
 
 static void check_never(const struct claim_check *k)
@@ -253,9 +254,10 @@ static void test_explained(void **state)
 		case_check(explained, WITH_ALL & ~WITH_MIXED, case_policy(name[i], 0), 120);
 		case_check(explained, WITH_NODES | WITH_EARLY, case_policy(name[i], -1), 60);
 	}
-	print_message("# reasons: not %d, next %d, held %d, never %d, short %d, scattered %d, reserved for %d, turn %d\n",
-		      (int)seen[0], (int)seen[1], (int)seen[2], (int)seen[3], (int)seen[4], (int)seen[5], (int)seen[6],
-		      (int)seen[7]);
+	print_message(
+		"# reasons: not %d, next %d, held %d, never %d, short %d, scattered %d, reserved for %d, turn %d\n",
+		(int)seen[0], (int)seen[1], (int)seen[2], (int)seen[3], (int)seen[4], (int)seen[5], (int)seen[6],
+		(int)seen[7]);
 	for (int i = 0; i <= WHY_TURN; i++)
 		if (i != WHY_NEXT)
 			assert_true(seen[i] > 0);

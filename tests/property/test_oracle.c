@@ -85,8 +85,9 @@ static void oracle_read(struct oracle *o, const struct plan *p, bool push, unsig
 	for (uint32_t n = 0; n < p->nnodes; n++)
 		for (size_t i = 0; i < p->node[n].pieces.n; i++) {
 			const struct piece *x = &p->node[n].pieces.v[i];
-			struct item y = {x->job, x->frag, &p->cluster->shapes.v[x->shape], x->live ? INT64_MIN : x->start,
-					 x->end, (int32_t)n};
+			struct item y = {
+				x->job, x->frag,   &p->cluster->shapes.v[x->shape], x->live ? INT64_MIN : x->start,
+				x->end, (int32_t)n};
 			if (plan_removable(p, x->job) & may)
 				continue;
 			if (push && !x->running && !x->fixed) {
@@ -104,8 +105,8 @@ static void oracle_add(struct oracle *o, uint32_t job, int64_t start, int64_t en
 	const struct request *r = cluster_job_request(o->c, cluster_job(o->c, job));
 
 	for (uint32_t f = 0; f < r->nfrags; f++)
-		o->open[o->nopen++] = (struct item){job, f, &o->c->shapes.v[r->frag[f].shape], start, end,
-						    node != NODE_ANY && f == 0 ? node : r->frag[f].node};
+		o->open[o->nopen++] = (struct item){job,   f,	&o->c->shapes.v[r->frag[f].shape],
+						    start, end, node != NODE_ANY && f == 0 ? node : r->frag[f].node};
 }
 
 static bool possible(const struct plan *p, uint32_t job, int64_t start, int64_t end, unsigned may)

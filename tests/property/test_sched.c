@@ -61,7 +61,8 @@ static const char *incremental(const struct tcase *t, const struct policy *polic
 		wrong = "a full cycle decides otherwise";
 		if (i < b.record.n)
 			snprintf(message, sizeof message, "a full cycle decides otherwise: %s of job %u at %lld",
-				 event_type_name(b.record.v[i].e.type), b.record.v[i].e.job, (long long)b.record.v[i].e.time);
+				 event_type_name(b.record.v[i].e.type), b.record.v[i].e.job,
+				 (long long)b.record.v[i].e.time);
 		wrong = message;
 	}
 	drive_fini(&a);
@@ -171,11 +172,14 @@ static const char *replayed(const struct tcase *t, const struct policy *policy)
 static const struct row {
 	const char *policy;
 	int depth;
-} all[] = {
-	{"oscar", 0}, {"oscar", 1},  {"oscar", 2},	 {"oscar", 3},	    {"shunt", -1},
-	{"easy", -1}, {"fcfs", -1},  {"conservative", -1}, {"torque", -1}, {"easy-sjbf", -1},
-}, plain[] = {
-	{"oscar", 0}, {"easy", -1}, {"fcfs", -1}, {"torque", -1}, {"easy-sjbf", -1}, {"smallest-area", -1}, {"wfp3", -1},
+} all[] =
+	{
+		{"oscar", 0}, {"oscar", 1}, {"oscar", 2},	  {"oscar", 3},	  {"shunt", -1},
+		{"easy", -1}, {"fcfs", -1}, {"conservative", -1}, {"torque", -1}, {"easy-sjbf", -1},
+},
+  plain[] = {
+	  {"oscar", 0},	     {"easy", -1},	    {"fcfs", -1}, {"torque", -1},
+	  {"easy-sjbf", -1}, {"smallest-area", -1}, {"wfp3", -1},
 };
 
 #define EACH(rows, property, flavour, count)                                                                           \
@@ -241,10 +245,14 @@ static void test_replay(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_sound),	      cmocka_unit_test(test_sound_one_node),
-		cmocka_unit_test(test_sound_cpus_only), cmocka_unit_test(test_repeatable),
-		cmocka_unit_test(test_incremental),   cmocka_unit_test(test_easy_no_delay),
-		cmocka_unit_test(test_conservative_no_delay), cmocka_unit_test(test_replay),
+		cmocka_unit_test(test_sound),
+		cmocka_unit_test(test_sound_one_node),
+		cmocka_unit_test(test_sound_cpus_only),
+		cmocka_unit_test(test_repeatable),
+		cmocka_unit_test(test_incremental),
+		cmocka_unit_test(test_easy_no_delay),
+		cmocka_unit_test(test_conservative_no_delay),
+		cmocka_unit_test(test_replay),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -3,8 +3,8 @@
  */
 #include "support/world.h"
 
-#include <stdarg.h>
 #include <setjmp.h>
+#include <stdarg.h>
 #include <stdio.h>
 
 #include <cmocka.h>

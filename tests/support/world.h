@@ -31,7 +31,7 @@ struct world {
 /* A world of one policy, without tolerance or starving, and without nodes. */
 void world_init(struct world *w, const char *policy);
 void world_add_nodes(struct world *w, int count, int64_t cpus); /* named n1, n2, ... */
-void world_open(struct world *w);				 /* nodes and settings stand: plan and scheduler are made */
+void world_open(struct world *w); /* nodes and settings stand: plan and scheduler are made */
 void world_fini(struct world *w);
 
 /* Submits a job as after -l; fails the test when the request is refused. */

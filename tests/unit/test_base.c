@@ -431,10 +431,25 @@ static void test_duration_parse(void **state)
 		const char *text;
 		int64_t seconds;
 	} good[] = {
-		{"0", 0}, {"90", 90}, {"1:30", 90}, {"100:00", 6000}, {"2:00:00", 7200}, {"3:45", 225},
-		{"01:02:03", 3723}, {"99:59:59", 359999}, {"1:00:00:00", 86400}, {"2:23:59:59", 259199},
-		{"2h", 7200}, {"1d12h", 129600}, {"45m", 2700}, {"30s", 30}, {"1d1h1m1s", 90061},
-		{"90m", 5400}, {"0000090", 90}, {"3153600000", 3153600000}, {"36500d", 3153600000},
+		{"0", 0},
+		{"90", 90},
+		{"1:30", 90},
+		{"100:00", 6000},
+		{"2:00:00", 7200},
+		{"3:45", 225},
+		{"01:02:03", 3723},
+		{"99:59:59", 359999},
+		{"1:00:00:00", 86400},
+		{"2:23:59:59", 259199},
+		{"2h", 7200},
+		{"1d12h", 129600},
+		{"45m", 2700},
+		{"30s", 30},
+		{"1d1h1m1s", 90061},
+		{"90m", 5400},
+		{"0000090", 90},
+		{"3153600000", 3153600000},
+		{"36500d", 3153600000},
 	};
 	static const struct {
 		const char *text, *why;
@@ -604,8 +619,8 @@ static void test_json(void **state)
 
 static void test_utf8(void **state)
 {
-	static const char *const broken[] = {"\xff", "\xc0\x80", "\xe0\x80\x80", "\xed\xa0\x80", "\xf4\x90\x80\x80",
-					     "\xe2\x82", "\xc3", "\x80"};
+	static const char *const broken[] = {"\xff",	 "\xc0\x80", "\xe0\x80\x80", "\xed\xa0\x80", "\xf4\x90\x80\x80",
+					     "\xe2\x82", "\xc3",     "\x80"};
 	int32_t c;
 
 	(void)state;
@@ -650,31 +665,35 @@ static void test_table(void **state)
 	table_cell(t, "7");
 	table_rule(t);
 	table_cell(t, "sum");
-	expect_table(t, 200, "id   name               cpus\n"
-			     "---  ----------------  -----\n"
-			     "1    héllo wörld 日本  12345\n"
-			     "22   a?[1m?                7\n"
-			     "---  ----------------  -----\n"
-			     "sum\n");
-	expect_table(t, 22, "id   name         cpus\n"
-			    "---  ----------  -----\n"
-			    "1    héllo wör…  12345\n"
-			    "22   a?[1m?          7\n"
-			    "---  ----------  -----\n"
-			    "sum\n");
+	expect_table(t, 200,
+		     "id   name               cpus\n"
+		     "---  ----------------  -----\n"
+		     "1    héllo wörld 日本  12345\n"
+		     "22   a?[1m?                7\n"
+		     "---  ----------------  -----\n"
+		     "sum\n");
+	expect_table(t, 22,
+		     "id   name         cpus\n"
+		     "---  ----------  -----\n"
+		     "1    héllo wör…  12345\n"
+		     "22   a?[1m?          7\n"
+		     "---  ----------  -----\n"
+		     "sum\n");
 	/* A wide character that would be cut in half gives way whole. */
-	expect_table(t, 26, "id   name             cpus\n"
-			    "---  --------------  -----\n"
-			    "1    héllo wörld …   12345\n"
-			    "22   a?[1m?              7\n"
-			    "---  --------------  -----\n"
-			    "sum\n");
-	expect_table(t, 1, "id   na…  cp…\n"
-			   "---  ---  ---\n"
-			   "1    hé…  12…\n"
-			   "22   a?…    7\n"
-			   "---  ---  ---\n"
-			   "sum\n");
+	expect_table(t, 26,
+		     "id   name             cpus\n"
+		     "---  --------------  -----\n"
+		     "1    héllo wörld …   12345\n"
+		     "22   a?[1m?              7\n"
+		     "---  --------------  -----\n"
+		     "sum\n");
+	expect_table(t, 1,
+		     "id   na…  cp…\n"
+		     "---  ---  ---\n"
+		     "1    hé…  12…\n"
+		     "22   a?…    7\n"
+		     "---  ---  ---\n"
+		     "sum\n");
 	table_destroy(t);
 	table_destroy(NULL);
 }
@@ -710,9 +729,26 @@ static void test_hostlist(void **state)
 		 "n12345678901234567890,n12345678901234567891"},
 	};
 	static const char *const bad[] = {
-		"", ",", "a,", ",a", "a,,b", "n[1-3", "n[]", "n[3-1]", "n[1-]", "n[a]", "n[1,]", "n[1]]",
-		"a b", "a;b", "n[-1]", "n[1-100001]", "n[1-400][1-400]", "n[1234567890123456789]",
-		"n[1-3]x[", "n[1[2]]",
+		"",
+		",",
+		"a,",
+		",a",
+		"a,,b",
+		"n[1-3",
+		"n[]",
+		"n[3-1]",
+		"n[1-]",
+		"n[a]",
+		"n[1,]",
+		"n[1]]",
+		"a b",
+		"a;b",
+		"n[-1]",
+		"n[1-100001]",
+		"n[1-400][1-400]",
+		"n[1234567890123456789]",
+		"n[1-3]x[",
+		"n[1[2]]",
 	};
 	struct err err;
 	name_list l;

@@ -25,7 +25,11 @@ static struct outcome jobs[JOBS];
 
 static struct outcome ran(int64_t submit, int64_t start, int64_t end, int64_t procs)
 {
-	return (struct outcome){.submit = submit, .start = start, .end = end, .runtime = end - start, .procs = procs,
+	return (struct outcome){.submit = submit,
+				.start = start,
+				.end = end,
+				.runtime = end - start,
+				.procs = procs,
 				.deadline = TIME_NEVER};
 }
 

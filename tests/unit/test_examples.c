@@ -148,12 +148,18 @@ EXAMPLE(4)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_example_1),	  cmocka_unit_test(test_example_1_deeper),
-		cmocka_unit_test(test_example_1_without_push), cmocka_unit_test(test_example_2),
-		cmocka_unit_test(test_example_2_deeper),  cmocka_unit_test(test_example_2_without_push),
-		cmocka_unit_test(test_example_3),	  cmocka_unit_test(test_example_3_deeper),
-		cmocka_unit_test(test_example_3_without_push), cmocka_unit_test(test_example_4),
-		cmocka_unit_test(test_example_4_deeper),  cmocka_unit_test(test_example_4_without_push),
+		cmocka_unit_test(test_example_1),
+		cmocka_unit_test(test_example_1_deeper),
+		cmocka_unit_test(test_example_1_without_push),
+		cmocka_unit_test(test_example_2),
+		cmocka_unit_test(test_example_2_deeper),
+		cmocka_unit_test(test_example_2_without_push),
+		cmocka_unit_test(test_example_3),
+		cmocka_unit_test(test_example_3_deeper),
+		cmocka_unit_test(test_example_3_without_push),
+		cmocka_unit_test(test_example_4),
+		cmocka_unit_test(test_example_4_deeper),
+		cmocka_unit_test(test_example_4_without_push),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -17,14 +17,10 @@
  * n new, h held, c candidate, a allocated, N now, r running, d done, x expired, X deleted. */
 static const char state_letter[] = "nhcaNrdxX";
 static const char *const expected[STATE_COUNT] = {
-	[STATE_NEW] = "c..............",
-	[STATE_HELD] = "..c..........xX",
-	[STATE_CANDIDATE] = ".h.ca.cN.....xX",
-	[STATE_ALLOCATED] = "....acaN.....xX",
-	[STATE_NOW] = "........rc....X",
-	[STATE_RUNNING] = "..........crd.X",
-	[STATE_DONE] = "...............",
-	[STATE_EXPIRED] = "...............",
+	[STATE_NEW] = "c..............",       [STATE_HELD] = "..c..........xX",
+	[STATE_CANDIDATE] = ".h.ca.cN.....xX", [STATE_ALLOCATED] = "....acaN.....xX",
+	[STATE_NOW] = "........rc....X",       [STATE_RUNNING] = "..........crd.X",
+	[STATE_DONE] = "...............",      [STATE_EXPIRED] = "...............",
 	[STATE_DELETED] = "...............",
 };
 

@@ -28,8 +28,14 @@ static bool is_near(double got, double wanted)
 
 static struct outcome ran(int64_t submit, int64_t start, int64_t runtime, int64_t procs, uint32_t user)
 {
-	return (struct outcome){.submit = submit, .start = start, .end = start + runtime, .runtime = runtime,
-				.estimate = runtime, .procs = procs, .user = user, .deadline = TIME_NEVER};
+	return (struct outcome){.submit = submit,
+				.start = start,
+				.end = start + runtime,
+				.runtime = runtime,
+				.estimate = runtime,
+				.procs = procs,
+				.user = user,
+				.deadline = TIME_NEVER};
 }
 
 static void three_jobs(void **state)
@@ -219,8 +225,8 @@ static void reference_summary(void **state)
 			continue;
 		snprintf(name, sizeof name, "%s.%s.csv.gz", trace, policy);
 		reference_compute(name, procs, &m);
-		double got[9] = {m.wait.mean, m.turnaround.mean, m.bslow.mean, m.ppbslow,    m.bslow.max,
-				 m.wait.max,  m.awf,		 m.makespan,   m.utilisation};
+		double got[9] = {m.wait.mean, m.turnaround.mean, m.bslow.mean, m.ppbslow, m.bslow.max, m.wait.max,
+				 m.awf,	      m.makespan,	 m.utilisation};
 		assert_int_equal(m.jobs, jobs);
 		for (int i = 0; i < 9; i++)
 			near(got[i], v[i]);

@@ -400,7 +400,7 @@ static void test_node_down_and_up(void **state)
 	is(on2, STATE_RUNNING);
 	assert_int_equal(world_count(&w, on1, EVENT_PREEMPT), 1);
 	world_cycle(&w, 5);
-	is(on1, STATE_CANDIDATE); /* it names its node */
+	is(on1, STATE_CANDIDATE);     /* it names its node */
 	sched_node(w.s, 0, false, 6); /* nothing new */
 	world_cycle(&w, 6);
 	sched_node(w.s, 0, true, 7);

@@ -54,9 +54,9 @@ static const char trace[] =
 	"; MaxNodes: 4 (batch)\n"
 	";MaxProcs: 16\n"
 	"\n"
-	"  3  20 -1 100  8 1.5 -1  4  50 -1 1  7 -1 -1 -1 -1 -1 -1\n"  /* asks for 4, runs over its estimate */
-	"  1  10 -1  60  2  -1 -1 -1 100 -1 1 -1 -1 -1 -1 -1 -1 -1\n"  /* asks for nothing: what it used */
-	"  2  10 -1  30  1  -1 -1  1  -1 -1 1  7 -1 -1 -1 -1 -1 -1\n"  /* no estimate */
+	"  3  20 -1 100  8 1.5 -1  4  50 -1 1  7 -1 -1 -1 -1 -1 -1\n" /* asks for 4, runs over its estimate */
+	"  1  10 -1  60  2  -1 -1 -1 100 -1 1 -1 -1 -1 -1 -1 -1 -1\n" /* asks for nothing: what it used */
+	"  2  10 -1  30  1  -1 -1  1  -1 -1 1  7 -1 -1 -1 -1 -1 -1\n" /* no estimate */
 	"  4  30 -1   0  1  -1 -1  1  10 -1 1  7 -1 -1 -1 -1 -1 -1\n"
 	"  5  30 -1  10 -1  -1 -1 -1  10 -1 1  7 -1 -1 -1 -1 -1 -1\n"
 	"  6  30 -1  10 17  -1 -1 17  10 -1 1  7 -1 -1 -1 -1 -1 -1\n"
@@ -178,11 +178,11 @@ static void workfile_words(void **state)
 {
 	(void)state;
 	struct workload *w = good(HEAD "# a comment\n"
-				  "machine nodes:4x8 # and another\n"
-				  "at=1:00 user=ana req=nodes=2:ppn=4,walltime=2:00 run=90 type=E deadline=1h "
-				  "powers=c_exec,sc_alloc id=9 # end\n"
-				  " at=0 procs=3 walltime=10\n"
-				  "at=60 req=nodes=2:ppn=4 run=7 type=Q deadline=+7\n",
+				       "machine nodes:4x8 # and another\n"
+				       "at=1:00 user=ana req=nodes=2:ppn=4,walltime=2:00 run=90 type=E deadline=1h "
+				       "powers=c_exec,sc_alloc id=9 # end\n"
+				       " at=0 procs=3 walltime=10\n"
+				       "at=60 req=nodes=2:ppn=4 run=7 type=Q deadline=+7\n",
 				  RULES_SITE);
 	const struct wjob *j = w->jobs.v;
 
@@ -387,9 +387,8 @@ static void traces_by_rules_sc15(void **state)
 		const char *name;
 		size_t jobs;
 	} traces[] = {
-		{"CTC-SP2-1996-3.1-cln", 77199},   {"SDSC-SP2-1998-4.2-cln", 54006 - 7},
-		{"RICC-2010-2", 447782},	   {"SDSC-BLUE-2000-4.2-cln", 232542 - 6},
-		{"CEA-Curie-2011-2.1-cln", 295540}, {"lublin_256", 10000},
+		{"CTC-SP2-1996-3.1-cln", 77199},	{"SDSC-SP2-1998-4.2-cln", 54006 - 7}, {"RICC-2010-2", 447782},
+		{"SDSC-BLUE-2000-4.2-cln", 232542 - 6}, {"CEA-Curie-2011-2.1-cln", 295540},   {"lublin_256", 10000},
 	};
 	const char *shared = getenv("SHUNT_SHARED");
 	char path[500];

@@ -1,0 +1,190 @@
+/*
+ * sim.c - bench_sim: one policy on one workload, in a process of its own, so that its peak memory is that of the run.
+ *
+ *	bench_sim PREFIX POLICY (TRACE | lublin:JOBS) [machine=M] [limit=JOBS] [push=DEPTH] [runs=N] [show=speed|push]
+ *
+ * The simulation alone is timed; the best of `runs`, fewer when one takes long. Bytes per job are what the simulation adds
+ * to what the process held after reading: its own tables and the outcomes, not the workload.
+ */
+#include <malloc.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+
+#include "bench.h"
+#include "sim/sim.h"
+
+#define ENOUGH 4.0 /* seconds: after a run, or several, of that long there is no other */
+#define LUBLIN_PROCS 256
+#define LUBLIN_LOAD 0.8
+
+struct args {
+	const char *prefix, *policy, *workload, *machine, *show;
+	int64_t limit, push, runs;
+};
+
+static void args_parse(struct args *a, int argc, char **argv)
+{
+	*a = (struct args){.push = -1, .runs = 3, .show = "speed"};
+	if (argc < 4)
+		bench_fail("usage: bench_sim PREFIX POLICY (TRACE | lublin:JOBS) [machine=M] [limit=N] [push=D] "
+			   "[runs=N] [show=speed|push]");
+	a->prefix = argv[1];
+	a->policy = argv[2];
+	a->workload = argv[3];
+	for (int i = 4; i < argc; i++) {
+		char *value = strchr(argv[i], '=');
+		if (!value)
+			bench_fail("bench_sim: %s: write NAME=VALUE", argv[i]);
+		*value++ = '\0';
+		if (strcmp(argv[i], "machine") == 0)
+			a->machine = value;
+		else if (strcmp(argv[i], "show") == 0)
+			a->show = value;
+		else if (strcmp(argv[i], "limit") == 0)
+			a->limit = bench_number(value);
+		else if (strcmp(argv[i], "push") == 0)
+			a->push = bench_number(value);
+		else if (strcmp(argv[i], "runs") == 0)
+			a->runs = bench_number(value);
+		else
+			bench_fail("bench_sim: %s: there is machine, limit, push, runs, show", argv[i]);
+	}
+}
+
+/* Stretches time so that the jobs ask for LUBLIN_LOAD of the machine. */
+static struct workload *lublin_at_load(int64_t jobs)
+{
+	struct workload *w = generate_lublin(LUBLIN_PROCS, jobs, 1);
+	double area = 0;
+
+	for (size_t i = 0; i < w->jobs.n; i++)
+		area += (double)w->jobs.v[i].runtime * w->jobs.v[i].procs;
+
+	int64_t first = w->jobs.v[0].submit;
+	double load = area / LUBLIN_PROCS / (double)(w->jobs.v[w->jobs.n - 1].submit - first + 1);
+
+	for (size_t i = 0; i < w->jobs.n; i++)
+		w->jobs.v[i].submit = (int64_t)((double)(w->jobs.v[i].submit - first) * load / LUBLIN_LOAD);
+	return w;
+}
+
+static struct workload *workload_get(const struct args *a)
+{
+	struct workload *w;
+	struct err err;
+
+	if (strncmp(a->workload, "lublin:", 7) == 0)
+		return lublin_at_load(bench_number(a->workload + 7));
+	if (workload_read(a->workload, RULES_SC15, a->limit, &w, &err) < 0)
+		bench_fail("bench_sim: %s: %s", a->workload, err.text);
+	return w;
+}
+
+/* A line of /proc/self/status, in bytes; 0 where there is none. */
+static double status_bytes(const char *key)
+{
+	FILE *in = fopen("/proc/self/status", "r");
+	char line[256];
+	long long kib = 0;
+
+	while (in && fgets(line, sizeof line, in))
+		if (strncmp(line, key, strlen(key)) == 0)
+			kib = atoll(line + strlen(key) + 1);
+	if (in)
+		fclose(in);
+	return 1024.0 * (double)kib;
+}
+
+/* Lets the kernel count the peak from here on. */
+static void peak_reset(void)
+{
+	FILE *out = fopen("/proc/self/clear_refs", "w");
+
+	malloc_trim(0);
+	if (out) {
+		fputs("5", out);
+		fclose(out);
+	}
+}
+
+static double peak_mib(void)
+{
+	struct rusage u;
+
+	getrusage(RUSAGE_SELF, &u);
+	return (double)u.ru_maxrss / 1024;
+}
+
+static void show_speed(const struct args *a, int64_t jobs, double best, double read, double mib, double bytes)
+{
+	bench_print(a->prefix, "jobs", (double)jobs, 0, "jobs");
+	bench_print(a->prefix, "time", best, 3, "s");
+	bench_print(a->prefix, "speed", (double)jobs / best, 0, "jobs/s");
+	bench_print(a->prefix, "speed_with_reading", (double)jobs / (best + read), 0, "jobs/s");
+	bench_print(a->prefix, "peak", mib, 1, "MiB");
+	bench_print(a->prefix, "added", bytes / (double)jobs, 0, "bytes/job");
+}
+
+static void show_push(const struct args *a, const struct sim_result *r, double best)
+{
+	struct metrics m;
+
+	metrics_compute(&m, r->outcome, r->n, r->procs);
+	bench_print(a->prefix, "jobs", (double)m.jobs, 0, "jobs");
+	bench_print(a->prefix, "rescued", (double)r->stats.rescued, 0, "jobs");
+	bench_print(a->prefix, "pushed", (double)r->pushes, 0, "fragments");
+	bench_print(a->prefix, "blocked", (double)r->stats.blocked, 0, "attempts");
+	bench_print(a->prefix, "mean_wait", m.wait.mean, 1, "s");
+	bench_print(a->prefix, "awf", m.awf, 1, "s");
+	bench_print(a->prefix, "max_wait", m.wait.max, 0, "s");
+	bench_print(a->prefix, "utilisation", 100 * m.utilisation, 2, "%");
+	bench_print(a->prefix, "time", best, 2, "s");
+}
+
+int main(int argc, char **argv)
+{
+	double best = 0, total = 0, mib = 0, begin = bench_seconds();
+	struct sim_options o;
+	struct sim_result r;
+	struct args a;
+	struct err err;
+	char machine[64];
+
+	args_parse(&a, argc, argv);
+
+	const struct policy *policy = policy_find(a.policy);
+	struct workload *w = workload_get(&a);
+	double read = bench_seconds() - begin, added = 0;
+
+	if (!policy)
+		bench_fail("bench_sim: %s: no such policy", a.policy);
+	snprintf(machine, sizeof machine, "flat:%lld", (long long)(w->procs ? w->procs : LUBLIN_PROCS));
+	sim_options_init(&o);
+	o.machine = a.machine ? a.machine : machine;
+	o.push_depth = (int)a.push;
+	for (int64_t i = 0; i < a.runs && (i == 0 || total < ENOUGH); i++) {
+		double before;
+		peak_reset();
+		before = status_bytes("VmRSS:");
+		if (i)
+			sim_result_fini(&r);
+		if (sim_run(w, policy, &o, &r, &err) < 0)
+			bench_fail("bench_sim: %s", err.text);
+		if (i == 0) { /* later runs begin with what the first left in the allocator */
+			added = status_bytes("VmHWM:") - before;
+			mib = peak_mib();
+		}
+		total += r.seconds;
+		if (i == 0 || r.seconds < best)
+			best = r.seconds;
+	}
+	if (strcmp(a.show, "push") == 0)
+		show_push(&a, &r, best);
+	else
+		show_speed(&a, r.n - r.refused, best, read, mib, added);
+	sim_result_fini(&r);
+	workload_destroy(w);
+	return 0;
+}
