@@ -1,7 +1,8 @@
 /*
  * sim.c - bench_sim: one policy on one workload, in a process of its own, so that its peak memory is that of the run.
  *
- *	bench_sim PREFIX POLICY (TRACE | lublin:JOBS) [machine=M] [limit=JOBS] [push=DEPTH] [runs=N] [show=speed|push]
+ *	bench_sim PREFIX POLICY (TRACE | lublin:JOBS) [machine=M] [skip=JOBS] [limit=JOBS] [push=DEPTH] [starve=SECONDS]
+ *		  [runs=N] [show=speed|push]
  *
  * The simulation alone is timed; the best of `runs`, fewer when one takes long. Bytes per job are what the simulation adds
  * to what the process held after reading: its own tables and the outcomes, not the workload.
@@ -21,15 +22,16 @@
 
 struct args {
 	const char *prefix, *policy, *workload, *machine, *show;
-	int64_t limit, push, runs;
+	int64_t skip, limit, push, runs;
+	int64_t starve; /* -1: as the settings are by default */
 };
 
 static void args_parse(struct args *a, int argc, char **argv)
 {
-	*a = (struct args){.push = -1, .runs = 3, .show = "speed"};
+	*a = (struct args){.push = -1, .starve = -1, .runs = 3, .show = "speed"};
 	if (argc < 4)
-		bench_fail("usage: bench_sim PREFIX POLICY (TRACE | lublin:JOBS) [machine=M] [limit=N] [push=D] "
-			   "[runs=N] [show=speed|push]");
+		bench_fail("usage: bench_sim PREFIX POLICY (TRACE | lublin:JOBS) [machine=M] [skip=N] "
+			   "[limit=N] [push=D] [starve=S] [runs=N] [show=speed|push]");
 	a->prefix = argv[1];
 	a->policy = argv[2];
 	a->workload = argv[3];
@@ -42,6 +44,10 @@ static void args_parse(struct args *a, int argc, char **argv)
 			a->machine = value;
 		else if (strcmp(argv[i], "show") == 0)
 			a->show = value;
+		else if (strcmp(argv[i], "skip") == 0)
+			a->skip = bench_number(value);
+		else if (strcmp(argv[i], "starve") == 0)
+			a->starve = bench_number(value);
 		else if (strcmp(argv[i], "limit") == 0)
 			a->limit = bench_number(value);
 		else if (strcmp(argv[i], "push") == 0)
@@ -49,7 +55,7 @@ static void args_parse(struct args *a, int argc, char **argv)
 		else if (strcmp(argv[i], "runs") == 0)
 			a->runs = bench_number(value);
 		else
-			bench_fail("bench_sim: %s: there is machine, limit, push, runs, show", argv[i]);
+			bench_fail("bench_sim: %s: there is machine, skip, limit, push, starve, runs, show", argv[i]);
 	}
 }
 
@@ -77,8 +83,12 @@ static struct workload *workload_get(const struct args *a)
 
 	if (strncmp(a->workload, "lublin:", 7) == 0)
 		return lublin_at_load(bench_number(a->workload + 7));
-	if (workload_read(a->workload, RULES_SC15, a->limit, &w, &err) < 0)
+	if (workload_read(a->workload, RULES_SC15, a->limit ? a->skip + a->limit : 0, &w, &err) < 0)
 		bench_fail("bench_sim: %s: %s", a->workload, err.text);
+	if ((size_t)a->skip >= w->jobs.n)
+		bench_fail("bench_sim: %s: skip=%lld leaves no job", a->workload, (long long)a->skip);
+	w->jobs.n -= (size_t)a->skip;
+	memmove(w->jobs.v, w->jobs.v + a->skip, w->jobs.n * sizeof *w->jobs.v);
 	return w;
 }
 
@@ -164,6 +174,8 @@ int main(int argc, char **argv)
 	sim_options_init(&o);
 	o.machine = a.machine ? a.machine : machine;
 	o.push_depth = (int)a.push;
+	if (a.starve >= 0)
+		o.settings.starve_after = a.starve;
 	for (int64_t i = 0; i < a.runs && (i == 0 || total < ENOUGH); i++) {
 		double before;
 		peak_reset();

@@ -1,11 +1,9 @@
 /*
- * runs.h - several simulations of one workload, as many at a time as there are cores: each is a child process, which
- * leaves its results in memory that both share. A simulation that crashes takes nothing with it.
+ * runs.h - several simulations of one workload, side by side: every policy on the workload as recorded, and on shaken copies
+ * of it.
  */
 #ifndef CMD_RUNS_H
 #define CMD_RUNS_H
-
-#include <stdbool.h>
 
 #include "sched/policy.h"
 #include "sim/metrics.h"
@@ -14,13 +12,10 @@
 
 #define SHAKE_SECONDS 300
 
-/* One simulation: what to do, and what came of it. */
+/* One simulation, and what came of it. */
 struct run {
 	const struct policy *policy;
-	int copy;   /* 0: as recorded; else which shaken copy */
-	bool ended; /* what follows is valid */
-	int rc;
-	struct err err;
+	int copy; /* 0: as recorded; else which shaken copy */
 	struct metrics metrics;
 	struct outcome *outcome; /* of the workload as recorded only; else NULL */
 	int64_t n, procs, refused;
@@ -29,22 +24,21 @@ struct run {
 	double seconds;
 	struct sched_stats stats;
 	uint64_t pushes;
-	int64_t done; /* jobs so far */
 };
 
+/* {0} is empty. */
 struct runs {
-	struct run *run;	 /* shared memory */
-	int n, policies, copies; /* n = policies * (copies + 1) */
-	int64_t jobs;		 /* of the workload */
+	struct run *run;	  /* run[copy * policies + policy] */
+	struct outcome *outcomes; /* what their `outcome` points into */
+	int n, policies, copies;  /* n = policies * (copies + 1) */
+	int64_t jobs;		  /* of the workload */
 };
 
-/* Every policy on the workload as recorded, and on `copies` shaken ones: run[copy * policies + policy]. */
-void runs_init(struct runs *r, const struct policy *const *policy, int count, int copies, const struct workload *w);
+/* Runs each of `count` policies on the workload as recorded, and on `copies` copies of it, copy k shaken with seed + k.
+ * cores 0: as many at a time as there are; 1: everything happens in this process. 0, or the first failure; runs_fini()
+ * frees in either case. */
+int runs_make(struct runs *r, const struct policy *const *policy, int count, int copies, const struct workload *w,
+	      const struct sim_options *o, uint64_t seed, int cores, struct err *err);
 void runs_fini(struct runs *r);
-/* Copy k is shaken with seed + k. With one core everything happens in this process. 0, or the first failure. */
-int runs_make(struct runs *r, const struct workload *w, const struct sim_options *o, uint64_t seed, int cores,
-	      struct err *err);
-/* How many cores this process may use. */
-int runs_cores(void);
 
 #endif

@@ -19,8 +19,8 @@
 static const struct option options[] = {
 	{"policy", OPTION_POLICIES, AT(policy), "P[,P...]", "shunt", NULL, 0, 0,
 	 "Policies to run, side by side; 'shunt policies' lists them, 'all' is every one."},
-	{"machine", OPTION_FILE, AT(machine), "flat:N|nodes:NxC|FILE", NULL, NULL, 0, 0,
-	 "One pool of N processors, N nodes of C CPUs (n1, n2, ...), or a file of lines like 'node n[1-40] cpus=8 "
+	{"machine", OPTION_FILE, AT(machine), "flat:N|nodes:NxC[+...]|FILE", NULL, NULL, 0, 0,
+	 "One pool of N processors, N nodes of C CPUs (n1, n2, ...; nodes:40x8+2x64 has two kinds), or a file of lines like 'node n[1-40] cpus=8 "
 	 "mem=16gb'. Otherwise what the workload says; of a trace that is one pool."},
 	{"rules", OPTION_WORD, AT(rules), "site|sc15", "site", "site sc15", 0, 0,
 	 "How traces are read. site: as the server would take them, a missing estimate is the run time. sc15: as in "
@@ -252,9 +252,8 @@ static int simulate(struct simulation *s, const struct operands *operands, struc
 		return rc;
 
 	policies_get(s);
-	runs_init(&s->runs, s->policy, s->npolicies, s->a->shake < 0 ? 0 : (int)s->a->shake, s->workload);
-	rc = runs_make(&s->runs, s->workload, &o, (uint64_t)s->a->seed,
-		       s->a->cores < 0 ? runs_cores() : (int)s->a->cores, err);
+	rc = runs_make(&s->runs, s->policy, s->npolicies, s->a->shake < 0 ? 0 : (int)s->a->shake, s->workload, &o,
+		       (uint64_t)s->a->seed, s->a->cores < 0 ? 0 : (int)s->a->cores, err);
 	if (rc < 0)
 		return rc;
 	int fault = simulation_tell_refused(s, err);
@@ -279,8 +278,7 @@ static int run(const struct command *c, const void *arguments, const struct oper
 		return code;
 	if (simulate(&s, operands, &err) < 0)
 		code = command_fail(c, "%s", err.text);
-	if (s.runs.run)
-		runs_fini(&s.runs);
+	runs_fini(&s.runs);
 	workload_destroy(s.workload);
 	free(s.policy);
 	free(s.machine);

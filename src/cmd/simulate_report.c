@@ -22,6 +22,7 @@ static const struct {
 	[DROP_RUNTIME] = {"runtime", "without a run time"},
 	[DROP_ESTIMATE] = {"estimate", "without an estimate"},
 	[DROP_SUBMIT] = {"submit", "without a time of submission"},
+	[DROP_NOT_RUN] = {"not_run", "of jobs that never ran"},
 };
 
 /* "12,345" */

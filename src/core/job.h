@@ -48,7 +48,7 @@ enum event_type {
 	EVENT_STARTED,	    /* runs since `time` */
 	EVENT_START_FAILED, /* could not be started: back to the candidates */
 	EVENT_PREEMPT,	    /* stopped by `by`, back to the candidates */
-	EVENT_MIGRATE,	    /* went on elsewhere: `nodes`; its end moved to `at` */
+	EVENT_MIGRATE,	    /* goes on at `nodes`, others or the same, until `at` */
 	EVENT_FINISH,
 	EVENT_EXPIRE,
 	EVENT_DELETE,

@@ -1,5 +1,5 @@
 /*
- * kind.h - the four kinds of job and the powers of emergency jobs (spec 1.2).
+ * kind.h - the four kinds of job and the powers of emergency jobs (docs/scheduling.md).
  */
 #ifndef CORE_KIND_H
 #define CORE_KIND_H

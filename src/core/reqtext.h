@@ -1,7 +1,7 @@
 /*
  * reqtext.h - the text of a request, as users write it after -l.
  *
- *	nodes=2:ppn=4:gpus=1+uff3:ppn=4:e	TORQUE and spec 1.1
+ *	nodes=2:ppn=4:gpus=1+uff3:ppn=4:e	as TORQUE and OscarPBS
  *	select=2:ncpus=4:mem=8gb		PBS Pro
  *	ncpus=4  mem=8gb  walltime=3:45		plain
  *

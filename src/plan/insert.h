@@ -1,5 +1,5 @@
 /*
- * insert.h - placing a job at an instant (spec 1.4), and finding the instant.
+ * insert.h - placing a job at an instant, and finding the instant: see docs/scheduling.md.
  *
  * plan_insert() finds a node for every fragment or leaves the plan as it was. A fragment goes to the fitting node with the
  * least free CPU-seconds over its interval; where none fits, to a *viable* one, whose other fragments are first pushed

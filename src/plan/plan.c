@@ -77,6 +77,21 @@ static const struct res *shape_need(const struct plan *p, uint32_t shape)
 	return &p->cluster->shapes.v[shape].need;
 }
 
+/* Fragments of a job come and go together: what they do to the sum, which has very many steps, is done once. */
+static void sum_change(struct plan *p, int64_t start, int64_t end, const struct res *need, int sign)
+{
+	if (p->pending.start != start || p->pending.end != end) {
+		if (p->pending.start != p->pending.end)
+			plan_settle(p);
+		p->pending.start = start;
+		p->pending.end = end;
+		p->pending.change = (struct res){0};
+	}
+	(sign > 0 ? res_add : res_sub)(&p->pending.change, need);
+	if (!p->gathering)
+		plan_settle(p);
+}
+
 /* What a piece takes from (sign -1) or returns to (1) the timelines. A live one holds its node since ever. */
 static void piece_count(struct plan *p, int32_t node, const struct piece *x, int sign)
 {
@@ -86,7 +101,7 @@ static void piece_count(struct plan *p, int32_t node, const struct piece *x, int
 	p->version++;
 	timeline_change(&p->node[node].line, start, x->end, need, sign);
 	if (p->nnodes > 1)
-		timeline_change(&p->sum, start, x->end, need, sign);
+		sum_change(p, start, x->end, need, sign);
 	if (x->live) {
 		p->free_now[node] += (int32_t)(sign * need->v[RES_CPU]);
 	} else {
@@ -134,9 +149,16 @@ static void piece_remove(struct plan *p, int32_t node, uint32_t slot)
 	piece_count(p, node, &x, 1);
 }
 
+static void gather_end(struct plan *p)
+{
+	if (--p->gathering == 0 && p->pending.start != p->pending.end)
+		plan_settle(p);
+}
+
 plan_mark plan_begin(struct plan *p)
 {
 	p->depth++;
+	p->gathering++;
 	return p->log.n;
 }
 
@@ -145,6 +167,7 @@ static void plan_close(struct plan *p)
 	assert(p->depth > 0);
 	if (--p->depth == 0)
 		p->log.n = 0;
+	gather_end(p);
 }
 
 void plan_rollback(struct plan *p, plan_mark mark)
@@ -208,9 +231,11 @@ void plan_take_job(struct plan *p, uint32_t job)
 {
 	if (!plan_holds(p, job))
 		return;
+	p->gathering++;
 	for (uint32_t i = 0; i < p->holds.v[job].nfrags && p->holds.v[job].placed; i++)
 		if (place_of(p, job, i)->node != NODE_ANY)
 			plan_take(p, job, i);
+	gather_end(p);
 	if (!p->depth) {
 		if (p->holds.v[job].nfrags > 1)
 			free(p->holds.v[job].many);

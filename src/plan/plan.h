@@ -75,13 +75,18 @@ struct plan {
 	struct plan_node *node;
 	uint32_t nnodes;
 	int32_t *free_now;	/* per node: CPUs that no live piece holds */
-	struct timeline sum;	/* of all nodes that are up; unused when there is one node */
+	struct timeline sum;	/* of all nodes that are up, less what is pending; unused when there is one node */
+	struct {
+		int64_t start, end; /* equal: nothing */
+		struct res change;
+	} pending; /* a change of the sum, gathered over the fragments of a job; none is left outside transactions */
 	uint32_t loose;		/* over all nodes */
 	uint32_t nreserved;	/* pieces that are not live */
 	int64_t horizon;	/* no reserved piece starts after it: from there on the sum only grows */
 	VEC(struct hold) holds; /* by job id */
 	VEC(struct undo) log;
-	int depth;		  /* transactions open */
+	int depth;     /* transactions open */
+	int gathering; /* changes of several fragments under way */
 	uint64_t version;	  /* grows with every change */
 	uint64_t moves, attempts; /* fragments pushed, insertions tried: statistics */
 };
@@ -118,10 +123,21 @@ void plan_set_end(struct plan *p, uint32_t job, int64_t end);
 /* A job is started where it is planned: its pieces run from now on. */
 void plan_run(struct plan *p, uint32_t job);
 
+/* Brings what is pending into the sum. */
+static inline void plan_settle(struct plan *p)
+{
+	timeline_change(&p->sum, p->pending.start, p->pending.end, &p->pending.change, 1);
+	p->pending.end = p->pending.start;
+}
+
 /* The cluster's timeline: total free over time. */
 static inline struct timeline *plan_sum(struct plan *p)
 {
-	return p->nnodes == 1 ? &p->node[0].line : &p->sum;
+	if (p->nnodes == 1)
+		return &p->node[0].line;
+	if (p->pending.start != p->pending.end)
+		plan_settle(p);
+	return &p->sum;
 }
 
 static inline const struct place *plan_place(const struct plan *p, uint32_t job, uint32_t frag)

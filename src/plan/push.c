@@ -61,7 +61,7 @@ static unsigned removable_by(const struct insertion *in, const struct piece *x)
 	return bit;
 }
 
-/* 1 starving, 2 QoS, 4 emergency reserved; 8, 16, 32, 64 running common to emergency (spec 1.4). */
+/* 1 starving, 2 QoS, 4 emergency reserved; 8, 16, 32, 64 running common to emergency: docs/scheduling.md. */
 static unsigned category(unsigned bit)
 {
 	return bit <= REMOVE_CRITICAL ? (bit ? 1 : 0) : bit / 2;
@@ -72,6 +72,20 @@ struct viability {
 	unsigned category;
 	double shortage; /* CPU-seconds to free */
 };
+
+/* A quick no: what runs on the node leaves too little at this instant, wherever the others are pushed. */
+static bool could_clear_now(const struct plan *p, int32_t node, const struct res *need)
+{
+	const struct plan_node *n = &p->node[node];
+	int64_t cpus = p->free_now[node];
+
+	for (size_t i = 0; i < n->pieces.n && cpus < need->v[RES_CPU]; i++) {
+		const struct piece *x = &n->pieces.v[i];
+		if (x->live && (!x->running || x->end <= p->now))
+			cpus += p->cluster->shapes.v[x->shape].need.v[RES_CPU];
+	}
+	return cpus >= need->v[RES_CPU];
+}
 
 /* Would the goal fit on the node if all that can be pushed or removed were gone? */
 static struct viability node_viability(const struct insertion *in, const struct goal *g, int32_t node, int depth,
@@ -87,6 +101,8 @@ static struct viability node_viability(const struct insertion *in, const struct 
 	if ((!n->loose || depth <= 0) && !in->m->may_remove)
 		return v;
 	if (!goal_allowed(in, g, node))
+		return v;
+	if (!in->m->may_remove && g->start <= p->now && !could_clear_now(p, node, need))
 		return v;
 	t = (struct timeline){.stride = n->line.stride};
 	timeline_copy(&t, &n->line);

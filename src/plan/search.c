@@ -130,13 +130,22 @@ static void node_rooms(const struct plan *p, uint32_t node, const struct res *ne
 		vec_push(ret, at);
 }
 
+/* The earlier of `best` and of the first room on a line. */
+static int64_t room_first(const struct timeline *line, int64_t from, int64_t length, const struct res *need, int64_t best)
+{
+	int64_t at = best > from ? timeline_earliest(line, from, length, need) : best;
+
+	return at < best ? at : best;
+}
+
 /* No instant before it can hold `count` fragments of a shape; exact for one. Where fragments can be pushed, only what runs
  * is in the way. */
 static int64_t shape_bound(const struct plan *p, const struct manner *m, const struct frag *f, uint32_t count,
 			   int64_t from, int64_t length)
 {
 	const struct shape *s = &p->cluster->shapes.v[f->shape];
-	int64_t most = f->node == NODE_ANY && (m->scatter || s->exclusive) ? 1 : count, bound = TIME_NEVER;
+	int64_t most = f->node == NODE_ANY && (m->scatter || s->exclusive) ? 1 : count, bound = TIME_NEVER,
+		single = TIME_NEVER;
 	instant_vec at = {0};
 
 	for (uint32_t n = 0; n < p->nnodes; n++) {
@@ -146,13 +155,15 @@ static int64_t shape_bound(const struct plan *p, const struct manner *m, const s
 			continue;
 		if (m->push_depth && p->loose)
 			node_instants(p, n, &s->need, from, most, &at);
+		else if (count == 1)
+			single = room_first(&node->line, from, length, &s->need, single);
 		else
 			node_rooms(p, n, &s->need, from, length, most, &at);
 	}
 	if (at.n >= count)
 		bound = select_kth(at.v, at.n, count - 1);
 	vec_free(&at);
-	return bound;
+	return bound < single ? bound : single;
 }
 
 static int64_t earliest_bound(const struct plan *p, const struct manner *m, const struct request *r, int64_t from,
@@ -178,7 +189,7 @@ static void reserved_starts(const struct plan *p, int64_t from, instant_vec *ret
 	for (uint32_t n = 0; n < p->nnodes && p->nreserved; n++)
 		for (size_t i = 0; i < p->node[n].pieces.n; i++) {
 			const struct piece *x = &p->node[n].pieces.v[i];
-			if (!x->live && x->start > from)
+			if (!x->live && x->start > from && (ret->n == 0 || ret->v[ret->n - 1] != x->start))
 				vec_push(ret, x->start);
 		}
 	if (ret->n)
@@ -186,9 +197,8 @@ static void reserved_starts(const struct plan *p, int64_t from, instant_vec *ret
 }
 
 /* The first instant after `when` at which something changes. */
-static int64_t next_instant(const struct plan *p, const instant_vec *starts, int64_t when)
+static int64_t next_instant(const struct timeline *sum, const instant_vec *starts, int64_t when)
 {
-	const struct timeline *sum = &p->sum;
 	uint32_t i = timeline_find(sum, when) + 1;
 	int64_t next = i < sum->n ? timeline_step(sum, i)[0] : TIME_NEVER;
 
@@ -201,12 +211,11 @@ static int64_t next_instant(const struct plan *p, const instant_vec *starts, int
 int64_t plan_insert_earliest(struct plan *p, const struct manner *m, uint32_t job, int64_t from, int64_t length)
 {
 	const struct request *r = request_of(p, job);
-	const struct timeline *sum = plan_sum(p);
 	instant_vec starts = {0};
 	int64_t at = from;
 
 	if (is_simple(p, m, r)) {
-		at = timeline_earliest(sum, from, length, &r->total);
+		at = timeline_earliest(plan_sum(p), from, length, &r->total);
 		if (at != TIME_NEVER)
 			plan_put(p, job, 0, 0, at, at + length);
 		return at;
@@ -215,7 +224,7 @@ int64_t plan_insert_earliest(struct plan *p, const struct manner *m, uint32_t jo
 	while (at != TIME_NEVER) {
 		int64_t bound = at;
 		if (!m->may_remove) {
-			bound = timeline_earliest(sum, at, length, &r->total);
+			bound = timeline_earliest(plan_sum(p), at, length, &r->total);
 			if (bound != TIME_NEVER)
 				bound = earliest_bound(p, m, r, bound, length);
 		}
@@ -225,7 +234,7 @@ int64_t plan_insert_earliest(struct plan *p, const struct manner *m, uint32_t jo
 		}
 		if (plan_insert(p, m, job, at, at + length))
 			break;
-		at = next_instant(p, &starts, at);
+		at = next_instant(plan_sum(p), &starts, at);
 	}
 	vec_free(&starts);
 	return at;

@@ -1,5 +1,5 @@
 /*
- * cycle.c - one scheduling cycle (spec 1.3): special jobs by rank, then common ones, then whoever can be brought
+ * cycle.c - one scheduling cycle (docs/scheduling.md): special jobs by rank, then common ones, then whoever can be brought
  * forward; then everything placed at now is started.
  */
 #include "sched/sched_internal.h"

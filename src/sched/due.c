@@ -285,7 +285,7 @@ static void due_fresh(struct sched *s)
 		uint32_t job = s->fresh.v[i], head = s->head;
 		if (job == head || plan_holds(s->p, job) || !due_fits(s, job))
 			continue;
-		if (!renewed) {
+		if (!renewed && s->p->nnodes == 1) { /* on nodes that costs more than it brings */
 			pass_drop_reservations(s);
 			s->head = head;
 			s->freed = false;

@@ -1,5 +1,5 @@
 /*
- * migrate.c - moving one running job to make room for a blocked one (spec 1.6): what checkpoints make possible.
+ * migrate.c - moving one running job to make room for a blocked one: what checkpoints make possible.
  *
  * A job of one fragment may go on elsewhere, `migrate_cost` seconds later than planned. For a job that can't be placed
  * now, nodes are tried in the order of what they are short of, and on each the fragment that, once gone, lets the

@@ -16,7 +16,7 @@ enum order {
 	ORDER_SHORTEST, /* length */
 	ORDER_SMALLEST, /* processors, as TORQUE's default scheduler */
 	ORDER_AREA,	/* length x processors */
-	ORDER_WEIGHT,	/* spec 1.1: as AREA, fixed CPUs counting more */
+	ORDER_WEIGHT,	/* as AREA, fixed CPUs counting more */
 	ORDER_F1,	/* F1-F4: Carastan-Santos and de Camargo, 2017 */
 	ORDER_F2,
 	ORDER_F3,

@@ -238,6 +238,42 @@ void sched_finish(struct sched *s, uint32_t id, int64_t now)
 	sched_emit(s, EVENT_FINISH, id, 0, JOB_NONE);
 }
 
+/* A reserved job on the node that can stay no longer, since more is held than there is; the youngest. JOB_NONE: none. */
+static uint32_t overrun_victim(const struct sched *s, int32_t node)
+{
+	const struct plan_node *n = &s->p->node[node];
+	uint32_t victim = JOB_NONE;
+
+	for (uint32_t i = timeline_find(&n->line, s->now); i < n->line.n; i++) {
+		const int64_t *step = timeline_step(&n->line, i);
+		bool short_ = false;
+		for (uint32_t d = 1; d < n->line.stride; d++)
+			short_ |= step[d] < 0;
+		for (size_t k = 0; k < n->pieces.n && short_; k++) {
+			const struct piece *x = &n->pieces.v[k];
+			if (!x->live && x->start <= step[0] && step[0] < x->end && (victim == JOB_NONE || x->job > victim))
+				victim = x->job;
+		}
+	}
+	return victim;
+}
+
+void sched_overrun(struct sched *s, uint32_t job, int64_t until, int64_t now)
+{
+	uint32_t nfrags = s->p->holds.v[job].nfrags, victim;
+
+	sched_at(s, now);
+	pass_drop_reservations(s);
+	plan_set_end(s->p, job, until);
+	for (uint32_t i = 0; i < nfrags; i++)
+		while ((victim = overrun_victim(s, plan_place(s->p, job, i)->node)) != JOB_NONE) {
+			plan_take_job(s->p, victim);
+			sched_emit(s, EVENT_DEALLOCATE, victim, 0, job);
+		}
+	sched_emit(s, EVENT_MIGRATE, job, until, JOB_NONE);
+	sched_refresh(s);
+}
+
 /* A job that leaves while it may hold a place, also a transient one. */
 static void sched_leave(struct sched *s, enum event_type type, uint32_t job, int64_t now)
 {

@@ -1,5 +1,5 @@
 /*
- * special.c - starving, QoS and emergency jobs: where deadlines are kept (spec 1.2, 1.3).
+ * special.c - starving, QoS and emergency jobs: where deadlines are kept (docs/scheduling.md).
  *
  * A QoS job reserves as late as its deadline allows. From then on it is *guaranteed*: no common or starving job may
  * remove it, pushes move it between nodes but never in time, and only an emergency job with the power takes its place.

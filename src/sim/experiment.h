@@ -1,6 +1,6 @@
 /*
- * experiment.h - what the project claims, measured: the push experiments of spec 1.6 and the published table of spec
- * 6.4. Both print tables for people, or JSON, and draw charts.
+ * experiment.h - what the project claims, measured: the push experiments and the published values on traces (both in
+ * docs/simulator.md). Both print tables for people, or JSON, and draw charts.
  */
 #ifndef SIM_EXPERIMENT_H
 #define SIM_EXPERIMENT_H
@@ -31,7 +31,7 @@ struct traces_options {
 	const char *charts;
 };
 
-/* The table of spec 6.4 for the traces found in the directory; those missing are named and left out. */
+/* The published values for the traces found in the directory; those missing are named and left out. */
 int experiment_traces(const struct traces_options *o, FILE *out, struct err *err);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * experiment_push.c - the push experiments (spec 1.6): which runs there are, and how each is made.
+ * experiment_push.c - the push experiments (docs/simulator.md): which runs there are, and how each is made.
  *
  * A run is a model, an experiment, a variant of a policy and a seed. Equal seeds give equal workloads to all variants, so
  * that gains are compared seed by seed.
@@ -261,7 +261,7 @@ struct task {
 };
 
 struct tasks {
-	VEC(struct task) list;
+	VEC(struct task) list; /* seed by seed, so that progress is even: experiments differ much in cost */
 };
 
 static int task_work(void *context, int task, void *ret, struct err *err)
@@ -271,18 +271,43 @@ static int task_work(void *context, int task, void *ret, struct err *err)
 	return cell_run(t->model, t->experiment, t->variant, t->seed, ret, err);
 }
 
+static void task_name(void *context, int task, char *buf, size_t size)
+{
+	const struct task *t = &((struct tasks *)context)->list.v[task];
+
+	snprintf(buf, size, "model %c, experiment %s, %s, seed %d", model_letters[t->model],
+		 push_experiments[t->experiment].name, variant_names[t->variant], t->seed);
+}
+
 static void tasks_list(struct tasks *tasks, struct push_results *r)
 {
+	int cells = 0;
+
 	for (int m = 0; m < MODELS; m++)
 		for (int e = 0; e < EXPERIMENTS; e++)
 			for (int v = 0; v < VARIANTS; v++) {
-				r->where[m][e][v] = -1;
-				if (v >= V_MAIN && !push_experiments[e].ablation)
-					continue;
-				r->where[m][e][v] = (int)tasks->list.n;
-				for (int s = 1; s <= r->seeds; s++)
-					vec_push(&tasks->list, (struct task){m, e, s, (enum variant)v});
+				bool runs = v < V_MAIN || push_experiments[e].ablation;
+				r->where[m][e][v] = runs ? cells : -1;
+				cells += runs ? r->seeds : 0;
 			}
+	for (int s = 1; s <= r->seeds; s++)
+		for (int m = 0; m < MODELS; m++)
+			for (int e = 0; e < EXPERIMENTS; e++)
+				for (int v = 0; v < VARIANTS; v++)
+					if (r->where[m][e][v] >= 0)
+						vec_push(&tasks->list, (struct task){m, e, s, (enum variant)v});
+}
+
+/* From the order of the tasks to that of the report, seeds side by side. */
+static struct cell *cells_sort(const struct tasks *tasks, const struct push_results *r, const struct cell *done)
+{
+	struct cell *cells = mem_alloc(tasks->list.n * sizeof *cells);
+
+	for (size_t i = 0; i < tasks->list.n; i++) {
+		const struct task *t = &tasks->list.v[i];
+		cells[r->where[t->model][t->experiment][t->variant] + t->seed - 1] = done[i];
+	}
+	return cells;
 }
 
 int charts_dir(const char *dir, struct err *err)
@@ -300,35 +325,55 @@ void push_options_init(struct push_options *o)
 	*o = (struct push_options){.seeds = 30};
 }
 
+static double seconds_now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static int results_report(const struct push_options *o, const struct push_results *r, FILE *out, bool *ret_claims,
+			  struct err *err)
+{
+	bool held = (o->json ? push_report_json : push_report)(r, out);
+
+	if (ret_claims)
+		*ret_claims = held;
+	return o->charts ? push_charts(r, o->charts, err) : 0;
+}
+
 int experiment_push(const struct push_options *o, FILE *out, bool *ret_claims, struct err *err)
 {
 	struct push_results r = {.seeds = o->seeds};
 	struct tasks tasks = {0};
-	struct timespec begin, end;
-	void *cells = NULL;
-	int rc = 0;
+	void *done;
 
 	if (o->seeds < 2)
 		return err_set(err, -EINVAL, "%d seeds: at least 2 are needed to tell a gain from chance", o->seeds);
-	if (o->charts)
-		rc = charts_dir(o->charts, err);
+	int rc = o->charts ? charts_dir(o->charts, err) : 0;
 	if (rc < 0)
 		return rc;
 	tasks_list(&tasks, &r);
-	clock_gettime(CLOCK_MONOTONIC, &begin);
-	rc = pool_run(task_work, &tasks, (int)tasks.list.n, sizeof(struct cell), o->workers,
-		      o->progress ? "simulating" : NULL, &cells, err);
-	clock_gettime(CLOCK_MONOTONIC, &end);
+	struct pool_tasks pool = {
+		.work = task_work,
+		.context = &tasks,
+		.n = (int)tasks.list.n,
+		.size = sizeof(struct cell),
+		.name = task_name,
+		.workers = o->workers,
+		.what = o->progress ? "simulating" : NULL,
+	};
+	double begin = seconds_now();
+	rc = pool_run_tasks(&pool, &done, err);
+	r.seconds = seconds_now() - begin;
 	if (rc == 0) {
+		struct cell *cells = cells_sort(&tasks, &r, done);
 		r.cells = cells;
-		r.seconds = (double)(end.tv_sec - begin.tv_sec) + 1e-9 * (double)(end.tv_nsec - begin.tv_nsec);
-		bool held = (o->json ? push_report_json : push_report)(&r, out);
-		if (ret_claims)
-			*ret_claims = held;
-		if (o->charts)
-			rc = push_charts(&r, o->charts, err);
+		rc = results_report(o, &r, out, ret_claims, err);
+		free(cells);
 	}
-	pool_free(cells, (int)tasks.list.n, sizeof(struct cell));
+	pool_free(done, pool.n, pool.size);
 	vec_free(&tasks.list);
 	return rc;
 }

@@ -1,6 +1,6 @@
 /*
- * experiment_traces.c - the published table (spec 6.4): mean bounded slowdown of known policies on whole traces, by the
- * rules of the literature. Where our values agree, the simulator can be trusted; our own policy stands below.
+ * experiment_traces.c - the published values (docs/simulator.md): mean bounded slowdown of known policies on whole
+ * traces, by the rules of the literature. Where our values agree, the simulator can be trusted; our own policy stands below.
  *
  * How far a value can be trusted differs much: each run is repeated with every submission moved by at most a second, and
  * the range of what comes out is shown. On CEA-Curie it spans a factor of several: a few huge jobs decide.
@@ -68,16 +68,13 @@ static int cell_work(void *context, int task, void *ret, struct err *err)
 	sim_options_init(&o);
 	o.machine = t->machine[trace];
 
-	struct workload w = *t->w[trace]; /* its jobs are ours to move, the rest is borrowed */
-	w.jobs.v = mem_realloc(NULL, w.jobs.n + 1, sizeof *w.jobs.v);
-	memcpy(w.jobs.v, t->w[trace]->jobs.v, w.jobs.n * sizeof *w.jobs.v);
-	w.jobs.cap = w.jobs.n + 1;
+	struct workload w = workload_borrow(t->w[trace]);
 	if (copy > 0)
 		workload_shake(&w, SHAKE, (uint64_t)copy);
 	int rc = sim_run(&w, policy_find(policy_names[policy]), &o, &r, err);
 	vec_free(&w.jobs);
 	if (rc < 0)
-		return err_prefix(err, rc, "%s", published[trace].file);
+		return rc;
 	metrics_compute(&m, r.outcome, r.n, r.procs);
 	*cell = (struct trace_cell){
 		.bslow = m.bslow.mean,
@@ -88,6 +85,13 @@ static int cell_work(void *context, int task, void *ret, struct err *err)
 	};
 	sim_result_fini(&r);
 	return 0;
+}
+
+static void cell_name(void *context, int task, char *buf, size_t size)
+{
+	int copy = task % COPIES, policy = task / COPIES % POLICIES, trace = task / COPIES / POLICIES;
+
+	snprintf(buf, size, "%s, policy %s, copy %d", published[trace].file, policy_names[policy], copy);
 }
 
 /* The file of a trace in the directory, whatever version and packing its name ends with. */
@@ -299,14 +303,22 @@ static int trace_chart(const struct traces *t, int trace, const char *dir, struc
 int experiment_traces(const struct traces_options *o, FILE *out, struct err *err)
 {
 	struct traces t = {0};
+	struct pool_tasks tasks = {
+		.work = cell_work,
+		.context = &t,
+		.n = TRACES * POLICIES * COPIES,
+		.size = sizeof(struct trace_cell),
+		.name = cell_name,
+		.workers = o->workers,
+		.what = o->progress ? "simulating" : NULL,
+	};
 	void *cells = NULL;
 	int rc = o->charts ? charts_dir(o->charts, err) : 0;
 
 	if (rc == 0)
 		rc = traces_read(&t, o->dir, err);
 	if (rc == 0)
-		rc = pool_run(cell_work, &t, TRACES * POLICIES * COPIES, sizeof(struct trace_cell), o->workers,
-			      o->progress ? "simulating" : NULL, &cells, err);
+		rc = pool_run_tasks(&tasks, &cells, err);
 	if (rc == 0) {
 		t.cells = cells;
 		if (o->json)
@@ -317,7 +329,7 @@ int experiment_traces(const struct traces_options *o, FILE *out, struct err *err
 			if (t.w[i])
 				rc = trace_chart(&t, i, o->charts, err);
 	}
-	pool_free(cells, TRACES * POLICIES * COPIES, sizeof(struct trace_cell));
+	pool_free(cells, tasks.n, tasks.size);
 	traces_fini(&t);
 	return rc;
 }

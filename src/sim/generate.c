@@ -1,6 +1,6 @@
 /*
- * generate.c - the workload of the push experiments (spec 1.6), on 40 nodes of 8
- * CPUs.
+ * generate.c - the workload of the push experiments (docs/simulator.md),
+ * on 40 nodes of 8 CPUs.
  *
  * What the jobs are, when they come and which of them are special are drawn from
  * three streams of numbers, so that experiments with one seed differ only in what

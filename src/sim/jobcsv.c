@@ -1,7 +1,8 @@
 /*
  * jobcsv.c - the per-job CSV of an earlier run (ours, or a reference schedule) as
  * a workload: job_id, submit, procs, runtime, estimate; what follows is the fate
- * the jobs had and is left alone.
+ * the jobs had and is left alone, but for those whose start is -1: they never ran,
+ * so that the file does not know their run times, and are left out.
  */
 #include <errno.h>
 #include <stdbool.h>
@@ -10,7 +11,8 @@
 
 enum column { JOB, SUBMIT, PROCS, RUNTIME, ESTIMATE, COLUMNS };
 
-static bool row_scan(const char *p, int64_t v[COLUMNS])
+/* The columns as numbers; *ret_rest is what follows them. */
+static bool row_scan(const char *p, int64_t v[COLUMNS], const char **ret_rest)
 {
 	for (int i = 0; i < COLUMNS; i++) {
 		char *end;
@@ -19,6 +21,17 @@ static bool row_scan(const char *p, int64_t v[COLUMNS])
 			return false;
 		p = end + (*end == ',');
 	}
+	*ret_rest = p;
+	return true;
+}
+
+static bool never_ran(const char *rest)
+{
+	return strncmp(rest, "-1", 2) == 0 && (rest[2] == ',' || rest[2] == '\0');
+}
+
+static bool row_usable(const int64_t v[COLUMNS])
+{
 	return v[SUBMIT] >= 0 && v[SUBMIT] <= SECONDS_MAX && v[PROCS] > 0 && v[PROCS] <= PROCS_MAX && v[RUNTIME] > 0 &&
 	       v[RUNTIME] <= SECONDS_MAX && v[ESTIMATE] > 0 && v[ESTIMATE] <= SECONDS_MAX;
 }
@@ -27,11 +40,18 @@ int jobcsv_read(struct lines *in, int64_t limit, struct workload *w, struct err 
 {
 	uint32_t user = names_add(&w->users, "unknown");
 	char *line, excerpt[EXCERPT_SIZE];
+	const char *rest;
 	int64_t v[COLUMNS];
 	int rc = 0;
 
 	while ((!limit || (int64_t)w->jobs.n < limit) && (rc = lines_next(in, &line, err)) > 0) {
-		if (!row_scan(line, v))
+		bool numbers = row_scan(line, v, &rest);
+		if (numbers && never_ran(rest)) {
+			workload_drop(w, DROP_NOT_RUN, lines_number(in), "job %lld never ran: skipped",
+				      (long long)v[JOB]);
+			continue;
+		}
+		if (!numbers || !row_usable(v))
 			return err_set(err, -EINVAL,
 				       "line %lld: \"%s\": job_id,submit,procs,runtime,estimate are five "
 				       "numbers, the last three above 0",

@@ -3,26 +3,92 @@
  */
 #include "sim/machine.h"
 
+#include <ctype.h>
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/hostlist.h"
 #include "base/lines.h"
 
-#define MACHINE_NODES_MAX 1000000
-#define NODE_CPUS_MAX 100000000
+#define NODES_MAX 1000000
+#define CPUS_MAX 100000000 /* in all: processors x seconds must fit into 64 bits */
 
-static int add_nodes(struct cluster *c, long nodes, long cpus, struct err *err)
+static bool is_text(const char *text)
 {
-	struct res total = {.v = {cpus}};
-	char name[32];
-	int rc = 0;
+	return strncmp(text, "flat:", 5) == 0 || strncmp(text, "nodes:", 6) == 0;
+}
 
-	for (long i = 1; i <= nodes && rc == 0; i++) {
-		snprintf(name, sizeof name, "n%ld", i);
-		rc = cluster_add_node(c, name, &total, err);
+/* Reads a number, 1 or more, and moves past it. */
+static bool number_scan(const char **p, int64_t *ret)
+{
+	char *end;
+
+	if (!isdigit((unsigned char)**p))
+		return false;
+	errno = 0;
+	*ret = strtoll(*p, &end, 10);
+	*p = end;
+	return errno == 0 && *ret > 0 && *ret <= CPUS_MAX;
+}
+
+/* "40x8+2x64" */
+static bool groups_scan(const char *p, machine_groups *groups, int64_t *ret_nodes, int64_t *ret_cpus)
+{
+	struct machine_group g;
+
+	*ret_nodes = *ret_cpus = 0;
+	do {
+		if (!number_scan(&p, &g.nodes) || *p++ != 'x' || !number_scan(&p, &g.cpus))
+			return false;
+		*ret_nodes += g.nodes;
+		*ret_cpus += g.nodes * g.cpus;
+		if (*ret_nodes > NODES_MAX || *ret_cpus > CPUS_MAX)
+			return false;
+		vec_push(groups, g);
+	} while (*p++ == '+');
+	return p[-1] == '\0';
+}
+
+int machine_parse(const char *text, machine_groups *ret, int64_t *ret_nodes, int64_t *ret_cpus, struct err *err)
+{
+	bool flat = strncmp(text, "flat:", 5) == 0, good = is_text(text);
+	const char *p = text + (good ? strcspn(text, ":") + 1 : 0);
+
+	*ret_nodes = 1;
+	if (good && flat) {
+		good = number_scan(&p, ret_cpus) && *p == '\0';
+		if (good)
+			vec_push(ret, (struct machine_group){1, *ret_cpus});
+	} else if (good) {
+		good = groups_scan(p, ret, ret_nodes, ret_cpus);
 	}
+	if (good)
+		return 0;
+	vec_free(ret);
+	return err_set(
+		err, -EINVAL,
+		"%.60s: use nodes:NxC, such as nodes:40x8 or nodes:40x8+2x64, or flat:N; up to %d nodes and %d CPUs",
+		text, NODES_MAX, CPUS_MAX);
+}
+
+/* Nodes n1, n2, ... */
+static int machine_text(struct cluster *c, const char *text, struct err *err)
+{
+	machine_groups groups = {0};
+	int64_t nodes, cpus;
+	char name[32];
+	int rc = machine_parse(text, &groups, &nodes, &cpus, err);
+
+	nodes = 0;
+	for (size_t g = 0; g < groups.n; g++)
+		for (int64_t i = 0; i < groups.v[g].nodes && rc == 0; i++) {
+			struct res total = {.v = {groups.v[g].cpus}};
+			snprintf(name, sizeof name, "n%lld", (long long)++nodes);
+			rc = cluster_add_node(c, name, &total, err);
+		}
+	vec_free(&groups);
 	return rc;
 }
 
@@ -42,8 +108,8 @@ static int node_word(struct cluster *c, char *word, struct res *total, char **re
 	}
 	if (strcmp(word, "mem") == 0)
 		return memory_parse(value, &total->v[RES_MEM], err);
-	if (sscanf(value, "%lld%c", &n, &rest) != 1 || n < 0 || n > NODE_CPUS_MAX)
-		return err_set(err, -EINVAL, "%s=%s: must be a whole number from 0 to %d", word, value, NODE_CPUS_MAX);
+	if (sscanf(value, "%lld%c", &n, &rest) != 1 || n < 0 || n > CPUS_MAX)
+		return err_set(err, -EINVAL, "%s=%s: must be a whole number from 0 to %d", word, value, CPUS_MAX);
 	if (strcmp(word, "cpus") == 0) {
 		total->v[RES_CPU] = n;
 	} else if (strcmp(word, "gpus") == 0) {
@@ -109,19 +175,5 @@ static int machine_file(struct cluster *c, const char *path, struct err *err)
 
 int machine_build(struct cluster *c, const char *text, struct err *err)
 {
-	long n, cpus;
-	char rest;
-
-	if (strncmp(text, "flat:", 5) == 0) {
-		if (sscanf(text + 5, "%ld%c", &n, &rest) != 1 || n < 1 || n > NODE_CPUS_MAX)
-			return err_set(err, -EINVAL, "%s: use flat:N with N from 1 to %d", text, NODE_CPUS_MAX);
-		return add_nodes(c, 1, n, err);
-	}
-	if (strncmp(text, "nodes:", 6) == 0) {
-		if (sscanf(text + 6, "%ldx%ld%c", &n, &cpus, &rest) != 2 || n < 1 || n > MACHINE_NODES_MAX ||
-		    cpus < 1 || cpus > NODE_CPUS_MAX)
-			return err_set(err, -EINVAL, "%s: use nodes:NxC, such as nodes:40x8", text);
-		return add_nodes(c, n, cpus, err);
-	}
-	return machine_file(c, text, err);
+	return is_text(text) ? machine_text(c, text, err) : machine_file(c, text, err);
 }

@@ -6,13 +6,25 @@
 #define SIM_MACHINE_H
 
 #include "base/err.h"
+#include "base/vec.h"
 #include "core/cluster.h"
 
 /* Adds the nodes that `text` describes:
  *	flat:338	one pool of 338 processors
  *	nodes:40x8	40 nodes of 8 CPUs, n1 to n40
+ *	nodes:40x8+2x64	and 2 of 64, n41 and n42
  *	FILE		lines "node n[1-40] cpus=8 mem=16gb gpus=1 features=big,fast licence=2"; # comments
  * -EINVAL with a sentence otherwise. */
 int machine_build(struct cluster *c, const char *text, struct err *err);
+
+/* Equal nodes. */
+struct machine_group {
+	int64_t nodes, cpus; /* of each */
+};
+typedef VEC(struct machine_group) machine_groups;
+
+/* What a text other than FILE says, without building it: its groups, which the caller frees, and what they add up to.
+ * A flat machine is one node. */
+int machine_parse(const char *text, machine_groups *ret, int64_t *ret_nodes, int64_t *ret_cpus, struct err *err);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * metrics.c - what a schedule was worth (spec 6.1).
+ * metrics.c - what a schedule was worth (docs/simulator.md).
  *
  * Jobs that never ran count where deadlines are concerned and nowhere else. Of a
  * job that was preempted the last attempt is its start and run time; what the

@@ -1,5 +1,5 @@
 /*
- * metrics.h - what a schedule was worth (spec 6.1), and how good it could have been.
+ * metrics.h - what a schedule was worth (docs/simulator.md), and how good it could have been.
  */
 #ifndef SIM_METRICS_H
 #define SIM_METRICS_H

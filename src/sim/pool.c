@@ -1,130 +1,271 @@
 /*
  * pool.c - independent tasks in child processes.
+ *
+ * Tasks are begun in the order of their numbers, and one that was begun is ended: so the lowest task that fails is the
+ * same on any number of cores.
  */
+#define _GNU_SOURCE /* sched_getaffinity */
 #include "sim/pool.h"
 
 #include <errno.h>
-#include <poll.h>
+#include <sched.h>
+#include <signal.h>
 #include <stdatomic.h>
-#include <stdint.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/progress.h"
 
 #define WORKERS_MOST 64
-#define POLL_MS 50
+#define POLL_NS 20000000
+#define TASK_NONE (-1)
 
-/* What parent and children share. */
+/* What parent and children share: the head, and an entry for each task. */
 struct board {
-	atomic_int next, done;
-	atomic_int failed; /* -errno of the first task that failed */
+	atomic_int next;
+	atomic_bool failed;
+	atomic_int at[WORKERS_MOST]; /* by worker: the task it is at */
+};
+
+struct entry {
+	_Atomic int64_t done; /* steps */
+	bool ended;
+	int rc; /* valid when it has ended */
 	struct err err;
 };
 
 struct pool {
-	pool_work work;
-	void *context;
-	int n;
-	size_t size;
+	const struct pool_tasks *t;
 	struct board *board;
+	struct entry *entry;
 	char *results;
-};
-
-static void *shared(size_t size)
-{
-	void *p = mmap(NULL, size ? size : 1, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-
-	return p == MAP_FAILED ? NULL : p;
-}
-
-static void work_on(struct pool *p)
-{
-	for (;;) {
-		int i = atomic_fetch_add(&p->board->next, 1), none = 0;
-		struct err err = {0};
-		if (i >= p->n || atomic_load(&p->board->failed))
-			return;
-		int rc = p->work(p->context, i, p->results + (size_t)i * p->size, &err);
-		if (rc < 0 && atomic_compare_exchange_strong(&p->board->failed, &none, rc))
-			p->board->err = err;
-		atomic_fetch_add(&p->board->done, 1);
-	}
-}
-
-/* Waits for one child; a child that died is a failure. */
-static void reap(struct pool *p, pid_t child, struct progress *progress)
-{
-	int status, none = 0;
-	pid_t got;
-
-	while ((got = waitpid(child, &status, WNOHANG)) == 0 || (got < 0 && errno == EINTR)) {
-		poll(NULL, 0, POLL_MS);
-		if (progress)
-			progress_at(progress, atomic_load(&p->board->done));
-	}
-	if (got == child && WIFEXITED(status) && WEXITSTATUS(status) == 0)
-		return;
-	if (atomic_compare_exchange_strong(&p->board->failed, &none, -ECHILD))
-		err_set(&p->board->err, -ECHILD, "a worker process died before its work was done");
-}
-
-int pool_run(pool_work work, void *context, int n, size_t size, int workers, const char *what, void **ret_results,
-	     struct err *err)
-{
-	struct pool p = {.work = work, .context = context, .n = n, .size = size};
 	struct progress progress;
 	pid_t child[WORKERS_MOST];
-	int children = 0, rc;
+	int children;
+};
 
-	p.board = shared(sizeof *p.board);
-	p.results = shared(size * (size_t)n);
-	if (!p.board || !p.results) {
-		rc = err_set(err, -ENOMEM, "no shared memory for %d results: %s", n, strerror(errno));
-		goto out;
-	}
-	if (workers <= 0)
-		workers = (int)sysconf(_SC_NPROCESSORS_ONLN);
-	if (workers > WORKERS_MOST)
-		workers = WORKERS_MOST;
-	if (what)
-		progress_begin(&progress, what, n);
-	fflush(NULL); /* or each child would write it again */
-	while (workers > 1 && children < workers) {
-		pid_t pid = fork();
-		if (pid == 0) {
-			work_on(&p);
-			_exit(0);
-		}
-		if (pid < 0)
-			break;
-		child[children++] = pid;
-	}
-	if (children == 0)
-		work_on(&p);
-	for (int i = 0; i < children; i++)
-		reap(&p, child[i], what ? &progress : NULL);
-	if (what)
-		progress_end(&progress);
-	rc = atomic_load(&p.board->failed);
-	if (rc < 0)
-		err_set(err, rc, "%s", p.board->err.text);
-out:
-	if (p.board)
-		munmap(p.board, sizeof *p.board);
-	if (rc < 0) {
-		pool_free(p.results, n, size);
-		p.results = NULL;
-	}
-	*ret_results = p.results;
-	return rc;
+/* The task this process is at, for pool_step(). */
+static struct {
+	struct entry *entry;
+	struct pool *drawn; /* the pool whose progress is drawn here; NULL: the parent does it */
+} current;
+
+void *pool_alloc(int n, size_t size)
+{
+	void *p = mmap(NULL, (size_t)n * size + 1, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE,
+		       -1, 0);
+
+	return p == MAP_FAILED ? NULL : p;
 }
 
 void pool_free(void *results, int n, size_t size)
 {
 	if (results)
-		munmap(results, n > 0 ? size * (size_t)n : 1);
+		munmap(results, (size_t)n * size + 1);
+}
+
+int pool_cores(void)
+{
+	cpu_set_t set;
+
+	return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
+}
+
+static int64_t steps_each(const struct pool *p)
+{
+	return p->t->steps > 0 ? p->t->steps : 1;
+}
+
+static void draw(struct pool *p)
+{
+	int64_t done = 0;
+
+	if (!p->progress.on)
+		return;
+	for (int i = 0; i < p->t->n; i++)
+		done += atomic_load(&p->entry[i].done);
+	progress_at(&p->progress, done);
+}
+
+void pool_step(int64_t done)
+{
+	atomic_store(&current.entry->done, done);
+	if (current.drawn)
+		draw(current.drawn);
+}
+
+static void fail(struct pool *p, int task, int rc)
+{
+	char name[200];
+
+	if (p->t->name) {
+		p->t->name(p->t->context, task, name, sizeof name);
+		err_prefix(&p->entry[task].err, rc, "%s", name);
+	}
+	p->entry[task].rc = rc;
+	p->entry[task].ended = true;
+	atomic_store(&p->board->failed, true);
+}
+
+static void work_on(struct pool *p, int worker)
+{
+	const struct pool_tasks *t = p->t;
+
+	while (!atomic_load(&p->board->failed)) {
+		int i = atomic_fetch_add(&p->board->next, 1);
+		if (i >= t->n)
+			break;
+		atomic_store(&p->board->at[worker], i);
+		current.entry = &p->entry[i];
+		int rc = t->work(t->context, i, p->results + (size_t)i * t->size, &p->entry[i].err);
+		if (rc < 0)
+			fail(p, i, rc);
+		p->entry[i].ended = true;
+		atomic_store(&p->entry[i].done, steps_each(p));
+		atomic_store(&p->board->at[worker], TASK_NONE);
+		if (current.drawn)
+			draw(p);
+	}
+}
+
+static void workers_fork(struct pool *p, int workers)
+{
+	pid_t parent = getpid();
+
+	fflush(NULL); /* or each child would write it again */
+	while (p->children < workers) {
+		atomic_store(&p->board->at[p->children], TASK_NONE);
+		pid_t pid = fork();
+		if (pid < 0)
+			break;
+		if (pid == 0) {
+			prctl(PR_SET_PDEATHSIG, SIGKILL);
+			if (getppid() == parent)
+				work_on(p, p->children);
+			_exit(0);
+		}
+		p->child[p->children++] = pid;
+	}
+}
+
+/* Until a child has ended; draws meanwhile. */
+static pid_t wait_one(struct pool *p, int *ret_status)
+{
+	for (;;) {
+		pid_t pid = waitpid(-1, ret_status, p->progress.on ? WNOHANG : 0);
+		if (pid > 0 || (pid < 0 && errno != EINTR))
+			return pid;
+		draw(p);
+		if (pid == 0)
+			nanosleep(&(struct timespec){.tv_nsec = POLL_NS}, NULL);
+	}
+}
+
+/* A worker that died fails the task it was at. */
+static void note_crash(struct pool *p, int worker, int status)
+{
+	int task = atomic_load(&p->board->at[worker]);
+
+	if (task == TASK_NONE)
+		return;
+	struct err *err = &p->entry[task].err;
+	if (WIFSIGNALED(status))
+		err_set(err, -EFAULT, "ended by signal %d (%s)", WTERMSIG(status), strsignal(WTERMSIG(status)));
+	else
+		err_set(err, -EFAULT, "stopped with code %d", WEXITSTATUS(status));
+	fail(p, task, -EFAULT);
+}
+
+static void workers_wait(struct pool *p)
+{
+	int status;
+
+	for (int running = p->children; running > 0;) {
+		pid_t pid = wait_one(p, &status);
+		if (pid < 0)
+			break;
+		for (int i = 0; i < p->children; i++)
+			if (p->child[i] == pid) {
+				running--;
+				note_crash(p, i, status);
+			}
+	}
+}
+
+static int outcome(const struct pool *p, struct err *err)
+{
+	bool all = true;
+
+	for (int i = 0; i < p->t->n; i++) {
+		if (p->entry[i].rc < 0)
+			return err_set(err, p->entry[i].rc, "%s", p->entry[i].err.text);
+		all &= p->entry[i].ended;
+	}
+	return all ? 0 : err_set(err, -ECHILD, "the worker processes ended before their work was done");
+}
+
+static int workers_of(const struct pool_tasks *t)
+{
+	int workers = t->workers > 0 ? t->workers : pool_cores();
+
+	if (workers > WORKERS_MOST)
+		workers = WORKERS_MOST;
+	return workers < t->n ? workers : t->n;
+}
+
+int pool_run_tasks(const struct pool_tasks *t, void **ret_results, struct err *err)
+{
+	struct pool p = {.t = t};
+	int workers = workers_of(t), rc;
+
+	*ret_results = NULL;
+	p.board = pool_alloc(1, sizeof *p.board);
+	p.entry = pool_alloc(t->n, sizeof *p.entry);
+	p.results = pool_alloc(t->n, t->size);
+	if (!p.board || !p.entry || !p.results) {
+		rc = err_set(err, -ENOMEM, "no shared memory for %d results: %s", t->n, strerror(errno));
+		goto out;
+	}
+	if (t->what)
+		progress_begin(&p.progress, t->what, t->n * steps_each(&p));
+	if (workers > 1)
+		workers_fork(&p, workers);
+	if (p.children == 0) { /* one is enough, or no process was to be had */
+		current.drawn = &p;
+		work_on(&p, 0);
+		current.drawn = NULL;
+	}
+	workers_wait(&p);
+	progress_end(&p.progress);
+	rc = outcome(&p, err);
+	if (rc == 0) {
+		*ret_results = p.results;
+		p.results = NULL;
+	}
+out:
+	pool_free(p.board, 1, sizeof *p.board);
+	pool_free(p.entry, t->n, sizeof *p.entry);
+	pool_free(p.results, t->n, t->size);
+	return rc;
+}
+
+int pool_run(pool_work work, void *context, int n, size_t size, int workers, const char *what, void **ret_results,
+	     struct err *err)
+{
+	struct pool_tasks t = {
+		.work = work,
+		.context = context,
+		.n = n,
+		.size = size,
+		.workers = workers,
+		.what = what,
+	};
+
+	return pool_run_tasks(&t, ret_results, err);
 }

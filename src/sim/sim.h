@@ -3,7 +3,7 @@
  *
  * The simulator is the world: it submits, lets jobs run for their run times, and ends them. Everything it is told to do
  * comes from the scheduler, the same that the server uses. At one instant submissions come before ends, and a cycle
- * follows each (spec 6.3).
+ * follows each (docs/simulator.md).
  */
 #ifndef SIM_SIM_H
 #define SIM_SIM_H

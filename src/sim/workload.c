@@ -9,6 +9,7 @@
 #include <stdbool.h>
 
 #include "base/rng.h"
+#include "sim/machine.h"
 #include "sim/workload_internal.h"
 
 #define NOTES_MAX 20
@@ -82,34 +83,19 @@ out:
 	return rc;
 }
 
-/* Reads a positive number and moves past it. */
-static bool number_scan(const char **p, int64_t *ret)
-{
-	char *end;
-
-	if (!isdigit((unsigned char)**p))
-		return false;
-	errno = 0;
-	*ret = strtoll(*p, &end, 10);
-	*p = end;
-	return errno == 0 && *ret > 0 && *ret <= PROCS_MAX;
-}
-
 int workload_set_machine(struct workload *w, const char *text, struct err *err)
 {
-	bool flat = strncmp(text, "flat:", 5) == 0, good = flat || strncmp(text, "nodes:", 6) == 0;
-	const char *p = text + (good ? strcspn(text, ":") + 1 : 0);
-	int64_t nodes = 1, cpus = 0;
+	machine_groups groups = {0};
+	int64_t nodes, cpus;
+	int rc = machine_parse(text, &groups, &nodes, &cpus, err);
 
-	if (good && !flat)
-		good = number_scan(&p, &nodes) && *p++ == 'x';
-	good = good && number_scan(&p, &cpus) && *p == '\0' && cpus <= PROCS_MAX / nodes;
-	if (!good)
-		return err_set(err, -EINVAL, "machine %.40s: write flat:338 or nodes:40x8 (nodes x CPUs)", text);
+	if (rc < 0)
+		return err_set(err, rc, "machine %s", err->text);
+	vec_free(&groups);
 	free(w->machine);
 	w->machine = mem_strdup(text);
-	w->nodes = flat ? 0 : nodes;
-	w->procs = nodes * cpus;
+	w->nodes = strncmp(text, "flat:", 5) == 0 ? 0 : nodes;
+	w->procs = cpus;
 	return 0;
 }
 
@@ -170,6 +156,17 @@ void workload_shake(struct workload *w, int64_t range, uint64_t seed)
 		j->submit = submit;
 	}
 	workload_sort(w);
+}
+
+struct workload workload_borrow(const struct workload *w)
+{
+	struct workload view = *w;
+
+	view.jobs.cap = w->jobs.n + 1;
+	view.jobs.v = mem_realloc(NULL, view.jobs.cap, sizeof *view.jobs.v);
+	if (w->jobs.n)
+		memcpy(view.jobs.v, w->jobs.v, w->jobs.n * sizeof *view.jobs.v);
+	return view;
 }
 
 /* Logs joined from several machines repeat their numbers. */

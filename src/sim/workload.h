@@ -39,6 +39,7 @@ enum drop {
 	DROP_RUNTIME,  /* run time missing or <= 0 */
 	DROP_ESTIMATE, /* estimate missing or <= 0 (rules sc15) */
 	DROP_SUBMIT,   /* submit time missing or negative */
+	DROP_NOT_RUN,  /* of an earlier run: it never started, so that nobody knows its run time */
 	DROP_COUNT
 };
 
@@ -58,7 +59,7 @@ struct workload {
 
 enum rules {
 	RULES_SITE, /* as the server would: killed at walltime; a missing estimate is the run time */
-	RULES_SC15, /* spec 6.2, as the literature: run times cut at the estimate, jobs without one left out (unless
+	RULES_SC15, /* as the literature: run times cut at the estimate, jobs without one left out (unless
 		     * no job of the trace has one) */
 };
 
@@ -76,6 +77,9 @@ void workload_sort(struct workload *w);
 /* Moves every submission by a whole number of seconds in -range..range (not below 0), and sorts again. */
 void workload_shake(struct workload *w, int64_t range, uint64_t seed);
 
+/* A view of `w` whose jobs are the caller's to move, and to free (vec_free(&view.jobs)); the rest is w's. */
+struct workload workload_borrow(const struct workload *w);
+
 /* Reads a trace, a workload file or the per-job CSV of an earlier run, recognised by content; `limit` 0: all, else
  * the first so many jobs that the rules keep. -EINVAL when it is none of them, saying why. */
 int workload_read(const char *path, enum rules rules, int64_t limit, struct workload **ret, struct err *err);
@@ -89,7 +93,7 @@ void workfile_write(const struct workload *w, FILE *out);
 
 /* Generators. */
 struct oscar_model {
-	char model;	    /* 'A' or 'C' of spec 1.6 */
+	char model;	    /* 'A' or 'C' (docs/simulator.md) */
 	int jobs;	    /* 318 */
 	double mean_gap;    /* seconds between arrivals */
 	int fixed_gap;	    /* arrivals exactly mean_gap apart, else exponential */

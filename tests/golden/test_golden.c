@@ -25,7 +25,7 @@ static const struct golden {
 	const char *name, *machine;
 	int64_t starve_after; /* seconds, or STARVE_AUTO */
 } goldens[] = {
-	{"nodes", "nodes:12x8", 1800},	  /* model C of spec 1.6, with QoS and emergency jobs */
+	{"nodes", "nodes:12x8", 1800},	  /* the generated model C, with QoS and emergency jobs */
 	{"flat", "flat:64", STARVE_AUTO}, /* Lublin and Feitelson */
 };
 

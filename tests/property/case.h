@@ -50,7 +50,7 @@ struct tcase {
 	struct case_accident accident[CASE_ACCIDENTS];
 	int64_t tolerance, starve_after;
 	int max_deallocations;
-	bool ends_first; /* at one instant ends come before submissions; else as in spec 6.3 */
+	bool ends_first; /* at one instant ends come before submissions; else as in the simulator */
 	bool batch;	 /* one cycle per instant, else one after each thing that happens */
 	bool slow_start; /* a start is confirmed one second later */
 };

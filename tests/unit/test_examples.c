@@ -1,5 +1,5 @@
 /*
- * test_examples.c - the worked examples of spec 1.5, exactly: nodes of 8 CPUs, who is pushed where, and that without push
+ * test_examples.c - the worked examples of docs/scheduling.md, exactly: nodes of 8 CPUs, who is pushed where, and that without push
  * the last job of each waits.
  */
 #include <setjmp.h>

@@ -1,5 +1,5 @@
 /*
- * test_reference.c - job by job against the schedules of an independent simulator (spec 6.3): every start must agree.
+ * test_reference.c - job by job against the schedules of an independent simulator (docs/simulator.md): every start must agree.
  *
  * The files are in $SHUNT_SHARED/reference; without that folder the tests are skipped. Their first columns are the
  * input, so that each file is read twice: as a workload, and for its starts.

@@ -1,5 +1,5 @@
 /*
- * test_special.c - starving, QoS and emergency jobs, and what administrators and failures do (spec 1.2, 1.3).
+ * test_special.c - starving, QoS and emergency jobs, and what administrators and failures do (docs/scheduling.md).
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -316,7 +316,7 @@ static void test_no_other_power_removes_it(void **state)
 	}
 }
 
-/* With all powers the least important job goes: spec 1.4, lowest category. */
+/* With all powers the least important job goes: the lowest category. */
 static void test_least_important_first(void **state)
 {
 	uint32_t victim[VICTIMS];
@@ -411,6 +411,31 @@ static void test_node_down_and_up(void **state)
 	is(on2, STATE_RUNNING);
 }
 
+static void test_overrun(void **state)
+{
+	(void)state;
+	open_world(1);
+	uint32_t late = world_common(&w, 0, "nodes=1:ppn=8", 100);
+	world_cycle(&w, 0);
+	uint32_t q = qos(1, "nodes=1:ppn=8", 100, 300);
+	world_cycle(&w, 1);
+	reserved_at(q, 200);
+	sched_overrun(w.s, late, 150, 100); /* still there, but out of q's way */
+	uint32_t next = world_common(&w, 100, "nodes=1:ppn=1", 10);
+	world_cycle(&w, 100);
+	is(late, STATE_RUNNING);
+	is(next, STATE_CANDIDATE); /* its CPUs are not free */
+	reserved_at(q, 200);
+	sched_overrun(w.s, late, 250, 150); /* now q can't be kept, and that is told */
+	is(q, STATE_CANDIDATE);
+	assert_int_equal(world_last(&w, q, EVENT_DEALLOCATE)->by, late);
+	world_cycle(&w, 150);
+	is(next, STATE_ALLOCATED); /* starving by now, and not yet */
+	sched_finish(w.s, late, 160);
+	world_cycle(&w, 160);
+	is(q, STATE_RUNNING); /* it came in time after all */
+}
+
 static void test_hold_and_release(void **state)
 {
 	(void)state;
@@ -501,7 +526,7 @@ static void test_delete(void **state)
 	is(next, STATE_RUNNING);
 }
 
-/* A reserved job whose slot can no longer hold it is a candidate again (spec 1.3): here the cycle came late. */
+/* A reserved job whose slot can no longer hold it is a candidate again: here the cycle came late. */
 static void test_slot_too_late(void **state)
 {
 	(void)state;
@@ -573,6 +598,7 @@ int main(void)
 		TEST(test_power_over_a_job_that_is_starting),
 		TEST(test_start_failure),
 		TEST(test_node_down_and_up),
+		TEST(test_overrun),
 		TEST(test_hold_and_release),
 		TEST(test_release_of_one_that_starves_at_once),
 		TEST(test_release_of_one_that_waited),

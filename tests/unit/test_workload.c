@@ -15,6 +15,7 @@
 #include <cmocka.h>
 
 #include "base/lines.h"
+#include "sim/metrics.h"
 #include "sim/workload.h"
 
 static struct workload *read_text(const char *text, enum rules rules, int64_t limit, struct err *err)
@@ -155,6 +156,35 @@ static void csv_of_an_earlier_run(void **state)
 	workload_destroy(w);
 }
 
+/* A job that never ran has no run time to be read: it is left out, and counted. */
+static void csv_of_jobs_that_never_ran(void **state)
+{
+	(void)state;
+	struct outcome o[] = {
+		{.id = 1, .submit = 5, .procs = 2, .runtime = 10, .estimate = 20, .start = 6, .end = 16},
+		{.id = 2, .submit = 5, .procs = 2, .estimate = 20, .start = -1, .end = -1},
+		{.id = 3, .submit = 7, .estimate = 20, .start = -1, .end = -1},
+		{.id = 4, .submit = 9, .procs = 1, .runtime = 30, .estimate = 30, .start = 9, .end = 39},
+	};
+	char *text;
+	size_t n;
+	FILE *f = open_memstream(&text, &n);
+
+	outcomes_csv(o, 4, f);
+	fclose(f);
+	struct workload *w = good(text, RULES_SITE);
+	free(text);
+	assert_int_equal(w->jobs.n, 2);
+	assert_int_equal(w->jobs.v[0].id, 1);
+	assert_int_equal(w->jobs.v[1].id, 4);
+	assert_int_equal(w->dropped[DROP_NOT_RUN], 2);
+	assert_string_equal(w->notes.v[0], "line 3: job 2 never ran: skipped");
+	workload_destroy(w);
+
+	refused("job_id,submit,procs,runtime,estimate,start,end\n2,5,2,0,20,9,9\n", "line 2");
+	refused("job_id,submit,procs,runtime,estimate,start,end\n2,5,x,0,20,-1,-1\n", "line 2");
+}
+
 static void shaking_moves_deadlines_along(void **state)
 {
 	(void)state;
@@ -218,6 +248,7 @@ static void workfile_mistakes(void **state)
 	refused(HEAD "machine flat:\n", "line 2: machine flat:");
 	refused(HEAD "machine nodes\n", "line 2: machine nodes");
 	refused(HEAD "machine nodes:100000000x2\n", "line 2: machine nodes:");
+	refused(HEAD "machine nodes.txt\n", "line 2: machine nodes.txt: use nodes:NxC");
 	refused(HEAD "machine flat:4\nmachine flat:4\n", "line 3: the machine is said twice");
 	refused(HEAD "procs=1 run=1\n", "at= is missing");
 	refused(HEAD "at=0 run=1\n", "either req=");
@@ -418,6 +449,7 @@ int main(void)
 		cmocka_unit_test(swf_repeated_numbers),
 		cmocka_unit_test(neither_trace_nor_workload),
 		cmocka_unit_test(csv_of_an_earlier_run),
+		cmocka_unit_test(csv_of_jobs_that_never_ran),
 		cmocka_unit_test(shaking_moves_deadlines_along),
 		cmocka_unit_test(workfile_words),
 		cmocka_unit_test(workfile_mistakes),
