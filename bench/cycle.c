@@ -24,7 +24,7 @@
 #define ARRIVALS_LEAST 200 /* ... and, if time is up, at least */
 #define PASSES 50
 #define PASSES_LEAST 5
-#define SECONDS 2.0 /* for each of the three */
+#define SECONDS 0.7 /* for each of the three */
 #define HOUR 3600
 
 struct world {

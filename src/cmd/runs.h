@@ -5,6 +5,8 @@
 #ifndef CMD_RUNS_H
 #define CMD_RUNS_H
 
+#include <stddef.h>
+
 #include "sched/policy.h"
 #include "sim/metrics.h"
 #include "sim/sim.h"
@@ -25,6 +27,12 @@ struct run {
 	struct sched_stats stats;
 	uint64_t pushes;
 };
+
+/* The measure at an offset of struct metrics. */
+static inline double run_measure(const struct run *run, size_t at)
+{
+	return *(const double *)((const char *)&run->metrics + at);
+}
 
 /* {0} is empty. */
 struct runs {

@@ -36,8 +36,7 @@ int shaken_base(const struct runs *r)
 static double ratio(const struct runs *r, int base, int p, int copy, size_t at)
 {
 	const struct run *of = &r->run[copy * r->policies + p], *to = &r->run[copy * r->policies + base];
-	double a = *(const double *)((const char *)&of->metrics + at);
-	double b = *(const double *)((const char *)&to->metrics + at);
+	double a = run_measure(of, at), b = run_measure(to, at);
 
 	return a == b ? 1 : a / b;
 }

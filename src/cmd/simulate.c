@@ -120,16 +120,9 @@ static int workload_generate(const struct simulate_arguments *a, struct workload
 	return rc;
 }
 
-static int workload_save(const struct workload *w, const char *path, struct err *err)
+static void workload_save(const void *workload, FILE *out)
 {
-	FILE *f = fopen(path, "we");
-
-	if (!f)
-		return err_set(err, -errno, "%s: %s", path, strerror(errno));
-	workfile_write(w, f);
-	if (fclose(f) != 0)
-		return err_set(err, -errno, "%s: %s", path, strerror(errno));
-	return 0;
+	workfile_write(workload, out);
 }
 
 static int workload_get(struct simulation *s, const struct operands *operands, struct err *err)
@@ -147,7 +140,7 @@ static int workload_get(struct simulation *s, const struct operands *operands, s
 	}
 	rc = workload_generate(a, &s->workload, err);
 	if (rc == 0 && a->save)
-		rc = workload_save(s->workload, a->save, err);
+		rc = file_write(a->save, workload_save, s->workload, err);
 	return rc;
 }
 

@@ -32,6 +32,8 @@ void simulation_tell_dropped(const struct simulation *s);
 int simulation_tell_refused(const struct simulation *s, struct err *err);
 void simulation_print(const struct simulation *s, FILE *out);
 void simulation_json(const struct simulation *s, FILE *out);
+/* Writes a file by that function. */
+int file_write(const char *path, void (*write)(const void *what, FILE *out), const void *what, struct err *err);
 /* The jobs of every policy, and the picture of all. */
 int simulation_starts(const struct simulation *s, struct err *err);
 int simulation_chart(const struct simulation *s, struct err *err);

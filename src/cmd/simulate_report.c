@@ -95,17 +95,17 @@ static void print_rows(const struct simulation *s, FILE *out)
 	struct table *t = table_create(columns, 6);
 
 	for (int i = 0; i < s->npolicies; i++) {
-		const struct metrics *m = &s->runs.run[i].metrics;
+		const struct run *run = &s->runs.run[i];
 		table_cell(t, "%s", s->policy[i]->name);
 		for (size_t k = 0; k < sizeof at / sizeof *at; k++) {
-			double least = 0, v = *(const double *)((const char *)m + at[k]);
+			double least = 0, v = run_measure(run, at[k]);
 			for (int o = 0; o < s->npolicies; o++) {
-				double x = *(const double *)((const char *)&s->runs.run[o].metrics + at[k]);
+				double x = run_measure(&s->runs.run[o], at[k]);
 				least = o == 0 || x < least ? x : least;
 			}
 			table_cell(t, "%.*f%s", v < 1000 ? 2 : 0, v, v <= least ? "*" : " ");
 		}
-		table_cell(t, "%.1f%%", 100 * m->utilisation);
+		table_cell(t, "%.1f%%", 100 * run->metrics.utilisation);
 	}
 	table_print(t, out, 0);
 	table_destroy(t);
@@ -198,16 +198,23 @@ void simulation_json(const struct simulation *s, FILE *out)
 	strbuf_fini(&text);
 }
 
-static int starts_write(const struct run *run, const char *path, struct err *err)
+int file_write(const char *path, void (*write)(const void *what, FILE *out), const void *what, struct err *err)
 {
 	FILE *f = fopen(path, "we");
 
 	if (!f)
 		return err_set(err, -errno, "%s: %s", path, strerror(errno));
-	outcomes_csv(run->outcome, run->n, f);
+	write(what, f);
 	if (fclose(f) != 0)
 		return err_set(err, -errno, "%s: %s", path, strerror(errno));
 	return 0;
+}
+
+static void starts_write(const void *run, FILE *out)
+{
+	const struct run *r = run;
+
+	outcomes_csv(r->outcome, r->n, out);
 }
 
 int simulation_starts(const struct simulation *s, struct err *err)
@@ -217,13 +224,13 @@ int simulation_starts(const struct simulation *s, struct err *err)
 	int rc = 0;
 
 	if (s->npolicies == 1)
-		return starts_write(&s->runs.run[0], given, err);
+		return file_write(given, starts_write, &s->runs.run[0], err);
 	if (n > 4 && strcmp(given + n - 4, ".csv") == 0)
 		n -= 4;
 	for (int i = 0; i < s->npolicies && rc == 0; i++) {
 		struct strbuf path = {0};
 		strbuf_printf(&path, "%.*s.%s.csv", (int)n, given, s->policy[i]->name);
-		rc = starts_write(&s->runs.run[i], path.text, err);
+		rc = file_write(path.text, starts_write, &s->runs.run[i], err);
 		strbuf_fini(&path);
 	}
 	return rc;

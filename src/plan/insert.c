@@ -112,8 +112,9 @@ static int offer_cmp(const void *a, const void *b)
 	return x->node - y->node;
 }
 
-/* Puts as many of `count` equal free fragments, from g.frag on, as fit without making room; how many that were. */
-static uint32_t place_run(struct insertion *in, struct goal g, uint32_t count)
+/* Puts as many of `count` equal free fragments, from g.frag on, as fit without making room; how many that were goes to
+ * *ret_placed. False, and none is put: they do not all fit, and nobody may be moved for them. */
+static bool place_run(struct insertion *in, struct goal g, uint32_t count, uint32_t *ret_placed)
 {
 	bool apart = in->m->scatter || in->p->cluster->shapes.v[g.shape].exclusive;
 	VEC(struct offer) offers = {0};
@@ -139,7 +140,8 @@ static uint32_t place_run(struct insertion *in, struct goal g, uint32_t count)
 		for (int64_t k = 0; k < offers.v[i].copies && placed < count; k++, g.frag++, placed++)
 			goal_put(in, &g, offers.v[i].node);
 	vec_free(&offers);
-	return placed;
+	*ret_placed = placed;
+	return !pointless;
 }
 
 static bool place_fragment(struct insertion *in, const struct goal *g, int32_t fixed)
@@ -216,8 +218,14 @@ bool plan_insert(struct plan *p, const struct manner *m, uint32_t job, int64_t s
 		n = run_length(r, first);
 		g.shape = r->frag[first].shape;
 		g.frag = first;
-		if (n > 1 && r->frag[first].node == NODE_ANY)
-			g.frag += place_run(&in, g, n);
+		if (n > 1 && r->frag[first].node == NODE_ANY) {
+			uint32_t placed;
+			if (!place_run(&in, g, n, &placed)) {
+				plan_rollback(p, mark);
+				return false;
+			}
+			g.frag += placed;
+		}
 		for (; g.frag < first + n; g.frag++)
 			if (!place_fragment(&in, &g, r->frag[first].node)) {
 				plan_rollback(p, mark);

@@ -6,7 +6,7 @@
 
 #include "plan/insert.h"
 
-#define PUSH_WORK 256 /* viable nodes tried by one insertion: bounds deep pushes */
+#define PUSH_WORK 64 /* viable nodes tried by one insertion: bounds deep pushes */
 #define PUSH_DEPTH_MAX 8
 
 /* A fragment on its way to a node. */

@@ -24,6 +24,7 @@ struct plan *plan_create(const struct cluster *c)
 		p->node[i].features = n->features;
 	}
 	timeline_init(&p->sum, c->nres, &c->total);
+	timeline_init(&p->scratch, c->nres, &c->total);
 	return p;
 }
 
@@ -41,6 +42,7 @@ void plan_destroy(struct plan *p)
 	vec_free(&p->holds);
 	vec_free(&p->log);
 	timeline_fini(&p->sum);
+	timeline_fini(&p->scratch);
 	free(p->node);
 	free(p->free_now);
 	free(p);

@@ -86,6 +86,7 @@ struct plan {
 	VEC(struct hold) holds; /* by job id */
 	VEC(struct undo) log;
 	int depth;     /* transactions open */
+	struct timeline scratch; /* push.c */
 	int gathering; /* changes of several fragments under way */
 	uint64_t version;	  /* grows with every change */
 	uint64_t moves, attempts; /* fragments pushed, insertions tried: statistics */

@@ -95,7 +95,7 @@ static struct viability node_viability(const struct insertion *in, const struct 
 	const struct plan_node *n = &p->node[node];
 	const struct res *need = &p->cluster->shapes.v[g->shape].need;
 	struct viability v = {0};
-	struct timeline t;
+	struct timeline *t = &in->p->scratch;
 	bool any = false;
 
 	if ((!n->loose || depth <= 0) && !in->m->may_remove)
@@ -104,8 +104,7 @@ static struct viability node_viability(const struct insertion *in, const struct 
 		return v;
 	if (!in->m->may_remove && g->start <= p->now && !could_clear_now(p, node, need))
 		return v;
-	t = (struct timeline){.stride = n->line.stride};
-	timeline_copy(&t, &n->line);
+	timeline_copy(t, &n->line);
 	for (size_t i = 0; i < n->pieces.n; i++) {
 		const struct piece *x = &n->pieces.v[i];
 		unsigned bit;
@@ -115,11 +114,10 @@ static struct viability node_viability(const struct insertion *in, const struct 
 		if (!bit && (!pushable(x, depth) || is_stuck(stuck, x)))
 			continue;
 		v.category |= category(bit);
-		timeline_change(&t, x->live ? TIME_BEGIN : x->start, x->end, &p->cluster->shapes.v[x->shape].need, 1);
+		timeline_change(t, x->live ? TIME_BEGIN : x->start, x->end, &p->cluster->shapes.v[x->shape].need, 1);
 		any = true;
 	}
-	v.viable = any && timeline_fits(&t, g->start, g->end, need);
-	timeline_fini(&t);
+	v.viable = any && timeline_fits(t, g->start, g->end, need);
 	if (!v.viable)
 		return v;
 
@@ -265,6 +263,7 @@ bool node_make_room(struct insertion *in, const struct goal *g, int32_t node, in
 			in->ndead = 0; /* what the undone pushes filled is free again */
 		return false;
 	}
+	in->ndead = 0; /* what was pushed away left room behind */
 	goal_put(in, g, node);
 	plan_commit(p, mark);
 	return true;

@@ -119,15 +119,19 @@ static void node_instants(const struct plan *p, uint32_t node, const struct res 
 	}
 }
 
-/* The instant from which a node has room for one copy for as long as it takes, once for each copy it could ever hold. */
+/* The instants from which a node has room for one, two, ... up to `most` copies side by side, for as long as it takes. A
+ * later one never has room before an earlier one. */
 static void node_rooms(const struct plan *p, uint32_t node, const struct res *need, int64_t from, int64_t length,
 		       int64_t most, instant_vec *ret)
 {
-	int64_t at = timeline_earliest(&p->node[node].line, from, length, need);
-	int64_t copies = copies_in(&p->cluster->nodes.v[node].total, need, p->cluster->nres);
+	struct res all = {0};
 
-	for (int64_t i = 0; i < copies && i < most && at != TIME_NEVER; i++)
-		vec_push(ret, at);
+	for (int64_t i = 0; i < most && from != TIME_NEVER; i++) {
+		res_add(&all, need);
+		from = timeline_earliest(&p->node[node].line, from, length, &all);
+		if (from != TIME_NEVER)
+			vec_push(ret, from);
+	}
 }
 
 /* The earlier of `best` and of the first room on a line. */
@@ -220,7 +224,6 @@ int64_t plan_insert_earliest(struct plan *p, const struct manner *m, uint32_t jo
 			plan_put(p, job, 0, 0, at, at + length);
 		return at;
 	}
-	reserved_starts(p, from, &starts);
 	while (at != TIME_NEVER) {
 		int64_t bound = at;
 		if (!m->may_remove) {
@@ -234,6 +237,8 @@ int64_t plan_insert_earliest(struct plan *p, const struct manner *m, uint32_t jo
 		}
 		if (plan_insert(p, m, job, at, at + length))
 			break;
+		if (starts.n == 0) /* mostly the first instant will do, and nobody needs these */
+			reserved_starts(p, at, &starts);
 		at = next_instant(plan_sum(p), &starts, at);
 	}
 	vec_free(&starts);

@@ -33,7 +33,8 @@
 #define RELAX_AREA 4	 /* idle processor-seconds count this many times less than the area of the job that waits */
 #define SHARE_DRAIN 0.3	 /* of the first job's span: how much later a wide job may be due to share its drain ... */
 #define SHARE_UNTIL 1.0	 /* ... and how long after the first job's due date drains are shared */
-#define FIRM_MAX 8	 /* reservations of overdue jobs */
+#define FIRM_MAX 8	 /* reservations of overdue jobs; on nodes, where each costs a search over all of them ... */
+#define FIRM_NODES 2	 /* ... this many */
 #define SHORTEN 0.2	 /* backfill before a young head is tested with walltime x (prediction / walltime)^this */
 
 static double machine_cpus(const struct sched *s)
@@ -185,9 +186,9 @@ static double due_youth(const struct sched *s)
 /* How many jobs are overdue, as far as it matters. */
 static int due_count(const struct sched *s)
 {
-	int n = 0;
+	int n = 0, most = s->p->nnodes == 1 ? FIRM_MAX : FIRM_NODES;
 
-	while (n < FIRM_MAX && (size_t)n < s->by_due.n && s->by_due.v[n].key <= (double)s->now)
+	while (n < most && (size_t)n < s->by_due.n && s->by_due.v[n].key <= (double)s->now)
 		n++;
 	return n;
 }

@@ -45,6 +45,7 @@ void sched_destroy(struct sched *s)
 	heap_fini(&s->patience);
 	vec_free(&s->special);
 	vec_free(&s->fresh);
+	vec_free(&s->newcomers);
 	vec_free(&s->starting);
 	vec_free(&s->reserved);
 	vec_free(&s->failures);
@@ -137,6 +138,7 @@ static void sched_enqueue(struct sched *s, const struct job *job)
 {
 	if (is_special(job)) {
 		special_add(s, job->id);
+		vec_push(&s->newcomers, job->id);
 		return;
 	}
 	queue_add(s, job->id);
@@ -198,7 +200,7 @@ static void sched_free(struct sched *s, uint32_t job)
 		if (end > s->dirty)
 			s->dirty = end;
 		plan_take_job(s->p, job);
-		s->freed = true;
+		s->freed = s->stirred = true;
 	}
 }
 
@@ -327,6 +329,6 @@ void sched_node(struct sched *s, uint32_t node, bool up, int64_t now)
 
 void sched_refresh(struct sched *s)
 {
-	s->freed = true;
+	s->freed = s->stirred = true;
 	s->dirty = TIME_NEVER;
 }

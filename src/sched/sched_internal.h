@@ -90,6 +90,8 @@ struct sched {
 	struct heap patience;	     /* (when it starves, job) of waiting common jobs, with stale ones */
 	double queued_area;	     /* CPU-seconds that waiting jobs ask for */
 	job_vec special;	     /* waiting starving, QoS and emergency jobs, FIFO */
+	job_vec newcomers; /* special jobs that came since the last cycle */
+	bool stirred;	   /* something was freed or reserved since special_to_now() */
 	job_vec fresh;		     /* common jobs that came since the last cycle */
 	job_vec starting;	     /* placed at now in this cycle */
 	job_vec reserved;	     /* transient reservations of common jobs: not promises */
@@ -134,7 +136,7 @@ bool pass_reached(struct sched *s); /* a planned end or start was reached that n
 bool pass_could_start_before(struct sched *s, int64_t planned, int64_t cpus, int64_t length);
 void pass_drop_reservations(struct sched *s); /* of common jobs: what was not promised makes room */
 bool pass_try_now(struct sched *s, uint32_t job, int64_t length);
-/* The earliest place of a job that reserves without a promise; tells whom that pushed. */
+/* The earliest place of a job that reserves without a promise; nobody is pushed for it. */
 int64_t pass_earliest(struct sched *s, uint32_t job, int64_t from, int64_t length);
 void pass_sort_fresh(struct sched *s);
 void window_build(struct sched *s);

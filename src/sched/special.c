@@ -38,6 +38,7 @@ static void allocate(struct sched *s, uint32_t id, int64_t start, plan_mark mark
 
 	special_tell(s, mark, id);
 	sched_emit(s, EVENT_ALLOCATE, id, start, JOB_NONE);
+	s->stirred = true;
 	if (job->deadline != TIME_NEVER && !job->guaranteed)
 		sched_emit(s, EVENT_GUARANTEE, id, 0, JOB_NONE);
 }
@@ -90,6 +91,15 @@ static bool place_with_powers(struct sched *s, uint32_t id)
 	return true;
 }
 
+/* Whether a job came, or came back, since the last cycle. */
+static bool special_is_new(const struct sched *s, uint32_t job)
+{
+	for (size_t i = 0; i < s->newcomers.n; i++)
+		if (s->newcomers.v[i] == job)
+			return true;
+	return false;
+}
+
 /* Candidates with a deadline, of one kind, FIFO. A deadline that can no longer be met ends the job. */
 static void place_deadlines(struct sched *s, enum job_kind kind)
 {
@@ -102,7 +112,7 @@ static void place_deadlines(struct sched *s, enum job_kind kind)
 	}
 	for (size_t i = 0; i < list.n; i++) {
 		const struct job *job = cluster_job(s->c, list.v[i]);
-		bool is_new = job->since == s->now; /* since it was submitted, or lost its place */
+		bool is_new = special_is_new(s, job->id);
 		if (job->deadline - sched_length(s, job) < s->now)
 			sched_emit(s, EVENT_EXPIRE, job->id, 0, JOB_NONE);
 		else if (!place_latest(s, job->id, REMOVE_STARVING) && kind == KIND_EMERGENCY && is_new)
@@ -243,10 +253,15 @@ void special_place(struct sched *s)
 	place_deadlines(s, KIND_EMERGENCY);
 	place_deadlines(s, KIND_QOS);
 	place_starvings(s);
+	vec_clear(&s->newcomers);
 }
 
 void special_to_now(struct sched *s)
 {
+	if (!s->stirred) /* nothing was freed, and nobody new was reserved: they were asked already */
+		return;
+	s->stirred = false;
+
 	struct ranked {
 		double weight;
 		uint32_t job;

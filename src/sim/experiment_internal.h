@@ -6,6 +6,7 @@
 #define SIM_EXPERIMENT_INTERNAL_H
 
 #include "base/json.h"
+#include "sim/chart.h"
 #include "sim/experiment.h"
 
 enum { MODELS = 2, EXPERIMENTS = 8 };
@@ -101,5 +102,7 @@ int push_charts(const struct push_results *r, const char *dir, struct err *err);
 
 /* The directory for charts, made if it is not there. */
 int charts_dir(const char *dir, struct err *err);
+/* Draws dir/name.svg. */
+int charts_draw(const char *dir, const char *name, const struct chart_bars *b, struct err *err);
 
 #endif

@@ -5,10 +5,10 @@
  * that gains are compared seed by seed.
  */
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 
 #include "base/rng.h"
 #include "sim/experiment_internal.h"
@@ -320,17 +320,18 @@ int charts_dir(const char *dir, struct err *err)
 	return err_set(err, -code, "%s: no directory for charts: %s", dir, strerror(code));
 }
 
+int charts_draw(const char *dir, const char *name, const struct chart_bars *b, struct err *err)
+{
+	char path[PATH_MAX];
+
+	if (snprintf(path, sizeof path, "%s/%s.svg", dir, name) >= (int)sizeof path)
+		return err_set(err, -ENAMETOOLONG, "%s: name too long", dir);
+	return chart_bars_draw(path, b, err);
+}
+
 void push_options_init(struct push_options *o)
 {
 	*o = (struct push_options){.seeds = 30};
-}
-
-static double seconds_now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
 static int results_report(const struct push_options *o, const struct push_results *r, FILE *out, bool *ret_claims,
@@ -364,9 +365,9 @@ int experiment_push(const struct push_options *o, FILE *out, bool *ret_claims, s
 		.workers = o->workers,
 		.what = o->progress ? "simulating" : NULL,
 	};
-	double begin = seconds_now();
+	double begin = real_seconds();
 	rc = pool_run_tasks(&pool, &done, err);
-	r.seconds = seconds_now() - begin;
+	r.seconds = real_seconds() - begin;
 	if (rc == 0) {
 		struct cell *cells = cells_sort(&tasks, &r, done);
 		r.cells = cells;

@@ -4,15 +4,12 @@
  * A gain is a ratio of two policies' means on the same workload. Over the seeds it is averaged as a ratio is (the
  * geometric mean, so that a / b and b / a agree), with the 95% interval of that mean.
  */
-#include <errno.h>
-#include <limits.h>
 #include <math.h>
 #include <stdarg.h>
 #include <string.h>
 
 #include "base/table.h"
 #include "base/vec.h"
-#include "sim/chart.h"
 #include "sim/experiment_internal.h"
 
 #define WIDTH 100
@@ -511,7 +508,7 @@ static int chart_model(const struct push_results *r, int model, const char *dir,
 	static const char *const series[] = {"torque", "oscar", "shunt"};
 	const char *group[EXPERIMENTS];
 	double value[EXPERIMENTS * V_MAIN], deviation[EXPERIMENTS * V_MAIN];
-	char path[PATH_MAX], title[64];
+	char name[16], title[64];
 
 	for (int e = 0; e < EXPERIMENTS; e++) {
 		group[e] = push_experiments[e].name;
@@ -532,9 +529,8 @@ static int chart_model(const struct push_results *r, int model, const char *dir,
 		.deviation = deviation,
 	};
 	snprintf(title, sizeof title, "Push experiments, model %c", model_letters[model]);
-	if (snprintf(path, sizeof path, "%s/push-%c.svg", dir, model_letters[model]) >= (int)sizeof path)
-		return err_set(err, -ENAMETOOLONG, "%s: name too long", dir);
-	return chart_bars_draw(path, &b, err);
+	snprintf(name, sizeof name, "push-%c", model_letters[model]);
+	return charts_draw(dir, name, &b, err);
 }
 
 static int chart_ablation(const struct push_results *r, const char *dir, struct err *err)
@@ -542,7 +538,6 @@ static int chart_ablation(const struct push_results *r, const char *dir, struct 
 	static const char *const series[] = {"A, starving", "C, starving"};
 	const char *group[ABLATION];
 	double value[ABLATION * MODELS], deviation[ABLATION * MODELS];
-	char path[PATH_MAX];
 
 	for (int i = 0; i < ABLATION; i++) {
 		group[i] = variant_names[ablation[i]];
@@ -563,9 +558,7 @@ static int chart_ablation(const struct push_results *r, const char *dir, struct 
 		.value = value,
 		.deviation = deviation,
 	};
-	if (snprintf(path, sizeof path, "%s/push-ablation.svg", dir) >= (int)sizeof path)
-		return err_set(err, -ENAMETOOLONG, "%s: name too long", dir);
-	return chart_bars_draw(path, &b, err);
+	return charts_draw(dir, "push-ablation", &b, err);
 }
 
 int push_charts(const struct push_results *r, const char *dir, struct err *err)

@@ -13,7 +13,6 @@
 
 #include "base/json.h"
 #include "base/table.h"
-#include "sim/chart.h"
 #include "sim/experiment_internal.h"
 #include "sim/pool.h"
 #include "sim/sim.h"
@@ -274,7 +273,7 @@ static int trace_chart(const struct traces *t, int trace, const char *dir, struc
 	static const char *const series[] = {"published", "ours"};
 	const char *group[POLICIES];
 	double value[POLICIES * 2];
-	char path[PATH_MAX], title[64];
+	char name[64], title[64];
 	int n = 0;
 
 	for (int k = 0; k < POLICIES; k++) {
@@ -295,9 +294,8 @@ static int trace_chart(const struct traces *t, int trace, const char *dir, struc
 		.value = value,
 	};
 	snprintf(title, sizeof title, "%s, whole trace", published[trace].file);
-	if (snprintf(path, sizeof path, "%s/trace-%s.svg", dir, published[trace].file) >= (int)sizeof path)
-		return err_set(err, -ENAMETOOLONG, "%s: name too long", dir);
-	return chart_bars_draw(path, &b, err);
+	snprintf(name, sizeof name, "trace-%s", published[trace].file);
+	return charts_draw(dir, name, &b, err);
 }
 
 int experiment_traces(const struct traces_options *o, FILE *out, struct err *err)

@@ -12,8 +12,8 @@
 #include "base/hostlist.h"
 #include "base/lines.h"
 
-#define NODES_MAX 1000000
-#define CPUS_MAX 100000000 /* in all: processors x seconds must fit into 64 bits */
+#define MACHINE_NODES_MAX 1000000
+#define MACHINE_CPUS_MAX 100000000 /* in all: processors x seconds must fit into 64 bits */
 
 static bool is_text(const char *text)
 {
@@ -30,7 +30,7 @@ static bool number_scan(const char **p, int64_t *ret)
 	errno = 0;
 	*ret = strtoll(*p, &end, 10);
 	*p = end;
-	return errno == 0 && *ret > 0 && *ret <= CPUS_MAX;
+	return errno == 0 && *ret > 0 && *ret <= MACHINE_CPUS_MAX;
 }
 
 /* "40x8+2x64" */
@@ -44,7 +44,7 @@ static bool groups_scan(const char *p, machine_groups *groups, int64_t *ret_node
 			return false;
 		*ret_nodes += g.nodes;
 		*ret_cpus += g.nodes * g.cpus;
-		if (*ret_nodes > NODES_MAX || *ret_cpus > CPUS_MAX)
+		if (*ret_nodes > MACHINE_NODES_MAX || *ret_cpus > MACHINE_CPUS_MAX)
 			return false;
 		vec_push(groups, g);
 	} while (*p++ == '+');
@@ -70,7 +70,7 @@ int machine_parse(const char *text, machine_groups *ret, int64_t *ret_nodes, int
 	return err_set(
 		err, -EINVAL,
 		"%.60s: use nodes:NxC, such as nodes:40x8 or nodes:40x8+2x64, or flat:N; up to %d nodes and %d CPUs",
-		text, NODES_MAX, CPUS_MAX);
+		text, MACHINE_NODES_MAX, MACHINE_CPUS_MAX);
 }
 
 /* Nodes n1, n2, ... */
@@ -108,8 +108,9 @@ static int node_word(struct cluster *c, char *word, struct res *total, char **re
 	}
 	if (strcmp(word, "mem") == 0)
 		return memory_parse(value, &total->v[RES_MEM], err);
-	if (sscanf(value, "%lld%c", &n, &rest) != 1 || n < 0 || n > CPUS_MAX)
-		return err_set(err, -EINVAL, "%s=%s: must be a whole number from 0 to %d", word, value, CPUS_MAX);
+	if (sscanf(value, "%lld%c", &n, &rest) != 1 || n < 0 || n > MACHINE_CPUS_MAX)
+		return err_set(err, -EINVAL, "%s=%s: must be a whole number from 0 to %d", word, value,
+			       MACHINE_CPUS_MAX);
 	if (strcmp(word, "cpus") == 0) {
 		total->v[RES_CPU] = n;
 	} else if (strcmp(word, "gpus") == 0) {

@@ -31,6 +31,14 @@ void sim_options_init(struct sim_options *o)
 	settings_default(&o->settings);
 }
 
+double real_seconds(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
 static struct outcome *outcome_of(struct sim *m, uint32_t job)
 {
 	return &m->outcome[m->index.v[job]];
@@ -186,7 +194,6 @@ int sim_run(const struct workload *w, const struct policy *policy, const struct 
 {
 	struct sim m = {.w = w, .o = o, .now = INT64_MIN};
 	struct policy altered = *policy;
-	struct timespec begin, end;
 	uint32_t *requests = mem_alloc(sizeof *requests * (w->jobs.n + 1));
 	int rc;
 
@@ -224,11 +231,10 @@ int sim_run(const struct workload *w, const struct policy *policy, const struct 
 	m.sched = sched_create(m.c, m.p, &altered);
 	sched_listen(m.sched, on_event, &m);
 	sched_on_blocked(m.sched, o->blocked, o->blocked_context);
-	clock_gettime(CLOCK_MONOTONIC, &begin);
+	double begin = real_seconds();
 	run(&m, policy, requests);
-	clock_gettime(CLOCK_MONOTONIC, &end);
+	ret->seconds = real_seconds() - begin;
 	judge(&m);
-	ret->seconds = (double)(end.tv_sec - begin.tv_sec) + 1e-9 * (double)(end.tv_nsec - begin.tv_nsec);
 	ret->outcome = m.outcome;
 	m.outcome = NULL;
 	ret->n = (int64_t)w->jobs.n;

@@ -42,4 +42,7 @@ int sim_run(const struct workload *w, const struct policy *policy, const struct 
 	    struct err *err);
 void sim_result_fini(struct sim_result *r);
 
+/* Of the real clock, since some instant: what a run takes. */
+double real_seconds(void);
+
 #endif

@@ -36,39 +36,46 @@ static void waits(uint32_t job)
 	assert_int_equal(world_node(&w, job, 0), 0);
 }
 
-static void example_1(int depth)
+struct wanted {
+	const char *request;
+	int64_t walltime;
+};
+
+/* Two nodes, four jobs: two go to n1 and the third to n2; the fourth fits if the second is pushed to n2. */
+static void second_is_pushed(int depth, const struct wanted wanted[4])
 {
+	uint32_t job[4];
+
 	open_world(2, depth);
-	uint32_t a = world_common(&w, 0, "nodes=1:ppn=2", 100), b = world_common(&w, 0, "nodes=1:ppn=3", 150),
-		 c = world_common(&w, 0, "nodes=1:ppn=5", 200), d = world_common(&w, 0, "nodes=1:ppn=6", 250);
+	for (int i = 0; i < 4; i++)
+		job[i] = world_common(&w, 0, wanted[i].request, wanted[i].walltime);
 	world_cycle(&w, 0);
-	runs(a, 1, 0);
-	runs(b, depth ? 2 : 1, 0);
-	runs(c, 2, 0);
+	runs(job[0], 1, 0);
+	runs(job[1], depth ? 2 : 1, 0);
+	runs(job[2], 2, 0);
 	if (depth)
-		runs(d, 1, 0);
+		runs(job[3], 1, 0);
 	else
-		waits(d);
+		waits(job[3]);
 	assert_int_equal(w.p->moves, depth ? 1 : 0);
 	assert_int_equal(sched_stats(w.s)->rescued, depth ? 1 : 0);
 	world_fini(&w);
 }
 
+static void example_1(int depth)
+{
+	static const struct wanted wanted[] = {
+		{"nodes=1:ppn=2", 100}, {"nodes=1:ppn=3", 150}, {"nodes=1:ppn=5", 200}, {"nodes=1:ppn=6", 250}};
+
+	second_is_pushed(depth, wanted);
+}
+
 static void example_2(int depth)
 {
-	open_world(2, depth);
-	uint32_t e = world_common(&w, 0, "nodes=1:ppn=2", 200), f = world_common(&w, 0, "nodes=1:ppn=2", 200),
-		 g = world_common(&w, 0, "nodes=1:ppn=6", 280), h = world_common(&w, 0, "nodes=1:ppn=6", 280);
-	world_cycle(&w, 0);
-	runs(e, 1, 0);
-	runs(f, depth ? 2 : 1, 0);
-	runs(g, 2, 0);
-	if (depth)
-		runs(h, 1, 0);
-	else
-		waits(h);
-	assert_int_equal(w.p->moves, depth ? 1 : 0);
-	world_fini(&w);
+	static const struct wanted wanted[] = {
+		{"nodes=1:ppn=2", 200}, {"nodes=1:ppn=2", 200}, {"nodes=1:ppn=6", 280}, {"nodes=1:ppn=6", 280}};
+
+	second_is_pushed(depth, wanted);
 }
 
 static void example_3(int depth)

@@ -29,7 +29,7 @@ static struct cluster *built(const char *text)
 static void node_is(const struct cluster *c, size_t i, const char *name, int64_t cpus)
 {
 	assert_true(i < c->nodes.n);
-	assert_string_equal(c->nodes.v[i].name, name);
+	assert_string_equal(names_get(&c->node_names, c->nodes.v[i].name), name);
 	assert_int_equal(c->nodes.v[i].total.v[RES_CPU], cpus);
 }
 

@@ -19,6 +19,7 @@
 #include "base/timetext.h"
 #include "base/vec.h"
 #include "sim/metrics.h"
+#include "support/paths.h"
 
 static bool is_near(double got, double wanted)
 {
@@ -178,21 +179,13 @@ static void csv_rows(void **state)
 	free(text);
 }
 
-static const char *shared_path(char *buf, size_t size, const char *name)
-{
-	const char *shared = getenv("SHUNT_SHARED");
-
-	snprintf(buf, size, "%s/reference/%s", shared ? shared : "../shared", name);
-	return buf;
-}
-
-static void reference_compute(const char *name, int64_t procs, struct metrics *ret)
+static void reference_compute(const char *path, int64_t procs, struct metrics *ret)
 {
 	VEC(struct outcome) o = {0};
-	char path[500], *line;
+	char *line;
 	struct lines *in;
 
-	assert_int_equal(lines_open(shared_path(path, sizeof path, name), &in, NULL), 0);
+	assert_int_equal(lines_open(path, &in, NULL), 0);
 	while (lines_next(in, &line, NULL) > 0) {
 		long long id, submit, q, runtime, estimate, start, end;
 		if (sscanf(line, "%lld,%lld,%lld,%lld,%lld,%lld,%lld", &id, &submit, &q, &runtime, &estimate, &start,
@@ -211,8 +204,8 @@ static void reference_summary(void **state)
 	struct lines *in;
 	int rows = 0;
 
-	if (lines_open(shared_path(path, sizeof path, "summary.csv"), &in, NULL) < 0) {
-		print_message("%s is absent: skipped\n", path);
+	if (lines_open(shared_path(path, sizeof path, "reference/summary.csv"), &in, NULL) < 0) {
+		print_message("# %s is absent: skipped\n", path);
 		skip();
 	}
 	while (lines_next(in, &line, NULL) > 0) {
@@ -223,8 +216,8 @@ static void reference_summary(void **state)
 		if (sscanf(line, "%63[^,],%63[^,],%lld,%lld,%lf,%lf,%lf,%lf,%lf,%lf,%lf,%lf,%lf", trace, policy, &procs,
 			   &jobs, &v[0], &v[1], &v[2], &v[3], &v[4], &v[5], &v[6], &v[7], &v[8]) != 13)
 			continue;
-		snprintf(name, sizeof name, "%s.%s.csv.gz", trace, policy);
-		reference_compute(name, procs, &m);
+		snprintf(name, sizeof name, "reference/%s.%s.csv.gz", trace, policy);
+		reference_compute(shared_path(path, sizeof path, name), procs, &m);
 		double got[9] = {m.wait.mean, m.turnaround.mean, m.bslow.mean, m.ppbslow, m.bslow.max, m.wait.max,
 				 m.awf,	      m.makespan,	 m.utilisation};
 		assert_int_equal(m.jobs, jobs);

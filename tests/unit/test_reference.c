@@ -17,6 +17,7 @@
 
 #include "base/lines.h"
 #include "sim/sim.h"
+#include "support/paths.h"
 
 static const struct reference {
 	const char *trace, *file, *policy;
@@ -36,13 +37,6 @@ static const struct reference {
 	{"lublin_256", "conservative", "conservative", "flat:256", NULL},
 };
 #define NREFERENCES (sizeof references / sizeof *references)
-
-static const char *shared_folder(void)
-{
-	const char *s = getenv("SHUNT_SHARED");
-
-	return s ? s : SHUNT_ROOT "/../shared";
-}
 
 static struct workload *read_workload(const char *path)
 {
@@ -100,15 +94,15 @@ static void test_reference(void **state)
 {
 	const struct reference *r = *state;
 	const struct policy *policy = policy_find(r->policy);
-	char path[4096];
+	char name[200], path[4096];
 	struct map starts = {0};
 	struct sim_options o;
 	struct sim_result result;
 	struct err err;
 	int64_t differ = 0;
 
-	snprintf(path, sizeof path, "%s/reference/%s.%s.csv.gz", shared_folder(), r->trace, r->file);
-	if (access(path, R_OK) != 0) {
+	snprintf(name, sizeof name, "reference/%s.%s.csv.gz", r->trace, r->file);
+	if (access(shared_path(path, sizeof path, name), R_OK) != 0) {
 		print_message("# %s is not there (set SHUNT_SHARED): skipped\n", path);
 		skip();
 	}

@@ -17,6 +17,7 @@
 #include "base/lines.h"
 #include "sim/metrics.h"
 #include "sim/workload.h"
+#include "support/paths.h"
 
 static struct workload *read_text(const char *text, enum rules rules, int64_t limit, struct err *err)
 {
@@ -400,9 +401,7 @@ static void example_file(void **state)
 	struct workload *w;
 	struct err err;
 
-	if (access("examples/first.work", R_OK) != 0)
-		skip();
-	if (workload_read("examples/first.work", RULES_SITE, 0, &w, &err) < 0)
+	if (workload_read(SHUNT_ROOT "/examples/first.work", RULES_SITE, 0, &w, &err) < 0)
 		fail_msg("%s", err.text);
 	assert_string_equal(w->name, "first");
 	assert_int_equal(w->procs, 32);
@@ -421,15 +420,14 @@ static void traces_by_rules_sc15(void **state)
 		{"CTC-SP2-1996-3.1-cln", 77199},	{"SDSC-SP2-1998-4.2-cln", 54006 - 7}, {"RICC-2010-2", 447782},
 		{"SDSC-BLUE-2000-4.2-cln", 232542 - 6}, {"CEA-Curie-2011-2.1-cln", 295540},   {"lublin_256", 10000},
 	};
-	const char *shared = getenv("SHUNT_SHARED");
-	char path[500];
+	char name[100], path[500];
 
 	for (size_t i = 0; i < sizeof traces / sizeof *traces; i++) {
 		struct workload *w;
 		struct err err;
-		snprintf(path, sizeof path, "%s/traces/%s.swf.gz", shared ? shared : "../shared", traces[i].name);
-		if (access(path, R_OK) != 0) {
-			print_message("%s is absent: skipped\n", path);
+		snprintf(name, sizeof name, "traces/%s.swf.gz", traces[i].name);
+		if (access(shared_path(path, sizeof path, name), R_OK) != 0) {
+			print_message("# %s is absent: skipped\n", path);
 			skip();
 		}
 		if (workload_read(path, RULES_SC15, 0, &w, &err) < 0)
