@@ -20,7 +20,7 @@ packages-%:
 	@tools/install-deps $*
 
 build/build.ninja: | packages-run
-	@meson setup build -Dtests=false --prefix=$(PREFIX)
+	@meson setup build -Dtests=false -Db_lto=true --prefix=$(PREFIX)
 
 up: build
 	@echo

@@ -10,7 +10,8 @@
 
 static inline bool before(const struct heap_item *a, const struct heap_item *b)
 {
-	return a->time != b->time ? a->time < b->time : a->tie < b->tie;
+	return (a->time < b->time) |
+	       ((a->time == b->time) & (a->tie < b->tie)); /* without a branch: half would be guessed wrong */
 }
 
 void heap_fini(struct heap *h)
@@ -49,15 +50,20 @@ bool heap_pop(struct heap *h, struct heap_item *ret)
 		return false;
 
 	const struct heap_item last = h->v[--h->n];
-	size_t hole = 0;
-	for (size_t child = 1; child < h->n; child = 2 * hole + 1) {
-		if (child + 1 < h->n && before(&h->v[child + 1], &h->v[child]))
-			child++;
-		if (!before(&h->v[child], &last))
-			break;
+	size_t hole = 0, child;
+
+	/* the hole goes down to a leaf, and the last item, which mostly belongs near there, up from it */
+	while ((child = 2 * hole + 1) + 1 < h->n) {
+		child += before(&h->v[child + 1], &h->v[child]);
 		h->v[hole] = h->v[child];
 		hole = child;
 	}
+	if (child < h->n) {
+		h->v[hole] = h->v[child];
+		hole = child;
+	}
+	for (; hole > 0 && before(&last, &h->v[(hole - 1) / 2]); hole = (hole - 1) / 2)
+		h->v[hole] = h->v[(hole - 1) / 2];
 	h->v[hole] = last;
 	return true;
 }

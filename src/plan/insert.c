@@ -64,10 +64,8 @@ int64_t node_measure(const struct insertion *in, const struct goal *g, int32_t n
 	const struct plan *p = in->p;
 	const struct res *need = &p->cluster->shapes.v[g->shape].need;
 
-	/* a quick no, unless an end was reached of which nobody has told yet (it comes at this same instant) */
-	if (g->start <= p->now && p->free_now[node] < need->v[RES_CPU] &&
-	    !(p->node[node].line.n > 1 && timeline_step(&p->node[node].line, 1)[0] <= p->now))
-		return 0;
+	if (in->live_only && g->start <= p->now && p->free_now[node] < need->v[RES_CPU])
+		return 0; /* a quick no */
 	if (!goal_allowed(in, g, node))
 		return 0;
 	return timeline_measure(&p->node[node].line, g->start, g->end, need, ret_area);
@@ -192,10 +190,18 @@ static uint32_t run_before(const struct request *r, uint32_t end)
 	return first;
 }
 
+/* Whether an end was reached of which nobody has told yet: it comes at this same instant. */
+static bool end_reached(struct plan *p)
+{
+	const struct timeline *sum = plan_sum(p);
+
+	return sum->n > 1 && timeline_step(sum, 1)[0] <= p->now;
+}
+
 bool plan_insert(struct plan *p, const struct manner *m, uint32_t job, int64_t start, int64_t end)
 {
 	const struct request *r = cluster_job_request(p->cluster, cluster_job(p->cluster, job));
-	struct insertion in = {.p = p, .m = m, .job = job, .work = PUSH_WORK};
+	struct insertion in = {.p = p, .m = m, .job = job, .work = PUSH_WORK, .live_only = !end_reached(p)};
 	struct goal g = {.job = job, .start = start, .end = end, .apart = r->apart};
 
 	p->attempts++;

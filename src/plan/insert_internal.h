@@ -27,6 +27,7 @@ struct dead_end {
 
 struct insertion {
 	struct plan *p;
+	bool live_only; /* what is free now is what no live piece holds */
 	const struct manner *m;
 	uint32_t job;			   /* the one being inserted: its powers count, also in deep pushes */
 	int work;			   /* PUSH_WORK and down */

@@ -74,8 +74,8 @@ struct plan {
 	int64_t now;
 	struct plan_node *node;
 	uint32_t nnodes;
-	int32_t *free_now;	/* per node: CPUs that no live piece holds */
-	struct timeline sum;	/* of all nodes that are up, less what is pending; unused when there is one node */
+	int32_t *free_now;   /* per node: CPUs that no live piece holds */
+	struct timeline sum; /* of all nodes that are up, less what is pending; unused when there is one node */
 	struct {
 		int64_t start, end; /* equal: nothing */
 		struct res change;
@@ -85,9 +85,9 @@ struct plan {
 	int64_t horizon;	/* no reserved piece starts after it: from there on the sum only grows */
 	VEC(struct hold) holds; /* by job id */
 	VEC(struct undo) log;
-	int depth;     /* transactions open */
-	struct timeline scratch; /* push.c */
-	int gathering; /* changes of several fragments under way */
+	int depth;		  /* transactions open */
+	struct timeline scratch;  /* push.c */
+	int gathering;		  /* changes of several fragments under way */
 	uint64_t version;	  /* grows with every change */
 	uint64_t moves, attempts; /* fragments pushed, insertions tried: statistics */
 };

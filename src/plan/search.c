@@ -135,7 +135,8 @@ static void node_rooms(const struct plan *p, uint32_t node, const struct res *ne
 }
 
 /* The earlier of `best` and of the first room on a line. */
-static int64_t room_first(const struct timeline *line, int64_t from, int64_t length, const struct res *need, int64_t best)
+static int64_t room_first(const struct timeline *line, int64_t from, int64_t length, const struct res *need,
+			  int64_t best)
 {
 	int64_t at = best > from ? timeline_earliest(line, from, length, need) : best;
 

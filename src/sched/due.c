@@ -77,8 +77,7 @@ static bool due_fits(struct sched *s, uint32_t job)
 {
 	int64_t cpus = cluster_job_request(s->c, cluster_job(s->c, job))->total.v[RES_CPU];
 
-	if (s->window.version != s->p->version)
-		window_build(s);
+	window_renew(s);
 	return window_allows(&s->window, cpus, s->now + queue_get(s, job)->length);
 }
 
@@ -93,8 +92,7 @@ static bool due_share_drain(struct sched *s)
 	const struct waiting *first = queue_get(s, s->by_due.v[0].job);
 	double span = first->due - (double)cluster_job(s->c, first->job)->submit;
 
-	if (s->window.version != s->p->version)
-		window_build(s);
+	window_renew(s);
 	if (2 * s->window.cpus[0] <= s->c->total.v[RES_CPU] || (double)s->now > first->due + SHARE_UNTIL * span)
 		return false;
 	for (size_t i = 0; i < s->wide.n; i++) {

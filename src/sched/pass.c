@@ -39,6 +39,12 @@ void window_build(struct sched *s)
 	w->cpus[w->n++] = least;
 }
 
+void window_renew(struct sched *s)
+{
+	if (s->window.version != s->p->version)
+		window_build(s);
+}
+
 bool window_allows(const struct window *w, int64_t cpus, int64_t end)
 {
 	int i = 0;
@@ -187,6 +193,7 @@ static bool pass_reserve(struct sched *s, uint32_t job, int64_t length)
 
 void pass_fill(struct sched *s, entry_vec *queue, size_t i)
 {
+	window_renew(s);
 	while (i < queue->n && s->window.cpus[0] > 0) {
 		const struct entry *e = &queue->v[i];
 		if (e->cpus > s->window.cpus[0] || !window_allows(&s->window, e->cpus, s->now + e->length) ||
@@ -231,17 +238,15 @@ static void pass_full(struct sched *s)
 	window_build(s);
 	while (i < s->by_key.n) {
 		struct entry e = s->by_key.v[i];
-		if (window_allows(&s->window, e.cpus, s->now + e.length) && pass_try_now(s, e.job, e.length)) {
-			window_build(s);
+		window_renew(s);
+		if (window_allows(&s->window, e.cpus, s->now + e.length) && pass_try_now(s, e.job, e.length))
 			continue;
-		}
 		if (s->head == JOB_NONE)
 			s->head = e.job;
 		if (s->backfill == ORDER_NONE)
 			break;
 		if (reserved < s->policy->reserve) {
 			bool starts = pass_reserve(s, e.job, e.length);
-			window_build(s);
 			if (starts) {
 				if (s->head == e.job)
 					s->head = JOB_NONE;
@@ -293,6 +298,10 @@ void pass_run(struct sched *s)
 {
 	bool full = s->freed || s->head == JOB_NONE || s->order == ORDER_WFP3 || pass_reached(s);
 
+	if (s->by_key.n == 0) { /* nobody waits: whatever was freed, the next to come asks about everything */
+		s->head = JOB_NONE;
+		return;
+	}
 	for (size_t i = 0; i < s->fresh.n && !full; i++)
 		full = queue_before(s, s->fresh.v[i], s->head);
 	if (full) {
@@ -304,8 +313,7 @@ void pass_run(struct sched *s)
 		uint32_t job = s->fresh.v[i];
 		const struct waiting *w = queue_get(s, job);
 		int64_t cpus = cluster_job_request(s->c, cluster_job(s->c, job))->total.v[RES_CPU];
-		if (s->window.version != s->p->version)
-			window_build(s);
+		window_renew(s);
 		if (window_allows(&s->window, cpus, s->now + w->length))
 			pass_try_now(s, job, w->length);
 	}

@@ -62,6 +62,10 @@ static size_t entry_find(const entry_vec *v, double key, uint32_t job)
 {
 	size_t lo = 0, hi = v->n;
 
+	if (hi && v->v[0].job == job) /* mostly it is the first, or the one that came last */
+		return 0;
+	if (hi && v->v[hi - 1].job == job)
+		return hi - 1;
 	while (lo < hi) {
 		size_t mid = (lo + hi) / 2;
 		const struct entry *e = &v->v[mid];

@@ -253,7 +253,8 @@ static uint32_t overrun_victim(const struct sched *s, int32_t node)
 			short_ |= step[d] < 0;
 		for (size_t k = 0; k < n->pieces.n && short_; k++) {
 			const struct piece *x = &n->pieces.v[k];
-			if (!x->live && x->start <= step[0] && step[0] < x->end && (victim == JOB_NONE || x->job > victim))
+			if (!x->live && x->start <= step[0] && step[0] < x->end &&
+			    (victim == JOB_NONE || x->job > victim))
 				victim = x->job;
 		}
 	}

@@ -90,8 +90,8 @@ struct sched {
 	struct heap patience;	     /* (when it starves, job) of waiting common jobs, with stale ones */
 	double queued_area;	     /* CPU-seconds that waiting jobs ask for */
 	job_vec special;	     /* waiting starving, QoS and emergency jobs, FIFO */
-	job_vec newcomers; /* special jobs that came since the last cycle */
-	bool stirred;	   /* something was freed or reserved since special_to_now() */
+	job_vec newcomers;	     /* special jobs that came since the last cycle */
+	bool stirred;		     /* something was freed or reserved since special_to_now() */
 	job_vec fresh;		     /* common jobs that came since the last cycle */
 	job_vec starting;	     /* placed at now in this cycle */
 	job_vec reserved;	     /* transient reservations of common jobs: not promises */
@@ -140,6 +140,7 @@ bool pass_try_now(struct sched *s, uint32_t job, int64_t length);
 int64_t pass_earliest(struct sched *s, uint32_t job, int64_t from, int64_t length);
 void pass_sort_fresh(struct sched *s);
 void window_build(struct sched *s);
+void window_renew(struct sched *s); /* if the plan has changed */
 bool window_allows(const struct window *w, int64_t cpus, int64_t end);
 bool failure_known(const struct sched *s, const struct job *job, int64_t length);
 void failure_note(struct sched *s, const struct job *job, int64_t length);

@@ -231,6 +231,9 @@ int sim_run(const struct workload *w, const struct policy *policy, const struct 
 	m.sched = sched_create(m.c, m.p, &altered);
 	sched_listen(m.sched, on_event, &m);
 	sched_on_blocked(m.sched, o->blocked, o->blocked_context);
+	vec_reserve(&m.p->holds, w->jobs.n); /* room for all of them: no copying as they come */
+	vec_reserve(&m.index, w->jobs.n);
+
 	double begin = real_seconds();
 	run(&m, policy, requests);
 	ret->seconds = real_seconds() - begin;
