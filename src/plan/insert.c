@@ -201,7 +201,11 @@ static bool end_reached(struct plan *p)
 bool plan_insert(struct plan *p, const struct manner *m, uint32_t job, int64_t start, int64_t end)
 {
 	const struct request *r = cluster_job_request(p->cluster, cluster_job(p->cluster, job));
-	struct insertion in = {.p = p, .m = m, .job = job, .work = PUSH_WORK, .live_only = !end_reached(p)};
+	struct insertion in = {.p = p,
+			       .m = m,
+			       .job = job,
+			       .work = m->may_remove ? POWER_WORK : PUSH_WORK,
+			       .live_only = !end_reached(p)};
 	struct goal g = {.job = job, .start = start, .end = end, .apart = r->apart};
 
 	p->attempts++;

@@ -6,7 +6,8 @@
 
 #include "plan/insert.h"
 
-#define PUSH_WORK 64 /* viable nodes tried by one insertion: bounds deep pushes */
+#define PUSH_WORK 64	/* viable nodes tried by one insertion: bounds deep pushes ... */
+#define POWER_WORK 4096 /* ... and by one that may remove others: what it claims to be impossible should be */
 #define PUSH_DEPTH_MAX 8
 
 /* A fragment on its way to a node. */
@@ -30,7 +31,7 @@ struct insertion {
 	bool live_only; /* what is free now is what no live piece holds */
 	const struct manner *m;
 	uint32_t job;			   /* the one being inserted: its powers count, also in deep pushes */
-	int work;			   /* PUSH_WORK and down */
+	int work;			   /* PUSH_WORK or POWER_WORK, and down */
 	int32_t chain[PUSH_DEPTH_MAX + 1]; /* nodes on the present chain of pushes: none is visited twice */
 	int nchain;
 	struct dead_end dead[DEAD_ENDS];
