@@ -61,9 +61,8 @@ static bool place_latest(struct sched *s, uint32_t id, unsigned may)
 	return true;
 }
 
-/* Exactly in time for the deadline, else earlier, with all that the administrator granted. (What no power removes, such
- * as another emergency job's place, may be in the way at one instant and not at another.) */
-static bool place_with_powers(struct sched *s, uint32_t id)
+/* Whom an emergency job may remove by the powers that the administrator granted. */
+static unsigned granted(const struct job *job)
 {
 	static const struct {
 		unsigned power, may;
@@ -73,22 +72,12 @@ static bool place_with_powers(struct sched *s, uint32_t id)
 		{POWER_S_EXEC, REMOVE_RUN_STARVING},  {POWER_Q_EXEC, REMOVE_RUN_QOS},
 		{POWER_E_EXEC, REMOVE_RUN_EMERGENCY},
 	};
-	const struct job *job = cluster_job(s->c, id);
-	struct manner m = s->plain;
-	plan_mark mark = plan_begin(s->p);
-	int64_t at;
+	unsigned may = REMOVE_STARVING;
 
-	m.may_remove = REMOVE_STARVING;
 	for (size_t i = 0; i < sizeof table / sizeof *table; i++)
 		if (job->powers & table[i].power)
-			m.may_remove |= table[i].may;
-	at = plan_insert_latest(s->p, &m, id, s->now, job->deadline, sched_length(s, job));
-	if (at == TIME_NEVER) {
-		plan_rollback(s->p, mark);
-		return false;
-	}
-	allocate(s, id, at, mark);
-	return true;
+			may |= table[i].may;
+	return may;
 }
 
 /* Whether a job came, or came back, since the last cycle. */
@@ -116,7 +105,7 @@ static void place_deadlines(struct sched *s, enum job_kind kind)
 		if (job->deadline - sched_length(s, job) < s->now)
 			sched_emit(s, EVENT_EXPIRE, job->id, 0, JOB_NONE);
 		else if (!place_latest(s, job->id, REMOVE_STARVING) && kind == KIND_EMERGENCY && is_new)
-			place_with_powers(s, job->id);
+			place_latest(s, job->id, granted(job)); /* exactly in time, else earlier */
 	}
 	vec_free(&list);
 }
