@@ -194,10 +194,18 @@ static bool pass_reserve(struct sched *s, uint32_t job, int64_t length)
 void pass_fill(struct sched *s, entry_vec *queue, size_t i)
 {
 	window_renew(s);
-	while (i < queue->n && s->window.cpus[0] > 0) {
-		const struct entry *e = &queue->v[i];
-		if (e->cpus > s->window.cpus[0] || !window_allows(&s->window, e->cpus, s->now + e->length) ||
-		    plan_holds(s->p, e->job) || !pass_try_now(s, e->job, e->length))
+	while (s->window.cpus[0] > 0) {
+		int64_t most = s->window.cpus[0];
+		const struct entry *e;
+
+		while (i < queue->n &&
+		       queue->v[i].cpus > most) /* mostly: this loop is what a pass over a long queue costs */
+			i++;
+		if (i == queue->n)
+			break;
+		e = &queue->v[i];
+		if (!window_allows(&s->window, e->cpus, s->now + e->length) || plan_holds(s->p, e->job) ||
+		    !pass_try_now(s, e->job, e->length))
 			i++;
 		else
 			window_build(s);
