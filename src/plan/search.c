@@ -226,14 +226,9 @@ int64_t plan_insert_earliest(struct plan *p, const struct manner *m, uint32_t jo
 		return at;
 	}
 	while (at != TIME_NEVER) {
-		int64_t bound = at;
-		if (!m->may_remove) {
-			bound = timeline_earliest(plan_sum(p), at, length, &r->total);
-			if (bound != TIME_NEVER)
-				bound = earliest_bound(p, m, r, bound, length);
-		}
-		if (bound > at) {
-			at = bound; /* and ask again: the one may have moved what the other says */
+		int64_t enough = m->may_remove ? at : timeline_earliest(plan_sum(p), at, length, &r->total);
+		if (enough > at) {
+			at = enough;
 			continue;
 		}
 		if (plan_insert(p, m, job, at, at + length))
@@ -241,6 +236,8 @@ int64_t plan_insert_earliest(struct plan *p, const struct manner *m, uint32_t jo
 		if (starts.n == 0) /* mostly the first instant will do, and nobody needs these */
 			reserved_starts(p, at, &starts);
 		at = next_instant(plan_sum(p), &starts, at);
+		if (!m->may_remove && at != TIME_NEVER)
+			at = earliest_bound(p, m, r, at, length);
 	}
 	vec_free(&starts);
 	return at;
