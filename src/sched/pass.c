@@ -279,7 +279,13 @@ bool pass_reached(struct sched *s)
 {
 	const struct timeline *t = plan_sum(s->p);
 
-	return t->n > 1 && timeline_step(t, 1)[0] <= s->now;
+	if (t->n > 1 && timeline_step(t, 1)[0] <= s->now)
+		return true;
+	/* an end and the start of a reservation at one instant may cancel out in the sum */
+	for (size_t i = 0; i < s->reserved.n; i++)
+		if (plan_piece(s->p, s->reserved.v[i], 0)->start <= s->now)
+			return true;
+	return false;
 }
 
 /* Several may have come since the last cycle: in the order in which a full pass would look at them. */
