@@ -221,6 +221,7 @@ static void due_fill_shortened(struct sched *s, double shorten)
 
 	for (size_t i = 0; i < s->by_fill.n && s->window.cpus[0] > 0;) {
 		struct entry e = s->by_fill.v[i];
+		s->scanned = i;
 		int64_t end = s->now + e.length;
 		bool fits = e.cpus <= s->window.cpus[0] && e.job != s->head;
 		if (fits && !window_allows(&s->window, e.cpus, end)) {

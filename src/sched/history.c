@@ -129,18 +129,21 @@ static void history_area(struct history *h, double work, double share)
 void history_finish(struct sched *s, const struct job *job)
 {
 	struct history *h = &s->history;
-	double run = (double)(s->now - job->start), work = run * cpus_of(s, job);
-	uint64_t keys[KINDRED], pred = 0;
+	double run = (double)(s->now - job->start);
 
 	if (s->policy->know == KNOW_PREDICTION)
 		history_note(h, job->user, run);
 	if (!s->due_dates)
 		return;
+
+	double cpus = cpus_of(s, job), work = run * cpus;
+	uint64_t keys[KINDRED], pred = 0;
+
 	map_get(&s->pred, job->id, &pred);
 	map_remove(&s->pred, job->id);
 	h->work += work;
 	h->work_length += run * work;
-	h->work_pred += (double)pred * cpus_of(s, job);
+	h->work_pred += (double)pred * cpus;
 	kindred_keys(s, job, keys);
 	for (int i = 0; i < KINDRED; i++)
 		history_note(h, keys[i], run);

@@ -204,6 +204,7 @@ void pass_fill(struct sched *s, entry_vec *queue, size_t i)
 		if (i == queue->n)
 			break;
 		e = &queue->v[i];
+		s->scanned = i;
 		if (!window_allows(&s->window, e->cpus, s->now + e->length) || plan_holds(s->p, e->job) ||
 		    !pass_try_now(s, e->job, e->length))
 			i++;
@@ -246,6 +247,7 @@ static void pass_full(struct sched *s)
 	window_build(s);
 	while (i < s->by_key.n) {
 		struct entry e = s->by_key.v[i];
+		s->scanned = i;
 		window_renew(s);
 		if (window_allows(&s->window, e.cpus, s->now + e.length) && pass_try_now(s, e.job, e.length))
 			continue;

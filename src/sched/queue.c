@@ -57,15 +57,13 @@ bool queue_before(const struct sched *s, uint32_t a, uint32_t b)
 	return x < y || (x == y && a < b);
 }
 
-/* The place of (key, job) in a sorted array. */
-static size_t entry_find(const entry_vec *v, double key, uint32_t job)
+/* The place of (key, job) in a sorted array; perhaps it is where somebody just looked. */
+static size_t entry_find(const entry_vec *v, double key, uint32_t job, size_t guess)
 {
 	size_t lo = 0, hi = v->n;
 
-	if (hi && v->v[0].job == job) /* mostly it is the first, or the one that came last */
-		return 0;
-	if (hi && v->v[hi - 1].job == job)
-		return hi - 1;
+	if (guess < hi && v->v[guess].job == job)
+		return guess;
 	while (lo < hi) {
 		size_t mid = (lo + hi) / 2;
 		const struct entry *e = &v->v[mid];
@@ -79,7 +77,7 @@ static size_t entry_find(const entry_vec *v, double key, uint32_t job)
 
 size_t queue_find(const struct sched *s, uint32_t job)
 {
-	return entry_find(&s->by_key, queue_get(s, job)->key, job);
+	return entry_find(&s->by_key, queue_get(s, job)->key, job, s->scanned);
 }
 
 static bool is_wide(const struct sched *s, int64_t cpus)
@@ -92,7 +90,7 @@ static void entry_insert(entry_vec *v, double key, const struct waiting *w, int3
 	size_t at = v->n;
 
 	if (v->n && !(v->v[v->n - 1].key < key || (v->v[v->n - 1].key == key && v->v[v->n - 1].job < w->job)))
-		at = entry_find(v, key, w->job);
+		at = entry_find(v, key, w->job, v->n);
 	vec_insert(v, at, (struct entry){key, w->length, TIME_NEVER, w->job, cpus});
 }
 
@@ -117,7 +115,7 @@ void queue_add(struct sched *s, uint32_t id)
 		due_submit(s, w);
 	} else {
 		w->key = order_key(s, s->order, job, w->length);
-		w->fill = order_key(s, s->backfill, job, w->length);
+		w->fill = s->backfill == s->order ? w->key : order_key(s, s->backfill, job, w->length);
 	}
 
 	int32_t cpus = (int32_t)cluster_job_request(s->c, job)->total.v[RES_CPU];
@@ -142,11 +140,11 @@ void queue_remove(struct sched *s, uint32_t id)
 
 	const struct waiting *w = &s->waiting.v[job->waiting];
 
-	vec_remove(&s->by_key, entry_find(&s->by_key, w->key, id));
+	vec_remove(&s->by_key, entry_find(&s->by_key, w->key, id, s->scanned));
 	if (queue_has_fill(s))
-		vec_remove(&s->by_fill, entry_find(&s->by_fill, w->fill, id));
+		vec_remove(&s->by_fill, entry_find(&s->by_fill, w->fill, id, s->scanned));
 	if (s->due_dates) {
-		vec_remove(&s->by_due, entry_find(&s->by_due, w->due, id));
+		vec_remove(&s->by_due, entry_find(&s->by_due, w->due, id, s->scanned));
 		for (size_t i = 0; i < s->wide.n; i++)
 			if (s->wide.v[i] == id)
 				vec_remove(&s->wide, i);

@@ -83,6 +83,7 @@ struct sched {
 	VEC(uint32_t) spare;	     /* free records of it */
 	entry_vec by_key;	     /* all waiting common jobs in the policy's order */
 	entry_vec by_fill;	     /* the same in backfill order, when that is another one */
+	size_t scanned;		     /* the position that a scan of one of them has come to */
 	entry_vec by_due;	     /* the same by due date (due.c) */
 	int overdue;		     /* jobs that were overdue in the last pass (due.c) */
 	int64_t idle_now;	     /* CPUs free when reservations are made (due.c) */
