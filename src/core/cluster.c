@@ -14,7 +14,6 @@ void settings_default(struct settings *s)
 		.fixed_factor = 1.5,
 		.starve_after = STARVE_AUTO,
 		.max_deallocations = 3,
-		.max_sleep = 60,
 		.migrate_cost = -1,
 	};
 }

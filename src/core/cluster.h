@@ -58,7 +58,6 @@ struct settings {
 	double fixed_factor;   /* FF >= 1: what a fixed CPU weighs */
 	int64_t starve_after;  /* seconds; TIME_NEVER: no job starves; STARVE_AUTO: the policy's due dates */
 	int max_deallocations; /* by QoS jobs; then a starving job is critical */
-	int64_t max_sleep;     /* seconds between two cycles at most */
 	int64_t migrate_cost;  /* seconds to move a running job; < 0: never */
 };
 

@@ -89,7 +89,7 @@ struct plan {
 	struct timeline scratch;  /* push.c */
 	int gathering;		  /* changes of several fragments under way */
 	uint64_t version;	  /* grows with every change */
-	uint64_t moves, attempts; /* fragments pushed, insertions tried: statistics */
+	uint64_t moves, attempts; /* fragments pushed (undone pushes too), insertions tried: statistics */
 };
 
 /* A plan over the cluster's nodes, empty. The cluster must outlive it. */

@@ -34,7 +34,7 @@ struct sim_result {
 	char refusal[600]; /* why the first of them was */
 	double seconds;	   /* of real time that it took */
 	struct sched_stats stats;
-	uint64_t pushes, attempts; /* fragments moved, insertions tried */
+	uint64_t pushes, attempts; /* fragments moved, undone moves included; insertions tried */
 };
 
 void sim_options_init(struct sim_options *o);
