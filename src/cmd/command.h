@@ -5,6 +5,7 @@
 #ifndef CMD_COMMAND_H
 #define CMD_COMMAND_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -28,6 +29,12 @@ enum option_kind {
 	OPTION_POLICIES, /* ... names of policies joined by commas */
 	OPTION_NUMBER,	 /* int64_t, min..max */
 	OPTION_SECONDS,	 /* int64_t, any form of a duration */
+	OPTION_TEXTS,	 /* struct texts: may be given more than once */
+};
+
+struct texts {
+	const char **v;
+	int n;
 };
 
 struct option {
@@ -39,6 +46,7 @@ struct option {
 	const char *words;   /* "sc15 site": what it may be; of OPTION_TEXT only what completions offer */
 	int64_t min, max;
 	const char *about;
+	char letter; /* "-l" means the same as "--name"; 0: none. In a q-command letters of flags may be joined: -fx */
 };
 
 /* Operands: what is no option. */
@@ -61,6 +69,11 @@ struct command {
 	/* Returns an exit code, having printed what there is to say with command_fail(). */
 	int (*run)(const struct command *c, const void *arguments, const struct operands *operands);
 	int hidden; /* not for people */
+	/* A program of its own name (qsub): called by that name, or as "shunt qsub"; messages begin with it alone. Options whose name begins
+	 * with '-' have only their letter. */
+	bool own;
+	/* NULL, or parses the words itself (qsub reads options from scripts, too). */
+	int (*main)(const struct command *c, int argc, char **argv);
 };
 
 /* The table, in main.c. */

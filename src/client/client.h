@@ -1,0 +1,48 @@
+/*
+ * client.h - the API as a C library: finds the server, asks, and says in a sentence what went wrong.
+ *
+ * Hand-written over a socket instead of libcurl: a q-command lives for a millisecond, and loading libcurl's libraries takes ten.
+ */
+#ifndef CLIENT_CLIENT_H
+#define CLIENT_CLIENT_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/err.h"
+#include "base/strbuf.h"
+#include "client/where.h"
+
+struct client;
+
+/* The instance this environment means (where.h). Connects at the first request, and again when the server was restarted meanwhile: for a GET; a
+ * change whose answer was lost is not repeated, and the error says that it may have been made. -ENOENT, -ECONNREFUSED: the sentence
+ * says that no server runs and how to start one. */
+int client_open(struct client **ret, struct err *err);
+int client_open_at(const char *socket, struct client **ret, struct err *err);
+void client_close(struct client *c);
+
+struct reply {
+	int status;	   /* HTTP */
+	struct strbuf body;
+	json_t *json;	   /* of a JSON body, else NULL */
+};
+void reply_fini(struct reply *r);
+
+/* Asks. `body` may be NULL. 0 when the server answered 2xx; else -errno by the error's code (see client_code) and the server's sentence.
+ * *ret is filled in both cases if the server answered at all; may be NULL. */
+int client_ask(struct client *c, const char *method, const char *path, const char *body, size_t n, struct reply *ret,
+	       struct err *err);
+int client_ask_json(struct client *c, const char *method, const char *path, const json_t *body, struct reply *ret, struct err *err);
+/* For large lists: hands out the body as it comes (any size of pieces); return < 0 from the callback to stop. `accept` may be NULL. */
+int client_read(struct client *c, const char *path, const char *accept, int (*piece)(void *context, const char *data, size_t n),
+		void *context, struct err *err);
+
+/* The API's error code of the last answer ("unknown_job", "forbidden", ...), or "". */
+const char *client_code(const struct client *c);
+
+/* Percent-encodes one part of a path or a query value. */
+void url_quote(const char *text, struct strbuf *out);
+
+#endif

@@ -1,0 +1,85 @@
+/*
+ * http.h - the HTTP side of the API: requests come in, replies leave when they are told to, streams go on.
+ *
+ * libmicrohttpd parses; its epoll descriptor is polled by the server's libuv loop. A request is handed over once it is complete, with who
+ * sent it (SO_PEERCRED). The handler returns nothing: it must answer each request exactly once, now or later, with
+ * http_reply() or http_stream(); nothing is sent before http_flush(), so that replies can wait for the commit.
+ */
+#ifndef NET_HTTP_H
+#define NET_HTTP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+#include <uv.h>
+
+#include "base/err.h"
+#include "base/mem.h"
+#include "base/strbuf.h"
+
+struct http;	/* the listener */
+struct request; /* one request, owned by http until it is answered and sent */
+
+struct peer {
+	uid_t uid;
+	gid_t gid;
+	pid_t pid;
+};
+
+/* Bounds: what goes past them is answered by http itself, with JSON. */
+struct http_limits {
+	size_t body;	  /* bytes of a body: 413 */
+	int connections;  /* at once: 503 */
+	int per_uid;	  /* connections of one user: 429 */
+	double rate;	  /* requests a second and user, 0: no limit; with a burst of ten seconds' worth: 429 with Retry-After */
+	int idle_seconds; /* a connection that says nothing */
+};
+
+typedef void (*http_handler)(void *context, struct request *r);
+
+/* Listens on `fd`, a listening UNIX stream socket, which is then owned. */
+int http_start(uv_loop_t *loop, int fd, const struct http_limits *limits, http_handler handler, void *context,
+	       struct http **ret, struct err *err);
+void http_stop(struct http *h); /* closes all connections */
+
+/* ---- a request ---- */
+const char *request_method(const struct request *r); /* "GET" ... */
+const char *request_path(const struct request *r);   /* decoded, without the query: "/v1/jobs/12" */
+const char *request_query(const struct request *r, const char *name);  /* decoded value, or NULL */
+const char *request_header(const struct request *r, const char *name); /* or NULL */
+const char *request_body(const struct request *r, size_t *ret_n);      /* NUL-terminated; NULs may be inside */
+struct peer request_peer(const struct request *r);
+struct arena *request_arena(struct request *r); /* lives as long as the request */
+
+/* Answers. `body` is copied. */
+void http_reply(struct request *r, int status, const char *type, const void *body, size_t n);
+/* {"error":{"code":...,"message":...}} */
+void http_error(struct request *r, int status, const char *code, const char *fmt, ...)
+	__attribute__((format(printf, 4, 5)));
+void http_header(struct request *r, const char *name, const char *value); /* for the answer that follows */
+
+/* A streamed answer: `fill` is called when there is room, appends up to about `want` bytes to `out` and returns 1 (more may come at
+ * once), 0 (nothing now: it is called again after stream_wake()) or -1 (the end). `close` is called once, also when the client went away. */
+struct stream_source {
+	int (*fill)(void *context, struct strbuf *out, size_t want);
+	void (*close)(void *context);
+	void *context;
+};
+void http_stream(struct request *r, int status, const char *type, const struct stream_source *source);
+void stream_wake(struct request *r);
+
+/* Sends what was answered since the last call. The server calls it after each commit. */
+void http_flush(struct http *h);
+
+struct http_stats {
+	uint64_t requests, rejected;
+	int connections;
+};
+struct http_stats http_stats(const struct http *h);
+
+/* Base64 for what JSON can't hold. Decoding: -EINVAL on anything else than the standard alphabet with padding. */
+void base64_encode(const void *data, size_t n, struct strbuf *out);
+int base64_decode(const char *text, size_t n, struct strbuf *out);
+
+#endif

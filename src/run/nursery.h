@@ -1,0 +1,80 @@
+/*
+ * nursery.h - the small process that forks a shepherd for each order, and the server's end of it.
+ *
+ *	server --order--> nursery --fork--> shepherd --fork, exec--> the job
+ *	   ^                                    |
+ *	   +------ result (datagram) -----------+    and in LIVE/TAG, until the server has removed that
+ *
+ * The nursery is a process of its own, exec'd before the server grows, so that forking is cheap; in system mode it stays
+ * root when the server does not. It never execs for an order: a shepherd is a fork of it.
+ *
+ * Nothing runs twice, nothing is lost:
+ *  - Before it forks, the nursery creates LIVE/TAG with O_EXCL and locks it (flock; the lock is the shepherd's from then on). An
+ *    order whose file is there already is refused: that attempt has been made.
+ *  - A shepherd writes its result into LIVE/TAG, then sends it as a datagram to SOCKET, then exits. It outlives server and nursery.
+ *  - The nursery holds a lock on LIVE/.nursery. When its server is gone it executes the orders that it has, and exits. A server that has
+ *    got that lock can therefore trust LIVE: no file and state NOW means it never ran; a locked file means that it runs; an unlocked one
+ *    with a result that it ended; without a result that its shepherd was killed (run_clean() ends what is left of it).
+ */
+#ifndef RUN_NURSERY_H
+#define RUN_NURSERY_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "run/order.h"
+
+/* ---- the process: called by main() of shuntd when started as "shuntd --nursery" ---- */
+
+struct nursery_options {
+	int fd;		    /* stream socket to the server: frames of 4 bytes length (little endian) and JSON */
+	const char *live;   /* directory of live files */
+	const char *socket; /* datagram socket of the server */
+	const char *cgroup; /* "auto", "v2", "v1" or "none" */
+	bool root_jobs;	    /* uid 0 may have jobs (always so when the nursery is not root) */
+};
+int nursery_main(const struct nursery_options *o); /* returns the exit code */
+
+/* ---- the server's side ---- */
+
+/* Spawns it: `program` is this executable. Waits for LIVE/.nursery to be free first (at most `wait_ms`; -ETIMEDOUT). Returns the
+ * server's end of the socket, non-blocking, and the pid. */
+struct nursery {
+	int fd;
+	pid_t pid;
+};
+int nursery_start(const char *program, const struct nursery_options *o, int wait_ms, struct nursery *ret, struct err *err);
+
+/* Frames to write to nursery.fd. The nursery's answers come back on it as frames, too: */
+void nursery_order(const struct order *o, struct strbuf *out);			  /* start a job */
+void nursery_signal(const char *tag, int signal, struct strbuf *out);		  /* to the job's whole tree; SIGKILL is final */
+void nursery_clean(const char *tag, struct strbuf *out);			  /* end what a dead shepherd left behind */
+void nursery_open(uint64_t id, uid_t uid, gid_t gid, const char *user, const char *path,
+		  struct strbuf *out); /* open a file for reading as that user */
+
+enum answer_type {
+	ANSWER_STARTED,	 /* `tag`, `pid` of the shepherd (the job's first process is forked by it) */
+	ANSWER_REFUSED,	 /* `tag`, `reason`: no shepherd was started */
+	ANSWER_DIED,	 /* `tag`: the shepherd ended; its result, if it left one, is in LIVE/TAG */
+	ANSWER_CLEANED,	 /* `tag`: nothing of that attempt runs any more */
+	ANSWER_OPENED,	 /* `id`; the descriptor came with SCM_RIGHTS, or `reason` says why not */
+};
+struct answer {
+	enum answer_type type;
+	const char *tag;
+	pid_t pid;
+	uint64_t id;
+	const char *reason;
+};
+int answer_read(const char *text, size_t n, struct arena *a, struct answer *ret, struct err *err);
+
+/* ---- what is on disk ---- */
+
+enum live_state { LIVE_NONE, LIVE_RUNNING, LIVE_ENDED, LIVE_LOST };
+/* Looks at LIVE/TAG. ENDED: *ret is its result. RUNNING: *ret_pid its shepherd. */
+enum live_state live_look(const char *live, const char *tag, struct arena *a, struct result *ret, pid_t *ret_pid);
+void live_remove(const char *live, const char *tag); /* the server has the result */
+/* All tags in LIVE. */
+int live_list(const char *live, void (*one)(void *context, const char *tag), void *context, struct err *err);
+
+#endif

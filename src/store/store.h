@@ -1,0 +1,94 @@
+/*
+ * store.h - what must survive: jobs, their events, scripts, and what administrators set. SQLite or PostgreSQL.
+ *
+ * Writing is two steps. store_put_*() only remembers: it copies what it is given and can't fail. store_commit() writes
+ * everything remembered since the last one in a single transaction, and returns when it is on disk. When it fails
+ * (disk full, locked, connection lost) nothing was written, everything is still remembered, and calling it again tries
+ * again; so a turn of the server's loop is stored whole or not at all.
+ *
+ * A job's key is its number x 2^20, plus index + 1 for an element of an array (0: the job itself, or the array).
+ */
+#ifndef STORE_STORE_H
+#define STORE_STORE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+
+#define JOB_KEY_SHIFT 20
+#define JOB_INDEX_MAX ((1 << JOB_KEY_SHIFT) - 2)
+
+static inline uint64_t job_key(uint64_t number, int64_t index) /* index < 0: none */
+{
+	return number << JOB_KEY_SHIFT | (index < 0 ? 0 : (uint64_t)index + 1);
+}
+
+static inline uint64_t job_key_number(uint64_t key)
+{
+	return key >> JOB_KEY_SHIFT;
+}
+
+static inline int64_t job_key_index(uint64_t key) /* -1: none */
+{
+	return (int64_t)(key & ((1 << JOB_KEY_SHIFT) - 1)) - 1;
+}
+
+/* An event of a job as it is kept: struct event (core/job.h) with keys for ids, and what only the server knows. */
+struct store_event {
+	uint64_t seq; /* numbers all events, growing; chosen by the server, unique for ever */
+	uint64_t job; /* key */
+	uint64_t by;  /* key, or 0 */
+	int64_t time, at;
+	int type;	   /* enum event_type, or one of the server's own above EVENT_COUNT */
+	const char *nodes; /* names joined by '+', one per fragment, or NULL */
+	const char *data;  /* JSON object: exit status, usage, who asked, why; or NULL */
+};
+
+struct store;
+
+/* "sqlite:PATH", a plain path (the same), or "postgres://..." (libpq's URI or "postgresql://"). Creates what is missing and
+ * migrates an older schema; refuses a newer one, saying which versions. SQLite: WAL, synchronous=FULL, files 0600. */
+int store_open(const char *url, struct store **ret, struct err *err);
+void store_close(struct store *s); /* what was not committed is lost */
+const char *store_kind(const struct store *s); /* "sqlite" or "postgres" */
+
+/* Remember a change. `head` is what the server keeps in memory of a job and `body` what it does not, both JSON; an existing job
+ * of that key is replaced. */
+void store_put_job(struct store *s, uint64_t key, const char *head, const char *body);
+void store_put_head(struct store *s, uint64_t key, const char *head); /* the body stays */
+void store_put_event(struct store *s, const struct store_event *e);
+void store_put_script(struct store *s, uint64_t id, const void *text, size_t n);
+/* Settings: kind "server", "queue", "node", "meta"; value is JSON. */
+void store_put_object(struct store *s, const char *kind, const char *name, const char *value);
+void store_drop_object(struct store *s, const char *kind, const char *name);
+void store_drop_job(struct store *s, uint64_t key); /* with its events; of an array (index none) also its elements' */
+void store_drop_script(struct store *s, uint64_t id);
+
+size_t store_pending(const struct store *s); /* changes remembered and not yet written */
+/* 0, or -errno (-ENOSPC, -EBUSY, -EIO, -ENOTCONN ...) with the sentence for the administrator. */
+int store_commit(struct store *s, struct err *err);
+
+/* Reads everything: objects, then jobs by key, then events by seq. A callback that returns < 0 with its sentence sets the record
+ * aside: it moves to the table `damaged` with the reason, and reading goes on. Strings are borrowed for the call. */
+struct store_reader {
+	int (*object)(void *context, const char *kind, const char *name, const char *value, struct err *err);
+	int (*job)(void *context, uint64_t key, const char *head, struct err *err);
+	int (*event)(void *context, const struct store_event *e, struct err *err);
+	void (*damaged)(void *context, const char *what, const char *reason); /* told of each, for the log */
+	void *context;
+};
+int store_read(struct store *s, const struct store_reader *reader, struct err *err);
+
+/* One at a time, when asked; also sees what is remembered and not yet committed. Results are malloc'd. -ENOENT: none. */
+int store_get_body(struct store *s, uint64_t key, char **ret, struct err *err);
+int store_get_script(struct store *s, uint64_t id, char **ret, size_t *ret_n, struct err *err);
+/* A job's events in order (of what is committed). */
+int store_get_events(struct store *s, uint64_t key, int (*event)(void *context, const struct store_event *e),
+		     void *context, struct err *err);
+/* The damaged records, for people: what and reason. */
+int store_get_damaged(struct store *s, void (*one)(void *context, const char *what, const char *reason), void *context,
+		      struct err *err);
+
+#endif
