@@ -53,6 +53,8 @@ int job_apply(struct job *job, const struct event *event, enum job_kind by_kind,
 	switch ((enum event_type)event->type) {
 	case EVENT_SUBMIT:
 		job->submit = event->time;
+		if (job->rank == 0)
+			job->rank = (double)event->time;
 		break;
 	case EVENT_STARVE:
 		job->kind = KIND_STARVING;

@@ -245,6 +245,16 @@ void plan_take_job(struct plan *p, uint32_t job)
 	}
 }
 
+void plan_forget(struct plan *p, uint32_t job)
+{
+	if (job >= p->holds.n)
+		return;
+	assert(p->holds.v[job].placed == 0);
+	if (p->holds.v[job].nfrags > 1)
+		free(p->holds.v[job].many);
+	p->holds.v[job] = (struct hold){0};
+}
+
 void plan_touched(const struct plan *p, plan_mark mark, job_vec *ret)
 {
 	for (size_t i = mark; i < p->log.n; i++) {

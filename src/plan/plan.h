@@ -116,6 +116,7 @@ void plan_touched(const struct plan *p, plan_mark mark, job_vec *ret);
 /* Puts a fragment that is nowhere; it must fit. Takes one that is somewhere. */
 void plan_put(struct plan *p, uint32_t job, uint32_t frag, int32_t node, int64_t start, int64_t end);
 void plan_take(struct plan *p, uint32_t job, uint32_t frag);
+void plan_forget(struct plan *p, uint32_t job);	  /* a job that has no place, and may come again with another request */
 void plan_take_job(struct plan *p, uint32_t job); /* all fragments that have a place; outside a transaction for good */
 
 /* Changes when a job's pieces end: it ended early (end = now is a take), was moved, or runs longer than predicted.

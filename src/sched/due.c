@@ -66,10 +66,10 @@ void due_submit(struct sched *s, struct waiting *w)
 	double span = fmax(SPAN_LENGTH * work_length(h), SPAN_WAIT * h->longest_wait + SPAN_BACKLOG * backlog);
 
 	w->pred = history_predict_mixed(s, job);
-	w->due = (double)job->submit + span * (1 - SPAN_WIDTH * width * width);
-	w->key = (double)job->submit - KEY_WIDTH * work_length(h) * sqrt(width);
+	w->due = job->rank + span * (1 - SPAN_WIDTH * width * width);
+	w->key = job->rank - KEY_WIDTH * work_length(h) * sqrt(width);
 	/* one order for both kinds: small jobs are negative, by area; the others follow by arrival */
-	w->fill = history_is_small(h, w->pred * q) ? -1 / (w->pred * q) : (double)w->job;
+	w->fill = history_is_small(h, w->pred * q) ? -1 / (w->pred * q) : job->rank;
 }
 
 /* Whether the window leaves room for a job now. */

@@ -204,13 +204,24 @@ static const char *dim_name(const struct sched *s, enum res_dim d)
 	}
 }
 
-static void text_holders(const struct sched *s, const struct reason *r, struct strbuf *out)
+static void text_job(uint32_t job, job_namer name, void *context, struct strbuf *out)
+{
+	if (name)
+		name(context, job, out);
+	else
+		strbuf_printf(out, "%u", job);
+}
+
+static void text_holders(const struct sched *s, const struct reason *r, job_namer name, void *context,
+			 struct strbuf *out)
 {
 	char when[32];
 
 	strbuf_printf(out, "; held by job%s", r->holders.n > 1 ? "s" : "");
-	for (size_t i = 0; i < r->holders.n && i < 5; i++)
-		strbuf_printf(out, "%s %u", i ? "," : "", r->holders.v[i]);
+	for (size_t i = 0; i < r->holders.n && i < 5; i++) {
+		strbuf_puts(out, i ? ", " : " ");
+		text_job(r->holders.v[i], name, context, out);
+	}
 	if (r->holders.n > 5)
 		strbuf_printf(out, " and %zu more", r->holders.n - 5);
 	if (r->when != TIME_NEVER && r->when >= s->now)
@@ -218,14 +229,14 @@ static void text_holders(const struct sched *s, const struct reason *r, struct s
 			      duration_human(r->when - s->now, when, sizeof when));
 }
 
-void reason_text(const struct sched *s, uint32_t job, const struct reason *r, struct strbuf *out)
+void reason_text(const struct sched *s, uint32_t job, const struct reason *r, job_namer name, void *context,
+		 struct strbuf *out)
 {
 	char when[32], shorter[32];
 
 	switch (r->why) {
 	case WHY_NOT:
-		strbuf_printf(out, "job %u does not wait: it is %s", job,
-			      job_state_name(cluster_job(s->c, job)->state));
+		strbuf_printf(out, "it does not wait: it is %s", job_state_name(cluster_job(s->c, job)->state));
 		break;
 	case WHY_NEXT:
 		strbuf_printf(out, "nothing is in its way: it starts with the next cycle");
@@ -244,21 +255,25 @@ void reason_text(const struct sched *s, uint32_t job, const struct reason *r, st
 	case WHY_SHORT:
 		strbuf_printf(out, "it needs %lld %s and %lld are free: %lld are missing", (long long)r->needed,
 			      dim_name(s, r->dim), (long long)r->free, (long long)r->missing);
-		text_holders(s, r, out);
+		text_holders(s, r, name, context, out);
 		break;
 	case WHY_SCATTERED:
 		strbuf_printf(out, "enough is free in all, but not in pieces of the size that its fragments need");
-		text_holders(s, r, out);
+		text_holders(s, r, name, context, out);
 		break;
 	case WHY_RESERVED_FOR:
-		strbuf_printf(out, "it would delay job %u, which has a reservation in %s", r->by,
+		strbuf_puts(out, "it would delay job ");
+		text_job(r->by, name, context, out);
+		strbuf_printf(out, ", which has a reservation in %s",
 			      duration_human(r->by_start - s->now, when, sizeof when));
 		if (r->shorter > 0)
 			strbuf_printf(out, "; with a walltime of %s or less it would start now",
 				      duration_human(r->shorter, shorter, sizeof shorter));
 		break;
 	case WHY_TURN:
-		strbuf_printf(out, "job %u comes first and nothing may pass it", r->by);
+		strbuf_puts(out, "job ");
+		text_job(r->by, name, context, out);
+		strbuf_puts(out, " comes first and nothing may pass it");
 		break;
 	}
 	if (r->allocated && r->when != TIME_NEVER)

@@ -11,8 +11,7 @@
 
 double order_key(const struct sched *s, enum order order, const struct job *job, int64_t length)
 {
-	double r = (double)job->submit, p = (double)length,
-	       q = (double)cluster_job_request(s->c, job)->total.v[RES_CPU];
+	double r = job->rank, p = (double)length, q = (double)cluster_job_request(s->c, job)->total.v[RES_CPU];
 
 	switch (order) {
 	case ORDER_SHORTEST:

@@ -328,6 +328,68 @@ void sched_node(struct sched *s, uint32_t node, bool up, int64_t now)
 	sched_refresh(s);
 }
 
+void sched_drain(struct sched *s, uint32_t node, bool drain, int64_t now)
+{
+	struct plan_node *n = &s->p->node[node];
+
+	sched_at(s, now);
+	pass_drop_reservations(s);
+	for (size_t i = 0; drain && i < n->pieces.n;) {
+		uint32_t job = n->pieces.v[i].job;
+		if (n->pieces.v[i].running) {
+			i++;
+			continue;
+		}
+		plan_take_job(s->p, job);
+		sched_emit(s, EVENT_DEALLOCATE, job, 0, JOB_NONE);
+		i = 0;
+	}
+	n->up = s->c->nodes.v[node].up && !drain;
+	sched_refresh(s);
+}
+
+bool sched_run(struct sched *s, uint32_t id, int64_t now)
+{
+	const struct job *job = cluster_job(s->c, id);
+	int64_t length = sched_length(s, job);
+	plan_mark mark;
+
+	sched_at(s, now);
+	pass_drop_reservations(s);
+	mark = plan_begin(s->p);
+	plan_take_job(s->p, id);
+	if (!plan_insert(s->p, &s->plain, id, now, now + length)) {
+		plan_rollback(s->p, mark);
+		return false;
+	}
+	special_tell(s, mark, id);
+	if (is_special(job)) { /* the cycle starts reserved jobs whose time has come */
+		sched_emit(s, EVENT_ALLOCATE, id, now, JOB_NONE);
+	} else {
+		queue_remove(s, id);
+		fresh_remove(s, id);
+		vec_push(&s->starting, id);
+	}
+	return true;
+}
+
+void sched_restore(struct sched *s, uint32_t id, int64_t now)
+{
+	struct job *job = cluster_job(s->c, id);
+
+	job->waiting = WAITING_NONE;
+	if (job->state == STATE_DONE) {
+		s->now = job->since; /* its end */
+		history_finish(s, job);
+	}
+	sched_at(s, now);
+	if (job_waits(job))
+		sched_enqueue(s, job);
+	if (s->starving)
+		queue_count(s, job, 1);
+	sched_refresh(s);
+}
+
 void sched_refresh(struct sched *s)
 {
 	s->freed = s->stirred = true;

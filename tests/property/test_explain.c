@@ -182,7 +182,7 @@ static void explain_one(struct drive *d, uint32_t job)
 	seen[r.why]++;
 	if (!plan_equal(before, d->p))
 		drive_wrong(d, "asking about job %u changed the plan", job);
-	reason_text(d->s, job, &r, &text);
+	reason_text(d->s, job, &r, NULL, NULL, &text);
 	if (!text.n)
 		drive_wrong(d, "job %u: no words for its reason", job);
 	if (!job_waits(j)) {

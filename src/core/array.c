@@ -1,0 +1,262 @@
+/*
+ * array.c - array specifications and job ids.
+ *
+ * A text is expanded to its elements (their number is bounded before that), sorted, and folded again: overlaps,
+ * duplicates and order take care of themselves, and the result does not depend on how it was written.
+ */
+#include "core/array.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <string.h>
+
+#include "base/vec.h"
+
+#define SHOWN 80 /* characters of a faulty text that its message repeats */
+
+typedef VEC(int32_t) index_list;
+
+void array_fini(struct array_spec *a)
+{
+	free(a->range);
+	*a = (struct array_spec){0};
+}
+
+/* Reads digits and moves past them; false if there are none or they are more than `max`. */
+static bool number_scan(const char **at, int64_t max, int64_t *ret)
+{
+	int64_t n = 0;
+
+	if (!isdigit((unsigned char)**at))
+		return false;
+	for (; isdigit((unsigned char)**at); ++*at) {
+		n = n * 10 + (**at - '0');
+		if (n > max)
+			return false;
+	}
+	*ret = n;
+	return true;
+}
+
+/* One "7", "7-9" or "1-9:2". */
+static int range_scan(const char **at, index_list *list, struct err *err)
+{
+	int64_t first, last, step = 1;
+
+	if (!number_scan(at, ARRAY_INDEX_MAX, &first))
+		return err_set(err, -EINVAL, "an index is a whole number from 0 to %d", ARRAY_INDEX_MAX);
+	last = first;
+	if (**at == '-') {
+		++*at;
+		if (!number_scan(at, ARRAY_INDEX_MAX, &last))
+			return err_set(err, -EINVAL, "a range needs two numbers from 0 to %d, as in 1-100",
+				       ARRAY_INDEX_MAX);
+		if (last < first)
+			return err_set(err, -EINVAL, "the range %lld-%lld runs backwards", (long long)first,
+				       (long long)last);
+		if (**at == ':' && (++*at, !number_scan(at, ARRAY_INDEX_MAX, &step) || step == 0))
+			return err_set(err, -EINVAL, "the step after ':' must be a whole number from 1 to %d",
+				       ARRAY_INDEX_MAX);
+	}
+	if ((int64_t)list->n + (last - first) / step + 1 > ARRAY_COUNT_MAX)
+		return err_set(err, -EINVAL, "an array has at most %d elements", ARRAY_COUNT_MAX);
+	for (int64_t i = first; i <= last; i += step)
+		vec_push(list, (int32_t)i);
+	return 0;
+}
+
+static int list_scan(const char *at, index_list *list, int64_t *ret_limit, struct err *err)
+{
+	int rc = range_scan(&at, list, err);
+
+	while (rc == 0 && *at == ',') {
+		at++;
+		rc = range_scan(&at, list, err);
+	}
+	*ret_limit = 0;
+	if (rc == 0 && *at == '%' && (at++, !number_scan(&at, ARRAY_COUNT_MAX, ret_limit) || *ret_limit == 0))
+		rc = err_set(err, -EINVAL, "the limit after '%%' must be a whole number from 1 to %d", ARRAY_COUNT_MAX);
+	if (rc == 0 && *at)
+		rc = err_set(err, -EINVAL,
+			     "\"%.20s\" is not understood; use forms such as 1-100, 1,5,7-9, 1-9:2, 1-100%%5", at);
+	return rc;
+}
+
+static int index_compare(const void *a, const void *b)
+{
+	int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+static void list_sort(index_list *list)
+{
+	size_t kept = 0;
+
+	qsort(list->v, list->n, sizeof *list->v, index_compare);
+	for (size_t i = 0; i < list->n; i++)
+		if (kept == 0 || list->v[kept - 1] != list->v[i])
+			list->v[kept++] = list->v[i];
+	list->n = kept;
+}
+
+/* Runs of equal steps become ranges; a step above 1 takes three to be a run. */
+static void list_fold(const index_list *list, struct array_spec *ret)
+{
+	VEC(struct array_range) ranges = {0};
+
+	for (size_t i = 0, end; i < list->n; i = end) {
+		struct array_range r = {list->v[i], list->v[i], 1};
+		for (end = i + 1; end < list->n && list->v[end] - list->v[end - 1] == list->v[i + 1] - list->v[i];)
+			end++;
+		if (end - i == 2 && list->v[i + 1] != list->v[i] + 1)
+			end = i + 1;
+		if (end - i > 1)
+			r = (struct array_range){list->v[i], list->v[end - 1], list->v[i + 1] - list->v[i]};
+		vec_push(&ranges, r);
+	}
+	ret->range = ranges.v;
+	ret->nranges = (uint32_t)ranges.n;
+	ret->count = (uint32_t)list->n;
+}
+
+int array_parse(const char *text, struct array_spec *ret, struct err *err)
+{
+	index_list list = {0};
+	int64_t limit;
+
+	if (strlen(text) > ARRAY_TEXT_MAX)
+		return err_set(err, -EINVAL, "an array's text is longer than %d characters; use ranges, as in 1-100",
+			       ARRAY_TEXT_MAX);
+	int rc = list_scan(text, &list, &limit, err);
+	if (rc < 0) {
+		err_prefix(err, rc, "%.*s", SHOWN, text);
+	} else {
+		list_sort(&list);
+		list_fold(&list, ret);
+		ret->limit = (uint32_t)limit;
+	}
+	vec_free(&list);
+	return rc;
+}
+
+void array_format(const struct array_spec *a, struct strbuf *out)
+{
+	for (uint32_t i = 0; i < a->nranges; i++) {
+		const struct array_range *r = &a->range[i];
+		strbuf_printf(out, "%s%d", i ? "," : "", r->first);
+		if (r->last != r->first)
+			strbuf_printf(out, "-%d", r->last);
+		if (r->step != 1)
+			strbuf_printf(out, ":%d", r->step);
+	}
+	if (a->limit)
+		strbuf_printf(out, "%%%u", a->limit);
+}
+
+int64_t array_next(const struct array_spec *a, int64_t after)
+{
+	uint32_t lo = 0, hi = a->nranges;
+
+	while (lo < hi) { /* the first range that ends above `after` */
+		uint32_t mid = lo + (hi - lo) / 2;
+		if (a->range[mid].last <= after)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	if (lo == a->nranges)
+		return -1;
+
+	const struct array_range *r = &a->range[lo];
+	return after < r->first ? r->first : r->first + ((after - r->first) / r->step + 1) * r->step;
+}
+
+bool array_has(const struct array_spec *a, int64_t index)
+{
+	return index >= 0 && array_next(a, index - 1) == index;
+}
+
+/* ---- ids ---- */
+
+/* What stands between the brackets; *at is behind the opening one. */
+static int brackets_scan(const char **at, struct jobid *id, struct err *err)
+{
+	const char *close = strchr(*at, ']');
+
+	if (!close)
+		return err_set(err, -EINVAL, "the bracket is not closed; an element is 12[3], the array 12[]");
+	if (close == *at) {
+		id->kind = JOBID_ARRAY;
+	} else {
+		char *inside = strndup(*at, (size_t)(close - *at));
+		int rc = array_parse(inside, &id->some, err);
+		free(inside);
+		if (rc < 0)
+			return rc;
+		id->kind = id->some.count == 1 ? JOBID_ELEMENT : JOBID_SOME;
+	}
+	if (id->kind == JOBID_ELEMENT) {
+		id->index = id->some.range[0].first;
+		array_fini(&id->some);
+	}
+	*at = close + 1;
+	return 0;
+}
+
+static bool server_name_ok(const char *at)
+{
+	if (*at != '.' && *at != '@')
+		return *at == '\0';
+	for (; *at; at++)
+		if (!isalnum((unsigned char)*at) && !strchr("._-@", *at))
+			return false;
+	return true;
+}
+
+int jobid_parse(const char *text, struct jobid *ret, struct err *err)
+{
+	struct jobid id = {.kind = JOBID_JOB, .index = -1};
+	const char *at = text;
+	int64_t number;
+	int rc = 0;
+
+	if (!number_scan(&at, JOB_NUMBER_MAX, &number))
+		return err_set(err, -EINVAL,
+			       "\"%.*s\" is no job id; use the number that qsub printed, as in 12, 12[3] or 12[]",
+			       SHOWN, text);
+	id.number = (uint64_t)number;
+	if (*at == '[')
+		at++, rc = brackets_scan(&at, &id, err);
+	if (rc < 0)
+		return err_prefix(err, rc, "job id %.*s", SHOWN, text);
+	if (!server_name_ok(at)) {
+		jobid_fini(&id);
+		return err_set(err, -EINVAL,
+			       "\"%.*s\" is no job id: after the number comes nothing or .SERVER, not \"%.20s\"", SHOWN,
+			       text, at);
+	}
+	*ret = id;
+	return 0;
+}
+
+void jobid_fini(struct jobid *id)
+{
+	array_fini(&id->some);
+}
+
+void jobid_format(const struct jobid *id, const char *name, struct strbuf *out)
+{
+	strbuf_printf(out, "%llu", (unsigned long long)id->number);
+	if (id->kind == JOBID_ELEMENT)
+		strbuf_printf(out, "[%lld]", (long long)id->index);
+	if (id->kind == JOBID_ARRAY)
+		strbuf_puts(out, "[]");
+	if (id->kind == JOBID_SOME) {
+		strbuf_puts(out, "[");
+		array_format(&id->some, out);
+		strbuf_puts(out, "]");
+	}
+	if (name)
+		strbuf_printf(out, ".%s", name);
+}
