@@ -24,10 +24,10 @@ build/build.ninja: | packages-run
 
 up: build
 	@echo
-	@build/src/shunt simulate $(EXAMPLE) --policy shunt,easy,oscar --chart $(PICTURE)
+	@build/src/cmd/shunt simulate $(EXAMPLE) --policy shunt,easy,oscar --chart $(PICTURE)
 	@echo
 	@echo "The workload is $(EXAMPLE), the picture $(PICTURE) (any browser shows it)."
-	@echo "Go on with: build/src/shunt simulate --help"
+	@echo "Go on with: build/src/cmd/shunt simulate --help"
 
 down:
 	@echo "Nothing runs yet: so far Shunt is a scheduler and its simulator."

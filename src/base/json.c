@@ -104,7 +104,7 @@ void json_close_array(struct json *j)
 	close_level(j, '[', "]");
 }
 
-void json_string(struct json *j, const char *key, const char *value)
+void json_text(struct json *j, const char *key, const char *value)
 {
 	element(j, key);
 	if (value)
@@ -142,4 +142,10 @@ void json_bool(struct json *j, const char *key, bool value)
 {
 	element(j, key);
 	strbuf_puts(j->out, value ? "true" : "false");
+}
+
+void json_raw(struct json *j, const char *key, const char *text)
+{
+	element(j, key);
+	strbuf_puts(j->out, text);
 }

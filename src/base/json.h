@@ -24,9 +24,10 @@ void json_open_object(struct json *j, const char *key);
 void json_close_object(struct json *j);
 void json_open_array(struct json *j, const char *key);
 void json_close_array(struct json *j);
-void json_string(struct json *j, const char *key, const char *value); /* NULL value writes null */
+void json_text(struct json *j, const char *key, const char *value); /* NULL value writes null */
 void json_int(struct json *j, const char *key, int64_t value);
 void json_double(struct json *j, const char *key, double value); /* not finite: null */
 void json_bool(struct json *j, const char *key, bool value);
+void json_raw(struct json *j, const char *key, const char *text); /* JSON that was written already */
 
 #endif

@@ -16,6 +16,9 @@
 
 struct client;
 
+/* Waiting: after 5 s without an answer a line on standard error says so, if that is a terminal; after 5 minutes (or SHUNT_TIMEOUT seconds) it is
+ * -ETIMEDOUT. A stream that has begun may be silent for as long as it likes. */
+
 /* The instance this environment means (where.h). Connects at the first request, and again when the server was restarted meanwhile: for a GET; a
  * change whose answer was lost is not repeated, and the error says that it may have been made. -ENOENT, -ECONNREFUSED: the sentence
  * says that no server runs and how to start one. */
@@ -24,9 +27,9 @@ int client_open_at(const char *socket, struct client **ret, struct err *err);
 void client_close(struct client *c);
 
 struct reply {
-	int status;	   /* HTTP */
+	int status; /* HTTP */
 	struct strbuf body;
-	json_t *json;	   /* of a JSON body, else NULL */
+	json_t *json; /* of a JSON body, else NULL */
 };
 void reply_fini(struct reply *r);
 
@@ -34,12 +37,14 @@ void reply_fini(struct reply *r);
  * *ret is filled in both cases if the server answered at all; may be NULL. */
 int client_ask(struct client *c, const char *method, const char *path, const char *body, size_t n, struct reply *ret,
 	       struct err *err);
-int client_ask_json(struct client *c, const char *method, const char *path, const json_t *body, struct reply *ret, struct err *err);
-/* For large lists: hands out the body as it comes (any size of pieces); return < 0 from the callback to stop. `accept` may be NULL. */
-int client_read(struct client *c, const char *path, const char *accept, int (*piece)(void *context, const char *data, size_t n),
-		void *context, struct err *err);
+int client_ask_json(struct client *c, const char *method, const char *path, const json_t *body, struct reply *ret,
+		    struct err *err);
+/* For large lists and streams: hands out the body as it comes (any size of pieces); return < 0 from the callback to stop, which
+ * is then what client_read returns. `accept` may be NULL. -EINTR: a signal came while a stream was silent. */
+int client_read(struct client *c, const char *path, const char *accept,
+		int (*piece)(void *context, const char *data, size_t n), void *context, struct err *err);
 
-/* The API's error code of the last answer ("unknown_job", "forbidden", ...), or "". */
+/* The API's error code of the last answer ("unknown_job", "forbidden", ...); "" if it was none, or the server was not reached. */
 const char *client_code(const struct client *c);
 
 /* Percent-encodes one part of a path or a query value. */

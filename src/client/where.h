@@ -16,11 +16,11 @@
 
 struct where {
 	bool system;
-	char home[3000]; /* SHUNT_HOME, or "" */
-	char run[3072]; /* shuntd.sock (the API), shuntd.pid, engine.sock (results) */
+	char home[3000];  /* SHUNT_HOME, or "" */
+	char run[3072];	  /* shuntd.sock (the API), shuntd.pid, engine.sock (results) */
 	char state[3072]; /* shunt.db, live/, spool/, accounting/ */
-	char conf[3072]; /* the file */
-	char log[3072]; /* the file */
+	char conf[3072];  /* the file */
+	char log[3072];	  /* the file */
 };
 
 /* -EINVAL: HOME is not known, a path is too long for a socket (the sentence says what to set). */

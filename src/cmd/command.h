@@ -65,6 +65,7 @@ struct command {
 	const char *details;	      /* a paragraph for --help and the manual; may be NULL */
 	const char *const *examples;  /* pairs: the command line, what it does; ends with NULL; may be NULL */
 	const struct option *options; /* ends with a NULL name; may be NULL */
+	const char *const *hints;     /* pairs: an option of another system, what to write here; as examples */
 	size_t size;		      /* of the arguments */
 	/* Returns an exit code, having printed what there is to say with command_fail(). */
 	int (*run)(const struct command *c, const void *arguments, const struct operands *operands);
@@ -88,6 +89,9 @@ int command_unknown(const char *first, const char *second);
 void commands_help(FILE *out);
 int commands_help_group(const char *word, FILE *out);
 
+/* What people type for it: "shunt simulate", "qsub". NULL: "shunt". Borrowed until the next call. */
+const char *command_title(const struct command *c);
+
 /* "shunt simulate: " and the sentence, on standard error. Returns EXIT_FAILED. */
 int command_fail(const struct command *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* The same, with where to read on. Returns EXIT_USAGE. */
@@ -95,6 +99,29 @@ int command_misused(const struct command *c, const char *fmt, ...) __attribute__
 
 /* Parses argv[0..argc), the words after the command's name, and runs it; --help prints the help instead. */
 int command_run(const struct command *c, int argc, char **argv);
+
+/* In options.c. Arguments with every option's initial value; options_free() frees them. */
+void *options_create(const struct command *c);
+void options_free(const struct command *c, void *arguments);
+
+enum {
+	OPTIONS_HELP = 1,    /* --help was among them */
+	OPTIONS_VERSION = 2, /* --version, of a program of its own name */
+};
+/* Puts the options among argv[0..argc) into `arguments`, and the other words into `operands`, which has room for argc of
+ * them. 0, one of the above (the rest is not looked at then), or -EINVAL with a sentence. Texts are borrowed from argv. */
+int options_parse(const struct command *c, int argc, char **argv, void *arguments, char **operands, int *ret_n,
+		  struct err *err);
+/* Prints what OPTIONS_HELP or OPTIONS_VERSION ask for. Returns EXIT_OK. */
+int options_answer(const struct command *c, int what);
+
+/* "-l, --resources LIST" */
+void option_spell(const struct option *o, struct strbuf *out);
+/* Whether it can be written "--name". */
+static inline bool option_long(const struct option *o)
+{
+	return o->name[0] != '-';
+}
 
 void command_help(const struct command *c, FILE *out);
 /* "[WORKLOAD] [options]" */

@@ -15,4 +15,21 @@ extern const struct command command_version;
 extern const struct command command_completions; /* completions.c */
 extern const struct command command_manual;	 /* manual.c */
 
+/* What hands in and changes jobs. */
+extern const struct command command_up, command_down, command_status;				      /* instance.c */
+extern const struct command command_qsub, command_submit;					      /* qsub.c */
+extern const struct command command_qdel, command_qalter;					      /* qdel.c */
+extern const struct command command_qhold, command_qrls, command_qmove, command_qmsg, command_qorder; /* qjobs.c */
+extern const struct command command_qrerun, command_qsig, command_qrun;
+extern const struct command command_qenable, command_qdisable, command_qstart, command_qstop,
+	command_qterm;			     /* qqueues.c */
+extern const struct command command_qmgr;    /* qmgr.c */
+extern const struct command command_nqs2pbs; /* nqs2pbs.c */
+
+/* What shows things. */
+extern const struct command command_qstat, command_qselect, command_pbsnodes, command_tracejob;
+extern const struct command command_queue, command_nodes, command_whatif, command_plan, command_top;
+extern const struct command command_job, command_why;	 /* job.c */
+extern const struct command command_log, command_output; /* log.c */
+
 #endif

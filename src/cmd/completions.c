@@ -53,7 +53,12 @@ static void bash_value(const struct option *o, const char *command)
 
 	if (o->kind == OPTION_FLAG)
 		return;
-	printf("\t'%s --%s')\n", command, o->name);
+	printf("\t");
+	if (o->letter)
+		printf("'%s -%c'%s", command, o->letter, option_long(o) ? "|" : "");
+	if (option_long(o))
+		printf("'%s --%s'", command, o->name);
+	printf(")\n");
 	if (o->kind == OPTION_POLICIES)
 		printf("\t\tlocal before=\n\t\t[[ $current == *,* ]] && before=${current%%,*},\n"
 		       "\t\tCOMPREPLY=($(compgen -P \"$before\" -W '%s' -- \"${current##*,}\"))\n",
@@ -70,13 +75,24 @@ static void bash_options(const struct command *c)
 {
 	printf("\t'%s')\n\t\twords='--help", c->name);
 	for (const struct option *o = c->options; o && o->name; o++)
-		printf(" --%s", o->name);
+		if (option_long(o))
+			printf(" --%s", o->name);
+		else
+			printf(" -%c", o->letter);
 	if (c->operand_words)
 		printf(" %s", c->operand_words);
 	printf("'\n");
 	if (c->operands_max > 0 && (c->operand_kind == OPTION_FILE || c->operand_kind == OPTION_DIR))
 		printf("\t\tfiles=%s\n", c->operand_kind == OPTION_DIR ? "-d" : "-f");
 	printf("\t\t;;\n");
+}
+
+/* The programs that have names of their own. */
+static void print_own(void)
+{
+	for (int i = 0; i < ncommands; i++)
+		if (commands[i]->own)
+			printf(" %s", commands[i]->name);
 }
 
 static void print_bash(void)
@@ -86,7 +102,9 @@ static void print_bash(void)
 	       "\tlocal current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]}\n"
 	       "\tlocal command=${COMP_WORDS[1]} words= files=\n"
 	       "\tCOMPREPLY=()\n"
-	       "\tif [ \"$COMP_CWORD\" -eq 1 ]; then\n"
+	       "\tif [ \"${COMP_WORDS[0]##*/}\" != shunt ]; then\n"
+	       "\t\tcommand=${COMP_WORDS[0]##*/}\n"
+	       "\telif [ \"$COMP_CWORD\" -eq 1 ]; then\n"
 	       "\t\twords='");
 	print_names(NULL);
 	printf("'\n\telse\n\t\t:\n");
@@ -108,7 +126,9 @@ static void print_bash(void)
 	       "\t\tCOMPREPLY=($(compgen -W \"$words\" -- \"$current\"))\n"
 	       "\tfi\n"
 	       "}\n"
-	       "complete -o filenames -F _shunt shunt\n");
+	       "complete -o filenames -F _shunt shunt");
+	print_own();
+	printf("\n");
 }
 
 /* Text inside an _arguments specification in single quotes. */
@@ -136,11 +156,11 @@ static void zsh_values(enum option_kind kind, const char *words)
 		printf("_files -/");
 }
 
-static void zsh_option(const struct option *o)
+static void zsh_spelling(const struct option *o, const char *spelling)
 {
 	struct strbuf scratch = {0};
 
-	printf(" \\\n\t\t\t'--%s[", o->name);
+	printf(" \\\n\t\t\t'%s%s[", o->kind == OPTION_TEXTS ? "*" : "", spelling);
 	zsh_text(o->about);
 	printf("]");
 	if (o->kind != OPTION_FLAG) {
@@ -151,6 +171,19 @@ static void zsh_option(const struct option *o)
 	}
 	printf("'");
 	strbuf_fini(&scratch);
+}
+
+static void zsh_option(const struct option *o)
+{
+	char letter[3] = {'-', o->letter, '\0'};
+	struct strbuf name = {0};
+
+	strbuf_printf(&name, "--%s", o->name);
+	if (o->letter)
+		zsh_spelling(o, letter);
+	if (option_long(o))
+		zsh_spelling(o, name.text);
+	strbuf_fini(&name);
 }
 
 static void zsh_options(const struct command *c)
@@ -181,15 +214,19 @@ static void zsh_group(const char *group)
 
 static void print_zsh(void)
 {
-	printf("#compdef shunt\n"
-	       "# Completions of shunt for zsh, written by 'shunt completions zsh'.\n"
+	printf("#compdef shunt");
+	print_own();
+	printf("\n# Completions of shunt for zsh, written by 'shunt completions zsh'.\n"
 	       "_shunt() {\n"
-	       "\tlocal command=$words[2]\n"
+	       "\tlocal command=${words[1]:t}\n"
+	       "\tif [[ $command == shunt ]]; then\n"
+	       "\tcommand=$words[2]\n"
 	       "\tif (( CURRENT == 2 )); then\n\t\tcompadd -- ");
 	print_names(NULL);
 	printf("\n\t\treturn\n\tfi\n"
 	       "\tshift words\n\t(( CURRENT-- ))\n");
 	each_group(zsh_group);
+	printf("\tfi\n");
 	printf("\tcase $command in\n");
 	for (int i = 0; i < ncommands; i++)
 		if (!commands[i]->hidden)

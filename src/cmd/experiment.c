@@ -19,17 +19,17 @@ struct arguments {
 #define CORES_ABOUT "Run so many simulations at a time. Otherwise as many as there are cores."
 
 static const struct option push_options[] = {
-	{"seeds", OPTION_NUMBER, AT(seeds), "N", "30", NULL, 1, 10000, SEEDS_ABOUT},
-	{"json", OPTION_FLAG, AT(json), NULL, NULL, NULL, 0, 0, JSON_ABOUT},
-	{"chart", OPTION_DIR, AT(chart), "DIR", NULL, NULL, 0, 0, CHART_ABOUT},
-	{"cores", OPTION_NUMBER, AT(cores), "N", NULL, NULL, 1, 4096, CORES_ABOUT},
+	{"seeds", OPTION_NUMBER, AT(seeds), "N", "30", NULL, 1, 10000, SEEDS_ABOUT, 0},
+	{"json", OPTION_FLAG, AT(json), NULL, NULL, NULL, 0, 0, JSON_ABOUT, 0},
+	{"chart", OPTION_DIR, AT(chart), "DIR", NULL, NULL, 0, 0, CHART_ABOUT, 0},
+	{"cores", OPTION_NUMBER, AT(cores), "N", NULL, NULL, 1, 4096, CORES_ABOUT, 0},
 	{0},
 };
 
 static const struct option traces_options[] = {
-	{"json", OPTION_FLAG, AT(json), NULL, NULL, NULL, 0, 0, JSON_ABOUT},
-	{"chart", OPTION_DIR, AT(chart), "DIR", NULL, NULL, 0, 0, CHART_ABOUT},
-	{"cores", OPTION_NUMBER, AT(cores), "N", NULL, NULL, 1, 4096, CORES_ABOUT},
+	{"json", OPTION_FLAG, AT(json), NULL, NULL, NULL, 0, 0, JSON_ABOUT, 0},
+	{"chart", OPTION_DIR, AT(chart), "DIR", NULL, NULL, 0, 0, CHART_ABOUT, 0},
+	{"cores", OPTION_NUMBER, AT(cores), "N", NULL, NULL, 1, 4096, CORES_ABOUT, 0},
 	{0},
 };
 

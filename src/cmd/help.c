@@ -6,15 +6,22 @@
 
 #include "cmd/commands.h"
 
+static void list_print(FILE *out, bool own)
+{
+	for (int i = 0; i < ncommands; i++)
+		if (!commands[i]->hidden && commands[i]->own == own)
+			fprintf(out, "  %-18s  %s\n", commands[i]->name, commands[i]->about);
+}
+
 void commands_help(FILE *out)
 {
 	fprintf(out, "usage: shunt COMMAND [options]\n\n"
-		     "Shunt is a batch system for clusters. So far: its scheduler,\n"
-		     "and the simulator that proves it.\n\n"
+		     "Shunt is a batch system for clusters: it runs jobs when and where they fit,\n"
+		     "and loses none.\n\n"
 		     "commands:\n");
-	for (int i = 0; i < ncommands; i++)
-		if (!commands[i]->hidden)
-			fprintf(out, "  %-18s  %s\n", commands[i]->name, commands[i]->about);
+	list_print(out, false);
+	fprintf(out, "\ncommands of PBS, called by these names or as 'shunt qsub':\n");
+	list_print(out, true);
 	fprintf(out, "\n'shunt COMMAND --help' tells more.\n");
 }
 

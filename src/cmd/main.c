@@ -1,19 +1,64 @@
 /*
- * main.c - the `shunt` command: the table of subcommands, and which of them is meant.
+ * main.c - the `shunt` command: the table of subcommands, and which of them is meant: by the first word, or, where this is
+ * called through a link named qsub or the like, by that name.
  */
 #include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/suggest.h"
 #include "base/vec.h"
 #include "cmd/commands.h"
-#include "cmd/suggest.h"
 
 /* A row is all there is to do to add one. */
 const struct command *const commands[] = {
-	&command_simulate,  &command_experiment_push, &command_experiment_traces, &command_policies,
-	&command_help_page, &command_version,	      &command_completions,	  &command_manual,
+	/* The server, and what hands in and changes jobs. */
+	&command_up,
+	&command_down,
+	&command_status,
+	&command_submit,
+	&command_qsub,
+	&command_qdel,
+	&command_qalter,
+	&command_qhold,
+	&command_qrls,
+	&command_qmove,
+	&command_qmsg,
+	&command_qorder,
+	&command_qrerun,
+	&command_qsig,
+	&command_qrun,
+	&command_qmgr,
+	&command_qenable,
+	&command_qdisable,
+	&command_qstart,
+	&command_qstop,
+	&command_qterm,
+	&command_nqs2pbs,
+	/* What shows things. */
+	&command_qstat,
+	&command_qselect,
+	&command_pbsnodes,
+	&command_tracejob,
+	&command_queue,
+	&command_job,
+	&command_why,
+	&command_plan,
+	&command_whatif,
+	&command_nodes,
+	&command_log,
+	&command_output,
+	&command_top,
+	/* The simulator, and what helps. */
+	&command_simulate,
+	&command_experiment_push,
+	&command_experiment_traces,
+	&command_policies,
+	&command_help_page,
+	&command_version,
+	&command_completions,
+	&command_manual,
 };
 const int ncommands = sizeof commands / sizeof *commands;
 
@@ -67,8 +112,21 @@ int command_unknown(const char *first, const char *second)
 	return EXIT_USAGE;
 }
 
+/* The program that a link to this one stands for: qsub. NULL: it was called by its own name. */
+static const struct command *own_find(const char *path)
+{
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+	const struct command *c = command_find(name, NULL);
+
+	return c && c->own ? c : NULL;
+}
+
 static int dispatch(int argc, char **argv)
 {
+	const struct command *own = argc > 0 ? own_find(argv[0]) : NULL;
+
+	if (own)
+		return command_run(own, argc - 1, argv + 1);
 	if (argc < 2) {
 		commands_help(stderr);
 		return EXIT_USAGE;

@@ -27,7 +27,7 @@ static void put_synopsis(const struct command *c)
 	struct strbuf synopsis = {0};
 
 	command_synopsis(c, &synopsis);
-	printf("*shunt %s* ", c->name);
+	printf("*%s* ", command_title(c));
 	put(strbuf_text(&synopsis));
 	printf("\n");
 	strbuf_fini(&synopsis);
@@ -36,7 +36,10 @@ static void put_synopsis(const struct command *c)
 static void put_options(const struct command *c)
 {
 	for (const struct option *o = c->options; o && o->name; o++) {
-		printf("*--%s*", o->name);
+		if (o->letter)
+			printf("*-%c*", o->letter);
+		if (option_long(o))
+			printf("%s*--%s*", o->letter ? ", " : "", o->name);
 		if (o->value) {
 			printf(" ");
 			put(o->value);

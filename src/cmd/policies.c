@@ -18,7 +18,7 @@ struct arguments {
 
 static const struct option options[] = {
 	{"json", OPTION_FLAG, offsetof(struct arguments, json), NULL, NULL, NULL, 0, 0,
-	 "Print JSON instead of a table."},
+	 "Print JSON instead of a table.", 0},
 	{0},
 };
 
@@ -32,8 +32,8 @@ static void print_json(void)
 	for (int i = 0; i < npolicies; i++) {
 		const struct policy *p = &policies[i];
 		json_open_object(&j, NULL);
-		json_string(&j, "name", p->name);
-		json_string(&j, "about", p->about);
+		json_text(&j, "name", p->name);
+		json_text(&j, "about", p->about);
 		json_bool(&j, "deadlines", p->deadlines);
 		json_bool(&j, "clairvoyant", p->know == KNOW_RUNTIME);
 		json_int(&j, "push_depth", p->push_depth);

@@ -115,7 +115,7 @@ static void policy_json(struct json *j, const struct runs *r, int base, int p)
 	int all = better_in_all(r, base, p, &recorded);
 
 	json_open_object(j, NULL);
-	json_string(j, "policy", r->run[p].policy->name);
+	json_text(j, "policy", r->run[p].policy->name);
 	for (int m = 0; m < MEASURES; m++) {
 		struct summary s = summarise(r, base, p, measures[m].at);
 		json_open_object(j, measures[m].key);
@@ -136,7 +136,7 @@ void shaken_json(struct json *j, const struct runs *r, int base, uint64_t seed)
 	json_int(j, "copies", r->copies);
 	json_int(j, "range", SHAKE_SECONDS);
 	json_int(j, "seed", (int64_t)seed);
-	json_string(j, "base", r->run[base].policy->name);
+	json_text(j, "base", r->run[base].policy->name);
 	json_open_array(j, "ratios");
 	for (int p = 0; p < r->policies; p++)
 		if (p != base)

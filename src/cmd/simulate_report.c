@@ -170,9 +170,9 @@ void simulation_json(const struct simulation *s, FILE *out)
 
 	json_init(&j, &text, true);
 	json_open_object(&j, NULL);
-	json_string(&j, "workload", s->workload->name);
+	json_text(&j, "workload", s->workload->name);
 	json_int(&j, "jobs", (int64_t)s->workload->jobs.n);
-	json_string(&j, "machine", s->machine);
+	json_text(&j, "machine", s->machine);
 	json_int(&j, "procs", s->procs);
 	json_open_object(&j, "dropped");
 	for (int i = 0; i < DROP_COUNT; i++)
@@ -182,7 +182,7 @@ void simulation_json(const struct simulation *s, FILE *out)
 	for (int i = 0; i < s->npolicies; i++) {
 		const struct run *run = &s->runs.run[i];
 		json_open_object(&j, NULL);
-		json_string(&j, "policy", run->policy->name);
+		json_text(&j, "policy", run->policy->name);
 		json_int(&j, "refused", run->refused);
 		json_int(&j, "pushes", (int64_t)run->pushes);
 		json_int(&j, "rescued", (int64_t)run->stats.rescued);

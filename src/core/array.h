@@ -31,8 +31,8 @@ struct array_spec {
 	uint32_t limit; /* of elements that run at once; 0: none */
 };
 
-/* Overwrites *ret, which the caller gives to array_fini(). -EINVAL, with a sentence that repeats the text, leaves it as it
- * was. An element named twice is one. */
+/* Overwrites *ret, which the caller gives to array_fini(). -EINVAL, with a sentence that repeats the text, leaves it
+ * as it was. An element named twice is one. */
 int array_parse(const char *text, struct array_spec *ret, struct err *err);
 void array_fini(struct array_spec *a); /* {0} is empty */
 /* The canonical text. */
@@ -59,8 +59,8 @@ struct jobid {
 	struct array_spec some; /* of JOBID_SOME */
 };
 
-/* Reads "12", "12[3]", "12[]", "12[1-3]", each with any ".NAME" or "@NAME" after it, which is ignored. Overwrites *ret, which
- * the caller gives to jobid_fini(). -EINVAL leaves it as it was. */
+/* Reads "12", "12[3]", "12[]", "12[1-3]", each with any ".NAME" or "@NAME" after it, which is ignored. Overwrites
+ * *ret, which the caller gives to jobid_fini(). -EINVAL leaves it as it was. */
 int jobid_parse(const char *text, struct jobid *ret, struct err *err);
 void jobid_fini(struct jobid *id); /* only JOBID_SOME owns something */
 /* Appends "12[3].NAME"; `name` may be NULL, then there is none. */

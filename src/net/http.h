@@ -4,6 +4,9 @@
  * libmicrohttpd parses; its epoll descriptor is polled by the server's libuv loop. A request is handed over once it is complete, with who
  * sent it (SO_PEERCRED). The handler returns nothing: it must answer each request exactly once, now or later, with
  * http_reply() or http_stream(); nothing is sent before http_flush(), so that replies can wait for the commit.
+ *
+ * A request stays valid until it is answered and sent, also when its client went away meanwhile; http_stop() ends it
+ * unanswered. All of this belongs to the loop's thread.
  */
 #ifndef NET_HTTP_H
 #define NET_HTTP_H
@@ -14,6 +17,7 @@
 #include <sys/types.h>
 #include <uv.h>
 
+#include "base/base64.h"
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
@@ -29,38 +33,42 @@ struct peer {
 
 /* Bounds: what goes past them is answered by http itself, with JSON. */
 struct http_limits {
-	size_t body;	  /* bytes of a body: 413 */
-	int connections;  /* at once: 503 */
-	int per_uid;	  /* connections of one user: 429 */
-	double rate;	  /* requests a second and user, 0: no limit; with a burst of ten seconds' worth: 429 with Retry-After */
-	int idle_seconds; /* a connection that says nothing */
+	size_t body;	 /* bytes of a body: 413 */
+	int connections; /* at once: 503 */
+	int per_uid;	 /* connections of one user: 429 */
+	double rate; /* requests a second and user, 0: no limit; with a burst of ten seconds' worth: 429 with Retry-After */
+	int idle_seconds; /* without a complete request, however many bytes trickle in, or without reading the answer: closed */
 };
 
 typedef void (*http_handler)(void *context, struct request *r);
 
-/* Listens on `fd`, a listening UNIX stream socket, which is then owned. */
+/* Listens on `fd`, a listening UNIX stream socket, which is then owned. The handler must not call http_stop(). */
 int http_start(uv_loop_t *loop, int fd, const struct http_limits *limits, http_handler handler, void *context,
 	       struct http **ret, struct err *err);
-void http_stop(struct http *h); /* closes all connections */
+/* Closes all connections, and the streams' sources; what was flushed has one try to leave. Memory is freed by the loop's next turn. */
+void http_stop(struct http *h);
 
 /* ---- a request ---- */
-const char *request_method(const struct request *r); /* "GET" ... */
-const char *request_path(const struct request *r);   /* decoded, without the query: "/v1/jobs/12" */
+const char *request_method(
+	const struct request *r); /* "GET" (of a HEAD, too: the body is dropped), "POST", "PUT", "PATCH", "DELETE" */
+const char *request_path(const struct request *r);		       /* decoded, without the query: "/v1/jobs/12" */
 const char *request_query(const struct request *r, const char *name);  /* decoded value, or NULL */
 const char *request_header(const struct request *r, const char *name); /* or NULL */
 const char *request_body(const struct request *r, size_t *ret_n);      /* NUL-terminated; NULs may be inside */
 struct peer request_peer(const struct request *r);
 struct arena *request_arena(struct request *r); /* lives as long as the request */
 
-/* Answers. `body` is copied. */
+/* Answers. `body` is copied; a strbuf is emptied into the answer, without a copy. */
 void http_reply(struct request *r, int status, const char *type, const void *body, size_t n);
+void http_reply_strbuf(struct request *r, int status, const char *type, struct strbuf *body);
 /* {"error":{"code":...,"message":...}} */
 void http_error(struct request *r, int status, const char *code, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
 void http_header(struct request *r, const char *name, const char *value); /* for the answer that follows */
 
 /* A streamed answer: `fill` is called when there is room, appends up to about `want` bytes to `out` and returns 1 (more may come at
- * once), 0 (nothing now: it is called again after stream_wake()) or -1 (the end). `close` is called once, also when the client went away. */
+ * once), 0 (nothing more now: it is called again after stream_wake() and http_flush()) or -1 (the end). It may be called at any turn, so it
+ * hands out only what is committed. `close` (may be NULL) is called once, also when the client went away; the request is gone then. */
 struct stream_source {
 	int (*fill)(void *context, struct strbuf *out, size_t want);
 	void (*close)(void *context);
@@ -77,9 +85,5 @@ struct http_stats {
 	int connections;
 };
 struct http_stats http_stats(const struct http *h);
-
-/* Base64 for what JSON can't hold. Decoding: -EINVAL on anything else than the standard alphabet with padding. */
-void base64_encode(const void *data, size_t n, struct strbuf *out);
-int base64_decode(const char *text, size_t n, struct strbuf *out);
 
 #endif

@@ -14,7 +14,7 @@
  *  - A shepherd writes its result into LIVE/TAG, then sends it as a datagram to SOCKET, then exits. It outlives server and nursery.
  *  - The nursery holds a lock on LIVE/.nursery. When its server is gone it executes the orders that it has, and exits. A server that has
  *    got that lock can therefore trust LIVE: no file and state NOW means it never ran; a locked file means that it runs; an unlocked one
- *    with a result that it ended; without a result that its shepherd was killed (run_clean() ends what is left of it).
+ *    with a result that it ended; without a result that its shepherd was killed (nursery_clean() ends what is left of it).
  */
 #ifndef RUN_NURSERY_H
 #define RUN_NURSERY_H
@@ -27,13 +27,16 @@
 /* ---- the process: called by main() of shuntd when started as "shuntd --nursery" ---- */
 
 struct nursery_options {
-	int fd;		    /* stream socket to the server: frames of 4 bytes length (little endian) and JSON */
+	int fd; /* stream socket to the server: frames of 4 bytes length (little endian), a letter, and JSON */
 	const char *live;   /* directory of live files */
 	const char *socket; /* datagram socket of the server */
 	const char *cgroup; /* "auto", "v2", "v1" or "none" */
 	bool root_jobs;	    /* uid 0 may have jobs (always so when the nursery is not root) */
+	int lock;	    /* LIVE/.nursery, open and locked by who started it; 0: it locks it itself */
 };
 int nursery_main(const struct nursery_options *o); /* returns the exit code */
+/* The same by the arguments that nursery_start() gives: is argv[1] "--nursery"? Then call this. */
+int nursery_command(int argc, char **argv);
 
 /* ---- the server's side ---- */
 
@@ -43,21 +46,29 @@ struct nursery {
 	int fd;
 	pid_t pid;
 };
-int nursery_start(const char *program, const struct nursery_options *o, int wait_ms, struct nursery *ret, struct err *err);
+int nursery_start(const char *program, const struct nursery_options *o, int wait_ms, struct nursery *ret,
+		  struct err *err);
 
 /* Frames to write to nursery.fd. The nursery's answers come back on it as frames, too: */
-void nursery_order(const struct order *o, struct strbuf *out);			  /* start a job */
-void nursery_signal(const char *tag, int signal, struct strbuf *out);		  /* to the job's whole tree; SIGKILL is final */
-void nursery_clean(const char *tag, struct strbuf *out);			  /* end what a dead shepherd left behind */
+void nursery_order(const struct order *o, struct strbuf *out);	      /* start a job */
+void nursery_signal(const char *tag, int signal, struct strbuf *out); /* to the job's whole tree; SIGKILL is final */
+void nursery_clean(const char *tag, struct strbuf *out);	      /* end what a dead shepherd left behind */
 void nursery_open(uint64_t id, uid_t uid, gid_t gid, const char *user, const char *path,
-		  struct strbuf *out); /* open a file for reading as that user */
+		  struct strbuf *out); /* open a (regular) file for reading as that user */
+
+/* read() for nursery.fd that also takes the descriptor that came along into *ret_fd (-1: none). Descriptors come in the order of the
+ * ANSWER_OPENED without a reason; at most one in a call. */
+ssize_t nursery_read(int fd, void *buf, size_t size, int *ret_fd);
+/* The frame at the start of a buffer: its text for answer_read() and that one's length, and how many bytes it takes in all; 0 if it
+ * is not whole yet, -EMSGSIZE if that is no nursery. */
+ssize_t nursery_frame(const char *buf, size_t n, const char **ret_text, size_t *ret_length);
 
 enum answer_type {
-	ANSWER_STARTED,	 /* `tag`, `pid` of the shepherd (the job's first process is forked by it) */
-	ANSWER_REFUSED,	 /* `tag`, `reason`: no shepherd was started */
-	ANSWER_DIED,	 /* `tag`: the shepherd ended; its result, if it left one, is in LIVE/TAG */
-	ANSWER_CLEANED,	 /* `tag`: nothing of that attempt runs any more */
-	ANSWER_OPENED,	 /* `id`; the descriptor came with SCM_RIGHTS, or `reason` says why not */
+	ANSWER_STARTED, /* `tag`, `pid` of the shepherd (the job's first process is forked by it) */
+	ANSWER_REFUSED, /* `tag`, `reason`: no shepherd was started */
+	ANSWER_DIED,	/* `tag`: the shepherd ended; its result, if it left one, is in LIVE/TAG */
+	ANSWER_CLEANED, /* `tag`: nothing of that attempt runs any more */
+	ANSWER_OPENED,	/* `id`; the descriptor came with SCM_RIGHTS, or `reason` says why not */
 };
 struct answer {
 	enum answer_type type;
@@ -71,7 +82,7 @@ int answer_read(const char *text, size_t n, struct arena *a, struct answer *ret,
 /* ---- what is on disk ---- */
 
 enum live_state { LIVE_NONE, LIVE_RUNNING, LIVE_ENDED, LIVE_LOST };
-/* Looks at LIVE/TAG. ENDED: *ret is its result. RUNNING: *ret_pid its shepherd. */
+/* Looks at LIVE/TAG. ENDED: *ret is its result. RUNNING: *ret_pid its shepherd (0: not known yet), ret->session the job's (0: none yet). */
 enum live_state live_look(const char *live, const char *tag, struct arena *a, struct result *ret, pid_t *ret_pid);
 void live_remove(const char *live, const char *tag); /* the server has the result */
 /* All tags in LIVE. */

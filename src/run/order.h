@@ -16,49 +16,55 @@
 #include "base/strbuf.h"
 
 struct order {
-	const char *id;	     /* "12.host" or "12[3].host": PBS_JOBID, and the name of the node file */
-	const char *tag;     /* "12" or "12-3", then ".ATTEMPT": the name of the live file; no '/' in it */
+	const char *id;	 /* "12.host" or "12[3].host": PBS_JOBID, and the name of the node file */
+	const char *tag; /* "12" or "12-3", then ".ATTEMPT": the name of the live file; no '/' in it */
 	int attempt;
-	uid_t uid;	     /* whose job it is; the nursery refuses what is not allowed to it */
+	uid_t uid; /* whose job it is; the nursery refuses what is not allowed to it */
 	gid_t gid;
-	const char *user;    /* its name: initgroups, LOGNAME, USER */
+	const char *user; /* its name: initgroups, LOGNAME, USER */
 	const char *home;
-	const char *shell;   /* -S, or the user's: used for a script without "#!" */
-	bool login;	     /* start the shell as a login shell */
-	const char *script;  /* path of the script's file, readable by the user; NULL: an interactive job (the shell itself) */
-	char **argv;	     /* arguments of the script; NULL-terminated */
-	char **env;	     /* whole environment, NULL-terminated */
-	const char *workdir; /* where it starts; if that can't be: home, else "/", and a line in the error output says so */
-	const char *out, *err; /* absolute paths; err NULL: joined with out. Directories must exist; created 0666 & ~umask */
-	bool append;	     /* else truncated */
-	const char *spare;   /* directory for output that can't be written at `out`/`err`: TAG.out, TAG.err; said in the result */
-	int umask;	     /* -1: 077 */
-	const char *nodefile; /* text of the node file: a host per line; */
+	const char *shell; /* -S, or the user's: used for a script without "#!"; NULL: /bin/sh */
+	bool shell_given;  /* it is from -S and wins over "#!" */
+	bool login;	   /* start the shell as a login shell */
+	const char *
+		script; /* path of the script's file, readable by the user; NULL: an interactive job (the shell itself) */
+	char **argv;	/* arguments of the script; NULL-terminated */
+	char **env;	/* whole environment, NULL-terminated */
+	const char *
+		workdir; /* where it starts; if that can't be: home, else "/", and a line in the error output says so */
+	const char *out,
+		*err; /* absolute paths; err NULL: joined with out. Directories must exist; created 0666 & ~umask */
+	bool append;  /* else truncated */
+	const char *
+		spare; /* directory for output that can't be written at `out`/`err`: TAG.out, TAG.err; said in the result */
+	int umask;     /* -1: 077 */
+	const char *nodefile;	   /* text of the node file: a host per line; */
 	const char *nodefile_path; /* ... and where to write it, mode 0644; removed at the end */
-	const char *tmpdir;  /* made 0700 for the job, TMPDIR; removed at the end; NULL: none */
-	int64_t walltime;    /* seconds until SIGTERM (with tolerance added); < 0: no limit */
-	int64_t grace;	     /* seconds from SIGTERM to SIGKILL */
-	int64_t memory;	     /* KiB; <= 0: no limit */
-	int64_t files;	     /* open files; <= 0: as they are */
-	int *cpus;	     /* OS indexes of the CPUs to bind to */
-	int ncpus;	     /* 0: no binding */
-	const char *pty;     /* interactive: path of the UNIX socket on which the client waits (see pty.h); NULL: none */
+	const char *tmpdir;	   /* made 0700 for the job, TMPDIR; removed at the end; NULL: none */
+	int64_t walltime;	   /* seconds until SIGTERM (with tolerance added); < 0: no limit */
+	int64_t grace;		   /* seconds from SIGTERM to SIGKILL */
+	int64_t memory;		   /* KiB; <= 0: no limit */
+	int64_t files;		   /* open files; <= 0: as they are */
+	int *cpus;		   /* OS indexes of the CPUs to bind to */
+	int ncpus;		   /* 0: no binding */
+	const char *pty; /* interactive: path of the UNIX socket on which the client waits (see pty.h); NULL: none */
 	const char *prologue, *epilogue; /* the site's scripts, or NULL; run as root in system mode, else as the user */
-	const char *name, *queue, *resources; /* what prologue and epilogue are told */
+	int64_t site_seconds;		 /* how long each of them may take; <= 0: 300 */
+	const char *name, *queue, *resources, *account; /* what prologue and epilogue are told */
 };
 
 enum result_how {
-	RESULT_EXITED,	   /* `status` is the exit code */
-	RESULT_SIGNALED,   /* `status` is the signal */
+	RESULT_EXITED,	    /* `status` is the exit code */
+	RESULT_SIGNALED,    /* `status` is the signal */
 	RESULT_NOT_STARTED, /* `reason` says why; it never ran: another attempt may */
 };
 
 enum result_cause { /* why it ended, when not by itself */
-	CAUSE_ITSELF,
-	CAUSE_WALLTIME,
-	CAUSE_MEMORY,
-	CAUSE_ORDERED, /* a signal that run_signal() was asked to send */
-	CAUSE_HUNG_UP, /* interactive: the client went away */
+		    CAUSE_ITSELF,
+		    CAUSE_WALLTIME,
+		    CAUSE_MEMORY,
+		    CAUSE_ORDERED, /* a signal that nursery_signal() was asked to send */
+		    CAUSE_HUNG_UP, /* interactive: the client went away */
 };
 
 struct result {
@@ -73,7 +79,9 @@ struct result {
 	const char *reason;	      /* a sentence, or NULL: NOT_STARTED, memory, spare output */
 };
 
+/* Strings may hold any bytes but NUL: what is not UTF-8 travels as {"hex": "..."}. */
 void order_write(const struct order *o, struct strbuf *out);
+/* Also checks it: names, absolute paths, sizes. What *ret points to is the arena's. */
 int order_read(const char *text, size_t n, struct arena *a, struct order *ret, struct err *err);
 void result_write(const struct result *r, struct strbuf *out);
 int result_read(const char *text, size_t n, struct arena *a, struct result *ret, struct err *err);

@@ -10,7 +10,7 @@
 #include "plan/insert.h"
 
 /* In what order waiting jobs are looked at: the least key first, equals by arrival. */
-enum order {
+enum queue_order {
 	ORDER_NONE, /* of backfill: none */
 	ORDER_ARRIVAL,
 	ORDER_SHORTEST, /* length */
@@ -45,10 +45,10 @@ enum knowledge {
 struct policy {
 	const char *name;
 	const char *about;
-	enum order order;
-	enum order backfill; /* of jobs behind the first that can't start; ORDER_NONE: they wait too */
-	int reserve;	     /* how many jobs that can't start reserve: enum reserve */
-	bool keep;	     /* reservations are kept, and only moved forward (conservative) */
+	enum queue_order order;
+	enum queue_order backfill; /* of jobs behind the first that can't start; ORDER_NONE: they wait too */
+	int reserve;		   /* how many jobs that can't start reserve: enum reserve */
+	bool keep;		   /* reservations are kept, and only moved forward (conservative) */
 	enum knowledge know;
 	enum starve starve;
 	bool deadlines; /* QoS and emergency jobs are known; else they are common jobs */

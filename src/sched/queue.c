@@ -9,7 +9,7 @@
 
 #define WAITING_NONE UINT32_MAX
 
-double order_key(const struct sched *s, enum order order, const struct job *job, int64_t length)
+double order_key(const struct sched *s, enum queue_order order, const struct job *job, int64_t length)
 {
 	double r = job->rank, p = (double)length, q = (double)cluster_job_request(s->c, job)->total.v[RES_CPU];
 

@@ -240,6 +240,13 @@ void sched_finish(struct sched *s, uint32_t id, int64_t now)
 	sched_emit(s, EVENT_FINISH, id, 0, JOB_NONE);
 }
 
+void sched_requeue(struct sched *s, uint32_t job, int64_t now)
+{
+	sched_at(s, now);
+	sched_free(s, job);
+	sched_emit(s, EVENT_PREEMPT, job, 0, JOB_NONE);
+}
+
 /* A reserved job on the node that can stay no longer, since more is held than there is; the youngest. JOB_NONE: none. */
 static uint32_t overrun_victim(const struct sched *s, int32_t node)
 {

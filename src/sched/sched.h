@@ -34,6 +34,8 @@ void sched_submit(struct sched *s, uint32_t job, int64_t now); /* a job in STATE
 void sched_started(struct sched *s, uint32_t job, int64_t now);
 void sched_start_failed(struct sched *s, uint32_t job, int64_t now);
 void sched_finish(struct sched *s, uint32_t job, int64_t now); /* it ran job->start .. now */
+/* A running job was stopped and is to run again. */
+void sched_requeue(struct sched *s, uint32_t job, int64_t now);
 /* It is still there although its planned end has come: it holds what it has until `until`, and whoever was reserved there
  * meanwhile is a candidate again. To be told before a cycle; the scheduler takes a planned end for an end otherwise. */
 void sched_overrun(struct sched *s, uint32_t job, int64_t until, int64_t now);

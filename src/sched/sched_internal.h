@@ -73,10 +73,11 @@ struct sched {
 	struct cluster *c;
 	struct plan *p;
 	const struct policy *policy;
-	struct manner plain;	    /* the policy's way to place, without powers */
-	bool due_dates;		    /* common jobs are ordered by due.c */
-	enum order order, backfill; /* of common jobs: the policy's, unless settings.starve_after says otherwise */
-	bool starving;		    /* common jobs that waited too long become starving */
+	struct manner plain; /* the policy's way to place, without powers */
+	bool due_dates;	     /* common jobs are ordered by due.c */
+	enum queue_order order,
+		backfill; /* of common jobs: the policy's, unless settings.starve_after says otherwise */
+	bool starving;	  /* common jobs that waited too long become starving */
 	int64_t now;
 
 	VEC(struct waiting) waiting; /* by job->waiting */
@@ -125,7 +126,7 @@ void queue_sort(struct sched *s);			/* keys that change with time */
 bool queue_has_fill(const struct sched *s);		/* backfill has an order of its own */
 struct waiting *queue_get(const struct sched *s, uint32_t job);
 bool queue_before(const struct sched *s, uint32_t a, uint32_t b); /* in the policy's order */
-double order_key(const struct sched *s, enum order order, const struct job *job, int64_t length);
+double order_key(const struct sched *s, enum queue_order order, const struct job *job, int64_t length);
 
 /* pass.c: common jobs */
 void pass_run(struct sched *s);

@@ -430,10 +430,10 @@ static void json_run(struct json *j, const struct push_results *r, int m, int e,
 	while (*name == ' ')
 		name++;
 	json_open_object(j, NULL);
-	json_string(j, "model", model);
+	json_text(j, "model", model);
 	json_int(j, "experiment", e + 1);
-	json_string(j, "about", push_experiments[e].name + 2);
-	json_string(j, "policy", name);
+	json_text(j, "about", push_experiments[e].name + 2);
+	json_text(j, "policy", name);
 	json_open_object(j, "mean");
 	for (int k = 0; k < MEASURES; k++)
 		json_estimate(j, measure_names[k], mean_of(r, c, (enum measure)k));
@@ -489,9 +489,9 @@ bool push_report_json(const struct push_results *r, FILE *out)
 	json_open_array(&j, "claims");
 	for (size_t i = 0; i < claims.n; i++) {
 		json_open_object(&j, NULL);
-		json_string(&j, "claim", claims.v[i].text);
+		json_text(&j, "claim", claims.v[i].text);
 		json_bool(&j, "held", claims.v[i].held);
-		json_string(&j, "value", claims.v[i].value);
+		json_text(&j, "value", claims.v[i].value);
 		json_close_object(&j);
 	}
 	json_close_array(&j);

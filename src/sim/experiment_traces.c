@@ -237,7 +237,7 @@ static void traces_json(const struct traces *t, FILE *out)
 	for (int i = 0; i < TRACES; i++) {
 		const struct published *p = &published[i];
 		json_open_object(&j, NULL);
-		json_string(&j, "trace", p->file);
+		json_text(&j, "trace", p->file);
 		json_bool(&j, "present", t->w[i] != NULL);
 		json_int(&j, "published_jobs", p->jobs);
 		json_published(&j, "published_turnaround_easy", p->turnaround);
@@ -246,7 +246,7 @@ static void traces_json(const struct traces *t, FILE *out)
 			const struct trace_cell *c = cell_of(t, i, k);
 			double least, most;
 			json_open_object(&j, NULL);
-			json_string(&j, "policy", policy_names[k]);
+			json_text(&j, "policy", policy_names[k]);
 			json_int(&j, "jobs", c->jobs);
 			json_published(&j, "published_bslow", p->bslow[k]);
 			json_double(&j, "bslow", c->bslow);

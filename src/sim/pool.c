@@ -4,7 +4,6 @@
  * Tasks are begun in the order of their numbers, and one that was begun is ended: so the lowest task that fails is the
  * same on any number of cores.
  */
-#define _GNU_SOURCE /* sched_getaffinity */
 #include "sim/pool.h"
 
 #include <errno.h>

@@ -3,8 +3,10 @@
  *
  * Writing is two steps. store_put_*() only remembers: it copies what it is given and can't fail. store_commit() writes
  * everything remembered since the last one in a single transaction, and returns when it is on disk. When it fails
- * (disk full, locked, connection lost) nothing was written, everything is still remembered, and calling it again tries
- * again; so a turn of the server's loop is stored whole or not at all.
+ * (disk full, locked, connection lost) everything is still remembered, and calling it again tries again, never twice
+ * what was written after all; so a turn of the server's loop is stored whole or not at all.
+ *
+ * Text is UTF-8; what is not is replaced by U+FFFD. Scripts are any bytes. One thread at a time.
  *
  * A job's key is its number x 2^20, plus index + 1 for an element of an array (0: the job itself, or the array).
  */
@@ -48,30 +50,34 @@ struct store_event {
 
 struct store;
 
-/* "sqlite:PATH", a plain path (the same), or "postgres://..." (libpq's URI or "postgresql://"). Creates what is missing and
- * migrates an older schema; refuses a newer one, saying which versions. SQLite: WAL, synchronous=FULL, files 0600. */
+/* "sqlite:PATH", a plain path (the same), or "postgres://..." (libpq's URI or "postgresql://"). Creates what is missing
+ * and migrates an older schema; refuses a newer one, saying which versions. SQLite: WAL, synchronous=FULL, files 0600.
+ * -EINVAL: a URL of no known kind; -ENOTSUP: a newer schema; -EBUSY: locked, or (PostgreSQL) used by another server;
+ * -ENOTCONN, -EIO, -ENOSPC. */
 int store_open(const char *url, struct store **ret, struct err *err);
-void store_close(struct store *s); /* what was not committed is lost */
+void store_close(struct store *s);	       /* what was not committed is lost */
 const char *store_kind(const struct store *s); /* "sqlite" or "postgres" */
 
-/* Remember a change. `head` is what the server keeps in memory of a job and `body` what it does not, both JSON; an existing job
- * of that key is replaced. */
+/* Remember a change. `head` is what the server keeps in memory of a job and `body` what it does not, both JSON; an
+ * existing job of that key is replaced. */
 void store_put_job(struct store *s, uint64_t key, const char *head, const char *body);
 void store_put_head(struct store *s, uint64_t key, const char *head); /* the body stays */
 void store_put_event(struct store *s, const struct store_event *e);
 void store_put_script(struct store *s, uint64_t id, const void *text, size_t n);
-/* Settings: kind "server", "queue", "node", "meta"; value is JSON. */
+/* Settings: kind "server", "queue", "node", "meta"; value is JSON. Kind and name together up to 2,000 bytes. */
 void store_put_object(struct store *s, const char *kind, const char *name, const char *value);
 void store_drop_object(struct store *s, const char *kind, const char *name);
 void store_drop_job(struct store *s, uint64_t key); /* with its events; of an array (index none) also its elements' */
 void store_drop_script(struct store *s, uint64_t id);
 
-size_t store_pending(const struct store *s); /* changes remembered and not yet written */
-/* 0, or -errno (-ENOSPC, -EBUSY, -EIO, -ENOTCONN ...) with the sentence for the administrator. */
+size_t store_pending(const struct store *s); /* 0: all is written; else how many statements are not */
+/* 0, or -errno (-ENOSPC, -EBUSY, -EIO, -ENOTCONN; -ESTALE: someone else writes to it too) with the sentence for the
+ * administrator. */
 int store_commit(struct store *s, struct err *err);
 
-/* Reads everything: objects, then jobs by key, then events by seq. A callback that returns < 0 with its sentence sets the record
- * aside: it moves to the table `damaged` with the reason, and reading goes on. Strings are borrowed for the call. */
+/* Reads everything: objects, then jobs by key, then events by seq. A callback that returns < 0 with its sentence sets
+ * the record aside: it moves to the table `damaged` with the reason, and reading goes on. Strings are borrowed for the
+ * call. A callback may remember changes, but not read or commit. NULL callbacks are skipped. */
 struct store_reader {
 	int (*object)(void *context, const char *kind, const char *name, const char *value, struct err *err);
 	int (*job)(void *context, uint64_t key, const char *head, struct err *err);
@@ -81,10 +87,11 @@ struct store_reader {
 };
 int store_read(struct store *s, const struct store_reader *reader, struct err *err);
 
-/* One at a time, when asked; also sees what is remembered and not yet committed. Results are malloc'd. -ENOENT: none. */
+/* One at a time, when asked; also sees what is remembered and not yet committed. Results are malloc'd. -ENOENT. */
 int store_get_body(struct store *s, uint64_t key, char **ret, struct err *err);
 int store_get_script(struct store *s, uint64_t id, char **ret, size_t *ret_n, struct err *err);
-/* A job's events in order (of what is committed). */
+/* A job's events in order (of what is committed; of an array not its elements'). Other than 0 from the callback ends
+ * it, and is returned. */
 int store_get_events(struct store *s, uint64_t key, int (*event)(void *context, const struct store_event *e),
 		     void *context, struct err *err);
 /* The damaged records, for people: what and reason. */

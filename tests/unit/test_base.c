@@ -595,8 +595,8 @@ static void test_json(void **state)
 		strbuf_clear(&b);
 		json_init(&j, &b, pretty);
 		json_open_object(&j, NULL);
-		json_string(&j, "name", "a\"b\\c\n\t\x01é\xff");
-		json_string(&j, "none", NULL);
+		json_text(&j, "name", "a\"b\\c\n\t\x01é\xff");
+		json_text(&j, "none", NULL);
 		json_open_array(&j, "list");
 		json_int(&j, NULL, INT64_MIN);
 		json_double(&j, NULL, 0.1);

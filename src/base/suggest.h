@@ -1,8 +1,8 @@
 /*
  * suggest.h - "did you mean": the known word nearest to a misspelt one.
  */
-#ifndef CMD_SUGGEST_H
-#define CMD_SUGGEST_H
+#ifndef BASE_SUGGEST_H
+#define BASE_SUGGEST_H
 
 #include <stdbool.h>
 

@@ -1,7 +1,7 @@
 /*
  * suggest.c - nearness is the number of letters to add, drop, change, or swap with a neighbour.
  */
-#include "cmd/suggest.h"
+#include "base/suggest.h"
 
 #include <stdio.h>
 #include <string.h>

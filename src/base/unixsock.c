@@ -1,0 +1,153 @@
+/*
+ * unixsock.c - UNIX sockets by path, of any length.
+ */
+#include "base/unixsock.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/time.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+/* An address, and the directory that must stay open while it is used (-1: none). */
+struct place {
+	struct sockaddr_un address;
+	int directory;
+};
+
+static int directory_open(const char *path, const char *slash)
+{
+	char directory[4096];
+	int n = (int)(slash - path);
+
+	if (n == 0)
+		return open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (snprintf(directory, sizeof directory, "%.*s", n, path) >= (int)sizeof directory)
+		return errno = ENAMETOOLONG, -1;
+	return open(directory, O_PATH | O_DIRECTORY | O_CLOEXEC);
+}
+
+static int place_find(const char *path, struct place *ret, struct err *err)
+{
+	size_t room = sizeof ret->address.sun_path, n = strlen(path);
+	const char *slash = strrchr(path, '/');
+
+	*ret = (struct place){.address.sun_family = AF_UNIX, .directory = -1};
+	if (n == 0)
+		return err_set(err, -EINVAL, "a socket needs a path");
+	if (n < room) {
+		memcpy(ret->address.sun_path, path, n);
+		return 0;
+	}
+	if (!slash)
+		return err_set(err, -ENAMETOOLONG, "%s: the name of a socket has at most %zu bytes", path, room - 1);
+	ret->directory = directory_open(path, slash);
+	if (ret->directory < 0)
+		return err_set(err, -errno, "%.*s: %s", (int)(slash - path), path, strerror(errno));
+	if (snprintf(ret->address.sun_path, room, "/proc/self/fd/%d/%s", ret->directory, slash + 1) < (int)room)
+		return 0;
+	close(ret->directory);
+	return err_set(err, -ENAMETOOLONG, "%s: the name of the socket is too long", path);
+}
+
+static void place_leave(struct place *p)
+{
+	if (p->directory >= 0)
+		close(p->directory);
+}
+
+/* True if somebody answers there, or may: only a refusal is taken for an abandoned file. */
+static bool place_answers(const struct place *p, int type)
+{
+	int fd = socket(AF_UNIX, type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	int rc = connect(fd, (const struct sockaddr *)&p->address, sizeof p->address), cause = errno;
+
+	if (fd >= 0)
+		close(fd);
+	return rc == 0 || cause != ECONNREFUSED;
+}
+
+static int place_bind(const struct place *p, const char *path, int type, int fd, struct err *err)
+{
+	const struct sockaddr *address = (const struct sockaddr *)&p->address;
+	struct stat st;
+
+	if (bind(fd, address, sizeof p->address) == 0)
+		return 0;
+	if (errno != EADDRINUSE)
+		return err_set(err, -errno, "%s: can't create the socket: %s", path, strerror(errno));
+	if (lstat(p->address.sun_path, &st) == 0 && !S_ISSOCK(st.st_mode))
+		return err_set(err, -EADDRINUSE, "%s: there is a file of that name that is no socket: remove it", path);
+	if (place_answers(p, type))
+		return err_set(err, -EADDRINUSE, "%s: somebody already listens there", path);
+	if ((unlink(p->address.sun_path) < 0 && errno != ENOENT) || bind(fd, address, sizeof p->address) < 0)
+		return err_set(err, -errno, "%s: can't replace the abandoned socket: %s", path, strerror(errno));
+	return 0;
+}
+
+static int bind_at(const char *path, int mode, int type, struct err *err)
+{
+	struct place p;
+	int rc = place_find(path, &p, err);
+
+	if (rc < 0)
+		return rc;
+	int fd = socket(AF_UNIX, type | SOCK_CLOEXEC, 0);
+	/* The mode of the descriptor becomes the file's, less the umask: never wider than `mode`, not for a moment. */
+	if (fd < 0 || fchmod(fd, (mode_t)mode) < 0)
+		rc = err_set(err, -errno, "%s: %s", path, strerror(errno));
+	else if ((rc = place_bind(&p, path, type, fd, err)) == 0)
+		if (chmod(p.address.sun_path, (mode_t)mode) < 0 || (type == SOCK_STREAM && listen(fd, SOMAXCONN) < 0))
+			rc = err_set(err, -errno, "%s: %s", path, strerror(errno));
+	place_leave(&p);
+	if (rc < 0 && fd >= 0)
+		close(fd);
+	return rc < 0 ? rc : fd;
+}
+
+int unix_listen(const char *path, int mode, struct err *err)
+{
+	return bind_at(path, mode, SOCK_STREAM, err);
+}
+
+int unix_bind_datagram(const char *path, int mode, struct err *err)
+{
+	return bind_at(path, mode, SOCK_DGRAM, err);
+}
+
+static int connect_at(const char *path, int type, int timeout_ms, struct err *err)
+{
+	struct timeval limit = {.tv_sec = timeout_ms / 1000, .tv_usec = timeout_ms % 1000 * 1000};
+	struct place p;
+	int rc = place_find(path, &p, err);
+
+	if (rc < 0)
+		return rc;
+	int fd = socket(AF_UNIX, type | SOCK_CLOEXEC, 0);
+	if (fd >= 0 && timeout_ms > 0)
+		setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
+	while (fd >= 0 && (rc = connect(fd, (const struct sockaddr *)&p.address, sizeof p.address)) < 0 &&
+	       errno == EINTR)
+		;
+	if (fd < 0 || rc < 0)
+		rc = err_set(err, -errno, "%s: can't connect: %s", path, strerror(errno));
+	place_leave(&p);
+	if (rc < 0 && fd >= 0)
+		close(fd);
+	return rc < 0 ? rc : fd;
+}
+
+int unix_connect(const char *path, int timeout_ms, struct err *err)
+{
+	return connect_at(path, SOCK_STREAM, timeout_ms, err);
+}
+
+int unix_connect_datagram(const char *path, struct err *err)
+{
+	return connect_at(path, SOCK_DGRAM, 0, err);
+}

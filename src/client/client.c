@@ -1,0 +1,494 @@
+/*
+ * client.c - asks the server: one connection, one request at a time, and a sentence for whatever goes wrong.
+ *
+ * The rule about repeating: what was not sent at all may be sent again over a new connection, and a GET in any case. A change that was sent
+ * and whose answer did not come may have been made, and is never repeated.
+ */
+#include "client/client.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "base/unixsock.h"
+#include "client/response.h"
+
+#define BUFFER 65536
+#define ANSWER_MAX (512u << 20) /* bytes that client_ask takes: beyond, ask in pages */
+#define PATIENCE 5		/* seconds without a word */
+#define TIMEOUT 300		/* seconds; SHUNT_TIMEOUT */
+
+struct client {
+	char *socket;
+	int fd;		/* -1: not connected */
+	bool used;	/* this connection has carried a request before */
+	int timeout;	/* seconds */
+	int64_t asked;	/* ms: when the present request began */
+	bool told;	/* the user knows that we wait */
+	bool may_sleep; /* a stream that has begun */
+	int at, n;	/* unread bytes in `buffer` */
+	struct response answer;
+	struct strbuf head;
+	char code[40];
+	char buffer[BUFFER];
+};
+
+/* What is asked. */
+struct question {
+	const char *method, *path, *accept, *body;
+	size_t n;
+};
+
+/* Takes the body, by pieces. */
+struct sink {
+	int (*piece)(void *context, const char *data, size_t n);
+	void *context;
+};
+
+/* ---- open and close ---- */
+
+static int timeout_find(void)
+{
+	const char *text = getenv("SHUNT_TIMEOUT");
+	long seconds = text ? strtol(text, NULL, 10) : 0;
+
+	return seconds > 0 && seconds <= 1000000 ? (int)seconds : TIMEOUT;
+}
+
+int client_open_at(const char *socket, struct client **ret, struct err *err)
+{
+	struct client *c = mem_alloc(sizeof *c); /* not zeroed: the buffer is large, and a command short */
+
+	memset(c, 0, offsetof(struct client, buffer));
+	c->socket = mem_strdup(socket);
+	c->fd = -1;
+	c->timeout = timeout_find();
+	*ret = c;
+	return 0;
+}
+
+int client_open(struct client **ret, struct err *err)
+{
+	struct where w;
+	char socket[sizeof w.run + 16];
+	int rc = where_find(&w, err);
+
+	if (rc < 0)
+		return rc;
+	snprintf(socket, sizeof socket, "%s/shuntd.sock", w.run);
+	return client_open_at(socket, ret, err);
+}
+
+static void client_drop(struct client *c)
+{
+	if (c->fd >= 0)
+		close(c->fd);
+	c->fd = -1;
+	c->used = false;
+	c->at = c->n = 0;
+}
+
+void client_close(struct client *c)
+{
+	if (!c)
+		return;
+	client_drop(c);
+	strbuf_fini(&c->head);
+	free(c->socket);
+	free(c);
+}
+
+void reply_fini(struct reply *r)
+{
+	strbuf_fini(&r->body);
+	json_decref(r->json);
+	*r = (struct reply){0};
+}
+
+const char *client_code(const struct client *c)
+{
+	return c->code;
+}
+
+/* ---- waiting ---- */
+
+static int64_t now_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+static void tell(struct client *c)
+{
+	if (!c->told && isatty(STDERR_FILENO))
+		fprintf(stderr,
+			"Waiting for the Shunt server (%s): it has not answered for %d s; it may be waiting for its disk.\n",
+			c->socket, PATIENCE);
+	c->told = true;
+}
+
+/* How long to wait until there is something to say or to do; 0: the time is over. */
+static int wait_ms(const struct client *c)
+{
+	int64_t waited = now_ms() - c->asked, most = (int64_t)c->timeout * 1000;
+
+	if (c->may_sleep)
+		return -1;
+	if (!c->told && waited < PATIENCE * 1000 && most > PATIENCE * 1000)
+		return (int)(PATIENCE * 1000 - waited);
+	return waited < most ? (int)(most - waited < INT32_MAX ? most - waited : INT32_MAX) : 0;
+}
+
+static int timed_out(const struct client *c, struct err *err)
+{
+	return err_set(
+		err, -ETIMEDOUT,
+		"the Shunt server (%s) has not answered for %d s: look at its log (SHUNT_TIMEOUT sets how long to wait)",
+		c->socket, c->timeout);
+}
+
+static int client_wait(struct client *c, short events, struct err *err)
+{
+	struct pollfd p = {.fd = c->fd, .events = events};
+
+	for (;;) {
+		int ms = wait_ms(c);
+		int rc = poll(&p, 1, ms);
+		if (rc > 0)
+			return 0;
+		if (rc < 0 && errno != EINTR)
+			return err_set(err, -errno, "can't wait for the server: %s", strerror(errno));
+		if (rc < 0 && c->may_sleep)
+			return err_set(err, -EINTR, "interrupted");
+		if (rc == 0 && ms == 0)
+			return timed_out(c, err);
+		if (rc == 0)
+			tell(c);
+	}
+}
+
+/* ---- connection ---- */
+
+static int no_server(const struct client *c, int rc, struct err *err)
+{
+	switch (rc) {
+	case -ENOENT:
+	case -ENOTDIR:
+	case -ECONNREFUSED:
+		return err_set(err, rc == -ENOTDIR ? -ENOENT : rc,
+			       "no Shunt server is running for this user (looked at %s): start one with 'shunt up'",
+			       c->socket);
+	case -EACCES:
+	case -EPERM:
+		return err_set(
+			err, -EACCES,
+			"you may not talk to the Shunt server at %s: permission denied (is it another user's? SHUNT_HOME says whose you mean)",
+			c->socket);
+	case -EAGAIN:
+		return err_set(err, -EAGAIN,
+			       "the Shunt server (%s) is busy: too many wait to be connected; try again in a moment",
+			       c->socket);
+	default:
+		return rc; /* the sentence is there */
+	}
+}
+
+static int client_connect(struct client *c, struct err *err)
+{
+	int rc;
+
+	do {
+		int ms = wait_ms(c);
+		rc = ms == 0 ? -EAGAIN : unix_connect(c->socket, ms, err);
+		if (rc != -EAGAIN || ms == 0)
+			break;
+		tell(c);
+	} while (true);
+	if (rc < 0)
+		return no_server(c, rc, err);
+	c->fd = rc;
+	return 0;
+}
+
+/* A connection that was used before may have been closed meanwhile. */
+static bool connection_lives(const struct client *c)
+{
+	char byte;
+
+	return !c->used || (recv(c->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) < 0 && errno == EAGAIN);
+}
+
+/* ---- a request ---- */
+
+static int head_write(struct client *c, const struct question *q, struct err *err)
+{
+	for (const char *p = q->path; *p; p++)
+		if ((unsigned char)*p <= ' ' || *p == 0x7f)
+			return err_set(err, -EINVAL,
+				       "%.100s: the path of a request has a blank or control character in it", q->path);
+	strbuf_clear(&c->head);
+	strbuf_printf(&c->head, "%s %s HTTP/1.1\r\nHost: shunt\r\n", q->method, q->path);
+	if (q->accept)
+		strbuf_printf(&c->head, "Accept: %s\r\n", q->accept);
+	if (q->body)
+		strbuf_printf(&c->head, "Content-Type: application/json\r\nContent-Length: %zu\r\n", q->n);
+	strbuf_puts(&c->head, "\r\n");
+	return 0;
+}
+
+/* Sends head and body. Returns 0 also when the server closed in the middle, since it may have said why; -EPIPE: it took nothing. */
+static int question_send(struct client *c, const struct question *q, struct err *err)
+{
+	size_t sent = 0, all = c->head.n + (q->body ? q->n : 0);
+
+	while (sent < all) {
+		struct iovec parts[2];
+		int n = 0;
+		if (sent < c->head.n)
+			parts[n++] = (struct iovec){c->head.text + sent, c->head.n - sent};
+		size_t of_body = sent > c->head.n ? sent - c->head.n : 0;
+		if (q->body && of_body < q->n)
+			parts[n++] = (struct iovec){(char *)q->body + of_body, q->n - of_body};
+
+		struct msghdr message = {.msg_iov = parts, .msg_iovlen = (size_t)n};
+		ssize_t rc = sendmsg(c->fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+		if (rc >= 0)
+			sent += (size_t)rc;
+		else if (errno == EPIPE || errno == ECONNRESET)
+			return sent == 0 ? -EPIPE : 0;
+		else if (errno != EAGAIN && errno != EINTR)
+			return err_set(err, -errno, "can't write to the server: %s", strerror(errno));
+		else if (errno == EAGAIN && (rc = client_wait(c, POLLOUT, err)) < 0)
+			return (int)rc;
+	}
+	return 0;
+}
+
+/* Reads more bytes: 1, 0 at the end, or -errno. */
+static int buffer_fill(struct client *c, struct err *err)
+{
+	for (;;) {
+		ssize_t n = client_wait(c, POLLIN, err);
+		if (n < 0)
+			return (int)n;
+		n = recv(c->fd, c->buffer, sizeof c->buffer, MSG_DONTWAIT);
+		if (n > 0) {
+			c->at = 0;
+			c->n = (int)n;
+			return 1;
+		}
+		if (n == 0 || errno == ECONNRESET)
+			return 0;
+		if (errno != EAGAIN && errno != EINTR)
+			return err_set(err, -errno, "can't read from the server: %s", strerror(errno));
+	}
+}
+
+/* Reads the answer: to the end of its head if there is no sink, else to its end. */
+static int answer_read(struct client *c, const struct sink *sink, struct err *err)
+{
+	struct response *a = &c->answer;
+	const char *body;
+	int n;
+
+	while (a->state != RESPONSE_DONE) {
+		if (!sink && response_begun(a))
+			return 0;
+		if (c->at == c->n) {
+			int rc = buffer_fill(c, err);
+			if (rc <= 0)
+				return rc < 0 ? rc : response_end(a, err);
+		}
+		/* The head alone: byte by byte would be slow, so by lines; the body stays in the buffer. */
+		int end = c->n;
+		const char *newline = sink ? NULL : memchr(c->buffer + c->at, '\n', (size_t)(c->n - c->at));
+		if (newline)
+			end = (int)(newline - c->buffer) + 1;
+		int took = response_feed(a, c->buffer + c->at, end - c->at, &body, &n, err);
+		if (took < 0)
+			return took;
+		c->at += took;
+		if (n > 0 && (took = sink->piece(sink->context, body, (size_t)n)) < 0)
+			return took;
+	}
+	return 0;
+}
+
+static int answer_lost(const struct client *c, const struct question *q, struct err *err)
+{
+	return err_set(
+		err, -ECONNRESET,
+		"the server closed the connection before it answered (%s %s): it may have been done or not; look before you try again",
+		q->method, q->path);
+}
+
+/* Asks, and reads the head of the answer. */
+static int client_begin(struct client *c, const struct question *q, struct err *err)
+{
+	bool repeatable = strcmp(q->method, "GET") == 0;
+	int rc = head_write(c, q, err);
+
+	c->code[0] = '\0';
+	c->told = c->may_sleep = false;
+	c->asked = now_ms();
+	for (int try = 0; rc == 0; try++) {
+		response_init(&c->answer);
+		if (c->fd >= 0 && !connection_lives(c))
+			client_drop(c);
+		if (c->fd < 0 && (rc = client_connect(c, err)) < 0)
+			break;
+		rc = question_send(c, q, err);
+		bool unsent = rc == -EPIPE;
+		if (rc == 0)
+			rc = answer_read(c, NULL, err);
+		if (rc == 0) {
+			c->used = true;
+			return 0;
+		}
+		client_drop(c);
+		bool silent = unsent || (rc == -ECONNRESET && c->answer.state == RESPONSE_STATUS && c->answer.n == 0);
+		if (!silent || try > 0)
+			return silent ? answer_lost(c, q, err) : rc;
+		if (!unsent && !repeatable)
+			return answer_lost(c, q, err);
+		rc = 0;
+	}
+	return rc;
+}
+
+/* The body; then the connection is ready for the next request, or closed. */
+static int client_finish(struct client *c, const struct sink *sink, struct err *err)
+{
+	int rc = answer_read(c, sink, err);
+
+	if (rc < 0 || c->answer.close || c->at != c->n)
+		client_drop(c);
+	return rc;
+}
+
+/* ---- answers ---- */
+
+/* The API's codes as errors. */
+static int errno_of(const char *code, int status)
+{
+	static const struct {
+		const char *code;
+		int error;
+	} table[] = {
+		{"bad_request", EINVAL},   {"forbidden", EPERM},	   {"unknown_job", ENOENT},
+		{"unknown_queue", ENOENT}, {"unknown_node", ENOENT},	   {"unknown_attribute", ENOENT},
+		{"not_found", ENOENT},	   {"method_not_allowed", ENOSYS}, {"bad_state", EBUSY},
+		{"finished", EALREADY},	   {"too_large", EFBIG},	   {"refused", EDQUOT},
+		{"too_many", EAGAIN},	   {"unavailable", EAGAIN},
+	};
+
+	for (size_t i = 0; i < sizeof table / sizeof *table; i++)
+		if (strcmp(code, table[i].code) == 0)
+			return -table[i].error;
+	return status < 500 ? -EINVAL : -EIO;
+}
+
+static int answer_refused(struct client *c, const json_t *json, struct err *err)
+{
+	const json_t *error = json_object_get(json, "error");
+	const char *code = json_string_value(json_object_get(error, "code"));
+	const char *message = json_string_value(json_object_get(error, "message"));
+
+	snprintf(c->code, sizeof c->code, "%s", code ? code : "");
+	if (message)
+		return err_set(err, errno_of(c->code, c->answer.status), "%s", message);
+	return err_set(err, errno_of("", c->answer.status),
+		       "the server refused the request, with HTTP status %d and no explanation", c->answer.status);
+}
+
+static int collect(void *context, const char *data, size_t n)
+{
+	struct strbuf *body = context;
+
+	if (n > ANSWER_MAX - body->n)
+		return -EFBIG;
+	strbuf_add(body, data, n);
+	return 0;
+}
+
+/* The whole answer, into memory. */
+static int answer_take(struct client *c, struct reply *r, struct err *err)
+{
+	struct sink sink = {collect, &r->body};
+	json_error_t why;
+
+	r->status = c->answer.status;
+	int rc = client_finish(c, &sink, err);
+	if (rc == -EFBIG)
+		return err_set(err, rc, "the answer has more than %u MiB: ask for less at a time (limit=N)",
+			       ANSWER_MAX >> 20);
+	if (rc < 0)
+		return rc;
+	if (c->answer.json) {
+		r->json = json_loadb(strbuf_text(&r->body), r->body.n, JSON_DECODE_ANY, &why);
+		if (!r->json)
+			return err_set(err, -EPROTO, "the server's answer is no JSON: %s at byte %d", why.text,
+				       why.position);
+	}
+	return r->status / 100 == 2 ? 0 : answer_refused(c, r->json, err);
+}
+
+int client_ask(struct client *c, const char *method, const char *path, const char *body, size_t n, struct reply *ret,
+	       struct err *err)
+{
+	struct question q = {.method = method, .path = path, .body = body, .n = n};
+	struct reply reply = {0};
+	int rc = client_begin(c, &q, err);
+
+	if (rc == 0)
+		rc = answer_take(c, &reply, err);
+	if (ret)
+		*ret = reply;
+	else
+		reply_fini(&reply);
+	return rc;
+}
+
+int client_ask_json(struct client *c, const char *method, const char *path, const json_t *body, struct reply *ret,
+		    struct err *err)
+{
+	char *text = json_dumps(body, JSON_COMPACT | JSON_ENCODE_ANY);
+
+	if (!text) {
+		if (ret)
+			*ret = (struct reply){0};
+		return err_set(err, -EINVAL, "the request can't be written as JSON: a text in it is not UTF-8");
+	}
+	int rc = client_ask(c, method, path, text, strlen(text), ret, err);
+	free(text);
+	return rc;
+}
+
+int client_read(struct client *c, const char *path, const char *accept,
+		int (*piece)(void *context, const char *data, size_t n), void *context, struct err *err)
+{
+	struct question q = {.method = "GET", .path = path, .accept = accept};
+	struct sink sink = {piece, context};
+	int rc = client_begin(c, &q, err);
+
+	if (rc < 0)
+		return rc;
+	if (c->answer.status / 100 != 2) {
+		struct reply reply = {0};
+		rc = answer_take(c, &reply, err);
+		reply_fini(&reply);
+		return rc;
+	}
+	c->may_sleep = true;
+	return client_finish(c, &sink, err);
+}

@@ -1,0 +1,114 @@
+/*
+ * instance.c - the server of this instance as seen from outside, and `shunt status`.
+ */
+#include "cmd/instance.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include "base/timetext.h"
+#include "cmd/commands.h"
+#include "cmd/object.h"
+#include "cmd/show.h"
+
+int where_get(bool system, struct where *ret, struct err *err)
+{
+	return system ? where_system(ret, err) : where_personal(ret, err);
+}
+
+bool server_ask(const struct where *w, struct reply *ret, struct err *err)
+{
+	struct strbuf path = {0};
+	struct client *client;
+
+	*ret = (struct reply){0};
+	strbuf_printf(&path, "%s/shuntd.sock", w->run);
+	bool good = client_open_at(path.text, &client, err) == 0;
+	if (good) {
+		good = client_ask(client, "GET", "/v1/server", NULL, 0, ret, err) == 0;
+		client_close(client);
+	}
+	strbuf_fini(&path);
+	return good;
+}
+
+/* Its lock on the file is what counts: a process number alone may belong to another by now. */
+bool server_lives(const struct where *w)
+{
+	struct strbuf path = {0};
+
+	strbuf_printf(&path, "%s/shuntd.pid", w->run);
+	int fd = open(path.text, O_RDONLY | O_CLOEXEC);
+	bool held = fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) < 0 && errno == EWOULDBLOCK;
+	if (fd >= 0)
+		close(fd);
+	strbuf_fini(&path);
+	return held;
+}
+
+static void counts_print(const json_t *server)
+{
+	const json_t *counts = json_object_get(server, "counts");
+	long long waiting = 0;
+
+	for (const char *const *s = (const char *const[]){"Q", "H", "W", NULL}; *s; s++)
+		waiting += object_number(counts, *s, 0);
+	printf("Jobs:   %lld running, %lld waiting\n", (long long)object_number(counts, "R", 0), waiting);
+}
+
+void server_print(const struct where *w, const json_t *server)
+{
+	int64_t started = object_number(server, "started", 0);
+	char since[40];
+
+	printf("Server: %s, since %s, process %lld\n", object_text(server, "name"),
+	       instant_format(started, since, sizeof since), (long long)object_number(server, "pid", 0));
+	printf("Nodes:  %lld, with %lld CPUs, %lld in use\n", (long long)object_number(server, "nodes", 0),
+	       (long long)object_number(server, "cpus", 0), (long long)object_number(server, "cpus_used", 0));
+	counts_print(server);
+	printf("State:  %s\n", w->state);
+	printf("Log:    %s\n", w->log);
+}
+
+struct status_arguments {
+	bool json, system;
+};
+
+static const struct option status_options[] = {
+	{"json", OPTION_FLAG, offsetof(struct status_arguments, json), NULL, NULL, NULL, 0, 0, "Print JSON.", 0},
+	{"system", OPTION_FLAG, offsetof(struct status_arguments, system), NULL, NULL, NULL, 0, 0,
+	 "The system's server, even if your own runs.", 0},
+	{0},
+};
+
+static int status(const struct command *c, const void *arguments, const struct operands *operands)
+{
+	const struct status_arguments *a = arguments;
+	struct reply r = {0};
+	struct where w;
+	struct err err;
+	int code = EXIT_OK;
+
+	if ((a->system ? where_system(&w, &err) : where_find(&w, &err)) < 0)
+		return command_fail(c, "%s", err.text);
+	if (!server_ask(&w, &r, &err))
+		code = command_fail(c, "%s", err.text);
+	else if (a->json)
+		show_json(r.json);
+	else
+		server_print(&w, r.json);
+	reply_fini(&r);
+	return code;
+}
+
+const struct command command_status = {
+	.name = "status",
+	.operands = "",
+	.about = "Tell whether the server runs, and what it has to do.",
+	.details = "Exits with 0 if a server answers, else with 1.",
+	.options = status_options,
+	.size = sizeof(struct status_arguments),
+	.run = status,
+};

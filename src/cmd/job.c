@@ -1,0 +1,242 @@
+/*
+ * job.c - `shunt job` and `shunt why`: one job for people.
+ */
+#include <inttypes.h>
+#include <limits.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/timetext.h"
+#include "cmd/commands.h"
+#include "cmd/show.h"
+#include "core/reqtext.h"
+
+#define LABEL_WIDTH 14
+
+struct arguments {
+	bool json;
+};
+
+static const struct option options[] = {
+	{"json", OPTION_FLAG, offsetof(struct arguments, json), NULL, NULL, NULL, 0, 0, "Print JSON instead of text.", 0},
+	{0},
+};
+
+static const char *const job_examples[] = {"shunt job 12", "What job 12 is and how far it is.", NULL};
+static const char *const why_examples[] = {"shunt why 12", "What job 12 waits for, and what would change it.", NULL};
+
+static void line(const char *label, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+static void line(const char *label, const char *fmt, ...)
+{
+	struct strbuf text = {0};
+	va_list ap;
+
+	va_start(ap, fmt);
+	strbuf_vprintf(&text, fmt, ap);
+	va_end(ap);
+	for (size_t i = 0; i < text.n; i++)
+		if ((unsigned char)text.text[i] < ' ' || text.text[i] == 0x7f)
+			text.text[i] = '?';
+	if (text.n)
+		printf("%-*s%s\n", LABEL_WIDTH, label, text.text);
+	strbuf_fini(&text);
+}
+
+static void line_text(const char *label, const json_t *job, const char *key)
+{
+	const char *text = object_text(job, key);
+
+	if (*text)
+		line(label, "%s", text);
+}
+
+/* "2026-11-15 14:05:00 (3h 25m ago)" */
+static void line_instant(const char *label, const json_t *job, const char *key, int64_t now)
+{
+	int64_t t = object_number(job, key, 0);
+	char when[40], far[40];
+
+	if (t <= 0)
+		return;
+	duration_human(t > now ? t - now : now - t, far, sizeof far);
+	line(label, t > now ? "%s (in %s)" : "%s (%s ago)", instant_format(t, when, sizeof when), far);
+}
+
+static void line_used(const json_t *job)
+{
+	int64_t cput = object_number(job, "used.cput", -1), wall = object_number(job, "used.walltime", -1);
+	int64_t memory = object_number(job, "used.memory", -1), cpus = object_number(job, "cpus", 1);
+	char a[40], b[40], c[40];
+
+	if (wall < 0)
+		return;
+	duration_human(wall, a, sizeof a);
+	duration_human(cput < 0 ? 0 : cput, b, sizeof b);
+	if (wall > 0 && cput >= 0)
+		line("used", "%s; %s of CPU time (%.0f%%)%s%s", a, b, 100.0 * (double)cput / (double)(wall * cpus),
+		     memory > 0 ? "; at most " : "", memory > 0 ? memory_human(memory, c, sizeof c) : "");
+	else
+		line("used", "%s", a);
+}
+
+static void line_asked(const json_t *job)
+{
+	int64_t cpus = object_number(job, "cpus", 0), nodes = object_number(job, "nodect", 0), memory = object_number(job, "memory", 0);
+	int64_t walltime = object_number(job, "walltime", -1), gpus = object_number(job, "gpus", 0);
+	struct strbuf text = {0};
+	char buf[40];
+
+	strbuf_printf(&text, "%" PRId64 " CPU%s", cpus, cpus == 1 ? "" : "s");
+	if (nodes > 1)
+		strbuf_printf(&text, " on %" PRId64 " nodes", nodes);
+	if (gpus > 0)
+		strbuf_printf(&text, ", %" PRId64 " GPU%s", gpus, gpus == 1 ? "" : "s");
+	if (memory > 0)
+		strbuf_printf(&text, ", %s of memory", memory_human(memory, buf, sizeof buf));
+	if (walltime >= 0)
+		strbuf_printf(&text, ", for up to %s", duration_human(walltime, buf, sizeof buf));
+	const char *request = object_text(job, "resources");
+	if (*request)
+		strbuf_printf(&text, " (%s)", request);
+	line("asked for", "%s", text.text);
+	strbuf_fini(&text);
+}
+
+static void line_end(const json_t *job)
+{
+	int64_t status = object_number(job, "exit_status", INT64_MIN);
+
+	if (*object_text(job, "state") != 'C' || status == INT64_MIN)
+		return;
+	if (status > 256)
+		line("ended", "by signal %" PRId64 " (%s)", status - 256, strsignal((int)(status - 256)));
+	else if (status >= 0)
+		line("ended", "with exit status %" PRId64, status);
+	else
+		line("ended", "without having run to an end (%" PRId64 ")", status);
+}
+
+static void line_state(const json_t *job)
+{
+	const char *holds = object_text(job, "holds"), *letter = object_text(job, "state");
+	const json_t *counts = json_object_get(job, "array_counts");
+	struct strbuf text = {0};
+	const char *key;
+	json_t *value;
+
+	strbuf_puts(&text, state_word(letter));
+	if (*letter == 'H' && *holds)
+		strbuf_printf(&text, " (%s)", holds);
+	json_object_foreach((json_t *)counts, key, value)
+		if (json_integer_value(value) > 0)
+			strbuf_printf(&text, ", %" JSON_INTEGER_FORMAT " %s", json_integer_value(value), state_word(key));
+	line("state", "%s", text.text);
+	strbuf_fini(&text);
+}
+
+static void line_deadline(const json_t *job, int64_t now)
+{
+	line_instant("deadline", job, "deadline", now);
+	if (object_number(job, "deadline", 0) > 0 && *object_text(job, "state") != 'C')
+		line("", json_is_true(object_value(job, "guaranteed")) ? "guaranteed" : "not guaranteed");
+}
+
+static void job_print(const json_t *job)
+{
+	int64_t now = (int64_t)time(NULL);
+
+	line_text("job", job, "id");
+	line_text("name", job, "name");
+	line("owner", "%s", object_text(job, "owner"));
+	line_state(job);
+	line_text("", job, "comment");
+	line_text("queue", job, "queue");
+	line_asked(job);
+	line_deadline(job, now);
+	line_text("after", job, "depend");
+	line_text("elements", job, "array_spec");
+	line_instant("not before", job, "at", now);
+	line_instant("submitted", job, "created", now);
+	if (object_number(job, "started", 0) <= 0)
+		line_instant("will start", job, "planned_start", now);
+	line_instant("started", job, "started", now);
+	line_text("on", job, "exec_host");
+	line_used(job);
+	line_instant("finished", job, "ended", now);
+	line_end(job);
+	line_text("directory", job, "workdir");
+	line_text("output", job, "output");
+	if (strcmp(object_text(job, "join"), "oe") != 0)
+		line_text("errors", job, "error");
+	line_text("submitted by", job, "submit_args");
+}
+
+static int each(const struct command *c, const void *arguments, const struct operands *operands, const char *rest,
+		void (*print)(const json_t *answer))
+{
+	const struct arguments *a = arguments;
+	struct strbuf path = {0};
+	struct client *client;
+	int code = EXIT_OK;
+
+	if (!show_open(c, &client))
+		return EXIT_FAILED;
+	for (int i = 0; i < operands->n; i++) {
+		struct reply reply;
+		strbuf_clear(&path);
+		show_job_path(&path, operands->v[i], rest);
+		if (!show_get(c, client, path.text, &reply, &code))
+			continue;
+		if (a->json) {
+			show_json(reply.json);
+		} else {
+			printf("%s", i ? "\n" : "");
+			print(reply.json);
+		}
+		reply_fini(&reply);
+	}
+	client_close(client);
+	strbuf_fini(&path);
+	return code;
+}
+
+static int job_run(const struct command *c, const void *arguments, const struct operands *operands)
+{
+	return each(c, arguments, operands, "", job_print);
+}
+
+static void why_print(const json_t *why)
+{
+	print_wrapped(stdout, object_text(why, "text"), 0, 0);
+}
+
+static int why_run(const struct command *c, const void *arguments, const struct operands *operands)
+{
+	return each(c, arguments, operands, "/why", why_print);
+}
+
+const struct command command_job = {
+	.name = "job",
+	.operands = "JOB...",
+	.operands_min = 1,
+	.operands_max = INT_MAX,
+	.about = "Tell everything about a job.",
+	.examples = job_examples,
+	.options = options,
+	.size = sizeof(struct arguments),
+	.run = job_run,
+};
+
+const struct command command_why = {
+	.name = "why",
+	.operands = "JOB...",
+	.operands_min = 1,
+	.operands_max = INT_MAX,
+	.about = "Tell what a job waits for, and what would change it.",
+	.examples = why_examples,
+	.options = options,
+	.size = sizeof(struct arguments),
+	.run = why_run,
+};

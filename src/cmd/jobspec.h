@@ -1,0 +1,59 @@
+/*
+ * jobspec.h - what the options of qsub, `shunt submit` and qalter say of a job, as the API has it.
+ *
+ * A script's directives are added one by one, then the command line: what comes later wins, key by key; resources and variables add
+ * up.
+ */
+#ifndef CMD_JOBSPEC_H
+#define CMD_JOBSPEC_H
+
+#include <jansson.h>
+#include <stdbool.h>
+
+#include "base/vec.h"
+#include "cmd/command.h"
+
+/* Where the options' values go. */
+struct job_arguments {
+	const char *account, *arguments, *array, *at, *checkpoint, *comment, *deadline, *depend, *error, *holds, *join;
+	const char *keep, *mail, *mail_to, *name, *output, *powers, *prefix, *priority, *project, *queue, *remove;
+	const char *rerunnable, *root, *shell, *type, *umask, *users, *prologue, *workdir;
+	struct texts resources, more, t, p, variables;
+	int64_t patience;
+	bool hold, interactive, silent, export_all, x11, command, tolerant, exclusive;
+	bool require_guarantee, block, json;
+};
+
+struct variable {
+	char *name, *value; /* value NULL: as in the environment */
+};
+
+struct jobspec {
+	json_t *job; /* the API's keys */
+	VEC(struct variable) variables;
+	bool interactive, silent, block, export_all, x11, command;
+	bool workdir; /* was given: output goes where the job was submitted all the same */
+};
+
+void jobspec_init(struct jobspec *s);
+void jobspec_fini(struct jobspec *s);
+/* -EINVAL with a sentence that begins with the option. */
+int jobspec_add(struct jobspec *s, const struct job_arguments *a, struct err *err);
+/* What can't be had, and what to do instead: -EINVAL. */
+int jobspec_refused(const struct job_arguments *a, struct err *err);
+/* Sets a key, text by text: what is not UTF-8 becomes '?' (only names and paths come here). */
+void jobspec_text(struct jobspec *s, const char *key, const char *text);
+/* The API's `environment`: PBS_O_*, and what -v and -V ask for. `ret_missing` names a variable of -v that is not set, or is NULL. */
+void jobspec_environment(struct jobspec *s, const char **ret_missing);
+/* The directory of this process as the user calls it ($PWD), else by its real name. */
+const char *directory_here(char *buf, size_t size);
+
+/* In jobspec_more.c, for jobspec_add(): "-W name=value,...", and "-v A=1,B". */
+int jobspec_more(struct jobspec *s, const char *text, struct err *err);
+int jobspec_variables(struct jobspec *s, const char *text, struct err *err);
+
+/* The options, in jobspec_options.c. */
+extern const struct option qsub_options[], qalter_options[];
+extern const char *const qsub_hints[];
+
+#endif

@@ -1,0 +1,143 @@
+/*
+ * jobspec_options.c - the options that describe a job. TORQUE's and PBS Pro's letters, and a plain word for each; where one letter
+ * has two meanings (-t, -p) the value decides.
+ */
+#include <stddef.h>
+
+#include "cmd/jobspec.h"
+
+#define AT(field) offsetof(struct job_arguments, field)
+#define TEXT(letter, name, field, value, about)                                                                        \
+	{                                                                                                              \
+		name, OPTION_TEXT, AT(field), value, NULL, NULL, 0, 0, about, letter                                   \
+	}
+#define TEXTS(letter, name, field, value, about)                                                                       \
+	{                                                                                                              \
+		name, OPTION_TEXTS, AT(field), value, NULL, NULL, 0, 0, about, letter                                  \
+	}
+#define WORD(letter, name, field, value, words, about)                                                                 \
+	{                                                                                                              \
+		name, OPTION_WORD, AT(field), value, NULL, words, 0, 0, about, letter                                  \
+	}
+#define FLAG(letter, name, field, about)                                                                               \
+	{                                                                                                              \
+		name, OPTION_FLAG, AT(field), NULL, NULL, NULL, 0, 0, about, letter                                    \
+	}
+
+/* clang-format off */
+const struct option qsub_options[] = {
+	TEXTS('l', "resources", resources, "LIST",
+	      "What it needs: nodes=2:ppn=4, select=2:ncpus=4:mem=8gb, ncpus=4, mem=8gb, walltime=1:30:00, ..."),
+	TEXT('N', "name", name, "NAME", "The job's name. If not given: the script's."),
+	TEXT('q', "queue", queue, "QUEUE", "The queue to hand it in to."),
+	TEXT('o', "output", output, "PATH", "Where its standard output goes; a directory: the usual name in it."),
+	TEXT('e', "error", error, "PATH", "Where its standard error goes."),
+	WORD('j', "join", join, "oe|eo|n", "oe eo n", "Join both: oe into the output file, eo into the error file."),
+	TEXT('k', "keep", keep, "LETTERS", "Keep output in the home directory: of o, e; n for none. d is accepted: output is always "
+	     "written where it belongs."),
+	TEXT('R', "remove", remove, "LETTERS", "Don't keep the output (o), the error output (e), or both (oe)."),
+	TEXTS('t', "-t", t, "TYPE|RANGE", "C, Q or E: the type, as --type. 1-100%5: an array, as --array."),
+	TEXT('J', "array", array, "RANGE", "An array of jobs: 1-100, 1-9:2, 1,5,7-9; %5 after it: at most 5 at once."),
+	WORD(0, "type", type, "C|Q|E", "C Q E", "Common, with a deadline, or emergency."),
+	TEXTS('p', "-p", p, "NUMBER|DATE", "A number: the priority, as --priority. A date: the deadline, as --deadline."),
+	TEXT(0, "deadline", deadline, "DATE", "When it must be done: 2026-11-16T18:00, \"16-11-2026 18:00\", or +2h from now."),
+	FLAG(0, "require-guarantee", require_guarantee, "Refuse the job unless its deadline can be guaranteed now."),
+	TEXT(0, "powers", powers, "LIST", "Of an emergency job: sc_alloc, q_alloc, e_alloc, c_exec, s_exec, q_exec, e_exec."),
+	TEXT(0, "priority", priority, "NUMBER", "From -1024 to 1023: among one's own jobs, higher is first."),
+	TEXT(0, "depend", depend, "LIST", "Wait for others: afterok:12:13,afterany:14. The same as -W depend=LIST."),
+	TEXT('a', "at", at, "DATE", "Not before this: [[CC]YY]MMDDhhmm[.SS], or any form of --deadline."),
+	FLAG('h', "hold", hold, "Hold it until qrls releases it."),
+	TEXTS('v', "variables", variables, "LIST", "Variables for its environment: NAME=value, or NAME as it is here."),
+	FLAG('V', "export-all", export_all, "Give it the whole environment of this shell."),
+	TEXT('d', "workdir", workdir, "PATH", "Where it starts. If not given: here."),
+	TEXT('w', "-w", workdir, "PATH", "The same as -d."),
+	TEXT('S', "shell", shell, "PATH", "The interpreter of the script. If not given: its #! line, else your shell."),
+	TEXT('F', "arguments", arguments, "WORDS", "Arguments of the script: \"a 'b c'\" are two."),
+	TEXT('m', "mail", mail, "LETTERS", "Mail when it is aborted (a), begins (b), ends (e); n: never."),
+	TEXT('M', "mail-to", mail_to, "LIST", "Whom to mail. If not given: you."),
+	WORD('r', "rerunnable", rerunnable, "y|n", "y n", "Whether it may be started again after the machine failed."),
+	TEXT('A', "account", account, "TEXT", "The account to charge."),
+	TEXT('P', "project", project, "TEXT", "The project (as in PBS Pro; a proxy user, as in TORQUE, there is none)."),
+	TEXT('c', "checkpoint", checkpoint, "TEXT", "Kept with the job, for the site's own tools."),
+	TEXT('u', "-u", users, "USER", "Accepted if it is yourself: jobs run as who submits them."),
+	TEXT(0, "umask", umask, "OCTAL", "The umask it starts with."),
+	TEXT(0, "comment", comment, "TEXT", "A sentence kept with the job."),
+	TEXTS('W', "-W", more, "NAME=VALUE,...",
+	      "More: depend, stagein, stageout, umask, group_list, block=true, interactive=true, sandbox."),
+	FLAG('I', "interactive", interactive, "A shell on the nodes, on this terminal, as soon as it runs."),
+	FLAG('x', "-x", command, "With -I: run the script's words instead of a shell."),
+	FLAG('X', "-X", x11, "With -I: pass on DISPLAY and XAUTHORITY."),
+	FLAG(0, "block", block, "Wait until it has ended, and exit with its exit code. The same as -W block=true."),
+	FLAG('z', "silent", silent, "Don't print the job's id."),
+	FLAG(0, "json", json, "Print the server's answer as JSON."),
+	TEXT('C', "-C", prefix, "PREFIX", "What directives in the script begin with, instead of #PBS (or $PBS_DPREFIX). Empty: none."),
+	TEXT('D', "-D", root, "PATH", "A root directory for the job: only / is taken."),
+	TEXT('T', "-T", prologue, "NAME", "Not taken: prologues are the site's."),
+	FLAG('n', "-n", exclusive, "Not taken: ask for all CPUs of a node instead."),
+	{"-b", OPTION_SECONDS, AT(patience), "SECONDS", NULL, NULL, 0, 0, "Accepted: commands wait for the server by themselves.", 'b'},
+	FLAG('f', "-f", tolerant, "Accepted: every job is safe from a restart of the server."),
+	{0},
+};
+
+const struct option qalter_options[] = {
+	TEXTS('l', "resources", resources, "LIST", "What it needs: nodes=2:ppn=4, walltime=1:30:00, ..."),
+	TEXT('N', "name", name, "NAME", "Its name."),
+	TEXT('o', "output", output, "PATH", "Where its standard output goes."),
+	TEXT('e', "error", error, "PATH", "Where its standard error goes."),
+	WORD('j', "join", join, "oe|eo|n", "oe eo n", "Join both: oe into the output file, eo into the error file."),
+	TEXT('k', "keep", keep, "LETTERS", "Keep output in the home directory: of o, e; n for none."),
+	TEXT('R', "remove", remove, "LETTERS", "Don't keep the output (o), the error output (e), or both (oe)."),
+	TEXTS('t', "-t", t, "TYPE", "C, Q or E: the type, as --type."),
+	WORD(0, "type", type, "C|Q|E", "C Q E", "Common, with a deadline, or emergency."),
+	TEXTS('p', "-p", p, "NUMBER|DATE", "A number: the priority, as --priority. A date: the deadline, as --deadline."),
+	TEXT(0, "deadline", deadline, "DATE", "When it must be done: 2026-11-16T18:00, or +2h from now."),
+	TEXT(0, "priority", priority, "NUMBER", "From -1024 to 1023: among one's own jobs, higher is first."),
+	TEXT(0, "depend", depend, "LIST", "Wait for others: afterok:12:13,afterany:14."),
+	TEXT('a', "at", at, "DATE", "Not before this: [[CC]YY]MMDDhhmm[.SS], or any form of --deadline."),
+	TEXT('h', "hold", holds, "LETTERS", "Its holds: of u, o, s; n for none."),
+	TEXT('S', "shell", shell, "PATH", "The interpreter of the script."),
+	TEXT('m', "mail", mail, "LETTERS", "Mail when it is aborted (a), begins (b), ends (e); n: never."),
+	TEXT('M', "mail-to", mail_to, "LIST", "Whom to mail."),
+	WORD('r', "rerunnable", rerunnable, "y|n", "y n", "Whether it may be started again after the machine failed."),
+	TEXT('A', "account", account, "TEXT", "The account to charge."),
+	TEXT('P', "project", project, "TEXT", "The project."),
+	TEXT('c', "checkpoint", checkpoint, "TEXT", "Kept with the job, for the site's own tools."),
+	TEXT('u', "-u", users, "USER", "Accepted if it is yourself."),
+	TEXT(0, "umask", umask, "OCTAL", "The umask it starts with."),
+	TEXT(0, "comment", comment, "TEXT", "A sentence kept with the job."),
+	TEXTS('W', "-W", more, "NAME=VALUE,...", "More: depend, stagein, stageout, umask."),
+	{0},
+};
+
+/* What people write who come from Slurm or Grid Engine. */
+const char *const qsub_hints[] = {
+	"--ntasks", "write -l procs=N (N CPUs anywhere) or -l nodes=1:ppn=N (on one node)",
+	"--ntasks-per-node", "write -l nodes=NODES:ppn=N",
+	"--cpus-per-task", "write -l nodes=1:ppn=N (N CPUs on one node)",
+	"--nodes", "write -l nodes=N:ppn=CPUS",
+	"--time", "write -l walltime=HH:MM:SS",
+	"--mem", "write -l mem=8gb (for the whole job)",
+	"--mem-per-cpu", "write -l pmem=2gb (for each CPU)",
+	"--gres", "write -l nodes=1:ppn=CPUS:gpus=N",
+	"--gpus", "write -l nodes=1:ppn=CPUS:gpus=N",
+	"--job-name", "write --name NAME, or -N NAME",
+	"--partition", "write --queue QUEUE, or -q QUEUE",
+	"--qos", "write --type Q with --deadline DATE for a job with a deadline, else --priority NUMBER",
+	"--dependency", "write --depend LIST, or -W depend=LIST",
+	"--chdir", "write --workdir PATH, or -d PATH",
+	"--begin", "write --at DATE, or -a DATE",
+	"--export", "write -V for all, or -v NAME=value,...",
+	"--mail-type", "write -m abe: aborted, begins, ends",
+	"--mail-user", "write -M ADDRESS",
+	"--requeue", "write -r y",
+	"--wait", "write --block, or -W block=true",
+	"--wrap", "write qsub [options] -- COMMAND ARGUMENTS",
+	"--exclusive", "ask for all CPUs of a node: -l nodes=1:ppn=CPUS",
+	"-cwd", "jobs start where they are submitted; there is nothing to write",
+	"-pe", "write -l nodes=1:ppn=N",
+	"-sync", "write --block, or -W block=true",
+	"-hold_jid", "write --depend afterany:ID",
+	"-tc", "write -t RANGE%N",
+	NULL,
+};
+/* clang-format on */

@@ -1,0 +1,197 @@
+/*
+ * log.c - `shunt log` and `shunt output`: what happened to a job, and what it has printed so far.
+ */
+#include <inttypes.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/timetext.h"
+#include "cmd/commands.h"
+#include "cmd/show.h"
+
+struct log_arguments {
+	bool json, follow;
+};
+
+static const struct option log_options[] = {
+	{"follow", OPTION_FLAG, offsetof(struct log_arguments, follow), NULL, NULL, NULL, 0, 0, "Go on until the job has ended.", 'f'},
+	{"json", OPTION_FLAG, offsetof(struct log_arguments, json), NULL, NULL, NULL, 0, 0, "Print JSON, with --follow a line per event.", 0},
+	{0},
+};
+static const char *const log_examples[] = {"shunt log -f 12", "What happens to job 12, as it happens.", NULL};
+
+struct output_arguments {
+	bool follow, error;
+};
+
+static const struct option output_options[] = {
+	{"follow", OPTION_FLAG, offsetof(struct output_arguments, follow), NULL, NULL, NULL, 0, 0, "Go on until the job has ended.", 'f'},
+	{"error", OPTION_FLAG, offsetof(struct output_arguments, error), NULL, NULL, NULL, 0, 0,
+	 "Standard error instead of standard output.", 'e'},
+	{0},
+};
+static const char *const output_examples[] = {"shunt output -f 12", "What job 12 prints, as it prints it.", NULL};
+
+static void event_print(const json_t *event)
+{
+	const char *text = object_text(event, "text"), *type = object_text(event, "type");
+	char when[40];
+
+	printf("%s  %-10s  %s\n", instant_format(object_number(event, "time", 0), when, sizeof when), type, text);
+}
+
+/* The stream of events: "data: {...}" lines, of which those of one job are wanted. */
+struct follow {
+	struct strbuf text;
+	const char *id; /* in full */
+	bool json, ended;
+	int64_t last; /* the number of the last event printed */
+};
+
+static void event_take(struct follow *f, const char *data)
+{
+	json_t *event = json_loads(data, 0, NULL);
+	int64_t seq = object_number(event, "seq", 0);
+
+	if (event && strcmp(object_text(event, "job"), f->id) == 0 && seq > f->last) {
+		f->last = seq;
+		if (f->json) {
+			json_dumpf(event, stdout, JSON_COMPACT);
+			putchar('\n');
+		} else {
+			event_print(event);
+		}
+		fflush(stdout);
+		f->ended = *object_text(event, "state") == 'C';
+	}
+	json_decref(event);
+}
+
+static int follow_piece(void *context, const char *data, size_t n)
+{
+	struct follow *f = context;
+	char *line, *end;
+
+	strbuf_add(&f->text, data, n);
+	for (line = f->text.text; line && !f->ended && (end = strchr(line, '\n')); line = end + 1) {
+		*end = '\0';
+		if (strncmp(line, "data:", 5) == 0)
+			event_take(f, line + 5);
+	}
+	if (line) {
+		f->text.n = strlen(line);
+		memmove(f->text.text, line, f->text.n + 1);
+	}
+	return f->ended ? -1 : 0;
+}
+
+static int follow(const struct command *c, struct client *client, struct follow *f)
+{
+	char path[64];
+	struct err err;
+
+	snprintf(path, sizeof path, "/v1/events?after=%" PRId64, f->last);
+	int rc = client_read(client, path, "text/event-stream", follow_piece, f, &err);
+	strbuf_fini(&f->text);
+	return rc < 0 && !f->ended ? command_fail(c, "%s", err.text) : EXIT_OK;
+}
+
+static int log_print(const struct command *c, struct client *client, const char *id, const struct log_arguments *a)
+{
+	struct strbuf path = {0};
+	struct reply job, events;
+	const json_t *event;
+	int code = EXIT_OK;
+	size_t i;
+
+	show_job_path(&path, id, "");
+	if (!show_get(c, client, path.text, &job, &code))
+		goto out;
+	strbuf_puts(&path, "/events");
+	if (!show_get(c, client, path.text, &events, &code))
+		goto out_job;
+	struct follow f = {.id = object_text(job.json, "id"), .json = a->json};
+	const json_t *list = json_object_get(events.json, "events");
+	if (a->json && !a->follow)
+		show_json(list);
+	json_array_foreach(list, i, event)
+	{
+		f.last = object_number(event, "seq", f.last);
+		if (!a->json) {
+			event_print(event);
+		} else if (a->follow) {
+			json_dumpf(event, stdout, JSON_COMPACT);
+			putchar('\n');
+		}
+	}
+	fflush(stdout);
+	if (a->follow && *object_text(job.json, "state") != 'C')
+		code = follow(c, client, &f);
+	reply_fini(&events);
+out_job:
+	reply_fini(&job);
+out:
+	strbuf_fini(&path);
+	return code;
+}
+
+static int log_run(const struct command *c, const void *arguments, const struct operands *operands)
+{
+	struct client *client;
+
+	if (!show_open(c, &client))
+		return EXIT_FAILED;
+	int code = log_print(c, client, operands->v[0], arguments);
+	client_close(client);
+	return code;
+}
+
+static int output_piece(void *context, const char *data, size_t n)
+{
+	return fwrite(data, 1, n, stdout) == n && fflush(stdout) == 0 ? 0 : -1;
+}
+
+static int output_run(const struct command *c, const void *arguments, const struct operands *operands)
+{
+	const struct output_arguments *a = arguments;
+	struct strbuf path = {0};
+	struct client *client;
+	struct err err;
+	int code = EXIT_OK;
+
+	if (!show_open(c, &client))
+		return EXIT_FAILED;
+	show_job_path(&path, operands->v[0], "/output");
+	query_add(&path, "stream", a->error ? "err" : "out");
+	query_add(&path, "follow", a->follow ? "1" : "0");
+	if (client_read(client, path.text, NULL, output_piece, NULL, &err) < 0 && !ferror(stdout))
+		code = command_fail(c, "%s", err.text);
+	client_close(client);
+	strbuf_fini(&path);
+	return code;
+}
+
+const struct command command_log = {
+	.name = "log",
+	.operands = "JOB",
+	.operands_min = 1,
+	.operands_max = 1,
+	.about = "Tell what happened to a job, and when.",
+	.examples = log_examples,
+	.options = log_options,
+	.size = sizeof(struct log_arguments),
+	.run = log_run,
+};
+
+const struct command command_output = {
+	.name = "output",
+	.operands = "JOB",
+	.operands_min = 1,
+	.operands_max = 1,
+	.about = "Print what a job has printed so far.",
+	.examples = output_examples,
+	.options = output_options,
+	.size = sizeof(struct output_arguments),
+	.run = output_run,
+};

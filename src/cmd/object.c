@@ -1,0 +1,105 @@
+/*
+ * object.c - values out of the API's objects, and words and times for people.
+ */
+#include "cmd/object.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+const json_t *object_value(const json_t *object, const char *key)
+{
+	const char *dot = strchr(key, '.');
+	char outer[32];
+
+	if (!dot)
+		return json_object_get(object, key);
+	snprintf(outer, sizeof outer, "%.*s", (int)(dot - key), key);
+	return json_object_get(json_object_get(object, outer), dot + 1);
+}
+
+const char *object_text(const json_t *object, const char *key)
+{
+	const char *text = json_string_value(object_value(object, key));
+
+	return text ? text : "";
+}
+
+int64_t object_number(const json_t *object, const char *key, int64_t otherwise)
+{
+	const json_t *value = object_value(object, key);
+
+	return json_is_number(value) ? (int64_t)json_number_value(value) : otherwise;
+}
+
+const char *instant_ctime(int64_t instant, char *buf, size_t size)
+{
+	time_t t = (time_t)instant;
+	struct tm tm;
+
+	/* As ctime() in the C locale, whatever the locale. */
+	static const char days[] = "SunMonTueWedThuFriSat", months[] = "JanFebMarAprMayJunJulAugSepOctNovDec";
+	if (!localtime_r(&t, &tm))
+		snprintf(buf, size, "%lld", (long long)instant);
+	else
+		snprintf(buf, size, "%.3s %.3s %2d %02d:%02d:%02d %d", days + 3 * tm.tm_wday, months + 3 * tm.tm_mon,
+			 tm.tm_mday, tm.tm_hour, tm.tm_min, tm.tm_sec, tm.tm_year + 1900);
+	return buf;
+}
+
+const char *instant_near(int64_t instant, int64_t now, char *buf, size_t size)
+{
+	time_t t = (time_t)instant, n = (time_t)now;
+	struct tm tm, today;
+
+	if (!localtime_r(&t, &tm) || !localtime_r(&n, &today))
+		snprintf(buf, size, "?");
+	else if (tm.tm_yday == today.tm_yday && tm.tm_year == today.tm_year)
+		strftime(buf, size, "%H:%M", &tm);
+	else if (instant > now && instant - now < 6 * 86400)
+		strftime(buf, size, "%a %H:%M", &tm);
+	else
+		strftime(buf, size, "%Y-%m-%d %H:%M", &tm);
+	return buf;
+}
+
+const char *state_word(const char *letter)
+{
+	switch (*letter) {
+	case 'Q':
+		return "queued";
+	case 'R':
+		return "running";
+	case 'H':
+		return "held";
+	case 'W':
+		return "waiting";
+	case 'S':
+		return "suspended";
+	case 'E':
+		return "exiting";
+	case 'C':
+		return "completed";
+	case 'B':
+		return "begun";
+	}
+	return letter;
+}
+
+const char *memory_human(int64_t kib, char *buf, size_t size)
+{
+	static const char *const units[] = {"KB", "MB", "GB", "TB", "PB"};
+	double n = (double)kib;
+	int unit = 0;
+
+	for (; n >= 1024 && unit < 4; unit++)
+		n /= 1024;
+	snprintf(buf, size, n < 10 && n != (double)(int)n ? "%.1f %s" : "%.0f %s", n, units[unit]);
+	return buf;
+}
+
+const char *id_short(const char *id, char *buf, size_t size)
+{
+	snprintf(buf, size, "%.*s", (int)strcspn(id, "."), id);
+	return buf;
+}

@@ -1,0 +1,27 @@
+/*
+ * object.h - values out of the API's objects, and words and times for people.
+ */
+#ifndef CMD_OBJECT_H
+#define CMD_OBJECT_H
+
+#include <jansson.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* A value of the API's objects; "used.cput" looks inside. NULL, "", `otherwise` where there is none. */
+const json_t *object_value(const json_t *object, const char *key);
+const char *object_text(const json_t *object, const char *key);
+int64_t object_number(const json_t *object, const char *key, int64_t otherwise);
+
+/* "Wed Nov 16 10:02:03 2016", local time. Returns buf, of 40 or more. */
+const char *instant_ctime(int64_t t, char *buf, size_t size);
+/* For people: "14:05" today, else "Wed 14:05" within a week, else "2016-11-16 14:05". */
+const char *instant_near(int64_t t, int64_t now, char *buf, size_t size);
+/* A job's state in a word: "queued". */
+const char *state_word(const char *letter);
+/* KiB for people: "1.5 GB". Returns buf. */
+const char *memory_human(int64_t kib, char *buf, size_t size);
+/* "12" of "12.name". Returns buf. */
+const char *id_short(const char *id, char *buf, size_t size);
+
+#endif

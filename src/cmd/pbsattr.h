@@ -1,0 +1,67 @@
+/*
+ * pbsattr.h - the API's objects as PBS's attributes, in the order and the words of its two families.
+ *
+ * TORQUE and PBS Pro give some things different names (start_time and stime) and completed jobs different letters (C and F). Text for
+ * people and scripts names both; XML is TORQUE's, JSON and DSV are PBS Pro's.
+ */
+#ifndef CMD_PBSATTR_H
+#define CMD_PBSATTR_H
+
+#include <jansson.h>
+#include <stdbool.h>
+
+#include "base/mem.h"
+#include "base/strbuf.h"
+#include "base/vec.h"
+
+enum pbs_family {
+	PBS_TORQUE = 1,
+	PBS_PRO = 2,
+	PBS_BOTH = 3, /* a completed job is C */
+};
+
+enum pbsattr_kind {
+	PBSATTR_TEXT,
+	PBSATTR_NUMBER,	   /* a number in JSON, too */
+	PBSATTR_INSTANT,   /* the value is seconds since 1970; XML says it so, all others as ctime() */
+	PBSATTR_VARIABLES, /* an object in JSON */
+};
+
+struct pbsattr {
+	const char *name;
+	const char *resource; /* "walltime" of Resource_List, or NULL */
+	const char *value;
+	enum pbsattr_kind kind;
+	const json_t *variables; /* of PBSATTR_VARIABLES: ["NAME=value"] */
+};
+
+/* Everything of one object. {0} is empty; borrows from the object it was made of. */
+struct pbsattrs {
+	struct arena *arena;
+	VEC(struct pbsattr) list;
+};
+
+void pbsattrs_fini(struct pbsattrs *a);
+void pbsattrs_clear(struct pbsattrs *a);
+
+/* Each appends what there is to say of the object. */
+void pbsattr_job(struct pbsattrs *a, const json_t *job, enum pbs_family family);
+void pbsattr_queue(struct pbsattrs *a, const json_t *queue, enum pbs_family family);
+void pbsattr_server(struct pbsattrs *a, const json_t *server, enum pbs_family family);
+void pbsattr_node(struct pbsattrs *a, const json_t *node, enum pbs_family family);
+
+/* "    name.resource = value" lines. `width` > 0 wraps as PBS does: at commas where that fits, a tab before what follows. */
+void pbsattr_text(const struct pbsattrs *a, int indent, int width, struct strbuf *out);
+/* "<name>value</name>", resources inside their attribute. */
+void pbsattr_xml(const struct pbsattrs *a, struct strbuf *out);
+/* A new object. (By jansson: base/json.h and jansson.h both have a json_string.) */
+json_t *pbsattr_json(const struct pbsattrs *a);
+/* "name.resource=value", each but the first behind `delimiter`. */
+void pbsattr_dsv(const struct pbsattrs *a, const char *delimiter, struct strbuf *out);
+/* Text for XML: '<', '>', '&' and quotes as entities, what XML can't say as '?'. */
+void xml_quote(const char *text, struct strbuf *out);
+
+/* "Transit:0 Queued:2 ..." of an object's `counts`, and their sum. */
+const char *pbsattr_counts(struct pbsattrs *a, const json_t *counts, int64_t *ret_total);
+
+#endif

@@ -1,0 +1,200 @@
+/*
+ * plan_picture.c - the plan as text: a band of lines for each node, time to the right.
+ *
+ * Within a node's band a job lies on the first line where it has room, so that jobs side by side on a node are lines one above the other. Nodes
+ * without jobs share a line.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/hostlist.h"
+#include "base/strbuf.h"
+#include "cmd/object.h"
+#include "cmd/plan_model.h"
+
+#define NARROWEST 40
+#define LABEL_MAX 20
+#define LANES_MAX 16
+#define TICK_WIDTH 9
+
+struct picture {
+	const struct plan_view *v;
+	FILE *out;
+	bool colour;
+	int label, width; /* columns of the names, and of the time */
+};
+
+/* A line of a node's band. */
+struct lane {
+	char *text;   /* of width + 1 */
+	int *piece;   /* which piece is in this column, or -1 */
+	int until;    /* columns in use */
+};
+
+static int column_of(const struct picture *p, int64_t t)
+{
+	int64_t length = p->v->until - p->v->now;
+
+	if (t <= p->v->now)
+		return 0;
+	if (t >= p->v->until)
+		return p->width;
+	return (int)((double)(t - p->v->now) / (double)length * p->width);
+}
+
+static struct lane lane_make(const struct picture *p)
+{
+	struct lane l = {.text = mem_alloc((size_t)p->width + 1), .piece = mem_alloc((size_t)p->width * sizeof(int))};
+
+	memset(l.text, ' ', (size_t)p->width);
+	l.text[p->width] = '\0';
+	for (int i = 0; i < p->width; i++)
+		l.piece[i] = -1;
+	return l;
+}
+
+/* "####12 name####": as much of the label as fits between the ends. */
+static void piece_draw(const struct picture *p, struct lane *l, int index, int from, int to)
+{
+	static const char fill[] = {[PIECE_RUNNING] = '#', [PIECE_GUARANTEED] = '=', [PIECE_RESERVED] = '-'};
+	const struct plan_piece *piece = &p->v->pieces.v[index];
+	char label[64], id[40];
+	int n, room = to - from - 2;
+
+	for (int i = from; i < to; i++) {
+		l->text[i] = p->colour ? ' ' : fill[piece->state];
+		l->piece[i] = index;
+	}
+	id_short(piece->job, id, sizeof id);
+	n = snprintf(label, sizeof label, "%s %s x%" PRId64, id, piece->name, piece->cpus);
+	if (n > room)
+		n = snprintf(label, sizeof label, "%s", id);
+	/* Names of letters beyond ASCII would need more bytes than columns. */
+	for (int i = 0; i < n && i < (int)sizeof label - 1; i++)
+		if (label[i] < ' ' || label[i] > '~')
+			label[i] = '?';
+	if (n <= room || (n <= room + 2 && room + 2 > 0))
+		memcpy(l->text + from + (n <= room ? 1 : 0), label, (size_t)n);
+	l->until = to;
+}
+
+static void lane_print(const struct picture *p, const struct lane *l)
+{
+	static const int backgrounds[] = {41, 42, 43, 44, 45, 46};
+
+	if (!p->colour) {
+		int n = p->width;
+		while (n > 0 && l->text[n - 1] == ' ')
+			n--;
+		fprintf(p->out, "%.*s\n", n, l->text);
+		return;
+	}
+	for (int i = 0; i < p->width; i++) {
+		int now = l->piece[i], before = i ? l->piece[i - 1] : -1;
+		if (now != before && now < 0)
+			fprintf(p->out, "\033[0m");
+		else if (now != before)
+			fprintf(p->out, "\033[0;%s%d%sm", p->v->pieces.v[now].state == PIECE_RESERVED ? "2;" : "",
+				backgrounds[p->v->pieces.v[now].number % 6],
+				p->v->pieces.v[now].state == PIECE_RUNNING ? ";97;1" : ";97");
+		fputc(l->text[i], p->out);
+	}
+	fprintf(p->out, "\033[0m\n");
+}
+
+static void node_print(const struct picture *p, const struct plan_node *node)
+{
+	struct lane lanes[LANES_MAX];
+	int n = 0, left_out = 0;
+	char cpus[32];
+
+	for (size_t i = node->first; i < node->first + node->n; i++) {
+		const struct plan_piece *piece = &p->v->pieces.v[i];
+		int from = column_of(p, piece->start), to = column_of(p, piece->end), k = 0;
+		if (from >= p->width)
+			continue;
+		if (to <= from)
+			to = from + 1;
+		while (k < n && lanes[k].until > from)
+			k++;
+		if (k == LANES_MAX) {
+			left_out++;
+			continue;
+		}
+		if (k == n)
+			lanes[n++] = lane_make(p);
+		piece_draw(p, &lanes[k], (int)i, from, to);
+	}
+	snprintf(cpus, sizeof cpus, "%s%" PRId64 " CPUs", node->up ? "" : "down, ", node->cpus);
+	for (int k = 0; k < n; k++) {
+		fprintf(p->out, "%-*.*s |", p->label, p->label, k == 0 ? node->name : k == 1 ? cpus : "");
+		lane_print(p, &lanes[k]);
+		free(lanes[k].text);
+		free(lanes[k].piece);
+	}
+	if (left_out)
+		fprintf(p->out, "%-*s | and %d more\n", p->label, "", left_out);
+}
+
+/* Nodes i.. that have nothing planned, on one line. Returns the next node. */
+static size_t idle_print(const struct picture *p, size_t i)
+{
+	VEC(char *) names = {0};
+	struct strbuf text = {0};
+	size_t first = i;
+
+	for (; i < p->v->nodes.n && p->v->nodes.v[i].n == 0 && p->v->nodes.v[i].up == p->v->nodes.v[first].up; i++)
+		vec_push(&names, (char *)p->v->nodes.v[i].name);
+	hostlist_format(names.v, names.n, &text);
+	fprintf(p->out, "%-*.*s | %s\n", p->label, p->label, text.text, p->v->nodes.v[first].up ? "free" : "down");
+	strbuf_fini(&text);
+	vec_free(&names);
+	return i;
+}
+
+static void axis_print(const struct picture *p)
+{
+	int64_t step = plan_ticks(p->v, p->width / TICK_WIDTH > 1 ? p->width / TICK_WIDTH : 1);
+	char *labels = mem_alloc((size_t)p->width + 16), *marks = mem_alloc((size_t)p->width + 1), text[32];
+
+	memset(labels, ' ', (size_t)p->width + 16);
+	memset(marks, '-', (size_t)p->width);
+	memcpy(labels, "now", 3);
+	marks[0] = '+';
+	labels[p->width + 15] = marks[p->width] = '\0';
+	for (int64_t t = plan_tick_after(p->v->now, step); t < p->v->until; t += step) {
+		int at = column_of(p, t), n = (int)strlen(plan_tick_text(t, step, text, sizeof text));
+		marks[at] = '+';
+		if (at >= 4 && at + n <= p->width)
+			memcpy(labels + at, text, (size_t)n);
+	}
+	for (int n = p->width + 15; n > 0 && labels[n - 1] == ' '; n--)
+		labels[n - 1] = '\0';
+	fprintf(p->out, "%-*s |%s\n%-*s |%s\n", p->label, "", labels, p->label, "node", marks);
+	free(labels);
+	free(marks);
+}
+
+void plan_picture(const struct plan_view *v, int width, bool colour, FILE *out)
+{
+	struct picture p = {.v = v, .out = out, .colour = colour, .label = 8};
+
+	for (size_t i = 0; i < v->nodes.n; i++) {
+		int n = (int)strlen(v->nodes.v[i].name);
+		if (n > p.label)
+			p.label = n;
+	}
+	if (p.label > LABEL_MAX)
+		p.label = LABEL_MAX;
+	p.width = (width > NARROWEST ? width : NARROWEST) - p.label - 2;
+	axis_print(&p);
+	for (size_t i = 0; i < v->nodes.n;) {
+		if (v->nodes.v[i].n == 0)
+			i = idle_print(&p, i);
+		else
+			node_print(&p, &v->nodes.v[i++]);
+	}
+	if (!colour)
+		fprintf(out, "\n# running   = start guaranteed   - planned, may change\n");
+}

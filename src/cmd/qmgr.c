@@ -1,0 +1,276 @@
+/*
+ * qmgr.c - `qmgr`: change and show the server, its queues and nodes, in the language of client/qmgr.h.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cmd/commands.h"
+#include "cmd/qmgr.h"
+
+struct arguments {
+	struct texts commands;
+	bool abort, echo, check, silent;
+};
+
+#define AT(field) offsetof(struct arguments, field)
+static const struct option options[] = {
+	{"command", OPTION_TEXTS, AT(commands), "COMMANDS", NULL, NULL, 0, 0,
+	 "Do this, instead of reading standard input.", 'c'},
+	{"abort", OPTION_FLAG, AT(abort), NULL, NULL, NULL, 0, 0, "End at the first failure.", 'a'},
+	{"echo", OPTION_FLAG, AT(echo), NULL, NULL, NULL, 0, 0, "Print each command before its results.", 'e'},
+	{"check", OPTION_FLAG, AT(check), NULL, NULL, NULL, 0, 0, "Only check the commands: nothing is changed.", 'n'},
+	{"silent", OPTION_FLAG, AT(silent), NULL, NULL, NULL, 0, 0, "Don't tell what went wrong; the exit code does.",
+	 'z'},
+	{0},
+};
+
+static const char *const examples[] = {
+	"qmgr -c 'create queue short queue_type=execution, enabled=true, started=true'",
+	"A queue.",
+	"qmgr -c 'set server default_queue = short'",
+	"The queue for those who name none.",
+	"qmgr -c 'print server' > saved; qmgr < saved",
+	"Everything as commands, and back.",
+	NULL,
+};
+
+static void language_print(void)
+{
+	printf("create|delete|set|unset|list|print  server|queue|node  [NAME,...]  [ATTRIBUTE [=|+=|-= VALUE], ...]\n"
+	       "  create queue short queue_type = execution, enabled = true, started = true\n"
+	       "  set queue short resources_max.walltime = 1:00:00\n"
+	       "  set server managers += ann@*\n"
+	       "  set node n1 state = offline\n"
+	       "  unset queue short max_running\n"
+	       "  list server; print server; list queue; print queue short\n"
+	       "  quit\n");
+}
+
+static const char *op_word(enum qmgr_op op)
+{
+	return op == QMGR_IS ? "set" : op == QMGR_PLUS ? "add" : op == QMGR_MINUS ? "remove" : "unset";
+}
+
+/* All changes of a command go in one request: all are made or none. */
+static json_t *changes_body(const struct qmgr_command *m)
+{
+	json_t *list = json_array();
+
+	for (int i = 0; i < m->nchanges; i++) {
+		json_t *one = json_pack("{s:s, s:s}", "op", op_word(m->change[i].op), "name", m->change[i].name);
+		if (one && m->change[i].op != QMGR_NAMED)
+			json_object_set_new(one, "value", json_string(m->change[i].value));
+		json_array_append_new(list, one);
+	}
+	return json_pack("{s:o}", "changes", list);
+}
+
+static void attributes_change(struct change *ch, const char *path, const struct qmgr_command *m, const char *what)
+{
+	json_t *body = changes_body(m);
+
+	if (m->nchanges)
+		change_ask(ch, "PATCH", path, body, what, NULL);
+	json_decref(body);
+}
+
+static void queue_do(struct change *ch, const struct qmgr_command *m, const char *name)
+{
+	struct strbuf path = {0};
+	bool good = true;
+
+	strbuf_puts(&path, "/v1/queues/");
+	url_quote(name, &path);
+	if (m->verb == QMGR_DELETE)
+		change_ask(ch, "DELETE", path.text, NULL, name, NULL);
+	else if (m->verb == QMGR_CREATE)
+		good = change_ask(ch, "PUT", path.text, NULL, name, NULL);
+	if (m->verb != QMGR_DELETE && good)
+		attributes_change(ch, path.text, m, name);
+	strbuf_fini(&path);
+}
+
+/* Of a node its state and note can be set. "state += offline" and "-= offline" are as "=" offline and free. */
+static json_t *node_body(struct change *ch, const struct qmgr_command *m)
+{
+	json_t *body = json_object();
+
+	for (int i = 0; i < m->nchanges; i++) {
+		const struct qmgr_change *x = &m->change[i];
+		bool state = strcasecmp(x->name, "state") == 0, note = strcasecmp(x->name, "note") == 0;
+		const char *value = state && x->op == QMGR_MINUS ? "free" : x->value;
+		if (!state && !note && strcasecmp(x->name, "comment") != 0) {
+			ch->code = command_fail(ch->c,
+						"%s: of a node state and note can be set; the rest is what it has (the "
+						"configuration file's \"nodes\")",
+						x->name);
+			json_decref(body);
+			return NULL;
+		}
+		json_object_set_new(body, state ? "state" : "note", json_string(value));
+	}
+	return body;
+}
+
+static void node_do(struct change *ch, const struct qmgr_command *m, const char *name)
+{
+	struct strbuf path = {0};
+
+	if (m->verb == QMGR_CREATE || m->verb == QMGR_DELETE) {
+		ch->code =
+			command_fail(ch->c,
+				     "%s node %s: which nodes there are is said in the configuration file (\"nodes\"), "
+				     "or by 'shunt up --nodes'",
+				     qmgr_verb_name(m->verb), name);
+		return;
+	}
+	json_t *body = node_body(ch, m);
+	strbuf_puts(&path, "/v1/nodes/");
+	url_quote(name, &path);
+	if (body)
+		change_ask(ch, "PATCH", path.text, body, name, NULL);
+	strbuf_fini(&path);
+	json_decref(body);
+}
+
+/* Names that later commands mean when they give none. */
+struct active {
+	struct arena *arena;
+	const char **name[QMGR_NODE + 1];
+	int n[QMGR_NODE + 1];
+};
+
+static void active_set(struct active *active, const struct qmgr_command *m)
+{
+	for (int o = QMGR_QUEUE; m->object == QMGR_NONE && o <= QMGR_NODE; o++)
+		for (int i = 0; i < active->n[o]; i++)
+			printf("%s %s\n", qmgr_object_name((enum qmgr_object)o), active->name[o][i]);
+	active->name[m->object] = m->name;
+	active->n[m->object] = m->nnames;
+}
+
+static void execute(struct change *ch, struct active *active, struct qmgr_command *m)
+{
+	if (m->verb == QMGR_HELP) {
+		language_print();
+		return;
+	}
+	if (m->verb == QMGR_ACTIVE) {
+		active_set(active, m);
+		return;
+	}
+	if (m->nnames == 0 && m->object >= QMGR_QUEUE) {
+		m->name = active->name[m->object];
+		m->nnames = active->n[m->object];
+	}
+	if (m->verb == QMGR_LIST || m->verb == QMGR_PRINT) {
+		qmgr_show(ch, m);
+		return;
+	}
+	if (m->object == QMGR_SERVER)
+		attributes_change(ch, "/v1/server", m, NULL);
+	else if (m->nnames == 0)
+		ch->code = command_fail(ch->c, "%s %s: which? Name it", qmgr_verb_name(m->verb),
+					qmgr_object_name(m->object));
+	for (int i = 0; i < m->nnames; i++)
+		if (m->object == QMGR_QUEUE)
+			queue_do(ch, m, m->name[i]);
+		else
+			node_do(ch, m, m->name[i]);
+}
+
+/* Does what a text says. False: it is over. */
+static bool text_do(struct change *ch, const struct arguments *a, struct active *active, const char *text, size_t n)
+{
+	struct qmgr_command m;
+	struct err err;
+	int rc;
+
+	for (size_t at = 0; (rc = qmgr_parse(text, n, &at, active->arena, &m, &err)) != 0;) {
+		int before = ch->code;
+		ch->code = EXIT_OK;
+		if (rc > 0 && a->echo)
+			printf("%s\n", m.text);
+		if (rc > 0 && m.verb == QMGR_QUIT) {
+			ch->code = before;
+			return false;
+		}
+		if (rc < 0)
+			ch->code = command_fail(ch->c, "%s", err.text);
+		else if (!a->check)
+			execute(ch, active, &m);
+		fflush(stdout);
+		if (ch->code != EXIT_OK && a->abort)
+			return false;
+		if (ch->code == EXIT_OK)
+			ch->code = before;
+	}
+	return true;
+}
+
+/* Standard input, line by line, so that a person sees answers; a backslash at the end joins the next. */
+static void input_do(struct change *ch, const struct arguments *a, struct active *active)
+{
+	bool ask = isatty(STDIN_FILENO) && isatty(STDOUT_FILENO), more = true;
+	struct strbuf text = {0};
+	char *line = NULL;
+	size_t size = 0;
+	ssize_t n;
+
+	if (ask)
+		printf("Qmgr: ");
+	while (more && fflush(stdout) == 0 && (n = getline(&line, &size, stdin)) > 0) {
+		strbuf_add(&text, line, (size_t)n);
+		size_t end = text.n;
+		while (end && strchr("\r\n", text.text[end - 1]))
+			end--;
+		if (end == text.n || end == 0 || text.text[end - 1] != '\\') {
+			more = text_do(ch, a, active, text.text, text.n);
+			strbuf_clear(&text);
+		}
+		if (ask && more)
+			printf("Qmgr: ");
+	}
+	if (more && text.n)
+		text_do(ch, a, active, text.text, text.n);
+	free(line);
+	strbuf_fini(&text);
+}
+
+static int run(const struct command *c, const void *arguments, const struct operands *operands)
+{
+	const struct arguments *a = arguments;
+	struct change ch;
+	int code = EXIT_FAILED;
+
+	if (a->silent && !freopen("/dev/null", "w", stderr))
+		return EXIT_FAILED;
+	struct active active = {.arena = arena_create()};
+	if (change_open(&ch, c)) {
+		bool more = true;
+		for (int i = 0; i < a->commands.n && more; i++)
+			more = text_do(&ch, a, &active, a->commands.v[i], strlen(a->commands.v[i]));
+		if (a->commands.n == 0)
+			input_do(&ch, a, &active);
+		code = change_close(&ch);
+	}
+	arena_destroy(active.arena);
+	return code;
+}
+
+const struct command command_qmgr = {
+	.name = "qmgr",
+	.operands = "[SERVER]",
+	.operands_max = 1,
+	.about = "Change and show the server, its queues and nodes.",
+	.details =
+		"Commands are 'create|delete|set|unset|list|print server|queue|node NAME,... ATTRIBUTE = VALUE, ...', "
+		"separated by lines or ';'. += and -= add to a list and take away.",
+	.examples = examples,
+	.options = options,
+	.size = sizeof(struct arguments),
+	.run = run,
+	.own = true,
+};

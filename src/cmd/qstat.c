@@ -1,0 +1,219 @@
+/*
+ * qstat.c - `qstat`: what is asked for, in the options of both families of PBS.
+ *
+ * -x means XML in TORQUE and "finished jobs, too" in PBS Pro. Finished jobs are always shown here, so that only the form is open: XML, unless
+ * -F names another, or another list (-a) is asked for, or it is joined as PBS Pro's clients write it: -fx.
+ */
+#include "cmd/qstat.h"
+
+#include <ctype.h>
+#include <limits.h>
+#include <string.h>
+#include <time.h>
+
+#include "cmd/commands.h"
+
+#define UNKNOWN_JOB 153
+#define UNKNOWN_QUEUE 170
+
+#define FLAG(letter, name, field, about)                                                                               \
+	{                                                                                                              \
+		name, OPTION_FLAG, offsetof(struct qstat_arguments, field), NULL, NULL, NULL, 0, 0, about, letter      \
+	}
+#define AT(field) offsetof(struct qstat_arguments, field)
+static const struct option options[] = {
+	FLAG('f', "full", full, "Everything about each job (with -Q: queue, with -B: server)."),
+	{"format", OPTION_WORD, AT(format), "json|dsv|default", NULL, "json dsv default", 0, 0,
+	 "With -f: JSON, or one line each of name=value.", 'F'},
+	{"delimiter", OPTION_TEXT, AT(delimiter), "TEXT", "|", NULL, 0, 0, "What separates the values of -F dsv.", 'D'},
+	FLAG('1', "-1", one_line, "With -f, -n, -s: never wrap a line."),
+	FLAG('x', "xml", x,
+	     "XML as TORQUE's. With -F, or written -fx, as in PBS Pro: finished jobs, too (they are always shown)."),
+	FLAG('H', "history", history, "Finished jobs only, as PBS Pro shows them (state F)."),
+	FLAG('P', "pbspro", pro, "With -f: in PBS Pro's words only, finished jobs are F. Also with -f -t."),
+	FLAG('c', "no-completed", uncompleted, "Leave finished jobs out."),
+	FLAG('a', "all", all, "A wider list: session, nodes, CPUs, memory, time asked for and used."),
+	FLAG('n', "nodes", nodes, "As -a, with the nodes each job has."),
+	FLAG('s', "comments", comments, "As -a, with why each job waits or how it ended."),
+	FLAG('r', "running", running, "As -a, of running jobs."),
+	FLAG('i', "idle", idle, "As -a, of jobs that don't run."),
+	FLAG('T', "estimate", estimate, "As -a, with the expected start instead of the time used."),
+	{"user", OPTION_TEXT, AT(user), "USER[,USER...]", NULL, NULL, 0, 0, "As -a, of these users' jobs.", 'u'},
+	FLAG('G', "-G", giga, "Memory in gigabytes."),
+	FLAG('M', "-M", mega, "Memory in megawords (of 8 bytes)."),
+	FLAG('w', "wide", wide, "Wider columns."),
+	FLAG('t', "elements", elements, "List the elements of arrays one by one."),
+	FLAG('J', "arrays", arrays, "Arrays only."),
+	FLAG('Q', "queues", queues, "Queues instead of jobs."),
+	FLAG('q', "limits", queue_limits, "Queues with their limits."),
+	FLAG('B', "server", server, "The server instead of jobs."),
+	FLAG('e', "-e", executing, "Accepted for TORQUE's sake: jobs in routing queues are few here."),
+	FLAG('l', "-l", no_alias, "Accepted for TORQUE's sake."),
+	{0},
+};
+
+static const char *const examples[] = {
+	"qstat",
+	"All jobs, a line each.",
+	"qstat -f 12",
+	"Everything about job 12.",
+	"qstat -an1 -u $USER",
+	"My jobs and where they run, a line each.",
+	"qstat -f -F json 12",
+	"Job 12 for programs.",
+	NULL,
+};
+
+bool qstat_is_job(const char *operand)
+{
+	return isdigit((unsigned char)operand[0]);
+}
+
+void qstat_keep(struct qstat *q, int code)
+{
+	if (q->code == EXIT_OK)
+		q->code = code;
+}
+
+const char *qstat_server(struct qstat *q)
+{
+	struct reply reply = {0};
+
+	if (!q->server_name[0] && client_ask(q->client, "GET", "/v1/server", NULL, 0, &reply, NULL) == 0)
+		snprintf(q->server_name, sizeof q->server_name, "%s", object_text(reply.json, "name"));
+	reply_fini(&reply);
+	return q->server_name;
+}
+
+void qstat_json(struct qstat *q, const char *root, json_t *objects)
+{
+	json_t *all = json_pack("{s:I, s:s, s:s, s:O}", "timestamp", (json_int_t)time(NULL), "pbs_version",
+				SHUNT_VERSION, "pbs_server", qstat_server(q), root, objects);
+
+	json_dumpf(all, stdout, JSON_INDENT(4));
+	putchar('\n');
+	json_decref(all);
+}
+
+void qstat_unknown(struct qstat *q, const char *operand)
+{
+	bool job = qstat_is_job(operand) && !q->a->queues && !q->a->queue_limits;
+	const char *server = job && !strchr(operand, '.') ? qstat_server(q) : "";
+
+	if (job)
+		command_fail(q->command, "Unknown Job Id %s%s%s", operand, server[0] ? "." : "", server);
+	else
+		command_fail(q->command, "Unknown queue %s", operand);
+	qstat_keep(q, job ? UNKNOWN_JOB : UNKNOWN_QUEUE);
+}
+
+void qstat_failed(struct qstat *q, const char *operand, const struct err *err)
+{
+	const char *code = client_code(q->client);
+
+	if (operand && (strcmp(code, "unknown_job") == 0 || strcmp(code, "unknown_queue") == 0)) {
+		qstat_unknown(q, operand);
+		return;
+	}
+	command_fail(q->command, "%s", err->text);
+	qstat_keep(q, show_code(q->client));
+}
+
+void qstat_path(const struct qstat *q, const char *operand, struct strbuf *path)
+{
+	const struct qstat_arguments *a = q->a;
+	char queue[256];
+
+	strbuf_clear(path);
+	strbuf_puts(path, "/v1/jobs");
+	if (a->elements)
+		query_add(path, "arrays", "expand");
+	if (operand && qstat_is_job(operand)) {
+		query_add(path, "ids", operand);
+		return; /* a job that is named is shown whatever else is selected */
+	}
+	if (operand) {
+		snprintf(queue, sizeof queue, "%.*s", (int)strcspn(operand, "@"), operand);
+		query_add(path, "queue", queue);
+	}
+	users_query(path, a->user);
+	query_add(path, "completed", a->uncompleted ? "0" : NULL);
+	query_add(path, "state", a->running ? "R,S,B,E" : a->idle ? "Q,H,W" : a->history ? "C" : NULL);
+}
+
+/* What can't be asked for at once. NULL: nothing. */
+static const char *conflict_find(const struct qstat_arguments *a)
+{
+	bool list = a->all || a->nodes || a->comments || a->running || a->idle || a->estimate;
+
+	if (a->running && a->idle)
+		return "-r and -i are opposites: give one of them";
+	if (a->giga && a->mega)
+		return "-G and -M are two units: give one of them";
+	if (a->full && list)
+		return "-f shows everything: leave out -a, -n, -s, -r, -i and -T";
+	if (a->server + a->queues + a->queue_limits > 1)
+		return "-B, -Q and -q show different things: give one of them";
+	if (a->one_line && !a->full && !a->nodes && !a->comments && !a->format)
+		return "-1 goes with -f, -n or -s";
+	return NULL;
+}
+
+static int run(const struct command *c, const void *arguments, const struct operands *operands)
+{
+	const struct qstat_arguments *a = arguments;
+	struct qstat q = {.command = c, .a = a, .operands = operands};
+	const char *conflict = conflict_find(a);
+	bool other_list = a->all || a->nodes || a->comments || a->running || a->idle || a->estimate;
+
+	if (conflict)
+		return command_misused(c, "%s", conflict);
+	if (!show_open(c, &q.client))
+		return EXIT_FAILED;
+	if (a->server)
+		qstat_servers(&q);
+	else if (a->queue_limits)
+		qstat_queue_limits(&q);
+	else if (a->queues)
+		qstat_queues(&q);
+	else if (a->full || (a->format && strcmp(a->format, "default") != 0) || (a->x && !other_list))
+		qstat_full(&q);
+	else
+		qstat_list(&q);
+	client_close(q.client);
+	return q.code;
+}
+
+/* Whether a word is letters joined as PBS Pro's clients do: -fx. */
+static bool word_is_pro(const char *word)
+{
+	return word[0] == '-' && word[1] != '-' && strchr(word, 'f') && strchr(word, 'x') && !strpbrk(word, "uFD");
+}
+
+/* Ahead of the parser: TORQUE's clients write "-f -x" and read XML, PBS Pro's write "-fx" and read lines. */
+static int joined_main(const struct command *c, int argc, char **argv)
+{
+	struct command plain = *c;
+
+	plain.main = NULL;
+	for (int i = 0; i < argc; i++)
+		if (word_is_pro(argv[i]))
+			*strchr(argv[i], 'x') = 'P';
+	return command_run(&plain, argc, argv);
+}
+
+const struct command command_qstat = {
+	.name = "qstat",
+	.own = true,
+	.operands = "[JOB|QUEUE|@SERVER]...",
+	.operands_max = INT_MAX,
+	.about = "Show jobs, queues, or the server, as PBS does.",
+	.details =
+		"Without operands: all jobs, finished ones too for as long as the server keeps them (state C). Exit code 153: there is no such "
+		"job.",
+	.examples = examples,
+	.options = options,
+	.size = sizeof(struct qstat_arguments),
+	.run = run,
+	.main = joined_main,
+};

@@ -1,0 +1,151 @@
+/*
+ * qstat_full.c - everything about jobs: -f, -x, -F json, -F dsv.
+ */
+#include <string.h>
+
+#include "cmd/pbsattr.h"
+#include "cmd/qstat.h"
+
+#define WRAP 78
+
+/* All that lines of a list can say; of a job alone the server tells these without being asked, and its environment. */
+static const char fields[] =
+	"id,name,owner,host,queue,account,project,state,type,deadline,guaranteed,priority,holds,at,depend,rerunnable,attempt,resources,walltime,"
+	"cpus,nodect,memory,gpus,created,queued,started,ended,modified,planned_start,exec_host,exec_vnode,exit_status,used,comment,output,error,join,"
+	"keep,mail,mail_to,shell,umask,interactive,checkpoint,stagein,stageout,submit_args,index,array,array_spec,array_counts,session";
+
+enum style { STYLE_TEXT, STYLE_XML, STYLE_JSON, STYLE_DSV };
+
+struct full {
+	struct qstat *q;
+	enum style style;
+	enum pbs_family family;
+	struct pbsattrs attrs;
+	struct strbuf out;
+	json_t *jobs; /* of -F json */
+};
+
+static void job_print(struct full *f, const json_t *job)
+{
+	const char *id = object_text(job, "id");
+
+	pbsattrs_clear(&f->attrs);
+	pbsattr_job(&f->attrs, job, f->family);
+	switch (f->style) {
+	case STYLE_TEXT:
+		strbuf_printf(&f->out, "Job Id: %s\n", id);
+		pbsattr_text(&f->attrs, 4, f->q->a->one_line ? 0 : WRAP, &f->out);
+		strbuf_puts(&f->out, "\n");
+		break;
+	case STYLE_XML:
+		strbuf_puts(&f->out, "<Job><Job_Id>");
+		xml_quote(id, &f->out);
+		strbuf_puts(&f->out, "</Job_Id>");
+		pbsattr_xml(&f->attrs, &f->out);
+		strbuf_puts(&f->out, "</Job>");
+		break;
+	case STYLE_JSON:
+		json_object_set_new(f->jobs, id, pbsattr_json(&f->attrs));
+		break;
+	case STYLE_DSV:
+		strbuf_printf(&f->out, "Job Id: %s%s", id, f->q->a->delimiter);
+		pbsattr_dsv(&f->attrs, f->q->a->delimiter, &f->out);
+		strbuf_puts(&f->out, "\n");
+		break;
+	}
+}
+
+/* A list, page by page if the server makes pages of it. Returns how many there were, or -1: it failed, and that was said. */
+static int list_print(struct full *f, const char *operand)
+{
+	struct strbuf path = {0};
+	const json_t *job;
+	struct err err;
+	size_t i;
+	int n = 0;
+	char next[64] = "";
+
+	do {
+		struct reply reply = {0};
+		qstat_path(f->q, operand, &path);
+		query_add(&path, "fields", fields);
+		query_add(&path, "after", next);
+		if (client_ask(f->q->client, "GET", path.text, NULL, 0, &reply, &err) < 0) {
+			qstat_failed(f->q, operand, &err);
+			n = -1;
+		} else {
+			json_array_foreach(json_object_get(reply.json, "jobs"), i, job)
+			{
+				n++;
+				if (!f->q->a->arrays || strchr(object_text(job, "id"), '['))
+					job_print(f, job);
+			}
+			snprintf(next, sizeof next, "%s", object_text(reply.json, "next"));
+		}
+		reply_fini(&reply);
+	} while (n > 0 && *next);
+	strbuf_fini(&path);
+	return n;
+}
+
+/* One job is asked for by itself: only then the server tells its environment. */
+static void job_read(struct full *f, const char *operand)
+{
+	struct strbuf path = {0};
+	struct reply reply = {0};
+	struct err err;
+
+	if (f->q->a->elements && strstr(operand, "[]")) {
+		if (list_print(f, operand) == 0)
+			qstat_unknown(f->q, operand);
+		return;
+	}
+	show_job_path(&path, operand, "");
+	if (client_ask(f->q->client, "GET", path.text, NULL, 0, &reply, &err) < 0)
+		qstat_failed(f->q, operand, &err);
+	else
+		job_print(f, reply.json);
+	reply_fini(&reply);
+	strbuf_fini(&path);
+}
+
+static void all_print(struct full *f)
+{
+	if (f->style == STYLE_JSON) {
+		qstat_json(f->q, "Jobs", f->jobs);
+		return;
+	}
+	if (f->style == STYLE_XML)
+		printf("<Data>%s</Data>\n", strbuf_text(&f->out));
+	else
+		fwrite(strbuf_text(&f->out), 1, f->out.n, stdout);
+}
+
+void qstat_full(struct qstat *q)
+{
+	const struct qstat_arguments *a = q->a;
+	const char *format = a->format ? a->format : "";
+	/* Of the clients that read lines, those of PBS Pro ask for elements (-t), those of TORQUE don't. */
+	bool pro = a->pro || a->history || a->elements;
+	struct full f = {.q = q, .style = STYLE_TEXT, .family = pro ? PBS_PRO : PBS_BOTH, .jobs = json_object()};
+
+	if (strcmp(format, "json") == 0 || strcmp(format, "dsv") == 0) {
+		f.style = format[0] == 'j' ? STYLE_JSON : STYLE_DSV;
+		f.family = PBS_PRO;
+	} else if (a->x) {
+		f.style = STYLE_XML;
+		f.family = PBS_TORQUE;
+	}
+	for (int i = 0; i < q->operands->n; i++) {
+		if (qstat_is_job(q->operands->v[i]))
+			job_read(&f, q->operands->v[i]);
+		else
+			list_print(&f, q->operands->v[i]);
+	}
+	if (q->operands->n == 0)
+		list_print(&f, NULL);
+	all_print(&f);
+	json_decref(f.jobs);
+	pbsattrs_fini(&f.attrs);
+	strbuf_fini(&f.out);
+}

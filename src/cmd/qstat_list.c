@@ -1,0 +1,275 @@
+/*
+ * qstat_list.c - lists of jobs, a line each: plain, and wider with -a.
+ *
+ * A list may have tens of thousands of lines, so it is read as tab-separated text and written through one buffer.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/timetext.h"
+#include "base/utf8.h"
+#include "cmd/qstat.h"
+#include "core/reqtext.h"
+
+#define NAME_WIDTH 16
+#define NODES_WIDTH 77
+#define BUFFER (1 << 20)
+
+enum { FIELD_ID, FIELD_NAME, FIELD_OWNER, FIELD_STATE, FIELD_QUEUE, FIELD_USED, PLAIN_FIELDS };
+static const char plain_fields[] = "id,name,owner,state,queue,used";
+enum {
+	FIELD_SESSION = PLAIN_FIELDS,
+	FIELD_NODECT,
+	FIELD_CPUS,
+	FIELD_MEMORY,
+	FIELD_WALLTIME,
+	FIELD_HOSTS,
+	FIELD_COMMENT,
+	FIELD_PLANNED,
+	WIDE_FIELDS
+};
+static const char wide_fields[] =
+	"id,name,owner,state,queue,used,session,nodect,cpus,memory,walltime,exec_host,comment,planned_start";
+
+struct list {
+	struct qstat *q;
+	struct strbuf out;
+	bool wide; /* the list of -a */
+	int64_t rows, of_operand;
+};
+
+static void list_flush(struct list *l)
+{
+	fwrite(strbuf_text(&l->out), 1, l->out.n, stdout);
+	strbuf_clear(&l->out);
+}
+
+/* The text in so many columns: cut, or filled with blanks (on the left if the width is negative), and a blank after it. Characters that could play
+ * tricks on a terminal can't. */
+static void column_add(struct strbuf *out, const char *text, int width)
+{
+	static const char blanks[] = "                                        ";
+	int most = abs(width), used = 0;
+	size_t n = 0;
+	int32_t c;
+
+	for (int k; (k = utf8_next(text + n, &c)) > 0 && used + 1 <= most; n += (size_t)k)
+		used += utf8_columns(c);
+	if (width < 0)
+		strbuf_add(out, blanks, (size_t)(most > used ? most - used : 0));
+	for (size_t i = 0; i < n; i++)
+		strbuf_add(out, (unsigned char)text[i] < ' ' || text[i] == 0x7f ? "?" : text + i, 1);
+	if (width > 0)
+		strbuf_add(out, blanks, (size_t)(most > used ? most - used : 0));
+	strbuf_puts(out, " ");
+}
+
+/* A number out of {"cput":12,...}; -1: it isn't there. */
+static int64_t used_find(const char *cell, const char *key)
+{
+	char quoted[40];
+
+	snprintf(quoted, sizeof quoted, "\"%s\":", key);
+	const char *at = strstr(cell, quoted);
+	if (!at)
+		return -1;
+	at += strlen(quoted);
+	return strncmp(at + strspn(at, " "), "null", 4) == 0 ? -1 : (int64_t)strtod(at, NULL);
+}
+
+/* A long name's end says more than its beginning. */
+static const char *name_cut(const char *name, char buf[NAME_WIDTH + 1])
+{
+	size_t n = strlen(name);
+
+	if (n <= NAME_WIDTH)
+		return name;
+	const char *tail = name + n - (NAME_WIDTH - 3);
+	while ((*tail & 0xc0) == 0x80)
+		tail++;
+	snprintf(buf, NAME_WIDTH + 1, "...%s", tail);
+	return buf;
+}
+
+static void plain_row(struct list *l, char *const *cell)
+{
+	bool wide = l->q->a->wide;
+	char name[NAME_WIDTH + 1], buf[40];
+	int64_t cput = used_find(cell[FIELD_USED], "cput");
+
+	if (l->rows == 0 && wide)
+		strbuf_puts(
+			&l->out,
+			"Job ID                         Name                                     User            Time Use S Queue\n"
+			"------------------------------ ---------------------------------------- --------------- -------- - -----\n");
+	else if (l->rows == 0)
+		strbuf_puts(&l->out, "Job ID                    Name             User            Time Use S Queue\n"
+				     "------------------------- ---------------- --------------- -------- - -----\n");
+	column_add(&l->out, cell[FIELD_ID], wide ? 30 : 25);
+	column_add(&l->out, wide ? cell[FIELD_NAME] : name_cut(cell[FIELD_NAME], name), wide ? 40 : NAME_WIDTH);
+	column_add(&l->out, cell[FIELD_OWNER], 15);
+	column_add(&l->out, cput > 0 ? duration_format(cput, buf, sizeof buf) : "0", -8);
+	column_add(&l->out, cell[FIELD_STATE], 1);
+	column_add(&l->out, cell[FIELD_QUEUE], 15);
+	l->out.text[l->out.n - 1] = '\n';
+}
+
+/* Memory as -G and -M want it, rounded up. */
+static const char *memory_text(const struct qstat_arguments *a, const char *cell, char *buf, size_t size)
+{
+	int64_t kib = strtoll(cell, NULL, 10);
+
+	if (kib <= 0)
+		return " -- ";
+	if (a->giga)
+		snprintf(buf, size, "%" PRId64 "gb", (kib + (1 << 20) - 1) >> 20);
+	else if (a->mega)
+		snprintf(buf, size, "%" PRId64 "mw", (kib + (1 << 13) - 1) >> 13);
+	else
+		memory_format(kib, buf, size);
+	return buf;
+}
+
+static void wide_heading(struct list *l)
+{
+	const struct qstat_arguments *a = l->q->a;
+
+	strbuf_printf(&l->out, "\n%s: \n", qstat_server(l->q));
+	if (a->wide)
+		strbuf_printf(
+			&l->out,
+			"%102sReq'd     Req'd       %s\n"
+			"Job ID                         Username        Queue           Jobname         SessID   NDS  TSK   "
+			"Memory    Time      S Time\n"
+			"------------------------------ --------------- --------------- --------------- -------- ---- ----- "
+			"--------- --------- - ---------\n",
+			"", a->estimate ? "Start" : "Elap");
+	else
+		strbuf_printf(
+			&l->out,
+			"%82sReq'd       Req'd       %s\n"
+			"Job ID                  Username    Queue    Jobname          SessID  NDS   TSK   Memory      Time    "
+			"S   Time\n"
+			"----------------------- ----------- -------- ---------------- ------ ----- ------ --------- --------- "
+			"- ---------\n",
+			"", a->estimate ? "Start" : "Elap");
+}
+
+/* Nodes without their domains, broken at '+'. */
+static void nodes_add(struct strbuf *out, const char *hosts, bool one_line)
+{
+	int column = 0;
+
+	strbuf_puts(out, "   ");
+	for (const char *p = hosts; *p;) {
+		int n = (int)strcspn(p, "+"), name = (int)strcspn(p, ".+"), rest = 0;
+		const char *slash = memchr(p, '/', (size_t)n);
+		if (slash && slash > p + name)
+			rest = n - (int)(slash - p);
+		else
+			name = n;
+		if (!one_line && column > 0 && column + name + rest + 1 > NODES_WIDTH) {
+			strbuf_puts(out, "\n   ");
+			column = 0;
+		}
+		strbuf_printf(out, "%s%.*s%.*s", p > hosts ? "+" : "", name, p, rest, slash ? slash : "");
+		column += name + rest + 1;
+		p += n;
+		p += *p == '+';
+	}
+	strbuf_puts(out, *hosts ? "" : "-- ");
+}
+
+static const char *elapsed_text(const struct list *l, char *const *cell, char *buf, size_t size)
+{
+	int64_t used = used_find(cell[FIELD_USED], "walltime");
+
+	if (l->q->a->estimate) {
+		int64_t planned = strtoll(cell[FIELD_PLANNED], NULL, 10);
+		return planned > 0 ? instant_near(planned, (int64_t)time(NULL), buf, size) : " -- ";
+	}
+	return used > 0 || cell[FIELD_STATE][0] == 'R' ? duration_format(used > 0 ? used : 0, buf, size) : " -- ";
+}
+
+static void wide_row(struct list *l, char *const *cell)
+{
+	static const int narrow[] = {23, 11, 8, 16, -6, -5, -6, -9, -9},
+			 widths[] = {30, 15, 15, 15, -8, -4, -5, -9, -9};
+	const struct qstat_arguments *a = l->q->a;
+	const int *width = a->wide ? widths : narrow;
+	char memory[40], walltime[40], elapsed[40];
+	struct strbuf *out = &l->out;
+
+	if (l->rows == 0)
+		wide_heading(l);
+	column_add(out, cell[FIELD_ID], width[0]);
+	column_add(out, cell[FIELD_OWNER], width[1]);
+	column_add(out, cell[FIELD_QUEUE], width[2]);
+	column_add(out, cell[FIELD_NAME], width[3]);
+	column_add(out, *cell[FIELD_SESSION] ? cell[FIELD_SESSION] : " -- ", width[4]);
+	column_add(out, *cell[FIELD_NODECT] ? cell[FIELD_NODECT] : " -- ", width[5]);
+	column_add(out, *cell[FIELD_CPUS] ? cell[FIELD_CPUS] : " -- ", width[6]);
+	column_add(out, memory_text(a, cell[FIELD_MEMORY], memory, sizeof memory), width[7]);
+	int64_t limit = strtoll(cell[FIELD_WALLTIME], NULL, 10);
+	column_add(out, *cell[FIELD_WALLTIME] ? duration_format(limit, walltime, sizeof walltime) : " -- ", width[8]);
+	column_add(out, cell[FIELD_STATE], 1);
+	column_add(out, elapsed_text(l, cell, elapsed, sizeof elapsed), -9);
+	out->text[--out->n] = '\0';
+	if (a->nodes) {
+		strbuf_puts(out, a->one_line ? "" : "\n");
+		nodes_add(out, cell[FIELD_HOSTS], a->one_line);
+	}
+	if (a->comments && (*cell[FIELD_COMMENT] || !a->one_line))
+		strbuf_printf(out, "%s   %s", a->one_line ? "" : "\n",
+			      *cell[FIELD_COMMENT] ? cell[FIELD_COMMENT] : "--");
+	strbuf_puts(out, "\n");
+}
+
+static void row(void *context, char *const *cell)
+{
+	struct list *l = context;
+	const struct qstat_arguments *a = l->q->a;
+
+	l->of_operand++;
+	if (a->arrays && !strchr(cell[FIELD_ID], '['))
+		return;
+	if (l->wide)
+		wide_row(l, cell);
+	else
+		plain_row(l, cell);
+	l->rows++;
+	if (l->out.n > BUFFER)
+		list_flush(l);
+}
+
+static void list_read(struct list *l, const char *operand)
+{
+	struct strbuf path = {0};
+	struct err err;
+
+	qstat_path(l->q, operand, &path);
+	query_add(&path, "fields", l->wide ? wide_fields : plain_fields);
+	l->of_operand = 0;
+	if (tsv_read(l->q->client, path.text, l->wide ? WIDE_FIELDS : PLAIN_FIELDS, row, l, &err) < 0)
+		qstat_failed(l->q, operand, &err);
+	else if (operand && qstat_is_job(operand) && l->of_operand == 0)
+		qstat_unknown(l->q, operand);
+	strbuf_fini(&path);
+}
+
+void qstat_list(struct qstat *q)
+{
+	const struct qstat_arguments *a = q->a;
+	struct list l = {.q = q,
+			 .wide = a->all || a->nodes || a->comments || a->running || a->idle || a->estimate || a->user ||
+				 a->giga || a->mega};
+
+	for (int i = 0; i < q->operands->n; i++)
+		list_read(&l, q->operands->v[i]);
+	if (q->operands->n == 0)
+		list_read(&l, NULL);
+	list_flush(&l);
+	strbuf_fini(&l.out);
+}

@@ -1,0 +1,349 @@
+/*
+ * qsub.c - `qsub` and `shunt submit`: hand in a job.
+ *
+ * Programs call qsub and take what it prints for the id: so that is one line on standard output and nothing anywhere else. Remarks go to
+ * standard error only if that is a terminal.
+ */
+#include "cmd/qsub.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/timetext.h"
+#include "cmd/commands.h"
+#include "cmd/show.h"
+
+/* What is written for whom it may help, and never gets in a program's way. */
+static bool remarks_wanted(const struct jobspec *s)
+{
+	return isatty(STDERR_FILENO) && !s->silent;
+}
+
+static int directive_add(const struct command *c, struct jobspec *s, const struct directive *d, struct err *err)
+{
+	struct job_arguments *a = options_create(c);
+	char **operand = mem_zalloc(sizeof *operand * ((size_t)d->words.n + 1));
+	int n, rc = options_parse(c, d->words.n, d->words.v, a, operand, &n, err);
+
+	if (rc > 0)
+		rc = err_set(err, -EINVAL, "--help is for the command line");
+	if (rc == 0 && n)
+		rc = err_set(err, -EINVAL, "\"%.60s\" belongs to no option%s", operand[0],
+			     operand[0][0] == '=' ? ": write NAME=VALUE without blanks"
+						  : "; a value with blanks needs quotes");
+	if (rc == 0)
+		rc = jobspec_add(s, a, err);
+	free(operand);
+	options_free(c, a);
+	return rc;
+}
+
+/* The directives of the script, each in its turn. */
+static int directives_add(const struct command *c, struct jobspec *s, const struct source *source, const char *prefix,
+			  struct arena *arena, struct directives *ret, struct err *err)
+{
+	const char *site = getenv("PBS_DPREFIX");
+	int rc = directives_read(strbuf_text(&source->text), source->text.n,
+				 prefix ? prefix
+				 : site ? site
+					: SCRIPT_PREFIX,
+				 arena, ret, err);
+
+	if (rc < 0)
+		return err_prefix(err, rc, "%.200s", source->label);
+	for (size_t i = 0; i < ret->list.n && rc == 0; i++) {
+		rc = directive_add(c, s, &ret->list.v[i], err);
+		if (rc < 0)
+			err_prefix(err, rc, "%.200s, line %d", source->label, ret->list.v[i].line);
+	}
+	return rc;
+}
+
+/* The command line, as it can be read again; for people. */
+static void submit_args_put(struct jobspec *s, int argc, char **argv)
+{
+	struct strbuf text = {0};
+
+	for (int i = 0; i < argc; i++) {
+		strbuf_puts(&text, i ? " " : "");
+		word_quote(argv[i], &text);
+	}
+	if (text.n)
+		jobspec_text(s, "submit_args", text.text);
+	strbuf_fini(&text);
+}
+
+/* What holds unless an option said otherwise. */
+static void defaults_put(struct jobspec *s, const struct source *source)
+{
+	char here[PATH_MAX], below[PATH_MAX + 1];
+
+	directory_here(here, sizeof here);
+	if (!json_object_get(s->job, "name"))
+		jobspec_text(s, "name", source->name);
+	if (!json_object_get(s->job, "workdir"))
+		jobspec_text(s, "workdir", here);
+	if (!s->workdir)
+		return;
+	/* With -d the job starts elsewhere, but its output comes here. */
+	snprintf(below, sizeof below, "%s/", here);
+	for (const char *const *key = (const char *const[]){"output", "error", NULL}; *key; key++) {
+		const char *path = json_string_value(json_object_get(s->job, *key));
+		const char *colon = path ? strchr(path, ':') : NULL;
+		char joined[2 * PATH_MAX];
+		if (path && (path[0] == '/' || (colon && colon[1] == '/')))
+			continue;
+		snprintf(joined, sizeof joined, "%s%s", below, path ? path : "");
+		jobspec_text(s, *key, joined);
+	}
+}
+
+int job_submit(const struct command *c, struct client *client, const struct jobspec *s, struct reply *ret)
+{
+	int code = EXIT_FAILED;
+
+	if (!show_post(c, client, "/v1/jobs", s->job, ret, &code))
+		return code;
+	if (!remarks_wanted(s))
+		return EXIT_OK;
+	size_t i;
+	json_t *warning;
+	json_array_foreach(json_object_get(ret->json, "warnings"), i, warning) if (json_is_string(warning))
+		command_fail(c, "%s", json_string_value(warning));
+	return EXIT_OK;
+}
+
+/* Whether the deadline is promised. */
+static void guarantee_say(const struct jobspec *s, const struct reply *r, FILE *out)
+{
+	json_int_t deadline = json_integer_value(json_object_get(s->job, "deadline"));
+	int64_t start = object_number(r->json, "planned_start", -1);
+	char by[40], from[40];
+
+	if (!json_object_get(s->job, "deadline"))
+		return;
+	instant_format(deadline, by, sizeof by);
+	if (!json_is_true(json_object_get(r->json, "guaranteed")))
+		fprintf(out, "The deadline %s is not guaranteed: 'shunt why %s' tells more.\n", by,
+			object_text(r->json, "id"));
+	else if (start > 0)
+		fprintf(out, "The deadline %s is guaranteed; it starts by %s.\n", by,
+			instant_format(start, from, sizeof from));
+	else
+		fprintf(out, "The deadline %s is guaranteed.\n", by);
+}
+
+/* `shunt submit`: for people. */
+static void answer_say(const struct jobspec *s, const struct reply *r)
+{
+	const char *id = object_text(r->json, "id");
+	int64_t start = object_number(r->json, "planned_start", -1);
+	char when[40];
+
+	printf("Job %s is in: %s.\n", id, object_text(s->job, "name"));
+	if (start > time(NULL) && !json_object_get(s->job, "deadline"))
+		printf("It is planned to start at %s.\n", instant_format(start, when, sizeof when));
+	guarantee_say(s, r, stdout);
+	printf("Watch it with 'shunt job %.*s', read its output with 'shunt output %.*s'.\n", (int)strcspn(id, "."), id,
+	       (int)strcspn(id, "."), id);
+}
+
+static int answer(const struct command *c, struct client *client, const struct jobspec *s, bool json,
+		  const struct reply *r)
+{
+	if (json)
+		show_json(r->json);
+	else if (c->own && !s->silent)
+		printf("%s\n", object_text(r->json, "id"));
+	else if (!c->own && !s->silent)
+		answer_say(s, r);
+	if (c->own && remarks_wanted(s))
+		guarantee_say(s, r, stderr);
+	if (!s->block)
+		return EXIT_OK;
+	fflush(stdout);
+	return job_wait(c, client, object_text(r->json, "id"));
+}
+
+static int submit(const struct command *c, struct jobspec *s, bool json)
+{
+	struct client *client;
+	struct reply r = {0};
+	int code;
+
+	if (!show_open(c, &client))
+		return EXIT_FAILED;
+	if (s->interactive) {
+		code = job_interact(c, client, s);
+	} else {
+		code = job_submit(c, client, s, &r);
+		if (code == EXIT_OK)
+			code = answer(c, client, s, json, &r);
+	}
+	reply_fini(&r);
+	client_close(client);
+	return code;
+}
+
+/* What the words of the command line are: options before "--", a command after it. */
+struct call {
+	struct job_arguments *a;
+	char **operand;
+	int noperands;
+	char **word; /* of the command */
+	int nwords;
+	bool command;
+};
+
+static int call_parse(const struct command *c, int argc, char **argv, struct call *ret, struct err *err)
+{
+	int before = 0;
+
+	while (before < argc && strcmp(argv[before], "--") != 0)
+		before++;
+	*ret = (struct call){.a = options_create(c), .operand = mem_zalloc(sizeof(char *) * ((size_t)argc + 1))};
+	ret->command = before < argc;
+	ret->word = argv + before + ret->command;
+	ret->nwords = argc - before - ret->command;
+	int rc = options_parse(c, before, argv, ret->a, ret->operand, &ret->noperands, err);
+	if (rc == 0)
+		rc = jobspec_refused(ret->a, err);
+	if (rc != 0)
+		return rc;
+	if (ret->command && ret->nwords == 0)
+		return err_set(err, -EINVAL, "a command is missing after --");
+	if (ret->command && ret->noperands)
+		return err_set(err, -EINVAL, "\"%.60s\": either a script or, after --, a command", ret->operand[0]);
+	if (ret->noperands > 1)
+		return err_set(err, -EINVAL,
+			       "\"%.60s\" is one too many: options go before the script, its arguments into -F \"...\"",
+			       ret->operand[1]);
+	return 0;
+}
+
+static int source_read(const struct call *call, struct source *source, struct err *err)
+{
+	bool none = call->noperands == 0 && call->a->interactive;
+
+	if (call->command)
+		source_command(source, call->word, call->nwords);
+	else if (none)
+		*source = (struct source){.name = "STDIN", .label = "standard input"};
+	else
+		return source_file(source, call->noperands ? call->operand[0] : NULL, err);
+	return 0;
+}
+
+/* Everything up to the submission. */
+static int prepare(const struct command *c, const struct call *call, struct jobspec *s, struct err *err)
+{
+	struct arena *arena = arena_create();
+	struct directives directives = {0};
+	struct source source = {0};
+	const char *missing;
+	int rc = source_read(call, &source, err);
+
+	if (rc == 0 && !call->command)
+		rc = directives_add(c, s, &source, call->a->prefix, arena, &directives, err);
+	if (rc == 0)
+		rc = jobspec_add(s, call->a, err);
+	if (rc == 0) {
+		defaults_put(s, &source);
+		jobspec_environment(s, &missing);
+		/* The script of an interactive job only says what it needs, unless -x says that it is to be run. */
+		if (!s->interactive || call->command || s->command)
+			source_put(&source, s->job);
+		if (remarks_wanted(s))
+			source_remarks(c, &source, &directives);
+		if (missing && remarks_wanted(s))
+			command_fail(c, "-v %s: there is no such variable here; it was left out", missing);
+	}
+	directives_fini(&directives);
+	source_fini(&source);
+	arena_destroy(arena);
+	return rc;
+}
+
+static int qsub(const struct command *c, int argc, char **argv)
+{
+	struct jobspec s;
+	struct call call;
+	struct err err;
+	int code, rc = call_parse(c, argc, argv, &call, &err);
+
+	jobspec_init(&s);
+	if (rc < 0) {
+		code = command_misused(c, "%s", err.text);
+	} else if (rc > 0) {
+		code = options_answer(c, rc);
+	} else if (prepare(c, &call, &s, &err) < 0) {
+		code = command_fail(c, "%s", err.text);
+	} else {
+		submit_args_put(&s, argc, argv);
+		code = submit(c, &s, call.a->json);
+	}
+	jobspec_fini(&s);
+	options_free(c, call.a);
+	free(call.operand);
+	return code;
+}
+
+static const char *const qsub_examples[] = {
+	"qsub -l nodes=1:ppn=4,walltime=2:00:00 job.sh",
+	"Four CPUs of one node, for up to two hours.",
+	"qsub -t 1-100%5 -W depend=afterok:12 job.sh",
+	"A hundred jobs, five at once, when job 12 has ended well.",
+	"qsub -t Q -p \"2026-11-16 18:00\" job.sh",
+	"To be done by then, and told at once whether that is certain.",
+	"qsub -l ncpus=2 -- ./program --fast",
+	"A program instead of a script.",
+	NULL,
+};
+
+static const char *const submit_examples[] = {
+	"shunt submit job.sh --resources nodes=1:ppn=4,walltime=2:00:00",
+	"Four CPUs of one node, for up to two hours.",
+	"shunt submit job.sh --deadline +3h --require-guarantee",
+	"Only if it is certain to be done in three hours.",
+	"shunt submit --array 1-100%5 --depend afterok:12 job.sh",
+	"A hundred jobs, five at once, when job 12 has ended well.",
+	NULL,
+};
+
+#define DETAILS                                                                                                               \
+	"The script comes from the file, from standard input, or is made of the command after --. Options may also stand in " \
+	"the script, in lines that begin with #PBS, before the first command; those of the command line win. The job starts " \
+	"in this directory."
+
+const struct command command_qsub = {
+	.name = "qsub",
+	.operands = "[SCRIPT | -- COMMAND [ARGUMENTS]]",
+	.operand_kind = OPTION_FILE,
+	.operands_max = 1,
+	.about = "Hand in a job, and print its id.",
+	.details = DETAILS,
+	.examples = qsub_examples,
+	.options = qsub_options,
+	.hints = qsub_hints,
+	.size = sizeof(struct job_arguments),
+	.main = qsub,
+	.own = true,
+};
+
+const struct command command_submit = {
+	.name = "submit",
+	.operands = "[SCRIPT | -- COMMAND [ARGUMENTS]]",
+	.operand_kind = OPTION_FILE,
+	.operands_max = 1,
+	.about = "Hand in a job, and tell what becomes of it.",
+	.details = DETAILS " The same as qsub, for people.",
+	.examples = submit_examples,
+	.options = qsub_options,
+	.hints = qsub_hints,
+	.size = sizeof(struct job_arguments),
+	.main = qsub,
+};

@@ -1,0 +1,40 @@
+/*
+ * qsub.h - the parts of handing in a job.
+ */
+#ifndef CMD_QSUB_H
+#define CMD_QSUB_H
+
+#include "base/strbuf.h"
+#include "client/client.h"
+#include "client/script.h"
+#include "cmd/jobspec.h"
+
+#define SCRIPT_MAX (16 << 20)
+
+/* The script: from a file, standard input ("-" or no name), or made of the words of a command. */
+struct source {
+	struct strbuf text;
+	char name[256];	   /* the job's name unless given: the file's, the program's, or STDIN */
+	const char *label; /* for messages: the file's name, or "standard input" */
+};
+
+/* In qsub_script.c. -errno with a sentence that says what to do. */
+int source_file(struct source *s, const char *path, struct err *err);
+void source_command(struct source *s, char *const *word, int n);
+/* A word as a shell reads it again. */
+void word_quote(const char *word, struct strbuf *out);
+void source_fini(struct source *s);
+/* The text as the API takes it: `script`, or `script_base64`. */
+void source_put(const struct source *s, json_t *job);
+/* What a newcomer would not expect of this script, on standard error; only for a terminal. */
+void source_remarks(const struct command *c, const struct source *s, const struct directives *d);
+
+/* In qsub_wait.c. Waits until the job has ended; its exit code as a shell's, or EXIT_FAILED with a message. */
+int job_wait(const struct command *c, struct client *client, const char *id);
+/* Submits an interactive job and serves its terminal. */
+int job_interact(const struct command *c, struct client *client, struct jobspec *s);
+
+/* Hands it in; 0 and the answer, or the exit code. Says what there is to say. */
+int job_submit(const struct command *c, struct client *client, const struct jobspec *s, struct reply *ret);
+
+#endif

@@ -1,0 +1,199 @@
+/*
+ * qsub_script.c - where the script comes from, and whether it looks like one.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/base64.h"
+#include "cmd/qsub.h"
+
+static int text_read(int fd, struct strbuf *text, const char *label, struct err *err)
+{
+	char piece[65536];
+	ssize_t n;
+
+	while ((n = read(fd, piece, sizeof piece)) != 0) {
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return err_set(err, -errno, "%s: %s", label, strerror(errno));
+		strbuf_add(text, piece, (size_t)n);
+		if (text->n > SCRIPT_MAX)
+			return err_set(err, -EFBIG, "%s: a script may have %d MiB; keep data in files of their own",
+				       label, SCRIPT_MAX >> 20);
+	}
+	return 0;
+}
+
+/* A program is no script. */
+static int text_check(const struct source *s, struct err *err)
+{
+	const char *text = strbuf_text(&s->text);
+	const char *line = memchr(text, '\n', s->text.n);
+	const char *dot = strchr(s->label, '/') ? "" : "./";
+
+	if (s->text.n >= 4 && memcmp(text, "\177ELF", 4) == 0)
+		return err_set(err, -ENOEXEC, "%.200s is a program, not a script: write 'qsub -- %s%.200s'", s->label,
+			       dot, s->label);
+	if (line && line > text && line[-1] == '\r')
+		return err_set(
+			err, -EINVAL,
+			"%.200s has the line ends of Windows (CR LF), which shells don't understand: convert it with "
+			"'sed -i \"s/\\r$//\" %.200s'",
+			s->label, s->label);
+	return 0;
+}
+
+static int file_open(const char *path, struct err *err)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	struct stat st;
+
+	if (fd < 0 && errno == ENOENT)
+		return err_set(err, -ENOENT,
+			       "script file %.200s not found: name a file, or write 'qsub -- COMMAND' to run a command",
+			       path);
+	if (fd < 0)
+		return err_set(err, -errno, "script file %.300s can't be read: %s", path, strerror(errno));
+	if (fstat(fd, &st) == 0 && S_ISDIR(st.st_mode)) {
+		close(fd);
+		return err_set(err, -EISDIR, "%.300s is a directory: name a script in it", path);
+	}
+	return fd;
+}
+
+/* A job's name has no blanks. */
+static void name_set(struct source *s, const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	snprintf(s->name, 237, "%s", slash ? slash + 1 : path);
+	for (char *p = s->name; *p; p++)
+		if ((unsigned char)*p <= ' ' || *p == 0x7f)
+			*p = '_';
+	if (!s->name[0])
+		strcpy(s->name, "STDIN");
+}
+
+int source_file(struct source *s, const char *path, struct err *err)
+{
+	bool standard = !path || strcmp(path, "-") == 0;
+	int fd = STDIN_FILENO, rc;
+
+	*s = (struct source){.label = standard ? "standard input" : path};
+	name_set(s, standard ? "STDIN" : path);
+	if (!standard && (fd = file_open(path, err)) < 0)
+		return fd;
+	if (standard && isatty(STDIN_FILENO))
+		fprintf(stderr, "Type the script; end it with Ctrl-D in a line of its own.\n");
+	rc = text_read(fd, &s->text, s->label, err);
+	if (!standard)
+		close(fd);
+	return rc < 0 ? rc : text_check(s, err);
+}
+
+void word_quote(const char *word, struct strbuf *out)
+{
+	if (word[0] && !strpbrk(word, " \t\n\"'\\$`;&|<>()*?[]#~!{}")) {
+		strbuf_puts(out, word);
+		return;
+	}
+	strbuf_puts(out, "'");
+	for (; *word; word++)
+		if (*word == '\'')
+			strbuf_puts(out, "'\\''");
+		else
+			strbuf_add(out, word, 1);
+	strbuf_puts(out, "'");
+}
+
+void source_command(struct source *s, char *const *word, int n)
+{
+	*s = (struct source){.label = "the command"};
+	name_set(s, word[0]);
+	strbuf_puts(&s->text, "#!/bin/sh\nexec");
+	for (int i = 0; i < n; i++) {
+		strbuf_puts(&s->text, " ");
+		word_quote(word[i], &s->text);
+	}
+	strbuf_puts(&s->text, "\n");
+}
+
+void source_fini(struct source *s)
+{
+	strbuf_fini(&s->text);
+}
+
+void source_put(const struct source *s, json_t *job)
+{
+	const char *text = strbuf_text(&s->text);
+	json_t *plain = memchr(text, '\0', s->text.n) ? NULL : json_stringn(text, s->text.n);
+
+	if (plain) {
+		json_object_set_new(job, "script", plain);
+		return;
+	}
+	struct strbuf coded = {0};
+	base64_encode(text, s->text.n, &coded);
+	json_object_set_new(job, "script_base64", json_string(strbuf_text(&coded)));
+	strbuf_fini(&coded);
+}
+
+/* What the commonest lines of sbatch are here. */
+static const char *slurm_line(const struct source *s, int line)
+{
+	static const char *const pairs[][2] = {
+		{"--ntasks-per-node", "-l nodes=NODES:ppn=N"},
+		{"--ntasks", "-l procs=N"},
+		{"-n ", "-l procs=N"},
+		{"--cpus-per-task", "-l nodes=1:ppn=N"},
+		{"-c ", "-l nodes=1:ppn=N"},
+		{"--time", "-l walltime=HH:MM:SS"},
+		{"-t ", "-l walltime=HH:MM:SS"},
+		{"--mem", "-l mem=8gb"},
+		{"--job-name", "-N NAME"},
+		{"-J ", "-N NAME"},
+		{"--partition", "-q QUEUE"},
+		{"-p ", "-q QUEUE"},
+		{"--output", "-o PATH"},
+		{"--error", "-e PATH"},
+		{"--array", "-t RANGE"},
+		{"--dependency", "-W depend=LIST"},
+		{"--nodes", "-l nodes=N:ppn=CPUS"},
+		{"-N ", "-l nodes=N:ppn=CPUS"},
+		{"--gres", "-l nodes=1:ppn=CPUS:gpus=N"},
+		{"--mail-type", "-m abe"},
+	};
+	const char *p = strbuf_text(&s->text);
+
+	for (int i = 1; i < line && (p = strchr(p, '\n')); i++)
+		p++;
+	p = p ? strstr(p, "#SBATCH") : NULL;
+	p = p ? p + 7 + strspn(p + 7, " \t") : "";
+	for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
+		if (strncmp(p, pairs[i][0], strlen(pairs[i][0])) == 0)
+			return pairs[i][1];
+	return "-l walltime=HH:MM:SS";
+}
+
+void source_remarks(const struct command *c, const struct source *s, const struct directives *d)
+{
+	if (!isatty(STDERR_FILENO))
+		return;
+	if (d->foreign && d->list.n == 0)
+		command_fail(c, "%s, line %d: #SBATCH lines are Slurm's and were not read; here it is '#PBS %s'",
+			     s->label, d->foreign, slurm_line(s, d->foreign));
+	if (d->spaced)
+		command_fail(c, "%s, line %d: '# PBS' is a comment and was not read; write #PBS without the blank",
+			     s->label, d->spaced);
+	if (d->late)
+		command_fail(c,
+			     "%s, line %d: this #PBS line comes after the first command and was not read; move it up",
+			     s->label, d->late);
+	if (s->text.n == 0)
+		command_fail(c, "%s is empty: the job will do nothing", s->label);
+}

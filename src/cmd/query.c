@@ -1,0 +1,127 @@
+/*
+ * query.c - asking for lists: paths with their queries, and answers of tab-separated lines.
+ */
+#include "cmd/query.h"
+
+#include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+
+void show_job_path(struct strbuf *path, const char *id, const char *rest)
+{
+	strbuf_puts(path, "/v1/jobs/");
+	url_quote(id, path);
+	strbuf_puts(path, rest);
+}
+
+void query_add(struct strbuf *path, const char *key, const char *value)
+{
+	if (!value || !*value)
+		return;
+	strbuf_printf(path, "%c%s=", strchr(strbuf_text(path), '?') ? '&' : '?', key);
+	url_quote(value, path);
+}
+
+void users_query(struct strbuf *path, const char *users)
+{
+	struct strbuf bare = {0};
+
+	for (const char *p = users; p && *p;) {
+		size_t n = strcspn(p, ",");
+		strbuf_printf(&bare, "%s%.*s", bare.n ? "," : "", (int)strcspn(p, "@,"), p);
+		p += n;
+		p += *p == ',';
+	}
+	query_add(path, "user", strbuf_text(&bare));
+	strbuf_fini(&bare);
+}
+
+/* A list of lines that comes in pieces of any size. */
+struct tsv {
+	struct strbuf text; /* what is not yet a whole line */
+	int columns;
+	char **cell;
+	void (*row)(void *context, char *const *cell);
+	void *context;
+};
+
+static void cell_unescape(char *cell)
+{
+	char *to = strchr(cell, '\\');
+
+	for (const char *from = to; from && *from; from++) {
+		if (*from == '\\' && from[1]) {
+			from++;
+			*to++ = *from == 't' ? '\t' : *from == 'n' ? '\n' : *from;
+		} else {
+			*to++ = *from;
+		}
+	}
+	if (to)
+		*to = '\0';
+}
+
+static void tsv_line(struct tsv *t, char *line)
+{
+	static char none[1];
+
+	for (int i = 0; i < t->columns; i++) {
+		t->cell[i] = line ? line : none;
+		if (!line)
+			continue;
+		char *tab = strchr(line, '\t');
+		if (tab)
+			*tab++ = '\0';
+		cell_unescape(line);
+		line = tab;
+	}
+	t->row(t->context, t->cell);
+}
+
+static int tsv_piece(void *context, const char *data, size_t n)
+{
+	struct tsv *t = context;
+	char *line, *end;
+
+	strbuf_add(&t->text, data, n);
+	if (!t->text.text)
+		return 0;
+	char *stop = t->text.text + t->text.n;
+	for (line = t->text.text; (end = memchr(line, '\n', (size_t)(stop - line))); line = end + 1) {
+		*end = '\0';
+		tsv_line(t, line);
+	}
+	t->text.n = (size_t)(stop - line);
+	memmove(t->text.text, line, t->text.n + 1);
+	return 0;
+}
+
+int tsv_read(struct client *client, const char *path, int columns, void (*row)(void *context, char *const *cell),
+	     void *context, struct err *err)
+{
+	struct tsv t = {.columns = columns, .row = row, .context = context};
+
+	t.cell = mem_zalloc((size_t)columns * sizeof *t.cell);
+	int rc = client_read(client, path, "text/tab-separated-values", tsv_piece, &t, err);
+	if (rc == 0 && t.text.n)
+		tsv_line(&t, t.text.text);
+	strbuf_fini(&t.text);
+	free(t.cell);
+	return rc;
+}
+
+const char *user_name(void)
+{
+	static char name[64];
+	struct passwd *user = getpwuid(getuid());
+
+	if (user)
+		snprintf(name, sizeof name, "%s", user->pw_name);
+	else
+		snprintf(name, sizeof name, "%u", (unsigned)getuid());
+	return name;
+}

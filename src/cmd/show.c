@@ -1,0 +1,107 @@
+/*
+ * show.c - what the commands that show things share.
+ */
+#include "cmd/show.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cmd/change.h"
+
+bool show_open(const struct command *c, struct client **ret)
+{
+	struct err err;
+
+	if (client_open(ret, &err) == 0)
+		return true;
+	command_fail(c, "%s", err.text);
+	return false;
+}
+
+int show_code(const struct client *client)
+{
+	return code_exit(client_code(client));
+}
+
+static bool ask(const struct command *c, struct client *client, const char *method, const char *path, const json_t *body,
+		struct reply *ret, int *ret_code)
+{
+	struct err err;
+
+	*ret = (struct reply){0};
+	int rc = body ? client_ask_json(client, method, path, body, ret, &err)
+		      : client_ask(client, method, path, NULL, 0, ret, &err);
+	if (rc == 0)
+		return true;
+	command_fail(c, "%s", err.text);
+	*ret_code = c->own ? show_code(client) : EXIT_FAILED;
+	reply_fini(ret);
+	*ret = (struct reply){0};
+	return false;
+}
+
+bool show_get(const struct command *c, struct client *client, const char *path, struct reply *ret, int *ret_code)
+{
+	return ask(c, client, "GET", path, NULL, ret, ret_code);
+}
+
+bool show_post(const struct command *c, struct client *client, const char *path, const json_t *body, struct reply *ret,
+	       int *ret_code)
+{
+	return ask(c, client, "POST", path, body, ret, ret_code);
+}
+
+void show_json(const json_t *value)
+{
+	char *text = json_dumps(value, JSON_INDENT(2) | JSON_PRESERVE_ORDER | JSON_ENCODE_ANY);
+
+	puts(text ? text : "null");
+	free(text);
+}
+
+int stamp_parse(const char *text, int64_t *ret, struct err *err)
+{
+	size_t digits = strspn(text, "0123456789");
+	const char *p = text;
+	time_t now = time(NULL);
+	struct tm tm, today;
+	int seconds = 0, year;
+
+	localtime_r(&now, &today);
+	tm = (struct tm){.tm_isdst = -1, .tm_year = today.tm_year};
+	if ((digits != 8 && digits != 10 && digits != 12) ||
+	    (text[digits] && (text[digits] != '.' || sscanf(text + digits, ".%2d", &seconds) != 1)))
+		return err_set(err, -EINVAL, "\"%.60s\" is no date: write [[CC]YY]MMDDhhmm[.SS], as in 202611151430", text);
+	if (digits > 8) {
+		sscanf(p, digits == 12 ? "%4d" : "%2d", &year);
+		tm.tm_year = digits == 12 ? year - 1900 : year < 69 ? year + 100 : year;
+		p += digits - 8;
+	}
+	sscanf(p, "%2d%2d%2d%2d", &tm.tm_mon, &tm.tm_mday, &tm.tm_hour, &tm.tm_min);
+	tm.tm_mon--;
+	tm.tm_sec = seconds;
+	if (tm.tm_mon > 11 || tm.tm_mday < 1 || tm.tm_mday > 31 || tm.tm_hour > 23 || tm.tm_min > 59 || seconds > 59)
+		return err_set(err, -EINVAL, "\"%.60s\": there is no such date or time", text);
+	*ret = (int64_t)mktime(&tm);
+	return 0;
+}
+
+bool colour_wanted(int fd)
+{
+	const char *no = getenv("NO_COLOR"), *term = getenv("TERM");
+
+	return isatty(fd) && (!no || !*no) && term && strcmp(term, "dumb") != 0;
+}
+
+int terminal_columns(void)
+{
+	struct winsize ws;
+
+	if (!isatty(STDOUT_FILENO))
+		return 0;
+	return ioctl(STDOUT_FILENO, TIOCGWINSZ, &ws) == 0 && ws.ws_col > 0 ? ws.ws_col : 80;
+}

@@ -1,0 +1,35 @@
+/*
+ * show.h - what the commands that show things share: asking the server, reading its answers, and the terminal.
+ */
+#ifndef CMD_SHOW_H
+#define CMD_SHOW_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/strbuf.h"
+#include "client/client.h"
+#include "cmd/command.h"
+#include "cmd/object.h"
+#include "cmd/query.h"
+
+/* Connects. false: it can't, and the sentence was printed. */
+bool show_open(const struct command *c, struct client **ret);
+/* GETs or POSTs; false: it failed and the sentence was printed, *ret_code is the exit code. The caller frees with reply_fini(). */
+bool show_get(const struct command *c, struct client *client, const char *path, struct reply *ret, int *ret_code);
+bool show_post(const struct command *c, struct client *client, const char *path, const json_t *body, struct reply *ret,
+	       int *ret_code);
+/* The exit code that PBS's commands have for the last answer's error: 153 for an unknown job. */
+int show_code(const struct client *client);
+/* A JSON value for people who asked for it. */
+void show_json(const json_t *value);
+
+/* "[[CC]YY]MMDDhhmm[.SS]", local time. -EINVAL with a sentence. */
+int stamp_parse(const char *text, int64_t *ret, struct err *err);
+/* Whether `out` is a terminal that wants colours (NO_COLOR, TERM=dumb: none). */
+bool colour_wanted(int fd);
+/* Columns of standard output; 0: it is no terminal. */
+int terminal_columns(void);
+
+#endif

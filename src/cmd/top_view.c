@@ -1,0 +1,241 @@
+/*
+ * top_view.c - what shunt-top draws.
+ */
+#include <curses.h>
+#include <inttypes.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/utf8.h"
+#include "cmd/object.h"
+#include "cmd/top.h"
+
+#define HEAD 3 /* lines above the list */
+#define FOOT 1
+#define BAR 24
+
+enum { COLOUR_RUNNING = 1, COLOUR_WAITING, COLOUR_HELD, COLOUR_TROUBLE, COLOUR_BAR };
+
+int top_height(void)
+{
+	int n = LINES - HEAD - FOOT;
+
+	return n > 1 ? n : 1;
+}
+
+/* The text from column x on, cut at `width` columns; nothing in it can play tricks on the terminal. */
+static void put(int y, int x, int width, const char *text)
+{
+	int used = 0;
+	int32_t c;
+
+	if (y < 0 || y >= LINES || x >= COLS)
+		return;
+	if (x + width > COLS)
+		width = COLS - x;
+	move(y, x);
+	for (int n; (n = utf8_next(text, &c)) > 0; text += n) {
+		int columns = utf8_columns(c);
+		if (used + columns > width)
+			return;
+		if (c < ' ' || c == 0x7f || (c >= 0x80 && c < 0xa0))
+			addch('?');
+		else
+			addnstr(text, n);
+		used += columns;
+	}
+}
+
+static void bar_draw(int y, int x, int width, int64_t used, int64_t all)
+{
+	int n = all > 0 ? (int)((used * width + all - 1) / all) : 0;
+
+	mvaddch(y, x, '[');
+	attron(COLOR_PAIR(COLOUR_BAR));
+	for (int i = 0; i < width; i++)
+		addch(i < n ? '|' : ' ');
+	attroff(COLOR_PAIR(COLOUR_BAR));
+	addch(']');
+}
+
+static void head_draw(const struct top *t)
+{
+	char line[512], clock[16];
+	time_t now = time(NULL);
+	struct tm tm;
+
+	localtime_r(&now, &tm);
+	strftime(clock, sizeof clock, "%H:%M:%S", &tm);
+	attron(A_BOLD);
+	snprintf(line, sizeof line, "Shunt %s", t->server);
+	put(0, 0, 24, line);
+	attroff(A_BOLD);
+	bar_draw(0, 25, BAR, t->cpus_used, t->cpus);
+	snprintf(line, sizeof line, "%" PRId64 " of %" PRId64 " CPUs   %" PRId64 " running, %" PRId64 " waiting", t->cpus_used, t->cpus,
+		 t->running, t->waiting);
+	put(0, 25 + BAR + 3, COLS, line);
+	put(0, COLS - 9, 9, clock);
+	if (t->trouble[0]) {
+		attron(COLOR_PAIR(COLOUR_TROUBLE));
+		put(1, 0, COLS, t->trouble);
+		attroff(COLOR_PAIR(COLOUR_TROUBLE));
+	} else if (t->filter[0]) {
+		snprintf(line, sizeof line, "only lines with \"%s\" (/ changes it)", t->filter);
+		put(1, 0, COLS, line);
+	}
+}
+
+static void heading_draw(const char *text)
+{
+	attron(A_REVERSE);
+	mvhline(HEAD - 1, 0, ' ', COLS);
+	put(HEAD - 1, 0, COLS, text);
+	attroff(A_REVERSE);
+}
+
+static int state_colour(const char *state)
+{
+	switch (*state) {
+	case 'R':
+	case 'B':
+	case 'E':
+		return COLOUR_RUNNING;
+	case 'H':
+	case 'S':
+		return COLOUR_HELD;
+	case 'C':
+		return 0;
+	}
+	return COLOUR_WAITING;
+}
+
+static void job_draw(const struct top_job *j, int y, bool marked)
+{
+	char id[32];
+	int colour = state_colour(j->state);
+
+	if (marked) {
+		attron(A_REVERSE);
+		mvhline(y, 0, ' ', COLS);
+	}
+	put(y, 0, 9, id_short(j->id, id, sizeof id));
+	put(y, 10, 18, j->name);
+	put(y, 29, 10, j->owner);
+	attron(COLOR_PAIR(colour));
+	put(y, 40, 9, state_word(j->state));
+	attroff(COLOR_PAIR(colour));
+	put(y, 50, 5, j->cpus);
+	put(y, 56, 16, j->time);
+	put(y, 73, 11, j->start);
+	put(y, 85, COLS, j->why);
+	if (marked)
+		attroff(A_REVERSE);
+}
+
+static void node_draw(const struct top_node *n, int y, bool marked)
+{
+	char line[256];
+
+	if (marked) {
+		attron(A_REVERSE);
+		mvhline(y, 0, ' ', COLS);
+	}
+	put(y, 0, 19, n->name);
+	put(y, 20, 9, n->state);
+	snprintf(line, sizeof line, "%4" PRId64 "/%-4" PRId64, n->used, n->cpus);
+	put(y, 30, 10, line);
+	bar_draw(y, 41, BAR, n->used, n->cpus);
+	snprintf(line, sizeof line, "%6.2f %5d", n->load, n->jobs);
+	put(y, 41 + BAR + 3, 20, line);
+	put(y, 41 + BAR + 18, COLS, n->note);
+	if (marked)
+		attroff(A_REVERSE);
+}
+
+int top_text_lines(const struct top *t)
+{
+	int n = 0;
+
+	for (size_t i = 0; i < t->text.n; i++)
+		n += t->text.text[i] == '\n';
+	return n + (t->text.n > 0 && t->text.text[t->text.n - 1] != '\n');
+}
+
+/* Long lines are cut; a text has its own first line. */
+static void text_draw(const struct top *t)
+{
+	const char *p = strbuf_text(&t->text);
+	char line[1024];
+
+	for (int i = 0; i < t->first && *p; i++) {
+		p += strcspn(p, "\n");
+		p += *p == '\n';
+	}
+	for (int y = HEAD; y < HEAD + top_height() && *p; y++) {
+		size_t n = strcspn(p, "\n");
+		snprintf(line, sizeof line, "%.*s", n < sizeof line ? (int)n : (int)sizeof line - 1, p);
+		put(y, 0, COLS, line);
+		p += n;
+		p += *p == '\n';
+	}
+}
+
+static void list_draw(const struct top *t)
+{
+	int n = t->view == VIEW_JOBS ? (int)t->jobs.n : (int)t->nodes.n;
+
+	for (int i = t->first; i < n && i < t->first + top_height(); i++) {
+		if (t->view == VIEW_JOBS)
+			job_draw(&t->jobs.v[i], HEAD + i - t->first, i == t->at);
+		else
+			node_draw(&t->nodes.v[i], HEAD + i - t->first, i == t->at);
+	}
+	if (n == 0 && !t->trouble[0])
+		put(HEAD + 1, 2, COLS, t->filter[0] ? "Nothing fits the filter." : "No jobs.");
+}
+
+static void foot_draw(const struct top *t)
+{
+	static const char *const keys[] = {"q quit  o output  i details  w why  h hold/release  d delete  / filter  a finished  n nodes  ? help",
+					   "q quit  n jobs  ? help", "q back  arrows scroll  End follow"};
+
+	if (t->message[0]) {
+		attron(A_BOLD);
+		put(LINES - 1, 0, COLS - 1, t->message);
+		attroff(A_BOLD);
+	} else {
+		attron(A_DIM);
+		put(LINES - 1, 0, COLS - 1, keys[t->view]);
+		attroff(A_DIM);
+	}
+}
+
+void top_draw(struct top *t)
+{
+	static bool coloured;
+
+	if (!coloured && has_colors()) {
+		start_color();
+		use_default_colors();
+		init_pair(COLOUR_RUNNING, COLOR_GREEN, -1);
+		init_pair(COLOUR_WAITING, COLOR_YELLOW, -1);
+		init_pair(COLOUR_HELD, COLOR_MAGENTA, -1);
+		init_pair(COLOUR_TROUBLE, COLOR_RED, -1);
+		init_pair(COLOUR_BAR, COLOR_CYAN, -1);
+	}
+	coloured = true;
+	erase();
+	head_draw(t);
+	if (t->view == VIEW_JOBS)
+		heading_draw("job       name               user       state     cpus  time             start       why");
+	else if (t->view == VIEW_NODES)
+		heading_draw("node                state          cpus  used                         load  jobs   note");
+	else
+		heading_draw(t->title);
+	if (t->view == VIEW_TEXT)
+		text_draw(t);
+	else
+		list_draw(t);
+	foot_draw(t);
+	refresh();
+}

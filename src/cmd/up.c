@@ -1,0 +1,176 @@
+/*
+ * up.c - `shunt up`: it may be said at any time. What runs already is left as it is, and what died is started again.
+ */
+#include <errno.h>
+#include <limits.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "cmd/commands.h"
+#include "cmd/instance.h"
+
+#define UP_SECONDS 60
+
+static bool program_at(struct strbuf *path, const char *dir, const char *rest)
+{
+	strbuf_clear(path);
+	strbuf_printf(path, "%s/%s", dir, rest);
+	return access(path->text, X_OK) == 0;
+}
+
+/* shuntd beside this program: in the build directory, or where it is installed; else in $PATH. */
+static bool program_find(struct strbuf *path)
+{
+	static const char *const beside[] = {"../server/shuntd", "../sbin/shuntd", "../libexec/shunt/shuntd", "shuntd"};
+	const char *list = getenv("PATH");
+	char self[PATH_MAX];
+	ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
+
+	if (n > 0) {
+		self[n] = '\0';
+		*strrchr(self, '/') = '\0';
+		for (size_t i = 0; i < sizeof beside / sizeof *beside; i++)
+			if (program_at(path, self, beside[i]))
+				return true;
+	}
+	for (const char *p = list ? list : ""; *p; p += *p == ':') {
+		char dir[PATH_MAX];
+		size_t length = strcspn(p, ":");
+		snprintf(dir, sizeof dir, "%.*s", (int)length, p);
+		p += length;
+		if (program_at(path, dir[0] ? dir : ".", "shuntd"))
+			return true;
+	}
+	return false;
+}
+
+struct up_arguments {
+	const char *nodes, *conf;
+	bool system;
+};
+
+static const struct option up_options[] = {
+	{"nodes", OPTION_TEXT, offsetof(struct up_arguments, nodes), "NODES", NULL, NULL, 0, 0,
+	 "This machine as so many nodes: 4x8 is four of 8 CPUs. If not given: one with the CPUs it has.", 0},
+	{"conf", OPTION_FILE, offsetof(struct up_arguments, conf), "FILE", NULL, NULL, 0, 0,
+	 "Another configuration file than the instance's own.", 0},
+	{"system", OPTION_FLAG, offsetof(struct up_arguments, system), NULL, NULL, NULL, 0, 0,
+	 "The system's server instead of your own (needs root).", 0},
+	{0},
+};
+
+/* Starts it and waits until it has put itself into the background, or failed: it says itself why. */
+static int program_start(const struct command *c, const char *path, const struct up_arguments *a)
+{
+	const char *word[8] = {path};
+	int n = 1, status;
+
+	if (a->nodes) {
+		word[n++] = "--nodes";
+		word[n++] = a->nodes;
+	}
+	if (a->conf) {
+		word[n++] = "--conf";
+		word[n++] = a->conf;
+	}
+	if (a->system)
+		word[n++] = "--system";
+	fflush(stdout);
+	pid_t pid = fork();
+	if (pid < 0)
+		return command_fail(c, "no process can be started: %s", strerror(errno));
+	if (pid == 0) {
+		execv(path, (char *const *)word);
+		fprintf(stderr, "%s: %s\n", path, strerror(errno));
+		_exit(127);
+	}
+	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+	return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? EXIT_OK : EXIT_FAILED;
+}
+
+/* Until it answers. */
+static bool server_await(const struct where *w, int seconds, struct reply *ret, struct err *err)
+{
+	for (int i = 0; i < seconds * 1000 / LOOK_MS; i++) {
+		if (server_ask(w, ret, err))
+			return true;
+		reply_fini(ret);
+		poll(NULL, 0, LOOK_MS);
+	}
+	return false;
+}
+
+static int server_start(const struct command *c, const struct up_arguments *a, const struct where *w, struct reply *ret)
+{
+	struct strbuf path = {0};
+	struct err err;
+	int code = EXIT_OK;
+
+	/* One that was started a moment ago may not listen yet. */
+	if (!server_lives(w)) {
+		if (!program_find(&path))
+			code = command_fail(
+				c, "shuntd is not found beside this program nor in $PATH: install it ('make install')");
+		else
+			code = program_start(c, path.text, a);
+	}
+	if (code == EXIT_OK && !server_await(w, UP_SECONDS, ret, &err))
+		code = command_fail(c, "the server was started but does not answer: %s; its log is %s", err.text,
+				    w->log);
+	strbuf_fini(&path);
+	return code;
+}
+
+static int up(const struct command *c, const void *arguments, const struct operands *operands)
+{
+	const struct up_arguments *a = arguments;
+	struct reply r = {0};
+	struct where w;
+	struct err err;
+	int code = EXIT_OK;
+
+	if (where_get(a->system, &w, &err) < 0)
+		return command_fail(c, "%s", err.text);
+	if (server_ask(&w, &r, &err)) {
+		printf("It runs already.\n");
+		if (a->nodes)
+			printf("(--nodes counts when it starts: 'shunt down', then 'shunt up --nodes %s'.)\n",
+			       a->nodes);
+	} else {
+		code = server_start(c, a, &w, &r);
+	}
+	if (code == EXIT_OK) {
+		server_print(&w, r.json);
+		printf("\nHand in a job with 'qsub script.sh' or 'shunt submit -- hostname', see it with 'shunt queue',\n"
+		       "stop the server with 'shunt down'.\n");
+	}
+	reply_fini(&r);
+	return code;
+}
+
+static const char *const up_examples[] = {
+	"shunt up",
+	"This machine as one node.",
+	"shunt up --nodes 4x8",
+	"As four nodes of 8 CPUs.",
+	"SHUNT_HOME=/tmp/try shunt up",
+	"Another instance, with everything under /tmp/try.",
+	NULL,
+};
+
+const struct command command_up = {
+	.name = "up",
+	.operands = "",
+	.about = "Start the server of this user, unless it runs.",
+	.details =
+		"Needs no root and no configuration. State is kept under $XDG_STATE_HOME (~/.local/state/shunt), or all under "
+		"$SHUNT_HOME if that is set. A server that died is started again, with all its jobs.",
+	.examples = up_examples,
+	.options = up_options,
+	.size = sizeof(struct up_arguments),
+	.run = up,
+};

@@ -1,0 +1,126 @@
+/*
+ * whatif.c - `shunt whatif`: when a job would start and end if it were submitted now.
+ */
+#include <string.h>
+#include <time.h>
+
+#include "base/hostlist.h"
+#include "base/timetext.h"
+#include "cmd/commands.h"
+#include "cmd/show.h"
+
+struct arguments {
+	struct texts resources;
+	const char *deadline, *type, *queue;
+	bool json;
+};
+
+#define AT(field) offsetof(struct arguments, field)
+static const struct option options[] = {
+	{"resources", OPTION_TEXTS, AT(resources), "LIST", NULL, NULL, 0, 0,
+	 "What it needs, as qsub -l: nodes=2:ppn=4, walltime=2:00:00, mem=8gb.", 'l'},
+	{"deadline", OPTION_TEXT, AT(deadline), "DATE", NULL, NULL, 0, 0, "When it must be done: 2026-11-15 18:00, or +3h.", 0},
+	{"type", OPTION_WORD, AT(type), "C|Q|E", NULL, "C Q E", 0, 0, "Common, with a deadline, or emergency.", 't'},
+	{"queue", OPTION_TEXT, AT(queue), "QUEUE", NULL, NULL, 0, 0, "The queue it would be submitted to.", 'q'},
+	{"json", OPTION_FLAG, AT(json), NULL, NULL, NULL, 0, 0, "Print JSON instead of sentences.", 0},
+	{0},
+};
+
+static const char *const examples[] = {
+	"shunt whatif -l nodes=4:ppn=8,walltime=6:00:00", "When would such a job start?",
+	"shunt whatif -l ncpus=16,walltime=2h --deadline +5h", "Could it be done in five hours?",
+	NULL,
+};
+
+static void text_set(json_t *body, const char *key, const char *text)
+{
+	if (text)
+		json_object_set_new(body, key, json_stringn(text, strlen(text)));
+}
+
+static json_t *body_make(const struct arguments *a)
+{
+	json_t *body = json_object(), *resources = json_array();
+
+	for (int i = 0; i < a->resources.n; i++)
+		json_array_append_new(resources, json_stringn(a->resources.v[i], strlen(a->resources.v[i])));
+	json_object_set_new(body, "resources", resources);
+	text_set(body, "deadline", a->deadline);
+	text_set(body, "type", a->type);
+	text_set(body, "queue", a->queue);
+	return body;
+}
+
+static void nodes_print(const json_t *nodes)
+{
+	struct strbuf text = {0};
+	name_list names = {0};
+	const json_t *name;
+	size_t i;
+
+	json_array_foreach(nodes, i, name) vec_push(&names, mem_strdup(json_string_value(name)));
+	hostlist_format(names.v, names.n, &text);
+	if (text.n)
+		printf(" on %s", text.text);
+	name_list_free(&names);
+	strbuf_fini(&text);
+}
+
+static void answer_print(const json_t *answer, bool deadline)
+{
+	int64_t now = (int64_t)time(NULL), start = object_number(answer, "start", 0), end = object_number(answer, "end", 0);
+	const char *reason = object_text(answer, "reason");
+	char when[40], far[40];
+
+	if (!json_is_true(json_object_get(answer, "possible"))) {
+		printf("It would not run. %s\n", reason);
+		return;
+	}
+	if (start <= now + 1)
+		printf("It would start at once");
+	else
+		printf("It would start at %s, in %s,", instant_format(start, when, sizeof when),
+		       duration_human(start - now, far, sizeof far));
+	nodes_print(json_object_get(answer, "nodes"));
+	if (end > 0)
+		printf(", and be done by %s", instant_format(end, when, sizeof when));
+	printf(".\n");
+	if (deadline)
+		printf("The deadline would %sbe guaranteed.\n", json_is_true(json_object_get(answer, "guaranteed")) ? "" : "not ");
+	if (*reason)
+		printf("%s\n", reason);
+}
+
+static int run(const struct command *c, const void *arguments, const struct operands *operands)
+{
+	const struct arguments *a = arguments;
+	struct client *client;
+	struct reply reply;
+	int code = EXIT_OK;
+
+	if (!show_open(c, &client))
+		return EXIT_FAILED;
+	json_t *body = body_make(a);
+	if (show_post(c, client, "/v1/whatif", body, &reply, &code)) {
+		if (a->json)
+			show_json(reply.json);
+		else
+			answer_print(reply.json, a->deadline);
+		code = json_is_true(json_object_get(reply.json, "possible")) ? EXIT_OK : EXIT_FAILED;
+		reply_fini(&reply);
+	}
+	json_decref(body);
+	client_close(client);
+	return code;
+}
+
+const struct command command_whatif = {
+	.name = "whatif",
+	.operands = "",
+	.about = "Tell when a job would start and end if it were submitted now.",
+	.details = "Nothing is submitted. Exit code 1: such a job could not run.",
+	.examples = examples,
+	.options = options,
+	.size = sizeof(struct arguments),
+	.run = run,
+};

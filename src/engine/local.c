@@ -1,0 +1,474 @@
+/*
+ * local.c - the engine of one machine: a nursery beside the server, results as datagrams, live files as the truth.
+ *
+ * Two ways lead to the end of an attempt: its datagram, or (when that was lost, or the shepherd was killed) the end of the
+ * shepherd's process, which the nursery tells for its own children and a pidfd for those of an earlier nursery. Either way what counts is
+ * in the live file.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/hostlist.h"
+#include "base/unixsock.h"
+#include "base/vec.h"
+#include "engine/engine.h"
+#include "run/nursery.h"
+
+#define FRAME_MAX (64u << 20)
+#define DATAGRAM_MAX 65536
+#define NURSERY_WAIT_MS 60000
+#define DATAGRAMS_A_TURN 256
+
+/* A running attempt whose shepherd is not a child of the present nursery. */
+struct adopted {
+	struct engine *e;
+	uv_poll_t poll;
+	int pidfd;
+	char tag[64];
+};
+
+struct engine {
+	uv_loop_t *loop;
+	struct engine_options o; /* strings are owned */
+	struct engine_listener l;
+	struct nursery nursery;
+	uv_poll_t poll;	   /* the nursery's socket */
+	uv_poll_t results; /* datagrams */
+	bool polling;
+	int datagrams;
+	struct strbuf out, in;
+	size_t sent;
+	VEC(int) fds; /* received, not yet claimed by an answer */
+	name_list ordered;
+	VEC(struct adopted *) adopted;
+	bool stopping;
+};
+
+/* The live file says what became of it. */
+static enum attempt_state engine_look(struct engine *e, const char *tag)
+{
+	struct arena *a = arena_create();
+	struct result r;
+	pid_t pid = 0;
+	enum attempt_state s = ATTEMPT_NEVER;
+
+	switch (live_look(e->o.live, tag, a, &r, &pid)) {
+	case LIVE_NONE:
+		break;
+	case LIVE_RUNNING:
+		s = ATTEMPT_RUNS;
+		break;
+	case LIVE_ENDED:
+		s = ATTEMPT_ENDED;
+		e->l.ended(e->l.context, &r);
+		break;
+	case LIVE_LOST:
+		s = ATTEMPT_LOST;
+		nursery_clean(tag, &e->out);
+		break;
+	}
+	arena_destroy(a);
+	return s;
+}
+
+static void adopted_free(uv_handle_t *h)
+{
+	struct adopted *a = h->data;
+
+	close(a->pidfd);
+	free(a);
+}
+
+static void adopted_drop(struct adopted *a)
+{
+	struct engine *e = a->e;
+
+	for (size_t i = 0; i < e->adopted.n; i++)
+		if (e->adopted.v[i] == a) {
+			e->adopted.v[i] = e->adopted.v[--e->adopted.n];
+			break;
+		}
+	uv_poll_stop(&a->poll);
+	uv_close((uv_handle_t *)&a->poll, adopted_free);
+}
+
+static void on_adopted_end(uv_poll_t *poll, int status, int events)
+{
+	struct adopted *a = poll->data;
+	struct engine *e = a->e;
+	char tag[64];
+
+	memcpy(tag, a->tag, sizeof tag);
+	adopted_drop(a);
+	engine_look(e, tag);
+	engine_flush(e);
+}
+
+static void engine_adopt(struct engine *e, const char *tag, pid_t pid)
+{
+	int pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+	struct adopted *a;
+
+	if (pidfd < 0) { /* it has just ended */
+		engine_look(e, tag);
+		return;
+	}
+	a = mem_zalloc(sizeof *a);
+	a->e = e;
+	a->pidfd = pidfd;
+	strncpy(a->tag, tag, sizeof a->tag - 1);
+	uv_poll_init(e->loop, &a->poll, pidfd);
+	a->poll.data = a;
+	uv_poll_start(&a->poll, UV_READABLE, on_adopted_end);
+	vec_push(&e->adopted, a);
+}
+
+enum attempt_state engine_attach(struct engine *e, const char *tag)
+{
+	struct arena *a = arena_create();
+	struct result r;
+	pid_t pid = 0;
+	enum live_state live = live_look(e->o.live, tag, a, &r, &pid);
+
+	arena_destroy(a);
+	if (live != LIVE_RUNNING)
+		return engine_look(e, tag);
+	engine_adopt(e, tag, pid);
+	return ATTEMPT_RUNS;
+}
+
+/* ---- the nursery ---- */
+
+static void ordered_drop(struct engine *e, const char *tag)
+{
+	for (size_t i = 0; i < e->ordered.n; i++)
+		if (strcmp(e->ordered.v[i], tag) == 0) {
+			free(e->ordered.v[i]);
+			vec_remove(&e->ordered, i);
+			return;
+		}
+}
+
+static void on_answer(struct engine *e, const struct answer *a)
+{
+	int fd = -1;
+
+	switch (a->type) {
+	case ANSWER_STARTED:
+		ordered_drop(e, a->tag);
+		e->l.started(e->l.context, a->tag, a->pid);
+		break;
+	case ANSWER_REFUSED:
+		ordered_drop(e, a->tag);
+		e->l.refused(e->l.context, a->tag, a->reason ? a->reason : "no reason was given");
+		break;
+	case ANSWER_DIED:
+		engine_look(e, a->tag);
+		break;
+	case ANSWER_CLEANED:
+		e->l.lost(e->l.context, a->tag);
+		break;
+	case ANSWER_OPENED:
+		if (!a->reason && e->fds.n) {
+			fd = e->fds.v[0];
+			vec_remove(&e->fds, 0);
+		}
+		e->l.opened(e->l.context, a->id, fd, a->reason);
+		break;
+	}
+}
+
+/* Complete frames at the front of what came in. */
+static void take_frames(struct engine *e)
+{
+	size_t at = 0;
+
+	while (e->in.n - at >= 4) {
+		const unsigned char *p = (const unsigned char *)e->in.text + at;
+		uint32_t n = p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
+		if (n > FRAME_MAX || e->in.n - at - 4 < n)
+			break;
+		struct arena *arena = arena_create();
+		struct answer a;
+		if (answer_read(e->in.text + at + 4, n, arena, &a, NULL) == 0)
+			on_answer(e, &a);
+		arena_destroy(arena);
+		at += 4 + n;
+	}
+	memmove(e->in.text, e->in.text + at, e->in.n - at);
+	e->in.n -= at;
+}
+
+static ssize_t receive(struct engine *e)
+{
+	char data[65536], control[CMSG_SPACE(sizeof(int) * 64)];
+	struct iovec iov = {data, sizeof data};
+	struct msghdr m = {.msg_iov = &iov, .msg_iovlen = 1, .msg_control = control, .msg_controllen = sizeof control};
+	ssize_t n = recvmsg(e->nursery.fd, &m, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+
+	for (struct cmsghdr *c = n >= 0 ? CMSG_FIRSTHDR(&m) : NULL; c; c = CMSG_NXTHDR(&m, c)) {
+		if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS)
+			continue;
+		size_t count = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+		for (size_t i = 0; i < count; i++) {
+			int fd;
+			memcpy(&fd, CMSG_DATA(c) + i * sizeof fd, sizeof fd);
+			vec_push(&e->fds, fd);
+		}
+	}
+	if (n > 0)
+		strbuf_add(&e->in, data, (size_t)n);
+	return n;
+}
+
+static void on_nursery(uv_poll_t *poll, int status, int events);
+
+static int nursery_begin(struct engine *e, struct err *err)
+{
+	struct nursery_options o = {
+		.live = e->o.live,
+		.socket = e->o.socket,
+		.cgroup = e->o.cgroup,
+		.root_jobs = e->o.root_jobs,
+	};
+	int rc = nursery_start(e->o.program, &o, NURSERY_WAIT_MS, &e->nursery, err);
+
+	if (rc < 0)
+		return rc;
+	uv_poll_init(e->loop, &e->poll, e->nursery.fd);
+	e->poll.data = e;
+	uv_poll_start(&e->poll, UV_READABLE, on_nursery);
+	e->polling = true;
+	return 0;
+}
+
+static bool engine_is_there(struct engine *e, const char *tag)
+{
+	struct arena *a = arena_create();
+	struct result r;
+	pid_t pid;
+	bool there = live_look(e->o.live, tag, a, &r, &pid) != LIVE_NONE;
+
+	arena_destroy(a);
+	return there;
+}
+
+static void adopt_one(void *context, const char *tag)
+{
+	struct engine *e = context;
+
+	for (size_t i = 0; i < e->adopted.n; i++)
+		if (strcmp(e->adopted.v[i]->tag, tag) == 0)
+			return;
+	engine_attach(e, tag);
+}
+
+static void on_poll_closed(uv_handle_t *h)
+{
+	struct engine *e = h->data;
+	struct err err;
+	name_list doubt = e->ordered;
+
+	close(e->nursery.fd);
+	e->polling = false;
+	strbuf_clear(&e->in);
+	strbuf_clear(&e->out);
+	e->sent = 0;
+	if (e->stopping)
+		return;
+	if (e->o.drop) {
+		e->l.failed(e->l.context, "the nursery ended, and only root can start another");
+		return;
+	}
+	if (nursery_begin(e, &err) < 0) {
+		e->l.failed(e->l.context, err.text);
+		return;
+	}
+	/* Orders that it had not answered: the live files tell which it executed. */
+	memset(&e->ordered, 0, sizeof e->ordered);
+	for (size_t i = 0; i < doubt.n; i++)
+		if (engine_is_there(e, doubt.v[i]))
+			e->l.started(e->l.context, doubt.v[i], 0);
+		else
+			e->l.refused(e->l.context, doubt.v[i], "the nursery ended before it came to it");
+	name_list_free(&doubt);
+	live_list(e->o.live, adopt_one, e, NULL); /* whom the lost one watched for us */
+	engine_flush(e);
+}
+
+static void nursery_lost(struct engine *e)
+{
+	uv_poll_stop(&e->poll);
+	e->poll.data = e;
+	uv_close((uv_handle_t *)&e->poll, on_poll_closed);
+}
+
+static void on_nursery(uv_poll_t *poll, int status, int events)
+{
+	struct engine *e = poll->data;
+
+	if (events & UV_WRITABLE)
+		engine_flush(e);
+	if (!(events & UV_READABLE) && status >= 0)
+		return;
+	for (int i = 0; i < 16; i++) {
+		ssize_t n = receive(e);
+		if (n < 0 && (errno == EAGAIN || errno == EINTR))
+			break;
+		if (n <= 0) {
+			take_frames(e);
+			nursery_lost(e);
+			return;
+		}
+	}
+	take_frames(e);
+}
+
+void engine_flush(struct engine *e)
+{
+	while (e->polling && e->sent < e->out.n) {
+		ssize_t n = send(e->nursery.fd, e->out.text + e->sent, e->out.n - e->sent, MSG_NOSIGNAL | MSG_DONTWAIT);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0) {
+			if (errno == EAGAIN)
+				uv_poll_start(&e->poll, UV_READABLE | UV_WRITABLE, on_nursery);
+			return; /* anything else: reading will find the end */
+		}
+		e->sent += (size_t)n;
+	}
+	if (e->polling && e->sent && e->sent == e->out.n) {
+		strbuf_clear(&e->out);
+		e->sent = 0;
+		uv_poll_start(&e->poll, UV_READABLE, on_nursery);
+	}
+}
+
+void engine_start(struct engine *e, const struct order *o)
+{
+	vec_push(&e->ordered, mem_strdup(o->tag));
+	nursery_order(o, &e->out);
+}
+
+void engine_signal(struct engine *e, const char *tag, int signal)
+{
+	nursery_signal(tag, signal, &e->out);
+}
+
+void engine_open(struct engine *e, uint64_t id, uid_t uid, gid_t gid, const char *user, const char *path)
+{
+	nursery_open(id, uid, gid, user, path, &e->out);
+}
+
+void engine_forget(struct engine *e, const char *tag)
+{
+	for (size_t i = 0; i < e->adopted.n; i++)
+		if (strcmp(e->adopted.v[i]->tag, tag) == 0) {
+			adopted_drop(e->adopted.v[i]);
+			break;
+		}
+	live_remove(e->o.live, tag);
+}
+
+/* ---- results ---- */
+
+static void on_result(uv_poll_t *poll, int status, int events)
+{
+	struct engine *e = poll->data;
+	static char data[DATAGRAM_MAX]; /* one thread */
+
+	for (int i = 0; i < DATAGRAMS_A_TURN; i++) {
+		ssize_t n = recv(e->datagrams, data, sizeof data, MSG_DONTWAIT);
+		if (n < 0)
+			break;
+		struct arena *a = arena_create();
+		struct result r;
+		if (result_read(data, (size_t)n, a, &r, NULL) == 0)
+			e->l.ended(e->l.context, &r);
+		arena_destroy(a);
+	}
+}
+
+struct sweep {
+	struct engine *e;
+	bool (*known)(void *context, const char *tag);
+	void *context;
+};
+
+static void sweep_one(void *context, const char *tag)
+{
+	struct sweep *s = context;
+	struct arena *a;
+	struct result r;
+	pid_t pid;
+
+	if (s->known(s->context, tag))
+		return;
+	a = arena_create();
+	switch (live_look(s->e->o.live, tag, a, &r, &pid)) {
+	case LIVE_RUNNING:
+		nursery_signal(tag, 9, &s->e->out);
+		break;
+	case LIVE_ENDED:
+		live_remove(s->e->o.live, tag);
+		break;
+	case LIVE_LOST:
+		nursery_clean(tag, &s->e->out);
+		break;
+	case LIVE_NONE:
+		break;
+	}
+	arena_destroy(a);
+}
+
+void engine_sweep(struct engine *e, bool (*known)(void *context, const char *tag), void *context)
+{
+	struct sweep s = {e, known, context};
+
+	live_list(e->o.live, sweep_one, &s, NULL);
+	engine_flush(e);
+}
+
+int engine_local_start(uv_loop_t *loop, const struct engine_options *o, const struct engine_listener *l,
+		       struct engine **ret, struct err *err)
+{
+	struct engine *e = mem_zalloc(sizeof *e);
+	int rc;
+
+	e->loop = loop;
+	e->l = *l;
+	e->o = *o;
+	e->o.program = mem_strdup(o->program);
+	e->o.live = mem_strdup(o->live);
+	e->o.socket = mem_strdup(o->socket);
+	e->o.cgroup = mem_strdup(o->cgroup);
+	e->datagrams = unix_bind_datagram(o->socket, 0600, err);
+	if (e->datagrams < 0) {
+		rc = e->datagrams;
+		free(e);
+		return rc;
+	}
+	rc = nursery_begin(e, err);
+	if (rc < 0) {
+		close(e->datagrams);
+		free(e);
+		return rc;
+	}
+	uv_poll_init(loop, &e->results, e->datagrams);
+	e->results.data = e;
+	uv_poll_start(&e->results, UV_READABLE, on_result);
+	*ret = e;
+	return 0;
+}
+
+void engine_stop(struct engine *e)
+{
+	e->stopping = true;
+	engine_flush(e);
+	close(e->datagrams);
+	shutdown(e->nursery.fd, SHUT_WR);
+}

@@ -1,0 +1,305 @@
+/*
+ * http.c - the listener: libmicrohttpd (MHD) inside the server's loop.
+ *
+ * MHD has no thread. Its epoll descriptor and its timeout are watched by libuv, and MHD_run() does what is due. A complete request suspends
+ * its connection; http_flush() resumes those that were answered, and the turn after sends them.
+ */
+#include "net/http.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include "net/http_internal.h"
+
+#define CONNECTION_MEMORY 65536 /* a connection's: bounds request line and headers, and a chunk of a stream */
+#define RUNS 16			/* of MHD in one turn: then the loop's other work first */
+
+/* ---- what MHD tells ---- */
+
+static void on_connection(void *context, struct MHD_Connection *mhd, void **connection,
+			  enum MHD_ConnectionNotificationCode code)
+{
+	if (code == MHD_CONNECTION_NOTIFY_CLOSED) {
+		connection_destroy(*connection);
+		return;
+	}
+	const union MHD_ConnectionInfo *info = MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_CONNECTION_FD);
+	*connection = connection_create(context, info->connect_fd);
+}
+
+static void *on_target(void *context, const char *target, struct MHD_Connection *mhd)
+{
+	const union MHD_ConnectionInfo *info = MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+
+	return request_create(info->socket_context, mhd, target ? target : ""); /* "GET" alone has none */
+}
+
+static void on_completed(void *context, struct MHD_Connection *mhd, void **request,
+			 enum MHD_RequestTerminationCode code)
+{
+	if (*request)
+		request_destroy(*request);
+	*request = NULL;
+}
+
+/* The method by the name it is handed on as; NULL if it is none of ours. */
+static const char *method_find(const char *method)
+{
+	static const char *const methods[] = {"GET", "POST", "PUT", "PATCH", "DELETE"};
+
+	for (size_t i = 0; i < sizeof methods / sizeof *methods; i++)
+		if (strcmp(method, methods[i]) == 0)
+			return methods[i];
+	return strcmp(method, "HEAD") == 0 ? "GET" : NULL;
+}
+
+static void request_begin(struct request *r, const char *method)
+{
+	struct err err;
+
+	r->stage = STAGE_BODY;
+	r->http->stats.requests++;
+	r->method = method_find(method);
+	if (!request_admit(r))
+		return;
+	if (!r->method) {
+		http_header(r, "Allow", "GET, HEAD, POST, PUT, PATCH, DELETE");
+		request_refuse(r, MHD_HTTP_METHOD_NOT_ALLOWED, "method_not_allowed", "There is no method %.20s.",
+			       method);
+	} else if (url_parse(r->target, r->arena, &r->url, &err) < 0) {
+		request_refuse(r, MHD_HTTP_BAD_REQUEST, "bad_request", "%s", err.text);
+	}
+}
+
+static void body_add(struct request *r, const char *data, size_t n)
+{
+	r->too_large = r->too_large || n > r->http->limits.body - r->body.n;
+	if (r->too_large)
+		strbuf_fini(&r->body);
+	else
+		strbuf_add(&r->body, data, n);
+}
+
+static void request_hand(struct request *r)
+{
+	struct http *h = r->http;
+
+	if (r->too_large) {
+		request_refuse(r, MHD_HTTP_CONTENT_TOO_LARGE, "too_large",
+			       "The request has more than the %zu bytes that are allowed.", h->limits.body);
+	} else if (h->stopping) {
+		request_refuse(r, MHD_HTTP_SERVICE_UNAVAILABLE, "unavailable", "The server is shutting down.");
+	} else {
+		r->stage = STAGE_HANDED;
+		MHD_suspend_connection(r->mhd);
+		h->handler(h->context, r);
+	}
+}
+
+static enum MHD_Result request_send(struct request *r)
+{
+	enum MHD_Result rc = MHD_queue_response(r->mhd, (unsigned)r->status, r->response);
+
+	MHD_destroy_response(r->response); /* MHD holds it now */
+	r->response = NULL;
+	r->stage = STAGE_SENDING;
+	return rc;
+}
+
+static bool body_announced(const struct request *r)
+{
+	const char *length = request_header(r, "Content-Length");
+
+	return (length && strcmp(length, "0") != 0) || request_header(r, "Transfer-Encoding");
+}
+
+/* MHD calls this when the headers are there, for each piece of the body, when it is complete, and again after the connection was resumed. */
+static enum MHD_Result on_access(void *context, struct MHD_Connection *mhd, const char *url, const char *method,
+				 const char *version, const char *data, size_t *n, void **request)
+{
+	struct request *r = *request;
+
+	if (r->stage == STAGE_HEAD) {
+		request_begin(r, method);
+		/* Refused before its body: MHD answers and closes. Without a body the connection can stay. */
+		return r->stage == STAGE_ANSWERED && body_announced(r) ? request_send(r) : MHD_YES;
+	}
+	if (r->stage == STAGE_BODY && *n > 0) {
+		body_add(r, data, *n);
+		*n = 0;
+		return MHD_YES;
+	}
+	if (r->stage == STAGE_BODY) {
+		request_hand(r);
+		if (r->stage == STAGE_HANDED || r->queued)
+			return MHD_YES;
+	}
+	if (r->stage == STAGE_ANSWERED)
+		return request_send(r);
+	return r->http->stopping ? MHD_NO : MHD_YES;
+}
+
+/* ---- the loop ---- */
+
+static void on_wake(uv_timer_t *timer);
+
+static void http_run(struct http *h)
+{
+	MHD_UNSIGNED_LONG_LONG ms = 0;
+	enum MHD_Result timed = MHD_YES;
+
+	h->resumed = false;
+	for (int i = 0; i < RUNS && timed == MHD_YES && ms == 0 && !h->resumed; i++) {
+		MHD_run(h->daemon);
+		timed = MHD_get_timeout(h->daemon, &ms);
+	}
+	if (h->resumed)
+		uv_timer_start(&h->wake, on_wake, 0, 0); /* it shows neither in MHD's timeout nor in its epoll set */
+	else if (timed == MHD_YES)
+		uv_timer_start(&h->wake, on_wake, ms, 0);
+	else
+		uv_timer_stop(&h->wake);
+}
+
+static void on_wake(uv_timer_t *timer)
+{
+	http_run(timer->data);
+}
+
+static void on_poll(uv_poll_t *poll, int status, int events)
+{
+	http_run(poll->data);
+}
+
+static void on_leaves(uv_poll_t *poll, int status, int events)
+{
+	struct http *h = poll->data;
+
+	streams_left(h);
+	http_run(h);
+}
+
+static void on_sweep(uv_timer_t *timer)
+{
+	connections_sweep(timer->data);
+}
+
+void http_flush(struct http *h)
+{
+	if (h->ready.n == 0)
+		return;
+	for (size_t i = 0; i < h->ready.n; i++) {
+		struct request *r = h->ready.v[i];
+		r->queued = false;
+		if (r->stage == STAGE_ANSWERED)
+			MHD_resume_connection(r->mhd);
+		else
+			stream_resume(r);
+	}
+	vec_clear(&h->ready);
+	uv_timer_start(&h->wake, on_wake, 0, 0);
+}
+
+/* ---- start and stop ---- */
+
+static void http_free(struct http *h)
+{
+	map_fini(&h->account_of);
+	vec_free(&h->accounts);
+	vec_free(&h->ready);
+	free(h);
+}
+
+static int daemon_start(struct http *h, int fd, struct err *err)
+{
+	const struct http_limits *l = &h->limits;
+	unsigned flags = MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_SUPPRESS_DATE_NO_CLOCK;
+
+	/* MHD's own limit only stops it from taking connections off the queue: limits.c closes what is too much before that. */
+	h->daemon = MHD_start_daemon(flags, 0, NULL, NULL, on_access, h, MHD_OPTION_LISTEN_SOCKET, fd,
+				     MHD_OPTION_CONNECTION_LIMIT, (unsigned)(2 * l->connections + 64),
+				     MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)l->idle_seconds,
+				     MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_MEMORY,
+				     MHD_OPTION_NOTIFY_CONNECTION, on_connection, h, MHD_OPTION_URI_LOG_CALLBACK,
+				     on_target, h, MHD_OPTION_NOTIFY_COMPLETED, on_completed, h, MHD_OPTION_END);
+	return h->daemon ? 0 : err_set(err, -EINVAL, "can't start the HTTP server: libmicrohttpd refused");
+}
+
+static void loop_join(struct http *h)
+{
+	const union MHD_DaemonInfo *info = MHD_get_daemon_info(h->daemon, MHD_DAEMON_INFO_EPOLL_FD);
+	uint64_t sweep = (uint64_t)h->limits.idle_seconds * 1000 / 8 + 1;
+
+	uv_poll_init(h->loop, &h->poll, info->epoll_fd);
+	uv_poll_init(h->loop, &h->leaves, h->leaves_fd);
+	uv_timer_init(h->loop, &h->wake);
+	uv_timer_init(h->loop, &h->sweep);
+	h->poll.data = h->leaves.data = h->wake.data = h->sweep.data = h;
+	h->handles = 4;
+	uv_poll_start(&h->poll, UV_READABLE, on_poll);
+	uv_poll_start(&h->leaves, UV_READABLE, on_leaves);
+	uv_timer_start(&h->sweep, on_sweep, sweep, sweep);
+	http_run(h); /* puts the listening socket into MHD's epoll set */
+}
+
+int http_start(uv_loop_t *loop, int fd, const struct http_limits *limits, http_handler handler, void *context,
+	       struct http **ret, struct err *err)
+{
+	struct http *h = mem_zalloc(sizeof *h);
+	int rc = 0;
+
+	*h = (struct http){.loop = loop, .limits = *limits, .handler = handler, .context = context};
+	h->leaves_fd = epoll_create1(EPOLL_CLOEXEC);
+	/* MHD accepts until there are no more, and must not wait then. */
+	if (h->leaves_fd < 0 || fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK) < 0)
+		rc = err_set(err, -errno, "can't start the HTTP server: %s", strerror(errno));
+	if (rc == 0)
+		rc = daemon_start(h, fd, err);
+	if (rc < 0) {
+		if (h->leaves_fd >= 0)
+			close(h->leaves_fd);
+		http_free(h);
+		return rc;
+	}
+	loop_join(h);
+	*ret = h;
+	return 0;
+}
+
+static void on_closed(uv_handle_t *handle)
+{
+	struct http *h = handle->data;
+
+	if (--h->handles == 0)
+		http_free(h);
+}
+
+void http_stop(struct http *h)
+{
+	if (!h)
+		return;
+	h->stopping = true;
+	http_run(h);
+	/* MHD can't stop while connections are suspended. */
+	for (struct connection *c = h->connections; c; c = c->next) {
+		if (c->r && c->r->stage == STAGE_SENDING)
+			stream_resume(c->r);
+		else if (c->r && (c->r->stage == STAGE_HANDED || c->r->queued))
+			MHD_resume_connection(c->r->mhd);
+	}
+	uv_close((uv_handle_t *)&h->poll, on_closed);
+	uv_close((uv_handle_t *)&h->leaves, on_closed);
+	uv_close((uv_handle_t *)&h->wake, on_closed);
+	uv_close((uv_handle_t *)&h->sweep, on_closed);
+	MHD_stop_daemon(h->daemon);
+	close(h->leaves_fd);
+}
+
+struct http_stats http_stats(const struct http *h)
+{
+	return h->stats;
+}

@@ -1,0 +1,109 @@
+/*
+ * http_internal.h - what the listener (http.c), its bounds (limits.c) and its requests (request.c) share.
+ *
+ * A request goes through these stages, each once and in this order; MHD calls us at every one of them:
+ *
+ *	HEAD      the request line was read; headers and then the body come
+ *	BODY      headers were accepted
+ *	HANDED    complete: the connection is suspended, the handler has it
+ *	ANSWERED  the answer is made; it waits for http_flush(), which resumes the connection
+ *	SENDING   MHD has the answer; a stream sleeps (suspended) and wakes in this stage
+ */
+#ifndef NET_HTTP_INTERNAL_H
+#define NET_HTTP_INTERNAL_H
+
+#include <microhttpd.h>
+
+#include "base/map.h"
+#include "base/vec.h"
+#include "net/http.h"
+#include "net/url.h"
+
+#define STREAM_BLOCK 65536 /* bytes asked of a stream's source at a time */
+
+enum stage { STAGE_HEAD, STAGE_BODY, STAGE_HANDED, STAGE_ANSWERED, STAGE_SENDING };
+
+/* A user's share: kept for good, since the users of a machine are few. */
+struct account {
+	int connections;
+	double tokens;	 /* requests that may come at once */
+	uint64_t filled; /* ms: when tokens were last added */
+};
+
+struct connection {
+	struct http *http;
+	struct connection *prev, *next;
+	int fd;
+	struct peer peer;
+	size_t account;	   /* index */
+	int refusal;	   /* 0, or the status that each of its requests gets: one connection too many */
+	struct request *r; /* the present one, or NULL */
+	uint64_t since;	   /* ms: no complete request since then */
+};
+
+struct header {
+	const char *name, *value;
+};
+
+struct request {
+	struct http *http;
+	struct connection *connection;
+	struct MHD_Connection *mhd;
+	struct arena *arena;
+	enum stage stage;
+	const char *target, *method;
+	struct url url;
+	struct strbuf body;
+	bool too_large;		    /* the body went past the limit, and the rest is read and dropped */
+	VEC(struct header) headers; /* of the answer */
+	struct MHD_Response *response;
+	int status;
+	bool queued; /* in http->ready */
+	/* of a stream */
+	bool streams, asleep, gone, ended;
+	struct stream_source source;
+	struct strbuf out; /* what the source gave, sent up to `sent` */
+	size_t sent;
+};
+
+struct http {
+	uv_loop_t *loop;
+	struct MHD_Daemon *daemon;
+	struct http_limits limits;
+	http_handler handler;
+	void *context;
+	uv_poll_t poll; /* MHD's epoll descriptor */
+	uv_poll_t
+		leaves; /* of sleeping streams: clients that hang up (MHD does not look while a connection is suspended) */
+	int leaves_fd;
+	uv_timer_t wake;  /* when MHD asks for it */
+	uv_timer_t sweep; /* ends connections that idle */
+	int handles;	  /* not closed yet; with the last one the memory goes */
+	bool stopping;
+	bool resumed; /* a connection was, and MHD must run for it */
+	struct connection *connections;
+	struct map account_of; /* uid -> index */
+	VEC(struct account) accounts;
+	VEC(struct request *) ready; /* answered or woken since the last flush */
+	struct http_stats stats;
+};
+
+/* limits.c */
+struct connection *connection_create(struct http *h, int fd);
+void connection_destroy(struct connection *c);
+void connections_sweep(struct http *h); /* cuts off those that idle */
+/* Whether the request may go on: false after an answer was made. */
+bool request_admit(struct request *r);
+
+/* request.c */
+struct request *request_create(struct connection *c, struct MHD_Connection *mhd, const char *target);
+void request_destroy(struct request *r);
+void request_refuse(struct request *r, int status, const char *code, const char *fmt, ...)
+	__attribute__((format(printf, 4, 5))); /* answers without waiting for a flush */
+
+/* stream.c */
+struct MHD_Response *stream_response(struct request *r);
+void stream_resume(struct request *r);
+void streams_left(struct http *h); /* ends those whose clients hung up */
+
+#endif

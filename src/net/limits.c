@@ -1,0 +1,147 @@
+/*
+ * limits.c - how much one user, and all together, may ask of the server.
+ *
+ * A connection too many is let in and told so (503, 429), because a closed one tells a user nothing; but not without end: a flood is cut
+ * off without a word. Requests a second are a token bucket for each user.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+
+#include "net/http_internal.h"
+
+#define BURST_SECONDS 10
+
+/* Beyond the limits so many connections are told why they are refused. */
+static int spare(int limit)
+{
+	return limit / 8 + 8;
+}
+
+static size_t account_find(struct http *h, uid_t uid)
+{
+	uint64_t i;
+
+	if (map_get(&h->account_of, uid, &i))
+		return i;
+	vec_push(&h->accounts, (struct account){.tokens = h->limits.rate * BURST_SECONDS, .filled = uv_now(h->loop)});
+	map_set(&h->account_of, uid, h->accounts.n - 1);
+	return h->accounts.n - 1;
+}
+
+static struct peer peer_of(int fd)
+{
+	struct ucred ucred = {.uid = (uid_t)-1, .gid = (gid_t)-1};
+	socklen_t n = sizeof ucred;
+
+	getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &ucred, &n);
+	return (struct peer){.uid = ucred.uid, .gid = ucred.gid, .pid = ucred.pid};
+}
+
+struct connection *connection_create(struct http *h, int fd)
+{
+	struct connection *c = mem_zalloc(sizeof *c);
+	const struct http_limits *limits = &h->limits;
+
+	*c = (struct connection){
+		.http = h, .fd = fd, .peer = peer_of(fd), .next = h->connections, .since = uv_now(h->loop)};
+	if (c->next)
+		c->next->prev = c;
+	h->connections = c;
+	c->account = account_find(h, c->peer.uid);
+
+	int all = ++h->stats.connections, own = ++h->accounts.v[c->account].connections;
+	if (own > limits->per_uid)
+		c->refusal = MHD_HTTP_TOO_MANY_REQUESTS;
+	else if (all > limits->connections)
+		c->refusal = MHD_HTTP_SERVICE_UNAVAILABLE;
+	if (own > limits->per_uid + spare(limits->per_uid) || all > limits->connections + spare(limits->connections)) {
+		h->stats.rejected++;
+		shutdown(fd, SHUT_RDWR);
+	}
+	return c;
+}
+
+void connection_destroy(struct connection *c)
+{
+	struct http *h = c->http;
+
+	if (c->next)
+		c->next->prev = c->prev;
+	if (c->prev)
+		c->prev->next = c->next;
+	else
+		h->connections = c->next;
+	h->stats.connections--;
+	h->accounts.v[c->account].connections--;
+	free(c);
+}
+
+/* MHD's own timeout begins anew with each byte, which lets a client hold its connection for ever at a byte a minute. */
+void connections_sweep(struct http *h)
+{
+	uint64_t now = uv_now(h->loop), most = (uint64_t)h->limits.idle_seconds * 1000;
+
+	for (struct connection *c = h->connections; c; c = c->next)
+		if ((!c->r || c->r->stage < STAGE_HANDED) && now - c->since > (c->refusal ? most / 8 : most))
+			shutdown(c->fd, SHUT_RDWR);
+}
+
+/* Takes a token. Returns 0, or after how many seconds there will be one. */
+static int account_take(struct http *h, struct account *a)
+{
+	double rate = h->limits.rate;
+	uint64_t now = uv_now(h->loop);
+
+	if (rate <= 0)
+		return 0;
+	a->tokens += (double)(now - a->filled) / 1000 * rate;
+	a->filled = now;
+	if (a->tokens > rate * BURST_SECONDS)
+		a->tokens = rate * BURST_SECONDS;
+	if (a->tokens < 1)
+		return 1 + (int)((1 - a->tokens) / rate);
+	a->tokens--;
+	return 0;
+}
+
+static bool connection_admit(struct request *r)
+{
+	struct connection *c = r->connection;
+	int seconds;
+
+	if (c->refusal) {
+		http_header(r, "Connection", "close");
+		http_header(r, "Retry-After", "1");
+	}
+	if (c->refusal == MHD_HTTP_TOO_MANY_REQUESTS) {
+		request_refuse(r, c->refusal, "too_many",
+			       "You have more than %d connections to the server: close some.", r->http->limits.per_uid);
+	} else if (c->refusal) {
+		request_refuse(r, c->refusal, "unavailable",
+			       "The server has %d connections, as many as it takes: try again soon.",
+			       r->http->limits.connections);
+	} else if ((seconds = account_take(r->http, &r->http->accounts.v[c->account])) > 0) {
+		http_header(r, "Retry-After", arena_printf(r->arena, "%d", seconds));
+		request_refuse(
+			r, MHD_HTTP_TOO_MANY_REQUESTS, "too_many",
+			"You sent more than %g requests a second: slow down, or ask for many jobs in one request.",
+			r->http->limits.rate);
+	}
+	return r->stage < STAGE_ANSWERED;
+}
+
+static bool body_admit(struct request *r)
+{
+	const char *length = request_header(r, "Content-Length");
+
+	if (length && strtoull(length, NULL, 10) > r->http->limits.body)
+		request_refuse(r, MHD_HTTP_CONTENT_TOO_LARGE, "too_large", "The request has %s bytes; %zu are allowed.",
+			       length, r->http->limits.body);
+	return r->stage < STAGE_ANSWERED;
+}
+
+bool request_admit(struct request *r)
+{
+	return connection_admit(r) && body_admit(r);
+}

@@ -1,0 +1,174 @@
+/*
+ * request.c - a request as the handler sees it, and its answer.
+ */
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "net/http_internal.h"
+
+struct request *request_create(struct connection *c, struct MHD_Connection *mhd, const char *target)
+{
+	struct request *r = mem_zalloc(sizeof *r);
+
+	*r = (struct request){.http = c->http, .connection = c, .mhd = mhd, .arena = arena_create()};
+	r->target = arena_strndup(r->arena, target, strlen(target));
+	c->r = r;
+	return r;
+}
+
+/* A stream may be woken and its client hang up in the same turn. */
+static void ready_remove(struct request *r)
+{
+	struct http *h = r->http;
+
+	for (size_t i = 0; i < h->ready.n; i++) {
+		if (h->ready.v[i] == r) {
+			vec_remove(&h->ready, i);
+			return;
+		}
+	}
+}
+
+void request_destroy(struct request *r)
+{
+	struct connection *c = r->connection;
+
+	if (r->queued)
+		ready_remove(r);
+	if (r->streams && r->source.close)
+		r->source.close(r->source.context);
+	if (r->response)
+		MHD_destroy_response(r->response);
+	c->r = NULL;
+	c->since = uv_now(r->http->loop);
+	url_fini(&r->url);
+	strbuf_fini(&r->body);
+	strbuf_fini(&r->out);
+	vec_free(&r->headers);
+	arena_destroy(r->arena);
+	free(r);
+}
+
+const char *request_method(const struct request *r)
+{
+	return r->method;
+}
+
+const char *request_path(const struct request *r)
+{
+	return r->url.path;
+}
+
+const char *request_query(const struct request *r, const char *name)
+{
+	return url_query(&r->url, name);
+}
+
+const char *request_header(const struct request *r, const char *name)
+{
+	return MHD_lookup_connection_value(r->mhd, MHD_HEADER_KIND, name);
+}
+
+const char *request_body(const struct request *r, size_t *ret_n)
+{
+	if (ret_n)
+		*ret_n = r->body.n;
+	return strbuf_text(&r->body);
+}
+
+struct peer request_peer(const struct request *r)
+{
+	return r->connection->peer;
+}
+
+struct arena *request_arena(struct request *r)
+{
+	return r->arena;
+}
+
+void http_header(struct request *r, const char *name, const char *value)
+{
+	vec_push(&r->headers, (struct header){arena_strndup(r->arena, name, strlen(name)),
+					      arena_strndup(r->arena, value, strlen(value))});
+}
+
+/* The answer is there: it leaves with the next flush. */
+static void request_answer(struct request *r, int status, const char *type, struct MHD_Response *response)
+{
+	struct http *h = r->http;
+
+	assert(r->stage < STAGE_ANSWERED && response);
+	MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, type);
+	for (size_t i = 0; i < r->headers.n; i++)
+		MHD_add_response_header(response, r->headers.v[i].name, r->headers.v[i].value);
+	r->response = response;
+	r->status = status;
+	if (r->stage == STAGE_HANDED) {
+		r->queued = true;
+		vec_push(&h->ready, r);
+	}
+	r->stage = STAGE_ANSWERED;
+}
+
+void http_reply(struct request *r, int status, const char *type, const void *body, size_t n)
+{
+	/* MHD copies; its parameter is not const for the sake of its other modes. */
+	request_answer(r, status, type,
+		       MHD_create_response_from_buffer(n, n ? (void *)body : (void *)"", MHD_RESPMEM_MUST_COPY));
+}
+
+void http_reply_strbuf(struct request *r, int status, const char *type, struct strbuf *body)
+{
+	if (body->n == 0) {
+		http_reply(r, status, type, "", 0);
+		return;
+	}
+	request_answer(r, status, type, MHD_create_response_from_buffer(body->n, body->text, MHD_RESPMEM_MUST_FREE));
+	*body = (struct strbuf){0};
+}
+
+static void error_reply(struct request *r, int status, const char *code, const char *fmt, va_list ap)
+{
+	struct strbuf message = {0}, body = {0};
+	struct json j;
+
+	strbuf_vprintf(&message, fmt, ap);
+	json_init(&j, &body, false);
+	json_open_object(&j, NULL);
+	json_open_object(&j, "error");
+	json_text(&j, "code", code);
+	json_text(&j, "message", strbuf_text(&message));
+	json_close_object(&j);
+	json_close_object(&j);
+	http_reply_strbuf(r, status, "application/json", &body);
+	strbuf_fini(&message);
+}
+
+void http_error(struct request *r, int status, const char *code, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	error_reply(r, status, code, fmt, ap);
+	va_end(ap);
+}
+
+void request_refuse(struct request *r, int status, const char *code, const char *fmt, ...)
+{
+	va_list ap;
+
+	assert(r->stage < STAGE_HANDED);
+	r->http->stats.rejected++;
+	va_start(ap, fmt);
+	error_reply(r, status, code, fmt, ap);
+	va_end(ap);
+}
+
+void http_stream(struct request *r, int status, const char *type, const struct stream_source *source)
+{
+	r->source = *source;
+	r->streams = true;
+	request_answer(r, status, type, stream_response(r));
+}

@@ -1,0 +1,43 @@
+/*
+ * cgroup.h - control groups: one for this instance, and in it one for each job.
+ *
+ * A group is used where it can do more than a shepherd without one: limit memory. `auto` takes version 2 if its memory
+ * controller is ours, else version 1 if its is, else none; asked for by name, a version is used for what it can do. A
+ * hierarchy is ours if we are in its root, or if whoever manages it handed our part over (systemd's Delegate=yes).
+ */
+#ifndef RUN_CGROUP_H
+#define RUN_CGROUP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "run/order.h"
+
+enum cgroup_kind { CGROUP_NONE, CGROUP_V1, CGROUP_V2 };
+enum { CGROUP_FREEZER, CGROUP_MEMORY, CGROUP_CPUSET, CGROUP_CPUACCT, CGROUP_DIRS };
+
+struct cgroup {
+	enum cgroup_kind kind;
+	char *dir[CGROUP_DIRS]; /* v1: this instance's group in each hierarchy, NULL: not there; v2: dir[0] */
+	bool memory, cpuset;	/* can be limited */
+};
+
+/* `wish`: "auto", "v2", "v1", "none"; `instance`: what the group is called by. -ENOTSUP if it can't be. */
+int cgroup_init(struct cgroup *c, const char *wish, const char *instance, struct err *err);
+void cgroup_fini(struct cgroup *c); /* removes the instance's group if no job is in it */
+
+/* The group of one job. All do nothing if kind is CGROUP_NONE. */
+int cgroup_create(const struct cgroup *c, const struct order *o, struct err *err);
+int cgroup_open(const struct cgroup *c, const char *tag);   /* v2: descriptor for clone3(); else -1 */
+void cgroup_enter(const struct cgroup *c, const char *tag); /* v1: the calling process moves into it */
+bool cgroup_kill(const struct cgroup *c, const char *tag);  /* SIGKILL to all in it; false if there is none */
+void cgroup_remove(const struct cgroup *c, const char *tag);
+
+struct cgroup_usage {
+	int64_t cpu_ms, memory_kib; /* -1: not known here */
+	bool out_of_memory;	    /* the kernel ended something in it */
+};
+struct cgroup_usage cgroup_usage(const struct cgroup *c, const char *tag);
+
+#endif

@@ -1,0 +1,34 @@
+/*
+ * launch.h - the job's first process, from fork to exec.
+ */
+#ifndef RUN_LAUNCH_H
+#define RUN_LAUNCH_H
+
+#include <stdnoreturn.h>
+
+#include "run/cgroup.h"
+#include "run/identity.h"
+#include "run/order.h"
+
+struct launch {
+	const struct order *o;
+	const struct identity *who;
+	const struct cgroup *cgroup;
+	char **env;
+	int out, err;  /* descriptors; `in` is 0 already */
+	int tty;       /* interactive: the terminal, instead of all three; -1: none */
+	pid_t parent;  /* the shepherd */
+	char *trouble; /* shared with the shepherd: why it never ran */
+};
+#define TROUBLE_SIZE 512
+
+/* The memory may be the shepherd's (vfork): it changes nothing there but `trouble`. */
+noreturn void launch_job(const struct launch *l);
+
+/* Replaces the process by the script's interpreter, or, without a script, the shell. Returns the exit code to leave with if it can't, after a line
+ * on standard error. */
+int script_exec(const struct order *o, char **env);
+/* "shunt: ..." on standard error, which is the job's. */
+void job_say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+#endif

@@ -1,0 +1,192 @@
+/*
+ * live.c - the files that say what was started here, what runs, and what became of it; read and written without a server.
+ */
+#include "run/live.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "run/nursery.h"
+
+#define LIVE_BYTES 65536 /* a result's reason is bounded, so this is plenty */
+
+struct content {
+	bool locked;
+	pid_t pid, session;
+	char *result; /* in `text`, ends in NUL; NULL: none */
+	char text[LIVE_BYTES + 1];
+};
+
+int live_create(int dir, const char *tag, struct err *err)
+{
+	int fd = openat(dir, tag, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+
+	if (fd < 0 && errno == EEXIST)
+		return err_set(err, -EEXIST, "%s was started already", tag);
+	if (fd < 0)
+		return err_set(err, -errno, "%s: the file that says it runs can't be made: %s", tag, strerror(errno));
+	if (flock(fd, LOCK_EX)) { /* waits at most for a reader that is looking whether it is locked */
+		int r = -errno;
+		close(fd);
+		unlinkat(dir, tag, 0);
+		return err_set(err, r, "%s: the file that says it runs can't be locked: %s", tag, strerror(-r));
+	}
+	return fd;
+}
+
+int live_add(int fd, off_t *at, const char *line, size_t n)
+{
+	ssize_t done = pwrite(fd, line, n, *at);
+	int r = done < 0 ? -errno : -ENOSPC;
+
+	if (done == (ssize_t)n) {
+		*at += done;
+		return 0;
+	}
+	if (ftruncate(fd, *at))
+		return -errno;
+	return r;
+}
+
+bool live_removed(int fd)
+{
+	struct stat st;
+
+	return fstat(fd, &st) == 0 && st.st_nlink == 0;
+}
+
+const char *live_boot(void)
+{
+	static char id[40];
+
+	if (!id[0]) {
+		int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+		ssize_t n = fd < 0 ? 0 : read(fd, id, sizeof id - 1);
+		if (fd >= 0)
+			close(fd);
+		id[n > 0 ? strcspn(id, "\n") : 0] = '\0';
+		if (!id[0])
+			strcpy(id, "unknown");
+	}
+	return id;
+}
+
+static void content_parse(struct content *c)
+{
+	char *end, boot[40];
+
+	for (char *line = c->text; (end = strchr(line, '\n')); line = end + 1) {
+		*end = '\0';
+		if (*line == '{')
+			c->result = line;
+		else if (sscanf(line, "pid %d", &c->pid) != 1 &&
+			 sscanf(line, "session %d %39s", &c->session, boot) == 2 && strcmp(boot, live_boot()))
+			c->session = 0;
+	}
+}
+
+/* -ENOENT if there is no such file. The lock is tried before the file is read: a result is there before the lock goes. */
+static int content_read(int dir, const char *tag, struct content *c)
+{
+	int fd = openat(dir, tag, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+
+	if (fd < 0)
+		return -errno;
+	memset(c, 0, sizeof *c);
+	c->locked = flock(fd, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+	ssize_t n = pread(fd, c->text, LIVE_BYTES, 0);
+	close(fd);
+	if (n > 0)
+		content_parse(c);
+	return 0;
+}
+
+int live_shepherd(int dir, const char *tag)
+{
+	struct content *c = mem_alloc(sizeof *c);
+	int r = -ESRCH;
+
+	/* One that was forked a moment ago has not written its pid yet. */
+	for (int turn = 0; turn < 1000; turn++) {
+		r = content_read(dir, tag, c);
+		if (r || !c->locked || c->pid)
+			break;
+		nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+	}
+	if (!r && (!c->locked || !c->pid))
+		r = -ESRCH;
+	if (!r) {
+		/* The lock is still held when the pidfd is there: so it is that process and no later one. */
+		int fd = (int)syscall(SYS_pidfd_open, c->pid, 0);
+		r = fd < 0 ? -errno : fd;
+		if (fd >= 0 && (content_read(dir, tag, c) || !c->locked)) {
+			close(fd);
+			r = -ESRCH;
+		}
+	}
+	free(c);
+	return r;
+}
+
+pid_t live_session(int dir, const char *tag)
+{
+	struct content *c = mem_alloc(sizeof *c);
+	pid_t session = content_read(dir, tag, c) ? 0 : c->session;
+
+	free(c);
+	return session;
+}
+
+enum live_state live_look(const char *live, const char *tag, struct arena *a, struct result *ret, pid_t *ret_pid)
+{
+	int dir = open(live, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	struct content *c = mem_alloc(sizeof *c);
+	enum live_state state = LIVE_LOST;
+	int r = dir < 0 ? -errno : content_read(dir, tag, c);
+
+	if (dir >= 0)
+		close(dir);
+	if (r) {
+		state = r == -ENOENT ? LIVE_NONE : LIVE_LOST;
+	} else if (c->locked) {
+		state = LIVE_RUNNING;
+		*ret_pid = c->pid;
+		*ret = (struct result){.tag = tag, .session = c->session};
+	} else if (c->result && !result_read(c->result, strlen(c->result), a, ret, NULL)) {
+		state = LIVE_ENDED;
+	}
+	free(c);
+	return state;
+}
+
+void live_remove(const char *live, const char *tag)
+{
+	int dir = open(live, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	if (dir < 0)
+		return;
+	unlinkat(dir, tag, 0);
+	close(dir);
+}
+
+int live_list(const char *live, void (*one)(void *context, const char *tag), void *context, struct err *err)
+{
+	DIR *d = opendir(live);
+
+	if (!d)
+		return err_set(err, -errno, "%s: can't be read: %s", live, strerror(errno));
+	for (struct dirent *e; (e = readdir(d));)
+		if (e->d_name[0] != '.')
+			one(context, e->d_name);
+	closedir(d);
+	return 0;
+}

@@ -1,0 +1,32 @@
+/*
+ * live.h - live files as nursery and shepherd write them; nursery.h says what they promise, and how the server reads them.
+ *
+ *	pid 4711            the shepherd, its first act
+ *	session 4712 BOOT   the job's first process, and the kernel's boot id: after another boot the number means nothing
+ *	{"tag": ...}        the result, its last
+ *
+ * A line counts when its newline is there. The lock (flock) lasts as long as the shepherd.
+ */
+#ifndef RUN_LIVE_H
+#define RUN_LIVE_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "base/err.h"
+#include "base/strbuf.h"
+
+/* Creates and locks LIVE/TAG: a descriptor, or -EEXIST if that attempt has been made, -errno. */
+int live_create(int dir, const char *tag, struct err *err);
+/* The shepherd of LIVE/TAG as a pidfd, whichever nursery forked it; -ESRCH if it has ended, -ENOENT if there was none. */
+int live_shepherd(int dir, const char *tag);
+/* Session of the job; 0 if it has none, or had it before the machine was started. */
+pid_t live_session(int dir, const char *tag);
+/* Adds a line with one write at `*at`, which moves on; what was written in part is taken back. 0 or -errno. */
+int live_add(int fd, off_t *at, const char *line, size_t n);
+/* The kernel's boot id, read once. */
+const char *live_boot(void);
+/* The server removed the file: it has all it wants. */
+bool live_removed(int fd);
+
+#endif

@@ -1,0 +1,112 @@
+/*
+ * message.c - what server and nursery say to each other, in frames; message_read.c is the way back.
+ */
+#include "run/message.h"
+
+#include <errno.h>
+#include <signal.h>
+
+#include "base/json.h"
+#include "run/order_internal.h"
+
+size_t frame_begin(struct strbuf *out, enum frame_kind kind)
+{
+	const char head[5] = {0, 0, 0, 0, (char)kind};
+	size_t at = out->n;
+
+	strbuf_add(out, head, sizeof head);
+	return at;
+}
+
+void frame_end(struct strbuf *out, size_t at)
+{
+	size_t n = out->n - at - 4;
+
+	for (int i = 0; i < 4; i++)
+		out->text[at + (size_t)i] = (char)(n >> 8 * i);
+}
+
+ssize_t frame_next(const char *buf, size_t n, char *ret_kind, const char **ret_text, size_t *ret_length)
+{
+	size_t length = 0;
+
+	if (n < 4)
+		return 0;
+	for (int i = 0; i < 4; i++)
+		length |= (size_t)(unsigned char)buf[i] << 8 * i;
+	if (length < 1 || length > FRAME_MAX)
+		return -EMSGSIZE;
+	if (n < 4 + length)
+		return 0;
+	*ret_kind = buf[4];
+	*ret_text = buf + 5;
+	*ret_length = length - 1;
+	return (ssize_t)(4 + length);
+}
+
+void nursery_order(const struct order *o, struct strbuf *out)
+{
+	size_t at = frame_begin(out, FRAME_ORDER);
+
+	order_write(o, out);
+	frame_end(out, at);
+}
+
+static void tag_frame(enum frame_kind kind, const char *tag, int signal, struct strbuf *out)
+{
+	size_t at = frame_begin(out, kind);
+	struct json j;
+
+	json_init(&j, out, false);
+	json_open_object(&j, NULL);
+	json_text(&j, "tag", tag);
+	json_int(&j, "signal", signal);
+	json_close_object(&j);
+	frame_end(out, at);
+}
+
+void nursery_signal(const char *tag, int signal, struct strbuf *out)
+{
+	tag_frame(FRAME_SIGNAL, tag, signal, out);
+}
+
+void nursery_clean(const char *tag, struct strbuf *out)
+{
+	tag_frame(FRAME_CLEAN, tag, SIGKILL, out);
+}
+
+void nursery_open(uint64_t id, uid_t uid, gid_t gid, const char *user, const char *path, struct strbuf *out)
+{
+	size_t at = frame_begin(out, FRAME_OPEN);
+	struct json j;
+
+	json_init(&j, out, false);
+	json_open_object(&j, NULL);
+	json_int(&j, "id", (int64_t)id);
+	json_int(&j, "uid", uid);
+	json_int(&j, "gid", gid);
+	json_text(&j, "user", user);
+	text_write(&j, "path", path);
+	json_close_object(&j);
+	frame_end(out, at);
+}
+
+void answer_write(const struct answer *a, struct strbuf *out)
+{
+	struct json j;
+	size_t at = frame_begin(out, FRAME_ANSWER);
+
+	json_init(&j, out, false);
+	json_open_object(&j, NULL);
+	json_int(&j, "type", a->type);
+	if (a->tag)
+		json_text(&j, "tag", a->tag);
+	if (a->pid)
+		json_int(&j, "pid", a->pid);
+	if (a->id)
+		json_int(&j, "id", (int64_t)a->id);
+	if (a->reason)
+		json_text(&j, "reason", a->reason);
+	json_close_object(&j);
+	frame_end(out, at);
+}

@@ -1,0 +1,404 @@
+/*
+ * nursery.c - the process that forks shepherds.
+ *
+ * It is small and does little, because everything it holds is copied with each fork. It waits for two things: orders, and ends of
+ * its children. What could take long (ending leftovers, opening files on a slow disk) a child of its own does.
+ */
+#include "run/nursery.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/vec.h"
+#include "run/cgroup.h"
+#include "run/identity.h"
+#include "run/live.h"
+#include "run/message.h"
+#include "run/shepherd.h"
+#include "run/tree.h"
+
+#define READ_SIZE 65536
+#define ANSWERS_MOST 8192 /* bytes sent at once: small enough to go in one piece, between those of openers */
+#define CLEAN_TURNS 200	  /* of 50 ms */
+#define SEND_SECONDS 2
+
+struct child {
+	pid_t pid;
+	bool shepherd; /* else it ends leftovers */
+	char *tag;
+};
+
+struct nest {
+	const struct nursery_options *o;
+	int live, lock, signals, datagrams; /* descriptors */
+	struct cgroup cgroup;
+	VEC(struct child) children;
+	struct strbuf in, out;
+};
+
+/* ---- answers ---- */
+
+static void answers_send(struct nest *n)
+{
+	for (size_t done = 0; done < n->out.n;) {
+		ssize_t sent = send(n->o->fd, n->out.text + done, n->out.n - done, MSG_NOSIGNAL);
+		if (sent < 0)
+			break; /* the server is gone; the next read says so, too */
+		done += (size_t)sent;
+	}
+	strbuf_clear(&n->out);
+}
+
+static void answer_give(struct nest *n, const struct answer *a)
+{
+	answer_write(a, &n->out);
+	if (n->out.n > ANSWERS_MOST)
+		answers_send(n);
+}
+
+/* ---- children ---- */
+
+static void child_add(struct nest *n, pid_t pid, bool shepherd, const char *tag)
+{
+	vec_push(&n->children, (struct child){.pid = pid, .shepherd = shepherd, .tag = mem_strdup(tag)});
+}
+
+static void child_ended(struct nest *n, pid_t pid)
+{
+	for (size_t i = 0; i < n->children.n; i++) {
+		struct child c = n->children.v[i];
+		if (c.pid != pid)
+			continue;
+		answer_give(n, &(struct answer){.type = c.shepherd ? ANSWER_DIED : ANSWER_CLEANED, .tag = c.tag});
+		free(c.tag);
+		n->children.v[i] = n->children.v[--n->children.n];
+		return;
+	}
+}
+
+static void children_reap(struct nest *n)
+{
+	for (pid_t pid; (pid = waitpid(-1, NULL, WNOHANG)) > 0;)
+		child_ended(n, pid);
+}
+
+/* What a child must not hold: above all the lock, which says that this process is there. */
+static void child_close(struct nest *n)
+{
+	close(n->lock);
+	close(n->signals);
+}
+
+/* ---- orders ---- */
+
+static int order_start(struct nest *n, const struct order *o, pid_t *ret_pid, struct err *err)
+{
+	struct identity who;
+	struct shepherd_place place = {
+		.datagrams = n->datagrams, .socket = n->o->socket, .cgroup = &n->cgroup, .who = &who};
+	int r = identity_get(o->uid, o->gid, o->user, n->o->root_jobs, &who, err);
+
+	if (r)
+		return r;
+	place.live = live_create(n->live, o->tag, err);
+	if (place.live < 0)
+		return place.live;
+	pid_t pid = fork();
+	if (pid == 0) {
+		child_close(n);
+		close(n->o->fd);
+		close(n->live);
+		dup2(STDIN_FILENO,
+		     STDERR_FILENO); /* nobody shall wait for the end of what the server writes until we are gone */
+		shepherd_main(o, &place);
+	}
+	if (pid < 0) {
+		r = err_set(err, -errno, "no process could be made for its shepherd: %s", strerror(errno));
+		unlinkat(n->live, o->tag, 0);
+	}
+	close(place.live);
+	*ret_pid = pid;
+	return r;
+}
+
+static void order_take(struct nest *n, const char *text, size_t length, struct arena *a)
+{
+	struct order o;
+	struct err err;
+	pid_t pid;
+
+	if (order_read(text, length, a, &o, &err)) {
+		answer_give(n, &(struct answer){
+				       .type = ANSWER_REFUSED, .tag = order_tag(text, length, a), .reason = err.text});
+	} else if (order_start(n, &o, &pid, &err)) {
+		answer_give(n, &(struct answer){.type = ANSWER_REFUSED, .tag = o.tag, .reason = err.text});
+	} else {
+		child_add(n, pid, true, o.tag);
+		answer_give(n, &(struct answer){.type = ANSWER_STARTED, .tag = o.tag, .pid = pid});
+	}
+}
+
+/* ---- signals ---- */
+
+/* To whichever shepherd holds the live file: an earlier nursery may have forked it. */
+static int shepherd_signal(struct nest *n, const char *tag, int signal)
+{
+	siginfo_t info = {.si_signo = SHEPHERD_SIGNAL, .si_code = SI_QUEUE};
+	int fd = live_shepherd(n->live, tag);
+
+	if (fd < 0)
+		return fd;
+	info.si_pid = getpid();
+	info.si_uid = getuid();
+	info.si_value.sival_int = signal;
+	int r = syscall(SYS_pidfd_send_signal, fd, SHEPHERD_SIGNAL, &info, 0) ? -errno : 0;
+	close(fd);
+	return r;
+}
+
+static void leftovers_end(struct nest *n, const char *tag)
+{
+	int quiet = 0;
+
+	for (int turn = 0; turn < CLEAN_TURNS && quiet < 2; turn++) {
+		if (shepherd_signal(n, tag, SIGKILL) == 0) { /* not dead at all: it ends its job, and says so */
+			quiet = 0;
+		} else {
+			cgroup_kill(&n->cgroup, tag);
+			quiet = tree_kill_tagged(tag, live_session(n->live, tag)) ? 0 : quiet + 1;
+		}
+		if (quiet < 2)
+			nanosleep(&(struct timespec){.tv_nsec = quiet ? 5000000 : 50000000}, NULL);
+	}
+	cgroup_remove(&n->cgroup, tag);
+}
+
+static void clean_take(struct nest *n, const char *tag)
+{
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		child_close(n);
+		close(n->o->fd);
+		leftovers_end(n, tag);
+		_exit(0);
+	}
+	if (pid > 0)
+		child_add(n, pid, false, tag);
+	else
+		leftovers_end(n, tag); /* no processes to be had: then this one must */
+	if (pid < 0)
+		answer_give(n, &(struct answer){.type = ANSWER_CLEANED, .tag = tag});
+}
+
+/* ---- files ---- */
+
+static void opened_send(struct nest *n, const struct answer *a, int fd)
+{
+	union {
+		char buf[CMSG_SPACE(sizeof(int))];
+		struct cmsghdr align;
+	} control = {{0}};
+	struct strbuf frame = {0};
+
+	answer_write(a, &frame);
+	struct iovec iov = {.iov_base = frame.text, .iov_len = frame.n};
+	struct msghdr m = {.msg_iov = &iov, .msg_iovlen = 1};
+	if (fd >= 0) {
+		m.msg_control = control.buf;
+		m.msg_controllen = sizeof control.buf;
+		struct cmsghdr *c = CMSG_FIRSTHDR(&m);
+		c->cmsg_level = SOL_SOCKET;
+		c->cmsg_type = SCM_RIGHTS;
+		c->cmsg_len = CMSG_LEN(sizeof fd);
+		memcpy(CMSG_DATA(c), &fd, sizeof fd);
+	}
+	sendmsg(n->o->fd, &m, MSG_NOSIGNAL);
+	strbuf_fini(&frame);
+}
+
+static int file_open(const struct identity *who, const char *path, struct err *err)
+{
+	struct stat st;
+	int fd = -1, r = identity_groups(who);
+
+	if (!r)
+		r = identity_become(who);
+	if (!r && (fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)) < 0)
+		r = -errno;
+	if (r)
+		return err_set(err, r, "%s: can't be opened: %s", path, strerror(-r));
+	if (fstat(fd, &st) || !S_ISREG(st.st_mode)) {
+		close(fd);
+		return err_set(err, -EINVAL, "%s: is not a file", path);
+	}
+	return fd;
+}
+
+static void open_take(struct nest *n, const struct request *q)
+{
+	struct answer a = {.type = ANSWER_OPENED, .id = q->id};
+	struct identity who;
+	struct err err;
+
+	if (identity_get(q->uid, q->gid, q->user, n->o->root_jobs, &who, &err))
+		a.reason = err.text;
+	pid_t pid = a.reason ? -1 : fork();
+	if (pid == 0) {
+		child_close(n);
+		int fd = file_open(&who, q->path, &err);
+		if (fd < 0)
+			a.reason = err.text;
+		opened_send(n, &a, fd);
+		_exit(0);
+	}
+	if (pid < 0 && !a.reason)
+		a.reason = "no process could be made to open it";
+	if (pid < 0)
+		answer_give(n, &a);
+}
+
+/* ---- the loop ---- */
+
+static void frame_take(struct nest *n, char kind, const char *text, size_t length)
+{
+	struct arena *a = arena_create();
+	struct request q;
+
+	if (kind == FRAME_ORDER)
+		order_take(n, text, length, a);
+	else if (request_read(kind, text, length, a, &q))
+		; /* not of this version */
+	else if (kind == FRAME_SIGNAL)
+		shepherd_signal(n, q.tag, q.signal);
+	else if (kind == FRAME_CLEAN)
+		clean_take(n, q.tag);
+	else
+		open_take(n, &q);
+	arena_destroy(a);
+}
+
+/* False when the server is gone, or talks nonsense. */
+static bool frames_read(struct nest *n)
+{
+	static char part[READ_SIZE];
+	ssize_t got = recv(n->o->fd, part, sizeof part, MSG_DONTWAIT), took;
+	size_t at = 0, length;
+	const char *text;
+	char kind;
+
+	if (got < 0 && (errno == EAGAIN || errno == EINTR))
+		return true;
+	if (got <= 0)
+		return false;
+	strbuf_add(&n->in, part, (size_t)got);
+	while ((took = frame_next(n->in.text + at, n->in.n - at, &kind, &text, &length)) > 0) {
+		frame_take(n, kind, text, length);
+		at += (size_t)took;
+	}
+	memmove(n->in.text, n->in.text + at, n->in.n - at);
+	n->in.n -= at;
+	return took == 0;
+}
+
+static void nest_serve(struct nest *n)
+{
+	struct pollfd fds[] = {{.fd = n->o->fd, .events = POLLIN}, {.fd = n->signals, .events = POLLIN}};
+	struct signalfd_siginfo info[8];
+	bool more = true;
+
+	while (more) {
+		if (poll(fds, 2, -1) < 0 && errno != EINTR)
+			break;
+		if (fds[1].revents && read(n->signals, info, sizeof info) > 0)
+			children_reap(n);
+		if (fds[0].revents)
+			more = frames_read(n);
+		answers_send(n);
+	}
+}
+
+static int lock_take(struct nest *n, struct err *err)
+{
+	n->lock = n->o->lock ? n->o->lock : openat(n->live, ".nursery", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	if (n->lock < 0 || flock(n->lock, LOCK_EX | LOCK_NB))
+		return err_set(err, -errno, "%s/.nursery can't be locked: %s", n->o->live, strerror(errno));
+	return 0;
+}
+
+/* Handlers and ignored signals that were inherited are not for jobs; those that a shepherd waits for must be blocked before it is there. */
+static int signals_set(struct nest *n)
+{
+	sigset_t set;
+
+	for (int i = 1; i < SIGRTMIN; i++)
+		signal(i, SIG_DFL);
+	shepherd_signals(&set);
+	sigaddset(&set, SIGINT); /* a terminal's, for the server */
+	sigaddset(&set, SIGHUP);
+	sigprocmask(SIG_SETMASK, &set, NULL);
+	sigemptyset(&set);
+	sigaddset(&set, SIGCHLD);
+	n->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	return n->signals < 0 ? -errno : 0;
+}
+
+static int nest_init(struct nest *n, struct err *err)
+{
+	struct timeval patience = {.tv_sec = SEND_SECONDS};
+	int null = open("/dev/null", O_RDWR);
+
+	if (null < 0 || dup2(null, STDIN_FILENO) < 0 || dup2(null, STDOUT_FILENO) < 0)
+		return err_set(err, -errno, "/dev/null can't be opened: %s", strerror(errno));
+	if (null > 2)
+		close(null);
+	fcntl(n->o->fd, F_SETFD, FD_CLOEXEC);
+	umask(022);
+	setsid();
+	n->live = open(n->o->live, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (n->live < 0)
+		return err_set(err, -errno, "%s: can't be opened: %s", n->o->live, strerror(errno));
+	int r = lock_take(n, err);
+	if (r)
+		return r;
+	fcntl(n->lock, F_SETFD, FD_CLOEXEC);
+	n->datagrams = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	if (n->datagrams < 0 || signals_set(n))
+		return err_set(err, -errno, "no descriptors: %s", strerror(errno));
+	setsockopt(n->datagrams, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
+	live_boot();
+	return cgroup_init(&n->cgroup, n->o->cgroup, n->o->live, err);
+}
+
+int nursery_main(const struct nursery_options *o)
+{
+	struct nest n = {.o = o, .live = -1, .lock = -1, .signals = -1, .datagrams = -1};
+	struct err err;
+
+	if (nest_init(&n, &err)) {
+		dprintf(STDERR_FILENO, "shuntd: nursery: %s\n", err.text);
+		return 1;
+	}
+	nest_serve(&n);
+	/* Shepherds go on; what this process holds goes with it. */
+	cgroup_fini(&n.cgroup);
+	for (size_t i = 0; i < n.children.n; i++)
+		free(n.children.v[i].tag);
+	vec_free(&n.children);
+	strbuf_fini(&n.in);
+	strbuf_fini(&n.out);
+	return 0;
+}

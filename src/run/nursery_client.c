@@ -1,0 +1,155 @@
+/*
+ * nursery_client.c - the server's side: starting the nursery, and reading from it.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "run/message.h"
+#include "run/nursery.h"
+
+#define NURSERY_FD 3 /* where the new process finds its end of the socket, and the lock */
+#define NURSERY_LOCK 4
+
+extern char **environ;
+
+/* ---- starting it ---- */
+
+/* The lock is taken here and handed on: from now until the new nursery ends there is no moment without it. */
+static int lock_wait(const char *live, int wait_ms, struct err *err)
+{
+	char path[4096];
+
+	snprintf(path, sizeof path, "%s/.nursery", live);
+	int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return err_set(err, -errno, "%s: can't be opened: %s", path, strerror(errno));
+	for (int waited = 0; flock(fd, LOCK_EX | LOCK_NB); waited += 5) {
+		if (errno != EWOULDBLOCK || waited >= wait_ms) {
+			int r = errno == EWOULDBLOCK ? -ETIMEDOUT : -errno;
+			close(fd);
+			return err_set(err, r, "%s: an earlier nursery still holds it: is another server running here?",
+				       path);
+		}
+		nanosleep(&(struct timespec){.tv_nsec = 5000000}, NULL);
+	}
+	return fd;
+}
+
+static int nursery_spawn(const char *program, const struct nursery_options *o, int fd, int lock, pid_t *ret_pid)
+{
+	char *argv[] = {(char *)program,
+			"--nursery",
+			(char *)o->live,
+			(char *)o->socket,
+			(char *)(o->cgroup ? o->cgroup : "auto"),
+			o->root_jobs ? "root-jobs" : "no-root-jobs",
+			NULL};
+	posix_spawn_file_actions_t files;
+	posix_spawnattr_t attributes;
+	sigset_t none;
+
+	sigemptyset(&none);
+	posix_spawn_file_actions_init(&files);
+	posix_spawn_file_actions_adddup2(&files, fd, NURSERY_FD);
+	posix_spawn_file_actions_adddup2(&files, lock, NURSERY_LOCK);
+	posix_spawnattr_init(&attributes);
+	posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
+	posix_spawnattr_setsigmask(&attributes, &none);
+	int r = posix_spawn(ret_pid, program, &files, &attributes, argv, environ);
+	posix_spawnattr_destroy(&attributes);
+	posix_spawn_file_actions_destroy(&files);
+	return -r;
+}
+
+/* Out of the way of the numbers that the new process uses. */
+static int fd_raise(int fd)
+{
+	int high = fcntl(fd, F_DUPFD_CLOEXEC, 10);
+
+	close(fd);
+	return high;
+}
+
+int nursery_start(const char *program, const struct nursery_options *o, int wait_ms, struct nursery *ret,
+		  struct err *err)
+{
+	int pair[2] = {-1, -1}, lock = lock_wait(o->live, wait_ms, err), r = 0;
+	pid_t pid;
+
+	if (lock < 0)
+		return lock;
+	lock = fd_raise(lock);
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair))
+		r = err_set(err, -errno, "the nursery can't be started: %s", strerror(errno));
+	if (!r) {
+		pair[1] = fd_raise(pair[1]);
+		r = nursery_spawn(program, o, pair[1], lock, &pid);
+		if (r)
+			err_set(err, r, "%s: the nursery can't be started: %s", program, strerror(-r));
+		close(pair[1]);
+	}
+	close(lock);
+	if (r) {
+		if (pair[0] >= 0)
+			close(pair[0]);
+		return r;
+	}
+	fcntl(pair[0], F_SETFL, O_NONBLOCK);
+	*ret = (struct nursery){.fd = pair[0], .pid = pid};
+	return 0;
+}
+
+int nursery_command(int argc, char **argv)
+{
+	if (argc != 6) {
+		fprintf(stderr, "shuntd: --nursery is for shuntd itself\n");
+		return 2;
+	}
+	close_range(NURSERY_LOCK + 1, ~0U, 0);
+	struct nursery_options o = {.fd = NURSERY_FD,
+				    .lock = NURSERY_LOCK,
+				    .live = argv[2],
+				    .socket = argv[3],
+				    .cgroup = argv[4],
+				    .root_jobs = !strcmp(argv[5], "root-jobs")};
+	return nursery_main(&o);
+}
+
+/* ---- answers ---- */
+
+ssize_t nursery_read(int fd, void *buf, size_t size, int *ret_fd)
+{
+	union {
+		char buf[CMSG_SPACE(sizeof(int))];
+		struct cmsghdr align;
+	} control;
+	struct iovec iov = {.iov_base = buf, .iov_len = size};
+	struct msghdr m = {
+		.msg_iov = &iov, .msg_iovlen = 1, .msg_control = control.buf, .msg_controllen = sizeof control.buf};
+	ssize_t n = recvmsg(fd, &m, MSG_CMSG_CLOEXEC);
+
+	*ret_fd = -1;
+	if (n < 0)
+		return n;
+	for (struct cmsghdr *c = CMSG_FIRSTHDR(&m); c; c = CMSG_NXTHDR(&m, c))
+		if (c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS)
+			memcpy(ret_fd, CMSG_DATA(c), sizeof *ret_fd);
+	return n;
+}
+
+ssize_t nursery_frame(const char *buf, size_t n, const char **ret_text, size_t *ret_length)
+{
+	char kind;
+
+	return frame_next(buf, n, &kind, ret_text, ret_length);
+}

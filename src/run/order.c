@@ -1,0 +1,170 @@
+/*
+ * order.c - orders and results to JSON; order_read.c is the way back.
+ *
+ * One table for each struct says what its fields are called and how they look; reading and writing both follow it, so they
+ * can't disagree.
+ */
+#include "run/order.h"
+
+#include <stddef.h>
+
+#include "base/json.h"
+#include "base/utf8.h"
+#include "run/order_internal.h"
+
+#define FIELD(struct_, kind_, name)                                                                                    \
+	{                                                                                                              \
+#name, kind_, offsetof(struct struct_, name), NULL                                                     \
+	}
+
+const struct field order_fields[] = {
+	FIELD(order, TEXT, id),
+	FIELD(order, TEXT, tag),
+	FIELD(order, INT, attempt),
+	FIELD(order, ID, uid),
+	FIELD(order, ID, gid),
+	FIELD(order, TEXT, user),
+	FIELD(order, TEXT, home),
+	FIELD(order, TEXT, shell),
+	FIELD(order, FLAG, shell_given),
+	FIELD(order, FLAG, login),
+	FIELD(order, TEXT, script),
+	FIELD(order, TEXTS, argv),
+	FIELD(order, TEXTS, env),
+	FIELD(order, TEXT, workdir),
+	FIELD(order, TEXT, out),
+	FIELD(order, TEXT, err),
+	FIELD(order, FLAG, append),
+	FIELD(order, TEXT, spare),
+	FIELD(order, INT, umask),
+	FIELD(order, TEXT, nodefile),
+	FIELD(order, TEXT, nodefile_path),
+	FIELD(order, TEXT, tmpdir),
+	FIELD(order, INT64, walltime),
+	FIELD(order, INT64, grace),
+	FIELD(order, INT64, memory),
+	FIELD(order, INT64, files),
+	FIELD(order, CPUS, cpus),
+	FIELD(order, TEXT, pty),
+	FIELD(order, TEXT, prologue),
+	FIELD(order, TEXT, epilogue),
+	FIELD(order, INT64, site_seconds),
+	FIELD(order, TEXT, name),
+	FIELD(order, TEXT, queue),
+	FIELD(order, TEXT, resources),
+	FIELD(order, TEXT, account),
+	{0},
+};
+
+static const char *const how_words[] = {"exited", "signaled", "not_started", NULL};
+static const char *const cause_words[] = {"itself", "walltime", "memory", "ordered", "hung_up", NULL};
+
+const struct field result_fields[] = {
+	FIELD(result, TEXT, tag),
+	{"how", WORD, offsetof(struct result, how), how_words},
+	FIELD(result, INT, status),
+	{"cause", WORD, offsetof(struct result, cause), cause_words},
+	FIELD(result, INT64, started_us),
+	FIELD(result, INT64, ended_us),
+	FIELD(result, INT64, cpu_ms),
+	FIELD(result, INT64, memory_kib),
+	FIELD(result, INT, session),
+	FIELD(result, TEXT, reason),
+	{0},
+};
+
+static bool is_utf8(const char *s)
+{
+	int32_t c;
+
+	for (int n; (n = utf8_next(s, &c)) > 0; s += n)
+		if (c == -1)
+			return false;
+	return true;
+}
+
+void text_write(struct json *j, const char *key, const char *s)
+{
+	struct strbuf hex = {0};
+
+	if (!s || is_utf8(s)) {
+		json_text(j, key, s);
+		return;
+	}
+	for (const char *p = s; *p; p++)
+		strbuf_printf(&hex, "%02x", (unsigned char)*p);
+	json_open_object(j, key);
+	json_text(j, "hex", strbuf_text(&hex));
+	json_close_object(j);
+	strbuf_fini(&hex);
+}
+
+static void texts_write(struct json *j, const char *key, char *const *list)
+{
+	json_open_array(j, key);
+	for (; list && *list; list++)
+		text_write(j, NULL, *list);
+	json_close_array(j);
+}
+
+static void cpus_write(struct json *j, const char *key, const struct order *o)
+{
+	json_open_array(j, key);
+	for (int i = 0; i < o->ncpus; i++)
+		json_int(j, NULL, o->cpus[i]);
+	json_close_array(j);
+}
+
+static void field_write(struct json *j, const struct field *f, const void *from)
+{
+	const void *at = (const char *)from + f->at;
+
+	switch (f->kind) {
+	case TEXT:
+		if (*(const char *const *)at)
+			text_write(j, f->key, *(const char *const *)at);
+		break;
+	case TEXTS:
+		texts_write(j, f->key, *(char *const *const *)at);
+		break;
+	case INT:
+		json_int(j, f->key, *(const int *)at);
+		break;
+	case INT64:
+		json_int(j, f->key, *(const int64_t *)at);
+		break;
+	case ID:
+		json_int(j, f->key, *(const uid_t *)at);
+		break;
+	case FLAG:
+		json_bool(j, f->key, *(const bool *)at);
+		break;
+	case CPUS:
+		cpus_write(j, f->key, from);
+		break;
+	case WORD:
+		json_text(j, f->key, f->words[*(const int *)at]);
+		break;
+	}
+}
+
+static void fields_write(const struct field *f, const void *from, struct strbuf *out)
+{
+	struct json j;
+
+	json_init(&j, out, false);
+	json_open_object(&j, NULL);
+	for (; f->key; f++)
+		field_write(&j, f, from);
+	json_close_object(&j);
+}
+
+void order_write(const struct order *o, struct strbuf *out)
+{
+	fields_write(order_fields, o, out);
+}
+
+void result_write(const struct result *r, struct strbuf *out)
+{
+	fields_write(result_fields, r, out);
+}

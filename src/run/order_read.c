@@ -1,0 +1,204 @@
+/*
+ * order_read.c - orders and results out of JSON, by the tables of order.c. A key that is missing leaves the default; one that is not known
+ * is passed over.
+ */
+#include "run/order.h"
+
+#include <errno.h>
+#include <jansson.h>
+#include <string.h>
+
+#include "run/order_internal.h"
+
+#define LIST_MAX 100000 /* elements of a list */
+
+static int hex_digit(char c)
+{
+	const char *digits = "0123456789abcdef", *at = strchr(digits, c);
+
+	return c && at ? (int)(at - digits) : -1;
+}
+
+static int hex_read(const json_t *v, struct arena *a, char **ret)
+{
+	size_t n = json_string_length(v) / 2;
+	const char *s = json_string_value(v);
+	char *text = arena_alloc(a, n + 1);
+
+	if (!s || json_string_length(v) % 2)
+		return -EINVAL;
+	for (size_t i = 0; i < n; i++) {
+		int high = hex_digit(s[2 * i]), low = hex_digit(s[2 * i + 1]);
+		if (high < 0 || low < 0 || high + low == 0)
+			return -EINVAL;
+		text[i] = (char)(high << 4 | low);
+	}
+	*ret = text;
+	return 0;
+}
+
+int text_read(const json_t *v, struct arena *a, char **ret)
+{
+	if (json_is_object(v))
+		return hex_read(json_object_get(v, "hex"), a, ret);
+	if (!json_is_string(v))
+		return -EINVAL;
+	*ret = arena_strndup(a, json_string_value(v), json_string_length(v));
+	return 0;
+}
+
+static int texts_read(const json_t *v, struct arena *a, char ***ret)
+{
+	size_t n = json_array_size(v);
+
+	if (!json_is_array(v) || n > LIST_MAX)
+		return -EINVAL;
+	*ret = arena_alloc(a, (n + 1) * sizeof **ret);
+	for (size_t i = 0; i < n; i++)
+		if (text_read(json_array_get(v, i), a, &(*ret)[i]))
+			return -EINVAL;
+	return 0;
+}
+
+static int number_read(const json_t *v, int64_t min, int64_t max, int64_t *ret)
+{
+	int64_t n = json_integer_value(v);
+
+	if (!json_is_integer(v) || n < min || n > max)
+		return -EINVAL;
+	*ret = n;
+	return 0;
+}
+
+static int cpus_read(const json_t *v, struct arena *a, struct order *o)
+{
+	size_t n = json_array_size(v);
+	int64_t cpu;
+
+	if (!json_is_array(v) || n > LIST_MAX)
+		return -EINVAL;
+	o->cpus = arena_alloc(a, (n + 1) * sizeof *o->cpus);
+	for (size_t i = 0; i < n; i++) {
+		if (number_read(json_array_get(v, i), 0, LIST_MAX, &cpu))
+			return -EINVAL;
+		o->cpus[i] = (int)cpu;
+	}
+	o->ncpus = (int)n;
+	return 0;
+}
+
+static int word_read(const json_t *v, const char *const *words, int *ret)
+{
+	for (int i = 0; json_is_string(v) && words[i]; i++)
+		if (!strcmp(words[i], json_string_value(v))) {
+			*ret = i;
+			return 0;
+		}
+	return -EINVAL;
+}
+
+static int field_read(const json_t *v, const struct field *f, struct arena *a, void *to)
+{
+	void *at = (char *)to + f->at;
+	int64_t n;
+
+	switch (f->kind) {
+	case TEXT:
+		return text_read(v, a, at);
+	case TEXTS:
+		return texts_read(v, a, at);
+	case INT:
+		if (number_read(v, INT32_MIN, INT32_MAX, &n))
+			return -EINVAL;
+		*(int *)at = (int)n;
+		return 0;
+	case INT64:
+		return number_read(v, INT64_MIN / 4, INT64_MAX / 4, at);
+	case ID: /* the last one means "none" to the system calls */
+		if (number_read(v, 0, (int64_t)UINT32_MAX - 1, &n))
+			return -EINVAL;
+		*(uid_t *)at = (uid_t)n;
+		return 0;
+	case FLAG:
+		*(bool *)at = json_is_true(v);
+		return json_is_boolean(v) ? 0 : -EINVAL;
+	case CPUS:
+		return cpus_read(v, a, to);
+	case WORD:
+		return word_read(v, f->words, at);
+	}
+	return -EINVAL;
+}
+
+static int fields_read(const char *what, const struct field *f, const char *text, size_t n, struct arena *a, void *to,
+		       struct err *err)
+{
+	json_error_t e;
+	json_t *root = json_loadb(text, n, 0, &e);
+	int r = 0;
+
+	if (!json_is_object(root))
+		r = err_set(err, -EINVAL, "%s: not a JSON object: %s", what, e.text);
+	for (; !r && f->key; f++) {
+		json_t *v = json_object_get(root, f->key);
+		if (!v && f->kind == ID) /* nobody becomes root by leaving it out */
+			r = err_set(err, -EINVAL, "%s: %s is missing", what, f->key);
+		else if (v && !json_is_null(v) && field_read(v, f, a, to))
+			r = err_set(err, -EINVAL, "%s: %s has a value that it can't have", what, f->key);
+	}
+	json_decref(root);
+	return r;
+}
+
+static int order_check(const struct order *o, struct err *err)
+{
+	const struct {
+		const char *key, *path;
+	} paths[] = {
+		{"home", o->home},	   {"shell", o->shell},
+		{"script", o->script},	   {"workdir", o->workdir},
+		{"out", o->out},	   {"err", o->err},
+		{"spare", o->spare},	   {"nodefile_path", o->nodefile_path},
+		{"tmpdir", o->tmpdir},	   {"pty", o->pty},
+		{"prologue", o->prologue}, {"epilogue", o->epilogue},
+	};
+
+	if (!o->id || !o->tag || !o->user || !*o->id || !*o->user)
+		return err_set(err, -EINVAL, "order: id, tag and user are needed");
+	if (!*o->tag || *o->tag == '.' || strchr(o->tag, '/') || strlen(o->tag) > 200)
+		return err_set(err, -EINVAL, "order: the tag '%.200s' can't be the name of a file", o->tag);
+	if (!o->pty && (!o->script || !o->out))
+		return err_set(err, -EINVAL, "order: script and out are needed unless the job is interactive");
+	if (o->umask < -1 || o->umask > 0777)
+		return err_set(err, -EINVAL, "order: umask %o is not one (000 to 777)", (unsigned)o->umask);
+	for (size_t i = 0; i < sizeof paths / sizeof *paths; i++)
+		if (paths[i].path && (paths[i].path[0] != '/' || strlen(paths[i].path) > 4095))
+			return err_set(err, -EINVAL, "order: %s '%.200s' is not an absolute path", paths[i].key,
+				       paths[i].path);
+	return 0;
+}
+
+int order_read(const char *text, size_t n, struct arena *a, struct order *ret, struct err *err)
+{
+	static char *none[] = {NULL};
+	struct order o = {.umask = -1, .walltime = -1, .argv = none, .env = none};
+	int r = fields_read("order", order_fields, text, n, a, &o, err);
+
+	if (!r)
+		r = order_check(&o, err);
+	if (!r)
+		*ret = o;
+	return r;
+}
+
+int result_read(const char *text, size_t n, struct arena *a, struct result *ret, struct err *err)
+{
+	struct result res = {0};
+	int r = fields_read("result", result_fields, text, n, a, &res, err);
+
+	if (!r && !res.tag)
+		r = err_set(err, -EINVAL, "result: tag is missing");
+	if (!r)
+		*ret = res;
+	return r;
+}

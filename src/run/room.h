@@ -1,0 +1,16 @@
+/*
+ * room.h - what a job finds when it starts, besides its output files: node file, directory for temporary files, environment.
+ */
+#ifndef RUN_ROOM_H
+#define RUN_ROOM_H
+
+#include "run/identity.h"
+#include "run/order.h"
+
+/* -errno and the reason; nothing is left behind then. */
+int room_make(const struct order *o, const struct identity *who, struct err *err);
+void room_clear(const struct order *o, const struct identity *who);
+/* The order's, and what only this host knows; all in the arena. */
+char **room_environment(const struct order *o, struct arena *a);
+
+#endif

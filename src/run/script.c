@@ -1,0 +1,143 @@
+/*
+ * script.c - which program runs a script.
+ *
+ * The "#!" line is read here rather than by the kernel: then a script runs on a file system mounted noexec, and without the
+ * execute bit, and what is wrong with it can be said.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/vec.h"
+#include "run/launch.h"
+
+#define HEAD_SIZE 1024 /* a longer "#!" line is no use to anyone */
+
+struct head {
+	char text[HEAD_SIZE];
+	size_t n;
+	char *interpreter, *argument; /* in text; NULL: none */
+};
+
+/* 0, or the exit code. */
+static int head_read(const char *path, struct head *h)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0) {
+		int why = errno;
+		job_say("the script %.500s can't be read: %s", path, strerror(why));
+		return why == ENOENT ? 127 : 126;
+	}
+	ssize_t n = read(fd, h->text, sizeof h->text - 1);
+	close(fd);
+	h->n = n > 0 ? (size_t)n : 0;
+	h->text[h->n] = '\0';
+	return 0;
+}
+
+/* "#! /bin/sh -e " gives "/bin/sh" and "-e": one argument, as the kernel has it. */
+static void line_split(struct head *h)
+{
+	char *line = h->text + 2, *end = line + strcspn(line, "\n");
+
+	*end = '\0';
+	if (end > line && end[-1] == '\r') {
+		job_say("the script has line ends of Windows (CR LF); if it fails, convert it with dos2unix");
+		*--end = '\0';
+	}
+	while (end > line && strchr(" \t", end[-1]))
+		*--end = '\0';
+	line += strspn(line, " \t");
+	h->interpreter = *line ? line : NULL;
+	line += strcspn(line, " \t");
+	if (*line) {
+		*line++ = '\0';
+		h->argument = line + strspn(line, " \t");
+	}
+}
+
+/* A login shell is told so by a '-' before its name. */
+static char *argv0(const char *program, bool login)
+{
+	const char *slash = strrchr(program, '/'), *name = slash ? slash + 1 : program;
+	static char text[HEAD_SIZE];
+
+	if (!login)
+		return (char *)program;
+	snprintf(text, sizeof text, "-%s", name);
+	return text;
+}
+
+static bool is_shell(const char *program)
+{
+	static const char *const shells[] = {"sh", "bash", "dash", "ksh", "zsh", "csh", "tcsh", "fish"};
+	const char *slash = strrchr(program, '/'), *name = slash ? slash + 1 : program;
+
+	for (size_t i = 0; i < sizeof shells / sizeof *shells; i++)
+		if (!strcmp(name, shells[i]))
+			return true;
+	return false;
+}
+
+static int program_exec(const struct order *o, const char *program, char *argument, char **env)
+{
+	VEC(char *) argv = {0};
+
+	vec_push(&argv, argv0(program, o->login && is_shell(program)));
+	if (argument)
+		vec_push(&argv, argument);
+	if (o->script)
+		vec_push(&argv, (char *)o->script);
+	for (char **a = o->argv; o->script && a && *a; a++)
+		vec_push(&argv, *a);
+	vec_push(&argv, NULL);
+	execve(program, argv.v, env);
+
+	int why = errno;
+	job_say("the interpreter %.500s can't be run: %s", program, strerror(why));
+	vec_free(&argv);
+	return why == ENOENT || why == ENOTDIR ? 127 : 126;
+}
+
+/* A program instead of a script. */
+static int binary_exec(const struct order *o, char **env)
+{
+	VEC(char *) argv = {0};
+
+	vec_push(&argv, (char *)o->script);
+	for (char **a = o->argv; a && *a; a++)
+		vec_push(&argv, *a);
+	vec_push(&argv, NULL);
+	execve(o->script, argv.v, env);
+	job_say("%.500s can't be run: %s", o->script, strerror(errno));
+	vec_free(&argv);
+	return 126;
+}
+
+int script_exec(const struct order *o, char **env)
+{
+	const char *shell = o->shell && *o->shell ? o->shell : "/bin/sh";
+	struct head h = {0};
+
+	if (!o->script)
+		return program_exec(o, shell, NULL, env);
+	int code = head_read(o->script, &h);
+	if (code)
+		return code;
+	if (h.n >= 4 && !memcmp(h.text, "\177ELF", 4) && !o->shell_given)
+		return binary_exec(o, env);
+	size_t line = strcspn(h.text, "\n");
+	if (line < h.n && !h.text[line]) { /* the text stops at a NUL before a newline */
+		job_say("the script is a binary file (its first line holds a NUL byte), not a text that %s could run",
+			shell);
+		return 126;
+	}
+	if (!h.n)
+		job_say("the script is empty: there is nothing to do");
+	if (!strncmp(h.text, "#!", 2) && !o->shell_given)
+		line_split(&h);
+	return program_exec(o, h.interpreter ? h.interpreter : shell, h.argument, env);
+}

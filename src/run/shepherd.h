@@ -1,0 +1,34 @@
+/*
+ * shepherd.h - one attempt of a job, from its order to its result; a process of its own, forked by the nursery.
+ */
+#ifndef RUN_SHEPHERD_H
+#define RUN_SHEPHERD_H
+
+#include <signal.h>
+#include <stdint.h>
+#include <stdnoreturn.h>
+
+#include "run/cgroup.h"
+#include "run/identity.h"
+#include "run/order.h"
+
+struct shepherd_place {
+	int live;	    /* LIVE/TAG, locked */
+	int datagrams;	    /* socket to send the result by; ... */
+	const char *socket; /* ... and where to */
+	const struct cgroup *cgroup;
+	const struct identity *who;
+};
+
+noreturn void shepherd_main(const struct order *o, const struct shepherd_place *place);
+
+/* Signals that a shepherd listens to (blocked in the nursery, so none is missed): SIGCHLD, SIGTERM, and this, whose value is the
+ * signal that the job shall get. A real-time one: several wait in their order. */
+#define SHEPHERD_SIGNAL SIGRTMIN
+void shepherd_signals(sigset_t *ret);
+/* Microseconds since the machine was started, with the time that it slept; no one can set this clock. */
+int64_t boot_us(void);
+/* Waits for one of them until that instant (or INT64_MAX); 0 if none came. */
+int shepherd_pause(int64_t until, siginfo_t *ret);
+
+#endif

@@ -1,0 +1,230 @@
+/*
+ * tree.c - descendants, by /proc/PID/task/TID/children where the kernel has it, else by everyone's parent.
+ */
+#include "run/tree.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/strbuf.h"
+
+/* Up to size - 1 bytes of a file, and a NUL; -1 if it is not there. */
+static ssize_t file_read(const char *path, char *buf, size_t size)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	size_t done = 0;
+
+	if (fd < 0)
+		return -1;
+	for (ssize_t n; done < size - 1 && (n = read(fd, buf + done, size - 1 - done)) > 0;)
+		done += (size_t)n;
+	close(fd);
+	buf[done] = '\0';
+	return (ssize_t)done;
+}
+
+/* Numbers in `dir`, which are processes or threads. */
+static void numbers_list(const char *dir, pid_list *ret)
+{
+	DIR *d = opendir(dir);
+
+	for (struct dirent *e; d && (e = readdir(d));) {
+		pid_t pid = (pid_t)strtol(e->d_name, NULL, 10);
+		if (pid > 0)
+			vec_push(ret, pid);
+	}
+	if (d)
+		closedir(d);
+}
+
+static void children_add(pid_t pid, pid_list *ret)
+{
+	char path[64], text[16384], *end;
+	pid_list threads = {0};
+
+	snprintf(path, sizeof path, "/proc/%d/task", pid);
+	numbers_list(path, &threads);
+	for (size_t i = 0; i < threads.n; i++) {
+		snprintf(path, sizeof path, "/proc/%d/task/%d/children", pid, threads.v[i]);
+		if (file_read(path, text, sizeof text) <= 0)
+			continue;
+		for (char *at = text; *at; at = end) {
+			pid_t child = (pid_t)strtol(at, &end, 10);
+			if (end == at || *end != ' ') /* the end, or a number that was cut */
+				break;
+			vec_push(ret, child);
+		}
+	}
+	vec_free(&threads);
+}
+
+/* Parent and session out of /proc/PID/stat; false if it is gone or a zombie. The name before them may hold anything. */
+static bool stat_read(pid_t pid, pid_t *ret_parent, pid_t *ret_session)
+{
+	char path[32], text[1024], state, *name_end;
+
+	snprintf(path, sizeof path, "/proc/%d/stat", pid);
+	if (file_read(path, text, sizeof text) <= 0 || !(name_end = strrchr(text, ')')))
+		return false;
+	return sscanf(name_end + 1, " %c %d %*d %d", &state, ret_parent, ret_session) == 3 && state != 'Z' &&
+	       state != 'X';
+}
+
+static bool is_in(const pid_list *l, pid_t pid)
+{
+	for (size_t i = 0; i < l->n; i++)
+		if (l->v[i] == pid)
+			return true;
+	return false;
+}
+
+/* Without the children files: passes over all processes until a pass finds nothing new. */
+static void tree_scan(pid_t root, pid_list *ret)
+{
+	pid_list all = {0};
+	pid_t parent, session;
+	size_t before;
+
+	numbers_list("/proc", &all);
+	do {
+		before = ret->n;
+		for (size_t i = 0; i < all.n; i++)
+			if (!is_in(ret, all.v[i]) && stat_read(all.v[i], &parent, &session) &&
+			    (parent == root || is_in(ret, parent)))
+				vec_push(ret, all.v[i]);
+	} while (ret->n > before);
+	vec_free(&all);
+}
+
+void tree_list(pid_t root, pid_list *ret)
+{
+	char path[64];
+
+	vec_clear(ret);
+	snprintf(path, sizeof path, "/proc/%d/task/%d/children", root, root);
+	if (access(path, R_OK)) {
+		tree_scan(root, ret);
+		return;
+	}
+	children_add(root, ret);
+	for (size_t i = 0; i < ret->n && i < 1000000; i++)
+		children_add(ret->v[i], ret);
+}
+
+void tree_signal(pid_t root, int signal)
+{
+	pid_list l = {0};
+
+	tree_list(root, &l);
+	for (size_t i = 0; i < l.n; i++)
+		kill(l.v[i], signal);
+	vec_free(&l);
+}
+
+void tree_kill(pid_t root)
+{
+	pid_list l = {0};
+	size_t before;
+
+	tree_list(root, &l);
+	for (int turn = 0; turn < 20; turn++) {
+		before = l.n;
+		for (size_t i = 0; i < l.n; i++)
+			kill(l.v[i], SIGSTOP);
+		tree_list(root, &l);
+		if (l.n <= before)
+			break;
+	}
+	for (size_t i = 0; i < l.n; i++)
+		kill(l.v[i], SIGKILL);
+	vec_free(&l);
+}
+
+static int64_t rss_of(pid_t pid, int64_t *ret_shared)
+{
+	char path[48], text[256];
+	long long resident, shared;
+
+	snprintf(path, sizeof path, "/proc/%d/statm", pid);
+	if (file_read(path, text, sizeof text) <= 0 || sscanf(text, "%*d %lld %lld", &resident, &shared) != 2)
+		return 0;
+	long page = sysconf(_SC_PAGESIZE) / 1024;
+	*ret_shared = shared * page;
+	return (resident - shared) * page;
+}
+
+static int64_t pss_of(pid_t pid)
+{
+	char path[48], text[4096], *at;
+	long long kib;
+
+	snprintf(path, sizeof path, "/proc/%d/smaps_rollup", pid);
+	if (file_read(path, text, sizeof text) <= 0 || !(at = strstr(text, "\nPss:")) ||
+	    sscanf(at + 5, "%lld", &kib) != 1)
+		return 0;
+	return kib;
+}
+
+int64_t tree_memory(pid_t root, bool exact)
+{
+	pid_list l = {0};
+	int64_t sum = 0, shared_most = 0;
+
+	tree_list(root, &l);
+	for (size_t i = 0; i < l.n; i++) {
+		int64_t shared = 0;
+		sum += exact ? pss_of(l.v[i]) : rss_of(l.v[i], &shared);
+		if (shared > shared_most)
+			shared_most = shared;
+	}
+	vec_free(&l);
+	return sum + shared_most;
+}
+
+enum tagged { UNTAGGED, TAGGED, TAGGED_OTHERWISE };
+
+/* Whose process it is, by the environment with which it was started. */
+static enum tagged tag_look(pid_t pid, const char *tag, struct strbuf *buf)
+{
+	char path[32];
+	ssize_t n;
+
+	snprintf(path, sizeof path, "/proc/%d/environ", pid);
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	strbuf_clear(buf);
+	for (char part[65536]; fd >= 0 && (n = read(fd, part, sizeof part)) > 0;)
+		strbuf_add(buf, part, (size_t)n);
+	if (fd >= 0)
+		close(fd);
+	for (size_t at = 0; at < buf->n; at += strlen(buf->text + at) + 1)
+		if (!strncmp(buf->text + at, "SHUNT_TAG=", 10))
+			return strcmp(buf->text + at + 10, tag) ? TAGGED_OTHERWISE : TAGGED;
+	return UNTAGGED;
+}
+
+int tree_kill_tagged(const char *tag, pid_t session)
+{
+	struct strbuf buf = {0};
+	pid_list all = {0};
+	pid_t parent, of;
+	int found = 0;
+
+	/* The session's leader died with its shepherd: one that lives and is not tagged has got its number later. */
+	if (session > 0 && stat_read(session, &parent, &of) && tag_look(session, tag, &buf) != TAGGED)
+		session = 0;
+	numbers_list("/proc", &all);
+	for (size_t i = 0; i < all.n; i++) {
+		if (all.v[i] == getpid() || !stat_read(all.v[i], &parent, &of))
+			continue;
+		enum tagged t = tag_look(all.v[i], tag, &buf);
+		if ((t == TAGGED || (t == UNTAGGED && session > 0 && of == session)) && !kill(all.v[i], SIGKILL))
+			found++;
+	}
+	vec_free(&all);
+	strbuf_fini(&buf);
+	return found;
+}

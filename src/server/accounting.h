@@ -1,0 +1,85 @@
+/*
+ * accounting.h - PBS accounting records: a line per turn in a job's life, a file per day.
+ *
+ *	11/15/2026 06:42:53;E;12.server;user=ann group=staff jobname=STDIN queue=batch ... Exit_status=0
+ *
+ * Sites' own scripts read these files, so names and order are those of PBS. A value with blanks, quotes, backslashes,
+ * or control characters is quoted: "a b", with \" \\ \n \t \xHH inside; other values are as they are. So a line is a
+ * line whatever users call their jobs.
+ */
+#ifndef SERVER_ACCOUNTING_H
+#define SERVER_ACCOUNTING_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/mem.h"
+#include "base/strbuf.h"
+
+#define RECORD_NONE INT64_MIN
+
+/* What a record may say; which of it is written depends on its type. NULL and RECORD_NONE: not known, not
+ * written. */
+struct record {
+	int64_t time;	/* instant */
+	char type;	/* Q queued, S started, E ended, D deleted, A aborted, R rerun, C checkpointed */
+	const char *id; /* "12[3].server" */
+	const char *user, *group, *account, *project, *name, *queue;
+	const char *owner;	     /* user@host that submitted it */
+	const char *requestor;	     /* D, R, C: user@host that asked for it */
+	const char *reason;	     /* D, A, R: a sentence */
+	int64_t ctime, qtime, etime; /* created, queued, eligible */
+	int64_t start, end;
+	const char *exec_host; /* n1/0+n1/1 */
+	const char *resources; /* as after -l: each part becomes a Resource_List. */
+	int64_t ncpus, nodect, walltime;
+	int64_t session;
+	int64_t exit_status;		  /* may be negative; RECORD_NONE: not known */
+	int64_t used_cput, used_walltime; /* seconds */
+	int64_t used_mem;		  /* KiB */
+};
+
+/* Numbers RECORD_NONE, texts NULL: then fill in what is known. */
+void record_init(struct record *r, char type, int64_t time, const char *id);
+/* Appends the line with its end. */
+void record_format(const struct record *r, struct strbuf *out);
+
+/* ---- writing ---- */
+
+struct accounting;
+
+/* Makes DIR if it is not there (0750). */
+int accounting_open(const char *dir, struct accounting **ret, struct err *err);
+void accounting_close(struct accounting *a); /* what could not be written is lost; accepts NULL */
+/* Appends lines to DIR/YYYYMMDD (local time of `now`) with one write. When it fails the lines are kept, up to 16 MiB,
+ * and the next call tries them again, first; so call it with n = 0 to retry. -errno with the sentence for the log,
+ * and lines dropped for want of room are said in it. A line that a crash cut short is ended first. */
+int accounting_write(struct accounting *a, int64_t now, const char *lines, size_t n, struct err *err);
+
+/* ---- reading ---- */
+
+struct record_field {
+	const char *key, *value; /* value "" where there was none */
+};
+
+struct record_line {
+	int64_t time;
+	char type;
+	const char *id;
+	const struct record_field *field;
+	int nfields;
+};
+
+/* Takes a line apart, of any PBS; its texts live in the arena. Words without '=' belong to the value before them
+ * (blanks in unquoted values), or are keys without value when there is none. -EINVAL: no date, type and id. */
+int record_parse(const char *line, struct arena *arena, struct record_line *ret, struct err *err);
+const char *record_get(const struct record_line *r, const char *key); /* NULL: it is not in it */
+
+/* Calls `one` for each line of the days from..to (instants) that are there, in order; it returns false to stop. Lines
+ * are borrowed. Days without a file are passed over. */
+int accounting_scan(const char *dir, int64_t from, int64_t to, bool (*one)(void *context, const char *line),
+		    void *context, struct err *err);
+
+#endif

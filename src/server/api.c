@@ -1,0 +1,135 @@
+/*
+ * api.c - which function answers a request. docs/api.md is the contract.
+ */
+#include <string.h>
+
+__attribute__((weak)) const char openapi_json[] = "{}";
+__attribute__((weak)) const size_t openapi_json_size = 2;
+#include "server/server_internal.h"
+
+typedef void (*plain_function)(struct server *s, struct request *r, const struct asker *w);
+typedef void (*named_function)(struct server *s, struct request *r, const struct asker *w, const char *name);
+
+static void openapi(struct server *s, struct request *r, const struct asker *w)
+{
+	http_reply(r, 200, "application/json", openapi_json, openapi_json_size);
+}
+
+static void patch_one(struct server *s, struct request *r, const struct asker *w, const char *id)
+{
+	api_one(s, r, w, "alter", id);
+}
+
+static void delete_one(struct server *s, struct request *r, const struct asker *w, const char *id)
+{
+	api_one(s, r, w, "delete", id);
+}
+
+static void queues(struct server *s, struct request *r, const struct asker *w)
+{
+	api_queues(s, r, w, NULL);
+}
+
+static void nodes(struct server *s, struct request *r, const struct asker *w)
+{
+	api_nodes(s, r, w, NULL);
+}
+
+/* A '*' stands for one part of the path, the name. The first row that fits answers. */
+static const struct {
+	const char *method, *path;
+	plain_function plain;
+	named_function named;
+} routes[] = {
+	{"GET", "/openapi.json", openapi, NULL},
+	{"POST", "/v1/jobs", api_submit, NULL},
+	{"GET", "/v1/jobs", api_list, NULL},
+	{"POST", "/v1/jobs/order", api_order, NULL},
+	{"POST", "/v1/jobs/*", NULL, api_action},
+	{"GET", "/v1/jobs/*", NULL, api_get},
+	{"PATCH", "/v1/jobs/*", NULL, patch_one},
+	{"DELETE", "/v1/jobs/*", NULL, delete_one},
+	{"GET", "/v1/jobs/*/script", NULL, api_script},
+	{"GET", "/v1/jobs/*/events", NULL, api_history},
+	{"GET", "/v1/jobs/*/why", NULL, api_why},
+	{"GET", "/v1/jobs/*/output", NULL, api_output},
+	{"POST", "/v1/whatif", api_whatif, NULL},
+	{"GET", "/v1/server", api_server, NULL},
+	{"PATCH", "/v1/server", api_server, NULL},
+	{"GET", "/v1/queues", queues, NULL},
+	{"GET", "/v1/queues/*", NULL, api_queues},
+	{"PUT", "/v1/queues/*", NULL, api_queues},
+	{"PATCH", "/v1/queues/*", NULL, api_queues},
+	{"DELETE", "/v1/queues/*", NULL, api_queues},
+	{"GET", "/v1/nodes", nodes, NULL},
+	{"GET", "/v1/nodes/*", NULL, api_nodes},
+	{"PATCH", "/v1/nodes/*", NULL, api_nodes},
+	{"GET", "/v1/attributes", api_attributes, NULL},
+	{"GET", "/v1/plan", api_plan, NULL},
+	{"GET", "/v1/events", api_events, NULL},
+	{"GET", "/v1/log", api_log, NULL},
+	{"GET", "/v1/metrics", api_metrics, NULL},
+	{"POST", "/v1/shutdown", api_shutdown, NULL},
+};
+
+static bool path_fits(const char *pattern, const char *path, char *name, size_t size)
+{
+	while (*pattern && *pattern != '*') {
+		if (*pattern++ != *path++)
+			return false;
+	}
+	if (!*pattern)
+		return *path == '\0';
+
+	size_t n = strcspn(path, "/");
+
+	if (n == 0 || n >= size)
+		return false;
+	memcpy(name, path, n);
+	name[n] = '\0';
+	return strcmp(pattern + 1, path + n) == 0;
+}
+
+static bool is_change(const char *method, const char *path)
+{
+	return strcmp(method, "GET") != 0 && strcmp(path, "/v1/whatif") != 0;
+}
+
+void api_handle(void *context, struct request *r)
+{
+	struct server *s = context;
+	const char *method = request_method(r), *path = request_path(r);
+	bool known = false;
+	char name[512];
+	struct asker w;
+
+	clock_read(s);
+	if (who_asks(s, r, &w) < 0) {
+		http_error(r, 403, "forbidden", "The user id %u has no account on this machine.", (unsigned)w.uid);
+		return;
+	}
+	if (is_change(method, path) && s->trouble) {
+		http_header(r, "Retry-After", "1");
+		http_error(r, 503, "unavailable",
+			   "The server can't write its store now (%s): nothing was changed. Try again later.",
+			   s->trouble);
+		return;
+	}
+	for (size_t i = 0; i < sizeof routes / sizeof *routes; i++) {
+		if (!path_fits(routes[i].path, path, name, sizeof name))
+			continue;
+		known = true;
+		if (strcmp(routes[i].method, method) != 0)
+			continue;
+		if (routes[i].plain)
+			routes[i].plain(s, r, &w);
+		else
+			routes[i].named(s, r, &w, name);
+		return;
+	}
+	if (known)
+		http_error(r, 405, "method_not_allowed", "%s is not possible on %.200s.", method, path);
+	else
+		http_error(r, 404, "not_found", "There is no %.200s (GET /openapi.json describes what there is).",
+			   path);
+}

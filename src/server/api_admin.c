@@ -1,0 +1,637 @@
+/*
+ * api_admin.c - the server itself: attributes, queues, nodes, metrics, log, shutdown.
+ */
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "server/server_internal.h"
+
+#define VERSION_TEXT SHUNT_VERSION
+
+static bool need(struct request *r, const struct asker *w, enum role role)
+{
+	if (w->role >= role)
+		return true;
+	http_error(r, 403, "forbidden", "That is for %s.",
+		   role == ROLE_MANAGER ? "managers" : "operators and managers");
+	return false;
+}
+
+static void attrs_store(struct server *s, const char *kind, const char *name, const struct attrs *a)
+{
+	struct strbuf text = {0};
+	struct json j;
+
+	json_init(&j, &text, false);
+	json_open_object(&j, NULL);
+	attrs_write(a, &j);
+	json_close_object(&j);
+	store_put_object(s->store, kind, name, text.text);
+	strbuf_fini(&text);
+}
+
+/* All changes or none. Operators may start, stop, enable and disable queues. */
+static int changes_apply(struct server *s, struct attrs *a, const json_t *body, const struct asker *w,
+			 const char **code, struct err *err)
+{
+	const json_t *list = json_object_get(body, "changes"), *v;
+	struct attrs copy;
+	size_t i;
+	int rc = 0;
+
+	*code = "bad_request";
+	if (!json_is_array(list))
+		return err_set(err, -EINVAL, "changes must be an array");
+	attrs_copy(&copy, a);
+	json_array_foreach(list, i, v)
+	{
+		const char *op = json_string_value(json_object_get(v, "op")),
+			   *name = json_string_value(json_object_get(v, "name")),
+			   *value = json_string_value(json_object_get(v, "value"));
+		enum attr_op parsed;
+		if (!op || !name)
+			rc = err_set(err, -EINVAL, "changes[%zu] needs op and name", i);
+		if (rc == 0)
+			rc = attr_op_parse(op, &parsed, err);
+		if (rc == 0 && w->role < ROLE_MANAGER && strcasecmp(name, "enabled") && strcasecmp(name, "started")) {
+			*code = "forbidden";
+			rc = err_set(err, -EPERM, "%.60s is for managers to change", name);
+		}
+		if (rc == 0)
+			rc = attrs_change(&copy, parsed, name, value ? value : "", err);
+		if (rc == -ENOENT)
+			*code = "unknown_attribute";
+		if (rc < 0)
+			break;
+	}
+	if (rc < 0) {
+		attrs_fini(&copy);
+		return rc;
+	}
+	attrs_fini(a);
+	*a = copy;
+	return 0;
+}
+
+static void counts_write(struct json *j, const int64_t counts[256])
+{
+	json_open_object(j, "counts");
+	for (const char *p = "QRHWSEC"; *p; p++)
+		json_int(j, (char[]){*p, '\0'}, counts[(unsigned char)*p]);
+	json_close_object(j);
+}
+
+static int64_t cpus_used(const struct server *s, uint32_t node)
+{
+	int64_t used = 0;
+
+	for (int64_t i = 0; i < s->cluster->nodes.v[node].total.v[RES_CPU]; i++)
+		used += s->nodes.v[node].cpu_used[i];
+	return used;
+}
+
+static void server_show(struct server *s, struct request *r)
+{
+	struct strbuf out = {0};
+	int64_t counts[256], used = 0, cpus = 0;
+	struct json j;
+
+	for (uint32_t i = 0; i < s->nodes.n; i++) {
+		used += cpus_used(s, i);
+		cpus += s->cluster->nodes.v[i].total.v[RES_CPU];
+	}
+	count_states(s, NULL, counts);
+	json_init(&j, &out, false);
+	json_open_object(&j, NULL);
+	json_text(&j, "name", s->name);
+	json_text(&j, "version", VERSION_TEXT);
+	json_text(&j, "state",
+		  s->terminating			? "terminating"
+		  : attrs_bool(&s->attrs, "scheduling") ? "active"
+							: "idle");
+	json_text(&j, "policy", attrs_text(&s->attrs, "policy"));
+	json_text(&j, "store", store_kind(s->store));
+	json_text(&j, "trouble", s->trouble);
+	json_bool(&j, "multiuser", s->multi);
+	json_int(&j, "started", s->stats.began);
+	json_int(&j, "now", s->now);
+	json_int(&j, "clock_ahead", s->skew);
+	json_int(&j, "pid", getpid());
+	json_text(&j, "host", s->host);
+	json_text(&j, "home", s->where.home[0] ? s->where.home : NULL);
+	json_text(&j, "state_directory", s->where.state);
+	json_text(&j, "log", s->where.log);
+	json_int(&j, "nodes", (int64_t)s->nodes.n);
+	json_int(&j, "cpus", cpus);
+	json_int(&j, "cpus_used", used);
+	counts_write(&j, counts);
+	json_open_object(&j, "attributes");
+	attrs_write(&s->attrs, &j);
+	json_close_object(&j);
+	json_open_object(&j, "defaults");
+	attrs_write_defaults(ATTR_SERVER, &j);
+	json_close_object(&j);
+	json_close_object(&j);
+	http_reply_strbuf(r, 200, "application/json", &out);
+	strbuf_fini(&out);
+}
+
+/* What follows from other attributes than before. */
+static void server_changed(struct server *s)
+{
+	attrs_store(s, "server", "server", &s->attrs);
+	world_rebuild(s);
+	s->waiting_offers = true;
+	s->dirty = true;
+}
+
+void api_server(struct server *s, struct request *r, const struct asker *w)
+{
+	struct strbuf out = {0};
+	const char *code;
+	struct err err;
+	json_t *body;
+
+	if (strcmp(request_method(r), "GET") == 0) {
+		server_show(s, r);
+		return;
+	}
+	if (!need(r, w, ROLE_MANAGER))
+		return;
+	body = api_body(r, &err);
+	if (!body) {
+		http_error(r, 400, "bad_request", "%s", err.text);
+	} else if (changes_apply(s, &s->attrs, body, w, &code, &err) < 0) {
+		http_error(r, api_status(code), code, "%s", err.text);
+	} else {
+		server_changed(s);
+		strbuf_puts(&out, "{}");
+		reply_later(s, r, 200, &out);
+	}
+	json_decref(body);
+}
+
+void api_attributes(struct server *s, struct request *r, const struct asker *w)
+{
+	struct strbuf out = {0};
+	struct json j;
+
+	json_init(&j, &out, false);
+	json_open_object(&j, NULL);
+	json_open_array(&j, "attributes");
+	attr_table_write(&j);
+	json_close_array(&j);
+	json_close_object(&j);
+	http_reply_strbuf(r, 200, "application/json", &out);
+	strbuf_fini(&out);
+}
+
+/* ---- queues ---- */
+
+static void queue_show(const struct server *s, const struct queue *q, struct json *j)
+{
+	int64_t counts[256];
+
+	count_states(s, q->name, counts);
+	json_open_object(j, NULL);
+	json_text(j, "name", q->name);
+	json_open_object(j, "attributes");
+	attrs_write(&q->attrs, j);
+	json_close_object(j);
+	json_open_object(j, "defaults");
+	attrs_write_defaults(ATTR_QUEUE, j);
+	json_close_object(j);
+	counts_write(j, counts);
+	json_close_object(j);
+}
+
+static void queue_drop(struct server *s, struct queue *q)
+{
+	for (size_t i = 0; i < s->queues.n; i++)
+		if (s->queues.v[i] == q) {
+			vec_remove(&s->queues, i);
+			break;
+		}
+	store_drop_object(s->store, "queue", q->name);
+	attrs_fini(&q->attrs);
+	free(q->name);
+	free(q);
+}
+
+static bool name_is_good(const char *name)
+{
+	return strlen(name) <= 64 &&
+	       name[strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-")] == '\0';
+}
+
+static void queue_change(struct server *s, struct request *r, const struct asker *w, struct queue *q)
+{
+	bool started = attrs_bool(&q->attrs, "started");
+	struct strbuf out = {0};
+	const char *code;
+	struct err err;
+	json_t *body = api_body(r, &err);
+
+	if (!body) {
+		http_error(r, 400, "bad_request", "%s", err.text);
+	} else if (changes_apply(s, &q->attrs, body, w, &code, &err) < 0) {
+		http_error(r, api_status(code), code, "%s", err.text);
+	} else {
+		attrs_store(s, "queue", q->name, &q->attrs);
+		if (attrs_bool(&q->attrs, "started") != started)
+			block_queue(s, q);
+		s->waiting_offers = s->dirty = true;
+		strbuf_puts(&out, "{}");
+		reply_later(s, r, 200, &out);
+	}
+	json_decref(body);
+}
+
+static void queues_list(struct server *s, struct request *r, const struct queue *only)
+{
+	struct strbuf out = {0};
+	struct json j;
+
+	json_init(&j, &out, false);
+	if (only) {
+		queue_show(s, only, &j);
+	} else {
+		json_open_object(&j, NULL);
+		json_open_array(&j, "queues");
+		for (size_t i = 0; i < s->queues.n; i++)
+			queue_show(s, s->queues.v[i], &j);
+		json_close_array(&j);
+		json_close_object(&j);
+	}
+	http_reply_strbuf(r, 200, "application/json", &out);
+	strbuf_fini(&out);
+}
+
+void api_queues(struct server *s, struct request *r, const struct asker *w, const char *name)
+{
+	const char *method = request_method(r);
+	struct queue *q = name ? queue_named(s, name) : NULL;
+	struct strbuf out = {0};
+
+	if (strcmp(method, "PUT") == 0) {
+		if (!need(r, w, ROLE_MANAGER))
+			return;
+		if (q) {
+			http_error(r, 409, "bad_state", "There is a queue %s already.", name);
+		} else if (!name_is_good(name)) {
+			http_error(r, 400, "bad_request",
+				   "A queue's name is of up to 64 letters, digits, '_', '.' and '-'.");
+		} else {
+			q = queue_create(s, name);
+			attrs_store(s, "queue", name, &q->attrs);
+			strbuf_puts(&out, "{}");
+			reply_later(s, r, 201, &out);
+		}
+		return;
+	}
+	if (name && !q) {
+		http_error(r, 404, "unknown_queue", "There is no queue %.60s.", name);
+	} else if (strcmp(method, "GET") == 0) {
+		queues_list(s, r, q);
+	} else if (!need(r, w, ROLE_OPERATOR)) {
+	} else if (strcmp(method, "PATCH") == 0) {
+		queue_change(s, r, w, q);
+	} else if (!need(r, w, ROLE_MANAGER)) {
+	} else if (q->total) {
+		http_error(r, 409, "bad_state", "Queue %s has %lld jobs: move or delete them first.", name,
+			   (long long)q->total);
+	} else {
+		queue_drop(s, q);
+		strbuf_puts(&out, "{}");
+		reply_later(s, r, 200, &out);
+	}
+}
+
+/* ---- nodes ---- */
+
+struct node_jobs {
+	const struct server *s;
+	struct json *j;
+	int32_t node;
+};
+
+static void node_show(const struct server *s, uint32_t node, struct json *j)
+{
+	const struct node *n = &s->cluster->nodes.v[node];
+	const struct node_info *info = &s->nodes.v[node];
+	int64_t used = cpus_used(s, node), cpus = n->total.v[RES_CPU];
+	struct strbuf id = {0};
+	double load[3];
+
+	json_open_object(j, NULL);
+	json_text(j, "name", names_get(&s->cluster->node_names, node));
+	json_text(j, "state", info->offline || info->gone ? "offline" : used >= cpus ? "busy" : "free");
+	json_int(j, "cpus", cpus);
+	json_int(j, "cpus_used", used);
+	if (n->total.v[RES_MEM] < INT64_C(1) << 40)
+		json_int(j, "memory", n->total.v[RES_MEM]);
+	else
+		json_text(j, "memory", NULL);
+	json_int(j, "gpus", n->total.v[RES_GPU]);
+	json_open_array(j, "features");
+	for (uint32_t i = 0; i < 64; i++)
+		if (n->features >> i & 1)
+			json_text(j, NULL, names_get(&s->cluster->feature_names, i));
+	json_close_array(j);
+	json_text(j, "note", info->gone ? "not in the configuration any more" : info->note);
+	json_open_array(j, "jobs");
+	for (size_t i = 0; i < s->plan->node[node].pieces.n; i++) {
+		const struct piece *x = &s->plan->node[node].pieces.v[i];
+		struct attempt *t = x->running ? attempt_find(s, x->job, entry_job(s, x->job)->attempt) : NULL;
+		if (!t || x->frag >= t->nfrags)
+			continue;
+		strbuf_clear(&id);
+		entry_id(s, x->job, &id);
+		json_open_object(j, NULL);
+		json_text(j, "id", id.text);
+		json_open_array(j, "cpus");
+		for (int32_t k = 0; k < t->ncpus[x->frag]; k++)
+			json_int(j, NULL, t->cpu[x->frag][k]);
+		json_close_array(j);
+		json_close_object(j);
+	}
+	json_close_array(j);
+	if (s->real && getloadavg(load, 3) == 3)
+		json_double(j, "load", load[0]);
+	else
+		json_double(j, "load", (double)used);
+	json_close_object(j);
+	strbuf_fini(&id);
+}
+
+static void node_change(struct server *s, struct request *r, const struct asker *w, uint32_t node)
+{
+	struct err err;
+	json_t *body = api_body(r, &err);
+	const char *state = json_string_value(json_object_get(body, "state"));
+	const json_t *note = json_object_get(body, "note");
+	struct node_info *info = &s->nodes.v[node];
+	struct strbuf out = {0};
+
+	if (!body) {
+		http_error(r, 400, "bad_request", "%s", err.text);
+		return;
+	}
+	if (state && strcmp(state, "offline") && strcmp(state, "free")) {
+		http_error(r, 400, "bad_request", "state \"%.20s\" must be offline or free", state);
+		json_decref(body);
+		return;
+	}
+	if (note) {
+		free(info->note);
+		info->note =
+			json_is_string(note) && *json_string_value(note) ? mem_strdup(json_string_value(note)) : NULL;
+	}
+	if (state && (strcmp(state, "offline") == 0) != info->offline) {
+		info->offline = !info->offline;
+		sched_drain(s->sched, node, info->offline || info->gone, s->now);
+		s->dirty = true;
+	}
+	world_node_store(s, node);
+	strbuf_puts(&out, "{}");
+	reply_later(s, r, 200, &out);
+	json_decref(body);
+}
+
+void api_nodes(struct server *s, struct request *r, const struct asker *w, const char *name)
+{
+	struct strbuf out = {0};
+	struct json j;
+	uint32_t node = 0;
+
+	if (name && !names_find(&s->cluster->node_names, name, &node)) {
+		http_error(r, 404, "unknown_node", "There is no node %.60s.", name);
+		return;
+	}
+	if (strcmp(request_method(r), "PATCH") == 0) {
+		if (need(r, w, ROLE_OPERATOR))
+			node_change(s, r, w, node);
+		return;
+	}
+	json_init(&j, &out, false);
+	if (name) {
+		node_show(s, node, &j);
+	} else {
+		json_open_object(&j, NULL);
+		json_open_array(&j, "nodes");
+		for (uint32_t i = 0; i < s->nodes.n; i++)
+			node_show(s, i, &j);
+		json_close_array(&j);
+		json_close_object(&j);
+	}
+	http_reply_strbuf(r, 200, "application/json", &out);
+	strbuf_fini(&out);
+}
+
+/* ---- the plan ---- */
+
+static void piece_show(const struct server *s, const struct asker *w, struct json *j, uint32_t job, uint32_t node,
+		       int64_t cpus, int64_t start, int64_t end, const char *state)
+{
+	const struct entry *e = &s->entries.v[job];
+	struct strbuf id = {0};
+	bool seen = e->spec && may_see(s, w, e->spec);
+
+	entry_id(s, job, &id);
+	json_open_object(j, NULL);
+	json_text(j, "job", seen ? id.text : NULL);
+	json_text(j, "name", seen ? e->spec->name : NULL);
+	json_text(j, "owner", seen ? word(s, e->spec->owner) : NULL);
+	json_text(j, "node", names_get(&s->cluster->node_names, node));
+	json_int(j, "cpus", cpus);
+	json_int(j, "start", start);
+	json_int(j, "end", end);
+	json_text(j, "state", state);
+	if (seen && entry_job(s, job)->deadline != TIME_NEVER)
+		json_int(j, "deadline", entry_job(s, job)->deadline);
+	json_close_object(j);
+	strbuf_fini(&id);
+}
+
+struct plan_writer {
+	struct server *s;
+	const struct asker *w;
+	struct json *j;
+};
+
+/* A job that waits, where the forecast has just put it. */
+static void expected_one(void *context, uint32_t job, int64_t start, int64_t end)
+{
+	struct plan_writer *x = context;
+
+	if (entry_job(x->s, job)->state != STATE_CANDIDATE || !plan_holds(x->s->plan, job))
+		return;
+	for (uint32_t i = 0; i < x->s->plan->holds.v[job].nfrags; i++) {
+		const struct place *at = plan_place(x->s->plan, job, i);
+		const struct piece *p = plan_piece(x->s->plan, job, i);
+		piece_show(x->s, x->w, x->j, job, (uint32_t)at->node, x->s->cluster->shapes.v[p->shape].need.v[RES_CPU],
+			   start, end, "expected");
+	}
+}
+
+#define EXPECTED_MAX 500
+
+void api_plan(struct server *s, struct request *r, const struct asker *w)
+{
+	struct strbuf out = {0};
+	struct json j;
+
+	json_init(&j, &out, false);
+	json_open_object(&j, NULL);
+	json_int(&j, "now", s->now);
+	json_open_array(&j, "nodes");
+	for (uint32_t i = 0; i < s->nodes.n; i++) {
+		json_open_object(&j, NULL);
+		json_text(&j, "name", names_get(&s->cluster->node_names, i));
+		json_int(&j, "cpus", s->cluster->nodes.v[i].total.v[RES_CPU]);
+		json_bool(&j, "up", s->plan->node[i].up);
+		json_close_object(&j);
+	}
+	json_close_array(&j);
+	json_open_array(&j, "pieces");
+	for (uint32_t i = 0; i < s->nodes.n; i++)
+		for (size_t k = 0; k < s->plan->node[i].pieces.n; k++) {
+			const struct piece *x = &s->plan->node[i].pieces.v[k];
+			const struct job *job = entry_job(s, x->job);
+			if (job->state == STATE_CANDIDATE)
+				continue; /* no promise: the forecast has it */
+			piece_show(s, w, &j, x->job, i, s->cluster->shapes.v[x->shape].need.v[RES_CPU],
+				   x->running ? job->start : x->start, x->end,
+				   x->running	     ? "running"
+				   : job->guaranteed ? "guaranteed"
+						     : "reserved");
+		}
+	struct plan_writer x = {s, w, &j};
+	sched_forecast(s->sched, EXPECTED_MAX, expected_one, &x);
+	json_close_array(&j);
+	json_close_object(&j);
+	http_reply_strbuf(r, 200, "application/json", &out);
+	strbuf_fini(&out);
+}
+
+/* ---- the rest ---- */
+
+struct log_scan {
+	struct strbuf out;
+	const char *id; /* "12." or NULL */
+	const char *user;
+};
+
+static bool log_line(void *context, const char *line)
+{
+	struct log_scan *x = context;
+	const char *id = strchr(line, ';');
+
+	id = id ? strchr(id + 1, ';') : NULL;
+	if (x->id && (!id || strncmp(id + 1, x->id, strlen(x->id)) != 0 || strchr("0123456789", id[1 + strlen(x->id)])))
+		return true;
+	if (x->user) {
+		const char *user = strstr(line, "user=");
+		size_t n = strlen(x->user);
+		if (!user || strncmp(user + 5, x->user, n) != 0 || (user[5 + n] != ' ' && user[5 + n] != '\0'))
+			return true;
+	}
+	strbuf_printf(&x->out, "%s\n", line);
+	return x->out.n < 8u << 20;
+}
+
+void api_log(struct server *s, struct request *r, const struct asker *w)
+{
+	const char *job = request_query(r, "job"), *days = request_query(r, "days");
+	struct log_scan x = {0};
+	char id[64], dir[4096];
+	int64_t n = days ? strtoll(days, NULL, 10) : 1;
+
+	if (job) {
+		snprintf(id, sizeof id, "%.*s", (int)strcspn(job, ".["), job);
+		x.id = id;
+	}
+	if (w->role < ROLE_OPERATOR)
+		x.user = w->user;
+	snprintf(dir, sizeof dir, "%s/accounting", s->where.state);
+	accounting_scan(*s->conf.accounting ? s->conf.accounting : dir, s->now - (n > 3650 ? 3650 : n) * 86400, s->now,
+			log_line, &x, NULL);
+	http_reply_strbuf(r, 200, "text/plain; charset=utf-8", &x.out);
+	strbuf_fini(&x.out);
+}
+
+static long memory_kib(void)
+{
+	long pages = 0;
+	FILE *f = fopen("/proc/self/statm", "r");
+
+	if (f) {
+		if (fscanf(f, "%*d %ld", &pages) != 1)
+			pages = 0;
+		fclose(f);
+	}
+	return pages * (sysconf(_SC_PAGESIZE) / 1024);
+}
+
+static void metric(struct strbuf *out, const char *name, const char *type, const char *help, double value)
+{
+	strbuf_printf(out, "# HELP shunt_%s %s\n# TYPE shunt_%s %s\nshunt_%s %.15g\n", name, help, name, type, name,
+		      value);
+}
+
+void api_metrics(struct server *s, struct request *r, const struct asker *w)
+{
+	const struct sched_stats *sched = sched_stats(s->sched);
+	struct http_stats http = http_stats(s->http);
+	struct strbuf out = {0};
+	int64_t counts[256], used = 0, cpus = 0;
+
+	count_states(s, NULL, counts);
+	for (uint32_t i = 0; i < s->nodes.n; i++) {
+		used += cpus_used(s, i);
+		cpus += s->cluster->nodes.v[i].total.v[RES_CPU];
+	}
+	strbuf_puts(&out, "# HELP shunt_jobs Jobs by state.\n# TYPE shunt_jobs gauge\n");
+	for (const char *p = "QRHWSEC"; *p; p++)
+		strbuf_printf(&out, "shunt_jobs{state=\"%c\"} %lld\n", *p, (long long)counts[(unsigned char)*p]);
+	metric(&out, "cpus", "gauge", "CPUs of all nodes.", (double)cpus);
+	metric(&out, "cpus_used", "gauge", "CPUs that jobs hold.", (double)used);
+	metric(&out, "jobs_submitted_total", "counter", "Jobs accepted since the server started.",
+	       (double)s->stats.submitted);
+	metric(&out, "jobs_started_total", "counter", "Attempts started since the server started.",
+	       (double)s->stats.started);
+	metric(&out, "jobs_ended_total", "counter", "Jobs ended since the server started.", (double)s->stats.finished);
+	metric(&out, "cycles_total", "counter", "Scheduling cycles.", (double)sched->cycles);
+	metric(&out, "full_passes_total", "counter", "Cycles that looked at the whole queue.",
+	       (double)sched->full_passes);
+	metric(&out, "cycle_seconds", "gauge", "Duration of the last scheduling cycle.",
+	       (double)s->stats.cycle_us / 1e6);
+	metric(&out, "cycle_seconds_max", "gauge", "Duration of the longest scheduling cycle.",
+	       (double)s->stats.max_cycle_us / 1e6);
+	metric(&out, "pushed_starts_total", "counter",
+	       "Jobs that could start only because planned fragments were pushed.", (double)sched->rescued);
+	metric(&out, "commits_total", "counter", "Commits to the store.", (double)s->stats.commits);
+	metric(&out, "commit_seconds_total", "counter", "Time spent in commits.", (double)s->stats.commit_us / 1e6);
+	metric(&out, "commits_failed_total", "counter", "Commits that failed and were tried again.",
+	       (double)s->stats.failed_commits);
+	metric(&out, "requests_total", "counter", "Requests to the API.", (double)http.requests);
+	metric(&out, "requests_rejected_total", "counter", "Requests refused by a bound.", (double)http.rejected);
+	metric(&out, "connections", "gauge", "Open connections.", http.connections);
+	metric(&out, "memory_kib", "gauge", "Resident memory of the server.", (double)memory_kib());
+	metric(&out, "start_time_seconds", "gauge", "When the server started.", (double)s->stats.began);
+	http_reply_strbuf(r, 200, "text/plain; version=0.0.4", &out);
+	strbuf_fini(&out);
+}
+
+void api_shutdown(struct server *s, struct request *r, const struct asker *w)
+{
+	struct strbuf out = {0};
+
+	if (!need(r, w, ROLE_MANAGER))
+		return;
+	server_say(s, "asked to stop by %s; running jobs go on", w->user);
+	s->terminating = true;
+	strbuf_puts(&out, "{}");
+	reply_later(s, r, 200, &out);
+}

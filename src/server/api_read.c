@@ -1,0 +1,476 @@
+/*
+ * api_read.c - jobs as lists and one by one.
+ */
+#include <string.h>
+
+#include "server/server_internal.h"
+
+#define LIST_MAX 1000000
+#define ROWS_A_TURN 2000 /* of a streamed list, before others have their turn */
+
+/* Which jobs a list has. */
+struct filter {
+	const char *user, *queue, *state, *name;
+	bool completed, expand;
+};
+
+static bool in_list(const char *list, const char *word_)
+{
+	size_t n = strlen(word_);
+
+	for (const char *p = list; *p;) {
+		size_t k = strcspn(p, ",");
+		if (k == n && strncmp(p, word_, n) == 0)
+			return true;
+		p += k + (p[k] == ',');
+	}
+	return false;
+}
+
+static bool filter_fits(const struct server *s, const struct filter *f, const struct spec *p, char state)
+{
+	if (!f->completed && state == 'C')
+		return false;
+	if (f->user && !in_list(f->user, word(s, p->owner)))
+		return false;
+	if (f->queue && !in_list(f->queue, word(s, p->queue)))
+		return false;
+	if (f->name && strcmp(f->name, p->name) != 0)
+		return false;
+	return !f->state || strchr(f->state, state) != NULL;
+}
+
+/* A list under way. */
+struct listing {
+	struct server *s;
+	struct asker who;
+	struct filter f;
+	struct field_list fields;
+	job_vec ids; /* chosen by id; else all */
+	bool chosen;
+	uint32_t at; /* the next entry, or index into ids */
+	uint64_t limit;
+	uint64_t next; /* where the next page begins: number of its last job; 0: this was the last */
+	uint64_t last;
+	struct arena *arena; /* of the filter's texts */
+	bool tsv, first, begun, closed;
+	struct request *r;
+};
+
+static char state_of_array(const struct server *s, const struct array *a)
+{
+	struct field_list f;
+	struct strbuf row = {0};
+	char c;
+
+	show_fields_parse("state", &f, NULL);
+	show_row(s, &row, a->first, a, &f);
+	c = row.text[0];
+	strbuf_fini(&row);
+	return c;
+}
+
+/* The next job that belongs to the list: its id, and its array when it stands for that. */
+static bool listing_next(struct listing *l, uint32_t *ret, const struct array **ret_array)
+{
+	struct server *s = l->s;
+	uint32_t end = l->chosen ? (uint32_t)l->ids.n : (uint32_t)s->entries.n;
+
+	while (l->at < end) {
+		uint32_t id = l->chosen ? l->ids.v[l->at] : l->at;
+		const struct entry *e = &s->entries.v[id];
+		const struct array *a =
+			e->spec && job_key_index(e->key) >= 0 ? array_find(s, job_key_number(e->key)) : NULL;
+		l->at++;
+		if (!e->spec)
+			continue;
+		*ret_array = NULL;
+		if (a && !l->f.expand && !l->chosen) {
+			if (id != a->first) /* the array is one row, in its first place */
+				continue;
+			*ret_array = a;
+		}
+		if (!may_see(s, &l->who, e->spec) ||
+		    !filter_fits(s, &l->f, e->spec, *ret_array ? state_of_array(s, a) : entry_state(s, id)))
+			continue;
+		if (l->limit == 0) {
+			l->next = l->last;
+			l->at = end;
+			return false;
+		}
+		l->limit--;
+		l->last = job_key_number(e->key);
+		*ret = id;
+		return true;
+	}
+	return false;
+}
+
+static void listing_free(void *context)
+{
+	struct listing *l = context;
+
+	vec_free(&l->ids);
+	arena_destroy(l->arena);
+	free(l);
+}
+
+static void listing_item(struct listing *l, struct strbuf *out, uint32_t id, const struct array *a)
+{
+	struct json j;
+	json_t *body = NULL;
+
+	if (l->tsv) {
+		show_row(l->s, out, id, a, &l->fields);
+		return;
+	}
+	if (l->fields.whole)
+		body_read(l->s, id, &body, NULL);
+	strbuf_puts(out, l->first ? "" : ",");
+	l->first = false;
+	json_init(&j, out, false);
+	json_open_object(&j, NULL);
+	show_members(l->s, &j, id, a, &l->fields, body);
+	json_close_object(&j);
+	json_decref(body);
+}
+
+static int listing_fill(void *context, struct strbuf *out, size_t want)
+{
+	struct listing *l = context;
+	const struct array *a;
+	uint32_t id;
+
+	if (l->closed)
+		return -1;
+	if (!l->tsv && !l->begun)
+		strbuf_puts(out, "{\"jobs\":[");
+	l->begun = true;
+	for (int i = 0; i < ROWS_A_TURN && out->n < want; i++) {
+		if (!listing_next(l, &id, &a)) {
+			l->closed = true;
+			if (l->tsv)
+				return out->n ? 1 : -1;
+			if (l->next)
+				strbuf_printf(out, "],\"next\":%llu}", (unsigned long long)l->next);
+			else
+				strbuf_puts(out, "],\"next\":null}");
+			return 1;
+		}
+		listing_item(l, out, id, a);
+	}
+	return 1;
+}
+
+static const char *keep(struct listing *l, const char *text)
+{
+	return text ? arena_printf(l->arena, "%s", text) : NULL;
+}
+
+/* ids=1,2[],3[4]: those that are there and may be seen; an array alone is its elements' row. */
+static int choose(struct listing *l, const char *ids, struct err *err)
+{
+	char one[256];
+
+	l->chosen = true;
+	for (const char *p = ids; *p;) {
+		size_t n = 0;
+		int depth = 0;
+		struct array *a;
+		while (p[n] && (p[n] != ',' || depth)) {
+			depth += p[n] == '[' ? 1 : p[n] == ']' ? -1 : 0;
+			n++;
+		}
+		if (n >= sizeof one)
+			return err_set(err, -EINVAL, "ids: \"%.20s...\" is too long for a job's id", p);
+		memcpy(one, p, n);
+		one[n] = '\0';
+		int rc = jobs_named(l->s, one, &l->ids, &a, err);
+		if (rc == -EINVAL)
+			return rc;
+		p += n + (p[n] == ',');
+	}
+	return 0;
+}
+
+/* The entry after a job's number, for pages. */
+static uint32_t after_number(const struct server *s, uint64_t number)
+{
+	uint32_t lo = 1, hi = (uint32_t)s->entries.n;
+
+	while (lo < hi) {
+		uint32_t mid = lo + (hi - lo) / 2;
+		if (job_key_number(s->entries.v[mid].key) <= number)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+void api_list(struct server *s, struct request *r, const struct asker *w)
+{
+	struct listing *l = mem_zalloc(sizeof *l);
+	const char *accept = request_header(r, "Accept"), *fields = request_query(r, "fields"), *x;
+	struct err err;
+	int rc;
+
+	l->s = s;
+	l->r = r;
+	l->who = *w;
+	l->arena = arena_create();
+	l->first = true;
+	l->at = 1;
+	l->limit = LIST_MAX;
+	l->tsv = accept && strncmp(accept, "text/tab-separated-values", 25) == 0;
+	l->f = (struct filter){keep(l, request_query(r, "user")),
+			       keep(l, request_query(r, "queue")),
+			       keep(l, request_query(r, "state")),
+			       keep(l, request_query(r, "name")),
+			       true,
+			       false};
+	if ((x = request_query(r, "completed")))
+		l->f.completed = strcmp(x, "0") != 0;
+	if ((x = request_query(r, "arrays")))
+		l->f.expand = strcmp(x, "expand") == 0;
+	if ((x = request_query(r, "limit")))
+		l->limit = strtoull(x, NULL, 10);
+	if ((x = request_query(r, "after")))
+		l->at = after_number(s, strtoull(x, NULL, 10));
+	rc = show_fields_parse(fields, &l->fields, &err);
+	if (rc == 0 && l->tsv && (!fields || l->fields.whole))
+		rc = err_set(&err, -EINVAL, "tab-separated lists need fields=, and only those that lists have");
+	if (rc == 0 && (x = request_query(r, "ids"))) {
+		l->at = 0;
+		rc = choose(l, x, &err);
+	}
+	if (rc < 0) {
+		http_error(r, 400, "bad_request", "%s", err.text);
+		listing_free(l);
+		return;
+	}
+
+	struct stream_source source = {listing_fill, listing_free, l};
+
+	http_stream(r, 200, l->tsv ? "text/tab-separated-values" : "application/json", &source);
+}
+
+/* Answers 404 or 400 itself when there is none that this user may see. */
+static bool one_job(struct server *s, struct request *r, const struct asker *w, const char *text, uint32_t *ret,
+		    struct array **ret_array)
+{
+	job_vec v = {0};
+	struct err err;
+	int rc = jobs_named(s, text, &v, ret_array, &err);
+	bool ok = false;
+
+	if (rc == -EINVAL)
+		http_error(r, 400, "bad_request", "%s", err.text);
+	else if (rc < 0 || v.n == 0 || !may_see(s, w, s->entries.v[v.v[0]].spec))
+		http_error(r, 404, "unknown_job", "There is no job %.100s.", text);
+	else
+		ok = true;
+	if (ok)
+		*ret = v.v[0];
+	vec_free(&v);
+	return ok;
+}
+
+/* What is the owner's alone. */
+static bool is_private_to(struct server *s, struct request *r, const struct asker *w, uint32_t id)
+{
+	if (w->uid == s->entries.v[id].spec->uid || w->role == ROLE_MANAGER)
+		return true;
+	http_error(r, 403, "forbidden", "Only its owner and managers may read that.");
+	return false;
+}
+
+void api_get(struct server *s, struct request *r, const struct asker *w, const char *text)
+{
+	struct field_list f = {0};
+	struct strbuf out = {0};
+	struct array *a;
+	json_t *body = NULL;
+	struct json j;
+	uint32_t id;
+
+	if (!one_job(s, r, w, text, &id, &a))
+		return;
+	show_whole(&f);
+	body_read(s, id, &body, NULL);
+	json_init(&j, &out, false);
+	json_open_object(&j, NULL);
+	show_members(s, &j, id, a, &f, body);
+	if ((w->uid == s->entries.v[id].spec->uid || w->role == ROLE_MANAGER) && json_object_get(body, "environment")) {
+		char *environment = json_dumps(json_object_get(body, "environment"), JSON_COMPACT);
+		json_raw(&j, "environment", environment);
+		free(environment);
+	}
+	json_close_object(&j);
+	json_decref(body);
+	http_reply_strbuf(r, 200, "application/json", &out);
+	strbuf_fini(&out);
+}
+
+void api_script(struct server *s, struct request *r, const struct asker *w, const char *text)
+{
+	struct array *a;
+	struct err err;
+	char *script;
+	size_t n;
+	uint32_t id;
+
+	if (!one_job(s, r, w, text, &id, &a) || !is_private_to(s, r, w, id))
+		return;
+	if (store_get_script(s->store, s->entries.v[id].spec->script, &script, &n, &err) < 0) {
+		http_error(r, 404, "not_found", "Job %.100s has no script.", text);
+		return;
+	}
+	http_reply(r, 200, "text/plain; charset=utf-8", script, n);
+	free(script);
+}
+
+struct history_writer {
+	struct server *s;
+	struct json *j;
+};
+
+static int history_one(void *context, const struct store_event *e)
+{
+	struct history_writer *h = context;
+	struct strbuf text = {0};
+
+	if (e->type == EVENT_PLACED)
+		return 0;
+	event_words(h->s, e, &text);
+	json_open_object(h->j, NULL);
+	json_int(h->j, "seq", (int64_t)e->seq);
+	json_int(h->j, "time", e->time);
+	json_text(h->j, "type", event_name(e->type));
+	json_text(h->j, "text", strbuf_text(&text));
+	if (e->nodes)
+		json_text(h->j, "nodes", e->nodes);
+	json_close_object(h->j);
+	strbuf_fini(&text);
+	return 0;
+}
+
+void api_history(struct server *s, struct request *r, const struct asker *w, const char *text)
+{
+	struct strbuf out = {0};
+	struct array *a;
+	struct json j;
+	uint32_t id;
+
+	if (!one_job(s, r, w, text, &id, &a))
+		return;
+	json_init(&j, &out, false);
+	json_open_object(&j, NULL);
+	json_open_array(&j, "events");
+	struct history_writer h = {s, &j};
+	history_one(&h, &(struct store_event){.time = s->entries.v[id].spec->created, .type = EVENT_SUBMIT});
+	store_get_events(s->store, a ? job_key(a->number, -1) : s->entries.v[id].key, history_one, &h, NULL);
+	json_close_array(&j);
+	json_close_object(&j);
+	http_reply_strbuf(r, 200, "application/json", &out);
+	strbuf_fini(&out);
+}
+
+/* ---- why ---- */
+
+static void name_job(void *context, uint32_t job, struct strbuf *out)
+{
+	entry_id(context, job, out);
+}
+
+static void why_blocked(struct server *s, uint32_t id, struct strbuf *out)
+{
+	const struct entry *e = &s->entries.v[id];
+	char when[32];
+
+	if (e->block & BLOCK_MISFIT)
+		strbuf_puts(
+			out,
+			"no node could hold it, since the nodes have changed: qalter -l what it asks for, or bring the nodes back");
+	else if (e->block & BLOCK_SYSTEM)
+		strbuf_printf(out, "it is held by the system%s%s: qrls -h s, by a manager, releases it",
+			      e->outcome && e->outcome->comment ? ": " : "",
+			      e->outcome && e->outcome->comment ? e->outcome->comment : "");
+	else if (e->block & BLOCK_HOLDS)
+		strbuf_printf(out, "it is held by its %s: qrls -h %s releases it",
+			      e->block & BLOCK_USER ? "user" : "operator", e->block & BLOCK_USER ? "u" : "o");
+	else if (e->block & BLOCK_DEPEND) {
+		strbuf_puts(out, "it waits for other jobs: ");
+		depend_look(s, id, out);
+	} else if (e->block & BLOCK_TIME)
+		strbuf_printf(out, "it is not to start before %s (-a): qalter -a changes that",
+			      instant_format(e->spec->at, when, sizeof when));
+	else if (e->block & BLOCK_QUEUE)
+		strbuf_printf(out, "its queue %s is stopped: qstart, by an operator, starts it",
+			      word(s, e->spec->queue));
+	else if (array_find(s, job_key_number(e->key)) && array_find(s, job_key_number(e->key))->limit)
+		strbuf_printf(out, "as many elements of its array as may run at once (%lld) run already",
+			      (long long)array_find(s, job_key_number(e->key))->limit);
+	else
+		strbuf_puts(
+			out,
+			"as many jobs of its user or its queue run already as may run at once (max_user_run, max_running)");
+}
+
+void api_why(struct server *s, struct request *r, const struct asker *w, const char *text)
+{
+	static const char *const names[] = {"not", "next", "held", "never", "short", "scattered", "reserved", "turn"};
+	struct strbuf out = {0}, sentence = {0};
+	struct reason reason;
+	struct array *a;
+	struct json j;
+	uint32_t id;
+
+	if (!one_job(s, r, w, text, &id, &a))
+		return;
+	if (a) /* an array waits as its first waiting element does */
+		for (uint32_t i = 0; i < a->count && entry_job(s, id)->state > STATE_ALLOCATED; i++)
+			id = a->first + i;
+	sched_explain(s->sched, id, &reason);
+	if (entry_job(s, id)->state == STATE_HELD)
+		why_blocked(s, id, &sentence);
+	else if (!attrs_bool(&s->attrs, "scheduling") && job_waits(entry_job(s, id)))
+		strbuf_puts(&sentence, "the server does not start jobs now (scheduling is False)");
+	else if (reason.why == WHY_NOT) {
+		char c = entry_state(s, id);
+		strbuf_printf(&sentence, "it does not wait: it %s",
+			      c == 'C'	 ? "has ended"
+			      : c == 'E' ? "is ending"
+					 : "runs");
+		if (c == 'C')
+			strbuf_printf(&sentence, " with exit status %d", s->entries.v[id].exit_status);
+		if (c == 'C' && s->entries.v[id].outcome && s->entries.v[id].outcome->comment)
+			strbuf_printf(&sentence, ": %s", s->entries.v[id].outcome->comment);
+	} else
+		reason_text(s->sched, id, &reason, name_job, s, &sentence);
+	json_init(&j, &out, false);
+	json_open_object(&j, NULL);
+	json_text(&j, "why", names[reason.why]);
+	json_text(&j, "text", strbuf_text(&sentence));
+	if (reason.when != TIME_NEVER)
+		json_int(&j, "when", reason.when);
+	else
+		json_text(&j, "when", NULL);
+	if (reason.why == WHY_SHORT || reason.why == WHY_NEVER) {
+		json_int(&j, "needed", reason.needed);
+		json_int(&j, "free", reason.free);
+		json_int(&j, "missing", reason.missing);
+	}
+	json_open_array(&j, "holders");
+	for (size_t i = 0; i < reason.holders.n; i++) {
+		strbuf_clear(&sentence);
+		entry_id(s, reason.holders.v[i], &sentence);
+		json_text(&j, NULL, sentence.text);
+	}
+	json_close_array(&j);
+	json_close_object(&j);
+	reason_fini(&reason);
+	http_reply_strbuf(r, 200, "application/json", &out);
+	strbuf_fini(&out);
+	strbuf_fini(&sentence);
+}

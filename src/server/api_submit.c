@@ -1,0 +1,247 @@
+/*
+ * api_submit.c - jobs come in: one, or thousands at once; and what would become of one that did.
+ */
+#include <string.h>
+
+#include "server/server_internal.h"
+
+#define BULK_MAX 10000
+
+static int status_of(const char *code)
+{
+	static const struct {
+		const char *code;
+		int status;
+	} table[] = {
+		{"bad_request", 400},  {"forbidden", 403},   {"unknown_job", 404},	 {"unknown_queue", 404},
+		{"unknown_node", 404}, {"bad_state", 409},   {"unknown_attribute", 404}, {"finished", 409},
+		{"refused", 422},      {"unavailable", 503}, {"too_large", 413},
+	};
+
+	for (size_t i = 0; i < sizeof table / sizeof *table; i++)
+		if (strcmp(table[i].code, code) == 0)
+			return table[i].status;
+	return 400;
+}
+
+json_t *api_body(struct request *r, struct err *err)
+{
+	size_t n;
+	const char *text = request_body(r, &n);
+	json_error_t error;
+	json_t *body = json_loadb(text, n, JSON_ALLOW_NUL, &error);
+
+	if (!body)
+		err_set(err, -EINVAL, "the body is no JSON: %s (line %d, column %d)", error.text, error.line,
+			error.column);
+	return body;
+}
+
+/* Fills the core's scratch job in, as if it were to be submitted now. */
+static void scratch_fill(struct server *s, const struct spec *p)
+{
+	struct job *job = cluster_job(s->cluster, s->scratch);
+
+	job->request = p->request;
+	job->walltime = p->walltime;
+	job->deadline = p->deadline;
+	job->kind = p->kind;
+	job->submit = s->now;
+	job->rank = p->rank;
+}
+
+static void submitted_write(struct server *s, struct json *j, uint64_t number)
+{
+	struct array *a = array_find(s, number);
+	struct strbuf id = {0};
+	uint32_t first = a ? a->first : 0;
+
+	if (!a)
+		entry_find(s, number, -1, &first);
+	if (a)
+		array_id(s, a, &id);
+	else
+		entry_id(s, first, &id);
+	json_open_object(j, NULL);
+	json_text(j, "id", id.text);
+	json_int(j, "number", (int64_t)number);
+	if (entry_job(s, first)->deadline != TIME_NEVER)
+		json_bool(j, "guaranteed", entry_job(s, first)->guaranteed);
+	else
+		json_text(j, "guaranteed", NULL);
+	if (entry_job(s, first)->state == STATE_ALLOCATED)
+		json_int(j, "planned_start", entry_job(s, first)->start);
+	else
+		json_text(j, "planned_start", NULL);
+	json_open_array(j, "warnings");
+	json_close_array(j);
+	json_close_object(j);
+	strbuf_fini(&id);
+}
+
+static bool guarantee_possible(struct server *s, const struct spec *p)
+{
+	uint32_t n = s->cluster->requests.v[p->request].nfrags;
+	int32_t *nodes = mem_zalloc((n + 1) * sizeof *nodes);
+	bool guaranteed = false;
+
+	scratch_fill(s, p);
+	sched_whatif(s->sched, s->scratch, 0, s->now, nodes, &guaranteed);
+	free(nodes);
+	return guaranteed;
+}
+
+/* All are checked before any is taken. */
+static int read_all(struct server *s, struct request *r, const struct asker *w, const json_t *list,
+		    struct submission *x, size_t n, const char **code, struct err *err)
+{
+	int64_t ahead = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		int rc = spec_read(s, w, json_array_get(list, i), true, request_arena(r), &x[i], code, err);
+		if (rc == 0)
+			rc = submit_check(s, w, &x[i], ahead, code, err);
+		if (rc == 0 && x[i].guarantee && !guarantee_possible(s, x[i].spec)) {
+			*code = "refused";
+			rc = err_set(
+				err, -EPERM,
+				"the deadline can't be guaranteed now: ask for less, for a later deadline, or leave out --require-guarantee");
+		}
+		if (rc < 0)
+			return n > 1 ? err_prefix(err, rc, "jobs[%zu]", i) : rc;
+		ahead += x[i].spec->array ? x[i].array.count : 1;
+	}
+	return 0;
+}
+
+void api_submit(struct server *s, struct request *r, const struct asker *w)
+{
+	const char *code = "bad_request";
+	struct err err;
+	json_t *body = api_body(r, &err), *list = json_object_get(body, "jobs"), *alone = NULL;
+	bool bulk = json_is_array(list), special = false;
+	struct submission *x = NULL;
+	struct strbuf out = {0};
+	struct json j;
+	size_t n = 0;
+	int rc = body ? 0 : -EINVAL;
+
+	if (rc == 0 && !bulk) {
+		alone = json_array();
+		json_array_append(alone, body);
+		list = alone;
+	}
+	n = rc == 0 ? json_array_size(list) : 0;
+	if (rc == 0 && (n == 0 || n > BULK_MAX))
+		rc = err_set(&err, -EINVAL, "jobs must hold 1 to %d jobs, and there are %zu", BULK_MAX, n);
+	if (rc < 0) {
+		http_error(r, 400, "bad_request", "%s", err.text);
+		goto out;
+	}
+	x = mem_zalloc(n * sizeof *x);
+	rc = read_all(s, r, w, list, x, n, &code, &err);
+	if (rc < 0) {
+		http_error(r, status_of(code), code, "%s", err.text);
+		goto out;
+	}
+
+	uint64_t first = s->next_number;
+
+	for (size_t i = 0; i < n; i++) {
+		special |= x[i].spec->kind != KIND_COMMON;
+		submit(s, &x[i]);
+		if (x[i].spec->priority)
+			s->priorities = true;
+	}
+	if (s->priorities)
+		reorder(s, w->user);
+	if (special) { /* whether its deadline is kept is said at once */
+		dispatch_settle(s);
+		sched_cycle(s->sched, s->now);
+	}
+	json_init(&j, &out, false);
+	if (bulk) {
+		json_open_object(&j, NULL);
+		json_open_array(&j, "jobs");
+	}
+	for (size_t i = 0; i < n; i++)
+		submitted_write(s, &j, first + i);
+	if (bulk) {
+		json_close_array(&j);
+		json_close_object(&j);
+	}
+	reply_later(s, r, 201, &out);
+out:
+	for (size_t i = 0; x && i < n; i++)
+		submission_fini(&x[i]);
+	free(x);
+	json_decref(alone);
+	json_decref(body);
+	strbuf_fini(&out);
+}
+
+#define AHEAD_MAX 2000 /* waiting jobs that a what-if places before the one that is asked about */
+
+void api_whatif(struct server *s, struct request *r, const struct asker *w)
+{
+	const char *code = "bad_request";
+	struct submission x = {0};
+	struct strbuf out = {0};
+	struct err err;
+	struct json j;
+	json_t *body = api_body(r, &err);
+	int rc = body ? spec_read(s, w, body, false, request_arena(r), &x, &code, &err) : -EINVAL;
+	bool guaranteed = false;
+
+	if (rc < 0) {
+		http_error(r, status_of(code), code, "%s", err.text);
+		goto out;
+	}
+
+	uint32_t n = s->cluster->requests.v[x.spec->request].nfrags;
+	int32_t *nodes = mem_zalloc((n + 1) * sizeof *nodes);
+	const char *rule = NULL;
+	int64_t at;
+
+	if (submit_check(s, w, &x, 0, &code, &err) < 0)
+		rule = err.text;
+	scratch_fill(s, x.spec);
+	at = sched_whatif(s->sched, s->scratch, AHEAD_MAX, s->now, nodes, &guaranteed);
+	json_init(&j, &out, false);
+	json_open_object(&j, NULL);
+	json_bool(&j, "possible", at != TIME_NEVER && !rule);
+	if (at != TIME_NEVER) {
+		json_int(&j, "start", at);
+		json_int(&j, "end", at + x.spec->walltime);
+	} else {
+		json_text(&j, "start", NULL);
+		json_text(&j, "end", NULL);
+	}
+	json_open_array(&j, "nodes");
+	for (uint32_t i = 0; i < n && at != TIME_NEVER; i++)
+		json_text(&j, NULL, names_get(&s->cluster->node_names, (uint32_t)nodes[i]));
+	json_close_array(&j);
+	if (x.spec->deadline != TIME_NEVER) {
+		json_int(&j, "deadline", x.spec->deadline);
+		json_bool(&j, "guaranteed", guaranteed);
+	} else {
+		json_text(&j, "guaranteed", NULL);
+	}
+	json_text(&j, "reason",
+		  rule		     ? rule
+		  : at == TIME_NEVER ? "the nodes that are up could not hold it even if they were empty"
+				     : NULL);
+	json_int(&j, "now", s->now);
+	json_close_object(&j);
+	free(nodes);
+	http_reply_strbuf(r, 200, "application/json", &out);
+out:
+	submission_fini(&x);
+	json_decref(body);
+	strbuf_fini(&out);
+}
+
+int api_status(const char *code)
+{
+	return status_of(code);
+}

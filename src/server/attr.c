@@ -1,0 +1,322 @@
+/*
+ * attr.c - sets of attributes: changing, asking, writing.
+ */
+#include "server/attr.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fnmatch.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/json.h"
+#include "base/suggest.h"
+#include "server/attr_internal.h"
+
+void attrs_init(struct attrs *a, enum attr_owner owner)
+{
+	*a = (struct attrs){.owner = owner};
+}
+
+static void value_fini(struct attr_value *v)
+{
+	free(v->resource);
+	free(v->text);
+}
+
+void attrs_fini(struct attrs *a)
+{
+	for (size_t i = 0; i < a->set.n; i++)
+		value_fini(&a->set.v[i]);
+	vec_free(&a->set);
+}
+
+void attrs_copy(struct attrs *a, const struct attrs *from)
+{
+	attrs_init(a, from->owner);
+	for (size_t i = 0; i < from->set.n; i++) {
+		struct attr_value v = from->set.v[i];
+		v.resource = v.resource ? mem_strdup(v.resource) : NULL;
+		v.text = mem_strdup(v.text);
+		vec_push(&a->set, v);
+	}
+}
+
+/* ---- places ---- */
+
+static int value_compare(const struct attr_value *v, const struct attr *attr, const char *resource)
+{
+	if (v->attr != attr)
+		return v->attr < attr ? -1 : 1;
+	return resource ? strcmp(v->resource, resource) : 0;
+}
+
+/* Where the value is, or would be inserted. Without a resource the first of amounts is found. */
+static size_t value_place(const struct attrs *a, const struct attr *attr, const char *resource)
+{
+	size_t i = 0;
+
+	while (i < a->set.n && value_compare(&a->set.v[i], attr, resource) < 0)
+		i++;
+	return i;
+}
+
+static struct attr_value *value_find(const struct attrs *a, const struct attr *attr, const char *resource)
+{
+	size_t i = value_place(a, attr, resource);
+
+	return i < a->set.n && value_compare(&a->set.v[i], attr, resource) == 0 ? &a->set.v[i] : NULL;
+}
+
+static void value_drop(struct attrs *a, const struct attr *attr, const char *resource)
+{
+	struct attr_value *v;
+
+	while ((v = value_find(a, attr, resource))) {
+		value_fini(v);
+		vec_remove(&a->set, (size_t)(v - a->set.v));
+	}
+}
+
+/* ---- changing ---- */
+
+int attr_op_parse(const char *text, enum attr_op *ret, struct err *err)
+{
+	static const char *const name[] = {"set", "add", "remove", "unset"};
+
+	for (int i = 0; i < 4; i++)
+		if (strcmp(text, name[i]) == 0) {
+			*ret = i;
+			return 0;
+		}
+	return err_set(err, -EINVAL, "\"%.40s\": op must be set, add, remove or unset", text);
+}
+
+static int name_unknown(const struct attrs *a, const char *name, struct err *err)
+{
+	const char *what = a->owner == ATTR_SERVER ? "the server" : "a queue";
+	const struct attr *other = attr_find(a->owner == ATTR_SERVER ? ATTR_QUEUE : ATTR_SERVER, name);
+	struct strbuf words = {0};
+	char near[SUGGEST_SIZE];
+
+	for (int i = 0; i < nattrs; i++)
+		if (attr_table[i].owner & a->owner)
+			strbuf_printf(&words, "%s ", attr_table[i].name);
+	if (other)
+		err_set(err, -ENOENT, "%s has no attribute %s; that is one of %s", what, other->name,
+			a->owner == ATTR_SERVER ? "queues" : "the server");
+	else if (suggest(name, words.text, near))
+		err_set(err, -ENOENT, "%s has no attribute \"%.60s\"; did you mean %s?", what, name, near);
+	else
+		err_set(err, -ENOENT, "%s has no attribute \"%.60s\"; \"qmgr -c 'help attributes'\" lists them", what,
+			name);
+	strbuf_fini(&words);
+	return -ENOENT;
+}
+
+/* What stands behind the dot. *ret is NULL where there is nothing, which only UNSET of amounts allows. */
+static int resource_of(const struct attr *attr, enum attr_op op, const char *name, char **ret, struct err *err)
+{
+	const char *dot = strchr(name, '.');
+
+	*ret = NULL;
+	if (attr->type != ATTR_AMOUNTS || (!dot && op == ATTR_UNSET))
+		return 0;
+	*ret = attr_resource(attr, dot ? dot + 1 : "", err);
+	return *ret ? 0 : -EINVAL;
+}
+
+int attrs_change(struct attrs *a, enum attr_op op, const char *name, const char *value, struct err *err)
+{
+	const struct attr *attr = attr_find(a->owner, name);
+	char *resource;
+
+	if (!attr)
+		return name_unknown(a, name, err);
+	int rc = resource_of(attr, op, name, &resource, err);
+	if (rc < 0)
+		return err_prefix(err, rc, "%.60s", name);
+
+	struct attr_value v = {.attr = attr, .resource = resource};
+	if (op != ATTR_UNSET)
+		rc = attr_value_make(&v, value_find(a, attr, resource), op, value ? value : "", err);
+	if (rc == 0)
+		value_drop(a, attr, resource);
+	if (rc == 0 && v.text)
+		vec_insert(&a->set, value_place(a, attr, resource), v);
+	else
+		value_fini(&v);
+	return rc < 0 ? err_prefix(err, rc, "%.60s", name) : 0;
+}
+
+/* ---- asking ---- */
+
+/* By its exact name: this is asked several times for each job that is submitted. */
+static const struct attr *row(const struct attrs *a, const char *name)
+{
+	for (const struct attr *attr = attr_table; attr < attr_table + nattrs; attr++)
+		if (attr->owner & a->owner && strcmp(attr->name, name) == 0)
+			return attr;
+	assert(!"an attribute that is in the table");
+	return NULL;
+}
+
+/* A default as a value, which the caller frees. False: there is none. */
+static bool default_make(const struct attr *attr, const char *resource, struct attr_value *ret)
+{
+	const char *text = attr->initial;
+
+	*ret = (struct attr_value){.attr = attr};
+	if (text && resource) {
+		size_t n = strlen(resource);
+		text = strncmp(text, resource, n) == 0 && text[n] == '=' ? text + n + 1 : NULL;
+	}
+	if (!text)
+		return false;
+	ret->resource = resource ? mem_strdup(resource) : NULL;
+	int rc = attr_value_make(ret, NULL, ATTR_SET, text, NULL);
+	assert(rc == 0 && "a default of the table is wrong");
+	return true;
+}
+
+static int64_t number_of(const struct attrs *a, const struct attr *attr, const char *resource, int64_t otherwise)
+{
+	struct attr_value *v = value_find(a, attr, resource), initial;
+
+	if (v)
+		return v->number;
+	if (attr->initial && attr->type == ATTR_BOOL)
+		return attr->initial[0] == 'T';
+	if (attr->initial && attr->type != ATTR_AMOUNTS)
+		return strtoll(attr->initial, NULL, 10);
+	if (!default_make(attr, resource, &initial))
+		return otherwise;
+	otherwise = initial.number;
+	value_fini(&initial);
+	return otherwise;
+}
+
+bool attrs_is_set(const struct attrs *a, const char *name)
+{
+	return value_find(a, row(a, name), NULL) != NULL;
+}
+
+bool attrs_bool(const struct attrs *a, const char *name)
+{
+	return number_of(a, row(a, name), NULL, 0) != 0;
+}
+
+int64_t attrs_number(const struct attrs *a, const char *name)
+{
+	return number_of(a, row(a, name), NULL, -1);
+}
+
+const char *attrs_text(const struct attrs *a, const char *name)
+{
+	const struct attr *attr = row(a, name);
+	const struct attr_value *v = value_find(a, attr, NULL);
+
+	return v ? v->text : attr->initial;
+}
+
+int64_t attrs_amount(const struct attrs *a, const char *name, const char *resource)
+{
+	return number_of(a, row(a, name), resource, -1);
+}
+
+/* "user@host" or "user" against a name and a host. */
+static bool element_matches(const char *element, size_t n, const char *name, const char *host)
+{
+	char pattern[256];
+
+	if (n >= sizeof pattern)
+		return false;
+	memcpy(pattern, element, n);
+	pattern[n] = '\0';
+	char *at = strchr(pattern, '@');
+	if (at)
+		*at++ = '\0';
+	return fnmatch(pattern, name, 0) == 0 && (!at || !host || fnmatch(at, host, FNM_CASEFOLD) == 0);
+}
+
+bool attrs_list_has(const struct attrs *a, const char *list, const char *name, const char *host)
+{
+	for (const char *p = attrs_text(a, list); p && *p; p += *p == ',') {
+		size_t n = strcspn(p, ",");
+		bool against = *p == '-';
+		if (element_matches(p + against, n - against, name, host))
+			return !against;
+		p += n;
+	}
+	return false;
+}
+
+/* ---- JSON ---- */
+
+void attr_value_name(const struct attr_value *v, struct strbuf *out)
+{
+	strbuf_puts(out, v->attr->name);
+	if (v->resource)
+		strbuf_printf(out, ".%s", v->resource);
+}
+
+static void value_write(const struct attr_value *v, struct json *j)
+{
+	struct strbuf name = {0};
+
+	attr_value_name(v, &name);
+	if (v->attr->type == ATTR_BOOL)
+		json_bool(j, name.text, v->number != 0);
+	else if (v->attr->type == ATTR_NUMBER || v->attr->type == ATTR_DURATION)
+		json_int(j, name.text, v->number);
+	else
+		json_text(j, name.text, v->text);
+	strbuf_fini(&name);
+}
+
+void attrs_write(const struct attrs *a, struct json *j)
+{
+	for (size_t i = 0; i < a->set.n; i++)
+		value_write(&a->set.v[i], j);
+}
+
+void attrs_write_defaults(enum attr_owner owner, struct json *j)
+{
+	for (const struct attr *attr = attr_table; attr < attr_table + nattrs; attr++) {
+		struct attr_value v;
+		char *resource = NULL;
+		if (!(attr->owner & owner) || !attr->initial)
+			continue;
+		if (attr->type == ATTR_AMOUNTS)
+			resource = strndup(attr->initial, strcspn(attr->initial, "="));
+		if (default_make(attr, resource, &v)) {
+			value_write(&v, j);
+			value_fini(&v);
+		}
+		free(resource);
+	}
+}
+
+void attr_table_write(struct json *j)
+{
+	for (const struct attr *attr = attr_table; attr < attr_table + nattrs; attr++) {
+		json_open_object(j, NULL);
+		json_text(j, "name", attr->name);
+		json_open_array(j, "of");
+		if (attr->owner & ATTR_SERVER)
+			json_text(j, NULL, "server");
+		if (attr->owner & ATTR_QUEUE)
+			json_text(j, NULL, "queue");
+		json_close_array(j);
+		json_text(j, "type", attr_type_name(attr->type));
+		json_text(j, "default", attr->initial);
+		if (attr->words)
+			json_text(j, "words", attr->words);
+		if (attr->type == ATTR_NUMBER || attr->type == ATTR_DURATION) {
+			json_int(j, "min", attr->min);
+			json_int(j, "max", attr->max);
+		}
+		json_text(j, "about", attr->about);
+		json_close_object(j);
+	}
+}

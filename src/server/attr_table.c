@@ -1,0 +1,142 @@
+/*
+ * attr_table.c - the attributes of the server and of queues.
+ */
+#include <string.h>
+#include <strings.h>
+
+#include "core/array.h"
+#include "server/attr.h"
+
+#define SERVER ATTR_SERVER
+#define QUEUE ATTR_QUEUE
+#define BOTH (ATTR_SERVER | ATTR_QUEUE)
+#define JOBS_MAX INT64_C(1000000000)
+#define YEAR INT64_C(31536000)
+
+#define BOOL(initial_) .type = ATTR_BOOL, .initial = (initial_)
+#define COUNT .type = ATTR_NUMBER, .min = 0, .max = JOBS_MAX
+#define SECONDS(initial_) .type = ATTR_DURATION, .initial = (initial_), .min = 0, .max = YEAR
+
+const struct attr attr_table[] = {
+	/* Who may. */
+	{"managers", SERVER, .type = ATTR_LIST,
+	 .about = "Users (user@host, * for any) who may do everything, beside root and the server's own account."},
+	{"operators", SERVER, .type = ATTR_LIST,
+	 .about = "Users (user@host, * for any) who may see, hold, run and delete any job, and open and close queues."},
+	{"acl_hosts", BOTH, .type = ATTR_HOSTS,
+	 .about = "Hosts that jobs may be submitted from, when acl_host_enable is true."},
+	{"acl_host_enable", BOTH, BOOL("False"), .about = "Only hosts in acl_hosts may submit."},
+	{"acl_users", BOTH, .type = ATTR_LIST,
+	 .about = "Users (user@host, * for any) who may submit, when acl_user_enable is true; -user shuts one out."},
+	{"acl_user_enable", BOTH, BOOL("False"), .about = "Only users in acl_users may submit."},
+	{"acl_groups", QUEUE, .type = ATTR_LIST,
+	 .about = "Groups whose members may submit, when acl_group_enable is true."},
+	{"acl_group_enable", QUEUE, BOOL("False"), .about = "Only members of a group in acl_groups may submit."},
+	{"query_other_jobs", SERVER, .type = ATTR_BOOL,
+	 .about = "Users see the jobs of others. Unset: true in a personal instance, else false."},
+
+	/* Where jobs go. */
+	{"default_queue", SERVER, .type = ATTR_TEXT, .about = "The queue of jobs that name none."},
+	{"queue_type", QUEUE, .type = ATTR_WORD, .initial = "Execution", .words = "Execution Route",
+	 .about = "Execution: its jobs run. Route: it passes them on to route_destinations."},
+	{"enabled", QUEUE, BOOL("False"), .about = "Jobs may be submitted to it or moved into it."},
+	{"started", QUEUE, BOOL("False"), .about = "Its jobs may be started, or routed."},
+	{"priority", QUEUE, .type = ATTR_NUMBER, .initial = "0", .min = -1024, .max = 1023,
+	 .about = "Queues of higher priority come first."},
+	{"route_destinations", QUEUE, .type = ATTR_LIST,
+	 .about = "Queues that a routing queue tries, in this order; the first that accepts the job gets it."},
+	{"from_route_only", QUEUE, BOOL("False"),
+	 .about = "Jobs get in only through a routing queue, not by submission."},
+
+	/* What they may ask for. */
+	{"resources_default", SERVER, .type = ATTR_AMOUNTS, .initial = "walltime=01:00:00",
+	 .about = "What a job gets that neither asked for it nor has it from its queue, in the words of -l."},
+	{"resources_default", QUEUE, .type = ATTR_AMOUNTS,
+	 .about = "What a job of the queue gets that did not ask for it, in the words of -l."},
+	{"resources_max", BOTH, .type = ATTR_AMOUNTS,
+	 .about = "The most that a job may ask for: walltime, ncpus, nodect, ngpus, mem, or a resource of the site."},
+	{"resources_min", BOTH, .type = ATTR_AMOUNTS, .about = "The least that a job must ask for, as resources_max."},
+
+	/* How many. */
+	{"max_running", BOTH, COUNT, .about = "Jobs that run at once. Unset: any number."},
+	{"max_user_run", BOTH, COUNT, .alias = "max_user_running",
+	 .about = "Jobs of one user that run at once. Unset: any number."},
+	{"max_queued", SERVER, COUNT, .alias = "max_queuable",
+	 .about = "Jobs that wait or run, each element of an array being one. Unset: any number."},
+	{"max_queuable", QUEUE, COUNT, .alias = "max_queued",
+	 .about = "Jobs that wait or run in the queue, each element of an array being one. Unset: any number."},
+	{"max_user_queuable", BOTH, COUNT, .alias = "max_user_queued",
+	 .about = "Jobs of one user that wait or run, each element of an array being one. Unset: any number."},
+	{"max_array_size", SERVER, .type = ATTR_NUMBER, .initial = "100000", .min = 1, .max = ARRAY_COUNT_MAX,
+	 .alias = "max_job_array_size", .about = "Elements of one array."},
+
+	/* Scheduling. */
+	{"scheduling", SERVER, BOOL("True"), .about = "Jobs are started. False: running ones go on, none starts."},
+	{"policy", SERVER, .type = ATTR_POLICY, .initial = "shunt",
+	 .about = "The scheduling policy; \"shunt policies\" lists them."},
+	{"node_pack", SERVER, .type = ATTR_BOOL,
+	 .about = "True: jobs go to the fullest nodes that they fit on. False: parts of a job go to different nodes. "
+		  "Unset: as the policy has it."},
+	{"tolerance", SERVER, SECONDS("0"),
+	 .about = "Seconds that a job may run beyond its walltime before it is ended."},
+	{"starve_after", SERVER, SECONDS(NULL), .alias = "max_starve",
+	 .about = "Seconds after which a common job that waits may reserve. Unset: as the policy has it."},
+
+	/* Running. */
+	{"kill_delay", SERVER, SECONDS("10"), .alias = "grace",
+	 .about = "Seconds from SIGTERM to SIGKILL when a job is deleted or has used up its walltime."},
+	{"kill_delay", QUEUE, SECONDS(NULL), .alias = "grace",
+	 .about = "The same for jobs of the queue. Unset: the server's."},
+	{"mem_enforce", SERVER, BOOL("True"), .about = "A job that uses more memory than it asked for is ended."},
+	{"login_shell", SERVER, BOOL("False"),
+	 .about = "Job scripts are run by a login shell, which reads the user's profile."},
+	{"max_start_failures", SERVER, .type = ATTR_NUMBER, .initial = "3", .min = 1, .max = 1000,
+	 .about = "After so many failures to start a job it is held, with the reason in its comment."},
+	{"rerun_lost", SERVER, BOOL("True"),
+	 .about = "Rerunnable jobs that ran when the machine failed are queued again. False: they end as lost."},
+
+	/* Afterwards. */
+	{"keep_completed", SERVER, SECONDS("86400"), .alias = "job_history_duration",
+	 .about = "Seconds that jobs stay visible after their end."},
+	{"keep_completed", QUEUE, SECONDS(NULL), .about = "The same for jobs of the queue. Unset: the server's."},
+	{"mail_from", SERVER, .type = ATTR_TEXT, .initial = "adm", .about = "Who mail about jobs comes from."},
+	{"mail_domain", SERVER, .type = ATTR_TEXT,
+	 .about = "Mail to users goes to user@DOMAIN; \"never\" sends none. Unset: to the user as the name is."},
+	{"log_level", SERVER, .type = ATTR_NUMBER, .initial = "2", .min = 0, .max = 7,
+	 .about = "What the server logs: 0 errors, 1 also warnings, 2 also what happens, 3 and more also details."},
+	{"comment", BOTH, .type = ATTR_TEXT, .about = "A note for people, which qstat -f shows."},
+};
+const int nattrs = sizeof attr_table / sizeof *attr_table;
+
+const char *attr_type_name(enum attr_type type)
+{
+	static const char *const name[] = {
+		[ATTR_BOOL] = "bool", [ATTR_NUMBER] = "number", [ATTR_DURATION] = "duration",
+		[ATTR_TEXT] = "text", [ATTR_WORD] = "word",	[ATTR_POLICY] = "policy",
+		[ATTR_LIST] = "list", [ATTR_HOSTS] = "hosts",	[ATTR_AMOUNTS] = "amounts",
+	};
+
+	return name[type];
+}
+
+static bool word_in(const char *words, const char *word, size_t n)
+{
+	for (const char *p = words; p && *p; p += strspn(p, " ")) {
+		size_t m = strcspn(p, " ");
+		if (m == n && strncasecmp(p, word, n) == 0)
+			return true;
+		p += m;
+	}
+	return false;
+}
+
+const struct attr *attr_find(enum attr_owner owner, const char *name)
+{
+	size_t n = strcspn(name, ".");
+
+	for (const struct attr *a = attr_table; a < attr_table + nattrs; a++)
+		if (a->owner & owner && (name[n] == '\0' || a->type == ATTR_AMOUNTS) &&
+		    ((strncasecmp(a->name, name, n) == 0 && a->name[n] == '\0') || word_in(a->alias, name, n)))
+			return a;
+	return NULL;
+}

@@ -1,0 +1,364 @@
+/*
+ * attr_value.c - one value of an attribute: from text to its canonical text and number, and arithmetic on it.
+ */
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/hostlist.h"
+#include "base/timetext.h"
+#include "core/reqtext.h"
+#include "sched/policy.h"
+#include "server/attr_internal.h"
+
+#define SHOWN 80	     /* characters of a faulty value that its message repeats */
+#define TEXT_MAX 1000	     /* of a text, in bytes */
+#define ELEMENT_MAX 255	     /* of an element of a list */
+#define ELEMENTS_MAX 10000   /* of a list */
+#define LIST_SEPARATORS ",+" /* '+' as TORQUE joins hosts, and before a name as PBS marks who is let in */
+
+/* ---- what a value is ---- */
+
+enum form {
+	FORM_BOOL,
+	FORM_NUMBER,
+	FORM_SECONDS,
+	FORM_CLOCK,
+	FORM_MEMORY,
+	FORM_TEXT,
+	FORM_WORD,
+	FORM_POLICY,
+	FORM_LIST,
+	FORM_REQUEST
+};
+
+static bool is_default(const struct attr *attr)
+{
+	return strcmp(attr->name, "resources_default") == 0;
+}
+
+static bool word_is(const char *word, const char *words)
+{
+	size_t n = strlen(word);
+
+	for (const char *p = words; n && (p = strstr(p, word)); p += n)
+		if ((p == words || p[-1] == ' ') && (p[n] == ' ' || p[n] == '\0'))
+			return true;
+	return false;
+}
+
+static enum form amount_form(const struct attr *attr, const char *resource)
+{
+	if (word_is(resource, "walltime cput pcput"))
+		return FORM_CLOCK;
+	if (word_is(resource, "mem pmem vmem pvmem"))
+		return FORM_MEMORY;
+	return is_default(attr) ? FORM_REQUEST : FORM_NUMBER;
+}
+
+static enum form value_form(const struct attr_value *v)
+{
+	static const enum form form[] = {
+		[ATTR_BOOL] = FORM_BOOL, [ATTR_NUMBER] = FORM_NUMBER, [ATTR_DURATION] = FORM_SECONDS,
+		[ATTR_TEXT] = FORM_TEXT, [ATTR_WORD] = FORM_WORD,     [ATTR_POLICY] = FORM_POLICY,
+		[ATTR_LIST] = FORM_LIST, [ATTR_HOSTS] = FORM_LIST,
+	};
+
+	return v->attr->type == ATTR_AMOUNTS ? amount_form(v->attr, v->resource) : form[v->attr->type];
+}
+
+char *attr_resource(const struct attr *attr, const char *text, struct err *err)
+{
+	static const struct {
+		const char *names, *name;
+	} same[] = {{"ncpus procs cpus size", "ncpus"}, {"nodect nodes", "nodect"}, {"ngpus gpus", "ngpus"}};
+	char name[64];
+	size_t n = strlen(text);
+
+	for (size_t i = 0; i < n; i++)
+		if (n >= sizeof name || (!isalnum((unsigned char)text[i]) && !strchr("._-", text[i])))
+			n = 0;
+	if (n == 0) {
+		err_set(err, -EINVAL, "needs a resource of letters, digits, '.', '-' and '_', as in %s.walltime",
+			attr->name);
+		return NULL;
+	}
+	for (size_t i = 0; i <= n; i++)
+		name[i] = (char)tolower((unsigned char)text[i]);
+	for (size_t i = 0; i < sizeof same / sizeof *same && !is_default(attr); i++)
+		if (word_is(name, same[i].names))
+			return mem_strdup(same[i].name);
+	return mem_strdup(name);
+}
+
+/* ---- reading ---- */
+
+static int bool_parse(const char *text, int64_t *ret, struct err *err)
+{
+	char word[8];
+	size_t n = strlen(text);
+
+	for (size_t i = 0; i <= n && i < sizeof word; i++)
+		word[i] = (char)tolower((unsigned char)text[i]);
+	if (n >= sizeof word)
+		n = 0;
+	if (n && word_is(word, "true t yes y on 1"))
+		*ret = 1;
+	else if (n && word_is(word, "false f no n off 0"))
+		*ret = 0;
+	else
+		return err_set(err, -EINVAL, "must be True or False, not \"%.*s\"", SHOWN, text);
+	return 0;
+}
+
+/* The range of numbers that an attribute may have. */
+static void value_range(const struct attr *attr, int64_t *ret_min, int64_t *ret_max)
+{
+	*ret_min = attr->type == ATTR_AMOUNTS ? 0 : attr->min;
+	*ret_max = attr->type == ATTR_AMOUNTS ? AMOUNT_MAX : attr->max;
+}
+
+static int number_check(const struct attr_value *v, enum form form, int64_t n, struct err *err)
+{
+	int64_t min, max;
+
+	value_range(v->attr, &min, &max);
+	if (form == FORM_MEMORY || form == FORM_CLOCK) {
+		min = 0;
+		max = form == FORM_MEMORY ? MEMORY_MAX : DURATION_MAX;
+	}
+	if (n >= min && n <= max)
+		return 0;
+	return err_set(err, -EINVAL, "must be from %lld to %lld%s, not %lld", (long long)min, (long long)max,
+		       form == FORM_MEMORY			    ? " KiB"
+		       : form == FORM_SECONDS || form == FORM_CLOCK ? " seconds"
+								    : "",
+		       (long long)n);
+}
+
+static int number_parse(const char *text, int64_t *ret, struct err *err)
+{
+	const char *digits = text + (*text == '-' || *text == '+');
+	size_t n = strspn(digits, "0123456789");
+
+	if (n == 0 || n > 18 || digits[n])
+		return err_set(err, -EINVAL, "must be a whole number, not \"%.*s\"", SHOWN, text);
+	*ret = strtoll(text, NULL, 10);
+	return 0;
+}
+
+static int amount_parse(const struct attr_value *v, enum form form, const char *text, int64_t *ret, struct err *err)
+{
+	int rc;
+
+	if (form == FORM_BOOL)
+		return bool_parse(text, ret, err);
+	if (form == FORM_MEMORY)
+		rc = memory_parse(text, ret, err);
+	else if (form == FORM_NUMBER)
+		rc = number_parse(text, ret, err);
+	else
+		rc = duration_parse(text, ret, err);
+	return rc < 0 ? rc : number_check(v, form, *ret, err);
+}
+
+static char *amount_format(enum form form, int64_t n)
+{
+	char text[32];
+
+	if (form == FORM_BOOL)
+		return mem_strdup(n ? "True" : "False");
+	if (form == FORM_CLOCK)
+		return mem_strdup(duration_format(n, text, sizeof text));
+	if (form == FORM_MEMORY)
+		return mem_strdup(memory_format(n, text, sizeof text));
+	snprintf(text, sizeof text, "%lld", (long long)n);
+	return mem_strdup(text);
+}
+
+static int line_check(const char *text, struct err *err)
+{
+	if (strlen(text) > TEXT_MAX)
+		return err_set(err, -EINVAL, "must have at most %d bytes", TEXT_MAX);
+	for (; *text; text++)
+		if (iscntrl((unsigned char)*text))
+			return err_set(err, -EINVAL, "must be one line without control characters");
+	return 0;
+}
+
+/* A word, or its beginning as PBS allows it: E for Execution. */
+static int word_parse(const struct attr *attr, const char *text, char **ret, struct err *err)
+{
+	size_t n = strlen(text);
+
+	for (const char *p = attr->words; n && *p; p += strspn(p, " ")) {
+		size_t m = strcspn(p, " ");
+		if (n <= m && strncasecmp(p, text, n) == 0) {
+			*ret = strndup(p, m);
+			return 0;
+		}
+		p += m;
+	}
+	return err_set(err, -EINVAL, "must be one of %s, not \"%.*s\"", attr->words, SHOWN, text);
+}
+
+static int policy_parse(const char *text, char **ret, struct err *err)
+{
+	const struct policy *p = policy_find(text);
+
+	if (!p)
+		return err_set(err, -EINVAL, "there is no policy \"%.*s\"; \"shunt policies\" lists them", SHOWN, text);
+	if (p->know == KNOW_RUNTIME)
+		return err_set(err, -EINVAL, "%s knows run times beforehand, which only the simulator can", p->name);
+	*ret = mem_strdup(text);
+	return 0;
+}
+
+/* What -l would refuse is refused here. The number is 0 unless the value is one. */
+static int request_parse(const char *resource, const char *text, char **ret, int64_t *ret_number, struct err *err)
+{
+	struct arena *arena = arena_create();
+	struct reqtext request;
+	struct strbuf option = {0};
+	int rc = 0;
+
+	reqtext_init(&request);
+	strbuf_printf(&option, "%s=%s", resource, text);
+	if (strchr(text, ','))
+		rc = err_set(err, -EINVAL, "one resource at a time: a comma is not allowed");
+	if (rc == 0)
+		rc = reqtext_parse(&request, option.text, arena, err);
+	if (rc == 0) {
+		*ret = mem_strdup(text);
+		if (number_parse(text, ret_number, NULL) < 0)
+			*ret_number = 0;
+	}
+	strbuf_fini(&option);
+	arena_destroy(arena);
+	return rc;
+}
+
+/* ---- lists ---- */
+
+static int element_check(const char *text, struct err *err)
+{
+	size_t n = strlen(text);
+
+	if (n > ELEMENT_MAX)
+		return err_set(err, -EINVAL, "\"%.20s...\" is longer than %d characters", text, ELEMENT_MAX);
+	for (const char *p = text; *p; p++)
+		if (isspace((unsigned char)*p) || iscntrl((unsigned char)*p) || strchr("\"'\\", *p))
+			return err_set(err, -EINVAL,
+				       "\"%.*s\": elements are joined by ',' and hold no blanks, quotes or backslashes",
+				       SHOWN, text);
+	return 0;
+}
+
+static size_t list_index(const name_list *l, const char *name)
+{
+	size_t i = 0;
+
+	while (i < l->n && strcmp(l->v[i], name) != 0)
+		i++;
+	return i;
+}
+
+/* Adds the elements of `text` to the list, or takes them out of it. */
+static int list_apply(name_list *l, bool add, const char *text, bool fold, struct err *err)
+{
+	char *copy = mem_strdup(text), *rest = copy, *one;
+	int rc = 0;
+
+	while (rc == 0 && (one = strsep(&rest, LIST_SEPARATORS))) {
+		one += strspn(one, " \t");
+		for (size_t n = strlen(one); n && strchr(" \t", one[n - 1]); n--)
+			one[n - 1] = '\0';
+		for (char *p = one; fold && *p; p++)
+			*p = (char)tolower((unsigned char)*p);
+		size_t at = list_index(l, one);
+		rc = element_check(one, err);
+		if (rc < 0 || !*one)
+			continue;
+		if (at < l->n && !add) {
+			free(l->v[at]);
+			vec_remove(l, at);
+		} else if (at == l->n && add) {
+			vec_push(l, mem_strdup(one));
+		}
+		if (l->n > ELEMENTS_MAX)
+			rc = err_set(err, -EINVAL, "more than %d elements", ELEMENTS_MAX);
+	}
+	free(copy);
+	return rc;
+}
+
+static int list_make(const struct attr_value *v, const struct attr_value *old, enum attr_op op, const char *text,
+		     char **ret, struct err *err)
+{
+	name_list l = {0};
+	struct strbuf joined = {0};
+	bool fold = v->attr->type == ATTR_HOSTS;
+	int rc = old && op != ATTR_SET ? list_apply(&l, true, old->text, fold, err) : 0;
+
+	if (rc == 0)
+		rc = list_apply(&l, op != ATTR_REMOVE, text, fold, err);
+	if (rc == 0 && l.n == 0 && op != ATTR_REMOVE)
+		rc = err_set(err, -EINVAL, "the list is empty; use unset to drop it");
+	for (size_t i = 0; i < l.n; i++)
+		strbuf_printf(&joined, "%s%s", i ? "," : "", l.v[i]);
+	if (rc == 0)
+		*ret = l.n ? mem_strdup(joined.text) : NULL;
+	strbuf_fini(&joined);
+	name_list_free(&l);
+	return rc;
+}
+
+/* ---- making ---- */
+
+static int amount_make(struct attr_value *v, const struct attr_value *old, enum attr_op op, enum form form,
+		       const char *text, struct err *err)
+{
+	int64_t n = 0;
+	int rc = amount_parse(v, form, text, &n, err);
+
+	if (rc == 0 && op != ATTR_SET) {
+		int64_t was = old ? old->number : 0;
+		n = op == ATTR_ADD ? was + n : was - n; /* both are far from the bounds of 64 bits */
+		rc = number_check(v, form, n, err);
+	}
+	if (rc == 0) {
+		v->number = n;
+		v->text = amount_format(form, n);
+	}
+	return rc;
+}
+
+int attr_value_make(struct attr_value *v, const struct attr_value *old, enum attr_op op, const char *text,
+		    struct err *err)
+{
+	enum form form = value_form(v);
+	int rc;
+
+	v->number = 0;
+	v->text = NULL;
+	if (form == FORM_LIST)
+		return list_make(v, old, op, text, &v->text, err);
+	if (form == FORM_NUMBER || form == FORM_SECONDS || form == FORM_CLOCK || form == FORM_MEMORY)
+		return amount_make(v, old, op, form, text, err);
+	if (op != ATTR_SET)
+		return err_set(err, -EINVAL, "only lists and numbers can be added to; set it instead");
+	if (form == FORM_BOOL)
+		return amount_make(v, old, op, form, text, err);
+	if (form == FORM_WORD)
+		return word_parse(v->attr, text, &v->text, err);
+	if (form == FORM_POLICY)
+		return policy_parse(text, &v->text, err);
+	if (form == FORM_REQUEST)
+		return request_parse(v->resource, text, &v->text, &v->number, err);
+	rc = line_check(text, err);
+	if (rc == 0)
+		v->text = mem_strdup(text);
+	return rc;
+}

@@ -1,0 +1,318 @@
+/*
+ * block.c - what keeps a waiting job from the scheduler: holds, -a, dependencies, stopped queues, limits.
+ *
+ * A blocked job is held in the core. Of the reasons only people's holds are facts, kept in the spec; all others are derived, here and at recovery alike,
+ * and never stored.
+ *
+ * Limits on running jobs (of an array, of a queue, of a user) are the last gate. A job that passes it is *eligible*, and counts as one of those that run
+ * until it has ended or is blocked again: as many may pass as may run. So a limit needs no place in the scheduler; the price is that an
+ * eligible job which is too wide to start takes the place of a narrower one behind the limit.
+ */
+#include <string.h>
+
+#include "server/server_internal.h"
+
+static bool below(int64_t active, int64_t limit)
+{
+	return limit < 0 || active < limit;
+}
+
+static bool limits_allow(struct server *s, uint32_t id)
+{
+	const struct entry *e = &s->entries.v[id];
+	const struct queue *q = queue_named(s, word(s, e->spec->queue));
+	const struct array *a = array_find(s, job_key_number(e->key));
+	const char *owner = word(s, e->spec->owner);
+
+	if (a && a->limit && a->active >= a->limit)
+		return false;
+	if (!below(s->active, attrs_number(&s->attrs, "max_running")))
+		return false;
+	if (!below(tally_of(s, owner, NULL)->active, attrs_number(&s->attrs, "max_user_run")))
+		return false;
+	if (!q)
+		return true;
+	return below(q->active, attrs_number(&q->attrs, "max_running")) &&
+	       below(tally_of(s, owner, q->name)->active, attrs_number(&q->attrs, "max_user_run"));
+}
+
+static void count(struct server *s, uint32_t id, int64_t sign)
+{
+	struct entry *e = &s->entries.v[id];
+	struct queue *q = queue_named(s, word(s, e->spec->queue));
+	struct array *a = array_find(s, job_key_number(e->key));
+	const char *owner = word(s, e->spec->owner);
+
+	e->eligible = sign > 0;
+	s->active += sign;
+	if (a)
+		a->active += sign;
+	tally_of(s, owner, NULL)->active += sign;
+	if (q) {
+		q->active += sign;
+		tally_of(s, owner, q->name)->active += sign;
+	}
+	if (sign < 0)
+		s->waiting_offers = true;
+}
+
+static void core_hold(struct server *s, uint32_t id)
+{
+	if (job_waits(entry_job(s, id))) {
+		sched_hold(s->sched, id, s->now);
+		s->dirty = true;
+	}
+}
+
+/* Brings eligibility and the core in line with what blocks a waiting job. */
+static void reconsider(struct server *s, uint32_t id)
+{
+	struct entry *e = &s->entries.v[id];
+
+	if (!job_waits(entry_job(s, id)) && entry_job(s, id)->state != STATE_HELD)
+		return;
+	e->block &= (uint8_t)~BLOCK_LIMIT;
+	if (e->block) {
+		if (e->eligible)
+			count(s, id, -1);
+		core_hold(s, id);
+		return;
+	}
+	if (!e->eligible && !limits_allow(s, id)) {
+		e->block |= BLOCK_LIMIT;
+		core_hold(s, id);
+		if (!array_find(s, job_key_number(e->key)))
+			vec_push(&s->offered, id);
+		return;
+	}
+	if (!e->eligible)
+		count(s, id, 1);
+	if (entry_job(s, id)->state == STATE_HELD)
+		sched_release(s->sched, id, s->now);
+	s->dirty = true;
+}
+
+void block_set(struct server *s, uint32_t id, unsigned bits)
+{
+	s->entries.v[id].block |= (uint8_t)bits;
+	reconsider(s, id);
+}
+
+void block_clear(struct server *s, uint32_t id, unsigned bits)
+{
+	if (!(s->entries.v[id].block & bits))
+		return;
+	s->entries.v[id].block &= (uint8_t)~bits;
+	reconsider(s, id);
+}
+
+/* Elements come in order; those before `next` have passed, unless somebody was blocked again. */
+static void offer_array(struct server *s, struct array *a)
+{
+	for (uint32_t i = a->next; i < a->count; i++) {
+		uint32_t id = a->first + i;
+		struct entry *e = &s->entries.v[id];
+		if (a->limit && a->active >= a->limit)
+			return;
+		if (e->spec && e->block == BLOCK_LIMIT)
+			reconsider(s, id);
+		if (e->block == BLOCK_LIMIT)
+			return;
+		if (i == a->next)
+			a->next++;
+	}
+}
+
+void block_offer(struct server *s)
+{
+	size_t kept = 0;
+
+	if (!s->waiting_offers)
+		return;
+	s->waiting_offers = false;
+	for (size_t i = 0; i < s->arrays.n; i++)
+		if (s->arrays.v[i]->spec && s->arrays.v[i]->ended < s->arrays.v[i]->count)
+			offer_array(s, s->arrays.v[i]);
+
+	size_t n = s->offered.n;
+
+	for (size_t i = 0; i < n; i++) {
+		uint32_t id = s->offered.v[i];
+		struct entry *e = &s->entries.v[id];
+		if (!e->spec || e->block != BLOCK_LIMIT)
+			continue;
+		if (limits_allow(s, id))
+			reconsider(s, id);
+		else
+			s->offered.v[kept++] = id;
+	}
+	s->offered.n = kept;
+}
+
+void block_begin(struct server *s, uint32_t id)
+{
+	struct entry *e = &s->entries.v[id];
+	const struct spec *p = e->spec;
+	const struct queue *q = queue_named(s, word(s, p->queue));
+	struct strbuf why = {0};
+	unsigned bits = e->block & BLOCK_HOLDS;
+
+	bits |= p->holds;
+	if (p->at > s->now) {
+		bits |= BLOCK_TIME;
+		heap_push(&s->releases, p->at, id, 0);
+	}
+	if (p->request == UINT32_MAX)
+		bits |= BLOCK_MISFIT;
+	if (!q || !attrs_bool(&q->attrs, "started"))
+		bits |= BLOCK_QUEUE;
+	e->block = (uint8_t)bits;
+	if (p->depend) {
+		depend_watch(s, id);
+		switch (depend_look(s, id, &why)) {
+		case DEPEND_SATISFIED:
+			break;
+		case DEPEND_WAITING:
+			e->block |= BLOCK_DEPEND;
+			break;
+		case DEPEND_IMPOSSIBLE:
+			job_end_waiting(s, id, END_DEPEND, strbuf_text(&why));
+			strbuf_fini(&why);
+			return;
+		}
+	}
+	strbuf_fini(&why);
+	reconsider(s, id);
+}
+
+void block_leave(struct server *s, uint32_t id)
+{
+	if (s->entries.v[id].eligible)
+		count(s, id, -1);
+	s->entries.v[id].block = 0;
+}
+
+/* A job that went on to run at recovery, or after it was forced: it counts. */
+void block_running(struct server *s, uint32_t id)
+{
+	if (!s->entries.v[id].eligible)
+		count(s, id, 1);
+	s->entries.v[id].block = 0;
+}
+
+void block_queue(struct server *s, struct queue *q)
+{
+	bool started = attrs_bool(&q->attrs, "started");
+
+	for (uint32_t id = 0; id < s->entries.n; id++) {
+		const struct entry *e = &s->entries.v[id];
+		if (!e->spec || strcmp(word(s, e->spec->queue), q->name) != 0 || entry_ended(s, id))
+			continue;
+		if (started)
+			block_clear(s, id, BLOCK_QUEUE);
+		else if (entry_job(s, id)->state <= STATE_ALLOCATED)
+			block_set(s, id, BLOCK_QUEUE);
+	}
+	s->waiting_offers = true;
+}
+
+void block_due(struct server *s)
+{
+	struct heap_item x;
+
+	while (heap_peek(&s->releases, &x) && x.time <= s->now) {
+		uint32_t id = (uint32_t)x.tie;
+		heap_pop(&s->releases, &x);
+		if (s->entries.v[id].spec && s->entries.v[id].spec->at <= s->now)
+			block_clear(s, id, BLOCK_TIME);
+	}
+}
+
+/* ---- dependencies ---- */
+
+static struct depend_fate fate_of_job(const struct server *s, uint32_t id)
+{
+	const struct job *job = entry_job(s, id);
+
+	return (struct depend_fate){
+		.started = job->state == STATE_RUNNING || (job_ended(job) && job->attempt > 0),
+		.ended = job_ended(job),
+		.status = s->entries.v[id].exit_status,
+	};
+}
+
+static struct depend_fate fate_of(void *context, const struct jobid *id)
+{
+	const struct server *s = context;
+	const struct array *a = array_find(s, id->number);
+	struct depend_fate sum = DEPEND_FATE_NONE;
+	uint32_t found;
+
+	if (!a || id->kind == JOBID_ELEMENT) {
+		if (!entry_find(s, id->number, id->index, &found))
+			return (struct depend_fate){.gone = true};
+		return fate_of_job(s, found);
+	}
+	for (uint32_t i = 0; i < a->count; i++)
+		if (s->entries.v[a->first + i].spec) {
+			struct depend_fate one = fate_of_job(s, a->first + i);
+			depend_fate_add(&sum, &one);
+		}
+	return sum;
+}
+
+enum depend_state depend_look(struct server *s, uint32_t id, struct strbuf *why)
+{
+	const struct spec *p = s->entries.v[id].spec;
+	struct depends d = {0};
+	enum depend_state state = DEPEND_SATISFIED;
+
+	if (p->depend && depends_parse(p->depend, &d, NULL) == 0)
+		state = depends_judge(&d, fate_of, s, 0, why);
+	depends_fini(&d);
+	return state;
+}
+
+void depend_watch(struct server *s, uint32_t id)
+{
+	struct depends d = {0};
+
+	if (depends_parse(s->entries.v[id].spec->depend, &d, NULL) < 0)
+		return;
+	for (uint32_t i = 0; i < d.n; i++)
+		for (uint32_t k = 0; k < d.v[i].nids; k++) {
+			uint64_t *at = map_at(&s->dependents, d.v[i].id[k].number);
+			if (*at == 0) {
+				vec_push(&s->dependent_lists, (job_vec){0});
+				*at = s->dependent_lists.n;
+			}
+			vec_push(&s->dependent_lists.v[*at - 1], id);
+		}
+	depends_fini(&d);
+}
+
+void depend_changed(struct server *s, uint32_t id)
+{
+	uint64_t at;
+
+	if (!map_get(&s->dependents, job_key_number(s->entries.v[id].key), &at) || at == 0)
+		return;
+	for (size_t i = 0; i < s->dependent_lists.v[at - 1].n; i++) { /* ending one may change the lists */
+		uint32_t waiting = s->dependent_lists.v[at - 1].v[i];
+		struct strbuf why = {0};
+		if (!s->entries.v[waiting].spec || !(s->entries.v[waiting].block & BLOCK_DEPEND) ||
+		    entry_ended(s, waiting))
+			continue;
+		switch (depend_look(s, waiting, &why)) {
+		case DEPEND_SATISFIED:
+			block_clear(s, waiting, BLOCK_DEPEND);
+			break;
+		case DEPEND_IMPOSSIBLE:
+			job_end_waiting(s, waiting, END_DEPEND, strbuf_text(&why));
+			break;
+		case DEPEND_WAITING:
+			break;
+		}
+		strbuf_fini(&why);
+	}
+}

@@ -1,0 +1,180 @@
+/*
+ * conf_nodes.c - the text after "nodes =".
+ */
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/hostlist.h"
+#include "base/map.h"
+#include "core/reqtext.h"
+#include "server/conf.h"
+
+#define SHOWN 60	/* characters of a faulty group that its message repeats */
+#define FEATURES_MAX 16 /* of a node */
+
+/* What one group says of each of its nodes. Texts are borrowed. */
+struct group {
+	struct conf_node like;
+	char *feature[FEATURES_MAX + 1];
+	int nfeatures;
+};
+
+static void node_fini(struct conf_node *n)
+{
+	free(n->name);
+	for (char **f = n->feature; f && *f; f++)
+		free(*f);
+	free(n->feature);
+}
+
+void conf_nodes_fini(struct conf_nodes *n)
+{
+	for (size_t i = 0; i < n->node.n; i++)
+		node_fini(&n->node.v[i]);
+	vec_free(&n->node);
+}
+
+static bool number_read(const char *text, int64_t min, int64_t max, int64_t *ret)
+{
+	size_t n = strspn(text, "0123456789");
+
+	if (n == 0 || n > 12 || text[n])
+		return false;
+	*ret = strtoll(text, NULL, 10);
+	return *ret >= min && *ret <= max;
+}
+
+static bool word_ok(const char *text)
+{
+	size_t n = 0;
+
+	for (; isalnum((unsigned char)text[n]) || (text[n] && strchr("._-", text[n])); n++)
+		;
+	return n > 0 && n < 64 && !text[n];
+}
+
+/* cpus=8, mem=16gb, gpus=1, or a feature. */
+static int group_word(struct group *g, char *word, struct err *err)
+{
+	char *value = strchr(word, '=');
+
+	if (value) {
+		*value++ = '\0';
+		if (strcmp(word, "cpus") == 0 || strcmp(word, "ncpus") == 0 || strcmp(word, "np") == 0)
+			return number_read(value, 1, CPUS_MAX, &g->like.cpus)
+				       ? 0
+				       : err_set(err, -EINVAL, "cpus=%.*s: must be a whole number from 1 to %lld",
+						 SHOWN, value, (long long)CPUS_MAX);
+		if (strcmp(word, "gpus") == 0 || strcmp(word, "ngpus") == 0)
+			return number_read(value, 0, CPUS_MAX, &g->like.gpus)
+				       ? 0
+				       : err_set(err, -EINVAL, "gpus=%.*s: must be a whole number from 0 to %lld",
+						 SHOWN, value, (long long)CPUS_MAX);
+		if (strcmp(word, "mem") == 0) {
+			int rc = memory_parse(value, &g->like.memory, err);
+			return rc < 0 ? err_prefix(err, rc, "mem=%.*s", SHOWN, value) : 0;
+		}
+		return err_set(err, -EINVAL, "%.*s: a node has cpus=, mem=, gpus= and features", SHOWN, word);
+	}
+	if (!word_ok(word))
+		return err_set(err, -EINVAL, "\"%.*s\" is no feature (up to 63 letters, digits, '.', '-' and '_')",
+			       SHOWN, word);
+	if (g->nfeatures == FEATURES_MAX)
+		return err_set(err, -EINVAL, "more than %d features", FEATURES_MAX);
+	g->feature[g->nfeatures++] = word;
+	return 0;
+}
+
+static int node_add(struct conf_nodes *all, struct names *known, const char *name, const struct group *g,
+		    struct err *err)
+{
+	struct conf_node n = g->like;
+	uint32_t id;
+
+	if (names_find(known, name, &id))
+		return err_set(err, -EINVAL, "the node %.*s is named twice", SHOWN, name);
+	if (all->node.n == CONF_NODES_MAX)
+		return err_set(err, -EINVAL, "more than %d nodes", CONF_NODES_MAX);
+	names_add(known, name);
+	n.name = mem_strdup(name);
+	if (g->nfeatures) {
+		n.feature = mem_zalloc(((size_t)g->nfeatures + 1) * sizeof *n.feature);
+		for (int i = 0; i < g->nfeatures; i++)
+			n.feature[i] = mem_strdup(g->feature[i]);
+	}
+	vec_push(&all->node, n);
+	return 0;
+}
+
+/* "4x8": count and CPUs. */
+static bool grid_read(char *text, int64_t *ret_count, int64_t *ret_cpus)
+{
+	char *x = strchr(text, 'x');
+	bool ok = false;
+
+	if (x) {
+		*x = '\0';
+		ok = number_read(text, 1, CONF_NODES_MAX, ret_count) && number_read(x + 1, 1, CPUS_MAX, ret_cpus);
+		*x = 'x';
+	}
+	return ok;
+}
+
+/* One group, which is cut up. *numbered counts the nodes that were named n1, n2, ... */
+static int group_parse(char *text, struct conf_nodes *all, struct names *known, int64_t *numbered, struct err *err)
+{
+	struct group g = {0};
+	name_list names = {0};
+	int64_t count = 0;
+	char *rest = text, *hosts = strsep(&rest, ":"), *word, name[32];
+	bool grid = grid_read(hosts, &count, &g.like.cpus);
+	int rc = 0;
+
+	while (rc == 0 && (word = strsep(&rest, ":")))
+		rc = group_word(&g, word, err);
+	if (rc == 0 && g.like.cpus == 0)
+		rc = err_set(err, -EINVAL, "needs cpus=N, as in n[1-4]:cpus=8, or the form 4x8");
+	if (rc == 0 && !grid)
+		rc = hostlist_parse(hosts, &names, err);
+	for (size_t i = 0; i < names.n && rc == 0; i++)
+		rc = node_add(all, known, names.v[i], &g, err);
+	for (int64_t i = 0; grid && i < count && rc == 0; i++) {
+		snprintf(name, sizeof name, "n%lld", (long long)++*numbered);
+		rc = node_add(all, known, name, &g, err);
+	}
+	name_list_free(&names);
+	return rc;
+}
+
+int conf_nodes_parse(const char *text, struct conf_nodes *ret, struct err *err)
+{
+	struct conf_nodes all = {0};
+	struct names known = {0};
+	int64_t numbered = 0;
+	char *copy = mem_strdup(text), *rest = copy, *group;
+	int rc = 0;
+
+	if (strcmp(text, "auto") == 0) {
+		all.automatic = true;
+		rest = NULL;
+	}
+	while (rc == 0 && rest && (group = strsep(&rest, " \t+"))) {
+		char shown[SHOWN + 1];
+		snprintf(shown, sizeof shown, "%s", group);
+		if (*group)
+			rc = group_parse(group, &all, &known, &numbered, err);
+		if (rc < 0)
+			err_prefix(err, rc, "%s", shown);
+	}
+	if (rc == 0 && !all.automatic && all.node.n == 0)
+		rc = err_set(err, -EINVAL, "no nodes; use auto, 4x8, or n[1-4]:cpus=8:mem=16gb");
+	names_fini(&known);
+	free(copy);
+	if (rc < 0)
+		conf_nodes_fini(&all);
+	else
+		*ret = all;
+	return rc;
+}

@@ -1,0 +1,107 @@
+/*
+ * ended.c - what is written down of jobs for others to read: accounting records and mail.
+ */
+#include <grp.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "server/server_internal.h"
+
+static const char *group_name(gid_t gid, char *buf, size_t size)
+{
+	const struct group *g = getgrgid(gid);
+
+	if (g)
+		snprintf(buf, size, "%s", g->gr_name);
+	else
+		snprintf(buf, size, "%u", (unsigned)gid);
+	return buf;
+}
+
+void book_event(struct server *s, uint32_t id, char type)
+{
+	const struct entry *e = &s->entries.v[id];
+	const struct job *job = entry_job(s, id);
+	const struct request *q = cluster_job_request(s->cluster, job);
+	const struct outcome *o = e->outcome;
+	struct strbuf name = {0};
+	struct record r;
+	char group[64], owner[400];
+
+	if (type == 'Q' && array_find(s, job_key_number(e->key)))
+		array_id(s, array_find(s, job_key_number(e->key)), &name);
+	else
+		entry_id(s, id, &name);
+	record_init(&r, type, s->now, strbuf_text(&name));
+	snprintf(owner, sizeof owner, "%s@%s", word(s, e->spec->owner), word(s, e->spec->host));
+	r.user = word(s, e->spec->owner);
+	r.group = group_name(e->spec->gid, group, sizeof group);
+	r.account = e->spec->account ? word(s, e->spec->account) : NULL;
+	r.project = e->spec->project ? word(s, e->spec->project) : NULL;
+	r.name = e->spec->name;
+	r.queue = word(s, e->spec->queue);
+	r.owner = r.requestor = owner;
+	r.ctime = r.qtime = r.etime = e->spec->created;
+	r.resources = word(s, e->spec->resources);
+	r.ncpus = q->total.v[RES_CPU];
+	r.nodect = q->nfrags;
+	r.walltime = e->spec->walltime;
+	if (job->attempt > 0)
+		r.start = job->start;
+	if (o) {
+		r.exec_host = o->exec_host;
+		r.reason = o->comment;
+		if (o->session > 0)
+			r.session = o->session;
+		if (type == 'E') {
+			r.used_cput = o->cpu_ms / 1000;
+			r.used_mem = o->memory_kib;
+			r.used_walltime = o->ended_us > o->started_us ? (o->ended_us - o->started_us) / 1000000 : 0;
+		}
+	}
+	if (job_ended(job)) {
+		r.end = job->since;
+		r.exit_status = e->exit_status;
+	}
+	record_format(&r, &s->book);
+	strbuf_fini(&name);
+}
+
+void mail_event(struct server *s, uint32_t id, enum mail_point point)
+{
+	const struct entry *e = &s->entries.v[id];
+	const struct outcome *o = e->outcome;
+	struct strbuf name = {0};
+	json_t *body = NULL;
+	struct err err;
+	struct mail m = {.cput = -1, .walltime = -1, .memory = -1};
+
+	if (!(e->spec->mail & point) || !*s->conf.mail_program || e->cause == END_DELETED)
+		return;
+	if (body_read(s, id, &body, NULL) < 0)
+		return;
+	entry_id(s, id, &name);
+	m.kind = point == MAIL_BEGIN ? MAIL_JOB_BEGUN : point == MAIL_END ? MAIL_JOB_ENDED : MAIL_JOB_ABORTED;
+	m.from = attrs_text(&s->attrs, "mail_from");
+	m.domain = attrs_text(&s->attrs, "mail_domain");
+	m.to = json_string_value(json_object_get(body, "mail_to"));
+	if (!m.to || !*m.to)
+		m.to = word(s, e->spec->owner);
+	m.id = strbuf_text(&name);
+	m.name = e->spec->name;
+	m.exit_status = e->exit_status;
+	if (o) {
+		m.exec_host = o->exec_host;
+		m.text = o->comment;
+		if (o->ended_us) {
+			m.cput = o->cpu_ms / 1000;
+			m.walltime = (o->ended_us - o->started_us) / 1000000;
+			m.memory = o->memory_kib;
+		}
+	}
+	if (mailer_send(s->mailer, s->conf.mail_program, &m, &err) < 0)
+		server_say(s, "mail about job %s: %s", m.id, err.text);
+	json_decref(body);
+	strbuf_fini(&name);
+}

@@ -1,0 +1,289 @@
+/*
+ * events.c - the stream of events: Server-Sent Events to whoever listens, after the commit, with the last ones kept for those who come back.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "server/server_internal.h"
+
+#define RING 16384	      /* events that a listener may have missed */
+#define BEHIND_MAX (1u << 20) /* bytes that a listener may be behind: a slower one is told that it missed some */
+#define ALIVE_SECONDS 15
+
+struct event_line {
+	uint64_t seq;
+	uid_t uid; /* whose job it is */
+	char *text;
+};
+
+struct stream {
+	struct server *s;
+	struct request *r;
+	struct asker who;
+	struct strbuf out;
+	int64_t last; /* when something was sent */
+	bool closed, all;
+};
+
+/* The ring is the server's, made when the first event comes. */
+struct event_ring {
+	struct event_line line[RING];
+	uint64_t n;    /* ever put */
+	uint64_t told; /* ... of these are committed and were sent */
+};
+
+const char *event_name(int type)
+{
+	switch (type) {
+	case EVENT_PLACED:
+		return "placed";
+	case EVENT_INTENT:
+		return "asked";
+	case EVENT_NOTE:
+		return "note";
+	default:
+		return event_type_name((enum event_type)type);
+	}
+}
+
+static const char *data_text(const json_t *data, const char *key)
+{
+	return json_string_value(json_object_get(data, key));
+}
+
+static void words_finish(const json_t *data, struct strbuf *out)
+{
+	json_int_t status = json_integer_value(json_object_get(data, "exit_status"));
+	const char *text = data_text(data, "text");
+
+	if (status >= 256)
+		strbuf_printf(out, "ended by signal %lld", (long long)status - 256);
+	else if (status == -2)
+		strbuf_puts(out, "ended: its processes were lost");
+	else
+		strbuf_printf(out, "ended with exit status %lld", (long long)status);
+	if (text)
+		strbuf_printf(out, ": %s", text);
+}
+
+void event_words(const struct server *s, const struct store_event *e, struct strbuf *out)
+{
+	json_t *data = e->data ? json_loads(e->data, 0, NULL) : NULL;
+	const char *text = data_text(data, "text"), *who = data_text(data, "who");
+	char when[32];
+
+	switch (e->type) {
+	case EVENT_SUBMIT:
+		strbuf_puts(out, "submitted");
+		break;
+	case EVENT_HOLD:
+		strbuf_puts(out, "not eligible to run");
+		break;
+	case EVENT_RELEASE:
+		strbuf_puts(out, "eligible to run");
+		break;
+	case EVENT_STARVE:
+		strbuf_puts(out, "has waited too long: it reserves from now on");
+		break;
+	case EVENT_ALLOCATE:
+		strbuf_printf(out, "planned to start %s on %s", instant_format(e->at, when, sizeof when),
+			      e->nodes ? e->nodes : "?");
+		break;
+	case EVENT_DEALLOCATE:
+		strbuf_puts(out, "lost its planned place");
+		break;
+	case EVENT_GUARANTEE:
+		strbuf_puts(out, "its deadline is guaranteed");
+		break;
+	case EVENT_START:
+		strbuf_printf(out, "ordered to start on %s", e->nodes ? e->nodes : "?");
+		break;
+	case EVENT_STARTED:
+		strbuf_puts(out, "runs");
+		break;
+	case EVENT_START_FAILED:
+		strbuf_printf(out, "could not be started%s%s", text ? ": " : "", text ? text : "");
+		break;
+	case EVENT_PREEMPT:
+		strbuf_printf(out, "stopped, to run again%s%s", text ? ": " : "", text ? text : "");
+		break;
+	case EVENT_MIGRATE:
+		strbuf_printf(out, "goes on until %s", instant_format(e->at, when, sizeof when));
+		break;
+	case EVENT_FINISH:
+		words_finish(data, out);
+		break;
+	case EVENT_EXPIRE:
+		strbuf_puts(out, "its deadline could no longer be met");
+		break;
+	case EVENT_DELETE:
+		strbuf_printf(out, "deleted before it ran%s%s", text ? ": " : "", text ? text : "");
+		break;
+	case EVENT_PLACED:
+		strbuf_puts(out, "got its CPUs");
+		break;
+	case EVENT_INTENT:
+		strbuf_printf(out, "asked to %s", text && strcmp(text, "rerun") == 0 ? "run again" : "be deleted");
+		break;
+	default:
+		strbuf_puts(out, text ? text : "?");
+		break;
+	}
+	if (who)
+		strbuf_printf(out, " by %s", who);
+	if (e->by) {
+		uint32_t by;
+		if (entry_find(s, job_key_number(e->by), job_key_index(e->by), &by)) {
+			strbuf_puts(out, " for job ");
+			entry_id(s, by, out);
+		}
+	}
+	json_decref(data);
+}
+
+static void line_write(const struct server *s, const struct store_event *e, uint32_t id, struct strbuf *out)
+{
+	struct strbuf data = {0}, text = {0};
+	struct json j;
+	char state[2] = {entry_state(s, id), '\0'};
+
+	json_init(&j, &data, false);
+	json_open_object(&j, NULL);
+	json_int(&j, "seq", (int64_t)e->seq);
+	json_int(&j, "time", e->time);
+	entry_id(s, id, &text);
+	json_text(&j, "job", text.text);
+	json_text(&j, "type", event_name(e->type));
+	json_text(&j, "state", state);
+	json_text(&j, "name", s->entries.v[id].spec->name);
+	json_text(&j, "owner", word(s, s->entries.v[id].spec->owner));
+	strbuf_clear(&text);
+	event_words(s, e, &text);
+	json_text(&j, "text", strbuf_text(&text));
+	if (job_ended(entry_job(s, id)))
+		json_int(&j, "exit_status", s->entries.v[id].exit_status);
+	json_close_object(&j);
+	strbuf_printf(out, "id: %llu\nevent: %s\ndata: %s\n\n", (unsigned long long)e->seq, event_name(e->type),
+		      strbuf_text(&data));
+	strbuf_fini(&data);
+	strbuf_fini(&text);
+}
+
+/* Only while somebody listens, and for a while after: a line costs more than the event. */
+void stream_event(struct server *s, const struct store_event *e)
+{
+	struct strbuf text = {0};
+	struct event_line *l;
+	uint32_t id;
+
+	if (!s->ring || !entry_find(s, job_key_number(e->job), job_key_index(e->job), &id))
+		return;
+	l = &s->ring->line[s->ring->n++ % RING];
+	free(l->text);
+	line_write(s, e, id, &text);
+	*l = (struct event_line){e->seq, s->entries.v[id].spec->uid, text.text};
+}
+
+static bool stream_sees(const struct stream *t, const struct event_line *l)
+{
+	return t->all || l->uid == t->who.uid;
+}
+
+static void stream_add(struct stream *t, const struct event_line *l)
+{
+	if (!stream_sees(t, l))
+		return;
+	if (t->out.n > BEHIND_MAX) {
+		strbuf_clear(&t->out);
+		strbuf_puts(&t->out, "event: gap\ndata: {\"text\": \"too slow: some events were left out\"}\n\n");
+	}
+	strbuf_puts(&t->out, l->text);
+}
+
+void stream_flush(struct server *s)
+{
+	if (!s->ring)
+		return;
+	if (s->ring->n - s->ring->told > RING)
+		s->ring->told = s->ring->n - RING;
+	for (; s->ring->told < s->ring->n; s->ring->told++)
+		for (size_t i = 0; i < s->streams.n; i++)
+			stream_add(s->streams.v[i], &s->ring->line[s->ring->told % RING]);
+	for (size_t i = 0; i < s->streams.n; i++)
+		if (s->streams.v[i]->out.n)
+			stream_wake(s->streams.v[i]->r);
+}
+
+void stream_tick(struct server *s)
+{
+	for (size_t i = 0; i < s->streams.n; i++)
+		if (s->now - s->streams.v[i]->last >= ALIVE_SECONDS) {
+			strbuf_puts(&s->streams.v[i]->out, ": alive\n\n");
+			s->streams.v[i]->last = s->now;
+			stream_wake(s->streams.v[i]->r);
+		}
+}
+
+static int fill(void *context, struct strbuf *out, size_t want)
+{
+	struct stream *t = context;
+
+	if (t->s->stopped)
+		return -1;
+	if (t->out.n) {
+		strbuf_add(out, t->out.text, t->out.n);
+		strbuf_clear(&t->out);
+		t->last = t->s->now;
+	}
+	return 0;
+}
+
+static void closed(void *context)
+{
+	struct stream *t = context;
+	struct server *s = t->s;
+
+	for (size_t i = 0; i < s->streams.n; i++)
+		if (s->streams.v[i] == t) {
+			vec_remove(&s->streams, i);
+			break;
+		}
+	strbuf_fini(&t->out);
+	free(t);
+}
+
+/* Everything after `after` that is still here. */
+static void catch_up(struct stream *t, uint64_t after)
+{
+	struct event_ring *ring = t->s->ring;
+	uint64_t first = ring->n > RING ? ring->n - RING : 0;
+
+	if (first == ring->told || ring->line[first % RING].seq > after + 1)
+		strbuf_puts(&t->out, "event: gap\ndata: {\"text\": \"events before these are not kept any more\"}\n\n");
+	for (uint64_t i = first; i < ring->told; i++)
+		if (ring->line[i % RING].seq > after)
+			stream_add(t, &ring->line[i % RING]);
+}
+
+void api_events(struct server *s, struct request *r, const struct asker *w)
+{
+	const char *after = request_header(r, "Last-Event-ID");
+	struct stream *t = mem_zalloc(sizeof *t);
+
+	if (!s->ring)
+		s->ring = mem_zalloc(sizeof *s->ring);
+	if (!after)
+		after = request_query(r, "after");
+	t->s = s;
+	t->r = r;
+	t->who = *w;
+	t->all = w->role >= ROLE_OPERATOR ||
+		 (attrs_is_set(&s->attrs, "query_other_jobs") ? attrs_bool(&s->attrs, "query_other_jobs") : !s->multi);
+	t->last = s->now;
+	strbuf_puts(&t->out, ": shunt events\n\n");
+	if (after)
+		catch_up(t, strtoull(after, NULL, 10));
+	vec_push(&s->streams, t);
+	http_header(r, "Cache-Control", "no-store");
+	http_stream(r, 200, "text/event-stream", &(struct stream_source){fill, closed, t});
+}

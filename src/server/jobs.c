@@ -1,0 +1,273 @@
+/*
+ * jobs.c - the server's jobs: finding them by what people call them, naming them, and forgetting them.
+ */
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "server/server_internal.h"
+
+struct entry *entry_get(const struct server *s, uint32_t id)
+{
+	return &s->entries.v[id];
+}
+
+const char *word(const struct server *s, uint32_t id)
+{
+	return id ? names_get(&s->words, id) : "";
+}
+
+uint32_t word_add(struct server *s, const char *text)
+{
+	if (s->words.n == 0)
+		names_add(&s->words, ""); /* so that 0 is nothing */
+	return text && *text ? names_add(&s->words, text) : 0;
+}
+
+void entry_id(const struct server *s, uint32_t id, struct strbuf *out)
+{
+	uint64_t key = s->entries.v[id].key;
+
+	strbuf_printf(out, "%llu", (unsigned long long)job_key_number(key));
+	if (job_key_index(key) >= 0)
+		strbuf_printf(out, "[%lld]", (long long)job_key_index(key));
+	strbuf_printf(out, ".%s", s->name);
+}
+
+void array_id(const struct server *s, const struct array *a, struct strbuf *out)
+{
+	strbuf_printf(out, "%llu[].%s", (unsigned long long)a->number, s->name);
+}
+
+char entry_state(const struct server *s, uint32_t id)
+{
+	const struct entry *e = &s->entries.v[id];
+
+	switch (entry_job(s, id)->state) {
+	case STATE_NOW:
+		return 'R';
+	case STATE_RUNNING:
+		return e->intent ? 'E' : e->suspended ? 'S' : 'R';
+	case STATE_DONE:
+	case STATE_EXPIRED:
+	case STATE_DELETED:
+		return 'C';
+	default:
+		break;
+	}
+	if (e->block & (BLOCK_HOLDS | BLOCK_DEPEND | BLOCK_MISFIT))
+		return 'H';
+	return e->block & BLOCK_TIME ? 'W' : 'Q';
+}
+
+struct array *array_find(const struct server *s, uint64_t number)
+{
+	uint64_t at;
+
+	return map_get(&s->by_number, number, &at) && at & ARRAY_BIT ? s->arrays.v[at & ~ARRAY_BIT] : NULL;
+}
+
+bool entry_find(const struct server *s, uint64_t number, int64_t index, uint32_t *ret)
+{
+	const struct array *a = array_find(s, number);
+	uint64_t at;
+
+	if (!a) {
+		if (index >= 0 || !map_get(&s->by_number, number, &at))
+			return false;
+		*ret = (uint32_t)at;
+		return s->entries.v[*ret].spec != NULL;
+	}
+	for (uint32_t lo = 0, hi = a->count; lo < hi;) {
+		uint32_t mid = (lo + hi) / 2;
+		int64_t found = job_key_index(s->entries.v[a->first + mid].key);
+		if (found == index) {
+			*ret = a->first + mid;
+			return s->entries.v[*ret].spec != NULL;
+		}
+		if (found < index)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return false;
+}
+
+struct queue *queue_named(const struct server *s, const char *name)
+{
+	for (size_t i = 0; i < s->queues.n; i++)
+		if (strcmp(s->queues.v[i]->name, name) == 0)
+			return s->queues.v[i];
+	return NULL;
+}
+
+struct queue *queue_create(struct server *s, const char *name)
+{
+	struct queue *q = mem_zalloc(sizeof *q);
+
+	q->name = mem_strdup(name);
+	attrs_init(&q->attrs, ATTR_QUEUE);
+	vec_push(&s->queues, q);
+	return q;
+}
+
+struct tally *tally_of(struct server *s, const char *user, const char *queue)
+{
+	char key[512];
+	int n = snprintf(key, sizeof key, "%s/%s", queue ? queue : "", user);
+	uint64_t *at = map_at(&s->tallies, hash_bytes(key, n < (int)sizeof key ? (size_t)n : sizeof key));
+
+	if (*at == 0) {
+		vec_push(&s->tally, (struct tally){0});
+		*at = s->tally.n;
+	}
+	return &s->tally.v[*at - 1];
+}
+
+struct outcome *outcome_of(struct entry *e)
+{
+	if (!e->outcome)
+		e->outcome = mem_zalloc(sizeof *e->outcome);
+	return e->outcome;
+}
+
+void comment_set(struct server *s, uint32_t id, const char *fmt, ...)
+{
+	struct outcome *o = outcome_of(&s->entries.v[id]);
+	struct strbuf text = {0};
+	va_list ap;
+
+	va_start(ap, fmt);
+	strbuf_vprintf(&text, fmt, ap);
+	va_end(ap);
+	free(o->comment);
+	o->comment = mem_strdup(strbuf_text(&text));
+	strbuf_fini(&text);
+}
+
+void spec_unref(struct spec *p)
+{
+	if (!p || --p->refs)
+		return;
+	free(p->depend);
+	free(p->array_text);
+	free(p);
+}
+
+static void outcome_free(struct outcome *o)
+{
+	if (!o)
+		return;
+	free(o->exec_host);
+	free(o->comment);
+	free(o);
+}
+
+/* A job nobody waits for may go. */
+static bool is_awaited(const struct server *s, uint64_t number)
+{
+	uint64_t at;
+
+	if (!map_get(&s->dependents, number, &at) || at == 0)
+		return false;
+
+	const job_vec *v = &s->dependent_lists.v[at - 1];
+
+	for (size_t i = 0; i < v->n; i++)
+		if (s->entries.v[v->v[i]].spec && !entry_ended(s, v->v[i]))
+			return true;
+	return false;
+}
+
+static void script_unref(struct server *s, uint64_t script)
+{
+	uint64_t *uses;
+
+	if (!script)
+		return;
+	uses = map_at(&s->scripts, script);
+	if (*uses > 1) {
+		--*uses;
+		return;
+	}
+	map_remove(&s->scripts, script);
+	store_drop_script(s->store, script);
+	script_file_drop(s, script);
+}
+
+static void array_forget(struct server *s, struct array *a)
+{
+	store_drop_job(s->store, job_key(a->number, -1));
+	script_unref(s, a->spec->script);
+	map_remove(&s->by_number, a->number);
+	spec_unref(a->spec);
+	a->spec = NULL;
+}
+
+void entry_forget(struct server *s, uint32_t id)
+{
+	struct entry *e = &s->entries.v[id];
+	uint64_t number = job_key_number(e->key);
+	struct array *a = array_find(s, number);
+
+	if (!e->spec || !entry_ended(s, id))
+		return;
+	if (is_awaited(s, number)) {
+		heap_push(&s->forgets, s->now + 60, id, 0);
+		return;
+	}
+	if (a && a->ended < a->count) { /* an array goes as a whole */
+		heap_push(&s->forgets, s->now + 60, id, 0);
+		return;
+	}
+	outcome_free(e->outcome);
+	e->outcome = NULL;
+	if (a) {
+		spec_unref(e->spec);
+		e->spec = NULL;
+		for (uint32_t i = 0; i < a->count; i++)
+			if (s->entries.v[a->first + i].spec)
+				return;
+		array_forget(s, a);
+		return;
+	}
+	store_drop_job(s->store, e->key);
+	script_unref(s, e->spec->script);
+	map_remove(&s->by_number, number);
+	spec_unref(e->spec);
+	e->spec = NULL;
+}
+
+int jobs_named(const struct server *s, const char *text, job_vec *ret, struct array **ret_array, struct err *err)
+{
+	struct jobid id;
+	int rc = jobid_parse(text, &id, err);
+	uint32_t found;
+
+	*ret_array = NULL;
+	if (rc < 0)
+		return rc;
+
+	struct array *a = array_find(s, id.number);
+	bool ok = false;
+
+	if (id.kind == JOBID_ELEMENT || (id.kind == JOBID_JOB && !a)) {
+		ok = entry_find(s, id.number, id.index, &found);
+		if (ok)
+			vec_push(ret, found);
+	} else if (a && id.kind == JOBID_SOME) {
+		for (int64_t i = array_next(&id.some, -1); i >= 0; i = array_next(&id.some, i))
+			if (entry_find(s, id.number, i, &found)) {
+				vec_push(ret, found);
+				ok = true;
+			}
+	} else if (a) {
+		*ret_array = a;
+		ok = true;
+		for (uint32_t i = 0; i < a->count; i++)
+			if (s->entries.v[a->first + i].spec)
+				vec_push(ret, a->first + i);
+	}
+	jobid_fini(&id);
+	return ok ? 0 : err_set(err, -ENOENT, "There is no job %.100s.", text);
+}

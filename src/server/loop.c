@@ -1,0 +1,307 @@
+/*
+ * loop.c - a turn of the loop, always in this order:
+ *
+ *	1. the clock is read, once
+ *	2. what came in was handled by callbacks: requests, results, timers
+ *	3. what is due by time: releases, overruns
+ *	4. the scheduler decides
+ *	5. everything is committed
+ *	6. and only then told: replies, orders, signals, mails, streams, accounting
+ *
+ * When the store can't be written the turn stops after 5: nothing is told, changes are refused, reading goes on, and the commit is tried again.
+ */
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "server/server_internal.h"
+
+#define RETRY_US 500000
+#define SLEEP_MAX_MS 15000
+#define SKEW_MIN 2	  /* seconds that the clocks may differ before it is said */
+#define WAIT_FOR_STORE 20 /* seconds a request may wait for the store */
+
+void server_say(const struct server *s, const char *fmt, ...)
+{
+	struct timespec ts;
+	struct tm tm;
+	char when[32], text[2048];
+	va_list ap;
+
+	clock_gettime(CLOCK_REALTIME, &ts);
+	localtime_r(&ts.tv_sec, &tm);
+	strftime(when, sizeof when, "%Y-%m-%d %H:%M:%S", &tm);
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof text, fmt, ap);
+	va_end(ap);
+	fprintf(stderr, "%s %s\n", when, text);
+}
+
+static int64_t clock_us(clockid_t id)
+{
+	struct timespec ts;
+
+	clock_gettime(id, &ts);
+	return ts.tv_sec * INT64_C(1000000) + ts.tv_nsec / 1000;
+}
+
+/* Our clock follows the machine's forward, and never back: then it goes on at its own pace until the other has caught up or the server is
+ * started again. */
+void clock_read(struct server *s)
+{
+	int64_t wall = clock_us(CLOCK_REALTIME), boot = clock_us(CLOCK_BOOTTIME), passed = boot - s->boot_us;
+	int64_t expected = s->now_us + (s->boot_us ? passed : 0), skew;
+
+	s->boot_us = boot;
+	s->now_us = wall > expected ? wall : expected;
+	s->now = s->now_us / 1000000;
+	skew = (s->now_us - wall) / 1000000;
+	if (wall - expected > SKEW_MIN * 1000000 && expected > 0)
+		server_say(s, "the clock was set forward by %lld s", (long long)((wall - expected) / 1000000));
+	if (skew != s->skew && (skew >= SKEW_MIN || s->skew >= SKEW_MIN) && llabs(skew - s->skew) >= SKEW_MIN)
+		server_say(
+			s,
+			skew >= SKEW_MIN
+				? "the clock was set back: Shunt's own is %lld s ahead of it until it has caught up, or the server is restarted"
+				: "the clock has caught up (%lld s)",
+			(long long)skew);
+	s->skew = skew;
+}
+
+static void next_store(struct server *s)
+{
+	char text[128];
+
+	snprintf(text, sizeof text, "{\"number\":%llu,\"seq\":%llu,\"script\":%llu}",
+		 (unsigned long long)s->next_number, (unsigned long long)s->next_seq,
+		 (unsigned long long)s->next_script);
+	store_put_object(s->store, "meta", "next", text);
+}
+
+/* Whether everything is on disk. */
+static bool turn_commit(struct server *s)
+{
+	struct err err = {""};
+	int64_t begin = clock_us(CLOCK_MONOTONIC);
+
+	if (!store_pending(s->store))
+		return true;
+	if (s->trouble && s->now_us < s->retry_us)
+		return false;
+	if (!s->trouble)
+		next_store(s);
+	if (store_commit(s->store, &err) < 0) {
+		s->stats.failed_commits++;
+		if (!s->trouble || strcmp(s->trouble, err.text) != 0)
+			server_say(s, "the store can't be written, changes wait: %s", err.text);
+		free(s->trouble);
+		s->trouble = mem_strdup(err.text);
+		s->retry_us = s->now_us + RETRY_US;
+		return false;
+	}
+	if (s->trouble) {
+		server_say(s, "the store can be written again");
+		free(s->trouble);
+		s->trouble = NULL;
+	}
+	s->stats.commits++;
+	s->stats.commit_us += clock_us(CLOCK_MONOTONIC) - begin;
+	return true;
+}
+
+static void turn_decide(struct server *s)
+{
+	for (int i = 0; i < 8; i++) { /* an end may end others, and free what more can start in */
+		dispatch_settle(s);
+		block_offer(s);
+		if (!s->dirty)
+			break;
+		s->dirty = false;
+		if (attrs_bool(&s->attrs, "scheduling") && !s->terminating) {
+			int64_t begin = clock_us(CLOCK_MONOTONIC), took;
+			sched_cycle(s->sched, s->now);
+			took = clock_us(CLOCK_MONOTONIC) - begin;
+			s->stats.cycle_us = took;
+			if (took > s->stats.max_cycle_us)
+				s->stats.max_cycle_us = took;
+		}
+	}
+	dispatch_settle(s);
+	dispatch_starts(s);
+}
+
+static void forget_old(struct server *s)
+{
+	struct heap_item x;
+
+	for (int i = 0; i < 1000 && heap_peek(&s->forgets, &x) && x.time <= s->now; i++) {
+		heap_pop(&s->forgets, &x);
+		entry_forget(s, (uint32_t)x.tie);
+	}
+}
+
+static void turn_tell(struct server *s)
+{
+	struct err err;
+
+	dispatch_orders(s);
+	for (size_t i = 0; i < s->replies.n; i++)
+		http_reply_strbuf(s->replies.v[i].r, s->replies.v[i].status, "application/json", &s->replies.v[i].body);
+	vec_clear(&s->replies);
+	if (accounting_write(s->accounting, s->now, s->book.text, s->book.n, &err) < 0)
+		server_say(s, "accounting: %s", err.text);
+	strbuf_clear(&s->book);
+	stream_flush(s);
+	output_turn(s);
+}
+
+void reply_later(struct server *s, struct request *r, int status, struct strbuf *body)
+{
+	vec_push(&s->replies, (struct reply_later){r, status, *body, s->now});
+	*body = (struct strbuf){0};
+}
+
+/* Nobody waits for ever for a store that can't be written. */
+static void give_up_replies(struct server *s)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < s->replies.n; i++) {
+		struct reply_later *x = &s->replies.v[i];
+		if (s->now - x->since < WAIT_FOR_STORE) {
+			s->replies.v[kept++] = *x;
+			continue;
+		}
+		http_error(
+			x->r, 503, "unavailable",
+			"The server can't write its store (%s). The change is not made yet; it will be if that is mended while the server runs.",
+			s->trouble ? s->trouble : "?");
+		strbuf_fini(&x->body);
+	}
+	s->replies.n = kept;
+}
+
+static void on_timer(uv_timer_t *t)
+{
+}
+
+/* When there is something to do although nobody calls. */
+static void sleep_set(struct server *s)
+{
+	int64_t wake = attrs_bool(&s->attrs, "scheduling") ? sched_next_wake(s->sched) : TIME_NEVER, next, ms;
+	struct heap_item x;
+
+	if ((next = dispatch_next(s)) < wake)
+		wake = next;
+	if (heap_peek(&s->releases, &x) && x.time < wake)
+		wake = x.time;
+	if (heap_peek(&s->forgets, &x) && x.time < wake)
+		wake = x.time;
+	s->wake = wake;
+	ms = wake == TIME_NEVER || wake - s->now > SLEEP_MAX_MS / 1000 ? SLEEP_MAX_MS
+								       : (wake * 1000000 - s->now_us) / 1000 + 1;
+	if (s->trouble && (s->retry_us - s->now_us) / 1000 < ms)
+		ms = (s->retry_us - s->now_us) / 1000 + 1;
+	if (s->waiters.n && ms > 200)
+		ms = 200;
+	if (ms < 1)
+		ms = 1;
+	uv_timer_start(&s->timer, on_timer, (uint64_t)ms, 0);
+}
+
+static void loop_end(struct server *s)
+{
+	if (s->stopped)
+		return;
+	s->stopped = true;
+	http_flush(s->http);
+	uv_stop(s->loop);
+}
+
+static void turn(uv_check_t *check)
+{
+	struct server *s = check->data;
+
+	s->stats.turns++;
+	clock_read(s);
+	block_due(s);
+	dispatch_overruns(s);
+	if (!s->trouble)
+		forget_old(s);
+	if (s->wake <= s->now) /* a planned start, a deadline */
+		s->dirty = true;
+	turn_decide(s);
+	if (turn_commit(s))
+		turn_tell(s);
+	else
+		give_up_replies(s);
+	stream_tick(s);
+	http_flush(s->http);
+	if (s->terminating && !store_pending(s->store))
+		loop_end(s);
+	sleep_set(s);
+}
+
+/* Something came in by another way than a request; the turn follows in any case, since it follows every poll. */
+void loop_wake(struct server *s)
+{
+	s->dirty = true;
+}
+
+static void on_signal(uv_signal_t *h, int signal)
+{
+	struct server *s = h->data;
+
+	server_say(s, "signal %d: stopping; running jobs go on", signal);
+	s->terminating = true;
+}
+
+static void on_hangup(uv_signal_t *h, int signal)
+{
+}
+
+static void before_turn(uv_prepare_t *p)
+{
+	struct server *s = p->data;
+
+	clock_read(s);
+}
+
+int loop_run(struct server *s, int listening, struct err *err)
+{
+	struct http_limits limits = {
+		.body = (size_t)s->conf.api_body,
+		.connections = (int)s->conf.api_connections,
+		.per_uid = (int)s->conf.api_connections_per_user,
+		.rate = (double)s->conf.api_rate,
+		.idle_seconds = (int)s->conf.api_idle,
+	};
+	static uv_prepare_t prepare;
+	int rc = http_start(s->loop, listening, &limits, api_handle, s, &s->http, err);
+
+	if (rc < 0)
+		return rc;
+	uv_check_init(s->loop, &s->check);
+	s->check.data = s;
+	uv_check_start(&s->check, turn);
+	uv_prepare_init(s->loop, &prepare);
+	prepare.data = s;
+	uv_prepare_start(&prepare, before_turn);
+	uv_timer_init(s->loop, &s->timer);
+	uv_signal_init(s->loop, &s->term);
+	uv_signal_init(s->loop, &s->interrupt);
+	uv_signal_init(s->loop, &s->hangup);
+	s->term.data = s->interrupt.data = s->hangup.data = s;
+	uv_signal_start(&s->term, on_signal, SIGTERM);
+	uv_signal_start(&s->interrupt, on_signal, SIGINT);
+	uv_signal_start(&s->hangup, on_hangup, SIGHUP);
+	uv_timer_start(&s->timer, on_timer, 1, 0);
+	s->dirty = true;
+	uv_run(s->loop, UV_RUN_DEFAULT);
+	engine_flush(s->engine);
+	http_stop(s->http);
+	return 0;
+}

@@ -1,0 +1,371 @@
+/*
+ * mail.c - mails about jobs, and the programs that carry them away.
+ */
+#include "server/mail.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/timetext.h"
+#include "base/vec.h"
+
+#define AT_ONCE 4	  /* programs that run */
+#define WAITING_MAX 10000 /* mails that wait */
+#define PATIENCE_MS 60000 /* then a program is killed */
+#define ADDRESS_MAX 254
+
+extern char **environ;
+
+/* ---- a mail ---- */
+
+/* Letters that name people and hosts, and no pipe, file or list of sendmail's. */
+static bool address_ok(const char *text, size_t n)
+{
+	if (n == 0 || n > ADDRESS_MAX || *text == '-' || *text == '@' || text[n - 1] == '@')
+		return false;
+	for (size_t i = 0; i < n; i++)
+		if (!isalnum((unsigned char)text[i]) && !strchr("._+-=@%&'~!#$", text[i]))
+			return false;
+	return true;
+}
+
+/* One line of a header or body: what would break it becomes '?'. */
+static void line_add(struct strbuf *out, const char *label, const char *text)
+{
+	strbuf_puts(out, label);
+	for (; *text; text++)
+		strbuf_add(out, iscntrl((unsigned char)*text) ? "?" : text, 1);
+	strbuf_puts(out, "\n");
+}
+
+static void recipients_add(const struct mail *m, struct strbuf *out)
+{
+	const char *domain = m->domain && address_ok(m->domain, strlen(m->domain)) ? m->domain : NULL;
+
+	for (const char *p = m->to; *p; p += strspn(p, ", \t")) {
+		size_t n = strcspn(p, ", \t");
+		if (address_ok(p, n)) {
+			strbuf_printf(out, "%s%.*s", out->n ? ", " : "", (int)n, p);
+			if (domain && !memchr(p, '@', n))
+				strbuf_printf(out, "@%s", domain);
+		}
+		p += n;
+	}
+}
+
+/* Each line of `text` by itself; a dot alone on one ends nothing, since the program is given -i. */
+static void text_add(struct strbuf *out, const char *text)
+{
+	char *copy = mem_strdup(text), *rest = copy, *line;
+
+	while ((line = strsep(&rest, "\n")))
+		if (*line)
+			line_add(out, "", line);
+	free(copy);
+}
+
+static void used_add(const struct mail *m, struct strbuf *out)
+{
+	char text[32];
+
+	strbuf_printf(out, "Exit_status=%lld\n", (long long)m->exit_status);
+	if (m->cput >= 0)
+		strbuf_printf(out, "resources_used.cput=%s\n", duration_format(m->cput, text, sizeof text));
+	if (m->memory >= 0)
+		strbuf_printf(out, "resources_used.mem=%lldkb\n", (long long)m->memory);
+	if (m->walltime >= 0)
+		strbuf_printf(out, "resources_used.walltime=%s\n", duration_format(m->walltime, text, sizeof text));
+}
+
+static const char *sender(const struct mail *m)
+{
+	return m->from && address_ok(m->from, strlen(m->from)) ? m->from : "adm";
+}
+
+int mail_format(const struct mail *m, struct strbuf *out, struct err *err)
+{
+	static const char *const event[] = {
+		[MAIL_JOB_BEGUN] = "Begun execution",
+		[MAIL_JOB_ENDED] = "Execution terminated",
+		[MAIL_JOB_ABORTED] = "Aborted by PBS Server",
+	};
+	struct strbuf to = {0};
+
+	recipients_add(m, &to);
+	if (to.n == 0)
+		return err_set(err, -EINVAL, "no address in \"%.80s\" that mail about job %.40s could go to", m->to,
+			       m->id);
+	line_add(out, "From: ", sender(m));
+	line_add(out, "To: ", to.text);
+	line_add(out, "Subject: PBS JOB ", m->id);
+	strbuf_puts(out, "Auto-Submitted: auto-generated\nMIME-Version: 1.0\n"
+			 "Content-Type: text/plain; charset=UTF-8\nContent-Transfer-Encoding: 8bit\n\n");
+	line_add(out, "PBS Job Id: ", m->id);
+	line_add(out, "Job Name:   ", m->name);
+	if (m->exec_host)
+		line_add(out, "Exec host:  ", m->exec_host);
+	line_add(out, "", event[m->kind]);
+	if (m->kind == MAIL_JOB_ENDED)
+		used_add(m, out);
+	if (m->text)
+		text_add(out, m->text);
+	strbuf_fini(&to);
+	return 0;
+}
+
+/* ---- carriers ---- */
+
+struct letter {
+	char *program, *from;
+	struct strbuf text;
+};
+
+/* A program that runs. libuv closes its handles later than we would free it: `handles` counts those still open. */
+struct carrier {
+	struct mailer *mailer;
+	uv_poll_t ended;
+	uv_timer_t patience;
+	pid_t pid;
+	int fd; /* pidfd */
+	int handles;
+	char *program;
+};
+
+struct mailer {
+	uv_loop_t *loop;
+	void (*say)(void *context, const char *text);
+	void *context;
+	VEC(struct letter) waiting;
+	size_t first; /* of `waiting` */
+	struct carrier *carrier[AT_ONCE];
+	bool said_missing;
+};
+
+static void letters_start(struct mailer *m);
+
+static void letter_fini(struct letter *l)
+{
+	free(l->program);
+	free(l->from);
+	strbuf_fini(&l->text);
+}
+
+struct mailer *mailer_start(uv_loop_t *loop, void (*say)(void *context, const char *text), void *context)
+{
+	struct mailer *m = mem_zalloc(sizeof *m);
+
+	*m = (struct mailer){.loop = loop, .say = say, .context = context};
+	return m;
+}
+
+static void carrier_closed(uv_handle_t *h)
+{
+	struct carrier *c = h->data;
+
+	if (--c->handles > 0)
+		return;
+	close(c->fd);
+	free(c->program);
+	free(c);
+}
+
+static void carrier_close(struct carrier *c)
+{
+	uv_close((uv_handle_t *)&c->ended, carrier_closed);
+	uv_close((uv_handle_t *)&c->patience, carrier_closed);
+}
+
+static void carrier_ended(uv_poll_t *poll, int status, int events)
+{
+	struct carrier *c = poll->data;
+	struct mailer *m = c->mailer;
+	int how = 0;
+
+	(void)status;
+	(void)events;
+	if (waitpid(c->pid, &how, WNOHANG) == 0)
+		return;
+	if (how != 0) {
+		char text[512];
+		snprintf(text, sizeof text, "the mail program %.300s ended with %s %d; a mail may be lost", c->program,
+			 WIFSIGNALED(how) ? "signal" : "exit status",
+			 WIFSIGNALED(how) ? WTERMSIG(how) : WEXITSTATUS(how));
+		m->say(m->context, text);
+	}
+	for (int i = 0; i < AT_ONCE; i++)
+		if (m->carrier[i] == c)
+			m->carrier[i] = NULL;
+	carrier_close(c);
+	letters_start(m);
+}
+
+static void carrier_late(uv_timer_t *timer)
+{
+	struct carrier *c = timer->data;
+
+	kill(-c->pid, SIGKILL); /* its group: it was made the leader of one */
+}
+
+/* A mail in memory, to be read from its beginning; -errno. */
+static int letter_file(const struct letter *l)
+{
+	int fd = memfd_create("mail", MFD_CLOEXEC);
+	size_t done = 0;
+
+	while (fd >= 0 && done < l->text.n) {
+		ssize_t n = write(fd, l->text.text + done, l->text.n - done);
+		if (n < 0) {
+			int rc = -errno;
+			close(fd);
+			return rc;
+		}
+		done += (size_t)n;
+	}
+	if (fd >= 0)
+		lseek(fd, 0, SEEK_SET);
+	return fd < 0 ? -errno : fd;
+}
+
+/* The server's signals are not the program's business. */
+static void attributes_make(posix_spawnattr_t *a)
+{
+	sigset_t none, all;
+
+	sigemptyset(&none);
+	sigfillset(&all);
+	posix_spawnattr_init(a);
+	posix_spawnattr_setsigmask(a, &none);
+	posix_spawnattr_setsigdefault(a, &all);
+	posix_spawnattr_setpgroup(a, 0);
+	posix_spawnattr_setflags(a, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
+}
+
+/* posix_spawn, and not uv_spawn: it does not copy the page tables of a large server. */
+static int letter_spawn(const struct letter *l, pid_t *ret)
+{
+	char *argv[] = {l->program, "-i", "-t", "-f", l->from, NULL};
+	posix_spawn_file_actions_t actions;
+	posix_spawnattr_t attributes;
+	int fd = letter_file(l);
+
+	if (fd < 0)
+		return fd;
+	attributes_make(&attributes);
+	posix_spawn_file_actions_init(&actions);
+	posix_spawn_file_actions_adddup2(&actions, fd, 0);
+	posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0);
+	posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0);
+	int rc = posix_spawn(ret, l->program, &actions, &attributes, argv, environ);
+	posix_spawn_file_actions_destroy(&actions);
+	posix_spawnattr_destroy(&attributes);
+	close(fd);
+	return -rc;
+}
+
+/* Watches a program; -errno: it can't be watched, and so was ended. */
+static int carrier_create(struct mailer *m, const char *program, pid_t pid, struct carrier **ret)
+{
+	int fd = (int)syscall(SYS_pidfd_open, pid, 0);
+
+	if (fd < 0) {
+		int rc = -errno;
+		kill(-pid, SIGKILL);
+		waitpid(pid, NULL, 0);
+		return rc;
+	}
+	struct carrier *c = mem_zalloc(sizeof *c);
+	*c = (struct carrier){.mailer = m, .pid = pid, .fd = fd, .handles = 2, .program = mem_strdup(program)};
+	uv_poll_init(m->loop, &c->ended, c->fd);
+	uv_timer_init(m->loop, &c->patience);
+	c->ended.data = c->patience.data = c;
+	uv_poll_start(&c->ended, UV_READABLE, carrier_ended);
+	uv_timer_start(&c->patience, carrier_late, PATIENCE_MS, 0);
+	*ret = c;
+	return 0;
+}
+
+static void spawn_failed(struct mailer *m, const struct letter *l, int rc)
+{
+	char text[512];
+
+	if (m->said_missing)
+		return;
+	m->said_missing = true;
+	snprintf(text, sizeof text,
+		 "no mail is sent: %.300s: %s; install a mail program, or set mail.program in the configuration file",
+		 l->program, strerror(-rc));
+	m->say(m->context, text);
+}
+
+static void letters_start(struct mailer *m)
+{
+	for (int i = 0; i < AT_ONCE && m->first < m->waiting.n; i++) {
+		while (!m->carrier[i] && m->first < m->waiting.n) {
+			struct letter *l = &m->waiting.v[m->first++];
+			pid_t pid;
+			int rc = letter_spawn(l, &pid);
+			if (rc == 0)
+				rc = carrier_create(m, l->program, pid, &m->carrier[i]);
+			if (rc < 0)
+				spawn_failed(m, l, rc);
+			letter_fini(l);
+		}
+	}
+	if (m->first > m->waiting.n / 2) { /* the sent half goes, now and then */
+		m->waiting.n -= m->first;
+		memmove(m->waiting.v, m->waiting.v + m->first, m->waiting.n * sizeof *m->waiting.v);
+		m->first = 0;
+	}
+}
+
+int mailer_send(struct mailer *m, const char *program, const struct mail *mail, struct err *err)
+{
+	struct letter l = {0};
+
+	if (mail->domain && strcasecmp(mail->domain, "never") == 0)
+		return 0;
+	if (m->waiting.n - m->first >= WAITING_MAX)
+		return err_set(err, -ENOSPC, "%d mails wait for the mail program: the one about job %.40s is dropped",
+			       WAITING_MAX, mail->id);
+	int rc = mail_format(mail, &l.text, err);
+	if (rc < 0)
+		return rc;
+	l.program = mem_strdup(program);
+	l.from = mem_strdup(sender(mail));
+	vec_push(&m->waiting, l);
+	letters_start(m);
+	return 0;
+}
+
+int mailer_busy(const struct mailer *m)
+{
+	int n = (int)(m->waiting.n - m->first);
+
+	for (int i = 0; i < AT_ONCE; i++)
+		n += m->carrier[i] != NULL;
+	return n;
+}
+
+void mailer_stop(struct mailer *m)
+{
+	if (!m)
+		return;
+	for (int i = 0; i < AT_ONCE; i++)
+		if (m->carrier[i])
+			carrier_close(m->carrier[i]);
+	for (; m->first < m->waiting.n; m->first++)
+		letter_fini(&m->waiting.v[m->first]);
+	vec_free(&m->waiting);
+	free(m);
+}

@@ -1,0 +1,440 @@
+/*
+ * main.c - shuntd: what it is told on the command line, its directories, and the order in which it comes up.
+ *
+ *	configuration -> lock -> store -> recovery -> engine (its nursery is started before root is given up) -> socket -> ready
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <grp.h>
+#include <limits.h>
+#include <pwd.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/unixsock.h"
+#include "run/nursery.h"
+#include "server/server_internal.h"
+
+struct arguments {
+	const char *nodes, *conf, *name, *store, *cgroup;
+	bool foreground, system;
+	int ready; /* where to say that it is up, or why not */
+};
+
+static const char usage[] =
+	"usage: shuntd [--nodes 4x8] [--conf FILE] [--store URL] [--name NAME] [--foreground] [--system]\n"
+	"\n"
+	"The server of Shunt. 'shunt up' starts a personal one; a system's is started by its unit.\n"
+	"\n"
+	"  --nodes NODES   auto (this machine), 4x8 (four virtual nodes of eight CPUs), or n[1-4]:cpus=8\n"
+	"  --conf FILE     another configuration file\n"
+	"  --store URL     sqlite:PATH or postgres://...\n"
+	"  --name NAME     the part after the dot of job ids; the host's name if not given\n"
+	"  --foreground    stay, and log to standard error\n"
+	"  --system        jobs of many users, under their own accounts; needs root\n";
+
+static int die(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+static int die(const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	fprintf(stderr, "shuntd: ");
+	vfprintf(stderr, fmt, ap);
+	fputc('\n', stderr);
+	va_end(ap);
+	return 1;
+}
+
+static int make_directory(const char *path, mode_t mode, struct err *err)
+{
+	char part[PATH_MAX];
+
+	snprintf(part, sizeof part, "%s", path);
+	for (char *p = part + 1;; p++) {
+		if (*p && *p != '/')
+			continue;
+		char c = *p;
+		*p = '\0';
+		if (mkdir(part, mode) < 0 && errno != EEXIST)
+			return err_set(err, -errno, "%s: %s", part, strerror(errno));
+		*p = c;
+		if (!c)
+			return 0;
+	}
+}
+
+static int make_directories(struct server *s, struct err *err)
+{
+	static const struct {
+		const char *name;
+		mode_t mode, multi;
+	} below[] = {{"live", 0700, 0750},
+		     {"scripts", 0700, 0755},
+		     {"nodes", 0700, 0755},
+		     {"undelivered", 0700, 0711},
+		     {"accounting", 0700, 0750}};
+	const struct passwd *pw = s->multi && *s->conf.account ? getpwnam(s->conf.account) : NULL;
+	char path[PATH_MAX];
+	int rc = make_directory(s->where.state, 0755, err);
+
+	if (rc == 0)
+		rc = make_directory(s->where.run, 0755, err);
+	if (rc < 0)
+		return rc;
+	chmod(s->where.state, s->multi ? 0755 : 0700);
+	chmod(s->where.run, s->multi ? 0755 : 0700);
+	if (pw && geteuid() == 0 &&
+	    (chown(s->where.state, pw->pw_uid, pw->pw_gid) < 0 || chown(s->where.run, pw->pw_uid, pw->pw_gid) < 0))
+		return err_set(err, -errno, "%s: %s", s->where.state, strerror(errno));
+	for (size_t i = 0; i < sizeof below / sizeof *below && rc == 0; i++) {
+		snprintf(path, sizeof path, "%s/%s", s->where.state, below[i].name);
+		rc = make_directory(path, 0755, err);
+		if (rc < 0)
+			break;
+		chmod(path, s->multi ? below[i].multi : below[i].mode);
+		if (pw && geteuid() == 0 && chown(path, pw->pw_uid, pw->pw_gid) < 0)
+			rc = err_set(err, -errno, "%s: %s", path, strerror(errno));
+	}
+	return rc;
+}
+
+/* One server for an instance: the lock lives as long as the process does. */
+static int lock_instance(struct server *s, struct err *err)
+{
+	char path[PATH_MAX], pid[32] = "";
+	int fd;
+	ssize_t n;
+
+	snprintf(path, sizeof path, "%s/shuntd.pid", s->where.run);
+	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+	if (fd < 0)
+		return err_set(err, -errno, "%s: %s", path, strerror(errno));
+	if (flock(fd, LOCK_EX | LOCK_NB) < 0) {
+		n = read(fd, pid, sizeof pid - 1);
+		pid[n > 0 ? strcspn(pid, "\n") : 0] = '\0';
+		close(fd);
+		return err_set(err, -EBUSY, "a server runs here already (process %s, %s)", *pid ? pid : "?", path);
+	}
+	s->lock = fd;
+	return 0;
+}
+
+static void write_pid(struct server *s)
+{
+	if (ftruncate(s->lock, 0) == 0)
+		dprintf(s->lock, "%d\n", getpid());
+}
+
+/* The parent waits until the child is up, and says what it said when it is not. */
+static int daemonise(const char *log, int *ret_ready)
+{
+	int fds[2], fd;
+	char text[1024];
+	ssize_t n;
+	pid_t pid;
+
+	if (pipe2(fds, O_CLOEXEC) < 0 || (pid = fork()) < 0)
+		return die("%s", strerror(errno));
+	if (pid > 0) {
+		close(fds[1]);
+		n = read(fds[0], text, sizeof text - 1);
+		if (n <= 0)
+			exit(die("it ended before it was up: see %s", log));
+		text[n] = '\0';
+		if (text[0] != '+')
+			exit(die("%s", text + 1));
+		exit(0);
+	}
+	close(fds[0]);
+	setsid();
+	fd = open("/dev/null", O_RDWR);
+	dup2(fd, 0);
+	dup2(fd, 1);
+	fd = open(log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0640);
+	if (fd >= 0)
+		dup2(fd, 2);
+	*ret_ready = fds[1];
+	if (chdir("/") < 0)
+		return 1;
+	return 0;
+}
+
+static int failed(const struct arguments *a, const char *text)
+{
+	if (a->ready >= 0) {
+		dprintf(a->ready, "-%s", text);
+		fprintf(stderr, "shuntd: %s\n", text);
+		return 1;
+	}
+	return die("%s", text);
+}
+
+static void host_name(struct server *s)
+{
+	char host[256] = "localhost";
+
+	gethostname(host, sizeof host - 1);
+	host[strcspn(host, ".")] = '\0';
+	s->host = mem_strdup(host);
+	s->name = mem_strdup(*s->conf.name ? s->conf.name : host);
+}
+
+static void defaults(struct server *s)
+{
+	struct queue *q;
+
+	if (s->queues.n)
+		return;
+	q = queue_create(s, "batch");
+	attrs_change(&q->attrs, ATTR_SET, "queue_type", "Execution", NULL);
+	attrs_change(&q->attrs, ATTR_SET, "enabled", "True", NULL);
+	attrs_change(&q->attrs, ATTR_SET, "started", "True", NULL);
+	attrs_change(&s->attrs, ATTR_SET, "default_queue", "batch", NULL);
+
+	struct strbuf text = {0};
+	struct json j;
+
+	json_init(&j, &text, false);
+	json_open_object(&j, NULL);
+	attrs_write(&q->attrs, &j);
+	json_close_object(&j);
+	store_put_object(s->store, "queue", "batch", text.text);
+	strbuf_clear(&text);
+	json_init(&j, &text, false);
+	json_open_object(&j, NULL);
+	attrs_write(&s->attrs, &j);
+	json_close_object(&j);
+	store_put_object(s->store, "server", "server", text.text);
+	strbuf_fini(&text);
+}
+
+/* System mode: everything but the nursery runs under the server's own account. */
+static int drop_root(struct server *s, struct err *err)
+{
+	const struct passwd *pw = getpwnam(s->conf.account);
+
+	if (!s->multi || geteuid() != 0)
+		return 0;
+	if (!pw)
+		return err_set(
+			err, -ENOENT,
+			"there is no account \"%s\" to run the server under (account in the configuration; useradd --system %s)",
+			s->conf.account, s->conf.account);
+	if (setgroups(0, NULL) < 0 || setgid(pw->pw_gid) < 0 || setuid(pw->pw_uid) < 0)
+		return err_set(err, -errno, "becoming %s: %s", s->conf.account, strerror(errno));
+	s->uid = pw->pw_uid;
+	return 0;
+}
+
+static void mail_say(void *context, const char *text)
+{
+	server_say(context, "%s", text);
+}
+
+static void find_rsh(struct server *s)
+{
+	char *slash;
+
+	snprintf(s->rsh, sizeof s->rsh, "%s", s->program);
+	slash = strrchr(s->rsh, '/');
+	if (slash) { /* beside the commands: in the build tree, or in PREFIX/bin */
+		*slash = '\0';
+		char build[PATH_MAX], installed[PATH_MAX];
+		snprintf(build, sizeof build, "%.3000s/../cmd/pbs_rsh", s->rsh);
+		snprintf(installed, sizeof installed, "%.3000s/../bin/pbs_rsh", s->rsh);
+		snprintf(s->rsh, sizeof s->rsh, "%.4000s", access(build, X_OK) == 0 ? build : installed);
+		if (realpath(s->rsh, build))
+			snprintf(s->rsh, sizeof s->rsh, "%.4000s", build);
+	}
+}
+
+static int bring_up(struct server *s, struct err *err)
+{
+	char path[PATH_MAX + 16], live[PATH_MAX], socket[PATH_MAX];
+	struct engine_listener listener = dispatch_engine;
+	struct engine_options o = {.program = s->program,
+				   .live = live,
+				   .socket = socket,
+				   .cgroup = s->conf.cgroup,
+				   .root_jobs = s->conf.root_jobs || !s->multi,
+				   .drop = s->multi && geteuid() == 0};
+	int rc;
+
+	snprintf(live, sizeof live, "%s/live", s->where.state);
+	snprintf(socket, sizeof socket, "%s/engine.sock", s->where.run);
+	s->loop = uv_default_loop();
+	listener.context = s;
+	clock_read(s);
+	s->stats.began = s->now;
+	attrs_init(&s->attrs, ATTR_SERVER);
+	if ((rc = world_nodes(s, err)) < 0)
+		return rc;
+	if ((rc = engine_local_start(s->loop, &o, &listener, &s->engine, err)) < 0) /* while we are root */
+		return rc;
+	if ((rc = drop_root(s, err)) < 0)
+		return rc;
+	snprintf(path, sizeof path, "sqlite:%s/shunt.db", s->where.state);
+	if ((rc = store_open(*s->conf.store ? s->conf.store : path, &s->store, err)) < 0)
+		return rc;
+	snprintf(path, sizeof path, "%s/accounting", s->where.state);
+	if ((rc = accounting_open(*s->conf.accounting ? s->conf.accounting : path, &s->accounting, err)) < 0)
+		return rc;
+	s->mailer = mailer_start(s->loop, mail_say, s);
+	if ((rc = recover(s, err)) < 0)
+		return rc;
+	defaults(s);
+	for (uint32_t i = 0; i < s->nodes.n; i++) {
+		if (s->nodes.v[i].gone && s->plan->node[i].pieces.n == 0)
+			store_drop_object(s->store, "node", names_get(&s->cluster->node_names, i));
+		else
+			world_node_store(s, i);
+	}
+	recover_attempts(s);
+	if (s->next_number == 0)
+		s->next_number = 1;
+	if (s->next_script == 0)
+		s->next_script = 1;
+	return 0;
+}
+
+static int serve(struct server *s, struct arguments *a)
+{
+	char path[PATH_MAX];
+	struct err err;
+	int fd;
+
+	if (bring_up(s, &err) < 0)
+		return failed(a, err.text);
+	snprintf(path, sizeof path, "%s/shuntd.sock", s->where.run);
+	fd = unix_listen(path, s->multi ? 0666 : 0600, &err);
+	if (fd < 0)
+		return failed(a, err.text);
+	write_pid(s);
+	server_say(s, "up: %zu nodes, %lld jobs, store %s, policy %s", (size_t)s->nodes.n, (long long)s->total,
+		   store_kind(s->store), attrs_text(&s->attrs, "policy"));
+	if (a->ready >= 0) {
+		if (write(a->ready, "+", 1) != 1)
+			return 1;
+		close(a->ready);
+		a->ready = -1;
+	}
+	if (loop_run(s, fd, &err) < 0)
+		return failed(a, err.text);
+	unlink(path);
+	engine_stop(s->engine);
+	store_close(s->store);
+	server_say(s, "stopped; running jobs go on");
+	return 0;
+}
+
+static int parse(int argc, char **argv, struct arguments *a)
+{
+	static const struct option options[] = {
+		{"nodes", required_argument, NULL, 'n'},  {"conf", required_argument, NULL, 'c'},
+		{"store", required_argument, NULL, 's'},  {"name", required_argument, NULL, 'N'},
+		{"foreground", no_argument, NULL, 'f'},	  {"system", no_argument, NULL, 'S'},
+		{"cgroup", required_argument, NULL, 'g'}, {"help", no_argument, NULL, 'h'},
+		{"version", no_argument, NULL, 'v'},	  {0},
+	};
+	int c;
+
+	while ((c = getopt_long(argc, argv, "", options, NULL)) != -1)
+		switch (c) {
+		case 'n':
+			a->nodes = optarg;
+			break;
+		case 'c':
+			a->conf = optarg;
+			break;
+		case 's':
+			a->store = optarg;
+			break;
+		case 'N':
+			a->name = optarg;
+			break;
+		case 'g':
+			a->cgroup = optarg;
+			break;
+		case 'f':
+			a->foreground = true;
+			break;
+		case 'S':
+			a->system = true;
+			break;
+		case 'h':
+			fputs(usage, stdout);
+			exit(0);
+		case 'v':
+			puts("shuntd " SHUNT_VERSION);
+			exit(0);
+		default:
+			fputs(usage, stderr);
+			return -1;
+		}
+	if (optind < argc) {
+		fputs(usage, stderr);
+		return -1;
+	}
+	return 0;
+}
+
+static int configure(struct server *s, const struct arguments *a, struct err *err)
+{
+	int rc = a->system && !getenv("SHUNT_HOME") ? where_system(&s->where, err) : where_personal(&s->where, err);
+
+	if (rc < 0)
+		return rc;
+	s->multi = a->system;
+	conf_init(&s->conf);
+	rc = conf_load(&s->conf, a->conf ? a->conf : s->where.conf, err);
+	if (rc == -ENOENT && !a->conf)
+		rc = 0;
+	if (rc == 0 && a->nodes)
+		rc = conf_set(&s->conf, "nodes", a->nodes, err);
+	if (rc == 0 && a->store)
+		rc = conf_set(&s->conf, "store", a->store, err);
+	if (rc == 0 && a->name)
+		rc = conf_set(&s->conf, "name", a->name, err);
+	if (rc == 0 && a->cgroup)
+		rc = conf_set(&s->conf, "cgroup", a->cgroup, err);
+	if (rc == 0 && a->system && geteuid() != 0)
+		rc = err_set(
+			err, -EPERM,
+			"--system needs root: jobs run under their users' accounts. 'shunt up' starts a server of your own");
+	return rc;
+}
+
+int main(int argc, char **argv)
+{
+	struct server *s = mem_zalloc(sizeof *s);
+	struct arguments a = {.ready = -1};
+	struct err err = {""};
+
+	if (argc > 1 && strcmp(argv[1], "--nursery") == 0)
+		return nursery_command(argc, argv);
+	if (parse(argc, argv, &a) < 0)
+		return 2;
+	signal(SIGPIPE, SIG_IGN);
+	umask(022);
+	s->uid = geteuid();
+	s->lock = -1;
+	if (readlink("/proc/self/exe", s->program, sizeof s->program - 1) < 0)
+		snprintf(s->program, sizeof s->program, "%s", argv[0]);
+	find_rsh(s);
+	if (configure(s, &a, &err) < 0)
+		return die("%s", err.text);
+	host_name(s);
+	if (make_directories(s, &err) < 0)
+		return die("%s", err.text);
+	if (!a.foreground && daemonise(s->where.log, &a.ready) != 0)
+		return 1;
+	if (lock_instance(s, &err) < 0)
+		return failed(&a, err.text);
+	return serve(s, &a);
+}

@@ -1,0 +1,253 @@
+/*
+ * record.c - one accounting record: to text, and from it.
+ */
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/timetext.h"
+#include "base/vec.h"
+#include "server/accounting.h"
+
+/* ---- writing ---- */
+
+enum field_kind { FIELD_TEXT, FIELD_NUMBER, FIELD_CLOCK, FIELD_KIB, FIELD_RESOURCES };
+
+/* In the order of PBS. */
+static const struct {
+	const char *key;
+	enum field_kind kind;
+	size_t at;
+	const char *types; /* of records that have it */
+} fields[] = {
+	{"requestor", FIELD_TEXT, offsetof(struct record, requestor), "DRC"},
+	{"user", FIELD_TEXT, offsetof(struct record, user), "SE"},
+	{"group", FIELD_TEXT, offsetof(struct record, group), "SE"},
+	{"account", FIELD_TEXT, offsetof(struct record, account), "SE"},
+	{"project", FIELD_TEXT, offsetof(struct record, project), "SE"},
+	{"jobname", FIELD_TEXT, offsetof(struct record, name), "SE"},
+	{"queue", FIELD_TEXT, offsetof(struct record, queue), "QSE"},
+	{"ctime", FIELD_NUMBER, offsetof(struct record, ctime), "SE"},
+	{"qtime", FIELD_NUMBER, offsetof(struct record, qtime), "SE"},
+	{"etime", FIELD_NUMBER, offsetof(struct record, etime), "SE"},
+	{"start", FIELD_NUMBER, offsetof(struct record, start), "SE"},
+	{"owner", FIELD_TEXT, offsetof(struct record, owner), "SE"},
+	{"exec_host", FIELD_TEXT, offsetof(struct record, exec_host), "SE"},
+	{"Resource_List.ncpus", FIELD_NUMBER, offsetof(struct record, ncpus), "SE"},
+	{"Resource_List.nodect", FIELD_NUMBER, offsetof(struct record, nodect), "SE"},
+	{"Resource_List.", FIELD_RESOURCES, offsetof(struct record, resources), "SE"},
+	{"Resource_List.walltime", FIELD_CLOCK, offsetof(struct record, walltime), "SE"},
+	{"session", FIELD_NUMBER, offsetof(struct record, session), "E"},
+	{"end", FIELD_NUMBER, offsetof(struct record, end), "E"},
+	{"Exit_status", FIELD_NUMBER, offsetof(struct record, exit_status), "E"},
+	{"resources_used.cput", FIELD_CLOCK, offsetof(struct record, used_cput), "E"},
+	{"resources_used.mem", FIELD_KIB, offsetof(struct record, used_mem), "E"},
+	{"resources_used.walltime", FIELD_CLOCK, offsetof(struct record, used_walltime), "E"},
+	{"reason", FIELD_TEXT, offsetof(struct record, reason), "DAR"},
+};
+
+void record_init(struct record *r, char type, int64_t time, const char *id)
+{
+	*r = (struct record){.type = type, .time = time, .id = id};
+	r->ctime = r->qtime = r->etime = r->start = r->end = RECORD_NONE;
+	r->ncpus = r->nodect = r->walltime = r->session = r->exit_status = RECORD_NONE;
+	r->used_cput = r->used_walltime = r->used_mem = RECORD_NONE;
+}
+
+static bool value_plain(const char *value)
+{
+	for (; *value; value++)
+		if (isspace((unsigned char)*value) || iscntrl((unsigned char)*value) || strchr("\"\\", *value))
+			return false;
+	return true;
+}
+
+static void value_add(struct strbuf *out, const char *value)
+{
+	if (value_plain(value)) {
+		strbuf_puts(out, value);
+		return;
+	}
+	strbuf_puts(out, "\"");
+	for (; *value; value++) {
+		unsigned char c = (unsigned char)*value;
+		if (c == '"' || c == '\\')
+			strbuf_printf(out, "\\%c", c);
+		else if (c == '\n' || c == '\t')
+			strbuf_puts(out, c == '\n' ? "\\n" : "\\t");
+		else if (iscntrl(c))
+			strbuf_printf(out, "\\x%02x", c);
+		else
+			strbuf_add(out, value, 1);
+	}
+	strbuf_puts(out, "\"");
+}
+
+/* "nodes=2:ppn=4,mem=8gb" as Resource_List.nodes=2:ppn=4 Resource_List.mem=8gb; the walltime has its own place. */
+static void resources_add(struct strbuf *out, const char *text)
+{
+	char *copy = mem_strdup(text), *rest = copy, *part;
+
+	while ((part = strsep(&rest, ","))) {
+		char *value = strchr(part, '=');
+		if (!value || strncmp(part, "walltime=", 9) == 0)
+			continue;
+		*value++ = '\0';
+		strbuf_printf(out, " Resource_List.%s=", part);
+		value_add(out, value);
+	}
+	free(copy);
+}
+
+static void field_add(struct strbuf *out, const char *key, enum field_kind kind, const void *at)
+{
+	char clock[32];
+
+	if (kind == FIELD_TEXT || kind == FIELD_RESOURCES) {
+		const char *text = *(const char *const *)at;
+		if (!text || !*text)
+			return;
+		if (kind == FIELD_RESOURCES) {
+			resources_add(out, text);
+			return;
+		}
+		strbuf_printf(out, " %s=", key);
+		value_add(out, text);
+		return;
+	}
+	int64_t n = *(const int64_t *)at;
+	if (n == RECORD_NONE)
+		return;
+	if (kind == FIELD_CLOCK)
+		strbuf_printf(out, " %s=%s", key, duration_format(n, clock, sizeof clock));
+	else
+		strbuf_printf(out, " %s=%lld%s", key, (long long)n, kind == FIELD_KIB ? "kb" : "");
+}
+
+void record_format(const struct record *r, struct strbuf *out)
+{
+	struct strbuf body = {0};
+	time_t t = (time_t)r->time;
+	struct tm tm;
+	char when[32];
+
+	localtime_r(&t, &tm);
+	strftime(when, sizeof when, "%m/%d/%Y %H:%M:%S", &tm);
+	for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
+		if (strchr(fields[i].types, r->type))
+			field_add(&body, fields[i].key, fields[i].kind, (const char *)r + fields[i].at);
+	strbuf_printf(out, "%s;%c;%s;%s\n", when, r->type, r->id, body.n ? body.text + 1 : "");
+	strbuf_fini(&body);
+}
+
+/* ---- reading ---- */
+
+static bool time_scan(const char **at, int64_t *ret)
+{
+	struct tm tm = {.tm_isdst = -1};
+	char *end = strptime(*at, "%m/%d/%Y %H:%M:%S", &tm);
+
+	if (!end || *end != ';')
+		return false;
+	time_t t = mktime(&tm);
+	*ret = t;
+	*at = end + 1;
+	return t != (time_t)-1;
+}
+
+/* Undoes value_add(); `at` is behind the opening quote. Returns what follows the closing one. */
+static const char *quoted_scan(const char *at, struct strbuf *out)
+{
+	for (; *at && *at != '"'; at++) {
+		unsigned c;
+		if (*at != '\\' || !at[1]) {
+			strbuf_add(out, at, 1);
+			continue;
+		}
+		at++;
+		if (*at == 'x' && isxdigit((unsigned char)at[1]) && isxdigit((unsigned char)at[2]) &&
+		    sscanf(at + 1, "%2x", &c) == 1 && c != 0) {
+			strbuf_add(out, &(char){(char)c}, 1);
+			at += 2;
+		} else {
+			strbuf_add(out, *at == 'n' ? "\n" : *at == 't' ? "\t" : at, 1);
+		}
+	}
+	return *at ? at + 1 : at;
+}
+
+/* A value up to a blank, quoted or not. */
+static const char *value_scan(const char *at, struct strbuf *out)
+{
+	if (*at == '"')
+		at = quoted_scan(at + 1, out);
+	size_t n = strcspn(at, " \t");
+	strbuf_add(out, at, n);
+	return at + n;
+}
+
+/* One word: a field, or more of the last one's value. */
+static const char *word_scan(const char *at, struct arena *arena, struct record_field *last, bool *ret_new)
+{
+	size_t key = strcspn(at, "= \t");
+	struct strbuf value = {0};
+
+	*ret_new = at[key] == '=' && key > 0;
+	if (*ret_new) {
+		last->key = arena_strndup(arena, at, key);
+		at = value_scan(at + key + 1, &value);
+	} else if (last->key) {
+		strbuf_printf(&value, "%s%s", last->value, *last->value ? " " : "");
+		at = value_scan(at, &value);
+	} else {
+		size_t n = strcspn(at, " \t");
+		last->key = arena_strndup(arena, at, n);
+		*ret_new = true;
+		at += n;
+	}
+	last->value = arena_strndup(arena, strbuf_text(&value), value.n);
+	strbuf_fini(&value);
+	return at;
+}
+
+int record_parse(const char *line, struct arena *arena, struct record_line *ret, struct err *err)
+{
+	VEC(struct record_field) found = {0};
+	struct record_line r = {0};
+	const char *at = line;
+
+	if (!time_scan(&at, &r.time) || !isalpha((unsigned char)at[0]) || at[1] != ';')
+		return err_set(err, -EINVAL, "no accounting record; one begins as in 11/15/2026 06:42:53;E;12.server;");
+	r.type = *at;
+	at += 2;
+	size_t n = strcspn(at, ";");
+	r.id = arena_strndup(arena, at, n);
+	at += n + (at[n] == ';');
+	for (at += strspn(at, " \t"); *at; at += strspn(at, " \t")) {
+		struct record_field one = found.n ? found.v[found.n - 1] : (struct record_field){0};
+		bool fresh;
+		at = word_scan(at, arena, &one, &fresh);
+		if (fresh)
+			vec_push(&found, one);
+		else
+			found.v[found.n - 1] = one;
+	}
+	struct record_field *copy = arena_alloc(arena, (found.n + 1) * sizeof *copy);
+	if (found.n)
+		memcpy(copy, found.v, found.n * sizeof *copy);
+	r.field = copy;
+	r.nfields = (int)found.n;
+	vec_free(&found);
+	*ret = r;
+	return 0;
+}
+
+const char *record_get(const struct record_line *r, const char *key)
+{
+	for (int i = 0; i < r->nfields; i++)
+		if (strcmp(r->field[i].key, key) == 0)
+			return r->field[i].value;
+	return NULL;
+}

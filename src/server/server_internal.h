@@ -1,0 +1,450 @@
+/*
+ * server_internal.h - the server's state, shared by the files of server/.
+ *
+ * One thread owns all of it. A turn of the loop (loop.c): what came in has changed the state through the functions here, each change an
+ * event or a record that the store remembers; then the scheduler decides; then everything is committed; and only then replies, orders,
+ * mails and streams leave.
+ *
+ * Who owns what:
+ *	core, plan, sched	where a job is in its life, and on which nodes when
+ *	struct entry, struct spec	what the server knows of a job besides: as it was submitted, why it is blocked
+ *	struct attempt		processes that were ordered and have not ended
+ *	the store		everything, for good
+ */
+#ifndef SERVER_SERVER_INTERNAL_H
+#define SERVER_SERVER_INTERNAL_H
+
+#include <errno.h>
+#include <jansson.h>
+#include <uv.h>
+
+#include "base/heap.h"
+#include "base/json.h"
+#include "base/map.h"
+#include "client/where.h"
+#include "core/array.h"
+#include "core/depend.h"
+#include "engine/engine.h"
+#include "net/http.h"
+#include "sched/explain.h"
+#include "sched/sched.h"
+#include "server/accounting.h"
+#include "server/attr.h"
+#include "server/conf.h"
+#include "server/mail.h"
+#include "store/store.h"
+
+/* The server's own events, beside enum event_type. */
+enum server_event {
+	EVENT_PLACED = 32, /* CPUs were given to a start that had to wait for them: `data` */
+	EVENT_INTENT,	   /* somebody wants it ended, or run again: `data` */
+	EVENT_NOTE,	   /* for the log only: held, released, altered, moved, message */
+};
+
+/* Why a waiting job is not the scheduler's to consider (then it is held in the core). All but the first three are derived. */
+enum block {
+	BLOCK_USER = 1 << 0,
+	BLOCK_OTHER = 1 << 1,
+	BLOCK_SYSTEM = 1 << 2,
+	BLOCK_HOLDS = 7,
+	BLOCK_TIME = 1 << 3,   /* not before its -a */
+	BLOCK_DEPEND = 1 << 4, /* waits for other jobs */
+	BLOCK_LIMIT = 1 << 5,  /* a limit on running jobs: of its array, queue or user */
+	BLOCK_QUEUE = 1 << 6,  /* its queue is stopped */
+	BLOCK_MISFIT = 1 << 7, /* no node could hold it, since the nodes have changed */
+};
+
+enum intent { INTENT_NONE, INTENT_DELETE, INTENT_RERUN };
+
+enum mail_point { MAIL_ABORT = 1, MAIL_BEGIN = 2, MAIL_END = 4 };
+
+/* A job as it was submitted, or altered; the elements of an array share one. Words are ids in server.words. */
+struct spec {
+	uint32_t refs;
+	uint32_t owner, host, queue, resources, account, project;
+	uid_t uid;
+	gid_t gid;
+	int64_t created;  /* instant */
+	int64_t at;	  /* instant, or 0 */
+	int64_t walltime; /* seconds */
+	int64_t deadline; /* instant, or TIME_NEVER */
+	double rank;
+	uint64_t script; /* in the store; 0: none */
+	uint32_t request;
+	int16_t priority;
+	uint8_t kind, powers;
+	uint8_t mail; /* enum mail_point */
+	uint8_t holds;
+	bool rerunnable, interactive, array;
+	char *depend; /* canonical text, or NULL */
+	char *array_text;
+	char name[]; /* NUL-terminated */
+};
+
+/* What became of it: only for jobs that were started, or have ended. */
+struct outcome {
+	char *exec_host; /* "n1/0+n1/1" */
+	char *comment;
+	int64_t cpu_ms, memory_kib;
+	int64_t started_us, ended_us;
+	pid_t session;
+};
+
+/* The server's part of a job; its index in server.entries is the job's id in the core. */
+struct entry {
+	uint64_t key;
+	struct spec *spec; /* NULL: forgotten */
+	struct outcome *outcome;
+	int64_t modified;
+	int32_t exit_status;
+	uint8_t block;	/* enum block, of a job that waits */
+	uint8_t intent; /* of one that runs */
+	uint8_t cause;	/* enum end_cause */
+	uint8_t failures;
+	bool suspended;
+	bool eligible; /* counted as active in its limits */
+};
+
+enum end_cause {
+	END_ITSELF,
+	END_WALLTIME,
+	END_MEMORY,
+	END_DELETED,
+	END_LOST,
+	END_EXPIRED,
+	END_DEPEND,
+	END_NOT_STARTED,
+	END_HUNG_UP,
+	END_COUNT
+};
+
+struct array {
+	uint64_t number;
+	uint32_t first, count; /* its elements are entries first .. first + count - 1, by index */
+	struct spec *spec;
+	int64_t limit;	/* elements that may be active at once; 0: no limit */
+	int64_t active; /* eligible or running */
+	uint32_t next;	/* elements before it were offered already */
+	uint32_t ended;
+};
+
+/* Processes that were ordered and have not ended. */
+struct attempt {
+	uint32_t job;
+	uint16_t attempt;
+	bool ordered; /* the order left */
+	bool started;
+	uint32_t nfrags;
+	int32_t *node; /* a node for each fragment */
+	int32_t **cpu; /* and the CPUs of the node that it has */
+	int32_t *ncpus;
+};
+
+struct queue {
+	char *name;
+	struct attrs attrs;
+	int64_t active; /* jobs eligible or running, for max_running */
+	int64_t total;	/* jobs that have not ended */
+};
+
+struct node_info {
+	char *note;
+	bool offline;	/* by the administrator */
+	bool gone;	/* not in the configuration any more: it only lets its jobs end */
+	bool *cpu_used; /* by index */
+};
+
+/* Someone's jobs, for limits: of a user (queue NULL) or of a user in a queue. */
+struct tally {
+	int64_t active, total;
+};
+
+struct stream; /* events.c */
+struct waiter; /* output.c */
+
+/* An answer that waits for the commit of what it tells. */
+struct reply_later {
+	struct request *r;
+	int status;
+	struct strbuf body;
+	int64_t since;
+};
+
+struct server {
+	uv_loop_t *loop;
+	int lock; /* descriptor of the pid file */
+	uv_check_t check;
+	uv_idle_t idle; /* while there is something to do at once */
+	uv_timer_t timer;
+	uv_signal_t term, interrupt, hangup;
+	struct where where;
+	struct conf conf;
+	char *name; /* of the server: the part after the dot of job ids */
+	char *host;
+	char program[4096];
+	char rsh[4096]; /* the program that reaches a job's nodes */
+	int *cpu_os;	/* the machine's CPU for each of a real node's, or NULL: no binding */
+	uid_t uid;	/* of the account that started it */
+	bool multi;	/* system mode: jobs of many users */
+	bool real;	/* the nodes are this machine itself: CPUs can be bound */
+	struct store *store;
+	struct http *http;
+	struct engine *engine;
+	struct cluster *cluster;
+	struct plan *plan;
+	struct sched *sched;
+	struct attrs attrs;
+	struct names words;
+	VEC(struct entry) entries;
+	VEC(struct array *) arrays;
+	VEC(struct queue *) queues;
+	VEC(struct node_info) nodes;
+	struct map by_number;  /* number -> core id, or ARRAY_BIT | index in arrays */
+	struct map attempts;   /* attempt_key() -> struct attempt * */
+	struct map dependents; /* number -> index + 1 into dependent_lists */
+	VEC(job_vec) dependent_lists;
+	struct map tallies; /* hash -> index + 1 into tally */
+	VEC(struct tally) tally;
+	struct map scripts; /* hash of text and owner -> id; id | SCRIPT_BIT -> how many jobs use it */
+	uint32_t scratch;   /* a core job that is never submitted: for what-if */
+	uint64_t next_number, next_seq, next_script;
+	struct heap releases; /* (at, core id): BLOCK_TIME */
+	struct heap ends;     /* (planned end, core id, attempt): overruns */
+	struct heap forgets;  /* (when, core id): completed jobs to be forgotten */
+	job_vec starts; /* START was decided; their CPUs or their last attempt are not free yet, or the order was not built */
+	job_vec offered;       /* waiting for a limit to allow another */
+	int64_t now, now_us;   /* wall clock, never going back */
+	int64_t active, total; /* jobs eligible or running; that have not ended */
+	uint32_t fallback;     /* a request of one CPU, for jobs that no node could hold any more */
+	int64_t skew;	       /* seconds that the machine's clock is behind ours */
+	int64_t boot_us;       /* the monotonic clock at now_us */
+	bool dirty;	       /* the scheduler must look */
+	bool waiting_offers;   /* limits may allow more now */
+	bool priorities;       /* somebody uses them */
+	bool terminating, stopped;
+	int64_t wake; /* when the scheduler wants to be called */
+	bool recovering;
+	const char *data; /* JSON for the next event that the scheduler emits of data_job */
+	uint32_t data_job;
+	job_vec begun, returned, ended; /* events of this turn that something follows from */
+	struct heap kills;		/* (when, core id, attempt): SIGKILL if SIGTERM was not enough */
+	char *trouble;			/* the store can't be written: why */
+	int64_t retry_us;		/* when to try again */
+	struct strbuf book;		/* accounting records of this turn */
+	struct accounting *accounting;
+	struct mailer *mailer;
+	VEC(char *) told; /* tags whose results this turn stores: forgotten after the commit */
+	VEC(struct signal_order {
+		char tag[64];
+		int signal;
+	}) signals; /* to be sent after the commit */
+	VEC(struct reply_later) replies;
+	struct event_ring *ring; /* events.c */
+	VEC(struct stream *) streams;
+	VEC(struct waiter *) waiters;
+	uint64_t waiter_ids;
+	struct {
+		uint64_t turns, commits, submitted, started, finished, failed_commits;
+		int64_t commit_us, cycle_us, max_cycle_us;
+		int64_t began;
+	} stats;
+};
+
+#define ARRAY_BIT (UINT64_C(1) << 63)
+
+/* ---- jobs.c: finding, naming, counting ---- */
+struct entry *entry_get(const struct server *s, uint32_t id);
+static inline struct job *entry_job(const struct server *s, uint32_t id)
+{
+	return cluster_job(s->cluster, id);
+}
+static inline bool entry_ended(const struct server *s, uint32_t id)
+{
+	return job_ended(cluster_job(s->cluster, id));
+}
+const char *word(const struct server *s, uint32_t id);				  /* "" for 0 */
+uint32_t word_add(struct server *s, const char *text);				  /* NULL and "" are 0 */
+void entry_id(const struct server *s, uint32_t id, struct strbuf *out);		  /* "12[3].name" */
+void array_id(const struct server *s, const struct array *a, struct strbuf *out); /* "12[].name" */
+char entry_state(const struct server *s, uint32_t id);				  /* the letter */
+struct array *array_find(const struct server *s, uint64_t number);
+bool entry_find(const struct server *s, uint64_t number, int64_t index, uint32_t *ret);
+struct queue *queue_named(const struct server *s, const char *name);
+struct queue *queue_create(struct server *s, const char *name);
+struct tally *tally_of(struct server *s, const char *user,
+		       const char *queue); /* made if new; valid until the next call */
+void comment_set(struct server *s, uint32_t id, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+struct outcome *outcome_of(struct entry *e); /* made if new */
+void spec_unref(struct spec *p);
+void script_file_drop(struct server *s, uint64_t script);
+void entry_forget(struct server *s, uint32_t id); /* a job that ended long ago: out of memory and store */
+
+/* ---- spec.c: from what clients send to specs, and to the store and back ---- */
+struct submission {
+	struct spec *spec;
+	char *body;	/* JSON */
+	bool guarantee; /* require_guarantee */
+	struct array_spec array;
+	struct reqtext text;
+	const char *script; /* in the arena */
+	size_t script_n;
+};
+struct asker; /* who.c */
+/* Checks everything that does not depend on the state of the queue. The error's code in *ret_code. */
+int spec_read(struct server *s, const struct asker *who, const json_t *job, bool script_needed, struct arena *a,
+	      struct submission *ret, const char **ret_code, struct err *err);
+void submission_keep_script(struct server *s, struct submission *x);
+void submission_fini(struct submission *x);
+int mail_parse(const char *text, uint8_t *ret, struct err *err);
+int holds_parse(const char *text, uint8_t *ret, struct err *err);
+const char *power_name(int i); /* NULL: there are no more */
+void spec_head(const struct server *s, const struct spec *p, struct strbuf *out);
+int spec_restore(struct server *s, const char *head, struct spec **ret, struct err *err);
+/* Parses resources texts into a request: what is not given comes from the queue's and the server's defaults. */
+int spec_request(struct server *s, const char *const *texts, int n, const char *queue, struct arena *a,
+		 struct reqtext *text, struct spec *spec, struct err *err);
+
+/* ---- submit.c ---- */
+/* Takes a submission over: SUBMIT, holds, dependencies. Returns the number. */
+uint64_t submit(struct server *s, struct submission *x);
+uint32_t entry_add(struct server *s, uint64_t key, struct spec *p);
+struct array *array_add(struct server *s, uint64_t number, struct spec *p, const struct array_spec *spec);
+void total_count(struct server *s, const struct spec *p, int64_t sign);
+int submit_check(struct server *s, const struct asker *who, const struct submission *x, int64_t ahead,
+		 const char **ret_code, struct err *err);
+
+/* ---- block.c: what keeps a job from the scheduler ---- */
+void block_set(struct server *s, uint32_t id, unsigned bits);
+void block_clear(struct server *s, uint32_t id, unsigned bits);
+void block_offer(struct server *s);		    /* lets as many through as limits allow */
+void block_begin(struct server *s, uint32_t id);    /* a job begins to wait: derives all its blocks */
+void block_running(struct server *s, uint32_t id);  /* a job runs, whatever blocked it */
+void block_leave(struct server *s, uint32_t id);    /* a job no longer waits or runs */
+void depend_watch(struct server *s, uint32_t id);   /* its dependencies are looked at when those jobs change */
+void depend_changed(struct server *s, uint32_t id); /* a job started or ended: who waits for it? */
+enum depend_state depend_look(struct server *s, uint32_t id, struct strbuf *why);
+void block_queue(struct server *s, struct queue *q); /* it was started or stopped */
+void block_due(struct server *s);		     /* jobs whose time has come */
+
+/* ---- dispatch.c: starts, ends ---- */
+void dispatch_listener(void *context, const struct event *e); /* the scheduler's events */
+void dispatch_starts(struct server *s);			      /* gives CPUs to starts; marks orders to be sent */
+void dispatch_orders(struct server *s);			      /* after the commit */
+void dispatch_overruns(struct server *s);
+int64_t dispatch_next(const struct server *s); /* when to call that again */
+void attempt_restore(struct server *s, uint32_t id, uint16_t attempt, const int32_t *nodes, uint32_t n,
+		     const json_t *data);
+struct attempt *attempt_find(const struct server *s, uint32_t id, uint16_t attempt);
+void attempt_tag(const struct server *s, uint32_t id, uint16_t attempt, char tag[64]);
+bool tag_known(void *context, const char *tag);
+extern const struct engine_listener dispatch_engine;
+void job_end_waiting(struct server *s, uint32_t id, enum end_cause cause, const char *why); /* one that does not run */
+/* Ends a running job's processes: SIGTERM, after `delay` seconds SIGKILL (< 0: as its queue says). */
+void job_kill(struct server *s, uint32_t id, enum intent intent, int64_t delay, const char *who);
+void job_kill_again(struct server *s, uint32_t id, uint16_t attempt);
+void dispatch_settle(struct server *s); /* what follows from events: dependencies, books, mail */
+void event_store(struct server *s, const struct store_event *given, bool keep);
+void attempt_discard(struct server *s, uint32_t id, uint16_t number);
+void sched_start_failed_or_requeue(struct server *s, uint32_t id);
+void outcome_data(const struct entry *e, struct strbuf *out);
+
+/* ---- prepare.c: what an attempt needs to run ---- */
+int order_prepare(struct server *s, const struct attempt *t, struct arena *a, struct order *ret, struct err *err);
+int body_read(struct server *s, uint32_t id, json_t **ret, struct err *err);
+/* Where output goes: absolute; "err" joined with the other is NULL. */
+void output_paths(const struct server *s, uint32_t id, const json_t *body, struct arena *a, const char **ret_out,
+		  const char **ret_err);
+struct spec *spec_own(struct server *s,
+		      uint32_t id); /* an element's own copy, to be changed; stored under its own key */
+
+void event_note(struct server *s, uint32_t id, int type, const char *text, const char *who);
+const char *cause_name(uint8_t cause); /* NULL: by itself */
+
+/* ---- world.c: nodes, plan and scheduler ---- */
+int world_nodes(struct server *s, struct err *err); /* by the configuration */
+int world_node_restore(struct server *s, const char *name, const json_t *o, struct err *err);
+void world_node_store(struct server *s, uint32_t node);
+void world_begin(struct server *s);   /* plan and scheduler, once all nodes are known; does nothing the second time */
+void world_rebuild(struct server *s); /* the policy or a setting has changed: the same places under other rules */
+
+/* ---- recover.c ---- */
+int recover(struct server *s, struct err *err);
+void recover_attempts(struct server *s); /* once the engine is there */
+
+/* ---- loop.c ---- */
+int loop_run(struct server *s, int listening, struct err *err);
+void loop_wake(struct server *s); /* something changed outside of a request */
+void clock_read(struct server *s);
+/* Answers a change, once it is on disk. Takes the body's text over. */
+void reply_later(struct server *s, struct request *r, int status, struct strbuf *body);
+void server_say(const struct server *s, const char *fmt, ...) __attribute__((format(printf, 2, 3))); /* the log */
+
+/* ---- who.c: who asks, and what may they ---- */
+enum role { ROLE_USER, ROLE_OPERATOR, ROLE_MANAGER };
+struct asker {
+	uid_t uid;
+	gid_t gid;
+	char user[64];
+	enum role role;
+};
+int who_asks(const struct server *s, struct request *r, struct asker *ret); /* -ENOENT: the account has no name */
+bool may_see(const struct server *s, const struct asker *w, const struct spec *p);
+bool may_change(const struct asker *w, const struct spec *p);
+
+/* ---- api*.c ---- */
+void api_handle(void *context, struct request *r);
+json_t *api_body(struct request *r, struct err *err); /* NULL: the sentence is set */
+int api_status(const char *code);
+void reorder(struct server *s, const char *user); /* by priority, among the user's waiting jobs */
+void api_submit(struct server *s, struct request *r, const struct asker *w);
+void api_whatif(struct server *s, struct request *r, const struct asker *w);
+void api_list(struct server *s, struct request *r, const struct asker *w);
+void api_get(struct server *s, struct request *r, const struct asker *w, const char *id);
+void api_script(struct server *s, struct request *r, const struct asker *w, const char *id);
+void api_history(struct server *s, struct request *r, const struct asker *w, const char *id);
+void api_why(struct server *s, struct request *r, const struct asker *w, const char *id);
+void api_output(struct server *s, struct request *r, const struct asker *w, const char *id);
+void api_action(struct server *s, struct request *r, const struct asker *w, const char *action);
+void api_one(struct server *s, struct request *r, const struct asker *w, const char *action, const char *id);
+void api_order(struct server *s, struct request *r, const struct asker *w);
+void api_server(struct server *s, struct request *r, const struct asker *w);
+void api_queues(struct server *s, struct request *r, const struct asker *w, const char *name);
+void api_nodes(struct server *s, struct request *r, const struct asker *w, const char *name);
+void api_attributes(struct server *s, struct request *r, const struct asker *w);
+void api_plan(struct server *s, struct request *r, const struct asker *w);
+void api_events(struct server *s, struct request *r, const struct asker *w);
+void api_log(struct server *s, struct request *r, const struct asker *w);
+void api_metrics(struct server *s, struct request *r, const struct asker *w);
+void api_shutdown(struct server *s, struct request *r, const struct asker *w);
+void output_opened(struct server *s, uint64_t id, int fd, const char *reason);
+void output_turn(struct server *s); /* followed outputs that grew, or whose job ended */
+/* Jobs that a text of the API means. Arrays give all their elements. -ENOENT, -EINVAL. */
+int jobs_named(const struct server *s, const char *text, job_vec *ret, struct array **ret_array, struct err *err);
+
+/* ---- show.c: a job as JSON and as text ---- */
+struct field_list {
+	uint8_t v[64];
+	int n;
+	bool whole; /* some of them need the body */
+};
+int show_fields_parse(const char *fields, struct field_list *ret, struct err *err); /* NULL: all that a list has */
+void show_whole(struct field_list *ret);					    /* all there are */
+/* Members of the open object. `a`: an array as a whole, `id` being its first element. `body` may be NULL. */
+void show_members(const struct server *s, struct json *j, uint32_t id, const struct array *a,
+		  const struct field_list *f, const json_t *body);
+void show_row(const struct server *s, struct strbuf *out, uint32_t id, const struct array *a,
+	      const struct field_list *f);
+void count_states(const struct server *s, const char *queue, int64_t counts[256]);
+
+/* ---- events.c ---- */
+void stream_event(struct server *s, const struct store_event *e); /* remembered until the commit, then sent */
+void stream_flush(struct server *s);
+void stream_tick(struct server *s);
+void event_words(const struct server *s, const struct store_event *e, struct strbuf *out); /* a sentence */
+const char *event_name(int type);
+
+/* ---- ended.c: accounting and mail ---- */
+void book_event(struct server *s, uint32_t id, char type);
+void mail_event(struct server *s, uint32_t id, enum mail_point point);
+
+#endif

@@ -1,0 +1,728 @@
+/*
+ * show.c - a job as the API shows it. One table names the fields; JSON, lists of chosen fields and tab-separated rows are made of the same rows of it.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "server/server_internal.h"
+
+enum value_kind { VALUE_NULL, VALUE_INT, VALUE_BOOL, VALUE_TEXT, VALUE_JSON };
+
+struct value {
+	enum value_kind kind;
+	int64_t number;
+	const char *text; /* borrowed, or in `scratch` */
+	struct strbuf scratch;
+};
+
+/* What a field is taken from: a job, or an array as a whole (then `id` is its first element). */
+struct subject {
+	const struct server *s;
+	uint32_t id;
+	const struct array *a; /* NULL: a job */
+	const struct entry *e;
+	const struct spec *p;
+	const struct job *job;
+	const json_t *body; /* or NULL */
+};
+
+static void put_int(struct value *v, int64_t n)
+{
+	v->kind = VALUE_INT;
+	v->number = n;
+}
+
+static void put_bool(struct value *v, bool b)
+{
+	v->kind = VALUE_BOOL;
+	v->number = b;
+}
+
+static void put_text(struct value *v, const char *text)
+{
+	if (!text || !*text)
+		return;
+	v->kind = VALUE_TEXT;
+	v->text = text;
+}
+
+static void put_scratch(struct value *v, enum value_kind kind)
+{
+	v->kind = kind;
+	v->text = strbuf_text(&v->scratch);
+}
+
+static void put_instant(struct value *v, int64_t at)
+{
+	if (at > 0 && at != TIME_NEVER)
+		put_int(v, at);
+}
+
+static void put_letter(struct value *v, char c)
+{
+	strbuf_add(&v->scratch, &c, 1);
+	put_scratch(v, VALUE_TEXT);
+}
+
+static void put_body(const struct subject *x, struct value *v, const char *key)
+{
+	put_text(v, json_string_value(json_object_get(x->body, key)));
+}
+
+static void array_counts(const struct server *s, const struct array *a, int64_t counts[256])
+{
+	memset(counts, 0, 256 * sizeof *counts);
+	for (uint32_t i = 0; i < a->count; i++)
+		if (s->entries.v[a->first + i].spec)
+			counts[(unsigned char)entry_state(s, a->first + i)]++;
+}
+
+static char array_state(const struct server *s, const struct array *a)
+{
+	int64_t n[256];
+
+	if (a->ended >= a->count)
+		return 'C';
+	array_counts(s, a, n);
+	if (n['R'] || n['E'] || n['S'] || a->ended)
+		return 'B';
+	return n['Q'] ? 'Q' : n['H'] ? 'H' : 'W';
+}
+
+void count_states(const struct server *s, const char *queue, int64_t counts[256])
+{
+	memset(counts, 0, 256 * sizeof *counts);
+	for (uint32_t id = 1; id < s->entries.n; id++)
+		if (s->entries.v[id].spec && (!queue || strcmp(word(s, s->entries.v[id].spec->queue), queue) == 0))
+			counts[(unsigned char)entry_state(s, id)]++;
+}
+
+/* ---- the fields ---- */
+
+static void f_id(const struct subject *x, struct value *v)
+{
+	if (x->a)
+		array_id(x->s, x->a, &v->scratch);
+	else
+		entry_id(x->s, x->id, &v->scratch);
+	put_scratch(v, VALUE_TEXT);
+}
+
+static void f_number(const struct subject *x, struct value *v)
+{
+	put_int(v, (int64_t)job_key_number(x->e->key));
+}
+
+static void f_index(const struct subject *x, struct value *v)
+{
+	if (!x->a && job_key_index(x->e->key) >= 0)
+		put_int(v, job_key_index(x->e->key));
+}
+
+static void f_array(const struct subject *x, struct value *v)
+{
+	const struct array *a = x->a ? NULL : array_find(x->s, job_key_number(x->e->key));
+
+	if (!a)
+		return;
+	array_id(x->s, a, &v->scratch);
+	put_scratch(v, VALUE_TEXT);
+}
+
+static void f_name(const struct subject *x, struct value *v)
+{
+	put_text(v, x->p->name);
+}
+
+static void f_owner(const struct subject *x, struct value *v)
+{
+	put_text(v, word(x->s, x->p->owner));
+}
+
+static void f_host(const struct subject *x, struct value *v)
+{
+	put_text(v, word(x->s, x->p->host));
+}
+
+static void f_queue(const struct subject *x, struct value *v)
+{
+	put_text(v, word(x->s, x->p->queue));
+}
+
+static void f_account(const struct subject *x, struct value *v)
+{
+	put_text(v, word(x->s, x->p->account));
+}
+
+static void f_project(const struct subject *x, struct value *v)
+{
+	put_text(v, word(x->s, x->p->project));
+}
+
+static void f_state(const struct subject *x, struct value *v)
+{
+	put_letter(v, x->a ? array_state(x->s, x->a) : entry_state(x->s, x->id));
+}
+
+static void f_substate(const struct subject *x, struct value *v)
+{
+	put_text(v, job_state_name(x->job->state));
+}
+
+static void f_type(const struct subject *x, struct value *v)
+{
+	put_letter(v, job_kind_letter(x->job->kind));
+}
+
+static void f_deadline(const struct subject *x, struct value *v)
+{
+	put_instant(v, x->job->deadline);
+}
+
+static void f_guaranteed(const struct subject *x, struct value *v)
+{
+	put_bool(v, x->job->guaranteed);
+}
+
+static void f_powers(const struct subject *x, struct value *v)
+{
+	struct json j;
+
+	json_init(&j, &v->scratch, false);
+	json_open_array(&j, NULL);
+	for (int i = 0; power_name(i); i++)
+		if (x->job->powers & 1 << i)
+			json_text(&j, NULL, power_name(i));
+	json_close_array(&j);
+	put_scratch(v, VALUE_JSON);
+}
+
+static void f_priority(const struct subject *x, struct value *v)
+{
+	put_int(v, x->p->priority);
+}
+
+static void f_holds(const struct subject *x, struct value *v)
+{
+	unsigned holds = x->p->holds;
+
+	if (holds & BLOCK_USER)
+		strbuf_puts(&v->scratch, "u");
+	if (holds & BLOCK_OTHER)
+		strbuf_puts(&v->scratch, "o");
+	if (holds & BLOCK_SYSTEM)
+		strbuf_puts(&v->scratch, "s");
+	if (!v->scratch.n)
+		strbuf_puts(&v->scratch, "n");
+	put_scratch(v, VALUE_TEXT);
+}
+
+static void f_at(const struct subject *x, struct value *v)
+{
+	put_instant(v, x->p->at);
+}
+
+static void f_depend(const struct subject *x, struct value *v)
+{
+	put_text(v, x->p->depend);
+}
+
+static void f_rerunnable(const struct subject *x, struct value *v)
+{
+	put_bool(v, x->p->rerunnable);
+}
+
+static void f_attempt(const struct subject *x, struct value *v)
+{
+	put_int(v, x->job->attempt);
+}
+
+static void f_failures(const struct subject *x, struct value *v)
+{
+	put_int(v, x->e->failures);
+}
+
+static void f_resources(const struct subject *x, struct value *v)
+{
+	put_text(v, word(x->s, x->p->resources));
+}
+
+static void f_walltime(const struct subject *x, struct value *v)
+{
+	put_int(v, x->p->walltime);
+}
+
+static const struct request *request_of(const struct subject *x)
+{
+	return cluster_job_request(x->s->cluster, x->job);
+}
+
+static void f_cpus(const struct subject *x, struct value *v)
+{
+	put_int(v, request_of(x)->total.v[RES_CPU]);
+}
+
+static void f_nodect(const struct subject *x, struct value *v)
+{
+	put_int(v, request_of(x)->nfrags);
+}
+
+static void f_ppn(const struct subject *x, struct value *v)
+{
+	const struct request *q = request_of(x);
+
+	put_int(v, q->nfrags ? x->s->cluster->shapes.v[q->frag[0].shape].need.v[RES_CPU] : 1);
+}
+
+static void f_memory(const struct subject *x, struct value *v)
+{
+	if (request_of(x)->total.v[RES_MEM] > 0)
+		put_int(v, request_of(x)->total.v[RES_MEM]);
+}
+
+static void f_gpus(const struct subject *x, struct value *v)
+{
+	if (request_of(x)->total.v[RES_GPU] > 0)
+		put_int(v, request_of(x)->total.v[RES_GPU]);
+}
+
+static void f_created(const struct subject *x, struct value *v)
+{
+	put_instant(v, x->p->created);
+}
+
+static void f_queued(const struct subject *x, struct value *v)
+{
+	put_instant(v, x->p->at > x->p->created ? x->p->at : x->p->created);
+}
+
+static bool ran(const struct subject *x)
+{
+	return x->job->attempt > 0 &&
+	       (x->job->state == STATE_NOW || x->job->state == STATE_RUNNING || x->job->state == STATE_DONE);
+}
+
+static void f_started(const struct subject *x, struct value *v)
+{
+	if (!x->a && ran(x))
+		put_instant(v, x->job->start);
+}
+
+static void f_ended(const struct subject *x, struct value *v)
+{
+	if (!x->a && job_ended(x->job))
+		put_instant(v, x->job->since);
+}
+
+static void f_modified(const struct subject *x, struct value *v)
+{
+	put_instant(v, x->e->modified);
+}
+
+static void f_planned_start(const struct subject *x, struct value *v)
+{
+	if (!x->a && x->job->state == STATE_ALLOCATED)
+		put_instant(v, x->job->start);
+}
+
+static void f_exec_host(const struct subject *x, struct value *v)
+{
+	if (!x->a && x->e->outcome)
+		put_text(v, x->e->outcome->exec_host);
+}
+
+/* (n1:ncpus=2)+(n2:ncpus=2): runs of one node in exec_host. */
+static void f_exec_vnode(const struct subject *x, struct value *v)
+{
+	const char *p = !x->a && x->e->outcome ? x->e->outcome->exec_host : NULL;
+
+	while (p && *p) {
+		size_t n = strcspn(p, "/");
+		const char *name = p;
+		int cpus = 0;
+		while (*p && strncmp(p, name, n + 1) == 0) {
+			cpus++;
+			p += strcspn(p, "+");
+			p += *p == '+';
+		}
+		strbuf_printf(&v->scratch, "%s(%.*s:ncpus=%d)", v->scratch.n ? "+" : "", (int)n, name, cpus);
+	}
+	if (v->scratch.n)
+		put_scratch(v, VALUE_TEXT);
+}
+
+static void f_exit_status(const struct subject *x, struct value *v)
+{
+	if (!x->a && job_ended(x->job)) {
+		put_int(v, x->e->exit_status);
+	} else if (x->a && x->a->ended >= x->a->count) { /* an array's: the first that is not 0 */
+		put_int(v, 0);
+		for (uint32_t i = 0; i < x->a->count && v->number == 0; i++)
+			v->number = x->s->entries.v[x->a->first + i].exit_status;
+	}
+}
+
+static void f_cause(const struct subject *x, struct value *v)
+{
+	if (!x->a && job_ended(x->job))
+		put_text(v, cause_name(x->e->cause));
+}
+
+static int64_t wall_used(const struct subject *x)
+{
+	const struct outcome *o = x->e->outcome;
+
+	if (x->a)
+		return 0;
+	if (o && o->ended_us > o->started_us)
+		return (o->ended_us - o->started_us) / 1000000;
+	return x->job->state == STATE_RUNNING && x->s->now > x->job->start ? x->s->now - x->job->start : 0;
+}
+
+static void f_used(const struct subject *x, struct value *v)
+{
+	const struct outcome *o = x->a ? NULL : x->e->outcome;
+	struct json j;
+
+	if (x->a || !ran(x))
+		return;
+	json_init(&j, &v->scratch, false);
+	json_open_object(&j, NULL);
+	json_int(&j, "cput", o ? o->cpu_ms / 1000 : 0);
+	json_int(&j, "walltime", wall_used(x));
+	json_int(&j, "memory", o ? o->memory_kib : 0);
+	json_close_object(&j);
+	put_scratch(v, VALUE_JSON);
+}
+
+static void f_used_walltime(const struct subject *x, struct value *v)
+{
+	put_int(v, wall_used(x));
+}
+
+static void f_used_cput(const struct subject *x, struct value *v)
+{
+	put_int(v, !x->a && x->e->outcome ? x->e->outcome->cpu_ms / 1000 : 0);
+}
+
+static void f_comment(const struct subject *x, struct value *v)
+{
+	unsigned block = x->e->block;
+
+	if (x->a)
+		return;
+	if (x->e->outcome && x->e->outcome->comment)
+		put_text(v, x->e->outcome->comment);
+	else if (job_ended(x->job) || x->job->state >= STATE_NOW)
+		return;
+	else if (block & BLOCK_MISFIT)
+		put_text(v, "no node could hold it, since the nodes have changed");
+	else if (block & BLOCK_HOLDS)
+		put_text(v, "held: qrls releases it");
+	else if (block & BLOCK_DEPEND)
+		put_text(v, "waits for jobs that it depends on");
+	else if (block & BLOCK_TIME)
+		put_text(v, "waits for its time (-a)");
+	else if (block & BLOCK_QUEUE)
+		put_text(v, "its queue is stopped");
+	else if (block & BLOCK_LIMIT)
+		put_text(v, "a limit on running jobs is reached");
+	else if (json_is_string(json_object_get(x->body, "comment")))
+		put_body(x, v, "comment");
+}
+
+static void f_session(const struct subject *x, struct value *v)
+{
+	if (!x->a && x->e->outcome && x->e->outcome->session > 0)
+		put_int(v, x->e->outcome->session);
+}
+
+static void f_output(const struct subject *x, struct value *v)
+{
+	struct arena *a;
+	const char *out, *err;
+
+	if (!x->body)
+		return;
+	a = arena_create();
+	output_paths(x->s, x->id, x->body, a, &out, &err);
+	strbuf_puts(&v->scratch, out);
+	put_scratch(v, VALUE_TEXT);
+	arena_destroy(a);
+}
+
+static void f_error(const struct subject *x, struct value *v)
+{
+	struct arena *a;
+	const char *out, *err;
+
+	if (!x->body)
+		return;
+	a = arena_create();
+	output_paths(x->s, x->id, x->body, a, &out, &err);
+	strbuf_puts(&v->scratch, err ? err : out);
+	put_scratch(v, VALUE_TEXT);
+	arena_destroy(a);
+}
+
+static void f_mail(const struct subject *x, struct value *v)
+{
+	if (x->p->mail & MAIL_ABORT)
+		strbuf_puts(&v->scratch, "a");
+	if (x->p->mail & MAIL_BEGIN)
+		strbuf_puts(&v->scratch, "b");
+	if (x->p->mail & MAIL_END)
+		strbuf_puts(&v->scratch, "e");
+	if (!v->scratch.n)
+		strbuf_puts(&v->scratch, "n");
+	put_scratch(v, VALUE_TEXT);
+}
+
+static void f_interactive(const struct subject *x, struct value *v)
+{
+	put_bool(v, x->p->interactive);
+}
+
+static void f_array_spec(const struct subject *x, struct value *v)
+{
+	if (x->a)
+		put_text(v, x->a->spec->array_text);
+}
+
+static void f_array_counts(const struct subject *x, struct value *v)
+{
+	int64_t counts[256];
+	struct json j;
+
+	if (!x->a)
+		return;
+	array_counts(x->s, x->a, counts);
+	json_init(&j, &v->scratch, false);
+	json_open_object(&j, NULL);
+	for (const char *p = "QRHWSEC"; *p; p++)
+		json_int(&j, (char[]){*p, '\0'}, counts[(unsigned char)*p]);
+	json_close_object(&j);
+	put_scratch(v, VALUE_JSON);
+}
+
+#define BODY(key)                                                                                                      \
+	static void f_##key(const struct subject *x, struct value *v)                                                  \
+	{                                                                                                              \
+		put_body(x, v, #key);                                                                                  \
+	}
+BODY(join)
+BODY(keep)
+BODY(mail_to)
+BODY(workdir)
+BODY(shell)
+BODY(umask)
+BODY(checkpoint)
+BODY(stagein)
+BODY(stageout)
+BODY(submit_args)
+
+static const struct {
+	const char *name;
+	void (*get)(const struct subject *x, struct value *v);
+	bool whole; /* only of one job: it needs the body */
+} fields[] = {
+	{"id", f_id, false},
+	{"number", f_number, false},
+	{"index", f_index, false},
+	{"array", f_array, false},
+	{"name", f_name, false},
+	{"owner", f_owner, false},
+	{"host", f_host, false},
+	{"queue", f_queue, false},
+	{"account", f_account, false},
+	{"project", f_project, false},
+	{"state", f_state, false},
+	{"substate", f_substate, false},
+	{"type", f_type, false},
+	{"deadline", f_deadline, false},
+	{"guaranteed", f_guaranteed, false},
+	{"powers", f_powers, false},
+	{"priority", f_priority, false},
+	{"holds", f_holds, false},
+	{"at", f_at, false},
+	{"depend", f_depend, false},
+	{"rerunnable", f_rerunnable, false},
+	{"attempt", f_attempt, false},
+	{"failures", f_failures, false},
+	{"resources", f_resources, false},
+	{"walltime", f_walltime, false},
+	{"cpus", f_cpus, false},
+	{"nodect", f_nodect, false},
+	{"ppn", f_ppn, false},
+	{"memory", f_memory, false},
+	{"gpus", f_gpus, false},
+	{"created", f_created, false},
+	{"queued", f_queued, false},
+	{"started", f_started, false},
+	{"ended", f_ended, false},
+	{"modified", f_modified, false},
+	{"planned_start", f_planned_start, false},
+	{"exec_host", f_exec_host, false},
+	{"exec_vnode", f_exec_vnode, false},
+	{"exit_status", f_exit_status, false},
+	{"cause", f_cause, false},
+	{"used", f_used, false},
+	{"used_walltime", f_used_walltime, false},
+	{"used_cput", f_used_cput, false},
+	{"comment", f_comment, false},
+	{"session", f_session, false},
+	{"mail", f_mail, false},
+	{"interactive", f_interactive, false},
+	{"array_spec", f_array_spec, false},
+	{"array_counts", f_array_counts, false},
+	{"output", f_output, true},
+	{"error", f_error, true},
+	{"join", f_join, true},
+	{"keep", f_keep, true},
+	{"mail_to", f_mail_to, true},
+	{"workdir", f_workdir, true},
+	{"shell", f_shell, true},
+	{"umask", f_umask, true},
+	{"checkpoint", f_checkpoint, true},
+	{"stagein", f_stagein, true},
+	{"stageout", f_stageout, true},
+	{"submit_args", f_submit_args, true},
+};
+#define NFIELDS ((int)(sizeof fields / sizeof *fields))
+
+int show_fields_parse(const char *text, struct field_list *ret, struct err *err)
+{
+	*ret = (struct field_list){0};
+	if (!text) {
+		for (int i = 0; i < NFIELDS; i++)
+			if (!fields[i].whole)
+				ret->v[ret->n++] = (uint8_t)i;
+		return 0;
+	}
+	for (const char *p = text; *p;) {
+		size_t n = strcspn(p, ",");
+		int i = 0;
+		while (i < NFIELDS && (strlen(fields[i].name) != n || strncmp(fields[i].name, p, n) != 0))
+			i++;
+		if (i == NFIELDS)
+			return err_set(err, -EINVAL, "a job has no field \"%.*s\"", n > 40 ? 40 : (int)n, p);
+		if (ret->n >= (int)sizeof ret->v)
+			return err_set(err, -EINVAL, "too many fields: at most %zu", sizeof ret->v);
+		ret->whole |= fields[i].whole;
+		ret->v[ret->n++] = (uint8_t)i;
+		p += n + (p[n] == ',');
+	}
+	return ret->n ? 0 : err_set(err, -EINVAL, "fields is empty");
+}
+
+static struct subject subject_of(const struct server *s, uint32_t id, const struct array *a, const json_t *body)
+{
+	return (struct subject){
+		.s = s,
+		.id = id,
+		.a = a,
+		.e = &s->entries.v[id],
+		.p = a ? a->spec : s->entries.v[id].spec,
+		.job = entry_job(s, id),
+		.body = body,
+	};
+}
+
+static void json_value(struct json *j, const char *key, const struct value *v)
+{
+	switch (v->kind) {
+	case VALUE_NULL:
+		json_text(j, key, NULL);
+		break;
+	case VALUE_INT:
+		json_int(j, key, v->number);
+		break;
+	case VALUE_BOOL:
+		json_bool(j, key, v->number != 0);
+		break;
+	case VALUE_TEXT:
+		json_text(j, key, v->text);
+		break;
+	case VALUE_JSON:
+		json_raw(j, key, v->text);
+		break;
+	}
+}
+
+void show_members(const struct server *s, struct json *j, uint32_t id, const struct array *a,
+		  const struct field_list *f, const json_t *body)
+{
+	struct subject x = subject_of(s, id, a, body);
+	struct value v = {0};
+
+	for (int i = 0; i < f->n; i++) {
+		v.kind = VALUE_NULL;
+		strbuf_clear(&v.scratch);
+		fields[f->v[i]].get(&x, &v);
+		json_value(j, fields[f->v[i]].name, &v);
+	}
+	strbuf_fini(&v.scratch);
+}
+
+void show_whole(struct field_list *ret)
+{
+	ret->n = 0;
+	for (int i = 0; i < NFIELDS; i++)
+		ret->v[ret->n++] = (uint8_t)i;
+}
+
+static void escape(struct strbuf *out, const char *text)
+{
+	size_t n = strcspn(text, "\t\n\\");
+
+	strbuf_add(out, text, n);
+	for (text += n; *text; text++)
+		switch (*text) {
+		case '\t':
+			strbuf_add(out, "\\t", 2);
+			break;
+		case '\n':
+			strbuf_add(out, "\\n", 2);
+			break;
+		case '\\':
+			strbuf_add(out, "\\\\", 2);
+			break;
+		default:
+			strbuf_add(out, text, 1);
+		}
+}
+
+static void decimal(struct strbuf *out, int64_t n)
+{
+	char digits[24];
+	int i = sizeof digits;
+	uint64_t u = n < 0 ? 0 - (uint64_t)n : (uint64_t)n;
+
+	do
+		digits[--i] = (char)('0' + u % 10);
+	while (u /= 10);
+	if (n < 0)
+		digits[--i] = '-';
+	strbuf_add(out, digits + i, sizeof digits - (size_t)i);
+}
+
+void show_row(const struct server *s, struct strbuf *out, uint32_t id, const struct array *a,
+	      const struct field_list *f)
+{
+	struct subject x = subject_of(s, id, a, NULL);
+	struct value v = {0};
+
+	for (int i = 0; i < f->n; i++) {
+		v.kind = VALUE_NULL;
+		strbuf_clear(&v.scratch);
+		fields[f->v[i]].get(&x, &v);
+		if (i)
+			strbuf_add(out, "\t", 1);
+		if (v.kind == VALUE_INT || v.kind == VALUE_BOOL)
+			decimal(out, v.number);
+		else if (v.kind != VALUE_NULL)
+			escape(out, v.text);
+	}
+	strbuf_add(out, "\n", 1);
+	strbuf_fini(&v.scratch);
+}

@@ -1,0 +1,667 @@
+/*
+ * spec.c - a job as people describe it: from the API's JSON to a spec, and from there to the store and back.
+ *
+ * What the server keeps in memory of a job is the spec, stored as its `head`; environment, paths and arguments are the `body`, which only the
+ * store has until the job starts.
+ */
+#include <ctype.h>
+#include <string.h>
+
+#include "base/base64.h"
+#include "base/timetext.h"
+#include "server/server_internal.h"
+
+#define NAME_MAX_CHARS 236
+#define SCRIPT_MAX (16u << 20)
+#define TEXT_MAX 4096
+
+static const struct {
+	const char *name;
+	uint8_t bit;
+} powers[] = {
+	{"sc_alloc", POWER_SC_ALLOC}, {"q_alloc", POWER_Q_ALLOC}, {"e_alloc", POWER_E_ALLOC}, {"c_exec", POWER_C_EXEC},
+	{"s_exec", POWER_S_EXEC},     {"q_exec", POWER_Q_EXEC},	  {"e_exec", POWER_E_EXEC},
+};
+
+const char *power_name(int i)
+{
+	return i < (int)(sizeof powers / sizeof *powers) ? powers[i].name : NULL;
+}
+
+/* ---- members of the JSON ---- */
+
+/* A string without NULs, or NULL when it is missing or null. */
+static int text_get(const json_t *job, const char *key, size_t max, const char **ret, struct err *err)
+{
+	const json_t *v = json_object_get(job, key);
+
+	*ret = NULL;
+	if (!v || json_is_null(v))
+		return 0;
+	if (!json_is_string(v))
+		return err_set(err, -EINVAL, "%s must be a string", key);
+	if (json_string_length(v) > max)
+		return err_set(err, -EINVAL, "%s has %zu characters: at most %zu are taken", key, json_string_length(v),
+			       max);
+	if (strlen(json_string_value(v)) != json_string_length(v))
+		return err_set(err, -EINVAL, "%s has a NUL character in it", key);
+	*ret = json_string_value(v);
+	return 0;
+}
+
+static int number_get(const json_t *job, const char *key, int64_t min, int64_t max, int64_t *ret, struct err *err)
+{
+	const json_t *v = json_object_get(job, key);
+
+	if (!v || json_is_null(v))
+		return 0;
+	if (!json_is_integer(v) || json_integer_value(v) < min || json_integer_value(v) > max)
+		return err_set(err, -EINVAL, "%s must be a whole number from %lld to %lld", key, (long long)min,
+			       (long long)max);
+	*ret = json_integer_value(v);
+	return 0;
+}
+
+static int bool_get(const json_t *job, const char *key, bool *ret, struct err *err)
+{
+	const json_t *v = json_object_get(job, key);
+
+	if (!v || json_is_null(v))
+		return 0;
+	if (!json_is_boolean(v))
+		return err_set(err, -EINVAL, "%s must be true or false", key);
+	*ret = json_is_true(v);
+	return 0;
+}
+
+/* Every element a string without NULs, or, where `base64` says so, {"base64": ...}. */
+static int list_check(const json_t *job, const char *key, bool base64, struct err *err)
+{
+	const json_t *v = json_object_get(job, key), *x;
+	size_t i;
+
+	if (!v || json_is_null(v))
+		return 0;
+	if (!json_is_array(v))
+		return err_set(err, -EINVAL, "%s must be an array of strings", key);
+	json_array_foreach(v, i, x)
+	{
+		if (base64 && json_is_string(json_object_get(x, "base64")))
+			continue;
+		if (!json_is_string(x) || strlen(json_string_value(x)) != json_string_length(x))
+			return err_set(err, -EINVAL, "%s[%zu] must be a string without NUL characters", key, i);
+	}
+	return 0;
+}
+
+/* ---- resources ---- */
+
+static const char *default_text(const struct attrs *a, const char *resource)
+{
+	for (size_t i = 0; i < a->set.n; i++)
+		if (strcmp(a->set.v[i].attr->name, "resources_default") == 0 &&
+		    strcmp(a->set.v[i].resource, resource) == 0)
+			return a->set.v[i].text;
+	return NULL;
+}
+
+/* What is not asked for, by the queue's defaults, else the server's. */
+static int request_defaults(struct server *s, const struct queue *q, struct reqtext *text, struct arena *a,
+			    struct err *err)
+{
+	static const char *const shapes[] = {"nodes", "select", "ncpus"};
+	const struct attrs *from[2] = {q ? &q->attrs : &s->attrs, &s->attrs};
+	int rc = 0;
+
+	for (int i = 0; i < 2 && text->nchunks == 0; i++)
+		for (int k = 0; k < 3 && text->nchunks == 0 && rc == 0; k++) {
+			const char *value = default_text(from[i], shapes[k]);
+			if (value)
+				rc = reqtext_parse(text, arena_printf(a, "%s=%s", shapes[k], value), a, err);
+		}
+	for (int i = 0; i < 2 && text->walltime < 0; i++)
+		text->walltime = attrs_amount(from[i], "resources_default", "walltime");
+	for (int i = 0; i < 2 && text->job.v[RES_MEM] == 0 && text->pmem == 0; i++) {
+		int64_t mem = attrs_amount(from[i], "resources_default", "mem");
+		bool said = false;
+		for (int k = 0; k < text->nchunks; k++)
+			said |= text->chunk[k].need.v[RES_MEM] > 0;
+		if (mem > 0 && !said)
+			text->job.v[RES_MEM] = mem;
+	}
+	return rc < 0 ? err_prefix(err, rc, "resources_default") : 0;
+}
+
+int spec_request(struct server *s, const char *const *texts, int n, const char *queue, struct arena *a,
+		 struct reqtext *text, struct spec *spec, struct err *err)
+{
+	struct strbuf canonical = {0};
+	int rc = 0;
+
+	reqtext_init(text);
+	for (int i = 0; i < n && rc == 0; i++)
+		rc = reqtext_parse(text, texts[i], a, err);
+	if (rc == 0)
+		rc = request_defaults(s, queue_named(s, queue), text, a, err);
+	if (rc == 0)
+		rc = cluster_request(s->cluster, text, &spec->request, err);
+	if (rc < 0)
+		return rc;
+	spec->walltime = text->walltime > 0 ? text->walltime : 1;
+	text->walltime = -1;
+	reqtext_format(text, &canonical);
+	text->walltime = spec->walltime;
+	spec->resources = word_add(s, strbuf_text(&canonical));
+	strbuf_fini(&canonical);
+	return 0;
+}
+
+/* ---- one field after the other ---- */
+
+static int name_check(const char *name, struct err *err)
+{
+	if (!*name)
+		return err_set(err, -EINVAL, "name is empty: a job's name has 1 to %d characters", NAME_MAX_CHARS);
+	for (const unsigned char *p = (const unsigned char *)name; *p; p++)
+		if (*p <= ' ' || *p == 127 || *p == '/')
+			return err_set(err, -EINVAL, "name \"%.60s\" has a blank, a '/' or a control character in it",
+				       name);
+	return 0;
+}
+
+int mail_parse(const char *text, uint8_t *ret, struct err *err)
+{
+	uint8_t bits = 0;
+
+	for (const char *p = text; *p; p++)
+		if (*p == 'a')
+			bits |= MAIL_ABORT;
+		else if (*p == 'b')
+			bits |= MAIL_BEGIN;
+		else if (*p == 'e')
+			bits |= MAIL_END;
+		else if (*p != 'n' && *p != 'p' && *p != 'f') /* f, p: of TORQUE; no mail of that kind is sent */
+			return err_set(err, -EINVAL, "mail \"%.20s\" must be of the letters a, b, e, or n", text);
+	*ret = bits;
+	return 0;
+}
+
+int holds_parse(const char *text, uint8_t *ret, struct err *err)
+{
+	uint8_t bits = 0;
+
+	for (const char *p = text; *p; p++)
+		if (*p == 'u')
+			bits |= BLOCK_USER;
+		else if (*p == 'o')
+			bits |= BLOCK_OTHER;
+		else if (*p == 's')
+			bits |= BLOCK_SYSTEM;
+		else if (*p != 'n')
+			return err_set(err, -EINVAL, "holds \"%.20s\" must be of the letters u, o, s, or n", text);
+	*ret = bits;
+	return 0;
+}
+
+static int read_kind(struct server *s, const struct asker *who, const json_t *job, struct spec *p, const char **code,
+		     struct err *err)
+{
+	const char *type, *deadline = NULL;
+	const json_t *d = json_object_get(job, "deadline"), *v;
+	size_t i;
+	int rc = text_get(job, "type", 8, &type, err);
+
+	if (rc < 0)
+		return rc;
+	p->kind = KIND_COMMON;
+	p->deadline = TIME_NEVER;
+	if (type && strcmp(type, "Q") == 0)
+		p->kind = KIND_QOS;
+	else if (type && strcmp(type, "E") == 0)
+		p->kind = KIND_EMERGENCY;
+	else if (type && strcmp(type, "C") != 0)
+		return err_set(err, -EINVAL, "type \"%.8s\" must be C (common), Q (with a deadline) or E (emergency)",
+			       type);
+	if (json_is_integer(d)) {
+		p->deadline = json_integer_value(d);
+	} else {
+		rc = text_get(job, "deadline", 64, &deadline, err);
+		if (rc == 0 && deadline) {
+			rc = instant_parse(deadline, s->now, &p->deadline, err);
+			if (rc < 0)
+				err_prefix(err, rc, "deadline \"%.40s\"", deadline);
+		}
+		if (rc < 0)
+			return rc;
+	}
+	if (p->deadline != TIME_NEVER && p->kind == KIND_COMMON)
+		p->kind = KIND_QOS;
+	if (p->deadline == TIME_NEVER && p->kind != KIND_COMMON)
+		return err_set(err, -EINVAL,
+			       "a job of type %s needs a deadline: --deadline \"2h\" from now, say, or a date", type);
+	if (p->kind == KIND_COMMON)
+		return 0;
+	*code = "refused";
+	if (p->kind == KIND_EMERGENCY && who->role < ROLE_OPERATOR)
+		return err_set(err, -EPERM,
+			       "emergency jobs are for operators and managers: use --type Q for a deadline");
+	if (!policy_find(attrs_text(&s->attrs, "policy"))->deadlines)
+		return err_set(err, -EPERM, "the server's policy (%s) keeps no deadlines",
+			       attrs_text(&s->attrs, "policy"));
+	*code = "bad_request";
+	json_array_foreach(json_object_get(job, "powers"), i, v)
+	{
+		size_t k = 0;
+		while (k < sizeof powers / sizeof *powers &&
+		       (!json_is_string(v) || strcmp(powers[k].name, json_string_value(v)) != 0))
+			k++;
+		if (k == sizeof powers / sizeof *powers)
+			return err_set(
+				err, -EINVAL,
+				"powers must be of sc_alloc, q_alloc, e_alloc, c_exec, s_exec, q_exec and e_exec");
+		if (p->kind != KIND_EMERGENCY)
+			return err_set(err, -EINVAL, "powers are for emergency jobs (type E)");
+		p->powers |= powers[k].bit;
+	}
+	return 0;
+}
+
+static int read_request(struct server *s, const json_t *job, const char *queue, struct arena *a, struct submission *ret,
+			struct err *err)
+{
+	const json_t *list = json_object_get(job, "resources"), *v;
+	VEC(const char *) texts = {0};
+	size_t i;
+	int rc = list_check(job, "resources", false, err);
+
+	if (rc < 0)
+		return rc;
+	json_array_foreach(list, i, v) vec_push(&texts, json_string_value(v));
+	rc = spec_request(s, texts.v, (int)texts.n, queue, a, &ret->text, ret->spec, err);
+	vec_free(&texts);
+	return rc;
+}
+
+static int read_array(struct server *s, const json_t *job, struct submission *ret, struct err *err)
+{
+	const char *text;
+	int rc = text_get(job, "array", ARRAY_TEXT_MAX, &text, err);
+
+	if (rc < 0 || !text)
+		return rc;
+	rc = array_parse(text, &ret->array, err);
+	if (rc < 0)
+		return rc;
+
+	int64_t most = attrs_number(&s->attrs, "max_array_size");
+	struct strbuf canonical = {0};
+
+	if (most >= 0 && ret->array.count > most)
+		return err_set(err, -EINVAL,
+			       "the array %.60s has %u elements: this server takes at most %lld (max_array_size)", text,
+			       ret->array.count, (long long)most);
+	array_format(&ret->array, &canonical);
+	ret->spec->array = true;
+	ret->spec->array_text = mem_strdup(canonical.text);
+	strbuf_fini(&canonical);
+	return 0;
+}
+
+static int read_depend(const json_t *job, struct spec *p, struct err *err)
+{
+	const char *text;
+	struct depends d = {0};
+	struct strbuf canonical = {0};
+	int rc = text_get(job, "depend", DEPEND_TEXT_MAX, &text, err);
+
+	if (rc < 0 || !text || !*text)
+		return rc;
+	rc = depends_parse(text, &d, err);
+	if (rc < 0)
+		return rc;
+	depends_format(&d, &canonical);
+	if (canonical.n)
+		p->depend = mem_strdup(canonical.text);
+	strbuf_fini(&canonical);
+	depends_fini(&d);
+	return 0;
+}
+
+/* The script's text, into the arena; NULL when there is none. */
+static int read_script(const json_t *job, struct arena *a, const char **ret, size_t *ret_n, struct err *err)
+{
+	const json_t *v = json_object_get(job, "script"), *b = json_object_get(job, "script_base64");
+	struct strbuf text = {0};
+
+	*ret = NULL;
+	if (json_is_string(v)) {
+		*ret = json_string_value(v);
+		*ret_n = json_string_length(v);
+	} else if (json_is_string(b)) {
+		if (base64_decode(json_string_value(b), json_string_length(b), &text) < 0)
+			return err_set(err, -EINVAL, "script_base64 is no base64");
+		*ret = arena_strndup(a, strbuf_text(&text), text.n);
+		*ret_n = text.n;
+		strbuf_fini(&text);
+	} else if (v && !json_is_null(v)) {
+		return err_set(err, -EINVAL, "script must be a string");
+	}
+	if (*ret && *ret_n > SCRIPT_MAX)
+		return err_set(err, -E2BIG, "the script has %zu bytes: at most %u are taken", *ret_n, SCRIPT_MAX);
+	return 0;
+}
+
+/* The same text of the same user is kept once. */
+static uint64_t script_keep(struct server *s, const struct spec *p, const char *text, size_t n)
+{
+	uint64_t hash = hash_bytes(text, n) ^ (uint64_t)p->uid * UINT64_C(0x9e3779b97f4a7c15), id;
+	char *known;
+	size_t known_n;
+
+	hash |= UINT64_C(1) << 63; /* apart from ids */
+	if (map_get(&s->scripts, hash, &id) && map_get(&s->scripts, id, &(uint64_t){0}) &&
+	    store_get_script(s->store, id, &known, &known_n, NULL) == 0) {
+		bool same = known_n == n && memcmp(known, text, n) == 0;
+		free(known);
+		if (same) {
+			++*map_at(&s->scripts, id);
+			return id;
+		}
+	}
+	id = s->next_script++;
+	map_set(&s->scripts, hash, id);
+	map_set(&s->scripts, id, 1);
+	store_put_script(s->store, id, text, n);
+	return id;
+}
+
+/* Everything that is only needed to start it. */
+static int body_write(const json_t *job, struct submission *ret, struct err *err)
+{
+	static const char *const texts[] = {"shell",	"workdir", "output",	  "error",	 "join",
+					    "keep",	"mail_to", "umask",	  "checkpoint",	 "stagein",
+					    "stageout", "comment", "submit_args", "interactive", NULL};
+	json_t *body = json_object();
+	int rc = 0;
+
+	for (int i = 0; texts[i] && rc == 0; i++) {
+		const char *value;
+		rc = text_get(job, texts[i], strcmp(texts[i], "submit_args") == 0 ? 65536 : TEXT_MAX, &value, err);
+		if (rc == 0 && value)
+			json_object_set(body, texts[i], json_object_get(job, texts[i]));
+	}
+	if (rc == 0)
+		rc = list_check(job, "args", false, err);
+	if (rc == 0)
+		rc = list_check(job, "environment", true, err);
+	if (rc == 0 && json_array_size(json_object_get(job, "args")))
+		json_object_set(body, "args", json_object_get(job, "args"));
+	if (rc == 0 && json_array_size(json_object_get(job, "environment")))
+		json_object_set(body, "environment", json_object_get(job, "environment"));
+	if (rc == 0)
+		ret->body = json_dumps(body, JSON_COMPACT);
+	json_decref(body);
+	return rc;
+}
+
+static int body_check(const json_t *job, struct err *err)
+{
+	const char *value;
+	char *end;
+	int rc = text_get(job, "workdir", TEXT_MAX, &value, err);
+
+	if (rc == 0 && value && value[0] != '/')
+		rc = err_set(err, -EINVAL, "workdir \"%.100s\" must be an absolute path", value);
+	if (rc == 0)
+		rc = text_get(job, "join", 4, &value, err);
+	if (rc == 0 && value && strcmp(value, "oe") && strcmp(value, "eo") && strcmp(value, "n"))
+		rc = err_set(err, -EINVAL, "join \"%.10s\" must be oe, eo or n", value);
+	if (rc == 0)
+		rc = text_get(job, "keep", 16, &value, err);
+	if (rc == 0 && value && value[strspn(value, "oedn")])
+		rc = err_set(err, -EINVAL, "keep \"%.10s\" must be of the letters o, e, d, or n", value);
+	if (rc == 0)
+		rc = text_get(job, "umask", 16, &value, err);
+	if (rc == 0 && value && (strtol(value, &end, 8) < 0 || *end || end == value || strtol(value, &end, 8) > 0777))
+		rc = err_set(err, -EINVAL, "umask \"%.10s\" must be octal, 0 to 777", value);
+	if (rc == 0)
+		rc = text_get(job, "shell", TEXT_MAX, &value, err);
+	if (rc == 0 && value && value[0] != '/')
+		rc = err_set(err, -EINVAL, "shell \"%.100s\" must be an absolute path (-S /bin/bash)", value);
+	return rc;
+}
+
+static int read_rest(struct server *s, const struct asker *who, const json_t *job, struct submission *ret,
+		     struct err *err)
+{
+	const char *mail, *hold, *host, *account, *project, *interactive;
+	int64_t priority = 0, at = 0;
+	struct spec *p = ret->spec;
+	int rc;
+
+	p->mail = MAIL_ABORT;
+	p->rerunnable = true;
+	if ((rc = text_get(job, "mail", 8, &mail, err)) < 0 || (rc = text_get(job, "hold", 8, &hold, err)) < 0 ||
+	    (rc = text_get(job, "submit_host", 255, &host, err)) < 0 ||
+	    (rc = text_get(job, "account", 255, &account, err)) < 0 ||
+	    (rc = text_get(job, "project", 255, &project, err)) < 0 ||
+	    (rc = text_get(job, "interactive", 1024, &interactive, err)) < 0 ||
+	    (rc = number_get(job, "priority", -1024, 1023, &priority, err)) < 0 ||
+	    (rc = number_get(job, "at", 0, INT64_C(1) << 40, &at, err)) < 0 ||
+	    (rc = bool_get(job, "rerunnable", &p->rerunnable, err)) < 0 ||
+	    (rc = bool_get(job, "require_guarantee", &ret->guarantee, err)) < 0)
+		return rc;
+	if (mail && (rc = mail_parse(mail, &p->mail, err)) < 0)
+		return rc;
+	if (hold && (rc = holds_parse(hold, &p->holds, err)) < 0)
+		return rc;
+	if ((p->holds & BLOCK_SYSTEM && who->role < ROLE_MANAGER) ||
+	    (p->holds & BLOCK_OTHER && who->role < ROLE_OPERATOR))
+		return err_set(err, -EPERM, "holds of type o are for operators and s for managers: use u");
+	p->owner = word_add(s, who->user);
+	p->uid = who->uid;
+	p->gid = who->gid;
+	p->host = word_add(s, host ? host : s->host);
+	p->account = word_add(s, account);
+	p->project = word_add(s, project);
+	p->priority = (int16_t)priority;
+	p->at = at;
+	if (interactive) {
+		p->interactive = true;
+		p->rerunnable = false;
+		if (interactive[0] != '/')
+			return err_set(err, -EINVAL, "interactive must be the absolute path of a socket");
+		if (ret->spec->array)
+			return err_set(err, -EINVAL, "an array can't be interactive");
+	}
+	return 0;
+}
+
+int spec_read(struct server *s, const struct asker *who, const json_t *job, bool script_needed, struct arena *a,
+	      struct submission *ret, const char **code, struct err *err)
+{
+	const char *name, *queue, *script;
+	size_t n = 0;
+	int rc;
+
+	*ret = (struct submission){0};
+	*code = "bad_request";
+	if (!json_is_object(job))
+		return err_set(err, -EINVAL, "a job must be a JSON object");
+	if ((rc = text_get(job, "name", NAME_MAX_CHARS, &name, err)) < 0 ||
+	    (rc = text_get(job, "queue", 255, &queue, err)) < 0)
+		return rc;
+	if (!name)
+		name = "STDIN";
+	if ((rc = name_check(name, err)) < 0)
+		return rc;
+
+	struct spec *p = ret->spec = mem_zalloc(sizeof *p + strlen(name) + 1);
+
+	p->refs = 1;
+	strcpy(p->name, name);
+	if (!queue || !*queue)
+		queue = attrs_text(&s->attrs, "default_queue");
+	if (!queue || !queue_named(s, queue)) {
+		struct strbuf all = {0};
+		for (size_t i = 0; i < s->queues.n; i++)
+			strbuf_printf(&all, "%s%s", i ? ", " : "", s->queues.v[i]->name);
+		*code = "unknown_queue";
+		rc = queue ? err_set(err, -ENOENT, "There is no queue %.60s (there is: %.300s).", queue,
+				     strbuf_text(&all))
+			   : err_set(err, -ENOENT,
+				     "No queue was named and the server has no default_queue (there is: %.300s).",
+				     strbuf_text(&all));
+		strbuf_fini(&all);
+		return rc;
+	}
+	p->queue = word_add(s, queue);
+	p->created = s->now;
+	p->rank = (double)s->now_us / 1e6;
+	if ((rc = read_array(s, job, ret, err)) < 0 || (rc = read_rest(s, who, job, ret, err)) < 0 ||
+	    (rc = read_kind(s, who, job, p, code, err)) < 0 || (rc = read_request(s, job, queue, a, ret, err)) < 0 ||
+	    (rc = read_depend(job, p, err)) < 0 || (rc = body_check(job, err)) < 0 ||
+	    (rc = read_script(job, a, &script, &n, err)) < 0 || (rc = body_write(job, ret, err)) < 0)
+		return rc;
+	if (script_needed && !script && !p->interactive)
+		return err_set(err, -EINVAL, "script is missing");
+	ret->script = script;
+	ret->script_n = n;
+	return 0;
+}
+
+/* Once it is accepted. */
+void submission_keep_script(struct server *s, struct submission *x)
+{
+	if (x->script)
+		x->spec->script = script_keep(s, x->spec, x->script, x->script_n);
+}
+
+void submission_fini(struct submission *x)
+{
+	spec_unref(x->spec);
+	free(x->body);
+	array_fini(&x->array);
+	*x = (struct submission){0};
+}
+
+/* ---- the store ---- */
+
+void spec_head(const struct server *s, const struct spec *p, struct strbuf *out)
+{
+	struct json j;
+
+	json_init(&j, out, false);
+	json_open_object(&j, NULL);
+	json_text(&j, "name", p->name);
+	json_text(&j, "owner", word(s, p->owner));
+	json_int(&j, "uid", p->uid);
+	json_int(&j, "gid", p->gid);
+	json_text(&j, "host", word(s, p->host));
+	json_text(&j, "queue", word(s, p->queue));
+	json_text(&j, "resources", word(s, p->resources));
+	json_int(&j, "walltime", p->walltime);
+	json_int(&j, "created", p->created);
+	json_int(&j, "rank_us", (int64_t)(p->rank * 1e6));
+	if (p->script)
+		json_int(&j, "script", (int64_t)p->script);
+	if (p->kind != KIND_COMMON)
+		json_int(&j, "kind", p->kind);
+	if (p->deadline != TIME_NEVER)
+		json_int(&j, "deadline", p->deadline);
+	if (p->powers)
+		json_int(&j, "powers", p->powers);
+	if (p->priority)
+		json_int(&j, "priority", p->priority);
+	if (p->mail != MAIL_ABORT)
+		json_int(&j, "mail", p->mail);
+	if (p->holds)
+		json_int(&j, "holds", p->holds);
+	if (p->at)
+		json_int(&j, "at", p->at);
+	if (p->depend)
+		json_text(&j, "depend", p->depend);
+	if (p->account)
+		json_text(&j, "account", word(s, p->account));
+	if (p->project)
+		json_text(&j, "project", word(s, p->project));
+	if (p->array_text)
+		json_text(&j, "array", p->array_text);
+	if (!p->rerunnable)
+		json_bool(&j, "rerunnable", false);
+	if (p->interactive)
+		json_bool(&j, "interactive", true);
+	json_close_object(&j);
+}
+
+static const char *head_text(const json_t *o, const char *key)
+{
+	return json_string_value(json_object_get(o, key));
+}
+
+static int64_t head_int(const json_t *o, const char *key, int64_t missing)
+{
+	const json_t *v = json_object_get(o, key);
+
+	return json_is_integer(v) ? json_integer_value(v) : missing;
+}
+
+int spec_restore(struct server *s, const char *head, struct spec **ret, struct err *err)
+{
+	json_error_t error;
+	json_t *o = json_loads(head, 0, &error);
+	const char *name = head_text(o, "name"), *resources = head_text(o, "resources");
+	struct arena *a = arena_create();
+	struct spec *p = NULL;
+	struct reqtext text;
+	int rc = 0;
+
+	if (!o || !name || !resources || !head_text(o, "owner") || !head_text(o, "queue") ||
+	    !json_is_integer(json_object_get(o, "created")) || head_int(o, "kind", 0) < 0 ||
+	    head_int(o, "kind", 0) >= KIND_COUNT) {
+		rc = err_set(err, -EINVAL, "%s", o ? "something that a job must have is missing" : error.text);
+		goto out;
+	}
+	p = mem_zalloc(sizeof *p + strlen(name) + 1);
+	p->refs = 1;
+	strcpy(p->name, name);
+	p->owner = word_add(s, head_text(o, "owner"));
+	p->uid = (uid_t)head_int(o, "uid", 0);
+	p->gid = (gid_t)head_int(o, "gid", 0);
+	p->host = word_add(s, head_text(o, "host"));
+	p->queue = word_add(s, head_text(o, "queue"));
+	p->account = word_add(s, head_text(o, "account"));
+	p->project = word_add(s, head_text(o, "project"));
+	p->created = head_int(o, "created", 0);
+	p->rank = (double)head_int(o, "rank_us", p->created * 1000000) / 1e6;
+	p->script = (uint64_t)head_int(o, "script", 0);
+	p->kind = (uint8_t)head_int(o, "kind", KIND_COMMON);
+	p->deadline = head_int(o, "deadline", TIME_NEVER);
+	p->powers = (uint8_t)head_int(o, "powers", 0);
+	p->priority = (int16_t)head_int(o, "priority", 0);
+	p->mail = (uint8_t)head_int(o, "mail", MAIL_ABORT);
+	p->holds = (uint8_t)head_int(o, "holds", 0) & BLOCK_HOLDS;
+	p->at = head_int(o, "at", 0);
+	p->rerunnable = !json_is_false(json_object_get(o, "rerunnable"));
+	p->interactive = json_is_true(json_object_get(o, "interactive"));
+	if (head_text(o, "depend"))
+		p->depend = mem_strdup(head_text(o, "depend"));
+	if (head_text(o, "array")) {
+		p->array = true;
+		p->array_text = mem_strdup(head_text(o, "array"));
+	}
+	rc = spec_request(s, &resources, 1, head_text(o, "queue"), a, &text, p, err);
+	if (rc < 0) { /* the nodes have changed: it is kept, and held (block_begin) */
+		p->request = UINT32_MAX;
+		p->resources = word_add(s, resources);
+	}
+	p->walltime = head_int(o, "walltime", p->walltime);
+	if (p->walltime < 1)
+		p->walltime = 1;
+	rc = 0;
+	*ret = p;
+out:
+	json_decref(o);
+	arena_destroy(a);
+	return rc;
+}

@@ -1,0 +1,335 @@
+/*
+ * submit.c - taking a job over: the rules of its queue and of the server, then its first events.
+ */
+#include <grp.h>
+#include <string.h>
+
+#include "server/server_internal.h"
+
+#define ROUTE_DEPTH 5
+
+static int refused(const char **code, struct err *err, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+static int refused(const char **code, struct err *err, const char *fmt, ...)
+{
+	va_list ap;
+	char text[400];
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof text, fmt, ap);
+	va_end(ap);
+	*code = "refused";
+	return err_set(err, -EPERM, "%s", text);
+}
+
+struct asked {
+	const char *resource;
+	int64_t amount;
+	bool duration;
+};
+
+/* resources_max and resources_min, of the queue or of the server. */
+static int amounts_check(const struct attrs *a, const char *of, const struct asked *asked, const char **code,
+			 struct err *err)
+{
+	char x[32], y[32];
+
+	for (; asked->resource; asked++) {
+		int64_t most = attrs_amount(a, "resources_max", asked->resource),
+			least = attrs_amount(a, "resources_min", asked->resource);
+		bool over = most >= 0 && asked->amount > most, under = least >= 0 && asked->amount < least;
+		int64_t bound = over ? most : least;
+		if (!over && !under)
+			continue;
+		if (asked->duration)
+			return refused(code, err, "%s=%s is %s what %s allows (%s): ask for %s", asked->resource,
+				       duration_format(asked->amount, x, sizeof x), over ? "more than" : "less than",
+				       of, duration_format(bound, y, sizeof y), over ? "less" : "more");
+		return refused(code, err, "%s=%lld is %s what %s allows (%lld)", asked->resource,
+			       (long long)asked->amount, over ? "more than" : "less than", of, (long long)bound);
+	}
+	return 0;
+}
+
+static bool in_group(const struct attrs *a, const struct asker *who)
+{
+	gid_t groups[256];
+	int n = 256;
+
+	if (getgrouplist(who->user, who->gid, groups, &n) < 0)
+		n = 0;
+	for (int i = 0; i < n; i++) {
+		const struct group *g = getgrgid(groups[i]);
+		if (g && attrs_list_has(a, "acl_groups", g->gr_name, NULL))
+			return true;
+	}
+	return false;
+}
+
+static int acl_check(const struct server *s, const struct attrs *a, const char *of, const struct asker *who,
+		     const struct spec *p, const char **code, struct err *err)
+{
+	const char *host = word(s, p->host);
+
+	if (attrs_bool(a, "acl_user_enable") && !attrs_list_has(a, "acl_users", who->user, host))
+		return refused(code, err, "%s is not for user %s (acl_users)", of, who->user);
+	if (attrs_bool(a, "acl_host_enable") && !attrs_list_has(a, "acl_hosts", host, NULL))
+		return refused(code, err, "%s takes no jobs from host %s (acl_hosts)", of, host);
+	if (a->owner == ATTR_QUEUE && attrs_bool(a, "acl_group_enable") && !in_group(a, who))
+		return refused(code, err, "%s is not for the groups of user %s (acl_groups)", of, who->user);
+	return 0;
+}
+
+static int count_check(int64_t have, int64_t more, int64_t limit, const char *of, const char *attr, const char **code,
+		       struct err *err)
+{
+	if (limit < 0 || have + more <= limit)
+		return 0;
+	return refused(code, err, "%s takes at most %lld jobs (%s), and %lld are there", of, (long long)limit, attr,
+		       (long long)have);
+}
+
+static int queue_check(struct server *s, struct queue *q, const struct asker *who, const struct submission *x,
+		       const struct asked *asked, int64_t ahead, bool routed, const char **code, struct err *err)
+{
+	char of[300];
+	int64_t n = x->spec->array ? x->array.count : 1;
+	const char *user = who->user;
+	int rc;
+
+	snprintf(of, sizeof of, "queue %s", q->name);
+	if (!attrs_bool(&q->attrs, "enabled"))
+		return refused(code, err, "%s is not enabled: it takes no jobs now", of);
+	if (attrs_bool(&q->attrs, "from_route_only") && !routed)
+		return refused(code, err, "%s takes jobs from routing queues only", of);
+	if ((rc = acl_check(s, &q->attrs, of, who, x->spec, code, err)) < 0 ||
+	    (rc = amounts_check(&q->attrs, of, asked, code, err)) < 0 ||
+	    (rc = count_check(q->total + ahead, n, attrs_number(&q->attrs, "max_queuable"), of, "max_queuable", code,
+			      err)) < 0 ||
+	    (rc = count_check(tally_of(s, user, q->name)->total + ahead, n,
+			      attrs_number(&q->attrs, "max_user_queuable"), of, "max_user_queuable", code, err)) < 0)
+		return rc;
+	return 0;
+}
+
+/* The queue that takes it in the end: a routing queue hands it to the first of its destinations that does. */
+static int route(struct server *s, struct queue *q, const struct asker *who, struct submission *x,
+		 const struct asked *asked, int64_t ahead, int depth, const char **code, struct err *err)
+{
+	const char *list, *type = attrs_text(&q->attrs, "queue_type");
+	struct err first = {""};
+	char name[256];
+	int rc = queue_check(s, q, who, x, asked, ahead, depth > 0, code, err);
+
+	if (rc < 0)
+		return rc;
+	if (strcmp(type, "Route") != 0) {
+		x->spec->queue = word_add(s, q->name);
+		return 0;
+	}
+	list = attrs_text(&q->attrs, "route_destinations");
+	if (!list || depth >= ROUTE_DEPTH)
+		return refused(code, err, "queue %s routes nowhere (route_destinations)", q->name);
+	while (*list) {
+		size_t n = strcspn(list, ",");
+		snprintf(name, sizeof name, "%.*s", (int)strcspn(list, ",@"), list);
+		struct queue *to = queue_named(s, name);
+		struct err why;
+		if (to && route(s, to, who, x, asked, ahead, depth + 1, code, &why) == 0)
+			return 0;
+		if (!first.text[0])
+			first = to ? why : (struct err){"no such queue"};
+		list += n + (list[n] == ',');
+	}
+	return refused(code, err, "no destination of queue %s takes it: %.250s", q->name, first.text);
+}
+
+static int depend_check(struct server *s, const struct asker *who, const struct spec *p, struct err *err)
+{
+	struct depends d = {0};
+	int rc = 0;
+
+	if (!p->depend || depends_parse(p->depend, &d, NULL) < 0)
+		return 0;
+	for (uint32_t i = 0; i < d.n && rc == 0; i++)
+		for (uint32_t k = 0; k < d.v[i].nids && rc == 0; k++) {
+			const struct jobid *id = &d.v[i].id[k];
+			struct array *a = array_find(s, id->number);
+			uint32_t found = a ? a->first : 0;
+			if ((!a || id->kind == JOBID_ELEMENT) && !entry_find(s, id->number, id->index, &found))
+				rc = err_set(err, -ENOENT, "depend: there is no job %llu",
+					     (unsigned long long)id->number);
+			else if (!may_change(who, s->entries.v[found].spec) && depend_is_before(d.v[i].type))
+				rc = err_set(err, -EPERM, "depend: job %llu is not yours",
+					     (unsigned long long)id->number);
+			else if (depend_is_before(d.v[i].type) && (a || entry_job(s, found)->state > STATE_ALLOCATED))
+				rc = err_set(err, -EPERM, "depend: job %llu no longer waits",
+					     (unsigned long long)id->number);
+		}
+	depends_fini(&d);
+	return rc;
+}
+
+int submit_check(struct server *s, const struct asker *who, const struct submission *x, int64_t ahead,
+		 const char **code, struct err *err)
+{
+	const struct request *q = &s->cluster->requests.v[x->spec->request];
+	int64_t n = x->spec->array ? x->array.count : 1;
+	struct asked asked[] = {
+		{"ncpus", q->total.v[RES_CPU], false}, {"procct", q->total.v[RES_CPU], false},
+		{"nodect", q->nfrags, false},	       {"nodes", q->nfrags, false},
+		{"mem", q->total.v[RES_MEM], false},   {"ngpus", q->total.v[RES_GPU], false},
+		{"walltime", x->spec->walltime, true}, {NULL, 0, false},
+	};
+	struct queue *queue = queue_named(s, word(s, x->spec->queue));
+	int rc;
+
+	if (s->terminating) {
+		*code = "unavailable";
+		return err_set(err, -ESHUTDOWN, "the server is shutting down: submit again when it is back");
+	}
+	if (x->spec->uid == 0 && s->multi && !s->conf.root_jobs)
+		return refused(
+			code, err,
+			"jobs of root are refused here (root_jobs = no in the configuration): submit as an ordinary user");
+	if ((rc = acl_check(s, &s->attrs, "this server", who, x->spec, code, err)) < 0 ||
+	    (rc = amounts_check(&s->attrs, "this server", asked, code, err)) < 0 ||
+	    (rc = count_check(s->total + ahead, n, attrs_number(&s->attrs, "max_queued"), "this server", "max_queued",
+			      code, err)) < 0 ||
+	    (rc = count_check(tally_of(s, who->user, NULL)->total + ahead, n,
+			      attrs_number(&s->attrs, "max_user_queuable"), "this server",
+			      "max_user_queuable of a user", code, err)) < 0)
+		return rc;
+	rc = route(s, queue, who, (struct submission *)x, asked, ahead, 0, code, err);
+	if (rc < 0)
+		return rc;
+	*code = "refused";
+	return depend_check(s, who, x->spec, err);
+}
+
+void total_count(struct server *s, const struct spec *p, int64_t sign)
+{
+	struct queue *q = queue_named(s, word(s, p->queue));
+
+	s->total += sign;
+	tally_of(s, word(s, p->owner), NULL)->total += sign;
+	if (q) {
+		q->total += sign;
+		tally_of(s, word(s, p->owner), q->name)->total += sign;
+	}
+}
+
+/* A core job and its entry, in STATE_NEW. */
+uint32_t entry_add(struct server *s, uint64_t key, struct spec *p)
+{
+	struct job *job = cluster_add_job(s->cluster);
+
+	job->walltime = p->walltime;
+	job->deadline = p->deadline;
+	job->kind = p->kind;
+	job->powers = p->powers;
+	job->request = p->request == UINT32_MAX ? s->fallback : p->request;
+	job->user = names_add(&s->cluster->user_names, word(s, p->owner));
+	job->rank = p->rank;
+	job->by = JOB_NONE;
+	p->refs++;
+	while (s->entries.n <= job->id)
+		vec_push(&s->entries, (struct entry){0});
+	s->entries.v[job->id] = (struct entry){.key = key, .spec = p, .modified = p->created};
+	return job->id;
+}
+
+struct array *array_add(struct server *s, uint64_t number, struct spec *p, const struct array_spec *spec)
+{
+	struct array *a = mem_zalloc(sizeof *a);
+
+	a->number = number;
+	a->spec = p;
+	p->refs++;
+	a->limit = spec->limit;
+	a->count = spec->count;
+	map_set(&s->by_number, number, ARRAY_BIT | s->arrays.n);
+	vec_push(&s->arrays, a);
+	return a;
+}
+
+/* before...: the other job waits for this one, and counts one less of its on:N. */
+static void mirror_before(struct server *s, uint32_t other, enum depend_type type, uint64_t number)
+{
+	struct spec *p = s->entries.v[other].spec;
+	struct depends d = {0};
+	struct strbuf text = {0};
+
+	if (p->depend)
+		depends_parse(p->depend, &d, NULL);
+	for (uint32_t i = 0; i < d.n; i++)
+		if (d.v[i].type == DEPEND_ON && d.v[i].count > 0)
+			d.v[i].count--;
+	for (uint32_t i = 0; i < d.n; i++)
+		if (d.v[i].type != DEPEND_ON || d.v[i].count > 0) {
+			struct depends one = {&d.v[i], 1};
+			strbuf_puts(&text, text.n ? "," : "");
+			depends_format(&one, &text);
+		}
+	strbuf_printf(&text, "%s%s:%llu", text.n ? "," : "", depend_type_name(depend_mirror(type)),
+		      (unsigned long long)number);
+	free(p->depend);
+	p->depend = mem_strdup(text.text);
+	strbuf_clear(&text);
+	spec_head(s, p, &text);
+	store_put_head(s->store, s->entries.v[other].key, text.text);
+	strbuf_fini(&text);
+	depends_fini(&d);
+	depend_watch(s, other);
+	block_set(s, other, BLOCK_DEPEND);
+}
+
+static void apply_before(struct server *s, const struct spec *p, uint64_t number)
+{
+	struct depends d = {0};
+	uint32_t other;
+
+	if (!p->depend || depends_parse(p->depend, &d, NULL) < 0)
+		return;
+	for (uint32_t i = 0; i < d.n; i++)
+		for (uint32_t k = 0; depend_is_before(d.v[i].type) && k < d.v[i].nids; k++)
+			if (entry_find(s, d.v[i].id[k].number, d.v[i].id[k].index, &other))
+				mirror_before(s, other, d.v[i].type, number);
+	depends_fini(&d);
+}
+
+uint64_t submit(struct server *s, struct submission *x)
+{
+	uint64_t number = s->next_number++;
+	struct strbuf head = {0};
+	struct spec *p = x->spec;
+
+	submission_keep_script(s, x);
+	spec_head(s, p, &head);
+	store_put_job(s->store, job_key(number, -1), strbuf_text(&head), x->body);
+	strbuf_fini(&head);
+	if (p->array) {
+		struct array *a = array_add(s, number, p, &x->array);
+		a->first = s->cluster->njobs;
+		for (int64_t i = array_next(&x->array, -1); i >= 0; i = array_next(&x->array, i)) {
+			uint32_t id = entry_add(s, job_key(number, i), p);
+			total_count(s, p, 1);
+			sched_submit(s->sched, id, s->now);
+			block_begin(s, id);
+		}
+		s->stats.submitted += a->count;
+		if (a->count)
+			book_event(s, a->first, 'Q');
+		apply_before(s, p, number);
+	} else {
+		uint32_t id = entry_add(s, job_key(number, -1), p);
+		map_set(&s->by_number, number, id);
+		total_count(s, p, 1);
+		sched_submit(s->sched, id, s->now);
+		block_begin(s, id);
+		apply_before(s, p, number);
+		s->stats.submitted++;
+		book_event(s, id, 'Q');
+	}
+	s->dirty = true;
+	return number;
+}

@@ -1,0 +1,36 @@
+/*
+ * who.c - who asks, and what they may. The kernel says who it is; the server's attributes say what role that is.
+ */
+#include <pwd.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "server/server_internal.h"
+
+int who_asks(const struct server *s, struct request *r, struct asker *ret)
+{
+	struct peer peer = request_peer(r);
+	const struct passwd *pw = getpwuid(peer.uid);
+
+	*ret = (struct asker){.uid = peer.uid, .gid = peer.gid};
+	if (!pw)
+		return -ENOENT;
+	snprintf(ret->user, sizeof ret->user, "%s", pw->pw_name);
+	if (peer.uid == 0 || peer.uid == s->uid || attrs_list_has(&s->attrs, "managers", ret->user, s->host))
+		ret->role = ROLE_MANAGER;
+	else if (attrs_list_has(&s->attrs, "operators", ret->user, s->host))
+		ret->role = ROLE_OPERATOR;
+	return 0;
+}
+
+bool may_see(const struct server *s, const struct asker *w, const struct spec *p)
+{
+	if (w->role >= ROLE_OPERATOR || w->uid == p->uid)
+		return true;
+	return attrs_is_set(&s->attrs, "query_other_jobs") ? attrs_bool(&s->attrs, "query_other_jobs") : !s->multi;
+}
+
+bool may_change(const struct asker *w, const struct spec *p)
+{
+	return w->role >= ROLE_OPERATOR || w->uid == p->uid;
+}

@@ -1,0 +1,389 @@
+/*
+ * postgres.c - the store in a PostgreSQL database, over one connection.
+ *
+ * A commit goes out as a pipeline, so that thousands of statements cost a few round trips. Statements are prepared when
+ * first used. All values travel in binary: whole numbers as 8 bytes, text and bytes as they are.
+ *
+ * The connection holds an advisory lock for as long as it lives. That keeps a second server out, and it is a fence:
+ * when a connection was lost, the next one gets the lock only after the old one's work has ended, one way or the other;
+ * so the number of the last commit, read then, tells whether a commit in doubt happened.
+ */
+#include <endian.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <libpq-fe.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "store/fault.h"
+#include "store/store_internal.h"
+
+struct postgres {
+	PGconn *conn; /* NULL: connect at the next use */
+	char *url;
+	char name[256];
+	bool prepared[STATEMENT_COUNT];
+};
+
+#define OID_BYTEA 17
+#define OID_INT8 20
+#define OID_TEXT 25
+
+/* So many statements are sent before their results are read: those fit into the socket's buffers, so no side waits for
+ * the other. */
+#define WINDOW 256
+
+/* A lock that can't be had fails soon, since a loop waits. A dead peer is noticed within a minute, or its lock would
+ * keep its successor out. Who turned synchronous_commit off did not mean us: what is accepted must be on disk. */
+static const char session[] =
+	"SET lock_timeout = '2s'; SET client_min_messages = warning;"
+	"SET tcp_keepalives_idle = 30; SET tcp_keepalives_interval = 10; SET tcp_keepalives_count = 3;"
+	"SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'";
+
+/* By schema, so that two servers can share a database in two schemas. */
+static const char lock[] = "SELECT pg_advisory_lock(1397249620, hashtext(coalesce(current_schema(), '')))";
+
+/* libpq's sentences end in newlines, and have some inside. */
+static const char *flat(const char *text, char *buf, size_t size)
+{
+	snprintf(buf, size, "%s", text);
+	size_t n = strlen(buf);
+	while (n > 0 && buf[n - 1] == '\n')
+		buf[--n] = '\0';
+	for (char *p = buf; *p; p++)
+		if (*p == '\n' || *p == '\t')
+			*p = ' ';
+	return buf;
+}
+
+static void postgres_disconnect(struct postgres *p)
+{
+	PQfinish(p->conn);
+	p->conn = NULL;
+	memset(p->prepared, 0, sizeof p->prepared);
+}
+
+static bool one_of(const char *state, const char *list)
+{
+	return state && strstr(list, state);
+}
+
+/* Describes what went wrong with `res` (or, if that is NULL, with the connection); a lost connection is closed. */
+static int postgres_fail(struct postgres *p, const PGresult *res, struct err *err)
+{
+	const char *state = res ? PQresultErrorField(res, PG_DIAG_SQLSTATE) : NULL;
+	char buf[400];
+
+	if (PQstatus(p->conn) == CONNECTION_BAD) {
+		int rc = err_set(err, -ENOTCONN, "store %s: no connection: %s", p->name,
+				 flat(PQerrorMessage(p->conn), buf, sizeof buf));
+		postgres_disconnect(p);
+		return rc;
+	}
+	int code = one_of(state, "53100") ? -ENOSPC : one_of(state, "55P03 40001 40P01 57014 53300") ? -EBUSY : -EIO;
+	const char *text = res ? PQresultErrorMessage(res) : PQerrorMessage(p->conn);
+	return err_set(err, code, "store %s: %s", p->name, flat(text, buf, sizeof buf));
+}
+
+/* Takes the result; 0 if it is of a statement that went well. */
+static int postgres_check(struct postgres *p, PGresult *res, struct err *err)
+{
+	ExecStatusType status = PQresultStatus(res);
+	int rc = status == PGRES_COMMAND_OK || status == PGRES_TUPLES_OK ? 0 : postgres_fail(p, res, err);
+
+	PQclear(res);
+	return rc;
+}
+
+static int postgres_lock(struct postgres *p, struct err *err)
+{
+	int rc = postgres_check(p, PQexec(p->conn, lock), err);
+
+	if (rc == -EBUSY)
+		return err_set(
+			err, -EBUSY,
+			"store %s: another server uses this database: stop it, or give this one a database of its own",
+			p->name);
+	return rc;
+}
+
+static int postgres_setup(struct postgres *p, struct err *err)
+{
+	const char *encoding = PQparameterStatus(p->conn, "server_encoding");
+
+	if (!encoding || strcmp(encoding, "UTF8") != 0)
+		return err_set(err, -EINVAL,
+			       "store %s: its encoding is %s, but must be UTF8 (createdb -E UTF8 -T template0 NAME)",
+			       p->name, encoding ? encoding : "unknown");
+	int rc = postgres_check(p, PQexec(p->conn, session), err);
+	return rc < 0 ? rc : postgres_lock(p, err);
+}
+
+/* Connects, unless it is connected. What stands before the URL holds unless the URL says otherwise; what stands after
+ * it, always. */
+static int postgres_ready(struct postgres *p, struct err *err)
+{
+	const char *const names[] = {"connect_timeout", "tcp_user_timeout", "fallback_application_name",
+				     "dbname",		"client_encoding",  NULL};
+	const char *const values[] = {"5", "30000", "shunt", p->url, "UTF8", NULL};
+
+	if (p->conn && PQstatus(p->conn) == CONNECTION_OK)
+		return 0;
+	postgres_disconnect(p);
+	p->conn = PQconnectdbParams(names, values, 1);
+	const char *host = PQhost(p->conn), *db = PQdb(p->conn);
+	snprintf(p->name, sizeof p->name, "%s on %s", db ? db : "PostgreSQL", host ? host : "?");
+	if (PQstatus(p->conn) != CONNECTION_OK)
+		return postgres_fail(p, NULL, err);
+	int rc = postgres_setup(p, err);
+	if (rc < 0)
+		postgres_disconnect(p);
+	return rc;
+}
+
+static void postgres_close(void *context)
+{
+	struct postgres *p = context;
+
+	postgres_disconnect(p);
+	free(p->url);
+	free(p);
+}
+
+static int postgres_open(const char *where, void **ret, struct err *err)
+{
+	struct postgres *p = mem_zalloc(sizeof *p);
+
+	p->url = mem_strdup(where);
+	int rc = postgres_ready(p, err);
+	if (rc < 0)
+		postgres_close(p);
+	else
+		*ret = p;
+	return rc;
+}
+
+static const char *postgres_name(void *context)
+{
+	return ((struct postgres *)context)->name;
+}
+
+static int postgres_exec(void *context, const char *sql, struct err *err)
+{
+	struct postgres *p = context;
+	int rc = postgres_ready(p, err);
+
+	if (rc == 0)
+		rc = postgres_check(p, PQexec(p->conn, sql), err);
+	if (rc < 0 && p->conn && PQtransactionStatus(p->conn) != PQTRANS_IDLE)
+		PQclear(PQexec(p->conn, "ROLLBACK"));
+	return rc;
+}
+
+static void statement_name(enum statement what, char name[16])
+{
+	snprintf(name, 16, "s%d", (int)what);
+}
+
+static int postgres_prepare(struct postgres *p, enum statement what, struct err *err)
+{
+	const char *in = statements[what].in;
+	Oid types[VALUES_MAX];
+	char name[16];
+
+	if (p->prepared[what])
+		return 0;
+	for (int i = 0; in[i]; i++)
+		types[i] = in[i] == 'i' ? OID_INT8 : in[i] == 't' ? OID_TEXT : OID_BYTEA;
+	statement_name(what, name);
+	int rc = postgres_check(p, PQprepare(p->conn, name, statements[what].sql, (int)strlen(in), types), err);
+	p->prepared[what] = rc == 0;
+	return rc;
+}
+
+static int postgres_send(struct postgres *p, enum statement what, const struct value *in, struct err *err)
+{
+	static const int binary[VALUES_MAX] = {1, 1, 1, 1, 1, 1, 1, 1};
+	const char *types = statements[what].in;
+	const char *values[VALUES_MAX];
+	int lengths[VALUES_MAX], n = 0;
+	uint64_t numbers[VALUES_MAX];
+	char name[16];
+
+	for (; types[n]; n++) {
+		bool whole = types[n] == 'i';
+		numbers[n] = htobe64((uint64_t)in[n].n);
+		values[n] = whole ? (const char *)&numbers[n] : in[n].text;
+		lengths[n] = whole ? 8 : (int)in[n].n;
+	}
+	statement_name(what, name);
+	return PQsendQueryPrepared(p->conn, name, n, values, lengths, binary, 1) ? 0 : postgres_fail(p, NULL, err);
+}
+
+/* Reading: row by row, however many there are. */
+
+static struct value postgres_column(const PGresult *res, int i, char type)
+{
+	struct value v = {0};
+	uint64_t n;
+
+	if (PQgetisnull(res, 0, i))
+		return v;
+	v.text = PQgetvalue(res, 0, i);
+	v.n = PQgetlength(res, 0, i);
+	if (type == 'i') {
+		memcpy(&n, v.text, sizeof n);
+		v = (struct value){.n = (int64_t)be64toh(n)};
+	}
+	return v;
+}
+
+/* A row, or the end, or an error; once there was one of the latter, rows are only read off. */
+static int postgres_take(struct postgres *p, const PGresult *res, const char *types, row_fn row, void *context,
+			 struct err *err)
+{
+	ExecStatusType status = PQresultStatus(res);
+	struct value v[VALUES_MAX];
+
+	if (status == PGRES_TUPLES_OK)
+		return 0;
+	if (status != PGRES_SINGLE_TUPLE)
+		return postgres_fail(p, res, err);
+	for (int i = 0; types[i]; i++)
+		v[i] = postgres_column(res, i, types[i]);
+	return row(context, v);
+}
+
+static int postgres_query(void *context, enum statement what, const struct value *in, row_fn row, void *row_context,
+			  struct err *err)
+{
+	struct postgres *p = context;
+	int rc = postgres_ready(p, err);
+
+	if (rc == 0)
+		rc = postgres_prepare(p, what, err);
+	if (rc == 0)
+		rc = postgres_send(p, what, in, err);
+	if (rc < 0)
+		return rc;
+	PQsetSingleRowMode(p->conn);
+	for (PGresult *res; p->conn && (res = PQgetResult(p->conn));) {
+		if (rc == 0)
+			rc = postgres_take(p, res, statements[what].out, row, row_context, err);
+		PQclear(res);
+	}
+	return rc;
+}
+
+/* Writing. A pipeline counts what it still waits for; after its first error it sends nothing more. */
+
+struct pipeline {
+	struct postgres *p;
+	int waiting; /* statements without a result */
+	long rows;   /* changed by the last statement */
+	int rc;
+	struct err *err;
+};
+
+/* The result of one statement: a PGresult, and a NULL behind it. */
+static void pipeline_take(struct pipeline *l)
+{
+	PGresult *res = PQgetResult(l->p->conn);
+
+	if (l->rc == 0 && PQresultStatus(res) != PGRES_COMMAND_OK)
+		l->rc = postgres_fail(l->p, res, l->err);
+	else if (l->rc == 0)
+		l->rows = atol(PQcmdTuples(res));
+	PQclear(res);
+	if (l->p->conn && res)
+		PQclear(PQgetResult(l->p->conn));
+	l->waiting--;
+}
+
+static void pipeline_drain(struct pipeline *l)
+{
+	if (l->p->conn && l->waiting > 0 && !(PQsendFlushRequest(l->p->conn) && PQflush(l->p->conn) == 0) && l->rc == 0)
+		l->rc = postgres_fail(l->p, NULL, l->err);
+	while (l->p->conn && l->waiting > 0)
+		pipeline_take(l);
+}
+
+static void pipeline_sent(struct pipeline *l)
+{
+	if (l->rc == 0 && ++l->waiting == WINDOW)
+		pipeline_drain(l);
+}
+
+static void pipeline_add(struct pipeline *l, enum statement what, const struct value *v)
+{
+	if (l->rc == 0)
+		l->rc = postgres_send(l->p, what, v, l->err);
+	pipeline_sent(l);
+}
+
+static void pipeline_say(struct pipeline *l, const char *sql)
+{
+	if (l->rc == 0 && !PQsendQueryParams(l->p->conn, sql, 0, NULL, NULL, NULL, NULL, 0))
+		l->rc = postgres_fail(l->p, NULL, l->err);
+	pipeline_sent(l);
+}
+
+/* Back to one statement at a time. After an error the server skips all up to the sync, and the transaction is still
+ * open. */
+static int pipeline_end(struct pipeline *l)
+{
+	struct postgres *p = l->p;
+
+	pipeline_drain(l);
+	if (!p->conn)
+		return l->rc;
+	PGresult *res = PQpipelineSync(p->conn) ? PQgetResult(p->conn) : NULL;
+	bool synced = PQresultStatus(res) == PGRES_PIPELINE_SYNC;
+	PQclear(res);
+	if (!synced || !PQexitPipelineMode(p->conn)) {
+		postgres_disconnect(p);
+		return l->rc;
+	}
+	if (l->rc < 0)
+		PQclear(PQexec(p->conn, "ROLLBACK"));
+	return l->rc;
+}
+
+static int postgres_write(void *context, const struct change *changes, size_t n, const struct value number[2],
+			  struct err *err)
+{
+	struct pipeline l = {.p = context, .err = err};
+
+	l.rc = postgres_ready(l.p, err);
+	for (size_t i = 0; i < n && l.rc == 0; i++)
+		l.rc = postgres_prepare(l.p, changes[i].what, err);
+	if (l.rc == 0)
+		l.rc = postgres_prepare(l.p, PUT_NUMBER, err);
+	if (l.rc < 0)
+		return l.rc;
+
+	PQenterPipelineMode(l.p->conn);
+	pipeline_say(&l, "BEGIN");
+	for (size_t i = 0; i < n; i++) {
+		if (i == n / 2)
+			fault_pass(FAULT_DURING);
+		pipeline_add(&l, changes[i].what, changes[i].v);
+	}
+	pipeline_add(&l, PUT_NUMBER, number);
+	pipeline_drain(&l); /* so every statement went well before COMMIT is sent */
+	if (l.rc == 0 && l.rows != 1)
+		l.rc = -ESTALE;
+	pipeline_say(&l, "COMMIT");
+	return pipeline_end(&l);
+}
+
+const struct backend postgres_backend = {
+	.kind = "postgres",
+	.dialect = 1,
+	.open = postgres_open,
+	.close = postgres_close,
+	.name = postgres_name,
+	.exec = postgres_exec,
+	.query = postgres_query,
+	.write = postgres_write,
+};

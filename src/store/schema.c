@@ -1,0 +1,137 @@
+/*
+ * schema.c - the tables, how they came to be, and every statement that is ever run on them.
+ *
+ * The schema grows by versions. A version is a text of SQL that leads from the one before to it; a new database goes
+ * through all of them, an old one through those that it lacks, each in a transaction of its own. A text that was ever
+ * released is never changed: add a version.
+ *
+ * Both databases understand the statements as they stand (SQLite numbers $1, $2 ... in the order in which they first
+ * appear, so they appear in order). Only names of types differ, hence the macros.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/strbuf.h"
+#include "store/store_internal.h"
+
+/* KEY: a 64-bit primary key; BYTES: any bytes. What a job's owner rarely asks for (body) stays out of the pages that
+ * change often. */
+#define VERSION_1(KEY, BYTES)                                                                                          \
+	"CREATE TABLE job (key " KEY " PRIMARY KEY, head TEXT NOT NULL);"                                              \
+	"CREATE TABLE body (key " KEY " PRIMARY KEY, body TEXT NOT NULL);"                                             \
+	"CREATE TABLE event (seq " KEY                                                                                 \
+	" PRIMARY KEY, job BIGINT NOT NULL, time BIGINT NOT NULL, type BIGINT NOT NULL,"                               \
+	" at BIGINT NOT NULL, \"by\" BIGINT NOT NULL, nodes TEXT, data TEXT);"                                         \
+	"CREATE TABLE script (id " KEY " PRIMARY KEY, text " BYTES " NOT NULL);"                                       \
+	"CREATE TABLE object (kind TEXT NOT NULL, name TEXT NOT NULL, value TEXT NOT NULL, PRIMARY KEY (kind, name));"
+
+/* COUNTED: a primary key that numbers itself. */
+#define VERSION_2(COUNTED)                                                                                             \
+	"CREATE INDEX event_job ON event (job);"                                                                       \
+	"CREATE TABLE damaged (seq " COUNTED " PRIMARY KEY, time BIGINT NOT NULL, what TEXT NOT NULL,"                 \
+	" reason TEXT NOT NULL, record TEXT NOT NULL);"
+
+static const char *const migrations[][2] = {
+	{VERSION_1("INTEGER", "BLOB"), VERSION_1("BIGINT", "BYTEA")},
+	{VERSION_2("INTEGER"), VERSION_2("BIGSERIAL")},
+};
+#define VERSION ((int64_t)(sizeof migrations / sizeof *migrations))
+
+#define EVENT_COLUMNS "seq, job, time, type, at, \"by\", nodes, data"
+
+const struct statement_row statements[STATEMENT_COUNT] = {
+	[PUT_JOB] = {"INSERT INTO job (key, head) VALUES ($1, $2) ON CONFLICT (key) DO UPDATE SET head = excluded.head",
+		     "it", ""},
+	[PUT_BODY] =
+		{"INSERT INTO body (key, body) VALUES ($1, $2) ON CONFLICT (key) DO UPDATE SET body = excluded.body",
+		 "it", ""},
+	[PUT_HEAD] = {"UPDATE job SET head = $1 WHERE key = $2", "ti", ""},
+	[PUT_EVENT] =
+		{"INSERT INTO event (" EVENT_COLUMNS ") VALUES ($1, $2, $3, $4, $5, $6, $7, $8)"
+		 " ON CONFLICT (seq) DO UPDATE SET job = excluded.job, time = excluded.time, type = excluded.type,"
+		 " at = excluded.at, \"by\" = excluded.\"by\", nodes = excluded.nodes, data = excluded.data",
+		 "iiiiiitt", ""},
+	[PUT_SCRIPT] =
+		{"INSERT INTO script (id, text) VALUES ($1, $2) ON CONFLICT (id) DO UPDATE SET text = excluded.text",
+		 "ib", ""},
+	[PUT_OBJECT] = {"INSERT INTO object (kind, name, value) VALUES ($1, $2, $3)"
+			" ON CONFLICT (kind, name) DO UPDATE SET value = excluded.value",
+			"ttt", ""},
+	[DROP_OBJECT] = {"DELETE FROM object WHERE kind = $1 AND name = $2", "tt", ""},
+	[DROP_JOBS] = {"DELETE FROM job WHERE key BETWEEN $1 AND $2", "ii", ""},
+	[DROP_BODIES] = {"DELETE FROM body WHERE key BETWEEN $1 AND $2", "ii", ""},
+	[DROP_EVENTS] = {"DELETE FROM event WHERE job BETWEEN $1 AND $2", "ii", ""},
+	[DROP_SCRIPT] = {"DELETE FROM script WHERE id = $1", "i", ""},
+	[KEEP_OBJECT] = {"INSERT INTO damaged (time, what, reason, record)"
+			 " SELECT $1, $2, $3, value FROM object WHERE kind = $4 AND name = $5",
+			 "itttt", ""},
+	[KEEP_JOB] =
+		{"INSERT INTO damaged (time, what, reason, record)"
+		 " SELECT $1, $2, $3, head || '\n' || coalesce((SELECT body FROM body WHERE body.key = job.key), '')"
+		 " FROM job WHERE key = $4",
+		 "itti", ""},
+	[KEEP_EVENT] =
+		{"INSERT INTO damaged (time, what, reason, record)"
+		 " SELECT $1, $2, $3, 'job ' || job || ' time ' || time || ' type ' || type || ' at ' || at"
+		 " || ' by ' || \"by\" || ' nodes ' || coalesce(nodes, '-') || ' data ' || coalesce(data, '-') FROM event WHERE seq = $4",
+		 "itti", ""},
+	[DROP_EVENT] = {"DELETE FROM event WHERE seq = $1", "i", ""},
+	[PUT_NUMBER] = {"UPDATE meta SET value = $1 WHERE name = '" META_COMMIT "' AND value = $2", "ii", ""},
+	[GET_META] = {"SELECT value FROM meta WHERE name = $1", "t", "i"},
+	[GET_OBJECTS] = {"SELECT kind, name, value FROM object ORDER BY kind, name", "", "ttt"},
+	[GET_JOBS] = {"SELECT key, head FROM job ORDER BY key", "", "it"},
+	[GET_EVENTS] = {"SELECT " EVENT_COLUMNS " FROM event ORDER BY seq", "", "iiiiiitt"},
+	[GET_JOB_EVENTS] = {"SELECT " EVENT_COLUMNS " FROM event WHERE job = $1 ORDER BY seq", "i", "iiiiiitt"},
+	[GET_BODY] = {"SELECT body FROM body WHERE key = $1", "i", "t"},
+	[GET_SCRIPT] = {"SELECT text FROM script WHERE id = $1", "i", "b"},
+	[GET_DAMAGED] = {"SELECT what, reason FROM damaged ORDER BY seq", "", "tt"},
+};
+
+static int take_number(void *context, const struct value *row)
+{
+	*(int64_t *)context = row[0].n;
+	return 0;
+}
+
+int meta_get(const struct backend *back, void *db, const char *name, int64_t *ret, struct err *err)
+{
+	struct value in = {(int64_t)strlen(name), name};
+
+	return back->query(db, GET_META, &in, take_number, ret, err);
+}
+
+static int step(const struct backend *back, void *db, int64_t version, struct err *err)
+{
+	struct strbuf sql = {0};
+
+	strbuf_printf(&sql, "BEGIN; %s UPDATE meta SET value = %" PRId64 " WHERE name = '" META_VERSION "'; COMMIT",
+		      migrations[version - 1][back->dialect], version);
+	int rc = back->exec(db, strbuf_text(&sql), err);
+	strbuf_fini(&sql);
+	return rc < 0 ? err_prefix(err, rc, "making its schema version %" PRId64, version) : 0;
+}
+
+int schema_migrate(const struct backend *back, void *db, struct err *err)
+{
+	int64_t version = 0;
+	int rc = back->exec(db,
+			    "CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, value BIGINT NOT NULL);"
+			    "INSERT INTO meta (name, value) VALUES ('" META_VERSION "', 0), ('" META_COMMIT "', 0)"
+			    " ON CONFLICT DO NOTHING",
+			    err);
+	if (rc < 0)
+		return rc;
+	rc = meta_get(back, db, META_VERSION, &version, err);
+	if (rc < 0)
+		return rc;
+	if (version > VERSION)
+		return err_set(err, -ENOTSUP,
+			       "store %s: its schema has version %" PRId64
+			       ", but this Shunt knows versions up to %" PRId64
+			       " only: use the newer Shunt that made it",
+			       back->name(db), version, VERSION);
+	while (version < VERSION && rc == 0)
+		rc = step(back, db, ++version, err);
+	return rc;
+}

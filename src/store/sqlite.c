@@ -1,0 +1,225 @@
+/*
+ * sqlite.c - the store in one file: WAL, full sync, so that a commit is one append to the log and one fsync.
+ *
+ * Statements are prepared when first used, and kept. One thread, one connection; another process may read at the same
+ * time.
+ */
+#include <assert.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <sqlite3.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "store/fault.h"
+#include "store/store_internal.h"
+
+struct sqlite {
+	sqlite3 *db;
+	char *path;
+	sqlite3_stmt *prepared[STATEMENT_COUNT];
+};
+
+/* How long a commit waits for a lock before it fails with -EBUSY, and the caller tries again later. */
+#define BUSY_MS 100
+
+/* The page cache is bounded; the log is copied back once it has 4,000 pages (16 MiB), and cut to 64 MiB after a huge
+ * commit. */
+static const char settings[] = "PRAGMA journal_mode = WAL;"
+			       "PRAGMA synchronous = FULL;"
+			       "PRAGMA wal_autocheckpoint = 4000;"
+			       "PRAGMA journal_size_limit = 67108864;"
+			       "PRAGMA cache_size = -16384;";
+
+/* What the last call on the connection complained about. */
+static int sqlite_fail(const struct sqlite *s, struct err *err)
+{
+	int system = 0; /* why, if the system said so */
+
+	switch (sqlite3_errcode(s->db) & 0xff) {
+	case SQLITE_IOERR:
+	case SQLITE_CANTOPEN:
+		system = sqlite3_system_errno(s->db);
+		if (!system && sqlite3_extended_errcode(s->db) == SQLITE_IOERR_WRITE)
+			system = errno; /* SQLite does not keep that of the log; sqlite_write cleared it */
+		break;
+	case SQLITE_BUSY:
+	case SQLITE_LOCKED:
+		return err_set(err, -EBUSY, "store %s: another process has locked it (%s)", s->path,
+			       sqlite3_errmsg(s->db));
+	case SQLITE_CORRUPT:
+	case SQLITE_NOTADB:
+		return err_set(err, -EIO, "store %s: %s; restore a copy of it, or try: sqlite3 %s .recover", s->path,
+			       sqlite3_errmsg(s->db), s->path);
+	case SQLITE_FULL:
+		system = ENOSPC;
+	}
+	/* A quota and a limit of file sizes are, for who has to act, a full disk. */
+	if (system == ENOSPC || system == EDQUOT || system == EFBIG)
+		return err_set(err, -ENOSPC, "store %s: no room to write (%s): free some space on its disk", s->path,
+			       strerror(system));
+	return err_set(err, -EIO, "store %s: %s%s%s", s->path, sqlite3_errmsg(s->db), system ? ": " : "",
+		       system ? strerror(system) : "");
+}
+
+static const char *sqlite_name(void *context)
+{
+	return ((struct sqlite *)context)->path;
+}
+
+static int sqlite_exec(void *context, const char *sql, struct err *err)
+{
+	struct sqlite *s = context;
+
+	if (sqlite3_exec(s->db, sql, NULL, NULL, NULL) == SQLITE_OK)
+		return 0;
+	int rc = sqlite_fail(s, err);
+	if (!sqlite3_get_autocommit(s->db))
+		sqlite3_exec(s->db, "ROLLBACK", NULL, NULL, NULL);
+	return rc;
+}
+
+static void sqlite_close(void *context)
+{
+	struct sqlite *s = context;
+
+	for (int i = 0; i < STATEMENT_COUNT; i++)
+		sqlite3_finalize(s->prepared[i]);
+	sqlite3_close(s->db);
+	free(s->path);
+	free(s);
+}
+
+static int sqlite_open(const char *where, void **ret, struct err *err)
+{
+	struct sqlite *s = mem_zalloc(sizeof *s);
+	mode_t mask = umask(077); /* the log and its index get the mode of the file */
+	int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX;
+
+	s->path = mem_strdup(where);
+	int rc = sqlite3_open_v2(where, &s->db, flags, NULL) == SQLITE_OK ? 0 : sqlite_fail(s, err);
+	if (rc == 0) {
+		sqlite3_extended_result_codes(s->db, 1);
+		sqlite3_busy_timeout(s->db, BUSY_MS);
+		rc = sqlite_exec(s, settings, err);
+	}
+	umask(mask);
+	if (rc < 0)
+		sqlite_close(s);
+	else
+		*ret = s;
+	return rc;
+}
+
+/* NULL if it can't. */
+static sqlite3_stmt *sqlite_prepare(struct sqlite *s, enum statement what)
+{
+	if (!s->prepared[what])
+		sqlite3_prepare_v3(s->db, statements[what].sql, -1, SQLITE_PREPARE_PERSISTENT, &s->prepared[what],
+				   NULL);
+	return s->prepared[what];
+}
+
+/* The values stay where they are until the statement is reset. */
+static void sqlite_bind(sqlite3_stmt *st, const char *types, const struct value *in)
+{
+	assert(sqlite3_bind_parameter_count(st) == (int)strlen(types));
+	for (int i = 0; types[i]; i++) {
+		if (types[i] == 'i')
+			sqlite3_bind_int64(st, i + 1, in[i].n);
+		else if (!in[i].text)
+			sqlite3_bind_null(st, i + 1);
+		else if (types[i] == 't')
+			sqlite3_bind_text64(st, i + 1, in[i].text, (sqlite3_uint64)in[i].n, SQLITE_STATIC, SQLITE_UTF8);
+		else
+			sqlite3_bind_blob64(st, i + 1, in[i].text, (sqlite3_uint64)in[i].n, SQLITE_STATIC);
+	}
+}
+
+static struct value sqlite_column(sqlite3_stmt *st, int i, char type)
+{
+	struct value v = {0};
+
+	if (type == 'i') {
+		v.n = sqlite3_column_int64(st, i);
+		return v;
+	}
+	if (sqlite3_column_type(st, i) == SQLITE_NULL)
+		return v;
+	v.text = type == 't' ? (const char *)sqlite3_column_text(st, i) : sqlite3_column_blob(st, i);
+	v.n = sqlite3_column_bytes(st, i);
+	if (!v.text) /* no bytes at all */
+		v.text = "";
+	return v;
+}
+
+static int sqlite_query(void *context, enum statement what, const struct value *in, row_fn row, void *row_context,
+			struct err *err)
+{
+	struct sqlite *s = context;
+	const char *types = statements[what].out;
+	struct value v[VALUES_MAX];
+	sqlite3_stmt *st = sqlite_prepare(s, what);
+	int rc = 0, step = SQLITE_DONE;
+
+	if (!st)
+		return sqlite_fail(s, err);
+	sqlite_bind(st, statements[what].in, in);
+	while (rc == 0 && (step = sqlite3_step(st)) == SQLITE_ROW) {
+		for (int i = 0; types[i]; i++)
+			v[i] = sqlite_column(st, i, types[i]);
+		rc = row(row_context, v);
+	}
+	if (rc == 0 && step != SQLITE_DONE)
+		rc = sqlite_fail(s, err);
+	sqlite3_reset(st);
+	return rc;
+}
+
+static int sqlite_run(struct sqlite *s, const struct change *c, struct err *err)
+{
+	sqlite3_stmt *st = sqlite_prepare(s, c->what);
+
+	if (!st)
+		return sqlite_fail(s, err);
+	sqlite_bind(st, statements[c->what].in, c->v);
+	int rc = sqlite3_step(st) == SQLITE_DONE ? 0 : sqlite_fail(s, err);
+	sqlite3_reset(st);
+	return rc;
+}
+
+static int sqlite_write(void *context, const struct change *changes, size_t n, const struct value number[2],
+			struct err *err)
+{
+	struct sqlite *s = context;
+
+	errno = 0;
+	int rc = sqlite_exec(s, "BEGIN IMMEDIATE", err);
+	if (rc < 0)
+		return rc;
+	for (size_t i = 0; i < n && rc == 0; i++) {
+		if (i == n / 2)
+			fault_pass(FAULT_DURING);
+		rc = sqlite_run(s, &changes[i], err);
+	}
+	if (rc == 0)
+		rc = sqlite_run(s, &(struct change){PUT_NUMBER, number}, err);
+	if (rc == 0 && sqlite3_changes(s->db) != 1)
+		rc = -ESTALE;
+	if (rc == 0)
+		return sqlite_exec(s, "COMMIT", err);
+	if (!sqlite3_get_autocommit(s->db)) /* some failures have rolled back already */
+		sqlite3_exec(s->db, "ROLLBACK", NULL, NULL, NULL);
+	return rc;
+}
+
+const struct backend sqlite_backend = {
+	.kind = "sqlite",
+	.dialect = 0,
+	.open = sqlite_open,
+	.close = sqlite_close,
+	.name = sqlite_name,
+	.exec = sqlite_exec,
+	.query = sqlite_query,
+	.write = sqlite_write,
+};

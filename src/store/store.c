@@ -1,0 +1,306 @@
+/*
+ * store.c - what is remembered, and how it is written.
+ *
+ * A change is a statement of schema.c with its values, copied into an arena and queued. A commit hands the queue to the
+ * back end, which writes it in one transaction together with the number of the commit. When a commit failed, it may
+ * still have happened (the answer was lost with the connection), so the next one first reads that number: if it has
+ * grown, what was queued then is on disk, and only what came later is written.
+ *
+ * A number is a count, and in its low bits a tag that is drawn when the store is opened: so another server's commit is
+ * never taken for ours. A commit goes through only if the number there is the one we know.
+ *
+ * Invariants: changes before `done` are on disk; `number` is that of the last commit known to be; `doubt` is the length
+ * of the queue when a commit of unknown outcome was tried, else 0.
+ */
+#include "store/store.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/random.h>
+#include <time.h>
+
+#include "base/strbuf.h"
+#include "base/utf8.h"
+#include "store/fault.h"
+#include "store/store_internal.h"
+
+#define TAG_BITS 24
+
+static bool has_prefix(const char *text, const char *prefix)
+{
+	return strncmp(text, prefix, strlen(prefix)) == 0;
+}
+
+/* The back end, and in *ret_where what it opens. */
+static const struct backend *backend_find(const char *url, const char **ret_where, struct err *err)
+{
+	*ret_where = url;
+	if (has_prefix(url, "postgres://") || has_prefix(url, "postgresql://"))
+		return &postgres_backend;
+	if (has_prefix(url, "sqlite:"))
+		*ret_where = url + strlen("sqlite:");
+	else if (strstr(url, "://")) {
+		err_set(err, 0, "store %s: unknown kind (use sqlite:PATH or postgres://...)", url);
+		return NULL;
+	}
+	if (**ret_where == '\0') {
+		err_set(err, 0, "store: no path is given (use sqlite:PATH or postgres://...)");
+		return NULL;
+	}
+	return &sqlite_backend;
+}
+
+static int64_t tag_draw(void)
+{
+	uint32_t tag;
+
+	while (getrandom(&tag, sizeof tag, 0) != sizeof tag) /* a signal may come in between */
+		;
+	return tag >> (32 - TAG_BITS);
+}
+
+int store_open(const char *url, struct store **ret, struct err *err)
+{
+	const char *where;
+	const struct backend *back = backend_find(url, &where, err);
+	void *db;
+
+	if (!back)
+		return -EINVAL;
+	int rc = back->open(where, &db, err);
+	if (rc < 0)
+		return rc;
+
+	int64_t number = 0;
+	rc = schema_migrate(back, db, err);
+	if (rc == 0)
+		rc = meta_get(back, db, META_COMMIT, &number, err);
+	if (rc < 0) {
+		back->close(db);
+		return rc;
+	}
+	*ret = mem_zalloc(sizeof **ret);
+	(*ret)->back = back;
+	(*ret)->db = db;
+	(*ret)->number = number;
+	(*ret)->tag = tag_draw();
+	(*ret)->arena = arena_create();
+	return 0;
+}
+
+void store_close(struct store *s)
+{
+	if (!s)
+		return;
+	s->back->close(s->db);
+	vec_free(&s->changes);
+	arena_destroy(s->arena);
+	free(s);
+}
+
+const char *store_kind(const struct store *s)
+{
+	return s->back->kind;
+}
+
+/* Remembering. */
+
+static struct value number_value(uint64_t n)
+{
+	return (struct value){.n = (int64_t)n};
+}
+
+static struct value bytes_value(struct store *s, const void *bytes, size_t n)
+{
+	char *copy = arena_alloc(s->arena, n + 1);
+
+	if (n)
+		memcpy(copy, bytes, n);
+	return (struct value){(int64_t)n, copy};
+}
+
+/* What is no UTF-8 becomes U+FFFD: PostgreSQL would refuse it, now and at each further try. */
+static struct value mended_value(struct store *s, const char *text)
+{
+	struct strbuf b = {0};
+	int32_t c;
+
+	for (int n; (n = utf8_next(text, &c)) > 0; text += n) {
+		if (c < 0)
+			strbuf_puts(&b, "\xef\xbf\xbd");
+		else
+			strbuf_add(&b, text, (size_t)n);
+	}
+	struct value v = bytes_value(s, b.text, b.n);
+	strbuf_fini(&b);
+	return v;
+}
+
+static struct value text_value(struct store *s, const char *text)
+{
+	const char *p = text;
+	int32_t c = 0;
+
+	for (int n = 1; n > 0 && c >= 0; p += n)
+		n = (unsigned char)*p - 1u < 0x7f ? 1 : utf8_next(p, &c);
+	return c < 0 ? mended_value(s, text) : bytes_value(s, text, (size_t)(p - text));
+}
+
+static struct value text_value_or_null(struct store *s, const char *text)
+{
+	return text ? text_value(s, text) : (struct value){0};
+}
+
+/* Queues `what` with as many values as it takes; of those only the array is still to be copied. */
+static void change_add(struct store *s, enum statement what, const struct value *values)
+{
+	size_t n = strlen(statements[what].in);
+	struct value *v = arena_alloc(s->arena, n * sizeof *v);
+
+	memcpy(v, values, n * sizeof *v);
+	vec_push(&s->changes, (struct change){what, v});
+}
+
+#define CHANGE(s, what, ...) change_add(s, what, (const struct value[]){__VA_ARGS__})
+
+void store_put_job(struct store *s, uint64_t key, const char *head, const char *body)
+{
+	CHANGE(s, PUT_JOB, number_value(key), text_value(s, head));
+	CHANGE(s, PUT_BODY, number_value(key), text_value(s, body));
+}
+
+void store_put_head(struct store *s, uint64_t key, const char *head)
+{
+	CHANGE(s, PUT_HEAD, text_value(s, head), number_value(key));
+}
+
+void store_put_event(struct store *s, const struct store_event *e)
+{
+	CHANGE(s, PUT_EVENT, number_value(e->seq), number_value(e->job), number_value((uint64_t)e->time),
+	       number_value((uint64_t)e->type), number_value((uint64_t)e->at), number_value(e->by),
+	       text_value_or_null(s, e->nodes), text_value_or_null(s, e->data));
+}
+
+void store_put_script(struct store *s, uint64_t id, const void *text, size_t n)
+{
+	CHANGE(s, PUT_SCRIPT, number_value(id), bytes_value(s, text, n));
+}
+
+void store_put_object(struct store *s, const char *kind, const char *name, const char *value)
+{
+	CHANGE(s, PUT_OBJECT, text_value(s, kind), text_value(s, name), text_value(s, value));
+}
+
+void store_drop_object(struct store *s, const char *kind, const char *name)
+{
+	CHANGE(s, DROP_OBJECT, text_value(s, kind), text_value(s, name));
+}
+
+void store_drop_job(struct store *s, uint64_t key)
+{
+	uint64_t last = job_key_index(key) < 0 ? job_key(job_key_number(key), JOB_INDEX_MAX) : key;
+
+	CHANGE(s, DROP_JOBS, number_value(key), number_value(last));
+	CHANGE(s, DROP_BODIES, number_value(key), number_value(last));
+	CHANGE(s, DROP_EVENTS, number_value(key), number_value(last));
+}
+
+void store_drop_script(struct store *s, uint64_t id)
+{
+	CHANGE(s, DROP_SCRIPT, number_value(id));
+}
+
+void store_keep_object(struct store *s, const char *what, const char *reason, const char *kind, const char *name)
+{
+	struct value k = text_value(s, kind), n = text_value(s, name);
+
+	CHANGE(s, KEEP_OBJECT, number_value((uint64_t)time(NULL)), text_value(s, what), text_value(s, reason), k, n);
+	CHANGE(s, DROP_OBJECT, k, n);
+}
+
+void store_keep_job(struct store *s, const char *what, const char *reason, uint64_t key)
+{
+	struct value k = number_value(key);
+
+	CHANGE(s, KEEP_JOB, number_value((uint64_t)time(NULL)), text_value(s, what), text_value(s, reason), k);
+	CHANGE(s, DROP_JOBS, k, k);
+	CHANGE(s, DROP_BODIES, k, k);
+}
+
+void store_keep_event(struct store *s, const char *what, const char *reason, uint64_t seq)
+{
+	struct value k = number_value(seq);
+
+	CHANGE(s, KEEP_EVENT, number_value((uint64_t)time(NULL)), text_value(s, what), text_value(s, reason), k);
+	CHANGE(s, DROP_EVENT, k);
+}
+
+/* Writing. */
+
+size_t store_pending(const struct store *s)
+{
+	return s->changes.n - s->done;
+}
+
+static int64_t number_next(const struct store *s)
+{
+	return ((s->number >> TAG_BITS) + 1) << TAG_BITS | s->tag;
+}
+
+/* The first n changes of the queue are on disk, by one more commit. */
+static void commit_done(struct store *s, size_t n)
+{
+	s->number = number_next(s);
+	s->doubt = 0;
+	s->done = n;
+	if (s->done < s->changes.n)
+		return;
+	s->done = 0;
+	vec_clear(&s->changes);
+	arena_destroy(s->arena);
+	s->arena = arena_create();
+}
+
+/* Did the commit that failed happen after all? */
+static int commit_resolve(struct store *s, struct err *err)
+{
+	int64_t number = -1;
+	int rc = meta_get(s->back, s->db, META_COMMIT, &number, err);
+
+	if (rc < 0)
+		return rc;
+	if (number == number_next(s))
+		commit_done(s, s->doubt);
+	s->doubt = 0;
+	return 0;
+}
+
+static int commit_write(struct store *s, struct err *err)
+{
+	struct value number[] = {{.n = number_next(s)}, {.n = s->number}};
+
+	fault_pass(FAULT_BEFORE);
+	s->doubt = s->changes.n;
+	int rc = s->back->write(s->db, s->changes.v + s->done, store_pending(s), number, err);
+	if (rc == -ESTALE)
+		return err_set(err, rc,
+			       "store %s: another server has written to it: stop that one, then start this one again",
+			       s->back->name(s->db));
+	if (rc == 0)
+		fault_pass(FAULT_AFTER);
+	return rc;
+}
+
+int store_commit(struct store *s, struct err *err)
+{
+	int rc = s->doubt ? commit_resolve(s, err) : 0;
+
+	if (rc < 0 || store_pending(s) == 0)
+		return rc;
+	rc = fault_begin(err);
+	if (rc == 0)
+		rc = commit_write(s, err);
+	if (rc == 0)
+		commit_done(s, s->changes.n);
+	return rc;
+}

@@ -1,0 +1,102 @@
+/*
+ * store_internal.h - what store.c, the schema and the two back ends share.
+ *
+ * The back ends know nothing of jobs. Both are given statements of one table, with values to put in, and give back rows
+ * of values; so both do the same, by construction.
+ */
+#ifndef STORE_STORE_INTERNAL_H
+#define STORE_STORE_INTERNAL_H
+
+#include "base/mem.h"
+#include "base/vec.h"
+#include "store/store.h"
+
+/* A whole number in n; or text or bytes, with their length in n, where NULL is SQL's NULL. */
+struct value {
+	int64_t n;
+	const char *text;
+};
+
+#define VALUES_MAX 8 /* in or out of a statement */
+
+enum statement {
+	PUT_JOB,
+	PUT_BODY,
+	PUT_HEAD,
+	PUT_EVENT,
+	PUT_SCRIPT,
+	PUT_OBJECT,
+	DROP_OBJECT,
+	DROP_JOBS,
+	DROP_BODIES,
+	DROP_EVENTS,
+	DROP_SCRIPT,
+	KEEP_OBJECT, /* into `damaged` */
+	KEEP_JOB,
+	KEEP_EVENT,
+	DROP_EVENT,
+	PUT_NUMBER, /* of the commit */
+	GET_META,
+	GET_OBJECTS,
+	GET_JOBS,
+	GET_EVENTS,
+	GET_JOB_EVENTS,
+	GET_BODY,
+	GET_SCRIPT,
+	GET_DAMAGED,
+	STATEMENT_COUNT
+};
+
+/* `in` and `out` have a letter for each value: i a whole number, t text, b bytes. */
+struct statement_row {
+	const char *sql, *in, *out;
+};
+extern const struct statement_row statements[STATEMENT_COUNT];
+
+struct change {
+	enum statement what;
+	const struct value *v;
+};
+
+/* Other than 0 ends the reading, and is what query returns. */
+typedef int (*row_fn)(void *context, const struct value *row);
+
+struct backend {
+	const char *kind;
+	int dialect; /* which text of a migration is for it */
+	int (*open)(const char *where, void **ret, struct err *err);
+	void (*close)(void *db);
+	const char *(*name)(void *db); /* for messages: no password in it */
+	/* Several statements as one text, without values; what they began and did not end is rolled back. */
+	int (*exec)(void *db, const char *sql, struct err *err);
+	/* While rows arrive, the back end can't be asked anything else. */
+	int (*query)(void *db, enum statement what, const struct value *in, row_fn row, void *context, struct err *err);
+	/* All changes in one transaction; with them the number of this commit, number[0], takes the place of that of
+	 * the last one, number[1]. -ESTALE (without a sentence): that is not there. */
+	int (*write)(void *db, const struct change *changes, size_t n, const struct value number[2], struct err *err);
+};
+extern const struct backend sqlite_backend, postgres_backend;
+
+struct store {
+	const struct backend *back;
+	void *db;	/* the back end's */
+	int64_t number; /* of the last commit; see store.c */
+	int64_t tag;	/* the low bits of ours */
+	VEC(struct change) changes;
+	struct arena *arena; /* owns their values */
+	size_t done, doubt;  /* see store.c */
+};
+
+/* Remember that a record moves to the table `damaged`. */
+void store_keep_object(struct store *s, const char *what, const char *reason, const char *kind, const char *name);
+void store_keep_job(struct store *s, const char *what, const char *reason, uint64_t key);
+void store_keep_event(struct store *s, const char *what, const char *reason, uint64_t seq);
+
+/* The two numbers in the table `meta`. */
+#define META_VERSION "schema_version"
+#define META_COMMIT "last_commit"
+
+int schema_migrate(const struct backend *back, void *db, struct err *err);
+int meta_get(const struct backend *back, void *db, const char *name, int64_t *ret, struct err *err);
+
+#endif

@@ -1,0 +1,279 @@
+/*
+ * serve.c - a small HTTP server over net/http, for the tests of both ends.
+ */
+#include "support/serve.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/json.h"
+#include "base/unixsock.h"
+
+const struct http_limits serve_limits = {.body = 1 << 20, .connections = 2000, .per_uid = 2000, .idle_seconds = 30};
+
+struct serve_stream {
+	struct serve *serve;
+	struct request *r;
+	int next, end;
+	bool by_wake, silent;
+	int pauses; /* before each piece, of those to come */
+	bool awake;
+	int pause;
+};
+
+static long number(const struct request *r, const char *name)
+{
+	const char *text = request_query(r, name);
+
+	return text ? atol(text) : 0;
+}
+
+static int stream_fill(void *context, struct strbuf *out, size_t want)
+{
+	struct serve_stream *s = context;
+	size_t before = out->n;
+
+	if (s->silent)
+		return 0;
+	if (s->pause > 0) {
+		s->pause--;
+		return 1;
+	}
+	s->pause = s->pauses;
+	if (s->by_wake && !s->awake)
+		return 0;
+	s->awake = false;
+	while (s->next < s->end && out->n - before < want) {
+		strbuf_printf(out, "piece %d\n", s->next++);
+		if (s->by_wake || s->pauses)
+			break;
+	}
+	return s->next < s->end ? 1 : -1;
+}
+
+static void stream_close(void *context)
+{
+	struct serve_stream *s = context;
+
+	s->serve->streams--;
+	for (size_t i = 0; i < s->serve->sleepers.n; i++)
+		if (s->serve->sleepers.v[i] == s)
+			vec_remove(&s->serve->sleepers, i);
+	free(s);
+}
+
+static void stream_open(struct serve *serve, struct request *r, bool silent)
+{
+	struct serve_stream *s = mem_zalloc(sizeof *s);
+	const char *by = request_query(r, "by");
+
+	*s = (struct serve_stream){.serve = serve, .r = r, .end = (int)number(r, "n"), .silent = silent};
+	s->by_wake = by && strcmp(by, "wake") == 0;
+	s->pause = s->pauses = by && strcmp(by, "pause") == 0 ? 3 : 0;
+	serve->streams++;
+	vec_push(&serve->sleepers, s);
+	http_stream(r, 200, "text/plain", &(struct stream_source){stream_fill, stream_close, s});
+}
+
+static void echo(struct request *r)
+{
+	struct strbuf out = {0}, body = {0};
+	struct peer peer = request_peer(r);
+	struct json j;
+	size_t n;
+
+	const char *bytes = request_body(r, &n);
+	base64_encode(bytes, n, &body);
+	json_init(&j, &out, false);
+	json_open_object(&j, NULL);
+	json_text(&j, "method", request_method(r));
+	json_text(&j, "path", request_path(r));
+	json_text(&j, "q", request_query(r, "q"));
+	json_text(&j, "header", request_header(r, "x-test"));
+	json_text(&j, "body", strbuf_text(&body));
+	json_int(&j, "uid", peer.uid);
+	json_int(&j, "gid", peer.gid);
+	json_int(&j, "pid", peer.pid);
+	json_close_object(&j);
+	http_reply_strbuf(r, 200, "application/json", &out);
+	strbuf_fini(&body);
+}
+
+static void stats(struct serve *s, struct request *r)
+{
+	struct http_stats got = http_stats(s->http);
+	char text[200];
+	int n = snprintf(text, sizeof text, "{\"connections\":%d,\"requests\":%llu,\"rejected\":%llu,\"streams\":%d}",
+			 got.connections, (unsigned long long)got.requests, (unsigned long long)got.rejected,
+			 s->streams);
+
+	http_reply(r, 200, "application/json", text, (size_t)n);
+}
+
+static void big(struct request *r)
+{
+	size_t n = (size_t)number(r, "n");
+	char *bytes = mem_alloc(n);
+
+	for (size_t i = 0; i < n; i++)
+		bytes[i] = (char)('a' + i % 26);
+	http_reply(r, 200, "text/plain", bytes, n);
+	free(bytes);
+}
+
+static void handle(void *context, struct request *r)
+{
+	struct serve *s = context;
+	const char *path = request_path(r);
+
+	s->handled++;
+	if (strncmp(path, "/echo", 5) == 0) {
+		echo(r);
+	} else if (strcmp(path, "/hello") == 0) {
+		http_header(r, "X-Answer", "yes");
+		http_reply(r, 200, "text/plain", "hello", 5);
+	} else if (strcmp(path, "/big") == 0) {
+		big(r);
+	} else if (strcmp(path, "/error") == 0) {
+		http_error(r, 409, "bad_state", "Job %d is \"running\".", 12);
+	} else if (strcmp(path, "/later") == 0) {
+		vec_push(&s->later, r);
+	} else if (strcmp(path, "/never") == 0) {
+		/* http_stop() ends it */
+	} else if (strcmp(path, "/stream") == 0 || strcmp(path, "/silent") == 0) {
+		stream_open(s, r, strcmp(path, "/silent") == 0);
+	} else if (strcmp(path, "/crash") == 0) {
+		_exit(1);
+	} else if (strcmp(path, "/stats") == 0) {
+		stats(s, r);
+	} else {
+		http_error(r, 404, "not_found", "There is no %s.", path);
+	}
+}
+
+static void on_tick(uv_timer_t *timer)
+{
+	struct serve *s = timer->data;
+
+	for (size_t i = 0; i < s->later.n; i++)
+		http_reply(s->later.v[i], 200, "text/plain", "later", 5);
+	vec_clear(&s->later);
+	for (size_t i = 0; i < s->sleepers.n; i++) {
+		if (!s->sleepers.v[i]->silent) {
+			s->sleepers.v[i]->awake = true;
+			stream_wake(s->sleepers.v[i]->r);
+		}
+	}
+}
+
+static void on_check(uv_check_t *check)
+{
+	struct serve *s = check->data;
+
+	if (!s->hold)
+		http_flush(s->http);
+}
+
+static struct serve *serve_at(const char *path, const struct http_limits *limits)
+{
+	struct serve *s = mem_zalloc(sizeof *s);
+	struct err err;
+	int fd = unix_listen(path, 0600, &err);
+
+	uv_loop_init(&s->loop);
+	if (fd < 0 || http_start(&s->loop, fd, limits, handle, s, &s->http, &err) < 0) {
+		fprintf(stderr, "%s\n", err.text);
+		abort();
+	}
+	uv_timer_init(&s->loop, &s->tick);
+	uv_check_init(&s->loop, &s->check);
+	s->tick.data = s->check.data = s;
+	uv_timer_start(&s->tick, on_tick, 2, 2);
+	uv_check_start(&s->check, on_check);
+	return s;
+}
+
+static void serve_close(struct serve *s)
+{
+	http_stop(s->http);
+	uv_close((uv_handle_t *)&s->tick, NULL);
+	uv_close((uv_handle_t *)&s->check, NULL);
+	uv_run(&s->loop, UV_RUN_DEFAULT);
+	if (uv_loop_close(&s->loop) != 0 || s->streams != 0)
+		abort();
+	vec_free(&s->later);
+	vec_free(&s->sleepers);
+}
+
+struct serve *serve_start(const struct http_limits *limits)
+{
+	char directory[] = "/tmp/shunt-http-XXXXXX", path[96];
+
+	if (!mkdtemp(directory))
+		abort();
+	snprintf(path, sizeof path, "%s/socket", directory);
+	struct serve *s = serve_at(path, limits);
+	strcpy(s->directory, directory);
+	strcpy(s->path, path);
+	return s;
+}
+
+void serve_turn(struct serve *s)
+{
+	uv_run(&s->loop, UV_RUN_NOWAIT);
+}
+
+void serve_stop(struct serve *s)
+{
+	serve_close(s);
+	unlink(s->path);
+	rmdir(s->directory);
+	free(s);
+}
+
+static void on_term(uv_signal_t *handle, int number_of_it)
+{
+	uv_close((uv_handle_t *)handle, NULL);
+	uv_stop(handle->loop);
+}
+
+pid_t serve_fork(const char *path, const struct http_limits *limits)
+{
+	int ready[2];
+	char byte;
+
+	if (pipe(ready) < 0)
+		abort();
+	pid_t pid = fork();
+	if (pid == 0) {
+		uv_signal_t term;
+		struct serve *s = serve_at(path, limits);
+		uv_signal_init(&s->loop, &term);
+		uv_signal_start(&term, on_term, SIGTERM);
+		close(ready[0]);
+		close(ready[1]);
+		uv_run(&s->loop, UV_RUN_DEFAULT);
+		serve_close(s);
+		free(s);
+		_exit(0); /* leaks are looked for where the server runs in the test itself: in a child it takes seconds */
+	}
+	close(ready[1]);
+	if (pid < 0 || read(ready[0], &byte, 1) != 0)
+		abort();
+	close(ready[0]);
+	return pid;
+}
+
+int serve_end(pid_t pid)
+{
+	int status;
+
+	kill(pid, SIGTERM);
+	if (waitpid(pid, &status, 0) != pid)
+		return -1;
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}

@@ -1,0 +1,48 @@
+/*
+ * serve.h - a small HTTP server over net/http, for the tests of both ends: in the test's own loop, or in a child process.
+ *
+ *	/echo		the request as JSON: method, path, query (q), header (X-Test), body (base64), uid, gid, pid
+ *	/hello		"hello"
+ *	/big?n=N	N bytes
+ *	/error		409 with code "bad_state"
+ *	/later		the answer comes some turns later, from a timer
+ *	/never		taken, and never answered
+ *	/stream?n=N	N pieces of "piece %d\n"; with &by=wake one at a time, each after a wake; with &by=pause after pauses of its own
+ *	/silent		a stream that never says anything
+ *	/crash		the server ends at once, without an answer
+ *	/stats		connections, requests, rejected, streams (open)
+ */
+#ifndef SUPPORT_SERVE_H
+#define SUPPORT_SERVE_H
+
+#include <sys/types.h>
+
+#include "base/vec.h"
+#include "net/http.h"
+
+struct serve {
+	uv_loop_t loop;
+	struct http *http;
+	uv_timer_t tick;
+	uv_check_t check;
+	bool hold;   /* nothing is flushed */
+	int handled; /* requests that the handler saw */
+	int streams; /* open ones */
+	VEC(struct request *) later;
+	VEC(struct serve_stream *) sleepers;
+	char directory[64], path[96];
+};
+
+extern const struct http_limits serve_limits;
+
+/* In this process: turn the loop with serve_turn(). */
+struct serve *serve_start(const struct http_limits *limits);
+void serve_turn(struct serve *s);
+void serve_stop(struct serve *s);
+
+/* In a child. `path` is where it listens. */
+pid_t serve_fork(const char *path, const struct http_limits *limits);
+/* Ends it, and returns its exit status: 0 if it was well. */
+int serve_end(pid_t pid);
+
+#endif

@@ -1,0 +1,280 @@
+/*
+ * test_accounting.c - accounting records: the line, names that try to break it, files of days, a full or absent disk,
+ * reading others'.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/vec.h"
+#include "server/accounting.h"
+
+#define NOW INT64_C(1794724973) /* 2026-11-15 06:42:53 UTC */
+
+static struct arena *arena;
+static char dir[] = "/tmp/test_accounting.XXXXXX";
+
+static int setup(void **state)
+{
+	(void)state;
+	setenv("TZ", "UTC", 1);
+	tzset();
+	arena = arena_create();
+	return mkdtemp(dir) ? 0 : -1;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	arena_destroy(arena);
+	return rmdir(dir);
+}
+
+static const char *in_dir(const char *name)
+{
+	return arena_printf(arena, "%s/%s", dir, name);
+}
+
+static char *read_all(const char *path)
+{
+	struct strbuf b = {0};
+	char piece[4096];
+	size_t n;
+	FILE *f = fopen(path, "r");
+
+	assert_non_null(f);
+	while ((n = fread(piece, 1, sizeof piece, f)) > 0)
+		strbuf_add(&b, piece, n);
+	fclose(f);
+	char *text = arena_strndup(arena, strbuf_text(&b), b.n);
+	strbuf_fini(&b);
+	return text;
+}
+
+static struct record whole(char type)
+{
+	struct record r;
+
+	record_init(&r, type, NOW, "12.server");
+	r.user = "ann";
+	r.group = "staff";
+	r.name = "STDIN";
+	r.queue = "batch";
+	r.owner = "ann@gw";
+	r.requestor = "bob@gw";
+	r.reason = "out of patience";
+	r.ctime = r.qtime = r.etime = NOW - 60;
+	r.start = NOW - 50;
+	r.end = NOW;
+	r.exec_host = "n1/0+n1/1";
+	r.resources = "nodes=1:ppn=2,mem=8gb,walltime=00:10:00";
+	r.ncpus = 2;
+	r.nodect = 1;
+	r.walltime = 600;
+	r.session = 4242;
+	r.exit_status = 0;
+	r.used_cput = 75;
+	r.used_walltime = 50;
+	r.used_mem = 1024;
+	return r;
+}
+
+static void test_lines(void **state)
+{
+	static const struct {
+		char type;
+		const char *line;
+	} form[] = {
+		{'Q', "11/15/2026 06:42:53;Q;12.server;queue=batch\n"},
+		{'S', "11/15/2026 06:42:53;S;12.server;user=ann group=staff jobname=STDIN queue=batch ctime=1794724913 "
+		      "qtime=1794724913 etime=1794724913 start=1794724923 owner=ann@gw exec_host=n1/0+n1/1 "
+		      "Resource_List.ncpus=2 Resource_List.nodect=1 Resource_List.nodes=1:ppn=2 Resource_List.mem=8gb "
+		      "Resource_List.walltime=00:10:00\n"},
+		{'E', "11/15/2026 06:42:53;E;12.server;user=ann group=staff jobname=STDIN queue=batch ctime=1794724913 "
+		      "qtime=1794724913 etime=1794724913 start=1794724923 owner=ann@gw exec_host=n1/0+n1/1 "
+		      "Resource_List.ncpus=2 Resource_List.nodect=1 Resource_List.nodes=1:ppn=2 Resource_List.mem=8gb "
+		      "Resource_List.walltime=00:10:00 session=4242 end=1794724973 Exit_status=0 "
+		      "resources_used.cput=00:01:15 resources_used.mem=1024kb resources_used.walltime=00:00:50\n"},
+		{'D', "11/15/2026 06:42:53;D;12.server;requestor=bob@gw reason=\"out of patience\"\n"},
+		{'A', "11/15/2026 06:42:53;A;12.server;reason=\"out of patience\"\n"},
+		{'R', "11/15/2026 06:42:53;R;12.server;requestor=bob@gw reason=\"out of patience\"\n"},
+		{'C', "11/15/2026 06:42:53;C;12.server;requestor=bob@gw\n"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof form / sizeof *form; i++) {
+		struct strbuf b = {0};
+		struct record r = whole(form[i].type);
+		record_format(&r, &b);
+		assert_string_equal(b.text, form[i].line);
+		strbuf_fini(&b);
+	}
+}
+
+static void test_round_trip(void **state)
+{
+	static const char *const names[] = {"plain",	 "with blank",
+					    "quote\"s",	 "back\\slash",
+					    "new\nline", "tab\t",
+					    "=;=",	 "11/15/2026 06:42:53;E;13.server;user=root",
+					    "\x01\x7f",	 "gr\xc3\xbc\xc3\x9f",
+					    "\"",	 "\\"};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+		struct strbuf b = {0};
+		struct record r = whole('E');
+		struct record_line line;
+		struct err err = {{0}};
+		r.name = names[i];
+		r.exit_status = -2;
+		record_format(&r, &b);
+		assert_ptr_equal(strchr(b.text, '\n'), b.text + b.n - 1);
+		b.text[b.n - 1] = '\0';
+		assert_int_equal(record_parse(b.text, arena, &line, &err), 0);
+		assert_int_equal(line.time, NOW);
+		assert_int_equal(line.type, 'E');
+		assert_string_equal(line.id, "12.server");
+		assert_string_equal(record_get(&line, "jobname"), names[i]);
+		assert_string_equal(record_get(&line, "Exit_status"), "-2");
+		assert_string_equal(record_get(&line, "Resource_List.nodes"), "1:ppn=2");
+		assert_null(record_get(&line, "nothing"));
+		strbuf_fini(&b);
+	}
+}
+
+/* Lines as other systems write them, and noise. */
+static void test_tolerant(void **state)
+{
+	static const char *const bad[] = {"",
+					  "x",
+					  "11/15/2026;E;12",
+					  "13/45/2026 06:42:53;E;12;",
+					  "11/15/2026 06:42:53;;12;",
+					  "11/15/2026 06:42:53;EE;12;"};
+	struct record_line r;
+	struct err err = {{0}};
+
+	(void)state;
+	assert_int_equal(
+		record_parse("11/15/2026 06:42:53;E;12[3].s;user=ann jobname=my job name queue=batch", arena, &r, &err),
+		0);
+	assert_string_equal(r.id, "12[3].s");
+	assert_string_equal(record_get(&r, "jobname"), "my job name");
+	assert_string_equal(record_get(&r, "queue"), "batch");
+	assert_int_equal(record_parse("11/15/2026 06:42:53;L;license;floating license hour:3 day:3", arena, &r, &err),
+			 0);
+	assert_string_equal(record_get(&r, "floating"), "license hour:3 day:3");
+	assert_int_equal(record_parse("11/15/2026 06:42:53;A;12.s", arena, &r, &err), 0);
+	assert_int_equal(r.nfields, 0);
+	assert_int_equal(record_parse("11/15/2026 06:42:53;E;12;jobname=\"not closed", arena, &r, &err), 0);
+	assert_string_equal(record_get(&r, "jobname"), "not closed");
+	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+		assert_int_equal(record_parse(bad[i], arena, &r, &err), -EINVAL);
+}
+
+static bool count_line(void *context, const char *line)
+{
+	strbuf_printf(context, "%s|", line);
+	return strcmp(line, "stop") != 0;
+}
+
+static void test_files(void **state)
+{
+	struct accounting *a;
+	struct strbuf seen = {0};
+	struct err err = {{0}};
+
+	(void)state;
+	assert_int_equal(accounting_open(in_dir("records"), &a, &err), 0);
+	assert_int_equal(accounting_write(a, NOW, "one\ntwo\n", 8, &err), 0);
+	assert_int_equal(accounting_write(a, NOW, "three\n", 6, &err), 0);
+	assert_int_equal(accounting_write(a, NOW + 2 * 86400, "later\n", 6, &err), 0);
+	assert_int_equal(accounting_write(a, NOW, NULL, 0, &err), 0);
+	assert_string_equal(read_all(in_dir("records/20261115")), "one\ntwo\nthree\n");
+	assert_string_equal(read_all(in_dir("records/20261117")), "later\n");
+	assert_int_equal(access(in_dir("records/20261116"), F_OK), -1);
+
+	/* A crash cut the last line short. */
+	assert_int_equal(truncate(in_dir("records/20261115"), 10), 0);
+	assert_int_equal(accounting_write(a, NOW, "four\n", 5, &err), 0);
+	assert_string_equal(read_all(in_dir("records/20261115")), "one\ntwo\nth\nfour\n");
+
+	assert_int_equal(accounting_scan(in_dir("records"), NOW - 3 * 86400, NOW + 5 * 86400, count_line, &seen, &err),
+			 0);
+	assert_string_equal(seen.text, "one|two|th|four|later|");
+	strbuf_clear(&seen);
+	assert_int_equal(accounting_scan(in_dir("records"), NOW, NOW, count_line, &seen, &err), 0);
+	assert_string_equal(seen.text, "one|two|th|four|");
+	strbuf_clear(&seen);
+	assert_int_equal(accounting_write(a, NOW, "stop\nnot seen\n", 14, &err), 0);
+	assert_int_equal(accounting_scan(in_dir("records"), NOW, NOW + 5 * 86400, count_line, &seen, &err), 0);
+	assert_string_equal(seen.text, "one|two|th|four|stop|");
+	accounting_close(a);
+	strbuf_fini(&seen);
+	assert_int_equal(unlink(in_dir("records/20261115")), 0);
+	assert_int_equal(unlink(in_dir("records/20261117")), 0);
+	assert_int_equal(rmdir(in_dir("records")), 0);
+}
+
+/* The directory goes away, and comes back: nothing is lost meanwhile. */
+static void test_trouble(void **state)
+{
+	struct accounting *a;
+	struct err err = {{0}};
+	char *big = mem_alloc(15 << 20);
+
+	(void)state;
+	memset(big, 'x', 15 << 20);
+	assert_int_equal(accounting_open(in_dir("gone"), &a, &err), 0);
+	assert_int_equal(rmdir(in_dir("gone")), 0);
+	assert_int_equal(accounting_write(a, NOW, "one\n", 4, &err), -ENOENT);
+	assert_non_null(strstr(err.text, "kept and tried again"));
+	assert_int_equal(accounting_write(a, NOW, "two\n", 4, &err), -ENOENT);
+	assert_int_equal(mkdir(in_dir("gone"), 0700), 0);
+	assert_int_equal(accounting_write(a, NOW, NULL, 0, &err), 0);
+	assert_string_equal(read_all(in_dir("gone/20261115")), "one\ntwo\n");
+
+	/* What does not fit any more is dropped, and said. */
+	assert_int_equal(unlink(in_dir("gone/20261115")), 0);
+	assert_int_equal(rmdir(in_dir("gone")), 0);
+	assert_int_equal(accounting_write(a, NOW, big, 15 << 20, &err), -ENOENT);
+	assert_int_equal(accounting_write(a, NOW, big, 15 << 20, &err), -ENOENT);
+	assert_non_null(strstr(err.text, "dropped"));
+	assert_int_equal(mkdir(in_dir("gone"), 0700), 0);
+	assert_int_equal(accounting_write(a, NOW, NULL, 0, &err), -ENOSPC);
+	assert_non_null(strstr(err.text, "dropped"));
+	assert_int_equal(accounting_write(a, NOW, "\nagain\n", 7, &err), 0);
+	assert_int_equal(unlink(in_dir("gone/20261115")), 0);
+	assert_int_equal(rmdir(in_dir("gone")), 0);
+	accounting_close(a);
+	free(big);
+
+	int fd = open(in_dir("file"), O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
+	assert_true(fd >= 0);
+	close(fd);
+	assert_int_equal(accounting_open(in_dir("file"), &a, &err), -ENOTDIR);
+	assert_int_equal(unlink(in_dir("file")), 0);
+	assert_int_equal(accounting_open(in_dir("no/such"), &a, &err), -ENOENT);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_lines), cmocka_unit_test(test_round_trip), cmocka_unit_test(test_tolerant),
+		cmocka_unit_test(test_files), cmocka_unit_test(test_trouble),
+	};
+
+	return cmocka_run_group_tests(tests, setup, teardown);
+}

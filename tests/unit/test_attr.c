@@ -1,0 +1,277 @@
+/*
+ * test_attr.c - attributes: the table itself, changes and their refusals, what holds, lists of people, JSON there and
+ * back.
+ */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+#include <jansson.h>
+
+#include "server/attr.h"
+#include "support/attr_json.h"
+
+static void change(struct attrs *a, enum attr_op op, const char *name, const char *value)
+{
+	struct err err = {{0}};
+
+	if (attrs_change(a, op, name, value, &err) != 0)
+		fail_msg("%s", err.text);
+}
+
+static void refuse(struct attrs *a, enum attr_op op, const char *name, const char *value, const char *says)
+{
+	struct err err = {{0}};
+	char *before = attrs_json(a), *after;
+
+	if (attrs_change(a, op, name, value, &err) == 0)
+		fail_msg("%s = %s was accepted", name, value);
+	if (!strstr(err.text, says))
+		fail_msg("%s", err.text);
+	after = attrs_json(a);
+	assert_string_equal(before, after);
+	free(before);
+	free(after);
+}
+
+/* Every row is complete, its default is a value of it, and no name or alias means two rows. */
+static void test_table(void **state)
+{
+	(void)state;
+	for (const struct attr *a = attr_table; a < attr_table + nattrs; a++) {
+		assert_non_null(a->about);
+		assert_int_equal(a->about[strlen(a->about) - 1], '.');
+		assert_true(a->owner & (ATTR_SERVER | ATTR_QUEUE));
+		for (int owner = ATTR_SERVER; owner <= ATTR_QUEUE; owner <<= 1) {
+			if (!(a->owner & owner))
+				continue;
+			assert_ptr_equal(attr_find(owner, a->name), a);
+			if (a->alias)
+				assert_ptr_equal(attr_find(owner, a->alias), a);
+			struct attrs set;
+			attrs_init(&set, owner);
+			if (a->initial && a->type != ATTR_AMOUNTS)
+				change(&set, ATTR_SET, a->name, a->initial);
+			if (a->initial && a->type != ATTR_AMOUNTS)
+				assert_string_equal(set.set.v[0].text, a->initial);
+			attrs_fini(&set);
+		}
+	}
+}
+
+static void test_defaults(void **state)
+{
+	struct attrs s, q;
+
+	(void)state;
+	attrs_init(&s, ATTR_SERVER);
+	attrs_init(&q, ATTR_QUEUE);
+	assert_true(attrs_bool(&s, "scheduling"));
+	assert_false(attrs_bool(&q, "enabled"));
+	assert_int_equal(attrs_number(&s, "keep_completed"), 86400);
+	assert_int_equal(attrs_number(&q, "keep_completed"), -1);
+	assert_int_equal(attrs_number(&s, "max_running"), -1);
+	assert_int_equal(attrs_number(&q, "priority"), 0);
+	assert_null(attrs_text(&s, "default_queue"));
+	assert_string_equal(attrs_text(&q, "queue_type"), "Execution");
+	assert_int_equal(attrs_amount(&s, "resources_default", "walltime"), 3600);
+	assert_int_equal(attrs_amount(&q, "resources_default", "walltime"), -1);
+	assert_int_equal(attrs_amount(&s, "resources_max", "walltime"), -1);
+	assert_false(attrs_is_set(&s, "scheduling"));
+	attrs_fini(&s);
+	attrs_fini(&q);
+}
+
+static void test_changes(void **state)
+{
+	struct attrs s, q, copy;
+
+	(void)state;
+	attrs_init(&s, ATTR_SERVER);
+	attrs_init(&q, ATTR_QUEUE);
+	change(&q, ATTR_SET, "Queue_Type", "e");
+	assert_string_equal(attrs_text(&q, "queue_type"), "Execution");
+	change(&q, ATTR_SET, "queue_type", "ROUTE");
+	assert_string_equal(attrs_text(&q, "queue_type"), "Route");
+	change(&q, ATTR_SET, "enabled", "t");
+	change(&q, ATTR_SET, "started", "1");
+	assert_true(attrs_bool(&q, "enabled") && attrs_bool(&q, "started"));
+	change(&q, ATTR_SET, "Priority", "-5");
+	change(&q, ATTR_ADD, "priority", "15");
+	assert_int_equal(attrs_number(&q, "priority"), 10);
+	change(&q, ATTR_SET, "resources_max.walltime", "2:00:00");
+	change(&q, ATTR_SET, "resources_max.procs", "64");
+	change(&q, ATTR_SET, "resources_max.mem", "16gb");
+	change(&q, ATTR_SET, "resources_max.MEM", "8gb");
+	assert_int_equal(attrs_amount(&q, "resources_max", "walltime"), 7200);
+	assert_int_equal(attrs_amount(&q, "resources_max", "ncpus"), 64);
+	assert_int_equal(attrs_amount(&q, "resources_max", "mem"), 8 << 20);
+	change(&q, ATTR_ADD, "resources_max.walltime", "30:00");
+	assert_int_equal(attrs_amount(&q, "resources_max", "walltime"), 9000);
+	change(&q, ATTR_SET, "resources_default.nodes", "1:ppn=4");
+	change(&q, ATTR_SET, "max_queued", "7"); /* the other family's name */
+	assert_int_equal(attrs_number(&q, "max_queuable"), 7);
+	char *json = attrs_json(&q);
+	assert_string_equal(
+		json, "{\"queue_type\":\"Route\",\"enabled\":true,\"started\":true,\"priority\":10,"
+		      "\"resources_default.nodes\":\"1:ppn=4\",\"resources_max.mem\":\"8gb\","
+		      "\"resources_max.ncpus\":\"64\",\"resources_max.walltime\":\"02:30:00\",\"max_queuable\":7}");
+	free(json);
+	attrs_copy(&copy, &q);
+	change(&q, ATTR_UNSET, "resources_max.mem", NULL);
+	assert_int_equal(attrs_amount(&q, "resources_max", "mem"), -1);
+	change(&q, ATTR_UNSET, "resources_max", NULL);
+	assert_false(attrs_is_set(&q, "resources_max"));
+	assert_int_equal(attrs_amount(&copy, "resources_max", "mem"), 8 << 20);
+
+	change(&s, ATTR_SET, "keep_completed", "2d");
+	assert_int_equal(attrs_number(&s, "keep_completed"), 172800);
+	assert_string_equal(attrs_text(&s, "keep_completed"), "172800");
+	change(&s, ATTR_SET, "job_history_duration", "336:00:00");
+	assert_int_equal(attrs_number(&s, "keep_completed"), 1209600);
+	change(&s, ATTR_SET, "policy", "easy");
+	change(&s, ATTR_SET, "comment", "down on Monday; \"really\"");
+	change(&s, ATTR_UNSET, "comment", NULL);
+	change(&s, ATTR_UNSET, "comment", NULL);
+	assert_null(attrs_text(&s, "comment"));
+	attrs_fini(&s);
+	attrs_fini(&q);
+	attrs_fini(&copy);
+}
+
+static void test_refusals(void **state)
+{
+	struct attrs s, q;
+
+	(void)state;
+	attrs_init(&s, ATTR_SERVER);
+	attrs_init(&q, ATTR_QUEUE);
+	change(&q, ATTR_SET, "priority", "5");
+	refuse(&s, ATTR_SET, "defalt_queue", "x", "did you mean default_queue?");
+	refuse(&s, ATTR_SET, "enabled", "true", "that is one of queues");
+	refuse(&q, ATTR_SET, "managers", "x", "that is one of the server");
+	refuse(&q, ATTR_SET, "enabled", "maybe", "True or False");
+	refuse(&q, ATTR_SET, "enabled", "", "True or False");
+	refuse(&q, ATTR_SET, "priority", "2000", "from -1024 to 1023");
+	refuse(&q, ATTR_ADD, "priority", "1020", "not 1025");
+	refuse(&q, ATTR_SET, "priority", "high", "whole number");
+	refuse(&q, ATTR_SET, "max_running", "-1", "from 0 to");
+	refuse(&q, ATTR_REMOVE, "max_running", "1", "not -1");
+	refuse(&q, ATTR_SET, "queue_type", "X", "Execution Route");
+	refuse(&q, ATTR_ADD, "comment", "x", "set it instead");
+	refuse(&q, ATTR_SET, "comment", "two\nlines", "one line");
+	refuse(&q, ATTR_SET, "resources_max", "5", "needs a resource");
+	refuse(&q, ATTR_SET, "resources_max.", "5", "needs a resource");
+	refuse(&q, ATTR_SET, "resources_max.walltime", "soon", "resources_max.walltime");
+	refuse(&q, ATTR_SET, "resources_max.ncpus", "4gb", "whole number");
+	refuse(&q, ATTR_SET, "resources_default.nodes", "1:ppn=x", "ppn");
+	refuse(&q, ATTR_SET, "resources_default.nodes", "1,walltime=5", "one resource");
+	refuse(&q, ATTR_SET, "keep_completed.x", "5", "no attribute");
+	refuse(&s, ATTR_SET, "policy", "magic", "no policy");
+	refuse(&s, ATTR_SET, "policy", "easy-clairvoyant", "simulator");
+	refuse(&s, ATTR_SET, "managers", "", "unset");
+	refuse(&s, ATTR_SET, "managers", "a b", "blanks");
+	refuse(&s, ATTR_SET, "keep_completed", "1000d", "seconds");
+	refuse(&s, ATTR_SET, "max_array_size", "100001", "100000");
+	attrs_fini(&s);
+	attrs_fini(&q);
+}
+
+static void test_lists(void **state)
+{
+	struct attrs s;
+
+	(void)state;
+	attrs_init(&s, ATTR_SERVER);
+	assert_false(attrs_list_has(&s, "managers", "root", "h"));
+	change(&s, ATTR_SET, "managers", "ann@gw, bob@*.site.org,carl");
+	change(&s, ATTR_ADD, "managers", "dora@*,ann@gw");
+	assert_string_equal(attrs_text(&s, "managers"), "ann@gw,bob@*.site.org,carl,dora@*");
+	assert_true(attrs_list_has(&s, "managers", "ann", "gw"));
+	assert_true(attrs_list_has(&s, "managers", "ann", "GW"));
+	assert_true(attrs_list_has(&s, "managers", "ann", NULL));
+	assert_false(attrs_list_has(&s, "managers", "ann", "gw2"));
+	assert_false(attrs_list_has(&s, "managers", "an", "gw"));
+	assert_true(attrs_list_has(&s, "managers", "bob", "n1.site.org"));
+	assert_false(attrs_list_has(&s, "managers", "bob", "n1.other.org"));
+	assert_true(attrs_list_has(&s, "managers", "carl", "anywhere"));
+	assert_true(attrs_list_has(&s, "managers", "dora", "anywhere"));
+	assert_false(attrs_list_has(&s, "managers", "eve", "gw"));
+	change(&s, ATTR_REMOVE, "managers", "carl,dora@*,nobody");
+	assert_string_equal(attrs_text(&s, "managers"), "ann@gw,bob@*.site.org");
+	change(&s, ATTR_REMOVE, "managers", "ann@gw,bob@*.site.org");
+	assert_false(attrs_is_set(&s, "managers"));
+
+	change(&s, ATTR_SET, "acl_users", "-eve,+frank,*");
+	assert_false(attrs_list_has(&s, "acl_users", "eve", "h"));
+	assert_true(attrs_list_has(&s, "acl_users", "frank", "h"));
+	assert_true(attrs_list_has(&s, "acl_users", "anybody", "h"));
+	change(&s, ATTR_SET, "acl_hosts", "H1+h2.Site.org");
+	assert_string_equal(attrs_text(&s, "acl_hosts"), "h1,h2.site.org");
+	assert_true(attrs_list_has(&s, "acl_hosts", "h2.site.org", NULL));
+	attrs_fini(&s);
+}
+
+static void test_json(void **state)
+{
+	struct attrs s, back;
+	struct err err = {{0}};
+
+	(void)state;
+	attrs_init(&s, ATTR_SERVER);
+	change(&s, ATTR_SET, "managers", "ann@gw,bob");
+	change(&s, ATTR_SET, "scheduling", "false");
+	change(&s, ATTR_SET, "tolerance", "90");
+	change(&s, ATTR_SET, "resources_default.walltime", "90:00");
+	change(&s, ATTR_SET, "comment", "a \"quoted\" text, with a comma");
+	char *text = attrs_json(&s), *again;
+	json_t *object = json_loads(text, 0, NULL);
+	attrs_init(&back, ATTR_SERVER);
+	assert_int_equal(attrs_read(&back, object, &err), 0);
+	again = attrs_json(&back);
+	assert_string_equal(text, again);
+	json_decref(object);
+	attrs_fini(&back);
+	free(text);
+	free(again);
+
+	/* What a newer version wrote, or what is damaged, does not take the rest with it. */
+	object = json_loads("{\"new_thing\": 5, \"scheduling\": false, \"policy\": [], \"tolerance\": 7}", 0, NULL);
+	attrs_init(&back, ATTR_SERVER);
+	assert_int_equal(attrs_read(&back, object, &err), -EINVAL);
+	assert_non_null(strstr(err.text, "new_thing"));
+	assert_false(attrs_bool(&back, "scheduling"));
+	assert_int_equal(attrs_number(&back, "tolerance"), 7);
+	json_decref(object);
+	attrs_fini(&back);
+
+	text = attrs_defaults_json(ATTR_SERVER);
+	object = json_loads(text, 0, NULL);
+	assert_true(json_is_true(json_object_get(object, "scheduling")));
+	assert_int_equal(json_integer_value(json_object_get(object, "keep_completed")), 86400);
+	assert_string_equal(json_string_value(json_object_get(object, "resources_default.walltime")), "01:00:00");
+	json_decref(object);
+	free(text);
+	text = attr_table_json();
+	object = json_loads(text, 0, NULL);
+	assert_int_equal(json_array_size(object), nattrs);
+	json_decref(object);
+	free(text);
+	attrs_fini(&s);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_table),	 cmocka_unit_test(test_defaults), cmocka_unit_test(test_changes),
+		cmocka_unit_test(test_refusals), cmocka_unit_test(test_lists),	  cmocka_unit_test(test_json),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,221 @@
+/*
+ * test_conf.c - the configuration file: values, defaults, mistakes and what is said of them, the text of nodes.
+ */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "server/conf.h"
+
+static int read_text(struct conf *c, const char *text, struct err *err)
+{
+	return conf_read(c, "shunt.conf", text, strlen(text), err);
+}
+
+static void test_defaults(void **state)
+{
+	struct conf c;
+	struct err err = {{0}};
+
+	(void)state;
+	conf_init(&c);
+	assert_string_equal(c.nodes, "auto");
+	assert_string_equal(c.store, "");
+	assert_string_equal(c.policy, "shunt");
+	assert_string_equal(c.cgroup, "auto");
+	assert_string_equal(c.mail_program, "/usr/sbin/sendmail");
+	assert_int_equal(c.api_body, 64 << 20);
+	assert_false(c.root_jobs);
+	assert_int_equal(conf_load(&c, "/nonexistent/shunt.conf", &err), -ENOENT);
+	conf_fini(&c);
+}
+
+static void test_values(void **state)
+{
+	struct conf c;
+	struct err err = {{0}};
+
+	(void)state;
+	conf_init(&c);
+	if (read_text(&c,
+		      "# a site\n\n nodes = n[1-2]:cpus=8   # the old ones\nnodes=gpu1:cpus=4:gpus=2\r\n"
+		      "store = postgres://shunt@db/shunt?x=1#y\nname=\n\n[ run ]\nroot_jobs = Yes\ncgroup=v1\n"
+		      "[api]\nrate=0\nbody = 8mb\nidle = 2m\n[run]\nbind=no\n",
+		      &err) != 0)
+		fail_msg("%s", err.text);
+	assert_string_equal(c.nodes, "n[1-2]:cpus=8 gpu1:cpus=4:gpus=2");
+	assert_string_equal(c.store, "postgres://shunt@db/shunt?x=1#y");
+	assert_string_equal(c.name, "");
+	assert_true(c.root_jobs);
+	assert_string_equal(c.cgroup, "v1");
+	assert_string_equal(c.bind, "no");
+	assert_int_equal(c.api_rate, 0);
+	assert_int_equal(c.api_body, 8 << 20);
+	assert_int_equal(c.api_idle, 120);
+	assert_int_equal(conf_set(&c, "nodes", "4x8", &err), 0);
+	assert_int_equal(conf_set(&c, "api.rate", "77", &err), 0);
+	assert_string_equal(c.nodes, "4x8");
+	assert_int_equal(c.api_rate, 77);
+	assert_int_equal(conf_set(&c, "api.rat", "77", &err), -EINVAL);
+	assert_non_null(strstr(err.text, "did you mean rate?"));
+	conf_fini(&c);
+}
+
+static void test_mistakes(void **state)
+{
+	static const struct {
+		const char *text, *says;
+	} bad[] = {
+		{"nodes = 4x8\nnode = 4x8\n", "shunt.conf:2: there is no option \"node\"; did you mean nodes?"},
+		{"rate = 5\n", "shunt.conf:1: rate belongs in section [api]"},
+		{"[api]\n\nnodes = 4x8\n", "shunt.conf:3: nodes belongs before the first section"},
+		{"[apis]\n", "shunt.conf:1: there is no section [apis]; did you mean [api]?"},
+		{"[database]\n", "there are: run api mail"},
+		{"[]\n", "there is no section []"},
+		{"[api\n", "not closed"},
+		{"hello\n", "a line is NAME = VALUE"},
+		{"policy = magic\n", "shunt.conf:1: policy: there is no policy \"magic\""},
+		{"policy = esay\n", "did you mean easy?"},
+		{"policy = easy-clairvoyant\n", "simulator"},
+		{"[run]\ncgroup = v3\n", "shunt.conf:2: cgroup: must be one of auto v2 v1 none, not \"v3\""},
+		{"[run]\nroot_jobs = perhaps\n", "yes or no"},
+		{"[run]\nprologue = hooks/pre\n", "absolute path"},
+		{"[api]\nrate = -1\n", "whole number"},
+		{"[api]\nrate = 9999999\n", "from 0 to 1000000"},
+		{"[api]\nbody = 5kb\n", "bytes"},
+		{"store = a\nstore = b\n", "shunt.conf:2: store is given twice"},
+		{"nodes = n1\n", "shunt.conf:1: nodes: n1: needs cpus=N"},
+		{"nodes = 4x8\nnodes = n2:cpus=1\n", "the node n2 is named twice"},
+		{"nodes = auto\nnodes = 4x8\n", "shunt.conf:2: nodes: auto"},
+		{"nodes =\n", "no nodes"},
+		{"name = a\x01"
+		 "b\n",
+		 "control character"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+		struct conf c;
+		struct err err = {{0}};
+		conf_init(&c);
+		assert_int_equal(read_text(&c, bad[i].text, &err), -EINVAL);
+		if (!strstr(err.text, bad[i].says))
+			fail_msg("%s: %s", bad[i].text, err.text);
+		assert_string_equal(c.nodes, "auto"); /* as it was */
+		assert_string_equal(c.store, "");
+		conf_fini(&c);
+	}
+}
+
+/* The example explains every option, and is a configuration file that changes nothing; without its '#' as well. */
+static void test_example(void **state)
+{
+	struct strbuf b = {0}, on = {0};
+	struct conf c;
+	struct err err = {{0}};
+
+	(void)state;
+	conf_write_example(&b);
+	conf_init(&c);
+	assert_int_equal(conf_read(&c, "example", b.text, b.n, &err), 0);
+	for (const char *p = b.text; *p; p++)
+		if (*p != '#' || p[1] == ' ')
+			strbuf_add(&on, p, 1);
+	if (conf_read(&c, "example", on.text, on.n, &err) != 0)
+		fail_msg("%s", err.text);
+	for (int i = 0; i < nconf; i++)
+		assert_non_null(strstr(on.text, conf_table[i].name));
+	assert_string_equal(c.nodes, "auto");
+	assert_int_equal(c.api_rate, 5000);
+	conf_fini(&c);
+	strbuf_fini(&b);
+	strbuf_fini(&on);
+}
+
+static void test_nodes(void **state)
+{
+	struct conf_nodes n;
+	struct err err = {{0}};
+
+	(void)state;
+	assert_int_equal(conf_nodes_parse("auto", &n, &err), 0);
+	assert_true(n.automatic);
+	assert_int_equal(n.node.n, 0);
+	assert_int_equal(
+		conf_nodes_parse("2x8+1x64:mem=1tb  gpu[1-2]:cpus=4:mem=16gb:gpus=2:fast:ib,x:cpus=1", &n, &err),
+		-EINVAL);
+	assert_int_equal(conf_nodes_parse("2x8+1x64:mem=1tb  gpu[1-2],big:cpus=4:mem=16gb:gpus=2:fast:ib", &n, &err),
+			 0);
+	assert_false(n.automatic);
+	assert_int_equal(n.node.n, 6);
+	assert_string_equal(n.node.v[0].name, "n1");
+	assert_int_equal(n.node.v[1].cpus, 8);
+	assert_int_equal(n.node.v[1].memory, 0);
+	assert_null(n.node.v[1].feature);
+	assert_string_equal(n.node.v[2].name, "n3");
+	assert_int_equal(n.node.v[2].cpus, 64);
+	assert_int_equal(n.node.v[2].memory, INT64_C(1) << 30);
+	assert_string_equal(n.node.v[4].name, "gpu2");
+	assert_string_equal(n.node.v[5].name, "big");
+	assert_int_equal(n.node.v[5].gpus, 2);
+	assert_string_equal(n.node.v[5].feature[1], "ib");
+	assert_null(n.node.v[5].feature[2]);
+	conf_nodes_fini(&n);
+
+	static const struct {
+		const char *text, *says;
+	} bad[] = {
+		{"", "no nodes"},
+		{"0x8", "needs cpus=N"},
+		{"n1:cpus=0", "from 1 to"},
+		{"n1:cpus=8:mem=lots", "mem=lots"},
+		{"n1:cpus=8:speed=3", "cpus=, mem=, gpus="},
+		{"n1:cpus=8:a b:cpus=2:c/d", "is no feature"},
+		{"n[1-:cpus=8", "n[1-"},
+		{"n1:cpus=8 n1:cpus=8", "named twice"},
+		{"100000x1 x:cpus=1", "more than 100000 nodes"},
+		{"n1:cpus=8:", "is no feature"},
+	};
+	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+		assert_int_equal(conf_nodes_parse(bad[i].text, &n, &err), -EINVAL);
+		if (!strstr(err.text, bad[i].says))
+			fail_msg("%s: %s", bad[i].text, err.text);
+	}
+}
+
+static void test_file(void **state)
+{
+	char path[] = "/tmp/test_conf.XXXXXX";
+	int fd = mkstemp(path);
+	struct conf c;
+	struct err err = {{0}};
+
+	(void)state;
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, "nodes = 3x2\nnmae = x\n", 21), 21);
+	close(fd);
+	conf_init(&c);
+	assert_int_equal(conf_load(&c, path, &err), -EINVAL);
+	assert_non_null(strstr(err.text, path));
+	assert_non_null(strstr(err.text, ":2: there is no option \"nmae\"; did you mean name?"));
+	conf_fini(&c);
+	unlink(path);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_defaults), cmocka_unit_test(test_values), cmocka_unit_test(test_mistakes),
+		cmocka_unit_test(test_example),	 cmocka_unit_test(test_nodes),	cmocka_unit_test(test_file),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,376 @@
+/*
+ * test_nursery.c - what happens when server, nursery or shepherd die, and what the nursery refuses.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "run/cgroup.h"
+#include "support/nest.h"
+
+static void contains(const char *text, const char *part)
+{
+	if (!text || !strstr(text, part))
+		fail_msg("'%s' does not hold '%s'", text ? text : "(nothing)", part);
+}
+
+static struct result await_ended(struct nest *n, const char *tag)
+{
+	struct result r;
+	pid_t pid;
+
+	for (int i = 0; i < 6000; i++) {
+		if (live_look(n->live, tag, n->a, &r, &pid) == LIVE_ENDED)
+			return r;
+		usleep(5000);
+	}
+	fail_msg("%s does not end", tag);
+	return r;
+}
+
+static void test_refused(void **state)
+{
+	struct nest *n = *state;
+	struct order o = nest_order(n, "1.1", "echo once >>log");
+	struct strbuf out = {0};
+
+	nest_run(n, &o);
+	nest_send(n, &o); /* that attempt has been made */
+	contains(nest_answer(n, ANSWER_REFUSED, "1.1").reason, "started already");
+	assert_string_equal(nest_read(n, nest_path(n, "log")), "once\n");
+
+	o = nest_order(n, "2.1", "exit 0");
+	o.out = "relative";
+	nest_send(n, &o);
+	contains(nest_answer(n, ANSWER_REFUSED, "2.1").reason, "not an absolute path");
+
+	o = nest_order(n, "3.1", "exit 0");
+	o.uid = 0;
+	o.gid = 0;
+	o.user = "root";
+	nest_send(n, &o);
+	contains(nest_answer(n, ANSWER_REFUSED, "3.1").reason, geteuid() == 0 ? "root may not" : "is not root");
+
+	o = nest_order(n, "4.1", "exit 0");
+	if (geteuid() == 0) {
+		o.user = "no-such-user";
+		nest_send(n, &o);
+		contains(nest_answer(n, ANSWER_REFUSED, "4.1").reason, "not known");
+		o.user = "daemon";
+		nest_send(n, &o);
+		contains(nest_answer(n, ANSWER_REFUSED, "4.1").reason, "has uid");
+		o.user = n->user;
+		o.gid = 0;
+		nest_send(n, &o);
+		contains(nest_answer(n, ANSWER_REFUSED, "4.1").reason, "not in the group");
+	}
+	struct result r;
+	pid_t pid;
+	assert_int_equal(live_look(n->live, "4.1", n->a, &r, &pid), LIVE_NONE);
+
+	strbuf_add(&out, "\005\0\0\0ojunk\004\0\0\0?{}", 16 + 1);
+	nest_frames(n, &out);
+	nest_answer(n, ANSWER_REFUSED, "");
+}
+
+static void test_root_jobs(void **state)
+{
+	struct nest *n = *state;
+
+	if (geteuid() != 0)
+		skip();
+	nest_stop(n);
+	n->root_jobs = true;
+	nest_start(n);
+	struct order o = nest_order(n, "1.1", "id -u");
+	o.uid = 0;
+	o.gid = 0;
+	o.user = "root";
+	assert_int_equal(nest_run(n, &o).status, 0);
+	assert_string_equal(nest_read(n, o.out), "0\n");
+}
+
+/* A nonsense length ends the nursery, which has freed what it took. */
+static void test_nonsense(void **state)
+{
+	struct nest *n = *state;
+	struct strbuf out = {0};
+
+	nest_stop(n);
+	setenv("ASAN_OPTIONS", "detect_leaks=1", 1);
+	nest_start(n);
+	setenv("ASAN_OPTIONS", "detect_leaks=0", 1);
+	nest_script(n, "1.1", "exit 0");
+	strbuf_add(&out, "\377\377\377\377", 4);
+	nest_frames(n, &out);
+	nest_stop(n);
+}
+
+/* The server goes away while the job runs: the result is on disk. */
+static void test_server_gone(void **state)
+{
+	struct nest *n = *state;
+	struct order o = nest_order(n, "1.1", "echo $$ >started; while [ ! -e go ]; do sleep 0.01; done; exit 6");
+
+	nest_send(n, &o);
+	nest_await(n, nest_path(n, "started"));
+	nest_stop(n);
+	nest_deafen(n);
+	struct result r;
+	pid_t shepherd = 0;
+	assert_int_equal(live_look(n->live, "1.1", n->a, &r, &shepherd), LIVE_RUNNING);
+	assert_true(nest_alive(shepherd));
+	assert_int_equal(r.session, atoi(nest_read(n, nest_path(n, "started"))));
+	nest_write(n, nest_path(n, "go"), "", 0, 0644);
+	r = await_ended(n, "1.1");
+	assert_int_equal(r.how, RESULT_EXITED);
+	assert_int_equal(r.status, 6);
+}
+
+/* Orders that the nursery has are executed, also when the server is gone at once. */
+static void test_orders_kept(void **state)
+{
+	struct nest *n = *state;
+
+	for (int i = 0; i < 20; i++) {
+		struct order o = nest_order(n, arena_printf(n->a, "%d.1", i), "exit 1");
+		nest_send(n, &o);
+	}
+	nest_stop(n);
+	for (int i = 0; i < 20; i++)
+		assert_int_equal(await_ended(n, arena_printf(n->a, "%d.1", i)).status, 1);
+}
+
+/* kill -9 of the nursery: its shepherds go on, and obey the next one. */
+static void test_nursery_killed(void **state)
+{
+	struct nest *n = *state;
+	struct order o = nest_order(n, "1.1", "trap 'echo heard; exit 8' USR1; echo x; while :; do sleep 0.02; done");
+
+	nest_send(n, &o);
+	nest_await(n, o.out);
+	nest_kill(n);
+	nest_start(n);
+	nest_send(n, &o);
+	contains(nest_answer(n, ANSWER_REFUSED, "1.1").reason, "started already");
+	nest_signal(n, "1.1", SIGUSR1);
+	struct result r = nest_result(n, "1.1");
+	assert_int_equal(r.status, 8);
+	contains(nest_read(n, o.out), "heard");
+
+	o = nest_order(n, "2.1", "echo x; exec sleep 1000");
+	nest_send(n, &o);
+	nest_await(n, o.out);
+	nest_kill(n);
+	nest_start(n);
+	nest_signal(n, "2.1", SIGKILL);
+	r = nest_result(n, "2.1");
+	assert_int_equal(r.how, RESULT_SIGNALED);
+	assert_int_equal(r.cause, CAUSE_ORDERED);
+}
+
+/* kill -9 of the shepherd: the first process goes with it; the rest is found. */
+static void test_shepherd_killed(void **state)
+{
+	struct nest *n = *state;
+	struct order o = nest_order(
+		n, "1.1",
+		"setsid sleep 1000 & echo $! >daemon; env -i sleep 1000 & echo $! >bare; echo $$ >first; wait");
+	struct strbuf out = {0};
+	struct result r;
+	pid_t shepherd, other;
+
+	nest_send(n, &o);
+	shepherd = nest_answer(n, ANSWER_STARTED, "1.1").pid;
+	nest_await(n, nest_path(n, "first"));
+	assert_int_equal(live_look(n->live, "1.1", n->a, &r, &other), LIVE_RUNNING);
+	assert_int_equal(shepherd, other);
+	kill(shepherd, SIGKILL);
+	nest_answer(n, ANSWER_DIED, "1.1");
+	nest_await_dead(atoi(nest_read(n, nest_path(n, "first"))));
+	assert_int_equal(live_look(n->live, "1.1", n->a, &r, &other), LIVE_LOST);
+	assert_true(nest_alive(atoi(nest_read(n, nest_path(n, "daemon")))));
+
+	nursery_clean("1.1", &out);
+	nest_frames(n, &out);
+	nest_answer(n, ANSWER_CLEANED, "1.1");
+	nest_await_dead(atoi(nest_read(n, nest_path(n, "daemon"))));
+	nest_await_dead(atoi(nest_read(n, nest_path(n, "bare"))));
+
+	nursery_clean("7.1", &out); /* never was */
+	nest_frames(n, &out);
+	nest_answer(n, ANSWER_CLEANED, "7.1");
+}
+
+static void test_torn(void **state)
+{
+	const struct {
+		const char *text;
+		enum live_state state;
+	} cases[] = {
+		{"", LIVE_LOST},
+		{"pid 1 x\n", LIVE_LOST},
+		{"pid 1 x\nsession 2 y\n{\"tag\":\"1.1\",\"how\":\"exited\",\"status\":1}", LIVE_LOST},
+		{"pid 1 x\nsession 2 y\n{\"tag\":\"1.1\",\"how\":\"exi\n", LIVE_LOST},
+		{"pid 1 x\nsession 2 y\n{\"tag\":\"1.1\",\"how\":\"exited\",\"status\":1}\n", LIVE_ENDED},
+	};
+	struct nest *n = *state;
+	struct result r;
+	pid_t pid;
+
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		nest_write(n, arena_printf(n->a, "%s/1.1", n->live), cases[i].text, strlen(cases[i].text), 0600);
+		assert_int_equal(live_look(n->live, "1.1", n->a, &r, &pid), cases[i].state);
+	}
+}
+
+static void test_one_nursery(void **state)
+{
+	struct nest *n = *state;
+	struct nursery_options o = {.live = n->live, .socket = n->socket, .cgroup = "none"};
+	struct nursery second;
+	struct err err;
+
+	assert_int_equal(nursery_start("/proc/self/exe", &o, 50, &second, &err), -ETIMEDOUT);
+	contains(err.text, "still holds it");
+}
+
+static void test_open(void **state)
+{
+	struct nest *n = *state;
+	char *mine = nest_path(n, "mine\xff"), *secret = arena_printf(n->a, "%s/secret", n->dir), text[16] = "";
+	struct strbuf out = {0};
+
+	nest_write(n, mine, "content", 7, 0644);
+	nest_write(n, secret, "secret", 6, 0600);
+	nursery_open(5, n->uid, n->gid, n->user, mine, &out);
+	nursery_open(6, n->uid, n->gid, n->user, n->work, &out);
+	nest_frames(n, &out);
+	bool seen[3] = {false};
+	for (int i = 0; i < 2; i++) {
+		struct answer a = nest_answer(n, ANSWER_OPENED, NULL);
+		seen[a.id - 5] = true;
+		if (a.id == 5)
+			assert_null(a.reason);
+		else
+			contains(a.reason, "is not a file");
+	}
+	assert_true(seen[0] && seen[1]);
+	assert_int_equal(n->fds.n, 1);
+	assert_int_equal(read(n->fds.v[0], text, sizeof text), 7);
+	assert_string_equal(text, "content");
+
+	if (geteuid() == 0) {
+		nursery_open(7, n->uid, n->gid, n->user, secret, &out);
+		nest_frames(n, &out);
+		contains(nest_answer(n, ANSWER_OPENED, NULL).reason, "Permission denied");
+	}
+	nursery_open(8, n->uid + 1, n->gid, n->user, mine, &out);
+	nest_frames(n, &out);
+	assert_non_null(nest_answer(n, ANSWER_OPENED, NULL).reason);
+}
+
+/* ---- control groups ---- */
+
+/* Each version that this machine lets us use, and one that it does not. */
+static void groups_try(const char *version)
+{
+	struct cgroup c;
+
+	if (cgroup_init(&c, version, "test", NULL))
+		skip();
+	cgroup_fini(&c);
+
+	struct nest *n = nest_create(version);
+	struct order o = nest_order(n, "1.1", "cat /proc/self/cgroup; exit 2");
+	struct result r = nest_run(n, &o);
+	assert_int_equal(r.status, 2);
+	contains(nest_read(n, o.out), "/1.1\n");
+
+	o = nest_order(n, "2.1",
+		       "setsid sleep 1000 & echo $! >daemon; env -i setsid sleep 1000 & echo $! >bare; echo x; wait");
+	nest_send(n, &o);
+	pid_t shepherd = nest_answer(n, ANSWER_STARTED, "2.1").pid;
+	nest_await(n, o.out);
+	kill(shepherd, SIGKILL);
+	nest_answer(n, ANSWER_DIED, "2.1");
+	struct strbuf out = {0};
+	nursery_clean("2.1", &out);
+	nest_frames(n, &out);
+	nest_answer(n, ANSWER_CLEANED, "2.1");
+	nest_await_dead(atoi(nest_read(n, nest_path(n, "daemon"))));
+	nest_await_dead(
+		atoi(nest_read(n, nest_path(n, "bare")))); /* no environment, no session: only the group knows it */
+
+	o = nest_order(n, "3.1", "x=$(head -c 200000000 /dev/zero | tr '\\0' x); sleep 100");
+	o.memory = 50 * 1024;
+	assert_int_equal(nest_run(n, &o).cause, CAUSE_MEMORY);
+
+	o = nest_order(n, "4.1", "echo x; trap '' TERM; while :; do sleep 1; done");
+	nest_send(n, &o);
+	nest_await(n, o.out);
+	nest_signal(n, "4.1", SIGKILL);
+	assert_int_equal(nest_result(n, "4.1").cause, CAUSE_ORDERED);
+	nest_answer(n, ANSWER_DIED, "4.1");
+	nest_destroy(n);
+}
+
+static void test_group_v2(void **state)
+{
+	groups_try("v2");
+}
+
+static void test_group_v1(void **state)
+{
+	groups_try("v1");
+}
+
+static void test_group_names(void **state)
+{
+	struct cgroup c;
+	struct err err;
+
+	assert_int_equal(cgroup_init(&c, "v3", "test", &err), -EINVAL);
+	contains(err.text, "auto, v2, v1 or none");
+	assert_int_equal(cgroup_init(&c, "auto", "test", &err), 0);
+	cgroup_fini(&c);
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, nest_setup, nest_teardown)
+
+static int tests(void)
+{
+	const struct CMUnitTest all[] = {
+		TEST(test_refused),
+		TEST(test_root_jobs),
+		TEST(test_nonsense),
+		TEST(test_server_gone),
+		TEST(test_orders_kept),
+		TEST(test_nursery_killed),
+		TEST(test_shepherd_killed),
+		TEST(test_torn),
+		TEST(test_one_nursery),
+		TEST(test_open),
+		cmocka_unit_test(test_group_v2),
+		cmocka_unit_test(test_group_v1),
+		cmocka_unit_test(test_group_names),
+	};
+
+	return cmocka_run_group_tests_name("nursery", all, NULL, NULL);
+}
+
+int main(int argc, char **argv)
+{
+	return nest_main(argc, argv, tests);
+}

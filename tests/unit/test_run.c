@@ -1,0 +1,558 @@
+/*
+ * test_run.c - orders through a real nursery: how jobs start, what they find, how they end and what is said about it.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "support/nest.h"
+
+static void ends_at(struct result r, enum result_how how, int status, enum result_cause cause, int line)
+{
+	if (r.how != how || r.status != status || r.cause != cause)
+		fail_msg("line %d: how %d, status %d, cause %d: %s", line, r.how, r.status, r.cause,
+			 r.reason ? r.reason : "");
+}
+#define ends(r, how, status, cause) ends_at(r, how, status, cause, __LINE__)
+
+static void contains(const char *text, const char *part)
+{
+	if (!text || !strstr(text, part))
+		fail_msg("'%s' does not hold '%s'", text ? text : "(nothing)", part);
+}
+
+/* ---- orders as text ---- */
+
+static void test_order_text(void **state)
+{
+	struct arena *a = arena_create();
+	char *argv[] = {"a b", "\"'\n", "\xff\xfe", NULL}, *env[] = {"A=\xc3\xa4", "B=\x80", NULL};
+	int cpus[] = {3, 70000};
+	struct order o = {.id = "1.h",
+			  .tag = "1.1",
+			  .user = "u",
+			  .uid = 4294967294U,
+			  .gid = 7,
+			  .script = "/\xfe",
+			  .out = "/o",
+			  .argv = argv,
+			  .env = env,
+			  .cpus = cpus,
+			  .ncpus = 2,
+			  .umask = 022,
+			  .walltime = 5,
+			  .login = true};
+	struct order r;
+	struct strbuf text = {0};
+
+	order_write(&o, &text);
+	assert_int_equal(order_read(text.text, text.n, a, &r, NULL), 0);
+	assert_string_equal(r.script, "/\xfe");
+	assert_string_equal(r.argv[2], argv[2]);
+	assert_null(r.argv[3]);
+	assert_string_equal(r.env[1], "B=\x80");
+	assert_true(r.uid == 4294967294U && r.umask == 022 && r.login && r.ncpus == 2 && r.cpus[1] == 70000);
+	assert_null(r.err);
+	strbuf_fini(&text);
+	arena_destroy(a);
+}
+
+static void test_order_refused(void **state)
+{
+	const char *bad[] = {
+		"",
+		"[]",
+		"{}",
+		"{\"id\":\"1\",\"tag\":\"1.1\",\"user\":\"u\",\"script\":\"/s\",\"out\":\"/o\"}", /* no uid */
+		"{\"uid\":0,\"gid\":0,\"id\":\"1\",\"tag\":\"../x\",\"user\":\"u\",\"script\":\"/s\",\"out\":\"/o\"}",
+		"{\"uid\":0,\"gid\":0,\"id\":\"1\",\"tag\":\"1.1\",\"user\":\"u\",\"script\":\"s\",\"out\":\"/o\"}",
+		"{\"uid\":-1,\"gid\":0,\"id\":\"1\",\"tag\":\"1.1\",\"user\":\"u\",\"script\":\"/s\",\"out\":\"/o\"}",
+		"{\"uid\":4294967295,\"gid\":0,\"id\":\"1\",\"tag\":\"1.1\",\"user\":\"u\",\"script\":\"/s\",\"out\":\"/o\"}",
+		"{\"uid\":0,\"gid\":0,\"id\":\"1\",\"tag\":\"1.1\",\"user\":\"u\",\"script\":{\"hex\":\"2f00\"},\"out\":\"/o\"}",
+		"{\"uid\":0,\"gid\":0,\"id\":\"1\",\"tag\":\"1.1\",\"user\":\"u\",\"script\":\"/s\",\"out\":\"/o\",\"cpus\":[-1]}",
+		"{\"uid\":0,\"gid\":0,\"id\":\"1\",\"tag\":\"1.1\",\"user\":\"u\",\"script\":\"/s\",\"out\":\"/o\",\"umask\":512}",
+	};
+	struct arena *a = arena_create();
+	struct order o;
+	struct err err;
+
+	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+		assert_int_equal(order_read(bad[i], strlen(bad[i]), a, &o, &err), -EINVAL);
+		assert_true(strlen(err.text) > 5);
+	}
+	arena_destroy(a);
+}
+
+/* ---- ends ---- */
+
+static void test_exit(void **state)
+{
+	struct nest *n = *state;
+	struct result r = nest_script(n, "1.1", "echo hello; echo oops >&2; exit 3");
+
+	ends(r, RESULT_EXITED, 3, CAUSE_ITSELF);
+	assert_null(r.reason);
+	assert_true(r.session > 0 && r.started_us > 0 && r.ended_us >= r.started_us && r.memory_kib > 0);
+	assert_string_equal(nest_read(n, nest_path(n, "1.1.out")), "hello\n");
+	assert_string_equal(nest_read(n, nest_path(n, "1.1.err")), "oops\n");
+
+	struct stat st;
+	assert_int_equal(stat(nest_path(n, "1.1.out"), &st), 0);
+	assert_int_equal(st.st_uid, n->uid);
+	assert_int_equal(st.st_mode & 0777, 0600);
+
+	r = nest_script(n, "2.1", "kill -SEGV $$");
+	ends(r, RESULT_SIGNALED, SIGSEGV, CAUSE_ITSELF);
+
+	/* Both are on disk until someone removes them. */
+	pid_t pid;
+	assert_int_equal(live_look(n->live, "1.1", n->a, &r, &pid), LIVE_ENDED);
+	assert_int_equal(r.status, 3);
+	live_remove(n->live, "1.1");
+	assert_int_equal(live_look(n->live, "1.1", n->a, &r, &pid), LIVE_NONE);
+}
+
+static void test_signals(void **state)
+{
+	struct nest *n = *state;
+	struct order o =
+		nest_order(n, "1.1", "trap 'echo usr' USR2; sleep 100 & echo $! >child; while :; do wait; done");
+
+	nest_send(n, &o);
+	nest_await(n, nest_path(n, "child"));
+	pid_t child = atoi(nest_read(n, nest_path(n, "child")));
+	nest_signal(n, "1.1", SIGSTOP);
+	for (int i = 0; i < 6000; i++) {
+		char *stat = nest_read(n, arena_printf(n->a, "/proc/%d/stat", child));
+		if (stat && strstr(stat, ") T "))
+			break;
+		usleep(5000);
+	}
+	contains(nest_read(n, arena_printf(n->a, "/proc/%d/stat", child)), ") T ");
+	nest_signal(n, "1.1", SIGCONT);
+	nest_signal(n, "1.1", SIGUSR2); /* ends the child, which has no trap */
+	nest_await(n, nest_path(n, "1.1.out"));
+	nest_signal(n, "1.1", SIGKILL);
+	ends(nest_result(n, "1.1"), RESULT_SIGNALED, SIGKILL, CAUSE_ORDERED);
+	nest_await_dead(child);
+
+	o = nest_order(n, "2.1", "echo x; exec sleep 100");
+	nest_send(n, &o);
+	nest_await(n, o.out);
+	nest_signal(n, "2.1", SIGTERM);
+	ends(nest_result(n, "2.1"), RESULT_SIGNALED, SIGTERM, CAUSE_ORDERED);
+	nest_signal(n, "2.1", SIGTERM); /* too late, and harmless; so are those who never were */
+	nest_signal(n, "3.1", SIGTERM);
+	ends(nest_script(n, "4.1", "exit 0"), RESULT_EXITED, 0, CAUSE_ITSELF);
+}
+
+static void test_walltime(void **state)
+{
+	struct nest *n = *state;
+	struct order o = nest_order(n, "1.1", "trap 'echo asked; exit 9' TERM; sleep 100 & wait");
+
+	o.walltime = 1;
+	ends(nest_run(n, &o), RESULT_EXITED, 9, CAUSE_WALLTIME);
+	contains(nest_read(n, o.out), "asked");
+
+	o = nest_order(n, "2.1", "trap '' TERM; while :; do sleep 1; done");
+	o.walltime = 0;
+	o.grace = 1;
+	ends(nest_run(n, &o), RESULT_SIGNALED, SIGKILL, CAUSE_WALLTIME);
+
+	/* One that is stopped hears it, too. */
+	o = nest_order(n, "3.1", "kill -STOP $$");
+	o.walltime = 1;
+	ends(nest_run(n, &o), RESULT_SIGNALED, SIGTERM, CAUSE_WALLTIME);
+}
+
+static void test_leftovers(void **state)
+{
+	struct nest *n = *state;
+	struct result r =
+		nest_script(n, "1.1",
+			    "setsid sh -c 'trap \"\" TERM HUP; echo $$ >stubborn; while :; do sleep 1; done' &\n"
+			    "(setsid sh -c 'echo $$ >daemon; exec env -i sleep 1000' </dev/null >/dev/null 2>&1 &)\n"
+			    "while [ ! -s stubborn ] || [ ! -s daemon ]; do sleep 0.01; done; exit 5");
+
+	ends(r, RESULT_EXITED, 5, CAUSE_ITSELF);
+	assert_false(nest_alive(atoi(nest_read(n, nest_path(n, "daemon")))));
+	assert_false(nest_alive(atoi(nest_read(n, nest_path(n, "stubborn")))));
+}
+
+/* More processes than one pass over the tree would catch. */
+static void test_fork_bomb(void **state)
+{
+	struct nest *n = *state;
+	struct order o = nest_order(
+		n, "1.1",
+		"echo 'n=$1; [ $n -gt 0 ] && { sh bomb $((n-1)) & sh bomb $((n-1)) & }; trap \"\" TERM; echo x >>log;"
+		" while :; do sleep 1; done' >bomb\n sh bomb 4");
+
+	nest_send(n, &o);
+	nest_await(n, nest_path(n, "log"));
+	nest_signal(n, "1.1", SIGKILL);
+	ends(nest_result(n, "1.1"), RESULT_SIGNALED, SIGKILL, CAUSE_ORDERED);
+}
+
+static void test_memory(void **state)
+{
+	struct nest *n = *state;
+	struct order o = nest_order(n, "1.1", "x=$(head -c 200000000 /dev/zero | tr '\\0' x); sleep 100");
+
+	o.memory = 50 * 1024;
+	struct result r = nest_run(n, &o);
+	assert_int_equal(r.cause, CAUSE_MEMORY);
+	contains(r.reason, "its limit is 51200 KiB");
+	assert_true(r.memory_kib > 50 * 1024);
+
+	o = nest_order(n, "2.1", "sleep 0.6; exit 4");
+	o.memory = 50 * 1024;
+	ends(nest_run(n, &o), RESULT_EXITED, 4, CAUSE_ITSELF);
+}
+
+static void test_usage(void **state)
+{
+	struct nest *n = *state;
+	struct result r = nest_script(n, "1.1", "i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done & wait");
+
+	ends(r, RESULT_EXITED, 0, CAUSE_ITSELF);
+	assert_true(r.cpu_ms >= 10);
+}
+
+/* ---- what a job finds ---- */
+
+static void test_environment(void **state)
+{
+	struct nest *n = *state;
+	struct order o = nest_order(
+		n, "1-3.1",
+		"#!/bin/sh\necho \"$1|$2|$A|$PBS_NODEFILE|$TMPDIR|$SHUNT_TAG\"; cat $PBS_NODEFILE; ls -ld $TMPDIR | cut -c1-10; "
+		"mkdir -p $TMPDIR/a/b; touch $TMPDIR/a/b/c; umask; pwd; id -u; cat; ulimit -n");
+	char *env[] = {"PATH=/usr/bin:/bin", "A=x y", "SHUNT_TAG=false", NULL}, *argv[] = {"one 1", "two\n2", NULL};
+	char *nodes = arena_printf(n->a, "%s/nodes", n->dir), *tmp = arena_printf(n->a, "%s/tmp-1", n->dir);
+
+	assert_int_equal(mkdir(nodes, 0755), 0);
+	o.id = "1[3].host";
+	o.env = env;
+	o.argv = argv;
+	o.nodefile = "n1\nn1\nn2\n";
+	o.nodefile_path = arena_printf(n->a, "%s/1[3].host", nodes);
+	o.tmpdir = tmp;
+	o.umask = 027;
+	o.files = 77;
+	ends(nest_run(n, &o), RESULT_EXITED, 0, CAUSE_ITSELF);
+	assert_string_equal(nest_read(n, o.out),
+			    arena_printf(n->a,
+					 "one 1|two\n2|x y|%s|%s|1-3.1\nn1\nn1\nn2\ndrwx------\n0027\n%s\n%u\n77\n",
+					 o.nodefile_path, tmp, n->work, (unsigned)n->uid));
+	assert_string_equal(nest_read(n, o.err), "");
+	assert_int_equal(access(o.nodefile_path, F_OK), -1);
+	assert_int_equal(access(tmp, F_OK), -1);
+}
+
+static void test_workdir(void **state)
+{
+	struct nest *n = *state;
+	struct order o = nest_order(n, "1.1", "pwd");
+
+	o.workdir = "/does/not exist";
+	ends(nest_run(n, &o), RESULT_EXITED, 0, CAUSE_ITSELF);
+	assert_string_equal(nest_read(n, o.out), arena_printf(n->a, "%s\n", n->work));
+	contains(nest_read(n, o.err), "shunt: the working directory /does/not exist can't be entered (No such file");
+
+	o = nest_order(n, "2.1", "pwd");
+	o.workdir = o.home = "/nowhere";
+	ends(nest_run(n, &o), RESULT_EXITED, 0, CAUSE_ITSELF);
+	assert_string_equal(nest_read(n, o.out), "/\n");
+}
+
+static void test_cpus(void **state)
+{
+	struct nest *n = *state;
+	struct order o = nest_order(n, "1.1", "grep Cpus_allowed_list /proc/self/status | cut -f2");
+	cpu_set_t set;
+	int cpu = 0;
+
+	assert_int_equal(sched_getaffinity(0, sizeof set, &set), 0);
+	for (int i = 0; i < CPU_SETSIZE; i++)
+		cpu = CPU_ISSET(i, &set) ? i : cpu;
+	o.cpus = &cpu;
+	o.ncpus = 1;
+	ends(nest_run(n, &o), RESULT_EXITED, 0, CAUSE_ITSELF);
+	assert_string_equal(nest_read(n, o.out), arena_printf(n->a, "%d\n", cpu));
+
+	int none = 9999;
+	o = nest_order(n, "2.1", "exit 0");
+	o.cpus = &none;
+	o.ncpus = 1;
+	ends(nest_run(n, &o), RESULT_EXITED, 0, CAUSE_ITSELF);
+	contains(nest_read(n, o.err), "can't be bound to its CPUs");
+}
+
+/* ---- scripts ---- */
+
+static void test_scripts(void **state)
+{
+	const struct {
+		const char *text;
+		size_t size;
+		int status;
+		const char *out, *err;
+	} cases[] = {
+		{"", 0, 0, "", "the script is empty"},
+		{"#!/bin/sh -e\nfalse; exit 0", 0, 1, "", ""},
+		{"#! /usr/bin/env sh\necho $0 | grep -c sh$", 0, 0, "1\n", ""},
+		{"#!/no/such/shell\n", 0, 127, "", "/no/such/shell can't be run: No such file"},
+		{"#!/etc/passwd\n", 0, 126, "", "/etc/passwd can't be run: Permission denied"},
+		{"#!\necho by the shell", 0, 0, "by the shell\n", ""},
+		{"#!/bin/cat \r\nx\r\n", 0, 0, "#!/bin/cat \r\nx\r\n", "CR LF"},
+		{"echo\0echo\n", 10, 126, "", "binary file"},
+		{"#!/bin/sh\0\n", 11, 126, "", "binary file"},
+		{"\x7f"
+		 "ELFnonsense",
+		 0, 126, "", "can't be run"},
+		{"echo no newline at the end", 0, 0, "no newline at the end\n", ""},
+	};
+	struct nest *n = *state;
+
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct order o = nest_order(n, arena_printf(n->a, "%zu.1", i), "");
+		nest_write(n, o.script, cases[i].text, cases[i].size ? cases[i].size : strlen(cases[i].text), 0755);
+		ends(nest_run(n, &o), RESULT_EXITED, cases[i].status, CAUSE_ITSELF);
+		assert_string_equal(nest_read(n, o.out), cases[i].out);
+		contains(nest_read(n, o.err), cases[i].err);
+	}
+}
+
+static void test_shells(void **state)
+{
+	struct nest *n = *state;
+	struct order o = nest_order(n, "1.1", "#!/bin/sh\necho wrong");
+
+	o.shell = "/bin/cat"; /* -S wins */
+	o.shell_given = true;
+	ends(nest_run(n, &o), RESULT_EXITED, 0, CAUSE_ITSELF);
+	assert_string_equal(nest_read(n, o.out), "#!/bin/sh\necho wrong");
+
+	o = nest_order(n, "2.1", "echo x$LOGIN; tr '\\0' ' ' </proc/$$/cmdline");
+	nest_write(n, nest_path(n, ".profile"), "LOGIN=1", 7, 0644);
+	char *env[] = {"PATH=/usr/bin:/bin", arena_printf(n->a, "HOME=%s", n->work), NULL};
+	o.env = env;
+	o.login = true;
+	ends(nest_run(n, &o), RESULT_EXITED, 0, CAUSE_ITSELF);
+	contains(nest_read(n, o.out), "x1\n-sh ");
+
+	o = nest_order(n, "3.1", "x");
+	o.script = nest_path(n, "missing");
+	ends(nest_run(n, &o), RESULT_EXITED, 127, CAUSE_ITSELF);
+	contains(nest_read(n, o.err), "missing can't be read: No such file");
+	o = nest_order(n, "4.1", "x");
+	assert_int_equal(chmod(o.script, 0), 0);
+	if (geteuid() == 0)
+		assert_int_equal(chown(o.script, 0, 0), 0);
+	ends(nest_run(n, &o), RESULT_EXITED, 126, CAUSE_ITSELF);
+	contains(nest_read(n, o.err), "can't be read: Permission denied");
+}
+
+/* ---- output ---- */
+
+static void test_output_joined(void **state)
+{
+	struct nest *n = *state;
+	struct order o = nest_order(n, "1.1", "echo a; echo b >&2; echo c");
+
+	o.err = NULL;
+	ends(nest_run(n, &o), RESULT_EXITED, 0, CAUSE_ITSELF);
+	assert_string_equal(nest_read(n, o.out), "a\nb\nc\n");
+
+	struct order again = nest_order(n, "1.2", "echo d; echo e >&2");
+	again.out = again.err = o.out;
+	again.append = true;
+	ends(nest_run(n, &again), RESULT_EXITED, 0, CAUSE_ITSELF);
+	assert_string_equal(nest_read(n, o.out), "a\nb\nc\nd\ne\n");
+
+	again.tag = "1.3";
+	again.append = false;
+	ends(nest_run(n, &again), RESULT_EXITED, 0, CAUSE_ITSELF);
+	assert_string_equal(nest_read(n, o.out), "d\ne\n");
+}
+
+static void test_output_spare(void **state)
+{
+	struct nest *n = *state;
+	struct order o = nest_order(n, "1.1", "echo kept; echo too >&2");
+	struct stat st;
+
+	o.out = "/no/such/directory/x";
+	o.err = "/proc/version"; /* nobody may write there */
+	struct result r = nest_run(n, &o);
+	assert_int_equal(r.status, 0);
+	contains(r.reason,
+		 "the output could not be written to /no/such/directory/x: No such file or directory; it is in /tmp/");
+	contains(r.reason, "1.1.err");
+	char *spare = arena_printf(n->a, "%s/1.1.out", n->spare);
+	assert_string_equal(nest_read(n, spare), "kept\n");
+	assert_string_equal(nest_read(n, arena_printf(n->a, "%s/1.1.err", n->spare)), "too\n");
+	assert_int_equal(stat(spare, &st), 0);
+	assert_int_equal(st.st_uid, n->uid);
+
+	/* A pipe that nobody reads does not stop it. */
+	o = nest_order(n, "2.1", "echo kept");
+	o.out = nest_path(n, "pipe");
+	assert_int_equal(mkfifo(o.out, 0666), 0);
+	assert_int_equal(chmod(o.out, 0666), 0);
+	r = nest_run(n, &o);
+	contains(r.reason, "2.1.out");
+
+	o = nest_order(n, "3.1", "exit 0");
+	o.out = "/no/such/directory/x";
+	o.spare = NULL;
+	r = nest_run(n, &o);
+	assert_int_equal(r.how, RESULT_NOT_STARTED);
+	contains(r.reason, "/no/such/directory/x can't be written");
+}
+
+static void test_output_vanishes(void **state)
+{
+	struct nest *n = *state;
+	struct order o = nest_order(n, "1.1", "mkdir -p gone; echo before; rm -r out; echo after; echo error >&2");
+
+	assert_int_equal(mkdir(nest_path(n, "out"), 0777), 0);
+	assert_int_equal(chmod(nest_path(n, "out"), 0777), 0);
+	o.out = nest_path(n, "out/x");
+	struct result r = nest_run(n, &o);
+	assert_int_equal(r.status, 0);
+	contains(r.reason, "the output could not be kept where it was: the file is gone; it is in ");
+	assert_string_equal(nest_read(n, arena_printf(n->a, "%s/1.1.out", n->spare)), "before\nafter\n");
+	assert_string_equal(nest_read(n, o.err), "error\n");
+}
+
+/* As root an order must not write where the user may not. */
+static void test_output_rights(void **state)
+{
+	struct nest *n = *state;
+	struct order o = nest_order(n, "1.1", "echo x");
+
+	if (geteuid() != 0)
+		skip();
+	o.out = arena_printf(n->a, "%s/forbidden", n->dir);
+	struct result r = nest_run(n, &o);
+	contains(r.reason, "Permission denied");
+	assert_int_equal(access(o.out, F_OK), -1);
+}
+
+/* ---- the site's scripts ---- */
+
+static void test_site(void **state)
+{
+	struct nest *n = *state;
+	struct order o = nest_order(n, "1.1", "echo job; exit 7");
+	char *prologue = arena_printf(n->a, "%s/prologue", n->dir),
+	     *epilogue = arena_printf(n->a, "%s/epilogue", n->dir);
+	const char *text = "#!/bin/sh\necho \"$(basename $0) $# $1 $4 $6\"; echo $(id -u) $5 >&2; [ \"$4\" != bad ]";
+
+	nest_write(n, prologue, text, strlen(text), 0755);
+	nest_write(n, epilogue, text, strlen(text), 0755);
+	o.prologue = prologue;
+	o.epilogue = epilogue;
+	o.name = "name";
+	o.queue = "batch";
+	o.resources = "nodes=1";
+	ends(nest_run(n, &o), RESULT_EXITED, 7, CAUSE_ITSELF);
+	contains(nest_read(n, o.out), "prologue 7 1.1.host name batch\njob\nepilogue 10 1.1.host name nodes=1\n");
+	contains(nest_read(n, o.err), arena_printf(n->a, "%u nodes=1\n", (unsigned)geteuid()));
+
+	o.tag = "2.1";
+	o.name = "bad";
+	struct result r = nest_run(n, &o);
+	assert_int_equal(r.how, RESULT_NOT_STARTED);
+	contains(r.reason, "prologue left with exit code 1");
+	assert_null(strstr(nest_read(n, o.out), "job"));
+
+	o.tag = "3.1";
+	o.prologue = NULL;
+	r = nest_run(n, &o);
+	ends(r, RESULT_EXITED, 7, CAUSE_ITSELF);
+	contains(r.reason, "epilogue left with exit code 1");
+
+	o.tag = "4.1";
+	nest_write(n, prologue, "#!/bin/sh\nsleep 100", 19, 0755);
+	o.prologue = prologue;
+	o.site_seconds = 1;
+	r = nest_run(n, &o);
+	contains(r.reason, "took more than 1 s");
+
+	o.tag = "5.1";
+	o.site_seconds = 0;
+	nest_send(n, &o);
+	nest_answer(n, ANSWER_STARTED, "5.1");
+	nest_signal(n, "5.1", SIGKILL);
+	r = nest_result(n, "5.1");
+	assert_int_equal(r.how, RESULT_NOT_STARTED);
+	assert_int_equal(r.cause, CAUSE_ORDERED);
+}
+
+static void test_many(void **state)
+{
+	struct nest *n = *state;
+	struct strbuf out = {0};
+
+	for (int i = 0; i < 200; i++) {
+		struct order o = nest_order(n, arena_printf(n->a, "%d.1", i), arena_printf(n->a, "exit %d", i));
+		nursery_order(&o, &out);
+	}
+	nest_frames(n, &out);
+	for (int i = 0; i < 200; i++) {
+		const char *tag = arena_printf(n->a, "%d.1", i);
+		ends(nest_result(n, tag), RESULT_EXITED, i, CAUSE_ITSELF);
+		nest_answer(n, ANSWER_DIED, tag);
+	}
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, nest_setup, nest_teardown)
+
+static int tests(void)
+{
+	const struct CMUnitTest all[] = {
+		cmocka_unit_test(test_order_text),
+		cmocka_unit_test(test_order_refused),
+		TEST(test_exit),
+		TEST(test_signals),
+		TEST(test_walltime),
+		TEST(test_leftovers),
+		TEST(test_fork_bomb),
+		TEST(test_memory),
+		TEST(test_usage),
+		TEST(test_environment),
+		TEST(test_workdir),
+		TEST(test_cpus),
+		TEST(test_scripts),
+		TEST(test_shells),
+		TEST(test_output_joined),
+		TEST(test_output_spare),
+		TEST(test_output_vanishes),
+		TEST(test_output_rights),
+		TEST(test_site),
+		TEST(test_many),
+	};
+
+	return cmocka_run_group_tests_name("run", all, NULL, NULL);
+}
+
+int main(int argc, char **argv)
+{
+	return nest_main(argc, argv, tests);
+}
