@@ -45,14 +45,15 @@ static int place_find(const char *path, struct place *ret, struct err *err)
 		return 0;
 	}
 	if (!slash)
-		return err_set(err, -ENAMETOOLONG, "%s: the name of a socket has at most %zu bytes", path, room - 1);
+		return err_set(err, -ENAMETOOLONG, "%.300s: the name of a socket has at most %zu bytes", path,
+			       room - 1);
 	ret->directory = directory_open(path, slash);
 	if (ret->directory < 0)
-		return err_set(err, -errno, "%.*s: %s", (int)(slash - path), path, strerror(errno));
+		return err_set(err, -errno, "%.300s: %s", path, strerror(errno));
 	if (snprintf(ret->address.sun_path, room, "/proc/self/fd/%d/%s", ret->directory, slash + 1) < (int)room)
 		return 0;
 	close(ret->directory);
-	return err_set(err, -ENAMETOOLONG, "%s: the name of the socket is too long", path);
+	return err_set(err, -ENAMETOOLONG, "%.300s: the name of the socket is too long", path);
 }
 
 static void place_leave(struct place *p)
@@ -80,13 +81,14 @@ static int place_bind(const struct place *p, const char *path, int type, int fd,
 	if (bind(fd, address, sizeof p->address) == 0)
 		return 0;
 	if (errno != EADDRINUSE)
-		return err_set(err, -errno, "%s: can't create the socket: %s", path, strerror(errno));
+		return err_set(err, -errno, "%.300s: can't create the socket: %s", path, strerror(errno));
 	if (lstat(p->address.sun_path, &st) == 0 && !S_ISSOCK(st.st_mode))
-		return err_set(err, -EADDRINUSE, "%s: there is a file of that name that is no socket: remove it", path);
+		return err_set(err, -EADDRINUSE, "%.300s: there is a file of that name that is no socket: remove it",
+			       path);
 	if (place_answers(p, type))
-		return err_set(err, -EADDRINUSE, "%s: somebody already listens there", path);
+		return err_set(err, -EADDRINUSE, "%.300s: somebody already listens there", path);
 	if ((unlink(p->address.sun_path) < 0 && errno != ENOENT) || bind(fd, address, sizeof p->address) < 0)
-		return err_set(err, -errno, "%s: can't replace the abandoned socket: %s", path, strerror(errno));
+		return err_set(err, -errno, "%.300s: can't replace the abandoned socket: %s", path, strerror(errno));
 	return 0;
 }
 
@@ -100,10 +102,10 @@ static int bind_at(const char *path, int mode, int type, struct err *err)
 	int fd = socket(AF_UNIX, type | SOCK_CLOEXEC, 0);
 	/* The mode of the descriptor becomes the file's, less the umask: never wider than `mode`, not for a moment. */
 	if (fd < 0 || fchmod(fd, (mode_t)mode) < 0)
-		rc = err_set(err, -errno, "%s: %s", path, strerror(errno));
+		rc = err_set(err, -errno, "%.300s: %s", path, strerror(errno));
 	else if ((rc = place_bind(&p, path, type, fd, err)) == 0)
 		if (chmod(p.address.sun_path, (mode_t)mode) < 0 || (type == SOCK_STREAM && listen(fd, SOMAXCONN) < 0))
-			rc = err_set(err, -errno, "%s: %s", path, strerror(errno));
+			rc = err_set(err, -errno, "%.300s: %s", path, strerror(errno));
 	place_leave(&p);
 	if (rc < 0 && fd >= 0)
 		close(fd);
@@ -135,7 +137,7 @@ static int connect_at(const char *path, int type, int timeout_ms, struct err *er
 	       errno == EINTR)
 		;
 	if (fd < 0 || rc < 0)
-		rc = err_set(err, -errno, "%s: can't connect: %s", path, strerror(errno));
+		rc = err_set(err, -errno, "%.300s: can't connect: %s", path, strerror(errno));
 	place_leave(&p);
 	if (rc < 0 && fd >= 0)
 		close(fd);

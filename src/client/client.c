@@ -153,7 +153,7 @@ static int timed_out(const struct client *c, struct err *err)
 {
 	return err_set(
 		err, -ETIMEDOUT,
-		"the Shunt server (%s) has not answered for %d s: look at its log (SHUNT_TIMEOUT sets how long to wait)",
+		"the Shunt server (%.300s) has not answered for %d s: look at its log (SHUNT_TIMEOUT sets how long to wait)",
 		c->socket, c->timeout);
 }
 
@@ -186,18 +186,19 @@ static int no_server(const struct client *c, int rc, struct err *err)
 	case -ENOTDIR:
 	case -ECONNREFUSED:
 		return err_set(err, rc == -ENOTDIR ? -ENOENT : rc,
-			       "no Shunt server is running for this user (looked at %s): start one with 'shunt up'",
+			       "no Shunt server is running for this user (looked at %.300s): start one with 'shunt up'",
 			       c->socket);
 	case -EACCES:
 	case -EPERM:
 		return err_set(
 			err, -EACCES,
-			"you may not talk to the Shunt server at %s: permission denied (is it another user's? SHUNT_HOME says whose you mean)",
+			"you may not talk to the Shunt server at %.300s: permission denied (is it another user's? SHUNT_HOME says whose you mean)",
 			c->socket);
 	case -EAGAIN:
-		return err_set(err, -EAGAIN,
-			       "the Shunt server (%s) is busy: too many wait to be connected; try again in a moment",
-			       c->socket);
+		return err_set(
+			err, -EAGAIN,
+			"the Shunt server (%.300s) is busy: too many wait to be connected; try again in a moment",
+			c->socket);
 	default:
 		return rc; /* the sentence is there */
 	}

@@ -147,6 +147,15 @@ static bool attribute_at(const char *p, const char *end)
 	return p < end && *p && op_at(p, end, &op) > 0;
 }
 
+/* Whether what follows a comma still belongs to the value. */
+static bool value_goes_on(const char *p, const char *end)
+{
+	if (attribute_at(p, end))
+		return false;
+	blanks_skip(&p, end);
+	return p < end && *p != ';' && *p != '\n';
+}
+
 /* A value: words and the commas between them that no attribute follows, as one. */
 static int value_cut(const char **at, const char *end, struct tokens *t, struct err *err)
 {
@@ -159,7 +168,7 @@ static int value_cut(const char **at, const char *end, struct tokens *t, struct 
 		if (rc < 0)
 			break;
 		strbuf_puts(&value, t->list.v[--t->list.n].text);
-		if (*at >= end || **at != ',' || attribute_at(*at + 1, end))
+		if (*at >= end || **at != ',' || !value_goes_on(*at + 1, end))
 			break;
 		strbuf_puts(&value, ",");
 		++*at;

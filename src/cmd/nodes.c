@@ -37,6 +37,7 @@ static void node_row(struct table *t, const json_t *node)
 	int64_t cpus = object_number(node, "cpus", 0), used = object_number(node, "cpus_used", 0);
 	const json_t *load = json_object_get(node, "load"), *job;
 	struct strbuf jobs = {0};
+	const char *last = "";
 	char buf[64];
 	size_t i;
 
@@ -50,7 +51,12 @@ static void node_row(struct table *t, const json_t *node)
 		table_cell(t, " ");
 	table_cell(t, "%s", object_number(node, "memory", 0) > 0 ? memory_human(object_number(node, "memory", 0), buf, sizeof buf) : "");
 	json_array_foreach(json_object_get(node, "jobs"), i, job)
-		strbuf_printf(&jobs, "%s%s", i ? " " : "", id_short(object_text(job, "id"), buf, sizeof buf));
+	{
+		const char *id = object_text(job, "id");
+		if (strcmp(id, last) != 0) /* several pieces of a job come together */
+			strbuf_printf(&jobs, "%s%s", i ? " " : "", id_short(id, buf, sizeof buf));
+		last = id;
+	}
 	table_cell(t, "%s", strbuf_text(&jobs));
 	table_cell(t, "%s", object_text(node, "note"));
 	strbuf_fini(&jobs);

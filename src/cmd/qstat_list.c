@@ -132,11 +132,13 @@ static const char *memory_text(const struct qstat_arguments *a, const char *cell
 	return buf;
 }
 
-static void wide_heading(struct list *l)
+/* The server is named by its jobs: it can't be asked while it answers. */
+static void wide_heading(struct list *l, const char *id)
 {
 	const struct qstat_arguments *a = l->q->a;
+	const char *dot = strchr(id, '.');
 
-	strbuf_printf(&l->out, "\n%s: \n", qstat_server(l->q));
+	strbuf_printf(&l->out, "\n%s: \n", dot ? dot + 1 : "");
 	if (a->wide)
 		strbuf_printf(
 			&l->out,
@@ -203,7 +205,7 @@ static void wide_row(struct list *l, char *const *cell)
 	struct strbuf *out = &l->out;
 
 	if (l->rows == 0)
-		wide_heading(l);
+		wide_heading(l, cell[FIELD_ID]);
 	column_add(out, cell[FIELD_ID], width[0]);
 	column_add(out, cell[FIELD_OWNER], width[1]);
 	column_add(out, cell[FIELD_QUEUE], width[2]);

@@ -14,6 +14,8 @@
 
 #define OUTPUT_KEEP (256 * 1024) /* of a job's output: its end */
 
+#define TEXT_WIDTH 76
+
 enum { C_ID, C_NAME, C_OWNER, C_STATE, C_CPUS, C_WALLTIME, C_USED, C_STARTED, C_PLANNED, C_COMMENT, COLUMNS };
 static const char fields[] = "id,name,owner,state,cpus,walltime,used,started,planned_start,comment";
 
@@ -226,6 +228,21 @@ static void object_lines(const json_t *object, struct strbuf *out)
 	}
 }
 
+static void wrapped_add(struct strbuf *out, const char *text)
+{
+	for (size_t column = 0; *text;) {
+		size_t n = strcspn(text, " ");
+		if (column > 0 && column + 1 + n > TEXT_WIDTH) {
+			strbuf_puts(out, "\n");
+			column = 0;
+		}
+		strbuf_printf(out, "%s%.*s", column ? " " : "", (int)n, text);
+		column += n + (column > 0);
+		text += n;
+		text += strspn(text, " ");
+	}
+}
+
 void top_ask_job(struct top *t, const char *id, const char *rest)
 {
 	struct strbuf path = {0};
@@ -237,7 +254,7 @@ void top_ask_job(struct top *t, const char *id, const char *rest)
 	if (client_ask(t->client, "GET", path.text, NULL, 0, &reply, &err) < 0)
 		strbuf_puts(&t->text, err.text);
 	else if (*rest)
-		strbuf_puts(&t->text, object_text(reply.json, "text"));
+		wrapped_add(&t->text, object_text(reply.json, "text"));
 	else
 		object_lines(reply.json, &t->text);
 	reply_fini(&reply);

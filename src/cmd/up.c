@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/mem.h"
 #include "cmd/commands.h"
 #include "cmd/instance.h"
 
@@ -54,7 +55,9 @@ struct up_arguments {
 
 static const struct option up_options[] = {
 	{"nodes", OPTION_TEXT, offsetof(struct up_arguments, nodes), "NODES", NULL, NULL, 0, 0,
-	 "This machine as so many nodes: 4x8 is four of 8 CPUs. If not given: one with the CPUs it has.", 0},
+	 "This machine as so many nodes: 4x8 is four of 8 CPUs. If not given: as last time, at first one with the CPUs it has "
+	 "(auto).",
+	 0},
 	{"conf", OPTION_FILE, offsetof(struct up_arguments, conf), "FILE", NULL, NULL, 0, 0,
 	 "Another configuration file than the instance's own.", 0},
 	{"system", OPTION_FLAG, offsetof(struct up_arguments, system), NULL, NULL, NULL, 0, 0,
@@ -62,15 +65,41 @@ static const struct option up_options[] = {
 	{0},
 };
 
+/* What --nodes last said: an instance that is started again has the nodes it had. NULL: nothing; else the caller frees it. */
+static char *nodes_recall(const struct where *w)
+{
+	char text[4096] = "", path[PATH_MAX];
+
+	snprintf(path, sizeof path, "%s/up.nodes", w->state);
+	FILE *f = fopen(path, "r");
+	bool good = f && fgets(text, sizeof text, f);
+	if (f)
+		fclose(f);
+	text[strcspn(text, "\n")] = '\0';
+	return good && text[0] ? mem_strdup(text) : NULL;
+}
+
+static void nodes_remember(const struct where *w, const char *nodes)
+{
+	char path[PATH_MAX];
+
+	snprintf(path, sizeof path, "%s/up.nodes", w->state);
+	FILE *f = fopen(path, "w");
+	if (f) {
+		fprintf(f, "%s\n", nodes);
+		fclose(f);
+	}
+}
+
 /* Starts it and waits until it has put itself into the background, or failed: it says itself why. */
-static int program_start(const struct command *c, const char *path, const struct up_arguments *a)
+static int program_start(const struct command *c, const char *path, const struct up_arguments *a, const char *nodes)
 {
 	const char *word[8] = {path};
 	int n = 1, status;
 
-	if (a->nodes) {
+	if (nodes) {
 		word[n++] = "--nodes";
-		word[n++] = a->nodes;
+		word[n++] = nodes;
 	}
 	if (a->conf) {
 		word[n++] = "--conf";
@@ -106,6 +135,7 @@ static bool server_await(const struct where *w, int seconds, struct reply *ret, 
 
 static int server_start(const struct command *c, const struct up_arguments *a, const struct where *w, struct reply *ret)
 {
+	char *before = a->system || a->nodes ? NULL : nodes_recall(w);
 	struct strbuf path = {0};
 	struct err err;
 	int code = EXIT_OK;
@@ -116,12 +146,15 @@ static int server_start(const struct command *c, const struct up_arguments *a, c
 			code = command_fail(
 				c, "shuntd is not found beside this program nor in $PATH: install it ('make install')");
 		else
-			code = program_start(c, path.text, a);
+			code = program_start(c, path.text, a, a->nodes ? a->nodes : before);
+		if (code == EXIT_OK && a->nodes && !a->system)
+			nodes_remember(w, a->nodes);
 	}
 	if (code == EXIT_OK && !server_await(w, UP_SECONDS, ret, &err))
 		code = command_fail(c, "the server was started but does not answer: %s; its log is %s", err.text,
 				    w->log);
 	strbuf_fini(&path);
+	free(before);
 	return code;
 }
 

@@ -18,7 +18,6 @@
 #include "engine/engine.h"
 #include "run/nursery.h"
 
-#define FRAME_MAX (64u << 20)
 #define DATAGRAM_MAX 65536
 #define NURSERY_WAIT_MS 60000
 #define DATAGRAMS_A_TURN 256
@@ -185,19 +184,17 @@ static void on_answer(struct engine *e, const struct answer *a)
 /* Complete frames at the front of what came in. */
 static void take_frames(struct engine *e)
 {
-	size_t at = 0;
+	size_t at = 0, length;
+	const char *text;
+	ssize_t n;
 
-	while (e->in.n - at >= 4) {
-		const unsigned char *p = (const unsigned char *)e->in.text + at;
-		uint32_t n = p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
-		if (n > FRAME_MAX || e->in.n - at - 4 < n)
-			break;
+	while ((n = nursery_frame(e->in.text + at, e->in.n - at, &text, &length)) > 0) {
 		struct arena *arena = arena_create();
 		struct answer a;
-		if (answer_read(e->in.text + at + 4, n, arena, &a, NULL) == 0)
+		if (answer_read(text, length, arena, &a, NULL) == 0)
 			on_answer(e, &a);
 		arena_destroy(arena);
-		at += 4 + n;
+		at += (size_t)n;
 	}
 	memmove(e->in.text, e->in.text + at, e->in.n - at);
 	e->in.n -= at;

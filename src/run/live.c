@@ -34,6 +34,14 @@ int live_create(int dir, const char *tag, struct err *err)
 		return err_set(err, -EEXIST, "%s was started already", tag);
 	if (fd < 0)
 		return err_set(err, -errno, "%s: the file that says it runs can't be made: %s", tag, strerror(errno));
+	/* A nursery that stayed root serves a server that did not: who owns the directory reads the results. */
+	struct stat st;
+	if (geteuid() == 0 && fstat(dir, &st) == 0 && st.st_uid != 0 && fchown(fd, st.st_uid, st.st_gid)) {
+		int r = -errno;
+		close(fd);
+		unlinkat(dir, tag, 0);
+		return err_set(err, r, "%s: the file that says it runs can't be given to the server: %s", tag, strerror(-r));
+	}
 	if (flock(fd, LOCK_EX)) { /* waits at most for a reader that is looking whether it is locked */
 		int r = -errno;
 		close(fd);

@@ -58,9 +58,27 @@ static int tmpdir_make(const struct order *o, const struct identity *who, struct
 	return 0;
 }
 
+/* The server, which is not root, wrote it for itself: it is the user's alone to read. */
+static int script_give(const struct order *o, const struct identity *who, struct err *err)
+{
+	struct stat st;
+	int r = 0, fd = open(o->script, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+
+	if (fd < 0 || fstat(fd, &st))
+		r = -errno;
+	else if (st.st_uid != who->uid && (!S_ISREG(st.st_mode) || fchown(fd, who->uid, who->gid) || fchmod(fd, 0400)))
+		r = S_ISREG(st.st_mode) ? -errno : -EINVAL;
+	if (fd >= 0)
+		close(fd);
+	return r ? err_set(err, r, "the script %s can't be given to user %s: %s", o->script, o->user, strerror(-r)) : 0;
+}
+
 int room_make(const struct order *o, const struct identity *who, struct err *err)
 {
 	int r = o->nodefile_path ? nodefile_write(o, err) : 0;
+
+	if (!r && o->script && who->change)
+		r = script_give(o, who, err);
 
 	if (!r && o->tmpdir) {
 		r = tmpdir_make(o, who, err);

@@ -75,7 +75,7 @@ static int make_directories(struct server *s, struct err *err)
 		const char *name;
 		mode_t mode, multi;
 	} below[] = {{"live", 0700, 0750},
-		     {"scripts", 0700, 0755},
+		     {"scripts", 0700, 0711},
 		     {"nodes", 0700, 0755},
 		     {"undelivered", 0700, 0711},
 		     {"accounting", 0700, 0750}};

@@ -2,7 +2,6 @@
  * prepare.c - what an attempt needs to run: script file, environment, node file, paths, limits. The body of the job is read from the store here.
  */
 #include <fcntl.h>
-#include <pwd.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -99,19 +98,13 @@ static const char *output_path(const struct server *s, uint32_t id, const char *
 	return path;
 }
 
-static const char *home_of(const struct spec *p)
-{
-	const struct passwd *pw = getpwuid(p->uid);
-
-	return pw && pw->pw_dir ? pw->pw_dir : "/";
-}
-
-void output_paths(const struct server *s, uint32_t id, const json_t *body, struct arena *a, const char **ret_out,
+void output_paths(struct server *s, uint32_t id, const json_t *body, struct arena *a, const char **ret_out,
 		  const char **ret_err)
 {
 	const char *join = body_text(body, "join"), *keep = body_text(body, "keep"),
 		   *workdir = body_text(body, "workdir");
-	const char *home = home_of(s->entries.v[id].spec);
+	const struct account *owner = account_of(s, s->entries.v[id].spec->uid);
+	const char *home = owner ? owner->home : "/";
 
 	if (!workdir)
 		workdir = "/";
@@ -163,8 +156,8 @@ static int script_file(struct server *s, const struct spec *p, struct arena *a, 
 	if (rc < 0)
 		return rc;
 	snprintf(temporary, sizeof temporary, "%s.new", path);
-	fd = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, s->multi ? 0640 : 0600);
-	if (fd < 0 || write(fd, text, n) != (ssize_t)n || fchmod(fd, s->multi ? 0644 : 0500) < 0 || close(fd) < 0 ||
+	fd = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	if (fd < 0 || write(fd, text, n) != (ssize_t)n || fchmod(fd, 0500) < 0 || close(fd) < 0 ||
 	    rename(temporary, path) < 0) {
 		rc = err_set(err, -errno, "%s: %s", temporary, strerror(errno));
 		unlink(temporary);
@@ -223,7 +216,7 @@ static void env_given(env_vec *env, struct arena *a, const json_t *body)
 	}
 }
 
-static void env_fill(struct server *s, const struct attempt *t, const struct passwd *pw, const json_t *body,
+static void env_fill(struct server *s, const struct attempt *t, const struct account *who, const json_t *body,
 		     struct order *o, env_vec *env, struct arena *a)
 {
 	const struct entry *e = &s->entries.v[t->job];
@@ -234,10 +227,10 @@ static void env_fill(struct server *s, const struct attempt *t, const struct pas
 	env_set(env, a, "PATH", "/usr/local/bin:/usr/bin:/bin");
 	env_set(env, a, "LANG", "C.UTF-8");
 	env_given(env, a, body);
-	env_set(env, a, "HOME", "%s", pw->pw_dir);
-	env_set(env, a, "USER", "%s", pw->pw_name);
-	env_set(env, a, "LOGNAME", "%s", pw->pw_name);
-	env_set(env, a, "SHELL", "%s", pw->pw_shell && *pw->pw_shell ? pw->pw_shell : "/bin/sh");
+	env_set(env, a, "HOME", "%s", who->home);
+	env_set(env, a, "USER", "%s", who->name);
+	env_set(env, a, "LOGNAME", "%s", who->name);
+	env_set(env, a, "SHELL", "%s", who->shell);
 	env_set(env, a, "PBS_JOBID", "%s", o->id);
 	env_set(env, a, "PBS_JOBNAME", "%s", e->spec->name);
 	env_set(env, a, "PBS_QUEUE", "%s", word(s, e->spec->queue));
@@ -319,7 +312,7 @@ int order_prepare(struct server *s, const struct attempt *t, struct arena *a, st
 {
 	const struct entry *e = &s->entries.v[t->job];
 	const struct spec *p = e->spec;
-	const struct passwd *pw = getpwuid(p->uid);
+	const struct account *who = account_of(s, p->uid);
 	struct order *o = ret;
 	struct strbuf id = {0};
 	env_vec env = {0};
@@ -327,23 +320,23 @@ int order_prepare(struct server *s, const struct attempt *t, struct arena *a, st
 	char tag[64];
 	int rc = 0;
 
-	if (!pw)
+	if (!who)
 		return err_set(err, -ENOENT, "there is no user with the id %u on this machine", (unsigned)p->uid);
 	rc = body_read(s, t->job, &body, err);
 	if (rc < 0)
 		return rc;
-	*o = (struct order){.attempt = t->attempt, .uid = p->uid, .gid = pw->pw_gid, .umask = -1, .grace = 10};
+	*o = (struct order){.attempt = t->attempt, .uid = p->uid, .gid = who->gid, .umask = -1, .grace = 10};
 	entry_id(s, t->job, &id);
 	attempt_tag(s, t->job, t->attempt, tag);
 	o->id = arena_printf(a, "%s", strbuf_text(&id));
 	o->tag = arena_printf(a, "%s", tag);
 	strbuf_fini(&id);
-	o->user = arena_printf(a, "%s", pw->pw_name);
-	o->home = arena_printf(a, "%s", pw->pw_dir);
+	o->user = arena_printf(a, "%s", who->name);
+	o->home = arena_printf(a, "%s", who->home);
 	o->shell = text_of(body, "shell", a);
 	o->shell_given = o->shell != NULL;
 	if (!o->shell)
-		o->shell = arena_printf(a, "%s", pw->pw_shell && *pw->pw_shell ? pw->pw_shell : "/bin/sh");
+		o->shell = arena_printf(a, "%s", who->shell);
 	o->login = attrs_bool(&s->attrs, "login_shell");
 	o->argv = argv_of(body, a);
 	o->workdir = text_of(body, "workdir", a);
@@ -373,7 +366,7 @@ int order_prepare(struct server *s, const struct attempt *t, struct arena *a, st
 	o->resources = word(s, p->resources);
 	o->account = word(s, p->account);
 	rc = script_file(s, p, a, &o->script, err);
-	env_fill(s, t, pw, body, o, &env, a);
+	env_fill(s, t, who, body, o, &env, a);
 	o->env = arena_alloc(a, env.n * sizeof *o->env);
 	memcpy(o->env, env.v, env.n * sizeof *o->env);
 	vec_free(&env);

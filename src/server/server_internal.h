@@ -162,6 +162,13 @@ struct tally {
 struct stream; /* events.c */
 struct waiter; /* output.c */
 
+/* A user of this machine (accounts.c). */
+struct account {
+	char *name, *home, *shell;
+	gid_t gid;
+	int64_t asked;
+};
+
 /* An answer that waits for the commit of what it tells. */
 struct reply_later {
 	struct request *r;
@@ -195,6 +202,8 @@ struct server {
 	struct sched *sched;
 	struct attrs attrs;
 	struct names words;
+	VEC(struct account) accounts;
+	struct map account_index; /* uid + 1 -> index + 1 */
 	VEC(struct entry) entries;
 	VEC(struct array *) arrays;
 	VEC(struct queue *) queues;
@@ -352,7 +361,7 @@ void outcome_data(const struct entry *e, struct strbuf *out);
 int order_prepare(struct server *s, const struct attempt *t, struct arena *a, struct order *ret, struct err *err);
 int body_read(struct server *s, uint32_t id, json_t **ret, struct err *err);
 /* Where output goes: absolute; "err" joined with the other is NULL. */
-void output_paths(const struct server *s, uint32_t id, const json_t *body, struct arena *a, const char **ret_out,
+void output_paths(struct server *s, uint32_t id, const json_t *body, struct arena *a, const char **ret_out,
 		  const char **ret_err);
 struct spec *spec_own(struct server *s,
 		      uint32_t id); /* an element's own copy, to be changed; stored under its own key */
@@ -379,6 +388,9 @@ void clock_read(struct server *s);
 void reply_later(struct server *s, struct request *r, int status, struct strbuf *body);
 void server_say(const struct server *s, const char *fmt, ...) __attribute__((format(printf, 2, 3))); /* the log */
 
+/* ---- accounts.c ---- */
+const struct account *account_of(struct server *s, uid_t uid); /* NULL: there is none; borrowed until the next call */
+
 /* ---- who.c: who asks, and what may they ---- */
 enum role { ROLE_USER, ROLE_OPERATOR, ROLE_MANAGER };
 struct asker {
@@ -387,7 +399,7 @@ struct asker {
 	char user[64];
 	enum role role;
 };
-int who_asks(const struct server *s, struct request *r, struct asker *ret); /* -ENOENT: the account has no name */
+int who_asks(struct server *s, struct request *r, struct asker *ret); /* -ENOENT: the account has no name */
 bool may_see(const struct server *s, const struct asker *w, const struct spec *p);
 bool may_change(const struct asker *w, const struct spec *p);
 

@@ -445,7 +445,7 @@ static void f_output(const struct subject *x, struct value *v)
 	if (!x->body)
 		return;
 	a = arena_create();
-	output_paths(x->s, x->id, x->body, a, &out, &err);
+	output_paths((struct server *)x->s, x->id, x->body, a, &out, &err);
 	strbuf_puts(&v->scratch, out);
 	put_scratch(v, VALUE_TEXT);
 	arena_destroy(a);
@@ -459,7 +459,7 @@ static void f_error(const struct subject *x, struct value *v)
 	if (!x->body)
 		return;
 	a = arena_create();
-	output_paths(x->s, x->id, x->body, a, &out, &err);
+	output_paths((struct server *)x->s, x->id, x->body, a, &out, &err);
 	strbuf_puts(&v->scratch, err ? err : out);
 	put_scratch(v, VALUE_TEXT);
 	arena_destroy(a);

@@ -1,21 +1,20 @@
 /*
  * who.c - who asks, and what they may. The kernel says who it is; the server's attributes say what role that is.
  */
-#include <pwd.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "server/server_internal.h"
 
-int who_asks(const struct server *s, struct request *r, struct asker *ret)
+int who_asks(struct server *s, struct request *r, struct asker *ret)
 {
 	struct peer peer = request_peer(r);
-	const struct passwd *pw = getpwuid(peer.uid);
+	const struct account *a = account_of(s, peer.uid);
 
 	*ret = (struct asker){.uid = peer.uid, .gid = peer.gid};
-	if (!pw)
+	if (!a)
 		return -ENOENT;
-	snprintf(ret->user, sizeof ret->user, "%s", pw->pw_name);
+	snprintf(ret->user, sizeof ret->user, "%s", a->name);
 	if (peer.uid == 0 || peer.uid == s->uid || attrs_list_has(&s->attrs, "managers", ret->user, s->host))
 		ret->role = ROLE_MANAGER;
 	else if (attrs_list_has(&s->attrs, "operators", ret->user, s->host))

@@ -92,7 +92,7 @@ static int take(struct serve *s, struct end *e, struct strbuf *body)
 {
 	struct response p;
 	struct err err;
-	const char *piece;
+	const char *piece = NULL;
 	double end = now() + 60;
 	int n;
 

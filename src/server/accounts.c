@@ -1,0 +1,44 @@
+/*
+ * accounts.c - users by id, remembered for a minute: every request and every start asks, and the C library reads a file each time.
+ */
+#include <pwd.h>
+#include <string.h>
+
+#include "server/server_internal.h"
+
+#define REMEMBERED 60 /* seconds */
+
+static void account_free(struct account *a)
+{
+	free(a->name);
+	free(a->home);
+	free(a->shell);
+	*a = (struct account){0};
+}
+
+const struct account *account_of(struct server *s, uid_t uid)
+{
+	uint64_t *at = map_at(&s->account_index, (uint64_t)uid + 1);
+	const struct passwd *pw;
+	struct account *a;
+
+	if (*at == 0) {
+		vec_push(&s->accounts, (struct account){0});
+		*at = s->accounts.n;
+	}
+	a = &s->accounts.v[*at - 1];
+	if (a->asked && s->now - a->asked < REMEMBERED)
+		return a->name ? a : NULL;
+	pw = getpwuid(uid);
+	account_free(a);
+	a->asked = s->now;
+	if (!pw) {
+		a->asked -= REMEMBERED - 2; /* it may be made in a moment */
+		return NULL;
+	}
+	a->name = mem_strdup(pw->pw_name);
+	a->home = mem_strdup(pw->pw_dir && *pw->pw_dir ? pw->pw_dir : "/");
+	a->shell = mem_strdup(pw->pw_shell && *pw->pw_shell ? pw->pw_shell : "/bin/sh");
+	a->gid = pw->pw_gid;
+	return a;
+}
