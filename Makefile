@@ -1,14 +1,12 @@
 # What people type. The building itself is meson's and ninja's: see meson.build.
 #
-#     make up      builds, and shows what there is to see
+#     make up      builds, starts a cluster of this one machine, and runs a first job
 #     make test    builds with sanitizers, and runs all tests
 #
 # Packages that are missing are installed first (Debian; by apt-get, as root or with sudo).
 
 PREFIX ?= /usr/local
 FUZZ_SECONDS ?= 60
-EXAMPLE = examples/first.work
-PICTURE = build/first.svg
 
 .PHONY: build up down test bench fuzz format install clean help
 
@@ -24,13 +22,12 @@ build/build.ninja: | packages-run
 
 up: build
 	@echo
-	@build/src/cmd/shunt simulate $(EXAMPLE) --policy shunt,easy,oscar --chart $(PICTURE)
+	@build/src/cmd/shunt up
 	@echo
-	@echo "The workload is $(EXAMPLE), the picture $(PICTURE) (any browser shows it)."
-	@echo "Go on with: build/src/cmd/shunt simulate --help"
+	@tools/first-job build/src/cmd examples/hello.sh
 
-down:
-	@echo "Nothing runs yet: so far Shunt is a scheduler and its simulator."
+down: build
+	@build/src/cmd/shunt down
 
 test: packages-test build-test/build.ninja
 	@ninja -C build-test

@@ -3,14 +3,13 @@
  */
 #include <inttypes.h>
 #include <limits.h>
+#include <stdarg.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "base/timetext.h"
 #include "cmd/commands.h"
 #include "cmd/show.h"
-#include "core/reqtext.h"
 
 #define LABEL_WIDTH 14
 
@@ -19,7 +18,8 @@ struct arguments {
 };
 
 static const struct option options[] = {
-	{"json", OPTION_FLAG, offsetof(struct arguments, json), NULL, NULL, NULL, 0, 0, "Print JSON instead of text.", 0},
+	{"json", OPTION_FLAG, offsetof(struct arguments, json), NULL, NULL, NULL, 0, 0, "Print JSON instead of text.",
+	 0},
 	{0},
 };
 
@@ -83,7 +83,8 @@ static void line_used(const json_t *job)
 
 static void line_asked(const json_t *job)
 {
-	int64_t cpus = object_number(job, "cpus", 0), nodes = object_number(job, "nodect", 0), memory = object_number(job, "memory", 0);
+	int64_t cpus = object_number(job, "cpus", 0), nodes = object_number(job, "nodect", 0),
+		memory = object_number(job, "memory", 0);
 	int64_t walltime = object_number(job, "walltime", -1), gpus = object_number(job, "gpus", 0);
 	struct strbuf text = {0};
 	char buf[40];
@@ -129,9 +130,8 @@ static void line_state(const json_t *job)
 	strbuf_puts(&text, state_word(letter));
 	if (*letter == 'H' && *holds)
 		strbuf_printf(&text, " (%s)", holds);
-	json_object_foreach((json_t *)counts, key, value)
-		if (json_integer_value(value) > 0)
-			strbuf_printf(&text, ", %" JSON_INTEGER_FORMAT " %s", json_integer_value(value), state_word(key));
+	json_object_foreach((json_t *)counts, key, value) if (json_integer_value(value) > 0)
+		strbuf_printf(&text, ", %" JSON_INTEGER_FORMAT " %s", json_integer_value(value), state_word(key));
 	line("state", "%s", text.text);
 	strbuf_fini(&text);
 }

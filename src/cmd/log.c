@@ -5,6 +5,7 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/timetext.h"
 #include "cmd/commands.h"
@@ -15,8 +16,10 @@ struct log_arguments {
 };
 
 static const struct option log_options[] = {
-	{"follow", OPTION_FLAG, offsetof(struct log_arguments, follow), NULL, NULL, NULL, 0, 0, "Go on until the job has ended.", 'f'},
-	{"json", OPTION_FLAG, offsetof(struct log_arguments, json), NULL, NULL, NULL, 0, 0, "Print JSON, with --follow a line per event.", 0},
+	{"follow", OPTION_FLAG, offsetof(struct log_arguments, follow), NULL, NULL, NULL, 0, 0,
+	 "Go on until the job has ended.", 'f'},
+	{"json", OPTION_FLAG, offsetof(struct log_arguments, json), NULL, NULL, NULL, 0, 0,
+	 "Print JSON, with --follow a line per event.", 0},
 	{0},
 };
 static const char *const log_examples[] = {"shunt log -f 12", "What happens to job 12, as it happens.", NULL};
@@ -26,7 +29,8 @@ struct output_arguments {
 };
 
 static const struct option output_options[] = {
-	{"follow", OPTION_FLAG, offsetof(struct output_arguments, follow), NULL, NULL, NULL, 0, 0, "Go on until the job has ended.", 'f'},
+	{"follow", OPTION_FLAG, offsetof(struct output_arguments, follow), NULL, NULL, NULL, 0, 0,
+	 "Go on until the job has ended; wait for it if it has not begun.", 'f'},
 	{"error", OPTION_FLAG, offsetof(struct output_arguments, error), NULL, NULL, NULL, 0, 0,
 	 "Standard error instead of standard output.", 'e'},
 	{0},
@@ -165,7 +169,13 @@ static int output_run(const struct command *c, const void *arguments, const stru
 	show_job_path(&path, operands->v[0], "/output");
 	query_add(&path, "stream", a->error ? "err" : "out");
 	query_add(&path, "follow", a->follow ? "1" : "0");
-	if (client_read(client, path.text, NULL, output_piece, NULL, &err) < 0 && !ferror(stdout))
+	int rc = client_read(client, path.text, NULL, output_piece, NULL, &err);
+	/* Who follows a job that has not started waits for it. */
+	while (rc < 0 && a->follow && strcmp(client_code(client), "bad_state") == 0) {
+		sleep(1);
+		rc = client_read(client, path.text, NULL, output_piece, NULL, &err);
+	}
+	if (rc < 0 && !ferror(stdout))
 		code = command_fail(c, "%s", err.text);
 	client_close(client);
 	strbuf_fini(&path);

@@ -15,7 +15,8 @@ struct arguments {
 };
 
 static const struct option options[] = {
-	{"json", OPTION_FLAG, offsetof(struct arguments, json), NULL, NULL, NULL, 0, 0, "Print JSON instead of a table.", 0},
+	{"json", OPTION_FLAG, offsetof(struct arguments, json), NULL, NULL, NULL, 0, 0,
+	 "Print JSON instead of a table.", 0},
 	{0},
 };
 
@@ -49,7 +50,10 @@ static void node_row(struct table *t, const json_t *node)
 		table_cell(t, "%.2f", json_number_value(load));
 	else
 		table_cell(t, " ");
-	table_cell(t, "%s", object_number(node, "memory", 0) > 0 ? memory_human(object_number(node, "memory", 0), buf, sizeof buf) : "");
+	table_cell(t, "%s",
+		   object_number(node, "memory", 0) > 0
+			   ? memory_human(object_number(node, "memory", 0), buf, sizeof buf)
+			   : "");
 	json_array_foreach(json_object_get(node, "jobs"), i, job)
 	{
 		const char *id = object_text(job, "id");

@@ -1,5 +1,6 @@
 /*
- * pbsattr.c - a job as PBS's attributes. One table has their order, their names in both families, and where in the API's job they are.
+ * pbsattr.c - a job as PBS's attributes. One table has their order, their names in both families, and where in the
+ * API's job they are.
  */
 #include "cmd/pbsattr.h"
 
@@ -8,8 +9,8 @@
 #include <string.h>
 
 #include "base/timetext.h"
-#include "cmd/pbsattr_internal.h"
 #include "cmd/object.h"
+#include "cmd/pbsattr_internal.h"
 
 void pbsattrs_fini(struct pbsattrs *a)
 {
@@ -25,7 +26,8 @@ void pbsattrs_clear(struct pbsattrs *a)
 	vec_clear(&a->list);
 }
 
-void pbsattr_add(struct pbsattrs *a, const char *name, const char *resource, enum pbsattr_kind kind, const char *fmt, ...)
+void pbsattr_add(struct pbsattrs *a, const char *name, const char *resource, enum pbsattr_kind kind, const char *fmt,
+		 ...)
 {
 	struct strbuf value = {0};
 	va_list ap;
@@ -97,7 +99,8 @@ static void server_add(struct pbsattrs *a, const struct row *row, const json_t *
 		pbsattr_add(a, row->name, NULL, PBSATTR_TEXT, "%s", dot + 1);
 }
 
-/* What the request says in words of its own, "nodes=2:ppn=4"; amounts that have keys of their own are rows of the table. */
+/* What the request says in words of its own, "nodes=2:ppn=4"; amounts that have keys of their own are rows of the
+ * table. */
 static void request_add(struct pbsattrs *a, const struct row *row, const json_t *job, enum pbs_family family)
 {
 	static const char own[] = " walltime mem ncpus nodect ngpus ";
@@ -109,8 +112,8 @@ static void request_add(struct pbsattrs *a, const struct row *row, const json_t 
 		if (name < n && !strstr(own, padded)) {
 			if (!a->arena)
 				a->arena = arena_create();
-			pbsattr_add(a, row->name, arena_strndup(a->arena, p, name), PBSATTR_TEXT, "%.*s", (int)(n - name - 1),
-				    p + name + 1);
+			pbsattr_add(a, row->name, arena_strndup(a->arena, p, name), PBSATTR_TEXT, "%.*s",
+				    (int)(n - name - 1), p + name + 1);
 		}
 		p += n;
 		p += *p == ',';

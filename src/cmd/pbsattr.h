@@ -1,8 +1,8 @@
 /*
  * pbsattr.h - the API's objects as PBS's attributes, in the order and the words of its two families.
  *
- * TORQUE and PBS Pro give some things different names (start_time and stime) and completed jobs different letters (C and F). Text for
- * people and scripts names both; XML is TORQUE's, JSON and DSV are PBS Pro's.
+ * TORQUE and PBS Pro give some things different names (start_time and stime) and completed jobs different letters (C
+ * and F). Text for people and scripts names both; XML is TORQUE's, JSON and DSV are PBS Pro's.
  */
 #ifndef CMD_PBSATTR_H
 #define CMD_PBSATTR_H
@@ -50,7 +50,8 @@ void pbsattr_queue(struct pbsattrs *a, const json_t *queue, enum pbs_family fami
 void pbsattr_server(struct pbsattrs *a, const json_t *server, enum pbs_family family);
 void pbsattr_node(struct pbsattrs *a, const json_t *node, enum pbs_family family);
 
-/* "    name.resource = value" lines. `width` > 0 wraps as PBS does: at commas where that fits, a tab before what follows. */
+/* " name.resource = value" lines. `width` > 0 wraps as PBS does: at commas where that fits, a tab before what
+ * follows. */
 void pbsattr_text(const struct pbsattrs *a, int indent, int width, struct strbuf *out);
 /* "<name>value</name>", resources inside their attribute. */
 void pbsattr_xml(const struct pbsattrs *a, struct strbuf *out);

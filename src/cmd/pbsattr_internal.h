@@ -6,7 +6,7 @@
 
 #include "cmd/pbsattr.h"
 
-void pbsattr_add(struct pbsattrs *a, const char *name, const char *resource, enum pbsattr_kind kind, const char *fmt, ...)
-	__attribute__((format(printf, 5, 6)));
+void pbsattr_add(struct pbsattrs *a, const char *name, const char *resource, enum pbsattr_kind kind, const char *fmt,
+		 ...) __attribute__((format(printf, 5, 6)));
 
 #endif

@@ -6,8 +6,8 @@
 #include <time.h>
 
 #include "base/utf8.h"
-#include "cmd/pbsattr.h"
 #include "cmd/object.h"
+#include "cmd/pbsattr.h"
 
 /* What lines show: instants as ctime(), and nothing that could break a line. */
 static void value_text(const struct pbsattr *a, struct strbuf *out)
@@ -27,8 +27,8 @@ static void value_text(const struct pbsattr *a, struct strbuf *out)
 	}
 }
 
-/* PBS's own way to wrap, to the letter, for its readers join lines at newline and tab: whole parts between commas as long as they fit, parts that
- * don't on a new line, parts longer than a line cut anywhere. */
+/* PBS's own way to wrap, to the letter, for its readers join lines at newline and tab: whole parts between commas as
+ * long as they fit, parts that don't on a new line, parts longer than a line cut anywhere. */
 static void wrapped_add(struct strbuf *out, const char *value, int column, int width)
 {
 	bool first = true;

@@ -4,14 +4,14 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "cmd/pbsattr_internal.h"
 #include "cmd/object.h"
+#include "cmd/pbsattr_internal.h"
 
 const char *pbsattr_counts(struct pbsattrs *a, const json_t *counts, int64_t *ret_total)
 {
 	static const struct {
 		const char *word, *letters;
-	} states[] = {{"Transit", "T"}, {"Queued", "Q"},   {"Held", "H"},	{"Waiting", "W"},
+	} states[] = {{"Transit", "T"},	  {"Queued", "Q"},  {"Held", "H"},    {"Waiting", "W"},
 		      {"Running", "RBS"}, {"Exiting", "E"}, {"Complete", "C"}};
 	struct strbuf text = {0};
 
@@ -50,12 +50,14 @@ static void value_add(struct pbsattrs *a, const char *name, const char *resource
 	} else if (json_is_boolean(value)) {
 		strbuf_puts(&joined, json_is_true(value) ? "True" : "False");
 	} else if (json_is_array(value)) {
-		json_array_foreach(value, i, item) strbuf_printf(&joined, "%s%s", i ? "," : "", json_string_value(item));
+		json_array_foreach(value, i, item)
+			strbuf_printf(&joined, "%s%s", i ? "," : "", json_string_value(item));
 	} else if (json_is_number(value)) {
 		strbuf_printf(&joined, "%.15g", json_number_value(value));
 	}
 	if (joined.n)
-		pbsattr_add(a, name, resource, json_is_integer(value) ? PBSATTR_NUMBER : PBSATTR_TEXT, "%s", joined.text);
+		pbsattr_add(a, name, resource, json_is_integer(value) ? PBSATTR_NUMBER : PBSATTR_TEXT, "%s",
+			    joined.text);
 	strbuf_fini(&joined);
 }
 
@@ -97,14 +99,15 @@ void pbsattr_server(struct pbsattrs *a, const json_t *server, enum pbs_family fa
 	const char *state = object_text(server, "state");
 
 	pbsattr_add(a, "server_state", NULL, PBSATTR_TEXT, "%s",
-		    strcmp(state, "idle") == 0	      ? "Idle"
+		    strcmp(state, "idle") == 0		? "Idle"
 		    : strcmp(state, "terminating") == 0 ? "Terminating"
 							: "Active");
 	pbsattr_add(a, "server_host", NULL, PBSATTR_TEXT, "%s", object_text(server, "host"));
 	counts_add(a, server);
 	attributes_add(a, json_object_get(server, "attributes"));
 	pbsattr_add(a, "resources_available", "ncpus", PBSATTR_NUMBER, "%" PRId64, object_number(server, "cpus", 0));
-	pbsattr_add(a, "resources_assigned", "ncpus", PBSATTR_NUMBER, "%" PRId64, object_number(server, "cpus_used", 0));
+	pbsattr_add(a, "resources_assigned", "ncpus", PBSATTR_NUMBER, "%" PRId64,
+		    object_number(server, "cpus_used", 0));
 	pbsattr_add(a, "pbs_version", NULL, PBSATTR_TEXT, "%s", object_text(server, "version"));
 }
 
@@ -153,10 +156,12 @@ void pbsattr_node(struct pbsattrs *a, const json_t *node, enum pbs_family family
 		pbsattr_add(a, "resources_available", "ncpus", PBSATTR_NUMBER, "%" PRId64, cpus);
 		if (memory > 0)
 			pbsattr_add(a, "resources_available", "mem", PBSATTR_TEXT, "%" PRId64 "kb", memory);
-		pbsattr_add(a, "resources_assigned", "ncpus", PBSATTR_NUMBER, "%" PRId64, object_number(node, "cpus_used", 0));
+		pbsattr_add(a, "resources_assigned", "ncpus", PBSATTR_NUMBER, "%" PRId64,
+			    object_number(node, "cpus_used", 0));
 	}
 	if (json_is_number(json_object_get(node, "load")))
 		pbsattr_add(a, "loadave", NULL, PBSATTR_TEXT, "%.2f", json_number_value(json_object_get(node, "load")));
 	if (*object_text(node, "note"))
-		pbsattr_add(a, family == PBS_PRO ? "comment" : "note", NULL, PBSATTR_TEXT, "%s", object_text(node, "note"));
+		pbsattr_add(a, family == PBS_PRO ? "comment" : "note", NULL, PBSATTR_TEXT, "%s",
+			    object_text(node, "note"));
 }

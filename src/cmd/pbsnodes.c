@@ -18,19 +18,24 @@ struct arguments {
 };
 
 #define AT(field) offsetof(struct arguments, field)
-#define FLAG(letter, name, field, about) {name, OPTION_FLAG, AT(field), NULL, NULL, NULL, 0, 0, about, letter}
+#define FLAG(letter, name, field, about)                                                                               \
+	{                                                                                                              \
+		name, OPTION_FLAG, AT(field), NULL, NULL, NULL, 0, 0, about, letter                                    \
+	}
 static const struct option options[] = {
 	FLAG('a', "all", all, "All nodes, and everything about them. Also without any option."),
 	FLAG('l', "list", list,
-	     "A line each of nodes that are down or offline; or of those in the state that is named first: free, offline, down, busy, up, active, "
-	     "all."),
+	     "A line each of nodes that are down or offline; or of those in the state that is named first: free, offline, down, "
+	     "busy, up, active, all."),
 	FLAG('n', "notes", notes, "With -l: their notes, too."),
 	FLAG('o', "offline", offline, "Take the nodes out of service: running jobs end, no others start."),
 	FLAG('c', "clear", clear, "Bring them back."),
 	FLAG('r', "reset", reset, "Bring them back."),
-	{"note", OPTION_TEXT, AT(note), "TEXT", NULL, NULL, 0, 0, "Set the nodes' note; n or an empty text removes it.", 'N'},
+	{"note", OPTION_TEXT, AT(note), "TEXT", NULL, NULL, 0, 0, "Set the nodes' note; n or an empty text removes it.",
+	 'N'},
 	FLAG('x', "xml", xml, "XML, as TORQUE's."),
-	{"format", OPTION_WORD, AT(format), "json|dsv|default", NULL, "json dsv default", 0, 0, "JSON or one line each, as PBS Pro's.", 'F'},
+	{"format", OPTION_WORD, AT(format), "json|dsv|default", NULL, "json dsv default", 0, 0,
+	 "JSON or one line each, as PBS Pro's.", 'F'},
 	{"delimiter", OPTION_TEXT, AT(delimiter), "TEXT", "|", NULL, 0, 0, "What separates the values of -F dsv.", 'D'},
 	FLAG('S', "summary", summary, "A table, as PBS Pro's."),
 	FLAG('v', "vnodes", vnodes, "Accepted for PBS Pro's sake: nodes are what it calls vnodes."),
@@ -40,9 +45,12 @@ static const struct option options[] = {
 };
 
 static const char *const examples[] = {
-	"pbsnodes -a", "Everything about all nodes.",
-	"pbsnodes -l -n", "Nodes out of service, and why.",
-	"pbsnodes -o -N 'new disk' n3", "Take n3 out of service, with a note.",
+	"pbsnodes -a",
+	"Everything about all nodes.",
+	"pbsnodes -l -n",
+	"Nodes out of service, and why.",
+	"pbsnodes -o -N 'new disk' n3",
+	"Take n3 out of service, with a note.",
 	NULL,
 };
 
@@ -85,7 +93,8 @@ static json_t *nodes_read(struct nodes *n, char *const *names, int count)
 		else if (count)
 			json_array_append(all, reply.json);
 		else
-			json_array_extend(all, json_is_array(reply.json) ? reply.json : json_object_get(reply.json, "nodes"));
+			json_array_extend(all, json_is_array(reply.json) ? reply.json
+									 : json_object_get(reply.json, "nodes"));
 		reply_fini(&reply);
 	}
 	strbuf_fini(&path);
@@ -171,8 +180,8 @@ static void json_print(struct nodes *n, const json_t *all)
 		json_object_set_new(nodes, object_text(node, "name"), pbsattr_json(&attrs));
 	}
 	client_ask(n->client, "GET", "/v1/server", NULL, 0, &server, NULL);
-	json_t *root = json_pack("{s:I, s:s, s:s, s:o}", "timestamp", (json_int_t)time(NULL), "pbs_version", SHUNT_VERSION,
-				 "pbs_server", object_text(server.json, "name"), "nodes", nodes);
+	json_t *root = json_pack("{s:I, s:s, s:s, s:o}", "timestamp", (json_int_t)time(NULL), "pbs_version",
+				 SHUNT_VERSION, "pbs_server", object_text(server.json, "name"), "nodes", nodes);
 	json_dumpf(root, stdout, JSON_INDENT(4));
 	putchar('\n');
 	json_decref(root);
@@ -213,8 +222,8 @@ static void summary_print(const json_t *all)
 		char share[40];
 		snprintf(share, sizeof share, "%lld/%lld", (long long)(cpus - used), (long long)cpus);
 		printf("%-15.15s %-15.15s %6zu %10s %s\n", object_text(node, "name"),
-		       strcmp(state, "busy") == 0 ? "job-busy" : state, json_array_size(json_object_get(node, "jobs")), share,
-		       *note ? note : "--");
+		       strcmp(state, "busy") == 0 ? "job-busy" : state, json_array_size(json_object_get(node, "jobs")),
+		       share, *note ? note : "--");
 	}
 }
 

@@ -19,16 +19,20 @@ struct arguments {
 
 #define AT(field) offsetof(struct arguments, field)
 static const struct option options[] = {
-	{"for", OPTION_SECONDS, AT(horizon), "DURATION", NULL, NULL, 0, 0, "How far to look: 12h, 3d. Otherwise as far as the plan goes.", 0},
+	{"for", OPTION_SECONDS, AT(horizon), "DURATION", NULL, NULL, 0, 0,
+	 "How far to look: 12h, 3d. Otherwise as far as the plan goes.", 0},
 	{"width", OPTION_NUMBER, AT(width), "COLUMNS", NULL, NULL, 40, 1000, "Instead of the terminal's width.", 'w'},
-	{"svg", OPTION_FILE, AT(svg), "FILE", NULL, NULL, 0, 0, "Draw it into a file for browsers; - is standard output.", 0},
+	{"svg", OPTION_FILE, AT(svg), "FILE", NULL, NULL, 0, 0,
+	 "Draw it into a file for browsers; - is standard output.", 0},
 	{"json", OPTION_FLAG, AT(json), NULL, NULL, NULL, 0, 0, "Print JSON instead of a picture.", 0},
 	{0},
 };
 
 static const char *const examples[] = {
-	"shunt plan", "The plan as text, nodes by time.",
-	"shunt plan --for 1d --svg plan.svg", "The next day, for a browser.",
+	"shunt plan",
+	"The plan as text, nodes by time.",
+	"shunt plan --for 1d --svg plan.svg",
+	"The next day, for a browser.",
 	NULL,
 };
 

@@ -101,8 +101,9 @@ void plan_view_fini(struct plan_view *v)
 
 int64_t plan_ticks(const struct plan_view *v, int most)
 {
-	static const int64_t steps[] = {MINUTE,	  2 * MINUTE, 5 * MINUTE, 10 * MINUTE, 15 * MINUTE, 30 * MINUTE, HOUR,
-					2 * HOUR, 3 * HOUR,   6 * HOUR,	  12 * HOUR,   DAY,	    2 * DAY,	 7 * DAY};
+	static const int64_t steps[] = {MINUTE,	     2 * MINUTE, 5 * MINUTE, 10 * MINUTE, 15 * MINUTE,
+					30 * MINUTE, HOUR,	 2 * HOUR,   3 * HOUR,	  6 * HOUR,
+					12 * HOUR,   DAY,	 2 * DAY,    7 * DAY};
 	int64_t length = v->until - v->now, step = steps[0];
 
 	for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {

@@ -1,8 +1,8 @@
 /*
  * plan_picture.c - the plan as text: a band of lines for each node, time to the right.
  *
- * Within a node's band a job lies on the first line where it has room, so that jobs side by side on a node are lines one above the other. Nodes
- * without jobs share a line.
+ * Within a node's band a job lies on the first line where it has room, so that jobs side by side on a node are lines
+ * one above the other. Nodes without jobs share a line.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -27,9 +27,9 @@ struct picture {
 
 /* A line of a node's band. */
 struct lane {
-	char *text;   /* of width + 1 */
-	int *piece;   /* which piece is in this column, or -1 */
-	int until;    /* columns in use */
+	char *text; /* of width + 1 */
+	int *piece; /* which piece is in this column, or -1 */
+	int until;  /* columns in use */
 };
 
 static int column_of(const struct picture *p, int64_t t)

@@ -1,8 +1,8 @@
 /*
  * plan_svg.c - the plan as SVG: time to the right, CPUs downward, each node a band of its CPUs.
  *
- * A node's jobs never need more CPUs at once than it has, so each piece gets CPUs that are free when it starts; where they don't lie side by
- * side it is drawn in parts.
+ * A node's jobs never need more CPUs at once than it has, so each piece gets CPUs that are free when it starts; where
+ * they don't lie side by side it is drawn in parts.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -63,17 +63,20 @@ static void part_draw(const struct plan_view *v, const struct plan_piece *p, dou
 	fprintf(out, "<g><title>");
 	struct strbuf quoted = {0};
 	xml_quote(text.text, &quoted);
-	fprintf(out, "%s</title><rect x='%.1f' y='%.1f' width='%.1f' height='%.1f' fill='hsl(%d,60%%,55%%)' stroke='hsl(%d,60%%,30%%)' %s/>",
+	fprintf(out,
+		"%s</title><rect x='%.1f' y='%.1f' width='%.1f' height='%.1f' fill='hsl(%d,60%%,55%%)' stroke='hsl(%d,60%%,30%%)' %s/>",
 		quoted.text, x, y, width, height, hue, hue, style[p->state]);
 	if (width > 40 && height >= 10)
-		fprintf(out, "<text x='%.1f' y='%.1f'>%s</text>", x + 4, y + height / 2 + 4, id_short(p->job, id, sizeof id));
+		fprintf(out, "<text x='%.1f' y='%.1f'>%s</text>", x + 4, y + height / 2 + 4,
+			id_short(p->job, id, sizeof id));
 	fprintf(out, "</g>\n");
 	strbuf_fini(&text);
 	strbuf_fini(&quoted);
 }
 
 /* Gives the piece CPUs that are free at its start, and draws each run of them. */
-static void piece_draw(const struct plan_view *v, const struct plan_piece *p, int64_t *free_at, int64_t cpus, double y, FILE *out)
+static void piece_draw(const struct plan_view *v, const struct plan_piece *p, int64_t *free_at, int64_t cpus, double y,
+		       FILE *out)
 {
 	double height = cpu_height(cpus);
 	int64_t left = p->cpus;
@@ -96,8 +99,8 @@ static void node_draw(const struct plan_view *v, const struct plan_node *node, d
 	struct strbuf name = {0};
 
 	xml_quote(node->name, &name);
-	fprintf(out, "<rect x='%d' y='%.1f' width='%d' height='%.1f' fill='%s'/><text x='4' y='%.1f'>%s</text>\n", LEFT, y,
-		WIDTH - LEFT - 10, band_height(node), node->up ? "#f2f2f2" : "#f6d5d5", y + 13, strbuf_text(&name));
+	fprintf(out, "<rect x='%d' y='%.1f' width='%d' height='%.1f' fill='%s'/><text x='4' y='%.1f'>%s</text>\n", LEFT,
+		y, WIDTH - LEFT - 10, band_height(node), node->up ? "#f2f2f2" : "#f6d5d5", y + 13, strbuf_text(&name));
 	for (size_t i = node->first; i < node->first + node->n; i++)
 		if (v->pieces.v[i].start < v->until)
 			piece_draw(v, &v->pieces.v[i], free_at, node->cpus, y, out);
@@ -112,8 +115,10 @@ static void axis_draw(const struct plan_view *v, double bottom, FILE *out)
 
 	fprintf(out, "<text x='%d' y='%d'>now, %s</text>\n", LEFT, 14, instant_ctime(v->now, text, sizeof text));
 	for (int64_t t = plan_tick_after(v->now, step); t < v->until; t += step)
-		fprintf(out, "<line x1='%.1f' y1='%d' x2='%.1f' y2='%.1f' stroke='#bbb'/><text x='%.1f' y='%d'>%s</text>\n", x_of(v, t),
-			TOP - 4, x_of(v, t), bottom, x_of(v, t) + 2, TOP - 8, plan_tick_text(t, step, text, sizeof text));
+		fprintf(out,
+			"<line x1='%.1f' y1='%d' x2='%.1f' y2='%.1f' stroke='#bbb'/><text x='%.1f' y='%d'>%s</text>\n",
+			x_of(v, t), TOP - 4, x_of(v, t), bottom, x_of(v, t) + 2, TOP - 8,
+			plan_tick_text(t, step, text, sizeof text));
 }
 
 void plan_svg(const struct plan_view *v, FILE *out)
@@ -131,6 +136,7 @@ void plan_svg(const struct plan_view *v, FILE *out)
 		y += band_height(&v->nodes.v[i]) + GAP;
 	}
 	axis_draw(v, height, out);
-	fprintf(out, "<text x='%d' y='%.0f'>solid: running; framed: start guaranteed; dashed: planned, may change</text>\n</svg>\n", LEFT,
-		height + 20);
+	fprintf(out,
+		"<text x='%d' y='%.0f'>solid: running; framed: start guaranteed; dashed: planned, may change</text>\n</svg>\n",
+		LEFT, height + 20);
 }

@@ -362,8 +362,8 @@ const struct command command_qselect = {
 	.operands = "",
 	.about = "Print the ids of the jobs that fit, a line each.",
 	.details =
-		"OP is .eq. .ne. .ge. .gt. .le. or .lt.; without one it is equality. A job must fit everything that is given. Finished jobs are "
-		"left out unless they are asked for.",
+		"OP is .eq. .ne. .ge. .gt. .le. or .lt.; without one it is equality. A job must fit everything that is given. "
+		"Finished jobs are left out unless they are asked for.",
 	.examples = examples,
 	.options = options,
 	.size = sizeof(struct arguments),

@@ -1,8 +1,9 @@
 /*
  * qstat.c - `qstat`: what is asked for, in the options of both families of PBS.
  *
- * -x means XML in TORQUE and "finished jobs, too" in PBS Pro. Finished jobs are always shown here, so that only the form is open: XML, unless
- * -F names another, or another list (-a) is asked for, or it is joined as PBS Pro's clients write it: -fx.
+ * -x means XML in TORQUE and "finished jobs, too" in PBS Pro. Finished jobs are always shown here, so that only the
+ * form is open: XML, unless -F names another, or another list (-a) is asked for, or it is joined as PBS Pro's clients
+ * write it: -fx.
  */
 #include "cmd/qstat.h"
 
@@ -141,6 +142,24 @@ void qstat_path(const struct qstat *q, const char *operand, struct strbuf *path)
 	query_add(path, "state", a->running ? "R,S,B,E" : a->idle ? "Q,H,W" : a->history ? "C" : NULL);
 }
 
+void qstat_empty(struct qstat *q, const char *operand)
+{
+	struct strbuf path = {0};
+	struct err err;
+
+	if (qstat_is_job(operand)) {
+		qstat_unknown(q, operand);
+	} else if (*operand != '@') {
+		char queue[256];
+		snprintf(queue, sizeof queue, "%.*s", (int)strcspn(operand, "@"), operand);
+		strbuf_puts(&path, "/v1/queues/");
+		url_quote(queue, &path);
+		if (client_ask(q->client, "GET", path.text, NULL, 0, NULL, &err) < 0)
+			qstat_failed(q, operand, &err);
+	}
+	strbuf_fini(&path);
+}
+
 /* What can't be asked for at once. NULL: nothing. */
 static const char *conflict_find(const struct qstat_arguments *a)
 {
@@ -208,9 +227,8 @@ const struct command command_qstat = {
 	.operands = "[JOB|QUEUE|@SERVER]...",
 	.operands_max = INT_MAX,
 	.about = "Show jobs, queues, or the server, as PBS does.",
-	.details =
-		"Without operands: all jobs, finished ones too for as long as the server keeps them (state C). Exit code 153: there is no such "
-		"job.",
+	.details = "Without operands: all jobs, finished ones too for as long as the server keeps them (state C). "
+		   "Exit code 153: there is no such job.",
 	.examples = examples,
 	.options = options,
 	.size = sizeof(struct qstat_arguments),

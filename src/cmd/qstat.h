@@ -1,6 +1,6 @@
 /*
- * qstat.h - what the files of `qstat` share: qstat.c reads options and operands, qstat_list.c prints lists of jobs, qstat_full.c all there is to
- * know of them, qstat_things.c queues and the server.
+ * qstat.h - what the files of `qstat` share: qstat.c reads options and operands, qstat_list.c prints lists of jobs,
+ * qstat_full.c all there is to know of them, qstat_things.c queues and the server.
  */
 #ifndef CMD_QSTAT_H
 #define CMD_QSTAT_H
@@ -9,8 +9,8 @@
 #include "cmd/show.h"
 
 struct qstat_arguments {
-	bool full, x, all, nodes, comments, running, idle, uncompleted, queue_limits, queues, server, elements, arrays, wide, giga,
-		mega, history, one_line, estimate, no_alias, executing, pro;
+	bool full, x, all, nodes, comments, running, idle, uncompleted, queue_limits, queues, server, elements, arrays,
+		wide, giga, mega, history, one_line, estimate, no_alias, executing, pro;
 	const char *user, *format, *delimiter;
 };
 
@@ -27,6 +27,8 @@ struct qstat {
 bool qstat_is_job(const char *operand);
 /* "/v1/jobs?..." with what the options select; of the operand's job or queue, or all when it is NULL. */
 void qstat_path(const struct qstat *q, const char *operand, struct strbuf *path);
+/* No job was found for the operand: says so, unless it is a queue that is there but empty. */
+void qstat_empty(struct qstat *q, const char *operand);
 /* Says that the operand names nothing, or what else went wrong, and keeps the exit code. */
 void qstat_unknown(struct qstat *q, const char *operand);
 void qstat_failed(struct qstat *q, const char *operand, const struct err *err);
@@ -37,10 +39,10 @@ void qstat_json(struct qstat *q, const char *root, json_t *objects);
 /* Keeps the first exit code. */
 void qstat_keep(struct qstat *q, int code);
 
-void qstat_list(struct qstat *q);	/* plain and -a */
-void qstat_full(struct qstat *q);	/* -f, -x, -F */
-void qstat_queues(struct qstat *q);	/* -Q */
+void qstat_list(struct qstat *q);	  /* plain and -a */
+void qstat_full(struct qstat *q);	  /* -f, -x, -F */
+void qstat_queues(struct qstat *q);	  /* -Q */
 void qstat_queue_limits(struct qstat *q); /* -q */
-void qstat_servers(struct qstat *q);	/* -B */
+void qstat_servers(struct qstat *q);	  /* -B */
 
 #endif

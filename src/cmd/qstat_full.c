@@ -10,9 +10,10 @@
 
 /* All that lines of a list can say; of a job alone the server tells these without being asked, and its environment. */
 static const char fields[] =
-	"id,name,owner,host,queue,account,project,state,type,deadline,guaranteed,priority,holds,at,depend,rerunnable,attempt,resources,walltime,"
-	"cpus,nodect,memory,gpus,created,queued,started,ended,modified,planned_start,exec_host,exec_vnode,exit_status,used,comment,output,error,join,"
-	"keep,mail,mail_to,shell,umask,interactive,checkpoint,stagein,stageout,submit_args,index,array,array_spec,array_counts,session";
+	"id,name,owner,host,queue,account,project,state,type,deadline,guaranteed,priority,holds,at,depend,rerunnable,"
+	"attempt,resources,walltime,cpus,nodect,memory,gpus,created,queued,started,ended,modified,planned_start,"
+	"exec_host,exec_vnode,exit_status,used,comment,output,error,join,keep,mail,mail_to,shell,umask,interactive,"
+	"checkpoint,stagein,stageout,submit_args,index,array,array_spec,array_counts,session";
 
 enum style { STYLE_TEXT, STYLE_XML, STYLE_JSON, STYLE_DSV };
 
@@ -55,8 +56,8 @@ static void job_print(struct full *f, const json_t *job)
 	}
 }
 
-/* A list, page by page if the server makes pages of it. Returns how many there were, or -1: it failed, and that was said. */
-static int list_print(struct full *f, const char *operand)
+/* A list, page by page if the server makes pages of it. */
+static void list_print(struct full *f, const char *operand)
 {
 	struct strbuf path = {0};
 	const json_t *job;
@@ -84,8 +85,9 @@ static int list_print(struct full *f, const char *operand)
 		}
 		reply_fini(&reply);
 	} while (n > 0 && *next);
+	if (n == 0 && operand)
+		qstat_empty(f->q, operand);
 	strbuf_fini(&path);
-	return n;
 }
 
 /* One job is asked for by itself: only then the server tells its environment. */
@@ -96,8 +98,7 @@ static void job_read(struct full *f, const char *operand)
 	struct err err;
 
 	if (f->q->a->elements && strstr(operand, "[]")) {
-		if (list_print(f, operand) == 0)
-			qstat_unknown(f->q, operand);
+		list_print(f, operand);
 		return;
 	}
 	show_job_path(&path, operand, "");

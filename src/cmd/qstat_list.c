@@ -46,8 +46,8 @@ static void list_flush(struct list *l)
 	strbuf_clear(&l->out);
 }
 
-/* The text in so many columns: cut, or filled with blanks (on the left if the width is negative), and a blank after it. Characters that could play
- * tricks on a terminal can't. */
+/* The text in so many columns: cut, or filled with blanks (on the left if the width is negative), and a blank after
+ * it. Characters that could play tricks on a terminal can't. */
 static void column_add(struct strbuf *out, const char *text, int width)
 {
 	static const char blanks[] = "                                        ";
@@ -237,6 +237,8 @@ static void row(void *context, char *const *cell)
 	l->of_operand++;
 	if (a->arrays && !strchr(cell[FIELD_ID], '['))
 		return;
+	if (a->history && *cell[FIELD_STATE] == 'C')
+		*cell[FIELD_STATE] = 'F'; /* PBS Pro's letter for its own option */
 	if (l->wide)
 		wide_row(l, cell);
 	else
@@ -256,8 +258,8 @@ static void list_read(struct list *l, const char *operand)
 	l->of_operand = 0;
 	if (tsv_read(l->q->client, path.text, l->wide ? WIDE_FIELDS : PLAIN_FIELDS, row, l, &err) < 0)
 		qstat_failed(l->q, operand, &err);
-	else if (operand && qstat_is_job(operand) && l->of_operand == 0)
-		qstat_unknown(l->q, operand);
+	else if (operand && l->of_operand == 0)
+		qstat_empty(l->q, operand);
 	strbuf_fini(&path);
 }
 

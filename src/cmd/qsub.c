@@ -257,7 +257,7 @@ static int prepare(const struct command *c, const struct call *call, struct jobs
 		/* The script of an interactive job only says what it needs, unless -x says that it is to be run. */
 		if (!s->interactive || call->command || s->command)
 			source_put(&source, s->job);
-		if (remarks_wanted(s))
+		if (remarks_wanted(s) && source.text.n + !s->interactive > 0)
 			source_remarks(c, &source, &directives);
 		if (missing && remarks_wanted(s))
 			command_fail(c, "-v %s: there is no such variable here; it was left out", missing);

@@ -13,7 +13,8 @@ void show_job_path(struct strbuf *path, const char *id, const char *rest);
 void query_add(struct strbuf *path, const char *key, const char *value);
 /* Appends "user=a,b" for "a@host,b". */
 void users_query(struct strbuf *path, const char *users);
-/* Reads a list as tab-separated text: calls `row` with its cells. For tens of thousands of rows. -errno as client_read(). */
+/* Reads a list as tab-separated text: calls `row` with its cells. For tens of thousands of rows. -errno as
+ * client_read(). */
 int tsv_read(struct client *client, const char *path, int columns, void (*row)(void *context, char *const *cell),
 	     void *context, struct err *err);
 /* Who asks, by name. Borrowed. */

@@ -27,8 +27,8 @@ int show_code(const struct client *client)
 	return code_exit(client_code(client));
 }
 
-static bool ask(const struct command *c, struct client *client, const char *method, const char *path, const json_t *body,
-		struct reply *ret, int *ret_code)
+static bool ask(const struct command *c, struct client *client, const char *method, const char *path,
+		const json_t *body, struct reply *ret, int *ret_code)
 {
 	struct err err;
 
@@ -75,7 +75,8 @@ int stamp_parse(const char *text, int64_t *ret, struct err *err)
 	tm = (struct tm){.tm_isdst = -1, .tm_year = today.tm_year};
 	if ((digits != 8 && digits != 10 && digits != 12) ||
 	    (text[digits] && (text[digits] != '.' || sscanf(text + digits, ".%2d", &seconds) != 1)))
-		return err_set(err, -EINVAL, "\"%.60s\" is no date: write [[CC]YY]MMDDhhmm[.SS], as in 202611151430", text);
+		return err_set(err, -EINVAL, "\"%.60s\" is no date: write [[CC]YY]MMDDhhmm[.SS], as in 202611151430",
+			       text);
 	if (digits > 8) {
 		sscanf(p, digits == 12 ? "%4d" : "%2d", &year);
 		tm.tm_year = digits == 12 ? year - 1900 : year < 69 ? year + 100 : year;

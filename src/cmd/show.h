@@ -16,7 +16,8 @@
 
 /* Connects. false: it can't, and the sentence was printed. */
 bool show_open(const struct command *c, struct client **ret);
-/* GETs or POSTs; false: it failed and the sentence was printed, *ret_code is the exit code. The caller frees with reply_fini(). */
+/* GETs or POSTs; false: it failed and the sentence was printed, *ret_code is the exit code. The caller frees with
+ * reply_fini(). */
 bool show_get(const struct command *c, struct client *client, const char *path, struct reply *ret, int *ret_code);
 bool show_post(const struct command *c, struct client *client, const char *path, const json_t *body, struct reply *ret,
 	       int *ret_code);

@@ -1,5 +1,6 @@
 /*
- * top.h - what the files of `shunt-top` share: top.c is the loop and the keys, top_data.c asks the server, top_view.c draws.
+ * top.h - what the files of `shunt-top` share: top.c is the loop and the keys, top_data.c asks the server, top_view.c
+ * draws.
  */
 #ifndef CMD_TOP_H
 #define CMD_TOP_H
@@ -30,9 +31,9 @@ struct top_node {
 
 struct top {
 	struct client *client;
-	const char *user;    /* only their jobs; NULL: all */
-	bool finished;	     /* show finished jobs, too */
-	char filter[64];     /* only jobs with this in a column */
+	const char *user;	  /* only their jobs; NULL: all */
+	bool finished;		  /* show finished jobs, too */
+	char filter[64];	  /* only jobs with this in a column */
 	enum top_view view, back; /* `back`: where a text was opened from */
 	/* What the server said last. */
 	struct arena *arena;
@@ -42,7 +43,7 @@ struct top {
 	int64_t running, waiting, cpus, cpus_used;
 	char trouble[512]; /* why that is not new; "" if it is */
 	/* Where the eye is. */
-	int at, first; /* the marked line, the first one shown; of the view */
+	int at, first;	 /* the marked line, the first one shown; of the view */
 	char marked[64]; /* the marked job: it stays marked when the list moves */
 	char message[512];
 	/* VIEW_TEXT */

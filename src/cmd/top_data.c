@@ -123,14 +123,14 @@ static bool nodes_read(struct top *t)
 		trouble_set(t, &err);
 	} else {
 		nodes_clear(t);
-		json_array_foreach(json_object_get(reply.json, "nodes"), i, node)
-			vec_push(&t->nodes, (struct top_node){.name = mem_strdup(object_text(node, "name")),
-							      .state = mem_strdup(object_text(node, "state")),
-							      .note = mem_strdup(object_text(node, "note")),
-							      .cpus = object_number(node, "cpus", 0),
-							      .used = object_number(node, "cpus_used", 0),
-							      .load = json_number_value(json_object_get(node, "load")),
-							      .jobs = (int)json_array_size(json_object_get(node, "jobs"))});
+		json_array_foreach(json_object_get(reply.json, "nodes"), i, node) vec_push(
+			&t->nodes, (struct top_node){.name = mem_strdup(object_text(node, "name")),
+						     .state = mem_strdup(object_text(node, "state")),
+						     .note = mem_strdup(object_text(node, "note")),
+						     .cpus = object_number(node, "cpus", 0),
+						     .used = object_number(node, "cpus_used", 0),
+						     .load = json_number_value(json_object_get(node, "load")),
+						     .jobs = (int)json_array_size(json_object_get(node, "jobs"))});
 	}
 	reply_fini(&reply);
 	return rc == 0;

@@ -71,8 +71,8 @@ static void head_draw(const struct top *t)
 	put(0, 0, 24, line);
 	attroff(A_BOLD);
 	bar_draw(0, 25, BAR, t->cpus_used, t->cpus);
-	snprintf(line, sizeof line, "%" PRId64 " of %" PRId64 " CPUs   %" PRId64 " running, %" PRId64 " waiting", t->cpus_used, t->cpus,
-		 t->running, t->waiting);
+	snprintf(line, sizeof line, "%" PRId64 " of %" PRId64 " CPUs   %" PRId64 " running, %" PRId64 " waiting",
+		 t->cpus_used, t->cpus, t->running, t->waiting);
 	put(0, 25 + BAR + 3, COLS, line);
 	put(0, COLS - 9, 9, clock);
 	if (t->trouble[0]) {
@@ -196,8 +196,9 @@ static void list_draw(const struct top *t)
 
 static void foot_draw(const struct top *t)
 {
-	static const char *const keys[] = {"q quit  o output  i details  w why  h hold/release  d delete  / filter  a finished  n nodes  ? help",
-					   "q quit  n jobs  ? help", "q back  arrows scroll  End follow"};
+	static const char *const keys[] = {
+		"q quit  o output  i details  w why  h hold/release  d delete  / filter  a finished  n nodes  ? help",
+		"q quit  n jobs  ? help", "q back  arrows scroll  End follow"};
 
 	if (t->message[0]) {
 		attron(A_BOLD);
@@ -227,7 +228,8 @@ void top_draw(struct top *t)
 	erase();
 	head_draw(t);
 	if (t->view == VIEW_JOBS)
-		heading_draw("job       name               user       state     cpus  time             start       why");
+		heading_draw(
+			"job       name               user       state     cpus  time             start       why");
 	else if (t->view == VIEW_NODES)
 		heading_draw("node                state          cpus  used                         load  jobs   note");
 	else

@@ -1,5 +1,6 @@
 /*
- * toprun.c - `shunt top`: starts the program that does it, shunt-top. It is one of its own because ncurses would cost every qsub its loading.
+ * toprun.c - `shunt top`: starts the program that does it, shunt-top. It is one of its own because ncurses would cost
+ * every qsub its loading.
  */
 #include <errno.h>
 #include <libgen.h>
@@ -39,7 +40,11 @@ static void program_try(const char *where, char *const *argv)
 static int run(const struct command *c, const void *arguments, const struct operands *operands)
 {
 	const struct arguments *a = arguments;
-	char *argv[] = {"shunt-top", a->mine ? "--mine" : a->user ? "--user" : NULL, (char *)(a->mine ? NULL : a->user), NULL};
+	char *argv[] = {"shunt-top",
+			a->mine	  ? "--mine"
+			: a->user ? "--user"
+				  : NULL,
+			(char *)(a->mine ? NULL : a->user), NULL};
 
 	if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO))
 		return command_fail(c, "it fills a terminal, and this is none ('shunt queue' prints a list)");
@@ -53,8 +58,9 @@ const struct command command_top = {
 	.name = "top",
 	.operands = "",
 	.about = "Watch jobs and nodes, live on the whole screen.",
-	.details = "Keys: arrows move, Enter or o shows a job's output, i its details, w why it waits, h holds or releases it, d deletes it, / filters, n "
-		   "switches to nodes, ? helps, q quits.",
+	.details =
+		"Keys: arrows move, Enter or o shows a job's output, i its details, w why it waits, h holds or releases it, "
+		"d deletes it, / filters, n switches to nodes, ? helps, q quits.",
 	.examples = examples,
 	.options = options,
 	.size = sizeof(struct arguments),

@@ -16,7 +16,10 @@ struct arguments {
 };
 
 #define AT(field) offsetof(struct arguments, field)
-#define FLAG(letter, name, field, about) {name, OPTION_FLAG, AT(field), NULL, NULL, NULL, 0, 0, about, letter}
+#define FLAG(letter, name, field, about)                                                                               \
+	{                                                                                                              \
+		name, OPTION_FLAG, AT(field), NULL, NULL, NULL, 0, 0, about, letter                                    \
+	}
 static const struct option options[] = {
 	{"days", OPTION_NUMBER, AT(days), "N", "1", NULL, 1, 100000, "Look back so many days.", 'n'},
 	FLAG('a', "no-accounting", no_accounting, "Leave out lines of the accounting log."),
@@ -27,7 +30,8 @@ static const struct option options[] = {
 	FLAG('l', "-l", no_scheduler, "Accepted for PBS's sake: the scheduler writes into the same log."),
 	FLAG('m', "-m", no_mom, "Accepted for PBS's sake."),
 	FLAG('v', "-v", verbose, "Accepted for PBS's sake."),
-	{"-p", OPTION_TEXT, AT(path), "PATH", NULL, NULL, 0, 0, "Accepted for PBS's sake: the server knows where its logs are.", 'p'},
+	{"-p", OPTION_TEXT, AT(path), "PATH", NULL, NULL, 0, 0,
+	 "Accepted for PBS's sake: the server knows where its logs are.", 'p'},
 	{0},
 };
 
@@ -45,10 +49,12 @@ static int piece(void *context, const char *data, size_t n)
 	return 0;
 }
 
-/* "11/15/2026 14:05:00;S;12.x;user=a ..." becomes "11/15/2026 14:05:00  A    S user=a ...", which is how PBS prints its logs' lines. */
+/* "11/15/2026 14:05:00;S;12.x;user=a ..." becomes "11/15/2026 14:05:00 A S user=a ...", which is how PBS prints its
+ * logs' lines. */
 static void line_format(char *line, struct strbuf *out, bool *ret_accounting)
 {
-	char *type = strchr(line, ';'), *id = type ? strchr(type + 1, ';') : NULL, *rest = id ? strchr(id + 1, ';') : NULL;
+	char *type = strchr(line, ';'), *id = type ? strchr(type + 1, ';') : NULL,
+	     *rest = id ? strchr(id + 1, ';') : NULL;
 
 	*ret_accounting = rest && id - type == 2;
 	strbuf_clear(out);
@@ -56,8 +62,8 @@ static void line_format(char *line, struct strbuf *out, bool *ret_accounting)
 		strbuf_puts(out, line);
 		return;
 	}
-	strbuf_printf(out, "%.*s  %c    %.*s%s%s", (int)(type - line), line, *ret_accounting ? 'A' : 'S', (int)(id - type - 1),
-		      type + 1, rest[1] ? " " : "", rest + 1);
+	strbuf_printf(out, "%.*s  %c    %.*s%s%s", (int)(type - line), line, *ret_accounting ? 'A' : 'S',
+		      (int)(id - type - 1), type + 1, rest[1] ? " " : "", rest + 1);
 }
 
 static void line_print(struct trace *t, char *line)
@@ -98,8 +104,9 @@ static int trace(const struct command *c, struct client *client, const struct ar
 		for (char *line = strtok(t.text.text, "\n"); line; line = strtok(NULL, "\n"))
 			line_print(&t, line);
 		if (t.lines == 0 && !a->quiet)
-			command_fail(c, "the logs of the last %s day%s say nothing of job %s (-n DAYS looks back further)", days,
-				     a->days == 1 ? "" : "s", id);
+			command_fail(c,
+				     "the logs of the last %s day%s say nothing of job %s (-n DAYS looks back further)",
+				     days, a->days == 1 ? "" : "s", id);
 	}
 	strbuf_fini(&path);
 	strbuf_fini(&t.text);

@@ -19,7 +19,8 @@ struct arguments {
 static const struct option options[] = {
 	{"resources", OPTION_TEXTS, AT(resources), "LIST", NULL, NULL, 0, 0,
 	 "What it needs, as qsub -l: nodes=2:ppn=4, walltime=2:00:00, mem=8gb.", 'l'},
-	{"deadline", OPTION_TEXT, AT(deadline), "DATE", NULL, NULL, 0, 0, "When it must be done: 2026-11-15 18:00, or +3h.", 0},
+	{"deadline", OPTION_TEXT, AT(deadline), "DATE", NULL, NULL, 0, 0,
+	 "When it must be done: 2026-11-15 18:00, or +3h.", 0},
 	{"type", OPTION_WORD, AT(type), "C|Q|E", NULL, "C Q E", 0, 0, "Common, with a deadline, or emergency.", 't'},
 	{"queue", OPTION_TEXT, AT(queue), "QUEUE", NULL, NULL, 0, 0, "The queue it would be submitted to.", 'q'},
 	{"json", OPTION_FLAG, AT(json), NULL, NULL, NULL, 0, 0, "Print JSON instead of sentences.", 0},
@@ -27,8 +28,10 @@ static const struct option options[] = {
 };
 
 static const char *const examples[] = {
-	"shunt whatif -l nodes=4:ppn=8,walltime=6:00:00", "When would such a job start?",
-	"shunt whatif -l ncpus=16,walltime=2h --deadline +5h", "Could it be done in five hours?",
+	"shunt whatif -l nodes=4:ppn=8,walltime=6:00:00",
+	"When would such a job start?",
+	"shunt whatif -l ncpus=16,walltime=2h --deadline +5h",
+	"Could it be done in five hours?",
 	NULL,
 };
 
@@ -68,7 +71,8 @@ static void nodes_print(const json_t *nodes)
 
 static void answer_print(const json_t *answer, bool deadline)
 {
-	int64_t now = (int64_t)time(NULL), start = object_number(answer, "start", 0), end = object_number(answer, "end", 0);
+	int64_t now = (int64_t)time(NULL), start = object_number(answer, "start", 0),
+		end = object_number(answer, "end", 0);
 	const char *reason = object_text(answer, "reason");
 	char when[40], far[40];
 
@@ -86,7 +90,8 @@ static void answer_print(const json_t *answer, bool deadline)
 		printf(", and be done by %s", instant_format(end, when, sizeof when));
 	printf(".\n");
 	if (deadline)
-		printf("The deadline would %sbe guaranteed.\n", json_is_true(json_object_get(answer, "guaranteed")) ? "" : "not ");
+		printf("The deadline would %sbe guaranteed.\n",
+		       json_is_true(json_object_get(answer, "guaranteed")) ? "" : "not ");
 	if (*reason)
 		printf("%s\n", reason);
 }

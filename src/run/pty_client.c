@@ -245,6 +245,8 @@ int pty_serve(struct pty_client *c, int in, int out, struct arena *a, struct res
 	sigdelset(&waiting, SIGWINCH);
 	while (!e && !r.ended)
 		e = relay_step(&r, &waiting);
+	while (r.screen.n && !pty_push(r.out, &r.screen) && r.screen.n)
+		poll(&(struct pollfd){.fd = r.out, .events = POLLOUT}, 1, -1); /* the last words */
 	terminal_leave();
 	sigprocmask(SIG_SETMASK, &before, NULL);
 	close(r.conn);

@@ -209,6 +209,8 @@ static void sleep_set(struct server *s)
 		ms = 200;
 	if (ms < 1)
 		ms = 1;
+	if (!s->trouble && (s->dirty || store_pending(s->store))) /* telling has led to more */
+		ms = 0;
 	uv_timer_start(&s->timer, on_timer, (uint64_t)ms, 0);
 }
 

@@ -36,7 +36,8 @@ static const char usage[] =
 	"  --store URL     sqlite:PATH or postgres://...\n"
 	"  --name NAME     the part after the dot of job ids; the host's name if not given\n"
 	"  --foreground    stay, and log to standard error\n"
-	"  --system        jobs of many users, under their own accounts; needs root\n";
+	"  --system        jobs of many users, under their own accounts; needs root\n"
+	"  --example-conf  print a configuration file with all options explained\n";
 
 static int die(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 static int die(const char *fmt, ...)
@@ -336,11 +337,17 @@ static int serve(struct server *s, struct arguments *a)
 static int parse(int argc, char **argv, struct arguments *a)
 {
 	static const struct option options[] = {
-		{"nodes", required_argument, NULL, 'n'},  {"conf", required_argument, NULL, 'c'},
-		{"store", required_argument, NULL, 's'},  {"name", required_argument, NULL, 'N'},
-		{"foreground", no_argument, NULL, 'f'},	  {"system", no_argument, NULL, 'S'},
-		{"cgroup", required_argument, NULL, 'g'}, {"help", no_argument, NULL, 'h'},
-		{"version", no_argument, NULL, 'v'},	  {0},
+		{"nodes", required_argument, NULL, 'n'},
+		{"conf", required_argument, NULL, 'c'},
+		{"store", required_argument, NULL, 's'},
+		{"name", required_argument, NULL, 'N'},
+		{"foreground", no_argument, NULL, 'f'},
+		{"system", no_argument, NULL, 'S'},
+		{"cgroup", required_argument, NULL, 'g'},
+		{"help", no_argument, NULL, 'h'},
+		{"version", no_argument, NULL, 'v'},
+		{"example-conf", no_argument, NULL, 'e'},
+		{0},
 	};
 	int c;
 
@@ -370,6 +377,12 @@ static int parse(int argc, char **argv, struct arguments *a)
 		case 'h':
 			fputs(usage, stdout);
 			exit(0);
+		case 'e': {
+			struct strbuf text = {0};
+			conf_write_example(&text);
+			fputs(strbuf_text(&text), stdout);
+			exit(0);
+		}
 		case 'v':
 			puts("shuntd " SHUNT_VERSION);
 			exit(0);

@@ -95,7 +95,7 @@ static const char *output_path(const struct server *s, uint32_t id, const char *
 		path = arena_printf(a, "%s/%s", workdir, path);
 	if (path[strlen(path) - 1] == '/')
 		path = arena_printf(a, "%s%s", path, default_name(s, id, letter, a));
-	return path;
+	return arena_printf(a, "%s", path); /* what was given is the body's */
 }
 
 void output_paths(struct server *s, uint32_t id, const json_t *body, struct arena *a, const char **ret_out,

@@ -101,7 +101,8 @@ struct made {
 	struct strbuf out;
 };
 
-static struct made make(const char *text, void (*of)(struct pbsattrs *, const json_t *, enum pbs_family), enum pbs_family family)
+static struct made make(const char *text, void (*of)(struct pbsattrs *, const json_t *, enum pbs_family),
+			enum pbs_family family)
 {
 	struct made m = {.object = json_loads(text, 0, NULL)};
 
@@ -169,11 +170,13 @@ static void test_json(void **state)
 
 static void test_dsv(void **state)
 {
-	struct made m = make("{\"name\":\"a|b\",\"owner\":\"ada\",\"host\":\"h\",\"state\":\"Q\"}", pbsattr_job, PBS_TORQUE);
+	struct made m =
+		make("{\"name\":\"a|b\",\"owner\":\"ada\",\"host\":\"h\",\"state\":\"Q\"}", pbsattr_job, PBS_TORQUE);
 
 	pbsattr_dsv(&m.attrs, "|", &m.out);
-	assert_string_equal(strbuf_text(&m.out),
-			    "Job_Name=a\\|b|Job_Owner=ada@h|job_state=Q|Hold_Types=n|Join_Path=n|Keep_Files=n|Mail_Points=n");
+	assert_string_equal(
+		strbuf_text(&m.out),
+		"Job_Name=a\\|b|Job_Owner=ada@h|job_state=Q|Hold_Types=n|Join_Path=n|Keep_Files=n|Mail_Points=n");
 	drop(&m);
 }
 
@@ -183,7 +186,9 @@ static void test_letters(void **state)
 	static const struct {
 		enum pbs_family family;
 		const char *line;
-	} cases[] = {{PBS_TORQUE, "    job_state = C\n"}, {PBS_BOTH, "    job_state = C\n"}, {PBS_PRO, "    job_state = F\n"}};
+	} cases[] = {{PBS_TORQUE, "    job_state = C\n"},
+		     {PBS_BOTH, "    job_state = C\n"},
+		     {PBS_PRO, "    job_state = F\n"}};
 
 	for (int i = 0; i < 3; i++) {
 		struct made m = make(completed, pbsattr_job, cases[i].family);
@@ -195,23 +200,27 @@ static void test_letters(void **state)
 
 static void test_array(void **state)
 {
-	struct made m = make("{\"id\":\"5[].lab\",\"name\":\"a\",\"owner\":\"ada\",\"host\":\"h\",\"state\":\"B\",\"array_spec\":\"1-10%2\","
-			     "\"array_counts\":{\"Q\":5,\"R\":2,\"C\":3}}",
-			     pbsattr_job, PBS_PRO);
+	struct made m = make(
+		"{\"id\":\"5[].lab\",\"name\":\"a\",\"owner\":\"ada\",\"host\":\"h\",\"state\":\"B\",\"array_spec\":\"1-10%2\","
+		"\"array_counts\":{\"Q\":5,\"R\":2,\"C\":3}}",
+		pbsattr_job, PBS_PRO);
 
 	pbsattr_text(&m.attrs, 4, 0, &m.out);
 	assert_non_null(strstr(m.out.text, "    job_state = B\n"));
 	assert_non_null(strstr(m.out.text, "    array = True\n"));
 	assert_non_null(strstr(m.out.text, "    array_indices_submitted = 1-10%2\n"));
-	assert_non_null(strstr(m.out.text, "    array_state_count = Transit:0 Queued:5 Held:0 Waiting:0 Running:2 Exiting:0 Complete:3\n"));
+	assert_non_null(
+		strstr(m.out.text,
+		       "    array_state_count = Transit:0 Queued:5 Held:0 Waiting:0 Running:2 Exiting:0 Complete:3\n"));
 	drop(&m);
 }
 
 static void test_queue(void **state)
 {
-	struct made m = make("{\"name\":\"batch\",\"attributes\":{\"enabled\":\"True\",\"resources_max.walltime\":\"10:00:00\",\"max_running\":5},"
-			     "\"defaults\":{\"queue_type\":\"Execution\",\"enabled\":\"False\",\"started\":\"True\"},\"counts\":{\"Q\":2,\"R\":1}}",
-			     pbsattr_queue, PBS_BOTH);
+	struct made m = make(
+		"{\"name\":\"batch\",\"attributes\":{\"enabled\":\"True\",\"resources_max.walltime\":\"10:00:00\",\"max_running\":5},"
+		"\"defaults\":{\"queue_type\":\"Execution\",\"enabled\":\"False\",\"started\":\"True\"},\"counts\":{\"Q\":2,\"R\":1}}",
+		pbsattr_queue, PBS_BOTH);
 
 	pbsattr_text(&m.attrs, 4, 0, &m.out);
 	assert_string_equal(strbuf_text(&m.out),
@@ -227,9 +236,10 @@ static void test_queue(void **state)
 
 static void test_server(void **state)
 {
-	struct made m = make("{\"name\":\"lab\",\"version\":\"1.0\",\"host\":\"front\",\"state\":\"active\",\"cpus\":8,\"cpus_used\":2,"
-			     "\"attributes\":{\"managers\":[\"a@*\",\"b@*\"]},\"counts\":{}}",
-			     pbsattr_server, PBS_BOTH);
+	struct made m = make(
+		"{\"name\":\"lab\",\"version\":\"1.0\",\"host\":\"front\",\"state\":\"active\",\"cpus\":8,\"cpus_used\":2,"
+		"\"attributes\":{\"managers\":[\"a@*\",\"b@*\"]},\"counts\":{}}",
+		pbsattr_server, PBS_BOTH);
 
 	pbsattr_text(&m.attrs, 4, 0, &m.out);
 	assert_string_equal(strbuf_text(&m.out),
@@ -246,13 +256,16 @@ static void test_server(void **state)
 
 static void test_node(void **state)
 {
-	static const char node[] = "{\"name\":\"n1\",\"state\":\"busy\",\"cpus\":4,\"cpus_used\":4,\"memory\":1048576,\"features\":[\"fast\",\"gpu\"],"
-				   "\"note\":\"\",\"jobs\":[{\"id\":\"3.lab\",\"cpus\":[0,1]},{\"id\":\"4[2].lab\",\"cpus\":[3]}],\"load\":2.5}";
+	static const char node[] =
+		"{\"name\":\"n1\",\"state\":\"busy\",\"cpus\":4,\"cpus_used\":4,\"memory\":1048576,\"features\":[\"fast\",\"gpu\"],"
+		"\"note\":\"\",\"jobs\":[{\"id\":\"3.lab\",\"cpus\":[0,1]},{\"id\":\"4[2].lab\",\"cpus\":[3]}],\"load\":2.5}";
 	struct made m = make(node, pbsattr_node, PBS_TORQUE);
 
 	pbsattr_xml(&m.attrs, &m.out);
-	assert_string_equal(strbuf_text(&m.out), "<state>job-exclusive</state><np>4</np><properties>fast,gpu</properties><ntype>cluster</ntype>"
-						 "<jobs>0/3.lab, 1/3.lab, 3/4[2].lab</jobs><loadave>2.50</loadave>");
+	assert_string_equal(
+		strbuf_text(&m.out),
+		"<state>job-exclusive</state><np>4</np><properties>fast,gpu</properties><ntype>cluster</ntype>"
+		"<jobs>0/3.lab, 1/3.lab, 3/4[2].lab</jobs><loadave>2.50</loadave>");
 	drop(&m);
 
 	m = make(node, pbsattr_node, PBS_PRO);
@@ -294,10 +307,10 @@ static void test_near(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_text),	  cmocka_unit_test(test_wrap_joins), cmocka_unit_test(test_xml),
-		cmocka_unit_test(test_json),	  cmocka_unit_test(test_dsv),	     cmocka_unit_test(test_letters),
-		cmocka_unit_test(test_array),	  cmocka_unit_test(test_queue),	     cmocka_unit_test(test_server),
-		cmocka_unit_test(test_node),	  cmocka_unit_test(test_xml_quote),  cmocka_unit_test(test_near),
+		cmocka_unit_test(test_text),  cmocka_unit_test(test_wrap_joins), cmocka_unit_test(test_xml),
+		cmocka_unit_test(test_json),  cmocka_unit_test(test_dsv),	 cmocka_unit_test(test_letters),
+		cmocka_unit_test(test_array), cmocka_unit_test(test_queue),	 cmocka_unit_test(test_server),
+		cmocka_unit_test(test_node),  cmocka_unit_test(test_xml_quote),	 cmocka_unit_test(test_near),
 	};
 
 	setenv("TZ", "UTC", 1);

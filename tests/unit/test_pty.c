@@ -31,12 +31,12 @@ struct desk {
 	struct termios before;
 };
 
-/* Waits until the screen shows it. */
+/* Waits until the screen shows it, after what was seen before. */
 static void see(struct desk *d, const char *text)
 {
-	char part[1024];
+	char part[1024], *at;
 
-	while (!strstr(strbuf_text(&d->seen), text)) {
+	while (!(at = strstr(strbuf_text(&d->seen), text))) {
 		if (poll(&(struct pollfd){.fd = d->master, .events = POLLIN}, 1, 30000) <= 0)
 			fail_msg("'%s' is not seen, but '%s'", text, strbuf_text(&d->seen));
 		ssize_t got = read(d->master, part, sizeof part);
@@ -46,7 +46,10 @@ static void see(struct desk *d, const char *text)
 			if (part[i])
 				strbuf_add(&d->seen, &part[i], 1);
 	}
-	strbuf_clear(&d->seen);
+	/* What comes after it is for the next call. */
+	size_t used = (size_t)(at - d->seen.text) + strlen(text);
+	memmove(d->seen.text, d->seen.text + used, d->seen.n - used + 1);
+	d->seen.n -= used;
 }
 
 static void type(struct desk *d, const char *keys)
@@ -79,7 +82,7 @@ static void client_run(struct desk *d)
 static void desk_open(struct desk *d, struct nest *n, const char *tag)
 {
 	struct order o = nest_order(n, tag, NULL);
-	static char *env[] = {"PATH=/usr/bin:/bin", "PS1=ready> ", "TERM=dumb", NULL};
+	static char *env[] = {"PATH=/usr/bin:/bin", "TERM=dumb", NULL};
 
 	*d = (struct desk){.n = n};
 	assert_int_equal(pty_listen(&d->client, NULL), 0);
@@ -104,6 +107,8 @@ static void desk_open(struct desk *d, struct nest *n, const char *tag)
 	o.grace = 1;
 	nest_send(n, &o);
 	nest_answer(n, ANSWER_STARTED, tag);
+	type(d, "PS1='read''y> '\r"); /* whatever the profile made it */
+	see(d, "ready> ");
 }
 
 /* What pty_serve() left with; the terminal must be as it was. */
@@ -131,7 +136,6 @@ static void test_session(void **state)
 	struct desk d;
 
 	desk_open(&d, n, "1.1");
-	see(&d, "ready> ");
 	type(&d, "stty size; tty; echo $0 $SHUNT_TAG | tr a-z A-Z\r");
 	see(&d, "31 97");
 	see(&d, "/dev/pts/");
@@ -176,7 +180,6 @@ static void test_much_output(void **state)
 	struct desk d;
 
 	desk_open(&d, n, "1.1");
-	see(&d, "ready> ");
 	type(&d, "seq 1 50000; echo the 'e'nd; exit\r");
 	see(&d, "\n50000\r");
 	see(&d, "the end");
@@ -194,7 +197,6 @@ static void test_hung_up(void **state)
 		const char *tag = arena_printf(n->a, "%zu.1", i);
 		struct desk d;
 		desk_open(&d, n, tag);
-		see(&d, "ready> ");
 		kill(d.server, signals[i]);
 		int status = desk_close(&d);
 		assert_true(WIFSIGNALED(status) && WTERMSIG(status) == signals[i]);
@@ -208,7 +210,6 @@ static void test_deleted(void **state)
 	struct desk d;
 
 	desk_open(&d, n, "1.1");
-	see(&d, "ready> ");
 	nest_signal(n, "1.1", SIGKILL);
 	assert_int_equal(WEXITSTATUS(desk_close(&d)), 100 + SIGKILL);
 	assert_int_equal(nest_result(n, "1.1").cause, CAUSE_ORDERED);

@@ -168,7 +168,7 @@ static void test_walltime(void **state)
 	contains(nest_read(n, o.out), "asked");
 
 	o = nest_order(n, "2.1", "trap '' TERM; while :; do sleep 1; done");
-	o.walltime = 0;
+	o.walltime = 2;
 	o.grace = 1;
 	ends(nest_run(n, &o), RESULT_SIGNALED, SIGKILL, CAUSE_WALLTIME);
 
