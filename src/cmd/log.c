@@ -58,7 +58,9 @@ static void event_take(struct follow *f, const char *data)
 	json_t *event = json_loads(data, 0, NULL);
 	int64_t seq = object_number(event, "seq", 0);
 
-	if (event && strcmp(object_text(event, "job"), f->id) == 0 && seq > f->last) {
+	/* The history began with the submission, whose number it does not tell. */
+	bool known = seq <= f->last || strcmp(object_text(event, "type"), "submit") == 0;
+	if (event && strcmp(object_text(event, "job"), f->id) == 0 && !known) {
 		f->last = seq;
 		if (f->json) {
 			json_dumpf(event, stdout, JSON_COMPACT);

@@ -196,8 +196,10 @@ static void take_frames(struct engine *e)
 		arena_destroy(arena);
 		at += (size_t)n;
 	}
-	memmove(e->in.text, e->in.text + at, e->in.n - at);
-	e->in.n -= at;
+	if (at) {
+		memmove(e->in.text, e->in.text + at, e->in.n - at);
+		e->in.n -= at;
+	}
 }
 
 static ssize_t receive(struct engine *e)

@@ -15,6 +15,8 @@ struct identity {
 	gid_t *groups;
 	int ngroups;
 	bool change; /* else it is already what this process is */
+	const struct identity
+		*server; /* what is made for a job in the server's directories is made with its account's rights */
 };
 
 /* -EPERM with the reason if that user can't have jobs here. What root looked up is kept for a minute; the result is valid until

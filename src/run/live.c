@@ -18,6 +18,7 @@
 #include "run/nursery.h"
 
 #define LIVE_BYTES 65536 /* a result's reason is bounded, so this is plenty */
+#define SPARES 64
 
 struct content {
 	bool locked;
@@ -26,28 +27,61 @@ struct content {
 	char text[LIVE_BYTES + 1];
 };
 
-int live_create(int dir, const char *tag, struct err *err)
+/* The server puts and the nursery takes, each in its own order of the same few names. Who finds the next name occupied, or not there,
+ * does without. */
+static const char *spare_name(unsigned n, char *buf, size_t size)
+{
+	snprintf(buf, size, ".free.%u", n % SPARES);
+	return buf;
+}
+
+/* A file that was used before, empty and locked, under its new name. -EEXIST if that is there, -ENOENT if there is none to be had. */
+static int spare_take(int dir, const char *tag)
+{
+	static unsigned next;
+	char name[32];
+	int fd = openat(dir, spare_name(next, name, sizeof name), O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+
+	if (fd < 0)
+		return -ENOENT;
+	int r = -ENOENT;
+	/* Its last shepherd may still be on its way out. */
+	if (!flock(fd, LOCK_EX | LOCK_NB) && !ftruncate(fd, 0))
+		r = renameat2(dir, name, dir, tag, RENAME_NOREPLACE) ? (errno == EEXIST ? -EEXIST : -ENOENT) : 0;
+	if (r) {
+		close(fd);
+		return r;
+	}
+	next++;
+	return fd;
+}
+
+static int file_make(int dir, const char *tag, const struct identity *owner)
 {
 	int fd = openat(dir, tag, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
 
-	if (fd < 0 && errno == EEXIST)
-		return err_set(err, -EEXIST, "%s was started already", tag);
 	if (fd < 0)
-		return err_set(err, -errno, "%s: the file that says it runs can't be made: %s", tag, strerror(errno));
-	/* A nursery that stayed root serves a server that did not: who owns the directory reads the results. */
-	struct stat st;
-	if (geteuid() == 0 && fstat(dir, &st) == 0 && st.st_uid != 0 && fchown(fd, st.st_uid, st.st_gid)) {
+		return -errno;
+	/* The lock waits at most for a reader that is looking whether it is locked. */
+	if ((owner->change && fchown(fd, owner->uid, owner->gid)) || flock(fd, LOCK_EX)) {
 		int r = -errno;
 		close(fd);
 		unlinkat(dir, tag, 0);
-		return err_set(err, r, "%s: the file that says it runs can't be given to the server: %s", tag, strerror(-r));
+		return r;
 	}
-	if (flock(fd, LOCK_EX)) { /* waits at most for a reader that is looking whether it is locked */
-		int r = -errno;
-		close(fd);
-		unlinkat(dir, tag, 0);
-		return err_set(err, r, "%s: the file that says it runs can't be locked: %s", tag, strerror(-r));
-	}
+	return fd;
+}
+
+int live_create(int dir, const char *tag, const struct identity *owner, struct err *err)
+{
+	int fd = spare_take(dir, tag);
+
+	if (fd == -ENOENT)
+		fd = file_make(dir, tag, owner);
+	if (fd == -EEXIST)
+		return err_set(err, fd, "%s was started already", tag);
+	if (fd < 0)
+		return err_set(err, fd, "%s: the file that says it runs can't be made: %s", tag, strerror(-fd));
 	return fd;
 }
 
@@ -178,12 +212,23 @@ enum live_state live_look(const char *live, const char *tag, struct arena *a, st
 
 void live_remove(const char *live, const char *tag)
 {
+	static unsigned next;
 	int dir = open(live, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	struct content *c = mem_alloc(sizeof *c);
+	char name[32];
 
-	if (dir < 0)
+	if (dir < 0) {
+		free(c);
 		return;
-	unlinkat(dir, tag, 0);
+	}
+	/* One without a result is not kept: its shepherd could still want to write it (the disk was full). */
+	if (!content_read(dir, tag, c) && c->result &&
+	    !renameat2(dir, tag, dir, spare_name(next, name, sizeof name), RENAME_NOREPLACE))
+		next++;
+	else
+		unlinkat(dir, tag, 0);
 	close(dir);
+	free(c);
 }
 
 int live_list(const char *live, void (*one)(void *context, const char *tag), void *context, struct err *err)

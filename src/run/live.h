@@ -6,6 +6,9 @@
  *	{"tag": ...}        the result, its last
  *
  * A line counts when its newline is there. The lock (flock) lasts as long as the shepherd.
+ *
+ * Files that the server has done with are kept as .free.0 and so on, and taken for new ones: some file systems are slow to give out
+ * inodes where many were given back a moment ago.
  */
 #ifndef RUN_LIVE_H
 #define RUN_LIVE_H
@@ -15,9 +18,11 @@
 
 #include "base/err.h"
 #include "base/strbuf.h"
+#include "run/identity.h"
 
-/* Creates and locks LIVE/TAG: a descriptor, or -EEXIST if that attempt has been made, -errno. */
-int live_create(int dir, const char *tag, struct err *err);
+/* Creates and locks LIVE/TAG: a descriptor, or -EEXIST if that attempt has been made, -errno. It is the `owner`'s: a nursery that is
+ * root serves a server that need not be. */
+int live_create(int dir, const char *tag, const struct identity *owner, struct err *err);
 /* The shepherd of LIVE/TAG as a pidfd, whichever nursery forked it; -ESRCH if it has ended, -ENOENT if there was none. */
 int live_shepherd(int dir, const char *tag);
 /* Session of the job; 0 if it has none, or had it before the machine was started. */

@@ -27,6 +27,7 @@
 #include "run/identity.h"
 #include "run/live.h"
 #include "run/message.h"
+#include "run/room.h"
 #include "run/shepherd.h"
 #include "run/tree.h"
 
@@ -44,6 +45,7 @@ struct child {
 struct nest {
 	const struct nursery_options *o;
 	int live, lock, signals, datagrams; /* descriptors */
+	struct identity server;		    /* who owns LIVE */
 	struct cgroup cgroup;
 	VEC(struct child) children;
 	struct strbuf in, out;
@@ -104,7 +106,7 @@ static void child_close(struct nest *n)
 
 /* ---- orders ---- */
 
-static int order_start(struct nest *n, const struct order *o, pid_t *ret_pid, struct err *err)
+static int order_start(struct nest *n, const struct order *o, struct arena *a, pid_t *ret_pid, struct err *err)
 {
 	struct identity who;
 	struct shepherd_place place = {
@@ -113,7 +115,9 @@ static int order_start(struct nest *n, const struct order *o, pid_t *ret_pid, st
 
 	if (r)
 		return r;
-	place.live = live_create(n->live, o->tag, err);
+	who.server = &n->server;
+	place.env = room_environment(o, a);
+	place.live = live_create(n->live, o->tag, &n->server, err);
 	if (place.live < 0)
 		return place.live;
 	pid_t pid = fork();
@@ -143,7 +147,7 @@ static void order_take(struct nest *n, const char *text, size_t length, struct a
 	if (order_read(text, length, a, &o, &err)) {
 		answer_give(n, &(struct answer){
 				       .type = ANSWER_REFUSED, .tag = order_tag(text, length, a), .reason = err.text});
-	} else if (order_start(n, &o, &pid, &err)) {
+	} else if (order_start(n, &o, a, &pid, &err)) {
 		answer_give(n, &(struct answer){.type = ANSWER_REFUSED, .tag = o.tag, .reason = err.text});
 	} else {
 		child_add(n, pid, true, o.tag);
@@ -356,6 +360,15 @@ static int signals_set(struct nest *n)
 	return n->signals < 0 ? -errno : 0;
 }
 
+static void server_know(struct nest *n)
+{
+	struct stat st;
+
+	n->server = (struct identity){.uid = geteuid(), .gid = getegid()};
+	if (geteuid() == 0 && fstat(n->live, &st) == 0 && st.st_uid != 0)
+		n->server = (struct identity){.uid = st.st_uid, .gid = st.st_gid, .change = true};
+}
+
 static int nest_init(struct nest *n, struct err *err)
 {
 	struct timeval patience = {.tv_sec = SEND_SECONDS};
@@ -371,6 +384,7 @@ static int nest_init(struct nest *n, struct err *err)
 	n->live = open(n->o->live, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (n->live < 0)
 		return err_set(err, -errno, "%s: can't be opened: %s", n->o->live, strerror(errno));
+	server_know(n);
 	int r = lock_take(n, err);
 	if (r)
 		return r;

@@ -14,6 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/vec.h"
 #include "run/message.h"
 #include "run/nursery.h"
 
@@ -54,6 +55,7 @@ static int nursery_spawn(const char *program, const struct nursery_options *o, i
 			(char *)(o->cgroup ? o->cgroup : "auto"),
 			o->root_jobs ? "root-jobs" : "no-root-jobs",
 			NULL};
+	VEC(char *) env = {0};
 	posix_spawn_file_actions_t files;
 	posix_spawnattr_t attributes;
 	sigset_t none;
@@ -65,7 +67,13 @@ static int nursery_spawn(const char *program, const struct nursery_options *o, i
 	posix_spawnattr_init(&attributes);
 	posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
 	posix_spawnattr_setsigmask(&attributes, &none);
-	int r = posix_spawn(ret_pid, program, &files, &attributes, argv, environ);
+	/* Names that are looked up before the first fork need not be looked up in every shepherd. */
+	vec_push(&env, "LD_BIND_NOW=1");
+	for (char **e = environ; *e; e++)
+		vec_push(&env, *e);
+	vec_push(&env, NULL);
+	int r = posix_spawn(ret_pid, program, &files, &attributes, argv, env.v);
+	vec_free(&env);
 	posix_spawnattr_destroy(&attributes);
 	posix_spawn_file_actions_destroy(&files);
 	return -r;

@@ -34,8 +34,10 @@ static int spare_open(const struct order *o, const struct identity *who, int whi
 	if (!o->spare || asprintf(ret_path, "%s/%s.%s", o->spare, o->tag, suffix[which]) < 0)
 		return -ENOENT;
 
+	identity_files_begin(who->server);
 	int fd = open(*ret_path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
 	int r = fd < 0 ? -errno : 0;
+	identity_files_end(who->server);
 	if (!r && who->change && fchown(fd, who->uid, who->gid)) {
 		r = -errno;
 		close(fd);

@@ -14,10 +14,8 @@
 static int nodefile_write(const struct order *o, struct err *err)
 {
 	const char *text = o->nodefile ? o->nodefile : "";
-	/* An earlier attempt may have left one, which others could have open: a new file, not new bytes. */
-	int fd = open(o->nodefile_path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0644);
-	if (fd < 0 && errno == EEXIST && unlink(o->nodefile_path) == 0)
-		fd = open(o->nodefile_path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0644);
+	int fd = open(o->nodefile_path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644);
+
 	if (fd < 0)
 		return err_set(err, -errno, "the node file %s can't be made: %s", o->nodefile_path, strerror(errno));
 	ssize_t n = write(fd, text, strlen(text));
@@ -28,6 +26,20 @@ static int nodefile_write(const struct order *o, struct err *err)
 		return err_set(err, r, "the node file %s can't be written: %s", o->nodefile_path, strerror(-r));
 	}
 	return 0;
+}
+
+/* What the server has made becomes the user's; nothing else does, whatever the order says. */
+static int give(int fd, const struct identity *who, mode_t mode)
+{
+	struct stat st;
+
+	if (fstat(fd, &st))
+		return -errno;
+	if (st.st_uid == who->uid)
+		return 0;
+	if (st.st_uid != who->server->uid || (S_ISREG(st.st_mode) && st.st_nlink != 1))
+		return -EPERM;
+	return fchown(fd, who->uid, who->gid) || fchmod(fd, mode) ? -errno : 0;
 }
 
 static int entry_remove(const char *path, const struct stat *st, int type, struct FTW *at)
@@ -41,57 +53,59 @@ static void tmpdir_remove(const struct order *o, const struct identity *who)
 	identity_files_begin(who);
 	nftw(o->tmpdir, entry_remove, 32, FTW_DEPTH | FTW_PHYS | FTW_MOUNT);
 	identity_files_end(who);
+	identity_files_begin(who->server);
 	rmdir(o->tmpdir);
+	identity_files_end(who->server);
 }
 
 static int tmpdir_make(const struct order *o, const struct identity *who, struct err *err)
 {
-	if (mkdir(o->tmpdir, 0700) && errno != EEXIST)
-		return err_set(err, -errno, "the directory for temporary files %s can't be made: %s", o->tmpdir,
-			       strerror(errno));
-	if (who->change && lchown(o->tmpdir, who->uid, who->gid)) {
-		int r = -errno;
-		rmdir(o->tmpdir);
-		return err_set(err, r, "the directory for temporary files %s can't be given to user %s: %s", o->tmpdir,
-			       o->user, strerror(-r));
-	}
-	return 0;
-}
-
-/* The server, which is not root, wrote it for itself: it is the user's alone to read. */
-static int script_give(const struct order *o, const struct identity *who, struct err *err)
-{
-	struct stat st;
-	int r = 0, fd = open(o->script, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-
-	if (fd < 0 || fstat(fd, &st))
-		r = -errno;
-	else if (st.st_uid != who->uid && (!S_ISREG(st.st_mode) || fchown(fd, who->uid, who->gid) || fchmod(fd, 0400)))
-		r = S_ISREG(st.st_mode) ? -errno : -EINVAL;
+	identity_files_begin(who->server);
+	int r = mkdir(o->tmpdir, 0700) && errno != EEXIST ? -errno : 0;
+	identity_files_end(who->server);
+	int fd = r ? -1 : open(o->tmpdir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (!r)
+		r = fd < 0 ? -errno : give(fd, who, 0700);
 	if (fd >= 0)
 		close(fd);
-	return r ? err_set(err, r, "the script %s can't be given to user %s: %s", o->script, o->user, strerror(-r)) : 0;
+	return r ? err_set(err, r, "the directory for temporary files %s can't be made for user %s: %s", o->tmpdir,
+			   o->user, strerror(-r))
+		 : 0;
+}
+
+/* A script that can't be read is the job's own trouble, which it will find. */
+static void script_give(const struct order *o, const struct identity *who)
+{
+	int fd = open(o->script, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+
+	if (fd < 0)
+		return;
+	give(fd, who, 0400);
+	close(fd);
 }
 
 int room_make(const struct order *o, const struct identity *who, struct err *err)
 {
-	int r = o->nodefile_path ? nodefile_write(o, err) : 0;
+	int r = 0;
 
-	if (!r && o->script && who->change)
-		r = script_give(o, who, err);
-
-	if (!r && o->tmpdir) {
-		r = tmpdir_make(o, who, err);
-		if (r && o->nodefile_path)
-			unlink(o->nodefile_path);
+	if (o->nodefile_path) {
+		identity_files_begin(who->server);
+		r = nodefile_write(o, err);
+		identity_files_end(who->server);
 	}
+	if (!r && o->script && who->change)
+		script_give(o, who);
+	if (!r && o->tmpdir)
+		r = tmpdir_make(o, who, err);
 	return r;
 }
 
 void room_clear(const struct order *o, const struct identity *who)
 {
+	identity_files_begin(who->server);
 	if (o->nodefile_path)
 		unlink(o->nodefile_path);
+	identity_files_end(who->server);
 	if (o->tmpdir)
 		tmpdir_remove(o, who);
 }

@@ -7,7 +7,7 @@
 #include "run/identity.h"
 #include "run/order.h"
 
-/* -errno and the reason; nothing is left behind then. */
+/* -errno and the reason. The script, which the server wrote for itself, becomes the user's to read. */
 int room_make(const struct order *o, const struct identity *who, struct err *err);
 void room_clear(const struct order *o, const struct identity *who);
 /* The order's, and what only this host knows; all in the arena. */

@@ -288,7 +288,7 @@ static int terminal_open(struct shepherd *s, int *ret_tty, struct err *err)
 	return r;
 }
 
-static int job_start(struct shepherd *s, struct arena *a, struct err *err)
+static int job_start(struct shepherd *s, struct err *err)
 {
 	struct launch l = {.o = s->o,
 			   .who = s->place->who,
@@ -304,7 +304,7 @@ static int job_start(struct shepherd *s, struct arena *a, struct err *err)
 		r = cgroup_create(s->place->cgroup, s->o, err);
 	if (r)
 		return r;
-	l.env = room_environment(s->o, a);
+	l.env = s->place->env;
 	s->r.started_us = wall_us();
 	int64_t now = boot_us();
 	s->job = job_fork(s, &l);
@@ -415,6 +415,19 @@ static void result_tell(struct shepherd *s)
 	}
 }
 
+/* After vfork the first process has our memory, after clone3 it has its own. */
+static char *trouble_make(const struct cgroup *c)
+{
+	static char plain[TROUBLE_SIZE];
+
+	if (c->kind != CGROUP_V2)
+		return plain;
+	char *shared = mmap(NULL, TROUBLE_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (shared == MAP_FAILED)
+		abort(); /* no memory */
+	return shared;
+}
+
 void shepherd_main(const struct order *o, const struct shepherd_place *place)
 {
 	struct shepherd s = {.o = o,
@@ -423,15 +436,12 @@ void shepherd_main(const struct order *o, const struct shepherd_place *place)
 			     .sample_at = NEVER,
 			     .term_at = NEVER,
 			     .pty = {.master = -1, .conn = -1, .signals = -1}};
-	struct arena *a = arena_create();
 	struct err err;
 
-	setsid();
+	setpgid(0, 0); /* what is meant for the nursery and its group is not for us */
 	live_say(&s, "pid", getpid());
-	s.trouble = mmap(NULL, TROUBLE_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	if (s.trouble == MAP_FAILED)
-		abort(); /* no memory */
-	if (prepare(&s, &err) || job_start(&s, a, &err)) {
+	s.trouble = trouble_make(place->cgroup);
+	if (prepare(&s, &err) || job_start(&s, &err)) {
 		not_started(&s, &err);
 	} else {
 		watch(&s);

@@ -18,6 +18,7 @@ struct shepherd_place {
 	const char *socket; /* ... and where to */
 	const struct cgroup *cgroup;
 	const struct identity *who;
+	char **env; /* of the job: made before the fork, since every page that a shepherd writes must be copied */
 };
 
 noreturn void shepherd_main(const struct order *o, const struct shepherd_place *place);

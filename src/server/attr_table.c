@@ -42,7 +42,7 @@ const struct attr attr_table[] = {
 	{"enabled", QUEUE, BOOL("False"), .about = "Jobs may be submitted to it or moved into it."},
 	{"started", QUEUE, BOOL("False"), .about = "Its jobs may be started, or routed."},
 	{"priority", QUEUE, .type = ATTR_NUMBER, .initial = "0", .min = -1024, .max = 1023,
-	 .about = "Queues of higher priority come first."},
+	 .about = "Its jobs are ordered as if they had been submitted so many minutes earlier."},
 	{"route_destinations", QUEUE, .type = ATTR_LIST,
 	 .about = "Queues that a routing queue tries, in this order; the first that accepts the job gets it."},
 	{"from_route_only", QUEUE, BOOL("False"),
@@ -102,8 +102,6 @@ const struct attr attr_table[] = {
 	{"mail_from", SERVER, .type = ATTR_TEXT, .initial = "adm", .about = "Who mail about jobs comes from."},
 	{"mail_domain", SERVER, .type = ATTR_TEXT,
 	 .about = "Mail to users goes to user@DOMAIN; \"never\" sends none. Unset: to the user as the name is."},
-	{"log_level", SERVER, .type = ATTR_NUMBER, .initial = "2", .min = 0, .max = 7,
-	 .about = "What the server logs: 0 errors, 1 also warnings, 2 also what happens, 3 and more also details."},
 	{"comment", BOTH, .type = ATTR_TEXT, .about = "A note for people, which qstat -f shows."},
 };
 const int nattrs = sizeof attr_table / sizeof *attr_table;

@@ -197,6 +197,10 @@ static void defaults(struct server *s)
 	attrs_change(&q->attrs, ATTR_SET, "enabled", "True", NULL);
 	attrs_change(&q->attrs, ATTR_SET, "started", "True", NULL);
 	attrs_change(&s->attrs, ATTR_SET, "default_queue", "batch", NULL);
+	if (*s->conf.policy && strcmp(s->conf.policy, attrs_text(&s->attrs, "policy")) != 0) {
+		attrs_change(&s->attrs, ATTR_SET, "policy", s->conf.policy, NULL);
+		world_rebuild(s);
+	}
 
 	struct strbuf text = {0};
 	struct json j;

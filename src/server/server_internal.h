@@ -200,6 +200,7 @@ struct server {
 	struct cluster *cluster;
 	struct plan *plan;
 	struct sched *sched;
+	struct policy policy; /* the one it goes by */
 	struct attrs attrs;
 	struct names words;
 	VEC(struct account) accounts;

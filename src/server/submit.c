@@ -304,6 +304,8 @@ uint64_t submit(struct server *s, struct submission *x)
 	struct spec *p = x->spec;
 
 	submission_keep_script(s, x);
+	if (queue_named(s, word(s, p->queue)))
+		p->rank -= 60.0 * (double)attrs_number(&queue_named(s, word(s, p->queue))->attrs, "priority");
 	spec_head(s, p, &head);
 	store_put_job(s->store, job_key(number, -1), strbuf_text(&head), x->body);
 	strbuf_fini(&head);

@@ -122,12 +122,18 @@ static void settings_apply(struct server *s)
 	x->migrate_cost = -1;
 }
 
-static const struct policy *policy_now(const struct server *s)
+/* The policy by name, with what node_pack says of it. */
+static const struct policy *policy_now(struct server *s)
 {
 	const char *name = attrs_text(&s->attrs, "policy");
 	const struct policy *p = name ? policy_find(name) : NULL;
 
-	return p ? p : policy_find("shunt");
+	s->policy = p ? *p : *policy_find("shunt");
+	if (attrs_is_set(&s->attrs, "node_pack")) {
+		s->policy.alloc = ALLOC_BEST;
+		s->policy.scatter = !attrs_bool(&s->attrs, "node_pack");
+	}
+	return &s->policy;
 }
 
 void world_begin(struct server *s)
