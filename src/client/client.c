@@ -1,8 +1,8 @@
 /*
  * client.c - asks the server: one connection, one request at a time, and a sentence for whatever goes wrong.
  *
- * The rule about repeating: what was not sent at all may be sent again over a new connection, and a GET in any case. A change that was sent
- * and whose answer did not come may have been made, and is never repeated.
+ * The rule about repeating: what was not sent at all may be sent again over a new connection, and a GET in any case.
+ * A change that was sent and whose answer did not come may have been made, and is never repeated.
  */
 #include "client/client.h"
 
@@ -247,7 +247,8 @@ static int head_write(struct client *c, const struct question *q, struct err *er
 	return 0;
 }
 
-/* Sends head and body. Returns 0 also when the server closed in the middle, since it may have said why; -EPIPE: it took nothing. */
+/* Sends head and body. Returns 0 also when the server closed in the middle, since it may have said why; -EPIPE: it
+ * took nothing. */
 static int question_send(struct client *c, const struct question *q, struct err *err)
 {
 	size_t sent = 0, all = c->head.n + (q->body ? q->n : 0);

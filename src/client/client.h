@@ -1,7 +1,8 @@
 /*
  * client.h - the API as a C library: finds the server, asks, and says in a sentence what went wrong.
  *
- * Hand-written over a socket instead of libcurl: a q-command lives for a millisecond, and loading libcurl's libraries takes ten.
+ * Hand-written over a socket instead of libcurl: a q-command lives for a millisecond, and loading libcurl's libraries
+ * takes ten.
  */
 #ifndef CLIENT_CLIENT_H
 #define CLIENT_CLIENT_H
@@ -16,12 +17,12 @@
 
 struct client;
 
-/* Waiting: after 5 s without an answer a line on standard error says so, if that is a terminal; after 5 minutes (or SHUNT_TIMEOUT seconds) it is
- * -ETIMEDOUT. A stream that has begun may be silent for as long as it likes. */
+/* Waiting: after 5 s without an answer a line on standard error says so, if that is a terminal; after 5 minutes (or
+ * SHUNT_TIMEOUT seconds) it is -ETIMEDOUT. A stream that has begun may be silent for as long as it likes. */
 
-/* The instance this environment means (where.h). Connects at the first request, and again when the server was restarted meanwhile: for a GET; a
- * change whose answer was lost is not repeated, and the error says that it may have been made. -ENOENT, -ECONNREFUSED: the sentence
- * says that no server runs and how to start one. */
+/* The instance this environment means (where.h). Connects at the first request, and again when the server was
+ * restarted meanwhile: for a GET; a change whose answer was lost is not repeated, and the error says that it may have
+ * been made. -ENOENT, -ECONNREFUSED: the sentence says that no server runs and how to start one. */
 int client_open(struct client **ret, struct err *err);
 int client_open_at(const char *socket, struct client **ret, struct err *err);
 void client_close(struct client *c);
@@ -33,18 +34,20 @@ struct reply {
 };
 void reply_fini(struct reply *r);
 
-/* Asks. `body` may be NULL. 0 when the server answered 2xx; else -errno by the error's code (see client_code) and the server's sentence.
- * *ret is filled in both cases if the server answered at all; may be NULL. */
+/* Asks. `body` may be NULL. 0 when the server answered 2xx; else -errno by the error's code (see client_code) and the
+ * server's sentence. *ret is filled in both cases if the server answered at all; may be NULL. */
 int client_ask(struct client *c, const char *method, const char *path, const char *body, size_t n, struct reply *ret,
 	       struct err *err);
 int client_ask_json(struct client *c, const char *method, const char *path, const json_t *body, struct reply *ret,
 		    struct err *err);
-/* For large lists and streams: hands out the body as it comes (any size of pieces); return < 0 from the callback to stop, which
- * is then what client_read returns. `accept` may be NULL. -EINTR: a signal came while a stream was silent. */
+/* For large lists and streams: hands out the body as it comes (any size of pieces); return < 0 from the callback to
+ * stop, which is then what client_read returns. `accept` may be NULL. -EINTR: a signal came while a stream was
+ * silent. */
 int client_read(struct client *c, const char *path, const char *accept,
 		int (*piece)(void *context, const char *data, size_t n), void *context, struct err *err);
 
-/* The API's error code of the last answer ("unknown_job", "forbidden", ...); "" if it was none, or the server was not reached. */
+/* The API's error code of the last answer ("unknown_job", "forbidden", ...); "" if it was none, or the server was not
+ * reached. */
 const char *client_code(const struct client *c);
 
 /* Percent-encodes one part of a path or a query value. */

@@ -1,6 +1,6 @@
 /*
- * qmgr.c - first the words of one command are cut out, then they are understood. A word remembers whether it was quoted, since "=" in
- * quotes is no operator.
+ * qmgr.c - first the words of one command are cut out, then they are understood. A word remembers whether it was
+ * quoted, since "=" in quotes is no operator.
  */
 #include "client/qmgr.h"
 
@@ -98,7 +98,8 @@ static void blanks_skip(const char **at, const char *end)
 		*at += blank(**at) ? 1 : continuation_at(*at, end);
 }
 
-/* A value after an operator may hold '=' itself ("nodes = 1:ppn=2"): `value` says that operators are nothing special. */
+/* A value after an operator may hold '=' itself ("nodes = 1:ppn=2"): `value` says that operators are nothing special.
+ * */
 static int word_cut(const char **at, const char *end, bool value, struct tokens *t, struct err *err)
 {
 	struct strbuf word = {0};
@@ -259,7 +260,8 @@ static bool change_begins(const struct tokens *t, size_t at)
 	return at + 1 < t->list.n && t->list.v[at].kind == TOKEN_WORD && t->list.v[at + 1].kind == TOKEN_OP;
 }
 
-/* The names of queues or nodes: words joined by commas. A name of the server, or "@server", is passed over: there is one. */
+/* The names of queues or nodes: words joined by commas. A name of the server, or "@server", is passed over: there is
+ * one. */
 static void names_read(struct tokens *t, struct qmgr_command *ret)
 {
 	bool more = ret->object == QMGR_QUEUE || ret->object == QMGR_NODE;

@@ -5,8 +5,9 @@
  *	set server managers += "ann@*", default_queue = short
  *	print queue short; list node @active		# ';' or the line's end ends a command
  *
- * Verbs and objects may be cut short (c q short). A value ends at a blank or ';', or at a comma that another "name =" follows;
- * quotes hold it together. A backslash at the end of a line continues it; '#' at the beginning of a word begins a comment.
+ * Verbs and objects may be cut short (c q short). A value ends at a blank or ';', or at a comma that another "name ="
+ * follows; quotes hold it together. A backslash at the end of a line continues it; '#' at the beginning of a word
+ * begins a comment.
  */
 #ifndef CLIENT_QMGR_H
 #define CLIENT_QMGR_H
@@ -60,8 +61,8 @@ struct qmgr_command {
 	const char *text; /* as it was written, in one line */
 };
 
-/* Reads one command of text[*at..n) and moves *at past it. 1: there it is; 0: there is none any more; -EINVAL with what is wrong and what is
- * allowed, *at behind the bad one. */
+/* Reads one command of text[*at..n) and moves *at past it. 1: there it is; 0: there is none any more; -EINVAL with
+ * what is wrong and what is allowed, *at behind the bad one. */
 int qmgr_parse(const char *text, size_t n, size_t *at, struct arena *arena, struct qmgr_command *ret, struct err *err);
 
 const char *qmgr_verb_name(enum qmgr_verb verb);

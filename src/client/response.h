@@ -1,8 +1,8 @@
 /*
  * response.h - an HTTP/1.1 answer, byte by byte: fed with pieces of any size, it hands out the body.
  *
- * Bodies by Content-Length, in chunks, or until the connection closes. Lines and their number are bounded; anything odd is an error, since
- * the other side is our own server.
+ * Bodies by Content-Length, in chunks, or until the connection closes. Lines and their number are bounded; anything
+ * odd is an error, since the other side is our own server.
  */
 #ifndef CLIENT_RESPONSE_H
 #define CLIENT_RESPONSE_H
@@ -40,8 +40,8 @@ struct response {
 void response_init(struct response *p);
 /* The head was read: `status` and the rest are known. */
 bool response_begun(const struct response *p);
-/* Takes bytes until a piece of the body can be handed out, or all are taken. Returns how many; *ret_body, *ret_n is the piece (within `data`), n 0: none.
- * -EPROTO: this is no answer of ours. Takes nothing after RESPONSE_DONE. */
+/* Takes bytes until a piece of the body can be handed out, or all are taken. Returns how many; *ret_body, *ret_n is
+ * the piece (within `data`), n 0: none. -EPROTO: this is no answer of ours. Takes nothing after RESPONSE_DONE. */
 int response_feed(struct response *p, const char *data, int n, const char **ret_body, int *ret_n, struct err *err);
 /* The connection was closed: was that the end (0), or is something missing (-ECONNRESET)? */
 int response_end(struct response *p, struct err *err);

@@ -41,14 +41,15 @@ struct directives {
 	int foreign; /* of the first "#SBATCH", which belongs to Slurm; 0: none */
 };
 
-/* Reads the directives of a script. An empty prefix: there are none. -EINVAL: a quote that is not closed, a NUL, too many; the sentence
- * begins with "line N". Words live in the arena; the caller frees with directives_fini(), in both cases. */
+/* Reads the directives of a script. An empty prefix: there are none. -EINVAL: a quote that is not closed, a NUL, too
+ * many; the sentence begins with "line N". Words live in the arena; the caller frees with directives_fini(), in both
+ * cases. */
 int directives_read(const char *text, size_t n, const char *prefix, struct arena *arena, struct directives *ret,
 		    struct err *err);
 void directives_fini(struct directives *d);
 
-/* Splits text into words as a shell would: blanks, '...', "...", backslashes; nothing is expanded. `comments`: a word that begins with '#' ends
- * it. */
+/* Splits text into words as a shell would: blanks, '...', "...", backslashes; nothing is expanded. `comments`: a word
+ * that begins with '#' ends it. */
 int words_split(const char *text, size_t n, bool comments, struct arena *arena, struct words *ret, struct err *err);
 
 #endif

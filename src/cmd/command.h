@@ -1,6 +1,6 @@
 /*
- * command.h - what a subcommand is: a row that names it, its options and its function. Parsing, --help, the manual pages
- * and the shells' completions all read the same rows.
+ * command.h - what a subcommand is: a row that names it, its options and its function. Parsing, --help, the manual
+ * pages and the shells' completions all read the same rows.
  */
 #ifndef CMD_COMMAND_H
 #define CMD_COMMAND_H
@@ -70,8 +70,8 @@ struct command {
 	/* Returns an exit code, having printed what there is to say with command_fail(). */
 	int (*run)(const struct command *c, const void *arguments, const struct operands *operands);
 	int hidden; /* not for people */
-	/* A program of its own name (qsub): called by that name, or as "shunt qsub"; messages begin with it alone. Options whose name begins
-	 * with '-' have only their letter. */
+	/* A program of its own name (qsub): called by that name, or as "shunt qsub"; messages begin with it alone.
+	 * Options whose name begins with '-' have only their letter. */
 	bool own;
 	/* NULL, or parses the words itself (qsub reads options from scripts, too). */
 	int (*main)(const struct command *c, int argc, char **argv);
@@ -108,8 +108,9 @@ enum {
 	OPTIONS_HELP = 1,    /* --help was among them */
 	OPTIONS_VERSION = 2, /* --version, of a program of its own name */
 };
-/* Puts the options among argv[0..argc) into `arguments`, and the other words into `operands`, which has room for argc of
- * them. 0, one of the above (the rest is not looked at then), or -EINVAL with a sentence. Texts are borrowed from argv. */
+/* Puts the options among argv[0..argc) into `arguments`, and the other words into `operands`, which has room for argc
+ * of them. 0, one of the above (the rest is not looked at then), or -EINVAL with a sentence. Texts are borrowed from
+ * argv. */
 int options_parse(const struct command *c, int argc, char **argv, void *arguments, char **operands, int *ret_n,
 		  struct err *err);
 /* Prints what OPTIONS_HELP or OPTIONS_VERSION ask for. Returns EXIT_OK. */

@@ -26,6 +26,9 @@ extern const struct command command_qenable, command_qdisable, command_qstart, c
 extern const struct command command_qmgr;    /* qmgr.c */
 extern const struct command command_nqs2pbs; /* nqs2pbs.c */
 
+/* Inside of jobs. */
+extern const struct command command_rsh, command_pbsdsh; /* rsh.c, pbsdsh.c */
+
 /* What shows things. */
 extern const struct command command_qstat, command_qselect, command_pbsnodes, command_tracejob;
 extern const struct command command_queue, command_nodes, command_whatif, command_plan, command_top;

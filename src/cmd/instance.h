@@ -13,7 +13,8 @@
 #define LOOK_MS 20 /* between two looks at something that is awaited */
 
 int where_get(bool system, struct where *ret, struct err *err);
-/* The server's answer to "who are you"; false: nobody answers, *err says why. The reply is the caller's in both cases. */
+/* The server's answer to "who are you"; false: nobody answers, *err says why. The reply is the caller's in both
+ * cases. */
 bool server_ask(const struct where *w, struct reply *ret, struct err *err);
 /* Whether its process is there, answering or not. */
 bool server_lives(const struct where *w);

@@ -1,6 +1,6 @@
 /*
- * jobspec.c - options become keys of the API's job. Whatever can be judged here is, so that a message can name the line of a script;
- * what depends on the cluster is the server's to say.
+ * jobspec.c - options become keys of the API's job. Whatever can be judged here is, so that a message can name the
+ * line of a script; what depends on the cluster is the server's to say.
  */
 #include "cmd/jobspec.h"
 

@@ -1,8 +1,8 @@
 /*
  * jobspec.h - what the options of qsub, `shunt submit` and qalter say of a job, as the API has it.
  *
- * A script's directives are added one by one, then the command line: what comes later wins, key by key; resources and variables add
- * up.
+ * A script's directives are added one by one, then the command line: what comes later wins, key by key; resources and
+ * variables add up.
  */
 #ifndef CMD_JOBSPEC_H
 #define CMD_JOBSPEC_H
@@ -43,7 +43,8 @@ int jobspec_add(struct jobspec *s, const struct job_arguments *a, struct err *er
 int jobspec_refused(const struct job_arguments *a, struct err *err);
 /* Sets a key, text by text: what is not UTF-8 becomes '?' (only names and paths come here). */
 void jobspec_text(struct jobspec *s, const char *key, const char *text);
-/* The API's `environment`: PBS_O_*, and what -v and -V ask for. `ret_missing` names a variable of -v that is not set, or is NULL. */
+/* The API's `environment`: PBS_O_*, and what -v and -V ask for. `ret_missing` names a variable of -v that is not set,
+ * or is NULL. */
 void jobspec_environment(struct jobspec *s, const char **ret_missing);
 /* The directory of this process as the user calls it ($PWD), else by its real name. */
 const char *directory_here(char *buf, size_t size);

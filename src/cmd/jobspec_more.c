@@ -95,7 +95,8 @@ static int more_set(struct jobspec *s, const char *name, const char *value, stru
 	return err_set(err, -EINVAL, "-W %.60s: not known; there is " MORE_NAMES, name);
 }
 
-/* Where the next "name=" begins behind a comma of `p`, or the end: commas belong to values, too (depend=afterok:1,afterany:2). */
+/* Where the next "name=" begins behind a comma of `p`, or the end: commas belong to values, too
+ * (depend=afterok:1,afterany:2). */
 static size_t value_length(const char *p)
 {
 	for (size_t n = 0;; n++) {

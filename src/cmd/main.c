@@ -36,6 +36,9 @@ const struct command *const commands[] = {
 	&command_qstop,
 	&command_qterm,
 	&command_nqs2pbs,
+	/* Inside of jobs. */
+	&command_rsh,
+	&command_pbsdsh,
 	/* What shows things. */
 	&command_qstat,
 	&command_qselect,

@@ -1,5 +1,7 @@
 /*
- * manual.c - `shunt manual FILE`, for the build: copies the source of a manual page and fills in what the tables know.
+ * manual.c - `shunt manual FILE`, for the build: copies the source of a manual page and fills in what the tables
+ * know. With --page COMMAND it writes that command's whole page, and FILE is what stands between its options and its
+ * examples.
  *
  *	@synopsis COMMAND	how it is called
  *	@options COMMAND	its options
@@ -7,9 +9,12 @@
  *	@commands		all commands
  *	@policies		all policies
  */
+#include <ctype.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/lines.h"
+#include "base/mem.h"
 #include "cmd/commands.h"
 #include "sched/policy.h"
 
@@ -54,6 +59,8 @@ static void put_options(const struct command *c)
 		printf("\n\n");
 	}
 	printf("*--help*\n\tTell what the command does.\n");
+	if (c->own)
+		printf("\n*--version*\n\tPrint the version.\n");
 }
 
 static void put_examples(const struct command *c)
@@ -117,28 +124,104 @@ static int put_line(const struct command *self, const char *line)
 	return EXIT_OK;
 }
 
-static int run(const struct command *c, const void *arguments, const struct operands *operands)
+static int put_file(const struct command *self, const char *path)
 {
 	struct lines *in;
 	struct err err;
 	char *line;
-	int rc = lines_open(operands->v[0], &in, &err), code = EXIT_OK;
+	int rc = lines_open(path, &in, &err), code = EXIT_OK;
 
 	if (rc < 0)
-		return command_fail(c, "%s", err.text);
+		return command_fail(self, "%s", err.text);
 	while (code == EXIT_OK && (rc = lines_next(in, &line, &err)) == 1)
-		code = put_line(c, line);
+		code = put_line(self, line);
 	lines_close(in);
-	return rc < 0 ? command_fail(c, "%s", err.text) : code;
+	return rc < 0 ? command_fail(self, "%s", err.text) : code;
+}
+
+/* "shunt-queue", "qsub": what the page is called. */
+static void put_name(const struct command *c)
+{
+	for (const char *p = command_title(c); *p; p++)
+		putchar(*p == ' ' ? '-' : *p);
+}
+
+/* A sentence as the line of NAME has it: "Hand in a job." -> "hand in a job". */
+static void put_about(const char *about)
+{
+	size_t n = strlen(about);
+	char *text = mem_strdup(about);
+
+	if (n && text[n - 1] == '.')
+		text[n - 1] = '\0';
+	if (n > 1 && islower((unsigned char)text[1]))
+		text[0] = (char)tolower((unsigned char)text[0]);
+	put(text);
+	free(text);
+}
+
+static int put_page(const struct command *self, const struct command *c, const char *more)
+{
+	int code = EXIT_OK;
+
+	put_name(c);
+	printf("(1)\n\n# NAME\n\n");
+	put_name(c);
+	printf(" - ");
+	put_about(c->about);
+	printf("\n\n# SYNOPSIS\n\n");
+	put_synopsis(c);
+	if (c->details) {
+		printf("\n# DESCRIPTION\n\n");
+		put(c->details);
+		printf("\n");
+	}
+	printf("\n# OPTIONS\n\n");
+	put_options(c);
+	if (more) {
+		printf("\n");
+		code = put_file(self, more);
+	}
+	if (c->examples) {
+		printf("\n# EXAMPLES\n\n");
+		put_examples(c);
+	}
+	if (!more && (!c->details || !strcasestr(c->details, "exit code")))
+		printf("\n# EXIT STATUS\n\n0 where all went well. What others mean is told in *shunt*(1).\n");
+	printf("\n# SEE ALSO\n\n*shunt*(1), *shunt.conf*(5), *shuntd*(8)\n");
+	return code;
+}
+
+struct arguments {
+	const char *page;
+};
+
+static const struct option options[] = {
+	{"page", OPTION_TEXT, offsetof(struct arguments, page), "COMMAND", .about = "The whole page of a command."},
+	{0},
+};
+
+static int run(const struct command *c, const void *arguments, const struct operands *operands)
+{
+	const struct arguments *a = arguments;
+	const char *file = operands->n ? operands->v[0] : NULL;
+	const struct command *page = a->page ? command_find(a->page, NULL) : NULL;
+
+	if (a->page && !page)
+		return command_unknown(a->page, NULL);
+	if (page)
+		return put_page(c, page, file);
+	return file ? put_file(c, file) : command_misused(c, "FILE is missing");
 }
 
 const struct command command_manual = {
 	.name = "manual",
-	.operands = "FILE",
+	.operands = "[FILE]",
 	.operand_kind = OPTION_FILE,
-	.operands_min = 1,
 	.operands_max = 1,
 	.about = "Fill in the source of a manual page.",
+	.options = options,
+	.size = sizeof(struct arguments),
 	.run = run,
 	.hidden = 1,
 };

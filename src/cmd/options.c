@@ -6,10 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/suggest.h"
 #include "base/timetext.h"
 #include "base/vec.h"
 #include "cmd/command.h"
-#include "base/suggest.h"
 #include "sched/policy.h"
 
 const char *option_words(const struct option *o, struct strbuf *scratch)

@@ -1,5 +1,6 @@
 /*
- * qmgr_show.c - `list` and `print`. What print writes, qmgr reads: everything that is set, queues before what refers to them.
+ * qmgr_show.c - `list` and `print`. What print writes, qmgr reads: everything that is set, queues before what refers
+ * to them.
  */
 #include <string.h>
 #include <strings.h>

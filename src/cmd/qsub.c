@@ -1,8 +1,8 @@
 /*
  * qsub.c - `qsub` and `shunt submit`: hand in a job.
  *
- * Programs call qsub and take what it prints for the id: so that is one line on standard output and nothing anywhere else. Remarks go to
- * standard error only if that is a terminal.
+ * Programs call qsub and take what it prints for the id: so that is one line on standard output and nothing anywhere
+ * else. Remarks go to standard error only if that is a terminal.
  */
 #include "cmd/qsub.h"
 

@@ -55,8 +55,8 @@ struct up_arguments {
 
 static const struct option up_options[] = {
 	{"nodes", OPTION_TEXT, offsetof(struct up_arguments, nodes), "NODES", NULL, NULL, 0, 0,
-	 "This machine as so many nodes: 4x8 is four of 8 CPUs. If not given: as last time, at first one with the CPUs it has "
-	 "(auto).",
+	 "This machine as so many nodes: 4x8 is four of 8 CPUs. If not given: as last time, at first one with "
+	 "the CPUs it has (auto).",
 	 0},
 	{"conf", OPTION_FILE, offsetof(struct up_arguments, conf), "FILE", NULL, NULL, 0, 0,
 	 "Another configuration file than the instance's own.", 0},
@@ -65,7 +65,8 @@ static const struct option up_options[] = {
 	{0},
 };
 
-/* What --nodes last said: an instance that is started again has the nodes it had. NULL: nothing; else the caller frees it. */
+/* What --nodes last said: an instance that is started again has the nodes it had. NULL: nothing; else the caller
+ * frees it. */
 static char *nodes_recall(const struct where *w)
 {
 	char text[4096] = "", path[PATH_MAX];

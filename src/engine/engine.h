@@ -18,7 +18,7 @@ struct engine;
 /* What the server is told. Strings are borrowed for the call. */
 struct engine_listener {
 	void (*started)(void *context, const char *tag, pid_t pid);
-	void (*refused)(void *context, const char *tag, const char *reason); /* it never ran */
+	void (*refused)(void *context, const char *tag, const char *reason); /* it never ran; NULL: not its fault */
 	void (*ended)(void *context, const struct result *r); /* until engine_forget() it may be told again */
 	void (*lost)(void *context, const char *tag);	      /* its shepherd was killed; nothing of it runs any more */
 	void (*opened)(void *context, uint64_t id, int fd,

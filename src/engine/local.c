@@ -293,7 +293,7 @@ static void on_poll_closed(uv_handle_t *h)
 		if (engine_is_there(e, doubt.v[i]))
 			e->l.started(e->l.context, doubt.v[i], 0);
 		else
-			e->l.refused(e->l.context, doubt.v[i], "the nursery ended before it came to it");
+			e->l.refused(e->l.context, doubt.v[i], NULL); /* the nursery ended before it came to it */
 	name_list_free(&doubt);
 	live_list(e->o.live, adopt_one, e, NULL); /* whom the lost one watched for us */
 	engine_flush(e);

@@ -1,8 +1,9 @@
 /*
  * http.c - the listener: libmicrohttpd (MHD) inside the server's loop.
  *
- * MHD has no thread. Its epoll descriptor and its timeout are watched by libuv, and MHD_run() does what is due. A complete request suspends
- * its connection; http_flush() resumes those that were answered, and the turn after sends them.
+ * MHD has no thread. Its epoll descriptor and its timeout are watched by libuv, and MHD_run() does what is due. A
+ * complete request suspends its connection; http_flush() resumes those that were answered, and the turn after sends
+ * them.
  */
 #include "net/http.h"
 
@@ -57,7 +58,7 @@ static const char *method_find(const char *method)
 	return strcmp(method, "HEAD") == 0 ? "GET" : NULL;
 }
 
-static void request_begin(struct request *r, const char *method)
+static void request_begin(struct http_request *r, const char *method)
 {
 	struct err err;
 
@@ -75,7 +76,7 @@ static void request_begin(struct request *r, const char *method)
 	}
 }
 
-static void body_add(struct request *r, const char *data, size_t n)
+static void body_add(struct http_request *r, const char *data, size_t n)
 {
 	r->too_large = r->too_large || n > r->http->limits.body - r->body.n;
 	if (r->too_large)
@@ -84,7 +85,7 @@ static void body_add(struct request *r, const char *data, size_t n)
 		strbuf_add(&r->body, data, n);
 }
 
-static void request_hand(struct request *r)
+static void request_hand(struct http_request *r)
 {
 	struct http *h = r->http;
 
@@ -100,7 +101,7 @@ static void request_hand(struct request *r)
 	}
 }
 
-static enum MHD_Result request_send(struct request *r)
+static enum MHD_Result request_send(struct http_request *r)
 {
 	enum MHD_Result rc = MHD_queue_response(r->mhd, (unsigned)r->status, r->response);
 
@@ -110,18 +111,19 @@ static enum MHD_Result request_send(struct request *r)
 	return rc;
 }
 
-static bool body_announced(const struct request *r)
+static bool body_announced(const struct http_request *r)
 {
 	const char *length = request_header(r, "Content-Length");
 
 	return (length && strcmp(length, "0") != 0) || request_header(r, "Transfer-Encoding");
 }
 
-/* MHD calls this when the headers are there, for each piece of the body, when it is complete, and again after the connection was resumed. */
+/* MHD calls this when the headers are there, for each piece of the body, when it is complete, and again after the
+ * connection was resumed. */
 static enum MHD_Result on_access(void *context, struct MHD_Connection *mhd, const char *url, const char *method,
 				 const char *version, const char *data, size_t *n, void **request)
 {
-	struct request *r = *request;
+	struct http_request *r = *request;
 
 	if (r->stage == STAGE_HEAD) {
 		request_begin(r, method);
@@ -193,7 +195,7 @@ void http_flush(struct http *h)
 	if (h->ready.n == 0)
 		return;
 	for (size_t i = 0; i < h->ready.n; i++) {
-		struct request *r = h->ready.v[i];
+		struct http_request *r = h->ready.v[i];
 		r->queued = false;
 		if (r->stage == STAGE_ANSWERED)
 			MHD_resume_connection(r->mhd);
@@ -219,7 +221,8 @@ static int daemon_start(struct http *h, int fd, struct err *err)
 	const struct http_limits *l = &h->limits;
 	unsigned flags = MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_SUPPRESS_DATE_NO_CLOCK | MHD_USE_TURBO;
 
-	/* MHD's own limit only stops it from taking connections off the queue: limits.c closes what is too much before that. */
+	/* MHD's own limit only stops it from taking connections off the queue: limits.c closes what is too much
+	 * before that. */
 	h->daemon = MHD_start_daemon(flags, 0, NULL, NULL, on_access, h, MHD_OPTION_LISTEN_SOCKET, fd,
 				     MHD_OPTION_CONNECTION_LIMIT, (unsigned)(2 * l->connections + 64),
 				     MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)l->idle_seconds,

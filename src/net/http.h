@@ -1,9 +1,10 @@
 /*
  * http.h - the HTTP side of the API: requests come in, replies leave when they are told to, streams go on.
  *
- * libmicrohttpd parses; its epoll descriptor is polled by the server's libuv loop. A request is handed over once it is complete, with who
- * sent it (SO_PEERCRED). The handler returns nothing: it must answer each request exactly once, now or later, with
- * http_reply() or http_stream(); nothing is sent before http_flush(), so that replies can wait for the commit.
+ * libmicrohttpd parses; its epoll descriptor is polled by the server's libuv loop. A request is handed over once it
+ * is complete, with who sent it (SO_PEERCRED). The handler returns nothing: it must answer each request exactly once,
+ * now or later, with http_reply() or http_stream(); nothing is sent before http_flush(), so that replies can wait for
+ * the commit.
  *
  * A request stays valid until it is answered and sent, also when its client went away meanwhile; http_stop() ends it
  * unanswered. All of this belongs to the loop's thread.
@@ -22,8 +23,8 @@
 #include "base/mem.h"
 #include "base/strbuf.h"
 
-struct http;	/* the listener */
-struct request; /* one request, owned by http until it is answered and sent */
+struct http;	     /* the listener */
+struct http_request; /* one request, owned by http until it is answered and sent */
 
 struct peer {
 	uid_t uid;
@@ -40,42 +41,45 @@ struct http_limits {
 	int idle_seconds; /* without a complete request, however many bytes trickle in, or without reading the answer: closed */
 };
 
-typedef void (*http_handler)(void *context, struct request *r);
+typedef void (*http_handler)(void *context, struct http_request *r);
 
 /* Listens on `fd`, a listening UNIX stream socket, which is then owned. The handler must not call http_stop(). */
 int http_start(uv_loop_t *loop, int fd, const struct http_limits *limits, http_handler handler, void *context,
 	       struct http **ret, struct err *err);
-/* Closes all connections, and the streams' sources; what was flushed has one try to leave. Memory is freed by the loop's next turn. */
+/* Closes all connections, and the streams' sources; what was flushed has one try to leave. Memory is freed by the
+ * loop's next turn. */
 void http_stop(struct http *h);
 
 /* ---- a request ---- */
-const char *request_method(
-	const struct request *r); /* "GET" (of a HEAD, too: the body is dropped), "POST", "PUT", "PATCH", "DELETE" */
-const char *request_path(const struct request *r);		       /* decoded, without the query: "/v1/jobs/12" */
-const char *request_query(const struct request *r, const char *name);  /* decoded value, or NULL */
-const char *request_header(const struct request *r, const char *name); /* or NULL */
-const char *request_body(const struct request *r, size_t *ret_n);      /* NUL-terminated; NULs may be inside */
-struct peer request_peer(const struct request *r);
-struct arena *request_arena(struct request *r); /* lives as long as the request */
+const char *
+request_method(const struct http_request
+		       *r); /* "GET" (of a HEAD, too: the body is dropped), "POST", "PUT", "PATCH", "DELETE" */
+const char *request_path(const struct http_request *r); /* decoded, without the query: "/v1/jobs/12" */
+const char *request_query(const struct http_request *r, const char *name);  /* decoded value, or NULL */
+const char *request_header(const struct http_request *r, const char *name); /* or NULL */
+const char *request_body(const struct http_request *r, size_t *ret_n);	    /* NUL-terminated; NULs may be inside */
+struct peer request_peer(const struct http_request *r);
+struct arena *request_arena(struct http_request *r); /* lives as long as the request */
 
 /* Answers. `body` is copied; a strbuf is emptied into the answer, without a copy. */
-void http_reply(struct request *r, int status, const char *type, const void *body, size_t n);
-void http_reply_strbuf(struct request *r, int status, const char *type, struct strbuf *body);
+void http_reply(struct http_request *r, int status, const char *type, const void *body, size_t n);
+void http_reply_strbuf(struct http_request *r, int status, const char *type, struct strbuf *body);
 /* {"error":{"code":...,"message":...}} */
-void http_error(struct request *r, int status, const char *code, const char *fmt, ...)
+void http_error(struct http_request *r, int status, const char *code, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
-void http_header(struct request *r, const char *name, const char *value); /* for the answer that follows */
+void http_header(struct http_request *r, const char *name, const char *value); /* for the answer that follows */
 
-/* A streamed answer: `fill` is called when there is room, appends up to about `want` bytes to `out` and returns 1 (more may come at
- * once), 0 (nothing more now: it is called again after stream_wake() and http_flush()) or -1 (the end). It may be called at any turn, so it
- * hands out only what is committed. `close` (may be NULL) is called once, also when the client went away; the request is gone then. */
+/* A streamed answer: `fill` is called when there is room, appends up to about `want` bytes to `out` and returns 1
+ * (more may come at once), 0 (nothing more now: it is called again after stream_wake() and http_flush()) or -1 (the
+ * end). It may be called at any turn, so it hands out only what is committed. `close` (may be NULL) is called once,
+ * also when the client went away; the request is gone then. */
 struct stream_source {
 	int (*fill)(void *context, struct strbuf *out, size_t want);
 	void (*close)(void *context);
 	void *context;
 };
-void http_stream(struct request *r, int status, const char *type, const struct stream_source *source);
-void stream_wake(struct request *r);
+void http_stream(struct http_request *r, int status, const char *type, const struct stream_source *source);
+void stream_wake(struct http_request *r);
 
 /* Sends what was answered since the last call. The server calls it after each commit. */
 void http_flush(struct http *h);

@@ -35,17 +35,17 @@ struct connection {
 	struct connection *prev, *next;
 	int fd;
 	struct peer peer;
-	size_t account;	   /* index */
-	int refusal;	   /* 0, or the status that each of its requests gets: one connection too many */
-	struct request *r; /* the present one, or NULL */
-	uint64_t since;	   /* ms: no complete request since then */
+	size_t account;		/* index */
+	int refusal;		/* 0, or the status that each of its requests gets: one connection too many */
+	struct http_request *r; /* the present one, or NULL */
+	uint64_t since;		/* ms: no complete request since then */
 };
 
 struct header {
 	const char *name, *value;
 };
 
-struct request {
+struct http_request {
 	struct http *http;
 	struct connection *connection;
 	struct MHD_Connection *mhd;
@@ -84,7 +84,7 @@ struct http {
 	struct connection *connections;
 	struct map account_of; /* uid -> index */
 	VEC(struct account) accounts;
-	VEC(struct request *) ready; /* answered or woken since the last flush */
+	VEC(struct http_request *) ready; /* answered or woken since the last flush */
 	struct http_stats stats;
 };
 
@@ -93,17 +93,17 @@ struct connection *connection_create(struct http *h, int fd);
 void connection_destroy(struct connection *c);
 void connections_sweep(struct http *h); /* cuts off those that idle */
 /* Whether the request may go on: false after an answer was made. */
-bool request_admit(struct request *r);
+bool request_admit(struct http_request *r);
 
 /* request.c */
-struct request *request_create(struct connection *c, struct MHD_Connection *mhd, const char *target);
-void request_destroy(struct request *r);
-void request_refuse(struct request *r, int status, const char *code, const char *fmt, ...)
+struct http_request *request_create(struct connection *c, struct MHD_Connection *mhd, const char *target);
+void request_destroy(struct http_request *r);
+void request_refuse(struct http_request *r, int status, const char *code, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5))); /* answers without waiting for a flush */
 
 /* stream.c */
-struct MHD_Response *stream_response(struct request *r);
-void stream_resume(struct request *r);
+struct MHD_Response *stream_response(struct http_request *r);
+void stream_resume(struct http_request *r);
 void streams_left(struct http *h); /* ends those whose clients hung up */
 
 #endif

@@ -1,8 +1,8 @@
 /*
  * limits.c - how much one user, and all together, may ask of the server.
  *
- * A connection too many is let in and told so (503, 429), because a closed one tells a user nothing; but not without end: a flood is cut
- * off without a word. Requests a second are a token bucket for each user.
+ * A connection too many is let in and told so (503, 429), because a closed one tells a user nothing; but not without
+ * end: a flood is cut off without a word. Requests a second are a token bucket for each user.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -105,7 +105,7 @@ static int account_take(struct http *h, struct account *a)
 	return 0;
 }
 
-static bool connection_admit(struct request *r)
+static bool connection_admit(struct http_request *r)
 {
 	struct connection *c = r->connection;
 	int seconds;
@@ -131,7 +131,7 @@ static bool connection_admit(struct request *r)
 	return r->stage < STAGE_ANSWERED;
 }
 
-static bool body_admit(struct request *r)
+static bool body_admit(struct http_request *r)
 {
 	const char *length = request_header(r, "Content-Length");
 
@@ -141,7 +141,7 @@ static bool body_admit(struct request *r)
 	return r->stage < STAGE_ANSWERED;
 }
 
-bool request_admit(struct request *r)
+bool request_admit(struct http_request *r)
 {
 	return connection_admit(r) && body_admit(r);
 }

@@ -8,18 +8,18 @@
 #include "base/json.h"
 #include "net/http_internal.h"
 
-struct request *request_create(struct connection *c, struct MHD_Connection *mhd, const char *target)
+struct http_request *request_create(struct connection *c, struct MHD_Connection *mhd, const char *target)
 {
-	struct request *r = mem_zalloc(sizeof *r);
+	struct http_request *r = mem_zalloc(sizeof *r);
 
-	*r = (struct request){.http = c->http, .connection = c, .mhd = mhd, .arena = arena_create()};
+	*r = (struct http_request){.http = c->http, .connection = c, .mhd = mhd, .arena = arena_create()};
 	r->target = arena_strndup(r->arena, target, strlen(target));
 	c->r = r;
 	return r;
 }
 
 /* A stream may be woken and its client hang up in the same turn. */
-static void ready_remove(struct request *r)
+static void ready_remove(struct http_request *r)
 {
 	struct http *h = r->http;
 
@@ -31,7 +31,7 @@ static void ready_remove(struct request *r)
 	}
 }
 
-void request_destroy(struct request *r)
+void request_destroy(struct http_request *r)
 {
 	struct connection *c = r->connection;
 
@@ -51,51 +51,51 @@ void request_destroy(struct request *r)
 	free(r);
 }
 
-const char *request_method(const struct request *r)
+const char *request_method(const struct http_request *r)
 {
 	return r->method;
 }
 
-const char *request_path(const struct request *r)
+const char *request_path(const struct http_request *r)
 {
 	return r->url.path;
 }
 
-const char *request_query(const struct request *r, const char *name)
+const char *request_query(const struct http_request *r, const char *name)
 {
 	return url_query(&r->url, name);
 }
 
-const char *request_header(const struct request *r, const char *name)
+const char *request_header(const struct http_request *r, const char *name)
 {
 	return MHD_lookup_connection_value(r->mhd, MHD_HEADER_KIND, name);
 }
 
-const char *request_body(const struct request *r, size_t *ret_n)
+const char *request_body(const struct http_request *r, size_t *ret_n)
 {
 	if (ret_n)
 		*ret_n = r->body.n;
 	return strbuf_text(&r->body);
 }
 
-struct peer request_peer(const struct request *r)
+struct peer request_peer(const struct http_request *r)
 {
 	return r->connection->peer;
 }
 
-struct arena *request_arena(struct request *r)
+struct arena *request_arena(struct http_request *r)
 {
 	return r->arena;
 }
 
-void http_header(struct request *r, const char *name, const char *value)
+void http_header(struct http_request *r, const char *name, const char *value)
 {
 	vec_push(&r->headers, (struct header){arena_strndup(r->arena, name, strlen(name)),
 					      arena_strndup(r->arena, value, strlen(value))});
 }
 
 /* The answer is there: it leaves with the next flush. */
-static void request_answer(struct request *r, int status, const char *type, struct MHD_Response *response)
+static void request_answer(struct http_request *r, int status, const char *type, struct MHD_Response *response)
 {
 	struct http *h = r->http;
 
@@ -112,14 +112,14 @@ static void request_answer(struct request *r, int status, const char *type, stru
 	r->stage = STAGE_ANSWERED;
 }
 
-void http_reply(struct request *r, int status, const char *type, const void *body, size_t n)
+void http_reply(struct http_request *r, int status, const char *type, const void *body, size_t n)
 {
 	/* MHD copies; its parameter is not const for the sake of its other modes. */
 	request_answer(r, status, type,
 		       MHD_create_response_from_buffer(n, n ? (void *)body : (void *)"", MHD_RESPMEM_MUST_COPY));
 }
 
-void http_reply_strbuf(struct request *r, int status, const char *type, struct strbuf *body)
+void http_reply_strbuf(struct http_request *r, int status, const char *type, struct strbuf *body)
 {
 	if (body->n == 0) {
 		http_reply(r, status, type, "", 0);
@@ -129,7 +129,7 @@ void http_reply_strbuf(struct request *r, int status, const char *type, struct s
 	*body = (struct strbuf){0};
 }
 
-static void error_reply(struct request *r, int status, const char *code, const char *fmt, va_list ap)
+static void error_reply(struct http_request *r, int status, const char *code, const char *fmt, va_list ap)
 {
 	struct strbuf message = {0}, body = {0};
 	struct json j;
@@ -146,7 +146,7 @@ static void error_reply(struct request *r, int status, const char *code, const c
 	strbuf_fini(&message);
 }
 
-void http_error(struct request *r, int status, const char *code, const char *fmt, ...)
+void http_error(struct http_request *r, int status, const char *code, const char *fmt, ...)
 {
 	va_list ap;
 
@@ -155,7 +155,7 @@ void http_error(struct request *r, int status, const char *code, const char *fmt
 	va_end(ap);
 }
 
-void request_refuse(struct request *r, int status, const char *code, const char *fmt, ...)
+void request_refuse(struct http_request *r, int status, const char *code, const char *fmt, ...)
 {
 	va_list ap;
 
@@ -166,7 +166,7 @@ void request_refuse(struct request *r, int status, const char *code, const char 
 	va_end(ap);
 }
 
-void http_stream(struct request *r, int status, const char *type, const struct stream_source *source)
+void http_stream(struct http_request *r, int status, const char *type, const struct stream_source *source)
 {
 	r->source = *source;
 	r->streams = true;

@@ -1,15 +1,15 @@
 /*
  * stream.c - answers that go on: MHD asks for bytes, the source gives them or has none yet.
  *
- * Without bytes the connection is suspended, and MHD does not look at it until it is resumed: not even whether its client is still there.
- * So a sleeping stream's socket is watched for a hang-up by an epoll set of our own.
+ * Without bytes the connection is suspended, and MHD does not look at it until it is resumed: not even whether its
+ * client is still there. So a sleeping stream's socket is watched for a hang-up by an epoll set of our own.
  */
 #include <string.h>
 #include <sys/epoll.h>
 
 #include "net/http_internal.h"
 
-static void stream_sleep(struct request *r)
+static void stream_sleep(struct http_request *r)
 {
 	struct epoll_event hangup = {.events = 0, .data.ptr = r}; /* EPOLLHUP and EPOLLERR are always reported */
 
@@ -18,7 +18,7 @@ static void stream_sleep(struct request *r)
 	epoll_ctl(r->http->leaves_fd, EPOLL_CTL_ADD, r->connection->fd, &hangup);
 }
 
-void stream_resume(struct request *r)
+void stream_resume(struct http_request *r)
 {
 	if (!r->asleep)
 		return;
@@ -31,7 +31,7 @@ void stream_resume(struct request *r)
 /* Up to `room` bytes for MHD, which comes again until there are none. */
 static ssize_t stream_read(void *context, uint64_t position, char *to, size_t room)
 {
-	struct request *r = context;
+	struct http_request *r = context;
 
 	if (r->gone || r->http->stopping)
 		return MHD_CONTENT_READER_END_WITH_ERROR;
@@ -56,13 +56,13 @@ static ssize_t stream_read(void *context, uint64_t position, char *to, size_t ro
 	return (ssize_t)n;
 }
 
-struct MHD_Response *stream_response(struct request *r)
+struct MHD_Response *stream_response(struct http_request *r)
 {
 	return MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, STREAM_BLOCK, stream_read, r, NULL);
 }
 
 /* If it does not sleep, its source will be asked before it does. */
-void stream_wake(struct request *r)
+void stream_wake(struct http_request *r)
 {
 	if (!r->asleep || r->queued)
 		return;
@@ -76,7 +76,7 @@ void streams_left(struct http *h)
 	int n = epoll_wait(h->leaves_fd, events, 64, 0);
 
 	for (int i = 0; i < n; i++) {
-		struct request *r = events[i].data.ptr;
+		struct http_request *r = events[i].data.ptr;
 		r->gone = true;
 		stream_resume(r);
 	}

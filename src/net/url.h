@@ -1,8 +1,8 @@
 /*
  * url.h - the target of a request, taken apart: "/v1/jobs/12%5B%5D?fields=id,name".
  *
- * Parts are cut before they are decoded, so that an encoded '/', '&' or '=' is an ordinary character. %00 and broken escapes are refused: a
- * decoded text is a C string.
+ * Parts are cut before they are decoded, so that an encoded '/', '&' or '=' is an ordinary character. %00 and broken
+ * escapes are refused: a decoded text is a C string.
  */
 #ifndef NET_URL_H
 #define NET_URL_H

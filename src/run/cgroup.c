@@ -34,7 +34,7 @@ static int value_write(const char *dir, const char *tag, const char *file, const
 	return r;
 }
 
-/* Reads all that fits; false if it is not there. */
+/* Reads all that fits, without the last newline; false if it is not there. */
 static bool value_read(const char *dir, const char *tag, const char *file, char *buf, size_t size)
 {
 	char path[4400];
@@ -45,8 +45,10 @@ static bool value_read(const char *dir, const char *tag, const char *file, char 
 		return false;
 	ssize_t n = read(fd, buf, size - 1);
 	close(fd);
-	buf[n > 0 ? n : 0] = '\0';
-	buf[strcspn(buf, "\n") == (size_t)(n - 1) ? (size_t)(n - 1) : (size_t)(n > 0 ? n : 0)] = '\0';
+	size_t length = n > 0 ? (size_t)n : 0;
+	if (length && buf[length - 1] == '\n')
+		length--;
+	buf[length] = '\0';
 	return n >= 0;
 }
 
@@ -64,7 +66,7 @@ static int64_t number_read(const char *dir, const char *tag, const char *file, c
 	return -1;
 }
 
-/* SIGKILL to all that a group's file names. Twice as many as fit are met on the next call. */
+/* SIGKILL to all that a group's file names. Those that do not fit are met by the next call: killing is repeated until none is left. */
 static void procs_kill(const char *dir, const char *tag)
 {
 	char *text = mem_alloc(1 << 16), *end;

@@ -143,12 +143,13 @@ static int content_read(int dir, const char *tag, struct content *c)
 
 	if (fd < 0)
 		return -errno;
-	memset(c, 0, sizeof *c);
+	c->pid = c->session = 0;
+	c->result = NULL;
 	c->locked = flock(fd, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
 	ssize_t n = pread(fd, c->text, LIVE_BYTES, 0);
 	close(fd);
-	if (n > 0)
-		content_parse(c);
+	c->text[n > 0 ? n : 0] = '\0';
+	content_parse(c);
 	return 0;
 }
 

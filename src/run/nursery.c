@@ -45,7 +45,8 @@ struct child {
 struct nest {
 	const struct nursery_options *o;
 	int live, lock, signals, datagrams; /* descriptors */
-	struct identity server;		    /* who owns LIVE */
+	char *instance;		/* real path of LIVE: tells the jobs of this instance from those of others */
+	struct identity server; /* who owns LIVE */
 	struct cgroup cgroup;
 	VEC(struct child) children;
 	struct strbuf in, out;
@@ -116,7 +117,7 @@ static int order_start(struct nest *n, const struct order *o, struct arena *a, p
 	if (r)
 		return r;
 	who.server = &n->server;
-	place.env = room_environment(o, a);
+	place.env = room_environment(o, n->instance, a);
 	place.live = live_create(n->live, o->tag, &n->server, err);
 	if (place.live < 0)
 		return place.live;
@@ -125,8 +126,8 @@ static int order_start(struct nest *n, const struct order *o, struct arena *a, p
 		child_close(n);
 		close(n->o->fd);
 		close(n->live);
-		dup2(STDIN_FILENO,
-		     STDERR_FILENO); /* nobody shall wait for the end of what the server writes until we are gone */
+		/* Whoever reads what the server writes shall not wait for our end, too. */
+		dup2(STDIN_FILENO, STDERR_FILENO);
 		shepherd_main(o, &place);
 	}
 	if (pid < 0) {
@@ -182,7 +183,7 @@ static void leftovers_end(struct nest *n, const char *tag)
 			quiet = 0;
 		} else {
 			cgroup_kill(&n->cgroup, tag);
-			quiet = tree_kill_tagged(tag, live_session(n->live, tag)) ? 0 : quiet + 1;
+			quiet = tree_kill_tagged(tag, n->instance, live_session(n->live, tag)) ? 0 : quiet + 1;
 		}
 		if (quiet < 2)
 			nanosleep(&(struct timespec){.tv_nsec = quiet ? 5000000 : 50000000}, NULL);
@@ -384,6 +385,9 @@ static int nest_init(struct nest *n, struct err *err)
 	n->live = open(n->o->live, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (n->live < 0)
 		return err_set(err, -errno, "%s: can't be opened: %s", n->o->live, strerror(errno));
+	n->instance = realpath(n->o->live, NULL);
+	if (!n->instance)
+		return err_set(err, -errno, "%s: has no path: %s", n->o->live, strerror(errno));
 	server_know(n);
 	int r = lock_take(n, err);
 	if (r)
@@ -394,7 +398,7 @@ static int nest_init(struct nest *n, struct err *err)
 		return err_set(err, -errno, "no descriptors: %s", strerror(errno));
 	setsockopt(n->datagrams, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
 	live_boot();
-	return cgroup_init(&n->cgroup, n->o->cgroup, n->o->live, err);
+	return cgroup_init(&n->cgroup, n->o->cgroup, n->instance, err);
 }
 
 int nursery_main(const struct nursery_options *o)
@@ -412,6 +416,7 @@ int nursery_main(const struct nursery_options *o)
 	for (size_t i = 0; i < n.children.n; i++)
 		free(n.children.v[i].tag);
 	vec_free(&n.children);
+	free(n.instance);
 	strbuf_fini(&n.in);
 	strbuf_fini(&n.out);
 	return 0;

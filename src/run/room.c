@@ -117,10 +117,10 @@ static bool is_named(const char *entry, const char *name)
 	return !strncmp(entry, name, n) && entry[n] == '=';
 }
 
-char **room_environment(const struct order *o, struct arena *a)
+char **room_environment(const struct order *o, const char *instance, struct arena *a)
 {
 	const char *names[] = {"SHUNT_TAG", "PBS_NODEFILE", "TMPDIR"},
-		   *values[] = {o->tag, o->nodefile_path, o->tmpdir};
+		   *values[] = {arena_printf(a, "%s@%s", o->tag, instance), o->nodefile_path, o->tmpdir};
 	size_t n = 0, kept = 0;
 
 	while (o->env[n])

@@ -11,6 +11,6 @@
 int room_make(const struct order *o, const struct identity *who, struct err *err);
 void room_clear(const struct order *o, const struct identity *who);
 /* The order's, and what only this host knows; all in the arena. */
-char **room_environment(const struct order *o, struct arena *a);
+char **room_environment(const struct order *o, const char *instance, struct arena *a);
 
 #endif

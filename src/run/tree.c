@@ -188,7 +188,7 @@ int64_t tree_memory(pid_t root, bool exact)
 enum tagged { UNTAGGED, TAGGED, TAGGED_OTHERWISE };
 
 /* Whose process it is, by the environment with which it was started. */
-static enum tagged tag_look(pid_t pid, const char *tag, struct strbuf *buf)
+static enum tagged tag_look(pid_t pid, const char *label, struct strbuf *buf)
 {
 	char path[32];
 	ssize_t n;
@@ -202,29 +202,31 @@ static enum tagged tag_look(pid_t pid, const char *tag, struct strbuf *buf)
 		close(fd);
 	for (size_t at = 0; at < buf->n; at += strlen(buf->text + at) + 1)
 		if (!strncmp(buf->text + at, "SHUNT_TAG=", 10))
-			return strcmp(buf->text + at + 10, tag) ? TAGGED_OTHERWISE : TAGGED;
+			return strcmp(buf->text + at + 10, label) ? TAGGED_OTHERWISE : TAGGED;
 	return UNTAGGED;
 }
 
-int tree_kill_tagged(const char *tag, pid_t session)
+int tree_kill_tagged(const char *tag, const char *instance, pid_t session)
 {
-	struct strbuf buf = {0};
+	struct strbuf buf = {0}, label = {0};
 	pid_list all = {0};
 	pid_t parent, of;
 	int found = 0;
 
+	strbuf_printf(&label, "%s@%s", tag, instance);
 	/* The session's leader died with its shepherd: one that lives and is not tagged has got its number later. */
-	if (session > 0 && stat_read(session, &parent, &of) && tag_look(session, tag, &buf) != TAGGED)
+	if (session > 0 && stat_read(session, &parent, &of) && tag_look(session, label.text, &buf) != TAGGED)
 		session = 0;
 	numbers_list("/proc", &all);
 	for (size_t i = 0; i < all.n; i++) {
 		if (all.v[i] == getpid() || !stat_read(all.v[i], &parent, &of))
 			continue;
-		enum tagged t = tag_look(all.v[i], tag, &buf);
+		enum tagged t = tag_look(all.v[i], label.text, &buf);
 		if ((t == TAGGED || (t == UNTAGGED && session > 0 && of == session)) && !kill(all.v[i], SIGKILL))
 			found++;
 	}
 	vec_free(&all);
 	strbuf_fini(&buf);
+	strbuf_fini(&label);
 	return found;
 }

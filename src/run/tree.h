@@ -21,7 +21,8 @@ void tree_kill(pid_t root);
 /* KiB of memory that they hold. Pages that processes share are counted in each of them unless `exact`, which costs more. */
 int64_t tree_memory(pid_t root, bool exact);
 
-/* SIGKILL to every process whose environment holds SHUNT_TAG=tag, or which is in that session (0: none). Returns how many. */
-int tree_kill_tagged(const char *tag, pid_t session);
+/* SIGKILL to every process whose environment holds SHUNT_TAG=TAG@INSTANCE (several instances may run on a host), or which is in that
+ * session (0: none). Returns how many. */
+int tree_kill_tagged(const char *tag, const char *instance, pid_t session);
 
 #endif

@@ -49,7 +49,7 @@ int64_t sched_whatif(struct sched *s, uint32_t id, size_t ahead, int64_t now, in
 	const struct job *job = cluster_job(s->c, id);
 	struct forecast f = {.left = ahead};
 	struct manner m = s->plain;
-	int64_t at = TIME_NEVER;
+	int64_t at, by = TIME_NEVER; /* by: the start that its guarantee would reserve */
 	plan_mark mark;
 
 	s->now = now;
@@ -58,17 +58,19 @@ int64_t sched_whatif(struct sched *s, uint32_t id, size_t ahead, int64_t now, in
 	if (job->deadline != TIME_NEVER) { /* a promise goes before whoever has none */
 		mark = plan_begin(s->p);
 		m.may_remove = REMOVE_STARVING;
-		*ret_guaranteed =
-			plan_insert_latest(s->p, &m, id, now, job->deadline, sched_length(s, job)) != TIME_NEVER;
+		by = plan_insert_latest(s->p, &m, id, now, job->deadline, sched_length(s, job));
+		*ret_guaranteed = by != TIME_NEVER;
+		if (*ret_guaranteed)
+			plan_nodes(s->p, id, nodes);
 		plan_rollback(s->p, mark);
 		plan_forget(s->p, id);
 	}
 	mark = plan_begin(s->p);
 	forecast_all(s, &f);
 	at = plan_insert_earliest(s->p, &s->plain, id, now, sched_length(s, job));
-	if (at != TIME_NEVER)
+	if (at < by)
 		plan_nodes(s->p, id, nodes);
 	plan_rollback(s->p, mark);
 	plan_forget(s->p, id);
-	return at;
+	return at < by ? at : by;
 }

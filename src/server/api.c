@@ -3,34 +3,33 @@
  */
 #include <string.h>
 
-__attribute__((weak)) const char openapi_json[] = "{}";
-__attribute__((weak)) const size_t openapi_json_size = 2;
+#include "net/openapi.h"
 #include "server/server_internal.h"
 
-typedef void (*plain_function)(struct server *s, struct request *r, const struct asker *w);
-typedef void (*named_function)(struct server *s, struct request *r, const struct asker *w, const char *name);
+typedef void (*plain_function)(struct server *s, struct http_request *r, const struct asker *w);
+typedef void (*named_function)(struct server *s, struct http_request *r, const struct asker *w, const char *name);
 
-static void openapi(struct server *s, struct request *r, const struct asker *w)
+static void openapi(struct server *s, struct http_request *r, const struct asker *w)
 {
 	http_reply(r, 200, "application/json", openapi_json, openapi_json_size);
 }
 
-static void patch_one(struct server *s, struct request *r, const struct asker *w, const char *id)
+static void patch_one(struct server *s, struct http_request *r, const struct asker *w, const char *id)
 {
 	api_one(s, r, w, "alter", id);
 }
 
-static void delete_one(struct server *s, struct request *r, const struct asker *w, const char *id)
+static void delete_one(struct server *s, struct http_request *r, const struct asker *w, const char *id)
 {
 	api_one(s, r, w, "delete", id);
 }
 
-static void queues(struct server *s, struct request *r, const struct asker *w)
+static void queues(struct server *s, struct http_request *r, const struct asker *w)
 {
 	api_queues(s, r, w, NULL);
 }
 
-static void nodes(struct server *s, struct request *r, const struct asker *w)
+static void nodes(struct server *s, struct http_request *r, const struct asker *w)
 {
 	api_nodes(s, r, w, NULL);
 }
@@ -95,7 +94,7 @@ static bool is_change(const char *method, const char *path)
 	return strcmp(method, "GET") != 0 && strcmp(path, "/v1/whatif") != 0;
 }
 
-void api_handle(void *context, struct request *r)
+void api_handle(void *context, struct http_request *r)
 {
 	struct server *s = context;
 	const char *method = request_method(r), *path = request_path(r);

@@ -9,7 +9,7 @@
 
 #define VERSION_TEXT SHUNT_VERSION
 
-static bool need(struct request *r, const struct asker *w, enum role role)
+static bool need(struct http_request *r, const struct asker *w, enum role role)
 {
 	if (w->role >= role)
 		return true;
@@ -91,7 +91,7 @@ static int64_t cpus_used(const struct server *s, uint32_t node)
 	return used;
 }
 
-static void server_show(struct server *s, struct request *r)
+static void server_show(struct server *s, struct http_request *r)
 {
 	struct strbuf out = {0};
 	int64_t counts[256], used = 0, cpus = 0;
@@ -146,7 +146,7 @@ static void server_changed(struct server *s)
 	s->dirty = true;
 }
 
-void api_server(struct server *s, struct request *r, const struct asker *w)
+void api_server(struct server *s, struct http_request *r, const struct asker *w)
 {
 	struct strbuf out = {0};
 	const char *code;
@@ -172,7 +172,7 @@ void api_server(struct server *s, struct request *r, const struct asker *w)
 	json_decref(body);
 }
 
-void api_attributes(struct server *s, struct request *r, const struct asker *w)
+void api_attributes(struct server *s, struct http_request *r, const struct asker *w)
 {
 	struct strbuf out = {0};
 	struct json j;
@@ -225,7 +225,7 @@ static bool name_is_good(const char *name)
 	       name[strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-")] == '\0';
 }
 
-static void queue_change(struct server *s, struct request *r, const struct asker *w, struct queue *q)
+static void queue_change(struct server *s, struct http_request *r, const struct asker *w, struct queue *q)
 {
 	bool started = attrs_bool(&q->attrs, "started");
 	struct strbuf out = {0};
@@ -248,7 +248,7 @@ static void queue_change(struct server *s, struct request *r, const struct asker
 	json_decref(body);
 }
 
-static void queues_list(struct server *s, struct request *r, const struct queue *only)
+static void queues_list(struct server *s, struct http_request *r, const struct queue *only)
 {
 	struct strbuf out = {0};
 	struct json j;
@@ -268,7 +268,7 @@ static void queues_list(struct server *s, struct request *r, const struct queue 
 	strbuf_fini(&out);
 }
 
-void api_queues(struct server *s, struct request *r, const struct asker *w, const char *name)
+void api_queues(struct server *s, struct http_request *r, const struct asker *w, const char *name)
 {
 	const char *method = request_method(r);
 	struct queue *q = name ? queue_named(s, name) : NULL;
@@ -365,7 +365,7 @@ static void node_show(const struct server *s, uint32_t node, struct json *j)
 	strbuf_fini(&id);
 }
 
-static void node_change(struct server *s, struct request *r, const struct asker *w, uint32_t node)
+static void node_change(struct server *s, struct http_request *r, const struct asker *w, uint32_t node)
 {
 	struct err err;
 	json_t *body = api_body(r, &err);
@@ -399,7 +399,7 @@ static void node_change(struct server *s, struct request *r, const struct asker 
 	json_decref(body);
 }
 
-void api_nodes(struct server *s, struct request *r, const struct asker *w, const char *name)
+void api_nodes(struct server *s, struct http_request *r, const struct asker *w, const char *name)
 {
 	struct strbuf out = {0};
 	struct json j;
@@ -477,7 +477,7 @@ static void expected_one(void *context, uint32_t job, int64_t start, int64_t end
 
 #define EXPECTED_MAX 500
 
-void api_plan(struct server *s, struct request *r, const struct asker *w)
+void api_plan(struct server *s, struct http_request *r, const struct asker *w)
 {
 	struct strbuf out = {0};
 	struct json j;
@@ -541,7 +541,7 @@ static bool log_line(void *context, const char *line)
 	return x->out.n < 8u << 20;
 }
 
-void api_log(struct server *s, struct request *r, const struct asker *w)
+void api_log(struct server *s, struct http_request *r, const struct asker *w)
 {
 	const char *job = request_query(r, "job"), *days = request_query(r, "days");
 	struct log_scan x = {0};
@@ -580,7 +580,7 @@ static void metric(struct strbuf *out, const char *name, const char *type, const
 		      value);
 }
 
-void api_metrics(struct server *s, struct request *r, const struct asker *w)
+void api_metrics(struct server *s, struct http_request *r, const struct asker *w)
 {
 	const struct sched_stats *sched = sched_stats(s->sched);
 	struct http_stats http = http_stats(s->http);
@@ -624,7 +624,7 @@ void api_metrics(struct server *s, struct request *r, const struct asker *w)
 	strbuf_fini(&out);
 }
 
-void api_shutdown(struct server *s, struct request *r, const struct asker *w)
+void api_shutdown(struct server *s, struct http_request *r, const struct asker *w)
 {
 	struct strbuf out = {0};
 

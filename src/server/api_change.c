@@ -528,7 +528,7 @@ static void change_filtered(struct change *c, action_function run, const json_t 
 	strbuf_fini(&id);
 }
 
-void api_action(struct server *s, struct request *r, const struct asker *w, const char *action)
+void api_action(struct server *s, struct http_request *r, const struct asker *w, const char *action)
 {
 	action_function run = action_find(action);
 	struct err err;
@@ -567,7 +567,7 @@ void api_action(struct server *s, struct request *r, const struct asker *w, cons
 	json_decref(body);
 }
 
-void api_one(struct server *s, struct request *r, const struct asker *w, const char *action, const char *id)
+void api_one(struct server *s, struct http_request *r, const struct asker *w, const char *action, const char *id)
 {
 	struct err err;
 	size_t n;
@@ -639,7 +639,7 @@ void reorder(struct server *s, const char *user)
 	vec_free(&ranks);
 }
 
-void api_order(struct server *s, struct request *r, const struct asker *w)
+void api_order(struct server *s, struct http_request *r, const struct asker *w)
 {
 	struct err err;
 	json_t *body = api_body(r, &err), *ids = json_object_get(body, "ids");

@@ -54,7 +54,7 @@ struct listing {
 	uint64_t last;
 	struct arena *arena; /* of the filter's texts */
 	bool tsv, first, begun, closed;
-	struct request *r;
+	struct http_request *r;
 };
 
 static char state_of_array(const struct server *s, const struct array *a)
@@ -208,7 +208,7 @@ static uint32_t after_number(const struct server *s, uint64_t number)
 	return lo;
 }
 
-void api_list(struct server *s, struct request *r, const struct asker *w)
+void api_list(struct server *s, struct http_request *r, const struct asker *w)
 {
 	struct listing *l = mem_zalloc(sizeof *l);
 	const char *accept = request_header(r, "Accept"), *fields = request_query(r, "fields"), *x;
@@ -256,7 +256,7 @@ void api_list(struct server *s, struct request *r, const struct asker *w)
 }
 
 /* Answers 404 or 400 itself when there is none that this user may see. */
-static bool one_job(struct server *s, struct request *r, const struct asker *w, const char *text, uint32_t *ret,
+static bool one_job(struct server *s, struct http_request *r, const struct asker *w, const char *text, uint32_t *ret,
 		    struct array **ret_array)
 {
 	job_vec v = {0};
@@ -277,7 +277,7 @@ static bool one_job(struct server *s, struct request *r, const struct asker *w, 
 }
 
 /* What is the owner's alone. */
-static bool is_private_to(struct server *s, struct request *r, const struct asker *w, uint32_t id)
+static bool is_private_to(struct server *s, struct http_request *r, const struct asker *w, uint32_t id)
 {
 	if (w->uid == s->entries.v[id].spec->uid || w->role == ROLE_MANAGER)
 		return true;
@@ -285,7 +285,7 @@ static bool is_private_to(struct server *s, struct request *r, const struct aske
 	return false;
 }
 
-void api_get(struct server *s, struct request *r, const struct asker *w, const char *text)
+void api_get(struct server *s, struct http_request *r, const struct asker *w, const char *text)
 {
 	struct field_list f = {0};
 	struct strbuf out = {0};
@@ -312,7 +312,7 @@ void api_get(struct server *s, struct request *r, const struct asker *w, const c
 	strbuf_fini(&out);
 }
 
-void api_script(struct server *s, struct request *r, const struct asker *w, const char *text)
+void api_script(struct server *s, struct http_request *r, const struct asker *w, const char *text)
 {
 	struct array *a;
 	struct err err;
@@ -355,7 +355,7 @@ static int history_one(void *context, const struct store_event *e)
 	return 0;
 }
 
-void api_history(struct server *s, struct request *r, const struct asker *w, const char *text)
+void api_history(struct server *s, struct http_request *r, const struct asker *w, const char *text)
 {
 	struct strbuf out = {0};
 	struct array *a;
@@ -417,7 +417,7 @@ static void why_blocked(struct server *s, uint32_t id, struct strbuf *out)
 			"as many jobs of its user or its queue run already as may run at once (max_user_run, max_running)");
 }
 
-void api_why(struct server *s, struct request *r, const struct asker *w, const char *text)
+void api_why(struct server *s, struct http_request *r, const struct asker *w, const char *text)
 {
 	static const char *const names[] = {"not", "next", "held", "never", "short", "scattered", "reserved", "turn"};
 	struct strbuf out = {0}, sentence = {0};

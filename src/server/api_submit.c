@@ -24,7 +24,7 @@ static int status_of(const char *code)
 	return 400;
 }
 
-json_t *api_body(struct request *r, struct err *err)
+json_t *api_body(struct http_request *r, struct err *err)
 {
 	size_t n;
 	const char *text = request_body(r, &n);
@@ -92,7 +92,7 @@ static bool guarantee_possible(struct server *s, const struct spec *p)
 }
 
 /* All are checked before any is taken. */
-static int read_all(struct server *s, struct request *r, const struct asker *w, const json_t *list,
+static int read_all(struct server *s, struct http_request *r, const struct asker *w, const json_t *list,
 		    struct submission *x, size_t n, const char **code, struct err *err)
 {
 	int64_t ahead = 0;
@@ -114,7 +114,7 @@ static int read_all(struct server *s, struct request *r, const struct asker *w, 
 	return 0;
 }
 
-void api_submit(struct server *s, struct request *r, const struct asker *w)
+void api_submit(struct server *s, struct http_request *r, const struct asker *w)
 {
 	const char *code = "bad_request";
 	struct err err;
@@ -182,7 +182,7 @@ out:
 
 #define AHEAD_MAX 2000 /* waiting jobs that a what-if places before the one that is asked about */
 
-void api_whatif(struct server *s, struct request *r, const struct asker *w)
+void api_whatif(struct server *s, struct http_request *r, const struct asker *w)
 {
 	const char *code = "bad_request";
 	struct submission x = {0};

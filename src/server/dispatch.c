@@ -196,6 +196,18 @@ void attempt_discard(struct server *s, uint32_t id, uint16_t number)
 		attempt_free(s, t);
 }
 
+/* At recovery an attempt that lingered may have given back CPUs that others have had since: those that are left hold theirs. */
+void attempts_hold(struct server *s)
+{
+	for (uint32_t id = 1; id < s->entries.n; id++)
+		for (uint16_t n = 1; s->entries.v[id].spec && n <= entry_job(s, id)->attempt; n++) {
+			const struct attempt *t = attempt_find(s, id, n);
+			for (uint32_t i = 0; t && i < t->nfrags; i++)
+				for (int32_t k = 0; t->cpu[i] && k < t->ncpus[i]; k++)
+					s->nodes.v[t->node[i]].cpu_used[t->cpu[i][k]] = true;
+		}
+}
+
 /* Processes of an earlier attempt that have not ended. */
 static bool attempt_lingers(const struct server *s, uint32_t id, uint16_t before)
 {
@@ -391,7 +403,14 @@ void dispatch_settle(struct server *s)
 	vec_clear(&s->begun);
 	for (size_t i = 0; i < s->returned.n; i++) {
 		uint32_t id = s->returned.v[i];
-		if (s->entries.v[id].spec && job_waits(entry_job(s, id)))
+		struct entry *e = &s->entries.v[id];
+		bool deleted = e->intent == INTENT_DELETE; /* somebody was promised that it ends */
+		if (!e->spec || !job_waits(entry_job(s, id)))
+			continue;
+		e->intent = INTENT_NONE;
+		if (deleted)
+			job_end_waiting(s, id, END_DELETED, "deleted before it ran");
+		else
 			block_begin(s, id);
 	}
 	vec_clear(&s->returned);
@@ -563,12 +582,12 @@ static void on_started(void *context, const char *tag, pid_t pid)
 	uint32_t id;
 	uint16_t attempt;
 
+	loop_wake(s);
 	if (!tag_parse(s, tag, &id, &attempt) || !attempt_find(s, id, attempt))
 		return;
 	attempt_find(s, id, attempt)->started = true;
 	if (entry_job(s, id)->attempt == attempt && entry_job(s, id)->state == STATE_NOW)
 		sched_started(s->sched, id, s->now);
-	loop_wake(s);
 }
 
 /* It never ran: another attempt is made, or it is held for somebody to look. */
@@ -622,6 +641,7 @@ static void on_refused(void *context, const char *tag, const char *reason)
 	uint32_t id;
 	uint16_t attempt;
 
+	loop_wake(s);
 	if (!tag_parse(s, tag, &id, &attempt) || !(t = attempt_find(s, id, attempt)))
 		return;
 	attempt_free(s, t);
@@ -629,11 +649,12 @@ static void on_refused(void *context, const char *tag, const char *reason)
 		if (s->entries.v[id].intent == INTENT_DELETE) {
 			sched_start_failed_or_requeue(s, id);
 			job_end_waiting(s, id, END_DELETED, "deleted before it ran");
+		} else if (!reason) {
+			sched_start_failed_or_requeue(s, id);
 		} else {
 			start_failed(s, id, reason);
 		}
 	}
-	loop_wake(s);
 }
 
 static void result_keep(struct server *s, uint32_t id, const struct result *r)

@@ -18,7 +18,7 @@ struct event_line {
 
 struct stream {
 	struct server *s;
-	struct request *r;
+	struct http_request *r;
 	struct asker who;
 	struct strbuf out;
 	int64_t last; /* when something was sent */
@@ -265,7 +265,7 @@ static void catch_up(struct stream *t, uint64_t after)
 			stream_add(t, &ring->line[i % RING]);
 }
 
-void api_events(struct server *s, struct request *r, const struct asker *w)
+void api_events(struct server *s, struct http_request *r, const struct asker *w)
 {
 	const char *after = request_header(r, "Last-Event-ID");
 	struct stream *t = mem_zalloc(sizeof *t);

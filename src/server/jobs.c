@@ -45,7 +45,7 @@ char entry_state(const struct server *s, uint32_t id)
 
 	switch (entry_job(s, id)->state) {
 	case STATE_NOW:
-		return 'R';
+		return e->intent ? 'E' : 'R';
 	case STATE_RUNNING:
 		return e->intent ? 'E' : e->suspended ? 'S' : 'R';
 	case STATE_DONE:

@@ -1,8 +1,8 @@
 /*
  * loop.c - a turn of the loop, always in this order:
  *
- *	1. the clock is read, once
- *	2. what came in was handled by callbacks: requests, results, timers
+ *	1. what came in was handled by callbacks, each of which read the clock first: requests, results, timers
+ *	2. the clock is read
  *	3. what is due by time: releases, overruns
  *	4. the scheduler decides
  *	5. everything is committed
@@ -158,7 +158,7 @@ static void turn_tell(struct server *s)
 	output_turn(s);
 }
 
-void reply_later(struct server *s, struct request *r, int status, struct strbuf *body)
+void reply_later(struct server *s, struct http_request *r, int status, struct strbuf *body)
 {
 	vec_push(&s->replies, (struct reply_later){r, status, *body, s->now});
 	*body = (struct strbuf){0};
@@ -223,10 +223,8 @@ static void loop_end(struct server *s)
 	uv_stop(s->loop);
 }
 
-static void turn(uv_check_t *check)
+void server_turn(struct server *s)
 {
-	struct server *s = check->data;
-
 	s->stats.turns++;
 	clock_read(s);
 	block_due(s);
@@ -240,6 +238,12 @@ static void turn(uv_check_t *check)
 		turn_tell(s);
 	else
 		give_up_replies(s);
+}
+
+static void turn(struct server *s)
+{
+	s->requests = http_stats(s->http).requests;
+	server_turn(s);
 	stream_tick(s);
 	http_flush(s->http);
 	if (s->terminating && !store_pending(s->store))
@@ -247,9 +251,24 @@ static void turn(uv_check_t *check)
 	sleep_set(s);
 }
 
-/* Something came in by another way than a request; the turn follows in any case, since it follows every poll. */
+static void after_poll(uv_check_t *check)
+{
+	turn(check->data);
+}
+
+/* Timers come before the poll, and the listener takes requests in its own: they don't wait until the poll ends. */
+static void before_poll(uv_prepare_t *prepare)
+{
+	struct server *s = prepare->data;
+
+	if (s->dirty || s->requests != http_stats(s->http).requests)
+		turn(s);
+}
+
+/* Something came in by another way than a request, perhaps after a long sleep; the turn follows in any case, since it follows every poll. */
 void loop_wake(struct server *s)
 {
+	clock_read(s);
 	s->dirty = true;
 }
 
@@ -265,13 +284,6 @@ static void on_hangup(uv_signal_t *h, int signal)
 {
 }
 
-static void before_turn(uv_prepare_t *p)
-{
-	struct server *s = p->data;
-
-	clock_read(s);
-}
-
 int loop_run(struct server *s, int listening, struct err *err)
 {
 	struct http_limits limits = {
@@ -281,17 +293,15 @@ int loop_run(struct server *s, int listening, struct err *err)
 		.rate = (double)s->conf.api_rate,
 		.idle_seconds = (int)s->conf.api_idle,
 	};
-	static uv_prepare_t prepare;
 	int rc = http_start(s->loop, listening, &limits, api_handle, s, &s->http, err);
 
 	if (rc < 0)
 		return rc;
 	uv_check_init(s->loop, &s->check);
-	s->check.data = s;
-	uv_check_start(&s->check, turn);
-	uv_prepare_init(s->loop, &prepare);
-	prepare.data = s;
-	uv_prepare_start(&prepare, before_turn);
+	uv_prepare_init(s->loop, &s->prepare);
+	s->check.data = s->prepare.data = s;
+	uv_check_start(&s->check, after_poll);
+	uv_prepare_start(&s->prepare, before_poll);
 	uv_timer_init(s->loop, &s->timer);
 	uv_signal_init(s->loop, &s->term);
 	uv_signal_init(s->loop, &s->interrupt);

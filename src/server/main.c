@@ -86,6 +86,11 @@ static int make_directories(struct server *s, struct err *err)
 
 	if (rc == 0)
 		rc = make_directory(s->where.run, 0755, err);
+	if (rc == 0) { /* the log's, in system mode apart from the others */
+		snprintf(path, sizeof path, "%s", s->where.log);
+		*strrchr(path, '/') = '\0';
+		rc = make_directory(path, 0755, err);
+	}
 	if (rc < 0)
 		return rc;
 	chmod(s->where.state, s->multi ? 0755 : 0700);
@@ -242,20 +247,23 @@ static void mail_say(void *context, const char *text)
 	server_say(context, "%s", text);
 }
 
+/* Beside the commands: in the build tree, or in PREFIX/bin. The directory is resolved, the link is not: its name tells the program what it is. */
 static void find_rsh(struct server *s)
 {
-	char *slash;
+	static const char *const beside[] = {"cmd", "bin"};
+	char path[PATH_MAX + 16], dir[PATH_MAX];
+	int n = (int)(strrchr(s->program, '/') ? strrchr(s->program, '/') - s->program : 0);
 
-	snprintf(s->rsh, sizeof s->rsh, "%s", s->program);
-	slash = strrchr(s->rsh, '/');
-	if (slash) { /* beside the commands: in the build tree, or in PREFIX/bin */
-		*slash = '\0';
-		char build[PATH_MAX], installed[PATH_MAX];
-		snprintf(build, sizeof build, "%.3000s/../cmd/pbs_rsh", s->rsh);
-		snprintf(installed, sizeof installed, "%.3000s/../bin/pbs_rsh", s->rsh);
-		snprintf(s->rsh, sizeof s->rsh, "%.4000s", access(build, X_OK) == 0 ? build : installed);
-		if (realpath(s->rsh, build))
-			snprintf(s->rsh, sizeof s->rsh, "%.4000s", build);
+	snprintf(s->rsh, sizeof s->rsh, "pbs_rsh");
+	for (size_t i = 0; i < sizeof beside / sizeof *beside; i++) {
+		snprintf(path, sizeof path, "%.*s/../%s", n, s->program, beside[i]);
+		if (!realpath(path, dir))
+			continue;
+		snprintf(path, sizeof path, "%s/pbs_rsh", dir);
+		if (access(path, X_OK) == 0) {
+			snprintf(s->rsh, sizeof s->rsh, "%.*s", (int)sizeof s->rsh - 1, path);
+			return;
+		}
 	}
 }
 
@@ -295,7 +303,7 @@ static int bring_up(struct server *s, struct err *err)
 		return rc;
 	defaults(s);
 	for (uint32_t i = 0; i < s->nodes.n; i++) {
-		if (s->nodes.v[i].gone && s->plan->node[i].pieces.n == 0)
+		if (s->nodes.v[i].gone && !s->nodes.v[i].mentioned)
 			store_drop_object(s->store, "node", names_get(&s->cluster->node_names, i));
 		else
 			world_node_store(s, i);

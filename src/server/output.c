@@ -11,7 +11,7 @@
 
 struct waiter {
 	struct server *s;
-	struct request *r;
+	struct http_request *r;
 	uint64_t id;
 	uint32_t job;
 	int fd;
@@ -96,7 +96,7 @@ void output_turn(struct server *s)
 	}
 }
 
-void api_output(struct server *s, struct request *r, const struct asker *w, const char *text)
+void api_output(struct server *s, struct http_request *r, const struct asker *w, const char *text)
 {
 	const char *stream = request_query(r, "stream"), *from = request_query(r, "from"),
 		   *follow = request_query(r, "follow");

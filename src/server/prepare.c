@@ -216,6 +216,53 @@ static void env_given(env_vec *env, struct arena *a, const json_t *body)
 	}
 }
 
+/* Our own commands are found first: a job's qsub is this server's. */
+static void env_path(const struct server *s, env_vec *env, struct arena *a)
+{
+	static const char usual[] = "/usr/local/bin:/usr/bin:/bin";
+	const char *slash = strrchr(s->rsh, '/');
+	const char *bin = arena_printf(a, "%.*s", slash ? (int)(slash - s->rsh) : 0, s->rsh);
+	bool known = !*bin || strcmp(bin, "/usr/local/bin") == 0 || strcmp(bin, "/usr/bin") == 0;
+
+	env_set(env, a, "PATH", "%s%s%s", known ? "" : bin, known ? "" : ":", usual);
+}
+
+/* What parallel programs need to know of this machine; the user may say otherwise. */
+static void env_parallel(const struct server *s, const struct attempt *t, env_vec *env, struct arena *a)
+{
+	bool several = false;
+
+	for (uint32_t i = 1; i < t->nfrags; i++)
+		several |= t->node[i] != t->node[0];
+	/* The job has its CPUs already: Open MPI would take the machine's first ones, whoever has them. */
+	env_set(env, a, "OMPI_MCA_hwloc_base_binding_policy", "none");
+	env_set(env, a, "PRTE_MCA_hwloc_default_binding_policy", "none");
+	if (s->entries.v[t->job].spec->uid == 0) {
+		env_set(env, a, "OMPI_ALLOW_RUN_AS_ROOT", "1");
+		env_set(env, a, "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
+	}
+	if (s->real)
+		return;
+	/* Virtual nodes may have more CPUs than there are, and need no network to reach each other. */
+	env_set(env, a, "OMPI_MCA_mpi_yield_when_idle", "1");
+	env_set(env, a, "OMPI_MCA_oob_tcp_if_include", "lo");
+	env_set(env, a, "OMPI_MCA_btl_tcp_if_include", "lo");
+	if (several) /* it names shared memory by host and rank on it: that of two virtual nodes would be one */
+		env_set(env, a, "OMPI_MCA_btl", "self,tcp");
+}
+
+/* Launchers of parallel programs reach the job's nodes through us. */
+static void env_launchers(const struct server *s, const struct order *o, env_vec *env, struct arena *a)
+{
+	env_set(env, a, "OMPI_MCA_orte_default_hostfile", "%s", o->nodefile_path);
+	env_set(env, a, "OMPI_MCA_plm_rsh_agent", "%s", s->rsh);
+	env_set(env, a, "PRTE_MCA_prte_default_hostfile", "%s", o->nodefile_path);
+	env_set(env, a, "PRTE_MCA_plm_ssh_agent", "%s", s->rsh);
+	env_set(env, a, "HYDRA_LAUNCHER_EXEC", "%s", s->rsh);
+	env_set(env, a, "PARALLEL_SSH", "%s", s->rsh);
+	env_set(env, a, "PBS_RSH", "%s", s->rsh);
+}
+
 static void env_fill(struct server *s, const struct attempt *t, const struct account *who, const json_t *body,
 		     struct order *o, env_vec *env, struct arena *a)
 {
@@ -224,8 +271,9 @@ static void env_fill(struct server *s, const struct attempt *t, const struct acc
 	int64_t index = job_key_index(e->key);
 	int32_t ppn = t->nfrags ? t->ncpus[0] : 1;
 
-	env_set(env, a, "PATH", "/usr/local/bin:/usr/bin:/bin");
+	env_path(s, env, a);
 	env_set(env, a, "LANG", "C.UTF-8");
+	env_parallel(s, t, env, a);
 	env_given(env, a, body);
 	env_set(env, a, "HOME", "%s", who->home);
 	env_set(env, a, "USER", "%s", who->name);
@@ -256,13 +304,7 @@ static void env_fill(struct server *s, const struct attempt *t, const struct acc
 	}
 	if (s->where.home[0]) /* so that commands in the job find this server */
 		env_set(env, a, "SHUNT_HOME", "%s", s->where.home);
-	/* Launchers of parallel programs reach the job's nodes through us. */
-	env_set(env, a, "OMPI_MCA_orte_default_hostfile", "%s", o->nodefile_path);
-	env_set(env, a, "OMPI_MCA_plm_rsh_agent", "%s", s->rsh);
-	env_set(env, a, "PRTE_MCA_plm_ssh_agent", "%s", s->rsh);
-	env_set(env, a, "HYDRA_LAUNCHER_EXEC", "%s", s->rsh);
-	env_set(env, a, "PARALLEL_SSH", "%s", s->rsh);
-	env_set(env, a, "PBS_RSH", "%s", s->rsh);
+	env_launchers(s, o, env, a);
 	vec_push(env, NULL);
 }
 

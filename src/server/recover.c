@@ -130,6 +130,7 @@ static int nodes_parse(struct server *s, const char *text, int32_t **ret, uint32
 			return err_set(err, -ENOENT, "there is no node %.100s any more", name);
 		}
 		vec_push(&v, (int32_t)node);
+		s->nodes.v[node].mentioned = true;
 		p += n + (p[n] == '+');
 	}
 	*ret = v.v;
@@ -168,7 +169,7 @@ static void restore_data(struct server *s, uint32_t id, const struct store_event
 	}
 }
 
-static int on_event(void *context, const struct store_event *e, struct err *err)
+static int fold(void *context, const struct store_event *e, struct err *err)
 {
 	struct recovery *r = context;
 	struct server *s = r->s;
@@ -204,7 +205,7 @@ static int on_event(void *context, const struct store_event *e, struct err *err)
 			plan_apply(s->plan, &x);
 			if (e->type == EVENT_START)
 				attempt_restore(s, x.job, job->attempt, nodes, x.nnodes, data);
-			if (e->type == EVENT_PREEMPT)
+			if (e->type == EVENT_PREEMPT || e->type == EVENT_START_FAILED)
 				s->entries.v[x.job].intent = INTENT_NONE;
 			s->entries.v[x.job].modified = e->time;
 		}
@@ -213,12 +214,26 @@ static int on_event(void *context, const struct store_event *e, struct err *err)
 	}
 	if (rc == 0 && data)
 		restore_data(s, x.job, e, data);
-	if (rc == 0 && (e->type == EVENT_FINISH || e->type == EVENT_START_FAILED))
+	/* Of a job that lost its place to another (`by`) processes may linger: recover_attempts() asks. */
+	if (rc == 0 &&
+	    (e->type == EVENT_FINISH || (!e->by && (e->type == EVENT_START_FAILED || e->type == EVENT_PREEMPT))))
 		attempt_discard(s, x.job, entry_job(s, x.job)->attempt);
 	if (rc == 0 && e->type == EVENT_EXPIRE)
 		s->entries.v[x.job].exit_status = -4;
 	free(nodes);
 	json_decref(data);
+	return rc;
+}
+
+/* A job whose history has a hole may have run: it must not be started by mistake. */
+static int on_event(void *context, const struct store_event *e, struct err *err)
+{
+	struct recovery *r = context;
+	uint32_t id;
+	int rc = fold(context, e, err);
+
+	if (rc < 0 && entry_find(r->s, job_key_number(e->job), job_key_index(e->job), &id))
+		r->s->entries.v[id].broken = true;
 	return rc;
 }
 
@@ -257,6 +272,20 @@ static void restore_entry(struct server *s, uint32_t id)
 	}
 }
 
+static void hold_broken(struct server *s, uint32_t id)
+{
+	struct spec *p = spec_own(s, id);
+	struct strbuf head = {0};
+
+	p->holds |= BLOCK_SYSTEM;
+	spec_head(s, p, &head);
+	store_put_head(s->store, s->entries.v[id].key, head.text);
+	strbuf_fini(&head);
+	comment_set(s, id,
+		    "held: a part of its history could not be read (see the server's log), so it may have run already");
+	event_note(s, id, EVENT_NOTE, "held: a part of its history could not be read", "the server");
+}
+
 int recover(struct server *s, struct err *err)
 {
 	struct recovery r = {.s = s};
@@ -276,8 +305,11 @@ int recover(struct server *s, struct err *err)
 	for (uint32_t id = 1; id < s->entries.n; id++)
 		restore_entry(s, id);
 	for (uint32_t id = 1; id < s->entries.n; id++)
-		if (s->entries.v[id].spec && job_waits(entry_job(s, id)))
+		if (s->entries.v[id].spec && job_waits(entry_job(s, id))) {
+			if (s->entries.v[id].broken)
+				hold_broken(s, id);
 			block_begin(s, id);
+		}
 	for (uint32_t i = 0; i < s->nodes.n; i++)
 		if (s->nodes.v[i].offline || s->nodes.v[i].gone)
 			sched_drain(s->sched, i, true, s->now);
@@ -320,5 +352,6 @@ void recover_attempts(struct server *s)
 			}
 		}
 	}
+	attempts_hold(s);
 	engine_sweep(s->engine, tag_known, s);
 }

@@ -103,6 +103,7 @@ struct entry {
 	uint8_t failures;
 	bool suspended;
 	bool eligible; /* counted as active in its limits */
+	bool broken;   /* a part of its history could not be read */
 };
 
 enum end_cause {
@@ -150,6 +151,7 @@ struct queue {
 struct node_info {
 	char *note;
 	bool offline;	/* by the administrator */
+	bool mentioned; /* by an event that the store has */
 	bool gone;	/* not in the configuration any more: it only lets its jobs end */
 	bool *cpu_used; /* by index */
 };
@@ -171,7 +173,7 @@ struct account {
 
 /* An answer that waits for the commit of what it tells. */
 struct reply_later {
-	struct request *r;
+	struct http_request *r;
 	int status;
 	struct strbuf body;
 	int64_t since;
@@ -181,7 +183,8 @@ struct server {
 	uv_loop_t *loop;
 	int lock; /* descriptor of the pid file */
 	uv_check_t check;
-	uv_idle_t idle; /* while there is something to do at once */
+	uv_prepare_t prepare;
+	uint64_t requests; /* that were there at the last turn */
 	uv_timer_t timer;
 	uv_signal_t term, interrupt, hangup;
 	struct where where;
@@ -201,6 +204,8 @@ struct server {
 	struct plan *plan;
 	struct sched *sched;
 	struct policy policy; /* the one it goes by */
+	struct plan *empty;   /* with nothing in it, for what could ever run */
+	VEC(uint8_t) could;   /* by request: 0 not asked yet, 1 yes, 2 no */
 	struct attrs attrs;
 	struct names words;
 	VEC(struct account) accounts;
@@ -355,6 +360,7 @@ void job_kill_again(struct server *s, uint32_t id, uint16_t attempt);
 void dispatch_settle(struct server *s); /* what follows from events: dependencies, books, mail */
 void event_store(struct server *s, const struct store_event *given, bool keep);
 void attempt_discard(struct server *s, uint32_t id, uint16_t number);
+void attempts_hold(struct server *s);
 void sched_start_failed_or_requeue(struct server *s, uint32_t id);
 void outcome_data(const struct entry *e, struct strbuf *out);
 
@@ -374,7 +380,8 @@ const char *cause_name(uint8_t cause); /* NULL: by itself */
 int world_nodes(struct server *s, struct err *err); /* by the configuration */
 int world_node_restore(struct server *s, const char *name, const json_t *o, struct err *err);
 void world_node_store(struct server *s, uint32_t node);
-void world_begin(struct server *s);   /* plan and scheduler, once all nodes are known; does nothing the second time */
+void world_begin(struct server *s); /* plan and scheduler, once all nodes are known; does nothing the second time */
+bool world_could_hold(struct server *s, uint32_t request); /* all its nodes up and empty */
 void world_rebuild(struct server *s); /* the policy or a setting has changed: the same places under other rules */
 
 /* ---- recover.c ---- */
@@ -382,11 +389,12 @@ int recover(struct server *s, struct err *err);
 void recover_attempts(struct server *s); /* once the engine is there */
 
 /* ---- loop.c ---- */
+void server_turn(struct server *s); /* one turn, without what comes in and goes out by sockets */
 int loop_run(struct server *s, int listening, struct err *err);
-void loop_wake(struct server *s); /* something changed outside of a request */
+void loop_wake(struct server *s); /* first in every callback but requests: reads the clock, lets the scheduler decide */
 void clock_read(struct server *s);
 /* Answers a change, once it is on disk. Takes the body's text over. */
-void reply_later(struct server *s, struct request *r, int status, struct strbuf *body);
+void reply_later(struct server *s, struct http_request *r, int status, struct strbuf *body);
 void server_say(const struct server *s, const char *fmt, ...) __attribute__((format(printf, 2, 3))); /* the log */
 
 /* ---- accounts.c ---- */
@@ -400,35 +408,35 @@ struct asker {
 	char user[64];
 	enum role role;
 };
-int who_asks(struct server *s, struct request *r, struct asker *ret); /* -ENOENT: the account has no name */
+int who_asks(struct server *s, struct http_request *r, struct asker *ret); /* -ENOENT: the account has no name */
 bool may_see(const struct server *s, const struct asker *w, const struct spec *p);
 bool may_change(const struct asker *w, const struct spec *p);
 
 /* ---- api*.c ---- */
-void api_handle(void *context, struct request *r);
-json_t *api_body(struct request *r, struct err *err); /* NULL: the sentence is set */
+void api_handle(void *context, struct http_request *r);
+json_t *api_body(struct http_request *r, struct err *err); /* NULL: the sentence is set */
 int api_status(const char *code);
 void reorder(struct server *s, const char *user); /* by priority, among the user's waiting jobs */
-void api_submit(struct server *s, struct request *r, const struct asker *w);
-void api_whatif(struct server *s, struct request *r, const struct asker *w);
-void api_list(struct server *s, struct request *r, const struct asker *w);
-void api_get(struct server *s, struct request *r, const struct asker *w, const char *id);
-void api_script(struct server *s, struct request *r, const struct asker *w, const char *id);
-void api_history(struct server *s, struct request *r, const struct asker *w, const char *id);
-void api_why(struct server *s, struct request *r, const struct asker *w, const char *id);
-void api_output(struct server *s, struct request *r, const struct asker *w, const char *id);
-void api_action(struct server *s, struct request *r, const struct asker *w, const char *action);
-void api_one(struct server *s, struct request *r, const struct asker *w, const char *action, const char *id);
-void api_order(struct server *s, struct request *r, const struct asker *w);
-void api_server(struct server *s, struct request *r, const struct asker *w);
-void api_queues(struct server *s, struct request *r, const struct asker *w, const char *name);
-void api_nodes(struct server *s, struct request *r, const struct asker *w, const char *name);
-void api_attributes(struct server *s, struct request *r, const struct asker *w);
-void api_plan(struct server *s, struct request *r, const struct asker *w);
-void api_events(struct server *s, struct request *r, const struct asker *w);
-void api_log(struct server *s, struct request *r, const struct asker *w);
-void api_metrics(struct server *s, struct request *r, const struct asker *w);
-void api_shutdown(struct server *s, struct request *r, const struct asker *w);
+void api_submit(struct server *s, struct http_request *r, const struct asker *w);
+void api_whatif(struct server *s, struct http_request *r, const struct asker *w);
+void api_list(struct server *s, struct http_request *r, const struct asker *w);
+void api_get(struct server *s, struct http_request *r, const struct asker *w, const char *id);
+void api_script(struct server *s, struct http_request *r, const struct asker *w, const char *id);
+void api_history(struct server *s, struct http_request *r, const struct asker *w, const char *id);
+void api_why(struct server *s, struct http_request *r, const struct asker *w, const char *id);
+void api_output(struct server *s, struct http_request *r, const struct asker *w, const char *id);
+void api_action(struct server *s, struct http_request *r, const struct asker *w, const char *action);
+void api_one(struct server *s, struct http_request *r, const struct asker *w, const char *action, const char *id);
+void api_order(struct server *s, struct http_request *r, const struct asker *w);
+void api_server(struct server *s, struct http_request *r, const struct asker *w);
+void api_queues(struct server *s, struct http_request *r, const struct asker *w, const char *name);
+void api_nodes(struct server *s, struct http_request *r, const struct asker *w, const char *name);
+void api_attributes(struct server *s, struct http_request *r, const struct asker *w);
+void api_plan(struct server *s, struct http_request *r, const struct asker *w);
+void api_events(struct server *s, struct http_request *r, const struct asker *w);
+void api_log(struct server *s, struct http_request *r, const struct asker *w);
+void api_metrics(struct server *s, struct http_request *r, const struct asker *w);
+void api_shutdown(struct server *s, struct http_request *r, const struct asker *w);
 void output_opened(struct server *s, uint64_t id, int fd, const char *reason);
 void output_turn(struct server *s); /* followed outputs that grew, or whose job ended */
 /* Jobs that a text of the API means. Arrays give all their elements. -ENOENT, -EINVAL. */

@@ -183,6 +183,12 @@ int submit_check(struct server *s, const struct asker *who, const struct submiss
 	struct queue *queue = queue_named(s, word(s, x->spec->queue));
 	int rc;
 
+	if (!world_could_hold(s, x->spec->request))
+		return refused(
+			code, err,
+			"it asks for %lld CPUs in %u parts, which this cluster could not give even if it were empty ('shunt nodes' shows what there is)",
+			(long long)q->total.v[RES_CPU], q->nfrags);
+
 	if (s->terminating) {
 		*code = "unavailable";
 		return err_set(err, -ESHUTDOWN, "the server is shutting down: submit again when it is back");

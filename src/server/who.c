@@ -6,7 +6,7 @@
 
 #include "server/server_internal.h"
 
-int who_asks(struct server *s, struct request *r, struct asker *ret)
+int who_asks(struct server *s, struct http_request *r, struct asker *ret)
 {
 	struct peer peer = request_peer(r);
 	const struct account *a = account_of(s, peer.uid);

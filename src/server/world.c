@@ -155,11 +155,34 @@ void world_begin(struct server *s)
 	sched_listen(s->sched, dispatch_listener, s);
 }
 
+bool world_could_hold(struct server *s, uint32_t request)
+{
+	struct job *job = cluster_job(s->cluster, s->scratch);
+	struct manner m = {.alloc = ALLOC_BEST, .scatter = s->policy.scatter};
+	plan_mark mark;
+
+	while (s->could.n <= request)
+		vec_push(&s->could, 0);
+	if (s->could.v[request])
+		return s->could.v[request] == 1;
+	if (!s->empty)
+		s->empty = plan_create(s->cluster);
+	for (uint32_t i = 0; i < s->nodes.n; i++)
+		s->empty->node[i].up = !s->nodes.v[i].gone;
+	job->request = request;
+	mark = plan_begin(s->empty);
+	s->could.v[request] = plan_insert(s->empty, &m, s->scratch, 1, 2) ? 1 : 2;
+	plan_rollback(s->empty, mark);
+	plan_forget(s->empty, s->scratch);
+	return s->could.v[request] == 1;
+}
+
 void world_rebuild(struct server *s)
 {
 	struct plan *old = s->plan, *p;
 
 	settings_apply(s);
+	vec_clear(&s->could);
 	p = plan_create(s->cluster);
 	plan_advance(p, s->now);
 	for (uint32_t id = 1; id < s->entries.n; id++) {

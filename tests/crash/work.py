@@ -45,8 +45,8 @@ class Job:
 
     def body(self):
         before = ""
-        if self.after and self.kind != "after":
-            before = "".join(f'grep -q ^end {self.record.evidence(self.after, i)} || echo "early 0 0" >>"$evidence"\n'
+        if self.after and not self.after.impossible():
+            before = "".join(f'grep -qs ^end {self.record.evidence(self.after, i)} || echo "early 0 0" >>"$evidence"\n'
                              for i in self.after.indices or [None])
         script = SCRIPT.format(token=self.token, directory=self.record.directory, before=before, code=self.code,
                                output=f"yes {self.token} | head -c {self.size}\n" if self.size else "",
@@ -292,7 +292,7 @@ class Checks:
             time.sleep(0.05)
         if self.instance.processes():
             self.complain(None, f"processes are left: {self.instance.processes()}")
-        left = [n for n in os.listdir(self.instance.live) if n != ".nursery"]
+        left = [n for n in os.listdir(self.instance.live) if not n.startswith(".")]
         if left:
             self.complain(None, f"live files are left: {left[:20]}")
         for line in self.instance.complaints()[:20]:

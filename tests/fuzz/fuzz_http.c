@@ -1,6 +1,6 @@
 /*
- * fuzz_http.c - any bytes as a server's answer, as the target of a request, and as base64: read or refused, never worse; an answer is read the
- * same in whatever pieces it comes.
+ * fuzz_http.c - any bytes as a server's answer, as the target of a request, and as base64: read or refused, never
+ * worse; an answer is read the same in whatever pieces it comes.
  */
 #include <assert.h>
 #include <stdlib.h>

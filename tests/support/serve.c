@@ -17,7 +17,7 @@ const struct http_limits serve_limits = {.body = 1 << 20, .connections = 2000, .
 
 struct serve_stream {
 	struct serve *serve;
-	struct request *r;
+	struct http_request *r;
 	int next, end;
 	bool by_wake, silent;
 	int pauses; /* before each piece, of those to come */
@@ -25,7 +25,7 @@ struct serve_stream {
 	int pause;
 };
 
-static long number(const struct request *r, const char *name)
+static long number(const struct http_request *r, const char *name)
 {
 	const char *text = request_query(r, name);
 
@@ -66,7 +66,7 @@ static void stream_close(void *context)
 	free(s);
 }
 
-static void stream_open(struct serve *serve, struct request *r, bool silent)
+static void stream_open(struct serve *serve, struct http_request *r, bool silent)
 {
 	struct serve_stream *s = mem_zalloc(sizeof *s);
 	const char *by = request_query(r, "by");
@@ -79,7 +79,7 @@ static void stream_open(struct serve *serve, struct request *r, bool silent)
 	http_stream(r, 200, "text/plain", &(struct stream_source){stream_fill, stream_close, s});
 }
 
-static void echo(struct request *r)
+static void echo(struct http_request *r)
 {
 	struct strbuf out = {0}, body = {0};
 	struct peer peer = request_peer(r);
@@ -103,7 +103,7 @@ static void echo(struct request *r)
 	strbuf_fini(&body);
 }
 
-static void stats(struct serve *s, struct request *r)
+static void stats(struct serve *s, struct http_request *r)
 {
 	struct http_stats got = http_stats(s->http);
 	char text[200];
@@ -114,7 +114,7 @@ static void stats(struct serve *s, struct request *r)
 	http_reply(r, 200, "application/json", text, (size_t)n);
 }
 
-static void big(struct request *r)
+static void big(struct http_request *r)
 {
 	size_t n = (size_t)number(r, "n");
 	char *bytes = mem_alloc(n);
@@ -125,7 +125,7 @@ static void big(struct request *r)
 	free(bytes);
 }
 
-static void handle(void *context, struct request *r)
+static void handle(void *context, struct http_request *r)
 {
 	struct serve *s = context;
 	const char *path = request_path(r);

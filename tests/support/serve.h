@@ -1,5 +1,6 @@
 /*
- * serve.h - a small HTTP server over net/http, for the tests of both ends: in the test's own loop, or in a child process.
+ * serve.h - a small HTTP server over net/http, for the tests of both ends: in the test's own loop, or in a child
+ * process.
  *
  *	/echo		the request as JSON: method, path, query (q), header (X-Test), body (base64), uid, gid, pid
  *	/hello		"hello"
@@ -28,7 +29,7 @@ struct serve {
 	bool hold;   /* nothing is flushed */
 	int handled; /* requests that the handler saw */
 	int streams; /* open ones */
-	VEC(struct request *) later;
+	VEC(struct http_request *) later;
 	VEC(struct serve_stream *) sleepers;
 	char directory[64], path[96];
 };

@@ -216,6 +216,26 @@ static void knows_that_nobody_is_there(void **state)
 	rmdir(directory);
 }
 
+/* Another user's server: only root can play both. */
+static void is_told_that_it_may_not(void **state)
+{
+	struct fixture *f = *state;
+	int status;
+
+	if (geteuid() != 0)
+		skip();
+	pid_t pid = fork();
+	if (pid == 0) {
+		struct err err;
+		if (setresgid(65534, 65534, 65534) < 0 || setresuid(65534, 65534, 65534) < 0)
+			_exit(1);
+		int rc = client_ask(f->client, "GET", "/hello", NULL, 0, NULL, &err);
+		_exit(rc == -EACCES && strstr(err.text, "you may not talk to the Shunt server at") ? 0 : 2);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+}
+
 static void survives_a_restart(void **state)
 {
 	struct fixture *f = *state;
@@ -541,6 +561,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(tells_errors, setup, teardown),
 		cmocka_unit_test_setup_teardown(sends_and_takes_much, setup, teardown),
 		cmocka_unit_test_setup_teardown(reads_streams, setup, teardown),
+		cmocka_unit_test_setup_teardown(is_told_that_it_may_not, setup, teardown),
 		cmocka_unit_test_setup_teardown(survives_a_restart, setup, teardown),
 		cmocka_unit_test_setup_teardown(does_not_repeat_a_change, setup, teardown),
 		cmocka_unit_test(knows_that_nobody_is_there),

@@ -235,6 +235,80 @@ static void test_torn(void **state)
 	}
 }
 
+/* Files that the server has done with are used again, and nothing of what they held is left. */
+static void test_recycled(void **state)
+{
+	struct nest *n = *state;
+	char *spare = arena_printf(n->a, "%s/.free.0", n->live);
+	struct result r;
+	pid_t pid;
+
+	nest_script(n, "1.1", "exit 1");
+	live_remove(n->live, "1.1");
+	assert_int_equal(live_look(n->live, "1.1", n->a, &r, &pid), LIVE_NONE);
+	assert_int_equal(access(spare, F_OK), 0);
+
+	struct order o = nest_order(n, "2.1", "echo x; while [ ! -e go ]; do sleep 0.01; done");
+	nest_send(n, &o);
+	nest_await(n, o.out);
+	assert_int_equal(access(spare, F_OK), -1);
+	assert_int_equal(live_look(n->live, "2.1", n->a, &r, &pid), LIVE_RUNNING);
+	nest_send(n, &o);
+	contains(nest_answer(n, ANSWER_REFUSED, "2.1").reason, "started already");
+	nest_write(n, nest_path(n, "go"), "", 0, 0644);
+	assert_int_equal(nest_result(n, "2.1").status, 0);
+
+	nest_write(n, arena_printf(n->a, "%s/3.1", n->live), "pid 1 x\n", 8, 0600);
+	live_remove(n->live, "3.1"); /* without a result: not kept */
+	assert_int_equal(access(spare, F_OK), -1);
+}
+
+/* A server that is not root, under a nursery that is: what the server made becomes the user's, and nothing else. */
+static void test_server_account(void **state)
+{
+	struct nest *n = *state;
+	struct stat st;
+
+	if (geteuid() != 0)
+		skip();
+	nest_stop(n);
+	char *nodes = arena_printf(n->a, "%s/nodes", n->dir);
+	assert_int_equal(mkdir(nodes, 0755), 0);
+	assert_int_equal(chown(nodes, 1, 1) || chown(n->live, 1, 1) || chown(n->spare, 1, 1), 0);
+	nest_start(n);
+
+	struct order o = nest_order(n, "1.1", "cat $PBS_NODEFILE; touch $TMPDIR/x; id -u");
+	assert_int_equal(chmod(o.script, 0600) || chown(o.script, 1, 1), 0);
+	o.nodefile = "n1\n";
+	o.nodefile_path = arena_printf(n->a, "%s/1.host", nodes);
+	o.tmpdir = arena_printf(n->a, "%s/tmp", nodes);
+	struct result r = nest_run(n, &o);
+	assert_int_equal(r.status, 0);
+	assert_string_equal(nest_read(n, o.out), arena_printf(n->a, "n1\n%u\n", (unsigned)n->uid));
+	assert_int_equal(stat(arena_printf(n->a, "%s/1.1", n->live), &st), 0);
+	assert_int_equal(st.st_uid, 1);
+	assert_int_equal(access(o.nodefile_path, F_OK) & access(o.tmpdir, F_OK), -1);
+
+	o = nest_order(n, "2.1", "exit 0");
+	assert_int_equal(chmod(o.script, 0600), 0); /* root's */
+	assert_int_equal(nest_run(n, &o).status, 126);
+	assert_int_equal(stat(o.script, &st), 0);
+	assert_int_equal(st.st_uid, 0);
+
+	o = nest_order(n, "3.1", "exit 0");
+	o.nodefile_path = arena_printf(n->a, "%s/nodefile", n->dir); /* root's directory */
+	r = nest_run(n, &o);
+	assert_int_equal(r.how, RESULT_NOT_STARTED);
+	contains(r.reason, "Permission denied");
+
+	o = nest_order(n, "4.1", "exit 0");
+	o.tmpdir = n->dir;
+	r = nest_run(n, &o);
+	assert_int_equal(r.how, RESULT_NOT_STARTED);
+	assert_int_equal(stat(n->dir, &st), 0);
+	assert_int_equal(st.st_uid, 0);
+}
+
 static void test_one_nursery(void **state)
 {
 	struct nest *n = *state;
@@ -361,6 +435,8 @@ static int tests(void)
 		TEST(test_shepherd_killed),
 		TEST(test_torn),
 		TEST(test_one_nursery),
+		TEST(test_recycled),
+		TEST(test_server_account),
 		TEST(test_open),
 		cmocka_unit_test(test_group_v2),
 		cmocka_unit_test(test_group_v1),

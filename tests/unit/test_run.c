@@ -256,8 +256,8 @@ static void test_environment(void **state)
 	ends(nest_run(n, &o), RESULT_EXITED, 0, CAUSE_ITSELF);
 	assert_string_equal(nest_read(n, o.out),
 			    arena_printf(n->a,
-					 "one 1|two\n2|x y|%s|%s|1-3.1\nn1\nn1\nn2\ndrwx------\n0027\n%s\n%u\n77\n",
-					 o.nodefile_path, tmp, n->work, (unsigned)n->uid));
+					 "one 1|two\n2|x y|%s|%s|1-3.1@%s\nn1\nn1\nn2\ndrwx------\n0027\n%s\n%u\n77\n",
+					 o.nodefile_path, tmp, n->live, n->work, (unsigned)n->uid));
 	assert_string_equal(nest_read(n, o.err), "");
 	assert_int_equal(access(o.nodefile_path, F_OK), -1);
 	assert_int_equal(access(tmp, F_OK), -1);
@@ -362,7 +362,7 @@ static void test_shells(void **state)
 	o = nest_order(n, "4.1", "x");
 	assert_int_equal(chmod(o.script, 0), 0);
 	if (geteuid() == 0)
-		assert_int_equal(chown(o.script, 0, 0), 0);
+		assert_int_equal(chown(o.script, 1, 1), 0); /* neither the user's nor the server's */
 	ends(nest_run(n, &o), RESULT_EXITED, 126, CAUSE_ITSELF);
 	contains(nest_read(n, o.err), "can't be read: Permission denied");
 }

@@ -1,0 +1,25 @@
+/*
+ * jobhosts.h - the nodes of the job that a command is called in: what pbs_rsh and pbsdsh share.
+ */
+#ifndef CMD_JOBHOSTS_H
+#define CMD_JOBHOSTS_H
+
+#include "base/vec.h"
+#include "cmd/command.h"
+
+/* A line of the node file for each CPU, in its order. */
+struct jobhosts {
+	struct arena *arena; /* owns the names */
+	VEC(const char *) line;
+};
+
+/* Reads $PBS_NODEFILE. -ENOENT: this is no job; another -errno: the file can't be read. */
+int jobhosts_read(struct jobhosts *ret, struct err *err);
+void jobhosts_fini(struct jobhosts *h);
+
+/* The first line that names the host; -1: none does. */
+int jobhosts_find(const struct jobhosts *h, const char *host);
+/* Which of the different hosts a line names, from 0. */
+int jobhosts_number(const struct jobhosts *h, int line);
+
+#endif

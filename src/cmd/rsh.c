@@ -1,0 +1,172 @@
+/*
+ * rsh.c - `pbs_rsh`: shaped like ssh, for programs that reach the nodes of a job by it: mpirun, mpiexec, parallel, pdsh. All nodes are on this
+ * machine: the command runs right here, in the job's own session and control group, so that it ends when the job does. It finds in
+ * SHUNT_NODE which node it stands on. As with ssh, the words are joined and given to the user's shell, in the home directory.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <pwd.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cmd/commands.h"
+#include "cmd/jobhosts.h"
+
+#define EXIT_SSH 255 /* what ssh ends with when it is ssh that failed */
+
+/* ssh's options; those with a value first. Only -l and -n mean anything here. */
+static const char valued[] = "BDEFIJLOQRSWbceilmopw", plain[] = "46AaCfGgKkMNnqsTtVvXxYy";
+
+struct rsh_arguments {
+	const char *user, *host;
+	bool no_input;
+};
+
+static const struct option rsh_options[] = {
+	{"-l", OPTION_TEXT, offsetof(struct rsh_arguments, user), "USER", NULL, NULL, 0, 0,
+	 "The job's own user: nobody else can be meant.", 'l'},
+	{"-n", OPTION_FLAG, offsetof(struct rsh_arguments, no_input), NULL, NULL, NULL, 0, 0,
+	 "No standard input: it reads from /dev/null.", 'n'},
+	{0},
+};
+
+/* Options up to the next word that is none; "--" ends them. Returns where that is, or -1, having said what is wrong. */
+static int options_read(const struct command *c, int argc, char **argv, int at, struct rsh_arguments *a)
+{
+	for (; at < argc && argv[at][0] == '-' && argv[at][1]; at++) {
+		const char *p = argv[at] + 1;
+		if (strcmp(p, "-") == 0)
+			return at + 1;
+		for (; *p && strchr(plain, *p); p++)
+			a->no_input |= *p == 'n';
+		if (!*p)
+			continue;
+		const char *value = p[1] ? p + 1 : ++at < argc ? argv[at] : NULL;
+		if (!strchr(valued, *p) || !value) {
+			command_misused(c, strchr(valued, *p) ? "-%c needs a value" : "ssh has no option -%c", *p);
+			return -1;
+		}
+		if (*p == 'l')
+			a->user = value;
+	}
+	return at;
+}
+
+/* "user@host" is -l, too. */
+static void host_take(struct rsh_arguments *a, const char *word)
+{
+	const char *at = strrchr(word, '@');
+	static char user[256];
+
+	a->host = at ? at + 1 : word;
+	if (at) {
+		snprintf(user, sizeof user, "%.*s", (int)(at - word), word);
+		a->user = user;
+	}
+}
+
+static bool host_is_here(const char *host)
+{
+	char name[HOST_NAME_MAX + 1] = "";
+
+	gethostname(name, sizeof name - 1);
+	return strcmp(host, "localhost") == 0 || strcmp(host, name) == 0;
+}
+
+static int place_check(const struct command *c, const struct rsh_arguments *a, const struct passwd *pw)
+{
+	struct jobhosts hosts;
+	struct err err;
+	char number[16];
+	int line;
+
+	if (jobhosts_read(&hosts, &err) < 0)
+		return command_fail(c, "%s", err.text);
+	line = jobhosts_find(&hosts, a->host);
+	if (line >= 0) {
+		snprintf(number, sizeof number, "%d", jobhosts_number(&hosts, line));
+		setenv("PBS_NODENUM", number, 1);
+		setenv("SHUNT_NODE", a->host, 1);
+	}
+	jobhosts_fini(&hosts);
+	if (line < 0 && !host_is_here(a->host))
+		return command_fail(c, "%s is not a node of this job", a->host);
+	if (a->user && (!pw || strcmp(a->user, pw->pw_name) != 0))
+		return command_fail(c, "%s: a job's commands run as its own user, %s", a->user,
+				    pw ? pw->pw_name : "which has no name here");
+	return EXIT_OK;
+}
+
+/* Becomes the shell; returns only if there is none. */
+static int shell_run(const struct command *c, const struct passwd *pw, char **word, int n)
+{
+	const char *shell = pw && pw->pw_shell[0] ? pw->pw_shell : "/bin/sh";
+	const char *slash = strrchr(shell, '/'), *home = getenv("HOME");
+	struct strbuf text = {0}, name = {0};
+
+	if (home && chdir(home) < 0) /* and so it stays where it is; ssh, too, goes on */
+		command_fail(c, "can't go to the home directory %s: %s", home, strerror(errno));
+	for (int i = 0; i < n; i++)
+		strbuf_printf(&text, "%s%s", i ? " " : "", word[i]);
+	strbuf_printf(&name, "%s%s", n ? "" : "-", slash ? slash + 1 : shell); /* without a command: a login shell */
+	execl(shell, name.text, n ? "-c" : NULL, strbuf_text(&text), NULL);
+	command_fail(c, "%s: %s", shell, strerror(errno));
+	strbuf_fini(&text);
+	strbuf_fini(&name);
+	return EXIT_SSH;
+}
+
+static int rsh(const struct command *c, int argc, char **argv)
+{
+	struct rsh_arguments a = {0};
+	const struct passwd *pw = getpwuid(getuid());
+	int at, null;
+
+	if (argc > 0 && strcmp(argv[0], "--help") == 0)
+		return options_answer(c, OPTIONS_HELP);
+	if (argc > 0 && strcmp(argv[0], "--version") == 0)
+		return options_answer(c, OPTIONS_VERSION);
+	at = options_read(c, argc, argv, 0, &a);
+	if (at < 0)
+		return EXIT_SSH;
+	if (at == argc) {
+		command_misused(c, "HOST is missing");
+		return EXIT_SSH;
+	}
+	host_take(&a, argv[at]);
+	at = options_read(c, argc, argv, at + 1, &a); /* rsh and ssh take them here as well */
+	if (at < 0 || place_check(c, &a, pw) != EXIT_OK)
+		return EXIT_SSH;
+	if (a.no_input && (null = open("/dev/null", O_RDONLY)) >= 0) {
+		dup2(null, STDIN_FILENO);
+		close(null);
+	}
+	return shell_run(c, pw, argv + at, argc - at);
+}
+
+static const char *const rsh_examples[] = {
+	"pbs_rsh n2 hostname",
+	"In a job: run a command on its node n2.",
+	"parallel --sshloginfile $PBS_NODEFILE gzip ::: *.log",
+	"Where pbs_rsh is needed it is set already: PARALLEL_SSH, OMPI_MCA_plm_rsh_agent, HYDRA_LAUNCHER_EXEC.",
+	NULL,
+};
+
+const struct command command_rsh = {
+	.name = "pbs_rsh",
+	.operands = "HOST [COMMAND...]",
+	.operands_min = 1,
+	.operands_max = INT_MAX,
+	.about = "Run a command on a node of the job that this is called in, as ssh would.",
+	.details =
+		"For programs that start others by ssh. HOST is one of the lines of $PBS_NODEFILE. The words of the command are "
+		"joined and given to the user's shell, in the home directory; it ends with the job at the latest. The other options "
+		"of ssh are taken, and mean nothing here. The exit code is the command's, or 255.",
+	.examples = rsh_examples,
+	.options = rsh_options,
+	.size = sizeof(struct rsh_arguments),
+	.main = rsh,
+	.own = true,
+};

@@ -1,0 +1,35 @@
+"""
+What tests with real clients share: the instance of the scenarios, and skipping what is not installed here.
+"""
+import os
+import shutil
+import sys
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "scenario"))
+import lib
+from lib import *
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+
+
+def missing(name, programs):
+	"""The case is skipped, with the reason, unless the programs are there."""
+	for p in programs:
+		if not shutil.which(p):
+			lib.count += 1
+			print("ok %d - %s # SKIP %s is not installed" % (lib.count, name, p))
+			return True
+	return False
+
+
+def job(i, resources, script, limit=60):
+	"""Runs a script as a job; (exit status, standard output, standard error)."""
+	id = i.sub("-N", "t", "-l", resources, "-v", "ASAN_OPTIONS", script=script)
+	j = i.wait(id, limit=limit)
+	number = id.split(".")[0]
+	return j["exit_status"], i.read("t.o" + number), i.read("t.e" + number)
+
+
+def lines(text):
+	return sorted(text.splitlines())
