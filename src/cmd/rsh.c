@@ -9,6 +9,7 @@
 #include <pwd.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "cmd/commands.h"
@@ -75,6 +76,20 @@ static bool host_is_here(const char *host)
 	return strcmp(host, "localhost") == 0 || strcmp(host, name) == 0;
 }
 
+/* A directory for temporary files of its own, as another machine would have: below that of the job, which removes it. */
+static void tmpdir_make(const char *host)
+{
+	const char *job = getenv("SHUNT_TMPDIR");
+	struct strbuf path = {0};
+
+	if (!job || strchr(host, '/'))
+		return;
+	strbuf_printf(&path, "%s/%s", job, host);
+	if (mkdir(path.text, 0700) == 0 || errno == EEXIST)
+		setenv("TMPDIR", path.text, 1);
+	strbuf_fini(&path);
+}
+
 static int place_check(const struct command *c, const struct rsh_arguments *a, const struct passwd *pw)
 {
 	struct jobhosts hosts;
@@ -89,6 +104,7 @@ static int place_check(const struct command *c, const struct rsh_arguments *a, c
 		snprintf(number, sizeof number, "%d", jobhosts_number(&hosts, line));
 		setenv("PBS_NODENUM", number, 1);
 		setenv("SHUNT_NODE", a->host, 1);
+		tmpdir_make(a->host);
 	}
 	jobhosts_fini(&hosts);
 	if (line < 0 && !host_is_here(a->host))

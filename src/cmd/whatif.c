@@ -77,7 +77,7 @@ static void answer_print(const json_t *answer, bool deadline)
 	char when[40], far[40];
 
 	if (!json_is_true(json_object_get(answer, "possible"))) {
-		printf("It would not run. %s\n", reason);
+		printf("It would not run: %s.\n", reason);
 		return;
 	}
 	if (start <= now + 1)

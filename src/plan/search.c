@@ -138,7 +138,7 @@ static void node_rooms(const struct plan *p, uint32_t node, const struct res *ne
 static int64_t room_first(const struct timeline *line, int64_t from, int64_t length, const struct res *need,
 			  int64_t best)
 {
-	int64_t at = best > from ? timeline_earliest(line, from, length, need) : best;
+	int64_t at = timeline_earliest_before(line, from, best, length, need);
 
 	return at < best ? at : best;
 }
@@ -188,35 +188,35 @@ static int64_t earliest_bound(const struct plan *p, const struct manner *m, cons
 	return bound;
 }
 
-/* Starts of reserved pieces after `from`, in order: where one coincides with an end the sum may not show it. */
-static void reserved_starts(const struct plan *p, int64_t from, instant_vec *ret)
+/* Whether a piece may be elsewhere, or gone, at the instant that is tested. */
+static bool moves_pieces(const struct plan *p, const struct manner *m)
 {
-	for (uint32_t n = 0; n < p->nnodes && p->nreserved; n++)
-		for (size_t i = 0; i < p->node[n].pieces.n; i++) {
-			const struct piece *x = &p->node[n].pieces.v[i];
-			if (!x->live && x->start > from && (ret->n == 0 || ret->v[ret->n - 1] != x->start))
-				vec_push(ret, x->start);
-		}
-	if (ret->n)
-		ret->n = distinct(ret->v, ret->n);
+	return m->may_remove || (m->push_depth && p->loose);
 }
 
-/* The first instant after `when` at which something changes. */
-static int64_t next_instant(const struct timeline *sum, const instant_vec *starts, int64_t when)
+/* The first instant after `when` at which something changes. Where one piece ends as another starts the node's line may not
+ * show it, which only matters to whoever can put the other one elsewhere. */
+static int64_t next_instant(const struct plan *p, const struct manner *m, int64_t when)
 {
-	uint32_t i = timeline_find(sum, when) + 1;
-	int64_t next = i < sum->n ? timeline_step(sum, i)[0] : TIME_NEVER;
+	bool all = moves_pieces(p, m);
+	int64_t next = TIME_NEVER;
 
-	for (size_t k = 0; k < starts->n && starts->v[k] < next; k++)
-		if (starts->v[k] > when)
-			return starts->v[k];
+	for (uint32_t n = 0; n < p->nnodes; n++) {
+		const struct timeline *line = &p->node[n].line;
+		const piece_vec *v = &p->node[n].pieces;
+		uint32_t i = timeline_find(line, when) + 1;
+		if (i < line->n && timeline_step(line, i)[0] < next)
+			next = timeline_step(line, i)[0];
+		for (size_t k = 0; all && k < v->n; k++)
+			if (!v->v[k].live && v->v[k].start > when && v->v[k].start < next)
+				next = v->v[k].start;
+	}
 	return next;
 }
 
 int64_t plan_insert_earliest(struct plan *p, const struct manner *m, uint32_t job, int64_t from, int64_t length)
 {
 	const struct request *r = request_of(p, job);
-	instant_vec starts = {0};
 	int64_t at = from;
 
 	if (is_simple(p, m, r)) {
@@ -233,13 +233,10 @@ int64_t plan_insert_earliest(struct plan *p, const struct manner *m, uint32_t jo
 		}
 		if (plan_insert(p, m, job, at, at + length))
 			break;
-		if (starts.n == 0) /* mostly the first instant will do, and nobody needs these */
-			reserved_starts(p, at, &starts);
-		at = next_instant(plan_sum(p), &starts, at);
+		at = next_instant(p, m, at);
 		if (!m->may_remove && at != TIME_NEVER)
 			at = earliest_bound(p, m, r, at, length);
 	}
-	vec_free(&starts);
 	return at;
 }
 

@@ -118,12 +118,13 @@ bool timeline_fits(const struct timeline *t, int64_t start, int64_t end, const s
 	return true;
 }
 
-int64_t timeline_earliest(const struct timeline *t, int64_t from, int64_t length, const struct res *need)
+int64_t timeline_earliest_before(const struct timeline *t, int64_t from, int64_t before, int64_t length,
+				 const struct res *need)
 {
 	const int64_t *s = timeline_step(t, timeline_find(t, from)), *stop = timeline_step(t, t->n);
 	int64_t start = from;
 
-	for (;;) {
+	while (start < before) {
 		if (!step_covers(s, need, t->stride)) {
 			s += t->stride; /* cannot start before the next step that has enough */
 			while (s < stop && !step_covers(s, need, t->stride))
@@ -136,6 +137,12 @@ int64_t timeline_earliest(const struct timeline *t, int64_t from, int64_t length
 		if (s >= stop || s[0] - start >= length)
 			return start;
 	}
+	return TIME_NEVER;
+}
+
+int64_t timeline_earliest(const struct timeline *t, int64_t from, int64_t length, const struct res *need)
+{
+	return timeline_earliest_before(t, from, INT64_MAX, length, need);
 }
 
 int64_t timeline_measure(const struct timeline *t, int64_t start, int64_t end, const struct res *need, double *ret_area)

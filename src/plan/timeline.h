@@ -40,6 +40,9 @@ bool timeline_fits(const struct timeline *t, int64_t start, int64_t end, const s
 
 /* The earliest start >= from at which `need` is free for `length` seconds; TIME_NEVER if there is none. */
 int64_t timeline_earliest(const struct timeline *t, int64_t from, int64_t length, const struct res *need);
+/* The same, if it is before `before`; else TIME_NEVER or some start that is not. */
+int64_t timeline_earliest_before(const struct timeline *t, int64_t from, int64_t before, int64_t length,
+				 const struct res *need);
 
 /* How many copies of `need` fit side by side over [start, end), and (if any) the free CPU-seconds there. */
 int64_t timeline_measure(const struct timeline *t, int64_t start, int64_t end, const struct res *need,

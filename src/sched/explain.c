@@ -224,9 +224,14 @@ static void text_holders(const struct sched *s, const struct reason *r, job_name
 	}
 	if (r->holders.n > 5)
 		strbuf_printf(out, " and %zu more", r->holders.n - 5);
-	if (r->when != TIME_NEVER && r->when >= s->now)
+	if (r->holders.n == 0)
+		return;
+
+	/* They are in the order of their ends. */
+	int64_t end = plan_piece(s->p, r->holders.v[r->holders.n - 1], 0)->end;
+	if (end > s->now)
 		strbuf_printf(out, ", the last of which is planned to end in %s",
-			      duration_human(r->when - s->now, when, sizeof when));
+			      duration_human(end - s->now, when, sizeof when));
 }
 
 void reason_text(const struct sched *s, uint32_t job, const struct reason *r, job_namer name, void *context,

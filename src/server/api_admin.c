@@ -91,16 +91,24 @@ static int64_t cpus_used(const struct server *s, uint32_t node)
 	return used;
 }
 
+/* Nodes that are not in the configuration any more count no longer. */
+static void cluster_sum(const struct server *s, int64_t *ret_nodes, int64_t *ret_cpus, int64_t *ret_used)
+{
+	*ret_nodes = *ret_cpus = *ret_used = 0;
+	for (uint32_t i = 0; i < s->nodes.n; i++) {
+		*ret_nodes += !s->nodes.v[i].gone;
+		*ret_cpus += s->nodes.v[i].gone ? 0 : s->cluster->nodes.v[i].total.v[RES_CPU];
+		*ret_used += cpus_used(s, i);
+	}
+}
+
 static void server_show(struct server *s, struct http_request *r)
 {
 	struct strbuf out = {0};
-	int64_t counts[256], used = 0, cpus = 0;
+	int64_t counts[256], nodes, used, cpus;
 	struct json j;
 
-	for (uint32_t i = 0; i < s->nodes.n; i++) {
-		used += cpus_used(s, i);
-		cpus += s->cluster->nodes.v[i].total.v[RES_CPU];
-	}
+	cluster_sum(s, &nodes, &cpus, &used);
 	count_states(s, NULL, counts);
 	json_init(&j, &out, false);
 	json_open_object(&j, NULL);
@@ -122,7 +130,7 @@ static void server_show(struct server *s, struct http_request *r)
 	json_text(&j, "home", s->where.home[0] ? s->where.home : NULL);
 	json_text(&j, "state_directory", s->where.state);
 	json_text(&j, "log", s->where.log);
-	json_int(&j, "nodes", (int64_t)s->nodes.n);
+	json_int(&j, "nodes", nodes);
 	json_int(&j, "cpus", cpus);
 	json_int(&j, "cpus_used", used);
 	counts_write(&j, counts);
@@ -585,13 +593,10 @@ void api_metrics(struct server *s, struct http_request *r, const struct asker *w
 	const struct sched_stats *sched = sched_stats(s->sched);
 	struct http_stats http = http_stats(s->http);
 	struct strbuf out = {0};
-	int64_t counts[256], used = 0, cpus = 0;
+	int64_t counts[256], nodes, used, cpus;
 
 	count_states(s, NULL, counts);
-	for (uint32_t i = 0; i < s->nodes.n; i++) {
-		used += cpus_used(s, i);
-		cpus += s->cluster->nodes.v[i].total.v[RES_CPU];
-	}
+	cluster_sum(s, &nodes, &cpus, &used);
 	strbuf_puts(&out, "# HELP shunt_jobs Jobs by state.\n# TYPE shunt_jobs gauge\n");
 	for (const char *p = "QRHWSEC"; *p; p++)
 		strbuf_printf(&out, "shunt_jobs{state=\"%c\"} %lld\n", *p, (long long)counts[(unsigned char)*p]);

@@ -86,6 +86,7 @@ static bool turn_commit(struct server *s)
 {
 	struct err err = {""};
 	int64_t begin = clock_us(CLOCK_MONOTONIC);
+	int rc;
 
 	if (!store_pending(s->store))
 		return true;
@@ -93,7 +94,12 @@ static bool turn_commit(struct server *s)
 		return false;
 	if (!s->trouble)
 		next_store(s);
-	if (store_commit(s->store, &err) < 0) {
+	rc = store_commit(s->store, &err);
+	if (rc == -ESTALE) { /* another server writes this store: whatever we would say or order is not ours to say */
+		server_say(s, "stopping at once: %s", err.text);
+		_exit(1);
+	}
+	if (rc < 0) {
 		s->stats.failed_commits++;
 		if (!s->trouble || strcmp(s->trouble, err.text) != 0)
 			server_say(s, "the store can't be written, changes wait: %s", err.text);

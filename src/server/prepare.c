@@ -227,13 +227,18 @@ static void env_path(const struct server *s, env_vec *env, struct arena *a)
 	env_set(env, a, "PATH", "%s%s%s", known ? "" : bin, known ? "" : ":", usual);
 }
 
+/* Whether what should be on several machines is on this one. */
+static bool spans_virtual_nodes(const struct server *s, const struct attempt *t)
+{
+	for (uint32_t i = 1; i < t->nfrags; i++)
+		if (t->node[i] != t->node[0])
+			return !s->real;
+	return false;
+}
+
 /* What parallel programs need to know of this machine; the user may say otherwise. */
 static void env_parallel(const struct server *s, const struct attempt *t, env_vec *env, struct arena *a)
 {
-	bool several = false;
-
-	for (uint32_t i = 1; i < t->nfrags; i++)
-		several |= t->node[i] != t->node[0];
 	/* The job has its CPUs already: Open MPI would take the machine's first ones, whoever has them. */
 	env_set(env, a, "OMPI_MCA_hwloc_base_binding_policy", "none");
 	env_set(env, a, "PRTE_MCA_hwloc_default_binding_policy", "none");
@@ -247,7 +252,7 @@ static void env_parallel(const struct server *s, const struct attempt *t, env_ve
 	env_set(env, a, "OMPI_MCA_mpi_yield_when_idle", "1");
 	env_set(env, a, "OMPI_MCA_oob_tcp_if_include", "lo");
 	env_set(env, a, "OMPI_MCA_btl_tcp_if_include", "lo");
-	if (several) /* it names shared memory by host and rank on it: that of two virtual nodes would be one */
+	if (spans_virtual_nodes(s, t)) /* shared memory is named by host and rank on it: that of two would be one */
 		env_set(env, a, "OMPI_MCA_btl", "self,tcp");
 }
 
@@ -295,8 +300,10 @@ static void env_fill(struct server *s, const struct attempt *t, const struct acc
 	env_set(env, a, "PBS_WALLTIME", "%lld", (long long)e->spec->walltime);
 	env_set(env, a, "PBS_JOBDIR", "%s", o->workdir);
 	env_set(env, a, "SHUNT_ATTEMPT", "%u", t->attempt);
-	if (o->tmpdir)
+	if (o->tmpdir) {
 		env_set(env, a, "TMPDIR", "%s", o->tmpdir);
+		env_set(env, a, "SHUNT_TMPDIR", "%s", o->tmpdir); /* pbs_rsh makes each node's below it */
+	}
 	if (index >= 0) {
 		env_set(env, a, "PBS_ARRAYID", "%lld", (long long)index);
 		env_set(env, a, "PBS_ARRAY_INDEX", "%lld", (long long)index);
@@ -391,6 +398,8 @@ int order_prepare(struct server *s, const struct attempt *t, struct arena *a, st
 		o->umask = (int)strtol(body_text(body, "umask"), NULL, 8);
 	o->nodefile = nodefile_text(s, t, a);
 	o->nodefile_path = arena_printf(a, "%s/nodes/%s", s->where.state, o->id);
+	if (spans_virtual_nodes(s, t)) /* they may not share /tmp: daemons of Open MPI would be in each other's way */
+		o->tmpdir = arena_printf(a, "%s.d", o->nodefile_path);
 	o->walltime = p->walltime + s->cluster->settings.tolerance;
 	{
 		const struct queue *q = queue_named(s, word(s, p->queue));

@@ -4,6 +4,7 @@
  * Objects and jobs first, then all events in order through job_apply() and plan_apply(); then what is derived: the scheduler's queues, blocks, counts. The engine
  * is asked last what became of the attempts that were under way.
  */
+#include <stdio.h>
 #include <string.h>
 
 #include "server/server_internal.h"
@@ -13,7 +14,21 @@ struct recovery {
 	uint64_t highest;
 	uint64_t highest_script;
 	size_t damaged;
+	bool rebooted;
 };
+
+/* What this start of the machine is called, or "". */
+static const char *boot_id(char id[64])
+{
+	FILE *f = fopen("/proc/sys/kernel/random/boot_id", "re");
+
+	id[0] = '\0';
+	if (f && fgets(id, 64, f))
+		id[strcspn(id, "\n")] = '\0';
+	if (f)
+		fclose(f);
+	return id;
+}
 
 static int on_object(void *context, const char *kind, const char *name, const char *value, struct err *err)
 {
@@ -25,6 +40,10 @@ static int on_object(void *context, const char *kind, const char *name, const ch
 
 	if (!json_is_object(o)) {
 		rc = err_set(err, -EINVAL, "%s", o ? "it is no object" : error.text);
+	} else if (strcmp(kind, "meta") == 0 && strcmp(name, "boot") == 0) {
+		const char *id = json_string_value(json_object_get(o, "id"));
+		char now[64];
+		r->rebooted = id && *boot_id(now) && strcmp(id, now) != 0;
 	} else if (strcmp(kind, "meta") == 0) {
 		s->next_number = (uint64_t)json_integer_value(json_object_get(o, "number"));
 		s->next_seq = (uint64_t)json_integer_value(json_object_get(o, "seq"));
@@ -272,6 +291,14 @@ static void restore_entry(struct server *s, uint32_t id)
 	}
 }
 
+static void boot_store(struct server *s)
+{
+	char id[64], text[96];
+
+	snprintf(text, sizeof text, "{\"id\":\"%s\"}", boot_id(id));
+	store_put_object(s->store, "meta", "boot", text);
+}
+
 static void hold_broken(struct server *s, uint32_t id)
 {
 	struct spec *p = spec_own(s, id);
@@ -295,6 +322,8 @@ int recover(struct server *s, struct err *err)
 	if (rc < 0)
 		return rc;
 	world_begin(s);
+	s->rebooted = r.rebooted;
+	boot_store(s);
 	if (s->next_number <= r.highest)
 		s->next_number = r.highest + 1;
 	if (s->next_script <= r.highest_script)
@@ -332,7 +361,8 @@ void recover_attempts(struct server *s)
 			attempt_tag(s, id, n, tag);
 			switch (engine_attach(s->engine, tag)) {
 			case ATTEMPT_NEVER:
-				if (current && job->state == STATE_RUNNING) { /* somebody removed its live file */
+				if (current && (job->state == STATE_RUNNING || s->rebooted)) {
+					/* its live file was removed, or did not survive the machine's end */
 					dispatch_engine.lost(s, tag);
 					break;
 				}

@@ -238,7 +238,7 @@ struct server {
 	bool priorities;       /* somebody uses them */
 	bool terminating, stopped;
 	int64_t wake; /* when the scheduler wants to be called */
-	bool recovering;
+	bool rebooted; /* the machine was started again since the server last ran */
 	const char *data; /* JSON for the next event that the scheduler emits of data_job */
 	uint32_t data_job;
 	job_vec begun, returned, ended; /* events of this turn that something follows from */
