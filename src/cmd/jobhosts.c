@@ -1,6 +1,7 @@
 /*
- * jobhosts.c - reads the node file of the job that this process belongs to. Which job that is, the environment tells; some programs (GNU parallel, to
- * count CPUs) call with an empty one: then that of the process above, or above that, as far as they can be looked at.
+ * jobhosts.c - reads the node file of the job that this process belongs to. Which job that is, the environment tells;
+ * some programs (GNU parallel, to count CPUs) call with an empty one: then that of the process above, or above that,
+ * as far as they can be looked at.
  */
 #include "cmd/jobhosts.h"
 

@@ -1,6 +1,7 @@
 /*
- * pbsdsh.c - `pbsdsh`: a program once for every line of the job's node file (or host, or copy), all at the same time, as tasks of the job. Each is
- * told its place in PBS_VNODENUM, PBS_NODENUM, PBS_TASKNUM and SHUNT_NODE, and gets SIGTERM should this process die before it.
+ * pbsdsh.c - `pbsdsh`: a program once for every line of the job's node file (or host, or copy), all at the same time,
+ * as tasks of the job. Each is told its place in PBS_VNODENUM, PBS_NODENUM, PBS_TASKNUM and SHUNT_NODE, and gets
+ * SIGTERM should this process die before it.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "cmd/commands.h"
+#include "cmd/object.h"
 #include "cmd/qmgr.h"
 
 struct arguments {
@@ -45,7 +46,7 @@ static void language_print(void)
 	       "  set node n1 state = offline\n"
 	       "  unset queue short max_running\n"
 	       "  list server; print server; list queue; print queue short\n"
-	       "  quit\n");
+	       "  help attributes; quit\n");
 }
 
 static const char *op_word(enum qmgr_op op)
@@ -135,6 +136,27 @@ static void node_do(struct change *ch, const struct qmgr_command *m, const char 
 	json_decref(body);
 }
 
+/* "help attributes": the server's table of them. */
+static void attributes_print(struct change *ch)
+{
+	struct reply r = {0};
+	json_t *row, *of;
+	size_t i, k;
+
+	if (!change_ask(ch, "GET", "/v1/attributes", NULL, NULL, &r))
+		return;
+	json_array_foreach(json_object_get(r.json, "attributes"), i, row)
+	{
+		const char *initial = json_string_value(json_object_get(row, "default"));
+		printf("%s (", object_text(row, "name"));
+		json_array_foreach(json_object_get(row, "of"), k, of)
+			printf("%s%s", k ? ", " : "", json_string_value(of));
+		printf("; %s%s%s)\n    ", object_text(row, "type"), initial ? ", " : "", initial ? initial : "");
+		print_wrapped(stdout, object_text(row, "about"), 4, 4);
+	}
+	reply_fini(&r);
+}
+
 /* Names that later commands mean when they give none. */
 struct active {
 	struct arena *arena;
@@ -154,7 +176,10 @@ static void active_set(struct active *active, const struct qmgr_command *m)
 static void execute(struct change *ch, struct active *active, struct qmgr_command *m)
 {
 	if (m->verb == QMGR_HELP) {
-		language_print();
+		if (strstr(m->text, "attr"))
+			attributes_print(ch);
+		else
+			language_print();
 		return;
 	}
 	if (m->verb == QMGR_ACTIVE) {

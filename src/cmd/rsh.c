@@ -1,7 +1,8 @@
 /*
- * rsh.c - `pbs_rsh`: shaped like ssh, for programs that reach the nodes of a job by it: mpirun, mpiexec, parallel, pdsh. All nodes are on this
- * machine: the command runs right here, in the job's own session and control group, so that it ends when the job does. It finds in
- * SHUNT_NODE which node it stands on. As with ssh, the words are joined and given to the user's shell, in the home directory.
+ * rsh.c - `pbs_rsh`: shaped like ssh, for programs that reach the nodes of a job by it: mpirun, mpiexec, parallel,
+ * pdsh. All nodes are on this machine: the command runs right here, in the job's own session and control group, so
+ * that it ends when the job does. It finds in SHUNT_NODE which node it stands on. As with ssh, the words are joined
+ * and given to the user's shell, in the home directory.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -3,6 +3,8 @@
  */
 #include "core/cluster.h"
 
+#include "base/suggest.h"
+
 #include <assert.h>
 #include <errno.h>
 #include <string.h>
@@ -196,6 +198,22 @@ int cluster_request_procs(struct cluster *c, int64_t procs, uint32_t *ret, struc
 	return 0;
 }
 
+static int unknown_resource(const struct cluster *c, const char *name, struct err *err)
+{
+	struct strbuf known = {0};
+	char near[SUGGEST_SIZE];
+	bool found;
+
+	strbuf_puts(&known, "walltime nodes select ncpus procs mem pmem gpus ngpus place");
+	for (size_t i = 0; i < c->res_names.n; i++)
+		strbuf_printf(&known, " %s", c->res_names.name[i]);
+	found = suggest(name, known.text, near);
+	err_set(err, -EINVAL, "%.60s: no node has such a resource%s%s%s (known: %.300s)", name,
+		found ? ": did you mean " : "", found ? near : "", found ? "?" : "", known.text);
+	strbuf_fini(&known);
+	return -EINVAL;
+}
+
 /* The shape of one chunk, with its names looked up. */
 static int chunk_shape(struct cluster *c, const struct reqtext *text, const struct chunk *k, int64_t nfrags,
 		       struct shape *ret, struct err *err)
@@ -208,7 +226,7 @@ static int chunk_shape(struct cluster *c, const struct reqtext *text, const stru
 		const struct named_amount *a = i < k->nnamed ? &k->named[i] : &text->named[i - k->nnamed];
 		uint32_t id;
 		if (!names_find(&c->res_names, a->name, &id))
-			return err_set(err, -EINVAL, "%s: no node has such a resource", a->name);
+			return unknown_resource(c, a->name, err);
 		ret->need.v[RES_NAMED + id] += i < k->nnamed ? a->amount : (a->amount + nfrags - 1) / nfrags;
 	}
 	for (int i = 0; i < k->nfeatures; i++) {

@@ -47,6 +47,7 @@ void sched_cycle(struct sched *s, int64_t now)
 	plan_advance(s->p, now);
 	s->stats.cycles++;
 	s->drain = false;
+	queue_settle(s);
 	expire_predictions(s);
 	if (s->starving)
 		special_starve(s);

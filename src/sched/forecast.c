@@ -28,6 +28,7 @@ static void forecast_one(struct sched *s, struct forecast *f, uint32_t id, int64
 /* Jobs with promises first, then common ones: those that are overdue, then by the policy's order. */
 static void forecast_all(struct sched *s, struct forecast *f)
 {
+	queue_settle(s);
 	for (size_t i = 0; i < s->special.n; i++)
 		forecast_one(s, f, s->special.v[i], sched_length(s, cluster_job(s->c, s->special.v[i])));
 	for (size_t i = 0; i < s->by_key.n && f->left; i++)

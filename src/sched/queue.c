@@ -8,6 +8,7 @@
 #include "sched/sched_internal.h"
 
 #define WAITING_NONE UINT32_MAX
+#define FEW 16 /* records that are removed one by one rather than by going through everything */
 
 double order_key(const struct sched *s, enum queue_order order, const struct job *job, int64_t length)
 {
@@ -98,6 +99,7 @@ void queue_add(struct sched *s, uint32_t id)
 	struct job *job = cluster_job(s->c, id);
 	struct waiting *w;
 
+	queue_settle(s); /* it may be one of those that left */
 	if (s->spare.n) {
 		job->waiting = s->spare.v[--s->spare.n];
 	} else {
@@ -130,27 +132,83 @@ void queue_add(struct sched *s, uint32_t id)
 	}
 }
 
-void queue_remove(struct sched *s, uint32_t id)
+/* Out of the sorted arrays. */
+static void queue_drop(struct sched *s, const struct waiting *w)
+{
+	vec_remove(&s->by_key, entry_find(&s->by_key, w->key, w->job, s->scanned));
+	if (queue_has_fill(s))
+		vec_remove(&s->by_fill, entry_find(&s->by_fill, w->fill, w->job, s->scanned));
+	if (!s->due_dates)
+		return;
+	vec_remove(&s->by_due, entry_find(&s->by_due, w->due, w->job, s->scanned));
+	for (size_t i = 0; i < s->wide.n; i++)
+		if (s->wide.v[i] == w->job)
+			vec_remove(&s->wide, i);
+}
+
+/* Out of the queue, but for the sorted arrays. */
+static bool queue_retire(struct sched *s, uint32_t id, struct waiting *ret)
 {
 	struct job *job = cluster_job(s->c, id);
 
 	if (job->waiting == WAITING_NONE)
-		return;
-
-	const struct waiting *w = &s->waiting.v[job->waiting];
-
-	vec_remove(&s->by_key, entry_find(&s->by_key, w->key, id, s->scanned));
-	if (queue_has_fill(s))
-		vec_remove(&s->by_fill, entry_find(&s->by_fill, w->fill, id, s->scanned));
-	if (s->due_dates) {
-		vec_remove(&s->by_due, entry_find(&s->by_due, w->due, id, s->scanned));
-		for (size_t i = 0; i < s->wide.n; i++)
-			if (s->wide.v[i] == id)
-				vec_remove(&s->wide, i);
-		history_unwait(s, job, w->pred);
-	}
+		return false;
+	*ret = s->waiting.v[job->waiting];
+	if (s->due_dates)
+		history_unwait(s, job, ret->pred);
 	vec_push(&s->spare, job->waiting);
 	job->waiting = WAITING_NONE;
+	return true;
+}
+
+void queue_remove(struct sched *s, uint32_t id)
+{
+	struct waiting w;
+
+	if (queue_retire(s, id, &w))
+		queue_drop(s, &w);
+}
+
+void queue_leave(struct sched *s, uint32_t id)
+{
+	struct waiting w;
+
+	if (queue_retire(s, id, &w))
+		vec_push(&s->left, w);
+}
+
+static bool queue_has(const struct sched *s, uint32_t job)
+{
+	return cluster_job(s->c, job)->waiting != WAITING_NONE;
+}
+
+static void entries_keep(const struct sched *s, entry_vec *v)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < v->n; i++)
+		if (queue_has(s, v->v[i].job))
+			v->v[n++] = v->v[i];
+	v->n = n;
+}
+
+void queue_settle(struct sched *s)
+{
+	size_t n = 0;
+
+	if (s->left.n <= FEW) {
+		for (size_t i = 0; i < s->left.n; i++)
+			queue_drop(s, &s->left.v[i]);
+	} else {
+		entries_keep(s, &s->by_key);
+		entries_keep(s, &s->by_fill);
+		entries_keep(s, &s->by_due);
+		for (size_t i = 0; i < s->wide.n; i++)
+			if (queue_has(s, s->wide.v[i]))
+				s->wide.v[n++] = s->wide.v[i];
+		s->wide.n = n;
+	}
+	vec_clear(&s->left);
 }
 
 static int entry_cmp(const void *a, const void *b)

@@ -42,6 +42,7 @@ void sched_destroy(struct sched *s)
 	vec_free(&s->spare);
 	vec_free(&s->by_key);
 	vec_free(&s->by_fill);
+	vec_free(&s->left);
 	heap_fini(&s->patience);
 	vec_free(&s->special);
 	vec_free(&s->fresh);
@@ -77,7 +78,7 @@ const struct sched_stats *sched_stats(const struct sched *s)
 
 size_t sched_waiting(const struct sched *s)
 {
-	return s->by_key.n + s->special.n;
+	return s->by_key.n - s->left.n + s->special.n;
 }
 
 static bool is_special(const struct job *job)
@@ -293,6 +294,8 @@ static void sched_leave(struct sched *s, enum event_type type, uint32_t job, int
 	sched_free(s, job);
 	if (cluster_job(s->c, job)->state == STATE_ALLOCATED && type == EVENT_HOLD)
 		sched_emit(s, EVENT_DEALLOCATE, job, 0, JOB_NONE);
+	if (!is_special(cluster_job(s->c, job)))
+		queue_leave(s, job);
 	sched_emit(s, type, job, 0, JOB_NONE);
 	map_remove(&s->pred, job);
 }

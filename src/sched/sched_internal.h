@@ -84,6 +84,7 @@ struct sched {
 	VEC(uint32_t) spare;	     /* free records of it */
 	entry_vec by_key;	     /* all waiting common jobs in the policy's order */
 	entry_vec by_fill;	     /* the same in backfill order, when that is another one */
+	VEC(struct waiting) left;    /* left the queue and are still in those arrays, until queue_settle() */
 	size_t scanned;		     /* the position that a scan of one of them has come to */
 	entry_vec by_due;	     /* the same by due date (due.c) */
 	int overdue;		     /* jobs that were overdue in the last pass (due.c) */
@@ -121,6 +122,9 @@ void sched_emit(struct sched *s, enum event_type type, uint32_t job, int64_t at,
 /* queue.c */
 void queue_add(struct sched *s, uint32_t job);
 void queue_remove(struct sched *s, uint32_t job);
+/* The same between cycles, where thousands may be deleted at once: before a scan queue_settle() takes them out together. */
+void queue_leave(struct sched *s, uint32_t job);
+void queue_settle(struct sched *s);
 size_t queue_find(const struct sched *s, uint32_t job); /* its position in by_key */
 void queue_sort(struct sched *s);			/* keys that change with time */
 bool queue_has_fill(const struct sched *s);		/* backfill has an order of its own */

@@ -1,6 +1,7 @@
 /*
  * accounts.c - users by id, remembered for a minute: every request and every start asks, and the C library reads a file each time.
  */
+#include <grp.h>
 #include <pwd.h>
 #include <string.h>
 
@@ -13,6 +14,7 @@ static void account_free(struct account *a)
 	free(a->name);
 	free(a->home);
 	free(a->shell);
+	free(a->group);
 	*a = (struct account){0};
 }
 
@@ -20,6 +22,7 @@ const struct account *account_of(struct server *s, uid_t uid)
 {
 	uint64_t *at = map_at(&s->account_index, (uint64_t)uid + 1);
 	const struct passwd *pw;
+	const struct group *g;
 	struct account *a;
 
 	if (*at == 0) {
@@ -40,5 +43,7 @@ const struct account *account_of(struct server *s, uid_t uid)
 	a->home = mem_strdup(pw->pw_dir && *pw->pw_dir ? pw->pw_dir : "/");
 	a->shell = mem_strdup(pw->pw_shell && *pw->pw_shell ? pw->pw_shell : "/bin/sh");
 	a->gid = pw->pw_gid;
+	g = getgrgid(a->gid);
+	a->group = g ? mem_strdup(g->gr_name) : NULL;
 	return a;
 }

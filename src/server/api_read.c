@@ -40,18 +40,20 @@ static bool filter_fits(const struct server *s, const struct filter *f, const st
 	return !f->state || strchr(f->state, state) != NULL;
 }
 
+#define WHOLE (UINT32_C(1) << 31)
+
 /* A list under way. */
 struct listing {
 	struct server *s;
 	struct asker who;
 	struct filter f;
 	struct field_list fields;
-	job_vec ids; /* chosen by id; else all */
+	job_vec ids; /* chosen by id; else all. With WHOLE it stands for its array */
 	bool chosen;
 	uint32_t at; /* the next entry, or index into ids */
 	uint64_t limit;
-	uint64_t next; /* where the next page begins: number of its last job; 0: this was the last */
-	uint64_t last;
+	uint64_t last; /* key of the latest row: of an array that is one, of its last element */
+	uint64_t next; /* the next page begins after this key; 0: this was the last */
 	struct arena *arena; /* of the filter's texts */
 	bool tsv, first, begun, closed;
 	struct http_request *r;
@@ -77,7 +79,8 @@ static bool listing_next(struct listing *l, uint32_t *ret, const struct array **
 	uint32_t end = l->chosen ? (uint32_t)l->ids.n : (uint32_t)s->entries.n;
 
 	while (l->at < end) {
-		uint32_t id = l->chosen ? l->ids.v[l->at] : l->at;
+		bool whole = l->chosen ? l->ids.v[l->at] & WHOLE : !l->f.expand;
+		uint32_t id = l->chosen ? l->ids.v[l->at] & ~WHOLE : l->at;
 		const struct entry *e = &s->entries.v[id];
 		const struct array *a =
 			e->spec && job_key_index(e->key) >= 0 ? array_find(s, job_key_number(e->key)) : NULL;
@@ -85,7 +88,7 @@ static bool listing_next(struct listing *l, uint32_t *ret, const struct array **
 		if (!e->spec)
 			continue;
 		*ret_array = NULL;
-		if (a && !l->f.expand && !l->chosen) {
+		if (a && whole) {
 			if (id != a->first) /* the array is one row, in its first place */
 				continue;
 			*ret_array = a;
@@ -99,7 +102,7 @@ static bool listing_next(struct listing *l, uint32_t *ret, const struct array **
 			return false;
 		}
 		l->limit--;
-		l->last = job_key_number(e->key);
+		l->last = *ret_array ? job_key(a->number, JOB_INDEX_MAX) : e->key;
 		*ret = id;
 		return true;
 	}
@@ -135,6 +138,20 @@ static void listing_item(struct listing *l, struct strbuf *out, uint32_t id, con
 	json_decref(body);
 }
 
+/* The id of the last row, for ?after=. */
+static void listing_end(const struct listing *l, struct strbuf *out)
+{
+	unsigned long long number = job_key_number(l->next);
+	int64_t index = job_key_index(l->next);
+
+	if (!l->next)
+		strbuf_puts(out, "],\"next\":null}");
+	else if (index < 0 || index == JOB_INDEX_MAX)
+		strbuf_printf(out, "],\"next\":\"%llu\"}", number);
+	else
+		strbuf_printf(out, "],\"next\":\"%llu[%lld]\"}", number, (long long)index);
+}
+
 static int listing_fill(void *context, struct strbuf *out, size_t want)
 {
 	struct listing *l = context;
@@ -151,10 +168,7 @@ static int listing_fill(void *context, struct strbuf *out, size_t want)
 			l->closed = true;
 			if (l->tsv)
 				return out->n ? 1 : -1;
-			if (l->next)
-				strbuf_printf(out, "],\"next\":%llu}", (unsigned long long)l->next);
-			else
-				strbuf_puts(out, "],\"next\":null}");
+			listing_end(l, out);
 			return 1;
 		}
 		listing_item(l, out, id, a);
@@ -167,7 +181,7 @@ static const char *keep(struct listing *l, const char *text)
 	return text ? arena_printf(l->arena, "%s", text) : NULL;
 }
 
-/* ids=1,2[],3[4]: those that are there and may be seen; an array alone is its elements' row. */
+/* ids=1,2[],3[4]: those that are there and may be seen; an array is one row unless its elements are wanted. */
 static int choose(struct listing *l, const char *ids, struct err *err)
 {
 	char one[256];
@@ -176,7 +190,8 @@ static int choose(struct listing *l, const char *ids, struct err *err)
 	for (const char *p = ids; *p;) {
 		size_t n = 0;
 		int depth = 0;
-		struct array *a;
+		size_t before = l->ids.n;
+		struct array *a = NULL;
 		while (p[n] && (p[n] != ',' || depth)) {
 			depth += p[n] == '[' ? 1 : p[n] == ']' ? -1 : 0;
 			n++;
@@ -188,19 +203,27 @@ static int choose(struct listing *l, const char *ids, struct err *err)
 		int rc = jobs_named(l->s, one, &l->ids, &a, err);
 		if (rc == -EINVAL)
 			return rc;
+		if (rc == 0 && a && !l->f.expand) {
+			l->ids.n = before;
+			vec_push(&l->ids, a->first | WHOLE);
+		}
 		p += n + (p[n] == ',');
 	}
 	return 0;
 }
 
-/* The entry after a job's number, for pages. */
-static uint32_t after_number(const struct server *s, uint64_t number)
+/* The first entry after a job, an element, or a whole array, for pages. */
+static uint32_t after_id(const struct server *s, const char *text)
 {
 	uint32_t lo = 1, hi = (uint32_t)s->entries.n;
+	char *end;
+	uint64_t number = strtoull(text, &end, 10);
+	int64_t index = *end == '[' && end[1] != ']' ? strtoll(end + 1, NULL, 10) : JOB_INDEX_MAX;
+	uint64_t key = job_key(number, index);
 
 	while (lo < hi) {
 		uint32_t mid = lo + (hi - lo) / 2;
-		if (job_key_number(s->entries.v[mid].key) <= number)
+		if (s->entries.v[mid].key <= key)
 			lo = mid + 1;
 		else
 			hi = mid;
@@ -236,7 +259,7 @@ void api_list(struct server *s, struct http_request *r, const struct asker *w)
 	if ((x = request_query(r, "limit")))
 		l->limit = strtoull(x, NULL, 10);
 	if ((x = request_query(r, "after")))
-		l->at = after_number(s, strtoull(x, NULL, 10));
+		l->at = after_id(s, x);
 	rc = show_fields_parse(fields, &l->fields, &err);
 	if (rc == 0 && l->tsv && (!fields || l->fields.whole))
 		rc = err_set(&err, -EINVAL, "tab-separated lists need fields=, and only those that lists have");

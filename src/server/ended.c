@@ -8,14 +8,18 @@
 
 #include "server/server_internal.h"
 
-static const char *group_name(gid_t gid, char *buf, size_t size)
+static const char *group_name(struct server *s, const struct spec *p, char *buf, size_t size)
 {
-	const struct group *g = getgrgid(gid);
+	const struct account *a = account_of(s, p->uid);
+	const struct group *g;
 
+	if (a && a->group && a->gid == p->gid)
+		return a->group;
+	g = getgrgid(p->gid);
 	if (g)
 		snprintf(buf, size, "%s", g->gr_name);
 	else
-		snprintf(buf, size, "%u", (unsigned)gid);
+		snprintf(buf, size, "%u", (unsigned)p->gid);
 	return buf;
 }
 
@@ -36,7 +40,7 @@ void book_event(struct server *s, uint32_t id, char type)
 	record_init(&r, type, s->now, strbuf_text(&name));
 	snprintf(owner, sizeof owner, "%s@%s", word(s, e->spec->owner), word(s, e->spec->host));
 	r.user = word(s, e->spec->owner);
-	r.group = group_name(e->spec->gid, group, sizeof group);
+	r.group = group_name(s, e->spec, group, sizeof group);
 	r.account = e->spec->account ? word(s, e->spec->account) : NULL;
 	r.project = e->spec->project ? word(s, e->spec->project) : NULL;
 	r.name = e->spec->name;

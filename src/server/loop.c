@@ -23,6 +23,7 @@
 #define SLEEP_MAX_MS 15000
 #define SKEW_MIN 2	  /* seconds that the clocks may differ before it is said */
 #define WAIT_FOR_STORE 20 /* seconds a request may wait for the store */
+#define COMPANY_US 10000  /* so long a change for which nobody waits may wait for others, to be committed with them */
 
 void server_say(const struct server *s, const char *fmt, ...)
 {
@@ -79,6 +80,22 @@ static void next_store(struct server *s)
 		 (unsigned long long)s->next_number, (unsigned long long)s->next_seq,
 		 (unsigned long long)s->next_script);
 	store_put_object(s->store, "meta", "next", text);
+}
+
+/* Nobody asked, nothing is to leave: that a job began or ended may be written with what comes next. Until then its result stays in
+ * its live file. */
+static bool commit_later(struct server *s)
+{
+	bool urgent = s->asked || s->replies.n || s->starts.n || s->signals.n || s->streams.n || s->waiters.n ||
+		      s->terminating || !s->swept || !store_pending(s->store);
+
+	if (urgent || (s->commit_us && s->now_us >= s->commit_us)) {
+		s->commit_us = 0;
+		return false;
+	}
+	if (!s->commit_us)
+		s->commit_us = s->now_us + COMPANY_US;
+	return true;
 }
 
 /* Whether everything is on disk. */
@@ -154,6 +171,9 @@ static void turn_tell(struct server *s)
 	struct err err;
 
 	dispatch_orders(s);
+	if (!s->swept) /* not before: until the first commit the results that recovery read are in the live files alone */
+		engine_sweep(s->engine, tag_known, s);
+	s->swept = true;
 	for (size_t i = 0; i < s->replies.n; i++)
 		http_reply_strbuf(s->replies.v[i].r, s->replies.v[i].status, "application/json", &s->replies.v[i].body);
 	vec_clear(&s->replies);
@@ -211,11 +231,13 @@ static void sleep_set(struct server *s)
 								       : (wake * 1000000 - s->now_us) / 1000 + 1;
 	if (s->trouble && (s->retry_us - s->now_us) / 1000 < ms)
 		ms = (s->retry_us - s->now_us) / 1000 + 1;
+	if (s->commit_us && (s->commit_us - s->now_us) / 1000 < ms)
+		ms = (s->commit_us - s->now_us) / 1000 + 1;
 	if (s->waiters.n && ms > 200)
 		ms = 200;
 	if (ms < 1)
 		ms = 1;
-	if (!s->trouble && (s->dirty || store_pending(s->store))) /* telling has led to more */
+	if (!s->trouble && (s->dirty || (store_pending(s->store) && !s->commit_us))) /* telling has led to more */
 		ms = 0;
 	uv_timer_start(&s->timer, on_timer, (uint64_t)ms, 0);
 }
@@ -240,6 +262,8 @@ void server_turn(struct server *s)
 	if (s->wake <= s->now) /* a planned start, a deadline */
 		s->dirty = true;
 	turn_decide(s);
+	if (commit_later(s))
+		return;
 	if (turn_commit(s))
 		turn_tell(s);
 	else
@@ -248,7 +272,10 @@ void server_turn(struct server *s)
 
 static void turn(struct server *s)
 {
-	s->requests = http_stats(s->http).requests;
+	uint64_t requests = http_stats(s->http).requests;
+
+	s->asked = s->requests != requests;
+	s->requests = requests;
 	server_turn(s);
 	stream_tick(s);
 	http_flush(s->http);

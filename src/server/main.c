@@ -267,11 +267,21 @@ static void find_rsh(struct server *s)
 	}
 }
 
+/* A program of its own beside this one; else this one, which is larger to fork. */
+static void find_nursery(const struct server *s, char path[PATH_MAX])
+{
+	int n = (int)(strrchr(s->program, '/') ? strrchr(s->program, '/') - s->program : 0);
+
+	snprintf(path, PATH_MAX, "%.*s/shunt-nursery", n, s->program);
+	if (access(path, X_OK) < 0)
+		snprintf(path, PATH_MAX, "%s", s->program);
+}
+
 static int bring_up(struct server *s, struct err *err)
 {
-	char path[PATH_MAX + 16], live[PATH_MAX], socket[PATH_MAX];
+	char path[PATH_MAX + 16], live[PATH_MAX], socket[PATH_MAX], nursery[PATH_MAX];
 	struct engine_listener listener = dispatch_engine;
-	struct engine_options o = {.program = s->program,
+	struct engine_options o = {.program = nursery,
 				   .live = live,
 				   .socket = socket,
 				   .cgroup = s->conf.cgroup,
@@ -279,6 +289,7 @@ static int bring_up(struct server *s, struct err *err)
 				   .drop = s->multi && geteuid() == 0};
 	int rc;
 
+	find_nursery(s, nursery);
 	snprintf(live, sizeof live, "%s/live", s->where.state);
 	snprintf(socket, sizeof socket, "%s/engine.sock", s->where.run);
 	s->loop = uv_default_loop();

@@ -261,7 +261,9 @@ static void env_launchers(const struct server *s, const struct order *o, env_vec
 {
 	env_set(env, a, "OMPI_MCA_orte_default_hostfile", "%s", o->nodefile_path);
 	env_set(env, a, "OMPI_MCA_plm_rsh_agent", "%s", s->rsh);
+	env_set(env, a, "OMPI_MCA_orte_set_default_slots", "1"); /* else a host that is there once has all its cores */
 	env_set(env, a, "PRTE_MCA_prte_default_hostfile", "%s", o->nodefile_path);
+	env_set(env, a, "PRTE_MCA_prte_set_default_slots", "1");
 	env_set(env, a, "PRTE_MCA_plm_ssh_agent", "%s", s->rsh);
 	env_set(env, a, "HYDRA_LAUNCHER_EXEC", "%s", s->rsh);
 	env_set(env, a, "PARALLEL_SSH", "%s", s->rsh);

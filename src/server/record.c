@@ -131,10 +131,11 @@ void record_format(const struct record *r, struct strbuf *out)
 	struct strbuf body = {0};
 	time_t t = (time_t)r->time;
 	struct tm tm;
-	char when[32];
+	char when[80];
 
-	localtime_r(&t, &tm);
-	strftime(when, sizeof when, "%m/%d/%Y %H:%M:%S", &tm);
+	localtime_r(&t, &tm); /* strftime would look whether the time zone's file has changed, each time */
+	snprintf(when, sizeof when, "%02d/%02d/%04d %02d:%02d:%02d", tm.tm_mon + 1, tm.tm_mday, tm.tm_year + 1900,
+		 tm.tm_hour, tm.tm_min, tm.tm_sec);
 	for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
 		if (strchr(fields[i].types, r->type))
 			field_add(&body, fields[i].key, fields[i].kind, (const char *)r + fields[i].at);

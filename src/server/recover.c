@@ -204,6 +204,8 @@ static int fold(void *context, const struct store_event *e, struct err *err)
 		s->next_seq = e->seq + 1;
 	if (!entry_find(s, job_key_number(e->job), job_key_index(e->job), &x.job))
 		return err_set(err, -ENOENT, "its job is not there");
+	if (e->type < 0 || (e->type >= EVENT_COUNT && e->type < EVENT_PLACED) || e->type > EVENT_NOTE)
+		return err_set(err, -EINVAL, "there are no events of type %d", e->type);
 	if (e->data && !(data = json_loads(e->data, 0, &error)))
 		return err_set(err, -EINVAL, "data: %s", error.text);
 	if (e->by && entry_find(s, job_key_number(e->by), job_key_index(e->by), &by)) {
@@ -333,12 +335,12 @@ int recover(struct server *s, struct err *err)
 	plan_advance(s->plan, s->now);
 	for (uint32_t id = 1; id < s->entries.n; id++)
 		restore_entry(s, id);
-	for (uint32_t id = 1; id < s->entries.n; id++)
-		if (s->entries.v[id].spec && job_waits(entry_job(s, id))) {
-			if (s->entries.v[id].broken)
-				hold_broken(s, id);
+	for (uint32_t id = 1; id < s->entries.n; id++) {
+		if (s->entries.v[id].spec && s->entries.v[id].broken && !entry_ended(s, id))
+			hold_broken(s, id); /* also if it runs: it may come back */
+		if (s->entries.v[id].spec && job_waits(entry_job(s, id)))
 			block_begin(s, id);
-		}
+	}
 	for (uint32_t i = 0; i < s->nodes.n; i++)
 		if (s->nodes.v[i].offline || s->nodes.v[i].gone)
 			sched_drain(s->sched, i, true, s->now);
@@ -383,5 +385,4 @@ void recover_attempts(struct server *s)
 		}
 	}
 	attempts_hold(s);
-	engine_sweep(s->engine, tag_known, s);
 }

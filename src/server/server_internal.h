@@ -166,7 +166,7 @@ struct waiter; /* output.c */
 
 /* A user of this machine (accounts.c). */
 struct account {
-	char *name, *home, *shell;
+	char *name, *home, *shell, *group; /* group NULL: it has no name */
 	gid_t gid;
 	int64_t asked;
 };
@@ -185,6 +185,7 @@ struct server {
 	uv_check_t check;
 	uv_prepare_t prepare;
 	uint64_t requests; /* that were there at the last turn */
+	bool asked;	   /* there are more in this one */
 	uv_timer_t timer;
 	uv_signal_t term, interrupt, hangup;
 	struct where where;
@@ -239,12 +240,14 @@ struct server {
 	bool terminating, stopped;
 	int64_t wake; /* when the scheduler wants to be called */
 	bool rebooted; /* the machine was started again since the server last ran */
+	bool swept;    /* attempts that no job claims have been ended */
 	const char *data; /* JSON for the next event that the scheduler emits of data_job */
 	uint32_t data_job;
 	job_vec begun, returned, ended; /* events of this turn that something follows from */
 	struct heap kills;		/* (when, core id, attempt): SIGKILL if SIGTERM was not enough */
 	char *trouble;			/* the store can't be written: why */
 	int64_t retry_us;		/* when to try again */
+	int64_t commit_us;		/* changes wait for others until then; 0: none do */
 	struct strbuf book;		/* accounting records of this turn */
 	struct accounting *accounting;
 	struct mailer *mailer;

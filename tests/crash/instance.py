@@ -8,6 +8,7 @@ import socket
 import subprocess
 import tempfile
 import time
+from urllib.parse import quote
 
 TROUBLE = ("ERROR: AddressSanitizer", "runtime error:", "Assertion", "set aside")
 
@@ -89,7 +90,7 @@ class Instance:
         found, after = [], None
         while True:
             q = dict(query, limit=1000, **({"after": after} if after else {}))
-            page = self.get("/v1/jobs?" + "&".join(f"{k}={v}" for k, v in q.items()))
+            page = self.get("/v1/jobs?" + "&".join(f"{k}={quote(str(v))}" for k, v in q.items()))
             found += page["jobs"]
             after = page["next"]
             if not after:
