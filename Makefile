@@ -34,7 +34,7 @@ test: packages-test build-test/build.ninja
 	@tools/run-tests build-test
 
 build-test/build.ninja: | packages-test
-	@meson setup build-test -Dbuildtype=debugoptimized -Db_sanitize=address,undefined
+	@meson setup build-test -Dbuildtype=debugoptimized -Db_sanitize=address,undefined -Dfaults=true
 
 bench: build
 	@if [ -x bench/run ]; then bench/run build; else meson test -C build --benchmark --verbose; fi

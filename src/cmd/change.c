@@ -62,7 +62,7 @@ void change_failed(struct change *ch, const char *what, const char *code, const 
 		const char *name = strchr(what, '.') ? "" : server_name(ch);
 		command_fail(ch->c, "%s %s%s%s", finished ? "Job has finished" : "Unknown Job Id", what,
 			     name[0] ? "." : "", name);
-	} else if (what && strcmp(code, "unknown_queue") == 0) {
+	} else if (what && strcmp(code, "unknown_queue") == 0 && strstr(message, what)) {
 		command_fail(ch->c, "Unknown queue %s: 'qstat -Q' lists them", what);
 	} else if (what && !strstr(message, what)) {
 		command_fail(ch->c, "%s: %s", what, message);

@@ -36,23 +36,6 @@ static int64_t jobs_running(struct change *ch)
 	return n;
 }
 
-/* No job may start in the place of those that are ended; afterwards scheduling is as it was. */
-static void jobs_end(struct change *ch, const json_t *server)
-{
-	const json_t *before = json_object_get(json_object_get(server, "attributes"), "scheduling");
-
-	if (!change_attribute(ch, "/v1/server", "set", "scheduling", "False"))
-		return;
-	change_matching(ch, "delete", json_pack("{s:s}", "message", "the server is stopped"),
-			json_pack("{s:s}", "state", "R,E,S"));
-	for (int i = 0; i < DOWN_SECONDS * 1000 / LOOK_MS && jobs_running(ch) > 0; i++)
-		poll(NULL, 0, LOOK_MS);
-	if (json_is_string(before))
-		change_attribute(ch, "/v1/server", "set", "scheduling", json_string_value(before));
-	else
-		change_attribute(ch, "/v1/server", "unset", "scheduling", NULL);
-}
-
 /* Until the process is gone. */
 static bool end_await(const struct where *w)
 {
@@ -75,10 +58,8 @@ static int server_stop(const struct command *c, const struct where *w, bool kill
 	strbuf_fini(&path);
 	if (rc < 0)
 		return command_fail(c, "%s", err.text);
-	if (kill_jobs)
-		jobs_end(&ch, server);
-	json_t *body = json_pack("{s:s}", "mode", "quick");
-	int64_t running = jobs_running(&ch);
+	json_t *body = json_pack("{s:s}", "mode", kill_jobs ? "kill" : "quick");
+	int64_t running = kill_jobs ? 0 : jobs_running(&ch);
 	bool asked = change_ask(&ch, "POST", "/v1/shutdown", body, NULL, NULL);
 	json_decref(body);
 	if (asked && !end_await(w))

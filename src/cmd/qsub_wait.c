@@ -3,6 +3,7 @@
  */
 #include <errno.h>
 #include <poll.h>
+#include <signal.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -56,6 +57,27 @@ int job_wait(const struct command *c, struct client *client, const char *id)
 	return code;
 }
 
+static volatile sig_atomic_t interrupted;
+
+static void on_interrupt(int signal)
+{
+	interrupted = signal;
+}
+
+/* Nobody will be at the terminal of a job whose user has left: it goes, too. */
+static void job_withdraw(const struct command *c, struct client *client, const char *id)
+{
+	struct strbuf path = {0};
+	struct err err;
+
+	show_job_path(&path, id, "");
+	if (client_ask(client, "DELETE", strbuf_text(&path), NULL, 0, NULL, &err) < 0)
+		command_fail(c, "job %s could not be deleted: %s", id, err.text);
+	else
+		printf("\nqsub: job %s deleted\n", id);
+	strbuf_fini(&path);
+}
+
 /* Until the job connects, or has ended without. 1: it is there. */
 static int terminal_await(const struct command *c, struct client *client, const char *id, int fd, int *ret_code)
 {
@@ -65,6 +87,11 @@ static int terminal_await(const struct command *c, struct client *client, const 
 	while ((n = poll(&p, 1, pause)) <= 0) {
 		if (n < 0 && errno != EINTR)
 			return command_fail(c, "waiting for job %s: %s", id, strerror(errno)), -1;
+		if (interrupted) {
+			job_withdraw(c, client, id);
+			*ret_code = 128 + interrupted;
+			return -1;
+		}
 		int ended = job_look(c, client, id, ret_code);
 		if (ended)
 			return -1;
@@ -102,6 +129,9 @@ int job_interact(const struct command *c, struct client *client, struct jobspec 
 	struct pty_client p;
 	struct err err;
 
+	const struct sigaction leave = {.sa_handler = on_interrupt}, plain = {.sa_handler = SIG_DFL};
+	static const int leaving[] = {SIGINT, SIGTERM, SIGHUP};
+
 	if (pty_listen(&p, &err) < 0)
 		return command_fail(c, "%s", err.text);
 	jobspec_text(s, "interactive", p.path);
@@ -110,7 +140,12 @@ int job_interact(const struct command *c, struct client *client, struct jobspec 
 		const char *id = object_text(r.json, "id");
 		printf("qsub: waiting for job %s to start\n", id);
 		fflush(stdout);
-		if (terminal_await(c, client, id, p.fd, &code) > 0)
+		for (size_t i = 0; i < sizeof leaving / sizeof *leaving; i++)
+			sigaction(leaving[i], &leave, NULL);
+		bool there = terminal_await(c, client, id, p.fd, &code) > 0;
+		for (size_t i = 0; i < sizeof leaving / sizeof *leaving; i++)
+			sigaction(leaving[i], &plain, NULL);
+		if (there)
 			code = terminal_serve(c, &p, id);
 	}
 	reply_fini(&r);

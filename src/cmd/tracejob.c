@@ -101,8 +101,10 @@ static int trace(const struct command *c, struct client *client, const struct ar
 		code = show_code(client);
 	} else {
 		printf("\nJob: %s\n\n", id);
-		for (char *line = strtok(t.text.text, "\n"); line; line = strtok(NULL, "\n"))
+		for (char *line = t.text.n ? strtok(t.text.text, "\n") : NULL; line; line = strtok(NULL, "\n"))
 			line_print(&t, line);
+		if (t.lines == 0)
+			code = EXIT_FAILED;
 		if (t.lines == 0 && !a->quiet)
 			command_fail(c,
 				     "the logs of the last %s day%s say nothing of job %s (-n DAYS looks back further)",

@@ -58,6 +58,10 @@ static enum attempt_state engine_look(struct engine *e, const char *tag)
 	switch (live_look(e->o.live, tag, a, &r, &pid)) {
 	case LIVE_NONE:
 		break;
+	case LIVE_NEVER:
+		live_remove(e->o.live, tag);
+		e->l.refused(e->l.context, tag, NULL);
+		break;
 	case LIVE_RUNNING:
 		s = ATTEMPT_RUNS;
 		break;
@@ -134,6 +138,10 @@ enum attempt_state engine_attach(struct engine *e, const char *tag)
 	enum live_state live = live_look(e->o.live, tag, a, &r, &pid);
 
 	arena_destroy(a);
+	if (live == LIVE_NEVER) {
+		live_remove(e->o.live, tag);
+		return ATTEMPT_NEVER;
+	}
 	if (live != LIVE_RUNNING)
 		return engine_look(e, tag);
 	engine_adopt(e, tag, pid);
@@ -250,10 +258,10 @@ static bool engine_is_there(struct engine *e, const char *tag)
 	struct arena *a = arena_create();
 	struct result r;
 	pid_t pid;
-	bool there = live_look(e->o.live, tag, a, &r, &pid) != LIVE_NONE;
+	enum live_state live = live_look(e->o.live, tag, a, &r, &pid);
 
 	arena_destroy(a);
-	return there;
+	return live != LIVE_NONE && live != LIVE_NEVER;
 }
 
 static void adopt_one(void *context, const char *tag)
@@ -263,7 +271,8 @@ static void adopt_one(void *context, const char *tag)
 	for (size_t i = 0; i < e->adopted.n; i++)
 		if (strcmp(e->adopted.v[i]->tag, tag) == 0)
 			return;
-	engine_attach(e, tag);
+	if (engine_attach(e, tag) == ATTEMPT_NEVER)
+		e->l.refused(e->l.context, tag, NULL);
 }
 
 static void on_poll_closed(uv_handle_t *h)
@@ -413,6 +422,7 @@ static void sweep_one(void *context, const char *tag)
 		nursery_signal(tag, 9, &s->e->out);
 		break;
 	case LIVE_ENDED:
+	case LIVE_NEVER:
 		live_remove(s->e->o.live, tag);
 		break;
 	case LIVE_LOST:

@@ -206,6 +206,8 @@ enum live_state live_look(const char *live, const char *tag, struct arena *a, st
 		*ret = (struct result){.tag = tag, .session = c->session};
 	} else if (c->result && !result_read(c->result, strlen(c->result), a, ret, NULL)) {
 		state = LIVE_ENDED;
+	} else if (!c->pid && !c->result) {
+		state = LIVE_NEVER;
 	}
 	free(c);
 	return state;

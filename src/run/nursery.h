@@ -14,7 +14,9 @@
  *  - A shepherd writes its result into LIVE/TAG, then sends it as a datagram to SOCKET, then exits. It outlives server and nursery.
  *  - The nursery holds a lock on LIVE/.nursery. When its server is gone it executes the orders that it has, and exits. A server that has
  *    got that lock can therefore trust LIVE: no file and state NOW means it never ran; a locked file means that it runs; an unlocked one
- *    with a result that it ended; without a result that its shepherd was killed (nursery_clean() ends what is left of it).
+ *    with a result that it ended; without a result that its shepherd was killed (nursery_clean() ends what is left of it), or, if it
+ *    is empty, that the nursery was killed before there was one: a shepherd's first act is to write its pid, and without that it starts
+ *    nothing. (After the machine's own end an empty file says nothing: what was written may be gone.)
  */
 #ifndef RUN_NURSERY_H
 #define RUN_NURSERY_H
@@ -81,7 +83,7 @@ int answer_read(const char *text, size_t n, struct arena *a, struct answer *ret,
 
 /* ---- what is on disk ---- */
 
-enum live_state { LIVE_NONE, LIVE_RUNNING, LIVE_ENDED, LIVE_LOST };
+enum live_state { LIVE_NONE, LIVE_NEVER, LIVE_RUNNING, LIVE_ENDED, LIVE_LOST };
 /* Looks at LIVE/TAG. ENDED: *ret is its result. RUNNING: *ret_pid its shepherd (0: not known yet), ret->session the job's (0: none yet). */
 enum live_state live_look(const char *live, const char *tag, struct arena *a, struct result *ret, pid_t *ret_pid);
 void live_remove(const char *live, const char *tag); /* the server has the result */

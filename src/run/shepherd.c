@@ -268,12 +268,12 @@ static pid_t job_fork(struct shepherd *s, const struct launch *l)
 	return pid;
 }
 
-static void live_say(struct shepherd *s, const char *what, pid_t pid)
+static int live_say(struct shepherd *s, const char *what, pid_t pid)
 {
 	char line[96];
 
-	live_add(s->place->live, &s->live_at, line,
-		 (size_t)snprintf(line, sizeof line, "%s %d %s\n", what, (int)pid, live_boot()));
+	return live_add(s->place->live, &s->live_at, line,
+			(size_t)snprintf(line, sizeof line, "%s %d %s\n", what, (int)pid, live_boot()));
 }
 
 static int terminal_open(struct shepherd *s, int *ret_tty, struct err *err)
@@ -439,9 +439,11 @@ void shepherd_main(const struct order *o, const struct shepherd_place *place)
 	struct err err;
 
 	setpgid(0, 0); /* what is meant for the nursery and its group is not for us */
-	live_say(&s, "pid", getpid());
+	int r = live_say(&s, "pid", getpid());
+	if (r) /* then nobody could find it, nor know that it began */
+		err_set(&err, r, "its shepherd can't write to its live file: %s", strerror(-r));
 	s.trouble = trouble_make(place->cgroup);
-	if (prepare(&s, &err) || job_start(&s, &err)) {
+	if (r || prepare(&s, &err) || job_start(&s, &err)) {
 		not_started(&s, &err);
 	} else {
 		watch(&s);

@@ -107,6 +107,13 @@ static bool explain_running(struct sched *s, uint32_t job, int64_t length, struc
 	bool fits = false;
 
 	timeline_least(plan_sum(s->p), s->now, s->now + length, &least);
+	for (uint32_t i = 0; i < s->c->nodes.n; i++) {
+		struct res idle;
+		if (s->p->node[i].up || !s->c->nodes.v[i].up)
+			continue;
+		timeline_least(&s->p->node[i].line, s->now, s->now + length, &idle); /* drained: not to be had */
+		res_sub(&least, &idle);
+	}
 	r->why = WHY_SCATTERED;
 	for (int d = s->c->nres - 1; d >= 0; d--)
 		if (least.v[d] < q->total.v[d]) {
@@ -230,7 +237,7 @@ static void text_holders(const struct sched *s, const struct reason *r, job_name
 	/* They are in the order of their ends. */
 	int64_t end = plan_piece(s->p, r->holders.v[r->holders.n - 1], 0)->end;
 	if (end > s->now)
-		strbuf_printf(out, ", the last of which is planned to end in %s",
+		strbuf_printf(out, ", %s is planned to end in %s", r->holders.n > 1 ? "the last of which" : "which",
 			      duration_human(end - s->now, when, sizeof when));
 }
 

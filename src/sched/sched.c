@@ -358,7 +358,25 @@ void sched_drain(struct sched *s, uint32_t node, bool drain, int64_t now)
 	sched_refresh(s);
 }
 
-bool sched_run(struct sched *s, uint32_t id, int64_t now)
+/* The job goes in now, only on these nodes: the others are as if they were drained meanwhile. */
+static bool insert_on(struct sched *s, uint32_t id, const bool *on, int64_t now, int64_t end)
+{
+	struct plan_node *node = s->p->node;
+	size_t n = s->c->nodes.n;
+	bool *up = mem_alloc(n * sizeof *up), fits;
+
+	for (size_t i = 0; i < n; i++) {
+		up[i] = node[i].up;
+		node[i].up = up[i] && (!on || on[i]);
+	}
+	fits = plan_insert(s->p, &s->plain, id, now, end);
+	for (size_t i = 0; i < n; i++)
+		node[i].up = up[i];
+	free(up);
+	return fits;
+}
+
+bool sched_run(struct sched *s, uint32_t id, const bool *on, int64_t now)
 {
 	const struct job *job = cluster_job(s->c, id);
 	int64_t length = sched_length(s, job);
@@ -368,7 +386,7 @@ bool sched_run(struct sched *s, uint32_t id, int64_t now)
 	pass_drop_reservations(s);
 	mark = plan_begin(s->p);
 	plan_take_job(s->p, id);
-	if (!plan_insert(s->p, &s->plain, id, now, now + length)) {
+	if (!insert_on(s, id, on, now, now + length)) {
 		plan_rollback(s->p, mark);
 		return false;
 	}

@@ -91,6 +91,12 @@ static int64_t cpus_used(const struct server *s, uint32_t node)
 	return used;
 }
 
+/* It is not in the configuration any more, and its last job has ended: only history knows it. */
+static bool node_is_past(const struct server *s, uint32_t node)
+{
+	return s->nodes.v[node].gone && s->plan->node[node].pieces.n == 0 && cpus_used(s, node) == 0;
+}
+
 /* Nodes that are not in the configuration any more count no longer. */
 static void cluster_sum(const struct server *s, int64_t *ret_nodes, int64_t *ret_cpus, int64_t *ret_used)
 {
@@ -115,7 +121,7 @@ static void server_show(struct server *s, struct http_request *r)
 	json_text(&j, "name", s->name);
 	json_text(&j, "version", VERSION_TEXT);
 	json_text(&j, "state",
-		  s->terminating			? "terminating"
+		  s->terminating || s->emptying		? "terminating"
 		  : attrs_bool(&s->attrs, "scheduling") ? "active"
 							: "idle");
 	json_text(&j, "policy", attrs_text(&s->attrs, "policy"));
@@ -429,7 +435,8 @@ void api_nodes(struct server *s, struct http_request *r, const struct asker *w, 
 		json_open_object(&j, NULL);
 		json_open_array(&j, "nodes");
 		for (uint32_t i = 0; i < s->nodes.n; i++)
-			node_show(s, i, &j);
+			if (!node_is_past(s, i))
+				node_show(s, i, &j);
 		json_close_array(&j);
 		json_close_object(&j);
 	}
@@ -495,6 +502,8 @@ void api_plan(struct server *s, struct http_request *r, const struct asker *w)
 	json_int(&j, "now", s->now);
 	json_open_array(&j, "nodes");
 	for (uint32_t i = 0; i < s->nodes.n; i++) {
+		if (node_is_past(s, i))
+			continue;
 		json_open_object(&j, NULL);
 		json_text(&j, "name", names_get(&s->cluster->node_names, i));
 		json_int(&j, "cpus", s->cluster->nodes.v[i].total.v[RES_CPU]);
@@ -629,14 +638,28 @@ void api_metrics(struct server *s, struct http_request *r, const struct asker *w
 	strbuf_fini(&out);
 }
 
+/* "quick": running jobs go on. "kill": they are ended first, and none starts meanwhile. */
 void api_shutdown(struct server *s, struct http_request *r, const struct asker *w)
 {
+	struct err err;
+	json_t *body = api_body(r, &err);
+	const char *mode = json_string_value(json_object_get(body, "mode"));
+	bool kill = mode && strcmp(mode, "kill") == 0;
 	struct strbuf out = {0};
 
-	if (!need(r, w, ROLE_MANAGER))
-		return;
-	server_say(s, "asked to stop by %s; running jobs go on", w->user);
-	s->terminating = true;
-	strbuf_puts(&out, "{}");
-	reply_later(s, r, 200, &out);
+	if (!need(r, w, ROLE_MANAGER)) {
+	} else if (mode && !kill && strcmp(mode, "quick") != 0) {
+		http_error(r, 400, "bad_request", "mode \"%.20s\" must be quick or kill", mode);
+	} else {
+		server_say(s, "asked to stop by %s; running jobs %s", w->user, kill ? "are ended" : "go on");
+		for (uint32_t id = 1; kill && id < s->entries.n; id++)
+			if (s->entries.v[id].spec &&
+			    (entry_job(s, id)->state == STATE_NOW || entry_job(s, id)->state == STATE_RUNNING))
+				job_kill(s, id, INTENT_DELETE, -1, w->user);
+		s->emptying = kill;
+		s->terminating = !kill;
+		strbuf_puts(&out, "{}");
+		reply_later(s, r, 200, &out);
+	}
+	json_decref(body);
 }

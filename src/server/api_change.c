@@ -9,6 +9,8 @@
 
 #include "server/server_internal.h"
 
+#define DEPTH_MAX 32 /* of a chain of dependencies, when looking for a circle */
+
 /* A change under way. */
 struct change {
 	struct server *s;
@@ -61,9 +63,8 @@ static int do_delete(struct change *c, uint32_t id, const char **code, struct er
 
 	if (entry_ended(s, id))
 		return ended_error(code, err);
+	snprintf(why, sizeof why, "deleted by %s%s%.400s", c->w->user, message ? ": " : "", message ? message : "");
 	if (!runs(s, id)) {
-		snprintf(why, sizeof why, "deleted by %s%s%.400s", c->w->user, message ? ": " : "",
-			 message ? message : "");
 		job_end_waiting(s, id, END_DELETED, why);
 		return 0;
 	}
@@ -71,6 +72,7 @@ static int do_delete(struct change *c, uint32_t id, const char **code, struct er
 		*code = "forbidden";
 		return err_set(err, -EPERM, "only managers may purge a job");
 	}
+	comment_set(s, id, "%s", why);
 	job_kill(s, id, INTENT_DELETE, json_is_integer(delay) ? json_integer_value(delay) : -1, c->w->user);
 	return 0;
 }
@@ -185,9 +187,36 @@ static int do_rerun(struct change *c, uint32_t id, const char **code, struct err
 	return 0;
 }
 
+/* "n1+n2": which nodes a job may start on. NULL: any. */
+static int nodes_arg(struct change *c, bool **ret, const char **code, struct err *err)
+{
+	const char *text = arg_text(c, "nodes");
+	const struct cluster *cluster = c->s->cluster;
+
+	*ret = NULL;
+	if (!text || !*text)
+		return 0;
+	*ret = arena_alloc(c->arena, cluster->nodes.n * sizeof **ret);
+	for (const char *p = text; *p; p += strspn(p, "+, ")) {
+		size_t n = strcspn(p, "+, ");
+		const char *name = arena_strndup(c->arena, p, strcspn(p, "+, /:"));
+		uint32_t node;
+		if (!names_find(&cluster->node_names, name, &node)) {
+			*code = "unknown_node";
+			return err_set(err, -ENOENT, "There is no node %.60s.", name);
+		}
+		(*ret)[node] = true;
+		p += n;
+	}
+	return 0;
+}
+
 static int do_run(struct change *c, uint32_t id, const char **code, struct err *err)
 {
 	struct server *s = c->s;
+	const struct entry *e = &s->entries.v[id];
+	bool held = entry_job(s, id)->state == STATE_HELD, *on;
+	int rc;
 
 	if (c->w->role < ROLE_OPERATOR) {
 		*code = "forbidden";
@@ -195,11 +224,21 @@ static int do_run(struct change *c, uint32_t id, const char **code, struct err *
 	}
 	if (entry_ended(s, id))
 		return ended_error(code, err);
-	if (!job_waits(entry_job(s, id)))
-		return state_error(s, id, "only a queued job can be run", code, err);
-	if (!sched_run(s->sched, id, s->now))
+	if (runs(s, id))
+		return state_error(s, id, "it runs already", code, err);
+	if (e->block & ~(BLOCK_QUEUE | BLOCK_LIMIT))
+		return state_error(s, id, "it is held, or waits for its time or for other jobs", code, err);
+	if ((rc = nodes_arg(c, &on, code, err)) < 0)
+		return rc;
+	if (held)
+		sched_release(s->sched, id, s->now);
+	if (!sched_run(s->sched, id, on, s->now)) {
+		if (held)
+			sched_hold(s->sched, id, s->now);
 		return state_error(s, id, "there is no room for it now (shunt why tells what is in its way)", code,
 				   err);
+	}
+	block_running(s, id);
 	event_note(s, id, EVENT_NOTE, "started before its turn", c->w->user);
 	s->dirty = true;
 	return 0;
@@ -386,6 +425,27 @@ static void core_change(struct server *s, uint32_t id, const struct spec *p)
 	job->guaranteed = false;
 }
 
+/* Whether those jobs wait for this one, in the end. */
+static bool waits_for(struct server *s, const char *depend, uint64_t number, int depth)
+{
+	struct depends d = {0};
+	bool found = false;
+
+	if (!depend || depth == 0 || depends_parse(depend, &d, NULL) < 0)
+		return false;
+	for (uint32_t i = 0; i < d.n && !found; i++)
+		for (uint32_t k = 0; k < d.v[i].nids && !found && d.v[i].type < DEPEND_BEFORE; k++) {
+			const struct jobid *id = &d.v[i].id[k];
+			struct array *a = array_find(s, id->number);
+			uint32_t other = a ? a->first : 0;
+			found = id->number == number;
+			if (!found && (a || entry_find(s, id->number, id->index, &other)) && !entry_ended(s, other))
+				found = waits_for(s, s->entries.v[other].spec->depend, number, depth - 1);
+		}
+	depends_fini(&d);
+	return found;
+}
+
 static int do_alter(struct change *c, uint32_t id, const char **code, struct err *err)
 {
 	struct server *s = c->s;
@@ -408,6 +468,8 @@ static int do_alter(struct change *c, uint32_t id, const char **code, struct err
 		rc = spec_read(s, &owner, o, false, c->arena, &x, code, err);
 	if (rc == 0 && !runs(s, id) && c->w->role < ROLE_OPERATOR)
 		rc = submit_check(s, &owner, &x, -1, code, err);
+	if (rc == 0 && waits_for(s, x.spec->depend, job_key_number(s->entries.v[id].key), DEPTH_MAX))
+		rc = err_set(err, -ELOOP, "depend: it would wait for itself");
 	if (rc < 0)
 		goto out;
 	old = spec_own(s, id);
@@ -609,34 +671,50 @@ static void rank_set(struct server *s, uint32_t id, double rank)
 	}
 }
 
+/* A waiting job on the ladder of ranks. */
+struct rung {
+	double rank;
+	int priority;
+	uint32_t id;
+};
+
 static int rank_cmp(const void *a, const void *b)
 {
-	double x = *(const double *)a, y = *(const double *)b;
+	const struct rung *x = a, *y = b;
 
-	return x < y ? -1 : x > y;
+	if (x->rank != y->rank)
+		return x->rank < y->rank ? -1 : 1;
+	return x->id < y->id ? -1 : x->id > y->id;
 }
 
-/* A user's waiting jobs share out the places they have: higher priority first, then by number. */
+static int priority_cmp(const void *a, const void *b)
+{
+	const struct rung *x = a, *y = b;
+
+	return x->priority != y->priority ? (x->priority > y->priority ? -1 : 1) : rank_cmp(a, b);
+}
+
+/* A user's waiting jobs share out the places they have: higher priority first, then in the order they are in. */
 void reorder(struct server *s, const char *user)
 {
-	job_vec v = {0};
-	VEC(double) ranks = {0};
-	size_t done = 0;
+	VEC(struct rung) by_rank = {0}, by_priority = {0};
 
-	for (uint32_t id = 1; id < s->entries.n; id++)
-		if (s->entries.v[id].spec && entry_job(s, id)->state <= STATE_ALLOCATED &&
-		    strcmp(word(s, s->entries.v[id].spec->owner), user) == 0) {
-			vec_push(&v, id);
-			vec_push(&ranks, entry_job(s, id)->rank);
-		}
-	if (ranks.n > 1)
-		qsort(ranks.v, ranks.n, sizeof *ranks.v, rank_cmp);
-	for (int priority = 1023; priority >= -1024 && done < v.n; priority--)
-		for (size_t i = 0; i < v.n; i++)
-			if (s->entries.v[v.v[i]].spec->priority == priority)
-				rank_set(s, v.v[i], ranks.v[done++]);
-	vec_free(&v);
-	vec_free(&ranks);
+	for (uint32_t id = 1; id < s->entries.n; id++) {
+		const struct spec *p = s->entries.v[id].spec;
+		if (!p || entry_job(s, id)->state > STATE_ALLOCATED || strcmp(word(s, p->owner), user) != 0)
+			continue;
+		struct rung rung = {entry_job(s, id)->rank, p->priority, id};
+		vec_push(&by_rank, rung);
+		vec_push(&by_priority, rung);
+	}
+	if (by_rank.n > 1) {
+		qsort(by_rank.v, by_rank.n, sizeof *by_rank.v, rank_cmp);
+		qsort(by_priority.v, by_priority.n, sizeof *by_priority.v, priority_cmp);
+	}
+	for (size_t i = 0; i < by_rank.n; i++)
+		rank_set(s, by_priority.v[i].id, by_rank.v[i].rank);
+	vec_free(&by_rank);
+	vec_free(&by_priority);
 }
 
 void api_order(struct server *s, struct http_request *r, const struct asker *w)

@@ -118,6 +118,18 @@ static void listing_free(void *context)
 	free(l);
 }
 
+static bool is_close(const struct server *s, const struct asker *w, uint32_t id)
+{
+	return w->uid == s->entries.v[id].spec->uid || w->role == ROLE_MANAGER;
+}
+
+/* The words of qsub are as private as the environment: -v is among them. */
+static void body_close(const struct server *s, const struct asker *w, uint32_t id, json_t *body)
+{
+	if (!is_close(s, w, id))
+		json_object_del(body, "submit_args");
+}
+
 static void listing_item(struct listing *l, struct strbuf *out, uint32_t id, const struct array *a)
 {
 	struct json j;
@@ -129,6 +141,7 @@ static void listing_item(struct listing *l, struct strbuf *out, uint32_t id, con
 	}
 	if (l->fields.whole)
 		body_read(l->s, id, &body, NULL);
+	body_close(l->s, &l->who, id, body);
 	strbuf_puts(out, l->first ? "" : ",");
 	l->first = false;
 	json_init(&j, out, false);
@@ -302,7 +315,7 @@ static bool one_job(struct server *s, struct http_request *r, const struct asker
 /* What is the owner's alone. */
 static bool is_private_to(struct server *s, struct http_request *r, const struct asker *w, uint32_t id)
 {
-	if (w->uid == s->entries.v[id].spec->uid || w->role == ROLE_MANAGER)
+	if (is_close(s, w, id))
 		return true;
 	http_error(r, 403, "forbidden", "Only its owner and managers may read that.");
 	return false;
@@ -321,10 +334,11 @@ void api_get(struct server *s, struct http_request *r, const struct asker *w, co
 		return;
 	show_whole(&f);
 	body_read(s, id, &body, NULL);
+	body_close(s, w, id, body);
 	json_init(&j, &out, false);
 	json_open_object(&j, NULL);
 	show_members(s, &j, id, a, &f, body);
-	if ((w->uid == s->entries.v[id].spec->uid || w->role == ROLE_MANAGER) && json_object_get(body, "environment")) {
+	if (is_close(s, w, id) && json_object_get(body, "environment")) {
 		char *environment = json_dumps(json_object_get(body, "environment"), JSON_COMPACT);
 		json_raw(&j, "environment", environment);
 		free(environment);

@@ -4,10 +4,14 @@
  * An attempt holds its CPUs from the moment they are given to it until its processes are gone, whatever the plan says: a job that was
  * stopped to make room frees them when it has really ended, and whoever was started in its place waits for that (s->starts).
  */
+#include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "run/live.h"
 #include "server/server_internal.h"
 
 #define OVERRUN 2 /* seconds by which a job that should have ended is prolonged at a time */
@@ -43,6 +47,21 @@ void attempt_tag(const struct server *s, uint32_t id, uint16_t attempt, char tag
 	else
 		snprintf(tag, 64, "%llu-%lld.%u", (unsigned long long)job_key_number(key),
 			 (long long)job_key_index(key), attempt);
+}
+
+pid_t attempt_session(const struct server *s, uint32_t id)
+{
+	char path[PATH_MAX], tag[64];
+
+	snprintf(path, sizeof path, "%s/live", s->where.state);
+	attempt_tag(s, id, entry_job(s, id)->attempt, tag);
+
+	int dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	pid_t session = dir < 0 ? 0 : live_session(dir, tag);
+
+	if (dir >= 0)
+		close(dir);
+	return session;
 }
 
 /* The job and attempt of a tag. False: no job here. */
@@ -156,6 +175,7 @@ static void exec_host_set(struct server *s, const struct attempt *t)
 			strbuf_printf(&text, "%s%s/%d", text.n ? "+" : "",
 				      names_get(&s->cluster->node_names, (uint32_t)t->node[i]), t->cpu[i][k]);
 	free(o->exec_host);
+	o->session = 0; /* an earlier attempt's */
 	o->exec_host = mem_strdup(strbuf_text(&text));
 	strbuf_fini(&text);
 }

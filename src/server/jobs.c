@@ -104,10 +104,14 @@ struct queue *queue_named(const struct server *s, const char *name)
 struct queue *queue_create(struct server *s, const char *name)
 {
 	struct queue *q = mem_zalloc(sizeof *q);
+	size_t at = s->queues.n;
 
 	q->name = mem_strdup(name);
 	attrs_init(&q->attrs, ATTR_QUEUE);
 	vec_push(&s->queues, q);
+	for (; at > 0 && strcmp(s->queues.v[at - 1]->name, name) > 0; at--) /* by name, as the store has them */
+		s->queues.v[at] = s->queues.v[at - 1];
+	s->queues.v[at] = q;
 	return q;
 }
 

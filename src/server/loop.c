@@ -143,7 +143,7 @@ static void turn_decide(struct server *s)
 		if (!s->dirty)
 			break;
 		s->dirty = false;
-		if (attrs_bool(&s->attrs, "scheduling") && !s->terminating) {
+		if (attrs_bool(&s->attrs, "scheduling") && !s->terminating && !s->emptying) {
 			int64_t begin = clock_us(CLOCK_MONOTONIC), took;
 			sched_cycle(s->sched, s->now);
 			took = clock_us(CLOCK_MONOTONIC) - begin;
@@ -279,6 +279,8 @@ static void turn(struct server *s)
 	server_turn(s);
 	stream_tick(s);
 	http_flush(s->http);
+	if (s->emptying && s->attempts.n == 0)
+		s->terminating = true;
 	if (s->terminating && !store_pending(s->store))
 		loop_end(s);
 	sleep_set(s);

@@ -237,10 +237,11 @@ struct server {
 	bool dirty;	       /* the scheduler must look */
 	bool waiting_offers;   /* limits may allow more now */
 	bool priorities;       /* somebody uses them */
+	bool emptying;	       /* to stop when the last job has ended */
 	bool terminating, stopped;
-	int64_t wake; /* when the scheduler wants to be called */
-	bool rebooted; /* the machine was started again since the server last ran */
-	bool swept;    /* attempts that no job claims have been ended */
+	int64_t wake;	  /* when the scheduler wants to be called */
+	bool rebooted;	  /* the machine was started again since the server last ran */
+	bool swept;	  /* attempts that no job claims have been ended */
 	const char *data; /* JSON for the next event that the scheduler emits of data_job */
 	uint32_t data_job;
 	job_vec begun, returned, ended; /* events of this turn that something follows from */
@@ -354,6 +355,7 @@ void attempt_restore(struct server *s, uint32_t id, uint16_t attempt, const int3
 		     const json_t *data);
 struct attempt *attempt_find(const struct server *s, uint32_t id, uint16_t attempt);
 void attempt_tag(const struct server *s, uint32_t id, uint16_t attempt, char tag[64]);
+pid_t attempt_session(const struct server *s, uint32_t id); /* of a running job, from its live file; 0: none yet */
 bool tag_known(void *context, const char *tag);
 extern const struct engine_listener dispatch_engine;
 void job_end_waiting(struct server *s, uint32_t id, enum end_cause cause, const char *why); /* one that does not run */

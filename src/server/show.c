@@ -433,6 +433,8 @@ static void f_comment(const struct subject *x, struct value *v)
 
 static void f_session(const struct subject *x, struct value *v)
 {
+	if (!x->a && x->e->outcome && x->e->outcome->session == 0 && x->job->state == STATE_RUNNING)
+		x->e->outcome->session = attempt_session(x->s, x->id);
 	if (!x->a && x->e->outcome && x->e->outcome->session > 0)
 		put_int(v, x->e->outcome->session);
 }

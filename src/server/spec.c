@@ -340,7 +340,7 @@ static int read_script(const json_t *job, struct arena *a, const char **ret, siz
 	} else if (json_is_string(b)) {
 		if (base64_decode(json_string_value(b), json_string_length(b), &text) < 0)
 			return err_set(err, -EINVAL, "script_base64 is no base64");
-		*ret = arena_strndup(a, strbuf_text(&text), text.n);
+		*ret = memcpy(arena_alloc(a, text.n + 1), strbuf_text(&text), text.n); /* it may hold NULs */
 		*ret_n = text.n;
 		strbuf_fini(&text);
 	} else if (v && !json_is_null(v)) {

@@ -189,7 +189,9 @@ int submit_check(struct server *s, const struct asker *who, const struct submiss
 			"it asks for %lld CPUs in %u parts, which this cluster could not give even if it were empty ('shunt nodes' shows what there is)",
 			(long long)q->total.v[RES_CPU], q->nfrags);
 
-	if (s->terminating) {
+	if (x->spec->deadline <= s->now)
+		return refused(code, err, "the deadline has passed already: give a later one");
+	if (s->terminating || s->emptying) {
 		*code = "unavailable";
 		return err_set(err, -ESHUTDOWN, "the server is shutting down: submit again when it is back");
 	}

@@ -89,7 +89,7 @@ class Instance:
         """All jobs, page by page."""
         found, after = [], None
         while True:
-            q = dict(query, limit=1000, **({"after": after} if after else {}))
+            q = dict(query, limit=400, **({"after": after} if after else {}))
             page = self.get("/v1/jobs?" + "&".join(f"{k}={quote(str(v))}" for k, v in q.items()))
             found += page["jobs"]
             after = page["next"]

@@ -1,5 +1,4 @@
 """What goes wrong around a server: full disks, locks, damaged records, a second server, clocks; and ten thousand jobs."""
-import json
 import os
 import random
 import shutil
@@ -201,7 +200,7 @@ def many(case, total=10000):
         assert status == 201, answer
         ids += [j["id"] for j in answer["jobs"]]
     assert len(set(ids)) == total, "ids were given twice"
-    until = time.monotonic() + 200
+    until = time.monotonic() + 800
     while time.monotonic() < until:
         counts = case.instance.get("/v1/server")["counts"]
         if not any(n for state, n in counts.items() if state != "C"):
@@ -228,11 +227,11 @@ def preload_build(directory):
     return library
 
 
-CASES = (full_disk, full_disk_and_killed, locked, damaged, second, clock, many)
+CASES = (full_disk, full_disk_and_killed, locked, damaged, second, clock)
 
 
 def run(args, tap):
-    for test in CASES:
+    for test in (many,) if args.many else CASES:
         if args.only and test.__name__ != args.only:
             continue
         case = Case(args, nodes="16x4" if test is many else "4x2")

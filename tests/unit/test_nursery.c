@@ -219,7 +219,7 @@ static void test_torn(void **state)
 		const char *text;
 		enum live_state state;
 	} cases[] = {
-		{"", LIVE_LOST},
+		{"", LIVE_NEVER},
 		{"pid 1 x\n", LIVE_LOST},
 		{"pid 1 x\nsession 2 y\n{\"tag\":\"1.1\",\"how\":\"exited\",\"status\":1}", LIVE_LOST},
 		{"pid 1 x\nsession 2 y\n{\"tag\":\"1.1\",\"how\":\"exi\n", LIVE_LOST},
