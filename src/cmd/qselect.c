@@ -170,7 +170,7 @@ static int resources_add(struct selection *s, const char *list, struct err *err)
 	while (*list) {
 		size_t n = strcspn(list, ",");
 		if (resource_add(s, arena_strndup(s->arena, list, n), err) < 0)
-			return -1;
+			return err_prefix(err, -1, "-l %.*s", (int)(n < 60 ? n : 60), list);
 		list += n;
 		list += *list == ',';
 	}
@@ -194,6 +194,8 @@ static int tests_make(struct selection *s, struct err *err)
 	const struct arguments *a = s->a;
 	int rc = 0;
 
+	if (a->states && a->states[strspn(a->states, "QRHWSECFBT")])
+		return err_set(err, -1, "-s %.60s: write letters of QRHWSECB, as qstat has them", a->states);
 	if (a->at)
 		rc |= test_add(s, C_AT, a->at, stamp_parse, err);
 	if (a->account)

@@ -10,6 +10,7 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -77,18 +78,39 @@ static void submit_args_put(struct jobspec *s, int argc, char **argv)
 	strbuf_fini(&text);
 }
 
+/* "dir" is "dir/" where that is a directory: only here, and as the user, can that be seen. */
+static void directory_mark(struct jobspec *s, const char *key)
+{
+	const char *text = json_string_value(json_object_get(s->job, key)), *colon = text ? strchr(text, ':') : NULL;
+	const char *path = colon && !memchr(text, '/', (size_t)(colon - text)) ? colon + 1 : text;
+	char marked[PATH_MAX + 2];
+	struct stat st;
+
+	if (!path || !*path || path[strlen(path) - 1] == '/' || stat(path, &st) < 0 || !S_ISDIR(st.st_mode))
+		return;
+	snprintf(marked, sizeof marked, "%s/", path);
+	jobspec_text(s, key, marked);
+}
+
 /* What holds unless an option said otherwise. */
-static void defaults_put(struct jobspec *s, const struct source *source)
+static int defaults_put(struct jobspec *s, const struct source *source, struct err *err)
 {
 	char here[PATH_MAX], below[PATH_MAX + 1];
 
 	directory_here(here, sizeof here);
+	json_t *text = json_string(here); /* NULL: it is no UTF-8 */
+	json_decref(text);
+	if (!text && !json_object_get(s->job, "workdir"))
+		return err_set(err, -EILSEQ,
+			       "the name of this directory is no UTF-8: go to another, or name one with -d");
 	if (!json_object_get(s->job, "name"))
 		jobspec_text(s, "name", source->name);
 	if (!json_object_get(s->job, "workdir"))
 		jobspec_text(s, "workdir", here);
+	directory_mark(s, "output");
+	directory_mark(s, "error");
 	if (!s->workdir)
-		return;
+		return 0;
 	/* With -d the job starts elsewhere, but its output comes here. */
 	snprintf(below, sizeof below, "%s/", here);
 	for (const char *const *key = (const char *const[]){"output", "error", NULL}; *key; key++) {
@@ -100,6 +122,7 @@ static void defaults_put(struct jobspec *s, const struct source *source)
 		snprintf(joined, sizeof joined, "%s%s", below, path ? path : "");
 		jobspec_text(s, *key, joined);
 	}
+	return 0;
 }
 
 int job_submit(const struct command *c, struct client *client, const struct jobspec *s, struct reply *ret)
@@ -251,8 +274,9 @@ static int prepare(const struct command *c, const struct call *call, struct jobs
 		rc = directives_add(c, s, &source, call->a->prefix, arena, &directives, err);
 	if (rc == 0)
 		rc = jobspec_add(s, call->a, err);
+	if (rc == 0)
+		rc = defaults_put(s, &source, err);
 	if (rc == 0) {
-		defaults_put(s, &source);
 		jobspec_environment(s, &missing);
 		/* The script of an interactive job only says what it needs, unless -x says that it is to be run. */
 		if (!s->interactive || call->command || s->command)

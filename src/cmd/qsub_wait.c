@@ -132,6 +132,8 @@ int job_interact(const struct command *c, struct client *client, struct jobspec 
 	const struct sigaction leave = {.sa_handler = on_interrupt}, plain = {.sa_handler = SIG_DFL};
 	static const int leaving[] = {SIGINT, SIGTERM, SIGHUP};
 
+	if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO))
+		return command_fail(c, "-I needs a terminal: leave it out to hand in a script");
 	if (pty_listen(&p, &err) < 0)
 		return command_fail(c, "%s", err.text);
 	jobspec_text(s, "interactive", p.path);

@@ -55,7 +55,7 @@ enum {
 	C_COUNTS,
 	COLUMNS
 };
-static const char fields[] = "id,name,owner,state,cpus,walltime,used,started,ended,planned_start,comment,array_counts";
+static const char fields[] = "id,name,owner,state,cpus,walltime,used,started,ended,expected_start,comment,array_counts";
 
 struct list {
 	struct table *table;

@@ -13,6 +13,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/suggest.h"
 #include "base/timetext.h"
 
 #define SHOWN 80 /* characters of a faulty part that its message repeats */
@@ -298,6 +299,10 @@ static int other_parse(struct reqtext *r, const char *key, const char *value, st
 		return err_set(err, -EINVAL, "\"%.*s\" is no name of a resource", SHOWN, key);
 
 	int rc = number_parse(key, value, 0, AMOUNT_MAX, &amount, err);
+	char near[SUGGEST_SIZE];
+
+	if (rc < 0 && suggest(key, "walltime nodes select ncpus procs mem pmem gpus place", near))
+		rc = err_set(err, -EINVAL, "there is no resource \"%.*s\": did you mean %s?", SHOWN, key, near);
 	return rc < 0 ? rc : named_set(r->named, &r->nnamed, key, amount, err);
 }
 

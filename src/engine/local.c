@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/hostlist.h"
@@ -21,6 +22,7 @@
 #define DATAGRAM_MAX 65536
 #define NURSERY_WAIT_MS 60000
 #define DATAGRAMS_A_TURN 256
+#define PID_WAIT_MS 1000 /* for a shepherd to write its pid, its first act */
 
 /* A running attempt whose shepherd is not a child of the present nursery. */
 struct adopted {
@@ -137,6 +139,10 @@ enum attempt_state engine_attach(struct engine *e, const char *tag)
 	pid_t pid = 0;
 	enum live_state live = live_look(e->o.live, tag, a, &r, &pid);
 
+	for (int turn = 0; turn < PID_WAIT_MS && live == LIVE_RUNNING && !pid; turn++) { /* forked a moment ago */
+		nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+		live = live_look(e->o.live, tag, a, &r, &pid);
+	}
 	arena_destroy(a);
 	if (live == LIVE_NEVER) {
 		live_remove(e->o.live, tag);

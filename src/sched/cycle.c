@@ -31,6 +31,13 @@ static void start_job(struct sched *s, uint32_t job)
 		heap_push(&s->expiry, end, cluster_job(s->c, job)->attempt, job);
 }
 
+void cycle_start(struct sched *s)
+{
+	for (size_t i = 0; i < s->starting.n; i++)
+		start_job(s, s->starting.v[i]);
+	vec_clear(&s->starting);
+}
+
 /* Reserved jobs whose time has come start where they are. */
 static void collect_due(struct sched *s)
 {
@@ -63,9 +70,7 @@ void sched_cycle(struct sched *s, int64_t now)
 		special_to_now(s);
 		collect_due(s);
 	}
-	for (size_t i = 0; i < s->starting.n; i++)
-		start_job(s, s->starting.v[i]);
-	vec_clear(&s->starting);
+	cycle_start(s);
 }
 
 int64_t sched_next_wake(const struct sched *s)

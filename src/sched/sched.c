@@ -391,13 +391,14 @@ bool sched_run(struct sched *s, uint32_t id, const bool *on, int64_t now)
 		return false;
 	}
 	special_tell(s, mark, id);
-	if (is_special(job)) { /* the cycle starts reserved jobs whose time has come */
+	if (is_special(job)) {
 		sched_emit(s, EVENT_ALLOCATE, id, now, JOB_NONE);
 	} else {
 		queue_remove(s, id);
 		fresh_remove(s, id);
-		vec_push(&s->starting, id);
 	}
+	vec_push(&s->starting, id);
+	cycle_start(s);
 	return true;
 }
 

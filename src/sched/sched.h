@@ -42,8 +42,7 @@ void sched_overrun(struct sched *s, uint32_t job, int64_t until, int64_t now);
 void sched_delete(struct sched *s, uint32_t job, int64_t now);
 void sched_hold(struct sched *s, uint32_t job, int64_t now);
 void sched_release(struct sched *s, uint32_t job, int64_t now);
-/* A waiting job is to start at the next cycle where there is room for it now, before its turn; only on nodes with on[node], unless NULL.
- * False: there is none. */
+/* A waiting job starts at once where there is room for it, before its turn; only on nodes with on[node], unless NULL. False: there is none. */
 bool sched_run(struct sched *s, uint32_t job, const bool *on, int64_t now);
 /* A job whose events were folded by others (job_apply, plan_apply), at recovery: it is taken over as it is. In the order of
  * submission for those that wait and of their ends for those that have ended, whose run times are remembered. */

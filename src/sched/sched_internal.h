@@ -133,6 +133,7 @@ bool queue_before(const struct sched *s, uint32_t a, uint32_t b); /* in the poli
 double order_key(const struct sched *s, enum queue_order order, const struct job *job, int64_t length);
 
 /* pass.c: common jobs */
+void cycle_start(struct sched *s); /* whoever is in s->starting */
 void pass_run(struct sched *s);
 void pass_fill(struct sched *s, entry_vec *queue,
 	       size_t from);	    /* starts every job that fits; reserved ones are passed over */

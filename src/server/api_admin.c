@@ -54,6 +54,11 @@ static int changes_apply(struct server *s, struct attrs *a, const json_t *body, 
 			rc = err_set(err, -EINVAL, "changes[%zu] needs op and name", i);
 		if (rc == 0)
 			rc = attr_op_parse(op, &parsed, err);
+		if (rc == 0 && parsed != ATTR_UNSET && !value)
+			rc = err_set(err, -EINVAL, "changes[%zu] needs a value, a text", i);
+		if (rc == 0 && parsed != ATTR_UNSET && a == &s->attrs && strcasecmp(name, "default_queue") == 0 &&
+		    !queue_named(s, value))
+			rc = err_set(err, -EINVAL, "default_queue: there is no queue %.60s: create it first", value);
 		if (rc == 0 && w->role < ROLE_MANAGER && strcasecmp(name, "enabled") && strcasecmp(name, "started")) {
 			*code = "forbidden";
 			rc = err_set(err, -EPERM, "%.60s is for managers to change", name);

@@ -80,7 +80,9 @@ static int do_delete(struct change *c, uint32_t id, const char **code, struct er
 static int holds_arg(struct change *c, uint8_t *ret, const char **code, struct err *err)
 {
 	const char *text = arg_text(c, "holds");
-	int rc = holds_parse(text && *text ? text : "u", ret, err);
+	const json_t *given = json_object_get(c->args, "holds");
+	int rc = given && !text ? err_set(err, -EINVAL, "holds must be a text of u, o and s")
+				: holds_parse(text && *text ? text : "u", ret, err);
 
 	if (rc < 0)
 		return rc;

@@ -52,8 +52,8 @@ struct listing {
 	bool chosen;
 	uint32_t at; /* the next entry, or index into ids */
 	uint64_t limit;
-	uint64_t last; /* key of the latest row: of an array that is one, of its last element */
-	uint64_t next; /* the next page begins after this key; 0: this was the last */
+	uint64_t last;	     /* key of the latest row: of an array that is one, of its last element */
+	uint64_t next;	     /* the next page begins after this key; 0: this was the last */
 	struct arena *arena; /* of the filter's texts */
 	bool tsv, first, begun, closed;
 	struct http_request *r;
@@ -244,6 +244,25 @@ static uint32_t after_id(const struct server *s, const char *text)
 	return lo;
 }
 
+#define EXPECTED_MAX 500 /* jobs whose start is foreseen for a list */
+
+static void expected_one(void *context, uint32_t job, int64_t start, int64_t end)
+{
+	map_set(context, job, (uint64_t)start);
+}
+
+/* Foreseen once for all lists that are asked for in the same second of the same plan. */
+static void expect(struct server *s)
+{
+	if (s->expected_at == s->now && s->expected_of == s->plan->version)
+		return;
+	map_fini(&s->expected);
+	s->expected = (struct map){0};
+	sched_forecast(s->sched, EXPECTED_MAX, expected_one, &s->expected);
+	s->expected_at = s->now;
+	s->expected_of = s->plan->version;
+}
+
 void api_list(struct server *s, struct http_request *r, const struct asker *w)
 {
 	struct listing *l = mem_zalloc(sizeof *l);
@@ -274,6 +293,8 @@ void api_list(struct server *s, struct http_request *r, const struct asker *w)
 	if ((x = request_query(r, "after")))
 		l->at = after_id(s, x);
 	rc = show_fields_parse(fields, &l->fields, &err);
+	if (fields && strstr(fields, "expected_start"))
+		expect(s);
 	if (rc == 0 && l->tsv && (!fields || l->fields.whole))
 		rc = err_set(&err, -EINVAL, "tab-separated lists need fields=, and only those that lists have");
 	if (rc == 0 && (x = request_query(r, "ids"))) {

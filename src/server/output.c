@@ -14,9 +14,11 @@ struct waiter {
 	struct http_request *r;
 	uint64_t id;
 	uint32_t job;
+	const char *path; /* in the request's arena */
 	int fd;
 	int64_t at;
 	bool follow, streaming;
+	bool retry; /* the file is not there yet: its job has only just been started */
 };
 
 static void waiter_drop(struct waiter *x)
@@ -65,11 +67,39 @@ static void begin(struct waiter *x, int fd)
 	http_stream(x->r, 200, "application/octet-stream", &(struct stream_source){fill, closed, x});
 }
 
-static void failed(struct waiter *x, const char *path, const char *reason)
+static void failed(struct waiter *x, const char *reason)
 {
-	http_error(x->r, 404, "not_found", "The output can't be read%s%s: %s", path ? ": " : "", path ? path : "",
-		   reason);
+	bool lives = x->s->entries.v[x->job].spec && !entry_ended(x->s, x->job);
+
+	if (lives && strstr(reason, strerror(ENOENT))) { /* it will come */
+		x->retry = x->follow;
+		if (x->follow)
+			return;
+		http_reply(x->r, 200, "application/octet-stream", "", 0);
+	} else {
+		http_error(x->r, 404, "not_found", "The output can't be read: %.300s: %s", x->path, reason);
+	}
 	waiter_drop(x);
+}
+
+static void waiter_open(struct waiter *x)
+{
+	struct server *s = x->s;
+	const struct spec *p = s->entries.v[x->job].spec;
+
+	x->retry = false;
+	if (p && p->uid != s->uid) {
+		engine_open(s->engine, x->id, p->uid, p->gid, word(s, p->owner), x->path);
+		engine_flush(s->engine);
+		return;
+	}
+
+	int fd = open(x->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+
+	if (fd < 0)
+		failed(x, strerror(errno));
+	else
+		begin(x, fd);
 }
 
 void output_opened(struct server *s, uint64_t id, int fd, const char *reason)
@@ -79,7 +109,7 @@ void output_opened(struct server *s, uint64_t id, int fd, const char *reason)
 			if (fd >= 0)
 				begin(s->waiters.v[i], fd);
 			else
-				failed(s->waiters.v[i], NULL, reason ? reason : "no reason was given");
+				failed(s->waiters.v[i], reason ? reason : "no reason was given");
 			return;
 		}
 	if (fd >= 0)
@@ -91,7 +121,9 @@ void output_turn(struct server *s)
 	for (size_t i = 0; i < s->waiters.n; i++) {
 		struct waiter *x = s->waiters.v[i];
 		struct stat st;
-		if (x->streaming && (over(x) || (fstat(x->fd, &st) == 0 && st.st_size > x->at)))
+		if (x->retry)
+			waiter_open(x);
+		else if (x->streaming && (over(x) || (fstat(x->fd, &st) == 0 && st.st_size > x->at)))
 			stream_wake(x->r);
 	}
 }
@@ -105,7 +137,7 @@ void api_output(struct server *s, struct http_request *r, const struct asker *w,
 	json_t *body = NULL;
 	job_vec v = {0};
 	struct err err;
-	int rc = jobs_named(s, text, &v, &a, &err), fd;
+	int rc = jobs_named(s, text, &v, &a, &err);
 
 	if (rc < 0 || v.n == 0 || !may_see(s, w, s->entries.v[v.v[0]].spec)) {
 		http_error(r, rc == -EINVAL ? 400 : 404, rc == -EINVAL ? "bad_request" : "unknown_job", "%s",
@@ -136,23 +168,14 @@ void api_output(struct server *s, struct http_request *r, const struct asker *w,
 
 	struct waiter *x = mem_zalloc(sizeof *x);
 
-	*x = (struct waiter){s,
-			     r,
-			     ++s->waiter_ids,
-			     id,
-			     -1,
-			     from ? strtoll(from, NULL, 10) : 0,
-			     follow && strcmp(follow, "1") == 0,
-			     false};
+	*x = (struct waiter){.s = s,
+			     .r = r,
+			     .id = ++s->waiter_ids,
+			     .job = id,
+			     .path = path,
+			     .fd = -1,
+			     .at = from ? strtoll(from, NULL, 10) : 0,
+			     .follow = follow && strcmp(follow, "1") == 0};
 	vec_push(&s->waiters, x);
-	if (p->uid != s->uid) {
-		engine_open(s->engine, x->id, p->uid, p->gid, word(s, p->owner), path);
-		engine_flush(s->engine);
-		return;
-	}
-	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	if (fd < 0)
-		failed(x, path, strerror(errno));
-	else
-		begin(x, fd);
+	waiter_open(x);
 }

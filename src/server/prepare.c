@@ -58,14 +58,28 @@ struct spec *spec_own(struct server *s, uint32_t id)
 
 /* ---- where output goes ---- */
 
-static const char *replace_index(struct arena *a, const char *path, int64_t index)
+static const char *replace(struct arena *a, const char *path, const char *word_, const char *value)
 {
-	const char *at = strstr(path, "^array_index^");
+	const char *at = strstr(path, word_);
 
-	if (!at)
-		return path;
-	return index < 0 ? arena_printf(a, "%.*s%s", (int)(at - path), path, at + 13)
-			 : arena_printf(a, "%.*s%lld%s", (int)(at - path), path, (long long)index, at + 13);
+	return at ? arena_printf(a, "%.*s%s%s", (int)(at - path), path, value, at + strlen(word_)) : path;
+}
+
+/* What TORQUE and PBS Pro know in the names of output files. */
+static const char *replace_words(const struct server *s, uint32_t id, const char *path, struct arena *a)
+{
+	int64_t index = job_key_index(s->entries.v[id].key);
+	const char *number = index < 0 ? "" : arena_printf(a, "%lld", (long long)index);
+	struct strbuf name = {0};
+
+	entry_id(s, id, &name);
+	path = replace(a, path, "^array_index^", number);
+	path = replace(a, path, "$PBS_ARRAYID", number);
+	path = replace(a, path, "$PBS_ARRAY_INDEX", number);
+	path = replace(a, path, "$PBS_JOBID", strbuf_text(&name));
+	path = replace(a, path, "$PBS_JOBNAME", s->entries.v[id].spec->name);
+	strbuf_fini(&name);
+	return path;
 }
 
 static const char *default_name(const struct server *s, uint32_t id, char letter, struct arena *a)
@@ -81,7 +95,6 @@ static const char *default_name(const struct server *s, uint32_t id, char letter
 static const char *output_path(const struct server *s, uint32_t id, const char *given, char letter, bool keep,
 			       const char *workdir, const char *home, struct arena *a)
 {
-	const struct entry *e = &s->entries.v[id];
 	const char *path = given ? given : "", *colon = strchr(path, ':');
 
 	if (keep)
@@ -90,7 +103,8 @@ static const char *output_path(const struct server *s, uint32_t id, const char *
 		path = colon + 1;
 	if (!*path)
 		return arena_printf(a, "%s/%s", workdir, default_name(s, id, letter, a));
-	path = replace_index(a, path, job_key_index(e->key));
+	if (strpbrk(path, "^$"))
+		path = replace_words(s, id, path, a);
 	if (path[0] != '/')
 		path = arena_printf(a, "%s/%s", workdir, path);
 	if (path[strlen(path) - 1] == '/')

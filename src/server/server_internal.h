@@ -234,6 +234,9 @@ struct server {
 	uint32_t fallback;     /* a request of one CPU, for jobs that no node could hold any more */
 	int64_t skew;	       /* seconds that the machine's clock is behind ours */
 	int64_t boot_us;       /* the monotonic clock at now_us */
+	struct map expected;   /* core id -> when it would start (api_read.c) */
+	int64_t expected_at;   /* when, and */
+	uint64_t expected_of;  /* of which version of the plan that was foreseen */
 	bool dirty;	       /* the scheduler must look */
 	bool waiting_offers;   /* limits may allow more now */
 	bool priorities;       /* somebody uses them */

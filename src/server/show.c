@@ -325,6 +325,17 @@ static void f_planned_start(const struct subject *x, struct value *v)
 		put_instant(v, x->job->start);
 }
 
+/* When it would start if those ahead of it ran as long as they may: no promise. For the first that wait. */
+static void f_expected_start(const struct subject *x, struct value *v)
+{
+	uint64_t at;
+
+	if (x->job->state == STATE_ALLOCATED)
+		put_instant(v, x->job->start);
+	else if (x->job->state == STATE_CANDIDATE && map_get(&x->s->expected, x->id, &at))
+		put_instant(v, (int64_t)at);
+}
+
 static void f_exec_host(const struct subject *x, struct value *v)
 {
 	if (!x->a && x->e->outcome)
@@ -405,6 +416,22 @@ static void f_used_cput(const struct subject *x, struct value *v)
 	put_int(v, !x->a && x->e->outcome ? x->e->outcome->cpu_ms / 1000 : 0);
 }
 
+/* A plain queued job: what it needs and what there is, without asking the scheduler (that is `why`). */
+static void put_shortage(const struct subject *x, struct value *v)
+{
+	int64_t need = request_of(x)->total.v[RES_CPU], idle = 0;
+
+	for (uint32_t i = 0; i < x->s->plan->nnodes; i++)
+		if (x->s->plan->node[i].up)
+			idle += x->s->plan->free_now[i];
+	if (need > idle)
+		strbuf_printf(&v->scratch, "needs %lld CPU%s, %lld %s free", (long long)need, need == 1 ? "" : "s",
+			      (long long)idle, idle == 1 ? "is" : "are");
+	else
+		strbuf_puts(&v->scratch, "waits for its turn");
+	put_scratch(v, VALUE_TEXT);
+}
+
 static void f_comment(const struct subject *x, struct value *v)
 {
 	unsigned block = x->e->block;
@@ -429,6 +456,8 @@ static void f_comment(const struct subject *x, struct value *v)
 		put_text(v, "a limit on running jobs is reached");
 	else if (json_is_string(json_object_get(x->body, "comment")))
 		put_body(x, v, "comment");
+	else
+		put_shortage(x, v);
 }
 
 static void f_session(const struct subject *x, struct value *v)
@@ -564,6 +593,7 @@ static const struct {
 	{"ended", f_ended, false},
 	{"modified", f_modified, false},
 	{"planned_start", f_planned_start, false},
+	{"expected_start", f_expected_start, false},
 	{"exec_host", f_exec_host, false},
 	{"exec_vnode", f_exec_vnode, false},
 	{"exit_status", f_exit_status, false},

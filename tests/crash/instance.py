@@ -29,6 +29,8 @@ class Connection(http.client.HTTPConnection):
 
 
 class Instance:
+    open = set()  # those that are not removed yet
+
     def __init__(self, build, nodes="16x4", store=None, preload=None):
         self.program = os.path.join(os.path.realpath(build), "src/server/shuntd")
         self.home = os.path.realpath(tempfile.mkdtemp(prefix="shunt-crash-"))
@@ -43,6 +45,7 @@ class Instance:
         self.socket = os.path.join(self.home, "run/shuntd.sock")
         self.live = os.path.join(self.home, "state/live")
         self.server = None
+        Instance.open.add(self)
 
     def start(self, **faults):
         """Begins to start it; see wait_up()."""
@@ -175,9 +178,17 @@ class Instance:
             except subprocess.TimeoutExpired:
                 raise AssertionError("the server did not stop within 30 s of SIGTERM")
 
-    def remove(self):
-        if self.server and self.server.poll() is None:
-            self.kill_server()
-        if os.path.isdir(self.home):
-            self.server and self.kill_everything()
-        shutil.rmtree(self.home, ignore_errors=True)
+    def remove(self, keep=False):
+        """Ends what is left of it. `keep`: its directory stays."""
+        if self.server:
+            self.kill_everything()
+        if not keep:
+            shutil.rmtree(self.home, ignore_errors=True)
+        Instance.open.discard(self)
+
+
+def remove_all(*_):
+    """When we are told to end, by a signal: nothing stays behind."""
+    for instance in list(Instance.open):
+        instance.remove()
+    os._exit(1)

@@ -1,4 +1,4 @@
-"""What goes wrong around a server: full disks, locks, damaged records, a second server, clocks; and ten thousand jobs."""
+"""What goes wrong around a server: full disks, locks, damaged records, a second one, clocks; and ten thousand jobs."""
 import os
 import random
 import shutil
@@ -34,6 +34,19 @@ class Case:
         for text in texts:
             assert text in log, f"the log does not say: {text}"
 
+    def waits(self, text):
+        """Until the log says it."""
+        until = time.monotonic() + 30
+        while text not in self.instance.log_text() and time.monotonic() < until:
+            time.sleep(0.05)
+        self.says(text)
+
+    def completed(self, jobs):
+        until = time.monotonic() + 30
+        while any(self.instance.get("/v1/jobs/" + j.id)["state"] != "C" for j in jobs):
+            assert time.monotonic() < until, "jobs do not end"
+            time.sleep(0.05)
+
     def settle(self):
         """Everything has ended as it was asked for, and nothing is left."""
         assert self.checks.drained(60), "jobs do not end"
@@ -47,11 +60,7 @@ def full_disk(case):
     case.instance.up(SHUNT_STORE_FAIL="6:12")
     for _ in range(8):
         case.submit()
-    trouble = None
-    until = time.monotonic() + 30
-    while "the store can be written again" not in case.instance.log_text() and time.monotonic() < until:
-        trouble = trouble or case.instance.get("/v1/server")["trouble"]
-        time.sleep(0.05)
+    case.waits("the store can be written again")
     case.says("the store can't be written", "the disk is full", "the store can be written again")
     assert all(j.id for j in case.record.known()), "a submission got no answer"
     case.settle()
@@ -101,19 +110,17 @@ def locked(case):
     assert case.instance.get("/v1/server")["trouble"], "it does not say that it is in trouble"
     other.execute("ROLLBACK")
     other.close()
+    case.waits("the store can be written again")
     case.submit(3)
-    case.says("the store can be written again")
     case.settle()
 
 
 def damaged(case):
-    """Records that can't be read are set aside with a reason; the server starts, and the other jobs are as they were."""
+    """Records that can't be read are set aside with a reason: the server starts, and other jobs are as they were."""
     case.instance.up()
     ran = case.submit(4, code=0)
     held = case.submit(4, code=0, hold="u")
-    until = time.monotonic() + 30
-    while any(case.instance.get("/v1/jobs/" + j.id)["state"] != "C" for j in ran) and time.monotonic() < until:
-        time.sleep(0.05)
+    case.completed(ran)
     case.instance.kill_server()
     db = sqlite3.connect(case.store)
     key = lambda job: int(job.id.split(".")[0]) << 20
@@ -134,9 +141,7 @@ def damaged(case):
     for job in held[1:]:
         case.clients.release(job)
     again = case.submit(2)
-    until = time.monotonic() + 30
-    while any(case.instance.get("/v1/jobs/" + j.id)["state"] != "C" for j in held[1:] + again) and time.monotonic() < until:
-        time.sleep(0.05)
+    case.completed(held[1:] + again)
     for job in ran + held[1:] + again:
         lines = case.record.lines(job, None)
         assert [l[0] for l in lines] == ["start", "end"], f"{job.id}: {lines}"
@@ -152,8 +157,8 @@ def second(case):
     case.instance.up()
     job = case.submit()
     for more in ([], ["--foreground"]):
-        r = subprocess.run(case.instance.arguments + more, env=case.instance.environment, capture_output=True, text=True,
-                           timeout=60)
+        r = subprocess.run(case.instance.arguments + more, env=case.instance.environment, capture_output=True,
+                           text=True, timeout=60)
         assert r.returncode == 1 and "a server runs here already" in r.stderr, f"{r.returncode}: {r.stderr}"
         assert str(case.instance.server.pid) in r.stderr, f"it does not say which: {r.stderr}"
     case.submit(3)
@@ -196,7 +201,8 @@ def many(case, total=10000):
     case.instance.up()
     ids = []
     for i in range(0, total, 1000):
-        status, answer = case.instance.request("POST", "/v1/jobs", {"jobs": [dict(body, name=f"m{i + k}") for k in range(1000)]})
+        jobs = [dict(body, name=f"m{i + k}") for k in range(1000)]
+        status, answer = case.instance.request("POST", "/v1/jobs", {"jobs": jobs})
         assert status == 201, answer
         ids += [j["id"] for j in answer["jobs"]]
     assert len(set(ids)) == total, "ids were given twice"
@@ -242,6 +248,7 @@ def run(args, tap):
                 library = preload_build(case.instance.home)
                 if not library:
                     tap.result(True, f"{name} # SKIP no C compiler")
+                    case.instance.remove()
                     continue
                 more = [library]
             test(case, *more)
@@ -249,5 +256,4 @@ def run(args, tap):
             case.checks.complain(None, "".join(traceback.format_exception(e)))
         tap.result(not case.checks.complaints, f"{name} ({time.monotonic() - began:.0f} s)",
                    "\n".join(case.checks.complaints[:20]) + "\nthe log ends with:\n" + case.instance.log_text()[-3000:])
-        if not (case.checks.complaints and args.keep):
-            case.instance.remove()
+        case.instance.remove(keep=args.keep and bool(case.checks.complaints))

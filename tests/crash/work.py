@@ -1,4 +1,4 @@
-"""What was asked for and what was acknowledged (the record), what jobs left as evidence that they ran, and whether the two and the
+"""What was asked for and acknowledged (the record), what jobs left as evidence that they ran, and whether the two and the
 server's own account agree."""
 import json
 import os
@@ -178,7 +178,8 @@ class Checks:
         cpus = {n["name"]: n["cpus"] for n in p["nodes"]}
         edges = {}
         for piece in p["pieces"]:
-            edges.setdefault(piece["node"], []).extend([(piece["start"], piece["cpus"]), (piece["end"], -piece["cpus"])])
+            change = (piece["start"], piece["cpus"]), (piece["end"], -piece["cpus"])
+            edges.setdefault(piece["node"], []).extend(change)
         for node, changes in edges.items():
             used = 0
             for at, n in sorted(changes, key=lambda c: (c[0], c[1])):
