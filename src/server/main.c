@@ -448,12 +448,13 @@ static int configure(struct server *s, const struct arguments *a, struct err *er
 
 int main(int argc, char **argv)
 {
-	struct server *s = mem_zalloc(sizeof *s);
+	struct server *s;
 	struct arguments a = {.ready = -1};
 	struct err err = {""};
 
 	if (argc > 1 && strcmp(argv[1], "--nursery") == 0)
 		return nursery_command(argc, argv);
+	s = mem_zalloc(sizeof *s);
 	if (parse(argc, argv, &a) < 0)
 		return 2;
 	signal(SIGPIPE, SIG_IGN);

@@ -1,5 +1,5 @@
 /*
- * clock.c - a wall clock that the test sets: preloaded, it adds the seconds in file $SHUNT_TEST_CLOCK to CLOCK_REALTIME.
+ * clock.c - a wall clock that the test sets: preloaded, it adds the seconds in $SHUNT_TEST_CLOCK to CLOCK_REALTIME.
  */
 #include <fcntl.h>
 #include <stdint.h>

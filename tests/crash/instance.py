@@ -7,6 +7,7 @@ import signal
 import socket
 import subprocess
 import tempfile
+import threading
 import time
 from urllib.parse import quote
 
@@ -30,8 +31,12 @@ class Connection(http.client.HTTPConnection):
 
 class Instance:
     open = set()  # those that are not removed yet
+    ending = False
+    starting = threading.Lock()
 
     def __init__(self, build, nodes="16x4", store=None, preload=None):
+        if Instance.ending:
+            raise Gone("we were told to end")
         self.program = os.path.join(os.path.realpath(build), "src/server/shuntd")
         self.home = os.path.realpath(tempfile.mkdtemp(prefix="shunt-crash-"))
         self.arguments = [self.program, "--nodes", nodes, "--name", "crash"]
@@ -49,7 +54,9 @@ class Instance:
 
     def start(self, **faults):
         """Begins to start it; see wait_up()."""
-        with open(self.log, "ab") as log:
+        with Instance.starting, open(self.log, "ab") as log:
+            if Instance.ending:
+                raise Gone("we were told to end")
             self.server = subprocess.Popen(self.arguments + ["--foreground"], env=dict(self.environment, **faults),
                                            stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True)
 
@@ -189,6 +196,8 @@ class Instance:
 
 def remove_all(*_):
     """When we are told to end, by a signal: nothing stays behind."""
+    Instance.ending = True
+    time.sleep(0.1)  # for one that is being started
     for instance in list(Instance.open):
         instance.remove()
     os._exit(1)

@@ -1,5 +1,5 @@
-"""What was asked for and acknowledged (the record), what jobs left as evidence that they ran, and whether the two and the
-server's own account agree."""
+"""What was asked for and acknowledged (the record), what jobs left as evidence that they ran, and whether the two and
+the server's own account agree."""
 import json
 import os
 import threading
