@@ -84,7 +84,7 @@ static int terminal_await(const struct command *c, struct client *client, const 
 	struct pollfd p = {.fd = fd, .events = POLLIN};
 	int pause = LOOK_FIRST_MS, n;
 
-	while ((n = poll(&p, 1, pause)) <= 0) {
+	while ((n = interrupted ? 0 : poll(&p, 1, pause)) <= 0) {
 		if (n < 0 && errno != EINTR)
 			return command_fail(c, "waiting for job %s: %s", id, strerror(errno)), -1;
 		if (interrupted) {
@@ -129,7 +129,8 @@ int job_interact(const struct command *c, struct client *client, struct jobspec 
 	struct pty_client p;
 	struct err err;
 
-	const struct sigaction leave = {.sa_handler = on_interrupt}, plain = {.sa_handler = SIG_DFL};
+	const struct sigaction leave = {.sa_handler = on_interrupt, .sa_flags = SA_RESTART},
+			       plain = {.sa_handler = SIG_DFL};
 	static const int leaving[] = {SIGINT, SIGTERM, SIGHUP};
 
 	if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO))
@@ -137,13 +138,13 @@ int job_interact(const struct command *c, struct client *client, struct jobspec 
 	if (pty_listen(&p, &err) < 0)
 		return command_fail(c, "%s", err.text);
 	jobspec_text(s, "interactive", p.path);
+	for (size_t i = 0; i < sizeof leaving / sizeof *leaving; i++) /* poll() ends by them all the same */
+		sigaction(leaving[i], &leave, NULL);
 	int code = job_submit(c, client, s, &r);
 	if (code == EXIT_OK) {
 		const char *id = object_text(r.json, "id");
 		printf("qsub: waiting for job %s to start\n", id);
 		fflush(stdout);
-		for (size_t i = 0; i < sizeof leaving / sizeof *leaving; i++)
-			sigaction(leaving[i], &leave, NULL);
 		bool there = terminal_await(c, client, id, p.fd, &code) > 0;
 		for (size_t i = 0; i < sizeof leaving / sizeof *leaving; i++)
 			sigaction(leaving[i], &plain, NULL);

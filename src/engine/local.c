@@ -6,6 +6,7 @@
  * in the live file.
  */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -168,6 +169,7 @@ static void ordered_drop(struct engine *e, const char *tag)
 
 static void on_answer(struct engine *e, const struct answer *a)
 {
+	char tag[64];
 	int fd = -1;
 
 	switch (a->type) {
@@ -175,9 +177,10 @@ static void on_answer(struct engine *e, const struct answer *a)
 		ordered_drop(e, a->tag);
 		e->l.started(e->l.context, a->tag, a->pid);
 		break;
-	case ANSWER_REFUSED:
-		ordered_drop(e, a->tag);
-		e->l.refused(e->l.context, a->tag, a->reason ? a->reason : "no reason was given");
+	case ANSWER_REFUSED: /* of one that it could not even read: orders are answered in order */
+		snprintf(tag, sizeof tag, "%s", a->tag ? a->tag : e->ordered.n ? e->ordered.v[0] : "");
+		ordered_drop(e, tag);
+		e->l.refused(e->l.context, tag, a->reason ? a->reason : "no reason was given");
 		break;
 	case ANSWER_DIED:
 		engine_look(e, a->tag);

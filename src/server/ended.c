@@ -72,7 +72,14 @@ void book_event(struct server *s, uint32_t id, char type)
 	strbuf_fini(&name);
 }
 
+/* What happened is mailed once it is stored (mails_send). */
 void mail_event(struct server *s, uint32_t id, enum mail_point point)
+{
+	if (s->entries.v[id].spec->mail & point && *s->conf.mail_program && s->entries.v[id].cause != END_DELETED)
+		vec_push(&s->mails, (struct mail_later){id, point});
+}
+
+static void mail_send(struct server *s, uint32_t id, enum mail_point point)
 {
 	const struct entry *e = &s->entries.v[id];
 	const struct outcome *o = e->outcome;
@@ -81,7 +88,7 @@ void mail_event(struct server *s, uint32_t id, enum mail_point point)
 	struct err err;
 	struct mail m = {.cput = -1, .walltime = -1, .memory = -1};
 
-	if (!(e->spec->mail & point) || !*s->conf.mail_program || e->cause == END_DELETED)
+	if (!e->spec)
 		return;
 	if (body_read(s, id, &body, NULL) < 0)
 		return;
@@ -108,4 +115,11 @@ void mail_event(struct server *s, uint32_t id, enum mail_point point)
 		server_say(s, "mail about job %s: %s", m.id, err.text);
 	json_decref(body);
 	strbuf_fini(&name);
+}
+
+void mails_send(struct server *s)
+{
+	for (size_t i = 0; i < s->mails.n; i++)
+		mail_send(s, s->mails.v[i].job, s->mails.v[i].point);
+	vec_clear(&s->mails);
 }

@@ -180,6 +180,7 @@ static void turn_tell(struct server *s)
 	if (accounting_write(s->accounting, s->now, s->book.text, s->book.n, &err) < 0)
 		server_say(s, "accounting: %s", err.text);
 	strbuf_clear(&s->book);
+	mails_send(s);
 	stream_flush(s);
 	output_turn(s);
 }

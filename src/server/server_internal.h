@@ -260,6 +260,10 @@ struct server {
 		char tag[64];
 		int signal;
 	}) signals; /* to be sent after the commit */
+	VEC(struct mail_later {
+		uint32_t job;
+		enum mail_point point;
+	}) mails; /* to be sent after the commit */
 	VEC(struct reply_later) replies;
 	struct event_ring *ring; /* events.c */
 	VEC(struct stream *) streams;
@@ -475,5 +479,6 @@ const char *event_name(int type);
 /* ---- ended.c: accounting and mail ---- */
 void book_event(struct server *s, uint32_t id, char type);
 void mail_event(struct server *s, uint32_t id, enum mail_point point);
+void mails_send(struct server *s);
 
 #endif

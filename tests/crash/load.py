@@ -41,6 +41,7 @@ class Clients:
             return
         what = rng.randrange(20)
         ready = [j for j in mine[-30:] if j.id and not j.deleted]
+        sure = [j for j in ready if j.rerunnable]  # another may be lost and so end without a trace: its successor then starts, rightly
         if what < 9:
             new = [Job(self.record, rng, rerunnable=rng.random() < 0.9)]
         elif what < 11:
@@ -48,8 +49,8 @@ class Clients:
         elif what < 13:
             new = [Job(self.record, rng, indices=sorted(rng.sample(range(30), rng.randrange(2, 6))),
                        limit=rng.choice((0, 2)), sleep=0.1)]
-        elif what < 15 and ready:
-            new = [Job(self.record, rng, after=rng.choice(ready), kind=rng.choice(("afterok", "afterany")))]
+        elif what < 15 and sure:
+            new = [Job(self.record, rng, after=rng.choice(sure), kind=rng.choice(("afterok", "afterany")))]
         elif what < 17:
             new = [Job(self.record, rng, hold="u", code=0)]
             held += new

@@ -1,8 +1,9 @@
 """
-What scenarios with the real server stand on: an instance in a directory of its own, commands with a limit in time, waiting for a state by
-asking, and outputs compared with texts in which what differs from run to run has a name.
+What scenarios with the real server stand on: an instance in a directory of its own, commands with a limit in time,
+waiting for a state by asking, and outputs compared with texts in which what differs from run to run has a name.
 
-Every comparison is one line of TAP. A scenario is a function; one that raises is one failure more, and the next goes on.
+Every comparison is one line of TAP. A scenario is a function; one that raises is one failure more, and the next
+goes on.
 """
 import atexit
 import difflib
