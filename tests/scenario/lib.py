@@ -382,7 +382,8 @@ def as_user():
             print("1..0 # SKIP an ordinary user can't read the build directory, or has no python3")
             return 0
         env = dict(os.environ, HOME=home, USER=name, LOGNAME=name, TMPDIR=home)
-        args = [python] + [os.path.abspath(sys.argv[0])] + [a for a in sys.argv[1:] if a != "--user"]
+        more = [a for a in sys.argv[3:] if a != "--user"]
+        args = [python, os.path.abspath(sys.argv[0]), commands + "/shunt", server] + more
         return subprocess.run(args, env=env, cwd=home, user=who.pw_uid, group=who.pw_gid, extra_groups=[]).returncode
     finally:
         user_remove(name)
