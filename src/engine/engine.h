@@ -49,6 +49,7 @@ enum attempt_state engine_attach(struct engine *e, const char *tag);
 void engine_sweep(struct engine *e, bool (*known)(void *context, const char *tag), void *context);
 
 void engine_start(struct engine *e, const struct order *o);
+size_t engine_backlog(const struct engine *e); /* orders that were not answered yet */
 void engine_signal(struct engine *e, const char *tag, int signal);
 void engine_open(struct engine *e, uint64_t id, uid_t uid, gid_t gid, const char *user, const char *path);
 void engine_forget(struct engine *e, const char *tag); /* the result is in the store */

@@ -371,6 +371,11 @@ void engine_start(struct engine *e, const struct order *o)
 	nursery_order(o, &e->out);
 }
 
+size_t engine_backlog(const struct engine *e)
+{
+	return e->ordered.n;
+}
+
 void engine_signal(struct engine *e, const char *tag, int signal)
 {
 	nursery_signal(tag, signal, &e->out);

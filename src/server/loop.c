@@ -23,6 +23,7 @@
 #define SLEEP_MAX_MS 15000
 #define SKEW_MIN 2	  /* seconds that the clocks may differ before it is said */
 #define WAIT_FOR_STORE 20 /* seconds a request may wait for the store */
+#define BACKLOG 8	  /* orders that keep the engine busy */
 #define COMPANY_US 10000  /* so long a change for which nobody waits may wait for others, to be committed with them */
 
 void server_say(const struct server *s, const char *fmt, ...)
@@ -86,7 +87,9 @@ static void next_store(struct server *s)
  * its live file. */
 static bool commit_later(struct server *s)
 {
-	bool urgent = s->asked || s->replies.n || s->starts.n || s->signals.n || s->streams.n || s->waiters.n ||
+	/* while it has this many orders before it, another would only wait there instead of here */
+	bool starts_wait = s->starts.n && engine_backlog(s->engine) < BACKLOG;
+	bool urgent = s->asked || s->replies.n || starts_wait || s->signals.n || s->streams.n || s->waiters.n ||
 		      s->terminating || !s->swept || !store_pending(s->store);
 
 	if (urgent || (s->commit_us && s->now_us >= s->commit_us)) {
