@@ -64,6 +64,7 @@ static int do_delete(struct change *c, uint32_t id, const char **code, struct er
 	if (entry_ended(s, id))
 		return ended_error(code, err);
 	snprintf(why, sizeof why, "deleted by %s%s%.400s", c->w->user, message ? ": " : "", message ? message : "");
+	s->entries.v[id].foreign = c->w->uid != s->entries.v[id].spec->uid;
 	if (!runs(s, id)) {
 		job_end_waiting(s, id, END_DELETED, why);
 		return 0;
@@ -73,6 +74,10 @@ static int do_delete(struct change *c, uint32_t id, const char **code, struct er
 		return err_set(err, -EPERM, "only managers may purge a job");
 	}
 	comment_set(s, id, "%s", why);
+	if (json_is_true(json_object_get(c->args, "purge"))) {
+		job_purge(s, id, c->w->user);
+		return 0;
+	}
 	job_kill(s, id, INTENT_DELETE, json_is_integer(delay) ? json_integer_value(delay) : -1, c->w->user);
 	return 0;
 }
@@ -470,6 +475,9 @@ static int do_alter(struct change *c, uint32_t id, const char **code, struct err
 		rc = spec_read(s, &owner, o, false, c->arena, &x, code, err);
 	if (rc == 0 && !runs(s, id) && c->w->role < ROLE_OPERATOR)
 		rc = submit_check(s, &owner, &x, -1, code, err);
+	else if (rc == 0 && !runs(s, id))
+		rc = depend_check(s, &owner, x.spec,
+				  err); /* limits are not for operators, but what isn't there nobody can wait for */
 	if (rc == 0 && waits_for(s, x.spec->depend, job_key_number(s->entries.v[id].key), DEPTH_MAX))
 		rc = err_set(err, -ELOOP, "depend: it would wait for itself");
 	if (rc < 0)

@@ -735,6 +735,18 @@ static void finish(struct server *s, uint32_t id)
 	strbuf_fini(&data);
 }
 
+/* Its end is not waited for: it has ended for everybody, while its processes are being killed. */
+void job_purge(struct server *s, uint32_t id, const char *who)
+{
+	struct entry *e = &s->entries.v[id];
+
+	job_kill(s, id, INTENT_DELETE, 0, who);
+	e->exit_status = -2;
+	e->cause = END_DELETED;
+	finish(s, id);
+	s->dirty = true;
+}
+
 static void requeue(struct server *s, uint32_t id, const char *why)
 {
 	struct strbuf data = {0};

@@ -75,7 +75,8 @@ void book_event(struct server *s, uint32_t id, char type)
 /* What happened is mailed once it is stored (mails_send). */
 void mail_event(struct server *s, uint32_t id, enum mail_point point)
 {
-	if (s->entries.v[id].spec->mail & point && *s->conf.mail_program && s->entries.v[id].cause != END_DELETED)
+	if (s->entries.v[id].spec->mail & point && *s->conf.mail_program &&
+	    (s->entries.v[id].cause != END_DELETED || s->entries.v[id].foreign)) /* who deletes a job knows it */
 		vec_push(&s->mails, (struct mail_later){id, point});
 }
 

@@ -103,6 +103,7 @@ struct entry {
 	uint8_t failures;
 	bool suspended;
 	bool eligible; /* counted as active in its limits */
+	bool foreign;  /* deleted by another than its owner */
 	bool broken;   /* a part of its history could not be read */
 };
 
@@ -335,6 +336,7 @@ int spec_request(struct server *s, const char *const *texts, int n, const char *
 uint64_t submit(struct server *s, struct submission *x);
 uint32_t entry_add(struct server *s, uint64_t key, struct spec *p);
 struct array *array_add(struct server *s, uint64_t number, struct spec *p, const struct array_spec *spec);
+int depend_check(struct server *s, const struct asker *who, const struct spec *p, struct err *err);
 void total_count(struct server *s, const struct spec *p, int64_t sign);
 int submit_check(struct server *s, const struct asker *who, const struct submission *x, int64_t ahead,
 		 const char **ret_code, struct err *err);
@@ -368,6 +370,7 @@ extern const struct engine_listener dispatch_engine;
 void job_end_waiting(struct server *s, uint32_t id, enum end_cause cause, const char *why); /* one that does not run */
 /* Ends a running job's processes: SIGTERM, after `delay` seconds SIGKILL (< 0: as its queue says). */
 void job_kill(struct server *s, uint32_t id, enum intent intent, int64_t delay, const char *who);
+void job_purge(struct server *s, uint32_t id, const char *who);
 void job_kill_again(struct server *s, uint32_t id, uint16_t attempt);
 void dispatch_settle(struct server *s); /* what follows from events: dependencies, books, mail */
 void event_store(struct server *s, const struct store_event *given, bool keep);

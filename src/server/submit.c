@@ -143,7 +143,7 @@ static int route(struct server *s, struct queue *q, const struct asker *who, str
 	return refused(code, err, "no destination of queue %s takes it: %.250s", q->name, first.text);
 }
 
-static int depend_check(struct server *s, const struct asker *who, const struct spec *p, struct err *err)
+int depend_check(struct server *s, const struct asker *who, const struct spec *p, struct err *err)
 {
 	struct depends d = {0};
 	int rc = 0;
