@@ -169,11 +169,13 @@ class Instance:
             rest = self.processes()
             if not rest:
                 return
-            for pid in rest:
-                try:
-                    os.kill(pid, signal.SIGKILL)
-                except OSError:
-                    pass
+            # All stand still first: a shell whose command was killed a moment before itself would say so, and go on.
+            for blow in (signal.SIGSTOP, signal.SIGKILL):
+                for pid in rest:
+                    try:
+                        os.kill(pid, blow)
+                    except OSError:
+                        pass
             time.sleep(0.005)
         raise AssertionError(f"processes that can't be killed: {rest}")
 
