@@ -329,12 +329,6 @@ void api_queues(struct server *s, struct http_request *r, const struct asker *w,
 
 /* ---- nodes ---- */
 
-struct node_jobs {
-	const struct server *s;
-	struct json *j;
-	int32_t node;
-};
-
 static void node_show(const struct server *s, uint32_t node, struct json *j)
 {
 	const struct node *n = &s->cluster->nodes.v[node];

@@ -169,7 +169,7 @@ static void line_write(const struct server *s, const struct store_event *e, uint
 	strbuf_fini(&text);
 }
 
-/* Only while somebody listens, and for a while after: a line costs more than the event. */
+/* From the first listener on: until then nobody has missed anything, and a line costs more than the event. */
 void stream_event(struct server *s, const struct store_event *e)
 {
 	struct strbuf text = {0};
