@@ -59,19 +59,6 @@ struct listing {
 	struct http_request *r;
 };
 
-static char state_of_array(const struct server *s, const struct array *a)
-{
-	struct field_list f;
-	struct strbuf row = {0};
-	char c;
-
-	show_fields_parse("state", &f, NULL);
-	show_row(s, &row, a->first, a, &f);
-	c = row.text[0];
-	strbuf_fini(&row);
-	return c;
-}
-
 /* The next job that belongs to the list: its id, and its array when it stands for that. */
 static bool listing_next(struct listing *l, uint32_t *ret, const struct array **ret_array)
 {
@@ -94,7 +81,7 @@ static bool listing_next(struct listing *l, uint32_t *ret, const struct array **
 			*ret_array = a;
 		}
 		if (!may_see(s, &l->who, e->spec) ||
-		    !filter_fits(s, &l->f, e->spec, *ret_array ? state_of_array(s, a) : entry_state(s, id)))
+		    !filter_fits(s, &l->f, e->spec, *ret_array ? array_state(s, a) : entry_state(s, id)))
 			continue;
 		if (l->limit == 0) {
 			l->next = l->last;

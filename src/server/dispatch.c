@@ -281,14 +281,6 @@ static void signal_later(struct server *s, uint32_t id, uint16_t attempt, int si
 	vec_push(&s->signals, o);
 }
 
-static int64_t kill_delay(const struct server *s, const struct spec *p)
-{
-	const struct queue *q = queue_named(s, word(s, p->queue));
-	int64_t delay = q ? attrs_number(&q->attrs, "kill_delay") : -1;
-
-	return delay >= 0 ? delay : attrs_number(&s->attrs, "kill_delay");
-}
-
 /* SIGTERM now, and SIGKILL if that was not enough. */
 static void attempt_kill(struct server *s, const struct attempt *t, int64_t delay)
 {
@@ -307,7 +299,7 @@ void job_kill(struct server *s, uint32_t id, enum intent intent, int64_t delay, 
 	e->intent = (uint8_t)intent;
 	event_note(s, id, EVENT_INTENT, intent == INTENT_RERUN ? "rerun" : "delete", who);
 	if (t)
-		attempt_kill(s, t, delay >= 0 ? delay : kill_delay(s, e->spec));
+		attempt_kill(s, t, delay >= 0 ? delay : setting_of(s, e->spec, "kill_delay"));
 }
 
 /* The same after a restart: whether the signal left before is not known. */
@@ -316,7 +308,7 @@ void job_kill_again(struct server *s, uint32_t id, uint16_t attempt)
 	struct attempt *t = attempt_find(s, id, attempt);
 
 	if (t)
-		attempt_kill(s, t, kill_delay(s, s->entries.v[id].spec));
+		attempt_kill(s, t, setting_of(s, s->entries.v[id].spec, "kill_delay"));
 }
 
 static void on_start(struct server *s, const struct event *e, struct strbuf *data)
@@ -352,7 +344,7 @@ static void on_stopped(struct server *s, const struct event *e)
 	comment_set(s, e->job, "stopped to make room for emergency job %s", strbuf_text(&by));
 	strbuf_fini(&by);
 	if (t->ordered)
-		attempt_kill(s, t, kill_delay(s, s->entries.v[e->job].spec));
+		attempt_kill(s, t, setting_of(s, s->entries.v[e->job].spec, "kill_delay"));
 	else
 		attempt_free(s, t);
 }
@@ -437,16 +429,14 @@ void dispatch_settle(struct server *s)
 	for (size_t i = 0; i < s->ended.n; i++) { /* one end may lead to others: dependencies that can't be kept */
 		uint32_t id = s->ended.v[i];
 		struct entry *e = &s->entries.v[id];
-		const struct queue *q = queue_named(s, word(s, e->spec->queue));
 		struct array *a = array_find(s, job_key_number(e->key));
-		int64_t keep = q ? attrs_number(&q->attrs, "keep_completed") : -1;
 		block_leave(s, id);
 		total_count(s, e->spec, -1);
 		if (a)
 			a->ended++;
 		s->stats.finished++;
 		e->intent = INTENT_NONE;
-		heap_push(&s->forgets, s->now + (keep >= 0 ? keep : attrs_number(&s->attrs, "keep_completed")), id, 0);
+		heap_push(&s->forgets, s->now + setting_of(s, e->spec, "keep_completed"), id, 0);
 		book_event(s, id, entry_job(s, id)->state == STATE_DONE ? 'E' : 'D');
 		mail_event(s, id, e->cause == END_ITSELF ? MAIL_END : MAIL_ABORT);
 		depend_changed(s, id);

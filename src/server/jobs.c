@@ -115,6 +115,14 @@ struct queue *queue_create(struct server *s, const char *name)
 	return q;
 }
 
+int64_t setting_of(const struct server *s, const struct spec *p, const char *name)
+{
+	const struct queue *q = queue_named(s, word(s, p->queue));
+	int64_t value = q ? attrs_number(&q->attrs, name) : -1;
+
+	return value >= 0 ? value : attrs_number(&s->attrs, name);
+}
+
 struct tally *tally_of(struct server *s, const char *user, const char *queue)
 {
 	char key[512];

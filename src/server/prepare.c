@@ -417,11 +417,7 @@ int order_prepare(struct server *s, const struct attempt *t, struct arena *a, st
 	if (spans_virtual_nodes(s, t)) /* they may not share /tmp: daemons of Open MPI would be in each other's way */
 		o->tmpdir = arena_printf(a, "%s.d", o->nodefile_path);
 	o->walltime = p->walltime + s->cluster->settings.tolerance;
-	{
-		const struct queue *q = queue_named(s, word(s, p->queue));
-		int64_t delay = q ? attrs_number(&q->attrs, "kill_delay") : -1;
-		o->grace = delay >= 0 ? delay : attrs_number(&s->attrs, "kill_delay");
-	}
+	o->grace = setting_of(s, p, "kill_delay");
 	if (attrs_bool(&s->attrs, "mem_enforce"))
 		o->memory = cluster_job_request(s->cluster, entry_job(s, t->job))->total.v[RES_MEM];
 	bind_cpus(s, t, o, a);

@@ -278,12 +278,9 @@ static void restore_entry(struct server *s, uint32_t id)
 	a = array_find(s, job_key_number(e->key));
 	sched_restore(s->sched, id, s->now);
 	if (job_ended(job)) {
-		const struct queue *q = queue_named(s, word(s, e->spec->queue));
-		int64_t keep = q ? attrs_number(&q->attrs, "keep_completed") : -1;
 		if (a)
 			a->ended++;
-		heap_push(&s->forgets, job->since + (keep >= 0 ? keep : attrs_number(&s->attrs, "keep_completed")), id,
-			  0);
+		heap_push(&s->forgets, job->since + setting_of(s, e->spec, "keep_completed"), id, 0);
 		return;
 	}
 	total_count(s, e->spec, 1);

@@ -298,6 +298,8 @@ struct array *array_find(const struct server *s, uint64_t number);
 bool entry_find(const struct server *s, uint64_t number, int64_t index, uint32_t *ret);
 struct queue *queue_named(const struct server *s, const char *name);
 struct queue *queue_create(struct server *s, const char *name);
+/* A number that holds for a job: its queue's, else the server's. */
+int64_t setting_of(const struct server *s, const struct spec *p, const char *name);
 struct tally *tally_of(struct server *s, const char *user,
 		       const char *queue); /* made if new; valid until the next call */
 void comment_set(struct server *s, uint32_t id, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
@@ -470,6 +472,7 @@ void show_members(const struct server *s, struct json *j, uint32_t id, const str
 		  const struct field_list *f, const json_t *body);
 void show_row(const struct server *s, struct strbuf *out, uint32_t id, const struct array *a,
 	      const struct field_list *f);
+char array_state(const struct server *s, const struct array *a); /* the letter of an array as a whole */
 void count_states(const struct server *s, const char *queue, int64_t counts[256]);
 
 /* ---- events.c ---- */

@@ -77,7 +77,7 @@ static void array_counts(const struct server *s, const struct array *a, int64_t 
 			counts[(unsigned char)entry_state(s, a->first + i)]++;
 }
 
-static char array_state(const struct server *s, const struct array *a)
+char array_state(const struct server *s, const struct array *a)
 {
 	int64_t n[256];
 
