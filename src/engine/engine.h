@@ -1,59 +1,88 @@
 /*
- * engine.h - what runs jobs. The server gives orders by tag ("12.1": job 12, attempt 1) and is told what became of them.
+ * engine.h - what runs jobs, on this machine and on others. The server gives whole attempts ("12.1": job 12, attempt 1), each with a part for
+ * every host that it touches, and is told what became of the whole.
  *
- * Orders leave after the server's commit. What an engine tells may come twice, or after a restart of the server: whoever is told
+ *	gang.c		an attempt's parts: all start or none; the first has the script, the others are rooms for tasks
+ *	hub.c		the other hosts, by their links
+ *	local.c		this machine
+ *
+ * Orders leave after the server's commit (engine_flush). What is told may come twice, or after a restart of the server: whoever is told
  * looks at the job's state first.
+ *
+ * An attempt on several hosts: the rooms are ordered first; when all are open, the part with the script. A part that can't be started releases the others, and the
+ * attempt is refused with its reason (and host). When the part with the script has ended, the others are ended (SIGTERM, then SIGKILL), their usage is added, and then the
+ * attempt has ended. A room that ends before takes the attempt with it.
+ *
+ * A host that is not connected is waited for: nothing is concluded from silence. Only engine_host_lost() says that its parts are gone, and
+ * the server calls that when the leases it gave out have ended for certain.
  */
 #ifndef ENGINE_ENGINE_H
 #define ENGINE_ENGINE_H
 
-#include <stdbool.h>
-#include <uv.h>
+#include <jansson.h>
 
-#include "base/err.h"
-#include "run/order.h"
+#include "engine/local.h"
+#include "net/link.h"
 
 struct engine;
 
 /* What the server is told. Strings are borrowed for the call. */
 struct engine_listener {
-	void (*started)(void *context, const char *tag, pid_t pid);
+	void (*started)(void *context, const char *tag, pid_t pid);	     /* the part with the script */
 	void (*refused)(void *context, const char *tag, const char *reason); /* it never ran; NULL: not its fault */
-	void (*ended)(void *context, const struct result *r); /* until engine_forget() it may be told again */
-	void (*lost)(void *context, const char *tag);	      /* its shepherd was killed; nothing of it runs any more */
+	void (*ended)(
+		void *context,
+		const struct result *r); /* usage is that of all parts; until engine_forget() it may be told again */
+	void (*lost)(void *context, const char *tag,
+		     const char *why); /* nothing of it runs any more; why: a sentence, or NULL */
 	void (*opened)(void *context, uint64_t id, int fd,
 		       const char *reason);		   /* engine_open(): fd is the listener's, or -1 */
-	void (*failed)(void *context, const char *reason); /* the engine itself: nothing more can be started */
+	void (*failed)(void *context, const char *reason); /* this machine's own: nothing more can be started here */
 	void *context;
 };
 
-struct engine_options {
-	const char *program; /* this executable, for the nursery */
-	const char *live;    /* directory of live files */
-	const char *socket;  /* datagram socket for results */
-	const char *cgroup;
-	bool root_jobs;
-	bool drop; /* the server is about to give up root: the nursery can't be started again */
+#define HOST_HERE "" /* this machine's name among hosts */
+
+struct engine_part {
+	const char *host; /* HOST_HERE, or a name that engine_host_up() had */
+	struct order order;
+	const char *script; /* its text, for another machine; NULL: order.script is a path here, or there is none */
+	size_t nscript;
 };
 
-/* Waits for an earlier nursery to finish its orders, and starts one. */
-int engine_local_start(uv_loop_t *loop, const struct engine_options *o, const struct engine_listener *l,
-		       struct engine **ret, struct err *err);
+/* `here` may be NULL: jobs run on other machines only. */
+int engine_create(uv_loop_t *loop, const struct local_options *here, const struct engine_listener *l,
+		  struct engine **ret, struct err *err);
 void engine_stop(struct engine *e); /* jobs go on */
 
-/* What is known of an attempt without being told: at recovery, and when the nursery was lost. */
-enum attempt_state { ATTEMPT_NEVER, ATTEMPT_RUNS, ATTEMPT_ENDED, ATTEMPT_LOST };
-/* ENDED tells the listener at once; RUNS will later; LOST is cleaned up first, then told. NEVER: nothing was started, and nothing will be. */
-enum attempt_state engine_attach(struct engine *e, const char *tag);
-/* Attempts that no job claims any more (the store was restored from a copy, say) are ended: `known` says which are claimed. */
+/* parts[0] has the script; all have the same tag. */
+void engine_start(struct engine *e, const struct engine_part *parts, int n);
+size_t engine_backlog(const struct engine *e); /* attempts that have neither started nor been refused */
+void engine_signal(struct engine *e, const char *tag,
+		   int signal);			       /* to all its parts; remembered for hosts that are away */
+void engine_forget(struct engine *e, const char *tag); /* the result is in the store */
+void engine_flush(struct engine *e);		       /* sends what was ordered since the last call */
+
+/* At recovery, for each attempt under way: its hosts, the part with the script first. ENDED and LOST are told at once, RUNS later. NEVER: the script was not
+ * started, and will not be. UNKNOWN: a host is not there yet; what became of it is told when it is (refused with NULL: it never ran; started, if it runs). */
+enum attempt_state engine_attach(struct engine *e, const char *tag, const char *const *hosts, int n);
+/* Attempts that no job claims are ended, here and on every host that comes. */
 void engine_sweep(struct engine *e, bool (*known)(void *context, const char *tag), void *context);
 
-void engine_start(struct engine *e, const struct order *o);
-size_t engine_backlog(const struct engine *e); /* orders that were not answered yet */
-void engine_signal(struct engine *e, const char *tag, int signal);
+/* A file on this machine as a user. */
 void engine_open(struct engine *e, uint64_t id, uid_t uid, gid_t gid, const char *user, const char *path);
-void engine_forget(struct engine *e, const char *tag); /* the result is in the store */
-/* Sends what was ordered since the last call. */
-void engine_flush(struct engine *e);
+
+/* ---- other hosts: the server accepts links (server/agents.c) and hands them over ---- */
+
+/* It is here, again or for the first time. `inventory`: its attempts, as in its hello (docs/protocol.md). What is known of it is put in
+ * order: lost answers are made up for, unknown attempts ended. The link stays the caller's, who passes frames on and tells when it is closed. */
+void engine_host_up(struct engine *e, const char *host, struct link *link, const json_t *inventory);
+void engine_host_down(struct engine *e, const char *host); /* the link is gone; nothing is concluded */
+void engine_host_lost(struct engine *e,
+		      const char *host); /* its parts are gone, or end before anybody can be told otherwise */
+/* True: it was for us ("started", "ready", "refused", "ended", "lost"). */
+bool engine_frame(struct engine *e, const char *host, const json_t *head, const char *data, size_t n);
+struct link *engine_link(const struct engine *e, const char *host); /* NULL: not connected */
+struct local *engine_here(struct engine *e);			    /* NULL: none */
 
 #endif

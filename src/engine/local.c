@@ -17,7 +17,7 @@
 #include "base/hostlist.h"
 #include "base/unixsock.h"
 #include "base/vec.h"
-#include "engine/engine.h"
+#include "engine/local.h"
 #include "run/nursery.h"
 
 #define DATAGRAM_MAX 65536
@@ -27,16 +27,16 @@
 
 /* A running attempt whose shepherd is not a child of the present nursery. */
 struct adopted {
-	struct engine *e;
+	struct local *e;
 	uv_poll_t poll;
 	int pidfd;
 	char tag[64];
 };
 
-struct engine {
+struct local {
 	uv_loop_t *loop;
-	struct engine_options o; /* strings are owned */
-	struct engine_listener l;
+	struct local_options o; /* strings are owned */
+	struct local_listener l;
 	struct nursery nursery;
 	uv_poll_t poll;	   /* the nursery's socket */
 	uv_poll_t results; /* datagrams */
@@ -51,7 +51,7 @@ struct engine {
 };
 
 /* The live file says what became of it. */
-static enum attempt_state engine_look(struct engine *e, const char *tag)
+static enum attempt_state local_look(struct local *e, const char *tag)
 {
 	struct arena *a = arena_create();
 	struct result r;
@@ -91,7 +91,7 @@ static void adopted_free(uv_handle_t *h)
 
 static void adopted_drop(struct adopted *a)
 {
-	struct engine *e = a->e;
+	struct local *e = a->e;
 
 	for (size_t i = 0; i < e->adopted.n; i++)
 		if (e->adopted.v[i] == a) {
@@ -105,22 +105,22 @@ static void adopted_drop(struct adopted *a)
 static void on_adopted_end(uv_poll_t *poll, int status, int events)
 {
 	struct adopted *a = poll->data;
-	struct engine *e = a->e;
+	struct local *e = a->e;
 	char tag[64];
 
 	memcpy(tag, a->tag, sizeof tag);
 	adopted_drop(a);
-	engine_look(e, tag);
-	engine_flush(e);
+	local_look(e, tag);
+	local_flush(e);
 }
 
-static void engine_adopt(struct engine *e, const char *tag, pid_t pid)
+static void local_adopt(struct local *e, const char *tag, pid_t pid)
 {
 	int pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
 	struct adopted *a;
 
 	if (pidfd < 0) { /* it has just ended */
-		engine_look(e, tag);
+		local_look(e, tag);
 		return;
 	}
 	a = mem_zalloc(sizeof *a);
@@ -133,7 +133,7 @@ static void engine_adopt(struct engine *e, const char *tag, pid_t pid)
 	vec_push(&e->adopted, a);
 }
 
-enum attempt_state engine_attach(struct engine *e, const char *tag)
+enum attempt_state local_attach(struct local *e, const char *tag)
 {
 	struct arena *a = arena_create();
 	struct result r;
@@ -150,14 +150,14 @@ enum attempt_state engine_attach(struct engine *e, const char *tag)
 		return ATTEMPT_NEVER;
 	}
 	if (live != LIVE_RUNNING)
-		return engine_look(e, tag);
-	engine_adopt(e, tag, pid);
+		return local_look(e, tag);
+	local_adopt(e, tag, pid);
 	return ATTEMPT_RUNS;
 }
 
 /* ---- the nursery ---- */
 
-static void ordered_drop(struct engine *e, const char *tag)
+static void ordered_drop(struct local *e, const char *tag)
 {
 	for (size_t i = 0; i < e->ordered.n; i++)
 		if (strcmp(e->ordered.v[i], tag) == 0) {
@@ -167,7 +167,7 @@ static void ordered_drop(struct engine *e, const char *tag)
 		}
 }
 
-static void on_answer(struct engine *e, const struct answer *a)
+static void on_answer(struct local *e, const struct answer *a)
 {
 	char tag[64];
 	int fd = -1;
@@ -183,7 +183,7 @@ static void on_answer(struct engine *e, const struct answer *a)
 		e->l.refused(e->l.context, tag, a->reason ? a->reason : "no reason was given");
 		break;
 	case ANSWER_DIED:
-		engine_look(e, a->tag);
+		local_look(e, a->tag);
 		break;
 	case ANSWER_CLEANED:
 		e->l.lost(e->l.context, a->tag);
@@ -199,7 +199,7 @@ static void on_answer(struct engine *e, const struct answer *a)
 }
 
 /* Complete frames at the front of what came in. */
-static void take_frames(struct engine *e)
+static void take_frames(struct local *e)
 {
 	size_t at = 0, length;
 	const char *text;
@@ -219,7 +219,7 @@ static void take_frames(struct engine *e)
 	}
 }
 
-static ssize_t receive(struct engine *e)
+static ssize_t receive(struct local *e)
 {
 	char data[65536], control[CMSG_SPACE(sizeof(int) * 64)];
 	struct iovec iov = {data, sizeof data};
@@ -243,7 +243,7 @@ static ssize_t receive(struct engine *e)
 
 static void on_nursery(uv_poll_t *poll, int status, int events);
 
-static int nursery_begin(struct engine *e, struct err *err)
+static int nursery_begin(struct local *e, struct err *err)
 {
 	struct nursery_options o = {
 		.live = e->o.live,
@@ -262,7 +262,7 @@ static int nursery_begin(struct engine *e, struct err *err)
 	return 0;
 }
 
-static bool engine_is_there(struct engine *e, const char *tag)
+static bool local_is_there(struct local *e, const char *tag)
 {
 	struct arena *a = arena_create();
 	struct result r;
@@ -275,18 +275,18 @@ static bool engine_is_there(struct engine *e, const char *tag)
 
 static void adopt_one(void *context, const char *tag)
 {
-	struct engine *e = context;
+	struct local *e = context;
 
 	for (size_t i = 0; i < e->adopted.n; i++)
 		if (strcmp(e->adopted.v[i]->tag, tag) == 0)
 			return;
-	if (engine_attach(e, tag) == ATTEMPT_NEVER)
+	if (local_attach(e, tag) == ATTEMPT_NEVER)
 		e->l.refused(e->l.context, tag, NULL);
 }
 
 static void on_poll_closed(uv_handle_t *h)
 {
-	struct engine *e = h->data;
+	struct local *e = h->data;
 	struct err err;
 	name_list doubt = e->ordered;
 
@@ -308,16 +308,16 @@ static void on_poll_closed(uv_handle_t *h)
 	/* Orders that it had not answered: the live files tell which it executed. */
 	memset(&e->ordered, 0, sizeof e->ordered);
 	for (size_t i = 0; i < doubt.n; i++)
-		if (engine_is_there(e, doubt.v[i]))
+		if (local_is_there(e, doubt.v[i]))
 			e->l.started(e->l.context, doubt.v[i], 0);
 		else
 			e->l.refused(e->l.context, doubt.v[i], NULL); /* the nursery ended before it came to it */
 	name_list_free(&doubt);
 	live_list(e->o.live, adopt_one, e, NULL); /* whom the lost one watched for us */
-	engine_flush(e);
+	local_flush(e);
 }
 
-static void nursery_lost(struct engine *e)
+static void nursery_lost(struct local *e)
 {
 	uv_poll_stop(&e->poll);
 	e->poll.data = e;
@@ -326,10 +326,10 @@ static void nursery_lost(struct engine *e)
 
 static void on_nursery(uv_poll_t *poll, int status, int events)
 {
-	struct engine *e = poll->data;
+	struct local *e = poll->data;
 
 	if (events & UV_WRITABLE)
-		engine_flush(e);
+		local_flush(e);
 	if (!(events & UV_READABLE) && status >= 0)
 		return;
 	for (int i = 0; i < 16; i++) {
@@ -345,7 +345,7 @@ static void on_nursery(uv_poll_t *poll, int status, int events)
 	take_frames(e);
 }
 
-void engine_flush(struct engine *e)
+void local_flush(struct local *e)
 {
 	while (e->polling && e->sent < e->out.n) {
 		ssize_t n = send(e->nursery.fd, e->out.text + e->sent, e->out.n - e->sent, MSG_NOSIGNAL | MSG_DONTWAIT);
@@ -365,28 +365,29 @@ void engine_flush(struct engine *e)
 	}
 }
 
-void engine_start(struct engine *e, const struct order *o)
+void local_order(struct local *e, const struct order *o)
 {
 	vec_push(&e->ordered, mem_strdup(o->tag));
 	nursery_order(o, &e->out);
 }
 
-size_t engine_backlog(const struct engine *e)
+size_t local_backlog(const struct local *e)
 {
 	return e->ordered.n;
 }
 
-void engine_signal(struct engine *e, const char *tag, int signal)
+void local_signal(struct local *e, const char *tag, int signal)
 {
 	nursery_signal(tag, signal, &e->out);
 }
 
-void engine_open(struct engine *e, uint64_t id, uid_t uid, gid_t gid, const char *user, const char *path)
+void local_open(struct local *e, uint64_t id, uid_t uid, gid_t gid, const char *user, const char *path, int flags,
+		int mode)
 {
 	nursery_open(id, uid, gid, user, path, &e->out);
 }
 
-void engine_forget(struct engine *e, const char *tag)
+void local_forget(struct local *e, const char *tag)
 {
 	for (size_t i = 0; i < e->adopted.n; i++)
 		if (strcmp(e->adopted.v[i]->tag, tag) == 0) {
@@ -400,7 +401,7 @@ void engine_forget(struct engine *e, const char *tag)
 
 static void on_result(uv_poll_t *poll, int status, int events)
 {
-	struct engine *e = poll->data;
+	struct local *e = poll->data;
 	static char data[DATAGRAM_MAX]; /* one thread */
 
 	for (int i = 0; i < DATAGRAMS_A_TURN; i++) {
@@ -416,7 +417,7 @@ static void on_result(uv_poll_t *poll, int status, int events)
 }
 
 struct sweep {
-	struct engine *e;
+	struct local *e;
 	bool (*known)(void *context, const char *tag);
 	void *context;
 };
@@ -448,18 +449,18 @@ static void sweep_one(void *context, const char *tag)
 	arena_destroy(a);
 }
 
-void engine_sweep(struct engine *e, bool (*known)(void *context, const char *tag), void *context)
+void local_sweep(struct local *e, bool (*known)(void *context, const char *tag), void *context)
 {
 	struct sweep s = {e, known, context};
 
 	live_list(e->o.live, sweep_one, &s, NULL);
-	engine_flush(e);
+	local_flush(e);
 }
 
-int engine_local_start(uv_loop_t *loop, const struct engine_options *o, const struct engine_listener *l,
-		       struct engine **ret, struct err *err)
+int local_start(uv_loop_t *loop, const struct local_options *o, const struct local_listener *l, struct local **ret,
+		struct err *err)
 {
-	struct engine *e = mem_zalloc(sizeof *e);
+	struct local *e = mem_zalloc(sizeof *e);
 	int rc;
 
 	e->loop = loop;
@@ -488,10 +489,10 @@ int engine_local_start(uv_loop_t *loop, const struct engine_options *o, const st
 	return 0;
 }
 
-void engine_stop(struct engine *e)
+void local_stop(struct local *e)
 {
 	e->stopping = true;
-	engine_flush(e);
+	local_flush(e);
 	close(e->datagrams);
 	shutdown(e->nursery.fd, SHUT_WR);
 }

@@ -46,6 +46,9 @@ typedef void (*http_handler)(void *context, struct http_request *r);
 /* Listens on `fd`, a listening UNIX stream socket, which is then owned. The handler must not call http_stop(). */
 int http_start(uv_loop_t *loop, int fd, const struct http_limits *limits, http_handler handler, void *context,
 	       struct http **ret, struct err *err);
+/* Serves one more connection, that came decrypted through net/listener.h; `fd` is taken over. Nobody's uid is behind it:
+ * request_remote() is then the address, and request_peer() gives uid and gid -1. */
+int http_adopt(struct http *h, int fd, const char *address, struct err *err);
 /* Closes all connections, and the streams' sources; what was flushed has one try to leave. Memory is freed by the
  * loop's next turn. */
 void http_stop(struct http *h);
@@ -59,6 +62,8 @@ const char *request_query(const struct http_request *r, const char *name);  /* d
 const char *request_header(const struct http_request *r, const char *name); /* or NULL */
 const char *request_body(const struct http_request *r, size_t *ret_n);	    /* NUL-terminated; NULs may be inside */
 struct peer request_peer(const struct http_request *r);
+const char *
+request_remote(const struct http_request *r);	     /* the address of one that came by TLS; NULL: the local socket */
 struct arena *request_arena(struct http_request *r); /* lives as long as the request */
 
 /* Answers. `body` is copied; a strbuf is emptied into the answer, without a copy. */
@@ -80,6 +85,12 @@ struct stream_source {
 };
 void http_stream(struct http_request *r, int status, const char *type, const struct stream_source *source);
 void stream_wake(struct http_request *r);
+
+/* Leaves HTTP (101, `Upgrade: protocol`): once the head is sent, `taken` gets a descriptor of the connection, whose bytes both ways are
+ * the caller's; it closes it with http_release(). It is not called when the client went away before. */
+void http_upgrade(struct http_request *r, const char *protocol, void (*taken)(void *context, int fd, void *handle),
+		  void *context);
+void http_release(void *handle);
 
 /* Sends what was answered since the last call. The server calls it after each commit. */
 void http_flush(struct http *h);

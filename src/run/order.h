@@ -15,6 +15,14 @@
 #include "base/mem.h"
 #include "base/strbuf.h"
 
+/* A node of the job and the host that serves it. */
+struct order_host {
+	const char *name;    /* the node */
+	const char *address; /* "10.0.0.2:7723": where other hosts reach its tasks; "": nowhere */
+	int part;	     /* nodes of one host share a part */
+	uint64_t join;	     /* of its certificate; 0: the server's own machine */
+};
+
 struct order {
 	const char *id;	 /* "12.host" or "12[3].host": PBS_JOBID, and the name of the node file */
 	const char *tag; /* "12" or "12-3", then ".ATTEMPT": the name of the live file; no '/' in it */
@@ -51,6 +59,18 @@ struct order {
 	const char *prologue, *epilogue; /* the site's scripts, or NULL; run as root in system mode, else as the user */
 	int64_t site_seconds;		 /* how long each of them may take; <= 0: 300 */
 	const char *name, *queue, *resources, *account; /* what prologue and epilogue are told */
+	/* ---- of a job on several hosts: one order for each, part 0 being the one with the script ---- */
+	int part;
+	bool room; /* no program: it keeps its place on this host, open for tasks (task.h), until a signal ends it; cause and status don't count */
+	struct order_host *hosts; /* all nodes of the job, in the node file's order, each once */
+	int nhosts;		  /* 0: no tasks */
+	/* ---- of a host that another machine's server orders ---- */
+	int *gpus; /* indexes: CUDA_VISIBLE_DEVICES, ROCR_VISIBLE_DEVICES, GPU_DEVICE_ORDINAL */
+	int ngpus; /* 0: those are set empty if `hide_gpus`, else left alone */
+	bool hide_gpus;
+	int64_t lease; /* seconds: it ends itself (CAUSE_LEASE) when LIVE/.lease is older; <= 0: never */
+	bool by_name; /* uid, gid, home and shell are this host's for `user`, not the order's; paths and environment have @STATE@ and @BIN@ replaced by the host */
+	int nplaced;  /* so many entries at the end of env are the server's own, and have them replaced */
 };
 
 enum result_how {
@@ -65,6 +85,8 @@ enum result_cause { /* why it ended, when not by itself */
 		    CAUSE_MEMORY,
 		    CAUSE_ORDERED, /* a signal that nursery_signal() was asked to send */
 		    CAUSE_HUNG_UP, /* interactive: the client went away */
+		    CAUSE_LEASE, /* the host had no word from the server for too long: another attempt may be made elsewhere */
+		    CAUSE_TASK, /* a task that must not fail did (task.h) */
 };
 
 struct result {

@@ -529,7 +529,7 @@ void dispatch_orders(struct server *s)
 		attempt_tag(s, id, t->attempt, tag);
 		t->ordered = true;
 		if (order_prepare(s, t, a, &o, &err) == 0)
-			engine_start(s->engine, &o);
+			engine_start(s->engine, &(struct engine_part){.host = HOST_HERE, .order = o}, 1);
 		else
 			dispatch_engine.refused(s, tag, err.text);
 		arena_destroy(a);
@@ -796,7 +796,7 @@ void sched_start_failed_or_requeue(struct server *s, uint32_t id)
 		sched_requeue(s->sched, id, s->now);
 }
 
-static void on_lost(void *context, const char *tag)
+static void on_lost(void *context, const char *tag, const char *why)
 {
 	struct server *s = context;
 	struct attempt *t;
@@ -813,15 +813,19 @@ static void on_lost(void *context, const char *tag)
 
 	struct entry *e = &s->entries.v[id];
 
+	if (!why)
+		why = "its processes were lost (killed from outside, or the machine went down)";
 	if (e->intent != INTENT_DELETE &&
 	    (e->intent == INTENT_RERUN || (e->spec->rerunnable && attrs_bool(&s->attrs, "rerun_lost")))) {
-		requeue(s, id,
-			"its processes were lost (killed from outside, or the machine went down): to be run again");
+		struct strbuf text = {0};
+		strbuf_printf(&text, "%s: to be run again", why);
+		requeue(s, id, text.text);
+		strbuf_fini(&text);
 		return;
 	}
 	e->exit_status = -2;
 	e->cause = e->intent == INTENT_DELETE ? END_DELETED : END_LOST;
-	comment_set(s, id, "its processes were lost (killed from outside, or the machine went down)");
+	comment_set(s, id, "%s", why);
 	finish(s, id);
 }
 

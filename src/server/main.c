@@ -300,12 +300,12 @@ static int bring_up(struct server *s, struct err *err)
 {
 	char path[PATH_MAX + 16], live[PATH_MAX], socket[PATH_MAX], nursery[PATH_MAX];
 	struct engine_listener listener = dispatch_engine;
-	struct engine_options o = {.program = nursery,
-				   .live = live,
-				   .socket = socket,
-				   .cgroup = s->conf.cgroup,
-				   .root_jobs = s->conf.root_jobs || !s->multi,
-				   .drop = s->multi && geteuid() == 0};
+	struct local_options o = {.program = nursery,
+				  .live = live,
+				  .socket = socket,
+				  .cgroup = s->conf.cgroup,
+				  .root_jobs = s->conf.root_jobs || !s->multi,
+				  .drop = s->multi && geteuid() == 0};
 	int rc;
 
 	find_nursery(s, nursery);
@@ -318,7 +318,7 @@ static int bring_up(struct server *s, struct err *err)
 	attrs_init(&s->attrs, ATTR_SERVER);
 	if ((rc = world_nodes(s, err)) < 0)
 		return rc;
-	if ((rc = engine_local_start(s->loop, &o, &listener, &s->engine, err)) < 0) /* while we are root */
+	if ((rc = engine_create(s->loop, &o, &listener, &s->engine, err)) < 0) /* while we are root */
 		return rc;
 	if ((rc = drop_root(s, err)) < 0)
 		return rc;

@@ -358,11 +358,11 @@ void recover_attempts(struct server *s)
 			if (!t && !current)
 				continue;
 			attempt_tag(s, id, n, tag);
-			switch (engine_attach(s->engine, tag)) {
+			switch (engine_attach(s->engine, tag, (const char *const[]){HOST_HERE}, 1)) {
 			case ATTEMPT_NEVER:
 				if (current && (job->state == STATE_RUNNING || s->rebooted)) {
 					/* its live file was removed, or did not survive the machine's end */
-					dispatch_engine.lost(s, tag);
+					dispatch_engine.lost(s, tag, NULL);
 					break;
 				}
 				attempt_discard(s, id, n);
@@ -375,6 +375,7 @@ void recover_attempts(struct server *s)
 				if (!current || s->entries.v[id].intent)
 					job_kill_again(s, id, n);
 				break;
+			case ATTEMPT_UNKNOWN:
 			case ATTEMPT_ENDED:
 			case ATTEMPT_LOST:
 				break;

@@ -118,10 +118,10 @@ void http_stop(struct http *h)
 static char ordered[64][64];
 static int nordered;
 
-void engine_start(struct engine *e, const struct order *o)
+void engine_start(struct engine *e, const struct engine_part *parts, int n)
 {
 	if (nordered < 64)
-		snprintf(ordered[nordered++], sizeof *ordered, "%s", o->tag);
+		snprintf(ordered[nordered++], sizeof *ordered, "%s", parts[0].order.tag);
 }
 void engine_signal(struct engine *e, const char *tag, int signal)
 {
@@ -142,7 +142,7 @@ void engine_flush(struct engine *e)
 void engine_sweep(struct engine *e, bool (*known)(void *context, const char *tag), void *context)
 {
 }
-enum attempt_state engine_attach(struct engine *e, const char *tag)
+enum attempt_state engine_attach(struct engine *e, const char *tag, const char *const *hosts, int n)
 {
 	return ATTEMPT_NEVER;
 }

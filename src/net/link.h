@@ -1,0 +1,60 @@
+/*
+ * link.h - frames over a connection, usually TLS, in a libuv loop: what server and agents, and agents among each other, talk.
+ *
+ *	4 bytes length of the whole rest, 4 bytes length of the head (big endian), the head as JSON (an object), then data
+ *
+ * docs/protocol.md lists the heads. Nothing here knows them. Order is kept; a link that is closed loses what was not sent, and whoever
+ * needs more repeats it after the next connection.
+ */
+#ifndef NET_LINK_H
+#define NET_LINK_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <uv.h>
+
+#include "base/err.h"
+#include "base/json.h"
+#include "tls/tls.h"
+
+struct link;
+
+#define LINK_HEAD_MAX (8u << 20) /* an order with its environment */
+#define LINK_DATA_MAX (1u << 20)
+#define LINK_STRANGER_MAX 65536 /* of a frame, until link_trust() */
+#define LINK_LOW 262144		/* `drained` is called when less than this is queued */
+
+struct link_events {
+	void (*ready)(void *context, struct link *l); /* the handshake is done: link_peer() */
+	void (*frame)(void *context, struct link *l, json_t *head, const char *data, size_t n); /* head is borrowed */
+	void (*drained)(void *context, struct link *l);						/* may be NULL */
+	/* The last call, whoever closed it (link_close() included, then with its reason), never from inside another call of this link; `l` is freed after it. */
+	void (*closed)(void *context, struct link *l, const char *reason);
+};
+
+/* Over a socket that is connected. `tls` NULL: plain, for UNIX sockets. Both are taken over. `ready` follows in a later turn. */
+struct link *link_open(uv_loop_t *loop, int fd, struct tls *tls, const struct link_events *e, void *context);
+/* Resolves and connects, with a timeout of 10 s for each step, and TLS with `expect`. `where`: "host:port", "[v6]:port". Trouble is told by `closed`. */
+struct link *link_connect(uv_loop_t *loop, struct tls_context *c, const char *where, enum cert_role expect,
+			  const struct link_events *e, void *context);
+void link_events_set(struct link *l, const struct link_events *e, void *context); /* hand a link to another owner */
+void link_trust(struct link *l);		     /* frames may have their full size now */
+void link_close(struct link *l, const char *reason); /* what was sent before leaves, for at most 5 s */
+void link_pause(struct link *l, bool pause);	     /* don't read: the sender will feel it */
+
+/* Queues a frame: `head` is the text of a JSON object. It leaves in this turn of the loop or later. */
+void link_send(struct link *l, const char *head, size_t nhead, const void *data, size_t n);
+/* The usual: {"t": type, ...} by jansson's json_pack(), "t" included: link_pack(l, data, n, "{s:s,s:i}", "t", "pong", "n", 3). */
+void link_pack(struct link *l, const void *data, size_t n, const char *fmt, ...);
+size_t link_queued(const struct link *l); /* bytes that wait */
+int64_t link_heard(const struct link *l); /* uv_now() of the last byte that came in */
+
+void link_peer(const struct link *l, struct cert_names *ret);
+void link_address(const struct link *l, char *ret, size_t size); /* of the other end, numeric, without port */
+
+/* One frame at the start of a buffer: how many bytes it takes; 0: not whole yet; -EMSGSIZE, -EINVAL: that is none. */
+ssize_t frame_next(const char *buf, size_t n, size_t most, const char **ret_head, size_t *ret_nhead,
+		   const char **ret_data, size_t *ret_n);
+void frame_put(struct strbuf *out, const char *head, size_t nhead, const void *data, size_t n);
+
+#endif

@@ -1,0 +1,38 @@
+/*
+ * listener.h - one TCP port for everything that comes over TLS: frames (agents) and HTTP (the API), told apart by ALPN.
+ *
+ * HTTP is decrypted here and pumped through a socket pair, whose other end is handed to http_adopt(): one TLS library, one certificate, one
+ * port to open in a firewall.
+ */
+#ifndef NET_LISTENER_H
+#define NET_LISTENER_H
+
+#include "net/http.h"
+#include "net/link.h"
+
+struct listener;
+
+struct listener_limits {
+	int connections;	   /* in all; more are closed at once */
+	int strangers;		   /* without a certificate, HTTP or still in the handshake; */
+	int strangers_per_address; /* ... from one address */
+	int handshake_seconds;
+	int idle_seconds; /* of HTTP */
+};
+
+struct listener_events {
+	/* A link whose handshake is done and whose peer showed a certificate of this cluster. The owner calls link_events_set(). NULL: frames are not served. */
+	void (*link)(void *context, struct link *l);
+	/* A decrypted connection, to be given to http_adopt(). NULL: HTTP is not served. */
+	void (*http)(void *context, int fd, const char *address);
+};
+
+/* `where`: "7722", "0.0.0.0:7722", "[::]:7722", "127.0.0.1:0". All addresses of both families if none is named. */
+int listener_open(uv_loop_t *loop, const char *where, struct tls_context *c, const struct listener_limits *limits,
+		  const struct listener_events *e, void *context, struct listener **ret, struct err *err);
+/* Later connections use another identity: a certificate was renewed. */
+void listener_identity(struct listener *l, struct tls_context *c);
+int listener_port(const struct listener *l);
+void listener_close(struct listener *l); /* links that were handed over live on */
+
+#endif

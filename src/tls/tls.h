@@ -1,0 +1,45 @@
+/*
+ * tls.h - TLS 1.3 over a non-blocking socket that the caller polls.
+ */
+#ifndef TLS_TLS_H
+#define TLS_TLS_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "base/err.h"
+#include "tls/pki.h"
+
+struct tls_context; /* an identity and whom it trusts; sessions keep their own reference */
+struct tls;	    /* one connection */
+
+#define TLS_FRAMES "shunt/1" /* ALPN: frames (net/link.h); */
+#define TLS_HTTP "http/1.1"  /* ... the API: also for those who ask for nothing */
+
+/* `cert` and `key` may be NULL for a client without an identity. Trust: the authority's certificate `ca`, or, when that is not known
+ * yet, the first digits of its fingerprint: then the authority's certificate must be in the chain that the server sends (ours does),
+ * and hash to it, and the server's must be signed by it. */
+struct tls_options {
+	const char *cert, *key, *ca, *fingerprint;
+};
+int tls_context_create(const struct tls_options *o, bool server, struct tls_context **ret, struct err *err);
+void tls_context_free(struct tls_context *c);
+
+/* Takes the socket over. A server asks for the other's certificate, and does without; one that is there must be right (authority,
+ * validity), else the handshake fails. A client insists on a certificate with the role `expect` (CERT_NOBODY: any of the authority's). */
+int tls_start(struct tls_context *c, int fd, const char *alpn, enum cert_role expect, struct tls **ret,
+	      struct err *err);
+/* 1: done; 0: poll for tls_events() and call again; -errno and a sentence that a user understands ("the certificate of the other
+ * side has expired", "it is not signed by this cluster's authority", "it is a node's, not the server's"). */
+int tls_handshake(struct tls *t, struct err *err);
+ssize_t tls_read(struct tls *t, void *buf, size_t n);	     /* 0: the end; -EAGAIN; -errno */
+ssize_t tls_write(struct tls *t, const void *buf, size_t n); /* -EAGAIN: the same bytes again later; -errno */
+bool tls_pending(const struct tls *t);			     /* read has more without polling */
+short tls_events(const struct tls *t);			     /* POLLIN and POLLOUT, by what the last call lacked */
+int tls_fd(const struct tls *t);
+const char *tls_alpn(const struct tls *t);
+void tls_peer(const struct tls *t, struct cert_names *ret); /* CERT_NOBODY: it showed no certificate */
+const char *tls_peer_ca(const struct tls *t); /* PEM of the authority that was matched by fingerprint, or NULL */
+void tls_free(struct tls *t);		      /* says goodbye if it can, closes the socket */
+
+#endif
