@@ -1,8 +1,6 @@
 /*
  * link.h - frames over a connection, usually TLS, in a libuv loop: what server and agents, and agents among each other, talk.
  *
- *	4 bytes length of the whole rest, 4 bytes length of the head (big endian), the head as JSON (an object), then data
- *
  * docs/protocol.md lists the heads. Nothing here knows them. Order is kept; a link that is closed loses what was not sent, and whoever
  * needs more repeats it after the next connection.
  */
@@ -14,6 +12,7 @@
 #include <uv.h>
 
 #include "base/err.h"
+#include "base/frame.h"
 #include "base/json.h"
 #include "tls/tls.h"
 
@@ -51,10 +50,5 @@ int64_t link_heard(const struct link *l); /* uv_now() of the last byte that came
 
 void link_peer(const struct link *l, struct cert_names *ret);
 void link_address(const struct link *l, char *ret, size_t size); /* of the other end, numeric, without port */
-
-/* One frame at the start of a buffer: how many bytes it takes; 0: not whole yet; -EMSGSIZE, -EINVAL: that is none. */
-ssize_t frame_next(const char *buf, size_t n, size_t most, const char **ret_head, size_t *ret_nhead,
-		   const char **ret_data, size_t *ret_n);
-void frame_put(struct strbuf *out, const char *head, size_t nhead, const void *data, size_t n);
 
 #endif

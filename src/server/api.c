@@ -103,8 +103,10 @@ void api_handle(void *context, struct http_request *r)
 	struct asker w;
 
 	clock_read(s);
-	if (who_asks(s, r, &w) < 0) {
-		http_error(r, 403, "forbidden", "The user id %u has no account on this machine.", (unsigned)w.uid);
+	struct err err;
+
+	if (who_asks(s, r, &w, &err) < 0) {
+		http_error(r, 403, "forbidden", "%s", err.text);
 		return;
 	}
 	if (is_change(method, path) && s->trouble) {

@@ -26,6 +26,7 @@
 #include "core/depend.h"
 #include "engine/engine.h"
 #include "net/http.h"
+#include "net/listener.h"
 #include "sched/explain.h"
 #include "sched/sched.h"
 #include "server/accounting.h"
@@ -33,6 +34,7 @@
 #include "server/conf.h"
 #include "server/mail.h"
 #include "store/store.h"
+#include "tls/pki.h"
 
 /* The server's own events, beside enum event_type. */
 enum server_event {
@@ -140,6 +142,8 @@ struct attempt {
 	int32_t *node; /* a node for each fragment */
 	int32_t **cpu; /* and the CPUs of the node that it has */
 	int32_t *ncpus;
+	int32_t **gpu; /* and GPUs */
+	int32_t *ngpus;
 };
 
 struct queue {
@@ -149,8 +153,18 @@ struct queue {
 	int64_t total;	/* jobs that have not ended */
 };
 
+/* A host with an agent (agents.c). */
+struct agent;
+
 struct node_info {
 	char *note;
+	bool joined;	     /* an agent's; else the configuration's, on this machine */
+	bool down;	     /* nothing new is started there: silent, never connected, or unwell */
+	char *unwell;	     /* what its health check says, or NULL */
+	char *class;	     /* or NULL; counts as a feature */
+	struct agent *agent; /* of a joined one */
+	uint64_t join;
+	bool *gpu_used; /* by index */
 	bool offline;	/* by the administrator */
 	bool mentioned; /* by an event that the store has */
 	bool gone;	/* not in the configuration any more: it only lets its jobs end */
@@ -162,6 +176,7 @@ struct tally {
 	int64_t active, total;
 };
 
+struct asker;  /* who.c */
 struct stream; /* events.c */
 struct waiter; /* output.c */
 
@@ -178,6 +193,12 @@ struct reply_later {
 	int status;
 	struct strbuf body;
 	int64_t since;
+};
+
+/* The cluster's own (cluster.c). */
+struct authority {
+	char *key, *cert, *secret; /* PEM; PEM; what job tokens are derived from */
+	char fingerprint[FINGERPRINT_SIZE];
 };
 
 struct server {
@@ -202,6 +223,10 @@ struct server {
 	struct store *store;
 	struct http *http;
 	struct engine *engine;
+	struct listener *listener; /* TLS; NULL: none */
+	struct authority authority;
+	uint64_t epoch;
+	uint64_t next_join, next_token;
 	struct cluster *cluster;
 	struct plan *plan;
 	struct sched *sched;
@@ -318,7 +343,6 @@ struct submission {
 	const char *script; /* in the arena */
 	size_t script_n;
 };
-struct asker; /* who.c */
 /* Checks everything that does not depend on the state of the queue. The error's code in *ret_code. */
 int spec_read(struct server *s, const struct asker *who, const json_t *job, bool script_needed, struct arena *a,
 	      struct submission *ret, const char **ret_code, struct err *err);
@@ -417,6 +441,40 @@ void server_say(const struct server *s, const char *fmt, ...) __attribute__((for
 /* ---- accounts.c ---- */
 const struct account *account_of(struct server *s, uid_t uid); /* NULL: there is none; borrowed until the next call */
 
+/* ---- cluster.c: the authority, this server's certificate, and who leads; kept in the store ---- */
+/* Reads or makes them, and takes a higher epoch (s->epoch). After recover(). */
+int cluster_begin(struct server *s, struct err *err);
+int cluster_object(struct server *s, const char *name, const json_t *o, struct err *err); /* at recovery */
+/* Opens the port, if there is one to open: API and agents. */
+int cluster_listen(struct server *s, struct err *err);
+int cluster_certify(struct server *s, const char *csr, size_t n, const char *node, uint64_t join,
+		    struct strbuf *ret_cert, struct err *err);
+void cluster_servers(const struct server *s, struct json *j,
+		     const char *key); /* an array of addresses, this one first */
+void api_cluster(struct server *s, struct http_request *r, const struct asker *w);
+
+/* ---- tokens.c: joining, and users from other machines ---- */
+int token_restore(struct server *s, const char *id, const json_t *o, struct err *err); /* at recovery */
+/* Whom a token stands for. -EACCES: nobody (the sentence does not say which part was wrong); -EBUSY: too many wrong ones from there. */
+int token_check(struct server *s, const char *text, const char *address, struct asker *ret, struct err *err);
+void token_of_job(const struct server *s, const char *tag, char ret[TOKEN_SIZE]);
+void api_tokens(struct server *s, struct http_request *r, const struct asker *w, const char *id);
+void api_join(struct server *s, struct http_request *r); /* without an asker */
+void api_login(struct server *s, struct http_request *r);
+void api_whoami(struct server *s, struct http_request *r, const struct asker *w);
+
+/* ---- agents.c: links from other hosts ---- */
+void agents_link(struct server *s, struct link *l); /* the listener's: a certificate of this cluster was shown */
+/* A node that has just been given a certificate: made, or its facts renewed. *ret_join is its new number. -EEXIST: a node of the configuration
+ * has that name, or one that is connected; -EINVAL: bad name or facts. */
+int agents_join(struct server *s, const char *name, const json_t *facts, uint64_t *ret_join, struct err *err);
+int agents_remove(struct server *s, uint32_t node, bool force, struct err *err); /* -EBUSY: jobs run there */
+void agents_turn(struct server *s);						 /* who has been silent for too long */
+int64_t agents_next(const struct server *s);
+void agents_settings(struct server *s);			       /* attributes or configuration have changed: tell them */
+void agents_bye(struct server *s);			       /* before it stops */
+const char *node_state(const struct server *s, uint32_t node); /* the words of docs/cluster.md, joined by commas */
+
 /* ---- who.c: who asks, and what may they ---- */
 enum role { ROLE_USER, ROLE_OPERATOR, ROLE_MANAGER };
 struct asker {
@@ -424,8 +482,10 @@ struct asker {
 	gid_t gid;
 	char user[64];
 	enum role role;
+	enum { BY_SOCKET, BY_TOKEN, BY_JOB } by;
 };
-int who_asks(struct server *s, struct http_request *r, struct asker *ret); /* -ENOENT: the account has no name */
+/* By the local socket the kernel says who; over TLS the token. -ENOENT: the account has no name; -EACCES, -EBUSY as token_check(). */
+int who_asks(struct server *s, struct http_request *r, struct asker *ret, struct err *err);
 bool may_see(const struct server *s, const struct asker *w, const struct spec *p);
 bool may_change(const struct asker *w, const struct spec *p);
 

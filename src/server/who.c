@@ -6,14 +6,14 @@
 
 #include "server/server_internal.h"
 
-int who_asks(struct server *s, struct http_request *r, struct asker *ret)
+int who_asks(struct server *s, struct http_request *r, struct asker *ret, struct err *err)
 {
 	struct peer peer = request_peer(r);
 	const struct account *a = account_of(s, peer.uid);
 
 	*ret = (struct asker){.uid = peer.uid, .gid = peer.gid};
 	if (!a)
-		return -ENOENT;
+		return err_set(err, -ENOENT, "The user id %u has no account on this machine.", (unsigned)peer.uid);
 	snprintf(ret->user, sizeof ret->user, "%s", a->name);
 	if (peer.uid == 0 || peer.uid == s->uid || attrs_list_has(&s->attrs, "managers", ret->user, s->host))
 		ret->role = ROLE_MANAGER;
