@@ -69,7 +69,7 @@ struct order {
 	int ngpus; /* 0: those are set empty if `hide_gpus`, else left alone */
 	bool hide_gpus;
 	int64_t lease; /* seconds: it ends itself (CAUSE_LEASE) when LIVE/.lease is older; <= 0: never */
-	bool by_name; /* uid, gid, home and shell are this host's for `user`, not the order's; paths and environment have @STATE@ and @BIN@ replaced by the host */
+	bool by_name; /* uid, gid, home and shell are this host's for `user`, not the order's; paths and environment have @STATE@, @RUN@ and @BIN@ replaced by the host */
 	int nplaced;  /* so many entries at the end of env are the server's own, and have them replaced */
 };
 
