@@ -2,13 +2,11 @@
  * client.c - asks the server: one connection, one request at a time, and a sentence for whatever goes wrong.
  *
  * The rule about repeating: what was not sent at all may be sent again over a new connection, and a GET in any case.
- * A change that was sent and whose answer did not come may have been made, and is never repeated.
+ * A change that was sent and whose answer did not come may have been made, and is never repeated. Of several servers one
+ * leads; another refuses what it is asked, and says who it is: then that one is asked, whatever it was.
  */
-#include "client/client.h"
-
 #include <errno.h>
 #include <poll.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,27 +17,12 @@
 
 #include "base/mem.h"
 #include "base/unixsock.h"
-#include "client/response.h"
+#include "client/client_internal.h"
 
-#define BUFFER 65536
 #define ANSWER_MAX (512u << 20) /* bytes that client_ask takes: beyond, ask in pages */
 #define PATIENCE 5		/* seconds without a word */
 #define TIMEOUT 300		/* seconds; SHUNT_TIMEOUT */
-
-struct client {
-	char *socket;
-	int fd;		/* -1: not connected */
-	bool used;	/* this connection has carried a request before */
-	int timeout;	/* seconds */
-	int64_t asked;	/* ms: when the present request began */
-	bool told;	/* the user knows that we wait */
-	bool may_sleep; /* a stream that has begun */
-	int at, n;	/* unread bytes in `buffer` */
-	struct response answer;
-	struct strbuf head;
-	char code[40];
-	char buffer[BUFFER];
-};
+#define TAKEOVER 20000		/* ms in which one of several servers should lead again */
 
 /* What is asked. */
 struct question {
@@ -63,34 +46,30 @@ static int timeout_find(void)
 	return seconds > 0 && seconds <= 1000000 ? (int)seconds : TIMEOUT;
 }
 
-int client_open_at(const char *socket, struct client **ret, struct err *err)
+struct client *client_create(const char *socket, struct route *route)
 {
 	struct client *c = mem_alloc(sizeof *c); /* not zeroed: the buffer is large, and a command short */
 
 	memset(c, 0, offsetof(struct client, buffer));
 	c->socket = mem_strdup(socket);
+	c->route = route;
 	c->fd = -1;
 	c->timeout = timeout_find();
-	*ret = c;
-	return 0;
+	return c;
 }
 
-int client_open(struct client **ret, struct err *err)
+int client_open_at(const char *socket, struct client **ret, struct err *err)
 {
-	struct where w;
-	char socket[sizeof w.run + 16];
-	int rc = where_find(&w, err);
-
-	if (rc < 0)
-		return rc;
-	snprintf(socket, sizeof socket, "%s/shuntd.sock", w.run);
-	return client_open_at(socket, ret, err);
+	*ret = client_create(socket, NULL);
+	return 0;
 }
 
 static void client_drop(struct client *c)
 {
 	if (c->fd >= 0)
 		close(c->fd);
+	if (c->route)
+		route_end(c->route);
 	c->fd = -1;
 	c->used = false;
 	c->at = c->n = 0;
@@ -101,6 +80,9 @@ void client_close(struct client *c)
 	if (!c)
 		return;
 	client_drop(c);
+	route_free(c->route);
+	if (c->head.text)
+		explicit_bzero(c->head.text, c->head.n); /* a token may be in it */
 	strbuf_fini(&c->head);
 	free(c->socket);
 	free(c);
@@ -204,9 +186,41 @@ static int no_server(const struct client *c, int rc, struct err *err)
 	}
 }
 
+/* Over TLS: shunt-connect finds a server, and says which, or what is wrong, in a line. */
+static int route_connect(struct client *c, struct err *err)
+{
+	char line[600];
+	size_t n = 0;
+	ssize_t got = 1;
+
+	c->fd = route_start(c->route, err);
+	if (c->fd < 0)
+		return c->fd;
+	/* Byte by byte: what follows the line is not ours. */
+	while (got != 0 && n + 1 < sizeof line && (n == 0 || line[n - 1] != '\n')) {
+		int rc = client_wait(c, POLLIN, err);
+		if (rc < 0) {
+			client_drop(c);
+			return rc;
+		}
+		got = recv(c->fd, line + n, 1, MSG_DONTWAIT);
+		if (got < 0 && errno != EAGAIN && errno != EINTR)
+			got = 0;
+		n += got > 0 ? 1 : 0;
+	}
+	line[n > 0 && line[n - 1] == '\n' ? n - 1 : n] = '\0';
+	int rc = route_answered(c->route, line, err);
+	if (rc < 0)
+		client_drop(c);
+	return rc;
+}
+
 static int client_connect(struct client *c, struct err *err)
 {
 	int rc;
+
+	if (c->route)
+		return route_connect(c, err);
 
 	do {
 		int ms = wait_ms(c);
@@ -239,6 +253,8 @@ static int head_write(struct client *c, const struct question *q, struct err *er
 				       "%.100s: the path of a request has a blank or control character in it", q->path);
 	strbuf_clear(&c->head);
 	strbuf_printf(&c->head, "%s %s HTTP/1.1\r\nHost: shunt\r\n", q->method, q->path);
+	if (c->route)
+		strbuf_printf(&c->head, "Authorization: Bearer %s\r\n", c->route->token);
 	if (q->accept)
 		strbuf_printf(&c->head, "Accept: %s\r\n", q->accept);
 	if (q->body)
@@ -391,7 +407,8 @@ static int errno_of(const char *code, int status)
 		{"unknown_queue", ENOENT}, {"unknown_node", ENOENT},	   {"unknown_attribute", ENOENT},
 		{"not_found", ENOENT},	   {"method_not_allowed", ENOSYS}, {"bad_state", EBUSY},
 		{"finished", EALREADY},	   {"too_large", EFBIG},	   {"refused", EDQUOT},
-		{"too_many", EAGAIN},	   {"unavailable", EAGAIN},
+		{"too_many", EAGAIN},	   {"unavailable", EAGAIN},	   {"not_leader", EAGAIN},
+		{"unauthorized", EACCES},
 	};
 
 	for (size_t i = 0; i < sizeof table / sizeof *table; i++)
@@ -445,12 +462,45 @@ static int answer_take(struct client *c, struct reply *r, struct err *err)
 	return r->status / 100 == 2 ? 0 : answer_refused(c, r->json, err);
 }
 
+/* The server that answered does not lead, so it did nothing: is there another to ask? Turns to it, after a pause if need be. */
+static bool leader_follow(struct client *c, const json_t *json, int64_t since)
+{
+	const json_t *error = json_object_get(json, "error");
+	const char *leader = json_string_value(json_object_get(error, "leader"));
+
+	if (!leader)
+		leader = json_string_value(json_object_get(json, "leader"));
+	if (!c->route || strcmp(c->code, "not_leader") != 0 || now_ms() - since > TAKEOVER)
+		return false;
+	client_drop(c);
+	poll(NULL, 0, route_follow(c->route, leader ? leader : ""));
+	return true;
+}
+
+/* Asks until a server has answered that leads. 0: the head of its answer is there, the body is still to be read; else *ret is what was
+ * refused. */
+static int client_request(struct client *c, const struct question *q, struct reply *ret, struct err *err)
+{
+	int64_t since = now_ms();
+
+	for (;;) {
+		*ret = (struct reply){0};
+		int rc = client_begin(c, q, err);
+		if (rc < 0 || c->answer.status / 100 == 2)
+			return rc;
+		rc = answer_take(c, ret, err);
+		if (!leader_follow(c, ret->json, since))
+			return rc;
+		reply_fini(ret);
+	}
+}
+
 int client_ask(struct client *c, const char *method, const char *path, const char *body, size_t n, struct reply *ret,
 	       struct err *err)
 {
 	struct question q = {.method = method, .path = path, .body = body, .n = n};
-	struct reply reply = {0};
-	int rc = client_begin(c, &q, err);
+	struct reply reply;
+	int rc = client_request(c, &q, &reply, err);
 
 	if (rc == 0)
 		rc = answer_take(c, &reply, err);
@@ -481,16 +531,12 @@ int client_read(struct client *c, const char *path, const char *accept,
 {
 	struct question q = {.method = "GET", .path = path, .accept = accept};
 	struct sink sink = {piece, context};
-	int rc = client_begin(c, &q, err);
+	struct reply refused;
+	int rc = client_request(c, &q, &refused, err);
 
+	reply_fini(&refused);
 	if (rc < 0)
 		return rc;
-	if (c->answer.status / 100 != 2) {
-		struct reply reply = {0};
-		rc = answer_take(c, &reply, err);
-		reply_fini(&reply);
-		return rc;
-	}
 	c->may_sleep = true;
 	return client_finish(c, &sink, err);
 }

@@ -20,11 +20,22 @@ struct client;
 /* Waiting: after 5 s without an answer a line on standard error says so, if that is a terminal; after 5 minutes (or
  * SHUNT_TIMEOUT seconds) it is -ETIMEDOUT. A stream that has begun may be silent for as long as it likes. */
 
-/* The instance this environment means (where.h). Connects at the first request, and again when the server was
- * restarted meanwhile: for a GET; a change whose answer was lost is not repeated, and the error says that it may have
- * been made. -ENOENT, -ECONNREFUSED: the sentence says that no server runs and how to start one. */
+/* The server this environment means: the cluster SHUNT_CLUSTER, if set; inside a job its own server, by a socket of this host or else
+ * over TLS with the job's token; else an instance of this host (where.h); else the only cluster that the user has logged in to, or
+ * "default" (clusters.h).
+ *
+ * Connects at the first request, and again when the server was restarted meanwhile: for a GET; a change whose answer was lost is not
+ * repeated, and the error says that it may have been made. -ENOENT, -ECONNREFUSED: the sentence says that no server runs and how to start
+ * one. Over TLS, if one of several servers can't be reached (-EHOSTUNREACH: none can, or none is trusted), or says that another leads, the
+ * next is asked; while none leads, for some 20 s.
+ *
+ * TLS is spoken by a child process, the program shunt-connect, which ends with the connection. */
 int client_open(struct client **ret, struct err *err);
 int client_open_at(const char *socket, struct client **ret, struct err *err);
+/* A cluster by name. -ENOENT: not logged in to it; other errors of login_read(). */
+int client_open_cluster(const char *name, struct client **ret, struct err *err);
+/* Servers ("HOST[:PORT]", several joined by blanks) by a token alone, whose fingerprint tells whom to trust. -EINVAL: no token, no address. */
+int client_open_token(const char *where, const char *token_text, struct client **ret, struct err *err);
 void client_close(struct client *c);
 
 struct reply {

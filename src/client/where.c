@@ -11,6 +11,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/mem.h"
+
 #define SYSTEM_CONF "/etc/shunt/shunt.conf"
 
 static int path_set(char *to, size_t size, struct err *err, const char *fmt, ...) __attribute__((format(printf, 4, 5)));
@@ -108,7 +110,7 @@ int where_system(struct where *ret, struct err *err)
 	return 0;
 }
 
-static bool socket_is_there(const struct where *w)
+bool where_has_socket(const struct where *w)
 {
 	char path[sizeof w->run + 16];
 
@@ -120,9 +122,22 @@ int where_find(struct where *ret, struct err *err)
 {
 	int rc = where_personal(ret, err);
 
-	if (rc == 0 && (ret->home[0] || socket_is_there(ret)))
+	if (rc == 0 && (ret->home[0] || where_has_socket(ret)))
 		return 0;
-	if (!getenv("SHUNT_HOME") && access(SYSTEM_CONF, F_OK) == 0)
-		return where_system(ret, err);
+	struct where *site = mem_alloc(sizeof *site);
+	where_system(site, NULL);
+	if (!getenv("SHUNT_HOME") && (where_has_socket(site) || access(SYSTEM_CONF, F_OK) == 0)) {
+		*ret = *site;
+		rc = 0;
+	}
+	free(site);
 	return rc;
+}
+
+int where_clusters(char ret[WHERE_PATH], struct err *err)
+{
+	const char *conf = path_of("XDG_CONFIG_HOME"), *home = "";
+	int rc = conf ? 0 : home_find(&home, err);
+
+	return rc < 0 ? rc : path_set(ret, WHERE_PATH, err, "%s%s/shunt/clusters", home, conf ? conf : "/.config");
 }

@@ -126,13 +126,15 @@ void print_wrapped(FILE *out, const char *text, int indent, int column)
 
 void command_synopsis(const struct command *c, struct strbuf *out)
 {
+	bool any = c->options || !c->alone;
+
 	/* PBS writes options first. */
-	if (c->own && c->options)
+	if (c->own && any)
 		strbuf_printf(out, "[options]%s%s", c->operands[0] ? " " : "", c->operands);
 	else if (c->own)
 		strbuf_puts(out, c->operands);
 	else
-		strbuf_printf(out, "%s%s%s", c->operands, c->operands[0] ? " " : "", c->options ? "[options]" : "");
+		strbuf_printf(out, "%s%s%s", c->operands, c->operands[0] ? " " : "", any ? "[options]" : "");
 }
 
 static void option_help(const struct option *o, FILE *out)
@@ -158,9 +160,11 @@ void command_help(const struct command *c, FILE *out)
 		fputc('\n', out);
 		print_wrapped(out, c->details, 0, 0);
 	}
-	if (c->options)
+	if (c->options || !c->alone)
 		fprintf(out, "\noptions:\n");
 	for (const struct option *o = c->options; o && o->name; o++)
+		option_help(o, out);
+	for (const struct option *o = options_common; !c->alone && o->name; o++)
 		option_help(o, out);
 	if (c->examples)
 		fprintf(out, "\nexamples:\n");

@@ -70,6 +70,7 @@ struct command {
 	/* Returns an exit code, having printed what there is to say with command_fail(). */
 	int (*run)(const struct command *c, const void *arguments, const struct operands *operands);
 	int hidden; /* not for people */
+	bool alone; /* asks no server: has no --cluster */
 	/* A program of its own name (qsub): called by that name, or as "shunt qsub"; messages begin with it alone.
 	 * Options whose name begins with '-' have only their letter. */
 	bool own;
@@ -115,6 +116,12 @@ int options_parse(const struct command *c, int argc, char **argv, void *argument
 		  struct err *err);
 /* Prints what OPTIONS_HELP or OPTIONS_VERSION ask for. Returns EXIT_OK. */
 int options_answer(const struct command *c, int what);
+
+/* --cluster, which all commands have that ask a server. Ends with a NULL name. */
+extern const struct option options_common[];
+/* What it does: from here on that cluster's server is asked (SHUNT_CLUSTER). The first one counts: a command line is read before the
+ * script that it names. */
+void cluster_choose(const char *name);
 
 /* "-l, --resources LIST" */
 void option_spell(const struct option *o, struct strbuf *out);

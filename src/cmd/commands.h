@@ -26,8 +26,17 @@ extern const struct command command_qenable, command_qdisable, command_qstart, c
 extern const struct command command_qmgr;    /* qmgr.c */
 extern const struct command command_nqs2pbs; /* nqs2pbs.c */
 
+/* Other machines. */
+extern const struct command command_token_create, command_token_list, command_token_revoke; /* token.c */
+extern const struct command command_join;						    /* join.c */
+extern const struct command command_login, command_logout, command_clusters;		    /* login.c */
+extern const struct command command_config_check;					    /* config.c */
+extern const struct command command_nodes_offline, command_nodes_online, command_nodes_set,
+	command_nodes_remove; /* nodes_change.c */
+
 /* Inside of jobs. */
-extern const struct command command_rsh, command_pbsdsh; /* rsh.c, pbsdsh.c */
+extern const struct command command_rsh, command_shunt_rsh, command_pbsdsh; /* rsh.c, pbsdsh.c */
+extern const struct command command_launch, command_pmix;		       /* launch.c */
 
 /* What shows things. */
 extern const struct command command_qstat, command_qselect, command_pbsnodes, command_tracejob;

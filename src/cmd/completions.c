@@ -37,10 +37,14 @@ static void each_group(void (*print)(const char *group))
 	}
 }
 
+/* "nodes" is a command, too: then its own options and the second words of others may follow. */
 static void bash_group(const char *group)
 {
-	printf("\t\t[ \"$COMP_CWORD\" -gt 2 ] && [ \"$command\" = %s ] && command=\"%s ${COMP_WORDS[2]}\"\n", group,
-	       group);
+	printf("\t\t[ \"$COMP_CWORD\" -gt 2 ] && [ \"$command\" = %s ] && [[ ' ", group);
+	print_names(group);
+	printf("' == *\" ${COMP_WORDS[2]} \"* ]] && command=\"%s ${COMP_WORDS[2]}\"\n", group);
+	if (command_find(group, NULL))
+		return;
 	printf("\t\t[ \"$COMP_CWORD\" -eq 2 ] && [ \"$command\" = %s ] && words='", group);
 	print_names(group);
 	printf("'\n");
@@ -79,8 +83,12 @@ static void bash_options(const struct command *c)
 			printf(" --%s", o->name);
 		else
 			printf(" -%c", o->letter);
+	for (const struct option *o = options_common; !c->alone && o->name; o++)
+		printf(" --%s", o->name);
 	if (c->operand_words)
 		printf(" %s", c->operand_words);
+	printf(" ");
+	print_names(c->name);
 	printf("'\n");
 	if (c->operands_max > 0 && (c->operand_kind == OPTION_FILE || c->operand_kind == OPTION_DIR))
 		printf("\t\tfiles=%s\n", c->operand_kind == OPTION_DIR ? "-d" : "-f");
@@ -191,6 +199,8 @@ static void zsh_options(const struct command *c)
 	printf("\t'%s')\n\t\t_arguments '--help[Tell what it does.]'", c->name);
 	for (const struct option *o = c->options; o && o->name; o++)
 		zsh_option(o);
+	for (const struct option *o = options_common; !c->alone && o->name; o++)
+		zsh_option(o);
 	if (c->operands_max > 0) {
 		printf(" \\\n\t\t\t'*:");
 		zsh_text(c->operands);
@@ -207,8 +217,10 @@ static void zsh_group(const char *group)
 	       "\t\tif (( CURRENT == 2 )); then\n\t\t\tcompadd -- ",
 	       group);
 	print_names(group);
-	printf("\n\t\t\treturn\n\t\tfi\n"
-	       "\t\tcommand=\"%s $words[2]\"\n\t\tshift words\n\t\t(( CURRENT-- ))\n\tfi\n",
+	printf("\n%s\t\telif [[ ' ", command_find(group, NULL) ? "" : "\t\t\treturn\n");
+	print_names(group);
+	printf("' == *\" $words[2] \"* ]]; then\n"
+	       "\t\t\tcommand=\"%s $words[2]\"\n\t\t\tshift words\n\t\t\t(( CURRENT-- ))\n\t\tfi\n\tfi\n",
 	       group);
 }
 
@@ -256,4 +268,5 @@ const struct command command_completions = {
 	.details = "For bash: source <(shunt completions bash). For zsh: write them to a file _shunt in a directory of "
 		   "$fpath.",
 	.run = run,
+	.alone = true,
 };

@@ -103,4 +103,5 @@ const struct command command_down = {
 	.options = down_options,
 	.size = sizeof(struct down_arguments),
 	.run = down,
+	.alone = true,
 };

@@ -77,6 +77,7 @@ const struct command command_experiment_push = {
 	.options = push_options,
 	.size = sizeof(struct arguments),
 	.run = push,
+	.alone = true,
 };
 
 const struct command command_experiment_traces = {
@@ -90,4 +91,5 @@ const struct command command_experiment_traces = {
 	.options = traces_options,
 	.size = sizeof(struct arguments),
 	.run = traces,
+	.alone = true,
 };

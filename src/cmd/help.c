@@ -63,6 +63,7 @@ const struct command command_help_page = {
 	.operands_max = 2,
 	.about = "Tell what there is, or what a command does.",
 	.run = help,
+	.alone = true,
 };
 
 const struct command command_version = {
@@ -70,4 +71,5 @@ const struct command command_version = {
 	.operands = "",
 	.about = "Print the version.",
 	.run = version,
+	.alone = true,
 };

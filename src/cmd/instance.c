@@ -5,6 +5,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/file.h>
 #include <unistd.h>
 
@@ -12,6 +15,38 @@
 #include "cmd/commands.h"
 #include "cmd/object.h"
 #include "cmd/show.h"
+
+static bool program_at(struct strbuf *path, const char *dir, const char *below, const char *name)
+{
+	strbuf_clear(path);
+	strbuf_printf(path, "%s/%s%s", dir, below, name);
+	return access(path->text, X_OK) == 0;
+}
+
+bool program_find(const char *name, struct strbuf *ret_path)
+{
+	static const char *const beside[] = {"../server/", "../agent/", "../pmix/", "../sbin/", "../libexec/shunt/", ""};
+	const char *list = getenv("PATH");
+	char self[PATH_MAX];
+	ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
+
+	if (n > 0) {
+		self[n] = '\0';
+		*strrchr(self, '/') = '\0';
+		for (size_t i = 0; i < sizeof beside / sizeof *beside; i++)
+			if (program_at(ret_path, self, beside[i], name))
+				return true;
+	}
+	for (const char *p = list ? list : ""; *p; p += *p == ':') {
+		char dir[PATH_MAX];
+		size_t length = strcspn(p, ":");
+		snprintf(dir, sizeof dir, "%.*s", (int)length, p);
+		p += length;
+		if (program_at(ret_path, dir[0] ? dir : ".", "", name))
+			return true;
+	}
+	return false;
+}
 
 int where_get(bool system, struct where *ret, struct err *err)
 {
@@ -111,4 +146,5 @@ const struct command command_status = {
 	.options = status_options,
 	.size = sizeof(struct status_arguments),
 	.run = status,
+	.alone = true,
 };

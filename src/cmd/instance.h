@@ -12,6 +12,8 @@
 
 #define LOOK_MS 20 /* between two looks at something that is awaited */
 
+/* A program of ours that is no command, as shuntd: beside this one, in the build directory or where it is installed; else in $PATH. */
+bool program_find(const char *name, struct strbuf *ret_path);
 int where_get(bool system, struct where *ret, struct err *err);
 /* The server's answer to "who are you"; false: nobody answers, *err says why. The reply is the caller's in both
  * cases. */

@@ -12,7 +12,41 @@
 
 #include "base/lines.h"
 
-static const char *const job_names[] = {"PBS_JOBID", "PBS_NODEFILE"};
+/* The first two make a job; the others are there in one on several hosts. */
+static const char *const job_names[] = {"PBS_JOBID",  "PBS_NODEFILE",	    "SHUNT_TAG",
+					"SHUNT_HERE", "SHUNT_AGENT_SOCKET", "SHUNT_TMPDIR"};
+
+/* What is about a host, and so not passed on to another: a part of the job has its own there. Names that end in '*' stand for all that begin so. */
+static const char *const host_names[] = {
+	"SHUNT_HERE",
+	"SHUNT_NODE",
+	"SHUNT_TAG",
+	"SHUNT_AGENT_SOCKET",
+	"SHUNT_TMPDIR",
+	"SHUNT_HOME",
+	"TMPDIR",
+	"PBS_NODENUM",
+	"PBS_VNODENUM",
+	"PBS_TASKNUM",
+	"PBS_NODEFILE",
+	"PBS_RSH",
+	"PBS_JOBDIR",
+	"OMPI_MCA_orte_default_hostfile",
+	"OMPI_MCA_plm_rsh_agent",
+	"PRTE_MCA_prte_default_hostfile",
+	"PRTE_MCA_plm_ssh_agent",
+	"HYDRA_LAUNCHER_EXEC",
+	"PARALLEL_SSH",
+	"CUDA_VISIBLE_DEVICES",
+	"HOSTNAME",
+	"XDG_RUNTIME_DIR",
+	"PWD",
+	"OLDPWD",
+	"SHLVL",
+	"_",
+	"SSH_*",
+	"PMIX_*",
+};
 
 static bool job_known(void)
 {
@@ -109,4 +143,43 @@ int jobhosts_number(const struct jobhosts *h, int line)
 	for (int i = 0; i < first; i++)
 		n += jobhosts_find(h, h->line.v[i]) == i;
 	return n;
+}
+
+bool jobhosts_here(const char *node)
+{
+	const char *here = getenv("SHUNT_HERE");
+	size_t n = strlen(node);
+
+	for (const char *p = here; p && *p; p += strcspn(p, " "), p += strspn(p, " "))
+		if (strcspn(p, " ") == n && strncmp(p, node, n) == 0)
+			return true;
+	return !here || !*here;
+}
+
+static bool about_host(const char *entry)
+{
+	size_t length = strcspn(entry, "=");
+
+	for (size_t i = 0; i < sizeof host_names / sizeof *host_names; i++) {
+		size_t n = strlen(host_names[i]);
+		bool all = host_names[i][n - 1] == '*';
+		if (all ? strncmp(entry, host_names[i], n - 1) == 0
+			: n == length && strncmp(entry, host_names[i], n) == 0)
+			return true;
+	}
+	return false;
+}
+
+char **jobhosts_env(struct arena *a, size_t more, size_t *ret_n)
+{
+	size_t n = 0, kept = 0;
+
+	while (environ[n])
+		n++;
+	char **env = arena_alloc(a, (n + more + 1) * sizeof *env);
+	for (size_t i = 0; i < n; i++)
+		if (!about_host(environ[i]))
+			env[kept++] = environ[i];
+	*ret_n = kept;
+	return env;
 }

@@ -36,9 +36,21 @@ const struct command *const commands[] = {
 	&command_qstop,
 	&command_qterm,
 	&command_nqs2pbs,
+	/* Other machines: nodes that join, users who log in. */
+	&command_token_create,
+	&command_token_list,
+	&command_token_revoke,
+	&command_join,
+	&command_login,
+	&command_logout,
+	&command_clusters,
+	&command_config_check,
 	/* Inside of jobs. */
+	&command_launch,
 	&command_rsh,
+	&command_shunt_rsh,
 	&command_pbsdsh,
+	&command_pmix,
 	/* What shows things. */
 	&command_qstat,
 	&command_qselect,
@@ -50,6 +62,10 @@ const struct command *const commands[] = {
 	&command_plan,
 	&command_whatif,
 	&command_nodes,
+	&command_nodes_offline,
+	&command_nodes_online,
+	&command_nodes_set,
+	&command_nodes_remove,
 	&command_log,
 	&command_output,
 	&command_top,
@@ -65,18 +81,20 @@ const struct command *const commands[] = {
 };
 const int ncommands = sizeof commands / sizeof *commands;
 
+/* Of two words before one: "nodes remove" is not "nodes" of a node called remove. */
 const struct command *command_find(const char *first, const char *second)
 {
+	const struct command *found = NULL;
 	size_t n = strlen(first);
 
 	for (int i = 0; i < ncommands; i++) {
 		const char *name = commands[i]->name;
 		if (strcmp(name, first) == 0)
-			return commands[i];
+			found = commands[i];
 		if (second && strncmp(name, first, n) == 0 && name[n] == ' ' && strcmp(name + n + 1, second) == 0)
 			return commands[i];
 	}
-	return NULL;
+	return found;
 }
 
 /* The commands that begin with this word: "experiment" is a group. `ret`: their second words. */
@@ -124,12 +142,30 @@ static const struct command *own_find(const char *path)
 	return c && c->own ? c : NULL;
 }
 
+/* "shunt --cluster NAME ...": how many words that is. */
+static int cluster_before(int argc, char **argv)
+{
+	static const char name[] = "--cluster";
+	size_t n = sizeof name - 1;
+
+	if (argc > 2 && strcmp(argv[1], name) == 0)
+		cluster_choose(argv[2]);
+	else if (argc > 1 && strncmp(argv[1], name, n) == 0 && argv[1][n] == '=')
+		cluster_choose(argv[1] + n + 1);
+	else
+		return 0;
+	return argv[1][n] ? 1 : 2;
+}
+
 static int dispatch(int argc, char **argv)
 {
 	const struct command *own = argc > 0 ? own_find(argv[0]) : NULL;
 
 	if (own)
 		return command_run(own, argc - 1, argv + 1);
+	int before = cluster_before(argc, argv);
+	argc -= before;
+	argv += before;
 	if (argc < 2) {
 		commands_help(stderr);
 		return EXIT_USAGE;

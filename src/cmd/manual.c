@@ -38,9 +38,9 @@ static void put_synopsis(const struct command *c)
 	strbuf_fini(&synopsis);
 }
 
-static void put_options(const struct command *c)
+static void put_list(const struct option *o)
 {
-	for (const struct option *o = c->options; o && o->name; o++) {
+	for (; o && o->name; o++) {
 		if (o->letter)
 			printf("*-%c*", o->letter);
 		if (option_long(o))
@@ -58,6 +58,13 @@ static void put_options(const struct command *c)
 		}
 		printf("\n\n");
 	}
+}
+
+static void put_options(const struct command *c)
+{
+	put_list(c->options);
+	if (!c->alone)
+		put_list(options_common);
 	printf("*--help*\n\tTell what the command does.\n");
 	if (c->own)
 		printf("\n*--version*\n\tPrint the version.\n");
@@ -224,4 +231,5 @@ const struct command command_manual = {
 	.size = sizeof(struct arguments),
 	.run = run,
 	.hidden = 1,
+	.alone = true,
 };

@@ -179,4 +179,5 @@ const struct command command_nqs2pbs = {
 	.examples = examples,
 	.run = run,
 	.own = true,
+	.alone = true,
 };

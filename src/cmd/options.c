@@ -33,10 +33,30 @@ void option_spell(const struct option *o, struct strbuf *out)
 		strbuf_printf(out, " %s", o->value);
 }
 
+const struct option options_common[] = {
+	{.name = "cluster",
+	 .kind = OPTION_TEXT,
+	 .value = "NAME",
+	 .about = "Ask the server of that cluster ('shunt clusters' lists them)."},
+	{0},
+};
+
+void cluster_choose(const char *name)
+{
+	static bool chosen;
+
+	if (!chosen)
+		setenv("SHUNT_CLUSTER", name, 1);
+	chosen = true;
+}
+
 static const struct option *option_find(const struct command *c, const char *name, size_t n)
 {
 	for (const struct option *o = c->options; o && o->name; o++)
 		if (option_long(o) && strlen(o->name) == n && strncmp(o->name, name, n) == 0)
+			return o;
+	for (const struct option *o = options_common; !c->alone && o->name; o++)
+		if (strlen(o->name) == n && strncmp(o->name, name, n) == 0)
 			return o;
 	return NULL;
 }
@@ -198,6 +218,8 @@ static int option_unknown(const struct command *c, const char *name, size_t n, s
 	for (const struct option *o = c->options; o && o->name; o++)
 		if (option_long(o))
 			strbuf_printf(&all, " %s", o->name);
+	if (!c->alone)
+		strbuf_puts(&all, " cluster");
 	bool found = suggest(word, all.text, near);
 	strbuf_fini(&all);
 	return err_set(err, -EINVAL, "there is no option --%s%s%s%s", word, found ? ": did you mean --" : "",
@@ -225,6 +247,10 @@ static int long_parse(const struct command *c, int argc, char **argv, int *at, c
 		text = argv[++*at];
 	}
 	++*at;
+	if (o == options_common) {
+		cluster_choose(text);
+		return 0;
+	}
 	int rc = option_set(o, text, arguments, err);
 	return rc < 0 ? err_prefix(err, rc, "--%s", o->name) : 0;
 }

@@ -1,6 +1,6 @@
 /*
  * pbsdsh.c - `pbsdsh`: a program once for every line of the job's node file (or host, or copy), all at the same time,
- * as tasks of the job. Each is told its place in PBS_VNODENUM, PBS_NODENUM, PBS_TASKNUM and SHUNT_NODE, and gets
+ * as tasks of the job: those on this host are children of this process, and for each on another host a child waits that relays (taskclient.h). Each is told its place in PBS_VNODENUM, PBS_NODENUM, PBS_TASKNUM and SHUNT_NODE, and gets
  * SIGTERM should this process die before it.
  */
 #include <errno.h>
@@ -16,6 +16,8 @@
 
 #include "cmd/commands.h"
 #include "cmd/jobhosts.h"
+#include "cmd/program.h"
+#include "cmd/taskclient.h"
 
 struct dsh_arguments {
 	int64_t copies, node;
@@ -68,26 +70,53 @@ static void tasks_choose(struct run *r)
 	}
 }
 
-static void number_put(const char *name, int n)
+/* What a task is told: on this host by the environment, on another as changes of the job's there. */
+static void place_env(struct run *r, const struct task *t, int number, struct arena *a, char *ret[4])
 {
-	char text[16];
+	ret[0] = arena_printf(a, "PBS_VNODENUM=%d", t->line);
+	ret[1] = arena_printf(a, "PBS_NODENUM=%d", jobhosts_number(&r->hosts, t->line));
+	ret[2] = arena_printf(a, "PBS_TASKNUM=%d", number + 2); /* the job's script is task 1 */
+	ret[3] = arena_printf(a, "SHUNT_NODE=%s", r->hosts.line.v[t->line]);
+}
 
-	snprintf(text, sizeof text, "%d", n);
-	setenv(name, text, 1);
+/* In the child, for a task on another host. Does not return. */
+static void task_relay(struct run *r, const struct task *t, int number, char *const *argv)
+{
+	struct taskclient task = {.node = r->hosts.line.v[t->line],
+				  .argv = argv,
+				  .in = -1,
+				  .out = t->out >= 0 ? t->out : STDOUT_FILENO,
+				  .err = STDERR_FILENO};
+	char **env, *workdir = getcwd(NULL, 0);
+	struct err err;
+	size_t n;
+	int code;
+
+	env = jobhosts_env(r->hosts.arena, 4, &n);
+	place_env(r, t, number, r->hosts.arena, env + n);
+	task.env = env;
+	task.workdir = workdir;
+	if (taskclient_run(&task, &code, &err) < 0) {
+		command_fail(r->c, "%s", err.text);
+		code = TASKCLIENT_LOST;
+	}
+	_exit(code);
 }
 
 /* In the child. Does not return. */
 static void task_become(struct run *r, const struct task *t, int number, char *const *argv, pid_t parent)
 {
 	int null = open("/dev/null", O_RDONLY);
+	char *env[4];
 
 	prctl(PR_SET_PDEATHSIG, SIGTERM);
 	if (getppid() != parent)
 		_exit(EXIT_FAILED);
-	number_put("PBS_VNODENUM", t->line);
-	number_put("PBS_NODENUM", jobhosts_number(&r->hosts, t->line));
-	number_put("PBS_TASKNUM", number + 2); /* the job's script is task 1 */
-	setenv("SHUNT_NODE", r->hosts.line.v[t->line], 1);
+	if (!jobhosts_here(r->hosts.line.v[t->line]))
+		task_relay(r, t, number, argv);
+	place_env(r, t, number, r->hosts.arena, env);
+	for (int i = 0; i < 4; i++)
+		putenv(env[i]);
 	if (null >= 0)
 		dup2(null, STDIN_FILENO);
 	if (t->out >= 0)
@@ -157,8 +186,9 @@ static void tasks_run(struct run *r, char *const *argv)
 		r->worst = EXIT_FAILED;
 }
 
-static int dsh_run(const struct command *c, const struct dsh_arguments *a, char *const *argv)
+static int dsh_run(const struct command *c, const void *arguments, char **argv)
 {
+	const struct dsh_arguments *a = arguments;
 	struct run r = {.c = c, .a = a};
 	struct err err;
 
@@ -177,50 +207,9 @@ static int dsh_run(const struct command *c, const struct dsh_arguments *a, char 
 	return r.worst;
 }
 
-/* Whether the option's value is the next word: "-c" and "-uc", not "-c3", "-hn2" or "--copies=3". */
-static bool value_follows(const struct command *c, const char *word)
-{
-	for (const struct option *o = c->options; word[1] == '-' && o->name; o++)
-		if (o->value && strcmp(word + 2, o->name) == 0)
-			return true;
-	for (const char *p = word + 1; word[1] != '-' && *p; p++)
-		for (const struct option *o = c->options; o->name; o++)
-			if (o->value && o->letter == *p)
-				return p[1] == '\0';
-	return false;
-}
-
-/* How many words are options and their values: what follows is the program's. */
-static int options_length(const struct command *c, int argc, char **argv)
-{
-	int n = 0;
-
-	while (n < argc && argv[n][0] == '-' && argv[n][1] && strcmp(argv[n], "--") != 0)
-		n += value_follows(c, argv[n]) ? 2 : 1;
-	return n < argc ? n : argc;
-}
-
 static int dsh(const struct command *c, int argc, char **argv)
 {
-	struct dsh_arguments *a = options_create(c);
-	int n = options_length(c, argc, argv), none, code;
-	char **word = mem_zalloc(sizeof *word * ((size_t)n + 1));
-	struct err err;
-	int rc = options_parse(c, n, argv, a, word, &none, &err);
-
-	if (n < argc && strcmp(argv[n], "--") == 0)
-		n++;
-	if (rc < 0)
-		code = command_misused(c, "%s", err.text);
-	else if (rc > 0)
-		code = options_answer(c, rc);
-	else if (n >= argc)
-		code = command_misused(c, "PROGRAM is missing");
-	else
-		code = dsh_run(c, a, argv + n);
-	free(word);
-	options_free(c, a);
-	return code;
+	return program_main(c, argc, argv, dsh_run);
 }
 
 static const char *const dsh_examples[] = {
@@ -238,7 +227,7 @@ const struct command command_pbsdsh = {
 	.operands_max = INT_MAX,
 	.about = "Run a program once for each line of the job's node file, all at the same time.",
 	.details =
-		"The tasks belong to the job, and start where pbsdsh is called. PBS_VNODENUM is the line of the node file, PBS_NODENUM "
+		"The tasks belong to the job, and start in the directory that pbsdsh is called in, with its environment. PBS_VNODENUM is the line of the node file, PBS_NODENUM "
 		"which host it is, both from 0. The exit code is the largest of the tasks'; 128 and the signal's number where a "
 		"signal ended one.",
 	.examples = dsh_examples,
@@ -246,4 +235,5 @@ const struct command command_pbsdsh = {
 	.size = sizeof(struct dsh_arguments),
 	.main = dsh,
 	.own = true,
+	.alone = true,
 };

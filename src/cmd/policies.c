@@ -78,4 +78,5 @@ const struct command command_policies = {
 	.options = options,
 	.size = sizeof(struct arguments),
 	.run = run,
+	.alone = true,
 };

@@ -1,8 +1,8 @@
 /*
- * rsh.c - `pbs_rsh`: shaped like ssh, for programs that reach the nodes of a job by it: mpirun, mpiexec, parallel,
- * pdsh. All nodes are on this machine: the command runs right here, in the job's own session and control group, so
- * that it ends when the job does. It finds in SHUNT_NODE which node it stands on. As with ssh, the words are joined
- * and given to the user's shell, in the home directory.
+ * rsh.c - `pbs_rsh`, also `shunt rsh`: shaped like ssh, for programs that reach the nodes of a job by it: mpirun, mpiexec, parallel,
+ * pdsh. For a node on this host the command runs right here, in the job's own session and control group, so
+ * that it ends when the job does; for another it is a task of the job there (taskclient.h). It finds in SHUNT_NODE which node it stands on. As with ssh, the words
+ * are joined and given to the user's shell, in the home directory.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -15,15 +15,17 @@
 
 #include "cmd/commands.h"
 #include "cmd/jobhosts.h"
+#include "cmd/taskclient.h"
 
 #define EXIT_SSH 255 /* what ssh ends with when it is ssh that failed */
 
-/* ssh's options; those with a value first. Only -l and -n mean anything here. */
+/* ssh's options; those with a value first. Only -l, -n, -t and -T mean anything here. */
 static const char valued[] = "BDEFIJLOQRSWbceilmopw", plain[] = "46AaCfGgKkMNnqsTtVvXxYy";
 
 struct rsh_arguments {
 	const char *user, *host;
-	bool no_input;
+	bool no_input, terminal, no_terminal;
+	int number; /* of the node; -1: it is none, but this host */
 };
 
 static const struct option rsh_options[] = {
@@ -31,6 +33,10 @@ static const struct option rsh_options[] = {
 	 "The job's own user: nobody else can be meant.", 'l'},
 	{"-n", OPTION_FLAG, offsetof(struct rsh_arguments, no_input), NULL, NULL, NULL, 0, 0,
 	 "No standard input: it reads from /dev/null.", 'n'},
+	{"-t", OPTION_FLAG, offsetof(struct rsh_arguments, terminal), NULL, NULL, NULL, 0, 0,
+	 "On another host: with a terminal. A shell without a command has one if this is one.", 't'},
+	{"-T", OPTION_FLAG, offsetof(struct rsh_arguments, no_terminal), NULL, NULL, NULL, 0, 0, "Without a terminal.",
+	 'T'},
 	{0},
 };
 
@@ -41,8 +47,11 @@ static int options_read(const struct command *c, int argc, char **argv, int at, 
 		const char *p = argv[at] + 1;
 		if (strcmp(p, "-") == 0)
 			return at + 1;
-		for (; *p && strchr(plain, *p); p++)
+		for (; *p && strchr(plain, *p); p++) {
 			a->no_input |= *p == 'n';
+			a->terminal |= *p == 't';
+			a->no_terminal |= *p == 'T';
+		}
 		if (!*p)
 			continue;
 		const char *value = p[1] ? p + 1 : ++at < argc ? argv[at] : NULL;
@@ -91,22 +100,16 @@ static void tmpdir_make(const char *host)
 	strbuf_fini(&path);
 }
 
-static int place_check(const struct command *c, const struct rsh_arguments *a, const struct passwd *pw)
+static int place_check(const struct command *c, struct rsh_arguments *a, const struct passwd *pw)
 {
 	struct jobhosts hosts;
 	struct err err;
-	char number[16];
 	int line;
 
 	if (jobhosts_read(&hosts, &err) < 0)
 		return command_fail(c, "%s", err.text);
 	line = jobhosts_find(&hosts, a->host);
-	if (line >= 0) {
-		snprintf(number, sizeof number, "%d", jobhosts_number(&hosts, line));
-		setenv("PBS_NODENUM", number, 1);
-		setenv("SHUNT_NODE", a->host, 1);
-		tmpdir_make(a->host);
-	}
+	a->number = line < 0 ? -1 : jobhosts_number(&hosts, line);
 	jobhosts_fini(&hosts);
 	if (line < 0 && !host_is_here(a->host))
 		return command_fail(c, "%s is not a node of this job", a->host);
@@ -114,6 +117,25 @@ static int place_check(const struct command *c, const struct rsh_arguments *a, c
 		return command_fail(c, "%s: a job's commands run as its own user, %s", a->user,
 				    pw ? pw->pw_name : "which has no name here");
 	return EXIT_OK;
+}
+
+/* What a command on a node of this host is told. */
+static void place_tell(const struct rsh_arguments *a)
+{
+	char number[16];
+
+	if (a->number < 0)
+		return;
+	snprintf(number, sizeof number, "%d", a->number);
+	setenv("PBS_NODENUM", number, 1);
+	setenv("SHUNT_NODE", a->host, 1);
+	tmpdir_make(a->host);
+}
+
+static void words_join(char **word, int n, struct strbuf *out)
+{
+	for (int i = 0; i < n; i++)
+		strbuf_printf(out, "%s%s", i ? " " : "", word[i]);
 }
 
 /* Becomes the shell; returns only if there is none. */
@@ -125,14 +147,45 @@ static int shell_run(const struct command *c, const struct passwd *pw, char **wo
 
 	if (home && chdir(home) < 0) /* and so it stays where it is; ssh, too, goes on */
 		command_fail(c, "can't go to the home directory %s: %s", home, strerror(errno));
-	for (int i = 0; i < n; i++)
-		strbuf_printf(&text, "%s%s", i ? " " : "", word[i]);
+	words_join(word, n, &text);
 	strbuf_printf(&name, "%s%s", n ? "" : "-", slash ? slash + 1 : shell); /* without a command: a login shell */
 	execl(shell, name.text, n ? "-c" : NULL, strbuf_text(&text), NULL);
 	command_fail(c, "%s: %s", shell, strerror(errno));
 	strbuf_fini(&text);
 	strbuf_fini(&name);
 	return EXIT_SSH;
+}
+
+/* The same on another host, where the job's environment says which shell and which home directory. */
+static int shell_run_there(const struct command *c, const struct rsh_arguments *a, char **word, int n)
+{
+	static char command[] = "cd 2>/dev/null; exec \"${SHELL:-/bin/sh}\" -c \"$1\"",
+		    login[] = "cd 2>/dev/null; exec \"${SHELL:-/bin/sh}\" -l";
+	struct strbuf text = {0}, node = {0}, number = {0};
+	struct err err;
+	int code = EXIT_SSH;
+
+	words_join(word, n, &text);
+	strbuf_printf(&node, "SHUNT_NODE=%s", a->host);
+	strbuf_printf(&number, "PBS_NODENUM=%d", a->number);
+	char *argv[] = {"/bin/sh", "-c", n ? command : login, "sh", n ? text.text : NULL, NULL};
+	char *env[] = {node.text, number.text, NULL};
+	struct taskclient t = {.node = a->host,
+			       .argv = argv,
+			       .env = env,
+			       .workdir = "/",
+			       .in = a->no_input ? -1 : STDIN_FILENO,
+			       .out = STDOUT_FILENO,
+			       .err = STDERR_FILENO};
+	t.terminal = !a->no_terminal && (a->terminal || (n == 0 && isatty(STDIN_FILENO)));
+	if (taskclient_run(&t, &code, &err) < 0) {
+		command_fail(c, "%s", err.text);
+		code = EXIT_SSH;
+	}
+	strbuf_fini(&text);
+	strbuf_fini(&node);
+	strbuf_fini(&number);
+	return code;
 }
 
 static int rsh(const struct command *c, int argc, char **argv)
@@ -156,6 +209,9 @@ static int rsh(const struct command *c, int argc, char **argv)
 	at = options_read(c, argc, argv, at + 1, &a); /* rsh and ssh take them here as well */
 	if (at < 0 || place_check(c, &a, pw) != EXIT_OK)
 		return EXIT_SSH;
+	if (a.number >= 0 && !jobhosts_here(a.host))
+		return shell_run_there(c, &a, argv + at, argc - at);
+	place_tell(&a);
 	if (a.no_input && (null = open("/dev/null", O_RDONLY)) >= 0) {
 		dup2(null, STDIN_FILENO);
 		close(null);
@@ -180,10 +236,27 @@ const struct command command_rsh = {
 	.details =
 		"For programs that start others by ssh. HOST is one of the lines of $PBS_NODEFILE. The words of the command are "
 		"joined and given to the user's shell, in the home directory; it ends with the job at the latest. The other options "
-		"of ssh are taken, and mean nothing here. The exit code is the command's, or 255.",
+		"of ssh are taken, and mean nothing here. SIGINT, SIGTERM and SIGHUP are passed on. The exit code is the command's, or 255.",
 	.examples = rsh_examples,
 	.options = rsh_options,
 	.size = sizeof(struct rsh_arguments),
 	.main = rsh,
 	.own = true,
+	.alone = true,
+};
+
+static const char *const shunt_rsh_examples[] = {"shunt rsh n2 hostname", "In a job: run a command on its node n2.",
+						 NULL};
+
+const struct command command_shunt_rsh = {
+	.name = "rsh",
+	.operands = "HOST [COMMAND...]",
+	.operands_min = 1,
+	.operands_max = INT_MAX,
+	.about = "Run a command on a node of the job that this is called in, as ssh would: pbs_rsh.",
+	.examples = shunt_rsh_examples,
+	.options = rsh_options,
+	.size = sizeof(struct rsh_arguments),
+	.main = rsh,
+	.alone = true,
 };

@@ -297,4 +297,5 @@ const struct command command_simulate = {
 	.options = options,
 	.size = sizeof(struct simulate_arguments),
 	.run = run,
+	.alone = true,
 };

@@ -15,39 +15,6 @@
 
 #define UP_SECONDS 60
 
-static bool program_at(struct strbuf *path, const char *dir, const char *rest)
-{
-	strbuf_clear(path);
-	strbuf_printf(path, "%s/%s", dir, rest);
-	return access(path->text, X_OK) == 0;
-}
-
-/* shuntd beside this program: in the build directory, or where it is installed; else in $PATH. */
-static bool program_find(struct strbuf *path)
-{
-	static const char *const beside[] = {"../server/shuntd", "../sbin/shuntd", "../libexec/shunt/shuntd", "shuntd"};
-	const char *list = getenv("PATH");
-	char self[PATH_MAX];
-	ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
-
-	if (n > 0) {
-		self[n] = '\0';
-		*strrchr(self, '/') = '\0';
-		for (size_t i = 0; i < sizeof beside / sizeof *beside; i++)
-			if (program_at(path, self, beside[i]))
-				return true;
-	}
-	for (const char *p = list ? list : ""; *p; p += *p == ':') {
-		char dir[PATH_MAX];
-		size_t length = strcspn(p, ":");
-		snprintf(dir, sizeof dir, "%.*s", (int)length, p);
-		p += length;
-		if (program_at(path, dir[0] ? dir : ".", "shuntd"))
-			return true;
-	}
-	return false;
-}
-
 struct up_arguments {
 	const char *nodes, *conf;
 	bool system;
@@ -143,7 +110,7 @@ static int server_start(const struct command *c, const struct up_arguments *a, c
 
 	/* One that was started a moment ago may not listen yet. */
 	if (!server_lives(w)) {
-		if (!program_find(&path))
+		if (!program_find("shuntd", &path))
 			code = command_fail(
 				c, "shuntd is not found beside this program nor in $PATH: install it ('make install')");
 		else
@@ -207,4 +174,5 @@ const struct command command_up = {
 	.options = up_options,
 	.size = sizeof(struct up_arguments),
 	.run = up,
+	.alone = true,
 };

@@ -70,6 +70,18 @@ int cluster_add_node(struct cluster *c, const char *name, const struct res *tota
 	return 0;
 }
 
+void cluster_resize_node(struct cluster *c, uint32_t node, const struct res *total)
+{
+	struct node *n = &c->nodes.v[node];
+
+	if (n->up) {
+		res_sub(&c->total, &n->total);
+		res_add(&c->total, total);
+	}
+	n->total = *total;
+	cluster_use_dims(c, total);
+}
+
 static int cluster_feature_bit(struct cluster *c, const char *feature, struct err *err)
 {
 	uint32_t bit = names_add(&c->feature_names, feature);

@@ -85,6 +85,8 @@ void cluster_destroy(struct cluster *c);
 /* Adds a node; -EEXIST when the name is taken. Nodes are added before the plan is made. */
 int cluster_add_node(struct cluster *c, const char *name, const struct res *total, struct err *err);
 int cluster_add_feature(struct cluster *c, uint32_t node, const char *feature, struct err *err);
+/* It has more, or less, than before; plans made earlier don't know. */
+void cluster_resize_node(struct cluster *c, uint32_t node, const struct res *total);
 /* The dimension of a named resource, made if new; -ENOSPC when all RES_MAX are taken. */
 int cluster_resource(struct cluster *c, const char *name, struct err *err);
 

@@ -1,149 +1,533 @@
 /*
- * gang.c - an attempt's parts: all start or none.
+ * gang.c - an attempt's parts: all start or none, and all end.
+ *
+ *	rooms WAITS -> ordered -> all open -> the script's part ordered -> it runs -> it has ended -> rooms told to end -> ended
+ *
+ * gang_step() looks at the states and says which of these is next, whatever happened in between. Nothing is concluded from a host's silence: a
+ * part counts as under way until its host, or engine_host_lost(), says otherwise, and nothing is told before all parts are over.
+ *
+ * Who ended first decides what it was. The script: its result counts. A room: the attempt is lost, unless the server had asked it to end. What
+ * can't be known any more (the server was started in between) is taken as the script's own end, unless that was ended by a signal while a
+ * room has a better reason.
  */
-#include <fcntl.h>
+#include <assert.h>
+#include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
-#include "engine/engine.h"
+#include "engine/engine_internal.h"
 
-struct engine {
-	struct local *here;
-	struct engine_listener l;
-};
-
-static void on_started(void *context, const char *tag, pid_t pid)
+bool part_is_over(const struct part *p)
 {
-	struct engine *e = context;
-
-	e->l.started(e->l.context, tag, pid);
+	return p->state >= PART_ENDED;
 }
 
-static void on_refused(void *context, const char *tag, const char *reason)
+bool part_is_under_way(const struct part *p)
 {
-	struct engine *e = context;
-
-	e->l.refused(e->l.context, tag, reason);
+	return p->state > PART_WAITS && p->state < PART_ENDED;
 }
 
-static void on_ended(void *context, const struct result *r)
-{
-	struct engine *e = context;
+/* ---- deciding ---- */
 
-	e->l.ended(e->l.context, r);
+/* By itself, not because it was told to. */
+static bool room_failed(const struct part *p)
+{
+	return p->state == PART_LOST ||
+	       (p->state == PART_ENDED && (p->result->cause == CAUSE_MEMORY || p->result->cause == CAUSE_LEASE));
 }
 
-static void on_lost(void *context, const char *tag)
+static bool script_counts(const struct gang *g)
 {
-	struct engine *e = context;
+	const struct part *script = &g->part[0];
 
-	e->l.lost(e->l.context, tag, NULL);
+	if (script->state != PART_ENDED || script->result->cause == CAUSE_LEASE || g->broken)
+		return false;
+	for (int i = 1; i < g->n && script->result->cause == CAUSE_ORDERED; i++)
+		if (room_failed(&g->part[i]) && !g->part[i].asked)
+			return false;
+	return true;
 }
 
-static void on_opened(void *context, uint64_t id, int fd, const char *reason)
+static enum gang_move step_starting(const struct gang *g)
 {
-	struct engine *e = context;
+	bool open = true;
 
-	e->l.opened(e->l.context, id, fd, reason);
+	if (g->part[0].state != PART_WAITS || !g->released)
+		return MOVE_NONE;
+	for (int i = 1; i < g->n; i++) {
+		if (g->part[i].state == PART_WAITS)
+			return MOVE_ROOMS;
+		open &= g->part[i].state == PART_RUNS;
+	}
+	return open ? MOVE_SCRIPT : MOVE_NONE;
 }
 
-static void on_failed(void *context, const char *reason)
+enum gang_move gang_step(const struct gang *g)
 {
-	struct engine *e = context;
+	const struct part *script = &g->part[0];
+	bool gone = false, left = false, waits = false;
 
-	e->l.failed(e->l.context, reason);
+	for (int i = 0; i < g->n; i++) {
+		const struct part *p = &g->part[i];
+		gone |= i > 0 && part_is_over(p) && !p->asked;
+		left |= part_is_under_way(p);
+		waits |= p->state == PART_WAITS;
+	}
+	if (g->told || script->state == PART_AWAY) /* whether a room went too early depends on the script */
+		return MOVE_NONE;
+	if (script->state == PART_RUNS && !g->started)
+		return MOVE_STARTED;
+	if (!part_is_over(script) && !gone)
+		return step_starting(g);
+	if (!g->ending && (left || waits))
+		return MOVE_END;
+	if (left)
+		return MOVE_NONE;
+	if (script->state == PART_NEVER)
+		return MOVE_REFUSED;
+	return script_counts(g) ? MOVE_ENDED : MOVE_LOST;
 }
 
-int engine_create(uv_loop_t *loop, const struct local_options *here, const struct engine_listener *l,
-		  struct engine **ret, struct err *err)
-{
-	struct engine *e = mem_zalloc(sizeof *e);
-	struct local_listener listener = {
-		.started = on_started,
-		.refused = on_refused,
-		.ended = on_ended,
-		.lost = on_lost,
-		.opened = on_opened,
-		.failed = on_failed,
-		.context = e,
-	};
-	int rc = here ? local_start(loop, here, &listener, &e->here, err) : 0;
+/* ---- sentences ---- */
 
-	e->l = *l;
-	if (rc < 0)
-		free(e);
+static char *sentence(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+static char *sentence(const char *fmt, ...)
+{
+	struct strbuf b = {0};
+	va_list ap;
+
+	va_start(ap, fmt);
+	strbuf_vprintf(&b, fmt, ap);
+	va_end(ap);
+	return b.text;
+}
+
+/* In an attempt on several hosts it matters whose words these are. */
+static char *part_sentence(const struct part *p, const char *words)
+{
+	return p->gang->n > 1 ? sentence("%s: %s", host_title(p->host), words) : mem_strdup(words);
+}
+
+/* Why the attempt could not be started, if it is this part's fault; NULL: it is nobody's. */
+static char *part_refusal(const struct part *p)
+{
+	const struct result *r = p->result;
+
+	if (p->state == PART_NEVER)
+		return p->why ? mem_strdup(p->why) : NULL;
+	if (!r || r->how != RESULT_NOT_STARTED || r->cause == CAUSE_ORDERED || !r->reason)
+		return NULL;
+	return part_sentence(p, r->reason);
+}
+
+/* Why the attempt is lost with it. */
+static char *part_epitaph(const struct part *p)
+{
+	const char *host = host_title(p->host), *why = p->why;
+
+	if (p->state != PART_ENDED)
+		return why ? sentence("%s", why)
+			   : sentence("its part on %s was lost (killed from outside, or the machine went down)", host);
+	why = p->result->reason			   ? p->result->reason
+	      : p->result->cause == CAUSE_MEMORY   ? "it used more memory than it may"
+	      : p->result->cause == CAUSE_LEASE	   ? "that host had no word from the server for too long"
+	      : p->result->cause == CAUSE_WALLTIME ? "its time was over"
+						   : NULL;
+	return why ? sentence("its part on %s ended: %s", host, why) : sentence("its part on %s ended", host);
+}
+
+/* The part that the attempt was lost with. */
+static const struct part *gang_culprit(const struct gang *g)
+{
+	const struct part *script = &g->part[0];
+
+	if (g->broken)
+		return &g->part[g->broken];
+	for (int i = 1; i < g->n && script->state == PART_ENDED && script->result->cause == CAUSE_ORDERED; i++)
+		if (room_failed(&g->part[i]))
+			return &g->part[i];
+	return script;
+}
+
+/* ---- moving ---- */
+
+static bool gang_hosts_are_there(const struct engine *e, const struct gang *g)
+{
+	for (int i = 0; i < g->n; i++)
+		if (!host_is_there(e, g->part[i].host))
+			return false;
+	return true;
+}
+
+static void part_begin(struct engine *e, struct part *p)
+{
+	if (!host_is_there(e, p->host)) {
+		part_never(e, p);
+		return;
+	}
+	p->state = PART_ORDERED;
+	host_order(e, p);
+	strbuf_fini(&p->order);
+	strbuf_fini(&p->script);
+	if (p->wanted && part_is_under_way(p))
+		host_signals(e, p);
+}
+
+static void rooms_begin(struct engine *e, struct gang *g)
+{
+	bool all = gang_hosts_are_there(e, g); /* then nobody need be let in and thrown out again */
+
+	for (int i = 1; i < g->n; i++)
+		if (!all)
+			part_never(e, &g->part[i]);
+		else
+			part_begin(e, &g->part[i]);
+}
+
+static void on_timer(uv_timer_t *timer)
+{
+	gang_kill_due(timer->data);
+}
+
+static void timer_set(struct engine *e)
+{
+	uint64_t now = uv_now(e->loop), first = UINT64_MAX;
+
+	for (size_t i = 0; i < e->ending.n; i++)
+		if (e->ending.v[i]->kill_at < first)
+			first = e->ending.v[i]->kill_at;
+	if (first == UINT64_MAX)
+		uv_timer_stop(&e->timer);
 	else
-		*ret = e;
-	return rc;
+		uv_timer_start(&e->timer, on_timer, first > now ? first - now : 0, 0);
 }
 
-void engine_stop(struct engine *e)
+static void ending_remove(struct engine *e, struct gang *g)
 {
-	local_stop(e->here);
+	for (size_t i = 0; i < e->ending.n; i++)
+		if (e->ending.v[i] == g) {
+			e->ending.v[i] = e->ending.v[--e->ending.n];
+			return;
+		}
 }
 
-void engine_start(struct engine *e, const struct engine_part *parts, int n)
+static void gang_end(struct engine *e, struct gang *g)
 {
-	local_order(e->here, &parts[0].order);
+	struct part *script = &g->part[0];
+	bool left = false;
+
+	for (int i = 1; i < g->n && !part_is_over(script); i++) {
+		struct part *room = &g->part[i];
+		if (!part_is_over(room) || room->asked)
+			continue;
+		if (script->state == PART_WAITS && !script->why)
+			script->why = part_refusal(room);
+		if (script->state != PART_WAITS &&
+		    (!g->broken || (room_failed(room) && !room_failed(&g->part[g->broken]))))
+			g->broken = i;
+	}
+	g->ending = SIGTERM;
+	for (int i = 0; i < g->n; i++) {
+		struct part *p = &g->part[i];
+		if (p->state == PART_WAITS)
+			p->state = PART_NEVER;
+		if (part_is_under_way(p) && !p->asked)
+			part_signal(e, p, SIGTERM);
+		left |= part_is_under_way(p);
+	}
+	if (!left)
+		return;
+	g->kill_at = uv_now(e->loop) + (uint64_t)g->grace * 1000;
+	vec_push(&e->ending, g);
+	timer_set(e);
 }
 
-size_t engine_backlog(const struct engine *e)
+void gang_kill_due(struct engine *e)
 {
-	return local_backlog(e->here);
+	uint64_t now = uv_now(e->loop);
+
+	for (size_t i = e->ending.n; i-- > 0;) {
+		struct gang *g = e->ending.v[i];
+		if (g->kill_at > now)
+			continue;
+		e->ending.v[i] = e->ending.v[--e->ending.n];
+		g->ending = SIGKILL;
+		for (int k = 0; k < g->n; k++)
+			if (part_is_under_way(&g->part[k]))
+				part_signal(e, &g->part[k], SIGKILL);
+	}
+	timer_set(e);
+	engine_settle(e);
 }
 
-void engine_signal(struct engine *e, const char *tag, int signal)
+/* ---- telling ---- */
+
+static int64_t sum(int64_t a, int64_t b) /* what another host says is not to be trusted to be small */
 {
-	local_signal(e->here, tag, signal);
+	int64_t total;
+
+	return b < 0 ? a : __builtin_add_overflow(a, b, &total) ? INT64_MAX : total;
 }
 
-void engine_forget(struct engine *e, const char *tag)
+static void tell_refused(struct engine *e, struct gang *g)
 {
-	local_forget(e->here, tag);
+	char *reason = part_refusal(&g->part[0]), *tag = mem_strdup(g->tag);
+
+	for (int i = 1; i < g->n; i++)
+		if ((g->part[i].state == PART_ENDED || g->part[i].state == PART_LOST) &&
+		    host_is_there(e, g->part[i].host))
+			host_forget(e, g->part[i].host, g->tag);
+	gang_drop(e, g);
+	e->l.refused(e->l.context, tag, reason);
+	free(reason);
+	free(tag);
 }
 
-void engine_flush(struct engine *e)
+static void tell_ended(struct engine *e, struct gang *g)
 {
-	local_flush(e->here);
+	struct result r = *g->part[0].result;
+	char *refusal = r.how == RESULT_NOT_STARTED ? part_refusal(&g->part[0]) : NULL;
+
+	r.tag = g->tag;
+	if (refusal)
+		r.reason = refusal;
+	for (int i = 1; i < g->n; i++)
+		if (g->part[i].state == PART_ENDED) {
+			r.cpu_ms = sum(r.cpu_ms, g->part[i].result->cpu_ms);
+			r.memory_kib = sum(r.memory_kib, g->part[i].result->memory_kib);
+		}
+	e->l.ended(e->l.context, &r);
+	free(refusal);
 }
 
-enum attempt_state engine_attach(struct engine *e, const char *tag, const char *const *hosts, int n)
+static void tell_lost(struct engine *e, struct gang *g)
 {
-	return local_attach(e->here, tag);
+	const struct part *culprit = gang_culprit(g);
+	/* the usual loss of an attempt on one host is the listener's to put into words */
+	char *why = g->n == 1 && culprit->state == PART_LOST && !culprit->why ? NULL : part_epitaph(culprit);
+
+	e->l.lost(e->l.context, g->tag, why);
+	free(why);
 }
 
-void engine_sweep(struct engine *e, bool (*known)(void *context, const char *tag), void *context)
+static void gang_move(struct engine *e, struct gang *g)
 {
-	local_sweep(e->here, known, context);
+	enum gang_move move = gang_step(g);
+
+	if (move == MOVE_NONE)
+		return;
+	if (move != MOVE_REFUSED)
+		gang_touch(e, g); /* there may be more */
+	switch (move) {
+	case MOVE_NONE:
+		break;
+	case MOVE_ROOMS:
+		rooms_begin(e, g);
+		break;
+	case MOVE_SCRIPT:
+		part_begin(e, &g->part[0]);
+		break;
+	case MOVE_STARTED:
+		g->started = true;
+		e->l.started(e->l.context, g->tag, g->pid);
+		break;
+	case MOVE_END:
+		gang_end(e, g);
+		break;
+	case MOVE_REFUSED:
+		tell_refused(e, g);
+		break;
+	case MOVE_ENDED:
+		g->told = true;
+		tell_ended(e, g);
+		break;
+	case MOVE_LOST:
+		g->told = true;
+		tell_lost(e, g);
+		break;
+	}
 }
 
-void engine_open(struct engine *e, uint64_t id, uid_t uid, gid_t gid, const char *user, const char *path)
+void gang_touch(struct engine *e, struct gang *g)
 {
-	local_open(e->here, id, uid, gid, user, path, O_RDONLY, 0);
+	if (g->touched)
+		return;
+	vec_push(&e->touched, g);
+	g->touched = e->touched.n;
 }
 
-void engine_host_up(struct engine *e, const char *host, struct link *link, const json_t *inventory)
+void engine_settle(struct engine *e)
 {
+	if (e->settling)
+		return;
+	e->settling = true;
+	for (size_t i = 0; i < e->touched.n; i++) { /* it grows meanwhile */
+		struct gang *g = e->touched.v[i];
+		if (!g) /* dropped */
+			continue;
+		g->touched = 0;
+		gang_move(e, g);
+	}
+	vec_clear(&e->touched);
+	if (e->here_waits)
+		local_flush(e->here);
+	e->here_waits = false;
+	e->settling = false;
 }
 
-void engine_host_down(struct engine *e, const char *host)
+/* ---- parts ---- */
+
+void part_never(struct engine *e, struct part *p)
 {
+	p->state = PART_NEVER;
+	gang_touch(e, p->gang);
 }
 
-void engine_host_lost(struct engine *e, const char *host)
+static struct result *result_copy(const struct result *r)
 {
+	struct result *copy = mem_alloc(sizeof *copy);
+
+	*copy = *r;
+	copy->tag = NULL;
+	copy->reason = r->reason && *r->reason ? mem_strdup(r->reason) : NULL;
+	return copy;
 }
 
-bool engine_frame(struct engine *e, const char *host, const json_t *head, const char *data, size_t n)
+/* After its end: one that was given up may run all the same, and must not. */
+static void part_hear_late(struct engine *e, struct part *p, const struct news *n)
 {
-	return false;
+	bool there = n->report == SAYS_STARTED || n->report == SAYS_READY || n->report == SAYS_ENDED;
+
+	if (there && (p->state == PART_LOST || p->state == PART_NEVER) && !p->host->here)
+		host_clean(e, p->host, p->gang->tag);
 }
 
-struct link *engine_link(const struct engine *e, const char *host)
+void part_hear(struct engine *e, struct part *p, const struct news *n)
 {
-	return NULL;
+	bool script = p == &p->gang->part[0], ran = p->state == PART_OPENING || p->state == PART_RUNS;
+
+	if (part_is_over(p)) {
+		part_hear_late(e, p, n);
+		return;
+	}
+	if (p->state == PART_WAITS) /* another's of that name; our order will be refused */
+		return;
+	switch (n->report) {
+	case SAYS_STARTED:
+		if (script && n->pid)
+			p->gang->pid = n->pid;
+		if (p->state != PART_RUNS)
+			p->state = script ? PART_RUNS : PART_OPENING;
+		break;
+	case SAYS_READY:
+		p->state = PART_RUNS;
+		break;
+	case SAYS_REFUSED:
+		part_never(e, p);
+		p->why = n->reason ? part_sentence(p, n->reason) : NULL;
+		break;
+	case SAYS_ENDED:
+		p->state = PART_ENDED;
+		p->result = result_copy(n->r);
+		break;
+	case SAYS_LOST:
+		p->state = PART_LOST;
+		break;
+	case SAYS_NOTHING: /* the order was lost with a connection; or the host's memory of it */
+		p->state = ran ? PART_LOST : PART_NEVER;
+		if (ran)
+			p->why = sentence("%s does not know of it any more", host_title(p->host));
+		break;
+	case SAYS_GIVEN_UP:
+		p->state = PART_LOST;
+		p->why = sentence("no word came from %s for too long", host_title(p->host));
+		break;
+	}
+	gang_touch(e, p->gang);
 }
 
-struct local *engine_here(struct engine *e)
+void part_signal(struct engine *e, struct part *p, int signal)
 {
-	return e->here;
+	if (p->wanted & SIGNAL_BIT(SIGKILL))
+		return;
+	if (signal == SIGKILL)
+		p->wanted = 0;
+	if (signal == SIGCONT || signal == SIGSTOP)
+		p->wanted &= ~(SIGNAL_BIT(SIGCONT) | SIGNAL_BIT(SIGSTOP));
+	p->wanted |= SIGNAL_BIT(signal);
+	if (part_is_under_way(p) && p->state != PART_AWAY && host_is_there(e, p->host))
+		host_signals(e, p);
+}
+
+/* ---- making, finding, forgetting ---- */
+
+static uint64_t tag_key(const char *tag)
+{
+	return hash_bytes(tag, strlen(tag));
+}
+
+struct gang *gang_create(struct engine *e, const char *tag, int n)
+{
+	size_t size = sizeof(struct gang) + (size_t)n * sizeof(struct part), length = strlen(tag) + 1;
+	struct gang *g = mem_zalloc(size + length);
+	uint64_t *first = map_at(&e->gangs, tag_key(tag));
+
+	assert(!gang_find(e, tag));
+	g->tag = memcpy((char *)g + size, tag, length);
+	g->n = n;
+	g->next = (struct gang *)(uintptr_t)*first;
+	*first = (uint64_t)(uintptr_t)g;
+	return g;
+}
+
+struct gang *gang_find(const struct engine *e, const char *tag)
+{
+	uint64_t first = 0;
+	struct gang *g;
+
+	map_get(&e->gangs, tag_key(tag), &first);
+	for (g = (struct gang *)(uintptr_t)first; g && strcmp(g->tag, tag) != 0; g = g->next)
+		;
+	return g;
+}
+
+static void gang_unlink(struct engine *e, struct gang *g)
+{
+	uint64_t key = tag_key(g->tag), *first = map_at(&e->gangs, key);
+	struct gang *head = (struct gang *)(uintptr_t)*first, **at = &head;
+
+	while (*at != g)
+		at = &(*at)->next;
+	*at = g->next;
+	if (head)
+		*first = (uint64_t)(uintptr_t)head;
+	else
+		map_remove(&e->gangs, key);
+}
+
+void gang_drop(struct engine *e, struct gang *g)
+{
+	gang_unlink(e, g);
+	if (g->touched)
+		e->touched.v[g->touched - 1] = NULL;
+	for (size_t i = 0; !g->released && i < e->fresh.n; i++)
+		if (e->fresh.v[i] == g) {
+			vec_remove(&e->fresh, i);
+			break;
+		}
+	if (g->ending == SIGTERM)
+		ending_remove(e, g);
+	for (int i = 0; i < g->n; i++) {
+		struct part *p = &g->part[i];
+		part_move_out(p);
+		strbuf_fini(&p->order);
+		strbuf_fini(&p->script);
+		if (p->result)
+			free((char *)p->result->reason);
+		free(p->result);
+		free(p->why);
+	}
+	free(g);
 }

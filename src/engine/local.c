@@ -18,6 +18,7 @@
 #include "base/unixsock.h"
 #include "base/vec.h"
 #include "engine/local.h"
+#include "run/lease.h"
 #include "run/nursery.h"
 
 #define DATAGRAM_MAX 65536
@@ -133,6 +134,12 @@ static void local_adopt(struct local *e, const char *tag, pid_t pid)
 	vec_push(&e->adopted, a);
 }
 
+static void ready_tell(struct local *e, const char *tag)
+{
+	if (e->l.ready)
+		e->l.ready(e->l.context, tag);
+}
+
 enum attempt_state local_attach(struct local *e, const char *tag)
 {
 	struct arena *a = arena_create();
@@ -151,6 +158,8 @@ enum attempt_state local_attach(struct local *e, const char *tag)
 	}
 	if (live != LIVE_RUNNING)
 		return local_look(e, tag);
+	if (r.ready)
+		ready_tell(e, tag);
 	local_adopt(e, tag, pid);
 	return ATTEMPT_RUNS;
 }
@@ -384,7 +393,7 @@ void local_signal(struct local *e, const char *tag, int signal)
 void local_open(struct local *e, uint64_t id, uid_t uid, gid_t gid, const char *user, const char *path, int flags,
 		int mode)
 {
-	nursery_open(id, uid, gid, user, path, &e->out);
+	nursery_open(id, uid, gid, user, path, flags, mode, &e->out);
 }
 
 void local_forget(struct local *e, const char *tag)
@@ -410,10 +419,55 @@ static void on_result(uv_poll_t *poll, int status, int events)
 			break;
 		struct arena *a = arena_create();
 		struct result r;
-		if (result_read(data, (size_t)n, a, &r, NULL) == 0)
+		if (result_read(data, (size_t)n, a, &r, NULL) < 0)
+			; /* not of this version */
+		else if (r.ready)
+			ready_tell(e, r.tag);
+		else
 			e->l.ended(e->l.context, &r);
 		arena_destroy(a);
 	}
+}
+
+/* ---- what there is ---- */
+
+struct listing {
+	struct local *e;
+	void (*one)(void *context, const struct local_item *i);
+	void *context;
+};
+
+static void list_one(void *context, const char *tag)
+{
+	static const enum attempt_state states[] = {[LIVE_NONE] = ATTEMPT_NEVER,
+						    [LIVE_NEVER] = ATTEMPT_NEVER,
+						    [LIVE_RUNNING] = ATTEMPT_RUNS,
+						    [LIVE_ENDED] = ATTEMPT_ENDED,
+						    [LIVE_LOST] = ATTEMPT_LOST};
+	struct listing *l = context;
+	struct arena *a = arena_create();
+	struct result r = {0};
+	pid_t pid;
+	enum live_state live = live_look(l->e->o.live, tag, a, &r, &pid);
+	struct local_item i = {.tag = tag,
+			       .state = states[live],
+			       .ready = live == LIVE_RUNNING && r.ready,
+			       .result = live == LIVE_ENDED ? &r : NULL};
+
+	if (live != LIVE_NONE) /* forgotten a moment ago */
+		l->one(l->context, &i);
+	arena_destroy(a);
+}
+
+void local_list(struct local *e, void (*one)(void *context, const struct local_item *i), void *context)
+{
+	live_list(e->o.live, list_one, &(struct listing){e, one, context}, NULL);
+}
+
+/* A word that can't be noted counts as none: jobs with a lease end in time rather than run twice. */
+void local_lease(struct local *e, int64_t asked, bool suspend)
+{
+	lease_write(e->o.live, asked, suspend, NULL);
 }
 
 struct sweep {

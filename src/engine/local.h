@@ -44,7 +44,7 @@ void local_stop(struct local *e); /* jobs go on */
 
 /* What is known of an attempt without being told: at recovery, and when the nursery was lost. */
 enum attempt_state { ATTEMPT_NEVER, ATTEMPT_RUNS, ATTEMPT_ENDED, ATTEMPT_LOST, ATTEMPT_UNKNOWN /* engine.h */ };
-/* ENDED tells the listener at once; RUNS will later; LOST is cleaned up first, then told. NEVER: nothing was started, and nothing will be. */
+/* ENDED tells the listener at once, and so does RUNS of a room that is ready; RUNS will tell its end later; LOST is cleaned up first, then told. NEVER: nothing was started, and nothing will be. */
 enum attempt_state local_attach(struct local *e, const char *tag);
 /* Attempts that no job claims any more (the store was restored from a copy, say) are ended: `known` says which are claimed. */
 void local_sweep(struct local *e, bool (*known)(void *context, const char *tag), void *context);
@@ -54,10 +54,11 @@ size_t local_backlog(const struct local *e); /* orders that were not answered ye
 void local_signal(struct local *e, const char *tag, int signal);
 void local_open(struct local *e, uint64_t id, uid_t uid, gid_t gid, const char *user, const char *path, int flags,
 		int mode); /* flags and mode as open() has them; regular files */
-/* All attempts that this machine has a live file of. */
+/* All attempts that this machine has a live file of. What was LOST may not be cleaned up yet: after local_attach() the listener is told when it is. */
 struct local_item {
 	const char *tag;
-	enum attempt_state state;
+	enum attempt_state state;    /* NEVER: the nursery was killed over it; nothing of it runs */
+	bool ready;		     /* a room that runs, and is open */
 	const struct result *result; /* of one that ended */
 };
 void local_list(struct local *e, void (*one)(void *context, const struct local_item *i), void *context);

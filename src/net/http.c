@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include "net/http_internal.h"
@@ -172,6 +173,12 @@ static void on_wake(uv_timer_t *timer)
 	http_run(timer->data);
 }
 
+void http_wake(struct http *h)
+{
+	h->resumed = true;
+	uv_timer_start(&h->wake, on_wake, 0, 0);
+}
+
 static void on_poll(uv_poll_t *poll, int status, int events)
 {
 	http_run(poll->data);
@@ -210,8 +217,7 @@ void http_flush(struct http *h)
 
 static void http_free(struct http *h)
 {
-	map_fini(&h->account_of);
-	vec_free(&h->accounts);
+	accounts_free(h);
 	vec_free(&h->ready);
 	free(h);
 }
@@ -219,7 +225,8 @@ static void http_free(struct http *h)
 static int daemon_start(struct http *h, int fd, struct err *err)
 {
 	const struct http_limits *l = &h->limits;
-	unsigned flags = MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_SUPPRESS_DATE_NO_CLOCK | MHD_USE_TURBO;
+	unsigned flags = MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | MHD_ALLOW_UPGRADE | MHD_USE_SUPPRESS_DATE_NO_CLOCK |
+			 MHD_USE_TURBO;
 
 	/* MHD's own limit only stops it from taking connections off the queue: limits.c closes what is too much
 	 * before that. */
@@ -273,6 +280,24 @@ int http_start(uv_loop_t *loop, int fd, const struct http_limits *limits, http_h
 	return 0;
 }
 
+int http_adopt(struct http *h, int fd, const char *address, struct err *err)
+{
+	const struct sockaddr_un nobody = {.sun_family = AF_UNIX};
+
+	h->adopts = address;
+	enum MHD_Result rc = h->stopping ? MHD_NO
+					 : MHD_add_connection(h->daemon, fd, (const struct sockaddr *)&nobody,
+							      sizeof nobody.sun_family);
+	h->adopts = NULL;
+	if (h->stopping)
+		close(fd);
+	if (rc != MHD_YES) /* MHD has closed it */
+		return err_set(err, -EMFILE, "can't take one more connection: there are too many");
+	uv_timer_start(&h->wake, on_wake, 0,
+		       0); /* what is there to read shows in MHD's epoll set only when it has run */
+	return 0;
+}
+
 static void on_closed(uv_handle_t *handle)
 {
 	struct http *h = handle->data;
@@ -289,7 +314,9 @@ void http_stop(struct http *h)
 	http_run(h);
 	/* MHD can't stop while connections are suspended. */
 	for (struct connection *c = h->connections; c; c = c->next) {
-		if (c->r && c->r->stage == STAGE_SENDING)
+		if (c->r && c->r->upgrade && c->r->stage == STAGE_SENDING)
+			upgrade_end(c->r->upgrade);
+		else if (c->r && c->r->stage == STAGE_SENDING)
 			stream_resume(c->r);
 		else if (c->r && (c->r->stage == STAGE_HANDED || c->r->queued))
 			MHD_resume_connection(c->r->mhd);

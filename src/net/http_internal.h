@@ -23,8 +23,10 @@
 
 enum stage { STAGE_HEAD, STAGE_BODY, STAGE_HANDED, STAGE_ANSWERED, STAGE_SENDING };
 
-/* A user's share: kept for good, since the users of a machine are few. */
+/* The share of a user of this machine, kept for good, since they are few; or that of an address, kept while it is in use. */
 struct account {
+	uint64_t key;
+	struct account *prev, *next; /* of addresses */
 	int connections;
 	double tokens;	 /* requests that may come at once */
 	uint64_t filled; /* ms: when tokens were last added */
@@ -35,7 +37,8 @@ struct connection {
 	struct connection *prev, *next;
 	int fd;
 	struct peer peer;
-	size_t account;		/* index */
+	char *remote; /* the address of one that came through TLS; NULL: of the local socket, with a user behind it */
+	struct account *account;
 	int refusal;		/* 0, or the status that each of its requests gets: one connection too many */
 	struct http_request *r; /* the present one, or NULL */
 	uint64_t since;		/* ms: no complete request since then */
@@ -64,6 +67,7 @@ struct http_request {
 	struct stream_source source;
 	struct strbuf out; /* what the source gave, sent up to `sent` */
 	size_t sent;
+	struct upgrade *upgrade; /* the answer leaves HTTP */
 };
 
 struct http {
@@ -82,16 +86,21 @@ struct http {
 	bool stopping;
 	bool resumed; /* a connection was, and MHD must run for it */
 	struct connection *connections;
-	struct map account_of; /* uid -> index */
-	VEC(struct account) accounts;
+	const char *adopts;    /* the address of the connection that is just being added */
+	struct map account_of; /* uid, or the key of an address -> struct account */
+	struct account *users, *addresses;
 	VEC(struct http_request *) ready; /* answered or woken since the last flush */
 	struct http_stats stats;
 };
+
+/* http.c */
+void http_wake(struct http *h); /* a connection was resumed: MHD must run for it */
 
 /* limits.c */
 struct connection *connection_create(struct http *h, int fd);
 void connection_destroy(struct connection *c);
 void connections_sweep(struct http *h); /* cuts off those that idle */
+void accounts_free(struct http *h);
 /* Whether the request may go on: false after an answer was made. */
 bool request_admit(struct http_request *r);
 
@@ -100,6 +109,12 @@ struct http_request *request_create(struct connection *c, struct MHD_Connection 
 void request_destroy(struct http_request *r);
 void request_refuse(struct http_request *r, int status, const char *code, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5))); /* answers without waiting for a flush */
+
+void request_answer(struct http_request *r, int status, const char *type, struct MHD_Response *response);
+
+/* upgrade.c */
+void upgrade_drop(struct upgrade *u); /* of a request that is destroyed */
+void upgrade_end(struct upgrade *u);  /* http stops; the descriptor stays with who took it */
 
 /* stream.c */
 struct MHD_Response *stream_response(struct http_request *r);

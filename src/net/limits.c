@@ -1,13 +1,17 @@
 /*
- * limits.c - how much one user, and all together, may ask of the server.
+ * limits.c - how much one user, one address, and all together, may ask of the server.
  *
  * A connection too many is let in and told so (503, 429), because a closed one tells a user nothing; but not without
- * end: a flood is cut off without a word. Requests a second are a token bucket for each user.
+ * end: a flood is cut off without a word. Requests a second are a token bucket for each user, or,
+ * of those who came over TLS, for each address.
  */
 #include <errno.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 
+#include "net/address.h"
 #include "net/http_internal.h"
 
 #define BURST_SECONDS 10
@@ -18,24 +22,78 @@ static int spare(int limit)
 	return limit / 8 + 8;
 }
 
-static size_t account_find(struct http *h, uid_t uid)
+static struct account *account_find(struct http *h, uint64_t key, struct account **list)
 {
-	uint64_t i;
+	uint64_t *place = map_at(&h->account_of, key);
+	struct account *a = (struct account *)(uintptr_t)*place;
 
-	if (map_get(&h->account_of, uid, &i))
-		return i;
-	vec_push(&h->accounts, (struct account){.tokens = h->limits.rate * BURST_SECONDS, .filled = uv_now(h->loop)});
-	map_set(&h->account_of, uid, h->accounts.n - 1);
-	return h->accounts.n - 1;
+	if (a)
+		return a;
+	a = mem_zalloc(sizeof *a);
+	*a = (struct account){
+		.key = key, .next = *list, .tokens = h->limits.rate * BURST_SECONDS, .filled = uv_now(h->loop)};
+	if (a->next)
+		a->next->prev = a;
+	*list = a;
+	*place = (uint64_t)(uintptr_t)a;
+	return a;
 }
 
+static void list_free(struct account *a)
+{
+	for (struct account *next; a; a = next) {
+		next = a->next;
+		free(a);
+	}
+}
+
+void accounts_free(struct http *h)
+{
+	list_free(h->users);
+	list_free(h->addresses);
+	map_fini(&h->account_of);
+}
+
+/* Addresses are many, and come and go: one without connections whose tokens are all back need not be remembered. */
+static void addresses_sweep(struct http *h)
+{
+	for (struct account *a = h->addresses, *next; a; a = next) {
+		next = a->next;
+		if (a->connections > 0 || uv_now(h->loop) - a->filled < BURST_SECONDS * 1000)
+			continue;
+		map_remove(&h->account_of, a->key);
+		if (next)
+			next->prev = a->prev;
+		if (a->prev)
+			a->prev->next = next;
+		else
+			h->addresses = next;
+		free(a);
+	}
+}
+
+/* Who is at the other end. Only a connection that was accepted at our socket's path has a user behind it: the end of a socket pair has no
+ * name, and its credentials are those of this very process, which must never count as anybody's. */
 static struct peer peer_of(int fd)
 {
 	struct ucred ucred = {.uid = (uid_t)-1, .gid = (gid_t)-1};
-	socklen_t n = sizeof ucred;
+	struct sockaddr_un name = {.sun_family = AF_UNSPEC};
+	socklen_t n = sizeof name;
 
-	getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &ucred, &n);
+	if (getsockname(fd, (struct sockaddr *)&name, &n) == 0 && name.sun_family == AF_UNIX &&
+	    n > offsetof(struct sockaddr_un, sun_path)) {
+		n = sizeof ucred;
+		getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &ucred, &n);
+	}
 	return (struct peer){.uid = ucred.uid, .gid = ucred.gid, .pid = ucred.pid};
+}
+
+/* Keys of addresses are apart from uids, which have 32 bits. */
+static struct account *account_of(struct connection *c)
+{
+	if (!c->remote)
+		return account_find(c->http, c->peer.uid, &c->http->users);
+	return account_find(c->http, address_key(c->remote) | (uint64_t)1 << 63, &c->http->addresses);
 }
 
 struct connection *connection_create(struct http *h, int fd)
@@ -43,14 +101,19 @@ struct connection *connection_create(struct http *h, int fd)
 	struct connection *c = mem_zalloc(sizeof *c);
 	const struct http_limits *limits = &h->limits;
 
-	*c = (struct connection){
-		.http = h, .fd = fd, .peer = peer_of(fd), .next = h->connections, .since = uv_now(h->loop)};
+	*c = (struct connection){.http = h, .fd = fd, .next = h->connections, .since = uv_now(h->loop)};
+	if (h->adopts) {
+		c->peer = (struct peer){.uid = (uid_t)-1, .gid = (gid_t)-1};
+		c->remote = mem_strdup(h->adopts);
+	} else {
+		c->peer = peer_of(fd);
+	}
 	if (c->next)
 		c->next->prev = c;
 	h->connections = c;
-	c->account = account_find(h, c->peer.uid);
+	c->account = account_of(c);
 
-	int all = ++h->stats.connections, own = ++h->accounts.v[c->account].connections;
+	int all = ++h->stats.connections, own = ++c->account->connections;
 	if (own > limits->per_uid)
 		c->refusal = MHD_HTTP_TOO_MANY_REQUESTS;
 	else if (all > limits->connections)
@@ -73,7 +136,8 @@ void connection_destroy(struct connection *c)
 	else
 		h->connections = c->next;
 	h->stats.connections--;
-	h->accounts.v[c->account].connections--;
+	c->account->connections--;
+	free(c->remote);
 	free(c);
 }
 
@@ -85,6 +149,7 @@ void connections_sweep(struct http *h)
 	for (struct connection *c = h->connections; c; c = c->next)
 		if ((!c->r || c->r->stage < STAGE_HANDED) && now - c->since > (c->refusal ? most / 8 : most))
 			shutdown(c->fd, SHUT_RDWR);
+	addresses_sweep(h);
 }
 
 /* Takes a token. Returns 0, or after how many seconds there will be one. */
@@ -115,18 +180,18 @@ static bool connection_admit(struct http_request *r)
 		http_header(r, "Retry-After", "1");
 	}
 	if (c->refusal == MHD_HTTP_TOO_MANY_REQUESTS) {
-		request_refuse(r, c->refusal, "too_many",
-			       "You have more than %d connections to the server: close some.", r->http->limits.per_uid);
+		request_refuse(r, c->refusal, "too_many", "%s more than %d connections to the server: close some.",
+			       c->remote ? "Your host has" : "You have", r->http->limits.per_uid);
 	} else if (c->refusal) {
 		request_refuse(r, c->refusal, "unavailable",
 			       "The server has %d connections, as many as it takes: try again soon.",
 			       r->http->limits.connections);
-	} else if ((seconds = account_take(r->http, &r->http->accounts.v[c->account])) > 0) {
+	} else if ((seconds = account_take(r->http, c->account)) > 0) {
 		http_header(r, "Retry-After", arena_printf(r->arena, "%d", seconds));
 		request_refuse(
 			r, MHD_HTTP_TOO_MANY_REQUESTS, "too_many",
-			"You sent more than %g requests a second: slow down, or ask for many jobs in one request.",
-			r->http->limits.rate);
+			"%s sent more than %g requests a second: slow down, or ask for many jobs in one request.",
+			c->remote ? "Your host" : "You", r->http->limits.rate);
 	}
 	return r->stage < STAGE_ANSWERED;
 }

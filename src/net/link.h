@@ -20,8 +20,9 @@ struct link;
 
 #define LINK_HEAD_MAX (8u << 20) /* an order with its environment */
 #define LINK_DATA_MAX (1u << 20)
-#define LINK_STRANGER_MAX 65536 /* of a frame, until link_trust() */
-#define LINK_LOW 262144		/* `drained` is called when less than this is queued */
+#define LINK_STRANGER_MAX 65536	   /* of a frame, until link_trust() */
+#define LINK_LOW 262144		   /* `drained` is called when less than this is queued */
+#define LINK_QUEUE_MAX (64u << 20) /* a link for which more than this waits is closed: its other end does not read */
 
 struct link_events {
 	void (*ready)(void *context, struct link *l); /* the handshake is done: link_peer() */

@@ -39,6 +39,8 @@ void request_destroy(struct http_request *r)
 		ready_remove(r);
 	if (r->streams && r->source.close)
 		r->source.close(r->source.context);
+	if (r->upgrade)
+		upgrade_drop(r->upgrade);
 	if (r->response)
 		MHD_destroy_response(r->response);
 	c->r = NULL;
@@ -83,6 +85,11 @@ struct peer request_peer(const struct http_request *r)
 	return r->connection->peer;
 }
 
+const char *request_remote(const struct http_request *r)
+{
+	return r->connection->remote;
+}
+
 struct arena *request_arena(struct http_request *r)
 {
 	return r->arena;
@@ -95,12 +102,13 @@ void http_header(struct http_request *r, const char *name, const char *value)
 }
 
 /* The answer is there: it leaves with the next flush. */
-static void request_answer(struct http_request *r, int status, const char *type, struct MHD_Response *response)
+void request_answer(struct http_request *r, int status, const char *type, struct MHD_Response *response)
 {
 	struct http *h = r->http;
 
 	assert(r->stage < STAGE_ANSWERED && response);
-	MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, type);
+	if (type)
+		MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, type);
 	for (size_t i = 0; i < r->headers.n; i++)
 		MHD_add_response_header(response, r->headers.v[i].name, r->headers.v[i].value);
 	r->response = response;

@@ -31,6 +31,16 @@ unsigned plan_removable(const struct plan *p, uint32_t id)
 	}
 }
 
+bool plan_is_simple(const struct plan *p, const struct manner *m, const struct request *r)
+{
+	if (p->nnodes != 1 || m->may_remove || r->nfrags != 1 || !p->node[0].up)
+		return false;
+
+	uint64_t features = p->cluster->shapes.v[r->frag[0].shape].features;
+
+	return (p->node[0].features & features) == features;
+}
+
 bool goal_allowed(const struct insertion *in, const struct goal *g, int32_t node)
 {
 	const struct cluster *c = in->p->cluster;
@@ -213,7 +223,7 @@ bool plan_insert(struct plan *p, const struct manner *m, uint32_t job, int64_t s
 	if (!m->may_remove && !timeline_fits(plan_sum(p), start, end, &r->total))
 		return false;
 
-	if (p->nnodes == 1 && r->nfrags == 1 && !m->may_remove) {
+	if (plan_is_simple(p, m, r)) {
 		plan_put(p, job, 0, 0, start, end); /* the sum is the node's */
 		return true;
 	}

@@ -50,4 +50,7 @@ int64_t plan_insert_latest(struct plan *p, const struct manner *m, uint32_t job,
 /* Which enum removable a job in the plan is, or 0 when nothing could remove it. */
 unsigned plan_removable(const struct plan *p, uint32_t job);
 
+/* On one node that may be used, and whose pieces stay where they are, its timeline says at once what fits. */
+bool plan_is_simple(const struct plan *p, const struct manner *m, const struct request *r);
+
 #endif

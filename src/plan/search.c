@@ -31,12 +31,6 @@ static size_t distinct(int64_t *v, size_t n)
 	return k;
 }
 
-/* On one node whose pieces stay where they are the timeline says it at once. */
-static bool is_simple(const struct plan *p, const struct manner *m, const struct request *r)
-{
-	return p->nnodes == 1 && !m->may_remove && r->nfrags == 1;
-}
-
 static const struct request *request_of(const struct plan *p, uint32_t job)
 {
 	return cluster_job_request(p->cluster, cluster_job(p->cluster, job));
@@ -219,7 +213,7 @@ int64_t plan_insert_earliest(struct plan *p, const struct manner *m, uint32_t jo
 	const struct request *r = request_of(p, job);
 	int64_t at = from;
 
-	if (is_simple(p, m, r)) {
+	if (plan_is_simple(p, m, r)) {
 		at = timeline_earliest(plan_sum(p), from, length, &r->total);
 		if (at != TIME_NEVER)
 			plan_put(p, job, 0, 0, at, at + length);

@@ -17,6 +17,8 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "run/task.h"
+
 void job_say(const char *fmt, ...)
 {
 	char text[1024] = "shunt: ";
@@ -67,9 +69,9 @@ static void cpus_bind(const struct order *o)
 	CPU_FREE(set);
 }
 
-static void directory_enter(const struct order *o)
+static void directory_enter(const char *workdir, const char *home)
 {
-	const char *places[] = {o->workdir, o->home, "/"};
+	const char *places[] = {workdir, home, "/"};
 	int why = 0;
 
 	for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
@@ -78,34 +80,116 @@ static void directory_enter(const struct order *o)
 		if (chdir(places[i]) == 0) {
 			if (why)
 				job_say("the working directory %.500s can't be entered (%s): it starts in %s",
-					o->workdir, strerror(why), places[i]);
+					places[0] ? places[0] : "", strerror(why), places[i]);
 			return;
 		}
 		why = why ? why : errno;
 	}
 }
 
-void launch_job(const struct launch *l)
+/* From root's child to the user's own process; -errno if it can't be the user's. */
+static int user_become(const struct launch *l)
 {
-	sigset_t none;
-	int r;
-
-	setsid();
-	streams_set(l);
 	cgroup_enter(l->cgroup, l->o->tag);
 	files_limit(l->o->files);
 	cpus_bind(l->o);
-	r = identity_become(l->who);
-	if (r) {
-		snprintf(l->trouble, TROUBLE_SIZE, "it can't become user %s: %s", l->o->user, strerror(-r));
-		_exit(126);
-	}
+	int r = identity_become(l->who);
+	if (r)
+		return r;
 	/* Only now: a change of user takes it away. If the shepherd is gone already, nobody would send it. */
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != l->parent)
 		_exit(126);
-	directory_enter(l->o);
+	return 0;
+}
+
+static void signals_clear(void)
+{
+	sigset_t none;
+
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+void launch_job(const struct launch *l)
+{
+	setsid();
+	streams_set(l);
+	int r = user_become(l);
+	if (r) {
+		snprintf(l->trouble, TROUBLE_SIZE, "it can't become user %s: %s", l->o->user, strerror(-r));
+		_exit(126);
+	}
+	directory_enter(l->o->workdir, l->o->home);
+	signals_clear();
 	_exit(script_exec(l->o, l->env));
+}
+
+/* ---- tasks ---- */
+
+/* By its name: NAME or NAME=VALUE; n is the length of NAME. */
+static char **env_find(char **env, const char *entry, size_t n)
+{
+	while (*env && (strncmp(*env, entry, n) || (*env)[n] != '='))
+		env++;
+	return env;
+}
+
+/* The job's environment with the task's changes. By SHUNT_TAG it is found when its shepherd was killed: that is not the task's to change. */
+static char **env_change(char **env, char **changes)
+{
+	size_t n = 0, more = 0;
+
+	while (env[n])
+		n++;
+	while (changes && changes[more])
+		more++;
+	char **changed = mem_alloc((n + more + 1) * sizeof *changed);
+	memcpy(changed, env, (n + 1) * sizeof *changed);
+	for (size_t i = 0; i < more; i++) {
+		size_t length = strcspn(changes[i], "=");
+		char **at = env_find(changed, changes[i], length);
+		if (length == 9 && !strncmp(changes[i], "SHUNT_TAG", 9))
+			continue;
+		if (changes[i][length]) {
+			at[1] = *at ? at[1] : NULL;
+			*at = changes[i];
+		} else {
+			for (; *at; at++)
+				at[0] = at[1];
+		}
+	}
+	return changed;
+}
+
+static void terminal_take(const struct launch *l, const struct task *t)
+{
+	struct winsize w = {.ws_row = (unsigned short)t->rows, .ws_col = (unsigned short)t->columns};
+
+	ioctl(STDIN_FILENO, TIOCSCTTY, 0);
+	ioctl(STDIN_FILENO, TIOCSWINSZ, &w);
+	/* Who made it may have been root; its user must be able to open it by its name. */
+	if (l->who->change && isatty(STDIN_FILENO) && fchown(STDIN_FILENO, l->who->uid, (gid_t)-1))
+		job_say("the terminal can't be made the user's: %s", strerror(errno));
+}
+
+void launch_task(const struct launch *l, const struct task *t, const int fds[3], int trouble)
+{
+	setsid();
+	for (int i = 0; i < 3; i++)
+		dup2(fds[i], i);
+	if (t->rows > 0)
+		terminal_take(l, t);
+	int r = user_become(l);
+	if (r) {
+		dprintf(trouble, "it can't become user %s: %s", l->o->user, strerror(-r));
+		_exit(126);
+	}
+	directory_enter(t->workdir ? t->workdir : l->o->workdir, l->o->home);
+	signals_clear();
+	environ = env_change(l->env, t->env);
+	execvp(t->argv[0], t->argv);
+	r = errno;
+	dprintf(trouble, "%.300s can't be run: %s", t->argv[0], strerror(r));
+	_exit(r == ENOENT ? 127 : 126);
 }

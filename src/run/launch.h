@@ -18,12 +18,17 @@ struct launch {
 	int out, err;  /* descriptors; `in` is 0 already */
 	int tty;       /* interactive: the terminal, instead of all three; -1: none */
 	pid_t parent;  /* the shepherd */
-	char *trouble; /* shared with the shepherd: why it never ran */
+	char *trouble; /* shared with the shepherd: why the job never ran */
 };
 #define TROUBLE_SIZE 512
 
 /* The memory may be the shepherd's (vfork): it changes nothing there but `trouble`. */
 noreturn void launch_job(const struct launch *l);
+
+struct task;
+/* The same for a task (task.h), in a process with memory of its own: `fds` become its standard streams; why it can't be started is written to `trouble`, which
+ * closes by itself when it can. */
+noreturn void launch_task(const struct launch *l, const struct task *t, const int fds[3], int trouble);
 
 /* Replaces the process by the script's interpreter, or, without a script, the shell. Returns the exit code to leave with if it can't, after a line
  * on standard error. */

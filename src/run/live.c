@@ -22,7 +22,7 @@
 #define SPARES 64
 
 struct content {
-	bool locked;
+	bool locked, ready;
 	pid_t pid, session;
 	char *result; /* in `text`, ends in NUL; NULL: none */
 	char text[LIVE_BYTES + 1];
@@ -133,6 +133,8 @@ static void content_parse(struct content *c)
 		*end = '\0';
 		if (*line == '{')
 			c->result = line;
+		else if (!strcmp(line, "ready"))
+			c->ready = true;
 		else if (sscanf(line, "pid %d", &c->pid) != 1 &&
 			 sscanf(line, "session %d %39s", &c->session, boot) == 2 && strcmp(boot, live_boot()))
 			c->session = 0;
@@ -147,6 +149,7 @@ static int content_read(int dir, const char *tag, struct content *c)
 	if (fd < 0)
 		return -errno;
 	c->pid = c->session = 0;
+	c->ready = false;
 	c->result = NULL;
 	c->locked = flock(fd, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
 	ssize_t n = pread(fd, c->text, LIVE_BYTES, 0);
@@ -206,7 +209,7 @@ enum live_state live_look(const char *live, const char *tag, struct arena *a, st
 	} else if (c->locked) {
 		state = LIVE_RUNNING;
 		*ret_pid = c->pid;
-		*ret = (struct result){.tag = tag, .session = c->session};
+		*ret = (struct result){.tag = tag, .session = c->session, .ready = c->ready};
 	} else if (c->result && !result_read(c->result, strlen(c->result), a, ret, NULL)) {
 		state = LIVE_ENDED;
 	} else if (!c->pid && !c->result) {

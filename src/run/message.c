@@ -9,16 +9,16 @@
 #include "base/json.h"
 #include "run/order_internal.h"
 
-size_t frame_begin(struct strbuf *out, enum frame_kind kind)
+size_t message_begin(struct strbuf *out, char kind)
 {
-	const char head[5] = {0, 0, 0, 0, (char)kind};
+	const char head[5] = {0, 0, 0, 0, kind};
 	size_t at = out->n;
 
 	strbuf_add(out, head, sizeof head);
 	return at;
 }
 
-void frame_end(struct strbuf *out, size_t at)
+void message_end(struct strbuf *out, size_t at)
 {
 	size_t n = out->n - at - 4;
 
@@ -26,7 +26,7 @@ void frame_end(struct strbuf *out, size_t at)
 		out->text[at + (size_t)i] = (char)(n >> 8 * i);
 }
 
-ssize_t frame_next(const char *buf, size_t n, char *ret_kind, const char **ret_text, size_t *ret_length)
+ssize_t message_next(const char *buf, size_t n, char *ret_kind, const char **ret_text, size_t *ret_length)
 {
 	size_t length = 0;
 
@@ -46,15 +46,15 @@ ssize_t frame_next(const char *buf, size_t n, char *ret_kind, const char **ret_t
 
 void nursery_order(const struct order *o, struct strbuf *out)
 {
-	size_t at = frame_begin(out, FRAME_ORDER);
+	size_t at = message_begin(out, FRAME_ORDER);
 
 	order_write(o, out);
-	frame_end(out, at);
+	message_end(out, at);
 }
 
 static void tag_frame(enum frame_kind kind, const char *tag, int signal, struct strbuf *out)
 {
-	size_t at = frame_begin(out, kind);
+	size_t at = message_begin(out, kind);
 	struct json j;
 
 	json_init(&j, out, false);
@@ -62,7 +62,7 @@ static void tag_frame(enum frame_kind kind, const char *tag, int signal, struct 
 	json_text(&j, "tag", tag);
 	json_int(&j, "signal", signal);
 	json_close_object(&j);
-	frame_end(out, at);
+	message_end(out, at);
 }
 
 void nursery_signal(const char *tag, int signal, struct strbuf *out)
@@ -75,9 +75,10 @@ void nursery_clean(const char *tag, struct strbuf *out)
 	tag_frame(FRAME_CLEAN, tag, SIGKILL, out);
 }
 
-void nursery_open(uint64_t id, uid_t uid, gid_t gid, const char *user, const char *path, struct strbuf *out)
+void nursery_open(uint64_t id, uid_t uid, gid_t gid, const char *user, const char *path, int flags, int mode,
+		  struct strbuf *out)
 {
-	size_t at = frame_begin(out, FRAME_OPEN);
+	size_t at = message_begin(out, FRAME_OPEN);
 	struct json j;
 
 	json_init(&j, out, false);
@@ -87,14 +88,16 @@ void nursery_open(uint64_t id, uid_t uid, gid_t gid, const char *user, const cha
 	json_int(&j, "gid", gid);
 	json_text(&j, "user", user);
 	text_write(&j, "path", path);
+	json_int(&j, "flags", flags);
+	json_int(&j, "mode", mode);
 	json_close_object(&j);
-	frame_end(out, at);
+	message_end(out, at);
 }
 
 void answer_write(const struct answer *a, struct strbuf *out)
 {
 	struct json j;
-	size_t at = frame_begin(out, FRAME_ANSWER);
+	size_t at = message_begin(out, FRAME_ANSWER);
 
 	json_init(&j, out, false);
 	json_open_object(&j, NULL);
@@ -108,5 +111,5 @@ void answer_write(const struct answer *a, struct strbuf *out)
 	if (a->reason)
 		json_text(&j, "reason", a->reason);
 	json_close_object(&j);
-	frame_end(out, at);
+	message_end(out, at);
 }

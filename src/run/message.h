@@ -14,10 +14,10 @@
 enum frame_kind { FRAME_ORDER = 'o', FRAME_SIGNAL = 's', FRAME_CLEAN = 'c', FRAME_OPEN = 'f', FRAME_ANSWER = 'a' };
 
 /* Begin, then add the JSON to `out`, then end with what begin gave. */
-size_t frame_begin(struct strbuf *out, enum frame_kind kind);
-void frame_end(struct strbuf *out, size_t at);
+size_t message_begin(struct strbuf *out, char kind);
+void message_end(struct strbuf *out, size_t at);
 /* Bytes that the first frame takes: 0 if it is not whole, -EMSGSIZE if it is too long. */
-ssize_t frame_next(const char *buf, size_t n, char *ret_kind, const char **ret_text, size_t *ret_length);
+ssize_t message_next(const char *buf, size_t n, char *ret_kind, const char **ret_text, size_t *ret_length);
 
 struct request {
 	const char *tag;
@@ -26,6 +26,7 @@ struct request {
 	uid_t uid;
 	gid_t gid;
 	const char *user, *path;
+	int flags, mode;
 };
 /* All but orders. -EINVAL if what is needed is not there. */
 int request_read(char kind, const char *text, size_t n, struct arena *a, struct request *ret);

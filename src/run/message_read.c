@@ -45,7 +45,9 @@ int request_read(char kind, const char *text, size_t n, struct arena *a, struct 
 				.signal = (int)number_get(root, "signal"),
 				.id = (uint64_t)number_get(root, "id"),
 				.uid = (uid_t)number_get(root, "uid"),
-				.gid = (gid_t)number_get(root, "gid")};
+				.gid = (gid_t)number_get(root, "gid"),
+				.flags = (int)number_get(root, "flags"),
+				.mode = (int)number_get(root, "mode")};
 	if (kind == FRAME_SIGNAL || kind == FRAME_CLEAN)
 		good = ret->tag && ret->tag[0] && ret->tag[0] != '.' && !strchr(ret->tag, '/');
 	if (kind == FRAME_OPEN)

@@ -29,6 +29,7 @@
 #include "run/message.h"
 #include "run/room.h"
 #include "run/shepherd.h"
+#include "run/task.h"
 #include "run/tree.h"
 
 #define READ_SIZE 65536
@@ -110,8 +111,12 @@ static void child_close(struct nest *n)
 static int order_start(struct nest *n, const struct order *o, struct arena *a, pid_t *ret_pid, struct err *err)
 {
 	struct identity who;
-	struct shepherd_place place = {
-		.datagrams = n->datagrams, .socket = n->o->socket, .cgroup = &n->cgroup, .who = &who};
+	struct shepherd_place place = {.datagrams = n->datagrams,
+				       .socket = n->o->socket,
+				       .cgroup = &n->cgroup,
+				       .who = &who,
+				       .dir = n->live,
+				       .live_path = n->instance};
 	int r = identity_get(o->uid, o->gid, o->user, n->o->root_jobs, &who, err);
 
 	if (r)
@@ -125,7 +130,6 @@ static int order_start(struct nest *n, const struct order *o, struct arena *a, p
 	if (pid == 0) {
 		child_close(n);
 		close(n->o->fd);
-		close(n->live);
 		/* Whoever reads what the server writes shall not wait for our end, too. */
 		dup2(STDIN_FILENO, STDERR_FILENO);
 		shepherd_main(o, &place);
@@ -148,6 +152,10 @@ static void order_take(struct nest *n, const char *text, size_t length, struct a
 	if (order_read(text, length, a, &o, &err)) {
 		answer_give(n, &(struct answer){
 				       .type = ANSWER_REFUSED, .tag = order_tag(text, length, a), .reason = err.text});
+	} else if (o.by_name) { /* order_settle() comes first */
+		answer_give(n, &(struct answer){.type = ANSWER_REFUSED,
+						.tag = o.tag,
+						.reason = "its order is not settled for this host"});
 	} else if (order_start(n, &o, a, &pid, &err)) {
 		answer_give(n, &(struct answer){.type = ANSWER_REFUSED, .tag = o.tag, .reason = err.text});
 	} else {
@@ -176,6 +184,7 @@ static int shepherd_signal(struct nest *n, const char *tag, int signal)
 
 static void leftovers_end(struct nest *n, const char *tag)
 {
+	char name[256];
 	int quiet = 0;
 
 	for (int turn = 0; turn < CLEAN_TURNS && quiet < 2; turn++) {
@@ -189,6 +198,8 @@ static void leftovers_end(struct nest *n, const char *tag)
 			nanosleep(&(struct timespec){.tv_nsec = quiet ? 5000000 : 50000000}, NULL);
 	}
 	cgroup_remove(&n->cgroup, tag);
+	task_name(tag, name, sizeof name);
+	unlinkat(n->live, name, 0); /* where the shepherd listened */
 }
 
 static void clean_take(struct nest *n, const char *tag)
@@ -235,14 +246,16 @@ static void opened_send(struct nest *n, const struct answer *a, int fd)
 	strbuf_fini(&frame);
 }
 
-static int file_open(const struct identity *who, const char *path, struct err *err)
+static int file_open(const struct identity *who, const struct request *q, struct err *err)
 {
+	const char *path = q->path;
 	struct stat st;
 	int fd = -1, r = identity_groups(who);
 
+	umask(0); /* the mode is as it was asked for */
 	if (!r)
 		r = identity_become(who);
-	if (!r && (fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)) < 0)
+	if (!r && (fd = open(path, q->flags | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, q->mode & 0777)) < 0)
 		r = -errno;
 	if (r)
 		return err_set(err, r, "%s: can't be opened: %s", path, strerror(-r));
@@ -259,12 +272,14 @@ static void open_take(struct nest *n, const struct request *q)
 	struct identity who;
 	struct err err;
 
-	if (identity_get(q->uid, q->gid, q->user, n->o->root_jobs, &who, &err))
+	if ((q->flags & ~(O_WRONLY | O_CREAT | O_EXCL | O_TRUNC | O_APPEND)) || (q->flags && !(q->flags & O_WRONLY)))
+		a.reason = "it can be opened for reading, or for writing, and in no other way";
+	else if (identity_get(q->uid, q->gid, q->user, n->o->root_jobs, &who, &err))
 		a.reason = err.text;
 	pid_t pid = a.reason ? -1 : fork();
 	if (pid == 0) {
 		child_close(n);
-		int fd = file_open(&who, q->path, &err);
+		int fd = file_open(&who, q, &err);
 		if (fd < 0)
 			a.reason = err.text;
 		opened_send(n, &a, fd);
@@ -310,7 +325,7 @@ static bool frames_read(struct nest *n)
 	if (got <= 0)
 		return false;
 	strbuf_add(&n->in, part, (size_t)got);
-	while ((took = frame_next(n->in.text + at, n->in.n - at, &kind, &text, &length)) > 0) {
+	while ((took = message_next(n->in.text + at, n->in.n - at, &kind, &text, &length)) > 0) {
 		frame_take(n, kind, text, length);
 		at += (size_t)took;
 	}

@@ -55,8 +55,9 @@ int nursery_start(const char *program, const struct nursery_options *o, int wait
 void nursery_order(const struct order *o, struct strbuf *out);	      /* start a job */
 void nursery_signal(const char *tag, int signal, struct strbuf *out); /* to the job's whole tree; SIGKILL is final */
 void nursery_clean(const char *tag, struct strbuf *out);	      /* end what a dead shepherd left behind */
-void nursery_open(uint64_t id, uid_t uid, gid_t gid, const char *user, const char *path,
-		  struct strbuf *out); /* open a (regular) file for reading as that user */
+/* Open a (regular) file as that user: O_RDONLY, or O_WRONLY with any of O_CREAT, O_EXCL, O_TRUNC, O_APPEND; a new one gets `mode`. */
+void nursery_open(uint64_t id, uid_t uid, gid_t gid, const char *user, const char *path, int flags, int mode,
+		  struct strbuf *out);
 
 /* read() for nursery.fd that also takes the descriptor that came along into *ret_fd (-1: none). Descriptors come in the order of the
  * ANSWER_OPENED without a reason; at most one in a call. */
@@ -84,7 +85,8 @@ int answer_read(const char *text, size_t n, struct arena *a, struct answer *ret,
 /* ---- what is on disk ---- */
 
 enum live_state { LIVE_NONE, LIVE_NEVER, LIVE_RUNNING, LIVE_ENDED, LIVE_LOST };
-/* Looks at LIVE/TAG. ENDED: *ret is its result. RUNNING: *ret_pid its shepherd (0: not known yet), ret->session the job's (0: none yet). */
+/* Looks at LIVE/TAG. ENDED: *ret is its result. RUNNING: *ret_pid its shepherd (0: not known yet), ret->session the job's (0: none
+ * yet), ret->ready whether it is a room that is open. */
 enum live_state live_look(const char *live, const char *tag, struct arena *a, struct result *ret, pid_t *ret_pid);
 void live_remove(const char *live, const char *tag); /* the server has the result */
 /* All tags in LIVE. */

@@ -159,5 +159,5 @@ ssize_t nursery_frame(const char *buf, size_t n, const char **ret_text, size_t *
 {
 	char kind;
 
-	return frame_next(buf, n, &kind, ret_text, ret_length);
+	return message_next(buf, n, &kind, ret_text, ret_length);
 }

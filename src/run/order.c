@@ -14,7 +14,11 @@
 
 #define FIELD(struct_, kind_, name)                                                                                    \
 	{                                                                                                              \
-#name, kind_, offsetof(struct struct_, name), NULL                                                     \
+#name, kind_, offsetof(struct struct_, name), NULL, 0                                                  \
+	}
+#define LIST(struct_, kind_, name, number)                                                                             \
+	{                                                                                                              \
+#name, kind_, offsetof(struct struct_, name), NULL, offsetof(struct struct_, number)                   \
 	}
 
 const struct field order_fields[] = {
@@ -44,7 +48,7 @@ const struct field order_fields[] = {
 	FIELD(order, INT64, grace),
 	FIELD(order, INT64, memory),
 	FIELD(order, INT64, files),
-	FIELD(order, CPUS, cpus),
+	LIST(order, INTS, cpus, ncpus),
 	FIELD(order, TEXT, pty),
 	FIELD(order, TEXT, prologue),
 	FIELD(order, TEXT, epilogue),
@@ -53,24 +57,27 @@ const struct field order_fields[] = {
 	FIELD(order, TEXT, queue),
 	FIELD(order, TEXT, resources),
 	FIELD(order, TEXT, account),
+	FIELD(order, INT, part),
+	FIELD(order, FLAG, room),
+	LIST(order, HOSTS, hosts, nhosts),
+	LIST(order, INTS, gpus, ngpus),
+	FIELD(order, FLAG, hide_gpus),
+	FIELD(order, INT64, lease),
+	FIELD(order, FLAG, by_name),
+	FIELD(order, INT, nplaced),
 	{0},
 };
 
 static const char *const how_words[] = {"exited", "signaled", "not_started", NULL};
-static const char *const cause_words[] = {"itself", "walltime", "memory", "ordered", "hung_up", NULL};
+static const char *const cause_words[] = {"itself", "walltime", "memory", "ordered", "hung_up", "lease", NULL};
 
 const struct field result_fields[] = {
-	FIELD(result, TEXT, tag),
-	{"how", WORD, offsetof(struct result, how), how_words},
-	FIELD(result, INT, status),
-	{"cause", WORD, offsetof(struct result, cause), cause_words},
-	FIELD(result, INT64, started_us),
-	FIELD(result, INT64, ended_us),
-	FIELD(result, INT64, cpu_ms),
-	FIELD(result, INT64, memory_kib),
-	FIELD(result, INT, session),
-	FIELD(result, TEXT, reason),
-	{0},
+	FIELD(result, TEXT, tag),	  {"how", WORD, offsetof(struct result, how), how_words, 0},
+	FIELD(result, INT, status),	  {"cause", WORD, offsetof(struct result, cause), cause_words, 0},
+	FIELD(result, INT64, started_us), FIELD(result, INT64, ended_us),
+	FIELD(result, INT64, cpu_ms),	  FIELD(result, INT64, memory_kib),
+	FIELD(result, INT, session),	  FIELD(result, TEXT, reason),
+	FIELD(result, FLAG, ready),	  {0},
 };
 
 static bool is_utf8(const char *s)
@@ -107,12 +114,31 @@ static void texts_write(struct json *j, const char *key, char *const *list)
 	json_close_array(j);
 }
 
-static void cpus_write(struct json *j, const char *key, const struct order *o)
+static void ints_write(struct json *j, const char *key, const int *list, int n)
 {
 	json_open_array(j, key);
-	for (int i = 0; i < o->ncpus; i++)
-		json_int(j, NULL, o->cpus[i]);
+	for (int i = 0; i < n; i++)
+		json_int(j, NULL, list[i]);
 	json_close_array(j);
+}
+
+void hosts_write(struct json *j, const char *key, const struct order_host *hosts, int n)
+{
+	json_open_array(j, key);
+	for (int i = 0; i < n; i++) {
+		json_open_object(j, NULL);
+		json_text(j, "name", hosts[i].name);
+		json_text(j, "address", hosts[i].address ? hosts[i].address : "");
+		json_int(j, "part", hosts[i].part);
+		json_int(j, "join", (int64_t)hosts[i].join); /* all 64 bits come back so */
+		json_close_object(j);
+	}
+	json_close_array(j);
+}
+
+static int count(const void *from, const struct field *f)
+{
+	return *(const int *)((const char *)from + f->count);
 }
 
 static void field_write(struct json *j, const struct field *f, const void *from)
@@ -137,10 +163,16 @@ static void field_write(struct json *j, const struct field *f, const void *from)
 		json_int(j, f->key, *(const uid_t *)at);
 		break;
 	case FLAG:
-		json_bool(j, f->key, *(const bool *)at);
+		if (*(const bool *)at)
+			json_bool(j, f->key, true);
 		break;
-	case CPUS:
-		cpus_write(j, f->key, from);
+	case INTS:
+		if (count(from, f))
+			ints_write(j, f->key, *(int *const *)at, count(from, f));
+		break;
+	case HOSTS:
+		if (count(from, f))
+			hosts_write(j, f->key, *(struct order_host *const *)at, count(from, f));
 		break;
 	case WORD:
 		json_text(j, f->key, f->words[*(const int *)at]);

@@ -86,7 +86,6 @@ enum result_cause { /* why it ended, when not by itself */
 		    CAUSE_ORDERED, /* a signal that nursery_signal() was asked to send */
 		    CAUSE_HUNG_UP, /* interactive: the client went away */
 		    CAUSE_LEASE, /* the host had no word from the server for too long: another attempt may be made elsewhere */
-		    CAUSE_TASK, /* a task that must not fail did (task.h) */
 };
 
 struct result {
@@ -98,13 +97,18 @@ struct result {
 	int64_t cpu_ms;		      /* user + system of the whole tree */
 	int64_t memory_kib;	      /* peak */
 	pid_t session;		      /* of the job's first process */
-	const char *reason;	      /* a sentence, or NULL: NOT_STARTED, memory, spare output */
+	const char *reason;	      /* a sentence, or NULL: NOT_STARTED, memory, lease, spare output */
+	bool ready;		      /* it is none yet, but a room has opened: nothing else counts */
 };
 
 /* Strings may hold any bytes but NUL: what is not UTF-8 travels as {"hex": "..."}. */
 void order_write(const struct order *o, struct strbuf *out);
 /* Also checks it: names, absolute paths, sizes. What *ret points to is the arena's. */
 int order_read(const char *text, size_t n, struct arena *a, struct order *ret, struct err *err);
+/* An order with `by_name` becomes one of this host (run/order_place.c): `state`, `run` and `bin` are its own directories, the user is looked up by name. Refuses, with a sentence, a
+ * user that is not known here, and paths in the host's directories that a server has no business with. What it changes is the arena's. */
+int order_settle(struct order *o, const char *state, const char *run, const char *bin, struct arena *a,
+		 struct err *err);
 void result_write(const struct result *r, struct strbuf *out);
 int result_read(const char *text, size_t n, struct arena *a, struct result *ret, struct err *err);
 

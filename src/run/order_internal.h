@@ -9,13 +9,14 @@
 
 #include "base/mem.h"
 
-enum kind { TEXT, TEXTS, INT, INT64, ID, FLAG, CPUS, WORD };
+enum kind { TEXT, TEXTS, INT, INT64, ID, FLAG, INTS, HOSTS, WORD };
 
 struct field {
 	const char *key;
 	enum kind kind;
 	size_t at;
 	const char *const *words; /* of a WORD: names of the enum's values, NULL-terminated */
+	size_t count;		  /* of INTS and HOSTS: where their number is */
 };
 
 extern const struct field order_fields[], result_fields[]; /* the last has no key */
@@ -23,7 +24,10 @@ extern const struct field order_fields[], result_fields[]; /* the last has no ke
 /* Strings of any bytes: as they are if they are UTF-8, else {"hex": "..."}. */
 struct json;
 struct json_t;
+struct order_host;
 void text_write(struct json *j, const char *key, const char *s);
 int text_read(const struct json_t *v, struct arena *a, char **ret); /* -EINVAL if it is neither */
+void hosts_write(struct json *j, const char *key, const struct order_host *hosts, int n);
+int hosts_read(const struct json_t *v, struct arena *a, struct order_host **ret, int *ret_n);
 
 #endif

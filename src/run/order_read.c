@@ -11,6 +11,7 @@
 #include "run/order_internal.h"
 
 #define LIST_MAX 100000 /* elements of a list */
+#define HOST_MAX 255	/* bytes of a host's name, or of its address */
 
 static int hex_digit(char c)
 {
@@ -70,20 +71,61 @@ static int number_read(const json_t *v, int64_t min, int64_t max, int64_t *ret)
 	return 0;
 }
 
-static int cpus_read(const json_t *v, struct arena *a, struct order *o)
+static int ints_read(const json_t *v, struct arena *a, int **ret, int *ret_n)
 {
 	size_t n = json_array_size(v);
-	int64_t cpu;
+	int64_t value;
 
 	if (!json_is_array(v) || n > LIST_MAX)
 		return -EINVAL;
-	o->cpus = arena_alloc(a, (n + 1) * sizeof *o->cpus);
+	*ret = arena_alloc(a, (n + 1) * sizeof **ret);
 	for (size_t i = 0; i < n; i++) {
-		if (number_read(json_array_get(v, i), 0, LIST_MAX, &cpu))
+		if (number_read(json_array_get(v, i), 0, LIST_MAX, &value))
 			return -EINVAL;
-		o->cpus[i] = (int)cpu;
+		(*ret)[i] = (int)value;
 	}
-	o->ncpus = (int)n;
+	*ret_n = (int)n;
+	return 0;
+}
+
+/* Names and addresses of hosts: printable, without spaces; they get into environments and files of lines. */
+static bool is_plain(const char *s)
+{
+	for (size_t i = 0; s && s[i]; i++)
+		if (s[i] <= ' ' || s[i] > '~' || s[i] == '/' || i >= HOST_MAX)
+			return false;
+	return s;
+}
+
+static int host_read(const json_t *v, struct arena *a, struct order_host *ret)
+{
+	char *name = NULL, *address = "";
+	int64_t part = 0, join = 0;
+	const json_t *j;
+
+	if (text_read(json_object_get(v, "name"), a, &name) || !*name || !is_plain(name))
+		return -EINVAL;
+	if ((j = json_object_get(v, "address")) && (text_read(j, a, &address) || !is_plain(address)))
+		return -EINVAL;
+	if ((j = json_object_get(v, "part")) && number_read(j, 0, LIST_MAX, &part))
+		return -EINVAL;
+	if ((j = json_object_get(v, "join")) && number_read(j, INT64_MIN, INT64_MAX, &join))
+		return -EINVAL;
+	*ret = (struct order_host){.name = name, .address = address, .part = (int)part, .join = (uint64_t)join};
+	return 0;
+}
+
+int hosts_read(const json_t *v, struct arena *a, struct order_host **ret, int *ret_n)
+{
+	size_t n = json_array_size(v);
+
+	if (!json_is_array(v) || n > LIST_MAX)
+		return -EINVAL;
+	*ret = arena_alloc(a, (n + 1) * sizeof **ret);
+	for (size_t i = 0; i < n; i++)
+		if (host_read(json_array_get(v, i), a, &(*ret)[i]))
+			return -EINVAL;
+	*ret_n = (int)n;
 	return 0;
 }
 
@@ -99,7 +141,7 @@ static int word_read(const json_t *v, const char *const *words, int *ret)
 
 static int field_read(const json_t *v, const struct field *f, struct arena *a, void *to)
 {
-	void *at = (char *)to + f->at;
+	void *at = (char *)to + f->at, *number = (char *)to + f->count;
 	int64_t n;
 
 	switch (f->kind) {
@@ -122,8 +164,10 @@ static int field_read(const json_t *v, const struct field *f, struct arena *a, v
 	case FLAG:
 		*(bool *)at = json_is_true(v);
 		return json_is_boolean(v) ? 0 : -EINVAL;
-	case CPUS:
-		return cpus_read(v, a, to);
+	case INTS:
+		return ints_read(v, a, at, number);
+	case HOSTS:
+		return hosts_read(v, a, at, number);
 	case WORD:
 		return word_read(v, f->words, at);
 	}
@@ -150,6 +194,13 @@ static int fields_read(const char *what, const struct field *f, const char *text
 	return r;
 }
 
+/* One that the host is still to complete (order_settle) begins with a word for one of its directories. */
+static bool is_path(const struct order *o, const char *path)
+{
+	return *path == '/' || (o->by_name && (!strncmp(path, "@STATE@/", 8) || !strncmp(path, "@RUN@/", 6) ||
+					       !strncmp(path, "@BIN@/", 6)));
+}
+
 static int order_check(const struct order *o, struct err *err)
 {
 	const struct {
@@ -167,12 +218,14 @@ static int order_check(const struct order *o, struct err *err)
 		return err_set(err, -EINVAL, "order: id, tag and user are needed");
 	if (!*o->tag || *o->tag == '.' || strchr(o->tag, '/') || strlen(o->tag) > 200)
 		return err_set(err, -EINVAL, "order: the tag '%.200s' can't be the name of a file", o->tag);
-	if (!o->pty && (!o->script || !o->out))
+	if (!o->room && !o->pty && (!o->script || !o->out))
 		return err_set(err, -EINVAL, "order: script and out are needed unless the job is interactive");
+	if (o->part < 0 || o->part > LIST_MAX)
+		return err_set(err, -EINVAL, "order: %d can't be a part", o->part);
 	if (o->umask < -1 || o->umask > 0777)
 		return err_set(err, -EINVAL, "order: umask %o is not one (000 to 777)", (unsigned)o->umask);
 	for (size_t i = 0; i < sizeof paths / sizeof *paths; i++)
-		if (paths[i].path && (paths[i].path[0] != '/' || strlen(paths[i].path) > 4095))
+		if (paths[i].path && (!is_path(o, paths[i].path) || strlen(paths[i].path) > 4095))
 			return err_set(err, -EINVAL, "order: %s '%.200s' is not an absolute path", paths[i].key,
 				       paths[i].path);
 	return 0;
@@ -184,6 +237,8 @@ int order_read(const char *text, size_t n, struct arena *a, struct order *ret, s
 	struct order o = {.umask = -1, .walltime = -1, .argv = none, .env = none};
 	int r = fields_read("order", order_fields, text, n, a, &o, err);
 
+	if (o.room) /* it runs no program, and has no output: that of the job is on another host, or on this one's disk, too */
+		o.script = o.out = o.err = o.pty = NULL;
 	if (!r)
 		r = order_check(&o, err);
 	if (!r)

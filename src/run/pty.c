@@ -6,11 +6,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <termios.h>
@@ -60,7 +58,9 @@ static void strbuf_drop(struct strbuf *b, size_t n)
 int pty_push(int fd, struct strbuf *b)
 {
 	while (b->n) {
-		ssize_t n = write(fd, b->text, b->n);
+		ssize_t n = send(fd, b->text, b->n, MSG_NOSIGNAL);
+		if (n < 0 && errno == ENOTSOCK)
+			n = write(fd, b->text, b->n);
 		if (n < 0)
 			return errno == EAGAIN || errno == EINTR ? 0 : -errno;
 		strbuf_drop(b, (size_t)n);
@@ -86,12 +86,8 @@ int pty_connect(struct pty *p, const char *path, struct err *err)
 
 int pty_terminal(struct pty *p, int *ret_slave, struct err *err)
 {
-	sigset_t set;
-
-	shepherd_signals(&set);
-	p->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 	p->master = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
-	if (p->signals < 0 || p->master < 0 || grantpt(p->master) || unlockpt(p->master))
+	if (p->master < 0 || grantpt(p->master) || unlockpt(p->master))
 		return err_set(err, -errno, "no pseudo terminal: %s", strerror(errno));
 	*ret_slave = ioctl(p->master, TIOCGPTPEER, O_RDWR | O_NOCTTY | O_CLOEXEC);
 	if (*ret_slave < 0)
@@ -164,21 +160,19 @@ static bool terminal_read(struct pty *p)
 	return got > 0;
 }
 
-static void relay_step(struct pty *p, int64_t until)
+void pty_fds(const struct pty *p, struct pollfd fds[PTY_FDS])
 {
-	struct pollfd fds[] = {
-		{.fd = p->signals, .events = POLLIN},
-		{.fd = p->conn, .events = (short)((p->keys.n < ROOM ? POLLIN : 0) | (p->out.n ? POLLOUT : 0))},
-		{.fd = p->master, .events = (short)((p->out.n < ROOM ? POLLIN : 0) | (p->keys.n ? POLLOUT : 0))},
-	};
-	int64_t us = until - boot_us();
-	int ms = us <= 0 ? 0 : us > 30000000 ? 30000 : (int)((us + 999) / 1000);
+	fds[0] = (struct pollfd){.fd = p->conn,
+				 .events = (short)((p->keys.n < ROOM ? POLLIN : 0) | (p->out.n ? POLLOUT : 0))};
+	fds[1] = (struct pollfd){.fd = p->master,
+				 .events = (short)((p->out.n < ROOM ? POLLIN : 0) | (p->keys.n ? POLLOUT : 0))};
+}
 
-	if (poll(fds, 3, ms) <= 0)
-		return;
-	if (fds[2].revents & (POLLIN | POLLHUP))
+void pty_turn(struct pty *p, const struct pollfd fds[PTY_FDS])
+{
+	if (fds[1].revents & (POLLIN | POLLHUP))
 		terminal_read(p);
-	if (fds[1].revents & (POLLIN | POLLHUP | POLLERR))
+	if (fds[0].revents & (POLLIN | POLLHUP | POLLERR))
 		client_read(p);
 	if (p->master >= 0)
 		pty_push(p->master, &p->keys);
@@ -188,17 +182,14 @@ static void relay_step(struct pty *p, int64_t until)
 		hang_up(p);
 }
 
-int pty_pause(struct pty *p, int64_t until, siginfo_t *ret)
+static void relay_step(struct pty *p, int64_t until)
 {
-	bool connected = p->conn >= 0;
-	int signal;
+	struct pollfd fds[PTY_FDS];
+	int64_t us = until - boot_us();
 
-	for (;;) {
-		signal = shepherd_pause(0, ret);
-		if (signal || (connected && p->conn < 0) || p->signal || boot_us() >= until)
-			return signal;
-		relay_step(p, until);
-	}
+	pty_fds(p, fds);
+	if (poll(fds, PTY_FDS, us <= 0 ? 0 : (int)((us + 999) / 1000)) > 0)
+		pty_turn(p, fds);
 }
 
 void pty_finish(struct pty *p, const struct result *r)

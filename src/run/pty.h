@@ -15,6 +15,7 @@
 #ifndef RUN_PTY_H
 #define RUN_PTY_H
 
+#include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -37,19 +38,21 @@ int pty_push(int fd, struct strbuf *b);
 /* ---- the shepherd's side ---- */
 
 struct pty {
-	int master, conn, signals; /* the terminal, the client, a signalfd */
-	struct strbuf in, out;	   /* from and to the client, whole frames or parts of them */
-	struct strbuf keys;	   /* for the terminal */
-	bool hung_up;		   /* the client is gone */
-	int signal;		   /* asked for by the client, to be sent by the shepherd, who sets it back to 0 */
+	int master, conn;      /* the terminal, the client */
+	struct strbuf in, out; /* from and to the client, whole frames or parts of them */
+	struct strbuf keys;    /* for the terminal */
+	bool hung_up;	       /* the client is gone */
+	int signal;	       /* asked for by the client, to be sent by the shepherd, who sets it back to 0 */
 };
 
 /* Connects to `path`; -errno and the reason. Both with the user's rights to files. */
 int pty_connect(struct pty *p, const char *path, struct err *err);
 /* The pseudo terminal; *ret_slave is for the job, to be closed when it is forked. */
 int pty_terminal(struct pty *p, int *ret_slave, struct err *err);
-/* Relays until a signal of the set is there, the client hangs up or asks for a signal, or the instant has come. Returns as shepherd_pause() does. */
-int pty_pause(struct pty *p, int64_t until, siginfo_t *ret);
+/* What to poll for; then relays what came, with those same entries. */
+#define PTY_FDS 2
+void pty_fds(const struct pty *p, struct pollfd fds[PTY_FDS]);
+void pty_turn(struct pty *p, const struct pollfd fds[PTY_FDS]);
 /* What the job still wrote, and its result, to the client (for at most a few seconds); then it is closed. */
 void pty_finish(struct pty *p, const struct result *r);
 

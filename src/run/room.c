@@ -1,11 +1,10 @@
 /*
- * room.c - node file, temporary directory, environment.
+ * room.c - node file, script, environment; tmpdir.c has the directory for temporary files.
  */
 #include "run/room.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
@@ -70,37 +69,6 @@ static int give(int fd, const struct identity *who, mode_t mode)
 	return fchown(fd, who->uid, who->gid) || fchmod(fd, mode) ? -errno : 0;
 }
 
-static int entry_remove(const char *path, const struct stat *st, int type, struct FTW *at)
-{
-	return at->level == 0 ? 0 : remove(path) && 0; /* go on: what can be removed is */
-}
-
-/* With the user's rights, so that no link leads us anywhere. */
-static void tmpdir_remove(const struct order *o, const struct identity *who)
-{
-	identity_files_begin(who);
-	nftw(o->tmpdir, entry_remove, 32, FTW_DEPTH | FTW_PHYS | FTW_MOUNT);
-	identity_files_end(who);
-	identity_files_begin(who->server);
-	rmdir(o->tmpdir);
-	identity_files_end(who->server);
-}
-
-static int tmpdir_make(const struct order *o, const struct identity *who, struct err *err)
-{
-	identity_files_begin(who->server);
-	int r = mkdir(o->tmpdir, 0700) && errno != EEXIST ? -errno : 0;
-	identity_files_end(who->server);
-	int fd = r ? -1 : open(o->tmpdir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (!r)
-		r = fd < 0 ? -errno : give(fd, who, 0700);
-	if (fd >= 0)
-		close(fd);
-	return r ? err_set(err, r, "the directory for temporary files %s can't be made for user %s: %s", o->tmpdir,
-			   o->user, strerror(-r))
-		 : 0;
-}
-
 /* A script that can't be read is the job's own trouble, which it will find. */
 static void script_give(const struct order *o, const struct identity *who)
 {
@@ -138,31 +106,50 @@ void room_clear(const struct order *o, const struct identity *who)
 		tmpdir_remove(o, who);
 }
 
-static bool is_named(const char *entry, const char *name)
-{
-	size_t n = strlen(name);
+struct setting {
+	const char *name, *value; /* NULL: left as the order has it */
+};
 
-	return !strncmp(entry, name, n) && entry[n] == '=';
+static bool is_set(const struct setting *list, size_t n, const char *entry)
+{
+	for (size_t i = 0; i < n; i++) {
+		size_t length = strlen(list[i].name);
+		if (list[i].value && !strncmp(entry, list[i].name, length) && entry[length] == '=')
+			return true;
+	}
+	return false;
+}
+
+/* "0,2"; "": it shall see none; NULL: nobody cares. */
+static const char *gpus_text(const struct order *o, struct arena *a)
+{
+	const char *text = o->hide_gpus ? "" : NULL;
+
+	for (int i = 0; i < o->ngpus; i++)
+		text = i ? arena_printf(a, "%s,%d", text, o->gpus[i]) : arena_printf(a, "%d", o->gpus[i]);
+	return text;
 }
 
 char **room_environment(const struct order *o, const char *instance, struct arena *a)
 {
-	const char *names[] = {"SHUNT_TAG", "PBS_NODEFILE", "TMPDIR"},
-		   *values[] = {arena_printf(a, "%s@%s", o->tag, instance), o->nodefile_path, o->tmpdir};
+	const char *gpus = gpus_text(o, a);
+	const struct setting settings[] = {{"SHUNT_TAG", arena_printf(a, "%s@%s", o->tag, instance)},
+					   {"PBS_NODEFILE", o->nodefile_path},
+					   {"TMPDIR", o->tmpdir},
+					   {"CUDA_VISIBLE_DEVICES", gpus},
+					   {"ROCR_VISIBLE_DEVICES", gpus},
+					   {"GPU_DEVICE_ORDINAL", gpus}};
+	const size_t count = sizeof settings / sizeof *settings;
 	size_t n = 0, kept = 0;
 
 	while (o->env[n])
 		n++;
-	char **env = arena_alloc(a, (n + 4) * sizeof *env);
-	for (size_t i = 0; i < n; i++) {
-		bool ours = false;
-		for (int k = 0; k < 3; k++)
-			ours = ours || (values[k] && is_named(o->env[i], names[k]));
-		if (!ours)
+	char **env = arena_alloc(a, (n + count + 1) * sizeof *env);
+	for (size_t i = 0; i < n; i++)
+		if (!is_set(settings, count, o->env[i]))
 			env[kept++] = o->env[i];
-	}
-	for (int k = 0; k < 3; k++)
-		if (values[k])
-			env[kept++] = arena_printf(a, "%s=%s", names[k], values[k]);
+	for (size_t i = 0; i < count; i++)
+		if (settings[i].value)
+			env[kept++] = arena_printf(a, "%s=%s", settings[i].name, settings[i].value);
 	return env;
 }

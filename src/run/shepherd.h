@@ -13,9 +13,11 @@
 #include "run/order.h"
 
 struct shepherd_place {
-	int live;	    /* LIVE/TAG, locked */
-	int datagrams;	    /* socket to send the result by; ... */
-	const char *socket; /* ... and where to */
+	int live;	       /* LIVE/TAG, locked */
+	int dir;	       /* LIVE; ... */
+	const char *live_path; /* ... and its path */
+	int datagrams;	       /* socket to send the result by; ... */
+	const char *socket;    /* ... and where to */
 	const struct cgroup *cgroup;
 	const struct identity *who;
 	char **env; /* of the job: made before the fork, since every page that a shepherd writes must be copied */

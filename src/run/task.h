@@ -4,13 +4,14 @@
  * A shepherd whose order names hosts listens at LIVE/.task-TAG (stream socket; only root and the server's account can get there).
  * Each connection is a question or a task; messages are nursery frames (a letter and JSON):
  *
- *	W {}                            who are you?  -> w {"user", "uid", "part", "hosts": [{"name","address","part","join"}], "env": [...], "workdir"}
- *	T {"argv", "env", "workdir", "pty": [rows, cols]?}  with three descriptors (SCM_RIGHTS): its input, output and error output
+ *	W {}                            who are you?  -> w {"user", "uid", "part", "hosts": [{"name","address","part","join"}]}
+ *	T {"argv", "env", "workdir", "rows", "columns"}  with three descriptors (SCM_RIGHTS): its input, output and error output
  *	                                -> s {"pid"}, then x {"how": "exited"|"signaled", "status"}; or r {"reason"}: it was not started
  *	S {"signal"}                    to the task's process group
- *	closing before x                ends the task: SIGHUP, SIGCONT, after two seconds SIGKILL
+ *	closing before x                ends the task's process group: SIGHUP, SIGCONT, after two seconds SIGKILL
  *
- * A task runs as the job's user, in its control group, on its CPUs, with the job's environment changed by `env` (NAME=VALUE; an entry without '=' removes). It is the shepherd's child: it
+ * A task runs as the job's user, in its control group, on its CPUs, with the job's environment changed by `env` (NAME=VALUE; an entry without '=' removes; SHUNT_TAG
+ * stays), in a session of its own. It is the shepherd's child: it
  * ends with the attempt, and its usage is the attempt's. Whether whoever asks may is not checked here: engine/tasks.h does.
  */
 #ifndef RUN_TASK_H
@@ -54,5 +55,15 @@ int task_send(int fd, const struct task *t, const int fds[3], struct err *err);
 void task_signal(int signal, struct strbuf *out);
 /* `text` is what nursery_frame() found. */
 int task_answer_read(const char *text, size_t n, struct arena *a, struct task_answer *ret, struct err *err);
+
+/* ---- the shepherd's side (crew.c) ---- */
+
+#define TASK_MAX (4 << 20) /* bytes of a request */
+enum { TASK_ASK_WHO = 'W', TASK_ASK_START = 'T', TASK_ASK_SIGNAL = 'S' };
+
+int task_request_read(const char *text, size_t n, struct arena *a, struct task *ret, struct err *err);
+int task_signal_read(const char *text, size_t n); /* 0: none */
+void task_answer_write(const struct task_answer *t, struct strbuf *out);
+void task_name(const char *tag, char *buf, size_t size); /* ".task-TAG" */
 
 #endif

@@ -20,7 +20,7 @@ void window_build(struct sched *s)
 
 	w->n = 0;
 	w->version = s->p->version;
-	w->exact = s->p->nnodes == 1 && s->c->nres == 1;
+	w->exact = s->p->nnodes == 1 && s->c->nres == 1 && s->p->node[0].up;
 	for (i++; i < t->n && least > 0; i++) {
 		const int64_t *step = timeline_step(t, i);
 		if (step[0] > s->p->horizon)

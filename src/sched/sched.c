@@ -358,6 +358,14 @@ void sched_drain(struct sched *s, uint32_t node, bool drain, int64_t now)
 	sched_refresh(s);
 }
 
+void sched_pause(struct sched *s, uint32_t node, bool pause, int64_t now)
+{
+	sched_at(s, now);
+	pass_drop_reservations(s);
+	s->p->node[node].up = s->c->nodes.v[node].up && !pause;
+	sched_refresh(s);
+}
+
 /* The job goes in now, only on these nodes: the others are as if they were drained meanwhile. */
 static bool insert_on(struct sched *s, uint32_t id, const bool *on, int64_t now, int64_t end)
 {

@@ -51,6 +51,8 @@ void sched_restore(struct sched *s, uint32_t job, int64_t now);
 void sched_node(struct sched *s, uint32_t node, bool up, int64_t now);
 /* Nothing new starts on a node (its running jobs go on), or may again. */
 void sched_drain(struct sched *s, uint32_t node, bool drain, int64_t now);
+/* Nothing new is placed on a node for the moment, or may be again; unlike one that is drained, it keeps what is reserved there. */
+void sched_pause(struct sched *s, uint32_t node, bool pause, int64_t now);
 
 /* Decides. START events are orders; report what became of them with sched_started() or sched_start_failed(). */
 void sched_cycle(struct sched *s, int64_t now);

@@ -34,6 +34,11 @@ static void nodes(struct server *s, struct http_request *r, const struct asker *
 	api_nodes(s, r, w, NULL);
 }
 
+static void tokens(struct server *s, struct http_request *r, const struct asker *w)
+{
+	api_tokens(s, r, w, NULL);
+}
+
 /* A '*' stands for one part of the path, the name. The first row that fits answers. */
 static const struct {
 	const char *method, *path;
@@ -63,6 +68,12 @@ static const struct {
 	{"GET", "/v1/nodes", nodes, NULL},
 	{"GET", "/v1/nodes/*", NULL, api_nodes},
 	{"PATCH", "/v1/nodes/*", NULL, api_nodes},
+	{"DELETE", "/v1/nodes/*", NULL, api_nodes},
+	{"POST", "/v1/tokens", tokens, NULL},
+	{"GET", "/v1/tokens", tokens, NULL},
+	{"DELETE", "/v1/tokens/*", NULL, api_tokens},
+	{"GET", "/v1/whoami", api_whoami, NULL},
+	{"GET", "/v1/cluster", api_cluster, NULL},
 	{"GET", "/v1/attributes", api_attributes, NULL},
 	{"GET", "/v1/plan", api_plan, NULL},
 	{"GET", "/v1/events", api_events, NULL},
@@ -94,6 +105,58 @@ static bool is_change(const char *method, const char *path)
 	return strcmp(method, "GET") != 0 && strcmp(path, "/v1/whatif") != 0;
 }
 
+/* For those who have no proof yet of who they are: their request is one. Only over TLS: the local socket knows everybody. */
+static const struct {
+	const char *path;
+	void (*answer)(struct server *s, struct http_request *r);
+} doors[] = {
+	{"/v1/join", api_join},
+	{"/v1/login", api_login},
+};
+
+static bool refuse_trouble(const struct server *s, struct http_request *r)
+{
+	if (!s->trouble)
+		return false;
+	http_header(r, "Retry-After", "1");
+	http_error(r, 503, "unavailable",
+		   "The server can't write its store now (%s): nothing was changed. Try again later.", s->trouble);
+	return true;
+}
+
+static bool door_answers(struct server *s, struct http_request *r, const char *method, const char *path)
+{
+	for (size_t i = 0; i < sizeof doors / sizeof *doors; i++) {
+		if (strcmp(doors[i].path, path) != 0)
+			continue;
+		if (strcmp(method, "POST") != 0)
+			http_error(r, 405, "method_not_allowed", "%s is not possible on %s.", method, path);
+		else if (!request_remote(r))
+			http_error(r, 403, "forbidden",
+				   "%s is for other machines, over TLS: who asks by this socket is known.", path);
+		else if (!refuse_trouble(s, r))
+			doors[i].answer(s, r);
+		return true;
+	}
+	return false;
+}
+
+void refuse_asker(struct http_request *r, int rc, const struct err *err)
+{
+	if (rc == -EACCES)
+		http_header(r, "WWW-Authenticate", "Bearer");
+	if (rc == -EBUSY)
+		http_header(r, "Retry-After", "60");
+	http_error(r,
+		   rc == -EACCES  ? 401
+		   : rc == -EBUSY ? 429
+				  : 403,
+		   rc == -EACCES  ? "unauthorized"
+		   : rc == -EBUSY ? "too_many"
+				  : "forbidden",
+		   "%s", err->text);
+}
+
 void api_handle(void *context, struct http_request *r)
 {
 	struct server *s = context;
@@ -102,20 +165,18 @@ void api_handle(void *context, struct http_request *r)
 	char name[512];
 	struct asker w;
 
-	clock_read(s);
 	struct err err;
 
-	if (who_asks(s, r, &w, &err) < 0) {
-		http_error(r, 403, "forbidden", "%s", err.text);
+	clock_read(s);
+	if (door_answers(s, r, method, path))
+		return;
+	int rc = who_asks(s, r, &w, &err);
+	if (rc < 0) {
+		refuse_asker(r, rc, &err);
 		return;
 	}
-	if (is_change(method, path) && s->trouble) {
-		http_header(r, "Retry-After", "1");
-		http_error(r, 503, "unavailable",
-			   "The server can't write its store now (%s): nothing was changed. Try again later.",
-			   s->trouble);
+	if (is_change(method, path) && refuse_trouble(s, r))
 		return;
-	}
 	for (size_t i = 0; i < sizeof routes / sizeof *routes; i++) {
 		if (!path_fits(routes[i].path, path, name, sizeof name))
 			continue;

@@ -1,5 +1,5 @@
 /*
- * api_admin.c - the server itself: attributes, queues, nodes, metrics, log, shutdown.
+ * api_admin.c - the server itself: attributes, queues, plan, metrics, log, shutdown.
  */
 #include <stdio.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 
 #define VERSION_TEXT SHUNT_VERSION
 
-static bool need(struct http_request *r, const struct asker *w, enum role role)
+bool api_need(struct http_request *r, const struct asker *w, enum role role)
 {
 	if (w->role >= role)
 		return true;
@@ -87,32 +87,6 @@ static void counts_write(struct json *j, const int64_t counts[256])
 	json_close_object(j);
 }
 
-static int64_t cpus_used(const struct server *s, uint32_t node)
-{
-	int64_t used = 0;
-
-	for (int64_t i = 0; i < s->cluster->nodes.v[node].total.v[RES_CPU]; i++)
-		used += s->nodes.v[node].cpu_used[i];
-	return used;
-}
-
-/* It is not in the configuration any more, and its last job has ended: only history knows it. */
-static bool node_is_past(const struct server *s, uint32_t node)
-{
-	return s->nodes.v[node].gone && s->plan->node[node].pieces.n == 0 && cpus_used(s, node) == 0;
-}
-
-/* Nodes that are not in the configuration any more count no longer. */
-static void cluster_sum(const struct server *s, int64_t *ret_nodes, int64_t *ret_cpus, int64_t *ret_used)
-{
-	*ret_nodes = *ret_cpus = *ret_used = 0;
-	for (uint32_t i = 0; i < s->nodes.n; i++) {
-		*ret_nodes += !s->nodes.v[i].gone;
-		*ret_cpus += s->nodes.v[i].gone ? 0 : s->cluster->nodes.v[i].total.v[RES_CPU];
-		*ret_used += cpus_used(s, i);
-	}
-}
-
 static void server_show(struct server *s, struct http_request *r)
 {
 	struct strbuf out = {0};
@@ -161,6 +135,7 @@ static void server_changed(struct server *s)
 {
 	attrs_store(s, "server", "server", &s->attrs);
 	world_rebuild(s);
+	agents_settings(s);
 	s->waiting_offers = true;
 	s->dirty = true;
 }
@@ -176,7 +151,7 @@ void api_server(struct server *s, struct http_request *r, const struct asker *w)
 		server_show(s, r);
 		return;
 	}
-	if (!need(r, w, ROLE_MANAGER))
+	if (!api_need(r, w, ROLE_MANAGER))
 		return;
 	body = api_body(r, &err);
 	if (!body) {
@@ -294,7 +269,7 @@ void api_queues(struct server *s, struct http_request *r, const struct asker *w,
 	struct strbuf out = {0};
 
 	if (strcmp(method, "PUT") == 0) {
-		if (!need(r, w, ROLE_MANAGER))
+		if (!api_need(r, w, ROLE_MANAGER))
 			return;
 		if (q) {
 			http_error(r, 409, "bad_state", "There is a queue %s already.", name);
@@ -313,10 +288,10 @@ void api_queues(struct server *s, struct http_request *r, const struct asker *w,
 		http_error(r, 404, "unknown_queue", "There is no queue %.60s.", name);
 	} else if (strcmp(method, "GET") == 0) {
 		queues_list(s, r, q);
-	} else if (!need(r, w, ROLE_OPERATOR)) {
+	} else if (!api_need(r, w, ROLE_OPERATOR)) {
 	} else if (strcmp(method, "PATCH") == 0) {
 		queue_change(s, r, w, q);
-	} else if (!need(r, w, ROLE_MANAGER)) {
+	} else if (!api_need(r, w, ROLE_MANAGER)) {
 	} else if (q->total) {
 		http_error(r, 409, "bad_state", "Queue %s has %lld jobs: move or delete them first.", name,
 			   (long long)q->total);
@@ -325,122 +300,6 @@ void api_queues(struct server *s, struct http_request *r, const struct asker *w,
 		strbuf_puts(&out, "{}");
 		reply_later(s, r, 200, &out);
 	}
-}
-
-/* ---- nodes ---- */
-
-static void node_show(const struct server *s, uint32_t node, struct json *j)
-{
-	const struct node *n = &s->cluster->nodes.v[node];
-	const struct node_info *info = &s->nodes.v[node];
-	int64_t used = cpus_used(s, node), cpus = n->total.v[RES_CPU];
-	struct strbuf id = {0};
-	double load[3];
-
-	json_open_object(j, NULL);
-	json_text(j, "name", names_get(&s->cluster->node_names, node));
-	json_text(j, "state", info->offline || info->gone ? "offline" : used >= cpus ? "busy" : "free");
-	json_int(j, "cpus", cpus);
-	json_int(j, "cpus_used", used);
-	if (n->total.v[RES_MEM] < INT64_C(1) << 40)
-		json_int(j, "memory", n->total.v[RES_MEM]);
-	else
-		json_text(j, "memory", NULL);
-	json_int(j, "gpus", n->total.v[RES_GPU]);
-	json_open_array(j, "features");
-	for (uint32_t i = 0; i < 64; i++)
-		if (n->features >> i & 1)
-			json_text(j, NULL, names_get(&s->cluster->feature_names, i));
-	json_close_array(j);
-	json_text(j, "note", info->gone ? "not in the configuration any more" : info->note);
-	json_open_array(j, "jobs");
-	for (size_t i = 0; i < s->plan->node[node].pieces.n; i++) {
-		const struct piece *x = &s->plan->node[node].pieces.v[i];
-		struct attempt *t = x->running ? attempt_find(s, x->job, entry_job(s, x->job)->attempt) : NULL;
-		if (!t || x->frag >= t->nfrags)
-			continue;
-		strbuf_clear(&id);
-		entry_id(s, x->job, &id);
-		json_open_object(j, NULL);
-		json_text(j, "id", id.text);
-		json_open_array(j, "cpus");
-		for (int32_t k = 0; k < t->ncpus[x->frag]; k++)
-			json_int(j, NULL, t->cpu[x->frag][k]);
-		json_close_array(j);
-		json_close_object(j);
-	}
-	json_close_array(j);
-	if (s->real && getloadavg(load, 3) == 3)
-		json_double(j, "load", load[0]);
-	else
-		json_double(j, "load", (double)used);
-	json_close_object(j);
-	strbuf_fini(&id);
-}
-
-static void node_change(struct server *s, struct http_request *r, const struct asker *w, uint32_t node)
-{
-	struct err err;
-	json_t *body = api_body(r, &err);
-	const char *state = json_string_value(json_object_get(body, "state"));
-	const json_t *note = json_object_get(body, "note");
-	struct node_info *info = &s->nodes.v[node];
-	struct strbuf out = {0};
-
-	if (!body) {
-		http_error(r, 400, "bad_request", "%s", err.text);
-		return;
-	}
-	if (state && strcmp(state, "offline") && strcmp(state, "free")) {
-		http_error(r, 400, "bad_request", "state \"%.20s\" must be offline or free", state);
-		json_decref(body);
-		return;
-	}
-	if (note) {
-		free(info->note);
-		info->note =
-			json_is_string(note) && *json_string_value(note) ? mem_strdup(json_string_value(note)) : NULL;
-	}
-	if (state && (strcmp(state, "offline") == 0) != info->offline) {
-		info->offline = !info->offline;
-		sched_drain(s->sched, node, info->offline || info->gone, s->now);
-		s->dirty = true;
-	}
-	world_node_store(s, node);
-	strbuf_puts(&out, "{}");
-	reply_later(s, r, 200, &out);
-	json_decref(body);
-}
-
-void api_nodes(struct server *s, struct http_request *r, const struct asker *w, const char *name)
-{
-	struct strbuf out = {0};
-	struct json j;
-	uint32_t node = 0;
-
-	if (name && !names_find(&s->cluster->node_names, name, &node)) {
-		http_error(r, 404, "unknown_node", "There is no node %.60s.", name);
-		return;
-	}
-	if (strcmp(request_method(r), "PATCH") == 0) {
-		if (need(r, w, ROLE_OPERATOR))
-			node_change(s, r, w, node);
-		return;
-	}
-	json_init(&j, &out, false);
-	if (name) {
-		node_show(s, node, &j);
-	} else {
-		json_open_object(&j, NULL);
-		json_open_array(&j, "nodes");
-		for (uint32_t i = 0; i < s->nodes.n; i++)
-			if (!node_is_past(s, i))
-				node_show(s, i, &j);
-		json_close_array(&j);
-		json_close_object(&j);
-	}
-	http_reply_strbuf(r, 200, "application/json", &out);
-	strbuf_fini(&out);
 }
 
 /* ---- the plan ---- */
@@ -501,7 +360,7 @@ void api_plan(struct server *s, struct http_request *r, const struct asker *w)
 	json_int(&j, "now", s->now);
 	json_open_array(&j, "nodes");
 	for (uint32_t i = 0; i < s->nodes.n; i++) {
-		if (node_is_past(s, i))
+		if (world_node_past(s, i))
 			continue;
 		json_open_object(&j, NULL);
 		json_text(&j, "name", names_get(&s->cluster->node_names, i));
@@ -608,6 +467,7 @@ void api_metrics(struct server *s, struct http_request *r, const struct asker *w
 	strbuf_puts(&out, "# HELP shunt_jobs Jobs by state.\n# TYPE shunt_jobs gauge\n");
 	for (const char *p = "QRHWSEC"; *p; p++)
 		strbuf_printf(&out, "shunt_jobs{state=\"%c\"} %lld\n", *p, (long long)counts[(unsigned char)*p]);
+	nodes_metrics(s, &out);
 	metric(&out, "cpus", "gauge", "CPUs of all nodes.", (double)cpus);
 	metric(&out, "cpus_used", "gauge", "CPUs that jobs hold.", (double)used);
 	metric(&out, "jobs_submitted_total", "counter", "Jobs accepted since the server started.",
@@ -646,7 +506,7 @@ void api_shutdown(struct server *s, struct http_request *r, const struct asker *
 	bool kill = mode && strcmp(mode, "kill") == 0;
 	struct strbuf out = {0};
 
-	if (!need(r, w, ROLE_MANAGER)) {
+	if (!api_need(r, w, ROLE_MANAGER)) {
 	} else if (mode && !kill && strcmp(mode, "quick") != 0) {
 		http_error(r, 400, "bad_request", "mode \"%.20s\" must be quick or kill", mode);
 	} else {

@@ -95,6 +95,18 @@ const struct attr attr_table[] = {
 	{"rerun_lost", SERVER, BOOL("True"),
 	 .about = "Rerunnable jobs that ran when the machine failed are queued again. False: they end as lost."},
 
+	/* Nodes on other machines. */
+	{"node_down_after", SERVER, .type = ATTR_DURATION, .initial = "30", .min = 1, .max = YEAR,
+	 .about = "Seconds without a word from a node after which it is down: nothing new is started there."},
+	{"node_lost_after", SERVER, SECONDS("600"),
+	 .about =
+		 "Seconds without a word from a node after which its rerunnable jobs are run elsewhere; they end themselves "
+		 "before that. 0: never, they are waited for."},
+	{"shared_paths", SERVER, .type = ATTR_TEXT,
+	 .about =
+		 "Directories, joined by commas, that are the same on all machines: output is written there directly. File "
+		 "systems of the network's kinds (NFS and the like) count by themselves."},
+
 	/* Afterwards. */
 	{"keep_completed", SERVER, SECONDS("86400"), .alias = "job_history_duration",
 	 .about = "Seconds that jobs stay visible after their end."},

@@ -20,13 +20,15 @@
 
 #define SHOWN 60 /* characters of a faulty word that its message repeats */
 
+#define NOWHERE "?" /* the section after a heading that is wrong: what stands there can't be judged */
+
 #define AT(field) .at = offsetof(struct conf, field)
 
 const struct conf_option conf_table[] = {
 	{"", "nodes", CONF_NODES, AT(nodes), .initial = "auto",
 	 .about = "The nodes: auto (this machine with its CPUs), 4x8 (four nodes of eight CPUs), or "
 		  "n[1-4]:cpus=8:mem=16gb:gpus=1:fast (the last being a feature), several joined by blanks. The line "
-		  "may be repeated."},
+		  "may be repeated. none: no jobs on this machine, only on those that join."},
 	{"", "store", CONF_TEXT, AT(store), .initial = "",
 	 .about = "Where jobs are kept: a file for SQLite, or postgres://USER@HOST/DATABASE. Unset: shunt.db in the "
 		  "state directory."},
@@ -61,6 +63,31 @@ const struct conf_option conf_table[] = {
 
 	{"mail", "program", CONF_PATH, AT(mail_program), .initial = "/usr/sbin/sendmail",
 	 .about = "The mail program, called as sendmail is: with -i -t -f FROM and the mail as its input."},
+
+	{"cluster", "listen", CONF_LISTEN, AT(listen), .initial = "",
+	 .about = "[ADDRESS:]PORT for other machines: agents, and the API over TLS; or none. Unset: 7722 of a system's "
+		  "server, none of a personal one."},
+	{"cluster", "address", CONF_ADDRESS, AT(address), .initial = "",
+	 .about = "What other machines call this server: HOST or HOST:PORT. Unset: the host's name."},
+	{"cluster", "certificate_life", CONF_SECONDS, AT(certificate_life), .initial = "30d", .min = 60,
+	 .max = INT64_C(315360000),
+	 .about =
+		 "How long a node's certificate is valid. Nodes renew theirs at two thirds of it; one that was away for "
+		 "longer must join again."},
+	{"cluster", "heartbeat", CONF_SECONDS, AT(heartbeat), .initial = "5", .min = 1, .max = 3600,
+	 .about = "Seconds between two signs of life of an agent."},
+	{"cluster", "health", CONF_PATH, AT(health), .initial = "",
+	 .about =
+		 "Program that each agent runs as root now and then: while it ends with another code than 0, its first "
+		 "line of output is the node's note, and no job is started there."},
+	{"cluster", "health_every", CONF_SECONDS, AT(health_every), .initial = "60", .min = 1, .max = 86400,
+	 .about = "Seconds between two runs of the health program."},
+	{"cluster", "health_timeout", CONF_SECONDS, AT(health_timeout), .initial = "30", .min = 1, .max = 86400,
+	 .about = "Seconds that it may take; then the node is not well."},
+	{"cluster", "munge", CONF_BOOL, AT(munge), .initial = "no",
+	 .about = "Users of other machines may prove who they are by munge, instead of a token."},
+	{"cluster", "connections", CONF_NUMBER, AT(connections), .initial = "10000", .min = 16, .max = 1000000,
+	 .about = "Connections over TLS at once."},
 };
 const int nconf = sizeof conf_table / sizeof *conf_table;
 
@@ -147,6 +174,59 @@ static int policy_check(const char *text, struct err *err)
 	return -EINVAL;
 }
 
+int conf_listen_parse(const char *text, char *ret_address, size_t size, int *ret_port, struct err *err)
+{
+	const char *colon = strrchr(text, ':'), *port = colon ? colon + 1 : text, *from = text;
+	size_t n = colon ? (size_t)(colon - text) : 0, digits = strspn(port, "0123456789");
+
+	if (digits == 0 || digits > 5 || port[digits] || atoi(port) > 65535)
+		return err_set(err, -EINVAL, "must be [ADDRESS:]PORT, as 7722 or 10.0.0.1:7722, not \"%.*s\"", SHOWN,
+			       text);
+	if (n >= 2 && from[0] == '[' && from[n - 1] == ']') {
+		from++;
+		n -= 2;
+	} else if (memchr(from, ':', n)) {
+		return err_set(err, -EINVAL, "an IPv6 address is written in brackets, as [::1]:7722, not \"%.*s\"",
+			       SHOWN, text);
+	}
+	if (n >= size || (colon && n == 0))
+		return err_set(err, -EINVAL, "the address of \"%.*s\" is %s", SHOWN, text, n ? "too long" : "missing");
+	memcpy(ret_address, from, n);
+	ret_address[n] = '\0';
+	*ret_port = atoi(port);
+	return 0;
+}
+
+static int listen_check(const char *text, struct err *err)
+{
+	char address[256];
+	int port;
+
+	if (!*text || strcmp(text, "none") == 0)
+		return 0;
+	return conf_listen_parse(text, address, sizeof address, &port, err);
+}
+
+/* HOST, HOST:PORT, [V6], [V6]:PORT. */
+static int address_check(const char *text, struct err *err)
+{
+	static const char host[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_";
+	size_t n = *text == '[' ? strspn(text + 1, "0123456789abcdefABCDEF:.") + 1 : strspn(text, host);
+	char address[256];
+	int port;
+
+	if (*text == '[' && text[n] == ']')
+		n++;
+	else if (*text == '[')
+		n = 0;
+	if (!*text || (n && n < sizeof address && !text[n]))
+		return 0;
+	if (n && n < sizeof address && text[n] == ':' &&
+	    conf_listen_parse(text, address, sizeof address, &port, err) == 0 && port > 0)
+		return 0;
+	return err_set(err, -EINVAL, "must be HOST or HOST:PORT, not \"%.*s\"", SHOWN, text);
+}
+
 static int text_check(const struct conf_option *o, const char *text, struct err *err)
 {
 	struct conf_nodes nodes;
@@ -158,6 +238,10 @@ static int text_check(const struct conf_option *o, const char *text, struct err 
 		return word_check(o, text, err);
 	if (o->type == CONF_POLICY)
 		return policy_check(text, err);
+	if (o->type == CONF_LISTEN)
+		return listen_check(text, err);
+	if (o->type == CONF_ADDRESS)
+		return address_check(text, err);
 	if (o->type == CONF_PATH && *text && *text != '/')
 		return err_set(err, -EINVAL, "must be an absolute path, not \"%.*s\"", SHOWN, text);
 	if (o->type == CONF_NODES) {
@@ -276,10 +360,12 @@ int conf_set(struct conf *c, const char *name, const char *value, struct err *er
 struct reading {
 	struct conf *conf;
 	char section[64];
-	uint64_t given; /* bit i: conf_table[i] */
+	int64_t now;			    /* the line's number */
+	int64_t *line;			    /* of each option that was given */
+	int64_t own_line[CONF_OPTIONS_MAX]; /* if nobody wants to know */
 };
 
-_Static_assert(sizeof conf_table / sizeof *conf_table <= 64, "bits of reading.given");
+_Static_assert(sizeof conf_table / sizeof *conf_table <= CONF_OPTIONS_MAX, "conf_report.line");
 
 static char *trim(char *text)
 {
@@ -322,6 +408,7 @@ static int section_begin(struct reading *r, char *line, struct err *err)
 		rc = err_set(err, -EINVAL, "there is no section [%.*s]; did you mean [%s]?", SHOWN, name, near);
 	else
 		rc = err_set(err, -EINVAL, "there is no section [%.*s]; there are: %s", SHOWN, name, words.text);
+	snprintf(r->section, sizeof r->section, "%s", NOWHERE);
 out:
 	strbuf_fini(&words);
 	return rc;
@@ -346,6 +433,8 @@ static int line_read(struct reading *r, char *line, struct err *err)
 		return 0;
 	if (*line == '[')
 		return section_begin(r, line, err);
+	if (strcmp(r->section, NOWHERE) == 0)
+		return 0;
 	char *value = strchr(line, '=');
 	if (!value)
 		return err_set(err, -EINVAL, "\"%.*s\": a line is NAME = VALUE, [SECTION], or a # comment", SHOWN,
@@ -356,30 +445,39 @@ static int line_read(struct reading *r, char *line, struct err *err)
 	const struct conf_option *o = option_find(r->section, name);
 	if (!o)
 		return option_unknown(r->section, name, err);
-	uint64_t bit = UINT64_C(1) << (o - conf_table);
-	bool again = r->given & bit;
+	int64_t *line_of = &r->line[o - conf_table];
+	bool again = *line_of;
 	if (again && o->type != CONF_NODES)
-		return err_set(err, -EINVAL, "%s is given twice", name);
-	r->given |= bit;
+		return err_set(err, -EINVAL, "%s is given twice, first in line %lld", name, (long long)*line_of);
+	if (!again)
+		*line_of = r->now;
 	int rc = again ? nodes_more(r, o, value, err) : option_set(r->conf, o, value, err);
 	return rc < 0 ? err_prefix(err, rc, "%s", name) : 0;
 }
 
-static int lines_read(struct conf *c, const char *path, struct lines *in, struct err *err)
+/* `report` NULL: the first mistake ends it. */
+static int lines_read(struct conf *c, const char *path, struct lines *in, struct conf_report *report, struct err *err)
 {
 	struct conf fresh;
 	struct reading r = {.conf = &fresh};
 	char *line;
 	int rc;
 
+	r.line = report ? report->line : r.own_line;
 	conf_copy(&fresh, c);
 	while ((rc = lines_next(in, &line, err)) == 1) {
+		r.now = lines_number(in);
 		rc = line_read(&r, line, err);
-		if (rc < 0) {
-			rc = err_prefix(err, rc, "%.200s:%lld", path, (long long)lines_number(in));
+		if (rc == 0)
+			continue;
+		rc = err_prefix(err, rc, "%.200s:%lld", path, (long long)r.now);
+		if (!report)
 			break;
-		}
+		strbuf_printf(&report->text, "%s\n", err->text);
+		report->mistakes++;
 	}
+	for (int i = 0; report && i < nconf; i++)
+		report->options += report->line[i] > 0;
 	if (rc < 0) {
 		conf_fini(&fresh);
 	} else {
@@ -392,22 +490,33 @@ static int lines_read(struct conf *c, const char *path, struct lines *in, struct
 int conf_read(struct conf *c, const char *path, const char *text, size_t n, struct err *err)
 {
 	struct lines *in = lines_over(text, n);
-	int rc = lines_read(c, path, in, err);
+	int rc = lines_read(c, path, in, NULL, err);
 
 	lines_close(in);
 	return rc;
 }
 
-int conf_load(struct conf *c, const char *path, struct err *err)
+static int file_read(struct conf *c, const char *path, struct conf_report *report, struct err *err)
 {
 	struct lines *in;
 	int rc = lines_open(path, &in, err);
 
 	if (rc < 0)
 		return rc;
-	rc = lines_read(c, path, in, err);
+	rc = lines_read(c, path, in, report, err);
 	lines_close(in);
 	return rc;
+}
+
+int conf_load(struct conf *c, const char *path, struct err *err)
+{
+	return file_read(c, path, NULL, err);
+}
+
+int conf_load_all(struct conf *c, const char *path, struct conf_report *ret, struct err *err)
+{
+	*ret = (struct conf_report){0};
+	return file_read(c, path, ret, err);
 }
 
 /* A comment of 80 columns. */

@@ -38,6 +38,14 @@ struct conf {
 	int64_t api_rate; /* requests a second and user; 0: any */
 	int64_t api_idle; /* seconds */
 	char *mail_program;
+	char *listen;		  /* "[ADDRESS:]PORT", "none", or "": by the mode */
+	char *address;		  /* "HOST" or "HOST:PORT", or "": the host's name */
+	int64_t certificate_life; /* seconds, as all of these */
+	int64_t heartbeat;
+	char *health; /* program, or "" */
+	int64_t health_every, health_timeout;
+	bool munge;
+	int64_t connections; /* over TLS */
 };
 
 enum conf_type {
@@ -49,7 +57,9 @@ enum conf_type {
 	CONF_SECONDS,
 	CONF_BYTES,
 	CONF_NODES,
-	CONF_POLICY
+	CONF_POLICY,
+	CONF_LISTEN,
+	CONF_ADDRESS
 };
 
 struct conf_option {
@@ -75,6 +85,21 @@ int conf_load(struct conf *c, const char *path, struct err *err);
 int conf_read(struct conf *c, const char *path, const char *text, size_t n, struct err *err);
 /* One option by name, "nodes" or "api.rate", as from a command line. */
 int conf_set(struct conf *c, const char *name, const char *value, struct err *err);
+
+/* What reading a whole file found, mistakes and all. */
+#define CONF_OPTIONS_MAX 64
+struct conf_report {
+	struct strbuf text;		/* a line for each mistake: "FILE:LINE: what is wrong, what is allowed" */
+	int mistakes, options;		/* how many */
+	int64_t line[CONF_OPTIONS_MAX]; /* where conf_table[i] was given; 0: it was not */
+};
+/* As conf_load(), but goes on after a mistake; options that are right are set. -errno: it can't be read. */
+int conf_load_all(struct conf *c, const char *path, struct conf_report *ret, struct err *err);
+/* For people (conf_check.c): writes all mistakes, and what looks like one (contradictions, files that others may write), a line each;
+ * else that all is right. Returns the number of mistakes; -errno: it can't be read. */
+int conf_check(const char *path, bool system, struct strbuf *out, struct err *err);
+/* "[ADDRESS:]PORT": the port, and the address without brackets ("" if there is none). -EINVAL. */
+int conf_listen_parse(const char *text, char *ret_address, size_t size, int *ret_port, struct err *err);
 /* A file with all options, explained and commented out. */
 void conf_write_example(struct strbuf *out);
 
@@ -92,13 +117,16 @@ struct conf_node {
 
 struct conf_nodes {
 	bool automatic; /* "auto": this machine as one node with all its CPUs; `node` is empty */
+	bool none;	/* "none": no jobs on this machine; `node` is empty */
 	VEC(struct conf_node) node;
 };
 
-/* "auto"; "4x8", four nodes n1 to n4 of eight CPUs; "n[1-4]:cpus=8:mem=16gb:gpus=1:fast"; groups of the last two
+/* "auto"; "none"; "4x8", four nodes n1 to n4 of eight CPUs; "n[1-4]:cpus=8:mem=16gb:gpus=1:fast"; groups of the last two
  * joined by blanks or '+'. Overwrites *ret, which the caller gives to conf_nodes_fini(). -EINVAL leaves it as it was.
  * */
 int conf_nodes_parse(const char *text, struct conf_nodes *ret, struct err *err);
 void conf_nodes_fini(struct conf_nodes *n);
+/* Whether a node may have that name: up to 63 letters, digits, '.', '-' and '_', beginning with a letter or digit. */
+bool conf_node_name_good(const char *name);
 
 #endif

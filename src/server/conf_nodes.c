@@ -55,6 +55,11 @@ static bool word_ok(const char *text)
 	return n > 0 && n < 64 && !text[n];
 }
 
+bool conf_node_name_good(const char *name)
+{
+	return isalnum((unsigned char)*name) && word_ok(name);
+}
+
 /* cpus=8, mem=16gb, gpus=1, or a feature. */
 static int group_word(struct group *g, char *word, struct err *err)
 {
@@ -156,10 +161,10 @@ int conf_nodes_parse(const char *text, struct conf_nodes *ret, struct err *err)
 	char *copy = mem_strdup(text), *rest = copy, *group;
 	int rc = 0;
 
-	if (strcmp(text, "auto") == 0) {
-		all.automatic = true;
+	all.automatic = strcmp(text, "auto") == 0;
+	all.none = strcmp(text, "none") == 0;
+	if (all.automatic || all.none)
 		rest = NULL;
-	}
 	while (rc == 0 && rest && (group = strsep(&rest, " \t+"))) {
 		char shown[SHOWN + 1];
 		snprintf(shown, sizeof shown, "%s", group);
@@ -168,8 +173,8 @@ int conf_nodes_parse(const char *text, struct conf_nodes *ret, struct err *err)
 		if (rc < 0)
 			err_prefix(err, rc, "%s", shown);
 	}
-	if (rc == 0 && !all.automatic && all.node.n == 0)
-		rc = err_set(err, -EINVAL, "no nodes; use auto, 4x8, or n[1-4]:cpus=8:mem=16gb");
+	if (rc == 0 && !all.automatic && !all.none && all.node.n == 0)
+		rc = err_set(err, -EINVAL, "no nodes; use auto, none, 4x8, or n[1-4]:cpus=8:mem=16gb");
 	names_fini(&known);
 	free(copy);
 	if (rc < 0)

@@ -1,17 +1,12 @@
 /*
  * dispatch.c - from decisions to processes and back: the scheduler's events are stored and acted upon, what the engine tells becomes events.
  *
- * An attempt holds its CPUs from the moment they are given to it until its processes are gone, whatever the plan says: a job that was
- * stopped to make room frees them when it has really ended, and whoever was started in its place waits for that (s->starts).
+ * A start may have to wait (s->starts): for the CPUs of a job that was stopped in its favour and has not ended yet, or for a host whose
+ * connection was lost a moment ago. When that host is down, the start is withdrawn.
  */
-#include <fcntl.h>
-#include <limits.h>
 #include <signal.h>
-#include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "run/live.h"
 #include "server/server_internal.h"
 
 #define OVERRUN 2 /* seconds by which a job that should have ended is prolonged at a time */
@@ -22,219 +17,6 @@ const char *cause_name(uint8_t cause)
 						    "expired", "dependency", "not_started", "hung_up"};
 
 	return cause < END_COUNT ? name[cause] : NULL;
-}
-
-/* ---- attempts ---- */
-
-static uint64_t attempt_key(uint32_t job, uint16_t attempt)
-{
-	return (uint64_t)job << 16 | attempt;
-}
-
-struct attempt *attempt_find(const struct server *s, uint32_t id, uint16_t attempt)
-{
-	uint64_t at;
-
-	return map_get(&s->attempts, attempt_key(id, attempt), &at) ? (struct attempt *)(uintptr_t)at : NULL;
-}
-
-void attempt_tag(const struct server *s, uint32_t id, uint16_t attempt, char tag[64])
-{
-	uint64_t key = s->entries.v[id].key;
-
-	if (job_key_index(key) < 0)
-		snprintf(tag, 64, "%llu.%u", (unsigned long long)job_key_number(key), attempt);
-	else
-		snprintf(tag, 64, "%llu-%lld.%u", (unsigned long long)job_key_number(key),
-			 (long long)job_key_index(key), attempt);
-}
-
-pid_t attempt_session(const struct server *s, uint32_t id)
-{
-	char path[PATH_MAX], tag[64];
-
-	snprintf(path, sizeof path, "%s/live", s->where.state);
-	attempt_tag(s, id, entry_job(s, id)->attempt, tag);
-
-	int dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	pid_t session = dir < 0 ? 0 : live_session(dir, tag);
-
-	if (dir >= 0)
-		close(dir);
-	return session;
-}
-
-/* The job and attempt of a tag. False: no job here. */
-static bool tag_parse(const struct server *s, const char *tag, uint32_t *ret, uint16_t *ret_attempt)
-{
-	unsigned long long number;
-	long long index = -1;
-	unsigned attempt;
-
-	if (sscanf(tag, "%llu-%lld.%u", &number, &index, &attempt) != 3) {
-		index = -1;
-		if (sscanf(tag, "%llu.%u", &number, &attempt) != 2)
-			return false;
-	}
-	*ret_attempt = (uint16_t)attempt;
-	return entry_find(s, number, index, ret);
-}
-
-bool tag_known(void *context, const char *tag)
-{
-	uint32_t id;
-	uint16_t attempt;
-
-	return tag_parse(context, tag, &id, &attempt) && attempt_find(context, id, attempt);
-}
-
-static struct attempt *attempt_create(struct server *s, uint32_t id, uint16_t number, const int32_t *nodes, uint32_t n)
-{
-	struct attempt *t = mem_zalloc(sizeof *t);
-
-	t->job = id;
-	t->attempt = number;
-	t->nfrags = n;
-	t->node = mem_zalloc(n * sizeof *t->node);
-	t->cpu = mem_zalloc(n * sizeof *t->cpu);
-	t->ncpus = mem_zalloc(n * sizeof *t->ncpus);
-	memcpy(t->node, nodes, n * sizeof *nodes);
-	map_set(&s->attempts, attempt_key(id, number), (uint64_t)(uintptr_t)t);
-	return t;
-}
-
-static void attempt_release(struct server *s, struct attempt *t)
-{
-	for (uint32_t i = 0; i < t->nfrags; i++) {
-		for (int32_t k = 0; t->cpu[i] && k < t->ncpus[i]; k++)
-			s->nodes.v[t->node[i]].cpu_used[t->cpu[i][k]] = false;
-		free(t->cpu[i]);
-		t->cpu[i] = NULL;
-	}
-}
-
-static void attempt_free(struct server *s, struct attempt *t)
-{
-	attempt_release(s, t);
-	map_remove(&s->attempts, attempt_key(t->job, t->attempt));
-	free(t->node);
-	free(t->cpu);
-	free(t->ncpus);
-	free(t);
-	s->dirty = true;
-}
-
-/* CPUs for every fragment, lowest first; all or none. */
-static bool attempt_place(struct server *s, struct attempt *t)
-{
-	const struct request *q = cluster_job_request(s->cluster, entry_job(s, t->job));
-
-	for (uint32_t i = 0; i < t->nfrags; i++) {
-		int32_t want = (int32_t)s->cluster->shapes.v[q->frag[i].shape].need.v[RES_CPU], got = 0;
-		int32_t total = (int32_t)s->cluster->nodes.v[t->node[i]].total.v[RES_CPU];
-		bool *used = s->nodes.v[t->node[i]].cpu_used;
-		t->cpu[i] = mem_zalloc((size_t)(want + 1) * sizeof **t->cpu);
-		for (int32_t k = 0; k < total && got < want; k++)
-			if (!used[k]) {
-				used[k] = true;
-				t->cpu[i][got++] = k;
-			}
-		t->ncpus[i] = got;
-		if (got < want) {
-			attempt_release(s, t);
-			return false;
-		}
-	}
-	return true;
-}
-
-static void attempt_data(const struct attempt *t, struct strbuf *out)
-{
-	struct json j;
-
-	json_init(&j, out, false);
-	json_open_object(&j, NULL);
-	json_open_array(&j, "cpus");
-	for (uint32_t i = 0; i < t->nfrags; i++) {
-		json_open_array(&j, NULL);
-		for (int32_t k = 0; k < t->ncpus[i]; k++)
-			json_int(&j, NULL, t->cpu[i][k]);
-		json_close_array(&j);
-	}
-	json_close_array(&j);
-	json_close_object(&j);
-}
-
-static void exec_host_set(struct server *s, const struct attempt *t)
-{
-	struct outcome *o = outcome_of(&s->entries.v[t->job]);
-	struct strbuf text = {0};
-
-	for (uint32_t i = 0; i < t->nfrags; i++)
-		for (int32_t k = 0; k < t->ncpus[i]; k++)
-			strbuf_printf(&text, "%s%s/%d", text.n ? "+" : "",
-				      names_get(&s->cluster->node_names, (uint32_t)t->node[i]), t->cpu[i][k]);
-	free(o->exec_host);
-	o->session = 0; /* an earlier attempt's */
-	o->exec_host = mem_strdup(strbuf_text(&text));
-	strbuf_fini(&text);
-}
-
-void attempt_restore(struct server *s, uint32_t id, uint16_t number, const int32_t *nodes, uint32_t n,
-		     const json_t *data)
-{
-	struct attempt *t = attempt_find(s, id, number);
-	const json_t *frags = json_object_get(data, "cpus");
-
-	if (!t)
-		t = attempt_create(s, id, number, nodes, n);
-	for (uint32_t i = 0; i < t->nfrags && json_is_array(frags); i++) {
-		const json_t *list = json_array_get(frags, i);
-		int32_t total = (int32_t)s->cluster->nodes.v[t->node[i]].total.v[RES_CPU];
-		free(t->cpu[i]);
-		t->cpu[i] = mem_zalloc((json_array_size(list) + 1) * sizeof **t->cpu);
-		t->ncpus[i] = 0;
-		for (size_t k = 0; k < json_array_size(list); k++) {
-			json_int_t cpu = json_integer_value(json_array_get(list, k));
-			if (cpu < 0 || cpu >= total)
-				continue;
-			t->cpu[i][t->ncpus[i]++] = (int32_t)cpu;
-			s->nodes.v[t->node[i]].cpu_used[cpu] = true;
-		}
-	}
-	t->ordered = true;
-	if (json_is_array(frags))
-		exec_host_set(s, t);
-}
-
-/* Of what recovery read, those whose job went on without them. */
-void attempt_discard(struct server *s, uint32_t id, uint16_t number)
-{
-	struct attempt *t = attempt_find(s, id, number);
-
-	if (t)
-		attempt_free(s, t);
-}
-
-/* At recovery an attempt that lingered may have given back CPUs that others have had since: those that are left hold theirs. */
-void attempts_hold(struct server *s)
-{
-	for (uint32_t id = 1; id < s->entries.n; id++)
-		for (uint16_t n = 1; s->entries.v[id].spec && n <= entry_job(s, id)->attempt; n++) {
-			const struct attempt *t = attempt_find(s, id, n);
-			for (uint32_t i = 0; t && i < t->nfrags; i++)
-				for (int32_t k = 0; t->cpu[i] && k < t->ncpus[i]; k++)
-					s->nodes.v[t->node[i]].cpu_used[t->cpu[i][k]] = true;
-		}
-}
-
-/* Processes of an earlier attempt that have not ended. */
-static bool attempt_lingers(const struct server *s, uint32_t id, uint16_t before)
-{
-	for (uint16_t i = 1; i < before; i++)
-		if (attempt_find(s, id, i))
-			return true;
-	return false;
 }
 
 /* ---- the scheduler's events ---- */
@@ -322,12 +104,10 @@ static void on_start(struct server *s, const struct event *e, struct strbuf *dat
 
 	struct attempt *t = attempt_create(s, e->job, job->attempt, e->nodes, e->nnodes);
 
-	if (attempt_place(s, t)) {
-		attempt_data(t, data);
-		exec_host_set(s, t);
-	} else {
+	if (attempt_place(s, t))
+		attempt_data(s, t, data);
+	else
 		attempt_free(s, t);
-	}
 }
 
 /* A job lost its place to another: its processes must go. */
@@ -471,6 +251,66 @@ void job_end_waiting(struct server *s, uint32_t id, enum end_cause cause, const 
 
 /* ---- starts ---- */
 
+/* It was not ordered, and will not be. */
+static void start_withdraw(struct server *s, uint32_t id, const char *why)
+{
+	struct attempt *t = attempt_find(s, id, entry_job(s, id)->attempt);
+
+	if (t)
+		attempt_free(s, t);
+	if (why)
+		comment_set(s, id, "%s", why);
+	sched_start_failed(s->sched, id, s->now); /* dispatch_settle() ends it if somebody wants that */
+}
+
+static bool plan_on(const struct server *s, uint32_t id, uint32_t node)
+{
+	for (uint32_t i = 0; plan_holds(s->plan, id) && i < s->plan->holds.v[id].nfrags; i++)
+		if (plan_place(s->plan, id, i)->node == (int32_t)node)
+			return true;
+	return false;
+}
+
+void dispatch_withdraw(struct server *s, uint32_t node)
+{
+	for (size_t i = 0; i < s->starts.n; i++) {
+		uint32_t id = s->starts.v[i];
+		const struct attempt *t = attempt_find(s, id, entry_job(s, id)->attempt);
+		struct strbuf why = {0};
+		if (entry_job(s, id)->state != STATE_NOW ||
+		    !(t ? !t->ordered && attempt_on(t, node) : plan_on(s, id, node)))
+			continue;
+		strbuf_printf(&why, "not started: there is no word from node %s",
+			      names_get(&s->cluster->node_names, node));
+		start_withdraw(s, id, why.text);
+		strbuf_fini(&why);
+	}
+}
+
+/* CPUs that were not free when the start was decided. */
+static void start_place(struct server *s, uint32_t id)
+{
+	const struct job *job = entry_job(s, id);
+	uint32_t n = cluster_job_request(s->cluster, job)->nfrags;
+	int32_t *nodes = mem_zalloc(n * sizeof *nodes);
+	struct strbuf data = {0};
+	struct attempt *t;
+
+	plan_nodes(s->plan, id, nodes);
+	t = attempt_create(s, id, job->attempt, nodes, n);
+	free(nodes);
+	if (!attempt_place(s, t)) {
+		attempt_free(s, t);
+		return;
+	}
+	attempt_data(s, t, &data);
+	event_store(s,
+		    &(struct store_event){
+			    .job = s->entries.v[id].key, .time = s->now, .type = EVENT_PLACED, .data = data.text},
+		    true);
+	strbuf_fini(&data);
+}
+
 void dispatch_starts(struct server *s)
 {
 	size_t kept = 0;
@@ -478,33 +318,35 @@ void dispatch_starts(struct server *s)
 	for (size_t i = 0; i < s->starts.n; i++) {
 		uint32_t id = s->starts.v[i];
 		const struct job *job = entry_job(s, id);
-		struct attempt *t = attempt_find(s, id, job->attempt);
+		const struct attempt *t = attempt_find(s, id, job->attempt);
 		if (job->state != STATE_NOW || (t && t->ordered))
 			continue;
-		if (!t && !attempt_lingers(s, id, job->attempt)) {
-			uint32_t n = cluster_job_request(s->cluster, job)->nfrags;
-			int32_t *nodes = mem_zalloc(n * sizeof *nodes);
-			struct strbuf data = {0};
-			plan_nodes(s->plan, id, nodes);
-			t = attempt_create(s, id, job->attempt, nodes, n);
-			if (attempt_place(s, t)) {
-				attempt_data(t, &data);
-				event_store(s,
-					    &(struct store_event){.job = s->entries.v[id].key,
-								  .time = s->now,
-								  .type = EVENT_PLACED,
-								  .data = data.text},
-					    true);
-				exec_host_set(s, t);
-			} else {
-				attempt_free(s, t);
-			}
-			strbuf_fini(&data);
-			free(nodes);
+		if (s->entries.v[id].intent != INTENT_NONE) { /* deleted while it waited */
+			start_withdraw(s, id, NULL);
+			continue;
 		}
+		if (!t && !attempt_lingers(s, id, job->attempt))
+			start_place(s, id);
 		s->starts.v[kept++] = id; /* dispatch_orders() takes those that have CPUs */
 	}
 	s->starts.n = kept;
+}
+
+static void attempt_order(struct server *s, struct attempt *t)
+{
+	struct arena *a = arena_create();
+	struct engine_part *parts;
+	struct err err;
+	char tag[64];
+	int n;
+
+	attempt_tag(s, t->job, t->attempt, tag);
+	t->ordered = true;
+	if (attempt_prepare(s, t, a, &parts, &n, &err) == 0)
+		engine_start(s->engine, parts, n);
+	else
+		dispatch_engine.refused(s, tag, err.text);
+	arena_destroy(a);
 }
 
 void dispatch_orders(struct server *s)
@@ -515,24 +357,12 @@ void dispatch_orders(struct server *s)
 		uint32_t id = s->starts.v[i];
 		const struct job *job = entry_job(s, id);
 		struct attempt *t = attempt_find(s, id, job->attempt);
-		struct arena *a;
-		struct order o;
-		struct err err;
-		char tag[64];
 		if (job->state != STATE_NOW)
 			continue;
-		if (!t) {
-			s->starts.v[kept++] = id;
-			continue;
-		}
-		a = arena_create();
-		attempt_tag(s, id, t->attempt, tag);
-		t->ordered = true;
-		if (order_prepare(s, t, a, &o, &err) == 0)
-			engine_start(s->engine, &(struct engine_part){.host = HOST_HERE, .order = o}, 1);
+		if (t && attempt_reachable(s, t))
+			attempt_order(s, t);
 		else
-			dispatch_engine.refused(s, tag, err.text);
-		arena_destroy(a);
+			s->starts.v[kept++] = id;
 	}
 	s->starts.n = kept;
 	for (size_t i = 0; i < s->signals.n; i++)
@@ -570,6 +400,12 @@ void dispatch_overruns(struct server *s)
 		heap_pop(&s->ends, &x);
 		if (job->attempt != x.value || (job->state != STATE_RUNNING && job->state != STATE_NOW))
 			continue;
+		const struct attempt *t = attempt_find(s, id, job->attempt);
+		if (job->state == STATE_NOW && (!t || !t->ordered)) {
+			start_withdraw(s, id, "not started: its place was not free in time");
+			s->dirty = true;
+			continue;
+		}
 		if (job->state == STATE_NOW) /* it holds its place all the same */
 			sched_started(s->sched, id, s->now);
 		if (plan_piece(s->plan, id, 0)->end > s->now)

@@ -75,11 +75,12 @@ void clock_read(struct server *s)
 
 static void next_store(struct server *s)
 {
-	char text[128];
+	char text[256];
 
-	snprintf(text, sizeof text, "{\"number\":%llu,\"seq\":%llu,\"script\":%llu}",
+	snprintf(text, sizeof text, "{\"number\":%llu,\"seq\":%llu,\"script\":%llu,\"join\":%llu,\"token\":%llu}",
 		 (unsigned long long)s->next_number, (unsigned long long)s->next_seq,
-		 (unsigned long long)s->next_script);
+		 (unsigned long long)s->next_script, (unsigned long long)s->next_join,
+		 (unsigned long long)s->next_token);
 	store_put_object(s->store, "meta", "next", text);
 }
 
@@ -157,6 +158,7 @@ static void turn_decide(struct server *s)
 	}
 	dispatch_settle(s);
 	dispatch_starts(s);
+	dispatch_settle(s);
 }
 
 static void forget_old(struct server *s)
@@ -226,6 +228,8 @@ static void sleep_set(struct server *s)
 
 	if ((next = dispatch_next(s)) < wake)
 		wake = next;
+	if ((next = agents_next(s)) < wake)
+		wake = next;
 	if (heap_peek(&s->releases, &x) && x.time < wake)
 		wake = x.time;
 	if (heap_peek(&s->forgets, &x) && x.time < wake)
@@ -251,6 +255,7 @@ static void loop_end(struct server *s)
 	if (s->stopped)
 		return;
 	s->stopped = true;
+	agents_bye(s);
 	http_flush(s->http);
 	uv_stop(s->loop);
 }
@@ -260,6 +265,7 @@ void server_turn(struct server *s)
 	s->stats.turns++;
 	clock_read(s);
 	block_due(s);
+	agents_turn(s);
 	dispatch_overruns(s);
 	if (!s->trouble)
 		forget_old(s);
@@ -278,8 +284,12 @@ static void turn(struct server *s)
 {
 	uint64_t requests = http_stats(s->http).requests;
 
+	if (s->stopped)
+		return;
 	s->asked = s->requests != requests;
 	s->requests = requests;
+	if (s->terminating && !s->farewell)
+		agents_farewell(s);
 	server_turn(s);
 	stream_tick(s);
 	http_flush(s->http);
@@ -323,6 +333,15 @@ static void on_hangup(uv_signal_t *h, int signal)
 {
 }
 
+/* What was said to the agents last leaves before we do, unless they don't listen. */
+static void loop_drain(struct server *s)
+{
+	for (int i = 0; i < 50 && agents_unsent(s); i++) {
+		uv_timer_start(&s->timer, on_timer, 20, 0);
+		uv_run(s->loop, UV_RUN_ONCE);
+	}
+}
+
 int loop_run(struct server *s, int listening, struct err *err)
 {
 	struct http_limits limits = {
@@ -353,6 +372,7 @@ int loop_run(struct server *s, int listening, struct err *err)
 	s->dirty = true;
 	uv_run(s->loop, UV_RUN_DEFAULT);
 	engine_flush(s->engine);
+	loop_drain(s);
 	http_stop(s->http);
 	return 0;
 }

@@ -22,7 +22,7 @@
 #include "server/server_internal.h"
 
 struct arguments {
-	const char *nodes, *conf, *name, *store, *cgroup;
+	const char *nodes, *conf, *name, *store, *cgroup, *check;
 	bool foreground, system;
 	int ready; /* where to say that it is up, or why not */
 };
@@ -38,6 +38,7 @@ static const char usage[] =
 	"  --name NAME     the part after the dot of job ids; the host's name if not given\n"
 	"  --foreground    stay, and log to standard error\n"
 	"  --system        jobs of many users, under their own accounts; needs root\n"
+	"  --check-conf FILE  tell everything that is wrong with a configuration file ('shunt config check')\n"
 	"  --example-conf  print a configuration file with all options explained\n";
 
 static int die(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
@@ -76,11 +77,8 @@ static int make_directories(struct server *s, struct err *err)
 	static const struct {
 		const char *name;
 		mode_t mode, multi;
-	} below[] = {{"live", 0700, 0750},
-		     {"scripts", 0700, 0711},
-		     {"nodes", 0700, 0755},
-		     {"undelivered", 0700, 0711},
-		     {"accounting", 0700, 0750}};
+	} below[] = {{"live", 0700, 0750},	  {"scripts", 0700, 0711}, {"nodes", 0700, 0755},
+		     {"undelivered", 0700, 0711}, {"tmp", 0700, 0711},	   {"accounting", 0700, 0750}};
 	const struct passwd *pw = s->multi && *s->conf.account ? getpwnam(s->conf.account) : NULL;
 	char path[PATH_MAX];
 	int rc = make_directory(s->where.state, 0755, err);
@@ -331,6 +329,9 @@ static int bring_up(struct server *s, struct err *err)
 	s->mailer = mailer_start(s->loop, mail_say, s);
 	if ((rc = recover(s, err)) < 0)
 		return rc;
+	if ((rc = cluster_begin(s, err)) < 0)
+		return rc;
+	s->lead_us = s->boot_us;
 	defaults(s);
 	for (uint32_t i = 0; i < s->nodes.n; i++) {
 		if (s->nodes.v[i].gone && !s->nodes.v[i].mentioned)
@@ -347,6 +348,21 @@ static int bring_up(struct server *s, struct err *err)
 	return 0;
 }
 
+/* Other machines: their agents, the API over TLS, and tasks of jobs that run on this machine and on others. */
+static int serve_others(struct server *s, struct err *err)
+{
+	char socket[PATH_MAX + 16], live[PATH_MAX + 16];
+	struct tasks_options o = {.socket = socket, .live = live, .name = s->name};
+	int rc = cluster_listen(s, err);
+
+	if (rc < 0 || !s->listener)
+		return rc;
+	snprintf(socket, sizeof socket, "%s/agent.sock", s->where.run);
+	snprintf(live, sizeof live, "%s/live", s->where.state);
+	o.tls = cluster_tls(s);
+	return tasks_start(s->loop, &o, &s->tasks, err);
+}
+
 static int serve(struct server *s, struct arguments *a)
 {
 	char path[PATH_MAX];
@@ -357,7 +373,7 @@ static int serve(struct server *s, struct arguments *a)
 		return failed(a, err.text);
 	snprintf(path, sizeof path, "%s/shuntd.sock", s->where.run);
 	fd = unix_listen(path, s->multi ? 0666 : 0600, &err);
-	if (fd < 0)
+	if (fd < 0 || serve_others(s, &err) < 0)
 		return failed(a, err.text);
 	write_pid(s);
 	server_say(s, "up: %zu nodes, %lld jobs, store %s, policy %s", (size_t)s->nodes.n, (long long)s->total,
@@ -371,6 +387,9 @@ static int serve(struct server *s, struct arguments *a)
 	if (loop_run(s, fd, &err) < 0)
 		return failed(a, err.text);
 	unlink(path);
+	cluster_close(s);
+	if (s->tasks)
+		tasks_stop(s->tasks);
 	engine_stop(s->engine);
 	store_close(s->store);
 	server_say(s, "stopped; running jobs go on");
@@ -380,17 +399,12 @@ static int serve(struct server *s, struct arguments *a)
 static int parse(int argc, char **argv, struct arguments *a)
 {
 	static const struct option options[] = {
-		{"nodes", required_argument, NULL, 'n'},
-		{"conf", required_argument, NULL, 'c'},
-		{"store", required_argument, NULL, 's'},
-		{"name", required_argument, NULL, 'N'},
-		{"foreground", no_argument, NULL, 'f'},
-		{"system", no_argument, NULL, 'S'},
-		{"cgroup", required_argument, NULL, 'g'},
-		{"help", no_argument, NULL, 'h'},
-		{"version", no_argument, NULL, 'v'},
-		{"example-conf", no_argument, NULL, 'e'},
-		{0},
+		{"nodes", required_argument, NULL, 'n'},      {"conf", required_argument, NULL, 'c'},
+		{"store", required_argument, NULL, 's'},      {"name", required_argument, NULL, 'N'},
+		{"foreground", no_argument, NULL, 'f'},	      {"system", no_argument, NULL, 'S'},
+		{"cgroup", required_argument, NULL, 'g'},     {"help", no_argument, NULL, 'h'},
+		{"version", no_argument, NULL, 'v'},	      {"example-conf", no_argument, NULL, 'e'},
+		{"check-conf", required_argument, NULL, 'C'}, {0},
 	};
 	int c;
 
@@ -426,6 +440,9 @@ static int parse(int argc, char **argv, struct arguments *a)
 			fputs(strbuf_text(&text), stdout);
 			exit(0);
 		}
+		case 'C':
+			a->check = optarg;
+			break;
 		case 'v':
 			puts("shuntd " SHUNT_VERSION);
 			exit(0);
@@ -466,6 +483,20 @@ static int configure(struct server *s, const struct arguments *a, struct err *er
 	return rc;
 }
 
+/* 0: it is right; 1: it has mistakes, which were printed; 2: it can't be read. */
+static int check_conf(const char *path, bool system)
+{
+	struct strbuf text = {0};
+	struct err err;
+	int rc = conf_check(path, system, &text, &err);
+
+	fputs(strbuf_text(&text), stdout);
+	strbuf_fini(&text);
+	if (rc < 0)
+		die("%s", err.text);
+	return rc < 0 ? 2 : rc > 0;
+}
+
 int main(int argc, char **argv)
 {
 	struct server *s;
@@ -477,6 +508,8 @@ int main(int argc, char **argv)
 	s = mem_zalloc(sizeof *s);
 	if (parse(argc, argv, &a) < 0)
 		return 2;
+	if (a.check)
+		return check_conf(a.check, a.system);
 	signal(SIGPIPE, SIG_IGN);
 	umask(022);
 	s->uid = geteuid();

@@ -1,5 +1,8 @@
 /*
- * prepare.c - what an attempt needs to run: script file, environment, node file, paths, limits. The body of the job is read from the store here.
+ * prepare.c - what an attempt needs to run: an order for each of its hosts, with script, node file, paths, limits. The body of the job is read from the store here.
+ *
+ * The first part has the script; the others are rooms, in which its tasks run. Another host has directories of its own: paths there begin with words that its agent
+ * replaces (docs/protocol.md).
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -7,12 +10,18 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/base64.h"
-#include "server/server_internal.h"
+#include "server/prepare_internal.h"
 
 static const char *body_text(const json_t *body, const char *key)
 {
 	return json_string_value(json_object_get(body, key));
+}
+
+static const char *text_of(const json_t *body, const char *key, struct arena *a)
+{
+	const char *text = body_text(body, key);
+
+	return text ? arena_printf(a, "%s", text) : NULL;
 }
 
 int body_read(struct server *s, uint32_t id, json_t **ret, struct err *err)
@@ -180,156 +189,152 @@ static int script_file(struct server *s, const struct spec *p, struct arena *a, 
 	return rc;
 }
 
-/* ---- the environment ---- */
-
-typedef VEC(char *) env_vec;
-
-static void env_set(env_vec *env, struct arena *a, const char *name, const char *fmt, ...)
-	__attribute__((format(printf, 4, 5)));
-
-static void env_put(env_vec *env, char *text)
+/* Its text, for a host that does not see our directories. */
+static int script_text(struct server *s, const struct spec *p, struct arena *a, struct engine_part *ret,
+		       struct err *err)
 {
-	size_t n = strcspn(text, "=") + 1;
+	size_t n;
+	char *text, *copy;
+	int rc = p->script ? store_get_script(s->store, p->script, &text, &n, err) : 0;
 
-	for (size_t i = 0; i < env->n; i++)
-		if (strncmp(env->v[i], text, n) == 0) {
-			env->v[i] = text;
-			return;
-		}
-	vec_push(env, text);
+	if (!p->script || rc < 0)
+		return rc;
+	copy = arena_alloc(a, n + 1);
+	memcpy(copy, text, n);
+	free(text);
+	ret->script = copy;
+	ret->nscript = n;
+	return 0;
 }
 
-static void env_set(env_vec *env, struct arena *a, const char *name, const char *fmt, ...)
-{
-	struct strbuf value = {0};
-	va_list ap;
+/* ---- one host ---- */
 
-	va_start(ap, fmt);
-	strbuf_vprintf(&value, fmt, ap);
-	va_end(ap);
-	env_put(env, arena_printf(a, "%s=%s", name, strbuf_text(&value)));
-	strbuf_fini(&value);
+bool part_is_virtual(const struct server *s, const struct part *p)
+{
+	return p->here && p->count == 1 && !s->real;
 }
 
-/* What the user gave; values that were not UTF-8 came as base64. */
-static void env_given(env_vec *env, struct arena *a, const json_t *body)
+bool part_spans_virtual(const struct server *s, const struct part *p)
 {
-	const json_t *v;
-	size_t i;
-
-	json_array_foreach(json_object_get(body, "environment"), i, v)
-	{
-		struct strbuf raw = {0};
-		const json_t *b = json_object_get(v, "base64");
-		if (json_is_string(v))
-			env_put(env, arena_printf(a, "%s", json_string_value(v)));
-		else if (json_is_string(b) && base64_decode(json_string_value(b), json_string_length(b), &raw) == 0 &&
-			 strlen(strbuf_text(&raw)) == raw.n)
-			env_put(env, arena_printf(a, "%s", strbuf_text(&raw)));
-		strbuf_fini(&raw);
-	}
-}
-
-/* Our own commands are found first: a job's qsub is this server's. */
-static void env_path(const struct server *s, env_vec *env, struct arena *a)
-{
-	static const char usual[] = "/usr/local/bin:/usr/bin:/bin";
-	const char *slash = strrchr(s->rsh, '/');
-	const char *bin = arena_printf(a, "%.*s", slash ? (int)(slash - s->rsh) : 0, s->rsh);
-	bool known = !*bin || strcmp(bin, "/usr/local/bin") == 0 || strcmp(bin, "/usr/bin") == 0;
-
-	env_set(env, a, "PATH", "%s%s%s", known ? "" : bin, known ? "" : ":", usual);
-}
-
-/* Whether what should be on several machines is on this one. */
-static bool spans_virtual_nodes(const struct server *s, const struct attempt *t)
-{
-	for (uint32_t i = 1; i < t->nfrags; i++)
-		if (t->node[i] != t->node[0])
-			return !s->real;
+	for (uint32_t i = 1; i < p->t->nfrags; i++)
+		if (p->t->node[i] != p->t->node[0])
+			return part_is_virtual(s, p);
 	return false;
 }
 
-/* What parallel programs need to know of this machine; the user may say otherwise. */
-static void env_parallel(const struct server *s, const struct attempt *t, env_vec *env, struct arena *a)
+uint32_t part_first(const struct part *p)
 {
-	/* The job has its CPUs already: Open MPI would take the machine's first ones, whoever has them. */
-	env_set(env, a, "OMPI_MCA_hwloc_base_binding_policy", "none");
-	env_set(env, a, "PRTE_MCA_hwloc_default_binding_policy", "none");
-	if (s->entries.v[t->job].spec->uid == 0) {
-		env_set(env, a, "OMPI_ALLOW_RUN_AS_ROOT", "1");
-		env_set(env, a, "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
-	}
-	if (s->real)
-		return;
-	/* Virtual nodes may have more CPUs than there are, and need no network to reach each other. */
-	env_set(env, a, "OMPI_MCA_mpi_yield_when_idle", "1");
-	env_set(env, a, "OMPI_MCA_oob_tcp_if_include", "lo");
-	env_set(env, a, "OMPI_MCA_btl_tcp_if_include", "lo");
-	if (spans_virtual_nodes(s, t)) /* shared memory is named by host and rank on it: that of two would be one */
-		env_set(env, a, "OMPI_MCA_btl", "self,tcp");
+	uint32_t i = 0;
+
+	while (i + 1 < p->t->nfrags && p->of[i] != p->index)
+		i++;
+	return i;
 }
 
-/* Launchers of parallel programs reach the job's nodes through us. */
-static void env_launchers(const struct server *s, const struct order *o, env_vec *env, struct arena *a)
+static void part_directories(const struct server *s, struct part *p)
 {
-	env_set(env, a, "OMPI_MCA_orte_default_hostfile", "%s", o->nodefile_path);
-	env_set(env, a, "OMPI_MCA_plm_rsh_agent", "%s", s->rsh);
-	env_set(env, a, "OMPI_MCA_orte_set_default_slots", "1"); /* else a host that is there once has all its cores */
-	env_set(env, a, "PRTE_MCA_prte_default_hostfile", "%s", o->nodefile_path);
-	env_set(env, a, "PRTE_MCA_prte_set_default_slots", "1");
-	env_set(env, a, "PRTE_MCA_plm_ssh_agent", "%s", s->rsh);
-	env_set(env, a, "HYDRA_LAUNCHER_EXEC", "%s", s->rsh);
-	env_set(env, a, "PARALLEL_SSH", "%s", s->rsh);
-	env_set(env, a, "PBS_RSH", "%s", s->rsh);
+	const char *slash = strrchr(s->rsh, '/');
+	const char *bin = arena_printf(p->a, "%.*s", slash ? (int)(slash - s->rsh) : 0, s->rsh);
+	bool known = strcmp(bin, "/usr/local/bin") == 0 || strcmp(bin, "/usr/bin") == 0;
+
+	p->here = strcmp(p->host, HOST_HERE) == 0;
+	p->state = p->here ? s->where.state : "@STATE@";
+	p->run = p->here ? s->where.run : "@RUN@";
+	p->rsh = p->here ? s->rsh : "@BIN@/pbs_rsh";
+	p->path = !p->here ? "@BIN@" : known ? "" : bin;
 }
 
-static void env_fill(struct server *s, const struct attempt *t, const struct account *who, const json_t *body,
-		     struct order *o, env_vec *env, struct arena *a)
+static size_t sum_of(const int32_t *n, uint32_t nfrags)
 {
-	const struct entry *e = &s->entries.v[t->job];
-	const struct request *q = cluster_job_request(s->cluster, entry_job(s, t->job));
-	int64_t index = job_key_index(e->key);
-	int32_t ppn = t->nfrags ? t->ncpus[0] : 1;
+	size_t sum = 0;
 
-	env_path(s, env, a);
-	env_set(env, a, "LANG", "C.UTF-8");
-	env_parallel(s, t, env, a);
-	env_given(env, a, body);
-	env_set(env, a, "HOME", "%s", who->home);
-	env_set(env, a, "USER", "%s", who->name);
-	env_set(env, a, "LOGNAME", "%s", who->name);
-	env_set(env, a, "SHELL", "%s", who->shell);
-	env_set(env, a, "PBS_JOBID", "%s", o->id);
-	env_set(env, a, "PBS_JOBNAME", "%s", e->spec->name);
-	env_set(env, a, "PBS_QUEUE", "%s", word(s, e->spec->queue));
-	env_set(env, a, "PBS_SERVER", "%s", s->name);
-	env_set(env, a, "PBS_ENVIRONMENT", "%s", o->pty ? "PBS_INTERACTIVE" : "PBS_BATCH");
-	env_set(env, a, "PBS_NODEFILE", "%s", o->nodefile_path);
-	env_set(env, a, "PBS_NUM_NODES", "%u", t->nfrags);
-	env_set(env, a, "PBS_NUM_PPN", "%d", ppn);
-	env_set(env, a, "PBS_NP", "%lld", (long long)q->total.v[RES_CPU]);
-	env_set(env, a, "NCPUS", "%d", ppn);
-	env_set(env, a, "PBS_TASKNUM", "1");
-	env_set(env, a, "PBS_NODENUM", "0");
-	env_set(env, a, "PBS_VNODENUM", "0");
-	env_set(env, a, "PBS_WALLTIME", "%lld", (long long)e->spec->walltime);
-	env_set(env, a, "PBS_JOBDIR", "%s", o->workdir);
-	env_set(env, a, "SHUNT_ATTEMPT", "%u", t->attempt);
-	if (o->tmpdir) {
-		env_set(env, a, "TMPDIR", "%s", o->tmpdir);
-		env_set(env, a, "SHUNT_TMPDIR", "%s", o->tmpdir); /* pbs_rsh makes each node's below it */
-	}
-	if (index >= 0) {
-		env_set(env, a, "PBS_ARRAYID", "%lld", (long long)index);
-		env_set(env, a, "PBS_ARRAY_INDEX", "%lld", (long long)index);
-		env_set(env, a, "PBS_ARRAY_ID", "%llu[].%s", (unsigned long long)job_key_number(e->key), s->name);
-	}
-	if (s->where.home[0]) /* so that commands in the job find this server */
-		env_set(env, a, "SHUNT_HOME", "%s", s->where.home);
-	env_launchers(s, o, env, a);
-	vec_push(env, NULL);
+	for (uint32_t i = 0; i < nfrags; i++)
+		sum += (size_t)n[i];
+	return sum;
 }
+
+static void part_devices(const struct server *s, const struct part *p, struct order *o)
+{
+	const struct attempt *t = p->t;
+	bool bind = strcmp(s->conf.bind, "no") != 0;
+
+	o->cpus = arena_alloc(p->a, (sum_of(t->ncpus, t->nfrags) + 1) * sizeof *o->cpus);
+	o->gpus = arena_alloc(p->a, (sum_of(t->ngpus, t->nfrags) + 1) * sizeof *o->gpus);
+	for (uint32_t i = 0; i < t->nfrags; i++) {
+		const struct node_info *n = &s->nodes.v[t->node[i]];
+		const json_t *os = n->agent ? json_object_get(n->agent->facts, "os_cpus") : NULL;
+		if (p->of[i] != p->index)
+			continue;
+		for (int32_t k = 0; k < t->ncpus[i] && (p->here ? s->cpu_os != NULL : bind && os); k++)
+			o->cpus[o->ncpus++] =
+				p->here ? s->cpu_os[t->cpu[i][k]]
+					: (int)json_integer_value(json_array_get(os, (size_t)t->cpu[i][k]));
+		for (int32_t k = 0; k < t->ngpus[i]; k++)
+			o->gpus[o->ngpus++] = t->gpu[i][k];
+		o->hide_gpus |= n->gpu_room > 0;
+		if (attrs_bool(&s->attrs, "mem_enforce"))
+			o->memory += t->memory[i];
+	}
+}
+
+/* All nodes of a job on several hosts, each once, in the node file's order. */
+static void part_hosts(const struct server *s, const struct part *p, struct order *o)
+{
+	const struct attempt *t = p->t;
+
+	o->hosts = arena_alloc(p->a, (t->nfrags + 1) * sizeof *o->hosts);
+	for (uint32_t i = 0; i < t->nfrags && p->count > 1; i++) {
+		const struct node_info *n = &s->nodes.v[t->node[i]];
+		struct order_host h = {
+			.name = names_get(&s->cluster->node_names, (uint32_t)t->node[i]),
+			.address = n->agent ? n->agent->address : cluster_address(s),
+			.part = p->of[i],
+			.join = n->join,
+		};
+		int k = 0;
+		while (k < o->nhosts && strcmp(o->hosts[k].name, h.name) != 0)
+			k++;
+		if (k == o->nhosts)
+			o->hosts[o->nhosts++] = h;
+	}
+}
+
+/* What is different on each host. */
+static int part_prepare(struct server *s, const struct part *p, struct engine_part *ret, struct err *err)
+{
+	const struct spec *spec = s->entries.v[p->t->job].spec;
+	struct order *o = &ret->order;
+	int rc = 0;
+
+	ret->host = p->host;
+	o->part = p->index;
+	o->room = p->index > 0;
+	o->by_name = !p->here;
+	o->lease = p->here ? 0 : p->t->lease;
+	o->spare = arena_printf(p->a, "%s/%s", p->state, p->here ? "undelivered" : "spool");
+	o->nodefile_path = arena_printf(p->a, "%s/nodes/%s", p->state, o->id);
+	if (!p->here || s->multi)
+		o->tmpdir = arena_printf(p->a, "%s/tmp/%s", p->state, p->tag);
+	else if (part_spans_virtual(s,
+				    p)) /* they may not share /tmp: daemons of Open MPI would be in each other's way */
+		o->tmpdir = arena_printf(p->a, "%s.d", o->nodefile_path);
+	part_devices(s, p, o);
+	part_hosts(s, p, o);
+	if (spec->interactive && !o->room && !p->here)
+		return err_set(err, -ENOTSUP,
+			       "an interactive job can't run on node %s: only on the server's own machine", p->host);
+	o->pty = spec->interactive && !o->room ? text_of(p->body, "interactive", p->a) : NULL;
+	if (!o->room && p->here)
+		rc = script_file(s, spec, p->a, &o->script, err);
+	else if (!o->room && spec->script) {
+		o->script = arena_printf(p->a, "%s/scripts/%s.SC", p->state, p->tag);
+		rc = script_text(s, spec, p->a, ret, err);
+	}
+	part_environment(s, p, o);
+	return rc;
+}
+
+/* ---- all of them ---- */
 
 /* A host for each CPU, or for each MPI process that a fragment asks for. */
 static const char *nodefile_text(struct server *s, const struct attempt *t, struct arena *a)
@@ -345,16 +350,6 @@ static const char *nodefile_text(struct server *s, const struct attempt *t, stru
 	return ret;
 }
 
-static void bind_cpus(struct server *s, const struct attempt *t, struct order *o, struct arena *a)
-{
-	if (!s->cpu_os)
-		return;
-	o->cpus = arena_alloc(a, 4096 * sizeof *o->cpus);
-	for (uint32_t i = 0; i < t->nfrags; i++)
-		for (int32_t k = 0; k < t->ncpus[i] && o->ncpus < 4096; k++)
-			o->cpus[o->ncpus++] = s->cpu_os[t->cpu[i][k]];
-}
-
 static char **argv_of(const json_t *body, struct arena *a)
 {
 	const json_t *args = json_object_get(body, "args");
@@ -366,73 +361,77 @@ static char **argv_of(const json_t *body, struct arena *a)
 	return v;
 }
 
-static const char *text_of(const json_t *body, const char *key, struct arena *a)
+/* What is the same on every host. */
+static void order_common(struct server *s, const struct part *x, struct order *o)
 {
-	const char *text = body_text(body, key);
-
-	return text ? arena_printf(a, "%s", text) : NULL;
-}
-
-int order_prepare(struct server *s, const struct attempt *t, struct arena *a, struct order *ret, struct err *err)
-{
-	const struct entry *e = &s->entries.v[t->job];
-	const struct spec *p = e->spec;
-	const struct account *who = account_of(s, p->uid);
-	struct order *o = ret;
+	const struct attempt *t = x->t;
+	const struct spec *p = s->entries.v[t->job].spec;
 	struct strbuf id = {0};
-	env_vec env = {0};
-	json_t *body = NULL;
-	char tag[64];
-	int rc = 0;
 
-	if (!who)
-		return err_set(err, -ENOENT, "there is no user with the id %u on this machine", (unsigned)p->uid);
-	rc = body_read(s, t->job, &body, err);
-	if (rc < 0)
-		return rc;
-	*o = (struct order){.attempt = t->attempt, .uid = p->uid, .gid = who->gid, .umask = -1, .grace = 10};
+	*o = (struct order){.attempt = t->attempt, .uid = p->uid, .gid = x->who->gid, .umask = -1, .grace = t->grace};
 	entry_id(s, t->job, &id);
-	attempt_tag(s, t->job, t->attempt, tag);
-	o->id = arena_printf(a, "%s", strbuf_text(&id));
-	o->tag = arena_printf(a, "%s", tag);
+	o->id = arena_printf(x->a, "%s", strbuf_text(&id));
 	strbuf_fini(&id);
-	o->user = arena_printf(a, "%s", who->name);
-	o->home = arena_printf(a, "%s", who->home);
-	o->shell = text_of(body, "shell", a);
+	o->tag = x->tag;
+	o->user = arena_printf(x->a, "%s", x->who->name);
+	o->home = arena_printf(x->a, "%s", x->who->home);
+	o->shell = text_of(x->body, "shell", x->a);
 	o->shell_given = o->shell != NULL;
 	if (!o->shell)
-		o->shell = arena_printf(a, "%s", who->shell);
+		o->shell = arena_printf(x->a, "%s", x->who->shell);
 	o->login = attrs_bool(&s->attrs, "login_shell");
-	o->argv = argv_of(body, a);
-	o->workdir = text_of(body, "workdir", a);
+	o->argv = argv_of(x->body, x->a);
+	o->workdir = text_of(x->body, "workdir", x->a);
 	if (!o->workdir)
 		o->workdir = o->home;
-	output_paths(s, t->job, body, a, &o->out, &o->err);
+	output_paths(s, t->job, x->body, x->a, &o->out, &o->err);
 	o->append = t->attempt > 1; /* what an earlier attempt wrote stays */
-	o->spare = arena_printf(a, "%s/undelivered", s->where.state);
-	if (body_text(body, "umask"))
-		o->umask = (int)strtol(body_text(body, "umask"), NULL, 8);
-	o->nodefile = nodefile_text(s, t, a);
-	o->nodefile_path = arena_printf(a, "%s/nodes/%s", s->where.state, o->id);
-	if (spans_virtual_nodes(s, t)) /* they may not share /tmp: daemons of Open MPI would be in each other's way */
-		o->tmpdir = arena_printf(a, "%s.d", o->nodefile_path);
+	if (body_text(x->body, "umask"))
+		o->umask = (int)strtol(body_text(x->body, "umask"), NULL, 8);
+	o->nodefile = nodefile_text(s, t, x->a);
 	o->walltime = p->walltime + s->cluster->settings.tolerance;
-	o->grace = setting_of(s, p, "kill_delay");
-	if (attrs_bool(&s->attrs, "mem_enforce"))
-		o->memory = cluster_job_request(s->cluster, entry_job(s, t->job))->total.v[RES_MEM];
-	bind_cpus(s, t, o, a);
-	o->pty = p->interactive ? text_of(body, "interactive", a) : NULL;
 	o->prologue = *s->conf.prologue ? s->conf.prologue : NULL;
 	o->epilogue = *s->conf.epilogue ? s->conf.epilogue : NULL;
 	o->name = p->name;
 	o->queue = word(s, p->queue);
 	o->resources = word(s, p->resources);
 	o->account = word(s, p->account);
-	rc = script_file(s, p, a, &o->script, err);
-	env_fill(s, t, who, body, o, &env, a);
-	o->env = arena_alloc(a, env.n * sizeof *o->env);
-	memcpy(o->env, env.v, env.n * sizeof *o->env);
-	vec_free(&env);
+}
+
+int attempt_prepare(struct server *s, const struct attempt *t, struct arena *a, struct engine_part **ret, int *ret_n,
+		    struct err *err)
+{
+	const struct spec *spec = s->entries.v[t->job].spec;
+	struct part p = {.t = t, .a = a};
+	const char **hosts;
+	json_t *body = NULL;
+	struct order common;
+	char tag[64];
+	int *of, rc;
+
+	rc = body_read(s, t->job, &body, err);
+	if (rc < 0)
+		return rc;
+	p.who = account_of(s, spec->uid);
+	if (!p.who) {
+		json_decref(body);
+		return err_set(err, -ENOENT, "there is no user with the id %u on this machine", (unsigned)spec->uid);
+	}
+	attempt_tag(s, t->job, t->attempt, tag);
+	p.body = body;
+	p.tag = arena_printf(a, "%s", tag);
+	p.of = of = arena_alloc(a, (t->nfrags + 1) * sizeof *of);
+	p.count = attempt_hosts(s, t, &hosts, of);
+	order_common(s, &p, &common);
+	*ret = arena_alloc(a, (size_t)(p.count + 1) * sizeof **ret);
+	*ret_n = p.count;
+	for (; p.index < p.count && rc == 0; p.index++) {
+		(*ret)[p.index].order = common;
+		p.host = hosts[p.index];
+		part_directories(s, &p);
+		rc = part_prepare(s, &p, &(*ret)[p.index], err);
+	}
+	free(hosts);
 	json_decref(body);
 	return rc;
 }

@@ -48,6 +48,12 @@ static int on_object(void *context, const char *kind, const char *name, const ch
 		s->next_number = (uint64_t)json_integer_value(json_object_get(o, "number"));
 		s->next_seq = (uint64_t)json_integer_value(json_object_get(o, "seq"));
 		s->next_script = (uint64_t)json_integer_value(json_object_get(o, "script"));
+		s->next_join = (uint64_t)json_integer_value(json_object_get(o, "join"));
+		s->next_token = (uint64_t)json_integer_value(json_object_get(o, "token"));
+	} else if (strcmp(kind, "cluster") == 0) {
+		rc = cluster_object(s, name, o, err);
+	} else if (strcmp(kind, "token") == 0) {
+		rc = token_restore(s, name, o, err);
 	} else if (strcmp(kind, "server") == 0) {
 		rc = attrs_read(&s->attrs, o, err);
 	} else if (strcmp(kind, "queue") == 0) {
@@ -338,10 +344,27 @@ int recover(struct server *s, struct err *err)
 		if (s->entries.v[id].spec && job_waits(entry_job(s, id)))
 			block_begin(s, id);
 	}
-	for (uint32_t i = 0; i < s->nodes.n; i++)
-		if (s->nodes.v[i].offline || s->nodes.v[i].gone)
-			sched_drain(s->sched, i, true, s->now);
+	world_gates(s);
 	return 0;
+}
+
+/* Whether its script was to run on this machine. */
+static bool begins_here(const struct server *s, const struct attempt *t)
+{
+	return !t || t->nfrags == 0 || !s->nodes.v[t->node[0]].joined;
+}
+
+/* One that was under way, or lingered. */
+static enum attempt_state attach(struct server *s, const struct attempt *t, const char *tag)
+{
+	const char **hosts;
+	int n = t ? attempt_hosts(s, t, &hosts, NULL) : 0;
+	enum attempt_state state = n ? engine_attach(s->engine, tag, hosts, n)
+				     : engine_attach(s->engine, tag, (const char *const[]){HOST_HERE}, 1);
+
+	if (t)
+		free(hosts);
+	return state;
 }
 
 /* Attempts that were under way: the engine tells, now or later. */
@@ -358,9 +381,9 @@ void recover_attempts(struct server *s)
 			if (!t && !current)
 				continue;
 			attempt_tag(s, id, n, tag);
-			switch (engine_attach(s->engine, tag, (const char *const[]){HOST_HERE}, 1)) {
+			switch (attach(s, t, tag)) {
 			case ATTEMPT_NEVER:
-				if (current && (job->state == STATE_RUNNING || s->rebooted)) {
+				if (current && (job->state == STATE_RUNNING || (s->rebooted && begins_here(s, t)))) {
 					/* its live file was removed, or did not survive the machine's end */
 					dispatch_engine.lost(s, tag, NULL);
 					break;
@@ -375,7 +398,10 @@ void recover_attempts(struct server *s)
 				if (!current || s->entries.v[id].intent)
 					job_kill_again(s, id, n);
 				break;
-			case ATTEMPT_UNKNOWN:
+			case ATTEMPT_UNKNOWN: /* a host is not there yet: what is wanted of it waits for it */
+				if (!current || s->entries.v[id].intent)
+					job_kill_again(s, id, n);
+				break;
 			case ATTEMPT_ENDED:
 			case ATTEMPT_LOST:
 				break;

@@ -25,6 +25,7 @@
 #include "core/array.h"
 #include "core/depend.h"
 #include "engine/engine.h"
+#include "engine/tasks.h"
 #include "net/http.h"
 #include "net/listener.h"
 #include "sched/explain.h"
@@ -144,6 +145,10 @@ struct attempt {
 	int32_t *ncpus;
 	int32_t **gpu; /* and GPUs */
 	int32_t *ngpus;
+	int64_t *memory; /* KiB of each */
+	bool held;	 /* those are counted in their nodes */
+	int64_t lease,
+		grace; /* seconds: silent for so long, its hosts end it (0: they don't); and so long that takes */
 };
 
 struct queue {
@@ -153,8 +158,23 @@ struct queue {
 	int64_t total;	/* jobs that have not ended */
 };
 
-/* A host with an agent (agents.c). */
-struct agent;
+/* A host with an agent (agents.c); owned by its node. */
+struct visit; /* a link from it */
+struct agent {
+	struct visit *visit; /* NULL: not connected */
+	json_t *facts;	     /* docs/protocol.md; never NULL */
+	char address[80];    /* where its tasks are reached; "": not known */
+	char version[32];    /* of its program */
+	int64_t heard_us;    /* its last ping, on the clock that is never set (server.boot_us) */
+	int64_t heard;	     /* the same as an instant; 0: never */
+	int64_t since;	     /* when the connection began, or was lost */
+	double load;
+	int64_t memory_free; /* KiB; -1: not told */
+	int64_t users;
+	bool met;  /* it has been connected since it joined */
+	bool bye;  /* it was told that the server stops: its leases don't run until it is welcomed again */
+	bool lost; /* its attempts were given up */
+};
 
 struct node_info {
 	char *note;
@@ -164,11 +184,17 @@ struct node_info {
 	char *class;	     /* or NULL; counts as a feature */
 	struct agent *agent; /* of a joined one */
 	uint64_t join;
-	bool *gpu_used; /* by index */
-	bool offline;	/* by the administrator */
-	bool mentioned; /* by an event that the store has */
-	bool gone;	/* not in the configuration any more: it only lets its jobs end */
-	bool *cpu_used; /* by index */
+	bool *gpu_used;			/* by index */
+	bool offline;			/* by the administrator */
+	bool mentioned;			/* by an event that the store has */
+	bool gone;			/* not in the configuration any more: it only lets its jobs end */
+	bool *cpu_used;			/* by index */
+	int64_t cpu_room, gpu_room;	/* how many those have room for: more than there are if it had more */
+	int64_t memory_used;		/* KiB, by attempts */
+	int64_t cpus_limit, gpus_limit; /* the administrator's, of a joined one; -1: all there are */
+	char *features;			/* of a joined one, joined by commas, without its class; or NULL */
+	bool leaving;			/* to be removed when its last attempt has ended */
+	bool drained;			/* as the scheduler was told */
 };
 
 /* Someone's jobs, for limits: of a user (queue NULL) or of a user in a queue. */
@@ -224,7 +250,10 @@ struct server {
 	struct http *http;
 	struct engine *engine;
 	struct listener *listener; /* TLS; NULL: none */
+	struct tasks *tasks;	   /* of jobs on this machine and others; NULL: none */
 	struct authority authority;
+	struct identity *identity; /* cluster.c: this server's certificate */
+	struct tokens *tokens;	   /* tokens.c */
 	uint64_t epoch;
 	uint64_t next_join, next_token;
 	struct cluster *cluster;
@@ -268,10 +297,14 @@ struct server {
 	bool priorities;       /* somebody uses them */
 	bool emptying;	       /* to stop when the last job has ended */
 	bool terminating, stopped;
-	int64_t wake;	  /* when the scheduler wants to be called */
-	bool rebooted;	  /* the machine was started again since the server last ran */
-	bool swept;	  /* attempts that no job claims have been ended */
-	const char *data; /* JSON for the next event that the scheduler emits of data_job */
+	bool farewell;	   /* that agents are told to wait is in the store */
+	int64_t agents_at; /* instant: somebody may have been silent for too long; 0: look at once */
+	int64_t agents_us; /* boot_us when that was last thought of */
+	int64_t lead_us;   /* boot_us when this server began to lead */
+	int64_t wake;	   /* when the scheduler wants to be called */
+	bool rebooted;	   /* the machine was started again since the server last ran */
+	bool swept;	   /* attempts that no job claims have been ended */
+	const char *data;  /* JSON for the next event that the scheduler emits of data_job */
 	uint32_t data_job;
 	job_vec begun, returned, ended; /* events of this turn that something follows from */
 	struct heap kills;		/* (when, core id, attempt): SIGKILL if SIGTERM was not enough */
@@ -296,7 +329,7 @@ struct server {
 	VEC(struct waiter *) waiters;
 	uint64_t waiter_ids;
 	struct {
-		uint64_t turns, commits, submitted, started, finished, failed_commits;
+		uint64_t turns, commits, submitted, started, finished, failed_commits, hosts_lost;
 		int64_t commit_us, cycle_us, max_cycle_us;
 		int64_t began;
 	} stats;
@@ -386,12 +419,8 @@ void dispatch_starts(struct server *s);			      /* gives CPUs to starts; marks o
 void dispatch_orders(struct server *s);			      /* after the commit */
 void dispatch_overruns(struct server *s);
 int64_t dispatch_next(const struct server *s); /* when to call that again */
-void attempt_restore(struct server *s, uint32_t id, uint16_t attempt, const int32_t *nodes, uint32_t n,
-		     const json_t *data);
-struct attempt *attempt_find(const struct server *s, uint32_t id, uint16_t attempt);
-void attempt_tag(const struct server *s, uint32_t id, uint16_t attempt, char tag[64]);
-pid_t attempt_session(const struct server *s, uint32_t id); /* of a running job, from its live file; 0: none yet */
-bool tag_known(void *context, const char *tag);
+void dispatch_withdraw(struct server *s,
+		       uint32_t node); /* starts that wait for a node which is down go back to the queue */
 extern const struct engine_listener dispatch_engine;
 void job_end_waiting(struct server *s, uint32_t id, enum end_cause cause, const char *why); /* one that does not run */
 /* Ends a running job's processes: SIGTERM, after `delay` seconds SIGKILL (< 0: as its queue says). */
@@ -400,13 +429,37 @@ void job_purge(struct server *s, uint32_t id, const char *who);
 void job_kill_again(struct server *s, uint32_t id, uint16_t attempt);
 void dispatch_settle(struct server *s); /* what follows from events: dependencies, books, mail */
 void event_store(struct server *s, const struct store_event *given, bool keep);
-void attempt_discard(struct server *s, uint32_t id, uint16_t number);
-void attempts_hold(struct server *s);
 void sched_start_failed_or_requeue(struct server *s, uint32_t id);
 void outcome_data(const struct entry *e, struct strbuf *out);
 
-/* ---- prepare.c: what an attempt needs to run ---- */
-int order_prepare(struct server *s, const struct attempt *t, struct arena *a, struct order *ret, struct err *err);
+/* ---- attempt.c: which CPUs and GPUs an attempt has, on which hosts ---- */
+struct attempt *attempt_create(struct server *s, uint32_t id, uint16_t number, const int32_t *nodes, uint32_t n);
+void attempt_free(struct server *s, struct attempt *t); /* gives back what it holds */
+struct attempt *attempt_find(const struct server *s, uint32_t id, uint16_t attempt);
+bool attempt_place(struct server *s,
+		   struct attempt *t); /* CPUs and GPUs for every fragment, lowest first; all or none */
+void attempt_data(struct server *s, const struct attempt *t, struct strbuf *out); /* for the store, once it has them; */
+void attempt_restore(struct server *s, uint32_t id, uint16_t attempt, const int32_t *nodes, uint32_t n,
+		     const json_t *data); /* ... and back */
+void attempt_discard(struct server *s, uint32_t id, uint16_t number);
+void attempts_hold(struct server *s);
+bool attempt_lingers(const struct server *s, uint32_t id, uint16_t before); /* an earlier one has not ended */
+void attempt_tag(const struct server *s, uint32_t id, uint16_t attempt, char tag[64]);
+bool tag_parse(const struct server *s, const char *tag, uint32_t *ret, uint16_t *ret_attempt); /* false: no job here */
+bool tag_known(void *context, const char *tag);
+pid_t attempt_session(const struct server *s, uint32_t id); /* of a running job, from its live file; 0: none yet */
+/* The hosts that it touches, that of the first fragment first; into `part` the index of each fragment's host, unless NULL. Borrowed names; the
+ * array is the caller's. */
+int attempt_hosts(const struct server *s, const struct attempt *t, const char ***ret, int *part);
+bool attempt_on(const struct attempt *t, uint32_t node);
+bool attempt_reachable(const struct server *s, const struct attempt *t); /* all its hosts are connected */
+/* All that have not ended, in no order. The function must not end any. */
+void attempts_each(const struct server *s, void (*one)(void *context, struct attempt *t), void *context);
+
+/* ---- prepare.c, prepare_env.c: what an attempt needs to run ---- */
+/* An order for each of its hosts; all is the arena's. */
+int attempt_prepare(struct server *s, const struct attempt *t, struct arena *a, struct engine_part **ret, int *ret_n,
+		    struct err *err);
 int body_read(struct server *s, uint32_t id, json_t **ret, struct err *err);
 /* Where output goes: absolute; "err" joined with the other is NULL. */
 void output_paths(struct server *s, uint32_t id, const json_t *body, struct arena *a, const char **ret_out,
@@ -423,7 +476,17 @@ int world_node_restore(struct server *s, const char *name, const json_t *o, stru
 void world_node_store(struct server *s, uint32_t node);
 void world_begin(struct server *s); /* plan and scheduler, once all nodes are known; does nothing the second time */
 bool world_could_hold(struct server *s, uint32_t request); /* all its nodes up and empty */
-void world_rebuild(struct server *s); /* the policy or a setting has changed: the same places under other rules */
+void world_rebuild(
+	struct server *s); /* the policy, a setting or the nodes have changed: the same places under other rules */
+int world_node_add(struct server *s, const char *name, const struct res *total, struct err *err); /* -EEXIST */
+void world_node_size(struct server *s, uint32_t node, const struct res *total); /* it has more, or less, than before */
+int world_node_features(struct server *s, uint32_t node, struct err *err);	/* features and class anew; -ENOSPC */
+void world_node_gate(struct server *s, uint32_t node); /* lets the scheduler use it, or not, by its state */
+void world_gates(struct server *s);		       /* all of them, with a new scheduler */
+void world_changed(struct server *s);		       /* nodes were added, changed or removed */
+int64_t world_cpus_used(const struct server *s, uint32_t node);
+int64_t world_gpus_used(const struct server *s, uint32_t node);
+bool world_node_past(const struct server *s, uint32_t node); /* only history knows it */
 
 /* ---- recover.c ---- */
 int recover(struct server *s, struct err *err);
@@ -451,6 +514,11 @@ int cluster_certify(struct server *s, const char *csr, size_t n, const char *nod
 		    struct strbuf *ret_cert, struct err *err);
 void cluster_servers(const struct server *s, struct json *j,
 		     const char *key); /* an array of addresses, this one first */
+const char *
+cluster_address(const struct server *s); /* what others call this server, with its port; "": no port is open */
+struct tls_context *
+cluster_tls(struct server *s); /* for connections to others; borrowed until it is renewed; NULL: no port is open */
+void cluster_close(struct server *s); /* the port; agents' links live on */
 void api_cluster(struct server *s, struct http_request *r, const struct asker *w);
 
 /* ---- tokens.c: joining, and users from other machines ---- */
@@ -465,15 +533,32 @@ void api_whoami(struct server *s, struct http_request *r, const struct asker *w)
 
 /* ---- agents.c: links from other hosts ---- */
 void agents_link(struct server *s, struct link *l); /* the listener's: a certificate of this cluster was shown */
+void agents_settings(struct server *s);		    /* attributes or configuration have changed: tell them */
+/* Its link is closed, if there is one. retry: 0, it may come again at once; else what `sorry` says. */
+void agents_cut(struct server *s, uint32_t node, int retry, const char *reason);
+void agents_bye(struct server *s);	    /* leases are suspended, agents_farewell() having been committed */
+bool agents_unsent(const struct server *s); /* something has not left yet */
+bool agent_connected(const struct node_info *info);
+json_t *agents_servers(const struct server *s); /* an array of addresses, this one first */
+
+/* ---- nodes.c: the life of nodes with an agent ---- */
 /* A node that has just been given a certificate: made, or its facts renewed. *ret_join is its new number. -EEXIST: a node of the configuration
  * has that name, or one that is connected; -EINVAL: bad name or facts. */
 int agents_join(struct server *s, const char *name, const json_t *facts, uint64_t *ret_join, struct err *err);
 int agents_remove(struct server *s, uint32_t node, bool force, struct err *err); /* -EBUSY: jobs run there */
 void agents_turn(struct server *s);						 /* who has been silent for too long */
 int64_t agents_next(const struct server *s);
-void agents_settings(struct server *s);			       /* attributes or configuration have changed: tell them */
-void agents_bye(struct server *s);			       /* before it stops */
-const char *node_state(const struct server *s, uint32_t node); /* the words of docs/cluster.md, joined by commas */
+void agents_farewell(struct server *s); /* the server is about to stop: written down before it is told */
+int agent_restore(struct server *s, uint32_t node, const json_t *o, struct err *err); /* at recovery */
+void agent_store(const struct node_info *info, struct json *j);		 /* its members of the node's record */
+int facts_check(const json_t *facts, struct err *err);			 /* -EINVAL: no machine is like that */
+void node_facts(struct server *s, uint32_t node, const json_t *facts);	 /* checked ones */
+void node_arrived(struct server *s, uint32_t node, const json_t *facts); /* its hello was accepted */
+void node_heard(struct server *s, uint32_t node, const char *health);	 /* a ping; NULL or "": it is well */
+void node_resize(struct server *s, uint32_t node); /* by its facts and the administrator's limits */
+const char *
+node_state(const struct server *s,
+	   uint32_t node); /* the words of docs/cluster.md, joined by commas; borrowed until the next call */
 
 /* ---- who.c: who asks, and what may they ---- */
 enum role { ROLE_USER, ROLE_OPERATOR, ROLE_MANAGER };
@@ -483,6 +568,7 @@ struct asker {
 	char user[64];
 	enum role role;
 	enum { BY_SOCKET, BY_TOKEN, BY_JOB } by;
+	char address[64]; /* of another machine; "" by the local socket */
 };
 /* By the local socket the kernel says who; over TLS the token. -ENOENT: the account has no name; -EACCES, -EBUSY as token_check(). */
 int who_asks(struct server *s, struct http_request *r, struct asker *ret, struct err *err);
@@ -493,6 +579,7 @@ bool may_change(const struct asker *w, const struct spec *p);
 void api_handle(void *context, struct http_request *r);
 json_t *api_body(struct http_request *r, struct err *err); /* NULL: the sentence is set */
 int api_status(const char *code);
+void refuse_asker(struct http_request *r, int rc, const struct err *err); /* what who_asks() returned */
 void reorder(struct server *s, const char *user); /* by priority, among the user's waiting jobs */
 void api_submit(struct server *s, struct http_request *r, const struct asker *w);
 void api_whatif(struct server *s, struct http_request *r, const struct asker *w);
@@ -508,6 +595,9 @@ void api_order(struct server *s, struct http_request *r, const struct asker *w);
 void api_server(struct server *s, struct http_request *r, const struct asker *w);
 void api_queues(struct server *s, struct http_request *r, const struct asker *w, const char *name);
 void api_nodes(struct server *s, struct http_request *r, const struct asker *w, const char *name);
+void cluster_sum(const struct server *s, int64_t *ret_nodes, int64_t *ret_cpus, int64_t *ret_used);
+void nodes_metrics(const struct server *s, struct strbuf *out);
+bool api_need(struct http_request *r, const struct asker *w, enum role role); /* false: it was answered */
 void api_attributes(struct server *s, struct http_request *r, const struct asker *w);
 void api_plan(struct server *s, struct http_request *r, const struct asker *w);
 void api_events(struct server *s, struct http_request *r, const struct asker *w);

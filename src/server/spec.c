@@ -461,7 +461,7 @@ static int read_rest(struct server *s, const struct asker *who, const json_t *jo
 	p->owner = word_add(s, who->user);
 	p->uid = who->uid;
 	p->gid = who->gid;
-	p->host = word_add(s, host ? host : s->host);
+	p->host = word_add(s, host ? host : *who->address ? who->address : s->host);
 	p->account = word_add(s, account);
 	p->project = word_add(s, project);
 	p->priority = (int16_t)priority;

@@ -68,7 +68,8 @@ static bool in_group(const struct attrs *a, const struct asker *who)
 static int acl_check(const struct server *s, const struct attrs *a, const char *of, const struct asker *who,
 		     const struct spec *p, const char **code, struct err *err)
 {
-	const char *host = word(s, p->host);
+	/* From another machine the address counts, not what it calls itself. */
+	const char *host = *who->address ? who->address : word(s, p->host);
 
 	if (attrs_bool(a, "acl_user_enable") && !attrs_list_has(a, "acl_users", who->user, host))
 		return refused(code, err, "%s is not for user %s (acl_users)", of, who->user);

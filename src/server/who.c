@@ -1,24 +1,53 @@
 /*
- * who.c - who asks, and what they may. The kernel says who it is; the server's attributes say what role that is.
+ * who.c - who asks, and what they may. By the local socket the kernel says who it is, over TLS a token; the server's attributes say what
+ * role that is.
  */
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 #include "server/server_internal.h"
 
+/* "Bearer TOKEN". NULL: there is none. */
+static const char *bearer(const struct http_request *r)
+{
+	const char *text = request_header(r, "Authorization");
+
+	if (!text || strncasecmp(text, "Bearer ", 7) != 0)
+		return NULL;
+	return text + 7 + strspn(text + 7, " ");
+}
+
+/* A job's own token never makes its owner more than a user: everything that the job runs has it. */
+static enum role role_of(const struct server *s, const struct asker *w)
+{
+	const char *host = w->by == BY_SOCKET ? s->host : w->address;
+
+	if (w->by == BY_JOB)
+		return ROLE_USER;
+	if (w->uid == 0 || w->uid == s->uid || attrs_list_has(&s->attrs, "managers", w->user, host))
+		return ROLE_MANAGER;
+	return attrs_list_has(&s->attrs, "operators", w->user, host) ? ROLE_OPERATOR : ROLE_USER;
+}
+
 int who_asks(struct server *s, struct http_request *r, struct asker *ret, struct err *err)
 {
-	struct peer peer = request_peer(r);
-	const struct account *a = account_of(s, peer.uid);
+	const char *remote = request_remote(r);
 
-	*ret = (struct asker){.uid = peer.uid, .gid = peer.gid};
-	if (!a)
-		return err_set(err, -ENOENT, "The user id %u has no account on this machine.", (unsigned)peer.uid);
-	snprintf(ret->user, sizeof ret->user, "%s", a->name);
-	if (peer.uid == 0 || peer.uid == s->uid || attrs_list_has(&s->attrs, "managers", ret->user, s->host))
-		ret->role = ROLE_MANAGER;
-	else if (attrs_list_has(&s->attrs, "operators", ret->user, s->host))
-		ret->role = ROLE_OPERATOR;
+	if (remote) {
+		int rc = token_check(s, bearer(r), remote, ret, err);
+		if (rc < 0)
+			return rc;
+	} else {
+		struct peer peer = request_peer(r);
+		const struct account *a = account_of(s, peer.uid);
+		*ret = (struct asker){.uid = peer.uid, .gid = peer.gid, .by = BY_SOCKET};
+		if (!a)
+			return err_set(err, -ENOENT, "The user id %u has no account on this machine.",
+				       (unsigned)peer.uid);
+		snprintf(ret->user, sizeof ret->user, "%s", a->name);
+	}
+	ret->role = role_of(s, ret);
 	return 0;
 }
 

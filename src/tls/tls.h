@@ -23,6 +23,7 @@ struct tls_options {
 	const char *cert, *key, *ca, *fingerprint;
 };
 int tls_context_create(const struct tls_options *o, bool server, struct tls_context **ret, struct err *err);
+struct tls_context *tls_context_ref(struct tls_context *c); /* one more owner, who calls tls_context_free() too */
 void tls_context_free(struct tls_context *c);
 
 /* Takes the socket over. A server asks for the other's certificate, and does without; one that is there must be right (authority,
@@ -40,6 +41,8 @@ int tls_fd(const struct tls *t);
 const char *tls_alpn(const struct tls *t);
 void tls_peer(const struct tls *t, struct cert_names *ret); /* CERT_NOBODY: it showed no certificate */
 const char *tls_peer_ca(const struct tls *t); /* PEM of the authority that was matched by fingerprint, or NULL */
+/* Says goodbye and shuts our direction (SHUT_WR): the other side reads all that was written and then the end; we can still read. */
+void tls_shutdown(struct tls *t);
 void tls_free(struct tls *t);		      /* says goodbye if it can, closes the socket */
 
 #endif

@@ -145,7 +145,8 @@ class Host:
         inside = "; ".join([
             f"hostname {name}", "mount --make-rprivate /",
             *(f"mount --bind {self.base}/etc/{f} /etc/{f}" for f in ("passwd", "group", "hosts", "hostname")),
-            f"mount --bind {self.base}/home /home", "mount -t tmpfs -o mode=1777 tmpfs /tmp",
+            f"mount --bind {self.base}/home /home", f"exec 9<{world.build}", "mount -t tmpfs -o mode=1777 tmpfs /tmp",
+            f"mkdir -p {world.build}", f"mount -c --bind /proc/self/fd/9 {world.build}", "exec 9<&-", # it may be below /tmp
             "mount -t tmpfs -o mode=1777 tmpfs /dev/shm", "mount -t proc proc /proc", "ip link set lo up",
             "echo up", "exec sleep infinity"])
         # sleep is the first process in there: it dies, everything dies. Orphans' zombies stay until then.
@@ -416,7 +417,7 @@ class Server(Daemon):
         return self.nodes().get(name, {}).get("state", "gone")
 
     def sub(self, *args, script="true\n", user="alice", **more):
-        r = self("qsub", *args, user=user, input=script, **more)
+        r = self("qsub", "-v", "ASAN_OPTIONS=detect_leaks=0", *args, user=user, input=script, **more) # leaks of our commands in jobs: found elsewhere
         if r.code != 0:
             raise RuntimeError(repr(r))
         return r.out.strip()

@@ -73,6 +73,7 @@ void nest_destroy(struct nest *n)
 	nftw(n->dir, entry_remove, 32, FTW_DEPTH | FTW_PHYS);
 	vec_free(&n->answers);
 	vec_free(&n->got);
+	vec_free(&n->ready);
 	for (size_t i = 0; i < n->fds.n; i++)
 		close(n->fds.v[i]);
 	vec_free(&n->fds);
@@ -241,7 +242,10 @@ static void results_take(struct nest *n)
 
 	assert_true(got > 0);
 	assert_int_equal(result_read(buf, (size_t)got, n->a, &r, NULL), 0);
-	vec_push(&n->got, r);
+	if (r.ready)
+		vec_push(&n->ready, r);
+	else
+		vec_push(&n->got, r);
 }
 
 static void turn(struct nest *n, const char *what, const char *tag)
@@ -283,6 +287,18 @@ struct result nest_result(struct nest *n, const char *tag)
 			}
 		}
 		turn(n, "result", tag);
+	}
+}
+
+void nest_ready(struct nest *n, const char *tag)
+{
+	for (;;) {
+		for (size_t i = 0; i < n->ready.n; i++)
+			if (!strcmp(n->ready.v[i].tag, tag)) {
+				vec_remove(&n->ready, i);
+				return;
+			}
+		turn(n, "word that it is ready", tag);
 	}
 }
 

@@ -20,7 +20,7 @@ struct nest {
 	struct strbuf in;
 	struct arena *a;
 	VEC(struct answer) answers; /* that nobody asked for yet */
-	VEC(struct result) got;
+	VEC(struct result) got, ready;
 	VEC(int) fds;
 };
 
@@ -43,6 +43,7 @@ void nest_signal(struct nest *n, const char *tag, int signal);
 /* Wait at most half a minute, then fail. */
 struct answer nest_answer(struct nest *n, enum answer_type type, const char *tag);
 struct result nest_result(struct nest *n, const char *tag);
+void nest_ready(struct nest *n, const char *tag);	       /* a room has opened */
 struct result nest_run(struct nest *n, const struct order *o); /* send, started, result */
 struct result nest_script(struct nest *n, const char *tag, const char *script);
 

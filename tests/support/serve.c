@@ -3,10 +3,13 @@
  */
 #include "support/serve.h"
 
+#include <ctype.h>
+#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -98,6 +101,7 @@ static void echo(struct http_request *r)
 	json_int(&j, "uid", peer.uid);
 	json_int(&j, "gid", peer.gid);
 	json_int(&j, "pid", peer.pid);
+	json_text(&j, "remote", request_remote(r));
 	json_close_object(&j);
 	http_reply_strbuf(r, 200, "application/json", &out);
 	strbuf_fini(&body);
@@ -125,6 +129,36 @@ static void big(struct http_request *r)
 	free(bytes);
 }
 
+static void shout_taken(void *context, int fd, void *upgraded)
+{
+	struct serve *s = context;
+
+	vec_push(&s->shouts, (struct shout){fd, upgraded});
+}
+
+/* False when it is over. */
+static bool shout_run(struct shout *shout)
+{
+	char text[1000];
+	ssize_t n = recv(shout->fd, text, sizeof text, MSG_DONTWAIT);
+
+	for (ssize_t i = 0; i < n; i++)
+		text[i] = (char)toupper((unsigned char)text[i]);
+	if (n > 0)
+		send(shout->fd, text, (size_t)n, MSG_NOSIGNAL);
+	return n > 0 || (n < 0 && errno == EAGAIN);
+}
+
+static void shouts_run(struct serve *s)
+{
+	for (size_t i = s->shouts.n; i-- > 0;) {
+		if (!shout_run(&s->shouts.v[i])) {
+			http_release(s->shouts.v[i].handle);
+			vec_remove(&s->shouts, i);
+		}
+	}
+}
+
 static void handle(void *context, struct http_request *r)
 {
 	struct serve *s = context;
@@ -146,6 +180,8 @@ static void handle(void *context, struct http_request *r)
 		/* http_stop() ends it */
 	} else if (strcmp(path, "/stream") == 0 || strcmp(path, "/silent") == 0) {
 		stream_open(s, r, strcmp(path, "/silent") == 0);
+	} else if (strcmp(path, "/shout") == 0) {
+		http_upgrade(r, "shout", shout_taken, s);
 	} else if (strcmp(path, "/crash") == 0) {
 		_exit(1);
 	} else if (strcmp(path, "/stats") == 0) {
@@ -162,6 +198,7 @@ static void on_tick(uv_timer_t *timer)
 	for (size_t i = 0; i < s->later.n; i++)
 		http_reply(s->later.v[i], 200, "text/plain", "later", 5);
 	vec_clear(&s->later);
+	shouts_run(s);
 	for (size_t i = 0; i < s->sleepers.n; i++) {
 		if (!s->sleepers.v[i]->silent) {
 			s->sleepers.v[i]->awake = true;
@@ -205,6 +242,9 @@ static void serve_close(struct serve *s)
 	uv_run(&s->loop, UV_RUN_DEFAULT);
 	if (uv_loop_close(&s->loop) != 0 || s->streams != 0)
 		abort();
+	for (size_t i = 0; i < s->shouts.n; i++) /* they may outlive the server */
+		http_release(s->shouts.v[i].handle);
+	vec_free(&s->shouts);
 	vec_free(&s->later);
 	vec_free(&s->sleepers);
 }

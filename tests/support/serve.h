@@ -2,7 +2,7 @@
  * serve.h - a small HTTP server over net/http, for the tests of both ends: in the test's own loop, or in a child
  * process.
  *
- *	/echo		the request as JSON: method, path, query (q), header (X-Test), body (base64), uid, gid, pid
+ *	/echo		the request as JSON: method, path, query (q), header (X-Test), body (base64), uid, gid, pid, remote
  *	/hello		"hello"
  *	/big?n=N	N bytes
  *	/error		409 with code "bad_state"
@@ -10,6 +10,7 @@
  *	/never		taken, and never answered
  *	/stream?n=N	N pieces of "piece %d\n"; with &by=wake one at a time, each after a wake; with &by=pause after pauses of its own
  *	/silent		a stream that never says anything
+ *	/shout		leaves HTTP: what is said comes back in capitals, until the client shuts its direction
  *	/crash		the server ends at once, without an answer
  *	/stats		connections, requests, rejected, streams (open)
  */
@@ -21,6 +22,11 @@
 #include "base/vec.h"
 #include "net/http.h"
 
+struct shout {
+	int fd;
+	void *handle;
+};
+
 struct serve {
 	uv_loop_t loop;
 	struct http *http;
@@ -31,6 +37,7 @@ struct serve {
 	int streams; /* open ones */
 	VEC(struct http_request *) later;
 	VEC(struct serve_stream *) sleepers;
+	VEC(struct shout) shouts;
 	char directory[64], path[96];
 };
 

@@ -328,8 +328,8 @@ static void test_open(void **state)
 
 	nest_write(n, mine, "content", 7, 0644);
 	nest_write(n, secret, "secret", 6, 0600);
-	nursery_open(5, n->uid, n->gid, n->user, mine, &out);
-	nursery_open(6, n->uid, n->gid, n->user, n->work, &out);
+	nursery_open(5, n->uid, n->gid, n->user, mine, O_RDONLY, 0, &out);
+	nursery_open(6, n->uid, n->gid, n->user, n->work, O_RDONLY, 0, &out);
 	nest_frames(n, &out);
 	bool seen[3] = {false};
 	for (int i = 0; i < 2; i++) {
@@ -346,11 +346,11 @@ static void test_open(void **state)
 	assert_string_equal(text, "content");
 
 	if (geteuid() == 0) {
-		nursery_open(7, n->uid, n->gid, n->user, secret, &out);
+		nursery_open(7, n->uid, n->gid, n->user, secret, O_RDONLY, 0, &out);
 		nest_frames(n, &out);
 		contains(nest_answer(n, ANSWER_OPENED, NULL).reason, "Permission denied");
 	}
-	nursery_open(8, n->uid + 1, n->gid, n->user, mine, &out);
+	nursery_open(8, n->uid + 1, n->gid, n->user, mine, O_RDONLY, 0, &out);
 	nest_frames(n, &out);
 	assert_non_null(nest_answer(n, ANSWER_OPENED, NULL).reason);
 }

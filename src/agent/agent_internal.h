@@ -1,0 +1,96 @@
+/*
+ * agent_internal.h - the agent, and what its parts are to each other.
+ *
+ *	main.c		coming up and going; the log
+ *	join.c		how a machine becomes a node
+ *	session.c	the connection to the server: who speaks first, how it is found again, the lease
+ *	orders.c	parts of jobs: from the server to engine/local.h, and what became of them back
+ *	credential.c	key and certificate, and how they are renewed
+ *	peers.c		links from other hosts
+ *	home.c		directories and files; facts.c, health.c: this machine
+ *
+ * Everything belongs to one loop in one thread.
+ */
+#ifndef AGENT_INTERNAL_H
+#define AGENT_INTERNAL_H
+
+#include <jansson.h>
+#include <uv.h>
+
+#include "agent/home.h"
+#include "engine/local.h"
+#include "engine/tasks.h"
+#include "net/link.h"
+#include "net/listener.h"
+
+struct health;
+
+struct agent {
+	uv_loop_t *loop;
+	struct home home;
+	struct member member;
+	json_t *facts;
+	struct health *health;
+	char *trouble;	    /* why no job can be started here, or NULL */
+	uint64_t beginning; /* uv_now() */
+	bool again;	    /* start anew instead of ending */
+
+	/* credential.c */
+	struct keys keys;
+	struct tls_context *calls, *listens; /* as a client, as a server */
+	char *fresh_key;		     /* of a certificate that was asked for */
+	uint64_t asked;			     /* ... at uv_now(); 0: never */
+
+	/* session.c */
+	struct session *session;
+
+	/* orders.c */
+	struct local *local;
+	name_list cleaned;   /* lost attempts of which nothing runs any more, and */
+	name_list unclaimed; /* ... those that are forgotten as soon as they have ended */
+
+	/* peers.c */
+	struct listener *listener;
+	struct tasks *tasks;
+};
+
+void agent_say(const char *fmt, ...) __attribute__((format(printf, 1, 2))); /* to the log */
+void agent_stop(struct agent *a);					    /* leaves the loop; jobs go on */
+
+/* join.c: `where` "host[:port]". Prints what it did. */
+struct join_options {
+	const char *where, *token, *name;
+	int port; /* of the agent's own listener; -1: as it was, or the usual */
+};
+int join(struct home *h, const struct join_options *o, struct err *err);
+
+/* credential.c */
+int credential_load(struct agent *a, struct err *err);
+void credential_turn(struct agent *a);			 /* connected: is a new certificate due? */
+void credential_take(struct agent *a, const char *cert); /* here it is */
+void credential_drop(struct agent *a);			 /* of a node that was removed */
+void credential_fini(struct agent *a);
+
+/* session.c */
+void session_start(struct agent *a);
+void session_stop(struct agent *a);
+/* Sends a frame if the server listens. If not, nothing is kept: the next hello's inventory has it all. */
+void session_tell(struct agent *a, const struct strbuf *head);
+struct link *session_link(const struct agent *a); /* NULL: no server listens */
+void session_facts(struct agent *a);		  /* they have changed */
+void session_health(struct agent *a);		  /* that, too: not to wait for the next heartbeat */
+
+/* orders.c */
+int orders_start(struct agent *a, struct err *err);
+json_t *orders_inventory(struct agent *a);
+/* True: it was for us. */
+bool orders_frame(struct agent *a, const char *type, const json_t *head, const char *data, size_t n);
+void orders_abandon(struct agent *a); /* this node was removed: nothing may run on */
+void orders_stop(struct agent *a);
+
+/* peers.c */
+int peers_start(struct agent *a, struct err *err);
+void peers_identity(struct agent *a); /* there is another certificate */
+void peers_stop(struct agent *a);
+
+#endif

@@ -1,0 +1,125 @@
+/*
+ * credential.c - this node's key and certificate: used both to call (the server, other hosts) and to listen, and renewed when a third of their
+ * life is left.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "agent/agent_internal.h"
+
+#define ASK_LEAST 1000	 /* ms between two requests, */
+#define ASK_MOST 3600000 /* ... at least and at most */
+
+static int contexts_create(const struct keys *k, struct tls_context **ret_calls, struct tls_context **ret_listens,
+			   struct err *err)
+{
+	struct tls_options o = {.cert = k->cert, .key = k->key, .ca = k->ca};
+	int rc = tls_context_create(&o, false, ret_calls, err);
+
+	if (rc == 0 && (rc = tls_context_create(&o, true, ret_listens, err)) < 0)
+		tls_context_free(*ret_calls);
+	return rc;
+}
+
+int credential_load(struct agent *a, struct err *err)
+{
+	int rc = keys_load(&a->home, &a->keys, err);
+
+	return rc < 0 ? rc : contexts_create(&a->keys, &a->calls, &a->listens, err);
+}
+
+/* Its beginning says little: it lies before its making, since clocks differ. */
+static int64_t life_of(const struct agent *a, int64_t from, int64_t until)
+{
+	return a->member.certificate_life > 0 ? a->member.certificate_life : until - from;
+}
+
+void credential_turn(struct agent *a)
+{
+	int64_t from, until, life, wait;
+	struct strbuf key = {0}, csr = {0};
+	struct link *l = session_link(a);
+
+	if (!l || pki_validity(a->keys.cert, &from, &until, NULL) < 0)
+		return;
+	life = life_of(a, from, until);
+	wait = life * 100 < ASK_LEAST ? ASK_LEAST : life * 100 > ASK_MOST ? ASK_MOST : life * 100; /* a tenth of it */
+	if ((int64_t)time(NULL) < until - life / 3 || (a->asked && (int64_t)(uv_now(a->loop) - a->asked) < wait))
+		return;
+	a->asked = uv_now(a->loop);
+	if (pki_key(&key, NULL) == 0 && pki_request(strbuf_text(&key), &csr, NULL) == 0) {
+		free(a->fresh_key);
+		a->fresh_key = mem_strdup(strbuf_text(&key));
+		link_pack(l, NULL, 0, "{s:s,s:s}", "t", "renew", "csr", strbuf_text(&csr));
+	}
+	strbuf_fini(&key);
+	strbuf_fini(&csr);
+}
+
+/* The key that it fits, our own name in it, and on the disk: only then it is used. */
+static int certificate_accept(struct agent *a, const char *cert, struct err *err)
+{
+	struct keys k = {.key = a->fresh_key, .cert = (char *)cert, .ca = a->keys.ca};
+	struct tls_context *calls, *listens;
+	struct cert_names who;
+	int rc = pki_names(cert, &who, err);
+
+	if (rc < 0)
+		return rc;
+	if (who.role != CERT_NODE || strcmp(who.name, a->member.name) != 0)
+		return err_set(err, -1, "it is for %s, not for this node, %s", who.name, a->member.name);
+	if ((rc = contexts_create(&k, &calls, &listens, err)) < 0)
+		return rc;
+	if ((rc = keys_store(&a->home, k.key, cert, err)) < 0) {
+		tls_context_free(calls);
+		tls_context_free(listens);
+		return rc;
+	}
+	tls_context_free(a->calls);
+	tls_context_free(a->listens);
+	a->calls = calls;
+	a->listens = listens;
+	return 0;
+}
+
+void credential_take(struct agent *a, const char *cert)
+{
+	struct err err;
+
+	if (!a->fresh_key)
+		return; /* not asked for, or told twice */
+	if (certificate_accept(a, cert, &err) < 0) {
+		agent_say("the new certificate can't be used: %s", err.text);
+		return;
+	}
+	free(a->keys.key);
+	free(a->keys.cert);
+	a->keys.key = a->fresh_key;
+	a->keys.cert = mem_strdup(cert);
+	a->fresh_key = NULL;
+	a->asked = 0;
+	peers_identity(a);
+	agent_say("the certificate was renewed");
+}
+
+void credential_drop(struct agent *a)
+{
+	static const char *const files[] = {"node.key", "node.key.old", "node.crt", "ca.crt", "agent.json"};
+	char path[PATH_MAX + 16];
+
+	for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+		snprintf(path, sizeof path, "%s/%s", a->home.state, files[i]);
+		unlink(path);
+	}
+}
+
+void credential_fini(struct agent *a)
+{
+	tls_context_free(a->calls);
+	tls_context_free(a->listens);
+	keys_fini(&a->keys);
+	free(a->fresh_key);
+}

@@ -1,0 +1,304 @@
+/*
+ * facts.c - what this machine is: processors as hwloc orders them (neighbours first), memory, GPUs, and how fast it is.
+ */
+#include "agent/facts.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <hwloc.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <time.h>
+#include <unistd.h>
+#include <utmpx.h>
+
+#include "base/map.h"
+#include "run/cgroup.h"
+
+#define GPUS_MOST 256
+#define SPEED_ROUNDS 3
+#define SPEED_STEPS 4000000 /* some milliseconds */
+
+/* The rest of the first line that begins with `key`, without quotes; "" if there is none. */
+static void line_of(const char *path, const char *key, char *ret, size_t size)
+{
+	FILE *f = fopen(path, "re");
+	char line[512];
+	size_t n = strlen(key);
+
+	*ret = '\0';
+	while (f && fgets(line, sizeof line, f)) {
+		if (strncmp(line, key, n) != 0)
+			continue;
+		const char *at = line + n + strspn(line + n, " \t:=\"");
+		snprintf(ret, size, "%.*s", (int)strcspn(at, "\"\n"), at);
+		break;
+	}
+	if (f)
+		fclose(f);
+}
+
+/* ---- processors ---- */
+
+static void model_of(hwloc_topology_t t, char *ret, size_t size)
+{
+	hwloc_obj_t package = hwloc_get_obj_by_type(t, HWLOC_OBJ_PACKAGE, 0);
+	const char *model = package ? hwloc_obj_get_info_by_name(package, "CPUModel") : NULL;
+
+	if (model)
+		snprintf(ret, size, "%s", model);
+	else
+		line_of("/proc/cpuinfo", "model name", ret, size);
+}
+
+static json_t *count_of(hwloc_topology_t t, hwloc_obj_type_t type)
+{
+	int n = hwloc_get_nbobjs_by_type(t, type);
+
+	return json_integer(n > 0 ? n : 1);
+}
+
+/* Those that this process may use. */
+static int processors(json_t *facts, struct err *err)
+{
+	hwloc_topology_t t;
+	json_t *os = json_array();
+	char model[256];
+
+	if (hwloc_topology_init(&t) < 0 || hwloc_topology_load(t) < 0) {
+		json_decref(os);
+		return err_set(err, -EIO, "hwloc can't read this machine's processors");
+	}
+	for (int i = 0, n = hwloc_get_nbobjs_by_type(t, HWLOC_OBJ_PU); i < n; i++)
+		json_array_append_new(os, json_integer(hwloc_get_obj_by_type(t, HWLOC_OBJ_PU, (unsigned)i)->os_index));
+	json_object_set_new(facts, "cpus", json_integer((json_int_t)json_array_size(os)));
+	json_object_set_new(facts, "os_cpus", os);
+	json_object_set_new(facts, "sockets", count_of(t, HWLOC_OBJ_PACKAGE));
+	json_object_set_new(facts, "cores", count_of(t, HWLOC_OBJ_CORE));
+	json_object_set_new(facts, "numa", count_of(t, HWLOC_OBJ_NUMANODE));
+	model_of(t, model, sizeof model);
+	json_object_set_new(facts, "model", json_string(model));
+	hwloc_topology_destroy(t);
+	return 0;
+}
+
+/* Millions of operations a second of a small fixed loop, each of which needs the one before; the best of some rounds, since others run here, too. */
+static json_int_t speed_measure(void)
+{
+	struct timespec from, to;
+	volatile uint64_t sink;
+	double best = 0;
+
+	for (int round = 0; round < SPEED_ROUNDS; round++) {
+		uint64_t x = 88172645463325252u + (uint64_t)round;
+		clock_gettime(CLOCK_MONOTONIC, &from);
+		for (int i = 0; i < SPEED_STEPS; i++) {
+			x ^= x << 13;
+			x ^= x >> 7;
+			x ^= x << 17;
+		}
+		clock_gettime(CLOCK_MONOTONIC, &to);
+		sink = x;
+		double seconds = (double)(to.tv_sec - from.tv_sec) + (double)(to.tv_nsec - from.tv_nsec) / 1e9;
+		double speed = seconds > 0 ? 6.0 * SPEED_STEPS / 1e6 / seconds : 0;
+		best = speed > best ? speed : best;
+	}
+	(void)sink;
+	return (json_int_t)best;
+}
+
+/* ---- GPUs ---- */
+
+/* Numbers behind a prefix in a directory, in order: a bit for each. */
+static int numbered(const char *dir, const char *prefix, bool ret[GPUS_MOST])
+{
+	DIR *d = opendir(dir);
+	size_t n = strlen(prefix);
+	int count = 0;
+
+	for (struct dirent *e; d && (e = readdir(d));) {
+		char *end;
+		if (strncmp(e->d_name, prefix, n) != 0 || !isdigit((unsigned char)e->d_name[n]))
+			continue;
+		long number = strtol(e->d_name + n, &end, 10);
+		if (*end || number < 0 || number >= GPUS_MOST || ret[number])
+			continue;
+		ret[number] = true;
+		count++;
+	}
+	if (d)
+		closedir(d);
+	return count;
+}
+
+static void nvidia_name(int number, char *ret, size_t size)
+{
+	DIR *d = opendir("/proc/driver/nvidia/gpus");
+	char path[PATH_MAX], text[64];
+
+	*ret = '\0';
+	for (struct dirent *e; d && !*ret && (e = readdir(d));) {
+		snprintf(path, sizeof path, "/proc/driver/nvidia/gpus/%s/information", e->d_name);
+		line_of(path, "Device Minor", text, sizeof text);
+		if (*text && atoi(text) == number)
+			line_of(path, "Model", ret, size);
+	}
+	if (d)
+		closedir(d);
+	if (!*ret)
+		snprintf(ret, size, "NVIDIA GPU");
+}
+
+static void nvidia_list(json_t *names)
+{
+	bool there[GPUS_MOST] = {false};
+	char name[128];
+
+	numbered("/dev", "nvidia", there);
+	for (int i = 0; i < GPUS_MOST; i++) {
+		if (!there[i])
+			continue;
+		nvidia_name(i, name, sizeof name);
+		json_array_append_new(names, json_string(name));
+	}
+}
+
+static void amd_list(json_t *names)
+{
+	bool there[GPUS_MOST] = {false};
+	char path[PATH_MAX], driver[PATH_MAX], name[128];
+
+	numbered("/sys/class/drm", "renderD", there);
+	for (int i = 0; i < GPUS_MOST; i++) {
+		if (!there[i])
+			continue;
+		snprintf(path, sizeof path, "/sys/class/drm/renderD%d/device/driver", i);
+		ssize_t n = readlink(path, driver, sizeof driver - 1);
+		driver[n > 0 ? n : 0] = '\0';
+		const char *slash = strrchr(driver, '/');
+		if (!slash || strcmp(slash + 1, "amdgpu") != 0)
+			continue;
+		snprintf(path, sizeof path, "/sys/class/drm/renderD%d/device/product_name", i);
+		line_of(path, "", name, sizeof name);
+		json_array_append_new(names, json_string(*name ? name : "AMD GPU"));
+	}
+}
+
+static void gpus(json_t *facts)
+{
+	const char *fake = getenv("SHUNT_FAKE_GPUS");
+	json_t *names = json_array();
+
+	if (fake) {
+		for (int i = 0; i < atoi(fake) && i < GPUS_MOST; i++)
+			json_array_append_new(names, json_string("fake GPU"));
+	} else {
+		nvidia_list(names);
+		amd_list(names);
+	}
+	json_object_set_new(facts, "gpus", json_integer((json_int_t)json_array_size(names)));
+	json_object_set_new(facts, "gpu_names", names);
+}
+
+/* ---- the rest ---- */
+
+/* Asked under another name than the nursery's, so that neither is in the other's way. */
+static const char *cgroup_found(const char *wish)
+{
+	static const char *const kinds[] = {[CGROUP_NONE] = "none", [CGROUP_V1] = "v1", [CGROUP_V2] = "v2"};
+	struct cgroup c;
+	char name[64];
+	const char *kind = "none";
+
+	snprintf(name, sizeof name, "facts-%d", getpid());
+	if (cgroup_init(&c, wish, name, NULL) == 0) {
+		kind = kinds[c.kind];
+		cgroup_fini(&c);
+	}
+	return kind;
+}
+
+int facts_collect(const char *cgroup, json_t **ret, struct err *err)
+{
+	json_t *facts = json_object();
+	struct utsname u;
+	char os[256], host[256] = "";
+	int rc = processors(facts, err);
+
+	if (rc < 0) {
+		json_decref(facts);
+		return rc;
+	}
+	uname(&u);
+	gethostname(host, sizeof host - 1);
+	line_of("/etc/os-release", "PRETTY_NAME", os, sizeof os);
+	gpus(facts);
+	json_object_set_new(facts, "memory",
+			    json_integer((json_int_t)sysconf(_SC_PHYS_PAGES) * (sysconf(_SC_PAGESIZE) / 1024)));
+	json_object_set_new(facts, "speed", json_integer(speed_measure()));
+	json_object_set_new(facts, "kernel", json_string(u.release));
+	json_object_set_new(facts, "os", json_string(os));
+	json_object_set_new(facts, "hostname", json_string(host));
+	json_object_set_new(facts, "cgroup", json_string(cgroup_found(cgroup)));
+	*ret = facts;
+	return 0;
+}
+
+void facts_say(const json_t *facts, char *ret, size_t size)
+{
+	json_int_t cpus = json_integer_value(json_object_get(facts, "cpus"));
+	json_int_t number = json_integer_value(json_object_get(facts, "gpus"));
+	json_int_t kib = json_integer_value(json_object_get(facts, "memory"));
+	bool small = kib < 2 << 20;
+	char count[32] = "no";
+
+	if (number)
+		snprintf(count, sizeof count, "%lld", (long long)number);
+	snprintf(ret, size, "%lld CPU%s, %lld %s, %s GPU%s", (long long)cpus, cpus == 1 ? "" : "s",
+		 (long long)(kib >> (small ? 10 : 20)), small ? "MiB" : "GiB", count, number == 1 ? "" : "s");
+}
+
+bool facts_differ(const json_t *a, const json_t *b)
+{
+	const char *key;
+	json_t *value;
+
+	json_object_foreach((json_t *)a, key, value)
+	{
+		if (strcmp(key, "speed") != 0 && !json_equal(value, json_object_get(b, key)))
+			return true;
+	}
+	return false;
+}
+
+static int users_count(void)
+{
+	struct names seen = {0};
+	int n;
+
+	setutxent();
+	for (struct utmpx *u; (u = getutxent());) {
+		char name[sizeof u->ut_user + 1] = "";
+		memcpy(name, u->ut_user, sizeof u->ut_user);
+		if (u->ut_type == USER_PROCESS && *name)
+			names_add(&seen, name);
+	}
+	endutxent();
+	n = (int)seen.n;
+	names_fini(&seen);
+	return n;
+}
+
+void facts_now(struct facts_now *ret)
+{
+	char text[64];
+
+	*ret = (struct facts_now){.users = users_count()};
+	getloadavg(&ret->load, 1);
+	line_of("/proc/meminfo", "MemAvailable", text, sizeof text);
+	ret->memory_free = strtoll(text, NULL, 10);
+}

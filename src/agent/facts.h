@@ -1,0 +1,27 @@
+/*
+ * facts.h - what this machine is, and how it does at the moment; docs/protocol.md lists the keys.
+ */
+#ifndef AGENT_FACTS_H
+#define AGENT_FACTS_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+
+/* What does not change while a machine runs. `cgroup`: the setting of that name. Takes some 20 ms, for `speed`. The caller's. */
+int facts_collect(const char *cgroup, json_t **ret, struct err *err);
+/* "8 CPUs, 31 GiB, no GPUs": for people. */
+void facts_say(const json_t *facts, char *ret, size_t size);
+/* Whether the server should be told of the new ones: all but `speed`, which differs with each measurement. */
+bool facts_differ(const json_t *a, const json_t *b);
+
+struct facts_now {
+	double load;	     /* of the last minute */
+	int64_t memory_free; /* KiB that programs could have */
+	int users;	     /* who are logged in, each once */
+};
+void facts_now(struct facts_now *ret);
+
+#endif

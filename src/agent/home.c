@@ -1,0 +1,356 @@
+/*
+ * home.c - an agent's directories and files.
+ */
+#include "agent/home.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "tls/tls.h"
+
+#define FILE_MOST (1 << 20)
+#define PATH_ROOM 64 /* for what is put behind a directory */
+
+/* ---- directories ---- */
+
+/* Beside this program in the build tree, or in PREFIX/bin. */
+static void bin_find(struct home *h, const char *dir)
+{
+	static const char *const beside[] = {"../cmd", "../bin", "."};
+	char path[PATH_MAX + 32];
+
+	for (size_t i = 0; i < sizeof beside / sizeof *beside; i++) {
+		snprintf(path, sizeof path, "%s/%s/pbs_rsh", dir, beside[i]);
+		if (access(path, X_OK) < 0)
+			continue;
+		*strrchr(path, '/') = '\0';
+		if (realpath(path, h->bin))
+			return;
+	}
+	snprintf(h->bin, sizeof h->bin, "/usr/bin");
+}
+
+/* Else it is this program, which is larger to fork. */
+static void nursery_find(struct home *h, const char *dir)
+{
+	static const char *const beside[] = {".", "../server"};
+
+	for (size_t i = 0; i < sizeof beside / sizeof *beside; i++) {
+		snprintf(h->nursery, sizeof h->nursery, "%.*s/%s/shunt-nursery", PATH_MAX - PATH_ROOM, dir, beside[i]);
+		if (access(h->nursery, X_OK) == 0)
+			return;
+	}
+	snprintf(h->nursery, sizeof h->nursery, "%s", h->program);
+}
+
+int home_find(struct home *h, struct err *err)
+{
+	const char *given = getenv("SHUNT_AGENT_HOME");
+	char dir[PATH_MAX];
+	ssize_t n = readlink("/proc/self/exe", h->program, sizeof h->program - 1);
+
+	if (n < 0)
+		return err_set(err, -errno, "/proc/self/exe: %s", strerror(errno));
+	h->program[n] = '\0';
+	h->given = given && *given;
+	if (h->given && given[0] != '/')
+		return err_set(err, -EINVAL, "SHUNT_AGENT_HOME=%s: it must be an absolute path", given);
+	if (!h->given && geteuid() != 0)
+		return err_set(err, -EPERM, "the agent needs root: jobs run under their users' accounts");
+	if (h->given && strlen(given) > PATH_MAX - PATH_ROOM)
+		return err_set(err, -ENAMETOOLONG, "SHUNT_AGENT_HOME is too long");
+	snprintf(h->state, sizeof h->state, "%s", h->given ? given : "/var/lib/shunt-agent");
+	snprintf(h->run, sizeof h->run, "%.*s%s", PATH_MAX - PATH_ROOM, h->given ? given : "",
+		 h->given ? "/run" : "/run/shunt-agent");
+	snprintf(dir, sizeof dir, "%s", h->program);
+	*strrchr(dir, '/') = '\0';
+	bin_find(h, dir);
+	nursery_find(h, dir);
+	return 0;
+}
+
+static int directory_make(const char *path, mode_t mode, struct err *err)
+{
+	if (mkdir(path, mode) < 0 && errno != EEXIST)
+		return err_set(err, -errno, "%s: can't be made: %s", path, strerror(errno));
+	if (chmod(path, mode) < 0)
+		return err_set(err, -errno, "%s: %s", path, strerror(errno));
+	return 0;
+}
+
+/* Users go through STATE to their scripts, node files and temporary directories, and see nothing else of it. */
+int home_make(const struct home *h, struct err *err)
+{
+	static const struct {
+		const char *name;
+		mode_t mode;
+	} below[] = {{"live", 0700}, {"scripts", 0711}, {"nodes", 0755}, {"tmp", 0711}, {"spool", 0711}};
+	char path[PATH_MAX + 16];
+	int rc = directory_make(h->state, 0711, err);
+
+	if (rc == 0)
+		rc = directory_make(h->run, 0755, err);
+	for (size_t i = 0; i < sizeof below / sizeof *below && rc == 0; i++) {
+		snprintf(path, sizeof path, "%s/%s", h->state, below[i].name);
+		rc = directory_make(path, below[i].mode, err);
+	}
+	return rc;
+}
+
+int home_lock(const struct home *h, struct err *err)
+{
+	char path[PATH_MAX + 16], pid[32] = "";
+	int fd;
+
+	snprintf(path, sizeof path, "%s/agent.pid", h->run);
+	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+	if (fd < 0)
+		return err_set(err, -errno, "%s: %s", path, strerror(errno));
+	if (flock(fd, LOCK_EX | LOCK_NB) < 0) {
+		ssize_t n = read(fd, pid, sizeof pid - 1);
+		pid[n > 0 ? strcspn(pid, "\n") : 0] = '\0';
+		close(fd);
+		return err_set(err, -EBUSY, "an agent runs here already (process %s, %s)", *pid ? pid : "?", path);
+	}
+	if (ftruncate(fd, 0) == 0)
+		dprintf(fd, "%d\n", getpid());
+	return fd;
+}
+
+/* ---- files ---- */
+
+int home_read(const struct home *h, const char *name, struct strbuf *ret, struct err *err)
+{
+	char path[PATH_MAX + 32], part[4096];
+	int fd;
+	ssize_t n;
+
+	snprintf(path, sizeof path, "%s/%s", h->state, name);
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	if (fd < 0)
+		return err_set(err, -errno, "%s: %s", path, strerror(errno));
+	while ((n = read(fd, part, sizeof part)) > 0 && ret->n < FILE_MOST)
+		strbuf_add(ret, part, (size_t)n);
+	close(fd);
+	return n ? err_set(err, n < 0 ? -EIO : -EFBIG, "%s: can't be read", path) : 0;
+}
+
+static int all_write(int fd, const char *text, size_t n)
+{
+	while (n) {
+		ssize_t done = write(fd, text, n);
+		if (done < 0 && errno == EINTR)
+			continue;
+		if (done < 0)
+			return -errno;
+		text += done;
+		n -= (size_t)done;
+	}
+	return fsync(fd) < 0 ? -errno : 0;
+}
+
+static void directory_sync(const struct home *h)
+{
+	int fd = open(h->state, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	if (fd >= 0) {
+		fsync(fd);
+		close(fd);
+	}
+}
+
+int home_write(const struct home *h, const char *name, int mode, const char *text, size_t n, struct err *err)
+{
+	char path[PATH_MAX + 32], fresh[PATH_MAX + 40];
+	int fd, rc;
+
+	snprintf(path, sizeof path, "%s/%s", h->state, name);
+	snprintf(fresh, sizeof fresh, "%s.new", path);
+	unlink(fresh);
+	fd = open(fresh, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
+	if (fd < 0)
+		return err_set(err, -errno, "%s: can't be made: %s", fresh, strerror(errno));
+	rc = all_write(fd, text, n);
+	close(fd);
+	if (rc == 0 && rename(fresh, path) < 0)
+		rc = -errno;
+	if (rc < 0) {
+		unlink(fresh);
+		return err_set(err, rc, "%s: can't be written: %s", path, strerror(-rc));
+	}
+	directory_sync(h);
+	return 0;
+}
+
+/* ---- agent.json ---- */
+
+static char *text_of(const json_t *o, const char *key, const char *otherwise)
+{
+	const char *text = json_string_value(json_object_get(o, key));
+
+	return mem_strdup(text ? text : otherwise);
+}
+
+int member_load(const struct home *h, struct member *ret, struct err *err)
+{
+	struct strbuf text = {0};
+	int rc = home_read(h, "agent.json", &text, err);
+	json_t *o, *v;
+	size_t i;
+
+	if (rc < 0)
+		return rc == -ENOENT
+			       ? err_set(err, rc,
+					 "this machine has not joined a cluster: 'shunt token create' on the server prints "
+					 "a token, and 'shunt join SERVER TOKEN' here uses it")
+			       : rc;
+	o = json_loads(strbuf_text(&text), 0, NULL);
+	strbuf_fini(&text);
+	if (!json_is_string(json_object_get(o, "name"))) {
+		json_decref(o);
+		return err_set(err, -EINVAL, "%s/agent.json is damaged: remove it, and join again", h->state);
+	}
+	*ret = (struct member){
+		.name = text_of(o, "name", ""),
+		.cluster = text_of(o, "cluster", ""),
+		.joined_by = text_of(o, "joined_by", ""),
+		.epoch = (uint64_t)json_integer_value(json_object_get(o, "epoch")),
+		.port = (int)json_integer_value(json_object_get(o, "port")),
+		.last_port = (int)json_integer_value(json_object_get(o, "last_port")),
+		.cgroup = text_of(o, "cgroup", "auto"),
+		.root_jobs = json_is_true(json_object_get(o, "root_jobs")),
+		.certificate_life = json_integer_value(json_object_get(o, "certificate_life")),
+	};
+	json_array_foreach(json_object_get(o, "servers"), i, v)
+	{
+		if (json_is_string(v))
+			vec_push(&ret->servers, mem_strdup(json_string_value(v)));
+	}
+	json_decref(o);
+	return 0;
+}
+
+int member_store(const struct home *h, const struct member *m, struct err *err)
+{
+	json_t *servers = json_array();
+	json_t *o;
+	char *text;
+	int rc;
+
+	for (size_t i = 0; i < m->servers.n; i++)
+		json_array_append_new(servers, json_string(m->servers.v[i]));
+	o = json_pack("{s:s,s:s,s:o,s:s,s:I,s:i,s:i,s:s,s:b,s:I}", "name", m->name, "cluster", m->cluster, "servers",
+		      servers, "joined_by", m->joined_by, "epoch", (json_int_t)m->epoch, "port", m->port, "last_port",
+		      m->last_port, "cgroup", m->cgroup, "root_jobs", m->root_jobs, "certificate_life",
+		      (json_int_t)m->certificate_life);
+	text = json_dumps(o, JSON_INDENT(2));
+	json_decref(o);
+	if (!text)
+		return err_set(err, -EINVAL, "agent.json: what the server sent is not UTF-8");
+	rc = home_write(h, "agent.json", 0644, text, strlen(text), err);
+	free(text);
+	return rc;
+}
+
+void member_fini(struct member *m)
+{
+	free(m->name);
+	free(m->cluster);
+	free(m->joined_by);
+	free(m->cgroup);
+	name_list_free(&m->servers);
+	*m = (struct member){0};
+}
+
+/* ---- keys ---- */
+
+static char *pem_read(const struct home *h, const char *name, struct err *err)
+{
+	struct strbuf text = {0};
+
+	if (home_read(h, name, &text, err) < 0) {
+		strbuf_fini(&text);
+		return NULL;
+	}
+	if (!text.text)
+		strbuf_puts(&text, "");
+	return text.text;
+}
+
+static bool keys_fit(const struct keys *k, struct err *err)
+{
+	struct tls_options o = {.cert = k->cert, .key = k->key, .ca = k->ca};
+	struct tls_context *c;
+
+	if (!k->key || !k->cert || !k->ca || tls_context_create(&o, false, &c, err) < 0)
+		return false;
+	tls_context_free(c);
+	return true;
+}
+
+static void keys_restore(const struct home *h)
+{
+	char now[PATH_MAX + 16], old[PATH_MAX + 16];
+
+	snprintf(now, sizeof now, "%s/node.key", h->state);
+	snprintf(old, sizeof old, "%s/node.key.old", h->state);
+	rename(old, now);
+}
+
+int keys_load(const struct home *h, struct keys *ret, struct err *err)
+{
+	struct keys k = {.key = pem_read(h, "node.key", err)};
+
+	if (k.key)
+		k.cert = pem_read(h, "node.crt", err);
+	if (k.cert)
+		k.ca = pem_read(h, "ca.crt", err);
+	if (k.ca && !keys_fit(&k, err)) { /* a renewal was cut off between the two renames */
+		free(k.key);
+		k.key = pem_read(h, "node.key.old", NULL);
+		if (keys_fit(&k, NULL))
+			keys_restore(h);
+	}
+	if (!keys_fit(&k, NULL)) {
+		keys_fini(&k);
+		return err_prefix(err, -EINVAL, "this node's key and certificate in %s can't be used", h->state);
+	}
+	*ret = k;
+	return 0;
+}
+
+int keys_store(const struct home *h, const char *key, const char *cert, struct err *err)
+{
+	char now[PATH_MAX + 16], old[PATH_MAX + 16];
+	int rc;
+
+	snprintf(now, sizeof now, "%s/node.key", h->state);
+	snprintf(old, sizeof old, "%s/node.key.old", h->state);
+	unlink(old);
+	if (link(now, old) < 0 && errno != ENOENT)
+		return err_set(err, -errno, "%s: %s", old, strerror(errno));
+	rc = home_write(h, "node.key", 0600, key, strlen(key), err);
+	if (rc == 0)
+		rc = home_write(h, "node.crt", 0644, cert, strlen(cert), err);
+	if (rc == 0)
+		unlink(old);
+	else
+		keys_restore(h);
+	return rc;
+}
+
+void keys_fini(struct keys *k)
+{
+	free(k->key);
+	free(k->cert);
+	free(k->ca);
+	*k = (struct keys){0};
+}

@@ -1,0 +1,149 @@
+/*
+ * join.c - how a machine becomes a node of a cluster: it makes a key that never leaves it, shows the token to the server whose authority has the
+ * token's fingerprint, and gets a certificate. agent.json comes last: with it the machine is a node.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "agent/agent_internal.h"
+#include "agent/ask.h"
+#include "agent/facts.h"
+
+/* 1: it is a node of the cluster that the token is for. */
+static int joined_already(const struct home *h, const struct token *t, struct err *err)
+{
+	struct strbuf ca = {0};
+	char fingerprint[FINGERPRINT_SIZE] = "";
+	struct member m;
+	int rc = member_load(h, &m, NULL);
+
+	if (rc == -ENOENT)
+		return 0;
+	if (rc < 0)
+		m = (struct member){.name = mem_strdup("?"), .cluster = mem_strdup("?")};
+	if (rc == 0 && home_read(h, "ca.crt", &ca, NULL) == 0)
+		pki_fingerprint(strbuf_text(&ca), fingerprint, NULL);
+	if (rc == 0 && strncmp(fingerprint, t->fingerprint, strlen(t->fingerprint)) == 0) {
+		printf("This machine is node %s of the cluster %s already.", m.name, m.cluster);
+		rc = 1;
+	} else {
+		rc = err_set(
+			err, -EEXIST,
+			"this machine is node %s of the cluster %s: 'shunt nodes remove %s' there, then remove %s here, "
+			"and join again",
+			m.name, m.cluster, m.name, h->state);
+	}
+	strbuf_fini(&ca);
+	member_fini(&m);
+	return rc;
+}
+
+static void name_choose(const char *given, char *ret, size_t size)
+{
+	char host[256] = "localhost";
+
+	gethostname(host, sizeof host - 1);
+	snprintf(ret, size, "%s", given ? given : host);
+	if (!given)
+		ret[strcspn(ret, ".")] = '\0';
+}
+
+/* What came back must fit our key, and the authority whom the token names. */
+static int answer_check(const struct ask_answer *answer, const char *key, struct keys *ret, struct member *m,
+			struct err *err)
+{
+	const char *cert = json_string_value(json_object_get(answer->body, "certificate"));
+	struct tls_options o = {.cert = cert, .key = key, .ca = answer->ca.text};
+	struct tls_context *c;
+	struct cert_names who;
+	const json_t *v;
+	size_t i;
+
+	if (!cert || pki_names(cert, &who, err) < 0 || who.role != CERT_NODE ||
+	    tls_context_create(&o, false, &c, err) < 0)
+		return err_set(err, -EPROTO, "the server gave no certificate that this machine could use");
+	tls_context_free(c);
+	json_array_foreach(json_object_get(answer->body, "servers"), i, v)
+	{
+		if (json_is_string(v))
+			vec_push(&m->servers, mem_strdup(json_string_value(v)));
+	}
+	m->name = mem_strdup(who.name);
+	m->cluster = mem_strdup(answer->server.name);
+	*ret = (struct keys){.key = mem_strdup(key), .cert = mem_strdup(cert), .ca = mem_strdup(answer->ca.text)};
+	return 0;
+}
+
+static int result_store(const struct home *h, const struct keys *k, const struct member *m, struct err *err)
+{
+	int rc = home_write(h, "ca.crt", 0644, k->ca, strlen(k->ca), err);
+
+	if (rc == 0)
+		rc = keys_store(h, k->key, k->cert, err);
+	return rc < 0 ? rc : member_store(h, m, err);
+}
+
+/* From the request to the files. */
+static int join_ask(const struct home *h, const struct join_options *o, const struct token *t, const json_t *facts,
+		    struct member *m, struct err *err)
+{
+	struct strbuf key = {0}, csr = {0};
+	struct ask_answer answer = {0};
+	struct keys k = {0};
+	char name[256];
+	json_t *body = NULL;
+	int rc = pki_key(&key, err);
+
+	name_choose(o->name, name, sizeof name);
+	if (rc == 0)
+		rc = pki_request(strbuf_text(&key), &csr, err);
+	if (rc == 0 && !(body = json_pack("{s:s,s:s,s:s,s:O}", "token", o->token, "csr", strbuf_text(&csr), "name",
+					  name, "facts", facts)))
+		rc = err_set(err, -EINVAL, "%s: that is no name for a node", name);
+	if (rc == 0)
+		rc = ask_post(m->joined_by, t->fingerprint, "/v1/join", body, &answer, err);
+	if (rc == -EPERM && !o->name) { /* a token may be for one node, whose name it knows */
+		json_object_del(body, "name");
+		rc = ask_post(m->joined_by, t->fingerprint, "/v1/join", body, &answer, err);
+	}
+	if (rc == 0)
+		rc = answer_check(&answer, strbuf_text(&key), &k, m, err);
+	if (rc == 0)
+		rc = result_store(h, &k, m, err);
+	json_decref(body);
+	json_decref(answer.body);
+	strbuf_fini(&answer.ca);
+	strbuf_fini(&key);
+	strbuf_fini(&csr);
+	keys_fini(&k);
+	return rc;
+}
+
+int join(struct home *h, const struct join_options *o, struct err *err)
+{
+	struct member m = {.port = o->port >= 0 ? o->port : AGENT_PORT};
+	char where[512], machine[128];
+	json_t *facts = NULL;
+	struct token t;
+	int rc = token_parse(o->token, &t, err);
+
+	if (rc == 0)
+		rc = ask_where(o->where, SERVER_PORT, where, sizeof where, err);
+	if (rc < 0 || (rc = joined_already(h, &t, err)) != 0)
+		return rc < 0 ? rc : 0;
+	if ((rc = home_make(h, err)) < 0 || (rc = facts_collect("auto", &facts, err)) < 0)
+		return rc;
+	m.joined_by = mem_strdup(where);
+	m.cgroup = mem_strdup("auto");
+	rc = join_ask(h, o, &t, facts, &m, err);
+	if (rc == 0) {
+		facts_say(facts, machine, sizeof machine);
+		printf("This machine is node %s of the cluster %s (%s).", m.name, m.cluster, machine);
+	}
+	json_decref(facts);
+	member_fini(&m);
+	return rc;
+}

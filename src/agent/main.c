@@ -1,0 +1,413 @@
+/*
+ * main.c - shunt-agent: what it is told on the command line, and the order in which it comes up.
+ *
+ *	agent.json -> lock -> key and certificate -> facts -> nursery, what an earlier agent started -> port, socket -> the server
+ *
+ * It starts anew by executing itself: what runs goes on under its shepherds, as when it is upgraded.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "agent/agent_internal.h"
+#include "agent/facts.h"
+#include "agent/health.h"
+#include "run/nursery.h"
+
+#define UNIT "shunt-agent.service"
+#define RETRY_MS 60000 /* to start anew after the nursery failed */
+
+struct arguments {
+	struct join_options join; /* `where` NULL: it has joined */
+	bool foreground, no_start;
+	bool logs; /* standard error is STATE/log */
+	int ready; /* where to say that it is up, or why not */
+};
+
+static const char usage[] =
+	"usage: shunt-agent --join SERVER[:PORT] TOKEN [--name NAME] [--port PORT] [--foreground | --no-start]\n"
+	"       shunt-agent [--port PORT] [--foreground]\n"
+	"\n"
+	"The agent of a node: runs parts of jobs for the server of a cluster. 'shunt token create' on the server prints a token.\n"
+	"\n"
+	"  --join SERVER   make this machine a node of that server's cluster, and start the agent\n"
+	"  --name NAME     the node's name; the host's if not given\n"
+	"  --port PORT     where other nodes reach this one; 7723 if not given, 0: any that is free\n"
+	"  --foreground    stay, and log to standard error\n"
+	"  --no-start      join only\n";
+
+void agent_say(const char *fmt, ...)
+{
+	time_t now = time(NULL);
+	struct tm tm;
+	char when[32];
+	va_list ap;
+
+	strftime(when, sizeof when, "%Y-%m-%d %H:%M:%S", localtime_r(&now, &tm));
+	fprintf(stderr, "%s ", when);
+	va_start(ap, fmt);
+	vfprintf(stderr, fmt, ap);
+	va_end(ap);
+	fputc('\n', stderr);
+}
+
+void agent_stop(struct agent *a)
+{
+	uv_stop(a->loop);
+}
+
+static int failed(const struct arguments *a, const char *text)
+{
+	if (a->ready >= 0)
+		dprintf(a->ready, "-%s", text);
+	fprintf(stderr, "shunt-agent: %s\n", text);
+	return 1;
+}
+
+/* ---- in the background ---- */
+
+static void log_open(const struct home *h)
+{
+	char path[PATH_MAX + 16];
+	int fd;
+
+	snprintf(path, sizeof path, "%s/log", h->state);
+	fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0640);
+	if (fd < 0)
+		return;
+	dup2(fd, STDERR_FILENO);
+	close(fd);
+}
+
+/* In the parent: 0 when the child is up, else 1, having said why not. In the child -1. */
+static int daemonise(const struct home *h, struct arguments *a)
+{
+	int fds[2], null;
+	char text[1024];
+	ssize_t n;
+	pid_t pid;
+
+	fflush(stdout);
+	if (pipe2(fds, O_CLOEXEC) < 0 || (pid = fork()) < 0)
+		return failed(a, strerror(errno));
+	if (pid > 0) {
+		close(fds[1]);
+		n = read(fds[0], text, sizeof text - 1);
+		close(fds[0]);
+		text[n > 0 ? n : 0] = '\0';
+		if (n <= 0)
+			snprintf(text, sizeof text, "-it ended before it was up: see %.900s/log", h->state);
+		return text[0] == '+' ? 0 : failed(a, text + 1);
+	}
+	close(fds[0]);
+	a->ready = fds[1];
+	a->logs = true;
+	setsid();
+	null = open("/dev/null", O_RDWR);
+	dup2(null, STDIN_FILENO);
+	dup2(null, STDOUT_FILENO);
+	if (null > 2)
+		close(null);
+	log_open(h);
+	if (chdir("/") < 0)
+		return failed(a, strerror(errno));
+	return -1;
+}
+
+/* ---- the loop ---- */
+
+struct signals {
+	struct agent *a;
+	const struct arguments *arguments;
+	uv_signal_t term, interrupt, hang_up;
+	uv_timer_t retry;
+};
+
+static void on_end(uv_signal_t *s, int number)
+{
+	struct signals *all = s->data;
+
+	agent_say("told to stop; jobs go on");
+	agent_stop(all->a);
+}
+
+/* The log was moved away, and processors may have been added. */
+static void on_hang_up(uv_signal_t *s, int number)
+{
+	struct signals *all = s->data;
+	struct agent *a = all->a;
+	json_t *facts;
+
+	if (all->arguments->logs)
+		log_open(&a->home);
+	if (facts_collect(a->member.cgroup, &facts, NULL) < 0)
+		return;
+	if (facts_differ(a->facts, facts)) {
+		json_decref(a->facts);
+		a->facts = json_incref(facts);
+		session_facts(a);
+	}
+	json_decref(facts);
+}
+
+static void on_retry(uv_timer_t *t)
+{
+	struct signals *all = t->data;
+
+	all->a->again = all->a->trouble != NULL;
+	if (all->a->again)
+		agent_stop(all->a);
+}
+
+static void signals_start(struct signals *s)
+{
+	uv_loop_t *loop = s->a->loop;
+
+	uv_signal_init(loop, &s->term);
+	uv_signal_init(loop, &s->interrupt);
+	uv_signal_init(loop, &s->hang_up);
+	uv_timer_init(loop, &s->retry);
+	s->term.data = s->interrupt.data = s->hang_up.data = s->retry.data = s;
+	uv_signal_start(&s->term, on_end, SIGTERM);
+	uv_signal_start(&s->interrupt, on_end, SIGINT);
+	uv_signal_start(&s->hang_up, on_hang_up, SIGHUP);
+	uv_timer_start(&s->retry, on_retry, RETRY_MS, RETRY_MS);
+}
+
+static void on_health(void *context)
+{
+	struct agent *a = context;
+	const char *text = health_text(a->health);
+
+	agent_say("%s%s", *text ? "the health check says: " : "the health check is content again", text);
+	session_health(a);
+}
+
+static int bring_up(struct agent *a, struct err *err)
+{
+	char machine[128];
+	int rc;
+
+	a->loop = uv_default_loop();
+	if ((rc = credential_load(a, err)) < 0 || (rc = facts_collect(a->member.cgroup, &a->facts, err)) < 0)
+		return rc;
+	a->health = health_create(a->loop, on_health, a);
+	if ((rc = orders_start(a, err)) < 0 || (rc = peers_start(a, err)) < 0)
+		return rc;
+	facts_say(a->facts, machine, sizeof machine);
+	agent_say("up: version %s, node %s of %s, %s, port %d", SHUNT_VERSION, a->member.name, a->member.cluster,
+		  machine, listener_port(a->listener));
+	session_start(a);
+	return 0;
+}
+
+static void tear_down(struct agent *a)
+{
+	session_stop(a);
+	peers_stop(a);
+	health_stop(a->health);
+	orders_stop(a);
+	for (int i = 0; i < 4; i++) /* goodbyes leave */
+		uv_run(a->loop, UV_RUN_NOWAIT);
+	credential_fini(a);
+	json_decref(a->facts);
+	member_fini(&a->member);
+	free(a->trouble);
+}
+
+static int start_anew(const struct agent *a, const struct arguments *arguments)
+{
+	char *argv[] = {(char *)a->home.program, (char *)"--foreground", arguments->logs ? (char *)"--logs" : NULL,
+			NULL};
+
+	execv(a->home.program, argv);
+	return failed(arguments, strerror(errno));
+}
+
+static int serve(struct agent *a, struct arguments *arguments)
+{
+	struct signals signals = {.a = a, .arguments = arguments};
+	struct err err;
+	int lock = home_lock(&a->home, &err);
+
+	if (lock < 0)
+		return failed(arguments, err.text);
+	if (bring_up(a, &err) < 0)
+		return failed(arguments, err.text);
+	signals_start(&signals);
+	if (arguments->ready >= 0) {
+		if (write(arguments->ready, "+", 1) != 1)
+			return 1;
+		close(arguments->ready);
+		arguments->ready = -1;
+	}
+	uv_run(a->loop, UV_RUN_DEFAULT);
+	tear_down(a);
+	if (a->again) {
+		close(lock);
+		return start_anew(a, arguments);
+	}
+	return 0;
+}
+
+/* ---- the command line ---- */
+
+static int number_of(const char *text, int *ret)
+{
+	char *end;
+	long n = strtol(text, &end, 10);
+
+	if (*end || end == text || n < 0 || n > 65535)
+		return -1;
+	*ret = (int)n;
+	return 0;
+}
+
+static int parse(int argc, char **argv, struct arguments *a)
+{
+	static const struct option options[] = {
+		{"join", required_argument, NULL, 'j'},
+		{"name", required_argument, NULL, 'n'},
+		{"port", required_argument, NULL, 'p'},
+		{"foreground", no_argument, NULL, 'f'},
+		{"no-start", no_argument, NULL, 's'},
+		{"logs", no_argument, NULL, 'l'},
+		{"help", no_argument, NULL, 'h'},
+		{"version", no_argument, NULL, 'v'},
+		{0},
+	};
+	int c, bad = 0;
+
+	while ((c = getopt_long(argc, argv, "", options, NULL)) != -1)
+		switch (c) {
+		case 'j':
+			a->join.where = optarg;
+			break;
+		case 'n':
+			a->join.name = optarg;
+			break;
+		case 'p':
+			bad |= number_of(optarg, &a->join.port);
+			break;
+		case 'f':
+			a->foreground = true;
+			break;
+		case 's':
+			a->no_start = true;
+			break;
+		case 'l':
+			a->logs = true;
+			break;
+		case 'h':
+			fputs(usage, stdout);
+			exit(0);
+		case 'v':
+			puts("shunt-agent " SHUNT_VERSION);
+			exit(0);
+		default:
+			bad = 1;
+		}
+	if (a->join.where)
+		a->join.token = argv[optind++];
+	if (bad || optind != argc || (!a->join.where && (a->join.name || a->no_start))) {
+		fputs(usage, stderr);
+		return -1;
+	}
+	return 0;
+}
+
+/* ---- starting it ---- */
+
+static int command_run(const char *const *argv)
+{
+	int status;
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		int null = open("/dev/null", O_RDWR);
+		dup2(null, STDOUT_FILENO);
+		execvp(argv[0], (char *const *)argv);
+		_exit(127);
+	}
+	return pid > 0 && waitpid(pid, &status, 0) == pid && WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+static bool systemd_has_unit(const struct home *h)
+{
+	static const char *const ask[] = {"systemctl", "cat", UNIT, NULL};
+
+	return !h->given && access("/run/systemd/system", F_OK) == 0 && command_run(ask) == 0;
+}
+
+static int start_by_systemd(const struct arguments *a)
+{
+	static const char *const enable[] = {"systemctl", "enable", "--now", UNIT, NULL};
+
+	return command_run(enable) == 0 ? 0
+					: failed(a, "'systemctl enable --now " UNIT "' failed: see 'systemctl status'");
+}
+
+static int run_here(struct agent *a, struct arguments *arguments, struct err *err)
+{
+	int rc = home_make(&a->home, err);
+
+	if (rc == 0)
+		rc = member_load(&a->home, &a->member, err);
+	if (rc == 0 && arguments->join.port >= 0 && arguments->join.port != a->member.port) {
+		a->member.port = arguments->join.port;
+		rc = member_store(&a->home, &a->member, err);
+	}
+	if (rc < 0)
+		return failed(arguments, err->text);
+	if (!arguments->foreground && (rc = daemonise(&a->home, arguments)) >= 0)
+		return rc;
+	exit(serve(a, arguments));
+}
+
+static bool runs_already(const struct home *h)
+{
+	int fd = home_lock(h, NULL);
+
+	if (fd >= 0)
+		close(fd);
+	return fd == -EBUSY;
+}
+
+int main(int argc, char **argv)
+{
+	struct arguments arguments = {.ready = -1, .join.port = -1};
+	static struct agent a;
+	struct err err = {""};
+	int rc;
+
+	if (argc > 1 && strcmp(argv[1], "--nursery") == 0)
+		return nursery_command(argc, argv);
+	if (parse(argc, argv, &arguments) < 0)
+		return 2;
+	signal(SIGPIPE, SIG_IGN);
+	umask(022);
+	if (home_find(&a.home, &err) < 0)
+		return failed(&arguments, err.text);
+	if (arguments.join.where && join(&a.home, &arguments.join, &err) < 0)
+		return failed(&arguments, err.text);
+	if (arguments.no_start || (arguments.join.where && runs_already(&a.home))) {
+		puts(arguments.no_start ? "" : " The agent runs.");
+		return 0;
+	}
+	if (arguments.join.where && !arguments.foreground && systemd_has_unit(&a.home))
+		rc = start_by_systemd(&arguments);
+	else
+		rc = run_here(&a, &arguments, &err);
+	if (rc == 0 && arguments.join.where)
+		puts(" The agent runs.");
+	return rc;
+}

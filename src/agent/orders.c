@@ -1,0 +1,400 @@
+/*
+ * orders.c - parts of jobs: the server's orders go to engine/local.h, and what became of them goes back.
+ *
+ * Nothing is remembered here that live files don't tell: an agent that was killed and started again is the same as before. What happens
+ * while no server listens is in the next inventory.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "agent/agent_internal.h"
+#include "base/json.h"
+#include "run/nursery.h"
+
+/* ---- sets of tags: a handful at most ---- */
+
+static bool tags_have(const name_list *l, const char *tag)
+{
+	for (size_t i = 0; i < l->n; i++)
+		if (strcmp(l->v[i], tag) == 0)
+			return true;
+	return false;
+}
+
+static void tags_add(name_list *l, const char *tag)
+{
+	if (!tags_have(l, tag))
+		vec_push(l, mem_strdup(tag));
+}
+
+static void tags_drop(name_list *l, const char *tag)
+{
+	for (size_t i = 0; i < l->n; i++)
+		if (strcmp(l->v[i], tag) == 0) {
+			free(l->v[i]);
+			vec_remove(l, i);
+			return;
+		}
+}
+
+/* ---- to the server ---- */
+
+static void frame_open(struct json *j, struct strbuf *out, const char *type)
+{
+	json_init(j, out, false);
+	json_open_object(j, NULL);
+	json_text(j, "t", type);
+}
+
+static void frame_tell(struct agent *a, struct json *j, struct strbuf *out)
+{
+	json_close_object(j);
+	session_tell(a, out);
+	strbuf_fini(out);
+}
+
+static void tag_tell(struct agent *a, const char *type, const char *tag)
+{
+	struct strbuf out = {0};
+	struct json j;
+
+	frame_open(&j, &out, type);
+	json_text(&j, "tag", tag);
+	frame_tell(a, &j, &out);
+}
+
+static void refused_tell(struct agent *a, const char *tag, const char *reason)
+{
+	struct strbuf out = {0};
+	struct json j;
+
+	frame_open(&j, &out, "refused");
+	json_text(&j, "tag", tag);
+	json_text(&j, "reason", reason);
+	frame_tell(a, &j, &out);
+}
+
+/* ---- the script ---- */
+
+static void script_path(const struct agent *a, const char *tag, char *ret, size_t size)
+{
+	snprintf(ret, size, "%s/scripts/%s.SC", a->home.state, tag);
+}
+
+static void script_drop(struct agent *a, const char *tag)
+{
+	char path[PATH_MAX + 128];
+
+	script_path(a, tag, path, sizeof path);
+	unlink(path);
+}
+
+/* Ours until the shepherd gives it to the user (run/room.c). */
+static int script_write(struct agent *a, const char *tag, const char *text, size_t n, struct err *err)
+{
+	char path[PATH_MAX + 128];
+	int fd, rc = 0;
+
+	script_path(a, tag, path, sizeof path);
+	unlink(path);
+	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0500);
+	if (fd < 0)
+		return err_set(err, -errno, "the script's file %s can't be made: %s", path, strerror(errno));
+	for (size_t done = 0; done < n && rc == 0;) {
+		ssize_t put = write(fd, text + done, n - done);
+		if (put > 0)
+			done += (size_t)put;
+		else if (put == 0 || errno != EINTR)
+			rc = put ? -errno : -EIO;
+	}
+	close(fd);
+	if (rc < 0) {
+		unlink(path);
+		return err_set(err, rc, "the script's file %s can't be written: %s", path, strerror(-rc));
+	}
+	return 0;
+}
+
+static void forget(struct agent *a, const char *tag)
+{
+	local_forget(a->local, tag);
+	script_drop(a, tag);
+	tags_drop(&a->cleaned, tag);
+	tags_drop(&a->unclaimed, tag);
+}
+
+/* ---- what local.h tells ---- */
+
+static void on_started(void *context, const char *tag, pid_t pid)
+{
+	struct strbuf out = {0};
+	struct json j;
+
+	frame_open(&j, &out, "started");
+	json_text(&j, "tag", tag);
+	json_int(&j, "pid", pid);
+	frame_tell(context, &j, &out);
+}
+
+static void on_ready(void *context, const char *tag)
+{
+	tag_tell(context, "ready", tag);
+}
+
+static void on_refused(void *context, const char *tag, const char *reason)
+{
+	script_drop(context, tag);
+	refused_tell(context, tag, reason);
+}
+
+static void on_ended(void *context, const struct result *r)
+{
+	struct agent *a = context;
+	struct strbuf out = {0}, result = {0};
+	struct json j;
+
+	if (tags_have(&a->unclaimed, r->tag)) {
+		char tag[64];
+		snprintf(tag, sizeof tag, "%s", r->tag);
+		forget(a, tag);
+		return;
+	}
+	result_write(r, &result);
+	frame_open(&j, &out, "ended");
+	json_raw(&j, "result", strbuf_text(&result));
+	frame_tell(a, &j, &out);
+	strbuf_fini(&result);
+}
+
+static void on_lost(void *context, const char *tag)
+{
+	struct agent *a = context;
+
+	if (tags_have(&a->unclaimed, tag)) {
+		forget(a, tag);
+		return;
+	}
+	tags_add(&a->cleaned, tag);
+	tag_tell(a, "lost", tag);
+}
+
+static void on_opened(void *context, uint64_t id, int fd, const char *reason)
+{
+	if (fd >= 0)
+		close(fd); /* nobody here has asked */
+}
+
+/* The server shows it beside the node, and sends nothing more; starting anew may help. */
+static void on_failed(void *context, const char *reason)
+{
+	struct agent *a = context;
+	struct strbuf text = {0};
+
+	agent_say("jobs can't be started: %s", reason);
+	strbuf_printf(&text, "jobs can't be started: %s", reason);
+	free(a->trouble);
+	a->trouble = text.text;
+	session_health(a);
+}
+
+/* ---- from the server ---- */
+
+static enum live_state look(struct agent *a, const char *tag)
+{
+	struct arena *arena = arena_create();
+	char live[PATH_MAX + 16];
+	struct result r;
+	pid_t pid;
+	enum live_state state;
+
+	snprintf(live, sizeof live, "%s/live", a->home.state);
+	state = live_look(live, tag, arena, &r, &pid);
+	arena_destroy(arena);
+	return state;
+}
+
+/* An attempt that was made here already keeps its script. */
+static int order_take(struct agent *a, const char *script, size_t n, struct arena *arena, struct order *o,
+		      struct err *err)
+{
+	char path[PATH_MAX + 128];
+	int rc;
+
+	if (look(a, o->tag) != LIVE_NONE)
+		return err_set(err, -EEXIST, "the attempt %s has been made here already", o->tag);
+	rc = order_settle(o, a->home.state, a->home.run, a->home.bin, arena, err);
+	if (rc < 0 || !o->script)
+		return rc;
+	script_path(a, o->tag, path, sizeof path);
+	o->script = arena_printf(arena, "%s", path);
+	return script_write(a, o->tag, script, n, err);
+}
+
+static void on_order(struct agent *a, const json_t *head, const char *script, size_t n)
+{
+	const json_t *order = json_object_get(head, "order");
+	const char *tag = json_string_value(json_object_get(order, "tag"));
+	char *text = json_dumps(order, JSON_COMPACT | JSON_ENCODE_ANY);
+	struct arena *arena = arena_create();
+	struct order o;
+	struct err err;
+
+	if (!text || order_read(text, strlen(text), arena, &o, &err) < 0 ||
+	    order_take(a, script, n, arena, &o, &err) < 0)
+		refused_tell(a, tag ? tag : "", text ? err.text : "that is no order");
+	else
+		local_order(a->local, &o);
+	arena_destroy(arena);
+	free(text);
+}
+
+static void on_clean(struct agent *a, const char *tag)
+{
+	switch (look(a, tag)) {
+	case LIVE_RUNNING:
+		tags_add(&a->unclaimed, tag);
+		local_signal(a->local, tag, SIGKILL);
+		break;
+	case LIVE_LOST:
+		if (!tags_have(&a->cleaned, tag)) {
+			tags_add(&a->unclaimed, tag);
+			local_attach(a->local, tag);
+			break;
+		} /* fall through */
+	default:
+		forget(a, tag);
+	}
+}
+
+bool orders_frame(struct agent *a, const char *type, const json_t *head, const char *data, size_t n)
+{
+	const char *tag = json_string_value(json_object_get(head, "tag"));
+
+	if (strcmp(type, "order") == 0)
+		on_order(a, head, data, n);
+	else if (!tag || !*tag || *tag == '.' || strchr(tag, '/'))
+		return false;
+	else if (strcmp(type, "signal") == 0)
+		local_signal(a->local, tag, (int)json_integer_value(json_object_get(head, "signal")));
+	else if (strcmp(type, "forget") == 0)
+		forget(a, tag);
+	else if (strcmp(type, "clean") == 0)
+		on_clean(a, tag);
+	else
+		return false;
+	local_flush(a->local);
+	return true;
+}
+
+/* ---- what there is ---- */
+
+struct inventory {
+	struct agent *a;
+	json_t *list;
+};
+
+static void inventory_add(void *context, const struct local_item *i)
+{
+	struct inventory *v = context;
+	struct strbuf text = {0};
+	const char *state = "runs";
+	json_t *item;
+
+	if (i->state == ATTEMPT_NEVER || tags_have(&v->a->unclaimed, i->tag))
+		return;
+	if (i->state == ATTEMPT_ENDED)
+		state = "ended";
+	else if (i->state == ATTEMPT_LOST && tags_have(&v->a->cleaned, i->tag))
+		state = "lost"; /* until it is cleaned up something of it may run; it is told then */
+	else if (i->ready)
+		state = "ready";
+	item = json_pack("{s:s,s:s}", "tag", i->tag, "state", state);
+	if (i->result) {
+		result_write(i->result, &text);
+		json_object_set_new(item, "result", json_loads(strbuf_text(&text), 0, NULL));
+		strbuf_fini(&text);
+	}
+	json_array_append_new(v->list, item);
+}
+
+json_t *orders_inventory(struct agent *a)
+{
+	struct inventory v = {a, json_array()};
+
+	local_list(a->local, inventory_add, &v);
+	return v.list;
+}
+
+/* ---- life ---- */
+
+static void tag_note(void *context, const struct local_item *i)
+{
+	name_list *l = context;
+
+	vec_push(l, mem_strdup(i->tag));
+}
+
+/* What an earlier agent started is watched again. */
+static void attach_all(struct agent *a)
+{
+	name_list tags = {0};
+
+	local_list(a->local, tag_note, &tags);
+	for (size_t i = 0; i < tags.n; i++)
+		if (local_attach(a->local, tags.v[i]) == ATTEMPT_NEVER)
+			script_drop(a, tags.v[i]);
+	if (tags.n)
+		agent_say("%zu attempt%s of jobs found here", tags.n, tags.n == 1 ? "" : "s");
+	name_list_free(&tags);
+	local_flush(a->local);
+}
+
+int orders_start(struct agent *a, struct err *err)
+{
+	struct local_listener l = {.started = on_started,
+				   .ready = on_ready,
+				   .refused = on_refused,
+				   .ended = on_ended,
+				   .lost = on_lost,
+				   .opened = on_opened,
+				   .failed = on_failed,
+				   .context = a};
+	char live[PATH_MAX + 16], socket[PATH_MAX + 16];
+	struct local_options o = {.program = a->home.nursery,
+				  .live = live,
+				  .socket = socket,
+				  .cgroup = a->member.cgroup,
+				  .root_jobs = a->member.root_jobs};
+	int rc;
+
+	snprintf(live, sizeof live, "%s/live", a->home.state);
+	snprintf(socket, sizeof socket, "%s/engine.sock", a->home.run);
+	rc = local_start(a->loop, &o, &l, &a->local, err);
+	if (rc == 0)
+		attach_all(a);
+	return rc;
+}
+
+static bool nobody_knows(void *context, const char *tag)
+{
+	return false;
+}
+
+void orders_abandon(struct agent *a)
+{
+	local_sweep(a->local, nobody_knows, NULL);
+}
+
+void orders_stop(struct agent *a)
+{
+	if (a->local)
+		local_stop(a->local);
+	name_list_free(&a->cleaned);
+	name_list_free(&a->unclaimed);
+}

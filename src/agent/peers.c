@@ -1,0 +1,122 @@
+/*
+ * peers.c - links from other hosts of the cluster: programs of jobs that are on both. And the socket of this host's own jobs.
+ *
+ * The first frame says what it is about; a host that says nothing is hung up on.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/agent_internal.h"
+
+#define FIRST_MS 10000
+
+/* A link whose first frame has not come. */
+struct newcomer {
+	struct agent *a;
+	struct link *link;
+	uv_timer_t limit;
+};
+
+static void on_limit_closed(uv_handle_t *h)
+{
+	free(h->data);
+}
+
+static void newcomer_drop(struct newcomer *c)
+{
+	uv_close((uv_handle_t *)&c->limit, on_limit_closed);
+}
+
+static void on_frame(void *context, struct link *l, json_t *head, const char *data, size_t n)
+{
+	static const struct link_events nobody = {0};
+	struct newcomer *c = context;
+	const char *t = json_string_value(json_object_get(head, "t"));
+
+	newcomer_drop(c);
+	link_events_set(l, &nobody, NULL);
+	if (t && strcmp(t, "task") == 0)
+		tasks_serve(c->a->tasks, l, head);
+	else
+		link_close(l, "the first message is none that this agent knows");
+}
+
+static void on_closed(void *context, struct link *l, const char *reason)
+{
+	newcomer_drop(context);
+}
+
+static void on_limit(uv_timer_t *t)
+{
+	struct newcomer *c = t->data;
+
+	link_close(c->link, "it said nothing");
+}
+
+/* Both a node of this cluster and its server may have something for us; nobody else comes so far. */
+static void on_link(void *context, struct link *l)
+{
+	static const struct link_events events = {.frame = on_frame, .closed = on_closed};
+	struct agent *a = context;
+	struct newcomer *c = mem_zalloc(sizeof *c);
+
+	*c = (struct newcomer){.a = a, .link = l};
+	uv_timer_init(a->loop, &c->limit);
+	c->limit.data = c;
+	uv_timer_start(&c->limit, on_limit, FIRST_MS, 0);
+	link_trust(l);
+	link_events_set(l, &events, c);
+}
+
+static int port_open(struct agent *a, int port, struct err *err)
+{
+	static const struct listener_limits limits = {.connections = 4096,
+						      .strangers = 256,
+						      .strangers_per_address = 32,
+						      .handshake_seconds = 10,
+						      .idle_seconds = 30};
+	struct listener_events events = {.link = on_link};
+	char where[16];
+
+	snprintf(where, sizeof where, "%d", port);
+	return listener_open(a->loop, where, a->listens, &limits, &events, a, &a->listener, err);
+}
+
+int peers_start(struct agent *a, struct err *err)
+{
+	char socket[PATH_MAX + 16], live[PATH_MAX + 16];
+	struct tasks_options o = {.socket = socket, .live = live, .name = a->member.name, .tls = a->calls};
+	int rc = -EADDRINUSE;
+
+	if (a->member.port == 0 && a->member.last_port) /* running jobs know it by that one */
+		rc = port_open(a, a->member.last_port, NULL);
+	if (rc < 0)
+		rc = port_open(a, a->member.port, err);
+	if (rc < 0)
+		return err_prefix(err, rc, "other hosts could not reach this one (--port gives another port)");
+	snprintf(socket, sizeof socket, "%s/agent.sock", a->home.run);
+	snprintf(live, sizeof live, "%s/live", a->home.state);
+	if (listener_port(a->listener) != a->member.last_port) {
+		a->member.last_port = listener_port(a->listener);
+		rc = member_store(&a->home, &a->member, err);
+	}
+	return rc < 0 ? rc : tasks_start(a->loop, &o, &a->tasks, err);
+}
+
+void peers_identity(struct agent *a)
+{
+	listener_identity(a->listener, a->listens);
+	tasks_identity(a->tasks, a->calls);
+}
+
+void peers_stop(struct agent *a)
+{
+	if (a->tasks)
+		tasks_stop(a->tasks);
+	if (a->listener)
+		listener_close(a->listener);
+	a->tasks = NULL;
+	a->listener = NULL;
+}

@@ -1,0 +1,423 @@
+/*
+ * session.c - the connection to the server.
+ *
+ *	AWAY --call--> CALLS --hello--> GREETS --welcome--> LISTENS
+ *	  ^ ------------- the link is closed: wait, then the next server ----- |
+ *
+ * Whoever answers must have a server's certificate, and lead: an epoch lower than one that was seen before is an old leader's. What is to
+ * be told goes out in LISTENS; in GREETS it waits, since the inventory that was sent does not have it; else it is dropped, since the next
+ * inventory will.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "agent/agent_internal.h"
+#include "agent/facts.h"
+#include "agent/health.h"
+#include "base/rng.h"
+#include "run/live.h"
+
+#define PROTOCOL 1
+#define WAIT_LEAST 200	/* ms between two calls, at first, */
+#define WAIT_MOST 15000 /* ... and at most */
+#define WELCOME_MS 20000
+#define HEARTBEAT 5 /* seconds, if the server does not say */
+#define SILENCE_LEAST 3000
+#define PINGS 16 /* that may be under way */
+
+enum stage { AWAY, CALLS, GREETS, LISTENS };
+
+struct session {
+	struct agent *a;
+	enum stage stage;
+	struct link *link;
+	char where[512];	     /* whom it calls, or talks to */
+	char leader[512];	     /* whom it was sent to, or "" */
+	size_t next;		     /* of the servers */
+	size_t failures;	     /* since the last welcome */
+	int64_t pause;		     /* ms that a server has asked for; -1: none did */
+	int heartbeat;		     /* seconds */
+	uint64_t n;		     /* of the last ping */
+	int64_t asked[PINGS], hello; /* CLOCK_BOOTTIME, microseconds: when they were sent */
+	uv_timer_t timer;	     /* AWAY: the next call; GREETS: the welcome's limit; LISTENS: the heartbeat */
+	name_list waiting;	     /* frames, in GREETS */
+	struct rng rng;
+	bool stopping;
+};
+
+static void session_call(struct session *s);
+
+static int64_t boot_now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_BOOTTIME, &t);
+	return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
+}
+
+static const char *text_of(const json_t *o, const char *key)
+{
+	const char *text = json_string_value(json_object_get(o, key));
+
+	return text ? text : "";
+}
+
+/* ---- whom to call, and when ---- */
+
+static size_t servers_count(const struct member *m)
+{
+	for (size_t i = 0; i < m->servers.n; i++)
+		if (strcmp(m->servers.v[i], m->joined_by) == 0)
+			return m->servers.n;
+	return m->servers.n + (*m->joined_by ? 1 : 0);
+}
+
+static void where_choose(struct session *s)
+{
+	const struct member *m = &s->a->member;
+	size_t n = servers_count(m), i = n ? s->next++ % n : 0;
+
+	if (*s->leader)
+		snprintf(s->where, sizeof s->where, "%s", s->leader);
+	else
+		snprintf(s->where, sizeof s->where, "%s", i < m->servers.n ? m->servers.v[i] : m->joined_by);
+	s->leader[0] = '\0';
+}
+
+static void on_call(uv_timer_t *t)
+{
+	session_call(t->data);
+}
+
+/* All servers are tried at short intervals, then the pause doubles; half of it is chance, so that a thousand agents don't come at once. */
+static void call_later(struct session *s)
+{
+	size_t n = servers_count(&s->a->member), round = s->failures / (n ? n : 1);
+	uint64_t wait = WAIT_LEAST;
+
+	if (s->failures % (n ? n : 1) == 0)
+		wait = round > 7 ? WAIT_MOST : (uint64_t)WAIT_LEAST << round;
+	wait = wait > WAIT_MOST ? WAIT_MOST : wait;
+	wait = wait / 2 + rng_below(&s->rng, wait / 2 + 1);
+	if (s->pause >= 0)
+		wait = (uint64_t)s->pause + rng_below(&s->rng, WAIT_LEAST);
+	s->pause = -1;
+	s->failures++;
+	uv_timer_start(&s->timer, on_call, wait, 0);
+}
+
+/* ---- life of a link ---- */
+
+static void waiting_clear(struct session *s)
+{
+	name_list_free(&s->waiting);
+	s->waiting = (name_list){0};
+}
+
+static void link_over(struct session *s, const char *reason)
+{
+	if (s->stopping)
+		;
+	else if (s->stage == LISTENS)
+		agent_say("the connection to %s is lost: %s; jobs go on", s->where, reason);
+	else if (s->failures < servers_count(&s->a->member)) /* once for each of them is enough */
+		agent_say("no connection to %s: %s; trying on", s->where, reason);
+	s->link = NULL;
+	s->stage = AWAY;
+	waiting_clear(s);
+	if (!s->stopping)
+		call_later(s);
+}
+
+static void on_closed(void *context, struct link *l, const char *reason)
+{
+	link_over(context, reason);
+}
+
+/* At once, without waiting for the other side to have read everything. */
+static void link_leave(struct session *s, const char *reason)
+{
+	static const struct link_events nobody = {0};
+	struct link *l = s->link;
+
+	link_events_set(l, &nobody, NULL);
+	link_close(l, reason);
+	link_over(s, reason);
+}
+
+static void on_welcome_late(uv_timer_t *t)
+{
+	link_leave(t->data, "it did not answer");
+}
+
+static void on_ready(void *context, struct link *l)
+{
+	struct session *s = context;
+	struct agent *a = s->a;
+
+	link_trust(l);
+	s->stage = GREETS;
+	s->hello = boot_now();
+	link_pack(l, NULL, 0, "{s:s,s:i,s:s,s:s,s:i,s:I,s:O,s:o}", "t", "hello", "protocol", PROTOCOL, "version",
+		  SHUNT_VERSION, "boot", live_boot(), "port", listener_port(a->listener), "epoch",
+		  (json_int_t)a->member.epoch, "facts", a->facts, "inventory", orders_inventory(a));
+	uv_timer_start(&s->timer, on_welcome_late, WELCOME_MS, 0);
+}
+
+/* ---- heartbeats ---- */
+
+static void ping(struct session *s)
+{
+	struct agent *a = s->a;
+	struct strbuf head = {0};
+	struct facts_now now;
+	struct json j;
+
+	facts_now(&now);
+	s->n++;
+	s->asked[s->n % PINGS] = boot_now();
+	json_init(&j, &head, false); /* health is some program's text: this makes JSON of whatever it holds */
+	json_open_object(&j, NULL);
+	json_text(&j, "t", "ping");
+	json_int(&j, "n", (int64_t)s->n);
+	json_double(&j, "load", now.load);
+	json_int(&j, "memory_free", now.memory_free);
+	json_int(&j, "users", now.users);
+	json_text(&j, "health", a->trouble ? a->trouble : health_text(a->health));
+	json_close_object(&j);
+	link_send(s->link, head.text, head.n, NULL, 0);
+	strbuf_fini(&head);
+}
+
+static void on_heartbeat(uv_timer_t *t)
+{
+	struct session *s = t->data;
+	int64_t silent = (int64_t)uv_now(t->loop) - link_heard(s->link), most = 2000 * (int64_t)s->heartbeat;
+
+	if (silent > (most > SILENCE_LEAST ? most : SILENCE_LEAST)) {
+		link_leave(s, "it is silent");
+		return;
+	}
+	ping(s);
+	credential_turn(s->a);
+}
+
+static void on_pong(struct session *s, const json_t *head)
+{
+	uint64_t n = (uint64_t)json_integer_value(json_object_get(head, "n"));
+
+	if (n >= 1 && n <= s->n && s->n - n < PINGS)
+		local_lease(s->a->local, s->asked[n % PINGS], false);
+}
+
+/* ---- what the server says ---- */
+
+/* True if jobs are to be started in another way than the nursery that runs was told. */
+static bool settings_take(struct agent *a, const json_t *o)
+{
+	struct member *m = &a->member;
+	const char *cgroup = json_string_value(json_object_get(o, "cgroup"));
+	const json_t *root_jobs = json_object_get(o, "root_jobs"), *life = json_object_get(o, "certificate_life");
+	bool anew = false;
+
+	if (cgroup && *cgroup && strcmp(cgroup, m->cgroup) != 0) {
+		free(m->cgroup);
+		m->cgroup = mem_strdup(cgroup);
+		anew = true;
+	}
+	if (json_is_boolean(root_jobs) && json_is_true(root_jobs) != m->root_jobs) {
+		m->root_jobs = json_is_true(root_jobs);
+		anew = true;
+	}
+	if (json_is_integer(life))
+		m->certificate_life = json_integer_value(life);
+	health_set(a->health, text_of(o, "health_program"), (int)json_integer_value(json_object_get(o, "health_every")),
+		   (int)json_integer_value(json_object_get(o, "health_seconds")));
+	return anew;
+}
+
+static void servers_take(struct member *m, const json_t *list)
+{
+	name_list fresh = {0};
+	const json_t *v;
+	size_t i;
+
+	json_array_foreach(list, i, v)
+	{
+		if (json_is_string(v) && json_string_length(v) < 500)
+			vec_push(&fresh, mem_strdup(json_string_value(v)));
+	}
+	if (!fresh.n)
+		return;
+	name_list_free(&m->servers);
+	m->servers = fresh;
+}
+
+/* What is known of the cluster goes to the disk when it has changed; then a new start, if it takes one. */
+static void member_keep(struct agent *a, const json_t *head, const json_t *settings)
+{
+	const char *name = text_of(head, "name");
+	bool anew;
+	struct err err;
+
+	servers_take(&a->member, json_object_get(head, "servers"));
+	if (*name && strcmp(name, a->member.name) != 0) {
+		free(a->member.name);
+		a->member.name = mem_strdup(name);
+	}
+	anew = settings_take(a, settings);
+	if (member_store(&a->home, &a->member, &err) < 0)
+		agent_say("%s", err.text);
+	if (anew) {
+		agent_say("the server's settings have changed: starting anew");
+		a->again = true;
+		agent_stop(a);
+	}
+}
+
+static void on_welcome(struct session *s, const json_t *head)
+{
+	struct agent *a = s->a;
+	uint64_t epoch = (uint64_t)json_integer_value(json_object_get(head, "epoch"));
+	int heartbeat = (int)json_integer_value(json_object_get(head, "heartbeat"));
+
+	if (epoch < a->member.epoch) {
+		link_leave(s, "it does not lead any more");
+		return;
+	}
+	a->member.epoch = epoch;
+	s->stage = LISTENS;
+	s->failures = 0;
+	s->next = 0; /* the one that welcomes is first in its list */
+	s->heartbeat = heartbeat > 0 ? heartbeat : HEARTBEAT;
+	local_lease(a->local, s->hello, false);
+	agent_say("connected to %s (version %s)", s->where, text_of(head, "version"));
+	for (size_t i = 0; i < s->waiting.n; i++)
+		link_send(s->link, s->waiting.v[i], strlen(s->waiting.v[i]), NULL, 0);
+	waiting_clear(s);
+	uv_timer_start(&s->timer, on_heartbeat, (uint64_t)s->heartbeat * 1000, (uint64_t)s->heartbeat * 1000);
+	ping(s);
+	credential_turn(a);
+	member_keep(a, head, json_object_get(head, "settings"));
+}
+
+static void on_sorry(struct session *s, const json_t *head)
+{
+	struct agent *a = s->a;
+	double retry = json_number_value(json_object_get(head, "retry"));
+	const char *leader = text_of(head, "leader");
+
+	if (retry < 0) {
+		agent_say(
+			"this node was removed from the cluster: %s. What ran here is ended; 'shunt join' brings it back",
+			text_of(head, "reason"));
+		s->stopping = true;
+		orders_abandon(a);
+		credential_drop(a);
+		agent_stop(a);
+		return;
+	}
+	if (*leader && strlen(leader) < sizeof s->leader && s->failures < 2 * servers_count(&a->member))
+		snprintf(s->leader, sizeof s->leader, "%s", leader); /* not for ever: two may name each other */
+	else
+		s->pause = retry > 0 ? (int64_t)(retry > 3600 ? 3600 : retry) * 1000 : -1;
+	link_leave(s, text_of(head, "reason"));
+}
+
+static void on_frame(void *context, struct link *l, json_t *head, const char *data, size_t n)
+{
+	struct session *s = context;
+	const char *t = text_of(head, "t");
+
+	if (s->stopping)
+		return;
+	if (strcmp(t, "sorry") == 0) {
+		on_sorry(s, head);
+	} else if (s->stage == GREETS) {
+		if (strcmp(t, "welcome") == 0)
+			on_welcome(s, head);
+	} else if (strcmp(t, "pong") == 0) {
+		on_pong(s, head);
+	} else if (strcmp(t, "settings") == 0) {
+		const json_t *inner = json_object_get(head, "settings");
+		member_keep(s->a, head, inner ? inner : head);
+	} else if (strcmp(t, "certificate") == 0) {
+		credential_take(s->a, text_of(head, "certificate"));
+	} else if (strcmp(t, "bye") == 0) {
+		local_lease(s->a->local, boot_now(), true);
+	} else {
+		orders_frame(s->a, t, head, data, n); /* what is not known is of another version */
+	}
+}
+
+static const struct link_events events = {.ready = on_ready, .frame = on_frame, .closed = on_closed};
+
+static void session_call(struct session *s)
+{
+	where_choose(s);
+	s->stage = CALLS;
+	s->link = link_connect(s->a->loop, s->a->calls, s->where, CERT_SERVER, &events, s);
+}
+
+/* ---- for the others ---- */
+
+struct link *session_link(const struct agent *a)
+{
+	return a->session && a->session->stage == LISTENS && !a->session->stopping ? a->session->link : NULL;
+}
+
+void session_tell(struct agent *a, const struct strbuf *head)
+{
+	struct session *s = a->session;
+
+	if (session_link(a))
+		link_send(s->link, head->text, head->n, NULL, 0);
+	else if (s && s->stage == GREETS)
+		vec_push(&s->waiting, mem_strdup(head->text));
+}
+
+void session_facts(struct agent *a)
+{
+	if (session_link(a))
+		link_pack(a->session->link, NULL, 0, "{s:s,s:O}", "t", "facts", "facts", a->facts);
+}
+
+void session_health(struct agent *a)
+{
+	if (session_link(a))
+		ping(a->session);
+}
+
+void session_start(struct agent *a)
+{
+	struct session *s = mem_zalloc(sizeof *s);
+
+	*s = (struct session){.a = a, .pause = -1, .heartbeat = HEARTBEAT};
+	rng_seed(&s->rng, (uint64_t)boot_now() ^ (uint64_t)getpid() << 40);
+	uv_timer_init(a->loop, &s->timer);
+	s->timer.data = s;
+	a->session = s;
+	session_call(s);
+}
+
+static void on_timer_closed(uv_handle_t *h)
+{
+	free(h->data);
+}
+
+void session_stop(struct agent *a)
+{
+	struct session *s = a->session;
+
+	if (!s)
+		return;
+	s->stopping = true;
+	if (s->link)
+		link_leave(s, "this agent stops");
+	waiting_clear(s);
+	uv_close((uv_handle_t *)&s->timer, on_timer_closed);
+	a->session = NULL;
+}

@@ -1,0 +1,151 @@
+/*
+ * choose.c - which server a command asks (docs/cluster.md), and opening it.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/unixsock.h"
+#include "client/client_internal.h"
+#include "tls/pki.h"
+
+#define KNOCK 2000 /* ms for a socket of this host to take a job's command */
+
+/* ---- clusters ---- */
+
+static void login_open(struct login *l, struct client **ret)
+{
+	char called[128];
+
+	snprintf(called, sizeof called, "the cluster %s", l->name);
+	struct route *r = route_create(called, l->servers);
+	r->ca = l->ca;
+	r->token = l->token;
+	l->ca = l->token = NULL;
+	*ret = client_create(called, r);
+	login_fini(l);
+}
+
+int client_open_cluster(const char *name, struct client **ret, struct err *err)
+{
+	struct login l = {0};
+	int rc = login_read(name, &l, err);
+
+	if (rc == 0)
+		login_open(&l, ret);
+	return rc;
+}
+
+int client_open_token(const char *where, const char *token_text, struct client **ret, struct err *err)
+{
+	struct token t;
+	int rc = token_parse(token_text, &t, err);
+
+	if (rc < 0)
+		return rc;
+	if (where[strspn(where, " ")] == '\0' || strpbrk(where, "\t\r\n"))
+		return err_set(err, -EINVAL, "\"%.100s\" is no server's address: write HOST or HOST:PORT", where);
+	struct route *r = route_create(where, where);
+	r->fingerprint = mem_strdup(t.fingerprint);
+	r->token = mem_strdup(token_text);
+	*ret = client_create(where, r);
+	explicit_bzero(&t, sizeof t);
+	return 0;
+}
+
+/* ---- inside a job ---- */
+
+struct in_job {
+	const char *token, *servers;
+};
+
+static bool job_find(struct in_job *j)
+{
+	j->token = getenv("SHUNT_TOKEN");
+	j->servers = getenv("SHUNT_SERVERS");
+	return j->token && *j->token && j->servers && *j->servers;
+}
+
+/* Is the server behind this client the one that the token is for? It says so itself. */
+static bool client_matches(struct client *c, const char *token_text)
+{
+	struct token t;
+	struct reply r = {0};
+	bool same = false;
+
+	if (token_parse(token_text, &t, NULL) == 0 && client_ask(c, "GET", "/v1/cluster", NULL, 0, &r, NULL) == 0) {
+		const char *print = json_string_value(json_object_get(r.json, "fingerprint"));
+		same = print && strncmp(print, t.fingerprint, strlen(t.fingerprint)) == 0;
+	}
+	reply_fini(&r);
+	return same;
+}
+
+/* A socket of this host, if the job's own server answers there: SHUNT_HOME was set by that, else it is asked. */
+static bool job_open_socket(const struct where *w, const struct in_job *j, struct client **ret)
+{
+	char socket[sizeof w->run + 16];
+
+	snprintf(socket, sizeof socket, "%s/shuntd.sock", w->run);
+	int fd = unix_connect(socket, KNOCK, NULL);
+	if (fd < 0)
+		return false;
+	struct client *c = client_create(socket, NULL);
+	c->fd = fd;
+	if (w->home[0] || client_matches(c, j->token)) {
+		*ret = c;
+		return true;
+	}
+	client_close(c);
+	return false;
+}
+
+/* The system's server may be the job's although the user runs one of his own. */
+static int job_open(const struct in_job *j, struct client **ret, struct err *err)
+{
+	struct where *w = mem_alloc(sizeof *w);
+	bool done = (where_personal(w, NULL) == 0 && job_open_socket(w, j, ret)) ||
+		    (!getenv("SHUNT_HOME") && where_system(w, NULL) == 0 && job_open_socket(w, j, ret));
+
+	free(w);
+	if (done)
+		return 0;
+	int rc = client_open_token(j->servers, j->token, ret, err);
+	return rc < 0 ? err_prefix(err, rc, "SHUNT_TOKEN or SHUNT_SERVERS of this job") : 0;
+}
+
+/* ---- the order ---- */
+
+static int local_open(const struct where *w, struct client **ret)
+{
+	char socket[sizeof w->run + 16];
+
+	snprintf(socket, sizeof socket, "%s/shuntd.sock", w->run);
+	*ret = client_create(socket, NULL);
+	return 0;
+}
+
+int client_open(struct client **ret, struct err *err)
+{
+	const char *name = getenv("SHUNT_CLUSTER");
+	struct login l = {0};
+	struct in_job job;
+	struct where w;
+	bool in_job = job_find(&job);
+	int rc = name && *name ? client_open_cluster(name, ret, err) : -ENOENT;
+
+	/* A job inherits the variable, but not the user's files, from where it was submitted. */
+	if (rc != -ENOENT || (name && *name && !in_job))
+		return rc;
+	if (in_job)
+		return job_open(&job, ret, err);
+	if ((rc = where_find(&w, err)) < 0)
+		return rc;
+	if (w.home[0] || where_has_socket(&w))
+		return local_open(&w, ret);
+	rc = login_choose(&l, err);
+	if (rc == 0)
+		login_open(&l, ret);
+	return rc == -ENOENT ? local_open(&w, ret) : rc;
+}

@@ -1,0 +1,208 @@
+/*
+ * route.c - the way to a server on another host: the program shunt-connect, which speaks TLS, over a socketpair.
+ *
+ * It is a process of its own because OpenSSL would cost every command more time than all else it does. It gets the authority's
+ * certificate in a file without a name, and never the token.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <libgen.h>
+#include <limits.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "client/client_internal.h"
+
+#define SERVERS_MOST 32
+#define PAUSE 500 /* ms, when no server leads: another is about to take over */
+#define ARGUMENT_CA "/proc/self/fd/3"
+
+extern char **environ;
+
+struct route *route_create(const char *name, const char *servers)
+{
+	struct route *r = mem_zalloc(sizeof *r);
+
+	r->name = mem_strdup(name);
+	for (const char *p = servers; *(p += strspn(p, " ")) && r->servers.n < SERVERS_MOST; p += strcspn(p, " "))
+		vec_push(&r->servers, strndup(p, strcspn(p, " ")));
+	return r;
+}
+
+void route_free(struct route *r)
+{
+	if (!r)
+		return;
+	route_end(r);
+	for (size_t i = 0; i < r->servers.n; i++)
+		free(r->servers.v[i]);
+	vec_free(&r->servers);
+	free(r->name);
+	free(r->ca);
+	free(r->fingerprint);
+	if (r->token)
+		explicit_bzero(r->token, strlen(r->token));
+	free(r->token);
+	free(r);
+}
+
+/* Nothing that it holds is wanted any more, so it need not be asked. */
+void route_end(struct route *r)
+{
+	if (r->pid > 0) {
+		kill(r->pid, SIGKILL);
+		while (waitpid(r->pid, NULL, 0) < 0 && errno == EINTR)
+			;
+	}
+	r->pid = 0;
+}
+
+/* ---- starting it ---- */
+
+/* Beside this program: in the build directory, or as installed. */
+static int program_find(char *ret, size_t size, struct err *err)
+{
+	static const char *const beside[] = {"../libexec/shunt/", "../tls/", ""};
+	char self[PATH_MAX];
+	ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
+
+	if (n <= 0)
+		return err_set(err, -errno, "can't find out where this program is: %s", strerror(errno));
+	self[n] = '\0';
+	const char *directory = dirname(self);
+	for (size_t i = 0; i < sizeof beside / sizeof *beside; i++) {
+		snprintf(ret, size, "%s/%sshunt-connect", directory, beside[i]);
+		if (access(ret, X_OK) == 0)
+			return 0;
+	}
+	return err_set(
+		err, -ENOENT,
+		"the program shunt-connect is missing, which reaches servers on other hosts (it belongs into %.200s/../libexec/shunt): install Shunt again",
+		directory);
+}
+
+/* A file without a name, with this text; moved away from the descriptors that the program gets. */
+static int text_file(const char *text, struct err *err)
+{
+	int fd = memfd_create("ca", MFD_CLOEXEC), high = -1;
+	size_t n = strlen(text);
+
+	if (fd >= 0 && write(fd, text, n) == (ssize_t)n)
+		high = fcntl(fd, F_DUPFD_CLOEXEC, 10);
+	if (high < 0)
+		err_set(err, high = -errno, "can't hand over the authority's certificate: %s", strerror(errno));
+	if (fd >= 0)
+		close(fd);
+	return high;
+}
+
+/* 0: our socket, 1: nothing, 2: as ours, 3: the authority's certificate. */
+static int program_start(struct route *r, const char *program, int fd, int ca, struct err *err)
+{
+	VEC(char *) argv = {0};
+	posix_spawn_file_actions_t files;
+	posix_spawnattr_t how;
+	sigset_t none;
+
+	vec_push(&argv, "shunt-connect");
+	vec_push(&argv, r->ca ? "--ca" : "--fingerprint");
+	vec_push(&argv, r->ca ? ARGUMENT_CA : r->fingerprint);
+	for (size_t i = 0; i < r->servers.n; i++)
+		vec_push(&argv, r->servers.v[i]);
+	vec_push(&argv, NULL);
+
+	sigemptyset(&none);
+	posix_spawnattr_init(&how);
+	posix_spawnattr_setsigmask(&how, &none);
+	posix_spawnattr_setflags(&how, POSIX_SPAWN_SETSIGMASK);
+	posix_spawn_file_actions_init(&files);
+	posix_spawn_file_actions_adddup2(&files, fd, 0);
+	posix_spawn_file_actions_addopen(&files, 1, "/dev/null", O_WRONLY, 0);
+	if (ca >= 0)
+		posix_spawn_file_actions_adddup2(&files, ca, 3);
+	int rc = posix_spawn(&r->pid, program, &files, &how, argv.v, environ);
+	posix_spawn_file_actions_destroy(&files);
+	posix_spawnattr_destroy(&how);
+	vec_free(&argv);
+	if (rc == 0)
+		return 0;
+	r->pid = 0;
+	return err_set(err, -rc, "can't start %.200s: %s", program, strerror(rc));
+}
+
+int route_start(struct route *r, struct err *err)
+{
+	char program[PATH_MAX + 64];
+	int fd[2], high = -1, ca = -1, rc = program_find(program, sizeof program, err);
+
+	if (rc < 0)
+		return rc;
+	route_end(r);
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fd) < 0)
+		return err_set(err, -errno, "can't make a pair of sockets: %s", strerror(errno));
+	if ((high = fcntl(fd[1], F_DUPFD_CLOEXEC, 10)) < 0)
+		rc = err_set(err, -errno, "can't move a socket: %s", strerror(errno));
+	if (rc == 0 && r->ca && (ca = text_file(r->ca, err)) < 0)
+		rc = ca;
+	if (rc == 0)
+		rc = program_start(r, program, high, ca, err);
+	close(fd[1]);
+	if (high >= 0)
+		close(high);
+	if (ca >= 0)
+		close(ca);
+	if (rc == 0)
+		return fd[0];
+	close(fd[0]);
+	return rc;
+}
+
+int route_answered(struct route *r, const char *line, struct err *err)
+{
+	if (strncmp(line, "ok ", 3) == 0) {
+		snprintf(r->where, sizeof r->where, "%s", line + 3);
+		return 0;
+	}
+	if (strncmp(line, "error ", 6) == 0)
+		return err_set(err, -EHOSTUNREACH, "no server of %.100s can be used: %s", r->name, line + 6);
+	return err_set(err, -EHOSTUNREACH,
+		       "the program shunt-connect, which reaches the servers of %.100s, ended without a word", r->name);
+}
+
+/* ---- who leads ---- */
+
+/* Puts a server in front of the others. */
+static void route_prefer(struct route *r, const char *where)
+{
+	char *one = NULL;
+
+	for (size_t i = 0; i < r->servers.n && !one; i++)
+		if (strcmp(r->servers.v[i], where) == 0) {
+			one = r->servers.v[i];
+			vec_remove(&r->servers, i);
+		}
+	if (!one && r->servers.n >= SERVERS_MOST)
+		free(r->servers.v[--r->servers.n]);
+	vec_insert(&r->servers, 0, one ? one : mem_strdup(where));
+}
+
+/* Each server that is named is asked once without waiting; when that was of no use, the one that answered is asked again after a
+ * pause, since it is the one that will lead, or know who does. */
+int route_follow(struct route *r, const char *leader)
+{
+	if (*leader && strcmp(leader, r->where) != 0 && strcmp(leader, r->leader) != 0 && !strpbrk(leader, " \r\n")) {
+		snprintf(r->leader, sizeof r->leader, "%s", leader);
+		route_prefer(r, leader);
+		return 0;
+	}
+	r->leader[0] = '\0';
+	route_prefer(r, r->where);
+	return PAUSE;
+}

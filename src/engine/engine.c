@@ -1,0 +1,281 @@
+/*
+ * engine.c - the calls of engine.h, and what this machine tells.
+ *
+ * An attempt on this machine alone, the usual case of a small site, is ordered at once and costs one small allocation here.
+ */
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/engine_internal.h"
+
+#define GRACE_UNKNOWN 10 /* seconds from SIGTERM to SIGKILL, of an attempt from before the server's start */
+#define ROOM_LONGER 600	 /* seconds: a room is there before the script, and must not end before it */
+
+/* ---- what this machine tells ---- */
+
+/* False: no part of ours; whoever listens may know it. */
+static bool here_hear(struct engine *e, const char *tag, const struct news *n)
+{
+	struct part *p = host_part(e, host_get(e, HOST_HERE), tag);
+
+	if (!p)
+		return false;
+	part_hear(e, p, n);
+	engine_settle(e);
+	return true;
+}
+
+static void on_started(void *context, const char *tag, pid_t pid)
+{
+	here_hear(context, tag, &(struct news){.report = SAYS_STARTED, .pid = pid});
+}
+
+static void on_ready(void *context, const char *tag)
+{
+	here_hear(context, tag, &(struct news){.report = SAYS_READY});
+}
+
+static void on_refused(void *context, const char *tag, const char *reason)
+{
+	here_hear(context, tag, &(struct news){.report = SAYS_REFUSED, .reason = reason});
+}
+
+static void on_ended(void *context, const struct result *r)
+{
+	struct engine *e = context;
+
+	if (!here_hear(e, r->tag, &(struct news){.report = SAYS_ENDED, .r = r}))
+		e->l.ended(e->l.context, r);
+}
+
+static void on_lost(void *context, const char *tag)
+{
+	struct engine *e = context;
+
+	if (!here_hear(e, tag, &(struct news){.report = SAYS_LOST}))
+		e->l.lost(e->l.context, tag, NULL);
+}
+
+static void on_opened(void *context, uint64_t id, int fd, const char *reason)
+{
+	struct engine *e = context;
+
+	e->l.opened(e->l.context, id, fd, reason);
+}
+
+static void on_failed(void *context, const char *reason)
+{
+	struct engine *e = context;
+
+	e->l.failed(e->l.context, reason);
+}
+
+/* ---- life ---- */
+
+int engine_create(uv_loop_t *loop, const struct local_options *here, const struct engine_listener *l,
+		  struct engine **ret, struct err *err)
+{
+	struct engine *e = mem_zalloc(sizeof *e);
+	struct local_listener listener = {
+		.started = on_started,
+		.ready = on_ready,
+		.refused = on_refused,
+		.ended = on_ended,
+		.lost = on_lost,
+		.opened = on_opened,
+		.failed = on_failed,
+		.context = e,
+	};
+	int rc = here ? local_start(loop, here, &listener, &e->here, err) : 0;
+
+	if (rc < 0) {
+		free(e);
+		return rc;
+	}
+	e->loop = loop;
+	e->l = *l;
+	uv_timer_init(loop, &e->timer);
+	e->timer.data = e;
+	*ret = e;
+	return 0;
+}
+
+static void on_timer_closed(uv_handle_t *timer)
+{
+	free(timer->data);
+}
+
+void engine_stop(struct engine *e)
+{
+	if (e->here)
+		local_stop(e->here);
+	for (size_t i = 0; i < e->hosts.n; i++)
+		while (e->hosts.v[i]->parts)
+			gang_drop(e, e->hosts.v[i]->parts->gang);
+	hub_free(e);
+	map_fini(&e->gangs);
+	vec_free(&e->fresh);
+	vec_free(&e->touched);
+	vec_free(&e->ending);
+	uv_close((uv_handle_t *)&e->timer, on_timer_closed);
+}
+
+/* ---- attempts ---- */
+
+static void part_keep(struct part *p, const struct engine_part *from, bool room)
+{
+	struct order o = from->order;
+
+	if (room && o.walltime >= 0)
+		o.walltime += o.grace + ROOM_LONGER;
+	order_write(&o, &p->order);
+	strbuf_add(&p->script, from->script ? from->script : "", from->nscript);
+}
+
+void engine_start(struct engine *e, const struct engine_part *parts, int n)
+{
+	struct gang *g = gang_create(e, parts[0].order.tag, n);
+
+	g->grace = parts[0].order.grace;
+	for (int i = 0; i < n; i++)
+		part_settle_in(&g->part[i], g, host_get(e, parts[i].host));
+	if (n == 1 && e->here && g->part[0].host->here) {
+		g->part[0].state = PART_ORDERED;
+		g->released = true;
+		local_order(e->here, &parts[0].order);
+		return;
+	}
+	for (int i = 0; i < n; i++)
+		part_keep(&g->part[i], &parts[i], i > 0);
+	vec_push(&e->fresh, g);
+}
+
+size_t engine_backlog(const struct engine *e)
+{
+	return e->here ? local_backlog(e->here) : 0;
+}
+
+void engine_signal(struct engine *e, const char *tag, int signal)
+{
+	struct gang *g = gang_find(e, tag);
+	bool end = signal == SIGTERM || signal == SIGKILL;
+
+	if (!g || g->told || signal < 1 || signal > SIGRTMAX)
+		return;
+	if (end && g->part[0].state == PART_WAITS)
+		part_never(e, &g->part[0]);
+	for (int i = 0; i < g->n; i++) {
+		if (part_is_over(&g->part[i]))
+			continue;
+		part_signal(e, &g->part[i], signal);
+		g->part[i].asked |= end;
+	}
+	engine_settle(e);
+}
+
+void engine_forget(struct engine *e, const char *tag)
+{
+	struct gang *g = gang_find(e, tag);
+
+	if (!g) {
+		if (e->here) /* of before, or nobody's */
+			local_forget(e->here, tag);
+		return;
+	}
+	if (!g->told)
+		return;
+	for (int i = 0; i < g->n; i++)
+		if (g->part[i].state != PART_NEVER && host_is_there(e, g->part[i].host))
+			host_forget(e, g->part[i].host, tag);
+	gang_drop(e, g);
+}
+
+void engine_flush(struct engine *e)
+{
+	for (size_t i = 0; i < e->fresh.n; i++) {
+		e->fresh.v[i]->released = true;
+		gang_touch(e, e->fresh.v[i]);
+	}
+	vec_clear(&e->fresh);
+	engine_settle(e);
+	if (e->here)
+		local_flush(e->here);
+}
+
+/* ---- recovery ---- */
+
+static void attach_here(struct engine *e, struct part *p)
+{
+	enum attempt_state s = e->here ? local_attach(e->here, p->gang->tag) : ATTEMPT_NEVER;
+
+	if (s == ATTEMPT_NEVER && !part_is_over(p))
+		part_never(e, p);
+	else if (s == ATTEMPT_RUNS && !part_is_over(p))
+		p->state = PART_RUNS;
+	else if (s == ATTEMPT_LOST && !part_is_over(p))
+		p->state = PART_ORDERED; /* what is left of it is being ended; then it is told */
+}
+
+/* How it stands now that everything which could be told was. */
+static enum attempt_state attached(struct engine *e, const char *tag)
+{
+	const struct gang *g = gang_find(e, tag);
+
+	if (!g || (g->told && g->part[0].state == PART_ENDED))
+		return ATTEMPT_ENDED;
+	if (g->told)
+		return ATTEMPT_LOST;
+	return g->part[0].state == PART_RUNS ? ATTEMPT_RUNS : ATTEMPT_UNKNOWN;
+}
+
+enum attempt_state engine_attach(struct engine *e, const char *tag, const char *const *hosts, int n)
+{
+	struct gang *g = gang_create(e, tag, n);
+	bool settling = e->settling;
+
+	g->grace = GRACE_UNKNOWN;
+	g->released = true;
+	e->settling = true; /* until all are asked */
+	for (int i = 0; i < n; i++) {
+		struct part *p = &g->part[i];
+		part_settle_in(p, g, host_get(e, hosts[i]));
+		p->state = PART_AWAY;
+		if (p->host->here)
+			attach_here(e, p);
+		else if (p->host->link)
+			host_recall(e, p);
+	}
+	e->settling = settling;
+	g->started = g->part[0].state == PART_RUNS; /* we return it */
+	if (gang_step(g) == MOVE_REFUSED) {
+		gang_drop(e, g);
+		return ATTEMPT_NEVER;
+	}
+	gang_touch(e, g);
+	engine_settle(e);
+	return attached(e, tag);
+}
+
+void engine_sweep(struct engine *e, bool (*known)(void *context, const char *tag), void *context)
+{
+	if (e->here)
+		local_sweep(e->here, known, context);
+	hub_sweep(e, known, context);
+}
+
+/* ---- this machine ---- */
+
+void engine_open(struct engine *e, uint64_t id, uid_t uid, gid_t gid, const char *user, const char *path)
+{
+	if (e->here)
+		local_open(e->here, id, uid, gid, user, path, O_RDONLY, 0);
+	else
+		e->l.opened(e->l.context, id, -1, "this machine runs no jobs, and opens no files of users");
+}
+
+struct local *engine_here(struct engine *e)
+{
+	return e->here;
+}

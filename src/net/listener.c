@@ -1,0 +1,464 @@
+/*
+ * listener.c - one TCP port for everything that comes over TLS.
+ *
+ * A guest is a connection from the moment it is accepted until it is gone, whatever became of it: a handshake, then a link that belongs
+ * to someone else, or a pump into HTTP. It is a stranger unless it is a link. Strangers are few, and few from one address; when there
+ * are too many, the one that has been shaking hands for longest makes room, so that whoever opens connections and dawdles keeps nobody out.
+ */
+#include "net/listener.h"
+
+#include <errno.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/map.h"
+#include "base/mem.h"
+#include "net/address.h"
+#include "net/link_internal.h"
+#include "net/pump.h"
+
+#define ACCEPTS 32  /* in one go: then others' turn */
+#define REST_MS 200 /* without accepting, when there is no descriptor left for one more */
+#define TRIES 16    /* for a free port that is free in both families */
+
+struct port {
+	uv_poll_t poll;
+	int fd;
+};
+
+struct listener {
+	uv_loop_t *loop;
+	struct tls_context *tls;
+	struct listener_limits limits;
+	struct listener_events e;
+	void *context;
+	struct port port[2];
+	int nports, number;
+	uv_timer_t rest;
+	struct guest *first, *last; /* strangers, the newest first */
+	int connections, strangers;
+	struct map by_address; /* key -> strangers */
+	bool closed;
+	int refs; /* handles and guests: with the last the memory goes */
+};
+
+struct guest {
+	struct listener *listener;
+	struct guest *prev, *next;
+	char address[ADDRESS_SIZE];
+	struct tls *tls; /* while they shake hands; then NULL */
+	struct pump *pump;
+	uv_poll_t poll;
+	uv_timer_t late;
+	int handles;
+};
+
+/* ---- life ---- */
+
+static void listener_unref(struct listener *l)
+{
+	if (--l->refs > 0)
+		return;
+	tls_context_free(l->tls);
+	map_fini(&l->by_address);
+	free(l);
+}
+
+static void on_listener_handle_closed(uv_handle_t *handle)
+{
+	listener_unref(handle->data);
+}
+
+/* ---- counting ---- */
+
+static void stranger_add(struct guest *g)
+{
+	struct listener *l = g->listener;
+
+	g->next = l->first;
+	if (g->next)
+		g->next->prev = g;
+	else
+		l->last = g;
+	l->first = g;
+	l->strangers++;
+	++*map_at(&l->by_address, address_key(g->address));
+}
+
+static void stranger_remove(struct guest *g)
+{
+	struct listener *l = g->listener;
+	uint64_t key = address_key(g->address);
+
+	if (g->next)
+		g->next->prev = g->prev;
+	else
+		l->last = g->prev;
+	if (g->prev)
+		g->prev->next = g->next;
+	else
+		l->first = g->next;
+	g->prev = g->next = NULL;
+	l->strangers--;
+	if (--*map_at(&l->by_address, key) == 0)
+		map_remove(&l->by_address, key);
+}
+
+/* It is gone: not counted any more. */
+static void guest_free(struct guest *g)
+{
+	struct listener *l = g->listener;
+
+	l->connections--;
+	free(g);
+	listener_unref(l);
+}
+
+/* ---- shaking hands ---- */
+
+static void on_handle_closed(uv_handle_t *handle)
+{
+	struct guest *g = handle->data;
+
+	if (--g->handles == 0)
+		guest_free(g);
+}
+
+static void guest_drop(struct guest *g)
+{
+	stranger_remove(g);
+	uv_close((uv_handle_t *)&g->poll, on_handle_closed);
+	uv_close((uv_handle_t *)&g->late, on_handle_closed);
+	tls_free(g->tls);
+	g->tls = NULL;
+}
+
+static void on_late(uv_timer_t *timer)
+{
+	guest_drop(timer->data);
+}
+
+/* Hands polling over to what comes next; the guest remains for counting. */
+static struct tls *guest_move(struct guest *g)
+{
+	struct tls *tls = g->tls;
+
+	uv_close((uv_handle_t *)&g->poll, on_handle_closed);
+	uv_close((uv_handle_t *)&g->late, on_handle_closed);
+	g->handles++;
+	g->tls = NULL;
+	return tls;
+}
+
+static void on_link_gone(void *of)
+{
+	struct guest *g = of;
+
+	if (--g->handles == 0)
+		guest_free(g);
+}
+
+static void on_pump_ended(void *context)
+{
+	struct guest *g = context;
+
+	stranger_remove(g);
+	g->pump = NULL;
+	if (--g->handles == 0)
+		guest_free(g);
+}
+
+static void guest_link(struct guest *g)
+{
+	struct listener *l = g->listener;
+	struct link *link = link_create(l->loop, NULL, NULL);
+
+	stranger_remove(g);
+	struct tls *tls = guest_move(g);
+	link->gone = on_link_gone;
+	link->gone_of = g;
+	link_begin(link, tls_fd(tls), tls, true);
+	l->e.link(l->context, link);
+}
+
+static void guest_pump(struct guest *g)
+{
+	struct listener *l = g->listener;
+	int pair[2];
+
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, pair) < 0) {
+		guest_drop(g);
+		return;
+	}
+	g->pump = pump_start(l->loop, guest_move(g), pair[0], l->limits.idle_seconds, on_pump_ended, g);
+	l->e.http(l->context, pair[1], g->address);
+}
+
+static void guest_welcome(struct guest *g)
+{
+	const struct listener_events *e = &g->listener->e;
+	struct cert_names names;
+
+	tls_peer(g->tls, &names);
+	if (strcmp(tls_alpn(g->tls), TLS_FRAMES) == 0) {
+		if (e->link && names.role != CERT_NOBODY)
+			guest_link(g);
+		else
+			guest_drop(g);
+	} else if (e->http) {
+		guest_pump(g);
+	} else {
+		guest_drop(g);
+	}
+}
+
+static void on_shake(uv_poll_t *poll, int status, int events)
+{
+	struct guest *g = poll->data;
+	struct err err;
+	int rc = tls_handshake(g->tls, &err);
+
+	if (rc > 0)
+		guest_welcome(g);
+	else if (rc < 0 || status < 0) /* who was refused has been told by TLS */
+		guest_drop(g);
+	else
+		uv_poll_start(poll, tls_events(g->tls) & POLLOUT ? UV_WRITABLE : UV_READABLE, on_shake);
+}
+
+/* ---- accepting ---- */
+
+/* Whether there is room for one more; somebody may have to go. */
+static bool room_make(struct listener *l, const char *address)
+{
+	uint64_t here = 0;
+
+	map_get(&l->by_address, address_key(address), &here);
+	if (here >= (uint64_t)l->limits.strangers_per_address)
+		return false;
+	if (l->connections < l->limits.connections && l->strangers < l->limits.strangers)
+		return true;
+	for (struct guest *g = l->last; g; g = g->prev) {
+		if (g->tls) {
+			guest_drop(g);
+			return true;
+		}
+	}
+	return false;
+}
+
+static void guest_create(struct listener *l, int fd, const char *address)
+{
+	struct tls *tls;
+	struct err err;
+
+	if (!room_make(l, address) || tls_start(l->tls, fd, NULL, CERT_NOBODY, &tls, &err) < 0) {
+		close(fd);
+		return;
+	}
+	struct guest *g = mem_zalloc(sizeof *g);
+	*g = (struct guest){.listener = l, .tls = tls, .handles = 2};
+	strcpy(g->address, address);
+	l->refs++;
+	l->connections++;
+	stranger_add(g);
+	socket_tune(fd);
+	uv_poll_init(l->loop, &g->poll, fd);
+	uv_timer_init(l->loop, &g->late);
+	g->poll.data = g->late.data = g;
+	uv_poll_start(&g->poll, UV_READABLE, on_shake);
+	uv_timer_start(&g->late, on_late, (uint64_t)l->limits.handshake_seconds * 1000, 0);
+}
+
+static void on_accept(uv_poll_t *poll, int status, int events);
+
+static void listener_listen(struct listener *l, bool listens)
+{
+	for (int i = 0; i < l->nports; i++) {
+		if (listens)
+			uv_poll_start(&l->port[i].poll, UV_READABLE, on_accept);
+		else
+			uv_poll_stop(&l->port[i].poll);
+	}
+}
+
+static void on_rested(uv_timer_t *timer)
+{
+	listener_listen(timer->data, true);
+}
+
+static void on_accept(uv_poll_t *poll, int status, int events)
+{
+	struct port *port = (struct port *)poll;
+	struct listener *l = poll->data;
+	char address[ADDRESS_SIZE];
+
+	for (int i = 0; i < ACCEPTS && !l->closed; i++) {
+		struct sockaddr_storage from = {.ss_family = AF_UNSPEC};
+		socklen_t n = sizeof from;
+		int fd = accept4(port->fd, (struct sockaddr *)&from, &n, SOCK_NONBLOCK | SOCK_CLOEXEC);
+		if (fd < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM)) {
+			/* The connection stays in the queue, and would be told again and again. */
+			listener_listen(l, false);
+			uv_timer_start(&l->rest, on_rested, REST_MS, 0);
+			return;
+		}
+		if (fd < 0 && errno == EAGAIN)
+			return;
+		if (fd < 0)
+			continue; /* that one gave up while it waited */
+		address_text(&from, address, sizeof address);
+		guest_create(l, fd, address);
+	}
+}
+
+/* ---- the port ---- */
+
+static int socket_listen(const struct addrinfo *ai)
+{
+	const int on = 1;
+	int fd = socket(ai->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0), rc = 0;
+
+	if (fd < 0)
+		return -errno;
+	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+	if (ai->ai_family == AF_INET6) /* the other family has a socket of its own, or was not asked for */
+		setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof on);
+	if (bind(fd, ai->ai_addr, ai->ai_addrlen) < 0 || listen(fd, SOMAXCONN) < 0)
+		rc = -errno;
+	if (rc < 0)
+		close(fd);
+	return rc < 0 ? rc : fd;
+}
+
+static void port_set(struct sockaddr *a, int number)
+{
+	if (a->sa_family == AF_INET6)
+		((struct sockaddr_in6 *)a)->sin6_port = htons((uint16_t)number);
+	else
+		((struct sockaddr_in *)a)->sin_port = htons((uint16_t)number);
+}
+
+static int port_get(int fd)
+{
+	struct sockaddr_storage a = {.ss_family = AF_UNSPEC};
+	socklen_t n = sizeof a;
+
+	getsockname(fd, (struct sockaddr *)&a, &n);
+	return ntohs(a.ss_family == AF_INET6 ? ((struct sockaddr_in6 *)&a)->sin6_port
+					     : ((struct sockaddr_in *)&a)->sin_port);
+}
+
+static void sockets_close(struct listener *l)
+{
+	while (l->nports > 0)
+		close(l->port[--l->nports].fd);
+}
+
+/* On all addresses found, at most one of each family, with one port number. A family that this machine does not have is left out. */
+static int sockets_open(struct listener *l, struct addrinfo *found)
+{
+	int rc = -EADDRNOTAVAIL;
+
+	for (struct addrinfo *ai = found; ai && l->nports < 2; ai = ai->ai_next) {
+		if (l->nports > 0 && ai->ai_family == found->ai_family)
+			continue;
+		if (l->nports > 0)
+			port_set(ai->ai_addr, port_get(l->port[0].fd));
+		int fd = socket_listen(ai);
+		if (fd >= 0) {
+			l->port[l->nports++].fd = fd;
+		} else if (fd != -EAFNOSUPPORT && fd != -EADDRNOTAVAIL) {
+			sockets_close(l);
+			return fd;
+		} else {
+			rc = fd;
+		}
+	}
+	return l->nports > 0 ? 0 : rc;
+}
+
+static int ports_open(struct listener *l, const char *where, struct err *err)
+{
+	const struct addrinfo hints = {.ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE};
+	char host[256], port[8];
+	struct addrinfo *found;
+	int rc = where_parse(where, host, sizeof host, port, sizeof port, err);
+
+	if (rc < 0)
+		return rc;
+	rc = getaddrinfo(*host ? host : NULL, port, &hints, &found);
+	if (rc != 0)
+		return err_set(err, -EADDRNOTAVAIL, "can't listen on %s: %s", where, gai_strerror(rc));
+	rc = sockets_open(l, found);
+	for (int i = 0; i < TRIES && rc == -EADDRINUSE && atoi(port) == 0; i++) {
+		port_set(found->ai_addr, 0);
+		rc = sockets_open(l, found); /* the number that was free in one family was not in the other */
+	}
+	freeaddrinfo(found);
+	if (rc == -EADDRINUSE)
+		return err_set(err, rc, "can't listen on %s: another program does; end it, or set another port", where);
+	return rc < 0 ? err_set(err, rc, "can't listen on %s: %s", where, strerror(-rc)) : 0;
+}
+
+int listener_open(uv_loop_t *loop, const char *where, struct tls_context *c, const struct listener_limits *limits,
+		  const struct listener_events *e, void *context, struct listener **ret, struct err *err)
+{
+	struct listener *l = mem_zalloc(sizeof *l);
+
+	*l = (struct listener){.loop = loop, .limits = *limits, .e = *e, .context = context};
+	int rc = ports_open(l, where, err);
+	if (rc < 0) {
+		free(l);
+		return rc;
+	}
+	l->tls = tls_context_ref(c);
+	l->number = port_get(l->port[0].fd);
+	for (int i = 0; i < l->nports; i++) {
+		uv_poll_init(loop, &l->port[i].poll, l->port[i].fd);
+		l->port[i].poll.data = l;
+	}
+	uv_timer_init(loop, &l->rest);
+	l->rest.data = l;
+	l->refs = l->nports + 1;
+	listener_listen(l, true);
+	*ret = l;
+	return 0;
+}
+
+void listener_identity(struct listener *l, struct tls_context *c)
+{
+	struct tls_context *old = l->tls;
+
+	l->tls = tls_context_ref(c);
+	tls_context_free(old);
+}
+
+int listener_port(const struct listener *l)
+{
+	return l->number;
+}
+
+void listener_close(struct listener *l)
+{
+	if (!l || l->closed)
+		return;
+	l->closed = true;
+	for (int i = 0; i < l->nports; i++) {
+		uv_close((uv_handle_t *)&l->port[i].poll, on_listener_handle_closed);
+		close(l->port[i].fd);
+	}
+	uv_close((uv_handle_t *)&l->rest, on_listener_handle_closed);
+	for (struct guest *g = l->first, *next; g; g = next) {
+		next = g->next;
+		if (g->tls)
+			guest_drop(g);
+		else
+			pump_stop(g->pump);
+	}
+}

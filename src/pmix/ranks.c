@@ -1,0 +1,285 @@
+/*
+ * ranks.c - the processes of a program on this host.
+ *
+ * Each is the leader of a process group, so that what it started ends with it when the program is ended, and gets SIGKILL should we die. It runs on CPUs of its
+ * own where the job has CPUs to itself here, and there are enough.
+ *
+ * PMIx has a thread: between fork and exec only what needs no lock. So the environment is made before.
+ */
+#include "pmix/ranks.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* ---- CPUs ---- */
+
+/* The CPUs of a rank: an even share. False: it may use all that the host's part of the job has. More CPUs than the job has here
+ * means that they are not its own: other jobs' ranks would choose the same. */
+static bool share_of(const struct layout *l, size_t local, cpu_set_t *ret)
+{
+	const struct layout_host *h = &l->host.v[l->here];
+	cpu_set_t all;
+
+	if (!l->bind || sched_getaffinity(0, sizeof all, &all) < 0)
+		return false;
+	size_t n = (size_t)CPU_COUNT(&all), first, last, seen = 0;
+	if (n != h->cpus || n < h->rank.n)
+		return false;
+	first = local * n / h->rank.n;
+	last = (local + 1) * n / h->rank.n;
+	CPU_ZERO(ret);
+	for (int cpu = 0; cpu < CPU_SETSIZE; cpu++)
+		if (CPU_ISSET(cpu, &all)) {
+			if (seen >= first && seen < last)
+				CPU_SET(cpu, ret);
+			seen++;
+		}
+	return true;
+}
+
+/* ---- the environment ---- */
+
+static void env_put(meet_env *env, const char *name, const char *value)
+{
+	struct strbuf text = {0};
+
+	strbuf_printf(&text, "%s=%s", name, value);
+	vec_push(env, text.text);
+}
+
+static void env_number(meet_env *env, const char *name, uint32_t n)
+{
+	char text[16];
+
+	snprintf(text, sizeof text, "%u", n);
+	env_put(env, name, text);
+}
+
+/* Who it is, in our words and in Open MPI's, which scripts know. */
+static void env_place(meet_env *env, const struct layout *l, uint32_t rank)
+{
+	const struct layout_rank *r = &l->rank[rank];
+	uint32_t local_size = (uint32_t)l->host.v[l->here].rank.n;
+
+	env_number(env, "SHUNT_RANK", rank);
+	env_number(env, "SHUNT_SIZE", l->size);
+	env_number(env, "SHUNT_LOCAL_RANK", r->local);
+	env_number(env, "SHUNT_LOCAL_SIZE", local_size);
+	env_put(env, "SHUNT_NODE", l->node.v[r->node]);
+	env_number(env, "PBS_NODENUM", r->node);
+	env_number(env, "OMPI_COMM_WORLD_RANK", rank);
+	env_number(env, "OMPI_COMM_WORLD_SIZE", l->size);
+	env_number(env, "OMPI_COMM_WORLD_LOCAL_RANK", r->local);
+	env_number(env, "OMPI_COMM_WORLD_LOCAL_SIZE", local_size);
+	env_number(env, "OMPI_COMM_WORLD_NODE_RANK", r->local);
+}
+
+static void env_fini(meet_env *env)
+{
+	for (size_t i = 0; i < env->n; i++)
+		free(env->v[i]);
+	vec_free(env);
+}
+
+static bool env_has(const meet_env *env, const char *entry)
+{
+	size_t n = strcspn(entry, "=") + 1;
+
+	for (size_t i = 0; i < env->n; i++)
+		if (strncmp(env->v[i], entry, n) == 0)
+			return true;
+	return false;
+}
+
+/* The rank's own first, then what all have. Ends with NULL. */
+static int env_make(const struct layout *l, uint32_t rank, meet_env *env, struct err *err)
+{
+	env_place(env, l, rank);
+	int rc = meet_prepare(l, rank, env, err);
+	size_t own = env->n;
+	for (char **e = environ; rc == 0 && *e; e++) {
+		meet_env mine = {.v = env->v, .n = own};
+		if (!env_has(&mine, *e))
+			vec_push(env, mem_strdup(*e));
+	}
+	vec_push(env, NULL);
+	return rc;
+}
+
+/* ---- starting ---- */
+
+struct birth {
+	pid_t parent;
+	int in, out, err, report;
+	const cpu_set_t *cpus; /* NULL: all */
+	char **argv, **env;
+};
+
+/* In the child. Does not return; if there is no such program the parent reads why. */
+static void rank_become(const struct birth *b)
+{
+	sigset_t none;
+
+	setpgid(0, 0);
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != b->parent)
+		_exit(1);
+	dup2(b->in, STDIN_FILENO);
+	dup2(b->out, STDOUT_FILENO);
+	dup2(b->err, STDERR_FILENO);
+	for (int s = 1; s < NSIG; s++)
+		signal(s, SIG_DFL);
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	if (b->cpus)
+		sched_setaffinity(0, sizeof *b->cpus, b->cpus);
+	environ = b->env;
+	execvp(b->argv[0], b->argv);
+	int code = errno;
+	if (write(b->report, &code, sizeof code) < 0)
+		_exit(1);
+	_exit(127);
+}
+
+static int pipes_make(struct birth *b, struct rank *r, int *ret_in)
+{
+	int in[2] = {-1, -1}, out[2] = {-1, -1}, error[2] = {-1, -1};
+
+	if ((ret_in ? pipe2(in, O_CLOEXEC) : (in[0] = open("/dev/null", O_RDONLY | O_CLOEXEC))) < 0 ||
+	    pipe2(out, O_CLOEXEC) < 0 || pipe2(error, O_CLOEXEC) < 0) {
+		int code = -errno;
+		for (int i = 0; i < 2; i++) {
+			close(in[i]);
+			close(out[i]);
+			close(error[i]);
+		}
+		return code;
+	}
+	b->in = in[0];
+	b->out = out[1];
+	b->err = error[1];
+	r->out = out[0];
+	r->err = error[0];
+	fcntl(r->out, F_SETFL, O_NONBLOCK);
+	fcntl(r->err, F_SETFL, O_NONBLOCK);
+	if (ret_in) {
+		*ret_in = in[1];
+		fcntl(in[1], F_SETFL, O_NONBLOCK);
+	}
+	return 0;
+}
+
+static int rank_start(struct ranks *all, size_t local, int report, struct err *err)
+{
+	struct rank *r = &all->rank.v[local];
+	struct birth b = {.parent = getpid(), .report = report, .argv = all->l->argv};
+	meet_env env = {0};
+	cpu_set_t cpus;
+
+	int rc = env_make(all->l, r->rank, &env, err);
+	b.env = env.v;
+	if (share_of(all->l, local, &cpus))
+		b.cpus = &cpus;
+	if (rc == 0 && (rc = pipes_make(&b, r, r->rank == 0 ? &all->in : NULL)) < 0)
+		err_set(err, rc, "no pipes for rank %u: %s", r->rank, strerror(-rc));
+	if (rc == 0) {
+		pid_t pid = fork();
+		if (pid == 0)
+			rank_become(&b);
+		if (pid < 0)
+			rc = err_set(err, -errno, "rank %u: %s", r->rank, strerror(errno));
+		else
+			setpgid(pid, pid); /* whoever is first: a signal must find the group */
+		r->pid = pid > 0 ? pid : 0;
+		all->alive += pid > 0;
+		close(b.in);
+		close(b.out);
+		close(b.err);
+	}
+	env_fini(&env);
+	return rc;
+}
+
+int ranks_start(const struct layout *l, struct ranks *ret, int *ret_code, struct err *err)
+{
+	const struct layout_host *h = &l->host.v[l->here];
+	struct ranks r = {.l = l, .in = -1};
+	int report[2], code, rc = 0;
+
+	*ret_code = 1;
+	if (pipe2(report, O_CLOEXEC) < 0)
+		return err_set(err, -errno, "no pipe: %s", strerror(errno));
+	for (size_t i = 0; i < h->rank.n; i++)
+		vec_push(&r.rank, (struct rank){.rank = h->rank.v[i], .out = -1, .err = -1});
+	for (size_t i = 0; i < h->rank.n && rc == 0; i++)
+		rc = rank_start(&r, i, report[1], err);
+	close(report[1]);
+	while (rc == 0 && read(report[0], &code, sizeof code) == sizeof code) { /* ends when all are programs */
+		*ret_code = code == ENOENT ? 127 : 126;
+		rc = err_set(err, -code, "%s: %s", l->argv[0], strerror(code));
+	}
+	close(report[0]);
+	if (rc < 0) {
+		ranks_signal(&r, SIGKILL);
+		for (size_t i = 0; i < r.rank.n; i++)
+			if (r.rank.v[i].pid)
+				waitpid(r.rank.v[i].pid, NULL, 0);
+		ranks_fini(&r);
+		return rc;
+	}
+	*ret = r;
+	return 0;
+}
+
+/* ---- living and ending ---- */
+
+void ranks_signal(struct ranks *r, int signal)
+{
+	for (size_t i = 0; i < r->rank.n; i++)
+		if (r->rank.v[i].pid)
+			kill(-r->rank.v[i].pid, signal);
+}
+
+struct rank *ranks_reap(struct ranks *r)
+{
+	int status;
+	pid_t pid = waitpid(-1, &status, WNOHANG);
+
+	for (size_t i = 0; pid > 0 && i < r->rank.n; i++) {
+		struct rank *k = &r->rank.v[i];
+		if (k->pid != pid)
+			continue;
+		k->pid = 0;
+		k->code = WIFEXITED(status) ? WEXITSTATUS(status) : 0;
+		k->signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+		r->alive--;
+		return k;
+	}
+	return NULL;
+}
+
+struct rank *ranks_find(struct ranks *r, uint32_t rank)
+{
+	return rank < r->l->size && r->l->rank[rank].host == r->l->here ? &r->rank.v[r->l->rank[rank].local] : NULL;
+}
+
+void ranks_fini(struct ranks *r)
+{
+	for (size_t i = 0; i < r->rank.n; i++) {
+		if (r->rank.v[i].out >= 0)
+			close(r->rank.v[i].out);
+		if (r->rank.v[i].err >= 0)
+			close(r->rank.v[i].err);
+	}
+	if (r->in >= 0)
+		close(r->in);
+	vec_free(&r->rank);
+	r->in = -1;
+}

@@ -1,0 +1,86 @@
+/*
+ * lease.c - LIVE/.lease.
+ *
+ * A stamp only grows, so the next look is due when the one that is known runs out: one read of a small file for each length of the lease.
+ */
+#include "run/lease.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "run/live.h"
+
+#define FILE_NAME ".lease"
+#define LOOK_LEAST 200000 /* microseconds between looks, for one that is suspended */
+
+enum word { WORD_NONE, WORD_STAMP, WORD_SUSPENDED };
+
+int lease_write(const char *live, int64_t asked, bool suspend, struct err *err)
+{
+	char path[4200], fresh[4200], text[96];
+	int n = suspend ? snprintf(text, sizeof text, "suspended %s\n", live_boot())
+			: snprintf(text, sizeof text, "%lld %s\n", (long long)asked, live_boot());
+
+	snprintf(path, sizeof path, "%s/" FILE_NAME, live);
+	snprintf(fresh, sizeof fresh, "%s/" FILE_NAME ".new", live);
+	int fd = open(fresh, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+	int r = fd < 0 ? -errno : 0;
+	if (!r && write(fd, text, (size_t)n) != n)
+		r = errno ? -errno : -ENOSPC;
+	if (fd >= 0)
+		close(fd);
+	if (!r && rename(fresh, path))
+		r = -errno;
+	return r ? err_set(err, r, "%s can't be written: %s", path, strerror(-r)) : 0;
+}
+
+static enum word word_read(int dir, int64_t *ret)
+{
+	char text[96], boot[40] = "";
+	int fd = openat(dir, FILE_NAME, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
+	long long stamp;
+
+	if (fd >= 0)
+		close(fd);
+	if (n <= 0)
+		return WORD_NONE;
+	text[n] = '\0';
+	if (sscanf(text, "suspended %39s", boot) == 1)
+		return strcmp(boot, live_boot()) ? WORD_NONE : WORD_SUSPENDED;
+	if (sscanf(text, "%lld %39s", &stamp, boot) != 2 || strcmp(boot, live_boot()))
+		return WORD_NONE;
+	*ret = stamp;
+	return WORD_STAMP;
+}
+
+void lease_begin(struct lease *l, int64_t seconds, int64_t now)
+{
+	*l = (struct lease){.length = seconds > 0 ? seconds * 1000000 : 0, .since = now, .look_at = INT64_MAX};
+	if (l->length)
+		l->look_at = now;
+}
+
+bool lease_over(struct lease *l, int dir, int64_t now)
+{
+	int64_t stamp, soon = l->length / 8 > LOOK_LEAST ? l->length / 8 : LOOK_LEAST;
+
+	if (now < l->look_at)
+		return false;
+	switch (word_read(dir, &stamp)) {
+	case WORD_NONE: /* it counts from what was known before */
+		break;
+	case WORD_STAMP:
+		l->since = stamp < now ? stamp : now;
+		break;
+	case WORD_SUSPENDED:
+		l->since = now;
+		l->look_at = now + soon;
+		return false;
+	}
+	l->look_at = l->since + l->length;
+	return now >= l->look_at;
+}

@@ -1,0 +1,27 @@
+/*
+ * lease.h - for how long a host may go on without a word from its server.
+ *
+ * LIVE/.lease has the instant up to which the server is known to have been there (CLOCK_BOOTTIME, microseconds, as boot_us() has it) and the kernel's
+ * boot id; or "suspended": the server was told to stop, and leases don't end until it is back. The agent writes it, shepherds read it: so jobs end also when the
+ * agent is dead.
+ */
+#ifndef RUN_LEASE_H
+#define RUN_LEASE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+
+int lease_write(const char *live, int64_t asked, bool suspend, struct err *err);
+
+struct lease {
+	int64_t length;	 /* microseconds; <= 0: none */
+	int64_t since;	 /* the last word that is known; at first the shepherd's start */
+	int64_t look_at; /* when to look again; INT64_MAX: never */
+};
+void lease_begin(struct lease *l, int64_t seconds, int64_t now);
+/* Looks if it is time to. True: it has ended, at since + length. `dir`: LIVE. */
+bool lease_over(struct lease *l, int dir, int64_t now);
+
+#endif

@@ -1,0 +1,165 @@
+/*
+ * tmpdir.c - a job's own directory for temporary files: made with the rights of the server's account (root, on an agent's host), given to
+ * the user, and emptied with the user's rights, so that no link leads us anywhere.
+ *
+ * What is given away was made a moment ago, by us, under a name of our own: a directory that was there before is used if it is the user's already, else not,
+ * and only one that is the user's is removed.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "run/room.h"
+
+/* ---- making it ---- */
+
+/* NAME.new, which nobody but us makes: one that is there is from an attempt that was killed here. */
+static int fresh_make(const char *path, int *ret_fd)
+{
+	if (mkdir(path, 0700) && (errno != EEXIST || rmdir(path) || mkdir(path, 0700)))
+		return -errno;
+	*ret_fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	return *ret_fd < 0 ? -errno : 0;
+}
+
+static int fresh_rename(const char *fresh, const char *path, uid_t uid)
+{
+	struct stat st;
+	int r = renameat2(AT_FDCWD, fresh, AT_FDCWD, path, RENAME_NOREPLACE) ? -errno : 0;
+
+	if (r == -EINVAL) /* a file system that can't */
+		r = lstat(path, &st) == 0 ? -EEXIST : rename(fresh, path) ? -errno : 0;
+	if (r)
+		rmdir(fresh);
+	if (r == -EEXIST && lstat(path, &st) == 0)
+		r = S_ISDIR(st.st_mode) && st.st_uid == uid ? 0 : -EPERM;
+	return r;
+}
+
+int tmpdir_make(const struct order *o, const struct identity *who, struct err *err)
+{
+	char fresh[PATH_MAX];
+	int fd = -1, r = 0;
+
+	if (snprintf(fresh, sizeof fresh, "%s.new", o->tmpdir) >= (int)sizeof fresh)
+		r = -ENAMETOOLONG;
+	identity_files_begin(who->server);
+	if (!r)
+		r = fresh_make(fresh, &fd);
+	identity_files_end(who->server);
+	if (!r && who->change && fchown(fd, who->uid, who->gid))
+		r = -errno;
+	if (fd >= 0)
+		close(fd);
+	identity_files_begin(who->server);
+	if (!r)
+		r = fresh_rename(fresh, o->tmpdir, who->uid);
+	identity_files_end(who->server);
+	return r ? err_set(err, r, "the directory for temporary files %s can't be made for user %s: %s", o->tmpdir,
+			   o->user, strerror(-r))
+		 : 0;
+}
+
+/* ---- removing it ---- */
+
+struct clearing {
+	int top;
+	unsigned moved;
+	bool progress;
+};
+
+/* The user may have taken the rights to it from himself. */
+static int directory_open(int at, const char *name)
+{
+	const int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
+	int fd = openat(at, name, flags);
+
+	if (fd < 0 && errno == EACCES && !fchmodat(at, name, 0700, 0))
+		fd = openat(at, name, flags);
+	if (fd >= 0)
+		fchmod(fd, 0700);
+	return fd;
+}
+
+static bool entry_remove(struct clearing *c, int dir, const char *name)
+{
+	bool gone = !unlinkat(dir, name, 0) || !unlinkat(dir, name, AT_REMOVEDIR);
+
+	c->progress = c->progress || gone;
+	return gone;
+}
+
+/* Its files go, its directories come up to the top: a tree of any depth needs two descriptors, and no memory. */
+static void directory_empty(struct clearing *c, int fd)
+{
+	DIR *d = fdopendir(fd);
+	char up[32];
+
+	if (!d) {
+		close(fd);
+		return;
+	}
+	for (struct dirent *e; (e = readdir(d));) {
+		if (!strcmp(e->d_name, ".") || !strcmp(e->d_name, ".."))
+			continue;
+		if (entry_remove(c, dirfd(d), e->d_name))
+			continue;
+		int child =
+			directory_open(dirfd(d), e->d_name); /* one can't be moved without the right to write to it */
+		if (child < 0)
+			continue;
+		close(child);
+		snprintf(up, sizeof up, ".up.%u", c->moved++);
+		if (!renameat(dirfd(d), e->d_name, c->top, up))
+			c->progress = true;
+	}
+	closedir(d);
+}
+
+/* Until a pass changes nothing: then it is empty, or the rest can't be removed. */
+static void top_empty(struct clearing *c)
+{
+	int list = openat(c->top, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *d = list < 0 ? NULL : fdopendir(list);
+
+	do {
+		c->progress = false;
+		if (d)
+			rewinddir(d);
+		for (struct dirent *e; d && (e = readdir(d));) {
+			if (!strcmp(e->d_name, ".") || !strcmp(e->d_name, ".."))
+				continue;
+			int fd = entry_remove(c, c->top, e->d_name) ? -1 : directory_open(c->top, e->d_name);
+			if (fd < 0)
+				continue;
+			directory_empty(c, fd);
+			entry_remove(c, c->top, e->d_name);
+		}
+	} while (c->progress);
+	if (d)
+		closedir(d);
+}
+
+void tmpdir_remove(const struct order *o, const struct identity *who)
+{
+	struct clearing c = {0};
+	struct stat st;
+
+	if (lstat(o->tmpdir, &st) || !S_ISDIR(st.st_mode) || st.st_uid != who->uid)
+		return;
+	identity_files_begin(who);
+	c.top = directory_open(AT_FDCWD, o->tmpdir);
+	if (c.top >= 0) {
+		top_empty(&c);
+		close(c.top);
+	}
+	identity_files_end(who);
+	identity_files_begin(who->server);
+	rmdir(o->tmpdir);
+	identity_files_end(who->server);
+}

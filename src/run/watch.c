@@ -1,0 +1,296 @@
+/*
+ * watch.c - an attempt while it runs: signals by order, walltime, memory, lease, tasks, and in the end what it left behind.
+ *
+ * A short job of one host has nothing to wait for but signals, and is waited for by one system call. A terminal, tasks and a lease need
+ * descriptors, so then there is a poll; its clock goes on while the machine sleeps: a lease that ran out meanwhile is over the moment it wakes.
+ */
+#include <errno.h>
+#include <linux/sched.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <sys/timerfd.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "run/shepherd_internal.h"
+#include "run/tree.h"
+
+#define LEFT_GRACE (SECOND / 2) /* for what the first process left behind */
+#define KILL_AGAIN (SECOND / 10)
+
+/* ---- time and signals ---- */
+
+void shepherd_signals(sigset_t *ret)
+{
+	sigemptyset(ret);
+	sigaddset(ret, SIGCHLD);
+	sigaddset(ret, SHEPHERD_SIGNAL);
+	sigaddset(ret, SIGTERM);
+}
+
+int64_t boot_us(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_BOOTTIME, &t);
+	return t.tv_sec * SECOND + t.tv_nsec / 1000;
+}
+
+int64_t shepherd_wall_us(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_REALTIME, &t);
+	return t.tv_sec * SECOND + t.tv_nsec / 1000;
+}
+
+int shepherd_pause(int64_t until, siginfo_t *ret)
+{
+	sigset_t set;
+
+	shepherd_signals(&set);
+	if (until == NEVER)
+		return sigwaitinfo(&set, ret) > 0 ? ret->si_signo : 0;
+
+	/* The wait does not count the time that the machine sleeps, so it is cut in pieces. */
+	int64_t us = until - boot_us();
+	us = us < 0 ? 0 : us > 30 * SECOND ? 30 * SECOND : us;
+	struct timespec t = {.tv_sec = us / SECOND, .tv_nsec = us % SECOND * 1000};
+	return sigtimedwait(&set, ret, &t) > 0 ? ret->si_signo : 0;
+}
+
+int shepherd_watch_begin(struct shepherd *s, struct err *err)
+{
+	sigset_t set;
+
+	if (!s->o->pty && !s->o->nhosts && s->o->lease <= 0)
+		return 0;
+	shepherd_signals(&set);
+	s->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	s->clock = timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK);
+	if (s->signals < 0 || s->clock < 0)
+		return err_set(err, -errno, "its shepherd has no descriptors: %s", strerror(errno));
+	return 0;
+}
+
+static bool is_open(const struct shepherd *s)
+{
+	return s->o->room ? s->stage == RUNNING : s->job != 0;
+}
+
+static void clock_set(const struct shepherd *s, int64_t until)
+{
+	struct itimerspec t = {.it_value = {.tv_sec = until / SECOND, .tv_nsec = until % SECOND * 1000}};
+
+	if (until == NEVER)
+		t = (struct itimerspec){0};
+	timerfd_settime(s->clock, TFD_TIMER_ABSTIME, &t, NULL);
+}
+
+/* As shepherd_pause(), and deals with whatever else comes; 0 then, too. */
+static int watch_pause(struct shepherd *s, int64_t until, siginfo_t *ret)
+{
+	bool terminal = s->o->pty, tasks = s->crew.listener >= 0;
+	int signal = shepherd_pause(s->signals < 0 ? until : 0, ret);
+	int64_t now = boot_us();
+
+	if (s->signals < 0 || signal || now >= until)
+		return signal;
+	clock_set(s, until);
+	vec_clear(&s->fds);
+	vec_push(&s->fds, (struct pollfd){.fd = s->signals, .events = POLLIN});
+	vec_push(&s->fds, (struct pollfd){.fd = s->clock, .events = POLLIN});
+	size_t at = s->fds.n + (terminal ? PTY_FDS : 0);
+	vec_reserve(&s->fds, at);
+	if (terminal)
+		pty_fds(&s->pty, s->fds.v + s->fds.n);
+	s->fds.n = at;
+	if (tasks)
+		crew_fds(&s->crew, now, &s->fds);
+	if (poll(s->fds.v, s->fds.n, -1) <= 0)
+		return 0;
+	if (terminal)
+		pty_turn(&s->pty, s->fds.v + at - PTY_FDS);
+	if (tasks)
+		crew_turn(&s->crew, s->fds.v + at, s->fds.n - at, s->stage == RUNNING && is_open(s));
+	return 0;
+}
+
+/* ---- ending ---- */
+
+static void tree_end(struct shepherd *s, int signal, int64_t grace)
+{
+	if (s->stage != RUNNING)
+		return;
+	s->stage = ASKED;
+	s->kill_at = boot_us() + grace;
+	tree_signal(getpid(), signal);
+	tree_signal(getpid(), SIGCONT); /* one that is stopped would not hear it */
+}
+
+static void tree_finish(struct shepherd *s)
+{
+	s->stage = KILLED;
+	s->kill_at = boot_us() + KILL_AGAIN;
+	cgroup_kill(s->place->cgroup, s->o->tag);
+	tree_kill(getpid());
+}
+
+static void cause_set(struct shepherd *s, enum result_cause cause)
+{
+	if (s->r.cause == CAUSE_ITSELF && is_open(s))
+		s->r.cause = cause;
+}
+
+/* A signal by order, or of the user at the terminal. */
+static void signal_give(struct shepherd *s, int signal)
+{
+	if (signal < 1 || signal > SIGRTMAX)
+		return;
+	s->ordered = signal;
+	if (signal == SIGKILL) {
+		cause_set(s, CAUSE_ORDERED);
+		tree_finish(s);
+	} else if (signal == SIGTERM && s->o->room) {
+		cause_set(s, CAUSE_ORDERED);
+		tree_end(s, SIGTERM, s->o->grace * SECOND);
+	} else {
+		tree_signal(getpid(), signal);
+	}
+}
+
+/* ---- watching ---- */
+
+static void memory_look(struct shepherd *s, int64_t now)
+{
+	bool limited = s->o->memory > 0 && !s->place->cgroup->memory;
+	int64_t kib = tree_memory(getpid(), false);
+
+	/* A first look counts shared pages twice: the second does not, and decides. */
+	if (limited && kib > s->o->memory)
+		kib = tree_memory(getpid(), true);
+	if (kib > s->r.memory_kib)
+		s->r.memory_kib = kib;
+	if (limited && kib > s->o->memory && s->stage != KILLED) {
+		cause_set(s, CAUSE_MEMORY);
+		tree_finish(s);
+	}
+	s->sample_at = now + s->sample_every;
+	s->sample_every = limited ? SAMPLE_LIMITED : s->sample_every < SAMPLE_MOST ? s->sample_every * 2 : SAMPLE_MOST;
+}
+
+void shepherd_lease_say(struct shepherd *s)
+{
+	strbuf_printf(&s->say, "%sthis host had no word from the server for %lld s", s->say.n ? ". " : "",
+		      (long long)s->o->lease);
+}
+
+/* The time for its end counts from the lease's, not from now: the machine may have slept. */
+static void lease_look(struct shepherd *s, int64_t now)
+{
+	if (!lease_over(&s->lease, s->place->dir, now))
+		return;
+	int64_t last = s->lease.look_at + s->o->grace * SECOND;
+	if (s->stage == RUNNING && is_open(s)) {
+		cause_set(s, CAUSE_LEASE);
+		shepherd_lease_say(s);
+		tree_end(s, SIGTERM, s->o->grace * SECOND);
+	}
+	if (s->kill_at > last)
+		s->kill_at = last;
+	s->lease.look_at = NEVER;
+}
+
+static void time_look(struct shepherd *s)
+{
+	int64_t now = boot_us();
+
+	if (now >= s->sample_at)
+		memory_look(s, now);
+	lease_look(s, now);
+	crew_look(&s->crew, now);
+	if (now >= s->term_at && s->stage == RUNNING) {
+		cause_set(s, CAUSE_WALLTIME);
+		tree_end(s, SIGTERM, s->o->grace * SECOND);
+	}
+	if (s->stage != RUNNING && now >= s->kill_at)
+		tree_finish(s);
+}
+
+static int64_t next_instant(const struct shepherd *s)
+{
+	int64_t next = s->sample_at < s->lease.look_at ? s->sample_at : s->lease.look_at, crew = crew_next(&s->crew);
+
+	if (crew < next)
+		next = crew;
+	if (s->stage == RUNNING && s->term_at < next)
+		next = s->term_at;
+	if (s->stage != RUNNING && s->kill_at < next)
+		next = s->kill_at;
+	return next;
+}
+
+static void first_ended(struct shepherd *s, int status)
+{
+	s->r.how = WIFSIGNALED(status) ? RESULT_SIGNALED : RESULT_EXITED;
+	s->r.status = WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status);
+	s->r.ended_us = shepherd_wall_us();
+	if (s->r.how == RESULT_SIGNALED && s->r.status == s->ordered)
+		cause_set(s, CAUSE_ORDERED);
+	s->job = 0;
+}
+
+/* The kernel ended a room's tasks for their memory: then the room ends, too. */
+static void room_look(struct shepherd *s, int status)
+{
+	if (s->o->room && s->place->cgroup->memory && WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL &&
+	    cgroup_usage(s->place->cgroup, s->o->tag).out_of_memory) {
+		cause_set(s, CAUSE_MEMORY);
+		tree_finish(s);
+	}
+}
+
+/* Are there children left? */
+static bool reap(struct shepherd *s)
+{
+	pid_t pid;
+	int status;
+
+	while ((pid = waitpid(-1, &status, WNOHANG)) > 0)
+		if (pid == s->job)
+			first_ended(s, status);
+		else if (crew_reaped(&s->crew, pid, status))
+			room_look(s, status);
+	return pid == 0;
+}
+
+void shepherd_watch(struct shepherd *s)
+{
+	siginfo_t info;
+
+	for (;;) {
+		int64_t until = next_instant(s);
+		int signal = watch_pause(s, until, &info);
+
+		if (signal == SHEPHERD_SIGNAL && info.si_code == SI_QUEUE)
+			signal_give(s, info.si_value.sival_int);
+		if (signal == SIGTERM) { /* the host shuts down, or someone means us */
+			cause_set(s, CAUSE_ORDERED);
+			tree_end(s, SIGTERM, s->o->grace * SECOND);
+		}
+		if (s->o->pty && s->pty.hung_up && s->stage == RUNNING) {
+			cause_set(s, CAUSE_HUNG_UP);
+			tree_end(s, SIGHUP, s->o->grace * SECOND);
+		}
+		if (s->o->pty && s->pty.signal) {
+			signal_give(s, s->pty.signal);
+			s->pty.signal = 0;
+		}
+		if (!reap(s) && !is_open(s))
+			return;
+		if (!is_open(s)) /* what is left is not the job's any more */
+			tree_end(s, SIGTERM, LEFT_GRACE);
+		time_look(s);
+	}
+}

@@ -1,0 +1,297 @@
+/*
+ * agents.c - links from other hosts, and what is said on them (docs/protocol.md).
+ *
+ * The listener hands over links whose certificate is this cluster's. That is not enough: a node must be one that is joined, by the very join that its
+ * certificate names, so that one which was removed is shut out although its certificate has not expired. Parts of jobs are the engine's
+ * affair: it gets the link when the host has said what it has, and every frame that is not for us. nodes.c knows what follows for the node.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "server/server_internal.h"
+
+#define NODE_NONE UINT32_MAX
+#define PROTOCOL 1
+
+/* A link. It outlives its host's claim on it: whoever connects again takes that over. */
+struct visit {
+	struct server *s;
+	struct link *link;
+	uint32_t node;	/* NODE_NONE: the server's machine, or it was shut out */
+	bool greeted;	/* its hello was answered */
+	bool dismissed; /* it is being closed: nothing counts any more */
+};
+
+static void on_frame(void *context, struct link *l, json_t *head, const char *data, size_t n);
+static void on_closed(void *context, struct link *l, const char *reason);
+
+static const struct link_events events = {.frame = on_frame, .closed = on_closed};
+
+static const char *name_of(const struct visit *v)
+{
+	return names_get(&v->s->cluster->node_names, v->node);
+}
+
+static struct node_info *info_of(const struct visit *v)
+{
+	return &v->s->nodes.v[v->node];
+}
+
+bool agent_connected(const struct node_info *info)
+{
+	return info->agent && info->agent->visit;
+}
+
+json_t *agents_servers(const struct server *s)
+{
+	struct strbuf text = {0};
+	json_t *whole, *list;
+	struct json j;
+
+	json_init(&j, &text, false);
+	json_open_object(&j, NULL);
+	cluster_servers(s, &j, "servers");
+	json_close_object(&j);
+	whole = json_loads(text.text, 0, NULL);
+	list = json_incref(json_object_get(whole, "servers"));
+	json_decref(whole);
+	strbuf_fini(&text);
+	return list;
+}
+
+static json_t *settings(const struct server *s)
+{
+	return json_pack("{s:s,s:b,s:s,s:I,s:I,s:I}", "cgroup", s->conf.cgroup, "root_jobs", s->conf.root_jobs,
+			 "health_program", s->conf.health, "health_every", (json_int_t)s->conf.health_every,
+			 "health_seconds", (json_int_t)s->conf.health_timeout, "certificate_life",
+			 (json_int_t)s->conf.certificate_life);
+}
+
+void agents_settings(struct server *s)
+{
+	for (uint32_t i = 0; i < s->nodes.n; i++)
+		if (agent_connected(&s->nodes.v[i]))
+			link_pack(s->nodes.v[i].agent->visit->link, NULL, 0, "{s:s,s:o}", "t", "settings", "settings",
+				  settings(s));
+}
+
+/* ---- coming and going ---- */
+
+static void dismiss(struct visit *v, const char *reason)
+{
+	v->dismissed = true;
+	link_close(v->link, reason);
+}
+
+static void refuse(struct visit *v, int retry, const char *reason)
+{
+	link_pack(v->link, NULL, 0, "{s:s,s:s,s:i}", "t", "sorry", "reason", reason, "retry", retry);
+	dismiss(v, reason);
+}
+
+/* The host's link is not its link any more, whether or not it is closed. */
+static void part_from(struct visit *v)
+{
+	struct agent *a = info_of(v)->agent;
+
+	a->visit = NULL;
+	a->since = v->s->now;
+	v->s->agents_at = 0;
+	engine_host_down(v->s->engine, name_of(v));
+	world_node_gate(v->s, v->node);
+}
+
+void agents_cut(struct server *s, uint32_t node, int retry, const char *reason)
+{
+	struct visit *v = s->nodes.v[node].agent->visit;
+
+	if (!v)
+		return;
+	part_from(v);
+	if (retry)
+		refuse(v, retry, reason);
+	else
+		dismiss(v, reason);
+}
+
+static void address_set(struct visit *v, const json_t *hello)
+{
+	struct agent *a = info_of(v)->agent;
+	json_int_t port = json_integer_value(json_object_get(hello, "port"));
+	char host[64];
+
+	link_address(v->link, host, sizeof host);
+	a->address[0] = '\0';
+	if (port > 0 && port < 65536 && *host)
+		snprintf(a->address, sizeof a->address, strchr(host, ':') ? "[%s]:%d" : "%s:%d", host, (int)port);
+}
+
+static void welcome(const struct visit *v)
+{
+	const struct server *s = v->s;
+
+	link_pack(v->link, NULL, 0, "{s:s,s:i,s:s,s:I,s:s,s:o,s:s,s:I,s:o}", "t", "welcome", "protocol", PROTOCOL,
+		  "version", SHUNT_VERSION, "epoch", (json_int_t)s->epoch, "name", name_of(v), "servers",
+		  agents_servers(s), "ca", s->authority.cert, "heartbeat", (json_int_t)s->conf.heartbeat, "settings",
+		  settings(s));
+}
+
+static void on_hello(struct visit *v, const json_t *hello)
+{
+	struct server *s = v->s;
+	struct agent *a = info_of(v)->agent;
+	const json_t *facts = json_object_get(hello, "facts");
+	const char *version = json_string_value(json_object_get(hello, "version"));
+	struct err err;
+
+	if (facts_check(facts, &err) < 0) {
+		server_say(s, "node %s says what can't be of itself: %s", name_of(v), err.text);
+		refuse(v, 60, err.text);
+		return;
+	}
+	if ((uint64_t)json_integer_value(json_object_get(hello, "epoch")) > s->epoch) {
+		server_say(s, "node %s obeys a server that began to lead after this one", name_of(v));
+		refuse(v, 10, "this server began to lead before the one that you obey");
+		return;
+	}
+	agents_cut(s, v->node, 0, "the host has connected again");
+	a->visit = v;
+	v->greeted = true;
+	snprintf(a->version, sizeof a->version, "%s", version ? version : "");
+	address_set(v, hello);
+	welcome(v);
+	node_arrived(s, v->node, facts);
+	server_say(s, "node %s is connected (%s, version %s)", name_of(v), a->address, a->version);
+	engine_host_up(s->engine, name_of(v), v->link, json_object_get(hello, "inventory"));
+}
+
+/* ---- frames ---- */
+
+static void on_ping(struct visit *v, const json_t *head)
+{
+	struct agent *a = info_of(v)->agent;
+	const json_t *memory = json_object_get(head, "memory_free");
+
+	link_pack(v->link, NULL, 0, "{s:s,s:I}", "t", "pong", "n", json_integer_value(json_object_get(head, "n")));
+	a->load = json_number_value(json_object_get(head, "load"));
+	a->memory_free = json_is_integer(memory) ? json_integer_value(memory) : -1;
+	a->users = json_integer_value(json_object_get(head, "users"));
+	node_heard(v->s, v->node, json_string_value(json_object_get(head, "health")));
+}
+
+static void on_renew(struct visit *v, const json_t *head)
+{
+	const json_t *csr = json_object_get(head, "csr");
+	struct strbuf cert = {0};
+	struct err err;
+	int rc = json_is_string(csr) ? cluster_certify(v->s, json_string_value(csr), json_string_length(csr),
+						       name_of(v), info_of(v)->join, &cert, &err)
+				     : err_set(&err, -EINVAL, "no request came with it");
+
+	if (rc < 0)
+		server_say(v->s, "node %s: its certificate can't be renewed: %s", name_of(v), err.text);
+	else
+		link_pack(v->link, NULL, 0, "{s:s,s:s}", "t", "certificate", "certificate", strbuf_text(&cert));
+	strbuf_fini(&cert);
+}
+
+static void on_facts(struct visit *v, const json_t *head)
+{
+	const json_t *facts = json_object_get(head, "facts");
+	struct err err;
+
+	if (facts_check(facts, &err) < 0)
+		server_say(v->s, "node %s says what can't be of itself: %s", name_of(v), err.text);
+	else
+		node_facts(v->s, v->node, facts);
+}
+
+/* A link says first what it is for. Those for tasks are from hosts of the same job, the server's own machine among them. */
+static void on_first(struct visit *v, const char *type, json_t *head)
+{
+	if (strcmp(type, "hello") == 0 && v->node != NODE_NONE) {
+		on_hello(v, head);
+	} else if (strcmp(type, "task") == 0 && v->s->tasks) {
+		struct link *l = v->link;
+		struct tasks *t = v->s->tasks;
+		free(v);
+		tasks_serve(t, l, head);
+	} else {
+		dismiss(v, "it does not say what it is for");
+	}
+}
+
+static void on_frame(void *context, struct link *l, json_t *head, const char *data, size_t n)
+{
+	struct visit *v = context;
+	const char *type = json_string_value(json_object_get(head, "t"));
+
+	clock_read(v->s);
+	if (v->dismissed || !type)
+		return;
+	if (!v->greeted)
+		on_first(v, type, head);
+	else if (info_of(v)->agent->visit != v) /* it has another link now */
+		return;
+	else if (strcmp(type, "ping") == 0)
+		on_ping(v, head);
+	else if (strcmp(type, "renew") == 0)
+		on_renew(v, head);
+	else if (strcmp(type, "facts") == 0)
+		on_facts(v, head);
+	else
+		engine_frame(v->s->engine, name_of(v), head, data, n);
+}
+
+static void on_closed(void *context, struct link *l, const char *reason)
+{
+	struct visit *v = context;
+
+	clock_read(v->s);
+	if (v->greeted && info_of(v)->agent && info_of(v)->agent->visit == v) {
+		server_say(v->s, "node %s has left: %s", name_of(v), reason);
+		part_from(v);
+	}
+	free(v);
+}
+
+void agents_link(struct server *s, struct link *l)
+{
+	struct visit *v = mem_zalloc(sizeof *v);
+	struct cert_names who;
+	uint32_t node;
+
+	*v = (struct visit){.s = s, .link = l, .node = NODE_NONE};
+	link_peer(l, &who);
+	link_events_set(l, &events, v);
+	if (who.role == CERT_SERVER) {
+		link_trust(l);
+		return;
+	}
+	if (who.role != CERT_NODE || !names_find(&s->cluster->node_names, who.name, &node) ||
+	    !s->nodes.v[node].joined || s->nodes.v[node].join != who.join) {
+		server_say(s, "a host with the certificate of node %.60s, which is no node any more, was turned away",
+			   who.name);
+		refuse(v, -1, "this node was removed from the cluster");
+		return;
+	}
+	v->node = node;
+	link_trust(l);
+}
+
+/* ---- stopping ---- */
+
+void agents_bye(struct server *s)
+{
+	for (uint32_t i = 0; i < s->nodes.n; i++)
+		if (agent_connected(&s->nodes.v[i]))
+			link_pack(s->nodes.v[i].agent->visit->link, NULL, 0, "{s:s}", "t", "bye");
+}
+
+bool agents_unsent(const struct server *s)
+{
+	for (uint32_t i = 0; i < s->nodes.n; i++)
+		if (agent_connected(&s->nodes.v[i]) && link_queued(s->nodes.v[i].agent->visit->link))
+			return true;
+	return false;
+}

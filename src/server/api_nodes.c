@@ -1,0 +1,375 @@
+/*
+ * api_nodes.c - nodes as the API shows them, and what administrators change of them.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "server/server_internal.h"
+
+#define FEATURES_MAX 16 /* of a node, as in the configuration */
+
+/* Nodes that only let their last jobs end count no longer. */
+void cluster_sum(const struct server *s, int64_t *ret_nodes, int64_t *ret_cpus, int64_t *ret_used)
+{
+	*ret_nodes = *ret_cpus = *ret_used = 0;
+	for (uint32_t i = 0; i < s->nodes.n; i++) {
+		*ret_nodes += !s->nodes.v[i].gone;
+		*ret_cpus += s->nodes.v[i].gone ? 0 : s->cluster->nodes.v[i].total.v[RES_CPU];
+		*ret_used += world_cpus_used(s, i);
+	}
+}
+
+/* The first of a node's words is what counts it. */
+void nodes_metrics(const struct server *s, struct strbuf *out)
+{
+	static const char *const words[] = {"free", "busy", "offline", "draining", "down", "joining", "unhealthy"};
+	int64_t count[sizeof words / sizeof *words] = {0}, connected = 0;
+
+	for (uint32_t i = 0; i < s->nodes.n; i++) {
+		const char *state = node_state(s, i);
+		connected += agent_connected(&s->nodes.v[i]);
+		for (size_t k = 0; k < sizeof words / sizeof *words && !world_node_past(s, i); k++)
+			count[k] += strncmp(state, words[k], strcspn(state, ",")) == 0;
+	}
+	strbuf_puts(out, "# HELP shunt_nodes Nodes by state.\n# TYPE shunt_nodes gauge\n");
+	for (size_t k = 0; k < sizeof words / sizeof *words; k++)
+		strbuf_printf(out, "shunt_nodes{state=\"%s\"} %lld\n", words[k], (long long)count[k]);
+	strbuf_printf(out,
+		      "# HELP shunt_agents_connected Agents that are connected.\n# TYPE shunt_agents_connected gauge\n"
+		      "shunt_agents_connected %lld\n"
+		      "# HELP shunt_hosts_lost_total Hosts whose jobs were given up.\n"
+		      "# TYPE shunt_hosts_lost_total counter\nshunt_hosts_lost_total %llu\n",
+		      (long long)connected, (unsigned long long)s->stats.hosts_lost);
+}
+
+/* ---- showing ---- */
+
+static void jobs_show(const struct server *s, uint32_t node, struct json *j)
+{
+	struct strbuf id = {0};
+
+	json_open_array(j, "jobs");
+	for (size_t i = 0; i < s->plan->node[node].pieces.n; i++) {
+		const struct piece *x = &s->plan->node[node].pieces.v[i];
+		struct attempt *t = x->running ? attempt_find(s, x->job, entry_job(s, x->job)->attempt) : NULL;
+		if (!t || x->frag >= t->nfrags)
+			continue;
+		strbuf_clear(&id);
+		entry_id(s, x->job, &id);
+		json_open_object(j, NULL);
+		json_text(j, "id", id.text);
+		json_open_array(j, "cpus");
+		for (int32_t k = 0; k < t->ncpus[x->frag]; k++)
+			json_int(j, NULL, t->cpu[x->frag][k]);
+		json_close_array(j);
+		if (t->ngpus[x->frag]) {
+			json_open_array(j, "gpus");
+			for (int32_t k = 0; k < t->ngpus[x->frag]; k++)
+				json_int(j, NULL, t->gpu[x->frag][k]);
+			json_close_array(j);
+		}
+		json_close_object(j);
+	}
+	json_close_array(j);
+	strbuf_fini(&id);
+}
+
+static void agent_show(const struct agent *a, struct json *j)
+{
+	char *facts = json_dumps(a->facts, JSON_COMPACT);
+
+	if (a->memory_free >= 0)
+		json_int(j, "memory_free", a->memory_free);
+	json_text(j, "address", *a->address ? a->address : NULL);
+	json_text(j, "version", *a->version ? a->version : NULL);
+	if (a->heard)
+		json_int(j, "heard", a->heard);
+	json_int(j, "since", a->since);
+	json_bool(j, "connected", a->visit != NULL);
+	json_raw(j, "facts", facts ? facts : "{}");
+	free(facts);
+}
+
+static double load_of(const struct server *s, uint32_t node)
+{
+	const struct node_info *n = &s->nodes.v[node];
+	double load[3];
+
+	if (n->agent)
+		return n->agent->load;
+	return s->real && getloadavg(load, 3) == 3 ? load[0] : (double)world_cpus_used(s, node);
+}
+
+static void node_show(const struct server *s, uint32_t node, struct json *j)
+{
+	const struct node *n = &s->cluster->nodes.v[node];
+	const struct node_info *info = &s->nodes.v[node];
+
+	json_open_object(j, NULL);
+	json_text(j, "name", names_get(&s->cluster->node_names, node));
+	json_text(j, "state", node_state(s, node));
+	json_text(j, "kind", info->joined ? "joined" : "configured");
+	json_int(j, "cpus", n->total.v[RES_CPU]);
+	json_int(j, "cpus_used", world_cpus_used(s, node));
+	if (n->total.v[RES_MEM] < INT64_C(1) << 40)
+		json_int(j, "memory", n->total.v[RES_MEM]);
+	else
+		json_text(j, "memory", NULL);
+	json_int(j, "memory_used", info->memory_used);
+	json_int(j, "gpus", n->total.v[RES_GPU]);
+	json_int(j, "gpus_used", world_gpus_used(s, node));
+	json_open_array(j, "features");
+	for (uint32_t i = 0; i < 64; i++)
+		if (n->features >> i & 1)
+			json_text(j, NULL, names_get(&s->cluster->feature_names, i));
+	json_close_array(j);
+	json_text(j, "class", info->class);
+	json_text(j, "note", info->gone ? "not in the configuration any more" : info->note);
+	json_text(j, "health", info->unwell);
+	jobs_show(s, node, j);
+	json_double(j, "load", load_of(s, node));
+	if (info->agent)
+		agent_show(info->agent, j);
+	json_close_object(j);
+}
+
+/* ---- changing ---- */
+
+static bool word_good(const char *text)
+{
+	size_t n = strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-");
+
+	return n > 0 && n < 64 && !text[n];
+}
+
+/* What was asked for, checked; then made all at once. */
+struct node_change {
+	const json_t *note;
+	int offline;		/* -1: as it is */
+	struct strbuf features; /* joined by commas */
+	bool has_features;
+	const json_t *class; /* text or null */
+	int64_t cpus, gpus;  /* -1: all there are; -2: as it is */
+};
+
+static int offline_read(const json_t *body, struct node_change *c, struct err *err)
+{
+	const char *state = json_string_value(json_object_get(body, "state"));
+	const json_t *offline = json_object_get(body, "offline");
+
+	c->offline = -1;
+	if (state && strcmp(state, "offline") && strcmp(state, "free"))
+		return err_set(err, -EINVAL, "state \"%.20s\" must be offline or free", state);
+	if (offline && !json_is_boolean(offline))
+		return err_set(err, -EINVAL, "offline must be true or false");
+	if (state)
+		c->offline = strcmp(state, "offline") == 0;
+	if (offline)
+		c->offline = json_is_true(offline);
+	return 0;
+}
+
+/* An array of words, or one text of them joined by commas. */
+static int features_read(const json_t *v, struct node_change *c, struct err *err)
+{
+	struct strbuf text = {0};
+	const json_t *x;
+	char *rest, *word_;
+	int count = 0, rc = 0;
+	size_t i;
+
+	if (json_is_string(v))
+		strbuf_puts(&text, json_string_value(v));
+	else if (!json_is_array(v))
+		return err_set(err, -EINVAL, "features must be an array of words");
+	json_array_foreach(v, i, x)
+		strbuf_printf(&text, "%s%s", i ? "," : "", json_is_string(x) ? json_string_value(x) : "?");
+	rest = text.text;
+	while (rest && (word_ = strsep(&rest, ",")) && rc == 0) {
+		if (!*word_)
+			continue;
+		if (!word_good(word_) || ++count > FEATURES_MAX)
+			rc = err_set(
+				err, -EINVAL,
+				"\"%.60s\" can't be one of a node's features: at most %d, each of up to 63 letters, "
+				"digits, '.', '-' and '_'",
+				word_, FEATURES_MAX);
+		strbuf_printf(&c->features, "%s%s", c->features.n ? "," : "", word_);
+	}
+	c->has_features = true;
+	strbuf_fini(&text);
+	return rc;
+}
+
+static int limit_read(const json_t *body, const char *name, int64_t min, const struct agent *a, int64_t *ret,
+		      struct err *err)
+{
+	const json_t *v = json_object_get(body, name);
+	int64_t most = a ? json_integer_value(json_object_get(a->facts, name)) : 0;
+
+	*ret = json_is_null(v) ? -1 : -2;
+	if (!v || json_is_null(v))
+		return 0;
+	if (!json_is_integer(v) || json_integer_value(v) < min || json_integer_value(v) > most)
+		return err_set(err, -EINVAL, "%s must be a whole number from %lld to %lld, which the node has, or null",
+			       name, (long long)min, (long long)most);
+	*ret = json_integer_value(v) == most ? -1 : json_integer_value(v);
+	return 0;
+}
+
+static int change_read(const struct node_info *n, const json_t *body, struct node_change *c, struct err *err)
+{
+	static const char *const agents[] = {"features", "class", "cpus", "gpus"};
+	const json_t *features = json_object_get(body, "features");
+	int rc = offline_read(body, c, err);
+
+	for (int i = 0; i < 4 && rc == 0; i++)
+		if (!n->joined && json_object_get(body, agents[i]))
+			rc = err_set(err, -EINVAL, "%s of this node is in the server's configuration: change it there",
+				     agents[i]);
+	c->note = json_object_get(body, "note");
+	if (rc == 0 && c->note && !json_is_string(c->note) && !json_is_null(c->note))
+		rc = err_set(err, -EINVAL, "note must be a text");
+	c->class = json_object_get(body, "class");
+	if (rc == 0 && json_is_string(c->class) && *json_string_value(c->class) &&
+	    !word_good(json_string_value(c->class)))
+		rc = err_set(err, -EINVAL, "class must be of up to 63 letters, digits, '.', '-' and '_'");
+	if (rc == 0 && features)
+		rc = features_read(features, c, err);
+	if (rc == 0)
+		rc = limit_read(body, "cpus", 1, n->agent, &c->cpus, err);
+	if (rc == 0)
+		rc = limit_read(body, "gpus", 0, n->agent, &c->gpus, err);
+	return rc;
+}
+
+static char *text_or_null(const json_t *v)
+{
+	return json_is_string(v) && *json_string_value(v) ? mem_strdup(json_string_value(v)) : NULL;
+}
+
+/* Features and class: as they were, if the cluster has no room for more words. */
+static int words_change(struct server *s, uint32_t node, struct node_change *c, struct err *err)
+{
+	struct node_info *n = &s->nodes.v[node];
+	char *features = n->features, *class = n->class;
+	int rc;
+
+	if (c->has_features)
+		n->features = c->features.n ? mem_strdup(c->features.text) : NULL;
+	if (c->class)
+		n->class = text_or_null(c->class);
+	rc = world_node_features(s, node, err);
+	if (rc == 0) {
+		if (c->has_features)
+			free(features);
+		if (c->class)
+			free(class);
+		world_changed(s);
+		return 0;
+	}
+	if (c->has_features)
+		free(n->features);
+	if (c->class)
+		free(n->class);
+	n->features = features;
+	n->class = class;
+	world_node_features(s, node, &(struct err){""});
+	return rc;
+}
+
+static int change_make(struct server *s, uint32_t node, struct node_change *c, struct err *err)
+{
+	struct node_info *n = &s->nodes.v[node];
+
+	if ((c->has_features || c->class) && words_change(s, node, c, err) < 0)
+		return -ENOSPC;
+	if (c->cpus != -2)
+		n->cpus_limit = c->cpus;
+	if (c->gpus != -2)
+		n->gpus_limit = c->gpus;
+	if (n->joined)
+		node_resize(s, node);
+	if (c->note) {
+		free(n->note);
+		n->note = text_or_null(c->note);
+	}
+	if (c->offline >= 0 && c->offline != n->offline) {
+		n->offline = c->offline;
+		world_node_gate(s, node);
+	}
+	world_node_store(s, node);
+	return 0;
+}
+
+static void node_patch(struct server *s, struct http_request *r, uint32_t node)
+{
+	struct node_change c = {0};
+	struct strbuf out = {0};
+	struct err err;
+	json_t *body = api_body(r, &err);
+
+	if (!body || change_read(&s->nodes.v[node], body, &c, &err) < 0 || change_make(s, node, &c, &err) < 0) {
+		http_error(r, 400, "bad_request", "%s", err.text);
+	} else {
+		strbuf_puts(&out, "{}");
+		reply_later(s, r, 200, &out);
+	}
+	strbuf_fini(&c.features);
+	json_decref(body);
+}
+
+static void node_delete(struct server *s, struct http_request *r, uint32_t node)
+{
+	const char *force = request_query(r, "force");
+	struct strbuf out = {0};
+	struct err err;
+	int rc = agents_remove(s, node, force && strcmp(force, "0") != 0, &err);
+
+	if (rc < 0) {
+		http_error(r, rc == -EBUSY ? 409 : 400, rc == -EBUSY ? "bad_state" : "bad_request", "%s", err.text);
+		return;
+	}
+	strbuf_puts(&out, "{}");
+	reply_later(s, r, 200, &out);
+}
+
+static void nodes_list(const struct server *s, struct http_request *r, const uint32_t *only)
+{
+	struct strbuf out = {0};
+	struct json j;
+
+	json_init(&j, &out, false);
+	if (only) {
+		node_show(s, *only, &j);
+	} else {
+		json_open_object(&j, NULL);
+		json_open_array(&j, "nodes");
+		for (uint32_t i = 0; i < s->nodes.n; i++)
+			if (!world_node_past(s, i))
+				node_show(s, i, &j);
+		json_close_array(&j);
+		json_close_object(&j);
+	}
+	http_reply_strbuf(r, 200, "application/json", &out);
+	strbuf_fini(&out);
+}
+
+void api_nodes(struct server *s, struct http_request *r, const struct asker *w, const char *name)
+{
+	const char *method = request_method(r);
+	uint32_t node = 0;
+
+	if (name && (!names_find(&s->cluster->node_names, name, &node) || world_node_past(s, node))) {
+		http_error(r, 404, "unknown_node", "There is no node %.60s.", name);
+	} else if (strcmp(method, "PATCH") == 0) {
+		if (api_need(r, w, ROLE_OPERATOR))
+			node_patch(s, r, node);
+	} else if (strcmp(method, "DELETE") == 0) {
+		if (api_need(r, w, ROLE_MANAGER))
+			node_delete(s, r, node);
+	} else {
+		nodes_list(s, r, name ? &node : NULL);
+	}
+}

@@ -1,0 +1,394 @@
+/*
+ * api_tokens.c - the API's side of tokens: making, listing and revoking them; joining; logging in; who one is.
+ *
+ * A login token is made by the local socket only: what another machine was given can't be made into more of it. A token's secret is in the one
+ * answer that makes it, and nowhere else.
+ */
+#include <pwd.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "server/tokens.h"
+
+#define CSR_MAX 16384
+#define LABEL_MAX 200
+
+/* A number of the body. False: an answer was made. */
+static bool number_get(struct http_request *r, const json_t *body, const char *key, int64_t otherwise, int64_t max,
+		       int64_t *ret)
+{
+	const json_t *v = json_object_get(body, key);
+
+	*ret = otherwise;
+	if (!v || json_is_null(v))
+		return true;
+	*ret = json_integer_value(v);
+	if (json_is_integer(v) && *ret >= 1 && *ret <= max)
+		return true;
+	http_error(r, 400, "bad_request", "%s must be a whole number from 1 to %lld.", key, (long long)max);
+	return false;
+}
+
+/* A text of the body, NULL if there is none. False: an answer was made. */
+static bool text_get(struct http_request *r, const json_t *body, const char *key, size_t max, const char **ret)
+{
+	const json_t *v = json_object_get(body, key);
+
+	*ret = NULL;
+	if (!v || json_is_null(v))
+		return true;
+	*ret = json_string_value(v);
+	if (*ret && strlen(*ret) == json_string_length(v) && strlen(*ret) <= max)
+		return true;
+	http_error(r, 400, "bad_request", "%s must be a text of at most %zu bytes.", key, max);
+	return false;
+}
+
+static bool room_check(struct server *s, struct http_request *r, enum token_kind kind, uid_t uid)
+{
+	const struct tokens *all = tokens_of(s);
+	size_t own = 0;
+
+	tokens_expire(s);
+	for (size_t i = 0; i < all->list.n; i++)
+		own += all->list.v[i].kind == TOKEN_LOGIN && all->list.v[i].uid == uid;
+	if (all->list.n < TOKENS_MAX && (kind == TOKEN_JOIN || own < TOKENS_PER_USER))
+		return true;
+	http_error(r, 409, "bad_state", "There are %zu tokens already: revoke some ('shunt token list').",
+		   kind == TOKEN_JOIN || own < TOKENS_PER_USER ? all->list.n : own);
+	return false;
+}
+
+/* The one answer that shows a secret. */
+static void token_reply(struct server *s, struct http_request *r, const struct token_record *t, const char *text)
+{
+	const char *address = cluster_address(s);
+	struct strbuf out = {0};
+	struct json j;
+	char id[32];
+
+	token_id(t, id);
+	json_init(&j, &out, false);
+	json_open_object(&j, NULL);
+	json_text(&j, "id", id);
+	json_text(&j, "kind", t->kind == TOKEN_JOIN ? "join" : "login");
+	json_text(&j, "token", text);
+	json_text(&j, "server", *address ? address : NULL);
+	json_int(&j, "expires", t->expires);
+	json_text(&j, "fingerprint", s->authority.fingerprint);
+	json_text(&j, "user", t->user);
+	json_close_object(&j);
+	http_header(r, "Cache-Control", "no-store");
+	reply_later(s, r, 201, &out);
+}
+
+/* ---- making ---- */
+
+static void join_make(struct server *s, struct http_request *r, const struct asker *w, const json_t *body)
+{
+	struct token_record t = {.kind = TOKEN_JOIN};
+	const char *name, *label;
+	char text[TOKEN_SIZE];
+	int64_t life;
+
+	if (w->role < ROLE_MANAGER) {
+		http_error(r, 403, "forbidden", "Only managers let nodes join.");
+		return;
+	}
+	if (!number_get(r, body, "expires", JOIN_LIFE, JOIN_LIFE_MAX, &life) ||
+	    !number_get(r, body, "uses", 1, USES_MAX, &t.uses) || !text_get(r, body, "name", 63, &name) ||
+	    !text_get(r, body, "label", LABEL_MAX, &label) || !room_check(s, r, TOKEN_JOIN, 0))
+		return;
+	if (name && !conf_node_name_good(name)) {
+		http_error(
+			r, 400, "bad_request",
+			"name must be a node's: up to 63 letters, digits, '.', '-' and '_', with a letter or digit first.");
+		return;
+	}
+	t.expires = s->now + life;
+	t.user = mem_strdup(w->user);
+	t.name = name ? mem_strdup(name) : NULL;
+	t.label = label ? mem_strdup(label) : NULL;
+	token_reply(s, r, token_add(s, &t, text), text);
+}
+
+void token_reply_login(struct server *s, struct http_request *r, uid_t uid, const char *user, const char *label,
+		       int64_t life)
+{
+	struct token_record t = {.kind = TOKEN_LOGIN, .uid = uid, .expires = s->now + life};
+	char text[TOKEN_SIZE];
+
+	if (!room_check(s, r, TOKEN_LOGIN, uid))
+		return;
+	t.user = mem_strdup(user);
+	t.label = label ? mem_strdup(label) : NULL;
+	token_reply(s, r, token_add(s, &t, text), text);
+}
+
+static void login_make(struct server *s, struct http_request *r, const struct asker *w, const json_t *body)
+{
+	const char *user, *label;
+	uid_t uid = w->uid;
+	struct err err;
+	int64_t life;
+
+	if (w->by != BY_SOCKET) {
+		http_error(r, 403, "forbidden", "Login tokens are made on the server's machine (%s) only.", s->host);
+		return;
+	}
+	if (!number_get(r, body, "expires", LOGIN_LIFE, LOGIN_LIFE_MAX, &life) ||
+	    !text_get(r, body, "label", LABEL_MAX, &label) || !text_get(r, body, "user", 63, &user))
+		return;
+	if (user && strcmp(user, w->user) != 0) {
+		const struct passwd *pw = w->role == ROLE_MANAGER ? getpwnam(user) : NULL;
+		if (w->role < ROLE_MANAGER || !pw) {
+			http_error(r, w->role < ROLE_MANAGER ? 403 : 400,
+				   w->role < ROLE_MANAGER ? "forbidden" : "bad_request",
+				   w->role < ROLE_MANAGER ? "A token for %s is for managers to make, or for himself."
+							  : "There is no user %s on this machine.",
+				   user);
+			return;
+		}
+		uid = pw->pw_uid;
+	}
+	if (token_user_check(s, uid, user ? user : w->user, &err) < 0)
+		http_error(r, 403, "forbidden", "%s", err.text);
+	else
+		token_reply_login(s, r, uid, user ? user : w->user, label, life);
+}
+
+static void tokens_make(struct server *s, struct http_request *r, const struct asker *w)
+{
+	struct err err;
+	json_t *body = api_body(r, &err);
+	const char *kind = json_string_value(json_object_get(body, "kind"));
+
+	if (!body)
+		http_error(r, 400, "bad_request", "%s", err.text);
+	else if (!*cluster_address(s))
+		http_error(
+			r, 409, "bad_state",
+			"No port is open for other machines: set listen = 7722 in section [cluster] of %s, and restart.",
+			s->where.conf);
+	else if (kind && strcmp(kind, "join") == 0)
+		join_make(s, r, w, body);
+	else if (kind && strcmp(kind, "login") == 0)
+		login_make(s, r, w, body);
+	else
+		http_error(r, 400, "bad_request", "kind must be \"join\" or \"login\".");
+	json_decref(body);
+}
+
+/* ---- listing, revoking ---- */
+
+static bool may_manage(const struct asker *w, const struct token_record *t)
+{
+	return w->role == ROLE_MANAGER || (t->kind == TOKEN_LOGIN && t->uid == w->uid);
+}
+
+static void tokens_list(struct server *s, struct http_request *r, const struct asker *w)
+{
+	const struct tokens *all = tokens_of(s);
+	struct strbuf out = {0};
+	struct json j;
+	char id[32];
+
+	json_init(&j, &out, false);
+	json_open_object(&j, NULL);
+	json_open_array(&j, "tokens");
+	for (size_t i = 0; i < all->list.n; i++) {
+		const struct token_record *t = &all->list.v[i];
+		if (!may_manage(w, t) || t->expires <= s->now)
+			continue;
+		token_id(t, id);
+		json_open_object(&j, NULL);
+		json_text(&j, "id", id);
+		json_text(&j, "kind", t->kind == TOKEN_JOIN ? "join" : "login");
+		json_text(&j, "user", t->user);
+		json_text(&j, "label", t->label);
+		json_text(&j, "name", t->name);
+		json_int(&j, "created", t->created);
+		json_int(&j, "expires", t->expires);
+		if (t->kind == TOKEN_JOIN)
+			json_int(&j, "uses", t->uses);
+		else
+			json_text(&j, "uses", NULL);
+		if (t->used)
+			json_int(&j, "used", t->used);
+		else
+			json_text(&j, "used", NULL);
+		json_close_object(&j);
+	}
+	json_close_array(&j);
+	json_close_object(&j);
+	http_reply_strbuf(r, 200, "application/json", &out);
+	strbuf_fini(&out);
+}
+
+static void tokens_revoke(struct server *s, struct http_request *r, const struct asker *w, const char *id)
+{
+	struct token_record *t = token_find(s, id);
+	struct strbuf out = {0};
+
+	if (!t || !may_manage(w, t)) {
+		http_error(r, 404, "not_found", "There is no token %.60s ('shunt token list' shows yours).", id);
+		return;
+	}
+	token_drop(s, t);
+	strbuf_puts(&out, "{}");
+	reply_later(s, r, 200, &out);
+}
+
+void api_tokens(struct server *s, struct http_request *r, const struct asker *w, const char *id)
+{
+	const char *method = request_method(r);
+
+	if (w->by == BY_JOB)
+		http_error(r, 403, "forbidden", "A job's own token does not manage tokens.");
+	else if (id)
+		tokens_revoke(s, r, w, id);
+	else if (strcmp(method, "POST") == 0)
+		tokens_make(s, r, w);
+	else
+		tokens_list(s, r, w);
+}
+
+/* ---- without an asker: over TLS, from anyone ---- */
+
+/* What the newcomer says of itself, sizes first. False: an answer was made. */
+static bool join_read(struct http_request *r, const json_t *body, const struct token_record *t, const char **ret_name,
+		      const char **ret_csr)
+{
+	if (!text_get(r, body, "name", 255, ret_name) || !text_get(r, body, "csr", CSR_MAX, ret_csr))
+		return false;
+	if (!*ret_csr) {
+		http_error(r, 400, "bad_request", "csr, the request for a certificate, is missing.");
+		return false;
+	}
+	if (!*ret_name)
+		*ret_name = t->name ? t->name : "";
+	if (!conf_node_name_good(*ret_name)) {
+		http_error(
+			r, 400, "bad_request",
+			"The node's name must be of up to 63 letters, digits, '.', '-' and '_', with a letter or digit first: "
+			"join with --name NAME.");
+		return false;
+	}
+	if (t->name && strcmp(t->name, *ret_name) != 0) {
+		http_error(r, 403, "forbidden", "This token is for another node than %s.", *ret_name);
+		return false;
+	}
+	if (!json_is_object(json_object_get(body, "facts"))) {
+		http_error(r, 400, "bad_request", "facts must be an object.");
+		return false;
+	}
+	return true;
+}
+
+static void join_reply(struct server *s, struct http_request *r, const char *name, const char *cert)
+{
+	struct strbuf out = {0};
+	struct json j;
+
+	json_init(&j, &out, false);
+	json_open_object(&j, NULL);
+	json_text(&j, "certificate", cert);
+	json_text(&j, "ca", s->authority.cert);
+	json_text(&j, "name", name);
+	cluster_servers(s, &j, "servers");
+	json_close_object(&j);
+	reply_later(s, r, 200, &out);
+}
+
+/* The use is counted in the turn that makes the node, and its answer leaves after their commit. */
+static void join(struct server *s, struct http_request *r, const json_t *body)
+{
+	const char *text = json_string_value(json_object_get(body, "token")), *name, *csr;
+	struct token_record *t;
+	struct strbuf cert = {0};
+	struct err err;
+	uint64_t number;
+	int rc = token_check_join(s, text ? text : "", request_remote(r), &t, &err);
+
+	if (rc < 0) {
+		refuse_asker(r, rc, &err);
+		return;
+	}
+	if (!join_read(r, body, t, &name, &csr))
+		return;
+	/* Once for nothing: after this only the number is another, so that no node is made for a bad request. */
+	rc = cluster_certify(s, csr, strlen(csr), name, 0, &cert, &err);
+	if (rc < 0) {
+		http_error(r, 400, "bad_request", "The request for a certificate: %s.", err.text);
+		strbuf_fini(&cert);
+		return;
+	}
+	strbuf_clear(&cert);
+	rc = agents_join(s, name, json_object_get(body, "facts"), &number, &err);
+	if (rc == 0)
+		rc = cluster_certify(s, csr, strlen(csr), name, number, &cert, &err);
+	if (rc < 0) {
+		http_error(r, rc == -EEXIST ? 409 : 400, rc == -EEXIST ? "bad_state" : "bad_request", "%s", err.text);
+	} else {
+		t->uses--;
+		t->used = s->now;
+		token_store(s, t);
+		server_say(s, "node %s was let in from %s by token j%llu of %s", name, request_remote(r),
+			   (unsigned long long)t->number, t->user ? t->user : "?");
+		join_reply(s, r, name, cert.text);
+	}
+	strbuf_fini(&cert);
+}
+
+void api_join(struct server *s, struct http_request *r)
+{
+	struct err err;
+	json_t *body = api_body(r, &err);
+
+	if (!body)
+		http_error(r, 400, "bad_request", "%s", err.text);
+	else
+		join(s, r, body);
+	json_decref(body);
+}
+
+void api_login(struct server *s, struct http_request *r)
+{
+	struct err err;
+	json_t *body = api_body(r, &err);
+	const char *credential;
+	int64_t life;
+
+	if (!body)
+		http_error(r, 400, "bad_request", "%s", err.text);
+	else if (!s->conf.munge)
+		http_error(
+			r, 403, "forbidden",
+			"This server takes no munge credentials: log in with a token ('shunt token create --login' on %s).",
+			s->host);
+	else if (text_get(r, body, "munge", 65536, &credential) &&
+		 number_get(r, body, "expires", MUNGE_LIFE, LOGIN_LIFE_MAX, &life)) {
+		if (credential)
+			munge_login(s, r, credential, life);
+		else
+			http_error(r, 400, "bad_request", "munge, the credential, is missing.");
+	}
+	json_decref(body);
+}
+
+void api_whoami(struct server *s, struct http_request *r, const struct asker *w)
+{
+	static const char *const role[] = {"user", "operator", "manager"}, *const by[] = {"socket", "token", "job"};
+	struct strbuf out = {0};
+	struct json j;
+
+	json_init(&j, &out, false);
+	json_open_object(&j, NULL);
+	json_text(&j, "user", w->user);
+	json_int(&j, "uid", w->uid);
+	json_text(&j, "role", role[w->role]);
+	json_text(&j, "by", by[w->by]);
+	json_close_object(&j);
+	http_reply_strbuf(r, 200, "application/json", &out);
+	strbuf_fini(&out);
+}

@@ -1,0 +1,361 @@
+/*
+ * attempt.c - attempts: which CPUs, GPUs and memory of which nodes the processes of a job have, and on which hosts those are.
+ *
+ * An attempt holds them from the moment they are given to it until its processes are gone, whatever the plan says: a job that was
+ * stopped to make room frees them when it has really ended, and whoever was started in its place waits for that (dispatch.c).
+ */
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "run/live.h"
+#include "server/server_internal.h"
+
+static uint64_t attempt_key(uint32_t job, uint16_t attempt)
+{
+	return (uint64_t)job << 16 | attempt;
+}
+
+struct attempt *attempt_find(const struct server *s, uint32_t id, uint16_t attempt)
+{
+	uint64_t at;
+
+	return map_get(&s->attempts, attempt_key(id, attempt), &at) ? (struct attempt *)(uintptr_t)at : NULL;
+}
+
+void attempt_tag(const struct server *s, uint32_t id, uint16_t attempt, char tag[64])
+{
+	uint64_t key = s->entries.v[id].key;
+
+	if (job_key_index(key) < 0)
+		snprintf(tag, 64, "%llu.%u", (unsigned long long)job_key_number(key), attempt);
+	else
+		snprintf(tag, 64, "%llu-%lld.%u", (unsigned long long)job_key_number(key),
+			 (long long)job_key_index(key), attempt);
+}
+
+pid_t attempt_session(const struct server *s, uint32_t id)
+{
+	char path[PATH_MAX], tag[64];
+
+	snprintf(path, sizeof path, "%s/live", s->where.state);
+	attempt_tag(s, id, entry_job(s, id)->attempt, tag);
+
+	int dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	pid_t session = dir < 0 ? 0 : live_session(dir, tag);
+
+	if (dir >= 0)
+		close(dir);
+	return session;
+}
+
+bool tag_parse(const struct server *s, const char *tag, uint32_t *ret, uint16_t *ret_attempt)
+{
+	unsigned long long number;
+	long long index = -1;
+	unsigned attempt;
+
+	if (sscanf(tag, "%llu-%lld.%u", &number, &index, &attempt) != 3) {
+		index = -1;
+		if (sscanf(tag, "%llu.%u", &number, &attempt) != 2)
+			return false;
+	}
+	*ret_attempt = (uint16_t)attempt;
+	return entry_find(s, number, index, ret);
+}
+
+bool tag_known(void *context, const char *tag)
+{
+	uint32_t id;
+	uint16_t attempt;
+
+	return tag_parse(context, tag, &id, &attempt) && attempt_find(context, id, attempt);
+}
+
+void attempts_each(const struct server *s, void (*one)(void *context, struct attempt *t), void *context)
+{
+	for (size_t left = s->attempts.n, id = 1; left && id < s->entries.n; id++)
+		for (uint16_t n = 1; left && s->entries.v[id].spec && n <= entry_job(s, (uint32_t)id)->attempt; n++) {
+			struct attempt *t = attempt_find(s, (uint32_t)id, n);
+			if (!t)
+				continue;
+			left--;
+			one(context, t);
+		}
+}
+
+/* ---- what it has ---- */
+
+static const struct res *frag_need(const struct server *s, uint32_t id, uint32_t frag)
+{
+	const struct request *q = cluster_job_request(s->cluster, entry_job(s, id));
+
+	return &s->cluster->shapes.v[q->frag[frag < q->nfrags ? frag : 0].shape].need;
+}
+
+/* Hosts that the server can't see for long must end by themselves what is to be run elsewhere. */
+static void lease_set(const struct server *s, struct attempt *t)
+{
+	const struct spec *p = s->entries.v[t->job].spec;
+
+	t->grace = setting_of(s, p, "kill_delay");
+	for (uint32_t i = 0; i < t->nfrags; i++)
+		if (s->nodes.v[t->node[i]].joined && p->rerunnable)
+			t->lease = attrs_number(&s->attrs, "node_lost_after");
+}
+
+struct attempt *attempt_create(struct server *s, uint32_t id, uint16_t number, const int32_t *nodes, uint32_t n)
+{
+	struct attempt *t = mem_zalloc(sizeof *t);
+
+	t->job = id;
+	t->attempt = number;
+	t->nfrags = n;
+	t->node = mem_zalloc(n * sizeof *t->node);
+	t->cpu = mem_zalloc(n * sizeof *t->cpu);
+	t->ncpus = mem_zalloc(n * sizeof *t->ncpus);
+	t->gpu = mem_zalloc(n * sizeof *t->gpu);
+	t->ngpus = mem_zalloc(n * sizeof *t->ngpus);
+	t->memory = mem_zalloc(n * sizeof *t->memory);
+	memcpy(t->node, nodes, n * sizeof *nodes);
+	for (uint32_t i = 0; i < n; i++)
+		t->memory[i] = frag_need(s, id, i)->v[RES_MEM];
+	lease_set(s, t);
+	map_set(&s->attempts, attempt_key(id, number), (uint64_t)(uintptr_t)t);
+	return t;
+}
+
+static void memory_count(struct server *s, struct attempt *t, bool held)
+{
+	for (uint32_t i = 0; i < t->nfrags && t->held != held; i++)
+		s->nodes.v[t->node[i]].memory_used += held ? t->memory[i] : -t->memory[i];
+	t->held = held;
+}
+
+static void attempt_release(struct server *s, struct attempt *t)
+{
+	memory_count(s, t, false);
+	for (uint32_t i = 0; i < t->nfrags; i++) {
+		const struct node_info *n = &s->nodes.v[t->node[i]];
+		for (int32_t k = 0; t->cpu[i] && k < t->ncpus[i]; k++)
+			n->cpu_used[t->cpu[i][k]] = false;
+		for (int32_t k = 0; t->gpu[i] && k < t->ngpus[i]; k++)
+			n->gpu_used[t->gpu[i][k]] = false;
+		free(t->cpu[i]);
+		free(t->gpu[i]);
+		t->cpu[i] = t->gpu[i] = NULL;
+		t->ncpus[i] = t->ngpus[i] = 0;
+	}
+}
+
+void attempt_free(struct server *s, struct attempt *t)
+{
+	attempt_release(s, t);
+	map_remove(&s->attempts, attempt_key(t->job, t->attempt));
+	free(t->node);
+	free(t->cpu);
+	free(t->ncpus);
+	free(t->gpu);
+	free(t->ngpus);
+	free(t->memory);
+	free(t);
+	s->dirty = true;
+}
+
+/* The lowest that nobody has. */
+static bool take(bool *used, int64_t total, int64_t want, int32_t **ret, int32_t *ret_n)
+{
+	*ret = mem_zalloc((size_t)(want + 1) * sizeof **ret);
+	*ret_n = 0;
+	for (int64_t k = 0; k < total && *ret_n < want; k++)
+		if (!used[k]) {
+			used[k] = true;
+			(*ret)[(*ret_n)++] = (int32_t)k;
+		}
+	return *ret_n == want;
+}
+
+bool attempt_place(struct server *s, struct attempt *t)
+{
+	for (uint32_t i = 0; i < t->nfrags; i++) {
+		const struct res *need = frag_need(s, t->job, i), *total = &s->cluster->nodes.v[t->node[i]].total;
+		struct node_info *n = &s->nodes.v[t->node[i]];
+		if (!take(n->cpu_used, total->v[RES_CPU], need->v[RES_CPU], &t->cpu[i], &t->ncpus[i]) ||
+		    !take(n->gpu_used, total->v[RES_GPU], need->v[RES_GPU], &t->gpu[i], &t->ngpus[i])) {
+			attempt_release(s, t);
+			return false;
+		}
+	}
+	memory_count(s, t, true);
+	for (uint32_t i = 0; i < t->nfrags; i++)
+		if (t->memory[i] &&
+		    s->nodes.v[t->node[i]].memory_used > s->cluster->nodes.v[t->node[i]].total.v[RES_MEM]) {
+			attempt_release(s, t);
+			return false;
+		}
+	return true;
+}
+
+/* ---- in the store ---- */
+
+static void lists_write(struct json *j, const char *key, int32_t *const *list, const int32_t *n, uint32_t nfrags)
+{
+	json_open_array(j, key);
+	for (uint32_t i = 0; i < nfrags; i++) {
+		json_open_array(j, NULL);
+		for (int32_t k = 0; k < n[i]; k++)
+			json_int(j, NULL, list[i][k]);
+		json_close_array(j);
+	}
+	json_close_array(j);
+}
+
+static void exec_host_set(struct server *s, const struct attempt *t)
+{
+	struct outcome *o = outcome_of(&s->entries.v[t->job]);
+	struct strbuf text = {0};
+
+	for (uint32_t i = 0; i < t->nfrags; i++)
+		for (int32_t k = 0; k < t->ncpus[i]; k++)
+			strbuf_printf(&text, "%s%s/%d", text.n ? "+" : "",
+				      names_get(&s->cluster->node_names, (uint32_t)t->node[i]), t->cpu[i][k]);
+	free(o->exec_host);
+	o->session = 0; /* an earlier attempt's */
+	o->exec_host = mem_strdup(strbuf_text(&text));
+	strbuf_fini(&text);
+}
+
+void attempt_data(struct server *s, const struct attempt *t, struct strbuf *out)
+{
+	struct json j;
+	int64_t gpus = 0;
+
+	json_init(&j, out, false);
+	json_open_object(&j, NULL);
+	lists_write(&j, "cpus", t->cpu, t->ncpus, t->nfrags);
+	for (uint32_t i = 0; i < t->nfrags; i++)
+		gpus += t->ngpus[i];
+	if (gpus)
+		lists_write(&j, "gpus", t->gpu, t->ngpus, t->nfrags);
+	if (t->lease) {
+		json_int(&j, "lease", t->lease);
+		json_int(&j, "grace", t->grace);
+	}
+	json_close_object(&j);
+	exec_host_set(s, t);
+}
+
+static void list_read(const json_t *list, bool *used, int64_t room, int32_t **ret, int32_t *ret_n)
+{
+	free(*ret);
+	*ret = mem_zalloc((json_array_size(list) + 1) * sizeof **ret);
+	*ret_n = 0;
+	for (size_t k = 0; k < json_array_size(list); k++) {
+		json_int_t i = json_integer_value(json_array_get(list, k));
+		if (i < 0 || i >= room)
+			continue;
+		(*ret)[(*ret_n)++] = (int32_t)i;
+		used[i] = true;
+	}
+}
+
+void attempt_restore(struct server *s, uint32_t id, uint16_t number, const int32_t *nodes, uint32_t n,
+		     const json_t *data)
+{
+	struct attempt *t = attempt_find(s, id, number);
+	const json_t *cpus = json_object_get(data, "cpus"), *gpus = json_object_get(data, "gpus");
+
+	if (!t)
+		t = attempt_create(s, id, number, nodes, n);
+	for (uint32_t i = 0; i < t->nfrags && json_is_array(cpus); i++) {
+		const struct node_info *x = &s->nodes.v[t->node[i]];
+		list_read(json_array_get(cpus, i), x->cpu_used, x->cpu_room, &t->cpu[i], &t->ncpus[i]);
+		list_read(json_array_get(gpus, i), x->gpu_used, x->gpu_room, &t->gpu[i], &t->ngpus[i]);
+	}
+	t->ordered = true;
+	if (json_is_array(cpus)) {
+		t->lease = json_integer_value(json_object_get(data, "lease"));
+		t->grace = json_integer_value(json_object_get(data, "grace"));
+		memory_count(s, t, true);
+		exec_host_set(s, t);
+	}
+}
+
+/* Of what recovery read, those whose job went on without them. */
+void attempt_discard(struct server *s, uint32_t id, uint16_t number)
+{
+	struct attempt *t = attempt_find(s, id, number);
+
+	if (t)
+		attempt_free(s, t);
+}
+
+static void hold_one(void *context, struct attempt *t)
+{
+	struct server *s = context;
+
+	for (uint32_t i = 0; i < t->nfrags; i++) {
+		for (int32_t k = 0; k < t->ncpus[i]; k++)
+			s->nodes.v[t->node[i]].cpu_used[t->cpu[i][k]] = true;
+		for (int32_t k = 0; k < t->ngpus[i]; k++)
+			s->nodes.v[t->node[i]].gpu_used[t->gpu[i][k]] = true;
+	}
+}
+
+/* At recovery an attempt that lingered may have given back CPUs that others have had since: those that are left hold theirs. */
+void attempts_hold(struct server *s)
+{
+	attempts_each(s, hold_one, s);
+}
+
+bool attempt_lingers(const struct server *s, uint32_t id, uint16_t before)
+{
+	for (uint16_t i = 1; i < before; i++)
+		if (attempt_find(s, id, i))
+			return true;
+	return false;
+}
+
+/* ---- where it is ---- */
+
+static const char *host_of(const struct server *s, int32_t node)
+{
+	return s->nodes.v[node].joined ? names_get(&s->cluster->node_names, (uint32_t)node) : HOST_HERE;
+}
+
+int attempt_hosts(const struct server *s, const struct attempt *t, const char ***ret, int *part)
+{
+	const char **host = mem_zalloc((t->nfrags + 1) * sizeof *host);
+	int n = 0;
+
+	for (uint32_t i = 0; i < t->nfrags; i++) {
+		const char *name = host_of(s, t->node[i]);
+		int k = 0;
+		while (k < n && strcmp(host[k], name) != 0)
+			k++;
+		if (k == n)
+			host[n++] = name;
+		if (part)
+			part[i] = k;
+	}
+	*ret = host;
+	return n;
+}
+
+bool attempt_on(const struct attempt *t, uint32_t node)
+{
+	for (uint32_t i = 0; i < t->nfrags; i++)
+		if (t->node[i] == (int32_t)node)
+			return true;
+	return false;
+}
+
+bool attempt_reachable(const struct server *s, const struct attempt *t)
+{
+	for (uint32_t i = 0; i < t->nfrags; i++)
+		if (s->nodes.v[t->node[i]].joined && !agent_connected(&s->nodes.v[t->node[i]]))
+			return false;
+	return true;
+}

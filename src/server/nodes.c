@@ -1,0 +1,468 @@
+/*
+ * nodes.c - the life of nodes with an agent: they join, connect, fall silent, are lost, come back, are removed.
+ *
+ *	joining -> (hello) free, busy -> (node_down_after without a ping) down -> (node_lost_after, and a margin) lost
+ *
+ * Down: nothing new starts there, and nothing is concluded. Lost: what runs there has ended by itself, since its lease has (docs/protocol.md), and may be run
+ * elsewhere. That must be certain, or a job would run twice at once. So silence is counted from the last ping that was heard, or from when this server began to
+ * lead, on a clock that is never set, and without the time that the server itself was stopped; by the longest lease of those that run
+ * there; and not at all as long as the host may think that leases don't run, because it was told that the server stops.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "server/server_internal.h"
+
+#define SECOND INT64_C(1000000)
+#define MARGIN 10	      /* seconds beyond a lease and the time it takes to end a job */
+#define STOPPED (30 * SECOND) /* no turn of the loop is that long: the server was stopped, or its machine asleep */
+#define FACTS_MAX 65536
+
+/* ---- facts ---- */
+
+static int fact_check(const json_t *facts, const char *name, int64_t min, int64_t max, struct err *err)
+{
+	const json_t *v = json_object_get(facts, name);
+
+	if (!json_is_integer(v) || json_integer_value(v) < min || json_integer_value(v) > max)
+		return err_set(err, -EINVAL, "%s of a node must be a whole number from %lld to %lld", name,
+			       (long long)min, (long long)max);
+	return 0;
+}
+
+int facts_check(const json_t *facts, struct err *err)
+{
+	const json_t *os = json_object_get(facts, "os_cpus"), *v;
+	size_t i;
+
+	if (!json_is_object(facts) || json_dumpb(facts, NULL, 0, JSON_COMPACT) > FACTS_MAX)
+		return err_set(err, -EINVAL, "the facts about a node must be an object of at most %d bytes", FACTS_MAX);
+	if (fact_check(facts, "cpus", 1, 65536, err) < 0 || fact_check(facts, "memory", 1, MEMORY_MAX, err) < 0 ||
+	    (json_object_get(facts, "gpus") && fact_check(facts, "gpus", 0, 1024, err) < 0))
+		return -EINVAL;
+	if (os && json_array_size(os) != (size_t)json_integer_value(json_object_get(facts, "cpus")))
+		return err_set(err, -EINVAL, "os_cpus must have a number for each of the node's CPUs");
+	json_array_foreach(os, i, v) if (!json_is_integer(v) || json_integer_value(v) < 0 ||
+					 json_integer_value(v) >
+						 65535) return err_set(err, -EINVAL,
+								       "os_cpus must be numbers from 0 to 65535");
+	return 0;
+}
+
+static int64_t least(int64_t limit, const json_t *facts, const char *name)
+{
+	int64_t n = json_integer_value(json_object_get(facts, name));
+
+	return limit >= 0 && limit < n ? limit : n;
+}
+
+/* What the administrator lets it give, of what it has. */
+static struct res node_total(const struct node_info *n, const json_t *facts)
+{
+	return (struct res){.v = {[RES_CPU] = least(n->cpus_limit, facts, "cpus"),
+				  [RES_MEM] = least(-1, facts, "memory"),
+				  [RES_GPU] = least(n->gpus_limit, facts, "gpus")}};
+}
+
+void node_resize(struct server *s, uint32_t node)
+{
+	struct res total = node_total(&s->nodes.v[node], s->nodes.v[node].agent->facts);
+
+	if (res_equal(&total, &s->cluster->nodes.v[node].total))
+		return;
+	world_node_size(s, node, &total);
+	world_changed(s);
+}
+
+void node_facts(struct server *s, uint32_t node, const json_t *facts)
+{
+	struct agent *a = s->nodes.v[node].agent;
+
+	if (json_equal(a->facts, facts))
+		return;
+	json_decref(a->facts);
+	a->facts = json_deep_copy(facts);
+	node_resize(s, node);
+	world_node_store(s, node);
+}
+
+/* ---- in the store ---- */
+
+static struct agent *agent_create(struct server *s, const json_t *facts)
+{
+	struct agent *a = mem_zalloc(sizeof *a);
+
+	a->facts = json_is_object(facts) ? json_deep_copy(facts) : json_object();
+	a->heard_us = s->boot_us;
+	a->since = s->now;
+	a->memory_free = -1;
+	return a;
+}
+
+static void agent_free(struct agent *a)
+{
+	if (!a)
+		return;
+	json_decref(a->facts);
+	free(a);
+}
+
+int agent_restore(struct server *s, uint32_t node, const json_t *o, struct err *err)
+{
+	struct agent *a = agent_create(s, json_object_get(o, "facts"));
+
+	a->met = json_is_true(json_object_get(o, "met"));
+	a->bye = json_is_true(json_object_get(o, "bye"));
+	s->nodes.v[node].agent = a;
+	s->nodes.v[node].down = !a->met;
+	return 0;
+}
+
+void agent_store(const struct node_info *info, struct json *j)
+{
+	char *facts = json_dumps(info->agent->facts, JSON_COMPACT);
+
+	if (info->agent->met)
+		json_bool(j, "met", true);
+	if (info->agent->bye)
+		json_bool(j, "bye", true);
+	json_raw(j, "facts", facts ? facts : "{}");
+	free(facts);
+}
+
+/* ---- joining, and leaving ---- */
+
+static int join_check(struct server *s, const char *name, const json_t *facts, struct err *err)
+{
+	uint32_t node;
+
+	if (!conf_node_name_good(name))
+		return err_set(err, -EINVAL,
+			       "\"%.60s\" can't be a node's name: up to 63 letters, digits, '.', '-' and '_'", name);
+	if (facts_check(facts, err) < 0)
+		return -EINVAL;
+	if (!names_find(&s->cluster->node_names, name, &node))
+		return 0;
+
+	const struct node_info *n = &s->nodes.v[node];
+
+	if (!n->joined && !n->gone)
+		return err_set(err, -EEXIST, "the server's configuration has a node %s: join by another name", name);
+	if (agent_connected(n))
+		return err_set(err, -EEXIST, "a node %s is connected: join by another name, or remove that one first",
+			       name);
+	if (n->leaving || (n->gone && !world_node_past(s, node)))
+		return err_set(err, -EEXIST, "the last jobs of an earlier node %s have not ended: try again later",
+			       name);
+	return 0;
+}
+
+int agents_join(struct server *s, const char *name, const json_t *facts, uint64_t *ret_join, struct err *err)
+{
+	struct res total = node_total(&(struct node_info){.cpus_limit = -1, .gpus_limit = -1}, facts);
+	struct node_info *n;
+	uint32_t node;
+	int rc = join_check(s, name, facts, err);
+
+	if (rc < 0)
+		return rc;
+	if (!names_find(&s->cluster->node_names, name, &node)) {
+		if ((rc = world_node_add(s, name, &total, err)) < 0)
+			return rc;
+		node = (uint32_t)s->nodes.n - 1;
+	}
+	if (s->next_join == 0)
+		s->next_join = 1; /* 0 is the server's own machine */
+	n = &s->nodes.v[node];
+	agent_free(n->agent);
+	n->agent = agent_create(s, facts);
+	n->joined = n->down = true;
+	n->gone = false;
+	n->join = *ret_join = s->next_join++;
+	total = node_total(n, facts);
+	world_node_size(s, node, &total);
+	world_changed(s);
+	world_node_store(s, node);
+	server_say(s, "node %s has joined: %lld CPUs, %lld KiB, %lld GPUs", name, (long long)total.v[RES_CPU],
+		   (long long)total.v[RES_MEM], (long long)total.v[RES_GPU]);
+	return 0;
+}
+
+/* It is no node any more. Its record stays as long as events name it (main.c). */
+static void node_leave(struct server *s, uint32_t node)
+{
+	struct node_info *n = &s->nodes.v[node];
+
+	agents_cut(s, node, -1, "this node was removed from the cluster");
+	agent_free(n->agent);
+	n->agent = NULL;
+	free(n->features);
+	free(n->class);
+	free(n->unwell);
+	n->features = n->class = n->unwell = NULL;
+	n->cpus_limit = n->gpus_limit = -1;
+	n->joined = n->leaving = n->down = n->offline = false;
+	n->gone = true;
+	world_node_store(s, node);
+	world_node_size(s, node, &(struct res){0});
+	s->cluster->nodes.v[node].features = 0;
+	world_changed(s);
+	server_say(s, "node %s was removed", names_get(&s->cluster->node_names, node));
+}
+
+struct found {
+	uint32_t node;
+	job_vec jobs;
+	VEC(uint16_t) attempts;
+};
+
+static void find_one(void *context, struct attempt *t)
+{
+	struct found *f = context;
+
+	if (!attempt_on(t, f->node))
+		return;
+	vec_push(&f->jobs, t->job);
+	vec_push(&f->attempts, t->attempt);
+}
+
+/* Ends what runs there: it goes back to the queue, if it may be run again. */
+static void node_empty(struct server *s, const struct found *f)
+{
+	for (size_t i = 0; i < f->jobs.n; i++) {
+		uint32_t id = f->jobs.v[i];
+		const struct job *job = entry_job(s, id);
+		if (job->attempt != f->attempts.v[i] || (job->state != STATE_NOW && job->state != STATE_RUNNING))
+			job_kill_again(s, id, f->attempts.v[i]);
+		else
+			job_kill(s, id, s->entries.v[id].spec->rerunnable ? INTENT_RERUN : INTENT_DELETE, 0,
+				 "the administrator, who removed its node");
+	}
+}
+
+int agents_remove(struct server *s, uint32_t node, bool force, struct err *err)
+{
+	struct node_info *n = &s->nodes.v[node];
+	const char *name = names_get(&s->cluster->node_names, node);
+	struct found f = {.node = node};
+
+	if (!n->joined)
+		return err_set(err, -EINVAL, "node %s is in the server's configuration: change nodes there", name);
+	dispatch_withdraw(s, node);
+	attempts_each(s, find_one, &f);
+	if (f.jobs.n && !force) {
+		vec_free(&f.attempts);
+		size_t jobs = f.jobs.n;
+		vec_free(&f.jobs);
+		return err_set(
+			err, -EBUSY,
+			"%zu job%s on node %s: take it offline and wait for the end, or remove it by force, which ends them",
+			jobs, jobs == 1 ? " runs" : "s run", name);
+	}
+	n->leaving = true;
+	if (agent_connected(n)) {
+		node_empty(s, &f);
+	} else if (f.jobs.n) { /* whoever removes it by force says that nothing of it runs any more */
+		n->agent->lost = true;
+		s->stats.hosts_lost++;
+		engine_host_lost(s->engine, name);
+	}
+	if (f.jobs.n == 0) {
+		node_leave(s, node);
+	} else {
+		world_changed(s);
+		world_node_store(s, node);
+	}
+	s->agents_at = 0;
+	vec_free(&f.jobs);
+	vec_free(&f.attempts);
+	return 0;
+}
+
+/* ---- a word from it ---- */
+
+static void node_up(struct server *s, uint32_t node)
+{
+	struct node_info *n = &s->nodes.v[node];
+	struct agent *a = n->agent;
+
+	a->heard_us = s->boot_us;
+	a->heard = s->now;
+	a->lost = false;
+	s->agents_at = s->agents_at < s->now + 1 ? s->agents_at : s->now + 1;
+	if (n->down && a->met)
+		server_say(s, "node %s is up again", names_get(&s->cluster->node_names, node));
+	n->down = false;
+	world_node_gate(s, node);
+}
+
+void node_arrived(struct server *s, uint32_t node, const json_t *facts)
+{
+	struct agent *a = s->nodes.v[node].agent;
+	bool news = !a->met || a->bye;
+
+	a->since = s->now;
+	node_up(s, node);
+	a->met = true;
+	a->bye = false;
+	node_facts(s, node, facts);
+	if (news)
+		world_node_store(s, node);
+}
+
+void node_heard(struct server *s, uint32_t node, const char *health)
+{
+	struct node_info *n = &s->nodes.v[node];
+	bool well = !health || !*health;
+
+	if (n->down)
+		node_up(s, node);
+	n->agent->heard_us = s->boot_us;
+	n->agent->heard = s->now;
+	if (well ? !n->unwell : n->unwell && strcmp(n->unwell, health) == 0)
+		return;
+	server_say(s, "node %s is %s%.200s", names_get(&s->cluster->node_names, node),
+		   well ? "well again" : "unwell: ", well ? "" : health);
+	free(n->unwell);
+	n->unwell = well ? NULL : mem_strdup(health);
+	world_node_gate(s, node);
+}
+
+/* ---- silence ---- */
+
+struct leases {
+	const struct server *s;
+	uint32_t node;
+	size_t n;
+	int64_t longest; /* seconds until the last of them has ended */
+	bool endless;	 /* one that may be run again does not end by itself */
+};
+
+static void lease_one(void *context, struct attempt *t)
+{
+	struct leases *l = context;
+
+	if (!attempt_on(t, l->node))
+		return;
+	l->n++;
+	if (t->lease + t->grace > l->longest)
+		l->longest = t->lease + t->grace;
+	if (t->lease == 0 && l->s->entries.v[t->job].spec->rerunnable)
+		l->endless = true;
+}
+
+/* When its attempts may be given up, on the clock of boot_us. INT64_MAX: not by itself. */
+static int64_t lost_at(const struct server *s, uint32_t node)
+{
+	const struct agent *a = s->nodes.v[node].agent;
+	int64_t from = a->heard_us > s->lead_us ? a->heard_us : s->lead_us;
+	int64_t after = attrs_number(&s->attrs, "node_lost_after");
+	struct leases l = {.s = s, .node = node};
+
+	if (a->lost || a->bye || after <= 0)
+		return INT64_MAX;
+	l.longest = after + attrs_number(&s->attrs, "kill_delay");
+	attempts_each(s, lease_one, &l);
+	return l.n == 0 || l.endless ? INT64_MAX : from + (l.longest + MARGIN) * SECOND;
+}
+
+static void node_lose(struct server *s, uint32_t node)
+{
+	struct agent *a = s->nodes.v[node].agent;
+	const char *name = names_get(&s->cluster->node_names, node);
+
+	server_say(s, "node %s is lost: no word for %lld s; its jobs are given up", name,
+		   (long long)((s->boot_us - a->heard_us) / SECOND));
+	a->lost = true;
+	s->stats.hosts_lost++;
+	agents_cut(s, node, 0, "there was no word for too long"); /* it says what it has when it comes back */
+	engine_host_lost(s->engine, name);
+}
+
+/* What follows from its silence; returns when to look again, on the clock of boot_us. */
+static int64_t node_watch(struct server *s, uint32_t node)
+{
+	struct node_info *n = &s->nodes.v[node];
+	int64_t from = n->agent->heard_us > s->lead_us ? n->agent->heard_us : s->lead_us;
+	int64_t down = from + attrs_number(&s->attrs, "node_down_after") * SECOND, lost;
+
+	if (n->leaving) {
+		struct found f = {.node = node};
+		attempts_each(s, find_one, &f);
+		if (f.jobs.n == 0) {
+			node_leave(s, node);
+			return INT64_MAX;
+		}
+		vec_free(&f.jobs);
+		vec_free(&f.attempts);
+	}
+	if (!n->down && down <= s->boot_us) {
+		n->down = true;
+		server_say(s, "node %s is down: no word for %lld s", names_get(&s->cluster->node_names, node),
+			   (long long)((s->boot_us - from) / SECOND));
+		world_node_gate(s, node);
+		dispatch_withdraw(s, node);
+	}
+	if (!n->down)
+		return n->leaving ? s->boot_us + SECOND : down;
+	lost = lost_at(s, node);
+	if (lost <= s->boot_us) {
+		node_lose(s, node);
+		lost = INT64_MAX;
+	}
+	return n->leaving ? s->boot_us + SECOND : lost;
+}
+
+void agents_turn(struct server *s)
+{
+	int64_t gap = s->agents_us ? s->boot_us - s->agents_us : 0, next = INT64_MAX, at;
+
+	s->agents_us = s->boot_us;
+	for (uint32_t i = 0; gap > STOPPED && i < s->nodes.n; i++) /* we heard nothing since we did not listen */
+		if (s->nodes.v[i].agent)
+			s->nodes.v[i].agent->heard_us += gap;
+	if (gap > STOPPED)
+		s->lead_us += gap;
+	if (s->agents_at > s->now)
+		return;
+	for (uint32_t i = 0; i < s->nodes.n; i++)
+		if (s->nodes.v[i].joined && (at = node_watch(s, i)) < next)
+			next = at;
+	s->agents_at = next == INT64_MAX ? TIME_NEVER : s->now + (next - s->boot_us) / SECOND + 1;
+}
+
+int64_t agents_next(const struct server *s)
+{
+	return s->agents_at > s->now ? s->agents_at : s->now;
+}
+
+/* Hosts that are told "bye" let their jobs run without a lease. That must outlive us: a server that comes up must not give such a host up. */
+void agents_farewell(struct server *s)
+{
+	s->farewell = true;
+	for (uint32_t i = 0; i < s->nodes.n; i++)
+		if (agent_connected(&s->nodes.v[i])) {
+			s->nodes.v[i].agent->bye = true;
+			world_node_store(s, i);
+		}
+}
+
+const char *node_state(const struct server *s, uint32_t node)
+{
+	static char text[64];
+	const struct node_info *n = &s->nodes.v[node];
+	int64_t used = world_cpus_used(s, node);
+	bool out = n->offline || n->gone || n->leaving;
+
+	snprintf(text, sizeof text, "%s%s%s",
+		 !out			 ? ""
+		 : used > 0 && n->joined ? ",draining"
+					 : ",offline",
+		 !n->down		      ? ""
+		 : n->agent && !n->agent->met ? ",joining"
+					      : ",down",
+		 n->unwell ? ",unhealthy" : "");
+	if (*text)
+		return text + 1;
+	return used >= s->cluster->nodes.v[node].total.v[RES_CPU] ? "busy" : "free";
+}

@@ -1,0 +1,34 @@
+/*
+ * prepare_internal.h - a part of an attempt while its order is made: shared by prepare.c and prepare_env.c.
+ */
+#ifndef SERVER_PREPARE_INTERNAL_H
+#define SERVER_PREPARE_INTERNAL_H
+
+#include "server/server_internal.h"
+
+/* What is on one host. All is borrowed, or the arena's. */
+struct part {
+	const struct attempt *t;
+	const struct account *who;
+	const json_t *body;
+	const char *tag;
+	struct arena *a;
+	int index, count;  /* it is the index-th of so many */
+	const int *of;	   /* the index of each fragment's part */
+	const char *host;  /* as the engine has it */
+	bool here;	   /* it is this machine's */
+	const char *state; /* the host's directories: our own, or the words that an agent replaces by its own */
+	const char *run, *rsh;
+	const char *path; /* directory of our commands there, or "" if that is found anyway */
+};
+
+/* Its nodes are not machines, but parts of this one, and the whole job is on them. */
+bool part_is_virtual(const struct server *s, const struct part *p);
+/* The same, and on more than one of them. */
+bool part_spans_virtual(const struct server *s, const struct part *p);
+/* The first fragment that is on it. */
+uint32_t part_first(const struct part *p);
+/* o->env and o->nplaced, by the rest of the order. */
+void part_environment(struct server *s, const struct part *p, struct order *o);
+
+#endif

@@ -1,0 +1,346 @@
+/*
+ * tokens.c - tokens: kept, found, and checked.
+ *
+ * "ID.SECRET.FINGERPRINT" (tls/pki.h). Of a join or a login token the store has the secret's hash; a job's is derived from the server's own secret and
+ * kept nowhere. Whatever is wrong with a token, the answer is the same sentence, and the comparison takes the same time: nobody learns
+ * which part was right. Expiry is by the server's clock, which never goes back.
+ *
+ * Wrong ones are counted by address, and after 20 in a minute the answer is "too many". A right one is still taken: secrets of 128 bits are not guessed,
+ * and nobody shuts his neighbours on the same host out by failing on purpose.
+ */
+#include "server/tokens.h"
+
+#include <arpa/inet.h>
+#include <stdio.h>
+#include <string.h>
+
+#define FAILURES_MAX 20
+#define FAILURES_SECONDS 60
+#define FAILURES_KEPT 1024 /* addresses; beyond that the oldest is forgotten */
+
+struct tokens *tokens_of(struct server *s)
+{
+	if (!s->tokens)
+		s->tokens = mem_zalloc(sizeof *s->tokens);
+	return s->tokens;
+}
+
+void token_id(const struct token_record *t, char ret[32])
+{
+	snprintf(ret, 32, "%c%llu", t->kind == TOKEN_JOIN ? 'j' : 'u', (unsigned long long)t->number);
+}
+
+struct token_record *token_find(struct server *s, const char *id)
+{
+	struct tokens *all = tokens_of(s);
+	char own[32];
+
+	for (size_t i = 0; i < all->list.n; i++) {
+		token_id(&all->list.v[i], own);
+		if (strcmp(own, id) == 0)
+			return &all->list.v[i];
+	}
+	return NULL;
+}
+
+/* ---- the store ---- */
+
+void token_store(struct server *s, const struct token_record *t)
+{
+	struct strbuf text = {0};
+	struct json j;
+	char id[32];
+
+	token_id(t, id);
+	json_init(&j, &text, false);
+	json_open_object(&j, NULL);
+	json_text(&j, "kind", t->kind == TOKEN_JOIN ? "join" : "login");
+	json_text(&j, "hash", t->hash);
+	json_int(&j, "uid", t->uid);
+	json_text(&j, "user", t->user);
+	json_text(&j, "label", t->label);
+	json_text(&j, "name", t->name);
+	json_int(&j, "created", t->created);
+	json_int(&j, "expires", t->expires);
+	json_int(&j, "uses", t->uses);
+	json_int(&j, "used", t->used);
+	json_close_object(&j);
+	store_put_object(s->store, "token", id, text.text);
+	strbuf_fini(&text);
+}
+
+static char *text_copy(const json_t *o, const char *key)
+{
+	const char *text = json_string_value(json_object_get(o, key));
+
+	return text ? mem_strdup(text) : NULL;
+}
+
+static int64_t number(const json_t *o, const char *key)
+{
+	return json_integer_value(json_object_get(o, key));
+}
+
+int token_restore(struct server *s, const char *id, const json_t *o, struct err *err)
+{
+	const char *hash = json_string_value(json_object_get(o, "hash")),
+		   *kind = json_string_value(json_object_get(o, "kind"));
+	struct token_record t = {
+		.uid = (uid_t)number(o, "uid"),
+		.created = number(o, "created"),
+		.expires = number(o, "expires"),
+		.uses = number(o, "uses"),
+		.used = number(o, "used"),
+	};
+	unsigned long long n;
+	char letter, own[32];
+
+	t.kind = kind && strcmp(kind, "join") == 0 ? TOKEN_JOIN : TOKEN_LOGIN;
+	if (!hash || strlen(hash) != FINGERPRINT_SIZE - 1 || !kind || sscanf(id, "%c%llu", &letter, &n) != 2)
+		return err_set(err, -EINVAL, "it is no token");
+	t.number = n;
+	token_id(&t, own);
+	if (strcmp(own, id) != 0)
+		return err_set(err, -EINVAL, "its kind is not that of its name");
+	snprintf(t.hash, sizeof t.hash, "%s", hash);
+	t.user = text_copy(o, "user");
+	t.label = text_copy(o, "label");
+	t.name = text_copy(o, "name");
+	if (t.number >= s->next_token)
+		s->next_token = t.number + 1;
+	vec_push(&tokens_of(s)->list, t);
+	return 0;
+}
+
+void token_drop(struct server *s, struct token_record *t)
+{
+	struct tokens *all = tokens_of(s);
+	char id[32];
+
+	token_id(t, id);
+	store_drop_object(s->store, "token", id);
+	free(t->user);
+	free(t->label);
+	free(t->name);
+	vec_remove(&all->list, (size_t)(t - all->list.v));
+}
+
+void tokens_expire(struct server *s)
+{
+	struct tokens *all = tokens_of(s);
+
+	for (size_t i = all->list.n; i-- > 0;)
+		if (all->list.v[i].expires <= s->now)
+			token_drop(s, &all->list.v[i]);
+}
+
+struct token_record *token_add(struct server *s, struct token_record *t, char ret_text[TOKEN_SIZE])
+{
+	struct tokens *all = tokens_of(s);
+	struct token shown = {0};
+
+	if (s->next_token == 0)
+		s->next_token = 1;
+	t->number = s->next_token++;
+	t->created = s->now;
+	token_id(t, shown.id);
+	token_secret(shown.secret);
+	token_hash(shown.secret, t->hash);
+	snprintf(shown.fingerprint, sizeof shown.fingerprint, "%.*s", SHOWN_DIGITS, s->authority.fingerprint);
+	token_write(&shown, ret_text);
+	vec_push(&all->list, *t);
+	token_store(s, t);
+	return &all->list.v[all->list.n - 1];
+}
+
+/* ---- failures ---- */
+
+/* One address of IPv4; of IPv6 a network of 64 bits, which is what one customer has. */
+static void place_of(const char *address, char ret[64])
+{
+	struct in6_addr v6;
+
+	if (strncmp(address, "::ffff:", 7) == 0 && strchr(address, '.'))
+		address += 7;
+	if (inet_pton(AF_INET6, address, &v6) == 1) {
+		memset(v6.s6_addr + 8, 0, 8);
+		inet_ntop(AF_INET6, &v6, ret, 64);
+	} else {
+		snprintf(ret, 64, "%.63s", address);
+	}
+}
+
+static struct failures *failures_of(struct server *s, const char *place)
+{
+	struct tokens *all = tokens_of(s);
+	size_t oldest = 0;
+
+	for (size_t i = 0; i < all->failures.n; i++) {
+		if (strcmp(all->failures.v[i].from, place) == 0)
+			return &all->failures.v[i];
+		if (all->failures.v[i].since < all->failures.v[oldest].since)
+			oldest = i;
+	}
+	if (all->failures.n < FAILURES_KEPT) {
+		vec_push(&all->failures, (struct failures){.since = s->now});
+		oldest = all->failures.n - 1;
+	}
+	struct failures *f = &all->failures.v[oldest];
+	*f = (struct failures){.since = s->now};
+	snprintf(f->from, sizeof f->from, "%s", place);
+	return f;
+}
+
+int token_failed(struct server *s, const char *address, struct err *err)
+{
+	char place[64];
+
+	place_of(address, place);
+	struct failures *f = failures_of(s, place);
+	if (s->now - f->since >= FAILURES_SECONDS) {
+		f->since = s->now;
+		f->count = 0;
+	}
+	if (++f->count == FAILURES_MAX + 1)
+		server_say(s, "more than %d wrong tokens from %s within a minute", FAILURES_MAX, place);
+	if (f->count > FAILURES_MAX)
+		return err_set(err, -EBUSY, "Too many wrong tokens came from %.60s: wait a minute.", address);
+	return err_set(err, -EACCES,
+		       "No valid token was shown: it is missing, wrong, used up, revoked, or has expired "
+		       "('shunt token create' on the server's machine makes a new one).");
+}
+
+/* ---- checking ---- */
+
+/* Whether the token shown is this cluster's and has this secret's hash. Everything is compared in any case. */
+static bool shown_right(const struct server *s, const struct token *shown, const char *hash)
+{
+	char own[FINGERPRINT_SIZE], given[FINGERPRINT_SIZE];
+
+	snprintf(own, sizeof own, "%.*s", SHOWN_DIGITS, s->authority.fingerprint);
+	token_hash(shown->secret, given);
+	bool cluster = token_equal(shown->fingerprint, own), secret = token_equal(given, hash);
+	return cluster && secret;
+}
+
+/* The record of a kind that a text is right for; NULL. */
+static struct token_record *record_shown(struct server *s, const struct token *shown, enum token_kind kind)
+{
+	static const char nobody[] = "0000000000000000000000000000000000000000000000000000000000000000";
+	struct token_record *t = token_find(s, shown->id);
+	bool right = shown_right(s, shown, t ? t->hash : nobody);
+
+	return t && right && t->kind == kind && t->expires > s->now ? t : NULL;
+}
+
+int token_check_join(struct server *s, const char *text, const char *address, struct token_record **ret,
+		     struct err *err)
+{
+	struct token shown;
+	struct token_record *t = NULL;
+
+	if (token_parse(text, &shown, NULL) == 0)
+		t = record_shown(s, &shown, TOKEN_JOIN);
+	if (!t || t->uses < 1)
+		return token_failed(s, address, err);
+	*ret = t;
+	return 0;
+}
+
+int token_user_check(struct server *s, uid_t uid, const char *user, struct err *err)
+{
+	if (uid == 0)
+		return err_set(err, -EPERM, "There are no login tokens for root: nobody is root from another machine.");
+	if (!s->multi && uid != s->uid)
+		return err_set(err, -EPERM, "This is a personal instance: only its own user can have tokens.");
+	if (s->multi && uid == s->uid)
+		return err_set(err, -EPERM, "There are no login tokens for %s, the server's own account.", user);
+	return 0;
+}
+
+static bool login_right(struct server *s, const struct token *shown, struct asker *ret)
+{
+	struct token_record *t = record_shown(s, shown, TOKEN_LOGIN);
+	const struct account *a = t ? account_of(s, t->uid) : NULL;
+
+	/* The number may belong to another by now. */
+	if (!a || !t->user || strcmp(a->name, t->user) != 0 || token_user_check(s, t->uid, t->user, NULL) < 0)
+		return false;
+	t->used = s->now;
+	ret->uid = t->uid;
+	ret->gid = a->gid;
+	ret->by = BY_TOKEN;
+	snprintf(ret->user, sizeof ret->user, "%s", a->name);
+	return true;
+}
+
+static void job_secret(const struct server *s, const char *tag, char ret[64])
+{
+	char text[96];
+
+	snprintf(text, sizeof text, "job %s", tag);
+	token_mac(s->authority.secret, text, ret);
+}
+
+/* The job of a tag whose attempt is its current one, and runs. */
+static bool job_runs(const struct server *s, const char *tag, uint32_t *ret)
+{
+	unsigned long long n;
+	long long index = -1;
+	unsigned attempt;
+
+	if (sscanf(tag, "%llu-%lld.%u", &n, &index, &attempt) != 3) {
+		index = -1;
+		if (sscanf(tag, "%llu.%u", &n, &attempt) != 2)
+			return false;
+	}
+	return attempt <= UINT16_MAX && entry_find(s, n, index, ret) && !entry_ended(s, *ret) &&
+	       entry_job(s, *ret)->attempt == attempt && attempt_find(s, *ret, (uint16_t)attempt);
+}
+
+static bool job_right(struct server *s, const struct token *shown, struct asker *ret)
+{
+	const char *tag = shown->id + 1;
+	char secret[64], hash[FINGERPRINT_SIZE];
+	uint32_t id;
+
+	job_secret(s, tag, secret);
+	token_hash(secret, hash);
+	if (!shown_right(s, shown, hash) || !job_runs(s, tag, &id))
+		return false;
+
+	const struct spec *p = s->entries.v[id].spec;
+	if (p->uid == 0)
+		return false;
+	ret->uid = p->uid;
+	ret->gid = p->gid;
+	ret->by = BY_JOB;
+	snprintf(ret->user, sizeof ret->user, "%s", word(s, p->owner));
+	return true;
+}
+
+int token_check(struct server *s, const char *text, const char *address, struct asker *ret, struct err *err)
+{
+	struct token shown;
+	bool right = false;
+
+	*ret = (struct asker){0};
+	if (text && token_parse(text, &shown, NULL) == 0)
+		right = shown.id[0] == 'a' ? job_right(s, &shown, ret) : login_right(s, &shown, ret);
+	if (!right) {
+		*ret = (struct asker){.uid = (uid_t)-1, .gid = (gid_t)-1};
+		return token_failed(s, address, err);
+	}
+	snprintf(ret->address, sizeof ret->address, "%.63s", address);
+	return 0;
+}
+
+void token_of_job(const struct server *s, const char *tag, char ret[TOKEN_SIZE])
+{
+	struct token shown = {0};
+
+	snprintf(shown.id, sizeof shown.id, "a%.62s", tag);
+	job_secret(s, tag, shown.secret);
+	snprintf(shown.fingerprint, sizeof shown.fingerprint, "%.*s", SHOWN_DIGITS, s->authority.fingerprint);
+	token_write(&shown, ret);
+}

@@ -1,0 +1,68 @@
+/*
+ * tokens.h - what tokens.c keeps, and api_tokens.c and munge.c make and show.
+ */
+#ifndef SERVER_TOKENS_H
+#define SERVER_TOKENS_H
+
+#include "server/server_internal.h"
+
+#define JOIN_LIFE 3600		/* seconds, if not said */
+#define JOIN_LIFE_MAX 2592000	/* 30 days */
+#define LOGIN_LIFE 2592000	/* 30 days */
+#define LOGIN_LIFE_MAX 31536000 /* a year */
+#define MUNGE_LIFE 86400
+#define USES_MAX 10000
+#define TOKENS_PER_USER 200
+#define TOKENS_MAX 20000
+#define SHOWN_DIGITS 32 /* of the authority's fingerprint in a token */
+
+enum token_kind { TOKEN_JOIN, TOKEN_LOGIN };
+
+/* A token as it is kept. Its secret is not: only the hash. */
+struct token_record {
+	uint64_t number; /* the 7 of "u7" */
+	enum token_kind kind;
+	char hash[FINGERPRINT_SIZE];
+	uid_t uid;	 /* of a login: whose */
+	char *user;	 /* of a login: his name then; of a join: who made it */
+	char *label;	 /* a note, or NULL */
+	char *name;	 /* of a join: the only node it is for, or NULL */
+	int64_t created; /* instants */
+	int64_t expires;
+	int64_t uses; /* of a join: how many are left */
+	int64_t used; /* when last, of a join in the store; 0: never */
+};
+
+struct tokens {
+	VEC(struct token_record) list; /* by number */
+	VEC(struct failures {
+		char from[64]; /* an address, or the network of one in IPv6 */
+		int64_t since; /* the minute began */
+		int count;
+	}) failures;
+};
+
+struct tokens *tokens_of(struct server *s);
+void token_id(const struct token_record *t, char ret[32]);
+struct token_record *token_find(struct server *s, const char *id); /* valid until the next change; NULL */
+void token_store(struct server *s, const struct token_record *t);
+void token_drop(struct server *s, struct token_record *t); /* revoked */
+void tokens_expire(struct server *s);			   /* drops what is out of date */
+
+/* Makes one: `t` has all but number, hash and created; its texts are taken over. */
+struct token_record *token_add(struct server *s, struct token_record *t, char ret_text[TOKEN_SIZE]);
+/* The join token of that text, if it is one, right, and has a use left. As token_check(). */
+int token_check_join(struct server *s, const char *text, const char *address, struct token_record **ret,
+		     struct err *err);
+/* Somebody from there failed to prove who he is: -EACCES, or -EBUSY if that was too often. */
+int token_failed(struct server *s, const char *address, struct err *err);
+/* Whether a user may have login tokens at all: never root, nor the server's own account where it has many users. */
+int token_user_check(struct server *s, uid_t uid, const char *user, struct err *err);
+/* Makes a login token and answers with it, after the commit. `label` may be NULL. */
+void token_reply_login(struct server *s, struct http_request *r, uid_t uid, const char *user, const char *label,
+		       int64_t life);
+
+/* munge.c: answers, now or later. */
+void munge_login(struct server *s, struct http_request *r, const char *credential, int64_t life);
+
+#endif

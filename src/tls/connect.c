@@ -1,0 +1,305 @@
+/*
+ * connect.c - `shunt-connect`: TLS for a command that must start fast and does not load OpenSSL itself.
+ *
+ *	shunt-connect (--ca FILE | --fingerprint HEX) WHERE...
+ *
+ * Descriptor 0 is a stream socket. Tries the addresses in turn, checks that it is this cluster's server, says "ok WHERE\n", or
+ * "error SENTENCE\n" and ends with 1; then carries bytes both ways until either side ends. It ends with its client, and not by the
+ * signals of the terminal, since the client may want to say something after them.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "tls/tls.h"
+
+#define CLIENT 0      /* the descriptor */
+#define PORT "7722"   /* where none is said */
+#define PATIENCE 5000 /* ms for an address; and for what is left to send when the client has gone */
+#define CA_MAX (1 << 20)
+
+static int64_t now_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+/* ---- to the server ---- */
+
+/* Waits for the server; -ETIMEDOUT; -EPIPE: the client has gone meanwhile. */
+static int server_wait(int fd, short events, int64_t deadline, struct err *err)
+{
+	struct pollfd p[] = {{.fd = fd, .events = events}, {.fd = CLIENT}};
+	int64_t left = deadline - now_ms();
+	int rc = left <= 0 ? 0 : poll(p, 2, (int)left);
+
+	if (rc < 0 && errno != EINTR)
+		return err_set(err, -errno, "%s", strerror(errno));
+	if (rc > 0 && p[1].revents)
+		return err_set(err, -EPIPE, "the client has gone");
+	return rc == 0 ? err_set(err, -ETIMEDOUT, "no answer for %d s", PATIENCE / 1000) : 0;
+}
+
+/* A socket connected to the address, or -errno. */
+static int address_connect(const struct addrinfo *a, int64_t deadline, struct err *err)
+{
+	int on = 1, error = 0, rc = 0;
+	socklen_t n = sizeof error;
+	int fd = socket(a->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+	if (fd < 0)
+		return err_set(err, -errno, "%s", strerror(errno));
+	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+	setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
+	if (connect(fd, a->ai_addr, a->ai_addrlen) < 0) {
+		error = errno;
+		if (error == EINPROGRESS && (rc = server_wait(fd, POLLOUT, deadline, err)) == 0)
+			getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &n);
+		if (rc == 0 && error != 0)
+			rc = err_set(err, -error, "%s", strerror(error));
+	}
+	if (rc == 0)
+		return fd;
+	close(fd);
+	return rc;
+}
+
+static int address_try(struct tls_context *c, const struct addrinfo *a, struct tls **ret, struct err *err)
+{
+	int64_t deadline = now_ms() + PATIENCE;
+	struct tls *t;
+	int fd = address_connect(a, deadline, err);
+	int rc = fd < 0 ? fd : tls_start(c, fd, TLS_HTTP, CERT_SERVER, &t, err);
+
+	if (rc < 0) {
+		if (fd >= 0)
+			close(fd);
+		return rc;
+	}
+	while ((rc = tls_handshake(t, err)) == 0 && (rc = server_wait(fd, tls_events(t), deadline, err)) == 0)
+		;
+	if (rc < 0) {
+		tls_free(t);
+		return rc;
+	}
+	*ret = t;
+	return 0;
+}
+
+/* "host", "host:port", "[address]:port", or a bare address of IPv6. Cuts the text. */
+static void where_split(char *where, const char **ret_host, const char **ret_port)
+{
+	char *colon = strrchr(where, ':'), *bracket = strrchr(where, ']');
+
+	*ret_host = where;
+	*ret_port = PORT;
+	if (where[0] == '[' && bracket) {
+		*bracket = '\0';
+		*ret_host = where + 1;
+		if (bracket[1] == ':' && bracket[2])
+			*ret_port = bracket + 2;
+	} else if (colon && strchr(where, ':') == colon) {
+		*colon = '\0';
+		*ret_port = colon + 1;
+	}
+}
+
+static int where_try(struct tls_context *c, const char *where, struct tls **ret, struct err *err)
+{
+	const struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICSERV};
+	struct addrinfo *all;
+	const char *host, *port;
+	char text[300];
+
+	snprintf(text, sizeof text, "%s", where);
+	where_split(text, &host, &port);
+	int rc = getaddrinfo(host, port, &hints, &all);
+	if (rc != 0)
+		return err_set(err, -ENOENT, "%s", rc == EAI_SYSTEM ? strerror(errno) : gai_strerror(rc));
+	rc = -ENOENT;
+	for (const struct addrinfo *a = all; a && rc != 0 && rc != -EPIPE; a = a->ai_next)
+		rc = address_try(c, a, ret, err);
+	freeaddrinfo(all);
+	return rc;
+}
+
+/* ---- carrying ---- */
+
+/* One direction: what was read and not written yet. */
+struct lane {
+	char buf[16384];
+	size_t at, n;
+	bool ended;  /* nothing more comes */
+	short lacks; /* of TLS: what to poll for until it goes on */
+};
+
+static void lane_read(struct lane *l, ssize_t n)
+{
+	l->at = 0;
+	l->n = n > 0 ? (size_t)n : 0;
+	l->ended = n == 0 || (n < 0 && n != -EAGAIN && n != -EINTR);
+}
+
+static ssize_t result(ssize_t n)
+{
+	return n < 0 ? -errno : n;
+}
+
+/* Moves what can be moved without waiting. False: it is over. */
+static bool lanes_move(struct tls *t, struct lane *up, struct lane *down)
+{
+	ssize_t n = 0;
+
+	if (up->at == up->n && !up->ended)
+		lane_read(up, result(recv(CLIENT, up->buf, sizeof up->buf, MSG_DONTWAIT)));
+	up->lacks = 0;
+	while (up->at < up->n && (n = tls_write(t, up->buf + up->at, up->n - up->at)) > 0)
+		up->at += (size_t)n;
+	if (up->at < up->n && n != -EAGAIN)
+		return false;
+	if (up->at < up->n)
+		up->lacks = tls_events(t);
+
+	down->lacks = 0;
+	if (down->at == down->n && !down->ended) {
+		lane_read(down, tls_read(t, down->buf, sizeof down->buf));
+		down->lacks = down->n == 0 ? tls_events(t) : 0;
+	}
+	while (down->at < down->n &&
+	       (n = result(send(CLIENT, down->buf + down->at, down->n - down->at, MSG_DONTWAIT | MSG_NOSIGNAL))) > 0)
+		down->at += (size_t)n;
+	if (down->at < down->n && n != -EAGAIN && n != -EINTR)
+		down->at = down->n; /* nobody listens: what goes up may still matter */
+	return !(up->ended && up->at == up->n) && !(down->ended && down->at == down->n);
+}
+
+static void carry(struct tls *t)
+{
+	static struct lane up, down;
+	int64_t deadline = 0; /* since the client has gone */
+
+	while (lanes_move(t, &up, &down)) {
+		bool idle = up.at == up.n && !up.ended, full = down.at < down.n;
+		/* What went on without waiting goes on: only a lane that lacks something is waited for. */
+		if ((!idle && !up.lacks) || (!full && !down.lacks))
+			continue;
+		struct pollfd p[] = {
+			{.fd = deadline ? -1 : CLIENT, .events = (short)((idle ? POLLIN : 0) | (full ? POLLOUT : 0))},
+			{.fd = up.lacks || down.lacks ? tls_fd(t) : -1, .events = up.lacks | down.lacks}};
+		int64_t left = deadline ? deadline - now_ms() : -1;
+		if (deadline && left <= 0)
+			return;
+		if (poll(p, 2, (int)left) < 0 && errno != EINTR)
+			return;
+		if (!deadline && (p[0].revents & (POLLHUP | POLLERR)))
+			deadline = now_ms() + PATIENCE;
+	}
+}
+
+/* ---- from the command line ---- */
+
+static char *file_read(const char *path)
+{
+	static char text[CA_MAX];
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	size_t n = 0;
+	ssize_t got = fd < 0 ? -1 : 1;
+
+	while (got > 0 && n + 1 < sizeof text && (got = read(fd, text + n, sizeof text - 1 - n)) > 0)
+		n += (size_t)got;
+	if (fd >= 0)
+		close(fd);
+	return got < 0 ? NULL : text;
+}
+
+static void say(const char *word, const char *text)
+{
+	struct strbuf line = {0};
+
+	strbuf_printf(&line, "%s %s\n", word, text);
+	for (size_t at = 0; at < line.n;) {
+		ssize_t n = send(CLIENT, line.text + at, line.n - at, MSG_NOSIGNAL);
+		if (n < 0 && errno != EINTR)
+			break;
+		at += n > 0 ? (size_t)n : 0;
+	}
+	strbuf_fini(&line);
+}
+
+static int fail(const char *text)
+{
+	say("error", text);
+	return 1;
+}
+
+/* The first of the servers that is one. What was wrong with the others is told when none is. */
+static int servers_try(struct tls_context *c, char **where, struct tls **ret, const char **ret_where,
+		       struct strbuf *trouble)
+{
+	struct err err;
+	int rc = -ENOENT;
+
+	for (; *where && rc != 0 && rc != -EPIPE; where++) {
+		rc = where_try(c, *where, ret, &err);
+		*ret_where = *where;
+		if (rc < 0)
+			strbuf_printf(trouble, "%s%s: %s", trouble->n ? "; " : "", *where, err.text);
+	}
+	return rc;
+}
+
+static int serve(const struct tls_options *o, char **where)
+{
+	struct tls_context *c;
+	struct tls *t;
+	struct strbuf trouble = {0};
+	const char *which;
+	struct err err;
+	int rc = 1;
+
+	if (tls_context_create(o, false, &c, &err) < 0)
+		return fail(err.text);
+	if (servers_try(c, where, &t, &which, &trouble) == 0) {
+		say("ok", which);
+		carry(t);
+		tls_free(t);
+		rc = 0;
+	} else
+		fail(strbuf_text(&trouble));
+	tls_context_free(c);
+	strbuf_fini(&trouble);
+	return rc;
+}
+
+int main(int argc, char **argv)
+{
+	const int ignored[] = {SIGPIPE, SIGINT, SIGQUIT, SIGHUP, SIGTSTP};
+	struct tls_options o = {0};
+
+	for (size_t i = 0; i < sizeof ignored / sizeof *ignored; i++)
+		signal(ignored[i], SIG_IGN);
+	setenv("RES_OPTIONS", "timeout:2 attempts:2", 0); /* a name that nobody answers for must not cost a minute */
+	if (argc >= 4 && strcmp(argv[1], "--ca") == 0 && !(o.ca = file_read(argv[2])))
+		return fail("the file with the authority's certificate can't be read");
+	if (argc >= 4 && strcmp(argv[1], "--fingerprint") == 0)
+		o.fingerprint = argv[2];
+	if (!o.ca && !o.fingerprint) {
+		fputs("usage: shunt-connect (--ca FILE | --fingerprint HEX) WHERE...\n"
+		      "Commands start it to reach a server over TLS; descriptor 0 is their socket.\n",
+		      stderr);
+		return 2;
+	}
+	return serve(&o, argv + 3);
+}

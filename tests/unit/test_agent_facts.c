@@ -1,0 +1,374 @@
+/*
+ * test_agent_facts.c - what an agent knows of its machine and keeps of its cluster: facts, health, files.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "agent/ask.h"
+#include "agent/facts.h"
+#include "agent/health.h"
+#include "agent/home.h"
+#include "tls/pki.h"
+
+static char dir[64];
+
+static int entry_remove(const char *path, const struct stat *st, int type, struct FTW *at)
+{
+	return remove(path);
+}
+
+static int setup(void **state)
+{
+	snprintf(dir, sizeof dir, "/tmp/shunt-agent-XXXXXX");
+	return mkdtemp(dir) ? 0 : -1;
+}
+
+static int teardown(void **state)
+{
+	return nftw(dir, entry_remove, 16, FTW_DEPTH | FTW_PHYS);
+}
+
+/* ---- facts ---- */
+
+static json_int_t number(const json_t *facts, const char *key)
+{
+	return json_integer_value(json_object_get(facts, key));
+}
+
+static void test_facts(void **state)
+{
+	json_t *facts, *again;
+	size_t i;
+	json_t *v;
+
+	setenv("SHUNT_FAKE_GPUS", "2", 1);
+	assert_int_equal(facts_collect("none", &facts, NULL), 0);
+	assert_in_range(number(facts, "cpus"), 1, 1 << 20);
+	assert_int_equal(json_array_size(json_object_get(facts, "os_cpus")), number(facts, "cpus"));
+	json_array_foreach(json_object_get(facts, "os_cpus"), i, v) assert_true(json_is_integer(v));
+	assert_true(number(facts, "memory") > 1024);
+	assert_true(number(facts, "speed") > 0);
+	assert_in_range(number(facts, "sockets"), 1, number(facts, "cpus"));
+	assert_in_range(number(facts, "cores"), 1, number(facts, "cpus"));
+	assert_true(number(facts, "numa") >= 1);
+	assert_int_equal(number(facts, "gpus"), 2);
+	assert_int_equal(json_array_size(json_object_get(facts, "gpu_names")), 2);
+	assert_string_equal(json_string_value(json_object_get(facts, "cgroup")), "none");
+	for (const char *const *key = (const char *const[]){"model", "kernel", "os", "hostname", NULL}; *key; key++)
+		assert_true(json_is_string(json_object_get(facts, *key)));
+
+	again = json_deep_copy(facts);
+	json_object_set_new(again, "speed", json_integer(number(facts, "speed") + 1));
+	assert_false(facts_differ(facts, again));
+	json_object_set_new(again, "memory", json_integer(1));
+	assert_true(facts_differ(facts, again));
+	json_decref(again);
+	json_decref(facts);
+	setenv("SHUNT_FAKE_GPUS", "0", 1);
+	assert_int_equal(facts_collect("none", &facts, NULL), 0);
+	assert_int_equal(number(facts, "gpus"), 0);
+	json_decref(facts);
+	unsetenv("SHUNT_FAKE_GPUS");
+}
+
+static void test_facts_say(void **state)
+{
+	json_t *one = json_pack("{s:i,s:I,s:i}", "cpus", 8, "memory", (json_int_t)31 << 20, "gpus", 0);
+	json_t *two = json_pack("{s:i,s:I,s:i}", "cpus", 1, "memory", (json_int_t)512 << 10, "gpus", 1);
+	char text[128];
+
+	facts_say(one, text, sizeof text);
+	assert_string_equal(text, "8 CPUs, 31 GiB, no GPUs");
+	facts_say(two, text, sizeof text);
+	assert_string_equal(text, "1 CPU, 512 MiB, 1 GPU");
+	json_decref(one);
+	json_decref(two);
+}
+
+static void test_facts_now(void **state)
+{
+	struct facts_now now;
+
+	facts_now(&now);
+	assert_true(now.load >= 0);
+	assert_true(now.memory_free > 0);
+	assert_true(now.users >= 0);
+}
+
+/* ---- health ---- */
+
+static char *program(const char *name, const char *text)
+{
+	static char path[128];
+	int fd;
+
+	snprintf(path, sizeof path, "%s/%s", dir, name);
+	fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0755);
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, text, strlen(text)), strlen(text));
+	close(fd);
+	return path;
+}
+
+static void on_changed(void *context)
+{
+	++*(int *)context;
+}
+
+static void on_late(uv_timer_t *t)
+{
+	fail_msg("the health check does not answer");
+}
+
+static void timer_stop(uv_timer_t *t)
+{
+	uv_close((uv_handle_t *)t, NULL);
+}
+
+/* Until the answer has changed. */
+static void await(uv_loop_t *loop, const int *changes, int count)
+{
+	uv_timer_t limit;
+
+	uv_timer_init(loop, &limit);
+	uv_timer_start(&limit, on_late, 30000, 0);
+	while (*changes < count)
+		uv_run(loop, UV_RUN_ONCE);
+	timer_stop(&limit);
+	uv_run(loop, UV_RUN_NOWAIT);
+}
+
+static void test_health(void **state)
+{
+	uv_loop_t loop;
+	int n = 0;
+	struct health *h;
+
+	uv_loop_init(&loop);
+	h = health_create(&loop, on_changed, &n);
+	assert_string_equal(health_text(h), "");
+	health_set(h, program("sick", "#!/bin/sh\necho the disk is full\necho and more\nexit 3\n"), 60, 30);
+	await(&loop, &n, 1);
+	assert_string_equal(health_text(h), "the disk is full");
+	health_set(h, program("silent", "#!/bin/sh\nexit 3\n"), 60, 30);
+	await(&loop, &n, 2);
+	assert_string_equal(health_text(h), "the health check ended with 3");
+	health_set(h, program("well", "#!/bin/sh\necho all is well\n"), 60, 30);
+	await(&loop, &n, 3);
+	assert_string_equal(health_text(h), "");
+	health_set(h, program("dead", "#!/bin/sh\nkill -9 $$\n"), 60, 30);
+	await(&loop, &n, 4);
+	assert_string_equal(health_text(h), "the health check was ended by signal 9");
+	health_set(h, "/nowhere/check", 60, 30);
+	await(&loop, &n, 5);
+	assert_non_null(strstr(health_text(h), "/nowhere/check can't be run"));
+	health_set(h, NULL, 60, 30);
+	assert_string_equal(health_text(h), "");
+	health_stop(h);
+	assert_int_equal(uv_run(&loop, UV_RUN_DEFAULT), 0);
+	assert_int_equal(uv_loop_close(&loop), 0);
+}
+
+/* Neither a check that hangs nor what it leaves behind stays; and the next comes. */
+static void test_health_late(void **state)
+{
+	uv_loop_t loop;
+	int n = 0;
+	struct health *h;
+
+	uv_loop_init(&loop);
+	h = health_create(&loop, on_changed, &n);
+	health_set(h, program("hangs", "#!/bin/sh\necho busy\nsleep 1000 & wait\n"), 60, 1);
+	await(&loop, &n, 1);
+	assert_string_equal(health_text(h), "the health check did not end within 1 s");
+	health_set(h, program("leaves", "#!/bin/sh\nsleep 1000 &\nexit 0\n"), 60, 1); /* its output stays open */
+	health_set(h, program("then", "#!/bin/sh\necho other; exit 1\n"), 1, 1);
+	await(&loop, &n, 2);
+	assert_string_equal(health_text(h), "other");
+	program("then", "#!/bin/sh\nexit 0\n");
+	await(&loop, &n, 3);
+	assert_string_equal(health_text(h), "");
+	health_set(h, program("stops", "#!/bin/sh\nsleep 1000\n"), 60, 60);
+	uv_run(&loop, UV_RUN_NOWAIT);
+	health_stop(h);
+	assert_int_equal(uv_run(&loop, UV_RUN_DEFAULT), 0);
+	assert_int_equal(uv_loop_close(&loop), 0);
+}
+
+/* ---- files ---- */
+
+static struct home home_here(void)
+{
+	struct home h;
+	struct err err;
+
+	setenv("SHUNT_AGENT_HOME", dir, 1);
+	if (home_find(&h, &err) < 0 || home_make(&h, &err) < 0)
+		fail_msg("%s", err.text);
+	unsetenv("SHUNT_AGENT_HOME");
+	return h;
+}
+
+static void test_home(void **state)
+{
+	struct home h = home_here();
+	struct stat st;
+	char path[128];
+	struct err err;
+	int lock;
+
+	assert_string_equal(h.state, dir);
+	snprintf(path, sizeof path, "%s/live", dir);
+	assert_int_equal(stat(path, &st), 0);
+	assert_int_equal(st.st_mode & 0777, 0700);
+	lock = home_lock(&h, &err);
+	assert_true(lock >= 0);
+	assert_int_equal(home_lock(&h, &err), -EBUSY);
+	assert_non_null(strstr(err.text, "an agent runs here already"));
+	close(lock);
+	setenv("SHUNT_AGENT_HOME", "somewhere", 1);
+	assert_int_equal(home_find(&h, &err), -EINVAL);
+	unsetenv("SHUNT_AGENT_HOME");
+}
+
+static void test_member(void **state)
+{
+	struct home h = home_here();
+	struct member m = {.name = mem_strdup("n2"),
+			   .cluster = mem_strdup("pine"),
+			   .joined_by = mem_strdup("head:7722"),
+			   .cgroup = mem_strdup("v2"),
+			   .epoch = 1731664000123,
+			   .port = 0,
+			   .last_port = 40000,
+			   .root_jobs = true,
+			   .certificate_life = 2592000};
+	struct member back;
+	struct err err;
+
+	assert_int_equal(member_load(&h, &back, &err), -ENOENT);
+	assert_non_null(strstr(err.text, "has not joined"));
+	vec_push(&m.servers, mem_strdup("a:7722"));
+	vec_push(&m.servers, mem_strdup("[::1]:7722"));
+	assert_int_equal(member_store(&h, &m, &err), 0);
+	assert_int_equal(member_load(&h, &back, &err), 0);
+	assert_string_equal(back.name, "n2");
+	assert_string_equal(back.cluster, "pine");
+	assert_string_equal(back.joined_by, "head:7722");
+	assert_string_equal(back.cgroup, "v2");
+	assert_int_equal(back.servers.n, 2);
+	assert_string_equal(back.servers.v[1], "[::1]:7722");
+	assert_int_equal(back.epoch, m.epoch);
+	assert_int_equal(back.port, 0);
+	assert_int_equal(back.last_port, 40000);
+	assert_true(back.root_jobs);
+	assert_int_equal(back.certificate_life, 2592000);
+	member_fini(&m);
+	member_fini(&back);
+	assert_int_equal(home_write(&h, "agent.json", 0644, "{\"name\":", 8, &err), 0);
+	assert_int_equal(member_load(&h, &back, &err), -EINVAL);
+}
+
+static void issue(const char *ca_key, const char *ca, struct strbuf *key, struct strbuf *cert)
+{
+	struct cert_names who = {.role = CERT_NODE, .name = "n2", .join = 1};
+	struct strbuf csr = {0};
+
+	assert_int_equal(pki_key(key, NULL), 0);
+	assert_int_equal(pki_request(key->text, &csr, NULL), 0);
+	assert_int_equal(pki_issue(ca_key, ca, csr.text, csr.n, &who, NULL, 3600, cert, NULL), 0);
+	strbuf_fini(&csr);
+}
+
+/* A renewal that is cut off between the two files leaves the old pair in use. */
+static void test_keys(void **state)
+{
+	struct home h = home_here();
+	struct strbuf ca_key = {0}, ca = {0}, key[2] = {{0}}, cert[2] = {{0}};
+	char path[128], old[128];
+	struct keys k;
+	struct stat st;
+	struct err err;
+
+	assert_int_equal(pki_authority("pine", &ca_key, &ca, &err), 0);
+	for (int i = 0; i < 2; i++)
+		issue(ca_key.text, ca.text, &key[i], &cert[i]);
+	assert_int_equal(keys_load(&h, &k, &err), -EINVAL);
+	assert_int_equal(home_write(&h, "ca.crt", 0644, ca.text, ca.n, &err), 0);
+	assert_int_equal(keys_store(&h, key[0].text, cert[0].text, &err), 0);
+	snprintf(path, sizeof path, "%s/node.key", dir);
+	assert_int_equal(stat(path, &st), 0);
+	assert_int_equal(st.st_mode & 0777, 0600);
+	assert_int_equal(keys_load(&h, &k, &err), 0);
+	assert_string_equal(k.cert, cert[0].text);
+	keys_fini(&k);
+
+	snprintf(old, sizeof old, "%s/node.key.old", dir);
+	assert_int_equal(link(path, old), 0);
+	assert_int_equal(home_write(&h, "node.key", 0600, key[1].text, key[1].n, &err), 0);
+	assert_int_equal(keys_load(&h, &k, &err), 0);
+	assert_string_equal(k.key, key[0].text);
+	keys_fini(&k);
+	assert_int_equal(keys_store(&h, key[1].text, cert[1].text, &err), 0);
+	assert_int_equal(keys_load(&h, &k, &err), 0);
+	assert_string_equal(k.key, key[1].text);
+	assert_string_equal(k.cert, cert[1].text);
+	keys_fini(&k);
+	assert_int_equal(stat(old, &st), -1);
+	for (int i = 0; i < 2; i++) {
+		strbuf_fini(&key[i]);
+		strbuf_fini(&cert[i]);
+	}
+	strbuf_fini(&ca_key);
+	strbuf_fini(&ca);
+}
+
+static void test_where(void **state)
+{
+	static const struct {
+		const char *text, *where;
+	} cases[] = {{"head", "head:7722"},
+		     {"head:99", "head:99"},
+		     {"10.0.0.1", "10.0.0.1:7722"},
+		     {"[::1]", "[::1]:7722"},
+		     {"[::1]:80", "[::1]:80"},
+		     {"fe80::1", "[fe80::1]:7722"},
+		     {"head:", NULL},
+		     {":80", NULL},
+		     {"", NULL},
+		     {"head:70000", NULL},
+		     {"[::1", NULL},
+		     {"head:x", NULL}};
+	char where[64];
+	struct err err;
+
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		int rc = ask_where(cases[i].text, 7722, where, sizeof where, &err);
+		assert_int_equal(rc, cases[i].where ? 0 : -EINVAL);
+		if (cases[i].where)
+			assert_string_equal(where, cases[i].where);
+	}
+}
+
+#define WITH_DIRECTORY(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_facts), cmocka_unit_test(test_facts_say), cmocka_unit_test(test_facts_now),
+		WITH_DIRECTORY(test_health),  WITH_DIRECTORY(test_health_late), WITH_DIRECTORY(test_home),
+		WITH_DIRECTORY(test_member),  WITH_DIRECTORY(test_keys),	cmocka_unit_test(test_where),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,540 @@
+/*
+ * test_tasks.c - programs of a job on its other hosts: two hosts in one process, each with a nursery, a room, a port and the service; TLS and the
+ * programs are real.
+ */
+#include <errno.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/unixsock.h"
+#include "engine/tasks.h"
+#include "net/listener.h"
+#include "support/nest.h"
+#include "support/wire.h"
+
+#define TAG "7.1"
+
+struct host {
+	struct world *w;
+	struct nest *n;
+	struct tasks *tasks;
+	struct listener *listener;
+	struct tls_context *calls, *listens;
+	char socket[128], address[32];
+};
+
+struct world {
+	uv_loop_t loop;
+	struct trust trust;
+	struct host host[2];
+	struct order_host hosts[2];
+};
+
+/* ---- hosts ---- */
+
+static void on_first(void *context, struct link *l, json_t *head, const char *data, size_t n)
+{
+	struct host *h = context;
+
+	tasks_serve(h->tasks, l, head);
+}
+
+static void on_link(void *context, struct link *l)
+{
+	static const struct link_events events = {.frame = on_first};
+
+	link_trust(l);
+	link_events_set(l, &events, context);
+}
+
+static void host_start(struct world *w, int i)
+{
+	static const struct listener_limits limits = {.connections = 1000,
+						      .strangers = 1000,
+						      .strangers_per_address = 1000,
+						      .handshake_seconds = 10,
+						      .idle_seconds = 10};
+	const struct listener_events events = {.link = on_link};
+	struct host *h = &w->host[i];
+	struct cert_names who = {.role = CERT_NODE, .join = (uint64_t)i + 7};
+	struct tasks_options o = {.socket = h->socket, .name = who.name};
+	struct err err;
+
+	snprintf(who.name, sizeof who.name, "n%d", i + 1);
+	h->w = w;
+	h->n = nest_create("none");
+	h->calls = trust_issue(&w->trust, &who, 3600, false);
+	h->listens = trust_issue(&w->trust, &who, 3600, true);
+	snprintf(h->socket, sizeof h->socket, "%s/agent.sock", h->n->dir);
+	o.live = h->n->live;
+	o.tls = h->calls;
+	if (listener_open(&w->loop, "127.0.0.1:0", h->listens, &limits, &events, h, &h->listener, &err) < 0 ||
+	    tasks_start(&w->loop, &o, &h->tasks, &err) < 0)
+		fail_msg("%s", err.text);
+	snprintf(h->address, sizeof h->address, "127.0.0.1:%d", listener_port(h->listener));
+	w->hosts[i] = (struct order_host){.name = i ? "n2" : "n1", .address = h->address, .part = i, .join = who.join};
+}
+
+static void room_open(struct world *w, int i)
+{
+	struct nest *n = w->host[i].n;
+	struct order o = nest_order(n, TAG, NULL);
+
+	o.room = true;
+	o.part = i;
+	o.hosts = w->hosts;
+	o.nhosts = 2;
+	nest_send(n, &o);
+	nest_answer(n, ANSWER_STARTED, TAG);
+	nest_ready(n, TAG);
+}
+
+static void room_close(struct world *w, int i)
+{
+	struct nest *n = w->host[i].n;
+
+	nest_signal(n, TAG, SIGKILL);
+	nest_result(n, TAG);
+	nest_answer(n, ANSWER_DIED, TAG);
+	live_remove(n->live, TAG);
+}
+
+static int setup(void **state)
+{
+	struct world *w = mem_zalloc(sizeof *w);
+
+	uv_loop_init(&w->loop);
+	trust_init(&w->trust);
+	for (int i = 0; i < 2; i++)
+		host_start(w, i);
+	for (int i = 0; i < 2; i++)
+		room_open(w, i);
+	*state = w;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct world *w = *state;
+
+	for (int i = 0; i < 2; i++) {
+		if (w->host[i].tasks)
+			tasks_stop(w->host[i].tasks);
+		if (w->host[i].listener)
+			listener_close(w->host[i].listener);
+	}
+	TURN_UNTIL(&w->loop, !uv_loop_alive(&w->loop));
+	assert_int_equal(uv_loop_close(&w->loop), 0); /* everything was closed */
+	for (int i = 0; i < 2; i++) {
+		struct result r;
+		pid_t pid;
+		if (live_look(w->host[i].n->live, TAG, w->host[i].n->a, &r, &pid) == LIVE_RUNNING)
+			room_close(w, i);
+		nest_destroy(w->host[i].n);
+		tls_context_free(w->host[i].calls);
+		tls_context_free(w->host[i].listens);
+	}
+	trust_fini(&w->trust);
+	free(w);
+	return 0;
+}
+
+/* ---- who asks ---- */
+
+/* As the job's user, unless `as_root`. */
+static void client_open(struct world *w, int i, struct end *e, bool as_root)
+{
+	uid_t uid = geteuid();
+	struct err err;
+	int fd;
+
+	*e = (struct end){0};
+	if (!as_root && uid == 0)
+		assert_int_equal(seteuid(w->host[i].n->uid), 0);
+	fd = unix_connect(w->host[i].socket, 1000, &err);
+	if (uid == 0)
+		assert_int_equal(seteuid(0), 0);
+	if (fd < 0)
+		fail_msg("%s", err.text);
+	e->link = link_open(&w->loop, fd, NULL, &end_events, e);
+}
+
+static json_t *task_of(const char *node, const char *script)
+{
+	return json_pack("{s:s,s:s,s:s,s:[sss],s:[s]}", "t", "task", "tag", TAG, "node", node, "argv", "/bin/sh", "-c",
+			 script, "env", "COLOUR=green");
+}
+
+static void head_send(struct end *e, json_t *head, const char *data, size_t n)
+{
+	char *text = json_dumps(head, JSON_COMPACT);
+
+	link_send(e->link, text, strlen(text), data, n);
+	free(text);
+	json_decref(head);
+}
+
+static void word_send(struct end *e, const char *type, const char *data)
+{
+	head_send(e, json_pack("{s:s}", "t", type), data, data ? strlen(data) : 0);
+}
+
+static const char *last_of(const struct end *e)
+{
+	return e->frames.n ? e->frames.v[e->frames.n - 1].head : "";
+}
+
+static bool is_over(const struct end *e)
+{
+	return strstr(last_of(e), "\"exit\"") || strstr(last_of(e), "\"refused\"");
+}
+
+/* What came of one kind, joined; the test's to free. */
+static char *all_of(const struct end *e, const char *type)
+{
+	struct strbuf b = {0};
+	char want[32];
+
+	snprintf(want, sizeof want, "\"t\":\"%s\"", type);
+	for (size_t i = 0; i < e->frames.n; i++)
+		if (strstr(e->frames.v[i].head, want))
+			strbuf_add(&b, e->frames.v[i].data, e->frames.v[i].n);
+	strbuf_puts(&b, "");
+	return b.text;
+}
+
+static void assert_all(const struct end *e, const char *type, const char *text)
+{
+	char *all = all_of(e, type);
+
+	assert_string_equal(all, text);
+	free(all);
+}
+
+static void assert_holds(const char *text, const char *part)
+{
+	if (!strstr(text, part))
+		fail_msg("'%s' does not hold '%s'", text, part);
+}
+
+static void client_close(struct world *w, struct end *e)
+{
+	if (e->link)
+		link_close(e->link, "done");
+	TURN_UNTIL(&w->loop, !e->link);
+	end_fini(e);
+}
+
+static pid_t pid_in(struct world *w, struct end *e)
+{
+	TURN_UNTIL(&w->loop, e->frames.n > 0);
+	assert_holds(e->frames.v[0].head, "\"started\"");
+	return (pid_t)atoi(strstr(e->frames.v[0].head, "\"pid\":") + 6);
+}
+
+/* ---- programs ---- */
+
+/* On this host and on the other: input, both outputs, environment, exit code. */
+static void test_program(void **state)
+{
+	struct world *w = *state;
+
+	for (int i = 0; i < 2; i++) {
+		struct end e;
+		client_open(w, 0, &e, false);
+		head_send(&e, task_of(w->hosts[i].name, "read x; echo $x $COLOUR $SHUNT_TAG; echo oh >&2; cat; exit 5"),
+			  NULL, 0);
+		word_send(&e, "in", "first\nsecond\n");
+		word_send(&e, "in", "third\n");
+		word_send(&e, "in_end", NULL);
+		TURN_UNTIL(&w->loop, is_over(&e));
+		assert_holds(e.frames.v[0].head, "\"started\"");
+		char *out = all_of(&e, "out"), *live = realpath(w->host[i].n->live, NULL), want[256];
+		snprintf(want, sizeof want, "first green " TAG "@%s\nsecond\nthird\n", live);
+		assert_string_equal(out, want);
+		free(out);
+		free(live);
+		assert_all(&e, "err", "oh\n");
+		assert_holds(last_of(&e), "\"how\":\"exited\"");
+		assert_holds(last_of(&e), "\"status\":5");
+		client_close(w, &e);
+	}
+}
+
+static void test_merge(void **state)
+{
+	struct world *w = *state;
+	json_t *head = task_of("n2", "echo one; echo two >&2; echo three");
+	struct end e;
+
+	client_open(w, 0, &e, false);
+	json_object_set_new(head, "merge", json_true());
+	head_send(&e, head, NULL, 0);
+	TURN_UNTIL(&w->loop, is_over(&e));
+	assert_all(&e, "out", "one\ntwo\nthree\n");
+	assert_all(&e, "err", "");
+	client_close(w, &e);
+}
+
+static void test_signal(void **state)
+{
+	struct world *w = *state;
+	struct end e;
+
+	client_open(w, 0, &e, false);
+	head_send(&e, task_of("n2", "echo up; exec sleep 1000"), NULL, 0);
+	TURN_UNTIL(&w->loop, e.frames.n >= 2);
+	head_send(&e, json_pack("{s:s,s:i}", "t", "signal", "signal", SIGTERM), NULL, 0);
+	TURN_UNTIL(&w->loop, is_over(&e));
+	assert_holds(last_of(&e), "\"how\":\"signaled\"");
+	assert_holds(last_of(&e), "\"status\":15");
+	client_close(w, &e);
+}
+
+/* Whoever asked goes, and so does the program: also when it reads nothing of what is sent to it. */
+static void test_hang_up(void **state)
+{
+	struct world *w = *state;
+	static char much[65536];
+
+	for (int i = 0; i < 4; i++) {
+		struct end e;
+		client_open(w, 0, &e, false);
+		head_send(&e, task_of(w->hosts[i % 2].name, "exec sleep 1000"), NULL, 0);
+		pid_t pid = pid_in(w, &e);
+		for (int k = 0; k < 64 && i >= 2; k++) { /* 4 MiB: more than waits anywhere on the way */
+			head_send(&e, json_pack("{s:s}", "t", "in"), much, sizeof much);
+			uv_run(&w->loop, UV_RUN_NOWAIT);
+		}
+		assert_true(nest_alive(pid));
+		client_close(w, &e);
+		TURN_UNTIL(&w->loop, !nest_alive(pid));
+	}
+}
+
+static void test_much_output(void **state)
+{
+	struct world *w = *state;
+	struct end e;
+
+	client_open(w, 0, &e, false);
+	e.quiet = true;
+	head_send(&e, task_of("n2", "head -c 20000000 /dev/zero"), NULL, 0);
+	TURN_UNTIL(&w->loop, e.bytes > 100000);
+	link_pause(e.link, true);
+	for (int i = 0; i < 2000; i++) /* nobody reads: what is on the way is bounded */
+		uv_run(&w->loop, UV_RUN_NOWAIT);
+	assert_true(e.bytes < 20000000);
+	link_pause(e.link, false);
+	TURN_UNTIL(&w->loop, e.bytes == 20000000 && !e.link);
+	client_close(w, &e);
+}
+
+static void test_much_input(void **state)
+{
+	struct world *w = *state;
+	static char part[65536];
+
+	for (int i = 0; i < 2; i++) {
+		struct end e;
+		client_open(w, 0, &e, false);
+		head_send(&e, task_of(w->hosts[i].name, "sleep 0.2; wc -c"), NULL, 0);
+		for (int k = 0; k < 128; k++) {
+			TURN_UNTIL(&w->loop, link_queued(e.link) < sizeof part);
+			head_send(&e, json_pack("{s:s}", "t", "in"), part, sizeof part);
+		}
+		word_send(&e, "in_end", NULL);
+		TURN_UNTIL(&w->loop, is_over(&e));
+		assert_all(&e, "out", "8388608\n");
+		client_close(w, &e);
+	}
+}
+
+static void test_terminal(void **state)
+{
+	struct world *w = *state;
+	json_t *head =
+		task_of("n2", "stty size; test -t 0 -a -t 2 && echo tty; read x; stty size; echo $x; cat; exit 9");
+	struct end e;
+
+	client_open(w, 0, &e, false);
+	json_object_set_new(head, "rows", json_integer(30));
+	json_object_set_new(head, "columns", json_integer(100));
+	head_send(&e, head, NULL, 0);
+	for (bool seen = false; !seen;) {
+		char *out = all_of(&e, "out");
+		seen = strstr(out, "tty\r\n") != NULL;
+		free(out);
+		TURN_UNTIL(&w->loop, uv_run(&w->loop, UV_RUN_NOWAIT) >= 0);
+		assert_false(is_over(&e));
+	}
+	head_send(&e, json_pack("{s:s,s:i,s:i}", "t", "window", "rows", 40, "columns", 120), NULL, 0);
+	word_send(&e, "in", "hello\n");
+	word_send(&e, "in_end", NULL);
+	TURN_UNTIL(&w->loop, is_over(&e));
+	char *out = all_of(&e, "out");
+	assert_holds(out, "30 100\r\n");
+	assert_holds(out, "40 120\r\n");
+	assert_holds(out, "hello\r\n");
+	free(out);
+	assert_holds(last_of(&e), "\"status\":9");
+	client_close(w, &e);
+}
+
+/* What a program leaves behind may keep its output open; it is over all the same. */
+static void test_left_behind(void **state)
+{
+	struct world *w = *state;
+	struct end e;
+
+	client_open(w, 0, &e, false);
+	head_send(&e, task_of("n2", "sleep 1000 & echo said"), NULL, 0);
+	TURN_UNTIL(&w->loop, is_over(&e));
+	assert_all(&e, "out", "said\n");
+	assert_holds(last_of(&e), "\"status\":0");
+	client_close(w, &e);
+}
+
+static void test_job_ends(void **state)
+{
+	struct world *w = *state;
+	struct end e;
+
+	client_open(w, 0, &e, false);
+	head_send(&e, task_of("n2", "exec sleep 1000"), NULL, 0);
+	pid_t pid = pid_in(w, &e);
+	room_close(w, 1);
+	TURN_UNTIL(&w->loop, is_over(&e));
+	nest_await_dead(pid);
+	client_close(w, &e);
+}
+
+static void test_many(void **state)
+{
+	enum { MANY = 60 };
+	struct world *w = *state;
+	static struct end e[MANY];
+
+	for (int i = 0; i < MANY; i++) {
+		client_open(w, 0, &e[i], false);
+		head_send(&e[i], task_of(i % 2 ? "n2" : "n1", "cat; echo there"), NULL, 0);
+		word_send(&e[i], "in", "here\n");
+		word_send(&e[i], "in_end", NULL);
+	}
+	for (int i = 0; i < MANY; i++) {
+		TURN_UNTIL(&w->loop, is_over(&e[i]));
+		assert_all(&e[i], "out", "here\nthere\n");
+		client_close(w, &e[i]);
+	}
+}
+
+/* ---- who may not ---- */
+
+static void refused(struct world *w, json_t *head, bool as_root, const char *why)
+{
+	struct end e;
+
+	client_open(w, 0, &e, as_root);
+	head_send(&e, head, NULL, 0);
+	TURN_UNTIL(&w->loop, is_over(&e));
+	assert_holds(last_of(&e), "\"refused\"");
+	assert_holds(last_of(&e), why);
+	TURN_UNTIL(&w->loop, !e.link);
+	client_close(w, &e);
+}
+
+static void test_refused(void **state)
+{
+	struct world *w = *state;
+	json_t *head = task_of("n2", "true");
+
+	refused(w, task_of("n9", "true"), false, "n9 is not a node of this job");
+	json_object_set_new(head, "tag", json_string("8.1"));
+	refused(w, head, false, "8.1");
+	head = task_of("n2", "true");
+	json_object_set_new(head, "tag", json_string("../" TAG));
+	refused(w, head, false, "no attempt");
+	refused(w, json_pack("{s:s}", "t", "hello"), false, "must be a task");
+	head = task_of("n1", "true");
+	json_object_set_new(head, "argv", json_array());
+	refused(w, head, false, "needs a program");
+	if (geteuid() == 0)
+		refused(w, task_of("n2", "true"), true, "another user's job");
+	listener_close(w->host[1].listener);
+	w->host[1].listener = NULL;
+	refused(w, task_of("n2", "true"), false, "the connection to n2 failed");
+}
+
+/* From the network: a node's certificate alone does not suffice. */
+static void peer_refused(struct world *w, const char *name, enum cert_role role, uint64_t join, const char *node,
+			 const char *why)
+{
+	struct cert_names who = {.role = role, .join = join};
+	struct tls_context *c;
+	struct end e = {0};
+
+	snprintf(who.name, sizeof who.name, "%s", name);
+	c = trust_issue(&w->trust, &who, 3600, false);
+	e.link = link_connect(&w->loop, c, w->host[1].address, CERT_NODE, &end_events, &e);
+	head_send(&e, task_of(node, "true"), NULL, 0);
+	TURN_UNTIL(&w->loop, is_over(&e));
+	assert_holds(last_of(&e), why);
+	client_close(w, &e);
+	tls_context_free(c);
+}
+
+static void test_peers(void **state)
+{
+	struct world *w = *state;
+
+	peer_refused(w, "n1", CERT_NODE, 6, "n2", "your host has no part"); /* it was removed, and joined again */
+	peer_refused(w, "n3", CERT_NODE, 7, "n2", "your host has no part");
+	peer_refused(w, "head", CERT_SERVER, 0, "n2", "your host has no part"); /* the server's machine is not in it */
+	peer_refused(w, "n1", CERT_NODE, 7, "n1", "not a node of this job on this host"); /* no way through */
+	peer_refused(w, "n1", CERT_NODE, 7, "n2", "\"status\":0");
+}
+
+/* A host that took over another's address is not believed to be it. */
+static void test_impostor(void **state)
+{
+	struct world *w = *state;
+	struct cert_names who = {.role = CERT_NODE, .name = "n3", .join = 8};
+	struct tls_context *c = trust_issue(&w->trust, &who, 3600, true);
+	struct end e;
+
+	listener_identity(w->host[1].listener, c);
+	client_open(w, 0, &e, false);
+	head_send(&e, task_of("n2", "true"), NULL, 0);
+	TURN_UNTIL(&w->loop, is_over(&e));
+	assert_holds(last_of(&e), "not the one that this job is on");
+	client_close(w, &e);
+	tls_context_free(c);
+}
+
+#define WORLD(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
+
+static int tests_run(void)
+{
+	const struct CMUnitTest tests[] = {
+		WORLD(test_program),	 WORLD(test_merge),	 WORLD(test_signal),   WORLD(test_hang_up),
+		WORLD(test_much_output), WORLD(test_much_input), WORLD(test_terminal), WORLD(test_left_behind),
+		WORLD(test_job_ends),	 WORLD(test_many),	 WORLD(test_refused),  WORLD(test_peers),
+		WORLD(test_impostor),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
+
+int main(int argc, char **argv)
+{
+	return nest_main(argc, argv, tests_run);
+}
