@@ -25,7 +25,8 @@ static bool program_at(struct strbuf *path, const char *dir, const char *below, 
 
 bool program_find(const char *name, struct strbuf *ret_path)
 {
-	static const char *const beside[] = {"../server/", "../agent/", "../pmix/", "../sbin/", "../libexec/shunt/", ""};
+	static const char *const beside[] = {"../server/", "../agent/",		"../pmix/",
+					     "../sbin/",   "../libexec/shunt/", ""};
 	const char *list = getenv("PATH");
 	char self[PATH_MAX];
 	ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
@@ -93,7 +94,7 @@ static void counts_print(const json_t *server)
 	printf("Jobs:   %lld running, %lld waiting\n", (long long)object_number(counts, "R", 0), waiting);
 }
 
-void server_print(const struct where *w, const json_t *server)
+void server_print(const json_t *server)
 {
 	int64_t started = object_number(server, "started", 0);
 	char since[40];
@@ -103,8 +104,8 @@ void server_print(const struct where *w, const json_t *server)
 	printf("Nodes:  %lld, with %lld CPUs, %lld in use\n", (long long)object_number(server, "nodes", 0),
 	       (long long)object_number(server, "cpus", 0), (long long)object_number(server, "cpus_used", 0));
 	counts_print(server);
-	printf("State:  %s\n", w->state);
-	printf("Log:    %s\n", w->log);
+	printf("State:  %s\n", object_text(server, "state_directory"));
+	printf("Log:    %s\n", object_text(server, "log"));
 }
 
 struct status_arguments {
@@ -118,22 +119,39 @@ static const struct option status_options[] = {
 	{0},
 };
 
+/* Of the system's server, whatever else there is. */
+static int status_system(const struct command *c, struct reply *ret)
+{
+	struct where w;
+	struct err err;
+
+	if (where_system(&w, &err) < 0 || !server_ask(&w, ret, &err))
+		return command_fail(c, "%s", err.text);
+	return EXIT_OK;
+}
+
+static int status_chosen(const struct command *c, struct reply *ret)
+{
+	struct client *client;
+	int code = EXIT_OK;
+
+	if (!show_open(c, &client))
+		return EXIT_FAILED;
+	show_get(c, client, "/v1/server", ret, &code);
+	client_close(client);
+	return code;
+}
+
 static int status(const struct command *c, const void *arguments, const struct operands *operands)
 {
 	const struct status_arguments *a = arguments;
 	struct reply r = {0};
-	struct where w;
-	struct err err;
-	int code = EXIT_OK;
+	int code = a->system ? status_system(c, &r) : status_chosen(c, &r);
 
-	if ((a->system ? where_system(&w, &err) : where_find(&w, &err)) < 0)
-		return command_fail(c, "%s", err.text);
-	if (!server_ask(&w, &r, &err))
-		code = command_fail(c, "%s", err.text);
-	else if (a->json)
+	if (code == EXIT_OK && a->json)
 		show_json(r.json);
-	else
-		server_print(&w, r.json);
+	else if (code == EXIT_OK)
+		server_print(r.json);
 	reply_fini(&r);
 	return code;
 }
@@ -146,5 +164,4 @@ const struct command command_status = {
 	.options = status_options,
 	.size = sizeof(struct status_arguments),
 	.run = status,
-	.alone = true,
 };

@@ -21,6 +21,6 @@ bool server_ask(const struct where *w, struct reply *ret, struct err *err);
 /* Whether its process is there, answering or not. */
 bool server_lives(const struct where *w);
 /* What it is and does, for people. */
-void server_print(const struct where *w, const json_t *server);
+void server_print(const json_t *server);
 
 #endif

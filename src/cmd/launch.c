@@ -79,7 +79,7 @@ static int launch(const struct command *c, const void *arguments, char **argv)
 		if (output_init(&output, &l, a, &err) < 0)
 			command_fail(c, "%s", err.text);
 		else
-			code = hub_run(c, &l, a, &output);
+			code = hub_run(&l, a, &output);
 		output_fini(&output);
 	}
 	layout_fini(&l);

@@ -44,8 +44,7 @@ void output_fini(struct launch_output *o); /* waits until all is written */
 /* ---- the hub ---- */
 
 /* Runs the program. Returns the exit code, having said what there is to say. */
-int hub_run(const struct command *c, const struct layout *l, const struct launch_arguments *a,
-	    struct launch_output *output);
+int hub_run(const struct layout *l, const struct launch_arguments *a, struct launch_output *output);
 /* The path of shunt-pmix; NULL: it is not installed. Borrowed. */
 const char *launch_program(void);
 

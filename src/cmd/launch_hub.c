@@ -167,6 +167,16 @@ static void rank_aborted(struct hub *h, uint32_t rank, int status)
 	hub_end(h, code_of(status), SIGTERM);
 }
 
+static void rank_spawns(struct hub *h, uint32_t rank)
+{
+	if (!h->ending)
+		output_note(h->output,
+			    "rank %u on %s called MPI_Comm_spawn, which is not possible here: start all ranks "
+			    "at once (-n), or use mpirun",
+			    rank, node_of(h, rank));
+	hub_end(h, EXIT_FAILED, SIGTERM);
+}
+
 /* One that has said good-bye to the others may end as it likes. */
 static void rank_ended(struct hub *h, uint32_t rank, int code, int signal, bool left, bool finalized)
 {
@@ -229,6 +239,8 @@ static void frame_handle(struct hub *h, struct peer *p, const json_t *head, cons
 		exit_handle(h, p, head, (uint32_t)rank);
 	else if (strcmp(t, "abort") == 0)
 		rank_aborted(h, (uint32_t)rank, (int)number(head, "status"));
+	else if (strcmp(t, "spawn") == 0)
+		rank_spawns(h, (uint32_t)rank);
 	else if (strcmp(t, "fence") == 0)
 		fence_add(h, p->host, json_string_value(json_object_get(head, "who")), data, n);
 	else if (strcmp(t, "ask") == 0)
@@ -382,7 +394,7 @@ static bool hub_busy(const struct hub *h)
 	return false;
 }
 
-static void peers_start(struct hub *h, const struct command *c, const sigset_t *before)
+static void peers_start(struct hub *h, const sigset_t *before)
 {
 	struct strbuf texts = {0};
 	struct layout l = *h->l;
@@ -407,8 +419,7 @@ static void peers_start(struct hub *h, const struct command *c, const sigset_t *
 	strbuf_fini(&texts);
 }
 
-int hub_run(const struct command *c, const struct layout *l, const struct launch_arguments *a,
-	    struct launch_output *output)
+int hub_run(const struct layout *l, const struct launch_arguments *a, struct launch_output *output)
 {
 	struct hub h = {.l = l, .output = output, .in = STDIN_FILENO, .seconds = a->timeout};
 	sigset_t before;
@@ -416,7 +427,7 @@ int hub_run(const struct command *c, const struct layout *l, const struct launch
 	if (a->timeout > 0)
 		h.timeout_at = now_ms() + a->timeout * 1000;
 	h.signals = signals_open(&before);
-	peers_start(&h, c, &before);
+	peers_start(&h, &before);
 	struct pollfd *polls = mem_alloc((h.peer.n + 4) * sizeof *polls);
 	while (hub_busy(&h))
 		hub_step(&h, polls);

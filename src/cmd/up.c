@@ -145,7 +145,7 @@ static int up(const struct command *c, const void *arguments, const struct opera
 		code = server_start(c, a, &w, &r);
 	}
 	if (code == EXIT_OK) {
-		server_print(&w, r.json);
+		server_print(r.json);
 		printf("\nHand in a job with 'qsub script.sh' or 'shunt submit -- hostname', see it with 'shunt queue',\n"
 		       "stop the server with 'shunt down'.\n");
 	}

@@ -138,7 +138,7 @@ void engine_start(struct engine *e, const struct engine_part *parts, int n)
 {
 	struct gang *g = gang_create(e, parts[0].order.tag, n);
 
-	g->grace = parts[0].order.grace;
+	g->grace = parts[0].order.grace > 0 ? parts[0].order.grace : 0;
 	for (int i = 0; i < n; i++)
 		part_settle_in(&g->part[i], g, host_get(e, parts[i].host));
 	if (n == 1 && e->here && g->part[0].host->here) {
@@ -184,12 +184,8 @@ void engine_forget(struct engine *e, const char *tag)
 			local_forget(e->here, tag);
 		return;
 	}
-	if (!g->told)
-		return;
-	for (int i = 0; i < g->n; i++)
-		if (g->part[i].state != PART_NEVER && host_is_there(e, g->part[i].host))
-			host_forget(e, g->part[i].host, tag);
-	gang_drop(e, g);
+	if (g->told)
+		gang_forget(e, g);
 }
 
 void engine_flush(struct engine *e)

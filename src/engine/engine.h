@@ -2,7 +2,7 @@
  * engine.h - what runs jobs, on this machine and on others. The server gives whole attempts ("12.1": job 12, attempt 1), each with a part for
  * every host that it touches, and is told what became of the whole.
  *
- *	gang.c		an attempt's parts: all start or none; the first has the script, the others are rooms for tasks
+ *	gang.c, part.c	an attempt's parts: all start or none; the first has the script, the others are rooms for tasks
  *	hub.c		the other hosts, by their links
  *	local.c		this machine
  *
@@ -57,7 +57,7 @@ void engine_stop(struct engine *e); /* jobs go on */
 
 /* parts[0] has the script; all have the same tag. */
 void engine_start(struct engine *e, const struct engine_part *parts, int n);
-size_t engine_backlog(const struct engine *e); /* attempts that have neither started nor been refused */
+size_t engine_backlog(const struct engine *e); /* orders to this machine that were not answered; others are not waited for */
 void engine_signal(struct engine *e, const char *tag,
 		   int signal);			       /* to all its parts; remembered for hosts that are away */
 void engine_forget(struct engine *e, const char *tag); /* the result is in the store */

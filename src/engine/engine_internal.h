@@ -1,8 +1,9 @@
 /*
- * engine_internal.h - what gang.c, hub.c and engine.c share.
+ * engine_internal.h - what the files of the engine share.
  *
  *	engine.c	the calls of engine.h, and what this machine tells
  *	gang.c		gang_step() decides from the states of an attempt's parts what is next; the rest does it
+ *	part.c		one part: what is asked of it, and heard of it
  *	hub.c		hosts: sending to them, hearing from them, putting in order what is known of them
  *
  * Everything that happens changes states only, and touches the gang. engine_settle(), the last act of each entry, moves the touched gangs on
@@ -39,7 +40,8 @@ struct part {
 	enum part_state state;
 	bool asked;	       /* the server asked it to end: if a room does before the script, that is no accident */
 	uint32_t seen;	       /* the inventory that had it last */
-	uint64_t wanted;       /* signals to be sent, or to be repeated when the host was away: SIGNAL_BIT() */
+	uint64_t wanted;       /* signals to be sent: SIGNAL_BIT() */
+	uint64_t given;	       /* sent, and to be repeated when the host was away */
 	struct strbuf order;   /* JSON, while it WAITS */
 	struct strbuf script;  /* its text, while it WAITS */
 	struct result *result; /* ENDED; its tag is the gang's, its reason its own */
@@ -112,16 +114,24 @@ enum gang_move { MOVE_NONE, MOVE_ROOMS, MOVE_SCRIPT, MOVE_STARTED, MOVE_END, MOV
 enum gang_move gang_step(const struct gang *g); /* pure: what is next */
 struct gang *gang_create(struct engine *e, const char *tag, int n);
 struct gang *gang_find(const struct engine *e, const char *tag); /* NULL: there is none */
+void gang_forget(struct engine *e, struct gang *g);		 /* its hosts may, too */
 void gang_drop(struct engine *e, struct gang *g);
 void gang_touch(struct engine *e, struct gang *g);
 void engine_settle(struct engine *e);
 void gang_kill_due(struct engine *e); /* SIGKILL to those whose time is over */
 
+/* ---- part.c ---- */
+
 bool part_is_over(const struct part *p);
 bool part_is_under_way(const struct part *p); /* something of it may run */
-void part_hear(struct engine *e, struct part *p, const struct news *n);
+bool part_failed(const struct part *p);	      /* by itself, not because it was told to end */
+/* Sentences, to be freed. Why the attempt could not be started, if it is this part's fault (NULL: it is nobody's); why it was lost with it. */
+char *part_refusal(const struct part *p);
+char *part_epitaph(const struct part *p);
+void part_begin(struct engine *e, struct part *p); /* its order leaves, or it never will */
 void part_never(struct engine *e, struct part *p);
-void part_signal(struct engine *e, struct part *p, int signal);
+void part_signal(struct engine *e, struct part *p, int signal); /* now, or when its host is back */
+void part_hear(struct engine *e, struct part *p, const struct news *n);
 
 /* ---- hub.c ---- */
 
@@ -134,6 +144,7 @@ void part_move_out(struct part *p);
 /* Whoever calls these knows that it is there. */
 void host_order(struct engine *e, struct part *p);
 void host_signals(struct engine *e, struct part *p); /* all that are wanted */
+void host_signal(struct engine *e, struct host *h, const char *tag, int signal);
 void host_forget(struct engine *e, struct host *h, const char *tag);
 void host_clean(struct engine *e, struct host *h, const char *tag);
 /* What a connected host said of a tag before anybody claimed it. */

@@ -18,24 +18,7 @@
 
 #include "engine/engine_internal.h"
 
-bool part_is_over(const struct part *p)
-{
-	return p->state >= PART_ENDED;
-}
-
-bool part_is_under_way(const struct part *p)
-{
-	return p->state > PART_WAITS && p->state < PART_ENDED;
-}
-
 /* ---- deciding ---- */
-
-/* By itself, not because it was told to. */
-static bool room_failed(const struct part *p)
-{
-	return p->state == PART_LOST ||
-	       (p->state == PART_ENDED && (p->result->cause == CAUSE_MEMORY || p->result->cause == CAUSE_LEASE));
-}
 
 static bool script_counts(const struct gang *g)
 {
@@ -44,7 +27,7 @@ static bool script_counts(const struct gang *g)
 	if (script->state != PART_ENDED || script->result->cause == CAUSE_LEASE || g->broken)
 		return false;
 	for (int i = 1; i < g->n && script->result->cause == CAUSE_ORDERED; i++)
-		if (room_failed(&g->part[i]) && !g->part[i].asked)
+		if (part_failed(&g->part[i]))
 			return false;
 	return true;
 }
@@ -89,68 +72,6 @@ enum gang_move gang_step(const struct gang *g)
 	return script_counts(g) ? MOVE_ENDED : MOVE_LOST;
 }
 
-/* ---- sentences ---- */
-
-static char *sentence(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-
-static char *sentence(const char *fmt, ...)
-{
-	struct strbuf b = {0};
-	va_list ap;
-
-	va_start(ap, fmt);
-	strbuf_vprintf(&b, fmt, ap);
-	va_end(ap);
-	return b.text;
-}
-
-/* In an attempt on several hosts it matters whose words these are. */
-static char *part_sentence(const struct part *p, const char *words)
-{
-	return p->gang->n > 1 ? sentence("%s: %s", host_title(p->host), words) : mem_strdup(words);
-}
-
-/* Why the attempt could not be started, if it is this part's fault; NULL: it is nobody's. */
-static char *part_refusal(const struct part *p)
-{
-	const struct result *r = p->result;
-
-	if (p->state == PART_NEVER)
-		return p->why ? mem_strdup(p->why) : NULL;
-	if (!r || r->how != RESULT_NOT_STARTED || r->cause == CAUSE_ORDERED || !r->reason)
-		return NULL;
-	return part_sentence(p, r->reason);
-}
-
-/* Why the attempt is lost with it. */
-static char *part_epitaph(const struct part *p)
-{
-	const char *host = host_title(p->host), *why = p->why;
-
-	if (p->state != PART_ENDED)
-		return why ? sentence("%s", why)
-			   : sentence("its part on %s was lost (killed from outside, or the machine went down)", host);
-	why = p->result->reason			   ? p->result->reason
-	      : p->result->cause == CAUSE_MEMORY   ? "it used more memory than it may"
-	      : p->result->cause == CAUSE_LEASE	   ? "that host had no word from the server for too long"
-	      : p->result->cause == CAUSE_WALLTIME ? "its time was over"
-						   : NULL;
-	return why ? sentence("its part on %s ended: %s", host, why) : sentence("its part on %s ended", host);
-}
-
-/* The part that the attempt was lost with. */
-static const struct part *gang_culprit(const struct gang *g)
-{
-	const struct part *script = &g->part[0];
-
-	if (g->broken)
-		return &g->part[g->broken];
-	for (int i = 1; i < g->n && script->state == PART_ENDED && script->result->cause == CAUSE_ORDERED; i++)
-		if (room_failed(&g->part[i]))
-			return &g->part[i];
-	return script;
-}
-
 /* ---- moving ---- */
 
 static bool gang_hosts_are_there(const struct engine *e, const struct gang *g)
@@ -159,20 +80,6 @@ static bool gang_hosts_are_there(const struct engine *e, const struct gang *g)
 		if (!host_is_there(e, g->part[i].host))
 			return false;
 	return true;
-}
-
-static void part_begin(struct engine *e, struct part *p)
-{
-	if (!host_is_there(e, p->host)) {
-		part_never(e, p);
-		return;
-	}
-	p->state = PART_ORDERED;
-	host_order(e, p);
-	strbuf_fini(&p->order);
-	strbuf_fini(&p->script);
-	if (p->wanted && part_is_under_way(p))
-		host_signals(e, p);
 }
 
 static void rooms_begin(struct engine *e, struct gang *g)
@@ -225,7 +132,7 @@ static void gang_end(struct engine *e, struct gang *g)
 		if (script->state == PART_WAITS && !script->why)
 			script->why = part_refusal(room);
 		if (script->state != PART_WAITS &&
-		    (!g->broken || (room_failed(room) && !room_failed(&g->part[g->broken]))))
+		    (!g->broken || (part_failed(room) && !part_failed(&g->part[g->broken]))))
 			g->broken = i;
 	}
 	g->ending = SIGTERM;
@@ -264,6 +171,19 @@ void gang_kill_due(struct engine *e)
 
 /* ---- telling ---- */
 
+/* The part that the attempt was lost with. */
+static const struct part *gang_culprit(const struct gang *g)
+{
+	const struct part *script = &g->part[0];
+
+	if (g->broken)
+		return &g->part[g->broken];
+	for (int i = 1; i < g->n && script->state == PART_ENDED && script->result->cause == CAUSE_ORDERED; i++)
+		if (part_failed(&g->part[i]))
+			return &g->part[i];
+	return script;
+}
+
 static int64_t sum(int64_t a, int64_t b) /* what another host says is not to be trusted to be small */
 {
 	int64_t total;
@@ -275,11 +195,7 @@ static void tell_refused(struct engine *e, struct gang *g)
 {
 	char *reason = part_refusal(&g->part[0]), *tag = mem_strdup(g->tag);
 
-	for (int i = 1; i < g->n; i++)
-		if ((g->part[i].state == PART_ENDED || g->part[i].state == PART_LOST) &&
-		    host_is_there(e, g->part[i].host))
-			host_forget(e, g->part[i].host, g->tag);
-	gang_drop(e, g);
+	gang_forget(e, g);
 	e->l.refused(e->l.context, tag, reason);
 	free(reason);
 	free(tag);
@@ -377,90 +293,6 @@ void engine_settle(struct engine *e)
 	e->settling = false;
 }
 
-/* ---- parts ---- */
-
-void part_never(struct engine *e, struct part *p)
-{
-	p->state = PART_NEVER;
-	gang_touch(e, p->gang);
-}
-
-static struct result *result_copy(const struct result *r)
-{
-	struct result *copy = mem_alloc(sizeof *copy);
-
-	*copy = *r;
-	copy->tag = NULL;
-	copy->reason = r->reason && *r->reason ? mem_strdup(r->reason) : NULL;
-	return copy;
-}
-
-/* After its end: one that was given up may run all the same, and must not. */
-static void part_hear_late(struct engine *e, struct part *p, const struct news *n)
-{
-	bool there = n->report == SAYS_STARTED || n->report == SAYS_READY || n->report == SAYS_ENDED;
-
-	if (there && (p->state == PART_LOST || p->state == PART_NEVER) && !p->host->here)
-		host_clean(e, p->host, p->gang->tag);
-}
-
-void part_hear(struct engine *e, struct part *p, const struct news *n)
-{
-	bool script = p == &p->gang->part[0], ran = p->state == PART_OPENING || p->state == PART_RUNS;
-
-	if (part_is_over(p)) {
-		part_hear_late(e, p, n);
-		return;
-	}
-	if (p->state == PART_WAITS) /* another's of that name; our order will be refused */
-		return;
-	switch (n->report) {
-	case SAYS_STARTED:
-		if (script && n->pid)
-			p->gang->pid = n->pid;
-		if (p->state != PART_RUNS)
-			p->state = script ? PART_RUNS : PART_OPENING;
-		break;
-	case SAYS_READY:
-		p->state = PART_RUNS;
-		break;
-	case SAYS_REFUSED:
-		part_never(e, p);
-		p->why = n->reason ? part_sentence(p, n->reason) : NULL;
-		break;
-	case SAYS_ENDED:
-		p->state = PART_ENDED;
-		p->result = result_copy(n->r);
-		break;
-	case SAYS_LOST:
-		p->state = PART_LOST;
-		break;
-	case SAYS_NOTHING: /* the order was lost with a connection; or the host's memory of it */
-		p->state = ran ? PART_LOST : PART_NEVER;
-		if (ran)
-			p->why = sentence("%s does not know of it any more", host_title(p->host));
-		break;
-	case SAYS_GIVEN_UP:
-		p->state = PART_LOST;
-		p->why = sentence("no word came from %s for too long", host_title(p->host));
-		break;
-	}
-	gang_touch(e, p->gang);
-}
-
-void part_signal(struct engine *e, struct part *p, int signal)
-{
-	if (p->wanted & SIGNAL_BIT(SIGKILL))
-		return;
-	if (signal == SIGKILL)
-		p->wanted = 0;
-	if (signal == SIGCONT || signal == SIGSTOP)
-		p->wanted &= ~(SIGNAL_BIT(SIGCONT) | SIGNAL_BIT(SIGSTOP));
-	p->wanted |= SIGNAL_BIT(signal);
-	if (part_is_under_way(p) && p->state != PART_AWAY && host_is_there(e, p->host))
-		host_signals(e, p);
-}
-
 /* ---- making, finding, forgetting ---- */
 
 static uint64_t tag_key(const char *tag)
@@ -505,6 +337,20 @@ static void gang_unlink(struct engine *e, struct gang *g)
 		*first = (uint64_t)(uintptr_t)head;
 	else
 		map_remove(&e->gangs, key);
+}
+
+void gang_forget(struct engine *e, struct gang *g)
+{
+	for (int i = 0; i < g->n; i++) {
+		struct part *p = &g->part[i];
+		if (p->state == PART_NEVER || !host_is_there(e, p->host))
+			continue;
+		if (p->state == PART_LOST && !p->host->here)
+			host_clean(e, p->host, g->tag); /* whatever became of it since */
+		else
+			host_forget(e, p->host, g->tag);
+	}
+	gang_drop(e, g);
 }
 
 void gang_drop(struct engine *e, struct gang *g)

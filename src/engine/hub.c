@@ -13,7 +13,7 @@
 #include "engine/engine_internal.h"
 
 #define TAG_MAX 64
-/* To give these twice does no harm; of others it is better that one is lost with a connection. */
+/* Given again when the host was away: they may have been lost with its connection, and to get them twice does no harm. */
 #define REPEATED (SIGNAL_BIT(SIGTERM) | SIGNAL_BIT(SIGKILL) | SIGNAL_BIT(SIGSTOP) | SIGNAL_BIT(SIGCONT))
 
 /* ---- hosts and their parts ---- */
@@ -122,19 +122,22 @@ void host_order(struct engine *e, struct part *p)
 		order_there(e, p);
 }
 
+void host_signal(struct engine *e, struct host *h, const char *tag, int signal)
+{
+	if (h->here)
+		local_signal(e->here, tag, signal);
+	else
+		link_pack(h->link, NULL, 0, "{s:s,s:s,s:i}", "t", "signal", "tag", tag, "signal", signal);
+	e->here_waits |= h->here;
+}
+
 void host_signals(struct engine *e, struct part *p)
 {
-	for (int signal = 1; signal <= 64; signal++) {
-		if (!(p->wanted & SIGNAL_BIT(signal)))
-			continue;
-		if (p->host->here)
-			local_signal(e->here, p->gang->tag, signal);
-		else
-			link_pack(p->host->link, NULL, 0, "{s:s,s:s,s:i}", "t", "signal", "tag", p->gang->tag, "signal",
-				  signal);
-	}
-	p->wanted &= REPEATED;
-	e->here_waits |= p->host->here;
+	for (int signal = 1; signal <= 64; signal++)
+		if (p->wanted & SIGNAL_BIT(signal))
+			host_signal(e, p->host, p->gang->tag, signal);
+	p->given |= p->wanted & REPEATED;
+	p->wanted = 0;
 }
 
 void host_forget(struct engine *e, struct host *h, const char *tag)
@@ -190,16 +193,21 @@ static const char *tag_read(const json_t *o)
 	return tag && *tag && strlen(tag) < TAG_MAX && !strchr(tag, '/') ? tag : NULL;
 }
 
-/* Nobody claims it: it is ended. Before the first sweep the server may not have got to it yet. */
+/* Nobody claims it: it is ended. Before the first sweep the server may not have got to it yet. `item`: of an inventory, or a frame. */
 static void stranger_meet(struct engine *e, struct host *h, const char *tag, const json_t *item)
 {
+	json_t *copy;
+
 	if (e->swept) {
 		host_clean(e, h, tag);
 		return;
 	}
+	copy = json_deep_copy(item);
+	if (!json_object_get(copy, "state"))
+		json_object_set(copy, "state", json_object_get(item, "t"));
 	if (!h->strangers)
 		h->strangers = json_object();
-	json_object_set_new(h->strangers, tag, json_deep_copy(item));
+	json_object_set_new(h->strangers, tag, copy);
 }
 
 static void item_take(struct engine *e, struct host *h, const json_t *item)
@@ -226,18 +234,18 @@ static void item_take(struct engine *e, struct host *h, const json_t *item)
 void engine_host_up(struct engine *e, const char *host, struct link *link, const json_t *inventory)
 {
 	struct host *h = host_get(e, host);
-	const json_t *item;
-	size_t i;
 
 	json_decref(h->strangers);
 	h->strangers = NULL;
 	h->link = link;
 	h->seen = ++e->inventories;
-	json_array_foreach(inventory, i, item) item_take(e, h, item);
+	for (size_t i = 0; i < json_array_size(inventory); i++)
+		item_take(e, h, json_array_get(inventory, i));
 	for (struct part *p = h->parts; p; p = p->after) {
 		if (p->seen != h->seen)
 			part_hear(e, p, &(struct news){.report = SAYS_NOTHING});
-		else if (p->wanted && part_is_under_way(p))
+		p->wanted |= p->given;
+		if (p->wanted && part_is_under_way(p))
 			host_signals(e, p);
 	}
 	engine_settle(e);
@@ -262,7 +270,7 @@ void engine_host_lost(struct engine *e, const char *host)
 		if (!part_is_under_way(p))
 			continue;
 		if (h->link) /* it was removed, say */
-			host_clean(e, h, p->gang->tag);
+			host_signal(e, h, p->gang->tag, SIGKILL);
 		part_hear(e, p, &(struct news){.report = SAYS_GIVEN_UP});
 	}
 	engine_settle(e);
@@ -318,10 +326,11 @@ void hub_sweep(struct engine *e, bool (*known)(void *context, const char *tag), 
 	e->swept = true;
 	for (size_t i = 0; i < e->hosts.n; i++) {
 		struct host *h = e->hosts.v[i];
-		const char *tag;
-		json_t *item;
-		json_object_foreach(h->strangers, tag, item) if (!host_part(e, h, tag) && !known(context, tag))
-			host_clean(e, h, tag);
+		for (void *at = json_object_iter(h->strangers); at; at = json_object_iter_next(h->strangers, at)) {
+			const char *tag = json_object_iter_key(at);
+			if (!host_part(e, h, tag) && !known(context, tag))
+				host_clean(e, h, tag);
+		}
 		json_decref(h->strangers);
 		h->strangers = NULL;
 	}

@@ -352,6 +352,7 @@ static void on_nursery(uv_poll_t *poll, int status, int events)
 		}
 	}
 	take_frames(e);
+	local_flush(e); /* what a lost shepherd left is to be ended */
 }
 
 void local_flush(struct local *e)
@@ -461,6 +462,10 @@ static void list_one(void *context, const char *tag)
 
 void local_list(struct local *e, void (*one)(void *context, const struct local_item *i), void *context)
 {
+	/* An order that the nursery has not answered has no live file yet, and will run all the same. One that gets it meanwhile is told twice. */
+	for (size_t i = 0; i < e->ordered.n; i++)
+		if (!local_is_there(e, e->ordered.v[i]))
+			one(context, &(struct local_item){.tag = e->ordered.v[i], .state = ATTEMPT_RUNS});
 	live_list(e->o.live, list_one, &(struct listing){e, one, context}, NULL);
 }
 

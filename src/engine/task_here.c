@@ -44,6 +44,7 @@ struct task_here {
 	bool terminal; /* output[OUT] is its master: both ways */
 	struct strbuf input;
 	bool in_end, held; /* no more will come; the link was told to wait */
+	bool started;	   /* and the link has been told: what it writes comes after that */
 	uv_timer_t *quiet; /* from the program's end on */
 	bool heard;	   /* it wrote something since the timer's last turn */
 	struct task_answer end;
@@ -114,7 +115,7 @@ static int terminal_wants(const struct task_here *h)
 /* Reads on only while the link takes it. */
 static void output_watch(struct output *o)
 {
-	int reads = link_queued(o->h->link) < TASK_QUEUE ? UV_READABLE : 0;
+	int reads = o->h->started && link_queued(o->h->link) < TASK_QUEUE ? UV_READABLE : 0;
 
 	if (o->watch)
 		watch_for(o->watch, reads | (o == &o->h->output[OUT] ? terminal_wants(o->h) : 0));
@@ -236,6 +237,8 @@ static void on_answer(void *context, const struct task_answer *a)
 	}
 	if (a->type == TASK_STARTED) {
 		link_pack(h->link, NULL, 0, "{s:s,s:i}", "t", "started", "pid", (int)a->pid);
+		h->started = true;
+		task_here_drained(h);
 	} else if (a->type == TASK_REFUSED) {
 		task_refuse(h->link, a->reason ? a->reason : "no reason was given");
 		h->over(h->context);
@@ -355,7 +358,6 @@ int task_here_start(uv_loop_t *loop, const char *live, const json_t *first, uid_
 		task_here_close(h);
 		return rc;
 	}
-	task_here_drained(h);
 	*ret = h;
 	return 0;
 }

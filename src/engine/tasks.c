@@ -304,6 +304,11 @@ static void on_closed(void *context, struct link *l, const char *reason)
 	struct caller *c = context;
 
 	c->link = NULL;
+	if (c->far) { /* the program there shall end, also if it does not read what was sent to it */
+		link_events_set(c->far, &nobody, NULL);
+		link_abort(c->far, "the caller is gone");
+		c->far = NULL;
+	}
 	caller_end(c);
 }
 
@@ -321,6 +326,7 @@ void tasks_serve(struct tasks *t, struct link *l, json_t *first)
 	c = caller_create(t, l);
 	link_peer(l, &c->peer);
 	link_events_set(l, &caller_events, c);
+	link_notice_end(l);
 	first_take(c, first);
 }
 
@@ -355,6 +361,7 @@ static void on_accept(void *context, int events)
 	c->uid = who.uid;
 	c->link = link_open(t->loop, fd, NULL, &caller_events, c);
 	link_trust(c->link); /* a whole environment may come */
+	link_notice_end(c->link);
 }
 
 int tasks_start(uv_loop_t *loop, const struct tasks_options *o, struct tasks **ret, struct err *err)

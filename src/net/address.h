@@ -1,5 +1,5 @@
 /*
- * address.h - hosts and ports as text, and what sockets over TCP are given.
+ * address.h - hosts and ports as text, and the sockets of TCP.
  */
 #ifndef NET_ADDRESS_H
 #define NET_ADDRESS_H
@@ -21,5 +21,9 @@ void address_text(const struct sockaddr_storage *a, char *ret, size_t size);
 uint64_t address_key(const char *address);
 
 void socket_tune(int fd); /* small frames leave at once; a peer that vanished is found out */
+
+/* Listens at `where`, in both families if no address is named, with one port number ("0": any that is free). Returns how many descriptors there are, or -errno and a
+ * sentence. */
+int sockets_listen(const char *where, int ret_fd[2], int *ret_port, struct err *err);
 
 #endif

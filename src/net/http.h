@@ -2,7 +2,7 @@
  * http.h - the HTTP side of the API: requests come in, replies leave when they are told to, streams go on.
  *
  * libmicrohttpd parses; its epoll descriptor is polled by the server's libuv loop. A request is handed over once it
- * is complete, with who sent it (SO_PEERCRED). The handler returns nothing: it must answer each request exactly once,
+ * is complete, with who sent it (SO_PEERCRED, or an address). The handler returns nothing: it must answer each request exactly once,
  * now or later, with http_reply() or http_stream(); nothing is sent before http_flush(), so that replies can wait for
  * the commit.
  *
@@ -36,7 +36,7 @@ struct peer {
 struct http_limits {
 	size_t body;	 /* bytes of a body: 413 */
 	int connections; /* at once: 503 */
-	int per_uid;	 /* connections of one user: 429 */
+	int per_uid;	 /* connections of one user, or of one address that came by TLS: 429 */
 	double rate; /* requests a second and user, 0: no limit; with a burst of ten seconds' worth: 429 with Retry-After */
 	int idle_seconds; /* without a complete request, however many bytes trickle in, or without reading the answer: closed */
 };
@@ -87,7 +87,8 @@ void http_stream(struct http_request *r, int status, const char *type, const str
 void stream_wake(struct http_request *r);
 
 /* Leaves HTTP (101, `Upgrade: protocol`): once the head is sent, `taken` gets a descriptor of the connection, whose bytes both ways are
- * the caller's; it closes it with http_release(). It is not called when the client went away before. */
+ * the caller's; it closes it with http_release(), also after http_stop(). It is not called when the client went away before, or sent more before it
+ * had the answer. */
 void http_upgrade(struct http_request *r, const char *protocol, void (*taken)(void *context, int fd, void *handle),
 		  void *context);
 void http_release(void *handle);

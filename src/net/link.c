@@ -156,6 +156,16 @@ void link_close(struct link *l, const char *reason)
 		link_later(l);
 }
 
+/* An ordinary end waits behind the data in a full connection; a reset does not. */
+void link_abort(struct link *l, const char *reason)
+{
+	const struct linger none = {.l_onoff = 1};
+
+	if (l->fd >= 0)
+		setsockopt(l->fd, SOL_SOCKET, SO_LINGER, &none, sizeof none);
+	link_fail(l, "%s", reason);
+}
+
 void link_events_set(struct link *l, const struct link_events *e, void *context)
 {
 	l->e = *e;
@@ -274,6 +284,11 @@ void link_pause(struct link *l, bool pause)
 	l->paused = pause;
 	l->more = l->more || !pause;
 	link_later(l); /* polls for what is wanted now; frames that were kept are handed over */
+}
+
+void link_notice_end(struct link *l)
+{
+	l->notices = true;
 }
 
 /* ---- out ---- */
@@ -404,7 +419,8 @@ static void link_watch(struct link *l)
 		events = (wants & POLLIN ? UV_READABLE : 0) | (wants & POLLOUT ? UV_WRITABLE : 0);
 	} else {
 		bool reads = !l->paused || l->closing;
-		events = (reads ? UV_READABLE : 0) | (l->blocked || (reads && l->crossed) ? UV_WRITABLE : 0);
+		int otherwise = l->notices ? UV_DISCONNECT : 0;
+		events = (reads ? UV_READABLE : otherwise) | (l->blocked || (reads && l->crossed) ? UV_WRITABLE : 0);
 	}
 	if (events == l->events)
 		return;
@@ -429,6 +445,8 @@ static void on_poll(uv_poll_t *poll, int status, int events)
 		if (l->stage == LINK_OPEN && (l->blocked || l->closing))
 			link_flush(l);
 	}
+	if (l->paused && l->notices && (events & UV_DISCONNECT))
+		link_fail(l, "the other side closed the connection");
 	if (status < 0 && l->paused) /* it would be told again and again */
 		link_fail(l, "the connection broke");
 	link_watch(l);

@@ -24,23 +24,28 @@ struct link;
 #define LINK_LOW 262144		   /* `drained` is called when less than this is queued */
 #define LINK_QUEUE_MAX (64u << 20) /* a link for which more than this waits is closed: its other end does not read */
 
+/* Any of them may be NULL. */
 struct link_events {
 	void (*ready)(void *context, struct link *l); /* the handshake is done: link_peer() */
 	void (*frame)(void *context, struct link *l, json_t *head, const char *data, size_t n); /* head is borrowed */
-	void (*drained)(void *context, struct link *l);						/* may be NULL */
+	void (*drained)(void *context, struct link *l); /* something left, and less than LINK_LOW waits */
 	/* The last call, whoever closed it (link_close() included, then with its reason), never from inside another call of this link; `l` is freed after it. */
 	void (*closed)(void *context, struct link *l, const char *reason);
 };
 
 /* Over a socket that is connected. `tls` NULL: plain, for UNIX sockets. Both are taken over. `ready` follows in a later turn. */
 struct link *link_open(uv_loop_t *loop, int fd, struct tls *tls, const struct link_events *e, void *context);
-/* Resolves and connects, with a timeout of 10 s for each step, and TLS with `expect`. `where`: "host:port", "[v6]:port". Trouble is told by `closed`. */
+/* Resolves and connects, with a timeout of 10 s for each step, and TLS with `expect`. `c` gets a reference of its own. `where`: "host:port", "[v6]:port". Trouble is told by `closed`. */
 struct link *link_connect(uv_loop_t *loop, struct tls_context *c, const char *where, enum cert_role expect,
 			  const struct link_events *e, void *context);
 void link_events_set(struct link *l, const struct link_events *e, void *context); /* hand a link to another owner */
 void link_trust(struct link *l);		     /* frames may have their full size now */
 void link_close(struct link *l, const char *reason); /* what was sent before leaves, for at most 5 s */
-void link_pause(struct link *l, bool pause);	     /* don't read: the sender will feel it */
+/* At once, and the other side learns it although it does not read: what is on the way is lost. `closed` follows. */
+void link_abort(struct link *l, const char *reason);
+void link_pause(struct link *l, bool pause); /* don't read: the sender will feel it */
+/* Also while paused, the other side's going ends the link, and what it sent before and was not read is lost: for who must know that nobody is there any more. */
+void link_notice_end(struct link *l);
 
 /* Queues a frame: `head` is the text of a JSON object. It leaves in this turn of the loop or later. */
 void link_send(struct link *l, const char *head, size_t nhead, const void *data, size_t n);

@@ -35,6 +35,7 @@ struct link {
 	int events;	  /* that are polled for */
 	bool greets;	  /* `ready` is due */
 	bool trusted, paused, closing;
+	bool notices;	  /* the other side's end, also while paused */
 	bool more;	  /* there may be input that polling won't tell of */
 	bool blocked;	  /* the socket takes no more output */
 	bool crossed;	  /* TLS must write before it can read on */

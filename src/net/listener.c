@@ -8,8 +8,6 @@
 #include "net/listener.h"
 
 #include <errno.h>
-#include <netdb.h>
-#include <netinet/in.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,7 +22,6 @@
 
 #define ACCEPTS 32  /* in one go: then others' turn */
 #define REST_MS 200 /* without accepting, when there is no descriptor left for one more */
-#define TRIES 16    /* for a free port that is free in both families */
 
 struct port {
 	uv_poll_t poll;
@@ -317,94 +314,7 @@ static void on_accept(uv_poll_t *poll, int status, int events)
 	}
 }
 
-/* ---- the port ---- */
-
-static int socket_listen(const struct addrinfo *ai)
-{
-	const int on = 1;
-	int fd = socket(ai->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0), rc = 0;
-
-	if (fd < 0)
-		return -errno;
-	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-	if (ai->ai_family == AF_INET6) /* the other family has a socket of its own, or was not asked for */
-		setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof on);
-	if (bind(fd, ai->ai_addr, ai->ai_addrlen) < 0 || listen(fd, SOMAXCONN) < 0)
-		rc = -errno;
-	if (rc < 0)
-		close(fd);
-	return rc < 0 ? rc : fd;
-}
-
-static void port_set(struct sockaddr *a, int number)
-{
-	if (a->sa_family == AF_INET6)
-		((struct sockaddr_in6 *)a)->sin6_port = htons((uint16_t)number);
-	else
-		((struct sockaddr_in *)a)->sin_port = htons((uint16_t)number);
-}
-
-static int port_get(int fd)
-{
-	struct sockaddr_storage a = {.ss_family = AF_UNSPEC};
-	socklen_t n = sizeof a;
-
-	getsockname(fd, (struct sockaddr *)&a, &n);
-	return ntohs(a.ss_family == AF_INET6 ? ((struct sockaddr_in6 *)&a)->sin6_port
-					     : ((struct sockaddr_in *)&a)->sin_port);
-}
-
-static void sockets_close(struct listener *l)
-{
-	while (l->nports > 0)
-		close(l->port[--l->nports].fd);
-}
-
-/* On all addresses found, at most one of each family, with one port number. A family that this machine does not have is left out. */
-static int sockets_open(struct listener *l, struct addrinfo *found)
-{
-	int rc = -EADDRNOTAVAIL;
-
-	for (struct addrinfo *ai = found; ai && l->nports < 2; ai = ai->ai_next) {
-		if (l->nports > 0 && ai->ai_family == found->ai_family)
-			continue;
-		if (l->nports > 0)
-			port_set(ai->ai_addr, port_get(l->port[0].fd));
-		int fd = socket_listen(ai);
-		if (fd >= 0) {
-			l->port[l->nports++].fd = fd;
-		} else if (fd != -EAFNOSUPPORT && fd != -EADDRNOTAVAIL) {
-			sockets_close(l);
-			return fd;
-		} else {
-			rc = fd;
-		}
-	}
-	return l->nports > 0 ? 0 : rc;
-}
-
-static int ports_open(struct listener *l, const char *where, struct err *err)
-{
-	const struct addrinfo hints = {.ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE};
-	char host[256], port[8];
-	struct addrinfo *found;
-	int rc = where_parse(where, host, sizeof host, port, sizeof port, err);
-
-	if (rc < 0)
-		return rc;
-	rc = getaddrinfo(*host ? host : NULL, port, &hints, &found);
-	if (rc != 0)
-		return err_set(err, -EADDRNOTAVAIL, "can't listen on %s: %s", where, gai_strerror(rc));
-	rc = sockets_open(l, found);
-	for (int i = 0; i < TRIES && rc == -EADDRINUSE && atoi(port) == 0; i++) {
-		port_set(found->ai_addr, 0);
-		rc = sockets_open(l, found); /* the number that was free in one family was not in the other */
-	}
-	freeaddrinfo(found);
-	if (rc == -EADDRINUSE)
-		return err_set(err, rc, "can't listen on %s: another program does; end it, or set another port", where);
-	return rc < 0 ? err_set(err, rc, "can't listen on %s: %s", where, strerror(-rc)) : 0;
-}
+/* ---- open and close ---- */
 
 int listener_open(uv_loop_t *loop, const char *where, struct tls_context *c, const struct listener_limits *limits,
 		  const struct listener_events *e, void *context, struct listener **ret, struct err *err)
@@ -412,14 +322,15 @@ int listener_open(uv_loop_t *loop, const char *where, struct tls_context *c, con
 	struct listener *l = mem_zalloc(sizeof *l);
 
 	*l = (struct listener){.loop = loop, .limits = *limits, .e = *e, .context = context};
-	int rc = ports_open(l, where, err);
-	if (rc < 0) {
+	int fd[2], n = sockets_listen(where, fd, &l->number, err);
+	if (n < 0) {
 		free(l);
-		return rc;
+		return n;
 	}
 	l->tls = tls_context_ref(c);
-	l->number = port_get(l->port[0].fd);
-	for (int i = 0; i < l->nports; i++) {
+	l->nports = n;
+	for (int i = 0; i < n; i++) {
+		l->port[i].fd = fd[i];
 		uv_poll_init(loop, &l->port[i].poll, l->port[i].fd);
 		l->port[i].poll.data = l;
 	}

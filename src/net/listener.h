@@ -13,21 +13,22 @@
 struct listener;
 
 struct listener_limits {
-	int connections;	   /* in all; more are closed at once */
-	int strangers;		   /* without a certificate, HTTP or still in the handshake; */
-	int strangers_per_address; /* ... from one address */
+	int connections; /* in all; more are closed at once */
+	int strangers; /* HTTP, or still in the handshake; if there are more, who has been in it for longest is closed; */
+	int strangers_per_address; /* ... from one address (of IPv6: /64); more are closed at once */
 	int handshake_seconds;
-	int idle_seconds; /* of HTTP */
+	int idle_seconds; /* HTTP: without taking what is sent to it. Silence is for http to end, which knows streams and requests */
 };
 
 struct listener_events {
-	/* A link whose handshake is done and whose peer showed a certificate of this cluster. The owner calls link_events_set(). NULL: frames are not served. */
+	/* A link whose handshake is done and whose peer showed a certificate of this cluster. The owner calls link_events_set(), at once;
+	 * `ready` is not called. NULL: frames are not served. */
 	void (*link)(void *context, struct link *l);
 	/* A decrypted connection, to be given to http_adopt(). NULL: HTTP is not served. */
 	void (*http)(void *context, int fd, const char *address);
 };
 
-/* `where`: "7722", "0.0.0.0:7722", "[::]:7722", "127.0.0.1:0". All addresses of both families if none is named. */
+/* `c` gets one more reference. `where`: "7722", "0.0.0.0:7722", "[::]:7722", "127.0.0.1:0". All addresses of both families if none is named. */
 int listener_open(uv_loop_t *loop, const char *where, struct tls_context *c, const struct listener_limits *limits,
 		  const struct listener_events *e, void *context, struct listener **ret, struct err *err);
 /* Later connections use another identity: a certificate was renewed. */

@@ -46,11 +46,23 @@ static int64_t now_ms(void)
 	return t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
+/* What the library has to say about ranks that are being ended is of no use to anybody. */
+static void library_hush(void)
+{
+	int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
+
+	dup2(null, STDOUT_FILENO);
+	dup2(null, STDERR_FILENO);
+	close(null);
+}
+
 static void part_stop(struct part *p, int signal)
 {
-	ranks_signal(&p->ranks, signal);
-	if (!p->kill_at)
+	if (!p->kill_at) {
 		p->kill_at = now_ms() + STOP_SECONDS * 1000;
+		library_hush();
+	}
+	ranks_signal(&p->ranks, signal);
 }
 
 static void launcher_lost(struct part *p)
@@ -60,6 +72,25 @@ static void launcher_lost(struct part *p)
 	p->alone = true;
 	p->wire.sent = p->wire.to.n; /* nobody will read it */
 	part_stop(p, SIGTERM);
+}
+
+/* What a rank wrote goes to the launcher. `all`: whatever is there, else a piece. */
+static void output_read(struct part *p, const struct rank *r, int *fd, const char *type, bool all)
+{
+	char piece[65536];
+	ssize_t n;
+
+	while (*fd >= 0) {
+		n = read(*fd, piece, sizeof piece);
+		if (n > 0 && !p->alone)
+			wire_pack(&p->wire, piece, (size_t)n, "{s:s,s:i}", "t", type, "rank", r->rank);
+		if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR)) {
+			close(*fd);
+			*fd = -1;
+		}
+		if (n <= 0 || !all)
+			return;
+	}
 }
 
 /* ---- PMIx ---- */
@@ -100,8 +131,13 @@ static void meet_handle(struct part *p, struct meet_event *e)
 		wire_pack(&p->wire, e->data, e->n, "{s:s,s:I,s:i}", "t", "told", "id", (json_int_t)e->id, "status",
 			  e->status);
 		break;
-	case MEET_ABORT:
+	case MEET_ABORT: /* after what it said about it */
+		if (r)
+			output_read(p, r, &r->err, "err", true);
 		wire_pack(&p->wire, NULL, 0, "{s:s,s:i,s:i}", "t", "abort", "rank", e->rank, "status", e->status);
+		break;
+	case MEET_SPAWN:
+		wire_pack(&p->wire, NULL, 0, "{s:s,s:i}", "t", "spawn", "rank", e->rank);
 		break;
 	case MEET_CONNECTED:
 		if (r)
@@ -125,25 +161,6 @@ static void meet_drain(struct part *p)
 }
 
 /* ---- the ranks ---- */
-
-/* What a rank wrote goes to the launcher. `all`: whatever is there, else a piece. */
-static void output_read(struct part *p, const struct rank *r, int *fd, const char *type, bool all)
-{
-	char piece[65536];
-	ssize_t n;
-
-	while (*fd >= 0) {
-		n = read(*fd, piece, sizeof piece);
-		if (n > 0 && !p->alone)
-			wire_pack(&p->wire, piece, (size_t)n, "{s:s,s:i}", "t", type, "rank", r->rank);
-		if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR)) {
-			close(*fd);
-			*fd = -1;
-		}
-		if (n <= 0 || !all)
-			return;
-	}
-}
 
 static void input_push(struct part *p)
 {
@@ -363,18 +380,16 @@ static void part_finish(struct part *p)
 		nftw(p->dir, entry_remove, 16, FTW_DEPTH | FTW_PHYS);
 }
 
-/* Before PMIx has its thread, which shall not get them. SIGINT and SIGQUIT of a terminal are the launcher's to pass on. */
+/* Before PMIx has its thread, which shall not get them. Those of a terminal, and what is sent to all processes of a job, are the launcher's to pass on. */
 static int signals_open(void)
 {
+	static const int taken[] = {SIGCHLD, SIGTERM, SIGHUP, SIGINT, SIGQUIT, SIGUSR1, SIGUSR2};
 	sigset_t set;
 
 	signal(SIGPIPE, SIG_IGN);
 	sigemptyset(&set);
-	sigaddset(&set, SIGCHLD);
-	sigaddset(&set, SIGTERM);
-	sigaddset(&set, SIGHUP);
-	sigaddset(&set, SIGINT);
-	sigaddset(&set, SIGQUIT);
+	for (size_t i = 0; i < sizeof taken / sizeof *taken; i++)
+		sigaddset(&set, taken[i]);
 	sigprocmask(SIG_BLOCK, &set, NULL);
 	return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 }

@@ -19,6 +19,7 @@ enum meet_type {
 	MEET_ASK,	/* somebody here wants what `rank`, elsewhere, has to tell: meet_answer() */
 	MEET_TOLD,	/* what meet_tell() asked for: `id` and `status` and `data` */
 	MEET_ABORT,	/* `rank` wants all to end, with `status` */
+	MEET_SPAWN,	/* `rank` wants more ranks, which it can't have */
 	MEET_CONNECTED, /* `rank` is a program that speaks PMIx */
 	MEET_FINALIZED, /* it has said good-bye: what it ends with is its own affair */
 };

@@ -133,6 +133,14 @@ static pmix_status_t on_abort(const pmix_proc_t *p, void *object, int status, co
 	return PMIX_OPERATION_SUCCEEDED;
 }
 
+/* Refusing alone is not enough: Open MPI's other ranks would wait for ever. */
+static pmix_status_t on_spawn(const pmix_proc_t *p, const pmix_info_t job[], size_t njob, const pmix_app_t apps[],
+			      size_t n, pmix_spawn_cbfunc_t done, void *context)
+{
+	event_put((struct meet_event){.type = MEET_SPAWN, .rank = p->rank});
+	return PMIX_ERR_NOT_SUPPORTED;
+}
+
 /* The name that a fence has on all hosts: its ranks. */
 static char *who_text(const pmix_proc_t procs[], size_t n)
 {
@@ -299,7 +307,8 @@ static int server_begin(const struct layout *l, const char *dir, struct err *err
 				       .client_finalized = on_finalized,
 				       .abort = on_abort,
 				       .fence_nb = on_fence,
-				       .direct_modex = on_ask};
+				       .direct_modex = on_ask,
+				       .spawn = on_spawn};
 	info_vec v = {0};
 
 	setenv("PMIX_MCA_gds", "hash", 1); /* the other one complains about its locks */

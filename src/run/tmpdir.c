@@ -2,13 +2,12 @@
  * tmpdir.c - a job's own directory for temporary files: made with the rights of the server's account (root, on an agent's host), given to
  * the user, and emptied with the user's rights, so that no link leads us anywhere.
  *
- * What is given away was made a moment ago, by us, under a name of our own: a directory that was there before is used if it is the user's already, else not,
+ * What is given away was made a moment ago, by us: a directory that was there before is used if it is the user's already, else not,
  * and only one that is the user's is removed.
  */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -18,48 +17,37 @@
 
 /* ---- making it ---- */
 
-/* NAME.new, which nobody but us makes: one that is there is from an attempt that was killed here. */
-static int fresh_make(const char *path, int *ret_fd)
+static int directory_make(const char *path, const struct identity *server)
 {
-	if (mkdir(path, 0700) && (errno != EEXIST || rmdir(path) || mkdir(path, 0700)))
-		return -errno;
-	*ret_fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	return *ret_fd < 0 ? -errno : 0;
+	identity_files_begin(server);
+	int r = mkdir(path, 0700) ? -errno : 0;
+	/* An empty one of the server's account is from an attempt that was killed before it gave it away. Root has others. */
+	if (r == -EEXIST && server->change && rmdir(path) == 0)
+		r = mkdir(path, 0700) ? -errno : 0;
+	identity_files_end(server);
+	return r;
 }
 
-static int fresh_rename(const char *fresh, const char *path, uid_t uid)
+static int directory_give(const char *path, const struct identity *who, bool made)
 {
+	int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC), r = 0;
 	struct stat st;
-	int r = renameat2(AT_FDCWD, fresh, AT_FDCWD, path, RENAME_NOREPLACE) ? -errno : 0;
 
-	if (r == -EINVAL) /* a file system that can't */
-		r = lstat(path, &st) == 0 ? -EEXIST : rename(fresh, path) ? -errno : 0;
-	if (r)
-		rmdir(fresh);
-	if (r == -EEXIST && lstat(path, &st) == 0)
-		r = S_ISDIR(st.st_mode) && st.st_uid == uid ? 0 : -EPERM;
+	if (fd < 0 || fstat(fd, &st))
+		r = -errno;
+	else if (st.st_uid != who->uid)
+		r = !made || st.st_uid != who->server->uid ? -EPERM : fchown(fd, who->uid, who->gid) ? -errno : 0;
+	if (fd >= 0)
+		close(fd);
 	return r;
 }
 
 int tmpdir_make(const struct order *o, const struct identity *who, struct err *err)
 {
-	char fresh[PATH_MAX];
-	int fd = -1, r = 0;
+	int r = directory_make(o->tmpdir, who->server);
 
-	if (snprintf(fresh, sizeof fresh, "%s.new", o->tmpdir) >= (int)sizeof fresh)
-		r = -ENAMETOOLONG;
-	identity_files_begin(who->server);
-	if (!r)
-		r = fresh_make(fresh, &fd);
-	identity_files_end(who->server);
-	if (!r && who->change && fchown(fd, who->uid, who->gid))
-		r = -errno;
-	if (fd >= 0)
-		close(fd);
-	identity_files_begin(who->server);
-	if (!r)
-		r = fresh_rename(fresh, o->tmpdir, who->uid);
-	identity_files_end(who->server);
+	if (!r || r == -EEXIST)
+		r = directory_give(o->tmpdir, who, !r);
 	return r ? err_set(err, r, "the directory for temporary files %s can't be made for user %s: %s", o->tmpdir,
 			   o->user, strerror(-r))
 		 : 0;

@@ -14,6 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "engine/tasks.h"
 #include "server/server_internal.h"
 #include "tls/tls.h"
 
@@ -236,6 +237,8 @@ static int identity_make(struct server *s, struct err *err)
 	if (rc == 0) {
 		if (s->listener)
 			listener_identity(s->listener, tls);
+		if (s->tasks)
+			tasks_identity(s->tasks, tls);
 		if (s->tasks)
 			tasks_identity(s->tasks, calls);
 		tls_context_free(s->identity->tls);

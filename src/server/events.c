@@ -218,7 +218,7 @@ void stream_tick(struct server *s)
 {
 	for (size_t i = 0; i < s->streams.n; i++)
 		if (s->now - s->streams.v[i]->last >= ALIVE_SECONDS) {
-			strbuf_puts(&s->streams.v[i]->out, ": alive\n\n");
+			strbuf_puts(&s->streams.v[i]->out, ": alive\n\n"); /* or its end, if it is not allowed any more */
 			s->streams.v[i]->last = s->now;
 			stream_wake(s->streams.v[i]->r);
 		}
@@ -228,7 +228,7 @@ static int fill(void *context, struct strbuf *out, size_t want)
 {
 	struct stream *t = context;
 
-	if (t->s->stopped)
+	if (t->s->stopped || !token_holds(t->s, &t->who))
 		return -1;
 	if (t->out.n) {
 		strbuf_add(out, t->out.text, t->out.n);

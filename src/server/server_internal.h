@@ -525,6 +525,8 @@ void api_cluster(struct server *s, struct http_request *r, const struct asker *w
 int token_restore(struct server *s, const char *id, const json_t *o, struct err *err); /* at recovery */
 /* Whom a token stands for. -EACCES: nobody (the sentence does not say which part was wrong); -EBUSY: too many wrong ones from there. */
 int token_check(struct server *s, const char *text, const char *address, struct asker *ret, struct err *err);
+/* Whether the proof that was shown still counts: for answers that go on. */
+bool token_holds(struct server *s, const struct asker *w);
 void token_of_job(const struct server *s, const char *tag, char ret[TOKEN_SIZE]);
 void api_tokens(struct server *s, struct http_request *r, const struct asker *w, const char *id);
 void api_join(struct server *s, struct http_request *r); /* without an asker */
@@ -569,6 +571,7 @@ struct asker {
 	enum role role;
 	enum { BY_SOCKET, BY_TOKEN, BY_JOB } by;
 	char address[64]; /* of another machine; "" by the local socket */
+	char token[64];	  /* the id of his token */
 };
 /* By the local socket the kernel says who; over TLS the token. -ENOENT: the account has no name; -EACCES, -EBUSY as token_check(). */
 int who_asks(struct server *s, struct http_request *r, struct asker *ret, struct err *err);

@@ -10,9 +10,10 @@
  */
 #include "server/tokens.h"
 
-#include <arpa/inet.h>
 #include <stdio.h>
 #include <string.h>
+
+#include "net/address.h"
 
 #define FAILURES_MAX 20
 #define FAILURES_SECONDS 60
@@ -155,54 +156,35 @@ struct token_record *token_add(struct server *s, struct token_record *t, char re
 
 /* ---- failures ---- */
 
-/* One address of IPv4; of IPv6 a network of 64 bits, which is what one customer has. */
-static void place_of(const char *address, char ret[64])
-{
-	struct in6_addr v6;
-
-	if (strncmp(address, "::ffff:", 7) == 0 && strchr(address, '.'))
-		address += 7;
-	if (inet_pton(AF_INET6, address, &v6) == 1) {
-		memset(v6.s6_addr + 8, 0, 8);
-		inet_ntop(AF_INET6, &v6, ret, 64);
-	} else {
-		snprintf(ret, 64, "%.63s", address);
-	}
-}
-
-static struct failures *failures_of(struct server *s, const char *place)
+static struct failures *failures_of(struct server *s, uint64_t from)
 {
 	struct tokens *all = tokens_of(s);
 	size_t oldest = 0;
 
 	for (size_t i = 0; i < all->failures.n; i++) {
-		if (strcmp(all->failures.v[i].from, place) == 0)
+		if (all->failures.v[i].from == from)
 			return &all->failures.v[i];
 		if (all->failures.v[i].since < all->failures.v[oldest].since)
 			oldest = i;
 	}
 	if (all->failures.n < FAILURES_KEPT) {
-		vec_push(&all->failures, (struct failures){.since = s->now});
+		vec_push(&all->failures, (struct failures){0});
 		oldest = all->failures.n - 1;
 	}
-	struct failures *f = &all->failures.v[oldest];
-	*f = (struct failures){.since = s->now};
-	snprintf(f->from, sizeof f->from, "%s", place);
-	return f;
+	all->failures.v[oldest] = (struct failures){.from = from, .since = s->now};
+	return &all->failures.v[oldest];
 }
 
 int token_failed(struct server *s, const char *address, struct err *err)
 {
-	char place[64];
+	struct failures *f = failures_of(s, address_key(address));
 
-	place_of(address, place);
-	struct failures *f = failures_of(s, place);
 	if (s->now - f->since >= FAILURES_SECONDS) {
 		f->since = s->now;
 		f->count = 0;
 	}
 	if (++f->count == FAILURES_MAX + 1)
-		server_say(s, "more than %d wrong tokens from %s within a minute", FAILURES_MAX, place);
+		server_say(s, "more than %d wrong tokens from %s within a minute", FAILURES_MAX, address);
 	if (f->count > FAILURES_MAX)
 		return err_set(err, -EBUSY, "Too many wrong tokens came from %.60s: wait a minute.", address);
 	return err_set(err, -EACCES,
@@ -332,7 +314,21 @@ int token_check(struct server *s, const char *text, const char *address, struct 
 		return token_failed(s, address, err);
 	}
 	snprintf(ret->address, sizeof ret->address, "%.63s", address);
+	snprintf(ret->token, sizeof ret->token, "%s", shown.id);
 	return 0;
+}
+
+bool token_holds(struct server *s, const struct asker *w)
+{
+	const struct token_record *t;
+	uint32_t id;
+
+	if (w->by == BY_SOCKET)
+		return true;
+	if (w->by == BY_JOB)
+		return job_runs(s, w->token + 1, &id);
+	t = token_find(s, w->token);
+	return t && t->expires > s->now;
 }
 
 void token_of_job(const struct server *s, const char *tag, char ret[TOKEN_SIZE])

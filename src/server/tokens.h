@@ -36,7 +36,7 @@ struct token_record {
 struct tokens {
 	VEC(struct token_record) list; /* by number */
 	VEC(struct failures {
-		char from[64]; /* an address, or the network of one in IPv6 */
+		uint64_t from; /* address_key() */
 		int64_t since; /* the minute began */
 		int count;
 	}) failures;

@@ -4,9 +4,11 @@
  * A commit goes out as a pipeline, so that thousands of statements cost a few round trips. Statements are prepared when
  * first used. All values travel in binary: whole numbers as 8 bytes, text and bytes as they are.
  *
- * The connection holds an advisory lock for as long as it lives. That keeps a second server out, and it is a fence:
- * when a connection was lost, the next one gets the lock only after the old one's work has ended, one way or the other;
- * so the number of the last commit, read then, tells whether a commit in doubt happened.
+ * A leader's connection holds an advisory lock for as long as it lives. That is a fence: when a connection was lost, the
+ * next one gets the lock only after the old one's work has ended, one way or the other; so the number of the last commit,
+ * read then, tells whether a commit in doubt happened. The old one is not waited for, since its end may not have been
+ * noticed over there: who holds the lock is cut off. That may be the server's own last connection or another server's
+ * whose lease is over; one whose epoch is not the last any more cuts off nobody.
  */
 #include <endian.h>
 #include <errno.h>
@@ -23,6 +25,8 @@ struct postgres {
 	char *url;
 	char name[256];
 	bool prepared[STATEMENT_COUNT];
+	int64_t epoch; /* of the leader that it is; 0: none */
+	bool held;     /* this connection has the lock */
 };
 
 #define OID_BYTEA 17
@@ -33,15 +37,22 @@ struct postgres {
  * the other. */
 #define WINDOW 256
 
-/* A lock that can't be had fails soon, since a loop waits. A dead peer is noticed within a minute, or its lock would
- * keep its successor out. Who turned synchronous_commit off did not mean us: what is accepted must be on disk. */
+/* A lock that can't be had fails soon, since a loop waits. Who turned synchronous_commit off did not mean us: what is
+ * accepted must be on disk. */
 static const char session[] =
 	"SET lock_timeout = '2s'; SET client_min_messages = warning;"
 	"SET tcp_keepalives_idle = 30; SET tcp_keepalives_interval = 10; SET tcp_keepalives_count = 3;"
 	"SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'";
 
 /* By schema, so that two servers can share a database in two schemas. */
-static const char lock[] = "SELECT pg_advisory_lock(1397249620, hashtext(coalesce(current_schema(), '')))";
+#define CLASS "1397249620"
+#define OBJECT "hashtext(coalesce(current_schema(), ''))"
+static const char lock[] = "SELECT pg_advisory_lock(" CLASS ", " OBJECT ")";
+static const char unlock[] = "SELECT pg_advisory_unlock(" CLASS ", " OBJECT ")";
+static const char cut_off[] = "SELECT pg_terminate_backend(l.pid) FROM pg_locks l JOIN pg_database d ON d.oid = l.database"
+			      " WHERE d.datname = current_database() AND l.locktype = 'advisory' AND l.granted"
+			      " AND l.classid::bigint = " CLASS " AND l.objsubid = 2"
+			      " AND l.objid::bigint = " OBJECT "::bigint & 4294967295 AND l.pid <> pg_backend_pid()";
 
 /* libpq's sentences end in newlines, and have some inside. */
 static const char *flat(const char *text, char *buf, size_t size)
@@ -60,6 +71,7 @@ static void postgres_disconnect(struct postgres *p)
 {
 	PQfinish(p->conn);
 	p->conn = NULL;
+	p->held = false;
 	memset(p->prepared, 0, sizeof p->prepared);
 }
 
@@ -95,15 +107,32 @@ static int postgres_check(struct postgres *p, PGresult *res, struct err *err)
 	return rc;
 }
 
-static int postgres_lock(struct postgres *p, struct err *err)
+/* -ESTALE, if it is a leader's and another leads now. */
+static int postgres_epoch(struct postgres *p, struct err *err)
 {
-	int rc = postgres_check(p, PQexec(p->conn, lock), err);
+	PGresult *res = p->epoch ? PQexec(p->conn, "SELECT epoch FROM lead") : NULL;
+	bool ours = PQntuples(res) == 1 && strtoll(PQgetvalue(res, 0, 0), NULL, 10) == p->epoch;
+	int rc = res ? postgres_check(p, res, err) : 0;
 
+	return rc == 0 && p->epoch && !ours ? -ESTALE : rc;
+}
+
+static int postgres_lock(struct postgres *p, bool force, struct err *err)
+{
+	int rc = p->held ? 0 : postgres_epoch(p, err);
+
+	if (rc < 0 || p->held)
+		return rc;
+	if (force)
+		rc = postgres_check(p, PQexec(p->conn, cut_off), err);
+	if (rc == 0)
+		rc = postgres_check(p, PQexec(p->conn, lock), err);
 	if (rc == -EBUSY)
 		return err_set(
 			err, -EBUSY,
 			"store %s: another server uses this database: stop it, or give this one a database of its own",
 			p->name);
+	p->held = rc == 0;
 	return rc;
 }
 
@@ -116,16 +145,19 @@ static int postgres_setup(struct postgres *p, struct err *err)
 			       "store %s: its encoding is %s, but must be UTF8 (createdb -E UTF8 -T template0 NAME)",
 			       p->name, encoding ? encoding : "unknown");
 	int rc = postgres_check(p, PQexec(p->conn, session), err);
-	return rc < 0 ? rc : postgres_lock(p, err);
+	return rc == 0 && p->epoch ? postgres_lock(p, true, err) : rc;
 }
 
 /* Connects, unless it is connected. What stands before the URL holds unless the URL says otherwise; what stands after
- * it, always. */
+ * it, always. That the database's machine is out of reach is noticed within a few seconds, since everything waits. */
 static int postgres_ready(struct postgres *p, struct err *err)
 {
-	const char *const names[] = {"connect_timeout", "tcp_user_timeout", "fallback_application_name",
-				     "dbname",		"client_encoding",  NULL};
-	const char *const values[] = {"5", "30000", "shunt", p->url, "UTF8", NULL};
+	const char *const names[] = {"connect_timeout",	 "tcp_user_timeout",
+				     "keepalives_idle",	 "keepalives_interval",
+				     "keepalives_count", "fallback_application_name",
+				     "dbname",		 "client_encoding",
+				     NULL};
+	const char *const values[] = {"3", "4000", "2", "1", "3", "shunt", p->url, "UTF8", NULL};
 
 	if (p->conn && PQstatus(p->conn) == CONNECTION_OK)
 		return 0;
@@ -196,7 +228,8 @@ static int postgres_prepare(struct postgres *p, enum statement what, struct err 
 	for (int i = 0; in[i]; i++)
 		types[i] = in[i] == 'i' ? OID_INT8 : in[i] == 't' ? OID_TEXT : OID_BYTEA;
 	statement_name(what, name);
-	int rc = postgres_check(p, PQprepare(p->conn, name, statements[what].sql, (int)strlen(in), types), err);
+	const char *sql = statements[what].postgres ? statements[what].postgres : statements[what].sql;
+	int rc = postgres_check(p, PQprepare(p->conn, name, sql, (int)strlen(in), types), err);
 	p->prepared[what] = rc == 0;
 	return rc;
 }
@@ -245,7 +278,7 @@ static int postgres_take(struct postgres *p, const PGresult *res, const char *ty
 	ExecStatusType status = PQresultStatus(res);
 	struct value v[VALUES_MAX];
 
-	if (status == PGRES_TUPLES_OK)
+	if (status == PGRES_TUPLES_OK || status == PGRES_COMMAND_OK)
 		return 0;
 	if (status != PGRES_SINGLE_TUPLE)
 		return postgres_fail(p, res, err);
@@ -280,7 +313,9 @@ static int postgres_query(void *context, enum statement what, const struct value
 struct pipeline {
 	struct postgres *p;
 	int waiting; /* statements without a result */
-	long rows;   /* changed by the last statement */
+	int taken;   /* statements that have one */
+	long fenced; /* rows that the first one after BEGIN has changed, */
+	long rows;   /* ... and the last */
 	int rc;
 	struct err *err;
 };
@@ -289,11 +324,14 @@ struct pipeline {
 static void pipeline_take(struct pipeline *l)
 {
 	PGresult *res = PQgetResult(l->p->conn);
+	ExecStatusType status = PQresultStatus(res);
 
-	if (l->rc == 0 && PQresultStatus(res) != PGRES_COMMAND_OK)
+	if (l->rc == 0 && status != PGRES_COMMAND_OK && status != PGRES_TUPLES_OK)
 		l->rc = postgres_fail(l->p, res, l->err);
 	else if (l->rc == 0)
 		l->rows = atol(PQcmdTuples(res));
+	if (l->taken++ == 1)
+		l->fenced = l->rows;
 	PQclear(res);
 	if (l->p->conn && res)
 		PQclear(PQgetResult(l->p->conn));
@@ -349,8 +387,9 @@ static int pipeline_end(struct pipeline *l)
 	return l->rc;
 }
 
+/* The fence comes first: from then on a successor waits for our end, or is there already. */
 static int postgres_write(void *context, const struct change *changes, size_t n, const struct value number[2],
-			  struct err *err)
+			  const struct value *fence, struct err *err)
 {
 	struct pipeline l = {.p = context, .err = err};
 
@@ -359,11 +398,14 @@ static int postgres_write(void *context, const struct change *changes, size_t n,
 		l.rc = postgres_prepare(l.p, changes[i].what, err);
 	if (l.rc == 0)
 		l.rc = postgres_prepare(l.p, PUT_NUMBER, err);
+	if (l.rc == 0)
+		l.rc = postgres_prepare(l.p, KEEP_LEAD, err);
 	if (l.rc < 0)
 		return l.rc;
 
 	PQenterPipelineMode(l.p->conn);
 	pipeline_say(&l, "BEGIN");
+	pipeline_add(&l, KEEP_LEAD, fence);
 	for (size_t i = 0; i < n; i++) {
 		if (i == n / 2)
 			fault_pass(FAULT_DURING);
@@ -371,10 +413,34 @@ static int postgres_write(void *context, const struct change *changes, size_t n,
 	}
 	pipeline_add(&l, PUT_NUMBER, number);
 	pipeline_drain(&l); /* so every statement went well before COMMIT is sent */
-	if (l.rc == 0 && l.rows != 1)
+	if (l.rc == 0 && (l.rows != 1 || l.fenced != 1))
 		l.rc = -ESTALE;
 	pipeline_say(&l, "COMMIT");
 	return pipeline_end(&l);
+}
+
+/* Who leads. */
+
+static int postgres_hold(void *context, bool force, int64_t epoch, struct err *err)
+{
+	struct postgres *p = context;
+	int rc = postgres_ready(p, err);
+
+	if (rc == 0)
+		rc = postgres_lock(p, force, err);
+	if (rc == 0)
+		p->epoch = epoch;
+	return rc;
+}
+
+static void postgres_release(void *context)
+{
+	struct postgres *p = context;
+
+	p->epoch = 0;
+	if (p->held)
+		postgres_exec(p, unlock, NULL);
+	p->held = false;
 }
 
 const struct backend postgres_backend = {
@@ -386,4 +452,6 @@ const struct backend postgres_backend = {
 	.exec = postgres_exec,
 	.query = postgres_query,
 	.write = postgres_write,
+	.hold = postgres_hold,
+	.release = postgres_release,
 };

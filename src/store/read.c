@@ -119,6 +119,27 @@ int store_read(struct store *s, const struct store_reader *reader, struct err *e
 	return rc;
 }
 
+struct objects {
+	int (*one)(void *context, const char *name, const char *value);
+	void *context;
+};
+
+static int tell_object(void *context, const struct value *row)
+{
+	struct objects *o = context;
+
+	return o->one(o->context, text_or_empty(row[0]), text_or_empty(row[1]));
+}
+
+int store_get_objects(struct store *s, const char *kind,
+		      int (*object)(void *context, const char *name, const char *value), void *context, struct err *err)
+{
+	struct objects o = {object, context};
+	struct value in = {(int64_t)strlen(kind), kind};
+
+	return s->back->query(s->db, GET_KIND, &in, tell_object, &o, err);
+}
+
 /* One at a time. */
 
 struct copy {

@@ -32,11 +32,20 @@
 	"CREATE TABLE damaged (seq " COUNTED " PRIMARY KEY, time BIGINT NOT NULL, what TEXT NOT NULL,"                 \
 	" reason TEXT NOT NULL, record TEXT NOT NULL);"
 
+/* One row: who leads. `until` is in ms since 1970 by the database's clock; 0: nobody does. */
+#define VERSION_3(KEY)                                                                                                 \
+	"CREATE TABLE lead (one " KEY " PRIMARY KEY CHECK (one = 1), epoch BIGINT NOT NULL, owner TEXT NOT NULL,"      \
+	" address TEXT NOT NULL, until BIGINT NOT NULL);"                                                              \
+	"INSERT INTO lead (one, epoch, owner, address, until) VALUES (1, 0, '', '', 0);"
+
 static const char *const migrations[][2] = {
 	{VERSION_1("INTEGER", "BLOB"), VERSION_1("BIGINT", "BYTEA")},
 	{VERSION_2("INTEGER"), VERSION_2("BIGSERIAL")},
+	{VERSION_3("INTEGER"), VERSION_3("BIGINT")},
 };
 #define VERSION ((int64_t)(sizeof migrations / sizeof *migrations))
+
+#define CLOCK "(extract(epoch FROM clock_timestamp()) * 1000)::bigint"
 
 #define EVENT_COLUMNS "seq, job, time, type, at, \"by\", nodes, data"
 
@@ -78,8 +87,18 @@ const struct statement_row statements[STATEMENT_COUNT] = {
 		 "itti", ""},
 	[DROP_EVENT] = {"DELETE FROM event WHERE seq = $1", "i", ""},
 	[PUT_NUMBER] = {"UPDATE meta SET value = $1 WHERE name = '" META_COMMIT "' AND value = $2", "ii", ""},
+	[TAKE_LEAD] = {"UPDATE lead SET epoch = max(epoch + 1, $1), owner = $2, address = $3, until = 0 * $4 RETURNING epoch",
+		       "itti", "i",
+		       "UPDATE lead SET epoch = greatest(epoch + 1, $1), owner = $2, address = $3, until = " CLOCK
+		       " + $4 WHERE until <= " CLOCK " OR owner = $2 RETURNING epoch"},
+	[KEEP_LEAD] = {"UPDATE lead SET until = 0 * $1 WHERE epoch = $2 RETURNING epoch", "ii", "i",
+		       "UPDATE lead SET until = " CLOCK " + $1 WHERE epoch = $2 RETURNING epoch"},
+	[DROP_LEAD] = {"UPDATE lead SET until = 0 WHERE epoch = $1", "i", ""},
+	[GET_LEAD] = {"SELECT epoch, owner, address, until FROM lead", "", "itti",
+		      "SELECT epoch, owner, address, until - " CLOCK " FROM lead"},
 	[GET_META] = {"SELECT value FROM meta WHERE name = $1", "t", "i"},
 	[GET_OBJECTS] = {"SELECT kind, name, value FROM object ORDER BY kind, name", "", "ttt"},
+	[GET_KIND] = {"SELECT name, value FROM object WHERE kind = $1 ORDER BY name", "t", "tt"},
 	[GET_JOBS] = {"SELECT key, head FROM job ORDER BY key", "", "it"},
 	[GET_EVENTS] = {"SELECT " EVENT_COLUMNS " FROM event ORDER BY seq", "", "iiiiiitt"},
 	[GET_JOB_EVENTS] = {"SELECT " EVENT_COLUMNS " FROM event WHERE job = $1 ORDER BY seq", "i", "iiiiiitt"},
@@ -112,7 +131,7 @@ static int step(const struct backend *back, void *db, int64_t version, struct er
 	return rc < 0 ? err_prefix(err, rc, "making its schema version %" PRId64, version) : 0;
 }
 
-int schema_migrate(const struct backend *back, void *db, struct err *err)
+static int migrate(const struct backend *back, void *db, struct err *err)
 {
 	int64_t version = 0;
 	int rc = back->exec(db,
@@ -133,5 +152,21 @@ int schema_migrate(const struct backend *back, void *db, struct err *err)
 			       back->name(db), version, VERSION);
 	while (version < VERSION && rc == 0)
 		rc = step(back, db, ++version, err);
+	return rc;
+}
+
+/* Alone, if there is anything to do: not beside a server that knows less, nor one that does the same at this moment. */
+int schema_migrate(const struct backend *back, void *db, struct err *err)
+{
+	int64_t version = 0;
+	int rc;
+
+	if (meta_get(back, db, META_VERSION, &version, NULL) == 0 && version == VERSION)
+		return 0;
+	if (back->hold && (rc = back->hold(db, false, 0, err)) < 0)
+		return rc;
+	rc = migrate(back, db, err);
+	if (back->hold)
+		back->release(db);
 	return rc;
 }

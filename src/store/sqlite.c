@@ -183,13 +183,16 @@ static int sqlite_run(struct sqlite *s, const struct change *c, struct err *err)
 	if (!st)
 		return sqlite_fail(s, err);
 	sqlite_bind(st, statements[c->what].in, c->v);
-	int rc = sqlite3_step(st) == SQLITE_DONE ? 0 : sqlite_fail(s, err);
+	int step = sqlite3_step(st);
+	while (step == SQLITE_ROW)
+		step = sqlite3_step(st);
+	int rc = step == SQLITE_DONE ? 0 : sqlite_fail(s, err);
 	sqlite3_reset(st);
 	return rc;
 }
 
 static int sqlite_write(void *context, const struct change *changes, size_t n, const struct value number[2],
-			struct err *err)
+			const struct value *fence, struct err *err)
 {
 	struct sqlite *s = context;
 

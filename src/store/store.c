@@ -6,6 +6,8 @@
  * still have happened (the answer was lost with the connection), so the next one first reads that number: if it has
  * grown, what was queued then is on disk, and only what came later is written.
  *
+ * Who does not lead (lead.c) can't commit.
+ *
  * A number is a count, and in its low bits a tag that is drawn when the store is opened: so another server's commit is
  * never taken for ours. A commit goes through only if the number there is the one we know.
  *
@@ -278,29 +280,36 @@ static int commit_resolve(struct store *s, struct err *err)
 static int commit_write(struct store *s, struct err *err)
 {
 	struct value number[] = {{.n = number_next(s)}, {.n = s->number}};
+	struct value fence[] = {{.n = s->lease_ms}, {.n = s->epoch}};
+	int64_t began = boot_us();
 
 	fault_pass(FAULT_BEFORE);
 	s->doubt = s->changes.n;
-	int rc = s->back->write(s->db, s->changes.v + s->done, store_pending(s), number, err);
+	int rc = s->back->write(s->db, s->changes.v + s->done, store_pending(s), number, s->lease_ms ? fence : NULL,
+				err);
 	if (rc == -ESTALE)
-		return err_set(err, rc,
-			       "store %s: another server has written to it: stop that one, then start this one again",
-			       s->back->name(s->db));
-	if (rc == 0)
-		fault_pass(FAULT_AFTER);
-	return rc;
+		return lead_lost(s, err);
+	if (rc < 0)
+		return rc;
+	fault_pass(FAULT_AFTER);
+	s->kept_us = began;
+	return 0;
 }
 
 int store_commit(struct store *s, struct err *err)
 {
+	if (!s->epoch)
+		return err_set(err, -EPERM, "store %s: this server does not lead, so it can't write",
+			       s->back->name(s->db));
 	int rc = s->doubt ? commit_resolve(s, err) : 0;
-
-	if (rc < 0 || store_pending(s) == 0)
-		return rc;
-	rc = fault_begin(err);
-	if (rc == 0)
+	if (rc == 0 && store_pending(s))
+		rc = fault_begin(err);
+	if (rc == 0 && store_pending(s)) {
 		rc = commit_write(s, err);
-	if (rc == 0)
-		commit_done(s, s->changes.n);
+		if (rc == 0)
+			commit_done(s, s->changes.n);
+	}
+	if (rc == 0 && !store_leads(s)) /* it took so long that another may have taken over after it */
+		rc = store_keep(s, s->lease_ms, err);
 	return rc;
 }

@@ -52,11 +52,35 @@ struct store;
 
 /* "sqlite:PATH", a plain path (the same), or "postgres://..." (libpq's URI or "postgresql://"). Creates what is missing
  * and migrates an older schema; refuses a newer one, saying which versions. SQLite: WAL, synchronous=FULL, files 0600.
- * -EINVAL: a URL of no known kind; -ENOTSUP: a newer schema; -EBUSY: locked, or (PostgreSQL) used by another server;
- * -ENOTCONN, -EIO, -ENOSPC. */
+ * It can be read then; store_lead() comes before the first commit.
+ * -EINVAL: a URL of no known kind; -ENOTSUP: a newer schema; -EBUSY: locked, or (PostgreSQL) the schema is an older one
+ * and another server uses it; -ENOTCONN, -EIO, -ENOSPC. */
 int store_open(const char *url, struct store **ret, struct err *err);
 void store_close(struct store *s);	       /* what was not committed is lost */
 const char *store_kind(const struct store *s); /* "sqlite" or "postgres" */
+
+/* ---- who leads ----
+ * Several servers may have a PostgreSQL store open; one of them leads, for as long as its lease lasts, and only that one
+ * can write: every commit checks and locks the epoch, which a successor has raised. A lease is counted by the database's
+ * clock, and by our own (CLOCK_BOOTTIME) from a moment before the database was asked: we think it over before anyone
+ * else does. A SQLite store is its one server's: there is no lease, and it always leads. */
+struct store_leader {
+	uint64_t epoch; /* 0: nobody has ever led */
+	int64_t left;	/* ms of its lease; 0 or less: it is over, or was given up. SQLite: 0 */
+	char owner[320], address[320];
+};
+/* Takes the lead if nobody has it, or if `owner` was the last to have it (the same server, started again). The epoch is
+ * one more than the last, and not less than `at_least`. 0, with ourselves in *ret; -EBUSY, with who leads; others as
+ * store_commit(). */
+int store_lead(struct store *s, const char *owner, const char *address, uint64_t at_least, int64_t lease_ms,
+	       struct store_leader *ret, struct err *err);
+int store_get_leader(struct store *s, struct store_leader *ret, struct err *err);
+/* Renews the lease, from now on for `lease_ms`; so do commits. 0; -ESTALE: another leads; others: it could not be renewed,
+ * and if store_leads() says no, nothing may be told until it is. */
+int store_keep(struct store *s, int64_t lease_ms, struct err *err);
+bool store_leads(const struct store *s); /* nobody else can lead now, by our clock */
+int64_t store_kept(const struct store *s); /* CLOCK_BOOTTIME, microseconds: when the lease was renewed last */
+int store_yield(struct store *s, struct err *err); /* others may lead at once; nothing can be committed any more */
 
 /* Remember a change. `head` is what the server keeps in memory of a job and `body` what it does not, both JSON; an
  * existing job of that key is replaced. */
@@ -71,8 +95,8 @@ void store_drop_job(struct store *s, uint64_t key); /* with its events; of an ar
 void store_drop_script(struct store *s, uint64_t id);
 
 size_t store_pending(const struct store *s); /* 0: all is written; else how many statements are not */
-/* 0, or -errno (-ENOSPC, -EBUSY, -EIO, -ENOTCONN; -ESTALE: someone else writes to it too) with the sentence for the
- * administrator. */
+/* 0: all is on disk, and the lease holds. Else -errno (-ENOSPC, -EBUSY, -EIO, -ENOTCONN; -ESTALE: another server leads,
+ * or writes to it too; -EPERM: this one does not lead) with the sentence for the administrator. */
 int store_commit(struct store *s, struct err *err);
 
 /* Reads everything: objects, then jobs by key, then events by seq. A callback that returns < 0 with its sentence sets
@@ -86,6 +110,13 @@ struct store_reader {
 	void *context;
 };
 int store_read(struct store *s, const struct store_reader *reader, struct err *err);
+/* The objects of a kind, by name, of what is committed; also for one that does not lead. Other than 0 from the callback
+ * ends it, and is returned. */
+int store_get_objects(struct store *s, const char *kind,
+		      int (*object)(void *context, const char *name, const char *value), void *context,
+		      struct err *err);
+/* Writes one object at once, leading or not: what a server says of itself. */
+int store_register(struct store *s, const char *kind, const char *name, const char *value, struct err *err);
 
 /* One at a time, when asked; also sees what is remembered and not yet committed. Results are malloc'd. -ENOENT. */
 int store_get_body(struct store *s, uint64_t key, char **ret, struct err *err);

@@ -36,8 +36,13 @@ enum statement {
 	KEEP_EVENT,
 	DROP_EVENT,
 	PUT_NUMBER, /* of the commit */
+	TAKE_LEAD,
+	KEEP_LEAD,
+	DROP_LEAD,
+	GET_LEAD,
 	GET_META,
 	GET_OBJECTS,
+	GET_KIND,
 	GET_JOBS,
 	GET_EVENTS,
 	GET_JOB_EVENTS,
@@ -50,6 +55,7 @@ enum statement {
 /* `in` and `out` have a letter for each value: i a whole number, t text, b bytes. */
 struct statement_row {
 	const char *sql, *in, *out;
+	const char *postgres; /* NULL: the same */
 };
 extern const struct statement_row statements[STATEMENT_COUNT];
 
@@ -72,8 +78,15 @@ struct backend {
 	/* While rows arrive, the back end can't be asked anything else. */
 	int (*query)(void *db, enum statement what, const struct value *in, row_fn row, void *context, struct err *err);
 	/* All changes in one transaction; with them the number of this commit, number[0], takes the place of that of
-	 * the last one, number[1]. -ESTALE (without a sentence): that is not there. */
-	int (*write)(void *db, const struct change *changes, size_t n, const struct value number[2], struct err *err);
+	 * the last one, number[1]. `fence` has KEEP_LEAD's values: a lease, and the epoch that must be there; NULL: there
+	 * are no leases. -ESTALE (without a sentence): number or epoch is another. */
+	int (*write)(void *db, const struct change *changes, size_t n, const struct value number[2],
+		     const struct value *fence, struct err *err);
+	/* NULL: one server at a time has it anyway. Else: keeps the others' connections out, for as long as this one lives;
+	 * who is in is cut off first, if `force`, else -EBUSY. With an epoch (not 0) every later connection does the
+	 * same by itself, and fails with -ESTALE when the epoch is another. */
+	int (*hold)(void *db, bool force, int64_t epoch, struct err *err);
+	void (*release)(void *db);
 };
 extern const struct backend sqlite_backend, postgres_backend;
 
@@ -85,7 +98,13 @@ struct store {
 	VEC(struct change) changes;
 	struct arena *arena; /* owns their values */
 	size_t done, doubt;  /* see store.c */
+	int64_t epoch;	     /* by which we lead; 0: we don't */
+	int64_t lease_ms;    /* 0: no lease */
+	int64_t kept_us;     /* CLOCK_BOOTTIME: a moment before it was renewed last */
 };
+
+int64_t boot_us(void);
+int lead_lost(const struct store *s, struct err *err); /* -ESTALE and the sentence */
 
 /* Remember that a record moves to the table `damaged`. */
 void store_keep_object(struct store *s, const char *what, const char *reason, const char *kind, const char *name);

@@ -1,5 +1,9 @@
 /*
  * tls.h - TLS 1.3 over a non-blocking socket that the caller polls.
+ *
+ * A program that uses it ignores SIGPIPE. One thread. Errors that say what is wrong: -EKEYEXPIRED (a certificate is not valid at this time),
+ * -EKEYREJECTED (wrong authority or role; or the other side says so of ours, which with TLS 1.3 a client learns from its first read),
+ * -EPROTO (this is no TLS 1.3, or nothing of Shunt), -ECONNRESET (closed without a goodbye).
  */
 #ifndef TLS_TLS_H
 #define TLS_TLS_H

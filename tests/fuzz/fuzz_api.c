@@ -53,6 +53,10 @@ struct peer request_peer(const struct http_request *r)
 {
 	return (struct peer){getuid(), getgid(), getpid()};
 }
+const char *request_remote(const struct http_request *r)
+{
+	return NULL;
+}
 struct arena *request_arena(struct http_request *r)
 {
 	return r->arena;
@@ -147,6 +151,73 @@ enum attempt_state engine_attach(struct engine *e, const char *tag, const char *
 	return ATTEMPT_NEVER;
 }
 
+void engine_host_up(struct engine *e, const char *host, struct link *link, const json_t *inventory)
+{
+}
+void engine_host_down(struct engine *e, const char *host)
+{
+}
+void engine_host_lost(struct engine *e, const char *host)
+{
+}
+bool engine_frame(struct engine *e, const char *host, const json_t *head, const char *data, size_t n)
+{
+	return false;
+}
+
+/* No host ever connects. */
+int http_adopt(struct http *h, int fd, const char *address, struct err *err)
+{
+	return 0;
+}
+int listener_open(uv_loop_t *loop, const char *where, struct tls_context *c, const struct listener_limits *limits,
+		  const struct listener_events *e, void *context, struct listener **ret, struct err *err)
+{
+	return err_set(err, -ENOTSUP, "no ports here");
+}
+void listener_identity(struct listener *l, struct tls_context *c)
+{
+}
+int listener_port(const struct listener *l)
+{
+	return 0;
+}
+void listener_close(struct listener *l)
+{
+}
+uint64_t address_key(const char *address)
+{
+	return 0;
+}
+void link_pack(struct link *l, const void *data, size_t n, const char *fmt, ...)
+{
+}
+void link_close(struct link *l, const char *reason)
+{
+}
+void link_peer(const struct link *l, struct cert_names *ret)
+{
+}
+void link_events_set(struct link *l, const struct link_events *e, void *context)
+{
+}
+void link_trust(struct link *l)
+{
+}
+void link_address(const struct link *l, char *ret, size_t size)
+{
+}
+size_t link_queued(const struct link *l)
+{
+	return 0;
+}
+void tasks_serve(struct tasks *t, struct link *l, json_t *first)
+{
+}
+void tasks_identity(struct tasks *t, struct tls_context *tls)
+{
+}
+
 static void finish_some(struct server *s)
 {
 	for (int n = nordered; n > 0; n--) {
@@ -187,6 +258,10 @@ static struct server *server_make(const char *dir)
 	attrs_change(&q->attrs, ATTR_SET, "started", "True", NULL);
 	attrs_change(&s->attrs, ATTR_SET, "default_queue", "batch", NULL);
 	s->next_number = s->next_seq = s->next_script = 1;
+	uint64_t join;
+	json_t *facts = json_pack("{s:i,s:i,s:i}", "cpus", 4, "memory", 1 << 20, "gpus", 2);
+	assert(agents_join(s, "x1", facts, &join, &err) == 0);
+	json_decref(facts);
 	return s;
 }
 

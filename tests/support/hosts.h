@@ -51,7 +51,7 @@ void hosts_turn(struct hosts *w);
 	do {                                                                                                           \
 		for (int patience_ = 0; !(condition); patience_++) {                                                   \
 			if (patience_ > 30000)                                                                         \
-				fail_msg("%s:%d: " #condition " does not come", __FILE__, __LINE__);                   \
+				fail_msg("%s:%d: %s does not come", __FILE__, __LINE__, #condition);                   \
 			hosts_turn(w);                                                                                 \
 		}                                                                                                      \
 	} while (0)

@@ -132,9 +132,10 @@ int world_stop(void **state)
 struct store *open_store(const char *url)
 {
 	struct store *s = NULL;
+	struct store_leader leader;
 	struct err err = {""};
 
-	if (store_open(url, &s, &err) < 0)
+	if (store_open(url, &s, &err) < 0 || store_lead(s, "test", "", 0, 60000, &leader, &err) < 0)
 		fail_msg("%s", err.text);
 	return s;
 }

@@ -91,7 +91,17 @@ static void test_mistakes(void **state)
 		{"[api]\nrate = -1\n", "whole number"},
 		{"[api]\nrate = 9999999\n", "from 0 to 1000000"},
 		{"[api]\nbody = 5kb\n", "bytes"},
-		{"store = a\nstore = b\n", "shunt.conf:2: store is given twice"},
+		{"store = a\nstore = b\n", "shunt.conf:2: store is given twice, first in line 1"},
+		{"[cluster]\nlisten = 70000\n", "[ADDRESS:]PORT"},
+		{"[cluster]\nlisten = ::1:7722\n", "in brackets"},
+		{"[cluster]\nlisten = :7722\n", "missing"},
+		{"[cluster]\naddress = a b\n", "HOST or HOST:PORT"},
+		{"[cluster]\naddress = pine:\n", "HOST or HOST:PORT"},
+		{"[cluster]\naddress = [::1\n", "HOST or HOST:PORT"},
+		{"[cluster]\naddress = pine:0\n", "HOST or HOST:PORT"},
+		{"[cluster]\nheartbeat = 0\n", "from 1 to 3600 seconds"},
+		{"[cluster]\nhealth = check\n", "absolute path"},
+		{"nodes = none\nnodes = 4x8\n", "shunt.conf:2: nodes: none"},
 		{"nodes = n1\n", "shunt.conf:1: nodes: n1: needs cpus=N"},
 		{"nodes = 4x8\nnodes = n2:cpus=1\n", "the node n2 is named twice"},
 		{"nodes = auto\nnodes = 4x8\n", "shunt.conf:2: nodes: auto"},
@@ -116,6 +126,82 @@ static void test_mistakes(void **state)
 }
 
 /* The example explains every option, and is a configuration file that changes nothing; without its '#' as well. */
+/* What opens a port, and what it is called. */
+static void test_cluster(void **state)
+{
+	static const char *const listen[] = {"", "none", "7722", "0", "10.0.0.1:7722", "[::1]:7722", "pine:1"},
+				 *const address[] = {"",	 "pine",  "pine.site", "pine:7722",
+						     "10.0.0.1", "[::1]", "[::1]:7722"};
+	char host[64];
+	struct conf c;
+	struct err err = {{0}};
+	int port;
+
+	(void)state;
+	conf_init(&c);
+	assert_string_equal(c.listen, "");
+	assert_int_equal(c.certificate_life, 30 * 86400);
+	for (size_t i = 0; i < sizeof listen / sizeof *listen; i++)
+		if (conf_set(&c, "cluster.listen", listen[i], &err) < 0)
+			fail_msg("%s", err.text);
+	for (size_t i = 0; i < sizeof address / sizeof *address; i++)
+		if (conf_set(&c, "cluster.address", address[i], &err) < 0)
+			fail_msg("%s", err.text);
+	assert_int_equal(conf_listen_parse("[::1]:7722", host, sizeof host, &port, &err), 0);
+	assert_string_equal(host, "::1");
+	assert_int_equal(port, 7722);
+	assert_int_equal(conf_listen_parse("80", host, sizeof host, &port, &err), 0);
+	assert_string_equal(host, "");
+	assert_int_equal(conf_set(&c, "nodes", "none", &err), 0);
+	conf_fini(&c);
+}
+
+/* All mistakes of a file, with their lines; what is right counts. What stands under a wrong heading is not judged. */
+static void test_all_mistakes(void **state)
+{
+	char path[] = "/tmp/test_conf.XXXXXX";
+	int fd = mkstemp(path);
+	struct conf_report report;
+	struct conf c;
+	struct err err = {{0}};
+
+	(void)state;
+	assert_int_not_equal(fd, -1);
+	dprintf(fd, "nodes = 4x\nname = pine\n[apy]\nrate = x\n[api]\nrate = x\nidle = 7\n");
+	close(fd);
+	conf_init(&c);
+	assert_int_equal(conf_load_all(&c, path, &report, &err), 0);
+	assert_int_equal(report.mistakes, 3);
+	assert_non_null(strstr(report.text.text, ":1: nodes: "));
+	assert_non_null(strstr(report.text.text, ":3: there is no section [apy]; did you mean [api]?"));
+	assert_non_null(strstr(report.text.text, ":6: rate: "));
+	assert_null(strstr(report.text.text, ":4: "));
+	assert_string_equal(c.name, "pine");
+	assert_int_equal(c.api_idle, 7);
+	strbuf_fini(&report.text);
+	conf_fini(&c);
+	unlink(path);
+}
+
+static void test_node_names(void **state)
+{
+	static const char *const good[] = {"n1", "a.b-c_d", "1"}, *const bad[] = {"",	 ".",	"..", "-x",
+										  "a/b", "a b", "n\n"};
+	char name[80];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof good / sizeof *good; i++)
+		assert_true(conf_node_name_good(good[i]));
+	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+		assert_false(conf_node_name_good(bad[i]));
+	memset(name, 'x', sizeof name);
+	name[63] = '\0';
+	assert_true(conf_node_name_good(name));
+	name[63] = 'x';
+	name[64] = '\0';
+	assert_false(conf_node_name_good(name));
+}
+
 static void test_example(void **state)
 {
 	struct strbuf b = {0}, on = {0};
@@ -213,8 +299,9 @@ static void test_file(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_defaults), cmocka_unit_test(test_values), cmocka_unit_test(test_mistakes),
-		cmocka_unit_test(test_example),	 cmocka_unit_test(test_nodes),	cmocka_unit_test(test_file),
+		cmocka_unit_test(test_defaults), cmocka_unit_test(test_values),	      cmocka_unit_test(test_mistakes),
+		cmocka_unit_test(test_cluster),	 cmocka_unit_test(test_all_mistakes), cmocka_unit_test(test_node_names),
+		cmocka_unit_test(test_example),	 cmocka_unit_test(test_nodes),	      cmocka_unit_test(test_file),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

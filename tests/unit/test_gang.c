@@ -127,7 +127,7 @@ static void test_step(void **state)
 	}
 }
 
-/* ---- helpers ---- */
+/* ---- jobs that run until they are told to end ---- */
 
 static bool nobody_knows(void *context, const char *tag)
 {
@@ -170,7 +170,7 @@ static void ended_well(struct hosts *w, const char *tag)
 	do {                                                                                                           \
 		for (int patience_ = 0; !(condition); patience_++) {                                                   \
 			if (patience_ > 30000)                                                                         \
-				fail_msg("%s:%d: " #condition " does not come", __FILE__, __LINE__);                   \
+				fail_msg("%s:%d: %s does not come", __FILE__, __LINE__, #condition);                   \
 			uv_run((w)->agents, UV_RUN_NOWAIT);                                                            \
 			usleep(1000);                                                                                  \
 		}                                                                                                      \
@@ -508,6 +508,21 @@ static void test_signal_away(void **state)
 	assert_int_equal(t.what, TOLD_ENDED);
 	assert_int_equal(t.r.status, SIGTERM);
 	assert_string_equal(hosts_file(w, 1, "usr"), "x\n");
+
+	/* While it is there nothing is given twice. */
+	hosts_start(w, "3.1", "trap '' TERM; trap 'echo x >>usr3' USR1; echo x >on3; while :; do sleep 0.01; done",
+		    "1");
+	hosts_await(w, hosts_file(w, 1, "on3"));
+	engine_signal(w->e, "3.1", SIGTERM);
+	engine_signal(w->e, "3.1", SIGCONT);
+	engine_signal(w->e, "3.1", SIGUSR1);
+	hosts_await(w, hosts_file(w, 1, "usr3"));
+	int given = 0;
+	for (size_t i = 0; i < w->log.n; i++)
+		given += strcmp(w->log.v[i], "n1 signal 3.1") == 0;
+	assert_int_equal(given, 3);
+	engine_signal(w->e, "3.1", SIGKILL);
+	assert_int_equal(hosts_tale(w, "3.1").r.status, SIGKILL);
 }
 
 /* ---- links cut and healed ---- */
@@ -647,7 +662,7 @@ static void test_host_lost(void **state)
 	contains(t.text, "n1");
 	assert_true(nest_alive(old));
 	host_heal(w, 1); /* it comes back with the old attempt */
-	nest_await_dead(old);
+	hosts_await(w, !nest_alive(old));
 	hosts_await(w, hosts_empty(w));
 	assert_true(hosts_logged(w, "n1 clean 1.1"));
 	assert_int_equal(hosts_told(w, TOLD_LOST, "1.1"), 1);
@@ -657,11 +672,13 @@ static void test_host_lost(void **state)
 	host_cut(w, 2);
 	engine_host_lost(w->e, "n1");
 	host_heal(w, 1);
-	hosts_await(w, hosts_logged(w, "n1 clean 2.1"));
+	hosts_await(w, hosts_live(w, 1, "2.1") == LIVE_ENDED); /* kept until the loss is stored */
 	assert_int_equal(hosts_told(w, TOLD_LOST, "2.1"), 0);
 	host_heal(w, 2);
 	t = hosts_tale(w, "2.1");
 	assert_int_equal(t.what, TOLD_LOST);
+	hosts_await(w, hosts_empty(w));
+	assert_true(hosts_logged(w, "n1 clean 2.1"));
 
 	run_until_go(w, "3.1", "12"); /* a room's host: the script is ended */
 	host_cut(w, 2);
@@ -874,14 +891,14 @@ static void test_nonsense(void **state)
 
 	run_until_go(w, "2.1", "12"); /* numbers that are no numbers of anything */
 	json_t *head = json_loads(
-		"{\"t\":\"ended\",\"result\":{\"tag\":\"2.1\",\"how\":\"exited\",\"cpu_ms\":9223372036854775807,"
-		"\"memory_kib\":9223372036854775807}}",
+		"{\"t\":\"ended\",\"result\":{\"tag\":\"2.1\",\"how\":\"exited\",\"cpu_ms\":2305843009213693951,"
+		"\"memory_kib\":2305843009213693951}}",
 		0, NULL);
 	engine_frame(w->e, "n1", head, NULL, 0);
 	engine_frame(w->e, "n2", head, NULL, 0);
 	json_decref(head);
 	struct tale t = hosts_tale(w, "2.1");
-	assert_true(t.r.cpu_ms == INT64_MAX && t.r.memory_kib == INT64_MAX);
+	assert_true(t.r.cpu_ms == INT64_MAX / 4 * 2 && t.r.memory_kib == t.r.cpu_ms);
 	go(w, 1, "2.1");
 	kill(hosts_shepherd(w, 2, "2.1"), SIGTERM);
 	engine_sweep(w->e, nobody_knows, NULL);

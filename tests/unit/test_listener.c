@@ -530,6 +530,33 @@ static void test_share_of_an_address(void **state)
 	end_fini(&there);
 }
 
+/* HTTP counts those who came over TLS by address: one has its share, another and the users of this machine have theirs. */
+static void test_share_of_http(void **state)
+{
+	struct http_limits few = serve_limits;
+	struct strbuf body = {0};
+	struct raw r[4], other, user;
+
+	few.per_uid = 3;
+	again(&usual, &few);
+	for (int i = 0; i < 4; i++)
+		r[i] = dial(trust.stranger, TLS_HTTP);
+	for (int i = 0; i < 4; i++)
+		assert_int_equal(ask(&r[i], GET("/hello"), &body), i < 3 ? 200 : 429);
+	assert_non_null(strstr(strbuf_text(&body), "Your host has more than 3 connections"));
+	other = raw_connect_from(loop, "127.0.0.2", port(), trust.stranger, TLS_HTTP);
+	assert_true(raw_shake(&other));
+	assert_int_equal(ask(&other, GET("/hello"), NULL), 200);
+	user = local();
+	assert_int_equal(ask(&user, GET("/hello"), NULL), 200);
+	for (int i = 0; i < 4; i++)
+		raw_close(&r[i]);
+	raw_close(&other);
+	raw_close(&user);
+	settle();
+	strbuf_fini(&body);
+}
+
 /* All places are taken by those who say nothing: the one who has been silent for longest makes room. */
 static void test_the_oldest_makes_room(void **state)
 {
@@ -556,7 +583,7 @@ static void test_the_oldest_makes_room(void **state)
 static void test_dawdlers(void **state)
 {
 	enum { N = 40 };
-	static const char hello[] = "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03";
+	static const char hello[] = "\x16\x03\x01\x40\x00\x01\x00\x3f\xfc\x03\x03"; /* of 16 KB, which never come */
 	struct listener_limits hasty = usual;
 	struct http_limits http = serve_limits;
 	struct raw shaking[N], asking[N], r;
@@ -587,7 +614,7 @@ static void test_dawdlers(void **state)
 			assert_int_equal(ask(&r, GET("/hello"), NULL), 200);
 			raw_close(&r);
 		}
-		assert_true(round < 1500);
+		assert_true(round < 1000);
 	}
 	for (int i = 0; i < N; i++) {
 		raw_close(&shaking[i]);
@@ -745,6 +772,7 @@ int main(void)
 		TEST(test_foreign_certificate),
 		TEST(test_garbage),
 		TEST(test_share_of_an_address),
+		TEST(test_share_of_http),
 		TEST(test_the_oldest_makes_room),
 		TEST(test_dawdlers),
 		TEST(test_never_reads),

@@ -3,6 +3,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <pwd.h>
 #include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -65,7 +66,120 @@ static void test_order_text(void **state)
 	assert_string_equal(r.env[1], "B=\x80");
 	assert_true(r.uid == 4294967294U && r.umask == 022 && r.login && r.ncpus == 2 && r.cpus[1] == 70000);
 	assert_null(r.err);
+	assert_true(!r.nhosts && !r.ngpus && !r.room && !r.lease && !r.by_name && !r.nplaced && !r.part);
 	strbuf_fini(&text);
+	arena_destroy(a);
+}
+
+static void test_order_hosts(void **state)
+{
+	struct arena *a = arena_create();
+	struct order_host hosts[] = {{"n1", "[fe80::1]:7723", 0, 5}, {"n2", "", 1, UINT64_MAX}};
+	int gpus[] = {0, 3};
+	struct order o = {.id = "1.h",
+			  .tag = "1.1",
+			  .user = "u",
+			  .part = 1,
+			  .room = true,
+			  .out = "/o",
+			  .hosts = hosts,
+			  .nhosts = 2,
+			  .gpus = gpus,
+			  .ngpus = 2,
+			  .hide_gpus = true,
+			  .lease = 600,
+			  .by_name = true,
+			  .tmpdir = "@STATE@/tmp/1.1",
+			  .nplaced = 3};
+	struct order r;
+	struct err err;
+	struct strbuf text = {0};
+
+	order_write(&o, &text);
+	if (order_read(text.text, text.n, a, &r, &err))
+		fail_msg("%s", err.text);
+	assert_true(r.part == 1 && r.room && r.hide_gpus && r.lease == 600 && r.by_name && r.nplaced == 3);
+	assert_true(r.ngpus == 2 && r.gpus[1] == 3 && r.nhosts == 2);
+	assert_string_equal(r.hosts[0].address, "[fe80::1]:7723");
+	assert_string_equal(r.hosts[1].address, "");
+	assert_true(r.hosts[0].join == 5 && r.hosts[1].join == UINT64_MAX && r.hosts[1].part == 1);
+	assert_null(r.out); /* a room writes nothing */
+
+	const char *bad[] = {"a b", "a/b", "a\nb", "\xff"};
+	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+		hosts[1] = (struct order_host){"n2", bad[i], 0, 0};
+		strbuf_clear(&text);
+		order_write(&o, &text);
+		assert_int_equal(order_read(text.text, text.n, a, &r, NULL), -EINVAL);
+		hosts[1] = (struct order_host){bad[i], "", 0, 0};
+		strbuf_clear(&text);
+		order_write(&o, &text);
+		assert_int_equal(order_read(text.text, text.n, a, &r, NULL), -EINVAL);
+	}
+	strbuf_fini(&text);
+	arena_destroy(a);
+}
+
+static void test_order_settle(void **state)
+{
+	struct arena *a = arena_create();
+	struct passwd *pw = getpwuid(geteuid());
+	char *env[] = {"A=@STATE@", "HOME=/elsewhere", "P=@BIN@:/bin:@RUN@/x", "Q=@STATE@", NULL};
+	struct order o = {.id = "1.h",
+			  .tag = "1.1",
+			  .user = pw->pw_name,
+			  .uid = 77777,
+			  .home = "/elsewhere",
+			  .shell = "/elsewhere/sh",
+			  .env = env,
+			  .workdir = "/w/@STATE@",
+			  .out = "@STATE@/spool/o",
+			  .script = "@STATE@/scripts/1.1.SC",
+			  .spare = "@STATE@/spool",
+			  .tmpdir = "@STATE@/tmp/1.1",
+			  .pty = "@RUN@/pty",
+			  .prologue = "/etc/prologue",
+			  .by_name = true,
+			  .nplaced = 2},
+		     before = o;
+	struct err err;
+
+	if (order_settle(&o, "/state", "/run/x", "/bin", a, &err))
+		fail_msg("%s", err.text);
+	assert_string_equal(o.out, "/state/spool/o");
+	assert_string_equal(o.script, "/state/scripts/1.1.SC");
+	assert_string_equal(o.tmpdir, "/state/tmp/1.1");
+	assert_string_equal(o.pty, "/run/x/pty");
+	assert_string_equal(o.workdir, "/w/@STATE@");
+	assert_string_equal(o.prologue, "/etc/prologue");
+	assert_string_equal(o.env[0], "A=@STATE@"); /* the user's own */
+	assert_string_equal(o.env[1], arena_printf(a, "HOME=%s", pw->pw_dir));
+	assert_string_equal(o.env[2], "P=/bin:/bin:/run/x/x");
+	assert_string_equal(o.env[3], "Q=/state");
+	assert_string_equal(o.env[4], arena_printf(a, "SHELL=%s", o.shell));
+	assert_null(o.env[5]);
+	assert_string_equal(env[1], "HOME=/elsewhere");
+	assert_true(o.uid == geteuid() && o.gid == pw->pw_gid && !o.by_name && !o.nplaced);
+	assert_string_equal(o.home, pw->pw_dir);
+	assert_string_not_equal(o.shell, "/elsewhere/sh");
+
+	o = before;
+	o.user = "no-such-user";
+	assert_int_equal(order_settle(&o, "/state", "/run/x", "/bin", a, &err), -EPERM);
+	contains(err.text, "no-such-user is not known on this host");
+	assert_true(o.by_name && o.uid == 77777);
+	const char *bad[] = {"/etc/shadow", "@STATE@/node.key", "@STATE@/scripts/../node.key", "@RUN@/scripts/x"};
+	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+		o = before;
+		o.script = bad[i];
+		assert_int_equal(order_settle(&o, "/state", "/run/x", "/bin", a, &err), -EPERM);
+		contains(err.text, "no place for files");
+	}
+	o = before;
+	o.shell_given = true;
+	o.shell = "/bin/given";
+	assert_int_equal(order_settle(&o, "/state", "/run/x", "/bin", a, &err), 0);
+	assert_string_equal(o.shell, "/bin/given");
 	arena_destroy(a);
 }
 
@@ -261,6 +375,75 @@ static void test_environment(void **state)
 	assert_string_equal(nest_read(n, o.err), "");
 	assert_int_equal(access(o.nodefile_path, F_OK), -1);
 	assert_int_equal(access(tmp, F_OK), -1);
+}
+
+static void test_gpus(void **state)
+{
+	struct nest *n = *state;
+	const char *show = "env | grep -E '^(CUDA_VISIBLE|ROCR|GPU)' | sort";
+	char *env[] = {"PATH=/usr/bin:/bin", "CUDA_VISIBLE_DEVICES=all", NULL};
+	struct order o = nest_order(n, "1.1", show);
+	int gpus[] = {0, 2};
+
+	o.env = env;
+	o.gpus = gpus;
+	o.ngpus = 2;
+	nest_run(n, &o);
+	assert_string_equal(nest_read(n, o.out),
+			    "CUDA_VISIBLE_DEVICES=0,2\nGPU_DEVICE_ORDINAL=0,2\nROCR_VISIBLE_DEVICES=0,2\n");
+	o = nest_order(n, "2.1", show);
+	o.env = env;
+	o.hide_gpus = true;
+	nest_run(n, &o);
+	assert_string_equal(nest_read(n, o.out), "CUDA_VISIBLE_DEVICES=\nGPU_DEVICE_ORDINAL=\nROCR_VISIBLE_DEVICES=\n");
+	o = nest_order(n, "3.1", show);
+	o.env = env;
+	nest_run(n, &o);
+	assert_string_equal(nest_read(n, o.out), "CUDA_VISIBLE_DEVICES=all\n");
+}
+
+/* Whatever a job does to it, its directory for temporary files goes; and none that is not its own is touched. */
+static void test_tmpdir(void **state)
+{
+	struct nest *n = *state;
+	char *tmp = arena_printf(n->a, "%s/tmp", n->dir), *keep = nest_path(n, "keep");
+	struct stat st;
+
+	assert_int_equal(mkdir(tmp, 0711), 0);
+	nest_write(n, keep, "kept", 4, 0666);
+	struct order o =
+		nest_order(n, "1.1",
+			   "cd $TMPDIR && mkdir -p a/b/c d/e && touch a/b/c/f d/e/g && chmod 0 a/b/c a/b a d/e && "
+			   "ln -s $HOME/keep l && ln -s $HOME dir && ln -s / d/root && mkfifo p && "
+			   "deep() { i=0; while [ $i -lt 300 ]; do mkdir dddddddddd && cd dddddddddd || exit 1; "
+			   "i=$((i+1)); done; }; mkdir x y && (cd x && deep) && "
+			   "(cd y && deep && mv $TMPDIR/x . && chmod 0 .) && chmod 0 $TMPDIR && exit 7");
+	char *env[] = {"PATH=/usr/bin:/bin", arena_printf(n->a, "HOME=%s", n->work), NULL};
+	o.env = env;
+	o.tmpdir = arena_printf(n->a, "%s/1.1", tmp);
+	ends(nest_run(n, &o), RESULT_EXITED, 7, CAUSE_ITSELF);
+	assert_int_equal(access(o.tmpdir, F_OK), -1);
+	assert_string_equal(nest_read(n, keep), "kept");
+
+	o = nest_order(n, "2.1", "ls -A $TMPDIR"); /* left by an attempt that was killed */
+	o.tmpdir = arena_printf(n->a, "%s/2.1", tmp);
+	assert_int_equal(mkdir(o.tmpdir, 0700), 0);
+	nest_write(n, arena_printf(n->a, "%s/old", o.tmpdir), "x", 1, 0644);
+	if (geteuid() == 0) {
+		assert_int_equal(chown(o.tmpdir, n->uid, n->gid), 0);
+		assert_int_equal(chown(arena_printf(n->a, "%s/old", o.tmpdir), n->uid, n->gid), 0);
+	}
+	ends(nest_run(n, &o), RESULT_EXITED, 0, CAUSE_ITSELF);
+	assert_int_equal(rmdir(tmp), 0); /* nothing is left in it */
+
+	if (geteuid() == 0) { /* empty, and root's: not to be given away, nor removed */
+		assert_int_equal(mkdir(tmp, 0755), 0);
+		o = nest_order(n, "3.1", "exit 0");
+		o.tmpdir = tmp;
+		assert_int_equal(nest_run(n, &o).how, RESULT_NOT_STARTED);
+		assert_int_equal(stat(tmp, &st), 0);
+		assert_true(st.st_uid == 0 && (st.st_mode & 0777) == 0755);
+	}
 }
 
 static void test_workdir(void **state)
@@ -529,6 +712,8 @@ static int tests(void)
 	const struct CMUnitTest all[] = {
 		cmocka_unit_test(test_order_text),
 		cmocka_unit_test(test_order_refused),
+		cmocka_unit_test(test_order_hosts),
+		cmocka_unit_test(test_order_settle),
 		TEST(test_exit),
 		TEST(test_signals),
 		TEST(test_walltime),
@@ -537,6 +722,8 @@ static int tests(void)
 		TEST(test_memory),
 		TEST(test_usage),
 		TEST(test_environment),
+		TEST(test_gpus),
+		TEST(test_tmpdir),
 		TEST(test_workdir),
 		TEST(test_cpus),
 		TEST(test_scripts),

@@ -204,7 +204,7 @@ static void test_room(void **state)
 	assert_true(r.ready && pid > 0 && !r.session);
 	assert_int_equal(access(o.nodefile_path, F_OK), 0);
 	assert_int_equal(access(o.out, F_OK), -1); /* no output of its own */
-	nest_signal(n, "1.1", SIGUSR1);		   /* there is nobody to get it */
+	nest_signal(n, "1.1", SIGWINCH);	   /* there may be nobody to get it */
 	contains(task_run(n, "1.1", "cat $PBS_NODEFILE; touch $TMPDIR/x && echo made", NULL, 0), "n1\nn2\nmade\n");
 
 	r = room_end(n, "1.1", SIGTERM);
@@ -393,7 +393,7 @@ static void test_ends_with_room(void **state)
 	assert_int_equal(read(a.out, text, sizeof text), 6);
 	room_end(n, "1.1", SIGTERM);
 	assert_int_equal(answer_of(&a, TASK_EXITED).status, 4);
-	assert_string_equal(output_get(&a), "term\n");
+	contains(output_get(&a), "term\n");
 	asker_close(&a);
 
 	o = room_order(n, "2.1");

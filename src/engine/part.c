@@ -1,0 +1,180 @@
+/*
+ * part.c - one host's part of an attempt: what is asked of it, and what is heard of it.
+ *
+ * A part's state changes in here and at the end of its gang (gang.c), never by what was asked: only its host knows.
+ */
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/engine_internal.h"
+
+bool part_is_over(const struct part *p)
+{
+	return p->state >= PART_ENDED;
+}
+
+bool part_is_under_way(const struct part *p)
+{
+	return p->state > PART_WAITS && p->state < PART_ENDED;
+}
+
+bool part_failed(const struct part *p)
+{
+	if (p->asked)
+		return false;
+	return p->state == PART_LOST ||
+	       (p->state == PART_ENDED && (p->result->cause == CAUSE_MEMORY || p->result->cause == CAUSE_LEASE));
+}
+
+/* ---- sentences ---- */
+
+static char *sentence(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+static char *sentence(const char *fmt, ...)
+{
+	struct strbuf b = {0};
+	va_list ap;
+
+	va_start(ap, fmt);
+	strbuf_vprintf(&b, fmt, ap);
+	va_end(ap);
+	return b.text;
+}
+
+/* In an attempt on several hosts it matters whose words these are. */
+static char *part_sentence(const struct part *p, const char *words)
+{
+	return p->gang->n > 1 ? sentence("%s: %s", host_title(p->host), words) : mem_strdup(words);
+}
+
+char *part_refusal(const struct part *p)
+{
+	const struct result *r = p->result;
+
+	if (p->state == PART_NEVER)
+		return p->why ? mem_strdup(p->why) : NULL;
+	if (!r || r->how != RESULT_NOT_STARTED || r->cause == CAUSE_ORDERED || !r->reason)
+		return NULL;
+	return part_sentence(p, r->reason);
+}
+
+char *part_epitaph(const struct part *p)
+{
+	const char *host = host_title(p->host), *why = p->why;
+
+	if (p->state != PART_ENDED)
+		return why ? sentence("%s", why)
+			   : sentence("its part on %s was lost (killed from outside, or the machine went down)", host);
+	why = p->result->reason			   ? p->result->reason
+	      : p->result->cause == CAUSE_MEMORY   ? "it used more memory than it may"
+	      : p->result->cause == CAUSE_LEASE	   ? "that host had no word from the server for too long"
+	      : p->result->cause == CAUSE_WALLTIME ? "its time was over"
+						   : NULL;
+	return why ? sentence("its part on %s ended: %s", host, why) : sentence("its part on %s ended", host);
+}
+
+/* ---- asking ---- */
+
+void part_never(struct engine *e, struct part *p)
+{
+	p->state = PART_NEVER;
+	gang_touch(e, p->gang);
+}
+
+void part_begin(struct engine *e, struct part *p)
+{
+	if (!host_is_there(e, p->host)) {
+		part_never(e, p);
+		return;
+	}
+	p->state = PART_ORDERED;
+	host_order(e, p);
+	strbuf_fini(&p->order);
+	strbuf_fini(&p->script);
+	if (p->wanted && part_is_under_way(p))
+		host_signals(e, p);
+}
+
+void part_signal(struct engine *e, struct part *p, int signal)
+{
+	uint64_t settled = signal == SIGKILL			    ? ~UINT64_C(0)
+			   : signal == SIGCONT || signal == SIGSTOP ? SIGNAL_BIT(SIGCONT) | SIGNAL_BIT(SIGSTOP)
+								    : 0;
+
+	p->wanted = (p->wanted & ~settled) | SIGNAL_BIT(signal);
+	p->given &= ~settled;
+	if (part_is_under_way(p) && p->state != PART_AWAY && host_is_there(e, p->host))
+		host_signals(e, p);
+}
+
+/* ---- hearing ---- */
+
+static struct result *result_copy(const struct result *r)
+{
+	struct result *copy = mem_alloc(sizeof *copy);
+
+	*copy = *r;
+	copy->tag = NULL;
+	copy->reason = r->reason && *r->reason ? mem_strdup(r->reason) : NULL;
+	return copy;
+}
+
+/* After its end. One that was given up with its host must not run on; but until the loss is stored its live file is all that says that it ever
+ * ran. One that we never had is of another with that name. */
+static void part_hear_late(struct engine *e, struct part *p, const struct news *n)
+{
+	bool runs = n->report == SAYS_STARTED || n->report == SAYS_READY;
+
+	if (p->host->here)
+		return;
+	if (p->state == PART_LOST && runs)
+		host_signal(e, p->host, p->gang->tag, SIGKILL);
+	else if (p->state == PART_NEVER && (runs || n->report == SAYS_ENDED))
+		host_clean(e, p->host, p->gang->tag);
+}
+
+void part_hear(struct engine *e, struct part *p, const struct news *n)
+{
+	bool script = p == &p->gang->part[0], ran = p->state == PART_OPENING || p->state == PART_RUNS;
+
+	if (part_is_over(p)) {
+		part_hear_late(e, p, n);
+		return;
+	}
+	if (p->state == PART_WAITS) /* another's of that name; our order will be refused */
+		return;
+	switch (n->report) {
+	case SAYS_STARTED:
+		if (script && n->pid)
+			p->gang->pid = n->pid;
+		if (p->state != PART_RUNS)
+			p->state = script ? PART_RUNS : PART_OPENING;
+		break;
+	case SAYS_READY:
+		p->state = PART_RUNS;
+		break;
+	case SAYS_REFUSED:
+		part_never(e, p);
+		p->why = n->reason ? part_sentence(p, n->reason) : NULL;
+		break;
+	case SAYS_ENDED:
+		p->state = PART_ENDED;
+		p->result = result_copy(n->r);
+		break;
+	case SAYS_LOST:
+		p->state = PART_LOST;
+		break;
+	case SAYS_NOTHING: /* the order was lost with a connection; or the host's memory of it */
+		p->state = ran ? PART_LOST : PART_NEVER;
+		if (ran)
+			p->why = sentence("%s does not know of it any more", host_title(p->host));
+		break;
+	case SAYS_GIVEN_UP:
+		p->state = PART_LOST;
+		p->why = sentence("no word came from %s for too long", host_title(p->host));
+		break;
+	}
+	gang_touch(e, p->gang);
+}

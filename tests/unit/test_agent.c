@@ -1,0 +1,666 @@
+/*
+ * test_agent.c - shunt-agent, the program, against a server that says what a test wants it to say: TLS, joining, orders and their ends are real.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <pwd.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "engine/watch.h"
+#include "net/listener.h"
+#include "support/wire.h"
+
+static const char *program; /* shunt-agent */
+
+struct world {
+	uv_loop_t loop;
+	struct trust trust;
+	struct listener *listener;
+	char home[64], work[96], where[32], token[TOKEN_SIZE];
+	const char *user;
+	pid_t pid;		/* of the agent; 0: none */
+	VEC(struct end *) ends; /* its connections; the last is the present one */
+	uint64_t join;		/* for the next certificate */
+	/* the API */
+	struct watch *request;
+	struct strbuf text;
+	const char *refusal; /* what joining is answered with; NULL: a certificate */
+};
+
+/* ---- the server ---- */
+
+static void certificate_make(struct world *w, const char *csr, struct strbuf *ret)
+{
+	struct cert_names who = {.role = CERT_NODE, .name = "n1", .join = w->join};
+	struct err err;
+
+	if (pki_issue(w->trust.authority_key.text, w->trust.authority_cert.text, csr, strlen(csr), &who, NULL, 3600,
+		      ret, &err) < 0)
+		fail_msg("%s", err.text);
+}
+
+static void join_answer(struct world *w, const char *body)
+{
+	json_t *o = json_loads(body, 0, NULL), *a;
+	struct strbuf cert = {0}, reply = {0};
+
+	assert_string_equal(json_string_value(json_object_get(o, "token")), w->token);
+	assert_true(json_is_object(json_object_get(o, "facts")));
+	if (w->refusal) {
+		a = json_pack("{s:{s:s,s:s}}", "error", "code", "no", "message", w->refusal);
+	} else {
+		certificate_make(w, json_string_value(json_object_get(o, "csr")), &cert);
+		a = json_pack("{s:s,s:s,s:s,s:[s]}", "certificate", cert.text, "ca", w->trust.authority_cert.text,
+			      "name", "n1", "servers", w->where);
+	}
+	char *text = json_dumps(a, 0);
+	strbuf_printf(&reply, "HTTP/1.1 %s\r\nContent-Length: %zu\r\n\r\n%s", w->refusal ? "401 No" : "200 OK",
+		      strlen(text), text);
+	assert_int_equal(write(watch_fd(w->request), reply.text, reply.n), reply.n);
+	free(text);
+	json_decref(a);
+	json_decref(o);
+	strbuf_fini(&cert);
+	strbuf_fini(&reply);
+}
+
+static void on_request(void *context, int events)
+{
+	struct world *w = context;
+	char part[4096];
+	ssize_t n = read(watch_fd(w->request), part, sizeof part);
+	const char *body, *length;
+
+	if (n < 0)
+		return;
+	strbuf_add(&w->text, part, (size_t)n);
+	body = strstr(strbuf_text(&w->text), "\r\n\r\n");
+	length = strstr(strbuf_text(&w->text), "Content-Length: ");
+	if (n > 0 &&
+	    (!body || !length || w->text.n < (size_t)(body + 4 - w->text.text) + strtoul(length + 16, NULL, 10)))
+		return;
+	if (n > 0) {
+		assert_int_equal(strncmp(w->text.text, "POST /v1/join ", 14), 0);
+		join_answer(w, body + 4);
+	}
+	watch_close(w->request);
+	w->request = NULL;
+	strbuf_clear(&w->text);
+}
+
+static void on_http(void *context, int fd, const char *address)
+{
+	struct world *w = context;
+
+	fcntl(fd, F_SETFL, O_NONBLOCK);
+	w->request = watch_open(&w->loop, fd, on_request, w);
+	watch_for(w->request, UV_READABLE);
+}
+
+static void on_link(void *context, struct link *l)
+{
+	struct world *w = context;
+	struct end *e = mem_zalloc(sizeof *e);
+
+	e->link = l;
+	link_trust(l);
+	link_events_set(l, &end_events, e);
+	vec_push(&w->ends, e);
+}
+
+static struct end *now(const struct world *w)
+{
+	return w->ends.n ? w->ends.v[w->ends.n - 1] : NULL;
+}
+
+/* The last frame that holds both texts; NULL: none. */
+static const char *frame_with(const struct world *w, const char *one, const char *other)
+{
+	struct end *e = now(w);
+
+	for (size_t i = e ? e->frames.n : 0; i-- > 0;)
+		if (strstr(e->frames.v[i].head, one) && strstr(e->frames.v[i].head, other))
+			return e->frames.v[i].head;
+	return NULL;
+}
+
+static json_t *hello_await(struct world *w, size_t connection)
+{
+	TURN_UNTIL(&w->loop, w->ends.n >= connection && now(w)->frames.n);
+	json_t *hello = json_loads(now(w)->frames.v[0].head, 0, NULL);
+	assert_string_equal(json_string_value(json_object_get(hello, "t")), "hello");
+	return hello;
+}
+
+static void welcome(struct world *w, uint64_t epoch, json_t *settings)
+{
+	link_pack(now(w)->link, NULL, 0, "{s:s,s:i,s:s,s:I,s:s,s:[s],s:i,s:o}", "t", "welcome", "protocol", 1,
+		  "version", "9.9", "epoch", (json_int_t)epoch, "name", "n1", "servers", w->where, "heartbeat", 1,
+		  "settings", settings ? settings : json_object());
+}
+
+static json_t *greet(struct world *w, size_t connection)
+{
+	json_t *hello = hello_await(w, connection);
+
+	welcome(w, 1000, NULL);
+	TURN_UNTIL(&w->loop, frame_with(w, "\"ping\"", ""));
+	return hello;
+}
+
+static void tag_send(struct world *w, const char *type, const char *tag, int number)
+{
+	link_pack(now(w)->link, NULL, 0, "{s:s,s:s,s:i}", "t", type, "tag", tag, "signal", number);
+}
+
+static void order_send(struct world *w, const char *tag, const char *user, const char *script)
+{
+	json_t *o = json_pack("{s:s,s:s,s:i,s:i,s:i,s:s,s:s,s:s,s:[],s:[ss],s:s,s:s,s:s,s:s,s:I,s:I,s:b,s:i,s:i}", "id",
+			      "7.pine", "tag", tag, "attempt", 1, "uid", 4242, "gid", 4242, "user", user, "home",
+			      "/nowhere", "script", "@STATE@/scripts/x", "argv", "env", "PATH=/usr/bin:/bin",
+			      "SOCKET=@RUN@/agent.sock", "workdir", w->work, "out", "@STATE@/out", "err", "@STATE@/err",
+			      "spare", "@STATE@/spool", "walltime", (json_int_t)-1, "grace", (json_int_t)1, "by_name",
+			      true, "nplaced", 1, "umask", 0022);
+	char path[160];
+
+	snprintf(path, sizeof path, "%s/%s.out", w->work, tag);
+	json_object_set_new(o, "out", json_string(path));
+	snprintf(path, sizeof path, "%s/%s.err", w->work, tag);
+	json_object_set_new(o, "err", json_string(path));
+	link_pack(now(w)->link, script, strlen(script), "{s:s,s:o}", "t", "order", "order", o);
+}
+
+/* ---- the agent ---- */
+
+static pid_t agent_spawn(struct world *w, int out, const char *const *args)
+{
+	const char *argv[12] = {program};
+	pid_t pid;
+
+	for (int i = 0; args[i]; i++)
+		argv[i + 1] = args[i];
+	pid = fork();
+	if (pid == 0) {
+		char log[96];
+		snprintf(log, sizeof log, "%s.log", w->home);
+		setenv("SHUNT_AGENT_HOME", w->home, 1);
+		setenv("SHUNT_FAKE_GPUS", "2", 1);
+		dup2(out < 0 ? open(log, O_WRONLY | O_CREAT | O_APPEND, 0600) : out, 2);
+		dup2(2, 1);
+		execv(program, (char *const *)argv);
+		_exit(127);
+	}
+	assert_true(pid > 0);
+	return pid;
+}
+
+/* Turns the loop until it has ended: its exit code. */
+static int agent_await(struct world *w, pid_t pid)
+{
+	int status = 0;
+
+	TURN_UNTIL(&w->loop, waitpid(pid, &status, WNOHANG) == pid);
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+/* Runs it, and gives what it printed: static. */
+static const char *agent_run(struct world *w, int *ret_code, const char *const *args)
+{
+	static char text[4096];
+	int fds[2];
+	ssize_t n;
+
+	assert_int_equal(pipe2(fds, O_CLOEXEC), 0);
+	pid_t pid = agent_spawn(w, fds[1], args);
+	close(fds[1]);
+	*ret_code = agent_await(w, pid);
+	n = read(fds[0], text, sizeof text - 1);
+	text[n > 0 ? n : 0] = '\0';
+	close(fds[0]);
+	return text;
+}
+
+static const char *agent_join(struct world *w, int *ret_code)
+{
+	return agent_run(
+		w, ret_code,
+		(const char *[]){"--join", w->where, w->token, "--name", "n1", "--port", "0", "--no-start", NULL});
+}
+
+static void agent_start(struct world *w)
+{
+	w->pid = agent_spawn(w, -1, (const char *[]){"--foreground", NULL});
+}
+
+static int agent_end(struct world *w, int signal)
+{
+	pid_t pid = w->pid;
+
+	w->pid = 0;
+	kill(pid, signal);
+	return agent_await(w, pid);
+}
+
+static bool there(const struct world *w, const char *name)
+{
+	char path[160];
+
+	snprintf(path, sizeof path, "%s/%s", w->home, name);
+	return access(path, F_OK) == 0;
+}
+
+static void assert_holds(const char *text, const char *part)
+{
+	if (!text || !strstr(text, part))
+		fail_msg("'%s' does not hold '%s'", text ? text : "(nothing)", part);
+}
+
+/* ---- making and removing it all ---- */
+
+static int setup(void **state)
+{
+	static const struct listener_limits limits = {.connections = 100,
+						      .strangers = 100,
+						      .strangers_per_address = 100,
+						      .handshake_seconds = 10,
+						      .idle_seconds = 10};
+	const struct listener_events events = {.link = on_link, .http = on_http};
+	struct world *w = mem_zalloc(sizeof *w);
+	struct passwd *pw = geteuid() == 0 ? getpwnam("nobody") : getpwuid(geteuid());
+	struct token t = {.id = "j1", .secret = "c2VjcmV0"};
+	struct err err;
+
+	uv_loop_init(&w->loop);
+	trust_init(&w->trust);
+	w->user = strdup(pw->pw_name);
+	w->join = 7;
+	snprintf(w->home, sizeof w->home, "/tmp/shunt-agent-XXXXXX");
+	assert_non_null(mkdtemp(w->home));
+	chmod(w->home, 0711);
+	snprintf(w->work, sizeof w->work, "%s/work", w->home);
+	assert_int_equal(mkdir(w->work, 0755), 0);
+	if (geteuid() == 0)
+		assert_int_equal(chown(w->work, pw->pw_uid, pw->pw_gid), 0);
+	if (listener_open(&w->loop, "127.0.0.1:0", w->trust.server, &limits, &events, w, &w->listener, &err) < 0)
+		fail_msg("%s", err.text);
+	snprintf(w->where, sizeof w->where, "127.0.0.1:%d", listener_port(w->listener));
+	pki_fingerprint(w->trust.authority_cert.text, t.fingerprint, &err);
+	t.fingerprint[32] = '\0';
+	token_write(&t, w->token);
+	*state = w;
+	return 0;
+}
+
+static int setup_joined(void **state)
+{
+	int code;
+
+	setup(state);
+	agent_join(*state, &code);
+	if (code == 0)
+		agent_start(*state);
+	return code;
+}
+
+static int entry_remove(const char *path, const struct stat *st, int type, struct FTW *at)
+{
+	return remove(path);
+}
+
+/* The log tells why a test has failed. */
+static void log_end(struct world *w)
+{
+	char path[96], line[512];
+	FILE *f;
+
+	snprintf(path, sizeof path, "%s.log", w->home);
+	f = fopen(path, "r");
+	while (f && fgets(line, sizeof line, f))
+		if (strstr(line, "ERROR: ") || strstr(line, "runtime error"))
+			fail_msg("%s", line);
+	if (f)
+		fclose(f);
+	unlink(path);
+}
+
+static int teardown(void **state)
+{
+	struct world *w = *state;
+
+	if (w->pid)
+		assert_int_equal(agent_end(w, SIGTERM), 0);
+	for (size_t i = 0; i < w->ends.n; i++)
+		if (w->ends.v[i]->link)
+			link_close(w->ends.v[i]->link, "over");
+	listener_close(w->listener);
+	watch_close(w->request);
+	TURN_UNTIL(&w->loop, !uv_loop_alive(&w->loop));
+	assert_int_equal(uv_loop_close(&w->loop), 0);
+	for (size_t i = 0; i < w->ends.n; i++) {
+		end_fini(w->ends.v[i]);
+		free(w->ends.v[i]);
+	}
+	vec_free(&w->ends);
+	strbuf_fini(&w->text);
+	trust_fini(&w->trust);
+	log_end(w);
+	nftw(w->home, entry_remove, 32, FTW_DEPTH | FTW_PHYS);
+	free((char *)w->user);
+	free(w);
+	return 0;
+}
+
+/* ---- joining ---- */
+
+static void test_join(void **state)
+{
+	struct world *w = *state;
+	struct stat st;
+	char path[160], token[TOKEN_SIZE];
+	int code;
+
+	w->refusal = "That token is not valid (any more).";
+	assert_holds(agent_join(w, &code), w->refusal);
+	assert_int_equal(code, 1);
+	assert_false(there(w, "agent.json"));
+	w->refusal = NULL;
+	const char *said = agent_join(w, &code);
+	assert_holds(said, "This machine is node n1 of the cluster test (");
+	assert_holds(said, "2 GPUs).");
+	assert_int_equal(code, 0);
+	snprintf(path, sizeof path, "%s/node.key", w->home);
+	assert_int_equal(stat(path, &st), 0);
+	assert_int_equal(st.st_mode & 0777, 0600);
+	assert_true(there(w, "node.crt") && there(w, "ca.crt") && there(w, "agent.json"));
+	assert_holds(agent_join(w, &code), "node n1 of the cluster test already");
+	assert_int_equal(code, 0);
+	strcpy(token, w->token);
+	w->token[strlen(w->token) - 1] ^= 1; /* another authority's */
+	assert_holds(agent_join(w, &code), "this machine is node n1 of the cluster test");
+	assert_int_equal(code, 1);
+	strcpy(w->token, token);
+}
+
+/* The server must be the token's: nothing is told to another. */
+static void test_join_impostor(void **state)
+{
+	struct world *w = *state;
+	int code;
+
+	w->token[strlen(w->token) - 1] ^= 1;
+	agent_join(w, &code);
+	assert_int_equal(code, 1);
+	assert_false(there(w, "agent.json"));
+	assert_int_equal(w->text.n, 0);
+	assert_holds(agent_run(w, &code, (const char *[]){"--foreground", NULL}), "has not joined a cluster");
+	assert_int_equal(code, 1);
+}
+
+/* ---- orders ---- */
+
+static void test_order(void **state)
+{
+	struct world *w = *state;
+	json_t *hello = greet(w, 1);
+
+	assert_int_equal(json_integer_value(json_object_get(hello, "protocol")), 1);
+	assert_true(json_integer_value(json_object_get(hello, "port")) > 0);
+	assert_true(json_string_length(json_object_get(hello, "boot")) > 10);
+	assert_int_equal(json_integer_value(json_object_get(json_object_get(hello, "facts"), "gpus")), 2);
+	assert_int_equal(json_array_size(json_object_get(hello, "inventory")), 0);
+	json_decref(hello);
+
+	order_send(w, "7.1", w->user, "echo $SOCKET $USER; id -un; exit 3\n");
+	TURN_UNTIL(&w->loop, frame_with(w, "\"ended\"", "\"7.1\""));
+	assert_non_null(frame_with(w, "\"started\"", "\"7.1\""));
+	assert_holds(frame_with(w, "\"ended\"", "\"7.1\""), "\"status\":3");
+	assert_true(there(w, "live/7.1") && there(w, "scripts/7.1.SC"));
+	char path[160], line[160] = "", want[160];
+	snprintf(path, sizeof path, "%s/7.1.out", w->work);
+	FILE *f = fopen(path, "r");
+	assert_non_null(f);
+	assert_non_null(fgets(line, sizeof line, f));
+	fclose(f);
+	snprintf(want, sizeof want, "%s/run/agent.sock", w->home);
+	assert_holds(line, want);
+
+	order_send(w, "7.1", w->user, "true\n");
+	TURN_UNTIL(&w->loop, frame_with(w, "\"refused\"", "\"7.1\""));
+	assert_true(there(w, "scripts/7.1.SC"));
+	tag_send(w, "forget", "7.1", 0);
+	TURN_UNTIL(&w->loop, !there(w, "live/7.1") && !there(w, "scripts/7.1.SC"));
+	order_send(w, "8.1", "no-such-user-here", "true\n");
+	TURN_UNTIL(&w->loop, frame_with(w, "\"refused\"", "\"8.1\""));
+	assert_holds(frame_with(w, "\"refused\"", "\"8.1\""), "not known on this host");
+	assert_false(there(w, "scripts/8.1.SC"));
+}
+
+static void test_signal_and_clean(void **state)
+{
+	struct world *w = *state;
+
+	json_decref(greet(w, 1));
+	order_send(w, "7.1", w->user, "exec sleep 1000\n");
+	order_send(w, "8.1", w->user, "exec sleep 1000\n");
+	TURN_UNTIL(&w->loop, frame_with(w, "\"started\"", "\"7.1\"") && frame_with(w, "\"started\"", "\"8.1\""));
+	tag_send(w, "signal", "7.1", SIGKILL);
+	TURN_UNTIL(&w->loop, frame_with(w, "\"ended\"", "\"7.1\""));
+	tag_send(w, "clean", "8.1", 0);
+	tag_send(w, "clean", "7.1", 0);
+	TURN_UNTIL(&w->loop, !there(w, "live/7.1") && !there(w, "live/8.1"));
+	assert_null(frame_with(w, "\"ended\"", "\"8.1\""));
+	TURN_UNTIL(&w->loop, !there(w, "scripts/7.1.SC") && !there(w, "scripts/8.1.SC"));
+}
+
+static const char *state_in(const json_t *hello, const char *tag)
+{
+	const json_t *item;
+	size_t i;
+
+	json_array_foreach(json_object_get(hello, "inventory"), i, item)
+	{
+		if (strcmp(json_string_value(json_object_get(item, "tag")), tag) == 0)
+			return json_string_value(json_object_get(item, "state"));
+	}
+	return "";
+}
+
+/* Killed, or told to stop: what runs goes on, what ends meanwhile is told, and its end is seen by the next agent. */
+static void test_restart(void **state)
+{
+	struct world *w = *state;
+	char go[160];
+	json_t *hello;
+
+	json_decref(greet(w, 1));
+	snprintf(go, sizeof go, "while ! test -e %s/go; do sleep 0.05; done; exit 4\n", w->home);
+	order_send(w, "7.1", w->user, go);
+	order_send(w, "8.1", w->user, "exec sleep 1000\n");
+	TURN_UNTIL(&w->loop, frame_with(w, "\"started\"", "\"7.1\"") && frame_with(w, "\"started\"", "\"8.1\""));
+	assert_int_equal(agent_end(w, SIGKILL), 128 + SIGKILL);
+	agent_start(w);
+	hello = greet(w, 2);
+	assert_string_equal(state_in(hello, "7.1"), "runs");
+	assert_string_equal(state_in(hello, "8.1"), "runs");
+	json_decref(hello);
+
+	assert_int_equal(agent_end(w, SIGTERM), 0);
+	snprintf(go, sizeof go, "%s/go", w->home);
+	close(open(go, O_CREAT | O_WRONLY, 0644));
+	agent_start(w);
+	hello = greet(w, 3);
+	if (strcmp(state_in(hello, "7.1"), "ended") != 0) /* it had not seen the file yet */
+		TURN_UNTIL(&w->loop, frame_with(w, "\"ended\"", "\"7.1\""));
+	assert_string_equal(state_in(hello, "8.1"), "runs");
+	json_decref(hello);
+	tag_send(w, "signal", "8.1", SIGTERM);
+	TURN_UNTIL(&w->loop, frame_with(w, "\"ended\"", "\"8.1\""));
+	tag_send(w, "forget", "7.1", 0);
+	tag_send(w, "forget", "8.1", 0);
+	TURN_UNTIL(&w->loop, !there(w, "live/7.1") && !there(w, "live/8.1"));
+}
+
+/* ---- whom it obeys ---- */
+
+static void test_epoch(void **state)
+{
+	struct world *w = *state;
+	json_t *hello = hello_await(w, 1);
+
+	assert_int_equal(json_integer_value(json_object_get(hello, "epoch")), 0);
+	json_decref(hello);
+	welcome(w, 5000, NULL);
+	TURN_UNTIL(&w->loop, frame_with(w, "\"ping\"", ""));
+	link_close(now(w)->link, "the leader is gone");
+	hello = hello_await(w, 2);
+	assert_int_equal(json_integer_value(json_object_get(hello, "epoch")), 5000);
+	json_decref(hello);
+	welcome(w, 4999, NULL);
+	order_send(w, "7.1", w->user, "true\n");
+	TURN_UNTIL(&w->loop, !w->ends.v[1]->link);
+	json_decref(hello_await(w, 3));
+	assert_false(there(w, "live/7.1"));
+	welcome(w, 5001, NULL);
+	TURN_UNTIL(&w->loop, frame_with(w, "\"ping\"", ""));
+}
+
+/* Asked to wait, and sent to another, who is the same. */
+static void test_sorry(void **state)
+{
+	struct world *w = *state;
+
+	json_decref(hello_await(w, 1));
+	link_pack(now(w)->link, NULL, 0, "{s:s,s:s,s:i}", "t", "sorry", "reason", "not yet", "retry", 1);
+	json_decref(hello_await(w, 2));
+	link_pack(now(w)->link, NULL, 0, "{s:s,s:s,s:i,s:s}", "t", "sorry", "reason", "another leads", "retry", 5,
+		  "leader", w->where);
+	json_decref(greet(w, 3));
+}
+
+static void test_removed(void **state)
+{
+	struct world *w = *state;
+	pid_t pid = w->pid;
+	int code;
+
+	json_decref(greet(w, 1));
+	order_send(w, "7.1", w->user, "exec sleep 1000\n");
+	TURN_UNTIL(&w->loop, frame_with(w, "\"started\"", "\"7.1\""));
+	link_pack(now(w)->link, NULL, 0, "{s:s,s:s,s:i}", "t", "sorry", "reason", "it was removed", "retry", -1);
+	w->pid = 0;
+	assert_int_equal(agent_await(w, pid), 0);
+	assert_false(there(w, "agent.json") || there(w, "node.key"));
+	/* It can come again, and what ran is over. */
+	agent_join(w, &code);
+	assert_int_equal(code, 0);
+	agent_start(w);
+	json_t *hello = greet(w, 2);
+	if (strcmp(state_in(hello, "7.1"), "ended") != 0)
+		TURN_UNTIL(&w->loop, frame_with(w, "\"ended\"", "\"7.1\""));
+	json_decref(hello);
+	tag_send(w, "clean", "7.1", 0);
+	TURN_UNTIL(&w->loop, !there(w, "live/7.1"));
+}
+
+/* ---- what goes on ---- */
+
+static void test_renewal(void **state)
+{
+	struct world *w = *state;
+	struct cert_names who;
+	struct strbuf cert = {0};
+
+	json_decref(hello_await(w, 1));
+	link_peer(now(w)->link, &who);
+	assert_int_equal(who.join, 7);
+	/* A third of this is more than is left of the hour that it was given. */
+	welcome(w, 1000, json_pack("{s:i}", "certificate_life", 36000));
+	TURN_UNTIL(&w->loop, frame_with(w, "\"renew\"", "csr"));
+	json_t *renew = json_loads(frame_with(w, "\"renew\"", "csr"), 0, NULL);
+	w->join = 8;
+	certificate_make(w, json_string_value(json_object_get(renew, "csr")), &cert);
+	link_pack(now(w)->link, NULL, 0, "{s:s,s:s}", "t", "certificate", "certificate", cert.text);
+	link_close(now(w)->link, "call again");
+	json_decref(hello_await(w, 2));
+	link_peer(now(w)->link, &who);
+	assert_int_equal(who.join, 8);
+	assert_int_equal(agent_end(w, SIGTERM), 0); /* it is on the disk */
+	agent_start(w);
+	json_decref(hello_await(w, 3));
+	link_peer(now(w)->link, &who);
+	assert_int_equal(who.join, 8);
+	json_decref(renew);
+	strbuf_fini(&cert);
+}
+
+static void test_health(void **state)
+{
+	struct world *w = *state;
+	char path[160];
+	FILE *f;
+
+	snprintf(path, sizeof path, "%s/check", w->home);
+	f = fopen(path, "w");
+	fputs("#!/bin/sh\nprintf 'no \\377 scratch\\n'\nexit 1\n", f); /* not even UTF-8 */
+	fclose(f);
+	chmod(path, 0755);
+	json_decref(hello_await(w, 1));
+	welcome(w, 1000, json_pack("{s:s,s:i,s:i}", "health_program", path, "health_every", 60, "health_seconds", 30));
+	TURN_UNTIL(&w->loop, frame_with(w, "\"ping\"", "scratch"));
+	link_pack(now(w)->link, NULL, 0, "{s:s,s:{s:s}}", "t", "settings", "settings", "health_program", "");
+	size_t before = now(w)->frames.n;
+	TURN_UNTIL(&w->loop,
+		   now(w)->frames.n > before && strstr(now(w)->frames.v[now(w)->frames.n - 1].head, "\"health\":\"\""));
+}
+
+/* Another way to start jobs: it starts anew, as the same process. */
+static void test_anew(void **state)
+{
+	struct world *w = *state;
+
+	json_decref(hello_await(w, 1));
+	welcome(w, 1000, json_pack("{s:s,s:b}", "cgroup", "none", "root_jobs", true));
+	json_t *hello = hello_await(w, 2);
+	assert_string_equal(json_string_value(json_object_get(json_object_get(hello, "facts"), "cgroup")), "none");
+	json_decref(hello);
+	assert_int_equal(kill(w->pid, 0), 0);
+	welcome(w, 1000, json_pack("{s:s,s:b}", "cgroup", "none", "root_jobs", true));
+	TURN_UNTIL(&w->loop, frame_with(w, "\"ping\"", ""));
+	order_send(w, "7.1", w->user, "true\n");
+	TURN_UNTIL(&w->loop, frame_with(w, "\"ended\"", "\"7.1\""));
+}
+
+#define WORLD(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
+#define JOINED(test) cmocka_unit_test_setup_teardown(test, setup_joined, teardown)
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		WORLD(test_join),     WORLD(test_join_impostor), JOINED(test_order), JOINED(test_signal_and_clean),
+		JOINED(test_restart), JOINED(test_epoch),	 JOINED(test_sorry), JOINED(test_removed),
+		JOINED(test_renewal), JOINED(test_health),	 JOINED(test_anew),
+	};
+
+	if (argc < 2) {
+		fprintf(stderr, "usage: test_agent SHUNT-AGENT\n");
+		return 2;
+	}
+	program = argv[1];
+	setenv("ASAN_OPTIONS", "detect_leaks=0", 1); /* of the agent and what it starts; this process is looked at */
+	signal(SIGPIPE, SIG_IGN);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
