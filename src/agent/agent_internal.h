@@ -7,6 +7,8 @@
  *	orders.c	parts of jobs: from the server to engine/local.h, and what became of them back
  *	credential.c	key and certificate, and how they are renewed
  *	peers.c		links from other hosts
+ *	terminal.c	interactive jobs, from here to the server
+ *	streams.c	files that the server wants to read
  *	home.c		directories and files; facts.c, health.c: this machine
  *
  * Everything belongs to one loop in one thread.
@@ -18,7 +20,7 @@
 #include <uv.h>
 
 #include "agent/home.h"
-#include "engine/local.h"
+#include "engine/errands.h"
 #include "engine/tasks.h"
 #include "net/link.h"
 #include "net/listener.h"
@@ -45,13 +47,23 @@ struct agent {
 	struct session *session;
 
 	/* orders.c */
-	struct local *local;
+	struct errands *errands;
+	struct local *local; /* behind them */
+	uv_prepare_t turn;
 	name_list cleaned;   /* lost attempts of which nothing runs any more, and */
 	name_list unclaimed; /* ... those that are forgotten as soon as they have ended */
 
 	/* peers.c */
 	struct listener *listener;
 	struct tasks *tasks;
+
+	/* terminal.c */
+	struct terminals *terminal_socket;
+	struct terminal *terminals;
+
+	/* streams.c */
+	struct reader *readers;
+	int nreaders;
 };
 
 void agent_say(const char *fmt, ...) __attribute__((format(printf, 1, 2))); /* to the log */
@@ -77,6 +89,7 @@ void session_stop(struct agent *a);
 /* Sends a frame if the server listens. If not, nothing is kept: the next hello's inventory has it all. */
 void session_tell(struct agent *a, const struct strbuf *head);
 struct link *session_link(const struct agent *a); /* NULL: no server listens */
+const char *session_server(const struct agent *a); /* its address; NULL: none listens */
 void session_facts(struct agent *a);		  /* they have changed */
 void session_health(struct agent *a);		  /* that, too: not to wait for the next heartbeat */
 
@@ -92,5 +105,14 @@ void orders_stop(struct agent *a);
 int peers_start(struct agent *a, struct err *err);
 void peers_identity(struct agent *a); /* there is another certificate */
 void peers_stop(struct agent *a);
+
+/* terminal.c */
+int terminal_start(struct agent *a, struct err *err);
+void terminal_cut(struct agent *a); /* the server is lost: their shepherds call again */
+void terminal_stop(struct agent *a);
+
+/* streams.c: what the server asks for by `dial`; `where` it is called */
+void streams_dial(struct agent *a, const json_t *head, const char *where);
+void streams_stop(struct agent *a);
 
 #endif

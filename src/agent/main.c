@@ -21,6 +21,9 @@
 #include "agent/agent_internal.h"
 #include "agent/facts.h"
 #include "agent/health.h"
+#include "engine/apart.h"
+#include "base/descriptors.h"
+#include "base/utf8.h"
 #include "run/nursery.h"
 
 #define UNIT "shunt-agent.service"
@@ -49,15 +52,15 @@ void agent_say(const char *fmt, ...)
 {
 	time_t now = time(NULL);
 	struct tm tm;
-	char when[32];
+	char when[32], text[2048];
 	va_list ap;
 
 	strftime(when, sizeof when, "%Y-%m-%d %H:%M:%S", localtime_r(&now, &tm));
-	fprintf(stderr, "%s ", when);
 	va_start(ap, fmt);
-	vfprintf(stderr, fmt, ap);
+	vsnprintf(text, sizeof text, fmt, ap);
 	va_end(ap);
-	fputc('\n', stderr);
+	utf8_harmless(text);
+	fprintf(stderr, "%s %s\n", when, text);
 }
 
 void agent_stop(struct agent *a)
@@ -201,7 +204,8 @@ static int bring_up(struct agent *a, struct err *err)
 	if ((rc = credential_load(a, err)) < 0 || (rc = facts_collect(a->member.cgroup, &a->facts, err)) < 0)
 		return rc;
 	a->health = health_create(a->loop, on_health, a);
-	if ((rc = orders_start(a, err)) < 0 || (rc = peers_start(a, err)) < 0)
+	if ((rc = orders_start(a, err)) < 0 || (rc = peers_start(a, err)) < 0 ||
+	    (rc = terminal_start(a, err)) < 0)
 		return rc;
 	facts_say(a->facts, machine, sizeof machine);
 	agent_say("up: version %s, node %s of %s, %s, port %d", SHUNT_VERSION, a->member.name, a->member.cluster,
@@ -213,6 +217,8 @@ static int bring_up(struct agent *a, struct err *err)
 static void tear_down(struct agent *a)
 {
 	session_stop(a);
+	terminal_stop(a);
+	streams_stop(a);
 	peers_stop(a);
 	health_stop(a->health);
 	orders_stop(a);
@@ -229,6 +235,7 @@ static int start_anew(const struct agent *a, const struct arguments *arguments)
 	char *argv[] = {(char *)a->home.program, (char *)"--foreground", arguments->logs ? (char *)"--logs" : NULL,
 			NULL};
 
+	descriptors_lower();
 	execv(a->home.program, argv);
 	return failed(arguments, strerror(errno));
 }
@@ -391,9 +398,11 @@ int main(int argc, char **argv)
 
 	if (argc > 1 && strcmp(argv[1], "--nursery") == 0)
 		return nursery_command(argc, argv);
+	apart_titles(argv);
 	if (parse(argc, argv, &arguments) < 0)
 		return 2;
 	signal(SIGPIPE, SIG_IGN);
+	descriptors_raise();
 	umask(022);
 	if (home_find(&a.home, &err) < 0)
 		return failed(&arguments, err.text);

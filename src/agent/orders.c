@@ -123,7 +123,7 @@ static int script_write(struct agent *a, const char *tag, const char *text, size
 
 static void forget(struct agent *a, const char *tag)
 {
-	local_forget(a->local, tag);
+	errands_forget(a->errands, tag);
 	script_drop(a, tag);
 	tags_drop(&a->cleaned, tag);
 	tags_drop(&a->unclaimed, tag);
@@ -226,7 +226,7 @@ static int order_take(struct agent *a, const char *script, size_t n, struct aren
 	char path[PATH_MAX + 128];
 	int rc;
 
-	if (look(a, o->tag) != LIVE_NONE)
+	if (look(a, o->tag) != LIVE_NONE || errands_busy(a->errands, o->tag))
 		return err_set(err, -EEXIST, "the attempt %s has been made here already", o->tag);
 	rc = order_settle(o, a->home.state, a->home.run, a->home.bin, arena, err);
 	if (rc < 0 || !o->script)
@@ -249,7 +249,7 @@ static void on_order(struct agent *a, const json_t *head, const char *script, si
 	    order_take(a, script, n, arena, &o, &err) < 0)
 		refused_tell(a, tag ? tag : "", text ? err.text : "that is no order");
 	else
-		local_order(a->local, &o);
+		errands_order(a->errands, &o);
 	arena_destroy(arena);
 	free(text);
 }
@@ -259,12 +259,12 @@ static void on_clean(struct agent *a, const char *tag)
 	switch (look(a, tag)) {
 	case LIVE_RUNNING:
 		tags_add(&a->unclaimed, tag);
-		local_signal(a->local, tag, SIGKILL);
+		errands_signal(a->errands, tag, SIGKILL);
 		break;
 	case LIVE_LOST:
 		if (!tags_have(&a->cleaned, tag)) {
 			tags_add(&a->unclaimed, tag);
-			local_attach(a->local, tag);
+			errands_attach(a->errands, tag);
 			break;
 		} /* fall through */
 	default:
@@ -281,14 +281,13 @@ bool orders_frame(struct agent *a, const char *type, const json_t *head, const c
 	else if (!tag || !*tag || *tag == '.' || strchr(tag, '/'))
 		return false;
 	else if (strcmp(type, "signal") == 0)
-		local_signal(a->local, tag, (int)json_integer_value(json_object_get(head, "signal")));
-	else if (strcmp(type, "forget") == 0)
+		errands_signal(a->errands, tag, (int)json_integer_value(json_object_get(head, "signal")));
+	else if (strcmp(type, "forget") == 0) /* its shepherd may still be there: a result is told before it goes */
 		forget(a, tag);
 	else if (strcmp(type, "clean") == 0)
 		on_clean(a, tag);
 	else
 		return false;
-	local_flush(a->local);
 	return true;
 }
 
@@ -327,7 +326,7 @@ json_t *orders_inventory(struct agent *a)
 {
 	struct inventory v = {a, json_array()};
 
-	local_list(a->local, inventory_add, &v);
+	errands_list(a->errands, inventory_add, &v);
 	return v.list;
 }
 
@@ -345,13 +344,20 @@ static void attach_all(struct agent *a)
 {
 	name_list tags = {0};
 
-	local_list(a->local, tag_note, &tags);
+	errands_list(a->errands, tag_note, &tags);
 	for (size_t i = 0; i < tags.n; i++)
-		if (local_attach(a->local, tags.v[i]) == ATTEMPT_NEVER)
+		if (errands_attach(a->errands, tags.v[i]) == ATTEMPT_NEVER)
 			script_drop(a, tags.v[i]);
 	if (tags.n)
 		agent_say("%zu attempt%s of jobs found here", tags.n, tags.n == 1 ? "" : "s");
 	name_list_free(&tags);
+}
+
+/* Before the loop waits: what local.h itself has to send, too (the end of what a shepherd left behind). */
+static void on_turn(uv_prepare_t *p)
+{
+	struct agent *a = p->data;
+
 	local_flush(a->local);
 }
 
@@ -365,7 +371,7 @@ int orders_start(struct agent *a, struct err *err)
 				   .opened = on_opened,
 				   .failed = on_failed,
 				   .context = a};
-	char live[PATH_MAX + 16], socket[PATH_MAX + 16];
+	char live[PATH_MAX + 16], socket[PATH_MAX + 16], spool[PATH_MAX + 16];
 	struct local_options o = {.program = a->home.nursery,
 				  .live = live,
 				  .socket = socket,
@@ -375,10 +381,16 @@ int orders_start(struct agent *a, struct err *err)
 
 	snprintf(live, sizeof live, "%s/live", a->home.state);
 	snprintf(socket, sizeof socket, "%s/engine.sock", a->home.run);
-	rc = local_start(a->loop, &o, &l, &a->local, err);
-	if (rc == 0)
-		attach_all(a);
-	return rc;
+	snprintf(spool, sizeof spool, "%s/spool", a->home.state);
+	rc = errands_start(a->loop, &o, spool, &l, &a->errands, err);
+	if (rc < 0)
+		return rc;
+	a->local = errands_local(a->errands);
+	attach_all(a);
+	uv_prepare_init(a->loop, &a->turn);
+	a->turn.data = a;
+	uv_prepare_start(&a->turn, on_turn);
+	return 0;
 }
 
 static bool nobody_knows(void *context, const char *tag)
@@ -388,13 +400,14 @@ static bool nobody_knows(void *context, const char *tag)
 
 void orders_abandon(struct agent *a)
 {
-	local_sweep(a->local, nobody_knows, NULL);
+	errands_sweep(a->errands, nobody_knows, NULL);
 }
 
 void orders_stop(struct agent *a)
 {
-	if (a->local)
-		local_stop(a->local);
+	uv_prepare_stop(&a->turn);
+	if (a->errands)
+		errands_stop(a->errands);
 	name_list_free(&a->cleaned);
 	name_list_free(&a->unclaimed);
 }

@@ -1,5 +1,5 @@
 /*
- * peers.c - links from other hosts of the cluster: programs of jobs that are on both. And the socket of this host's own jobs.
+ * peers.c - links from other hosts of the cluster: programs of jobs that are on both, files of their users. And the socket of this host's own jobs.
  *
  * The first frame says what it is about; a host that says nothing is hung up on.
  */
@@ -37,8 +37,12 @@ static void on_frame(void *context, struct link *l, json_t *head, const char *da
 
 	newcomer_drop(c);
 	link_events_set(l, &nobody, NULL);
-	if (t && strcmp(t, "task") == 0)
+	if (!c->a->tasks)
+		link_close(l, "this agent stops");
+	else if (t && strcmp(t, "task") == 0)
 		tasks_serve(c->a->tasks, l, head);
+	else if (t && strcmp(t, "file") == 0)
+		files_serve(errands_files(c->a->errands), l, head);
 	else
 		link_close(l, "the first message is none that this agent knows");
 }
@@ -75,6 +79,7 @@ static int port_open(struct agent *a, int port, struct err *err)
 	static const struct listener_limits limits = {.connections = 4096,
 						      .strangers = 256,
 						      .strangers_per_address = 32,
+						      .links_per_host = 1024,
 						      .handshake_seconds = 10,
 						      .idle_seconds = 30};
 	struct listener_events events = {.link = on_link};
@@ -84,12 +89,21 @@ static int port_open(struct agent *a, int port, struct err *err)
 	return listener_open(a->loop, where, a->listens, &limits, &events, a, &a->listener, err);
 }
 
+/* Before other hosts can call. */
+static void files_know(struct agent *a)
+{
+	struct files_identity i = {.name = a->member.name, .ca = a->keys.ca, .tls = a->calls};
+
+	files_identify(errands_files(a->errands), &i);
+}
+
 int peers_start(struct agent *a, struct err *err)
 {
 	char socket[PATH_MAX + 16], live[PATH_MAX + 16];
-	struct tasks_options o = {.socket = socket, .live = live, .name = a->member.name, .tls = a->calls};
+	struct tasks_options o = {.socket = socket, .live = live, .name = a->member.name, .tls = a->calls, .apart = true};
 	int rc = -EADDRINUSE;
 
+	files_know(a);
 	if (a->member.port == 0 && a->member.last_port) /* running jobs know it by that one */
 		rc = port_open(a, a->member.last_port, NULL);
 	if (rc < 0)
@@ -109,6 +123,7 @@ void peers_identity(struct agent *a)
 {
 	listener_identity(a->listener, a->listens);
 	tasks_identity(a->tasks, a->calls);
+	files_know(a);
 }
 
 void peers_stop(struct agent *a)

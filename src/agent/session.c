@@ -128,6 +128,7 @@ static void link_over(struct session *s, const char *reason)
 	s->link = NULL;
 	s->stage = AWAY;
 	waiting_clear(s);
+	terminal_cut(s->a);
 	if (!s->stopping)
 		call_later(s);
 }
@@ -300,8 +301,8 @@ static void on_welcome(struct session *s, const json_t *head)
 	waiting_clear(s);
 	uv_timer_start(&s->timer, on_heartbeat, (uint64_t)s->heartbeat * 1000, (uint64_t)s->heartbeat * 1000);
 	ping(s);
-	credential_turn(a);
 	member_keep(a, head, json_object_get(head, "settings"));
+	credential_turn(a);
 }
 
 static void on_sorry(struct session *s, const json_t *head)
@@ -346,6 +347,8 @@ static void on_frame(void *context, struct link *l, json_t *head, const char *da
 		member_keep(s->a, head, inner ? inner : head);
 	} else if (strcmp(t, "certificate") == 0) {
 		credential_take(s->a, text_of(head, "certificate"));
+	} else if (strcmp(t, "dial") == 0) {
+		streams_dial(s->a, head, s->where);
 	} else if (strcmp(t, "bye") == 0) {
 		local_lease(s->a->local, boot_now(), true);
 	} else {
@@ -367,6 +370,11 @@ static void session_call(struct session *s)
 struct link *session_link(const struct agent *a)
 {
 	return a->session && a->session->stage == LISTENS && !a->session->stopping ? a->session->link : NULL;
+}
+
+const char *session_server(const struct agent *a)
+{
+	return session_link(a) ? a->session->where : NULL;
 }
 
 void session_tell(struct agent *a, const struct strbuf *head)

@@ -80,17 +80,6 @@ void table_destroy(struct table *t)
 	free(t);
 }
 
-static void make_harmless(char *s)
-{
-	int32_t c;
-
-	for (int n; (n = utf8_next(s, &c)) > 0; s += n)
-		if (c < ' ' || c == 0x7f)
-			*s = '?';
-		else if (c >= 0x80 && c < 0xa0) /* control characters of two bytes */
-			s[0] = s[1] = '?';
-}
-
 void table_cell(struct table *t, const char *fmt, ...)
 {
 	struct strbuf cell = {0};
@@ -99,7 +88,7 @@ void table_cell(struct table *t, const char *fmt, ...)
 	va_start(ap, fmt);
 	strbuf_vprintf(&cell, fmt, ap);
 	va_end(ap);
-	make_harmless(cell.text);
+	utf8_harmless(cell.text);
 	vec_push(&t->cells, cell.text);
 }
 

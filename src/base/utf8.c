@@ -47,3 +47,14 @@ int utf8_columns(int32_t c)
 			return range[i].columns;
 	return 1;
 }
+
+void utf8_harmless(char *s)
+{
+	int32_t c;
+
+	for (int n; (n = utf8_next(s, &c)) > 0; s += n)
+		if (c < ' ' || c == 0x7f)
+			*s = '?';
+		else if (c >= 0x80 && c < 0xa0) /* control characters of two bytes */
+			s[0] = s[1] = '?';
+}

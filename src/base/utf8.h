@@ -12,4 +12,7 @@ int utf8_next(const char *s, int32_t *ret);
 /* Columns on a terminal: 0 for marks that combine, 2 for wide scripts and emoji. */
 int utf8_columns(int32_t c);
 
+/* In place: what could begin another line, or play tricks on a terminal, becomes '?', and so does what is no UTF-8. */
+void utf8_harmless(char *s);
+
 #endif

@@ -28,6 +28,7 @@
 struct question {
 	const char *method, *path, *accept, *body;
 	size_t n;
+	const char *upgrade; /* the protocol to speak from then on, or NULL */
 };
 
 /* Takes the body, by pieces. */
@@ -71,7 +72,7 @@ static void client_drop(struct client *c)
 	if (c->route)
 		route_end(c->route);
 	c->fd = -1;
-	c->used = false;
+	c->used = c->upgraded = false;
 	c->at = c->n = 0;
 }
 
@@ -150,7 +151,7 @@ static int client_wait(struct client *c, short events, struct err *err)
 			return 0;
 		if (rc < 0 && errno != EINTR)
 			return err_set(err, -errno, "can't wait for the server: %s", strerror(errno));
-		if (rc < 0 && c->may_sleep)
+		if (rc < 0 && (c->may_sleep || c->yields))
 			return err_set(err, -EINTR, "interrupted");
 		if (rc == 0 && ms == 0)
 			return timed_out(c, err);
@@ -257,6 +258,8 @@ static int head_write(struct client *c, const struct question *q, struct err *er
 		strbuf_printf(&c->head, "Authorization: Bearer %s\r\n", c->route->token);
 	if (q->accept)
 		strbuf_printf(&c->head, "Accept: %s\r\n", q->accept);
+	if (q->upgrade)
+		strbuf_printf(&c->head, "Connection: Upgrade\r\nUpgrade: %s\r\n", q->upgrade);
 	if (q->body)
 		strbuf_printf(&c->head, "Content-Type: application/json\r\nContent-Length: %zu\r\n", q->n);
 	strbuf_puts(&c->head, "\r\n");
@@ -357,8 +360,11 @@ static int client_begin(struct client *c, const struct question *q, struct err *
 	int rc = head_write(c, q, err);
 
 	c->code[0] = '\0';
-	c->told = c->may_sleep = false;
+	c->told = c->yields = q->upgrade != NULL;
+	c->may_sleep = false;
 	c->asked = now_ms();
+	if (c->upgraded)
+		client_drop(c);
 	for (int try = 0; rc == 0; try++) {
 		response_init(&c->answer);
 		if (c->fd >= 0 && !connection_lives(c))
@@ -486,7 +492,7 @@ static int client_request(struct client *c, const struct question *q, struct rep
 	for (;;) {
 		*ret = (struct reply){0};
 		int rc = client_begin(c, q, err);
-		if (rc < 0 || c->answer.status / 100 == 2)
+		if (rc < 0 || c->answer.status / 100 == 2 || (q->upgrade && c->answer.status == 101))
 			return rc;
 		rc = answer_take(c, ret, err);
 		if (!leader_follow(c, ret->json, since))
@@ -539,4 +545,28 @@ int client_read(struct client *c, const char *path, const char *accept,
 		return rc;
 	c->may_sleep = true;
 	return client_finish(c, &sink, err);
+}
+
+int client_upgrade(struct client *c, const char *path, const char *protocol, int seconds, int *ret_fd,
+		   struct strbuf *rest, struct err *err)
+{
+	struct question q = {.method = "GET", .path = path, .upgrade = protocol};
+	struct reply refused;
+	int timeout = c->timeout, rc;
+
+	c->timeout = seconds;
+	rc = client_request(c, &q, &refused, err);
+	c->timeout = timeout;
+	reply_fini(&refused);
+	if (rc < 0)
+		return rc;
+	if (c->answer.status != 101) {
+		client_drop(c);
+		return err_set(err, -EPROTO, "the server (%.300s) does not speak %s", c->socket, protocol);
+	}
+	strbuf_add(rest, c->buffer + c->at, (size_t)(c->n - c->at));
+	c->at = c->n;
+	c->upgraded = true;
+	*ret_fd = c->fd;
+	return 0;
 }

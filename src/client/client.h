@@ -57,6 +57,11 @@ int client_ask_json(struct client *c, const char *method, const char *path, cons
 int client_read(struct client *c, const char *path, const char *accept,
 		int (*piece)(void *context, const char *data, size_t n), void *context, struct err *err);
 
+/* Leaves HTTP: GET with `Upgrade: protocol`. 0: *ret_fd speaks that protocol, until the next request or client_close(); `rest` gets
+ * what came of it already. Waits `seconds` at most, silently. -EINTR: a signal came. */
+int client_upgrade(struct client *c, const char *path, const char *protocol, int seconds, int *ret_fd,
+		   struct strbuf *rest, struct err *err);
+
 /* The API's error code of the last answer ("unknown_job", "forbidden", ...); "" if it was none, or the server was not
  * reached. */
 const char *client_code(const struct client *c);

@@ -42,6 +42,8 @@ struct client {
 	int64_t asked;	     /* ms: when the present request began */
 	bool told;	     /* the user knows that we wait */
 	bool may_sleep;	     /* a stream that has begun */
+	bool yields;	     /* a signal ends the waiting */
+	bool upgraded;	     /* the connection is the caller's */
 	int at, n;	     /* unread bytes in `buffer` */
 	struct response answer;
 	struct strbuf head;

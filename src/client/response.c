@@ -80,9 +80,9 @@ static int header_read(struct response *p, struct err *err)
 
 static void headers_end(struct response *p)
 {
-	if (p->status < 200)
+	if (p->status < 200 && p->status != 101)
 		p->state = RESPONSE_STATUS; /* "100 Continue": the answer is yet to come */
-	else if (p->status == 204 || p->status == 304)
+	else if (p->status == 101 || p->status == 204 || p->status == 304)
 		p->state = RESPONSE_DONE;
 	else if (p->chunked)
 		p->state = RESPONSE_CHUNK_SIZE;

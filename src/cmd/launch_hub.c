@@ -16,7 +16,7 @@
 #include "cmd/launch.h"
 #include "cmd/launch_peer.h"
 #include "pmix/protocol.h"
-#include "pmix/wire.h"
+#include "pmix/cable.h"
 
 #define EXIT_TIMEOUT 124 /* as timeout(1) */
 #define GIVE_UP_MS 8000	 /* after SIGKILL was due on a host that says nothing */
@@ -64,7 +64,7 @@ static void hub_end(struct hub *h, int code, int signal)
 	h->give_up_at = now_ms() + STOP_SECONDS * 1000 + GIVE_UP_MS;
 	for (size_t i = 0; i < h->peer.n; i++)
 		if (!h->peer.v[i].closed)
-			wire_pack(&h->peer.v[i].wire, NULL, 0, "{s:s,s:i}", "t", "stop", "signal", signal);
+			cable_pack(&h->peer.v[i].cable, NULL, 0, "{s:s,s:i}", "t", "stop", "signal", signal);
 }
 
 /* ---- fences ---- */
@@ -126,7 +126,7 @@ static void fence_add(struct hub *h, uint32_t host, const char *who, const char 
 			strbuf_add(&all, f->part[i].text, f->part[i].n);
 	for (size_t i = 0; i < h->l->host.n; i++)
 		if (f->takes_part[i])
-			wire_pack(&h->peer.v[i].wire, all.text, all.n, "{s:s,s:s}", "t", "fence", "who", f->who);
+			cable_pack(&h->peer.v[i].cable, all.text, all.n, "{s:s,s:s}", "t", "fence", "who", f->who);
 	strbuf_fini(&all);
 	fence_fini(h, f);
 	vec_remove(&h->fence, at);
@@ -139,7 +139,7 @@ static void fence_add(struct hub *h, uint32_t host, const char *who, const char 
 static void ask_pass(struct hub *h, uint32_t host, int64_t id, uint32_t rank)
 {
 	if (rank < h->l->size)
-		wire_pack(&h->peer.v[h->l->rank[rank].host].wire, NULL, 0, "{s:s,s:I,s:i}", "t", "ask", "id",
+		cable_pack(&h->peer.v[h->l->rank[rank].host].cable, NULL, 0, "{s:s,s:I,s:i}", "t", "ask", "id",
 			  (json_int_t)((int64_t)host << ID_BITS | id), "rank", rank);
 }
 
@@ -148,7 +148,7 @@ static void told_pass(struct hub *h, int64_t id, int status, const char *data, s
 	uint64_t host = (uint64_t)id >> ID_BITS;
 
 	if (host < h->peer.n)
-		wire_pack(&h->peer.v[host].wire, data, n, "{s:s,s:I,s:i}", "t", "told", "id",
+		cable_pack(&h->peer.v[host].cable, data, n, "{s:s,s:I,s:i}", "t", "told", "id",
 			  (json_int_t)(id & ((INT64_C(1) << ID_BITS) - 1)), "status", status);
 }
 
@@ -260,13 +260,13 @@ static void peer_close(struct hub *h, struct peer *p)
 
 static void peer_read(struct hub *h, struct peer *p)
 {
-	bool closed = wire_fill(&p->wire) < 0;
+	bool closed = cable_fill(&p->cable) < 0;
 	const char *data;
 	json_t *head;
 	size_t n;
 	int rc;
 
-	while ((rc = wire_next(&p->wire, &head, &data, &n)) > 0) {
+	while ((rc = cable_next(&p->cable, &head, &data, &n)) > 0) {
 		frame_handle(h, p, head, data, n);
 		json_decref(head);
 	}
@@ -283,15 +283,15 @@ static struct peer *peer_of_input(struct hub *h)
 
 static void input_read(struct hub *h)
 {
-	struct wire *w = &peer_of_input(h)->wire;
+	struct cable *w = &peer_of_input(h)->cable;
 	char piece[32768];
 	ssize_t n = read(h->in, piece, sizeof piece);
 
 	if (n > 0) {
-		wire_pack(w, piece, (size_t)n, "{s:s}", "t", "in");
+		cable_pack(w, piece, (size_t)n, "{s:s}", "t", "in");
 		h->in_sent = true;
 	} else if (n == 0 || (errno != EAGAIN && errno != EINTR)) {
-		wire_pack(w, NULL, 0, "{s:s}", "t", "in_end");
+		cable_pack(w, NULL, 0, "{s:s}", "t", "in_end");
 		h->in = -1;
 	}
 }
@@ -307,7 +307,7 @@ static void signals_read(struct hub *h)
 			continue;
 		}
 		for (size_t i = 0; i < h->peer.n; i++)
-			wire_pack(&h->peer.v[i].wire, NULL, 0, "{s:s,s:i}", "t", "signal", "signal", signal);
+			cable_pack(&h->peer.v[i].cable, NULL, 0, "{s:s,s:i}", "t", "signal", "signal", signal);
 	}
 }
 
@@ -359,8 +359,8 @@ static void hub_step(struct hub *h, struct pollfd *p)
 
 	for (size_t i = 0; i < n; i++) {
 		struct peer *peer = &h->peer.v[i];
-		short events = (short)((room ? POLLIN : 0) | (wire_waits(&peer->wire) ? POLLOUT : 0));
-		p[i] = (struct pollfd){.fd = peer->closed || !events ? -1 : peer->wire.in, .events = events};
+		short events = (short)((room ? POLLIN : 0) | (cable_waits(&peer->cable) ? POLLOUT : 0));
+		p[i] = (struct pollfd){.fd = peer->closed || !events ? -1 : peer->cable.in, .events = events};
 	}
 	p[n] = (struct pollfd){.fd = h->signals, .events = POLLIN};
 	p[n + 1] = (struct pollfd){.fd = feeds ? h->in : -1, .events = POLLIN};
@@ -383,7 +383,7 @@ static void hub_step(struct hub *h, struct pollfd *p)
 		hub_end(h, 128 + SIGPIPE, SIGTERM);
 	for (size_t i = 0; i < n; i++) /* one that is gone is noticed by reading */
 		if (!h->peer.v[i].closed)
-			wire_push(&h->peer.v[i].wire);
+			cable_push(&h->peer.v[i].cable);
 }
 
 static bool hub_busy(const struct hub *h)
@@ -402,7 +402,7 @@ static void peers_start(struct hub *h, const sigset_t *before)
 
 	layout_data(h->l, &texts);
 	for (uint32_t i = 0; i < l.host.n; i++) {
-		vec_push(&h->peer, (struct peer){.host = i, .left = l.host.v[i].rank.n, .wire = {.in = -1, .out = -1}});
+		vec_push(&h->peer, (struct peer){.host = i, .left = l.host.v[i].rank.n, .cable = {.in = -1, .out = -1}});
 		struct peer *p = &h->peer.v[i];
 		int rc = peer_start(p, h->peer.v, i, l.host.v[i].name, before, &err);
 		p->closed = rc < 0;
@@ -413,8 +413,8 @@ static void peers_start(struct hub *h, const sigset_t *before)
 		l.here = i;
 		if (h->peer.v[i].closed)
 			continue;
-		wire_put(&h->peer.v[i].wire, layout_head(&l), texts.text, texts.n);
-		wire_push(&h->peer.v[i].wire);
+		cable_put(&h->peer.v[i].cable, layout_head(&l), texts.text, texts.n);
+		cable_push(&h->peer.v[i].cable);
 	}
 	strbuf_fini(&texts);
 }
@@ -432,7 +432,7 @@ int hub_run(const struct layout *l, const struct launch_arguments *a, struct lau
 	while (hub_busy(&h))
 		hub_step(&h, polls);
 	for (size_t i = 0; i < h.peer.n; i++) {
-		wire_fini(&h.peer.v[i].wire);
+		cable_fini(&h.peer.v[i].cable);
 		if (h.peer.v[i].pid > 0)
 			waitpid(h.peer.v[i].pid, NULL, 0);
 	}

@@ -82,12 +82,12 @@ int peer_start(struct peer *p, const struct peer *others, size_t n, const char *
 	p->pid = fork();
 	if (p->pid == 0) {
 		for (size_t i = 0; i < n; i++)
-			close(others[i].wire.in);
+			close(others[i].cable.in);
 		close(fd[0]);
 		sigprocmask(SIG_SETMASK, mask, NULL);
 		child_run(fd[1], node);
 	}
 	close(fd[1]);
-	wire_init(&p->wire, fd[0], fd[0]);
+	cable_init(&p->cable, fd[0], fd[0]);
 	return p->pid < 0 ? err_set(err, -errno, "no process: %s", strerror(errno)) : 0;
 }

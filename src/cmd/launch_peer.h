@@ -10,12 +10,12 @@
 #include <sys/types.h>
 
 #include "cmd/taskclient.h"
-#include "pmix/wire.h"
+#include "pmix/cable.h"
 
 struct peer {
 	uint32_t host;
 	pid_t pid;
-	struct wire wire;
+	struct cable cable;
 	size_t left; /* ranks that have not ended */
 	bool closed;
 };

@@ -49,6 +49,8 @@ void pbsattr_job(struct pbsattrs *a, const json_t *job, enum pbs_family family);
 void pbsattr_queue(struct pbsattrs *a, const json_t *queue, enum pbs_family family);
 void pbsattr_server(struct pbsattrs *a, const json_t *server, enum pbs_family family);
 void pbsattr_node(struct pbsattrs *a, const json_t *node, enum pbs_family family);
+/* A node's state in PBS's words, `full` being that for one without a free CPU. Returns buf. */
+const char *pbs_node_state(const char *state, const char *full, char *buf, size_t size);
 
 /* " name.resource = value" lines. `width` > 0 wraps as PBS does: at commas where that fits, a tab before what
  * follows. */

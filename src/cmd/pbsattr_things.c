@@ -2,6 +2,7 @@
  * pbsattr_things.c - queues, the server and nodes as PBS's attributes.
  */
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "cmd/object.h"
@@ -136,13 +137,36 @@ static void node_jobs_add(struct pbsattrs *a, const json_t *node, enum pbs_famil
 	strbuf_fini(&text);
 }
 
+const char *pbs_node_state(const char *state, const char *full, char *buf, size_t size)
+{
+	static const char *const words[][2] = {{"draining", "offline"}, {"joining", "down"}, {"unhealthy", "down"}};
+	size_t used = 0;
+
+	*buf = '\0';
+	for (const char *p = state; *p; p += *p == ',') {
+		size_t n = strcspn(p, ",");
+		char word[32];
+		snprintf(word, sizeof word, "%.*s", (int)n, p);
+		for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+			if (strcmp(word, words[i][0]) == 0)
+				snprintf(word, sizeof word, "%s", words[i][1]);
+		if (strcmp(word, "busy") == 0)
+			snprintf(word, sizeof word, "%s", full);
+		if (!strstr(buf, word) && used < size)
+			used += (size_t)snprintf(buf + used, size - used, "%s%s", used ? "," : "", word);
+		p += n;
+	}
+	return buf;
+}
+
 void pbsattr_node(struct pbsattrs *a, const json_t *node, enum pbs_family family)
 {
-	const char *state = object_text(node, "state");
+	char state[64];
 	int64_t cpus = object_number(node, "cpus", 0), memory = object_number(node, "memory", 0);
 
-	if (strcmp(state, "busy") == 0) /* what is full, PBS calls so; its own "busy" is about load */
-		state = family == PBS_PRO ? "job-busy" : "job-exclusive";
+	/* What is full, PBS calls so; its own "busy" is about load. */
+	pbs_node_state(object_text(node, "state"), family == PBS_PRO ? "job-busy" : "job-exclusive", state,
+		       sizeof state);
 	pbsattr_add(a, "state", NULL, PBSATTR_TEXT, "%s", state);
 	if (family & PBS_TORQUE)
 		pbsattr_add(a, "np", NULL, PBSATTR_NUMBER, "%" PRId64, cpus);

@@ -218,12 +218,12 @@ static void summary_print(const json_t *all)
 	json_array_foreach(all, i, node)
 	{
 		int64_t cpus = object_number(node, "cpus", 0), used = object_number(node, "cpus_used", 0);
-		const char *note = object_text(node, "note"), *state = object_text(node, "state");
-		char share[40];
+		const char *note = object_text(node, "note");
+		char share[40], state[64];
 		snprintf(share, sizeof share, "%lld/%lld", (long long)(cpus - used), (long long)cpus);
 		printf("%-15.15s %-15.15s %6zu %10s %s\n", object_text(node, "name"),
-		       strcmp(state, "busy") == 0 ? "job-busy" : state, json_array_size(json_object_get(node, "jobs")),
-		       share, *note ? note : "--");
+		       pbs_node_state(object_text(node, "state"), "job-busy", state, sizeof state),
+		       json_array_size(json_object_get(node, "jobs")), share, *note ? note : "--");
 	}
 }
 
@@ -239,7 +239,7 @@ static bool is_state(const char *word)
 
 static bool state_fits(const char *state, const char *wanted)
 {
-	bool out = strcmp(state, "offline") == 0 || strcmp(state, "down") == 0;
+	bool out = strstr(state, "offline") || strstr(state, "down");
 
 	if (!wanted)
 		return out;
@@ -247,9 +247,9 @@ static bool state_fits(const char *state, const char *wanted)
 		return true;
 	if (strcmp(wanted, "up") == 0)
 		return !out;
-	if (strcmp(wanted, "active") == 0 || strcmp(wanted, "job-exclusive") == 0)
-		wanted = "busy";
-	return strcmp(state, wanted) == 0;
+	if (strcmp(wanted, "active") == 0 || strcmp(wanted, "busy") == 0)
+		wanted = "job-exclusive";
+	return strstr(state, wanted);
 }
 
 static void list_print(const json_t *all, const char *wanted, bool notes)
@@ -259,11 +259,11 @@ static void list_print(const json_t *all, const char *wanted, bool notes)
 
 	json_array_foreach(all, i, node)
 	{
-		const char *state = object_text(node, "state"), *note = object_text(node, "note");
+		const char *note = object_text(node, "note");
+		char state[64];
+		pbs_node_state(object_text(node, "state"), "job-exclusive", state, sizeof state);
 		if (!state_fits(state, wanted))
 			continue;
-		if (strcmp(state, "busy") == 0)
-			state = "job-exclusive";
 		if (notes && *note)
 			printf("%-20.20s %-26.26s %s\n", object_text(node, "name"), state, note);
 		else

@@ -126,7 +126,8 @@ static void node_print(const struct qmgr_command *m, const json_t *node)
 	if (m->verb == QMGR_PRINT) {
 		strbuf_printf(&before, "set node %s ", name);
 		printf("#\n# Node %s, of %lld CPUs\n#\n", name, (long long)object_number(node, "cpus", 0));
-		if (strcmp(object_text(node, "state"), "offline") == 0)
+		if (strncmp(object_text(node, "state"), "offline", 7) == 0 ||
+		    strncmp(object_text(node, "state"), "draining", 8) == 0)
 			printf("%sstate = offline\n", before.text);
 	} else {
 		strbuf_puts(&before, "\t");

@@ -31,7 +31,9 @@ void source_remarks(const struct command *c, const struct source *s, const struc
 
 /* In qsub_wait.c. Waits until the job has ended; its exit code as a shell's, or EXIT_FAILED with a message. */
 int job_wait(const struct command *c, struct client *client, const char *id);
-/* Submits an interactive job and serves its terminal. */
+/* Of a job that has ended, how a shell would say it: a signal is 128 and its number. Says so if it has none. */
+int job_exit_code(const struct command *c, const json_t *job, const char *id);
+/* In qsub_terminal.c. Submits an interactive job and serves its terminal. */
 int job_interact(const struct command *c, struct client *client, struct jobspec *s);
 
 /* Hands it in; 0 and the answer, or the exit code. Says what there is to say. */

@@ -17,13 +17,13 @@
 
 #include "base/unixsock.h"
 #include "cmd/sink.h"
-#include "pmix/wire.h"
+#include "pmix/cable.h"
 
 #define CONNECT_MS 10000
 
 struct relay {
 	const struct taskclient *t;
-	struct wire wire;
+	struct cable cable;
 	struct sink out, error;
 	int in, signals;
 	bool ended;
@@ -115,7 +115,7 @@ static int task_ask(struct relay *r)
 		json_object_set_new(head, "rows", json_integer(rows));
 		json_object_set_new(head, "columns", json_integer(columns));
 	}
-	wire_put(&r->wire, head, NULL, 0);
+	cable_put(&r->cable, head, NULL, 0);
 	free(tag);
 	return 0;
 }
@@ -131,7 +131,7 @@ static int agent_connect(struct relay *r)
 	int fd = unix_connect(path, CONNECT_MS, r->err);
 	if (fd < 0)
 		return err_prefix(r->err, fd, "the agent of this host can't be asked for %s", r->t->node);
-	wire_init(&r->wire, fd, fd);
+	cable_init(&r->cable, fd, fd);
 	return task_ask(r);
 }
 
@@ -157,7 +157,7 @@ static int frames_read(struct relay *r)
 	size_t n;
 	int rc, failed = 0;
 
-	while (failed == 0 && !r->ended && (rc = wire_next(&r->wire, &head, &data, &n)) != 0) {
+	while (failed == 0 && !r->ended && (rc = cable_next(&r->cable, &head, &data, &n)) != 0) {
 		if (rc < 0)
 			return err_set(r->err, rc, "the agent of this host says what can't be understood");
 		type = json_string_value(json_object_get(head, "t"));
@@ -174,7 +174,7 @@ static int frames_read(struct relay *r)
 
 static int agent_read(struct relay *r)
 {
-	bool closed = wire_fill(&r->wire) < 0;
+	bool closed = cable_fill(&r->cable) < 0;
 	int rc = frames_read(r);
 
 	if (rc == 0 && closed && !r->ended)
@@ -188,9 +188,9 @@ static void input_read(struct relay *r)
 	ssize_t n = read(r->in, piece, sizeof piece);
 
 	if (n > 0) {
-		wire_pack(&r->wire, piece, (size_t)n, "{s:s}", "t", "in");
+		cable_pack(&r->cable, piece, (size_t)n, "{s:s}", "t", "in");
 	} else if (n == 0 || (errno != EAGAIN && errno != EINTR)) {
-		wire_pack(&r->wire, NULL, 0, "{s:s}", "t", "in_end");
+		cable_pack(&r->cable, NULL, 0, "{s:s}", "t", "in_end");
 		r->in = -1;
 	}
 }
@@ -202,19 +202,19 @@ static void signals_read(struct relay *r)
 
 	while (read(r->signals, &s, sizeof s) == sizeof s)
 		if (s.ssi_signo != SIGWINCH)
-			wire_pack(&r->wire, NULL, 0, "{s:s,s:i}", "t", "signal", "signal", (int)s.ssi_signo);
+			cable_pack(&r->cable, NULL, 0, "{s:s,s:i}", "t", "signal", "signal", (int)s.ssi_signo);
 		else if (r->t->terminal && window_get(r->t, &rows, &columns))
-			wire_pack(&r->wire, NULL, 0, "{s:s,s:i,s:i}", "t", "window", "rows", rows, "columns", columns);
+			cable_pack(&r->cable, NULL, 0, "{s:s,s:i,s:i}", "t", "window", "rows", rows, "columns", columns);
 }
 
 static int relay_step(struct relay *r)
 {
 	bool room = !sink_full(&r->out) && !sink_full(&r->error);
 	struct pollfd p[] = {
-		{.fd = room || wire_waits(&r->wire) ? r->wire.in : -1,
-		 .events = (short)((room ? POLLIN : 0) | (wire_waits(&r->wire) ? POLLOUT : 0))},
+		{.fd = room || cable_waits(&r->cable) ? r->cable.in : -1,
+		 .events = (short)((room ? POLLIN : 0) | (cable_waits(&r->cable) ? POLLOUT : 0))},
 		{.fd = r->signals, .events = POLLIN},
-		{.fd = wire_full(&r->wire) ? -1 : r->in, .events = POLLIN},
+		{.fd = cable_full(&r->cable) ? -1 : r->in, .events = POLLIN},
 		{.fd = sink_waits(&r->out) ? r->out.fd : -1, .events = POLLOUT},
 		{.fd = sink_waits(&r->error) ? r->error.fd : -1, .events = POLLOUT},
 	};
@@ -228,7 +228,7 @@ static int relay_step(struct relay *r)
 		input_read(r);
 	if (p[0].revents & (POLLIN | POLLHUP | POLLERR) && room)
 		rc = agent_read(r);
-	if (wire_push(&r->wire) < 0 && !(p[0].revents & POLLIN))
+	if (cable_push(&r->cable) < 0 && !(p[0].revents & POLLIN))
 		rc = rc < 0 || r->ended ? rc : agent_read(r); /* it may have said why it closed */
 	if (rc == 0 && (sink_push(&r->out) < 0 || sink_push(&r->error) < 0)) {
 		r->ended = true; /* whoever reads it has gone: leaving ends the task */
@@ -249,7 +249,7 @@ static void signals_set(sigset_t *set)
 int taskclient_run(const struct taskclient *t, int *ret_code, struct err *err)
 {
 	struct relay r = {
-		.t = t, .wire = {.in = -1, .out = -1}, .in = t->in, .out.fd = t->out, .error.fd = t->err, .err = err};
+		.t = t, .cable = {.in = -1, .out = -1}, .in = t->in, .out.fd = t->out, .error.fd = t->err, .err = err};
 	sigset_t set, before;
 
 	int rc = agent_connect(&r);
@@ -261,7 +261,7 @@ int taskclient_run(const struct taskclient *t, int *ret_code, struct err *err)
 		if (t->terminal)
 			terminal_raw(t->in);
 		if (r.in < 0)
-			wire_pack(&r.wire, NULL, 0, "{s:s}", "t", "in_end");
+			cable_pack(&r.cable, NULL, 0, "{s:s}", "t", "in_end");
 		while (rc == 0 && !r.ended)
 			rc = relay_step(&r);
 		sink_flush(&r.out);
@@ -271,7 +271,7 @@ int taskclient_run(const struct taskclient *t, int *ret_code, struct err *err)
 		sigprocmask(SIG_SETMASK, &before, NULL);
 	}
 	*ret_code = r.code;
-	wire_fini(&r.wire);
+	cable_fini(&r.cable);
 	sink_fini(&r.out);
 	sink_fini(&r.error);
 	return rc;

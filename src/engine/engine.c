@@ -88,7 +88,7 @@ int engine_create(uv_loop_t *loop, const struct local_options *here, const struc
 		.failed = on_failed,
 		.context = e,
 	};
-	int rc = here ? local_start(loop, here, &listener, &e->here, err) : 0;
+	int rc = here ? errands_start(loop, here, here->spool, &listener, &e->here, err) : 0;
 
 	if (rc < 0) {
 		free(e);
@@ -110,7 +110,7 @@ static void on_timer_closed(uv_handle_t *timer)
 void engine_stop(struct engine *e)
 {
 	if (e->here)
-		local_stop(e->here);
+		errands_stop(e->here);
 	for (size_t i = 0; i < e->hosts.n; i++)
 		while (e->hosts.v[i]->parts)
 			gang_drop(e, e->hosts.v[i]->parts->gang);
@@ -144,7 +144,7 @@ void engine_start(struct engine *e, const struct engine_part *parts, int n)
 	if (n == 1 && e->here && g->part[0].host->here) {
 		g->part[0].state = PART_ORDERED;
 		g->released = true;
-		local_order(e->here, &parts[0].order);
+		errands_order(e->here, &parts[0].order);
 		return;
 	}
 	for (int i = 0; i < n; i++)
@@ -154,7 +154,7 @@ void engine_start(struct engine *e, const struct engine_part *parts, int n)
 
 size_t engine_backlog(const struct engine *e)
 {
-	return e->here ? local_backlog(e->here) : 0;
+	return e->here ? errands_backlog(e->here) : 0;
 }
 
 void engine_signal(struct engine *e, const char *tag, int signal)
@@ -181,7 +181,7 @@ void engine_forget(struct engine *e, const char *tag)
 
 	if (!g) {
 		if (e->here) /* of before, or nobody's */
-			local_forget(e->here, tag);
+			errands_forget(e->here, tag);
 		return;
 	}
 	if (g->told)
@@ -197,14 +197,14 @@ void engine_flush(struct engine *e)
 	vec_clear(&e->fresh);
 	engine_settle(e);
 	if (e->here)
-		local_flush(e->here);
+		errands_flush(e->here);
 }
 
 /* ---- recovery ---- */
 
 static void attach_here(struct engine *e, struct part *p)
 {
-	enum attempt_state s = e->here ? local_attach(e->here, p->gang->tag) : ATTEMPT_NEVER;
+	enum attempt_state s = e->here ? errands_attach(e->here, p->gang->tag) : ATTEMPT_NEVER;
 
 	if (s == ATTEMPT_NEVER && !part_is_over(p))
 		part_never(e, p);
@@ -257,7 +257,7 @@ enum attempt_state engine_attach(struct engine *e, const char *tag, const char *
 void engine_sweep(struct engine *e, bool (*known)(void *context, const char *tag), void *context)
 {
 	if (e->here)
-		local_sweep(e->here, known, context);
+		errands_sweep(e->here, known, context);
 	hub_sweep(e, known, context);
 }
 
@@ -266,12 +266,17 @@ void engine_sweep(struct engine *e, bool (*known)(void *context, const char *tag
 void engine_open(struct engine *e, uint64_t id, uid_t uid, gid_t gid, const char *user, const char *path)
 {
 	if (e->here)
-		local_open(e->here, id, uid, gid, user, path, O_RDONLY, 0);
+		local_open(errands_local(e->here), id, uid, gid, user, path, O_RDONLY, 0);
 	else
 		e->l.opened(e->l.context, id, -1, "this machine runs no jobs, and opens no files of users");
 }
 
 struct local *engine_here(struct engine *e)
+{
+	return e->here ? errands_local(e->here) : NULL;
+}
+
+struct errands *engine_errands(struct engine *e)
 {
 	return e->here;
 }

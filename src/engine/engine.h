@@ -25,6 +25,7 @@
 #include "net/link.h"
 
 struct engine;
+struct errands;
 
 /* What the server is told. Strings are borrowed for the call. */
 struct engine_listener {
@@ -84,5 +85,6 @@ void engine_host_lost(struct engine *e,
 bool engine_frame(struct engine *e, const char *host, const json_t *head, const char *data, size_t n);
 struct link *engine_link(const struct engine *e, const char *host); /* NULL: not connected */
 struct local *engine_here(struct engine *e);			    /* NULL: none */
+struct errands *engine_errands(struct engine *e);		    /* the same with what is carried for its parts */
 
 #endif

@@ -15,6 +15,7 @@
 #include "base/map.h"
 #include "base/vec.h"
 #include "engine/engine.h"
+#include "engine/errands.h"
 
 enum part_state {
 	PART_WAITS,   /* its order has not left */
@@ -76,7 +77,7 @@ struct host {
 
 struct engine {
 	uv_loop_t *loop;
-	struct local *here; /* NULL: no jobs on this machine */
+	struct errands *here; /* NULL: no jobs on this machine */
 	bool here_waits;    /* something for local_flush() */
 	struct engine_listener l;
 	struct map gangs; /* hash of the tag -> the first gang with it */

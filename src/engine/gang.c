@@ -288,7 +288,7 @@ void engine_settle(struct engine *e)
 	}
 	vec_clear(&e->touched);
 	if (e->here_waits)
-		local_flush(e->here);
+		errands_flush(e->here);
 	e->here_waits = false;
 	e->settling = false;
 }

@@ -13,6 +13,7 @@
 #include "engine/engine_internal.h"
 
 #define TAG_MAX 64
+#define REASON_MAX 4096 /* bytes of what a host gives as a reason: it is stored, and shown */
 /* Given again when the host was away: they may have been lost with its connection, and to get them twice does no harm. */
 #define REPEATED (SIGNAL_BIT(SIGTERM) | SIGNAL_BIT(SIGKILL) | SIGNAL_BIT(SIGSTOP) | SIGNAL_BIT(SIGCONT))
 
@@ -88,7 +89,7 @@ static void order_here(struct engine *e, struct part *p)
 	struct err err;
 
 	if (order_read(p->order.text, p->order.n, a, &o, &err) == 0) {
-		local_order(e->here, &o);
+		errands_order(e->here, &o);
 		e->here_waits = true;
 	} else {
 		part_hear(e, p, &(struct news){.report = SAYS_REFUSED, .reason = err.text});
@@ -125,7 +126,7 @@ void host_order(struct engine *e, struct part *p)
 void host_signal(struct engine *e, struct host *h, const char *tag, int signal)
 {
 	if (h->here)
-		local_signal(e->here, tag, signal);
+		errands_signal(e->here, tag, signal);
 	else
 		link_pack(h->link, NULL, 0, "{s:s,s:s,s:i}", "t", "signal", "tag", tag, "signal", signal);
 	e->here_waits |= h->here;
@@ -143,7 +144,7 @@ void host_signals(struct engine *e, struct part *p)
 void host_forget(struct engine *e, struct host *h, const char *tag)
 {
 	if (h->here)
-		local_forget(e->here, tag);
+		errands_forget(e->here, tag);
 	else
 		link_pack(h->link, NULL, 0, "{s:s,s:s}", "t", "forget", "tag", tag);
 }
@@ -154,6 +155,11 @@ void host_clean(struct engine *e, struct host *h, const char *tag)
 }
 
 /* ---- from a host ---- */
+
+static const char *reason_cut(const char *reason, struct arena *a)
+{
+	return !reason || strlen(reason) <= REASON_MAX ? reason : arena_strndup(a, reason, REASON_MAX);
+}
 
 /* What a frame, or an item of an inventory, says under `word`. `r` is filled for ENDED, from the arena. */
 static bool news_read(const json_t *o, const char *word, struct arena *a, struct result *r, struct news *ret)
@@ -171,13 +177,15 @@ static bool news_read(const json_t *o, const char *word, struct arena *a, struct
 			continue;
 		*ret = (struct news){.report = words[i].report,
 				     .pid = (pid_t)json_integer_value(json_object_get(o, "pid")),
-				     .reason = json_string_value(json_object_get(o, "reason")),
+				     .reason = reason_cut(json_string_value(json_object_get(o, "reason")), a),
 				     .r = r};
 		if (ret->report != SAYS_ENDED)
 			return true;
 		text = json_dumps(json_object_get(o, "result"), JSON_COMPACT);
 		if (!text || result_read(text, strlen(text), a, r, NULL) < 0)
 			ret->report = SAYS_LOST; /* it is over, and nobody will ever know more */
+		else
+			r->reason = reason_cut(r->reason, a);
 		free(text);
 		return true;
 	}

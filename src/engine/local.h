@@ -34,6 +34,7 @@ struct local_options {
 	const char *socket;  /* datagram socket for results */
 	const char *cgroup;
 	bool root_jobs;
+	const char *spool; /* of errands.h: directory for output that is carried elsewhere; NULL: none is */
 	bool drop; /* whoever starts it is about to give up root: the nursery can't be started again */
 };
 

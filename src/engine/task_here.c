@@ -68,15 +68,7 @@ static bool outputs_closed(const struct task_here *h)
 	return !h->output[OUT].watch && !h->output[ERR].watch;
 }
 
-static void on_quiet(uv_timer_t *t)
-{
-	struct task_here *h = t->data;
-
-	if (h->heard || link_queued(h->link) >= TASK_QUEUE)
-		h->heard = false;
-	else
-		task_over(h);
-}
+static void on_quiet(uv_timer_t *t);
 
 static void on_timer_closed(uv_handle_t *t)
 {
@@ -121,28 +113,50 @@ static void output_watch(struct output *o)
 		watch_for(o->watch, reads | (o == &o->h->output[OUT] ? terminal_wants(o->h) : 0));
 }
 
-static void on_output(void *context, int events)
+/* What is there, while the link takes it; closes it at its end. */
+static void output_read(struct output *o)
 {
 	static char part[PART]; /* one thread */
-	struct output *o = context;
 	struct task_here *h = o->h;
 
-	if (h->terminal && (events & UV_WRITABLE))
-		input_push(h);
-	for (int i = 0; i < PARTS_A_TURN && (events & UV_READABLE) && link_queued(h->link) < TASK_QUEUE; i++) {
+	for (int i = 0; i < PARTS_A_TURN && o->watch && link_queued(h->link) < TASK_QUEUE; i++) {
 		ssize_t n = read(watch_fd(o->watch), part, sizeof part);
 		if (n < 0 && (errno == EAGAIN || errno == EINTR))
 			break;
 		if (n <= 0) { /* a terminal that nobody holds any more says EIO */
 			output_close(o);
-			if (h->ended && outputs_closed(h))
-				task_over(h);
 			return;
 		}
 		h->heard = true;
 		link_pack(h->link, part, (size_t)n, "{s:s}", "t", o->type);
 	}
 	output_watch(o);
+}
+
+static void on_output(void *context, int events)
+{
+	struct output *o = context;
+	struct task_here *h = o->h;
+
+	if (h->terminal && (events & UV_WRITABLE))
+		input_push(h);
+	if (events & UV_READABLE)
+		output_read(o);
+	if (h->ended && outputs_closed(h))
+		task_over(h);
+}
+
+/* A loop that was busy may come here before it has looked at the pipes: they are read first. */
+static void on_quiet(uv_timer_t *t)
+{
+	struct task_here *h = t->data;
+
+	output_read(&h->output[OUT]);
+	output_read(&h->output[ERR]);
+	if (outputs_closed(h) || (!h->heard && link_queued(h->link) < TASK_QUEUE))
+		task_over(h);
+	else
+		h->heard = false;
 }
 
 void task_here_drained(struct task_here *h)

@@ -6,7 +6,8 @@
  *	                     '-- it is on another:            a link there; frames are relayed as they are
  *	another host ------> our shepherd is asked the same; then task_here.c
  *
- * Until that is decided the caller's link is paused. A side that takes no more pauses the other.
+ * Until that is decided the caller's link is paused. Then, in an agent, a process of its own goes on with that one connection (apart.h), so that the
+ * agent may be killed or upgraded while programs run. A side that takes no more pauses the other.
  */
 #include "engine/tasks.h"
 
@@ -19,11 +20,22 @@
 
 #include "base/unixsock.h"
 #include "base/vec.h"
+#include "engine/apart.h"
 #include "engine/tasks_internal.h"
 #include "engine/watch.h"
 
-#define CALLERS_MOST 4096   /* connections at once, */
+#define CALLERS_MOST 4096   /* connections at once in this process, */
 #define CALLERS_OF_ONE 1024 /* ... and of one user */
+#define TASKS_MOST 8192	    /* the same for tasks, wherever they came from; here or in processes of their own */
+#define TASKS_OF_ONE 1024
+
+/* A user of this host. */
+struct purse {
+	struct purse *next;
+	uid_t uid;
+	int callers;
+	struct link_share share;
+};
 
 struct tasks {
 	uv_loop_t *loop;
@@ -32,6 +44,9 @@ struct tasks {
 	struct tls_context *tls;
 	struct caller *callers;
 	int ncallers;
+	struct purse *purses;
+	struct apart *apart; /* NULL: tasks are in this process */
+	int most, most_of_one;
 };
 
 /* One task: who asked for it, and where it is. */
@@ -39,28 +54,36 @@ struct caller {
 	struct tasks *t;
 	struct caller *prev, *next;
 	struct link *link;
-	bool local;		/* a program of this host, of: */
-	uid_t uid;		/* ... */
+	struct purse *purse;	/* of a program of this host: its user's; */
 	struct cert_names peer; /* else the host that has sent it */
-	json_t *first;		/* the first frame; NULL: it has not come */
+	json_t *first;		/* the first frame; NULL: it has not come, or was passed on */
+	char *node;		/* that it named */
 	struct talk *talk;	/* while the shepherd is asked */
 	struct link *far;	/* on its way to another host, whose certificate must say: */
 	struct cert_names expect;
 	struct task_here *here;
+	bool runs;   /* it may, and has begun; */
+	uid_t owner; /* ... the job's */
 };
 
 static const struct link_events nobody = {0};
 
-void task_refuse(struct link *l, const char *reason)
+static void refusal_write(const char *reason, struct strbuf *head)
 {
-	struct strbuf head = {0};
 	struct json j;
 
-	json_init(&j, &head, false);
+	json_init(&j, head, false);
 	json_open_object(&j, NULL);
 	json_text(&j, "t", "refused");
 	json_text(&j, "reason", reason);
 	json_close_object(&j);
+}
+
+void task_refuse(struct link *l, const char *reason)
+{
+	struct strbuf head = {0};
+
+	refusal_write(reason, &head);
 	link_send(l, head.text, head.n, NULL, 0);
 	strbuf_fini(&head);
 }
@@ -90,6 +113,7 @@ static void link_drop(struct link *l, const char *reason)
 {
 	if (!l)
 		return;
+	link_share(l, NULL);
 	link_events_set(l, &nobody, NULL);
 	link_close(l, reason);
 }
@@ -102,6 +126,9 @@ static void caller_end(struct caller *c)
 	link_drop(c->far, "the caller is gone");
 	link_drop(c->link, "it is over");
 	json_decref(c->first);
+	free(c->node);
+	if (c->purse)
+		c->purse->callers--;
 	if (c->prev)
 		c->prev->next = c->next;
 	else
@@ -116,6 +143,13 @@ static void caller_refuse(struct caller *c, const char *reason)
 {
 	task_refuse(c->link, reason);
 	caller_end(c);
+}
+
+/* It may be large, and a task long. */
+static void first_drop(struct caller *c)
+{
+	json_decref(c->first);
+	c->first = NULL;
 }
 
 /* ---- on another host ---- */
@@ -143,6 +177,7 @@ static void on_far_ready(void *context, struct link *l)
 	}
 	link_trust(l);
 	frame_relay(c->link, l, c->first, NULL, 0);
+	first_drop(c);
 	link_pause(c->link, false);
 }
 
@@ -169,7 +204,7 @@ static void on_far_closed(void *context, struct link *l, const char *reason)
 	struct strbuf text = {0};
 
 	c->far = NULL;
-	strbuf_printf(&text, "the connection to %s failed: %s", text_of(c->first, "node"), reason);
+	strbuf_printf(&text, "the connection to %s failed: %s", c->node, reason);
 	caller_refuse(c, strbuf_text(&text));
 	strbuf_fini(&text);
 }
@@ -201,11 +236,105 @@ static void here_start(struct caller *c, uid_t uid)
 
 	if (task_here_start(c->t->loop, c->t->live, c->first, uid, c->link, on_over, c, &c->here, &err) < 0)
 		caller_refuse(c, err.text);
-	else
+	else {
+		first_drop(c);
 		link_pause(c->link, false);
+	}
+}
+
+/* ---- where it goes on ---- */
+
+static void task_begin(struct caller *c, const struct task_place *p, const struct order_host *host)
+{
+	c->runs = true;
+	c->owner = p->uid;
+	if (host->part == p->part)
+		here_start(c, p->uid);
+	else
+		far_call(c, host);
+}
+
+static const struct link_events caller_events;
+
+/* In a process of its own, until it is over. Of the service that this is a copy of, nothing is used but what does not change. */
+static _Noreturn void task_go_on(const struct caller *of, const struct link_parts *parts, const struct task_place *p,
+				 const struct order_host *host)
+{
+	struct tasks t = *of->t;
+	uv_loop_t loop;
+	struct caller *c;
+
+	if (uv_loop_init(&loop) < 0)
+		_exit(1); /* the connection closes, and so whoever waits at its other end learns it */
+	t.loop = &loop;
+	t.apart = NULL;
+	t.callers = NULL;
+	c = caller_create(&t, NULL);
+	c->peer = of->peer;
+	c->first = of->first;
+	c->node = of->node;
+	c->link = link_attach(&loop, parts, &caller_events, c);
+	task_begin(c, p, host);
+	uv_run(&loop, UV_RUN_DEFAULT);
+	_exit(0);
+}
+
+static void task_part(struct caller *c, const struct task_place *p, const struct order_host *host)
+{
+	struct link_parts parts;
+	struct strbuf title = {0};
+	struct err err;
+	int rc;
+
+	if (link_detach(c->link, &parts) < 0)
+		return; /* he has gone: on_closed() comes */
+	strbuf_printf(&title, "shunt-agent: task %s on %s", text_of(c->first, "tag"), c->node);
+	rc = apart_fork(c->t->apart, p->uid, parts.fd, title.text, &err);
+	if (rc > 0)
+		task_go_on(c, &parts, p, host);
+	strbuf_fini(&title);
+	if (rc < 0) {
+		c->link = link_attach(c->t->loop, &parts, &caller_events, c);
+		caller_refuse(c, err.text);
+	} else {
+		link_abandon(&parts);
+		c->link = NULL;
+		caller_end(c);
+	}
 }
 
 /* ---- whether he may ---- */
+
+static int tasks_of(const struct tasks *t, uid_t uid)
+{
+	int n = t->apart ? apart_count_of(t->apart, uid) : 0;
+
+	for (const struct caller *c = t->callers; c; c = c->next)
+		n += c->runs && c->owner == uid;
+	return n;
+}
+
+static int tasks_all(const struct tasks *t)
+{
+	int n = t->apart ? apart_count(t->apart) : 0;
+
+	for (const struct caller *c = t->callers; c; c = c->next)
+		n += c->runs;
+	return n;
+}
+
+static bool room_check(const struct tasks *t, const struct task_place *p, struct strbuf *why)
+{
+	int of = tasks_of(t, p->uid), all = tasks_all(t);
+
+	if (of >= t->most_of_one)
+		strbuf_printf(why, "%s has %d tasks under way on %s, and may not have more: wait until one ends",
+			      p->user, of, t->name);
+	else if (all >= t->most)
+		strbuf_printf(why, "%d tasks are under way on %s, and no more are taken: wait until one ends", all,
+			      t->name);
+	return why->n == 0;
+}
 
 static const struct order_host *host_find(const struct task_place *p, const char *node)
 {
@@ -230,23 +359,24 @@ static bool peer_is_of(const struct task_place *p, const struct cert_names *peer
 
 static void place_known(struct caller *c, const struct task_place *p)
 {
-	const char *node = text_of(c->first, "node");
-	const struct order_host *host = host_find(p, node);
+	const struct order_host *host = host_find(p, c->node);
 	struct strbuf text = {0};
 
-	if (c->local && c->uid != p->uid) {
+	if (c->purse && c->purse->uid != p->uid) {
 		caller_refuse(c, "it is another user's job");
-	} else if (!c->local && !peer_is_of(p, &c->peer)) {
+	} else if (!c->purse && !peer_is_of(p, &c->peer)) {
 		caller_refuse(c, "your host has no part of that job");
-	} else if (!host || (!c->local && host->part != p->part)) {
-		strbuf_printf(&text, "%s is not a node of this job%s", node, c->local ? "" : " on this host");
+	} else if (!host || (!c->purse && host->part != p->part)) {
+		strbuf_printf(&text, "%s is not a node of this job%s", c->node, c->purse ? "" : " on this host");
 		caller_refuse(c, text.text);
-		strbuf_fini(&text);
-	} else if (host->part == p->part) {
-		here_start(c, p->uid);
+	} else if (!room_check(c->t, p, &text)) {
+		caller_refuse(c, text.text);
+	} else if (c->t->apart) {
+		task_part(c, p, host);
 	} else {
-		far_call(c, host);
+		task_begin(c, p, host);
 	}
+	strbuf_fini(&text);
 }
 
 static void on_who(void *context, const struct task_answer *a)
@@ -266,6 +396,7 @@ static void first_take(struct caller *c, json_t *head)
 	struct err err;
 
 	c->first = json_incref(head);
+	c->node = mem_strdup(text_of(head, "node"));
 	link_pause(c->link, true);
 	if (strcmp(text_of(head, "t"), "task") != 0 || !*text_of(head, "tag"))
 		caller_refuse(c, "the first message must be a task");
@@ -281,7 +412,7 @@ static void on_frame(void *context, struct link *l, json_t *head, const char *da
 {
 	struct caller *c = context;
 
-	if (!c->first)
+	if (!c->node)
 		first_take(c, head);
 	else if (c->here)
 		task_here_frame(c->here, text_of(head, "t"), head, data, n);
@@ -303,6 +434,7 @@ static void on_closed(void *context, struct link *l, const char *reason)
 {
 	struct caller *c = context;
 
+	link_share(l, NULL); /* its memory goes after this */
 	c->link = NULL;
 	if (c->far) { /* the program there shall end, also if it does not read what was sent to it */
 		link_events_set(c->far, &nobody, NULL);
@@ -332,13 +464,31 @@ void tasks_serve(struct tasks *t, struct link *l, json_t *first)
 
 /* ---- the socket ---- */
 
-static int callers_of(const struct tasks *t, uid_t uid)
+static struct purse *purse_get(struct tasks *t, uid_t uid)
 {
-	int n = 0;
+	struct purse *p = t->purses;
 
-	for (const struct caller *c = t->callers; c; c = c->next)
-		n += c->local && c->uid == uid;
-	return n;
+	while (p && p->uid != uid)
+		p = p->next;
+	if (p)
+		return p;
+	p = mem_zalloc(sizeof *p);
+	*p = (struct purse){.next = t->purses, .uid = uid};
+	t->purses = p;
+	return p;
+}
+
+/* One that is not taken in: it costs nothing but this. */
+static void refuse_at_once(int fd)
+{
+	struct strbuf head = {0}, frame = {0};
+
+	refusal_write("too many programs ask this host's agent for tasks at the same moment: try again", &head);
+	frame_put(&frame, head.text, head.n, NULL, 0);
+	send(fd, frame.text, frame.n, MSG_NOSIGNAL | MSG_DONTWAIT);
+	close(fd);
+	strbuf_fini(&head);
+	strbuf_fini(&frame);
 }
 
 static void on_accept(void *context, int events)
@@ -347,20 +497,22 @@ static void on_accept(void *context, int events)
 	int fd = accept4(watch_fd(t->socket), NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 	struct ucred who = {.uid = (uid_t)-1};
 	socklen_t n = sizeof who;
+	struct purse *purse;
 	struct caller *c;
 
 	if (fd < 0)
 		return;
 	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &n) < 0 || t->ncallers >= CALLERS_MOST ||
-	    callers_of(t, who.uid) >= CALLERS_OF_ONE) {
-		close(fd);
+	    (purse = purse_get(t, who.uid))->callers >= CALLERS_OF_ONE) {
+		refuse_at_once(fd);
 		return;
 	}
 	c = caller_create(t, NULL);
-	c->local = true;
-	c->uid = who.uid;
+	c->purse = purse;
+	purse->callers++;
 	c->link = link_open(t->loop, fd, NULL, &caller_events, c);
-	link_trust(c->link); /* a whole environment may come */
+	link_trust(c->link);		    /* a whole environment may come, */
+	link_share(c->link, &purse->share); /* ... but not too many at once */
 	link_notice_end(c->link);
 }
 
@@ -376,7 +528,10 @@ int tasks_start(uv_loop_t *loop, const struct tasks_options *o, struct tasks **r
 			    .path = mem_strdup(o->socket),
 			    .live = mem_strdup(o->live),
 			    .name = mem_strdup(o->name),
-			    .tls = o->tls ? tls_context_ref(o->tls) : NULL};
+			    .tls = o->tls ? tls_context_ref(o->tls) : NULL,
+			    .apart = o->apart ? apart_create(loop) : NULL,
+			    .most = o->most ? o->most : TASKS_MOST,
+			    .most_of_one = o->most_of_one ? o->most_of_one : TASKS_OF_ONE};
 	t->socket = watch_open(loop, fd, on_accept, t);
 	watch_for(t->socket, UV_READABLE);
 	*ret = t;
@@ -394,6 +549,11 @@ void tasks_stop(struct tasks *t)
 {
 	while (t->callers)
 		caller_end(t->callers);
+	apart_free(t->apart);
+	for (struct purse *p = t->purses, *next; p; p = next) {
+		next = p->next;
+		free(p);
+	}
 	watch_close(t->socket);
 	unlink(t->path);
 	if (t->tls)

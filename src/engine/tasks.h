@@ -23,12 +23,14 @@ struct tasks_options {
 	const char *name; /* this host's node, as certificates have it; the server's own name on its machine */
 	struct tls_context
 		*tls; /* for connections to other hosts; tasks_identity() changes it. NULL: none are possible */
+	bool apart; /* each task has a process of its own, which outlives this one; forked, so not for large processes */
+	int most, most_of_one; /* tasks at once, and of one user; 0: as usual */
 };
 
 int tasks_start(uv_loop_t *loop, const struct tasks_options *o, struct tasks **ret, struct err *err);
 void tasks_identity(struct tasks *t, struct tls_context *tls);
 /* A link from another host whose first frame has "t":"task": it is taken over. */
 void tasks_serve(struct tasks *t, struct link *l, json_t *first);
-void tasks_stop(struct tasks *t); /* connections are closed, and so tasks end */
+void tasks_stop(struct tasks *t); /* connections are closed, and so tasks end that are not apart */
 
 #endif

@@ -68,6 +68,7 @@ static void request_begin(struct http_request *r, const char *method)
 	r->method = method_find(method);
 	if (!request_admit(r))
 		return;
+	r->stranger = r->connection->remote && r->http->limits.known && !r->http->limits.known(r->http->context, r);
 	if (!r->method) {
 		http_header(r, "Allow", "GET, HEAD, POST, PUT, PATCH, DELETE");
 		request_refuse(r, MHD_HTTP_METHOD_NOT_ALLOWED, "method_not_allowed", "There is no method %.20s.",
@@ -79,7 +80,9 @@ static void request_begin(struct http_request *r, const char *method)
 
 static void body_add(struct http_request *r, const char *data, size_t n)
 {
-	r->too_large = r->too_large || n > r->http->limits.body - r->body.n;
+	size_t most = r->stranger && r->http->limits.body > STRANGER_BODY ? STRANGER_BODY : r->http->limits.body;
+
+	r->too_large = r->too_large || n > most - r->body.n;
 	if (r->too_large)
 		strbuf_fini(&r->body);
 	else
@@ -90,7 +93,7 @@ static void request_hand(struct http_request *r)
 {
 	struct http *h = r->http;
 
-	if (r->too_large) {
+	if (r->too_large && !r->stranger) {
 		request_refuse(r, MHD_HTTP_CONTENT_TOO_LARGE, "too_large",
 			       "The request has more than the %zu bytes that are allowed.", h->limits.body);
 	} else if (h->stopping) {

@@ -39,7 +39,11 @@ struct http_limits {
 	int per_uid;	 /* connections of one user, or of one address that came by TLS: 429 */
 	double rate; /* requests a second and user, 0: no limit; with a burst of ten seconds' worth: 429 with Retry-After */
 	int idle_seconds; /* without a complete request, however many bytes trickle in, or without reading the answer: closed */
+	/* Whether the head of a request that came by TLS shows who sends it: asked before its body is kept. A stranger's, if it is larger than
+	 * STRANGER_BODY, is dropped, and the request handed over without it, to be refused. NULL: nobody is a stranger. */
+	bool (*known)(void *context, const struct http_request *r);
 };
+#define STRANGER_BODY (1u << 20)
 
 typedef void (*http_handler)(void *context, struct http_request *r);
 

@@ -33,12 +33,19 @@ static void on_later(uv_idle_t *idle);
 
 /* ---- life ---- */
 
+static void in_count(struct link *l, ssize_t n)
+{
+	if (l->share)
+		l->share->held += (size_t)n;
+}
+
 static void link_free(struct link *l)
 {
 	if (l->tls)
 		tls_free(l->tls);
 	else if (l->fd >= 0)
 		close(l->fd);
+	in_count(l, -(ssize_t)l->in.n);
 	if (l->gone)
 		l->gone(l->gone_of);
 	strbuf_fini(&l->in);
@@ -58,6 +65,15 @@ static void on_handle_closed(uv_handle_t *handle)
 	link_free(l);
 }
 
+void link_gone(struct link *l)
+{
+	l->stage = LINK_GONE;
+	uv_close((uv_handle_t *)&l->timer, on_handle_closed);
+	uv_close((uv_handle_t *)&l->later, on_handle_closed);
+	if (l->fd >= 0)
+		uv_close((uv_handle_t *)&l->poll, on_handle_closed);
+}
+
 void link_fail(struct link *l, const char *fmt, ...)
 {
 	struct strbuf text = {0};
@@ -74,11 +90,7 @@ void link_fail(struct link *l, const char *fmt, ...)
 	if (l->dial)
 		dial_drop(l->dial);
 	l->dial = NULL;
-	l->stage = LINK_GONE;
-	uv_close((uv_handle_t *)&l->timer, on_handle_closed);
-	uv_close((uv_handle_t *)&l->later, on_handle_closed);
-	if (l->fd >= 0)
-		uv_close((uv_handle_t *)&l->poll, on_handle_closed);
+	link_gone(l);
 }
 
 struct link *link_create(uv_loop_t *loop, const struct link_events *e, void *context)
@@ -177,6 +189,13 @@ void link_trust(struct link *l)
 	l->trusted = true;
 }
 
+void link_share(struct link *l, struct link_share *share)
+{
+	in_count(l, -(ssize_t)l->in.n);
+	l->share = share;
+	in_count(l, (ssize_t)l->in.n);
+}
+
 /* ---- in ---- */
 
 /* Hands over the whole frames of a buffer; returns how many bytes they took. The owner may pause or close it at any of them. */
@@ -216,9 +235,21 @@ static void kept_take(struct link *l)
 	if (l->taken < l->in.n)
 		l->taken += frames_take(l, l->in.text + l->taken, l->in.n - l->taken);
 	if (l->taken == l->in.n) {
+		in_count(l, -(ssize_t)l->in.n);
 		strbuf_fini(&l->in);
 		l->taken = 0;
 	}
+}
+
+/* Small ones are always kept: there are only so many links. */
+static void bytes_keep(struct link *l, const char *buf, size_t n)
+{
+	if (l->share && l->share->held + n > LINK_SHARE_MAX && l->in.n + n > LINK_STRANGER_MAX) {
+		link_fail(l, "too many large messages are under way at once");
+		return;
+	}
+	strbuf_add(&l->in, buf, n);
+	in_count(l, (ssize_t)n);
 }
 
 static void bytes_take(struct link *l, const char *buf, size_t n)
@@ -226,15 +257,16 @@ static void bytes_take(struct link *l, const char *buf, size_t n)
 	if (l->in.n == 0) {
 		size_t took = frames_take(l, buf, n);
 		if (took < n && l->stage == LINK_OPEN)
-			strbuf_add(&l->in, buf + took, n - took);
+			bytes_keep(l, buf + took, n - took);
 		return;
 	}
 	if (l->taken > 0) {
+		in_count(l, -(ssize_t)l->taken);
 		l->in.n -= l->taken;
 		memmove(l->in.text, l->in.text + l->taken, l->in.n);
 		l->taken = 0;
 	}
-	strbuf_add(&l->in, buf, n);
+	bytes_keep(l, buf, n);
 	kept_take(l);
 }
 

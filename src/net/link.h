@@ -23,6 +23,7 @@ struct link;
 #define LINK_STRANGER_MAX 65536	   /* of a frame, until link_trust() */
 #define LINK_LOW 262144		   /* `drained` is called when less than this is queued */
 #define LINK_QUEUE_MAX (64u << 20) /* a link for which more than this waits is closed: its other end does not read */
+#define LINK_SHARE_MAX (64u << 20) /* of those who share: link_share() */
 
 /* Any of them may be NULL. */
 struct link_events {
@@ -39,7 +40,13 @@ struct link *link_open(uv_loop_t *loop, int fd, struct tls *tls, const struct li
 struct link *link_connect(uv_loop_t *loop, struct tls_context *c, const char *where, enum cert_role expect,
 			  const struct link_events *e, void *context);
 void link_events_set(struct link *l, const struct link_events *e, void *context); /* hand a link to another owner */
-void link_trust(struct link *l);		     /* frames may have their full size now */
+void link_trust(struct link *l); /* frames may have their full size now */
+/* Links of one user, or of one host, share what is kept of frames whose rest has not come (LINK_SHARE_MAX): who then adds more is
+ * closed. Else a thousand links with a large frame each that never ends would take all memory. `share` outlives the link. */
+struct link_share {
+	size_t held; /* bytes */
+};
+void link_share(struct link *l, struct link_share *share);
 void link_close(struct link *l, const char *reason); /* what was sent before leaves, for at most 5 s */
 /* At once, and the other side learns it although it does not read: what is on the way is lost. `closed` follows. */
 void link_abort(struct link *l, const char *reason);
@@ -53,6 +60,21 @@ void link_send(struct link *l, const char *head, size_t nhead, const void *data,
 void link_pack(struct link *l, const void *data, size_t n, const char *fmt, ...);
 size_t link_queued(const struct link *l); /* bytes that wait */
 int64_t link_heard(const struct link *l); /* uv_now() of the last byte that came in */
+
+/* A connection without its link: what another loop, or another process after a fork, needs to go on with it. */
+struct link_parts {
+	int fd;
+	struct tls *tls;
+	struct strbuf in; /* bytes that came, of frames that were not handed over */
+	bool trusted, notices;
+};
+/* Takes it out of a link that is paused and for which nothing is queued, not from inside the link's own calls. The link is freed, without
+ * `closed`. -ENOTCONN: it is closing, and `closed` comes as usual. */
+int link_detach(struct link *l, struct link_parts *ret);
+/* A link over it, paused. The parts are taken over. */
+struct link *link_attach(uv_loop_t *loop, const struct link_parts *parts, const struct link_events *e, void *context);
+/* Another process goes on with it: nothing is said, only what we have of it goes. */
+void link_abandon(struct link_parts *parts);
 
 void link_peer(const struct link *l, struct cert_names *ret);
 void link_address(const struct link *l, char *ret, size_t size); /* of the other end, numeric, without port */

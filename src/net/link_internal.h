@@ -41,6 +41,7 @@ struct link {
 	bool crossed;	  /* TLS must write before it can read on */
 	struct strbuf in; /* a part of a frame, or what came in before a pause; frames up to `taken` were handed over */
 	size_t taken;
+	struct link_share *share; /* counts `in`; NULL: nobody does */
 	struct strbuf out; /* sent up to `sent` */
 	size_t sent;
 	int64_t heard;
@@ -56,6 +57,9 @@ struct link *link_create(uv_loop_t *loop, const struct link_events *e, void *con
 void link_begin(struct link *l, int fd, struct tls *tls, bool shaken);
 /* Ends it at once. The first reason counts. */
 void link_fail(struct link *l, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* Closes its handles: then comes `closed`, and the memory goes. */
+void link_gone(struct link *l);
 
 /* link_connect.c: the link does not want it any more. */
 void dial_drop(struct dial *d);

@@ -1,9 +1,10 @@
 /*
  * listener.c - one TCP port for everything that comes over TLS.
  *
- * A guest is a connection from the moment it is accepted until it is gone, whatever became of it: a handshake, then a link that belongs
- * to someone else, or a pump into HTTP. It is a stranger unless it is a link. Strangers are few, and few from one address; when there
- * are too many, the one that has been shaking hands for longest makes room, so that whoever opens connections and dawdles keeps nobody out.
+ * A guest is a connection from the moment it is accepted until it is gone, whatever became of it: it shakes hands, and then is a link that
+ * belongs to someone else, or a pump into HTTP. Everybody can come and shake hands, and ask by HTTP: so each of these crowds is bounded, in all
+ * and for one address, and apart from the other. Who comes when hands are shaken with too many takes the place of the one that has done so for longest,
+ * of the same address if that has its share: whoever opens connections and dawdles keeps no node out, not even that on his own host.
  */
 #include "net/listener.h"
 
@@ -28,6 +29,20 @@ struct port {
 	int fd;
 };
 
+/* Strangers of one kind, the newest first. */
+struct crowd {
+	struct guest *first, *last;
+	int n;
+	struct map by_address; /* key -> how many */
+};
+
+/* All links with one name. */
+struct family {
+	uint64_t key;
+	int links;
+	struct link_share share;
+};
+
 struct listener {
 	uv_loop_t *loop;
 	struct tls_context *tls;
@@ -37,19 +52,22 @@ struct listener {
 	struct port port[2];
 	int nports, number;
 	uv_timer_t rest;
-	struct guest *first, *last; /* strangers, the newest first */
-	int connections, strangers;
-	struct map by_address; /* key -> strangers */
+	int connections;
+	struct crowd shaking, asking;
+	struct map families; /* key of a name -> struct family */
 	bool closed;
 	int refs; /* handles and guests: with the last the memory goes */
 };
 
 struct guest {
 	struct listener *listener;
+	struct crowd *crowd; /* NULL: it is a link, or gone */
 	struct guest *prev, *next;
 	char address[ADDRESS_SIZE];
+	uint64_t key;	 /* of the address */
 	struct tls *tls; /* while they shake hands; then NULL */
 	struct pump *pump;
+	struct family *family; /* of a link */
 	uv_poll_t poll;
 	uv_timer_t late;
 	int handles;
@@ -62,7 +80,9 @@ static void listener_unref(struct listener *l)
 	if (--l->refs > 0)
 		return;
 	tls_context_free(l->tls);
-	map_fini(&l->by_address);
+	map_fini(&l->shaking.by_address);
+	map_fini(&l->asking.by_address);
+	map_fini(&l->families);
 	free(l);
 }
 
@@ -73,37 +93,69 @@ static void on_listener_handle_closed(uv_handle_t *handle)
 
 /* ---- counting ---- */
 
-static void stranger_add(struct guest *g)
+static void crowd_enter(struct crowd *c, struct guest *g)
 {
-	struct listener *l = g->listener;
-
-	g->next = l->first;
+	g->crowd = c;
+	g->next = c->first;
 	if (g->next)
 		g->next->prev = g;
 	else
-		l->last = g;
-	l->first = g;
-	l->strangers++;
-	++*map_at(&l->by_address, address_key(g->address));
+		c->last = g;
+	c->first = g;
+	c->n++;
+	++*map_at(&c->by_address, g->key);
 }
 
-static void stranger_remove(struct guest *g)
+static void crowd_leave(struct guest *g)
 {
-	struct listener *l = g->listener;
-	uint64_t key = address_key(g->address);
+	struct crowd *c = g->crowd;
 
 	if (g->next)
 		g->next->prev = g->prev;
 	else
-		l->last = g->prev;
+		c->last = g->prev;
 	if (g->prev)
 		g->prev->next = g->next;
 	else
-		l->first = g->next;
+		c->first = g->next;
 	g->prev = g->next = NULL;
-	l->strangers--;
-	if (--*map_at(&l->by_address, key) == 0)
-		map_remove(&l->by_address, key);
+	g->crowd = NULL;
+	c->n--;
+	if (--*map_at(&c->by_address, g->key) == 0)
+		map_remove(&c->by_address, g->key);
+}
+
+static bool crowd_has_share(const struct listener *l, const struct crowd *c, uint64_t key)
+{
+	uint64_t here = 0;
+
+	map_get(&c->by_address, key, &here);
+	return here >= (uint64_t)l->limits.strangers_per_address;
+}
+
+/* What hosts keep of unfinished frames is shared by name, too. NULL: there are enough of that name. */
+static struct family *family_enter(struct listener *l, const char *name)
+{
+	uint64_t key = hash_bytes(name, strlen(name)), *place = map_at(&l->families, key);
+	struct family *f = (struct family *)(uintptr_t)*place;
+
+	if (!f) {
+		f = mem_zalloc(sizeof *f);
+		f->key = key;
+		*place = (uint64_t)(uintptr_t)f;
+	}
+	if (l->limits.links_per_host && f->links >= l->limits.links_per_host)
+		return NULL;
+	f->links++;
+	return f;
+}
+
+static void family_leave(struct listener *l, struct family *f)
+{
+	if (--f->links > 0)
+		return;
+	map_remove(&l->families, f->key);
+	free(f);
 }
 
 /* It is gone: not counted any more. */
@@ -128,7 +180,7 @@ static void on_handle_closed(uv_handle_t *handle)
 
 static void guest_drop(struct guest *g)
 {
-	stranger_remove(g);
+	crowd_leave(g);
 	uv_close((uv_handle_t *)&g->poll, on_handle_closed);
 	uv_close((uv_handle_t *)&g->late, on_handle_closed);
 	tls_free(g->tls);
@@ -156,6 +208,7 @@ static void on_link_gone(void *of)
 {
 	struct guest *g = of;
 
+	family_leave(g->listener, g->family);
 	if (--g->handles == 0)
 		guest_free(g);
 }
@@ -164,21 +217,28 @@ static void on_pump_ended(void *context)
 {
 	struct guest *g = context;
 
-	stranger_remove(g);
+	crowd_leave(g);
 	g->pump = NULL;
 	if (--g->handles == 0)
 		guest_free(g);
 }
 
-static void guest_link(struct guest *g)
+static void guest_link(struct guest *g, const char *name)
 {
 	struct listener *l = g->listener;
-	struct link *link = link_create(l->loop, NULL, NULL);
+	struct link *link;
 
-	stranger_remove(g);
+	g->family = family_enter(l, name);
+	if (!g->family) {
+		guest_drop(g);
+		return;
+	}
+	crowd_leave(g);
 	struct tls *tls = guest_move(g);
+	link = link_create(l->loop, NULL, NULL);
 	link->gone = on_link_gone;
 	link->gone_of = g;
+	link_share(link, &g->family->share);
 	link_begin(link, tls_fd(tls), tls, true);
 	l->e.link(l->context, link);
 }
@@ -188,10 +248,13 @@ static void guest_pump(struct guest *g)
 	struct listener *l = g->listener;
 	int pair[2];
 
-	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, pair) < 0) {
+	if (l->asking.n >= l->limits.strangers || crowd_has_share(l, &l->asking, g->key) ||
+	    socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, pair) < 0) {
 		guest_drop(g);
 		return;
 	}
+	crowd_leave(g);
+	crowd_enter(&l->asking, g);
 	g->pump = pump_start(l->loop, guest_move(g), pair[0], l->limits.idle_seconds, on_pump_ended, g);
 	l->e.http(l->context, pair[1], g->address);
 }
@@ -204,7 +267,7 @@ static void guest_welcome(struct guest *g)
 	tls_peer(g->tls, &names);
 	if (strcmp(tls_alpn(g->tls), TLS_FRAMES) == 0) {
 		if (e->link && names.role != CERT_NOBODY)
-			guest_link(g);
+			guest_link(g, names.name);
 		else
 			guest_drop(g);
 	} else if (e->http) {
@@ -231,39 +294,37 @@ static void on_shake(uv_poll_t *poll, int status, int events)
 /* ---- accepting ---- */
 
 /* Whether there is room for one more; somebody may have to go. */
-static bool room_make(struct listener *l, const char *address)
+static bool room_make(struct listener *l, uint64_t key)
 {
-	uint64_t here = 0;
+	struct crowd *c = &l->shaking;
+	bool share = crowd_has_share(l, c, key);
+	struct guest *g = c->last;
 
-	map_get(&l->by_address, address_key(address), &here);
-	if (here >= (uint64_t)l->limits.strangers_per_address)
-		return false;
-	if (l->connections < l->limits.connections && l->strangers < l->limits.strangers)
+	if (!share && c->n < l->limits.strangers && l->connections < l->limits.connections)
 		return true;
-	for (struct guest *g = l->last; g; g = g->prev) {
-		if (g->tls) {
-			guest_drop(g);
-			return true;
-		}
-	}
-	return false;
+	while (g && share && g->key != key)
+		g = g->prev;
+	if (g)
+		guest_drop(g);
+	return g;
 }
 
 static void guest_create(struct listener *l, int fd, const char *address)
 {
+	uint64_t key = address_key(address);
 	struct tls *tls;
 	struct err err;
 
-	if (!room_make(l, address) || tls_start(l->tls, fd, NULL, CERT_NOBODY, &tls, &err) < 0) {
+	if (!room_make(l, key) || tls_start(l->tls, fd, NULL, CERT_NOBODY, &tls, &err) < 0) {
 		close(fd);
 		return;
 	}
 	struct guest *g = mem_zalloc(sizeof *g);
-	*g = (struct guest){.listener = l, .tls = tls, .handles = 2};
+	*g = (struct guest){.listener = l, .tls = tls, .handles = 2, .key = key};
 	strcpy(g->address, address);
 	l->refs++;
 	l->connections++;
-	stranger_add(g);
+	crowd_enter(&l->shaking, g);
 	socket_tune(fd);
 	uv_poll_init(l->loop, &g->poll, fd);
 	uv_timer_init(l->loop, &g->late);
@@ -365,11 +426,8 @@ void listener_close(struct listener *l)
 		close(l->port[i].fd);
 	}
 	uv_close((uv_handle_t *)&l->rest, on_listener_handle_closed);
-	for (struct guest *g = l->first, *next; g; g = next) {
-		next = g->next;
-		if (g->tls)
-			guest_drop(g);
-		else
-			pump_stop(g->pump);
-	}
+	while (l->shaking.first)
+		guest_drop(l->shaking.first);
+	for (struct guest *g = l->asking.first; g; g = g->next)
+		pump_stop(g->pump);
 }

@@ -14,8 +14,9 @@ struct listener;
 
 struct listener_limits {
 	int connections; /* in all; more are closed at once */
-	int strangers; /* HTTP, or still in the handshake; if there are more, who has been in it for longest is closed; */
-	int strangers_per_address; /* ... from one address (of IPv6: /64); more are closed at once */
+	int strangers; /* in the handshake: if there are more, who has been in it for longest is closed; and as many of HTTP: more are closed; */
+	int strangers_per_address; /* ... from one address (of IPv6: /64) */
+	int links_per_host;	   /* with one name in the certificate; more are closed. 0: as many as there may be */
 	int handshake_seconds;
 	int idle_seconds; /* HTTP: without taking what is sent to it. Silence is for http to end, which knows streams and requests */
 };

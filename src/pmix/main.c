@@ -17,7 +17,7 @@
 
 #include "pmix/protocol.h"
 #include "pmix/ranks.h"
-#include "pmix/wire.h"
+#include "pmix/cable.h"
 
 struct fence {
 	char *who;
@@ -25,7 +25,7 @@ struct fence {
 };
 
 struct part {
-	struct wire wire;
+	struct cable cable;
 	struct layout l;
 	struct ranks ranks;
 	char dir[PATH_MAX];
@@ -70,7 +70,7 @@ static void launcher_lost(struct part *p)
 	if (p->alone)
 		return;
 	p->alone = true;
-	p->wire.sent = p->wire.to.n; /* nobody will read it */
+	p->cable.sent = p->cable.to.n; /* nobody will read it */
 	part_stop(p, SIGTERM);
 }
 
@@ -83,7 +83,7 @@ static void output_read(struct part *p, const struct rank *r, int *fd, const cha
 	while (*fd >= 0) {
 		n = read(*fd, piece, sizeof piece);
 		if (n > 0 && !p->alone)
-			wire_pack(&p->wire, piece, (size_t)n, "{s:s,s:i}", "t", type, "rank", r->rank);
+			cable_pack(&p->cable, piece, (size_t)n, "{s:s,s:i}", "t", type, "rank", r->rank);
 		if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR)) {
 			close(*fd);
 			*fd = -1;
@@ -102,7 +102,7 @@ static void fence_wait(struct part *p, struct meet_event *e)
 		return;
 	}
 	vec_push(&p->fence, (struct fence){mem_strdup(e->who), e->id});
-	wire_pack(&p->wire, e->data, e->n, "{s:s,s:s}", "t", "fence", "who", e->who);
+	cable_pack(&p->cable, e->data, e->n, "{s:s,s:s}", "t", "fence", "who", e->who);
 }
 
 static void fence_pass(struct part *p, const char *who, const char *data, size_t n)
@@ -125,19 +125,19 @@ static void meet_handle(struct part *p, struct meet_event *e)
 		fence_wait(p, e);
 		break;
 	case MEET_ASK:
-		wire_pack(&p->wire, NULL, 0, "{s:s,s:I,s:i}", "t", "ask", "id", (json_int_t)e->id, "rank", e->rank);
+		cable_pack(&p->cable, NULL, 0, "{s:s,s:I,s:i}", "t", "ask", "id", (json_int_t)e->id, "rank", e->rank);
 		break;
 	case MEET_TOLD:
-		wire_pack(&p->wire, e->data, e->n, "{s:s,s:I,s:i}", "t", "told", "id", (json_int_t)e->id, "status",
+		cable_pack(&p->cable, e->data, e->n, "{s:s,s:I,s:i}", "t", "told", "id", (json_int_t)e->id, "status",
 			  e->status);
 		break;
 	case MEET_ABORT: /* after what it said about it */
 		if (r)
 			output_read(p, r, &r->err, "err", true);
-		wire_pack(&p->wire, NULL, 0, "{s:s,s:i,s:i}", "t", "abort", "rank", e->rank, "status", e->status);
+		cable_pack(&p->cable, NULL, 0, "{s:s,s:i,s:i}", "t", "abort", "rank", e->rank, "status", e->status);
 		break;
 	case MEET_SPAWN:
-		wire_pack(&p->wire, NULL, 0, "{s:s,s:i}", "t", "spawn", "rank", e->rank);
+		cable_pack(&p->cable, NULL, 0, "{s:s,s:i}", "t", "spawn", "rank", e->rank);
 		break;
 	case MEET_CONNECTED:
 		if (r)
@@ -178,7 +178,7 @@ static void input_push(struct part *p)
 		p->input_sent += (size_t)n;
 	}
 	if (b->n > 0 && p->ranks.in >= 0)
-		wire_pack(&p->wire, NULL, 0, "{s:s}", "t", "in_ok");
+		cable_pack(&p->cable, NULL, 0, "{s:s}", "t", "in_ok");
 	strbuf_clear(b);
 	p->input_sent = 0;
 	if (p->input_end && p->ranks.in >= 0) {
@@ -196,7 +196,7 @@ static void ranks_collect(struct part *p)
 		meet_drain(p);
 		output_read(p, r, &r->out, "out", true);
 		output_read(p, r, &r->err, "err", true);
-		wire_pack(&p->wire, NULL, 0, "{s:s,s:i,s:i,s:i,s:b,s:b}", "t", "exit", "rank", r->rank, "code", r->code,
+		cable_pack(&p->cable, NULL, 0, "{s:s,s:i,s:i,s:i,s:b,s:b}", "t", "exit", "rank", r->rank, "code", r->code,
 			  "signal", r->signal, "connected", r->connected, "finalized", r->finalized);
 	}
 }
@@ -247,7 +247,7 @@ static void frames_handle(struct part *p)
 	size_t n;
 	int rc;
 
-	while ((rc = wire_next(&p->wire, &head, &data, &n)) > 0) {
+	while ((rc = cable_next(&p->cable, &head, &data, &n)) > 0) {
 		frame_handle(p, head, data, n);
 		json_decref(head);
 	}
@@ -257,7 +257,7 @@ static void frames_handle(struct part *p)
 
 static void launcher_read(struct part *p)
 {
-	bool lost = wire_fill(&p->wire) < 0;
+	bool lost = cable_fill(&p->cable) < 0;
 
 	frames_handle(p);
 	if (lost)
@@ -274,9 +274,9 @@ static int setup_read(struct part *p, struct err *err)
 	size_t n;
 	int rc;
 
-	while ((rc = wire_next(&p->wire, &head, &data, &n)) == 0) {
-		struct pollfd in = {.fd = p->wire.in, .events = POLLIN};
-		if (poll(&in, 1, -1) > 0 && wire_fill(&p->wire) < 0)
+	while ((rc = cable_next(&p->cable, &head, &data, &n)) == 0) {
+		struct pollfd in = {.fd = p->cable.in, .events = POLLIN};
+		if (poll(&in, 1, -1) > 0 && cable_fill(&p->cable) < 0)
 			return err_set(err, -EPIPE, "it is started by 'shunt launch', which tells it what to do");
 	}
 	if (rc < 0)
@@ -319,7 +319,7 @@ static int part_start(struct part *p, int *ret_code, struct err *err)
 	if (rc == 0)
 		rc = ranks_start(&p->l, &p->ranks, ret_code, err);
 	if (rc == 0)
-		wire_pack(&p->wire, NULL, 0, "{s:s}", "t", "started");
+		cable_pack(&p->cable, NULL, 0, "{s:s}", "t", "started");
 	return rc;
 }
 
@@ -327,11 +327,11 @@ typedef VEC(struct pollfd) poll_vec;
 
 static void polls_fill(struct part *p, poll_vec *v)
 {
-	short more = wire_full(&p->wire) ? 0 : POLLIN;
+	short more = cable_full(&p->cable) ? 0 : POLLIN;
 
 	vec_clear(v);
-	vec_push(v, (struct pollfd){.fd = p->alone ? -1 : p->wire.in, .events = POLLIN});
-	vec_push(v, (struct pollfd){.fd = wire_waits(&p->wire) ? p->wire.out : -1, .events = POLLOUT});
+	vec_push(v, (struct pollfd){.fd = p->alone ? -1 : p->cable.in, .events = POLLIN});
+	vec_push(v, (struct pollfd){.fd = cable_waits(&p->cable) ? p->cable.out : -1, .events = POLLOUT});
 	vec_push(v, (struct pollfd){.fd = p->signals, .events = POLLIN});
 	vec_push(v, (struct pollfd){.fd = meet_fd(), .events = POLLIN});
 	vec_push(v, (struct pollfd){.fd = p->input.n ? p->ranks.in : -1, .events = POLLOUT});
@@ -364,16 +364,16 @@ static void part_step(struct part *p, poll_vec *v)
 		signals_read(p);
 	if (p->kill_at && now_ms() >= p->kill_at)
 		ranks_signal(&p->ranks, SIGKILL);
-	if (!p->alone && wire_push(&p->wire) < 0)
+	if (!p->alone && cable_push(&p->cable) < 0)
 		launcher_lost(p);
 }
 
 /* The last words leave before we do, however slow the reader is. */
 static void part_finish(struct part *p)
 {
-	while (!p->alone && wire_waits(&p->wire)) {
-		struct pollfd out = {.fd = p->wire.out, .events = POLLOUT};
-		if ((poll(&out, 1, -1) < 0 && errno != EINTR) || wire_push(&p->wire) < 0)
+	while (!p->alone && cable_waits(&p->cable)) {
+		struct pollfd out = {.fd = p->cable.out, .events = POLLOUT};
+		if ((poll(&out, 1, -1) < 0 && errno != EINTR) || cable_push(&p->cable) < 0)
 			break;
 	}
 	if (p->dir[0])
@@ -399,7 +399,7 @@ static void wire_take(struct part *p)
 {
 	int in = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3), out = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
 
-	wire_init(&p->wire, in, out);
+	cable_init(&p->cable, in, out);
 	dup2(STDERR_FILENO, STDOUT_FILENO);
 	in = open("/dev/null", O_RDONLY);
 	dup2(in, STDIN_FILENO);
@@ -419,7 +419,7 @@ int main(void)
 		return 2;
 	}
 	if (part_start(&p, &code, &err) < 0)
-		wire_pack(&p.wire, NULL, 0, "{s:s,s:s,s:i}", "t", "failed", "reason", err.text, "code", code);
+		cable_pack(&p.cable, NULL, 0, "{s:s,s:s,s:i}", "t", "failed", "reason", err.text, "code", code);
 	frames_handle(&p); /* those that came with the first */
 	while (p.ranks.alive > 0)
 		part_step(&p, &polls);

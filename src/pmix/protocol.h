@@ -1,7 +1,7 @@
 /*
  * protocol.h - what `shunt launch` and the shunt-pmix of a host say to each other.
  *
- *	launch --+-- shunt-pmix, host 0 --- ranks 0, 1        frames (wire.h) over the standard input and output of shunt-pmix, which is
+ *	launch --+-- shunt-pmix, host 0 --- ranks 0, 1        frames (cable.h) over the standard input and output of shunt-pmix, which is
  *	         +-- shunt-pmix, host 1 --- ranks 2, 3        a child of the launcher or a task of the job on another host
  *
  * Hosts talk through the launcher only: no port is opened, and there is nothing to guess but the run's name, which only its processes know.

@@ -310,7 +310,8 @@ int cgroup_create(const struct cgroup *c, const struct order *o, struct err *err
 		return 0;
 	for (int i = 0; i < CGROUP_DIRS && !r; i++) {
 		snprintf(path, sizeof path, "%s/%s", c->dir[i] ? c->dir[i] : "", o->tag);
-		if (c->dir[i] && mkdir(path, 0755) && errno != EEXIST)
+		/* The umask is the job's already, and programs look into their group for their limits: so its mode is set. */
+		if (c->dir[i] && (mkdir(path, 0755) ? errno != EEXIST : chmod(path, 0755)))
 			r = err_set(err, -errno, "the control group %.300s can't be made: %s", path, strerror(errno));
 	}
 	cpus_text(o, &cpus);

@@ -35,6 +35,7 @@
 #define READ_SIZE 65536
 #define ANSWERS_MOST 8192 /* bytes sent at once: small enough to go in one piece, between those of openers */
 #define CLEAN_TURNS 200	  /* of 50 ms */
+#define CLEAN_QUIET 3	  /* turns that find nothing */
 #define SEND_SECONDS 2
 
 struct child {
@@ -187,15 +188,16 @@ static void leftovers_end(struct nest *n, const char *tag)
 	char name[256];
 	int quiet = 0;
 
-	for (int turn = 0; turn < CLEAN_TURNS && quiet < 2; turn++) {
+	/* One that executes another program just now shows no environment for a moment: so it is looked for again. */
+	for (int turn = 0; turn < CLEAN_TURNS && quiet < CLEAN_QUIET; turn++) {
 		if (shepherd_signal(n, tag, SIGKILL) == 0) { /* not dead at all: it ends its job, and says so */
 			quiet = 0;
 		} else {
 			cgroup_kill(&n->cgroup, tag);
 			quiet = tree_kill_tagged(tag, n->instance, live_session(n->live, tag)) ? 0 : quiet + 1;
 		}
-		if (quiet < 2)
-			nanosleep(&(struct timespec){.tv_nsec = quiet ? 5000000 : 50000000}, NULL);
+		if (quiet < CLEAN_QUIET)
+			nanosleep(&(struct timespec){.tv_nsec = quiet ? 20000000 : 50000000}, NULL);
 	}
 	cgroup_remove(&n->cgroup, tag);
 	task_name(tag, name, sizeof name);

@@ -14,6 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/descriptors.h"
 #include "base/vec.h"
 #include "run/message.h"
 #include "run/nursery.h"
@@ -72,7 +73,10 @@ static int nursery_spawn(const char *program, const struct nursery_options *o, i
 	for (char **e = environ; *e; e++)
 		vec_push(&env, *e);
 	vec_push(&env, NULL);
+	bool lower = descriptors_lower(); /* jobs have the limit that the server was given */
 	int r = posix_spawn(ret_pid, program, &files, &attributes, argv, env.v);
+	if (lower)
+		descriptors_raise();
 	vec_free(&env);
 	posix_spawnattr_destroy(&attributes);
 	posix_spawn_file_actions_destroy(&files);

@@ -50,6 +50,7 @@ const struct field order_fields[] = {
 	FIELD(order, INT64, files),
 	LIST(order, INTS, cpus, ncpus),
 	FIELD(order, TEXT, pty),
+	FIELD(order, INT64, patience),
 	FIELD(order, TEXT, prologue),
 	FIELD(order, TEXT, epilogue),
 	FIELD(order, INT64, site_seconds),
@@ -65,6 +66,11 @@ const struct field order_fields[] = {
 	FIELD(order, INT64, lease),
 	FIELD(order, FLAG, by_name),
 	FIELD(order, INT, nplaced),
+	LIST(order, FILES, carried, ncarried),
+	FIELD(order, TEXT, ticket),
+	FIELD(order, TEXT, signature),
+	FIELD(order, INT64, deliver_for),
+	FIELD(order, INT, spool),
 	{0},
 };
 
@@ -136,6 +142,27 @@ void hosts_write(struct json *j, const char *key, const struct order_host *hosts
 	json_close_array(j);
 }
 
+const char *const file_words[] = {"out", "err", "in", "back", NULL};
+
+static void files_write(struct json *j, const char *key, const struct order_file *files, int n)
+{
+	json_open_array(j, key);
+	for (int i = 0; i < n; i++) {
+		const struct order_file *f = &files[i];
+		json_open_object(j, NULL);
+		json_text(j, "use", file_words[f->use]);
+		if (f->here)
+			text_write(j, "here", f->here);
+		text_write(j, "path", f->path);
+		json_text(j, "host", f->host);
+		json_text(j, "title", f->title);
+		json_text(j, "address", f->address);
+		json_int(j, "join", (int64_t)f->join);
+		json_close_object(j);
+	}
+	json_close_array(j);
+}
+
 static int count(const void *from, const struct field *f)
 {
 	return *(const int *)((const char *)from + f->count);
@@ -173,6 +200,10 @@ static void field_write(struct json *j, const struct field *f, const void *from)
 	case HOSTS:
 		if (count(from, f))
 			hosts_write(j, f->key, *(struct order_host *const *)at, count(from, f));
+		break;
+	case FILES:
+		if (count(from, f))
+			files_write(j, f->key, *(struct order_file *const *)at, count(from, f));
 		break;
 	case WORD:
 		json_text(j, f->key, f->words[*(const int *)at]);

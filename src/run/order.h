@@ -23,6 +23,23 @@ struct order_host {
 	uint64_t join;	     /* of its certificate; 0: the server's own machine */
 };
 
+/* A file that is carried between hosts for a job (engine/errands.h). */
+enum file_use {
+	FILE_OUT, /* the output, on its way home, */
+	FILE_ERR, /* ... and the error output */
+	FILE_IN,  /* brought before it starts, */
+	FILE_BACK /* ... and away after its end */
+};
+struct order_file {
+	enum file_use use;
+	const char *here; /* IN, BACK: absolute, or below the working directory; OUT, ERR: NULL, it is in `spare` */
+	const char *path; /* there: absolute. A name without '/' is a file that the server keeps itself */
+	const char *host; /* as tickets call it: the node; "": the server's machine */
+	const char *title;   /* ... and as users do */
+	const char *address; /* "10.0.0.2:7723" */
+	uint64_t join;	     /* of its certificate; 0: the server's */
+};
+
 struct order {
 	const char *id;	 /* "12.host" or "12[3].host": PBS_JOBID, and the name of the node file */
 	const char *tag; /* "12" or "12-3", then ".ATTEMPT": the name of the live file; no '/' in it */
@@ -55,7 +72,8 @@ struct order {
 	int64_t files;		   /* open files; <= 0: as they are */
 	int *cpus;		   /* OS indexes of the CPUs to bind to */
 	int ncpus;		   /* 0: no binding */
-	const char *pty; /* interactive: path of the UNIX socket on which the client waits (see pty.h); NULL: none */
+	const char *pty; /* interactive: path of the socket at which the host takes terminals (see pty.h); NULL: none */
+	int64_t patience; /* ... and for how many seconds its client may be away; <= 0: 30 */
 	const char *prologue, *epilogue; /* the site's scripts, or NULL; run as root in system mode, else as the user */
 	int64_t site_seconds;		 /* how long each of them may take; <= 0: 300 */
 	const char *name, *queue, *resources, *account; /* what prologue and epilogue are told */
@@ -70,6 +88,12 @@ struct order {
 	bool hide_gpus;
 	int64_t lease; /* seconds: it ends itself (CAUSE_LEASE) when LIVE/.lease is older; <= 0: never */
 	bool by_name; /* uid, gid, home and shell are this host's for `user`, not the order's; paths and environment have @STATE@, @RUN@ and @BIN@ replaced by the host */
+	/* ---- what is carried between hosts, by who stands before the nursery (engine/errands.h) ---- */
+	struct order_file *carried;
+	int ncarried;
+	const char *ticket, *signature; /* engine/ticket.h: that the server wants it so */
+	int64_t deliver_for;		/* seconds that a home which can't be reached is tried for */
+	int spool; /* 1: the output, 2: the error output are written to `spare` from the beginning */
 	int nplaced;  /* so many entries at the end of env are the server's own, and have them replaced */
 };
 

@@ -9,14 +9,14 @@
 
 #include "base/mem.h"
 
-enum kind { TEXT, TEXTS, INT, INT64, ID, FLAG, INTS, HOSTS, WORD };
+enum kind { TEXT, TEXTS, INT, INT64, ID, FLAG, INTS, HOSTS, FILES, WORD };
 
 struct field {
 	const char *key;
 	enum kind kind;
 	size_t at;
 	const char *const *words; /* of a WORD: names of the enum's values, NULL-terminated */
-	size_t count;		  /* of INTS and HOSTS: where their number is */
+	size_t count;		  /* of INTS, HOSTS and FILES: where their number is */
 };
 
 extern const struct field order_fields[], result_fields[]; /* the last has no key */
@@ -25,6 +25,8 @@ extern const struct field order_fields[], result_fields[]; /* the last has no ke
 struct json;
 struct json_t;
 struct order_host;
+struct order_file;
+extern const char *const file_words[]; /* by enum file_use */
 void text_write(struct json *j, const char *key, const char *s);
 int text_read(const struct json_t *v, struct arena *a, char **ret); /* -EINVAL if it is neither */
 void hosts_write(struct json *j, const char *key, const struct order_host *hosts, int n);

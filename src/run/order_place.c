@@ -63,6 +63,14 @@ static int path_check(const char *what, const char *path, struct err *err)
 	return err_set(err, -EPERM, "%s '%.200s' is no place for files that this host makes for a job", what, path);
 }
 
+/* The shepherd connects there with the host's rights, not the user's. */
+static int socket_check(const char *path, struct err *err)
+{
+	if (!path || strcmp(path, "@RUN@/terminal.sock") == 0)
+		return 0;
+	return err_set(err, -EPERM, "pty '%.200s' is not where this host takes terminals", path);
+}
+
 static void env_set(struct order *o, struct arena *a, const char *name, const char *value)
 {
 	size_t n = 0, length = strlen(name);
@@ -118,7 +126,7 @@ int order_settle(struct order *o, const char *state, const char *run, const char
 				&n.tmpdir, &n.pty,     &n.home, &n.prologue, &n.epilogue};
 
 	if (o->by_name && (path_check("script", o->script, err) || path_check("spare", o->spare, err) ||
-			   path_check("nodefile_path", o->nodefile_path, err)))
+			   path_check("nodefile_path", o->nodefile_path, err) || socket_check(o->pty, err)))
 		return -EPERM;
 	for (size_t i = 0; i < sizeof paths / sizeof *paths; i++)
 		path_settle(&p, paths[i]);

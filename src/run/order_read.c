@@ -139,6 +139,46 @@ static int word_read(const json_t *v, const char *const *words, int *ret)
 	return -EINVAL;
 }
 
+static int file_read(const json_t *v, struct arena *a, struct order_file *ret)
+{
+	char *here = NULL, *path = NULL, *host = "", *title = "", *address = "";
+	const json_t *given = json_object_get(v, "here");
+	int64_t join = 0;
+	int use;
+
+	if (word_read(json_object_get(v, "use"), file_words, &use) || (given && text_read(given, a, &here)) ||
+	    text_read(json_object_get(v, "path"), a, &path) || text_read(json_object_get(v, "host"), a, &host) ||
+	    text_read(json_object_get(v, "title"), a, &title) ||
+	    text_read(json_object_get(v, "address"), a, &address) ||
+	    number_read(json_object_get(v, "join"), INT64_MIN, INT64_MAX, &join))
+		return -EINVAL;
+	if (!*path || !is_plain(host) || !is_plain(title) || !is_plain(address) || strlen(path) > 4095 ||
+	    (use >= FILE_IN) != (here != NULL) || (here && (!*here || strlen(here) > 4095)))
+		return -EINVAL;
+	*ret = (struct order_file){.use = (enum file_use)use,
+				   .here = here,
+				   .path = path,
+				   .host = host,
+				   .title = title,
+				   .address = address,
+				   .join = (uint64_t)join};
+	return 0;
+}
+
+static int files_read(const json_t *v, struct arena *a, struct order_file **ret, int *ret_n)
+{
+	size_t n = json_array_size(v);
+
+	if (!json_is_array(v) || n > LIST_MAX)
+		return -EINVAL;
+	*ret = arena_alloc(a, (n + 1) * sizeof **ret);
+	for (size_t i = 0; i < n; i++)
+		if (file_read(json_array_get(v, i), a, &(*ret)[i]))
+			return -EINVAL;
+	*ret_n = (int)n;
+	return 0;
+}
+
 static int field_read(const json_t *v, const struct field *f, struct arena *a, void *to)
 {
 	void *at = (char *)to + f->at, *number = (char *)to + f->count;
@@ -168,6 +208,8 @@ static int field_read(const json_t *v, const struct field *f, struct arena *a, v
 		return ints_read(v, a, at, number);
 	case HOSTS:
 		return hosts_read(v, a, at, number);
+	case FILES:
+		return files_read(v, a, at, number);
 	case WORD:
 		return word_read(v, f->words, at);
 	}
@@ -220,6 +262,8 @@ static int order_check(const struct order *o, struct err *err)
 		return err_set(err, -EINVAL, "order: the tag '%.200s' can't be the name of a file", o->tag);
 	if (!o->room && !o->pty && (!o->script || !o->out))
 		return err_set(err, -EINVAL, "order: script and out are needed unless the job is interactive");
+	if (o->spool < 0 || o->spool > 3 || (o->spool && !o->spare))
+		return err_set(err, -EINVAL, "order: spool %d, and there is no directory for it", o->spool);
 	if (o->part < 0 || o->part > LIST_MAX)
 		return err_set(err, -EINVAL, "order: %d can't be a part", o->part);
 	if (o->umask < -1 || o->umask > 0777)

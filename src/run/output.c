@@ -60,6 +60,13 @@ static int one_open(const struct order *o, const struct identity *who, int which
 {
 	char *spare = NULL, to[600];
 
+	if (o->spool & 1 << which) { /* it will be carried from there */
+		int there = spare_open(o, who, which, &spare);
+		free(spare);
+		return there >= 0 ? there
+				  : err_set(err, there, "the %s can't be written to %.300s: %s", stream[which],
+					    o->spare, strerror(-there));
+	}
 	identity_files_begin(who);
 	int fd = target_open(path, o->append);
 	identity_files_end(who);
@@ -120,7 +127,8 @@ static void one_close(const struct order *o, const struct identity *who, const s
 	struct stat st;
 	int fd = out->fd[which];
 
-	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_nlink == 0 && st.st_size > 0) {
+	if (!(o->spool & 1 << which) && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_nlink == 0 &&
+	    st.st_size > 0) {
 		int to = spare_open(o, who, which, &spare);
 		int r = to < 0 ? to : content_copy(fd, to);
 		if (to >= 0)

@@ -1,88 +1,110 @@
 /*
  * pty.c - the shepherd's side of an interactive job: relays between the job's terminal and the client, without ever waiting for
  * only one of them. Each side is read only while there is room for what it says.
+ *
+ *	AWAY --connect, hello--> ATTACHED --the way broke--> AWAY ... for `patience`, then HUNG UP, as when the client hangs up
+ *
+ * The way begins at a socket of the host's server or agent, which is told the tag in a line; it checks that we are that attempt's shepherd.
  */
 #include "run/pty.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
-#include <sys/socket.h>
-#include <sys/un.h>
 #include <termios.h>
 #include <unistd.h>
 
+#include "base/unixsock.h"
 #include "run/shepherd.h"
 
-#define ROOM 65536	/* bytes that may wait for either side */
-#define LAST_US 3000000 /* for the last words to a client that does not read */
+#define RETRY_US 250000
+#define CONNECT_MS 100	 /* while the listener is busy */
+#define LAST_US 10000000 /* for the last words to a client that does not read */
 
-/* ---- frames ---- */
-
-void pty_put(struct strbuf *out, enum pty_frame kind, const void *data, size_t n)
+bool pty_attached(const struct pty *p)
 {
-	char head[PTY_HEAD] = {(char)kind};
-
-	for (int i = 0; i < 4; i++)
-		head[1 + i] = (char)(n >> 8 * i);
-	strbuf_add(out, head, sizeof head);
-	strbuf_add(out, data, n);
+	return p->conn >= 0 && p->wire.greeted;
 }
 
-ssize_t pty_next(const struct strbuf *in, size_t at, char *ret_kind, const char **ret_data, size_t *ret_n)
-{
-	size_t left = in->n - at, n = 0;
+/* ---- the way ---- */
 
-	if (left < PTY_HEAD)
-		return 0;
-	for (int i = 0; i < 4; i++)
-		n |= (size_t)(unsigned char)in->text[at + 1 + (size_t)i] << 8 * i;
-	if (n > PTY_FRAME_MAX)
-		return -EMSGSIZE;
-	if (left < PTY_HEAD + n)
-		return 0;
-	*ret_kind = in->text[at];
-	*ret_data = in->text + at + PTY_HEAD;
-	*ret_n = n;
-	return (ssize_t)(PTY_HEAD + n);
+static void way_close(struct pty *p)
+{
+	if (p->conn >= 0)
+		close(p->conn);
+	p->conn = -1;
+	strbuf_clear(&p->wire.out);
 }
 
-static void strbuf_drop(struct strbuf *b, size_t n)
+static void hang_up(struct pty *p)
 {
-	memmove(b->text, b->text + n, b->n - n);
-	b->n -= n;
+	way_close(p);
+	p->hung_up = true;
 }
 
-int pty_push(int fd, struct strbuf *b)
+/* At once if a client was there: it is looking for us, too. */
+static void way_lost(struct pty *p)
 {
-	while (b->n) {
-		ssize_t n = send(fd, b->text, b->n, MSG_NOSIGNAL);
-		if (n < 0 && errno == ENOTSOCK)
-			n = write(fd, b->text, b->n);
-		if (n < 0)
-			return errno == EAGAIN || errno == EINTR ? 0 : -errno;
-		strbuf_drop(b, (size_t)n);
+	int64_t now = boot_us();
+
+	p->retry_at = now + (p->wire.greeted ? 0 : RETRY_US);
+	if (p->wire.greeted)
+		p->give_up_at = now + p->patience;
+	way_close(p);
+	p->wire.greeted = false;
+}
+
+static void way_try(struct pty *p, int64_t now)
+{
+	struct strbuf line = {0};
+
+	p->retry_at = now + RETRY_US;
+	p->conn = unix_connect(p->path, CONNECT_MS, NULL);
+	if (p->conn < 0) {
+		p->conn = -1;
+		return;
 	}
-	return 0;
+	fcntl(p->conn, F_SETFL, O_NONBLOCK);
+	wire_begin(&p->wire, NULL, 0);
+	strbuf_printf(&line, "%s\n", p->tag);
+	strbuf_add(&line, p->wire.out.text, p->wire.out.n);
+	strbuf_fini(&p->wire.out);
+	p->wire.out = line;
+	if (pty_push(p->conn, &p->wire.out) < 0)
+		way_lost(p);
 }
 
-/* ---- opening ---- */
-
-int pty_connect(struct pty *p, const char *path, struct err *err)
+void pty_begin(struct pty *p, const char *path, const char *tag, int64_t seconds)
 {
-	struct sockaddr_un to = {.sun_family = AF_UNIX};
+	int64_t now = boot_us();
 
-	if (strlen(path) >= sizeof to.sun_path)
-		return err_set(err, -ENAMETOOLONG, "the terminal's socket %s has too long a name", path);
-	strcpy(to.sun_path, path);
-	p->conn = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	if (p->conn < 0 || connect(p->conn, (struct sockaddr *)&to, sizeof to))
-		return err_set(err, -errno, "the terminal that it was submitted from is gone (%s: %s)", path,
-			       strerror(errno));
-	return 0;
+	p->path = path;
+	p->tag = tag;
+	p->patience = (seconds > 0 ? seconds : PTY_PATIENCE) * 1000000;
+	p->give_up_at = now + p->patience;
+	way_try(p, now);
 }
+
+void pty_look(struct pty *p, int64_t now)
+{
+	if (p->hung_up || pty_attached(p))
+		return;
+	if (now >= p->give_up_at)
+		hang_up(p);
+	else if (p->conn < 0 && now >= p->retry_at)
+		way_try(p, now);
+}
+
+int64_t pty_next(const struct pty *p)
+{
+	if (p->hung_up || pty_attached(p))
+		return INT64_MAX;
+	return p->conn < 0 && p->retry_at < p->give_up_at ? p->retry_at : p->give_up_at;
+}
+
+/* ---- the terminal ---- */
 
 int pty_terminal(struct pty *p, int *ret_slave, struct err *err)
 {
@@ -93,126 +115,154 @@ int pty_terminal(struct pty *p, int *ret_slave, struct err *err)
 	if (*ret_slave < 0)
 		return err_set(err, -errno, "no pseudo terminal: %s", strerror(errno));
 	fcntl(p->master, F_SETFL, O_NONBLOCK);
+	ioctl(p->master, TIOCSWINSZ, &p->size);
 	return 0;
 }
 
-/* ---- relaying ---- */
-
-static void hang_up(struct pty *p)
-{
-	if (p->conn >= 0)
-		close(p->conn);
-	p->conn = -1;
-	p->hung_up = true;
-	strbuf_clear(&p->out);
-}
-
-static void frame_obey(struct pty *p, char kind, const char *data, size_t n)
+static void window_set(struct pty *p, const char *data)
 {
 	const unsigned char *u = (const unsigned char *)data;
 
-	if (kind == PTY_DATA)
-		strbuf_add(&p->keys, data, n);
-	if (kind == PTY_SIGNAL && n == 1)
-		p->signal = u[0];
-	if (kind == PTY_WINDOW && n == 4) {
-		struct winsize w = {.ws_row = (unsigned short)(u[0] | u[1] << 8),
-				    .ws_col = (unsigned short)(u[2] | u[3] << 8)};
-		ioctl(p->master, TIOCSWINSZ, &w); /* the kernel tells the job by SIGWINCH */
-	}
+	p->size.ws_row = (unsigned short)(u[0] | u[1] << 8);
+	p->size.ws_col = (unsigned short)(u[2] | u[3] << 8);
+	if (p->master >= 0)
+		ioctl(p->master, TIOCSWINSZ, &p->size); /* the kernel tells the job by SIGWINCH */
 }
 
-static void client_read(struct pty *p)
+static void terminal_close(struct pty *p)
 {
-	char part[8192], kind;
-	const char *data;
-	size_t at = 0, n;
-	ssize_t got = read(p->conn, part, sizeof part), took;
-
-	if (got < 0 && (errno == EAGAIN || errno == EINTR))
-		return;
-	if (got <= 0) {
-		hang_up(p);
-		return;
-	}
-	strbuf_add(&p->in, part, (size_t)got);
-	while ((took = pty_next(&p->in, at, &kind, &data, &n)) > 0) {
-		frame_obey(p, kind, data, n);
-		at += (size_t)took;
-	}
-	strbuf_drop(&p->in, at);
-	if (took < 0)
-		hang_up(p);
+	if (p->master >= 0)
+		close(p->master);
+	p->master = -1;
 }
 
 /* False at the end: no process has the terminal any more, or there is nothing now. */
 static bool terminal_read(struct pty *p)
 {
 	char part[8192];
-	ssize_t got = read(p->master, part, sizeof part);
+	size_t room = wire_room(&p->wire);
+	ssize_t got = read(p->master, part, room < sizeof part ? room : sizeof part);
 
-	if (got > 0 && p->conn >= 0)
-		pty_put(&p->out, PTY_DATA, part, (size_t)got);
-	if (got < 0 && errno == EIO) {
-		close(p->master);
-		p->master = -1;
-	}
+	if (got > 0)
+		wire_send(&p->wire, part, (size_t)got);
+	if (got < 0 && errno == EIO)
+		terminal_close(p);
 	return got > 0;
+}
+
+/* What can't be written any more counts as used up, so that the client is not held back. */
+static void terminal_write(struct pty *p)
+{
+	ssize_t n = p->master >= 0 ? pty_push(p->master, &p->keys) : -EIO;
+
+	wire_used(&p->wire, n < 0 ? p->keys.n : (size_t)n);
+	if (n < 0)
+		strbuf_clear(&p->keys);
+}
+
+/* ---- relaying ---- */
+
+static void result_say(struct pty *p)
+{
+	if (p->said && pty_attached(p))
+		wire_put(&p->wire, PTY_EXIT, p->last.text, p->last.n);
+}
+
+static void frame_obey(void *context, char kind, const char *data, size_t n)
+{
+	struct pty *p = context;
+
+	if (kind == PTY_HELLO && n >= 12)
+		window_set(p, data + 8);
+	if (kind == PTY_HELLO)
+		result_say(p);
+	if (kind == PTY_DATA)
+		strbuf_add(&p->keys, data, n);
+	if (kind == PTY_TAKEN)
+		wire_tell(&p->wire);
+	if (kind == PTY_SIGNAL && n == 1)
+		p->signal = (unsigned char)data[0];
+	if (kind == PTY_SIZE && n == 4)
+		window_set(p, data);
+	if (kind == PTY_EXIT)
+		p->over = p->said;
+}
+
+static void client_read(struct pty *p)
+{
+	int rc = wire_read(&p->wire, p->conn, frame_obey, p);
+
+	if (rc > 0)
+		hang_up(p);
+	if (rc < 0)
+		way_lost(p);
 }
 
 void pty_fds(const struct pty *p, struct pollfd fds[PTY_FDS])
 {
-	fds[0] = (struct pollfd){.fd = p->conn,
-				 .events = (short)((p->keys.n < ROOM ? POLLIN : 0) | (p->out.n ? POLLOUT : 0))};
-	fds[1] = (struct pollfd){.fd = p->master,
-				 .events = (short)((p->out.n < ROOM ? POLLIN : 0) | (p->keys.n ? POLLOUT : 0))};
+	bool room = wire_room(&p->wire) > 0;
+
+	fds[0] = (struct pollfd){.fd = p->conn, .events = (short)(POLLIN | (p->wire.out.n ? POLLOUT : 0))};
+	/* A hang-up of the terminal is told always: one that can't be read yet is not polled. */
+	fds[1] = (struct pollfd){.fd = room || p->keys.n ? p->master : -1,
+				 .events = (short)((room ? POLLIN : 0) | (p->keys.n ? POLLOUT : 0))};
 }
 
 void pty_turn(struct pty *p, const struct pollfd fds[PTY_FDS])
 {
-	if (fds[1].revents & (POLLIN | POLLHUP))
+	if (fds[1].revents & (POLLIN | POLLHUP) && wire_room(&p->wire))
 		terminal_read(p);
 	if (fds[0].revents & (POLLIN | POLLHUP | POLLERR))
 		client_read(p);
-	if (p->master >= 0)
-		pty_push(p->master, &p->keys);
-	else
-		strbuf_clear(&p->keys);
-	if (p->conn >= 0 && pty_push(p->conn, &p->out))
-		hang_up(p);
+	if (p->master >= 0 || p->said)
+		terminal_write(p);
+	if (p->conn >= 0)
+		pty_push(p->conn, &p->wire.out); /* that it broke is found by reading */
 }
+
+/* ---- the end ---- */
 
 static void relay_step(struct pty *p, int64_t until)
 {
 	struct pollfd fds[PTY_FDS];
-	int64_t us = until - boot_us();
+	int64_t next = pty_next(p) < until ? pty_next(p) : until, us = next - boot_us();
 
 	pty_fds(p, fds);
+	fds[1].fd = -1;
 	if (poll(fds, PTY_FDS, us <= 0 ? 0 : (int)((us + 999) / 1000)) > 0)
 		pty_turn(p, fds);
+	pty_look(p, boot_us());
+}
+
+/* All that the job's processes have left in it. They are gone: what is not there now never comes. */
+static void terminal_drain(struct pty *p)
+{
+	while (p->master >= 0 && wire_room(&p->wire))
+		if (!terminal_read(p))
+			terminal_close(p);
+	if (p->master < 0 && !p->said) {
+		p->said = true;
+		result_say(p);
+	}
 }
 
 void pty_finish(struct pty *p, const struct result *r)
 {
 	int64_t until = boot_us() + LAST_US;
-	struct strbuf text = {0};
 
-	while (p->master >= 0 && p->conn >= 0 && boot_us() < until) {
-		if (p->out.n < ROOM && !terminal_read(p))
-			break;
-		if (p->out.n >= ROOM)
-			relay_step(p, until);
-	}
-	if (p->conn >= 0) {
-		result_write(r, &text);
-		pty_put(&p->out, PTY_EXIT, text.text, text.n);
-		strbuf_fini(&text);
-	}
-	/* The terminal is read no more: only the client is waited for. */
-	if (p->master >= 0)
-		close(p->master);
-	p->master = -1;
-	while (p->conn >= 0 && p->out.n && boot_us() < until)
+	result_write(r, &p->last);
+	while (!p->over && !p->hung_up && boot_us() < until) {
+		uint64_t before = p->wire.base;
+		terminal_drain(p);
+		if (p->conn >= 0)
+			pty_push(p->conn, &p->wire.out);
 		relay_step(p, until);
+		if (p->wire.base != before || !pty_attached(p)) /* it goes on; or pty_look() ends it */
+			until = boot_us() + LAST_US;
+	}
+	terminal_close(p);
 	hang_up(p);
+	wire_fini(&p->wire);
+	strbuf_fini(&p->keys);
+	strbuf_fini(&p->last);
 }

@@ -3,6 +3,8 @@
  *
  * The local terminal is raw while the job has it, so every key, ^C too, goes to the job as a byte. It is put back on every
  * way out: at the end, by exit(), and by signals that end this process.
+ *
+ * Now and then the job is told what has been shown, and answers: a way on which nothing comes back is given up, and another made.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -11,16 +13,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
-#include <sys/socket.h>
-#include <sys/stat.h>
-#include <sys/un.h>
 #include <termios.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "run/pty.h"
 
-#define ROOM 65536
+#define ASK_MS 3000	 /* how often the job is asked for a word, */
+#define SILENCE_MS 15000 /* ... and for how long there may be none */
+#define RETRY_MS 250
+#define SAY_MS 2000 /* a way that is lost for so long is worth a word */
 #define COUNT(a) (sizeof(a) / sizeof *(a))
 
 /* What a signal handler needs. */
@@ -88,174 +90,213 @@ static void terminal_leave(void)
 	terminal.fd = -1;
 }
 
-/* ---- the socket ---- */
-
-int pty_listen(struct pty_client *c, struct err *err)
+static int64_t now_ms(void)
 {
-	const char *base = getenv("XDG_RUNTIME_DIR");
-	struct sockaddr_un at = {.sun_family = AF_UNIX};
+	struct timespec t;
 
-	if (!base || *base != '/' || strlen(base) > 60 || access(base, W_OK))
-		base = "/tmp";
-	*c = (struct pty_client){.fd = -1};
-	snprintf(c->dir, sizeof c->dir, "%s/shunt-XXXXXX", base);
-	if (!mkdtemp(c->dir))
-		return err_set(err, -errno, "%s: no directory for the job's terminal: %s", c->dir, strerror(errno));
-	snprintf(c->path, sizeof c->path, "%s/terminal", c->dir);
-	strcpy(at.sun_path, c->path);
-	c->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	if (c->fd < 0 || bind(c->fd, (struct sockaddr *)&at, sizeof at) || listen(c->fd, 1)) {
-		int r = err_set(err, -errno, "%s: no socket for the job's terminal: %s", c->path, strerror(errno));
-		pty_close(c);
-		return r;
-	}
-	return 0;
-}
-
-void pty_close(struct pty_client *c)
-{
-	if (c->fd >= 0)
-		close(c->fd);
-	if (c->path[0])
-		unlink(c->path);
-	if (c->dir[0])
-		rmdir(c->dir);
-	*c = (struct pty_client){.fd = -1};
-}
-
-/* Only this user or root may be the other end; the directory sees to it already. */
-static int job_accept(struct pty_client *c, struct err *err)
-{
-	struct ucred who;
-	socklen_t n = sizeof who;
-	int fd = accept4(c->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-
-	if (fd < 0)
-		return err_set(err, -errno, "the job's terminal can't be accepted: %s", strerror(errno));
-	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &n) || (who.uid != 0 && who.uid != geteuid())) {
-		close(fd);
-		return err_set(err, -EPERM, "someone else connected instead of the job");
-	}
-	return fd;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
 /* ---- relaying ---- */
 
 struct relay {
-	int conn, in, out;
-	struct strbuf from, to;	 /* the job's frames, ours */
+	struct pty_way *way;
+	int in, out;
+	sigset_t
+		waiting; /* the signal mask while it waits: SIGWINCH is let through only then, so that none is overlooked */
+	struct pty_wire wire;
 	struct strbuf screen;	 /* for the local terminal */
 	struct strbuf exit_text; /* the result */
+	int64_t ask_at, asked;	 /* ms: the next question; when the first was put that has not been answered, or 0 */
 	bool ended;
 };
 
-static void window_put(struct relay *r)
+static bool window_read(const struct relay *r, unsigned char size[4])
 {
 	struct winsize w;
 
-	terminal.resized = 0;
 	if (ioctl(r->in, TIOCGWINSZ, &w) && ioctl(r->out, TIOCGWINSZ, &w))
-		return;
-	const unsigned char size[4] = {w.ws_row & 0xff, w.ws_row >> 8, w.ws_col & 0xff, w.ws_col >> 8};
-	pty_put(&r->to, PTY_WINDOW, size, sizeof size);
+		return false;
+	for (int i = 0; i < 2; i++) {
+		size[i] = (unsigned char)(w.ws_row >> 8 * i);
+		size[2 + i] = (unsigned char)(w.ws_col >> 8 * i);
+	}
+	return true;
+}
+
+static void window_put(struct relay *r)
+{
+	unsigned char size[4];
+
+	terminal.resized = 0;
+	if (window_read(r, size))
+		wire_put(&r->wire, PTY_SIZE, size, sizeof size);
 }
 
 /* The end of a file that is read as if typed is ^D; a terminal that ends is gone, and the job learns that by our leaving. */
 static int keys_read(struct relay *r)
 {
 	char part[4096];
-	ssize_t n = read(r->in, part, sizeof part);
+	size_t room = wire_room(&r->wire);
+	ssize_t n = read(r->in, part, room < sizeof part ? room : sizeof part);
 
 	if (n > 0) {
-		pty_put(&r->to, PTY_DATA, part, (size_t)n);
+		wire_send(&r->wire, part, (size_t)n);
 		return 0;
 	}
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return 0;
 	if (terminal.fd >= 0)
 		return -EIO;
-	pty_put(&r->to, PTY_DATA, "\004", 1);
+	wire_send(&r->wire, "\004", 1);
 	r->in = -1;
 	return 0;
 }
 
-static int job_read(struct relay *r)
+static void frame_obey(void *context, char kind, const char *data, size_t n)
 {
-	char part[16384], kind;
-	const char *data;
-	size_t at = 0, n;
-	ssize_t got = read(r->conn, part, sizeof part), took;
+	struct relay *r = context;
 
-	if (got < 0 && (errno == EAGAIN || errno == EINTR))
-		return 0;
-	if (got <= 0)
-		return -EPIPE;
-	strbuf_add(&r->from, part, (size_t)got);
-	while ((took = pty_next(&r->from, at, &kind, &data, &n)) > 0) {
-		if (kind == PTY_DATA)
-			strbuf_add(&r->screen, data, n);
-		if (kind == PTY_EXIT) {
-			strbuf_add(&r->exit_text, data, n);
-			r->ended = true;
-		}
-		at += (size_t)took;
+	if (kind == PTY_DATA)
+		strbuf_add(&r->screen, data, n);
+	if (kind == PTY_EXIT && !r->ended) {
+		strbuf_add(&r->exit_text, data, n);
+		r->ended = true;
 	}
-	memmove(r->from.text, r->from.text + at, r->from.n - at);
-	r->from.n -= at;
-	return took < 0 ? -EPIPE : 0;
 }
 
-/* SIGWINCH is let through only while it waits, so none is overlooked. */
-static int relay_step(struct relay *r, const sigset_t *waiting)
+static int screen_write(struct relay *r)
+{
+	ssize_t n = pty_push(r->out, &r->screen);
+
+	if (n < 0) /* nobody sees it: as good as hung up */
+		return -EIO;
+	wire_used(&r->wire, (size_t)n);
+	return 0;
+}
+
+static void ask(struct relay *r, int64_t now)
+{
+	if (now < r->ask_at)
+		return;
+	r->ask_at = now + ASK_MS;
+	r->asked = r->asked ? r->asked : now;
+	wire_tell(&r->wire);
+}
+
+/* 0; -EPIPE: the way broke; -EIO: the terminal did. */
+static int relay_step(struct relay *r)
 {
 	struct pollfd fds[] = {
-		{.fd = r->conn, .events = (short)((r->screen.n < ROOM ? POLLIN : 0) | (r->to.n ? POLLOUT : 0))},
-		{.fd = r->to.n < ROOM ? r->in : -1, .events = POLLIN},
+		{.fd = r->way->fd, .events = (short)(POLLIN | (r->wire.out.n ? POLLOUT : 0))},
+		{.fd = wire_room(&r->wire) ? r->in : -1, .events = POLLIN},
+		{.fd = r->screen.n ? r->out : -1, .events = POLLOUT},
 	};
+	int64_t left = r->ask_at - now_ms();
+	struct timespec t = {.tv_sec = left > 0 ? left / 1000 : 0, .tv_nsec = left > 0 ? left % 1000 * 1000000 : 0};
+	int n = ppoll(fds, COUNT(fds), &t, &r->waiting), e = 0;
 
-	int n = ppoll(fds, 2, NULL, waiting);
 	if (terminal.resized)
 		window_put(r);
 	if (n < 0)
 		return errno == EINTR ? 0 : -errno;
-	int e = fds[1].revents ? keys_read(r) : 0;
-	if (!e && fds[0].revents & (POLLIN | POLLHUP | POLLERR))
-		e = job_read(r);
-	if (!e && pty_push(r->out, &r->screen)) /* nobody sees it: as good as hung up */
+	if (fds[1].revents)
+		e = keys_read(r);
+	if (!e && fds[0].revents & (POLLIN | POLLHUP | POLLERR)) {
+		r->asked = 0;
+		e = wire_read(&r->wire, r->way->fd, frame_obey, r) ? -EPIPE : 0;
+	} else if (!e && r->asked && now_ms() - r->asked > SILENCE_MS) {
+		e = -EPIPE;
+	}
+	ask(r, now_ms());
+	if (screen_write(r))
 		e = -EIO;
 	if (!e)
-		pty_push(r->conn, &r->to); /* a job that has ended is noticed by reading */
+		pty_push(r->way->fd, &r->wire.out); /* that it broke is found by reading */
 	return e;
 }
 
-int pty_serve(struct pty_client *c, int in, int out, struct arena *a, struct result *ret, struct err *err)
-{
-	struct relay r = {.conn = job_accept(c, err), .in = in, .out = out};
-	sigset_t winch, before;
-	int e = 0;
+/* ---- ways ---- */
 
-	if (r.conn < 0)
-		return r.conn;
+static int way_begin(struct relay *r)
+{
+	unsigned char size[4];
+	bool known = window_read(r, size);
+
+	wire_begin(&r->wire, size, known ? sizeof size : 0);
+	strbuf_add(&r->wire.in, strbuf_text(&r->way->rest), r->way->rest.n);
+	strbuf_clear(&r->way->rest);
+	fcntl(r->way->fd, F_SETFL, O_NONBLOCK);
+	r->asked = 0;
+	r->ask_at = now_ms() + ASK_MS;
+	if (wire_take(&r->wire, frame_obey, r))
+		return -EPIPE;
+	pty_push(r->way->fd, &r->wire.out);
+	return 0;
+}
+
+static void say(const struct relay *r, const char *text)
+{
+	dprintf(r->out, "%sqsub: %s%s", terminal.fd >= 0 ? "\r\n" : "\n", text, terminal.fd >= 0 ? "\r\n" : "\n");
+}
+
+/* The way broke: another, if there is one before the job gives us up. */
+static int way_again(struct relay *r, int patience, struct err *err)
+{
+	int64_t since = now_ms();
+	bool said = false;
+	int rc;
+
+	while ((rc = r->way->again(r->way->context, r->way, err)) == -EAGAIN) {
+		if (now_ms() - since > patience * INT64_C(1000))
+			return -ETIMEDOUT;
+		if (!said && now_ms() - since > SAY_MS)
+			say(r, "the connection to the job is lost: trying to get it back");
+		said = said || now_ms() - since > SAY_MS;
+		ppoll(NULL, 0, &(struct timespec){.tv_nsec = RETRY_MS * 1000000}, &r->waiting);
+	}
+	if (rc)
+		return rc;
+	if (said)
+		say(r, "connected again");
+	return way_begin(r);
+}
+
+/* All is shown, and the job knows that it was heard. */
+static void relay_finish(struct relay *r)
+{
+	wire_put(&r->wire, PTY_EXIT, "", 0);
+	pty_push(r->way->fd, &r->wire.out);
+	while (r->screen.n && pty_push(r->out, &r->screen) >= 0 && r->screen.n)
+		poll(&(struct pollfd){.fd = r->out, .events = POLLOUT}, 1, -1);
+}
+
+int pty_serve(struct pty_way *w, int in, int out, int patience, struct arena *a, struct result *ret, struct err *err)
+{
+	struct relay r = {.way = w, .in = in, .out = out};
+	sigset_t winch, before;
+
 	sigemptyset(&winch);
 	sigaddset(&winch, SIGWINCH);
 	sigprocmask(SIG_BLOCK, &winch, &before);
+	r.waiting = before;
+	sigdelset(&r.waiting, SIGWINCH);
 	terminal_raw(in);
-	window_put(&r);
-	sigset_t waiting = before;
-	sigdelset(&waiting, SIGWINCH);
-	while (!e && !r.ended)
-		e = relay_step(&r, &waiting);
-	while (r.screen.n && !pty_push(r.out, &r.screen) && r.screen.n)
-		poll(&(struct pollfd){.fd = r.out, .events = POLLOUT}, 1, -1); /* the last words */
+	int e = way_begin(&r);
+	while (!r.ended && (e == 0 || e == -EPIPE))
+		e = e ? way_again(&r, patience, err) : relay_step(&r);
+	if (r.ended)
+		relay_finish(&r);
 	terminal_leave();
 	sigprocmask(SIG_SETMASK, &before, NULL);
-	close(r.conn);
 	if (r.ended)
 		e = result_read(r.exit_text.text, r.exit_text.n, a, ret, err);
-	else if (e)
-		err_set(err, e, "the connection to the job broke before it ended");
-	strbuf_fini(&r.from);
-	strbuf_fini(&r.to);
+	else if (e == -ETIMEDOUT)
+		err_set(err, e, "the connection to the job broke, and did not come back for %d s", patience);
+	else if (e == -EIO)
+		err_set(err, e, "this terminal is gone");
+	wire_fini(&r.wire);
 	strbuf_fini(&r.screen);
 	strbuf_fini(&r.exit_text);
 	return e;

@@ -68,12 +68,12 @@ static int live_say(struct shepherd *s, const char *what, pid_t pid)
 
 static int terminal_open(struct shepherd *s, int *ret_tty, struct err *err)
 {
-	identity_files_begin(s->place->who);
-	int r = pty_connect(&s->pty, s->o->pty, err);
+	pty_begin(&s->pty, s->o->pty, s->o->tag, s->o->patience);
+	int r = shepherd_client_await(s, err);
 	if (r)
-		s->r.cause = CAUSE_HUNG_UP;
-	else
-		r = pty_terminal(&s->pty, ret_tty, err); /* the terminal is the user's, too */
+		return r;
+	identity_files_begin(s->place->who); /* the terminal is the user's */
+	r = pty_terminal(&s->pty, ret_tty, err);
 	identity_files_end(s->place->who);
 	return r;
 }
@@ -162,6 +162,22 @@ static int job_start(struct shepherd *s, struct err *err)
 	return r;
 }
 
+/* No shared file system: the job starts in its user's home (launch.c), and whoever looks at its comment learns why. */
+static void workdir_look(struct shepherd *s)
+{
+	const struct order *o = s->o;
+	struct stat st;
+
+	if (o->room || !o->workdir)
+		return;
+	identity_files_begin(s->place->who);
+	bool missing = stat(o->workdir, &st) && (errno == ENOENT || errno == ENOTDIR);
+	identity_files_end(s->place->who);
+	if (missing)
+		strbuf_printf(&s->say, "%sthe working directory %s does not exist on the host where it ran: it started in %s",
+			      s->say.n ? ". " : "", o->workdir, o->home ? o->home : "/");
+}
+
 static int prepare(struct shepherd *s, struct err *err)
 {
 	int r = identity_groups(s->place->who);
@@ -173,6 +189,7 @@ static int prepare(struct shepherd *s, struct err *err)
 		return r;
 	umask((mode_t)(s->o->umask < 0 ? 077 : s->o->umask));
 	r = output_open(s->o, s->place->who, &s->output, &s->say, err);
+	workdir_look(s);
 	if (!r && s->o->prologue) {
 		r = site_prologue(s->o, s->output.fd[0], s->output.fd[1], err);
 		if (r == -ECANCELED)

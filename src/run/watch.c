@@ -117,6 +117,28 @@ static int watch_pause(struct shepherd *s, int64_t until, siginfo_t *ret)
 	return 0;
 }
 
+/* Nothing runs before: what it has to say at once shall be seen, in a window of the right size. */
+int shepherd_client_await(struct shepherd *s, struct err *err)
+{
+	siginfo_t info;
+
+	while (!pty_attached(&s->pty)) {
+		int signal = watch_pause(s, pty_next(&s->pty), &info);
+		int value = signal == SHEPHERD_SIGNAL ? info.si_value.sival_int : signal;
+		if (value == SIGTERM || value == SIGKILL) {
+			s->r.cause = CAUSE_ORDERED;
+			s->pty.hung_up = true; /* nor is anybody waited for with the result */
+			return err_set(err, -ECANCELED, "it was ended before its terminal was there");
+		}
+		pty_look(&s->pty, boot_us());
+		if (s->pty.hung_up) {
+			s->r.cause = CAUSE_HUNG_UP;
+			return err_set(err, -EPIPE, "the terminal that it was submitted from is gone");
+		}
+	}
+	return 0;
+}
+
 /* ---- ending ---- */
 
 static void tree_end(struct shepherd *s, int signal, int64_t grace)
@@ -224,6 +246,8 @@ static int64_t next_instant(const struct shepherd *s)
 
 	if (crew < next)
 		next = crew;
+	if (s->o->pty && pty_next(&s->pty) < next)
+		next = pty_next(&s->pty);
 	if (s->stage == RUNNING && s->term_at < next)
 		next = s->term_at;
 	if (s->stage != RUNNING && s->kill_at < next)
@@ -279,6 +303,8 @@ void shepherd_watch(struct shepherd *s)
 			cause_set(s, CAUSE_ORDERED);
 			tree_end(s, SIGTERM, s->o->grace * SECOND);
 		}
+		if (s->o->pty)
+			pty_look(&s->pty, boot_us());
 		if (s->o->pty && s->pty.hung_up && s->stage == RUNNING) {
 			cause_set(s, CAUSE_HUNG_UP);
 			tree_end(s, SIGHUP, s->o->grace * SECOND);

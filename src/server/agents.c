@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "engine/errands.h"
 #include "server/server_internal.h"
 
 #define NODE_NONE UINT32_MAX
@@ -18,12 +19,14 @@ struct visit {
 	struct server *s;
 	struct link *link;
 	uint32_t node;	/* NODE_NONE: the server's machine, or it was shut out */
+	uint64_t join;	/* of a node that the store has not heard of yet */
 	bool greeted;	/* its hello was answered */
 	bool dismissed; /* it is being closed: nothing counts any more */
 };
 
 static void on_frame(void *context, struct link *l, json_t *head, const char *data, size_t n);
 static void on_closed(void *context, struct link *l, const char *reason);
+static bool readmit(struct visit *v, const json_t *hello);
 
 static const struct link_events events = {.frame = on_frame, .closed = on_closed};
 
@@ -71,8 +74,8 @@ void agents_settings(struct server *s)
 {
 	for (uint32_t i = 0; i < s->nodes.n; i++)
 		if (agent_connected(&s->nodes.v[i]))
-			link_pack(s->nodes.v[i].agent->visit->link, NULL, 0, "{s:s,s:o}", "t", "settings", "settings",
-				  settings(s));
+			link_pack(s->nodes.v[i].agent->visit->link, NULL, 0, "{s:s,s:o,s:o}", "t", "settings",
+				  "settings", settings(s), "servers", agents_servers(s));
 }
 
 /* ---- coming and going ---- */
@@ -136,6 +139,20 @@ static void welcome(const struct visit *v)
 		  settings(s));
 }
 
+/* Another machine has this node's key: a copy of its disk, say. The first that came is the node as long as it gives signs of life; to take turns would
+ * be to take each one's jobs for lost. */
+static bool has_double(const struct visit *v)
+{
+	const struct agent *a = info_of(v)->agent;
+	char here[64], there[64];
+
+	if (!a->visit || v->s->boot_us - a->heard_us > 3 * v->s->conf.heartbeat * INT64_C(1000000))
+		return false;
+	link_address(v->link, here, sizeof here);
+	link_address(a->visit->link, there, sizeof there);
+	return strcmp(here, there) != 0;
+}
+
 static void on_hello(struct visit *v, const json_t *hello)
 {
 	struct server *s = v->s;
@@ -143,6 +160,7 @@ static void on_hello(struct visit *v, const json_t *hello)
 	const json_t *facts = json_object_get(hello, "facts");
 	const char *version = json_string_value(json_object_get(hello, "version"));
 	struct err err;
+	char from[64];
 
 	if (facts_check(facts, &err) < 0) {
 		server_say(s, "node %s says what can't be of itself: %s", name_of(v), err.text);
@@ -152,6 +170,13 @@ static void on_hello(struct visit *v, const json_t *hello)
 	if ((uint64_t)json_integer_value(json_object_get(hello, "epoch")) > s->epoch) {
 		server_say(s, "node %s obeys a server that began to lead after this one", name_of(v));
 		refuse(v, 10, "this server began to lead before the one that you obey");
+		return;
+	}
+	if (has_double(v)) {
+		link_address(v->link, from, sizeof from);
+		server_say(s, "%s says that it is node %s, which is connected from %s: that stays", from, name_of(v),
+			   a->address);
+		refuse(v, 30, "another machine is connected as this node: join by another name");
 		return;
 	}
 	agents_cut(s, v->node, 0, "the host has connected again");
@@ -206,9 +231,18 @@ static void on_facts(struct visit *v, const json_t *head)
 		node_facts(v->s, v->node, facts);
 }
 
+static bool is_read(const json_t *head)
+{
+	const char *what = json_string_value(json_object_get(head, "what"));
+
+	return what && strcmp(what, "read") == 0;
+}
+
 /* A link says first what it is for. Those for tasks are from hosts of the same job, the server's own machine among them. */
 static void on_first(struct visit *v, const char *type, json_t *head)
 {
+	if (strcmp(type, "hello") == 0 && v->join && !readmit(v, head))
+		return;
 	if (strcmp(type, "hello") == 0 && v->node != NODE_NONE) {
 		on_hello(v, head);
 	} else if (strcmp(type, "task") == 0 && v->s->tasks) {
@@ -216,6 +250,19 @@ static void on_first(struct visit *v, const char *type, json_t *head)
 		struct tasks *t = v->s->tasks;
 		free(v);
 		tasks_serve(t, l, head);
+	} else if (strcmp(type, "file") == 0 && engine_errands(v->s->engine)) {
+		struct link *l = v->link;
+		struct files *f = errands_files(engine_errands(v->s->engine));
+		free(v);
+		files_serve(f, l, head);
+	} else if (strcmp(type, "stream") == 0 && v->node != NODE_NONE && is_read(head)) {
+		struct server *s = v->s;
+		struct link *l = v->link;
+		uint32_t node = v->node;
+		free(v);
+		output_stream(s, node, l, head);
+	} else if (strcmp(type, "stream") == 0 && v->node != NODE_NONE && terminal_link(v->s, v->node, v->link, head)) {
+		free(v);
 	} else {
 		dismiss(v, "it does not say what it is for");
 	}
@@ -227,7 +274,7 @@ static void on_frame(void *context, struct link *l, json_t *head, const char *da
 	const char *type = json_string_value(json_object_get(head, "t"));
 
 	clock_read(v->s);
-	if (v->dismissed || !type)
+	if (v->dismissed || !type || !lead_holds(v->s))
 		return;
 	if (!v->greeted)
 		on_first(v, type, head);
@@ -255,6 +302,40 @@ static void on_closed(void *context, struct link *l, const char *reason)
 	free(v);
 }
 
+/* A node that joined after the store was copied, if the store is a restored backup: the authority vouches for it, and the number of its join is one
+ * that this server has not given out since it began. */
+static bool is_news(const struct server *s, const struct cert_names *who)
+{
+	uint32_t node;
+
+	return who->join >= s->join_floor &&
+	       (!names_find(&s->cluster->node_names, who->name, &node) || s->nodes.v[node].join < who->join);
+}
+
+/* Takes such a node in, with its own number. */
+static bool readmit(struct visit *v, const json_t *hello)
+{
+	struct server *s = v->s;
+	uint64_t next = s->next_join, join;
+	struct cert_names who;
+	struct err err;
+
+	link_peer(v->link, &who);
+	s->next_join = v->join;
+	int rc = agents_join(s, who.name, json_object_get(hello, "facts"), &join, &err);
+	if (s->next_join < next)
+		s->next_join = next;
+	if (rc < 0) {
+		server_say(s, "node %s is newer than the store, and can't be taken in: %s", who.name, err.text);
+		refuse(v, 60, err.text);
+		return false;
+	}
+	server_say(s, "node %s joined after the store was copied: it is taken in again", who.name);
+	names_find(&s->cluster->node_names, who.name, &v->node);
+	v->join = 0;
+	return true;
+}
+
 void agents_link(struct server *s, struct link *l)
 {
 	struct visit *v = mem_zalloc(sizeof *v);
@@ -265,6 +346,11 @@ void agents_link(struct server *s, struct link *l)
 	link_peer(l, &who);
 	link_events_set(l, &events, v);
 	if (who.role == CERT_SERVER) {
+		link_trust(l);
+		return;
+	}
+	if (who.role == CERT_NODE && is_news(s, &who)) {
+		v->join = who.join;
 		link_trust(l);
 		return;
 	}

@@ -57,6 +57,7 @@ static const struct {
 	{"GET", "/v1/jobs/*/events", NULL, api_history},
 	{"GET", "/v1/jobs/*/why", NULL, api_why},
 	{"GET", "/v1/jobs/*/output", NULL, api_output},
+	{"GET", "/v1/jobs/*/terminal", NULL, api_terminal},
 	{"POST", "/v1/whatif", api_whatif, NULL},
 	{"GET", "/v1/server", api_server, NULL},
 	{"PATCH", "/v1/server", api_server, NULL},

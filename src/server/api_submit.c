@@ -73,6 +73,8 @@ static void submitted_write(struct server *s, struct json *j, uint64_t number)
 		json_int(j, "planned_start", entry_job(s, first)->start);
 	else
 		json_text(j, "planned_start", NULL);
+	if (s->entries.v[first].spec->interactive)
+		json_int(j, "patience", attrs_number(&s->attrs, "interactive_grace"));
 	json_open_array(j, "warnings");
 	json_close_array(j);
 	json_close_object(j);

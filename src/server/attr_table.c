@@ -90,6 +90,9 @@ const struct attr attr_table[] = {
 	{"mem_enforce", SERVER, BOOL("True"), .about = "A job that uses more memory than it asked for is ended."},
 	{"login_shell", SERVER, BOOL("False"),
 	 .about = "Job scripts are run by a login shell, which reads the user's profile."},
+	{"interactive_grace", SERVER, .type = ATTR_DURATION, .initial = "30", .min = 1, .max = YEAR,
+	 .about =
+		 "Seconds for which an interactive job waits for its terminal, when it starts or when the connection breaks."},
 	{"max_start_failures", SERVER, .type = ATTR_NUMBER, .initial = "3", .min = 1, .max = 1000,
 	 .about = "After so many failures to start a job it is held, with the reason in its comment."},
 	{"rerun_lost", SERVER, BOOL("True"),
@@ -106,6 +109,10 @@ const struct attr attr_table[] = {
 	 .about =
 		 "Directories, joined by commas, that are the same on all machines: output is written there directly. File "
 		 "systems of the network's kinds (NFS and the like) count by themselves."},
+
+	{"deliver_for", SERVER, SECONDS("600"),
+	 .about = "Seconds that a job's output is tried to be delivered to a host which can't be reached; then it stays where the "
+		  "job ran, and the job's comment says so."},
 
 	/* Afterwards. */
 	{"keep_completed", SERVER, SECONDS("86400"), .alias = "job_history_duration",

@@ -1,8 +1,8 @@
 /*
- * cluster.c - what makes this server the one of its cluster: the authority that signs certificates, the secret that job tokens
- * are derived from, and the epoch by which agents know who leads.
+ * cluster.c - what makes this server one of its cluster: the authority that signs certificates, the secret that job tokens
+ * are derived from, and the servers that there are.
  *
- * All three are in the store, so that they move with a backup, and both of two servers have them. The server's own key is not: it is made
+ * All of it is in the store, so that they move with a backup, and both of two servers have them. The server's own key is not: it is made
  * at each start, lives in memory only, and the authority signs it. Whoever reads an old disk learns nothing that lets him pass for a server
  * but the store itself, which is the server's account's alone (0600).
  */
@@ -14,6 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "engine/errands.h"
 #include "engine/tasks.h"
 #include "server/server_internal.h"
 #include "tls/tls.h"
@@ -21,18 +22,27 @@
 #define PORT "7722"
 #define LIFE INT64_C(31536000) /* seconds, of the server's certificate */
 #define RETRY 3600	       /* seconds, when it could not be renewed */
-#define SERVERS_MAX 4	       /* addresses that are remembered: a standby, a machine that it was moved from */
+#define SERVERS_MAX 4	       /* addresses that others are told, those seen last */
+#define SEEN_MAX 600	       /* seconds after its last word that another server counts as running, */
+#define FORGET (30 * 86400)    /* ... and as one that may come back */
 #define ADDRESSES_MAX 64       /* of this machine, in its certificate */
 #define HANDSHAKE 10	       /* seconds */
+
+/* Another server of this cluster, as it has told of itself: a standby, one that led before, one that was moved. */
+struct peer_server {
+	char *owner, *address;
+	int64_t seen; /* instant */
+	bool jobs;    /* it runs some on its own machine */
+	bool stopped; /* in order */
+};
 
 /* Owned by the server. */
 struct identity {
 	struct tls_context *tls;   /* for those who call us, */
 	struct tls_context *calls; /* ... and for those whom we call */
 	uv_timer_t renewal;
-	char address[300];	   /* "HOST:PORT"; "": no port is open */
-	char *server[SERVERS_MAX]; /* where others were that led this cluster; NULL at the end */
-	uint64_t epoch;		   /* the last one's */
+	char address[300];		 /* "HOST:PORT"; "": no port is open */
+	VEC(struct peer_server) servers; /* the others, who was seen last first */
 };
 
 static struct identity *identity_of(struct server *s)
@@ -63,35 +73,47 @@ static int authority_read(struct server *s, const json_t *o, struct err *err)
 		free(cert);
 		return rc;
 	}
+	free(s->authority.key); /* a standby has read them before */
+	free(s->authority.cert);
 	s->authority.key = key;
 	s->authority.cert = cert;
 	memcpy(s->authority.fingerprint, fingerprint, sizeof fingerprint);
 	return 0;
 }
 
-static void lead_read(struct server *s, const json_t *o)
+static int secret_read(struct server *s, const json_t *o, struct err *err)
 {
-	struct identity *id = identity_of(s);
-	const json_t *v;
-	size_t i;
+	char *secret = text_copy(o, "secret");
 
-	id->epoch = (uint64_t)json_integer_value(json_object_get(o, "epoch"));
-	json_array_foreach(json_object_get(o, "servers"), i, v)
-	{
-		if (i < SERVERS_MAX && json_is_string(v))
-			id->server[i] = mem_strdup(json_string_value(v));
-	}
+	if (!secret)
+		return err_set(err, -EINVAL, "there is no secret in it");
+	free(s->authority.secret);
+	s->authority.secret = secret;
+	return 0;
 }
 
 int cluster_object(struct server *s, const char *name, const json_t *o, struct err *err)
 {
 	if (strcmp(name, "authority") == 0)
 		return authority_read(s, o, err);
-	if (strcmp(name, "lead") == 0)
-		lead_read(s, o);
-	if (strcmp(name, "secret") == 0 && !(s->authority.secret = text_copy(o, "secret")))
-		return err_set(err, -EINVAL, "there is no secret in it");
+	if (strcmp(name, "secret") == 0)
+		return secret_read(s, o, err);
 	return 0;
+}
+
+static int load_one(void *context, const char *name, const char *value)
+{
+	json_t *o = json_loads(value, 0, NULL);
+
+	if (o)
+		cluster_object(context, name, o, NULL);
+	json_decref(o);
+	return 0;
+}
+
+int cluster_load(struct server *s, struct err *err)
+{
+	return store_get_objects(s->store, "cluster", load_one, s, err);
 }
 
 /* Puts an object of two texts; the second key may be NULL. */
@@ -141,36 +163,107 @@ static void secret_make(struct server *s)
 	object_put(s, "secret", "secret", both, NULL, NULL);
 }
 
-static void lead_store(struct server *s)
-{
-	struct strbuf text = {0};
-	struct json j;
-
-	json_init(&j, &text, false);
-	json_open_object(&j, NULL);
-	json_int(&j, "epoch", (int64_t)s->epoch);
-	json_text(&j, "address", s->identity->address);
-	cluster_servers(s, &j, "servers");
-	json_close_object(&j);
-	store_put_object(s->store, "cluster", "lead", text.text);
-	strbuf_fini(&text);
-}
-
 int cluster_begin(struct server *s, struct err *err)
 {
-	struct identity *id = identity_of(s);
-	uint64_t now = (uint64_t)s->now_us / 1000;
-	int rc = 0;
+	int rc = s->authority.key ? 0 : authority_make(s, err);
 
-	if (!s->authority.key)
-		rc = authority_make(s, err);
 	if (rc < 0)
 		return err_prefix(err, rc, "the cluster's authority");
 	if (!s->authority.secret)
 		secret_make(s);
-	s->epoch = id->epoch + 1 > now ? id->epoch + 1 : now;
-	lead_store(s);
 	return 0;
+}
+
+/* ---- the servers ---- */
+
+int cluster_register(struct server *s, bool stopped, struct err *err)
+{
+	struct strbuf text = {0}, name = {0};
+	struct json j;
+
+	strbuf_printf(&name, "server:%s", lead_owner(s));
+	json_init(&j, &text, false);
+	json_open_object(&j, NULL);
+	json_text(&j, "address", cluster_address(s));
+	json_int(&j, "seen", s->now);
+	json_bool(&j, "jobs", s->here > 0);
+	json_bool(&j, "stopped", stopped);
+	json_close_object(&j);
+	int rc = store_register(s->store, "cluster", name.text, text.text, err);
+	strbuf_fini(&text);
+	strbuf_fini(&name);
+	return rc;
+}
+
+static int server_read(void *context, const char *name, const char *value)
+{
+	struct server *s = context;
+	struct identity *id = s->identity;
+	json_t *o = strncmp(name, "server:", 7) == 0 && strcmp(name + 7, lead_owner(s)) != 0
+			    ? json_loads(value, 0, NULL)
+			    : NULL;
+	const char *address = json_string_value(json_object_get(o, "address"));
+	struct peer_server x = {.seen = json_integer_value(json_object_get(o, "seen")),
+				.jobs = json_is_true(json_object_get(o, "jobs")),
+				.stopped = json_is_true(json_object_get(o, "stopped"))};
+
+	if (o && s->now - x.seen < FORGET) {
+		size_t at = 0;
+		x.owner = mem_strdup(name + 7);
+		x.address = mem_strdup(address ? address : "");
+		while (at < id->servers.n && id->servers.v[at].seen >= x.seen)
+			at++;
+		vec_insert(&id->servers, at, x);
+	}
+	json_decref(o);
+	return 0;
+}
+
+static void servers_clear(struct identity *id)
+{
+	for (size_t i = 0; i < id->servers.n; i++) {
+		free(id->servers.v[i].owner);
+		free(id->servers.v[i].address);
+	}
+	vec_clear(&id->servers);
+}
+
+static void servers_text(const struct server *s, struct strbuf *out)
+{
+	struct json j;
+
+	json_init(&j, out, false);
+	json_open_object(&j, NULL);
+	cluster_servers(s, &j, "servers");
+	json_close_object(&j);
+}
+
+int cluster_look(struct server *s, bool *ret_changed, struct err *err)
+{
+	struct identity *id = identity_of(s);
+	struct strbuf before = {0}, now = {0};
+
+	servers_text(s, &before);
+	servers_clear(id);
+	int rc = store_get_objects(s->store, "cluster", server_read, s, err);
+	servers_text(s, &now);
+	if (ret_changed)
+		*ret_changed = strcmp(before.text, now.text) != 0;
+	strbuf_fini(&before);
+	strbuf_fini(&now);
+	return rc;
+}
+
+const char *cluster_other(const struct server *s, bool any, bool *ret_jobs)
+{
+	for (size_t i = 0; i < s->identity->servers.n; i++) {
+		const struct peer_server *x = &s->identity->servers.v[i];
+		if (x->stopped || s->now - x->seen > SEEN_MAX || !(any || x->jobs))
+			continue;
+		*ret_jobs = x->jobs && !any;
+		return *x->address ? x->address : x->owner;
+	}
+	return NULL;
 }
 
 /* ---- this server's certificate ---- */
@@ -213,6 +306,21 @@ static void hosts_list(const struct server *s, struct strbuf *hosts)
 	freeifaddrs(all);
 }
 
+/* Files between this machine and others; what belongs to no host of the cluster is kept here. */
+void cluster_files(struct server *s)
+{
+	struct errands *e = engine_errands(s->engine);
+	struct strbuf keep = {0};
+
+	strbuf_printf(&keep, "%s/undelivered", s->where.state);
+	if (e && s->authority.cert)
+		files_identify(errands_files(e), &(struct files_identity){.name = HOST_HERE,
+									  .ca = s->authority.cert,
+									  .keep = keep.text,
+									  .tls = cluster_tls(s)});
+	strbuf_fini(&keep);
+}
+
 static int identity_make(struct server *s, struct err *err)
 {
 	struct cert_names names = {.role = CERT_SERVER};
@@ -245,6 +353,7 @@ static int identity_make(struct server *s, struct err *err)
 		tls_context_free(s->identity->calls);
 		s->identity->tls = tls;
 		s->identity->calls = calls;
+		cluster_files(s);
 	}
 	strbuf_fini(&key);
 	strbuf_fini(&csr);
@@ -273,7 +382,10 @@ struct tls_context *cluster_tls(struct server *s)
 
 static void on_link(void *context, struct link *l)
 {
-	agents_link(context, l);
+	if (lead_standing(context))
+		standby_link(context, l);
+	else
+		agents_link(context, l);
 }
 
 static void on_http(void *context, int fd, const char *address)
@@ -296,24 +408,31 @@ static const char *listen_where(const struct server *s)
 }
 
 /* Address and port as others need them: those of the configuration; else the address that it listens on, if that is one; else the host's name. */
-static void address_find(struct server *s, const char *where)
+void cluster_locate(struct server *s)
 {
-	const char *given = s->conf.address, *end = strchr(given, ']');
-	char host[256] = "", *address = s->identity->address;
+	const char *given = s->conf.address, *end = strchr(given, ']'), *where = listen_where(s);
+	char host[256] = "", *address = identity_of(s)->address;
 	size_t size = sizeof s->identity->address;
-	int port;
+	int port = 0;
+
+	if (!where)
+		return;
 
 	if (*given && strchr(end ? end : given, ':')) {
 		snprintf(address, size, "%s", given);
 		return;
 	}
 	conf_listen_parse(where, host, sizeof host, &port, NULL);
+	if (s->listener)
+		port = listener_port(s->listener);
+	if (!port) /* any: it is known when it is open */
+		return;
 	if (*given)
 		snprintf(host, sizeof host, "%s", given);
 	else if (!*host || strcmp(host, "0.0.0.0") == 0 || strcmp(host, "::") == 0 || strcmp(host, "*") == 0)
 		gethostname(host, sizeof host - 1);
 	bool v6 = strchr(host, ':') && host[0] != '[';
-	snprintf(address, size, "%s%s%s:%d", v6 ? "[" : "", host, v6 ? "]" : "", listener_port(s->listener));
+	snprintf(address, size, "%s%s%s:%d", v6 ? "[" : "", host, v6 ? "]" : "", port);
 }
 
 int cluster_listen(struct server *s, struct err *err)
@@ -323,21 +442,21 @@ int cluster_listen(struct server *s, struct err *err)
 		.connections = (int)s->conf.connections,
 		.strangers = (int)s->conf.api_connections,
 		.strangers_per_address = (int)s->conf.api_connections_per_user,
+		.links_per_host = (int)(s->conf.connections / 8 > 64 ? s->conf.connections / 8 : 64),
 		.handshake_seconds = HANDSHAKE,
 		.idle_seconds = (int)s->conf.api_idle,
 	};
 	const char *where = listen_where(s);
 	int rc;
 
-	if (!where)
+	if (!where || s->listener) /* a standby has opened it before */
 		return 0;
 	if ((rc = identity_make(s, err)) < 0)
 		return rc;
 	rc = listener_open(s->loop, where, s->identity->tls, &limits, &events, s, &s->listener, err);
 	if (rc < 0)
 		return err_prefix(err, rc, "listen in section [cluster]");
-	address_find(s, where);
-	lead_store(s);
+	cluster_locate(s);
 	uv_timer_init(s->loop, &s->identity->renewal);
 	s->identity->renewal.data = s;
 	uv_timer_start(&s->identity->renewal, on_renewal, (uint64_t)LIFE / 3 * 2 * 1000, 0);
@@ -382,11 +501,13 @@ void cluster_servers(const struct server *s, struct json *j, const char *key)
 		json_text(j, NULL, own);
 		n++;
 	}
-	for (int i = 0; i < SERVERS_MAX && s->identity && s->identity->server[i] && n < SERVERS_MAX; i++)
-		if (strcmp(s->identity->server[i], own) != 0) {
-			json_text(j, NULL, s->identity->server[i]);
-			n++;
-		}
+	for (size_t i = 0; s->identity && i < s->identity->servers.n && n < SERVERS_MAX; i++) {
+		const char *address = s->identity->servers.v[i].address;
+		if (!*address || strcmp(address, own) == 0)
+			continue;
+		json_text(j, NULL, address);
+		n++;
+	}
 	json_close_array(j);
 }
 

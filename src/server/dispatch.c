@@ -480,6 +480,8 @@ static bool is_current(const struct server *s, uint32_t id, uint16_t attempt)
 	return job->attempt == attempt && (job->state == STATE_NOW || job->state == STATE_RUNNING);
 }
 
+static void on_lost(void *context, const char *tag, const char *why);
+
 static void on_refused(void *context, const char *tag, const char *reason)
 {
 	struct server *s = context;
@@ -490,6 +492,10 @@ static void on_refused(void *context, const char *tag, const char *reason)
 	loop_wake(s);
 	if (!tag_parse(s, tag, &id, &attempt) || !(t = attempt_find(s, id, attempt)))
 		return;
+	if (t->started) { /* it ran, and its host has no trace of it any more */
+		on_lost(s, tag, reason);
+		return;
+	}
 	attempt_free(s, t);
 	if (is_current(s, id, attempt)) {
 		if (s->entries.v[id].intent == INTENT_DELETE) {

@@ -232,6 +232,7 @@ void entry_forget(struct server *s, uint32_t id)
 		heap_push(&s->forgets, s->now + 60, id, 0);
 		return;
 	}
+	output_forget(s, id);
 	outcome_free(e->outcome);
 	e->outcome = NULL;
 	if (a) {

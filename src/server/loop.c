@@ -17,6 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/utf8.h"
 #include "server/server_internal.h"
 
 #define RETRY_US 500000
@@ -39,6 +40,7 @@ void server_say(const struct server *s, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof text, fmt, ap);
 	va_end(ap);
+	utf8_harmless(text); /* much of it is what nodes and users say */
 	fprintf(stderr, "%s %s\n", when, text);
 }
 
@@ -116,10 +118,8 @@ static bool turn_commit(struct server *s)
 	if (!s->trouble)
 		next_store(s);
 	rc = store_commit(s->store, &err);
-	if (rc == -ESTALE) { /* another server writes this store: whatever we would say or order is not ours to say */
-		server_say(s, "stopping at once: %s", err.text);
-		_exit(1);
-	}
+	if (rc == -ESTALE)
+		lead_deposed(s, &err);
 	if (rc < 0) {
 		s->stats.failed_commits++;
 		if (!s->trouble || strcmp(s->trouble, err.text) != 0)
@@ -188,6 +188,7 @@ static void turn_tell(struct server *s)
 	mails_send(s);
 	stream_flush(s);
 	output_turn(s);
+	terminals_turn(s);
 }
 
 void reply_later(struct server *s, struct http_request *r, int status, struct strbuf *body)
@@ -280,6 +281,16 @@ void server_turn(struct server *s)
 		give_up_replies(s);
 }
 
+/* Another server may lead. What was changed and is not in the store was told to nobody. */
+static void silent_turn(struct server *s)
+{
+	give_up_replies(s);
+	http_flush(s->http);
+	if (s->terminating)
+		loop_end(s);
+	uv_timer_start(&s->timer, on_timer, RETRY_US / 1000, 0);
+}
+
 static void turn(struct server *s)
 {
 	uint64_t requests = http_stats(s->http).requests;
@@ -288,6 +299,10 @@ static void turn(struct server *s)
 		return;
 	s->asked = s->requests != requests;
 	s->requests = requests;
+	if (!lead_holds(s)) {
+		silent_turn(s);
+		return;
+	}
 	if (s->terminating && !s->farewell)
 		agents_farewell(s);
 	server_turn(s);
@@ -342,7 +357,7 @@ static void loop_drain(struct server *s)
 	}
 }
 
-int loop_run(struct server *s, int listening, struct err *err)
+int loop_open(struct server *s, int listening, struct err *err)
 {
 	struct http_limits limits = {
 		.body = (size_t)s->conf.api_body,
@@ -350,17 +365,12 @@ int loop_run(struct server *s, int listening, struct err *err)
 		.per_uid = (int)s->conf.api_connections_per_user,
 		.rate = (double)s->conf.api_rate,
 		.idle_seconds = (int)s->conf.api_idle,
+		.known = who_known,
 	};
-	int rc = http_start(s->loop, listening, &limits, api_handle, s, &s->http, err);
+	int rc = http_start(s->loop, listening, &limits, lead_handle, s, &s->http, err);
 
 	if (rc < 0)
 		return rc;
-	uv_check_init(s->loop, &s->check);
-	uv_prepare_init(s->loop, &s->prepare);
-	s->check.data = s->prepare.data = s;
-	uv_check_start(&s->check, after_poll);
-	uv_prepare_start(&s->prepare, before_poll);
-	uv_timer_init(s->loop, &s->timer);
 	uv_signal_init(s->loop, &s->term);
 	uv_signal_init(s->loop, &s->interrupt);
 	uv_signal_init(s->loop, &s->hangup);
@@ -368,11 +378,21 @@ int loop_run(struct server *s, int listening, struct err *err)
 	uv_signal_start(&s->term, on_signal, SIGTERM);
 	uv_signal_start(&s->interrupt, on_signal, SIGINT);
 	uv_signal_start(&s->hangup, on_hangup, SIGHUP);
+	return 0;
+}
+
+void loop_run(struct server *s)
+{
+	uv_check_init(s->loop, &s->check);
+	uv_prepare_init(s->loop, &s->prepare);
+	s->check.data = s->prepare.data = s;
+	uv_check_start(&s->check, after_poll);
+	uv_prepare_start(&s->prepare, before_poll);
+	uv_timer_init(s->loop, &s->timer);
 	uv_timer_start(&s->timer, on_timer, 1, 0);
 	s->dirty = true;
 	uv_run(s->loop, UV_RUN_DEFAULT);
 	engine_flush(s->engine);
 	loop_drain(s);
 	http_stop(s->http);
-	return 0;
 }

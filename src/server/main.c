@@ -1,7 +1,7 @@
 /*
  * main.c - shuntd: what it is told on the command line, its directories, and the order in which it comes up.
  *
- *	configuration -> lock -> store -> recovery -> engine (its nursery is started before root is given up) -> socket -> ready
+ *	configuration -> lock -> engine (its nursery is started before root is given up) -> store -> lead, or stand by until it does (standby.c) -> recovery -> sockets -> ready
  */
 #include <dirent.h>
 #include <errno.h>
@@ -17,6 +17,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/descriptors.h"
 #include "base/unixsock.h"
 #include "run/nursery.h"
 #include "server/server_internal.h"
@@ -294,14 +295,16 @@ static void find_nursery(const struct server *s, char path[PATH_MAX])
 		snprintf(path, PATH_MAX, "%s", s->program);
 }
 
-static int bring_up(struct server *s, struct err *err)
+/* What is done leading or not. */
+static int prepare(struct server *s, struct err *err)
 {
-	char path[PATH_MAX + 16], live[PATH_MAX], socket[PATH_MAX], nursery[PATH_MAX];
+	char path[PATH_MAX + 16], live[PATH_MAX], socket[PATH_MAX], nursery[PATH_MAX], spool[PATH_MAX];
 	struct engine_listener listener = dispatch_engine;
 	struct local_options o = {.program = nursery,
 				  .live = live,
 				  .socket = socket,
 				  .cgroup = s->conf.cgroup,
+				  .spool = spool,
 				  .root_jobs = s->conf.root_jobs || !s->multi,
 				  .drop = s->multi && geteuid() == 0};
 	int rc;
@@ -309,6 +312,7 @@ static int bring_up(struct server *s, struct err *err)
 	find_nursery(s, nursery);
 	snprintf(live, sizeof live, "%s/live", s->where.state);
 	snprintf(socket, sizeof socket, "%s/engine.sock", s->where.run);
+	snprintf(spool, sizeof spool, "%s/undelivered", s->where.state);
 	s->loop = uv_default_loop();
 	listener.context = s;
 	clock_read(s);
@@ -316,13 +320,20 @@ static int bring_up(struct server *s, struct err *err)
 	attrs_init(&s->attrs, ATTR_SERVER);
 	if ((rc = world_nodes(s, err)) < 0)
 		return rc;
+	s->here = (uint32_t)s->nodes.n;
 	if ((rc = engine_create(s->loop, &o, &listener, &s->engine, err)) < 0) /* while we are root */
 		return rc;
 	if ((rc = drop_root(s, err)) < 0)
 		return rc;
 	snprintf(path, sizeof path, "sqlite:%s/shunt.db", s->where.state);
-	if ((rc = store_open(*s->conf.store ? s->conf.store : path, &s->store, err)) < 0)
-		return rc;
+	return store_open(*s->conf.store ? s->conf.store : path, &s->store, err);
+}
+
+static int bring_up(struct server *s, struct err *err)
+{
+	char path[PATH_MAX + 16];
+	int rc;
+
 	snprintf(path, sizeof path, "%s/accounting", s->where.state);
 	if ((rc = accounting_open(*s->conf.accounting ? s->conf.accounting : path, &s->accounting, err)) < 0)
 		return rc;
@@ -345,7 +356,7 @@ static int bring_up(struct server *s, struct err *err)
 		s->next_number = 1;
 	if (s->next_script == 0)
 		s->next_script = 1;
-	return 0;
+	return terminals_begin(s, err);
 }
 
 /* Other machines: their agents, the API over TLS, and tasks of jobs that run on this machine and on others. */
@@ -355,6 +366,7 @@ static int serve_others(struct server *s, struct err *err)
 	struct tasks_options o = {.socket = socket, .live = live, .name = s->name};
 	int rc = cluster_listen(s, err);
 
+	cluster_files(s);
 	if (rc < 0 || !s->listener)
 		return rc;
 	snprintf(socket, sizeof socket, "%s/agent.sock", s->where.run);
@@ -363,35 +375,78 @@ static int serve_others(struct server *s, struct err *err)
 	return tasks_start(s->loop, &o, &s->tasks, err);
 }
 
-static int serve(struct server *s, struct arguments *a)
+static int open_socket(struct server *s, struct err *err)
 {
 	char path[PATH_MAX];
-	struct err err;
 	int fd;
 
-	if (bring_up(s, &err) < 0)
-		return failed(a, err.text);
+	if (s->http)
+		return 0;
 	snprintf(path, sizeof path, "%s/shuntd.sock", s->where.run);
-	fd = unix_listen(path, s->multi ? 0666 : 0600, &err);
-	if (fd < 0 || serve_others(s, &err) < 0)
-		return failed(a, err.text);
+	fd = unix_listen(path, s->multi ? 0666 : 0600, err);
+	return fd < 0 ? fd : loop_open(s, fd, err);
+}
+
+static void say_ready(struct server *s, struct arguments *a)
+{
 	write_pid(s);
-	server_say(s, "up: %zu nodes, %lld jobs, store %s, policy %s", (size_t)s->nodes.n, (long long)s->total,
-		   store_kind(s->store), attrs_text(&s->attrs, "policy"));
-	if (a->ready >= 0) {
-		if (write(a->ready, "+", 1) != 1)
-			return 1;
-		close(a->ready);
-		a->ready = -1;
-	}
-	if (loop_run(s, fd, &err) < 0)
-		return failed(a, err.text);
+	if (a->ready < 0)
+		return;
+	if (write(a->ready, "+", 1) != 1)
+		server_say(s, "who started this server has gone");
+	close(a->ready);
+	a->ready = -1;
+}
+
+/* 1: it was told to stop before it led. */
+static int lead_or_stand_by(struct server *s, struct arguments *a, struct err *err)
+{
+	int rc = lead_take(s, err);
+
+	if (rc != -EBUSY || !lead_leased(s))
+		return rc;
+	if ((rc = open_socket(s, err)) < 0)
+		return rc;
+	say_ready(s, a);
+	return standby_wait(s);
+}
+
+static void stop(struct server *s)
+{
+	char path[PATH_MAX];
+
+	lead_end(s);
+	snprintf(path, sizeof path, "%s/shuntd.sock", s->where.run);
 	unlink(path);
+	terminals_end(s);
 	cluster_close(s);
 	if (s->tasks)
 		tasks_stop(s->tasks);
 	engine_stop(s->engine);
 	store_close(s->store);
+}
+
+static int serve(struct server *s, struct arguments *a)
+{
+	struct err err;
+	int rc = prepare(s, &err);
+
+	if (rc == 0)
+		rc = lead_or_stand_by(s, a, &err);
+	if (rc > 0) {
+		http_stop(s->http);
+		stop(s);
+		server_say(s, "stopped");
+		return 0;
+	}
+	if (rc < 0 || bring_up(s, &err) < 0 || open_socket(s, &err) < 0 || serve_others(s, &err) < 0 ||
+	    lead_start(s, &err) < 0)
+		return failed(a, err.text);
+	server_say(s, "up: %zu nodes, %lld jobs, store %s, policy %s", (size_t)s->nodes.n, (long long)s->total,
+		   store_kind(s->store), attrs_text(&s->attrs, "policy"));
+	say_ready(s, a);
+	loop_run(s);
+	stop(s);
 	server_say(s, "stopped; running jobs go on");
 	return 0;
 }
@@ -511,6 +566,7 @@ int main(int argc, char **argv)
 	if (a.check)
 		return check_conf(a.check, a.system);
 	signal(SIGPIPE, SIG_IGN);
+	descriptors_raise();
 	umask(022);
 	s->uid = geteuid();
 	s->lock = -1;

@@ -310,19 +310,21 @@ void node_arrived(struct server *s, uint32_t node, const json_t *facts)
 		world_node_store(s, node);
 }
 
-void node_heard(struct server *s, uint32_t node, const char *health)
+void node_heard(struct server *s, uint32_t node, const char *says)
 {
 	struct node_info *n = &s->nodes.v[node];
-	bool well = !health || !*health;
+	char health[201]; /* it is some program's text, and everybody is shown it */
+	bool well = !says || !*says;
 
+	snprintf(health, sizeof health, "%s", well ? "" : says);
 	if (n->down)
 		node_up(s, node);
 	n->agent->heard_us = s->boot_us;
 	n->agent->heard = s->now;
 	if (well ? !n->unwell : n->unwell && strcmp(n->unwell, health) == 0)
 		return;
-	server_say(s, "node %s is %s%.200s", names_get(&s->cluster->node_names, node),
-		   well ? "well again" : "unwell: ", well ? "" : health);
+	server_say(s, "node %s is %s%s", names_get(&s->cluster->node_names, node), well ? "well again" : "unwell: ",
+		   health);
 	free(n->unwell);
 	n->unwell = well ? NULL : mem_strdup(health);
 	world_node_gate(s, node);
@@ -455,9 +457,9 @@ const char *node_state(const struct server *s, uint32_t node)
 	bool out = n->offline || n->gone || n->leaving;
 
 	snprintf(text, sizeof text, "%s%s%s",
-		 !out			 ? ""
-		 : used > 0 && n->joined ? ",draining"
-					 : ",offline",
+		 !out	    ? ""
+		 : used > 0 ? ",draining"
+			    : ",offline",
 		 !n->down		      ? ""
 		 : n->agent && !n->agent->met ? ",joining"
 					      : ",down",

@@ -75,7 +75,7 @@ static const char *replace(struct arena *a, const char *path, const char *word_,
 }
 
 /* What TORQUE and PBS Pro know in the names of output files. */
-static const char *replace_words(const struct server *s, uint32_t id, const char *path, struct arena *a)
+const char *replace_words(const struct server *s, uint32_t id, const char *path, struct arena *a)
 {
 	int64_t index = job_key_index(s->entries.v[id].key);
 	const char *number = index < 0 ? "" : arena_printf(a, "%lld", (long long)index);
@@ -320,10 +320,10 @@ static int part_prepare(struct server *s, const struct part *p, struct engine_pa
 		o->tmpdir = arena_printf(p->a, "%s.d", o->nodefile_path);
 	part_devices(s, p, o);
 	part_hosts(s, p, o);
-	if (spec->interactive && !o->room && !p->here)
-		return err_set(err, -ENOTSUP,
-			       "an interactive job can't run on node %s: only on the server's own machine", p->host);
-	o->pty = spec->interactive && !o->room ? text_of(p->body, "interactive", p->a) : NULL;
+	if (spec->interactive && !o->room) {
+		o->pty = arena_printf(p->a, "%s/terminal.sock", p->run);
+		o->patience = attrs_number(&s->attrs, "interactive_grace");
+	}
 	if (!o->room && p->here)
 		rc = script_file(s, spec, p->a, &o->script, err);
 	else if (!o->room && spec->script) {
@@ -331,6 +331,8 @@ static int part_prepare(struct server *s, const struct part *p, struct engine_pa
 		rc = script_text(s, spec, p->a, ret, err);
 	}
 	part_environment(s, p, o);
+	if (rc == 0 && !o->room && !spec->interactive)
+		rc = part_files(s, p, o, err);
 	return rc;
 }
 

@@ -158,6 +158,8 @@ static void env_hosts(const struct server *s, const struct part *p, const struct
 		}
 	env_set(env, "PBS_NODENUM", "%d", first < 0 ? 0 : first);
 	env_set(env, "PBS_VNODENUM", "%d", first < 0 ? 0 : first);
+	env_set(env, "SHUNT_NODE", "%s",
+		names_get(&s->cluster->node_names, (uint32_t)p->t->node[part_first(p)]));
 	if (o->nhosts) {
 		env_set(env, "SHUNT_HERE", "%s", strbuf_text(&names));
 		env_place(env, "SHUNT_AGENT_SOCKET", "%s/agent.sock", p->run);
@@ -189,7 +191,7 @@ static void env_server(const struct server *s, const struct part *p, struct env 
 }
 
 /* What names directories. Launchers of parallel programs reach the job's nodes through us. */
-static void env_places(const struct part *p, const struct order *o, struct env *env)
+static void env_places(const struct server *s, const struct part *p, const struct order *o, struct env *env)
 {
 	static const char usual[] = "/usr/local/bin:/usr/bin:/bin";
 	static const char *const hostfile[] = {"PBS_NODEFILE", "OMPI_MCA_orte_default_hostfile",
@@ -203,10 +205,10 @@ static void env_places(const struct part *p, const struct order *o, struct env *
 		env_place(env, hostfile[i], "%s", o->nodefile_path);
 	for (size_t i = 0; i < sizeof agent / sizeof *agent; i++)
 		env_place(env, agent[i], "%s", p->rsh);
-	if (o->tmpdir) {
+	if (o->tmpdir)
 		env_place(env, "TMPDIR", "%s", o->tmpdir);
-		env_place(env, "SHUNT_TMPDIR", "%s", o->tmpdir); /* pbs_rsh makes each virtual node's below it */
-	}
+	if (o->tmpdir && part_spans_virtual(s, p)) /* pbs_rsh makes each virtual node's below it */
+		env_place(env, "SHUNT_TMPDIR", "%s", o->tmpdir);
 }
 
 void part_environment(struct server *s, const struct part *p, struct order *o)
@@ -221,7 +223,7 @@ void part_environment(struct server *s, const struct part *p, struct order *o)
 	env_set(&env, "PRTE_MCA_prte_set_default_slots", "1");
 	env_server(s, p, &env);
 	env_hosts(s, p, o, &env);
-	env_places(p, o, &env);
+	env_places(s, p, o, &env);
 	o->nplaced = p->here ? 0 : env.placed;
 	o->env = arena_alloc(p->a, (env.list.n + 1) * sizeof *o->env);
 	memcpy(o->env, env.list.v, env.list.n * sizeof *o->env);

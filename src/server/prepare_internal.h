@@ -28,6 +28,10 @@ bool part_is_virtual(const struct server *s, const struct part *p);
 bool part_spans_virtual(const struct server *s, const struct part *p);
 /* The first fragment that is on it. */
 uint32_t part_first(const struct part *p);
+/* What TORQUE and PBS Pro know in the names of files: ^array_index^ and the like. */
+const char *replace_words(const struct server *s, uint32_t id, const char *path, struct arena *a);
+/* prepare_files.c: o->carried and its ticket. */
+int part_files(struct server *s, const struct part *p, struct order *o, struct err *err);
 /* o->env and o->nplaced, by the rest of the order. */
 void part_environment(struct server *s, const struct part *p, struct order *o);
 

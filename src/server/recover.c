@@ -232,6 +232,8 @@ static int fold(void *context, const struct store_event *e, struct err *err)
 			plan_apply(s->plan, &x);
 			if (e->type == EVENT_START)
 				attempt_restore(s, x.job, job->attempt, nodes, x.nnodes, data);
+			if (e->type == EVENT_STARTED && attempt_find(s, x.job, job->attempt))
+				attempt_find(s, x.job, job->attempt)->started = true;
 			if (e->type == EVENT_PREEMPT || e->type == EVENT_START_FAILED)
 				s->entries.v[x.job].intent = INTENT_NONE;
 			s->entries.v[x.job].modified = e->time;
@@ -328,6 +330,7 @@ int recover(struct server *s, struct err *err)
 		return rc;
 	world_begin(s);
 	s->rebooted = r.rebooted;
+	s->join_floor = s->next_join ? s->next_join : 1;
 	boot_store(s);
 	if (s->next_number <= r.highest)
 		s->next_number = r.highest + 1;

@@ -205,6 +205,7 @@ struct tally {
 struct asker;  /* who.c */
 struct stream; /* events.c */
 struct waiter; /* output.c */
+struct terminal; /* terminal.c */
 
 /* A user of this machine (accounts.c). */
 struct account {
@@ -254,8 +255,11 @@ struct server {
 	struct authority authority;
 	struct identity *identity; /* cluster.c: this server's certificate */
 	struct tokens *tokens;	   /* tokens.c */
+	struct lead *lead;	   /* standby.c; NULL: nobody has asked who leads */
 	uint64_t epoch;
+	uint32_t here; /* nodes of the configuration, on this machine */
 	uint64_t next_join, next_token;
+	uint64_t join_floor; /* next_join as it was when this server began to lead: what is above may be unknown to a restored store */
 	struct cluster *cluster;
 	struct plan *plan;
 	struct sched *sched;
@@ -326,6 +330,9 @@ struct server {
 	VEC(struct reply_later) replies;
 	struct event_ring *ring; /* events.c */
 	VEC(struct stream *) streams;
+	struct terminal *terminals;
+	struct terminals *terminal_socket;
+	uint64_t terminal_numbers;
 	VEC(struct waiter *) waiters;
 	uint64_t waiter_ids;
 	struct {
@@ -464,6 +471,28 @@ int body_read(struct server *s, uint32_t id, json_t **ret, struct err *err);
 /* Where output goes: absolute; "err" joined with the other is NULL. */
 void output_paths(struct server *s, uint32_t id, const json_t *body, struct arena *a, const char **ret_out,
 		  const char **ret_err);
+/* prepare_files.c: a host of this cluster, */
+struct spot {
+	bool here;	     /* the server's machine, else: */
+	uint32_t node;	     /* ... */
+	const char *host;    /* as the engine has it */
+	const char *title;   /* as users do */
+	const char *address; /* where other hosts call it */
+	uint64_t join;
+};
+bool spot_find(const struct server *s, const char *host, struct spot *ret); /* false: it is none */
+/* ... and where a job's output belongs: */
+struct home {
+	const char *path;
+	const char *kept; /* its name among what the server keeps, if home is no host of the cluster */
+	bool error;	  /* it is the error output's own */
+	bool known;	  /* home is `spot` */
+	struct spot spot;
+	bool stays;  /* on the host where the job runs: -k */
+	bool shared; /* the directory is the same everywhere */
+};
+void output_home(struct server *s, uint32_t id, const json_t *body, bool error, struct arena *a, struct home *ret);
+int stage_check(const char *what, const char *text, struct err *err); /* -EINVAL: not as -W stagein has it */
 struct spec *spec_own(struct server *s,
 		      uint32_t id); /* an element's own copy, to be changed; stored under its own key */
 
@@ -494,7 +523,8 @@ void recover_attempts(struct server *s); /* once the engine is there */
 
 /* ---- loop.c ---- */
 void server_turn(struct server *s); /* one turn, without what comes in and goes out by sockets */
-int loop_run(struct server *s, int listening, struct err *err);
+int loop_open(struct server *s, int listening, struct err *err); /* the API's socket, and signals */
+void loop_run(struct server *s);				 /* until it is told to stop */
 void loop_wake(struct server *s); /* first in every callback but requests: reads the clock, lets the scheduler decide */
 void clock_read(struct server *s);
 /* Answers a change, once it is on disk. Takes the body's text over. */
@@ -504,9 +534,30 @@ void server_say(const struct server *s, const char *fmt, ...) __attribute__((for
 /* ---- accounts.c ---- */
 const struct account *account_of(struct server *s, uid_t uid); /* NULL: there is none; borrowed until the next call */
 
-/* ---- cluster.c: the authority, this server's certificate, and who leads; kept in the store ---- */
-/* Reads or makes them, and takes a higher epoch (s->epoch). After recover(). */
+/* ---- standby.c: several servers on one store ---- */
+/* Takes the lead, and with it a higher epoch (s->epoch). -EBUSY: another leads; -EPERM: this one can't be a standby, nor have one. */
+int lead_take(struct server *s, struct err *err);
+int standby_wait(struct server *s); /* answers that another leads, until it is this one: 0; 1: it was told to stop */
+int lead_start(struct server *s, struct err *err); /* it is up: from now on the lease is short, and renewed */
+/* Nothing may be told unless this is so. Renews the lease if it is over; the process ends if another leads. */
+bool lead_holds(struct server *s);
+void lead_end(struct server *s); /* in order: another may lead at once */
+void lead_deposed(const struct server *s, const struct err *err) __attribute__((noreturn));
+bool lead_leased(const struct server *s); /* there may be other servers */
+const char *lead_owner(const struct server *s);
+bool lead_standing(const struct server *s);
+void lead_handle(void *context, struct http_request *r); /* the API, or that another leads */
+void standby_link(struct server *s, struct link *l);
+
+/* ---- cluster.c: the authority, this server's certificate, and the servers there are; kept in the store ---- */
+/* What recover() has not found is made. */
 int cluster_begin(struct server *s, struct err *err);
+int cluster_load(struct server *s, struct err *err); /* what a standby needs to know before recovery */
+void cluster_locate(struct server *s);		     /* cluster_address() by the configuration and the open port */
+int cluster_register(struct server *s, bool stopped, struct err *err); /* tells the other servers of this one */
+int cluster_look(struct server *s, bool *ret_changed, struct err *err); /* what the others have told; NULL: whatever */
+/* Another that runs, or may: any, or one with jobs on its own machine. NULL: there is none. */
+const char *cluster_other(const struct server *s, bool any, bool *ret_jobs);
 int cluster_object(struct server *s, const char *name, const json_t *o, struct err *err); /* at recovery */
 /* Opens the port, if there is one to open: API and agents. */
 int cluster_listen(struct server *s, struct err *err);
@@ -518,6 +569,7 @@ const char *
 cluster_address(const struct server *s); /* what others call this server, with its port; "": no port is open */
 struct tls_context *
 cluster_tls(struct server *s); /* for connections to others; borrowed until it is renewed; NULL: no port is open */
+void cluster_files(struct server *s); /* who this machine is among those that files are carried between */
 void cluster_close(struct server *s); /* the port; agents' links live on */
 void api_cluster(struct server *s, struct http_request *r, const struct asker *w);
 
@@ -525,6 +577,7 @@ void api_cluster(struct server *s, struct http_request *r, const struct asker *w
 int token_restore(struct server *s, const char *id, const json_t *o, struct err *err); /* at recovery */
 /* Whom a token stands for. -EACCES: nobody (the sentence does not say which part was wrong); -EBUSY: too many wrong ones from there. */
 int token_check(struct server *s, const char *text, const char *address, struct asker *ret, struct err *err);
+bool token_right(struct server *s, const char *text, struct asker *ret); /* the same, and a wrong one does not count */
 /* Whether the proof that was shown still counts: for answers that go on. */
 bool token_holds(struct server *s, const struct asker *w);
 void token_of_job(const struct server *s, const char *tag, char ret[TOKEN_SIZE]);
@@ -562,6 +615,14 @@ const char *
 node_state(const struct server *s,
 	   uint32_t node); /* the words of docs/cluster.md, joined by commas; borrowed until the next call */
 
+/* ---- terminal.c: interactive jobs ---- */
+int terminals_begin(struct server *s, struct err *err); /* takes terminals of jobs on this machine */
+/* The terminal of a job on another host, which that has sent by a link of its own; false: it is none of a job there. */
+bool terminal_link(struct server *s, uint32_t node, struct link *l, const json_t *head);
+void api_terminal(struct server *s, struct http_request *r, const struct asker *w, const char *id);
+void terminals_turn(struct server *s); /* clients that wait for jobs which have ended */
+void terminals_end(struct server *s);
+
 /* ---- who.c: who asks, and what may they ---- */
 enum role { ROLE_USER, ROLE_OPERATOR, ROLE_MANAGER };
 struct asker {
@@ -575,6 +636,7 @@ struct asker {
 };
 /* By the local socket the kernel says who; over TLS the token. -ENOENT: the account has no name; -EACCES, -EBUSY as token_check(). */
 int who_asks(struct server *s, struct http_request *r, struct asker *ret, struct err *err);
+bool who_known(void *server, const struct http_request *r); /* over TLS: by the head alone, and without counting failures */
 bool may_see(const struct server *s, const struct asker *w, const struct spec *p);
 bool may_change(const struct asker *w, const struct spec *p);
 
@@ -608,6 +670,9 @@ void api_log(struct server *s, struct http_request *r, const struct asker *w);
 void api_metrics(struct server *s, struct http_request *r, const struct asker *w);
 void api_shutdown(struct server *s, struct http_request *r, const struct asker *w);
 void output_opened(struct server *s, uint64_t id, int fd, const char *reason);
+/* A link from a host that was asked for a file: it is taken over. */
+void output_stream(struct server *s, uint32_t node, struct link *l, const json_t *first);
+void output_forget(const struct server *s, uint32_t id); /* what the server keeps of its output */
 void output_turn(struct server *s); /* followed outputs that grew, or whose job ended */
 /* Jobs that a text of the API means. Arrays give all their elements. -ENOENT, -EINVAL. */
 int jobs_named(const struct server *s, const char *text, job_vec *ret, struct array **ret_array, struct err *err);

@@ -425,6 +425,14 @@ static int body_check(const json_t *job, struct err *err)
 	if (rc == 0 && value && (strtol(value, &end, 8) < 0 || *end || end == value || strtol(value, &end, 8) > 0777))
 		rc = err_set(err, -EINVAL, "umask \"%.10s\" must be octal, 0 to 777", value);
 	if (rc == 0)
+		rc = text_get(job, "stagein", TEXT_MAX, &value, err);
+	if (rc == 0)
+		rc = stage_check("stagein", value, err);
+	if (rc == 0)
+		rc = text_get(job, "stageout", TEXT_MAX, &value, err);
+	if (rc == 0)
+		rc = stage_check("stageout", value, err);
+	if (rc == 0)
 		rc = text_get(job, "shell", TEXT_MAX, &value, err);
 	if (rc == 0 && value && value[0] != '/')
 		rc = err_set(err, -EINVAL, "shell \"%.100s\" must be an absolute path (-S /bin/bash)", value);
@@ -434,7 +442,7 @@ static int body_check(const json_t *job, struct err *err)
 static int read_rest(struct server *s, const struct asker *who, const json_t *job, struct submission *ret,
 		     struct err *err)
 {
-	const char *mail, *hold, *host, *account, *project, *interactive;
+	const char *mail, *hold, *host, *account, *project;
 	int64_t priority = 0, at = 0;
 	struct spec *p = ret->spec;
 	int rc;
@@ -445,10 +453,10 @@ static int read_rest(struct server *s, const struct asker *who, const json_t *jo
 	    (rc = text_get(job, "submit_host", 255, &host, err)) < 0 ||
 	    (rc = text_get(job, "account", 255, &account, err)) < 0 ||
 	    (rc = text_get(job, "project", 255, &project, err)) < 0 ||
-	    (rc = text_get(job, "interactive", 1024, &interactive, err)) < 0 ||
 	    (rc = number_get(job, "priority", -1024, 1023, &priority, err)) < 0 ||
 	    (rc = number_get(job, "at", 0, INT64_C(1) << 40, &at, err)) < 0 ||
 	    (rc = bool_get(job, "rerunnable", &p->rerunnable, err)) < 0 ||
+	    (rc = bool_get(job, "interactive", &p->interactive, err)) < 0 ||
 	    (rc = bool_get(job, "require_guarantee", &ret->guarantee, err)) < 0)
 		return rc;
 	if (mail && (rc = mail_parse(mail, &p->mail, err)) < 0)
@@ -466,11 +474,8 @@ static int read_rest(struct server *s, const struct asker *who, const json_t *jo
 	p->project = word_add(s, project);
 	p->priority = (int16_t)priority;
 	p->at = at;
-	if (interactive) {
-		p->interactive = true;
+	if (p->interactive) {
 		p->rerunnable = false;
-		if (interactive[0] != '/')
-			return err_set(err, -EINVAL, "interactive must be the absolute path of a socket");
 		if (ret->spec->array)
 			return err_set(err, -EINVAL, "an array can't be interactive");
 	}

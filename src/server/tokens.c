@@ -301,7 +301,7 @@ static bool job_right(struct server *s, const struct token *shown, struct asker 
 	return true;
 }
 
-int token_check(struct server *s, const char *text, const char *address, struct asker *ret, struct err *err)
+bool token_right(struct server *s, const char *text, struct asker *ret)
 {
 	struct token shown;
 	bool right = false;
@@ -309,12 +309,18 @@ int token_check(struct server *s, const char *text, const char *address, struct 
 	*ret = (struct asker){0};
 	if (text && token_parse(text, &shown, NULL) == 0)
 		right = shown.id[0] == 'a' ? job_right(s, &shown, ret) : login_right(s, &shown, ret);
-	if (!right) {
+	if (right)
+		snprintf(ret->token, sizeof ret->token, "%s", shown.id);
+	else
 		*ret = (struct asker){.uid = (uid_t)-1, .gid = (gid_t)-1};
+	return right;
+}
+
+int token_check(struct server *s, const char *text, const char *address, struct asker *ret, struct err *err)
+{
+	if (!token_right(s, text, ret))
 		return token_failed(s, address, err);
-	}
 	snprintf(ret->address, sizeof ret->address, "%.63s", address);
-	snprintf(ret->token, sizeof ret->token, "%s", shown.id);
 	return 0;
 }
 

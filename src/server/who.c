@@ -51,6 +51,13 @@ int who_asks(struct server *s, struct http_request *r, struct asker *ret, struct
 	return 0;
 }
 
+bool who_known(void *server, const struct http_request *r)
+{
+	struct asker w;
+
+	return token_right(server, bearer(r), &w);
+}
+
 bool may_see(const struct server *s, const struct asker *w, const struct spec *p)
 {
 	if (w->role >= ROLE_OPERATOR || w->uid == p->uid)

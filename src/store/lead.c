@@ -15,7 +15,9 @@
 
 #include "store/store_internal.h"
 
-int64_t boot_us(void)
+#define POLITE_MS 300
+
+int64_t store_boot_us(void)
 {
 	struct timespec t;
 
@@ -57,22 +59,39 @@ static int take_epoch(void *context, const struct value *row)
 	return 0;
 }
 
+static bool led_by_another(const struct store_leader *l, const char *owner)
+{
+	return l->left > 0 && strcmp(l->owner, owner) != 0;
+}
+
 static int busy(const struct store *s, const struct store_leader *l, struct err *err)
 {
 	return err_set(err, -EBUSY, "store %s: another server leads: %s", s->back->name(s->db),
 		       *l->address ? l->address : l->owner);
 }
 
+/* Its leader's lease is over; but another may be taking over at this moment, who is not to be disturbed. */
+static int leader_remove(struct store *s, const char *owner, struct store_leader *ret, struct err *err)
+{
+	int rc = s->back->hold ? s->back->hold(s->db, POLITE_MS, 0, err) : 0;
+
+	if (rc != -EBUSY)
+		return rc;
+	rc = store_get_leader(s, ret, err);
+	if (rc == 0 && led_by_another(ret, owner))
+		return busy(s, ret, err);
+	return rc < 0 ? rc : s->back->hold(s->db, 0, 0, err);
+}
+
 /* The row becomes ours, unless another has it. */
 static int row_take(struct store *s, const struct value *in, int64_t *ret_epoch, struct err *err)
 {
-	int rc = s->back->hold ? s->back->hold(s->db, true, 0, err) : 0;
+	int rc;
 
 	*ret_epoch = 0;
-	if (rc == 0)
-		rc = s->back->query(s->db, TAKE_LEAD, in, take_epoch, ret_epoch, err);
+	rc = s->back->query(s->db, TAKE_LEAD, in, take_epoch, ret_epoch, err);
 	if (rc == 0 && *ret_epoch && s->back->hold)
-		rc = s->back->hold(s->db, true, *ret_epoch, err);
+		rc = s->back->hold(s->db, 0, *ret_epoch, err);
 	if (rc == 0 && *ret_epoch)
 		rc = meta_get(s->back, s->db, META_COMMIT, &s->number, err);
 	if ((rc < 0 || !*ret_epoch) && s->back->hold)
@@ -84,11 +103,13 @@ int store_lead(struct store *s, const char *owner, const char *address, uint64_t
 	       struct store_leader *ret, struct err *err)
 {
 	struct value in[] = {{.n = (int64_t)at_least}, borrowed(owner), borrowed(address), {.n = lease_ms}};
-	int64_t began = boot_us(), epoch;
+	int64_t began = store_boot_us(), epoch;
 	int rc = store_get_leader(s, ret, err);
 
-	if (rc == 0 && ret->left > 0 && strcmp(ret->owner, owner) != 0)
+	if (rc == 0 && led_by_another(ret, owner))
 		return busy(s, ret, err);
+	if (rc == 0)
+		rc = leader_remove(s, owner, ret, err);
 	if (rc == 0)
 		rc = row_take(s, in, &epoch, err);
 	if (rc < 0)
@@ -108,7 +129,7 @@ int store_lead(struct store *s, const char *owner, const char *address, uint64_t
 
 bool store_leads(const struct store *s)
 {
-	return s->epoch && (!s->lease_ms || boot_us() < s->kept_us + s->lease_ms * 1000);
+	return s->epoch && (!s->lease_ms || store_boot_us() < s->kept_us + s->lease_ms * 1000);
 }
 
 int64_t store_kept(const struct store *s)
@@ -119,7 +140,7 @@ int64_t store_kept(const struct store *s)
 int store_keep(struct store *s, int64_t lease_ms, struct err *err)
 {
 	struct value in[] = {{.n = lease_ms}, {.n = s->epoch}};
-	int64_t began = boot_us(), epoch = 0;
+	int64_t began = store_boot_us(), epoch = 0;
 
 	if (s->epoch && !s->lease_ms)
 		return 0;

@@ -45,14 +45,16 @@ static const char session[] =
 	"SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'";
 
 /* By schema, so that two servers can share a database in two schemas. */
+#define CUT_OFF_MS 2000 /* until who was cut off is gone */
 #define CLASS "1397249620"
 #define OBJECT "hashtext(coalesce(current_schema(), ''))"
 static const char lock[] = "SELECT pg_advisory_lock(" CLASS ", " OBJECT ")";
 static const char unlock[] = "SELECT pg_advisory_unlock(" CLASS ", " OBJECT ")";
-static const char cut_off[] = "SELECT pg_terminate_backend(l.pid) FROM pg_locks l JOIN pg_database d ON d.oid = l.database"
-			      " WHERE d.datname = current_database() AND l.locktype = 'advisory' AND l.granted"
-			      " AND l.classid::bigint = " CLASS " AND l.objsubid = 2"
-			      " AND l.objid::bigint = " OBJECT "::bigint & 4294967295 AND l.pid <> pg_backend_pid()";
+static const char cut_off[] =
+	"SELECT pg_terminate_backend(l.pid) FROM pg_locks l JOIN pg_database d ON d.oid = l.database"
+	" WHERE d.datname = current_database() AND l.locktype = 'advisory' AND l.granted"
+	" AND l.classid::bigint = " CLASS " AND l.objsubid = 2"
+	" AND l.objid::bigint = " OBJECT "::bigint & 4294967295 AND l.pid <> pg_backend_pid()";
 
 /* libpq's sentences end in newlines, and have some inside. */
 static const char *flat(const char *text, char *buf, size_t size)
@@ -86,7 +88,7 @@ static int postgres_fail(struct postgres *p, const PGresult *res, struct err *er
 	const char *state = res ? PQresultErrorField(res, PG_DIAG_SQLSTATE) : NULL;
 	char buf[400];
 
-	if (PQstatus(p->conn) == CONNECTION_BAD) {
+	if (PQstatus(p->conn) == CONNECTION_BAD || one_of(state, "57P01 57P02 57P03")) { /* or it is about to be */
 		int rc = err_set(err, -ENOTCONN, "store %s: no connection: %s", p->name,
 				 flat(PQerrorMessage(p->conn), buf, sizeof buf));
 		postgres_disconnect(p);
@@ -114,19 +116,23 @@ static int postgres_epoch(struct postgres *p, struct err *err)
 	bool ours = PQntuples(res) == 1 && strtoll(PQgetvalue(res, 0, 0), NULL, 10) == p->epoch;
 	int rc = res ? postgres_check(p, res, err) : 0;
 
-	return rc == 0 && p->epoch && !ours ? -ESTALE : rc;
+	if (rc == 0 && p->epoch && !ours)
+		return err_set(err, -ESTALE, "store %s: another server leads now: this one must stop", p->name);
+	return rc;
 }
 
-static int postgres_lock(struct postgres *p, bool force, struct err *err)
+static int postgres_lock(struct postgres *p, int wait_ms, struct err *err)
 {
+	char sql[256];
 	int rc = p->held ? 0 : postgres_epoch(p, err);
 
 	if (rc < 0 || p->held)
 		return rc;
-	if (force)
+	if (!wait_ms)
 		rc = postgres_check(p, PQexec(p->conn, cut_off), err);
+	snprintf(sql, sizeof sql, "SET LOCAL lock_timeout = %d; %s", wait_ms ? wait_ms : CUT_OFF_MS, lock);
 	if (rc == 0)
-		rc = postgres_check(p, PQexec(p->conn, lock), err);
+		rc = postgres_check(p, PQexec(p->conn, sql), err);
 	if (rc == -EBUSY)
 		return err_set(
 			err, -EBUSY,
@@ -145,17 +151,21 @@ static int postgres_setup(struct postgres *p, struct err *err)
 			       "store %s: its encoding is %s, but must be UTF8 (createdb -E UTF8 -T template0 NAME)",
 			       p->name, encoding ? encoding : "unknown");
 	int rc = postgres_check(p, PQexec(p->conn, session), err);
-	return rc == 0 && p->epoch ? postgres_lock(p, true, err) : rc;
+	return rc == 0 && p->epoch ? postgres_lock(p, 0, err) : rc;
 }
 
 /* Connects, unless it is connected. What stands before the URL holds unless the URL says otherwise; what stands after
  * it, always. That the database's machine is out of reach is noticed within a few seconds, since everything waits. */
 static int postgres_ready(struct postgres *p, struct err *err)
 {
-	const char *const names[] = {"connect_timeout",	 "tcp_user_timeout",
-				     "keepalives_idle",	 "keepalives_interval",
-				     "keepalives_count", "fallback_application_name",
-				     "dbname",		 "client_encoding",
+	const char *const names[] = {"connect_timeout",
+				     "tcp_user_timeout",
+				     "keepalives_idle",
+				     "keepalives_interval",
+				     "keepalives_count",
+				     "fallback_application_name",
+				     "dbname",
+				     "client_encoding",
 				     NULL};
 	const char *const values[] = {"3", "4000", "2", "1", "3", "shunt", p->url, "UTF8", NULL};
 
@@ -421,13 +431,13 @@ static int postgres_write(void *context, const struct change *changes, size_t n,
 
 /* Who leads. */
 
-static int postgres_hold(void *context, bool force, int64_t epoch, struct err *err)
+static int postgres_hold(void *context, int wait_ms, int64_t epoch, struct err *err)
 {
 	struct postgres *p = context;
 	int rc = postgres_ready(p, err);
 
 	if (rc == 0)
-		rc = postgres_lock(p, force, err);
+		rc = postgres_lock(p, wait_ms, err);
 	if (rc == 0)
 		p->epoch = epoch;
 	return rc;

@@ -87,10 +87,11 @@ const struct statement_row statements[STATEMENT_COUNT] = {
 		 "itti", ""},
 	[DROP_EVENT] = {"DELETE FROM event WHERE seq = $1", "i", ""},
 	[PUT_NUMBER] = {"UPDATE meta SET value = $1 WHERE name = '" META_COMMIT "' AND value = $2", "ii", ""},
-	[TAKE_LEAD] = {"UPDATE lead SET epoch = max(epoch + 1, $1), owner = $2, address = $3, until = 0 * $4 RETURNING epoch",
-		       "itti", "i",
-		       "UPDATE lead SET epoch = greatest(epoch + 1, $1), owner = $2, address = $3, until = " CLOCK
-		       " + $4 WHERE until <= " CLOCK " OR owner = $2 RETURNING epoch"},
+	[TAKE_LEAD] =
+		{"UPDATE lead SET epoch = max(epoch + 1, $1), owner = $2, address = $3, until = 0 * $4 RETURNING epoch",
+		 "itti", "i",
+		 "UPDATE lead SET epoch = greatest(epoch + 1, $1), owner = $2, address = $3, until = " CLOCK
+		 " + $4 WHERE until <= " CLOCK " OR owner = $2 RETURNING epoch"},
 	[KEEP_LEAD] = {"UPDATE lead SET until = 0 * $1 WHERE epoch = $2 RETURNING epoch", "ii", "i",
 		       "UPDATE lead SET until = " CLOCK " + $1 WHERE epoch = $2 RETURNING epoch"},
 	[DROP_LEAD] = {"UPDATE lead SET until = 0 WHERE epoch = $1", "i", ""},
@@ -155,6 +156,8 @@ static int migrate(const struct backend *back, void *db, struct err *err)
 	return rc;
 }
 
+#define MIGRATION_MS 10000 /* another server may be at it */
+
 /* Alone, if there is anything to do: not beside a server that knows less, nor one that does the same at this moment. */
 int schema_migrate(const struct backend *back, void *db, struct err *err)
 {
@@ -163,7 +166,7 @@ int schema_migrate(const struct backend *back, void *db, struct err *err)
 
 	if (meta_get(back, db, META_VERSION, &version, NULL) == 0 && version == VERSION)
 		return 0;
-	if (back->hold && (rc = back->hold(db, false, 0, err)) < 0)
+	if (back->hold && (rc = back->hold(db, MIGRATION_MS, 0, err)) < 0)
 		return rc;
 	rc = migrate(back, db, err);
 	if (back->hold)

@@ -281,7 +281,7 @@ static int commit_write(struct store *s, struct err *err)
 {
 	struct value number[] = {{.n = number_next(s)}, {.n = s->number}};
 	struct value fence[] = {{.n = s->lease_ms}, {.n = s->epoch}};
-	int64_t began = boot_us();
+	int64_t began = store_boot_us();
 
 	fault_pass(FAULT_BEFORE);
 	s->doubt = s->changes.n;

@@ -78,8 +78,8 @@ int store_get_leader(struct store *s, struct store_leader *ret, struct err *err)
 /* Renews the lease, from now on for `lease_ms`; so do commits. 0; -ESTALE: another leads; others: it could not be renewed,
  * and if store_leads() says no, nothing may be told until it is. */
 int store_keep(struct store *s, int64_t lease_ms, struct err *err);
-bool store_leads(const struct store *s); /* nobody else can lead now, by our clock */
-int64_t store_kept(const struct store *s); /* CLOCK_BOOTTIME, microseconds: when the lease was renewed last */
+bool store_leads(const struct store *s);	   /* nobody else can lead now, by our clock */
+int64_t store_kept(const struct store *s);	   /* CLOCK_BOOTTIME, microseconds: when the lease was renewed last */
 int store_yield(struct store *s, struct err *err); /* others may lead at once; nothing can be committed any more */
 
 /* Remember a change. `head` is what the server keeps in memory of a job and `body` what it does not, both JSON; an

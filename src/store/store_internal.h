@@ -82,10 +82,10 @@ struct backend {
 	 * are no leases. -ESTALE (without a sentence): number or epoch is another. */
 	int (*write)(void *db, const struct change *changes, size_t n, const struct value number[2],
 		     const struct value *fence, struct err *err);
-	/* NULL: one server at a time has it anyway. Else: keeps the others' connections out, for as long as this one lives;
-	 * who is in is cut off first, if `force`, else -EBUSY. With an epoch (not 0) every later connection does the
-	 * same by itself, and fails with -ESTALE when the epoch is another. */
-	int (*hold)(void *db, bool force, int64_t epoch, struct err *err);
+	/* NULL: one server at a time has it anyway. Else: keeps other servers' connections out, for as long as this one
+	 * lives. Who is in is waited for, -EBUSY; or cut off, with a wait of 0. With an epoch (not 0) every later
+	 * connection does the latter by itself, and fails with -ESTALE when the epoch is another. */
+	int (*hold)(void *db, int wait_ms, int64_t epoch, struct err *err);
 	void (*release)(void *db);
 };
 extern const struct backend sqlite_backend, postgres_backend;
@@ -103,7 +103,7 @@ struct store {
 	int64_t kept_us;     /* CLOCK_BOOTTIME: a moment before it was renewed last */
 };
 
-int64_t boot_us(void);
+int64_t store_boot_us(void);
 int lead_lost(const struct store *s, struct err *err); /* -ESTALE and the sentence */
 
 /* Remember that a record moves to the table `damaged`. */

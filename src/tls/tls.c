@@ -454,3 +454,9 @@ void tls_free(struct tls *t)
 	ERR_clear_error();
 	free(t);
 }
+
+void tls_abandon(struct tls *t)
+{
+	t->broken = true; /* so that no goodbye is said */
+	tls_free(t);
+}

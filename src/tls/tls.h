@@ -49,4 +49,6 @@ const char *tls_peer_ca(const struct tls *t); /* PEM of the authority that was m
 void tls_shutdown(struct tls *t);
 void tls_free(struct tls *t);		      /* says goodbye if it can, closes the socket */
 
+void tls_abandon(struct tls *t);	      /* another process goes on with it: nothing is said, only our descriptor is closed */
+
 #endif

@@ -251,6 +251,7 @@ static struct server *server_make(const char *dir)
 	world_begin(s);
 	snprintf(path, sizeof path, "%s/shunt.db", dir);
 	assert(store_open(path, &s->store, &err) == 0);
+	assert(store_lead(s->store, "fuzz", "", 1, 0, &(struct store_leader){0}, &err) == 0);
 	snprintf(path, sizeof path, "%s/accounting", dir);
 	assert(accounting_open(path, &s->accounting, &err) == 0);
 	q = queue_create(s, "batch");

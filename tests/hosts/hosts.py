@@ -69,6 +69,7 @@ class World:
         self.keep = keep
         self.base = tempfile.mkdtemp(prefix="shunt-hosts-", dir="/var/tmp")
         os.chmod(self.base, 0o755)
+        sh("cp", "-a", "/etc", self.base + "/etc")
         self.hosts = {}
         self.daemons = []
         # The switch is a namespace, too: nothing of it shows outside.
@@ -142,15 +143,18 @@ class Host:
         self.write_users()
         self.write_hosts()
         open(f"{self.base}/etc/hostname", "w").write(name + "\n")
+        for f in set(os.listdir(f"{world.base}/etc")) - set(os.listdir(f"{self.base}/etc")):
+            link = f"{world.base}/etc/{f}"
+            os.symlink(os.readlink(link) if os.path.islink(link) else link, f"{self.base}/etc/{f}")
         inside = "; ".join([
             f"hostname {name}", "mount --make-rprivate /",
-            *(f"mount --bind {self.base}/etc/{f} /etc/{f}" for f in ("passwd", "group", "hosts", "hostname")),
+            f"mount --bind {self.base}/etc /etc", # whole: a file that is mounted comes off when it is replaced outside, by useradd say
             f"mount --bind {self.base}/home /home", f"exec 9<{world.build}", "mount -t tmpfs -o mode=1777 tmpfs /tmp",
             f"mkdir -p {world.build}", f"mount -c --bind /proc/self/fd/9 {world.build}", "exec 9<&-", # it may be below /tmp
             "mount -t tmpfs -o mode=1777 tmpfs /dev/shm", "mount -t proc proc /proc", "ip link set lo up",
             "echo up", "exec sleep infinity"])
         # sleep is the first process in there: it dies, everything dies. Orphans' zombies stay until then.
-        self.process = subprocess.Popen(["unshare", "--net", "--uts", "--mount", "--pid", "--fork", "--kill-child", "sh", "-ec",
+        self.process = subprocess.Popen(["unshare", "--net", "--uts", "--ipc", "--mount", "--pid", "--fork", "--kill-child", "sh", "-ec",
                                          inside], stdout=subprocess.PIPE, text=True)
         if self.process.stdout.readline() != "up\n":
             raise RuntimeError(f"host {name} does not come up")
@@ -188,7 +192,7 @@ class Host:
 
     def command(self, args, user=None):
         who = [] if not user else ["setpriv", f"--reuid={USERS[user]}", f"--regid={USERS[user]}", "--init-groups"]
-        return ["nsenter", "-t", str(self.pid), "-n", "-u", "-m", "-p", "--", *who, *map(str, args)]
+        return ["nsenter", "-t", str(self.pid), "-n", "-u", "-i", "-m", "-p", "--", *who, *map(str, args)]
 
     def environment(self, user=None, env=None):
         e = {"PATH": f"{self.world.build}/src/cmd:{self.world.build}/src/agent:/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin",

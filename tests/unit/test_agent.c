@@ -127,13 +127,15 @@ static struct end *now(const struct world *w)
 	return w->ends.n ? w->ends.v[w->ends.n - 1] : NULL;
 }
 
-/* The last frame that holds both texts; NULL: none. */
-static const char *frame_with(const struct world *w, const char *one, const char *other)
+/* The last frame of a type that holds a text; NULL: none. */
+static const char *frame_with(const struct world *w, const char *type, const char *text)
 {
 	struct end *e = now(w);
+	char begins[32];
 
+	snprintf(begins, sizeof begins, "{\"t\":\"%s\"", type);
 	for (size_t i = e ? e->frames.n : 0; i-- > 0;)
-		if (strstr(e->frames.v[i].head, one) && strstr(e->frames.v[i].head, other))
+		if (strncmp(e->frames.v[i].head, begins, strlen(begins)) == 0 && strstr(e->frames.v[i].head, text))
 			return e->frames.v[i].head;
 	return NULL;
 }
@@ -158,7 +160,7 @@ static json_t *greet(struct world *w, size_t connection)
 	json_t *hello = hello_await(w, connection);
 
 	welcome(w, 1000, NULL);
-	TURN_UNTIL(&w->loop, frame_with(w, "\"ping\"", ""));
+	TURN_UNTIL(&w->loop, frame_with(w, "ping", ""));
 	return hello;
 }
 
@@ -177,6 +179,8 @@ static void order_send(struct world *w, const char *tag, const char *user, const
 			      true, "nplaced", 1, "umask", 0022);
 	char path[160];
 
+	json_object_set_new(o, "shell", json_string("/bin/sh")); /* nobody has none */
+	json_object_set_new(o, "shell_given", json_true());
 	snprintf(path, sizeof path, "%s/%s.out", w->work, tag);
 	json_object_set_new(o, "out", json_string(path));
 	snprintf(path, sizeof path, "%s/%s.err", w->work, tag);
@@ -261,6 +265,15 @@ static bool there(const struct world *w, const char *name)
 
 	snprintf(path, sizeof path, "%s/%s", w->home, name);
 	return access(path, F_OK) == 0;
+}
+
+static long size_of(const struct world *w, const char *name)
+{
+	char path[160];
+	struct stat st;
+
+	snprintf(path, sizeof path, "%s/%s", w->home, name);
+	return stat(path, &st) == 0 ? (long)st.st_size : 0;
 }
 
 static void assert_holds(const char *text, const char *part)
@@ -366,6 +379,14 @@ static int teardown(void **state)
 
 /* ---- joining ---- */
 
+/* It is for another authority then. */
+static void token_spoil(struct world *w)
+{
+	char *last = &w->token[strlen(w->token) - 1];
+
+	*last = *last == '0' ? '1' : '0';
+}
+
 static void test_join(void **state)
 {
 	struct world *w = *state;
@@ -389,7 +410,7 @@ static void test_join(void **state)
 	assert_holds(agent_join(w, &code), "node n1 of the cluster test already");
 	assert_int_equal(code, 0);
 	strcpy(token, w->token);
-	w->token[strlen(w->token) - 1] ^= 1; /* another authority's */
+	token_spoil(w);
 	assert_holds(agent_join(w, &code), "this machine is node n1 of the cluster test");
 	assert_int_equal(code, 1);
 	strcpy(w->token, token);
@@ -401,7 +422,7 @@ static void test_join_impostor(void **state)
 	struct world *w = *state;
 	int code;
 
-	w->token[strlen(w->token) - 1] ^= 1;
+	token_spoil(w);
 	agent_join(w, &code);
 	assert_int_equal(code, 1);
 	assert_false(there(w, "agent.json"));
@@ -425,9 +446,9 @@ static void test_order(void **state)
 	json_decref(hello);
 
 	order_send(w, "7.1", w->user, "echo $SOCKET $USER; id -un; exit 3\n");
-	TURN_UNTIL(&w->loop, frame_with(w, "\"ended\"", "\"7.1\""));
-	assert_non_null(frame_with(w, "\"started\"", "\"7.1\""));
-	assert_holds(frame_with(w, "\"ended\"", "\"7.1\""), "\"status\":3");
+	TURN_UNTIL(&w->loop, frame_with(w, "ended", "\"7.1\""));
+	assert_non_null(frame_with(w, "started", "\"7.1\""));
+	assert_holds(frame_with(w, "ended", "\"7.1\""), "\"status\":3");
 	assert_true(there(w, "live/7.1") && there(w, "scripts/7.1.SC"));
 	char path[160], line[160] = "", want[160];
 	snprintf(path, sizeof path, "%s/7.1.out", w->work);
@@ -439,13 +460,13 @@ static void test_order(void **state)
 	assert_holds(line, want);
 
 	order_send(w, "7.1", w->user, "true\n");
-	TURN_UNTIL(&w->loop, frame_with(w, "\"refused\"", "\"7.1\""));
+	TURN_UNTIL(&w->loop, frame_with(w, "refused", "\"7.1\""));
 	assert_true(there(w, "scripts/7.1.SC"));
 	tag_send(w, "forget", "7.1", 0);
 	TURN_UNTIL(&w->loop, !there(w, "live/7.1") && !there(w, "scripts/7.1.SC"));
 	order_send(w, "8.1", "no-such-user-here", "true\n");
-	TURN_UNTIL(&w->loop, frame_with(w, "\"refused\"", "\"8.1\""));
-	assert_holds(frame_with(w, "\"refused\"", "\"8.1\""), "not known on this host");
+	TURN_UNTIL(&w->loop, frame_with(w, "refused", "\"8.1\""));
+	assert_holds(frame_with(w, "refused", "\"8.1\""), "not known on this host");
 	assert_false(there(w, "scripts/8.1.SC"));
 }
 
@@ -456,13 +477,13 @@ static void test_signal_and_clean(void **state)
 	json_decref(greet(w, 1));
 	order_send(w, "7.1", w->user, "exec sleep 1000\n");
 	order_send(w, "8.1", w->user, "exec sleep 1000\n");
-	TURN_UNTIL(&w->loop, frame_with(w, "\"started\"", "\"7.1\"") && frame_with(w, "\"started\"", "\"8.1\""));
+	TURN_UNTIL(&w->loop, frame_with(w, "started", "\"7.1\"") && frame_with(w, "started", "\"8.1\""));
 	tag_send(w, "signal", "7.1", SIGKILL);
-	TURN_UNTIL(&w->loop, frame_with(w, "\"ended\"", "\"7.1\""));
+	TURN_UNTIL(&w->loop, frame_with(w, "ended", "\"7.1\""));
 	tag_send(w, "clean", "8.1", 0);
 	tag_send(w, "clean", "7.1", 0);
 	TURN_UNTIL(&w->loop, !there(w, "live/7.1") && !there(w, "live/8.1"));
-	assert_null(frame_with(w, "\"ended\"", "\"8.1\""));
+	assert_null(frame_with(w, "ended", "\"8.1\""));
 	TURN_UNTIL(&w->loop, !there(w, "scripts/7.1.SC") && !there(w, "scripts/8.1.SC"));
 }
 
@@ -490,7 +511,7 @@ static void test_restart(void **state)
 	snprintf(go, sizeof go, "while ! test -e %s/go; do sleep 0.05; done; exit 4\n", w->home);
 	order_send(w, "7.1", w->user, go);
 	order_send(w, "8.1", w->user, "exec sleep 1000\n");
-	TURN_UNTIL(&w->loop, frame_with(w, "\"started\"", "\"7.1\"") && frame_with(w, "\"started\"", "\"8.1\""));
+	TURN_UNTIL(&w->loop, frame_with(w, "started", "\"7.1\"") && frame_with(w, "started", "\"8.1\""));
 	assert_int_equal(agent_end(w, SIGKILL), 128 + SIGKILL);
 	agent_start(w);
 	hello = greet(w, 2);
@@ -504,14 +525,39 @@ static void test_restart(void **state)
 	agent_start(w);
 	hello = greet(w, 3);
 	if (strcmp(state_in(hello, "7.1"), "ended") != 0) /* it had not seen the file yet */
-		TURN_UNTIL(&w->loop, frame_with(w, "\"ended\"", "\"7.1\""));
+		TURN_UNTIL(&w->loop, frame_with(w, "ended", "\"7.1\""));
 	assert_string_equal(state_in(hello, "8.1"), "runs");
 	json_decref(hello);
 	tag_send(w, "signal", "8.1", SIGTERM);
-	TURN_UNTIL(&w->loop, frame_with(w, "\"ended\"", "\"8.1\""));
+	TURN_UNTIL(&w->loop, frame_with(w, "ended", "\"8.1\""));
 	tag_send(w, "forget", "7.1", 0);
 	tag_send(w, "forget", "8.1", 0);
 	TURN_UNTIL(&w->loop, !there(w, "live/7.1") && !there(w, "live/8.1"));
+}
+
+/* A shepherd that is killed: told when nothing of it runs any more, and again by an agent that comes later. */
+static void test_lost(void **state)
+{
+	struct world *w = *state;
+	json_t *hello;
+
+	json_decref(greet(w, 1));
+	order_send(w, "7.1", w->user, "sleep 1000 & echo up; sleep 1000\n");
+	TURN_UNTIL(&w->loop, frame_with(w, "started", "\"7.1\"") && size_of(w, "work/7.1.out"));
+	kill((pid_t)atoi(strstr(frame_with(w, "started", "\"7.1\""), "\"pid\":") + 6), SIGKILL);
+	TURN_UNTIL(&w->loop, frame_with(w, "lost", "\"7.1\""));
+	link_close(now(w)->link, "call again");
+	hello = greet(w, 2);
+	assert_string_equal(state_in(hello, "7.1"), "lost");
+	json_decref(hello);
+	assert_int_equal(agent_end(w, SIGKILL), 128 + SIGKILL);
+	agent_start(w);
+	hello = greet(w, 3);
+	if (strcmp(state_in(hello, "7.1"), "lost") != 0) /* it is being cleaned up again */
+		TURN_UNTIL(&w->loop, frame_with(w, "lost", "\"7.1\""));
+	json_decref(hello);
+	tag_send(w, "forget", "7.1", 0);
+	TURN_UNTIL(&w->loop, !there(w, "live/7.1"));
 }
 
 /* ---- whom it obeys ---- */
@@ -524,7 +570,7 @@ static void test_epoch(void **state)
 	assert_int_equal(json_integer_value(json_object_get(hello, "epoch")), 0);
 	json_decref(hello);
 	welcome(w, 5000, NULL);
-	TURN_UNTIL(&w->loop, frame_with(w, "\"ping\"", ""));
+	TURN_UNTIL(&w->loop, frame_with(w, "ping", ""));
 	link_close(now(w)->link, "the leader is gone");
 	hello = hello_await(w, 2);
 	assert_int_equal(json_integer_value(json_object_get(hello, "epoch")), 5000);
@@ -535,7 +581,7 @@ static void test_epoch(void **state)
 	json_decref(hello_await(w, 3));
 	assert_false(there(w, "live/7.1"));
 	welcome(w, 5001, NULL);
-	TURN_UNTIL(&w->loop, frame_with(w, "\"ping\"", ""));
+	TURN_UNTIL(&w->loop, frame_with(w, "ping", ""));
 }
 
 /* Asked to wait, and sent to another, who is the same. */
@@ -559,7 +605,7 @@ static void test_removed(void **state)
 
 	json_decref(greet(w, 1));
 	order_send(w, "7.1", w->user, "exec sleep 1000\n");
-	TURN_UNTIL(&w->loop, frame_with(w, "\"started\"", "\"7.1\""));
+	TURN_UNTIL(&w->loop, frame_with(w, "started", "\"7.1\""));
 	link_pack(now(w)->link, NULL, 0, "{s:s,s:s,s:i}", "t", "sorry", "reason", "it was removed", "retry", -1);
 	w->pid = 0;
 	assert_int_equal(agent_await(w, pid), 0);
@@ -570,7 +616,7 @@ static void test_removed(void **state)
 	agent_start(w);
 	json_t *hello = greet(w, 2);
 	if (strcmp(state_in(hello, "7.1"), "ended") != 0)
-		TURN_UNTIL(&w->loop, frame_with(w, "\"ended\"", "\"7.1\""));
+		TURN_UNTIL(&w->loop, frame_with(w, "ended", "\"7.1\""));
 	json_decref(hello);
 	tag_send(w, "clean", "7.1", 0);
 	TURN_UNTIL(&w->loop, !there(w, "live/7.1"));
@@ -589,8 +635,8 @@ static void test_renewal(void **state)
 	assert_int_equal(who.join, 7);
 	/* A third of this is more than is left of the hour that it was given. */
 	welcome(w, 1000, json_pack("{s:i}", "certificate_life", 36000));
-	TURN_UNTIL(&w->loop, frame_with(w, "\"renew\"", "csr"));
-	json_t *renew = json_loads(frame_with(w, "\"renew\"", "csr"), 0, NULL);
+	TURN_UNTIL(&w->loop, frame_with(w, "renew", "csr"));
+	json_t *renew = json_loads(frame_with(w, "renew", "csr"), 0, NULL);
 	w->join = 8;
 	certificate_make(w, json_string_value(json_object_get(renew, "csr")), &cert);
 	link_pack(now(w)->link, NULL, 0, "{s:s,s:s}", "t", "certificate", "certificate", cert.text);
@@ -607,6 +653,40 @@ static void test_renewal(void **state)
 	strbuf_fini(&cert);
 }
 
+static const char *lease_text(struct world *w)
+{
+	static char text[128];
+	char path[160];
+	FILE *f;
+
+	snprintf(path, sizeof path, "%s/live/.lease", w->home);
+	f = fopen(path, "r");
+	text[f ? fread(text, 1, sizeof text - 1, f) : 0] = '\0';
+	if (f)
+		fclose(f);
+	return text;
+}
+
+/* Each pong renews; a server that says goodbye suspends; the next welcome ends that. */
+static void test_lease(void **state)
+{
+	struct world *w = *state;
+	char before[128];
+
+	json_decref(greet(w, 1));
+	snprintf(before, sizeof before, "%s", lease_text(w));
+	assert_true(*before);
+	json_t *ping = json_loads(frame_with(w, "ping", ""), 0, NULL);
+	link_pack(now(w)->link, NULL, 0, "{s:s,s:O}", "t", "pong", "n", json_object_get(ping, "n"));
+	json_decref(ping);
+	TURN_UNTIL(&w->loop, strcmp(lease_text(w), before) != 0);
+	link_pack(now(w)->link, NULL, 0, "{s:s}", "t", "bye");
+	TURN_UNTIL(&w->loop, strstr(lease_text(w), "suspended"));
+	link_close(now(w)->link, "stops");
+	json_decref(greet(w, 2));
+	TURN_UNTIL(&w->loop, !strstr(lease_text(w), "suspended"));
+}
+
 static void test_health(void **state)
 {
 	struct world *w = *state;
@@ -620,7 +700,7 @@ static void test_health(void **state)
 	chmod(path, 0755);
 	json_decref(hello_await(w, 1));
 	welcome(w, 1000, json_pack("{s:s,s:i,s:i}", "health_program", path, "health_every", 60, "health_seconds", 30));
-	TURN_UNTIL(&w->loop, frame_with(w, "\"ping\"", "scratch"));
+	TURN_UNTIL(&w->loop, frame_with(w, "ping", "scratch"));
 	link_pack(now(w)->link, NULL, 0, "{s:s,s:{s:s}}", "t", "settings", "settings", "health_program", "");
 	size_t before = now(w)->frames.n;
 	TURN_UNTIL(&w->loop,
@@ -639,9 +719,9 @@ static void test_anew(void **state)
 	json_decref(hello);
 	assert_int_equal(kill(w->pid, 0), 0);
 	welcome(w, 1000, json_pack("{s:s,s:b}", "cgroup", "none", "root_jobs", true));
-	TURN_UNTIL(&w->loop, frame_with(w, "\"ping\"", ""));
+	TURN_UNTIL(&w->loop, frame_with(w, "ping", ""));
 	order_send(w, "7.1", w->user, "true\n");
-	TURN_UNTIL(&w->loop, frame_with(w, "\"ended\"", "\"7.1\""));
+	TURN_UNTIL(&w->loop, frame_with(w, "ended", "\"7.1\""));
 }
 
 #define WORLD(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
@@ -650,9 +730,10 @@ static void test_anew(void **state)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		WORLD(test_join),     WORLD(test_join_impostor), JOINED(test_order), JOINED(test_signal_and_clean),
-		JOINED(test_restart), JOINED(test_epoch),	 JOINED(test_sorry), JOINED(test_removed),
-		JOINED(test_renewal), JOINED(test_health),	 JOINED(test_anew),
+		WORLD(test_join),     WORLD(test_join_impostor), JOINED(test_order),   JOINED(test_signal_and_clean),
+		JOINED(test_restart), JOINED(test_lost),	 JOINED(test_lease),   JOINED(test_epoch),
+		JOINED(test_sorry),   JOINED(test_removed),	 JOINED(test_renewal), JOINED(test_health),
+		JOINED(test_anew),
 	};
 
 	if (argc < 2) {

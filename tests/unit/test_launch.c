@@ -16,7 +16,7 @@
 
 #include "base/frame.h"
 #include "cmd/launch.h"
-#include "pmix/wire.h"
+#include "pmix/cable.h"
 
 static char dir[] = "/tmp/shunt-test-XXXXXX";
 
@@ -180,31 +180,31 @@ static void test_frames_in_pieces(void **state)
 {
 	struct strbuf bytes = {0};
 	const char *data;
-	struct wire w;
+	struct cable w;
 	json_t *head;
 	size_t n;
 	int fd[2];
 
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, fd), 0);
-	wire_init(&w, fd[0], fd[0]);
+	cable_init(&w, fd[0], fd[0]);
 	frame_put(&bytes, "{\"t\":\"out\"}", 11, "data", 4);
 	for (size_t i = 0; i < bytes.n; i++) {
-		assert_int_equal(wire_next(&w, &head, &data, &n), 0);
+		assert_int_equal(cable_next(&w, &head, &data, &n), 0);
 		assert_int_equal(write(fd[1], bytes.text + i, 1), 1);
-		assert_int_equal(wire_fill(&w), 1);
+		assert_int_equal(cable_fill(&w), 1);
 	}
-	assert_int_equal(wire_next(&w, &head, &data, &n), 1);
+	assert_int_equal(cable_next(&w, &head, &data, &n), 1);
 	assert_string_equal(json_string_value(json_object_get(head, "t")), "out");
 	assert_int_equal(n, 4);
 	assert_memory_equal(data, "data", 4);
 	json_decref(head);
-	assert_int_equal(wire_fill(&w), 0);
+	assert_int_equal(cable_fill(&w), 0);
 	assert_int_equal(write(fd[1], "\xff\xff\xff\xff....", 8), 8);
-	assert_int_equal(wire_fill(&w), 8);
-	assert_int_equal(wire_next(&w, &head, &data, &n), -EBADMSG);
+	assert_int_equal(cable_fill(&w), 8);
+	assert_int_equal(cable_next(&w, &head, &data, &n), -EBADMSG);
 	close(fd[1]);
-	assert_int_equal(wire_fill(&w), -EPIPE);
-	wire_fini(&w);
+	assert_int_equal(cable_fill(&w), -EPIPE);
+	cable_fini(&w);
 	strbuf_fini(&bytes);
 }
 

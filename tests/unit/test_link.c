@@ -558,6 +558,27 @@ static void test_half_a_frame(void **state)
 	assert_int_equal(b.frames.n, 0);
 }
 
+/* Others of the same user hold all that he may: a large frame that does not come in one piece is too much, a small one is not. */
+static void test_share(void **state)
+{
+	struct link_share share = {.held = LINK_SHARE_MAX - 1};
+	static char part[100000];
+
+	half_link(state);
+	link_trust(b.link);
+	link_share(b.link, &share);
+	assert_true(raw_write(&raw, "\0\0\0\x0d\0\0\0\x09{\"t\"", 12));
+	TURN_UNTIL(&loop, share.held == LINK_SHARE_MAX + 11);
+	assert_true(raw_write(&raw, ":\"x\"}", 5));
+	TURN_UNTIL(&loop, b.frames.n == 1);
+	assert_int_equal(share.held, LINK_SHARE_MAX - 1);
+	memcpy(part, "\0\x20\0\0\0\x1f\0\0{", 9);
+	raw_write(&raw, part, sizeof part);
+	TURN_UNTIL(&loop, b.closes);
+	assert_non_null(strstr(b.reason, "too many large messages"));
+	assert_int_equal(share.held, LINK_SHARE_MAX - 1);
+}
+
 static void test_what_can_not_be_packed(void **state)
 {
 	links_ready(state);
@@ -739,6 +760,7 @@ int main(void)
 		BOTH(test_deep),
 		BOTH(test_crumbs),
 		BOTH(test_half_a_frame),
+		BOTH(test_share),
 		BOTH(test_what_can_not_be_packed),
 		PLAIN(test_connect),
 		PLAIN(test_connect_refused),

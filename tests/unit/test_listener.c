@@ -493,41 +493,130 @@ static void test_garbage(void **state)
 	assert_int_equal(came + serve->handled, 0);
 }
 
-/* One address has only its share of strangers; another is served meanwhile. Agents don't count. */
+static void link_call(struct end *there)
+{
+	char where[64];
+
+	snprintf(where, sizeof where, "127.0.0.1:%d", port());
+	there->link = link_connect(loop, trust.node, where, CERT_SERVER, &end_events, there);
+}
+
+/* One address has only its share of those who shake hands, the last that came; another's stay. Nobody on it keeps out the node that it is. */
 static void test_share_of_an_address(void **state)
 {
 	struct listener_limits few = usual;
 	struct raw r[8], other;
 	struct end there = {0};
-	char where[64];
 
 	few.strangers_per_address = 4;
 	again(&few, &serve_limits);
-	for (int i = 0; i < 8; i++)
-		r[i] = raw_connect(loop, port(), i % 2 ? trust.stranger : NULL, TLS_HTTP);
-	for (int i = 4; i < 8; i++) {
-		TURN_UNTIL(loop, recv(r[i].fd, (char[1]){0}, 1, MSG_DONTWAIT) == 0 || errno == ECONNRESET);
-		errno = 0;
-	}
 	other = raw_connect_from(loop, "127.0.0.2", port(), trust.stranger, TLS_HTTP);
+	for (int i = 0; i < 8; i++) {
+		r[i] = raw_connect(loop, port(), i % 2 ? trust.stranger : NULL, TLS_HTTP);
+		for (int j = 0; j < 20; j++)
+			uv_run(loop, UV_RUN_NOWAIT);
+	}
+	for (int i = 0; i < 4; i++)
+		TURN_UNTIL(loop, recv(r[i].fd, (char[1]){0}, 1, MSG_DONTWAIT) == 0 || errno == ECONNRESET);
+	assert_true(raw_shake(&r[7]));
 	assert_true(raw_shake(&other));
 	assert_int_equal(ask(&other, GET("/hello"), NULL), 200);
-	raw_close(&r[0]);
-	raw_close(&r[1]);
-	for (int i = 0; i < 100; i++)
-		uv_run(loop, UV_RUN_NOWAIT);
-	snprintf(where, sizeof where, "127.0.0.1:%d", port());
-	for (int i = 0; i < 6; i++) { /* one after the other: only one is a stranger at a time */
-		struct link *l = link_connect(loop, trust.node, where, CERT_SERVER, &end_events, &there);
-		there.link = l;
-		TURN_UNTIL(loop, there.readies == i + 1 && came == i + 1);
-		link_close(here.link, "done");
-		TURN_UNTIL(loop, there.closes == i + 1);
-	}
-	for (int i = 2; i < 8; i++)
+	link_call(&there);
+	TURN_UNTIL(loop, there.readies == 1 && came == 1);
+	link_close(here.link, "done");
+	TURN_UNTIL(loop, there.closes == 1);
+	for (int i = 0; i < 8; i++)
 		raw_close(&r[i]);
 	raw_close(&other);
 	end_fini(&there);
+}
+
+/* Those who ask by HTTP, and stay, are bounded by themselves: all of their places are taken, and a node comes in. */
+static void test_askers_keep_no_node_out(void **state)
+{
+	struct listener_limits few = usual;
+	struct raw r[4];
+	struct end there = {0};
+
+	few.strangers = 3;
+	again(&few, &serve_limits);
+	for (int i = 0; i < 4; i++)
+		r[i] = dial(trust.stranger, TLS_HTTP);
+	assert_true(closed(&r[3]));
+	assert_int_equal(ask(&r[0], GET("/hello"), NULL), 200);
+	link_call(&there);
+	TURN_UNTIL(loop, there.readies == 1 && came == 1);
+	link_close(here.link, "done");
+	TURN_UNTIL(loop, there.closes == 1);
+	for (int i = 0; i < 4; i++)
+		raw_close(&r[i]);
+	end_fini(&there);
+}
+
+/* A host has so many links; when one is gone it may have another. */
+static void test_links_of_a_host(void **state)
+{
+	struct listener_limits few = usual;
+	struct end there[4] = {0};
+	struct link *first = NULL;
+
+	few.links_per_host = 2;
+	again(&few, &serve_limits);
+	for (int i = 0; i < 3; i++) {
+		link_call(&there[i]);
+		TURN_UNTIL(loop, there[i].readies == 1);
+		if (i == 0) {
+			TURN_UNTIL(loop, came == 1);
+			first = here.link;
+		}
+	}
+	TURN_UNTIL(loop, there[2].closes == 1);
+	assert_int_equal(came, 2);
+	link_close(first, "done");
+	TURN_UNTIL(loop, there[0].closes == 1);
+	for (int i = 0; i < 50; i++)
+		uv_run(loop, UV_RUN_NOWAIT);
+	link_call(&there[3]);
+	TURN_UNTIL(loop, came == 3);
+	link_close(there[1].link, "done");
+	link_close(there[3].link, "done");
+	TURN_UNTIL(loop, there[1].closes && there[3].closes && here.closes == 3);
+	for (int i = 0; i < 4; i++)
+		end_fini(&there[i]);
+}
+
+static bool is_known(void *context, const struct http_request *r)
+{
+	return request_header(r, "Authorization") != NULL;
+}
+
+/* A body as large as the limit is kept only if the head says whose it is; else the request comes without it. */
+static void test_body_of_a_stranger(void **state)
+{
+	static char body[STRANGER_BODY + 1];
+	const char *heads[] = {"Authorization: x\r\n", "", ""};
+	const size_t sizes[] = {sizeof body, sizeof body, sizeof body - 1};
+	struct http_limits limits = serve_limits;
+	struct strbuf text = {0}, answer = {0};
+
+	limits.body = 4 << 20;
+	limits.known = is_known;
+	again(&usual, &limits);
+	memset(body, 'x', sizeof body);
+	for (int i = 0; i < 3; i++) {
+		struct raw r = dial(trust.stranger, TLS_HTTP);
+		strbuf_clear(&text);
+		strbuf_printf(&text, "POST /echo HTTP/1.1\r\nHost: x\r\n%sContent-Length: %zu\r\n\r\n", heads[i],
+			      sizes[i]);
+		strbuf_add(&text, body, sizes[i]);
+		assert_true(raw_write(&r, text.text, text.n));
+		strbuf_clear(&answer);
+		assert_int_equal(take(&r, &answer), 200);
+		assert_int_equal(answer.n > STRANGER_BODY, i != 1);
+		raw_close(&r);
+	}
+	strbuf_fini(&text);
+	strbuf_fini(&answer);
 }
 
 /* HTTP counts those who came over TLS by address: one has its share, another and the users of this machine have theirs. */
@@ -772,6 +861,9 @@ int main(void)
 		TEST(test_foreign_certificate),
 		TEST(test_garbage),
 		TEST(test_share_of_an_address),
+		TEST(test_askers_keep_no_node_out),
+		TEST(test_links_of_a_host),
+		TEST(test_body_of_a_stranger),
 		TEST(test_share_of_http),
 		TEST(test_the_oldest_makes_room),
 		TEST(test_dawdlers),

@@ -1,6 +1,8 @@
 /*
- * test_pty.c - interactive jobs: a terminal made here plays the user's, pty_serve() runs in a child of its own, the job is real.
+ * test_pty.c - interactive jobs: a terminal made here plays the user's, pty_serve() runs in a child of its own, the job is real. What lies
+ * between them is only a socket here, which that child breaks when it is told to.
  */
+#include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <setjmp.h>
@@ -12,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <termios.h>
@@ -19,15 +22,18 @@
 
 #include <cmocka.h>
 
+#include "base/unixsock.h"
 #include "run/pty.h"
 #include "support/nest.h"
 
 struct desk {
 	struct nest *n;
-	struct pty_client client;
+	char path[160];
+	int listener;	   /* where the job's terminal comes */
 	int master, slave; /* the user's terminal */
 	pid_t server;	   /* runs pty_serve() */
 	struct strbuf seen;
+	size_t skipped; /* bytes before the text that was seen last */
 	struct termios before;
 };
 
@@ -46,10 +52,18 @@ static void see(struct desk *d, const char *text)
 			if (part[i])
 				strbuf_add(&d->seen, &part[i], 1);
 	}
+	d->skipped = (size_t)(at - d->seen.text);
 	/* What comes after it is for the next call. */
 	size_t used = (size_t)(at - d->seen.text) + strlen(text);
 	memmove(d->seen.text, d->seen.text + used, d->seen.n - used + 1);
 	d->seen.n -= used;
+}
+
+/* ... and nothing else before it. */
+static void see_next(struct desk *d, const char *text)
+{
+	see(d, text);
+	assert_int_equal(d->skipped, 0);
 }
 
 static void type(struct desk *d, const char *keys)
@@ -64,32 +78,72 @@ static void window(struct desk *d, int rows, int columns)
 	assert_int_equal(ioctl(d->master, TIOCSWINSZ, &w), 0);
 }
 
-/* What qsub does when the job has come: its terminal is the slave. */
-static void client_run(struct desk *d)
+static int way_fd = -1; /* for the signal handlers of pty_serve()'s process */
+static volatile sig_atomic_t gone;
+
+/* Both directions: neither end has hung up. */
+static void on_break(int signal)
 {
+	gone = signal == SIGUSR2;
+	shutdown(way_fd, SHUT_RDWR);
+}
+
+/* What the server does when the client hangs up. */
+static void on_leave(int signal)
+{
+	shutdown(way_fd, SHUT_WR);
+}
+
+/* What the server does for qsub: the next connection of the job. */
+static int way_make(void *context, struct pty_way *w, struct err *err)
+{
+	const struct desk *d = context;
+	char c = 0;
+
+	if (way_fd >= 0)
+		close(way_fd);
+	way_fd = w->fd = -1;
+	if (gone || poll(&(struct pollfd){.fd = d->listener, .events = POLLIN}, 1, 10000) <= 0)
+		return -EAGAIN;
+	way_fd = w->fd = accept(d->listener, NULL, NULL);
+	while (w->fd >= 0 && c != '\n' && read(w->fd, &c, 1) == 1) /* the tag */
+		;
+	return c == '\n' ? 0 : -EAGAIN;
+}
+
+/* What qsub does when the job has come: its terminal is the slave. */
+static void client_run(struct desk *d, int patience)
+{
+	struct pty_way w = {.fd = -1, .again = way_make, .context = d};
 	struct result r = {0};
 	struct err err;
 
 	setsid();
 	ioctl(d->slave, TIOCSCTTY, 0);
 	close(d->master);
-	poll(&(struct pollfd){.fd = d->client.fd, .events = POLLIN}, 1, 30000);
-	if (pty_serve(&d->client, d->slave, d->slave, d->n->a, &r, &err))
-		_exit(99);
-	_exit(r.how == RESULT_EXITED ? r.status : 100 + r.status);
+	signal(SIGUSR1, on_break);
+	signal(SIGUSR2, on_break);
+	signal(SIGALRM, on_leave);
+	if (way_make(d, &w, &err))
+		_exit(98);
+	int rc = pty_serve(&w, d->slave, d->slave, patience, d->n->a, &r, &err);
+	_exit(rc == -ETIMEDOUT ? 97 : rc ? 99 : r.how == RESULT_EXITED ? r.status : 100 + r.status);
 }
 
-static void desk_open(struct desk *d, struct nest *n, const char *tag)
+static void desk_listen(struct desk *d, struct nest *n)
+{
+	*d = (struct desk){.n = n};
+	snprintf(d->path, sizeof d->path, "%s/terminal.sock", n->dir);
+	d->listener = unix_listen(d->path, 0600, NULL);
+	assert_true(d->listener >= 0);
+}
+
+static void desk_open_for(struct desk *d, struct nest *n, const char *tag, int patience)
 {
 	struct order o = nest_order(n, tag, NULL);
 	static char *env[] = {"PATH=/usr/bin:/bin", "TERM=dumb", NULL};
 
-	*d = (struct desk){.n = n};
-	assert_int_equal(pty_listen(&d->client, NULL), 0);
-	if (geteuid() == 0) { /* the client is the user's in real life */
-		assert_int_equal(chown(d->client.dir, n->uid, n->gid), 0);
-		assert_int_equal(chown(d->client.path, n->uid, n->gid), 0);
-	}
+	desk_listen(d, n);
 	d->master = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
 	assert_int_equal(unlockpt(d->master), 0);
 	d->slave = ioctl(d->master, TIOCGPTPEER, O_RDWR | O_NOCTTY);
@@ -98,8 +152,9 @@ static void desk_open(struct desk *d, struct nest *n, const char *tag)
 	window(d, 31, 97);
 	d->server = fork();
 	if (d->server == 0)
-		client_run(d);
-	o.pty = d->client.path;
+		client_run(d, patience);
+	o.pty = d->path;
+	o.patience = patience;
 	o.out = o.err = NULL;
 	o.env = env;
 	o.shell = "/bin/sh";
@@ -109,6 +164,11 @@ static void desk_open(struct desk *d, struct nest *n, const char *tag)
 	nest_answer(n, ANSWER_STARTED, tag);
 	type(d, "PS1='read''y> '\r"); /* whatever the profile made it */
 	see(d, "ready> ");
+}
+
+static void desk_open(struct desk *d, struct nest *n, const char *tag)
+{
+	desk_open_for(d, n, tag, PTY_PATIENCE);
 }
 
 /* What pty_serve() left with; the terminal must be as it was. */
@@ -129,8 +189,8 @@ static int desk_close(struct desk *d)
 	assert_int_equal(after.c_lflag, d->before.c_lflag);
 	assert_int_equal(after.c_iflag, d->before.c_iflag);
 	assert_int_equal(after.c_oflag, d->before.c_oflag);
-	pty_close(&d->client);
-	assert_int_equal(access(d->client.dir[0] ? d->client.dir : "/no/such", F_OK), -1);
+	close(d->listener);
+	unlink(d->path);
 	close(d->master);
 	close(d->slave);
 	strbuf_fini(&d->seen);
@@ -197,7 +257,7 @@ static void test_much_output(void **state)
 	nest_result(n, "1.1");
 }
 
-/* The user's side is killed: the job ends, and the terminal was put back if the signal could be caught. */
+/* The user's side is killed: the job ends after a while, and the terminal was put back if the signal could be caught. */
 static void test_hung_up(void **state)
 {
 	const int signals[] = {SIGTERM, SIGHUP, SIGSEGV};
@@ -206,12 +266,25 @@ static void test_hung_up(void **state)
 	for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) {
 		const char *tag = arena_printf(n->a, "%zu.1", i);
 		struct desk d;
-		desk_open(&d, n, tag);
+		desk_open_for(&d, n, tag, 1);
 		kill(d.server, signals[i]);
 		int status = desk_close(&d);
 		assert_true(WIFSIGNALED(status) && WTERMSIG(status) == signals[i]);
 		assert_int_equal(nest_result(n, tag).cause, CAUSE_HUNG_UP);
 	}
+}
+
+/* It hangs up: then nobody is waited for. */
+static void test_left(void **state)
+{
+	struct nest *n = *state;
+	struct desk d;
+
+	desk_open_for(&d, n, "1.1", 600);
+	kill(d.server, SIGALRM);
+	assert_int_equal(nest_result(n, "1.1").cause, CAUSE_HUNG_UP);
+	kill(d.server, SIGTERM);
+	assert_true(WIFSIGNALED(desk_close(&d)));
 }
 
 static void test_deleted(void **state)
@@ -225,12 +298,131 @@ static void test_deleted(void **state)
 	assert_int_equal(nest_result(n, "1.1").cause, CAUSE_ORDERED);
 }
 
+/* The way breaks again and again while the job writes and reads: everything comes, once, in its order. */
+static void test_broken(void **state)
+{
+	struct nest *n = *state;
+	struct strbuf expected = {0};
+	char number[32], *path;
+	struct desk d;
+
+	desk_open(&d, n, "1.1");
+	type(&d, "stty -echo; PS1=; seq 1 20000\r");
+	for (int i = 1; i <= 20000; i++) {
+		snprintf(number, sizeof number, "\n%d\r", i);
+		if (i % 500 == 0) {
+			kill(d.server, SIGUSR1);
+			usleep(20000);
+		}
+		if (i == 1)
+			see(&d, number);
+		else
+			see_next(&d, number);
+	}
+	path = nest_path(n, "typed");
+	strbuf_printf(&expected, "cat >%s\r", path);
+	type(&d, expected.text);
+	strbuf_clear(&expected);
+	for (int i = 0; i < 300; i++) {
+		snprintf(number, sizeof number, "line %d\r", i);
+		type(&d, number);
+		strbuf_printf(&expected, "line %d\n", i);
+		if (i % 30 == 0)
+			kill(d.server, SIGUSR1);
+	}
+	type(&d, "\004echo the 'e'nd; exit 5\r");
+	see(&d, "the end");
+	assert_int_equal(WEXITSTATUS(desk_close(&d)), 5);
+	assert_int_equal(nest_result(n, "1.1").cause, CAUSE_ITSELF);
+	assert_string_equal(nest_read(n, path), expected.text);
+	strbuf_fini(&expected);
+}
+
+/* The way breaks while the job ends: the client gets its result all the same. */
+static void test_broken_at_end(void **state)
+{
+	struct nest *n = *state;
+	struct desk d;
+
+	desk_open(&d, n, "1.1");
+	type(&d, "sleep 0.2; exit 9\r");
+	kill(d.server, SIGSTOP); /* so that it can't answer */
+	usleep(500000);
+	kill(d.server, SIGUSR1);
+	kill(d.server, SIGCONT);
+	assert_int_equal(WEXITSTATUS(desk_close(&d)), 9);
+	assert_int_equal(nest_result(n, "1.1").status, 9);
+}
+
+/* It breaks and nobody comes back: after a while both ends give up. */
+static void test_given_up(void **state)
+{
+	struct nest *n = *state;
+	struct desk d;
+
+	desk_open_for(&d, n, "1.1", 1);
+	kill(d.server, SIGUSR2);
+	assert_int_equal(WEXITSTATUS(desk_close(&d)), 97);
+	assert_int_equal(nest_result(n, "1.1").cause, CAUSE_HUNG_UP);
+}
+
+/* The one who takes terminals is there, but no client: nothing runs, and it can be ended. */
+static void test_deleted_before(void **state)
+{
+	struct nest *n = *state;
+	struct order o = nest_order(n, "1.1", NULL);
+	struct desk d;
+
+	desk_listen(&d, n);
+	o.pty = d.path;
+	nest_send(n, &o);
+	nest_answer(n, ANSWER_STARTED, "1.1");
+	int fd = accept(d.listener, NULL, NULL);
+	assert_true(fd >= 0);
+	nest_signal(n, "1.1", SIGTERM);
+	struct result r = nest_result(n, "1.1");
+	assert_int_equal(r.how, RESULT_NOT_STARTED);
+	assert_int_equal(r.cause, CAUSE_ORDERED);
+	close(fd);
+	close(d.listener);
+	unlink(d.path);
+}
+
+/* What is no frame, or more than was allowed, breaks the connection and nothing else. */
+static void test_nonsense(void **state)
+{
+	static const char *const nonsense[] = {"d\x01\0\0\0x", "h\x08\0\0\0\x01\0\0\0\0\0\0\0", "x\xff\xff\xff\xff",
+					       "h\x01\0\0\0\0"};
+	static const size_t size[] = {6, 13, 5, 6};
+	struct nest *n = *state;
+	struct order o = nest_order(n, "1.1", NULL);
+	struct desk d;
+	char part[64];
+
+	desk_listen(&d, n);
+	o.pty = d.path;
+	nest_send(n, &o);
+	nest_answer(n, ANSWER_STARTED, "1.1");
+	for (size_t i = 0; i < sizeof size / sizeof *size; i++) {
+		int fd = accept(d.listener, NULL, NULL);
+		assert_int_equal(write(fd, nonsense[i], size[i]), size[i]);
+		while (read(fd, part, sizeof part) > 0)
+			;
+		close(fd);
+	}
+	nest_signal(n, "1.1", SIGKILL);
+	assert_int_equal(nest_result(n, "1.1").how, RESULT_NOT_STARTED);
+	close(d.listener);
+	unlink(d.path);
+}
+
 static void test_nobody_waits(void **state)
 {
 	struct nest *n = *state;
 	struct order o = nest_order(n, "1.1", NULL);
 
 	o.pty = "/no/such/socket";
+	o.patience = 1;
 	struct result r = nest_run(n, &o);
 	assert_int_equal(r.how, RESULT_NOT_STARTED);
 	assert_int_equal(r.cause, CAUSE_HUNG_UP);
@@ -242,8 +434,9 @@ static void test_nobody_waits(void **state)
 static int tests(void)
 {
 	const struct CMUnitTest all[] = {
-		TEST(test_session), TEST(test_much_output),  TEST(test_hung_up),
-		TEST(test_deleted), TEST(test_nobody_waits),
+		TEST(test_session),  TEST(test_much_output),	TEST(test_hung_up),  TEST(test_left),
+		TEST(test_deleted),  TEST(test_nobody_waits),	TEST(test_broken),   TEST(test_broken_at_end),
+		TEST(test_given_up), TEST(test_deleted_before), TEST(test_nonsense),
 	};
 
 	return cmocka_run_group_tests_name("pty", all, NULL, NULL);

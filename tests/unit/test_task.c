@@ -19,6 +19,7 @@
 
 #include <cmocka.h>
 
+#include "run/cgroup.h"
 #include "run/lease.h"
 #include "run/message.h"
 #include "run/shepherd.h"
@@ -529,6 +530,51 @@ static void test_memory(void **state)
 	asker_close(&a);
 }
 
+/* In control groups, of each version that this machine lets us use. */
+static void groups_try(const char *version)
+{
+	struct cgroup c;
+	int r = cgroup_init(&c, version, "test", NULL);
+	bool limits = !r && c.memory;
+
+	if (r)
+		skip();
+	cgroup_fini(&c);
+	struct nest *n = nest_create(version);
+	struct order o = room_order(n, "1.1");
+	room_start(n, &o);
+	contains(task_run(n, "1.1", "cat /proc/self/cgroup", NULL, 0), "/1.1\n");
+	struct asker a = task_start(n, "1.1", "/no/such/program", NULL);
+	answer_of(&a, TASK_STARTED); /* the shell */
+	assert_int_equal(answer_of(&a, TASK_EXITED).status, 127);
+	asker_close(&a);
+	a = task_start(n, "1.1", "trap '' TERM; while :; do sleep 1; done", NULL);
+	answer_of(&a, TASK_STARTED);
+	room_end(n, "1.1", SIGKILL);
+	answer_of(&a, TASK_SIGNALED);
+	asker_close(&a);
+	if (limits) {
+		o = room_order(n, "2.1");
+		o.memory = 50 * 1024;
+		room_start(n, &o);
+		a = task_start(n, "2.1", "x=$(head -c 200000000 /dev/zero | tr '\\0' x); exit 0", NULL);
+		assert_int_equal(nest_result(n, "2.1").cause, CAUSE_MEMORY);
+		nest_answer(n, ANSWER_DIED, "2.1");
+		asker_close(&a);
+	}
+	nest_destroy(n);
+}
+
+static void test_group_v2(void **state)
+{
+	groups_try("v2");
+}
+
+static void test_group_v1(void **state)
+{
+	groups_try("v1");
+}
+
 /* ---- leases ---- */
 
 static void test_lease(void **state)
@@ -589,11 +635,23 @@ static void test_lease_renewed(void **state)
 static int tests(void)
 {
 	const struct CMUnitTest all[] = {
-		TEST(test_room),    TEST(test_room_refused),	TEST(test_who),
-		TEST(test_task),    TEST(test_task_refused),	TEST(test_task_signal),
-		TEST(test_hang_up), TEST(test_ends_with_room),	TEST(test_beside_script),
-		TEST(test_many),    TEST(test_shepherd_killed), TEST(test_terminal),
-		TEST(test_memory),  TEST(test_lease),		TEST(test_lease_renewed),
+		TEST(test_room),
+		TEST(test_room_refused),
+		TEST(test_who),
+		TEST(test_task),
+		TEST(test_task_refused),
+		TEST(test_task_signal),
+		TEST(test_hang_up),
+		TEST(test_ends_with_room),
+		TEST(test_beside_script),
+		TEST(test_many),
+		TEST(test_shepherd_killed),
+		TEST(test_terminal),
+		TEST(test_memory),
+		TEST(test_lease),
+		TEST(test_lease_renewed),
+		cmocka_unit_test(test_group_v2),
+		cmocka_unit_test(test_group_v1),
 	};
 
 	return cmocka_run_group_tests_name("task", all, NULL, NULL);

@@ -19,7 +19,7 @@
 
 #include "base/unixsock.h"
 #include "cmd/taskclient.h"
-#include "pmix/wire.h"
+#include "pmix/cable.h"
 
 static char dir[] = "/tmp/shunt-test-XXXXXX", path[64];
 static int listener;
@@ -27,7 +27,7 @@ static int listener;
 /* ---- the agent ---- */
 
 struct program {
-	struct wire wire;
+	struct cable wire;
 	pid_t pid;
 	int in, out, err;
 	struct strbuf input;
@@ -75,7 +75,7 @@ static void program_start(struct program *p, const json_t *head)
 	p->in = in[1];
 	p->out = out[0];
 	p->err = err[0];
-	wire_pack(&p->wire, NULL, 0, "{s:s,s:i}", "t", "started", "pid", (int)p->pid);
+	cable_pack(&p->wire, NULL, 0, "{s:s,s:i}", "t", "started", "pid", (int)p->pid);
 }
 
 static void program_feed(struct program *p, const json_t *head, const char *data, size_t n)
@@ -114,7 +114,7 @@ static void output_take(struct program *p, int *fd, const char *type)
 	ssize_t n = read(*fd, piece, sizeof piece);
 
 	if (n > 0) {
-		wire_pack(&p->wire, piece, (size_t)n, "{s:s}", "t", type);
+		cable_pack(&p->wire, piece, (size_t)n, "{s:s}", "t", type);
 		return;
 	}
 	close(*fd);
@@ -128,9 +128,9 @@ static int frames_take(struct program *p)
 	json_t *head;
 	size_t n;
 
-	if (wire_fill(&p->wire) < 0)
+	if (cable_fill(&p->wire) < 0)
 		return -1;
-	while (wire_next(&p->wire, &head, &data, &n) > 0) {
+	while (cable_next(&p->wire, &head, &data, &n) > 0) {
 		if (!p->pid)
 			program_start(p, head);
 		else
@@ -145,9 +145,9 @@ static void program_end(struct program *p)
 	int status;
 
 	waitpid(p->pid, &status, 0);
-	wire_pack(&p->wire, NULL, 0, "{s:s,s:s,s:i}", "t", "exit", "how", WIFEXITED(status) ? "exited" : "signaled",
+	cable_pack(&p->wire, NULL, 0, "{s:s,s:s,s:i}", "t", "exit", "how", WIFEXITED(status) ? "exited" : "signaled",
 		  "status", WIFEXITED(status) ? WEXITSTATUS(status) : WTERMSIG(status));
-	while (wire_waits(&p->wire) && wire_push(&p->wire) == 0)
+	while (cable_waits(&p->wire) && cable_push(&p->wire) == 0)
 		poll(&(struct pollfd){.fd = p->wire.out, .events = POLLOUT}, 1, -1);
 }
 
@@ -155,11 +155,11 @@ static void agent_serve(int fd)
 {
 	struct program p = {.in = -1, .out = -1, .err = -1};
 
-	wire_init(&p.wire, fd, fd);
+	cable_init(&p.wire, fd, fd);
 	while (!p.pid || p.out >= 0 || p.err >= 0) {
-		bool room = !wire_full(&p.wire);
+		bool room = !cable_full(&p.wire);
 		struct pollfd polls[] = {
-			{.fd = fd, .events = (short)((p.input.n ? 0 : POLLIN) | (wire_waits(&p.wire) ? POLLOUT : 0))},
+			{.fd = fd, .events = (short)((p.input.n ? 0 : POLLIN) | (cable_waits(&p.wire) ? POLLOUT : 0))},
 			{.fd = room ? p.out : -1, .events = POLLIN},
 			{.fd = room ? p.err : -1, .events = POLLIN},
 			{.fd = p.input.n || p.input_end ? p.in : -1, .events = POLLOUT},
@@ -176,7 +176,7 @@ static void agent_serve(int fd)
 			output_take(&p, &p.err, "err");
 		if (polls[3].revents)
 			input_push(&p);
-		wire_push(&p.wire);
+		cable_push(&p.wire);
 	}
 	program_end(&p);
 	_exit(0);
@@ -194,13 +194,13 @@ static pid_t agent_start(const char *say)
 	int fd = accept(listener, NULL, NULL);
 	if (!say)
 		agent_serve(fd);
-	struct wire w;
-	wire_init(&w, fd, fd);
+	struct cable w;
+	cable_init(&w, fd, fd);
 	poll(&(struct pollfd){.fd = fd, .events = POLLIN}, 1, 10000);
-	wire_fill(&w);
+	cable_fill(&w);
 	if (*say)
-		wire_put(&w, json_loads(say, 0, NULL), NULL, 0);
-	wire_push(&w);
+		cable_put(&w, json_loads(say, 0, NULL), NULL, 0);
+	cable_push(&w);
 	_exit(0);
 }
 

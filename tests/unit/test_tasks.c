@@ -1,6 +1,7 @@
 /*
  * test_tasks.c - programs of a job on its other hosts: two hosts in one process, each with a nursery, a room, a port and the service; TLS and the
- * programs are real.
+ * programs are real. All of it twice: with tasks in this process, and with a process for each; and then with services in processes of their own,
+ * which are killed.
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -11,11 +12,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
 #include "base/unixsock.h"
+#include "engine/apart.h"
 #include "engine/tasks.h"
 #include "net/listener.h"
 #include "support/nest.h"
@@ -30,6 +34,7 @@ struct host {
 	struct listener *listener;
 	struct tls_context *calls, *listens;
 	char socket[128], address[32];
+	pid_t agent; /* that the service is in; 0: in this process */
 };
 
 struct world {
@@ -37,6 +42,8 @@ struct world {
 	struct trust trust;
 	struct host host[2];
 	struct order_host hosts[2];
+	bool apart, agents;    /* tasks have processes of their own; services, too */
+	int most, most_of_one; /* tasks at once; 0: as usual */
 };
 
 /* ---- hosts ---- */
@@ -45,7 +52,10 @@ static void on_first(void *context, struct link *l, json_t *head, const char *da
 {
 	struct host *h = context;
 
-	tasks_serve(h->tasks, l, head);
+	if (h->tasks)
+		tasks_serve(h->tasks, l, head);
+	else
+		link_close(l, "it stops");
 }
 
 static void on_link(void *context, struct link *l)
@@ -56,7 +66,7 @@ static void on_link(void *context, struct link *l)
 	link_events_set(l, &events, context);
 }
 
-static void host_start(struct world *w, int i)
+static void service_start(struct host *h, uv_loop_t *loop, const char *where)
 {
 	static const struct listener_limits limits = {.connections = 1000,
 						      .strangers = 1000,
@@ -64,10 +74,54 @@ static void host_start(struct world *w, int i)
 						      .handshake_seconds = 10,
 						      .idle_seconds = 10};
 	const struct listener_events events = {.link = on_link};
+	struct tasks_options o = {.socket = h->socket,
+				  .live = h->n->live,
+				  .name = h == h->w->host ? "n1" : "n2",
+				  .tls = h->calls,
+				  .apart = h->w->apart,
+				  .most = h->w->most,
+				  .most_of_one = h->w->most_of_one};
+	struct err err;
+
+	if (listener_open(loop, where, h->listens, &limits, &events, h, &h->listener, &err) < 0 ||
+	    tasks_start(loop, &o, &h->tasks, &err) < 0)
+		fail_msg("%s", err.text);
+}
+
+/* The service in a process of its own, until it is killed. */
+static void agent_start(struct host *h)
+{
+	int fds[2];
+	char up;
+
+	assert_int_equal(pipe(fds), 0);
+	h->agent = fork();
+	if (h->agent == 0) {
+		uv_loop_t loop;
+		uv_loop_init(&loop);
+		service_start(h, &loop, h->address);
+		if (write(fds[1], "+", 1) == 1)
+			uv_run(&loop, UV_RUN_DEFAULT);
+		_exit(1);
+	}
+	close(fds[1]);
+	assert_int_equal(read(fds[0], &up, 1), 1);
+	close(fds[0]);
+}
+
+static void agent_kill(struct host *h, int signal)
+{
+	if (!h->agent)
+		return;
+	kill(h->agent, signal);
+	assert_int_equal(waitpid(h->agent, NULL, 0), h->agent);
+	h->agent = 0;
+}
+
+static void host_start(struct world *w, int i)
+{
 	struct host *h = &w->host[i];
 	struct cert_names who = {.role = CERT_NODE, .join = (uint64_t)i + 7};
-	struct tasks_options o = {.socket = h->socket, .name = who.name};
-	struct err err;
 
 	snprintf(who.name, sizeof who.name, "n%d", i + 1);
 	h->w = w;
@@ -75,13 +129,16 @@ static void host_start(struct world *w, int i)
 	h->calls = trust_issue(&w->trust, &who, 3600, false);
 	h->listens = trust_issue(&w->trust, &who, 3600, true);
 	snprintf(h->socket, sizeof h->socket, "%s/agent.sock", h->n->dir);
-	o.live = h->n->live;
-	o.tls = h->calls;
-	if (listener_open(&w->loop, "127.0.0.1:0", h->listens, &limits, &events, h, &h->listener, &err) < 0 ||
-	    tasks_start(&w->loop, &o, &h->tasks, &err) < 0)
-		fail_msg("%s", err.text);
+	service_start(h, &w->loop, "127.0.0.1:0");
 	snprintf(h->address, sizeof h->address, "127.0.0.1:%d", listener_port(h->listener));
 	w->hosts[i] = (struct order_host){.name = i ? "n2" : "n1", .address = h->address, .part = i, .join = who.join};
+	if (!w->agents)
+		return;
+	tasks_stop(h->tasks);
+	listener_close(h->listener);
+	h->tasks = NULL;
+	h->listener = NULL;
+	agent_start(h);
 }
 
 static void room_open(struct world *w, int i)
@@ -108,10 +165,13 @@ static void room_close(struct world *w, int i)
 	live_remove(n->live, TAG);
 }
 
-static int setup(void **state)
+static int world_create(void **state, const struct world *how)
 {
 	struct world *w = mem_zalloc(sizeof *w);
 
+	*w = *how;
+	/* Processes apart become our children, so that how they ended is known. */
+	assert_int_equal(prctl(PR_SET_CHILD_SUBREAPER, 1), 0);
 	uv_loop_init(&w->loop);
 	trust_init(&w->trust);
 	for (int i = 0; i < 2; i++)
@@ -122,16 +182,57 @@ static int setup(void **state)
 	return 0;
 }
 
+static int setup(void **state)
+{
+	return world_create(state, &(struct world){.apart = false});
+}
+
+static int setup_apart(void **state)
+{
+	return world_create(state, &(struct world){.apart = true});
+}
+
+static int setup_agents(void **state)
+{
+	return world_create(state, &(struct world){.apart = true, .agents = true});
+}
+
+static int setup_few(void **state)
+{
+	return world_create(state, &(struct world){.most = 3, .most_of_one = 3});
+}
+
+static int setup_few_apart(void **state)
+{
+	return world_create(state, &(struct world){.apart = true, .most = 3, .most_of_one = 4});
+}
+
+static void service_stop(struct host *h)
+{
+	agent_kill(h, SIGKILL);
+	if (h->tasks)
+		tasks_stop(h->tasks);
+	h->tasks = NULL;
+	if (h->listener)
+		listener_close(h->listener);
+}
+
+/* Every process apart has ended, and well: a sanitizer that found something says it by the exit code. */
+static void parted_await(void)
+{
+	int status;
+
+	while (waitpid(-1, &status, 0) > 0)
+		assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+	assert_int_equal(errno, ECHILD);
+}
+
 static int teardown(void **state)
 {
 	struct world *w = *state;
 
-	for (int i = 0; i < 2; i++) {
-		if (w->host[i].tasks)
-			tasks_stop(w->host[i].tasks);
-		if (w->host[i].listener)
-			listener_close(w->host[i].listener);
-	}
+	for (int i = 0; i < 2; i++)
+		service_stop(&w->host[i]);
 	TURN_UNTIL(&w->loop, !uv_loop_alive(&w->loop));
 	assert_int_equal(uv_loop_close(&w->loop), 0); /* everything was closed */
 	for (int i = 0; i < 2; i++) {
@@ -145,6 +246,7 @@ static int teardown(void **state)
 	}
 	trust_fini(&w->trust);
 	free(w);
+	parted_await();
 	return 0;
 }
 
@@ -434,6 +536,7 @@ static void test_many(void **state)
 	}
 	for (int i = 0; i < MANY; i++) {
 		TURN_UNTIL(&w->loop, is_over(&e[i]));
+		assert_holds(last_of(&e[i]), "\"status\":0");
 		assert_all(&e[i], "out", "here\nthere\n");
 		client_close(w, &e[i]);
 	}
@@ -522,15 +625,142 @@ static void test_impostor(void **state)
 	tls_context_free(c);
 }
 
-#define WORLD(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
+/* ---- when the service is killed ---- */
+
+static bool is_heard(struct end *e, const char *type, const char *text)
+{
+	char *all = all_of(e, type);
+	bool heard = strstr(all, text) != NULL;
+
+	free(all);
+	return heard;
+}
+
+/* Processes of ours that ps shows as `title`. */
+static int titled(const char *title)
+{
+	char path[64], line[256];
+	FILE *list, *f;
+	int pid, n = 0;
+
+	snprintf(path, sizeof path, "/proc/self/task/%d/children", (int)getpid());
+	list = fopen(path, "r");
+	while (list && fscanf(list, "%d", &pid) == 1) {
+		snprintf(path, sizeof path, "/proc/%d/cmdline", pid);
+		f = fopen(path, "r");
+		line[f ? fread(line, 1, sizeof line - 1, f) : 0] = '\0';
+		n += strcmp(line, title) == 0;
+		if (f)
+			fclose(f);
+	}
+	if (list)
+		fclose(list);
+	return n;
+}
+
+static const char talkative[] = "read x; echo got $x; read y; echo too $y >&2; exit 6";
+
+/* Both hosts' services are killed in the middle of tasks, and started again: nothing that they held is kept from them, and tasks go on. */
+static void test_killed(void **state)
+{
+	struct world *w = *state;
+	struct end e[2], late;
+
+	for (int i = 0; i < 2; i++) {
+		client_open(w, 0, &e[i], false);
+		head_send(&e[i], task_of(w->hosts[i].name, talkative), NULL, 0);
+		word_send(&e[i], "in", "one\n");
+	}
+	for (int i = 0; i < 2; i++)
+		TURN_UNTIL(&w->loop, is_heard(&e[i], "out", "got one\n"));
+	agent_kill(&w->host[0], SIGKILL);
+	agent_kill(&w->host[1], SIGTERM);
+	assert_int_equal(titled("shunt-agent: task " TAG " on n1"), 1);
+	assert_int_equal(titled("shunt-agent: task " TAG " on n2"), 2); /* the caller's host, and its own */
+	for (int i = 0; i < 2; i++)
+		agent_start(&w->host[i]);
+	client_open(w, 0, &late, false);
+	head_send(&late, task_of("n2", "echo late"), NULL, 0);
+	TURN_UNTIL(&w->loop, is_over(&late));
+	assert_all(&late, "out", "late\n");
+	for (int i = 0; i < 2; i++) {
+		word_send(&e[i], "in", "two\n");
+		TURN_UNTIL(&w->loop, is_over(&e[i]));
+		assert_all(&e[i], "out", "got one\n");
+		assert_all(&e[i], "err", "too two\n");
+		assert_holds(last_of(&e[i]), "\"status\":6");
+		client_close(w, &e[i]);
+	}
+	client_close(w, &late);
+}
+
+/* Whoever asked goes while there is no service at all: the programs end. */
+static void test_killed_hang_up(void **state)
+{
+	struct world *w = *state;
+	struct end e;
+	pid_t pid;
+
+	client_open(w, 0, &e, false);
+	head_send(&e, task_of("n2", "exec sleep 1000"), NULL, 0);
+	pid = pid_in(w, &e);
+	for (int i = 0; i < 2; i++)
+		agent_kill(&w->host[i], SIGKILL);
+	assert_true(nest_alive(pid));
+	client_close(w, &e);
+	TURN_UNTIL(&w->loop, !nest_alive(pid));
+}
+
+static void test_limits(void **state)
+{
+	struct world *w = *state;
+	struct end e[3], more;
+
+	for (int i = 0; i < 3; i++) {
+		client_open(w, 0, &e[i], false);
+		head_send(&e[i], task_of("n1", "exec sleep 1000"), NULL, 0);
+		pid_in(w, &e[i]);
+	}
+	refused(w, task_of("n1", "true"), false,
+		w->most_of_one == 3 ? "has 3 tasks under way on n1" : "3 tasks are under way on n1");
+	client_close(w, &e[0]);
+	for (bool taken = false; !taken;) { /* as soon as that has ended */
+		client_open(w, 0, &more, false);
+		head_send(&more, task_of("n1", "true"), NULL, 0);
+		TURN_UNTIL(&w->loop, is_over(&more));
+		taken = strstr(last_of(&more), "\"exit\"") != NULL;
+		client_close(w, &more);
+	}
+	client_close(w, &e[1]);
+	client_close(w, &e[2]);
+}
+
+#define IN(where, test)                                                                                                \
+	{                                                                                                              \
+#test " " #where, test, where, teardown, NULL                                                          \
+	}
+#define BOTH(test) IN(setup, test), IN(setup_apart, test)
 
 static int tests_run(void)
 {
 	const struct CMUnitTest tests[] = {
-		WORLD(test_program),	 WORLD(test_merge),	 WORLD(test_signal),   WORLD(test_hang_up),
-		WORLD(test_much_output), WORLD(test_much_input), WORLD(test_terminal), WORLD(test_left_behind),
-		WORLD(test_job_ends),	 WORLD(test_many),	 WORLD(test_refused),  WORLD(test_peers),
-		WORLD(test_impostor),
+		BOTH(test_program),
+		BOTH(test_merge),
+		BOTH(test_signal),
+		BOTH(test_hang_up),
+		BOTH(test_much_output),
+		BOTH(test_much_input),
+		BOTH(test_terminal),
+		BOTH(test_left_behind),
+		BOTH(test_job_ends),
+		BOTH(test_many),
+		BOTH(test_refused),
+		BOTH(test_peers),
+		BOTH(test_impostor),
+		IN(setup_few, test_limits),
+		IN(setup_few_apart, test_limits),
+		IN(setup_agents, test_killed),
+		IN(setup_agents, test_killed_hang_up),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
@@ -538,5 +768,7 @@ static int tests_run(void)
 
 int main(int argc, char **argv)
 {
+	if (argc == 1 || strcmp(argv[1], "user") == 0)
+		apart_titles(argv);
 	return nest_main(argc, argv, tests_run);
 }

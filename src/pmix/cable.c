@@ -1,7 +1,7 @@
 /*
- * wire.c - frames over descriptors that are polled.
+ * cable.c - frames over descriptors that are polled.
  */
-#include "pmix/wire.h"
+#include "pmix/cable.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -20,14 +20,14 @@ static void unblock(int fd)
 		fcntl(fd, F_SETFL, flags | O_NONBLOCK);
 }
 
-void wire_init(struct wire *w, int in, int out)
+void cable_init(struct cable *w, int in, int out)
 {
-	*w = (struct wire){.in = in, .out = out};
+	*w = (struct cable){.in = in, .out = out};
 	unblock(in);
 	unblock(out);
 }
 
-void wire_fini(struct wire *w)
+void cable_fini(struct cable *w)
 {
 	if (w->in >= 0)
 		close(w->in);
@@ -35,7 +35,7 @@ void wire_fini(struct wire *w)
 		close(w->out);
 	strbuf_fini(&w->from);
 	strbuf_fini(&w->to);
-	*w = (struct wire){.in = -1, .out = -1};
+	*w = (struct cable){.in = -1, .out = -1};
 }
 
 /* Forgets what is done with; not for every few bytes. */
@@ -49,7 +49,7 @@ static void trim(struct strbuf *b, size_t *done)
 	*done = 0;
 }
 
-ssize_t wire_fill(struct wire *w)
+ssize_t cable_fill(struct cable *w)
 {
 	char piece[PIECE];
 	ssize_t n = read(w->in, piece, sizeof piece);
@@ -63,7 +63,7 @@ ssize_t wire_fill(struct wire *w)
 	return n;
 }
 
-int wire_next(struct wire *w, json_t **ret_head, const char **ret_data, size_t *ret_n)
+int cable_next(struct cable *w, json_t **ret_head, const char **ret_data, size_t *ret_n)
 {
 	const char *head;
 	size_t nhead;
@@ -83,7 +83,7 @@ int wire_next(struct wire *w, json_t **ret_head, const char **ret_data, size_t *
 	return 1;
 }
 
-void wire_put(struct wire *w, json_t *head, const void *data, size_t n)
+void cable_put(struct cable *w, json_t *head, const void *data, size_t n)
 {
 	char *text = json_dumps(head, JSON_COMPACT);
 
@@ -93,28 +93,28 @@ void wire_put(struct wire *w, json_t *head, const void *data, size_t n)
 	json_decref(head);
 }
 
-void wire_pack(struct wire *w, const void *data, size_t n, const char *fmt, ...)
+void cable_pack(struct cable *w, const void *data, size_t n, const char *fmt, ...)
 {
 	va_list ap;
 
 	va_start(ap, fmt);
-	wire_put(w, json_vpack_ex(NULL, 0, fmt, ap), data, n);
+	cable_put(w, json_vpack_ex(NULL, 0, fmt, ap), data, n);
 	va_end(ap);
 }
 
-bool wire_full(const struct wire *w)
+bool cable_full(const struct cable *w)
 {
 	return w->to.n - w->sent > WIRE_FULL;
 }
 
-bool wire_waits(const struct wire *w)
+bool cable_waits(const struct cable *w)
 {
 	return w->to.n > w->sent;
 }
 
-int wire_push(struct wire *w)
+int cable_push(struct cable *w)
 {
-	while (wire_waits(w)) {
+	while (cable_waits(w)) {
 		ssize_t n = write(w->out, w->to.text + w->sent, w->to.n - w->sent);
 		if (n < 0)
 			return errno == EAGAIN || errno == EINTR ? 0 : -EPIPE;

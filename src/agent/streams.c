@@ -1,0 +1,225 @@
+/*
+ * streams.c - what the server asks for by `dial`: a file of a user is read and sent, over a connection of its own that this host opens.
+ *
+ * The output of an attempt is read where it is: in the spool, while it has not been carried home, else at its path. It is opened as the user, so
+ * that nobody reads by this way what he could not read here. A reader that follows ends when nothing of the attempt runs any more.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "agent/agent_internal.h"
+#include "engine/errands.h"
+
+#define CHUNK 65536
+#define AHEAD 262144 /* bytes that may wait in a link */
+#define LOOK_MS 200  /* between two looks at a file that grows */
+#define READERS_MOST 256
+
+struct reader {
+	struct agent *a;
+	struct reader *prev, *next;
+	struct link *link;
+	struct opening *opening;
+	uv_timer_t timer;
+	json_int_t id;
+	char *tag, *user, *path; /* the path is as it was asked for, until it is looked for in the spool */
+	char which[4];
+	bool follow, ready;
+	int fd;
+	int64_t at;
+};
+
+static const char *text_of(const json_t *o, const char *key)
+{
+	const char *text = json_string_value(json_object_get(o, key));
+
+	return text ? text : "";
+}
+
+static void on_timer_closed(uv_handle_t *h)
+{
+	free(h->data);
+}
+
+static void reader_end(struct reader *r, const char *reason)
+{
+	static const struct link_events nobody = {0};
+
+	opening_cancel(r->opening);
+	if (r->fd >= 0)
+		close(r->fd);
+	if (r->link) {
+		link_events_set(r->link, &nobody, NULL);
+		link_close(r->link, reason);
+	}
+	if (r->prev)
+		r->prev->next = r->next;
+	else
+		r->a->readers = r->next;
+	if (r->next)
+		r->next->prev = r->prev;
+	r->a->nreaders--;
+	free(r->tag);
+	free(r->user);
+	free(r->path);
+	uv_close((uv_handle_t *)&r->timer, on_timer_closed);
+}
+
+static void reader_fail(struct reader *r, const char *reason)
+{
+	struct strbuf head = {0};
+	struct json j;
+
+	json_init(&j, &head, false);
+	json_open_object(&j, NULL);
+	json_text(&j, "t", "failed");
+	json_text(&j, "reason", reason);
+	json_close_object(&j);
+	link_send(r->link, head.text, head.n, NULL, 0);
+	strbuf_fini(&head);
+	reader_end(r, reason);
+}
+
+/* ---- reading ---- */
+
+static void on_look(uv_timer_t *t);
+
+static void reader_more(struct reader *r)
+{
+	static char part[CHUNK];					/* one thread */
+	bool last = !r->follow || !errands_busy(r->a->errands, r->tag); /* asked before reading */
+
+	while (link_queued(r->link) < AHEAD) {
+		ssize_t n = pread(r->fd, part, sizeof part, r->at);
+		if (n < 0) {
+			reader_fail(r, strerror(errno));
+			return;
+		}
+		if (n == 0 && last) {
+			link_pack(r->link, NULL, 0, "{s:s}", "t", "end");
+			reader_end(r, "that was all");
+			return;
+		}
+		if (n == 0)
+			break;
+		link_pack(r->link, part, (size_t)n, "{s:s}", "t", "data");
+		r->at += n;
+	}
+	if (r->follow)
+		uv_timer_start(&r->timer, on_look, LOOK_MS, 0);
+}
+
+static void on_look(uv_timer_t *t)
+{
+	reader_more(t->data);
+}
+
+static void reader_open(struct reader *r);
+
+static void on_open_again(uv_timer_t *t)
+{
+	reader_open(t->data);
+}
+
+static void on_opened(void *context, int fd, const char *reason)
+{
+	struct reader *r = context;
+
+	r->opening = NULL;
+	r->fd = fd;
+	if (fd >= 0)
+		reader_more(r);
+	else if (r->follow && errands_busy(r->a->errands, r->tag)) /* it will come */
+		uv_timer_start(&r->timer, on_open_again, LOOK_MS, 0);
+	else
+		reader_fail(r, reason);
+}
+
+static void reader_open(struct reader *r)
+{
+	struct opener_user who;
+	char spooled[PATH_MAX];
+	const char *path = r->path;
+	struct err err;
+
+	if (*r->tag && errands_spooled(r->a->errands, r->tag, r->which, spooled, sizeof spooled))
+		path = spooled;
+	if (!*path)
+		reader_fail(r, "its output is not here any more");
+	else if (opener_find(r->user, &who, &err) < 0)
+		reader_fail(r, err.text);
+	else
+		r->opening = opener_ask(errands_opener(r->a->errands), &who, path, O_RDONLY, 0, on_opened, r);
+}
+
+/* ---- the connection ---- */
+
+static void on_ready(void *context, struct link *l)
+{
+	struct reader *r = context;
+
+	r->ready = true;
+	link_notice_end(l);
+	link_pack(l, NULL, 0, "{s:s,s:s,s:I}", "t", "stream", "what", "read", "id", r->id);
+	reader_open(r);
+}
+
+static void on_drained(void *context, struct link *l)
+{
+	struct reader *r = context;
+
+	if (r->ready && r->fd >= 0)
+		reader_more(r);
+}
+
+static void on_closed(void *context, struct link *l, const char *reason)
+{
+	struct reader *r = context;
+
+	r->link = NULL;
+	reader_end(r, reason);
+}
+
+static bool is_tag(const char *tag)
+{
+	return *tag != '.' && !strchr(tag, '/') && strlen(tag) < 64;
+}
+
+void streams_dial(struct agent *a, const json_t *head, const char *where)
+{
+	static const struct link_events events = {.ready = on_ready, .drained = on_drained, .closed = on_closed};
+	struct reader *r;
+
+	if (strcmp(text_of(head, "what"), "read") != 0 || !is_tag(text_of(head, "tag")) || a->nreaders >= READERS_MOST)
+		return; /* whoever asked does not wait for ever */
+	r = mem_zalloc(sizeof *r);
+	*r = (struct reader){.a = a,
+			     .next = a->readers,
+			     .id = json_integer_value(json_object_get(head, "id")),
+			     .tag = mem_strdup(text_of(head, "tag")),
+			     .user = mem_strdup(text_of(head, "user")),
+			     .path = mem_strdup(text_of(head, "path")),
+			     .follow = json_is_true(json_object_get(head, "follow")),
+			     .fd = -1,
+			     .at = json_integer_value(json_object_get(head, "from"))};
+	snprintf(r->which, sizeof r->which, "%s", strcmp(text_of(head, "which"), "err") == 0 ? "err" : "out");
+	if (r->at < 0)
+		r->at = 0;
+	if (a->readers)
+		a->readers->prev = r;
+	a->readers = r;
+	a->nreaders++;
+	uv_timer_init(a->loop, &r->timer);
+	r->timer.data = r;
+	r->link = link_connect(a->loop, a->calls, where, CERT_SERVER, &events, r);
+}
+
+void streams_stop(struct agent *a)
+{
+	while (a->readers)
+		reader_end(a->readers, "this agent stops");
+}

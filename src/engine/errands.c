@@ -1,0 +1,612 @@
+/*
+ * errands.c - the life of an errand: everything that happens to it ends in errand_step(), which looks at its state and its parcels and does what
+ * is next.
+ *
+ * Nobody is told anything from inside a call of errands.h, but by errands_attach(): what is asked for is done by the timer.
+ */
+#include "engine/errands.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "engine/errands_internal.h"
+#include "run/nursery.h"
+
+struct errand *errand_find(const struct errands *all, const char *tag)
+{
+	for (size_t i = 0; i < all->v.n; i++)
+		if (strcmp(all->v.v[i]->o.tag, tag) == 0)
+			return all->v.v[i];
+	return NULL;
+}
+
+static void on_timer(uv_timer_t *t);
+
+static void timer_set(struct errands *all, uint64_t ms)
+{
+	if (!uv_is_active((uv_handle_t *)&all->timer) || uv_timer_get_due_in(&all->timer) > ms)
+		uv_timer_start(&all->timer, on_timer, ms, 0);
+}
+
+static void errand_drop(struct errand *e)
+{
+	struct errands *all = e->all;
+
+	for (size_t i = 0; i < all->v.n; i++)
+		if (all->v.v[i] == e) {
+			vec_remove(&all->v, i);
+			break;
+		}
+	for (int i = 0; i < e->n; i++) {
+		parcel_drop(&e->parcel[i]);
+		free(e->parcel[i].why);
+	}
+	strbuf_fini(&e->result);
+	strbuf_fini(&e->notes);
+	arena_destroy(e->a);
+	free(e);
+}
+
+/* ---- telling ---- */
+
+static const char *reason_join(const struct errand *e, const char *reason, struct arena *a)
+{
+	if (!e->notes.n)
+		return reason;
+	return reason && *reason ? arena_printf(a, "%s. %s", reason, e->notes.text) : e->notes.text;
+}
+
+static void errand_tell(struct errand *e)
+{
+	struct errands *all = e->all;
+	struct arena *a = arena_create();
+	struct result r;
+
+	if (e->lost)
+		all->l.lost(all->l.context, arena_printf(a, "%s", e->o.tag));
+	else if (result_read(strbuf_text(&e->result), e->result.n, a, &r, NULL) == 0) {
+		r.reason = reason_join(e, r.reason, a);
+		r.reason = r.reason ? arena_printf(a, "%s", r.reason) : NULL; /* whoever is told may forget it */
+		all->l.ended(all->l.context, &r);
+	}
+	arena_destroy(a);
+}
+
+static void errand_refuse(struct errand *e, const char *reason)
+{
+	struct errands *all = e->all;
+	char tag[256], *text = reason ? mem_strdup(reason) : NULL;
+
+	snprintf(tag, sizeof tag, "%s", e->o.tag);
+	errand_drop(e);
+	all->l.refused(all->l.context, tag, text);
+	free(text);
+}
+
+/* ---- what is next ---- */
+
+static void errand_finish(struct errand *e)
+{
+	static const char *const suffix[] = {"out", "err"};
+
+	for (int i = 0; i < e->n; i++) {
+		struct parcel *p = &e->parcel[i];
+		if (p->stays)
+			parcel_say(p, &e->notes);
+	}
+	e->state = ERRAND_DONE;
+	spool_write(e);
+	for (int i = 0; i < e->n; i++)
+		if (parcel_is_output(&e->parcel[i]) && !e->parcel[i].stays)
+			spool_remove(e->all, e->o.tag, suffix[e->parcel[i].f->use]);
+	errand_tell(e);
+}
+
+static void errand_start(struct errand *e)
+{
+	struct order o = e->o;
+
+	for (int i = 0; i < e->n; i++) /* files for it are here; the rest comes later */
+		e->parcel[i].over = e->parcel[i].f->use == FILE_IN || e->parcel[i].over;
+	e->state = ERRAND_RUNS;
+	for (int i = 0; i < e->n; i++)
+		e->parcel[i].next = uv_now(e->all->loop) + TICK_MS;
+	spool_write(e);
+	o.ncarried = 0;
+	o.ticket = o.signature = NULL;
+	local_order(e->all->local, &o);
+	local_flush(e->all->local);
+	timer_set(e->all, TICK_MS);
+}
+
+static void step_fetching(struct errand *e)
+{
+	struct strbuf why = {0};
+	bool waits = false;
+
+	for (int i = 0; i < e->n; i++) {
+		const struct parcel *p = &e->parcel[i];
+		if (p->stays && !why.n)
+			parcel_say(p, &why);
+		waits |= p->f->use == FILE_IN && !p->over;
+	}
+	if (why.n)
+		errand_refuse(e, why.text);
+	else if (!waits)
+		errand_start(e);
+	strbuf_fini(&why);
+}
+
+static void errand_bring(struct errand *e)
+{
+	e->state = ERRAND_BRINGS;
+	e->deadline = uv_now(e->all->loop) + (uint64_t)(e->o.deliver_for > 0 ? e->o.deliver_for : 0) * 1000;
+	for (int i = 0; i < e->n; i++)
+		parcel_bring(&e->parcel[i]);
+	errand_step(e);
+}
+
+void errand_step(struct errand *e)
+{
+	bool waits = false;
+
+	timer_set(e->all, TICK_MS);
+	if (e->state == ERRAND_FETCHES) {
+		step_fetching(e);
+		return;
+	}
+	if (e->state != ERRAND_BRINGS)
+		return;
+	for (int i = 0; i < e->n; i++)
+		waits |= !e->parcel[i].over;
+	if (!waits)
+		errand_finish(e);
+}
+
+/* What was asked for from outside. */
+static void errand_halt(struct errand *e)
+{
+	e->stop = false;
+	if (e->state == ERRAND_LOOKS || e->state == ERRAND_FETCHES) {
+		errand_refuse(e, NULL);
+		return;
+	}
+	for (int i = 0; i < e->n; i++)
+		if (!e->parcel[i].over)
+			parcel_give_up(&e->parcel[i]);
+	errand_step(e);
+}
+
+static void on_timer(uv_timer_t *t)
+{
+	struct errands *all = t->data;
+	bool more = false;
+
+	for (size_t i = all->v.n;
+	     i-- > 0;) { /* the last first: one that is gone moves only those that had their turn */
+		struct errand *e = all->v.v[i];
+		more |= e->state != ERRAND_DONE;
+		if (e->stop)
+			errand_halt(e);
+		else if (e->state > ERRAND_LOOKS && e->state < ERRAND_DONE)
+			for (int k = 0; k < e->n; k++)
+				parcel_turn(&e->parcel[k]);
+	}
+	if (more)
+		timer_set(all, TICK_MS);
+}
+
+/* ---- before it begins: file systems are asked, who may take their time ---- */
+
+struct question {
+	uv_fs_t fs;
+	struct errands *all;
+	int parcel; /* -1: the working directory */
+	char tag[];
+};
+
+static void errand_fetch(struct errand *e)
+{
+	e->state = ERRAND_FETCHES;
+	e->deadline = uv_now(e->all->loop) + FETCH_MS;
+	for (int i = 0; i < e->n; i++)
+		if (e->parcel[i].f->use == FILE_IN)
+			parcel_begin(&e->parcel[i]);
+	errand_step(e);
+}
+
+/* Where relative paths begin: the working directory, or the user's home if that is not here, as the job itself does. */
+static void paths_settle(struct errand *e, bool workdir)
+{
+	const char *base = workdir || !e->o.home ? e->o.workdir : e->o.home;
+
+	for (int i = 0; i < e->n; i++) {
+		struct parcel *p = &e->parcel[i];
+		if (!parcel_is_output(p) && *p->f->here != '/')
+			p->here = arena_printf(e->a, "%s/%s", base ? base : "", p->f->here);
+	}
+}
+
+static void on_answer(uv_fs_t *fs)
+{
+	struct question *q = fs->data;
+	struct errands *all = q->all;
+	struct errand *e = all->stopped ? NULL : errand_find(all, q->tag);
+
+	if (e && e->state == ERRAND_LOOKS) {
+		if (q->parcel < 0) {
+			paths_settle(e, fs->result >= 0 && S_ISDIR(fs->statbuf.st_mode));
+		} else if (fs->result >= 0 && network_is(((uv_statfs_t *)fs->ptr)->f_type, fs->path)) {
+			e->parcel[q->parcel].over = true;
+			e->o.spool &= ~(1 << e->parcel[q->parcel].f->use);
+		}
+		if (--e->questions == 0)
+			errand_fetch(e);
+	}
+	uv_fs_req_cleanup(fs);
+	free(q);
+}
+
+static void ask(struct errand *e, int parcel, const char *path)
+{
+	struct errands *all = e->all;
+	size_t n = strlen(e->o.tag) + 1;
+	struct question *q = mem_zalloc(sizeof *q + n);
+
+	q->all = all;
+	q->parcel = parcel;
+	q->fs.data = q;
+	memcpy(q->tag, e->o.tag, n);
+	e->questions++;
+	if (parcel < 0)
+		uv_fs_stat(all->loop, &q->fs, path, on_answer);
+	else
+		uv_fs_statfs(all->loop, &q->fs, path, on_answer);
+}
+
+static void errand_look(struct errand *e)
+{
+	bool relative = false;
+
+	for (int i = 0; i < e->n; i++) {
+		const struct parcel *p = &e->parcel[i];
+		const char *slash = strrchr(p->f->path, '/');
+		if (parcel_is_output(p) && slash)
+			ask(e, i,
+			    arena_printf(e->a, "%.*s", slash > p->f->path ? (int)(slash - p->f->path) : 1, p->f->path));
+		relative |= !parcel_is_output(p) && *p->f->here != '/';
+	}
+	if (relative)
+		ask(e, -1, e->o.workdir ? e->o.workdir : "/");
+	if (!e->questions)
+		errand_fetch(e);
+}
+
+void errands_order(struct errands *all, const struct order *o)
+{
+	struct strbuf text = {0};
+	struct errand *e;
+
+	if (!o->ncarried) {
+		local_order(all->local, o);
+		return;
+	}
+	if (errand_find(all, o->tag))
+		return; /* it is under way */
+	e = mem_zalloc(sizeof *e);
+	e->all = all;
+	e->a = arena_create();
+	order_write(o, &text);
+	if (order_read(text.text, text.n, e->a, &e->o, NULL) < 0) { /* what can't be read the nursery refuses, too */
+		arena_destroy(e->a);
+		free(e);
+		local_order(all->local, o);
+		strbuf_fini(&text);
+		return;
+	}
+	strbuf_fini(&text);
+	e->n = e->o.ncarried;
+	e->o.spare = all->spool;
+	e->parcel = arena_alloc(e->a, (size_t)(e->n + 1) * sizeof *e->parcel);
+	for (int i = 0; i < e->n; i++) {
+		const struct order_file *f = &e->o.carried[i];
+		bool output = f->use == FILE_OUT || f->use == FILE_ERR;
+		char path[4096];
+		spool_path(all, e->o.tag, f->use == FILE_ERR ? "err" : "out", path, sizeof path);
+		e->parcel[i] = (struct parcel){
+			.e = e, .f = f, .size = -1, .here = output ? arena_printf(e->a, "%s", path) : f->here};
+		if (output)
+			e->o.spool |= 1 << f->use;
+	}
+	vec_push(&all->v, e);
+	errand_look(e);
+}
+
+/* ---- what the local engine tells ---- */
+
+static void on_started(void *context, const char *tag, pid_t pid)
+{
+	struct errands *all = context;
+
+	all->l.started(all->l.context, tag, pid);
+}
+
+static void on_ready(void *context, const char *tag)
+{
+	struct errands *all = context;
+
+	if (all->l.ready)
+		all->l.ready(all->l.context, tag);
+}
+
+static void on_refused(void *context, const char *tag, const char *reason)
+{
+	struct errands *all = context;
+	struct errand *e = errand_find(all, tag);
+
+	if (e) {
+		errand_drop(e);
+		spool_remove(all, tag, "json");
+	}
+	all->l.refused(all->l.context, tag, reason);
+}
+
+/* One that never ran has nothing to bring away, and perhaps no output. */
+static void never_ran(struct errand *e)
+{
+	for (int i = 0; i < e->n; i++)
+		e->parcel[i].over |= e->parcel[i].f->use == FILE_BACK;
+}
+
+static void errand_ended(struct errand *e)
+{
+	if (e->state == ERRAND_DONE)
+		errand_tell(e);
+	else if (e->state == ERRAND_RUNS)
+		errand_bring(e);
+}
+
+static void on_ended(void *context, const struct result *r)
+{
+	struct errands *all = context;
+	struct errand *e = errand_find(all, r->tag);
+
+	if (!e) {
+		all->l.ended(all->l.context, r);
+		return;
+	}
+	strbuf_clear(&e->result);
+	result_write(r, &e->result);
+	e->lost = false;
+	if (r->how == RESULT_NOT_STARTED)
+		never_ran(e);
+	errand_ended(e);
+}
+
+static void on_lost(void *context, const char *tag)
+{
+	struct errands *all = context;
+	struct errand *e = errand_find(all, tag);
+
+	if (!e) {
+		all->l.lost(all->l.context, tag);
+		return;
+	}
+	e->lost = true;
+	if (e->state == ERRAND_RUNS)
+		never_ran(e);
+	errand_ended(e);
+}
+
+static void on_opened(void *context, uint64_t id, int fd, const char *reason)
+{
+	struct errands *all = context;
+
+	if (!all->stopped && opener_answer(all->opener, id, fd, reason))
+		return;
+	if (!all->stopped && all->l.opened)
+		all->l.opened(all->l.context, id, fd, reason);
+	else if (fd >= 0)
+		close(fd); /* nobody has asked */
+}
+
+static void on_failed(void *context, const char *reason)
+{
+	struct errands *all = context;
+
+	all->l.failed(all->l.context, reason);
+}
+
+/* ---- the calls of local.h ---- */
+
+enum attempt_state errands_attach(struct errands *all, const char *tag)
+{
+	struct errand *e = errand_find(all, tag);
+	enum attempt_state s;
+
+	if (!e && (e = spool_read(all, tag)))
+		vec_push(&all->v, e);
+	s = local_attach(all->local, tag);
+	e = errand_find(all, tag); /* whoever was told may have forgotten it */
+	if (e && s == ATTEMPT_NEVER) {
+		errand_drop(e);
+		spool_remove(all, tag, "json");
+	} else if (e && e->state != ERRAND_DONE) {
+		s = ATTEMPT_RUNS;
+	}
+	if (all->v.n)
+		timer_set(all, TICK_MS);
+	return s;
+}
+
+void errands_sweep(struct errands *all, bool (*known)(void *context, const char *tag), void *context)
+{
+	for (size_t i = all->v.n; i-- > 0;) {
+		struct errand *e = all->v.v[i];
+		if (!known(context, e->o.tag)) {
+			spool_remove(all, e->o.tag, "json");
+			errand_drop(e);
+		}
+	}
+	local_sweep(all->local, known, context);
+}
+
+void errands_signal(struct errands *all, const char *tag, int signal)
+{
+	struct errand *e = all->v.n ? errand_find(all, tag) : NULL;
+	bool before = e && e->state < ERRAND_RUNS;
+
+	if (e && ((before && (signal == SIGTERM || signal == SIGKILL)) ||
+		  (e->state == ERRAND_BRINGS && signal == SIGKILL))) {
+		e->stop = true;
+		timer_set(all, 0);
+	}
+	if (!before)
+		local_signal(all->local, tag, signal);
+}
+
+struct listing {
+	struct errands *all;
+	void (*one)(void *context, const struct local_item *i);
+	void *context;
+};
+
+static void list_one(void *context, const struct local_item *i)
+{
+	struct listing *l = context;
+	const struct errand *e = errand_find(l->all, i->tag);
+	struct arena *a = arena_create();
+	struct local_item item = *i;
+	struct result r;
+
+	if (e && e->state != ERRAND_DONE) {
+		item.state = ATTEMPT_RUNS;
+		item.result = NULL;
+	} else if (e && i->result) {
+		r = *i->result;
+		r.reason = reason_join(e, r.reason, a);
+		item.result = &r;
+	}
+	l->one(l->context, &item);
+	arena_destroy(a);
+}
+
+void errands_list(struct errands *all, void (*one)(void *context, const struct local_item *i), void *context)
+{
+	struct listing l = {all, one, context};
+
+	for (size_t i = 0; i < all->v.n; i++)
+		if (all->v.v[i]->state < ERRAND_RUNS)
+			one(context, &(struct local_item){.tag = all->v.v[i]->o.tag, .state = ATTEMPT_RUNS});
+	local_list(all->local, list_one, &l);
+}
+
+void errands_forget(struct errands *all, const char *tag)
+{
+	struct errand *e = all->v.n ? errand_find(all, tag) : NULL;
+	char name[256];
+
+	snprintf(name, sizeof name, "%s", tag); /* it may be the errand's own */
+	if (e) {
+		errand_drop(e);
+		spool_remove(all, name, "json");
+	}
+	local_forget(all->local, name);
+}
+
+void errands_flush(struct errands *all)
+{
+	local_flush(all->local);
+}
+
+size_t errands_backlog(const struct errands *all)
+{
+	return local_backlog(all->local);
+}
+
+/* ---- for readers of output ---- */
+
+bool errands_spooled(const struct errands *all, const char *tag, const char *which, char *ret, size_t size)
+{
+	struct stat st;
+
+	spool_path(all, tag, which, ret, size);
+	return stat(ret, &st) == 0;
+}
+
+bool errands_busy(struct errands *all, const char *tag)
+{
+	const struct errand *e = errand_find(all, tag);
+	struct arena *a = arena_create();
+	struct result r;
+	pid_t pid;
+	bool busy = (e && e->state != ERRAND_DONE) || live_look(all->live, tag, a, &r, &pid) == LIVE_RUNNING;
+
+	arena_destroy(a);
+	return busy;
+}
+
+/* ---- life ---- */
+
+struct local *errands_local(struct errands *all)
+{
+	return all->local;
+}
+
+struct files *errands_files(struct errands *all)
+{
+	return all->files;
+}
+
+struct opener *errands_opener(struct errands *all)
+{
+	return all->opener;
+}
+
+int errands_start(uv_loop_t *loop, const struct local_options *o, const char *spool, const struct local_listener *l,
+		  struct errands **ret, struct err *err)
+{
+	struct errands *all = mem_zalloc(sizeof *all);
+	struct local_listener listener = {.started = on_started,
+					  .ready = on_ready,
+					  .refused = on_refused,
+					  .ended = on_ended,
+					  .lost = on_lost,
+					  .opened = on_opened,
+					  .failed = on_failed,
+					  .context = all};
+	int rc = local_start(loop, o, &listener, &all->local, err);
+
+	if (rc < 0) {
+		free(all);
+		return rc;
+	}
+	all->loop = loop;
+	all->l = *l;
+	all->spool = mem_strdup(spool ? spool : "");
+	all->live = mem_strdup(o->live);
+	all->opener = opener_create(all->local);
+	all->files = files_create(loop, all->opener);
+	uv_timer_init(loop, &all->timer);
+	all->timer.data = all;
+	spool_sweep(all);
+	*ret = all;
+	return 0;
+}
+
+void errands_stop(struct errands *all)
+{
+	all->stopped = true;
+	while (all->v.n)
+		errand_drop(all->v.v[0]);
+	vec_free(&all->v);
+	files_stop(all->files);
+	opener_destroy(all->opener);
+	local_stop(all->local);
+	uv_close((uv_handle_t *)&all->timer, NULL);
+}

@@ -1,0 +1,480 @@
+/*
+ * files.c - the end of a file's way that is called: checks the ticket, has the nursery open the file as the user, appends or reads.
+ *
+ * It remembers nothing of what it took: who sends does. The one thing it knows is the latest attempt of a job that wrote to a path, so that
+ * a host which was thought lost does not add to the output of those that came after.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include "engine/files_internal.h"
+#include "engine/ticket.h"
+
+#define GUESTS_MOST 4096
+#define ATTEMPTS_MOST 100000
+
+enum stage {
+	IDLE,  /* for the next file */
+	OPENS, /* the nursery does, */
+	LOOKS, /* ... once more: what has arrived is read */
+	TAKES,
+	GIVES
+};
+
+/* A connection, and the file that it is about. */
+struct guest {
+	struct files *f;
+	struct guest *prev, *next;
+	struct link *link;
+	bool own; /* this host itself */
+	enum stage stage;
+	struct arena *a; /* the ticket's */
+	struct ticket ticket;
+	struct opener_user who;
+	struct opening *opening;
+	int fd;
+	int64_t known;	/* put: the file's size when the other end last heard; -1: it begins */
+	int64_t at;	/* get */
+	uint64_t moved; /* uv_now() */
+};
+
+static const char *text_of(const json_t *head, const char *key)
+{
+	const char *text = json_string_value(json_object_get(head, key));
+
+	return text ? text : "";
+}
+
+void failed_send(struct link *l, const char *reason)
+{
+	struct strbuf head = {0};
+	struct json j;
+
+	json_init(&j, &head, false); /* the reason may hold any bytes */
+	json_open_object(&j, NULL);
+	json_text(&j, "t", "failed");
+	json_text(&j, "reason", reason);
+	json_close_object(&j);
+	link_send(l, head.text, head.n, NULL, 0);
+	strbuf_fini(&head);
+}
+
+int64_t file_crc(int fd, int64_t from, int64_t n)
+{
+	static unsigned char part[65536]; /* one thread */
+	unsigned long crc = crc32(0, NULL, 0);
+
+	while (n > 0) {
+		ssize_t got = pread(fd, part, n < (int64_t)sizeof part ? (size_t)n : sizeof part, from);
+		if (got <= 0)
+			return -1;
+		crc = crc32(crc, part, (unsigned)got);
+		from += got;
+		n -= got;
+	}
+	return (int64_t)crc;
+}
+
+/* ---- one file ---- */
+
+static void file_over(struct guest *g)
+{
+	opening_cancel(g->opening);
+	g->opening = NULL;
+	if (g->fd >= 0)
+		close(g->fd);
+	g->fd = -1;
+	if (g->a)
+		arena_destroy(g->a);
+	g->a = NULL;
+	g->stage = IDLE;
+}
+
+static void file_failed(struct guest *g, const char *reason)
+{
+	failed_send(g->link, reason);
+	file_over(g);
+}
+
+static void file_trouble(struct guest *g, int code)
+{
+	struct err err;
+
+	err_set(&err, code, "%.300s: %s", g->ticket.path, strerror(-code));
+	file_failed(g, err.text);
+}
+
+/* False: it was told. */
+static bool size_now(struct guest *g, struct stat *ret)
+{
+	if (fstat(g->fd, ret) == 0)
+		return true;
+	file_trouble(g, -errno);
+	return false;
+}
+
+static void put_begin(struct guest *g, int64_t extra, int64_t crc)
+{
+	struct stat st;
+
+	if (!size_now(g, &st))
+		return;
+	g->stage = TAKES;
+	link_pack(g->link, NULL, 0, "{s:s,s:I,s:I,s:I}", "t", "have", "size", (json_int_t)st.st_size, "extra",
+		  (json_int_t)extra, "crc", (json_int_t)crc);
+}
+
+static void on_look(void *context, int fd, const char *reason)
+{
+	struct guest *g = context;
+	struct stat st;
+	int64_t extra = 0, crc = -1;
+
+	g->opening = NULL;
+	if (fd >= 0 && fstat(g->fd, &st) == 0) {
+		extra = st.st_size - g->known;
+		crc = file_crc(fd, g->known, extra);
+	}
+	if (fd >= 0)
+		close(fd);
+	put_begin(g, crc < 0 ? 0 : extra, crc);
+}
+
+static struct opening *file_ask(struct guest *g, int flags, void (*done)(void *context, int fd, const char *reason))
+{
+	return opener_ask(g->f->opener, &g->who, g->ticket.path, flags, g->ticket.mode, done, g);
+}
+
+/* Something may have arrived that the other end did not hear of. */
+static void put_opened(struct guest *g)
+{
+	struct stat st;
+
+	if (!size_now(g, &st))
+		return;
+	if (g->known < 0 || st.st_size <= g->known || st.st_size - g->known > CRC_MOST) {
+		put_begin(g, 0, 0);
+	} else if (strchr(g->ticket.path, '/')) {
+		g->stage = LOOKS;
+		g->opening = file_ask(g, O_RDONLY, on_look);
+	} else {
+		int64_t crc = file_crc(g->fd, g->known, st.st_size - g->known);
+		put_begin(g, crc < 0 ? 0 : st.st_size - g->known, crc);
+	}
+}
+
+static void get_more(struct guest *g)
+{
+	static char part[CHUNK]; /* one thread */
+
+	while (g->stage == GIVES && link_queued(g->link) < SEND_AHEAD) {
+		ssize_t n = pread(g->fd, part, sizeof part, g->at);
+		if (n < 0) {
+			file_trouble(g, -errno);
+		} else if (n == 0) {
+			link_pack(g->link, NULL, 0, "{s:s,s:I}", "t", "end", "size", (json_int_t)g->at);
+			file_over(g);
+		} else {
+			link_pack(g->link, part, (size_t)n, "{s:s}", "t", "data");
+			g->at += n;
+		}
+	}
+}
+
+static void get_opened(struct guest *g)
+{
+	struct stat st;
+
+	if (!size_now(g, &st))
+		return;
+	g->stage = GIVES;
+	g->at = 0;
+	link_pack(g->link, NULL, 0, "{s:s,s:I,s:i}", "t", "have", "size", (json_int_t)st.st_size, "mode",
+		  (int)(st.st_mode & 0777));
+	get_more(g);
+}
+
+static void on_opened(void *context, int fd, const char *reason)
+{
+	struct guest *g = context;
+
+	g->opening = NULL;
+	g->fd = fd;
+	if (fd < 0)
+		file_failed(g, reason);
+	else if (g->ticket.put)
+		put_opened(g);
+	else
+		get_opened(g);
+}
+
+/* One that the server keeps itself, and nobody else. */
+static void kept_open(struct guest *g, int flags)
+{
+	char path[4096];
+	const char *name = g->ticket.path;
+
+	if (!g->ticket.put || !g->f->keep || *name == '.' || strlen(name) > 255) {
+		file_failed(g, "the ticket names a file that this host does not keep");
+		return;
+	}
+	snprintf(path, sizeof path, "%s/%s", g->f->keep, name);
+	g->fd = open(path, (flags & ~O_WRONLY) | O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (g->fd < 0)
+		file_trouble(g, -errno);
+	else
+		put_opened(g);
+}
+
+/* Of a host that was given up: another attempt has written there since. */
+static bool is_late(struct files *f, const struct ticket *t)
+{
+	const char *dot = strrchr(t->tag, '.');
+	uint64_t attempt = dot ? strtoull(dot + 1, NULL, 10) : 0, *last;
+	struct strbuf key = {0};
+
+	if (f->attempts.n >= ATTEMPTS_MOST) {
+		map_fini(&f->attempts);
+		f->attempts = (struct map){0};
+	}
+	strbuf_printf(&key, "%.*s %s", dot ? (int)(dot - t->tag) : 0, t->tag, t->path);
+	last = map_at(&f->attempts, hash_bytes(key.text, key.n));
+	strbuf_fini(&key);
+	if (attempt < *last)
+		return true;
+	*last = attempt;
+	return false;
+}
+
+static void file_open(struct guest *g)
+{
+	struct ticket *t = &g->ticket;
+	int flags = t->put ? O_WRONLY | O_CREAT | O_APPEND : O_RDONLY;
+	struct err err;
+
+	if (t->put && g->known < 0 && !t->append)
+		flags |= O_TRUNC;
+	if (t->put && is_late(g->f, t)) {
+		file_failed(g, "a later attempt of the job has written there since");
+	} else if (!strchr(t->path, '/')) {
+		kept_open(g, flags);
+	} else if (opener_find(t->user, &g->who, &err) < 0) {
+		file_failed(g, err.text);
+	} else {
+		g->stage = OPENS;
+		g->opening = file_ask(g, flags, on_opened);
+	}
+}
+
+static void file_begin(struct guest *g, const json_t *head)
+{
+	struct cert_names peer = {0};
+	const json_t *size = json_object_get(head, "size");
+	struct ticket_question q = {.text = text_of(head, "ticket"),
+				    .signature = text_of(head, "signature"),
+				    .file = (int)json_integer_value(json_object_get(head, "file")),
+				    .authority = g->f->ca,
+				    .at = g->f->name,
+				    .peer = g->own ? NULL : &peer,
+				    .now = (int64_t)time(NULL)};
+	struct err err;
+
+	file_over(g);
+	if (!g->f->ca) {
+		file_failed(g, "this host is not ready for files");
+		return;
+	}
+	if (!g->own)
+		link_peer(g->link, &peer);
+	g->a = arena_create();
+	g->known = json_is_integer(size) && json_integer_value(size) >= 0 ? json_integer_value(size) : -1;
+	if (ticket_check(&q, g->a, &g->ticket, &err) < 0)
+		file_failed(g, err.text);
+	else
+		file_open(g);
+}
+
+static void data_take(struct guest *g, const json_t *head, const char *data, size_t n)
+{
+	json_int_t to = json_integer_value(json_object_get(head, "to"));
+	struct stat st;
+
+	while (n > 0) {
+		ssize_t done = write(g->fd, data, n);
+		if (done < 0 && errno == EINTR)
+			continue;
+		if (done <= 0) {
+			file_trouble(g, done < 0 ? -errno : -ENOSPC);
+			return;
+		}
+		data += done;
+		n -= (size_t)done;
+	}
+	if (size_now(g, &st))
+		link_pack(g->link, NULL, 0, "{s:s,s:I,s:I}", "t", "took", "to", to, "size", (json_int_t)st.st_size);
+}
+
+static void put_end(struct guest *g)
+{
+	struct stat st;
+
+	if (!size_now(g, &st))
+		return;
+	link_pack(g->link, NULL, 0, "{s:s,s:I}", "t", "done", "size", (json_int_t)st.st_size);
+	file_over(g);
+}
+
+/* ---- a connection ---- */
+
+static void guest_end(struct guest *g)
+{
+	static const struct link_events nobody = {0};
+
+	file_over(g);
+	if (g->link) {
+		link_events_set(g->link, &nobody, NULL);
+		link_close(g->link, "it is over");
+	}
+	if (g->prev)
+		g->prev->next = g->next;
+	else
+		g->f->guests = g->next;
+	if (g->next)
+		g->next->prev = g->prev;
+	g->f->nguests--;
+	free(g);
+}
+
+static void on_frame(void *context, struct link *l, json_t *head, const char *data, size_t n)
+{
+	struct guest *g = context;
+	const char *type = text_of(head, "t");
+
+	g->moved = uv_now(g->f->loop);
+	if (strcmp(type, "file") == 0)
+		file_begin(g, head);
+	else if (g->stage == TAKES && strcmp(type, "data") == 0)
+		data_take(g, head, data, n);
+	else if (g->stage == TAKES && strcmp(type, "end") == 0)
+		put_end(g);
+}
+
+static void on_drained(void *context, struct link *l)
+{
+	struct guest *g = context;
+
+	g->moved = uv_now(g->f->loop);
+	get_more(g);
+}
+
+static void on_closed(void *context, struct link *l, const char *reason)
+{
+	struct guest *g = context;
+
+	g->link = NULL;
+	guest_end(g);
+}
+
+static struct guest *guest_create(struct files *f, struct link *l)
+{
+	static const struct link_events events = {.frame = on_frame, .drained = on_drained, .closed = on_closed};
+	struct guest *g = mem_zalloc(sizeof *g);
+
+	*g = (struct guest){.f = f, .link = l, .next = f->guests, .fd = -1, .moved = uv_now(f->loop)};
+	if (f->guests)
+		f->guests->prev = g;
+	f->guests = g;
+	f->nguests++;
+	link_events_set(l, &events, g);
+	link_trust(l);
+	return g;
+}
+
+void files_serve(struct files *f, struct link *l, json_t *first)
+{
+	static const struct link_events nobody = {0};
+
+	if (f->nguests >= GUESTS_MOST) {
+		link_events_set(l, &nobody, NULL);
+		link_close(l, "too many files are under way to this host");
+		return;
+	}
+	file_begin(guest_create(f, l), first);
+}
+
+void files_serve_own(struct files *f, struct link *l)
+{
+	guest_create(f, l)->own = true;
+}
+
+/* ---- life ---- */
+
+static void on_timer(uv_timer_t *t)
+{
+	struct files *f = t->data;
+	struct guest *next;
+
+	for (struct guest *g = f->guests; g; g = next) {
+		next = g->next;
+		if (uv_now(f->loop) - g->moved > GUEST_MS)
+			guest_end(g);
+	}
+	carries_tick(f);
+}
+
+struct files *files_create(uv_loop_t *loop, struct opener *opener)
+{
+	struct files *f = mem_zalloc(sizeof *f);
+
+	f->loop = loop;
+	f->opener = opener;
+	uv_timer_init(loop, &f->timer);
+	f->timer.data = f;
+	uv_timer_start(&f->timer, on_timer, LINGER_MS / 2, LINGER_MS / 2);
+	uv_unref((uv_handle_t *)&f->timer);
+	return f;
+}
+
+static void text_set(char **at, const char *text)
+{
+	char *copy = text ? mem_strdup(text) : NULL;
+
+	free(*at);
+	*at = copy;
+}
+
+void files_identify(struct files *f, const struct files_identity *i)
+{
+	text_set(&f->name, i->name);
+	text_set(&f->ca, i->ca);
+	text_set(&f->keep, i->keep);
+	if (f->tls)
+		tls_context_free(f->tls);
+	f->tls = i->tls ? tls_context_ref(i->tls) : NULL;
+}
+
+static void on_timer_closed(uv_handle_t *h)
+{
+	free(h->data);
+}
+
+void files_stop(struct files *f)
+{
+	while (f->guests)
+		guest_end(f->guests);
+	carries_stop(f);
+	map_fini(&f->attempts);
+	if (f->tls)
+		tls_context_free(f->tls);
+	free(f->name);
+	free(f->ca);
+	free(f->keep);
+	uv_close((uv_handle_t *)&f->timer, on_timer_closed);
+}

@@ -1,0 +1,46 @@
+/*
+ * files_internal.h - what both ends of a file's way share: files.c is called, carry.c calls.
+ */
+#ifndef ENGINE_FILES_INTERNAL_H
+#define ENGINE_FILES_INTERNAL_H
+
+#include "base/map.h"
+#include "base/vec.h"
+#include "engine/files.h"
+
+#define CHUNK 262144		     /* bytes of a data frame */
+#define SEND_AHEAD (1u << 20)	     /* bytes that may wait in a link */
+#define PATIENCE_MS 30000	     /* without a move, of who waits for the other end */
+#define GUEST_MS 120000		     /* ... and of who may be called again */
+#define LINGER_MS 10000		     /* a connection is kept for the next file */
+#define CRC_MOST (INT64_C(64) << 20) /* bytes that are read again to see what has arrived */
+
+/* A connection that waits for its next file. */
+struct spare_link {
+	struct files *f;
+	struct link *link;
+	char *address;
+	uint64_t join;
+	uint64_t since;
+};
+
+struct files {
+	uv_loop_t *loop;
+	struct opener *opener;
+	char *name, *ca, *keep; /* NULL: not known yet; `keep` may stay NULL */
+	struct tls_context *tls;
+	struct guest *guests;
+	int nguests;
+	struct carry *carries;
+	VEC(struct spare_link *) spare;
+	struct map attempts; /* hash of job and path -> the latest attempt that wrote there */
+	uv_timer_t timer;    /* who makes no move */
+};
+
+void files_serve_own(struct files *f, struct link *l); /* from this host itself */
+void carries_tick(struct files *f);		       /* those that make no move; connections that nobody needs */
+void carries_stop(struct files *f);
+int64_t file_crc(int fd, int64_t from, int64_t n); /* CRC-32; -1: it can't be read */
+void failed_send(struct link *l, const char *reason);
+
+#endif

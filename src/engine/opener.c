@@ -1,0 +1,94 @@
+/*
+ * opener.c - files opened as users. Answers come by number; numbers of ours have the highest bit set, so that others may have theirs.
+ */
+#include "engine/opener.h"
+
+#include <errno.h>
+#include <pwd.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/vec.h"
+
+#define OURS (UINT64_C(1) << 63)
+
+struct opening {
+	struct opener *o;
+	uint64_t id;
+	void (*done)(void *context, int fd, const char *reason);
+	void *context;
+};
+
+struct opener {
+	struct local *local;
+	uint64_t last;
+	VEC(struct opening *) asked; /* a handful at most */
+};
+
+struct opener *opener_create(struct local *l)
+{
+	struct opener *o = mem_zalloc(sizeof *o);
+
+	o->local = l;
+	return o;
+}
+
+void opener_destroy(struct opener *o)
+{
+	for (size_t i = 0; i < o->asked.n; i++)
+		free(o->asked.v[i]);
+	vec_free(&o->asked);
+	free(o);
+}
+
+struct opening *opener_ask(struct opener *o, const struct opener_user *who, const char *path, int flags, int mode,
+			   void (*done)(void *context, int fd, const char *reason), void *context)
+{
+	struct opening *q = mem_alloc(sizeof *q);
+
+	*q = (struct opening){.o = o, .id = ++o->last | OURS, .done = done, .context = context};
+	vec_push(&o->asked, q);
+	local_open(o->local, q->id, who->uid, who->gid, who->name, path, flags, mode);
+	local_flush(o->local);
+	return q;
+}
+
+void opening_cancel(struct opening *q)
+{
+	if (!q)
+		return;
+	for (size_t i = 0; i < q->o->asked.n; i++)
+		if (q->o->asked.v[i] == q) {
+			vec_remove(&q->o->asked, i);
+			break;
+		}
+	free(q);
+}
+
+bool opener_answer(struct opener *o, uint64_t id, int fd, const char *reason)
+{
+	struct opening q;
+
+	if (!(id & OURS))
+		return false;
+	for (size_t i = 0; i < o->asked.n; i++)
+		if (o->asked.v[i]->id == id) {
+			q = *o->asked.v[i];
+			opening_cancel(o->asked.v[i]);
+			q.done(q.context, fd, fd < 0 && !reason ? "no reason was given" : reason);
+			return true;
+		}
+	if (fd >= 0)
+		close(fd);
+	return true;
+}
+
+int opener_find(const char *user, struct opener_user *ret, struct err *err)
+{
+	const struct passwd *pw = getpwnam(user);
+
+	if (!pw)
+		return err_set(err, -ENOENT, "the user %.100s is not known on this host", user);
+	*ret = (struct opener_user){.uid = pw->pw_uid, .gid = pw->pw_gid, .name = user};
+	return 0;
+}

@@ -1,0 +1,207 @@
+/*
+ * spool.c - SPOOL/TAG.json: what is to be carried for an attempt, and how far it is. Written anew and renamed: it is whole, or it is the one before.
+ *
+ * The order is kept without what only the nursery needs; as a room, which an order without a script may be.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/json.h"
+#include "engine/errands_internal.h"
+#include "run/nursery.h"
+
+#define JSON_MOST (4u << 20)
+
+void spool_path(const struct errands *all, const char *tag, const char *suffix, char *ret, size_t size)
+{
+	snprintf(ret, size, "%s/%s.%s", all->spool, tag, suffix);
+}
+
+void spool_remove(const struct errands *all, const char *tag, const char *suffix)
+{
+	char path[4096];
+
+	spool_path(all, tag, suffix, path, sizeof path);
+	unlink(path);
+}
+
+static void order_slim(const struct order *o, struct strbuf *out)
+{
+	struct order slim = {.id = o->id,
+			     .tag = o->tag,
+			     .attempt = o->attempt,
+			     .uid = o->uid,
+			     .gid = o->gid,
+			     .user = o->user,
+			     .home = o->home,
+			     .workdir = o->workdir,
+			     .spare = o->spare,
+			     .umask = o->umask,
+			     .room = true,
+			     .carried = o->carried,
+			     .ncarried = o->ncarried,
+			     .ticket = o->ticket,
+			     .signature = o->signature,
+			     .deliver_for = o->deliver_for,
+			     .spool = o->spool};
+
+	order_write(&slim, out);
+}
+
+static void errand_write(const struct errand *e, struct strbuf *out)
+{
+	struct strbuf order = {0};
+	struct json j;
+
+	order_slim(&e->o, &order);
+	json_init(&j, out, false);
+	json_open_object(&j, NULL);
+	json_raw(&j, "order", order.text);
+	json_bool(&j, "done", e->state == ERRAND_DONE);
+	json_text(&j, "notes", strbuf_text(&e->notes));
+	json_open_array(&j, "parcels");
+	for (int i = 0; i < e->n; i++) {
+		const struct parcel *p = &e->parcel[i];
+		json_open_object(&j, NULL);
+		if (p->here)
+			json_text(&j, "here", p->here);
+		json_int(&j, "took", p->took);
+		json_int(&j, "size", p->size);
+		json_bool(&j, "over", p->over);
+		json_bool(&j, "stays", p->stays);
+		if (p->why)
+			json_text(&j, "why", p->why);
+		json_close_object(&j);
+	}
+	json_close_array(&j);
+	json_close_object(&j);
+	strbuf_fini(&order);
+}
+
+/* A disk that is full: then the one before tells less, and a little is sent again. */
+void spool_write(const struct errand *e)
+{
+	char path[4096], fresh[4104];
+	struct strbuf text = {0};
+	int fd;
+
+	spool_path(e->all, e->o.tag, "json", path, sizeof path);
+	snprintf(fresh, sizeof fresh, "%s.new", path);
+	errand_write(e, &text);
+	fd = open(fresh, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (fd >= 0) {
+		bool whole = write(fd, text.text, text.n) == (ssize_t)text.n;
+		close(fd);
+		if (!whole || rename(fresh, path) < 0)
+			unlink(fresh);
+	}
+	strbuf_fini(&text);
+}
+
+/* ---- and back ---- */
+
+static json_t *file_load(const char *path)
+{
+	struct strbuf text = {0};
+	char part[8192];
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	ssize_t n;
+	json_t *o;
+
+	if (fd < 0)
+		return NULL;
+	while ((n = read(fd, part, sizeof part)) > 0 && text.n < JSON_MOST)
+		strbuf_add(&text, part, (size_t)n);
+	close(fd);
+	o = json_loadb(strbuf_text(&text), text.n, 0, NULL);
+	strbuf_fini(&text);
+	return o;
+}
+
+static char *text_copy(const json_t *o, const char *key, struct arena *a)
+{
+	const json_t *v = json_object_get(o, key);
+
+	return json_is_string(v) ? arena_strndup(a, json_string_value(v), json_string_length(v)) : NULL;
+}
+
+static void parcel_read(struct errand *e, int i, const json_t *o)
+{
+	const char *why = json_string_value(json_object_get(o, "why"));
+
+	e->parcel[i] = (struct parcel){.e = e,
+				       .f = &e->o.carried[i],
+				       .here = text_copy(o, "here", e->a),
+				       .took = json_integer_value(json_object_get(o, "took")),
+				       .size = json_integer_value(json_object_get(o, "size")),
+				       .over = json_is_true(json_object_get(o, "over")),
+				       .stays = json_is_true(json_object_get(o, "stays")),
+				       .why = why ? mem_strdup(why) : NULL};
+}
+
+static struct errand *errand_read(struct errands *all, const json_t *o)
+{
+	char *order = json_dumps(json_object_get(o, "order"), JSON_COMPACT);
+	const json_t *parcels = json_object_get(o, "parcels");
+	const char *notes = json_string_value(json_object_get(o, "notes"));
+	struct errand *e = mem_zalloc(sizeof *e);
+
+	e->all = all;
+	e->a = arena_create();
+	if (!order || order_read(order, strlen(order), e->a, &e->o, NULL) < 0 ||
+	    json_array_size(parcels) != (size_t)e->o.ncarried) {
+		arena_destroy(e->a);
+		free(e);
+		free(order);
+		return NULL;
+	}
+	free(order);
+	e->n = e->o.ncarried;
+	e->state = json_is_true(json_object_get(o, "done")) ? ERRAND_DONE : ERRAND_RUNS;
+	strbuf_puts(&e->notes, notes ? notes : "");
+	e->parcel = arena_alloc(e->a, (size_t)(e->n + 1) * sizeof *e->parcel);
+	for (int i = 0; i < e->n; i++)
+		parcel_read(e, i, json_array_get(parcels, (size_t)i));
+	return e;
+}
+
+struct errand *spool_read(struct errands *all, const char *tag)
+{
+	struct errand *e = NULL;
+	char path[4096];
+	json_t *o;
+
+	spool_path(all, tag, "json", path, sizeof path);
+	o = file_load(path);
+	if (o)
+		e = errand_read(all, o);
+	json_decref(o);
+	return e;
+}
+
+void spool_sweep(struct errands *all)
+{
+	DIR *dir = opendir(all->spool);
+	struct dirent *d;
+
+	while (dir && (d = readdir(dir))) {
+		struct arena *a = arena_create();
+		size_t n = strlen(d->d_name);
+		struct result r;
+		pid_t pid;
+		char tag[256];
+		if (n > 5 && strcmp(d->d_name + n - 5, ".json") == 0) {
+			snprintf(tag, sizeof tag, "%.*s", (int)n - 5, d->d_name);
+			if (live_look(all->live, tag, a, &r, &pid) == LIVE_NONE)
+				spool_remove(all, tag, "json");
+		}
+		arena_destroy(a);
+	}
+	if (dir)
+		closedir(dir);
+}

@@ -1,0 +1,49 @@
+/*
+ * link_move.c - a link's connection, taken out of it and put into another: of another loop, in another process.
+ *
+ * What makes the connection is three things: the descriptor, what TLS knows of it, and bytes that were read and belong to no whole frame
+ * yet, or to frames that came while it was paused. A fork copies the last two; so after it one of the processes goes on, and the other
+ * abandons what it has, without a word on the wire.
+ */
+#include <assert.h>
+#include <errno.h>
+#include <unistd.h>
+
+#include "net/link_internal.h"
+
+int link_detach(struct link *l, struct link_parts *ret)
+{
+	if (l->stage != LINK_OPEN || l->closing)
+		return -ENOTCONN;
+	assert(l->paused && link_queued(l) == 0);
+	link_share(l, NULL);
+	*ret = (struct link_parts){.fd = l->fd, .tls = l->tls, .trusted = l->trusted, .notices = l->notices};
+	if (l->in.n > l->taken)
+		strbuf_add(&ret->in, l->in.text + l->taken, l->in.n - l->taken);
+	l->e = (struct link_events){0};
+	link_gone(l); /* takes it out of the loop's polling at once */
+	l->fd = -1;
+	l->tls = NULL;
+	return 0;
+}
+
+struct link *link_attach(uv_loop_t *loop, const struct link_parts *parts, const struct link_events *e, void *context)
+{
+	struct link *l = link_create(loop, e, context);
+
+	l->paused = true;
+	l->trusted = parts->trusted;
+	l->notices = parts->notices;
+	l->in = parts->in;
+	link_begin(l, parts->fd, parts->tls, true);
+	return l;
+}
+
+void link_abandon(struct link_parts *parts)
+{
+	if (parts->tls)
+		tls_abandon(parts->tls);
+	else
+		close(parts->fd);
+	strbuf_fini(&parts->in);
+}

@@ -1,0 +1,400 @@
+/*
+ * standby.c - several servers on one store (PostgreSQL): who leads, what the others do, and how a leader stays it.
+ *
+ *	starts -> another leads: stands by, asks every second -> takes over: a normal start, with the sockets it has -> leads
+ *
+ * A leader has a lease of LEASE_MS, renewed by every commit and, when there are none, by a timer. Renewing waits for the turn that is under
+ * way: a turn (what came in, a scheduling cycle, a commit) may take LEASE_MS - KEEP_MS, 3.5 s, before the lease is over. A longer one costs
+ * at most a take-over that was not needed, never safety. Coming up may take a minute (COMING_MS).
+ *
+ * When the lease is over and can't be renewed, another may lead: nothing is told any more, no order, no answer, no pong; agents are sent away, so that
+ * they find the other. If the store says that another leads, the process ends; its unit starts it again, and it stands by. If nobody has
+ * taken over, it goes on where it was.
+ *
+ * Servers of which one can take over from another don't run jobs themselves: such a job would be on the machine of a server
+ * that is gone.
+ */
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "server/server_internal.h"
+
+#define LEASE_MS 5000
+#define KEEP_MS 1500
+#define COMING_MS 60000
+#define TRY_MS 1000	     /* between two looks of a standby */
+#define RETRY_US 500000	     /* ... and between two tries of a leader to renew what is over */
+#define LOOK_US 10000000     /* between two looks for servers that have come */
+#define REGISTER_US 60000000 /* between two words that we are there */
+
+/* Owned by the server. */
+struct lead {
+	char owner[320]; /* what the store calls us: the same after a restart, another's never */
+	struct store_leader leader;
+	bool standing;
+	bool mute;	   /* a leader that can't renew its lease */
+	char trouble[512]; /* said last */
+	int64_t retry_us, look_us, register_us;
+	uv_timer_t timer;
+	uv_check_t check;
+};
+
+bool lead_leased(const struct server *s)
+{
+	return strcmp(store_kind(s->store), "postgres") == 0;
+}
+
+const char *lead_owner(const struct server *s)
+{
+	return s->lead->owner;
+}
+
+bool lead_standing(const struct server *s)
+{
+	return s->lead && s->lead->standing;
+}
+
+static const char *leader_name(const struct store_leader *l)
+{
+	return *l->address ? l->address : l->owner;
+}
+
+/* Once for each trouble. */
+static void trouble_say(struct server *s, const char *what, const char *text)
+{
+	struct lead *l = s->lead;
+
+	if (strcmp(l->trouble, text) != 0)
+		server_say(s, "%s: %s", what, text);
+	snprintf(l->trouble, sizeof l->trouble, "%s", text);
+}
+
+static void trouble_end(struct lead *l)
+{
+	l->trouble[0] = '\0';
+}
+
+static void register_now(struct server *s, bool stopped)
+{
+	struct err err;
+
+	s->lead->register_us = s->boot_us + REGISTER_US;
+	if (cluster_register(s, stopped, &err) < 0)
+		server_say(s, "telling other servers of this one: %s", err.text);
+}
+
+/* ---- taking the lead ---- */
+
+static int take(struct server *s, struct err *err)
+{
+	struct lead *l = s->lead;
+	struct store_leader now;
+	int rc = store_lead(s->store, l->owner, cluster_address(s), (uint64_t)s->now_us / 1000, COMING_MS, &now, err);
+
+	if (rc == 0)
+		s->epoch = now.epoch;
+	if (rc == 0 || rc == -EBUSY)
+		l->leader = now; /* else who led last is still the best guess */
+	return rc;
+}
+
+static int jobs_refuse(const struct server *s, const char *other, bool theirs, struct err *err)
+{
+	if (theirs)
+		return err_set(
+			err, -EPERM,
+			"the server %s uses this database, too, and runs jobs on its own machine, which would be lost if it fails: set 'nodes = none' in its configuration and start it again, then this one",
+			other);
+	return err_set(
+		err, -EPERM,
+		"the server %s uses this database, too: where one server can take over from another, none may run jobs on its own machine. Set 'nodes = none' in %s (and join machines with 'shunt join'), or give this server a database of its own. One that was not stopped in order counts for ten minutes",
+		other, s->where.conf);
+}
+
+static int jobs_check(struct server *s, struct err *err)
+{
+	bool here = s->here > 0, there = false;
+	struct store_leader now;
+	const char *other;
+	int rc = store_get_leader(s->store, &now, err);
+
+	if (rc == 0)
+		rc = cluster_look(s, NULL, err);
+	if (rc < 0)
+		return rc;
+	other = cluster_other(s, here, &there);
+	if (!other && here && now.left > 0 && strcmp(now.owner, s->lead->owner) != 0)
+		other = leader_name(&now);
+	return other && (here || there) ? jobs_refuse(s, other, there, err) : 0;
+}
+
+int lead_take(struct server *s, struct err *err)
+{
+	int rc;
+
+	s->lead = mem_zalloc(sizeof *s->lead);
+	snprintf(s->lead->owner, sizeof s->lead->owner, "%.63s:%.250s", s->host, s->where.state);
+	cluster_locate(s);
+	clock_read(s);
+	if (lead_leased(s) && (rc = jobs_check(s, err)) < 0)
+		return rc;
+	return take(s, err);
+}
+
+/* ---- standing by ---- */
+
+static void refuse(struct http_request *r, const char *leader, const char *message)
+{
+	struct strbuf out = {0};
+	struct json j;
+
+	json_init(&j, &out, false);
+	json_open_object(&j, NULL);
+	json_open_object(&j, "error");
+	json_text(&j, "code", "not_leader");
+	json_text(&j, "message", message);
+	if (*leader)
+		json_text(&j, "leader", leader);
+	json_close_object(&j);
+	json_close_object(&j);
+	http_header(r, "Retry-After", "1");
+	http_reply_strbuf(r, 503, "application/json", &out);
+	strbuf_fini(&out);
+}
+
+/* Who may end the process by a signal may also ask. */
+static bool told_to_stop(const struct server *s, const struct http_request *r)
+{
+	uid_t uid = request_peer(r).uid;
+
+	return strcmp(request_method(r), "POST") == 0 && strcmp(request_path(r), "/v1/shutdown") == 0 &&
+	       !request_remote(r) && (uid == 0 || uid == s->uid);
+}
+
+static void standby_answer(struct server *s, struct http_request *r)
+{
+	const struct store_leader *l = &s->lead->leader;
+	char text[512];
+
+	if (told_to_stop(s, r)) {
+		server_say(s, "asked to stop");
+		s->terminating = true;
+		http_reply(r, 200, "application/json", "{}", 2);
+		return;
+	}
+	if (l->left > 0)
+		snprintf(text, sizeof text, "This server stands by; %s leads.", leader_name(l));
+	else
+		snprintf(text, sizeof text, "This server stands by, and no other leads: it is about to take over.");
+	refuse(r, l->left > 0 ? l->address : "", text);
+}
+
+void lead_handle(void *context, struct http_request *r)
+{
+	struct server *s = context;
+
+	clock_read(s);
+	if (lead_standing(s))
+		standby_answer(s, r);
+	else if (!lead_holds(s))
+		refuse(r, "",
+		       "This server has lost touch with its database, and does not know whether it still leads.");
+	else
+		api_handle(s, r);
+}
+
+void standby_link(struct server *s, struct link *l)
+{
+	static const struct link_events nothing = {0};
+	const struct store_leader *leader = &s->lead->leader;
+
+	link_events_set(l, &nothing, NULL);
+	link_pack(l, NULL, 0, "{s:s,s:s,s:i,s:s}", "t", "sorry", "reason", "this server stands by", "retry", 1,
+		  "leader", leader->left > 0 ? leader->address : "");
+	link_close(l, "this server stands by");
+}
+
+/* The port is opened as soon as there is an authority: the first server of a cluster makes it. */
+static void open_port(struct server *s)
+{
+	struct err err;
+	int rc = cluster_load(s, &err);
+
+	if (rc == 0 && s->authority.key)
+		rc = cluster_listen(s, &err);
+	if (rc < 0)
+		trouble_say(s, "other machines can't be answered yet", err.text);
+}
+
+static void on_try(uv_timer_t *t)
+{
+	struct server *s = t->data;
+	struct lead *l = s->lead;
+	char before[sizeof l->leader.owner];
+	struct err err;
+
+	clock_read(s);
+	snprintf(before, sizeof before, "%s", l->leader.owner);
+	int rc = take(s, &err);
+	if (rc == 0) {
+		server_say(s, "this server leads now (epoch %llu)", (unsigned long long)s->epoch);
+		l->standing = false;
+		uv_stop(s->loop);
+		return;
+	}
+	if (rc == -EBUSY && strcmp(before, l->leader.owner) != 0)
+		server_say(s, "%s leads now; this server stands by", leader_name(&l->leader));
+	if (rc != -EBUSY) {
+		trouble_say(s, "the database can't be asked who leads", err.text);
+		return;
+	}
+	if (!s->listener)
+		open_port(s);
+	else
+		trouble_end(l);
+	if (s->boot_us >= l->register_us)
+		register_now(s, false);
+}
+
+static void after_poll(uv_check_t *check)
+{
+	struct server *s = check->data;
+
+	http_flush(s->http);
+	if (s->terminating)
+		uv_stop(s->loop);
+}
+
+int standby_wait(struct server *s)
+{
+	struct lead *l = s->lead;
+
+	l->standing = true;
+	server_say(s, "%s leads; this server stands by", leader_name(&l->leader));
+	register_now(s, false);
+	open_port(s);
+	uv_timer_init(s->loop, &l->timer);
+	uv_check_init(s->loop, &l->check);
+	l->timer.data = l->check.data = s;
+	uv_check_start(&l->check, after_poll);
+	uv_timer_start(&l->timer, on_try, TRY_MS, TRY_MS);
+	uv_run(s->loop, UV_RUN_DEFAULT);
+	http_flush(s->http);
+	uv_close((uv_handle_t *)&l->check, NULL);
+	uv_timer_stop(&l->timer);
+	return l->standing;
+}
+
+/* ---- leading ---- */
+
+void lead_deposed(const struct server *s, const struct err *err)
+{
+	/* Whatever we would say or order is not ours to say. */
+	server_say(s, "stopping at once: %s; the lease was renewed last %.1f s ago", err->text,
+		   (double)(s->boot_us - store_kept(s->store)) / 1e6);
+	_exit(1);
+}
+
+static void fall_silent(struct server *s, const struct err *err)
+{
+	struct lead *l = s->lead;
+
+	if (!l->mute)
+		server_say(
+			s,
+			"the lease was renewed last %.1f s ago, another server may lead: nothing is told until it is renewed (%s)",
+			(double)(s->boot_us - store_kept(s->store)) / 1e6, err->text);
+	l->mute = true;
+	for (uint32_t i = 0; i < s->nodes.n; i++)
+		if (agent_connected(&s->nodes.v[i]))
+			agents_cut(s, i, 1, "this server has lost touch with its database");
+}
+
+bool lead_holds(struct server *s)
+{
+	struct lead *l = s->lead;
+	struct err err;
+
+	if (!l)
+		return true;
+	if (!store_leads(s->store)) {
+		if (s->boot_us < l->retry_us)
+			return false;
+		int rc = store_keep(s->store, LEASE_MS, &err);
+		if (rc == -ESTALE)
+			lead_deposed(s, &err);
+		clock_read(s); /* it may have taken seconds */
+		l->retry_us = s->boot_us + RETRY_US;
+		if (rc < 0) {
+			fall_silent(s, &err);
+			return false;
+		}
+	}
+	if (l->mute)
+		server_say(s, "the lease is renewed: this server leads on");
+	l->mute = false;
+	return true;
+}
+
+/* Servers come and go: agents know where to look for another. */
+static void look(struct server *s)
+{
+	bool changed = false;
+	struct err err;
+
+	s->lead->look_us = s->boot_us + LOOK_US;
+	if (cluster_look(s, &changed, &err) == 0 && changed)
+		agents_settings(s);
+	if (s->boot_us >= s->lead->register_us)
+		register_now(s, false);
+}
+
+static void on_keep(uv_timer_t *t)
+{
+	struct server *s = t->data;
+	struct lead *l = s->lead;
+	struct err err;
+	int rc = 0;
+
+	clock_read(s);
+	if (s->boot_us - store_kept(s->store) >= KEEP_MS * 900 && store_leads(s->store)) /* no commit has done it */
+		rc = store_keep(s->store, LEASE_MS, &err);
+	if (rc == -ESTALE)
+		lead_deposed(s, &err);
+	if (rc < 0)
+		trouble_say(s, "the lease can't be renewed", err.text);
+	else
+		trouble_end(l);
+	if (rc == 0 && s->boot_us >= l->look_us && lead_holds(s))
+		look(s);
+	uv_timer_start(t, on_keep, rc < 0 || l->mute ? RETRY_US / 1000 : KEEP_MS, 0);
+}
+
+int lead_start(struct server *s, struct err *err)
+{
+	struct lead *l = s->lead;
+	int rc = store_keep(s->store, LEASE_MS, err);
+
+	if (rc < 0)
+		return rc;
+	register_now(s, false);
+	if (!lead_leased(s))
+		return 0;
+	if (!l->timer.data)
+		uv_timer_init(s->loop, &l->timer);
+	l->timer.data = s;
+	trouble_end(l);
+	uv_timer_start(&l->timer, on_keep, KEEP_MS, 0);
+	return 0;
+}
+
+void lead_end(struct server *s)
+{
+	struct err err;
+
+	if (lead_leased(s))
+		register_now(s, true);
+	if (!s->lead->standing && store_yield(s->store, &err) < 0)
+		server_say(s, "giving up the lead: %s (another server takes over in %d s)", err.text, LEASE_MS / 1000);
+}

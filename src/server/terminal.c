@@ -1,0 +1,369 @@
+/*
+ * terminal.c - interactive jobs: the client's connection, which has left HTTP, is joined with the job's terminal.
+ *
+ *	client --GET /v1/jobs/ID/terminal--> waits --+
+ *	                                             +--> 101, a relay between the two, until either is gone
+ *	shepherd --terminal.sock, or its agent's----> waits --+
+ *
+ * Both come by themselves, in any order, and again when something broke: a relay is made of two fresh connections and ends as a whole. Nothing is
+ * remembered here, so nothing is lost with the server: the two ends know what the other has not got (run/pty.h). Who hangs up, as opposed to a
+ * connection that broke, is told to the job: it ends.
+ */
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
+
+#include "engine/relay.h"
+#include "engine/terminals.h"
+#include "engine/watch.h"
+#include "run/pty.h"
+#include "server/server_internal.h"
+
+#define WAIT_US (60 * INT64_C(1000000))	 /* a client that waits for the job is answered by then */
+#define CALLED_US (5 * INT64_C(1000000)) /* one that was answered and has not come by then went away */
+
+struct terminal {
+	struct server *s;
+	struct terminal *next;
+	uint64_t number;
+	uint32_t job;
+	uint16_t attempt;
+	/* the job's side, while it waits: of this machine, or of another */
+	struct watch *near;
+	struct link *far;
+	/* the client's */
+	char key[40];		/* a client that comes again has the same */
+	struct http_request *r; /* it waits for the job's side; */
+	int64_t since;		/* ... since then (boot_us) */
+	int64_t called;		/* it was answered then, and its connection is about to leave HTTP; 0: not so */
+	bool remote;
+	/* both */
+	struct relay *relay;
+};
+
+/* What http_upgrade() remembers; in the request's arena, since it may never be used. */
+struct ticket {
+	struct server *s;
+	uint64_t number;
+	bool remote;
+};
+
+static const struct link_events nobody = {0};
+
+/* ---- life ---- */
+
+static struct terminal *terminal_find(const struct server *s, uint32_t job, uint16_t attempt)
+{
+	struct terminal *t = s->terminals;
+
+	while (t && (t->job != job || t->attempt != attempt))
+		t = t->next;
+	return t;
+}
+
+static struct terminal *terminal_get(struct server *s, uint32_t job, uint16_t attempt)
+{
+	struct terminal *t = terminal_find(s, job, attempt);
+
+	if (t)
+		return t;
+	t = mem_zalloc(sizeof *t);
+	*t = (struct terminal){
+		.s = s, .next = s->terminals, .number = ++s->terminal_numbers, .job = job, .attempt = attempt};
+	s->terminals = t;
+	return t;
+}
+
+static void job_drop(struct terminal *t)
+{
+	watch_close(t->near);
+	t->near = NULL;
+	if (!t->far)
+		return;
+	link_events_set(t->far, &nobody, NULL);
+	link_pause(t->far, false);
+	link_close(t->far, "its terminal came again, or is not wanted any more");
+	t->far = NULL;
+}
+
+static void terminal_free(struct terminal *t)
+{
+	struct terminal **at = &t->s->terminals;
+
+	while (*at != t)
+		at = &(*at)->next;
+	*at = t->next;
+	job_drop(t);
+	relay_close(t->relay);
+	free(t);
+}
+
+static void terminal_tidy(struct terminal *t)
+{
+	if (!t->near && !t->far && !t->r && !t->called && !t->relay)
+		terminal_free(t);
+}
+
+/* ---- joining ---- */
+
+static void on_ended(void *context)
+{
+	struct terminal *t = context;
+
+	t->relay = NULL;
+	terminal_tidy(t);
+}
+
+static void relay_begin(struct terminal *t, const struct ticket *ticket, int fd, void *handle)
+{
+	struct relay_end client = {.fd = fd, .release = http_release, .handle = handle, .final = !ticket->remote};
+
+	if (t->far) {
+		t->relay = relay_link(t->s->loop, &client, t->far, on_ended, t);
+		t->far = NULL;
+		return;
+	}
+	struct relay_end job = {.fd = fcntl(watch_fd(t->near), F_DUPFD_CLOEXEC, 0)};
+	watch_close(t->near);
+	t->near = NULL;
+	t->relay = relay_sockets(t->s->loop, &client, &job, on_ended, t);
+}
+
+static void on_taken(void *context, int fd, void *handle)
+{
+	const struct ticket *ticket = context;
+	struct terminal *t = ticket->s->terminals;
+
+	while (t && t->number != ticket->number)
+		t = t->next;
+	if (!t || !t->called || (!t->near && !t->far)) { /* the job's side went meanwhile: the client will ask again */
+		if (t)
+			t->called = 0;
+		http_release(handle);
+	} else {
+		t->called = 0;
+		relay_begin(t, ticket, fd, handle);
+	}
+	if (t)
+		terminal_tidy(t);
+}
+
+/* If both are there. */
+static void terminal_join(struct terminal *t)
+{
+	struct ticket *ticket;
+
+	if (!t->r || (!t->near && !t->far))
+		return;
+	ticket = arena_alloc(request_arena(t->r), sizeof *ticket);
+	*ticket = (struct ticket){.s = t->s, .number = t->number, .remote = t->remote};
+	t->called = t->s->boot_us;
+	http_upgrade(t->r, PTY_PROTOCOL, on_taken, ticket);
+	t->r = NULL;
+}
+
+/* ---- the job's side ---- */
+
+/* A fresh one counts: its shepherd knows that the one before is broken, whether or not we do. */
+static struct terminal *job_arrives(struct server *s, uint32_t job, uint16_t attempt)
+{
+	struct terminal *t = terminal_get(s, job, attempt);
+
+	job_drop(t);
+	relay_close(t->relay);
+	t->relay = NULL;
+	return t;
+}
+
+static void on_near_left(void *context, int events)
+{
+	struct terminal *t = context;
+
+	job_drop(t);
+	terminal_tidy(t);
+}
+
+static bool is_on(const struct server *s, const char *tag, bool joined, uint32_t node, uint32_t *ret, uint16_t *attempt)
+{
+	const struct attempt *t = tag_parse(s, tag, ret, attempt) ? attempt_find(s, *ret, *attempt) : NULL;
+
+	if (!t || !s->entries.v[*ret].spec->interactive)
+		return false;
+	return joined ? t->node[0] == (int32_t)node : !s->nodes.v[t->node[0]].joined;
+}
+
+static void on_near(void *context, const char *tag, int fd)
+{
+	struct server *s = context;
+	struct terminal *t;
+	uint32_t job;
+	uint16_t attempt;
+
+	clock_read(s);
+	if (!is_on(s, tag, false, 0, &job, &attempt)) {
+		close(fd);
+		return;
+	}
+	t = job_arrives(s, job, attempt);
+	t->near = watch_open(s->loop, fd, on_near_left, t);
+	watch_for(t->near, UV_DISCONNECT);
+	terminal_join(t);
+}
+
+static void on_far_closed(void *context, struct link *l, const char *reason)
+{
+	struct terminal *t = context;
+
+	t->far = NULL;
+	terminal_tidy(t);
+}
+
+bool terminal_link(struct server *s, uint32_t node, struct link *l, const json_t *head)
+{
+	static const struct link_events waits = {.closed = on_far_closed};
+	const char *what = json_string_value(json_object_get(head, "what"));
+	const char *tag = json_string_value(json_object_get(head, "tag"));
+	struct terminal *t;
+	uint32_t job;
+	uint16_t attempt;
+
+	if (!what || strcmp(what, "terminal") != 0 || !tag || !is_on(s, tag, true, node, &job, &attempt))
+		return false;
+	t = job_arrives(s, job, attempt);
+	t->far = l;
+	link_events_set(l, &waits, t);
+	link_pause(l, true); /* until the client is there; but that the other side goes is noticed */
+	link_notice_end(l);
+	terminal_join(t);
+	return true;
+}
+
+/* ---- the client's side ---- */
+
+static bool is_same(const struct terminal *t, const char *key)
+{
+	return *key && strcmp(t->key, key) == 0;
+}
+
+/* One at a time; but one that comes again takes the place of its own earlier connection, which need not know yet that it is broken. */
+static bool client_admit(struct terminal *t, struct http_request *r, const char *key)
+{
+	bool taken = t->r || t->relay || (t->called && t->s->boot_us - t->called < CALLED_US);
+
+	if (taken && !is_same(t, key)) {
+		http_error(r, 409, "bad_state", "Somebody is at the job's terminal already.");
+		return false;
+	}
+	if (t->r)
+		http_error(t->r, 409, "bad_state", "The same client has asked again.");
+	t->r = NULL;
+	t->called = 0;
+	t->number = ++t->s->terminal_numbers; /* what was answered before and comes late is nobody's */
+	relay_close(t->relay);
+	t->relay = NULL;
+	return true;
+}
+
+/* The job that it is about; false: it was answered. */
+static bool terminal_named(struct server *s, struct http_request *r, const struct asker *w, const char *text,
+			   uint32_t *ret)
+{
+	struct array *a;
+	job_vec v = {0};
+	struct err err;
+	int rc = jobs_named(s, text, &v, &a, &err);
+	bool found = rc == 0 && v.n > 0 && may_see(s, w, s->entries.v[v.v[0]].spec);
+
+	*ret = found ? v.v[0] : 0;
+	vec_free(&v);
+	if (rc == -EINVAL)
+		http_error(r, 400, "bad_request", "%s", err.text);
+	else if (!found)
+		http_error(r, 404, "unknown_job", "There is no such job.");
+	return found;
+}
+
+static bool terminal_may(struct server *s, struct http_request *r, const struct asker *w, uint32_t id)
+{
+	const struct spec *p = s->entries.v[id].spec;
+	const char *upgrade = request_header(r, "Upgrade");
+
+	if (w->uid != p->uid)
+		http_error(r, 403, "forbidden", "A job's terminal is its owner's alone.");
+	else if (!p->interactive)
+		http_error(r, 409, "bad_state", "The job has no terminal: it is not interactive (qsub -I).");
+	else if (!upgrade || strcasecmp(upgrade, PTY_PROTOCOL) != 0)
+		http_error(r, 400, "bad_request",
+			   "A terminal is no HTTP: ask with 'Connection: Upgrade' and 'Upgrade: %s'.", PTY_PROTOCOL);
+	else if (entry_ended(s, id))
+		http_error(r, 409, "finished", "The job has ended.");
+	else if (!attempt_find(s, id, entry_job(s, id)->attempt))
+		http_error(r, 409, "bad_state", "The job has not started yet: there is no terminal.");
+	else
+		return true;
+	return false;
+}
+
+void api_terminal(struct server *s, struct http_request *r, const struct asker *w, const char *text)
+{
+	const char *key = request_query(r, "key");
+	struct terminal *t;
+	uint32_t id;
+
+	if (!terminal_named(s, r, w, text, &id) || !terminal_may(s, r, w, id))
+		return;
+	if (key && strlen(key) >= sizeof t->key) {
+		http_error(r, 400, "bad_request", "The key has more than %zu characters.", sizeof t->key - 1);
+		return;
+	}
+	t = terminal_get(s, id, entry_job(s, id)->attempt);
+	if (!client_admit(t, r, key ? key : ""))
+		return;
+	snprintf(t->key, sizeof t->key, "%s", key ? key : "");
+	t->r = r;
+	t->since = s->boot_us;
+	t->remote = request_remote(r) != NULL;
+	terminal_join(t);
+}
+
+/* ---- the loop's ---- */
+
+void terminals_turn(struct server *s)
+{
+	struct terminal *next;
+
+	for (struct terminal *t = s->terminals; t; t = next) {
+		bool runs = attempt_find(s, t->job, t->attempt) != NULL;
+		next = t->next;
+		if (t->r && !runs)
+			http_error(t->r, 409, "finished", "The job has ended.");
+		else if (t->r && s->boot_us - t->since > WAIT_US)
+			http_error(t->r, 503, "unavailable", "The job's terminal has not come: try again.");
+		else if (runs)
+			continue;
+		t->r = NULL;
+		if (runs)
+			terminal_tidy(t);
+		else if (!t->relay) /* its last words may still be on their way; a relay ends by itself */
+			terminal_free(t);
+	}
+}
+
+int terminals_begin(struct server *s, struct err *err)
+{
+	char path[PATH_MAX + 16], live[PATH_MAX + 16];
+
+	snprintf(path, sizeof path, "%s/terminal.sock", s->where.run);
+	snprintf(live, sizeof live, "%s/live", s->where.state);
+	return terminals_open(s->loop, path, live, on_near, s, &s->terminal_socket, err);
+}
+
+void terminals_end(struct server *s)
+{
+	terminals_close(s->terminal_socket);
+	s->terminal_socket = NULL;
+	while (s->terminals)
+		terminal_free(s->terminals);
+}

@@ -1,0 +1,190 @@
+/*
+ * world_node.c - one node: its record in the store, what it has, what of that is used, and whether the scheduler may use it.
+ */
+#include <string.h>
+
+#include "server/server_internal.h"
+
+/* How many CPUs and GPUs can be marked as used: never fewer than before, since jobs may hold what it no longer has. */
+static void node_room(struct node_info *n, int64_t cpus, int64_t gpus)
+{
+	if (cpus >= n->cpu_room) {
+		n->cpu_used = mem_realloc(n->cpu_used, (size_t)cpus + 1, sizeof *n->cpu_used);
+		memset(n->cpu_used + n->cpu_room, 0, (size_t)(cpus + 1 - n->cpu_room) * sizeof *n->cpu_used);
+		n->cpu_room = cpus;
+	}
+	if (gpus >= n->gpu_room) {
+		n->gpu_used = mem_realloc(n->gpu_used, (size_t)gpus + 1, sizeof *n->gpu_used);
+		memset(n->gpu_used + n->gpu_room, 0, (size_t)(gpus + 1 - n->gpu_room) * sizeof *n->gpu_used);
+		n->gpu_room = gpus;
+	}
+}
+
+int world_node_add(struct server *s, const char *name, const struct res *total, struct err *err)
+{
+	struct node_info n = {.cpus_limit = -1, .gpus_limit = -1};
+	int rc = cluster_add_node(s->cluster, name, total, err);
+
+	if (rc < 0)
+		return rc;
+	node_room(&n, total->v[RES_CPU], total->v[RES_GPU]);
+	vec_push(&s->nodes, n);
+	return 0;
+}
+
+/* A joined node's features and class: what the store has. */
+static int restore_joined(struct server *s, uint32_t node, const json_t *o, struct err *err)
+{
+	struct node_info *n = &s->nodes.v[node];
+	const char *features = json_string_value(json_object_get(o, "features")),
+		   *class = json_string_value(json_object_get(o, "class"));
+	const json_t *cpus = json_object_get(o, "cpus_limit"), *gpus = json_object_get(o, "gpus_limit");
+
+	n->joined = true;
+	n->join = (uint64_t)json_integer_value(json_object_get(o, "join"));
+	n->leaving = json_is_true(json_object_get(o, "leaving"));
+	n->features = features && *features ? mem_strdup(features) : NULL;
+	n->class = class && *class ? mem_strdup(class) : NULL;
+	n->cpus_limit = cpus ? json_integer_value(cpus) : -1;
+	n->gpus_limit = gpus ? json_integer_value(gpus) : -1;
+	if (n->join >= s->next_join)
+		s->next_join = n->join + 1;
+	if (world_node_features(s, node, err) < 0)
+		server_say(s, "node %s: %s", names_get(&s->cluster->node_names, node), err->text);
+	return agent_restore(s, node, o, err);
+}
+
+int world_node_restore(struct server *s, const char *name, const json_t *o, struct err *err)
+{
+	int64_t cpus = json_integer_value(json_object_get(o, "cpus"));
+	const char *note = json_string_value(json_object_get(o, "note"));
+	bool joined = json_is_true(json_object_get(o, "joined"));
+	struct res total = {.v = {[RES_CPU] = cpus,
+				  [RES_MEM] = json_integer_value(json_object_get(o, "memory")),
+				  [RES_GPU] = json_integer_value(json_object_get(o, "gpus"))}};
+	uint32_t node;
+
+	if (!names_find(&s->cluster->node_names, name, &node)) {
+		int rc;
+		if (cpus < 1)
+			return err_set(err, -EINVAL, "it has no CPUs");
+		rc = world_node_add(s, name, &total, err);
+		node = (uint32_t)s->nodes.n - 1;
+		if (rc == 0 && joined)
+			rc = restore_joined(s, node, o, err);
+		if (rc < 0)
+			return rc;
+		s->nodes.v[node].gone = !joined;
+		if (!joined)
+			return 0;
+	}
+	s->nodes.v[node].offline = json_is_true(json_object_get(o, "offline"));
+	s->nodes.v[node].note = note && *note ? mem_strdup(note) : NULL;
+	node_room(&s->nodes.v[node], cpus, total.v[RES_GPU]);
+	return 0;
+}
+
+void world_node_store(struct server *s, uint32_t node)
+{
+	const struct node *n = &s->cluster->nodes.v[node];
+	const struct node_info *info = &s->nodes.v[node];
+	struct strbuf text = {0};
+	struct json j;
+
+	json_init(&j, &text, false);
+	json_open_object(&j, NULL);
+	json_int(&j, "cpus", n->total.v[RES_CPU]);
+	json_int(&j, "memory", n->total.v[RES_MEM]);
+	json_int(&j, "gpus", n->total.v[RES_GPU]);
+	if (info->offline)
+		json_bool(&j, "offline", true);
+	if (info->note)
+		json_text(&j, "note", info->note);
+	if (info->joined) {
+		json_bool(&j, "joined", true);
+		json_int(&j, "join", (int64_t)info->join);
+		if (info->leaving)
+			json_bool(&j, "leaving", true);
+		if (info->features)
+			json_text(&j, "features", info->features);
+		if (info->class)
+			json_text(&j, "class", info->class);
+		if (info->cpus_limit >= 0)
+			json_int(&j, "cpus_limit", info->cpus_limit);
+		if (info->gpus_limit >= 0)
+			json_int(&j, "gpus_limit", info->gpus_limit);
+		agent_store(info, &j);
+	}
+	json_close_object(&j);
+	store_put_object(s->store, "node", names_get(&s->cluster->node_names, node), text.text);
+	strbuf_fini(&text);
+}
+
+void world_node_size(struct server *s, uint32_t node, const struct res *total)
+{
+	if (res_equal(&s->cluster->nodes.v[node].total, total))
+		return;
+	if (s->sched) { /* what was reserved there may not fit any more */
+		sched_drain(s->sched, node, true, s->now);
+		s->nodes.v[node].drained = true;
+	}
+	node_room(&s->nodes.v[node], total->v[RES_CPU], total->v[RES_GPU]);
+	cluster_resize_node(s->cluster, node, total);
+}
+
+int world_node_features(struct server *s, uint32_t node, struct err *err)
+{
+	const struct node_info *n = &s->nodes.v[node];
+	char *copy = mem_strdup(n->features ? n->features : ""), *rest = copy, *word_;
+	int rc = 0;
+
+	s->cluster->nodes.v[node].features = 0;
+	while (rc == 0 && (word_ = strsep(&rest, ",")))
+		if (*word_)
+			rc = cluster_add_feature(s->cluster, node, word_, err);
+	if (rc == 0 && n->class)
+		rc = cluster_add_feature(s->cluster, node, n->class, err);
+	free(copy);
+	return rc;
+}
+
+/* Out of service: its running jobs go on, and nothing that was reserved there stays. Only away (the connection was lost a moment ago, or is not there
+ * yet since the server has just been started): nothing new goes there, and what was promised there waits. */
+void world_node_gate(struct server *s, uint32_t node)
+{
+	struct node_info *n = &s->nodes.v[node];
+	bool out = n->offline || n->gone || n->leaving || n->down || n->unwell, away = n->joined && !agent_connected(n);
+
+	if (!s->sched)
+		return;
+	if (out != n->drained)
+		sched_drain(s->sched, node, out, s->now);
+	n->drained = out;
+	if (!out && s->plan->node[node].up == away)
+		sched_pause(s->sched, node, away, s->now);
+	s->dirty = true;
+}
+
+static int64_t count_used(const bool *used, int64_t n)
+{
+	int64_t sum = 0;
+
+	for (int64_t i = 0; i < n; i++)
+		sum += used[i];
+	return sum;
+}
+
+int64_t world_cpus_used(const struct server *s, uint32_t node)
+{
+	return count_used(s->nodes.v[node].cpu_used, s->cluster->nodes.v[node].total.v[RES_CPU]);
+}
+
+int64_t world_gpus_used(const struct server *s, uint32_t node)
+{
+	return count_used(s->nodes.v[node].gpu_used, s->cluster->nodes.v[node].total.v[RES_GPU]);
+}
+
+bool world_node_past(const struct server *s, uint32_t node)
+{
+	return s->nodes.v[node].gone && s->plan->node[node].pieces.n == 0 && world_cpus_used(s, node) == 0;
+}
