@@ -8,7 +8,7 @@
 PREFIX ?= /usr/local
 FUZZ_SECONDS ?= 60
 
-.PHONY: build up down test bench fuzz format install clean help
+.PHONY: build up down test test-vm bench fuzz format install clean help
 
 build: packages-run build/build.ninja
 	@ninja -C build
@@ -36,6 +36,10 @@ test: packages-test build-test/build.ninja
 build-test/build.ninja: | packages-test
 	@meson setup build-test -Dbuildtype=debugoptimized -Db_sanitize=address,undefined -Dfaults=true
 
+# Outside CI: it takes some ten minutes, and needs root.
+test-vm: build
+	@tools/test-vm build
+
 bench: build
 	@if [ -x bench/run ]; then bench/run build; else meson test -C build --benchmark --verbose; fi
 
@@ -59,6 +63,7 @@ clean:
 help:
 	@sed -n '/^#     make/s/^#     //p' Makefile
 	@echo "make bench   measures speed"
+	@echo "make test-vm boots a machine with full control groups and systemd, and tests jobs and units in it"
 	@echo "make fuzz    feeds the parsers with noise for FUZZ_SECONDS=60 each"
 	@echo "make format  lays out the sources by .clang-format"
 	@echo "make install PREFIX=/usr/local DESTDIR="

@@ -3,7 +3,7 @@
  *
  *	bench_spawn rate N WORKERS COMMAND...	N runs by so many workers, each waited for before the next: "per_s p50_ms p99_ms failed"
  *	bench_spawn start N FIFO COMMAND...	N runs; from each to the word that its job sends through FIFO: "p50_ms p99_ms failed"
- *	bench_spawn stamp FIFO			that word: the present time
+ *	bench_spawn stamp FIFO			that word: the present time of bench_seconds()
  *
  * A command's output goes to /dev/null.
  */
@@ -31,14 +31,6 @@ extern char **environ;
 struct counters {
 	long next, failed;
 };
-
-static double wall_seconds(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_REALTIME, &t);
-	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 /* Whether it ended well. */
 static bool run(char **command)
@@ -117,7 +109,7 @@ static void start(long n, const char *path, char **command)
 	if (fifo < 0)
 		bench_fail("%s: %s", path, strerror(errno));
 	for (long i = 0; i < n; i++) {
-		double begin = wall_seconds(), when;
+		double begin = bench_seconds(), when;
 		bool good = run(command);
 		when = word_read(fifo);
 		if (!good || when < 0)
@@ -131,7 +123,7 @@ static void start(long n, const char *path, char **command)
 
 static void stamp(const char *path)
 {
-	double now = wall_seconds();
+	double now = bench_seconds();
 	int fifo = open(path, O_WRONLY | O_CLOEXEC);
 
 	if (fifo < 0 || write(fifo, &now, sizeof now) != sizeof now)

@@ -24,7 +24,8 @@
 #define WAIT_LEAST 200	/* ms between two calls, at first, */
 #define WAIT_MOST 15000 /* ... and at most */
 #define WELCOME_MS 20000
-#define HEARTBEAT 5 /* seconds, if the server does not say */
+#define CALL_MS 3000 /* until a server is given up for another; not for ever, or a busy one would never be reached */
+#define HEARTBEAT 5  /* seconds, if the server does not say */
 #define SILENCE_LEAST 3000
 #define PINGS 16 /* that may be under way */
 
@@ -292,7 +293,7 @@ static void on_welcome(struct session *s, const json_t *head)
 	a->member.epoch = epoch;
 	s->stage = LISTENS;
 	s->failures = 0;
-	s->next = 0; /* the one that welcomes is first in its list */
+	s->next = 1; /* the one that welcomes is first in its list: once it falls silent, others are asked before it */
 	s->heartbeat = heartbeat > 0 ? heartbeat : HEARTBEAT;
 	local_lease(a->local, s->hello, false);
 	agent_say("connected to %s (version %s)", s->where, text_of(head, "version"));
@@ -358,11 +359,20 @@ static void on_frame(void *context, struct link *l, json_t *head, const char *da
 
 static const struct link_events events = {.ready = on_ready, .frame = on_frame, .closed = on_closed};
 
+static void on_call_late(uv_timer_t *t)
+{
+	link_leave(t->data, "it does not answer");
+}
+
 static void session_call(struct session *s)
 {
+	size_t n = servers_count(&s->a->member);
+
 	where_choose(s);
 	s->stage = CALLS;
 	s->link = link_connect(s->a->loop, s->a->calls, s->where, CERT_SERVER, &events, s);
+	if (n > 1 && s->failures < 3 * n)
+		uv_timer_start(&s->timer, on_call_late, CALL_MS, 0);
 }
 
 /* ---- for the others ---- */

@@ -425,4 +425,5 @@ void carries_stop(struct files *f)
 		carry_free(f->carries);
 	while (f->spare.n)
 		spare_close(f, f->spare.n - 1);
+	vec_free(&f->spare);
 }

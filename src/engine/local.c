@@ -552,6 +552,7 @@ void local_stop(struct local *e)
 {
 	e->stopping = true;
 	local_flush(e);
+	uv_poll_stop(&e->results);
 	close(e->datagrams);
 	shutdown(e->nursery.fd, SHUT_WR);
 }

@@ -257,7 +257,8 @@ void pty_finish(struct pty *p, const struct result *r)
 		if (p->conn >= 0)
 			pty_push(p->conn, &p->wire.out);
 		relay_step(p, until);
-		if (p->wire.base != before || !pty_attached(p)) /* it goes on; or pty_look() ends it */
+		/* It goes on; or the client is waited for, as long as pty_look() does: but not for the end of a job that had to end. */
+		if (p->wire.base != before || (!pty_attached(p) && r->cause == CAUSE_ITSELF))
 			until = boot_us() + LAST_US;
 	}
 	terminal_close(p);

@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <termios.h>
 #include <time.h>
 #include <unistd.h>
@@ -22,6 +23,7 @@
 #define ASK_MS 3000	 /* how often the job is asked for a word, */
 #define SILENCE_MS 15000 /* ... and for how long there may be none */
 #define RETRY_MS 250
+#define LEAVE_MS 2000
 #define SAY_MS 2000 /* a way that is lost for so long is worth a word */
 #define COUNT(a) (sizeof(a) / sizeof *(a))
 
@@ -272,6 +274,19 @@ static void relay_finish(struct relay *r)
 		poll(&(struct pollfd){.fd = r->out, .events = POLLOUT}, 1, -1);
 }
 
+/* Hangs up, and waits until that is understood: what is only closed may be taken for broken. */
+static void relay_leave(struct relay *r)
+{
+	char part[4096];
+
+	shutdown(r->way->fd, SHUT_WR);
+	for (int64_t until = now_ms() + LEAVE_MS; now_ms() < until;) {
+		poll(&(struct pollfd){.fd = r->way->fd, .events = POLLIN}, 1, (int)(until - now_ms()));
+		if (read(r->way->fd, part, sizeof part) == 0)
+			return;
+	}
+}
+
 int pty_serve(struct pty_way *w, int in, int out, int patience, struct arena *a, struct result *ret, struct err *err)
 {
 	struct relay r = {.way = w, .in = in, .out = out};
@@ -288,6 +303,8 @@ int pty_serve(struct pty_way *w, int in, int out, int patience, struct arena *a,
 		e = e ? way_again(&r, patience, err) : relay_step(&r);
 	if (r.ended)
 		relay_finish(&r);
+	else if (e == -EIO)
+		relay_leave(&r);
 	terminal_leave();
 	sigprocmask(SIG_SETMASK, &before, NULL);
 	if (r.ended)

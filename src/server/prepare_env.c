@@ -158,8 +158,10 @@ static void env_hosts(const struct server *s, const struct part *p, const struct
 		}
 	env_set(env, "PBS_NODENUM", "%d", first < 0 ? 0 : first);
 	env_set(env, "PBS_VNODENUM", "%d", first < 0 ? 0 : first);
-	env_set(env, "SHUNT_NODE", "%s",
-		names_get(&s->cluster->node_names, (uint32_t)p->t->node[part_first(p)]));
+	/* Not the script's, if there are other nodes: MPICH's mpiexec gives its own environment to ranks there, too. */
+	if (p->t->nfrags && (o->room || (p->count == 1 && !part_spans_virtual(s, p))))
+		env_set(env, "SHUNT_NODE", "%s",
+			names_get(&s->cluster->node_names, (uint32_t)p->t->node[part_first(p)]));
 	if (o->nhosts) {
 		env_set(env, "SHUNT_HERE", "%s", strbuf_text(&names));
 		env_place(env, "SHUNT_AGENT_SOCKET", "%s/agent.sock", p->run);

@@ -380,7 +380,7 @@ static int body_write(const json_t *job, struct submission *ret, struct err *err
 {
 	static const char *const texts[] = {"shell",	"workdir", "output",	  "error",	 "join",
 					    "keep",	"mail_to", "umask",	  "checkpoint",	 "stagein",
-					    "stageout", "comment", "submit_args", "interactive", NULL};
+					    "stageout", "comment", "submit_args", NULL};
 	json_t *body = json_object();
 	int rc = 0;
 

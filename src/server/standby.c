@@ -139,7 +139,10 @@ int lead_take(struct server *s, struct err *err)
 	clock_read(s);
 	if (lead_leased(s) && (rc = jobs_check(s, err)) < 0)
 		return rc;
-	return take(s, err);
+	rc = take(s, err);
+	if (rc == -EBUSY && s->here) /* both were started at this moment */
+		return jobs_refuse(s, leader_name(&s->lead->leader), false, err);
+	return rc;
 }
 
 /* ---- standing by ---- */

@@ -238,7 +238,7 @@ static int postgres_prepare(struct postgres *p, enum statement what, struct err 
 	for (int i = 0; in[i]; i++)
 		types[i] = in[i] == 'i' ? OID_INT8 : in[i] == 't' ? OID_TEXT : OID_BYTEA;
 	statement_name(what, name);
-	const char *sql = statements[what].postgres ? statements[what].postgres : statements[what].sql;
+	const char *sql = postgres_statements[what] ? postgres_statements[what] : statements[what].sql;
 	int rc = postgres_check(p, PQprepare(p->conn, name, sql, (int)strlen(in), types), err);
 	p->prepared[what] = rc == 0;
 	return rc;

@@ -6,7 +6,7 @@
  * released is never changed: add a version.
  *
  * Both databases understand the statements as they stand (SQLite numbers $1, $2 ... in the order in which they first
- * appear, so they appear in order). Only names of types differ, hence the macros.
+ * appear, so they appear in order), but for a few about leases. Names of types differ, too, hence the macros.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -44,8 +44,6 @@ static const char *const migrations[][2] = {
 	{VERSION_3("INTEGER"), VERSION_3("BIGINT")},
 };
 #define VERSION ((int64_t)(sizeof migrations / sizeof *migrations))
-
-#define CLOCK "(extract(epoch FROM clock_timestamp()) * 1000)::bigint"
 
 #define EVENT_COLUMNS "seq, job, time, type, at, \"by\", nodes, data"
 
@@ -89,14 +87,10 @@ const struct statement_row statements[STATEMENT_COUNT] = {
 	[PUT_NUMBER] = {"UPDATE meta SET value = $1 WHERE name = '" META_COMMIT "' AND value = $2", "ii", ""},
 	[TAKE_LEAD] =
 		{"UPDATE lead SET epoch = max(epoch + 1, $1), owner = $2, address = $3, until = 0 * $4 RETURNING epoch",
-		 "itti", "i",
-		 "UPDATE lead SET epoch = greatest(epoch + 1, $1), owner = $2, address = $3, until = " CLOCK
-		 " + $4 WHERE until <= " CLOCK " OR owner = $2 RETURNING epoch"},
-	[KEEP_LEAD] = {"UPDATE lead SET until = 0 * $1 WHERE epoch = $2 RETURNING epoch", "ii", "i",
-		       "UPDATE lead SET until = " CLOCK " + $1 WHERE epoch = $2 RETURNING epoch"},
+		 "itti", "i"},
+	[KEEP_LEAD] = {"UPDATE lead SET until = 0 * $1 WHERE epoch = $2 RETURNING epoch", "ii", "i"},
 	[DROP_LEAD] = {"UPDATE lead SET until = 0 WHERE epoch = $1", "i", ""},
-	[GET_LEAD] = {"SELECT epoch, owner, address, until FROM lead", "", "itti",
-		      "SELECT epoch, owner, address, until - " CLOCK " FROM lead"},
+	[GET_LEAD] = {"SELECT epoch, owner, address, until FROM lead", "", "itti"},
 	[GET_META] = {"SELECT value FROM meta WHERE name = $1", "t", "i"},
 	[GET_OBJECTS] = {"SELECT kind, name, value FROM object ORDER BY kind, name", "", "ttt"},
 	[GET_KIND] = {"SELECT name, value FROM object WHERE kind = $1 ORDER BY name", "t", "tt"},
@@ -106,6 +100,16 @@ const struct statement_row statements[STATEMENT_COUNT] = {
 	[GET_BODY] = {"SELECT body FROM body WHERE key = $1", "i", "t"},
 	[GET_SCRIPT] = {"SELECT text FROM script WHERE id = $1", "i", "b"},
 	[GET_DAMAGED] = {"SELECT what, reason FROM damaged ORDER BY seq", "", "tt"},
+};
+
+/* A lease is a matter of the database's clock; a SQLite store has no leases. */
+#define CLOCK "(extract(epoch FROM clock_timestamp()) * 1000)::bigint"
+
+const char *const postgres_statements[STATEMENT_COUNT] = {
+	[TAKE_LEAD] = "UPDATE lead SET epoch = greatest(epoch + 1, $1), owner = $2, address = $3, until = " CLOCK
+		      " + $4 WHERE until <= " CLOCK " OR owner = $2 RETURNING epoch",
+	[KEEP_LEAD] = "UPDATE lead SET until = " CLOCK " + $1 WHERE epoch = $2 RETURNING epoch",
+	[GET_LEAD] = "SELECT epoch, owner, address, until - " CLOCK " FROM lead",
 };
 
 static int take_number(void *context, const struct value *row)

@@ -55,9 +55,9 @@ enum statement {
 /* `in` and `out` have a letter for each value: i a whole number, t text, b bytes. */
 struct statement_row {
 	const char *sql, *in, *out;
-	const char *postgres; /* NULL: the same */
 };
 extern const struct statement_row statements[STATEMENT_COUNT];
+extern const char *const postgres_statements[STATEMENT_COUNT]; /* NULL: the same */
 
 struct change {
 	enum statement what;

@@ -16,7 +16,10 @@ int main(int argc, char **argv)
 	if (rank > 0)
 		MPI_Recv(&number, 1, MPI_INT, rank - 1, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
 	const char *node = getenv("SHUNT_NODE");
-	printf("rank %d of %d on %s\n", rank, size, node ? node : "?");
+	char host[MPI_MAX_PROCESSOR_NAME];
+	int length;
+	MPI_Get_processor_name(host, &length);
+	printf("rank %d of %d on %s\n", rank, size, node ? node : host);
 	fflush(stdout);
 	number++;
 	if (size > 1)

@@ -347,6 +347,8 @@ class Daemon:
 
     def thaw(self):
         self.signal(signal.SIGCONT)
+        if self.process:
+            kill(self.process.pid, signal.SIGCONT) # nsenter, which stops with it
 
     def restart(self):
         self.kill()

@@ -1,0 +1,185 @@
+"""What bench/server and bench/cluster share: a server in a directory of its own, jobs as qsub would send them, lines of results."""
+import http.client
+import json
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+
+TRUE = "#!/bin/sh\ntrue\n"
+ENVIRONMENT = ["PBS_O_HOME=/home/somebody", "PBS_O_LANG=C.UTF-8", "PBS_O_LOGNAME=somebody", "PBS_O_HOST=host",
+               "PBS_O_PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "PBS_O_QUEUE=batch",
+               "PBS_O_SHELL=/bin/bash", "PBS_O_WORKDIR=/home/somebody/work", "PBS_O_SYSTEM=Linux"]
+WAIT = 60  # seconds that anything may take
+
+
+def note(text):
+    print("  " + text, file=sys.stderr, flush=True)
+
+
+class Results:
+    """Prints a line for each number of a bench, and keeps them for a comparison."""
+
+    def __init__(self, bench):
+        self.bench = bench
+        self.rows = {}
+
+    def add(self, row, value, unit, goal=None, column="shunt"):
+        text = f"{value:.0f}" if abs(value) >= 1000 else f"{value:.3g}"
+        self.rows.setdefault(row, {})[column] = (value, goal)
+        print(f"{self.bench}/{row}/{column} {text} {unit}", flush=True)
+        if goal is not None:
+            print(f"{self.bench}/{row}/goal {goal:g} {unit}", flush=True)
+
+
+class Connection(http.client.HTTPConnection):
+    """HTTP on a UNIX socket."""
+
+    def __init__(self, path):
+        super().__init__("shunt", timeout=WAIT)
+        self.path = path
+
+    def connect(self):
+        self.sock = socket.socket(socket.AF_UNIX)
+        self.sock.settimeout(WAIT)
+        self.sock.connect(self.path)
+
+
+class Server:
+    """One server in a directory of its own."""
+
+    def __init__(self, build, nodes):
+        self.build = build
+        self.nodes = nodes
+        self.home = tempfile.mkdtemp(prefix="shunt-bench-")
+        self.environment = dict(os.environ, SHUNT_HOME=self.home)
+        self.socket = os.path.join(self.home, "run", "shuntd.sock")
+        self.start()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        try:
+            self.stop_jobs()
+        finally:
+            os.kill(self.pid, signal.SIGTERM)
+            wait_until(lambda: not alive(self.pid))
+            shutil.rmtree(self.home, ignore_errors=True)
+
+    def start(self):
+        """Returns when the API answers."""
+        program = os.path.join(self.build, "src", "server", "shuntd")
+        subprocess.run([program, "--nodes", self.nodes], env=self.environment, check=True, timeout=WAIT)
+        self.connection = Connection(self.socket)
+        wait_until(self.answers)
+        with open(os.path.join(self.home, "run", "shuntd.pid")) as f:
+            self.pid = int(f.read())
+
+    def answers(self):
+        try:
+            return self.get("/v1/server")
+        except OSError:
+            self.connection.close()
+            return None
+
+    def kill(self):
+        os.kill(self.pid, signal.SIGKILL)
+        wait_until(lambda: not alive(self.pid))
+
+    def stop_jobs(self):
+        self.ask("POST", "/v1/jobs/delete", {"filter": {}, "delay": 0})
+        wait_until(lambda: self.counts("QRHW") == 0)
+
+    def ask(self, method, path, body=None):
+        text = body if body is None or isinstance(body, bytes) else json.dumps(body).encode()
+        self.connection.request(method, path, text)
+        answer = self.connection.getresponse()
+        data = answer.read()
+        if answer.status >= 300:
+            sys.exit(f"{sys.argv[0]}: {method} {path}: {data.decode()[:500]}")
+        return data
+
+    def get(self, path):
+        return json.loads(self.ask("GET", path))
+
+    def metrics(self):
+        lines = self.ask("GET", "/v1/metrics").decode().splitlines()
+        return {name[6:]: float(value) for name, value in (x.split() for x in lines if not x.startswith("#"))}
+
+    def counts(self, states):
+        found = self.metrics()
+        return sum(found[f'jobs{{state="{x}"}}'] for x in states)
+
+    def command(self, name, *arguments):
+        return [os.path.join(self.build, "src", "cmd", name), *arguments]
+
+    def spawn(self, *arguments):
+        """The numbers that bench_spawn prints."""
+        program = os.path.join(self.build, "bench", "bench_spawn")
+        run = subprocess.run([program, *map(str, arguments)], env=self.environment, check=True, timeout=2 * WAIT,
+                             stdout=subprocess.PIPE, text=True)
+        numbers = [float(x) for x in run.stdout.split()]
+        if numbers[-1]:
+            note(f"{numbers[-1]:.0f} failed: bench_spawn {' '.join(map(str, arguments))[:200]}")
+        return numbers
+
+    def memory(self):
+        """Resident, in kB."""
+        with open(f"/proc/{self.pid}/status") as f:
+            return int(re.search(r"VmRSS:\s*(\d+)", f.read()).group(1))
+
+
+def alive(pid):
+    try:
+        with open(f"/proc/{pid}/stat") as f:
+            return f.read().split(")")[-1].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def wait_until(condition, pause=0.005):
+    end = time.monotonic() + WAIT
+    while not (found := condition()):
+        if time.monotonic() > end:
+            sys.exit(f"{sys.argv[0]}: waited {WAIT} s in vain")
+        time.sleep(pause)
+    return found
+
+
+def job(**more):
+    """A job as qsub would send it."""
+    return {"script": TRUE, "name": "bench", "output": "/dev/null", "error": "/dev/null", "workdir": "/tmp",
+            "environment": ENVIRONMENT, "submit_host": "host", **more}
+
+
+def bodies(jobs, size=1000):
+    return [json.dumps({"jobs": jobs[i:i + size]}).encode() for i in range(0, len(jobs), size)]
+
+
+def quantile(values, share):
+    return sorted(values)[min(len(values) - 1, int(share * len(values)))]
+
+
+def timed(work):
+    begin = time.monotonic()
+    work()
+    return time.monotonic() - begin
+
+
+def pace(path, queue, requests, per_second):
+    """Sends requests at a rate over a connection; their times in seconds go into the queue."""
+    connection, took = Connection(path), []
+    begin = time.monotonic()
+    for i, (method, target, body) in enumerate(requests):
+        time.sleep(max(0, begin + i / per_second - time.monotonic()))
+        sent = time.monotonic()
+        connection.request(method, target, body)
+        connection.getresponse().read()
+        took.append(time.monotonic() - sent)
+    queue.put(took)
