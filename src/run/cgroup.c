@@ -138,12 +138,27 @@ static bool is_delegated(const char *dir)
 	       *value == '1';
 }
 
-/* Makes this instance's group below our own, if that is ours to use. *ret_base is our own. */
+/* "/system.slice/shunt.service" has a unit for its jobs beside it, if it was handed over: their groups are below that one, so that
+ * systemd can start ours again while they run. To be freed. */
+static char *jobs_unit(const char *mount, const char *own)
+{
+	char *dir = NULL;
+
+	if (asprintf(&dir, "%s%.*s/shunt-jobs.service", mount, (int)(strrchr(own, '/') - own), own) < 0)
+		return NULL;
+	if (is_delegated(dir))
+		return dir;
+	free(dir);
+	return NULL;
+}
+
+/* Makes this instance's group below our own, or in version 2 that of the jobs' unit, if that is ours to use. *ret_base is what it is below. */
 static char *instance_make(const char *controller, const char *instance, char **ret_base)
 {
-	char *mount = mount_find(controller), *own = mount ? own_group(controller) : NULL, *base = NULL, *dir = NULL;
+	char *mount = mount_find(controller), *own = mount ? own_group(controller) : NULL, *dir = NULL;
+	char *base = own && *own == '/' && !controller ? jobs_unit(mount, own) : NULL;
 
-	if (own && asprintf(&base, "%s%s", mount, strcmp(own, "/") ? own : "") < 0)
+	if (own && !base && asprintf(&base, "%s%s", mount, strcmp(own, "/") ? own : "") < 0)
 		base = NULL;
 	if (base && (!strcmp(own, "/") || is_delegated(base)) && asprintf(&dir, "%s/%s", base, instance) > 0 &&
 	    mkdir(dir, 0755) && errno != EEXIST) {

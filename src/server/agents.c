@@ -117,16 +117,19 @@ void agents_cut(struct server *s, uint32_t node, int retry, const char *reason)
 		dismiss(v, reason);
 }
 
-static void address_set(struct visit *v, const json_t *hello)
+/* Where other hosts reach it. True: that is news. */
+static bool address_set(struct visit *v, const json_t *hello)
 {
 	struct agent *a = info_of(v)->agent;
 	json_int_t port = json_integer_value(json_object_get(hello, "port"));
-	char host[64];
+	char host[64], now[sizeof a->address] = "";
 
 	link_address(v->link, host, sizeof host);
-	a->address[0] = '\0';
 	if (port > 0 && port < 65536 && *host)
-		snprintf(a->address, sizeof a->address, strchr(host, ':') ? "[%s]:%d" : "%s:%d", host, (int)port);
+		snprintf(now, sizeof now, strchr(host, ':') ? "[%s]:%d" : "%s:%d", host, (int)port);
+	bool moved = strcmp(now, a->address) != 0;
+	memcpy(a->address, now, sizeof now);
+	return moved;
 }
 
 static void welcome(const struct visit *v)
@@ -183,9 +186,10 @@ static void on_hello(struct visit *v, const json_t *hello)
 	a->visit = v;
 	v->greeted = true;
 	snprintf(a->version, sizeof a->version, "%s", version ? version : "");
-	address_set(v, hello);
+	bool moved = address_set(v, hello);
+
 	welcome(v);
-	node_arrived(s, v->node, facts);
+	node_arrived(s, v->node, facts, moved);
 	server_say(s, "node %s is connected (%s, version %s)", name_of(v), a->address, a->version);
 	engine_host_up(s->engine, name_of(v), v->link, json_object_get(hello, "inventory"));
 }

@@ -113,6 +113,8 @@ int agent_restore(struct server *s, uint32_t node, const json_t *o, struct err *
 
 	a->met = json_is_true(json_object_get(o, "met"));
 	a->bye = json_is_true(json_object_get(o, "bye"));
+	snprintf(a->address, sizeof a->address, "%s",
+		 json_is_string(json_object_get(o, "address")) ? json_string_value(json_object_get(o, "address")) : "");
 	s->nodes.v[node].agent = a;
 	s->nodes.v[node].down = !a->met;
 	return 0;
@@ -126,6 +128,8 @@ void agent_store(const struct node_info *info, struct json *j)
 		json_bool(j, "met", true);
 	if (info->agent->bye)
 		json_bool(j, "bye", true);
+	if (*info->agent->address) /* where it was last: others send it files although it is away for a moment */
+		json_text(j, "address", info->agent->address);
 	json_raw(j, "facts", facts ? facts : "{}");
 	free(facts);
 }
@@ -296,10 +300,10 @@ static void node_up(struct server *s, uint32_t node)
 	world_node_gate(s, node);
 }
 
-void node_arrived(struct server *s, uint32_t node, const json_t *facts)
+void node_arrived(struct server *s, uint32_t node, const json_t *facts, bool moved)
 {
 	struct agent *a = s->nodes.v[node].agent;
-	bool news = !a->met || a->bye;
+	bool news = !a->met || a->bye || moved;
 
 	a->since = s->now;
 	node_up(s, node);
@@ -323,8 +327,8 @@ void node_heard(struct server *s, uint32_t node, const char *says)
 	n->agent->heard = s->now;
 	if (well ? !n->unwell : n->unwell && strcmp(n->unwell, health) == 0)
 		return;
-	server_say(s, "node %s is %s%s", names_get(&s->cluster->node_names, node), well ? "well again" : "unwell: ",
-		   health);
+	server_say(s, "node %s is %s%s", names_get(&s->cluster->node_names, node),
+		   well ? "well again" : "unwell: ", health);
 	free(n->unwell);
 	n->unwell = well ? NULL : mem_strdup(health);
 	world_node_gate(s, node);

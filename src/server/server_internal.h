@@ -608,7 +608,7 @@ int agent_restore(struct server *s, uint32_t node, const json_t *o, struct err *
 void agent_store(const struct node_info *info, struct json *j);		 /* its members of the node's record */
 int facts_check(const json_t *facts, struct err *err);			 /* -EINVAL: no machine is like that */
 void node_facts(struct server *s, uint32_t node, const json_t *facts);	 /* checked ones */
-void node_arrived(struct server *s, uint32_t node, const json_t *facts); /* its hello was accepted */
+void node_arrived(struct server *s, uint32_t node, const json_t *facts, bool moved); /* its hello was accepted */
 void node_heard(struct server *s, uint32_t node, const char *health);	 /* a ping; NULL or "": it is well */
 void node_resize(struct server *s, uint32_t node); /* by its facts and the administrator's limits */
 const char *
