@@ -62,13 +62,14 @@ static json_t *count_of(hwloc_topology_t t, hwloc_obj_type_t type)
 	return json_integer(n > 0 ? n : 1);
 }
 
-/* Those that this process may use. */
+/* Those that this process may use. hwloc's plugins are left out: they are about GPUs' drivers and screens, and would load and keep all of those. */
 static int processors(json_t *facts, struct err *err)
 {
 	hwloc_topology_t t;
 	json_t *os = json_array();
 	char model[256];
 
+	setenv("HWLOC_PLUGINS_PATH", "", 0);
 	if (hwloc_topology_init(&t) < 0 || hwloc_topology_load(t) < 0) {
 		json_decref(os);
 		return err_set(err, -EIO, "hwloc can't read this machine's processors");

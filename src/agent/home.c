@@ -11,13 +11,15 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/mem.h"
 #include "tls/tls.h"
 
 #define FILE_MOST (1 << 20)
-#define PATH_ROOM 64 /* for what is put behind a directory */
+#define PATH_ROOM 64  /* for what is put behind a directory */
+#define LOCK_TRIES 20 /* tenths of a second */
 
 /* ---- directories ---- */
 
@@ -108,13 +110,16 @@ int home_make(const struct home *h, struct err *err)
 int home_lock(const struct home *h, struct err *err)
 {
 	char path[PATH_MAX + 16], pid[32] = "";
-	int fd;
+	int fd, rc;
 
 	snprintf(path, sizeof path, "%s/agent.pid", h->run);
 	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0644);
 	if (fd < 0)
 		return err_set(err, -errno, "%s: %s", path, strerror(errno));
-	if (flock(fd, LOCK_EX | LOCK_NB) < 0) {
+	/* Of one that was killed a moment ago a child may have the lock, until it gets to its exec. */
+	for (int i = 0; (rc = flock(fd, LOCK_EX | LOCK_NB)) < 0 && i < LOCK_TRIES; i++)
+		nanosleep(&(struct timespec){.tv_nsec = 100000000}, NULL);
+	if (rc < 0) {
 		ssize_t n = read(fd, pid, sizeof pid - 1);
 		pid[n > 0 ? strcspn(pid, "\n") : 0] = '\0';
 		close(fd);

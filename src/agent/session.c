@@ -18,6 +18,7 @@
 #include "agent/facts.h"
 #include "agent/health.h"
 #include "base/rng.h"
+#include "engine/files.h"
 #include "run/live.h"
 
 #define PROTOCOL 1
@@ -213,6 +214,8 @@ static void on_pong(struct session *s, const json_t *head)
 
 	if (n >= 1 && n <= s->n && s->n - n < PINGS)
 		local_lease(s->a->local, s->asked[n % PINGS], false);
+	if (json_is_integer(json_object_get(head, "now")))
+		files_clock(errands_files(s->a->errands), json_integer_value(json_object_get(head, "now")));
 }
 
 /* ---- what the server says ---- */

@@ -1,8 +1,8 @@
 /*
  * apart.c - processes apart.
  *
- * Two forks: so that they are nobody's children here, and a program that executes itself anew does not inherit them. The end of each is
- * noticed by a pipe whose other end only it holds.
+ * Each is a child, and its end is noticed by a descriptor of the process. When this program ends they are init's; when it executes itself
+ * anew they are its children still, and are found again by their name.
  *
  * A process apart must not keep what the one that it comes from has to give up with its own end: locks, listening sockets, the nursery's
  * connection. So all descriptors are closed but the one it is made for. It has no signal handlers of libuv's, and a session of its own: a
@@ -13,9 +13,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/pidfd.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -26,8 +28,9 @@
 struct parted {
 	struct apart *a;
 	struct parted *prev, *next;
+	pid_t pid;
 	uid_t uid;
-	struct watch *end; /* a pipe that says its end */
+	struct watch *end; /* a descriptor of the process */
 };
 
 struct apart {
@@ -35,6 +38,8 @@ struct apart {
 	struct parted *first;
 	int n;
 };
+
+#define NAME "shunt-task"
 
 /* ---- titles ---- */
 
@@ -60,7 +65,7 @@ void apart_titles(char **argv)
 
 static void title_set(const char *text)
 {
-	prctl(PR_SET_NAME, "shunt-task");
+	prctl(PR_SET_NAME, NAME);
 	if (!title_place.room)
 		return;
 	clearenv(); /* it may lie there */
@@ -70,17 +75,15 @@ static void title_set(const char *text)
 
 /* ---- the new process ---- */
 
-static void descriptors_close(int a, int b)
+static void descriptors_close(int keep)
 {
-	int low = a < b ? a : b, high = a < b ? b : a, null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 
 	dup2(null, STDIN_FILENO);
 	dup2(null, STDOUT_FILENO);
-	if (low > STDERR_FILENO + 1)
-		close_range(STDERR_FILENO + 1, (unsigned)low - 1, 0);
-	if (high > low + 1)
-		close_range((unsigned)low + 1, (unsigned)high - 1, 0);
-	close_range((unsigned)high + 1, ~0U, 0);
+	if (keep > STDERR_FILENO + 1)
+		close_range(STDERR_FILENO + 1, (unsigned)keep - 1, 0);
+	close_range((unsigned)keep + 1, ~0U, 0);
 }
 
 static void signals_reset(void)
@@ -94,9 +97,9 @@ static void signals_reset(void)
 	sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-static void part_begin(int keep, int end, const char *title)
+static void part_begin(int keep, const char *title)
 {
-	descriptors_close(keep, end);
+	descriptors_close(keep);
 	setsid();
 	signals_reset();
 	title_set(title);
@@ -104,10 +107,8 @@ static void part_begin(int keep, int end, const char *title)
 
 /* ---- the old one ---- */
 
-static void on_end(void *context, int events)
+static void parted_drop(struct parted *p)
 {
-	struct parted *p = context;
-
 	watch_close(p->end);
 	if (p->prev)
 		p->prev->next = p->next;
@@ -119,53 +120,50 @@ static void on_end(void *context, int events)
 	free(p);
 }
 
-static void parted_add(struct apart *a, uid_t uid, int fd)
+static void on_end(void *context, int events)
 {
-	struct parted *p = mem_zalloc(sizeof *p);
+	struct parted *p = context;
 
-	*p = (struct parted){.a = a, .next = a->first, .uid = uid};
+	waitpid(p->pid, NULL, 0);
+	parted_drop(p);
+}
+
+static int parted_add(struct apart *a, uid_t uid, pid_t pid)
+{
+	int fd = pidfd_open(pid, 0);
+	struct parted *p;
+
+	if (fd < 0)
+		return -errno;
+	p = mem_zalloc(sizeof *p);
+	*p = (struct parted){.a = a, .next = a->first, .uid = uid, .pid = pid};
 	p->end = watch_open(a->loop, fd, on_end, p);
 	watch_for(p->end, UV_READABLE);
 	if (a->first)
 		a->first->prev = p;
 	a->first = p;
 	a->n++;
-}
-
-/* The one between ends as soon as it has forked, with the error's number if it could not. */
-static int between_await(pid_t pid)
-{
-	int status;
-
-	while (waitpid(pid, &status, 0) < 0)
-		if (errno != EINTR)
-			return -errno;
-	return WIFEXITED(status) ? -WEXITSTATUS(status) : -EAGAIN;
+	return 0;
 }
 
 int apart_fork(struct apart *a, uid_t uid, int keep, const char *title, struct err *err)
 {
-	int pipe_fds[2], rc;
-	pid_t pid;
+	int spare = fcntl(keep, F_DUPFD_CLOEXEC, 0); /* that there will be a descriptor for the process */
+	pid_t pid = spare < 0 ? -1 : fork();
+	int rc;
 
-	if (pipe2(pipe_fds, O_CLOEXEC | O_NONBLOCK) < 0)
-		return err_set(err, -errno, "no process could be made for it: %s", strerror(errno));
-	pid = fork();
 	if (pid == 0) {
-		pid = fork();
-		if (pid != 0)
-			_exit(pid < 0 ? errno : 0);
-		part_begin(keep, pipe_fds[1], title);
+		part_begin(keep, title);
 		return 1;
 	}
-	rc = pid < 0 ? -errno : between_await(pid);
-	close(pipe_fds[1]);
-	if (rc < 0) {
-		close(pipe_fds[0]);
-		return err_set(err, rc, "no process could be made for it: %s", strerror(-rc));
+	rc = pid < 0 ? -errno : 0;
+	if (spare >= 0)
+		close(spare);
+	if (rc == 0 && (rc = parted_add(a, uid, pid)) < 0) {
+		kill(pid, SIGKILL);
+		waitpid(pid, NULL, 0);
 	}
-	parted_add(a, uid, pipe_fds[0]);
-	return 0;
+	return rc < 0 ? err_set(err, rc, "no process could be made for it: %s", strerror(-rc)) : 0;
 }
 
 int apart_count(const struct apart *a)
@@ -182,17 +180,47 @@ int apart_count_of(const struct apart *a, uid_t uid)
 	return n;
 }
 
+/* ---- beginning and end ---- */
+
+static bool is_named(pid_t pid)
+{
+	char path[64], name[32] = "";
+	FILE *f;
+
+	snprintf(path, sizeof path, "/proc/%d/comm", (int)pid);
+	f = fopen(path, "re");
+	if (f && !fgets(name, sizeof name, f))
+		name[0] = '\0';
+	if (f)
+		fclose(f);
+	return strcmp(name, NAME "\n") == 0;
+}
+
+/* This program may have executed itself anew. Whose they were is not known any more. */
+static void parted_find(struct apart *a)
+{
+	FILE *f = fopen("/proc/thread-self/children", "re");
+	int pid;
+
+	while (f && fscanf(f, "%d", &pid) == 1)
+		if (is_named(pid))
+			parted_add(a, (uid_t)-1, pid);
+	if (f)
+		fclose(f);
+}
+
 struct apart *apart_create(uv_loop_t *loop)
 {
 	struct apart *a = mem_zalloc(sizeof *a);
 
 	a->loop = loop;
+	parted_find(a);
 	return a;
 }
 
 void apart_free(struct apart *a)
 {
 	while (a && a->first)
-		on_end(a->first, 0);
+		parted_drop(a->first);
 	free(a);
 }

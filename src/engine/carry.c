@@ -15,6 +15,8 @@
 #include <unistd.h>
 
 #include "engine/files_internal.h"
+#include "run/live.h"
+#include "run/shepherd.h"
 
 enum stage {
 	BEGINS,	 /* nothing was done yet, */
@@ -257,8 +259,9 @@ static void get_data(struct carry *c, const char *data, size_t n)
 static void file_ask(struct carry *c)
 {
 	c->stage = ASKS;
-	link_pack(c->link, NULL, 0, "{s:s,s:s,s:s,s:i,s:I}", "t", "file", "ticket", c->o.ticket, "signature",
-		  c->o.signature, "file", c->o.index, "size", (json_int_t)c->o.size);
+	link_pack(c->link, NULL, 0, "{s:s,s:s,s:s,s:i,s:I,s:s,s:I}", "t", "file", "ticket", c->o.ticket, "signature",
+		  c->o.signature, "file", c->o.index, "size", (json_int_t)c->o.size, "boot", live_boot(), "asked",
+		  (json_int_t)boot_us());
 }
 
 static void on_ready(void *context, struct link *l)

@@ -18,7 +18,7 @@
 #include "engine/ticket.h"
 
 #define GUESTS_MOST 4096
-#define ATTEMPTS_MOST 100000
+#define NOTES_MOST 100000
 
 enum stage {
 	IDLE,  /* for the next file */
@@ -233,23 +233,46 @@ static void kept_open(struct guest *g, int flags)
 		put_opened(g);
 }
 
+/* Where a value about a file of a job is kept. */
+static uint64_t *noted(struct files *f, const char *what, const struct ticket *t)
+{
+	const char *dot = strrchr(t->tag, '.');
+	struct strbuf key = {0};
+
+	if (f->notes.n >= NOTES_MOST) {
+		map_fini(&f->notes);
+		f->notes = (struct map){0};
+	}
+	strbuf_printf(&key, "%s %.*s %s", what, dot ? (int)(dot - t->tag) : 0, t->tag, t->path);
+	uint64_t *at = map_at(&f->notes, hash_bytes(key.text, key.n));
+	strbuf_fini(&key);
+	return at;
+}
+
 /* Of a host that was given up: another attempt has written there since. */
 static bool is_late(struct files *f, const struct ticket *t)
 {
 	const char *dot = strrchr(t->tag, '.');
-	uint64_t attempt = dot ? strtoull(dot + 1, NULL, 10) : 0, *last;
-	struct strbuf key = {0};
+	uint64_t attempt = dot ? strtoull(dot + 1, NULL, 10) : 0, *last = noted(f, "attempt", t);
 
-	if (f->attempts.n >= ATTEMPTS_MOST) {
-		map_fini(&f->attempts);
-		f->attempts = (struct map){0};
-	}
-	strbuf_printf(&key, "%.*s %s", dot ? (int)(dot - t->tag) : 0, t->tag, t->path);
-	last = map_at(&f->attempts, hash_bytes(key.text, key.n));
-	strbuf_fini(&key);
 	if (attempt < *last)
 		return true;
 	*last = attempt;
+	return false;
+}
+
+/* A question that was on its way when its connection broke, and that its host has asked again since: it must not begin the file anew. The other end
+ * counts by its time since boot; another boot has no connections of an earlier one. */
+static bool is_stale(struct files *f, const struct ticket *t, const json_t *head)
+{
+	uint64_t asked = (uint64_t)json_integer_value(json_object_get(head, "asked")), *last;
+	char what[96];
+
+	snprintf(what, sizeof what, "boot %.64s", text_of(head, "boot"));
+	last = noted(f, what, t);
+	if (asked < *last)
+		return true;
+	*last = asked;
 	return false;
 }
 
@@ -273,6 +296,11 @@ static void file_open(struct guest *g)
 	}
 }
 
+void files_clock(struct files *f, int64_t now)
+{
+	f->ahead = now - (int64_t)time(NULL);
+}
+
 static void file_begin(struct guest *g, const json_t *head)
 {
 	struct cert_names peer = {0};
@@ -283,7 +311,7 @@ static void file_begin(struct guest *g, const json_t *head)
 				    .authority = g->f->ca,
 				    .at = g->f->name,
 				    .peer = g->own ? NULL : &peer,
-				    .now = (int64_t)time(NULL)};
+				    .now = (int64_t)time(NULL) + g->f->ahead};
 	struct err err;
 
 	file_over(g);
@@ -297,6 +325,8 @@ static void file_begin(struct guest *g, const json_t *head)
 	g->known = json_is_integer(size) && json_integer_value(size) >= 0 ? json_integer_value(size) : -1;
 	if (ticket_check(&q, g->a, &g->ticket, &err) < 0)
 		file_failed(g, err.text);
+	else if (g->ticket.put && is_stale(g->f, &g->ticket, head))
+		file_failed(g, "this was asked again since");
 	else
 		file_open(g);
 }
@@ -470,7 +500,7 @@ void files_stop(struct files *f)
 	while (f->guests)
 		guest_end(f->guests);
 	carries_stop(f);
-	map_fini(&f->attempts);
+	map_fini(&f->notes);
 	if (f->tls)
 		tls_context_free(f->tls);
 	free(f->name);

@@ -62,4 +62,7 @@ struct carry_events {
 struct carry *carry_start(struct files *f, const struct carry_order *o, const struct carry_events *e);
 void carry_cancel(struct carry *c); /* nobody is told; NULL is none */
 
+/* The server's clock says so now: tickets end by that, however wrong this host's own is. */
+void files_clock(struct files *f, int64_t now);
+
 #endif

@@ -31,10 +31,12 @@ struct files {
 	struct tls_context *tls;
 	struct guest *guests;
 	int nguests;
+	int64_t ahead; /* seconds that the server's clock is ahead of this host's */
 	struct carry *carries;
 	VEC(struct spare_link *) spare;
-	struct map attempts; /* hash of job and path -> the latest attempt that wrote there */
-	uv_timer_t timer;    /* who makes no move */
+	struct map
+		notes; /* hash of job, path and what -> the latest attempt that wrote there; when it was asked last */
+	uv_timer_t timer; /* who makes no move */
 };
 
 void files_serve_own(struct files *f, struct link *l); /* from this host itself */

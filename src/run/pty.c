@@ -20,6 +20,7 @@
 #include "run/shepherd.h"
 
 #define RETRY_US 250000
+#define HASTE_US 1000000
 #define CONNECT_MS 100	 /* while the listener is busy */
 #define LAST_US 10000000 /* for the last words to a client that does not read */
 
@@ -248,7 +249,9 @@ static void terminal_drain(struct pty *p)
 
 void pty_finish(struct pty *p, const struct result *r)
 {
-	int64_t until = boot_us() + LAST_US;
+	/* Who is away comes back, perhaps: but the end of a job that had to end does not wait for that. */
+	bool patient = r->cause == CAUSE_ITSELF;
+	int64_t until = boot_us() + (patient || pty_attached(p) ? LAST_US : HASTE_US);
 
 	result_write(r, &p->last);
 	while (!p->over && !p->hung_up && boot_us() < until) {
@@ -257,8 +260,7 @@ void pty_finish(struct pty *p, const struct result *r)
 		if (p->conn >= 0)
 			pty_push(p->conn, &p->wire.out);
 		relay_step(p, until);
-		/* It goes on; or the client is waited for, as long as pty_look() does: but not for the end of a job that had to end. */
-		if (p->wire.base != before || (!pty_attached(p) && r->cause == CAUSE_ITSELF))
+		if (p->wire.base != before || (patient && !pty_attached(p))) /* it goes on; or pty_look() ends it */
 			until = boot_us() + LAST_US;
 	}
 	terminal_close(p);

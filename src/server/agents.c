@@ -201,7 +201,8 @@ static void on_ping(struct visit *v, const json_t *head)
 	struct agent *a = info_of(v)->agent;
 	const json_t *memory = json_object_get(head, "memory_free");
 
-	link_pack(v->link, NULL, 0, "{s:s,s:I}", "t", "pong", "n", json_integer_value(json_object_get(head, "n")));
+	link_pack(v->link, NULL, 0, "{s:s,s:I,s:I}", "t", "pong", "n", json_integer_value(json_object_get(head, "n")),
+		  "now", (json_int_t)v->s->now);
 	a->load = json_number_value(json_object_get(head, "load"));
 	a->memory_free = json_is_integer(memory) ? json_integer_value(memory) : -1;
 	a->users = json_integer_value(json_object_get(head, "users"));

@@ -137,7 +137,7 @@ static void test_order_settle(void **state)
 			  .script = "@STATE@/scripts/1.1.SC",
 			  .spare = "@STATE@/spool",
 			  .tmpdir = "@STATE@/tmp/1.1",
-			  .pty = "@RUN@/pty",
+			  .pty = "@RUN@/terminal.sock",
 			  .prologue = "/etc/prologue",
 			  .by_name = true,
 			  .nplaced = 2},
@@ -149,7 +149,7 @@ static void test_order_settle(void **state)
 	assert_string_equal(o.out, "/state/spool/o");
 	assert_string_equal(o.script, "/state/scripts/1.1.SC");
 	assert_string_equal(o.tmpdir, "/state/tmp/1.1");
-	assert_string_equal(o.pty, "/run/x/pty");
+	assert_string_equal(o.pty, "/run/x/terminal.sock");
 	assert_string_equal(o.workdir, "/w/@STATE@");
 	assert_string_equal(o.prologue, "/etc/prologue");
 	assert_string_equal(o.env[0], "A=@STATE@"); /* the user's own */
