@@ -88,10 +88,10 @@ void session_start(struct agent *a);
 void session_stop(struct agent *a);
 /* Sends a frame if the server listens. If not, nothing is kept: the next hello's inventory has it all. */
 void session_tell(struct agent *a, const struct strbuf *head);
-struct link *session_link(const struct agent *a); /* NULL: no server listens */
+struct link *session_link(const struct agent *a);  /* NULL: no server listens */
 const char *session_server(const struct agent *a); /* its address; NULL: none listens */
-void session_facts(struct agent *a);		  /* they have changed */
-void session_health(struct agent *a);		  /* that, too: not to wait for the next heartbeat */
+void session_facts(struct agent *a);		   /* they have changed */
+void session_health(struct agent *a);		   /* that, too: not to wait for the next heartbeat */
 
 /* orders.c */
 int orders_start(struct agent *a, struct err *err);

@@ -399,6 +399,7 @@ struct carry *carry_start(struct files *f, const struct carry_order *o, const st
 	uv_timer_init(f->loop, &c->begin);
 	c->begin.data = c;
 	uv_timer_start(&c->begin, on_begin, 0, 0);
+	files_watch(f);
 	return c;
 }
 

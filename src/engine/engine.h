@@ -58,7 +58,8 @@ void engine_stop(struct engine *e); /* jobs go on */
 
 /* parts[0] has the script; all have the same tag. */
 void engine_start(struct engine *e, const struct engine_part *parts, int n);
-size_t engine_backlog(const struct engine *e); /* orders to this machine that were not answered; others are not waited for */
+size_t
+engine_backlog(const struct engine *e); /* orders to this machine that were not answered; others are not waited for */
 void engine_signal(struct engine *e, const char *tag,
 		   int signal);			       /* to all its parts; remembered for hosts that are away */
 void engine_forget(struct engine *e, const char *tag); /* the result is in the store */

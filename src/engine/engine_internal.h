@@ -78,7 +78,7 @@ struct host {
 struct engine {
 	uv_loop_t *loop;
 	struct errands *here; /* NULL: no jobs on this machine */
-	bool here_waits;    /* something for local_flush() */
+	bool here_waits;      /* something for local_flush() */
 	struct engine_listener l;
 	struct map gangs; /* hash of the tag -> the first gang with it */
 	struct names host_names;

@@ -152,11 +152,16 @@ static struct opening *file_ask(struct guest *g, int flags, void (*done)(void *c
 	return opener_ask(g->f->opener, &g->who, g->ticket.path, flags, g->ticket.mode, done, g);
 }
 
-/* Something may have arrived that the other end did not hear of. */
+/* Something may have arrived that the other end did not hear of. Emptied it is by us, not by who opens it: that is a process of its own, which might come to it
+ * after somebody else has begun. */
 static void put_opened(struct guest *g)
 {
 	struct stat st;
 
+	if (g->known < 0 && !g->ticket.append && ftruncate(g->fd, 0) < 0) {
+		file_trouble(g, -errno);
+		return;
+	}
 	if (!size_now(g, &st))
 		return;
 	if (g->known < 0 || st.st_size <= g->known || st.st_size - g->known > CRC_MOST) {
@@ -282,8 +287,6 @@ static void file_open(struct guest *g)
 	int flags = t->put ? O_WRONLY | O_CREAT | O_APPEND : O_RDONLY;
 	struct err err;
 
-	if (t->put && g->known < 0 && !t->append)
-		flags |= O_TRUNC;
 	if (t->put && is_late(g->f, t)) {
 		file_failed(g, "a later attempt of the job has written there since");
 	} else if (!strchr(t->path, '/')) {
@@ -299,6 +302,21 @@ static void file_open(struct guest *g)
 void files_clock(struct files *f, int64_t now)
 {
 	f->ahead = now - (int64_t)time(NULL);
+}
+
+static void guest_end(struct guest *g);
+
+/* Who asks again has lost its connection, whether or not that has come to our ears: what is still in it must not be added. */
+static void others_end(struct guest *g)
+{
+	struct guest *next;
+
+	for (struct guest *x = g->f->guests; x; x = next) {
+		next = x->next;
+		if (x != g && x->a && x->ticket.put && strcmp(x->ticket.tag, g->ticket.tag) == 0 &&
+		    strcmp(x->ticket.path, g->ticket.path) == 0)
+			guest_end(x);
+	}
 }
 
 static void file_begin(struct guest *g, const json_t *head)
@@ -327,8 +345,11 @@ static void file_begin(struct guest *g, const json_t *head)
 		file_failed(g, err.text);
 	else if (g->ticket.put && is_stale(g->f, &g->ticket, head))
 		file_failed(g, "this was asked again since");
-	else
+	else {
+		if (g->ticket.put)
+			others_end(g);
 		file_open(g);
+	}
 }
 
 static void data_take(struct guest *g, const json_t *head, const char *data, size_t n)
@@ -424,6 +445,7 @@ static struct guest *guest_create(struct files *f, struct link *l)
 	f->nguests++;
 	link_events_set(l, &events, g);
 	link_trust(l);
+	files_watch(f);
 	return g;
 }
 
@@ -457,6 +479,14 @@ static void on_timer(uv_timer_t *t)
 			guest_end(g);
 	}
 	carries_tick(f);
+	if (!f->guests && !f->carries && !f->spare.n) /* an idle host does nothing */
+		uv_timer_stop(t);
+}
+
+void files_watch(struct files *f)
+{
+	if (!uv_is_active((uv_handle_t *)&f->timer))
+		uv_timer_start(&f->timer, on_timer, LINGER_MS / 2, LINGER_MS / 2);
 }
 
 struct files *files_create(uv_loop_t *loop, struct opener *opener)
@@ -467,7 +497,6 @@ struct files *files_create(uv_loop_t *loop, struct opener *opener)
 	f->opener = opener;
 	uv_timer_init(loop, &f->timer);
 	f->timer.data = f;
-	uv_timer_start(&f->timer, on_timer, LINGER_MS / 2, LINGER_MS / 2);
 	uv_unref((uv_handle_t *)&f->timer);
 	return f;
 }

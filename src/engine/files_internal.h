@@ -40,6 +40,7 @@ struct files {
 };
 
 void files_serve_own(struct files *f, struct link *l); /* from this host itself */
+void files_watch(struct files *f);		       /* there is somebody who may make no move */
 void carries_tick(struct files *f);		       /* those that make no move; connections that nobody needs */
 void carries_stop(struct files *f);
 int64_t file_crc(int fd, int64_t from, int64_t n); /* CRC-32; -1: it can't be read */

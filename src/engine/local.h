@@ -35,7 +35,7 @@ struct local_options {
 	const char *cgroup;
 	bool root_jobs;
 	const char *spool; /* of errands.h: directory for output that is carried elsewhere; NULL: none is */
-	bool drop; /* whoever starts it is about to give up root: the nursery can't be started again */
+	bool drop;	   /* whoever starts it is about to give up root: the nursery can't be started again */
 };
 
 /* Waits for an earlier nursery to finish its orders, and starts one. */

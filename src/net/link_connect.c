@@ -187,7 +187,8 @@ struct link *link_connect(uv_loop_t *loop, struct tls_context *c, const char *wh
 	}
 	struct dial *d = l->dial = mem_zalloc(sizeof *d);
 	*d = (struct dial){.link = l, .tls = tls_context_ref(c), .expect = expect, .where = mem_strdup(where)};
-	if (getaddrinfo(host, port, &numbers, &found) == 0) { /* written as numbers, as most are: nobody needs to be asked */
+	if (getaddrinfo(host, port, &numbers, &found) ==
+	    0) { /* written as numbers, as most are: nobody needs to be asked */
 		d->found = d->next = found;
 		dial_next(d);
 		return l;

@@ -32,9 +32,9 @@ enum file_use {
 };
 struct order_file {
 	enum file_use use;
-	const char *here; /* IN, BACK: absolute, or below the working directory; OUT, ERR: NULL, it is in `spare` */
-	const char *path; /* there: absolute. A name without '/' is a file that the server keeps itself */
-	const char *host; /* as tickets call it: the node; "": the server's machine */
+	const char *here;    /* IN, BACK: absolute, or below the working directory; OUT, ERR: NULL, it is in `spare` */
+	const char *path;    /* there: absolute. A name without '/' is a file that the server keeps itself */
+	const char *host;    /* as tickets call it: the node; "": the server's machine */
 	const char *title;   /* ... and as users do */
 	const char *address; /* "10.0.0.2:7723" */
 	uint64_t join;	     /* of its certificate; 0: the server's */
@@ -73,7 +73,7 @@ struct order {
 	int *cpus;		   /* OS indexes of the CPUs to bind to */
 	int ncpus;		   /* 0: no binding */
 	const char *pty; /* interactive: path of the socket at which the host takes terminals (see pty.h); NULL: none */
-	int64_t patience; /* ... and for how many seconds its client may be away; <= 0: 30 */
+	int64_t patience;		 /* ... and for how many seconds its client may be away; <= 0: 30 */
 	const char *prologue, *epilogue; /* the site's scripts, or NULL; run as root in system mode, else as the user */
 	int64_t site_seconds;		 /* how long each of them may take; <= 0: 300 */
 	const char *name, *queue, *resources, *account; /* what prologue and epilogue are told */
@@ -93,8 +93,8 @@ struct order {
 	int ncarried;
 	const char *ticket, *signature; /* engine/ticket.h: that the server wants it so */
 	int64_t deliver_for;		/* seconds that a home which can't be reached is tried for */
-	int spool; /* 1: the output, 2: the error output are written to `spare` from the beginning */
-	int nplaced;  /* so many entries at the end of env are the server's own, and have them replaced */
+	int spool;   /* 1: the output, 2: the error output are written to `spare` from the beginning */
+	int nplaced; /* so many entries at the end of env are the server's own, and have them replaced */
 };
 
 enum result_how {

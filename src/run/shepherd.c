@@ -174,7 +174,8 @@ static void workdir_look(struct shepherd *s)
 	bool missing = stat(o->workdir, &st) && (errno == ENOENT || errno == ENOTDIR);
 	identity_files_end(s->place->who);
 	if (missing)
-		strbuf_printf(&s->say, "%sthe working directory %s does not exist on the host where it ran: it started in %s",
+		strbuf_printf(&s->say,
+			      "%sthe working directory %s does not exist on the host where it ran: it started in %s",
 			      s->say.n ? ". " : "", o->workdir, o->home ? o->home : "/");
 }
 

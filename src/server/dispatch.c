@@ -185,8 +185,8 @@ void dispatch_settle(struct server *s)
 {
 	for (size_t i = 0; i < s->begun.n; i++) {
 		uint32_t id = s->begun.v[i];
-		if (entry_job(s, id)->state != STATE_RUNNING)
-			continue;
+		if (entry_job(s, id)->state != STATE_RUNNING && entry_job(s, id)->state != STATE_DONE)
+			continue; /* DONE: a short one, of which both was heard in this turn */
 		s->stats.started++;
 		book_event(s, id, 'S');
 		mail_event(s, id, MAIL_BEGIN);

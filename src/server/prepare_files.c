@@ -53,22 +53,24 @@ static bool host_is_node(const struct server *s, uint32_t node, const char *host
 
 bool spot_find(const struct server *s, const char *host, struct spot *ret)
 {
+	uint32_t i;
+
 	if (host_is_here(s, host)) {
 		*ret = (struct spot){.here = true, .host = HOST_HERE, .title = s->host, .address = cluster_address(s)};
 		return true;
 	}
-	for (uint32_t i = 0; i < s->nodes.n; i++) {
-		const struct node_info *n = &s->nodes.v[i];
-		if (!host_is_node(s, i, host))
-			continue;
-		*ret = (struct spot){.node = i,
-				      .host = names_get(&s->cluster->node_names, i),
-				      .address = n->agent->address,
-				      .join = n->join};
-		ret->title = ret->host;
-		return true;
-	}
-	return false;
+	if (!names_find(&s->cluster->node_names, host, &i) ||
+	    !host_is_node(s, i, host)) /* most are called by their node's name */
+		for (i = 0; i < s->nodes.n && !host_is_node(s, i, host);)
+			i++;
+	if (i == s->nodes.n)
+		return false;
+	*ret = (struct spot){.node = i,
+			     .host = names_get(&s->cluster->node_names, i),
+			     .address = s->nodes.v[i].agent->address,
+			     .join = s->nodes.v[i].join};
+	ret->title = ret->host;
+	return true;
 }
 
 /* ---- output ---- */

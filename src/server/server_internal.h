@@ -202,9 +202,9 @@ struct tally {
 	int64_t active, total;
 };
 
-struct asker;  /* who.c */
-struct stream; /* events.c */
-struct waiter; /* output.c */
+struct asker;	 /* who.c */
+struct stream;	 /* events.c */
+struct waiter;	 /* output.c */
 struct terminal; /* terminal.c */
 
 /* A user of this machine (accounts.c). */

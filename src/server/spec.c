@@ -378,8 +378,8 @@ static uint64_t script_keep(struct server *s, const struct spec *p, const char *
 /* Everything that is only needed to start it. */
 static int body_write(const json_t *job, struct submission *ret, struct err *err)
 {
-	static const char *const texts[] = {"shell",	"workdir", "output",	  "error",	 "join",
-					    "keep",	"mail_to", "umask",	  "checkpoint",	 "stagein",
+	static const char *const texts[] = {"shell",	"workdir", "output",	  "error",	"join",
+					    "keep",	"mail_to", "umask",	  "checkpoint", "stagein",
 					    "stageout", "comment", "submit_args", NULL};
 	json_t *body = json_object();
 	int rc = 0;

@@ -47,8 +47,8 @@ void tls_peer(const struct tls *t, struct cert_names *ret); /* CERT_NOBODY: it s
 const char *tls_peer_ca(const struct tls *t); /* PEM of the authority that was matched by fingerprint, or NULL */
 /* Says goodbye and shuts our direction (SHUT_WR): the other side reads all that was written and then the end; we can still read. */
 void tls_shutdown(struct tls *t);
-void tls_free(struct tls *t);		      /* says goodbye if it can, closes the socket */
+void tls_free(struct tls *t); /* says goodbye if it can, closes the socket */
 
-void tls_abandon(struct tls *t);	      /* another process goes on with it: nothing is said, only our descriptor is closed */
+void tls_abandon(struct tls *t); /* another process goes on with it: nothing is said, only our descriptor is closed */
 
 #endif

@@ -172,6 +172,13 @@ static void test_health(void **state)
 	health_set(h, "/nowhere/check", 60, 30);
 	await(&loop, &n, 5);
 	assert_non_null(strstr(health_text(h), "/nowhere/check can't be run"));
+	if (geteuid() == 0) { /* what others may write is not run by root */
+		const char *open_to_all = program("open", "#!/bin/sh\nexit 0\n");
+		assert_int_equal(chmod(open_to_all, 0777), 0);
+		health_set(h, open_to_all, 60, 30);
+		await(&loop, &n, 6);
+		assert_non_null(strstr(health_text(h), "open is not run: it must be root's"));
+	}
 	health_set(h, NULL, 60, 30);
 	assert_string_equal(health_text(h), "");
 	health_stop(h);
