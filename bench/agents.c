@@ -32,6 +32,7 @@ struct job {
 	char tag[64];
 	struct agent *agent;
 	int64_t started_us, ended_us; /* ended_us 0: it runs */
+	bool told;		      /* ... that it has ended, on the present link */
 	uint64_t due;		      /* uv_now() of its end */
 };
 
@@ -149,13 +150,18 @@ static json_t *job_result(const struct job *j)
 	return o;
 }
 
+static void job_tell(struct job *j)
+{
+	link_pack(j->agent->link, NULL, 0, "{s:s,s:o}", "t", "ended", "result", job_result(j));
+	j->told = true;
+}
+
 static void job_end(struct job *j)
 {
-	struct agent *a = j->agent;
-
 	j->ended_us = wall_us();
-	if (a->welcome)
-		link_pack(a->link, NULL, 0, "{s:s,s:o}", "t", "ended", "result", job_result(j));
+	j->told = false;
+	if (j->agent->welcome)
+		job_tell(j);
 }
 
 static void on_due(uv_timer_t *timer)
@@ -197,9 +203,10 @@ static json_t *inventory(const struct agent *a)
 	json_t *list = json_array();
 
 	for (size_t i = 0; i < a->jobs.n; i++) {
-		const struct job *j = a->jobs.v[i];
+		struct job *j = a->jobs.v[i];
 		json_t *item = json_pack("{s:s,s:s}", "tag", j->tag, "state", j->ended_us ? "ended" : "runs");
-		if (j->ended_us)
+		j->told = j->ended_us;
+		if (j->told)
 			json_object_set_new(item, "result", job_result(j));
 		json_array_append_new(list, item);
 	}
@@ -241,6 +248,9 @@ static void on_welcome(struct agent *a, const json_t *head)
 	a->heartbeat = 1000 * (uint64_t)json_integer_value(json_object_get(head, "heartbeat"));
 	a->failures = 0;
 	a->welcome = true;
+	for (size_t i = 0; i < a->jobs.n; i++) /* after the hello and its inventory */
+		if (a->jobs.v[i]->ended_us && !a->jobs.v[i]->told)
+			job_tell(a->jobs.v[i]);
 	on_heartbeat(&a->timer);
 	uv_timer_start(&a->timer, on_heartbeat, a->heartbeat, a->heartbeat);
 	if (++f->connected < f->n)

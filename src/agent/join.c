@@ -3,14 +3,50 @@
  * token's fingerprint, and gets a certificate. agent.json comes last: with it the machine is a node.
  */
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "agent/agent_internal.h"
 #include "agent/ask.h"
 #include "agent/facts.h"
+
+/* It was away for so long that its certificate has ended: only another join helps. */
+static bool has_expired(const struct home *h)
+{
+	struct strbuf cert = {0};
+	int64_t from, until;
+	bool expired = home_read(h, "node.crt", &cert, NULL) == 0 &&
+		       pki_validity(strbuf_text(&cert), &from, &until, NULL) == 0 && until <= (int64_t)time(NULL);
+
+	strbuf_fini(&cert);
+	return expired;
+}
+
+/* An agent with the old certificate is in the way. Its jobs go on. */
+static void agent_end(const struct home *h)
+{
+	char path[sizeof h->run + 16];
+	int pid = 0, fd = -EBUSY;
+	FILE *f;
+
+	snprintf(path, sizeof path, "%s/agent.pid", h->run);
+	f = fopen(path, "re");
+	if (f && fscanf(f, "%d", &pid) != 1)
+		pid = 0;
+	if (f)
+		fclose(f);
+	for (int i = 0; i < 4 && fd == -EBUSY; i++) { /* each waits for two seconds */
+		fd = home_lock(h, NULL);
+		if (fd == -EBUSY && pid > 1)
+			kill(pid, SIGTERM);
+	}
+	if (fd >= 0)
+		close(fd);
+}
 
 /* 1: it is a node of the cluster that the token is for. */
 static int joined_already(const struct home *h, const struct token *t, struct err *err)
@@ -27,8 +63,11 @@ static int joined_already(const struct home *h, const struct token *t, struct er
 	if (rc == 0 && home_read(h, "ca.crt", &ca, NULL) == 0)
 		pki_fingerprint(strbuf_text(&ca), fingerprint, NULL);
 	if (rc == 0 && strncmp(fingerprint, t->fingerprint, strlen(t->fingerprint)) == 0) {
-		printf("This machine is node %s of the cluster %s already.", m.name, m.cluster);
-		rc = 1;
+		rc = !has_expired(h);
+		if (rc)
+			printf("This machine is node %s of the cluster %s already.", m.name, m.cluster);
+		else
+			agent_end(h);
 	} else {
 		rc = err_set(
 			err, -EEXIST,

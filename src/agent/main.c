@@ -21,9 +21,9 @@
 #include "agent/agent_internal.h"
 #include "agent/facts.h"
 #include "agent/health.h"
-#include "engine/apart.h"
 #include "base/descriptors.h"
 #include "base/utf8.h"
+#include "engine/apart.h"
 #include "run/nursery.h"
 
 #define UNIT "shunt-agent.service"
@@ -204,8 +204,7 @@ static int bring_up(struct agent *a, struct err *err)
 	if ((rc = credential_load(a, err)) < 0 || (rc = facts_collect(a->member.cgroup, &a->facts, err)) < 0)
 		return rc;
 	a->health = health_create(a->loop, on_health, a);
-	if ((rc = orders_start(a, err)) < 0 || (rc = peers_start(a, err)) < 0 ||
-	    (rc = terminal_start(a, err)) < 0)
+	if ((rc = orders_start(a, err)) < 0 || (rc = peers_start(a, err)) < 0 || (rc = terminal_start(a, err)) < 0)
 		return rc;
 	facts_say(a->facts, machine, sizeof machine);
 	agent_say("up: version %s, node %s of %s, %s, port %d", SHUNT_VERSION, a->member.name, a->member.cluster,

@@ -264,9 +264,9 @@ int agents_remove(struct server *s, uint32_t node, bool force, struct err *err)
 			jobs, jobs == 1 ? " runs" : "s run", name);
 	}
 	n->leaving = true;
-	if (agent_connected(n)) {
+	if (agent_connected(n) && !n->down) {
 		node_empty(s, &f);
-	} else if (f.jobs.n) { /* whoever removes it by force says that nothing of it runs any more */
+	} else if (f.jobs.n) { /* away, or silent: whoever removes it by force says that nothing of it runs any more */
 		n->agent->lost = true;
 		s->stats.hosts_lost++;
 		engine_host_lost(s->engine, name);
