@@ -24,30 +24,39 @@ static int contexts_create(const struct keys *k, struct tls_context **ret_calls,
 	return rc;
 }
 
+/* Once: to read a certificate takes longer than all the rest of a heartbeat. */
+static void validity_read(struct agent *a)
+{
+	if (pki_validity(a->keys.cert, &a->valid_from, &a->valid_until, NULL) < 0)
+		a->valid_until = 0;
+}
+
 int credential_load(struct agent *a, struct err *err)
 {
 	int rc = keys_load(&a->home, &a->keys, err);
 
+	if (rc == 0)
+		validity_read(a);
 	return rc < 0 ? rc : contexts_create(&a->keys, &a->calls, &a->listens, err);
 }
 
 /* Its beginning says little: it lies before its making, since clocks differ. */
-static int64_t life_of(const struct agent *a, int64_t from, int64_t until)
+static int64_t life_of(const struct agent *a)
 {
-	return a->member.certificate_life > 0 ? a->member.certificate_life : until - from;
+	return a->member.certificate_life > 0 ? a->member.certificate_life : a->valid_until - a->valid_from;
 }
 
 void credential_turn(struct agent *a)
 {
-	int64_t from, until, life, wait;
+	int64_t life, wait;
 	struct strbuf key = {0}, csr = {0};
 	struct link *l = session_link(a);
 
-	if (!l || pki_validity(a->keys.cert, &from, &until, NULL) < 0)
+	if (!l || !a->valid_until)
 		return;
-	life = life_of(a, from, until);
+	life = life_of(a);
 	wait = life * 100 < ASK_LEAST ? ASK_LEAST : life * 100 > ASK_MOST ? ASK_MOST : life * 100; /* a tenth of it */
-	if ((int64_t)time(NULL) < until - life / 3 || (a->asked && (int64_t)(uv_now(a->loop) - a->asked) < wait))
+	if ((int64_t)time(NULL) < a->valid_until - life / 3 || (a->asked && (int64_t)(uv_now(a->loop) - a->asked) < wait))
 		return;
 	a->asked = uv_now(a->loop);
 	if (pki_key(&key, NULL) == 0 && pki_request(strbuf_text(&key), &csr, NULL) == 0) {
@@ -100,6 +109,7 @@ void credential_take(struct agent *a, const char *cert)
 	a->keys.key = a->fresh_key;
 	a->keys.cert = mem_strdup(cert);
 	a->fresh_key = NULL;
+	validity_read(a);
 	a->asked = 0;
 	peers_identity(a);
 	agent_say("the certificate was renewed");

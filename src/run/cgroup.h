@@ -3,7 +3,8 @@
  *
  * A group is used where it can do more than a shepherd without one: limit memory. `auto` takes version 2 if its memory
  * controller is ours, else version 1 if its is, else none; asked for by name, a version is used for what it can do. A
- * hierarchy is ours if we are in its root, or if whoever manages it handed our part over (systemd's Delegate=yes).
+ * hierarchy is ours if we are in its root, or if whoever manages it handed our part over (systemd's Delegate=yes): in version 2 that of
+ * shunt-jobs.service beside our unit if it is there, since systemd can't start a unit again that has groups with controllers below it.
  */
 #ifndef RUN_CGROUP_H
 #define RUN_CGROUP_H

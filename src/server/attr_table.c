@@ -110,7 +110,7 @@ const struct attr attr_table[] = {
 		 "Directories, joined by commas, that are the same on all machines: output is written there directly. File "
 		 "systems of the network's kinds (NFS and the like) count by themselves."},
 
-	{"deliver_for", SERVER, SECONDS("600"),
+	{"deliver_for", SERVER, SECONDS("60"),
 	 .about = "Seconds that a job's output is tried to be delivered to a host which can't be reached; then it stays where the "
 		  "job ran, and the job's comment says so."},
 

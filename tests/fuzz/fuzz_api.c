@@ -10,6 +10,12 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "engine/errands.h"
+#include "engine/files.h"
+#include "engine/relay.h"
+#include "engine/terminals.h"
+#include "engine/ticket.h"
+#include "engine/watch.h"
 #include "server/server_internal.h"
 
 struct http_request {
@@ -216,6 +222,88 @@ void tasks_serve(struct tasks *t, struct link *l, json_t *first)
 }
 void tasks_identity(struct tasks *t, struct tls_context *tls)
 {
+}
+void link_pause(struct link *l, bool pause)
+{
+}
+void link_notice_end(struct link *l)
+{
+}
+void link_abort(struct link *l, const char *reason)
+{
+}
+void link_send(struct link *l, const char *head, size_t nhead, const void *data, size_t n)
+{
+}
+void http_upgrade(struct http_request *r, const char *protocol, void (*taken)(void *context, int fd, void *handle),
+		  void *context)
+{
+	r->answers++;
+}
+void http_release(void *handle)
+{
+}
+struct watch *watch_open(uv_loop_t *loop, int fd, void (*ready)(void *context, int events), void *context)
+{
+	return NULL;
+}
+void watch_for(struct watch *w, int events)
+{
+}
+int watch_fd(const struct watch *w)
+{
+	return -1;
+}
+void watch_close(struct watch *w)
+{
+}
+struct relay *relay_sockets(uv_loop_t *loop, const struct relay_end *a, const struct relay_end *b,
+			    void (*ended)(void *context), void *context)
+{
+	return NULL;
+}
+struct relay *relay_link(uv_loop_t *loop, const struct relay_end *a, struct link *l, void (*ended)(void *context),
+			 void *context)
+{
+	return NULL;
+}
+void relay_close(struct relay *r)
+{
+}
+int terminals_open(uv_loop_t *loop, const char *path, const char *live,
+		   void (*came)(void *context, const char *tag, int fd), void *context, struct terminals **ret,
+		   struct err *err)
+{
+	return 0;
+}
+void terminals_close(struct terminals *t)
+{
+}
+struct link *engine_link(const struct engine *e, const char *host)
+{
+	return NULL;
+}
+struct errands *engine_errands(struct engine *e)
+{
+	return NULL;
+}
+struct files *errands_files(struct errands *e)
+{
+	return NULL;
+}
+bool errands_spooled(const struct errands *e, const char *tag, const char *which, char *ret, size_t size)
+{
+	return false;
+}
+void files_identify(struct files *f, const struct files_identity *i)
+{
+}
+void files_serve(struct files *f, struct link *l, json_t *first)
+{
+}
+int ticket_write(struct order *o, const struct ticket_terms *t, struct arena *a, struct err *err)
+{
+	return 0;
 }
 
 static void finish_some(struct server *s)
