@@ -56,7 +56,8 @@ void credential_turn(struct agent *a)
 		return;
 	life = life_of(a);
 	wait = life * 100 < ASK_LEAST ? ASK_LEAST : life * 100 > ASK_MOST ? ASK_MOST : life * 100; /* a tenth of it */
-	if ((int64_t)time(NULL) < a->valid_until - life / 3 || (a->asked && (int64_t)(uv_now(a->loop) - a->asked) < wait))
+	if ((int64_t)time(NULL) < a->valid_until - life / 3 ||
+	    (a->asked && (int64_t)(uv_now(a->loop) - a->asked) < wait))
 		return;
 	a->asked = uv_now(a->loop);
 	if (pki_key(&key, NULL) == 0 && pki_request(strbuf_text(&key), &csr, NULL) == 0) {
