@@ -153,4 +153,10 @@ void host_recall(struct engine *e, struct part *p);
 void hub_sweep(struct engine *e, bool (*known)(void *context, const char *tag), void *context);
 void hub_free(struct engine *e);
 
+/* It ended because of its host, not by itself: another attempt may be made. */
+static inline bool cause_is_hosts(enum result_cause cause)
+{
+	return cause == CAUSE_LEASE || cause == CAUSE_SHUTDOWN;
+}
+
 #endif

@@ -24,7 +24,7 @@ static bool script_counts(const struct gang *g)
 {
 	const struct part *script = &g->part[0];
 
-	if (script->state != PART_ENDED || script->result->cause == CAUSE_LEASE || g->broken)
+	if (script->state != PART_ENDED || cause_is_hosts(script->result->cause) || g->broken)
 		return false;
 	for (int i = 1; i < g->n && script->result->cause == CAUSE_ORDERED; i++)
 		if (part_failed(&g->part[i]))

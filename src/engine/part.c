@@ -25,7 +25,7 @@ bool part_failed(const struct part *p)
 	if (p->asked)
 		return false;
 	return p->state == PART_LOST ||
-	       (p->state == PART_ENDED && (p->result->cause == CAUSE_MEMORY || p->result->cause == CAUSE_LEASE));
+	       (p->state == PART_ENDED && (p->result->cause == CAUSE_MEMORY || cause_is_hosts(p->result->cause)));
 }
 
 /* ---- sentences ---- */
@@ -70,6 +70,7 @@ char *part_epitaph(const struct part *p)
 	why = p->result->reason			   ? p->result->reason
 	      : p->result->cause == CAUSE_MEMORY   ? "it used more memory than it may"
 	      : p->result->cause == CAUSE_LEASE	   ? "that host had no word from the server for too long"
+	      : p->result->cause == CAUSE_SHUTDOWN ? "that host was shut down"
 	      : p->result->cause == CAUSE_WALLTIME ? "its time was over"
 						   : NULL;
 	return why ? sentence("its part on %s ended: %s", host, why) : sentence("its part on %s ended", host);

@@ -110,6 +110,7 @@ enum result_cause { /* why it ended, when not by itself */
 		    CAUSE_ORDERED, /* a signal that nursery_signal() was asked to send */
 		    CAUSE_HUNG_UP, /* interactive: the client went away */
 		    CAUSE_LEASE, /* the host had no word from the server for too long: another attempt may be made elsewhere */
+		    CAUSE_SHUTDOWN, /* the host is being shut down: the same */
 };
 
 struct result {

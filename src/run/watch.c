@@ -255,6 +255,13 @@ static int64_t next_instant(const struct shepherd *s)
 	return next;
 }
 
+static bool term_waits(void)
+{
+	sigset_t set;
+
+	return sigpending(&set) == 0 && sigismember(&set, SIGTERM) == 1;
+}
+
 static void first_ended(struct shepherd *s, int status)
 {
 	s->r.how = WIFSIGNALED(status) ? RESULT_SIGNALED : RESULT_EXITED;
@@ -262,6 +269,8 @@ static void first_ended(struct shepherd *s, int status)
 	s->r.ended_us = shepherd_wall_us();
 	if (s->r.how == RESULT_SIGNALED && s->r.status == s->ordered)
 		cause_set(s, CAUSE_ORDERED);
+	else if (s->r.how == RESULT_SIGNALED && s->r.status == SIGTERM && term_waits())
+		cause_set(s, CAUSE_SHUTDOWN); /* it was told first */
 	s->job = 0;
 }
 
@@ -299,8 +308,8 @@ void shepherd_watch(struct shepherd *s)
 
 		if (signal == SHEPHERD_SIGNAL && info.si_code == SI_QUEUE)
 			signal_give(s, info.si_value.sival_int);
-		if (signal == SIGTERM) { /* the host shuts down, or someone means us */
-			cause_set(s, CAUSE_ORDERED);
+		if (signal == SIGTERM) { /* nobody of ours sends that: the host shuts down */
+			cause_set(s, CAUSE_SHUTDOWN);
 			tree_end(s, SIGTERM, s->o->grace * SECOND);
 		}
 		if (s->o->pty)

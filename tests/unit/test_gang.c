@@ -370,7 +370,7 @@ static void test_room_killed(void **state)
 	kill(hosts_shepherd(w, 2, "2.1"), SIGTERM);
 	t = hosts_tale(w, "2.1");
 	assert_int_equal(t.what, TOLD_LOST);
-	assert_string_equal(t.text, "its part on n2 ended");
+	assert_string_equal(t.text, "its part on n2 ended: that host was shut down");
 }
 
 /* A script that does not hear SIGTERM is killed after its grace. */
