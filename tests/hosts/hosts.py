@@ -77,6 +77,7 @@ class World:
         until(lambda: os.readlink(f"/proc/{self.switch.pid}/ns/net") != os.readlink("/proc/self/ns/net"))
         self.in_switch("ip", "link", "set", "lo", "up")
         self.in_switch("ip", "link", "add", "br0", "type", "bridge")
+        self.in_switch("ip", "link", "set", "br0", "address", "02:00:00:00:00:fe")  # else it changes with what is plugged in
         self.in_switch("ip", "addr", "add", "10.99.0.254/24", "dev", "br0")
         self.in_switch("ip", "link", "set", "br0", "up")
 
