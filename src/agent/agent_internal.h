@@ -39,7 +39,7 @@ struct agent {
 
 	/* credential.c */
 	struct keys keys;
-	int64_t valid_from, valid_until; /* of its certificate; until 0: nobody knows */
+	int64_t valid_from, valid_until;     /* of its certificate; until 0: nobody knows */
 	struct tls_context *calls, *listens; /* as a client, as a server */
 	char *fresh_key;		     /* of a certificate that was asked for */
 	uint64_t asked;			     /* ... at uv_now(); 0: never */

@@ -100,7 +100,8 @@ static void files_know(struct agent *a)
 int peers_start(struct agent *a, struct err *err)
 {
 	char socket[PATH_MAX + 16], live[PATH_MAX + 16];
-	struct tasks_options o = {.socket = socket, .live = live, .name = a->member.name, .tls = a->calls, .apart = true};
+	struct tasks_options o = {
+		.socket = socket, .live = live, .name = a->member.name, .tls = a->calls, .apart = true};
 	int rc = -EADDRINUSE;
 
 	files_know(a);

@@ -36,7 +36,7 @@ extern const struct command command_nodes_offline, command_nodes_online, command
 
 /* Inside of jobs. */
 extern const struct command command_rsh, command_shunt_rsh, command_pbsdsh; /* rsh.c, pbsdsh.c */
-extern const struct command command_launch, command_pmix;		       /* launch.c */
+extern const struct command command_launch, command_pmix;		    /* launch.c */
 
 /* What shows things. */
 extern const struct command command_qstat, command_qselect, command_pbsnodes, command_tracejob;

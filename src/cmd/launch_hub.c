@@ -15,8 +15,8 @@
 
 #include "cmd/launch.h"
 #include "cmd/launch_peer.h"
-#include "pmix/protocol.h"
 #include "pmix/cable.h"
+#include "pmix/protocol.h"
 
 #define EXIT_TIMEOUT 124 /* as timeout(1) */
 #define GIVE_UP_MS 8000	 /* after SIGKILL was due on a host that says nothing */
@@ -140,7 +140,7 @@ static void ask_pass(struct hub *h, uint32_t host, int64_t id, uint32_t rank)
 {
 	if (rank < h->l->size)
 		cable_pack(&h->peer.v[h->l->rank[rank].host].cable, NULL, 0, "{s:s,s:I,s:i}", "t", "ask", "id",
-			  (json_int_t)((int64_t)host << ID_BITS | id), "rank", rank);
+			   (json_int_t)((int64_t)host << ID_BITS | id), "rank", rank);
 }
 
 static void told_pass(struct hub *h, int64_t id, int status, const char *data, size_t n)
@@ -149,7 +149,7 @@ static void told_pass(struct hub *h, int64_t id, int status, const char *data, s
 
 	if (host < h->peer.n)
 		cable_pack(&h->peer.v[host].cable, data, n, "{s:s,s:I,s:i}", "t", "told", "id",
-			  (json_int_t)(id & ((INT64_C(1) << ID_BITS) - 1)), "status", status);
+			   (json_int_t)(id & ((INT64_C(1) << ID_BITS) - 1)), "status", status);
 }
 
 /* ---- ends ---- */
@@ -402,7 +402,8 @@ static void peers_start(struct hub *h, const sigset_t *before)
 
 	layout_data(h->l, &texts);
 	for (uint32_t i = 0; i < l.host.n; i++) {
-		vec_push(&h->peer, (struct peer){.host = i, .left = l.host.v[i].rank.n, .cable = {.in = -1, .out = -1}});
+		vec_push(&h->peer,
+			 (struct peer){.host = i, .left = l.host.v[i].rank.n, .cable = {.in = -1, .out = -1}});
 		struct peer *p = &h->peer.v[i];
 		int rc = peer_start(p, h->peer.v, i, l.host.v[i].name, before, &err);
 		p->closed = rc < 0;

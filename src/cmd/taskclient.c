@@ -204,7 +204,8 @@ static void signals_read(struct relay *r)
 		if (s.ssi_signo != SIGWINCH)
 			cable_pack(&r->cable, NULL, 0, "{s:s,s:i}", "t", "signal", "signal", (int)s.ssi_signo);
 		else if (r->t->terminal && window_get(r->t, &rows, &columns))
-			cable_pack(&r->cable, NULL, 0, "{s:s,s:i,s:i}", "t", "window", "rows", rows, "columns", columns);
+			cable_pack(&r->cable, NULL, 0, "{s:s,s:i,s:i}", "t", "window", "rows", rows, "columns",
+				   columns);
 }
 
 static int relay_step(struct relay *r)

@@ -42,7 +42,7 @@ struct link {
 	struct strbuf in; /* a part of a frame, or what came in before a pause; frames up to `taken` were handed over */
 	size_t taken;
 	struct link_share *share; /* counts `in`; NULL: nobody does */
-	struct strbuf out; /* sent up to `sent` */
+	struct strbuf out;	  /* sent up to `sent` */
 	size_t sent;
 	int64_t heard;
 	char *reason;

@@ -15,9 +15,9 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "pmix/cable.h"
 #include "pmix/protocol.h"
 #include "pmix/ranks.h"
-#include "pmix/cable.h"
 
 struct fence {
 	char *who;
@@ -129,7 +129,7 @@ static void meet_handle(struct part *p, struct meet_event *e)
 		break;
 	case MEET_TOLD:
 		cable_pack(&p->cable, e->data, e->n, "{s:s,s:I,s:i}", "t", "told", "id", (json_int_t)e->id, "status",
-			  e->status);
+			   e->status);
 		break;
 	case MEET_ABORT: /* after what it said about it */
 		if (r)
@@ -196,8 +196,8 @@ static void ranks_collect(struct part *p)
 		meet_drain(p);
 		output_read(p, r, &r->out, "out", true);
 		output_read(p, r, &r->err, "err", true);
-		cable_pack(&p->cable, NULL, 0, "{s:s,s:i,s:i,s:i,s:b,s:b}", "t", "exit", "rank", r->rank, "code", r->code,
-			  "signal", r->signal, "connected", r->connected, "finalized", r->finalized);
+		cable_pack(&p->cable, NULL, 0, "{s:s,s:i,s:i,s:i,s:b,s:b}", "t", "exit", "rank", r->rank, "code",
+			   r->code, "signal", r->signal, "connected", r->connected, "finalized", r->finalized);
 	}
 }
 

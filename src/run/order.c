@@ -75,7 +75,8 @@ const struct field order_fields[] = {
 };
 
 static const char *const how_words[] = {"exited", "signaled", "not_started", NULL};
-static const char *const cause_words[] = {"itself", "walltime", "memory", "ordered", "hung_up", "lease", "shutdown", NULL};
+static const char *const cause_words[] = {"itself",  "walltime", "memory",   "ordered",
+					  "hung_up", "lease",	 "shutdown", NULL};
 
 const struct field result_fields[] = {
 	FIELD(result, TEXT, tag),	  {"how", WORD, offsetof(struct result, how), how_words, 0},

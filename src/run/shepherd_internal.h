@@ -43,9 +43,9 @@ struct shepherd {
 };
 
 int64_t shepherd_wall_us(void);
-int shepherd_watch_begin(struct shepherd *s, struct err *err); /* descriptors that shepherd_watch() needs */
-void shepherd_watch(struct shepherd *s);		       /* until nothing of it is left */
+int shepherd_watch_begin(struct shepherd *s, struct err *err);	/* descriptors that shepherd_watch() needs */
+void shepherd_watch(struct shepherd *s);			/* until nothing of it is left */
 int shepherd_client_await(struct shepherd *s, struct err *err); /* of an interactive job: until its client is there */
-void shepherd_lease_say(struct shepherd *s);		       /* the reason of one whose lease is over */
+void shepherd_lease_say(struct shepherd *s);			/* the reason of one whose lease is over */
 
 #endif

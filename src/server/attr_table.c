@@ -111,8 +111,9 @@ const struct attr attr_table[] = {
 		 "systems of the network's kinds (NFS and the like) count by themselves."},
 
 	{"deliver_for", SERVER, SECONDS("60"),
-	 .about = "Seconds that a job's output is tried to be delivered to a host which can't be reached; then it stays where the "
-		  "job ran, and the job's comment says so."},
+	 .about =
+		 "Seconds that a job's output is tried to be delivered to a host which can't be reached; then it stays where the "
+		 "job ran, and the job's comment says so."},
 
 	/* Afterwards. */
 	{"keep_completed", SERVER, SECONDS("86400"), .alias = "job_history_duration",

@@ -218,7 +218,8 @@ void stream_tick(struct server *s)
 {
 	for (size_t i = 0; i < s->streams.n; i++)
 		if (s->now - s->streams.v[i]->last >= ALIVE_SECONDS) {
-			strbuf_puts(&s->streams.v[i]->out, ": alive\n\n"); /* or its end, if it is not allowed any more */
+			strbuf_puts(&s->streams.v[i]->out,
+				    ": alive\n\n"); /* or its end, if it is not allowed any more */
 			s->streams.v[i]->last = s->now;
 			stream_wake(s->streams.v[i]->r);
 		}

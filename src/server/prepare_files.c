@@ -188,7 +188,7 @@ static int stage_add(struct server *s, const struct part *p, struct order *o, en
 		     struct err *err)
 {
 	const char *what = use == FILE_IN ? "stagein" : "stageout";
-	size_t here, host, n;
+	size_t here = 0, host = 0, n;
 	int rc;
 
 	for (const char *at = text; at && *at; at += n + (at[n] == ',')) {

@@ -259,7 +259,8 @@ struct server {
 	uint64_t epoch;
 	uint32_t here; /* nodes of the configuration, on this machine */
 	uint64_t next_join, next_token;
-	uint64_t join_floor; /* next_join as it was when this server began to lead: what is above may be unknown to a restored store */
+	uint64_t
+		join_floor; /* next_join as it was when this server began to lead: what is above may be unknown to a restored store */
 	struct cluster *cluster;
 	struct plan *plan;
 	struct sched *sched;
@@ -554,7 +555,7 @@ void standby_link(struct server *s, struct link *l);
 int cluster_begin(struct server *s, struct err *err);
 int cluster_load(struct server *s, struct err *err); /* what a standby needs to know before recovery */
 void cluster_locate(struct server *s);		     /* cluster_address() by the configuration and the open port */
-int cluster_register(struct server *s, bool stopped, struct err *err); /* tells the other servers of this one */
+int cluster_register(struct server *s, bool stopped, struct err *err);	/* tells the other servers of this one */
 int cluster_look(struct server *s, bool *ret_changed, struct err *err); /* what the others have told; NULL: whatever */
 /* Another that runs, or may: any, or one with jobs on its own machine. NULL: there is none. */
 const char *cluster_other(const struct server *s, bool any, bool *ret_jobs);
@@ -605,12 +606,12 @@ void agents_turn(struct server *s);						 /* who has been silent for too long */
 int64_t agents_next(const struct server *s);
 void agents_farewell(struct server *s); /* the server is about to stop: written down before it is told */
 int agent_restore(struct server *s, uint32_t node, const json_t *o, struct err *err); /* at recovery */
-void agent_store(const struct node_info *info, struct json *j);		 /* its members of the node's record */
-int facts_check(const json_t *facts, struct err *err);			 /* -EINVAL: no machine is like that */
-void node_facts(struct server *s, uint32_t node, const json_t *facts);	 /* checked ones */
+void agent_store(const struct node_info *info, struct json *j);	       /* its members of the node's record */
+int facts_check(const json_t *facts, struct err *err);		       /* -EINVAL: no machine is like that */
+void node_facts(struct server *s, uint32_t node, const json_t *facts); /* checked ones */
 void node_arrived(struct server *s, uint32_t node, const json_t *facts, bool moved); /* its hello was accepted */
-void node_heard(struct server *s, uint32_t node, const char *health);	 /* a ping; NULL or "": it is well */
-void node_resize(struct server *s, uint32_t node); /* by its facts and the administrator's limits */
+void node_heard(struct server *s, uint32_t node, const char *health); /* a ping; NULL or "": it is well */
+void node_resize(struct server *s, uint32_t node);		      /* by its facts and the administrator's limits */
 const char *
 node_state(const struct server *s,
 	   uint32_t node); /* the words of docs/cluster.md, joined by commas; borrowed until the next call */
@@ -636,7 +637,8 @@ struct asker {
 };
 /* By the local socket the kernel says who; over TLS the token. -ENOENT: the account has no name; -EACCES, -EBUSY as token_check(). */
 int who_asks(struct server *s, struct http_request *r, struct asker *ret, struct err *err);
-bool who_known(void *server, const struct http_request *r); /* over TLS: by the head alone, and without counting failures */
+bool who_known(void *server,
+	       const struct http_request *r); /* over TLS: by the head alone, and without counting failures */
 bool may_see(const struct server *s, const struct asker *w, const struct spec *p);
 bool may_change(const struct asker *w, const struct spec *p);
 
@@ -673,7 +675,7 @@ void output_opened(struct server *s, uint64_t id, int fd, const char *reason);
 /* A link from a host that was asked for a file: it is taken over. */
 void output_stream(struct server *s, uint32_t node, struct link *l, const json_t *first);
 void output_forget(const struct server *s, uint32_t id); /* what the server keeps of its output */
-void output_turn(struct server *s); /* followed outputs that grew, or whose job ended */
+void output_turn(struct server *s);			 /* followed outputs that grew, or whose job ended */
 /* Jobs that a text of the API means. Arrays give all their elements. -ENOENT, -EINVAL. */
 int jobs_named(const struct server *s, const char *text, job_vec *ret, struct array **ret_array, struct err *err);
 

@@ -263,9 +263,9 @@ static int servers_try(struct tls_context *c, char **where, struct tls **ret, co
 static int serve(const struct tls_options *o, char **where)
 {
 	struct tls_context *c;
-	struct tls *t;
+	struct tls *t = NULL;
 	struct strbuf trouble = {0};
-	const char *which;
+	const char *which = NULL;
 	struct err err;
 	int rc = 1;
 

@@ -7,6 +7,7 @@
  * By hand, since this must work on kernels without netem. The tap is made, and gone with the process; who calls puts it into a bridge in the
  * device's stead once "up" was printed. Both ways have the same delay and loss; order is kept.
  */
+#include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/ethtool.h>
@@ -127,7 +128,8 @@ int main(int argc, char **argv)
 
 	int64_t delay = atoll(argv[3]) * 1000;
 	int loss = atoi(argv[4]);
-	struct pollfd p[2] = {{.fd = device_open(argv[1]), .events = POLLIN}, {.fd = tap_open(argv[2]), .events = POLLIN}};
+	struct pollfd p[2] = {{.fd = device_open(argv[1]), .events = POLLIN},
+			      {.fd = tap_open(argv[2]), .events = POLLIN}};
 
 	srand(1);
 	puts("up");

@@ -316,16 +316,11 @@ static void commits_in_doubt(void **state)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		BOTH(damaged_on_a_full_disk),
-		BOTH(failed_commits_are_tried_again),
-		BOTH(locked_by_another),
-		BOTH(another_writer_is_noticed),
-		BOTH(anothers_commit_is_not_ours),
-		BOTH(crash_points),
-		BOTH(killed_at_any_moment),
-		SQLITE(disk_full),
-		POSTGRES(lost_connection),
-		POSTGRES(commits_in_doubt),
+		BOTH(damaged_on_a_full_disk),	   BOTH(failed_commits_are_tried_again),
+		BOTH(locked_by_another),	   BOTH(another_writer_is_noticed),
+		BOTH(anothers_commit_is_not_ours), BOTH(crash_points),
+		BOTH(killed_at_any_moment),	   SQLITE(disk_full),
+		POSTGRES(lost_connection),	   POSTGRES(commits_in_doubt),
 	};
 
 	if (argc == 3)

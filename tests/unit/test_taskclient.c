@@ -146,7 +146,7 @@ static void program_end(struct program *p)
 
 	waitpid(p->pid, &status, 0);
 	cable_pack(&p->wire, NULL, 0, "{s:s,s:s,s:i}", "t", "exit", "how", WIFEXITED(status) ? "exited" : "signaled",
-		  "status", WIFEXITED(status) ? WEXITSTATUS(status) : WTERMSIG(status));
+		   "status", WIFEXITED(status) ? WEXITSTATUS(status) : WTERMSIG(status));
 	while (cable_waits(&p->wire) && cable_push(&p->wire) == 0)
 		poll(&(struct pollfd){.fd = p->wire.out, .events = POLLOUT}, 1, -1);
 }
