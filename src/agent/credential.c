@@ -40,6 +40,11 @@ int credential_load(struct agent *a, struct err *err)
 	return rc < 0 ? rc : contexts_create(&a->keys, &a->calls, &a->listens, err);
 }
 
+bool credential_expired(const struct agent *a)
+{
+	return a->valid_until && a->valid_until <= (int64_t)time(NULL);
+}
+
 /* Its beginning says little: it lies before its making, since clocks differ. */
 static int64_t life_of(const struct agent *a)
 {

@@ -125,6 +125,20 @@ static int result_store(const struct home *h, const struct keys *k, const struct
 	return rc < 0 ? rc : member_store(h, m, err);
 }
 
+/* That it is the node that it was, for the server not to take its jobs for another machine's. */
+static void before_add(const struct home *h, json_t *body, const struct strbuf *csr)
+{
+	struct keys k = {0};
+	struct strbuf proof = {0};
+
+	if (keys_load(h, &k, NULL) == 0 && pki_sign(k.key, csr->text, csr->n, &proof, NULL) == 0) {
+		json_object_set_new(body, "before", json_string(k.cert));
+		json_object_set_new(body, "proof", json_string(strbuf_text(&proof)));
+	}
+	strbuf_fini(&proof);
+	keys_fini(&k);
+}
+
 /* From the request to the files. */
 static int join_ask(const struct home *h, const struct join_options *o, const struct token *t, const json_t *facts,
 		    struct member *m, struct err *err)
@@ -142,8 +156,10 @@ static int join_ask(const struct home *h, const struct join_options *o, const st
 	if (rc == 0 && !(body = json_pack("{s:s,s:s,s:s,s:O}", "token", o->token, "csr", strbuf_text(&csr), "name",
 					  name, "facts", facts)))
 		rc = err_set(err, -EINVAL, "%s: that is no name for a node", name);
-	if (rc == 0)
+	if (rc == 0) {
+		before_add(h, body, &csr);
 		rc = ask_post(m->joined_by, t->fingerprint, "/v1/join", body, &answer, err);
+	}
 	if (rc == -EPERM && !o->name) { /* a token may be for one node, whose name it knows */
 		json_object_del(body, "name");
 		rc = ask_post(m->joined_by, t->fingerprint, "/v1/join", body, &answer, err);

@@ -126,7 +126,12 @@ static void link_over(struct session *s, const char *reason)
 	else if (s->stage == LISTENS)
 		agent_say("the connection to %s is lost: %s; jobs go on", s->where, reason);
 	else if (s->failures < servers_count(&s->a->member)) /* once for each of them is enough */
-		agent_say("no connection to %s: %s; trying on", s->where, reason);
+		agent_say(
+			"no connection to %s: %s; %s", s->where, reason,
+			credential_expired(s->a)
+				? "this node was away for longer than its certificate lives: 'shunt token create' on the "
+				  "server, 'shunt join' here"
+				: "trying on");
 	s->link = NULL;
 	s->stage = AWAY;
 	waiting_clear(s);

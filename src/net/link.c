@@ -299,7 +299,10 @@ static void link_read(struct link *l)
 		if (n == -EAGAIN)
 			return;
 		if (n <= 0) {
-			link_fail(l, "%s", n < 0 ? strerror((int)-n) : "the other side closed the connection");
+			link_fail(l, "%s",
+				  n == 0   ? "the other side closed the connection"
+				  : l->tls ? tls_why(l->tls)
+					   : strerror((int)-n));
 			return;
 		}
 		l->heard = (int64_t)uv_now(l->loop);

@@ -321,16 +321,11 @@ static bool is_news(const struct server *s, const struct cert_names *who)
 static bool readmit(struct visit *v, const json_t *hello)
 {
 	struct server *s = v->s;
-	uint64_t next = s->next_join, join;
 	struct cert_names who;
 	struct err err;
 
 	link_peer(v->link, &who);
-	s->next_join = v->join;
-	int rc = agents_join(s, who.name, json_object_get(hello, "facts"), &join, &err);
-	if (s->next_join < next)
-		s->next_join = next;
-	if (rc < 0) {
+	if (agents_join(s, who.name, json_object_get(hello, "facts"), &v->join, &err) < 0) {
 		server_say(s, "node %s is newer than the store, and can't be taken in: %s", who.name, err.text);
 		refuse(v, 60, err.text);
 		return false;

@@ -285,6 +285,23 @@ static bool join_read(struct http_request *r, const json_t *body, const struct t
 	return true;
 }
 
+/* The number of the join that this node has already, if it can show its certificate of then and sign with that key: what its jobs were given goes
+ * on to count. Else 0. */
+static uint64_t join_before(struct server *s, const json_t *body, const char *name, const char *csr)
+{
+	const char *cert = json_string_value(json_object_get(body, "before")),
+		   *proof = json_string_value(json_object_get(body, "proof"));
+	struct cert_names who;
+	uint32_t node;
+
+	if (!cert || !proof || pki_issued(s->authority.cert, cert, NULL) < 0 ||
+	    pki_verify(cert, csr, strlen(csr), proof, strlen(proof), NULL) < 0 || pki_names(cert, &who, NULL) < 0 ||
+	    who.role != CERT_NODE || strcmp(who.name, name) != 0 || !names_find(&s->cluster->node_names, name, &node) ||
+	    !s->nodes.v[node].joined || s->nodes.v[node].join != who.join)
+		return 0;
+	return who.join;
+}
+
 static void join_reply(struct server *s, struct http_request *r, const char *name, const char *cert)
 {
 	struct strbuf out = {0};
@@ -324,6 +341,7 @@ static void join(struct server *s, struct http_request *r, const json_t *body)
 		return;
 	}
 	strbuf_clear(&cert);
+	number = join_before(s, body, name, csr);
 	rc = agents_join(s, name, json_object_get(body, "facts"), &number, &err);
 	if (rc == 0)
 		rc = cluster_certify(s, csr, strlen(csr), name, number, &cert, &err);

@@ -161,7 +161,7 @@ static int join_check(struct server *s, const char *name, const json_t *facts, s
 	return 0;
 }
 
-int agents_join(struct server *s, const char *name, const json_t *facts, uint64_t *ret_join, struct err *err)
+int agents_join(struct server *s, const char *name, const json_t *facts, uint64_t *join, struct err *err)
 {
 	struct res total = node_total(&(struct node_info){.cpus_limit = -1, .gpus_limit = -1}, facts);
 	struct node_info *n;
@@ -175,14 +175,16 @@ int agents_join(struct server *s, const char *name, const json_t *facts, uint64_
 			return rc;
 		node = (uint32_t)s->nodes.n - 1;
 	}
-	if (s->next_join == 0)
-		s->next_join = 1; /* 0 is the server's own machine */
+	if (*join == 0)
+		*join = s->next_join ? s->next_join : 1; /* 0 is the server's own machine */
+	if (s->next_join <= *join)
+		s->next_join = *join + 1;
 	n = &s->nodes.v[node];
 	agent_free(n->agent);
 	n->agent = agent_create(s, facts);
 	n->joined = n->down = true;
 	n->gone = false;
-	n->join = *ret_join = s->next_join++;
+	n->join = *join;
 	total = node_total(n, facts);
 	world_node_size(s, node, &total);
 	world_changed(s);

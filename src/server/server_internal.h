@@ -598,9 +598,9 @@ bool agent_connected(const struct node_info *info);
 json_t *agents_servers(const struct server *s); /* an array of addresses, this one first */
 
 /* ---- nodes.c: the life of nodes with an agent ---- */
-/* A node that has just been given a certificate: made, or its facts renewed. *ret_join is its new number. -EEXIST: a node of the configuration
- * has that name, or one that is connected; -EINVAL: bad name or facts. */
-int agents_join(struct server *s, const char *name, const json_t *facts, uint64_t *ret_join, struct err *err);
+/* A node that has just been given a certificate: made, or its facts renewed. *join: the number that it has from before; 0: it is given one.
+ * -EEXIST: a node of the configuration has that name, or one that is connected; -EINVAL: bad name or facts. */
+int agents_join(struct server *s, const char *name, const json_t *facts, uint64_t *join, struct err *err);
 int agents_remove(struct server *s, uint32_t node, bool force, struct err *err); /* -EBUSY: jobs run there */
 void agents_turn(struct server *s);						 /* who has been silent for too long */
 int64_t agents_next(const struct server *s);

@@ -69,7 +69,7 @@ static int failure_of_reason(int reason, struct err *err)
 	case SSL_R_SSLV3_ALERT_CERTIFICATE_EXPIRED:
 		return err_set(
 			err, -EKEYEXPIRED,
-			"the other side says that our certificate is not valid at this time: are the clocks of both hosts right?");
+			"the other side says that our certificate has expired, or is not yet valid: are the clocks of both hosts right?");
 	case SSL_R_TLSV1_ALERT_UNKNOWN_CA:
 		return err_set(err, -EKEYREJECTED,
 			       "the other side says that our certificate is not signed by its cluster's authority");

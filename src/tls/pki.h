@@ -33,6 +33,8 @@ int pki_issue(const char *authority_key, const char *authority_cert, const char 
 int pki_names(const char *cert, struct cert_names *ret, struct err *err);
 int pki_fingerprint(const char *cert, char ret[FINGERPRINT_SIZE], struct err *err);
 int pki_validity(const char *cert, int64_t *ret_from, int64_t *ret_until, struct err *err);
+/* By that authority, be it expired by now: -EKEYREJECTED if not. */
+int pki_issued(const char *authority_cert, const char *cert, struct err *err);
 /* A signature of a text, base64, with a key; whether it is one with the key of that certificate: -EKEYREJECTED if not. */
 int pki_sign(const char *key, const char *text, size_t n, struct strbuf *ret, struct err *err);
 int pki_verify(const char *cert, const char *text, size_t n, const char *signature, size_t nsignature, struct err *err);

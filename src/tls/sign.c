@@ -55,3 +55,19 @@ int pki_verify(const char *cert, const char *text, size_t n, const char *signatu
 	strbuf_fini(&bytes);
 	return rc;
 }
+
+int pki_issued(const char *authority_cert, const char *cert, struct err *err)
+{
+	X509 *authority, *x = NULL;
+	int rc = cert_read(authority_cert, "the authority's certificate", &authority, err);
+
+	if (rc < 0)
+		return rc;
+	rc = cert_read(cert, "the certificate", &x, err);
+	if (rc == 0 && X509_verify(x, X509_get0_pubkey(authority)) != 1)
+		rc = err_set(err, -EKEYREJECTED, "the certificate is not signed by this cluster's authority");
+	ERR_clear_error();
+	X509_free(authority);
+	X509_free(x);
+	return rc;
+}

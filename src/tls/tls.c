@@ -375,7 +375,12 @@ ssize_t tls_read(struct tls *t, void *buf, size_t n)
 		t->events = POLLIN;
 		return (ssize_t)got;
 	}
-	return outcome(t, 0, NULL);
+	return outcome(t, 0, &t->why);
+}
+
+const char *tls_why(const struct tls *t)
+{
+	return t->why.text;
 }
 
 ssize_t tls_write(struct tls *t, const void *buf, size_t n)
@@ -391,8 +396,8 @@ ssize_t tls_write(struct tls *t, const void *buf, size_t n)
 		t->events = POLLIN;
 		return (ssize_t)put;
 	}
-	int rc = outcome(t, 0, NULL);
-	return rc == 0 ? -EPIPE : rc;
+	int rc = outcome(t, 0, &t->why);
+	return rc == 0 ? err_set(&t->why, -EPIPE, "the other side closed the connection") : rc;
 }
 
 bool tls_pending(const struct tls *t)

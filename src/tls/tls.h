@@ -39,8 +39,10 @@ int tls_start(struct tls_context *c, int fd, const char *alpn, enum cert_role ex
 int tls_handshake(struct tls *t, struct err *err);
 ssize_t tls_read(struct tls *t, void *buf, size_t n);	     /* 0: the end; -EAGAIN; -errno */
 ssize_t tls_write(struct tls *t, const void *buf, size_t n); /* -EAGAIN: the same bytes again later; -errno */
-bool tls_pending(const struct tls *t);			     /* read has more without polling */
-short tls_events(const struct tls *t);			     /* POLLIN and POLLOUT, by what the last call lacked */
+const char *
+tls_why(const struct tls *t); /* the sentence for an -errno of these: a server may refuse us after our handshake */
+bool tls_pending(const struct tls *t); /* read has more without polling */
+short tls_events(const struct tls *t); /* POLLIN and POLLOUT, by what the last call lacked */
 int tls_fd(const struct tls *t);
 const char *tls_alpn(const struct tls *t);
 void tls_peer(const struct tls *t, struct cert_names *ret); /* CERT_NOBODY: it showed no certificate */

@@ -1,4 +1,4 @@
-"""What goes wrong around a server: full disks, locks, damaged records, a second one, clocks; and ten thousand jobs."""
+"""What goes wrong around a server: full disks, locks, damaged records, a second one, clocks; and thousands of jobs."""
 import os
 import random
 import shutil
@@ -193,15 +193,15 @@ def clock(case, program):
     case.settle()
 
 
-def many(case, total=10000):
-    """Ten thousand jobs through 64 CPUs: each runs once and ends well."""
+def many(case, total):
+    """Thousands of jobs through 64 CPUs: each runs once and ends well."""
     out = case.instance.home + "/ran"
     body = {"script": f"#!/bin/sh\necho $PBS_JOBID >>{out}\n", "output": "/dev/null", "error": "/dev/null", "mail": "n",
             "resources": ["walltime=60"]}
     case.instance.up()
     ids = []
     for i in range(0, total, 1000):
-        jobs = [dict(body, name=f"m{i + k}") for k in range(1000)]
+        jobs = [dict(body, name=f"m{k}") for k in range(i, min(i + 1000, total))]
         status, answer = case.instance.request("POST", "/v1/jobs", {"jobs": jobs})
         assert status == 201, answer
         ids += [j["id"] for j in answer["jobs"]]
@@ -251,6 +251,8 @@ def run(args, tap):
                     case.instance.remove()
                     continue
                 more = [library]
+            elif test is many:
+                more = [args.many]
             test(case, *more)
         except (AssertionError, Gone, OSError, sqlite3.Error, KeyError) as e:
             case.checks.complain(None, "".join(traceback.format_exception(e)))

@@ -54,6 +54,7 @@ static void cert_check(const char *text)
 	if (pki_fingerprint(text, print, &err) == 0)
 		assert(strlen(print) == FINGERPRINT_SIZE - 1);
 	pki_validity(text, &from, &until, &err);
+	pki_issued(strbuf_text(&authority_cert), text, &err);
 }
 
 static void token_check(const char *text)

@@ -11,6 +11,7 @@ import json
 import os
 import random
 import socket
+import sqlite3
 import ssl
 import struct
 import subprocess
@@ -168,6 +169,17 @@ def authority(folder, name):
     openssl("req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-keyout", key, "-out", cert, "-subj", "/CN=" + name, "-days", "9",
             "-addext", "basicConstraints=critical,CA:TRUE")
     return key, cert
+
+
+def real_authority(folder, server):
+    """The server's own, taken from its store."""
+    db = sqlite3.connect(f"file:{server.home}/state/shunt.db?mode=ro", uri=True)
+    own = next(json.loads(v) for row in db.execute("select * from object") for v in row if isinstance(v, str) and '"key"' in v and "PRIVATE KEY" in v)
+    db.close()
+    for n in ("key", "cert"):
+        with open(f"{folder}/real.{n}", "w") as f:
+            f.write(own[n])
+    return folder + "/real.key", folder + "/real.cert"
 
 
 def issue(folder, file, ca, role, days=9):

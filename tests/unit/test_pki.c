@@ -220,6 +220,31 @@ static void validity_is_as_asked(void **state)
 	identity_fini(&id);
 }
 
+/* What a node shows that joins again. */
+static void nodes_that_were(void **state)
+{
+	struct authority other;
+	struct identity expired, foreign;
+	struct strbuf proof = {0};
+	struct err err;
+
+	authority_make("home", &other);
+	identity_make(&home, CERT_NODE, "n1", 7, -60, &expired);
+	identity_make(&other, CERT_NODE, "n1", 7, 3600, &foreign);
+	assert_int_equal(pki_issued(home.cert.text, expired.cert.text, &err), 0);
+	assert_int_equal(pki_issued(home.cert.text, foreign.cert.text, &err), -EKEYREJECTED);
+	assert_int_equal(pki_issued(expired.cert.text, foreign.cert.text, &err), -EKEYREJECTED);
+	assert_int_equal(pki_issued(home.cert.text, "-----BEGIN", &err), -EINVAL);
+	assert_int_equal(pki_sign(expired.key.text, "csr", 3, &proof, &err), 0);
+	assert_int_equal(pki_verify(expired.cert.text, "csr", 3, proof.text, proof.n, &err), 0);
+	assert_int_equal(pki_verify(expired.cert.text, "csR", 3, proof.text, proof.n, &err), -EKEYREJECTED);
+	assert_int_equal(pki_verify(foreign.cert.text, "csr", 3, proof.text, proof.n, &err), -EKEYREJECTED);
+	strbuf_fini(&proof);
+	identity_fini(&expired);
+	identity_fini(&foreign);
+	authority_fini(&other);
+}
+
 /* ---- requests: someone else's text ---- */
 
 static int request_try(const char *csr, size_t n, struct err *err)
@@ -400,6 +425,7 @@ int main(void)
 		cmocka_unit_test(validity_is_as_asked),	     cmocka_unit_test(requests_that_are_wrong),
 		cmocka_unit_test(keys_that_are_wrong),	     cmocka_unit_test(tokens_round),
 		cmocka_unit_test(tokens_that_are_none),	     cmocka_unit_test(secrets),
+		cmocka_unit_test(nodes_that_were),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);
