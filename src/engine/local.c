@@ -6,6 +6,7 @@
  * in the live file.
  */
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -409,6 +410,15 @@ void local_forget(struct local *e, const char *tag)
 
 /* ---- results ---- */
 
+/* A datagram may come after its end was seen otherwise, and even forgotten. */
+static bool is_forgotten(const struct local *e, const char *tag)
+{
+	char path[PATH_MAX];
+
+	snprintf(path, sizeof path, "%s/%s", e->o.live, tag);
+	return access(path, F_OK) < 0 && errno == ENOENT;
+}
+
 static void on_result(uv_poll_t *poll, int status, int events)
 {
 	struct local *e = poll->data;
@@ -424,7 +434,7 @@ static void on_result(uv_poll_t *poll, int status, int events)
 			; /* not of this version */
 		else if (r.ready)
 			ready_tell(e, r.tag);
-		else
+		else if (!is_forgotten(e, r.tag))
 			e->l.ended(e->l.context, &r);
 		arena_destroy(a);
 	}

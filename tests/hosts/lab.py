@@ -21,12 +21,12 @@ labs = []
 
 
 class Lab:
-    """A server s1, and hosts n1, n2, n3 with agents. BASE in the configuration, and in programs that it names, is the world's directory."""
+    """A server s1, and hosts n1, n2, ... with agents. BASE in the configuration, and in programs that it names, is the world's directory."""
 
-    def __init__(self, conf="", programs={}, settings={}, agents=True):
+    def __init__(self, conf="", programs={}, settings={}, agents=True, hosts=3):
         self.world = World(BUILD)
         labs.append(self)
-        self.names = ["n1", "n2", "n3"]
+        self.names = [f"n{i + 1}" for i in range(hosts)]
         self.hosts = [self.world.host(n) for n in self.names]
         self.agents = []
         for name, text in programs.items():
