@@ -13,6 +13,7 @@
 #include <sys/ioctl.h>
 #include <sys/signalfd.h>
 #include <termios.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/unixsock.h"
@@ -20,6 +21,8 @@
 #include "pmix/cable.h"
 
 #define CONNECT_MS 10000
+#define PATIENCE 30 /* seconds, */
+#define PAUSE_MS 200
 
 struct relay {
 	const struct taskclient *t;
@@ -128,7 +131,12 @@ static int agent_connect(struct relay *r)
 		return err_set(r->err, -ENOENT,
 			       "%s is on another host, and SHUNT_AGENT_SOCKET, which names the way there, is not set",
 			       r->t->node);
-	int fd = unix_connect(path, CONNECT_MS, r->err);
+	int tries = (r->t->patience ? r->t->patience : PATIENCE) * 1000 / PAUSE_MS, fd;
+	while ((fd = unix_connect(path, CONNECT_MS, r->err)) == -ECONNREFUSED || fd == -ENOENT) {
+		if (--tries <= 0)
+			break;
+		nanosleep(&(struct timespec){.tv_nsec = PAUSE_MS * 1000000}, NULL);
+	}
 	if (fd < 0)
 		return err_prefix(r->err, fd, "the agent of this host can't be asked for %s", r->t->node);
 	cable_init(&r->cable, fd, fd);

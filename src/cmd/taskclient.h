@@ -18,6 +18,7 @@ struct taskclient {
 	const char *workdir; /* NULL: the job's */
 	bool terminal;	     /* it gets one, of the size of ours, which is raw meanwhile */
 	int in, out, err;    /* here; `in` -1: it has no input */
+	int patience; /* seconds for an agent of this host that is away, as it is while it is upgraded; 0: the usual */
 };
 
 /* Starts it and relays until it has ended: input, output, signals (INT, TERM, HUP, QUIT, USR1, USR2), the window's size. *ret_code: its exit code, or 128 and its signal's

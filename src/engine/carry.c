@@ -291,7 +291,8 @@ static void on_frame(void *context, struct link *l, json_t *head, const char *da
 		return;
 	if (strcmp(type, "failed") == 0) {
 		link_keep(c);
-		carry_over(c, CARRY_FAILED, reason ? reason : "no reason was given");
+		carry_over(c, json_is_true(json_object_get(head, "again")) ? CARRY_AGAIN : CARRY_FAILED,
+			   reason ? reason : "no reason was given");
 	} else if (c->stage == ASKS && strcmp(type, "have") == 0) {
 		if (is_put(c))
 			put_have(c, head);

@@ -52,7 +52,8 @@ static const char *text_of(const json_t *head, const char *key)
 	return text ? text : "";
 }
 
-void failed_send(struct link *l, const char *reason)
+/* `again`: it is to be asked for once more, a little later. */
+static void failed_send(struct link *l, const char *reason, bool again)
 {
 	struct strbuf head = {0};
 	struct json j;
@@ -61,6 +62,8 @@ void failed_send(struct link *l, const char *reason)
 	json_open_object(&j, NULL);
 	json_text(&j, "t", "failed");
 	json_text(&j, "reason", reason);
+	if (again)
+		json_bool(&j, "again", true);
 	json_close_object(&j);
 	link_send(l, head.text, head.n, NULL, 0);
 	strbuf_fini(&head);
@@ -99,7 +102,14 @@ static void file_over(struct guest *g)
 
 static void file_failed(struct guest *g, const char *reason)
 {
-	failed_send(g->link, reason);
+	failed_send(g->link, reason, false);
+	file_over(g);
+}
+
+/* It may be otherwise in a moment. */
+static void file_not_now(struct guest *g, const char *reason)
+{
+	failed_send(g->link, reason, true);
 	file_over(g);
 }
 
@@ -299,9 +309,23 @@ static void file_open(struct guest *g)
 	}
 }
 
+static int64_t since_boot(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_BOOTTIME, &t);
+	return t.tv_sec;
+}
+
 void files_clock(struct files *f, int64_t now)
 {
-	f->ahead = now - (int64_t)time(NULL);
+	f->booted = now - since_boot();
+}
+
+/* By the server's clock; before its first word, and on its own machine, by this host's. */
+static int64_t now_of(const struct files *f)
+{
+	return f->booted ? f->booted + since_boot() : (int64_t)time(NULL);
 }
 
 static void guest_end(struct guest *g);
@@ -329,19 +353,23 @@ static void file_begin(struct guest *g, const json_t *head)
 				    .authority = g->f->ca,
 				    .at = g->f->name,
 				    .peer = g->own ? NULL : &peer,
-				    .now = (int64_t)time(NULL) + g->f->ahead};
+				    .now = now_of(g->f)};
 	struct err err;
+	int rc;
 
 	file_over(g);
 	if (!g->f->ca) {
-		file_failed(g, "this host is not ready for files");
+		file_not_now(g, "this host is not ready for files");
 		return;
 	}
 	if (!g->own)
 		link_peer(g->link, &peer);
 	g->a = arena_create();
 	g->known = json_is_integer(size) && json_integer_value(size) >= 0 ? json_integer_value(size) : -1;
-	if (ticket_check(&q, g->a, &g->ticket, &err) < 0)
+	rc = ticket_check(&q, g->a, &g->ticket, &err);
+	if (rc == -EKEYEXPIRED) /* if the clock is right: an agent that has just begun does not know the server's */
+		file_not_now(g, err.text);
+	else if (rc < 0)
 		file_failed(g, err.text);
 	else if (g->ticket.put && is_stale(g->f, &g->ticket, head))
 		file_failed(g, "this was asked again since");

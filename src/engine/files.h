@@ -9,8 +9,8 @@
  *	put:	-> (in the first frame) size: of the file when we last heard, -1: begin
  *		<- have {"size"[,"extra","crc"]}	its size now; and CRC-32 of the bytes by which it has grown
  *		-> data {"to"} + bytes, ...	<- took {"to","size"} for each
- *		-> end			<- done {"size"} | failed {"reason"}
- *	get:	<- have {"size","mode"}, data + bytes, ..., end | failed {"reason"}
+ *		-> end			<- done {"size"} | failed {"reason"[,"again"]}
+ *	get:	<- have {"size","mode"}, data + bytes, ..., end | failed {"reason"[,"again"]}: if again, it may be asked for a little later
  *
  * What is put is appended, always: the other end need not remember anything, and nobody's bytes are overwritten. A put that breaks off is taken up again
  * by who sends: what it last heard is written down, and of what came after that the size and the checksum tell how much has arrived. To begin

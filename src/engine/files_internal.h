@@ -31,7 +31,7 @@ struct files {
 	struct tls_context *tls;
 	struct guest *guests;
 	int nguests;
-	int64_t ahead; /* seconds that the server's clock is ahead of this host's */
+	int64_t booted; /* when this host did, by the server's clock; 0: it has said nothing yet */
 	struct carry *carries;
 	VEC(struct spare_link *) spare;
 	struct map
@@ -44,6 +44,5 @@ void files_watch(struct files *f);		       /* there is somebody who may make no 
 void carries_tick(struct files *f);		       /* those that make no move; connections that nobody needs */
 void carries_stop(struct files *f);
 int64_t file_crc(int fd, int64_t from, int64_t n); /* CRC-32; -1: it can't be read */
-void failed_send(struct link *l, const char *reason);
 
 #endif

@@ -28,6 +28,8 @@
 #define CALLERS_OF_ONE 1024 /* ... and of one user */
 #define TASKS_MOST 8192	    /* the same for tasks, wherever they came from; here or in processes of their own */
 #define TASKS_OF_ONE 1024
+#define PATIENCE_MS 30000
+#define PAUSE_MS 250
 
 /* A user of this host. */
 struct purse {
@@ -46,7 +48,7 @@ struct tasks {
 	int ncallers;
 	struct purse *purses;
 	struct apart *apart; /* NULL: tasks are in this process */
-	int most, most_of_one;
+	int most, most_of_one, patience;
 };
 
 /* One task: who asked for it, and where it is. */
@@ -61,6 +63,9 @@ struct caller {
 	struct talk *talk;	/* while the shepherd is asked */
 	struct link *far;	/* on its way to another host, whose certificate must say: */
 	struct cert_names expect;
+	char *address;	     /* of that host, */
+	struct pause *pause; /* ... until it is called again, */
+	uint64_t until;	     /* ... or given up: uv_now() */
 	struct task_here *here;
 	bool runs;   /* it may, and has begun; */
 	uid_t owner; /* ... the job's */
@@ -95,6 +100,34 @@ static const char *text_of(const json_t *head, const char *key)
 	return text ? text : "";
 }
 
+/* ---- before another try ---- */
+
+struct pause {
+	uv_timer_t timer;
+	struct caller *c;
+};
+
+static void on_pause_closed(uv_handle_t *h)
+{
+	free(h->data);
+}
+
+static void pause_end(struct caller *c)
+{
+	if (c->pause)
+		uv_close((uv_handle_t *)&c->pause->timer, on_pause_closed);
+	c->pause = NULL;
+}
+
+static void pause_begin(struct caller *c, uv_timer_cb over)
+{
+	c->pause = mem_zalloc(sizeof *c->pause);
+	c->pause->c = c;
+	uv_timer_init(c->t->loop, &c->pause->timer);
+	c->pause->timer.data = c->pause;
+	uv_timer_start(&c->pause->timer, over, PAUSE_MS, 0);
+}
+
 /* ---- life of a caller ---- */
 
 static struct caller *caller_create(struct tasks *t, struct link *l)
@@ -123,10 +156,12 @@ static void caller_end(struct caller *c)
 {
 	talk_close(c->talk);
 	task_here_close(c->here);
+	pause_end(c);
 	link_drop(c->far, "the caller is gone");
 	link_drop(c->link, "it is over");
 	json_decref(c->first);
 	free(c->node);
+	free(c->address);
 	if (c->purse)
 		c->purse->callers--;
 	if (c->prev)
@@ -198,29 +233,51 @@ static void on_far_drained(void *context, struct link *l)
 	link_pause(c->link, false);
 }
 
+static void on_pause_over(uv_timer_t *timer);
+
+/* Nothing has been asked of it as long as the first frame is here: then it can be called again. */
 static void on_far_closed(void *context, struct link *l, const char *reason)
 {
 	struct caller *c = context;
 	struct strbuf text = {0};
 
 	c->far = NULL;
+	if (c->first && uv_now(c->t->loop) < c->until) {
+		pause_begin(c, on_pause_over);
+		return;
+	}
 	strbuf_printf(&text, "the connection to %s failed: %s", c->node, reason);
 	caller_refuse(c, strbuf_text(&text));
 	strbuf_fini(&text);
 }
 
-static void far_call(struct caller *c, const struct order_host *host)
+static void far_try(struct caller *c)
 {
 	static const struct link_events events = {
 		.ready = on_far_ready, .frame = on_far_frame, .drained = on_far_drained, .closed = on_far_closed};
 
+	c->far = link_connect(c->t->loop, c->t->tls, c->address, c->expect.role, &events, c);
+}
+
+static void on_pause_over(uv_timer_t *timer)
+{
+	struct caller *c = ((struct pause *)timer->data)->c;
+
+	pause_end(c);
+	far_try(c);
+}
+
+static void far_call(struct caller *c, const struct order_host *host)
+{
 	if (!*host->address || !c->t->tls) {
 		caller_refuse(c, "that node can't be reached by other hosts");
 		return;
 	}
 	c->expect = (struct cert_names){.role = host->join ? CERT_NODE : CERT_SERVER, .join = host->join};
 	snprintf(c->expect.name, sizeof c->expect.name, "%s", host->name);
-	c->far = link_connect(c->t->loop, c->t->tls, host->address, c->expect.role, &events, c);
+	c->address = mem_strdup(host->address);
+	c->until = uv_now(c->t->loop) + (uint64_t)c->t->patience;
+	far_try(c);
 }
 
 /* ---- on this host ---- */
@@ -531,7 +588,8 @@ int tasks_start(uv_loop_t *loop, const struct tasks_options *o, struct tasks **r
 			    .tls = o->tls ? tls_context_ref(o->tls) : NULL,
 			    .apart = o->apart ? apart_create(loop) : NULL,
 			    .most = o->most ? o->most : TASKS_MOST,
-			    .most_of_one = o->most_of_one ? o->most_of_one : TASKS_OF_ONE};
+			    .most_of_one = o->most_of_one ? o->most_of_one : TASKS_OF_ONE,
+			    .patience = o->patience ? o->patience : PATIENCE_MS};
 	t->socket = watch_open(loop, fd, on_accept, t);
 	watch_for(t->socket, UV_READABLE);
 	*ret = t;

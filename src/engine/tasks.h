@@ -25,6 +25,7 @@ struct tasks_options {
 		*tls; /* for connections to other hosts; tasks_identity() changes it. NULL: none are possible */
 	bool apart; /* each task has a process of its own, which outlives this one; forked, so not for large processes */
 	int most, most_of_one; /* tasks at once, and of one user; 0: as usual */
+	int patience; /* ms for another host that can't be reached, as while its agent is upgraded; 0: as usual */
 };
 
 int tasks_start(uv_loop_t *loop, const struct tasks_options *o, struct tasks **ret, struct err *err);

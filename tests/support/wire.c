@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
+#include <poll.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -17,6 +18,13 @@
 #include <unistd.h>
 
 #include <cmocka.h>
+
+void turn(uv_loop_t *loop)
+{
+	if (uv_backend_timeout(loop) != 0)
+		poll(&(struct pollfd){.fd = uv_backend_fd(loop), .events = POLLIN}, 1, 1);
+	uv_run(loop, UV_RUN_NOWAIT);
+}
 
 /* ---- certificates ---- */
 

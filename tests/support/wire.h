@@ -8,12 +8,13 @@
 #include "base/vec.h"
 #include "net/link.h"
 
+void turn(uv_loop_t *loop); /* once, within a millisecond if nothing happens: others need the processor, too */
 /* Turns the loop until it is so; a minute without it is a failure. */
 #define TURN_UNTIL(loop, condition)                                                                                    \
 	do {                                                                                                           \
 		uint64_t end_ = uv_hrtime() + 60 * (uint64_t)1000000000;                                               \
 		while (!(condition)) {                                                                                 \
-			uv_run(loop, UV_RUN_NOWAIT);                                                                   \
+			turn(loop);                                                                                    \
 			if (uv_hrtime() > end_)                                                                        \
 				fail_msg("a minute later still not: %s", #condition);                                  \
 		}                                                                                                      \

@@ -566,6 +566,26 @@ static void test_away(void **state)
 	forget(w, "3.1");
 }
 
+/* By a clock that is wrong tickets have expired, until the server says what time it is. */
+static void test_wrong_clock(void **state)
+{
+	struct world *w = *state;
+	struct order_file f[] = {file_to(w, FILE_OUT, NULL, HOME, at(w, HOME, "x.o"))};
+	struct order o = job(w, "1.1", "echo out\n", f, 1);
+
+	files_clock(errands_files(w->host[HOME].errands), LATER + 1);
+	order_give(w, &o);
+	AWAIT(w, live_look(w->host[RUNS].n->live, "1.1", w->a, &w->told.r, &(pid_t){0}) == LIVE_ENDED);
+	for (int i = 0; i < 1000; i++)
+		world_turn(w);
+	assert_false(w->told.ended);
+	files_clock(errands_files(w->host[HOME].errands), time(NULL));
+	AWAIT(w, w->told.ended);
+	assert_null(w->told.reason);
+	assert_string_equal(text(w, HOME, "x.o"), "out\n");
+	forget(w, "1.1");
+}
+
 static void test_bad_home(void **state)
 {
 	struct world *w = *state;
@@ -739,6 +759,7 @@ static int tests_run(void)
 		cmocka_unit_test_setup_teardown(test_meddling, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_broken_off, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_away, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_wrong_clock, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_bad_home, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_late, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_kept, setup, teardown),

@@ -384,10 +384,33 @@ static void test_lost(void **state)
 	assert_string_equal(o.err.text, "the connection to n2 was lost");
 }
 
+/* The agent is back a moment later. */
+static void test_away(void **state)
+{
+	char *argv[] = {"sh", "-c", "exit 4", NULL}, later[sizeof path + 8];
+	struct taskclient t = {.node = "n2", .argv = argv, .in = -1, .out = 1, .err = 2};
+	struct err err;
+	int code;
+
+	snprintf(later, sizeof later, "%s.later", path);
+	setenv("SHUNT_AGENT_SOCKET", later, 1);
+	pid_t agent = agent_start(NULL), pid = fork();
+	if (pid == 0) {
+		usleep(300000);
+		_exit(symlink(path, later));
+	}
+	assert_int_equal(taskclient_run(&t, &code, &err), 0);
+	assert_int_equal(code, 4);
+	waitpid(pid, NULL, 0);
+	waitpid(agent, NULL, 0);
+	unlink(later);
+	setenv("SHUNT_AGENT_SOCKET", path, 1);
+}
+
 static void test_nobody_there(void **state)
 {
 	char *argv[] = {"true", NULL};
-	struct taskclient t = {.node = "n2", .argv = argv, .in = -1, .out = 1, .err = 2};
+	struct taskclient t = {.node = "n2", .argv = argv, .in = -1, .out = 1, .err = 2, .patience = 1};
 	struct err err;
 	int code;
 
@@ -430,6 +453,7 @@ int main(void)
 		cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_lost),
 		cmocka_unit_test(test_nobody_there),
+		cmocka_unit_test(test_away),
 	};
 	return cmocka_run_group_tests(tests, setup, teardown);
 }

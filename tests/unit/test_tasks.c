@@ -80,7 +80,8 @@ static void service_start(struct host *h, uv_loop_t *loop, const char *where)
 				  .tls = h->calls,
 				  .apart = h->w->apart,
 				  .most = h->w->most,
-				  .most_of_one = h->w->most_of_one};
+				  .most_of_one = h->w->most_of_one,
+				  .patience = h->w->agents ? 0 : 500};
 	struct err err;
 
 	if (listener_open(loop, where, h->listens, &limits, &events, h, &h->listener, &err) < 0 ||
@@ -712,6 +713,24 @@ static void test_killed_hang_up(void **state)
 	TURN_UNTIL(&w->loop, !nest_alive(pid));
 }
 
+/* Asked for while the other host's agent is away, as it is when it is upgraded: it waits. */
+static void test_away(void **state)
+{
+	struct world *w = *state;
+	struct end e;
+
+	agent_kill(&w->host[1], SIGKILL);
+	client_open(w, 0, &e, false);
+	head_send(&e, task_of("n2", "echo here"), NULL, 0);
+	for (uint64_t end = uv_now(&w->loop) + 700; uv_now(&w->loop) < end;)
+		turn(&w->loop);
+	assert_false(is_over(&e));
+	agent_start(&w->host[1]);
+	TURN_UNTIL(&w->loop, is_over(&e));
+	assert_all(&e, "out", "here\n");
+	client_close(w, &e);
+}
+
 static void test_limits(void **state)
 {
 	struct world *w = *state;
@@ -762,6 +781,7 @@ static int tests_run(void)
 		IN(setup_few_apart, test_limits),
 		IN(setup_agents, test_killed),
 		IN(setup_agents, test_killed_hang_up),
+		IN(setup_agents, test_away),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
