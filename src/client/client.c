@@ -18,6 +18,7 @@
 #include "base/mem.h"
 #include "base/unixsock.h"
 #include "client/client_internal.h"
+#include "tls/pki.h"
 
 #define ANSWER_MAX (512u << 20) /* bytes that client_ask takes: beyond, ask in pages */
 #define PATIENCE 5		/* seconds without a word */
@@ -468,6 +469,20 @@ static int answer_take(struct client *c, struct reply *r, struct err *err)
 	return r->status / 100 == 2 ? 0 : answer_refused(c, r->json, err);
 }
 
+/* The server of this machine stands by: it says what to show to the one that leads. */
+static void pass_take(struct client *c, const json_t *error)
+{
+	const char *servers = json_string_value(json_object_get(error, "servers")),
+		   *pass = json_string_value(json_object_get(error, "pass"));
+	struct token t;
+
+	if (c->route || !servers || !pass || token_parse(pass, &t, NULL) < 0)
+		return;
+	c->route = route_create("this machine's cluster", servers);
+	c->route->fingerprint = mem_strdup(t.fingerprint);
+	c->route->token = mem_strdup(pass);
+}
+
 /* The server that answered does not lead, so it did nothing: is there another to ask? Turns to it, after a pause if need be. */
 static bool leader_follow(struct client *c, const json_t *json, int64_t since)
 {
@@ -476,6 +491,8 @@ static bool leader_follow(struct client *c, const json_t *json, int64_t since)
 
 	if (!leader)
 		leader = json_string_value(json_object_get(json, "leader"));
+	if (strcmp(c->code, "not_leader") == 0)
+		pass_take(c, error);
 	if (!c->route || strcmp(c->code, "not_leader") != 0 || now_ms() - since > TAKEOVER)
 		return false;
 	client_drop(c);

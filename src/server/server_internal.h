@@ -582,6 +582,8 @@ bool token_right(struct server *s, const char *text, struct asker *ret); /* the 
 /* Whether the proof that was shown still counts: for answers that go on. */
 bool token_holds(struct server *s, const struct asker *w);
 void token_of_job(const struct server *s, const char *tag, char ret[TOKEN_SIZE]);
+bool token_pass(struct server *s, uid_t uid,
+		char ret[TOKEN_SIZE]); /* to the server that leads, for a user of this machine */
 void api_tokens(struct server *s, struct http_request *r, const struct asker *w, const char *id);
 void api_join(struct server *s, struct http_request *r); /* without an asker */
 void api_login(struct server *s, struct http_request *r);

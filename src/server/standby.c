@@ -147,7 +147,22 @@ int lead_take(struct server *s, struct err *err)
 
 /* ---- standing by ---- */
 
-static void refuse(struct http_request *r, const char *leader, const char *message)
+/* Whom to ask instead, and for users of this machine what to show there. It is not for who would stop a server: that is meant for this one. */
+static void pass_add(struct server *s, const struct http_request *r, const char *leader, struct json *j)
+{
+	char pass[TOKEN_SIZE];
+	struct strbuf servers = {0};
+
+	if (request_remote(r) || !*cluster_address(s) || strcmp(request_path(r), "/v1/shutdown") == 0 ||
+	    !token_pass(s, request_peer(r).uid, pass))
+		return;
+	strbuf_printf(&servers, "%s %s", leader, cluster_address(s));
+	json_text(j, "servers", servers.text);
+	json_text(j, "pass", pass);
+	strbuf_fini(&servers);
+}
+
+static void refuse(struct server *s, struct http_request *r, const char *leader, const char *message)
 {
 	struct strbuf out = {0};
 	struct json j;
@@ -159,6 +174,8 @@ static void refuse(struct http_request *r, const char *leader, const char *messa
 	json_text(&j, "message", message);
 	if (*leader)
 		json_text(&j, "leader", leader);
+	if (lead_standing(s))
+		pass_add(s, r, leader, &j);
 	json_close_object(&j);
 	json_close_object(&j);
 	http_header(r, "Retry-After", "1");
@@ -190,7 +207,7 @@ static void standby_answer(struct server *s, struct http_request *r)
 		snprintf(text, sizeof text, "This server stands by; %s leads.", leader_name(l));
 	else
 		snprintf(text, sizeof text, "This server stands by, and no other leads: it is about to take over.");
-	refuse(r, l->left > 0 ? l->address : "", text);
+	refuse(s, r, l->left > 0 ? l->address : "", text);
 }
 
 void lead_handle(void *context, struct http_request *r)
@@ -201,7 +218,7 @@ void lead_handle(void *context, struct http_request *r)
 	if (lead_standing(s))
 		standby_answer(s, r);
 	else if (!lead_holds(s))
-		refuse(r, "",
+		refuse(s, r, "",
 		       "This server has lost touch with its database, and does not know whether it still leads.");
 	else
 		api_handle(s, r);

@@ -1,8 +1,8 @@
 /*
  * tokens.c - tokens: kept, found, and checked.
  *
- * "ID.SECRET.FINGERPRINT" (tls/pki.h). Of a join or a login token the store has the secret's hash; a job's is derived from the server's own secret and
- * kept nowhere. Whatever is wrong with a token, the answer is the same sentence, and the comparison takes the same time: nobody learns
+ * "ID.SECRET.FINGERPRINT" (tls/pki.h). Of a join or a login token the store has the secret's hash; a job's, and the pass that a server which stands by
+ * gives to users of its machine, are derived from the servers' own secret and kept nowhere. Whatever is wrong with a token, the answer is the same sentence, and the comparison takes the same time: nobody learns
  * which part was right. Expiry is by the server's clock, which never goes back.
  *
  * Wrong ones are counted by address, and after 20 in a minute the answer is "too many". A right one is still taken: secrets of 128 bits are not guessed,
@@ -15,6 +15,7 @@
 
 #include "net/address.h"
 
+#define PASS_LIFE 86400 /* seconds */
 #define FAILURES_MAX 20
 #define FAILURES_SECONDS 60
 #define FAILURES_KEPT 1024 /* addresses; beyond that the oldest is forgotten */
@@ -301,6 +302,60 @@ static bool job_right(struct server *s, const struct token *shown, struct asker 
 	return true;
 }
 
+/* "pUNTIL-UID". The name must be the same on both machines. */
+static void pass_secret(const struct server *s, const char *id, const char *user, char ret[64])
+{
+	char text[160];
+
+	snprintf(text, sizeof text, "pass %.63s %.63s", id, user);
+	token_mac(s->authority.secret, text, ret);
+}
+
+static bool pass_counts(const struct server *s, const char *id, uid_t *ret)
+{
+	long long until;
+	unsigned uid;
+
+	if (sscanf(id, "p%lld-%u", &until, &uid) != 2 || until <= s->now)
+		return false;
+	*ret = uid;
+	return true;
+}
+
+/* The word of a server that stands by is as good as this one's: it has the same secrets. */
+static bool pass_right(struct server *s, const struct token *shown, struct asker *ret)
+{
+	char secret[64], hash[FINGERPRINT_SIZE];
+	const struct account *a;
+	uid_t uid;
+
+	if (!pass_counts(s, shown->id, &uid) || !(a = account_of(s, uid)))
+		return false;
+	pass_secret(s, shown->id, a->name, secret);
+	token_hash(secret, hash);
+	if (!shown_right(s, shown, hash))
+		return false;
+	ret->uid = uid;
+	ret->gid = a->gid;
+	ret->by = BY_TOKEN;
+	snprintf(ret->user, sizeof ret->user, "%s", a->name);
+	return true;
+}
+
+bool token_pass(struct server *s, uid_t uid, char ret[TOKEN_SIZE])
+{
+	const struct account *a = account_of(s, uid);
+	struct token shown = {0};
+
+	if (!a || !s->authority.secret)
+		return false;
+	snprintf(shown.id, sizeof shown.id, "p%lld-%u", (long long)s->now + PASS_LIFE, (unsigned)uid);
+	pass_secret(s, shown.id, a->name, shown.secret);
+	snprintf(shown.fingerprint, sizeof shown.fingerprint, "%.*s", SHOWN_DIGITS, s->authority.fingerprint);
+	token_write(&shown, ret);
+	return true;
+}
+
 bool token_right(struct server *s, const char *text, struct asker *ret)
 {
 	struct token shown;
@@ -308,7 +363,9 @@ bool token_right(struct server *s, const char *text, struct asker *ret)
 
 	*ret = (struct asker){0};
 	if (text && token_parse(text, &shown, NULL) == 0)
-		right = shown.id[0] == 'a' ? job_right(s, &shown, ret) : login_right(s, &shown, ret);
+		right = shown.id[0] == 'a'   ? job_right(s, &shown, ret)
+			: shown.id[0] == 'p' ? pass_right(s, &shown, ret)
+					     : login_right(s, &shown, ret);
 	if (right)
 		snprintf(ret->token, sizeof ret->token, "%s", shown.id);
 	else
@@ -328,9 +385,12 @@ bool token_holds(struct server *s, const struct asker *w)
 {
 	const struct token_record *t;
 	uint32_t id;
+	uid_t uid;
 
 	if (w->by == BY_SOCKET)
 		return true;
+	if (w->token[0] == 'p')
+		return pass_counts(s, w->token, &uid);
 	if (w->by == BY_JOB)
 		return job_runs(s, w->token + 1, &id);
 	t = token_find(s, w->token);
