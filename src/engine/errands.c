@@ -17,6 +17,8 @@
 #include "engine/errands_internal.h"
 #include "run/nursery.h"
 
+#define DAY_MS UINT64_C(86400000)
+
 struct errand *errand_find(const struct errands *all, const char *tag)
 {
 	for (size_t i = 0; i < all->v.n; i++)
@@ -517,6 +519,8 @@ void errands_forget(struct errands *all, const char *tag)
 		spool_remove(all, name, "json");
 	}
 	local_forget(all->local, name);
+	if (uv_now(all->loop) - all->swept > DAY_MS)
+		spool_sweep(all);
 }
 
 void errands_flush(struct errands *all)

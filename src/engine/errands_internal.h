@@ -58,7 +58,8 @@ struct errands {
 	char *spool, *live;
 	VEC(struct errand *) v;
 	uv_timer_t timer;
-	bool stopped; /* the memory stays: the local engine and file systems may still have something to say */
+	uint64_t swept; /* uv_now() */
+	bool stopped;	/* the memory stays: the local engine and file systems may still have something to say */
 };
 
 /* ---- errands.c ---- */
@@ -79,7 +80,8 @@ void spool_path(const struct errands *all, const char *tag, const char *suffix, 
 void spool_write(const struct errand *e);			 /* TAG.json */
 struct errand *spool_read(struct errands *all, const char *tag); /* NULL: there is none, or it can't be read */
 void spool_remove(const struct errands *all, const char *tag, const char *suffix);
-void spool_sweep(struct errands *all); /* notes about attempts that never were */
+void spool_sweep(
+	struct errands *all); /* notes about attempts that never were, and output that nobody has fetched for a month */
 
 /* ---- network.c ---- */
 /* A file system that other hosts see, too, by its statfs type; `dir` is on it. */

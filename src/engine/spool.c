@@ -9,6 +9,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/json.h"
@@ -16,6 +18,7 @@
 #include "run/nursery.h"
 
 #define JSON_MOST (4u << 20)
+#define KEPT (30 * 86400) /* seconds, for output that could not be delivered */
 
 void spool_path(const struct errands *all, const char *tag, const char *suffix, char *ret, size_t size)
 {
@@ -184,21 +187,32 @@ struct errand *spool_read(struct errands *all, const char *tag)
 	return e;
 }
 
+static bool is_old(const struct errands *all, const char *tag, const char *suffix)
+{
+	char path[4096];
+	struct stat st;
+
+	spool_path(all, tag, suffix, path, sizeof path);
+	return lstat(path, &st) == 0 && st.st_mtime < time(NULL) - KEPT;
+}
+
 void spool_sweep(struct errands *all)
 {
 	DIR *dir = opendir(all->spool);
 	struct dirent *d;
 
+	all->swept = uv_now(all->loop);
 	while (dir && (d = readdir(dir))) {
 		struct arena *a = arena_create();
-		size_t n = strlen(d->d_name);
+		const char *suffix = strrchr(d->d_name, '.');
 		struct result r;
 		pid_t pid;
 		char tag[256];
-		if (n > 5 && strcmp(d->d_name + n - 5, ".json") == 0) {
-			snprintf(tag, sizeof tag, "%.*s", (int)n - 5, d->d_name);
-			if (live_look(all->live, tag, a, &r, &pid) == LIVE_NONE)
-				spool_remove(all, tag, "json");
+		if (suffix++ && suffix > d->d_name + 1) {
+			snprintf(tag, sizeof tag, "%.*s", (int)(suffix - d->d_name) - 1, d->d_name);
+			if ((strcmp(suffix, "json") == 0 || is_old(all, tag, suffix)) &&
+			    live_look(all->live, tag, a, &r, &pid) == LIVE_NONE)
+				spool_remove(all, tag, suffix);
 		}
 		arena_destroy(a);
 	}

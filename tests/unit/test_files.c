@@ -515,6 +515,16 @@ static enum attempt_state listed(struct world *w)
 	return s;
 }
 
+/* The agent where jobs run starts anew, and what it has kept of job 2 is so many days old. */
+static void host_again(struct world *w, int days)
+{
+	struct timespec then[] = {{.tv_sec = time(NULL) - days * 86400}, {.tv_sec = time(NULL) - days * 86400}};
+
+	assert_int_equal(utimensat(AT_FDCWD, at(w, RUNS, "../spool/2.1.out"), then, 0), 0);
+	host_end(&w->host[RUNS]);
+	host_begin(&w->host[RUNS]);
+}
+
 static void test_away(void **state)
 {
 	struct world *w = *state;
@@ -551,8 +561,11 @@ static void test_away(void **state)
 	assert_int_equal(errands_attach(w->host[RUNS].errands, "2.1"), ATTEMPT_ENDED);
 	assert_non_null(strstr(w->told.reason, "could not be delivered to n2:"));
 	forget(w, "2.1");
-	assert_true(spooled(w, "2.1.out"));
 	assert_false(spooled(w, "2.1.json"));
+	host_again(w, 29); /* for a month, */
+	assert_true(spooled(w, "2.1.out"));
+	host_again(w, 31); /* ... and not for ever */
+	assert_false(spooled(w, "2.1.out"));
 
 	o = job(w, "3.1", "echo kept\n", f, 1); /* who is told to stop stops */
 	order_give(w, &o);
