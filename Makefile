@@ -56,6 +56,9 @@ format: packages-ci
 install: build
 	@meson configure build -Dprefix=$(PREFIX)
 	@meson install -C build
+	@echo
+	@echo "To be a cluster's server:  systemctl enable --now shunt   (without systemd: shuntd --system)"
+	@echo "To be a node of a server:  shunt join SERVER TOKEN        (there, 'shunt token create' prints this line)"
 
 clean:
 	@rm -rf build build-test build-fuzz build-gcc build-clang
