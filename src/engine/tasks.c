@@ -3,11 +3,11 @@
  *
  *	a program here ----> its shepherd here is asked whose job it is, and on which hosts
  *	                     |-- the node is on this host:    task_here.c
- *	                     '-- it is on another:            a link there; frames are relayed as they are
+ *	                     '-- it is on another:            task_far.c
  *	another host ------> our shepherd is asked the same; then task_here.c
  *
  * Until that is decided the caller's link is paused. Then, in an agent, a process of its own goes on with that one connection (apart.h), so that the
- * agent may be killed or upgraded while programs run. A side that takes no more pauses the other.
+ * agent may be killed or upgraded while programs run.
  */
 #include "engine/tasks.h"
 
@@ -29,7 +29,6 @@
 #define TASKS_MOST 8192	    /* the same for tasks, wherever they came from; here or in processes of their own */
 #define TASKS_OF_ONE 1024
 #define PATIENCE_MS 30000
-#define PAUSE_MS 250
 
 /* A user of this host. */
 struct purse {
@@ -61,12 +60,8 @@ struct caller {
 	json_t *first;		/* the first frame; NULL: it has not come, or was passed on */
 	char *node;		/* that it named */
 	struct talk *talk;	/* while the shepherd is asked */
-	struct link *far;	/* on its way to another host, whose certificate must say: */
-	struct cert_names expect;
-	char *address;	     /* of that host, */
-	struct pause *pause; /* ... until it is called again, */
-	uint64_t until;	     /* ... or given up: uv_now() */
-	struct task_here *here;
+	struct task_here *here; /* where it is: one of them, once that is decided */
+	struct task_far *far;
 	bool runs;   /* it may, and has begun; */
 	uid_t owner; /* ... the job's */
 };
@@ -100,34 +95,6 @@ static const char *text_of(const json_t *head, const char *key)
 	return text ? text : "";
 }
 
-/* ---- before another try ---- */
-
-struct pause {
-	uv_timer_t timer;
-	struct caller *c;
-};
-
-static void on_pause_closed(uv_handle_t *h)
-{
-	free(h->data);
-}
-
-static void pause_end(struct caller *c)
-{
-	if (c->pause)
-		uv_close((uv_handle_t *)&c->pause->timer, on_pause_closed);
-	c->pause = NULL;
-}
-
-static void pause_begin(struct caller *c, uv_timer_cb over)
-{
-	c->pause = mem_zalloc(sizeof *c->pause);
-	c->pause->c = c;
-	uv_timer_init(c->t->loop, &c->pause->timer);
-	c->pause->timer.data = c->pause;
-	uv_timer_start(&c->pause->timer, over, PAUSE_MS, 0);
-}
-
 /* ---- life of a caller ---- */
 
 static struct caller *caller_create(struct tasks *t, struct link *l)
@@ -156,12 +123,12 @@ static void caller_end(struct caller *c)
 {
 	talk_close(c->talk);
 	task_here_close(c->here);
-	pause_end(c);
-	link_drop(c->far, "the caller is gone");
+	task_far_close(
+		c->far,
+		!c->link); /* nobody reads any more: the program there shall end, also if it does not read what was sent to it */
 	link_drop(c->link, "it is over");
 	json_decref(c->first);
 	free(c->node);
-	free(c->address);
 	if (c->purse)
 		c->purse->callers--;
 	if (c->prev)
@@ -187,100 +154,7 @@ static void first_drop(struct caller *c)
 	c->first = NULL;
 }
 
-/* ---- on another host ---- */
-
-static void frame_relay(struct link *from, struct link *to, const json_t *head, const char *data, size_t n)
-{
-	char *text = json_dumps(head, JSON_COMPACT);
-
-	link_send(to, text, strlen(text), data, n);
-	free(text);
-	if (link_queued(to) > TASK_QUEUE)
-		link_pause(from, true);
-}
-
-static void on_far_ready(void *context, struct link *l)
-{
-	struct caller *c = context;
-	struct cert_names peer;
-
-	link_peer(l, &peer);
-	if (peer.role != c->expect.role ||
-	    (peer.role == CERT_NODE && (strcmp(peer.name, c->expect.name) != 0 || peer.join != c->expect.join))) {
-		caller_refuse(c, "the host that answers is not the one that this job is on");
-		return;
-	}
-	link_trust(l);
-	frame_relay(c->link, l, c->first, NULL, 0);
-	first_drop(c);
-	link_pause(c->link, false);
-}
-
-static void on_far_frame(void *context, struct link *l, json_t *head, const char *data, size_t n)
-{
-	struct caller *c = context;
-	const char *type = text_of(head, "t");
-
-	frame_relay(l, c->link, head, data, n);
-	if (strcmp(type, "exit") == 0 || strcmp(type, "refused") == 0)
-		caller_end(c);
-}
-
-static void on_far_drained(void *context, struct link *l)
-{
-	struct caller *c = context;
-
-	link_pause(c->link, false);
-}
-
-static void on_pause_over(uv_timer_t *timer);
-
-/* Nothing has been asked of it as long as the first frame is here: then it can be called again. */
-static void on_far_closed(void *context, struct link *l, const char *reason)
-{
-	struct caller *c = context;
-	struct strbuf text = {0};
-
-	c->far = NULL;
-	if (c->first && uv_now(c->t->loop) < c->until) {
-		pause_begin(c, on_pause_over);
-		return;
-	}
-	strbuf_printf(&text, "the connection to %s failed: %s", c->node, reason);
-	caller_refuse(c, strbuf_text(&text));
-	strbuf_fini(&text);
-}
-
-static void far_try(struct caller *c)
-{
-	static const struct link_events events = {
-		.ready = on_far_ready, .frame = on_far_frame, .drained = on_far_drained, .closed = on_far_closed};
-
-	c->far = link_connect(c->t->loop, c->t->tls, c->address, c->expect.role, &events, c);
-}
-
-static void on_pause_over(uv_timer_t *timer)
-{
-	struct caller *c = ((struct pause *)timer->data)->c;
-
-	pause_end(c);
-	far_try(c);
-}
-
-static void far_call(struct caller *c, const struct order_host *host)
-{
-	if (!*host->address || !c->t->tls) {
-		caller_refuse(c, "that node can't be reached by other hosts");
-		return;
-	}
-	c->expect = (struct cert_names){.role = host->join ? CERT_NODE : CERT_SERVER, .join = host->join};
-	snprintf(c->expect.name, sizeof c->expect.name, "%s", host->name);
-	c->address = mem_strdup(host->address);
-	c->until = uv_now(c->t->loop) + (uint64_t)c->t->patience;
-	far_try(c);
-}
-
-/* ---- on this host ---- */
+/* ---- where it is ---- */
 
 static void on_over(void *context)
 {
@@ -299,7 +173,17 @@ static void here_start(struct caller *c, uid_t uid)
 	}
 }
 
-/* ---- where it goes on ---- */
+static void far_start(struct caller *c, const struct order_host *host)
+{
+	struct task_way way = {.tls = c->t->tls, .host = host, .patience = c->t->patience};
+
+	if (!*host->address || !way.tls) {
+		caller_refuse(c, "that node can't be reached by other hosts");
+		return;
+	}
+	c->far = task_far_start(c->t->loop, &way, c->first, c->link, on_over, c);
+	first_drop(c);
+}
 
 static void task_begin(struct caller *c, const struct task_place *p, const struct order_host *host)
 {
@@ -308,7 +192,7 @@ static void task_begin(struct caller *c, const struct task_place *p, const struc
 	if (host->part == p->part)
 		here_start(c, p->uid);
 	else
-		far_call(c, host);
+		far_start(c, host);
 }
 
 static const struct link_events caller_events;
@@ -474,7 +358,7 @@ static void on_frame(void *context, struct link *l, json_t *head, const char *da
 	else if (c->here)
 		task_here_frame(c->here, text_of(head, "t"), head, data, n);
 	else if (c->far)
-		frame_relay(l, c->far, head, data, n);
+		task_far_frame(c->far, head, data, n);
 }
 
 static void on_drained(void *context, struct link *l)
@@ -484,7 +368,7 @@ static void on_drained(void *context, struct link *l)
 	if (c->here)
 		task_here_drained(c->here);
 	else if (c->far)
-		link_pause(c->far, false);
+		task_far_drained(c->far);
 }
 
 static void on_closed(void *context, struct link *l, const char *reason)
@@ -493,11 +377,6 @@ static void on_closed(void *context, struct link *l, const char *reason)
 
 	link_share(l, NULL); /* its memory goes after this */
 	c->link = NULL;
-	if (c->far) { /* the program there shall end, also if it does not read what was sent to it */
-		link_events_set(c->far, &nobody, NULL);
-		link_abort(c->far, "the caller is gone");
-		c->far = NULL;
-	}
 	caller_end(c);
 }
 

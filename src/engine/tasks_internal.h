@@ -1,5 +1,5 @@
 /*
- * tasks_internal.h - what the service (tasks.c), a task on this host (task_here.c) and the talk with a shepherd (talk.c) share.
+ * tasks_internal.h - what the service (tasks.c), a task on this host (task_here.c) or another (task_far.c), and the talk with a shepherd (talk.c) share.
  */
 #ifndef ENGINE_TASKS_INTERNAL_H
 #define ENGINE_TASKS_INTERNAL_H
@@ -34,5 +34,21 @@ int task_here_start(uv_loop_t *loop, const char *live, const json_t *first, uid_
 void task_here_frame(struct task_here *h, const char *type, const json_t *head, const char *data, size_t n);
 void task_here_drained(struct task_here *h);
 void task_here_close(struct task_here *h); /* a program that has not ended is; NULL is none */
+
+/* ---- task_far.c: the same on another host ---- */
+
+struct task_way {
+	struct tls_context *tls;
+	const struct order_host *host; /* copied */
+	int patience;		       /* ms for a host that can't be reached */
+};
+struct task_far;
+/* The caller's link is paused until the other host has the first frame. */
+struct task_far *task_far_start(uv_loop_t *loop, const struct task_way *way, json_t *first, struct link *link,
+				void (*over)(void *context), void *context);
+void task_far_frame(struct task_far *f, const json_t *head, const char *data, size_t n);
+void task_far_drained(struct task_far *f);
+void task_far_close(struct task_far *f,
+		    bool at_once); /* what was sent there still leaves, unless at once; NULL is none */
 
 #endif
