@@ -79,7 +79,8 @@ int join(struct home *h, const struct join_options *o, struct err *err);
 
 /* credential.c */
 int credential_load(struct agent *a, struct err *err);
-bool credential_expired(const struct agent *a);		 /* only another join helps */
+bool credential_expired(const struct agent *a);		 /* only another join helps; */
+bool credential_replaced(const struct agent *a);	 /* ... and there was one */
 void credential_turn(struct agent *a);			 /* connected: is a new certificate due? */
 void credential_take(struct agent *a, const char *cert); /* here it is */
 void credential_drop(struct agent *a);			 /* of a node that was removed */

@@ -45,6 +45,15 @@ bool credential_expired(const struct agent *a)
 	return a->valid_until && a->valid_until <= (int64_t)time(NULL);
 }
 
+bool credential_replaced(const struct agent *a)
+{
+	struct strbuf cert = {0};
+	bool other = home_read(&a->home, "node.crt", &cert, NULL) == 0 && strcmp(strbuf_text(&cert), a->keys.cert) != 0;
+
+	strbuf_fini(&cert);
+	return other;
+}
+
 /* Its beginning says little: it lies before its making, since clocks differ. */
 static int64_t life_of(const struct agent *a)
 {

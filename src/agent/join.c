@@ -3,7 +3,6 @@
  * token's fingerprint, and gets a certificate. agent.json comes last: with it the machine is a node.
  */
 #include <errno.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +13,7 @@
 #include "agent/ask.h"
 #include "agent/facts.h"
 
-/* It was away for so long that its certificate has ended: only another join helps. */
+/* It was away for so long that its certificate has ended: only another join helps. An agent that runs with it sees the new one. */
 static bool has_expired(const struct home *h)
 {
 	struct strbuf cert = {0};
@@ -24,28 +23,6 @@ static bool has_expired(const struct home *h)
 
 	strbuf_fini(&cert);
 	return expired;
-}
-
-/* An agent with the old certificate is in the way. Its jobs go on. */
-static void agent_end(const struct home *h)
-{
-	char path[sizeof h->run + 16];
-	int pid = 0, fd = -EBUSY;
-	FILE *f;
-
-	snprintf(path, sizeof path, "%s/agent.pid", h->run);
-	f = fopen(path, "re");
-	if (f && fscanf(f, "%d", &pid) != 1)
-		pid = 0;
-	if (f)
-		fclose(f);
-	for (int i = 0; i < 4 && fd == -EBUSY; i++) { /* each waits for two seconds */
-		fd = home_lock(h, NULL);
-		if (fd == -EBUSY && pid > 1)
-			kill(pid, SIGTERM);
-	}
-	if (fd >= 0)
-		close(fd);
 }
 
 /* 1: it is a node of the cluster that the token is for. */
@@ -66,8 +43,6 @@ static int joined_already(const struct home *h, const struct token *t, struct er
 		rc = !has_expired(h);
 		if (rc)
 			printf("This machine is node %s of the cluster %s already.", m.name, m.cluster);
-		else
-			agent_end(h);
 	} else {
 		rc = err_set(
 			err, -EEXIST,

@@ -266,11 +266,18 @@ static void servers_take(struct member *m, const json_t *list)
 	m->servers = fresh;
 }
 
+static void start_anew(struct agent *a, const char *why)
+{
+	agent_say("%s: starting anew", why);
+	a->again = true;
+	agent_stop(a);
+}
+
 /* What is known of the cluster goes to the disk when it has changed; then a new start, if it takes one. */
 static void member_keep(struct agent *a, const json_t *head, const json_t *settings)
 {
 	const char *name = text_of(head, "name");
-	bool anew;
+	bool changed;
 	struct err err;
 
 	servers_take(&a->member, json_object_get(head, "servers"));
@@ -278,14 +285,11 @@ static void member_keep(struct agent *a, const json_t *head, const json_t *setti
 		free(a->member.name);
 		a->member.name = mem_strdup(name);
 	}
-	anew = settings_take(a, settings);
+	changed = settings_take(a, settings);
 	if (member_store(&a->home, &a->member, &err) < 0)
 		agent_say("%s", err.text);
-	if (anew) {
-		agent_say("the server's settings have changed: starting anew");
-		a->again = true;
-		agent_stop(a);
-	}
+	if (changed)
+		start_anew(a, "the server's settings have changed");
 }
 
 static void on_welcome(struct session *s, const json_t *head)
@@ -376,6 +380,10 @@ static void session_call(struct session *s)
 {
 	size_t n = servers_count(&s->a->member);
 
+	if (credential_expired(s->a) && credential_replaced(s->a)) {
+		start_anew(s->a, "this node has joined again");
+		return;
+	}
 	where_choose(s);
 	s->stage = CALLS;
 	s->link = link_connect(s->a->loop, s->a->calls, s->where, CERT_SERVER, &events, s);
