@@ -276,21 +276,6 @@ static bool is_late(struct files *f, const struct ticket *t)
 	return false;
 }
 
-/* A question that was on its way when its connection broke, and that its host has asked again since: it must not begin the file anew. The other end
- * counts by its time since boot; another boot has no connections of an earlier one. */
-static bool is_stale(struct files *f, const struct ticket *t, const json_t *head)
-{
-	uint64_t asked = (uint64_t)json_integer_value(json_object_get(head, "asked")), *last;
-	char what[96];
-
-	snprintf(what, sizeof what, "boot %.64s", text_of(head, "boot"));
-	last = noted(f, what, t);
-	if (asked < *last)
-		return true;
-	*last = asked;
-	return false;
-}
-
 static void file_open(struct guest *g)
 {
 	struct ticket *t = &g->ticket;
@@ -328,7 +313,24 @@ static int64_t now_of(const struct files *f)
 	return f->booted ? f->booted + since_boot() : (int64_t)time(NULL);
 }
 
+/* ---- the latest question about a file counts ---- */
+
 static void guest_end(struct guest *g);
+
+/* A question that was on its way when its connection broke, and that its host has asked again since: it must not begin the file anew. The other end
+ * counts by its time since boot; another boot has no connections of an earlier one. */
+static bool is_stale(struct files *f, const struct ticket *t, const json_t *head)
+{
+	uint64_t asked = (uint64_t)json_integer_value(json_object_get(head, "asked")), *last;
+	char what[96];
+
+	snprintf(what, sizeof what, "boot %.64s", text_of(head, "boot"));
+	last = noted(f, what, t);
+	if (asked < *last)
+		return true;
+	*last = asked;
+	return false;
+}
 
 /* Who asks again has lost its connection, whether or not that has come to our ears: what is still in it must not be added. */
 static void others_end(struct guest *g)
@@ -342,6 +344,17 @@ static void others_end(struct guest *g)
 			guest_end(x);
 	}
 }
+
+/* False: it was overtaken by a later one. */
+static bool is_latest(struct guest *g, const json_t *head)
+{
+	if (is_stale(g->f, &g->ticket, head))
+		return false;
+	others_end(g);
+	return true;
+}
+
+/* ---- the first frame ---- */
 
 static void file_begin(struct guest *g, const json_t *head)
 {
@@ -371,13 +384,10 @@ static void file_begin(struct guest *g, const json_t *head)
 		file_not_now(g, err.text);
 	else if (rc < 0)
 		file_failed(g, err.text);
-	else if (g->ticket.put && is_stale(g->f, &g->ticket, head))
+	else if (g->ticket.put && !is_latest(g, head))
 		file_failed(g, "this was asked again since");
-	else {
-		if (g->ticket.put)
-			others_end(g);
+	else
 		file_open(g);
-	}
 }
 
 static void data_take(struct guest *g, const json_t *head, const char *data, size_t n)
