@@ -15,9 +15,12 @@
 #include <unistd.h>
 
 #include "engine/errands_internal.h"
+#include "run/lease.h"
 #include "run/nursery.h"
 
 #define DAY_MS UINT64_C(86400000)
+#define LOOK_MS 200
+#define SETTLE_MS 5000
 
 struct errand *errand_find(const struct errands *all, const char *tag)
 {
@@ -52,6 +55,27 @@ static void errand_drop(struct errand *e)
 	strbuf_fini(&e->notes);
 	arena_destroy(e->a);
 	free(e);
+}
+
+/* When this host's lease has run out, the server may have the job run elsewhere: what is carried for it here could be written over what that
+ * brings home. So nothing is until the server has spoken again, and had the time to say that it does not want this attempt any more. */
+bool errand_may(struct errand *e)
+{
+	struct errands *all = e->all;
+	uint64_t now = uv_now(all->loop);
+
+	if (e->o.lease <= 0)
+		return true;
+	if (!all->looked || now - all->looked >= LOOK_MS) {
+		all->word = lease_word(all->live);
+		all->looked = now;
+	}
+	if (all->word > boot_us() - e->o.lease * 1000000)
+		return now >= e->doubt;
+	e->doubt = now + SETTLE_MS;
+	for (int i = 0; i < e->n; i++)
+		parcel_drop(&e->parcel[i]);
+	return false;
 }
 
 /* ---- telling ---- */
@@ -195,7 +219,7 @@ static void on_timer(uv_timer_t *t)
 		more |= e->state != ERRAND_DONE;
 		if (e->stop)
 			errand_halt(e);
-		else if (e->state > ERRAND_LOOKS && e->state < ERRAND_DONE)
+		else if (e->state > ERRAND_LOOKS && e->state < ERRAND_DONE && errand_may(e))
 			for (int k = 0; k < e->n; k++)
 				parcel_turn(&e->parcel[k]);
 	}

@@ -46,6 +46,7 @@ struct errand {
 	bool lost;	      /* as the local engine told */
 	bool stop;	      /* it was told to: nothing more is carried */
 	uint64_t deadline;    /* uv_now() */
+	uint64_t doubt;	      /* uv_now(): until then nothing is carried; 0: there was none */
 	struct strbuf notes;  /* what could not be done, for the result's reason */
 };
 
@@ -58,12 +59,15 @@ struct errands {
 	char *spool, *live;
 	VEC(struct errand *) v;
 	uv_timer_t timer;
-	uint64_t swept; /* uv_now() */
-	bool stopped;	/* the memory stays: the local engine and file systems may still have something to say */
+	uint64_t swept;	 /* uv_now() */
+	uint64_t looked; /* uv_now(): when `word` was read */
+	int64_t word;	 /* lease_word() */
+	bool stopped;	 /* the memory stays: the local engine and file systems may still have something to say */
 };
 
 /* ---- errands.c ---- */
 struct errand *errand_find(const struct errands *all, const char *tag);
+bool errand_may(struct errand *e);  /* carry; else what is under way is broken off */
 void errand_step(struct errand *e); /* one of its parcels is over: what is next? It may be gone afterwards */
 
 /* ---- parcel.c ---- */

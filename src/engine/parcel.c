@@ -85,6 +85,8 @@ void parcel_begin(struct parcel *p)
 				.size = p->size};
 	struct carry_events events = {.moved = on_moved, .over = on_over, .context = p};
 
+	if (!errand_may(e))
+		return; /* with the next tick, perhaps */
 	p->last = e->state == ERRAND_BRINGS;
 	p->carry = carry_start(e->all->files, &o, &events);
 }

@@ -51,6 +51,7 @@ static void order_slim(const struct order *o, struct strbuf *out)
 			     .ticket = o->ticket,
 			     .signature = o->signature,
 			     .deliver_for = o->deliver_for,
+			     .lease = o->lease,
 			     .spool = o->spool};
 
 	order_write(&slim, out);

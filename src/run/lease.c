@@ -57,6 +57,17 @@ static enum word word_read(int dir, int64_t *ret)
 	return WORD_STAMP;
 }
 
+int64_t lease_word(const char *live)
+{
+	int dir = open(live, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int64_t stamp = INT64_MIN;
+	enum word w = dir < 0 ? WORD_NONE : word_read(dir, &stamp);
+
+	if (dir >= 0)
+		close(dir);
+	return w == WORD_SUSPENDED ? INT64_MAX : w == WORD_STAMP ? stamp : INT64_MIN;
+}
+
 void lease_begin(struct lease *l, int64_t seconds, int64_t now)
 {
 	*l = (struct lease){.length = seconds > 0 ? seconds * 1000000 : 0, .since = now, .look_at = INT64_MAX};

@@ -13,7 +13,10 @@
 
 #include "base/err.h"
 
+int64_t boot_us(void); /* the time since this machine started */
 int lease_write(const char *live, int64_t asked, bool suspend, struct err *err);
+int64_t
+lease_word(const char *live); /* that instant; INT64_MAX: suspended; INT64_MIN: there was no word since the boot */
 
 struct lease {
 	int64_t length;	 /* microseconds; <= 0: none */

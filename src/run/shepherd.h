@@ -10,6 +10,7 @@
 
 #include "run/cgroup.h"
 #include "run/identity.h"
+#include "run/lease.h"
 #include "run/order.h"
 
 struct shepherd_place {
@@ -30,7 +31,6 @@ noreturn void shepherd_main(const struct order *o, const struct shepherd_place *
 #define SHEPHERD_SIGNAL SIGRTMIN
 void shepherd_signals(sigset_t *ret);
 /* Microseconds since the machine was started, with the time that it slept; no one can set this clock. */
-int64_t boot_us(void);
 /* Waits for one of them until that instant (or INT64_MAX); 0 if none came. */
 int shepherd_pause(int64_t until, siginfo_t *ret);
 

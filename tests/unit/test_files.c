@@ -23,6 +23,7 @@
 #include "engine/errands.h"
 #include "engine/ticket.h"
 #include "net/listener.h"
+#include "run/lease.h"
 #include "support/nest.h"
 #include "support/wire.h"
 
@@ -579,6 +580,33 @@ static void test_away(void **state)
 	forget(w, "3.1");
 }
 
+/* A host that its server may have given up brings nothing home, until it has heard of it again. */
+static void test_lapsed(void **state)
+{
+	struct world *w = *state;
+	struct order_file f[] = {file_to(w, FILE_OUT, NULL, HOME, at(w, HOME, "x.o"))};
+	struct order o = job(w, "1.1", "echo out\n", f, 1);
+	struct err err;
+
+	o.lease = 2;
+	assert_int_equal(lease_write(w->host[RUNS].n->live, boot_us(), false, &err), 0);
+	host_end(&w->host[HOME]);
+	order_give(w, &o);
+	AWAIT(w, lease_word(w->host[RUNS].n->live) < boot_us() - 2500000);
+	host_end(&w->host[RUNS]); /* an agent that was started anew knows it, too */
+	host_begin(&w->host[RUNS]);
+	assert_int_equal(errands_attach(w->host[RUNS].errands, "1.1"), ATTEMPT_RUNS);
+	host_begin(&w->host[HOME]);
+	for (int i = 0; i < 3000; i++)
+		world_turn(w);
+	assert_false(w->told.ended);
+	assert_null(text(w, HOME, "x.o"));
+	assert_int_equal(lease_write(w->host[RUNS].n->live, INT64_MAX, true, &err), 0);
+	AWAIT(w, w->told.ended);
+	assert_string_equal(text(w, HOME, "x.o"), "out\n");
+	forget(w, "1.1");
+}
+
 /* By a clock that is wrong tickets have expired, until the server says what time it is. */
 static void test_wrong_clock(void **state)
 {
@@ -772,6 +800,7 @@ static int tests_run(void)
 		cmocka_unit_test_setup_teardown(test_meddling, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_broken_off, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_away, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_lapsed, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_wrong_clock, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_bad_home, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_late, setup, teardown),
