@@ -422,5 +422,7 @@ def main():
 # usage: TEST SHUNT SHUNTD [--user] [SCENARIO...]
 signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
 os.umask(0o022)
+if len(sys.argv) < 3:
+    sys.exit("usage: %s SHUNT SHUNTD [SCENARIO...]   (the programs: BUILD/src/cmd/shunt BUILD/src/server/shuntd)" % sys.argv[0])
 commands = os.path.dirname(os.path.realpath(sys.argv[1]))
 server = os.path.realpath(sys.argv[2])
