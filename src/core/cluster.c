@@ -26,6 +26,7 @@ struct cluster *cluster_create(void)
 
 	c->nres = 1;
 	settings_default(&c->settings);
+	cluster_nodeset(c, NULL, 0, true); /* NODES_ALL */
 	return c;
 }
 
@@ -44,6 +45,10 @@ void cluster_destroy(struct cluster *c)
 	vec_free(&c->requests);
 	map_fini(&c->shape_index);
 	map_fini(&c->request_index);
+	for (size_t i = 0; i < c->nodesets.n; i++)
+		free(c->nodesets.v[i].word);
+	vec_free(&c->nodesets);
+	map_fini(&c->nodeset_index);
 	for (size_t i = 0; i < c->pages.n; i++)
 		free(c->pages.v[i]);
 	vec_free(&c->pages);
@@ -186,6 +191,30 @@ uint32_t cluster_intern(struct cluster *c, struct frag *frag, uint32_t nfrags)
 	map_set(&c->request_index, hash, c->requests.n);
 	vec_push(&c->requests, r);
 	return c->requests.n - 1;
+}
+
+uint32_t cluster_nodeset(struct cluster *c, const bool *has, uint32_t n, bool rest)
+{
+	struct nodeset s = {.word = mem_zalloc((n / 64 + 1) * sizeof *s.word), .nwords = n / 64 + 1, .rest = rest};
+	uint64_t hash, id;
+
+	for (uint32_t i = 0; i < s.nwords * 64; i++)
+		if (i < n ? has[i] : rest)
+			s.word[i / 64] |= UINT64_C(1) << i % 64;
+	while (s.nwords && s.word[s.nwords - 1] == (rest ? UINT64_MAX : 0)) /* equal sets look the same */
+		s.nwords--;
+	hash = hash_bytes(s.word, s.nwords * sizeof *s.word) ^ (rest ? 0x9e37 : 0);
+	for (; map_get(&c->nodeset_index, hash, &id); hash++) {
+		const struct nodeset *x = &c->nodesets.v[id];
+		if (x->nwords == s.nwords && x->rest == rest &&
+		    memcmp(x->word, s.word, s.nwords * sizeof *s.word) == 0) {
+			free(s.word);
+			return (uint32_t)id;
+		}
+	}
+	map_set(&c->nodeset_index, hash, c->nodesets.n);
+	vec_push(&c->nodesets, s);
+	return (uint32_t)c->nodesets.n - 1;
 }
 
 int cluster_request_procs(struct cluster *c, int64_t procs, uint32_t *ret, struct err *err)

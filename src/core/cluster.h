@@ -53,6 +53,15 @@ struct request {
 	int64_t cpus_fixed;
 };
 
+/* Which nodes a job may use. Nodes beyond the last word, also those that are added later, are members if `rest` is set. */
+struct nodeset {
+	uint64_t *word; /* bit i % 64 of word[i / 64]: node i */
+	uint32_t nwords;
+	bool rest;
+};
+
+#define NODES_ALL 0 /* the set of all nodes, also of those that are added later */
+
 struct settings {
 	int64_t tolerance;     /* seconds added to every walltime in the plan */
 	double fixed_factor;   /* FF >= 1: what a fixed CPU weighs */
@@ -71,7 +80,8 @@ struct cluster {
 	VEC(struct node) nodes;
 	VEC(struct shape) shapes;
 	VEC(struct request) requests;
-	struct map shape_index, request_index; /* hash -> id + 1, chained by re-hashing */
+	VEC(struct nodeset) nodesets;
+	struct map shape_index, request_index, nodeset_index; /* hash -> id + 1, chained by re-hashing */
 	VEC(struct job *) pages;
 	uint32_t njobs;
 	int nres;	  /* dimensions in use */
@@ -99,6 +109,14 @@ int cluster_request_procs(struct cluster *c, int64_t procs, uint32_t *ret, struc
 uint32_t cluster_intern(struct cluster *c, struct frag *frag, uint32_t nfrags);
 uint32_t cluster_shape(struct cluster *c, const struct shape *shape);
 
+/* The set of the nodes with has[node], and of those from `n` on if `rest`; interned as requests are. */
+uint32_t cluster_nodeset(struct cluster *c, const bool *has, uint32_t n, bool rest);
+
+static inline bool nodeset_has(const struct nodeset *s, uint32_t node)
+{
+	return node / 64 < s->nwords ? s->word[node / 64] >> node % 64 & 1 : s->rest;
+}
+
 /* A new job in STATE_NEW, numbered in sequence. Pointers stay valid. */
 struct job *cluster_add_job(struct cluster *c);
 
@@ -112,6 +130,12 @@ static inline struct job *cluster_job(const struct cluster *c, uint32_t id)
 static inline const struct request *cluster_job_request(const struct cluster *c, const struct job *job)
 {
 	return &c->requests.v[job->request];
+}
+
+/* The nodes that a job may use; NULL: all of them. Valid until another set is made. */
+static inline const struct nodeset *cluster_job_nodes(const struct cluster *c, const struct job *job)
+{
+	return job->allowed == NODES_ALL ? NULL : &c->nodesets.v[job->allowed];
 }
 
 /* Seconds that a job holds its place in the plan. */

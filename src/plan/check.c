@@ -34,13 +34,16 @@ static void check_node(const struct plan *p, uint32_t i, struct timeline *sum)
 	for (size_t k = 0; k < n->pieces.n; k++) {
 		const struct piece *x = &n->pieces.v[k];
 		const struct shape *s = &p->cluster->shapes.v[x->shape];
-		const struct frag *f = &cluster_job_request(p->cluster, cluster_job(p->cluster, x->job))->frag[x->frag];
+		const struct job *job = cluster_job(p->cluster, x->job);
+		const struct frag *f = &cluster_job_request(p->cluster, job)->frag[x->frag];
 		const struct place *at = plan_place(p, x->job, x->frag);
 
 		assert(x->start < x->end && f->shape == x->shape);
 		assert(f->node == NODE_ANY || f->node == (int32_t)i);
 		assert((node->features & s->features) == s->features);
 		assert(at->node == (int32_t)i && at->slot == k);
+		if (!x->live && cluster_job_nodes(p->cluster, job)) /* what runs stays, whatever became of its set */
+			assert(nodeset_has(cluster_job_nodes(p->cluster, job), i));
 		timeline_change(&line, x->live ? TIME_BEGIN : x->start, x->end, &s->need, -1);
 		timeline_change(sum, x->live ? TIME_BEGIN : x->start, x->end, &s->need, -1);
 		if (x->live)

@@ -31,9 +31,12 @@ unsigned plan_removable(const struct plan *p, uint32_t id)
 	}
 }
 
-bool plan_is_simple(const struct plan *p, const struct manner *m, const struct request *r)
+bool plan_is_simple(const struct plan *p, const struct manner *m, uint32_t id)
 {
-	if (p->nnodes != 1 || m->may_remove || r->nfrags != 1 || !p->node[0].up)
+	const struct job *job = cluster_job(p->cluster, id);
+	const struct request *r = cluster_job_request(p->cluster, job);
+
+	if (p->nnodes != 1 || m->may_remove || r->nfrags != 1 || !p->node[0].up || job->allowed != NODES_ALL)
 		return false;
 
 	uint64_t features = p->cluster->shapes.v[r->frag[0].shape].features;
@@ -47,7 +50,7 @@ bool goal_allowed(const struct insertion *in, const struct goal *g, int32_t node
 	const struct shape *s = &c->shapes.v[g->shape];
 	const struct plan_node *n = &in->p->node[node];
 
-	if (!n->up || (n->features & s->features) != s->features)
+	if (!n->up || (n->features & s->features) != s->features || (g->on && !nodeset_has(g->on, (uint32_t)node)))
 		return false;
 	if (!in->m->scatter && !g->apart)
 		return true;
@@ -210,20 +213,22 @@ static bool end_reached(struct plan *p)
 
 bool plan_insert(struct plan *p, const struct manner *m, uint32_t job, int64_t start, int64_t end)
 {
-	const struct request *r = cluster_job_request(p->cluster, cluster_job(p->cluster, job));
+	const struct job *owner = cluster_job(p->cluster, job);
+	const struct request *r = cluster_job_request(p->cluster, owner);
 	struct insertion in = {.p = p,
 			       .m = m,
 			       .job = job,
 			       .work = m->may_remove ? POWER_WORK : PUSH_WORK,
 			       .live_only = !end_reached(p)};
-	struct goal g = {.job = job, .start = start, .end = end, .apart = r->apart};
+	struct goal g = {
+		.job = job, .start = start, .end = end, .apart = r->apart, .on = cluster_job_nodes(p->cluster, owner)};
 
 	p->attempts++;
 	hold_ready(p, job);
 	if (!m->may_remove && !timeline_fits(plan_sum(p), start, end, &r->total))
 		return false;
 
-	if (plan_is_simple(p, m, r)) {
+	if (plan_is_simple(p, m, job)) {
 		plan_put(p, job, 0, 0, start, end); /* the sum is the node's */
 		return true;
 	}

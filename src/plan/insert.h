@@ -3,7 +3,8 @@
  *
  * plan_insert() finds a node for every fragment or leaves the plan as it was. A fragment goes to the fitting node with the
  * least free CPU-seconds over its interval; where none fits, to a *viable* one, whose other fragments are first pushed
- * to other nodes (push.c) or, with the power for it, whose jobs are removed.
+ * to other nodes (push.c) or, with the power for it, whose jobs are removed. No fragment, the job's own or a pushed one,
+ * goes to a node that its job may not use (job.allowed).
  */
 #ifndef PLAN_INSERT_H
 #define PLAN_INSERT_H
@@ -50,7 +51,7 @@ int64_t plan_insert_latest(struct plan *p, const struct manner *m, uint32_t job,
 /* Which enum removable a job in the plan is, or 0 when nothing could remove it. */
 unsigned plan_removable(const struct plan *p, uint32_t job);
 
-/* On one node that may be used, and whose pieces stay where they are, its timeline says at once what fits. */
-bool plan_is_simple(const struct plan *p, const struct manner *m, const struct request *r);
+/* On one node that the job may use, and whose pieces stay where they are, its timeline says at once what fits. */
+bool plan_is_simple(const struct plan *p, const struct manner *m, uint32_t job);
 
 #endif

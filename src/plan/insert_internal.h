@@ -14,7 +14,8 @@
 struct goal {
 	uint32_t job, frag, shape;
 	int64_t start, end;
-	bool apart; /* some fragment of the job is exclusive */
+	bool apart;		  /* some fragment of the job is exclusive */
+	const struct nodeset *on; /* the nodes it may use; NULL: all */
 };
 
 /* What could not be pushed anywhere but back: equal fragments of another node need only try that one. */
@@ -38,7 +39,7 @@ struct insertion {
 	int ndead;
 };
 
-/* Whether the node may hold the fragment at all: up, features, exclusivity towards the job's other fragments. */
+/* Whether the node may hold the fragment at all: up, allowed, features, exclusivity towards the job's other fragments. */
 bool goal_allowed(const struct insertion *in, const struct goal *g, int32_t node);
 
 bool node_in_chain(const struct insertion *in, int32_t node);

@@ -141,7 +141,7 @@ static int32_t push_target(struct insertion *in, const struct goal *g, int32_t f
 	double area;
 	int32_t node;
 
-	for (int i = 0; i < in->ndead && !g->apart; i++) {
+	for (int i = 0; i < in->ndead && !g->apart && !g->on; i++) {
 		const struct dead_end *d = &in->dead[i];
 		if (d->shape == g->shape && d->start == g->start && d->end == g->end)
 			return d->node != from && !node_in_chain(in, d->node) && node_measure(in, g, d->node, &area)
@@ -149,7 +149,7 @@ static int32_t push_target(struct insertion *in, const struct goal *g, int32_t f
 				       : NODE_ANY;
 	}
 	node = goal_best_fit(in, g);
-	if (node == NODE_ANY && in->nchain == 1 && in->ndead < DEAD_ENDS && !g->apart)
+	if (node == NODE_ANY && in->nchain == 1 && in->ndead < DEAD_ENDS && !g->apart && !g->on)
 		in->dead[in->ndead++] = (struct dead_end){g->shape, from, g->start, g->end};
 	return node;
 }
@@ -158,9 +158,14 @@ static int32_t push_target(struct insertion *in, const struct goal *g, int32_t f
 static bool push_piece(struct insertion *in, struct piece x, int32_t from, int depth)
 {
 	struct plan *p = in->p;
-	bool apart = cluster_job_request(p->cluster, cluster_job(p->cluster, x.job))->apart;
-	struct goal g = {
-		.job = x.job, .frag = x.frag, .shape = x.shape, .start = x.start, .end = x.end, .apart = apart};
+	const struct job *job = cluster_job(p->cluster, x.job);
+	struct goal g = {.job = x.job,
+			 .frag = x.frag,
+			 .shape = x.shape,
+			 .start = x.start,
+			 .end = x.end,
+			 .apart = cluster_job_request(p->cluster, job)->apart,
+			 .on = cluster_job_nodes(p->cluster, job)};
 	plan_mark mark = plan_begin(p);
 	int32_t node;
 

@@ -139,8 +139,8 @@ static int64_t room_first(const struct timeline *line, int64_t from, int64_t len
 
 /* No instant before it can hold `count` fragments of a shape; exact for one. Where fragments can be pushed, only what runs
  * is in the way. */
-static int64_t shape_bound(const struct plan *p, const struct manner *m, const struct frag *f, uint32_t count,
-			   int64_t from, int64_t length)
+static int64_t shape_bound(const struct plan *p, const struct manner *m, const struct nodeset *on, const struct frag *f,
+			   uint32_t count, int64_t from, int64_t length)
 {
 	const struct shape *s = &p->cluster->shapes.v[f->shape];
 	int64_t most = f->node == NODE_ANY && (m->scatter || s->exclusive) ? 1 : count, bound = TIME_NEVER,
@@ -150,7 +150,7 @@ static int64_t shape_bound(const struct plan *p, const struct manner *m, const s
 	for (uint32_t n = 0; n < p->nnodes; n++) {
 		const struct plan_node *node = &p->node[n];
 		if (!node->up || (node->features & s->features) != s->features ||
-		    (f->node != NODE_ANY && f->node != (int32_t)n))
+		    (f->node != NODE_ANY && f->node != (int32_t)n) || (on && !nodeset_has(on, n)))
 			continue;
 		if (m->push_depth && p->loose)
 			node_instants(p, n, &s->need, from, most, &at);
@@ -165,9 +165,10 @@ static int64_t shape_bound(const struct plan *p, const struct manner *m, const s
 	return bound < single ? bound : single;
 }
 
-static int64_t earliest_bound(const struct plan *p, const struct manner *m, const struct request *r, int64_t from,
-			      int64_t length)
+static int64_t earliest_bound(const struct plan *p, const struct manner *m, uint32_t job, int64_t from, int64_t length)
 {
+	const struct request *r = request_of(p, job);
+	const struct nodeset *on = cluster_job_nodes(p->cluster, cluster_job(p->cluster, job));
 	int64_t bound = from;
 
 	for (uint32_t i = 0, k; i < r->nfrags && bound != TIME_NEVER; i = k) {
@@ -175,7 +176,7 @@ static int64_t earliest_bound(const struct plan *p, const struct manner *m, cons
 		for (k = i + 1; k < r->nfrags; k++)
 			if (r->frag[k].shape != r->frag[i].shape || r->frag[k].node != r->frag[i].node)
 				break;
-		b = shape_bound(p, m, &r->frag[i], k - i, from, length);
+		b = shape_bound(p, m, on, &r->frag[i], k - i, from, length);
 		if (b > bound)
 			bound = b;
 	}
@@ -213,7 +214,7 @@ int64_t plan_insert_earliest(struct plan *p, const struct manner *m, uint32_t jo
 	const struct request *r = request_of(p, job);
 	int64_t at = from;
 
-	if (plan_is_simple(p, m, r)) {
+	if (plan_is_simple(p, m, job)) {
 		at = timeline_earliest(plan_sum(p), from, length, &r->total);
 		if (at != TIME_NEVER)
 			plan_put(p, job, 0, 0, at, at + length);
@@ -229,7 +230,7 @@ int64_t plan_insert_earliest(struct plan *p, const struct manner *m, uint32_t jo
 			break;
 		at = next_instant(p, m, at);
 		if (!m->may_remove && at != TIME_NEVER)
-			at = earliest_bound(p, m, r, at, length);
+			at = earliest_bound(p, m, job, at, length);
 	}
 	return at;
 }

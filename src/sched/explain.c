@@ -98,6 +98,27 @@ static bool explain_reservation(struct sched *s, uint32_t job, int64_t length, s
 	return found;
 }
 
+/* The least of each resource that stays free from now on, on the nodes that are not drained and that a job may use. */
+static void usable_least(struct sched *s, const struct nodeset *on, int64_t length, struct res *ret)
+{
+	struct timeline *sum = &s->p->scratch;
+
+	timeline_copy(sum, plan_sum(s->p));
+	for (uint32_t i = 0; i < s->c->nodes.n; i++) {
+		const struct timeline *line = &s->p->node[i].line;
+		if (!s->c->nodes.v[i].up || (s->p->node[i].up && (!on || nodeset_has(on, i))))
+			continue;
+		for (uint32_t k = 0; k < line->n; k++) {
+			const int64_t *step = timeline_step(line, k);
+			struct res idle = {0};
+			for (int d = 0; d < s->c->nres; d++)
+				idle.v[d] = step[1 + d];
+			timeline_change(sum, step[0], k + 1 < line->n ? step[line->stride] : TIME_NEVER, &idle, -1);
+		}
+	}
+	timeline_least(sum, s->now, s->now + length, ret);
+}
+
 /* Takes running jobs out in the order of their ends until the job would fit: they hold what it needs. */
 static bool explain_running(struct sched *s, uint32_t job, int64_t length, struct reason *r)
 {
@@ -106,14 +127,7 @@ static bool explain_running(struct sched *s, uint32_t job, int64_t length, struc
 	struct res least;
 	bool fits = false;
 
-	timeline_least(plan_sum(s->p), s->now, s->now + length, &least);
-	for (uint32_t i = 0; i < s->c->nodes.n; i++) {
-		struct res idle;
-		if (s->p->node[i].up || !s->c->nodes.v[i].up)
-			continue;
-		timeline_least(&s->p->node[i].line, s->now, s->now + length, &idle); /* drained: not to be had */
-		res_sub(&least, &idle);
-	}
+	usable_least(s, cluster_job_nodes(s->c, cluster_job(s->c, job)), length, &least);
 	r->why = WHY_SCATTERED;
 	for (int d = s->c->nres - 1; d >= 0; d--)
 		if (least.v[d] < q->total.v[d]) {
@@ -139,15 +153,20 @@ static bool explain_running(struct sched *s, uint32_t job, int64_t length, struc
 static void explain_never(struct sched *s, uint32_t job, struct reason *r)
 {
 	const struct request *q = cluster_job_request(s->c, cluster_job(s->c, job));
+	const struct nodeset *on = cluster_job_nodes(s->c, cluster_job(s->c, job));
+	struct res total = s->c->total;
 
+	for (uint32_t i = 0; on && i < s->c->nodes.n; i++)
+		if (s->c->nodes.v[i].up && !nodeset_has(on, i))
+			res_sub(&total, &s->c->nodes.v[i].total);
 	vec_clear(&r->holders);
 	r->why = WHY_NEVER;
 	r->when = TIME_NEVER;
 	for (int d = s->c->nres - 1; d >= 0; d--)
-		if (s->c->total.v[d] < q->total.v[d]) {
+		if (total.v[d] < q->total.v[d]) {
 			r->dim = d;
 			r->needed = q->total.v[d];
-			r->free = s->c->total.v[d];
+			r->free = total.v[d];
 			r->missing = r->needed - r->free;
 		}
 }
@@ -244,6 +263,7 @@ static void text_holders(const struct sched *s, const struct reason *r, job_name
 void reason_text(const struct sched *s, uint32_t job, const struct reason *r, job_namer name, void *context,
 		 struct strbuf *out)
 {
+	const char *usable = cluster_job(s->c, job)->allowed == NODES_ALL ? "are up" : "it may use";
 	char when[32], shorter[32];
 
 	switch (r->why) {
@@ -258,11 +278,11 @@ void reason_text(const struct sched *s, uint32_t job, const struct reason *r, jo
 		break;
 	case WHY_NEVER:
 		if (r->missing)
-			strbuf_printf(out, "it asks for %lld %s and the nodes that are up have %lld",
-				      (long long)r->needed, dim_name(s, r->dim), (long long)r->free);
+			strbuf_printf(out, "it asks for %lld %s and the nodes that %s have %lld", (long long)r->needed,
+				      dim_name(s, r->dim), usable, (long long)r->free);
 		else
-			strbuf_printf(out,
-				      "the nodes that are up could not hold its fragments even if they were empty");
+			strbuf_printf(out, "the nodes that %s could not hold its fragments even if they were empty",
+				      usable);
 		break;
 	case WHY_SHORT:
 		strbuf_printf(out, "it needs %lld %s and %lld are free: %lld are missing", (long long)r->needed,

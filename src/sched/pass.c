@@ -60,7 +60,7 @@ bool failure_known(const struct sched *s, const struct job *job, int64_t length)
 
 	for (size_t i = 0; i < s->failures.n; i++) {
 		const struct failure *f = &s->failures.v[i];
-		if (length < f->length)
+		if (length < f->length || (f->allowed != NODES_ALL && f->allowed != job->allowed))
 			continue;
 		if (f->request == job->request)
 			return true;
@@ -77,6 +77,7 @@ void failure_note(struct sched *s, const struct job *job, int64_t length)
 	const struct shape *shape = &s->c->shapes.v[r->frag[0].shape];
 	struct failure f = {
 		.request = job->request,
+		.allowed = job->allowed,
 		.nfrags = r->nfrags,
 		.need = shape->need,
 		.length = length,
@@ -91,11 +92,12 @@ void failure_note(struct sched *s, const struct job *job, int64_t length)
 /* Puts the job into the plan at now, if need be by pushing others or moving one that runs. */
 static bool pass_place_now(struct sched *s, uint32_t id, int64_t length)
 {
+	const struct job *job = cluster_job(s->c, id);
 	uint64_t moves = s->p->moves;
 	plan_mark mark;
 
-	if (s->window.exact && s->window.version == s->p->version &&
-	    cluster_job_request(s->c, cluster_job(s->c, id))->nfrags == 1) {
+	if (s->window.exact && s->window.version == s->p->version && job->allowed == NODES_ALL &&
+	    cluster_job_request(s->c, job)->nfrags == 1) {
 		plan_put(s->p, id, 0, 0, s->now, s->now + length); /* the window has said that it fits */
 		return true;
 	}

@@ -366,35 +366,49 @@ void sched_pause(struct sched *s, uint32_t node, bool pause, int64_t now)
 	sched_refresh(s);
 }
 
-/* The job goes in now, only on these nodes: the others are as if they were drained meanwhile. */
-static bool insert_on(struct sched *s, uint32_t id, const bool *on, int64_t now, int64_t end)
+/* Whether all that a job holds is on nodes of a set. */
+static bool placed_within(const struct sched *s, uint32_t id, const struct nodeset *on)
 {
-	struct plan_node *node = s->p->node;
-	size_t n = s->c->nodes.n;
-	bool *up = mem_alloc(n * sizeof *up), fits;
-
-	for (size_t i = 0; i < n; i++) {
-		up[i] = node[i].up;
-		node[i].up = up[i] && (!on || on[i]);
-	}
-	fits = plan_insert(s->p, &s->plain, id, now, end);
-	for (size_t i = 0; i < n; i++)
-		node[i].up = up[i];
-	free(up);
-	return fits;
+	for (uint32_t i = 0; i < s->p->holds.v[id].nfrags; i++)
+		if (!nodeset_has(on, (uint32_t)plan_place(s->p, id, i)->node))
+			return false;
+	return true;
 }
 
-bool sched_run(struct sched *s, uint32_t id, const bool *on, int64_t now)
+void sched_allow(struct sched *s, uint32_t id, uint32_t allowed, int64_t now)
 {
-	const struct job *job = cluster_job(s->c, id);
+	struct job *job = cluster_job(s->c, id);
+
+	if (job->allowed == allowed)
+		return;
+	sched_at(s, now);
+	job->allowed = allowed;
+	if (!job_waits(job))
+		return;
+	pass_drop_reservations(s);
+	if (job->state == STATE_ALLOCATED && !placed_within(s, id, &s->c->nodesets.v[allowed])) {
+		plan_take_job(s->p, id);
+		sched_emit(s, EVENT_DEALLOCATE, id, 0, JOB_NONE);
+	}
+	sched_refresh(s);
+}
+
+bool sched_run(struct sched *s, uint32_t id, uint32_t on, int64_t now)
+{
+	struct job *job = cluster_job(s->c, id);
+	uint32_t allowed = job->allowed;
 	int64_t length = sched_length(s, job);
 	plan_mark mark;
+	bool fits;
 
 	sched_at(s, now);
 	pass_drop_reservations(s);
 	mark = plan_begin(s->p);
 	plan_take_job(s->p, id);
-	if (!insert_on(s, id, on, now, now + length)) {
+	job->allowed = on == NODES_ALL ? allowed : on;
+	fits = plan_insert(s->p, &s->plain, id, now, now + length);
+	job->allowed = allowed;
+	if (!fits) {
 		plan_rollback(s->p, mark);
 		return false;
 	}

@@ -42,8 +42,11 @@ void sched_overrun(struct sched *s, uint32_t job, int64_t until, int64_t now);
 void sched_delete(struct sched *s, uint32_t job, int64_t now);
 void sched_hold(struct sched *s, uint32_t job, int64_t now);
 void sched_release(struct sched *s, uint32_t job, int64_t now);
-/* A waiting job starts at once where there is room for it, before its turn; only on nodes with on[node], unless NULL. False: there is none. */
-bool sched_run(struct sched *s, uint32_t job, const bool *on, int64_t now);
+/* A job may use the nodes of a set from now on (cluster_nodeset). A place on another node is taken from it. */
+void sched_allow(struct sched *s, uint32_t job, uint32_t allowed, int64_t now);
+/* A waiting job starts at once where there is room for it, before its turn; on the nodes of the set `on`, whatever it may use otherwise; NODES_ALL: where
+ * it may. False: there is no room. */
+bool sched_run(struct sched *s, uint32_t job, uint32_t on, int64_t now);
 /* A job whose events were folded by others (job_apply, plan_apply), at recovery: it is taken over as it is. In the order of
  * submission for those that wait and of their ends for those that have ended, whose run times are remembered. */
 void sched_restore(struct sched *s, uint32_t job, int64_t now);

@@ -43,6 +43,7 @@ struct window {
 /* A request that could not be placed now: none that asks at least as much can, until something is freed. */
 struct failure {
 	uint32_t request;
+	uint32_t allowed; /* the nodes that were asked */
 	uint32_t nfrags;
 	struct res need; /* per fragment, if uniform */
 	int64_t length;

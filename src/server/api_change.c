@@ -194,16 +194,17 @@ static int do_rerun(struct change *c, uint32_t id, const char **code, struct err
 	return 0;
 }
 
-/* "n1+n2": which nodes a job may start on. NULL: any. */
-static int nodes_arg(struct change *c, bool **ret, const char **code, struct err *err)
+/* "n1+n2": the set of nodes that a job is to start on; NODES_ALL: none was given. */
+static int nodes_arg(struct change *c, uint32_t *ret, const char **code, struct err *err)
 {
 	const char *text = arg_text(c, "nodes");
-	const struct cluster *cluster = c->s->cluster;
+	struct cluster *cluster = c->s->cluster;
+	bool *has;
 
-	*ret = NULL;
+	*ret = NODES_ALL;
 	if (!text || !*text)
 		return 0;
-	*ret = arena_alloc(c->arena, cluster->nodes.n * sizeof **ret);
+	has = arena_alloc(c->arena, cluster->nodes.n * sizeof *has);
 	for (const char *p = text; *p; p += strspn(p, "+, ")) {
 		size_t n = strcspn(p, "+, ");
 		const char *name = arena_strndup(c->arena, p, strcspn(p, "+, /:"));
@@ -212,9 +213,10 @@ static int nodes_arg(struct change *c, bool **ret, const char **code, struct err
 			*code = "unknown_node";
 			return err_set(err, -ENOENT, "There is no node %.60s.", name);
 		}
-		(*ret)[node] = true;
+		has[node] = true;
 		p += n;
 	}
+	*ret = cluster_nodeset(cluster, has, (uint32_t)cluster->nodes.n, false);
 	return 0;
 }
 
@@ -222,7 +224,8 @@ static int do_run(struct change *c, uint32_t id, const char **code, struct err *
 {
 	struct server *s = c->s;
 	const struct entry *e = &s->entries.v[id];
-	bool held = entry_job(s, id)->state == STATE_HELD, *on;
+	bool held = entry_job(s, id)->state == STATE_HELD;
+	uint32_t on;
 	int rc;
 
 	if (c->w->role < ROLE_OPERATOR) {

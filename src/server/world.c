@@ -109,25 +109,36 @@ void world_begin(struct server *s)
 	sched_listen(s->sched, dispatch_listener, s);
 }
 
-bool world_could_hold(struct server *s, uint32_t request)
+bool world_could_hold_on(struct server *s, uint32_t request, uint32_t allowed)
 {
 	struct job *job = cluster_job(s->cluster, s->scratch);
 	struct manner m = {.alloc = ALLOC_BEST, .scatter = s->policy.scatter};
+	bool *has = mem_zalloc((s->nodes.n + 1) * sizeof *has), fits;
 	plan_mark mark;
 
+	if (!s->empty)
+		s->empty = plan_create(s->cluster);
+	for (uint32_t i = 0; i < s->nodes.n; i++)
+		has[i] = !s->nodes.v[i].gone && !s->nodes.v[i].leaving &&
+			 nodeset_has(&s->cluster->nodesets.v[allowed], i);
+	job->request = request;
+	job->allowed = cluster_nodeset(s->cluster, has, (uint32_t)s->nodes.n, false);
+	free(has);
+	mark = plan_begin(s->empty);
+	fits = plan_insert(s->empty, &m, s->scratch, 1, 2);
+	plan_rollback(s->empty, mark);
+	plan_forget(s->empty, s->scratch);
+	job->allowed = NODES_ALL;
+	return fits;
+}
+
+bool world_could_hold(struct server *s, uint32_t request)
+{
 	while (s->could.n <= request)
 		vec_push(&s->could, 0);
 	if (s->could.v[request])
 		return s->could.v[request] == 1;
-	if (!s->empty)
-		s->empty = plan_create(s->cluster);
-	for (uint32_t i = 0; i < s->nodes.n; i++)
-		s->empty->node[i].up = !s->nodes.v[i].gone && !s->nodes.v[i].leaving;
-	job->request = request;
-	mark = plan_begin(s->empty);
-	s->could.v[request] = plan_insert(s->empty, &m, s->scratch, 1, 2) ? 1 : 2;
-	plan_rollback(s->empty, mark);
-	plan_forget(s->empty, s->scratch);
+	s->could.v[request] = world_could_hold_on(s, request, NODES_ALL) ? 1 : 2;
 	return s->could.v[request] == 1;
 }
 

@@ -90,6 +90,8 @@ static void check_nodes(struct drive *d, const struct event *e)
 	for (uint32_t i = 0; i < r->nfrags; i++) {
 		const struct shape *s = &d->c->shapes.v[r->frag[i].shape];
 		int32_t n = e->nodes[i];
+		if (n >= 0 && !nodeset_has(&d->c->nodesets.v[cluster_job(d->c, e->job)->allowed], (uint32_t)n))
+			drive_wrong(d, "job %u: fragment %u on node %d, which it may not use", e->job, i, n);
 		if (n < 0 || n >= d->t->nnodes || !d->c->nodes.v[n].up)
 			drive_wrong(d, "job %u: fragment %u on node %d, which is not up", e->job, i, n);
 		else if (r->frag[i].node != NODE_ANY && r->frag[i].node != n)
@@ -279,6 +281,23 @@ static void drive_check(struct drive *d)
 		drive_wrong(d, "%zu jobs wait and the scheduler knows of %zu", waiting, sched_waiting(d->s));
 }
 
+/* A job of one free fragment avoids the node where it could not be started, if another could hold it for good. */
+static void avoid_node(struct drive *d, uint32_t id, int32_t node)
+{
+	const struct request *r = cluster_job_request(d->c, cluster_job(d->c, id));
+	const struct shape *s = &d->c->shapes.v[r->frag[0].shape];
+	bool has[CASE_NODES], other = false;
+
+	for (int n = 0; n < d->t->nnodes; n++) {
+		const struct node *x = &d->c->nodes.v[n];
+		has[n] = n != node;
+		other |= has[n] && x->up && res_covers(&x->total, &s->need) &&
+			 (x->features & s->features) == s->features;
+	}
+	if (other && d->t->naccidents == 0 && r->nfrags == 1 && r->nfixed == 0)
+		sched_allow(d->s, id, cluster_nodeset(d->c, has, (uint32_t)d->t->nnodes, true), d->now);
+}
+
 /* Answers the orders to start; whether one failed, after which a cycle follows at once. */
 static bool drive_answer(struct drive *d)
 {
@@ -289,7 +308,9 @@ static bool drive_answer(struct drive *d)
 		if (!x->runs || x->confirmed || x->confirm > d->now)
 			continue;
 		if (x->starts <= d->t->job[x->of].failures) {
+			int32_t node = plan_place(d->p, i, 0)->node;
 			sched_start_failed(d->s, i, d->now);
+			avoid_node(d, i, node);
 			failed = true;
 		} else {
 			x->confirmed = true;

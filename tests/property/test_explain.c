@@ -78,6 +78,26 @@ static void check_reserved_for(const struct claim_check *k)
 		drive_wrong(d, "job %u would not fit if %u had no reservation", k->job, r->by);
 }
 
+static bool may_use(const struct claim_check *k, size_t node)
+{
+	const struct cluster *c = k->d->c;
+
+	return nodeset_has(&c->nodesets.v[cluster_job(c, k->job)->allowed], (uint32_t)node);
+}
+
+/* What a running job holds of a dimension on the nodes that this job may use. */
+static int64_t used_there(const struct claim_check *k, uint32_t runs, int dim)
+{
+	const struct cluster *c = k->d->c;
+	const struct request *r = cluster_job_request(c, cluster_job(c, runs));
+	int64_t used = 0;
+
+	for (uint32_t f = 0; f < r->nfrags; f++)
+		if (may_use(k, (size_t)plan_place(k->d->p, runs, f)->node))
+			used += c->shapes.v[r->frag[f].shape].need.v[dim];
+	return used;
+}
+
 /* The least of a dimension that running jobs leave free over the job's interval, from the drive's books and the plan. */
 static int64_t least_free(const struct claim_check *k, int dim)
 {
@@ -85,12 +105,12 @@ static int64_t least_free(const struct claim_check *k, int dim)
 	int64_t total = 0, least = INT64_MAX;
 
 	for (size_t n = 0; n < d->c->nodes.n; n++)
-		total += d->c->nodes.v[n].up ? d->c->nodes.v[n].total.v[dim] : 0;
+		total += d->c->nodes.v[n].up && may_use(k, n) ? d->c->nodes.v[n].total.v[dim] : 0;
 	for (int64_t at = d->now; at < d->now + k->length; at++) {
 		int64_t use = 0;
 		for (uint32_t i = 0; i < d->c->njobs; i++)
 			if (d->job[i].runs && plan_piece(d->p, i, 0)->end > at)
-				use += cluster_job_request(d->c, cluster_job(d->c, i))->total.v[dim];
+				use += used_there(k, i, dim);
 		if (total - use < least)
 			least = total - use;
 	}

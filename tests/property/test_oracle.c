@@ -39,7 +39,10 @@ struct oracle {
 static bool item_fits(const struct oracle *o, const struct item *x, int32_t node)
 {
 	const struct node *n = &o->c->nodes.v[node];
+	const struct nodeset *on = &o->c->nodesets.v[cluster_job(o->c, x->job)->allowed];
 
+	if (!nodeset_has(on, (uint32_t)node))
+		return false;
 	if (!n->up || (n->features & x->shape->features) != x->shape->features)
 		return false;
 	for (int i = -1; i < o->nplaced; i++) {
@@ -128,6 +131,18 @@ struct bench {
 	int64_t length;
 };
 
+/* Half of the jobs may use all nodes, the others some, at times none. */
+static uint32_t random_nodes(struct bench *b)
+{
+	bool has[16];
+
+	if (rng_below(&b->r, 2) || b->c->nodes.n > 16)
+		return NODES_ALL;
+	for (size_t i = 0; i < b->c->nodes.n; i++)
+		has[i] = rng_below(&b->r, 3);
+	return cluster_nodeset(b->c, has, (uint32_t)b->c->nodes.n, rng_below(&b->r, 2));
+}
+
 static void bench_open(struct bench *b, const struct tcase *t)
 {
 	static const struct policy known = {.deadlines = true};
@@ -136,7 +151,7 @@ static void bench_open(struct bench *b, const struct tcase *t)
 	*b = (struct bench){.c = drive_cluster(t, &known)};
 	rng_seed(&b->r, t->seed);
 	for (int i = 0; i < t->njobs; i++)
-		drive_add_job(b->c, &t->job[i], &known);
+		drive_add_job(b->c, &t->job[i], &known)->allowed = random_nodes(b);
 	b->p = plan_create(b->c);
 	plan_advance(b->p, NOW);
 	b->last = b->c->njobs - 1;
@@ -250,7 +265,11 @@ static const char *pushes(const struct tcase *t, const struct policy *policy)
 		vec_push(&b.p->holds, (struct hold){0});
 	for (int32_t n = 0; n < (int32_t)b.p->nnodes && b.request->nfrags == 1 && m.push_depth && !wrong; n++) {
 		struct insertion in = {.p = b.p, .m = &m, .job = b.last, .work = PUSH_WORK};
-		struct goal g = {.job = b.last, .shape = b.request->frag[0].shape, .start = at, .end = at + b.length};
+		struct goal g = {.job = b.last,
+				 .shape = b.request->frag[0].shape,
+				 .start = at,
+				 .end = at + b.length,
+				 .on = cluster_job_nodes(b.c, cluster_job(b.c, b.last))};
 		if ((b.request->nfixed && b.request->frag[0].node != n) ||
 		    timeline_fits(&b.p->node[n].line, g.start, g.end, &b.c->shapes.v[g.shape].need))
 			continue; /* it is asked only about nodes on which it does not fit */
