@@ -46,7 +46,7 @@ class Connection(http.client.HTTPConnection):
 
     def connect(self):
         self.sock = socket.socket(socket.AF_UNIX)
-        self.sock.settimeout(WAIT)
+        self.sock.settimeout(self.timeout)
         self.sock.connect(self.path)
 
 

@@ -482,6 +482,15 @@ void api_metrics(struct server *s, struct http_request *r, const struct asker *w
 	       (double)s->stats.cycle_us / 1e6);
 	metric(&out, "cycle_seconds_max", "gauge", "Duration of the longest scheduling cycle.",
 	       (double)s->stats.max_cycle_us / 1e6);
+	metric(&out, "turns_total", "counter", "Turns of the server's loop.", (double)s->stats.turns);
+	metric(&out, "turns_long_total", "counter", "Turns that kept everything else waiting for more than 50 ms.",
+	       (double)s->stats.long_turns);
+	metric(&out, "turn_seconds_max", "gauge", "Duration of the longest turn since the metrics were read last.",
+	       (double)s->stats.turn_max_us / 1e6);
+	metric(&out, "turn_cpu_seconds_max", "gauge",
+	       "Processor time of the turn that used most since the metrics were read last.",
+	       (double)s->stats.turn_cpu_max_us / 1e6);
+	s->stats.turn_max_us = s->stats.turn_cpu_max_us = 0;
 	metric(&out, "pushed_starts_total", "counter",
 	       "Jobs that could start only because planned fragments were pushed.", (double)sched->rescued);
 	metric(&out, "commits_total", "counter", "Commits to the store.", (double)s->stats.commits);

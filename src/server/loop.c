@@ -22,10 +22,11 @@
 
 #define RETRY_US 500000
 #define SLEEP_MAX_MS 15000
-#define SKEW_MIN 2	  /* seconds that the clocks may differ before it is said */
-#define WAIT_FOR_STORE 20 /* seconds a request may wait for the store */
-#define BACKLOG 8	  /* orders that keep the engine busy */
-#define COMPANY_US 10000  /* so long a change for which nobody waits may wait for others, to be committed with them */
+#define SKEW_MIN 2	   /* seconds that the clocks may differ before it is said */
+#define WAIT_FOR_STORE 20  /* seconds a request may wait for the store */
+#define BACKLOG 8	   /* orders that keep the engine busy */
+#define LONG_TURN_US 50000 /* a turn should not take longer: meanwhile nobody is answered */
+#define COMPANY_US 10000   /* so long a change for which nobody waits may wait for others, to be committed with them */
 
 void server_say(const struct server *s, const char *fmt, ...)
 {
@@ -320,6 +321,24 @@ static void after_poll(uv_check_t *check)
 	turn(check->data);
 }
 
+/* How long nobody else could be served: everything since the last poll but the wait in it. On a busy machine the time on the processor tells
+ * what we did, the other what clients had to wait. */
+static void held_count(struct server *s)
+{
+	int64_t idle = (int64_t)(uv_metrics_idle_time(s->loop) / 1000), now = clock_us(CLOCK_MONOTONIC);
+	int64_t cpu = clock_us(CLOCK_THREAD_CPUTIME_ID);
+	int64_t held = now - s->held.at_us - (idle - s->held.idle_us), worked = cpu - s->held.cpu_us;
+
+	s->held.at_us = now;
+	s->held.idle_us = idle;
+	s->held.cpu_us = cpu;
+	s->stats.long_turns += held > LONG_TURN_US;
+	if (held > s->stats.turn_max_us)
+		s->stats.turn_max_us = held;
+	if (worked > s->stats.turn_cpu_max_us)
+		s->stats.turn_cpu_max_us = worked;
+}
+
 /* Timers come before the poll, and the listener takes requests in its own: they don't wait until the poll ends. */
 static void before_poll(uv_prepare_t *prepare)
 {
@@ -327,6 +346,7 @@ static void before_poll(uv_prepare_t *prepare)
 
 	if (s->dirty || s->requests != http_stats(s->http).requests)
 		turn(s);
+	held_count(s);
 }
 
 /* Something came in by another way than a request, perhaps after a long sleep; the turn follows in any case, since it follows every poll. */
@@ -391,6 +411,9 @@ void loop_run(struct server *s)
 	uv_timer_init(s->loop, &s->timer);
 	uv_timer_start(&s->timer, on_timer, 1, 0);
 	s->dirty = true;
+	held_count(s);
+	s->stats.turn_max_us = s->stats.turn_cpu_max_us = 0; /* recovery is not a turn */
+	s->stats.long_turns = 0;
 	uv_run(s->loop, UV_RUN_DEFAULT);
 	engine_flush(s->engine);
 	loop_drain(s);

@@ -314,6 +314,7 @@ static int prepare(struct server *s, struct err *err)
 	snprintf(socket, sizeof socket, "%s/engine.sock", s->where.run);
 	snprintf(spool, sizeof spool, "%s/undelivered", s->where.state);
 	s->loop = uv_default_loop();
+	uv_loop_configure(s->loop, UV_METRICS_IDLE_TIME);
 	listener.context = s;
 	clock_read(s);
 	s->stats.began = s->now;

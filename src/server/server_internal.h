@@ -337,10 +337,14 @@ struct server {
 	VEC(struct waiter *) waiters;
 	uint64_t waiter_ids;
 	struct {
-		uint64_t turns, commits, submitted, started, finished, failed_commits, hosts_lost;
+		uint64_t turns, commits, submitted, started, finished, failed_commits, hosts_lost, long_turns;
 		int64_t commit_us, cycle_us, max_cycle_us;
+		int64_t turn_max_us, turn_cpu_max_us; /* since the metrics were read last */
 		int64_t began;
 	} stats;
+	struct {
+		int64_t at_us, idle_us, cpu_us;
+	} held; /* the three clocks at the last poll (loop.c) */
 };
 
 #define ARRAY_BIT (UINT64_C(1) << 63)
