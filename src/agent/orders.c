@@ -69,7 +69,7 @@ static void tag_tell(struct agent *a, const char *type, const char *tag)
 	frame_tell(a, &j, &out);
 }
 
-static void refused_tell(struct agent *a, const char *tag, const char *reason)
+static void refused_tell(struct agent *a, const char *tag, const char *reason, bool unclear)
 {
 	struct strbuf out = {0};
 	struct json j;
@@ -77,6 +77,8 @@ static void refused_tell(struct agent *a, const char *tag, const char *reason)
 	frame_open(&j, &out, "refused");
 	json_text(&j, "tag", tag);
 	json_text(&j, "reason", reason);
+	if (unclear)
+		json_bool(&j, "unclear", true);
 	frame_tell(a, &j, &out);
 }
 
@@ -147,10 +149,10 @@ static void on_ready(void *context, const char *tag)
 	tag_tell(context, "ready", tag);
 }
 
-static void on_refused(void *context, const char *tag, const char *reason)
+static void on_refused(void *context, const char *tag, const char *reason, bool unclear)
 {
 	script_drop(context, tag);
-	refused_tell(context, tag, reason);
+	refused_tell(context, tag, reason, unclear);
 }
 
 static void on_ended(void *context, const struct result *r)
@@ -245,9 +247,12 @@ static void on_order(struct agent *a, const json_t *head, const char *script, si
 	struct order o;
 	struct err err;
 
-	if (!text || order_read(text, strlen(text), arena, &o, &err) < 0 ||
-	    order_take(a, script, n, arena, &o, &err) < 0)
-		refused_tell(a, tag ? tag : "", text ? err.text : "that is no order");
+	int rc = text ? order_read(text, strlen(text), arena, &o, &err) : -EINVAL;
+
+	if (rc == 0)
+		rc = order_take(a, script, n, arena, &o, &err);
+	if (rc < 0) /* EPERM: its user is not known here */
+		refused_tell(a, tag ? tag : "", text ? err.text : "that is not an order", rc == -EPERM);
 	else
 		errands_order(a->errands, &o);
 	arena_destroy(arena);

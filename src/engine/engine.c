@@ -37,9 +37,9 @@ static void on_ready(void *context, const char *tag)
 	here_hear(context, tag, &(struct news){.report = SAYS_READY});
 }
 
-static void on_refused(void *context, const char *tag, const char *reason)
+static void on_refused(void *context, const char *tag, const char *reason, bool unclear)
 {
-	here_hear(context, tag, &(struct news){.report = SAYS_REFUSED, .reason = reason});
+	here_hear(context, tag, &(struct news){.report = SAYS_REFUSED, .reason = reason, .unclear = unclear});
 }
 
 static void on_ended(void *context, const struct result *r)
@@ -55,7 +55,7 @@ static void on_lost(void *context, const char *tag)
 	struct engine *e = context;
 
 	if (!here_hear(e, tag, &(struct news){.report = SAYS_LOST}))
-		e->l.lost(e->l.context, tag, NULL);
+		e->l.lost(e->l.context, tag, HOST_HERE, NULL);
 }
 
 static void on_opened(void *context, uint64_t id, int fd, const char *reason)

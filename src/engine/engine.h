@@ -27,15 +27,25 @@
 struct engine;
 struct errands;
 
+/* An attempt that never ran. */
+struct refusal {
+	const char *tag;
+	const char *host;   /* whose part could not be started; NULL: nobody's fault */
+	const char *reason; /* a sentence; NULL: the host was away, or the order was lost */
+	bool unclear;	    /* the cause may be the job or its user as well as the host */
+};
+
 /* What the server is told. Strings are borrowed for the call. */
 struct engine_listener {
-	void (*started)(void *context, const char *tag, pid_t pid);	     /* the part with the script */
-	void (*refused)(void *context, const char *tag, const char *reason); /* it never ran; NULL: not its fault */
+	void (*started)(void *context, const char *tag, pid_t pid); /* the part with the script */
+	void (*refused)(void *context, const struct refusal *r);
 	void (*ended)(
 		void *context,
 		const struct result *r); /* usage is that of all parts; until engine_forget() it may be told again */
-	void (*lost)(void *context, const char *tag,
-		     const char *why); /* nothing of it runs any more; why: a sentence, or NULL */
+	void (*lost)(
+		void *context, const char *tag, const char *host,
+		const char *
+			why); /* nothing of it runs any more, since its part on `host` was lost; why: a sentence, or NULL */
 	void (*opened)(void *context, uint64_t id, int fd,
 		       const char *reason);		   /* engine_open(): fd is the listener's, or -1 */
 	void (*failed)(void *context, const char *reason); /* this machine's own: nothing more can be started here */

@@ -47,6 +47,8 @@ struct part {
 	struct strbuf script;  /* its text, while it WAITS */
 	struct result *result; /* ENDED; its tag is the gang's, its reason its own */
 	char *why;	       /* NEVER, LOST: a sentence, or NULL */
+	bool refused;	       /* NEVER: by its host, or since that was not there; not only with the others */
+	bool unclear;	       /* ... for a reason that may be the job's */
 };
 
 /* An attempt: the engine's, from engine_start() or engine_attach() until it was refused or is forgotten. */
@@ -105,6 +107,7 @@ struct news {
 	enum report report;
 	pid_t pid;		/* STARTED */
 	const char *reason;	/* REFUSED; NULL: not its fault */
+	bool unclear;		/* REFUSED: or the job's */
 	const struct result *r; /* ENDED */
 };
 

@@ -110,7 +110,7 @@ static void errand_refuse(struct errand *e, const char *reason)
 
 	snprintf(tag, sizeof tag, "%s", e->o.tag);
 	errand_drop(e);
-	all->l.refused(all->l.context, tag, text);
+	all->l.refused(all->l.context, tag, text, true); /* files that could not be brought */
 	free(text);
 }
 
@@ -370,7 +370,7 @@ static void on_ready(void *context, const char *tag)
 		all->l.ready(all->l.context, tag);
 }
 
-static void on_refused(void *context, const char *tag, const char *reason)
+static void on_refused(void *context, const char *tag, const char *reason, bool unclear)
 {
 	struct errands *all = context;
 	struct errand *e = errand_find(all, tag);
@@ -379,7 +379,7 @@ static void on_refused(void *context, const char *tag, const char *reason)
 		errand_drop(e);
 		spool_remove(all, tag, "json");
 	}
-	all->l.refused(all->l.context, tag, reason);
+	all->l.refused(all->l.context, tag, reason, unclear);
 }
 
 /* One that never ran has nothing to bring away, and perhaps no output. */

@@ -87,9 +87,10 @@ static void rooms_begin(struct engine *e, struct gang *g)
 	bool all = gang_hosts_are_there(e, g); /* then nobody need be let in and thrown out again */
 
 	for (int i = 1; i < g->n; i++)
-		if (!all)
+		if (!all) {
+			g->part[i].refused = !host_is_there(e, g->part[i].host);
 			part_never(e, &g->part[i]);
-		else
+		} else
 			part_begin(e, &g->part[i]);
 }
 
@@ -191,13 +192,32 @@ static int64_t sum(int64_t a, int64_t b) /* what another host says is not to be 
 	return b < 0 ? a : __builtin_add_overflow(a, b, &total) ? INT64_MAX : total;
 }
 
+/* The part that kept the attempt from starting; NULL: none, it was withdrawn. */
+static const struct part *gang_refuser(const struct gang *g)
+{
+	for (int i = 0; i < g->n; i++) {
+		const struct part *p = &g->part[i];
+		if ((p->state == PART_NEVER && p->refused) ||
+		    (p->state == PART_ENDED && !p->asked && p->result->how == RESULT_NOT_STARTED))
+			return p;
+	}
+	return NULL;
+}
+
 static void tell_refused(struct engine *e, struct gang *g)
 {
-	char *reason = part_refusal(&g->part[0]), *tag = mem_strdup(g->tag);
+	const struct part *p = gang_refuser(g);
+	char *reason = part_refusal(&g->part[0]), *tag = mem_strdup(g->tag),
+	     *host = p ? mem_strdup(p->host->name) : NULL;
+	struct refusal r = {.tag = tag,
+			    .host = host,
+			    .reason = reason,
+			    .unclear = p && (p->unclear || (p->result && p->result->unclear))};
 
 	gang_forget(e, g);
-	e->l.refused(e->l.context, tag, reason);
+	e->l.refused(e->l.context, &r);
 	free(reason);
+	free(host);
 	free(tag);
 }
 
@@ -224,7 +244,7 @@ static void tell_lost(struct engine *e, struct gang *g)
 	/* the usual loss of an attempt on one host is the listener's to put into words */
 	char *why = g->n == 1 && culprit->state == PART_LOST && !culprit->why ? NULL : part_epitaph(culprit);
 
-	e->l.lost(e->l.context, g->tag, why);
+	e->l.lost(e->l.context, g->tag, culprit->host->name, why);
 	free(why);
 }
 

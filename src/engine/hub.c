@@ -178,6 +178,7 @@ static bool news_read(const json_t *o, const char *word, struct arena *a, struct
 		*ret = (struct news){.report = words[i].report,
 				     .pid = (pid_t)json_integer_value(json_object_get(o, "pid")),
 				     .reason = reason_cut(json_string_value(json_object_get(o, "reason")), a),
+				     .unclear = json_is_true(json_object_get(o, "unclear")),
 				     .r = r};
 		if (ret->report != SAYS_ENDED)
 			return true;

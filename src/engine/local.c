@@ -65,7 +65,7 @@ static enum attempt_state local_look(struct local *e, const char *tag)
 		break;
 	case LIVE_NEVER:
 		live_remove(e->o.live, tag);
-		e->l.refused(e->l.context, tag, NULL);
+		e->l.refused(e->l.context, tag, NULL, false);
 		break;
 	case LIVE_RUNNING:
 		s = ATTEMPT_RUNS;
@@ -190,7 +190,7 @@ static void on_answer(struct local *e, const struct answer *a)
 	case ANSWER_REFUSED: /* of one that it could not even read: orders are answered in order */
 		snprintf(tag, sizeof tag, "%s", a->tag ? a->tag : e->ordered.n ? e->ordered.v[0] : "");
 		ordered_drop(e, tag);
-		e->l.refused(e->l.context, tag, a->reason ? a->reason : "no reason was given");
+		e->l.refused(e->l.context, tag, a->reason ? a->reason : "no reason was given", a->unclear);
 		break;
 	case ANSWER_DIED:
 		local_look(e, a->tag);
@@ -291,7 +291,7 @@ static void adopt_one(void *context, const char *tag)
 		if (strcmp(e->adopted.v[i]->tag, tag) == 0)
 			return;
 	if (local_attach(e, tag) == ATTEMPT_NEVER)
-		e->l.refused(e->l.context, tag, NULL);
+		e->l.refused(e->l.context, tag, NULL, false);
 }
 
 static void on_poll_closed(uv_handle_t *h)
@@ -321,7 +321,8 @@ static void on_poll_closed(uv_handle_t *h)
 		if (local_is_there(e, doubt.v[i]))
 			e->l.started(e->l.context, doubt.v[i], 0);
 		else
-			e->l.refused(e->l.context, doubt.v[i], NULL); /* the nursery ended before it came to it */
+			e->l.refused(e->l.context, doubt.v[i], NULL,
+				     false); /* the nursery ended before it came to it */
 	name_list_free(&doubt);
 	live_list(e->o.live, adopt_one, e, NULL); /* whom the lost one watched for us */
 	local_flush(e);

@@ -19,7 +19,8 @@ struct local;
 struct local_listener {
 	void (*started)(void *context, const char *tag, pid_t pid);
 	void (*ready)(void *context, const char *tag); /* a room (order.h) is open: its prologue is over. May be NULL */
-	void (*refused)(void *context, const char *tag, const char *reason); /* it never ran; NULL: not its fault */
+	/* It never ran; reason NULL: not its fault. unclear: the cause may be the job or its user as well as the host. */
+	void (*refused)(void *context, const char *tag, const char *reason, bool unclear);
 	void (*ended)(void *context, const struct result *r); /* until local_forget() it may be told again */
 	void (*lost)(void *context, const char *tag);	      /* its shepherd was killed; nothing of it runs any more */
 	void (*opened)(void *context, uint64_t id, int fd,

@@ -87,6 +87,7 @@ void part_never(struct engine *e, struct part *p)
 void part_begin(struct engine *e, struct part *p)
 {
 	if (!host_is_there(e, p->host)) {
+		p->refused = true;
 		part_never(e, p);
 		return;
 	}
@@ -158,6 +159,8 @@ void part_hear(struct engine *e, struct part *p, const struct news *n)
 		break;
 	case SAYS_REFUSED:
 		part_never(e, p);
+		p->refused = true;
+		p->unclear = n->unclear;
 		p->why = n->reason ? part_sentence(p, n->reason) : NULL;
 		break;
 	case SAYS_ENDED:
@@ -169,6 +172,7 @@ void part_hear(struct engine *e, struct part *p, const struct news *n)
 		break;
 	case SAYS_NOTHING: /* the order was lost with a connection; or the host's memory of it */
 		p->state = ran ? PART_LOST : PART_NEVER;
+		p->refused = !ran;
 		if (ran)
 			p->why = sentence("%s does not know of it any more", host_title(p->host));
 		break;

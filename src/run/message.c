@@ -110,6 +110,8 @@ void answer_write(const struct answer *a, struct strbuf *out)
 		json_int(&j, "id", (int64_t)a->id);
 	if (a->reason)
 		json_text(&j, "reason", a->reason);
+	if (a->unclear)
+		json_bool(&j, "unclear", true);
 	json_close_object(&j);
 	message_end(out, at);
 }

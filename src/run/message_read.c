@@ -72,7 +72,8 @@ int answer_read(const char *text, size_t n, struct arena *a, struct answer *ret,
 				       .tag = text_get(root, "tag", a),
 				       .reason = text_get(root, "reason", a),
 				       .pid = (pid_t)number_get(root, "pid"),
-				       .id = (uint64_t)number_get(root, "id")};
+				       .id = (uint64_t)number_get(root, "id"),
+				       .unclear = json_is_true(json_object_get(root, "unclear"))};
 	json_decref(root);
 	return r;
 }

@@ -149,6 +149,7 @@ static void order_take(struct nest *n, const char *text, size_t length, struct a
 	struct order o;
 	struct err err;
 	pid_t pid;
+	int rc;
 
 	if (order_read(text, length, a, &o, &err)) {
 		answer_give(n, &(struct answer){
@@ -157,8 +158,10 @@ static void order_take(struct nest *n, const char *text, size_t length, struct a
 		answer_give(n, &(struct answer){.type = ANSWER_REFUSED,
 						.tag = o.tag,
 						.reason = "its order is not settled for this host"});
-	} else if (order_start(n, &o, a, &pid, &err)) {
-		answer_give(n, &(struct answer){.type = ANSWER_REFUSED, .tag = o.tag, .reason = err.text});
+	} else if ((rc = order_start(n, &o, a, &pid, &err))) { /* EPERM: whose job it is */
+		answer_give(n,
+			    &(struct answer){
+				    .type = ANSWER_REFUSED, .tag = o.tag, .reason = err.text, .unclear = rc == -EPERM});
 	} else {
 		child_add(n, pid, true, o.tag);
 		answer_give(n, &(struct answer){.type = ANSWER_STARTED, .tag = o.tag, .pid = pid});

@@ -79,6 +79,7 @@ struct answer {
 	pid_t pid;
 	uint64_t id;
 	const char *reason;
+	bool unclear; /* REFUSED: the cause may be the job or its user as well as the host */
 };
 int answer_read(const char *text, size_t n, struct arena *a, struct answer *ret, struct err *err);
 

@@ -123,6 +123,7 @@ struct result {
 	int64_t memory_kib;	      /* peak */
 	pid_t session;		      /* of the job's first process */
 	const char *reason;	      /* a sentence, or NULL: NOT_STARTED, memory, lease, spare output */
+	bool unclear;		      /* NOT_STARTED: the cause may be the job or its user as well as the host */
 	bool ready;		      /* it is none yet, but a room has opened: nothing else counts */
 };
 

@@ -70,8 +70,10 @@ static int terminal_open(struct shepherd *s, int *ret_tty, struct err *err)
 {
 	pty_begin(&s->pty, s->o->pty, s->o->tag, s->o->patience);
 	int r = shepherd_client_await(s, err);
-	if (r)
+	if (r) {
+		s->r.unclear = true;
 		return r;
+	}
 	identity_files_begin(s->place->who); /* the terminal is the user's */
 	r = pty_terminal(&s->pty, ret_tty, err);
 	identity_files_end(s->place->who);
@@ -193,6 +195,7 @@ static int prepare(struct shepherd *s, struct err *err)
 	workdir_look(s);
 	if (!r && s->o->prologue) {
 		r = site_prologue(s->o, s->output.fd[0], s->output.fd[1], err);
+		s->r.unclear = r != 0; /* it may have judged the job, or the host */
 		if (r == -ECANCELED)
 			s->r.cause = CAUSE_ORDERED;
 		getrusage(RUSAGE_CHILDREN, &s->before);

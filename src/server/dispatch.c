@@ -345,7 +345,7 @@ static void attempt_order(struct server *s, struct attempt *t)
 	if (attempt_prepare(s, t, a, &parts, &n, &err) == 0)
 		engine_start(s->engine, parts, n);
 	else
-		dispatch_engine.refused(s, tag, err.text);
+		dispatch_engine.refused(s, &(struct refusal){.tag = tag, .reason = err.text});
 	arena_destroy(a);
 }
 
@@ -480,10 +480,11 @@ static bool is_current(const struct server *s, uint32_t id, uint16_t attempt)
 	return job->attempt == attempt && (job->state == STATE_NOW || job->state == STATE_RUNNING);
 }
 
-static void on_lost(void *context, const char *tag, const char *why);
+static void on_lost(void *context, const char *tag, const char *host, const char *why);
 
-static void on_refused(void *context, const char *tag, const char *reason)
+static void on_refused(void *context, const struct refusal *r)
 {
+	const char *tag = r->tag, *reason = r->reason;
 	struct server *s = context;
 	struct attempt *t;
 	uint32_t id;
@@ -493,7 +494,7 @@ static void on_refused(void *context, const char *tag, const char *reason)
 	if (!tag_parse(s, tag, &id, &attempt) || !(t = attempt_find(s, id, attempt)))
 		return;
 	if (t->started) { /* it ran, and its host has no trace of it any more */
-		on_lost(s, tag, reason);
+		on_lost(s, tag, r->host, reason);
 		return;
 	}
 	attempt_free(s, t);
@@ -638,7 +639,7 @@ void sched_start_failed_or_requeue(struct server *s, uint32_t id)
 		sched_requeue(s->sched, id, s->now);
 }
 
-static void on_lost(void *context, const char *tag, const char *why)
+static void on_lost(void *context, const char *tag, const char *host, const char *why)
 {
 	struct server *s = context;
 	struct attempt *t;

@@ -388,7 +388,7 @@ void recover_attempts(struct server *s)
 			case ATTEMPT_NEVER:
 				if (current && (job->state == STATE_RUNNING || (s->rebooted && begins_here(s, t)))) {
 					/* its live file was removed, or did not survive the machine's end */
-					dispatch_engine.lost(s, tag, NULL);
+					dispatch_engine.lost(s, tag, NULL, NULL);
 					break;
 				}
 				attempt_discard(s, id, n);

@@ -314,11 +314,11 @@ static void on_started(void *context, const char *tag, pid_t pid)
 	check(m, attempt == j->attempt && j->ran == 1, "%s: told to run, and did not", tag);
 }
 
-static void on_refused(void *context, const char *tag, const char *reason)
+static void on_refused(void *context, const struct refusal *r)
 {
 	struct model *m = context;
 
-	check(m, tale_check(m, tag, TOLD_REFUSED)->ran == 0, "%s: refused, and ran", tag);
+	check(m, tale_check(m, r->tag, TOLD_REFUSED)->ran == 0, "%s: refused, and ran", r->tag);
 }
 
 static void on_ended(void *context, const struct result *r)
@@ -331,7 +331,7 @@ static void on_ended(void *context, const struct result *r)
 	check(m, r->cpu_ms <= j->n && r->cpu_ms >= 1, "%s: used %d", r->tag, (int)r->cpu_ms);
 }
 
-static void on_lost(void *context, const char *tag, const char *why)
+static void on_lost(void *context, const char *tag, const char *host, const char *why)
 {
 	tale_check(context, tag, TOLD_LOST);
 }

@@ -70,12 +70,13 @@ static void on_far_ready(void *context, const char *tag)
 		link_pack(l, NULL, 0, "{s:s,s:s}", "t", "ready", "tag", tag);
 }
 
-static void on_far_refused(void *context, const char *tag, const char *reason)
+static void on_far_refused(void *context, const char *tag, const char *reason, bool unclear)
 {
 	struct link *l = far_link(context);
 
 	if (l)
-		link_pack(l, NULL, 0, "{s:s,s:s,s:s?}", "t", "refused", "tag", tag, "reason", reason);
+		link_pack(l, NULL, 0, "{s:s,s:s,s:s?,s:b}", "t", "refused", "tag", tag, "reason", reason, "unclear",
+			  unclear);
 }
 
 /* It may be told twice. */
@@ -155,7 +156,8 @@ static void far_order(struct far *f, const json_t *head, const char *data, size_
 	struct err err;
 
 	if (order_read(text, strlen(text), a, &o, &err) < 0) {
-		on_far_refused(f, json_string_value(json_object_get(json_object_get(head, "order"), "tag")), err.text);
+		on_far_refused(f, json_string_value(json_object_get(json_object_get(head, "order"), "tag")), err.text,
+			       false);
 	} else {
 		if (n) {
 			o.script = arena_printf(a, "%s/%s.SC", f->nest->work, o.tag);
@@ -310,9 +312,12 @@ static void on_started(void *context, const char *tag, pid_t pid)
 	tale_add(context, TOLD_STARTED, tag, NULL, NULL);
 }
 
-static void on_refused(void *context, const char *tag, const char *reason)
+static void on_refused(void *context, const struct refusal *r)
 {
-	tale_add(context, TOLD_REFUSED, tag, reason, NULL);
+	struct hosts *w = context;
+
+	tale_add(w, TOLD_REFUSED, r->tag, r->reason, &(struct result){.unclear = r->unclear});
+	w->tales.v[w->tales.n - 1].host = r->host ? arena_strndup(w->a, r->host, strlen(r->host)) : NULL;
 }
 
 static void on_ended(void *context, const struct result *r)
@@ -320,9 +325,12 @@ static void on_ended(void *context, const struct result *r)
 	tale_add(context, TOLD_ENDED, r->tag, r->reason, r);
 }
 
-static void on_lost(void *context, const char *tag, const char *why)
+static void on_lost(void *context, const char *tag, const char *host, const char *why)
 {
-	tale_add(context, TOLD_LOST, tag, why, NULL);
+	struct hosts *w = context;
+
+	tale_add(w, TOLD_LOST, tag, why, NULL);
+	w->tales.v[w->tales.n - 1].host = host ? arena_strndup(w->a, host, strlen(host)) : NULL;
 }
 
 static void server_begin(struct hosts *w)

@@ -18,6 +18,7 @@ struct tale { /* what the listener was told */
 	enum told what;
 	char *tag, *text; /* text: reason or why, NULL if that was NULL */
 	struct result r;
+	const char *host; /* REFUSED, LOST: whose part it was, or NULL */
 };
 
 struct wire;

@@ -87,7 +87,7 @@ static void reason_note(struct world *w, const char *reason)
 	w->told.reason = reason ? arena_strndup(w->a, reason, strlen(reason)) : NULL;
 }
 
-static void on_refused(void *context, const char *tag, const char *reason)
+static void on_refused(void *context, const char *tag, const char *reason, bool unclear)
 {
 	struct world *w = ((struct host *)context)->w;
 

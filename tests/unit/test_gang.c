@@ -286,6 +286,8 @@ static void test_refused(void **state)
 	assert_int_equal(t.what, TOLD_REFUSED);
 	contains(t.text, "n2: ");
 	contains(t.text, "root");
+	assert_string_equal(t.host, "n2");
+	assert_true(t.r.unclear);
 	hosts_await(w, hosts_empty(w));
 	assert_false(hosts_logged(w, "n1 order 1.1"));
 
@@ -298,6 +300,8 @@ static void test_refused(void **state)
 	assert_int_equal(t.what, TOLD_REFUSED);
 	contains(t.text, "n3: ");
 	contains(t.text, "prologue");
+	assert_string_equal(t.host, "n3");
+	assert_true(t.r.unclear);
 	hosts_await(w, hosts_empty(w));
 
 	g = hosts_parts(w, "3.1", "touch ran", "123"); /* the script's own part, when all rooms are open */

@@ -53,7 +53,7 @@ static void on_ready(void *context, const char *tag)
 	heard(context, "ready", tag);
 }
 
-static void on_refused(void *context, const char *tag, const char *reason)
+static void on_refused(void *context, const char *tag, const char *reason, bool unclear)
 {
 	struct ear *a = context;
 
