@@ -22,7 +22,7 @@
 #include "agent/facts.h"
 #include "agent/health.h"
 #include "base/descriptors.h"
-#include "base/utf8.h"
+#include "base/text.h"
 #include "engine/apart.h"
 #include "run/nursery.h"
 
@@ -52,15 +52,13 @@ void agent_say(const char *fmt, ...)
 {
 	time_t now = time(NULL);
 	struct tm tm;
-	char when[32], text[2048];
+	char when[32];
 	va_list ap;
 
-	strftime(when, sizeof when, "%Y-%m-%d %H:%M:%S", localtime_r(&now, &tm));
+	strftime(when, sizeof when, "%Y-%m-%d %H:%M:%S ", localtime_r(&now, &tm));
 	va_start(ap, fmt);
-	vsnprintf(text, sizeof text, fmt, ap);
+	text_vprint(stderr, when, fmt, ap); /* much of it was written by nodes and users */
 	va_end(ap);
-	utf8_harmless(text);
-	fprintf(stderr, "%s %s\n", when, text);
 }
 
 void agent_stop(struct agent *a)
@@ -72,7 +70,7 @@ static int failed(const struct arguments *a, const char *text)
 {
 	if (a->ready >= 0)
 		dprintf(a->ready, "-%s", text);
-	fprintf(stderr, "shunt-agent: %s\n", text);
+	text_print(stderr, "shunt-agent: ", "%s", text);
 	return 1;
 }
 

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "base/utf8.h"
 
 #define DEPTH_MAX ((int)(sizeof((struct json *)0)->more))
@@ -26,14 +27,10 @@ static void quoted(struct strbuf *out, const char *s)
 	for (int n; (n = utf8_next(s, &c)) > 0; s += n) {
 		if (c == '"' || c == '\\')
 			strbuf_printf(out, "\\%c", (char)c);
-		else if (c == '\n')
-			strbuf_puts(out, "\\n");
-		else if (c == '\t')
-			strbuf_puts(out, "\\t");
 		else if (c == -1)
 			strbuf_puts(out, "\\ufffd");
-		else if (c < ' ' || c == 0x7f)
-			strbuf_printf(out, "\\u%04x", (unsigned)c);
+		else if (text_harmful(c))
+			text_escape(out, c);
 		else
 			strbuf_add(out, s, (size_t)n);
 	}

@@ -22,6 +22,7 @@ static int64_t now_ms(void)
 
 void progress_begin(struct progress *p, const char *what, int64_t total)
 {
+	/* Straight to the descriptor: commands clean what they print on stderr. */
 	*p = (struct progress){.what = what, .total = total, .on = isatty(STDERR_FILENO)};
 	if (p->on)
 		p->begin_ms = p->last_ms = now_ms();
@@ -39,19 +40,19 @@ void progress_at(struct progress *p, int64_t done)
 		return;
 	p->last_ms = now;
 	if (p->total <= 0)
-		fprintf(stderr, "\r%s  %lld", p->what, (long long)done);
+		dprintf(STDERR_FILENO, "\r%s  %lld", p->what, (long long)done);
 	else
-		fprintf(stderr, "\r%s  %3d%%", p->what, (int)(100.0 * (double)done / (double)p->total));
+		dprintf(STDERR_FILENO, "\r%s  %3d%%", p->what, (int)(100.0 * (double)done / (double)p->total));
 	if (p->total > 0 && done > 0 && spent >= FORECAST_MS) {
 		double rest = (double)spent / 1000 * ((double)(p->total - done) / (double)done);
-		fprintf(stderr, "  %s left", duration_human((int64_t)rest, left, sizeof left));
+		dprintf(STDERR_FILENO, "  %s left", duration_human((int64_t)rest, left, sizeof left));
 	}
-	fputs("\033[K", stderr);
+	dprintf(STDERR_FILENO, "\033[K");
 }
 
 void progress_end(struct progress *p)
 {
 	if (p->on)
-		fputs("\r\033[K", stderr);
+		dprintf(STDERR_FILENO, "\r\033[K");
 	p->on = 0;
 }

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/strbuf.h"
+#include "base/text.h"
 #include "base/utf8.h"
 #include "base/vec.h"
 
@@ -82,14 +83,16 @@ void table_destroy(struct table *t)
 
 void table_cell(struct table *t, const char *fmt, ...)
 {
-	struct strbuf cell = {0};
+	struct strbuf cell = {0}, clean = {0};
 	va_list ap;
 
 	va_start(ap, fmt);
 	strbuf_vprintf(&cell, fmt, ap);
 	va_end(ap);
-	utf8_harmless(cell.text);
-	vec_push(&t->cells, cell.text);
+	/* Here, not when it is printed: its width is needed before. */
+	text_clean(&clean, cell.text, cell.n, TEXT_LINE);
+	vec_push(&t->cells, clean.text ? clean.text : mem_strdup(""));
+	strbuf_fini(&cell);
 }
 
 void table_rule(struct table *t)
@@ -102,10 +105,12 @@ static int terminal_width(FILE *out)
 {
 	struct winsize ws;
 	const char *env = getenv("COLUMNS");
+	int fd = out == stdout ? STDOUT_FILENO
+			       : fileno(out); /* of stdout the commands make a stream without a descriptor */
 
-	if (!isatty(fileno(out)))
+	if (!isatty(fd))
 		return 0;
-	if (ioctl(fileno(out), TIOCGWINSZ, &ws) == 0 && ws.ws_col > 0)
+	if (ioctl(fd, TIOCGWINSZ, &ws) == 0 && ws.ws_col > 0)
 		return ws.ws_col;
 	return env && atoi(env) > 0 ? atoi(env) : 80;
 }

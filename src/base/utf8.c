@@ -3,9 +3,7 @@
  */
 #include "base/utf8.h"
 
-#include <stddef.h>
-
-int utf8_next(const char *s, int32_t *ret)
+int utf8_decode(const char *s, size_t size, int32_t *ret)
 {
 	static const int32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
 	const unsigned char *p = (const unsigned char *)s;
@@ -13,12 +11,14 @@ int utf8_next(const char *s, int32_t *ret)
 
 	*ret = *p;
 	if (n == 1)
-		return *p != 0;
+		return 1;
 
 	int32_t c = n ? *p & (0x7f >> n) : 0;
 	for (int i = 1; i < n; i++) {
-		if (p[i] >> 6 != 2)
+		if ((size_t)i >= size || p[i] >> 6 != 2) {
 			n = 0;
+			break;
+		}
 		c = c << 6 | (p[i] & 0x3f);
 	}
 	if (n == 0 || c < least[n] || c > 0x10ffff || (c >= 0xd800 && c <= 0xdfff)) {
@@ -27,6 +27,23 @@ int utf8_next(const char *s, int32_t *ret)
 	}
 	*ret = c;
 	return n;
+}
+
+int utf8_next(const char *s, int32_t *ret)
+{
+	int n = utf8_decode(s, 4, ret);
+
+	return *s ? n : 0;
+}
+
+size_t utf8_unfinished(const char *s, size_t n)
+{
+	for (size_t back = 1; back <= 3 && back <= n; back++) {
+		unsigned char c = (unsigned char)s[n - back];
+		if (c >> 6 != 2)
+			return c >= 0xc0 && c < 0xf8 && back < (c < 0xe0 ? 2u : c < 0xf0 ? 3u : 4u) ? back : 0;
+	}
+	return 0;
 }
 
 int utf8_columns(int32_t c)
@@ -46,15 +63,4 @@ int utf8_columns(int32_t c)
 		if (c >= range[i].from && c <= range[i].to)
 			return range[i].columns;
 	return 1;
-}
-
-void utf8_harmless(char *s)
-{
-	int32_t c;
-
-	for (int n; (n = utf8_next(s, &c)) > 0; s += n)
-		if (c < ' ' || c == 0x7f)
-			*s = '?';
-		else if (c >= 0x80 && c < 0xa0) /* control characters of two bytes */
-			s[0] = s[1] = '?';
 }

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/text.h"
 
 #define HELP_WIDTH 80
 #define HELP_INDENT 4
@@ -22,10 +23,11 @@ const char *command_title(const struct command *c)
 
 static void complain(const struct command *c, const char *fmt, va_list ap)
 {
+	char head[84];
+
+	snprintf(head, sizeof head, "%s: ", command_title(c));
 	fflush(stdout);
-	fprintf(stderr, "%s: ", command_title(c));
-	vfprintf(stderr, fmt, ap);
-	fputc('\n', stderr);
+	text_vprint(stderr, head, fmt, ap);
 }
 
 int command_fail(const struct command *c, const char *fmt, ...)

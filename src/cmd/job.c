@@ -36,9 +36,6 @@ static void line(const char *label, const char *fmt, ...)
 	va_start(ap, fmt);
 	strbuf_vprintf(&text, fmt, ap);
 	va_end(ap);
-	for (size_t i = 0; i < text.n; i++)
-		if ((unsigned char)text.text[i] < ' ' || text.text[i] == 0x7f)
-			text.text[i] = '?';
 	if (text.n)
 		printf("%-*s%s\n", LABEL_WIDTH, label, text.text);
 	strbuf_fini(&text);

@@ -1,6 +1,7 @@
 /*
  * log.c - `shunt log` and `shunt output`: what happened to a job, and what it has printed so far.
  */
+#include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <stdlib.h>
@@ -9,6 +10,7 @@
 
 #include "base/timetext.h"
 #include "cmd/commands.h"
+#include "cmd/screen.h"
 #include "cmd/show.h"
 
 struct log_arguments {
@@ -153,9 +155,37 @@ static int log_run(const struct command *c, const void *arguments, const struct 
 	return code;
 }
 
+struct output {
+	bool raw;
+	int rc; /* of writing */
+};
+
 static int output_piece(void *context, const char *data, size_t n)
 {
-	return fwrite(data, 1, n, stdout) == n && fflush(stdout) == 0 ? 0 : -1;
+	struct output *o = context;
+
+	if (o->raw)
+		o->rc = screen_raw(stdout, data, n);
+	else if (fwrite(data, 1, n, stdout) != n || fflush(stdout) != 0)
+		o->rc = -errno;
+	return o->rc;
+}
+
+/* Output comes byte by byte as the job wrote it, unless another user's job would write to this terminal. */
+static bool output_raw(struct client *client, const char *id)
+{
+	struct strbuf path = {0};
+	struct reply job = {0};
+	struct err err;
+
+	if (!isatty(STDOUT_FILENO))
+		return true;
+	show_job_path(&path, id, "");
+	int rc = client_ask(client, "GET", path.text, NULL, 0, &job, &err);
+	bool own = rc == 0 && strcmp(object_text(job.json, "owner"), user_name()) == 0;
+	reply_fini(&job);
+	strbuf_fini(&path);
+	return own;
 }
 
 static int output_run(const struct command *c, const void *arguments, const struct operands *operands)
@@ -171,13 +201,16 @@ static int output_run(const struct command *c, const void *arguments, const stru
 	show_job_path(&path, operands->v[0], "/output");
 	query_add(&path, "stream", a->error ? "err" : "out");
 	query_add(&path, "follow", a->follow ? "1" : "0");
-	int rc = client_read(client, path.text, NULL, output_piece, NULL, &err);
+	struct output o = {.raw = output_raw(client, operands->v[0])};
+	int rc = client_read(client, path.text, NULL, output_piece, &o, &err);
 	/* Who follows a job that has not started waits for it. */
 	while (rc < 0 && a->follow && strcmp(client_code(client), "bad_state") == 0) {
 		sleep(1);
-		rc = client_read(client, path.text, NULL, output_piece, NULL, &err);
+		rc = client_read(client, path.text, NULL, output_piece, &o, &err);
 	}
-	if (rc < 0 && !ferror(stdout))
+	if (o.rc < 0)
+		code = command_fail(c, "standard output: %s", strerror(-o.rc));
+	else if (rc < 0)
 		code = command_fail(c, "%s", err.text);
 	client_close(client);
 	strbuf_fini(&path);
@@ -202,6 +235,9 @@ const struct command command_output = {
 	.operands_min = 1,
 	.operands_max = 1,
 	.about = "Print what a job has printed so far.",
+	.details =
+		"The output of your own jobs is printed byte by byte. On a terminal, control characters in the output of other "
+		"users' jobs are escaped (\\u001b).",
 	.examples = output_examples,
 	.options = output_options,
 	.size = sizeof(struct output_arguments),

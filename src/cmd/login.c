@@ -154,7 +154,7 @@ static int login_ask(const char *where, const char *token, const char *name, str
 	if (rc == 0)
 		*ret = (struct login){.name = mem_strdup(name ? name : object_text(cluster.json, "name")),
 				      .servers = servers_list(where, cluster.json),
-				      .ca = mem_strdup(object_text(cluster.json, "ca")),
+				      .ca = mem_strdup(json_string_value(json_object_get(cluster.json, "ca"))),
 				      .token = mem_strdup(token)};
 	reply_fini(&cluster);
 	client_close(client);

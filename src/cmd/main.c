@@ -10,6 +10,7 @@
 #include "base/suggest.h"
 #include "base/vec.h"
 #include "cmd/commands.h"
+#include "cmd/screen.h"
 
 /* A row is all there is to do to add one. */
 const struct command *const commands[] = {
@@ -189,6 +190,8 @@ static int dispatch(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
+	screen_begin();
+
 	int code = dispatch(argc, argv);
 
 	/* What could not be written was not said. */

@@ -133,8 +133,8 @@ static void features_cell(struct table *t, const json_t *node)
 	strbuf_puts(&list, class);
 	json_array_foreach(json_object_get(node, "features"), i, f)
 	{
-		if (json_is_string(f) && strcmp(json_string_value(f), class) != 0)
-			strbuf_printf(&list, "%s%s", list.n ? "," : "", json_string_value(f));
+		if (json_is_string(f) && strcmp(value_text(f), class) != 0)
+			strbuf_printf(&list, "%s%s", list.n ? "," : "", value_text(f));
 	}
 	table_cell(t, "%s", strbuf_text(&list));
 	strbuf_fini(&list);

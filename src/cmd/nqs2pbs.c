@@ -9,6 +9,7 @@
 #include "base/lines.h"
 #include "client/script.h"
 #include "cmd/commands.h"
+#include "cmd/screen.h"
 
 /* How an option's value is put: %s. A NULL: nothing corresponds. */
 static const struct translation {
@@ -120,6 +121,17 @@ static const char *options_of(const char *line)
 	return NULL;
 }
 
+/* A line of the script, which must not change: also on standard output. */
+static void line_copy(struct conversion *v, const char *line)
+{
+	if (v->out == stdout) {
+		screen_raw(stdout, line, strlen(line));
+		putchar('\n');
+	} else {
+		fprintf(v->out, "%s\n", line);
+	}
+}
+
 static int lines_convert(struct conversion *v, struct lines *in, struct err *err)
 {
 	bool began = false;
@@ -132,7 +144,7 @@ static int lines_convert(struct conversion *v, struct lines *in, struct err *err
 		/* The first command ends the options; "#@$" alone does, too. */
 		began |= (line[0] && line[0] != '#' && line[0] != ':') || (text && !text[strspn(text, " \t\r")]);
 		if (!text)
-			fprintf(v->out, "%s\n", line);
+			line_copy(v, line);
 		else if (options_convert(v, text, err) < 0)
 			return -EINVAL;
 	}

@@ -7,6 +7,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/text.h"
+
 const json_t *object_value(const json_t *object, const char *key)
 {
 	const char *dot = strchr(key, '.');
@@ -18,11 +20,23 @@ const json_t *object_value(const json_t *object, const char *key)
 	return json_object_get(json_object_get(object, outer), dot + 1);
 }
 
+const char *value_text(const json_t *value)
+{
+	const char *text = json_string_value(value);
+	size_t n = json_string_length(value);
+	struct strbuf clean = {0};
+
+	if (!text || text_is_clean(text, n, TEXT_LINE))
+		return text ? text : "";
+	text_clean(&clean, text, n, TEXT_LINE);
+	json_string_set((json_t *)value, clean.text); /* there, so that it lives as long as what it replaces */
+	strbuf_fini(&clean);
+	return json_string_value(value);
+}
+
 const char *object_text(const json_t *object, const char *key)
 {
-	const char *text = json_string_value(object_value(object, key));
-
-	return text ? text : "";
+	return value_text(object_value(object, key));
 }
 
 int64_t object_number(const json_t *object, const char *key, int64_t otherwise)

@@ -10,6 +10,9 @@
 
 /* A value of the API's objects; "used.cput" looks inside. NULL, "", `otherwise` where there is none. */
 const json_t *object_value(const json_t *object, const char *key);
+/* Texts on one line, clean (base/text.h); the value itself becomes so. What must not be changed, such as a certificate, is read with
+ * json_string_value(). */
+const char *value_text(const json_t *value);
 const char *object_text(const json_t *object, const char *key);
 int64_t object_number(const json_t *object, const char *key, int64_t otherwise);
 

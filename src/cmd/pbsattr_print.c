@@ -5,12 +5,13 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/text.h"
 #include "base/utf8.h"
 #include "cmd/object.h"
 #include "cmd/pbsattr.h"
 
 /* What lines show: instants as ctime(), and nothing that could break a line. */
-static void value_text(const struct pbsattr *a, struct strbuf *out)
+static void value_line(const struct pbsattr *a, struct strbuf *out)
 {
 	char buf[40];
 
@@ -18,13 +19,7 @@ static void value_text(const struct pbsattr *a, struct strbuf *out)
 		strbuf_puts(out, instant_ctime(strtoll(a->value, NULL, 10), buf, sizeof buf));
 		return;
 	}
-	for (const char *p = a->value; *p; p++) {
-		unsigned char c = (unsigned char)*p;
-		if (c < ' ' || c == 0x7f)
-			strbuf_printf(out, "^%c", c ^ 0x40);
-		else
-			strbuf_add(out, p, 1);
-	}
+	text_clean(out, a->value, strlen(a->value), TEXT_LINE);
 }
 
 /* PBS's own way to wrap, to the letter, for its readers join lines at newline and tab: whole parts between commas as
@@ -71,7 +66,7 @@ void pbsattr_text(const struct pbsattrs *a, int indent, int width, struct strbuf
 		strbuf_printf(out, "%*s%s%s%s = ", indent, "", at->name, at->resource ? "." : "",
 			      at->resource ? at->resource : "");
 		strbuf_clear(&value);
-		value_text(at, &value);
+		value_line(at, &value);
 		if (width > 0)
 			wrapped_add(out, strbuf_text(&value), (int)(out->n - start), width);
 		else
@@ -96,8 +91,10 @@ void xml_quote(const char *text, struct strbuf *out)
 			strbuf_puts(out, "&quot;");
 		else if (c == '\n' || c == '\t' || c == '\r')
 			strbuf_printf(out, "&#%d;", (int)c);
-		else if (c < ' ' || c == 0xfffe || c == 0xffff)
-			strbuf_puts(out, "?");
+		else if (c == -1)
+			strbuf_printf(out, "\\x%02x", (unsigned char)*text);
+		else if (text_harmful(c) || c == 0xfffe || c == 0xffff) /* XML can't have them even as numbers */
+			text_escape(out, c);
 		else
 			strbuf_add(out, text, (size_t)n);
 	}
@@ -197,7 +194,7 @@ void pbsattr_dsv(const struct pbsattrs *a, const char *delimiter, struct strbuf 
 		strbuf_printf(out, "%s%s%s%s=", i ? delimiter : "", at->name, at->resource ? "." : "",
 			      at->resource ? at->resource : "");
 		strbuf_clear(&value);
-		value_text(at, &value);
+		value_line(at, &value);
 		for (const char *p = strbuf_text(&value); *p; p++) {
 			if (strncmp(p, delimiter, strlen(delimiter)) == 0)
 				strbuf_puts(out, "\\");

@@ -12,6 +12,7 @@
 #include "base/strbuf.h"
 #include "cmd/object.h"
 #include "cmd/plan_model.h"
+#include "cmd/screen.h"
 
 #define NARROWEST 40
 #define LABEL_MAX 20
@@ -93,14 +94,15 @@ static void lane_print(const struct picture *p, const struct lane *l)
 	for (int i = 0; i < p->width; i++) {
 		int now = l->piece[i], before = i ? l->piece[i - 1] : -1;
 		if (now != before && now < 0)
-			fprintf(p->out, "\033[0m");
+			screen_style(p->out, "\033[0m");
 		else if (now != before)
-			fprintf(p->out, "\033[0;%s%d%sm", p->v->pieces.v[now].state == PIECE_RESERVED ? "2;" : "",
-				backgrounds[p->v->pieces.v[now].number % 6],
-				p->v->pieces.v[now].state == PIECE_RUNNING ? ";97;1" : ";97");
+			screen_style(p->out, "\033[0;%s%d%sm", p->v->pieces.v[now].state == PIECE_RESERVED ? "2;" : "",
+				     backgrounds[p->v->pieces.v[now].number % 6],
+				     p->v->pieces.v[now].state == PIECE_RUNNING ? ";97;1" : ";97");
 		fputc(l->text[i], p->out);
 	}
-	fprintf(p->out, "\033[0m\n");
+	screen_style(p->out, "\033[0m");
+	fputc('\n', p->out);
 }
 
 static void node_print(const struct picture *p, const struct plan_node *node)

@@ -149,8 +149,7 @@ static void attributes_print(struct change *ch)
 	{
 		const char *initial = json_string_value(json_object_get(row, "default"));
 		printf("%s (", object_text(row, "name"));
-		json_array_foreach(json_object_get(row, "of"), k, of)
-			printf("%s%s", k ? ", " : "", json_string_value(of));
+		json_array_foreach(json_object_get(row, "of"), k, of) printf("%s%s", k ? ", " : "", value_text(of));
 		printf("; %s%s%s)\n    ", object_text(row, "type"), initial ? ", " : "", initial ? initial : "");
 		print_wrapped(stdout, object_text(row, "about"), 4, 4);
 	}

@@ -20,10 +20,10 @@ static bool wanted(const struct qmgr_command *m, const char *name)
 }
 
 /* A value as text: the API has texts, and may have plain numbers and truths. */
-static const char *value_text(const json_t *value, char *buf, size_t size)
+static const char *attribute_text(const json_t *value, char *buf, size_t size)
 {
 	if (json_is_string(value))
-		return json_string_value(value);
+		return value_text(value);
 	if (json_is_boolean(value))
 		return json_is_true(value) ? "True" : "False";
 	snprintf(buf, size, "%lld", (long long)json_integer_value(value));
@@ -40,7 +40,7 @@ static void attribute_print(const struct qmgr_command *m, const char *before, co
 
 	for (size_t i = 0; i < n; i++) {
 		const json_t *one = json_is_array(value) ? json_array_get(value, i) : value;
-		const char *text = value_text(one, buf, sizeof buf);
+		const char *text = attribute_text(one, buf, sizeof buf);
 		strbuf_clear(&quoted);
 		if (m->verb == QMGR_PRINT)
 			qmgr_quote(text, &quoted);

@@ -47,7 +47,7 @@ static void list_flush(struct list *l)
 }
 
 /* The text in so many columns: cut, or filled with blanks (on the left if the width is negative), and a blank after
- * it. Characters that could play tricks on a terminal can't. */
+ * it. */
 static void column_add(struct strbuf *out, const char *text, int width)
 {
 	static const char blanks[] = "                                        ";
@@ -59,8 +59,7 @@ static void column_add(struct strbuf *out, const char *text, int width)
 		used += utf8_columns(c);
 	if (width < 0)
 		strbuf_add(out, blanks, (size_t)(most > used ? most - used : 0));
-	for (size_t i = 0; i < n; i++)
-		strbuf_add(out, (unsigned char)text[i] < ' ' || text[i] == 0x7f ? "?" : text + i, 1);
+	strbuf_add(out, text, n);
 	if (width > 0)
 		strbuf_add(out, blanks, (size_t)(most > used ? most - used : 0));
 	strbuf_puts(out, " ");

@@ -136,7 +136,7 @@ int job_submit(const struct command *c, struct client *client, const struct jobs
 	size_t i;
 	json_t *warning;
 	json_array_foreach(json_object_get(ret->json, "warnings"), i, warning) if (json_is_string(warning))
-		command_fail(c, "%s", json_string_value(warning));
+		command_fail(c, "%s", value_text(warning));
 	return EXIT_OK;
 }
 

@@ -10,6 +10,8 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "base/text.h"
+#include "base/vec.h"
 
 void show_job_path(struct strbuf *path, const char *id, const char *rest)
 {
@@ -45,6 +47,7 @@ struct tsv {
 	struct strbuf text; /* what is not yet a whole line */
 	int columns;
 	char **cell;
+	VEC(char *) dirty;
 	void (*row)(void *context, char *const *cell);
 	void *context;
 };
@@ -65,6 +68,19 @@ static void cell_unescape(char *cell)
 		*to = '\0';
 }
 
+/* The cell on one line, clean. It may get longer: then it is kept in `dirty` for as long as the row is looked at. */
+static char *cell_clean(struct tsv *t, char *cell)
+{
+	size_t n = strlen(cell);
+
+	if (text_is_clean(cell, n, TEXT_LINE))
+		return cell;
+	struct strbuf clean = {0};
+	text_clean(&clean, cell, n, TEXT_LINE);
+	vec_push(&t->dirty, clean.text);
+	return clean.text;
+}
+
 static void tsv_line(struct tsv *t, char *line)
 {
 	static char none[1];
@@ -77,9 +93,13 @@ static void tsv_line(struct tsv *t, char *line)
 		if (tab)
 			*tab++ = '\0';
 		cell_unescape(line);
+		t->cell[i] = cell_clean(t, line);
 		line = tab;
 	}
 	t->row(t->context, t->cell);
+	for (size_t i = 0; i < t->dirty.n; i++)
+		free(t->dirty.v[i]);
+	t->dirty.n = 0;
 }
 
 static int tsv_piece(void *context, const char *data, size_t n)
@@ -111,6 +131,7 @@ int tsv_read(struct client *client, const char *path, int columns, void (*row)(v
 		tsv_line(&t, t.text.text);
 	strbuf_fini(&t.text);
 	free(t.cell);
+	vec_free(&t.dirty);
 	return rc;
 }
 

@@ -14,6 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/text.h"
 #include "cmd/object.h"
 #include "cmd/query.h"
 
@@ -329,7 +330,7 @@ int main(int argc, char **argv)
 	}
 	setlocale(LC_ALL, "");
 	if (client_open(&t.client, &err) < 0) {
-		fprintf(stderr, "shunt top: %s\n", err.text);
+		text_print(stderr, "shunt top: ", "%s", err.text);
 		return 1;
 	}
 	signal(SIGTERM, stop);

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/text.h"
 #include "base/utf8.h"
 #include "cmd/object.h"
 #include "cmd/top.h"
@@ -23,27 +24,28 @@ int top_height(void)
 	return n > 1 ? n : 1;
 }
 
-/* The text from column x on, cut at `width` columns; nothing in it can play tricks on the terminal. */
+/* The text from column x on, cut at `width` columns. Here it is cleaned: everything on the screen passes through. */
 static void put(int y, int x, int width, const char *text)
 {
+	struct strbuf clean = {0};
 	int used = 0;
 	int32_t c;
 
 	if (y < 0 || y >= LINES || x >= COLS)
 		return;
+	text_clean(&clean, text, strlen(text), TEXT_LINE);
+	text = strbuf_text(&clean);
 	if (x + width > COLS)
 		width = COLS - x;
 	move(y, x);
 	for (int n; (n = utf8_next(text, &c)) > 0; text += n) {
 		int columns = utf8_columns(c);
 		if (used + columns > width)
-			return;
-		if (c < ' ' || c == 0x7f || (c >= 0x80 && c < 0xa0))
-			addch('?');
-		else
-			addnstr(text, n);
+			break;
+		addnstr(text, n);
 		used += columns;
 	}
+	strbuf_fini(&clean);
 }
 
 static void bar_draw(int y, int x, int width, int64_t used, int64_t all)

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "base/vec.h"
 #include "cmd/commands.h"
 #include "cmd/show.h"
@@ -100,7 +101,9 @@ static int trace(const struct command *c, struct client *client, const struct ar
 		command_fail(c, "%s", err.text);
 		code = show_code(client);
 	} else {
-		printf("\nJob: %s\n\n", id);
+		putchar('\n');
+		text_print(stdout, "Job: ", "%s", id);
+		putchar('\n');
 		for (char *line = t.text.n ? strtok(t.text.text, "\n") : NULL; line; line = strtok(NULL, "\n"))
 			line_print(&t, line);
 		if (t.lines == 0)

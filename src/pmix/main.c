@@ -15,6 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/text.h"
 #include "pmix/cable.h"
 #include "pmix/protocol.h"
 #include "pmix/ranks.h"
@@ -415,7 +416,7 @@ int main(void)
 
 	wire_take(&p);
 	if (setup_read(&p, &err) < 0) {
-		fprintf(stderr, "shunt-pmix: %s\n", err.text);
+		text_print(stderr, "shunt-pmix: ", "%s", err.text);
 		return 2;
 	}
 	if (part_start(&p, &code, &err) < 0)

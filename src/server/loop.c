@@ -17,7 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/utf8.h"
+#include "base/text.h"
 #include "server/server_internal.h"
 
 #define RETRY_US 500000
@@ -32,17 +32,15 @@ void server_say(const struct server *s, const char *fmt, ...)
 {
 	struct timespec ts;
 	struct tm tm;
-	char when[32], text[2048];
+	char when[32];
 	va_list ap;
 
 	clock_gettime(CLOCK_REALTIME, &ts);
 	localtime_r(&ts.tv_sec, &tm);
-	strftime(when, sizeof when, "%Y-%m-%d %H:%M:%S", &tm);
+	strftime(when, sizeof when, "%Y-%m-%d %H:%M:%S ", &tm);
 	va_start(ap, fmt);
-	vsnprintf(text, sizeof text, fmt, ap);
+	text_vprint(stderr, when, fmt, ap); /* much of it was written by nodes and users */
 	va_end(ap);
-	utf8_harmless(text); /* much of it is what nodes and users say */
-	fprintf(stderr, "%s %s\n", when, text);
 }
 
 static int64_t clock_us(clockid_t id)

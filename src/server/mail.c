@@ -17,6 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/text.h"
 #include "base/timetext.h"
 #include "base/vec.h"
 
@@ -40,12 +41,11 @@ static bool address_ok(const char *text, size_t n)
 	return true;
 }
 
-/* One line of a header or body: what would break it becomes '?'. */
+/* One line of a header or body. */
 static void line_add(struct strbuf *out, const char *label, const char *text)
 {
 	strbuf_puts(out, label);
-	for (; *text; text++)
-		strbuf_add(out, iscntrl((unsigned char)*text) ? "?" : text, 1);
+	text_clean(out, text, strlen(text), TEXT_LINE);
 	strbuf_puts(out, "\n");
 }
 

@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "base/descriptors.h"
+#include "base/text.h"
 #include "base/unixsock.h"
 #include "run/nursery.h"
 #include "server/server_internal.h"
@@ -48,9 +49,7 @@ static int die(const char *fmt, ...)
 	va_list ap;
 
 	va_start(ap, fmt);
-	fprintf(stderr, "shuntd: ");
-	vfprintf(stderr, fmt, ap);
-	fputc('\n', stderr);
+	text_vprint(stderr, "shuntd: ", fmt, ap);
 	va_end(ap);
 	return 1;
 }
@@ -193,7 +192,7 @@ static int failed(const struct arguments *a, const char *text)
 {
 	if (a->ready >= 0) {
 		dprintf(a->ready, "-%s", text);
-		fprintf(stderr, "shuntd: %s\n", text);
+		text_print(stderr, "shuntd: ", "%s", text);
 		return 1;
 	}
 	return die("%s", text);

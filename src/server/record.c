@@ -7,7 +7,9 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/text.h"
 #include "base/timetext.h"
+#include "base/utf8.h"
 #include "base/vec.h"
 #include "server/accounting.h"
 
@@ -58,29 +60,28 @@ void record_init(struct record *r, char type, int64_t time, const char *id)
 
 static bool value_plain(const char *value)
 {
-	for (; *value; value++)
-		if (isspace((unsigned char)*value) || iscntrl((unsigned char)*value) || strchr("\"\\", *value))
-			return false;
-	return true;
+	return !strpbrk(value, " \"\\") && text_is_clean(value, strlen(value), TEXT_LINE);
 }
 
 static void value_add(struct strbuf *out, const char *value)
 {
+	int32_t c;
+
 	if (value_plain(value)) {
 		strbuf_puts(out, value);
 		return;
 	}
 	strbuf_puts(out, "\"");
-	for (; *value; value++) {
-		unsigned char c = (unsigned char)*value;
+	for (int n; (n = utf8_next(value, &c)) > 0; value += n) {
 		if (c == '"' || c == '\\')
-			strbuf_printf(out, "\\%c", c);
+			strbuf_printf(out, "\\%c", (char)c);
 		else if (c == '\n' || c == '\t')
-			strbuf_puts(out, c == '\n' ? "\\n" : "\\t");
-		else if (iscntrl(c))
-			strbuf_printf(out, "\\x%02x", c);
+			text_escape(out, c);
+		else if (c >= 0 && !text_harmful(c))
+			strbuf_add(out, value, (size_t)n);
 		else
-			strbuf_add(out, value, 1);
+			for (int i = 0; i < n; i++) /* byte by byte: reading it again gives the same */
+				strbuf_printf(out, "\\x%02x", (unsigned char)value[i]);
 	}
 	strbuf_puts(out, "\"");
 }

@@ -193,7 +193,7 @@ const char *line_excerpt(const char *line, char buf[EXCERPT_SIZE])
 	size_t i = 0;
 
 	for (; i < 40 && line[i]; i++)
-		buf[i] = isprint((unsigned char)line[i]) ? line[i] : '?';
+		buf[i] = line[i];
 	strcpy(buf + i, line[i] ? "..." : "");
 	return buf;
 }

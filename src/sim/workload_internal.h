@@ -16,7 +16,7 @@ int swf_read(struct lines *in, char *line, enum rules rules, int64_t limit, stru
 int workfile_read(struct lines *in, char *line, int64_t limit, struct workload *w, struct err *err);
 int jobcsv_read(struct lines *in, int64_t limit, struct workload *w, struct err *err);
 
-/* The beginning of a line, fit to be shown in a message: no more than 40 printable characters. Returns buf. */
+/* The beginning of a line, for a message: no more than 40 bytes. Returns buf. */
 #define EXCERPT_SIZE 48
 const char *line_excerpt(const char *line, char buf[EXCERPT_SIZE]);
 

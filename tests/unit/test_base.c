@@ -27,6 +27,7 @@
 #include "base/rng.h"
 #include "base/strbuf.h"
 #include "base/table.h"
+#include "base/text.h"
 #include "base/timetext.h"
 #include "base/utf8.h"
 #include "base/vec.h"
@@ -661,7 +662,7 @@ static void test_table(void **state)
 	table_cell(t, "héllo wörld 日本");
 	table_cell(t, "%d", 12345);
 	table_cell(t, "22");
-	table_cell(t, "a\033[1m\xff");
+	table_cell(t, "a\033\xff");
 	table_cell(t, "7");
 	table_rule(t);
 	table_cell(t, "sum");
@@ -669,14 +670,14 @@ static void test_table(void **state)
 		     "id   name               cpus\n"
 		     "---  ----------------  -----\n"
 		     "1    héllo wörld 日本  12345\n"
-		     "22   a?[1m?                7\n"
+		     "22   a\\u001b\\xff           7\n"
 		     "---  ----------------  -----\n"
 		     "sum\n");
 	expect_table(t, 22,
 		     "id   name         cpus\n"
 		     "---  ----------  -----\n"
 		     "1    héllo wör…  12345\n"
-		     "22   a?[1m?          7\n"
+		     "22   a\\u001b\\x…      7\n"
 		     "---  ----------  -----\n"
 		     "sum\n");
 	/* A wide character that would be cut in half gives way whole. */
@@ -684,14 +685,14 @@ static void test_table(void **state)
 		     "id   name             cpus\n"
 		     "---  --------------  -----\n"
 		     "1    héllo wörld …   12345\n"
-		     "22   a?[1m?              7\n"
+		     "22   a\\u001b\\xff         7\n"
 		     "---  --------------  -----\n"
 		     "sum\n");
 	expect_table(t, 1,
 		     "id   na…  cp…\n"
 		     "---  ---  ---\n"
 		     "1    hé…  12…\n"
-		     "22   a?…    7\n"
+		     "22   a\\…    7\n"
 		     "---  ---  ---\n"
 		     "sum\n");
 	table_destroy(t);
@@ -776,6 +777,38 @@ static void test_hostlist(void **state)
 	name_list_free(&l);
 }
 
+static void cleaned(const char *text, size_t n, enum text_shape shape, const char *expected)
+{
+	struct strbuf once = {0}, twice = {0};
+
+	text_clean(&once, text, n, shape);
+	assert_string_equal(strbuf_text(&once), expected);
+	assert_int_equal(text_is_clean(text, n, shape), n == once.n && memcmp(text, strbuf_text(&once), n) == 0);
+	text_clean(&twice, once.text, once.n, shape);
+	assert_string_equal(strbuf_text(&twice), expected);
+	strbuf_fini(&once);
+	strbuf_fini(&twice);
+}
+
+static void test_text(void **state)
+{
+	cleaned("", 0, TEXT_LINE, "");
+	cleaned("plain \xc3\xa9 \xf0\x9f\x98\x80 \\", 13, TEXT_LINE, "plain \xc3\xa9 \xf0\x9f\x98\x80");
+	cleaned("a\nb\tc", 5, TEXT_LINE, "a\\nb\\tc");
+	cleaned("a\nb\tc", 5, TEXT_LINES, "a\nb\tc");
+	cleaned("\033[0m\r\0\177", 7, TEXT_LINES, "\\u001b[0m\\u000d\\u0000\\u007f");
+	cleaned("\xc2\x9b\x9b\xc2\xa0", 5, TEXT_LINE, "\\u009b\\x9b\xc2\xa0");
+	cleaned("\xe2\x80\xae\xe2\x81\xa6\xe2\x80\xa8", 9, TEXT_LINE, "\\u202e\\u2066\\u2028");
+	cleaned("\xf3\xa0\x81\x81", 4, TEXT_LINE, "\\udb40\\udc41");
+	cleaned("x\xe2\x80", 3, TEXT_LINE, "x\\xe2\\x80");
+	cleaned("\xc0\x9b\xed\xa0\x80", 5, TEXT_LINE, "\\xc0\\x9b\\xed\\xa0\\x80");
+	assert_int_equal(utf8_unfinished("a\xe2\x80", 3), 2);
+	assert_int_equal(utf8_unfinished("a\xe2\x80\xae", 4), 0);
+	assert_int_equal(utf8_unfinished("\x80\x80\x80\x80", 4), 0);
+	assert_int_equal(utf8_unfinished("\xf0\x9f\x98", 3), 3);
+	assert_int_equal(utf8_unfinished("", 0), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -796,6 +829,7 @@ int main(void)
 		cmocka_unit_test(test_instant),
 		cmocka_unit_test(test_json),
 		cmocka_unit_test(test_utf8),
+		cmocka_unit_test(test_text),
 		cmocka_unit_test(test_table),
 		cmocka_unit_test(test_hostlist),
 	};

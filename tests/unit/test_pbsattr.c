@@ -62,7 +62,7 @@ static const char running_text[] = "    Job_Name = big\n"
 				   "    umask = 022\n"
 				   "    Variable_List = PBS_O_HOME=/home/ada,\n"
 				   "\tPBS_O_PATH=/usr/local/bin:/usr/bin:/bin:/opt/site/tools/bin,LIST=a\\,b\n"
-				   "    comment = a <b> & \"c\"^Jd\n"
+				   "    comment = a <b> & \"c\"\\nd\n"
 				   "    etime = Sun Sep 13 12:26:40 2020\n"
 				   "    run_count = 1\n"
 				   "    submit_args = -N big run.sh\n"
@@ -289,7 +289,7 @@ static void test_xml_quote(void **state)
 	struct strbuf out = {0};
 
 	xml_quote("<a b=\"c\">&\n\t\x01\xff z\xc3\xa4", &out);
-	assert_string_equal(out.text, "&lt;a b=&quot;c&quot;&gt;&amp;&#10;&#9;?? z\xc3\xa4");
+	assert_string_equal(out.text, "&lt;a b=&quot;c&quot;&gt;&amp;&#10;&#9;\\u0001\\xff z\xc3\xa4");
 	strbuf_fini(&out);
 }
 
