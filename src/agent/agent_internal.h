@@ -41,6 +41,7 @@ struct agent {
 	struct keys keys;
 	int64_t valid_from, valid_until;     /* of its certificate; until 0: nobody knows */
 	struct tls_context *calls, *listens; /* as a client, as a server */
+	struct revoked revoked;		     /* nodes that both refuse; session.c learns who, agent.json has them */
 	char *fresh_key;		     /* of a certificate that was asked for */
 	uint64_t asked;			     /* ... at uv_now(); 0: never */
 
@@ -85,6 +86,8 @@ void credential_turn(struct agent *a);			 /* connected: is a new certificate due
 void credential_take(struct agent *a, const char *cert); /* here it is */
 void credential_drop(struct agent *a);			 /* of a node that was removed */
 void credential_fini(struct agent *a);
+bool revoked_take(struct agent *a, const json_t *list); /* {NAME: JOIN}: true if one of them is new */
+json_t *revoked_give(const struct agent *a);
 
 /* session.c */
 void session_start(struct agent *a);
@@ -106,7 +109,9 @@ void orders_stop(struct agent *a);
 
 /* peers.c */
 int peers_start(struct agent *a, struct err *err);
-void peers_identity(struct agent *a); /* there is another certificate */
+void peers_identity(struct agent *a);	       /* there is another certificate */
+void peers_revoke(struct agent *a);	       /* a node was removed */
+void peers_trust(struct agent *a, bool stops); /* the server has spoken, or says that it stops */
 void peers_stop(struct agent *a);
 
 /* terminal.c */

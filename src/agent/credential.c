@@ -13,10 +13,10 @@
 #define ASK_LEAST 1000	 /* ms between two requests, */
 #define ASK_MOST 3600000 /* ... at least and at most */
 
-static int contexts_create(const struct keys *k, struct tls_context **ret_calls, struct tls_context **ret_listens,
-			   struct err *err)
+static int contexts_create(const struct agent *a, const struct keys *k, struct tls_context **ret_calls,
+			   struct tls_context **ret_listens, struct err *err)
 {
-	struct tls_options o = {.cert = k->cert, .key = k->key, .ca = k->ca};
+	struct tls_options o = {.cert = k->cert, .key = k->key, .ca = k->ca, .revoked = &a->revoked};
 	int rc = tls_context_create(&o, false, ret_calls, err);
 
 	if (rc == 0 && (rc = tls_context_create(&o, true, ret_listens, err)) < 0)
@@ -37,7 +37,32 @@ int credential_load(struct agent *a, struct err *err)
 
 	if (rc == 0)
 		validity_read(a);
-	return rc < 0 ? rc : contexts_create(&a->keys, &a->calls, &a->listens, err);
+	revoked_take(a, a->member.revoked);
+	return rc < 0 ? rc : contexts_create(a, &a->keys, &a->calls, &a->listens, err);
+}
+
+bool revoked_take(struct agent *a, const json_t *list)
+{
+	const char *name;
+	json_t *join;
+	bool news = false;
+
+	json_object_foreach((json_t *)list, name, join)
+	{
+		if (json_is_integer(join) && json_integer_value(join) > 0)
+			news |= revoked_add(&a->revoked, name, (uint64_t)json_integer_value(join));
+	}
+	return news;
+}
+
+json_t *revoked_give(const struct agent *a)
+{
+	json_t *o = json_object();
+
+	for (uint32_t i = 0; i < a->revoked.joins.n; i++)
+		json_object_set_new(o, names_get(&a->revoked.names, i),
+				    json_integer((json_int_t)a->revoked.joins.v[i]));
+	return o;
 }
 
 bool credential_expired(const struct agent *a)
@@ -95,7 +120,7 @@ static int certificate_accept(struct agent *a, const char *cert, struct err *err
 		return rc;
 	if (who.role != CERT_NODE || strcmp(who.name, a->member.name) != 0)
 		return err_set(err, -1, "it is for %s, not for this node, %s", who.name, a->member.name);
-	if ((rc = contexts_create(&k, &calls, &listens, err)) < 0)
+	if ((rc = contexts_create(a, &k, &calls, &listens, err)) < 0)
 		return rc;
 	if ((rc = keys_store(&a->home, k.key, cert, err)) < 0) {
 		tls_context_free(calls);
@@ -146,5 +171,6 @@ void credential_fini(struct agent *a)
 	tls_context_free(a->calls);
 	tls_context_free(a->listens);
 	keys_fini(&a->keys);
+	revoked_fini(&a->revoked);
 	free(a->fresh_key);
 }

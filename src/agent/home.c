@@ -233,6 +233,7 @@ int member_load(const struct home *h, struct member *ret, struct err *err)
 		.cgroup = text_of(o, "cgroup", "auto"),
 		.root_jobs = json_is_true(json_object_get(o, "root_jobs")),
 		.certificate_life = json_integer_value(json_object_get(o, "certificate_life")),
+		.revoked = json_incref(json_object_get(o, "revoked")),
 	};
 	json_array_foreach(json_object_get(o, "servers"), i, v)
 	{
@@ -252,10 +253,10 @@ int member_store(const struct home *h, const struct member *m, struct err *err)
 
 	for (size_t i = 0; i < m->servers.n; i++)
 		json_array_append_new(servers, json_string(m->servers.v[i]));
-	o = json_pack("{s:s,s:s,s:o,s:s,s:I,s:i,s:i,s:s,s:b,s:I}", "name", m->name, "cluster", m->cluster, "servers",
-		      servers, "joined_by", m->joined_by, "epoch", (json_int_t)m->epoch, "port", m->port, "last_port",
-		      m->last_port, "cgroup", m->cgroup, "root_jobs", m->root_jobs, "certificate_life",
-		      (json_int_t)m->certificate_life);
+	o = json_pack("{s:s,s:s,s:o,s:s,s:I,s:i,s:i,s:s,s:b,s:I,s:O*}", "name", m->name, "cluster", m->cluster,
+		      "servers", servers, "joined_by", m->joined_by, "epoch", (json_int_t)m->epoch, "port", m->port,
+		      "last_port", m->last_port, "cgroup", m->cgroup, "root_jobs", m->root_jobs, "certificate_life",
+		      (json_int_t)m->certificate_life, "revoked", m->revoked);
 	text = json_dumps(o, JSON_INDENT(2));
 	json_decref(o);
 	if (!text)
@@ -272,6 +273,7 @@ void member_fini(struct member *m)
 	free(m->joined_by);
 	free(m->cgroup);
 	name_list_free(&m->servers);
+	json_decref(m->revoked);
 	*m = (struct member){0};
 }
 

@@ -4,6 +4,7 @@
 #ifndef AGENT_HOME_H
 #define AGENT_HOME_H
 
+#include <jansson.h>
 #include <limits.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -47,6 +48,7 @@ struct member {
 	char *cgroup;
 	bool root_jobs;
 	int64_t certificate_life;
+	json_t *revoked; /* nodes that were removed, {NAME: JOIN}; NULL: none */
 };
 
 int member_load(const struct home *h, struct member *ret, struct err *err); /* -ENOENT: not joined */

@@ -11,6 +11,8 @@
 #include "agent/agent_internal.h"
 
 #define FIRST_MS 10000
+#define TRUST 600 /* seconds after the server's last word that other nodes are taken for what they say they are; */
+#define TRUST_STOPPED 86400 /* ... if that was that it stops */
 
 /* A link whose first frame has not come. */
 struct newcomer {
@@ -92,7 +94,7 @@ static int port_open(struct agent *a, int port, struct err *err)
 /* Before other hosts can call. */
 static void files_know(struct agent *a)
 {
-	struct files_identity i = {.name = a->member.name, .ca = a->keys.ca, .tls = a->calls};
+	struct files_identity i = {.name = a->member.name, .ca = a->keys.ca, .tls = a->calls, .revoked = &a->revoked};
 
 	files_identify(errands_files(a->errands), &i);
 }
@@ -105,6 +107,7 @@ int peers_start(struct agent *a, struct err *err)
 	int rc = -EADDRINUSE;
 
 	files_know(a);
+	files_trust(errands_files(a->errands), -1);	/* before its first word the server may have removed anybody */
 	if (a->member.port == 0 && a->member.last_port) /* running jobs know it by that one */
 		rc = port_open(a, a->member.last_port, NULL);
 	if (rc < 0)
@@ -125,6 +128,19 @@ void peers_identity(struct agent *a)
 	listener_identity(a->listener, a->listens);
 	tasks_identity(a->tasks, a->calls);
 	files_know(a);
+}
+
+void peers_revoke(struct agent *a)
+{
+	listener_revoke(a->listener, &a->revoked);
+	tasks_revoke(a->tasks, &a->revoked);
+	files_revoke(errands_files(a->errands));
+}
+
+/* A server that stops in order removes nobody until another leads, which will call us. */
+void peers_trust(struct agent *a, bool stops)
+{
+	files_trust(errands_files(a->errands), stops ? TRUST_STOPPED : TRUST);
 }
 
 void peers_stop(struct agent *a)

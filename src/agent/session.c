@@ -219,6 +219,7 @@ static void on_pong(struct session *s, const json_t *head)
 
 	if (n >= 1 && n <= s->n && s->n - n < PINGS)
 		local_lease(s->a->local, s->asked[n % PINGS], false);
+	peers_trust(s->a, false);
 	if (json_is_integer(json_object_get(head, "now")))
 		files_clock(errands_files(s->a->errands), json_integer_value(json_object_get(head, "now")));
 }
@@ -292,6 +293,29 @@ static void member_keep(struct agent *a, const json_t *head, const json_t *setti
 		start_anew(a, "the server's settings have changed");
 }
 
+static void revoked_keep(struct agent *a)
+{
+	struct err err;
+
+	json_decref(a->member.revoked);
+	a->member.revoked = revoked_give(a);
+	if (member_store(&a->home, &a->member, &err) < 0)
+		agent_say("%s", err.text);
+	peers_revoke(a);
+}
+
+/* All of them: who is not named any more has no certificate that has not expired. A server of an older version names none. */
+static void revoked_set(struct session *s, const json_t *welcome)
+{
+	const json_t *all = json_object_get(welcome, "revoked");
+
+	if (!json_is_object(all) || json_equal(all, s->a->member.revoked))
+		return;
+	revoked_fini(&s->a->revoked);
+	revoked_take(s->a, all);
+	revoked_keep(s->a);
+}
+
 static void on_welcome(struct session *s, const json_t *head)
 {
 	struct agent *a = s->a;
@@ -316,6 +340,8 @@ static void on_welcome(struct session *s, const json_t *head)
 	ping(s);
 	member_keep(a, head, json_object_get(head, "settings"));
 	credential_turn(a);
+	revoked_set(s, head);
+	peers_trust(a, false);
 }
 
 static void on_sorry(struct session *s, const json_t *head)
@@ -362,8 +388,12 @@ static void on_frame(void *context, struct link *l, json_t *head, const char *da
 		credential_take(s->a, text_of(head, "certificate"));
 	} else if (strcmp(t, "dial") == 0) {
 		streams_dial(s->a, head, s->where);
+	} else if (strcmp(t, "revoked") == 0) {
+		if (revoked_take(s->a, json_object_get(head, "nodes")))
+			revoked_keep(s->a);
 	} else if (strcmp(t, "bye") == 0) {
 		local_lease(s->a->local, boot_now(), true);
+		peers_trust(s->a, true);
 	} else {
 		orders_frame(s->a, t, head, data, n); /* what is not known is of another version */
 	}

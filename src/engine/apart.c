@@ -10,6 +10,7 @@
  */
 #include "engine/apart.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -19,6 +20,7 @@
 #include <string.h>
 #include <sys/pidfd.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -180,21 +182,59 @@ int apart_count_of(const struct apart *a, uid_t uid)
 	return n;
 }
 
-/* ---- beginning and end ---- */
+/* ---- finding them again ---- */
+
+/* A file of the process up to its first NUL or newline, as much of it as there is room for. */
+static void proc_read(pid_t pid, const char *file, char *ret, size_t size)
+{
+	char path[64];
+	int fd;
+	ssize_t n;
+
+	snprintf(path, sizeof path, "/proc/%d/%s", (int)pid, file);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	n = fd < 0 ? -1 : read(fd, ret, size - 1);
+	if (fd >= 0)
+		close(fd);
+	ret[n > 0 ? n : 0] = '\0';
+	ret[strcspn(ret, "\n")] = '\0';
+}
 
 static bool is_named(pid_t pid)
 {
-	char path[64], name[32] = "";
-	FILE *f;
+	char name[32];
 
-	snprintf(path, sizeof path, "/proc/%d/comm", (int)pid);
-	f = fopen(path, "re");
-	if (f && !fgets(name, sizeof name, f))
-		name[0] = '\0';
-	if (f)
-		fclose(f);
-	return strcmp(name, NAME "\n") == 0;
+	proc_read(pid, "comm", name, sizeof name);
+	return strcmp(name, NAME) == 0;
 }
+
+/* Anybody can call himself so. */
+static bool is_ours(int dir, const char *pid)
+{
+	struct stat st;
+
+	return *pid >= '1' && *pid <= '9' && fstatat(dir, pid, &st, 0) == 0 && st.st_uid == geteuid() &&
+	       is_named((pid_t)atoi(pid));
+}
+
+void apart_kill(bool (*is_one)(void *context, const char *title), void *context)
+{
+	DIR *all = opendir("/proc");
+	struct dirent *d;
+	char title[1024];
+
+	while (all && (d = readdir(all))) {
+		if (!is_ours(dirfd(all), d->d_name))
+			continue;
+		proc_read((pid_t)atoi(d->d_name), "cmdline", title, sizeof title);
+		if (is_one(context, title))
+			kill((pid_t)atoi(d->d_name), SIGKILL);
+	}
+	if (all)
+		closedir(all);
+}
+
+/* ---- beginning and end ---- */
 
 /* This program may have executed itself anew. Whose they were is not known any more. */
 static void parted_find(struct apart *a)

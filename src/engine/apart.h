@@ -5,6 +5,7 @@
 #ifndef ENGINE_APART_H
 #define ENGINE_APART_H
 
+#include <stdbool.h>
 #include <sys/types.h>
 #include <uv.h>
 
@@ -20,6 +21,9 @@ void apart_free(struct apart *a); /* they go on; NULL is none */
 int apart_fork(struct apart *a, uid_t uid, int keep, const char *title, struct err *err);
 int apart_count(const struct apart *a);
 int apart_count_of(const struct apart *a, uid_t uid);
+
+/* Ends those whose title is the one asked for: also those of an agent before this one, which are nobody's children any more. */
+void apart_kill(bool (*is_one)(void *context, const char *title), void *context);
 
 /* Once, at the beginning of main(): the memory of the command line is where ps finds a title. */
 void apart_titles(char **argv);

@@ -271,6 +271,10 @@ static void on_ready(void *context, struct link *l)
 	struct cert_names peer;
 
 	link_peer(l, &peer);
+	if (revoked_has(c->f->revoked, &peer)) {
+		carry_over(c, CARRY_AGAIN, "that host was removed from the cluster");
+		return;
+	}
 	if (!is_own(c) && to->join && (strcmp(peer.name, to->host) != 0 || peer.join != to->join)) {
 		carry_over(c, CARRY_AGAIN, "another host answers at its address");
 		return;
@@ -348,6 +352,8 @@ static void host_call(struct carry *c)
 	c->stage = CALLS;
 	if (own)
 		c->link = own_call(c);
+	else if (to->join && files_doubt(c->f))
+		carry_over(c, CARRY_AGAIN, DOUBT);
 	else if (!*to->address || !c->f->tls)
 		carry_over(c, CARRY_FAILED, "that host can't be reached by other hosts");
 	else if ((c->link = link_reuse(c->f, to))) {
@@ -421,6 +427,35 @@ void carries_tick(struct files *f)
 		carry_over(c, CARRY_AGAIN, "it did not answer");
 	for (size_t i = f->spare.n; i-- > 0;)
 		if (uv_now(f->loop) - f->spare.v[i]->since > LINGER_MS)
+			spare_close(f, i);
+}
+
+static bool link_revoked(const struct files *f, const struct link *l)
+{
+	struct cert_names peer = {0};
+
+	if (l)
+		link_peer(l, &peer);
+	return l && revoked_has(f->revoked, &peer);
+}
+
+static struct carry *revoked_find(const struct files *f)
+{
+	struct carry *c = f->carries;
+
+	while (c && !link_revoked(f, c->link))
+		c = c->next;
+	return c;
+}
+
+void carries_revoke(struct files *f)
+{
+	struct carry *c;
+
+	while ((c = revoked_find(f)))
+		carry_over(c, CARRY_AGAIN, "that host was removed from the cluster");
+	for (size_t i = f->spare.n; i-- > 0;)
+		if (link_revoked(f, f->spare.v[i]->link))
 			spare_close(f, i);
 }
 

@@ -354,6 +354,45 @@ static bool is_latest(struct guest *g, const json_t *head)
 	return true;
 }
 
+/* ---- who is trusted ---- */
+
+void files_trust(struct files *f, int64_t seconds)
+{
+	f->trusted = since_boot() + seconds;
+}
+
+bool files_doubt(const struct files *f)
+{
+	return f->trusted && since_boot() > f->trusted;
+}
+
+/* Another node's, while we can't know whether it was removed. */
+static bool is_doubtful(const struct guest *g)
+{
+	struct cert_names peer;
+
+	if (g->own || !files_doubt(g->f))
+		return false;
+	link_peer(g->link, &peer);
+	return peer.role != CERT_SERVER;
+}
+
+void files_revoke(struct files *f)
+{
+	struct cert_names peer;
+	struct guest *next;
+
+	for (struct guest *g = f->guests; g; g = next) {
+		next = g->next;
+		link_peer(g->link, &peer);
+		if (!revoked_has(f->revoked, &peer))
+			continue;
+		link_abort(g->link, "this node was removed from the cluster"); /* what is queued for it is lost, too */
+		guest_end(g);
+	}
+	carries_revoke(f);
+}
+
 /* ---- the first frame ---- */
 
 static void file_begin(struct guest *g, const json_t *head)
@@ -380,7 +419,12 @@ static void file_begin(struct guest *g, const json_t *head)
 	g->a = arena_create();
 	g->known = json_is_integer(size) && json_integer_value(size) >= 0 ? json_integer_value(size) : -1;
 	rc = ticket_check(&q, g->a, &g->ticket, &err);
-	if (rc == -EKEYEXPIRED) /* if the clock is right: an agent that has just begun does not know the server's */
+	if (revoked_has(g->f->revoked, &peer))
+		file_failed(g, "your host was removed from the cluster");
+	else if (is_doubtful(g))
+		file_not_now(g, DOUBT);
+	else if (rc ==
+		 -EKEYEXPIRED) /* if the clock is right: an agent that has just begun does not know the server's */
 		file_not_now(g, err.text);
 	else if (rc < 0)
 		file_failed(g, err.text);
@@ -513,7 +557,7 @@ static void on_timer(uv_timer_t *t)
 
 	for (struct guest *g = f->guests; g; g = next) {
 		next = g->next;
-		if (uv_now(f->loop) - g->moved > GUEST_MS)
+		if (uv_now(f->loop) - g->moved > GUEST_MS || is_doubtful(g))
 			guest_end(g);
 	}
 	carries_tick(f);
@@ -552,6 +596,7 @@ void files_identify(struct files *f, const struct files_identity *i)
 	text_set(&f->name, i->name);
 	text_set(&f->ca, i->ca);
 	text_set(&f->keep, i->keep);
+	f->revoked = i->revoked;
 	if (f->tls)
 		tls_context_free(f->tls);
 	f->tls = i->tls ? tls_context_ref(i->tls) : NULL;

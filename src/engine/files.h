@@ -32,6 +32,7 @@ struct files_identity {
 	const char *ca;	  /* the authority's certificate */
 	const char *keep;
 	struct tls_context *tls;
+	const struct revoked *revoked; /* those who get nothing; borrowed, and may change. NULL: none */
 };
 void files_identify(struct files *f, const struct files_identity *i);
 void files_serve(struct files *f, struct link *l, json_t *first); /* a link whose first frame has "t":"file" */
@@ -64,5 +65,10 @@ void carry_cancel(struct carry *c); /* nobody is told; NULL is none */
 
 /* The server's clock says so now: tickets end by that, however wrong this host's own is. */
 void files_clock(struct files *f, int64_t now);
+/* Who has been revoked is the server's to say. So a host that has not heard from it for so many seconds (-1: at all) neither takes nor gives files of other
+ * nodes: they ask again later. Never called: the server itself, which knows. */
+void files_trust(struct files *f, int64_t seconds);
+/* Someone was revoked: what is under way with him ends. */
+void files_revoke(struct files *f);
 
 #endif

@@ -8,11 +8,12 @@
 #include "base/vec.h"
 #include "engine/files.h"
 
-#define CHUNK 262144		     /* bytes of a data frame */
-#define SEND_AHEAD (1u << 20)	     /* bytes that may wait in a link */
-#define PATIENCE_MS 30000	     /* without a move, of who waits for the other end */
-#define GUEST_MS 120000		     /* ... and of who may be called again */
-#define LINGER_MS 10000		     /* a connection is kept for the next file */
+#define CHUNK 262144	      /* bytes of a data frame */
+#define SEND_AHEAD (1u << 20) /* bytes that may wait in a link */
+#define PATIENCE_MS 30000     /* without a move, of who waits for the other end */
+#define GUEST_MS 120000	      /* ... and of who may be called again */
+#define LINGER_MS 10000	      /* a connection is kept for the next file */
+#define DOUBT "this host has not heard from the server for too long to trust other nodes"
 #define CRC_MOST (INT64_C(64) << 20) /* bytes that are read again to see what has arrived */
 
 /* A connection that waits for its next file. */
@@ -31,7 +32,9 @@ struct files {
 	struct tls_context *tls;
 	struct guest *guests;
 	int nguests;
-	int64_t booted; /* when this host did, by the server's clock; 0: it has said nothing yet */
+	const struct revoked *revoked;
+	int64_t trusted; /* time since boot until which the last word of the server counts; 0: for ever */
+	int64_t booted;	 /* when this host did, by the server's clock; 0: it has said nothing yet */
 	struct carry *carries;
 	VEC(struct spare_link *) spare;
 	struct map
@@ -40,8 +43,10 @@ struct files {
 };
 
 void files_serve_own(struct files *f, struct link *l); /* from this host itself */
+bool files_doubt(const struct files *f);	       /* what the server said last is too old to trust another node */
 void files_watch(struct files *f);		       /* there is somebody who may make no move */
 void carries_tick(struct files *f);		       /* those that make no move; connections that nobody needs */
+void carries_revoke(struct files *f);		       /* those with a host that was revoked */
 void carries_stop(struct files *f);
 int64_t file_crc(int fd, int64_t from, int64_t n); /* CRC-32; -1: it can't be read */
 

@@ -153,6 +153,11 @@ struct task_far *task_far_start(uv_loop_t *loop, const struct task_way *way, jso
 	return f;
 }
 
+bool task_far_revoked(const struct task_far *f, const struct revoked *r)
+{
+	return revoked_has(r, &f->expect);
+}
+
 void task_far_frame(struct task_far *f, const json_t *head, const char *data, size_t n)
 {
 	if (f->link)

@@ -12,6 +12,7 @@
 #include "engine/tasks.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -220,6 +221,17 @@ static _Noreturn void task_go_on(const struct caller *of, const struct link_part
 	_exit(0);
 }
 
+/* The last word is the other host, for tasks_revoke() to find, also if it is another agent by then. */
+static void title_write(const struct caller *c, const struct task_place *p, const struct order_host *host,
+			struct strbuf *title)
+{
+	strbuf_printf(title, "shunt-agent: task %s on %s", text_of(c->first, "tag"), c->node);
+	if (!c->purse && c->peer.role == CERT_NODE)
+		strbuf_printf(title, " for %s:%" PRIu64, c->peer.name, c->peer.join);
+	else if (host->part != p->part && host->join)
+		strbuf_printf(title, " at %s:%" PRIu64, host->name, host->join);
+}
+
 static void task_part(struct caller *c, const struct task_place *p, const struct order_host *host)
 {
 	struct link_parts parts;
@@ -229,7 +241,7 @@ static void task_part(struct caller *c, const struct task_place *p, const struct
 
 	if (link_detach(c->link, &parts) < 0)
 		return; /* he has gone: on_closed() comes */
-	strbuf_printf(&title, "shunt-agent: task %s on %s", text_of(c->first, "tag"), c->node);
+	title_write(c, p, host, &title);
 	rc = apart_fork(c->t->apart, p->uid, parts.fd, title.text, &err);
 	if (rc > 0)
 		task_go_on(c, &parts, p, host);
@@ -480,6 +492,31 @@ void tasks_identity(struct tasks *t, struct tls_context *tls)
 	if (t->tls)
 		tls_context_free(t->tls);
 	t->tls = tls ? tls_context_ref(tls) : NULL;
+}
+
+static bool title_is_of(void *context, const char *title)
+{
+	const char *word = strrchr(title, ' '), *colon = word ? strrchr(word, ':') : NULL;
+	struct cert_names who = {.role = CERT_NODE};
+
+	if (!colon)
+		return false;
+	snprintf(who.name, sizeof who.name, "%.*s", (int)(colon - word - 1), word + 1);
+	who.join = strtoull(colon + 1, NULL, 10);
+	return revoked_has(context, &who);
+}
+
+void tasks_revoke(struct tasks *t, const struct revoked *r)
+{
+	struct caller *next;
+
+	for (struct caller *c = t->callers; c; c = next) {
+		next = c->next;
+		if (c->far && task_far_revoked(c->far, r))
+			caller_refuse(c, "that host was removed from the cluster");
+	}
+	if (t->apart)
+		apart_kill(title_is_of, (void *)r);
 }
 
 void tasks_stop(struct tasks *t)

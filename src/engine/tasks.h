@@ -30,6 +30,8 @@ struct tasks_options {
 
 int tasks_start(uv_loop_t *loop, const struct tasks_options *o, struct tasks **ret, struct err *err);
 void tasks_identity(struct tasks *t, struct tls_context *tls);
+/* Someone was revoked: tasks that are his, or with him, end; in processes of their own, too. Links from him are the listener's to end. */
+void tasks_revoke(struct tasks *t, const struct revoked *r);
 /* A link from another host whose first frame has "t":"task": it is taken over. */
 void tasks_serve(struct tasks *t, struct link *l, json_t *first);
 void tasks_stop(struct tasks *t); /* connections are closed, and so tasks end that are not apart */

@@ -46,6 +46,7 @@ struct task_far;
 /* The caller's link is paused until the other host has the first frame. */
 struct task_far *task_far_start(uv_loop_t *loop, const struct task_way *way, json_t *first, struct link *link,
 				void (*over)(void *context), void *context);
+bool task_far_revoked(const struct task_far *f, const struct revoked *r); /* the other host is */
 void task_far_frame(struct task_far *f, const json_t *head, const char *data, size_t n);
 void task_far_drained(struct task_far *f);
 void task_far_close(struct task_far *f,

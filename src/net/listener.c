@@ -53,7 +53,7 @@ struct listener {
 	int nports, number;
 	uv_timer_t rest;
 	int connections;
-	struct crowd shaking, asking;
+	struct crowd shaking, asking, linked;
 	struct map families; /* key of a name -> struct family */
 	bool closed;
 	int refs; /* handles and guests: with the last the memory goes */
@@ -61,13 +61,14 @@ struct listener {
 
 struct guest {
 	struct listener *listener;
-	struct crowd *crowd; /* NULL: it is a link, or gone */
+	struct crowd *crowd; /* NULL: it is gone */
 	struct guest *prev, *next;
 	char address[ADDRESS_SIZE];
 	uint64_t key;	 /* of the address */
 	struct tls *tls; /* while they shake hands; then NULL */
 	struct pump *pump;
-	struct family *family; /* of a link */
+	struct link *link;     /* that it has become, */
+	struct family *family; /* ... and all of that name */
 	uv_poll_t poll;
 	uv_timer_t late;
 	int handles;
@@ -82,6 +83,7 @@ static void listener_unref(struct listener *l)
 	tls_context_free(l->tls);
 	map_fini(&l->shaking.by_address);
 	map_fini(&l->asking.by_address);
+	map_fini(&l->linked.by_address);
 	map_fini(&l->families);
 	free(l);
 }
@@ -209,6 +211,7 @@ static void on_link_gone(void *of)
 	struct guest *g = of;
 
 	family_leave(g->listener, g->family);
+	crowd_leave(g);
 	if (--g->handles == 0)
 		guest_free(g);
 }
@@ -234,8 +237,9 @@ static void guest_link(struct guest *g, const char *name)
 		return;
 	}
 	crowd_leave(g);
+	crowd_enter(&l->linked, g);
 	struct tls *tls = guest_move(g);
-	link = link_create(l->loop, NULL, NULL);
+	link = g->link = link_create(l->loop, NULL, NULL);
 	link->gone = on_link_gone;
 	link->gone_of = g;
 	link_share(link, &g->family->share);
@@ -409,6 +413,18 @@ void listener_identity(struct listener *l, struct tls_context *c)
 
 	l->tls = tls_context_ref(c);
 	tls_context_free(old);
+}
+
+/* What is being closed takes nothing in, and may have to say why. */
+void listener_revoke(struct listener *l, const struct revoked *r)
+{
+	struct cert_names who;
+
+	for (struct guest *g = l->linked.first; g; g = g->next) {
+		link_peer(g->link, &who);
+		if (!g->link->closing && revoked_has(r, &who))
+			link_abort(g->link, "this node was removed from the cluster");
+	}
 }
 
 int listener_port(const struct listener *l)

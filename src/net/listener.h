@@ -34,6 +34,8 @@ int listener_open(uv_loop_t *loop, const char *where, struct tls_context *c, con
 		  const struct listener_events *e, void *context, struct listener **ret, struct err *err);
 /* Later connections use another identity: a certificate was renewed. */
 void listener_identity(struct listener *l, struct tls_context *c);
+/* Ends the links of nodes that are revoked by now, whoever owns them; but for those that are being closed. */
+void listener_revoke(struct listener *l, const struct revoked *r);
 int listener_port(const struct listener *l);
 void listener_close(struct listener *l); /* links that were handed over live on */
 

@@ -70,6 +70,13 @@ static json_t *settings(const struct server *s)
 			 (json_int_t)s->conf.certificate_life);
 }
 
+void agents_tell(struct server *s, const char *type, const char *key, json_t *value)
+{
+	for (uint32_t i = 0; i < s->nodes.n; i++)
+		if (agent_connected(&s->nodes.v[i]))
+			link_pack(s->nodes.v[i].agent->visit->link, NULL, 0, "{s:s,s:O}", "t", type, key, value);
+}
+
 void agents_settings(struct server *s)
 {
 	for (uint32_t i = 0; i < s->nodes.n; i++)
@@ -134,12 +141,12 @@ static bool address_set(struct visit *v, const json_t *hello)
 
 static void welcome(const struct visit *v)
 {
-	const struct server *s = v->s;
+	struct server *s = v->s;
 
-	link_pack(v->link, NULL, 0, "{s:s,s:i,s:s,s:I,s:s,s:o,s:s,s:I,s:o}", "t", "welcome", "protocol", PROTOCOL,
+	link_pack(v->link, NULL, 0, "{s:s,s:i,s:s,s:I,s:s,s:o,s:s,s:I,s:o,s:o}", "t", "welcome", "protocol", PROTOCOL,
 		  "version", SHUNT_VERSION, "epoch", (json_int_t)s->epoch, "name", name_of(v), "servers",
 		  agents_servers(s), "ca", s->authority.cert, "heartbeat", (json_int_t)s->conf.heartbeat, "settings",
-		  settings(s));
+		  settings(s), "revoked", revoked_json(s));
 }
 
 /* Another machine has this node's key: a copy of its disk, say. The first that came is the node as long as it gives signs of life; to take turns would
@@ -220,8 +227,10 @@ static void on_renew(struct visit *v, const json_t *head)
 
 	if (rc < 0)
 		server_say(v->s, "node %s: its certificate can't be renewed: %s", name_of(v), err.text);
-	else
+	else {
+		node_certified(v->s, v->node);
 		link_pack(v->link, NULL, 0, "{s:s,s:s}", "t", "certificate", "certificate", strbuf_text(&cert));
+	}
 	strbuf_fini(&cert);
 }
 
@@ -309,11 +318,11 @@ static void on_closed(void *context, struct link *l, const char *reason)
 
 /* A node that joined after the store was copied, if the store is a restored backup: the authority vouches for it, and the number of its join is one
  * that this server has not given out since it began. */
-static bool is_news(const struct server *s, const struct cert_names *who)
+static bool is_news(struct server *s, const struct cert_names *who)
 {
 	uint32_t node;
 
-	return who->join >= s->join_floor &&
+	return who->join >= s->join_floor && !revoked_has(revoked_list(s), who) &&
 	       (!names_find(&s->cluster->node_names, who->name, &node) || s->nodes.v[node].join < who->join);
 }
 

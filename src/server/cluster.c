@@ -317,7 +317,8 @@ void cluster_files(struct server *s)
 		files_identify(errands_files(e), &(struct files_identity){.name = HOST_HERE,
 									  .ca = s->authority.cert,
 									  .keep = keep.text,
-									  .tls = cluster_tls(s)});
+									  .tls = cluster_tls(s),
+									  .revoked = revoked_list(s)});
 	strbuf_fini(&keep);
 }
 
@@ -339,6 +340,7 @@ static int identity_make(struct server *s, struct err *err)
 	if (rc == 0) {
 		struct tls_options o = {.cert = cert.text, .key = key.text, .ca = s->authority.cert};
 		rc = tls_context_create(&o, true, &tls, err);
+		o.revoked = revoked_list(s); /* agents.c tells a removed node that calls us what it is */
 		if (rc == 0 && (rc = tls_context_create(&o, false, &calls, err)) < 0)
 			tls_context_free(tls);
 	}

@@ -174,6 +174,7 @@ static void turn_tell(struct server *s)
 {
 	struct err err;
 
+	revoke_turn(s);
 	dispatch_orders(s);
 	if (!s->swept) /* not before: until the first commit the results that recovery read are in the live files alone */
 		engine_sweep(s->engine, tag_known, s);

@@ -180,11 +180,16 @@ int agents_join(struct server *s, const char *name, const json_t *facts, uint64_
 	if (s->next_join <= *join)
 		s->next_join = *join + 1;
 	n = &s->nodes.v[node];
+	if (n->joined &&
+	    n->join != *join) /* another machine, or one that has lost its key: the old one is worth nothing */
+		node_revoke(s, name, n->join, n->certified);
 	agent_free(n->agent);
 	n->agent = agent_create(s, facts);
 	n->joined = n->down = true;
 	n->gone = false;
 	n->join = *join;
+	n->certified = s->now + s->conf.certificate_life;
+	n->leave_by = 0;
 	total = node_total(n, facts);
 	world_node_size(s, node, &total);
 	world_changed(s);
@@ -194,12 +199,22 @@ int agents_join(struct server *s, const char *name, const json_t *facts, uint64_
 	return 0;
 }
 
+void node_certified(struct server *s, uint32_t node)
+{
+	struct node_info *n = &s->nodes.v[node];
+
+	if (s->now + s->conf.certificate_life > n->certified)
+		n->certified = s->now + s->conf.certificate_life;
+	world_node_store(s, node);
+}
+
 /* It is no node any more. Its record stays as long as events name it (main.c). */
 static void node_leave(struct server *s, uint32_t node)
 {
 	struct node_info *n = &s->nodes.v[node];
 
 	agents_cut(s, node, -1, "this node was removed from the cluster");
+	node_revoke(s, names_get(&s->cluster->node_names, node), n->join, n->certified);
 	agent_free(n->agent);
 	n->agent = NULL;
 	free(n->features);
@@ -220,6 +235,7 @@ struct found {
 	uint32_t node;
 	job_vec jobs;
 	VEC(uint16_t) attempts;
+	int64_t grace; /* seconds that the longest of them may take to end */
 };
 
 static void find_one(void *context, struct attempt *t)
@@ -230,6 +246,7 @@ static void find_one(void *context, struct attempt *t)
 		return;
 	vec_push(&f->jobs, t->job);
 	vec_push(&f->attempts, t->attempt);
+	f->grace = t->grace > f->grace ? t->grace : f->grace;
 }
 
 /* Ends what runs there: it goes back to the queue, if it may be run again. */
@@ -387,6 +404,35 @@ static void node_lose(struct server *s, uint32_t node)
 	engine_host_lost(s->engine, name);
 }
 
+/* A node that is to be removed ends what runs there, and then is. One that does not, though it was told, is no better than one that is silent: a node
+ * that was broken into must not stay by keeping a job. True: it is gone. */
+static bool node_depart(struct server *s, uint32_t node)
+{
+	struct node_info *n = &s->nodes.v[node];
+	struct found f = {.node = node};
+	size_t jobs;
+
+	attempts_each(s, find_one, &f);
+	jobs = f.jobs.n;
+	vec_free(&f.jobs);
+	vec_free(&f.attempts);
+	if (jobs == 0) {
+		node_leave(s, node);
+		return true;
+	}
+	if (!n->leave_by)
+		n->leave_by = s->boot_us + (f.grace + MARGIN) * SECOND;
+	if (n->leave_by <= s->boot_us && !n->agent->lost) {
+		server_say(s, "node %s was told to end its jobs and has not: they are given up",
+			   names_get(&s->cluster->node_names, node));
+		n->agent->lost = true;
+		s->stats.hosts_lost++;
+		agents_cut(s, node, -1, "this node was removed from the cluster");
+		engine_host_lost(s->engine, names_get(&s->cluster->node_names, node));
+	}
+	return false;
+}
+
 /* What follows from its silence; returns when to look again, on the clock of boot_us. */
 static int64_t node_watch(struct server *s, uint32_t node)
 {
@@ -394,16 +440,8 @@ static int64_t node_watch(struct server *s, uint32_t node)
 	int64_t from = n->agent->heard_us > s->lead_us ? n->agent->heard_us : s->lead_us;
 	int64_t down = from + attrs_number(&s->attrs, "node_down_after") * SECOND, lost;
 
-	if (n->leaving) {
-		struct found f = {.node = node};
-		attempts_each(s, find_one, &f);
-		if (f.jobs.n == 0) {
-			node_leave(s, node);
-			return INT64_MAX;
-		}
-		vec_free(&f.jobs);
-		vec_free(&f.attempts);
-	}
+	if (n->leaving && node_depart(s, node))
+		return INT64_MAX;
 	if (!n->down && down <= s->boot_us) {
 		n->down = true;
 		server_say(s, "node %s is down: no word for %lld s", names_get(&s->cluster->node_names, node),

@@ -184,6 +184,8 @@ struct node_info {
 	char *class;	     /* or NULL; counts as a feature */
 	struct agent *agent; /* of a joined one */
 	uint64_t join;
+	int64_t certified;		/* when the last certificate that it was given expires; 0: not known */
+	int64_t leave_by;		/* boot_us: a node that is leaving is given up then; 0: not decided */
 	bool *gpu_used;			/* by index */
 	bool offline;			/* by the administrator */
 	bool mentioned;			/* by an event that the store has */
@@ -253,9 +255,10 @@ struct server {
 	struct listener *listener; /* TLS; NULL: none */
 	struct tasks *tasks;	   /* of jobs on this machine and others; NULL: none */
 	struct authority authority;
-	struct identity *identity; /* cluster.c: this server's certificate */
-	struct tokens *tokens;	   /* tokens.c */
-	struct lead *lead;	   /* standby.c; NULL: nobody has asked who leads */
+	struct identity *identity;	 /* cluster.c: this server's certificate */
+	struct tokens *tokens;		 /* tokens.c */
+	struct revocations *revocations; /* revoke.c */
+	struct lead *lead;		 /* standby.c; NULL: nobody has asked who leads */
 	uint64_t epoch;
 	uint32_t here; /* nodes of the configuration, on this machine */
 	uint64_t next_join, next_token;
@@ -603,6 +606,15 @@ void agents_bye(struct server *s);	    /* leases are suspended, agents_farewell(
 bool agents_unsent(const struct server *s); /* something has not left yet */
 bool agent_connected(const struct node_info *info);
 json_t *agents_servers(const struct server *s); /* an array of addresses, this one first */
+void agents_tell(struct server *s, const char *type, const char *key, json_t *value); /* a frame to all; borrowed */
+
+/* ---- revoke.c: certificates that no longer count ---- */
+/* That join of the node and those before it; `valid_until` as node_info.certified. Its links are ended, other nodes told after the commit. */
+void node_revoke(struct server *s, const char *name, uint64_t join, int64_t valid_until);
+int revoke_restore(struct server *s, const char *name, const json_t *o, struct err *err); /* at recovery */
+const struct revoked *revoked_list(struct server *s);
+json_t *revoked_json(struct server *s); /* {NAME: JOIN} */
+void revoke_turn(struct server *s);
 
 /* ---- nodes.c: the life of nodes with an agent ---- */
 /* A node that has just been given a certificate: made, or its facts renewed. *join: the number that it has from before; 0: it is given one.
@@ -618,6 +630,7 @@ int facts_check(const json_t *facts, struct err *err);		       /* -EINVAL: no ma
 void node_facts(struct server *s, uint32_t node, const json_t *facts); /* checked ones */
 void node_arrived(struct server *s, uint32_t node, const json_t *facts, bool moved); /* its hello was accepted */
 void node_heard(struct server *s, uint32_t node, const char *health); /* a ping; NULL or "": it is well */
+void node_certified(struct server *s, uint32_t node);		      /* it was given a certificate */
 void node_resize(struct server *s, uint32_t node);		      /* by its facts and the administrator's limits */
 const char *
 node_state(const struct server *s,

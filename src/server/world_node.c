@@ -42,6 +42,7 @@ static int restore_joined(struct server *s, uint32_t node, const json_t *o, stru
 
 	n->joined = true;
 	n->join = (uint64_t)json_integer_value(json_object_get(o, "join"));
+	n->certified = json_integer_value(json_object_get(o, "certified"));
 	n->leaving = json_is_true(json_object_get(o, "leaving"));
 	n->features = features && *features ? mem_strdup(features) : NULL;
 	n->class = class && *class ? mem_strdup(class) : NULL;
@@ -103,6 +104,8 @@ void world_node_store(struct server *s, uint32_t node)
 	if (info->joined) {
 		json_bool(&j, "joined", true);
 		json_int(&j, "join", (int64_t)info->join);
+		if (info->certified)
+			json_int(&j, "certified", info->certified);
 		if (info->leaving)
 			json_bool(&j, "leaving", true);
 		if (info->features)

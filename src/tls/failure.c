@@ -73,8 +73,10 @@ static int failure_of_reason(int reason, struct err *err)
 	case SSL_R_TLSV1_ALERT_UNKNOWN_CA:
 		return err_set(err, -EKEYREJECTED,
 			       "the other side says that our certificate is not signed by its cluster's authority");
-	case SSL_R_SSLV3_ALERT_BAD_CERTIFICATE:
 	case SSL_R_SSLV3_ALERT_CERTIFICATE_REVOKED:
+		return err_set(err, -EKEYREVOKED,
+			       "the other side refuses our certificate: this node was removed from the cluster");
+	case SSL_R_SSLV3_ALERT_BAD_CERTIFICATE:
 	case SSL_R_SSLV3_ALERT_CERTIFICATE_UNKNOWN:
 	case SSL_R_SSLV3_ALERT_UNSUPPORTED_CERTIFICATE:
 	case SSL_R_SSLV3_ALERT_HANDSHAKE_FAILURE:

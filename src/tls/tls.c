@@ -33,6 +33,7 @@ struct tls_context {
 	int refs;
 	bool server;
 	SSL_CTX *ssl;
+	const struct revoked *revoked;
 	char fingerprint[FINGERPRINT_SIZE]; /* first digits of the authority's, or "" */
 };
 
@@ -100,9 +101,15 @@ static int authority_trust(struct tls *t, X509_STORE_CTX *store, STACK_OF(X509) 
 static int role_check(struct tls *t, X509_STORE_CTX *store)
 {
 	struct cert_names names;
-	char text[200];
+	char text[400];
 
 	cert_names_get(X509_STORE_CTX_get0_cert(store), &names);
+	if (revoked_has(t->context->revoked, &names)) {
+		snprintf(text, sizeof text,
+			 "the certificate of the other side was revoked: node %s was removed from the cluster",
+			 names.name);
+		return refuse(t, store, X509_V_ERR_CERT_REVOKED, -EKEYREVOKED, text);
+	}
 	if (t->expect == CERT_NOBODY || names.role == t->expect)
 		return 1;
 	snprintf(text, sizeof text, "the certificate of the other side is %s, not %s",
@@ -221,6 +228,7 @@ int tls_context_create(const struct tls_options *o, bool server, struct tls_cont
 
 	c->refs = 1;
 	c->server = server;
+	c->revoked = o->revoked;
 	ERR_clear_error();
 	c->ssl = SSL_CTX_new(server ? TLS_server_method() : TLS_client_method());
 	if (!c->ssl)

@@ -2,7 +2,7 @@
  * tls.h - TLS 1.3 over a non-blocking socket that the caller polls.
  *
  * A program that uses it ignores SIGPIPE. One thread. Errors that say what is wrong: -EKEYEXPIRED (a certificate is not valid at this time),
- * -EKEYREJECTED (wrong authority or role; or the other side says so of ours, which with TLS 1.3 a client learns from its first read),
+ * -EKEYREVOKED (the node was removed, ours or the other), -EKEYREJECTED (wrong authority or role; or the other side says so of ours, which with TLS 1.3 a client learns from its first read),
  * -EPROTO (this is no TLS 1.3, or nothing of Shunt), -ECONNRESET (closed without a goodbye).
  */
 #ifndef TLS_TLS_H
@@ -13,6 +13,7 @@
 
 #include "base/err.h"
 #include "tls/pki.h"
+#include "tls/revoked.h"
 
 struct tls_context; /* an identity and whom it trusts; sessions keep their own reference */
 struct tls;	    /* one connection */
@@ -25,6 +26,7 @@ struct tls;	    /* one connection */
  * and hash to it, and the server's must be signed by it. */
 struct tls_options {
 	const char *cert, *key, *ca, *fingerprint;
+	const struct revoked *revoked; /* nodes that are refused; borrowed, and may change. NULL: none */
 };
 int tls_context_create(const struct tls_options *o, bool server, struct tls_context **ret, struct err *err);
 struct tls_context *tls_context_ref(struct tls_context *c); /* one more owner, who calls tls_context_free() too */

@@ -42,6 +42,7 @@ struct host {
 	struct errands *errands;
 	struct listener *listener;
 	char spool[160], keep[160], address[32];
+	struct revoked revoked;
 };
 
 struct told {
@@ -152,7 +153,8 @@ static void host_begin(struct host *h)
 	struct files_identity id = {.name = h->i == SERVER ? "" : h->who.name,
 				    .ca = h->w->trust.authority_cert.text,
 				    .keep = h->i == SERVER ? h->keep : NULL,
-				    .tls = calls};
+				    .tls = calls,
+				    .revoked = &h->revoked};
 	struct err err;
 
 	h->loop = mem_zalloc(sizeof *h->loop);
@@ -210,6 +212,7 @@ static int teardown(void **state)
 		if (w->host[i].errands)
 			host_end(&w->host[i]);
 		nest_teardown(&nest);
+		revoked_fini(&w->host[i].revoked);
 	}
 	trust_fini(&w->trust);
 	arena_destroy(w->a);
@@ -791,6 +794,116 @@ static void test_liars(void **state)
 	tls_context_free(own);
 }
 
+/* ---- those who were removed ---- */
+
+static struct end *end_call(struct world *w, struct tls_context *who)
+{
+	struct end *e = mem_zalloc(sizeof *e);
+
+	e->link = link_connect(w->host[RUNS].loop, who, w->host[HOME].address, CERT_NODE, &end_events, e);
+	AWAIT(w, e->readies || e->closes);
+	return e;
+}
+
+static void end_ask(struct world *w, struct end *e, const struct order *o)
+{
+	size_t n = e->frames.n;
+
+	link_pack(e->link, NULL, 0, "{s:s,s:s,s:s,s:i,s:i}", "t", "file", "ticket", o->ticket, "signature",
+		  o->signature, "file", 0, "size", -1);
+	AWAIT(w, e->frames.n > n || e->closes);
+}
+
+static void end_free(struct world *w, struct end *e)
+{
+	if (!e->closes)
+		link_close(e->link, "it is over");
+	AWAIT(w, e->closes);
+	end_fini(e);
+	free(e);
+}
+
+/* A connection that was there before ends; a ticket does not help; a later join of the same name is another node. */
+static void test_revoked(void **state)
+{
+	struct world *w = *state;
+	struct host *home = &w->host[HOME];
+	struct order_file f[] = {file_to(w, FILE_IN, "in", HOME, at(w, HOME, "data"))};
+	struct order o = job(w, "1.1", "true\n", f, 1);
+	struct tls_context *own = trust_issue(&w->trust, &w->host[RUNS].who, 3600, false);
+	struct end *e = end_call(w, own), *other = end_call(w, own);
+
+	write_file(w, HOME, "data", "secret\n");
+	end_ask(w, e, &o);
+	assert_non_null(strstr(e->frames.v[0].head, "have"));
+	revoked_add(&home->revoked, "n1", w->host[RUNS].who.join - 1);
+	listener_revoke(home->listener, &home->revoked);
+	files_revoke(errands_files(home->errands));
+	end_ask(w, e, &o);
+	assert_false(e->closes); /* that was an earlier machine of this name */
+	revoked_add(&home->revoked, "n1", w->host[RUNS].who.join);
+	files_revoke(errands_files(home->errands));
+	AWAIT(w, e->closes);
+	assert_false(other->closes); /* it had not said what it is for */
+	end_ask(w, other, &o);
+	assert_non_null(strstr(other->frames.v[0].head, "your host was removed from the cluster"));
+	listener_revoke(home->listener, &home->revoked);
+	AWAIT(w, other->closes);
+	end_free(w, e);
+	end_free(w, other);
+	tls_context_free(own);
+}
+
+/* The other way: nothing is brought to a host that was removed. */
+static void test_revoked_home(void **state)
+{
+	struct world *w = *state;
+	struct host *runs = &w->host[RUNS];
+	struct order_file f[] = {file_to(w, FILE_OUT, NULL, HOME, at(w, HOME, "x.o"))};
+	struct order o = job(w, "1.1", "echo one; while [ ! -e go ]; do sleep 0.05; done; echo two\n", f, 1);
+
+	order_give(w, &o);
+	AWAIT(w, text(w, HOME, "x.o") && *text(w, HOME, "x.o"));
+	revoked_add(&runs->revoked, "n2", w->host[HOME].who.join);
+	files_revoke(errands_files(runs->errands));
+	write_file(w, RUNS, "go", "");
+	AWAIT(w, live_look(runs->n->live, "1.1", w->a, &w->told.r, &(pid_t){0}) == LIVE_ENDED);
+	for (int i = 0; i < 3000; i++)
+		world_turn(w);
+	assert_false(w->told.ended);
+	assert_string_equal(text(w, HOME, "x.o"), "one\n");
+	errands_signal(runs->errands, "1.1", SIGKILL);
+	AWAIT(w, w->told.ended);
+	assert_non_null(strstr(w->told.reason, "removed from the cluster"));
+	forget(w, "1.1");
+}
+
+/* A host that has not heard from the server can't know who was removed. */
+static void test_doubt(void **state)
+{
+	struct world *w = *state;
+	struct order_file f[] = {file_to(w, FILE_OUT, NULL, HOME, at(w, HOME, "x.o"))};
+	struct order o = job(w, "1.1", "echo out\n", f, 1);
+
+	for (int host = HOME; host >= RUNS; host--) {
+		o.tag = host == HOME ? "1.1" : "2.1";
+		o = job(w, o.tag, "echo out\n", f, 1);
+		unlink(at(w, HOME, "x.o"));
+		files_trust(errands_files(w->host[host].errands), -1);
+		order_give(w, &o);
+		AWAIT(w, live_look(w->host[RUNS].n->live, o.tag, w->a, &w->told.r, &(pid_t){0}) == LIVE_ENDED);
+		for (int i = 0; i < 1000; i++)
+			world_turn(w);
+		assert_false(w->told.ended);
+		assert_null(text(w, HOME, "x.o"));
+		files_trust(errands_files(w->host[host].errands), 600);
+		AWAIT(w, w->told.ended);
+		assert_null(w->told.reason);
+		assert_string_equal(text(w, HOME, "x.o"), "out\n");
+		forget(w, o.tag);
+	}
+}
+
 static int tests_run(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -808,6 +921,9 @@ static int tests_run(void)
 		cmocka_unit_test_setup_teardown(test_staging, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_not_started, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_liars, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_revoked, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_revoked_home, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_doubt, setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

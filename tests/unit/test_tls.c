@@ -374,6 +374,48 @@ static void not_yet_valid(void **state)
 	identity_fini(&young);
 }
 
+/* A node that was removed, as a server and as a client; one of the same name that joined later is another. */
+static void revoked(void **state)
+{
+	struct revoked list = {0};
+	struct tls_options node = {.cert = node_id.cert.text, .key = node_id.key.text, .ca = home.cert.text},
+			   trust = {.ca = home.cert.text, .revoked = &list},
+			   own = {.cert = server_id.cert.text,
+				  .key = server_id.key.text,
+				  .ca = home.cert.text,
+				  .revoked = &list};
+	struct tls_context *s = context(&own, true), *c = context(&node, false), *n = context(&node, true),
+			   *asks = context(&trust, false);
+	struct cert_names who;
+	struct ends e;
+	char byte;
+
+	assert_int_equal(pki_names(node_id.cert.text, &who, NULL), 0);
+	assert_false(revoked_has(NULL, &who));
+	assert_true(revoked_add(&list, "n2", 100));
+	assert_true(revoked_add(&list, who.name, who.join - 1));
+	assert_false(revoked_add(&list, who.name, who.join - 1));
+	ends_open(s, c, TLS_FRAMES, CERT_SERVER, &e);
+	assert_int_equal(e.server_rc, 1);
+	ends_close(&e);
+	assert_true(revoked_add(&list, who.name, who.join));
+	assert_false(revoked_add(&list, who.name, 1));
+	ends_open(s, c, TLS_FRAMES, CERT_SERVER, &e);
+	assert_int_equal(e.server_rc, -EKEYREVOKED);
+	assert_non_null(strstr(e.server_err.text, "was revoked"));
+	assert_int_equal(tls_read(e.client, &byte, 1), -EKEYREVOKED);
+	assert_non_null(strstr(tls_why(e.client), "this node was removed"));
+	ends_close(&e);
+	ends_open(n, asks, TLS_FRAMES, CERT_NODE, &e);
+	assert_int_equal(e.client_rc, -EKEYREVOKED);
+	ends_close(&e);
+	tls_context_free(s);
+	tls_context_free(c);
+	tls_context_free(n);
+	tls_context_free(asks);
+	revoked_fini(&list);
+}
+
 static void node_for_a_server(void **state)
 {
 	struct tls_options trust = {.ca = home.cert.text};
@@ -648,6 +690,7 @@ int main(void)
 		cmocka_unit_test(signed_by_a_node),
 		cmocka_unit_test(expired),
 		cmocka_unit_test(not_yet_valid),
+		cmocka_unit_test(revoked),
 		cmocka_unit_test(node_for_a_server),
 		cmocka_unit_test(odd_names_pass),
 		cmocka_unit_test(protocols),
