@@ -4,12 +4,15 @@
  * A run of equal free fragments shares one scan of the nodes: after one lands on the best node that node has even less free,
  * so it stays the best until it is full. Sorting the nodes once by free CPU-seconds and filling each in turn gives what a
  * scan per fragment would.
+ *
+ * Where fragments of several shapes do not all fit one after the other, pack.c searches for a way in which they do.
  */
 #include "plan/insert.h"
 
 #include <stdlib.h>
 
 #include "plan/insert_internal.h"
+#include "plan/pack.h"
 
 unsigned plan_removable(const struct plan *p, uint32_t id)
 {
@@ -211,6 +214,105 @@ static bool end_reached(struct plan *p)
 	return sum->n > 1 && timeline_step(sum, 1)[0] <= p->now;
 }
 
+/* Fragment after fragment, each where it is best; a later one may find its nodes taken. */
+static bool insert_greedy(struct insertion *in, const struct request *r, struct goal g)
+{
+	/* Runs of equal free fragments, those of fewest CPUs first or last; fixed fragments are before them in any case. */
+	for (uint32_t done = 0, n; done < r->nfrags; done += n) {
+		uint32_t first = done;
+		if (in->m->largest_first && done >= r->nfixed)
+			first = run_before(r, r->nfixed + (r->nfrags - done));
+		n = run_length(r, first);
+		g.shape = in->last = r->frag[first].shape;
+		g.frag = first;
+		if (n > 1 && r->frag[first].node == NODE_ANY) {
+			uint32_t placed;
+			if (!place_run(in, g, n, &placed))
+				return false;
+			g.frag += placed;
+		}
+		for (; g.frag < first + n; g.frag++)
+			if (!place_fragment(in, &g, r->frag[first].node))
+				return false;
+	}
+	return true;
+}
+
+/* Whether the fragments at which the greedy way ended would fit if the others were not there: mostly that says no at once. */
+static bool last_fits(const struct insertion *in, const struct request *r, struct goal g)
+{
+	bool alone = in->m->scatter || in->p->cluster->shapes.v[in->last].exclusive;
+	int64_t missing = 0;
+	double area;
+
+	if (in->m->may_remove)
+		return true;
+	g.shape = in->last;
+	for (uint32_t i = 0; i < r->nfrags; i++)
+		missing += r->frag[i].shape == g.shape;
+	for (int32_t n = 0; n < (int32_t)in->p->nnodes && missing > 0; n++) {
+		int64_t copies = node_measure(in, &g, n, &area);
+		missing -= alone && copies > 1 ? 1 : copies;
+	}
+	return missing <= 0;
+}
+
+/* Offers the search what each node has free, with all jobs gone that this insertion may remove. */
+static void pack_nodes(struct insertion *in, struct pack *k, struct goal g)
+{
+	struct plan *p = in->p;
+
+	for (int32_t n = 0; n < (int32_t)p->nnodes; n++) {
+		const struct timeline *line = &p->node[n].line;
+		uint64_t kinds = 0;
+		struct res free;
+		if (in->m->may_remove)
+			line = node_cleared(in, &g, n);
+		timeline_least(line, g.start, g.end, &free);
+		for (int i = 0; i < k->nkinds; i++) {
+			g.shape = k->kind[i].shape;
+			if (res_covers(&free, &k->kind[i].need) && goal_allowed(in, &g, n))
+				kinds |= UINT64_C(1) << i;
+		}
+		if (kinds)
+			pack_offer(k, n, &free, kinds);
+	}
+}
+
+/* All fragments at once, by a search for a way in which they fit; nothing is pushed, but what may be is removed. */
+static bool insert_packed(struct insertion *in, const struct request *r, struct goal g)
+{
+	int32_t *nodes;
+	bool done = false;
+	struct pack k;
+
+	pack_init(&k, in->p->cluster, r, in->m->scatter);
+	k.failed = &in->p->packs;
+	pack_nodes(in, &k, g);
+	nodes = mem_alloc(r->nfrags * sizeof *nodes);
+	if (pack_solve(&k, nodes) == FIT_YES) {
+		done = true;
+		in->work = POWER_WORK + (int)r->nfrags;
+		for (g.frag = 0; g.frag < r->nfrags && done; g.frag++) {
+			g.shape = r->frag[g.frag].shape;
+			if (timeline_fits(&in->p->node[nodes[g.frag]].line, g.start, g.end,
+					  &in->p->cluster->shapes.v[g.shape].need))
+				goal_put(in, &g, nodes[g.frag]);
+			else
+				done = node_make_room(in, &g, nodes[g.frag], 0);
+		}
+	}
+	pack_fini(&k);
+	free(nodes);
+	return done;
+}
+
+/* Whether equal fragments, or a single node, leave no choice that could have been a wrong one. */
+static bool greedy_is_exact(const struct plan *p, const struct request *r)
+{
+	return r->nfrags == 1 || r->uniform || p->nnodes == 1;
+}
+
 bool plan_insert(struct plan *p, const struct manner *m, uint32_t job, int64_t start, int64_t end)
 {
 	const struct job *owner = cluster_job(p->cluster, job);
@@ -222,6 +324,7 @@ bool plan_insert(struct plan *p, const struct manner *m, uint32_t job, int64_t s
 			       .live_only = !end_reached(p)};
 	struct goal g = {
 		.job = job, .start = start, .end = end, .apart = r->apart, .on = cluster_job_nodes(p->cluster, owner)};
+	plan_mark mark;
 
 	p->attempts++;
 	hold_ready(p, job);
@@ -232,31 +335,19 @@ bool plan_insert(struct plan *p, const struct manner *m, uint32_t job, int64_t s
 		plan_put(p, job, 0, 0, start, end); /* the sum is the node's */
 		return true;
 	}
-
-	plan_mark mark = plan_begin(p);
-
-	/* Runs of equal free fragments, those of fewest CPUs first or last; fixed fragments are before them in any case. */
-	for (uint32_t done = 0, n; done < r->nfrags; done += n) {
-		uint32_t first = done;
-		if (m->largest_first && done >= r->nfixed)
-			first = run_before(r, r->nfixed + (r->nfrags - done));
-		n = run_length(r, first);
-		g.shape = r->frag[first].shape;
-		g.frag = first;
-		if (n > 1 && r->frag[first].node == NODE_ANY) {
-			uint32_t placed;
-			if (!place_run(&in, g, n, &placed)) {
-				plan_rollback(p, mark);
-				return false;
-			}
-			g.frag += placed;
-		}
-		for (; g.frag < first + n; g.frag++)
-			if (!place_fragment(&in, &g, r->frag[first].node)) {
-				plan_rollback(p, mark);
-				return false;
-			}
+	mark = plan_begin(p);
+	if (insert_greedy(&in, r, g)) {
+		plan_commit(p, mark);
+		return true;
 	}
-	plan_commit(p, mark);
-	return true;
+	plan_rollback(p, mark);
+	if (greedy_is_exact(p, r) || !last_fits(&in, r, g))
+		return false;
+	mark = plan_begin(p);
+	if (insert_packed(&in, r, g)) {
+		plan_commit(p, mark);
+		return true;
+	}
+	plan_rollback(p, mark);
+	return false;
 }

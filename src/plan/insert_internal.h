@@ -32,6 +32,7 @@ struct insertion {
 	bool live_only; /* what is free now is what no live piece holds */
 	const struct manner *m;
 	uint32_t job;			   /* the one being inserted: its powers count, also in deep pushes */
+	uint32_t last;			   /* the shape of its fragment that was placed last, or could not be */
 	int work;			   /* PUSH_WORK or POWER_WORK, and down */
 	int32_t chain[PUSH_DEPTH_MAX + 1]; /* nodes on the present chain of pushes: none is visited twice */
 	int nchain;
@@ -54,6 +55,9 @@ int64_t node_measure(const struct insertion *in, const struct goal *g, int32_t n
 bool goal_make_room(struct insertion *in, const struct goal *g, int depth);
 /* The same on a node that is given. */
 bool node_make_room(struct insertion *in, const struct goal *g, int32_t node, int depth);
+
+/* The node's timeline without the jobs in the goal's interval that this insertion may remove; borrowed, until the next call. */
+const struct timeline *node_cleared(const struct insertion *in, const struct goal *g, int32_t node);
 
 void goal_put(struct insertion *in, const struct goal *g, int32_t node);
 

@@ -43,6 +43,7 @@ void plan_destroy(struct plan *p)
 	vec_free(&p->log);
 	timeline_fini(&p->sum);
 	timeline_fini(&p->scratch);
+	map_fini(&p->packs);
 	free(p->node);
 	free(p->free_now);
 	free(p);

@@ -87,6 +87,7 @@ struct plan {
 	VEC(struct undo) log;
 	int depth;		  /* transactions open */
 	struct timeline scratch;  /* push.c */
+	struct map packs;	  /* of pack.c: searches made in vain */
 	int gathering;		  /* changes of several fragments under way */
 	uint64_t version;	  /* grows with every change */
 	uint64_t moves, attempts; /* fragments pushed (undone pushes too), insertions tried: statistics */

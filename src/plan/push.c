@@ -135,6 +135,21 @@ static struct viability node_viability(const struct insertion *in, const struct 
 	return v;
 }
 
+const struct timeline *node_cleared(const struct insertion *in, const struct goal *g, int32_t node)
+{
+	const struct plan_node *n = &in->p->node[node];
+	struct timeline *t = &in->p->scratch;
+
+	timeline_copy(t, &n->line);
+	for (size_t i = 0; i < n->pieces.n; i++) {
+		const struct piece *x = &n->pieces.v[i];
+		if (overlaps(x, g) && removable_by(in, x))
+			timeline_change(t, x->live ? TIME_BEGIN : x->start, x->end,
+					&in->p->cluster->shapes.v[x->shape].need, 1);
+	}
+	return t;
+}
+
 /* The node a piece can be pushed to as things are; NODE_ANY: none. `from` is at the top of the chain. */
 static int32_t push_target(struct insertion *in, const struct goal *g, int32_t from)
 {

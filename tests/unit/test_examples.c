@@ -152,6 +152,52 @@ EXAMPLE(2)
 EXAMPLE(3)
 EXAMPLE(4)
 
+/* A job whose fragments fit two empty nodes in one way only starts, and whoever is behind it is served. */
+static void fits_in_one_way(const char *policy, const char *request)
+{
+	world_init(&w, policy);
+	world_add_nodes(&w, 2, 8);
+	world_open(&w);
+	uint32_t job = world_common(&w, 0, request, 100);
+	world_cycle(&w, 0);
+	assert_int_equal(world_job(&w, job)->state, STATE_RUNNING);
+	uint32_t behind = world_common(&w, 0, "nodes=2:ppn=8", 50);
+	world_cycle(&w, 0);
+	sched_finish(w.s, job, 100);
+	world_cycle(&w, 100);
+	assert_int_equal(world_job(&w, behind)->state, STATE_RUNNING);
+	world_fini(&w);
+}
+
+static void test_one_way(void **state)
+{
+	static const char *const policy[] = {"shunt", "fcfs", "easy", "conservative", "oscar"};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof policy / sizeof *policy; i++) {
+		fits_in_one_way(policy[i], "nodes=n2:ppn=3+2:ppn=2+1:ppn=3+1:ppn=6");
+		fits_in_one_way(policy[i], "nodes=n1:ppn=4+1:ppn=3+1:ppn=6+1:ppn=2");
+	}
+}
+
+/* The same with the power to remove what runs there. */
+static void test_one_way_by_power(void **state)
+{
+	(void)state;
+	world_init(&w, "shunt");
+	world_add_nodes(&w, 2, 8);
+	world_open(&w);
+	uint32_t a = world_common(&w, 0, "nodes=1:ppn=8", 1000), b = world_common(&w, 0, "nodes=1:ppn=8", 1000);
+	world_cycle(&w, 0);
+	uint32_t job =
+		world_submit(&w, 0, KIND_EMERGENCY, "nodes=n2:ppn=3+2:ppn=2+1:ppn=3+1:ppn=6", 100, 100, POWER_C_EXEC);
+	world_cycle(&w, 0);
+	assert_int_equal(world_job(&w, job)->state, STATE_RUNNING);
+	assert_int_equal(world_job(&w, a)->state, STATE_CANDIDATE);
+	assert_int_equal(world_job(&w, b)->state, STATE_CANDIDATE);
+	world_fini(&w);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -167,6 +213,8 @@ int main(void)
 		cmocka_unit_test(test_example_4),
 		cmocka_unit_test(test_example_4_deeper),
 		cmocka_unit_test(test_example_4_without_push),
+		cmocka_unit_test(test_one_way),
+		cmocka_unit_test(test_one_way_by_power),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
