@@ -162,7 +162,7 @@ void block_begin(struct server *s, uint32_t id)
 		bits |= BLOCK_TIME;
 		heap_push(&s->releases, p->at, id, 0);
 	}
-	if (p->request == UINT32_MAX || !world_could_hold(s, p->request))
+	if (p->request == UINT32_MAX || world_could_hold(s, p->request) != FIT_YES)
 		bits |= BLOCK_MISFIT;
 	if (!q || !attrs_bool(&q->attrs, "started"))
 		bits |= BLOCK_QUEUE;

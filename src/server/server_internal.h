@@ -28,6 +28,7 @@
 #include "engine/tasks.h"
 #include "net/http.h"
 #include "net/listener.h"
+#include "plan/pack.h"
 #include "sched/explain.h"
 #include "sched/sched.h"
 #include "server/accounting.h"
@@ -268,8 +269,7 @@ struct server {
 	struct plan *plan;
 	struct sched *sched;
 	struct policy policy; /* the one it goes by */
-	struct plan *empty;   /* with nothing in it, for what could ever run */
-	VEC(uint8_t) could;   /* by request: 0 not asked yet, 1 yes, 2 no */
+	VEC(uint8_t) could;   /* by request, whether it could ever run: 0 not asked yet, else enum fit + 1 */
 	struct attrs attrs;
 	struct names words;
 	VEC(struct account) accounts;
@@ -512,8 +512,8 @@ int world_nodes(struct server *s, struct err *err); /* by the configuration */
 int world_node_restore(struct server *s, const char *name, const json_t *o, struct err *err);
 void world_node_store(struct server *s, uint32_t node);
 void world_begin(struct server *s); /* plan and scheduler, once all nodes are known; does nothing the second time */
-bool world_could_hold(struct server *s, uint32_t request);			/* all its nodes up and empty */
-bool world_could_hold_on(struct server *s, uint32_t request, uint32_t allowed); /* only those of a set */
+enum fit world_could_hold(struct server *s, uint32_t request);			    /* all its nodes up and empty */
+enum fit world_could_hold_on(struct server *s, uint32_t request, uint32_t allowed); /* only those of a set */
 void world_rebuild(
 	struct server *s); /* the policy, a setting or the nodes have changed: the same places under other rules */
 int world_node_add(struct server *s, const char *name, const struct res *total, struct err *err); /* -EEXIST */

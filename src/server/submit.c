@@ -182,13 +182,19 @@ int submit_check(struct server *s, const struct asker *who, const struct submiss
 		{"walltime", x->spec->walltime, true}, {NULL, 0, false},
 	};
 	struct queue *queue = queue_named(s, word(s, x->spec->queue));
+	enum fit fit = world_could_hold(s, x->spec->request);
 	int rc;
 
-	if (!world_could_hold(s, x->spec->request))
+	if (fit == FIT_NO)
 		return refused(
 			code, err,
 			"it asks for %lld CPUs in %u parts, which this cluster could not give even if it were empty ('shunt nodes' shows what there is)",
 			(long long)q->total.v[RES_CPU], q->nfrags);
+	if (fit == FIT_UNKNOWN)
+		return refused(
+			code, err,
+			"no way was found to place its %u parts on this cluster, even if it were empty, though there may be one: ask for fewer different parts",
+			q->nfrags);
 
 	if (x->spec->deadline <= s->now)
 		return refused(code, err, "the deadline has passed already: give a later one");

@@ -109,37 +109,43 @@ void world_begin(struct server *s)
 	sched_listen(s->sched, dispatch_listener, s);
 }
 
-bool world_could_hold_on(struct server *s, uint32_t request, uint32_t allowed)
+/* One after the other, where a search for all fragments at once has given up. */
+static bool could_insert(struct server *s, uint32_t request, const bool *usable)
 {
-	struct job *job = cluster_job(s->cluster, s->scratch);
 	struct manner m = {.alloc = ALLOC_BEST, .scatter = s->policy.scatter};
-	bool *has = mem_zalloc((s->nodes.n + 1) * sizeof *has), fits;
-	plan_mark mark;
+	struct plan *empty = plan_create(s->cluster);
+	bool fits;
 
-	if (!s->empty)
-		s->empty = plan_create(s->cluster);
 	for (uint32_t i = 0; i < s->nodes.n; i++)
-		has[i] = !s->nodes.v[i].gone && !s->nodes.v[i].leaving &&
-			 nodeset_has(&s->cluster->nodesets.v[allowed], i);
-	job->request = request;
-	job->allowed = cluster_nodeset(s->cluster, has, (uint32_t)s->nodes.n, false);
-	free(has);
-	mark = plan_begin(s->empty);
-	fits = plan_insert(s->empty, &m, s->scratch, 1, 2);
-	plan_rollback(s->empty, mark);
-	plan_forget(s->empty, s->scratch);
-	job->allowed = NODES_ALL;
+		empty->node[i].up = usable[i];
+	cluster_job(s->cluster, s->scratch)->request = request;
+	fits = plan_insert(empty, &m, s->scratch, 1, 2);
+	plan_destroy(empty);
 	return fits;
 }
 
-bool world_could_hold(struct server *s, uint32_t request)
+enum fit world_could_hold_on(struct server *s, uint32_t request, uint32_t allowed)
+{
+	bool *usable = mem_zalloc((s->nodes.n + 1) * sizeof *usable);
+	enum fit fit;
+
+	for (uint32_t i = 0; i < s->nodes.n; i++)
+		usable[i] = !s->nodes.v[i].gone && !s->nodes.v[i].leaving &&
+			    nodeset_has(&s->cluster->nodesets.v[allowed], i);
+	fit = pack_empty(s->cluster, &s->cluster->requests.v[request], s->policy.scatter, usable);
+	if (fit == FIT_UNKNOWN && could_insert(s, request, usable))
+		fit = FIT_YES;
+	free(usable);
+	return fit;
+}
+
+enum fit world_could_hold(struct server *s, uint32_t request)
 {
 	while (s->could.n <= request)
 		vec_push(&s->could, 0);
-	if (s->could.v[request])
-		return s->could.v[request] == 1;
-	s->could.v[request] = world_could_hold_on(s, request, NODES_ALL) ? 1 : 2;
-	return s->could.v[request] == 1;
+	if (!s->could.v[request])
+		s->could.v[request] = (uint8_t)(1 + world_could_hold_on(s, request, NODES_ALL));
+	return (enum fit)(s->could.v[request] - 1);
 }
 
 void world_gates(struct server *s)
@@ -156,8 +162,6 @@ void world_rebuild(struct server *s)
 
 	settings_apply(s);
 	vec_clear(&s->could);
-	plan_destroy(s->empty);
-	s->empty = NULL;
 	s->expected_at = 0;
 	p = plan_create(s->cluster);
 	plan_advance(p, s->now);
@@ -217,7 +221,7 @@ void world_changed(struct server *s)
 		const struct spec *p = s->entries.v[id].spec;
 		if (!waits(s, id))
 			continue;
-		if (p->request == UINT32_MAX || !world_could_hold(s, p->request))
+		if (p->request == UINT32_MAX || world_could_hold(s, p->request) != FIT_YES)
 			block_set(s, id, BLOCK_MISFIT);
 		else
 			block_clear(s, id, BLOCK_MISFIT);
