@@ -62,6 +62,7 @@ static int run_make(void *context, int task, void *ret, struct err *err)
 	run->procs = result.procs;
 	run->refused = result.refused;
 	run->stranded = stranded_count(&result);
+	run->unsure = result.unsure;
 	memcpy(run->refusal, result.refusal, sizeof run->refusal);
 	run->seconds = result.seconds;
 	run->stats = result.stats;

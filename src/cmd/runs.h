@@ -21,7 +21,8 @@ struct run {
 	struct metrics metrics;
 	struct outcome *outcome; /* of the workload as recorded only; else NULL */
 	int64_t n, procs, refused;
-	int64_t stranded; /* jobs that waited for ever: the scheduler's fault */
+	int64_t stranded; /* jobs that waited for ever: the scheduler's fault, ... */
+	int64_t unsure;	  /* ... unless no place was found for them on the empty machine */
 	char refusal[600];
 	double seconds;
 	struct sched_stats stats;

@@ -67,18 +67,27 @@ void simulation_tell_dropped(const struct simulation *s)
 
 int simulation_tell_refused(const struct simulation *s, struct err *err)
 {
-	const struct run *run = &s->runs.run[0];
+	int64_t refused = 0;
 	char count[32];
 
-	if (run->refused)
-		fprintf(stderr, "shunt: %s job%s left out that %s can't hold: %s\n", count_text(run->refused, count),
-			run->refused == 1 ? "" : "s", s->machine, run->refusal);
+	for (int i = 0; i < s->runs.policies; i++) {
+		const struct run *run = &s->runs.run[i];
+		bool alone = run->policy->scatter; /* its parts never share a node: more may be too many */
+		if (!run->refused || run->refused == refused)
+			continue;
+		refused = run->refused;
+		fprintf(stderr, "shunt: %s: %s%s%s%s job%s left out that %s can't hold; the first: %s\n",
+			s->workload->name, alone ? "policy " : "", alone ? run->policy->name : "", alone ? ": " : "",
+			count_text(refused, count), refused == 1 ? "" : "s", s->machine, run->refusal);
+	}
 	for (int i = 0; i < s->runs.n; i++)
 		if (s->runs.run[i].stranded)
 			return err_set(
-				err, -EFAULT,
-				"policy %s left %s jobs waiting for ever: a fault of the scheduler, please report it",
-				s->runs.run[i].policy->name, count_text(s->runs.run[i].stranded, count));
+				err, -EFAULT, "policy %s left %s jobs waiting for ever: %s",
+				s->runs.run[i].policy->name, count_text(s->runs.run[i].stranded, count),
+				s->runs.run[i].stranded <= s->runs.run[i].unsure
+					? "they have too many different parts to search for all the ways to place them"
+					: "a fault of the scheduler, please report it");
 	return 0;
 }
 

@@ -65,6 +65,7 @@ int jobcsv_read(struct lines *in, int64_t limit, struct workload *w, struct err 
 					   .procs = (int32_t)v[PROCS],
 					   .text = -1,
 					   .user = user,
+					   .line = (uint32_t)lines_number(in),
 					   .kind = KIND_COMMON,
 				   });
 	}

@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include "base/heap.h"
+#include "plan/pack.h"
 #include "sim/machine.h"
 
 struct sim {
@@ -21,6 +22,7 @@ struct sim {
 	struct heap ends;   /* (end, job | attempt) of running jobs */
 	VEC(int64_t) index; /* job id -> position in the workload */
 	VEC(uint32_t) id;   /* START orders to confirm after the cycle */
+	VEC(uint8_t) could; /* by request, whether it could ever run: 0 not asked yet, else enum fit + 1 */
 	int64_t now;
 	int64_t ended;
 };
@@ -118,6 +120,47 @@ static int request_of(struct sim *m, const struct wjob *w, uint32_t *ret, struct
 	return cluster_request_procs(m->c, w->procs, ret, err);
 }
 
+/* Whether the machine could hold a request if it were empty; asked once for each. */
+static enum fit could_hold(struct sim *m, uint32_t request, bool scatter)
+{
+	while (m->could.n <= request)
+		vec_push(&m->could, 0);
+	if (!m->could.v[request])
+		m->could.v[request] = (uint8_t)(1 + pack_empty(m->c, &m->c->requests.v[request], scatter, NULL));
+	return (enum fit)(m->could.v[request] - 1);
+}
+
+/* The request of a job, or why it can never run. */
+static int accept(struct sim *m, const struct wjob *w, bool scatter, uint32_t *ret, int64_t *unsure, struct err *err)
+{
+	int rc = request_of(m, w, ret, err);
+
+	if (rc < 0)
+		return rc;
+
+	const struct request *r = &m->c->requests.v[*ret];
+	enum fit fit = could_hold(m, *ret, scatter);
+
+	*unsure += fit == FIT_UNKNOWN;
+	if (fit == FIT_NO)
+		return err_set(err, -EINVAL,
+			       "it asks for %lld CPUs in %u parts, which do not fit even if it is empty%s",
+			       (long long)r->total.v[RES_CPU], r->nfrags,
+			       scatter ? " (the policy gives each part a node of its own)" : "");
+	return 0;
+}
+
+static void note_refusal(struct sim_result *ret, const struct wjob *w, const struct err *why)
+{
+	char line[32] = "";
+
+	if (ret->refused++)
+		return;
+	if (w->line)
+		snprintf(line, sizeof line, "line %u: ", w->line);
+	snprintf(ret->refusal, sizeof ret->refusal, "%sjob %lld: %s", line, (long long)w->id, why->text);
+}
+
 static void submit(struct sim *m, int64_t i, const struct policy *policy, const uint32_t *requests)
 {
 	const struct wjob *w = &m->w->jobs.v[i];
@@ -209,10 +252,9 @@ int sim_run(const struct workload *w, const struct policy *policy, const struct 
 	for (size_t i = 0; i < w->jobs.n; i++) {
 		const struct wjob *j = &w->jobs.v[i];
 		struct err why;
-		if (request_of(&m, j, &requests[i], &why) < 0) {
+		if (accept(&m, j, policy->scatter, &requests[i], &ret->unsure, &why) < 0) {
 			requests[i] = UINT32_MAX;
-			if (ret->refused++ == 0)
-				snprintf(ret->refusal, sizeof ret->refusal, "job %lld: %s", (long long)j->id, why.text);
+			note_refusal(ret, j, &why);
 		}
 		m.outcome[i] = (struct outcome){
 			.id = j->id,
@@ -252,6 +294,7 @@ out:
 	heap_fini(&m.ends);
 	vec_free(&m.index);
 	vec_free(&m.id);
+	vec_free(&m.could);
 	free(m.outcome);
 	free(requests);
 	return rc;

@@ -30,8 +30,9 @@ struct sim_options {
 struct sim_result {
 	struct outcome *outcome; /* in the order of the workload; owned */
 	int64_t n, procs;
-	int64_t refused;   /* jobs whose request the machine can't hold */
-	char refusal[600]; /* why the first of them was */
+	int64_t refused;   /* jobs whose request the machine can't hold, even if it were empty */
+	char refusal[600]; /* why the first of them was, with its line */
+	int64_t unsure;	   /* jobs for which no place was found on the empty machine, though there may be one */
 	double seconds;	   /* of real time that it took */
 	struct sched_stats stats;
 	uint64_t pushes, attempts; /* fragments moved, undone moves included; insertions tried */

@@ -167,6 +167,7 @@ static void job_read(struct swf *s, const int64_t f[FIELDS])
 		.procs = (int32_t)procs,
 		.text = -1,
 		.user = user_index(s, f[USER]),
+		.line = (uint32_t)s->number,
 		.kind = KIND_COMMON,
 	};
 	if (s->rules == RULES_SC15 && j.runtime > j.walltime)

@@ -199,7 +199,7 @@ static int job_complete(struct draft *d, unsigned seen, struct err *err)
 	return 0;
 }
 
-static int job_read(struct workload *w, char *line, struct err *err)
+static int job_read(struct workload *w, char *line, int64_t number, struct err *err)
 {
 	struct draft d = {
 		.w = w,
@@ -210,6 +210,7 @@ static int job_read(struct workload *w, char *line, struct err *err)
 	char *rest;
 
 	d.job.id = (int64_t)w->jobs.n + 1;
+	d.job.line = (uint32_t)number;
 	for (char *word = strtok_r(line, BLANKS, &rest); word && *word != '#'; word = strtok_r(NULL, BLANKS, &rest)) {
 		int rc = word_read(&d, word, &seen, err);
 		if (rc < 0)
@@ -232,14 +233,14 @@ static int machine_read(struct workload *w, char *line, struct err *err)
 	return workload_set_machine(w, text, err);
 }
 
-static int line_read(struct workload *w, char *line, struct err *err)
+static int line_read(struct workload *w, char *line, int64_t number, struct err *err)
 {
 	line += strspn(line, BLANKS);
 	if (*line == '\0' || *line == '#')
 		return 0;
 	if (strncmp(line, "machine", 7) == 0 && (line[7] == '\0' || strchr(BLANKS, line[7])))
 		return machine_read(w, line + 7, err);
-	return job_read(w, line, err);
+	return job_read(w, line, number, err);
 }
 
 int workfile_read(struct lines *in, char *line, int64_t limit, struct workload *w, struct err *err)
@@ -251,7 +252,7 @@ int workfile_read(struct lines *in, char *line, int64_t limit, struct workload *
 	while ((!limit || (int64_t)w->jobs.n < limit) && (rc = lines_next(in, &line, err)) != 0) {
 		if (rc < 0)
 			return rc;
-		rc = line_read(w, line, err);
+		rc = line_read(w, line, lines_number(in), err);
 		if (rc < 0)
 			return err_prefix(err, rc, "line %lld", (long long)lines_number(in));
 	}

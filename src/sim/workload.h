@@ -28,6 +28,7 @@ struct wjob {
 	int32_t procs;	  /* processors; 0 when `text` says it */
 	int32_t text;	  /* index into workload.texts, or -1 */
 	uint32_t user;	  /* index into workload.users */
+	uint32_t line;	  /* of the file it was read from; 0: none */
 	uint8_t kind;	  /* enum job_kind: COMMON, QOS or EMERGENCY */
 	uint8_t powers;	  /* enum job_power, emergency only */
 };
