@@ -79,7 +79,7 @@ struct job {
 	uint32_t by;	  /* who last took its place or stopped it */
 	uint32_t waiting; /* the scheduler's record of it while it waits */
 	uint32_t allowed; /* nodes that it may be placed on: cluster_nodeset(), or NODES_ALL */
-	uint16_t attempt;
+	uint32_t attempt;
 	uint8_t state;
 	uint8_t kind;
 	uint8_t powers;	       /* emergency jobs */

@@ -13,19 +13,19 @@
 #include "run/live.h"
 #include "server/server_internal.h"
 
-static uint64_t attempt_key(uint32_t job, uint16_t attempt)
+static uint64_t attempt_key(uint32_t job, uint32_t attempt)
 {
-	return (uint64_t)job << 16 | attempt;
+	return (uint64_t)job << 32 | attempt;
 }
 
-struct attempt *attempt_find(const struct server *s, uint32_t id, uint16_t attempt)
+struct attempt *attempt_find(const struct server *s, uint32_t id, uint32_t attempt)
 {
 	uint64_t at;
 
 	return map_get(&s->attempts, attempt_key(id, attempt), &at) ? (struct attempt *)(uintptr_t)at : NULL;
 }
 
-void attempt_tag(const struct server *s, uint32_t id, uint16_t attempt, char tag[64])
+void attempt_tag(const struct server *s, uint32_t id, uint32_t attempt, char tag[64])
 {
 	uint64_t key = s->entries.v[id].key;
 
@@ -51,7 +51,7 @@ pid_t attempt_session(const struct server *s, uint32_t id)
 	return session;
 }
 
-bool tag_parse(const struct server *s, const char *tag, uint32_t *ret, uint16_t *ret_attempt)
+bool tag_parse(const struct server *s, const char *tag, uint32_t *ret, uint32_t *ret_attempt)
 {
 	unsigned long long number;
 	long long index = -1;
@@ -62,14 +62,14 @@ bool tag_parse(const struct server *s, const char *tag, uint32_t *ret, uint16_t 
 		if (sscanf(tag, "%llu.%u", &number, &attempt) != 2)
 			return false;
 	}
-	*ret_attempt = (uint16_t)attempt;
+	*ret_attempt = (uint32_t)attempt;
 	return entry_find(s, number, index, ret);
 }
 
 bool tag_known(void *context, const char *tag)
 {
 	uint32_t id;
-	uint16_t attempt;
+	uint32_t attempt;
 
 	return tag_parse(context, tag, &id, &attempt) && attempt_find(context, id, attempt);
 }
@@ -77,7 +77,7 @@ bool tag_known(void *context, const char *tag)
 void attempts_each(const struct server *s, void (*one)(void *context, struct attempt *t), void *context)
 {
 	for (size_t left = s->attempts.n, id = 1; left && id < s->entries.n; id++)
-		for (uint16_t n = 1; left && s->entries.v[id].spec && n <= entry_job(s, (uint32_t)id)->attempt; n++) {
+		for (uint32_t n = 1; left && s->entries.v[id].spec && n <= entry_job(s, (uint32_t)id)->attempt; n++) {
 			struct attempt *t = attempt_find(s, (uint32_t)id, n);
 			if (!t)
 				continue;
@@ -106,7 +106,7 @@ static void lease_set(const struct server *s, struct attempt *t)
 			t->lease = attrs_number(&s->attrs, "node_lost_after");
 }
 
-struct attempt *attempt_create(struct server *s, uint32_t id, uint16_t number, const int32_t *nodes, uint32_t n)
+struct attempt *attempt_create(struct server *s, uint32_t id, uint32_t number, const int32_t *nodes, uint32_t n)
 {
 	struct attempt *t = mem_zalloc(sizeof *t);
 
@@ -261,7 +261,7 @@ static void list_read(const json_t *list, bool *used, int64_t room, int32_t **re
 	}
 }
 
-void attempt_restore(struct server *s, uint32_t id, uint16_t number, const int32_t *nodes, uint32_t n,
+void attempt_restore(struct server *s, uint32_t id, uint32_t number, const int32_t *nodes, uint32_t n,
 		     const json_t *data)
 {
 	struct attempt *t = attempt_find(s, id, number);
@@ -284,7 +284,7 @@ void attempt_restore(struct server *s, uint32_t id, uint16_t number, const int32
 }
 
 /* Of what recovery read, those whose job went on without them. */
-void attempt_discard(struct server *s, uint32_t id, uint16_t number)
+void attempt_discard(struct server *s, uint32_t id, uint32_t number)
 {
 	struct attempt *t = attempt_find(s, id, number);
 
@@ -310,9 +310,9 @@ void attempts_hold(struct server *s)
 	attempts_each(s, hold_one, s);
 }
 
-bool attempt_lingers(const struct server *s, uint32_t id, uint16_t before)
+bool attempt_lingers(const struct server *s, uint32_t id, uint32_t before)
 {
-	for (uint16_t i = 1; i < before; i++)
+	for (uint32_t i = 1; i < before; i++)
 		if (attempt_find(s, id, i))
 			return true;
 	return false;

@@ -55,7 +55,7 @@ void event_note(struct server *s, uint32_t id, int type, const char *text, const
 	strbuf_fini(&data);
 }
 
-static void signal_later(struct server *s, uint32_t id, uint16_t attempt, int signal)
+static void signal_later(struct server *s, uint32_t id, uint32_t attempt, int signal)
 {
 	struct signal_order o = {.signal = signal};
 
@@ -85,7 +85,7 @@ void job_kill(struct server *s, uint32_t id, enum intent intent, int64_t delay, 
 }
 
 /* The same after a restart: whether the signal left before is not known. */
-void job_kill_again(struct server *s, uint32_t id, uint16_t attempt)
+void job_kill_again(struct server *s, uint32_t id, uint32_t attempt)
 {
 	struct attempt *t = attempt_find(s, id, attempt);
 
@@ -415,8 +415,8 @@ void dispatch_overruns(struct server *s)
 	}
 	while (heap_peek(&s->kills, &x) && x.time <= s->now) {
 		heap_pop(&s->kills, &x);
-		if (attempt_find(s, (uint32_t)x.tie, (uint16_t)x.value))
-			signal_later(s, (uint32_t)x.tie, (uint16_t)x.value, SIGKILL);
+		if (attempt_find(s, (uint32_t)x.tie, (uint32_t)x.value))
+			signal_later(s, (uint32_t)x.tie, (uint32_t)x.value, SIGKILL);
 	}
 }
 
@@ -426,7 +426,7 @@ static void on_started(void *context, const char *tag, pid_t pid)
 {
 	struct server *s = context;
 	uint32_t id;
-	uint16_t attempt;
+	uint32_t attempt;
 
 	loop_wake(s);
 	if (!tag_parse(s, tag, &id, &attempt) || !attempt_find(s, id, attempt))
@@ -473,7 +473,7 @@ static void start_failed(struct server *s, uint32_t id, const char *reason)
 	}
 }
 
-static bool is_current(const struct server *s, uint32_t id, uint16_t attempt)
+static bool is_current(const struct server *s, uint32_t id, uint32_t attempt)
 {
 	const struct job *job = entry_job(s, id);
 
@@ -488,7 +488,7 @@ static void on_refused(void *context, const struct refusal *r)
 	struct server *s = context;
 	struct attempt *t;
 	uint32_t id;
-	uint16_t attempt;
+	uint32_t attempt;
 
 	loop_wake(s);
 	if (!tag_parse(s, tag, &id, &attempt) || !(t = attempt_find(s, id, attempt)))
@@ -606,7 +606,7 @@ static void on_ended(void *context, const struct result *r)
 	struct server *s = context;
 	struct attempt *t;
 	uint32_t id;
-	uint16_t attempt;
+	uint32_t attempt;
 
 	vec_push(&s->told, mem_strdup(r->tag)); /* also what nobody knows: it is dealt with */
 	loop_wake(s);
@@ -644,7 +644,7 @@ static void on_lost(void *context, const char *tag, const char *host, const char
 	struct server *s = context;
 	struct attempt *t;
 	uint32_t id;
-	uint16_t attempt;
+	uint32_t attempt;
 
 	vec_push(&s->told, mem_strdup(tag));
 	loop_wake(s);

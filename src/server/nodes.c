@@ -234,7 +234,7 @@ static void node_leave(struct server *s, uint32_t node)
 struct found {
 	uint32_t node;
 	job_vec jobs;
-	VEC(uint16_t) attempts;
+	VEC(uint32_t) attempts;
 	int64_t grace; /* seconds that the longest of them may take to end */
 };
 

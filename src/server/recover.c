@@ -380,7 +380,7 @@ void recover_attempts(struct server *s)
 		char tag[64];
 		if (!job || job->attempt == 0)
 			continue;
-		for (uint16_t n = 1; n <= job->attempt; n++) {
+		for (uint32_t n = 1; n <= job->attempt; n++) {
 			struct attempt *t = attempt_find(s, id, n);
 			bool current = n == job->attempt && (job->state == STATE_NOW || job->state == STATE_RUNNING);
 			if (!t && !current)

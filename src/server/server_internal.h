@@ -137,7 +137,7 @@ struct array {
 /* Processes that were ordered and have not ended. */
 struct attempt {
 	uint32_t job;
-	uint16_t attempt;
+	uint32_t attempt;
 	bool ordered; /* the order left */
 	bool started;
 	uint32_t nfrags;
@@ -441,26 +441,26 @@ void job_end_waiting(struct server *s, uint32_t id, enum end_cause cause, const 
 /* Ends a running job's processes: SIGTERM, after `delay` seconds SIGKILL (< 0: as its queue says). */
 void job_kill(struct server *s, uint32_t id, enum intent intent, int64_t delay, const char *who);
 void job_purge(struct server *s, uint32_t id, const char *who);
-void job_kill_again(struct server *s, uint32_t id, uint16_t attempt);
+void job_kill_again(struct server *s, uint32_t id, uint32_t attempt);
 void dispatch_settle(struct server *s); /* what follows from events: dependencies, books, mail */
 void event_store(struct server *s, const struct store_event *given, bool keep);
 void sched_start_failed_or_requeue(struct server *s, uint32_t id);
 void outcome_data(const struct entry *e, struct strbuf *out);
 
 /* ---- attempt.c: which CPUs and GPUs an attempt has, on which hosts ---- */
-struct attempt *attempt_create(struct server *s, uint32_t id, uint16_t number, const int32_t *nodes, uint32_t n);
+struct attempt *attempt_create(struct server *s, uint32_t id, uint32_t number, const int32_t *nodes, uint32_t n);
 void attempt_free(struct server *s, struct attempt *t); /* gives back what it holds */
-struct attempt *attempt_find(const struct server *s, uint32_t id, uint16_t attempt);
+struct attempt *attempt_find(const struct server *s, uint32_t id, uint32_t attempt);
 bool attempt_place(struct server *s,
 		   struct attempt *t); /* CPUs and GPUs for every fragment, lowest first; all or none */
 void attempt_data(struct server *s, const struct attempt *t, struct strbuf *out); /* for the store, once it has them; */
-void attempt_restore(struct server *s, uint32_t id, uint16_t attempt, const int32_t *nodes, uint32_t n,
+void attempt_restore(struct server *s, uint32_t id, uint32_t attempt, const int32_t *nodes, uint32_t n,
 		     const json_t *data); /* ... and back */
-void attempt_discard(struct server *s, uint32_t id, uint16_t number);
+void attempt_discard(struct server *s, uint32_t id, uint32_t number);
 void attempts_hold(struct server *s);
-bool attempt_lingers(const struct server *s, uint32_t id, uint16_t before); /* an earlier one has not ended */
-void attempt_tag(const struct server *s, uint32_t id, uint16_t attempt, char tag[64]);
-bool tag_parse(const struct server *s, const char *tag, uint32_t *ret, uint16_t *ret_attempt); /* false: no job here */
+bool attempt_lingers(const struct server *s, uint32_t id, uint32_t before); /* an earlier one has not ended */
+void attempt_tag(const struct server *s, uint32_t id, uint32_t attempt, char tag[64]);
+bool tag_parse(const struct server *s, const char *tag, uint32_t *ret, uint32_t *ret_attempt); /* false: no job here */
 bool tag_known(void *context, const char *tag);
 pid_t attempt_session(const struct server *s, uint32_t id); /* of a running job, from its live file; 0: none yet */
 /* The hosts that it touches, that of the first fragment first; into `part` the index of each fragment's host, unless NULL. Borrowed names; the

@@ -29,7 +29,7 @@ struct terminal {
 	struct terminal *next;
 	uint64_t number;
 	uint32_t job;
-	uint16_t attempt;
+	uint32_t attempt;
 	/* the job's side, while it waits: of this machine, or of another */
 	struct watch *near;
 	struct link *far;
@@ -54,7 +54,7 @@ static const struct link_events nobody = {0};
 
 /* ---- life ---- */
 
-static struct terminal *terminal_find(const struct server *s, uint32_t job, uint16_t attempt)
+static struct terminal *terminal_find(const struct server *s, uint32_t job, uint32_t attempt)
 {
 	struct terminal *t = s->terminals;
 
@@ -63,7 +63,7 @@ static struct terminal *terminal_find(const struct server *s, uint32_t job, uint
 	return t;
 }
 
-static struct terminal *terminal_get(struct server *s, uint32_t job, uint16_t attempt)
+static struct terminal *terminal_get(struct server *s, uint32_t job, uint32_t attempt)
 {
 	struct terminal *t = terminal_find(s, job, attempt);
 
@@ -167,7 +167,7 @@ static void terminal_join(struct terminal *t)
 /* ---- the job's side ---- */
 
 /* A fresh one counts: its shepherd knows that the one before is broken, whether or not we do. */
-static struct terminal *job_arrives(struct server *s, uint32_t job, uint16_t attempt)
+static struct terminal *job_arrives(struct server *s, uint32_t job, uint32_t attempt)
 {
 	struct terminal *t = terminal_get(s, job, attempt);
 
@@ -185,7 +185,7 @@ static void on_near_left(void *context, int events)
 	terminal_tidy(t);
 }
 
-static bool is_on(const struct server *s, const char *tag, bool joined, uint32_t node, uint32_t *ret, uint16_t *attempt)
+static bool is_on(const struct server *s, const char *tag, bool joined, uint32_t node, uint32_t *ret, uint32_t *attempt)
 {
 	const struct attempt *t = tag_parse(s, tag, ret, attempt) ? attempt_find(s, *ret, *attempt) : NULL;
 
@@ -199,7 +199,7 @@ static void on_near(void *context, const char *tag, int fd)
 	struct server *s = context;
 	struct terminal *t;
 	uint32_t job;
-	uint16_t attempt;
+	uint32_t attempt;
 
 	clock_read(s);
 	if (!is_on(s, tag, false, 0, &job, &attempt)) {
@@ -227,7 +227,7 @@ bool terminal_link(struct server *s, uint32_t node, struct link *l, const json_t
 	const char *tag = json_string_value(json_object_get(head, "tag"));
 	struct terminal *t;
 	uint32_t job;
-	uint16_t attempt;
+	uint32_t attempt;
 
 	if (!what || strcmp(what, "terminal") != 0 || !tag || !is_on(s, tag, true, node, &job, &attempt))
 		return false;

@@ -278,7 +278,7 @@ static bool job_runs(const struct server *s, const char *tag, uint32_t *ret)
 			return false;
 	}
 	return attempt <= UINT16_MAX && entry_find(s, n, index, ret) && !entry_ended(s, *ret) &&
-	       entry_job(s, *ret)->attempt == attempt && attempt_find(s, *ret, (uint16_t)attempt);
+	       entry_job(s, *ret)->attempt == attempt && attempt_find(s, *ret, (uint32_t)attempt);
 }
 
 static bool job_right(struct server *s, const struct token *shown, struct asker *ret)

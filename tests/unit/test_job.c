@@ -153,11 +153,26 @@ static void test_names(void **state)
 	assert_int_equal(job_kind_letter(KIND_EMERGENCY), 'E');
 }
 
+/* A job that is stopped and started again for years is not on its first attempt again. */
+static void test_attempts(void **state)
+{
+	struct job job = a_job(STATE_CANDIDATE, KIND_COMMON);
+
+	(void)state;
+	for (int i = 0; i < 70000; i++) {
+		struct event e = {.time = 50 + i, .at = 60 + i, .job = 7, .by = JOB_NONE, .type = EVENT_START};
+		assert_int_equal(job_apply(&job, &e, KIND_COMMON, NULL), 0);
+		e.type = EVENT_START_FAILED;
+		assert_int_equal(job_apply(&job, &e, KIND_COMMON, NULL), 0);
+	}
+	assert_int_equal(job.attempt, 70001);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_every_pair), cmocka_unit_test(test_a_life), cmocka_unit_test(test_deallocations),
-		cmocka_unit_test(test_starve),	   cmocka_unit_test(test_names),
+		cmocka_unit_test(test_every_pair),    cmocka_unit_test(test_attempts), cmocka_unit_test(test_a_life),
+		cmocka_unit_test(test_deallocations), cmocka_unit_test(test_starve),   cmocka_unit_test(test_names),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
