@@ -17,8 +17,9 @@
 
 #include "net/http_internal.h"
 
-#define CONNECTION_MEMORY 65536 /* a connection's: bounds request line and headers, and a chunk of a stream */
-#define RUNS 16			/* of MHD in one turn: then the loop's other work first */
+#define CONNECTION_MEMORY 65536	 /* a connection's: bounds request line and headers, and a chunk of a stream */
+#define RUNS 16			 /* of MHD in one turn, ... */
+#define RUN_NS UINT64_C(5000000) /* ... or as many as this time allows: then the loop's other work first */
 
 /* ---- what MHD tells ---- */
 
@@ -152,23 +153,31 @@ static enum MHD_Result on_access(void *context, struct MHD_Connection *mhd, cons
 /* ---- the loop ---- */
 
 static void on_wake(uv_timer_t *timer);
+static void on_again(uv_idle_t *idle);
+
+/* In the next turn. Not by a timer: one of 0 ms that is started by its own callback runs again in the same turn, for as long as it likes. */
+static void http_again(struct http *h)
+{
+	uv_idle_start(&h->again, on_again);
+}
 
 static void http_run(struct http *h)
 {
 	MHD_UNSIGNED_LONG_LONG ms = 0;
 	enum MHD_Result timed = MHD_YES;
+	uint64_t end = uv_hrtime() + RUN_NS;
 
 	h->resumed = false;
-	for (int i = 0; i < RUNS && timed == MHD_YES && ms == 0 && !h->resumed; i++) {
+	for (int i = 0; i < RUNS && timed == MHD_YES && ms == 0 && !h->resumed && (i == 0 || uv_hrtime() < end); i++) {
 		MHD_run(h->daemon);
 		timed = MHD_get_timeout(h->daemon, &ms);
 	}
-	if (h->resumed)
-		uv_timer_start(&h->wake, on_wake, 0, 0); /* it shows neither in MHD's timeout nor in its epoll set */
+	uv_timer_stop(&h->wake);
+	if (h->resumed ||
+	    (timed == MHD_YES && ms == 0)) /* what was resumed shows neither in MHD's timeout nor in its epoll set */
+		http_again(h);
 	else if (timed == MHD_YES)
 		uv_timer_start(&h->wake, on_wake, ms, 0);
-	else
-		uv_timer_stop(&h->wake);
 }
 
 static void on_wake(uv_timer_t *timer)
@@ -176,10 +185,16 @@ static void on_wake(uv_timer_t *timer)
 	http_run(timer->data);
 }
 
+static void on_again(uv_idle_t *idle)
+{
+	uv_idle_stop(idle);
+	http_run(idle->data);
+}
+
 void http_wake(struct http *h)
 {
 	h->resumed = true;
-	uv_timer_start(&h->wake, on_wake, 0, 0);
+	http_again(h);
 }
 
 static void on_poll(uv_poll_t *poll, int status, int events)
@@ -213,7 +228,7 @@ void http_flush(struct http *h)
 			stream_resume(r);
 	}
 	vec_clear(&h->ready);
-	uv_timer_start(&h->wake, on_wake, 0, 0);
+	http_again(h);
 }
 
 /* ---- start and stop ---- */
@@ -251,8 +266,9 @@ static void loop_join(struct http *h)
 	uv_poll_init(h->loop, &h->leaves, h->leaves_fd);
 	uv_timer_init(h->loop, &h->wake);
 	uv_timer_init(h->loop, &h->sweep);
-	h->poll.data = h->leaves.data = h->wake.data = h->sweep.data = h;
-	h->handles = 4;
+	uv_idle_init(h->loop, &h->again);
+	h->poll.data = h->leaves.data = h->wake.data = h->sweep.data = h->again.data = h;
+	h->handles = 5;
 	uv_poll_start(&h->poll, UV_READABLE, on_poll);
 	uv_poll_start(&h->leaves, UV_READABLE, on_leaves);
 	uv_timer_start(&h->sweep, on_sweep, sweep, sweep);
@@ -296,8 +312,7 @@ int http_adopt(struct http *h, int fd, const char *address, struct err *err)
 		close(fd);
 	if (rc != MHD_YES) /* MHD has closed it */
 		return err_set(err, -EMFILE, "can't take one more connection: there are too many");
-	uv_timer_start(&h->wake, on_wake, 0,
-		       0); /* what is there to read shows in MHD's epoll set only when it has run */
+	http_again(h); /* what is there to read shows in MHD's epoll set only when it has run */
 	return 0;
 }
 
@@ -327,6 +342,7 @@ void http_stop(struct http *h)
 	uv_close((uv_handle_t *)&h->poll, on_closed);
 	uv_close((uv_handle_t *)&h->leaves, on_closed);
 	uv_close((uv_handle_t *)&h->wake, on_closed);
+	uv_close((uv_handle_t *)&h->again, on_closed);
 	uv_close((uv_handle_t *)&h->sweep, on_closed);
 	MHD_stop_daemon(h->daemon);
 	close(h->leaves_fd);

@@ -82,6 +82,7 @@ struct http {
 		leaves; /* of sleeping streams: clients that hang up (MHD does not look while a connection is suspended) */
 	int leaves_fd;
 	uv_timer_t wake;  /* when MHD asks for it */
+	uv_idle_t again;  /* in the next turn */
 	uv_timer_t sweep; /* ends connections that idle */
 	int handles;	  /* not closed yet; with the last one the memory goes */
 	bool stopping;

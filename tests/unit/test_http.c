@@ -309,6 +309,23 @@ static void serves_a_thousand_connections(void **state)
 	}
 }
 
+/* A source that pauses lets the loop's other work go first. */
+static void streams_yield(void **state)
+{
+	struct serve *s = *state;
+	struct end *e = dial(s);
+	int n = 0;
+
+	put(s, e, GET("/stream?n=50&by=pause"));
+	while (!s->streams)
+		serve_turn(s);
+	for (; s->streams; n++)
+		serve_turn(s);
+	assert_true(n >= 40);
+	assert_int_equal(take(s, e, NULL), 200);
+	hang_up(e);
+}
+
 static void streams_much_and_little(void **state)
 {
 	struct serve *s = *state;
@@ -733,16 +750,27 @@ static void describes_itself(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		WITH_SERVER(hands_over_whole_requests),	      WITH_SERVER(answers_heads),
-		WITH_SERVER(sends_nothing_before_the_flush),  WITH_SERVER(serves_ten_thousand_on_a_connection),
-		WITH_SERVER(answers_pipelines_in_order),      WITH_SERVER(serves_a_thousand_connections),
-		WITH_SERVER(streams_much_and_little),	      WITH_SERVER(bears_leaving_at_every_byte),
-		WITH_SERVER(bears_leaving_before_the_answer), WITH_SERVER(bears_leaving_in_the_answer),
-		WITH_SERVER(bears_leaving_while_woken),	      WITH_SERVER(answers_half_closed),
-		WITH_SERVER(refuses_what_is_malformed),	      WITH_SERVER(bounds_requests),
-		cmocka_unit_test(bounds_connections),	      cmocka_unit_test(bounds_rates),
-		cmocka_unit_test(ends_connections_that_idle), cmocka_unit_test(stops_in_the_middle),
-		cmocka_unit_test(takes_urls_apart),	      cmocka_unit_test(codes_base64),
+		WITH_SERVER(hands_over_whole_requests),
+		WITH_SERVER(answers_heads),
+		WITH_SERVER(sends_nothing_before_the_flush),
+		WITH_SERVER(serves_ten_thousand_on_a_connection),
+		WITH_SERVER(answers_pipelines_in_order),
+		WITH_SERVER(serves_a_thousand_connections),
+		WITH_SERVER(streams_yield),
+		WITH_SERVER(streams_much_and_little),
+		WITH_SERVER(bears_leaving_at_every_byte),
+		WITH_SERVER(bears_leaving_before_the_answer),
+		WITH_SERVER(bears_leaving_in_the_answer),
+		WITH_SERVER(bears_leaving_while_woken),
+		WITH_SERVER(answers_half_closed),
+		WITH_SERVER(refuses_what_is_malformed),
+		WITH_SERVER(bounds_requests),
+		cmocka_unit_test(bounds_connections),
+		cmocka_unit_test(bounds_rates),
+		cmocka_unit_test(ends_connections_that_idle),
+		cmocka_unit_test(stops_in_the_middle),
+		cmocka_unit_test(takes_urls_apart),
+		cmocka_unit_test(codes_base64),
 		cmocka_unit_test(describes_itself),
 	};
 	struct rlimit files;
