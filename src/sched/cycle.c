@@ -60,6 +60,7 @@ void sched_cycle(struct sched *s, int64_t now)
 		special_starve(s);
 	if (s->special.n)
 		special_place(s);
+	queue_settle(s); /* some starve now, and others lost their place */
 	if (s->due_dates)
 		due_pass(s);
 	else if (s->policy->keep)

@@ -9,6 +9,8 @@
  * Time alone frees nothing but what the plan says ends now. So when a job was submitted and nothing ended since the last pass, only the new job is
  * asked about, unless it comes before the first that waits.
  */
+#include <stdlib.h>
+
 #include "sched/sched_internal.h"
 
 void window_build(struct sched *s)
@@ -292,24 +294,36 @@ bool pass_reached(struct sched *s)
 	return false;
 }
 
+struct ranked_job {
+	double key;
+	uint32_t job;
+};
+
+static int ranked_cmp(const void *a, const void *b)
+{
+	const struct ranked_job *x = a, *y = b;
+
+	if (x->key != y->key)
+		return x->key < y->key ? -1 : 1;
+	return x->job < y->job ? -1 : x->job > y->job;
+}
+
 /* Several may have come since the last cycle: in the order in which a full pass would look at them. */
 void pass_sort_fresh(struct sched *s)
 {
 	bool fill = queue_has_fill(s);
+	VEC(struct ranked_job) ranked = {0};
 
-	for (size_t i = 1; i < s->fresh.n; i++) {
-		uint32_t job = s->fresh.v[i];
-		double key = fill ? queue_get(s, job)->fill : queue_get(s, job)->key;
-		size_t k = i;
-		for (; k > 0; k--) {
-			const struct waiting *w = queue_get(s, s->fresh.v[k - 1]);
-			double other = fill ? w->fill : w->key;
-			if (other < key || (other == key && w->job < job))
-				break;
-			s->fresh.v[k] = s->fresh.v[k - 1];
-		}
-		s->fresh.v[k] = job;
+	if (s->fresh.n < 2)
+		return;
+	for (size_t i = 0; i < s->fresh.n; i++) {
+		const struct waiting *w = queue_get(s, s->fresh.v[i]);
+		vec_push(&ranked, (struct ranked_job){fill ? w->fill : w->key, w->job});
 	}
+	qsort(ranked.v, ranked.n, sizeof *ranked.v, ranked_cmp);
+	for (size_t i = 0; i < s->fresh.n; i++)
+		s->fresh.v[i] = ranked.v[i].job;
+	vec_free(&ranked);
 }
 
 void pass_run(struct sched *s)

@@ -3,12 +3,16 @@
  * binary search does: what a scan reads lies together.
  */
 #include <math.h>
+#include <stddef.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "sched/sched_internal.h"
 
 #define WAITING_NONE UINT32_MAX
-#define FEW 16 /* records that are removed one by one rather than by going through everything */
+#define FEW 16 /* records that are added or removed one by one rather than by going through everything */
+#define STALE                                                                                                          \
+	1024 /* records of jobs that left again: more of them than that, and than jobs that wait, are cleared away */
 
 double order_key(const struct sched *s, enum queue_order order, const struct job *job, int64_t length)
 {
@@ -94,12 +98,29 @@ static void entry_insert(entry_vec *v, double key, const struct waiting *w, int3
 	vec_insert(v, at, (struct entry){key, w->length, TIME_NEVER, w->job, cpus});
 }
 
+size_t queue_size(const struct sched *s)
+{
+	return s->waiting.n - s->spare.n;
+}
+
+static bool queue_has(const struct sched *s, uint32_t job)
+{
+	return cluster_job(s->c, job)->waiting != WAITING_NONE;
+}
+
+/* With nobody who starts jobs, thousands may come and leave again before a cycle. */
+static bool is_stale(const struct sched *s, const job_vec *v)
+{
+	return v->n > STALE && v->n > 2 * queue_size(s);
+}
+
 void queue_add(struct sched *s, uint32_t id)
 {
 	struct job *job = cluster_job(s->c, id);
 	struct waiting *w;
 
-	queue_settle(s); /* it may be one of those that left */
+	if (is_stale(s, &s->came) || is_stale(s, &s->fresh))
+		queue_settle(s);
 	if (s->spare.n) {
 		job->waiting = s->spare.v[--s->spare.n];
 	} else {
@@ -107,43 +128,30 @@ void queue_add(struct sched *s, uint32_t id)
 		vec_push(&s->waiting, (struct waiting){0});
 	}
 	w = &s->waiting.v[job->waiting];
-	*w = (struct waiting){.job = id, .length = sched_length(s, job)};
+	*w = (struct waiting){.job = id, .length = sched_length(s, job), .fresh = true};
 	if (s->policy->know == KNOW_PREDICTION) {
 		w->pred = history_predict(s, job);
 		w->length = (int64_t)w->pred + s->c->settings.tolerance;
 	}
 	if (s->due_dates) {
 		due_submit(s, w);
+		history_wait(s, job, w->pred);
 	} else {
 		w->key = order_key(s, s->order, job, w->length);
 		w->fill = s->backfill == s->order ? w->key : order_key(s, s->backfill, job, w->length);
 	}
-
-	int32_t cpus = (int32_t)cluster_job_request(s->c, job)->total.v[RES_CPU];
-
-	entry_insert(&s->by_key, w->key, w, cpus);
-	if (queue_has_fill(s))
-		entry_insert(&s->by_fill, w->fill, w, cpus);
-	if (s->due_dates) {
-		entry_insert(&s->by_due, w->due, w, cpus);
-		if (is_wide(s, cpus))
-			vec_push(&s->wide, id);
-		history_wait(s, job, w->pred);
-	}
+	vec_push(&s->came, id);
+	vec_push(&s->fresh, id);
 }
 
 /* Out of the sorted arrays. */
-static void queue_drop(struct sched *s, const struct waiting *w)
+static void queue_drop(struct sched *s, const struct waiting *w, size_t guess)
 {
-	vec_remove(&s->by_key, entry_find(&s->by_key, w->key, w->job, s->scanned));
+	vec_remove(&s->by_key, entry_find(&s->by_key, w->key, w->job, guess));
 	if (queue_has_fill(s))
-		vec_remove(&s->by_fill, entry_find(&s->by_fill, w->fill, w->job, s->scanned));
-	if (!s->due_dates)
-		return;
-	vec_remove(&s->by_due, entry_find(&s->by_due, w->due, w->job, s->scanned));
-	for (size_t i = 0; i < s->wide.n; i++)
-		if (s->wide.v[i] == w->job)
-			vec_remove(&s->wide, i);
+		vec_remove(&s->by_fill, entry_find(&s->by_fill, w->fill, w->job, guess));
+	if (s->due_dates)
+		vec_remove(&s->by_due, entry_find(&s->by_due, w->due, w->job, guess));
 }
 
 /* Out of the queue, but for the sorted arrays. */
@@ -165,49 +173,61 @@ void queue_remove(struct sched *s, uint32_t id)
 {
 	struct waiting w;
 
-	if (queue_retire(s, id, &w))
-		queue_drop(s, &w);
+	if (!queue_retire(s, id, &w) || !w.sorted)
+		return;
+	queue_drop(s, &w, s->scanned);
+	for (size_t i = 0; i < s->wide.n; i++)
+		if (s->wide.v[i] == w.job)
+			vec_remove(&s->wide, i);
+}
+
+static void entry_mark(entry_vec *v, double key, uint32_t job)
+{
+	v->v[entry_find(v, key, job, v->n)].cpus = -1;
 }
 
 void queue_leave(struct sched *s, uint32_t id)
 {
 	struct waiting w;
 
-	if (queue_retire(s, id, &w))
-		vec_push(&s->left, w);
+	if (!queue_retire(s, id, &w) || !w.sorted)
+		return;
+	entry_mark(&s->by_key, w.key, id);
+	if (queue_has_fill(s))
+		entry_mark(&s->by_fill, w.fill, id);
+	if (s->due_dates)
+		entry_mark(&s->by_due, w.due, id);
+	vec_push(&s->left, w);
 }
 
-static bool queue_has(const struct sched *s, uint32_t job)
-{
-	return cluster_job(s->c, job)->waiting != WAITING_NONE;
-}
-
-static void entries_keep(const struct sched *s, entry_vec *v)
+static void entries_keep(entry_vec *v)
 {
 	size_t n = 0;
 
 	for (size_t i = 0; i < v->n; i++)
-		if (queue_has(s, v->v[i].job))
+		if (v->v[i].cpus >= 0)
 			v->v[n++] = v->v[i];
 	v->n = n;
 }
 
-void queue_settle(struct sched *s)
+static void settle_left(struct sched *s)
 {
 	size_t n = 0;
 
+	if (s->left.n == 0)
+		return;
 	if (s->left.n <= FEW) {
 		for (size_t i = 0; i < s->left.n; i++)
-			queue_drop(s, &s->left.v[i]);
+			queue_drop(s, &s->left.v[i], s->by_key.n);
 	} else {
-		entries_keep(s, &s->by_key);
-		entries_keep(s, &s->by_fill);
-		entries_keep(s, &s->by_due);
-		for (size_t i = 0; i < s->wide.n; i++)
-			if (queue_has(s, s->wide.v[i]))
-				s->wide.v[n++] = s->wide.v[i];
-		s->wide.n = n;
+		entries_keep(&s->by_key);
+		entries_keep(&s->by_fill);
+		entries_keep(&s->by_due);
 	}
+	for (size_t i = 0; i < s->wide.n; i++) /* one that is back already is not sorted yet */
+		if (queue_has(s, s->wide.v[i]) && queue_get(s, s->wide.v[i])->sorted)
+			s->wide.v[n++] = s->wide.v[i];
+	s->wide.n = n;
 	vec_clear(&s->left);
 }
 
@@ -218,6 +238,78 @@ static int entry_cmp(const void *a, const void *b)
 	if (x->key != y->key)
 		return x->key < y->key ? -1 : 1;
 	return x->job < y->job ? -1 : x->job > y->job;
+}
+
+/* Merges `batch`, which is sorted here, into `v`. */
+static void entries_merge(entry_vec *v, entry_vec *batch)
+{
+	size_t old = v->n, k = batch->n;
+
+	qsort(batch->v, k, sizeof *batch->v, entry_cmp);
+	vec_reserve(v, old + k);
+	v->n = old + k;
+	for (size_t to = v->n; k > 0;) /* from the end, so that nothing is overwritten */
+		if (old > 0 && entry_cmp(&v->v[old - 1], &batch->v[k - 1]) > 0)
+			v->v[--to] = v->v[--old];
+		else
+			v->v[--to] = batch->v[--k];
+}
+
+/* The jobs of `came` into one of the sorted arrays, by the key at `offset` of their records. */
+static void entries_add(const struct sched *s, entry_vec *v, size_t offset)
+{
+	entry_vec batch = {0};
+
+	for (size_t i = 0; i < s->came.n; i++) {
+		const struct waiting *w = queue_get(s, s->came.v[i]);
+		const double *key = (const double *)((const char *)w + offset);
+		int32_t cpus = (int32_t)cluster_job_request(s->c, cluster_job(s->c, w->job))->total.v[RES_CPU];
+		if (s->came.n <= FEW)
+			entry_insert(v, *key, w, cpus);
+		else
+			vec_push(&batch, (struct entry){*key, w->length, TIME_NEVER, w->job, cpus});
+	}
+	if (batch.n)
+		entries_merge(v, &batch);
+	vec_free(&batch);
+}
+
+/* Those that have not left again, each once: where it came last. `flag` is theirs alone among records in the list. */
+static void list_keep(const struct sched *s, job_vec *v, size_t flag, bool value)
+{
+	size_t to = v->n;
+
+	for (size_t i = v->n; i-- > 0;) {
+		bool *own = queue_has(s, v->v[i]) ? (bool *)((char *)queue_get(s, v->v[i]) + flag) : NULL;
+		if (!own || *own != value)
+			continue;
+		*own = !value;
+		v->v[--to] = v->v[i];
+	}
+	if (to == 0)
+		return;
+	memmove(v->v, v->v + to, (v->n - to) * sizeof *v->v);
+	v->n -= to;
+}
+
+void queue_settle(struct sched *s)
+{
+	settle_left(s);
+	list_keep(s, &s->came, offsetof(struct waiting, sorted), false);
+	if (s->came.n) {
+		entries_add(s, &s->by_key, offsetof(struct waiting, key));
+		if (queue_has_fill(s))
+			entries_add(s, &s->by_fill, offsetof(struct waiting, fill));
+		if (s->due_dates)
+			entries_add(s, &s->by_due, offsetof(struct waiting, due));
+		for (size_t i = 0; i < s->came.n && s->due_dates; i++)
+			if (is_wide(s, cluster_job_request(s->c, cluster_job(s->c, s->came.v[i]))->total.v[RES_CPU]))
+				vec_push(&s->wide, s->came.v[i]);
+	}
+	vec_clear(&s->came);
+	list_keep(s, &s->fresh, offsetof(struct waiting, fresh), true);
+	for (size_t i = 0; i < s->fresh.n; i++)
+		queue_get(s, s->fresh.v[i])->fresh = true;
 }
 
 void queue_sort(struct sched *s)

@@ -46,6 +46,7 @@ void sched_destroy(struct sched *s)
 	heap_fini(&s->patience);
 	vec_free(&s->special);
 	vec_free(&s->fresh);
+	vec_free(&s->came);
 	vec_free(&s->newcomers);
 	vec_free(&s->starting);
 	vec_free(&s->reserved);
@@ -78,7 +79,7 @@ const struct sched_stats *sched_stats(const struct sched *s)
 
 size_t sched_waiting(const struct sched *s)
 {
-	return s->by_key.n - s->left.n + s->special.n;
+	return queue_size(s) + s->special.n;
 }
 
 static bool is_special(const struct job *job)
@@ -127,13 +128,6 @@ static int64_t starves_at(const struct sched *s, const struct job *job)
 	return job->submit + after;
 }
 
-static void fresh_remove(struct sched *s, uint32_t job)
-{
-	for (size_t i = s->fresh.n; i-- > 0;)
-		if (s->fresh.v[i] == job)
-			vec_remove(&s->fresh, i);
-}
-
 /* A job begins to wait, or stops waiting. */
 static void sched_enqueue(struct sched *s, const struct job *job)
 {
@@ -143,19 +137,16 @@ static void sched_enqueue(struct sched *s, const struct job *job)
 		return;
 	}
 	queue_add(s, job->id);
-	vec_push(&s->fresh, job->id);
 	if (s->starving)
 		heap_push(&s->patience, starves_at(s, job), job->id, job->attempt);
 }
 
 static void sched_dequeue(struct sched *s, const struct job *job)
 {
-	if (is_special(job)) {
+	if (is_special(job))
 		special_remove(s, job->id);
-	} else {
+	else
 		queue_remove(s, job->id);
-		fresh_remove(s, job->id);
-	}
 }
 
 void sched_emit(struct sched *s, enum event_type type, uint32_t id, int64_t at, uint32_t by)
@@ -417,7 +408,6 @@ bool sched_run(struct sched *s, uint32_t id, uint32_t on, int64_t now)
 		sched_emit(s, EVENT_ALLOCATE, id, now, JOB_NONE);
 	} else {
 		queue_remove(s, id);
-		fresh_remove(s, id);
 	}
 	vec_push(&s->starting, id);
 	cycle_start(s);

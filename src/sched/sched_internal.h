@@ -17,6 +17,8 @@ struct waiting {
 	double pred;	  /* predicted run time, where the policy predicts */
 	double due;	  /* instant from which it is overdue (due.c) */
 	uint32_t job;
+	bool sorted; /* it is in the sorted arrays; else among those that came */
+	bool fresh;  /* it came since the last cycle */
 };
 
 /* What a scan of the queue reads, contiguous. */
@@ -25,7 +27,7 @@ struct entry {
 	int64_t length;
 	int64_t planned; /* its start, where every job has a reservation */
 	uint32_t job;
-	int32_t cpus;
+	int32_t cpus; /* -1: it has left (queue_settle() takes it out) */
 };
 typedef VEC(struct entry) entry_vec;
 
@@ -85,7 +87,8 @@ struct sched {
 	VEC(uint32_t) spare;	     /* free records of it */
 	entry_vec by_key;	     /* all waiting common jobs in the policy's order */
 	entry_vec by_fill;	     /* the same in backfill order, when that is another one */
-	VEC(struct waiting) left;    /* left the queue and are still in those arrays, until queue_settle() */
+	VEC(struct waiting) left;    /* left the queue and are still in those arrays, until queue_settle() ... */
+	job_vec came;		     /* ... and those that are not in them yet, with some that have left again */
 	size_t scanned;		     /* the position that a scan of one of them has come to */
 	entry_vec by_due;	     /* the same by due date (due.c) */
 	int overdue;		     /* jobs that were overdue in the last pass (due.c) */
@@ -96,11 +99,11 @@ struct sched {
 	job_vec special;	     /* waiting starving, QoS and emergency jobs, FIFO */
 	job_vec newcomers;	     /* special jobs that came since the last cycle */
 	bool stirred;		     /* something was freed or reserved since special_to_now() */
-	job_vec fresh;		     /* common jobs that came since the last cycle */
-	job_vec starting;	     /* placed at now in this cycle */
-	job_vec reserved;	     /* transient reservations of common jobs: not promises */
-	int64_t next_planned;	     /* the earliest of the kept reservations */
-	uint32_t head;		     /* the first job that could not start, or JOB_NONE */
+	job_vec fresh; /* common jobs that came since the last cycle; before queue_settle() also some that left again */
+	job_vec starting;     /* placed at now in this cycle */
+	job_vec reserved;     /* transient reservations of common jobs: not promises */
+	int64_t next_planned; /* the earliest of the kept reservations */
+	uint32_t head;	      /* the first job that could not start, or JOB_NONE */
 	struct window window;
 	VEC(struct failure) failures;
 	bool freed;    /* something ended, moved or changed since the last full pass */
@@ -123,9 +126,11 @@ void sched_emit(struct sched *s, enum event_type type, uint32_t job, int64_t at,
 /* queue.c */
 void queue_add(struct sched *s, uint32_t job);
 void queue_remove(struct sched *s, uint32_t job);
-/* The same between cycles, where thousands may be deleted at once: before a scan queue_settle() takes them out together. */
+/* The same between cycles, where thousands may be deleted at once. Those that come are not sorted in at once, either: before a scan
+ * queue_settle() does both for all of them together. */
 void queue_leave(struct sched *s, uint32_t job);
 void queue_settle(struct sched *s);
+size_t queue_size(const struct sched *s);
 size_t queue_find(const struct sched *s, uint32_t job); /* its position in by_key */
 void queue_sort(struct sched *s);			/* keys that change with time */
 bool queue_has_fill(const struct sched *s);		/* backfill has an order of its own */
