@@ -39,6 +39,8 @@ class Instance:
             raise Gone("we were told to end")
         self.program = os.path.join(os.path.realpath(build), "src/server/shuntd")
         self.home = os.path.realpath(tempfile.mkdtemp(prefix="shunt-crash-"))
+        count, each = map(int, nodes.split("x"))
+        self.cpus = count * each
         self.arguments = [self.program, "--nodes", nodes, "--name", "crash"]
         if store:
             self.arguments += ["--store", store]

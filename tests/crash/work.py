@@ -1,30 +1,46 @@
 """What was asked for and acknowledged (the record), what jobs left as evidence that they ran, and whether the two and
 the server's own account agree."""
+import collections
+import glob
 import json
 import os
 import threading
 import time
 
+# Times of the record and of the evidence are those of /proc/uptime, which nobody sets.
 SCRIPT = """#!/bin/sh
 # {token}
 evidence={directory}/evidence/{token}${{PBS_ARRAYID:+.$PBS_ARRAYID}}
 if [ -f "$evidence" ]; then
-	while read -r what attempt pid; do
+	while read -r what attempt pid at; do
 		[ "$what" = start ] && grep -qa "PBS_JOBID=$PBS_JOBID" /proc/$pid/environ 2>/dev/null &&
-			echo "overlap $SHUNT_ATTEMPT $pid" >>"$evidence"
+			echo "overlap $SHUNT_ATTEMPT $pid 0" >>"$evidence"
 	done <"$evidence"
 fi
-echo "start $SHUNT_ATTEMPT $$" >>"$evidence"
-{before}{output}{wait}echo "end $SHUNT_ATTEMPT $$" >>"$evidence"
+read -r now rest </proc/uptime
+echo "start $SHUNT_ATTEMPT $$ $now" >>"$evidence"
+{before}{output}{wait}read -r now rest </proc/uptime
+echo "end $SHUNT_ATTEMPT $$ $now" >>"$evidence"
 exit {code}
 """
+# Queues of the wider load, and how many of their jobs may run at once.
+QUEUES = {"batch": 0, "narrow": 2, "mine": 3, "gate": 0}
+
+
+def uptime():
+    return time.clock_gettime(time.CLOCK_BOOTTIME)
+
+
+def from_epoch(instant):
+    """The same on the clock of the evidence."""
+    return instant - time.time() + uptime()
 
 
 class Job:
     """One submission: a job, or an array."""
 
     def __init__(self, record, rng, code=None, size=None, sleep=None, indices=None, limit=0, hold="", after=None,
-                 kind="afterany", rerunnable=True):
+                 kind="afterany", rerunnable=True, walltime=None, **more):
         self.record = record
         self.token = record.token()
         self.code = rng.randrange(4) if code is None else code
@@ -32,26 +48,39 @@ class Job:
         self.sleep = rng.choice((0, 0, 0.1, 0.4, 1, 2)) if sleep is None else sleep
         self.indices, self.limit, self.hold, self.after, self.kind = indices, limit, hold, after, kind
         self.rerunnable = rerunnable
+        self.more = more        # keys of the submission, as they are
         self.priority = rng.randrange(-20, 20)
-        self.walltime = rng.choice((60, 300, 3600))
+        self.walltime = walltime or rng.choice((60, 300, 3600))
         self.id = None          # as acknowledged
+        self.asked = None       # when
         self.answered = False   # the submission
         self.refused = False    # and the answer was no
         self.released = not hold  # somebody has asked for it
         self.deleted = None     # "asked", "done", "late"
+        self.message = None     # that it was deleted with
         self.wanted = False     # others depend on it: it is not deleted
+        self.busy = False       # a request that changes it is under way
+        self.element_deleted = set()  # indices: somebody has asked for it
+        self.reruns = collections.Counter()  # by index: those that somebody has asked for
+        self.claim = None       # it was told to be guaranteed: {"deadline", "walltime"}
+        self.moved = self.reshaped = self.suspended = False
+        self.barred = []        # (index or None for all, since, until): it must not start then
+        # What the API may show of it: each a set, since an answer that did not come leaves both.
+        self.may = {"priority": {self.priority}, "walltime": {self.walltime}, "rerunnable": {rerunnable},
+                    "name": {self.token}, "queue": {more.get("queue", "batch")}}
         if after:
             after.wanted = True
 
     def body(self):
         before = ""
         if self.after and not self.after.impossible():
-            before = "".join(f'grep -qs ^end {self.record.evidence(self.after, i)} || echo "early 0 0" >>"$evidence"\n'
+            before = "".join(f'grep -qs ^end {self.record.evidence(self.after, i)} || echo "early 0 0 0" >>"$evidence"\n'
                              for i in self.after.indices or [None])
         script = SCRIPT.format(token=self.token, directory=self.record.directory, before=before, code=self.code,
                                output=f"yes {self.token} | head -c {self.size}\n" if self.size else "",
                                wait=f"sleep {self.sleep}\n" if self.sleep else "")
-        b = {"script": script, "name": self.token, "workdir": self.record.directory + "/out", "join": "oe",
+        os.makedirs(self.directory(), exist_ok=True)
+        b = {"script": script, "name": self.token, "workdir": self.directory(), "join": "oe",
              "resources": [f"walltime={self.walltime}"], "priority": self.priority, "mail": "n",
              "rerunnable": self.rerunnable}
         if self.indices:
@@ -60,15 +89,34 @@ class Job:
             b["hold"] = self.hold
         if self.after:
             b["depend"] = f"{self.kind}:{self.after.id}"
+        for key, value in self.more.items():
+            b[key] = b[key] + value if key == "resources" else value
         return b
 
     def acknowledged(self, id):
         self.record.write("accepted", self, id=id)
         self.id, self.answered = id, True
 
-    def output(self, id):
+    def deadline(self):
+        return self.more.get("deadline")
+
+    def cpus(self):
+        """That each element asks for."""
+        n = 1
+        for text in self.more.get("resources", []):
+            for word in text.split(","):
+                if word.startswith("nodes="):
+                    nodes, _, ppn = word[6:].partition(":ppn=")
+                    n = int(nodes) * int(ppn or 1)
+        return n
+
+    def directory(self):
+        return f"{self.record.directory}/out/{self.token[-1]}/{self.token}"
+
+    def outputs(self, id):
+        """Paths: several if its name was changed between attempts."""
         number, _, index = id.split(".")[0].rstrip("]").partition("[")
-        return f"{self.record.directory}/out/{self.token}.o{number}" + (f"-{index}" if index else "")
+        return glob.glob(f"{self.directory()}/*.o{number}" + (f"-{index}" if index else ""))
 
     def expected(self):
         line = (self.token + "\n").encode()
@@ -78,11 +126,19 @@ class Job:
         """It can never run, because of how the job before it ended."""
         return self.after and self.kind == "afterok" and (self.after.code != 0 or self.after.impossible())
 
+    def may_repeat(self, index):
+        """Attempts beyond the first that something which was asked for explains: a rerun, or an emergency job that came later."""
+        return self.reruns[index] + self.reruns[None] * bool(self.indices) + \
+            sum(1 for at in self.record.emergencies if at > (self.asked or 0))
+
 
 class Record:
     def __init__(self, directory):
         self.directory = directory
         self.jobs = {}  # by token
+        self.emergencies = []  # when they were asked for
+        self.downs = []  # [since, until] without a server
+        self.closed = []  # [since, until]: no job of queue gate may start
         self.lock = threading.Lock()
         os.makedirs(directory + "/evidence")
         os.makedirs(directory + "/out")
@@ -96,7 +152,7 @@ class Record:
 
     def write(self, what, job=None, **more):
         with self.lock:
-            self.file.write(json.dumps({"time": round(time.time(), 4), "what": what,
+            self.file.write(json.dumps({"time": round(uptime(), 3), "what": what,
                                         **({"job": job.token} if job else {}), **more}) + "\n")
             if job:
                 self.jobs[job.token] = job
@@ -111,7 +167,7 @@ class Record:
         return f"{self.directory}/evidence/{job.token}" + ("" if index is None else f".{index}")
 
     def lines(self, job, index):
-        """[(what, attempt, pid)] that the job wrote."""
+        """[(what, attempt, pid, when)] that the job wrote."""
         try:
             with open(self.evidence(job, index)) as f:
                 return [tuple(line.split()) for line in f]
@@ -130,6 +186,7 @@ class Checks:
         self.instance, self.record, self.lost_allowed = instance, record, lost_allowed
         self.complaints = []
         self.seen = {}  # number -> token, for ever
+        self.excused = collections.Counter()
 
     def complain(self, job, text):
         text = f"{job.token} ({job.id}): {text}" if job else text
@@ -142,35 +199,43 @@ class Checks:
         if self.seen.setdefault(number, job.token) != job.token:
             self.complain(job, f"the number {number} was given before, to {self.seen[number]}")
 
+    def job_of(self, row):
+        """Names begin with the token."""
+        return self.record.jobs.get(row["name"].split("_")[0])
+
     def listing(self, before):
         """After a restart: all jobs of `before` (taken when nothing was under way) are there, once, with their ids."""
         found = {}
-        for row in self.instance.jobs(fields="id,name,state,holds,priority"):
-            job = self.record.jobs.get(row["name"])
+        for row in self.instance.jobs(fields="id,name,state,holds,priority,guaranteed,deadline,walltime"):
+            job = self.job_of(row)
             if not job:
                 self.complain(None, f"{row['id']} is named {row['name']}, which nobody asked for")
                 continue
-            if row["name"] in found:
-                self.complain(job, f"it is there twice: {found[row['name']]['id']}, {row['id']}")
-            found[row["name"]] = row
+            if job.token in found:
+                self.complain(job, f"it is there twice: {found[job.token]['id']}, {row['id']}")
+            found[job.token] = row
             self.number(job, row["id"])
-        for job, deleted in before:
+        for job, deleted, claim in before:
             row = found.get(job.token)
             if not row:
                 self.complain(job, "it was accepted, and is not there")
                 continue
             if row["id"] != job.id:
                 self.complain(job, f"it is called {row['id']} now")
-            if row["priority"] != job.priority:
-                self.complain(job, f"its priority is {row['priority']} instead of {job.priority}")
+            if not job.busy and row["priority"] not in job.may["priority"]:
+                self.complain(job, f"its priority is {row['priority']} instead of {job.may['priority']}")
             if not job.released and row["state"] not in "HC":
                 self.complain(job, f"it was held, and its state is {row['state']}")
             if deleted == "done" and row["state"] not in "CE":
                 self.complain(job, f"it was deleted, and its state is {row['state']}")
+            if claim and claim is job.claim and not job.busy and row["state"] in "QHW":
+                if not row["guaranteed"] or row["deadline"] != claim["deadline"] or row["walltime"] != claim["walltime"]:
+                    self.complain(job, f"it was guaranteed, {claim}, and after the restart it is {row}")
         return found
 
     def promised(self):
-        return [(j, None if j.indices else j.deleted) for j in self.record.known() if j.id]
+        """What was said so far: (job, deleted, guaranteed)."""
+        return [(j, None if j.indices else j.deleted, None if j.busy else j.claim) for j in self.record.known() if j.id]
 
     def plan(self):
         """No node holds more than it has."""
@@ -192,23 +257,29 @@ class Checks:
                 self.complain(None, f"{node['name']}: CPUs given twice: {node['jobs']}")
 
     def drained(self, seconds):
-        """Waits until all jobs have ended; those still held are released. False if they do not."""
-        until = time.monotonic() + seconds
+        """Waits until all jobs have ended; those still held are released. False if they do not, or nothing changes for long."""
+        until, before, since = time.monotonic() + seconds, None, time.monotonic()
         while time.monotonic() < until:
             rest = self.instance.jobs(fields="id,name,state,substate,comment", arrays="expand", completed=0)
             if not rest:
                 return True
+            if rest != before:
+                before, since = rest, time.monotonic()
+            if time.monotonic() - since > 30 and not any(row["state"] in "REW" for row in rest):
+                break
             time.sleep(0.1)
         for row in rest[:20]:
-            self.complain(self.record.jobs.get(row["name"]), f"it does not end: {row}")
+            why = self.instance.request("GET", f"/v1/jobs/{row['id']}/why")[1]
+            self.complain(self.job_of(row), f"it does not end: {row}, because {why}")
         return False
 
     def final(self):
         """Each job against its evidence, when nothing runs any more."""
         rows = {}
         for row in self.instance.jobs(arrays="expand", fields="id,name,index,state,exit_status,cause,comment,attempt"):
-            rows.setdefault(row["name"], {})[row["index"]] = row
-        collapsed = {r["name"]: r for r in self.instance.jobs(fields="id,name,priority,walltime,rerunnable,array_spec")}
+            rows.setdefault(row["name"].split("_")[0], {})[row["index"]] = row
+        collapsed = {r["name"].split("_")[0]: r for r in
+                     self.instance.jobs(fields="id,name,priority,walltime,rerunnable,queue,array_spec")}
         for job in self.record.known():
             mine = rows.get(job.token)
             if not mine:
@@ -225,11 +296,15 @@ class Checks:
                     self.complain(job, f"element {i} is not there")
                 else:
                     self.element(job, i, mine[i])
+                    self.starts(job, i, mine[i])
+            if job.claim:
+                self.guarantee(job, mine[None])
+        self.limits()
 
     def attributes(self, job, row):
-        for key, asked in (("priority", job.priority), ("walltime", job.walltime), ("rerunnable", job.rerunnable)):
-            if row[key] != asked:
-                self.complain(job, f"{key} is {row[key]} instead of {asked}")
+        for key, allowed in job.may.items():
+            if row[key] not in allowed:
+                self.complain(job, f"{key} is {row[key]} instead of {allowed}")
         self.number(job, row["id"])
 
     def element(self, job, index, row):
@@ -237,14 +312,23 @@ class Checks:
         starts = [l for l in lines if l[0] == "start"]
         ends = [l for l in lines if l[0] == "end"]
         status, say = row["exit_status"], f"{row['id']}: {row}, evidence {lines}"
-        bad = [l for l in lines if l[0] in ("overlap", "early") or len(l) != 3]
+        bad = [l for l in lines if l[0] in ("overlap", "early") or len(l) != 4]
+        deleted = job.deleted or index in job.element_deleted
+        repeats = job.may_repeat(index)
         if bad:
             self.complain(job, f"{bad[0][0]}: {say}")
         if row["state"] != "C":
             return self.complain(job, f"not completed: {say}")
-        if job.deleted and row["cause"] == "deleted":
-            if len(starts) > 1 and not self.lost_allowed or (status == -3 and starts):
+        attempts = [int(l[1]) for l in starts]
+        if attempts != sorted(set(attempts)):
+            return self.complain(job, f"attempts are repeated or out of order: {say}")
+        if len(starts) > 1 + repeats and not self.lost_allowed:
+            return self.complain(job, f"it ran {len(starts)} times, and {repeats} repetitions were asked for: {say}")
+        if deleted and row["cause"] == "deleted":
+            if status == -3 and starts and not repeats and not self.lost_allowed:
                 return self.complain(job, f"it was deleted, and ran: {say}")
+            if job.message and job.deleted == "done" and job.message not in (row["comment"] or ""):
+                return self.complain(job, f"it was deleted with the message {job.message!r}: {say}")
             return True
         if job.deleted == "done" and job.answered and not job.indices:
             # It may have ended by itself at that moment, if it had begun.
@@ -254,7 +338,9 @@ class Checks:
             if starts or status != -3:
                 self.complain(job, f"it could not run, and did: {say}")
             return True
-        if self.lost_allowed:
+        if job.deadline() and row["cause"] == "expired" and status == -4:
+            return True  # whether it may: guarantee()
+        if self.lost_allowed or len(starts) > 1:
             return self.repeated(job, index, row, starts, ends, status, say)
         if len(starts) != 1 or len(ends) != 1:
             return self.complain(job, f"it did not run exactly once: {say}")
@@ -263,11 +349,8 @@ class Checks:
         return self.written(job, row, exact=True)
 
     def repeated(self, job, index, row, starts, ends, status, say):
-        """When shepherds were killed, attempts may be repeated, one after the other, and the last one is whole."""
-        attempts = [int(a) for _, a, _ in starts]
-        if attempts != sorted(set(attempts)):
-            return self.complain(job, f"attempts are repeated or out of order: {say}")
-        if not job.rerunnable and (len(starts) > 1 or status not in (job.code, -2)):
+        """Attempts may be repeated, one after the other, and the last one is whole."""
+        if not job.rerunnable and (len(starts) > 1 + job.may_repeat(index) or status not in (job.code, -2)):
             return self.complain(job, f"it must not run again: {say}")
         if status == -2 and not job.rerunnable:
             return True
@@ -276,15 +359,74 @@ class Checks:
         return self.written(job, row, exact=False)
 
     def written(self, job, row, exact):
-        path = job.output(row["id"])
-        try:
+        found = {}
+        for path in job.outputs(row["id"]):
             with open(path, "rb") as f:
-                text = f.read()
-        except OSError as e:
-            return self.complain(job, f"its output is not there: {e}")
-        if text != job.expected() if exact else not text.endswith(job.expected()):
-            return self.complain(job, f"{path} has {len(text)} bytes instead of {job.size}, or others: {text[:80]!r}")
+                found[path] = f.read()
+        if not found:
+            return self.complain(job, f"its output is not there: {job.directory()}")
+        if not any(text == job.expected() if exact else text.endswith(job.expected()) for text in found.values()):
+            said = {path: (len(text), text[:80]) for path, text in found.items()}
+            return self.complain(job, f"its output has not the {job.size} bytes it should have: {said}")
         return True
+
+    def starts(self, job, index, row):
+        """None while it was held, nor before its time, nor while its queue was stopped since before it came."""
+        for what, attempt, _, at in (l for l in self.record.lines(job, index) if l[0] == "start" and len(l) == 4):
+            at = float(at)
+            for which, since, until in job.barred:
+                if which in (None, index) and since + 0.02 < at < until - 0.02:
+                    self.complain(job, f"{row['id']} started at {at}, and was held or stopped from {since} to {until}")
+            if job.more.get("at") and at < from_epoch(job.more["at"]) - 0.1:
+                self.complain(job, f"{row['id']} started at {at}, before its time {from_epoch(job.more['at']):.2f}")
+            for since, until in self.record.closed:
+                if not job.moved and job.more.get("queue") == "gate" and since < job.asked and at < until - 0.02:
+                    self.complain(job, f"{row['id']} started at {at}, and its queue was stopped from {since} to {until}")
+
+    def guarantee(self, job, row):
+        """It started in time, or nobody was there to start it."""
+        latest = from_epoch(job.claim["deadline"] - job.claim["walltime"])
+        starts = [float(l[3]) for l in self.record.lines(job, None) if l[0] == "start" and len(l) == 4]
+        if job.deleted or job.suspended or job.barred or any(at <= latest + 1 for at in starts):
+            return True
+        if any(since < latest + 1.1 and until > latest - 0.1 for since, until in self.record.downs):
+            self.excused["guarantees whose latest start fell into a time without a server"] += 1
+            return True
+        return self.complain(job, f"it was guaranteed, {job.claim}, that is a start until {latest:.2f}, and started at {starts}: {row}")
+
+    def whole(self, jobs):
+        """(start, end, job) of attempts that came to their end."""
+        for job in jobs:
+            for i in job.indices or [None]:
+                begun = {}
+                for line in self.record.lines(job, i):
+                    if len(line) == 4 and line[0] == "start":
+                        begun[line[1]] = float(line[3])
+                    elif len(line) == 4 and line[0] == "end" and line[1] in begun:
+                        yield begun[line[1]], float(line[3]), job
+
+    def most(self, jobs, weight=lambda job: 1):
+        """That ran at once, at least."""
+        edges = [e for since, until, job in self.whole(jobs) for e in ((since, weight(job)), (until, -weight(job)))]
+        most = now = 0
+        for _, n in sorted(edges):  # ends before starts
+            now += n
+            most = max(most, now)
+        return most
+
+    def limits(self):
+        """Of arrays, queues and the machine, by the evidence."""
+        known = self.record.known()
+        for job in known:
+            if job.limit and self.most([job]) > job.limit:
+                self.complain(job, f"{self.most([job])} elements ran at once, and the limit is {job.limit}")
+        for queue, limit in QUEUES.items():
+            n = self.most([j for j in known if not j.moved and j.more.get("queue") == queue])
+            if limit and n > limit:
+                self.complain(None, f"{n} jobs of queue {queue} ran at once, and the limit is {limit}")
+        n = self.most([j for j in known if not j.reshaped], Job.cpus)
+        if n > self.instance.cpus:
+            self.complain(None, f"jobs had {n} CPUs at once, and there are {self.instance.cpus}")
 
     def nothing_left(self):
         """After the server has stopped, and all jobs had ended."""
