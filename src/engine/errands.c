@@ -31,6 +31,7 @@ struct errand *errand_find(const struct errands *all, const char *tag)
 }
 
 static void on_timer(uv_timer_t *t);
+static void questions_end(struct errand *e);
 
 static void timer_set(struct errands *all, uint64_t ms)
 {
@@ -38,9 +39,19 @@ static void timer_set(struct errands *all, uint64_t ms)
 		uv_timer_start(&all->timer, on_timer, ms, 0);
 }
 
+static void questions_drop(struct errand *e)
+{
+	for (int i = 0; i < e->nquestions; i++) {
+		opening_cancel(e->question[i].opening);
+		e->question[i].opening = NULL;
+	}
+}
+
 static void errand_drop(struct errand *e)
 {
 	struct errands *all = e->all;
+
+	questions_drop(e);
 
 	for (size_t i = 0; i < all->v.n; i++)
 		if (all->v.v[i] == e) {
@@ -219,6 +230,8 @@ static void on_timer(uv_timer_t *t)
 		more |= e->state != ERRAND_DONE;
 		if (e->stop)
 			errand_halt(e);
+		else if (e->state == ERRAND_LOOKS && uv_now(all->loop) > e->deadline)
+			questions_end(e);
 		else if (e->state > ERRAND_LOOKS && e->state < ERRAND_DONE && errand_may(e))
 			for (int k = 0; k < e->n; k++)
 				parcel_turn(&e->parcel[k]);
@@ -228,13 +241,6 @@ static void on_timer(uv_timer_t *t)
 }
 
 /* ---- before it begins: file systems are asked, who may take their time ---- */
-
-struct question {
-	uv_fs_t fs;
-	struct errands *all;
-	int parcel; /* -1: the working directory */
-	char tag[];
-};
 
 static void errand_fetch(struct errand *e)
 {
@@ -258,47 +264,46 @@ static void paths_settle(struct errand *e, bool workdir)
 	}
 }
 
-static void on_answer(uv_fs_t *fs)
+static void on_seen(void *context, int64_t fs, bool directory)
 {
-	struct question *q = fs->data;
-	struct errands *all = q->all;
-	struct errand *e = all->stopped ? NULL : errand_find(all, q->tag);
+	struct question *q = context;
+	struct errand *e = q->e;
 
-	if (e && e->state == ERRAND_LOOKS) {
-		if (q->parcel < 0) {
-			paths_settle(e, fs->result >= 0 && S_ISDIR(fs->statbuf.st_mode));
-		} else if (fs->result >= 0 && network_is(((uv_statfs_t *)fs->ptr)->f_type, fs->path)) {
-			e->parcel[q->parcel].over = true;
-			e->o.spool &= ~(1 << e->parcel[q->parcel].f->use);
-		}
-		if (--e->questions == 0)
-			errand_fetch(e);
+	q->opening = NULL;
+	if (q->parcel < 0) {
+		paths_settle(e, directory);
+	} else if (fs && network_is((uint64_t)fs, q->path)) {
+		e->parcel[q->parcel].over = true;
+		e->o.spool &= ~(1 << e->parcel[q->parcel].f->use);
 	}
-	uv_fs_req_cleanup(fs);
-	free(q);
+	if (--e->waiting == 0)
+		errand_fetch(e);
 }
 
 static void ask(struct errand *e, int parcel, const char *path)
 {
-	struct errands *all = e->all;
-	size_t n = strlen(e->o.tag) + 1;
-	struct question *q = mem_zalloc(sizeof *q + n);
+	struct question *q = &e->question[e->nquestions++];
 
-	q->all = all;
-	q->parcel = parcel;
-	q->fs.data = q;
-	memcpy(q->tag, e->o.tag, n);
-	e->questions++;
-	if (parcel < 0)
-		uv_fs_stat(all->loop, &q->fs, path, on_answer);
-	else
-		uv_fs_statfs(all->loop, &q->fs, path, on_answer);
+	*q = (struct question){.e = e, .path = path, .parcel = parcel};
+	e->waiting++;
+	q->opening =
+		opener_look(e->all->opener, &(struct opener_user){e->o.uid, e->o.gid, e->o.user}, path, on_seen, q);
+}
+
+/* A file system that does not answer is treated as one of this host: its output is carried, and waits in the spool meanwhile. */
+static void questions_end(struct errand *e)
+{
+	questions_drop(e);
+	paths_settle(e, false);
+	errand_fetch(e);
 }
 
 static void errand_look(struct errand *e)
 {
 	bool relative = false;
 
+	e->deadline = uv_now(e->all->loop) + FETCH_MS;
+	e->question = arena_alloc(e->a, (size_t)(e->n + 1) * sizeof *e->question);
 	for (int i = 0; i < e->n; i++) {
 		const struct parcel *p = &e->parcel[i];
 		const char *slash = strrchr(p->f->path, '/');
@@ -309,7 +314,8 @@ static void errand_look(struct errand *e)
 	}
 	if (relative)
 		ask(e, -1, e->o.workdir ? e->o.workdir : "/");
-	if (!e->questions)
+	timer_set(e->all, TICK_MS);
+	if (!e->waiting)
 		errand_fetch(e);
 }
 
@@ -439,6 +445,14 @@ static void on_opened(void *context, uint64_t id, int fd, const char *reason)
 		all->l.opened(all->l.context, id, fd, reason);
 	else if (fd >= 0)
 		close(fd); /* nobody has asked */
+}
+
+static void on_looked(void *context, uint64_t id, int64_t fs, bool directory)
+{
+	struct errands *all = context;
+
+	if (!all->stopped)
+		opener_looked(all->opener, id, fs, directory);
 }
 
 static void on_failed(void *context, const char *reason)
@@ -606,6 +620,7 @@ int errands_start(uv_loop_t *loop, const struct local_options *o, const char *sp
 					  .ended = on_ended,
 					  .lost = on_lost,
 					  .opened = on_opened,
+					  .looked = on_looked,
 					  .failed = on_failed,
 					  .context = all};
 	int rc = local_start(loop, o, &listener, &all->local, err);

@@ -34,6 +34,14 @@ struct parcel {
 	int failures;
 };
 
+/* What does the user see at a path? */
+struct question {
+	struct errand *e;
+	const char *path;
+	int parcel; /* -1: the working directory */
+	struct opening *opening;
+};
+
 struct errand {
 	struct errands *all;
 	enum errand_state state;
@@ -41,13 +49,14 @@ struct errand {
 	struct order o;
 	struct parcel *parcel;
 	int n;
-	int questions;	      /* to file systems, that were not answered */
-	struct strbuf result; /* JSON, unless: */
-	bool lost;	      /* as the local engine told */
-	bool stop;	      /* it was told to: nothing more is carried */
-	uint64_t deadline;    /* uv_now() */
-	uint64_t doubt;	      /* uv_now(): until then nothing is carried; 0: there was none */
-	struct strbuf notes;  /* what could not be done, for the result's reason */
+	struct question *question; /* to file systems */
+	int nquestions, waiting;   /* ... and how many were not answered */
+	struct strbuf result;	   /* JSON, unless: */
+	bool lost;		   /* as the local engine told */
+	bool stop;		   /* it was told to: nothing more is carried */
+	uint64_t deadline;	   /* uv_now() */
+	uint64_t doubt;		   /* uv_now(): until then nothing is carried; 0: there was none */
+	struct strbuf notes;	   /* what could not be done, for the result's reason */
 };
 
 struct errands {

@@ -53,7 +53,7 @@ struct local {
 };
 
 /* The live file says what became of it. */
-static enum attempt_state local_look(struct local *e, const char *tag)
+static enum attempt_state attempt_look(struct local *e, const char *tag)
 {
 	struct arena *a = arena_create();
 	struct result r;
@@ -112,7 +112,7 @@ static void on_adopted_end(uv_poll_t *poll, int status, int events)
 
 	memcpy(tag, a->tag, sizeof tag);
 	adopted_drop(a);
-	local_look(e, tag);
+	attempt_look(e, tag);
 	local_flush(e);
 }
 
@@ -122,7 +122,7 @@ static void local_adopt(struct local *e, const char *tag, pid_t pid)
 	struct adopted *a;
 
 	if (pidfd < 0) { /* it has just ended */
-		local_look(e, tag);
+		attempt_look(e, tag);
 		return;
 	}
 	a = mem_zalloc(sizeof *a);
@@ -158,7 +158,7 @@ enum attempt_state local_attach(struct local *e, const char *tag)
 		return ATTEMPT_NEVER;
 	}
 	if (live != LIVE_RUNNING)
-		return local_look(e, tag);
+		return attempt_look(e, tag);
 	if (r.ready)
 		ready_tell(e, tag);
 	local_adopt(e, tag, pid);
@@ -193,10 +193,14 @@ static void on_answer(struct local *e, const struct answer *a)
 		e->l.refused(e->l.context, tag, a->reason ? a->reason : "no reason was given", a->unclear);
 		break;
 	case ANSWER_DIED:
-		local_look(e, a->tag);
+		attempt_look(e, a->tag);
 		break;
 	case ANSWER_CLEANED:
 		e->l.lost(e->l.context, a->tag);
+		break;
+	case ANSWER_LOOKED:
+		if (e->l.looked)
+			e->l.looked(e->l.context, a->id, a->fs, a->directory);
 		break;
 	case ANSWER_OPENED:
 		if (!a->reason && e->fds.n) {
@@ -397,6 +401,11 @@ void local_open(struct local *e, uint64_t id, uid_t uid, gid_t gid, const char *
 		int mode)
 {
 	nursery_open(id, uid, gid, user, path, flags, mode, &e->out);
+}
+
+void local_look(struct local *e, uint64_t id, uid_t uid, gid_t gid, const char *user, const char *path)
+{
+	nursery_look(id, &(struct nursery_user){uid, gid, user}, path, &e->out);
 }
 
 void local_forget(struct local *e, const char *tag)

@@ -24,7 +24,9 @@ struct local_listener {
 	void (*ended)(void *context, const struct result *r); /* until local_forget() it may be told again */
 	void (*lost)(void *context, const char *tag);	      /* its shepherd was killed; nothing of it runs any more */
 	void (*opened)(void *context, uint64_t id, int fd,
-		       const char *reason);		   /* local_open(): fd is the listener's, or -1 */
+		       const char *reason); /* local_open(): fd is the listener's, or -1 */
+	/* local_look(): the file system's type and whether it is a directory; 0, false if the user can't see it. May be NULL */
+	void (*looked)(void *context, uint64_t id, int64_t fs, bool directory);
 	void (*failed)(void *context, const char *reason); /* the engine itself: nothing more can be started */
 	void *context;
 };
@@ -56,6 +58,7 @@ size_t local_backlog(const struct local *e); /* orders that were not answered ye
 void local_signal(struct local *e, const char *tag, int signal);
 void local_open(struct local *e, uint64_t id, uid_t uid, gid_t gid, const char *user, const char *path, int flags,
 		int mode); /* flags and mode as open() has them; regular files */
+void local_look(struct local *e, uint64_t id, uid_t uid, gid_t gid, const char *user, const char *path);
 /* All attempts that this machine has a live file of. What was LOST may not be cleaned up yet: after local_attach() the listener is told when it is. */
 struct local_item {
 	const char *tag;

@@ -15,7 +15,8 @@
 struct opening {
 	struct opener *o;
 	uint64_t id;
-	void (*done)(void *context, int fd, const char *reason);
+	void (*done)(void *context, int fd, const char *reason); /* or, when it is only looked at: */
+	void (*looked)(void *context, int64_t fs, bool directory);
 	void *context;
 };
 
@@ -41,13 +42,32 @@ void opener_destroy(struct opener *o)
 	free(o);
 }
 
+static struct opening *opening_add(struct opener *o, void *context)
+{
+	struct opening *q = mem_zalloc(sizeof *q);
+
+	*q = (struct opening){.o = o, .id = ++o->last | OURS, .context = context};
+	vec_push(&o->asked, q);
+	return q;
+}
+
+struct opening *opener_look(struct opener *o, const struct opener_user *who, const char *path,
+			    void (*looked)(void *context, int64_t fs, bool directory), void *context)
+{
+	struct opening *q = opening_add(o, context);
+
+	q->looked = looked;
+	local_look(o->local, q->id, who->uid, who->gid, who->name, path);
+	local_flush(o->local);
+	return q;
+}
+
 struct opening *opener_ask(struct opener *o, const struct opener_user *who, const char *path, int flags, int mode,
 			   void (*done)(void *context, int fd, const char *reason), void *context)
 {
-	struct opening *q = mem_alloc(sizeof *q);
+	struct opening *q = opening_add(o, context);
 
-	*q = (struct opening){.o = o, .id = ++o->last | OURS, .done = done, .context = context};
-	vec_push(&o->asked, q);
+	q->done = done;
 	local_open(o->local, q->id, who->uid, who->gid, who->name, path, flags, mode);
 	local_flush(o->local);
 	return q;
@@ -65,21 +85,43 @@ void opening_cancel(struct opening *q)
 	free(q);
 }
 
-bool opener_answer(struct opener *o, uint64_t id, int fd, const char *reason)
+/* Takes it out; one with neither callback if nobody waits for it any more. */
+static struct opening opening_take(struct opener *o, uint64_t id)
 {
-	struct opening q;
+	struct opening q = {0};
 
-	if (!(id & OURS))
-		return false;
 	for (size_t i = 0; i < o->asked.n; i++)
 		if (o->asked.v[i]->id == id) {
 			q = *o->asked.v[i];
 			opening_cancel(o->asked.v[i]);
-			q.done(q.context, fd, fd < 0 && !reason ? "no reason was given" : reason);
-			return true;
+			break;
 		}
-	if (fd >= 0)
+	return q;
+}
+
+bool opener_answer(struct opener *o, uint64_t id, int fd, const char *reason)
+{
+	if (!(id & OURS))
+		return false;
+
+	struct opening q = opening_take(o, id);
+
+	if (q.done)
+		q.done(q.context, fd, fd < 0 && !reason ? "no reason was given" : reason);
+	else if (fd >= 0)
 		close(fd);
+	return true;
+}
+
+bool opener_looked(struct opener *o, uint64_t id, int64_t fs, bool directory)
+{
+	if (!(id & OURS))
+		return false;
+
+	struct opening q = opening_take(o, id);
+
+	if (q.looked)
+		q.looked(q.context, fs, directory);
 	return true;
 }
 

@@ -303,8 +303,8 @@ static int pipes_make(struct task_here *h, bool merge, int theirs[3])
 	return 0;
 }
 
-/* The user's own, as a login makes it. */
-static int terminal_make(struct task_here *h, const struct task *t, uid_t uid, int theirs[3])
+/* The shepherd makes it the user's own, as a login does. */
+static int terminal_make(struct task_here *h, const struct task *t, int theirs[3])
 {
 	struct winsize size = {.ws_row = (unsigned short)t->rows, .ws_col = (unsigned short)t->columns};
 	int master = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC | O_NONBLOCK);
@@ -315,8 +315,7 @@ static int terminal_make(struct task_here *h, const struct task *t, uid_t uid, i
 	if (grantpt(master) < 0 || unlockpt(master) < 0 || ptsname_r(master, name, sizeof name) != 0 ||
 	    (theirs[0] = open(name, O_RDWR | O_NOCTTY | O_CLOEXEC)) < 0 ||
 	    (theirs[1] = fcntl(theirs[0], F_DUPFD_CLOEXEC, 0)) < 0 ||
-	    (theirs[2] = fcntl(theirs[0], F_DUPFD_CLOEXEC, 0)) < 0 ||
-	    (geteuid() == 0 && (fchown(theirs[0], uid, (gid_t)-1) < 0 || fchmod(theirs[0], 0620) < 0))) {
+	    (theirs[2] = fcntl(theirs[0], F_DUPFD_CLOEXEC, 0)) < 0) {
 		int rc = -errno;
 		close(master);
 		return rc;
@@ -336,10 +335,10 @@ static int task_read(const json_t *first, struct arena *a, struct task *ret, str
 	return rc;
 }
 
-static int program_start(struct task_here *h, const struct task *t, bool merge, uid_t uid, struct err *err)
+static int program_start(struct task_here *h, const struct task *t, bool merge, struct err *err)
 {
 	int theirs[3] = {-1, -1, -1};
-	int rc = t->rows > 0 && t->columns > 0 ? terminal_make(h, t, uid, theirs) : pipes_make(h, merge, theirs);
+	int rc = t->rows > 0 && t->columns > 0 ? terminal_make(h, t, theirs) : pipes_make(h, merge, theirs);
 
 	if (rc < 0)
 		err_set(err, rc, "no %s for its output: %s", t->rows > 0 ? "terminal" : "pipes", strerror(-rc));
@@ -349,7 +348,7 @@ static int program_start(struct task_here *h, const struct task *t, bool merge, 
 	return rc;
 }
 
-int task_here_start(uv_loop_t *loop, const char *live, const json_t *first, uid_t uid, struct link *link,
+int task_here_start(uv_loop_t *loop, const char *live, const json_t *first, struct link *link,
 		    void (*over)(void *context), void *context, struct task_here **ret, struct err *err)
 {
 	const char *tag = json_string_value(json_object_get(first, "tag"));
@@ -366,7 +365,7 @@ int task_here_start(uv_loop_t *loop, const char *live, const json_t *first, uid_
 	if (rc == 0)
 		rc = talk_open(loop, live, tag ? tag : "", on_answer, h, &h->talk, err);
 	if (rc == 0)
-		rc = program_start(h, &t, merge, uid, err);
+		rc = program_start(h, &t, merge, err);
 	arena_destroy(a);
 	if (rc < 0) {
 		task_here_close(h);

@@ -166,7 +166,7 @@ static void here_start(struct caller *c, uid_t uid)
 {
 	struct err err;
 
-	if (task_here_start(c->t->loop, c->t->live, c->first, uid, c->link, on_over, c, &c->here, &err) < 0)
+	if (task_here_start(c->t->loop, c->t->live, c->first, c->link, on_over, c, &c->here, &err) < 0)
 		caller_refuse(c, err.text);
 	else {
 		first_drop(c);

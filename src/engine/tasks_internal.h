@@ -29,7 +29,7 @@ void talk_close(struct talk *t); /* NULL is none */
 struct task_here;
 /* `first` is the task's first frame. The link stays the caller's, who passes frames and `drained` on; `over` comes after the last frame was
  * sent, and then it is to be closed. */
-int task_here_start(uv_loop_t *loop, const char *live, const json_t *first, uid_t uid, struct link *link,
+int task_here_start(uv_loop_t *loop, const char *live, const json_t *first, struct link *link,
 		    void (*over)(void *context), void *context, struct task_here **ret, struct err *err);
 void task_here_frame(struct task_here *h, const char *type, const json_t *head, const char *data, size_t n);
 void task_here_drained(struct task_here *h);

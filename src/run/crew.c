@@ -21,6 +21,7 @@
 
 #include "base/unixsock.h"
 #include "run/message.h"
+#include "run/rights.h"
 #include "run/shepherd.h"
 #include "run/task.h"
 
@@ -50,9 +51,9 @@ int crew_open(struct crew *c, const struct launch *how, const char *live, struct
 	if (asprintf(&c->path, "%s/%s", live, name) < 0)
 		abort(); /* no memory */
 	c->how = how;
-	identity_files_begin(how->who->server);
+	rights_begin(how->who->server);
 	c->listener = unix_listen(c->path, 0600, err);
-	identity_files_end(how->who->server);
+	rights_end(how->who->server);
 	if (c->listener < 0)
 		return c->listener;
 	fcntl(c->listener, F_SETFL, O_NONBLOCK);
@@ -390,7 +391,9 @@ void crew_close(struct crew *c)
 {
 	if (c->listener >= 0) {
 		close(c->listener);
+		rights_begin(c->how->who->server);
 		unlink(c->path);
+		rights_end(c->how->who->server);
 	}
 	c->listener = -1;
 	free(c->path);

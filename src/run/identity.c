@@ -11,7 +11,6 @@
 #include <pwd.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/fsuid.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -121,22 +120,6 @@ int identity_groups(const struct identity *who)
 	if (who->change && setgroups((size_t)who->ngroups, who->groups))
 		return -errno;
 	return 0;
-}
-
-void identity_files_begin(const struct identity *who)
-{
-	if (!who->change)
-		return;
-	setfsgid(who->gid);
-	setfsuid(who->uid);
-}
-
-void identity_files_end(const struct identity *who)
-{
-	if (!who->change)
-		return;
-	setfsuid(geteuid());
-	setfsgid(getegid());
 }
 
 int identity_become(const struct identity *who)

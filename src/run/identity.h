@@ -22,10 +22,8 @@ struct identity {
 /* -EPERM with the reason if that user can't have jobs here. What root looked up is kept for a minute; the result is valid until
  * the next call. */
 int identity_get(uid_t uid, gid_t gid, const char *user, bool root_jobs, struct identity *ret, struct err *err);
-/* Root's supplementary groups become the user's, once; then files are opened with the user's rights between these two. */
+/* Root's supplementary groups become the user's, once; files are touched by rights.h. */
 int identity_groups(const struct identity *who);
-void identity_files_begin(const struct identity *who);
-void identity_files_end(const struct identity *who);
 /* For ever: real, effective and saved. 0 or -errno. */
 int identity_become(const struct identity *who);
 

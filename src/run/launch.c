@@ -17,6 +17,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "run/rights.h"
 #include "run/task.h"
 
 void job_say(const char *fmt, ...)
@@ -169,8 +170,9 @@ static void terminal_take(const struct launch *l, const struct task *t)
 	ioctl(STDIN_FILENO, TIOCSCTTY, 0);
 	ioctl(STDIN_FILENO, TIOCSWINSZ, &w);
 	/* Who made it may have been root; its user must be able to open it by its name. */
-	if (l->who->change && isatty(STDIN_FILENO) && fchown(STDIN_FILENO, l->who->uid, (gid_t)-1))
-		job_say("the terminal can't be made the user's: %s", strerror(errno));
+	int r = isatty(STDIN_FILENO) ? rights_give(l->who, STDIN_FILENO, 0620) : 0;
+	if (r)
+		job_say("the terminal can't be made the user's: %s", strerror(-r));
 }
 
 void launch_task(const struct launch *l, const struct task *t, const int fds[3], int trouble)

@@ -75,23 +75,34 @@ void nursery_clean(const char *tag, struct strbuf *out)
 	tag_frame(FRAME_CLEAN, tag, SIGKILL, out);
 }
 
-void nursery_open(uint64_t id, uid_t uid, gid_t gid, const char *user, const char *path, int flags, int mode,
-		  struct strbuf *out)
+static void path_frame(enum frame_kind kind, uint64_t id, const struct nursery_user *who, const char *path, int flags,
+		       int mode, struct strbuf *out)
 {
-	size_t at = message_begin(out, FRAME_OPEN);
+	size_t at = message_begin(out, kind);
 	struct json j;
 
 	json_init(&j, out, false);
 	json_open_object(&j, NULL);
 	json_int(&j, "id", (int64_t)id);
-	json_int(&j, "uid", uid);
-	json_int(&j, "gid", gid);
-	json_text(&j, "user", user);
+	json_int(&j, "uid", who->uid);
+	json_int(&j, "gid", who->gid);
+	json_text(&j, "user", who->name);
 	text_write(&j, "path", path);
 	json_int(&j, "flags", flags);
 	json_int(&j, "mode", mode);
 	json_close_object(&j);
 	message_end(out, at);
+}
+
+void nursery_look(uint64_t id, const struct nursery_user *who, const char *path, struct strbuf *out)
+{
+	path_frame(FRAME_LOOK, id, who, path, 0, 0, out);
+}
+
+void nursery_open(uint64_t id, uid_t uid, gid_t gid, const char *user, const char *path, int flags, int mode,
+		  struct strbuf *out)
+{
+	path_frame(FRAME_OPEN, id, &(struct nursery_user){uid, gid, user}, path, flags, mode, out);
 }
 
 void answer_write(const struct answer *a, struct strbuf *out)
@@ -108,6 +119,10 @@ void answer_write(const struct answer *a, struct strbuf *out)
 		json_int(&j, "pid", a->pid);
 	if (a->id)
 		json_int(&j, "id", (int64_t)a->id);
+	if (a->fs)
+		json_int(&j, "fs", a->fs);
+	if (a->directory)
+		json_bool(&j, "directory", true);
 	if (a->reason)
 		json_text(&j, "reason", a->reason);
 	if (a->unclear)

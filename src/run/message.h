@@ -11,7 +11,14 @@
 
 #define FRAME_MAX (16 << 20)
 
-enum frame_kind { FRAME_ORDER = 'o', FRAME_SIGNAL = 's', FRAME_CLEAN = 'c', FRAME_OPEN = 'f', FRAME_ANSWER = 'a' };
+enum frame_kind {
+	FRAME_ORDER = 'o',
+	FRAME_SIGNAL = 's',
+	FRAME_CLEAN = 'c',
+	FRAME_OPEN = 'f',
+	FRAME_LOOK = 'l',
+	FRAME_ANSWER = 'a'
+};
 
 /* Begin, then add the JSON to `out`, then end with what begin gave. */
 size_t message_begin(struct strbuf *out, char kind);
@@ -22,7 +29,7 @@ ssize_t message_next(const char *buf, size_t n, char *ret_kind, const char **ret
 struct request {
 	const char *tag;
 	int signal;
-	uint64_t id; /* from here on: of FRAME_OPEN */
+	uint64_t id; /* from here on: of FRAME_OPEN and FRAME_LOOK */
 	uid_t uid;
 	gid_t gid;
 	const char *user, *path;

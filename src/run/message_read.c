@@ -50,7 +50,7 @@ int request_read(char kind, const char *text, size_t n, struct arena *a, struct 
 				.mode = (int)number_get(root, "mode")};
 	if (kind == FRAME_SIGNAL || kind == FRAME_CLEAN)
 		good = ret->tag && ret->tag[0] && ret->tag[0] != '.' && !strchr(ret->tag, '/');
-	if (kind == FRAME_OPEN)
+	if (kind == FRAME_OPEN || kind == FRAME_LOOK)
 		good = ret->user && ret->path && is_id(json_object_get(root, "uid")) &&
 		       is_id(json_object_get(root, "gid"));
 	json_decref(root);
@@ -64,7 +64,7 @@ int answer_read(const char *text, size_t n, struct arena *a, struct answer *ret,
 	int64_t t = json_integer_value(type);
 	int r = 0;
 
-	if (!json_is_integer(type) || t < ANSWER_STARTED || t > ANSWER_OPENED)
+	if (!json_is_integer(type) || t < ANSWER_STARTED || t > ANSWER_LOOKED)
 		r = err_set(err, -EPROTO, "an answer of the nursery can't be understood: %.*s", n > 100 ? 100 : (int)n,
 			    text);
 	else
@@ -73,7 +73,9 @@ int answer_read(const char *text, size_t n, struct arena *a, struct answer *ret,
 				       .reason = text_get(root, "reason", a),
 				       .pid = (pid_t)number_get(root, "pid"),
 				       .id = (uint64_t)number_get(root, "id"),
-				       .unclear = json_is_true(json_object_get(root, "unclear"))};
+				       .unclear = json_is_true(json_object_get(root, "unclear")),
+				       .fs = number_get(root, "fs"),
+				       .directory = json_is_true(json_object_get(root, "directory"))};
 	json_decref(root);
 	return r;
 }

@@ -17,6 +17,7 @@
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/statfs.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -271,9 +272,28 @@ static int file_open(const struct identity *who, const struct request *q, struct
 	return fd;
 }
 
-static void open_take(struct nest *n, const struct request *q)
+static int path_look(const struct identity *who, const struct request *q, struct answer *a, struct err *err)
 {
-	struct answer a = {.type = ANSWER_OPENED, .id = q->id};
+	int r = identity_groups(who);
+	struct statfs fs;
+	struct stat st;
+
+	if (!r)
+		r = identity_become(who);
+	if (!r && statfs(q->path, &fs))
+		r = -errno;
+	if (r)
+		return err_set(err, r, "%s: %s", q->path, strerror(-r));
+	a->fs = (int64_t)(fs.f_type & 0xFFFFFFFF);
+	a->directory = stat(q->path, &st) == 0 && S_ISDIR(st.st_mode);
+	return 0;
+}
+
+/* By a process of its own: a file system may take its time. */
+static void path_take(struct nest *n, char kind, const struct request *q)
+{
+	bool look = kind == FRAME_LOOK;
+	struct answer a = {.type = look ? ANSWER_LOOKED : ANSWER_OPENED, .id = q->id};
 	struct identity who;
 	struct err err;
 
@@ -284,8 +304,8 @@ static void open_take(struct nest *n, const struct request *q)
 	pid_t pid = a.reason ? -1 : fork();
 	if (pid == 0) {
 		child_close(n);
-		int fd = file_open(&who, q, &err);
-		if (fd < 0)
+		int fd = look ? -1 : file_open(&who, q, &err);
+		if (look ? path_look(&who, q, &a, &err) : fd < 0)
 			a.reason = err.text;
 		opened_send(n, &a, fd);
 		_exit(0);
@@ -312,7 +332,7 @@ static void frame_take(struct nest *n, char kind, const char *text, size_t lengt
 	else if (kind == FRAME_CLEAN)
 		clean_take(n, q.tag);
 	else
-		open_take(n, &q);
+		path_take(n, kind, &q);
 	arena_destroy(a);
 }
 
@@ -358,7 +378,8 @@ static void nest_serve(struct nest *n)
 
 static int lock_take(struct nest *n, struct err *err)
 {
-	n->lock = n->o->lock ? n->o->lock : openat(n->live, ".nursery", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	n->lock =
+		n->o->lock ? n->o->lock : openat(n->live, ".nursery", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (n->lock < 0 || flock(n->lock, LOCK_EX | LOCK_NB))
 		return err_set(err, -errno, "%s/.nursery can't be locked: %s", n->o->live, strerror(errno));
 	return 0;

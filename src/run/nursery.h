@@ -55,6 +55,13 @@ int nursery_start(const char *program, const struct nursery_options *o, int wait
 void nursery_order(const struct order *o, struct strbuf *out);	      /* start a job */
 void nursery_signal(const char *tag, int signal, struct strbuf *out); /* to the job's whole tree; SIGKILL is final */
 void nursery_clean(const char *tag, struct strbuf *out);	      /* end what a dead shepherd left behind */
+struct nursery_user {
+	uid_t uid;
+	gid_t gid;
+	const char *name;
+};
+/* What is at that path, for that user? */
+void nursery_look(uint64_t id, const struct nursery_user *who, const char *path, struct strbuf *out);
 /* Open a (regular) file as that user: O_RDONLY, or O_WRONLY with any of O_CREAT, O_EXCL, O_TRUNC, O_APPEND; a new one gets `mode`. */
 void nursery_open(uint64_t id, uid_t uid, gid_t gid, const char *user, const char *path, int flags, int mode,
 		  struct strbuf *out);
@@ -72,6 +79,7 @@ enum answer_type {
 	ANSWER_DIED,	/* `tag`: the shepherd ended; its result, if it left one, is in LIVE/TAG */
 	ANSWER_CLEANED, /* `tag`: nothing of that attempt runs any more */
 	ANSWER_OPENED,	/* `id`; the descriptor came with SCM_RIGHTS, or `reason` says why not */
+	ANSWER_LOOKED,	/* `id`; `fs`, `directory`, or `reason` */
 };
 struct answer {
 	enum answer_type type;
@@ -79,7 +87,9 @@ struct answer {
 	pid_t pid;
 	uint64_t id;
 	const char *reason;
-	bool unclear; /* REFUSED: the cause may be the job or its user as well as the host */
+	bool unclear;	/* REFUSED: the cause may be the job or its user as well as the host */
+	int64_t fs;	/* type of the file system, as statfs() has it */
+	bool directory; /* the path is one */
 };
 int answer_read(const char *text, size_t n, struct arena *a, struct answer *ret, struct err *err);
 

@@ -12,19 +12,19 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "run/rights.h"
+
 static const char *const suffix[] = {"out", "err"};
 static const char *const stream[] = {"output", "error output"};
 
 /* A pipe that nobody reads must not stop us here, so it is opened without waiting. Always appended to: the server's messages
  * to the job, and a joined stream opened twice, do not overwrite anything. */
-static int target_open(const char *path, bool append)
+static int target_open(const struct identity *who, const char *path, bool append)
 {
-	int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NONBLOCK | (append ? 0 : O_TRUNC),
-		      0666);
+	int fd = rights_open(who, path, O_WRONLY | O_CREAT | O_APPEND | (append ? 0 : O_TRUNC), 0666);
 
-	if (fd < 0)
-		return -errno;
-	fcntl(fd, F_SETFL, O_APPEND);
+	if (fd >= 0)
+		fcntl(fd, F_SETFL, O_APPEND);
 	return fd;
 }
 
@@ -34,19 +34,17 @@ static int spare_open(const struct order *o, const struct identity *who, int whi
 	if (!o->spare || asprintf(ret_path, "%s/%s.%s", o->spare, o->tag, suffix[which]) < 0)
 		return -ENOENT;
 
-	identity_files_begin(who->server);
-	int fd = open(*ret_path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
-	int r = fd < 0 ? -errno : 0;
-	identity_files_end(who->server);
-	if (!r && who->change && fchown(fd, who->uid, who->gid)) {
-		r = -errno;
+	int fd = rights_open(who->server, *ret_path, O_RDWR | O_CREAT | O_APPEND | O_NOFOLLOW, 0600);
+	int r = fd < 0 ? fd : rights_give(who, fd, 0600);
+	if (r && fd >= 0)
 		close(fd);
-	}
 	if (r) {
 		free(*ret_path);
 		*ret_path = NULL;
+		return r;
 	}
-	return r ? r : fd;
+	fcntl(fd, F_SETFL, O_APPEND);
+	return fd;
 }
 
 static void sentence(struct strbuf *say, const char *stream_name, const char *path, const char *why, const char *spare)
@@ -67,9 +65,7 @@ static int one_open(const struct order *o, const struct identity *who, int which
 				  : err_set(err, there, "the %s can't be written to %.300s: %s", stream[which],
 					    o->spare, strerror(-there));
 	}
-	identity_files_begin(who);
-	int fd = target_open(path, o->append);
-	identity_files_end(who);
+	int fd = target_open(who, path, o->append);
 	if (fd >= 0)
 		return fd;
 
@@ -101,21 +97,39 @@ int output_open(const struct order *o, const struct identity *who, struct output
 	return 0;
 }
 
-/* Our descriptor is for writing, so the bytes are read through /proc. */
-static int content_copy(int fd, int to)
+/* One stretch without a hole. */
+static int stretch_copy(int from, off_t at, off_t end, int to, off_t base)
 {
-	char path[64];
-	ssize_t n;
-
-	snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-	int from = open(path, O_RDONLY | O_CLOEXEC);
-	if (from < 0)
+	if (lseek(to, base + at, SEEK_SET) < 0)
 		return -errno;
+	while (at < end) {
+		ssize_t n = sendfile(to, from, &at, end - at < 1 << 20 ? (size_t)(end - at) : 1 << 20);
+		if (n < 0)
+			return -errno;
+		if (n == 0)
+			return 0; /* it became shorter meanwhile */
+	}
+	return 0;
+}
+
+/* Our descriptor is for writing, so another one reads: opened as the user, who may write to files of others without being allowed to read them.
+ * Holes stay holes: a file may be larger than the disk that it goes to. */
+static int content_copy(const struct identity *who, int fd, int to, off_t size)
+{
+	int from = rights_reopen(who, fd, O_RDONLY), r = 0;
+
+	if (from < 0)
+		return from;
 	fcntl(to, F_SETFL, 0); /* sendfile does not append */
-	lseek(to, 0, SEEK_END);
-	while ((n = sendfile(to, from, NULL, 1 << 20)) > 0)
-		;
-	int r = n < 0 ? -errno : 0;
+	off_t base = lseek(to, 0, SEEK_END), at = 0, end;
+	while (!r && at < size && (at = lseek(from, at, SEEK_DATA)) >= 0 && at < size) {
+		end = lseek(from, at, SEEK_HOLE);
+		end = end < 0 || end > size ? size : end;
+		r = stretch_copy(from, at, end, to, base);
+		at = end;
+	}
+	if (!r && ftruncate(to, base + size))
+		r = -errno;
 	close(from);
 	return r;
 }
@@ -130,7 +144,7 @@ static void one_close(const struct order *o, const struct identity *who, const s
 	if (!(o->spool & 1 << which) && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_nlink == 0 &&
 	    st.st_size > 0) {
 		int to = spare_open(o, who, which, &spare);
-		int r = to < 0 ? to : content_copy(fd, to);
+		int r = to < 0 ? to : content_copy(who, fd, to, st.st_size);
 		if (to >= 0)
 			close(to);
 		if (!r)

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/map.h"
+#include "run/rights.h"
 
 /* Writes a file of its own for the job. */
 static int nodefile_write(const char *path, const char *text, struct err *err)
@@ -55,28 +56,14 @@ static int nodefile_make(const struct order *o, struct err *err)
 	return nodefile_write(o->nodefile_path, text, err);
 }
 
-/* What the server has made becomes the user's; nothing else does, whatever the order says. */
-static int give(int fd, const struct identity *who, mode_t mode)
-{
-	struct stat st;
-
-	if (fstat(fd, &st))
-		return -errno;
-	if (st.st_uid == who->uid)
-		return 0;
-	if (st.st_uid != who->server->uid || (S_ISREG(st.st_mode) && st.st_nlink != 1))
-		return -EPERM;
-	return fchown(fd, who->uid, who->gid) || fchmod(fd, mode) ? -errno : 0;
-}
-
 /* A script that can't be read is the job's own trouble, which it will find. */
 static void script_give(const struct order *o, const struct identity *who)
 {
-	int fd = open(o->script, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+	int fd = rights_open(who->server, o->script, O_RDONLY | O_NOFOLLOW, 0);
 
 	if (fd < 0)
 		return;
-	give(fd, who, 0400);
+	rights_give(who, fd, 0400);
 	close(fd);
 }
 
@@ -85,9 +72,9 @@ int room_make(const struct order *o, const struct identity *who, struct err *err
 	int r = 0;
 
 	if (o->nodefile_path) {
-		identity_files_begin(who->server);
+		rights_begin(who->server);
 		r = nodefile_make(o, err);
-		identity_files_end(who->server);
+		rights_end(who->server);
 	}
 	if (!r && o->script && who->change)
 		script_give(o, who);
@@ -98,10 +85,10 @@ int room_make(const struct order *o, const struct identity *who, struct err *err
 
 void room_clear(const struct order *o, const struct identity *who)
 {
-	identity_files_begin(who->server);
+	rights_begin(who->server);
 	if (o->nodefile_path)
 		unlink(o->nodefile_path);
-	identity_files_end(who->server);
+	rights_end(who->server);
 	if (o->tmpdir)
 		tmpdir_remove(o, who);
 }

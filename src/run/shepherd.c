@@ -25,6 +25,7 @@
 #include <unistd.h>
 
 #include "run/live.h"
+#include "run/rights.h"
 #include "run/room.h"
 #include "run/shepherd_internal.h"
 #include "run/site.h"
@@ -74,9 +75,9 @@ static int terminal_open(struct shepherd *s, int *ret_tty, struct err *err)
 		s->r.unclear = true;
 		return r;
 	}
-	identity_files_begin(s->place->who); /* the terminal is the user's */
+	rights_begin(s->place->who); /* the terminal is the user's */
 	r = pty_terminal(&s->pty, ret_tty, err);
-	identity_files_end(s->place->who);
+	rights_end(s->place->who);
 	return r;
 }
 
@@ -172,10 +173,8 @@ static void workdir_look(struct shepherd *s)
 
 	if (o->room || !o->workdir)
 		return;
-	identity_files_begin(s->place->who);
-	bool missing = stat(o->workdir, &st) && (errno == ENOENT || errno == ENOTDIR);
-	identity_files_end(s->place->who);
-	if (missing)
+	int r = rights_stat(s->place->who, o->workdir, &st);
+	if (r == -ENOENT || r == -ENOTDIR)
 		strbuf_printf(&s->say,
 			      "%sthe working directory %s does not exist on the host where it ran: it started in %s",
 			      s->say.n ? ". " : "", o->workdir, o->home ? o->home : "/");

@@ -13,32 +13,35 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "run/rights.h"
 #include "run/room.h"
 
 /* ---- making it ---- */
 
 static int directory_make(const char *path, const struct identity *server)
 {
-	identity_files_begin(server);
+	rights_begin(server);
 	int r = mkdir(path, 0700) ? -errno : 0;
 	/* An empty one of the server's account is from an attempt that was killed before it gave it away. Root has others. */
 	if (r == -EEXIST && server->change && rmdir(path) == 0)
 		r = mkdir(path, 0700) ? -errno : 0;
-	identity_files_end(server);
+	rights_end(server);
 	return r;
 }
 
 static int directory_give(const char *path, const struct identity *who, bool made)
 {
-	int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC), r = 0;
+	const struct identity *opener = made ? who->server : who; /* one that was there must be the user's own */
+	int fd = rights_open(opener, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0), r = fd;
 	struct stat st;
 
-	if (fd < 0 || fstat(fd, &st))
-		r = -errno;
-	else if (st.st_uid != who->uid)
-		r = !made || st.st_uid != who->server->uid ? -EPERM : fchown(fd, who->uid, who->gid) ? -errno : 0;
-	if (fd >= 0)
-		close(fd);
+	if (fd < 0)
+		return fd;
+	if (made)
+		r = rights_give(who, fd, 0700);
+	else
+		r = fstat(fd, &st) ? -errno : st.st_uid != who->uid ? -EPERM : 0;
+	close(fd);
 	return r;
 }
 
@@ -140,14 +143,14 @@ void tmpdir_remove(const struct order *o, const struct identity *who)
 
 	if (lstat(o->tmpdir, &st) || !S_ISDIR(st.st_mode) || st.st_uid != who->uid)
 		return;
-	identity_files_begin(who);
+	rights_begin(who);
 	c.top = directory_open(AT_FDCWD, o->tmpdir);
 	if (c.top >= 0) {
 		top_empty(&c);
 		close(c.top);
 	}
-	identity_files_end(who);
-	identity_files_begin(who->server);
+	rights_end(who);
+	rights_begin(who->server);
 	rmdir(o->tmpdir);
-	identity_files_end(who->server);
+	rights_end(who->server);
 }

@@ -355,6 +355,41 @@ static void test_open(void **state)
 	assert_non_null(nest_answer(n, ANSWER_OPENED, NULL).reason);
 }
 
+static void test_look(void **state)
+{
+	struct nest *n = *state;
+	char *closed = arena_printf(n->a, "%s/closed", n->dir);
+	struct nursery_user who = {n->uid, n->gid, n->user};
+	struct strbuf out = {0};
+
+	nursery_look(5, &who, n->work, &out);
+	nest_frames(n, &out);
+	struct answer a = nest_answer(n, ANSWER_LOOKED, NULL);
+	assert_int_equal(a.id, 5);
+	assert_null(a.reason);
+	assert_true(a.directory && a.fs);
+
+	nest_write(n, nest_path(n, "file"), "x", 1, 0644);
+	nursery_look(6, &who, nest_path(n, "file"), &out);
+	nest_frames(n, &out);
+	a = nest_answer(n, ANSWER_LOOKED, NULL);
+	assert_true(!a.reason && a.fs && !a.directory);
+
+	nursery_look(7, &who, "/no/such/directory", &out);
+	nest_frames(n, &out);
+	a = nest_answer(n, ANSWER_LOOKED, NULL);
+	contains(a.reason, "No such file or directory");
+	assert_true(!a.fs && !a.directory);
+
+	if (geteuid() == 0) { /* what the user can't see is not seen for him */
+		assert_int_equal(mkdir(closed, 0700), 0);
+		assert_int_equal(mkdir(arena_printf(n->a, "%s/in", closed), 0755), 0);
+		nursery_look(8, &who, arena_printf(n->a, "%s/in", closed), &out);
+		nest_frames(n, &out);
+		contains(nest_answer(n, ANSWER_LOOKED, NULL).reason, "Permission denied");
+	}
+}
+
 /* ---- control groups ---- */
 
 /* Each version that this machine lets us use, and one that it does not. */
@@ -438,6 +473,7 @@ static int tests(void)
 		TEST(test_recycled),
 		TEST(test_server_account),
 		TEST(test_open),
+		TEST(test_look),
 		cmocka_unit_test(test_group_v2),
 		cmocka_unit_test(test_group_v1),
 		cmocka_unit_test(test_group_names),

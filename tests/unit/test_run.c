@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -640,6 +641,73 @@ static void test_output_rights(void **state)
 	assert_int_equal(access(o.out, F_OK), -1);
 }
 
+/* A file that others may write to but not read: who unlinks it while his job has it open must not get its text from root. */
+static void test_output_of_others(void **state)
+{
+	struct nest *n = *state;
+	struct order o = nest_order(n, "1.1", "echo mine; rm -f victim");
+	const char *spare = arena_printf(n->a, "%s/1.1.out", n->spare), *text;
+
+	if (geteuid() != 0)
+		skip();
+	o.out = nest_path(n, "victim");
+	o.append = true;
+	nest_write(n, o.out, "secret\n", 7, 0600);
+	assert_int_equal(chown(o.out, 1, 1) || chmod(o.out, 0622), 0);
+	struct result r = nest_run(n, &o);
+	assert_int_equal(access(o.out, F_OK), -1);
+	text = nest_read(n, spare);
+	assert_true(!text || !strstr(text, "secret"));
+	contains(r.reason, "the output is lost: its file is gone, and it could not be saved: Permission denied");
+
+	/* One's own is saved also without the right to read it; what is a hole stays one. */
+	o = nest_order(n, "2.1", "echo mine; chmod 200 x; truncate -s 1T x; echo end; rm x");
+	o.out = nest_path(n, "x");
+	r = nest_run(n, &o);
+	contains(r.reason, "the output could not be kept where it was: the file is gone");
+	struct stat st;
+	assert_int_equal(stat(arena_printf(n->a, "%s/2.1.out", n->spare), &st), 0);
+	assert_int_equal(st.st_size, (INT64_C(1) << 40) + 4);
+	assert_true(st.st_blocks < 1000);
+	assert_int_equal(st.st_uid, n->uid);
+}
+
+/* Where users can write anything may lie: none of it stops a job, or is written to, or becomes the user's. */
+static void test_output_traps(void **state)
+{
+	struct nest *n = *state;
+	struct stat st;
+
+	if (geteuid() != 0)
+		skip();
+	const char *theirs = arena_printf(n->a, "%s/theirs", n->dir), *link = nest_path(n, "link");
+	nest_write(n, theirs, "theirs\n", 7, 0600);
+	assert_int_equal(symlink(theirs, link), 0);
+	struct order o = nest_order(n, "1.1", "echo x");
+	o.out = link; /* a link to what only root may write */
+	contains(nest_run(n, &o).reason, "Permission denied");
+	assert_string_equal(nest_read(n, theirs), "theirs\n");
+
+	o = nest_order(n, "2.1", "echo x");
+	o.spare = n->work; /* links where spare output goes are not followed, and files of others are not given away */
+	o.out = "/no/such/directory/x";
+	assert_int_equal(symlink(theirs, nest_path(n, "2.1.out")), 0);
+	assert_int_equal(nest_run(n, &o).how, RESULT_NOT_STARTED);
+	o = nest_order(n, "3.1", "echo x");
+	o.spare = n->work;
+	o.out = "/no/such/directory/x";
+	assert_int_equal(linkat(AT_FDCWD, theirs, AT_FDCWD, nest_path(n, "3.1.out"), 0), 0);
+	assert_int_equal(nest_run(n, &o).how, RESULT_NOT_STARTED);
+	assert_int_equal(stat(theirs, &st), 0);
+	assert_int_equal(st.st_uid, 0);
+	assert_string_equal(nest_read(n, theirs), "theirs\n");
+
+	o = nest_order(n, "4.1", "echo x");
+	o.out = nest_path(n, "device");
+	assert_int_equal(mknod(o.out, S_IFCHR | 0600, makedev(1, 3)), 0); /* /dev/null, but root's */
+	contains(nest_run(n, &o).reason, "Permission denied");
+}
+
 /* ---- the site's scripts ---- */
 
 static void test_site(void **state)
@@ -735,6 +803,8 @@ static int tests(void)
 		TEST(test_output_spare),
 		TEST(test_output_vanishes),
 		TEST(test_output_rights),
+		TEST(test_output_of_others),
+		TEST(test_output_traps),
 		TEST(test_site),
 		TEST(test_many),
 	};
