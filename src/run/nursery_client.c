@@ -32,7 +32,7 @@ static int lock_wait(const char *live, int wait_ms, struct err *err)
 	char path[4096];
 
 	snprintf(path, sizeof path, "%s/.nursery", live);
-	int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (fd < 0)
 		return err_set(err, -errno, "%s: can't be opened: %s", path, strerror(errno));
 	for (int waited = 0; flock(fd, LOCK_EX | LOCK_NB); waited += 5) {

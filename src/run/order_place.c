@@ -126,7 +126,8 @@ int order_settle(struct order *o, const char *state, const char *run, const char
 				&n.tmpdir, &n.pty,     &n.home, &n.prologue, &n.epilogue};
 
 	if (o->by_name && (path_check("script", o->script, err) || path_check("spare", o->spare, err) ||
-			   path_check("nodefile_path", o->nodefile_path, err) || socket_check(o->pty, err)))
+			   path_check("nodefile_path", o->nodefile_path, err) || path_check("tmpdir", o->tmpdir, err) ||
+			   socket_check(o->pty, err)))
 		return -EPERM;
 	for (size_t i = 0; i < sizeof paths / sizeof *paths; i++)
 		path_settle(&p, paths[i]);

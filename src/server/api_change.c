@@ -301,7 +301,7 @@ static int do_move(struct change *c, uint32_t id, const char **code, struct err 
 
 static int append(const char *path, const char *text)
 {
-	int fd = open(path, O_WRONLY | O_APPEND | O_CLOEXEC), rc = 0;
+	int fd = open(path, O_WRONLY | O_APPEND | O_CLOEXEC | O_NONBLOCK | O_NOCTTY), rc = 0; /* it may be a FIFO */
 
 	if (fd < 0)
 		return -errno;

@@ -72,6 +72,22 @@ static int make_directory(const char *path, mode_t mode, struct err *err)
 	}
 }
 
+/* Its mode, and its owner if one is given. Below the account's own directories there may be links: root changes nothing through one. */
+static int directory_set(const char *path, mode_t mode, const struct passwd *owner, bool follow, struct err *err)
+{
+	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | (follow ? 0 : O_NOFOLLOW)), rc = 0;
+	struct stat st;
+
+	if (fd < 0 && !follow && lstat(path, &st) == 0 && S_ISLNK(st.st_mode))
+		return 0;
+	if (fd < 0)
+		return err_set(err, -errno, "%s: %s", path, strerror(errno));
+	if ((owner && fchown(fd, owner->pw_uid, owner->pw_gid) < 0) || (fchmod(fd, mode) < 0 && owner))
+		rc = err_set(err, -errno, "%s: %s", path, strerror(errno));
+	close(fd);
+	return rc;
+}
+
 static int make_directories(struct server *s, struct err *err)
 {
 	static const struct {
@@ -79,7 +95,7 @@ static int make_directories(struct server *s, struct err *err)
 		mode_t mode, multi;
 	} below[] = {{"live", 0700, 0750},	  {"scripts", 0700, 0711}, {"nodes", 0700, 0755},
 		     {"undelivered", 0700, 0711}, {"tmp", 0700, 0711},	   {"accounting", 0700, 0750}};
-	const struct passwd *pw = s->multi && *s->conf.account ? getpwnam(s->conf.account) : NULL;
+	const struct passwd *pw = s->multi && *s->conf.account && geteuid() == 0 ? getpwnam(s->conf.account) : NULL;
 	char path[PATH_MAX];
 	int rc = make_directory(s->where.state, 0755, err);
 
@@ -90,21 +106,15 @@ static int make_directories(struct server *s, struct err *err)
 		*strrchr(path, '/') = '\0';
 		rc = make_directory(path, 0755, err);
 	}
-	if (rc < 0)
-		return rc;
-	chmod(s->where.state, s->multi ? 0755 : 0700);
-	chmod(s->where.run, s->multi ? 0755 : 0700);
-	if (pw && geteuid() == 0 &&
-	    (chown(s->where.state, pw->pw_uid, pw->pw_gid) < 0 || chown(s->where.run, pw->pw_uid, pw->pw_gid) < 0))
-		return err_set(err, -errno, "%s: %s", s->where.state, strerror(errno));
+	if (rc == 0)
+		rc = directory_set(s->where.state, s->multi ? 0755 : 0700, pw, true, err);
+	if (rc == 0)
+		rc = directory_set(s->where.run, s->multi ? 0755 : 0700, pw, true, err);
 	for (size_t i = 0; i < sizeof below / sizeof *below && rc == 0; i++) {
 		snprintf(path, sizeof path, "%s/%s", s->where.state, below[i].name);
 		rc = make_directory(path, 0755, err);
-		if (rc < 0)
-			break;
-		chmod(path, s->multi ? below[i].multi : below[i].mode);
-		if (pw && geteuid() == 0 && chown(path, pw->pw_uid, pw->pw_gid) < 0)
-			rc = err_set(err, -errno, "%s: %s", path, strerror(errno));
+		if (rc == 0)
+			rc = directory_set(path, s->multi ? below[i].multi : below[i].mode, pw, !pw, err);
 	}
 	return rc;
 }
@@ -135,7 +145,8 @@ static int lock_instance(struct server *s, struct err *err)
 	ssize_t n;
 
 	snprintf(path, sizeof path, "%s/shuntd.pid", s->where.run);
-	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW,
+		  0644); /* the directory is the account's, and we may be root */
 	if (fd < 0)
 		return err_set(err, -errno, "%s: %s", path, strerror(errno));
 	if (flock(fd, LOCK_EX | LOCK_NB) < 0) {

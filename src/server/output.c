@@ -216,7 +216,7 @@ static void waiter_open(struct waiter *x)
 		engine_flush(s->engine);
 		return;
 	}
-	x->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	x->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	if (x->fd < 0)
 		failed(x, strerror(errno));
 	else
