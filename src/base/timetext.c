@@ -85,10 +85,33 @@ static int units_parse(const char *text, int64_t *ret, struct err *err)
 	return 0;
 }
 
+/* Slurm's days: D-HH, D-HH:MM or D-HH:MM:SS. */
+static int days_parse(const char *text, int64_t *ret, struct err *err)
+{
+	static const int64_t below[] = {24, 60, 60}, seconds[] = {HOUR, MINUTE, 1};
+	int64_t n, total = 0;
+
+	number_read(&text, &n);
+	total = n * DAY;
+	for (int i = 0; i < 3 && *text == (i ? ':' : '-'); i++) {
+		text++;
+		if (!number_read(&text, &n) || n >= below[i])
+			return err_set(err, -EINVAL, "hours must be 0-23, minutes and seconds 0-59 (use D-HH:MM:SS)");
+		total += n * seconds[i];
+	}
+	if (*text)
+		return err_set(err, -EINVAL, NOT_DURATION);
+	*ret = total;
+	return 0;
+}
+
 int duration_parse(const char *text, int64_t *ret_seconds, struct err *err)
 {
 	int64_t total = 0;
-	int rc = text[strspn(text, "0123456789:")] ? units_parse(text, &total, err) : colons_parse(text, &total, err);
+	size_t digits = strspn(text, "0123456789");
+	int rc = digits && text[digits] == '-'	     ? days_parse(text, &total, err)
+		 : text[strspn(text, "0123456789:")] ? units_parse(text, &total, err)
+						     : colons_parse(text, &total, err);
 
 	if (rc < 0)
 		return rc;

@@ -21,11 +21,11 @@ const char *command_title(const struct command *c)
 	return title;
 }
 
-static void complain(const struct command *c, const char *fmt, va_list ap)
+static void complain(const struct command *c, const char *kind, const char *fmt, va_list ap)
 {
-	char head[84];
+	char head[100];
 
-	snprintf(head, sizeof head, "%s: ", command_title(c));
+	snprintf(head, sizeof head, "%s: %s", command_title(c), kind);
 	fflush(stdout);
 	text_vprint(stderr, head, fmt, ap);
 }
@@ -35,9 +35,18 @@ int command_fail(const struct command *c, const char *fmt, ...)
 	va_list ap;
 
 	va_start(ap, fmt);
-	complain(c, fmt, ap);
+	complain(c, "", fmt, ap);
 	va_end(ap);
 	return EXIT_FAILED;
+}
+
+void command_warn(const struct command *c, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	complain(c, "warning: ", fmt, ap);
+	va_end(ap);
 }
 
 static void usage_print(const struct command *c, FILE *out)
@@ -54,7 +63,7 @@ int command_misused(const struct command *c, const char *fmt, ...)
 	va_list ap;
 
 	va_start(ap, fmt);
-	complain(c, fmt, ap);
+	complain(c, "", fmt, ap);
 	va_end(ap);
 	if (c && c->own)
 		usage_print(c, stderr);

@@ -95,6 +95,8 @@ const char *command_title(const struct command *c);
 
 /* "shunt simulate: " and the sentence, on standard error. Returns EXIT_FAILED. */
 int command_fail(const struct command *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* "qsub: warning: " and the sentence: something may not be what the user meant, and goes on all the same. */
+void command_warn(const struct command *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* The same, with where to read on. Returns EXIT_USAGE. */
 int command_misused(const struct command *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 

@@ -1,6 +1,7 @@
 /*
  * jobspec_more.c - the lists within options, "-W name=value,..." and "-v A=1,B", and the environment that a job gets.
  */
+#include <ctype.h>
 #include <errno.h>
 #include <grp.h>
 #include <limits.h>
@@ -187,6 +188,9 @@ int jobspec_variables(struct jobspec *s, const char *text, struct err *err)
 		const char *e = strbuf_text(&element);
 		if (rc == 0 && e[0] == '=')
 			rc = err_set(err, -EINVAL, "-v %.60s: the variable's name is missing before '='", e);
+		else if (rc == 0 && e[0] && e[0] != '_' && !isalpha((unsigned char)e[0]))
+			rc = err_set(err, -EINVAL, "-v %.60s: the name of a variable must begin with a letter or '_'",
+				     e);
 		else if (rc == 0 && e[0])
 			variable_add(s, e);
 	}

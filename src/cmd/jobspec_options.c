@@ -127,6 +127,7 @@ const char *const qsub_hints[] = {
 	"--ntasks-per-node", "write -l nodes=NODES:ppn=N",
 	"--cpus-per-task", "write -l nodes=1:ppn=N (N CPUs on one node)",
 	"--nodes", "write -l nodes=N:ppn=CPUS",
+	"--walltime", "write -l walltime=HH:MM:SS",
 	"--time", "write -l walltime=HH:MM:SS",
 	"--mem", "write -l mem=8gb (for the whole job)",
 	"--mem-per-cpu", "write -l pmem=2gb (for each CPU)",

@@ -109,6 +109,28 @@ static bool group_find(const char *word, struct strbuf *ret)
 	return ret->n > 0;
 }
 
+/* What other systems call it, and what it is here. */
+static const char *foreign_find(const char *word)
+{
+	static const char *const pairs[][2] = {
+		{"cancel", "qdel JOB"},	   {"delete", "qdel JOB"},	{"del", "qdel JOB"},
+		{"kill", "qdel JOB"},	   {"rm", "qdel JOB"},		{"scancel", "qdel JOB"},
+		{"bkill", "qdel JOB"},	   {"sbatch", "qsub SCRIPT"},	{"bsub", "qsub SCRIPT"},
+		{"run", "qsub SCRIPT"},	   {"srun", "shunt launch"},	{"squeue", "shunt queue"},
+		{"bjobs", "shunt queue"},  {"jobs", "shunt queue"},	{"list", "shunt queue"},
+		{"ls", "shunt queue"},	   {"sinfo", "shunt nodes"},	{"hosts", "shunt nodes"},
+		{"hold", "qhold JOB"},	   {"release", "qrls JOB"},	{"alter", "qalter JOB"},
+		{"modify", "qalter JOB"},  {"show", "shunt job JOB"},	{"start", "shunt up"},
+		{"stop", "shunt down"},	   {"tail", "shunt output -f"}, {"history", "shunt log JOB"},
+		{"requeue", "qrerun JOB"}, {"info", "shunt status"},	{"cat", "shunt output JOB"},
+	};
+
+	for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
+		if (strcmp(word, pairs[i][0]) == 0)
+			return pairs[i][1];
+	return NULL;
+}
+
 int command_unknown(const char *first, const char *second)
 {
 	struct strbuf words = {0};
@@ -122,6 +144,8 @@ int command_unknown(const char *first, const char *second)
 					words.text);
 		else
 			command_misused(NULL, "%s needs to be told which: %s", first, words.text);
+	} else if (foreign_find(first)) {
+		command_misused(NULL, "there is no command \"%s\": write '%s'", first, foreign_find(first));
 	} else {
 		for (int i = 0; i < ncommands; i++)
 			if (!commands[i]->hidden)

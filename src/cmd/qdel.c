@@ -98,6 +98,15 @@ static int delete_run(const struct command *c, const void *arguments, const stru
 	return code;
 }
 
+static const char *const delete_hints[] = {
+	"-u",	  "write 'qdel all' for your own jobs, or 'qselect -u USER | xargs qdel'",
+	"--user", "write 'qdel all' for your own jobs, or 'qselect -u USER | xargs qdel'",
+	"-n",	  "write 'qselect -N NAME | xargs qdel'",
+	"--name", "write 'qselect -N NAME | xargs qdel'",
+	"-f",	  "write -p, or -W force",
+	NULL,
+};
+
 static const char *const delete_examples[] = {
 	"qdel 12 13",
 	"Delete two jobs.",
@@ -115,6 +124,7 @@ const struct command command_qdel = {
 	.operands_max = INT_MAX,
 	.about = "Delete jobs; running ones are ended first.",
 	.examples = delete_examples,
+	.hints = delete_hints,
 	.options = delete_options,
 	.size = sizeof(struct delete_arguments),
 	.run = delete_run,

@@ -7,6 +7,7 @@
 
 #include "cmd/change.h"
 #include "cmd/commands.h"
+#include "cmd/query.h"
 
 #define JOBS .operands = "JOB...", .operands_min = 1, .operands_max = INT_MAX
 
@@ -43,9 +44,41 @@ static int holds(const struct command *c, const char *action, const char *letter
 	return act(c, action, json_pack("{s:s}", "holds", letters), o->v, o->n);
 }
 
+static void running_row(void *context, char *const *cell)
+{
+	if (strchr("RSE", cell[1][0]))
+		command_warn(context,
+			     "job %s is running and continues; it is held if it is requeued ('qrerun' does that now)",
+			     cell[0]);
+}
+
+/* What a hold does to a running job is not what people expect. */
+static void running_warn(const struct command *c, const struct operands *o)
+{
+	struct strbuf ids = {0}, path = {0};
+	struct client *client;
+	struct err err;
+
+	for (int i = 0; i < o->n; i++)
+		strbuf_printf(&ids, "%s%s", i ? "," : "", o->v[i]);
+	strbuf_puts(&path, "/v1/jobs");
+	query_add(&path, "ids", strbuf_text(&ids));
+	query_add(&path, "fields", "id,state");
+	if (client_open(&client, &err) == 0) {
+		tsv_read(client, path.text, 2, running_row, (void *)c, &err);
+		client_close(client);
+	}
+	strbuf_fini(&ids);
+	strbuf_fini(&path);
+}
+
 static int hold(const struct command *c, const void *arguments, const struct operands *o)
 {
-	return holds(c, "hold", ((const struct holds_arguments *)arguments)->holds, o);
+	int code = holds(c, "hold", ((const struct holds_arguments *)arguments)->holds, o);
+
+	if (code == EXIT_OK)
+		running_warn(c, o);
+	return code;
 }
 
 static int release(const struct command *c, const void *arguments, const struct operands *o)
@@ -57,6 +90,7 @@ const struct command command_qhold = {
 	.name = "qhold",
 	JOBS,
 	.about = "Hold jobs: they are not started until they are released.",
+	.details = "A running job continues; it is held when it is requeued.",
 	.options = holds_options,
 	.size = sizeof(struct holds_arguments),
 	.run = hold,

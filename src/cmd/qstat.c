@@ -53,6 +53,15 @@ static const struct option options[] = {
 	{0},
 };
 
+static const char *const hints[] = {
+	"--me",	   "write 'qstat -u $USER', or 'shunt queue --mine'",
+	"--mine",  "write 'qstat -u $USER', or 'shunt queue --mine'",
+	"--json",  "write 'qstat -f -F json', or 'shunt queue --json'",
+	"-j",	   "write 'qstat -f JOB', or 'shunt job JOB'",
+	"--start", "write 'qstat -T'",
+	NULL,
+};
+
 static const char *const examples[] = {
 	"qstat",
 	"All jobs, a line each.",
@@ -230,6 +239,7 @@ const struct command command_qstat = {
 	.details = "Without operands: all jobs, finished ones too for as long as the server keeps them (state C). "
 		   "Exit code 153: there is no such job.",
 	.examples = examples,
+	.hints = hints,
 	.options = options,
 	.size = sizeof(struct qstat_arguments),
 	.run = run,

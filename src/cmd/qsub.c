@@ -131,12 +131,12 @@ int job_submit(const struct command *c, struct client *client, const struct jobs
 
 	if (!show_post(c, client, "/v1/jobs", s->job, ret, &code))
 		return code;
-	if (!remarks_wanted(s))
+	if (s->silent)
 		return EXIT_OK;
 	size_t i;
 	json_t *warning;
 	json_array_foreach(json_object_get(ret->json, "warnings"), i, warning) if (json_is_string(warning))
-		command_fail(c, "%s", value_text(warning));
+		command_warn(c, "%s", value_text(warning));
 	return EXIT_OK;
 }
 
@@ -261,6 +261,42 @@ static int source_read(const struct call *call, struct source *source, struct er
 	return 0;
 }
 
+/* Files that are missing here; nodes may have them, so that it is not an error. */
+static void paths_warn(const struct command *c, const struct jobspec *s)
+{
+	static const char *const keys[][2] = {{"output", "-o"}, {"error", "-e"}};
+	const char *shell = json_string_value(json_object_get(s->job, "shell"));
+
+	if (shell && shell[0] == '/' && access(shell, X_OK) < 0)
+		command_warn(
+			c, "-S %s: it can't be run on this machine (%s); the job fails on nodes where that is so, too",
+			shell, strerror(errno));
+	for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+		const char *path = json_string_value(json_object_get(s->job, keys[i][0]));
+		char directory[PATH_MAX];
+		/* host:path is for another machine, and names with variables are not known yet. */
+		if (!path || strpbrk(path, ":$^") || !strchr(path, '/') || strlen(path) >= sizeof directory)
+			continue;
+		snprintf(directory, sizeof directory, "%.*s", (int)(strrchr(path, '/') - path), path);
+		if (directory[0] && access(directory, F_OK) < 0)
+			command_warn(c, "%s %s: there is no directory %s on this machine", keys[i][1], path, directory);
+	}
+}
+
+/* An option that took a file for its value, where a script is missing: qsub -M job.sh. */
+static int script_missing(const struct command *c, const struct call *call, int rc, struct err *err)
+{
+	for (const struct option *o = c->options; o->name; o++) {
+		const char *text =
+			o->kind == OPTION_TEXT ? *(const char *const *)((const char *)call->a + o->at) : NULL;
+		struct stat st;
+		if (text && o->letter && strcmp(o->value, "PATH") != 0 && stat(text, &st) == 0 && S_ISREG(st.st_mode))
+			return err_set(err, rc, "no script: -%c took %.200s as its value (-%c %s)", o->letter, text,
+				       o->letter, o->value);
+	}
+	return rc;
+}
+
 /* Everything up to the submission. */
 static int prepare(const struct command *c, const struct call *call, struct jobspec *s, struct err *err)
 {
@@ -270,6 +306,8 @@ static int prepare(const struct command *c, const struct call *call, struct jobs
 	const char *missing;
 	int rc = source_read(call, &source, err);
 
+	if (rc < 0 && !call->command && call->noperands == 0)
+		rc = script_missing(c, call, rc, err);
 	if (rc == 0 && !call->command)
 		rc = directives_add(c, s, &source, call->a->prefix, arena, &directives, err);
 	if (rc == 0)
@@ -281,10 +319,12 @@ static int prepare(const struct command *c, const struct call *call, struct jobs
 		/* The script of an interactive job only says what it needs, unless -x says that it is to be run. */
 		if (!s->interactive || call->command || s->command)
 			source_put(&source, s->job);
-		if (remarks_wanted(s) && source.text.n + !s->interactive > 0)
+		if (!s->silent && source.text.n + !s->interactive > 0)
 			source_remarks(c, &source, &directives);
-		if (missing && remarks_wanted(s))
-			command_fail(c, "-v %s: there is no such variable here; it was left out", missing);
+		if (missing && !s->silent)
+			command_warn(c, "-v %s: this variable is not set here; it was left out", missing);
+		if (!s->silent)
+			paths_warn(c, s);
 	}
 	directives_fini(&directives);
 	source_fini(&source);

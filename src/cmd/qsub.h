@@ -26,7 +26,7 @@ void word_quote(const char *word, struct strbuf *out);
 void source_fini(struct source *s);
 /* The text as the API takes it: `script`, or `script_base64`. */
 void source_put(const struct source *s, json_t *job);
-/* What a newcomer would not expect of this script, on standard error; only for a terminal. */
+/* What a newcomer would not expect of this script, on standard error. */
 void source_remarks(const struct command *c, const struct source *s, const struct directives *d);
 
 /* In qsub_wait.c. Waits until the job has ended; its exit code as a shell's, or EXIT_FAILED with a message. */

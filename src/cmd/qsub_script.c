@@ -39,6 +39,13 @@ static int text_check(const struct source *s, struct err *err)
 	if (s->text.n >= 4 && memcmp(text, "\177ELF", 4) == 0)
 		return err_set(err, -ENOEXEC, "%.200s is a program, not a script: write 'qsub -- %s%.200s'", s->label,
 			       dot, s->label);
+	const char *nul = memchr(text, '\0', s->text.n);
+	if (nul) {
+		int number = 1;
+		for (const char *p = text; p < nul; p++)
+			number += *p == '\n';
+		return err_set(err, -EINVAL, "%.200s is not a text: line %d has a NUL byte", s->label, number);
+	}
 	if (line && line > text && line[-1] == '\r')
 		return err_set(
 			err, -EINVAL,
@@ -93,6 +100,10 @@ int source_file(struct source *s, const char *path, struct err *err)
 	rc = text_read(fd, &s->text, s->label, err);
 	if (!standard)
 		close(fd);
+	if (rc == 0 && standard && s->text.n == 0)
+		rc = err_set(
+			err, -EINVAL,
+			"no script: standard input is empty. Name a file, or write 'qsub -- COMMAND' to run a command");
 	return rc < 0 ? rc : text_check(s, err);
 }
 
@@ -182,18 +193,15 @@ static const char *slurm_line(const struct source *s, int line)
 
 void source_remarks(const struct command *c, const struct source *s, const struct directives *d)
 {
-	if (!isatty(STDERR_FILENO))
-		return;
 	if (d->foreign && d->list.n == 0)
-		command_fail(c, "%s, line %d: #SBATCH lines are Slurm's and were not read; here it is '#PBS %s'",
-			     s->label, d->foreign, slurm_line(s, d->foreign));
+		command_warn(c, "%s, line %d: #SBATCH lines are for Slurm and were ignored; write '#PBS %s'", s->label,
+			     d->foreign, slurm_line(s, d->foreign));
 	if (d->spaced)
-		command_fail(c, "%s, line %d: '# PBS' is a comment and was not read; write #PBS without the blank",
+		command_warn(c, "%s, line %d: '# PBS' is a comment and was ignored; write #PBS without the blank",
 			     s->label, d->spaced);
 	if (d->late)
-		command_fail(c,
-			     "%s, line %d: this #PBS line comes after the first command and was not read; move it up",
+		command_warn(c, "%s, line %d: this #PBS line comes after the first command and was ignored; move it up",
 			     s->label, d->late);
 	if (s->text.n == 0)
-		command_fail(c, "%s is empty: the job will do nothing", s->label);
+		command_warn(c, "%s is empty: the job will do nothing", s->label);
 }

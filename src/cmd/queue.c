@@ -184,8 +184,8 @@ static int print_table(const struct command *c, struct client *client, struct st
 		table_print(l.table, stdout, 0);
 	if (code == EXIT_OK && terminal_columns() > 0) {
 		if (l.jobs > 0)
-			printf("\n%lld jobs: %lld running, %lld waiting.\n", (long long)l.jobs, (long long)l.running,
-			       (long long)l.waiting);
+			printf("\n%lld job%s: %lld running, %lld waiting.\n", (long long)l.jobs, l.jobs == 1 ? "" : "s",
+			       (long long)l.running, (long long)l.waiting);
 		else
 			printf("No jobs.\n");
 	}

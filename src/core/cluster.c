@@ -3,8 +3,6 @@
  */
 #include "core/cluster.h"
 
-#include "base/suggest.h"
-
 #include <assert.h>
 #include <errno.h>
 #include <string.h>
@@ -241,18 +239,13 @@ int cluster_request_procs(struct cluster *c, int64_t procs, uint32_t *ret, struc
 
 static int unknown_resource(const struct cluster *c, const char *name, struct err *err)
 {
-	struct strbuf known = {0};
-	char near[SUGGEST_SIZE];
-	bool found;
+	struct strbuf own = {0};
 
-	strbuf_puts(&known, "walltime nodes select ncpus procs mem pmem gpus ngpus place");
 	for (size_t i = 0; i < c->res_names.n; i++)
-		strbuf_printf(&known, " %s", c->res_names.name[i]);
-	found = suggest(name, known.text, near);
-	err_set(err, -EINVAL, "%.60s: no node has such a resource%s%s%s (known: %.300s)", name,
-		found ? ": did you mean " : "", found ? near : "", found ? "?" : "", known.text);
-	strbuf_fini(&known);
-	return -EINVAL;
+		strbuf_printf(&own, "%s%s", i ? " " : "", c->res_names.name[i]);
+	int rc = resource_unknown(name, strbuf_text(&own), err);
+	strbuf_fini(&own);
+	return rc;
 }
 
 /* The shape of one chunk, with its names looked up. */
@@ -273,7 +266,8 @@ static int chunk_shape(struct cluster *c, const struct reqtext *text, const stru
 	for (int i = 0; i < k->nfeatures; i++) {
 		uint32_t bit;
 		if (!names_find(&c->feature_names, k->feature[i], &bit))
-			return err_set(err, -EINVAL, "%s: no node has such a feature", k->feature[i]);
+			return err_set(err, -EINVAL, "no node has the feature '%s' ('shunt nodes' lists features)",
+				       k->feature[i]);
 		ret->features |= UINT64_C(1) << bit;
 	}
 	return 0;
@@ -300,17 +294,17 @@ static int shape_refuse(const struct cluster *c, const struct shape *s, struct e
 			continue;
 		if (d == RES_MEM)
 			return err_set(err, -EINVAL,
-				       "a fragment asks for %s of memory; the largest node that would do has %s",
+				       "it needs %s of memory on one node; the largest suitable node has %s",
 				       memory_format(s->need.v[d], need, sizeof need),
 				       memory_format(most.v[d], have, sizeof have));
-		return err_set(err, -EINVAL, "a fragment asks for %lld %s; the largest node that would do has %lld",
+		return err_set(err, -EINVAL, "it needs %lld %s on one node; the largest suitable node has %lld",
 			       (long long)s->need.v[d],
 			       d == RES_CPU   ? "CPUs"
 			       : d == RES_GPU ? "GPUs"
 					      : names_get(&c->res_names, d - RES_NAMED),
 			       (long long)most.v[d]);
 	}
-	return err_set(err, -EINVAL, "no single node has all that a fragment asks for together");
+	return err_set(err, -EINVAL, "no single node has everything that is requested of one node");
 }
 
 int cluster_request(struct cluster *c, const struct reqtext *text, uint32_t *ret, struct err *err)

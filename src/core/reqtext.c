@@ -16,6 +16,7 @@
 #include "base/suggest.h"
 #include "base/timetext.h"
 
+#define RESOURCES "walltime nodes select ncpus procs mem pmem gpus ngpus place"
 #define SHOWN 80 /* characters of a faulty part that its message repeats */
 
 void reqtext_init(struct reqtext *r)
@@ -125,8 +126,7 @@ static int named_set(struct named_amount *named, int *n, const char *name, int64
 static int chunk_name_node(struct chunk *k, const char *name, struct err *err)
 {
 	if (!is_name(name))
-		return err_set(err, -EINVAL, "a fragment begins with a count or a node's name, not \"%.*s\"", SHOWN,
-			       name);
+		return err_set(err, -EINVAL, "it must begin with a count or a node's name, not \"%.*s\"", SHOWN, name);
 	if (k->node)
 		return err_set(err, -EINVAL, "it names two nodes, %.*s and %.*s", SHOWN, k->node, SHOWN, name);
 	k->node = name;
@@ -157,9 +157,14 @@ static int chunk_add_other(struct chunk *k, const char *name, const char *value,
 	int64_t amount = 0;
 
 	if (!is_name(name))
-		return err_set(err, -EINVAL, "\"%.*s\" is no name of a resource", SHOWN, name);
+		return err_set(err, -EINVAL, "\"%.*s\" is not the name of a resource", SHOWN, name);
+	if (same(name, "walltime") || same(name, "cput") || same(name, "place"))
+		return err_set(err, -EINVAL,
+			       "%.*s is for the whole job: write it after a comma (as in -l nodes=1,%.*s=%.*s)", SHOWN,
+			       name, SHOWN, name, SHOWN, value);
 	if (same(value, "false"))
-		return err_set(err, -EINVAL, "a fragment can ask for %.*s, but not for its absence", SHOWN, name);
+		return err_set(err, -EINVAL, "%.*s=false: a job can request a feature, but not its absence", SHOWN,
+			       name);
 	if (same(value, "true") || (isalpha((unsigned char)*value) && !same(value, "e")))
 		return chunk_add_word(k, same(value, "true") ? name : value, err);
 
@@ -214,7 +219,8 @@ static int chunk_parse(char *text, bool by_name, struct chunk *k, struct err *er
 	for (char *word; rc == 0 && (word = strsep(&text, ":"));)
 		rc = chunk_say(k, word, err);
 	if (rc == 0 && k->node && k->count > 1)
-		rc = err_set(err, -EINVAL, "only one fragment can name %.*s (join more with +)", SHOWN, k->node);
+		rc = err_set(err, -EINVAL, "a count can't be combined with the node's name %.*s (join more with +)",
+			     SHOWN, k->node);
 	return rc;
 }
 
@@ -289,21 +295,50 @@ static int walltime_parse(struct reqtext *r, const char *text, struct err *err)
 	return rc;
 }
 
+/* What people call resources elsewhere, and what they are here. */
+static const char *resource_near(const char *name, const char *more, char near[SUGGEST_SIZE])
+{
+	static const char *const others[][2] = {
+		{"wallclock", "walltime"}, {"wall", "walltime"}, {"wclimit", "walltime"}, {"time", "walltime"},
+		{"runtime", "walltime"},   {"h_rt", "walltime"}, {"memory", "mem"},	  {"ram", "mem"},
+		{"h_vmem", "mem"},	   {"cpus", "ncpus"},	 {"cores", "ncpus"},	  {"threads", "ncpus"},
+		{"ntasks", "procs"},	   {"tasks", "procs"},	 {"gpu", "gpus"},	  {"chunks", "select"},
+	};
+	char known[1024];
+
+	for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+		if (same(name, others[i][0]))
+			return others[i][1];
+	snprintf(known, sizeof known, RESOURCES " ppn mpiprocs ompthreads %.700s", more);
+	return suggest(name, known, near) ? near : NULL;
+}
+
+int resource_unknown(const char *name, const char *more, struct err *err)
+{
+	char word[SUGGEST_SIZE];
+	const char *near = resource_near(name, more, word);
+
+	return err_set(err, -EINVAL, "unknown resource '%.60s'%s%s%s (known: " RESOURCES "%s%.300s)", name,
+		       near ? "; did you mean " : "", near ? near : "", near ? "?" : "", *more ? " " : "", more);
+}
+
 static int other_parse(struct reqtext *r, const char *key, const char *value, struct err *err)
 {
+	char near[SUGGEST_SIZE];
 	int64_t amount = 0;
 
 	if (same(key, "ppn"))
-		return err_set(err, -EINVAL, "ppn belongs into nodes= (as in nodes=1:ppn=%.*s)", SHOWN, value);
+		return err_set(err, -EINVAL, "ppn belongs in nodes= (as in nodes=1:ppn=%.*s)", SHOWN, value);
 	if (!is_name(key))
-		return err_set(err, -EINVAL, "\"%.*s\" is no name of a resource", SHOWN, key);
-
-	int rc = number_parse(key, value, 0, AMOUNT_MAX, &amount, err);
-	char near[SUGGEST_SIZE];
-
-	if (rc < 0 && suggest(key, "walltime nodes select ncpus procs mem pmem gpus place", near))
-		rc = err_set(err, -EINVAL, "there is no resource \"%.*s\": did you mean %s?", SHOWN, key, near);
-	return rc < 0 ? rc : named_set(r->named, &r->nnamed, key, amount, err);
+		return err_set(err, -EINVAL, "\"%.*s\" is not the name of a resource", SHOWN, key);
+	if (number_parse(key, value, 0, AMOUNT_MAX, &amount, err) == 0)
+		return named_set(r->named, &r->nnamed, key, amount, err);
+	if (strncasecmp(key, "feature", 7) == 0 || (is_name(value) && !resource_near(key, "", near)))
+		return err_set(
+			err, -EINVAL,
+			"unknown resource '%.60s'; request a feature of nodes behind their count (as in -l nodes=1:%.*s)",
+			key, SHOWN, value);
+	return resource_unknown(key, "", err);
 }
 
 static int part_parse(struct reqtext *r, const char *key, char *value, struct arena *arena, struct err *err)
@@ -344,7 +379,7 @@ static int sums_check(const struct reqtext *r, struct err *err)
 		const struct chunk *k = &r->chunk[i];
 		frags += k->count;
 		if (frags > FRAGS_MAX)
-			return err_set(err, -EINVAL, "more than %d fragments in all", FRAGS_MAX);
+			return err_set(err, -EINVAL, "more than %d nodes or chunks in all", FRAGS_MAX);
 		cpus += k->count * k->need.v[RES_CPU];
 		if (cpus > CPUS_TOTAL_MAX)
 			return err_set(err, -EINVAL, "more than %lld CPUs in all", (long long)CPUS_TOTAL_MAX);

@@ -90,4 +90,7 @@ void reqtext_format(const struct reqtext *r, struct strbuf *out);
 int memory_parse(const char *text, int64_t *ret_kib, struct err *err);
 const char *memory_format(int64_t kib, char *buf, unsigned long size); /* largest exact unit: "8gb" */
 
+/* "unknown resource 'wallclock'; did you mean walltime?" `more`: names of the site's own, with blanks between. -EINVAL. */
+int resource_unknown(const char *name, const char *more, struct err *err);
+
 #endif

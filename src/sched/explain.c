@@ -216,15 +216,15 @@ void sched_explain(struct sched *s, uint32_t id, struct reason *r)
 		r->when = plan_piece(s->p, id, 0)->start;
 }
 
-static const char *dim_name(const struct sched *s, enum res_dim d)
+static const char *dim_name(const struct sched *s, enum res_dim d, int64_t n)
 {
 	switch (d) {
 	case RES_CPU:
-		return "CPUs";
+		return n == 1 ? "CPU" : "CPUs";
 	case RES_MEM:
 		return "KiB of memory";
 	case RES_GPU:
-		return "GPUs";
+		return n == 1 ? "GPU" : "GPUs";
 	default:
 		return names_get(&s->c->res_names, (uint32_t)d - RES_NAMED);
 	}
@@ -279,18 +279,18 @@ void reason_text(const struct sched *s, uint32_t job, const struct reason *r, jo
 	case WHY_NEVER:
 		if (r->missing)
 			strbuf_printf(out, "it asks for %lld %s and the nodes that %s have %lld", (long long)r->needed,
-				      dim_name(s, r->dim), usable, (long long)r->free);
+				      dim_name(s, r->dim, r->needed), usable, (long long)r->free);
 		else
-			strbuf_printf(out, "the nodes that %s could not hold its fragments even if they were empty",
-				      usable);
+			strbuf_printf(out, "the nodes that %s could not hold it even if they were empty", usable);
 		break;
 	case WHY_SHORT:
-		strbuf_printf(out, "it needs %lld %s and %lld are free: %lld are missing", (long long)r->needed,
-			      dim_name(s, r->dim), (long long)r->free, (long long)r->missing);
+		strbuf_printf(out, "it needs %lld %s and %lld %s free: %lld %s missing", (long long)r->needed,
+			      dim_name(s, r->dim, r->needed), (long long)r->free, r->free == 1 ? "is" : "are",
+			      (long long)r->missing, r->missing == 1 ? "is" : "are");
 		text_holders(s, r, name, context, out);
 		break;
 	case WHY_SCATTERED:
-		strbuf_printf(out, "enough is free in all, but not in pieces of the size that its fragments need");
+		strbuf_printf(out, "enough is free in total, but not enough on single nodes");
 		text_holders(s, r, name, context, out);
 		break;
 	case WHY_RESERVED_FOR:
@@ -308,7 +308,11 @@ void reason_text(const struct sched *s, uint32_t job, const struct reason *r, jo
 		strbuf_puts(out, " comes first and nothing may pass it");
 		break;
 	}
-	if (r->allocated && r->when != TIME_NEVER)
+	if (r->allocated && r->when != TIME_NEVER && cluster_job(s->c, job)->deadline != TIME_NEVER)
+		strbuf_printf(out,
+			      "; its slot in %s is the latest that meets its deadline, and it starts earlier if it can",
+			      duration_human(r->when - s->now, when, sizeof when));
+	else if (r->allocated && r->when != TIME_NEVER)
 		strbuf_printf(out, "; it is planned to start in %s",
 			      duration_human(r->when - s->now, when, sizeof when));
 }

@@ -293,8 +293,8 @@ void api_queues(struct server *s, struct http_request *r, const struct asker *w,
 		queue_change(s, r, w, q);
 	} else if (!api_need(r, w, ROLE_MANAGER)) {
 	} else if (q->total) {
-		http_error(r, 409, "bad_state", "Queue %s has %lld jobs: move or delete them first.", name,
-			   (long long)q->total);
+		http_error(r, 409, "bad_state", "Queue %s has %lld job%s: move or delete %s first.", name,
+			   (long long)q->total, q->total == 1 ? "" : "s", q->total == 1 ? "it" : "them");
 	} else {
 		queue_drop(s, q);
 		strbuf_puts(&out, "{}");

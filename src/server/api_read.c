@@ -250,6 +250,19 @@ static void expect(struct server *s)
 	s->expected_of = s->plan->version;
 }
 
+/* The first of a list that is not the name of a queue; NULL: all are. */
+static const char *queue_unknown(struct server *s, const char *list, struct arena *arena)
+{
+	for (const char *p = list; p && *p;) {
+		size_t n = strcspn(p, ",");
+		const char *name = arena_strndup(arena, p, n);
+		if (!queue_named(s, name))
+			return name;
+		p += n + (p[n] == ',');
+	}
+	return NULL;
+}
+
 void api_list(struct server *s, struct http_request *r, const struct asker *w)
 {
 	struct listing *l = mem_zalloc(sizeof *l);
@@ -280,6 +293,14 @@ void api_list(struct server *s, struct http_request *r, const struct asker *w)
 	if ((x = request_query(r, "after")))
 		l->at = after_id(s, x);
 	rc = show_fields_parse(fields, &l->fields, &err);
+	if (l->f.state && l->f.state[strspn(l->f.state, "QRHWSECB,")])
+		rc = err_set(&err, -EINVAL, "'%c' is not a state: use letters of Q, R, H, W, S, E, B and C",
+			     l->f.state[strspn(l->f.state, "QRHWSECB,")]);
+	if ((x = queue_unknown(s, l->f.queue, l->arena))) {
+		http_error(r, 404, "unknown_queue", "There is no queue %.60s.", x);
+		listing_free(l);
+		return;
+	}
 	if (fields && strstr(fields, "expected_start"))
 		expect(s);
 	if (rc == 0 && l->tsv && (!fields || l->fields.whole))
@@ -454,12 +475,13 @@ static void why_blocked(struct server *s, uint32_t id, struct strbuf *out)
 		strbuf_printf(out, "its queue %s is stopped: qstart, by an operator, starts it",
 			      word(s, e->spec->queue));
 	else if (array_find(s, job_key_number(e->key)) && array_find(s, job_key_number(e->key))->limit)
-		strbuf_printf(out, "as many elements of its array as may run at once (%lld) run already",
-			      (long long)array_find(s, job_key_number(e->key))->limit);
+		strbuf_printf(out, "the limit of %lld running element%s of its array is reached (%%, qsub -t)",
+			      (long long)array_find(s, job_key_number(e->key))->limit,
+			      array_find(s, job_key_number(e->key))->limit == 1 ? "" : "s");
 	else
 		strbuf_puts(
 			out,
-			"as many jobs of its user or its queue run already as may run at once (max_user_run, max_running)");
+			"a limit on the running jobs of its user, its queue or the server is reached (max_user_run, max_running)");
 }
 
 void api_why(struct server *s, struct http_request *r, const struct asker *w, const char *text)

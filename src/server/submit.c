@@ -85,8 +85,8 @@ static int count_check(int64_t have, int64_t more, int64_t limit, const char *of
 {
 	if (limit < 0 || have + more <= limit)
 		return 0;
-	return refused(code, err, "%s takes at most %lld jobs (%s), and %lld are there", of, (long long)limit, attr,
-		       (long long)have);
+	return refused(code, err, "%s has a limit of %lld job%s (%s), and it has %lld now", of, (long long)limit,
+		       limit == 1 ? "" : "s", attr, (long long)have);
 }
 
 static int queue_check(struct server *s, struct queue *q, const struct asker *who, const struct submission *x,
