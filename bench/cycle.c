@@ -185,7 +185,7 @@ static void step_end(struct world *w)
 {
 	size_t i = rng_below(&w->rng, w->running.n);
 
-	sched_finish(w->s, w->running.v[i], w->now);
+	sched_finish(w->s, w->running.v[i], w->now, NULL);
 	vec_remove(&w->running, i);
 	cycle(w);
 }

@@ -63,6 +63,8 @@ struct event {
 	uint32_t job;
 	uint32_t by; /* the job for which it was done, or JOB_NONE */
 	uint8_t type;
+	const void
+		*detail; /* what the caller of the scheduler knows besides, for the listener alone; borrowed, or NULL */
 };
 
 /* What the cycle reads of a job. Names, scripts and environment live elsewhere. */

@@ -149,10 +149,10 @@ static void sched_dequeue(struct sched *s, const struct job *job)
 		queue_remove(s, job->id);
 }
 
-void sched_emit(struct sched *s, enum event_type type, uint32_t id, int64_t at, uint32_t by)
+static void emit(struct sched *s, enum event_type type, uint32_t id, int64_t at, uint32_t by, const void *detail)
 {
 	struct job *job = cluster_job(s->c, id);
-	struct event e = {.time = s->now, .at = at, .job = id, .by = by, .type = (uint8_t)type};
+	struct event e = {.time = s->now, .at = at, .job = id, .by = by, .type = (uint8_t)type, .detail = detail};
 	bool waited = job_waits(job);
 
 	if (s->starving)
@@ -182,6 +182,11 @@ void sched_emit(struct sched *s, enum event_type type, uint32_t id, int64_t at, 
 		sched_enqueue(s, job);
 	if (s->listener)
 		s->listener(s->context, &e);
+}
+
+void sched_emit(struct sched *s, enum event_type type, uint32_t id, int64_t at, uint32_t by)
+{
+	emit(s, type, id, at, by, NULL);
 }
 
 /* A job gives back what it holds in the plan. */
@@ -215,28 +220,28 @@ void sched_started(struct sched *s, uint32_t job, int64_t now)
 	sched_emit(s, EVENT_STARTED, job, 0, JOB_NONE);
 }
 
-void sched_start_failed(struct sched *s, uint32_t job, int64_t now)
+void sched_start_failed(struct sched *s, uint32_t job, int64_t now, const void *detail)
 {
 	sched_at(s, now);
 	sched_free(s, job);
-	sched_emit(s, EVENT_START_FAILED, job, 0, JOB_NONE);
+	emit(s, EVENT_START_FAILED, job, 0, JOB_NONE, detail);
 }
 
-void sched_finish(struct sched *s, uint32_t id, int64_t now)
+void sched_finish(struct sched *s, uint32_t id, int64_t now, const void *detail)
 {
 	const struct job *job = cluster_job(s->c, id);
 
 	sched_at(s, now);
 	history_finish(s, job);
 	sched_free(s, id);
-	sched_emit(s, EVENT_FINISH, id, 0, JOB_NONE);
+	emit(s, EVENT_FINISH, id, 0, JOB_NONE, detail);
 }
 
-void sched_requeue(struct sched *s, uint32_t job, int64_t now)
+void sched_requeue(struct sched *s, uint32_t job, int64_t now, const void *detail)
 {
 	sched_at(s, now);
 	sched_free(s, job);
-	sched_emit(s, EVENT_PREEMPT, job, 0, JOB_NONE);
+	emit(s, EVENT_PREEMPT, job, 0, JOB_NONE, detail);
 }
 
 /* A reserved job on the node that can stay no longer, since more is held than there is; the youngest. JOB_NONE: none. */
@@ -277,7 +282,7 @@ void sched_overrun(struct sched *s, uint32_t job, int64_t until, int64_t now)
 }
 
 /* A job that leaves while it may hold a place, also a transient one. */
-static void sched_leave(struct sched *s, enum event_type type, uint32_t job, int64_t now)
+static void sched_leave(struct sched *s, enum event_type type, uint32_t job, int64_t now, const void *detail)
 {
 	sched_at(s, now);
 	if (!s->policy->keep) /* those that are kept make room by themselves, none later than it was */
@@ -287,18 +292,46 @@ static void sched_leave(struct sched *s, enum event_type type, uint32_t job, int
 		sched_emit(s, EVENT_DEALLOCATE, job, 0, JOB_NONE);
 	if (!is_special(cluster_job(s->c, job)))
 		queue_leave(s, job);
-	sched_emit(s, type, job, 0, JOB_NONE);
+	emit(s, type, job, 0, JOB_NONE, detail);
 	map_remove(&s->pred, job);
 }
 
-void sched_delete(struct sched *s, uint32_t job, int64_t now)
+void sched_delete(struct sched *s, uint32_t job, int64_t now, const void *detail)
 {
-	sched_leave(s, EVENT_DELETE, job, now);
+	sched_leave(s, EVENT_DELETE, job, now, detail);
 }
 
 void sched_hold(struct sched *s, uint32_t job, int64_t now)
 {
-	sched_leave(s, EVENT_HOLD, job, now);
+	sched_leave(s, EVENT_HOLD, job, now, NULL);
+}
+
+void sched_withdraw(struct sched *s, uint32_t id, int64_t now)
+{
+	const struct job *job = cluster_job(s->c, id);
+
+	sched_at(s, now);
+	if (!s->policy->keep)
+		pass_drop_reservations(s);
+	sched_free(s, id);
+	if (job->state == STATE_ALLOCATED)
+		sched_emit(s, EVENT_DEALLOCATE, id, 0, JOB_NONE);
+	if (s->starving)
+		queue_count(s, job, -1);
+	if (!is_special(job))
+		queue_leave(s, id);
+	sched_dequeue(s, job);
+	map_remove(&s->pred, id);
+}
+
+void sched_readmit(struct sched *s, uint32_t id, int64_t now)
+{
+	const struct job *job = cluster_job(s->c, id);
+
+	sched_at(s, now);
+	sched_enqueue(s, job);
+	if (s->starving)
+		queue_count(s, job, 1);
 }
 
 void sched_release(struct sched *s, uint32_t job, int64_t now)

@@ -29,19 +29,24 @@ void sched_listen(struct sched *s, sched_listener listener, void *context);
 typedef void (*sched_blocked)(void *context, const struct plan *p, uint32_t job, int64_t length);
 void sched_on_blocked(struct sched *s, sched_blocked blocked, void *context);
 
-/* What happened. Each is an event of the job; decisions follow at the next cycle. */
+/* What happened. Each is an event of the job; decisions follow at the next cycle. `detail` is handed to the listener as the
+ * event's: what else is known of it. */
 void sched_submit(struct sched *s, uint32_t job, int64_t now); /* a job in STATE_NEW, filled in */
 void sched_started(struct sched *s, uint32_t job, int64_t now);
-void sched_start_failed(struct sched *s, uint32_t job, int64_t now);
-void sched_finish(struct sched *s, uint32_t job, int64_t now); /* it ran job->start .. now */
+void sched_start_failed(struct sched *s, uint32_t job, int64_t now, const void *detail);
+void sched_finish(struct sched *s, uint32_t job, int64_t now, const void *detail); /* it ran job->start .. now */
 /* A running job was stopped and is to run again. */
-void sched_requeue(struct sched *s, uint32_t job, int64_t now);
+void sched_requeue(struct sched *s, uint32_t job, int64_t now, const void *detail);
 /* It is still there although its planned end has come: it holds what it has until `until`, and whoever was reserved there
  * meanwhile is a candidate again. To be told before a cycle; the scheduler takes a planned end for an end otherwise. */
 void sched_overrun(struct sched *s, uint32_t job, int64_t until, int64_t now);
-void sched_delete(struct sched *s, uint32_t job, int64_t now);
+void sched_delete(struct sched *s, uint32_t job, int64_t now, const void *detail);
 void sched_hold(struct sched *s, uint32_t job, int64_t now);
 void sched_release(struct sched *s, uint32_t job, int64_t now);
+/* A waiting job is taken out of the queue, so that what the scheduler knows of it can be changed, and put back. It loses the
+ * place it had. */
+void sched_withdraw(struct sched *s, uint32_t job, int64_t now);
+void sched_readmit(struct sched *s, uint32_t job, int64_t now);
 /* A job may use the nodes of a set from now on (cluster_nodeset). A place on another node is taken from it. */
 void sched_allow(struct sched *s, uint32_t job, uint32_t allowed, int64_t now);
 /* A waiting job starts at once where there is room for it, before its turn; on the nodes of the set `on`, whatever it may use otherwise; NODES_ALL: where

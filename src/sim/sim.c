@@ -214,7 +214,7 @@ static void run(struct sim *m, const struct policy *policy, const uint32_t *requ
 			submit(m, next++, policy, requests);
 		} else if (ends && end.time <= m->now) {
 			heap_pop(&m->ends, &end);
-			sched_finish(m->sched, (uint32_t)end.tie, m->now);
+			sched_finish(m->sched, (uint32_t)end.tie, m->now, NULL);
 			if (m->o->progress && m->ended % 1024 == 0)
 				m->o->progress(m->o->progress_context, m->ended);
 		}

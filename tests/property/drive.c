@@ -309,7 +309,7 @@ static bool drive_answer(struct drive *d)
 			continue;
 		if (x->starts <= d->t->job[x->of].failures) {
 			int32_t node = plan_place(d->p, i, 0)->node;
-			sched_start_failed(d->s, i, d->now);
+			sched_start_failed(d->s, i, d->now, NULL);
 			avoid_node(d, i, node);
 			failed = true;
 		} else {
@@ -384,7 +384,7 @@ static void step_do(struct drive *d, enum step step, int i)
 		sched_submit(d->s, job->id, d->now);
 		break;
 	case STEP_END:
-		sched_finish(d->s, (uint32_t)id, d->now);
+		sched_finish(d->s, (uint32_t)id, d->now, NULL);
 		break;
 	case STEP_CONFIRM: /* the cycle does it */
 		break;
@@ -400,7 +400,7 @@ static void step_do(struct drive *d, enum step step, int i)
 		break;
 	case STEP_DELETE:
 		if (job && !job_ended(job))
-			sched_delete(d->s, (uint32_t)id, d->now);
+			sched_delete(d->s, (uint32_t)id, d->now, NULL);
 		break;
 	default: {
 		struct event e = {.time = d->now,

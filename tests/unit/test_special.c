@@ -76,12 +76,12 @@ static void test_qos_keeps_its_promise(void **state)
 
 	uint32_t longer = world_common(&w, 2, "nodes=1:ppn=1", 400), fits = world_common(&w, 2, "nodes=1:ppn=1", 200);
 	world_cycle(&w, 2);
-	sched_finish(w.s, r, 100);
+	sched_finish(w.s, r, 100, NULL);
 	world_cycle(&w, 100);
 	is(fits, STATE_RUNNING);     /* 100 .. 300 */
 	is(longer, STATE_CANDIDATE); /* 100 .. 500 would delay it */
 	reserved_at(q, 400);
-	sched_finish(w.s, fits, 250); /* early */
+	sched_finish(w.s, fits, 250, NULL); /* early */
 	world_cycle(&w, 250);
 	is(q, STATE_RUNNING); /* the end of a cycle moves it to now */
 	assert_int_equal(world_job(&w, q)->start, 250);
@@ -114,7 +114,7 @@ static void test_qos_guaranteed_later(void **state)
 	world_cycle(&w, 0);
 	uint32_t q = qos(5, "nodes=1:ppn=8", 100, 500);
 	world_cycle(&w, 5);
-	sched_finish(w.s, r, 50);
+	sched_finish(w.s, r, 50, NULL);
 	world_cycle(&w, 50);
 	is(q, STATE_RUNNING);
 	assert_true(world_job(&w, q)->guaranteed);
@@ -220,14 +220,14 @@ static void test_starving_to_now(void **state)
 	world_cycle(&w, 12);
 	reserved_at(old, 200);
 	reserved_at(young, 100);
-	sched_finish(w.s, r1, 50);
+	sched_finish(w.s, r1, 50, NULL);
 	world_cycle(&w, 50);
 	is(young, STATE_RUNNING); /* 50 .. 150: in nobody's way */
 	reserved_at(old, 200);
-	sched_finish(w.s, r2, 60);
+	sched_finish(w.s, r2, 60, NULL);
 	world_cycle(&w, 60);
 	reserved_at(old, 200); /* younger but running: it stays */
-	sched_finish(w.s, young, 70);
+	sched_finish(w.s, young, 70, NULL);
 	world_cycle(&w, 70);
 	is(old, STATE_RUNNING);
 }
@@ -250,7 +250,7 @@ static void open_victims(uint32_t victim[VICTIMS])
 	victim[0] = world_common(&w, 0, "nodes=n1:ppn=8", 1000);
 	victim[4] = world_common(&w, 0, "nodes=n5:ppn=8", 1000);
 	world_cycle(&w, 10); /* both starve, and reserve */
-	sched_finish(w.s, blocker, 20);
+	sched_finish(w.s, blocker, 20, NULL);
 	victim[1] = qos(20, "nodes=n2:ppn=8", 1000, 1100);
 	victim[2] = world_submit(&w, 20, KIND_EMERGENCY, "nodes=n3:ppn=8", 1000, 1100, 0);
 	victim[3] = world_common(&w, 20, "nodes=n4:ppn=8", 1000);
@@ -345,7 +345,7 @@ static void test_powers_only_when_new(void **state)
 	uint32_t e = world_submit(&w, 1, KIND_EMERGENCY, "nodes=1:ppn=8", 100, 300, POWER_C_EXEC);
 	world_cycle(&w, 1);
 	is(e, STATE_CANDIDATE);
-	sched_delete(w.s, a, 2);
+	sched_delete(w.s, a, 2, NULL);
 	uint32_t c = world_common(&w, 2, "nodes=1:ppn=8", 1000);
 	world_decide(&w, 2);
 	world_confirm(&w, 2);
@@ -376,7 +376,7 @@ static void test_start_failure(void **state)
 	uint32_t c = world_common(&w, 0, "nodes=1:ppn=8", 100);
 	world_decide(&w, 0);
 	is(c, STATE_NOW);
-	sched_start_failed(w.s, c, 1);
+	sched_start_failed(w.s, c, 1, NULL);
 	is(c, STATE_CANDIDATE);
 	assert_int_equal(w.p->free_now[0], 8);
 	world_cycle(&w, 1);
@@ -431,7 +431,7 @@ static void test_overrun(void **state)
 	assert_int_equal(world_last(&w, q, EVENT_DEALLOCATE)->by, late);
 	world_cycle(&w, 150);
 	is(next, STATE_ALLOCATED); /* starving by now, and not yet */
-	sched_finish(w.s, late, 160);
+	sched_finish(w.s, late, 160, NULL);
 	world_cycle(&w, 160);
 	reserved_at(q, 200); /* it came in time after all */
 	is(next, STATE_RUNNING);
@@ -451,7 +451,7 @@ static void test_hold_and_release(void **state)
 	is(c, STATE_HELD);
 	is(q, STATE_HELD);
 	assert_false(plan_holds(w.p, q));
-	sched_finish(w.s, r, 20);
+	sched_finish(w.s, r, 20, NULL);
 	world_cycle(&w, 20);
 	is(c, STATE_HELD);
 	is(q, STATE_HELD);
@@ -514,10 +514,10 @@ static void test_delete(void **state)
 		 held = world_common(&w, 1, "nodes=1:ppn=8", 100);
 	world_cycle(&w, 1);
 	sched_hold(w.s, held, 1);
-	sched_delete(w.s, held, 2);
-	sched_delete(w.s, q, 2);
-	sched_delete(w.s, wait, 2);
-	sched_delete(w.s, run, 2);
+	sched_delete(w.s, held, 2, NULL);
+	sched_delete(w.s, q, 2, NULL);
+	sched_delete(w.s, wait, 2, NULL);
+	sched_delete(w.s, run, 2, NULL);
 	for (uint32_t i = 0; i < 4; i++)
 		is(i, STATE_DELETED);
 	assert_int_equal(w.p->node[0].pieces.n, 0);
@@ -538,7 +538,7 @@ static void test_slot_too_late(void **state)
 	world_cycle(&w, 12);
 	reserved_at(a, 100);
 	reserved_at(b, 150);
-	sched_finish(w.s, 0, 100);
+	sched_finish(w.s, 0, 100, NULL);
 	world_cycle(&w, 105); /* nobody woke it at 100 */
 	is(a, STATE_RUNNING);
 	assert_int_equal(world_last(&w, a, EVENT_START)->at, 155);
@@ -556,7 +556,7 @@ static void test_late_within_tolerance(void **state)
 	uint32_t q = qos(1, "nodes=1:ppn=8", 90, 210);
 	world_cycle(&w, 1);
 	reserved_at(q, 110);
-	sched_finish(w.s, r, 110);
+	sched_finish(w.s, r, 110, NULL);
 	world_cycle(&w, 115);
 	is(q, STATE_RUNNING);
 	assert_int_equal(world_last(&w, q, EVENT_START)->at, 210);
@@ -574,7 +574,7 @@ static void test_reservation_at_now_starts(void **state)
 	uint32_t b = world_common(&w, 60, "nodes=1:ppn=3:e+1:ppn=4+1:ppn=2", 56);
 	world_cycle(&w, 60);
 	assert_true(world_job(&w, b)->state == STATE_RUNNING || plan_piece(w.p, b, 0)->start > 60);
-	sched_finish(w.s, a, 76);
+	sched_finish(w.s, a, 76, NULL);
 	world_cycle(&w, 76);
 	is(b, STATE_RUNNING);
 }
