@@ -202,15 +202,8 @@ static void queue_show(const struct server *s, const struct queue *q, struct jso
 
 static void queue_drop(struct server *s, struct queue *q)
 {
-	for (size_t i = 0; i < s->queues.n; i++)
-		if (s->queues.v[i] == q) {
-			vec_remove(&s->queues, i);
-			break;
-		}
 	store_drop_object(s->store, "queue", q->name);
-	attrs_fini(&q->attrs);
-	free(q->name);
-	free(q);
+	queue_destroy(s, q);
 }
 
 static bool name_is_good(const char *name)
@@ -523,7 +516,8 @@ void api_shutdown(struct server *s, struct http_request *r, const struct asker *
 		for (uint32_t id = 1; kill && id < s->entries.n; id++)
 			if (s->entries.v[id].spec &&
 			    (entry_job(s, id)->state == STATE_NOW || entry_job(s, id)->state == STATE_RUNNING))
-				job_kill(s, id, INTENT_DELETE, -1, w->user);
+				job_kill(s, id,
+					 &(struct payload){.intent = INTENT_DELETE, .delay = -1, .who = w->user});
 		s->emptying = kill;
 		s->terminating = !kill;
 		strbuf_puts(&out, "{}");

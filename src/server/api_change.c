@@ -17,6 +17,15 @@ struct change {
 	const struct asker *w;
 	const json_t *args;
 	struct arena *arena;
+	/* What the last job was altered to, for those that have the same spec: the elements of an array. */
+	struct {
+		struct spec *from, *to; /* NULL: nothing yet */
+		uint64_t as;		/* that job's key */
+		char *body;		/* what the store is to keep; NULL: as it was */
+		uint8_t holds;
+		bool running;
+	} last;
+	VEC(uint32_t) reorder; /* users, as words, whose jobs have other priorities now */
 };
 
 typedef int (*action_function)(struct change *c, uint32_t id, const char **code, struct err *err);
@@ -43,15 +52,6 @@ static int state_error(const struct server *s, uint32_t id, const char *what, co
 	return err_set(err, -EINVAL, "%s (it is in state %c)", what, entry_state(s, id));
 }
 
-static void head_store(struct server *s, uint32_t id)
-{
-	struct strbuf head = {0};
-
-	spec_head(s, s->entries.v[id].spec, &head);
-	store_put_head(s->store, s->entries.v[id].key, head.text);
-	strbuf_fini(&head);
-}
-
 /* ---- the actions ---- */
 
 static int do_delete(struct change *c, uint32_t id, const char **code, struct err *err)
@@ -60,25 +60,31 @@ static int do_delete(struct change *c, uint32_t id, const char **code, struct er
 	const char *message = arg_text(c, "message");
 	const json_t *delay = json_object_get(c->args, "delay");
 	char why[600];
+	struct payload p = {.text = why, .who = c->w->user};
 
 	if (entry_ended(s, id))
 		return ended_error(code, err);
 	snprintf(why, sizeof why, "deleted by %s%s%.400s", c->w->user, message ? ": " : "", message ? message : "");
-	s->entries.v[id].foreign = c->w->uid != s->entries.v[id].spec->uid;
+	p.foreign = c->w->uid != s->entries.v[id].spec->uid;
 	if (!runs(s, id)) {
-		job_end_waiting(s, id, END_DELETED, why);
+		p.who = NULL; /* the text says it */
+		job_end_waiting(s, id, END_DELETED, &p);
 		return 0;
 	}
 	if (json_is_true(json_object_get(c->args, "purge")) && c->w->role < ROLE_MANAGER) {
 		*code = "forbidden";
 		return err_set(err, -EPERM, "only managers may purge a job");
 	}
-	comment_set(s, id, "%s", why);
+	p.intent = INTENT_DELETE;
+	p.comment = why;
+	p.text = NULL;
+	p.delay = json_is_integer(delay) ? json_integer_value(delay) : -1;
 	if (json_is_true(json_object_get(c->args, "purge"))) {
-		job_purge(s, id, c->w->user);
-		return 0;
+		p.delay = 0;
+		job_purge(s, id, &p);
+	} else {
+		job_kill(s, id, &p);
 	}
-	job_kill(s, id, INTENT_DELETE, json_is_integer(delay) ? json_integer_value(delay) : -1, c->w->user);
 	return 0;
 }
 
@@ -107,9 +113,8 @@ static int do_hold(struct change *c, uint32_t id, const char **code, struct err 
 		return rc;
 	if (entry_ended(c->s, id))
 		return ended_error(code, err);
-	spec_own(c->s, id)->holds |= bits;
-	head_store(c->s, id);
-	event_note(c->s, id, EVENT_NOTE, "held", c->w->user);
+	entry_event(c->s, id, EVENT_HOLDS,
+		    &(struct payload){.holds = c->s->entries.v[id].holds | bits, .text = "held", .who = c->w->user});
 	if (!runs(c->s, id)) /* a running one is held when it comes back */
 		block_set(c->s, id, bits);
 	return 0;
@@ -124,15 +129,11 @@ static int do_release(struct change *c, uint32_t id, const char **code, struct e
 		return rc;
 	if (entry_ended(c->s, id))
 		return ended_error(code, err);
-	spec_own(c->s, id)->holds &= (uint8_t)~bits;
-	if (bits & BLOCK_SYSTEM)
-		c->s->entries.v[id].failures = 0;
-	head_store(c->s, id);
-	event_note(c->s, id, EVENT_NOTE, "released", c->w->user);
-	if (c->s->entries.v[id].outcome && !runs(c->s, id)) {
-		free(c->s->entries.v[id].outcome->comment);
-		c->s->entries.v[id].outcome->comment = NULL;
-	}
+	entry_event(c->s, id, EVENT_HOLDS,
+		    &(struct payload){.holds = c->s->entries.v[id].holds & (uint8_t)~bits,
+				      .failed = bits & BLOCK_SYSTEM,
+				      .text = "released",
+				      .who = c->w->user});
 	block_clear(c->s, id, bits);
 	return 0;
 }
@@ -176,9 +177,10 @@ static int do_signal(struct change *c, uint32_t id, const char **code, struct er
 	attempt_tag(c->s, id, entry_job(c->s, id)->attempt, o.tag);
 	if (o.signal)
 		vec_push(&c->s->signals, o);
-	if (o.signal == SIGSTOP || o.signal == SIGCONT)
-		c->s->entries.v[id].suspended = o.signal == SIGSTOP;
-	event_note(c->s, id, EVENT_NOTE, arena_printf(c->arena, "signal %s sent", text), c->w->user);
+	entry_event(c->s, id, o.signal == SIGSTOP || o.signal == SIGCONT ? EVENT_SUSPEND : EVENT_NOTE,
+		    &(struct payload){.suspended = o.signal == SIGSTOP,
+				      .text = arena_printf(c->arena, "signal %s sent", text),
+				      .who = c->w->user});
 	return 0;
 }
 
@@ -190,7 +192,7 @@ static int do_rerun(struct change *c, uint32_t id, const char **code, struct err
 		return state_error(c->s, id, "only a running job can be run again", code, err);
 	if (!c->s->entries.v[id].spec->rerunnable)
 		return state_error(c->s, id, "it is not rerunnable (-r n)", code, err);
-	job_kill(c->s, id, INTENT_RERUN, 0, c->w->user);
+	job_kill(c->s, id, &(struct payload){.intent = INTENT_RERUN, .who = c->w->user});
 	return 0;
 }
 
@@ -249,7 +251,7 @@ static int do_run(struct change *c, uint32_t id, const char **code, struct err *
 				   err);
 	}
 	block_running(s, id);
-	event_note(s, id, EVENT_NOTE, "started before its turn", c->w->user);
+	entry_event(s, id, EVENT_NOTE, &(struct payload){.text = "started before its turn", .who = c->w->user});
 	s->dirty = true;
 	return 0;
 }
@@ -268,7 +270,6 @@ static int do_move(struct change *c, uint32_t id, const char **code, struct err 
 	const char *name = arg_text(c, "queue");
 	struct asker owner = owner_of(s, s->entries.v[id].spec);
 	struct submission x = {0};
-	uint32_t old;
 	int rc;
 
 	if (entry_ended(s, id))
@@ -279,24 +280,18 @@ static int do_move(struct change *c, uint32_t id, const char **code, struct err 
 		*code = "unknown_queue";
 		return err_set(err, -ENOENT, "There is no queue %.60s.", name ? name : "\"\"");
 	}
-	x.spec = spec_own(s, id);
-	old = x.spec->queue;
+	x.spec = spec_copy(s->entries.v[id].spec);
 	x.spec->queue = word_add(s, name);
+	x.spec->holds = s->entries.v[id].holds;
 	rc = c->w->role >= ROLE_OPERATOR ? 0 : submit_check(s, &owner, &x, 0, code, err);
-
-	uint32_t new = x.spec->queue;
-
-	x.spec->queue = old;
-	if (rc < 0)
-		return rc;
-	block_leave(s, id);
-	total_count(s, x.spec, -1);
-	x.spec->queue = new;
-	total_count(s, x.spec, 1);
-	head_store(s, id);
-	event_note(s, id, EVENT_NOTE, arena_printf(c->arena, "moved to queue %s", word(s, new)), c->w->user);
-	block_begin(s, id);
-	return 0;
+	if (rc == 0)
+		entry_alter(
+			s, id,
+			&(struct payload){.spec = x.spec,
+					  .text = arena_printf(c->arena, "moved to queue %s", word(s, x.spec->queue)),
+					  .who = c->w->user});
+	spec_unref(x.spec);
+	return rc;
 }
 
 static int append(const char *path, const char *text)
@@ -345,7 +340,8 @@ static int do_message(struct change *c, uint32_t id, const char **code, struct e
 /* The job as it would be submitted now. */
 static json_t *as_submission(struct server *s, uint32_t id, json_t *body)
 {
-	const struct spec *p = s->entries.v[id].spec;
+	const struct entry *e = &s->entries.v[id];
+	const struct spec *p = e->spec;
 	json_t *o = json_deep_copy(body), *resources = json_array();
 	char walltime[64], mail[4] = "", holds[4] = "";
 
@@ -364,8 +360,8 @@ static json_t *as_submission(struct server *s, uint32_t id, json_t *body)
 	snprintf(mail, sizeof mail, "%s%s%s", p->mail & MAIL_ABORT ? "a" : "", p->mail & MAIL_BEGIN ? "b" : "",
 		 p->mail & MAIL_END ? "e" : "");
 	json_object_set_new(o, "mail", json_string(*mail ? mail : "n"));
-	snprintf(holds, sizeof holds, "%s%s%s", p->holds & BLOCK_USER ? "u" : "", p->holds & BLOCK_OTHER ? "o" : "",
-		 p->holds & BLOCK_SYSTEM ? "s" : "");
+	snprintf(holds, sizeof holds, "%s%s%s", e->holds & BLOCK_USER ? "u" : "", e->holds & BLOCK_OTHER ? "o" : "",
+		 e->holds & BLOCK_SYSTEM ? "s" : "");
 	json_object_set_new(o, "hold", json_string(holds));
 	json_object_set_new(o, "rerunnable", json_boolean(p->rerunnable));
 	json_object_set_new(o, "account", json_string(word(s, p->account)));
@@ -418,23 +414,6 @@ static int overlay(json_t *o, const json_t *args, bool running, const char **cod
 	return 0;
 }
 
-/* Takes a waiting job out of the scheduler, changes what that knows of it, and hands it back. */
-static void core_change(struct server *s, uint32_t id, const struct spec *p)
-{
-	struct job *job = entry_job(s, id);
-
-	if (job_waits(job))
-		sched_hold(s->sched, id, s->now);
-	plan_forget(s->plan, id);
-	job->request = p->request == UINT32_MAX ? s->fallback : p->request;
-	job->walltime = p->walltime;
-	job->deadline = p->deadline;
-	job->kind = p->kind;
-	job->powers = p->powers;
-	job->rank = p->rank;
-	job->guaranteed = false;
-}
-
 /* Whether those jobs wait for this one, in the end. */
 static bool waits_for(struct server *s, const char *depend, uint64_t number, int depth)
 {
@@ -456,18 +435,26 @@ static bool waits_for(struct server *s, const char *depend, uint64_t number, int
 	return found;
 }
 
-static int do_alter(struct change *c, uint32_t id, const char **code, struct err *err)
+static void last_forget(struct change *c)
+{
+	spec_unref(c->last.from);
+	spec_unref(c->last.to);
+	free(c->last.body);
+	memset(&c->last, 0, sizeof c->last);
+}
+
+/* Works out what a job is altered to, into c->last. */
+static int alter_read(struct change *c, uint32_t id, const char **code, struct err *err)
 {
 	struct server *s = c->s;
-	struct asker owner = owner_of(s, s->entries.v[id].spec);
+	struct spec *old = s->entries.v[id].spec;
+	struct asker owner = owner_of(s, old);
 	struct submission x = {0};
-	struct strbuf head = {0};
 	json_t *body = NULL, *o = NULL;
-	struct spec *old;
+	char *as_it_was = NULL;
 	int rc;
 
-	if (entry_ended(s, id))
-		return ended_error(code, err);
+	last_forget(c);
 	rc = body_read(s, id, &body, err);
 	if (rc < 0)
 		return rc;
@@ -483,35 +470,52 @@ static int do_alter(struct change *c, uint32_t id, const char **code, struct err
 				  err); /* limits are not for operators, but what isn't there nobody can wait for */
 	if (rc == 0 && waits_for(s, x.spec->depend, job_key_number(s->entries.v[id].key), DEPTH_MAX))
 		rc = err_set(err, -ELOOP, "depend: it would wait for itself");
-	if (rc < 0)
-		goto out;
-	old = spec_own(s, id);
-	x.spec->created = old->created;
-	x.spec->rank = old->rank;
-	x.spec->script = old->script;
-	x.spec->interactive = old->interactive;
-	if (!runs(s, id)) {
-		block_leave(s, id);
-		core_change(s, id, x.spec);
+	if (rc == 0) {
+		x.spec->created = old->created;
+		x.spec->rank = old->rank;
+		x.spec->script = old->script;
+		x.spec->interactive = old->interactive;
+		old->refs++;
+		c->last.from = old;
+		c->last.to = x.spec;
+		x.spec->refs++;
+		c->last.holds = s->entries.v[id].holds;
+		c->last.running = runs(s, id);
+		as_it_was = json_dumps(body, JSON_COMPACT);
+		if (strcmp(as_it_was, x.body) != 0) {
+			c->last.body = x.body;
+			x.body = NULL;
+		}
+		free(as_it_was);
 	}
-	x.spec->refs++;
-	s->entries.v[id].spec = x.spec;
-	spec_head(s, x.spec, &head);
-	store_put_job(s->store, s->entries.v[id].key, head.text, x.body);
-	event_note(s, id, EVENT_NOTE, "altered", c->w->user);
-	if (!runs(s, id))
-		block_begin(s, id);
-	spec_unref(old);
-	if (x.spec->priority) {
-		s->priorities = true;
-		reorder(s, word(s, x.spec->owner));
-	}
-out:
-	strbuf_fini(&head);
 	submission_fini(&x);
 	json_decref(o);
 	json_decref(body);
 	return rc;
+}
+
+static int do_alter(struct change *c, uint32_t id, const char **code, struct err *err)
+{
+	struct server *s = c->s;
+	const struct entry *e = &s->entries.v[id];
+	struct payload p = {.text = "altered", .who = c->w->user};
+	int rc;
+
+	if (entry_ended(s, id))
+		return ended_error(code, err);
+	if (c->last.from && c->last.from == e->spec && c->last.holds == e->holds && c->last.running == runs(s, id)) {
+		p.as = c->last.as;
+	} else if ((rc = alter_read(c, id, code, err)) < 0) {
+		return rc;
+	}
+	p.spec = c->last.to;
+	if (c->last.body)
+		store_put_body(s->store, e->key, c->last.body);
+	if (p.spec->priority != e->spec->priority)
+		vec_push(&c->reorder, p.spec->owner);
+	entry_alter(s, id, &p);
+	c->last.as = e->key;
+	return 0;
 }
 
 /* ---- which, and for whom ---- */
@@ -530,6 +534,27 @@ static action_function action_find(const char *name)
 		if (strcmp(actions[i].name, name) == 0)
 			return actions[i].run;
 	return NULL;
+}
+
+static void change_end(struct change *c)
+{
+	for (size_t i = 0; i < c->reorder.n; i++) {
+		bool seen = false;
+		for (size_t k = 0; k < i; k++)
+			seen |= c->reorder.v[k] == c->reorder.v[i];
+		if (!seen)
+			reorder(c->s, word(c->s, c->reorder.v[i]));
+		c->s->priorities = true;
+	}
+	vec_free(&c->reorder);
+	last_forget(c);
+}
+
+/* The whole array was altered: so is what is shown of it. */
+static void array_altered(struct change *c, struct array *a)
+{
+	if (c->last.to)
+		array_alter(c->s, a, c->last.as);
 }
 
 /* One job by its text, or an array with all its elements: then the first error counts, and those that have ended do not. */
@@ -555,6 +580,8 @@ static int change_named(struct change *c, action_function run, const char *text,
 	}
 	if (rc == 0 && v.n > 1 && done == 0)
 		rc = ended_error(code, err);
+	if (rc == 0 && a && run == do_alter)
+		array_altered(c, a);
 	vec_free(&v);
 	return rc;
 }
@@ -608,7 +635,7 @@ void api_action(struct server *s, struct http_request *r, const struct asker *w,
 	action_function run = action_find(action);
 	struct err err;
 	json_t *body = run ? api_body(r, &err) : NULL, *ids = json_object_get(body, "ids"), *v;
-	struct change c = {s, w, body, request_arena(r)};
+	struct change c = {.s = s, .w = w, .args = body, .arena = request_arena(r)};
 	struct strbuf out = {0};
 	const char *code = "bad_request";
 	struct json j;
@@ -636,6 +663,7 @@ void api_action(struct server *s, struct http_request *r, const struct asker *w,
 	}
 	if (!ids)
 		change_filtered(&c, run, json_object_get(body, "filter"), &j);
+	change_end(&c);
 	json_close_array(&j);
 	json_close_object(&j);
 	reply_later(s, r, 200, &out);
@@ -647,7 +675,7 @@ void api_one(struct server *s, struct http_request *r, const struct asker *w, co
 	struct err err;
 	size_t n;
 	json_t *body = (request_body(r, &n), n) ? api_body(r, &err) : json_object();
-	struct change c = {s, w, body, request_arena(r)};
+	struct change c = {.s = s, .w = w, .args = body, .arena = request_arena(r)};
 	struct strbuf out = {0};
 	const char *code = "bad_request";
 
@@ -661,6 +689,7 @@ void api_one(struct server *s, struct http_request *r, const struct asker *w, co
 		strbuf_puts(&out, "{}");
 		reply_later(s, r, 200, &out);
 	}
+	change_end(&c);
 	json_decref(body);
 }
 
@@ -668,20 +697,17 @@ void api_one(struct server *s, struct http_request *r, const struct asker *w, co
 
 static void rank_set(struct server *s, uint32_t id, double rank)
 {
-	struct spec *p = spec_own(s, id);
+	bool queued = job_waits(entry_job(s, id));
 
-	if (p->rank == rank)
+	if (entry_job(s, id)->rank == rank)
 		return;
-	p->rank = rank;
-	head_store(s, id);
-	if (job_waits(entry_job(s, id))) {
-		sched_hold(s->sched, id, s->now);
-		entry_job(s, id)->rank = rank;
-		sched_release(s->sched, id, s->now);
-		s->dirty = true;
-	} else {
-		entry_job(s, id)->rank = rank;
-	}
+	if (queued)
+		sched_withdraw(s->sched, id, s->now);
+	entry_event(s, id, EVENT_RANK, &(struct payload){.rank = rank});
+	if (queued)
+		sched_readmit(s->sched, id, s->now);
+	block_rank(s, id);
+	s->dirty = true;
 }
 
 /* A waiting job on the ladder of ranks. */

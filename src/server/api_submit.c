@@ -42,10 +42,7 @@ static void scratch_fill(struct server *s, const struct spec *p)
 {
 	struct job *job = cluster_job(s->cluster, s->scratch);
 
-	job->request = p->request;
-	job->walltime = p->walltime;
-	job->deadline = p->deadline;
-	job->kind = p->kind;
+	job_fill(s, job, p);
 	job->submit = s->now;
 	job->rank = p->rank;
 }

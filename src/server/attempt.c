@@ -212,39 +212,27 @@ static void lists_write(struct json *j, const char *key, int32_t *const *list, c
 	json_close_array(j);
 }
 
-static void exec_host_set(struct server *s, const struct attempt *t)
+void attempt_exec_host(const struct server *s, const struct attempt *t, struct strbuf *out)
 {
-	struct outcome *o = outcome_of(&s->entries.v[t->job]);
-	struct strbuf text = {0};
-
 	for (uint32_t i = 0; i < t->nfrags; i++)
 		for (int32_t k = 0; k < t->ncpus[i]; k++)
-			strbuf_printf(&text, "%s%s/%d", text.n ? "+" : "",
+			strbuf_printf(out, "%s%s/%d", out->n ? "+" : "",
 				      names_get(&s->cluster->node_names, (uint32_t)t->node[i]), t->cpu[i][k]);
-	free(o->exec_host);
-	o->session = 0; /* an earlier attempt's */
-	o->exec_host = mem_strdup(strbuf_text(&text));
-	strbuf_fini(&text);
 }
 
-void attempt_data(struct server *s, const struct attempt *t, struct strbuf *out)
+void attempt_write(const struct attempt *t, struct json *j)
 {
-	struct json j;
 	int64_t gpus = 0;
 
-	json_init(&j, out, false);
-	json_open_object(&j, NULL);
-	lists_write(&j, "cpus", t->cpu, t->ncpus, t->nfrags);
+	lists_write(j, "cpus", t->cpu, t->ncpus, t->nfrags);
 	for (uint32_t i = 0; i < t->nfrags; i++)
 		gpus += t->ngpus[i];
 	if (gpus)
-		lists_write(&j, "gpus", t->gpu, t->ngpus, t->nfrags);
+		lists_write(j, "gpus", t->gpu, t->ngpus, t->nfrags);
 	if (t->lease) {
-		json_int(&j, "lease", t->lease);
-		json_int(&j, "grace", t->grace);
+		json_int(j, "lease", t->lease);
+		json_int(j, "grace", t->grace);
 	}
-	json_close_object(&j);
-	exec_host_set(s, t);
 }
 
 static void list_read(const json_t *list, bool *used, int64_t room, int32_t **ret, int32_t *ret_n)
@@ -261,8 +249,8 @@ static void list_read(const json_t *list, bool *used, int64_t room, int32_t **re
 	}
 }
 
-void attempt_restore(struct server *s, uint32_t id, uint32_t number, const int32_t *nodes, uint32_t n,
-		     const json_t *data)
+struct attempt *attempt_restore(struct server *s, uint32_t id, uint32_t number, const int32_t *nodes, uint32_t n,
+				const json_t *data)
 {
 	struct attempt *t = attempt_find(s, id, number);
 	const json_t *cpus = json_object_get(data, "cpus"), *gpus = json_object_get(data, "gpus");
@@ -279,8 +267,8 @@ void attempt_restore(struct server *s, uint32_t id, uint32_t number, const int32
 		t->lease = json_integer_value(json_object_get(data, "lease"));
 		t->grace = json_integer_value(json_object_get(data, "grace"));
 		memory_count(s, t, true);
-		exec_host_set(s, t);
 	}
+	return t;
 }
 
 /* Of what recovery read, those whose job went on without them. */

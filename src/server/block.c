@@ -1,13 +1,17 @@
 /*
  * block.c - what keeps a waiting job from the scheduler: holds, -a, dependencies, stopped queues, limits.
  *
- * A blocked job is held in the core. Of the reasons only people's holds are facts, kept in the spec; all others are derived, here and at recovery alike,
- * and never stored.
+ * A blocked job is held in the core; HOLD and RELEASE are events, in the store like all others. So who is eligible is remembered, while the reasons are
+ * derived, here and at recovery alike: from people's holds (entry.holds), from the queue, and from other jobs.
  *
  * Limits on running jobs (of an array, of a queue, of a user) are the last gate. A job that passes it is *eligible*, and counts as one of those that run
  * until it has ended or is blocked again: as many may pass as may run. So a limit needs no place in the scheduler; the price is that an
  * eligible job which is too wide to start takes the place of a narrower one behind the limit.
+ *
+ * Jobs that wait at the same limits (of one array or none, of one user, in one queue) wait at one struct gate, by rank. When a limit may allow more, the
+ * first of each gate is asked, in the order of rank over all gates; whether the first may pass holds for everybody behind it.
  */
+#include <math.h>
 #include <string.h>
 
 #include "server/server_internal.h"
@@ -20,7 +24,7 @@ static bool below(int64_t active, int64_t limit)
 static bool limits_allow(struct server *s, uint32_t id)
 {
 	const struct entry *e = &s->entries.v[id];
-	const struct queue *q = queue_named(s, word(s, e->spec->queue));
+	const struct queue *q = queue_of(s, e->spec->queue);
 	const struct array *a = array_find(s, job_key_number(e->key));
 	const char *owner = word(s, e->spec->owner);
 
@@ -39,7 +43,7 @@ static bool limits_allow(struct server *s, uint32_t id)
 static void count(struct server *s, uint32_t id, int64_t sign)
 {
 	struct entry *e = &s->entries.v[id];
-	struct queue *q = queue_named(s, word(s, e->spec->queue));
+	struct queue *q = queue_of(s, e->spec->queue);
 	struct array *a = array_find(s, job_key_number(e->key));
 	const char *owner = word(s, e->spec->owner);
 
@@ -56,15 +60,99 @@ static void count(struct server *s, uint32_t id, int64_t sign)
 		s->waiting_offers = true;
 }
 
-static void core_hold(struct server *s, uint32_t id)
+/* ---- gates ---- */
+
+static int64_t rank_us(const struct server *s, uint32_t id)
 {
-	if (job_waits(entry_job(s, id))) {
-		sched_hold(s->sched, id, s->now);
-		s->dirty = true;
+	return llround(entry_job(s, id)->rank * 1e6);
+}
+
+static uint64_t gate_key(const struct server *s, uint32_t id)
+{
+	const struct entry *e = &s->entries.v[id];
+	uint64_t number = job_key_number(e->key);
+	uint64_t of[3] = {array_find(s, number) ? number : 0, e->spec->owner, e->spec->queue};
+
+	return hash_bytes(of, sizeof of);
+}
+
+static struct gate *gate_find(const struct server *s, uint64_t key)
+{
+	uint64_t at;
+
+	return map_get(&s->gate_index, key, &at) ? &s->gates.v[at] : NULL;
+}
+
+/* The first who still waits there. */
+static bool gate_first(const struct server *s, struct gate *g, struct heap_item *ret)
+{
+	while (heap_peek(&g->waiting, ret)) {
+		uint32_t id = (uint32_t)ret->tie;
+		const struct entry *e = &s->entries.v[id];
+		if (e->spec && e->block == BLOCK_LIMIT && rank_us(s, id) == ret->time && gate_key(s, id) == g->key)
+			return true;
+		heap_pop(&g->waiting, ret);
 	}
+	return false;
+}
+
+static void gate_add(struct server *s, uint32_t id)
+{
+	uint64_t key = gate_key(s, id);
+	struct gate *g = gate_find(s, key);
+
+	if (!g) {
+		map_set(&s->gate_index, key, s->gates.n);
+		vec_push(&s->gates, (struct gate){.key = key});
+		g = &s->gates.v[s->gates.n - 1];
+	}
+	heap_push(&g->waiting, rank_us(s, id), id, 0);
+}
+
+static void gate_remove(struct server *s, size_t at)
+{
+	map_remove(&s->gate_index, s->gates.v[at].key);
+	heap_fini(&s->gates.v[at].waiting);
+	s->gates.v[at] = s->gates.v[--s->gates.n];
+	if (at < s->gates.n)
+		map_set(&s->gate_index, s->gates.v[at].key, at);
+}
+
+/* Others were there before. */
+static bool gate_waits(struct server *s, uint32_t id)
+{
+	struct gate *g = gate_find(s, gate_key(s, id));
+	struct heap_item first;
+
+	return g && gate_first(s, g, &first);
+}
+
+/* ---- who is eligible ---- */
+
+static void limit_wait(struct server *s, uint32_t id)
+{
+	s->entries.v[id].block |= BLOCK_LIMIT;
+	gate_add(s, id);
+	s->waiting_offers = true;
 }
 
 /* Brings eligibility and the core in line with what blocks a waiting job. */
+static void settle(struct server *s, uint32_t id)
+{
+	struct entry *e = &s->entries.v[id];
+	const struct job *job = entry_job(s, id);
+
+	if (!e->block && !e->eligible)
+		count(s, id, 1);
+	else if (e->block && e->eligible)
+		count(s, id, -1);
+	if (e->block && job_waits(job))
+		sched_hold(s->sched, id, s->now);
+	else if (!e->block && job->state == STATE_HELD)
+		sched_release(s->sched, id, s->now);
+	s->dirty = true;
+}
+
 static void reconsider(struct server *s, uint32_t id)
 {
 	struct entry *e = &s->entries.v[id];
@@ -72,24 +160,9 @@ static void reconsider(struct server *s, uint32_t id)
 	if (!job_waits(entry_job(s, id)) && entry_job(s, id)->state != STATE_HELD)
 		return;
 	e->block &= (uint8_t)~BLOCK_LIMIT;
-	if (e->block) {
-		if (e->eligible)
-			count(s, id, -1);
-		core_hold(s, id);
-		return;
-	}
-	if (!e->eligible && !limits_allow(s, id)) {
-		e->block |= BLOCK_LIMIT;
-		core_hold(s, id);
-		if (!array_find(s, job_key_number(e->key)))
-			vec_push(&s->offered, id);
-		return;
-	}
-	if (!e->eligible)
-		count(s, id, 1);
-	if (entry_job(s, id)->state == STATE_HELD)
-		sched_release(s->sched, id, s->now);
-	s->dirty = true;
+	if (!e->block && !e->eligible && (gate_waits(s, id) || !limits_allow(s, id)))
+		limit_wait(s, id);
+	settle(s, id);
 }
 
 void block_set(struct server *s, uint32_t id, unsigned bits)
@@ -106,58 +179,49 @@ void block_clear(struct server *s, uint32_t id, unsigned bits)
 	reconsider(s, id);
 }
 
-/* Elements come in order; those before `next` have passed, unless somebody was blocked again. */
-static void offer_array(struct server *s, struct array *a)
-{
-	for (uint32_t i = a->next; i < a->count; i++) {
-		uint32_t id = a->first + i;
-		struct entry *e = &s->entries.v[id];
-		if (a->limit && a->active >= a->limit)
-			return;
-		if (e->spec && e->block == BLOCK_LIMIT)
-			reconsider(s, id);
-		if (e->block == BLOCK_LIMIT)
-			return;
-		if (i == a->next)
-			a->next++;
-	}
-}
-
 void block_offer(struct server *s)
 {
-	size_t kept = 0;
+	struct heap firsts = {0};
+	struct heap_item x;
 
 	if (!s->waiting_offers)
 		return;
 	s->waiting_offers = false;
-	for (size_t i = 0; i < s->arrays.n; i++)
-		if (s->arrays.v[i]->spec && s->arrays.v[i]->ended < s->arrays.v[i]->count)
-			offer_array(s, s->arrays.v[i]);
-
-	size_t n = s->offered.n;
-
-	for (size_t i = 0; i < n; i++) {
-		uint32_t id = s->offered.v[i];
-		struct entry *e = &s->entries.v[id];
-		if (!e->spec || e->block != BLOCK_LIMIT)
+	for (size_t i = s->gates.n; i-- > 0;)
+		if (!gate_first(s, &s->gates.v[i], &x))
+			gate_remove(s, i);
+	for (size_t i = 0; i < s->gates.n; i++)
+		if (gate_first(s, &s->gates.v[i], &x))
+			heap_push(&firsts, x.time, x.tie, i);
+	while (heap_pop(&firsts, &x)) {
+		struct gate *g = &s->gates.v[x.value];
+		uint32_t id = (uint32_t)x.tie;
+		struct heap_item next;
+		if (!limits_allow(s, id))
 			continue;
-		if (limits_allow(s, id))
-			reconsider(s, id);
-		else
-			s->offered.v[kept++] = id;
+		s->entries.v[id].block = 0;
+		settle(s, id);
+		if (gate_first(s, g, &next))
+			heap_push(&firsts, next.time, next.tie, x.value);
 	}
-	s->offered.n = kept;
+	heap_fini(&firsts);
 }
 
-void block_begin(struct server *s, uint32_t id)
+void block_rank(struct server *s, uint32_t id)
+{
+	if (s->entries.v[id].block == BLOCK_LIMIT)
+		limit_wait(s, id);
+}
+
+/* Why it may not run, but for limits. DEPEND_IMPOSSIBLE: it never will, and `why` says so. */
+static enum depend_state derive(struct server *s, uint32_t id, struct strbuf *why)
 {
 	struct entry *e = &s->entries.v[id];
 	const struct spec *p = e->spec;
-	const struct queue *q = queue_named(s, word(s, p->queue));
-	struct strbuf why = {0};
-	unsigned bits = e->block & BLOCK_HOLDS;
+	const struct queue *q = queue_of(s, p->queue);
+	enum depend_state state = DEPEND_SATISFIED;
+	unsigned bits = e->holds;
 
-	bits |= p->holds;
 	if (p->at > s->now) {
 		bits |= BLOCK_TIME;
 		heap_push(&s->releases, p->at, id, 0);
@@ -166,23 +230,42 @@ void block_begin(struct server *s, uint32_t id)
 		bits |= BLOCK_MISFIT;
 	if (!q || !attrs_bool(&q->attrs, "started"))
 		bits |= BLOCK_QUEUE;
-	e->block = (uint8_t)bits;
 	if (p->depend) {
 		depend_watch(s, id);
-		switch (depend_look(s, id, &why)) {
-		case DEPEND_SATISFIED:
-			break;
-		case DEPEND_WAITING:
-			e->block |= BLOCK_DEPEND;
-			break;
-		case DEPEND_IMPOSSIBLE:
-			job_end_waiting(s, id, END_DEPEND, strbuf_text(&why));
-			strbuf_fini(&why);
-			return;
-		}
+		state = depend_look(s, id, why);
+		if (state == DEPEND_WAITING)
+			bits |= BLOCK_DEPEND;
 	}
+	e->block = (uint8_t)bits;
+	return state;
+}
+
+void block_begin(struct server *s, uint32_t id)
+{
+	struct strbuf why = {0};
+
+	if (derive(s, id, &why) == DEPEND_IMPOSSIBLE)
+		job_end_waiting(s, id, END_DEPEND, &(struct payload){.text = strbuf_text(&why)});
+	else
+		reconsider(s, id);
 	strbuf_fini(&why);
-	reconsider(s, id);
+}
+
+void block_restore(struct server *s, uint32_t id)
+{
+	const struct job *job = entry_job(s, id);
+	struct strbuf why = {0};
+
+	if (job->state != STATE_HELD) {
+		block_begin(s, id);
+		return;
+	}
+	if (derive(s, id, &why) == DEPEND_IMPOSSIBLE)
+		job_end_waiting(s, id, END_DEPEND, &(struct payload){.text = strbuf_text(&why)});
+	else if (!s->entries.v[id]
+			  .block) /* whether it may pass now is for block_offer() to say, in the order of rank */
+		limit_wait(s, id);
+	strbuf_fini(&why);
 }
 
 void block_leave(struct server *s, uint32_t id)
@@ -206,7 +289,7 @@ void block_queue(struct server *s, struct queue *q)
 
 	for (uint32_t id = 0; id < s->entries.n; id++) {
 		const struct entry *e = &s->entries.v[id];
-		if (!e->spec || strcmp(word(s, e->spec->queue), q->name) != 0 || entry_ended(s, id))
+		if (!e->spec || queue_of(s, e->spec->queue) != q || entry_ended(s, id))
 			continue;
 		if (started)
 			block_clear(s, id, BLOCK_QUEUE);
@@ -308,7 +391,7 @@ void depend_changed(struct server *s, uint32_t id)
 			block_clear(s, waiting, BLOCK_DEPEND);
 			break;
 		case DEPEND_IMPOSSIBLE:
-			job_end_waiting(s, waiting, END_DEPEND, strbuf_text(&why));
+			job_end_waiting(s, waiting, END_DEPEND, &(struct payload){.text = strbuf_text(&why)});
 			break;
 		case DEPEND_WAITING:
 			break;

@@ -11,49 +11,7 @@
 
 #define OVERRUN 2 /* seconds by which a job that should have ended is prolonged at a time */
 
-const char *cause_name(uint8_t cause)
-{
-	static const char *const name[END_COUNT] = {NULL,      "walltime",   "memory",	    "deleted", "lost",
-						    "expired", "dependency", "not_started", "hung_up"};
-
-	return cause < END_COUNT ? name[cause] : NULL;
-}
-
 /* ---- the scheduler's events ---- */
-
-static void nodes_text(const struct server *s, const struct event *e, struct strbuf *out)
-{
-	for (uint32_t i = 0; i < e->nnodes; i++)
-		strbuf_printf(out, "%s%s", i ? "+" : "", names_get(&s->cluster->node_names, (uint32_t)e->nodes[i]));
-}
-
-void event_store(struct server *s, const struct store_event *given, bool keep)
-{
-	struct store_event e = *given;
-
-	e.seq = s->next_seq++;
-	if (keep)
-		store_put_event(s->store, &e);
-	stream_event(s, &e);
-}
-
-void event_note(struct server *s, uint32_t id, int type, const char *text, const char *who)
-{
-	struct strbuf data = {0};
-	struct json j;
-
-	json_init(&j, &data, false);
-	json_open_object(&j, NULL);
-	json_text(&j, "text", text);
-	if (who)
-		json_text(&j, "who", who);
-	json_close_object(&j);
-	event_store(s,
-		    &(struct store_event){.job = s->entries.v[id].key, .time = s->now, .type = type, .data = data.text},
-		    true);
-	s->entries.v[id].modified = s->now;
-	strbuf_fini(&data);
-}
 
 static void signal_later(struct server *s, uint32_t id, uint32_t attempt, int signal)
 {
@@ -73,56 +31,58 @@ static void attempt_kill(struct server *s, const struct attempt *t, int64_t dela
 		heap_push(&s->kills, s->now + delay, t->job, t->attempt);
 }
 
-void job_kill(struct server *s, uint32_t id, enum intent intent, int64_t delay, const char *who)
+void job_kill(struct server *s, uint32_t id, const struct payload *p)
 {
 	struct entry *e = &s->entries.v[id];
 	struct attempt *t = attempt_find(s, id, entry_job(s, id)->attempt);
+	struct payload x = *p;
 
-	e->intent = (uint8_t)intent;
-	event_note(s, id, EVENT_INTENT, intent == INTENT_RERUN ? "rerun" : "delete", who);
+	if (x.delay < 0)
+		x.delay = setting_of(s, e->spec, "kill_delay");
 	if (t)
-		attempt_kill(s, t, delay >= 0 ? delay : setting_of(s, e->spec, "kill_delay"));
+		attempt_kill(s, t, x.delay);
+	entry_event(s, id, EVENT_INTENT, &x);
 }
 
 /* The same after a restart: whether the signal left before is not known. */
 void job_kill_again(struct server *s, uint32_t id, uint32_t attempt)
 {
+	const struct entry *e = &s->entries.v[id];
 	struct attempt *t = attempt_find(s, id, attempt);
+	int64_t delay = setting_of(s, e->spec, "kill_delay");
 
+	if (attempt == entry_job(s, id)->attempt && e->intent)
+		delay = e->outcome->kill_at - s->now;
 	if (t)
-		attempt_kill(s, t, setting_of(s, s->entries.v[id].spec, "kill_delay"));
+		attempt_kill(s, t, delay);
 }
 
-static void on_start(struct server *s, const struct event *e, struct strbuf *data)
+/* The CPUs of a start, if they are free already; else NULL. */
+static const struct attempt *on_start(struct server *s, const struct event *e)
 {
 	const struct job *job = entry_job(s, e->job);
+	struct attempt *t;
 
 	heap_push(&s->ends, e->at, e->job, job->attempt);
 	vec_push(&s->starts, e->job);
 	if (attempt_lingers(s, e->job, job->attempt))
-		return;
-
-	struct attempt *t = attempt_create(s, e->job, job->attempt, e->nodes, e->nnodes);
-
+		return NULL;
+	t = attempt_create(s, e->job, job->attempt, e->nodes, e->nnodes);
 	if (attempt_place(s, t))
-		attempt_data(s, t, data);
-	else
-		attempt_free(s, t);
+		return t;
+	attempt_free(s, t);
+	return NULL;
 }
 
-/* A job lost its place to another: its processes must go. */
-static void on_stopped(struct server *s, const struct event *e)
+/* A job lost its place to another: its processes must go. The reason goes into `why`. */
+static void on_stopped(struct server *s, const struct event *e, struct strbuf *why)
 {
 	struct attempt *t = attempt_find(s, e->job, entry_job(s, e->job)->attempt);
 
 	if (!t || e->by == JOB_NONE)
 		return;
-
-	struct strbuf by = {0};
-
-	entry_id(s, e->by, &by);
-	comment_set(s, e->job, "stopped to make room for emergency job %s", strbuf_text(&by));
-	strbuf_fini(&by);
+	strbuf_puts(why, "stopped to make room for emergency job ");
+	entry_id(s, e->by, why);
 	if (t->ordered)
 		attempt_kill(s, t, setting_of(s, s->entries.v[e->job].spec, "kill_delay"));
 	else
@@ -131,39 +91,30 @@ static void on_stopped(struct server *s, const struct event *e)
 
 void dispatch_listener(void *context, const struct event *e)
 {
+	static const struct payload nothing;
 	struct server *s = context;
-	struct entry *x = &s->entries.v[e->job];
-	struct strbuf nodes = {0}, data = {0};
-	struct store_event stored = {
-		.job = x->key,
-		.by = e->by == JOB_NONE ? 0 : s->entries.v[e->by].key,
-		.time = e->time,
-		.at = e->at,
-		.type = e->type,
-	};
+	struct payload p = *(const struct payload *)(e->detail ? e->detail : &nothing);
+	bool doomed = s->entries.v[e->job].intent == INTENT_DELETE; /* somebody was promised that it ends */
+	struct strbuf why = {0};
 
-	x->modified = s->now;
 	switch ((enum event_type)e->type) {
 	case EVENT_START:
-		on_start(s, e, &data);
+		p.attempt = on_start(s, e);
 		break;
 	case EVENT_MIGRATE:
 		heap_push(&s->ends, e->at, e->job, entry_job(s, e->job)->attempt);
 		break;
 	case EVENT_PREEMPT:
 	case EVENT_START_FAILED:
-		on_stopped(s, e);
-		vec_push(&s->returned, e->job);
+		on_stopped(s, e, &why);
+		if (why.n)
+			p.text = why.text;
+		vec_push(doomed ? &s->doomed : &s->returned, e->job);
 		break;
 	case EVENT_STARTED:
 		vec_push(&s->begun, e->job);
 		break;
 	case EVENT_EXPIRE:
-		x->exit_status = -4;
-		x->cause = END_EXPIRED;
-		comment_set(s, e->job, "its deadline could no longer be met");
-		vec_push(&s->ended, e->job);
-		break;
 	case EVENT_FINISH:
 	case EVENT_DELETE:
 		vec_push(&s->ended, e->job);
@@ -171,13 +122,9 @@ void dispatch_listener(void *context, const struct event *e)
 	default:
 		break;
 	}
-	nodes_text(s, e, &nodes);
-	stored.nodes = nodes.n ? nodes.text : NULL;
-	stored.data = s->data && s->data_job == e->job ? s->data : data.n ? data.text : NULL;
-	/* Submission is in the job's record, and what blocks a job is derived. */
-	event_store(s, &stored, e->type != EVENT_SUBMIT && e->type != EVENT_HOLD && e->type != EVENT_RELEASE);
-	strbuf_fini(&nodes);
-	strbuf_fini(&data);
+	entry_apply(s, e, &p);
+	event_keep(s, e, &p);
+	strbuf_fini(&why);
 }
 
 /* What follows from events, once the scheduler is done with them. */
@@ -193,18 +140,13 @@ void dispatch_settle(struct server *s)
 		depend_changed(s, id);
 	}
 	vec_clear(&s->begun);
-	for (size_t i = 0; i < s->returned.n; i++) {
-		uint32_t id = s->returned.v[i];
-		struct entry *e = &s->entries.v[id];
-		bool deleted = e->intent == INTENT_DELETE; /* somebody was promised that it ends */
-		if (!e->spec || !job_waits(entry_job(s, id)))
-			continue;
-		e->intent = INTENT_NONE;
-		if (deleted)
-			job_end_waiting(s, id, END_DELETED, "deleted before it ran");
-		else
-			block_begin(s, id);
-	}
+	for (size_t i = 0; i < s->doomed.n; i++)
+		if (job_waits(entry_job(s, s->doomed.v[i])))
+			job_end_waiting(s, s->doomed.v[i], END_DELETED, NULL);
+	vec_clear(&s->doomed);
+	for (size_t i = 0; i < s->returned.n; i++)
+		if (s->entries.v[s->returned.v[i]].spec && job_waits(entry_job(s, s->returned.v[i])))
+			block_begin(s, s->returned.v[i]);
 	vec_clear(&s->returned);
 	for (size_t i = 0; i < s->ended.n; i++) { /* one end may lead to others: dependencies that can't be kept */
 		uint32_t id = s->ended.v[i];
@@ -215,7 +157,6 @@ void dispatch_settle(struct server *s)
 		if (a)
 			a->ended++;
 		s->stats.finished++;
-		e->intent = INTENT_NONE;
 		heap_push(&s->forgets, s->now + setting_of(s, e->spec, "keep_completed"), id, 0);
 		book_event(s, id, entry_job(s, id)->state == STATE_DONE ? 'E' : 'D');
 		mail_event(s, id, e->cause == END_ITSELF ? MAIL_END : MAIL_ABORT);
@@ -224,28 +165,13 @@ void dispatch_settle(struct server *s)
 	vec_clear(&s->ended);
 }
 
-void job_end_waiting(struct server *s, uint32_t id, enum end_cause cause, const char *why)
+void job_end_waiting(struct server *s, uint32_t id, enum end_cause cause, const struct payload *given)
 {
-	struct entry *e = &s->entries.v[id];
-	struct strbuf data = {0};
-	struct json j;
+	struct payload p = given ? *given : (struct payload){0};
 
-	e->exit_status = -3;
-	e->cause = (uint8_t)cause;
-	if (why && *why)
-		comment_set(s, id, "%s", why);
-	json_init(&j, &data, false);
-	json_open_object(&j, NULL);
-	json_int(&j, "exit_status", e->exit_status);
-	json_int(&j, "cause", cause);
-	if (why && *why)
-		json_text(&j, "text", why);
-	json_close_object(&j);
-	s->data = data.text;
-	s->data_job = id;
-	sched_delete(s->sched, id, s->now);
-	s->data = NULL;
-	strbuf_fini(&data);
+	p.cause = (uint8_t)cause;
+	p.exit_status = cause == END_NOT_STARTED ? EXIT_NOT_STARTED : EXIT_NEVER_RAN;
+	sched_delete(s->sched, id, s->now, &p);
 	s->dirty = true;
 }
 
@@ -258,9 +184,8 @@ static void start_withdraw(struct server *s, uint32_t id, const char *why)
 
 	if (t)
 		attempt_free(s, t);
-	if (why)
-		comment_set(s, id, "%s", why);
-	sched_start_failed(s->sched, id, s->now); /* dispatch_settle() ends it if somebody wants that */
+	sched_start_failed(s->sched, id, s->now,
+			   &(struct payload){.text = why}); /* dispatch_settle() ends it if somebody wants that */
 }
 
 static bool plan_on(const struct server *s, uint32_t id, uint32_t node)
@@ -293,22 +218,15 @@ static void start_place(struct server *s, uint32_t id)
 	const struct job *job = entry_job(s, id);
 	uint32_t n = cluster_job_request(s->cluster, job)->nfrags;
 	int32_t *nodes = mem_zalloc(n * sizeof *nodes);
-	struct strbuf data = {0};
 	struct attempt *t;
 
 	plan_nodes(s->plan, id, nodes);
 	t = attempt_create(s, id, job->attempt, nodes, n);
 	free(nodes);
-	if (!attempt_place(s, t)) {
+	if (attempt_place(s, t))
+		entry_event(s, id, EVENT_PLACED, &(struct payload){.attempt = t});
+	else
 		attempt_free(s, t);
-		return;
-	}
-	attempt_data(s, t, &data);
-	event_store(s,
-		    &(struct store_event){
-			    .job = s->entries.v[id].key, .time = s->now, .type = EVENT_PLACED, .data = data.text},
-		    true);
-	strbuf_fini(&data);
 }
 
 void dispatch_starts(struct server *s)
@@ -436,41 +354,36 @@ static void on_started(void *context, const char *tag, pid_t pid)
 		sched_started(s->sched, id, s->now);
 }
 
+/* Back to those that wait, from where it is. */
+static void start_undo(struct server *s, uint32_t id, const struct payload *p)
+{
+	if (entry_job(s, id)->state == STATE_NOW)
+		sched_start_failed(s->sched, id, s->now, p);
+	else
+		sched_requeue(s->sched, id, s->now, p);
+}
+
 /* It never ran: another attempt is made, or it is held for somebody to look. */
 static void start_failed(struct server *s, uint32_t id, const char *reason)
 {
 	struct entry *e = &s->entries.v[id];
-	struct strbuf data = {0}, head = {0};
-	struct json j;
-	bool enough = ++e->failures >= attrs_number(&s->attrs, "max_start_failures");
+	bool interactive = e->spec->interactive;
+	bool enough = e->failures + 1 >= attrs_number(&s->attrs, "max_start_failures");
+	struct payload p = {.text = reason, .failed = true, .failures = (uint8_t)(e->failures + 1)};
+	struct strbuf comment = {0};
 
-	json_init(&j, &data, false);
-	json_open_object(&j, NULL);
-	json_int(&j, "failures", e->failures);
-	json_text(&j, "text", reason);
-	json_close_object(&j);
-	s->data = data.text;
-	s->data_job = id;
-	if (enough && !e->spec->interactive) {
-		struct spec *p = spec_own(s, id);
-		p->holds |= BLOCK_SYSTEM;
-		spec_head(s, p, &head);
-		store_put_head(s->store, e->key, head.text);
-		comment_set(s, id, "held after %d failed starts: %s", e->failures, reason);
-	} else {
-		comment_set(s, id, "could not be started: %s", reason);
-	}
-	if (entry_job(s, id)->state == STATE_NOW)
-		sched_start_failed(s->sched, id, s->now);
+	if (enough && !interactive)
+		strbuf_printf(&comment, "held after %d failed starts: %s", p.failures, reason);
 	else
-		sched_requeue(s->sched, id, s->now);
-	s->data = NULL;
-	strbuf_fini(&data);
-	strbuf_fini(&head);
-	if (e->spec->interactive) {
-		job_end_waiting(s, id, END_NOT_STARTED, reason);
-		e->exit_status = -1;
-	}
+		strbuf_printf(&comment, "could not be started: %s", reason);
+	p.comment = comment.text;
+	if (enough && !interactive)
+		entry_event(s, id, EVENT_HOLDS,
+			    &(struct payload){.holds = e->holds | BLOCK_SYSTEM, .text = "held after failed starts"});
+	start_undo(s, id, &p);
+	if (interactive)
+		job_end_waiting(s, id, END_NOT_STARTED, &(struct payload){.text = reason});
+	strbuf_fini(&comment);
 }
 
 static bool is_current(const struct server *s, uint32_t id, uint32_t attempt)
@@ -498,107 +411,59 @@ static void on_refused(void *context, const struct refusal *r)
 		return;
 	}
 	attempt_free(s, t);
-	if (is_current(s, id, attempt)) {
-		if (s->entries.v[id].intent == INTENT_DELETE) {
-			sched_start_failed_or_requeue(s, id);
-			job_end_waiting(s, id, END_DELETED, "deleted before it ran");
-		} else if (!reason) {
-			sched_start_failed_or_requeue(s, id);
-		} else {
-			start_failed(s, id, reason);
-		}
-	}
+	if (!is_current(s, id, attempt))
+		return;
+	if (s->entries.v[id].intent == INTENT_DELETE || !reason)
+		start_undo(s, id, NULL);
+	else
+		start_failed(s, id, reason);
 }
 
-static void result_keep(struct server *s, uint32_t id, const struct result *r)
+static void finish(struct server *s, uint32_t id, const struct payload *p)
 {
-	struct entry *e = &s->entries.v[id];
-	struct outcome *o = outcome_of(e);
-
-	o->cpu_ms = r->cpu_ms;
-	o->memory_kib = r->memory_kib;
-	o->started_us = r->started_us;
-	o->ended_us = r->ended_us;
-	o->session = r->session;
-	e->exit_status = r->how == RESULT_SIGNALED ? 256 + r->status : r->status;
-	e->cause = e->intent == INTENT_DELETE	? END_DELETED
-		   : r->cause == CAUSE_WALLTIME ? END_WALLTIME
-		   : r->cause == CAUSE_MEMORY	? END_MEMORY
-		   : r->cause == CAUSE_HUNG_UP	? END_HUNG_UP
-						: END_ITSELF;
-	if (r->reason && *r->reason)
-		comment_set(s, id, "%s", r->reason);
-	else if (e->cause == END_WALLTIME)
-		comment_set(s, id, "ended because it ran longer than its walltime");
-}
-
-void outcome_data(const struct entry *e, struct strbuf *out)
-{
-	const struct outcome *o = e->outcome;
-	struct json j;
-
-	json_init(&j, out, false);
-	json_open_object(&j, NULL);
-	json_int(&j, "exit_status", e->exit_status);
-	if (e->cause)
-		json_int(&j, "cause", e->cause);
-	if (o) {
-		json_int(&j, "cpu_ms", o->cpu_ms);
-		json_int(&j, "memory_kib", o->memory_kib);
-		json_int(&j, "started_us", o->started_us);
-		json_int(&j, "ended_us", o->ended_us);
-		json_int(&j, "session", o->session);
-		if (o->comment)
-			json_text(&j, "text", o->comment);
-	}
-	json_close_object(&j);
-}
-
-static void finish(struct server *s, uint32_t id)
-{
-	struct strbuf data = {0};
-
 	if (entry_job(s, id)->state == STATE_NOW)
 		sched_started(s->sched, id, s->now);
-	outcome_data(&s->entries.v[id], &data);
-	s->data = data.text;
-	s->data_job = id;
-	sched_finish(s->sched, id, s->now);
-	s->data = NULL;
-	strbuf_fini(&data);
+	sched_finish(s->sched, id, s->now, p);
+}
+
+static void result_finish(struct server *s, uint32_t id, const struct result *r)
+{
+	struct payload p = {
+		.exit_status = r->how == RESULT_SIGNALED ? 256 + r->status : r->status,
+		.cause = s->entries.v[id].intent == INTENT_DELETE ? END_DELETED
+			 : r->cause == CAUSE_WALLTIME		  ? END_WALLTIME
+			 : r->cause == CAUSE_MEMORY		  ? END_MEMORY
+			 : r->cause == CAUSE_HUNG_UP		  ? END_HUNG_UP
+								  : END_ITSELF,
+		.used = true,
+		.cpu_ms = r->cpu_ms,
+		.memory_kib = r->memory_kib,
+		.started_us = r->started_us,
+		.ended_us = r->ended_us,
+		.session = r->session,
+	};
+
+	if (r->reason && *r->reason)
+		p.text = r->reason;
+	else if (p.cause == END_WALLTIME)
+		p.text = "ended because it ran longer than its walltime";
+	finish(s, id, &p);
 }
 
 /* Its end is not waited for: it has ended for everybody, while its processes are being killed. */
-void job_purge(struct server *s, uint32_t id, const char *who)
+void job_purge(struct server *s, uint32_t id, const struct payload *p)
 {
-	struct entry *e = &s->entries.v[id];
-
-	job_kill(s, id, INTENT_DELETE, 0, who);
-	e->exit_status = -2;
-	e->cause = END_DELETED;
-	finish(s, id);
+	job_kill(s, id, p);
+	finish(s, id, &(struct payload){.exit_status = EXIT_LOST, .cause = END_DELETED, .foreign = p->foreign});
 	s->dirty = true;
 }
 
 static void requeue(struct server *s, uint32_t id, const char *why)
 {
-	struct strbuf data = {0};
-	struct json j;
-
 	if (entry_job(s, id)->state == STATE_NOW)
 		sched_started(s->sched, id, s->now);
-	s->entries.v[id].intent = INTENT_NONE;
-	comment_set(s, id, "%s", why);
-	json_init(&j, &data, false);
-	json_open_object(&j, NULL);
-	json_text(&j, "text", why);
-	json_close_object(&j);
-	s->data = data.text;
-	s->data_job = id;
-	sched_requeue(s->sched, id, s->now);
-	s->data = NULL;
+	sched_requeue(s->sched, id, s->now, &(struct payload){.text = why});
 	book_event(s, id, 'R');
-	strbuf_fini(&data);
 }
 
 static void on_ended(void *context, const struct result *r)
@@ -613,30 +478,18 @@ static void on_ended(void *context, const struct result *r)
 	if (!tag_parse(s, r->tag, &id, &attempt) || !(t = attempt_find(s, id, attempt)))
 		return;
 	attempt_free(s, t);
-	s->entries.v[id].suspended = false;
 	if (!is_current(s, id, attempt))
 		return;
 	if (r->how == RESULT_NOT_STARTED) {
-		if (s->entries.v[id].intent == INTENT_DELETE) {
-			sched_start_failed_or_requeue(s, id);
-			job_end_waiting(s, id, END_DELETED, "deleted before it ran");
-		} else {
+		if (s->entries.v[id].intent == INTENT_DELETE)
+			start_undo(s, id, NULL);
+		else
 			start_failed(s, id, r->reason ? r->reason : "no reason was given");
-		}
 	} else if (s->entries.v[id].intent == INTENT_RERUN) {
 		requeue(s, id, "to be run again, as was asked for");
 	} else {
-		result_keep(s, id, r);
-		finish(s, id);
+		result_finish(s, id, r);
 	}
-}
-
-void sched_start_failed_or_requeue(struct server *s, uint32_t id)
-{
-	if (entry_job(s, id)->state == STATE_NOW)
-		sched_start_failed(s->sched, id, s->now);
-	else
-		sched_requeue(s->sched, id, s->now);
 }
 
 static void on_lost(void *context, const char *tag, const char *host, const char *why)
@@ -666,10 +519,10 @@ static void on_lost(void *context, const char *tag, const char *host, const char
 		strbuf_fini(&text);
 		return;
 	}
-	e->exit_status = -2;
-	e->cause = e->intent == INTENT_DELETE ? END_DELETED : END_LOST;
-	comment_set(s, id, "%s", why);
-	finish(s, id);
+	finish(s, id,
+	       &(struct payload){.exit_status = EXIT_LOST,
+				 .cause = e->intent == INTENT_DELETE ? END_DELETED : END_LOST,
+				 .text = why});
 }
 
 static void on_opened(void *context, uint64_t id, int fd, const char *reason)

@@ -41,6 +41,14 @@ const char *event_name(int type)
 		return "asked";
 	case EVENT_NOTE:
 		return "note";
+	case EVENT_ALTER:
+		return "alter";
+	case EVENT_HOLDS:
+		return "holds";
+	case EVENT_SUSPEND:
+		return "signal";
+	case EVENT_RANK:
+		return "rank";
 	default:
 		return event_type_name((enum event_type)type);
 	}
@@ -121,6 +129,9 @@ void event_words(const struct server *s, const struct store_event *e, struct str
 		break;
 	case EVENT_PLACED:
 		strbuf_puts(out, "got its CPUs");
+		break;
+	case EVENT_RANK:
+		strbuf_puts(out, "moved within the queue");
 		break;
 	case EVENT_INTENT:
 		strbuf_printf(out, "asked to %s", text && strcmp(text, "rerun") == 0 ? "run again" : "be deleted");

@@ -1,7 +1,6 @@
 /*
  * jobs.c - the server's jobs: finding them by what people call them, naming them, and forgetting them.
  */
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -101,6 +100,20 @@ struct queue *queue_named(const struct server *s, const char *name)
 	return NULL;
 }
 
+struct queue *queue_of(const struct server *s, uint32_t word)
+{
+	return word < s->queue_by_word.n ? s->queue_by_word.v[word] : NULL;
+}
+
+static void queue_index(struct server *s, const char *name, struct queue *q)
+{
+	uint32_t at = word_add(s, name);
+
+	while (s->queue_by_word.n <= at)
+		vec_push(&s->queue_by_word, NULL);
+	s->queue_by_word.v[at] = q;
+}
+
 struct queue *queue_create(struct server *s, const char *name)
 {
 	struct queue *q = mem_zalloc(sizeof *q);
@@ -112,12 +125,26 @@ struct queue *queue_create(struct server *s, const char *name)
 	for (; at > 0 && strcmp(s->queues.v[at - 1]->name, name) > 0; at--) /* by name, as the store has them */
 		s->queues.v[at] = s->queues.v[at - 1];
 	s->queues.v[at] = q;
+	queue_index(s, name, q);
 	return q;
+}
+
+void queue_destroy(struct server *s, struct queue *q)
+{
+	queue_index(s, q->name, NULL);
+	for (size_t i = 0; i < s->queues.n; i++)
+		if (s->queues.v[i] == q) {
+			vec_remove(&s->queues, i);
+			break;
+		}
+	attrs_fini(&q->attrs);
+	free(q->name);
+	free(q);
 }
 
 int64_t setting_of(const struct server *s, const struct spec *p, const char *name)
 {
-	const struct queue *q = queue_named(s, word(s, p->queue));
+	const struct queue *q = queue_of(s, p->queue);
 	int64_t value = q ? attrs_number(&q->attrs, name) : -1;
 
 	return value >= 0 ? value : attrs_number(&s->attrs, name);
@@ -134,27 +161,6 @@ struct tally *tally_of(struct server *s, const char *user, const char *queue)
 		*at = s->tally.n;
 	}
 	return &s->tally.v[*at - 1];
-}
-
-struct outcome *outcome_of(struct entry *e)
-{
-	if (!e->outcome)
-		e->outcome = mem_zalloc(sizeof *e->outcome);
-	return e->outcome;
-}
-
-void comment_set(struct server *s, uint32_t id, const char *fmt, ...)
-{
-	struct outcome *o = outcome_of(&s->entries.v[id]);
-	struct strbuf text = {0};
-	va_list ap;
-
-	va_start(ap, fmt);
-	strbuf_vprintf(&text, fmt, ap);
-	va_end(ap);
-	free(o->comment);
-	o->comment = mem_strdup(strbuf_text(&text));
-	strbuf_fini(&text);
 }
 
 void spec_unref(struct spec *p)

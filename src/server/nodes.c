@@ -258,8 +258,10 @@ static void node_empty(struct server *s, const struct found *f)
 		if (job->attempt != f->attempts.v[i] || (job->state != STATE_NOW && job->state != STATE_RUNNING))
 			job_kill_again(s, id, f->attempts.v[i]);
 		else
-			job_kill(s, id, s->entries.v[id].spec->rerunnable ? INTENT_RERUN : INTENT_DELETE, 0,
-				 "the administrator, who removed its node");
+			job_kill(s, id,
+				 &(struct payload){.intent = s->entries.v[id].spec->rerunnable ? INTENT_RERUN
+											       : INTENT_DELETE,
+						   .who = "the administrator, who removed its node"});
 	}
 }
 

@@ -42,29 +42,6 @@ int body_read(struct server *s, uint32_t id, json_t **ret, struct err *err)
 	return *ret ? 0 : err_set(err, -EIO, "what the store has of the job is damaged: %s", error.text);
 }
 
-struct spec *spec_own(struct server *s, uint32_t id)
-{
-	struct entry *e = &s->entries.v[id];
-	const struct spec *shared = e->spec;
-	struct strbuf head = {0};
-	struct spec *p;
-
-	if (!shared->array)
-		return e->spec;
-	p = mem_alloc(sizeof *p + strlen(shared->name) + 1);
-	memcpy(p, shared, sizeof *p + strlen(shared->name) + 1);
-	p->refs = 1;
-	p->array = false;
-	p->array_text = NULL;
-	p->depend = shared->depend ? mem_strdup(shared->depend) : NULL;
-	spec_unref(e->spec);
-	e->spec = p;
-	spec_head(s, p, &head);
-	store_put_job(s->store, e->key, strbuf_text(&head), "");
-	strbuf_fini(&head);
-	return p;
-}
-
 /* ---- where output goes ---- */
 
 static const char *replace(struct arena *a, const char *path, const char *word_, const char *value)

@@ -76,11 +76,15 @@ static void script_count(struct recovery *r, uint64_t script)
 		r->highest_script = script;
 }
 
-static void submitted(struct server *s, uint32_t id, struct spec *p)
+/* How it began: see submit(). */
+static void submitted(struct server *s, uint32_t id, bool eligible)
 {
-	struct event e = {.time = p->created, .job = id, .by = JOB_NONE, .type = EVENT_SUBMIT};
+	struct event e = {.time = s->entries.v[id].spec->created, .job = id, .by = JOB_NONE, .type = EVENT_SUBMIT};
 
 	job_apply(entry_job(s, id), &e, KIND_COMMON, NULL);
+	e.type = EVENT_HOLD;
+	if (!eligible)
+		job_apply(entry_job(s, id), &e, KIND_COMMON, NULL);
 }
 
 static int restore_array(struct recovery *r, uint64_t number, struct spec *p, struct err *err)
@@ -94,8 +98,10 @@ static int restore_array(struct recovery *r, uint64_t number, struct spec *p, st
 		return rc;
 	a = array_add(s, number, p, &spec);
 	a->first = s->cluster->njobs;
-	for (int64_t i = array_next(&spec, -1); i >= 0; i = array_next(&spec, i))
-		submitted(s, entry_add(s, job_key(number, i), p), p);
+	for (int64_t i = array_next(&spec, -1); i >= 0; i = array_next(&spec, i)) {
+		uint32_t id = entry_add(s, job_key(number, i), p);
+		submitted(s, id, id - a->first < p->eligible);
+	}
 	array_fini(&spec);
 	return 0;
 }
@@ -115,19 +121,16 @@ static int on_job(void *context, uint64_t key, const char *head, struct err *err
 		r->highest = job_key_number(key);
 	if (rc < 0)
 		return rc;
-	if (job_key_index(key) >= 0) { /* an element with a spec of its own */
-		if (!entry_find(s, job_key_number(key), job_key_index(key), &id))
+	if (job_key_index(key) >= 0) { /* an element with a spec of its own, of a store that had no EVENT_ALTER */
+		if (!entry_find(s, job_key_number(key), job_key_index(key), &id)) {
 			rc = err_set(err, -EINVAL, "its array is not there");
-		else {
-			struct job *job = entry_job(s, id);
+		} else {
 			spec_unref(s->entries.v[id].spec);
 			s->entries.v[id].spec = p;
+			s->entries.v[id].holds = p->holds;
 			p->refs++;
-			job->walltime = p->walltime;
-			job->deadline = p->deadline;
-			job->kind = p->kind;
-			job->request = p->request == UINT32_MAX ? s->fallback : p->request;
-			job->rank = p->rank;
+			job_fill(s, entry_job(s, id), p);
+			entry_job(s, id)->rank = p->rank;
 		}
 	} else if (p->array) {
 		rc = restore_array(r, job_key_number(key), p, err);
@@ -135,7 +138,7 @@ static int on_job(void *context, uint64_t key, const char *head, struct err *err
 	} else {
 		id = entry_add(s, key, p);
 		map_set(&s->by_number, job_key_number(key), id);
-		submitted(s, id, p);
+		submitted(s, id, p->eligible > 0);
 		script_count(r, p->script);
 	}
 	spec_unref(p);
@@ -165,35 +168,90 @@ static int nodes_parse(struct server *s, const char *text, int32_t **ret, uint32
 	return 0;
 }
 
-/* What an event's data says of the job's outcome. */
-static void restore_data(struct server *s, uint32_t id, const struct store_event *e, const json_t *data)
+/* The place that an event gives to a job. An old store does not tell what was altered when: there a place for another request is none. */
+static int place_read(struct server *s, const struct store_event *e, struct event *x, int32_t **ret_nodes,
+		      struct err *err)
 {
-	struct entry *x = &s->entries.v[id];
-	const char *text = json_string_value(json_object_get(data, "text"));
+	uint32_t nfrags = cluster_job_request(s->cluster, entry_job(s, x->job))->nfrags;
+	int rc = nodes_parse(s, e->nodes, ret_nodes, &x->nnodes, err);
 
-	if (e->type == EVENT_INTENT) {
-		x->intent = text && strcmp(text, "rerun") == 0 ? INTENT_RERUN : INTENT_DELETE;
-		return;
+	x->nodes = *ret_nodes;
+	if (rc < 0 || !*ret_nodes || x->nnodes == nfrags)
+		return rc;
+	if (!s->entries.v[x->job].spec->legacy)
+		return err_set(err, -EINVAL, "it names %u nodes for %u fragments", x->nnodes, nfrags);
+	x->nnodes = 0;
+	return 0;
+}
+
+/* Attempts are the processes' part: given their CPUs, or known to have gone. */
+static void fold_attempt(struct server *s, const struct event *x, const json_t *data, struct payload *p)
+{
+	uint32_t number = entry_job(s, x->job)->attempt;
+	struct attempt *t = attempt_find(s, x->job, number);
+
+	switch ((int)x->type) {
+	case EVENT_START:
+	case EVENT_PLACED:
+		if (json_object_get(data, "cpus") && (t || x->nnodes))
+			p->attempt = attempt_restore(s, x->job, number, x->nodes, x->nnodes, data);
+		break;
+	case EVENT_STARTED:
+		if (t)
+			t->started = true;
+		break;
+	case EVENT_START_FAILED:
+	case EVENT_PREEMPT: /* of a job that lost its place to another processes may linger: recover_attempts() asks */
+		if (x->by == JOB_NONE)
+			attempt_discard(s, x->job, number);
+		break;
+	case EVENT_FINISH:
+		attempt_discard(s, x->job, number);
+		break;
+	default:
+		break;
 	}
-	if (e->type == EVENT_NOTE)
-		return;
-	if (json_object_get(data, "failures"))
-		x->failures = (uint8_t)json_integer_value(json_object_get(data, "failures"));
-	if (text)
-		comment_set(s, id, "%s", text);
-	if (e->type != EVENT_FINISH && e->type != EVENT_DELETE && e->type != EVENT_EXPIRE)
-		return;
-	x->exit_status = (int32_t)json_integer_value(json_object_get(data, "exit_status"));
-	x->cause = (uint8_t)json_integer_value(json_object_get(data, "cause"));
-	x->intent = INTENT_NONE;
-	if (e->type == EVENT_FINISH) {
-		struct outcome *o = outcome_of(x);
-		o->cpu_ms = json_integer_value(json_object_get(data, "cpu_ms"));
-		o->memory_kib = json_integer_value(json_object_get(data, "memory_kib"));
-		o->started_us = json_integer_value(json_object_get(data, "started_us"));
-		o->ended_us = json_integer_value(json_object_get(data, "ended_us"));
-		o->session = (pid_t)json_integer_value(json_object_get(data, "session"));
+}
+
+/* The nodes of a start that had to wait for its CPUs are the plan's. */
+static int32_t *planned_nodes(struct server *s, struct event *x)
+{
+	int32_t *nodes;
+
+	if (!plan_holds(s->plan, x->job))
+		return NULL;
+	x->nnodes = s->plan->holds.v[x->job].nfrags;
+	nodes = mem_zalloc((x->nnodes + 1) * sizeof *nodes);
+	plan_nodes(s->plan, x->job, nodes);
+	x->nodes = nodes;
+	return nodes;
+}
+
+static int fold_event(struct server *s, const struct store_event *e, struct event *x, const json_t *data,
+		      struct payload *p, struct err *err)
+{
+	struct job *job = entry_job(s, x->job);
+	enum job_kind by_kind = x->by == JOB_NONE ? KIND_COMMON : entry_job(s, x->by)->kind;
+	int32_t *nodes = NULL;
+	int rc = 0;
+
+	if (e->type < EVENT_COUNT) {
+		rc = place_read(s, e, x, &nodes, err);
+		if (rc == 0)
+			rc = job_apply(job, x, by_kind, err);
+		if (rc == 0) {
+			plan_advance(s->plan, e->time);
+			plan_apply(s->plan, x);
+		}
+	} else if (e->type == EVENT_PLACED) {
+		nodes = planned_nodes(s, x);
 	}
+	if (rc == 0) {
+		fold_attempt(s, x, data, p);
+		entry_apply(s, x, p);
+	}
+	free(nodes);
+	return rc;
 }
 
 static int fold(void *context, const struct store_event *e, struct err *err)
@@ -201,57 +259,32 @@ static int fold(void *context, const struct store_event *e, struct err *err)
 	struct recovery *r = context;
 	struct server *s = r->s;
 	struct event x = {.time = e->time, .at = e->at, .by = JOB_NONE, .type = (uint8_t)e->type};
-	enum job_kind by_kind = KIND_COMMON;
-	int32_t *nodes = NULL;
+	struct payload p;
 	json_t *data = NULL;
 	json_error_t error;
+	struct array *whole;
 	uint32_t by;
-	int rc = 0;
+	int rc;
 
 	if (e->seq >= s->next_seq)
 		s->next_seq = e->seq + 1;
-	if (!entry_find(s, job_key_number(e->job), job_key_index(e->job), &x.job))
+	whole = job_key_index(e->job) < 0 && e->type == EVENT_ALTER ? array_find(s, job_key_number(e->job)) : NULL;
+	if (!whole && !entry_find(s, job_key_number(e->job), job_key_index(e->job), &x.job))
 		return err_set(err, -ENOENT, "its job is not there");
-	if (e->type < 0 || (e->type >= EVENT_COUNT && e->type < EVENT_PLACED) || e->type > EVENT_NOTE)
+	if (e->type < 0 || (e->type >= EVENT_COUNT && e->type < EVENT_PLACED) || e->type >= SERVER_EVENT_END)
 		return err_set(err, -EINVAL, "there are no events of type %d", e->type);
 	if (e->data && !(data = json_loads(e->data, 0, &error)))
 		return err_set(err, -EINVAL, "data: %s", error.text);
-	if (e->by && entry_find(s, job_key_number(e->by), job_key_index(e->by), &by)) {
+	if (e->by && entry_find(s, job_key_number(e->by), job_key_index(e->by), &by))
 		x.by = by;
-		by_kind = entry_job(s, by)->kind;
+	rc = payload_read(s, e->type, data, &p, err);
+	if (rc == 0) {
+		if (whole)
+			array_apply(whole, p.spec);
+		else
+			rc = fold_event(s, e, &x, data, &p, err);
+		spec_unref(p.spec);
 	}
-	if (e->type < EVENT_COUNT) {
-		struct job *job = entry_job(s, x.job);
-		rc = nodes_parse(s, e->nodes, &nodes, &x.nnodes, err);
-		if (rc == 0 && nodes && x.nnodes != cluster_job_request(s->cluster, job)->nfrags)
-			rc = err_set(err, -EINVAL, "it names %u nodes for %u fragments", x.nnodes,
-				     cluster_job_request(s->cluster, job)->nfrags);
-		x.nodes = nodes;
-		if (rc == 0)
-			rc = job_apply(job, &x, by_kind, err);
-		if (rc == 0) {
-			plan_advance(s->plan, e->time);
-			plan_apply(s->plan, &x);
-			if (e->type == EVENT_START)
-				attempt_restore(s, x.job, job->attempt, nodes, x.nnodes, data);
-			if (e->type == EVENT_STARTED && attempt_find(s, x.job, job->attempt))
-				attempt_find(s, x.job, job->attempt)->started = true;
-			if (e->type == EVENT_PREEMPT || e->type == EVENT_START_FAILED)
-				s->entries.v[x.job].intent = INTENT_NONE;
-			s->entries.v[x.job].modified = e->time;
-		}
-	} else if (e->type == EVENT_PLACED && attempt_find(s, x.job, entry_job(s, x.job)->attempt)) {
-		attempt_restore(s, x.job, entry_job(s, x.job)->attempt, NULL, 0, data);
-	}
-	if (rc == 0 && data)
-		restore_data(s, x.job, e, data);
-	/* Of a job that lost its place to another (`by`) processes may linger: recover_attempts() asks. */
-	if (rc == 0 &&
-	    (e->type == EVENT_FINISH || (!e->by && (e->type == EVENT_START_FAILED || e->type == EVENT_PREEMPT))))
-		attempt_discard(s, x.job, entry_job(s, x.job)->attempt);
-	if (rc == 0 && e->type == EVENT_EXPIRE)
-		s->entries.v[x.job].exit_status = -4;
-	free(nodes);
 	json_decref(data);
 	return rc;
 }
@@ -276,28 +309,65 @@ static void on_damaged(void *context, const char *what, const char *reason)
 	server_say(r->s, "set aside, since it can't be read: %s: %s", what, reason);
 }
 
-/* What is derived of a job. */
+/* An old store has lost where it was: a place for another request was passed over. */
+static void place_lost(struct server *s, uint32_t id)
+{
+	struct job *job = entry_job(s, id);
+	struct event e = {.time = s->now,
+			  .job = id,
+			  .by = JOB_NONE,
+			  .type = job->state == STATE_ALLOCATED ? EVENT_DEALLOCATE
+				  : job->state == STATE_NOW	? EVENT_START_FAILED
+								: EVENT_PREEMPT};
+
+	s->entries.v[id].broken |= job->state != STATE_ALLOCATED;
+	job_apply(job, &e, KIND_COMMON, NULL);
+}
+
+/* What is derived of a job: the scheduler's queues, counts. */
 static void restore_entry(struct server *s, uint32_t id)
 {
-	struct entry *e = &s->entries.v[id];
+	const struct entry *e = &s->entries.v[id];
 	const struct job *job = entry_job(s, id);
 	struct array *a;
 
 	if (!e->spec)
 		return;
 	a = array_find(s, job_key_number(e->key));
-	sched_restore(s->sched, id, s->now);
 	if (job_ended(job)) {
+		sched_restore(s->sched, id, s->now);
 		if (a)
 			a->ended++;
 		heap_push(&s->forgets, job->since + setting_of(s, e->spec, "keep_completed"), id, 0);
 		return;
 	}
 	total_count(s, e->spec, 1);
-	if (job->state == STATE_NOW || job->state == STATE_RUNNING) {
-		block_running(s, id);
+	if (job->state >= STATE_ALLOCATED && !plan_holds(s->plan, id))
+		place_lost(s, id);
+	sched_restore(s->sched, id, s->now);
+	if (job->state != STATE_HELD && !(e->spec->legacy && job->state == STATE_CANDIDATE))
+		block_running(s, id); /* it has its place within the limits */
+	if (job->state == STATE_NOW || job->state == STATE_RUNNING)
 		heap_push(&s->ends, plan_piece(s->plan, id, 0)->end, id, job->attempt);
-	}
+	if (job->state == STATE_NOW && !attempt_find(s, id, job->attempt))
+		vec_push(&s->starts, id); /* its CPUs were not free yet */
+}
+
+/* Ended ones in the order of their ends, since the scheduler learns from them; then the others by id. */
+static void restore_entries(struct server *s)
+{
+	struct heap ended = {0};
+	struct heap_item x;
+
+	for (uint32_t id = 1; id < s->entries.n; id++)
+		if (s->entries.v[id].spec && entry_ended(s, id))
+			heap_push(&ended, entry_job(s, id)->since, id, 0);
+	while (heap_pop(&ended, &x))
+		restore_entry(s, (uint32_t)x.tie);
+	heap_fini(&ended);
+	for (uint32_t id = 1; id < s->entries.n; id++)
+		if (!entry_ended(s, id))
+			restore_entry(s, id);
 }
 
 static void boot_store(struct server *s)
@@ -310,16 +380,25 @@ static void boot_store(struct server *s)
 
 static void hold_broken(struct server *s, uint32_t id)
 {
-	struct spec *p = spec_own(s, id);
+	entry_event(
+		s, id, EVENT_HOLDS,
+		&(struct payload){
+			.holds = s->entries.v[id].holds | BLOCK_SYSTEM,
+			.text = "held: a part of its history could not be read",
+			.comment =
+				"held: a part of its history could not be read (see the server's log), so it may have run already",
+			.who = "the server"});
+}
+
+/* From now on who is eligible is kept. */
+static void legacy_end(struct server *s, uint64_t key, struct spec *p)
+{
 	struct strbuf head = {0};
 
-	p->holds |= BLOCK_SYSTEM;
+	p->legacy = false;
 	spec_head(s, p, &head);
-	store_put_head(s->store, s->entries.v[id].key, head.text);
+	store_put_head(s->store, key, head.text);
 	strbuf_fini(&head);
-	comment_set(s, id,
-		    "held: a part of its history could not be read (see the server's log), so it may have run already");
-	event_note(s, id, EVENT_NOTE, "held: a part of its history could not be read", "the server");
 }
 
 int recover(struct server *s, struct err *err)
@@ -341,14 +420,21 @@ int recover(struct server *s, struct err *err)
 	if (s->next_seq == 0)
 		s->next_seq = 1;
 	plan_advance(s->plan, s->now);
-	for (uint32_t id = 1; id < s->entries.n; id++)
-		restore_entry(s, id);
+	restore_entries(s);
 	for (uint32_t id = 1; id < s->entries.n; id++) {
-		if (s->entries.v[id].spec && s->entries.v[id].broken && !entry_ended(s, id))
+		struct entry *e = &s->entries.v[id];
+		if (!e->spec || entry_ended(s, id))
+			continue;
+		if (e->broken)
 			hold_broken(s, id); /* also if it runs: it may come back */
-		if (s->entries.v[id].spec && job_waits(entry_job(s, id)))
-			block_begin(s, id);
+		if (entry_job(s, id)->state <= STATE_ALLOCATED)
+			block_restore(s, id);
+		if (e->spec->legacy && !e->spec->array)
+			legacy_end(s, e->key, e->spec);
 	}
+	for (size_t i = 0; i < s->arrays.n; i++)
+		if (s->arrays.v[i]->spec->legacy)
+			legacy_end(s, job_key(s->arrays.v[i]->number, -1), s->arrays.v[i]->spec);
 	world_gates(s);
 	return 0;
 }
@@ -383,7 +469,7 @@ void recover_attempts(struct server *s)
 		for (uint32_t n = 1; n <= job->attempt; n++) {
 			struct attempt *t = attempt_find(s, id, n);
 			bool current = n == job->attempt && (job->state == STATE_NOW || job->state == STATE_RUNNING);
-			if (!t && !current)
+			if (!t && (!current || job->state == STATE_NOW)) /* NOW: it waits for its CPUs */
 				continue;
 			attempt_tag(s, id, n, tag);
 			switch (attach(s, t, tag)) {
@@ -395,7 +481,7 @@ void recover_attempts(struct server *s)
 				}
 				attempt_discard(s, id, n);
 				if (current) /* the order never left, or never arrived */
-					sched_start_failed(s->sched, id, s->now);
+					sched_start_failed(s->sched, id, s->now, NULL);
 				break;
 			case ATTEMPT_RUNS:
 				if (current && job->state == STATE_NOW)

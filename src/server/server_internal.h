@@ -34,16 +34,10 @@
 #include "server/accounting.h"
 #include "server/attr.h"
 #include "server/conf.h"
+#include "server/entry.h"
 #include "server/mail.h"
 #include "store/store.h"
 #include "tls/pki.h"
-
-/* The server's own events, beside enum event_type. */
-enum server_event {
-	EVENT_PLACED = 32, /* CPUs were given to a start that had to wait for them: `data` */
-	EVENT_INTENT,	   /* somebody wants it ended, or run again: `data` */
-	EVENT_NOTE,	   /* for the log only: held, released, altered, moved, message */
-};
 
 /* Why a waiting job is not the scheduler's to consider (then it is held in the core). All but the first three are derived. */
 enum block {
@@ -57,8 +51,6 @@ enum block {
 	BLOCK_QUEUE = 1 << 6,  /* its queue is stopped */
 	BLOCK_MISFIT = 1 << 7, /* no node could hold it, since the nodes have changed */
 };
-
-enum intent { INTENT_NONE, INTENT_DELETE, INTENT_RERUN };
 
 enum mail_point { MAIL_ABORT = 1, MAIL_BEGIN = 2, MAIL_END = 4 };
 
@@ -79,49 +71,12 @@ struct spec {
 	uint8_t kind, powers;
 	uint8_t mail; /* enum mail_point */
 	uint8_t holds;
+	uint32_t eligible; /* of an array's elements, or 1 or 0 of a job, when it was submitted; the first ones */
 	bool rerunnable, interactive, array;
+	bool legacy;  /* of a store that did not keep who was eligible, nor what was altered when */
 	char *depend; /* canonical text, or NULL */
 	char *array_text;
 	char name[]; /* NUL-terminated */
-};
-
-/* What became of it: only for jobs that were started, or have ended. */
-struct outcome {
-	char *exec_host; /* "n1/0+n1/1" */
-	char *comment;
-	int64_t cpu_ms, memory_kib;
-	int64_t started_us, ended_us;
-	pid_t session;
-};
-
-/* The server's part of a job; its index in server.entries is the job's id in the core. */
-struct entry {
-	uint64_t key;
-	struct spec *spec; /* NULL: forgotten */
-	struct outcome *outcome;
-	int64_t modified;
-	int32_t exit_status;
-	uint8_t block;	/* enum block, of a job that waits */
-	uint8_t intent; /* of one that runs */
-	uint8_t cause;	/* enum end_cause */
-	uint8_t failures;
-	bool suspended;
-	bool eligible; /* counted as active in its limits */
-	bool foreign;  /* deleted by another than its owner */
-	bool broken;   /* a part of its history could not be read */
-};
-
-enum end_cause {
-	END_ITSELF,
-	END_WALLTIME,
-	END_MEMORY,
-	END_DELETED,
-	END_LOST,
-	END_EXPIRED,
-	END_DEPEND,
-	END_NOT_STARTED,
-	END_HUNG_UP,
-	END_COUNT
 };
 
 struct array {
@@ -130,7 +85,6 @@ struct array {
 	struct spec *spec;
 	int64_t limit;	/* elements that may be active at once; 0: no limit */
 	int64_t active; /* eligible or running */
-	uint32_t next;	/* elements before it were offered already */
 	uint32_t ended;
 };
 
@@ -198,6 +152,12 @@ struct node_info {
 	char *features;			/* of a joined one, joined by commas, without its class; or NULL */
 	bool leaving;			/* to be removed when its last attempt has ended */
 	bool drained;			/* as the scheduler was told */
+};
+
+/* Jobs that wait at the same limits (block.c). */
+struct gate {
+	uint64_t key;
+	struct heap waiting; /* (rank in microseconds, core id); also some that have gone on since */
 };
 
 /* Someone's jobs, for limits: of a user (queue NULL) or of a user in a queue. */
@@ -277,6 +237,7 @@ struct server {
 	VEC(struct entry) entries;
 	VEC(struct array *) arrays;
 	VEC(struct queue *) queues;
+	VEC(struct queue *) queue_by_word; /* the same by their names' words; NULL: no queue */
 	VEC(struct node_info) nodes;
 	struct map by_number;  /* number -> core id, or ARRAY_BIT | index in arrays */
 	struct map attempts;   /* attempt_key() -> struct attempt * */
@@ -291,19 +252,20 @@ struct server {
 	struct heap ends;     /* (planned end, core id, attempt): overruns */
 	struct heap forgets;  /* (when, core id): completed jobs to be forgotten */
 	job_vec starts; /* START was decided; their CPUs or their last attempt are not free yet, or the order was not built */
-	job_vec offered;       /* waiting for a limit to allow another */
-	int64_t now, now_us;   /* wall clock, never going back */
-	int64_t active, total; /* jobs eligible or running; that have not ended */
-	uint32_t fallback;     /* a request of one CPU, for jobs that no node could hold any more */
-	int64_t skew;	       /* seconds that the machine's clock is behind ours */
-	int64_t boot_us;       /* the monotonic clock at now_us */
-	struct map expected;   /* core id -> when it would start (api_read.c) */
-	int64_t expected_at;   /* when, and */
-	uint64_t expected_of;  /* of which version of the plan that was foreseen */
-	bool dirty;	       /* the scheduler must look */
-	bool waiting_offers;   /* limits may allow more now */
-	bool priorities;       /* somebody uses them */
-	bool emptying;	       /* to stop when the last job has ended */
+	VEC(struct gate) gates; /* block.c: who waits for a limit to allow another */
+	struct map gate_index;	/* gate.key -> index */
+	int64_t now, now_us;	/* wall clock, never going back */
+	int64_t active, total;	/* jobs eligible or running; that have not ended */
+	uint32_t fallback;	/* a request of one CPU, for jobs that no node could hold any more */
+	int64_t skew;		/* seconds that the machine's clock is behind ours */
+	int64_t boot_us;	/* the monotonic clock at now_us */
+	struct map expected;	/* core id -> when it would start (api_read.c) */
+	int64_t expected_at;	/* when, and */
+	uint64_t expected_of;	/* of which version of the plan that was foreseen */
+	bool dirty;		/* the scheduler must look */
+	bool waiting_offers;	/* limits may allow more now */
+	bool priorities;	/* somebody uses them */
+	bool emptying;		/* to stop when the last job has ended */
 	bool terminating, stopped;
 	bool farewell;	   /* that agents are told to wait is in the store */
 	int64_t agents_at; /* instant: somebody may have been silent for too long; 0: look at once */
@@ -312,14 +274,12 @@ struct server {
 	int64_t wake;	   /* when the scheduler wants to be called */
 	bool rebooted;	   /* the machine was started again since the server last ran */
 	bool swept;	   /* attempts that no job claims have been ended */
-	const char *data;  /* JSON for the next event that the scheduler emits of data_job */
-	uint32_t data_job;
-	job_vec begun, returned, ended; /* events of this turn that something follows from */
-	struct heap kills;		/* (when, core id, attempt): SIGKILL if SIGTERM was not enough */
-	char *trouble;			/* the store can't be written: why */
-	int64_t retry_us;		/* when to try again */
-	int64_t commit_us;		/* changes wait for others until then; 0: none do */
-	struct strbuf book;		/* accounting records of this turn */
+	job_vec begun, returned, doomed, ended; /* events of this turn that something follows from (dispatch_settle) */
+	struct heap kills;			/* (when, core id, attempt): SIGKILL if SIGTERM was not enough */
+	char *trouble;				/* the store can't be written: why */
+	int64_t retry_us;			/* when to try again */
+	int64_t commit_us;			/* changes wait for others until then; 0: none do */
+	struct strbuf book;			/* accounting records of this turn */
 	struct accounting *accounting;
 	struct mailer *mailer;
 	VEC(char *) told; /* tags whose results this turn stores: forgotten after the commit */
@@ -370,13 +330,13 @@ char entry_state(const struct server *s, uint32_t id);				  /* the letter */
 struct array *array_find(const struct server *s, uint64_t number);
 bool entry_find(const struct server *s, uint64_t number, int64_t index, uint32_t *ret);
 struct queue *queue_named(const struct server *s, const char *name);
+struct queue *queue_of(const struct server *s, uint32_t word); /* by the word of its name; NULL: there is none */
 struct queue *queue_create(struct server *s, const char *name);
+void queue_destroy(struct server *s, struct queue *q);
 /* A number that holds for a job: its queue's, else the server's. */
 int64_t setting_of(const struct server *s, const struct spec *p, const char *name);
 struct tally *tally_of(struct server *s, const char *user,
 		       const char *queue); /* made if new; valid until the next call */
-void comment_set(struct server *s, uint32_t id, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
-struct outcome *outcome_of(struct entry *e); /* made if new */
 void spec_unref(struct spec *p);
 void script_file_drop(struct server *s, uint64_t script);
 void entry_forget(struct server *s, uint32_t id); /* a job that ended long ago: out of memory and store */
@@ -398,7 +358,8 @@ void submission_keep_script(struct server *s, struct submission *x);
 void submission_fini(struct submission *x);
 int mail_parse(const char *text, uint8_t *ret, struct err *err);
 int holds_parse(const char *text, uint8_t *ret, struct err *err);
-const char *power_name(int i); /* NULL: there are no more */
+const char *power_name(int i);		      /* NULL: there are no more */
+struct spec *spec_copy(const struct spec *p); /* a job's own, to be changed: no array's */
 void spec_head(const struct server *s, const struct spec *p, struct strbuf *out);
 int spec_restore(struct server *s, const char *head, struct spec **ret, struct err *err);
 /* Parses resources texts into a request: what is not given comes from the queue's and the server's defaults. */
@@ -421,6 +382,8 @@ void block_clear(struct server *s, uint32_t id, unsigned bits);
 void block_offer(struct server *s);		    /* lets as many through as limits allow */
 void block_begin(struct server *s, uint32_t id);    /* a job begins to wait: derives all its blocks */
 void block_running(struct server *s, uint32_t id);  /* a job runs, whatever blocked it */
+void block_restore(struct server *s, uint32_t id);  /* a waiting job after recovery: only the reasons are derived */
+void block_rank(struct server *s, uint32_t id);	    /* its rank has changed */
 void block_leave(struct server *s, uint32_t id);    /* a job no longer waits or runs */
 void depend_watch(struct server *s, uint32_t id);   /* its dependencies are looked at when those jobs change */
 void depend_changed(struct server *s, uint32_t id); /* a job started or ended: who waits for it? */
@@ -437,15 +400,13 @@ int64_t dispatch_next(const struct server *s); /* when to call that again */
 void dispatch_withdraw(struct server *s,
 		       uint32_t node); /* starts that wait for a node which is down go back to the queue */
 extern const struct engine_listener dispatch_engine;
-void job_end_waiting(struct server *s, uint32_t id, enum end_cause cause, const char *why); /* one that does not run */
-/* Ends a running job's processes: SIGTERM, after `delay` seconds SIGKILL (< 0: as its queue says). */
-void job_kill(struct server *s, uint32_t id, enum intent intent, int64_t delay, const char *who);
-void job_purge(struct server *s, uint32_t id, const char *who);
+/* Ends one that does not run. Of the payload, which may be NULL, text, who and foreign count. */
+void job_end_waiting(struct server *s, uint32_t id, enum end_cause cause, const struct payload *p);
+/* Ends a running job's processes by its intent: SIGTERM, after `delay` seconds SIGKILL (< 0: as its queue says). */
+void job_kill(struct server *s, uint32_t id, const struct payload *p);
+void job_purge(struct server *s, uint32_t id, const struct payload *p);
 void job_kill_again(struct server *s, uint32_t id, uint32_t attempt);
 void dispatch_settle(struct server *s); /* what follows from events: dependencies, books, mail */
-void event_store(struct server *s, const struct store_event *given, bool keep);
-void sched_start_failed_or_requeue(struct server *s, uint32_t id);
-void outcome_data(const struct entry *e, struct strbuf *out);
 
 /* ---- attempt.c: which CPUs and GPUs an attempt has, on which hosts ---- */
 struct attempt *attempt_create(struct server *s, uint32_t id, uint32_t number, const int32_t *nodes, uint32_t n);
@@ -453,9 +414,10 @@ void attempt_free(struct server *s, struct attempt *t); /* gives back what it ho
 struct attempt *attempt_find(const struct server *s, uint32_t id, uint32_t attempt);
 bool attempt_place(struct server *s,
 		   struct attempt *t); /* CPUs and GPUs for every fragment, lowest first; all or none */
-void attempt_data(struct server *s, const struct attempt *t, struct strbuf *out); /* for the store, once it has them; */
-void attempt_restore(struct server *s, uint32_t id, uint32_t attempt, const int32_t *nodes, uint32_t n,
-		     const json_t *data); /* ... and back */
+void attempt_exec_host(const struct server *s, const struct attempt *t, struct strbuf *out); /* "n1/0+n1/1" */
+void attempt_write(const struct attempt *t, struct json *j); /* for the store, once it has them: members; */
+struct attempt *attempt_restore(struct server *s, uint32_t id, uint32_t attempt, const int32_t *nodes, uint32_t n,
+				const json_t *data); /* ... and back */
 void attempt_discard(struct server *s, uint32_t id, uint32_t number);
 void attempts_hold(struct server *s);
 bool attempt_lingers(const struct server *s, uint32_t id, uint32_t before); /* an earlier one has not ended */
@@ -501,11 +463,6 @@ struct home {
 };
 void output_home(struct server *s, uint32_t id, const json_t *body, bool error, struct arena *a, struct home *ret);
 int stage_check(const char *what, const char *text, struct err *err); /* -EINVAL: not as -W stagein has it */
-struct spec *spec_own(struct server *s,
-		      uint32_t id); /* an element's own copy, to be changed; stored under its own key */
-
-void event_note(struct server *s, uint32_t id, int type, const char *text, const char *who);
-const char *cause_name(uint8_t cause); /* NULL: by itself */
 
 /* ---- world.c: nodes, plan and scheduler ---- */
 int world_nodes(struct server *s, struct err *err); /* by the configuration */

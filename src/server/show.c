@@ -204,7 +204,7 @@ static void f_priority(const struct subject *x, struct value *v)
 
 static void f_holds(const struct subject *x, struct value *v)
 {
-	unsigned holds = x->p->holds;
+	unsigned holds = x->e->holds;
 
 	if (holds & BLOCK_USER)
 		strbuf_puts(&v->scratch, "u");

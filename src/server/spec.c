@@ -5,6 +5,7 @@
  * store has until the job starts.
  */
 #include <ctype.h>
+#include <math.h>
 #include <string.h>
 
 #include "base/base64.h"
@@ -552,6 +553,18 @@ void submission_fini(struct submission *x)
 
 /* ---- the store ---- */
 
+struct spec *spec_copy(const struct spec *p)
+{
+	size_t n = sizeof *p + strlen(p->name) + 1;
+	struct spec *x = memcpy(mem_alloc(n), p, n);
+
+	x->refs = 1;
+	x->array = false;
+	x->array_text = NULL;
+	x->depend = p->depend ? mem_strdup(p->depend) : NULL;
+	return x;
+}
+
 void spec_head(const struct server *s, const struct spec *p, struct strbuf *out)
 {
 	struct json j;
@@ -567,7 +580,8 @@ void spec_head(const struct server *s, const struct spec *p, struct strbuf *out)
 	json_text(&j, "resources", word(s, p->resources));
 	json_int(&j, "walltime", p->walltime);
 	json_int(&j, "created", p->created);
-	json_int(&j, "rank_us", (int64_t)(p->rank * 1e6));
+	json_int(&j, "rank_us", llround(p->rank * 1e6));
+	json_int(&j, "eligible", p->eligible);
 	if (p->script)
 		json_int(&j, "script", (int64_t)p->script);
 	if (p->kind != KIND_COMMON)
@@ -649,6 +663,8 @@ int spec_restore(struct server *s, const char *head, struct spec **ret, struct e
 	p->at = head_int(o, "at", 0);
 	p->rerunnable = !json_is_false(json_object_get(o, "rerunnable"));
 	p->interactive = json_is_true(json_object_get(o, "interactive"));
+	p->legacy = !json_object_get(o, "eligible");
+	p->eligible = (uint32_t)head_int(o, "eligible", UINT32_MAX);
 	if (head_text(o, "depend"))
 		p->depend = mem_strdup(head_text(o, "depend"));
 	if (head_text(o, "array")) {

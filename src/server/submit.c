@@ -181,7 +181,7 @@ int submit_check(struct server *s, const struct asker *who, const struct submiss
 		{"mem", q->total.v[RES_MEM], false},   {"ngpus", q->total.v[RES_GPU], false},
 		{"walltime", x->spec->walltime, true}, {NULL, 0, false},
 	};
-	struct queue *queue = queue_named(s, word(s, x->spec->queue));
+	struct queue *queue = queue_of(s, x->spec->queue);
 	enum fit fit = world_could_hold(s, x->spec->request);
 	int rc;
 
@@ -223,7 +223,7 @@ int submit_check(struct server *s, const struct asker *who, const struct submiss
 
 void total_count(struct server *s, const struct spec *p, int64_t sign)
 {
-	struct queue *q = queue_named(s, word(s, p->queue));
+	struct queue *q = queue_of(s, p->queue);
 
 	s->total += sign;
 	tally_of(s, word(s, p->owner), NULL)->total += sign;
@@ -238,18 +238,14 @@ uint32_t entry_add(struct server *s, uint64_t key, struct spec *p)
 {
 	struct job *job = cluster_add_job(s->cluster);
 
-	job->walltime = p->walltime;
-	job->deadline = p->deadline;
-	job->kind = p->kind;
-	job->powers = p->powers;
-	job->request = p->request == UINT32_MAX ? s->fallback : p->request;
+	job_fill(s, job, p);
 	job->user = names_add(&s->cluster->user_names, word(s, p->owner));
 	job->rank = p->rank;
 	job->by = JOB_NONE;
 	p->refs++;
 	while (s->entries.n <= job->id)
 		vec_push(&s->entries, (struct entry){0});
-	s->entries.v[job->id] = (struct entry){.key = key, .spec = p, .modified = p->created};
+	s->entries.v[job->id] = (struct entry){.key = key, .spec = p, .modified = p->created, .holds = p->holds};
 	return job->id;
 }
 
@@ -270,12 +266,12 @@ struct array *array_add(struct server *s, uint64_t number, struct spec *p, const
 /* before...: the other job waits for this one, and counts one less of its on:N. */
 static void mirror_before(struct server *s, uint32_t other, enum depend_type type, uint64_t number)
 {
-	struct spec *p = s->entries.v[other].spec;
+	const char *depend = s->entries.v[other].spec->depend;
 	struct depends d = {0};
 	struct strbuf text = {0};
 
-	if (p->depend)
-		depends_parse(p->depend, &d, NULL);
+	if (depend)
+		depends_parse(depend, &d, NULL);
 	for (uint32_t i = 0; i < d.n; i++)
 		if (d.v[i].type == DEPEND_ON && d.v[i].count > 0)
 			d.v[i].count--;
@@ -287,15 +283,15 @@ static void mirror_before(struct server *s, uint32_t other, enum depend_type typ
 		}
 	strbuf_printf(&text, "%s%s:%llu", text.n ? "," : "", depend_type_name(depend_mirror(type)),
 		      (unsigned long long)number);
+	struct spec *p = spec_copy(s->entries.v[other].spec);
+
 	free(p->depend);
 	p->depend = mem_strdup(text.text);
-	strbuf_clear(&text);
-	spec_head(s, p, &text);
-	store_put_head(s->store, s->entries.v[other].key, text.text);
+	p->holds = s->entries.v[other].holds;
+	entry_alter(s, other, &(struct payload){.spec = p, .text = "another job is to run before it"});
+	spec_unref(p);
 	strbuf_fini(&text);
 	depends_fini(&d);
-	depend_watch(s, other);
-	block_set(s, other, BLOCK_DEPEND);
 }
 
 static void apply_before(struct server *s, const struct spec *p, uint64_t number)
@@ -312,41 +308,45 @@ static void apply_before(struct server *s, const struct spec *p, uint64_t number
 	depends_fini(&d);
 }
 
+/* A job that begins to wait. */
+static void begin(struct server *s, uint32_t id)
+{
+	s->entries.v[id].fresh = true;
+	total_count(s, s->entries.v[id].spec, 1);
+	sched_submit(s->sched, id, s->now);
+	block_begin(s, id);
+}
+
 uint64_t submit(struct server *s, struct submission *x)
 {
 	uint64_t number = s->next_number++;
 	struct strbuf head = {0};
 	struct spec *p = x->spec;
+	uint32_t first = s->cluster->njobs, eligible = 0;
 
 	submission_keep_script(s, x);
-	if (queue_named(s, word(s, p->queue)))
-		p->rank -= 60.0 * (double)attrs_number(&queue_named(s, word(s, p->queue))->attrs, "priority");
+	if (queue_of(s, p->queue))
+		p->rank -= 60.0 * (double)attrs_number(&queue_of(s, p->queue)->attrs, "priority");
+	if (p->array) {
+		struct array *a = array_add(s, number, p, &x->array);
+		a->first = first;
+		for (int64_t i = array_next(&x->array, -1); i >= 0; i = array_next(&x->array, i))
+			begin(s, entry_add(s, job_key(number, i), p));
+	} else {
+		map_set(&s->by_number, number, entry_add(s, job_key(number, -1), p));
+		begin(s, first);
+	}
+	for (uint32_t id = first; id < s->cluster->njobs; id++) {
+		eligible += s->entries.v[id].eligible;
+		s->entries.v[id].fresh = false;
+	}
+	p->eligible = eligible;
 	spec_head(s, p, &head);
 	store_put_job(s->store, job_key(number, -1), strbuf_text(&head), x->body);
 	strbuf_fini(&head);
-	if (p->array) {
-		struct array *a = array_add(s, number, p, &x->array);
-		a->first = s->cluster->njobs;
-		for (int64_t i = array_next(&x->array, -1); i >= 0; i = array_next(&x->array, i)) {
-			uint32_t id = entry_add(s, job_key(number, i), p);
-			total_count(s, p, 1);
-			sched_submit(s->sched, id, s->now);
-			block_begin(s, id);
-		}
-		s->stats.submitted += a->count;
-		if (a->count)
-			book_event(s, a->first, 'Q');
-		apply_before(s, p, number);
-	} else {
-		uint32_t id = entry_add(s, job_key(number, -1), p);
-		map_set(&s->by_number, number, id);
-		total_count(s, p, 1);
-		sched_submit(s->sched, id, s->now);
-		block_begin(s, id);
-		apply_before(s, p, number);
-		s->stats.submitted++;
-		book_event(s, id, 'Q');
-	}
+	s->stats.submitted += s->cluster->njobs - first;
+	book_event(s, first, 'Q');
+	apply_before(s, p, number);
 	s->dirty = true;
 	return number;
 }

@@ -171,6 +171,11 @@ void store_put_job(struct store *s, uint64_t key, const char *head, const char *
 	CHANGE(s, PUT_BODY, number_value(key), text_value(s, body));
 }
 
+void store_put_body(struct store *s, uint64_t key, const char *body)
+{
+	CHANGE(s, PUT_BODY, number_value(key), text_value(s, body));
+}
+
 void store_put_head(struct store *s, uint64_t key, const char *head)
 {
 	CHANGE(s, PUT_HEAD, text_value(s, head), number_value(key));

@@ -85,6 +85,7 @@ int store_yield(struct store *s, struct err *err); /* others may lead at once; n
 /* Remember a change. `head` is what the server keeps in memory of a job and `body` what it does not, both JSON; an
  * existing job of that key is replaced. */
 void store_put_job(struct store *s, uint64_t key, const char *head, const char *body);
+void store_put_body(struct store *s, uint64_t key, const char *body); /* the head stays, if there is one */
 void store_put_head(struct store *s, uint64_t key, const char *head); /* the body stays */
 void store_put_event(struct store *s, const struct store_event *e);
 void store_put_script(struct store *s, uint64_t id, const void *text, size_t n);

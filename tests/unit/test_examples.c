@@ -163,7 +163,7 @@ static void fits_in_one_way(const char *policy, const char *request)
 	assert_int_equal(world_job(&w, job)->state, STATE_RUNNING);
 	uint32_t behind = world_common(&w, 0, "nodes=2:ppn=8", 50);
 	world_cycle(&w, 0);
-	sched_finish(w.s, job, 100);
+	sched_finish(w.s, job, 100, NULL);
 	world_cycle(&w, 100);
 	assert_int_equal(world_job(&w, behind)->state, STATE_RUNNING);
 	world_fini(&w);

@@ -1,0 +1,445 @@
+/*
+ * entry.c - see entry.h: the fold, and payloads in the store and back.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "server/server_internal.h"
+
+const char *cause_name(uint8_t cause)
+{
+	static const char *const name[END_COUNT] = {NULL,      "walltime",   "memory",	    "deleted", "lost",
+						    "expired", "dependency", "not_started", "hung_up"};
+
+	return cause < END_COUNT ? name[cause] : NULL;
+}
+
+/* ---- the fold ---- */
+
+static struct outcome *outcome_of(struct entry *x)
+{
+	if (!x->outcome)
+		x->outcome = mem_zalloc(sizeof *x->outcome);
+	return x->outcome;
+}
+
+/* NULL: none. */
+static void comment_set(struct entry *x, const char *text)
+{
+	if (!text && !x->outcome)
+		return;
+
+	struct outcome *o = outcome_of(x);
+	char *old = o->comment; /* `text` may be it */
+
+	o->comment = text ? mem_strdup(text) : NULL;
+	free(old);
+}
+
+static void exec_host_set(const struct server *s, struct entry *x, const struct attempt *t)
+{
+	struct outcome *o = outcome_of(x);
+	struct strbuf text = {0};
+
+	if (t)
+		attempt_exec_host(s, t, &text);
+	free(o->exec_host);
+	o->exec_host = text.n ? mem_strdup(text.text) : NULL;
+	strbuf_fini(&text);
+}
+
+static void apply_start(const struct server *s, struct entry *x, const struct payload *p)
+{
+	exec_host_set(s, x, p->attempt);
+	x->outcome->session = 0; /* an earlier attempt's */
+	x->outcome->kill_at = 0;
+	x->suspended = false;
+	x->intent = INTENT_NONE;
+	comment_set(x, NULL);
+}
+
+/* It does not run any more, for good or to wait again. */
+static void apply_stop(struct entry *x, const struct payload *p)
+{
+	x->suspended = false;
+	x->intent = INTENT_NONE;
+	if (x->outcome)
+		x->outcome->kill_at = 0;
+	if (p->failed)
+		x->failures = p->failures;
+	if (p->comment || p->text)
+		comment_set(x, p->comment ? p->comment : p->text);
+}
+
+static void apply_end(struct entry *x, const struct payload *p)
+{
+	apply_stop(x, p);
+	x->exit_status = p->exit_status;
+	x->cause = p->cause;
+	x->foreign |= p->foreign;
+	if (p->used) {
+		struct outcome *o = outcome_of(x);
+		o->cpu_ms = p->cpu_ms;
+		o->memory_kib = p->memory_kib;
+		o->started_us = p->started_us;
+		o->ended_us = p->ended_us;
+		o->session = p->session;
+	}
+}
+
+static void apply_expire(struct entry *x)
+{
+	apply_end(x, &(struct payload){.exit_status = EXIT_EXPIRED,
+				       .cause = END_EXPIRED,
+				       .text = "its deadline could no longer be met"});
+}
+
+static void apply_intent(struct entry *x, const struct event *e, const struct payload *p)
+{
+	x->intent = p->intent;
+	x->foreign = p->foreign;
+	outcome_of(x)->kill_at = e->time + p->delay;
+	if (p->comment)
+		comment_set(x, p->comment);
+}
+
+/* Whether the scheduler is concerned. */
+static bool asks_otherwise(const struct spec *a, const struct spec *b)
+{
+	return a->resources != b->resources || a->request != b->request || a->walltime != b->walltime ||
+	       a->deadline != b->deadline || a->kind != b->kind || a->powers != b->powers;
+}
+
+static void apply_alter(struct server *s, struct entry *x, struct job *job, const struct payload *p)
+{
+	struct spec *old = x->spec;
+
+	p->spec->refs++;
+	x->spec = p->spec;
+	x->holds = p->spec->holds;
+	if (job->state <= STATE_ALLOCATED && asks_otherwise(old, p->spec))
+		job_fill(s, job, p->spec);
+	spec_unref(old);
+}
+
+void entry_apply(struct server *s, const struct event *e, const struct payload *p)
+{
+	struct entry *x = &s->entries.v[e->job];
+	struct job *job = entry_job(s, e->job);
+
+	x->modified = e->time;
+	switch ((int)e->type) {
+	case EVENT_START:
+		apply_start(s, x, p);
+		break;
+	case EVENT_PLACED:
+		exec_host_set(s, x, p->attempt);
+		break;
+	case EVENT_START_FAILED:
+	case EVENT_PREEMPT:
+		apply_stop(x, p);
+		break;
+	case EVENT_FINISH:
+	case EVENT_DELETE:
+		apply_end(x, p);
+		break;
+	case EVENT_EXPIRE:
+		apply_expire(x);
+		break;
+	case EVENT_INTENT:
+		apply_intent(x, e, p);
+		break;
+	case EVENT_ALTER:
+		apply_alter(s, x, job, p);
+		break;
+	case EVENT_HOLDS:
+		x->holds = p->holds;
+		if (p->failed)
+			x->failures = p->failures;
+		if (p->comment || job->state <= STATE_ALLOCATED)
+			comment_set(x, p->comment);
+		break;
+	case EVENT_SUSPEND:
+		x->suspended = p->suspended;
+		break;
+	case EVENT_RANK:
+		job->rank = p->rank;
+		break;
+	default:
+		break;
+	}
+}
+
+void job_fill(const struct server *s, struct job *job, const struct spec *p)
+{
+	job->request = p->request == UINT32_MAX ? s->fallback : p->request;
+	job->walltime = p->walltime;
+	job->deadline = p->deadline;
+	job->kind = p->kind;
+	job->powers = p->powers;
+	job->guaranteed = false;
+	job->deallocations = 0;
+}
+
+/* ---- keeping it ---- */
+
+static void nodes_text(const struct server *s, const struct event *e, struct strbuf *out)
+{
+	for (uint32_t i = 0; i < e->nnodes; i++)
+		strbuf_printf(out, "%s%s", i ? "+" : "", names_get(&s->cluster->node_names, (uint32_t)e->nodes[i]));
+}
+
+/* How a job began is in its record. */
+static bool is_recorded(const struct entry *x, const struct event *e)
+{
+	return e->type == EVENT_SUBMIT || (x->fresh && (e->type == EVENT_HOLD || e->type == EVENT_RELEASE));
+}
+
+void event_keep(struct server *s, const struct event *e, const struct payload *p)
+{
+	struct strbuf nodes = {0}, data = {0};
+	struct store_event x = {
+		.seq = s->next_seq++,
+		.job = s->entries.v[e->job].key,
+		.by = e->by == JOB_NONE ? 0 : s->entries.v[e->by].key,
+		.time = e->time,
+		.at = e->at,
+		.type = e->type,
+	};
+
+	nodes_text(s, e, &nodes);
+	payload_write(s, e->type, p, &data);
+	x.nodes = nodes.n ? nodes.text : NULL;
+	x.data = data.n ? data.text : NULL;
+	if (!is_recorded(&s->entries.v[e->job], e))
+		store_put_event(s->store, &x);
+	stream_event(s, &x);
+	strbuf_fini(&nodes);
+	strbuf_fini(&data);
+}
+
+void entry_event(struct server *s, uint32_t id, enum server_event type, const struct payload *p)
+{
+	struct event e = {.time = s->now, .job = id, .by = JOB_NONE, .type = (uint8_t)type};
+
+	entry_apply(s, &e, p);
+	event_keep(s, &e, p);
+}
+
+void entry_alter(struct server *s, uint32_t id, const struct payload *p)
+{
+	const struct job *job = entry_job(s, id);
+	const struct spec *old = s->entries.v[id].spec;
+	bool waits = job->state <= STATE_ALLOCATED, queued = job_waits(job) && asks_otherwise(old, p->spec);
+
+	if (waits && old->queue != p->spec->queue)
+		block_leave(s, id); /* other limits */
+	total_count(s, old, -1);
+	if (queued)
+		sched_withdraw(s->sched, id, s->now);
+	entry_event(s, id, EVENT_ALTER, p);
+	if (queued)
+		sched_readmit(s->sched, id, s->now);
+	total_count(s, p->spec, 1);
+	if (waits)
+		block_begin(s, id);
+}
+
+void array_apply(struct array *a, const struct spec *p)
+{
+	struct spec *x = spec_copy(p);
+
+	x->array = true;
+	x->array_text = mem_strdup(a->spec->array_text);
+	x->eligible = a->spec->eligible;
+	spec_unref(a->spec);
+	a->spec = x;
+}
+
+void array_alter(struct server *s, struct array *a, uint64_t as)
+{
+	struct payload p = {.as = as};
+	struct store_event e = {
+		.seq = s->next_seq++, .job = job_key(a->number, -1), .time = s->now, .type = EVENT_ALTER};
+	struct strbuf data = {0};
+	uint32_t element;
+
+	if (!entry_find(s, job_key_number(as), job_key_index(as), &element))
+		return;
+	array_apply(a, s->entries.v[element].spec);
+	payload_write(s, EVENT_ALTER, &p, &data);
+	e.data = data.text;
+	store_put_event(s->store, &e);
+	strbuf_fini(&data);
+}
+
+/* ---- payloads in the store ---- */
+
+static const char *intent_name(uint8_t intent)
+{
+	return intent == INTENT_RERUN ? "rerun" : "delete";
+}
+
+static void end_write(struct json *j, const struct payload *p)
+{
+	json_int(j, "exit_status", p->exit_status);
+	if (p->cause)
+		json_int(j, "cause", p->cause);
+	if (p->foreign)
+		json_bool(j, "foreign", true);
+	if (p->used) {
+		json_int(j, "cpu_ms", p->cpu_ms);
+		json_int(j, "memory_kib", p->memory_kib);
+		json_int(j, "started_us", p->started_us);
+		json_int(j, "ended_us", p->ended_us);
+		json_int(j, "session", p->session);
+	}
+}
+
+static void alter_write(const struct server *s, struct json *j, const struct payload *p)
+{
+	struct strbuf head = {0};
+
+	if (p->as) {
+		json_int(j, "as", (int64_t)p->as);
+		return;
+	}
+	spec_head(s, p->spec, &head);
+	json_raw(j, "spec", head.text);
+	strbuf_fini(&head);
+}
+
+void payload_write(const struct server *s, int type, const struct payload *p, struct strbuf *out)
+{
+	size_t begin = out->n;
+	struct json j;
+
+	json_init(&j, out, false);
+	json_open_object(&j, NULL);
+	if (p->text)
+		json_text(&j, "text", p->text);
+	if (p->comment)
+		json_text(&j, "comment", p->comment);
+	if (p->who)
+		json_text(&j, "who", p->who);
+	if (p->failed)
+		json_int(&j, "failures", p->failures);
+	switch (type) {
+	case EVENT_START:
+	case EVENT_PLACED:
+		if (p->attempt)
+			attempt_write(p->attempt, &j);
+		break;
+	case EVENT_FINISH:
+	case EVENT_DELETE:
+		end_write(&j, p);
+		break;
+	case EVENT_INTENT:
+		json_text(&j, "text", intent_name(p->intent));
+		json_int(&j, "delay", p->delay);
+		if (p->foreign)
+			json_bool(&j, "foreign", true);
+		break;
+	case EVENT_ALTER:
+		alter_write(s, &j, p);
+		break;
+	case EVENT_HOLDS:
+		json_int(&j, "holds", p->holds);
+		break;
+	case EVENT_SUSPEND:
+		json_bool(&j, "suspended", p->suspended);
+		break;
+	case EVENT_RANK:
+		json_int(&j, "rank_us", llround(p->rank * 1e6));
+		break;
+	default:
+		break;
+	}
+	json_close_object(&j);
+	if (out->n == begin + 2) { /* {} */
+		out->n = begin;
+		out->text[begin] = '\0';
+	}
+}
+
+static const char *text_of(const json_t *data, const char *key)
+{
+	return json_string_value(json_object_get(data, key));
+}
+
+static int64_t number_of(const json_t *data, const char *key)
+{
+	return json_integer_value(json_object_get(data, key));
+}
+
+static void end_read(const json_t *data, struct payload *p)
+{
+	p->exit_status = (int32_t)number_of(data, "exit_status");
+	p->cause = (uint8_t)number_of(data, "cause");
+	p->foreign = json_is_true(json_object_get(data, "foreign"));
+	p->used = json_is_integer(json_object_get(data, "started_us"));
+	p->cpu_ms = number_of(data, "cpu_ms");
+	p->memory_kib = number_of(data, "memory_kib");
+	p->started_us = number_of(data, "started_us");
+	p->ended_us = number_of(data, "ended_us");
+	p->session = (pid_t)number_of(data, "session");
+}
+
+static int alter_read(struct server *s, const json_t *data, struct payload *p, struct err *err)
+{
+	const json_t *spec = json_object_get(data, "spec");
+	uint32_t other;
+	char *head;
+	int rc;
+
+	p->as = (uint64_t)number_of(data, "as");
+	if (p->as) {
+		if (!entry_find(s, job_key_number(p->as), job_key_index(p->as), &other))
+			return err_set(err, -EINVAL, "the job it was altered with is not there");
+		p->spec = s->entries.v[other].spec;
+		p->spec->refs++;
+		return 0;
+	}
+	if (!json_is_object(spec))
+		return err_set(err, -EINVAL, "what it was altered to is missing");
+	head = json_dumps(spec, JSON_COMPACT);
+	rc = spec_restore(s, head, &p->spec, err);
+	free(head);
+	return rc;
+}
+
+int payload_read(struct server *s, int type, const json_t *data, struct payload *ret, struct err *err)
+{
+	*ret = (struct payload){
+		.text = text_of(data, "text"),
+		.comment = text_of(data, "comment"),
+		.who = text_of(data, "who"),
+		.failed = json_is_integer(json_object_get(data, "failures")),
+		.failures = (uint8_t)number_of(data, "failures"),
+	};
+	switch (type) {
+	case EVENT_FINISH:
+	case EVENT_DELETE:
+		end_read(data, ret);
+		break;
+	case EVENT_INTENT:
+		ret->intent = ret->text && strcmp(ret->text, "rerun") == 0 ? INTENT_RERUN : INTENT_DELETE;
+		ret->foreign = json_is_true(json_object_get(data, "foreign"));
+		ret->delay = number_of(data, "delay");
+		break;
+	case EVENT_ALTER:
+		return alter_read(s, data, ret, err);
+	case EVENT_HOLDS:
+		ret->holds = (uint8_t)number_of(data, "holds") & BLOCK_HOLDS;
+		break;
+	case EVENT_SUSPEND:
+		ret->suspended = json_is_true(json_object_get(data, "suspended"));
+		break;
+	case EVENT_RANK:
+		ret->rank = (double)number_of(data, "rank_us") / 1e6;
+		break;
+	default:
+		break;
+	}
+	return 0;
+}

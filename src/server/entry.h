@@ -1,0 +1,136 @@
+/*
+ * entry.h - the server's part of a job, and the one fold that changes it.
+ *
+ * A job is three records of one index: the core's struct job, its struct entry here, and the struct spec it was submitted or last altered with.
+ * Whatever happens to a job is an event: the core's (struct event) or one of the server's own below. What the server knows of it besides is
+ * its payload. entry_apply() folds event and payload into the entry, live and at recovery alike; nothing else writes these fields. The
+ * store keeps the payload as JSON, so that both directions are in entry.c, side by side.
+ *
+ * The job's record in the store (its head) is as it was submitted and stays so: an event is judged against the request of its time, which
+ * EVENT_ALTER changes.
+ */
+#ifndef SERVER_ENTRY_H
+#define SERVER_ENTRY_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/strbuf.h"
+#include "core/job.h"
+
+struct server;
+struct array;
+struct attempt;
+struct spec;
+
+/* The server's own events, beside enum event_type. Numbers are in stores: they stay. */
+enum server_event {
+	EVENT_PLACED = 32, /* CPUs were given to a start that had to wait for them */
+	EVENT_INTENT,	   /* a running job is to end, or to run again */
+	EVENT_NOTE,	   /* for the log only */
+	EVENT_ALTER,	   /* it has another spec */
+	EVENT_HOLDS,	   /* it has other holds */
+	EVENT_SUSPEND,	   /* it was suspended, or resumed */
+	EVENT_RANK,	   /* it has another place in the queue */
+	SERVER_EVENT_END
+};
+
+enum intent { INTENT_NONE, INTENT_DELETE, INTENT_RERUN };
+
+/* Why a job ended. Numbers are in stores: they stay. */
+enum end_cause {
+	END_ITSELF,
+	END_WALLTIME,
+	END_MEMORY,
+	END_DELETED,
+	END_LOST,
+	END_EXPIRED,
+	END_DEPEND,
+	END_NOT_STARTED,
+	END_HUNG_UP,
+	END_COUNT
+};
+
+/* Exit statuses of jobs whose script did not tell one; below 0, as in PBS. */
+enum exit_special {
+	EXIT_NOT_STARTED = -1, /* it could not be started */
+	EXIT_LOST = -2,	       /* its processes vanished, or it was purged */
+	EXIT_NEVER_RAN = -3,   /* it was deleted while it waited */
+	EXIT_EXPIRED = -4,     /* its deadline could no longer be met */
+};
+
+/* What became of a job: only for those that were started, or have ended. */
+struct outcome {
+	char *exec_host; /* "n1/0+n1/1" */
+	char *comment;
+	int64_t cpu_ms, memory_kib;
+	int64_t started_us, ended_us;
+	int64_t kill_at; /* instant: SIGKILL if SIGTERM was not enough; 0: nobody wants it ended */
+	pid_t session;
+};
+
+/* The server's part of a job; its index in server.entries is the job's id in the core. */
+struct entry {
+	uint64_t key;
+	struct spec *spec; /* NULL: forgotten */
+	struct outcome *outcome;
+	int64_t modified;
+	int32_t exit_status;
+	uint8_t block;	/* enum block, of a job that waits: derived (block.c) */
+	uint8_t holds;	/* those of enum block that people set */
+	uint8_t intent; /* of one that runs */
+	uint8_t cause;	/* enum end_cause */
+	uint8_t failures;
+	bool suspended;
+	bool eligible; /* counted as active in its limits: its core job is not held */
+	bool foreign;  /* deleted by another than its owner */
+	bool broken;   /* a part of its history could not be read */
+	bool fresh;    /* being submitted: its record, written last, says whether it began as held */
+};
+
+/* What an event says besides struct event. Texts are borrowed. */
+struct payload {
+	const char *text;    /* for the log */
+	const char *comment; /* what the job's comment is from now on; NULL: events of the core use `text` */
+	const char *who;     /* who asked for it */
+	int32_t exit_status; /* FINISH, DELETE */
+	uint8_t cause;	     /* ... enum end_cause */
+	bool used;	     /* FINISH: these are known */
+	int64_t cpu_ms, memory_kib, started_us, ended_us;
+	pid_t session;
+	bool failed; /* `failures` is set */
+	uint8_t failures;
+	uint8_t intent;		       /* INTENT */
+	bool foreign;		       /* ... by another than its owner */
+	int64_t delay;		       /* ... seconds from SIGTERM to SIGKILL */
+	uint8_t holds;		       /* HOLDS */
+	bool suspended;		       /* SUSPEND */
+	double rank;		       /* RANK */
+	const struct attempt *attempt; /* START, PLACED: the CPUs it was given, or NULL */
+	struct spec *spec;	       /* ALTER */
+	uint64_t as;		       /* ... the job of this key has the same one; 0: it is written out */
+};
+
+/* The fold. The core's own events have been applied to the job already (job_apply). */
+void entry_apply(struct server *s, const struct event *e, const struct payload *p);
+/* What the core knows of a job, by its spec: at submission, when it is altered, at recovery. */
+void job_fill(const struct server *s, struct job *job, const struct spec *p);
+
+/* A job gets another spec: also in the queue, where it loses its place and its guarantee if it asks for something else. */
+void entry_alter(struct server *s, uint32_t id, const struct payload *p);
+/* An array as a whole is shown with the spec of its element `as`, which it was altered with. */
+void array_alter(struct server *s, struct array *a, uint64_t as);
+void array_apply(struct array *a, const struct spec *p); /* the same at recovery */
+/* Applies one of the server's own events, and keeps it. */
+void entry_event(struct server *s, uint32_t id, enum server_event type, const struct payload *p);
+/* Remembers an event that was applied for the store, and for streams. */
+void event_keep(struct server *s, const struct event *e, const struct payload *p);
+
+void payload_write(const struct server *s, int type, const struct payload *p, struct strbuf *out); /* nothing: "" */
+/* From the store. `data` must outlive it, and may be NULL; the spec, if there is one, is the caller's to unref. -EINVAL. */
+int payload_read(struct server *s, int type, const json_t *data, struct payload *ret, struct err *err);
+
+const char *cause_name(uint8_t cause); /* NULL: it ended by itself */
+
+#endif
