@@ -4,6 +4,7 @@
  * Nothing is remembered here that live files don't tell: an agent that was killed and started again is the same as before. What happens
  * while no server listens is in the next inventory.
  */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -358,6 +359,27 @@ static void attach_all(struct agent *a)
 	name_list_free(&tags);
 }
 
+/* Scripts of attempts that have no live file any more: the machine went down, or this process did, in between. */
+static void scripts_sweep(struct agent *a, const char *live)
+{
+	char path[PATH_MAX + 512];
+	struct dirent *e;
+	DIR *d;
+
+	snprintf(path, sizeof path, "%s/scripts", a->home.state);
+	d = opendir(path);
+	while (d && (e = readdir(d))) {
+		const char *suffix = strrchr(e->d_name, '.');
+		if (!suffix || strcmp(suffix, ".SC") != 0)
+			continue;
+		snprintf(path, sizeof path, "%s/%.*s", live, (int)(suffix - e->d_name), e->d_name);
+		if (access(path, F_OK) < 0 && errno == ENOENT)
+			unlinkat(dirfd(d), e->d_name, 0);
+	}
+	if (d)
+		closedir(d);
+}
+
 /* Before the loop waits: what local.h itself has to send, too (the end of what a shepherd left behind). */
 static void on_turn(uv_prepare_t *p)
 {
@@ -392,6 +414,7 @@ int orders_start(struct agent *a, struct err *err)
 		return rc;
 	a->local = errands_local(a->errands);
 	attach_all(a);
+	scripts_sweep(a, live);
 	uv_prepare_init(a->loop, &a->turn);
 	a->turn.data = a;
 	uv_prepare_start(&a->turn, on_turn);

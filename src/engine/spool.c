@@ -211,8 +211,10 @@ void spool_sweep(struct errands *all)
 		char tag[256];
 		if (suffix++ && suffix > d->d_name + 1) {
 			snprintf(tag, sizeof tag, "%.*s", (int)(suffix - d->d_name) - 1, d->d_name);
-			if ((strcmp(suffix, "json") == 0 || is_old(all, tag, suffix)) &&
-			    live_look(all->live, tag, a, &r, &pid) == LIVE_NONE)
+			if (strcmp(suffix, "new") == 0) /* half written */
+				spool_remove(all, tag, suffix);
+			else if ((strcmp(suffix, "json") == 0 || is_old(all, tag, suffix)) &&
+				 live_look(all->live, tag, a, &r, &pid) == LIVE_NONE)
 				spool_remove(all, tag, suffix);
 		}
 		arena_destroy(a);

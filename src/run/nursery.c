@@ -30,6 +30,7 @@
 #include "run/message.h"
 #include "run/room.h"
 #include "run/shepherd.h"
+#include "run/sweep.h"
 #include "run/task.h"
 #include "run/tree.h"
 
@@ -206,6 +207,7 @@ static void leftovers_end(struct nest *n, const char *tag)
 	cgroup_remove(&n->cgroup, tag);
 	task_name(tag, name, sizeof name);
 	unlinkat(n->live, name, 0); /* where the shepherd listened */
+	sweep_attempt(n->live, tag, &n->server);
 }
 
 static void clean_take(struct nest *n, const char *tag)
@@ -411,6 +413,19 @@ static void server_know(struct nest *n)
 		n->server = (struct identity){.uid = st.st_uid, .gid = st.st_gid, .change = true};
 }
 
+/* Of attempts that have no live file any more. */
+static void leftovers_sweep(struct nest *n)
+{
+	pid_t pid = sweep_begin(n->live, &n->server) ? fork() : -1;
+
+	if (pid != 0)
+		return; /* if there was no process to be had: the next nursery does it */
+	child_close(n);
+	close(n->o->fd);
+	sweep_finish(n->live, &n->server);
+	_exit(0);
+}
+
 static int nest_init(struct nest *n, struct err *err)
 {
 	struct timeval patience = {.tv_sec = SEND_SECONDS};
@@ -439,6 +454,7 @@ static int nest_init(struct nest *n, struct err *err)
 		return err_set(err, -errno, "no descriptors: %s", strerror(errno));
 	setsockopt(n->datagrams, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
 	live_boot();
+	leftovers_sweep(n);
 	return cgroup_init(&n->cgroup, n->o->cgroup, n->instance, err);
 }
 

@@ -32,7 +32,7 @@ static int nodefile_write(const char *path, const char *text, struct err *err)
 }
 
 /* Jobs on the same nodes have the same text: it is written once, to a file whose name is made of it, and each job gets a link. Making and
- * removing a link costs a tenth of what a file costs where many were just removed. The server removes texts that nobody uses when it starts. */
+ * removing a link costs a tenth of what a file costs where many were just removed. The nursery removes texts that nobody uses when it starts (sweep.c). */
 static int nodefile_make(const struct order *o, struct err *err)
 {
 	const char *text = o->nodefile ? o->nodefile : "", *slash = strrchr(o->nodefile_path, '/');

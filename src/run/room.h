@@ -13,6 +13,8 @@ void room_clear(const struct order *o, const struct identity *who);
 /* The job's own directory for temporary files, which room_make() and room_clear() also see to. */
 int tmpdir_make(const struct order *o, const struct identity *who, struct err *err);
 void tmpdir_remove(const struct order *o, const struct identity *who);
+/* One that `who` owns, by its directory and name (AT_FDCWD: its path). */
+void tmpdir_clear(int at, const char *name, const struct identity *who);
 /* The order's, and what only this host knows; all in the arena. */
 char **room_environment(const struct order *o, const char *instance, struct arena *a);
 

@@ -136,21 +136,26 @@ static void top_empty(struct clearing *c)
 		closedir(d);
 }
 
-void tmpdir_remove(const struct order *o, const struct identity *who)
+void tmpdir_clear(int at, const char *name, const struct identity *who)
 {
 	struct clearing c = {0};
 	struct stat st;
 
-	if (lstat(o->tmpdir, &st) || !S_ISDIR(st.st_mode) || st.st_uid != who->uid)
+	if (fstatat(at, name, &st, AT_SYMLINK_NOFOLLOW) || !S_ISDIR(st.st_mode) || st.st_uid != who->uid)
 		return;
 	rights_begin(who);
-	c.top = directory_open(AT_FDCWD, o->tmpdir);
+	c.top = directory_open(at, name);
 	if (c.top >= 0) {
 		top_empty(&c);
 		close(c.top);
 	}
 	rights_end(who);
 	rights_begin(who->server);
-	rmdir(o->tmpdir);
+	unlinkat(at, name, AT_REMOVEDIR);
 	rights_end(who->server);
+}
+
+void tmpdir_remove(const struct order *o, const struct identity *who)
+{
+	tmpdir_clear(AT_FDCWD, o->tmpdir, who);
 }

@@ -3,7 +3,6 @@
  *
  *	configuration -> lock -> engine (its nursery is started before root is given up) -> store -> lead, or stand by until it does (standby.c) -> recovery -> sockets -> ready
  */
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
@@ -117,24 +116,6 @@ static int make_directories(struct server *s, struct err *err)
 			rc = directory_set(path, s->multi ? below[i].multi : below[i].mode, pw, !pw, err);
 	}
 	return rc;
-}
-
-/* Texts of node files that no job has a link to any more (run/room.c). */
-static void sweep_nodefiles(const struct server *s)
-{
-	char path[PATH_MAX];
-	struct dirent *e;
-	struct stat st;
-	DIR *d;
-
-	snprintf(path, sizeof path, "%s/nodes", s->where.state);
-	d = opendir(path);
-	while (d && (e = readdir(d)))
-		if (e->d_name[0] == '.' && fstatat(dirfd(d), e->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
-		    S_ISREG(st.st_mode) && st.st_nlink == 1)
-			unlinkat(dirfd(d), e->d_name, 0);
-	if (d)
-		closedir(d);
 }
 
 /* One server for an instance: the lock lives as long as the process does. */
@@ -361,7 +342,6 @@ static int bring_up(struct server *s, struct err *err)
 		else
 			world_node_store(s, i);
 	}
-	sweep_nodefiles(s);
 	recover_attempts(s);
 	if (s->next_number == 0)
 		s->next_number = 1;

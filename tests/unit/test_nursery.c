@@ -1,6 +1,7 @@
 /*
  * test_nursery.c - what happens when server, nursery or shepherd die, and what the nursery refuses.
  */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
@@ -211,6 +212,86 @@ static void test_shepherd_killed(void **state)
 	nursery_clean("7.1", &out); /* never was */
 	nest_frames(n, &out);
 	nest_answer(n, ANSWER_CLEANED, "7.1");
+}
+
+/* How many names a directory has. */
+static int names_in(const char *path)
+{
+	DIR *d = opendir(path);
+	int n = 0;
+
+	assert_non_null(d);
+	while (readdir(d))
+		n++;
+	closedir(d);
+	return n - 2;
+}
+
+static char *directory_make(struct nest *n, const char *path, uid_t uid)
+{
+	assert_int_equal(mkdir(path, 0755), 0);
+	assert_int_equal(chown(path, uid, (gid_t)-1), 0);
+	return (char *)path;
+}
+
+static bool is_empty(const char *nodes, const char *tmp)
+{
+	for (int i = 0; i < 1000 && (names_in(nodes) || names_in(tmp)); i++)
+		usleep(20000);
+	return !names_in(nodes) && !names_in(tmp);
+}
+
+/* What a shepherd could not remove goes when its attempt is cleaned up, or else when the next nursery starts; what belongs to an attempt stays. */
+static void test_litter(void **state)
+{
+	struct nest *n = *state;
+	char *nodes = directory_make(n, arena_printf(n->a, "%s/nodes", n->dir), geteuid()),
+	     *tmp = directory_make(n, arena_printf(n->a, "%s/tmp", n->dir), geteuid());
+	struct order o = nest_order(n, "1.1", "mkdir -p $TMPDIR/a/b; chmod 0 $TMPDIR/a; echo x >up; sleep 1000");
+	struct strbuf out = {0};
+
+	o.nodefile = "n1\n";
+	o.nodefile_path = arena_printf(n->a, "%s/1.host", nodes);
+	o.tmpdir = arena_printf(n->a, "%s/1.1", tmp);
+	nest_send(n, &o);
+	pid_t shepherd = nest_answer(n, ANSWER_STARTED, "1.1").pid;
+	nest_await(n, nest_path(n, "up"));
+	kill(shepherd, SIGKILL);
+	nest_answer(n, ANSWER_DIED, "1.1");
+	assert_int_equal(names_in(tmp), 1);
+	nursery_clean("1.1", &out);
+	nest_frames(n, &out);
+	nest_answer(n, ANSWER_CLEANED, "1.1");
+	assert_int_equal(names_in(tmp), 0);
+	assert_int_equal(access(o.nodefile_path, F_OK), -1);
+	nest_stop(n); /* the text is still there */
+	nest_start(n);
+	assert_true(is_empty(nodes, tmp));
+
+	/* As after a crash of the machine: all that there is of 7 has no live file, and 8-2 has one. */
+	nest_stop(n);
+	directory_make(n, arena_printf(n->a, "%s/7.1", tmp), n->uid);
+	directory_make(n, arena_printf(n->a, "%s/7.1/deep", tmp), n->uid);
+	nest_write(n, arena_printf(n->a, "%s/7.1/deep/file", tmp), "x", 1, 0600);
+	assert_int_equal(symlink(n->work, arena_printf(n->a, "%s/7.1/link", tmp)), 0);
+	directory_make(n, arena_printf(n->a, "%s/7.host.d", nodes), n->uid);
+	nest_write(n, arena_printf(n->a, "%s/7.host", nodes), "x", 1, 0644);
+	nest_write(n, arena_printf(n->a, "%s/.0123.4", nodes), "x", 1, 0644);
+	nest_write(n, arena_printf(n->a, "%s/8[2].host", nodes), "x", 1, 0644);
+	directory_make(n, arena_printf(n->a, "%s/8-2.1", tmp), n->uid);
+	nest_write(n, arena_printf(n->a, "%s/8-2.1", n->live), "pid 1 x\n", 8, 0600);
+	int kept = names_in(n->work);
+	nest_start(n);
+	for (int i = 0; i < 1000 && names_in(nodes) + names_in(tmp) > 2; i++)
+		usleep(20000);
+	assert_int_equal(names_in(nodes), 1);
+	assert_int_equal(names_in(tmp), 1);
+	assert_int_equal(access(arena_printf(n->a, "%s/8[2].host", nodes), F_OK), 0);
+	assert_int_equal(names_in(n->work), kept); /* the link was not followed */
+	nest_stop(n);
+	unlink(arena_printf(n->a, "%s/8-2.1", n->live));
+	nest_start(n);
+	assert_true(is_empty(nodes, tmp));
 }
 
 static void test_torn(void **state)
@@ -468,6 +549,7 @@ static int tests(void)
 		TEST(test_orders_kept),
 		TEST(test_nursery_killed),
 		TEST(test_shepherd_killed),
+		TEST(test_litter),
 		TEST(test_torn),
 		TEST(test_one_nursery),
 		TEST(test_recycled),

@@ -1,0 +1,209 @@
+/*
+ * sweep.c - removes what attempts left behind. Directories of users are emptied with their owner's rights.
+ */
+#include "run/sweep.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/map.h"
+#include "run/rights.h"
+#include "run/room.h"
+
+#define ASIDE ".gone." /* before the names of directories that are to be removed */
+
+static bool is_aside(const char *name)
+{
+	return strncmp(name, ASIDE, sizeof ASIDE - 1) == 0;
+}
+
+/* The same for "12[3].server", "12[3].server.d" and the tag "12-3.1". */
+static uint64_t job_of(const char *name)
+{
+	char part[64];
+	size_t n = 0;
+
+	for (; *name && *name != '.' && n < sizeof part; name++)
+		if (*name != ']')
+			part[n++] = *name == '[' ? '-' : *name;
+	return hash_bytes(part, n);
+}
+
+/* A directory beside LIVE; NULL if there is none. */
+static DIR *directory_open(int live, const char *name)
+{
+	char path[32];
+	int fd;
+
+	snprintf(path, sizeof path, "../%s", name);
+	fd = openat(live, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	DIR *d = fd < 0 ? NULL : fdopendir(fd);
+	if (fd >= 0 && !d)
+		close(fd);
+	return d;
+}
+
+/* Jobs that have a live file; `but` is not counted. */
+static void jobs_find(int live, const char *but, struct map *ret)
+{
+	int fd = openat(live, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *d = fd < 0 ? NULL : fdopendir(fd);
+
+	for (struct dirent *e; d && (e = readdir(d));)
+		if (e->d_name[0] != '.' && !(but && !strcmp(e->d_name, but)))
+			map_set(ret, job_of(e->d_name), 1);
+	if (d)
+		closedir(d);
+}
+
+static bool has(const struct map *jobs, const char *name)
+{
+	uint64_t one;
+
+	return map_get(jobs, job_of(name), &one);
+}
+
+/* ---- one thing ---- */
+
+static bool is_directory(int dir, const char *name)
+{
+	struct stat st;
+
+	return fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode);
+}
+
+/* Whoever owns it made what is in it. */
+static void tree_remove(int dir, const char *name, const struct identity *server)
+{
+	struct stat st;
+
+	if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) || !S_ISDIR(st.st_mode))
+		return;
+	struct identity owner = {
+		.uid = st.st_uid, .gid = st.st_gid, .change = geteuid() == 0 && st.st_uid != 0, .server = server};
+	tmpdir_clear(dir, name, &owner);
+}
+
+static bool aside_set(int dir, const char *name)
+{
+	char aside[300];
+
+	snprintf(aside, sizeof aside, ASIDE "%d.%.200s", (int)getpid(), name);
+	return renameat(dir, name, dir, aside) == 0;
+}
+
+/* ---- all of them ---- */
+
+/* Node files of jobs without an attempt, and texts that no node file is a link to any more (room.c). */
+static bool nodes_sweep(DIR *d, const struct map *jobs)
+{
+	bool found = false;
+	struct stat st;
+
+	for (struct dirent *e; (e = readdir(d));) {
+		const char *name = e->d_name;
+		bool dot = name[0] == '.';
+		if (is_aside(name))
+			found = true;
+		else if (!strcmp(name, ".") || !strcmp(name, "..") || (!dot && has(jobs, name)) ||
+			 fstatat(dirfd(d), name, &st, AT_SYMLINK_NOFOLLOW))
+			continue;
+		else if (S_ISDIR(st.st_mode))
+			found |= !dot && aside_set(dirfd(d), name);
+		else if (!dot || st.st_nlink == 1)
+			unlinkat(dirfd(d), name, 0);
+	}
+	return found;
+}
+
+static bool tmp_sweep(DIR *d, int live)
+{
+	bool found = false;
+	struct stat st;
+
+	for (struct dirent *e; (e = readdir(d));) {
+		if (is_aside(e->d_name))
+			found = true;
+		else if (e->d_name[0] != '.' && fstatat(live, e->d_name, &st, AT_SYMLINK_NOFOLLOW) && errno == ENOENT)
+			found |= aside_set(dirfd(d), e->d_name);
+	}
+	return found;
+}
+
+bool sweep_begin(int live, const struct identity *server)
+{
+	struct map jobs = {0};
+	DIR *nodes = directory_open(live, "nodes"), *tmp = directory_open(live, "tmp");
+	bool found = false;
+
+	jobs_find(live, NULL, &jobs);
+	rights_begin(server);
+	if (nodes)
+		found = nodes_sweep(nodes, &jobs);
+	if (tmp)
+		found |= tmp_sweep(tmp, live);
+	rights_end(server);
+	map_fini(&jobs);
+	if (nodes)
+		closedir(nodes);
+	if (tmp)
+		closedir(tmp);
+	return found;
+}
+
+static void groups_drop(void)
+{
+	const struct identity nobody = {.change = geteuid() == 0};
+
+	identity_groups(&nobody); /* root's own are not the users' */
+}
+
+void sweep_finish(int live, const struct identity *server)
+{
+	static const char *const names[] = {"nodes", "tmp"};
+
+	groups_drop();
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+		DIR *d = directory_open(live, names[i]);
+		for (struct dirent *e; d && (e = readdir(d));)
+			if (is_aside(e->d_name))
+				tree_remove(dirfd(d), e->d_name, server);
+		if (d)
+			closedir(d);
+	}
+}
+
+/* ---- one attempt ---- */
+
+void sweep_attempt(int live, const char *tag, const struct identity *server)
+{
+	DIR *nodes = directory_open(live, "nodes"), *tmp = directory_open(live, "tmp");
+	struct map others = {0};
+
+	groups_drop();
+	jobs_find(live, tag, &others);
+	if (tmp)
+		tree_remove(dirfd(tmp), tag, server);
+	if (nodes && !has(&others, tag))
+		for (struct dirent *e; (e = readdir(nodes));) {
+			if (e->d_name[0] == '.' || job_of(e->d_name) != job_of(tag))
+				continue;
+			if (is_directory(dirfd(nodes), e->d_name)) {
+				tree_remove(dirfd(nodes), e->d_name, server);
+				continue;
+			}
+			rights_begin(server);
+			unlinkat(dirfd(nodes), e->d_name, 0);
+			rights_end(server);
+		}
+	map_fini(&others);
+	if (nodes)
+		closedir(nodes);
+	if (tmp)
+		closedir(tmp);
+}
