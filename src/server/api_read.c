@@ -406,6 +406,9 @@ static int history_one(void *context, const struct store_event *e)
 	struct history_writer *h = context;
 	struct strbuf text = {0};
 
+	if (e->type == EVENT_HOLD ||
+	    e->type == EVENT_RELEASE) /* how blocks look to the core: 'why' says what they are */
+		return 0;
 	if (e->type == EVENT_PLACED)
 		return 0;
 	event_words(h->s, e, &text);
