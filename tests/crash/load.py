@@ -285,13 +285,15 @@ class Clients:
             if told in ("finished", "bad_state", "refused"):
                 job.claim = claim
             elif claim:
-                self.claim(job)
+                self.claim(job, kept=claim if set(changes) <= {"name", "priority", "comment"} and told == "done" else None)
         finally:
             job.busy = False
 
-    def claim(self, job):
-        """What it is told now."""
+    def claim(self, job, kept=None):
+        """What it is told now. A change that asks for nothing else than before takes no promise back."""
         status, answer = self.ask("GET", "/v1/jobs/" + job.id)
+        if kept and status == 200 and answer["state"] in "QHW" and not answer["guaranteed"]:
+            raise AssertionError(f"{job.id} was guaranteed, {kept}, and after a change of its name, priority or comment it is not: {answer}")
         if status == 200 and answer["guaranteed"] and answer["state"] in "QHW":
             job.claim = {"deadline": answer["deadline"], "walltime": answer["walltime"]}
             self.record.write("guaranteed", job, **job.claim)
