@@ -3,6 +3,8 @@
  */
 #include "base/descriptors.h"
 
+#include <dirent.h>
+#include <limits.h>
 #include <sys/resource.h>
 
 #define WANTED 65536
@@ -20,6 +22,21 @@ void descriptors_raise(void)
 		given = limit;
 	limit.rlim_cur = limit.rlim_max < WANTED ? limit.rlim_max : WANTED;
 	raised = setrlimit(RLIMIT_NOFILE, &limit) == 0;
+}
+
+int descriptors_left(void)
+{
+	struct rlimit limit;
+	rlim_t open = 0;
+	DIR *d = opendir("/proc/self/fd");
+
+	while (d && readdir(d)) /* with "." and "..", and the directory itself */
+		open++;
+	if (d)
+		closedir(d);
+	if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur >= INT_MAX)
+		return INT_MAX;
+	return limit.rlim_cur > open ? (int)(limit.rlim_cur - open) : 0;
 }
 
 bool descriptors_lower(void)

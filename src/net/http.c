@@ -20,6 +20,9 @@
 #define CONNECTION_MEMORY 65536	 /* a connection's: bounds request line and headers, and a chunk of a stream */
 #define RUNS 16			 /* of MHD in one turn, ... */
 #define RUN_NS UINT64_C(5000000) /* ... or as many as this time allows: then the loop's other work first */
+#define ACCEPTS 64		 /* in one go, the same */
+#define REST_MS 20		 /* without accepting, when there is no descriptor left for one more */
+#define EVICTED 8		 /* connections that are closed then */
 
 /* ---- what MHD tells ---- */
 
@@ -210,6 +213,37 @@ static void on_leaves(uv_poll_t *poll, int status, int events)
 	http_run(h);
 }
 
+static void on_accepts(uv_poll_t *poll, int status, int events);
+
+static void on_rested(uv_timer_t *timer)
+{
+	struct http *h = timer->data;
+
+	uv_poll_start(&h->accepts, UV_READABLE, on_accepts);
+}
+
+static void on_accepts(uv_poll_t *poll, int status, int events)
+{
+	const struct sockaddr_un nobody = {.sun_family = AF_UNIX};
+	struct http *h = poll->data;
+
+	for (int i = 0; i < ACCEPTS; i++) {
+		int fd = accept4(h->listening, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+		if (fd >= 0) {
+			MHD_add_connection(h->daemon, fd, (const struct sockaddr *)&nobody, sizeof nobody.sun_family);
+		} else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
+			/* It stays in the queue, and would be told again and again. */
+			connections_evict(h, EVICTED);
+			uv_poll_stop(&h->accepts);
+			uv_timer_start(&h->rest, on_rested, REST_MS, 0);
+			break;
+		} else if (errno == EAGAIN) {
+			break;
+		}
+	}
+	http_run(h);
+}
+
 static void on_sweep(uv_timer_t *timer)
 {
 	connections_sweep(timer->data);
@@ -240,20 +274,18 @@ static void http_free(struct http *h)
 	free(h);
 }
 
-static int daemon_start(struct http *h, int fd, struct err *err)
+static int daemon_start(struct http *h, struct err *err)
 {
 	const struct http_limits *l = &h->limits;
 	unsigned flags = MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | MHD_ALLOW_UPGRADE | MHD_USE_SUPPRESS_DATE_NO_CLOCK |
-			 MHD_USE_TURBO;
+			 MHD_USE_TURBO | MHD_USE_NO_LISTEN_SOCKET;
 
-	/* MHD's own limit only stops it from taking connections off the queue: limits.c closes what is too much
-	 * before that. */
-	h->daemon = MHD_start_daemon(flags, 0, NULL, NULL, on_access, h, MHD_OPTION_LISTEN_SOCKET, fd,
-				     MHD_OPTION_CONNECTION_LIMIT, (unsigned)(2 * l->connections + 64),
-				     MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)l->idle_seconds,
-				     MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_MEMORY,
-				     MHD_OPTION_NOTIFY_CONNECTION, on_connection, h, MHD_OPTION_URI_LOG_CALLBACK,
-				     on_target, h, MHD_OPTION_NOTIFY_COMPLETED, on_completed, h, MHD_OPTION_END);
+	/* MHD's own limit closes without a word: limits.c comes before that. */
+	h->daemon = MHD_start_daemon(
+		flags, 0, NULL, NULL, on_access, h, MHD_OPTION_CONNECTION_LIMIT, (unsigned)(2 * l->connections + 64),
+		MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)l->idle_seconds, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
+		(size_t)CONNECTION_MEMORY, MHD_OPTION_NOTIFY_CONNECTION, on_connection, h, MHD_OPTION_URI_LOG_CALLBACK,
+		on_target, h, MHD_OPTION_NOTIFY_COMPLETED, on_completed, h, MHD_OPTION_END);
 	return h->daemon ? 0 : err_set(err, -EINVAL, "can't start the HTTP server: libmicrohttpd refused");
 }
 
@@ -262,17 +294,20 @@ static void loop_join(struct http *h)
 	const union MHD_DaemonInfo *info = MHD_get_daemon_info(h->daemon, MHD_DAEMON_INFO_EPOLL_FD);
 	uint64_t sweep = (uint64_t)h->limits.idle_seconds * 1000 / 8 + 1;
 
+	uv_poll_init(h->loop, &h->accepts, h->listening);
+	uv_timer_init(h->loop, &h->rest);
 	uv_poll_init(h->loop, &h->poll, info->epoll_fd);
 	uv_poll_init(h->loop, &h->leaves, h->leaves_fd);
 	uv_timer_init(h->loop, &h->wake);
 	uv_timer_init(h->loop, &h->sweep);
 	uv_idle_init(h->loop, &h->again);
-	h->poll.data = h->leaves.data = h->wake.data = h->sweep.data = h->again.data = h;
-	h->handles = 5;
+	h->accepts.data = h->rest.data = h->again.data = h;
+	h->poll.data = h->leaves.data = h->wake.data = h->sweep.data = h;
+	h->handles = 7;
+	uv_poll_start(&h->accepts, UV_READABLE, on_accepts);
 	uv_poll_start(&h->poll, UV_READABLE, on_poll);
 	uv_poll_start(&h->leaves, UV_READABLE, on_leaves);
 	uv_timer_start(&h->sweep, on_sweep, sweep, sweep);
-	http_run(h); /* puts the listening socket into MHD's epoll set */
 }
 
 int http_start(uv_loop_t *loop, int fd, const struct http_limits *limits, http_handler handler, void *context,
@@ -281,13 +316,13 @@ int http_start(uv_loop_t *loop, int fd, const struct http_limits *limits, http_h
 	struct http *h = mem_zalloc(sizeof *h);
 	int rc = 0;
 
-	*h = (struct http){.loop = loop, .limits = *limits, .handler = handler, .context = context};
+	*h = (struct http){.loop = loop, .limits = *limits, .handler = handler, .context = context, .listening = fd};
 	h->leaves_fd = epoll_create1(EPOLL_CLOEXEC);
-	/* MHD accepts until there are no more, and must not wait then. */
+	/* We accept until there are no more, and must not wait then. */
 	if (h->leaves_fd < 0 || fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK) < 0)
 		rc = err_set(err, -errno, "can't start the HTTP server: %s", strerror(errno));
 	if (rc == 0)
-		rc = daemon_start(h, fd, err);
+		rc = daemon_start(h, err);
 	if (rc < 0) {
 		if (h->leaves_fd >= 0)
 			close(h->leaves_fd);
@@ -339,12 +374,15 @@ void http_stop(struct http *h)
 		else if (c->r && (c->r->stage == STAGE_HANDED || c->r->queued))
 			MHD_resume_connection(c->r->mhd);
 	}
+	uv_close((uv_handle_t *)&h->accepts, on_closed);
+	uv_close((uv_handle_t *)&h->rest, on_closed);
 	uv_close((uv_handle_t *)&h->poll, on_closed);
 	uv_close((uv_handle_t *)&h->leaves, on_closed);
 	uv_close((uv_handle_t *)&h->wake, on_closed);
 	uv_close((uv_handle_t *)&h->again, on_closed);
 	uv_close((uv_handle_t *)&h->sweep, on_closed);
 	MHD_stop_daemon(h->daemon);
+	close(h->listening);
 	close(h->leaves_fd);
 }
 

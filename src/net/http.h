@@ -32,11 +32,13 @@ struct peer {
 	pid_t pid;
 };
 
-/* Bounds: what goes past them is answered by http itself, with JSON. */
+/* Bounds: what goes past them is answered by http itself, with JSON. A connection that has been idle for a second makes room for a new
+ * one: of the same user at his limit; at the limit of all, or when there are no descriptors left, of the user who has the most. */
 struct http_limits {
 	size_t body;	 /* bytes of a body: 413 */
 	int connections; /* at once: 503 */
 	int per_uid;	 /* connections of one user, or of one address that came by TLS: 429 */
+	int reserve;	 /* connections beyond `connections` that root, and the account of this process, can have */
 	double rate; /* requests a second and user, 0: no limit; with a burst of ten seconds' worth: 429 with Retry-After */
 	int idle_seconds; /* without a complete request, however many bytes trickle in, or without reading the answer: closed */
 	/* Whether the head of a request that came by TLS shows who sends it: asked before its body is kept. A stranger's, if it is larger than
@@ -53,6 +55,8 @@ int http_start(uv_loop_t *loop, int fd, const struct http_limits *limits, http_h
 /* Serves one more connection, that came decrypted through net/listener.h; `fd` is taken over. Nobody's uid is behind it:
  * request_remote() is then the address, and request_peer() gives uid and gid -1. */
 int http_adopt(struct http *h, int fd, const char *address, struct err *err);
+/* Closes a connection that idles: one of this address, or of any user or address (NULL). False: none idles. */
+bool http_make_room(struct http *h, const char *address);
 /* Closes all connections, and the streams' sources; what was flushed has one try to leave. Memory is freed by the
  * loop's next turn. */
 void http_stop(struct http *h);

@@ -39,9 +39,11 @@ struct connection {
 	struct peer peer;
 	char *remote; /* the address of one that came through TLS; NULL: of the local socket, with a user behind it */
 	struct account *account;
+	bool reserved;		/* it is one of http->reserved */
 	int refusal;		/* 0, or the status that each of its requests gets: one connection too many */
 	struct http_request *r; /* the present one, or NULL */
 	uint64_t since;		/* ms: no complete request since then */
+	bool evicted;		/* it was cut off to make room, and MHD has not noticed yet */
 };
 
 struct header {
@@ -77,7 +79,10 @@ struct http {
 	struct http_limits limits;
 	http_handler handler;
 	void *context;
-	uv_poll_t poll; /* MHD's epoll descriptor */
+	int listening;
+	uv_poll_t accepts; /* the listening socket: MHD stops accepting for good once it had no descriptor left */
+	uv_timer_t rest;   /* without accepting, when there is none */
+	uv_poll_t poll;	   /* MHD's epoll descriptor */
 	uv_poll_t
 		leaves; /* of sleeping streams: clients that hang up (MHD does not look while a connection is suspended) */
 	int leaves_fd;
@@ -91,6 +96,7 @@ struct http {
 	const char *adopts;    /* the address of the connection that is just being added */
 	struct map account_of; /* uid, or the key of an address -> struct account */
 	struct account *users, *addresses;
+	int reserved;			  /* connections in the reserve */
 	VEC(struct http_request *) ready; /* answered or woken since the last flush */
 	struct http_stats stats;
 };
@@ -101,7 +107,8 @@ void http_wake(struct http *h); /* a connection was resumed: MHD must run for it
 /* limits.c */
 struct connection *connection_create(struct http *h, int fd);
 void connection_destroy(struct connection *c);
-void connections_sweep(struct http *h); /* cuts off those that idle */
+void connections_sweep(struct http *h);	       /* cuts off those that idle */
+void connections_evict(struct http *h, int n); /* cuts off up to n that are idle, since descriptors are needed */
 void accounts_free(struct http *h);
 /* Whether the request may go on: false after an answer was made. */
 bool request_admit(struct http_request *r);

@@ -1,8 +1,9 @@
 /*
  * limits.c - how much one user, one address, and all together, may ask of the server.
  *
- * A connection too many is let in and told so (503, 429), because a closed one tells a user nothing; but not without
- * end: a flood is cut off without a word. Requests a second are a token bucket for each user, or,
+ * A connection too many takes the place of one that idles: of the same user if he has his share, else of the user who has the most, so that
+ * nobody keeps others out by holding connections; root has some of its own. If none idles it is let in and told so (503, 429),
+ * because a closed one tells a user nothing; but not without end: a flood is cut off without a word. Requests a second are a token bucket for each user, or,
  * of those who came over TLS, for each address.
  */
 #include <errno.h>
@@ -10,11 +11,13 @@
 #include <stdlib.h>
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <unistd.h>
 
 #include "net/address.h"
 #include "net/http_internal.h"
 
 #define BURST_SECONDS 10
+#define IDLE_MS 1000 /* without a complete request: it may have to go for another's sake */
 
 /* Beyond the limits so many connections are told why they are refused. */
 static int spare(int limit)
@@ -89,11 +92,76 @@ static struct peer peer_of(int fd)
 }
 
 /* Keys of addresses are apart from uids, which have 32 bits. */
+static uint64_t address_account(const char *address)
+{
+	return address_key(address) | (uint64_t)1 << 63;
+}
+
 static struct account *account_of(struct connection *c)
 {
 	if (!c->remote)
 		return account_find(c->http, c->peer.uid, &c->http->users);
-	return account_find(c->http, address_key(c->remote) | (uint64_t)1 << 63, &c->http->addresses);
+	return account_find(c->http, address_account(c->remote), &c->http->addresses);
+}
+
+/* ---- room for one more ---- */
+
+static bool connection_idles(const struct connection *c, uint64_t now)
+{
+	return !c->evicted && (!c->r || c->r->stage < STAGE_HANDED) && now - c->since >= IDLE_MS;
+}
+
+/* Who goes first: one that is only told to go, then one of the account that has the most, then the one that idles for longest. */
+static bool goes_before(const struct connection *a, const struct connection *b)
+{
+	if (!a->refusal != !b->refusal)
+		return a->refusal;
+	if (a->account->connections != b->account->connections)
+		return a->account->connections > b->account->connections;
+	return a->since < b->since;
+}
+
+/* Cuts one off: of this account, or of any (NULL). False: none idles. */
+static bool evict(struct http *h, const struct account *of)
+{
+	uint64_t now = uv_now(h->loop);
+	struct connection *first = NULL;
+
+	for (struct connection *c = h->connections; c; c = c->next)
+		if ((!of || c->account == of) && connection_idles(c, now) && (!first || goes_before(c, first)))
+			first = c;
+	if (!first)
+		return false;
+	first->evicted = true;
+	shutdown(first->fd, SHUT_RDWR);
+	return true;
+}
+
+bool http_make_room(struct http *h, const char *address)
+{
+	uint64_t at;
+
+	if (!address)
+		return evict(h, NULL);
+	return map_get(&h->account_of, address_account(address), &at) &&
+	       evict(h, (const struct account *)(uintptr_t)at);
+}
+
+void connections_evict(struct http *h, int n)
+{
+	while (n-- > 0 && evict(h, NULL))
+		;
+}
+
+/* Takes a place in the reserve. */
+static bool reserve_take(struct http *h, struct connection *c)
+{
+	bool entitled = !c->remote && (c->peer.uid == 0 || c->peer.uid == geteuid());
+
+	if (!entitled || h->reserved >= h->limits.reserve)
+		return false;
+	h->reserved++;
+	return c->reserved = true;
 }
 
 struct connection *connection_create(struct http *h, int fd)
@@ -114,9 +182,9 @@ struct connection *connection_create(struct http *h, int fd)
 	c->account = account_of(c);
 
 	int all = ++h->stats.connections, own = ++c->account->connections;
-	if (own > limits->per_uid)
+	if (own > limits->per_uid && !evict(h, c->account))
 		c->refusal = MHD_HTTP_TOO_MANY_REQUESTS;
-	else if (all > limits->connections)
+	else if (all - h->reserved > limits->connections && !evict(h, NULL) && !reserve_take(h, c))
 		c->refusal = MHD_HTTP_SERVICE_UNAVAILABLE;
 	if (own > limits->per_uid + spare(limits->per_uid) || all > limits->connections + spare(limits->connections)) {
 		h->stats.rejected++;
@@ -136,6 +204,7 @@ void connection_destroy(struct connection *c)
 	else
 		h->connections = c->next;
 	h->stats.connections--;
+	h->reserved -= c->reserved;
 	c->account->connections--;
 	free(c->remote);
 	free(c);

@@ -247,13 +247,30 @@ static void guest_link(struct guest *g, const char *name)
 	l->e.link(l->context, link);
 }
 
+static bool room_ask(struct listener *l, const char *address)
+{
+	return l->e.room && l->e.room(l->context, address);
+}
+
+/* Whether there is room for one more that asks by HTTP: the one that goes for its sake is still counted. */
+static bool asking_admits(struct listener *l, const struct guest *g)
+{
+	if (crowd_has_share(l, &l->asking, g->key))
+		return room_ask(l, g->address);
+	return l->asking.n < l->limits.strangers || room_ask(l, NULL);
+}
+
 static void guest_pump(struct guest *g)
 {
 	struct listener *l = g->listener;
 	int pair[2];
 
-	if (l->asking.n >= l->limits.strangers || crowd_has_share(l, &l->asking, g->key) ||
-	    socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, pair) < 0) {
+	if (!asking_admits(l, g)) {
+		guest_drop(g);
+		return;
+	}
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, pair) < 0) {
+		room_ask(l, NULL);
 		guest_drop(g);
 		return;
 	}
@@ -366,6 +383,7 @@ static void on_accept(uv_poll_t *poll, int status, int events)
 		int fd = accept4(port->fd, (struct sockaddr *)&from, &n, SOCK_NONBLOCK | SOCK_CLOEXEC);
 		if (fd < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM)) {
 			/* The connection stays in the queue, and would be told again and again. */
+			room_ask(l, NULL);
 			listener_listen(l, false);
 			uv_timer_start(&l->rest, on_rested, REST_MS, 0);
 			return;

@@ -14,7 +14,7 @@ struct listener;
 
 struct listener_limits {
 	int connections; /* in all; more are closed at once */
-	int strangers; /* in the handshake: if there are more, who has been in it for longest is closed; and as many of HTTP: more are closed; */
+	int strangers; /* in the handshake: if there are more, who has been in it for longest is closed; and as many of HTTP: more are closed, unless one that idles makes room; */
 	int strangers_per_address; /* ... from one address (of IPv6: /64) */
 	int links_per_host;	   /* with one name in the certificate; more are closed. 0: as many as there may be */
 	int handshake_seconds;
@@ -27,6 +27,9 @@ struct listener_events {
 	void (*link)(void *context, struct link *l);
 	/* A decrypted connection, to be given to http_adopt(). NULL: HTTP is not served. */
 	void (*http)(void *context, int fd, const char *address);
+	/* There are too many of HTTP, of this address or (NULL) of all, or no descriptor is left: closes one that idles. False: none does. NULL:
+	 * none ever does. */
+	bool (*room)(void *context, const char *address);
 };
 
 /* `c` gets one more reference. `where`: "7722", "0.0.0.0:7722", "[::]:7722", "127.0.0.1:0". All addresses of both families if none is named. */

@@ -14,6 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/descriptors.h"
 #include "engine/errands.h"
 #include "engine/tasks.h"
 #include "server/server_internal.h"
@@ -437,12 +438,21 @@ void cluster_locate(struct server *s)
 	snprintf(address, size, "%s%s%s:%d", v6 ? "[" : "", host, v6 ? "]" : "", port);
 }
 
+/* One that idles makes room for another. */
+static bool on_room(void *context, const char *address)
+{
+	struct server *s = context;
+
+	return s->http && http_make_room(s->http, address);
+}
+
 int cluster_listen(struct server *s, struct err *err)
 {
-	struct listener_events events = {.link = on_link, .http = on_http};
+	int room = descriptors_left() / 12 + 4; /* each has three: the connection, and a pair of sockets */
+	struct listener_events events = {.link = on_link, .http = on_http, .room = on_room};
 	struct listener_limits limits = {
 		.connections = (int)s->conf.connections,
-		.strangers = (int)s->conf.api_connections,
+		.strangers = room < s->conf.api_connections ? room : (int)s->conf.api_connections,
 		.strangers_per_address = (int)s->conf.api_connections_per_user,
 		.links_per_host = (int)(s->conf.connections / 8 > 64 ? s->conf.connections / 8 : 64),
 		.handshake_seconds = HANDSHAKE,

@@ -17,6 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/descriptors.h"
 #include "base/text.h"
 #include "server/server_internal.h"
 
@@ -24,6 +25,7 @@
 #define SLEEP_MAX_MS 15000
 #define SKEW_MIN 2	   /* seconds that the clocks may differ before it is said */
 #define WAIT_FOR_STORE 20  /* seconds a request may wait for the store */
+#define ROOT_RESERVE 32	   /* connections that root, and the server's account, can have when there are too many */
 #define BACKLOG 8	   /* orders that keep the engine busy */
 #define LONG_TURN_US 50000 /* a turn should not take longer: meanwhile nobody is answered */
 #define COMPANY_US 10000   /* so long a change for which nobody waits may wait for others, to be committed with them */
@@ -376,17 +378,38 @@ static void loop_drain(struct server *s)
 	}
 }
 
+/* As many connections as are configured, but no more than leaves descriptors for jobs, nodes, files, and root. */
+static void connections_bound(const struct server *s, struct http_limits *limits)
+{
+	int room = descriptors_left() / 3 + 4;
+
+	limits->connections = (int)s->conf.api_connections;
+	limits->per_uid = (int)s->conf.api_connections_per_user;
+	limits->reserve = room / 4 < ROOT_RESERVE ? room / 4 : ROOT_RESERVE;
+	if (limits->connections <= room)
+		return;
+	limits->connections = room;
+	if (limits->per_uid > room / 2)
+		limits->per_uid = room / 2;
+	server_say(
+		s,
+		"this process may open few files (ulimit -n, LimitNOFILE): the API takes %d connections, and %d of a user, instead of %lld and %lld",
+		limits->connections, limits->per_uid, (long long)s->conf.api_connections,
+		(long long)s->conf.api_connections_per_user);
+}
+
 int loop_open(struct server *s, int listening, struct err *err)
 {
 	struct http_limits limits = {
 		.body = (size_t)s->conf.api_body,
-		.connections = (int)s->conf.api_connections,
-		.per_uid = (int)s->conf.api_connections_per_user,
 		.rate = (double)s->conf.api_rate,
 		.idle_seconds = (int)s->conf.api_idle,
 		.known = who_known,
 	};
-	int rc = http_start(s->loop, listening, &limits, lead_handle, s, &s->http, err);
+	int rc;
+
+	connections_bound(s, &limits);
+	rc = http_start(s->loop, listening, &limits, lead_handle, s, &s->http, err);
 
 	if (rc < 0)
 		return rc;

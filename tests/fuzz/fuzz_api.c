@@ -176,6 +176,10 @@ int http_adopt(struct http *h, int fd, const char *address, struct err *err)
 {
 	return 0;
 }
+bool http_make_room(struct http *h, const char *address)
+{
+	return false;
+}
 int listener_open(uv_loop_t *loop, const char *where, struct tls_context *c, const struct listener_limits *limits,
 		  const struct listener_events *e, void *context, struct listener **ret, struct err *err)
 {

@@ -582,6 +582,81 @@ static void bounds_connections(void **state)
 	}
 }
 
+static void turn_for(struct serve *s, double seconds)
+{
+	for (double end = now() + seconds; now() < end;)
+		serve_turn(s);
+}
+
+/* At the limit of one user, or of all, a connection that idles makes room for a new one; one that is in use does not. */
+static void makes_room(void **state)
+{
+	struct http_limits limits = serve_limits;
+
+	for (int by_user = 0; by_user < 2; by_user++) {
+		limits.connections = by_user ? 100 : 4;
+		limits.per_uid = by_user ? 4 : 100;
+		struct serve *s = serve_start(&limits);
+		struct end *e[4], *new;
+		for (int i = 0; i < 4; i++)
+			assert_int_equal(ask(s, e[i] = dial(s), GET("/hello"), NULL), 200);
+		put(s, e[0], GET("/never"));
+		turn_for(s, 1.2);
+		assert_int_equal(ask(s, e[1], GET("/hello"), NULL), 200); /* the idlest is another now */
+		new = dial(s);
+		assert_int_equal(ask(s, new, GET("/hello"), NULL), 200);
+		assert_int_equal((look(e[2]) == 0) + (look(e[3]) == 0), 1);
+		assert_int_equal(look(e[0]), -1);
+		assert_int_equal(look(e[1]), -1);
+		for (int i = 0; i < 4; i++)
+			hang_up(e[i]);
+		assert_int_equal(ask(s, new, GET("/hello"), NULL), 200);
+		hang_up(new);
+		serve_stop(s);
+	}
+}
+
+static void has_a_reserve(void **state)
+{
+	struct http_limits limits = serve_limits;
+
+	limits.connections = 4;
+	limits.reserve = 2;
+	struct serve *s = serve_start(&limits);
+	struct end *e[7];
+	for (int i = 0; i < 7; i++)
+		assert_int_equal(ask(s, e[i] = dial(s), GET("/hello"), NULL), i < 6 ? 200 : 503);
+	for (int i = 0; i < 7; i++)
+		hang_up(e[i]);
+	expect_alive(s);
+	serve_stop(s);
+}
+
+/* No descriptor is left for those who come: who idles goes, and all are served; and when everybody has gone, so is the next. */
+static void bears_lack_of_descriptors(void **state)
+{
+	enum { N = 24 };
+	struct serve *s = serve_start(&serve_limits);
+	struct rlimit before, few;
+	struct end *e[N];
+
+	for (int i = 0; i < N; i++)
+		e[i] = dial(s);
+	getrlimit(RLIMIT_NOFILE, &before);
+	few = before;
+	few.rlim_cur = (rlim_t)e[N - 1]->fd + 4; /* three can be accepted */
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
+	turn_for(s, 0.3);
+	assert_true(http_stats(s->http).connections <= 3);
+	assert_int_equal(ask(s, e[N - 1], GET("/hello"), NULL), 200);
+	for (int i = 0; i < N; i++)
+		hang_up(e[i]);
+	turns(s, 50);
+	expect_alive(s);
+	setrlimit(RLIMIT_NOFILE, &before);
+	serve_stop(s);
+}
+
 static void bounds_rates(void **state)
 {
 	struct http_limits limits = serve_limits;
@@ -766,6 +841,9 @@ int main(void)
 		WITH_SERVER(refuses_what_is_malformed),
 		WITH_SERVER(bounds_requests),
 		cmocka_unit_test(bounds_connections),
+		cmocka_unit_test(makes_room),
+		cmocka_unit_test(has_a_reserve),
+		cmocka_unit_test(bears_lack_of_descriptors),
 		cmocka_unit_test(bounds_rates),
 		cmocka_unit_test(ends_connections_that_idle),
 		cmocka_unit_test(stops_in_the_middle),

@@ -55,7 +55,7 @@ static void on_http(void *context, int fd, const char *address)
 	assert_int_equal(http_adopt(serve->http, fd, address, &err), 0);
 }
 
-static const struct listener_events events = {on_link, on_http};
+static const struct listener_events events = {.link = on_link, .http = on_http};
 
 static void begin(const struct listener_limits *limits, const struct http_limits *http)
 {
