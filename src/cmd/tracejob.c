@@ -22,7 +22,7 @@ struct arguments {
 		name, OPTION_FLAG, AT(field), NULL, NULL, NULL, 0, 0, about, letter                                    \
 	}
 static const struct option options[] = {
-	{"days", OPTION_NUMBER, AT(days), "N", "1", NULL, 1, 100000, "Look back so many days.", 'n'},
+	{"days", OPTION_NUMBER, AT(days), "N", "1", NULL, 1, 3650, "Look back so many days.", 'n'},
 	FLAG('a', "no-accounting", no_accounting, "Leave out lines of the accounting log."),
 	FLAG('s', "no-server", no_server, "Leave out all other lines."),
 	FLAG('z', "once", once, "Leave out lines that repeat the one before."),

@@ -184,7 +184,9 @@ void api_handle(void *context, struct http_request *r)
 		known = true;
 		if (strcmp(routes[i].method, method) != 0)
 			continue;
-		if (routes[i].plain)
+		if (query_check(routes[i].path, r, &err) < 0)
+			http_error(r, 400, "bad_request", "%s", err.text);
+		else if (routes[i].plain)
 			routes[i].plain(s, r, &w);
 		else
 			routes[i].named(s, r, &w, name);

@@ -411,10 +411,10 @@ static bool log_line(void *context, const char *line)
 
 void api_log(struct server *s, struct http_request *r, const struct asker *w)
 {
-	const char *job = request_query(r, "job"), *days = request_query(r, "days");
+	const char *job = request_query(r, "job");
 	struct log_scan x = {0};
 	char id[64], dir[4096];
-	int64_t n = days ? strtoll(days, NULL, 10) : 1;
+	int64_t days = query_number("/v1/log", r, "days", 1);
 
 	if (job) {
 		snprintf(id, sizeof id, "%.*s", (int)strcspn(job, ".["), job);
@@ -423,8 +423,8 @@ void api_log(struct server *s, struct http_request *r, const struct asker *w)
 	if (w->role < ROLE_OPERATOR)
 		x.user = w->user;
 	snprintf(dir, sizeof dir, "%s/accounting", s->where.state);
-	accounting_scan(*s->conf.accounting ? s->conf.accounting : dir, s->now - (n > 3650 ? 3650 : n) * 86400, s->now,
-			log_line, &x, NULL);
+	accounting_scan(*s->conf.accounting ? s->conf.accounting : dir, s->now - days * 86400, s->now, log_line, &x,
+			NULL);
 	http_reply_strbuf(r, 200, "text/plain; charset=utf-8", &x.out);
 	strbuf_fini(&x.out);
 }

@@ -322,10 +322,9 @@ static void node_patch(struct server *s, struct http_request *r, uint32_t node)
 
 static void node_delete(struct server *s, struct http_request *r, uint32_t node)
 {
-	const char *force = request_query(r, "force");
 	struct strbuf out = {0};
 	struct err err;
-	int rc = agents_remove(s, node, force && strcmp(force, "0") != 0, &err);
+	int rc = agents_remove(s, node, query_number("/v1/nodes/*", r, "force", 0), &err);
 
 	if (rc < 0) {
 		http_error(r, rc == -EBUSY ? 409 : 400, rc == -EBUSY ? "bad_state" : "bad_request", "%s", err.text);

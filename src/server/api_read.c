@@ -284,12 +284,10 @@ void api_list(struct server *s, struct http_request *r, const struct asker *w)
 			       keep(l, request_query(r, "name")),
 			       true,
 			       false};
-	if ((x = request_query(r, "completed")))
-		l->f.completed = strcmp(x, "0") != 0;
+	l->f.completed = query_number("/v1/jobs", r, "completed", 1);
 	if ((x = request_query(r, "arrays")))
 		l->f.expand = strcmp(x, "expand") == 0;
-	if ((x = request_query(r, "limit")))
-		l->limit = strtoull(x, NULL, 10);
+	l->limit = (uint64_t)query_number("/v1/jobs", r, "limit", (int64_t)l->limit);
 	if ((x = request_query(r, "after")))
 		l->at = after_id(s, x);
 	rc = show_fields_parse(fields, &l->fields, &err);

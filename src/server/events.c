@@ -279,13 +279,11 @@ static void catch_up(struct stream *t, uint64_t after)
 
 void api_events(struct server *s, struct http_request *r, const struct asker *w)
 {
-	const char *after = request_header(r, "Last-Event-ID");
+	int64_t after = query_number("/v1/events", r, "after", -1);
 	struct stream *t = mem_zalloc(sizeof *t);
 
 	if (!s->ring)
 		s->ring = mem_zalloc(sizeof *s->ring);
-	if (!after)
-		after = request_query(r, "after");
 	t->s = s;
 	t->r = r;
 	t->who = *w;
@@ -293,8 +291,8 @@ void api_events(struct server *s, struct http_request *r, const struct asker *w)
 		 (attrs_is_set(&s->attrs, "query_other_jobs") ? attrs_bool(&s->attrs, "query_other_jobs") : !s->multi);
 	t->last = s->now;
 	strbuf_puts(&t->out, ": shunt events\n\n");
-	if (after)
-		catch_up(t, strtoull(after, NULL, 10));
+	if (after >= 0)
+		catch_up(t, (uint64_t)after);
 	vec_push(&s->streams, t);
 	http_header(r, "Cache-Control", "no-store");
 	http_stream(r, 200, "text/event-stream", &(struct stream_source){fill, closed, t});

@@ -385,8 +385,7 @@ static void tries_find(struct waiter *x, const json_t *body, bool error)
 
 void api_output(struct server *s, struct http_request *r, const struct asker *w, const char *text)
 {
-	const char *stream = request_query(r, "stream"), *from = request_query(r, "from"),
-		   *follow = request_query(r, "follow");
+	const char *stream = request_query(r, "stream");
 	struct array *a;
 	json_t *body = NULL;
 	job_vec v = {0};
@@ -425,8 +424,8 @@ void api_output(struct server *s, struct http_request *r, const struct asker *w,
 			     .id = ++s->waiter_ids,
 			     .job = id,
 			     .fd = -1,
-			     .from = from ? strtoll(from, NULL, 10) : 0,
-			     .follow = follow && strcmp(follow, "1") == 0};
+			     .from = query_number("/v1/jobs/*/output", r, "from", 0),
+			     .follow = query_number("/v1/jobs/*/output", r, "follow", 0)};
 	x->at = x->from;
 	tries_find(x, body, error);
 	json_decref(body);

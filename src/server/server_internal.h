@@ -376,6 +376,11 @@ void total_count(struct server *s, const struct spec *p, int64_t sign);
 int submit_check(struct server *s, const struct asker *who, const struct submission *x, int64_t ahead,
 		 const char **ret_code, struct err *err);
 
+/* ---- query.c: parameters ---- */
+/* `path` is the route's, as the table in api.c has it. -EINVAL: a parameter is not what it may be. */
+int query_check(const char *path, const struct http_request *r, struct err *err);
+int64_t query_number(const char *path, const struct http_request *r, const char *name, int64_t otherwise);
+
 /* ---- block.c: what keeps a job from the scheduler ---- */
 void block_set(struct server *s, uint32_t id, unsigned bits);
 void block_clear(struct server *s, uint32_t id, unsigned bits);
