@@ -176,7 +176,7 @@ void api_handle(void *context, struct http_request *r)
 		refuse_asker(r, rc, &err);
 		return;
 	}
-	if (is_change(method, path) && refuse_trouble(s, r))
+	if (is_change(method, path) && !submit_repeats(s, r, &w) && refuse_trouble(s, r))
 		return;
 	for (size_t i = 0; i < sizeof routes / sizeof *routes; i++) {
 		if (!path_fits(routes[i].path, path, name, sizeof name))

@@ -1,6 +1,8 @@
 /*
  * api_submit.c - jobs come in: one, or thousands at once; and what would become of one that did.
  */
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "server/server_internal.h"
@@ -113,6 +115,98 @@ static int read_all(struct server *s, struct http_request *r, const struct asker
 	return 0;
 }
 
+/* ---- repeated submissions ---- */
+
+/* What the answer says of a job that has been forgotten. */
+static void forgotten_write(const struct server *s, struct json *j, uint64_t number, bool array)
+{
+	char id[512];
+
+	snprintf(id, sizeof id, "%llu%s.%s", (unsigned long long)number, array ? "[]" : "", s->name);
+	json_open_object(j, NULL);
+	json_text(j, "id", id);
+	json_int(j, "number", (int64_t)number);
+	json_text(j, "guaranteed", NULL);
+	json_text(j, "planned_start", NULL);
+	json_open_array(j, "warnings");
+	json_close_array(j);
+	json_close_object(j);
+}
+
+/* The key in the head of a submission: 1; 0: there is none; -EINVAL. */
+static int key_given(struct http_request *r, char ret[KEY_MAX + 1], struct err *err)
+{
+	const char *text = request_header(r, "Idempotency-Key");
+
+	return !text ? 0 : subkey_read(text, ret, err) < 0 ? -EINVAL : 1;
+}
+
+bool submit_repeats(struct server *s, struct http_request *r, const struct asker *w)
+{
+	char key[KEY_MAX + 1];
+
+	return strcmp(request_method(r), "POST") == 0 && strcmp(request_path(r), "/v1/jobs") == 0 &&
+	       key_given(r, key, NULL) > 0 && subkey_find(s, w->uid, key);
+}
+
+static uint64_t body_print(const struct http_request *r)
+{
+	size_t n;
+	const char *text = request_body(r, &n);
+
+	return hash_bytes(text, n);
+}
+
+/* The same answer again, once what it reports is on disk. */
+static void repeat(struct server *s, struct http_request *r, const struct submission_key *k, bool bulk)
+{
+	struct strbuf out = {0};
+	struct json j;
+
+	if (k->print != body_print(r)) {
+		http_error(
+			r, 422, "key_reused",
+			"Idempotency-Key: you have sent this key with another request: use a new key for each submission.");
+		return;
+	}
+	json_init(&j, &out, false);
+	if (bulk) {
+		json_open_object(&j, NULL);
+		json_open_array(&j, "jobs");
+	}
+	for (uint32_t i = 0; i < k->count; i++) {
+		const struct array *a = array_find(s, k->first + i);
+		uint32_t id;
+		if ((a && a->count && s->entries.v[a->first].spec) || (!a && entry_find(s, k->first + i, -1, &id)))
+			submitted_write(s, &j, k->first + i);
+		else
+			forgotten_write(s, &j, k->first + i, k->arrays && k->arrays[i] == 'a');
+	}
+	if (bulk) {
+		json_close_array(&j);
+		json_close_object(&j);
+	}
+	http_header(r, "Idempotency-Replayed", "true");
+	reply_later(s, r, 200, &out);
+}
+
+static void key_keep(struct server *s, struct http_request *r, const struct asker *w, const char *key,
+		     const struct submission *x, size_t n, uint64_t first)
+{
+	struct submission_key k = {.first = first, .count = (uint32_t)n, .time = s->now, .print = body_print(r)};
+	bool arrays = false;
+
+	for (size_t i = 0; i < n; i++)
+		arrays |= x[i].spec->array;
+	if (arrays) {
+		k.arrays = mem_zalloc(n + 1);
+		for (size_t i = 0; i < n; i++)
+			k.arrays[i] = x[i].spec->array ? 'a' : 'j';
+	}
+	subkey_add(s, w->uid, key, &k);
+	free(k.arrays);
+}
+
 void api_submit(struct server *s, struct http_request *r, const struct asker *w)
 {
 	const char *code = "bad_request";
@@ -123,8 +217,15 @@ void api_submit(struct server *s, struct http_request *r, const struct asker *w)
 	struct strbuf out = {0};
 	struct json j;
 	size_t n = 0;
-	int rc = body ? 0 : -EINVAL;
+	char key[KEY_MAX + 1];
+	int rc = body ? 0 : -EINVAL, keyed = rc == 0 ? key_given(r, key, &err) : 0;
 
+	if (keyed < 0)
+		rc = keyed;
+	if (keyed > 0 && subkey_find(s, w->uid, key)) {
+		repeat(s, r, subkey_find(s, w->uid, key), bulk);
+		goto out;
+	}
 	if (rc == 0 && !bulk) {
 		alone = json_array();
 		json_array_append(alone, body);
@@ -152,6 +253,8 @@ void api_submit(struct server *s, struct http_request *r, const struct asker *w)
 		if (x[i].spec->priority)
 			s->priorities = true;
 	}
+	if (keyed > 0)
+		key_keep(s, r, w, key, x, n, first);
 	if (s->priorities)
 		reorder(s, w->user);
 	if (special) { /* whether its deadline is kept is said at once */

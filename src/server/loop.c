@@ -211,9 +211,9 @@ static void give_up_replies(struct server *s)
 			continue;
 		}
 		http_error(
-			x->r, 503, "unavailable",
-			"The server can't write its store (%s). The change is not made yet; it will be if that is mended while the server runs.",
-			s->trouble ? s->trouble : "?");
+			x->r, 504, "outcome_unknown",
+			"The server can't write its store (%s). The request will be carried out if that is fixed while the server runs. Check before you repeat it; a submission with an Idempotency-Key can be repeated safely.",
+			s->trouble ? s->trouble : "another server may lead");
 		strbuf_fini(&x->body);
 	}
 	s->replies.n = kept;
@@ -270,8 +270,10 @@ void server_turn(struct server *s)
 	block_due(s);
 	agents_turn(s);
 	dispatch_overruns(s);
-	if (!s->trouble)
+	if (!s->trouble) {
 		forget_old(s);
+		subkeys_turn(s);
+	}
 	if (s->wake <= s->now) /* a planned start, a deadline */
 		s->dirty = true;
 	turn_decide(s);

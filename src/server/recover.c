@@ -56,6 +56,8 @@ static int on_object(void *context, const char *kind, const char *name, const ch
 		rc = token_restore(s, name, o, err);
 	} else if (strcmp(kind, "revoked") == 0) {
 		rc = revoke_restore(s, name, o, err);
+	} else if (strcmp(kind, "key") == 0) {
+		rc = subkey_restore(s, name, o, err);
 	} else if (strcmp(kind, "server") == 0) {
 		rc = attrs_read(&s->attrs, o, err);
 	} else if (strcmp(kind, "queue") == 0) {

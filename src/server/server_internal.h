@@ -245,6 +245,7 @@ struct server {
 	VEC(job_vec) dependent_lists;
 	struct map tallies; /* hash -> index + 1 into tally */
 	VEC(struct tally) tally;
+	struct keys *keys;  /* keys.c */
 	struct map scripts; /* hash of text and owner -> id; id | SCRIPT_BIT -> how many jobs use it */
 	uint32_t scratch;   /* a core job that is never submitted: for what-if */
 	uint64_t next_number, next_seq, next_script;
@@ -267,6 +268,7 @@ struct server {
 	bool priorities;	/* somebody uses them */
 	bool emptying;		/* to stop when the last job has ended */
 	bool terminating, stopped;
+	bool dismissed;	   /* it was asked to stop by 'shunt down': commands need not wait until it is back */
 	bool farewell;	   /* that agents are told to wait is in the store */
 	int64_t agents_at; /* instant: somebody may have been silent for too long; 0: look at once */
 	int64_t agents_us; /* boot_us when that was last thought of */
@@ -380,6 +382,24 @@ int submit_check(struct server *s, const struct asker *who, const struct submiss
 /* `path` is the route's, as the table in api.c has it. -EINVAL: a parameter is not what it may be. */
 int query_check(const char *path, const struct http_request *r, struct err *err);
 int64_t query_number(const char *path, const struct http_request *r, const char *name, int64_t otherwise);
+
+/* ---- keys.c: a submission that is repeated ---- */
+#define KEY_MAX 64
+struct submission_key {
+	uid_t uid;
+	uint32_t count;	       /* jobs that it made: first, first + 1, ... */
+	uint64_t first, print; /* a hash of the request's body */
+	int64_t time;	       /* instant of the submission */
+	char *arrays;	       /* a letter for each job: 'a' for an array, else 'j'; NULL: there is no array */
+	char text[];
+};
+/* The value of the header, without its quotes. -EINVAL. */
+int subkey_read(const char *text, char ret[KEY_MAX + 1], struct err *err);
+const struct submission_key *subkey_find(struct server *s, uid_t uid, const char *text); /* NULL: not known */
+void subkey_add(struct server *s, uid_t uid, const char *text, const struct submission_key *given);
+int subkey_restore(struct server *s, const char *name, const json_t *o, struct err *err); /* at recovery */
+void subkeys_turn(struct server *s);							  /* forgets old ones */
+bool submit_repeats(struct server *s, struct http_request *r, const struct asker *w);
 
 /* ---- block.c: what keeps a job from the scheduler ---- */
 void block_set(struct server *s, uint32_t id, unsigned bits);

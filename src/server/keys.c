@@ -1,0 +1,211 @@
+/*
+ * keys.c - submissions by their idempotency key, so that a client can repeat one whose answer it did not get.
+ *
+ * A key and the numbers of the jobs that it made are one object of the store, written in the same commit as those jobs: after a crash or
+ * a take-over either both are there, or neither is. A key belongs to its user. It is kept for a day, even if the jobs have been
+ * forgotten by then; of one user at most KEYS_PER_USER, and the oldest goes first.
+ */
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "server/server_internal.h"
+
+#define KEEP 86400	    /* seconds */
+#define KEYS_PER_USER 50000 /* some 150 bytes each */
+#define SWEEP 60	    /* seconds between two looks for old ones */
+
+/* The keys of one user, in the order of `time`. */
+struct ring {
+	uid_t uid;
+	VEC(struct submission_key *) v;
+	size_t first; /* those before it have been forgotten */
+	bool unsorted;
+};
+
+/* Owned by the server. */
+struct keys {
+	struct map by_text; /* key_hash() -> struct submission_key * */
+	VEC(struct ring) rings;
+	struct map by_uid; /* uid -> index in rings + 1 */
+	int64_t sweep;	   /* instant */
+};
+
+static struct keys *keys_of(struct server *s)
+{
+	if (!s->keys)
+		s->keys = mem_zalloc(sizeof *s->keys);
+	return s->keys;
+}
+
+static uint64_t key_hash(uid_t uid, const char *text)
+{
+	return hash_bytes(text, strlen(text)) ^ ((uint64_t)uid + 1) * UINT64_C(0x9e3779b97f4a7c15);
+}
+
+static void object_name(uid_t uid, const char *text, char ret[KEY_MAX + 16])
+{
+	snprintf(ret, KEY_MAX + 16, "%u:%.*s", (unsigned)uid, KEY_MAX, text);
+}
+
+int subkey_read(const char *text, char ret[KEY_MAX + 1], struct err *err)
+{
+	size_t n = strlen(text);
+	bool quoted = n >= 2 && text[0] == '"' && text[n - 1] == '"'; /* as structured fields have it */
+
+	text += quoted;
+	n -= quoted ? 2 : 0;
+	bool right = n >= 1 && n <= KEY_MAX;
+	for (size_t i = 0; i < n && right; i++)
+		right = isalnum((unsigned char)text[i]) || strchr("-_.:~+/=", text[i]);
+	if (!right)
+		return err_set(
+			err, -EINVAL,
+			"Idempotency-Key must have 1 to %d characters, which may be letters, digits and any of -_.:~+/=",
+			KEY_MAX);
+	memcpy(ret, text, n);
+	ret[n] = '\0';
+	return 0;
+}
+
+const struct submission_key *subkey_find(struct server *s, uid_t uid, const char *text)
+{
+	uint64_t at;
+
+	if (!map_get(&keys_of(s)->by_text, key_hash(uid, text), &at))
+		return NULL;
+	const struct submission_key *k = (const struct submission_key *)(uintptr_t)at;
+	return k->uid == uid && strcmp(k->text, text) == 0 ? k : NULL;
+}
+
+/* ---- forgetting ---- */
+
+static void oldest_forget(struct server *s, struct ring *r)
+{
+	struct submission_key *k = r->v.v[r->first++];
+	uint64_t at, hash = key_hash(k->uid, k->text);
+	char name[KEY_MAX + 16];
+
+	if (map_get(&s->keys->by_text, hash, &at) && at == (uint64_t)(uintptr_t)k)
+		map_remove(&s->keys->by_text, hash);
+	object_name(k->uid, k->text, name);
+	store_drop_object(s->store, "key", name);
+	free(k->arrays);
+	free(k);
+	if (r->first * 2 > r->v.n) {
+		memmove(r->v.v, r->v.v + r->first, (r->v.n - r->first) * sizeof *r->v.v);
+		r->v.n -= r->first;
+		r->first = 0;
+	}
+}
+
+static int by_time(const void *a, const void *b)
+{
+	const struct submission_key *x = *(struct submission_key *const *)a, *y = *(struct submission_key *const *)b;
+
+	return x->time != y->time ? (x->time > y->time) - (x->time < y->time)
+				  : (x->first > y->first) - (x->first < y->first);
+}
+
+static void ring_sort(struct ring *r)
+{
+	if (r->unsorted)
+		qsort(r->v.v + r->first, r->v.n - r->first, sizeof *r->v.v, by_time);
+	r->unsorted = false;
+}
+
+void subkeys_turn(struct server *s)
+{
+	struct keys *keys = keys_of(s);
+	int budget = 1000;
+
+	if (s->now < keys->sweep)
+		return;
+	for (size_t i = 0; i < keys->rings.n; i++) {
+		struct ring *r = &keys->rings.v[i];
+		ring_sort(r);
+		for (; budget > 0 && r->first < r->v.n && r->v.v[r->first]->time + KEEP <= s->now; budget--)
+			oldest_forget(s, r);
+	}
+	keys->sweep = budget > 0 ? s->now + SWEEP : s->now;
+}
+
+/* ---- adding ---- */
+
+static struct ring *ring_of(struct keys *keys, uid_t uid)
+{
+	uint64_t *at = map_at(&keys->by_uid, uid);
+
+	if (*at == 0) {
+		vec_push(&keys->rings, (struct ring){.uid = uid});
+		*at = keys->rings.n;
+	}
+	return &keys->rings.v[*at - 1];
+}
+
+static struct submission_key *key_put(struct server *s, uid_t uid, const char *text)
+{
+	struct keys *keys = keys_of(s);
+	struct ring *r = ring_of(keys, uid);
+	struct submission_key *k = mem_zalloc(sizeof *k + strlen(text) + 1);
+
+	k->uid = uid;
+	strcpy(k->text, text);
+	map_set(&keys->by_text, key_hash(uid, text), (uint64_t)(uintptr_t)k);
+	vec_push(&r->v, k);
+	return k;
+}
+
+void subkey_add(struct server *s, uid_t uid, const char *text, const struct submission_key *given)
+{
+	struct submission_key *k = key_put(s, uid, text);
+	struct ring *r = ring_of(s->keys, uid);
+	struct strbuf value = {0};
+	char name[KEY_MAX + 16], print[24];
+	struct json j;
+
+	k->first = given->first;
+	k->count = given->count;
+	k->time = given->time;
+	k->print = given->print;
+	k->arrays = given->arrays ? mem_strdup(given->arrays) : NULL;
+	snprintf(print, sizeof print, "%016llx", (unsigned long long)k->print);
+	json_init(&j, &value, false);
+	json_open_object(&j, NULL);
+	json_int(&j, "first", (int64_t)k->first);
+	json_int(&j, "count", k->count);
+	json_int(&j, "time", k->time);
+	json_text(&j, "print", print);
+	if (k->arrays)
+		json_text(&j, "arrays", k->arrays);
+	json_close_object(&j);
+	object_name(uid, text, name);
+	store_put_object(s->store, "key", name, value.text);
+	strbuf_fini(&value);
+	ring_sort(r);
+	if (r->v.n - r->first > KEYS_PER_USER)
+		oldest_forget(s, r);
+}
+
+int subkey_restore(struct server *s, const char *name, const json_t *o, struct err *err)
+{
+	const char *print = json_string_value(json_object_get(o, "print")),
+		   *arrays = json_string_value(json_object_get(o, "arrays"));
+	int64_t first = json_integer_value(json_object_get(o, "first")),
+		count = json_integer_value(json_object_get(o, "count"));
+	char text[KEY_MAX + 1], *end;
+	unsigned long uid = strtoul(name, &end, 10);
+
+	if (end == name || *end != ':' || uid > UINT32_MAX || subkey_read(end + 1, text, NULL) < 0 || !print ||
+	    first < 1 || count < 1 || count > UINT32_MAX || (arrays && strlen(arrays) != (size_t)count))
+		return err_set(err, -EINVAL, "it is not a submission's key");
+	struct submission_key *k = key_put(s, (uid_t)uid, text);
+	k->first = (uint64_t)first;
+	k->count = (uint32_t)count;
+	k->time = json_integer_value(json_object_get(o, "time"));
+	k->print = strtoull(print, NULL, 16);
+	k->arrays = arrays ? mem_strdup(arrays) : NULL;
+	ring_of(s->keys, (uid_t)uid)->unsorted = true;
+	return 0;
+}
