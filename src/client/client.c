@@ -1,15 +1,17 @@
 /*
  * client.c - asks the server: one connection, one request at a time, and a sentence for whatever goes wrong.
  *
- * The rule about repeating: what was not sent at all may be sent again over a new connection, and a GET in any case.
- * A change that was sent and whose answer did not come may have been made, and is never repeated. Of several servers one
- * leads; another refuses what it is asked, and says who it is: then that one is asked, whatever it was.
+ * The rule about repeating: what was not sent at all, or was refused with 503, may be sent again, and in any case a GET or a submission,
+ * whose key tells the server that it is the same one. Another change that was sent and whose answer did not come may have been made, and
+ * is never repeated. Of several servers one leads; another refuses what it is asked, and says who it is: then that one is asked, whatever it
+ * was.
  */
 #include <errno.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
 #include <time.h>
@@ -23,12 +25,16 @@
 #define ANSWER_MAX (512u << 20) /* bytes that client_ask takes: beyond, ask in pages */
 #define PATIENCE 5		/* seconds without a word */
 #define TIMEOUT 300		/* seconds; SHUNT_TIMEOUT */
-#define TAKEOVER 20000		/* ms in which one of several servers should lead again */
+#define WAIT 30			/* seconds for a server that is not there; SHUNT_WAIT */
+#define PAUSE_FIRST 100		/* ms between two tries to reach it; then twice that, and so on, up to */
+#define PAUSE_MOST 1000
+#define TAKEOVER 20000 /* ms in which one of several servers should lead again */
 
 /* What is asked. */
 struct question {
 	const char *method, *path, *accept, *body;
 	size_t n;
+	const char *key;     /* of a submission, or NULL */
 	const char *upgrade; /* the protocol to speak from then on, or NULL */
 };
 
@@ -40,12 +46,14 @@ struct sink {
 
 /* ---- open and close ---- */
 
-static int timeout_find(void)
+/* Seconds of a variable; what is not a number in range is as if it were not there. */
+static int seconds_of(const char *variable, long least, int otherwise)
 {
-	const char *text = getenv("SHUNT_TIMEOUT");
-	long seconds = text ? strtol(text, NULL, 10) : 0;
+	const char *text = getenv(variable);
+	char *end;
+	long seconds = text ? strtol(text, &end, 10) : 0;
 
-	return seconds > 0 && seconds <= 1000000 ? (int)seconds : TIMEOUT;
+	return text && end != text && seconds >= least && seconds <= 1000000 ? (int)seconds : otherwise;
 }
 
 struct client *client_create(const char *socket, struct route *route)
@@ -56,8 +64,14 @@ struct client *client_create(const char *socket, struct route *route)
 	c->socket = mem_strdup(socket);
 	c->route = route;
 	c->fd = -1;
-	c->timeout = timeout_find();
+	c->timeout = seconds_of("SHUNT_TIMEOUT", 1, TIMEOUT);
+	c->wait = seconds_of("SHUNT_WAIT", 0, WAIT);
 	return c;
+}
+
+void client_patience(struct client *c, int seconds)
+{
+	c->wait = seconds;
 }
 
 int client_open_at(const char *socket, struct client **ret, struct err *err)
@@ -259,6 +273,8 @@ static int head_write(struct client *c, const struct question *q, struct err *er
 		strbuf_printf(&c->head, "Authorization: Bearer %s\r\n", c->route->token);
 	if (q->accept)
 		strbuf_printf(&c->head, "Accept: %s\r\n", q->accept);
+	if (q->key)
+		strbuf_printf(&c->head, "Idempotency-Key: %s\r\n", q->key);
 	if (q->upgrade)
 		strbuf_printf(&c->head, "Connection: Upgrade\r\nUpgrade: %s\r\n", q->upgrade);
 	if (q->body)
@@ -350,18 +366,24 @@ static int answer_lost(const struct client *c, const struct question *q, struct 
 {
 	return err_set(
 		err, -ECONNRESET,
-		"the server closed the connection before it answered (%s %s): it may have been done or not; look before you try again",
+		"the server closed the connection before it answered (%s %s): the request may or may not have been carried out; check before you retry",
 		q->method, q->path);
+}
+
+static bool question_repeatable(const struct question *q)
+{
+	return q->key || strcmp(q->method, "GET") == 0;
 }
 
 /* Asks, and reads the head of the answer. */
 static int client_begin(struct client *c, const struct question *q, struct err *err)
 {
-	bool repeatable = strcmp(q->method, "GET") == 0;
+	bool repeatable = question_repeatable(q);
 	int rc = head_write(c, q, err);
 
 	c->code[0] = '\0';
-	c->told = c->yields = q->upgrade != NULL;
+	c->told = c->told || q->upgrade;
+	c->yields = q->upgrade != NULL;
 	c->may_sleep = false;
 	c->asked = now_ms();
 	if (c->upgraded)
@@ -378,10 +400,12 @@ static int client_begin(struct client *c, const struct question *q, struct err *
 			rc = answer_read(c, NULL, err);
 		if (rc == 0) {
 			c->used = true;
+			c->doubt = false;
 			return 0;
 		}
 		client_drop(c);
 		bool silent = unsent || (rc == -ECONNRESET && c->answer.state == RESPONSE_STATUS && c->answer.n == 0);
+		c->doubt = c->doubt || (silent && !unsent);
 		if (!silent || try > 0)
 			return silent ? answer_lost(c, q, err) : rc;
 		if (!unsent && !repeatable)
@@ -410,12 +434,24 @@ static int errno_of(const char *code, int status)
 		const char *code;
 		int error;
 	} table[] = {
-		{"bad_request", EINVAL},   {"forbidden", EPERM},	   {"unknown_job", ENOENT},
-		{"unknown_queue", ENOENT}, {"unknown_node", ENOENT},	   {"unknown_attribute", ENOENT},
-		{"not_found", ENOENT},	   {"method_not_allowed", ENOSYS}, {"bad_state", EBUSY},
-		{"finished", EALREADY},	   {"too_large", EFBIG},	   {"refused", EDQUOT},
-		{"too_many", EAGAIN},	   {"unavailable", EAGAIN},	   {"not_leader", EAGAIN},
+		{"bad_request", EINVAL},
+		{"forbidden", EPERM},
+		{"unknown_job", ENOENT},
+		{"unknown_queue", ENOENT},
+		{"unknown_node", ENOENT},
+		{"unknown_attribute", ENOENT},
+		{"not_found", ENOENT},
+		{"method_not_allowed", ENOSYS},
+		{"bad_state", EBUSY},
+		{"finished", EALREADY},
+		{"too_large", EFBIG},
+		{"refused", EDQUOT},
+		{"too_many", EAGAIN},
+		{"unavailable", EAGAIN},
+		{"not_leader", EAGAIN},
 		{"unauthorized", EACCES},
+		{"outcome_unknown", EINPROGRESS},
+		{"key_reused", EINVAL},
 	};
 
 	for (size_t i = 0; i < sizeof table / sizeof *table; i++)
@@ -500,30 +536,88 @@ static bool leader_follow(struct client *c, const json_t *json, int64_t since)
 	return true;
 }
 
+/* ---- a server that is not there ---- */
+
+/* The waiting of one request, over all its tries. */
+struct waiting {
+	int64_t since; /* ms */
+	int pause;     /* ms before the next try */
+	bool looked;   /* whether its socket has come back */
+};
+
+static void tell_waiting(struct client *c, const char *why)
+{
+	if (!c->told && isatty(STDERR_FILENO))
+		fprintf(stderr, "Waiting up to %d s for the Shunt server (%s): %s.\n", c->wait, c->socket, why);
+	c->told = true;
+}
+
+/* Pauses, unless the time is over. */
+static bool again(struct waiting *w, int64_t most)
+{
+	if (now_ms() - w->since + w->pause > most)
+		return false;
+	poll(NULL, 0, w->pause);
+	w->pause = w->pause * 2 < PAUSE_MOST ? w->pause * 2 : PAUSE_MOST;
+	return true;
+}
+
+/* Whether to try again after no answer came (rc). */
+static bool server_awaited(struct client *c, const struct question *q, int rc, struct waiting *w)
+{
+	bool absent = rc == -ECONNREFUSED || rc == -EAGAIN || (rc == -ECONNRESET && c->doubt);
+
+	/* A server that comes up replaces the socket of the last one: for a moment there is none. */
+	if (rc == -ENOENT && c->wait > 0 && !w->looked && !c->route) {
+		w->looked = true;
+		poll(NULL, 0, PAUSE_FIRST);
+		return true;
+	}
+	if (!absent || q->upgrade || (c->doubt && !question_repeatable(q)) || !again(w, (int64_t)c->wait * 1000))
+		return false;
+	tell_waiting(c, rc == -EAGAIN ? "it is busy" : "it is not running, or is being restarted");
+	return true;
+}
+
+/* Whether to try again after this answer, by which nothing was done, or by which that is not known. */
+static bool answer_awaited(struct client *c, const struct question *q, struct waiting *w)
+{
+	bool undone = c->answer.status == 503 && strcmp(c->code, "unavailable") == 0;
+	bool unknown = q->key && strcmp(c->code, "outcome_unknown") == 0;
+
+	if ((!undone && !unknown) || q->upgrade || !again(w, (int64_t)(unknown ? c->timeout : c->wait) * 1000))
+		return false;
+	tell_waiting(c, "it can't take requests now");
+	return true;
+}
+
 /* Asks until a server has answered that leads. 0: the head of its answer is there, the body is still to be read; else *ret is what was
  * refused. */
 static int client_request(struct client *c, const struct question *q, struct reply *ret, struct err *err)
 {
-	int64_t since = now_ms();
+	struct waiting w = {now_ms(), PAUSE_FIRST, false};
 
+	c->told = c->doubt = false;
 	for (;;) {
 		*ret = (struct reply){0};
 		int rc = client_begin(c, q, err);
-		if (rc < 0 || c->answer.status / 100 == 2 || (q->upgrade && c->answer.status == 101))
+		if (rc == 0 && (c->answer.status / 100 == 2 || (q->upgrade && c->answer.status == 101)))
 			return rc;
+		if (rc < 0 && !server_awaited(c, q, rc, &w))
+			return c->doubt && strcmp(q->method, "GET") != 0 ? answer_lost(c, q, err) : rc;
+		if (rc < 0)
+			continue;
 		rc = answer_take(c, ret, err);
-		if (!leader_follow(c, ret->json, since))
+		if (!leader_follow(c, ret->json, w.since) && !answer_awaited(c, q, &w))
 			return rc;
 		reply_fini(ret);
 	}
 }
 
-int client_ask(struct client *c, const char *method, const char *path, const char *body, size_t n, struct reply *ret,
-	       struct err *err)
+static int question_ask(struct client *c, const struct question *q, struct reply *ret, struct err *err)
 {
-	struct question q = {.method = method, .path = path, .body = body, .n = n};
 	struct reply reply;
-	int rc = client_request(c, &q, &reply, err);
+	int rc = client_request(c, q, &reply, err);
 
 	if (rc == 0)
 		rc = answer_take(c, &reply, err);
@@ -534,8 +628,16 @@ int client_ask(struct client *c, const char *method, const char *path, const cha
 	return rc;
 }
 
-int client_ask_json(struct client *c, const char *method, const char *path, const json_t *body, struct reply *ret,
-		    struct err *err)
+int client_ask(struct client *c, const char *method, const char *path, const char *body, size_t n, struct reply *ret,
+	       struct err *err)
+{
+	struct question q = {.method = method, .path = path, .body = body, .n = n};
+
+	return question_ask(c, &q, ret, err);
+}
+
+/* Asks with a body. */
+static int body_ask(struct client *c, struct question *q, const json_t *body, struct reply *ret, struct err *err)
 {
 	char *text = json_dumps(body, JSON_COMPACT | JSON_ENCODE_ANY);
 
@@ -544,9 +646,35 @@ int client_ask_json(struct client *c, const char *method, const char *path, cons
 			*ret = (struct reply){0};
 		return err_set(err, -EINVAL, "the request can't be written as JSON: a text in it is not UTF-8");
 	}
-	int rc = client_ask(c, method, path, text, strlen(text), ret, err);
+	q->body = text;
+	q->n = strlen(text);
+	int rc = question_ask(c, q, ret, err);
 	free(text);
 	return rc;
+}
+
+int client_ask_json(struct client *c, const char *method, const char *path, const json_t *body, struct reply *ret,
+		    struct err *err)
+{
+	struct question q = {.method = method, .path = path};
+
+	return body_ask(c, &q, body, ret, err);
+}
+
+int client_submit(struct client *c, const json_t *body, struct reply *ret, struct err *err)
+{
+	unsigned char random[16];
+	char key[2 * sizeof random + 1];
+	struct question q = {.method = "POST", .path = "/v1/jobs", .key = key};
+
+	if (getrandom(random, sizeof random, 0) != sizeof random) {
+		if (ret)
+			*ret = (struct reply){0};
+		return err_set(err, -errno, "can't make a key for the submission: %s", strerror(errno));
+	}
+	for (size_t i = 0; i < sizeof random; i++)
+		snprintf(key + 2 * i, 3, "%02x", random[i]);
+	return body_ask(c, &q, body, ret, err);
 }
 
 int client_read(struct client *c, const char *path, const char *accept,

@@ -18,14 +18,19 @@
 struct client;
 
 /* Waiting: after 5 s without an answer a line on standard error says so, if that is a terminal; after 5 minutes (or
- * SHUNT_TIMEOUT seconds) it is -ETIMEDOUT. A stream that has begun may be silent for as long as it likes. */
+ * SHUNT_TIMEOUT seconds) it is -ETIMEDOUT. A stream that has begun may be silent for as long as it likes.
+ *
+ * A server that was killed or is being restarted (its socket is there, and nobody listens; from another host: it can't be reached), or
+ * that answers "unavailable", is asked again for 30 s, or SHUNT_WAIT seconds (0: not at all); standard error says so if it is a
+ * terminal. A server that was stopped with 'shunt down' is not waited for. */
 
 /* The server this environment means: the cluster SHUNT_CLUSTER, if set; inside a job its own server, by a socket of this host or else
  * over TLS with the job's token; else an instance of this host (where.h); else the only cluster that the user has logged in to, or
  * "default" (clusters.h).
  *
- * Connects at the first request, and again when the server was restarted meanwhile: for a GET; a change whose answer was lost is not
- * repeated, and the error says that it may have been made. -ENOENT, -ECONNREFUSED: the sentence says that no server runs and how to start
+ * Connects at the first request, and again when the server was restarted meanwhile: for a GET, and for a submission, which has a key by
+ * which the server knows it again (client_submit). Another change whose answer was lost is not repeated, and the error says that it may
+ * have been made. -ENOENT, -ECONNREFUSED: the sentence says that no server runs and how to start
  * one. Over TLS, if one of several servers can't be reached (-EHOSTUNREACH: none can, or none is trusted), or says that another leads, the
  * next is asked; while none leads, for some 20 s.
  *
@@ -37,6 +42,8 @@ int client_open_cluster(const char *name, struct client **ret, struct err *err);
 /* Servers ("HOST[:PORT]", several joined by blanks) by a token alone, whose fingerprint tells whom to trust. -EINVAL: no token, no address. */
 int client_open_token(const char *where, const char *token_text, struct client **ret, struct err *err);
 void client_close(struct client *c);
+/* How long a server that is not there is waited for, instead of SHUNT_WAIT. */
+void client_patience(struct client *c, int seconds);
 
 struct reply {
 	int status; /* HTTP */
@@ -49,6 +56,8 @@ void reply_fini(struct reply *r);
  * server's sentence. *ret is filled in both cases if the server answered at all; may be NULL. */
 int client_ask(struct client *c, const char *method, const char *path, const char *body, size_t n, struct reply *ret,
 	       struct err *err);
+/* Submits: POST /v1/jobs with a new Idempotency-Key, repeated with the same key until the server says whether it was done. */
+int client_submit(struct client *c, const json_t *body, struct reply *ret, struct err *err);
 int client_ask_json(struct client *c, const char *method, const char *path, const json_t *body, struct reply *ret,
 		    struct err *err);
 /* For large lists and streams: hands out the body as it comes (any size of pieces); return < 0 from the callback to

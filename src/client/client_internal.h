@@ -26,7 +26,7 @@ struct route {
 };
 struct route *route_create(const char *name, const char *servers);
 void route_free(struct route *r);
-/* Starts shunt-connect: the socket to it, or -errno. Then comes its line: "ok WHERE" or "error SENTENCE". */
+/* Starts shunt-connect: the socket to it, or -errno. Then comes its line: "ok WHERE", "error SENTENCE" or "absent SENTENCE". */
 int route_start(struct route *r, struct err *err);
 int route_answered(struct route *r, const char *line, struct err *err);
 void route_end(struct route *r); /* ends shunt-connect */
@@ -39,6 +39,8 @@ struct client {
 	int fd;		     /* -1: not connected */
 	bool used;	     /* this connection has carried a request before */
 	int timeout;	     /* seconds */
+	int wait;	     /* seconds that a server which is not there is waited for */
+	bool doubt;	     /* the present request was sent, and no answer has come */
 	int64_t asked;	     /* ms: when the present request began */
 	bool told;	     /* the user knows that we wait */
 	bool may_sleep;	     /* a stream that has begun */

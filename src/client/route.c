@@ -172,6 +172,8 @@ int route_answered(struct route *r, const char *line, struct err *err)
 	}
 	if (strncmp(line, "error ", 6) == 0)
 		return err_set(err, -EHOSTUNREACH, "no server of %.100s can be used: %s", r->name, line + 6);
+	if (strncmp(line, "absent ", 7) == 0)
+		return err_set(err, -ECONNREFUSED, "no server of %.100s can be used: %s", r->name, line + 7);
 	return err_set(err, -EHOSTUNREACH,
 		       "the program shunt-connect, which reaches the servers of %.100s, ended without a word", r->name);
 }

@@ -63,6 +63,7 @@ bool server_ask(const struct where *w, struct reply *ret, struct err *err)
 	strbuf_printf(&path, "%s/shuntd.sock", w->run);
 	bool good = client_open_at(path.text, &client, err) == 0;
 	if (good) {
+		client_patience(client, 0); /* whether it is there is the question */
 		good = client_ask(client, "GET", "/v1/server", NULL, 0, ret, err) == 0;
 		client_close(client);
 	}

@@ -129,7 +129,7 @@ int job_submit(const struct command *c, struct client *client, const struct jobs
 {
 	int code = EXIT_FAILED;
 
-	if (!show_post(c, client, "/v1/jobs", s->job, ret, &code))
+	if (!show_submit(c, client, s->job, ret, &code))
 		return code;
 	if (s->silent)
 		return EXIT_OK;

@@ -27,17 +27,13 @@ int show_code(const struct client *client)
 	return code_exit(client_code(client));
 }
 
-static bool ask(const struct command *c, struct client *client, const char *method, const char *path,
-		const json_t *body, struct reply *ret, int *ret_code)
+/* What is wrong is printed. */
+static bool answered(const struct command *c, const struct client *client, int rc, const struct err *err,
+		     struct reply *ret, int *ret_code)
 {
-	struct err err;
-
-	*ret = (struct reply){0};
-	int rc = body ? client_ask_json(client, method, path, body, ret, &err)
-		      : client_ask(client, method, path, NULL, 0, ret, &err);
 	if (rc == 0)
 		return true;
-	command_fail(c, "%s", err.text);
+	command_fail(c, "%s", err->text);
 	*ret_code = c->own ? show_code(client) : EXIT_FAILED;
 	reply_fini(ret);
 	*ret = (struct reply){0};
@@ -46,13 +42,27 @@ static bool ask(const struct command *c, struct client *client, const char *meth
 
 bool show_get(const struct command *c, struct client *client, const char *path, struct reply *ret, int *ret_code)
 {
-	return ask(c, client, "GET", path, NULL, ret, ret_code);
+	struct err err;
+	int rc = client_ask(client, "GET", path, NULL, 0, ret, &err);
+
+	return answered(c, client, rc, &err, ret, ret_code);
 }
 
 bool show_post(const struct command *c, struct client *client, const char *path, const json_t *body, struct reply *ret,
 	       int *ret_code)
 {
-	return ask(c, client, "POST", path, body, ret, ret_code);
+	struct err err;
+	int rc = client_ask_json(client, "POST", path, body, ret, &err);
+
+	return answered(c, client, rc, &err, ret, ret_code);
+}
+
+bool show_submit(const struct command *c, struct client *client, const json_t *body, struct reply *ret, int *ret_code)
+{
+	struct err err;
+	int rc = client_submit(client, body, ret, &err);
+
+	return answered(c, client, rc, &err, ret, ret_code);
 }
 
 void show_json(const json_t *value)

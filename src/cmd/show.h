@@ -21,6 +21,7 @@ bool show_open(const struct command *c, struct client **ret);
 bool show_get(const struct command *c, struct client *client, const char *path, struct reply *ret, int *ret_code);
 bool show_post(const struct command *c, struct client *client, const char *path, const json_t *body, struct reply *ret,
 	       int *ret_code);
+bool show_submit(const struct command *c, struct client *client, const json_t *body, struct reply *ret, int *ret_code);
 /* The exit code that PBS's commands have for the last answer's error: 153 for an unknown job. */
 int show_code(const struct client *client);
 /* A JSON value for people who asked for it. */

@@ -518,6 +518,7 @@ void api_shutdown(struct server *s, struct http_request *r, const struct asker *
 			    (entry_job(s, id)->state == STATE_NOW || entry_job(s, id)->state == STATE_RUNNING))
 				job_kill(s, id,
 					 &(struct payload){.intent = INTENT_DELETE, .delay = -1, .who = w->user});
+		s->dismissed = true;
 		s->emptying = kill;
 		s->terminating = !kill;
 		strbuf_puts(&out, "{}");

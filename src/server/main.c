@@ -407,8 +407,10 @@ static void stop(struct server *s)
 	char path[PATH_MAX];
 
 	lead_end(s);
+	/* A socket that nobody listens at is what commands see of a server that is being restarted, and wait for. */
 	snprintf(path, sizeof path, "%s/shuntd.sock", s->where.run);
-	unlink(path);
+	if (s->dismissed)
+		unlink(path);
 	terminals_end(s);
 	cluster_close(s);
 	if (s->tasks)

@@ -199,7 +199,7 @@ static void standby_answer(struct server *s, struct http_request *r)
 
 	if (told_to_stop(s, r)) {
 		server_say(s, "asked to stop");
-		s->terminating = true;
+		s->terminating = s->dismissed = true;
 		http_reply(r, 200, "application/json", "{}", 2);
 		return;
 	}

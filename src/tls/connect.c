@@ -4,7 +4,7 @@
  *	shunt-connect (--ca FILE | --fingerprint HEX) WHERE...
  *
  * Descriptor 0 is a stream socket. Tries the addresses in turn, checks that it is this cluster's server, says "ok WHERE\n", or
- * "error SENTENCE\n" and ends with 1; then carries bytes both ways until either side ends. It ends with its client, and not by the
+ * "error SENTENCE\n" and ends with 1 ("absent SENTENCE\n": none of them accepts connections now); then carries bytes both ways until either side ends. It ends with its client, and not by the
  * signals of the terminal, since the client may want to say something after them.
  */
 #include <errno.h>
@@ -238,22 +238,24 @@ static void say(const char *word, const char *text)
 	strbuf_fini(&line);
 }
 
-static int fail(const char *text)
+static int fail(const char *word, const char *text)
 {
-	say("error", text);
+	say(word, text);
 	return 1;
 }
 
 /* The first of the servers that is one. What was wrong with the others is told when none is. */
 static int servers_try(struct tls_context *c, char **where, struct tls **ret, const char **ret_where,
-		       struct strbuf *trouble)
+		       struct strbuf *trouble, bool *ret_absent)
 {
 	struct err err;
 	int rc = -ENOENT;
 
+	*ret_absent = true;
 	for (; *where && rc != 0 && rc != -EPIPE; where++) {
 		rc = where_try(c, *where, ret, &err);
 		*ret_where = *where;
+		*ret_absent = *ret_absent && (rc == -ECONNREFUSED || rc == -ECONNRESET);
 		if (rc < 0)
 			strbuf_printf(trouble, "%s%s: %s", trouble->n ? "; " : "", *where, err.text);
 	}
@@ -266,18 +268,19 @@ static int serve(const struct tls_options *o, char **where)
 	struct tls *t = NULL;
 	struct strbuf trouble = {0};
 	const char *which = NULL;
+	bool absent;
 	struct err err;
 	int rc = 1;
 
 	if (tls_context_create(o, false, &c, &err) < 0)
-		return fail(err.text);
-	if (servers_try(c, where, &t, &which, &trouble) == 0) {
+		return fail("error", err.text);
+	if (servers_try(c, where, &t, &which, &trouble, &absent) == 0) {
 		say("ok", which);
 		carry(t);
 		tls_free(t);
 		rc = 0;
 	} else
-		fail(strbuf_text(&trouble));
+		fail(absent ? "absent" : "error", strbuf_text(&trouble));
 	tls_context_free(c);
 	strbuf_fini(&trouble);
 	return rc;
@@ -292,7 +295,7 @@ int main(int argc, char **argv)
 		signal(ignored[i], SIG_IGN);
 	setenv("RES_OPTIONS", "timeout:2 attempts:2", 0); /* a name that nobody answers for must not cost a minute */
 	if (argc >= 4 && strcmp(argv[1], "--ca") == 0 && !(o.ca = file_read(argv[2])))
-		return fail("the file with the authority's certificate can't be read");
+		return fail("error", "the file with the authority's certificate can't be read");
 	if (argc >= 4 && strcmp(argv[1], "--fingerprint") == 0)
 		o.fingerprint = argv[2];
 	if (!o.ca && !o.fingerprint) {

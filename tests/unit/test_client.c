@@ -209,6 +209,7 @@ static void knows_that_nobody_is_there(void **state)
 	int fd = unix_listen(path, 0600, &err);
 	assert_true(fd >= 0);
 	close(fd);
+	client_patience(c, 0);
 	assert_int_equal(client_ask(c, "GET", "/", NULL, 0, NULL, &err), -ECONNREFUSED);
 	assert_string_equal(err.text, want);
 	client_close(c);
@@ -244,7 +245,10 @@ static void survives_a_restart(void **state)
 	assert_int_equal(client_ask(f->client, "GET", "/hello", NULL, 0, NULL, &err), 0);
 	assert_int_equal(serve_end(f->server), 0);
 	f->server = 0;
+	client_patience(f->client, 0);
 	assert_int_equal(client_ask(f->client, "GET", "/hello", NULL, 0, NULL, &err), -ECONNREFUSED);
+	client_patience(f->client, 1);
+	assert_int_equal(client_ask(f->client, "POST", "/echo", "x", 1, NULL, &err), -ECONNREFUSED);
 	f->server = serve_fork(f->path, &serve_limits);
 	assert_int_equal(client_ask(f->client, "POST", "/echo", "", 0, NULL, &err), 0);
 	assert_int_equal(serve_end(f->server), 0);
@@ -259,7 +263,7 @@ static void does_not_repeat_a_change(void **state)
 	int status;
 
 	assert_int_equal(client_ask(f->client, "POST", "/crash", "", 0, NULL, &err), -ECONNRESET);
-	assert_non_null(strstr(err.text, "may have been done or not"));
+	assert_non_null(strstr(err.text, "may or may not have been carried out"));
 	waitpid(f->server, &status, 0);
 	f->server = 0;
 }
@@ -352,10 +356,70 @@ static void asks_again_once(void **state)
 	snprintf(path, sizeof path, "%s/socket", directory);
 	pid_t pid = play(path, "", 0, 1, 3); /* closes without a word */
 	client_open_at(path, &c, &err);
+	client_patience(c, 0);
 	assert_int_equal(client_ask(c, "GET", "/", NULL, 0, NULL, &err), -ECONNRESET); /* two connections */
 	assert_int_equal(client_ask(c, "POST", "/", "x", 1, NULL, &err), -ECONNRESET); /* one */
 	assert_int_equal(waitpid(pid, NULL, 0), pid);
 	client_close(c);
+	unlink(path);
+	rmdir(directory);
+}
+
+/* The key of a request, as a server that plays along has read it. */
+static void key_of(int peer, char ret[80])
+{
+	char buffer[4096];
+	ssize_t n = read(peer, buffer, sizeof buffer - 1);
+
+	ret[0] = '\0';
+	buffer[n > 0 ? n : 0] = '\0';
+	if (strstr(buffer, "Idempotency-Key: "))
+		sscanf(strstr(buffer, "Idempotency-Key: "), "Idempotency-Key: %79s", ret);
+}
+
+/* Silence, "not now" and "not known": each time the same submission comes again, and another one has another key. */
+static void repeats_a_submission(void **state)
+{
+	static const char *const answers[] = {
+		"",
+		"",
+		"HTTP/1.1 503 x\r\nContent-Type: application/json\r\nContent-Length: 38\r\n\r\n{\"error\":{\"code\":\"unavailable\",\"x\":1}}",
+		"HTTP/1.1 504 x\r\nContent-Type: application/json\r\nContent-Length: 42\r\n\r\n{\"error\":{\"code\":\"outcome_unknown\",\"x\":1}}",
+		"HTTP/1.1 200 x\r\nContent-Length: 2\r\n\r\nhi",
+		"HTTP/1.1 201 x\r\nContent-Length: 2\r\n\r\nhi",
+	};
+	enum { N = sizeof answers / sizeof *answers };
+	char directory[] = "/tmp/shunt-client-XXXXXX", path[96];
+	json_t *body = json_pack("{s:s}", "script", "true");
+	struct client *c;
+	struct err err;
+	int status;
+
+	assert_non_null(mkdtemp(directory));
+	snprintf(path, sizeof path, "%s/socket", directory);
+	int fd = unix_listen(path, 0600, &err);
+	pid_t pid = fork();
+	if (pid == 0) {
+		char key[N][80];
+		for (int i = 0; i < N; i++) {
+			int peer = accept(fd, NULL, NULL);
+			key_of(peer, key[i]);
+			if (send(peer, answers[i], strlen(answers[i]), MSG_NOSIGNAL) < 0)
+				_exit(1);
+			close(peer);
+			if (strlen(key[i]) != 32 || (i > 0 && (strcmp(key[i], key[0]) == 0) != (i < N - 1)))
+				_exit(2);
+		}
+		_exit(0);
+	}
+	close(fd);
+	client_open_at(path, &c, &err);
+	assert_int_equal(client_submit(c, body, NULL, &err), 0);
+	assert_int_equal(client_submit(c, body, NULL, &err), 0);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+	client_close(c);
+	json_decref(body);
 	unlink(path);
 	rmdir(directory);
 }
@@ -567,6 +631,7 @@ int main(void)
 		cmocka_unit_test(knows_that_nobody_is_there),
 		cmocka_unit_test(bears_odd_answers),
 		cmocka_unit_test(asks_again_once),
+		cmocka_unit_test(repeats_a_submission),
 		cmocka_unit_test(gives_up),
 		cmocka_unit_test(quotes),
 		cmocka_unit_test(takes_long_paths),
