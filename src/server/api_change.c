@@ -134,7 +134,8 @@ static int do_release(struct change *c, uint32_t id, const char **code, struct e
 				      .failed = bits & BLOCK_SYSTEM,
 				      .text = "released",
 				      .who = c->w->user});
-	block_clear(c->s, id, bits);
+	failures_update(c->s, id);
+	block_clear(c->s, id, bits & BLOCK_SYSTEM ? bits | BLOCK_RETRY : bits);
 	return 0;
 }
 
@@ -238,7 +239,7 @@ static int do_run(struct change *c, uint32_t id, const char **code, struct err *
 		return ended_error(code, err);
 	if (runs(s, id))
 		return state_error(s, id, "it runs already", code, err);
-	if (e->block & ~(BLOCK_QUEUE | BLOCK_LIMIT))
+	if (e->block & ~(BLOCK_QUEUE | BLOCK_LIMIT | BLOCK_RETRY))
 		return state_error(s, id, "it is held, or waits for its time or for other jobs", code, err);
 	if ((rc = nodes_arg(c, &on, code, err)) < 0)
 		return rc;

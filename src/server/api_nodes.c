@@ -105,6 +105,7 @@ static void node_show(const struct server *s, uint32_t node, struct json *j)
 {
 	const struct node *n = &s->cluster->nodes.v[node];
 	const struct node_info *info = &s->nodes.v[node];
+	struct strbuf health = {0};
 
 	json_open_object(j, NULL);
 	json_text(j, "name", names_get(&s->cluster->node_names, node));
@@ -126,7 +127,10 @@ static void node_show(const struct server *s, uint32_t node, struct json *j)
 	json_close_array(j);
 	json_text(j, "class", info->class);
 	json_text(j, "note", info->gone ? "not in the configuration any more" : info->note);
-	json_text(j, "health", info->unwell);
+	if (health_out(info))
+		health_text(info, &health);
+	json_text(j, "health", info->unwell ? info->unwell : health.text);
+	strbuf_fini(&health);
 	jobs_show(s, node, j);
 	json_double(j, "load", load_of(s, node));
 	if (info->agent)
@@ -295,6 +299,8 @@ static int change_make(struct server *s, uint32_t node, struct node_change *c, s
 		free(n->note);
 		n->note = text_or_null(c->note);
 	}
+	if (c->offline == 0)
+		health_forget(s, node);
 	if (c->offline >= 0 && c->offline != n->offline) {
 		n->offline = c->offline;
 		world_node_gate(s, node);

@@ -472,6 +472,11 @@ static void why_blocked(struct server *s, uint32_t id, struct strbuf *out)
 	} else if (e->block & BLOCK_TIME)
 		strbuf_printf(out, "it is not to start before %s (-a): qalter -a changes that",
 			      instant_format(e->spec->at, when, sizeof when));
+	else if (e->block & BLOCK_RETRY)
+		strbuf_printf(out, "%s (failure %u)",
+			      e->outcome && e->outcome->comment ? e->outcome->comment
+								: "it failed, and is tried again later",
+			      e->failures ? e->failures->total : 0);
 	else if (e->block & BLOCK_QUEUE)
 		strbuf_printf(out, "its queue %s is stopped: qstart, by an operator, starts it",
 			      word(s, e->spec->queue));
@@ -514,8 +519,10 @@ void api_why(struct server *s, struct http_request *r, const struct asker *w, co
 			strbuf_printf(&sentence, " with exit status %d", s->entries.v[id].exit_status);
 		if (c == 'C' && s->entries.v[id].outcome && s->entries.v[id].outcome->comment)
 			strbuf_printf(&sentence, ": %s", s->entries.v[id].outcome->comment);
-	} else
+	} else {
 		reason_text(s->sched, id, &reason, name_job, s, &sentence);
+		failures_text(s, id, &sentence);
+	}
 	json_init(&j, &out, false);
 	json_open_object(&j, NULL);
 	json_text(&j, "why", names[reason.why]);

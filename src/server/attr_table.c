@@ -94,7 +94,21 @@ const struct attr attr_table[] = {
 	 .about =
 		 "Seconds for which an interactive job waits for its terminal, when it starts or when the connection breaks."},
 	{"max_start_failures", SERVER, .type = ATTR_NUMBER, .initial = "3", .min = 1, .max = 1000,
-	 .about = "After so many failures to start a job it is held, with the reason in its comment."},
+	 .about =
+		 "A job is held, with the reason in its comment, after this many failures to start it with no other node left to try, after "
+		 "this many that may be its own fault (prologue, account, files to be brought), or losses, and in any case after five times as many."},
+	{"start_retry", SERVER, .type = ATTR_DURATION, .initial = "10", .min = 1, .max = YEAR,
+	 .about =
+		 "Seconds before a job that could not be started on any node, or was lost, is tried again; twice as long after every "
+		 "further failure, up to an hour. The job avoids a node where it failed for six times as long."},
+	{"node_start_failures", SERVER, .type = ATTR_NUMBER, .initial = "3", .min = 0, .max = 1000,
+	 .about =
+		 "When this many different jobs could not be started on a node, it is unhealthy, and nothing more is started there for "
+		 "node_retry. 0: never."},
+	{"node_retry", SERVER, .type = ATTR_DURATION, .initial = "60", .min = 1, .max = YEAR,
+	 .about =
+		 "Seconds after which an unhealthy node is tried again; twice as long every time that fails, up to an hour. When a job "
+		 "has run there, it is healthy."},
 	{"rerun_lost", SERVER, BOOL("True"),
 	 .about = "Rerunnable jobs that ran when the machine failed are queued again. False: they end as lost."},
 

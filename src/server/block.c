@@ -159,7 +159,7 @@ static void reconsider(struct server *s, uint32_t id)
 
 	if (!job_waits(entry_job(s, id)) && entry_job(s, id)->state != STATE_HELD)
 		return;
-	e->block &= (uint8_t)~BLOCK_LIMIT;
+	e->block &= (uint16_t)~BLOCK_LIMIT;
 	if (!e->block && !e->eligible && (gate_waits(s, id) || !limits_allow(s, id)))
 		limit_wait(s, id);
 	settle(s, id);
@@ -167,7 +167,7 @@ static void reconsider(struct server *s, uint32_t id)
 
 void block_set(struct server *s, uint32_t id, unsigned bits)
 {
-	s->entries.v[id].block |= (uint8_t)bits;
+	s->entries.v[id].block |= (uint16_t)bits;
 	reconsider(s, id);
 }
 
@@ -175,7 +175,7 @@ void block_clear(struct server *s, uint32_t id, unsigned bits)
 {
 	if (!(s->entries.v[id].block & bits))
 		return;
-	s->entries.v[id].block &= (uint8_t)~bits;
+	s->entries.v[id].block &= (uint16_t)~bits;
 	reconsider(s, id);
 }
 
@@ -230,13 +230,15 @@ static enum depend_state derive(struct server *s, uint32_t id, struct strbuf *wh
 		bits |= BLOCK_MISFIT;
 	if (!q || !attrs_bool(&q->attrs, "started"))
 		bits |= BLOCK_QUEUE;
+	if (failures_update(s, id))
+		bits |= BLOCK_RETRY;
 	if (p->depend) {
 		depend_watch(s, id);
 		state = depend_look(s, id, why);
 		if (state == DEPEND_WAITING)
 			bits |= BLOCK_DEPEND;
 	}
-	e->block = (uint8_t)bits;
+	e->block = (uint16_t)bits;
 	return state;
 }
 

@@ -350,6 +350,7 @@ static void on_started(void *context, const char *tag, pid_t pid)
 	if (!tag_parse(s, tag, &id, &attempt) || !attempt_find(s, id, attempt))
 		return;
 	attempt_find(s, id, attempt)->started = true;
+	failures_started(s, id);
 	if (entry_job(s, id)->attempt == attempt && entry_job(s, id)->state == STATE_NOW)
 		sched_started(s->sched, id, s->now);
 }
@@ -363,27 +364,44 @@ static void start_undo(struct server *s, uint32_t id, const struct payload *p)
 		sched_requeue(s->sched, id, s->now, p);
 }
 
-/* It never ran: another attempt is made, or it is held for somebody to look. */
-static void start_failed(struct server *s, uint32_t id, const char *reason)
+/* The reason as users read it: with the node, unless it begins with that. */
+static void failure_words(const struct server *s, const struct failure *f, struct strbuf *out)
 {
-	struct entry *e = &s->entries.v[id];
-	bool interactive = e->spec->interactive;
-	bool enough = e->failures + 1 >= attrs_number(&s->attrs, "max_start_failures");
-	struct payload p = {.text = reason, .failed = true, .failures = (uint8_t)(e->failures + 1)};
-	struct strbuf comment = {0};
+	const char *node = f->node == NODE_ANY ? NULL : names_get(&s->cluster->node_names, (uint32_t)f->node);
+	const char *reason = f->reason ? f->reason : "the order was not carried out, and no reason was given";
 
-	if (enough && !interactive)
-		strbuf_printf(&comment, "held after %d failed starts: %s", p.failures, reason);
-	else
-		strbuf_printf(&comment, "could not be started: %s", reason);
+	if (node && s->cluster->nodes.n > 1 && !f->lost && strncmp(reason, node, strlen(node)) != 0)
+		strbuf_printf(out, "%s: ", node);
+	strbuf_puts(out, reason);
+}
+
+/* It never ran, or was lost: another attempt is made, on another node or after a pause, or it is held for somebody to look. */
+static void job_failed(struct server *s, uint32_t id, const struct failure *f)
+{
+	const struct entry *e = &s->entries.v[id];
+	bool interactive = e->spec->interactive, hold;
+	struct strbuf text = {0}, comment = {0};
+	struct payload p = {.failed = true};
+
+	failure_words(s, f, &text);
+	hold = failures_decide(s, id, f, &p.retry) && !interactive;
+	failures_comment(f, &p.retry, hold, text.text, &comment);
+	p.text = text.text;
 	p.comment = comment.text;
-	if (enough && !interactive)
+	if (hold)
 		entry_event(s, id, EVENT_HOLDS,
-			    &(struct payload){.holds = e->holds | BLOCK_SYSTEM, .text = "held after failed starts"});
+			    &(struct payload){.holds = e->holds | BLOCK_SYSTEM,
+					      .text = f->lost ? "held after losses" : "held after failed starts"});
+	if (f->lost && entry_job(s, id)->state == STATE_NOW)
+		sched_started(s->sched, id, s->now);
 	start_undo(s, id, &p);
-	if (interactive)
-		job_end_waiting(s, id, END_NOT_STARTED, &(struct payload){.text = reason});
+	failures_blame(s, id, f);
+	if (f->lost)
+		book_event(s, id, 'R');
+	else if (interactive)
+		job_end_waiting(s, id, END_NOT_STARTED, &(struct payload){.text = text.text});
 	strbuf_fini(&comment);
+	strbuf_fini(&text);
 }
 
 static bool is_current(const struct server *s, uint32_t id, uint32_t attempt)
@@ -397,7 +415,8 @@ static void on_lost(void *context, const char *tag, const char *host, const char
 
 static void on_refused(void *context, const struct refusal *r)
 {
-	const char *tag = r->tag, *reason = r->reason;
+	const char *tag = r->tag;
+	struct failure f = {.reason = r->reason, .unclear = r->unclear || !r->host};
 	struct server *s = context;
 	struct attempt *t;
 	uint32_t id;
@@ -407,16 +426,17 @@ static void on_refused(void *context, const struct refusal *r)
 	if (!tag_parse(s, tag, &id, &attempt) || !(t = attempt_find(s, id, attempt)))
 		return;
 	if (t->started) { /* it ran, and its host has no trace of it any more */
-		on_lost(s, tag, r->host, reason);
+		on_lost(s, tag, r->host, r->reason);
 		return;
 	}
+	f.node = failures_node(s, t, r->host);
 	attempt_free(s, t);
 	if (!is_current(s, id, attempt))
 		return;
-	if (s->entries.v[id].intent == INTENT_DELETE || !reason)
+	if (s->entries.v[id].intent == INTENT_DELETE || (!r->reason && !r->host)) /* it was withdrawn */
 		start_undo(s, id, NULL);
 	else
-		start_failed(s, id, reason);
+		job_failed(s, id, &f);
 }
 
 static void finish(struct server *s, uint32_t id, const struct payload *p)
@@ -477,6 +497,11 @@ static void on_ended(void *context, const struct result *r)
 	loop_wake(s);
 	if (!tag_parse(s, r->tag, &id, &attempt) || !(t = attempt_find(s, id, attempt)))
 		return;
+
+	int64_t node = t->nfrags ? t->node[0] : NODE_ANY;
+
+	if (r->how != RESULT_NOT_STARTED)
+		failures_ran(s, t);
 	attempt_free(s, t);
 	if (!is_current(s, id, attempt))
 		return;
@@ -484,7 +509,10 @@ static void on_ended(void *context, const struct result *r)
 		if (s->entries.v[id].intent == INTENT_DELETE)
 			start_undo(s, id, NULL);
 		else
-			start_failed(s, id, r->reason ? r->reason : "no reason was given");
+			job_failed(s, id,
+				   &(struct failure){.node = node,
+						     .reason = r->reason ? r->reason : "no reason was given",
+						     .unclear = r->unclear});
 	} else if (s->entries.v[id].intent == INTENT_RERUN) {
 		requeue(s, id, "to be run again, as was asked for");
 	} else {
@@ -503,6 +531,9 @@ static void on_lost(void *context, const char *tag, const char *host, const char
 	loop_wake(s);
 	if (!tag_parse(s, tag, &id, &attempt) || !(t = attempt_find(s, id, attempt)))
 		return;
+
+	struct failure f = {.node = failures_node(s, t, host), .lost = true};
+
 	attempt_free(s, t);
 	if (!is_current(s, id, attempt))
 		return;
@@ -511,12 +542,13 @@ static void on_lost(void *context, const char *tag, const char *host, const char
 
 	if (!why)
 		why = "its processes were lost (killed from outside, or the machine went down)";
-	if (e->intent != INTENT_DELETE &&
-	    (e->intent == INTENT_RERUN || (e->spec->rerunnable && attrs_bool(&s->attrs, "rerun_lost")))) {
-		struct strbuf text = {0};
-		strbuf_printf(&text, "%s: to be run again", why);
-		requeue(s, id, text.text);
-		strbuf_fini(&text);
+	f.reason = why;
+	if (e->intent == INTENT_RERUN) {
+		requeue(s, id, "to be run again, as was asked for");
+		return;
+	}
+	if (e->intent != INTENT_DELETE && e->spec->rerunnable && attrs_bool(&s->attrs, "rerun_lost")) {
+		job_failed(s, id, &f);
 		return;
 	}
 	finish(s, id,

@@ -66,7 +66,7 @@ static void apply_stop(struct entry *x, const struct payload *p)
 	if (x->outcome)
 		x->outcome->kill_at = 0;
 	if (p->failed)
-		x->failures = p->failures;
+		failures_apply(x, &p->retry);
 	if (p->comment || p->text)
 		comment_set(x, p->comment ? p->comment : p->text);
 }
@@ -155,7 +155,7 @@ void entry_apply(struct server *s, const struct event *e, const struct payload *
 	case EVENT_HOLDS:
 		x->holds = p->holds;
 		if (p->failed)
-			x->failures = p->failures;
+			failures_apply(x, &p->retry);
 		if (p->comment || job->state <= STATE_ALLOCATED)
 			comment_set(x, p->comment);
 		break;
@@ -323,7 +323,7 @@ void payload_write(const struct server *s, int type, const struct payload *p, st
 	if (p->who)
 		json_text(&j, "who", p->who);
 	if (p->failed)
-		json_int(&j, "failures", p->failures);
+		failures_write(s, &p->retry, &j);
 	switch (type) {
 	case EVENT_START:
 	case EVENT_PLACED:
@@ -414,9 +414,8 @@ int payload_read(struct server *s, int type, const json_t *data, struct payload 
 		.text = text_of(data, "text"),
 		.comment = text_of(data, "comment"),
 		.who = text_of(data, "who"),
-		.failed = json_is_integer(json_object_get(data, "failures")),
-		.failures = (uint8_t)number_of(data, "failures"),
 	};
+	ret->failed = failures_read(s, json_object_get(data, "failures"), &ret->retry);
 	switch (type) {
 	case EVENT_FINISH:
 	case EVENT_DELETE:

@@ -18,6 +18,7 @@
 
 #include "base/strbuf.h"
 #include "core/job.h"
+#include "server/failures.h"
 
 struct server;
 struct array;
@@ -77,11 +78,11 @@ struct entry {
 	struct outcome *outcome;
 	int64_t modified;
 	int32_t exit_status;
-	uint8_t block;	/* enum block, of a job that waits: derived (block.c) */
-	uint8_t holds;	/* those of enum block that people set */
-	uint8_t intent; /* of one that runs */
-	uint8_t cause;	/* enum end_cause */
-	uint8_t failures;
+	uint16_t block;		       /* enum block, of a job that waits: derived (block.c) */
+	uint8_t holds;		       /* those of enum block that people set */
+	uint8_t intent;		       /* of one that runs */
+	uint8_t cause;		       /* enum end_cause */
+	struct job_failures *failures; /* NULL: none */
 	bool suspended;
 	bool eligible; /* counted as active in its limits: its core job is not held */
 	bool foreign;  /* deleted by another than its owner */
@@ -99,8 +100,8 @@ struct payload {
 	bool used;	     /* FINISH: these are known */
 	int64_t cpu_ms, memory_kib, started_us, ended_us;
 	pid_t session;
-	bool failed; /* `failures` is set */
-	uint8_t failures;
+	bool failed;		       /* `retry` is set */
+	struct retry retry;	       /* what follows from a failure; all 0: they are forgotten */
 	uint8_t intent;		       /* INTENT */
 	bool foreign;		       /* ... by another than its owner */
 	int64_t delay;		       /* ... seconds from SIGTERM to SIGKILL */

@@ -56,7 +56,7 @@ char entry_state(const struct server *s, uint32_t id)
 	}
 	if (e->block & (BLOCK_HOLDS | BLOCK_DEPEND | BLOCK_MISFIT))
 		return 'H';
-	return e->block & BLOCK_TIME ? 'W' : 'Q';
+	return e->block & (BLOCK_TIME | BLOCK_RETRY) ? 'W' : 'Q';
 }
 
 struct array *array_find(const struct server *s, uint64_t number)
@@ -241,6 +241,8 @@ void entry_forget(struct server *s, uint32_t id)
 	output_forget(s, id);
 	outcome_free(e->outcome);
 	e->outcome = NULL;
+	failures_free(e->failures);
+	e->failures = NULL;
 	if (a) {
 		spec_unref(e->spec);
 		e->spec = NULL;

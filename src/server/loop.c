@@ -233,6 +233,8 @@ static void sleep_set(struct server *s)
 		wake = next;
 	if ((next = agents_next(s)) < wake)
 		wake = next;
+	if ((next = failures_next(s)) < wake)
+		wake = next;
 	if (heap_peek(&s->releases, &x) && x.time < wake)
 		wake = x.time;
 	if (heap_peek(&s->forgets, &x) && x.time < wake)
@@ -268,6 +270,7 @@ void server_turn(struct server *s)
 	s->stats.turns++;
 	clock_read(s);
 	block_due(s);
+	failures_due(s);
 	agents_turn(s);
 	dispatch_overruns(s);
 	if (!s->trouble) {

@@ -509,7 +509,7 @@ const char *node_state(const struct server *s, uint32_t node)
 		 !n->down		      ? ""
 		 : n->agent && !n->agent->met ? ",joining"
 					      : ",down",
-		 n->unwell ? ",unhealthy" : "");
+		 n->unwell || health_out(n) ? ",unhealthy" : "");
 	if (*text)
 		return text + 1;
 	return used >= s->cluster->nodes.v[node].total.v[RES_CPU] ? "busy" : "free";

@@ -35,6 +35,7 @@
 #include "server/attr.h"
 #include "server/conf.h"
 #include "server/entry.h"
+#include "server/failures.h"
 #include "server/mail.h"
 #include "store/store.h"
 #include "tls/pki.h"
@@ -50,6 +51,7 @@ enum block {
 	BLOCK_LIMIT = 1 << 5,  /* a limit on running jobs: of its array, queue or user */
 	BLOCK_QUEUE = 1 << 6,  /* its queue is stopped */
 	BLOCK_MISFIT = 1 << 7, /* no node could hold it, since the nodes have changed */
+	BLOCK_RETRY = 1 << 8,  /* it failed, and is not tried again yet (failures.h) */
 };
 
 enum mail_point { MAIL_ABORT = 1, MAIL_BEGIN = 2, MAIL_END = 4 };
@@ -133,11 +135,12 @@ struct agent {
 
 struct node_info {
 	char *note;
-	bool joined;	     /* an agent's; else the configuration's, on this machine */
-	bool down;	     /* nothing new is started there: silent, never connected, or unwell */
-	char *unwell;	     /* what its health check says, or NULL */
-	char *class;	     /* or NULL; counts as a feature */
-	struct agent *agent; /* of a joined one */
+	bool joined;		     /* an agent's; else the configuration's, on this machine */
+	bool down;		     /* nothing new is started there: silent, never connected, or unwell */
+	char *unwell;		     /* what its health check says, or NULL */
+	struct node_health *failing; /* jobs that could not be started there, or NULL (failures.h) */
+	char *class;		     /* or NULL; counts as a feature */
+	struct agent *agent;	     /* of a joined one */
 	uint64_t join;
 	int64_t certified;		/* when the last certificate that it was given expires; 0: not known */
 	int64_t leave_by;		/* boot_us: a node that is leaving is given up then; 0: not decided */
@@ -250,6 +253,7 @@ struct server {
 	uint32_t scratch;   /* a core job that is never submitted: for what-if */
 	uint64_t next_number, next_seq, next_script;
 	struct heap releases; /* (at, core id): BLOCK_TIME */
+	struct heap retries;  /* (when, core id or node): failures.c */
 	struct heap ends;     /* (planned end, core id, attempt): overruns */
 	struct heap forgets;  /* (when, core id): completed jobs to be forgotten */
 	job_vec starts; /* START was decided; their CPUs or their last attempt are not free yet, or the order was not built */

@@ -239,7 +239,7 @@ static void f_attempt(const struct subject *x, struct value *v)
 
 static void f_failures(const struct subject *x, struct value *v)
 {
-	put_int(v, x->e->failures);
+	put_int(v, x->e->failures ? x->e->failures->total : 0);
 }
 
 static void f_resources(const struct subject *x, struct value *v)
@@ -450,6 +450,8 @@ static void f_comment(const struct subject *x, struct value *v)
 		put_text(v, "waits for jobs that it depends on");
 	else if (block & BLOCK_TIME)
 		put_text(v, "waits for its time (-a)");
+	else if (block & BLOCK_RETRY)
+		put_text(v, "failed, and is not tried again yet");
 	else if (block & BLOCK_QUEUE)
 		put_text(v, "its queue is stopped");
 	else if (block & BLOCK_LIMIT)

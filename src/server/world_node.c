@@ -81,6 +81,7 @@ int world_node_restore(struct server *s, const char *name, const json_t *o, stru
 	}
 	s->nodes.v[node].offline = json_is_true(json_object_get(o, "offline"));
 	s->nodes.v[node].note = note && *note ? mem_strdup(note) : NULL;
+	health_restore(s, node, o);
 	node_room(&s->nodes.v[node], cpus, total.v[RES_GPU]);
 	return 0;
 }
@@ -101,6 +102,7 @@ void world_node_store(struct server *s, uint32_t node)
 		json_bool(&j, "offline", true);
 	if (info->note)
 		json_text(&j, "note", info->note);
+	health_store(s, info, &j);
 	if (info->joined) {
 		json_bool(&j, "joined", true);
 		json_int(&j, "join", (int64_t)info->join);
@@ -156,7 +158,8 @@ int world_node_features(struct server *s, uint32_t node, struct err *err)
 void world_node_gate(struct server *s, uint32_t node)
 {
 	struct node_info *n = &s->nodes.v[node];
-	bool out = n->offline || n->gone || n->leaving || n->down || n->unwell, away = n->joined && !agent_connected(n);
+	bool out = n->offline || n->gone || n->leaving || n->down || n->unwell || health_out(n),
+	     away = n->joined && !agent_connected(n);
 
 	if (!s->sched)
 		return;

@@ -31,7 +31,7 @@ class Lab:
         self.agents = []
         for name, text in programs.items():
             self.program(name, text)
-        self.server = Server(self.world, self.world.host("s1"), conf=conf.replace("BASE", self.world.base), settings={"kill_delay": 1, **settings})
+        self.server = Server(self.world, self.world.host("s1"), conf=conf.replace("BASE", self.world.base), settings={"kill_delay": 1, "start_retry": 1, **settings})
         if agents:
             self.agents += [Agent(self.server, h) for h in self.hosts]
 

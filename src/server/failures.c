@@ -1,0 +1,496 @@
+/*
+ * failures.c - jobs that can't be started or are lost, and nodes where that happens; failures.h says what the rules are.
+ */
+#include "server/failures.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "server/server_internal.h"
+
+#define PAUSE_MOST 3600 /* seconds */
+#define AVOID 6		/* a node is avoided this many times longer than a job waits */
+#define LONG_RUN 3600	/* seconds: a job that ran longer before it was lost is not one that is lost at every start */
+#define TOTAL_MOST 5	/* times max_start_failures: then it is held, however many nodes are left */
+#define STRIKE_SECONDS 3600 /* what happened longer ago does not count against a node */
+#define STRIKES_MOST 32	    /* kept for a node */
+#define TIMER_NODE 1	    /* value in server.retries: the tie is a node, else a job */
+
+/* base, 2 base, 4 base, ... */
+static int64_t pause_of(int64_t base, uint32_t step)
+{
+	int64_t pause = base;
+
+	for (uint32_t i = 1; i < step && pause < PAUSE_MOST; i++)
+		pause *= 2;
+	return pause < PAUSE_MOST ? pause : PAUSE_MOST;
+}
+
+/* ---- jobs ---- */
+
+void failures_free(struct job_failures *f)
+{
+	if (!f)
+		return;
+	vec_free(&f->avoids);
+	free(f);
+}
+
+static struct avoidance *avoidance_find(struct job_failures *f, uint32_t node)
+{
+	for (size_t i = 0; f && i < f->avoids.n; i++)
+		if (f->avoids.v[i].node == node)
+			return &f->avoids.v[i];
+	return NULL;
+}
+
+/* The nodes that a job may use, also without `but`. */
+static uint32_t allowed_now(struct server *s, const struct job_failures *f, int64_t but)
+{
+	size_t n = s->cluster->nodes.n;
+	bool *has, any = but != NODE_ANY;
+	uint32_t set;
+
+	for (size_t i = 0; f && i < f->avoids.n && !any; i++)
+		any = f->avoids.v[i].until > s->now;
+	if (!any)
+		return NODES_ALL;
+	has = mem_alloc(n * sizeof *has);
+	memset(has, true, n * sizeof *has);
+	for (size_t i = 0; f && i < f->avoids.n; i++)
+		has[f->avoids.v[i].node] = f->avoids.v[i].until <= s->now;
+	if (but != NODE_ANY)
+		has[but] = false;
+	set = cluster_nodeset(s->cluster, has, (uint32_t)n, true);
+	free(has);
+	return set;
+}
+
+/* Whether another node could hold the job, if it does not use this one. */
+static bool could_go_elsewhere(struct server *s, uint32_t id, int64_t node)
+{
+	const struct entry *e = &s->entries.v[id];
+
+	return node != NODE_ANY && e->spec->request != UINT32_MAX &&
+	       world_could_hold_on(s, e->spec->request, allowed_now(s, e->failures, node)) != FIT_NO;
+}
+
+/* A deadline leaves less time to wait. */
+static int64_t retry_at(const struct server *s, uint32_t id, uint32_t step)
+{
+	const struct job *job = entry_job(s, id);
+	int64_t pause = pause_of(attrs_number(&s->attrs, "start_retry"), step);
+
+	if (job->deadline != TIME_NEVER) {
+		int64_t left = (job->deadline - cluster_length(s->cluster, job) - s->now) / 2;
+		pause = left < 1 ? 1 : left < pause ? left : pause;
+	}
+	return s->now + pause;
+}
+
+bool failures_decide(struct server *s, uint32_t id, const struct failure *f, struct retry *ret)
+{
+	const struct job *job = entry_job(s, id);
+	struct job_failures *old = s->entries.v[id].failures;
+	bool anew = !old || (f->lost && s->now - job->start >= LONG_RUN);
+	uint32_t most = (uint32_t)attrs_number(&s->attrs, "max_start_failures");
+	bool away = f->node != NODE_ANY && s->nodes.v[f->node].joined &&
+		    (s->nodes.v[f->node].down || !agent_connected(&s->nodes.v[f->node]));
+	bool nowhere = !could_go_elsewhere(s, id, f->node);
+	bool own = f->lost ? !away : f->unclear; /* a host that went away is not the job's fault */
+
+	*ret = (struct retry){.total = anew ? 1 : old->total + 1,
+			      .rounds = (anew ? 0 : old->rounds) + (nowhere && f->reason && !f->lost),
+			      .unclear = (anew ? 0 : old->unclear) + own,
+			      .nowhere = nowhere};
+	if (f->lost ? own : nowhere)
+		ret->until = retry_at(s, id, ret->total);
+	if (f->node != NODE_ANY && !nowhere && !away) {
+		const struct avoidance *a = avoidance_find(old, (uint32_t)f->node);
+		ret->node = (uint32_t)f->node;
+		ret->count = a ? a->count + 1 : 1;
+		ret->avoid = s->now + AVOID * pause_of(attrs_number(&s->attrs, "start_retry"), ret->count);
+	}
+	return ret->rounds >= most || ret->unclear >= most || ret->total >= TOTAL_MOST * most;
+}
+
+void failures_comment(const struct failure *f, const struct retry *r, bool held, const char *reason, struct strbuf *out)
+{
+	char when[32];
+
+	if (held)
+		strbuf_printf(out, "held after %u %s%s: %s", r->total, f->lost ? "failure" : "failed start",
+			      r->total == 1 ? "" : "s", reason);
+	else if (f->lost)
+		strbuf_printf(out, "%s: to be run again", reason);
+	else
+		strbuf_printf(out, "could not be started: %s", reason);
+	if (!held && r->until)
+		strbuf_printf(out, "; it is tried again at %s", instant_format(r->until, when, sizeof when));
+}
+
+static void avoidance_set(struct job_failures *f, const struct retry *r)
+{
+	struct avoidance *a = avoidance_find(f, r->node), x = {.node = r->node, .count = r->count, .until = r->avoid};
+
+	if (a)
+		*a = x;
+	else
+		vec_push(&f->avoids, x);
+}
+
+void failures_apply(struct entry *e, const struct retry *r)
+{
+	if (r->total == 0) {
+		failures_free(e->failures);
+		e->failures = NULL;
+		return;
+	}
+	if (!e->failures)
+		e->failures = mem_zalloc(sizeof *e->failures);
+	e->failures->total = r->total;
+	e->failures->rounds = r->rounds;
+	e->failures->unclear = r->unclear;
+	e->failures->until = r->until;
+	if (r->nowhere)
+		vec_clear(&e->failures->avoids);
+	if (r->count)
+		avoidance_set(e->failures, r);
+}
+
+void failures_write(const struct server *s, const struct retry *r, struct json *j)
+{
+	json_open_object(j, "failures");
+	json_int(j, "total", r->total);
+	json_int(j, "rounds", r->rounds);
+	json_int(j, "unclear", r->unclear);
+	if (r->until)
+		json_int(j, "until", r->until);
+	if (r->nowhere)
+		json_bool(j, "nowhere", true);
+	if (r->count) {
+		json_text(j, "node", names_get(&s->cluster->node_names, r->node));
+		json_int(j, "count", r->count);
+		json_int(j, "avoid", r->avoid);
+	}
+	json_close_object(j);
+}
+
+bool failures_read(const struct server *s, const json_t *o, struct retry *ret)
+{
+	const char *node = json_string_value(json_object_get(o, "node"));
+
+	*ret = (struct retry){0};
+	if (json_is_integer(o)) /* an older server's: how many there were, on whichever nodes */
+		ret->total = ret->rounds = (uint32_t)json_integer_value(o);
+	if (!json_is_object(o))
+		return json_is_integer(o);
+	ret->total = (uint32_t)json_integer_value(json_object_get(o, "total"));
+	ret->rounds = (uint32_t)json_integer_value(json_object_get(o, "rounds"));
+	ret->unclear = (uint32_t)json_integer_value(json_object_get(o, "unclear"));
+	ret->until = json_integer_value(json_object_get(o, "until"));
+	ret->nowhere = json_is_true(json_object_get(o, "nowhere"));
+	if (node && names_find(&s->cluster->node_names, node, &ret->node)) {
+		ret->count = (uint32_t)json_integer_value(json_object_get(o, "count"));
+		ret->avoid = json_integer_value(json_object_get(o, "avoid"));
+	}
+	return true;
+}
+
+bool failures_update(struct server *s, uint32_t id)
+{
+	const struct job_failures *f = s->entries.v[id].failures;
+	int64_t next = TIME_NEVER;
+
+	sched_allow(s->sched, id, allowed_now(s, f, NODE_ANY), s->now);
+	if (!f)
+		return false;
+	for (size_t i = 0; i < f->avoids.n; i++)
+		if (f->avoids.v[i].until > s->now && f->avoids.v[i].until < next)
+			next = f->avoids.v[i].until;
+	if (f->until > s->now && f->until < next)
+		next = f->until;
+	if (next != TIME_NEVER)
+		heap_push(&s->retries, next, id, 0);
+	return f->until > s->now;
+}
+
+void failures_text(const struct server *s, uint32_t id, struct strbuf *out)
+{
+	const struct job_failures *f = s->entries.v[id].failures;
+	char when[32];
+	int n = 0;
+
+	for (size_t i = 0; f && i < f->avoids.n; i++) {
+		if (f->avoids.v[i].until <= s->now)
+			continue;
+		strbuf_printf(out, "%s %s until %s", n++ ? "," : "; it avoids, since it failed there, node",
+			      names_get(&s->cluster->node_names, f->avoids.v[i].node),
+			      instant_format(f->avoids.v[i].until, when, sizeof when));
+	}
+}
+
+/* ---- nodes ---- */
+
+int64_t failures_node(const struct server *s, const struct attempt *t, const char *host)
+{
+	for (uint32_t i = 0; host && i < t->nfrags; i++) {
+		uint32_t node = (uint32_t)t->node[i];
+		if (strcmp(host, s->nodes.v[node].joined ? names_get(&s->cluster->node_names, node) : HOST_HERE) == 0)
+			return node;
+	}
+	return NODE_ANY;
+}
+
+static void health_free(struct node_health *h)
+{
+	if (!h)
+		return;
+	vec_free(&h->strikes);
+	free(h->reason);
+	free(h);
+}
+
+bool health_out(const struct node_info *n)
+{
+	return n->failing && n->failing->until;
+}
+
+void health_text(const struct node_info *n, struct strbuf *out)
+{
+	const struct node_health *h = n->failing;
+	char when[32];
+
+	strbuf_printf(out, "jobs could not be started here, the last because: %s; it is tried again at %s",
+		      h->reason ? h->reason : "no reason was given", instant_format(h->until, when, sizeof when));
+}
+
+/* Whether what is known of it is enough to take it out of service. */
+static bool health_bad(const struct server *s, const struct node_health *h)
+{
+	int64_t limit = attrs_number(&s->attrs, "node_start_failures"), sure = 0, all = 0;
+	bool several = false; /* owners */
+	uint32_t owner = 0;
+
+	if (limit <= 0)
+		return false;
+	if (h->step > 0 && !h->until) /* it is on probation */
+		limit = 1;
+	for (size_t i = 0; i < h->strikes.n; i++) {
+		const struct strike *x = &h->strikes.v[i];
+		if (x->disputed || x->time + STRIKE_SECONDS < s->now)
+			continue;
+		several |= all > 0 && x->owner != owner;
+		owner = x->owner;
+		all++;
+		sure += !x->unclear;
+	}
+	return sure >= limit || (all >= limit && several);
+}
+
+/* In or out of service by what is known of it. */
+static void health_judge(struct server *s, uint32_t node)
+{
+	struct node_health *h = s->nodes.v[node].failing;
+	const char *name = names_get(&s->cluster->node_names, node);
+	struct strbuf text = {0};
+	bool bad = health_bad(s, h);
+
+	if (bad && !h->until) {
+		h->until = s->now + pause_of(attrs_number(&s->attrs, "node_retry"), ++h->step);
+		heap_push(&s->retries, h->until, node, TIMER_NODE);
+		health_text(&s->nodes.v[node], &text);
+		server_say(s, "node %s is unhealthy: %s", name, text.text);
+		strbuf_fini(&text);
+		world_node_gate(s, node);
+	} else if (!bad && h->until) { /* the jobs failed elsewhere as well */
+		h->until = 0;
+		h->step--;
+		server_say(s, "node %s is in service again: the jobs that failed there failed elsewhere as well", name);
+		world_node_gate(s, node);
+	}
+	world_node_store(s, node);
+}
+
+static struct strike *strike_find(struct node_health *h, uint64_t job)
+{
+	for (size_t i = 0; h && i < h->strikes.n; i++)
+		if (h->strikes.v[i].job == job)
+			return &h->strikes.v[i];
+	return NULL;
+}
+
+/* A job's strikes on all nodes but one. True: there were some. */
+static bool strikes_dispute(struct server *s, uint64_t job, int64_t but, bool disputed)
+{
+	bool found = false;
+
+	for (uint32_t i = 0; i < s->nodes.n; i++) {
+		struct strike *x = i == but ? NULL : strike_find(s->nodes.v[i].failing, job);
+		if (!x)
+			continue;
+		found = true;
+		if (x->disputed == disputed)
+			continue;
+		x->disputed = disputed;
+		health_judge(s, i);
+	}
+	return found;
+}
+
+void failures_blame(struct server *s, uint32_t id, const struct failure *f)
+{
+	const struct entry *e = &s->entries.v[id];
+	struct node_info *n = &s->nodes.v[f->node == NODE_ANY ? 0 : f->node];
+	const struct avoidance *a = avoidance_find(e->failures, (uint32_t)f->node);
+	struct strike *x;
+
+	if (f->node == NODE_ANY || f->lost)
+		return;
+	if (!f->reason && (!a || a->count < 2)) /* a connection may have been lost with the order */
+		return;
+	if (!n->failing)
+		n->failing = mem_zalloc(sizeof *n->failing);
+	x = strike_find(n->failing, e->key);
+	if (!x) {
+		if (n->failing->strikes.n == STRIKES_MOST)
+			vec_remove(&n->failing->strikes, 0);
+		vec_push(&n->failing->strikes, (struct strike){.job = e->key, .owner = e->spec->owner});
+		x = &n->failing->strikes.v[n->failing->strikes.n - 1];
+	}
+	x->time = s->now;
+	x->unclear = f->unclear;
+	free(n->failing->reason);
+	n->failing->reason = f->reason ? mem_strdup(f->reason) : NULL;
+	x->disputed = strikes_dispute(s, e->key, f->node, true);
+	health_judge(s, (uint32_t)f->node);
+}
+
+void failures_started(struct server *s, uint32_t id)
+{
+	if (s->entries.v[id].failures)
+		strikes_dispute(s, s->entries.v[id].key, NODE_ANY, false);
+}
+
+void failures_ran(struct server *s, const struct attempt *t)
+{
+	int64_t start = entry_job(s, t->job)->start;
+
+	for (uint32_t i = 0; i < t->nfrags; i++) {
+		uint32_t node = (uint32_t)t->node[i];
+		const struct node_health *h = s->nodes.v[node].failing;
+		bool later = h && !h->until;
+		for (size_t k = 0; h && k < h->strikes.n; k++)
+			later &= h->strikes.v[k].time < start;
+		if (later)
+			health_forget(s, node);
+	}
+}
+
+void health_forget(struct server *s, uint32_t node)
+{
+	struct node_info *n = &s->nodes.v[node];
+
+	if (!n->failing)
+		return;
+	if (n->failing->step)
+		server_say(s, "node %s is healthy again", names_get(&s->cluster->node_names, node));
+	health_free(n->failing);
+	n->failing = NULL;
+	world_node_gate(s, node);
+	world_node_store(s, node);
+}
+
+/* It may be tried: the next failure takes it out again, for longer. */
+static void health_due(struct server *s, uint32_t node)
+{
+	struct node_health *h = s->nodes.v[node].failing;
+
+	if (!h || !h->until || h->until > s->now)
+		return;
+	h->until = 0;
+	vec_clear(&h->strikes);
+	server_say(s, "node %s is tried again", names_get(&s->cluster->node_names, node));
+	world_node_gate(s, node);
+	world_node_store(s, node);
+}
+
+void health_store(const struct server *s, const struct node_info *n, struct json *j)
+{
+	const struct node_health *h = n->failing;
+
+	if (!h)
+		return;
+	json_open_object(j, "failing");
+	json_int(j, "until", h->until);
+	json_int(j, "step", h->step);
+	if (h->reason)
+		json_text(j, "reason", h->reason);
+	json_open_array(j, "strikes");
+	for (size_t i = 0; i < h->strikes.n; i++) {
+		const struct strike *x = &h->strikes.v[i];
+		json_open_object(j, NULL);
+		json_int(j, "job", (int64_t)x->job);
+		json_text(j, "owner", word(s, x->owner));
+		json_int(j, "time", x->time);
+		json_bool(j, "unclear", x->unclear);
+		json_bool(j, "disputed", x->disputed);
+		json_close_object(j);
+	}
+	json_close_array(j);
+	json_close_object(j);
+}
+
+void health_restore(struct server *s, uint32_t node, const json_t *o)
+{
+	const json_t *from = json_object_get(o, "failing"), *x;
+	const char *reason = json_string_value(json_object_get(from, "reason"));
+	struct node_health *h;
+	size_t i;
+
+	if (!json_is_object(from))
+		return;
+	h = mem_zalloc(sizeof *h);
+	h->until = json_integer_value(json_object_get(from, "until"));
+	h->step = (uint32_t)json_integer_value(json_object_get(from, "step"));
+	h->reason = reason ? mem_strdup(reason) : NULL;
+	json_array_foreach(json_object_get(from, "strikes"), i, x) vec_push(
+		&h->strikes, (struct strike){.job = (uint64_t)json_integer_value(json_object_get(x, "job")),
+					     .owner = word_add(s, json_string_value(json_object_get(x, "owner"))),
+					     .time = json_integer_value(json_object_get(x, "time")),
+					     .unclear = json_is_true(json_object_get(x, "unclear")),
+					     .disputed = json_is_true(json_object_get(x, "disputed"))});
+	if (h->until)
+		heap_push(&s->retries, h->until, node, TIMER_NODE);
+	health_free(s->nodes.v[node].failing);
+	s->nodes.v[node].failing = h;
+}
+
+/* ---- timers ---- */
+
+void failures_due(struct server *s)
+{
+	struct heap_item x;
+
+	while (heap_peek(&s->retries, &x) && x.time <= s->now) {
+		uint32_t id = (uint32_t)x.tie;
+		heap_pop(&s->retries, &x);
+		if (x.value == TIMER_NODE) {
+			health_due(s, id);
+			continue;
+		}
+		if (!s->entries.v[id].spec || entry_ended(s, id) || entry_job(s, id)->state >= STATE_NOW)
+			continue;
+		if (!failures_update(s, id))
+			block_clear(s, id, BLOCK_RETRY);
+		s->dirty = true;
+	}
+}
+
+int64_t failures_next(const struct server *s)
+{
+	struct heap_item x;
+
+	return heap_peek(&s->retries, &x) ? x.time : TIME_NEVER;
+}
