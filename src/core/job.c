@@ -27,6 +27,7 @@ static const uint8_t to[STATE_COUNT][EVENT_COUNT] = {
 			     [EVENT_EXPIRE] = STATE_EXPIRED,
 			     [EVENT_DELETE] = STATE_DELETED},
 	[STATE_NOW] = {[EVENT_STARTED] = STATE_RUNNING,
+		       [EVENT_MIGRATE] = STATE_NOW,
 		       [EVENT_START_FAILED] = STATE_CANDIDATE,
 		       [EVENT_DELETE] = STATE_DELETED},
 	[STATE_RUNNING] = {[EVENT_PREEMPT] = STATE_CANDIDATE,
@@ -80,6 +81,7 @@ int job_apply(struct job *job, const struct event *event, enum job_kind by_kind,
 		break;
 	case EVENT_START_FAILED: /* on its own, or `by` took its place meanwhile */
 	case EVENT_PREEMPT:
+	case EVENT_MIGRATE:
 		job->by = event->by;
 		break;
 	default:

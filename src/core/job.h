@@ -48,7 +48,8 @@ enum event_type {
 	EVENT_STARTED,	    /* runs since `time` */
 	EVENT_START_FAILED, /* could not be started: back to the candidates */
 	EVENT_PREEMPT,	    /* stopped by `by`, back to the candidates */
-	EVENT_MIGRATE,	    /* goes on at `nodes`, others or the same, until `at` */
+	EVENT_MIGRATE,	    /* goes on at `nodes`, others or the same, until `at`; then `by` needs them, if it is an
+			     * emergency job */
 	EVENT_FINISH,
 	EVENT_EXPIRE,
 	EVENT_DELETE,

@@ -268,6 +268,13 @@ void plan_touched(const struct plan *p, plan_mark mark, job_vec *ret)
 	}
 }
 
+int64_t plan_end_before(const struct plan *p, plan_mark mark, uint32_t job)
+{
+	while (p->log.v[mark].piece.job != job)
+		mark++;
+	return p->log.v[mark].piece.end;
+}
+
 /* Replaces a piece by an altered copy of itself, in its slot. */
 static void piece_replace(struct plan *p, struct place at, const struct piece *y)
 {
@@ -287,6 +294,30 @@ void plan_set_end(struct plan *p, uint32_t job, int64_t end)
 		y.end = end;
 		piece_replace(p, at, &y);
 	}
+}
+
+bool plan_cut(struct plan *p, uint32_t job, int64_t end)
+{
+	plan_mark mark = plan_begin(p);
+	bool fits = true;
+
+	for (uint32_t i = 0; i < p->holds.v[job].nfrags && fits; i++) {
+		struct place at = *place_of(p, job, i);
+		struct piece y = p->node[at.node].pieces.v[at.slot];
+		uint32_t slot;
+		plan_take(p, job, i);
+		y.start = p->now;
+		y.end = end;
+		fits = timeline_fits(&p->node[at.node].line, p->now, end, shape_need(p, y.shape));
+		slot = (uint32_t)p->node[at.node].pieces.n;
+		piece_add(p, at.node, slot, &y);
+		plan_log(p, UNDO_PUT, at.node, slot, &y);
+	}
+	if (fits)
+		plan_commit(p, mark);
+	else
+		plan_rollback(p, mark);
+	return fits;
 }
 
 void plan_run(struct plan *p, uint32_t job)

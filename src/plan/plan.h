@@ -113,6 +113,8 @@ typedef VEC(uint32_t) job_vec;
 /* The jobs whose pieces changed since the mark, each once, in the order of the first change. Those that hold nothing
  * any more were removed; the others were placed or moved. */
 void plan_touched(const struct plan *p, plan_mark mark, job_vec *ret);
+/* When a job that was touched since the mark, and had a place then, was to end. */
+int64_t plan_end_before(const struct plan *p, plan_mark mark, uint32_t job);
 
 /* Puts a fragment that is nowhere; it must fit. Takes one that is somewhere. */
 void plan_put(struct plan *p, uint32_t job, uint32_t frag, int32_t node, int64_t start, int64_t end);
@@ -123,6 +125,8 @@ void plan_take_job(struct plan *p, uint32_t job); /* all fragments that have a p
 /* Changes when a job's pieces end: it ended early (end = now is a take), was moved, or runs longer than predicted.
  * Overcommits silently when there is no room: for running jobs, whose resources are a fact. */
 void plan_set_end(struct plan *p, uint32_t job, int64_t end);
+/* The same for a job that runs, inside a transaction. False, and nothing is changed: there is no room for it to run longer. */
+bool plan_cut(struct plan *p, uint32_t job, int64_t end);
 /* A job is started where it is planned: its pieces run from now on. */
 void plan_run(struct plan *p, uint32_t job);
 

@@ -246,6 +246,15 @@ static uint32_t choose_removal(const struct insertion *in, const struct goal *g,
 	return best;
 }
 
+/* Removes a job; one that runs keeps its place until it is needed. */
+static void remove_job(struct plan *p, uint32_t job, int64_t needed)
+{
+	if (plan_piece(p, job, 0)->running && needed > p->now)
+		plan_cut(p, job, needed);
+	else
+		plan_take_job(p, job);
+}
+
 bool node_make_room(struct insertion *in, const struct goal *g, int32_t node, int depth)
 {
 	struct plan *p = in->p;
@@ -269,7 +278,7 @@ bool node_make_room(struct insertion *in, const struct goal *g, int32_t node, in
 				continue;
 			}
 		} else {
-			plan_take_job(p, choose_removal(in, g, node));
+			remove_job(p, choose_removal(in, g, node), g->start);
 		}
 		fits = timeline_fits(&p->node[node].line, g->start, g->end, need);
 		if (fits)

@@ -12,7 +12,7 @@ static void expire_predictions(struct sched *s)
 	while (heap_peek(&s->expiry, &x) && x.time <= s->now) {
 		const struct job *job = cluster_job(s->c, (uint32_t)x.value);
 		heap_pop(&s->expiry, &x);
-		if (job->state != STATE_RUNNING || job->attempt != x.tie)
+		if (job->state != STATE_RUNNING || job->attempt != x.tie || victims_has(s, job->id))
 			continue;
 		pass_drop_reservations(s);
 		plan_set_end(s->p, job->id, job->start + sched_length(s, job));
@@ -58,7 +58,7 @@ void sched_cycle(struct sched *s, int64_t now)
 	expire_predictions(s);
 	if (s->starving)
 		special_starve(s);
-	if (s->special.n)
+	if (s->special.n || s->victims.n)
 		special_place(s);
 	queue_settle(s); /* some starve now, and others lost their place */
 	if (s->due_dates)
@@ -91,5 +91,7 @@ int64_t sched_next_wake(const struct sched *s)
 	}
 	if (heap_peek(&s->patience, &x) && x.time < next)
 		next = x.time;
+	if (victims_wake(s) < next)
+		next = victims_wake(s);
 	return s->next_planned < next ? s->next_planned : next;
 }

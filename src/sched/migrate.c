@@ -37,8 +37,7 @@ static bool migrate_one(struct sched *s, uint32_t mover, uint32_t job, int64_t l
 	m.push_depth = 0;
 	plan_take(s->p, mover, 0);
 	if (plan_insert(s->p, &m, job, s->now, s->now + length) && plan_insert(s->p, &m, mover, s->now, end)) {
-		special_tell(s, mark, job);
-		sched_emit(s, EVENT_MIGRATE, mover, end, job);
+		special_tell(s, mark, job); /* also of the one that moves */
 		plan_run(s->p, mover);
 		s->stats.migrations++;
 		return true;
@@ -67,7 +66,7 @@ bool migrate_for(struct sched *s, uint32_t job, int64_t length)
 			const struct job *other = cluster_job(s->c, x->job);
 			int64_t cpus = s->c->shapes.v[x->shape].need.v[RES_CPU];
 			if (!x->running || x->fixed || s->p->holds.v[x->job].nfrags > 1 ||
-			    other->state != STATE_RUNNING || other->deadline != TIME_NEVER ||
+			    other->state != STATE_RUNNING || other->deadline != TIME_NEVER || victims_has(s, x->job) ||
 			    s->p->free_now[n] + cpus < need->v[RES_CPU])
 				continue;
 			vec_push(&moves, (struct move){(double)cpus * (double)(x->end - s->now), x->job});

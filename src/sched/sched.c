@@ -45,6 +45,7 @@ void sched_destroy(struct sched *s)
 	vec_free(&s->left);
 	heap_fini(&s->patience);
 	vec_free(&s->special);
+	vec_free(&s->victims);
 	vec_free(&s->fresh);
 	vec_free(&s->came);
 	vec_free(&s->newcomers);
@@ -459,6 +460,7 @@ void sched_restore(struct sched *s, uint32_t id, int64_t now)
 	sched_at(s, now);
 	if (job_waits(job))
 		sched_enqueue(s, job);
+	victims_restore(s, job);
 	if (s->starving)
 		queue_count(s, job, 1);
 	sched_refresh(s);

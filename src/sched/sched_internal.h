@@ -52,6 +52,13 @@ struct failure {
 	bool uniform;
 };
 
+/* A running job whose place an emergency job needs, later than now: until then it goes on. */
+struct victim {
+	uint32_t job, by;
+	int64_t full; /* when it would have ended */
+	uint16_t attempt;
+};
+
 #define DUE_SMALL 0.01 /* jobs that together hold less than this share of finished work are small */
 #define AREA_BINS 512  /* eight an octave */
 
@@ -98,6 +105,7 @@ struct sched {
 	double queued_area;	     /* CPU-seconds that waiting jobs ask for */
 	job_vec special;	     /* waiting starving, QoS and emergency jobs, FIFO */
 	job_vec newcomers;	     /* special jobs that came since the last cycle */
+	VEC(struct victim) victims;  /* of emergency jobs, to be stopped when their places are needed (victims.c) */
 	bool stirred;		     /* something was freed or reserved since special_to_now() */
 	job_vec fresh; /* common jobs that came since the last cycle; before queue_settle() also some that left again */
 	job_vec starting;     /* placed at now in this cycle */
@@ -182,6 +190,20 @@ void special_to_now(struct sched *s); /* reserved QoS and emergency jobs, where 
 /* Ends a transaction in which `by` was placed, and tells of what that did to others: removed jobs are candidates again,
  * pushed ones have new nodes. */
 void special_tell(struct sched *s, plan_mark mark, uint32_t by);
+
+/* Whom an emergency job may remove by the powers that the administrator granted. */
+unsigned special_granted(const struct job *job);
+/* Gives a job the place it was just inserted at. */
+void special_allocate(struct sched *s, uint32_t id, int64_t start, plan_mark mark);
+
+/* victims.c: running jobs whose places emergency jobs need */
+void victims_note(struct sched *s, uint32_t job, uint32_t by, int64_t before); /* its planned end was changed */
+void victims_release(struct sched *s); /* in a transaction: those for whom there is room run to their ends again */
+void victims_review(struct sched *s);  /* spares whoever is no longer needed */
+void victims_stop(struct sched *s);    /* those whose time has come */
+bool victims_has(const struct sched *s, uint32_t job);
+int64_t victims_wake(const struct sched *s);
+void victims_restore(struct sched *s, const struct job *job);
 
 /* migrate.c */
 bool migrate_for(struct sched *s, uint32_t job, int64_t length);

@@ -9,8 +9,11 @@
 void special_tell(struct sched *s, plan_mark mark, uint32_t by)
 {
 	job_vec touched = {0};
+	VEC(int64_t) before = {0}; /* when they were to end */
 
 	plan_touched(s->p, mark, &touched);
+	for (size_t i = 0; i < touched.n; i++)
+		vec_push(&before, plan_end_before(s->p, mark, touched.v[i]));
 	plan_commit(s->p, mark);
 	for (size_t i = 0; i < touched.n; i++) {
 		const struct job *job = cluster_job(s->c, touched.v[i]);
@@ -19,6 +22,8 @@ void special_tell(struct sched *s, plan_mark mark, uint32_t by)
 		if (plan_holds(s->p, job->id)) {
 			if (job->state == STATE_ALLOCATED)
 				sched_emit(s, EVENT_ALLOCATE, job->id, job->start, by);
+			else if (job->state == STATE_RUNNING || job->state == STATE_NOW)
+				victims_note(s, job->id, by, before.v[i]);
 			continue;
 		}
 		sched_refresh(s);
@@ -29,10 +34,10 @@ void special_tell(struct sched *s, plan_mark mark, uint32_t by)
 			   job->id, 0, by);
 	}
 	vec_free(&touched);
+	vec_free(&before);
 }
 
-/* Gives a job the place it was just inserted at. */
-static void allocate(struct sched *s, uint32_t id, int64_t start, plan_mark mark)
+void special_allocate(struct sched *s, uint32_t id, int64_t start, plan_mark mark)
 {
 	const struct job *job = cluster_job(s->c, id);
 
@@ -57,12 +62,11 @@ static bool place_latest(struct sched *s, uint32_t id, unsigned may)
 		plan_rollback(s->p, mark);
 		return false;
 	}
-	allocate(s, id, at, mark);
+	special_allocate(s, id, at, mark);
 	return true;
 }
 
-/* Whom an emergency job may remove by the powers that the administrator granted. */
-static unsigned granted(const struct job *job)
+unsigned special_granted(const struct job *job)
 {
 	static const struct {
 		unsigned power, may;
@@ -105,7 +109,7 @@ static void place_deadlines(struct sched *s, enum job_kind kind)
 		if (job->deadline - sched_length(s, job) < s->now)
 			sched_emit(s, EVENT_EXPIRE, job->id, 0, JOB_NONE);
 		else if (!place_latest(s, job->id, REMOVE_STARVING) && kind == KIND_EMERGENCY && is_new)
-			place_latest(s, job->id, granted(job)); /* exactly in time, else earlier */
+			place_latest(s, job->id, special_granted(job)); /* exactly in time, else earlier */
 	}
 	vec_free(&list);
 }
@@ -153,7 +157,7 @@ static bool place_starving(struct sched *s, const struct job *job, bool may_wait
 		plan_rollback(s->p, mark);
 		return false;
 	}
-	allocate(s, job->id, at, mark);
+	special_allocate(s, job->id, at, mark);
 	return true;
 }
 
@@ -179,7 +183,7 @@ static void starving_to_now(struct sched *s, const struct job *job)
 	m.only_younger = true;
 	plan_take_job(s->p, job->id);
 	if (plan_insert(s->p, &m, job->id, s->now, s->now + sched_length(s, job)))
-		allocate(s, job->id, s->now, mark);
+		special_allocate(s, job->id, s->now, mark);
 	else
 		plan_rollback(s->p, mark);
 }
@@ -235,6 +239,7 @@ void special_place(struct sched *s)
 	bool candidates = false;
 
 	drop_missed(s);
+	victims_review(s);
 	for (size_t i = 0; i < s->special.n && !candidates; i++)
 		candidates = cluster_job(s->c, s->special.v[i])->state == STATE_CANDIDATE;
 	if (candidates || s->freed)
@@ -242,6 +247,7 @@ void special_place(struct sched *s)
 	place_deadlines(s, KIND_EMERGENCY);
 	place_deadlines(s, KIND_QOS);
 	place_starvings(s);
+	victims_stop(s);
 	vec_clear(&s->newcomers);
 }
 
@@ -273,8 +279,9 @@ void special_to_now(struct sched *s)
 			uint32_t id = list.v[i].job;
 			plan_mark mark = plan_begin(s->p);
 			plan_take_job(s->p, id);
+			victims_release(s);
 			if (plan_insert(s->p, &s->plain, id, s->now, s->now + sched_length(s, cluster_job(s->c, id)))) {
-				allocate(s, id, s->now, mark);
+				special_allocate(s, id, s->now, mark);
 				sched_refresh(s); /* where it was is free */
 			} else {
 				plan_rollback(s->p, mark);

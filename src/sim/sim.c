@@ -85,6 +85,8 @@ static void on_event(void *context, const struct event *e)
 			x->broken_by_power = true;
 		break;
 	case EVENT_MIGRATE:
+		if (e->by == JOB_NONE || by == KIND_EMERGENCY)
+			break; /* it goes on where it is; how long it runs is another matter */
 		x->end += m->c->settings.migrate_cost;
 		heap_push(&m->ends, x->end, (uint64_t)e->job, cluster_job(m->c, e->job)->attempt);
 		break;

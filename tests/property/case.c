@@ -116,6 +116,7 @@ void case_random(struct tcase *t, uint64_t seed, unsigned flavour)
 					    .down = rng_range(&r, 1, 100)};
 		a->up = chance(&r, 0.8) ? a->down + rng_range(&r, 1, 50) : NOT_AT_ALL;
 	}
+	t->kill_delay = chance(&r, 0.5) ? 0 : rng_range(&r, 1, 5);
 }
 
 static bool frag_fits(const struct case_amounts *n, const struct case_amounts *f)
@@ -159,9 +160,9 @@ static void print_instant(const char *name, int64_t t, int64_t none)
 
 void case_print(const struct tcase *t)
 {
-	print_message("# seed %llu: tolerance %lld%s%s%s", (unsigned long long)t->seed, (long long)t->tolerance,
-		      t->ends_first ? ", ends first" : "", t->batch ? ", one cycle per instant" : "",
-		      t->slow_start ? ", starts confirmed late" : "");
+	print_message("# seed %llu: tolerance %lld, kill_delay %lld%s%s%s", (unsigned long long)t->seed,
+		      (long long)t->tolerance, (long long)t->kill_delay, t->ends_first ? ", ends first" : "",
+		      t->batch ? ", one cycle per instant" : "", t->slow_start ? ", starts confirmed late" : "");
 	if (t->starve_after != TIME_NEVER)
 		print_message(", starve_after %lld, max_deallocations %d", (long long)t->starve_after,
 			      t->max_deallocations);
@@ -319,7 +320,9 @@ static bool smaller(struct tcase *t, int i)
 		t->batch = true;
 	else if (i == 4)
 		t->ends_first = true;
-	return i < 5;
+	else if (i == 5)
+		t->kill_delay = 0;
+	return i < 6;
 }
 
 static void shrink(case_property property, struct tcase *t, const struct policy *policy)

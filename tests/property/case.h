@@ -48,7 +48,7 @@ struct tcase {
 	struct case_amounts node[CASE_NODES];
 	struct case_job job[CASE_JOBS];
 	struct case_accident accident[CASE_ACCIDENTS];
-	int64_t tolerance, starve_after;
+	int64_t tolerance, starve_after, kill_delay;
 	int max_deallocations;
 	bool ends_first; /* at one instant ends come before submissions; else as in the simulator */
 	bool batch;	 /* one cycle per instant, else one after each thing that happens */

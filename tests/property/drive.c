@@ -42,6 +42,7 @@ struct cluster *drive_cluster(const struct tcase *t, const struct policy *policy
 	}
 	cluster_resource(c, "licences", NULL);
 	c->settings.tolerance = t->tolerance;
+	c->settings.kill_delay = t->kill_delay;
 	c->settings.starve_after = t->starve_after;
 	if (policy->order == ORDER_DUE && t->seed % 3 != 0)
 		c->settings.starve_after = STARVE_AUTO;
@@ -200,6 +201,17 @@ static void on_loss(struct drive *d, const struct event *e)
 	on_stop(d, e);
 }
 
+/* A running job's place is needed from an instant on; or it is spared. */
+static void on_cut(struct drive *d, const struct event *e)
+{
+	const struct drive_job *x = &d->job[e->job];
+
+	if (!x->runs || memcmp(x->nodes, e->nodes, e->nnodes * sizeof *e->nodes) != 0)
+		drive_wrong(d, "job %u is moved though migration is off", e->job);
+	else if (e->by != JOB_NONE && !may_take(d, cluster_job(d->c, e->job), true, cluster_job(d->c, e->by)))
+		drive_wrong(d, "job %u is to be stopped for %u, which has no right to its place", e->job, e->by);
+}
+
 static void on_end(struct drive *d, const struct event *e)
 {
 	const struct job *job = cluster_job(d->c, e->job);
@@ -248,7 +260,7 @@ static void on_event(void *context, const struct event *e)
 		on_stop(d, e);
 		break;
 	case EVENT_MIGRATE:
-		drive_wrong(d, "job %u migrates though that is off", e->job);
+		on_cut(d, e);
 		break;
 	default:
 		break;

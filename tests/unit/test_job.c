@@ -19,7 +19,7 @@ static const char state_letter[] = "nhcaNrdxX";
 static const char *const expected[STATE_COUNT] = {
 	[STATE_NEW] = "c..............",       [STATE_HELD] = "..c..........xX",
 	[STATE_CANDIDATE] = ".h.ca.cN.....xX", [STATE_ALLOCATED] = "....acaN.....xX",
-	[STATE_NOW] = "........rc....X",       [STATE_RUNNING] = "..........crd.X",
+	[STATE_NOW] = "........rc.N..X",       [STATE_RUNNING] = "..........crd.X",
 	[STATE_DONE] = "...............",      [STATE_EXPIRED] = "...............",
 	[STATE_DELETED] = "...............",
 };

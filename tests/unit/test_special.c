@@ -263,14 +263,14 @@ static void open_victims(uint32_t victim[VICTIMS])
 	}
 }
 
-/* Times the job lost its place, or was stopped, for `by`. */
+/* Times the job lost its place for `by`: at once, or, while it runs, from the instant on at which it is needed. */
 static int losses(uint32_t job, uint32_t by)
 {
 	int n = 0;
 
 	for (size_t i = 0; i < w.record.n; i++) {
 		const struct event *e = &w.record.v[i].e;
-		n += e->job == job && e->by == by && (e->type == EVENT_PREEMPT || e->type == EVENT_DEALLOCATE);
+		n += e->job == job && e->by == by && (e->type == EVENT_MIGRATE || e->type == EVENT_DEALLOCATE);
 	}
 	return n;
 }
@@ -289,10 +289,69 @@ static void test_each_power_removes_what_it_names(void **state)
 		for (int i = 0; i < VICTIMS; i++)
 			assert_int_equal(losses(victim[i], e), i == k);
 		assert_int_equal(world_job(&w, victim[k])->by, e);
-		assert_int_equal(world_count(&w, victim[k], EVENT_PREEMPT), k >= 3);
+		if (k >= 3) { /* it goes on until its place is needed */
+			is(victim[k], STATE_RUNNING);
+			assert_int_equal(world_last(&w, victim[k], EVENT_MIGRATE)->at, 200);
+		}
 		if (k < VICTIMS - 1)
 			world_fini(&w);
 	}
+}
+
+/* A victim is spared when another job ends and leaves room; else it is stopped when its place is needed, less what it takes to
+ * end it. */
+static void test_victim_is_spared(void **state)
+{
+	(void)state;
+	open_world(2);
+	uint32_t a = world_common(&w, 0, "nodes=1:ppn=8", 1000), b = world_common(&w, 0, "nodes=1:ppn=8", 1000);
+	world_cycle(&w, 0);
+	w.c->settings.kill_delay = 10;
+	uint32_t e = world_submit(&w, 20, KIND_EMERGENCY, "nodes=1:ppn=8", 100, 300, POWER_C_EXEC);
+	world_cycle(&w, 20);
+	assert_true(world_job(&w, e)->guaranteed);
+	uint32_t victim = world_count(&w, a, EVENT_MIGRATE) ? a : b, other = victim == a ? b : a;
+	assert_int_equal(world_last(&w, victim, EVENT_MIGRATE)->at, 200);
+	assert_int_equal(sched_next_wake(w.s), 190);
+	sched_finish(w.s, other, 50, NULL);
+	world_cycle(&w, 50);
+	assert_int_equal(world_last(&w, victim, EVENT_MIGRATE)->at, 1000);
+	is(e, STATE_RUNNING); /* there is room at once */
+	world_cycle(&w, 200);
+	is(victim, STATE_RUNNING);
+}
+
+static void test_victim_is_stopped_in_time(void **state)
+{
+	(void)state;
+	open_world(1);
+	w.c->settings.kill_delay = 10;
+	uint32_t a = world_common(&w, 0, "nodes=1:ppn=8", 1000);
+	world_cycle(&w, 0);
+	uint32_t e = world_submit(&w, 20, KIND_EMERGENCY, "nodes=1:ppn=8", 100, 300, POWER_C_EXEC);
+	world_cycle(&w, 20);
+	world_cycle(&w, 189);
+	is(a, STATE_RUNNING);
+	world_cycle(&w, 190);
+	assert_int_equal(world_count(&w, a, EVENT_PREEMPT), 1);
+	is(e, STATE_RUNNING);
+}
+
+/* When the emergency job is deleted, its victims are spared. */
+static void test_victim_of_none(void **state)
+{
+	(void)state;
+	open_world(1);
+	uint32_t a = world_common(&w, 0, "nodes=1:ppn=8", 1000);
+	world_cycle(&w, 0);
+	uint32_t e = world_submit(&w, 20, KIND_EMERGENCY, "nodes=1:ppn=8", 100, 300, POWER_C_EXEC);
+	world_cycle(&w, 20);
+	assert_int_equal(world_last(&w, a, EVENT_MIGRATE)->at, 200);
+	sched_delete(w.s, e, 30, NULL);
+	world_cycle(&w, 30);
+	assert_int_equal(world_last(&w, a, EVENT_MIGRATE)->at, 1000);
+	world_cycle(&w, 200);
+	is(a, STATE_RUNNING);
 }
 
 /* All other powers together do not remove it: here there is only one node. */
@@ -593,6 +652,9 @@ int main(void)
 		TEST(test_critical),
 		TEST(test_starving_to_now),
 		TEST(test_each_power_removes_what_it_names),
+		TEST(test_victim_is_spared),
+		TEST(test_victim_is_stopped_in_time),
+		TEST(test_victim_of_none),
 		TEST(test_no_other_power_removes_it),
 		TEST(test_least_important_first),
 		TEST(test_powers_only_when_new),

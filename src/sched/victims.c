@@ -1,0 +1,182 @@
+/*
+ * victims.c - running jobs whose places emergency jobs need.
+ *
+ * An emergency job is placed as late as its deadline allows. A running job that is in its way there is cut short in the plan: it
+ * holds its place until that is needed, and not a second less is lost. When its time has come, less what it takes to end it
+ * (settings.kill_delay), it is stopped. If something else ends meanwhile and the emergency job fits without it, it is
+ * spared: planned to its own end again.
+ *
+ * The cut is an event (MIGRATE, with the new end and by whom), so that it survives a restart.
+ */
+#include "sched/sched_internal.h"
+
+static struct victim *victim_find(const struct sched *s, uint32_t job)
+{
+	for (size_t i = 0; i < s->victims.n; i++)
+		if (s->victims.v[i].job == job)
+			return &s->victims.v[i];
+	return NULL;
+}
+
+static bool runs(const struct job *job)
+{
+	return job->state == STATE_RUNNING || job->state == STATE_NOW;
+}
+
+/* Whether it still runs, in the same attempt. */
+static bool victim_lives(const struct sched *s, const struct victim *v)
+{
+	const struct job *job = cluster_job(s->c, v->job);
+
+	return runs(job) && job->attempt == v->attempt && plan_holds(s->p, v->job);
+}
+
+bool victims_has(const struct sched *s, uint32_t job)
+{
+	const struct victim *v = victim_find(s, job);
+
+	return v && victim_lives(s, v);
+}
+
+static int64_t planned_end(const struct sched *s, uint32_t job)
+{
+	return plan_piece(s->p, job, 0)->end;
+}
+
+void victims_note(struct sched *s, uint32_t job, uint32_t by, int64_t before)
+{
+	struct victim *v = victim_find(s, job);
+	int64_t end = planned_end(s, job), full = v ? v->full : before;
+	bool cut = end < full && (v || cluster_job(s->c, by)->kind == KIND_EMERGENCY);
+	bool changed = !v || end != before || (cut && by != JOB_NONE && by != v->by);
+
+	if (cut && !v)
+		vec_push(&s->victims, (struct victim){job, by, full, cluster_job(s->c, job)->attempt});
+	else if (cut && by != JOB_NONE)
+		v->by = by;
+	else if (v && !cut)
+		*v = s->victims.v[--s->victims.n];
+	if (v && !cut)
+		by = JOB_NONE; /* spared */
+	if (changed)
+		sched_emit(s, EVENT_MIGRATE, job, end, by);
+}
+
+void victims_release(struct sched *s)
+{
+	for (size_t i = 0; i < s->victims.n; i++)
+		if (victim_lives(s, &s->victims.v[i]))
+			plan_cut(s->p, s->victims.v[i].job, s->victims.v[i].full);
+}
+
+static void drop_dead(struct sched *s)
+{
+	for (size_t i = s->victims.n; i-- > 0;)
+		if (!victim_lives(s, &s->victims.v[i]))
+			s->victims.v[i] = s->victims.v[--s->victims.n];
+}
+
+/* Those whose places nobody needs any more: the job they were to be stopped for is elsewhere, or gone. */
+static void spare_unneeded(struct sched *s)
+{
+	for (size_t i = s->victims.n; i-- > 0;) {
+		struct victim v = s->victims.v[i];
+		plan_mark mark = plan_begin(s->p);
+		plan_cut(s->p, v.job, v.full);
+		special_tell(s, mark, JOB_NONE);
+	}
+}
+
+/* How many running jobs are cut short, or have been removed since the mark. */
+static size_t count_cut(const struct sched *s, plan_mark mark)
+{
+	job_vec touched = {0};
+	size_t n = 0;
+
+	for (size_t i = 0; i < s->victims.n; i++)
+		n += !plan_holds(s->p, s->victims.v[i].job) ||
+		     planned_end(s, s->victims.v[i].job) < s->victims.v[i].full;
+	plan_touched(s->p, mark, &touched);
+	for (size_t i = 0; i < touched.n; i++) {
+		const struct job *job = cluster_job(s->c, touched.v[i]);
+		if (runs(job) && !victim_find(s, job->id) &&
+		    (!plan_holds(s->p, job->id) || planned_end(s, job->id) < plan_end_before(s->p, mark, job->id)))
+			n++;
+	}
+	vec_free(&touched);
+	return n;
+}
+
+/* Places a reserved job again, where it is or earlier, if that leaves fewer victims. Whether it was. */
+static bool place_again(struct sched *s, uint32_t id, unsigned may)
+{
+	const struct job *job = cluster_job(s->c, id);
+	struct manner m = s->plain;
+	plan_mark mark = plan_begin(s->p);
+	int64_t at;
+
+	plan_take_job(s->p, id);
+	victims_release(s);
+	m.may_remove = may;
+	at = plan_insert_latest(s->p, &m, id, s->now, job->start + sched_length(s, job), sched_length(s, job));
+	if (at == TIME_NEVER || count_cut(s, mark) >= s->victims.n) {
+		plan_rollback(s->p, mark);
+		return false;
+	}
+	special_allocate(s, id, at, mark);
+	return true;
+}
+
+void victims_review(struct sched *s)
+{
+	bool freed = s->freed;
+
+	if (!s->victims.n)
+		return;
+	pass_drop_reservations(s); /* what was not promised is no reason to stop anybody */
+	drop_dead(s);
+	spare_unneeded(s);
+	for (size_t i = 0; i < s->special.n && freed && s->victims.n; i++) {
+		const struct job *job = cluster_job(s->c, s->special.v[i]);
+		if (job->state == STATE_ALLOCATED && job->deadline != TIME_NEVER && !place_again(s, job->id, 0) &&
+		    job->kind == KIND_EMERGENCY)
+			place_again(s, job->id, special_granted(job));
+	}
+}
+
+void victims_stop(struct sched *s)
+{
+	drop_dead(s);
+	spare_unneeded(s); /* places that only a detour of this cycle needed */
+	for (size_t i = s->victims.n; i-- > 0;) {
+		struct victim v = s->victims.v[i];
+		const struct job *job = cluster_job(s->c, v.job);
+		if (planned_end(s, v.job) - s->c->settings.kill_delay > s->now)
+			continue;
+		s->victims.v[i] = s->victims.v[--s->victims.n];
+		plan_take_job(s->p, v.job);
+		sched_emit(s, job->state == STATE_RUNNING ? EVENT_PREEMPT : EVENT_START_FAILED, v.job, 0, v.by);
+		sched_refresh(s);
+	}
+}
+
+int64_t victims_wake(const struct sched *s)
+{
+	int64_t next = TIME_NEVER;
+
+	for (size_t i = 0; i < s->victims.n; i++)
+		if (victim_lives(s, &s->victims.v[i]) &&
+		    planned_end(s, s->victims.v[i].job) - s->c->settings.kill_delay < next)
+			next = planned_end(s, s->victims.v[i].job) - s->c->settings.kill_delay;
+	return next;
+}
+
+void victims_restore(struct sched *s, const struct job *job)
+{
+	int64_t full = job->start + sched_length(s, job);
+
+	if (!runs(job) || job->by == JOB_NONE || cluster_job(s->c, job->by)->kind != KIND_EMERGENCY ||
+	    planned_end(s, job->id) >= full)
+		return;
+	vec_push(&s->victims, (struct victim){job->id, job->by, full, job->attempt});
+}
