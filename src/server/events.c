@@ -116,7 +116,8 @@ void event_words(const struct server *s, const struct store_event *e, struct str
 		strbuf_printf(out, "stopped, to run again%s%s", text ? ": " : "", text ? text : "");
 		break;
 	case EVENT_MIGRATE:
-		strbuf_printf(out, "goes on until %s", instant_format(e->at, when, sizeof when));
+		strbuf_printf(out, e->by ? "goes on until %s, when its place is needed" : "goes on until %s",
+			      instant_format(e->at, when, sizeof when));
 		break;
 	case EVENT_FINISH:
 		words_finish(data, out);

@@ -500,6 +500,7 @@ void world_node_store(struct server *s, uint32_t node);
 void world_begin(struct server *s); /* plan and scheduler, once all nodes are known; does nothing the second time */
 enum fit world_could_hold(struct server *s, uint32_t request);			    /* all its nodes up and empty */
 enum fit world_could_hold_on(struct server *s, uint32_t request, uint32_t allowed); /* only those of a set */
+void world_kill_delay(struct server *s); /* how long a job may take to end, for the scheduler */
 void world_rebuild(
 	struct server *s); /* the policy, a setting or the nodes have changed: the same places under other rules */
 int world_node_add(struct server *s, const char *name, const struct res *total, struct err *err); /* -EEXIST */

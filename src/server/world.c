@@ -78,6 +78,17 @@ static void settings_apply(struct server *s)
 	x->migrate_cost = -1;
 }
 
+/* The longest of server and queues. */
+void world_kill_delay(struct server *s)
+{
+	int64_t longest = attrs_number(&s->attrs, "kill_delay");
+
+	for (size_t i = 0; i < s->queues.n; i++)
+		if (attrs_number(&s->queues.v[i]->attrs, "kill_delay") > longest)
+			longest = attrs_number(&s->queues.v[i]->attrs, "kill_delay");
+	s->cluster->settings.kill_delay = longest;
+}
+
 /* The policy by name, with what node_pack says of it. */
 static const struct policy *policy_now(struct server *s)
 {
