@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -95,6 +96,16 @@ int output_open(const struct order *o, const struct identity *who, struct output
 		return r;
 	}
 	return 0;
+}
+
+void output_say(const struct output *out, const char *line)
+{
+	struct pollfd ready = {.fd = out->fd[1], .events = POLLOUT};
+
+	if (out->fd[1] < 0 || poll(&ready, 1, 0) != 1 || !(ready.revents & POLLOUT))
+		return;
+	if (write(out->fd[1], line, strlen(line)) < 0)
+		return; /* a full disk: the result has the cause, too */
 }
 
 /* One stretch without a hole. */

@@ -150,6 +150,7 @@ static int job_start(struct shepherd *s, struct err *err)
 	if (r)
 		return r;
 	int64_t now = boot_us();
+	s->started = now;
 	s->r.started_us = shepherd_wall_us();
 	s->term_at = s->o->walltime >= 0 ? now + s->o->walltime * SECOND : NEVER;
 	s->sample_every = SAMPLE_LIMITED;
@@ -230,6 +231,22 @@ static void usage_take(struct shepherd *s)
 			      (long long)s->r.memory_kib, (long long)s->o->memory);
 }
 
+/* In the words that users of PBS look for, and their programs. */
+static void killed_say(struct shepherd *s)
+{
+	const struct order *o = s->o;
+	char line[160] = "";
+
+	if (s->r.cause == CAUSE_WALLTIME)
+		snprintf(line, sizeof line, "=>> PBS: job killed: walltime %lld exceeded limit %lld\n",
+			 (long long)((boot_us() - s->started) / SECOND), (long long)o->walltime);
+	else if (s->r.cause == CAUSE_MEMORY)
+		snprintf(line, sizeof line, "=>> PBS: job killed: mem %lldkb exceeded limit %lldkb\n",
+			 (long long)s->r.memory_kib, (long long)o->memory);
+	if (line[0])
+		output_say(&s->output, line);
+}
+
 static void job_finished(struct shepherd *s)
 {
 	struct err err;
@@ -238,6 +255,7 @@ static void job_finished(struct shepherd *s)
 	if (s->o->room)
 		s->r.ended_us = shepherd_wall_us();
 	usage_take(s);
+	killed_say(s);
 	cgroup_remove(s->place->cgroup, s->o->tag);
 	if (s->trouble[0]) { /* it never became the user's */
 		snprintf(err.text, sizeof err.text, "%s", s->trouble);

@@ -37,9 +37,9 @@ struct shepherd {
 	char *trouble; /* shared with the first process */
 	pid_t job;     /* the first process, 0 when it has ended */
 	enum stage stage;
-	int ordered;					   /* the last signal by order */
-	int64_t term_at, kill_at, sample_at, sample_every; /* boot_us() */
-	struct rusage before;				   /* of children that were not the job's */
+	int ordered;						    /* the last signal by order */
+	int64_t started, term_at, kill_at, sample_at, sample_every; /* boot_us() */
+	struct rusage before;					    /* of children that were not the job's */
 };
 
 int64_t shepherd_wall_us(void);

@@ -283,12 +283,20 @@ static void test_walltime(void **state)
 
 	o.walltime = 1;
 	ends(nest_run(n, &o), RESULT_EXITED, 9, CAUSE_WALLTIME);
-	contains(nest_read(n, o.out), "asked");
+	assert_string_equal(nest_read(n, o.out), "asked\n");
+	long long used, limit;
+	assert_int_equal(
+		sscanf(nest_read(n, o.err), "=>> PBS: job killed: walltime %lld exceeded limit %lld\n", &used, &limit),
+		2);
+	assert_true(used >= 1 && limit == 1);
 
 	o = nest_order(n, "2.1", "trap '' TERM; while :; do sleep 1; done");
 	o.walltime = 2;
 	o.grace = 1;
+	o.err = NULL; /* joined */
 	ends(nest_run(n, &o), RESULT_SIGNALED, SIGKILL, CAUSE_WALLTIME);
+	contains(nest_read(n, o.out), "=>> PBS: job killed: walltime ");
+	contains(nest_read(n, o.out), " exceeded limit 2\n");
 
 	/* One that is stopped hears it, too. */
 	o = nest_order(n, "3.1", "kill -STOP $$");
@@ -334,11 +342,14 @@ static void test_memory(void **state)
 	struct result r = nest_run(n, &o);
 	assert_int_equal(r.cause, CAUSE_MEMORY);
 	contains(r.reason, "its limit is 51200 KiB");
+	contains(nest_read(n, o.err), "=>> PBS: job killed: mem ");
+	contains(nest_read(n, o.err), "kb exceeded limit 51200kb\n");
 	assert_true(r.memory_kib > 50 * 1024);
 
 	o = nest_order(n, "2.1", "sleep 0.6; exit 4");
 	o.memory = 50 * 1024;
 	ends(nest_run(n, &o), RESULT_EXITED, 4, CAUSE_ITSELF);
+	assert_string_equal(nest_read(n, o.err), "");
 }
 
 static void test_usage(void **state)
