@@ -268,11 +268,31 @@ static void environment_origin(struct jobspec *s, json_t *list, json_t *index)
 		environment_put(list, index, "PBS_O_QUEUE", queue);
 }
 
+/* An interactive job is on this terminal: it must know its kind, and how to write to it. */
+static void environment_terminal(json_t *list, json_t *index)
+{
+	static const char *const names[] = {"TERM", "COLORTERM", "LANG", "LANGUAGE", "NO_COLOR"};
+
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+		if (getenv(names[i]))
+			environment_put(list, index, names[i], getenv(names[i]));
+	for (char **e = environ; *e; e++) {
+		char name[32];
+		if (strncmp(*e, "LC_", 3) != 0 || strcspn(*e, "=") >= sizeof name)
+			continue;
+		snprintf(name, sizeof name, "%.*s", (int)strcspn(*e, "="), *e);
+		if (getenv(name))
+			environment_put(list, index, name, getenv(name));
+	}
+}
+
 void jobspec_environment(struct jobspec *s, const char **ret_missing)
 {
 	json_t *list = json_array(), *index = json_object();
 
 	*ret_missing = NULL;
+	if (s->interactive)
+		environment_terminal(list, index);
 	if (s->export_all)
 		environment_all(list, index);
 	for (size_t i = 0; i < s->variables.n; i++) {

@@ -107,6 +107,25 @@ int64_t pty_next(const struct pty *p)
 
 /* ---- the terminal ---- */
 
+static tcflag_t flags_read(const unsigned char *u)
+{
+	return (tcflag_t)u[0] | (tcflag_t)u[1] << 8 | (tcflag_t)u[2] << 16 | (tcflag_t)u[3] << 24;
+}
+
+/* As those of the user's own terminal: which key interrupts, which erases, UTF-8. */
+static void settings_apply(const struct pty *p, int slave)
+{
+	struct termios t;
+
+	if (!p->has_settings || tcgetattr(slave, &t))
+		return;
+	t.c_iflag = flags_read(p->settings);
+	t.c_oflag = flags_read(p->settings + 4);
+	t.c_lflag = flags_read(p->settings + 8);
+	memcpy(t.c_cc, p->settings + 12, PTY_KEYS);
+	tcsetattr(slave, TCSANOW, &t);
+}
+
 int pty_terminal(struct pty *p, int *ret_slave, struct err *err)
 {
 	p->master = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
@@ -117,6 +136,7 @@ int pty_terminal(struct pty *p, int *ret_slave, struct err *err)
 		return err_set(err, -errno, "no pseudo terminal: %s", strerror(errno));
 	fcntl(p->master, F_SETFL, O_NONBLOCK);
 	ioctl(p->master, TIOCSWINSZ, &p->size);
+	settings_apply(p, *ret_slave);
 	return 0;
 }
 
@@ -175,6 +195,10 @@ static void frame_obey(void *context, char kind, const char *data, size_t n)
 
 	if (kind == PTY_HELLO && n >= 12)
 		window_set(p, data + 8);
+	if (kind == PTY_HELLO && n >= 12 + PTY_SETTINGS) {
+		memcpy(p->settings, data + 12, PTY_SETTINGS);
+		p->has_settings = true;
+	}
 	if (kind == PTY_HELLO)
 		result_say(p);
 	if (kind == PTY_DATA)

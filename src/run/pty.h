@@ -46,6 +46,11 @@ enum pty_frame {
 	PTY_EXIT = 'x',
 };
 
+/* After the window's size a client's hello may have the settings of its terminal: flags for input, output and the rest, 4 bytes each, and
+ * PTY_KEYS keys with a meaning (termios.h: c_iflag, c_oflag, c_lflag, c_cc). They count when the job starts. */
+#define PTY_KEYS 19
+#define PTY_SETTINGS (12 + PTY_KEYS)
+
 /* ---- what both ends are made of (pty_wire.c) ---- */
 
 struct pty_wire {
@@ -79,6 +84,8 @@ struct pty {
 	struct pty_wire wire;
 	struct strbuf keys; /* for the terminal */
 	struct winsize size;
+	unsigned char settings[PTY_SETTINGS];
+	bool has_settings;	      /* its client sent some */
 	const char *path, *tag;	      /* where the host's server or agent takes terminals, and whose this is */
 	int64_t patience;	      /* us */
 	int64_t retry_at, give_up_at; /* boot_us(), while no client is there */

@@ -221,12 +221,31 @@ static int relay_step(struct relay *r)
 
 /* ---- ways ---- */
 
+static void flags_write(unsigned char *u, tcflag_t flags)
+{
+	for (int i = 0; i < 4; i++)
+		u[i] = (unsigned char)(flags >> 8 * i);
+}
+
+/* What the hello has of this terminal; how many bytes. */
+static size_t terminal_describe(const struct relay *r, unsigned char text[4 + PTY_SETTINGS])
+{
+	if (!window_read(r, text))
+		return 0;
+	if (terminal.fd < 0)
+		return 4;
+	flags_write(text + 4, terminal.before.c_iflag);
+	flags_write(text + 8, terminal.before.c_oflag);
+	flags_write(text + 12, terminal.before.c_lflag);
+	memcpy(text + 16, terminal.before.c_cc, PTY_KEYS);
+	return 4 + PTY_SETTINGS;
+}
+
 static int way_begin(struct relay *r)
 {
-	unsigned char size[4];
-	bool known = window_read(r, size);
+	unsigned char text[4 + PTY_SETTINGS];
 
-	wire_begin(&r->wire, size, known ? sizeof size : 0);
+	wire_begin(&r->wire, text, terminal_describe(r, text));
 	strbuf_add(&r->wire.in, strbuf_text(&r->way->rest), r->way->rest.n);
 	strbuf_clear(&r->way->rest);
 	fcntl(r->way->fd, F_SETFL, O_NONBLOCK);

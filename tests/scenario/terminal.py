@@ -12,17 +12,24 @@ LIMIT = 30
 
 
 class Terminal:
-    def __init__(self, args, env, cwd="/", rows=33, columns=111):
+    def __init__(self, args, env, cwd="/", rows=33, columns=111, term="vt100"):
         self.text = ""
         self.pid, self.fd = pty.fork()
         if self.pid == 0:
             os.chdir(cwd)
-            os.execvpe(args[0], args, dict(env, TERM="vt100"))
+            os.execvpe(args[0], args, dict(env, TERM=term))
         self.size(rows, columns)
         self.before = termios.tcgetattr(self.fd)
 
     def size(self, rows, columns):
         fcntl.ioctl(self.fd, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+
+    def key(self, which, byte):
+        """Another key for interrupting, erasing, ... (termios.VINTR)"""
+        settings = termios.tcgetattr(self.fd)
+        settings[6][which] = byte
+        termios.tcsetattr(self.fd, termios.TCSANOW, settings)
+        self.before = termios.tcgetattr(self.fd)
 
     def type(self, text):
         os.write(self.fd, text.encode())
