@@ -7,6 +7,7 @@
  */
 #include <errno.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -48,6 +49,10 @@ struct local {
 	size_t sent;
 	VEC(int) fds; /* received, not yet claimed by an answer */
 	name_list ordered;
+	VEC(struct unsure {
+		char tag[64];
+		int signal;
+	}) unsure; /* signals of which the nursery has not said that it sent them */
 	VEC(struct adopted *) adopted;
 	bool stopping;
 };
@@ -198,6 +203,10 @@ static void on_answer(struct local *e, const struct answer *a)
 	case ANSWER_CLEANED:
 		e->l.lost(e->l.context, a->tag);
 		break;
+	case ANSWER_SIGNALED:
+		if (e->unsure.n)
+			vec_remove(&e->unsure, 0);
+		break;
 	case ANSWER_LOOKED:
 		if (e->l.looked)
 			e->l.looked(e->l.context, a->id, a->fs, a->directory);
@@ -329,6 +338,8 @@ static void on_poll_closed(uv_handle_t *h)
 				     false); /* the nursery ended before it came to it */
 	name_list_free(&doubt);
 	live_list(e->o.live, adopt_one, e, NULL); /* whom the lost one watched for us */
+	for (size_t i = 0; i < e->unsure.n; i++)  /* one that was sent already does no harm when it comes twice */
+		nursery_signal(e->unsure.v[i].tag, e->unsure.v[i].signal, &e->out);
 	local_flush(e);
 }
 
@@ -394,6 +405,10 @@ size_t local_backlog(const struct local *e)
 
 void local_signal(struct local *e, const char *tag, int signal)
 {
+	struct unsure u = {.signal = signal};
+
+	snprintf(u.tag, sizeof u.tag, "%s", tag);
+	vec_push(&e->unsure, u);
 	nursery_signal(tag, signal, &e->out);
 }
 
@@ -513,7 +528,7 @@ static void sweep_one(void *context, const char *tag)
 	a = arena_create();
 	switch (live_look(s->e->o.live, tag, a, &r, &pid)) {
 	case LIVE_RUNNING:
-		nursery_signal(tag, 9, &s->e->out);
+		local_signal(s->e, tag, SIGKILL);
 		break;
 	case LIVE_ENDED:
 	case LIVE_NEVER:

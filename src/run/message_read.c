@@ -64,7 +64,7 @@ int answer_read(const char *text, size_t n, struct arena *a, struct answer *ret,
 	int64_t t = json_integer_value(type);
 	int r = 0;
 
-	if (!json_is_integer(type) || t < ANSWER_STARTED || t > ANSWER_LOOKED)
+	if (!json_is_integer(type) || t < ANSWER_STARTED || t > ANSWER_SIGNALED)
 		r = err_set(err, -EPROTO, "an answer of the nursery can't be understood: %.*s", n > 100 ? 100 : (int)n,
 			    text);
 	else

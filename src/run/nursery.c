@@ -188,6 +188,12 @@ static int shepherd_signal(struct nest *n, const char *tag, int signal)
 	return r;
 }
 
+static void signal_take(struct nest *n, const struct request *q)
+{
+	shepherd_signal(n, q->tag, q->signal);
+	answer_give(n, &(struct answer){.type = ANSWER_SIGNALED, .tag = q->tag});
+}
+
 static void leftovers_end(struct nest *n, const char *tag)
 {
 	char name[256];
@@ -330,7 +336,7 @@ static void frame_take(struct nest *n, char kind, const char *text, size_t lengt
 	else if (request_read(kind, text, length, a, &q))
 		; /* not of this version */
 	else if (kind == FRAME_SIGNAL)
-		shepherd_signal(n, q.tag, q.signal);
+		signal_take(n, &q);
 	else if (kind == FRAME_CLEAN)
 		clean_take(n, q.tag);
 	else

@@ -74,12 +74,13 @@ ssize_t nursery_read(int fd, void *buf, size_t size, int *ret_fd);
 ssize_t nursery_frame(const char *buf, size_t n, const char **ret_text, size_t *ret_length);
 
 enum answer_type {
-	ANSWER_STARTED, /* `tag`, `pid` of the shepherd (the job's first process is forked by it) */
-	ANSWER_REFUSED, /* `tag`, `reason`: no shepherd was started */
-	ANSWER_DIED,	/* `tag`: the shepherd ended; its result, if it left one, is in LIVE/TAG */
-	ANSWER_CLEANED, /* `tag`: nothing of that attempt runs any more */
-	ANSWER_OPENED,	/* `id`; the descriptor came with SCM_RIGHTS, or `reason` says why not */
-	ANSWER_LOOKED,	/* `id`; `fs`, `directory`, or `reason` */
+	ANSWER_STARTED,	 /* `tag`, `pid` of the shepherd (the job's first process is forked by it) */
+	ANSWER_REFUSED,	 /* `tag`, `reason`: no shepherd was started */
+	ANSWER_DIED,	 /* `tag`: the shepherd ended; its result, if it left one, is in LIVE/TAG */
+	ANSWER_CLEANED,	 /* `tag`: nothing of that attempt runs any more */
+	ANSWER_OPENED,	 /* `id`; the descriptor came with SCM_RIGHTS, or `reason` says why not */
+	ANSWER_LOOKED,	 /* `id`; `fs`, `directory`, or `reason` */
+	ANSWER_SIGNALED, /* `tag`: its shepherd, if there is one, has the signal; in the order of the signals */
 };
 struct answer {
 	enum answer_type type;

@@ -242,6 +242,40 @@ static void test_lost(void **state)
 	ear_stop(a);
 }
 
+/* The only child that is no shepherd. */
+static pid_t nursery_of_ours(void)
+{
+	char path[64];
+	int pid = 0;
+
+	snprintf(path, sizeof path, "/proc/self/task/%d/children", getpid());
+	FILE *f = fopen(path, "r");
+	assert_non_null(f);
+	assert_int_equal(fscanf(f, "%d", &pid), 1);
+	fclose(f);
+	return pid;
+}
+
+/* A signal that the nursery had not read when it was killed is sent by the next one. */
+static void test_signal_kept(void **state)
+{
+	struct nest *n = *state;
+	struct order room = room_order(n, "1.1");
+	struct ear *a = ear_start(n);
+	pid_t pid;
+
+	local_order(a->e, &room);
+	await(a, "[ready 1.1]");
+	pid = nursery_of_ours();
+	kill(pid, SIGSTOP);
+	local_signal(a->e, "1.1", SIGTERM);
+	local_flush(a->e);
+	kill(pid, SIGKILL);
+	await(a, "[ended 1.1]");
+	assert_true(a->r.how == RESULT_EXITED && a->r.cause == CAUSE_ORDERED);
+	ear_stop(a);
+}
+
 static void opened(struct ear *a, const char *path, int flags, int mode, const char *reason)
 {
 	struct nest *n = a->n;
@@ -320,7 +354,8 @@ static void test_lease(void **state)
 
 static int tests(void)
 {
-	const struct CMUnitTest all[] = {TEST(test_rooms), TEST(test_lost), TEST(test_open), TEST(test_lease)};
+	const struct CMUnitTest all[] = {TEST(test_rooms), TEST(test_lost), TEST(test_signal_kept), TEST(test_open),
+					 TEST(test_lease)};
 
 	return cmocka_run_group_tests_name("local", all, NULL, NULL);
 }
