@@ -80,6 +80,9 @@ class Clients:
                 self.release(job, id, bar)
             for job, id in mine.suspended:
                 self.change("signal", job, id, signal="resume")
+            for job in mine.long:
+                if not job.deleted:
+                    self.delete(job)
         except Exception as e:  # reported by the main thread
             self.failure = self.failure or e
 
@@ -90,6 +93,9 @@ class Clients:
         for item in [x for x in mine.suspended if rng.random() < 0.1]:
             mine.suspended.remove(item)
             self.change("signal", *item, signal="resume")
+        if "still" in self.ops and rng.random() < 0.03 and not any(not j.deleted for j in mine.long[-1:]):
+            mine.long.append(self.job(rng, sleep=3000, walltime=3600, queue="batch", resources=["nodes=1:ppn=1"]))
+            self.new(rng, mine, mine.long[-1:])
         table = [(9, "one"), (2, "bulk"), (2, "array"), (2, "depend"), (2, "hold"), (1, "release"), (2, "delete"), (3, "deadlines"),
                  (0.5, "emergencies"), (2, "arrays"), (1, "times"), (2, "reruns"), (4, "alters"), (2, "holds"), (2, "signals"),
                  (2, "moves"), (2, "messages")]
@@ -431,3 +437,4 @@ class Mine:
         self.jobs = []
         self.held = []  # (job, id, bar) to be released
         self.suspended = []  # (job, id) to be resumed
+        self.long = []  # jobs that run until they are deleted, so that some do while nothing else happens
