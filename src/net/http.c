@@ -70,6 +70,7 @@ static void request_begin(struct http_request *r, const char *method)
 	r->stage = STAGE_BODY;
 	r->http->stats.requests++;
 	r->method = method_find(method);
+	r->head = strcmp(method, "HEAD") == 0;
 	if (!request_admit(r))
 		return;
 	r->stranger = r->connection->remote && r->http->limits.known && !r->http->limits.known(r->http->context, r);

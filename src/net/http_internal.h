@@ -59,6 +59,7 @@ struct http_request {
 	const char *target, *method;
 	struct url url;
 	struct strbuf body;
+	bool head;		    /* only the head of the answer is wanted */
 	bool stranger;		    /* it came by TLS, and nobody knows from whom */
 	bool too_large;		    /* the body went past the limit, and the rest is read and dropped */
 	VEC(struct header) headers; /* of the answer */

@@ -176,6 +176,8 @@ void request_refuse(struct http_request *r, int status, const char *code, const 
 
 void http_stream(struct http_request *r, int status, const char *type, const struct stream_source *source)
 {
+	if (r->head) /* MHD sends the last chunk all the same, which must not be taken for the next answer */
+		http_header(r, "Connection", "close");
 	r->source = *source;
 	r->streams = true;
 	request_answer(r, status, type, stream_response(r));
