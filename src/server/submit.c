@@ -331,11 +331,12 @@ uint64_t submit(struct server *s, struct submission *x)
 		struct array *a = array_add(s, number, p, &x->array);
 		a->first = first;
 		for (int64_t i = array_next(&x->array, -1); i >= 0; i = array_next(&x->array, i))
-			begin(s, entry_add(s, job_key(number, i), p));
+			entry_add(s, job_key(number, i), p);
 	} else {
 		map_set(&s->by_number, number, entry_add(s, job_key(number, -1), p));
-		begin(s, first);
 	}
+	for (uint32_t id = first; id < s->cluster->njobs; id++) /* events find the array whole */
+		begin(s, id);
 	for (uint32_t id = first; id < s->cluster->njobs; id++) {
 		eligible += s->entries.v[id].eligible;
 		s->entries.v[id].fresh = false;
