@@ -204,7 +204,7 @@ static void defaults(struct server *s)
 {
 	struct queue *q;
 
-	if (s->queues.n)
+	if (s->queues.n || s->founded) /* who deletes all queues has none after a restart, too */
 		return;
 	q = queue_create(s, "batch");
 	attrs_change(&q->attrs, ATTR_SET, "queue_type", "Execution", NULL);

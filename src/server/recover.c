@@ -59,6 +59,7 @@ static int on_object(void *context, const char *kind, const char *name, const ch
 	} else if (strcmp(kind, "key") == 0) {
 		rc = subkey_restore(s, name, o, err);
 	} else if (strcmp(kind, "server") == 0) {
+		s->founded = true;
 		rc = attrs_read(&s->attrs, o, err);
 	} else if (strcmp(kind, "queue") == 0) {
 		struct queue *q = queue_named(s, name);

@@ -272,6 +272,7 @@ struct server {
 	bool priorities;	/* somebody uses them */
 	bool emptying;		/* to stop when the last job has ended */
 	bool terminating, stopped;
+	bool founded;	   /* the store had settings when it was read: this is not a new instance */
 	bool dismissed;	   /* it was asked to stop by 'shunt down': commands need not wait until it is back */
 	bool farewell;	   /* that agents are told to wait is in the store */
 	int64_t agents_at; /* instant: somebody may have been silent for too long; 0: look at once */
