@@ -6,6 +6,8 @@
 #include "net/openapi.h"
 #include "server/server_internal.h"
 
+#define BODY_MOST (4 << 20) /* bytes, but for submissions, which have scripts */
+
 typedef void (*plain_function)(struct server *s, struct http_request *r, const struct asker *w);
 typedef void (*named_function)(struct server *s, struct http_request *r, const struct asker *w, const char *name);
 
@@ -115,6 +117,15 @@ static const struct {
 	{"/v1/login", api_login},
 };
 
+/* To read a large body takes a while, in which nobody else is served. */
+static bool body_fits(const char *path, const struct http_request *r)
+{
+	size_t n;
+
+	request_body(r, &n);
+	return n <= BODY_MOST || strcmp(path, "/v1/jobs") == 0 || strcmp(path, "/v1/whatif") == 0;
+}
+
 static bool refuse_trouble(const struct server *s, struct http_request *r)
 {
 	if (!s->trouble)
@@ -184,7 +195,10 @@ void api_handle(void *context, struct http_request *r)
 		known = true;
 		if (strcmp(routes[i].method, method) != 0)
 			continue;
-		if (query_check(routes[i].path, r, &err) < 0)
+		if (!body_fits(routes[i].path, r))
+			http_error(r, 413, "too_large", "The body has more than the %d MiB that are allowed here.",
+				   BODY_MOST >> 20);
+		else if (query_check(routes[i].path, r, &err) < 0)
 			http_error(r, 400, "bad_request", "%s", err.text);
 		else if (routes[i].plain)
 			routes[i].plain(s, r, &w);

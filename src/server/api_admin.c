@@ -503,14 +503,18 @@ void api_metrics(struct server *s, struct http_request *r, const struct asker *w
 void api_shutdown(struct server *s, struct http_request *r, const struct asker *w)
 {
 	struct err err;
-	json_t *body = api_body(r, &err);
-	const char *mode = json_string_value(json_object_get(body, "mode"));
+	size_t n;
+	bool bodiless = (request_body(r, &n), n == 0);
+	json_t *body = bodiless ? json_object() : api_body(r, &err), *given = json_object_get(body, "mode");
+	const char *mode = json_string_value(given);
 	bool kill = mode && strcmp(mode, "kill") == 0;
 	struct strbuf out = {0};
 
 	if (!api_need(r, w, ROLE_MANAGER)) {
-	} else if (mode && !kill && strcmp(mode, "quick") != 0) {
-		http_error(r, 400, "bad_request", "mode \"%.20s\" must be quick or kill", mode);
+	} else if (!body) {
+		http_error(r, 400, "bad_request", "%s", err.text);
+	} else if (!json_is_object(body) || (given && !mode) || (mode && !kill && strcmp(mode, "quick") != 0)) {
+		http_error(r, 400, "bad_request", "mode must be quick or kill");
 	} else {
 		server_say(s, "asked to stop by %s; running jobs %s", w->user, kill ? "are ended" : "go on");
 		for (uint32_t id = 1; kill && id < s->entries.n; id++)
