@@ -575,7 +575,9 @@ static bool server_awaited(struct client *c, const struct question *q, int rc, s
 	}
 	if (!absent || q->upgrade || (c->doubt && !question_repeatable(q)) || !again(w, (int64_t)c->wait * 1000))
 		return false;
-	tell_waiting(c, rc == -EAGAIN ? "it is busy" : "it is not running, or is being restarted");
+	tell_waiting(c, rc == -EAGAIN ? "it is busy"
+			: c->route    ? "it is not running, or is being restarted"
+				      : "it is not running ('shunt up' starts it), or is being restarted");
 	return true;
 }
 

@@ -138,6 +138,7 @@ static int status_chosen(const struct command *c, struct reply *ret)
 
 	if (!show_open(c, &client))
 		return EXIT_FAILED;
+	client_patience(client, 0); /* whether it is there is the question */
 	show_get(c, client, "/v1/server", ret, &code);
 	client_close(client);
 	return code;
