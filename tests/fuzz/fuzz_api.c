@@ -99,7 +99,7 @@ void http_stream(struct http_request *r, int status, const char *type, const str
 	struct strbuf out = {0};
 
 	while (source->fill(source->context, &out, 65536) == 1)
-		;
+		strbuf_clear(&out); /* sent */
 	if (source->close)
 		source->close(source->context);
 	strbuf_fini(&out);
@@ -186,6 +186,15 @@ int listener_open(uv_loop_t *loop, const char *where, struct tls_context *c, con
 	return err_set(err, -ENOTSUP, "no ports here");
 }
 void listener_identity(struct listener *l, struct tls_context *c)
+{
+}
+void listener_revoke(struct listener *l, const struct revoked *r)
+{
+}
+void files_revoke(struct files *f)
+{
+}
+void tasks_revoke(struct tasks *t, const struct revoked *r)
 {
 }
 int listener_port(const struct listener *l)
