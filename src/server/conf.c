@@ -53,9 +53,11 @@ const struct conf_option conf_table[] = {
 	{"api", "body", CONF_BYTES, AT(api_body), .initial = "64mb", .min = 1 << 20, .max = INT64_C(1) << 30,
 	 .about = "Size of one request."},
 	{"api", "connections", CONF_NUMBER, AT(api_connections), .initial = "1000", .min = 4, .max = 100000,
-	 .about = "Connections at once."},
+	 .about =
+		 "Connections at once. At the limit a connection that idles is closed for a new one; root has some in reserve."},
 	{"api", "connections_per_user", CONF_NUMBER, AT(api_connections_per_user), .initial = "200", .min = 2,
-	 .max = 100000, .about = "Connections of one user at once."},
+	 .max = 100000,
+	 .about = "Connections of one user at once. At the limit one that idles is closed for a new one."},
 	{"api", "rate", CONF_NUMBER, AT(api_rate), .initial = "5000", .min = 0, .max = 1000000,
 	 .about = "Requests of one user in a second; 0 for any number."},
 	{"api", "idle", CONF_SECONDS, AT(api_idle), .initial = "60", .min = 1, .max = 86400,
