@@ -209,6 +209,7 @@ int job_interact(const struct command *c, struct client *client, struct jobspec 
 		seat.patience = (int)object_number(r.json, "patience", PTY_PATIENCE);
 		key_make(seat.key);
 		way.context = &seat;
+		client_patience(client, 0); /* waiting is ours, and ends with ^C */
 		printf("qsub: waiting for job %s to start\n", seat.id);
 		fflush(stdout);
 		bool there = terminal_await(&seat, &way, &code);

@@ -333,6 +333,7 @@ int main(int argc, char **argv)
 		text_print(stderr, "shunt top: ", "%s", err.text);
 		return 1;
 	}
+	client_patience(t.client, 0); /* it shows that the server is away, and looks again */
 	signal(SIGTERM, stop);
 	signal(SIGHUP, stop);
 	signal(SIGINT, stop);
