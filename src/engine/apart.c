@@ -184,7 +184,7 @@ int apart_count_of(const struct apart *a, uid_t uid)
 
 /* ---- finding them again ---- */
 
-/* A file of the process up to its first NUL or newline, as much of it as there is room for. */
+/* A file of the process, as much of it as there is room for. */
 static void proc_read(pid_t pid, const char *file, char *ret, size_t size)
 {
 	char path[64];
@@ -197,7 +197,6 @@ static void proc_read(pid_t pid, const char *file, char *ret, size_t size)
 	if (fd >= 0)
 		close(fd);
 	ret[n > 0 ? n : 0] = '\0';
-	ret[strcspn(ret, "\n")] = '\0';
 }
 
 static bool is_named(pid_t pid)
@@ -205,7 +204,7 @@ static bool is_named(pid_t pid)
 	char name[32];
 
 	proc_read(pid, "comm", name, sizeof name);
-	return strcmp(name, NAME) == 0;
+	return strcmp(name, NAME "\n") == 0;
 }
 
 /* Anybody can call himself so. */
@@ -221,13 +220,13 @@ void apart_kill(bool (*is_one)(void *context, const char *title), void *context)
 {
 	DIR *all = opendir("/proc");
 	struct dirent *d;
-	char title[1024];
+	char text[8192];
 
 	while (all && (d = readdir(all))) {
 		if (!is_ours(dirfd(all), d->d_name))
 			continue;
-		proc_read((pid_t)atoi(d->d_name), "cmdline", title, sizeof title);
-		if (is_one(context, title))
+		proc_read((pid_t)atoi(d->d_name), "cmdline", text, sizeof text);
+		if (is_one(context, text))
 			kill((pid_t)atoi(d->d_name), SIGKILL);
 	}
 	if (all)

@@ -30,6 +30,7 @@
 #define TASKS_MOST 8192	    /* the same for tasks, wherever they came from; here or in processes of their own */
 #define TASKS_OF_ONE 1024
 #define PATIENCE_MS 30000
+#define LINK_WITH ", link with "
 
 /* A user of this host. */
 struct purse {
@@ -221,15 +222,15 @@ static _Noreturn void task_go_on(const struct caller *of, const struct link_part
 	_exit(0);
 }
 
-/* The last word is the other host, for tasks_revoke() to find, also if it is another agent by then. */
+/* With the host at the other end of its link, and whose live files these are: for tasks_revoke(). */
 static void title_write(const struct caller *c, const struct task_place *p, const struct order_host *host,
 			struct strbuf *title)
 {
 	strbuf_printf(title, "shunt-agent: task %s on %s", text_of(c->first, "tag"), c->node);
 	if (!c->purse && c->peer.role == CERT_NODE)
-		strbuf_printf(title, " for %s:%" PRIu64, c->peer.name, c->peer.join);
+		strbuf_printf(title, LINK_WITH "%s:%" PRIu64 " %s", c->peer.name, c->peer.join, c->t->live);
 	else if (host->part != p->part && host->join)
-		strbuf_printf(title, " at %s:%" PRIu64, host->name, host->join);
+		strbuf_printf(title, LINK_WITH "%s:%" PRIu64 " %s", host->name, host->join, c->t->live);
 }
 
 static void task_part(struct caller *c, const struct task_place *p, const struct order_host *host)
@@ -494,20 +495,28 @@ void tasks_identity(struct tasks *t, struct tls_context *tls)
 	t->tls = tls ? tls_context_ref(tls) : NULL;
 }
 
-static bool title_is_of(void *context, const char *title)
+struct title_question {
+	const struct tasks *t;
+	const struct revoked *r;
+};
+
+static bool title_is_revoked(void *context, const char *title)
 {
-	const char *word = strrchr(title, ' '), *colon = word ? strrchr(word, ':') : NULL;
+	const struct title_question *q = context;
+	const char *with = strstr(title, LINK_WITH), *name = with ? with + strlen(LINK_WITH) : "",
+		   *colon = strchr(name, ':'), *blank = strchr(name, ' ');
 	struct cert_names who = {.role = CERT_NODE};
 
-	if (!colon)
+	if (!colon || !blank || strcmp(blank + 1, q->t->live) != 0)
 		return false;
-	snprintf(who.name, sizeof who.name, "%.*s", (int)(colon - word - 1), word + 1);
+	snprintf(who.name, sizeof who.name, "%.*s", (int)(colon - name), name);
 	who.join = strtoull(colon + 1, NULL, 10);
-	return revoked_has(context, &who);
+	return revoked_has(q->r, &who);
 }
 
 void tasks_revoke(struct tasks *t, const struct revoked *r)
 {
+	struct title_question q = {t, r};
 	struct caller *next;
 
 	for (struct caller *c = t->callers; c; c = next) {
@@ -516,7 +525,7 @@ void tasks_revoke(struct tasks *t, const struct revoked *r)
 			caller_refuse(c, "that host was removed from the cluster");
 	}
 	if (t->apart)
-		apart_kill(title_is_of, (void *)r);
+		apart_kill(title_is_revoked, &q);
 }
 
 void tasks_stop(struct tasks *t)

@@ -627,6 +627,45 @@ static void test_impostor(void **state)
 	tls_context_free(c);
 }
 
+/* Programs on a host that was removed, and those that it has started here, end; others go on. */
+static void test_revoked(void **state)
+{
+	struct world *w = *state;
+	struct revoked list = {0};
+	struct end there, here;
+	pid_t pid;
+
+	client_open(w, 0, &there, false);
+	client_open(w, 0, &here, false);
+	head_send(&there, task_of("n2", "exec sleep 1000"), NULL, 0);
+	head_send(&here, task_of("n1", "read x; echo got $x"), NULL, 0);
+	pid = pid_in(w, &there);
+	pid_in(w, &here);
+	revoked_add(&list, "n2", 7); /* an earlier one of that name */
+	tasks_revoke(w->host[0].tasks, &list);
+	for (uint64_t end = uv_now(&w->loop) + 300; uv_now(&w->loop) < end;)
+		turn(&w->loop);
+	assert_false(is_over(&there));
+	revoked_add(&list, "n2", 8);
+	tasks_revoke(w->host[0].tasks, &list);
+	TURN_UNTIL(&w->loop, is_over(&there) || there.closes); /* its process is killed */
+	TURN_UNTIL(&w->loop, !nest_alive(pid));		       /* n2 has lost its caller */
+	word_send(&here, "in", "one\n");
+	TURN_UNTIL(&w->loop, is_over(&here));
+	assert_all(&here, "out", "got one\n");
+	client_close(w, &there);
+	client_open(w, 0, &there, false);
+	head_send(&there, task_of("n2", "exec sleep 1000"), NULL, 0);
+	pid = pid_in(w, &there);
+	revoked_add(&list, "n1", 7);
+	listener_revoke(w->host[1].listener, &list);
+	tasks_revoke(w->host[1].tasks, &list);
+	TURN_UNTIL(&w->loop, (is_over(&there) || there.closes) && !nest_alive(pid));
+	client_close(w, &there);
+	client_close(w, &here);
+	revoked_fini(&list);
+}
+
 /* ---- when the service is killed ---- */
 
 static bool is_heard(struct end *e, const char *type, const char *text)
@@ -638,7 +677,7 @@ static bool is_heard(struct end *e, const char *type, const char *text)
 	return heard;
 }
 
-/* Processes of ours that ps shows as `title`. */
+/* Processes of ours whose title in ps begins so. */
 static int titled(const char *title)
 {
 	char path[64], line[256];
@@ -651,7 +690,7 @@ static int titled(const char *title)
 		snprintf(path, sizeof path, "/proc/%d/cmdline", pid);
 		f = fopen(path, "r");
 		line[f ? fread(line, 1, sizeof line - 1, f) : 0] = '\0';
-		n += strcmp(line, title) == 0;
+		n += strncmp(line, title, strlen(title)) == 0;
 		if (f)
 			fclose(f);
 	}
@@ -777,6 +816,7 @@ static int tests_run(void)
 		BOTH(test_refused),
 		BOTH(test_peers),
 		BOTH(test_impostor),
+		BOTH(test_revoked),
 		IN(setup_few, test_limits),
 		IN(setup_few_apart, test_limits),
 		IN(setup_agents, test_killed),
