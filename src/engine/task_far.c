@@ -86,6 +86,7 @@ static void on_ready(void *context, struct link *l)
 		return;
 	}
 	link_trust(l);
+	link_expire(l, 0); /* a program may run for longer than the certificates that were there when it began */
 	frame_relay(f->caller, l, f->first, NULL, 0);
 	json_decref(f->first); /* it may be large, and a task long */
 	f->first = NULL;

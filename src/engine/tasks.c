@@ -406,6 +406,7 @@ void tasks_serve(struct tasks *t, struct link *l, json_t *first)
 	}
 	c = caller_create(t, l);
 	link_peer(l, &c->peer);
+	link_expire(l, 0); /* as in task_far.c */
 	link_events_set(l, &caller_events, c);
 	link_notice_end(l);
 	first_take(c, first);

@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/mem.h"
@@ -196,6 +197,19 @@ void link_share(struct link *l, struct link_share *share)
 	in_count(l, (ssize_t)l->in.n);
 }
 
+void link_expire(struct link *l, int64_t until)
+{
+	l->until = until;
+}
+
+static bool link_expired(struct link *l)
+{
+	if (!l->until || time(NULL) < l->until)
+		return false;
+	link_fail(l, "the certificate of the other side has expired");
+	return true;
+}
+
 /* ---- in ---- */
 
 /* Hands over the whole frames of a buffer; returns how many bytes they took. The owner may pause or close it at any of them. */
@@ -205,7 +219,7 @@ static size_t frames_take(struct link *l, const char *buf, size_t n)
 	const char *head, *data;
 	size_t nhead, ndata;
 
-	while (!l->paused && !l->closing && l->stage == LINK_OPEN) {
+	while (!l->paused && !l->closing && l->stage == LINK_OPEN && !link_expired(l)) {
 		ssize_t took = frame_next(buf + at, n - at, most, &head, &nhead, &data, &ndata);
 		if (took == 0)
 			break;
@@ -398,7 +412,7 @@ static void link_flush(struct link *l)
 
 void link_send(struct link *l, const char *head, size_t nhead, const void *data, size_t n)
 {
-	if (l->closing || l->stage == LINK_GONE)
+	if (l->closing || l->stage == LINK_GONE || link_expired(l))
 		return;
 	frame_put(&l->out, head, nhead, data, n);
 	if (link_queued(l) > LINK_QUEUE_MAX)
@@ -436,6 +450,7 @@ static void link_shake(struct link *l)
 	if (rc <= 0)
 		return;
 	l->stage = LINK_OPEN;
+	l->until = tls_peer_until(l->tls);
 	l->more = true;
 	if (!l->closing)
 		uv_timer_stop(&l->timer);

@@ -77,6 +77,9 @@ struct link *link_attach(uv_loop_t *loop, const struct link_parts *parts, const 
 void link_abandon(struct link_parts *parts);
 
 void link_peer(const struct link *l, struct cert_names *ret);
+/* A link ends when the certificate of the other side expires: nothing is sent or handed over from then on. This sets another instant, as when it has a new
+ * one; 0: it does not end. */
+void link_expire(struct link *l, int64_t until);
 void link_address(const struct link *l, char *ret, size_t size); /* of the other end, numeric, without port */
 
 #endif

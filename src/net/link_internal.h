@@ -45,6 +45,7 @@ struct link {
 	struct strbuf out;	  /* sent up to `sent` */
 	size_t sent;
 	int64_t heard;
+	int64_t until; /* instant: the other side's certificate expires; 0: never */
 	char *reason;
 	struct dial *dial;	/* while it dials */
 	void (*gone)(void *of); /* told after `closed`: the port that it came by counts it; may be NULL */

@@ -244,6 +244,7 @@ static void guest_link(struct guest *g, const char *name)
 	link->gone_of = g;
 	link_share(link, &g->family->share);
 	link_begin(link, tls_fd(tls), tls, true);
+	link_expire(link, tls_peer_until(tls));
 	l->e.link(l->context, link);
 }
 

@@ -229,6 +229,7 @@ static void on_renew(struct visit *v, const json_t *head)
 		server_say(v->s, "node %s: its certificate can't be renewed: %s", name_of(v), err.text);
 	else {
 		node_certified(v->s, v->node);
+		link_expire(v->link, v->s->now + v->s->conf.certificate_life);
 		link_pack(v->link, NULL, 0, "{s:s,s:s}", "t", "certificate", "certificate", strbuf_text(&cert));
 	}
 	strbuf_fini(&cert);

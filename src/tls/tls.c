@@ -437,6 +437,14 @@ void tls_peer(const struct tls *t, struct cert_names *ret)
 		cert_names_get(cert, ret);
 }
 
+int64_t tls_peer_until(const struct tls *t)
+{
+	X509 *cert = t->open ? SSL_get0_peer_certificate(t->ssl) : NULL;
+	int64_t until = cert ? cert_time(X509_get0_notAfter(cert)) : 0;
+
+	return until > 0 ? until : 0;
+}
+
 const char *tls_peer_ca(const struct tls *t)
 {
 	return t->open && t->peer_ca.n > 0 ? t->peer_ca.text : NULL;

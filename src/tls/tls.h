@@ -48,6 +48,7 @@ short tls_events(const struct tls *t); /* POLLIN and POLLOUT, by what the last c
 int tls_fd(const struct tls *t);
 const char *tls_alpn(const struct tls *t);
 void tls_peer(const struct tls *t, struct cert_names *ret); /* CERT_NOBODY: it showed no certificate */
+int64_t tls_peer_until(const struct tls *t);		    /* when its certificate expires; 0: it showed none */
 const char *tls_peer_ca(const struct tls *t); /* PEM of the authority that was matched by fingerprint, or NULL */
 /* Says goodbye and shuts our direction (SHUT_WR): the other side reads all that was written and then the end; we can still read. */
 void tls_shutdown(struct tls *t);

@@ -16,6 +16,7 @@ import ssl
 import struct
 import subprocess
 import sys
+import time
 
 LIMIT = 10  # seconds
 FRAMES, HTTP = "shunt/1", "http/1.1"
@@ -180,6 +181,21 @@ def real_authority(folder, server):
         with open(f"{folder}/real.{n}", "w") as f:
             f.write(own[n])
     return folder + "/real.key", folder + "/real.cert"
+
+
+def brief(folder, file, ca, role, seconds):
+    """A certificate like those of issue() that expires after so many seconds."""
+    files = issue(folder, file, ca, role)
+    conf = f"{folder}/{file}.conf"
+    with open(conf, "w") as f:
+        f.write(f"[ca]\ndefault_ca=x\n[x]\ndatabase={folder}/{file}.index\nnew_certs_dir={folder}\nserial={folder}/{file}.serial\ndefault_md=sha256\npolicy=p\nunique_subject=no\n[p]\ncommonName=supplied\n")
+    open(f"{folder}/{file}.index", "w").close()
+    with open(f"{folder}/{file}.serial", "w") as f:
+        f.write(f"{random.getrandbits(60):016X}\n")
+    moment = [time.strftime("%y%m%d%H%M%SZ", time.gmtime(time.time() + s)) for s in (-60, seconds)]
+    openssl("ca", "-batch", "-notext", "-config", conf, "-cert", ca[1], "-keyfile", ca[0], "-in", f"{folder}/{file}.csr", "-extfile", f"{folder}/{file}.ext",
+            "-startdate", moment[0], "-enddate", moment[1], "-out", files["cert"])
+    return files
 
 
 def issue(folder, file, ca, role, days=9):

@@ -722,6 +722,44 @@ static void test_node_for_server(void **state)
 	tls_context_free(pretender);
 }
 
+/* A certificate that expires while the link is open: neither side gets a frame through any more, unless another instant was set. */
+static void test_expiry(void **state)
+{
+	const struct cert_names node = {.role = CERT_NODE, .name = "n2", .join = 8};
+	int64_t end = time(NULL) + 3;
+	int fd[2];
+
+	for (int extended = 0; extended < 2; extended++) {
+		struct tls_context *brief = trust_issue(&trust, &node, extended ? 1 : 3, false);
+		pair_tcp(fd);
+		a.link = link_open(&loop, fd[0], session(brief, fd[0], TLS_FRAMES), &end_events, &a);
+		b.link = link_open(&loop, fd[1], session(trust.server, fd[1], NULL), &end_events, &b);
+		TURN_UNTIL(&loop, a.readies && b.readies);
+		if (extended)
+			link_expire(b.link, time(NULL) + 1000);
+		send_number(a.link, 1);
+		TURN_UNTIL(&loop, b.frames.n == 1);
+		TURN_UNTIL(&loop, time(NULL) > (extended ? time(NULL) - 1 : end));
+		for (int64_t later = time(NULL) + 2; extended && time(NULL) < later;)
+			turn(&loop);
+		if (!extended) {
+			send_number(b.link, 2); /* an order */
+			TURN_UNTIL(&loop, a.closes && b.closes);
+			assert_int_equal(a.frames.n, 0);
+			assert_non_null(strstr(b.reason, "expired"));
+		} else {
+			send_number(a.link, 2);
+			TURN_UNTIL(&loop, b.frames.n == 2);
+			link_close(a.link, "done");
+			TURN_UNTIL(&loop, a.closes && b.closes);
+		}
+		end_fini(&a);
+		end_fini(&b);
+		a = b = (struct end){0};
+		tls_context_free(brief);
+	}
+}
+
 #define PLAIN(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 #define BOTH(f)                                                                                                        \
 	{#f, f, setup, teardown, NULL},                                                                                \
@@ -769,6 +807,7 @@ int main(void)
 		PLAIN(test_connect_to_a_stranger),
 		PLAIN(test_wrong_certificates),
 		PLAIN(test_node_for_server),
+		PLAIN(test_expiry),
 	};
 
 	signal(SIGPIPE, SIG_IGN); /* as the daemons do: OpenSSL writes without MSG_NOSIGNAL */
