@@ -32,21 +32,24 @@
 struct arguments {
 	struct join_options join; /* `where` NULL: it has joined */
 	bool foreground, no_start;
-	bool logs; /* standard error is STATE/log */
-	int ready; /* where to say that it is up, or why not */
+	const char *token_file; /* where the token is; "-": standard input; NULL: on the command line */
+	bool logs;		/* standard error is STATE/log */
+	int ready;		/* where to say that it is up, or why not */
 };
 
 static const char usage[] =
-	"usage: shunt-agent --join SERVER[:PORT] TOKEN [--name NAME] [--port PORT] [--foreground | --no-start]\n"
+	"usage: shunt-agent --join SERVER[:PORT] [TOKEN | - | --token-file FILE] [--name NAME] [--port PORT] [--foreground | --no-start]\n"
 	"       shunt-agent [--port PORT] [--foreground]\n"
 	"\n"
 	"The agent of a node: runs parts of jobs for the server of a cluster. 'shunt token create' on the server prints a token.\n"
 	"\n"
-	"  --join SERVER   make this machine a node of that server's cluster, and start the agent\n"
-	"  --name NAME     the node's name; the host's if not given\n"
-	"  --port PORT     where other nodes reach this one; 7723 if not given, 0: any that is free\n"
-	"  --foreground    stay, and log to standard error\n"
-	"  --no-start      join only\n";
+	"  --join SERVER      make this machine a node of that server's cluster, and start the agent.\n"
+	"                     Without TOKEN, or with -, the token is read from the standard input\n"
+	"  --token-file FILE  read the token from FILE\n"
+	"  --name NAME        the node's name; the host's if not given\n"
+	"  --port PORT        where other nodes reach this one; 7723 if not given, 0: any that is free\n"
+	"  --foreground       stay, and log to standard error\n"
+	"  --no-start         join only\n";
 
 void agent_say(const char *fmt, ...)
 {
@@ -89,11 +92,13 @@ static void log_open(const struct home *h)
 	close(fd);
 }
 
-/* In the parent: 0 when the child is up, else 1, having said why not. In the child -1. */
+/* In the parent: 0 when the child is up, else 1, having said why not. The child executes this program anew, so that nothing of the command line, nor of
+ * what joining has read, is in the memory of a process that lives for months. */
 static int daemonise(const struct home *h, struct arguments *a)
 {
 	int fds[2], null;
-	char text[1024];
+	char text[1024], ready[16];
+	char *argv[] = {(char *)h->program, (char *)"--foreground", (char *)"--logs", (char *)"--ready", ready, NULL};
 	ssize_t n;
 	pid_t pid;
 
@@ -119,9 +124,12 @@ static int daemonise(const struct home *h, struct arguments *a)
 	if (null > 2)
 		close(null);
 	log_open(h);
-	if (chdir("/") < 0)
-		return failed(a, strerror(errno));
-	return -1;
+	snprintf(ready, sizeof ready, "%d", fds[1]);
+	if (chdir("/") == 0 && fcntl(fds[1], F_SETFD, 0) == 0) {
+		descriptors_lower();
+		execv(h->program, argv);
+	}
+	_exit(failed(a, strerror(errno)));
 }
 
 /* ---- the loop ---- */
@@ -276,6 +284,17 @@ static int number_of(const char *text, int *ret)
 	return 0;
 }
 
+/* Everybody sees the command line: what is secret there goes at once. */
+static void token_take(struct arguments *a, char *word)
+{
+	if (!word || strcmp(word, "-") == 0) {
+		a->token_file = "-";
+		return;
+	}
+	a->join.token = mem_strdup(word);
+	memset(word, 0, strlen(word));
+}
+
 static int parse(int argc, char **argv, struct arguments *a)
 {
 	static const struct option options[] = {
@@ -284,7 +303,9 @@ static int parse(int argc, char **argv, struct arguments *a)
 		{"port", required_argument, NULL, 'p'},
 		{"foreground", no_argument, NULL, 'f'},
 		{"no-start", no_argument, NULL, 's'},
-		{"logs", no_argument, NULL, 'l'},
+		{"token-file", required_argument, NULL, 't'},
+		{"logs", no_argument, NULL, 'l'},	 /* for ourselves: standard error is the log, */
+		{"ready", required_argument, NULL, 'r'}, /* ... and where to say that we are up */
 		{"help", no_argument, NULL, 'h'},
 		{"version", no_argument, NULL, 'v'},
 		{0},
@@ -308,8 +329,15 @@ static int parse(int argc, char **argv, struct arguments *a)
 		case 's':
 			a->no_start = true;
 			break;
+		case 't':
+			a->token_file = optarg;
+			break;
 		case 'l':
 			a->logs = true;
+			break;
+		case 'r':
+			bad |= number_of(optarg, &a->ready);
+			fcntl(a->ready, F_SETFD, FD_CLOEXEC);
 			break;
 		case 'h':
 			fputs(usage, stdout);
@@ -320,9 +348,9 @@ static int parse(int argc, char **argv, struct arguments *a)
 		default:
 			bad = 1;
 		}
-	if (a->join.where)
-		a->join.token = argv[optind++];
-	if (bad || optind != argc || (!a->join.where && (a->join.name || a->no_start))) {
+	if (a->join.where && !a->token_file)
+		token_take(a, optind < argc ? argv[optind++] : NULL);
+	if (bad || optind != argc || (!a->join.where && (a->join.name || a->no_start || a->token_file))) {
 		fputs(usage, stderr);
 		return -1;
 	}
@@ -372,8 +400,12 @@ static int run_here(struct agent *a, struct arguments *arguments, struct err *er
 	}
 	if (rc < 0)
 		return failed(arguments, err->text);
-	if (!arguments->foreground && (rc = daemonise(&a->home, arguments)) >= 0)
-		return rc;
+	if (!arguments->foreground)
+		return daemonise(&a->home, arguments);
+	if (arguments->join.where) { /* as in daemonise() */
+		fflush(stdout);
+		return start_anew(a, arguments);
+	}
 	exit(serve(a, arguments));
 }
 
@@ -402,6 +434,8 @@ int main(int argc, char **argv)
 	descriptors_raise();
 	umask(022);
 	if (home_find(&a.home, &err) < 0)
+		return failed(&arguments, err.text);
+	if (arguments.token_file && !(arguments.join.token = token_read(arguments.token_file, &err)))
 		return failed(&arguments, err.text);
 	if (arguments.join.where && join(&a.home, &arguments.join, &err) < 0)
 		return failed(&arguments, err.text);
