@@ -28,7 +28,9 @@
 #define CALL_MS 3000 /* until a server is given up for another; not for ever, or a busy one would never be reached */
 #define HEARTBEAT 5  /* seconds, if the server does not say */
 #define SILENCE_LEAST 3000
-#define PINGS 16 /* that may be under way */
+#define PINGS 16       /* that may be under way */
+#define SAID_MS 600000 /* then the log says again why there is no connection */
+#define SAID_MOST 16   /* different reasons in that time */
 
 enum stage { AWAY, CALLS, GREETS, LISTENS };
 
@@ -46,6 +48,8 @@ struct session {
 	int64_t asked[PINGS], hello; /* CLOCK_BOOTTIME, microseconds: when they were sent */
 	uv_timer_t timer;	     /* AWAY: the next call; GREETS: the welcome's limit; LISTENS: the heartbeat */
 	name_list waiting;	     /* frames, in GREETS */
+	name_list said;		     /* why there is no connection, as the log has it since said_at */
+	uint64_t said_at;	     /* uv_now() */
 	struct rng rng;
 	bool stopping;
 };
@@ -119,19 +123,46 @@ static void waiting_clear(struct session *s)
 	s->waiting = (name_list){0};
 }
 
+static void said_clear(struct session *s)
+{
+	name_list_free(&s->said);
+	s->said = (name_list){0};
+}
+
+/* Each reason, once for each server, and all of them again after a while: a log must say why, and not be full of it. */
+static void failure_say(struct session *s, const char *reason)
+{
+	struct strbuf text = {0};
+	bool said;
+
+	if (!s->said.n || uv_now(s->a->loop) - s->said_at > SAID_MS) {
+		said_clear(s);
+		s->said_at = uv_now(s->a->loop);
+	}
+	strbuf_printf(&text, "no connection to %s: %s", s->where, reason);
+	said = s->said.n >= SAID_MOST;
+	for (size_t i = 0; i < s->said.n && !said; i++)
+		said = strcmp(s->said.v[i], text.text) == 0;
+	if (!said) {
+		agent_say(
+			"%s; %s", text.text,
+			credential_expired(s->a)
+				? "this node was away for longer than its certificate lives: 'shunt token create' on the "
+				  "server, 'shunt join' here"
+				: "trying on");
+		vec_push(&s->said, mem_strdup(text.text));
+	}
+	strbuf_fini(&text);
+}
+
 static void link_over(struct session *s, const char *reason)
 {
 	if (s->stopping)
 		;
 	else if (s->stage == LISTENS)
 		agent_say("the connection to %s is lost: %s; jobs go on", s->where, reason);
-	else if (s->failures < servers_count(&s->a->member)) /* once for each of them is enough */
-		agent_say(
-			"no connection to %s: %s; %s", s->where, reason,
-			credential_expired(s->a)
-				? "this node was away for longer than its certificate lives: 'shunt token create' on the "
-				  "server, 'shunt join' here"
-				: "trying on");
+	else
+		failure_say(s, reason);
 	s->link = NULL;
 	s->stage = AWAY;
 	waiting_clear(s);
@@ -329,6 +360,7 @@ static void on_welcome(struct session *s, const json_t *head)
 	a->member.epoch = epoch;
 	s->stage = LISTENS;
 	s->failures = 0;
+	said_clear(s);
 	s->next = 1; /* the one that welcomes is first in its list: once it falls silent, others are asked before it */
 	s->heartbeat = heartbeat > 0 ? heartbeat : HEARTBEAT;
 	local_lease(a->local, s->hello, false);
@@ -482,6 +514,7 @@ void session_stop(struct agent *a)
 	if (s->link)
 		link_leave(s, "this agent stops");
 	waiting_clear(s);
+	said_clear(s);
 	uv_close((uv_handle_t *)&s->timer, on_timer_closed);
 	a->session = NULL;
 }

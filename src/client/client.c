@@ -101,7 +101,13 @@ void client_close(struct client *c)
 		explicit_bzero(c->head.text, c->head.n); /* a token may be in it */
 	strbuf_fini(&c->head);
 	free(c->socket);
+	free(c->standby);
 	free(c);
+}
+
+const char *client_standby(const struct client *c)
+{
+	return c->standby;
 }
 
 void reply_fini(struct reply *r)
@@ -515,6 +521,8 @@ static void pass_take(struct client *c, const json_t *error)
 	if (c->route || !servers || !pass || token_parse(pass, &t, NULL) < 0)
 		return;
 	c->route = route_create("this machine's cluster", servers);
+	const char *own = strrchr(servers, ' ');
+	c->standby = own ? mem_strdup(own + 1) : NULL;
 	c->route->fingerprint = mem_strdup(t.fingerprint);
 	c->route->token = mem_strdup(pass);
 }

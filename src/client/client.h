@@ -41,6 +41,8 @@ int client_open_at(const char *socket, struct client **ret, struct err *err);
 int client_open_cluster(const char *name, struct client **ret, struct err *err);
 /* Servers ("HOST[:PORT]", several joined by blanks) by a token alone, whose fingerprint tells whom to trust. -EINVAL: no token, no address. */
 int client_open_token(const char *where, const char *token_text, struct client **ret, struct err *err);
+/* The address of this machine's own server, if that stands by and another was asked instead; else NULL. Borrowed. */
+const char *client_standby(const struct client *c);
 void client_close(struct client *c);
 /* How long a server that is not there is waited for, instead of SHUNT_WAIT. */
 void client_patience(struct client *c, int seconds);

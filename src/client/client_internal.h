@@ -36,6 +36,7 @@ int route_follow(struct route *r, const char *leader);
 struct client {
 	char *socket;	     /* its path; of a route: what to call it */
 	struct route *route; /* or NULL: a socket of this host */
+	char *standby;	     /* its server's address, if that stands by; or NULL */
 	int fd;		     /* -1: not connected */
 	bool used;	     /* this connection has carried a request before */
 	int timeout;	     /* seconds */

@@ -12,8 +12,10 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "base/unixsock.h"
 
 #define SYSTEM_CONF "/etc/shunt/shunt.conf"
+#define KNOCK_MS 2000
 
 static int path_set(char *to, size_t size, struct err *err, const char *fmt, ...) __attribute__((format(printf, 4, 5)));
 
@@ -118,11 +120,32 @@ bool where_has_socket(const struct where *w)
 	return access(path, F_OK) == 0;
 }
 
+/* Nobody listens there: its server was killed. */
+static bool socket_is_dead(const struct where *w)
+{
+	char path[sizeof w->run + 16];
+
+	snprintf(path, sizeof path, "%s/shuntd.sock", w->run);
+	int fd = unix_connect(path, KNOCK_MS, NULL);
+	if (fd >= 0)
+		close(fd);
+	return fd == -ECONNREFUSED || fd == -ENOENT;
+}
+
+/* Root administers the system's server. What a server of its own once left behind must not hide that; a user's own server that has died is better missed
+ * than replaced by another without a word. */
+static bool personal_counts(const struct where *w)
+{
+	if (w->home[0])
+		return true;
+	return where_has_socket(w) && (geteuid() != 0 || !socket_is_dead(w));
+}
+
 int where_find(struct where *ret, struct err *err)
 {
 	int rc = where_personal(ret, err);
 
-	if (rc == 0 && (ret->home[0] || where_has_socket(ret)))
+	if (rc == 0 && personal_counts(ret))
 		return 0;
 	struct where *site = mem_alloc(sizeof *site);
 	where_system(site, NULL);

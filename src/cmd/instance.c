@@ -54,6 +54,14 @@ int where_get(bool system, struct where *ret, struct err *err)
 	return system ? where_system(ret, err) : where_personal(ret, err);
 }
 
+/* What was asked on this machine, and answered by another server: a program that reads it must know. */
+static void standby_note(const struct client *client, struct reply *r)
+{
+	if (client_standby(client) && r->json)
+		json_object_set_new(r->json, "here",
+				    json_pack("{s:s,s:s}", "address", client_standby(client), "role", "standby"));
+}
+
 bool server_ask(const struct where *w, struct reply *ret, struct err *err)
 {
 	struct strbuf path = {0};
@@ -65,6 +73,7 @@ bool server_ask(const struct where *w, struct reply *ret, struct err *err)
 	if (good) {
 		client_patience(client, 0); /* whether it is there is the question */
 		good = client_ask(client, "GET", "/v1/server", NULL, 0, ret, err) == 0;
+		standby_note(client, ret);
 		client_close(client);
 	}
 	strbuf_fini(&path);
@@ -95,16 +104,45 @@ static void counts_print(const json_t *server)
 	printf("Jobs:   %lld running, %lld waiting\n", (long long)object_number(counts, "R", 0), waiting);
 }
 
+/* Where one can take over from another. */
+static void servers_print(const json_t *server)
+{
+	const json_t *list = json_object_get(server, "servers");
+	int64_t now = object_number(server, "now", 0);
+
+	if (json_array_size(list) < 2)
+		return;
+	printf("Leader: %s\n", object_text(json_array_get(list, 0), "address"));
+	printf("Others: ");
+	for (size_t i = 1; i < json_array_size(list); i++) {
+		const json_t *x = json_array_get(list, i);
+		const char *role = object_text(x, "role"), *address = object_text(x, "address");
+		char span[40];
+		duration_format(now - object_number(x, "seen", now), span, sizeof span);
+		printf(i > 1 ? ", %s " : "%s ", address);
+		if (strcmp(role, "silent") == 0)
+			printf("not seen for %s", span);
+		else
+			printf("%s", strcmp(role, "standby") == 0 ? "stands by" : "is stopped");
+	}
+	putchar('\n');
+}
+
 void server_print(const json_t *server)
 {
 	int64_t started = object_number(server, "started", 0);
+	const json_t *here = json_object_get(server, "here");
 	char since[40];
 
+	if (here)
+		printf("The server of this machine, %s, stands by. What follows is the leader's.\n\n",
+		       object_text(here, "address"));
 	printf("Server: %s, since %s, process %lld\n", object_text(server, "name"),
 	       instant_format(started, since, sizeof since), (long long)object_number(server, "pid", 0));
 	printf("Nodes:  %lld, with %lld CPUs, %lld in use\n", (long long)object_number(server, "nodes", 0),
 	       (long long)object_number(server, "cpus", 0), (long long)object_number(server, "cpus_used", 0));
 	counts_print(server);
+	servers_print(server);
 	printf("State:  %s\n", object_text(server, "state_directory"));
 	printf("Log:    %s\n", object_text(server, "log"));
 }
@@ -140,6 +178,7 @@ static int status_chosen(const struct command *c, struct reply *ret)
 		return EXIT_FAILED;
 	client_patience(client, 0); /* whether it is there is the question */
 	show_get(c, client, "/v1/server", ret, &code);
+	standby_note(client, ret);
 	client_close(client);
 	return code;
 }

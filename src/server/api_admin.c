@@ -115,6 +115,7 @@ static void server_show(struct server *s, struct http_request *r)
 	json_text(&j, "home", s->where.home[0] ? s->where.home : NULL);
 	json_text(&j, "state_directory", s->where.state);
 	json_text(&j, "log", s->where.log);
+	cluster_roles(s, &j, "servers");
 	json_int(&j, "nodes", nodes);
 	json_int(&j, "cpus", cpus);
 	json_int(&j, "cpus_used", used);

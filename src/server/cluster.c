@@ -25,6 +25,7 @@
 #define RETRY 3600	       /* seconds, when it could not be renewed */
 #define SERVERS_MAX 4	       /* addresses that others are told, those seen last */
 #define SEEN_MAX 600	       /* seconds after its last word that another server counts as running, */
+#define SEEN_LATE 150	       /* ... and as one that is late: two of its words were missed */
 #define FORGET (30 * 86400)    /* ... and as one that may come back */
 #define ADDRESSES_MAX 64       /* of this machine, in its certificate */
 #define HANDSHAKE 10	       /* seconds */
@@ -519,6 +520,28 @@ void cluster_servers(const struct server *s, struct json *j, const char *key)
 			continue;
 		json_text(j, NULL, address);
 		n++;
+	}
+	json_close_array(j);
+}
+
+/* With what is known of the others: a standby says every minute that it is there. */
+void cluster_roles(const struct server *s, struct json *j, const char *key)
+{
+	json_open_array(j, key);
+	if (*cluster_address(s)) {
+		json_open_object(j, NULL);
+		json_text(j, "address", cluster_address(s));
+		json_text(j, "role", "leader");
+		json_int(j, "seen", s->now);
+		json_close_object(j);
+	}
+	for (size_t i = 0; s->identity && i < s->identity->servers.n; i++) {
+		const struct peer_server *x = &s->identity->servers.v[i];
+		json_open_object(j, NULL);
+		json_text(j, "address", *x->address ? x->address : x->owner);
+		json_text(j, "role", x->stopped ? "stopped" : s->now - x->seen > SEEN_LATE ? "silent" : "standby");
+		json_int(j, "seen", x->seen);
+		json_close_object(j);
 	}
 	json_close_array(j);
 }

@@ -560,6 +560,8 @@ int cluster_object(struct server *s, const char *name, const json_t *o, struct e
 int cluster_listen(struct server *s, struct err *err);
 int cluster_certify(struct server *s, const char *csr, size_t n, const char *node, uint64_t join,
 		    struct strbuf *ret_cert, struct err *err);
+void cluster_roles(const struct server *s, struct json *j,
+		   const char *key); /* [{address, role, seen}], this one first */
 void cluster_servers(const struct server *s, struct json *j,
 		     const char *key); /* an array of addresses, this one first */
 const char *
