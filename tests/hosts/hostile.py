@@ -248,6 +248,34 @@ def nonsense(r, tags, types=TYPES):
     return head
 
 
+def encoded(head, data=b""):
+    text = json.dumps(head).encode()
+    return struct.pack(">II", 4 + len(text) + len(data), len(text)) + text + data
+
+
+def mutated(r, tags):
+    """A frame's bytes: one like nonsense(), in which a few bytes are others, there twice, or gone; mostly inside the head, whose length stays right."""
+    whole = bytearray(encoded(nonsense(r, tags)))
+    begin = 8 if r.random() < 0.8 else 0
+    for _ in range(r.randrange(4)):
+        at = r.randrange(begin, len(whole))
+        how = r.randrange(4)
+        if how == 0:
+            whole[at] ^= 1 << r.randrange(8)
+        elif how == 1:
+            whole[at] = r.choice(b'{}[]":,\\\0\n\xff0-9eu')
+        elif how == 2:
+            end = min(len(whole), at + r.randrange(1, 40))
+            whole[at:at] = whole[at:end]
+        else:
+            del whole[at:min(len(whole), at + r.randrange(1, 8))]
+        if len(whole) <= 8:
+            break
+    if begin == 8:
+        whole[:8] = struct.pack(">II", len(whole) - 4, len(whole) - 8)
+    return bytes(whole)
+
+
 def main():
     s = socket.socket(socket.AF_UNIX)
     s.settimeout(LIMIT)
