@@ -106,9 +106,11 @@ const struct command command_launch = {
 	.operands = "[--] PROGRAM [ARGUMENT...]",
 	.operands_min = 1,
 	.operands_max = INT_MAX,
-	.about = "Start a parallel program (Open MPI, or any other) on the nodes of the job that this is called in.",
+	.about =
+		"Start a parallel program (Open MPI, MPICH, or any other) on the nodes of the job that this is called in.",
 	.details =
-		"Ranks find each other by PMIx: Open MPI needs neither mpirun nor ssh. MPICH has another way: use mpiexec.hydra. A rank "
+		"Ranks find each other by PMIx (Open MPI) or PMI-1 (MPICH and its relatives), without mpirun or ssh. A program that asks for PMI-2 is "
+		"refused. A rank "
 		"is told by SHUNT_RANK, SHUNT_SIZE, SHUNT_LOCAL_RANK and SHUNT_NODE who it is, and OMPI_COMM_WORLD_RANK is there, too; it "
 		"has the environment and directory of this command. Standard input goes to rank 0. When a rank "
 		"fails (a signal, or an exit code that is not 0 before MPI_Finalize) or calls MPI_Abort, all are ended: SIGTERM, after two "

@@ -177,6 +177,14 @@ static void rank_spawns(struct hub *h, uint32_t rank)
 	hub_end(h, EXIT_FAILED, SIGTERM);
 }
 
+static void rank_unfit(struct hub *h, uint32_t rank, const char *reason)
+{
+	if (!h->ending)
+		output_note(h->output, "rank %u on %s can't take part: %s", rank, node_of(h, rank),
+			    reason ? reason : "?");
+	hub_end(h, EXIT_FAILED, SIGTERM);
+}
+
 /* One that has said good-bye to the others may end as it likes. */
 static void rank_ended(struct hub *h, uint32_t rank, int code, int signal, bool left, bool finalized)
 {
@@ -241,6 +249,8 @@ static void frame_handle(struct hub *h, struct peer *p, const json_t *head, cons
 		rank_aborted(h, (uint32_t)rank, (int)number(head, "status"));
 	else if (strcmp(t, "spawn") == 0)
 		rank_spawns(h, (uint32_t)rank);
+	else if (strcmp(t, "unfit") == 0)
+		rank_unfit(h, (uint32_t)rank, json_string_value(json_object_get(head, "reason")));
 	else if (strcmp(t, "fence") == 0)
 		fence_add(h, p->host, json_string_value(json_object_get(head, "who")), data, n);
 	else if (strcmp(t, "ask") == 0)

@@ -94,6 +94,12 @@ static void output_read(struct part *p, const struct rank *r, int *fd, const cha
 	}
 }
 
+static void abort_send(struct part *p, struct rank *r, int status)
+{
+	output_read(p, r, &r->err, "err", true); /* after what it said about it */
+	cable_pack(&p->cable, NULL, 0, "{s:s,s:i,s:i}", "t", "abort", "rank", r->rank, "status", status);
+}
+
 /* ---- PMIx ---- */
 
 static void fence_wait(struct part *p, struct meet_event *e)
@@ -134,8 +140,7 @@ static void meet_handle(struct part *p, struct meet_event *e)
 		break;
 	case MEET_ABORT: /* after what it said about it */
 		if (r)
-			output_read(p, r, &r->err, "err", true);
-		cable_pack(&p->cable, NULL, 0, "{s:s,s:i,s:i}", "t", "abort", "rank", e->rank, "status", e->status);
+			abort_send(p, r, e->status);
 		break;
 	case MEET_SPAWN:
 		cable_pack(&p->cable, NULL, 0, "{s:s,s:i}", "t", "spawn", "rank", e->rank);
@@ -159,6 +164,54 @@ static void meet_drain(struct part *p)
 		meet_handle(p, &e);
 		meet_event_fini(&e);
 	}
+}
+
+/* ---- PMI-1 ---- */
+
+static void pmi1_fence(struct part *p)
+{
+	struct pmi1 *m = &p->ranks.pmi1;
+
+	if (p->l.host.n == 1)
+		pmi1_pass(m, "", 0);
+	else
+		cable_pack(&p->cable, m->fresh.text, m->fresh.n, "{s:s,s:s}", "t", "fence", "who", PMI1_WHO);
+}
+
+static void pmi1_do(struct part *p, struct rank *r, enum pmi1_deed deed)
+{
+	switch (deed) {
+	case PMI1_NOTHING:
+		break;
+	case PMI1_CONNECTED:
+		r->connected = true;
+		break;
+	case PMI1_FINALIZED:
+		r->finalized = true;
+		break;
+	case PMI1_FENCE:
+		pmi1_fence(p);
+		break;
+	case PMI1_ABORT:
+		abort_send(p, r, p->ranks.pmi1.status);
+		break;
+	case PMI1_SPAWN:
+		cable_pack(&p->cable, NULL, 0, "{s:s,s:i}", "t", "spawn", "rank", r->rank);
+		break;
+	case PMI1_UNFIT:
+		cable_pack(&p->cable, NULL, 0, "{s:s,s:i,s:s}", "t", "unfit", "rank", r->rank, "reason",
+			   p->ranks.pmi1.reason);
+		break;
+	}
+}
+
+static void pmi1_handle(struct part *p, size_t local)
+{
+	enum pmi1_deed deed;
+
+	pmi1_read(&p->ranks.pmi1, local);
+	while (pmi1_next(&p->ranks.pmi1, local, &deed))
+		pmi1_do(p, &p->ranks.rank.v[local], deed);
 }
 
 /* ---- the ranks ---- */
@@ -195,6 +248,8 @@ static void ranks_collect(struct part *p)
 
 	while ((r = ranks_reap(&p->ranks))) {
 		meet_drain(p);
+		if (p->ranks.pmi1.rank.v[p->l.rank[r->rank].local].fd >= 0)
+			pmi1_handle(p, p->l.rank[r->rank].local);
 		output_read(p, r, &r->out, "out", true);
 		output_read(p, r, &r->err, "err", true);
 		cable_pack(&p->cable, NULL, 0, "{s:s,s:i,s:i,s:i,s:b,s:b}", "t", "exit", "rank", r->rank, "code",
@@ -232,6 +287,9 @@ static void frame_handle(struct part *p, const json_t *head, const char *data, s
 		ranks_signal(&p->ranks, signal);
 	} else if (strcmp(t, "stop") == 0) {
 		part_stop(p, signal);
+	} else if (strcmp(t, "fence") == 0 &&
+		   strcmp(PMI1_WHO, json_string_value(json_object_get(head, "who")) ?: "") == 0) {
+		pmi1_pass(&p->ranks.pmi1, data, n);
 	} else if (strcmp(t, "fence") == 0) {
 		fence_pass(p, json_string_value(json_object_get(head, "who")), data, n);
 	} else if (strcmp(t, "ask") == 0) {
@@ -339,6 +397,7 @@ static void polls_fill(struct part *p, poll_vec *v)
 	for (size_t i = 0; i < p->ranks.rank.n; i++) {
 		vec_push(v, (struct pollfd){.fd = more ? p->ranks.rank.v[i].out : -1, .events = more});
 		vec_push(v, (struct pollfd){.fd = more ? p->ranks.rank.v[i].err : -1, .events = more});
+		vec_push(v, (struct pollfd){.fd = p->ranks.pmi1.rank.v[i].fd, .events = POLLIN});
 	}
 }
 
@@ -356,10 +415,12 @@ static void part_step(struct part *p, poll_vec *v)
 		input_push(p);
 	for (size_t i = 0; i < p->ranks.rank.n; i++) {
 		struct rank *r = &p->ranks.rank.v[i];
-		if (v->v[5 + 2 * i].revents)
+		if (v->v[5 + 3 * i].revents)
 			output_read(p, r, &r->out, "out", false);
-		if (v->v[6 + 2 * i].revents)
+		if (v->v[6 + 3 * i].revents)
 			output_read(p, r, &r->err, "err", false);
+		if (v->v[7 + 3 * i].revents && p->ranks.pmi1.rank.v[i].fd >= 0)
+			pmi1_handle(p, i);
 	}
 	if (v->v[2].revents)
 		signals_read(p);

@@ -19,6 +19,7 @@
  *			exit {"rank","code","signal","connected","finalized"}: it ended, by the signal if that is not 0; the last two are about PMIx
  *			abort {"rank","status"}	a rank wants all to end
  *			spawn {"rank"}		a rank wants more of them, which is not possible: all end
+ *			unfit {"rank","reason"}: it wants something else that we don't have: all end
  *			fence {"who"} + data	the ranks `who` ("*": all) that are here wait, and this is their data
  *			ask, told		as above, the other way round
  *			failed {"reason","code"}: it can't start them

@@ -98,10 +98,21 @@ static bool env_has(const meet_env *env, const char *entry)
 	return false;
 }
 
+/* For MPICH and its relatives. Open MPI prefers PMIx, which it has beside this. */
+static void env_pmi1(meet_env *env, const struct layout *l, uint32_t rank, int fd)
+{
+	env_number(env, "PMI_FD", (uint32_t)fd);
+	env_number(env, "PMI_RANK", rank);
+	env_number(env, "PMI_SIZE", l->size);
+	env_number(env, "MPI_LOCALRANKID", l->rank[rank].local);
+	env_number(env, "MPI_LOCALNRANKS", (uint32_t)l->host.v[l->here].rank.n);
+}
+
 /* The rank's own first, then what all have. Ends with NULL. */
-static int env_make(const struct layout *l, uint32_t rank, meet_env *env, struct err *err)
+static int env_make(const struct layout *l, uint32_t rank, int pmi1, meet_env *env, struct err *err)
 {
 	env_place(env, l, rank);
+	env_pmi1(env, l, rank, pmi1);
 	int rc = meet_prepare(l, rank, env, err);
 	size_t own = env->n;
 	for (char **e = environ; rc == 0 && *e; e++) {
@@ -118,6 +129,7 @@ static int env_make(const struct layout *l, uint32_t rank, meet_env *env, struct
 struct birth {
 	pid_t parent;
 	int in, out, err, report;
+	int pmi1;	       /* what it inherits */
 	const cpu_set_t *cpus; /* NULL: all */
 	char **argv, **env;
 };
@@ -134,6 +146,7 @@ static void rank_become(const struct birth *b)
 	dup2(b->in, STDIN_FILENO);
 	dup2(b->out, STDOUT_FILENO);
 	dup2(b->err, STDERR_FILENO);
+	fcntl(b->pmi1, F_SETFD, 0);
 	for (int s = 1; s < NSIG; s++)
 		signal(s, SIG_DFL);
 	sigemptyset(&none);
@@ -183,7 +196,9 @@ static int rank_start(struct ranks *all, size_t local, int report, struct err *e
 	meet_env env = {0};
 	cpu_set_t cpus;
 
-	int rc = env_make(all->l, r->rank, &env, err);
+	b.pmi1 = pmi1_open(&all->pmi1, local);
+	int rc = b.pmi1 < 0 ? err_set(err, b.pmi1, "no socket for rank %u: %s", r->rank, strerror(-b.pmi1))
+			    : env_make(all->l, r->rank, b.pmi1, &env, err);
 	b.env = env.v;
 	if (share_of(all->l, local, &cpus))
 		b.cpus = &cpus;
@@ -203,6 +218,8 @@ static int rank_start(struct ranks *all, size_t local, int report, struct err *e
 		close(b.out);
 		close(b.err);
 	}
+	if (b.pmi1 >= 0)
+		close(b.pmi1);
 	env_fini(&env);
 	return rc;
 }
@@ -216,6 +233,7 @@ int ranks_start(const struct layout *l, struct ranks *ret, int *ret_code, struct
 	*ret_code = 1;
 	if (pipe2(report, O_CLOEXEC) < 0)
 		return err_set(err, -errno, "no pipe: %s", strerror(errno));
+	pmi1_init(&r.pmi1, l);
 	for (size_t i = 0; i < h->rank.n; i++)
 		vec_push(&r.rank, (struct rank){.rank = h->rank.v[i], .out = -1, .err = -1});
 	for (size_t i = 0; i < h->rank.n && rc == 0; i++)
@@ -281,5 +299,6 @@ void ranks_fini(struct ranks *r)
 	if (r->in >= 0)
 		close(r->in);
 	vec_free(&r->rank);
+	pmi1_fini(&r->pmi1);
 	r->in = -1;
 }

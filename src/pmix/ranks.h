@@ -9,6 +9,7 @@
 
 #include "pmix/layout.h"
 #include "pmix/meet.h"
+#include "pmix/pmi1.h"
 
 struct rank {
 	uint32_t rank;
@@ -23,6 +24,7 @@ struct ranks {
 	VEC(struct rank) rank; /* of this host, in the order of layout_host.rank */
 	size_t alive;
 	int in; /* of rank 0, if it is here; -1: not, or closed */
+	struct pmi1 pmi1;
 };
 
 /* Starts them all, or none: those that were started are killed then. `ret_code`: what the launcher shall end with, 126 or 127 as shells have it. */
