@@ -169,6 +169,8 @@ static void server_print(struct change *ch, const struct qmgr_command *m)
 			counts_print(r.json);
 		}
 		attributes_print(m, "\t", attributes);
+		if (wanted(m, "pbs_version"))
+			printf("\tpbs_version = %s\n", object_text(r.json, "version"));
 		printf("\n");
 	} else {
 		if (m->nchanges == 0) {

@@ -90,6 +90,14 @@ static void list_print(struct full *f, const char *operand)
 	strbuf_fini(&path);
 }
 
+/* 12[1-3], 12[1,5]: several elements. */
+static bool is_range(const char *operand)
+{
+	const char *open = strchr(operand, '['), *close = open ? strchr(open, ']') : NULL;
+
+	return close && close > open + 1 && open[1 + strspn(open + 1, "0123456789")] != ']';
+}
+
 /* One job is asked for by itself: only then the server tells its environment. */
 static void job_read(struct full *f, const char *operand)
 {
@@ -97,13 +105,15 @@ static void job_read(struct full *f, const char *operand)
 	struct reply reply = {0};
 	struct err err;
 
-	if (f->q->a->elements && strstr(operand, "[]")) {
+	if ((f->q->a->elements && strstr(operand, "[]")) || is_range(operand)) {
 		list_print(f, operand);
 		return;
 	}
 	show_job_path(&path, operand, "");
 	if (client_ask(f->q->client, "GET", path.text, NULL, 0, &reply, &err) < 0)
 		qstat_failed(f->q, operand, &err);
+	else if (f->q->a->elements && *object_text(reply.json, "array_spec")) /* "12" is the array 12[] */
+		list_print(f, object_text(reply.json, "id"));
 	else
 		job_print(f, reply.json);
 	reply_fini(&reply);

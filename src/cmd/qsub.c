@@ -18,6 +18,8 @@
 #include "cmd/commands.h"
 #include "cmd/show.h"
 
+extern char **environ;
+
 /* What is written for whom it may help, and never gets in a program's way. */
 static bool remarks_wanted(const struct jobspec *s)
 {
@@ -248,12 +250,20 @@ static int call_parse(const struct command *c, int argc, char **argv, struct cal
 	return 0;
 }
 
+static bool functions_exported(void)
+{
+	for (char **e = environ; *e; e++)
+		if (strncmp(*e, "BASH_FUNC_", 10) == 0)
+			return access("/bin/bash", X_OK) == 0;
+	return false;
+}
+
 static int source_read(const struct call *call, struct source *source, struct err *err)
 {
 	bool none = call->noperands == 0 && call->a->interactive;
 
 	if (call->command)
-		source_command(source, call->word, call->nwords);
+		source_command(source, call->word, call->nwords, call->a->export_all && functions_exported());
 	else if (none)
 		*source = (struct source){.name = "STDIN", .label = "standard input"};
 	else

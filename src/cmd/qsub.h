@@ -20,7 +20,8 @@ struct source {
 
 /* In qsub_script.c. -errno with a sentence that says what to do. */
 int source_file(struct source *s, const char *path, struct err *err);
-void source_command(struct source *s, char *const *word, int n);
+/* `functions`: the environment has exported functions of bash, which other shells drop. */
+void source_command(struct source *s, char *const *word, int n, bool functions);
 /* A word as a shell reads it again. */
 void word_quote(const char *word, struct strbuf *out);
 void source_fini(struct source *s);

@@ -122,11 +122,11 @@ void word_quote(const char *word, struct strbuf *out)
 	strbuf_puts(out, "'");
 }
 
-void source_command(struct source *s, char *const *word, int n)
+void source_command(struct source *s, char *const *word, int n, bool functions)
 {
 	*s = (struct source){.label = "the command"};
 	name_set(s, word[0]);
-	strbuf_puts(&s->text, "#!/bin/sh\nexec");
+	strbuf_printf(&s->text, "#!%s\nexec", functions ? "/bin/bash" : "/bin/sh");
 	for (int i = 0; i < n; i++) {
 		strbuf_puts(&s->text, " ");
 		word_quote(word[i], &s->text);

@@ -142,11 +142,11 @@ static void words_join(char **word, int n, struct strbuf *out)
 static int shell_run(const struct command *c, const struct passwd *pw, char **word, int n)
 {
 	const char *shell = pw && pw->pw_shell[0] ? pw->pw_shell : "/bin/sh";
-	const char *slash = strrchr(shell, '/'), *home = getenv("HOME");
+	const char *slash = strrchr(shell, '/'), *directory = getenv("PBS_JOBDIR");
 	struct strbuf text = {0}, name = {0};
 
-	if (home && chdir(home) < 0) /* and so it stays where it is; ssh, too, goes on */
-		command_fail(c, "can't go to the home directory %s: %s", home, strerror(errno));
+	if (directory && chdir(directory) < 0) /* and so it stays where it is; ssh, too, goes on */
+		command_warn(c, "can't go to the job's directory %s: %s", directory, strerror(errno));
 	words_join(word, n, &text);
 	strbuf_printf(&name, "%s%s", n ? "" : "-", slash ? slash + 1 : shell); /* without a command: a login shell */
 	execl(shell, name.text, n ? "-c" : NULL, strbuf_text(&text), NULL);
@@ -156,11 +156,11 @@ static int shell_run(const struct command *c, const struct passwd *pw, char **wo
 	return EXIT_SSH;
 }
 
-/* The same on another host, where the job's environment says which shell and which home directory. */
+/* The same on another host, where the environment of the job's part says which shell and which directory. */
 static int shell_run_there(const struct command *c, const struct rsh_arguments *a, char **word, int n)
 {
-	static char command[] = "cd 2>/dev/null; exec \"${SHELL:-/bin/sh}\" -c \"$1\"",
-		    login[] = "cd 2>/dev/null; exec \"${SHELL:-/bin/sh}\" -l";
+	static char command[] = "cd \"$PBS_JOBDIR\" 2>/dev/null || cd; exec \"${SHELL:-/bin/sh}\" -c \"$1\"",
+		    login[] = "cd \"$PBS_JOBDIR\" 2>/dev/null || cd; exec \"${SHELL:-/bin/sh}\" -l";
 	struct strbuf text = {0}, node = {0}, number = {0};
 	struct err err;
 	int code = EXIT_SSH;
@@ -235,7 +235,7 @@ const struct command command_rsh = {
 	.about = "Run a command on a node of the job that this is called in, as ssh would.",
 	.details =
 		"For programs that start others by ssh. HOST is one of the lines of $PBS_NODEFILE. The words of the command are "
-		"joined and given to the user's shell, in the home directory; it ends with the job at the latest. The other options "
+		"joined and given to the user's shell, in the directory that the job started in; it ends with the job at the latest. The other options "
 		"of ssh are taken, and mean nothing here. SIGINT, SIGTERM and SIGHUP are passed on. The exit code is the command's, or 255.",
 	.examples = rsh_examples,
 	.options = rsh_options,

@@ -4,7 +4,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "core/reqtext.h"
 #include "server/server_internal.h"
 
 #define BULK_MAX 10000
@@ -49,6 +51,28 @@ static void scratch_fill(struct server *s, const struct spec *p)
 	job->rank = p->rank;
 }
 
+/* Virtual nodes have whatever memory the configuration says, or none to speak of; the machine has what it has. */
+static void memory_warn(const struct server *s, const struct spec *p, struct json *j)
+{
+	const struct request *r = &s->cluster->requests.v[p->request];
+	int64_t real = (int64_t)sysconf(_SC_PHYS_PAGES) * (sysconf(_SC_PAGESIZE) / 1024), most = 0, nodes = 0;
+	char need[32], share[32], text[200];
+
+	for (size_t i = 0; i < s->nodes.n; i++)
+		nodes += !s->nodes.v[i].joined;
+	for (uint32_t i = 0; i < r->nfrags; i++) {
+		int64_t n = s->cluster->shapes.v[r->frag[i].shape].need.v[RES_MEM];
+		most = n > most ? n : most;
+	}
+	if (s->real || nodes == 0 || most <= real / nodes)
+		return;
+	snprintf(text, sizeof text,
+		 "it requests %s of memory on one node, but the share of a virtual node of this machine is %s",
+		 memory_format(most, need, sizeof need),
+		 memory_format(real / nodes / 1024 * 1024, share, sizeof share));
+	json_text(j, NULL, text);
+}
+
 static void submitted_write(struct server *s, struct json *j, uint64_t number)
 {
 	struct array *a = array_find(s, number);
@@ -75,6 +99,7 @@ static void submitted_write(struct server *s, struct json *j, uint64_t number)
 	if (s->entries.v[first].spec->interactive)
 		json_int(j, "patience", attrs_number(&s->attrs, "interactive_grace"));
 	json_open_array(j, "warnings");
+	memory_warn(s, s->entries.v[first].spec, j);
 	json_close_array(j);
 	json_close_object(j);
 	strbuf_fini(&id);

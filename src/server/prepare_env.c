@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/base64.h"
+#include "base/map.h"
 #include "server/prepare_internal.h"
 
 struct env {
@@ -145,6 +146,21 @@ static void env_job(struct server *s, const struct part *p, const struct order *
 	}
 }
 
+/* The nodes of a job that is on one host, each once. */
+static void names_here(const struct server *s, const struct part *p, struct strbuf *out)
+{
+	struct map seen = {0};
+
+	for (uint32_t i = 0; i < p->t->nfrags; i++) {
+		uint32_t node = (uint32_t)p->t->node[i];
+		if (map_get(&seen, node + 1, NULL))
+			continue;
+		map_set(&seen, node + 1, 1);
+		strbuf_printf(out, "%s%s", out->n ? " " : "", names_get(&s->cluster->node_names, node));
+	}
+	map_fini(&seen);
+}
+
 /* Which of the job's nodes this is, and how the others are reached. */
 static void env_hosts(const struct server *s, const struct part *p, const struct order *o, struct env *env)
 {
@@ -162,8 +178,10 @@ static void env_hosts(const struct server *s, const struct part *p, const struct
 	if (p->t->nfrags && (o->room || (p->count == 1 && !part_spans_virtual(s, p))))
 		env_set(env, "SHUNT_NODE", "%s",
 			names_get(&s->cluster->node_names, (uint32_t)p->t->node[part_first(p)]));
+	if (o->nhosts == 0)
+		names_here(s, p, &names);
+	env_set(env, "SHUNT_HERE", "%s", strbuf_text(&names));
 	if (o->nhosts) {
-		env_set(env, "SHUNT_HERE", "%s", strbuf_text(&names));
 		env_place(env, "SHUNT_AGENT_SOCKET", "%s/agent.sock", p->run);
 	}
 	strbuf_fini(&names);
