@@ -21,7 +21,10 @@
 #define GAP 2	    /* blanks between columns */
 #define NARROWEST 3 /* no column is cut below */
 
-enum rank { RANK_FIRST, RANK_TEXT, RANK_NUMBER, RANK_END }; /* which columns are cut first */
+enum rank { RANK_FIRST, RANK_TEXT, RANK_LAST, RANK_NUMBER, RANK_END }; /* which columns are cut first */
+
+/* What a column keeps as long as others can still give way. */
+static const int readable[RANK_END] = {[RANK_FIRST] = 8, [RANK_TEXT] = 7, [RANK_LAST] = 12, [RANK_NUMBER] = 1 << 20};
 
 struct column {
 	char *title;
@@ -56,12 +59,13 @@ struct table *table_create(const char *const *columns, int ncolumns)
 	for (int i = 0; i < ncolumns; i++) {
 		struct column *c = &t->column[i];
 		const char *word = columns[i];
-		bool first = false;
-		for (; *word == '>' || *word == '~'; word++) {
+		bool first = false, last = false;
+		for (; *word == '>' || *word == '~' || *word == '!'; word++) {
 			c->right |= *word == '>';
 			first |= *word == '~';
+			last |= *word == '!';
 		}
-		c->rank = first ? RANK_FIRST : c->right ? RANK_NUMBER : RANK_TEXT;
+		c->rank = first ? RANK_FIRST : last ? RANK_LAST : c->right ? RANK_NUMBER : RANK_TEXT;
 		c->title = mem_strdup(word);
 	}
 	return t;
@@ -115,24 +119,27 @@ static int terminal_width(FILE *out)
 	return env && atoi(env) > 0 ? atoi(env) : 80;
 }
 
-/* Takes from the widest column of a rank until the table fits, rank by rank. */
+/* Takes from the widest column of a rank until the table fits, rank by rank: down to what can be read, and then further. */
 static void widths_cut(const struct table *t, int *width, int limit)
 {
 	int total = GAP * (t->n - 1);
 
 	for (int i = 0; i < t->n; i++)
 		total += width[i];
-	for (enum rank rank = RANK_FIRST; rank < RANK_END; rank++) {
-		while (total > limit) {
-			int widest = -1;
-			for (int i = 0; i < t->n; i++)
-				if (t->column[i].rank == rank && width[i] > NARROWEST &&
-				    (widest < 0 || width[i] > width[widest]))
-					widest = i;
-			if (widest < 0)
-				break;
-			width[widest]--;
-			total--;
+	for (int pass = 0; pass < 2; pass++) {
+		for (enum rank rank = RANK_FIRST; rank < RANK_END; rank++) {
+			int floor = pass == 0 ? readable[rank] : NARROWEST;
+			while (total > limit) {
+				int widest = -1;
+				for (int i = 0; i < t->n; i++)
+					if (t->column[i].rank == rank && width[i] > floor &&
+					    (widest < 0 || width[i] > width[widest]))
+						widest = i;
+				if (widest < 0)
+					break;
+				width[widest]--;
+				total--;
+			}
 		}
 	}
 }

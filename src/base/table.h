@@ -10,11 +10,11 @@
 
 struct table;
 
-/* Columns: a word per column, '>' before it aligns right, '~' marks the column that may be shortened first. */
+/* Columns: a word per column, '>' before it aligns right, '~' marks a column that may be shortened first, '!' one that is shortened last. */
 struct table *table_create(const char *const *columns, int ncolumns);
 void table_destroy(struct table *t);
-/* Appends a cell to the row being filled; a full row starts the next one. UTF-8 aware in widths; control characters and
- * broken UTF-8 become '?', so that no job's name can play tricks on a terminal. */
+/* Appends a cell to the row being filled; a full row starts the next one. UTF-8 aware in widths; cleaned by
+ * text_clean(). */
 void table_cell(struct table *t, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void table_rule(struct table *t); /* a line between rows; called first, under the headings */
 /* Prints; width 0 asks the terminal (no limit when `out` is none). */

@@ -9,6 +9,7 @@
 
 #include "base/mem.h"
 #include "base/text.h"
+#include "cmd/show.h"
 
 #define HELP_WIDTH 80
 #define HELP_INDENT 4
@@ -118,9 +119,12 @@ int command_run(const struct command *c, int argc, char **argv)
 
 void print_wrapped(FILE *out, const char *text, int indent, int column)
 {
+	int terminal = out == stdout ? terminal_columns() : 0;
+	int width = terminal > 0 && terminal < HELP_WIDTH ? terminal : HELP_WIDTH;
+
 	while (*text) {
 		int n = (int)strcspn(text, " ");
-		if (column > indent && column + 1 + n > HELP_WIDTH) {
+		if (column > indent && column + 1 + n > width) {
 			fprintf(out, "\n%*s", indent, "");
 			column = indent;
 		} else if (column > indent) {

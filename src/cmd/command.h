@@ -136,7 +136,7 @@ static inline bool option_long(const struct option *o)
 void command_help(const struct command *c, FILE *out);
 /* "[WORKLOAD] [options]" */
 void command_synopsis(const struct command *c, struct strbuf *out);
-/* Text in lines of 80 columns, all but the first behind `indent` blanks; `column` is where it begins. */
+/* Text in lines of 80 columns, or of the terminal's if that has fewer, all but the first behind `indent` blanks; `column` is where it begins. */
 void print_wrapped(FILE *out, const char *text, int indent, int column);
 /* The words an option may be, "sc15 site" or all policies; NULL: anything. */
 const char *option_words(const struct option *o, struct strbuf *scratch);

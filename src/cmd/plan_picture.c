@@ -64,7 +64,7 @@ static void piece_draw(const struct picture *p, struct lane *l, int index, int f
 	int n, room = to - from - 2;
 
 	for (int i = from; i < to; i++) {
-		l->text[i] = p->colour ? ' ' : fill[piece->state];
+		l->text[i] = fill[piece->state];
 		l->piece[i] = index;
 	}
 	id_short(piece->job, id, sizeof id);
@@ -82,7 +82,9 @@ static void piece_draw(const struct picture *p, struct lane *l, int index, int f
 
 static void lane_print(const struct picture *p, const struct lane *l)
 {
-	static const int backgrounds[] = {41, 42, 43, 44, 45, 46};
+	/* Black text is legible on each of these in the usual palettes, light and dark; it is not on blue (44). */
+	enum { NBACKGROUNDS = 5 };
+	static const int backgrounds[NBACKGROUNDS] = {42, 43, 46, 45, 47};
 
 	if (!p->colour) {
 		int n = p->width;
@@ -93,12 +95,11 @@ static void lane_print(const struct picture *p, const struct lane *l)
 	}
 	for (int i = 0; i < p->width; i++) {
 		int now = l->piece[i], before = i ? l->piece[i - 1] : -1;
-		if (now != before && now < 0)
+		bool plain = now < 0 || p->v->pieces.v[now].state == PIECE_RESERVED;
+		if (now != before && plain)
 			screen_style(p->out, "\033[0m");
 		else if (now != before)
-			screen_style(p->out, "\033[0;%s%d%sm", p->v->pieces.v[now].state == PIECE_RESERVED ? "2;" : "",
-				     backgrounds[p->v->pieces.v[now].number % 6],
-				     p->v->pieces.v[now].state == PIECE_RUNNING ? ";97;1" : ";97");
+			screen_style(p->out, "\033[0;30;%dm", backgrounds[p->v->pieces.v[now].number % NBACKGROUNDS]);
 		fputc(l->text[i], p->out);
 	}
 	screen_style(p->out, "\033[0m");
@@ -197,6 +198,6 @@ void plan_picture(const struct plan_view *v, int width, bool colour, FILE *out)
 		else
 			node_print(&p, &v->nodes.v[i++]);
 	}
-	if (!colour)
-		fprintf(out, "\n# running   = start guaranteed   - planned, may change\n");
+	fprintf(out, "\n# running   = start guaranteed   - planned, may change%s\n",
+		colour && width >= 80 ? "   (a color for each job)" : "");
 }

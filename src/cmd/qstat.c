@@ -1,8 +1,8 @@
 /*
  * qstat.c - `qstat`: what is asked for, in the options of both families of PBS.
  *
- * -x means XML in TORQUE and "finished jobs, too" in PBS Pro. Finished jobs are always shown here, so that only the
- * form is open: XML, unless -F names another, or another list (-a) is asked for, or it is joined as PBS Pro's clients
+ * -x means XML in TORQUE and "finished jobs, too" in PBS Pro. What is shown in full has all finished jobs here, and lists have those
+ * that ended lately, so that only the form is open: XML, unless -F names another, or another list (-a) is asked for, or it is joined as PBS Pro's clients
  * write it: -fx.
  */
 #include "cmd/qstat.h"
@@ -147,7 +147,8 @@ void qstat_path(const struct qstat *q, const char *operand, struct strbuf *path)
 		query_add(path, "queue", queue);
 	}
 	users_query(path, a->user);
-	query_add(path, "completed", a->uncompleted ? "0" : NULL);
+	bool list = !a->full && !a->format && !a->x && !a->history;
+	query_add(path, "completed", a->uncompleted ? "0" : list ? "recent" : NULL);
 	query_add(path, "state", a->running ? "R,S,B,E" : a->idle ? "Q,H,W" : a->history ? "C" : NULL);
 }
 
@@ -236,8 +237,10 @@ const struct command command_qstat = {
 	.operands = "[JOB|QUEUE|@SERVER]...",
 	.operands_max = INT_MAX,
 	.about = "Show jobs, queues, or the server, as PBS does.",
-	.details = "Without operands: all jobs, finished ones too for as long as the server keeps them (state C). "
-		   "Exit code 153: there is no such job.",
+	.details =
+		"Without operands: all jobs; lists show finished ones (state C) for five minutes (the server's show_completed), with -x, -H or -f for "
+		"as long as the server keeps them. "
+		"Exit code 153: there is no such job.",
 	.examples = examples,
 	.hints = hints,
 	.options = options,

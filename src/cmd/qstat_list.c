@@ -148,14 +148,11 @@ static void wide_heading(struct list *l, const char *id)
 			"--------- --------- - ---------\n",
 			"", a->estimate ? "Start" : "Elap");
 	else
-		strbuf_printf(
-			&l->out,
-			"%82sReq'd       Req'd       %s\n"
-			"Job ID                  Username    Queue    Jobname          SessID  NDS   TSK   Memory      Time    "
-			"S   Time\n"
-			"----------------------- ----------- -------- ---------------- ------ ----- ------ --------- --------- "
-			"- ---------\n",
-			"", a->estimate ? "Start" : "Elap");
+		strbuf_printf(&l->out,
+			      "%60sReq'd  Req'd   %s\n"
+			      "Job ID          Username Queue    Jobname    SessID NDS TSK Memory Time  S Time\n"
+			      "--------------- -------- -------- ---------- ------ --- --- ------ ----- - -----\n",
+			      "", a->estimate ? "Est" : "Elap");
 }
 
 /* Nodes without their domains, broken at '+'. */
@@ -183,21 +180,45 @@ static void nodes_add(struct strbuf *out, const char *hosts, bool one_line)
 	strbuf_puts(out, *hosts ? "" : "-- ");
 }
 
+/* As PBS Pro: HH:MM unless there is room. */
+static const char *duration_text(const struct qstat_arguments *a, int64_t seconds, char *buf, size_t size)
+{
+	if (a->wide)
+		return duration_format(seconds, buf, size);
+	if (seconds < 100 * 3600)
+		snprintf(buf, size, "%02d:%02d", (int)(seconds / 3600), (int)(seconds / 60 % 60));
+	else
+		snprintf(buf, size, "%lldh", (long long)(seconds / 3600));
+	return buf;
+}
+
+/* "14:05" today, "Wed14" for its hour within a week, "Nov20". */
+static const char *start_text(const struct qstat_arguments *a, int64_t start, int64_t now, char *buf, size_t size)
+{
+	time_t t = (time_t)start;
+	struct tm tm;
+
+	instant_near(start, now, buf, size);
+	if (!a->wide && strlen(buf) > 5 && localtime_r(&t, &tm))
+		strftime(buf, size, start - now < 6 * 86400 ? "%a%H" : "%b%d", &tm);
+	return buf;
+}
+
 static const char *elapsed_text(const struct list *l, char *const *cell, char *buf, size_t size)
 {
 	int64_t used = used_find(cell[FIELD_USED], "walltime");
 
 	if (l->q->a->estimate) {
 		int64_t planned = strtoll(cell[FIELD_PLANNED], NULL, 10);
-		return planned > 0 ? instant_near(planned, (int64_t)time(NULL), buf, size) : " -- ";
+		return planned > 0 ? start_text(l->q->a, planned, (int64_t)time(NULL), buf, size) : " -- ";
 	}
-	return used > 0 || cell[FIELD_STATE][0] == 'R' ? duration_format(used > 0 ? used : 0, buf, size) : " -- ";
+	return used > 0 || cell[FIELD_STATE][0] == 'R' ? duration_text(l->q->a, used > 0 ? used : 0, buf, size)
+						       : " -- ";
 }
 
 static void wide_row(struct list *l, char *const *cell)
 {
-	static const int narrow[] = {23, 11, 8, 16, -6, -5, -6, -9, -9},
-			 widths[] = {30, 15, 15, 15, -8, -4, -5, -9, -9};
+	static const int narrow[] = {15, 8, 8, 10, -6, -3, -3, -6, -5}, widths[] = {30, 15, 15, 15, -8, -4, -5, -9, -9};
 	const struct qstat_arguments *a = l->q->a;
 	const int *width = a->wide ? widths : narrow;
 	char memory[40], walltime[40], elapsed[40];
@@ -214,9 +235,9 @@ static void wide_row(struct list *l, char *const *cell)
 	column_add(out, *cell[FIELD_CPUS] ? cell[FIELD_CPUS] : " -- ", width[6]);
 	column_add(out, memory_text(a, cell[FIELD_MEMORY], memory, sizeof memory), width[7]);
 	int64_t limit = strtoll(cell[FIELD_WALLTIME], NULL, 10);
-	column_add(out, *cell[FIELD_WALLTIME] ? duration_format(limit, walltime, sizeof walltime) : " -- ", width[8]);
+	column_add(out, *cell[FIELD_WALLTIME] ? duration_text(a, limit, walltime, sizeof walltime) : " -- ", width[8]);
 	column_add(out, cell[FIELD_STATE], 1);
-	column_add(out, elapsed_text(l, cell, elapsed, sizeof elapsed), -9);
+	column_add(out, elapsed_text(l, cell, elapsed, sizeof elapsed), a->wide ? -9 : -5);
 	out->text[--out->n] = '\0';
 	if (a->nodes) {
 		strbuf_puts(out, a->one_line ? "" : "\n");

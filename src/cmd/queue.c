@@ -12,6 +12,8 @@
 #include "cmd/commands.h"
 #include "cmd/show.h"
 
+#define NARROW 72 /* columns */
+
 struct arguments {
 	bool json, all, elements, mine;
 	const char *user, *queue, *states;
@@ -59,7 +61,8 @@ static const char fields[] = "id,name,owner,state,cpus,walltime,used,started,end
 
 struct list {
 	struct table *table;
-	int64_t now, jobs, running, waiting;
+	int64_t now, jobs, running, waiting, arrays;
+	bool narrow; /* no room for the users: why is worth more */
 };
 
 static int64_t number_in(const char *cell, const char *key)
@@ -71,7 +74,7 @@ static int64_t number_in(const char *cell, const char *key)
 	return n;
 }
 
-/* "begun, 4 of 10 done" */
+/* Of an array: "2 running, 4 of 10 done". */
 static void state_cell(struct list *l, char *const *cell)
 {
 	json_t *counts = *cell[C_COUNTS] ? json_loads(cell[C_COUNTS], 0, NULL) : NULL;
@@ -80,8 +83,15 @@ static void state_cell(struct list *l, char *const *cell)
 	json_t *value;
 
 	json_object_foreach(counts, key, value) total += json_integer_value(value);
-	if (total > 0)
-		table_cell(l->table, "%s, %lld of %lld done", state_word(cell[C_STATE]),
+	int64_t running = object_number(counts, "R", 0) + object_number(counts, "E", 0);
+	if (total > 0 && cell[C_STATE][0] == 'C')
+		table_cell(l->table, "%s, %lld", state_word(cell[C_STATE]), (long long)total);
+	else if (total > 0 && running > 0)
+		table_cell(l->table, "%lld running, %lld of %lld done", (long long)running,
+			   (long long)object_number(counts, "C", 0), (long long)total);
+	else if (total > 0)
+		table_cell(l->table, "%s, %lld of %lld done",
+			   cell[C_STATE][0] == 'B' ? "queued" : state_word(cell[C_STATE]),
 			   (long long)object_number(counts, "C", 0), (long long)total);
 	else
 		table_cell(l->table, "%s", state_word(cell[C_STATE]));
@@ -124,11 +134,13 @@ static void row(void *context, char *const *cell)
 	char id[64];
 
 	l->jobs++;
+	l->arrays += *cell[C_COUNTS] == '{';
 	l->running += strchr("RBSE", cell[C_STATE][0]) != NULL;
 	l->waiting += strchr("QHW", cell[C_STATE][0]) != NULL;
 	table_cell(l->table, "%s", id_short(cell[C_ID], id, sizeof id));
 	table_cell(l->table, "%s", cell[C_NAME]);
-	table_cell(l->table, "%s", cell[C_OWNER]);
+	if (!l->narrow)
+		table_cell(l->table, "%s", cell[C_OWNER]);
 	state_cell(l, cell);
 	table_cell(l->table, "%s", cell[C_CPUS]);
 	time_cell(l, cell);
@@ -170,10 +182,15 @@ static int print_json(const struct command *c, struct client *client, const char
 	return EXIT_OK;
 }
 
-static int print_table(const struct command *c, struct client *client, struct strbuf *path)
+static int print_table(const struct command *c, struct client *client, struct strbuf *path, bool filtered)
 {
-	static const char *const columns[] = {"job", "~name", "user", "state", ">cpus", "time", "start", "~why"};
-	struct list l = {.table = table_create(columns, 8), .now = (int64_t)time(NULL)};
+	static const char *const columns[] = {"job", "~name", "user", "state", ">cpus", "time", "start", "!why"};
+	static const char *const fewer[] = {"job", "~name", "state", ">cpus", "time", "start", "!why"};
+	int width = terminal_columns();
+	bool narrow = width > 0 && width < NARROW;
+	struct list l = {.table = table_create(narrow ? fewer : columns, narrow ? 7 : 8),
+			 .now = (int64_t)time(NULL),
+			 .narrow = narrow};
 	struct err err;
 	int code = EXIT_OK;
 
@@ -182,13 +199,12 @@ static int print_table(const struct command *c, struct client *client, struct st
 		code = command_fail(c, "%s", err.text);
 	else if (l.jobs > 0)
 		table_print(l.table, stdout, 0);
-	if (code == EXIT_OK && terminal_columns() > 0) {
-		if (l.jobs > 0)
-			printf("\n%lld job%s: %lld running, %lld waiting.\n", (long long)l.jobs, l.jobs == 1 ? "" : "s",
-			       (long long)l.running, (long long)l.waiting);
-		else
-			printf("No jobs.\n");
-	}
+	if (code == EXIT_OK && l.jobs == 0)
+		printf(filtered ? "No jobs match.\n" : "No jobs.\n");
+	else if (code == EXIT_OK && width > 0)
+		printf("\n%lld job%s: %lld running, %lld waiting.%s\n", (long long)l.jobs, l.jobs == 1 ? "" : "s",
+		       (long long)l.running, (long long)l.waiting,
+		       l.arrays && !narrow ? " 'shunt queue -t' lists the elements of arrays." : "");
 	table_destroy(l.table);
 	return code;
 }
@@ -202,7 +218,8 @@ static int run(const struct command *c, const void *arguments, const struct oper
 	if (!show_open(c, &client))
 		return EXIT_FAILED;
 	path_make(a, &path);
-	int code = a->json ? print_json(c, client, path.text) : print_table(c, client, &path);
+	int code = a->json ? print_json(c, client, path.text)
+			   : print_table(c, client, &path, a->user || a->mine || a->queue || a->states);
 	client_close(client);
 	strbuf_fini(&path);
 	return code;

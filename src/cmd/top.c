@@ -32,6 +32,7 @@ static const char help[] = "Keys\n"
 			   "  d           delete it (asks first)\n"
 			   "  /           only lines that contain a text; an empty one shows all again\n"
 			   "  a           finished jobs, too\n"
+			   "  e           elements of arrays one by one, or arrays again\n"
 			   "  n           nodes, or jobs again\n"
 			   "  q, Escape   back; from the jobs: quit\n";
 
@@ -269,6 +270,11 @@ static bool key_take(struct top *t, int key)
 		break;
 	case 'n':
 		view_set(t, t->view == VIEW_NODES ? VIEW_JOBS : VIEW_NODES);
+		break;
+	case 'e':
+		t->elements = !t->elements;
+		top_read(t);
+		mark_find(t);
 		break;
 	case 'a':
 		t->finished = !t->finished;

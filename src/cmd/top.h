@@ -20,6 +20,7 @@ enum top_view { VIEW_JOBS, VIEW_NODES, VIEW_TEXT };
 struct top_job {
 	const char *id, *name, *owner, *state, *cpus, *why;
 	char time[64], start[40];
+	char counts[48]; /* of an array: how many of its elements run; else "" */
 };
 
 struct top_node {
@@ -33,6 +34,7 @@ struct top {
 	struct client *client;
 	const char *user;	  /* only their jobs; NULL: all */
 	bool finished;		  /* show finished jobs, too */
+	bool elements;		  /* of arrays, one by one */
 	char filter[64];	  /* only jobs with this in a column */
 	enum top_view view, back; /* `back`: where a text was opened from */
 	/* What the server said last. */

@@ -16,8 +16,8 @@
 
 #define TEXT_WIDTH 76
 
-enum { C_ID, C_NAME, C_OWNER, C_STATE, C_CPUS, C_WALLTIME, C_USED, C_STARTED, C_PLANNED, C_COMMENT, COLUMNS };
-static const char fields[] = "id,name,owner,state,cpus,walltime,used,started,planned_start,comment";
+enum { C_ID, C_NAME, C_OWNER, C_STATE, C_CPUS, C_WALLTIME, C_USED, C_STARTED, C_PLANNED, C_COMMENT, C_COUNTS, COLUMNS };
+static const char fields[] = "id,name,owner,state,cpus,walltime,used,started,planned_start,comment,array_counts";
 
 struct reading {
 	struct top *t;
@@ -53,6 +53,20 @@ static void times_set(struct top_job *j, char *const *cell, int64_t now)
 			 instant_near(started > 0 ? started : planned, now, when, sizeof when));
 }
 
+/* "2 run/10" of an array. */
+static void counts_set(struct top_job *j, const char *cell)
+{
+	json_t *counts = *cell ? json_loads(cell, 0, NULL) : NULL;
+	int64_t total = 0, running = object_number(counts, "R", 0) + object_number(counts, "E", 0);
+	const char *key;
+	json_t *value;
+
+	json_object_foreach(counts, key, value) total += json_integer_value(value);
+	if (total > 0)
+		snprintf(j->counts, sizeof j->counts, "%" PRId64 "/%" PRId64 " run", running, total);
+	json_decref(counts);
+}
+
 static void job_row(void *context, char *const *cell)
 {
 	struct reading *r = context;
@@ -67,6 +81,7 @@ static void job_row(void *context, char *const *cell)
 	j.name = arena_strndup(r->arena, cell[C_NAME], strlen(cell[C_NAME]));
 	j.owner = arena_strndup(r->arena, cell[C_OWNER], strlen(cell[C_OWNER]));
 	j.state = arena_strndup(r->arena, cell[C_STATE], strlen(cell[C_STATE]));
+	counts_set(&j, cell[C_COUNTS]);
 	j.cpus = arena_strndup(r->arena, cell[C_CPUS], strlen(cell[C_CPUS]));
 	j.why = arena_strndup(r->arena, cell[C_COMMENT], strlen(cell[C_COMMENT]));
 	times_set(&j, cell, r->now);
@@ -87,6 +102,7 @@ static bool jobs_read(struct top *t)
 	strbuf_puts(&path, "/v1/jobs");
 	query_add(&path, "fields", fields);
 	query_add(&path, "completed", t->finished ? "1" : "0");
+	query_add(&path, "arrays", t->elements ? "expand" : NULL);
 	users_query(&path, t->user);
 	t->running = t->waiting = 0;
 	vec_clear(&t->jobs);

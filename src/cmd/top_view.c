@@ -60,23 +60,30 @@ static void bar_draw(int y, int x, int width, int64_t used, int64_t all)
 	addch(']');
 }
 
+/* Name, bar, numbers, clock: what has no room is left out, the bar first. */
 static void head_draw(const struct top *t)
 {
 	char line[512], clock[16];
 	time_t now = time(NULL);
 	struct tm tm;
+	int x = 0, end = COLS - 9;
 
 	localtime_r(&now, &tm);
 	strftime(clock, sizeof clock, "%H:%M:%S", &tm);
 	attron(A_BOLD);
 	snprintf(line, sizeof line, "Shunt %s", t->server);
-	put(0, 0, 24, line);
+	put(0, 0, COLS < 80 ? 14 : 24, line);
 	attroff(A_BOLD);
-	bar_draw(0, 25, BAR, t->cpus_used, t->cpus);
-	snprintf(line, sizeof line, "%" PRId64 " of %" PRId64 " CPUs   %" PRId64 " running, %" PRId64 " waiting",
+	x = COLS < 80 ? 15 : 25;
+	snprintf(line, sizeof line, "%" PRId64 " of %" PRId64 " CPUs, %" PRId64 " running, %" PRId64 " waiting",
 		 t->cpus_used, t->cpus, t->running, t->waiting);
-	put(0, 25 + BAR + 3, COLS, line);
-	put(0, COLS - 9, 9, clock);
+	int room = end - x - (int)strlen(line) - 4, bar = room > BAR ? BAR : room;
+	if (bar >= 6) {
+		bar_draw(0, x, bar, t->cpus_used, t->cpus);
+		x += bar + 3;
+	}
+	put(0, x, end - x - 1, line);
+	put(0, end + 1, 8, clock);
 	if (t->trouble[0]) {
 		attron(COLOR_PAIR(COLOUR_TROUBLE));
 		put(1, 0, COLS, t->trouble);
@@ -111,27 +118,86 @@ static int state_colour(const char *state)
 	return COLOUR_WAITING;
 }
 
+/* The columns of jobs, from the left; what is left of the line is for why. */
+enum {
+	COLUMN_ID,
+	COLUMN_NAME,
+	COLUMN_OWNER,
+	COLUMN_STATE,
+	COLUMN_CPUS,
+	COLUMN_TIME,
+	COLUMN_START,
+	COLUMN_WHY,
+	NCOLUMNS
+};
+#define WHY_WIDTH 24 /* what it should have: until then the others give way, in the order of `gives` */
+
+struct layout {
+	int width[NCOLUMNS];
+};
+
+static struct layout layout_find(void)
+{
+	static const int least[NCOLUMNS] = {6, 8, 0, 9, 4, 10, 6, 0};
+	static const int gives[] = {COLUMN_NAME, COLUMN_OWNER, COLUMN_TIME, COLUMN_START, COLUMN_ID, COLUMN_CPUS};
+	struct layout l = {{9, 18, 10, 9, 5, 16, 11, 0}};
+	int used = 0;
+
+	for (int i = 0; i < COLUMN_WHY; i++)
+		used += l.width[i] + 1;
+	for (size_t i = 0; i < sizeof gives / sizeof *gives; i++)
+		while (COLS - used < WHY_WIDTH && l.width[gives[i]] > least[gives[i]]) {
+			l.width[gives[i]]--;
+			used -= l.width[gives[i]] ? 1 : 2; /* a column that is gone needs no gap */
+		}
+	l.width[COLUMN_WHY] = COLS - used;
+	return l;
+}
+
+/* Puts the next text of a line. */
+static void column_put(const struct layout *l, int column, int y, int *x, const char *text)
+{
+	if (l->width[column] <= 0)
+		return;
+	put(y, *x, l->width[column], text);
+	*x += l->width[column] + 1;
+}
+
 static void job_draw(const struct top_job *j, int y, bool marked)
 {
+	struct layout l = layout_find();
+	int colour = state_colour(j->state), x = 0;
 	char id[32];
-	int colour = state_colour(j->state);
 
 	if (marked) {
 		attron(A_REVERSE);
 		mvhline(y, 0, ' ', COLS);
 	}
-	put(y, 0, 9, id_short(j->id, id, sizeof id));
-	put(y, 10, 18, j->name);
-	put(y, 29, 10, j->owner);
+	column_put(&l, COLUMN_ID, y, &x, id_short(j->id, id, sizeof id));
+	column_put(&l, COLUMN_NAME, y, &x, j->name);
+	column_put(&l, COLUMN_OWNER, y, &x, j->owner);
 	attron(COLOR_PAIR(colour));
-	put(y, 40, 9, state_word(j->state));
+	column_put(&l, COLUMN_STATE, y, &x, j->counts[0] && *j->state != 'C' ? j->counts : state_word(j->state));
 	attroff(COLOR_PAIR(colour));
-	put(y, 50, 5, j->cpus);
-	put(y, 56, 16, j->time);
-	put(y, 73, 11, j->start);
-	put(y, 85, COLS, j->why);
+	column_put(&l, COLUMN_CPUS, y, &x, j->cpus);
+	column_put(&l, COLUMN_TIME, y, &x, j->time);
+	column_put(&l, COLUMN_START, y, &x, j->start);
+	column_put(&l, COLUMN_WHY, y, &x, j->why);
 	if (marked)
 		attroff(A_REVERSE);
+}
+
+static void jobs_heading(void)
+{
+	static const char *const titles[NCOLUMNS] = {"job", "name", "user", "state", "cpus", "time", "start", "why"};
+	struct layout l = layout_find();
+	int x = 0;
+
+	attron(A_REVERSE);
+	mvhline(HEAD - 1, 0, ' ', COLS);
+	for (int i = 0; i < NCOLUMNS; i++)
+		column_put(&l, i, HEAD - 1, &x, titles[i]);
+	attroff(A_REVERSE);
 }
 
 static void node_draw(const struct top_node *n, int y, bool marked)
@@ -199,7 +265,7 @@ static void list_draw(const struct top *t)
 static void foot_draw(const struct top *t)
 {
 	static const char *const keys[] = {
-		"q quit  o output  i details  w why  h hold/release  d delete  / filter  a finished  n nodes  ? help",
+		"q quit  ? help  o output  i details  w why  h hold/release  d delete  e elements  / filter  a finished  n nodes",
 		"q quit  n jobs  ? help", "q back  arrows scroll  End follow"};
 
 	if (t->message[0]) {
@@ -221,17 +287,16 @@ void top_draw(struct top *t)
 		start_color();
 		use_default_colors();
 		init_pair(COLOUR_RUNNING, COLOR_GREEN, -1);
-		init_pair(COLOUR_WAITING, COLOR_YELLOW, -1);
+		init_pair(COLOUR_WAITING, -1, -1); /* yellow can't be read on white */
 		init_pair(COLOUR_HELD, COLOR_MAGENTA, -1);
 		init_pair(COLOUR_TROUBLE, COLOR_RED, -1);
-		init_pair(COLOUR_BAR, COLOR_CYAN, -1);
+		init_pair(COLOUR_BAR, COLOR_GREEN, -1);
 	}
 	coloured = true;
 	erase();
 	head_draw(t);
 	if (t->view == VIEW_JOBS)
-		heading_draw(
-			"job       name               user       state     cpus  time             start       why");
+		jobs_heading();
 	else if (t->view == VIEW_NODES)
 		heading_draw("node                state          cpus  used                         load  jobs   note");
 	else

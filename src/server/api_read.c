@@ -12,6 +12,7 @@
 struct filter {
 	const char *user, *queue, *state, *name;
 	bool completed, expand;
+	int64_t ended_since; /* without `completed`: those that ended later are listed all the same */
 };
 
 static bool in_list(const char *list, const char *word_)
@@ -29,8 +30,6 @@ static bool in_list(const char *list, const char *word_)
 
 static bool filter_fits(const struct server *s, const struct filter *f, const struct spec *p, char state)
 {
-	if (!f->completed && state == 'C')
-		return false;
 	if (f->user && !in_list(f->user, word(s, p->owner)))
 		return false;
 	if (f->queue && !in_list(f->queue, word(s, p->queue)))
@@ -38,6 +37,20 @@ static bool filter_fits(const struct server *s, const struct filter *f, const st
 	if (f->name && strcmp(f->name, p->name) != 0)
 		return false;
 	return !f->state || strchr(f->state, state) != NULL;
+}
+
+/* It has ended, and so long ago that the list leaves it out. */
+static bool is_too_old(const struct server *s, const struct filter *f, uint32_t id, const struct array *a)
+{
+	int64_t ended = 0;
+
+	if (f->completed || (a ? array_state(s, a) : entry_state(s, id)) != 'C')
+		return false;
+	for (uint32_t i = 0; i < (a && f->ended_since < INT64_MAX ? a->count : 1); i++) {
+		int64_t t = entry_job(s, a ? a->first + i : id)->since;
+		ended = t > ended ? t : ended;
+	}
+	return ended < f->ended_since;
 }
 
 #define WHOLE (UINT32_C(1) << 31)
@@ -81,7 +94,8 @@ static bool listing_next(struct listing *l, uint32_t *ret, const struct array **
 			*ret_array = a;
 		}
 		if (!may_see(s, &l->who, e->spec) ||
-		    !filter_fits(s, &l->f, e->spec, *ret_array ? array_state(s, a) : entry_state(s, id)))
+		    !filter_fits(s, &l->f, e->spec, *ret_array ? array_state(s, a) : entry_state(s, id)) ||
+		    is_too_old(s, &l->f, id, *ret_array))
 			continue;
 		if (l->limit == 0) {
 			l->next = l->last;
@@ -283,8 +297,12 @@ void api_list(struct server *s, struct http_request *r, const struct asker *w)
 			       keep(l, request_query(r, "state")),
 			       keep(l, request_query(r, "name")),
 			       true,
-			       false};
-	l->f.completed = query_number("/v1/jobs", r, "completed", 1);
+			       false,
+			       INT64_MAX};
+	x = request_query(r, "completed");
+	l->f.completed = !x || strcmp(x, "1") == 0;
+	l->f.ended_since =
+		x && strcmp(x, "recent") == 0 ? s->now - attrs_number(&s->attrs, "show_completed") : INT64_MAX;
 	if ((x = request_query(r, "arrays")))
 		l->f.expand = strcmp(x, "expand") == 0;
 	l->limit = (uint64_t)query_number("/v1/jobs", r, "limit", (int64_t)l->limit);

@@ -133,6 +133,9 @@ const struct attr attr_table[] = {
 	{"keep_completed", SERVER, SECONDS("86400"), .alias = "job_history_duration",
 	 .about = "Seconds that jobs stay visible after their end."},
 	{"keep_completed", QUEUE, SECONDS(NULL), .about = "The same for jobs of the queue. Unset: the server's."},
+	{"show_completed", SERVER, SECONDS("300"),
+	 .about =
+		 "Seconds that lists of qstat show jobs after their end; by id, with -x and -H they are shown as long as they are kept."},
 	{"mail_from", SERVER, .type = ATTR_TEXT, .initial = "adm", .about = "Who mail about jobs comes from."},
 	{"mail_domain", SERVER, .type = ATTR_TEXT,
 	 .about = "Mail to users goes to user@DOMAIN; \"never\" sends none. Unset: to the user as the name is."},

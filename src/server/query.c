@@ -17,7 +17,7 @@ static const struct parameter {
 	const char *header; /* that says the same, and comes first */
 } parameters[] = {
 	{"/v1/jobs", "limit", .min = 1, .max = 1000000000},
-	{"/v1/jobs", "completed", .min = 0, .max = 1},
+	{"/v1/jobs", "completed", .words = "0|1|recent"},
 	{"/v1/jobs", "arrays", .words = "collapse|expand"},
 	{"/v1/jobs/*/output", "stream", .words = "out|err"},
 	{"/v1/jobs/*/output", "from", .min = 0, .max = INT64_C(1) << 56},

@@ -650,6 +650,30 @@ static void expect_table(const struct table *t, int width, const char *want)
 	free(text);
 }
 
+/* A column marked '!' is cut last. */
+static void test_table_ranks(void **state)
+{
+	static const char *const columns[] = {"id", "~name", "state", ">n", "!why"};
+	struct table *t = table_create(columns, 5);
+
+	(void)state;
+	table_cell(t, "1");
+	table_cell(t, "abcdefghijklmnopqrst");
+	table_cell(t, "running, 10 of 20");
+	table_cell(t, "1000");
+	table_cell(t, "needs 8 CPUs, 2 are free");
+	expect_table(t, 66,
+		     "id  name         state                 n  why\n"
+		     "1   abcdefghij…  running, 10 of 20  1000  needs 8 CPUs, 2 are free\n");
+	expect_table(t, 54,
+		     "id  name      state        n  why\n"
+		     "1   abcdefg…  running…  1000  needs 8 CPUs, 2 are free\n");
+	expect_table(t, 40,
+		     "id  name     state       n  why\n"
+		     "1   abcdef…  runnin…  1000  needs 8 CPU…\n");
+	table_destroy(t);
+}
+
 static void test_table(void **state)
 {
 	static const char *const columns[] = {"id", "~name", ">cpus"};
@@ -831,6 +855,7 @@ int main(void)
 		cmocka_unit_test(test_utf8),
 		cmocka_unit_test(test_text),
 		cmocka_unit_test(test_table),
+		cmocka_unit_test(test_table_ranks),
 		cmocka_unit_test(test_hostlist),
 	};
 
