@@ -139,8 +139,9 @@ void server_print(const json_t *server)
 		       object_text(here, "address"));
 	printf("Server: %s, since %s, process %lld\n", object_text(server, "name"),
 	       instant_format(started, since, sizeof since), (long long)object_number(server, "pid", 0));
-	printf("Nodes:  %lld, with %lld CPUs, %lld in use\n", (long long)object_number(server, "nodes", 0),
-	       (long long)object_number(server, "cpus", 0), (long long)object_number(server, "cpus_used", 0));
+	printf("Nodes:  %lld, with %lld CPU%s, %lld in use\n", (long long)object_number(server, "nodes", 0),
+	       (long long)object_number(server, "cpus", 0), object_number(server, "cpus", 0) == 1 ? "" : "s",
+	       (long long)object_number(server, "cpus_used", 0));
 	counts_print(server);
 	servers_print(server);
 	printf("State:  %s\n", object_text(server, "state_directory"));

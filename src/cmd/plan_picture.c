@@ -129,7 +129,8 @@ static void node_print(const struct picture *p, const struct plan_node *node)
 			lanes[n++] = lane_make(p);
 		piece_draw(p, &lanes[k], (int)i, from, to);
 	}
-	snprintf(cpus, sizeof cpus, "%s%" PRId64 " CPUs", node->up ? "" : "down, ", node->cpus);
+	snprintf(cpus, sizeof cpus, "%s%" PRId64 " CPU%s", node->up ? "" : "down, ", node->cpus,
+		 node->cpus == 1 ? "" : "s");
 	for (int k = 0; k < n; k++) {
 		fprintf(p->out, "%-*.*s |", p->label, p->label, k == 0 ? node->name : k == 1 ? cpus : "");
 		lane_print(p, &lanes[k]);

@@ -59,7 +59,8 @@ static void part_draw(const struct plan_view *v, const struct plan_piece *p, dou
 
 	if (width < 1)
 		width = 1;
-	strbuf_printf(&text, "%s %s (%s), %" PRId64 " CPUs, %s", p->job, p->name, p->owner, p->cpus, words[p->state]);
+	strbuf_printf(&text, "%s %s (%s), %" PRId64 " CPU%s, %s", p->job, p->name, p->owner, p->cpus,
+		      p->cpus == 1 ? "" : "s", words[p->state]);
 	fprintf(out, "<g><title>");
 	struct strbuf quoted = {0};
 	xml_quote(text.text, &quoted);

@@ -125,7 +125,8 @@ static void node_print(const struct qmgr_command *m, const json_t *node)
 
 	if (m->verb == QMGR_PRINT) {
 		strbuf_printf(&before, "set node %s ", name);
-		printf("#\n# Node %s, of %lld CPUs\n#\n", name, (long long)object_number(node, "cpus", 0));
+		printf("#\n# Node %s, of %lld CPU%s\n#\n", name, (long long)object_number(node, "cpus", 0),
+		       object_number(node, "cpus", 0) == 1 ? "" : "s");
 		if (strncmp(object_text(node, "state"), "offline", 7) == 0 ||
 		    strncmp(object_text(node, "state"), "draining", 8) == 0)
 			printf("%sstate = offline\n", before.text);

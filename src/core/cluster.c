@@ -300,7 +300,7 @@ static int shape_refuse(const struct cluster *c, const struct shape *s, struct e
 		return err_set(err, -EINVAL, "it needs %lld %s on one node; the largest suitable node has %lld",
 			       (long long)s->need.v[d],
 			       d == RES_CPU   ? "CPUs"
-			       : d == RES_GPU ? "GPUs"
+			       : d == RES_GPU ? s->need.v[d] == 1 ? "GPU" : "GPUs"
 					      : names_get(&c->res_names, d - RES_NAMED),
 			       (long long)most.v[d]);
 	}
