@@ -1,6 +1,6 @@
 /*
  * fuzz_request.c - whatever parses must format to a text that parses to the same: requests, durations, memory, host
- * lists. The input's first byte chooses.
+ * lists; and what is cleaned is clean. The input's first byte chooses.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -9,7 +9,9 @@
 
 #include "base/hostlist.h"
 #include "base/strbuf.h"
+#include "base/text.h"
 #include "base/timetext.h"
+#include "base/utf8.h"
 #include "core/reqtext.h"
 
 #define YEAR_10000 INT64_C(253402300800)
@@ -74,6 +76,29 @@ static void memory(const char *text)
 		     text, buf);
 }
 
+/* What is cleaned is clean, printable, and stays as it is. */
+static void cleaned(const char *text, size_t n)
+{
+	struct strbuf once = {0}, twice = {0};
+
+	for (int shape = TEXT_LINE; shape <= TEXT_LINES; shape++) {
+		strbuf_clear(&once);
+		strbuf_clear(&twice);
+		text_clean(&once, text, n, (enum text_shape)shape);
+		must(text_is_clean(strbuf_text(&once), once.n, (enum text_shape)shape), text, strbuf_text(&once));
+		text_clean(&twice, strbuf_text(&once), once.n, (enum text_shape)shape);
+		must(once.n == twice.n && strcmp(strbuf_text(&once), strbuf_text(&twice)) == 0, strbuf_text(&once),
+		     strbuf_text(&twice));
+		for (size_t i = 0; i < once.n; i++)
+			must((unsigned char)once.text[i] >= ' ' ||
+				     (shape == TEXT_LINES && strchr("\n\t", once.text[i])),
+			     text, strbuf_text(&once));
+	}
+	must(utf8_unfinished(text, n) <= 3 && utf8_unfinished(text, n) <= n, text, "");
+	strbuf_fini(&once);
+	strbuf_fini(&twice);
+}
+
 static void hostlist(const char *text)
 {
 	name_list names, again = {0};
@@ -109,6 +134,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	memcpy(text, data + 1, size - 1);
 	text[size - 1] = '\0';
 	target[data[0] % 4](text);
+	cleaned((const char *)data, size);
 	free(text);
 	return 0;
 }
