@@ -45,34 +45,50 @@ void nodes_metrics(const struct server *s, struct strbuf *out)
 
 /* ---- showing ---- */
 
+static int piece_cmp(const void *a, const void *b)
+{
+	const struct piece *x = a, *y = b;
+
+	return x->job != y->job ? (x->job < y->job ? -1 : 1) : x->frag < y->frag ? -1 : x->frag > y->frag;
+}
+
+static void list_show(struct json *j, const char *key, const int32_t *list, int32_t n)
+{
+	json_open_array(j, key);
+	for (int32_t k = 0; k < n; k++)
+		json_int(j, NULL, list[k]);
+	json_close_array(j);
+}
+
+/* By id: the order in the plan depends on how it came to be. */
 static void jobs_show(const struct server *s, uint32_t node, struct json *j)
 {
+	VEC(struct piece) pieces = {0};
 	struct strbuf id = {0};
 
+	for (size_t i = 0; i < s->plan->node[node].pieces.n; i++)
+		if (s->plan->node[node].pieces.v[i].running)
+			vec_push(&pieces, s->plan->node[node].pieces.v[i]);
+	if (pieces.n)
+		qsort(pieces.v, pieces.n, sizeof *pieces.v, piece_cmp);
 	json_open_array(j, "jobs");
-	for (size_t i = 0; i < s->plan->node[node].pieces.n; i++) {
-		const struct piece *x = &s->plan->node[node].pieces.v[i];
-		struct attempt *t = x->running ? attempt_find(s, x->job, entry_job(s, x->job)->attempt) : NULL;
+	for (size_t i = 0; i < pieces.n; i++) {
+		const struct piece *x = &pieces.v[i];
+		struct attempt *t = attempt_find(s, x->job, entry_job(s, x->job)->attempt);
 		if (!t || x->frag >= t->nfrags)
 			continue;
 		strbuf_clear(&id);
 		entry_id(s, x->job, &id);
 		json_open_object(j, NULL);
 		json_text(j, "id", id.text);
-		json_open_array(j, "cpus");
-		for (int32_t k = 0; k < t->ncpus[x->frag]; k++)
-			json_int(j, NULL, t->cpu[x->frag][k]);
-		json_close_array(j);
-		if (t->ngpus[x->frag]) {
-			json_open_array(j, "gpus");
-			for (int32_t k = 0; k < t->ngpus[x->frag]; k++)
-				json_int(j, NULL, t->gpu[x->frag][k]);
-			json_close_array(j);
-		}
+		list_show(j, "cpus", t->cpu[x->frag], t->ncpus[x->frag]);
+		if (t->ngpus[x->frag])
+			list_show(j, "gpus", t->gpu[x->frag], t->ngpus[x->frag]);
 		json_close_object(j);
 	}
 	json_close_array(j);
 	strbuf_fini(&id);
+	vec_free(&pieces);
 }
 
 static void agent_show(const struct agent *a, struct json *j)

@@ -320,7 +320,7 @@ static struct depend_fate fate_of_job(const struct server *s, uint32_t id)
 	const struct job *job = entry_job(s, id);
 
 	return (struct depend_fate){
-		.started = job->state == STATE_RUNNING || (job_ended(job) && job->attempt > 0),
+		.started = s->entries.v[id].ran,
 		.ended = job_ended(job),
 		.status = s->entries.v[id].exit_status,
 	};

@@ -13,7 +13,7 @@
 
 /* ---- the scheduler's events ---- */
 
-static void signal_later(struct server *s, uint32_t id, uint32_t attempt, int signal)
+void signal_later(struct server *s, uint32_t id, uint32_t attempt, int signal)
 {
 	struct signal_order o = {.signal = signal};
 
@@ -277,6 +277,8 @@ void dispatch_orders(struct server *s)
 		struct attempt *t = attempt_find(s, id, job->attempt);
 		if (job->state != STATE_NOW)
 			continue;
+		if (t && t->ordered) /* it is in the list twice: withdrawn and started again within a turn */
+			continue;
 		if (t && attempt_reachable(s, t))
 			attempt_order(s, t);
 		else
@@ -474,7 +476,9 @@ static void result_finish(struct server *s, uint32_t id, const struct result *r)
 void job_purge(struct server *s, uint32_t id, const struct payload *p)
 {
 	job_kill(s, id, p);
-	finish(s, id, &(struct payload){.exit_status = EXIT_LOST, .cause = END_DELETED, .foreign = p->foreign});
+	finish(s, id,
+	       &(struct payload){
+		       .exit_status = EXIT_LOST, .cause = END_DELETED, .foreign = p->foreign, .lingers = true});
 	s->dirty = true;
 }
 

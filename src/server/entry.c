@@ -53,7 +53,7 @@ static void apply_start(const struct server *s, struct entry *x, const struct pa
 	exec_host_set(s, x, p->attempt);
 	x->outcome->session = 0; /* an earlier attempt's */
 	x->outcome->kill_at = 0;
-	x->suspended = false;
+	x->suspended = x->resumed = false;
 	x->intent = INTENT_NONE;
 	comment_set(x, NULL);
 }
@@ -61,7 +61,7 @@ static void apply_start(const struct server *s, struct entry *x, const struct pa
 /* It does not run any more, for good or to wait again. */
 static void apply_stop(struct entry *x, const struct payload *p)
 {
-	x->suspended = false;
+	x->suspended = x->resumed = false;
 	x->intent = INTENT_NONE;
 	if (x->outcome)
 		x->outcome->kill_at = 0;
@@ -117,8 +117,10 @@ static void apply_alter(struct server *s, struct entry *x, struct job *job, cons
 	p->spec->refs++;
 	x->spec = p->spec;
 	x->holds = p->spec->holds;
-	if (job->state <= STATE_ALLOCATED && asks_otherwise(old, p->spec))
+	if (job->state <= STATE_ALLOCATED && asks_otherwise(old, p->spec)) {
+		plan_forget(s->plan, job->id); /* it has other fragments */
 		job_fill(s, job, p->spec);
+	}
 	spec_unref(old);
 }
 
@@ -131,6 +133,9 @@ void entry_apply(struct server *s, const struct event *e, const struct payload *
 	switch ((int)e->type) {
 	case EVENT_START:
 		apply_start(s, x, p);
+		break;
+	case EVENT_STARTED:
+		x->ran = true;
 		break;
 	case EVENT_PLACED:
 		exec_host_set(s, x, p->attempt);
@@ -161,6 +166,7 @@ void entry_apply(struct server *s, const struct event *e, const struct payload *
 		break;
 	case EVENT_SUSPEND:
 		x->suspended = p->suspended;
+		x->resumed = !p->suspended;
 		break;
 	case EVENT_RANK:
 		job->rank = p->rank;
@@ -287,6 +293,8 @@ static void end_write(struct json *j, const struct payload *p)
 		json_int(j, "cause", p->cause);
 	if (p->foreign)
 		json_bool(j, "foreign", true);
+	if (p->lingers)
+		json_bool(j, "lingers", true);
 	if (p->used) {
 		json_int(j, "cpu_ms", p->cpu_ms);
 		json_int(j, "memory_kib", p->memory_kib);
@@ -377,6 +385,7 @@ static void end_read(const json_t *data, struct payload *p)
 	p->exit_status = (int32_t)number_of(data, "exit_status");
 	p->cause = (uint8_t)number_of(data, "cause");
 	p->foreign = json_is_true(json_object_get(data, "foreign"));
+	p->lingers = json_is_true(json_object_get(data, "lingers"));
 	p->used = json_is_integer(json_object_get(data, "started_us"));
 	p->cpu_ms = number_of(data, "cpu_ms");
 	p->memory_kib = number_of(data, "memory_kib");

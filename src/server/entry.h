@@ -84,6 +84,8 @@ struct entry {
 	uint8_t cause;		       /* enum end_cause */
 	struct job_failures *failures; /* NULL: none */
 	bool suspended;
+	bool resumed;  /* it was suspended, and goes on */
+	bool ran;      /* its script was started, now or once */
 	bool eligible; /* counted as active in its limits: its core job is not held */
 	bool foreign;  /* deleted by another than its owner */
 	bool broken;   /* a part of its history could not be read */
@@ -97,6 +99,7 @@ struct payload {
 	const char *who;     /* who asked for it */
 	int32_t exit_status; /* FINISH, DELETE */
 	uint8_t cause;	     /* ... enum end_cause */
+	bool lingers;	     /* FINISH: its processes are still being killed, and hold their CPUs */
 	bool used;	     /* FINISH: these are known */
 	int64_t cpu_ms, memory_kib, started_us, ended_us;
 	pid_t session;

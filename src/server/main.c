@@ -200,39 +200,6 @@ static void host_name(struct server *s)
 	s->name = mem_strdup(*s->conf.name ? s->conf.name : host);
 }
 
-static void defaults(struct server *s)
-{
-	struct queue *q;
-
-	if (s->queues.n || s->founded) /* who deletes all queues has none after a restart, too */
-		return;
-	q = queue_create(s, "batch");
-	attrs_change(&q->attrs, ATTR_SET, "queue_type", "Execution", NULL);
-	attrs_change(&q->attrs, ATTR_SET, "enabled", "True", NULL);
-	attrs_change(&q->attrs, ATTR_SET, "started", "True", NULL);
-	attrs_change(&s->attrs, ATTR_SET, "default_queue", "batch", NULL);
-	if (*s->conf.policy && strcmp(s->conf.policy, attrs_text(&s->attrs, "policy")) != 0) {
-		attrs_change(&s->attrs, ATTR_SET, "policy", s->conf.policy, NULL);
-		world_rebuild(s);
-	}
-
-	struct strbuf text = {0};
-	struct json j;
-
-	json_init(&j, &text, false);
-	json_open_object(&j, NULL);
-	attrs_write(&q->attrs, &j);
-	json_close_object(&j);
-	store_put_object(s->store, "queue", "batch", text.text);
-	strbuf_clear(&text);
-	json_init(&j, &text, false);
-	json_open_object(&j, NULL);
-	attrs_write(&s->attrs, &j);
-	json_close_object(&j);
-	store_put_object(s->store, "server", "server", text.text);
-	strbuf_fini(&text);
-}
-
 /* System mode: everything but the nursery runs under the server's own account. */
 static int drop_root(struct server *s, struct err *err)
 {
@@ -335,7 +302,7 @@ static int bring_up(struct server *s, struct err *err)
 	if ((rc = cluster_begin(s, err)) < 0)
 		return rc;
 	s->lead_us = s->boot_us;
-	defaults(s);
+	recover_defaults(s);
 	for (uint32_t i = 0; i < s->nodes.n; i++) {
 		if (s->nodes.v[i].gone && !s->nodes.v[i].mentioned)
 			store_drop_object(s->store, "node", names_get(&s->cluster->node_names, i));

@@ -4,6 +4,7 @@
  * Objects and jobs first, then all events in order through job_apply() and plan_apply(); then what is derived: the scheduler's queues, blocks, counts. The engine
  * is asked last what became of the attempts that were under way.
  */
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -209,7 +210,8 @@ static void fold_attempt(struct server *s, const struct event *x, const json_t *
 			attempt_discard(s, x->job, number);
 		break;
 	case EVENT_FINISH:
-		attempt_discard(s, x->job, number);
+		if (!p->lingers)
+			attempt_discard(s, x->job, number);
 		break;
 	default:
 		break;
@@ -442,6 +444,40 @@ int recover(struct server *s, struct err *err)
 	return 0;
 }
 
+/* A new store: one queue, and the policy of the configuration. */
+void recover_defaults(struct server *s)
+{
+	struct queue *q;
+
+	if (s->queues.n || s->founded) /* who deletes all queues has none after a restart, too */
+		return;
+	q = queue_create(s, "batch");
+	attrs_change(&q->attrs, ATTR_SET, "queue_type", "Execution", NULL);
+	attrs_change(&q->attrs, ATTR_SET, "enabled", "True", NULL);
+	attrs_change(&q->attrs, ATTR_SET, "started", "True", NULL);
+	attrs_change(&s->attrs, ATTR_SET, "default_queue", "batch", NULL);
+	if (*s->conf.policy && strcmp(s->conf.policy, attrs_text(&s->attrs, "policy")) != 0) {
+		attrs_change(&s->attrs, ATTR_SET, "policy", s->conf.policy, NULL);
+		world_rebuild(s);
+	}
+
+	struct strbuf text = {0};
+	struct json j;
+
+	json_init(&j, &text, false);
+	json_open_object(&j, NULL);
+	attrs_write(&q->attrs, &j);
+	json_close_object(&j);
+	store_put_object(s->store, "queue", "batch", text.text);
+	strbuf_clear(&text);
+	json_init(&j, &text, false);
+	json_open_object(&j, NULL);
+	attrs_write(&s->attrs, &j);
+	json_close_object(&j);
+	store_put_object(s->store, "server", "server", text.text);
+	strbuf_fini(&text);
+}
+
 /* Whether its script was to run on this machine. */
 static bool begins_here(const struct server *s, const struct attempt *t)
 {
@@ -459,6 +495,17 @@ static enum attempt_state attach(struct server *s, const struct attempt *t, cons
 	if (t)
 		free(hosts);
 	return state;
+}
+
+/* Whether what was last asked for has reached its processes is not known. */
+static void signals_again(struct server *s, uint32_t id, uint32_t attempt, bool current)
+{
+	const struct entry *e = &s->entries.v[id];
+
+	if (!current || e->intent)
+		job_kill_again(s, id, attempt);
+	else if (e->suspended || e->resumed)
+		signal_later(s, id, attempt, e->suspended ? SIGSTOP : SIGCONT);
 }
 
 /* Attempts that were under way: the engine tells, now or later. */
@@ -489,12 +536,10 @@ void recover_attempts(struct server *s)
 			case ATTEMPT_RUNS:
 				if (current && job->state == STATE_NOW)
 					sched_started(s->sched, id, s->now);
-				if (!current || s->entries.v[id].intent)
-					job_kill_again(s, id, n);
+				signals_again(s, id, n, current);
 				break;
 			case ATTEMPT_UNKNOWN: /* a host is not there yet: what is wanted of it waits for it */
-				if (!current || s->entries.v[id].intent)
-					job_kill_again(s, id, n);
+				signals_again(s, id, n, current);
 				break;
 			case ATTEMPT_ENDED:
 			case ATTEMPT_LOST:

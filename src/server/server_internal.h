@@ -436,6 +436,7 @@ void job_end_waiting(struct server *s, uint32_t id, enum end_cause cause, const 
 void job_kill(struct server *s, uint32_t id, const struct payload *p);
 void job_purge(struct server *s, uint32_t id, const struct payload *p);
 void job_kill_again(struct server *s, uint32_t id, uint32_t attempt);
+void signal_later(struct server *s, uint32_t id, uint32_t attempt, int signal); /* after the commit */
 void dispatch_settle(struct server *s); /* what follows from events: dependencies, books, mail */
 
 /* ---- attempt.c: which CPUs and GPUs an attempt has, on which hosts ---- */
@@ -516,6 +517,7 @@ bool world_node_past(const struct server *s, uint32_t node); /* only history kno
 
 /* ---- recover.c ---- */
 int recover(struct server *s, struct err *err);
+void recover_defaults(struct server *s); /* of a new store */
 void recover_attempts(struct server *s); /* once the engine is there */
 
 /* ---- loop.c ---- */
