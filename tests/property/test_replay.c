@@ -1,0 +1,572 @@
+/*
+ * test_replay.c - state is the same before and after a restart.
+ *
+ * A real server with a real store lives through random histories of every operation of the API, of what processes do, and of time. At random points it is
+ * dropped and opened again from its store; then everything that the API can show, of every job, array, queue and node, must be as it was. At the end
+ * everything is released and allowed, and all jobs must get to their end: none is stuck on an idle machine.
+ *
+ *	SHUNT_HISTORIES=10000 build-test/tests/test_property_replay	many of them
+ *	SHUNT_SEED=7 build-test/tests/test_property_replay		one, with what was done
+ *
+ * Each history is a process of its own: a server has no way to be taken down whole.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/rng.h"
+#include "support/bare.h"
+
+#define NODES "n[1-2]:cpus=4:mem=8gb n3:cpus=8:mem=8gb:big"
+#define STEPS 60
+#define EPOCH INT64_C(1800000000)
+
+struct history {
+	struct server *s;
+	struct rng rng;
+	char dir[64];
+	int64_t now_us;
+	uint64_t submitted; /* the highest number given */
+	bool loud;
+};
+
+static int64_t below(struct history *h, int64_t n)
+{
+	return (int64_t)(rng_next(&h->rng) % (uint64_t)n);
+}
+
+static bool one_in(struct history *h, int64_t n)
+{
+	return below(h, n) == 0;
+}
+
+static const char *pick(struct history *h, const char *const *list)
+{
+	int n = 0;
+
+	while (list[n])
+		n++;
+	return list[below(h, n)];
+}
+#define PICK(h, ...) pick(h, (const char *const[]){__VA_ARGS__, NULL})
+
+/* Root, who manages, and somebody else. */
+static uid_t someone(struct history *h)
+{
+	return one_in(h, 3) ? 65534 : getuid();
+}
+
+static void ask(struct history *h, uid_t uid, const char *method, const char *path, const char *fmt, ...)
+	__attribute__((format(printf, 5, 6)));
+static void ask(struct history *h, uid_t uid, const char *method, const char *path, const char *fmt, ...)
+{
+	struct bare_answer a = {0};
+	char body[2048];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(body, sizeof body, fmt, ap);
+	va_end(ap);
+	bare_ask(h->s, uid, method, path, body, &a);
+	if (h->loud)
+		printf("# %lld %u %s %s %s -> %d %.160s\n", (long long)(h->now_us / 1000000 - EPOCH), (unsigned)uid,
+		       method, path, body, a.status, strbuf_text(&a.body));
+	strbuf_fini(&a.body);
+}
+
+/* ---- what people do ---- */
+
+static const char *resources(struct history *h)
+{
+	return PICK(h, "nodes=1:ppn=1", "nodes=1:ppn=2", "nodes=2:ppn=2", "nodes=1:ppn=4", "nodes=1:ppn=8", "ncpus=3",
+		    "nodes=1:big:ppn=4", "nodes=3:ppn=4", "nodes=2:ppn=1+1:ppn=3", "nodes=1:ppn=2,mem=1gb");
+}
+
+static void some_job(struct history *h, char ret[64])
+{
+	uint64_t number = 1 + (uint64_t)below(h, (int64_t)h->submitted + 1);
+
+	if (one_in(h, 3))
+		snprintf(ret, 64, "%llu[]", (unsigned long long)number);
+	else if (one_in(h, 3))
+		snprintf(ret, 64, "%llu[%d]", (unsigned long long)number, (int)below(h, 7));
+	else if (one_in(h, 8))
+		snprintf(ret, 64, "%llu[1-3]", (unsigned long long)number);
+	else
+		snprintf(ret, 64, "%llu", (unsigned long long)number);
+}
+
+static void op_submit(struct history *h)
+{
+	struct strbuf b = {0};
+	uid_t uid = someone(h);
+	int64_t now = h->now_us / 1000000;
+
+	strbuf_printf(&b, "{\"name\":\"j%d\",\"script\":\"exit %d\",\"resources\":[\"%s\",\"walltime=%lld\"]",
+		      (int)below(h, 9), (int)below(h, 3), resources(h), (long long)(1 + below(h, 400)));
+	if (one_in(h, 3))
+		strbuf_printf(&b, ",\"array\":\"%s\"", PICK(h, "1-6", "0-4%2", "1-8%3", "1-3%1", "2,4,6%2"));
+	if (one_in(h, 5))
+		strbuf_printf(&b, ",\"hold\":\"%s\"", uid ? "u" : PICK(h, "u", "o", "s", "uos"));
+	if (one_in(h, 6))
+		strbuf_printf(&b, ",\"at\":%lld", (long long)(now + below(h, 300)));
+	if (one_in(h, 3) && h->submitted)
+		strbuf_printf(&b, ",\"depend\":\"%s:%lld%s\"",
+			      PICK(h, "afterok", "afterany", "afternotok", "after", "before", "beforeok"),
+			      (long long)(1 + below(h, (int64_t)h->submitted)), one_in(h, 3) ? "[]" : "");
+	if (one_in(h, 4))
+		strbuf_printf(&b, ",\"type\":\"Q\",\"deadline\":%lld", (long long)(now + 100 + below(h, 3000)));
+	else if (one_in(h, 12) && uid == getuid())
+		strbuf_printf(
+			&b,
+			",\"type\":\"E\",\"deadline\":%lld,\"powers\":[\"sc_alloc\",\"q_alloc\",\"c_exec\",\"s_exec\",\"q_exec\"]",
+			(long long)(now + 100 + below(h, 1000)));
+	if (one_in(h, 4))
+		strbuf_printf(&b, ",\"queue\":\"%s\"", PICK(h, "batch", "fast", "slow"));
+	if (one_in(h, 6))
+		strbuf_printf(&b, ",\"priority\":%d", (int)below(h, 5));
+	if (one_in(h, 8))
+		strbuf_puts(&b, ",\"rerunnable\":false");
+	if (one_in(h, 12))
+		strbuf_puts(&b, ",\"interactive\":true");
+	strbuf_puts(&b, "}");
+	ask(h, uid, "POST", "/v1/jobs", "%s", b.text);
+	h->submitted = h->s->next_number - 1;
+	strbuf_fini(&b);
+}
+
+static void op_alter(struct history *h)
+{
+	struct strbuf b = {0};
+	char id[64];
+	int64_t now = h->now_us / 1000000;
+
+	some_job(h, id);
+	strbuf_printf(&b, "{\"ids\":[\"%s\"]", id);
+	switch (below(h, 10)) {
+	case 0:
+	case 1:
+	case 2:
+		strbuf_printf(&b, ",\"resources\":[\"%s\"]", resources(h));
+		break;
+	case 3:
+		strbuf_printf(&b, ",\"resources\":[\"walltime=%d\"]", (int)(1 + below(h, 500)));
+		break;
+	case 4:
+		strbuf_printf(&b, ",\"name\":\"a%d\",\"mail\":\"be\"", (int)below(h, 9));
+		break;
+	case 5:
+		strbuf_printf(&b, ",\"priority\":%d", (int)below(h, 5));
+		break;
+	case 6:
+		strbuf_puts(&b, ",\"type\":\"C\",\"deadline\":null");
+		break;
+	case 7:
+		strbuf_printf(&b, ",\"type\":\"Q\",\"deadline\":%lld", (long long)(now + 100 + below(h, 2000)));
+		break;
+	case 8:
+		strbuf_printf(&b, ",\"at\":%lld,\"comment\":\"mine\",\"output\":\"/tmp/x\"",
+			      (long long)(now + below(h, 100)));
+		break;
+	default:
+		strbuf_printf(&b, ",\"hold\":\"%s\"", PICK(h, "u", "n"));
+		break;
+	}
+	strbuf_puts(&b, "}");
+	ask(h, someone(h), "POST", "/v1/jobs/alter", "%s", b.text);
+	strbuf_fini(&b);
+}
+
+static void op_action(struct history *h)
+{
+	char id[64], path[64];
+	const char *what =
+		PICK(h, "hold", "release", "release", "delete", "rerun", "signal", "signal", "move", "run", "delete");
+	struct strbuf more = {0};
+
+	some_job(h, id);
+	if (strcmp(what, "hold") == 0 || strcmp(what, "release") == 0)
+		strbuf_printf(&more, ",\"holds\":\"%s\"", PICK(h, "u", "u", "o", "s", "uos"));
+	else if (strcmp(what, "delete") == 0)
+		strbuf_printf(&more, ",\"message\":\"%s\",\"delay\":%d%s", PICK(h, "no more", "because", ""),
+			      (int)below(h, 30), one_in(h, 6) ? ",\"purge\":true" : "");
+	else if (strcmp(what, "signal") == 0)
+		strbuf_printf(&more, ",\"signal\":\"%s\"", PICK(h, "STOP", "suspend", "CONT", "resume", "USR1"));
+	else if (strcmp(what, "move") == 0)
+		strbuf_printf(&more, ",\"queue\":\"%s\"", PICK(h, "batch", "fast", "slow", "none"));
+	snprintf(path, sizeof path, "/v1/jobs/%s", what);
+	if (one_in(h, 10))
+		ask(h, someone(h), "POST", path, "{\"filter\":{\"queue\":\"%s\"}%s}", PICK(h, "fast", "slow"),
+		    strbuf_text(&more));
+	else
+		ask(h, someone(h), "POST", path, "{\"ids\":[\"%s\"]%s}", id, strbuf_text(&more));
+	strbuf_fini(&more);
+}
+
+static void op_order(struct history *h)
+{
+	char a[64], b[64];
+
+	some_job(h, a);
+	some_job(h, b);
+	ask(h, getuid(), "POST", "/v1/jobs/order", "{\"ids\":[\"%s\",\"%s\"]}", a, b);
+}
+
+static void attribute(struct history *h, const char *path, const char *name, const char *value)
+{
+	ask(h, getuid(), "PATCH", path, "{\"changes\":[{\"op\":\"set\",\"name\":\"%s\",\"value\":\"%s\"}]}", name,
+	    value);
+}
+
+static void op_admin(struct history *h)
+{
+	char path[64], value[16];
+
+	snprintf(path, sizeof path, "/v1/queues/%s", PICK(h, "batch", "fast", "slow"));
+	snprintf(value, sizeof value, "%d", (int)below(h, 5));
+	switch (below(h, 8)) {
+	case 0:
+		attribute(h, "/v1/server", "max_running", value);
+		break;
+	case 1:
+		attribute(h, "/v1/server", "max_user_run", value);
+		break;
+	case 2:
+		attribute(h, path, "max_running", value);
+		break;
+	case 3:
+		attribute(h, path, "max_user_run", value);
+		break;
+	case 4:
+		attribute(h, path, "started", PICK(h, "True", "False"));
+		break;
+	case 5:
+		attribute(h, "/v1/server", "scheduling", PICK(h, "True", "True", "False"));
+		break;
+	case 6:
+		ask(h, getuid(), "PATCH", PICK(h, "/v1/nodes/n1", "/v1/nodes/n3"), "{\"offline\":%s,\"note\":\"x\"}",
+		    PICK(h, "true", "false"));
+		break;
+	default:
+		attribute(h, "/v1/server", "policy", PICK(h, "shunt", "easy", "conservative", "oscar"));
+		break;
+	}
+}
+
+/* ---- what processes do ---- */
+
+static void op_process(struct history *h)
+{
+	const struct bare_attempt *all;
+	size_t n = bare_attempts(&all);
+	struct bare_attempt x;
+
+	if (!n)
+		return;
+	x = all[below(h, (int64_t)n)];
+	if (h->loud)
+		printf("# process %s%s\n", x.tag, x.started ? " runs" : "");
+	if (!x.started && !one_in(h, 4)) {
+		bare_started(h->s, x.tag);
+		return;
+	}
+	bare_forget(x.tag);
+	if (!x.started && one_in(h, 3)) {
+		dispatch_engine.refused(h->s,
+					&(struct refusal){.tag = x.tag, .reason = one_in(h, 3) ? NULL : "it can't"});
+	} else if (one_in(h, 8)) {
+		dispatch_engine.lost(h->s, x.tag, NULL, one_in(h, 2) ? "the host is gone" : NULL);
+	} else {
+		struct result r = {.tag = x.tag,
+				   .how = x.started ? (one_in(h, 4) ? RESULT_SIGNALED : RESULT_EXITED)
+						    : RESULT_NOT_STARTED,
+				   .status = (int)below(h, 3),
+				   .cause = one_in(h, 6) ? CAUSE_WALLTIME : 0,
+				   .cpu_ms = below(h, 100000),
+				   .memory_kib = below(h, 100000),
+				   .started_us = h->now_us - 5000000,
+				   .ended_us = h->now_us,
+				   .session = 4711,
+				   .reason = one_in(h, 5) ? "some reason" : NULL};
+		dispatch_engine.ended(h->s, &r);
+	}
+}
+
+static void op_time(struct history *h)
+{
+	h->now_us += one_in(h, 4) ? below(h, 400) * 1000000 : below(h, 5000000);
+	bare_clock(h->now_us);
+	if (h->loud)
+		printf("# time %lld\n", (long long)(h->now_us / 1000000 - EPOCH));
+}
+
+/* ---- what is seen ---- */
+
+static void see(struct history *h, const char *path, struct strbuf *out)
+{
+	struct bare_answer a = {0};
+
+	bare_ask(h->s, getuid(), "GET", path, NULL, &a);
+	strbuf_printf(out, "%s\n%s\n", path, strbuf_text(&a.body));
+	strbuf_fini(&a.body);
+}
+
+static void job_see(struct history *h, uint32_t id, const struct array *a, struct strbuf *out)
+{
+	struct field_list all;
+	struct err err;
+	json_t *body = NULL;
+	struct json j;
+
+	show_whole(&all);
+	body_read(h->s, id, &body, &err);
+	json_init(&j, out, false);
+	json_open_object(&j, NULL);
+	show_members(h->s, &j, id, a, &all, body);
+	json_close_object(&j);
+	strbuf_puts(out, "\n");
+	json_decref(body);
+}
+
+/* Everything, a line each. */
+static void dump(struct history *h, struct strbuf *out)
+{
+	struct server *s = h->s;
+
+	for (uint32_t id = 1; id < s->entries.n; id++)
+		if (s->entries.v[id].spec) {
+			const struct entry *e = &s->entries.v[id];
+			job_see(h, id, NULL, out);
+			strbuf_printf(out, "  key %llx block %x eligible %d rank %.6f guaranteed %d since %lld\n",
+				      (unsigned long long)e->key, e->block, e->eligible, entry_job(s, id)->rank,
+				      entry_job(s, id)->guaranteed, (long long)entry_job(s, id)->since);
+			job_check(entry_job(s, id));
+		}
+	for (size_t i = 0; i < s->arrays.n; i++)
+		if (s->arrays.v[i]->spec)
+			job_see(h, s->arrays.v[i]->first, s->arrays.v[i], out);
+	see(h, "/v1/queues", out);
+	see(h, "/v1/nodes", out);
+	see(h, "/v1/server", out);
+	plan_check(s->plan);
+}
+
+/* The first line that differs, cut to what differs. */
+static void differ(const char *a, const char *b)
+{
+	while (*a && *b) {
+		size_t n = strcspn(a, "\n"), m = strcspn(b, "\n");
+		if (n != m || memcmp(a, b, n) != 0) {
+			size_t k = 0, from;
+			while (k < n && k < m && a[k] == b[k])
+				k++;
+			from = k > 60 ? k - 60 : 0;
+			printf("# %.*s\n# before: ...%.*s\n# after:  ...%.*s\n", n < 60 ? (int)n : 60, a,
+			       (int)(n - from < 160 ? n - from : 160), a + from, (int)(m - from < 160 ? m - from : 160),
+			       b + from);
+		}
+		a += n + (a[n] == '\n');
+		b += m + (b[m] == '\n');
+	}
+}
+
+/* ---- histories ---- */
+
+static bool restart(struct history *h)
+{
+	struct strbuf before = {0}, after = {0};
+	bool same;
+
+	for (int i = 0; i == 0 || (store_pending(h->s->store) && i < 100); i++) {
+		h->now_us += 1000; /* a commit may wait for company */
+		bare_clock(h->now_us);
+		server_turn(h->s);
+	}
+	dump(h, &before);
+	store_close(h->s->store);
+	h->s = bare_open(h->dir, NODES);
+	dump(h, &after);
+	same = strcmp(strbuf_text(&before), strbuf_text(&after)) == 0;
+	if (h->loud)
+		printf("# restart\n");
+	if (!same)
+		differ(strbuf_text(&before), strbuf_text(&after));
+	strbuf_fini(&before);
+	strbuf_fini(&after);
+	return same;
+}
+
+static int unfinished(const struct history *h)
+{
+	int n = 0;
+
+	for (uint32_t id = 1; id < h->s->entries.n; id++)
+		n += h->s->entries.v[id].spec && !entry_ended(h->s, id);
+	return n;
+}
+
+/* All that people may have forbidden is allowed, and everything that starts ends: the queue must empty itself. */
+static bool drain(struct history *h)
+{
+	static const char *const queues[] = {"/v1/queues/batch", "/v1/queues/fast", "/v1/queues/slow"};
+
+	for (int i = 0; i < 3; i++) {
+		attribute(h, queues[i], "started", "True");
+		attribute(h, queues[i], "enabled", "True");
+		attribute(h, queues[i], "max_running", "1"); /* one at a time: nobody may be left behind */
+		attribute(h, queues[i], "max_user_run", "1");
+	}
+	attribute(h, "/v1/server", "max_running", "3");
+	attribute(h, "/v1/server", "max_user_run", "2");
+	attribute(h, "/v1/server", "scheduling", "True");
+	for (const char *p = "123"; *p; p++) {
+		char path[32];
+		snprintf(path, sizeof path, "/v1/nodes/n%c", *p);
+		ask(h, getuid(), "PATCH", path, "{\"offline\":false}");
+	}
+	ask(h, getuid(), "POST", "/v1/jobs/release", "{\"filter\":{},\"holds\":\"uos\"}");
+	for (int i = 0; i < 2000 && unfinished(h); i++) {
+		const struct bare_attempt *all;
+		char tag[64];
+		h->now_us += 30000000;
+		bare_clock(h->now_us);
+		server_turn(h->s);
+		while (bare_attempts(&all)) {
+			struct result r = {.how = RESULT_EXITED,
+					   .started_us = h->now_us - 1000000,
+					   .ended_us = h->now_us,
+					   .session = 1};
+			memcpy(tag, all[0].tag, sizeof tag);
+			r.tag = tag;
+			if (!all[0].started)
+				bare_started(h->s, tag);
+			bare_forget(tag);
+			dispatch_engine.ended(h->s, &r);
+			server_turn(h->s);
+		}
+	}
+	if (unfinished(h) == 0)
+		return true;
+	for (uint32_t id = 1; id < h->s->entries.n; id++)
+		if (h->s->entries.v[id].spec && !entry_ended(h->s, id)) {
+			struct strbuf text = {0};
+			const struct entry *e = &h->s->entries.v[id];
+			job_see(h, id, NULL, &text);
+			printf("# stuck, block %x: %s: %.300s\n", e->block,
+			       e->outcome && e->outcome->comment ? e->outcome->comment : "", text.text);
+			strbuf_fini(&text);
+			if (!h->loud)
+				break;
+		}
+	return false;
+}
+
+static void step(struct history *h)
+{
+	switch (below(h, 16)) {
+	case 0:
+	case 1:
+	case 2:
+	case 3:
+		op_submit(h);
+		break;
+	case 4:
+	case 5:
+		op_alter(h);
+		break;
+	case 6:
+	case 7:
+	case 8:
+		op_action(h);
+		break;
+	case 9:
+		op_admin(h);
+		break;
+	case 10:
+		op_order(h);
+		break;
+	case 11:
+		op_time(h);
+		break;
+	default:
+		op_process(h);
+		break;
+	}
+	server_turn(h->s);
+}
+
+static bool live_through(uint64_t seed, bool loud)
+{
+	struct history h = {.loud = loud, .now_us = EPOCH * 1000000 + (int64_t)(seed % 1000000)};
+	bool good = true;
+	char command[128];
+
+	snprintf(h.dir, sizeof h.dir, "%s/shunt-replay-XXXXXX", access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp");
+	assert_non_null(mkdtemp(h.dir));
+	rng_seed(&h.rng, seed);
+	bare_clock(h.now_us);
+	h.s = bare_open(h.dir, NODES);
+	ask(&h, getuid(), "PUT", "/v1/queues/fast", "{}");
+	ask(&h, getuid(), "PUT", "/v1/queues/slow", "{}");
+	attribute(&h, "/v1/queues/fast", "enabled", "True");
+	attribute(&h, "/v1/queues/fast", "started", "True");
+	attribute(&h, "/v1/queues/fast", "priority", "3");
+	attribute(&h, "/v1/queues/slow", "enabled", "True");
+	attribute(&h, "/v1/queues/slow", "started", "True");
+	for (int i = 0; i < STEPS && good; i++) {
+		step(&h);
+		if (one_in(&h, 12))
+			good = restart(&h);
+	}
+	good = good && restart(&h) && drain(&h) && restart(&h);
+	store_close(h.s->store);
+	snprintf(command, sizeof command, "rm -rf %s", h.dir);
+	if (system(command) != 0)
+		good = false;
+	return good;
+}
+
+static bool history_runs(uint64_t seed, bool loud)
+{
+	int status;
+	pid_t pid;
+
+	fflush(stdout);
+	pid = fork();
+	assert_true(pid >= 0);
+	if (pid == 0) {
+		setvbuf(stdout, NULL, _IOLBF, 0);
+		bool good = live_through(seed, loud);
+		fflush(stdout);
+		_exit(good ? 0 : 1);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	return status == 0;
+}
+
+static void replay_equals_live(void **state)
+{
+	const char *one = getenv("SHUNT_SEED"), *many = getenv("SHUNT_HISTORIES");
+	uint64_t first = one ? strtoull(one, NULL, 10) : 1, n = one ? 1 : many ? strtoull(many, NULL, 10) : 150;
+	int bad = 0;
+
+	for (uint64_t seed = first; seed < first + n && bad < 5; seed++)
+		if (!history_runs(seed, one != NULL)) {
+			printf("# seed %llu\n", (unsigned long long)seed);
+			bad++;
+		}
+	assert_int_equal(bad, 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {cmocka_unit_test(replay_equals_live)};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,461 @@
+/*
+ * bare.c - see bare.h.
+ */
+#include "support/bare.h"
+
+#include <assert.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "engine/errands.h"
+#include "engine/files.h"
+#include "engine/relay.h"
+#include "engine/terminals.h"
+#include "engine/ticket.h"
+#include "engine/watch.h"
+
+struct http_request {
+	const char *method, *path, *query, *body;
+	size_t n;
+	uid_t uid;
+	int answers;
+	struct bare_answer *answer;
+	struct arena *arena;
+};
+
+const char openapi_json[] = "{}";
+const size_t openapi_json_size = 2;
+
+const char *request_method(const struct http_request *r)
+{
+	return r->method;
+}
+const char *request_path(const struct http_request *r)
+{
+	return r->path;
+}
+const char *request_query(const struct http_request *r, const char *name)
+{
+	size_t n = strlen(name);
+
+	for (const char *p = r->query; p && *p; p += strcspn(p, "&"), p += *p == '&')
+		if (strncmp(p, name, n) == 0 && p[n] == '=')
+			return arena_strndup(r->arena, p + n + 1, strcspn(p + n + 1, "&"));
+	return NULL;
+}
+const char *request_header(const struct http_request *r, const char *name)
+{
+	return strcmp(name, "Accept") == 0 && r->n % 2 ? "text/tab-separated-values" : NULL;
+}
+const char *request_body(const struct http_request *r, size_t *ret_n)
+{
+	*ret_n = r->n;
+	return r->body;
+}
+struct peer request_peer(const struct http_request *r)
+{
+	return (struct peer){r->uid, getgid(), getpid()};
+}
+const char *request_remote(const struct http_request *r)
+{
+	return NULL;
+}
+struct arena *request_arena(struct http_request *r)
+{
+	return r->arena;
+}
+static void answer(struct http_request *r, int status, const char *text, size_t n)
+{
+	r->answers++;
+	if (!r->answer)
+		return;
+	r->answer->status = status;
+	strbuf_add(&r->answer->body, text, n);
+}
+void http_reply(struct http_request *r, int status, const char *type, const void *body, size_t n)
+{
+	answer(r, status, body, n);
+}
+void http_reply_strbuf(struct http_request *r, int status, const char *type, struct strbuf *body)
+{
+	json_t *json = strcmp(type, "application/json") == 0 ? json_loadb(strbuf_text(body), body->n, 0, NULL) : NULL;
+
+	assert(strcmp(type, "application/json") != 0 || json);
+	json_decref(json);
+	answer(r, status, strbuf_text(body), body->n);
+	strbuf_fini(body);
+}
+void http_error(struct http_request *r, int status, const char *code, const char *fmt, ...)
+{
+	char text[65536];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof text, fmt, ap);
+	va_end(ap);
+	assert(status >= 400 && *code && *text);
+	answer(r, status, text, strlen(text));
+}
+void http_header(struct http_request *r, const char *name, const char *value)
+{
+}
+void http_stream(struct http_request *r, int status, const char *type, const struct stream_source *source)
+{
+	struct strbuf out = {0}, sent = {0};
+
+	while (source->fill(source->context, &out, 65536) == 1) {
+		strbuf_add(&sent, strbuf_text(&out), out.n);
+		strbuf_clear(&out);
+	}
+	strbuf_add(&sent, strbuf_text(&out), out.n);
+	if (source->close)
+		source->close(source->context);
+	answer(r, status, strbuf_text(&sent), sent.n);
+	strbuf_fini(&out);
+	strbuf_fini(&sent);
+}
+void stream_wake(struct http_request *r)
+{
+}
+void http_flush(struct http *h)
+{
+}
+struct http_stats http_stats(const struct http *h)
+{
+	return (struct http_stats){0};
+}
+int http_start(uv_loop_t *loop, int fd, const struct http_limits *limits, http_handler handler, void *context,
+	       struct http **ret, struct err *err)
+{
+	return 0;
+}
+void http_stop(struct http *h)
+{
+}
+
+/* ---- processes ---- */
+
+typedef VEC(struct bare_attempt) attempt_vec;
+static attempt_vec attempts; /* of this process's one world; it outlives the servers */
+
+static struct bare_attempt *attempt_at(const char *tag)
+{
+	for (size_t i = 0; i < attempts.n; i++)
+		if (strcmp(attempts.v[i].tag, tag) == 0)
+			return &attempts.v[i];
+	return NULL;
+}
+
+size_t bare_attempts(const struct bare_attempt **ret)
+{
+	*ret = attempts.v;
+	return attempts.n;
+}
+
+void bare_forget(const char *tag)
+{
+	struct bare_attempt *x = attempt_at(tag);
+
+	if (x)
+		vec_remove(&attempts, (size_t)(x - attempts.v));
+}
+
+void bare_clear(void)
+{
+	vec_clear(&attempts);
+}
+
+void bare_started(struct server *s, const char *tag)
+{
+	attempt_at(tag)->started = true;
+	dispatch_engine.started(s, tag, 4711);
+}
+
+void engine_start(struct engine *e, const struct engine_part *parts, int n)
+{
+	struct bare_attempt x = {0};
+
+	if (attempt_at(parts[0].order.tag))
+		fprintf(stderr, "ordered twice: %s\n", parts[0].order.tag);
+	assert(!attempt_at(parts[0].order.tag));
+	snprintf(x.tag, sizeof x.tag, "%s", parts[0].order.tag);
+	vec_push(&attempts, x);
+}
+void engine_signal(struct engine *e, const char *tag, int signal)
+{
+	struct bare_attempt *x = attempt_at(tag);
+
+	if (x)
+		x->signal = signal;
+}
+void engine_open(struct engine *e, uint64_t id, uid_t uid, gid_t gid, const char *user, const char *path)
+{
+}
+void engine_forget(struct engine *e, const char *tag)
+{
+}
+size_t engine_backlog(const struct engine *e)
+{
+	return 0;
+}
+void engine_flush(struct engine *e)
+{
+}
+void engine_sweep(struct engine *e, bool (*known)(void *context, const char *tag), void *context)
+{
+}
+enum attempt_state engine_attach(struct engine *e, const char *tag, const char *const *hosts, int n)
+{
+	const struct bare_attempt *x = attempt_at(tag);
+
+	return !x ? ATTEMPT_NEVER : x->started ? ATTEMPT_RUNS : ATTEMPT_UNKNOWN;
+}
+
+void engine_host_up(struct engine *e, const char *host, struct link *link, const json_t *inventory)
+{
+}
+void engine_host_down(struct engine *e, const char *host)
+{
+}
+void engine_host_lost(struct engine *e, const char *host)
+{
+}
+bool engine_frame(struct engine *e, const char *host, const json_t *head, const char *data, size_t n)
+{
+	return false;
+}
+
+/* No host ever connects. */
+int http_adopt(struct http *h, int fd, const char *address, struct err *err)
+{
+	return 0;
+}
+int listener_open(uv_loop_t *loop, const char *where, struct tls_context *c, const struct listener_limits *limits,
+		  const struct listener_events *e, void *context, struct listener **ret, struct err *err)
+{
+	return err_set(err, -ENOTSUP, "no ports here");
+}
+void listener_identity(struct listener *l, struct tls_context *c)
+{
+}
+int listener_port(const struct listener *l)
+{
+	return 0;
+}
+void listener_close(struct listener *l)
+{
+}
+uint64_t address_key(const char *address)
+{
+	return 0;
+}
+void link_pack(struct link *l, const void *data, size_t n, const char *fmt, ...)
+{
+}
+void link_close(struct link *l, const char *reason)
+{
+}
+void link_peer(const struct link *l, struct cert_names *ret)
+{
+}
+void link_events_set(struct link *l, const struct link_events *e, void *context)
+{
+}
+void link_trust(struct link *l)
+{
+}
+void link_address(const struct link *l, char *ret, size_t size)
+{
+}
+size_t link_queued(const struct link *l)
+{
+	return 0;
+}
+void tasks_serve(struct tasks *t, struct link *l, json_t *first)
+{
+}
+void tasks_identity(struct tasks *t, struct tls_context *tls)
+{
+}
+void link_pause(struct link *l, bool pause)
+{
+}
+void link_notice_end(struct link *l)
+{
+}
+void link_abort(struct link *l, const char *reason)
+{
+}
+void link_send(struct link *l, const char *head, size_t nhead, const void *data, size_t n)
+{
+}
+void http_upgrade(struct http_request *r, const char *protocol, void (*taken)(void *context, int fd, void *handle),
+		  void *context)
+{
+	r->answers++;
+}
+void http_release(void *handle)
+{
+}
+struct watch *watch_open(uv_loop_t *loop, int fd, void (*ready)(void *context, int events), void *context)
+{
+	return NULL;
+}
+void watch_for(struct watch *w, int events)
+{
+}
+int watch_fd(const struct watch *w)
+{
+	return -1;
+}
+void watch_close(struct watch *w)
+{
+}
+struct relay *relay_sockets(uv_loop_t *loop, const struct relay_end *a, const struct relay_end *b,
+			    void (*ended)(void *context), void *context)
+{
+	return NULL;
+}
+struct relay *relay_link(uv_loop_t *loop, const struct relay_end *a, struct link *l, void (*ended)(void *context),
+			 void *context)
+{
+	return NULL;
+}
+void relay_close(struct relay *r)
+{
+}
+int terminals_open(uv_loop_t *loop, const char *path, const char *live,
+		   void (*came)(void *context, const char *tag, int fd), void *context, struct terminals **ret,
+		   struct err *err)
+{
+	return 0;
+}
+void terminals_close(struct terminals *t)
+{
+}
+struct link *engine_link(const struct engine *e, const char *host)
+{
+	return NULL;
+}
+struct errands *engine_errands(struct engine *e)
+{
+	return NULL;
+}
+struct files *errands_files(struct errands *e)
+{
+	return NULL;
+}
+bool errands_spooled(const struct errands *e, const char *tag, const char *which, char *ret, size_t size)
+{
+	return false;
+}
+void files_identify(struct files *f, const struct files_identity *i)
+{
+}
+void files_serve(struct files *f, struct link *l, json_t *first)
+{
+}
+int ticket_write(struct order *o, const struct ticket_terms *t, struct arena *a, struct err *err)
+{
+	return 0;
+}
+
+void listener_revoke(struct listener *l, const struct revoked *r)
+{
+}
+void tasks_revoke(struct tasks *t, const struct revoked *r)
+{
+}
+void files_revoke(struct files *f)
+{
+}
+
+/* ---- the clock ---- */
+
+static int64_t fixed_us;
+
+void bare_clock(int64_t us)
+{
+	fixed_us = us;
+}
+
+int __real_clock_gettime(clockid_t id, struct timespec *ret);
+int __wrap_clock_gettime(clockid_t id, struct timespec *ret);
+int __wrap_clock_gettime(clockid_t id, struct timespec *ret)
+{
+	if (!fixed_us)
+		return __real_clock_gettime(id, ret);
+	*ret = (struct timespec){.tv_sec = fixed_us / 1000000, .tv_nsec = fixed_us % 1000000 * 1000};
+	return 0;
+}
+
+/* ---- the server ---- */
+
+struct server *bare_open(const char *dir, const char *nodes)
+{
+	static const char *const inside[] = {"scripts", "live", "nodes", "undelivered"};
+	struct server *s = mem_zalloc(sizeof *s);
+	struct err err;
+	char path[256];
+
+	snprintf(s->where.state, sizeof s->where.state, "%s", dir);
+	snprintf(s->where.run, sizeof s->where.run, "%s", dir);
+	conf_init(&s->conf);
+	assert(conf_set(&s->conf, "nodes", nodes, &err) == 0);
+	conf_set(&s->conf, "mail.program", "", NULL);
+	s->host = mem_strdup("bare");
+	s->name = mem_strdup("bare");
+	s->uid = getuid();
+	s->multi = true;
+	s->conf.root_jobs = true;
+	clock_read(s);
+	attrs_init(&s->attrs, ATTR_SERVER);
+	assert(world_nodes(s, &err) == 0);
+	s->here = (uint32_t)s->nodes.n;
+	for (size_t i = 0; i < sizeof inside / sizeof *inside; i++) {
+		snprintf(path, sizeof path, "%s/%s", dir, inside[i]);
+		mkdir(path, 0700);
+	}
+	snprintf(path, sizeof path, "%s/shunt.db", dir);
+	assert(store_open(path, &s->store, &err) == 0);
+	assert(store_lead(s->store, "bare", "", 1, 0, &(struct store_leader){0}, &err) == 0);
+	snprintf(path, sizeof path, "%s/accounting", dir);
+	assert(accounting_open(path, &s->accounting, &err) == 0);
+	assert(recover(s, &err) == 0);
+	recover_defaults(s);
+	for (uint32_t i = 0; i < s->nodes.n; i++)
+		world_node_store(s, i);
+	if (s->next_number == 0)
+		s->next_number = s->next_script = 1;
+	recover_attempts(s);
+	return s;
+}
+
+int bare_ask(struct server *s, uid_t uid, const char *method, const char *path, const char *body,
+	     struct bare_answer *ret)
+{
+	struct http_request r = {.method = method, .uid = uid, .answer = ret, .arena = arena_create()};
+	struct bare_answer none = {0};
+	char *copy = arena_strndup(r.arena, path, strlen(path)), *query = strchr(copy, '?');
+	int status;
+
+	if (query)
+		*query++ = '\0';
+	r.path = copy;
+	r.query = query;
+	r.body = body ? body : "";
+	r.n = strlen(r.body);
+	r.answer = ret ? ret : &none;
+	api_handle(s, &r);
+	for (int i = 0; i < 1000 && r.answers == 0; i++)
+		server_turn(s);
+	assert(r.answers == 1);
+	arena_destroy(r.arena);
+	status = r.answer->status;
+	strbuf_fini(&none.body);
+	return status;
+}

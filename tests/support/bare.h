@@ -1,0 +1,35 @@
+/*
+ * bare.h - a server without sockets and processes: the real one, with a real store, whose requests, engine and clock are functions here. It can be dropped
+ * and opened again from its store at any moment; the attempts that it ordered go on, as processes would.
+ */
+#ifndef SUPPORT_BARE_H
+#define SUPPORT_BARE_H
+
+#include "server/server_internal.h"
+
+struct bare_answer {
+	int status;
+	struct strbuf body;
+};
+
+/* An attempt that was ordered, and of which the server was not told the end. */
+struct bare_attempt {
+	char tag[64];
+	bool started; /* and that was told */
+	int signal;   /* the last one sent */
+};
+
+/* A server on the store in `dir`, new or as it was left, up to the first turn of its loop. */
+struct server *bare_open(const char *dir, const char *nodes);
+/* Asks as a user, and lets turns pass until it is answered. Returns the status; `ret`, whose body is the caller's, may be NULL. */
+int bare_ask(struct server *s, uid_t uid, const char *method, const char *path, const char *body,
+	     struct bare_answer *ret);
+
+void bare_clock(int64_t us); /* what every clock shows from now on; 0: the machine's */
+
+size_t bare_attempts(const struct bare_attempt **ret);
+void bare_started(struct server *s, const char *tag); /* tells the server */
+void bare_forget(const char *tag);		      /* it is gone: to be called before its end is told */
+void bare_clear(void);				      /* all are gone: another world */
+
+#endif
