@@ -17,6 +17,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "run/live.h"
 #include "run/rights.h"
 #include "run/task.h"
 
@@ -112,9 +113,18 @@ static void signals_clear(void)
 	sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
+/* By itself, before it runs anything: its shepherd may be killed before it comes to that, and by its session all of a job is found. */
+static void session_say(const struct launch *l)
+{
+	off_t at = l->live_at;
+
+	live_say(l->live, &at, "session", getpid());
+}
+
 void launch_job(const struct launch *l)
 {
 	setsid();
+	session_say(l);
 	streams_set(l);
 	int r = user_become(l);
 	if (r) {

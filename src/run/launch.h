@@ -19,6 +19,8 @@ struct launch {
 	int tty;       /* interactive: the terminal, instead of all three; -1: none */
 	pid_t parent;  /* the shepherd */
 	char *trouble; /* shared with the shepherd: why the job never ran */
+	int live;      /* its live file, and */
+	off_t live_at; /* ... where the next line goes */
 };
 #define TROUBLE_SIZE 512
 

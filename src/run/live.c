@@ -102,6 +102,13 @@ int live_add(int fd, off_t *at, const char *line, size_t n)
 	return r;
 }
 
+int live_say(int fd, off_t *at, const char *what, pid_t pid)
+{
+	char line[96];
+
+	return live_add(fd, at, line, (size_t)snprintf(line, sizeof line, "%s %d %s\n", what, (int)pid, live_boot()));
+}
+
 bool live_removed(int fd)
 {
 	struct stat st;

@@ -30,6 +30,8 @@ int live_shepherd(int dir, const char *tag);
 pid_t live_session(int dir, const char *tag);
 /* Adds a line with one write at `*at`, which moves on; what was written in part is taken back. 0 or -errno. */
 int live_add(int fd, off_t *at, const char *line, size_t n);
+/* "pid" or "session", as above. */
+int live_say(int fd, off_t *at, const char *what, pid_t pid);
 /* The kernel's boot id, read once. */
 const char *live_boot(void);
 /* The server removed the file: it has all it wants. */

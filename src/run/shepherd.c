@@ -59,14 +59,6 @@ static pid_t job_fork(struct shepherd *s, const struct launch *l)
 	return pid;
 }
 
-static int live_say(struct shepherd *s, const char *what, pid_t pid)
-{
-	char line[96];
-
-	return live_add(s->place->live, &s->live_at, line,
-			(size_t)snprintf(line, sizeof line, "%s %d %s\n", what, (int)pid, live_boot()));
-}
-
 static int terminal_open(struct shepherd *s, int *ret_tty, struct err *err)
 {
 	pty_begin(&s->pty, s->o->pty, s->o->tag, s->o->patience);
@@ -107,6 +99,8 @@ static int room_open(struct shepherd *s, struct err *err)
 
 static int program_start(struct shepherd *s, struct err *err)
 {
+	s->launch.live = s->place->live;
+	s->launch.live_at = s->live_at;
 	s->job = job_fork(s, &s->launch);
 	if (s->launch.tty >= 0)
 		close(s->launch.tty);
@@ -115,7 +109,7 @@ static int program_start(struct shepherd *s, struct err *err)
 		return err_set(err, -errno, "no process could be made for it: %s", strerror(errno));
 	}
 	s->r.session = s->job;
-	live_say(s, "session", s->job);
+	live_say(s->place->live, &s->live_at, "session", s->job); /* the same line at the same place as by the child */
 	return 0;
 }
 
@@ -311,7 +305,7 @@ void shepherd_main(const struct order *o, const struct shepherd_place *place)
 
 	setpgid(0, 0); /* what is meant for the nursery and its group is not for us */
 	lease_begin(&s.lease, o->lease, o->lease > 0 ? boot_us() : 0);
-	int r = live_say(&s, "pid", getpid());
+	int r = live_say(place->live, &s.live_at, "pid", getpid());
 	if (r) /* then nobody could find it, nor know that it began */
 		err_set(&err, r, "its shepherd can't write to its live file: %s", strerror(-r));
 	s.trouble = trouble_make(place->cgroup);

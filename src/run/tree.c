@@ -185,7 +185,20 @@ int64_t tree_memory(pid_t root, bool exact)
 	return sum + shared_most;
 }
 
-enum tagged { UNTAGGED, TAGGED, TAGGED_OTHERWISE };
+enum tagged { UNTAGGED, TAGGED, TAGGED_OTHERWISE, EXECUTES };
+
+/* In the middle of an exec: it has memory, which is no kernel's thread's, and no arguments yet. On a busy machine that takes a while. */
+static bool is_between(pid_t pid)
+{
+	char path[48], text[64];
+	long long pages;
+
+	snprintf(path, sizeof path, "/proc/%d/cmdline", pid);
+	if (file_read(path, text, sizeof text) != 0)
+		return false;
+	snprintf(path, sizeof path, "/proc/%d/statm", pid);
+	return file_read(path, text, sizeof text) > 0 && sscanf(text, "%lld", &pages) == 1 && pages > 0;
+}
 
 /* Whose process it is, by the environment with which it was started. */
 static enum tagged tag_look(pid_t pid, const char *label, struct strbuf *buf)
@@ -203,7 +216,7 @@ static enum tagged tag_look(pid_t pid, const char *label, struct strbuf *buf)
 	for (size_t at = 0; at < buf->n; at += strlen(buf->text + at) + 1)
 		if (!strncmp(buf->text + at, "SHUNT_TAG=", 10))
 			return strcmp(buf->text + at + 10, label) ? TAGGED_OTHERWISE : TAGGED;
-	return UNTAGGED;
+	return buf->n || !is_between(pid) ? UNTAGGED : EXECUTES;
 }
 
 int tree_kill_tagged(const char *tag, const char *instance, pid_t session)
@@ -222,6 +235,8 @@ int tree_kill_tagged(const char *tag, const char *instance, pid_t session)
 		if (all.v[i] == getpid() || !stat_read(all.v[i], &parent, &of))
 			continue;
 		enum tagged t = tag_look(all.v[i], label.text, &buf);
+		if (t == EXECUTES) /* whose it is shows in a moment */
+			found++;
 		if ((t == TAGGED || (t == UNTAGGED && session > 0 && of == session)) && !kill(all.v[i], SIGKILL))
 			found++;
 	}

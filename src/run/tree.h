@@ -22,7 +22,7 @@ void tree_kill(pid_t root);
 int64_t tree_memory(pid_t root, bool exact);
 
 /* SIGKILL to every process whose environment holds SHUNT_TAG=TAG@INSTANCE (several instances may run on a host), or which is in that
- * session (0: none). Returns how many. */
+ * session (0: none). Returns how many, and counts those that are in the middle of an exec, whose environment does not show: 0 is certain. */
 int tree_kill_tagged(const char *tag, const char *instance, pid_t session);
 
 #endif
