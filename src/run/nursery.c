@@ -19,6 +19,7 @@
 #include <sys/stat.h>
 #include <sys/statfs.h>
 #include <sys/syscall.h>
+#include <sys/sysmacros.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -260,6 +261,26 @@ static void opened_send(struct nest *n, const struct answer *a, int fd)
 	strbuf_fini(&frame);
 }
 
+/* A file system that a process of a user serves (FUSE, mounted by that user) may never answer, and whoever reads or writes the file would
+ * wait for ever. */
+static bool is_served_by_user(const struct stat *st)
+{
+	FILE *f = fopen("/proc/self/mountinfo", "re");
+	char *line = NULL, *type, *owner;
+	unsigned major, minor;
+	size_t size = 0;
+	bool found = false;
+
+	while (f && !found && getline(&line, &size, f) > 0)
+		found = sscanf(line, "%*d %*d %u:%u", &major, &minor) == 2 && makedev(major, minor) == st->st_dev &&
+			(type = strstr(line, " - fuse")) && (owner = strstr(type, "user_id=")) &&
+			strtoul(owner + 8, NULL, 10) != 0;
+	free(line);
+	if (f)
+		fclose(f);
+	return found;
+}
+
 static int file_open(const struct identity *who, const struct request *q, struct err *err)
 {
 	const char *path = q->path;
@@ -276,6 +297,10 @@ static int file_open(const struct identity *who, const struct request *q, struct
 	if (fstat(fd, &st) || !S_ISREG(st.st_mode)) {
 		close(fd);
 		return err_set(err, -EINVAL, "%s: is not a file", path);
+	}
+	if (who->change && is_served_by_user(&st)) {
+		close(fd);
+		return err_set(err, -EPERM, "%s: is on a file system that is mounted by a user (FUSE)", path);
 	}
 	return fd;
 }
