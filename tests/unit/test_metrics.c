@@ -19,7 +19,7 @@
 #include "base/timetext.h"
 #include "base/vec.h"
 #include "sim/metrics.h"
-#include "support/paths.h"
+#include "support/reference.h"
 
 static bool is_near(double got, double wanted)
 {
@@ -179,35 +179,29 @@ static void csv_rows(void **state)
 	free(text);
 }
 
-static void reference_compute(const char *path, int64_t procs, struct metrics *ret)
+static void reference_compute(const char *trace, const char *policy, int64_t procs, struct metrics *ret)
 {
 	VEC(struct outcome) o = {0};
-	char *line;
-	struct lines *in;
+	reference_vec jobs = {0};
 
-	assert_int_equal(lines_open(path, &in, NULL), 0);
-	while (lines_next(in, &line, NULL) > 0) {
-		long long id, submit, q, runtime, estimate, start, end;
-		if (sscanf(line, "%lld,%lld,%lld,%lld,%lld,%lld,%lld", &id, &submit, &q, &runtime, &estimate, &start,
-			   &end) == 7)
-			vec_push(&o, ran(submit, start, runtime, q, 0));
+	reference_read(trace, policy, &jobs);
+	for (size_t i = 0; i < jobs.n; i++) {
+		const struct reference_job *j = &jobs.v[i];
+		vec_push(&o, ran(j->submit, j->start, j->runtime, j->procs, 0));
 	}
-	lines_close(in);
 	metrics_compute(ret, o.v, (int64_t)o.n, procs);
 	vec_free(&o);
+	vec_free(&jobs);
 }
 
 static void reference_summary(void **state)
 {
 	(void)state;
-	char path[500], name[200], *line;
+	char *line;
 	struct lines *in;
 	int rows = 0;
 
-	if (lines_open(shared_path(path, sizeof path, "reference/summary.csv"), &in, NULL) < 0) {
-		print_message("# %s is absent: skipped\n", path);
-		skip();
-	}
+	assert_int_equal(lines_open(REFERENCE "summary.csv", &in, NULL), 0);
 	while (lines_next(in, &line, NULL) > 0) {
 		char trace[64], policy[64];
 		long long procs, jobs;
@@ -216,8 +210,7 @@ static void reference_summary(void **state)
 		if (sscanf(line, "%63[^,],%63[^,],%lld,%lld,%lf,%lf,%lf,%lf,%lf,%lf,%lf,%lf,%lf", trace, policy, &procs,
 			   &jobs, &v[0], &v[1], &v[2], &v[3], &v[4], &v[5], &v[6], &v[7], &v[8]) != 13)
 			continue;
-		snprintf(name, sizeof name, "reference/%s.%s.csv.gz", trace, policy);
-		reference_compute(shared_path(path, sizeof path, name), procs, &m);
+		reference_compute(trace, policy, procs, &m);
 		double got[9] = {m.wait.mean, m.turnaround.mean, m.bslow.mean, m.ppbslow, m.bslow.max, m.wait.max,
 				 m.awf,	      m.makespan,	 m.utilisation};
 		assert_int_equal(m.jobs, jobs);

@@ -1,8 +1,7 @@
 /*
  * test_reference.c - job by job against the schedules of an independent simulator (docs/simulator.md): every start must agree.
  *
- * The files are in $SHUNT_SHARED/reference; without that folder the tests are skipped. Their first columns are the
- * input, so that each file is read twice: as a workload, and for its starts.
+ * The first columns of a trace's file are the input, so that it is read twice: as a workload, and for its starts.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -11,13 +10,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <cmocka.h>
 
 #include "base/lines.h"
 #include "sim/sim.h"
-#include "support/paths.h"
+#include "support/reference.h"
 
 static const struct reference {
 	const char *trace, *file, *policy;
@@ -48,23 +46,6 @@ static struct workload *read_workload(const char *path)
 	return w;
 }
 
-/* The starts of a reference file, by job id. */
-static void read_starts(const char *path, struct map *ret)
-{
-	struct lines *in;
-	struct err err;
-	char *line;
-
-	if (lines_open(path, &in, &err) != 0)
-		fail_msg("%s", err.text);
-	while (lines_next(in, &line, &err) == 1) {
-		long long id, start;
-		if (sscanf(line, "%lld,%*d,%*d,%*d,%*d,%lld", &id, &start) == 2)
-			map_set(ret, (uint64_t)id, (uint64_t)start);
-	}
-	lines_close(in);
-}
-
 static void read_users(struct workload *w, const char *name)
 {
 	char path[4096], *line;
@@ -72,7 +53,7 @@ static void read_users(struct workload *w, const char *name)
 	struct map user = {0};
 	struct err err;
 
-	snprintf(path, sizeof path, "%s/tests/fixtures/%s", SHUNT_ROOT, name);
+	snprintf(path, sizeof path, REFERENCE "%s", name);
 	if (lines_open(path, &in, &err) != 0)
 		fail_msg("%s", err.text);
 	while (lines_next(in, &line, &err) == 1) {
@@ -94,21 +75,19 @@ static void test_reference(void **state)
 {
 	const struct reference *r = *state;
 	const struct policy *policy = policy_find(r->policy);
-	char name[200], path[4096];
+	char path[4096];
+	reference_vec jobs = {0};
 	struct map starts = {0};
 	struct sim_options o;
 	struct sim_result result;
 	struct err err;
 	int64_t differ = 0;
 
-	snprintf(name, sizeof name, "reference/%s.%s.csv.gz", r->trace, r->file);
-	if (access(shared_path(path, sizeof path, name), R_OK) != 0) {
-		print_message("# %s is not there (set SHUNT_SHARED): skipped\n", path);
-		skip();
-	}
 	assert_non_null(policy);
-	struct workload *w = read_workload(path);
-	read_starts(path, &starts);
+	struct workload *w = read_workload(reference_path(path, sizeof path, r->trace));
+	reference_read(r->trace, r->file, &jobs);
+	for (size_t i = 0; i < jobs.n; i++)
+		map_set(&starts, (uint64_t)jobs.v[i].id, (uint64_t)jobs.v[i].start);
 	assert_int_equal(w->jobs.n, starts.n);
 	assert_true(w->jobs.n >= 4606);
 	if (r->users)
@@ -133,6 +112,7 @@ static void test_reference(void **state)
 	sim_result_fini(&result);
 	workload_destroy(w);
 	map_fini(&starts);
+	vec_free(&jobs);
 }
 
 int main(void)
