@@ -18,6 +18,7 @@
 #include "base/rng.h"
 #include "base/timetext.h"
 #include "sim/chart_data.h"
+#include "support/skip.h"
 
 #define JOBS 5000
 
@@ -123,8 +124,7 @@ static void pictures_are_drawn(void **state)
 	snprintf(path, sizeof path, "/tmp/test_chart.%d.svg", (int)getpid());
 	int rc = chart_run_draw(path, "title", runs, 3, &err);
 	if (rc == -ENOENT) {
-		print_message("gnuplot is not installed: skipped\n");
-		skip();
+		skip_because("gnuplot is not installed");
 	}
 	if (rc != 0)
 		fail_msg("%s", err.text);

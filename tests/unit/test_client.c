@@ -22,6 +22,7 @@
 #include "client/client.h"
 #include "client/response.h"
 #include "support/serve.h"
+#include "support/skip.h"
 
 struct fixture {
 	char directory[64], path[96];
@@ -224,7 +225,7 @@ static void is_told_that_it_may_not(void **state)
 	int status;
 
 	if (geteuid() != 0)
-		skip();
+		skip_because("needs root");
 	pid_t pid = fork();
 	if (pid == 0) {
 		struct err err;
@@ -334,7 +335,7 @@ static void bears_odd_answers(void **state)
 		client_open_at(path, &c, &err);
 		int rc = client_ask(c, "GET", "/", NULL, 0, &r, &err);
 		if (rc != cases[k].rc)
-			print_message("case %zu: %s\n", k, rc < 0 ? err.text : "");
+			print_message("# case %zu: %s\n", k, rc < 0 ? err.text : "");
 		assert_int_equal(rc, cases[k].rc);
 		if (rc == 0)
 			assert_string_equal(strbuf_text(&r.body), cases[k].body);

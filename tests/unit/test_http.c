@@ -107,7 +107,7 @@ static int take(struct serve *s, struct end *e, struct strbuf *body)
 		}
 		int took = response_feed(&p, e->buffer + e->at, e->n - e->at, &piece, &n, &err);
 		if (took < 0)
-			print_message("%s\n", err.text);
+			print_message("# %s\n", err.text);
 		assert_true(took >= 0);
 		e->at += took;
 		if (n > 0 && body)
@@ -509,7 +509,7 @@ static void refuses_what_is_malformed(void **state)
 		shutdown(e->fd, SHUT_WR);
 		int status = take(s, e, NULL);
 		if (cases[i].status && status != cases[i].status)
-			print_message("case %zu\n", i);
+			print_message("# case %zu\n", i);
 		if (cases[i].status)
 			assert_int_equal(status, cases[i].status);
 		hang_up(e);

@@ -19,6 +19,7 @@
 
 #include "run/cgroup.h"
 #include "support/nest.h"
+#include "support/skip.h"
 
 static void contains(const char *text, const char *part)
 {
@@ -90,7 +91,7 @@ static void test_root_jobs(void **state)
 	struct nest *n = *state;
 
 	if (geteuid() != 0)
-		skip();
+		skip_because("needs root");
 	nest_stop(n);
 	n->root_jobs = true;
 	nest_start(n);
@@ -351,7 +352,7 @@ static void test_server_account(void **state)
 	struct stat st;
 
 	if (geteuid() != 0)
-		skip();
+		skip_because("needs root");
 	nest_stop(n);
 	char *nodes = arena_printf(n->a, "%s/nodes", n->dir);
 	assert_int_equal(mkdir(nodes, 0755), 0);
@@ -479,7 +480,7 @@ static void groups_try(const char *version)
 	struct cgroup c;
 
 	if (cgroup_init(&c, version, "test", NULL))
-		skip();
+		skip_because("control groups (%s) may not be used here", version);
 	cgroup_fini(&c);
 
 	struct nest *n = nest_create(version);

@@ -20,6 +20,7 @@
 #include <cmocka.h>
 
 #include "support/nest.h"
+#include "support/skip.h"
 
 static void ends_at(struct result r, enum result_how how, int status, enum result_cause cause, int line)
 {
@@ -645,7 +646,7 @@ static void test_output_rights(void **state)
 	struct order o = nest_order(n, "1.1", "echo x");
 
 	if (geteuid() != 0)
-		skip();
+		skip_because("needs root");
 	o.out = arena_printf(n->a, "%s/forbidden", n->dir);
 	struct result r = nest_run(n, &o);
 	contains(r.reason, "Permission denied");
@@ -660,7 +661,7 @@ static void test_output_of_others(void **state)
 	const char *spare = arena_printf(n->a, "%s/1.1.out", n->spare), *text;
 
 	if (geteuid() != 0)
-		skip();
+		skip_because("needs root");
 	o.out = nest_path(n, "victim");
 	o.append = true;
 	nest_write(n, o.out, "secret\n", 7, 0600);
@@ -690,7 +691,7 @@ static void test_output_traps(void **state)
 	struct stat st;
 
 	if (geteuid() != 0)
-		skip();
+		skip_because("needs root");
 	const char *theirs = arena_printf(n->a, "%s/theirs", n->dir), *link = nest_path(n, "link");
 	nest_write(n, theirs, "theirs\n", 7, 0600);
 	assert_int_equal(symlink(theirs, link), 0);

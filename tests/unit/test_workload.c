@@ -18,6 +18,7 @@
 #include "sim/metrics.h"
 #include "sim/workload.h"
 #include "support/paths.h"
+#include "support/skip.h"
 
 static struct workload *read_text(const char *text, enum rules rules, int64_t limit, struct err *err)
 {
@@ -427,8 +428,7 @@ static void traces_by_rules_sc15(void **state)
 		struct err err;
 		snprintf(name, sizeof name, "traces/%s.swf.gz", traces[i].name);
 		if (access(shared_path(path, sizeof path, name), R_OK) != 0) {
-			print_message("# %s is absent: skipped\n", path);
-			skip();
+			skip_because("%s is not there: set SHUNT_SHARED to a folder with traces/", path);
 		}
 		if (workload_read(path, RULES_SC15, 0, &w, &err) < 0)
 			fail_msg("%s", err.text);
