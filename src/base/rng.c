@@ -31,6 +31,13 @@ void rng_seed(struct rng *r, uint64_t seed)
 		r->s[i] = splitmix64(&seed);
 }
 
+uint64_t rng_seed_of(uint64_t seed, uint64_t n)
+{
+	uint64_t mixed = splitmix64(&seed) ^ n;
+
+	return splitmix64(&mixed);
+}
+
 uint64_t rng_next(struct rng *r)
 {
 	uint64_t *s = r->s, result = rotl(s[1] * 5, 7) * 9, t = s[1] << 17;

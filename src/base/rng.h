@@ -12,6 +12,8 @@ struct rng {
 };
 
 void rng_seed(struct rng *r, uint64_t seed);
+/* The seed of the n-th of several sequences under one seed: pairs that differ give seeds that have nothing in common. */
+uint64_t rng_seed_of(uint64_t seed, uint64_t n);
 uint64_t rng_next(struct rng *r);
 uint64_t rng_below(struct rng *r, uint64_t n);		  /* 0 .. n-1, unbiased; n > 0 */
 int64_t rng_range(struct rng *r, int64_t lo, int64_t hi); /* lo .. hi, both included */

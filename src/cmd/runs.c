@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/rng.h"
 #include "sim/pool.h"
 
 /* What the tasks of the pool are told. */
@@ -47,7 +48,7 @@ static int run_make(void *context, int task, void *ret, struct err *err)
 	run->copy = task / r->policies;
 	o.progress = on_progress;
 	if (run->copy)
-		workload_shake(&shaken, SHAKE_SECONDS, m->seed + (uint64_t)run->copy);
+		workload_shake(&shaken, SHAKE_SECONDS, rng_seed_of(m->seed, (uint64_t)run->copy));
 
 	int rc = sim_run(&shaken, run->policy, &o, &result, err);
 	vec_free(&shaken.jobs);

@@ -43,7 +43,7 @@ struct runs {
 	int64_t jobs;		  /* of the workload */
 };
 
-/* Runs each of `count` policies on the workload as recorded, and on `copies` copies of it, copy k shaken with seed + k.
+/* Runs each of `count` policies on the workload as recorded, and on `copies` copies of it, copy k shaken with rng_seed_of(seed, k).
  * cores 0: as many at a time as there are; 1: everything happens in this process. 0, or the first failure; runs_fini()
  * frees in either case. */
 int runs_make(struct runs *r, const struct policy *const *policy, int count, int copies, const struct workload *w,

@@ -234,6 +234,21 @@ static void test_rng_sequence(void **state)
 	assert_true(rng_normal(&r) == rng_normal(&copy));
 }
 
+/* No two pairs of a seed and a number share a sequence. */
+static void test_rng_seeds(void **state)
+{
+	struct map seen = {0};
+	uint64_t value;
+
+	(void)state;
+	for (uint64_t seed = 0; seed < 200; seed++)
+		for (uint64_t n = 1; n <= 200; n++) {
+			assert_false(map_get(&seen, rng_seed_of(seed, n), &value));
+			map_set(&seen, rng_seed_of(seed, n), 1);
+		}
+	map_fini(&seen);
+}
+
 static void test_rng_distributions(void **state)
 {
 	enum { N = 200000 };
@@ -843,6 +858,7 @@ int main(void)
 		cmocka_unit_test(test_names),
 		cmocka_unit_test(test_heap_model),
 		cmocka_unit_test(test_rng_sequence),
+		cmocka_unit_test(test_rng_seeds),
 		cmocka_unit_test(test_rng_distributions),
 		cmocka_unit_test(test_strbuf),
 		cmocka_unit_test(test_lines_buffer),
