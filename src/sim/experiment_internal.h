@@ -42,8 +42,9 @@ extern const char *const measure_names[MEASURES];
 enum variant {
 	V_TORQUE,
 	V_OSCAR,
-	V_SHUNT,
-	V_MAIN, /* those above run in all experiments, the rest in those of the ablation */
+	V_LIGHT,   /* shunt with the experiment's starve_after, which turns its due dates off: lightest first */
+	V_DEFAULT, /* shunt as it is */
+	V_MAIN,	   /* those above run in all experiments, the rest in those of the ablation */
 	V_TORQUE_WEIGHT = V_MAIN,
 	V_TORQUE_SHARED,
 	V_DEPTH0,
@@ -55,11 +56,11 @@ enum variant {
 	V_DRAIN,
 	V_OLDEST,
 	V_NO_STARVING,
-	V_SHUNT_NO_PUSH,
-	V_SHUNT_NO_HEAD,
+	V_LIGHT_NO_PUSH,
+	V_LIGHT_NO_HEAD,
 	V_FLAT,
 	V_MIGRATE,
-	V_SHUNT_MIGRATE,
+	V_LIGHT_MIGRATE,
 	VARIANTS
 };
 extern const char *const variant_names[VARIANTS];

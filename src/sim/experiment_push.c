@@ -67,7 +67,8 @@ const char *const measure_names[MEASURES] = {
 const char *const variant_names[VARIANTS] = {
 	[V_TORQUE] = "torque",
 	[V_OSCAR] = "oscar (push depth 1)",
-	[V_SHUNT] = "shunt",
+	[V_LIGHT] = "shunt-light",
+	[V_DEFAULT] = "shunt",
 	[V_TORQUE_WEIGHT] = "torque, lightest first",
 	[V_TORQUE_SHARED] = "  and nodes shared, best fit",
 	[V_DEPTH0] = "oscar, no push",
@@ -79,18 +80,19 @@ const char *const variant_names[VARIANTS] = {
 	[V_DRAIN] = "oscar, drains for starving",
 	[V_OLDEST] = "oscar, one reservation",
 	[V_NO_STARVING] = "oscar, none starves",
-	[V_SHUNT_NO_PUSH] = "shunt, no push",
-	[V_SHUNT_NO_HEAD] = "shunt, head reserves not",
+	[V_LIGHT_NO_PUSH] = "shunt-light, no push",
+	[V_LIGHT_NO_HEAD] = "shunt-light, head reserves not",
 	[V_FLAT] = "oscar, perfect packing",
 	[V_MIGRATE] = "oscar, moves running jobs",
-	[V_SHUNT_MIGRATE] = "shunt, moves running jobs",
+	[V_LIGHT_MIGRATE] = "shunt-light, moves running jobs",
 };
 
 /* The policy of a variant: a row of the table with a part changed. */
 static struct policy variant_policy(enum variant v)
 {
 	bool torque = v == V_TORQUE || v == V_TORQUE_WEIGHT || v == V_TORQUE_SHARED;
-	bool shunt = v == V_SHUNT || v == V_SHUNT_NO_PUSH || v == V_SHUNT_NO_HEAD || v == V_SHUNT_MIGRATE;
+	bool shunt =
+		v == V_LIGHT || v == V_DEFAULT || v == V_LIGHT_NO_PUSH || v == V_LIGHT_NO_HEAD || v == V_LIGHT_MIGRATE;
 	struct policy p = *policy_find(torque ? "torque" : shunt ? "shunt" : "oscar");
 
 	switch (v) {
@@ -102,7 +104,7 @@ static struct policy variant_policy(enum variant v)
 		p.order = p.backfill = ORDER_WEIGHT;
 		break;
 	case V_DEPTH0:
-	case V_SHUNT_NO_PUSH:
+	case V_LIGHT_NO_PUSH:
 		p.push_depth = 0;
 		break;
 	case V_DEPTH2:
@@ -129,7 +131,7 @@ static struct policy variant_policy(enum variant v)
 	case V_NO_STARVING:
 		p.starve = STARVE_NOTHING;
 		break;
-	case V_SHUNT_NO_HEAD:
+	case V_LIGHT_NO_HEAD:
 		p.reserve = RESERVE_NONE;
 		break;
 	default:
@@ -227,11 +229,12 @@ static int cell_run(int model, int experiment, enum variant v, int seed, struct 
 	o.machine = v == V_FLAT ? MACHINE_FLAT : MACHINE;
 	o.settings.tolerance = TOLERANCE;
 	o.settings.fixed_factor = 1.5;
-	o.settings.starve_after = e->starving ? STARVE_AFTER : TIME_NEVER;
+	if (v != V_DEFAULT)
+		o.settings.starve_after = e->starving ? STARVE_AFTER : TIME_NEVER;
 	o.settings.max_deallocations = 3;
-	if (v == V_MIGRATE || v == V_SHUNT_MIGRATE)
+	if (v == V_MIGRATE || v == V_LIGHT_MIGRATE)
 		o.settings.migrate_cost = MIGRATE_COST;
-	if (v == V_OSCAR || v == V_SHUNT) {
+	if (v == V_OSCAR || v == V_LIGHT || v == V_DEFAULT) {
 		rng_seed(&asking.rng, (uint64_t)seed);
 		o.blocked = ask;
 		o.blocked_context = &asking;
