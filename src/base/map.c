@@ -58,6 +58,15 @@ void map_fini(struct map *m)
 	*m = (struct map){0};
 }
 
+void map_copy(struct map *to, const struct map *from)
+{
+	*to = *from;
+	if (!from->slot)
+		return;
+	to->slot = mem_realloc(NULL, from->cap + 1, sizeof *to->slot);
+	memcpy(to->slot, from->slot, (from->cap + 1) * sizeof *to->slot);
+}
+
 uint64_t *map_at(struct map *m, uint64_t key)
 {
 	if (m->n >= m->cap / 4 * 3)

@@ -15,6 +15,7 @@ struct map {
 };
 
 void map_fini(struct map *m);				   /* {0} is an empty map */
+void map_copy(struct map *to, const struct map *from);	   /* `to` holds nothing */
 void map_set(struct map *m, uint64_t key, uint64_t value); /* adds or replaces */
 bool map_get(const struct map *m, uint64_t key, uint64_t *ret_value);
 bool map_remove(struct map *m, uint64_t key); /* false if it was not there */

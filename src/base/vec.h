@@ -56,6 +56,15 @@
 		(vec)->n--;                                                                                            \
 	} while (0)
 
+/* A copy of its own; `to` holds nothing. */
+#define vec_copy(to, from)                                                                                             \
+	do {                                                                                                           \
+		(to)->n = (to)->cap = (from)->n;                                                                       \
+		(to)->v = (from)->n ? mem_alloc((from)->n * sizeof *(from)->v) : NULL;                                 \
+		if ((from)->n)                                                                                         \
+			memcpy((to)->v, (from)->v, (from)->n * sizeof *(from)->v);                                     \
+	} while (0)
+
 #define vec_clear(vec) ((void)((vec)->n = 0))
 
 #define vec_free(vec)                                                                                                  \

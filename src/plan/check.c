@@ -122,6 +122,7 @@ struct plan *plan_clone(const struct plan *p)
 	struct plan *q = plan_create(p->cluster);
 
 	q->now = p->now;
+	q->version = p->version;
 	q->loose = p->loose;
 	q->nreserved = p->nreserved;
 	q->horizon = p->horizon;
@@ -129,6 +130,7 @@ struct plan *plan_clone(const struct plan *p)
 	memcpy(q->free_now, p->free_now, p->nnodes * sizeof *p->free_now);
 	for (uint32_t i = 0; i < p->nnodes; i++) {
 		q->node[i].loose = p->node[i].loose;
+		q->node[i].up = p->node[i].up;
 		timeline_copy(&q->node[i].line, &p->node[i].line);
 		vec_reserve(&q->node[i].pieces, p->node[i].pieces.n + 1);
 		q->node[i].pieces.n = p->node[i].pieces.n;

@@ -39,13 +39,4 @@ typedef void (*job_namer)(void *context, uint32_t job, struct strbuf *out); /* N
 void reason_text(const struct sched *s, uint32_t job, const struct reason *r, job_namer name, void *context,
 		 struct strbuf *out);
 
-/* When waiting jobs would start if each ran as long as it may and those ahead kept their order: every one is given its earliest
- * place after those before it, and all is undone. At most `limit` of them; `one` is told of each. */
-void sched_forecast(struct sched *s, size_t limit, void (*one)(void *context, uint32_t job, int64_t start, int64_t end),
-		    void *context);
-/* The same for a job that was not submitted (STATE_NEW, filled in), behind the first `ahead` that wait. With a deadline: whether it would be
- * guaranteed, and then the start is at the latest the one that would be reserved. `nodes` gets a node for each fragment. TIME_NEVER: it
- * can't be placed. */
-int64_t sched_whatif(struct sched *s, uint32_t job, size_t ahead, int64_t now, int32_t *nodes, bool *ret_guaranteed);
-
 #endif

@@ -1,77 +1,206 @@
 /*
- * forecast.c - when jobs would start by what is planned and asked for now. Everything happens inside a transaction that is rolled
- * back: a forecast changes nothing, and is as good as the walltimes are.
+ * forecast.c - a copy of cluster, plan and scheduler, and the clock of a simulation.
  */
-#include "sched/explain.h"
+#include "sched/forecast.h"
+
 #include "sched/sched_internal.h"
 
 struct forecast {
-	size_t left; /* how many more may be placed */
-	void (*one)(void *context, uint32_t job, int64_t start, int64_t end);
+	struct cluster c; /* jobs, nodes, shapes and requests of its own; what they point to is never changed */
+	struct plan *p;
+	struct sched *s;
+	struct map known;   /* jobs that `told` was told of: the first start counts */
+	struct heap ends;   /* (end, job, attempt) of what runs */
+	job_vec ordered;    /* STARTs to confirm after the cycle */
+	forecast_told told; /* NULL: nobody, any more */
 	void *context;
+	int64_t now;
+	bool begun; /* the cycle of the present instant is over */
 };
 
-static void forecast_one(struct sched *s, struct forecast *f, uint32_t id, int64_t length)
+static void cluster_copy(struct cluster *c, const struct cluster *from)
 {
-	struct manner m = s->plain;
-	int64_t at;
-
-	if (f->left == 0)
-		return;
-	f->left--;
-	m.push_depth = 0;
-	at = plan_holds(s->p, id) ? plan_piece(s->p, id, 0)->start : plan_insert_earliest(s->p, &m, id, s->now, length);
-	if (at != TIME_NEVER && f->one)
-		f->one(f->context, id, at, at + length);
-}
-
-/* Jobs with promises first, then common ones: those that are overdue, then by the policy's order. */
-static void forecast_all(struct sched *s, struct forecast *f)
-{
-	queue_settle(s);
-	for (size_t i = 0; i < s->special.n; i++)
-		forecast_one(s, f, s->special.v[i], sched_length(s, cluster_job(s->c, s->special.v[i])));
-	for (size_t i = 0; i < s->by_key.n && f->left; i++)
-		forecast_one(s, f, s->by_key.v[i].job, s->by_key.v[i].length);
-}
-
-void sched_forecast(struct sched *s, size_t limit, void (*one)(void *context, uint32_t job, int64_t start, int64_t end),
-		    void *context)
-{
-	struct forecast f = {limit, one, context};
-	plan_mark mark = plan_begin(s->p);
-
-	forecast_all(s, &f);
-	plan_rollback(s->p, mark);
-}
-
-int64_t sched_whatif(struct sched *s, uint32_t id, size_t ahead, int64_t now, int32_t *nodes, bool *ret_guaranteed)
-{
-	const struct job *job = cluster_job(s->c, id);
-	struct forecast f = {.left = ahead};
-	struct manner m = s->plain;
-	int64_t at, by = TIME_NEVER; /* by: the start that its guarantee would reserve */
-	plan_mark mark;
-
-	s->now = now;
-	plan_advance(s->p, now);
-	*ret_guaranteed = false;
-	if (job->deadline != TIME_NEVER) { /* a promise goes before whoever has none */
-		mark = plan_begin(s->p);
-		m.may_remove = REMOVE_STARVING;
-		by = plan_insert_latest(s->p, &m, id, now, job->deadline, sched_length(s, job));
-		*ret_guaranteed = by != TIME_NEVER;
-		if (*ret_guaranteed)
-			plan_nodes(s->p, id, nodes);
-		plan_rollback(s->p, mark);
-		plan_forget(s->p, id);
+	*c = *from;
+	vec_copy(&c->nodes, &from->nodes);
+	vec_copy(&c->nodesets, &from->nodesets);
+	vec_copy(&c->shapes, &from->shapes);
+	vec_copy(&c->requests, &from->requests);
+	c->pages.v = mem_alloc((from->pages.n + 1) * sizeof *c->pages.v);
+	c->pages.cap = from->pages.n;
+	for (size_t i = 0; i < from->pages.n; i++) {
+		c->pages.v[i] = mem_alloc(JOBS_PER_PAGE * sizeof(struct job));
+		memcpy(c->pages.v[i], from->pages.v[i], JOBS_PER_PAGE * sizeof(struct job));
 	}
-	mark = plan_begin(s->p);
-	forecast_all(s, &f);
-	at = plan_insert_earliest(s->p, &s->plain, id, now, sched_length(s, job));
-	if (at < by)
-		plan_nodes(s->p, id, nodes);
-	plan_rollback(s->p, mark);
-	plan_forget(s->p, id);
-	return at < by ? at : by;
+}
+
+static void tell(struct forecast *f, const struct event *e)
+{
+	const struct job *job = cluster_job(&f->c, e->job);
+	struct foreseen x = {.job = e->job,
+			     .start = e->time,
+			     .end = e->at,
+			     .nodes = e->nodes,
+			     .nnodes = e->nnodes,
+			     .guaranteed = job->guaranteed};
+	uint64_t value;
+
+	if (!f->told || map_get(&f->known, e->job, &value))
+		return;
+	map_set(&f->known, e->job, 1);
+	if (!f->told(f->context, &x))
+		f->told = NULL;
+}
+
+static void on_event(void *context, const struct event *e)
+{
+	struct forecast *f = context;
+
+	if (e->type != EVENT_START)
+		return;
+	heap_push(&f->ends, e->at, e->job, cluster_job(&f->c, e->job)->attempt);
+	vec_push(&f->ordered, e->job);
+	tell(f, e);
+}
+
+static void confirm(struct forecast *f)
+{
+	for (size_t i = 0; i < f->ordered.n; i++)
+		if (cluster_job(&f->c, f->ordered.v[i])->state == STATE_NOW)
+			sched_started(f->s, f->ordered.v[i], f->now);
+	vec_clear(&f->ordered);
+}
+
+struct forecast *forecast_create(const struct sched *s)
+{
+	struct forecast *f = mem_zalloc(sizeof *f);
+
+	cluster_copy(&f->c, s->c);
+	f->p = plan_clone(s->p);
+	f->p->cluster = &f->c;
+	f->s = sched_clone(s, &f->c, f->p);
+	f->now = s->now;
+	sched_listen(f->s, on_event, f);
+	for (uint32_t n = 0; n < f->p->nnodes; n++)
+		for (size_t i = 0; i < f->p->node[n].pieces.n; i++) {
+			const struct piece *x = &f->p->node[n].pieces.v[i];
+			const struct job *job = cluster_job(&f->c, x->job);
+			if (!x->running || x->frag != 0)
+				continue;
+			heap_push(&f->ends, victims_end(f->s, x->job), x->job, job->attempt);
+			if (job->state == STATE_NOW)
+				vec_push(&f->ordered, x->job);
+		}
+	confirm(f);
+	return f;
+}
+
+void forecast_destroy(struct forecast *f)
+{
+	if (!f)
+		return;
+	sched_destroy(f->s);
+	plan_destroy(f->p);
+	for (size_t i = 0; i < f->c.pages.n; i++)
+		free(f->c.pages.v[i]);
+	free(f->c.pages.v);
+	vec_free(&f->c.nodes);
+	vec_free(&f->c.nodesets);
+	vec_free(&f->c.shapes);
+	vec_free(&f->c.requests);
+	map_fini(&f->known);
+	heap_fini(&f->ends);
+	vec_free(&f->ordered);
+	free(f);
+}
+
+void forecast_submit(struct forecast *f, uint32_t job, int64_t now)
+{
+	f->now = now;
+	sched_submit(f->s, job, now);
+}
+
+/* The next end that is still meant: not of an attempt that was stopped. A job that is planned to run longer ends then. */
+static bool next_end(struct forecast *f, struct heap_item *ret)
+{
+	while (heap_peek(&f->ends, ret)) {
+		const struct job *job = cluster_job(&f->c, (uint32_t)ret->tie);
+		bool runs = job->state == STATE_RUNNING && job->attempt == ret->value;
+		int64_t end = runs ? victims_end(f->s, job->id) : 0;
+		if (runs && end <= ret->time)
+			return true;
+		heap_pop(&f->ends, ret);
+		if (runs)
+			heap_push(&f->ends, end, job->id, job->attempt);
+	}
+	return false;
+}
+
+/* One step: the next end, or what the scheduler wants to wake for. False: nothing will ever happen. */
+static bool step(struct forecast *f)
+{
+	struct heap_item end;
+	bool ends = next_end(f, &end);
+	int64_t at = sched_next_wake(f->s);
+
+	if (ends && end.time <= at)
+		at = end.time;
+	if (at == TIME_NEVER)
+		return false;
+	if (at > f->now)
+		f->now = at;
+	if (ends && end.time <= f->now) {
+		heap_pop(&f->ends, &end);
+		sched_finish(f->s, (uint32_t)end.tie, f->now, NULL);
+	}
+	sched_cycle(f->s, f->now);
+	confirm(f);
+	return true;
+}
+
+bool forecast_run(struct forecast *f, size_t cycles, forecast_told told, void *context)
+{
+	bool more = true;
+
+	f->told = told;
+	f->context = context;
+	if (!f->begun) {
+		sched_cycle(f->s, f->now);
+		confirm(f);
+		f->begun = true;
+	}
+	while (more && f->told && sched_waiting(f->s) > 0 && cycles-- > 0)
+		more = step(f);
+	return !more || sched_waiting(f->s) == 0;
+}
+
+/* The one job that is asked about. */
+struct asked {
+	struct whatif *ret;
+	int32_t *nodes;
+	uint32_t job;
+};
+
+static bool asked_one(void *context, const struct foreseen *x)
+{
+	struct asked *a = context;
+
+	if (x->job != a->job)
+		return true;
+	a->ret->start = x->start;
+	a->ret->guaranteed |= x->guaranteed;
+	memcpy(a->nodes, x->nodes, x->nnodes * sizeof *x->nodes);
+	return false;
+}
+
+void forecast_whatif(const struct sched *s, uint32_t job, int64_t now, size_t cycles, struct whatif *ret,
+		     int32_t *nodes)
+{
+	struct forecast *f = forecast_create(s);
+	struct asked a = {ret, nodes, job};
+
+	*ret = (struct whatif){.start = TIME_NEVER};
+	forecast_submit(f, job, now);
+	ret->open = !forecast_run(f, cycles, asked_one, &a) && ret->start == TIME_NEVER;
+	ret->guaranteed |= cluster_job(&f->c, job)->guaranteed;
+	forecast_destroy(f);
 }

@@ -34,6 +34,39 @@ struct sched *sched_create(struct cluster *c, struct plan *p, const struct polic
 	return s;
 }
 
+struct sched *sched_clone(const struct sched *s, struct cluster *c, struct plan *p)
+{
+	struct sched *t = mem_alloc(sizeof *t);
+
+	*t = *s;
+	t->c = c;
+	t->p = p;
+	t->listener = NULL;
+	t->on_blocked = NULL;
+	vec_copy(&t->waiting, &s->waiting);
+	vec_copy(&t->spare, &s->spare);
+	vec_copy(&t->by_key, &s->by_key);
+	vec_copy(&t->by_fill, &s->by_fill);
+	vec_copy(&t->left, &s->left);
+	vec_copy(&t->patience, &s->patience);
+	vec_copy(&t->special, &s->special);
+	vec_copy(&t->victims, &s->victims);
+	vec_copy(&t->fresh, &s->fresh);
+	vec_copy(&t->came, &s->came);
+	vec_copy(&t->newcomers, &s->newcomers);
+	vec_copy(&t->starting, &s->starting);
+	vec_copy(&t->reserved, &s->reserved);
+	vec_copy(&t->failures, &s->failures);
+	vec_copy(&t->by_due, &s->by_due);
+	vec_copy(&t->wide, &s->wide);
+	vec_copy(&t->nodes, &s->nodes);
+	vec_copy(&t->expiry, &s->expiry);
+	map_copy(&t->pred, &s->pred);
+	map_copy(&t->history.last, &s->history.last);
+	vec_copy(&t->history.pairs, &s->history.pairs);
+	return t;
+}
+
 void sched_destroy(struct sched *s)
 {
 	if (!s)

@@ -79,7 +79,7 @@ struct history {
 	int small_bin;
 };
 
-struct sched {
+struct sched { /* what owns memory here is copied by sched_clone() and freed by sched_destroy() */
 	struct cluster *c;
 	struct plan *p;
 	const struct policy *policy;
@@ -127,6 +127,9 @@ struct sched {
 	void *blocked_context;
 	struct sched_stats stats;
 };
+
+/* A copy over a copy of its cluster and plan, without a listener. */
+struct sched *sched_clone(const struct sched *s, struct cluster *c, struct plan *p);
 
 /* The only way a job changes: applies, keeps the queues true, tells the listener. */
 void sched_emit(struct sched *s, enum event_type type, uint32_t job, int64_t at, uint32_t by);
@@ -202,6 +205,7 @@ void victims_release(struct sched *s); /* in a transaction: those for whom there
 void victims_review(struct sched *s);  /* spares whoever is no longer needed */
 void victims_stop(struct sched *s);    /* those whose time has come */
 bool victims_has(const struct sched *s, uint32_t job);
+int64_t victims_end(const struct sched *s, uint32_t job); /* when a running job would end if it were not stopped */
 int64_t victims_wake(const struct sched *s);
 void victims_restore(struct sched *s, const struct job *job);
 

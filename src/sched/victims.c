@@ -43,6 +43,13 @@ static int64_t planned_end(const struct sched *s, uint32_t job)
 	return plan_piece(s->p, job, 0)->end;
 }
 
+int64_t victims_end(const struct sched *s, uint32_t job)
+{
+	const struct victim *v = victim_find(s, job);
+
+	return v && victim_lives(s, v) ? v->full : planned_end(s, job);
+}
+
 void victims_note(struct sched *s, uint32_t job, uint32_t by, int64_t before)
 {
 	struct victim *v = victim_find(s, job);

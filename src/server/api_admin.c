@@ -321,34 +321,12 @@ static void piece_show(const struct server *s, const struct asker *w, struct jso
 	strbuf_fini(&id);
 }
 
-struct plan_writer {
-	struct server *s;
-	const struct asker *w;
-	struct json *j;
-};
-
-/* A job that waits, where the forecast has just put it. */
-static void expected_one(void *context, uint32_t job, int64_t start, int64_t end)
-{
-	struct plan_writer *x = context;
-
-	if (entry_job(x->s, job)->state != STATE_CANDIDATE || !plan_holds(x->s->plan, job))
-		return;
-	for (uint32_t i = 0; i < x->s->plan->holds.v[job].nfrags; i++) {
-		const struct place *at = plan_place(x->s->plan, job, i);
-		const struct piece *p = plan_piece(x->s->plan, job, i);
-		piece_show(x->s, x->w, x->j, job, (uint32_t)at->node, x->s->cluster->shapes.v[p->shape].need.v[RES_CPU],
-			   start, end, "expected");
-	}
-}
-
-#define EXPECTED_MAX 500
-
 void api_plan(struct server *s, struct http_request *r, const struct asker *w)
 {
 	struct strbuf out = {0};
 	struct json j;
 
+	foresee(s);
 	json_init(&j, &out, false);
 	json_open_object(&j, NULL);
 	json_int(&j, "now", s->now);
@@ -376,9 +354,13 @@ void api_plan(struct server *s, struct http_request *r, const struct asker *w)
 				   : job->guaranteed ? "guaranteed"
 						     : "reserved");
 		}
-	struct plan_writer x = {s, w, &j};
-	sched_forecast(s->sched, EXPECTED_MAX, expected_one, &x);
+	for (size_t i = 0; i < s->pieces.n; i++) {
+		const struct foreseen_piece *x = &s->pieces.v[i];
+		if (s->entries.v[x->job].spec && entry_job(s, x->job)->state == STATE_CANDIDATE)
+			piece_show(s, w, &j, x->job, x->node, x->cpus, x->start, x->end, "expected");
+	}
 	json_close_array(&j);
+	json_int(&j, "foreseen", s->expected_at);
 	json_close_object(&j);
 	http_reply_strbuf(r, 200, "application/json", &out);
 	strbuf_fini(&out);
@@ -487,6 +469,12 @@ void api_metrics(struct server *s, struct http_request *r, const struct asker *w
 	s->stats.turn_max_us = s->stats.turn_cpu_max_us = 0;
 	metric(&out, "pushed_starts_total", "counter",
 	       "Jobs that could start only because planned fragments were pushed.", (double)sched->rescued);
+	metric(&out, "starts_foreseen_total", "counter", "Jobs that started and whose start had been foreseen.",
+	       (double)s->stats.foreseen);
+	metric(&out, "start_error_seconds_total", "counter",
+	       "By how much those starts differed from what was foreseen first, either way.", s->stats.foreseen_error);
+	metric(&out, "starts_late_total", "counter", "Of those, how many came later than foreseen.",
+	       (double)s->stats.foreseen_late);
 	metric(&out, "commits_total", "counter", "Commits to the store.", (double)s->stats.commits);
 	metric(&out, "commit_seconds_total", "counter", "Time spent in commits.", (double)s->stats.commit_us / 1e6);
 	metric(&out, "commits_failed_total", "counter", "Commits that failed and were tried again.",

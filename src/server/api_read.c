@@ -245,25 +245,6 @@ static uint32_t after_id(const struct server *s, const char *text)
 	return lo;
 }
 
-#define EXPECTED_MAX 500 /* jobs whose start is foreseen for a list */
-
-static void expected_one(void *context, uint32_t job, int64_t start, int64_t end)
-{
-	map_set(context, job, (uint64_t)start);
-}
-
-/* Foreseen once for all lists that are asked for in the same second of the same plan. */
-static void expect(struct server *s)
-{
-	if (s->expected_at == s->now && s->expected_of == s->plan->version)
-		return;
-	map_fini(&s->expected);
-	s->expected = (struct map){0};
-	sched_forecast(s->sched, EXPECTED_MAX, expected_one, &s->expected);
-	s->expected_at = s->now;
-	s->expected_of = s->plan->version;
-}
-
 /* The first of a list that is not the name of a queue; NULL: all are. */
 static const char *queue_unknown(struct server *s, const char *list, struct arena *arena)
 {
@@ -318,7 +299,7 @@ void api_list(struct server *s, struct http_request *r, const struct asker *w)
 		return;
 	}
 	if (fields && strstr(fields, "expected_start"))
-		expect(s);
+		foresee(s);
 	if (rc == 0 && l->tsv && (!fields || l->fields.whole))
 		rc = err_set(&err, -EINVAL, "tab-separated lists need fields=, and only those that lists have");
 	if (rc == 0 && (x = request_query(r, "ids"))) {
@@ -377,6 +358,8 @@ void api_get(struct server *s, struct http_request *r, const struct asker *w, co
 
 	if (!one_job(s, r, w, text, &id, &a))
 		return;
+	if (job_waits(entry_job(s, id)))
+		foresee(s);
 	show_whole(&f);
 	body_read(s, id, &body, NULL);
 	body_close(s, w, id, body);
@@ -523,6 +506,8 @@ void api_why(struct server *s, struct http_request *r, const struct asker *w, co
 		for (uint32_t i = 0; i < a->count && entry_job(s, id)->state > STATE_ALLOCATED; i++)
 			id = a->first + i;
 	sched_explain(s->sched, id, &reason);
+	foresee(s);
+	foresee_start(s, id, &reason.when);
 	if (entry_job(s, id)->state == STATE_HELD)
 		why_blocked(s, id, &sentence);
 	else if (!attrs_bool(&s->attrs, "scheduling") && job_waits(entry_job(s, id)))

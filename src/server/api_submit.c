@@ -109,12 +109,12 @@ static bool guarantee_possible(struct server *s, const struct spec *p)
 {
 	uint32_t n = s->cluster->requests.v[p->request].nfrags;
 	int32_t *nodes = mem_zalloc((n + 1) * sizeof *nodes);
-	bool guaranteed = false;
+	struct whatif x;
 
 	scratch_fill(s, p);
-	sched_whatif(s->sched, s->scratch, 0, s->now, nodes, &guaranteed);
+	forecast_whatif(s->sched, s->scratch, s->now, 0, &x, nodes);
 	free(nodes);
-	return guaranteed;
+	return x.guaranteed;
 }
 
 /* All are checked before any is taken. */
@@ -307,8 +307,6 @@ out:
 	strbuf_fini(&out);
 }
 
-#define AHEAD_MAX 2000 /* waiting jobs that a what-if places before the one that is asked about */
-
 void api_whatif(struct server *s, struct http_request *r, const struct asker *w)
 {
 	const char *code = "bad_request";
@@ -318,7 +316,7 @@ void api_whatif(struct server *s, struct http_request *r, const struct asker *w)
 	struct json j;
 	json_t *body = api_body(r, &err);
 	int rc = body ? spec_read(s, w, body, false, request_arena(r), &x, &code, &err) : -EINVAL;
-	bool guaranteed = false;
+	struct whatif f;
 
 	if (rc < 0) {
 		http_error(r, status_of(code), code, "%s", err.text);
@@ -333,10 +331,11 @@ void api_whatif(struct server *s, struct http_request *r, const struct asker *w)
 	if (submit_check(s, w, &x, 0, &code, &err) < 0)
 		rule = err.text;
 	scratch_fill(s, x.spec);
-	at = sched_whatif(s->sched, s->scratch, AHEAD_MAX, s->now, nodes, &guaranteed);
+	foresee_whatif(s, &f, nodes);
+	at = f.start;
 	json_init(&j, &out, false);
 	json_open_object(&j, NULL);
-	json_bool(&j, "possible", at != TIME_NEVER && !rule);
+	json_bool(&j, "possible", (at != TIME_NEVER || f.open) && !rule);
 	if (at != TIME_NEVER) {
 		json_int(&j, "start", at);
 		json_int(&j, "end", at + x.spec->walltime);
@@ -350,12 +349,13 @@ void api_whatif(struct server *s, struct http_request *r, const struct asker *w)
 	json_close_array(&j);
 	if (x.spec->deadline != TIME_NEVER) {
 		json_int(&j, "deadline", x.spec->deadline);
-		json_bool(&j, "guaranteed", guaranteed);
+		json_bool(&j, "guaranteed", f.guaranteed);
 	} else {
 		json_text(&j, "guaranteed", NULL);
 	}
 	json_text(&j, "reason",
 		  rule		     ? rule
+		  : f.open	     ? "it would start later than can be foreseen: very many jobs are ahead of it"
 		  : at == TIME_NEVER ? "the nodes that are up could not hold it even if they were empty"
 				     : NULL);
 	json_int(&j, "now", s->now);

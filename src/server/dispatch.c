@@ -100,6 +100,7 @@ void dispatch_listener(void *context, const struct event *e)
 	switch ((enum event_type)e->type) {
 	case EVENT_START:
 		p.attempt = on_start(s, e);
+		foresee_started(s, e->job, e->time);
 		break;
 	case EVENT_MIGRATE:
 		heap_push(&s->ends, e->at, e->job, entry_job(s, e->job)->attempt);
@@ -153,6 +154,7 @@ void dispatch_settle(struct server *s)
 		struct entry *e = &s->entries.v[id];
 		struct array *a = array_find(s, job_key_number(e->key));
 		block_leave(s, id);
+		foresee_forget(s, id);
 		total_count(s, e->spec, -1);
 		if (a)
 			a->ended++;

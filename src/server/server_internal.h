@@ -30,6 +30,7 @@
 #include "net/listener.h"
 #include "plan/pack.h"
 #include "sched/explain.h"
+#include "sched/forecast.h"
 #include "sched/sched.h"
 #include "server/accounting.h"
 #include "server/attr.h"
@@ -194,6 +195,12 @@ struct authority {
 	char fingerprint[FINGERPRINT_SIZE];
 };
 
+/* A waiting job's fragment where it is foreseen. */
+struct foreseen_piece {
+	uint32_t job, node;
+	int64_t cpus, start, end;
+};
+
 struct server {
 	uv_loop_t *loop;
 	int lock; /* descriptor of the pid file */
@@ -257,20 +264,22 @@ struct server {
 	struct heap ends;     /* (planned end, core id, attempt): overruns */
 	struct heap forgets;  /* (when, core id): completed jobs to be forgotten */
 	job_vec starts; /* START was decided; their CPUs or their last attempt are not free yet, or the order was not built */
-	VEC(struct gate) gates; /* block.c: who waits for a limit to allow another */
-	struct map gate_index;	/* gate.key -> index */
-	int64_t now, now_us;	/* wall clock, never going back */
-	int64_t active, total;	/* jobs eligible or running; that have not ended */
-	uint32_t fallback;	/* a request of one CPU, for jobs that no node could hold any more */
-	int64_t skew;		/* seconds that the machine's clock is behind ours */
-	int64_t boot_us;	/* the monotonic clock at now_us */
-	struct map expected;	/* core id -> when it would start (api_read.c) */
-	int64_t expected_at;	/* when, and */
-	uint64_t expected_of;	/* of which version of the plan that was foreseen */
-	bool dirty;		/* the scheduler must look */
-	bool waiting_offers;	/* limits may allow more now */
-	bool priorities;	/* somebody uses them */
-	bool emptying;		/* to stop when the last job has ended */
+	VEC(struct gate) gates;		   /* block.c: who waits for a limit to allow another */
+	struct map gate_index;		   /* gate.key -> index */
+	int64_t now, now_us;		   /* wall clock, never going back */
+	int64_t active, total;		   /* jobs eligible or running; that have not ended */
+	uint32_t fallback;		   /* a request of one CPU, for jobs that no node could hold any more */
+	int64_t skew;			   /* seconds that the machine's clock is behind ours */
+	int64_t boot_us;		   /* the monotonic clock at now_us */
+	struct map expected;		   /* core id -> when it will start, as foreseen (foresee.c) */
+	int64_t expected_at;		   /* when, and */
+	uint64_t expected_of;		   /* of which version of the plan that was foreseen */
+	VEC(struct foreseen_piece) pieces; /* the same with nodes, of those that come first */
+	struct foresight *foresight;
+	bool dirty;	     /* the scheduler must look */
+	bool waiting_offers; /* limits may allow more now */
+	bool priorities;     /* somebody uses them */
+	bool emptying;	     /* to stop when the last job has ended */
 	bool terminating, stopped;
 	bool founded;	   /* the store had settings when it was read: this is not a new instance */
 	bool dismissed;	   /* it was asked to stop by 'shunt down': commands need not wait until it is back */
@@ -308,6 +317,8 @@ struct server {
 	uint64_t waiter_ids;
 	struct {
 		uint64_t turns, commits, submitted, started, finished, failed_commits, hosts_lost, long_turns;
+		uint64_t foreseen, foreseen_late; /* starts that had been foreseen; those that came later */
+		double foreseen_error;		  /* seconds, in all */
 		int64_t commit_us, cycle_us, max_cycle_us;
 		int64_t turn_max_us, turn_cpu_max_us; /* since the metrics were read last */
 		int64_t began;
@@ -494,6 +505,14 @@ struct home {
 };
 void output_home(struct server *s, uint32_t id, const json_t *body, bool error, struct arena *a, struct home *ret);
 int stage_check(const char *what, const char *text, struct err *err); /* -EINVAL: not as -W stagein has it */
+
+/* ---- foresee.c: when waiting jobs will start ---- */
+void foresee(struct server *s);	      /* brings s->expected up to date, or a step nearer to it */
+void foresee_again(struct server *s); /* the rules have changed: what was foreseen counts no longer */
+void foresee_started(struct server *s, uint32_t id, int64_t now);
+void foresee_forget(struct server *s, uint32_t id);
+bool foresee_start(const struct server *s, uint32_t id, int64_t *ret);	   /* false: it is not known */
+void foresee_whatif(struct server *s, struct whatif *ret, int32_t *nodes); /* of the scratch job */
 
 /* ---- world.c: nodes, plan and scheduler ---- */
 int world_nodes(struct server *s, struct err *err); /* by the configuration */

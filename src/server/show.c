@@ -325,15 +325,13 @@ static void f_planned_start(const struct subject *x, struct value *v)
 		put_instant(v, x->job->start);
 }
 
-/* When it would start if those ahead of it ran as long as they may: no promise. For the first that wait. */
+/* When it will start if nothing ends before its walltime and nobody else comes (foresee.c): no promise. */
 static void f_expected_start(const struct subject *x, struct value *v)
 {
-	uint64_t at;
+	int64_t at;
 
-	if (x->job->state == STATE_ALLOCATED)
-		put_instant(v, x->job->start);
-	else if (x->job->state == STATE_CANDIDATE && map_get(&x->s->expected, x->id, &at))
-		put_instant(v, (int64_t)at);
+	if (foresee_start(x->s, x->id, &at))
+		put_instant(v, at);
 }
 
 static void f_exec_host(const struct subject *x, struct value *v)

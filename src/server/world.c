@@ -173,7 +173,7 @@ void world_rebuild(struct server *s)
 
 	settings_apply(s);
 	vec_clear(&s->could);
-	s->expected_at = 0;
+	foresee_again(s);
 	p = plan_create(s->cluster);
 	plan_advance(p, s->now);
 	for (uint32_t id = 1; id < s->entries.n; id++) {

@@ -1,0 +1,156 @@
+/*
+ * foresee.c - when waiting jobs will start, by the scheduler's own forecast (sched/forecast.h), for everything that shows it.
+ *
+ * It is made when it is asked for, in slices, so that a long queue keeps nobody waiting: a slice for each request until it is
+ * complete, and no new one before twenty times as long has passed as the last one took. What has no complete forecast yet is
+ * shown what is known so far: the starts that come first. Of every job the first forecast is kept, and compared with its start.
+ */
+#include <time.h>
+
+#include "sched/forecast.h"
+#include "server/server_internal.h"
+
+#define SLICE_US 30000	   /* of a request */
+#define SLICE_CYCLES 8	   /* between looks at the clock */
+#define PIECES_MAX 500	   /* jobs whose nodes are kept, for the picture of the plan */
+#define REST 20		   /* times as long as it took */
+#define STALE 30	   /* seconds, after which a part of a newer one is better than the whole of the last */
+#define ABANDON 300	   /* seconds, after which it is begun anew: too much has changed */
+#define WHATIF_CYCLES 2000 /* far enough, and a fraction of a second */
+
+struct foresight {
+	struct forecast *run; /* the one that is being made; NULL: none */
+	struct map coming;    /* its starts so far */
+	struct map first;     /* core id -> the first start that was foreseen, while it waits */
+	int64_t begun;	      /* the instant that it starts from */
+	int64_t spent_us;
+	int64_t idle_until;
+	VEC(struct foreseen_piece) coming_pieces;
+	size_t jobs;
+};
+
+static int64_t monotonic_us(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
+}
+
+static bool foresee_one(void *context, const struct foreseen *x)
+{
+	struct server *s = context;
+	struct foresight *f = s->foresight;
+	const struct request *r = cluster_job_request(s->cluster, entry_job(s, x->job));
+	uint64_t known;
+
+	map_set(&f->coming, x->job, (uint64_t)x->start);
+	if (!map_get(&f->first, x->job, &known))
+		map_set(&f->first, x->job, (uint64_t)x->start);
+	for (uint32_t i = 0; i < x->nnodes && i < r->nfrags && f->jobs < PIECES_MAX; i++)
+		vec_push(&f->coming_pieces,
+			 (struct foreseen_piece){x->job, (uint32_t)x->nodes[i],
+						 s->cluster->shapes.v[r->frag[i].shape].need.v[RES_CPU], x->start,
+						 x->end});
+	f->jobs++;
+	return true;
+}
+
+/* What was foreseen so far, or all of it, is what is shown. */
+static void publish(struct server *s)
+{
+	struct foresight *f = s->foresight;
+
+	map_fini(&s->expected);
+	map_copy(&s->expected, &f->coming);
+	vec_free(&s->pieces);
+	vec_copy(&s->pieces, &f->coming_pieces);
+	s->expected_at = f->begun;
+}
+
+static void finish(struct foresight *f, int64_t now)
+{
+	forecast_destroy(f->run);
+	f->run = NULL;
+	f->idle_until = now + REST * f->spent_us / 1000000;
+}
+
+void foresee(struct server *s)
+{
+	struct foresight *f = s->foresight ? s->foresight : (s->foresight = mem_zalloc(sizeof *f));
+	int64_t begin = monotonic_us();
+	bool done = false;
+
+	if (!f->run) {
+		if (s->expected_of == s->plan->version && s->expected_at == s->now)
+			return;
+		if (s->now < f->idle_until)
+			return;
+		f->run = forecast_create(s->sched);
+		map_fini(&f->coming);
+		vec_clear(&f->coming_pieces);
+		f->jobs = 0;
+		f->spent_us = 0;
+		f->begun = s->now;
+		s->expected_of = s->plan->version;
+	}
+	while (!done && monotonic_us() - begin < SLICE_US)
+		done = forecast_run(f->run, SLICE_CYCLES, foresee_one, s);
+	f->spent_us += monotonic_us() - begin;
+	if (done || s->now - s->expected_at > STALE)
+		publish(s);
+	if (done || s->now - f->begun > ABANDON)
+		finish(f, s->now);
+}
+
+void foresee_again(struct server *s)
+{
+	s->expected_at = 0;
+	s->expected_of = 0;
+	if (s->foresight && s->foresight->run)
+		finish(s->foresight, 0);
+	if (s->foresight)
+		s->foresight->idle_until = 0;
+}
+
+void foresee_started(struct server *s, uint32_t id, int64_t now)
+{
+	struct foresight *f = s->foresight;
+	uint64_t start;
+	double error;
+
+	if (!f || !map_get(&f->first, id, &start))
+		return;
+	map_remove(&f->first, id);
+	error = (double)(now - (int64_t)start);
+	s->stats.foreseen++;
+	s->stats.foreseen_error += error < 0 ? -error : error;
+	s->stats.foreseen_late += error > 0;
+}
+
+void foresee_forget(struct server *s, uint32_t id)
+{
+	if (s->foresight)
+		map_remove(&s->foresight->first, id);
+}
+
+bool foresee_start(const struct server *s, uint32_t id, int64_t *ret)
+{
+	const struct job *job = entry_job(s, id);
+	uint64_t at;
+
+	if (!job_waits(job))
+		return false;
+	if (map_get(&s->expected, id, &at) && (int64_t)at >= s->now)
+		*ret = (int64_t)at;
+	else if (job->state == STATE_ALLOCATED)
+		*ret = job->start;
+	else
+		return false;
+	return true;
+}
+
+void foresee_whatif(struct server *s, struct whatif *ret, int32_t *nodes)
+{
+	forecast_whatif(s->sched, s->scratch, s->now, WHATIF_CYCLES, ret, nodes);
+}

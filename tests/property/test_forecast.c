@@ -1,0 +1,120 @@
+/*
+ * test_forecast.c - the forecast is what then happens, if jobs run as long as they may and nobody else comes; and it changes
+ * nothing.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "property/drive.h"
+#include "sched/forecast.h"
+
+struct wait {
+	int64_t start[CASE_JOBS]; /* as foreseen; -1: not */
+	int64_t at;		  /* when it was asked; -1: not yet */
+	size_t from;		  /* ... and the first event after it */
+	int foreseen;
+};
+
+static int all_foreseen;
+
+static bool one(void *context, const struct foreseen *f)
+{
+	struct wait *w = context;
+
+	w->start[f->job] = f->start;
+	w->foreseen++;
+	return true;
+}
+
+/* Asks once, when the last job has come. */
+static void ask(struct drive *d)
+{
+	struct wait *w = d->context;
+	struct plan *before;
+	struct forecast *f;
+	uint64_t hash = d->hash;
+
+	for (int i = 0; i < d->t->njobs; i++)
+		if (d->id_of[i] < 0)
+			return;
+	if (w->at >= 0)
+		return;
+	w->at = d->now;
+	w->from = d->record.n;
+	before = plan_clone(d->p);
+	f = forecast_create(d->s);
+	while (!forecast_run(f, 3, one, w)) /* in slices */
+		;
+	forecast_destroy(f);
+	if (!plan_equal(before, d->p) || d->hash != hash)
+		drive_wrong(d, "the forecast changed something");
+	plan_destroy(before);
+	plan_check(d->p);
+}
+
+static const char *comes_true(const struct tcase *given, const struct policy *policy)
+{
+	static char text[200];
+	struct tcase t = *given;
+	struct wait w = {.at = -1};
+	struct drive d = {.after_cycle = ask, .context = &w};
+	const char *wrong;
+
+	memset(w.start, -1, sizeof w.start);
+	t.tolerance = 0;
+	t.batch = t.slow_start = false;
+	for (int i = 0; i < t.njobs; i++)
+		t.job[i].runtime = t.job[i].walltime;
+	wrong = drive_run(&d, &t, policy);
+	for (size_t i = w.from; i < d.record.n && !wrong && w.at >= 0; i++) {
+		const struct event *e = &d.record.v[i].e;
+		if (e->type != EVENT_START || w.start[e->job] == -2)
+			continue;
+		if (w.start[e->job] != e->time) {
+			snprintf(text, sizeof text, "asked at %lld, job %u was to start at %lld, and starts at %lld",
+				 (long long)w.at, e->job, (long long)w.start[e->job], (long long)e->time);
+			wrong = text;
+		}
+		w.start[e->job] = -2; /* what comes after a preemption is another start */
+	}
+	for (uint32_t i = 0; i < CASE_JOBS && !wrong; i++)
+		if (w.start[i] >= 0)
+			wrong = "a start was foreseen that does not come";
+	all_foreseen += w.foreseen;
+	if (wrong && wrong != text) {
+		snprintf(text, sizeof text, "%s", wrong);
+		wrong = text;
+	}
+	drive_fini(&d);
+	return wrong;
+}
+
+#define FLAVOUR (WITH_NODES | WITH_MIXED | WITH_MORE)
+
+static void test_comes_true(void **state)
+{
+	static const char *const name[] = {"shunt",	   "fcfs",  "easy",   "easy-sjbf",
+					   "conservative", "oscar", "torque", "wfp3"};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof name / sizeof *name; i++) {
+		case_check(comes_true, FLAVOUR, case_policy(name[i], -1), 150);
+		case_check(comes_true, FLAVOUR | WITH_KINDS | WITH_STARVING, case_policy(name[i], -1), 150);
+		case_check(comes_true, 0, case_policy(name[i], -1), 60);
+	}
+	print_message("# %d starts foreseen\n", all_foreseen);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {cmocka_unit_test(test_comes_true)};
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
