@@ -157,7 +157,7 @@ static void job_print(const json_t *job)
 	line_instant("not before", job, "at", now);
 	line_instant("submitted", job, "created", now);
 	if (object_number(job, "started", 0) <= 0)
-		line_instant("will start", job, "planned_start", now);
+		line_instant("expected start", job, "expected_start", now);
 	line_instant("started", job, "started", now);
 	line_text("on", job, "exec_host");
 	line_used(job);

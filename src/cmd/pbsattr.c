@@ -240,7 +240,7 @@ static const struct row rows[] = {
 	{"array_indices_submitted", NULL, "array_spec", FORM_TEXT, PBS_BOTH, NULL},
 	{"array_state_count", NULL, NULL, FORM_TEXT, PBS_BOTH, array_counts_add},
 	{"project", NULL, "project", FORM_TEXT, PBS_BOTH, NULL},
-	{"estimated", "start_time", "planned_start", FORM_INSTANT, PBS_BOTH, NULL},
+	{"estimated", "start_time", "expected_start", FORM_INSTANT, PBS_BOTH, NULL},
 	{"type", NULL, "type", FORM_TEXT, PBS_BOTH, NULL},
 	{"deadline", NULL, "deadline", FORM_INSTANT, PBS_BOTH, NULL},
 	{"guaranteed", NULL, NULL, FORM_TEXT, PBS_BOTH, guaranteed_add},

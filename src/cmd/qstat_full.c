@@ -11,7 +11,7 @@
 /* All that lines of a list can say; of a job alone the server tells these without being asked, and its environment. */
 static const char fields[] =
 	"id,name,owner,host,queue,account,project,state,type,deadline,guaranteed,priority,holds,at,depend,rerunnable,"
-	"attempt,resources,walltime,cpus,nodect,memory,gpus,created,queued,started,ended,modified,planned_start,"
+	"attempt,resources,walltime,cpus,nodect,memory,gpus,created,queued,started,ended,modified,expected_start,"
 	"exec_host,exec_vnode,exit_status,used,comment,output,error,join,keep,mail,mail_to,shell,umask,interactive,"
 	"checkpoint,stagein,stageout,submit_args,index,array,array_spec,array_counts,session";
 

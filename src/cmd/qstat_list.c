@@ -30,8 +30,9 @@ enum {
 	FIELD_PLANNED,
 	WIDE_FIELDS
 };
-static const char wide_fields[] =
-	"id,name,owner,state,queue,used,session,nodect,cpus,memory,walltime,exec_host,comment,planned_start";
+#define WIDE "id,name,owner,state,queue,used,session,nodect,cpus,memory,walltime,exec_host,comment,"
+static const char wide_fields[] = WIDE "planned_start";
+static const char estimate_fields[] = WIDE "expected_start"; /* which the server has to work for */
 
 struct list {
 	struct qstat *q;
@@ -274,7 +275,7 @@ static void list_read(struct list *l, const char *operand)
 	struct err err;
 
 	qstat_path(l->q, operand, &path);
-	query_add(&path, "fields", l->wide ? wide_fields : plain_fields);
+	query_add(&path, "fields", !l->wide ? plain_fields : l->q->a->estimate ? estimate_fields : wide_fields);
 	l->of_operand = 0;
 	if (tsv_read(l->q->client, path.text, l->wide ? WIDE_FIELDS : PLAIN_FIELDS, row, l, &err) < 0)
 		qstat_failed(l->q, operand, &err);

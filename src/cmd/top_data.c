@@ -17,7 +17,7 @@
 #define TEXT_WIDTH 76
 
 enum { C_ID, C_NAME, C_OWNER, C_STATE, C_CPUS, C_WALLTIME, C_USED, C_STARTED, C_PLANNED, C_COMMENT, C_COUNTS, COLUMNS };
-static const char fields[] = "id,name,owner,state,cpus,walltime,used,started,planned_start,comment,array_counts";
+static const char fields[] = "id,name,owner,state,cpus,walltime,used,started,expected_start,comment,array_counts";
 
 struct reading {
 	struct top *t;
