@@ -79,11 +79,11 @@ class Instance:
         self.start(**faults)
         assert self.wait_up(), "the server ended before it was up:\n" + self.log_text()[-2000:]
 
-    def request(self, method, path, body=None, timeout=20):
+    def request(self, method, path, body=None, timeout=20, headers={}):
         """(status, answer), or Gone."""
         c = Connection(self.socket, timeout)
         try:
-            c.request(method, path, None if body is None else json.dumps(body))
+            c.request(method, path, None if body is None else json.dumps(body), headers)
             r = c.getresponse()
             text = r.read()
             return r.status, json.loads(text) if "json" in r.headers["Content-Type"] else text

@@ -9,7 +9,7 @@ from work import Job, QUEUES, uptime
 # What clients do, how often, and the name by which --ops has it.
 BASIC = "one", "bulk", "array", "depend", "hold", "release", "delete"
 WIDE = ("deadlines", "emergencies", "arrays", "times", "reruns", "alters", "holds", "signals", "moves", "messages", "limits",
-        "stops", "still")
+        "stops", "keys", "still")
 
 
 def ops_parse(text):
@@ -28,6 +28,7 @@ class Clients:
     def __init__(self, instance, record, seed, threads=4, most=120, ops=frozenset(BASIC)):
         self.instance, self.record, self.most, self.ops = instance, record, most, ops
         self.wide = bool(ops & set(WIDE))
+        self.seed, self.keys = seed, 0
         self.stopping = False
         self.failure = None
         self.outstanding = 0
@@ -132,7 +133,8 @@ class Clients:
 
     def sure(self, rng, mine):
         """A job to wait for. Another than a rerunnable one may be lost and so end without a trace: its successor then starts, rightly."""
-        found = [j for j in mine.jobs[-30:] if j.id and not j.deleted and not j.element_deleted and j.rerunnable and not j.deadline()]
+        found = [j for j in mine.jobs[-30:] if j.id and not j.deleted and not j.element_deleted and j.rerunnable and not j.deadline()
+                 and j.sleep < 100]
         return rng.choice(found) if found else None
 
     def do_depend(self, rng, mine):
@@ -323,13 +325,21 @@ class Clients:
             self.record.write("asked", job, size=job.size, sleep=job.sleep, code=job.code, indices=job.indices, limit=job.limit, hold=job.hold,
                               after=job.after and job.after.token, walltime=job.walltime, **job.more)
         body = [job.body() for job in jobs]
-        try:
-            status, answer = self.instance.request("POST", "/v1/jobs", body[0] if len(jobs) == 1 else {"jobs": body})
-        except Gone as e:
-            for job in jobs:
-                self.record.write("no answer", job, why=str(e))
-            return
-        if status == 201:
+        key = {"Idempotency-Key": f"{self.seed}-{jobs[0].token}"} if "keys" in self.ops and self.turn() else {}
+        while True:
+            try:
+                status, answer = self.instance.request("POST", "/v1/jobs", body[0] if len(jobs) == 1 else {"jobs": body}, headers=key)
+            except Gone as e:
+                for job in jobs:
+                    self.record.write("no answer", job, why=str(e))
+                if not key:
+                    return
+                time.sleep(0.05)
+                continue
+            if not key or status not in (503, 504):
+                break
+            time.sleep(0.05)
+        if status == 201 or (status == 200 and key):
             for job, told in zip(jobs, [answer] if len(jobs) == 1 else answer["jobs"]):
                 job.acknowledged(told["id"])
                 if told["guaranteed"]:
@@ -343,6 +353,11 @@ class Clients:
             return
         if status != 503:
             raise AssertionError(f"a submission was refused: {status} {answer}")
+
+    def turn(self):
+        """Every second submission has a key, and is repeated until it is answered."""
+        self.keys += 1
+        return self.keys % 2
 
     def change(self, action, job, id=None, **more):
         """Until there is an answer: 'done', or the code of the error. None if it was accepted is not known."""

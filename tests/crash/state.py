@@ -40,15 +40,17 @@ def take(instance, sample):
     return found
 
 
-def quiet(instance, sample, seconds=15):
-    """The state, once it does not change for half a second; None if it goes on changing."""
+def quiet(instance, checks, sample, seconds=20):
+    """The state, once nothing is about to change: what runs does so for long, or is suspended. None if that does not come."""
     until, before = time.monotonic() + seconds, None
     while time.monotonic() < until:
-        now = take(instance, sample)
-        if now == before:
-            return now
-        before = now
-        time.sleep(0.5)
+        rows = instance.jobs(state="R,E,W", fields="id,name,state", arrays="expand", completed=0)
+        if all(row["state"] == "R" and checks.job_of(row).sleep > 100 for row in rows):
+            now = take(instance, sample)
+            if now == before:
+                return now
+            before = now
+        time.sleep(0.2)
     return None
 
 
