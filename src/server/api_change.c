@@ -551,19 +551,13 @@ static void change_end(struct change *c)
 	last_forget(c);
 }
 
-/* The whole array was altered: so is what is shown of it. */
-static void array_altered(struct change *c, struct array *a)
-{
-	if (c->last.to)
-		array_alter(c->s, a, c->last.as);
-}
-
 /* One job by its text, or an array with all its elements: then the first error counts, and those that have ended do not. */
 static int change_named(struct change *c, action_function run, const char *text, const char **code, struct err *err)
 {
 	struct array *a;
 	job_vec v = {0};
 	int rc = jobs_named(c->s, text, &v, &a, err), done = 0;
+	uint64_t last = 0;
 
 	*code = rc == -EINVAL ? "bad_request" : "unknown_job";
 	if (rc == 0 && (v.n == 0 || !may_see(c->s, c->w, c->s->entries.v[v.v[0]].spec)))
@@ -577,12 +571,13 @@ static int change_named(struct change *c, action_function run, const char *text,
 			continue;
 		*code = "bad_request";
 		rc = run(c, v.v[i], code, err);
+		last = c->s->entries.v[v.v[i]].key;
 		done++;
 	}
 	if (rc == 0 && v.n > 1 && done == 0)
 		rc = ended_error(code, err);
-	if (rc == 0 && a && run == do_alter)
-		array_altered(c, a);
+	if (rc == 0 && a && (run == do_alter || run == do_move)) /* all of it: so is what is shown of the array */
+		array_alter(c->s, a, last);
 	vec_free(&v);
 	return rc;
 }
