@@ -127,9 +127,9 @@ class Job:
         return self.after and self.kind == "afterok" and (self.after.code != 0 or self.after.impossible())
 
     def may_repeat(self, index):
-        """Attempts beyond the first that something which was asked for explains: a rerun, or an emergency job that came later."""
+        """Attempts beyond the first that something which was asked for explains: a rerun, or an emergency job, which may have waited for a while."""
         return self.reruns[index] + self.reruns[None] * bool(self.indices) + \
-            sum(1 for at in self.record.emergencies if at > (self.asked or 0))
+            sum(1 for at in self.record.emergencies if at > (self.asked or 0) - 100)
 
 
 class Record:
@@ -327,7 +327,7 @@ class Checks:
         if deleted and row["cause"] == "deleted":
             if status == -3 and starts and not repeats and not self.lost_allowed:
                 return self.complain(job, f"it was deleted, and ran: {say}")
-            if job.message and job.deleted == "done" and job.message not in (row["comment"] or ""):
+            if job.message and job.deleted == "done" and index not in job.element_deleted and job.message not in (row["comment"] or ""):
                 return self.complain(job, f"it was deleted with the message {job.message!r}: {say}")
             return True
         if job.deleted == "done" and job.answered and not job.indices:
