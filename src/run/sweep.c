@@ -22,7 +22,7 @@ static bool is_aside(const char *name)
 	return strncmp(name, ASIDE, sizeof ASIDE - 1) == 0;
 }
 
-/* The same for "12[3].server", "12[3].server.d" and the tag "12-3.1". */
+/* The same for the tag "12-3-x5f.1", "12-3-x5f.1.d", and, of an older server, "12[3].server" and "12-3.1". */
 static uint64_t job_of(const char *name)
 {
 	char part[64];

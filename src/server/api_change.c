@@ -473,6 +473,7 @@ static int alter_read(struct change *c, uint32_t id, const char **code, struct e
 		rc = err_set(err, -ELOOP, "depend: it would wait for itself");
 	if (rc == 0) {
 		x.spec->created = old->created;
+		x.spec->origin = old->origin;
 		x.spec->rank = old->rank;
 		x.spec->script = old->script;
 		x.spec->interactive = old->interactive;

@@ -27,13 +27,14 @@ struct attempt *attempt_find(const struct server *s, uint32_t id, uint32_t attem
 
 void attempt_tag(const struct server *s, uint32_t id, uint32_t attempt, char tag[64])
 {
-	uint64_t key = s->entries.v[id].key;
+	const struct entry *e = &s->entries.v[id];
+	char index[32] = "", origin[16] = "";
 
-	if (job_key_index(key) < 0)
-		snprintf(tag, 64, "%llu.%u", (unsigned long long)job_key_number(key), attempt);
-	else
-		snprintf(tag, 64, "%llu-%lld.%u", (unsigned long long)job_key_number(key),
-			 (long long)job_key_index(key), attempt);
+	if (job_key_index(e->key) >= 0)
+		snprintf(index, sizeof index, "-%lld", (long long)job_key_index(e->key));
+	if (e->spec->origin)
+		snprintf(origin, sizeof origin, "-x%x", e->spec->origin);
+	snprintf(tag, 64, "%llu%s%s.%u", (unsigned long long)job_key_number(e->key), index, origin, attempt);
 }
 
 pid_t attempt_session(const struct server *s, uint32_t id)
@@ -53,17 +54,16 @@ pid_t attempt_session(const struct server *s, uint32_t id)
 
 bool tag_parse(const struct server *s, const char *tag, uint32_t *ret, uint32_t *ret_attempt)
 {
+	const char *dot = strrchr(tag, '.');
 	unsigned long long number;
 	long long index = -1;
-	unsigned attempt;
+	char same[64];
 
-	if (sscanf(tag, "%llu-%lld.%u", &number, &index, &attempt) != 3) {
-		index = -1;
-		if (sscanf(tag, "%llu.%u", &number, &attempt) != 2)
-			return false;
-	}
-	*ret_attempt = (uint32_t)attempt;
-	return entry_find(s, number, index, ret);
+	if (!dot || sscanf(tag, "%llu-%lld", &number, &index) < 1 || !entry_find(s, number, index, ret))
+		return false;
+	*ret_attempt = (uint32_t)strtoul(dot + 1, NULL, 10);
+	attempt_tag(s, *ret, *ret_attempt, same);
+	return strcmp(tag, same) == 0;
 }
 
 bool tag_known(void *context, const char *tag)

@@ -24,7 +24,7 @@
 
 struct arguments {
 	const char *nodes, *conf, *name, *store, *cgroup, *check;
-	bool foreground, system;
+	bool foreground, system, set_aside;
 	int ready; /* where to say that it is up, or why not */
 };
 
@@ -39,6 +39,7 @@ static const char usage[] =
 	"  --name NAME     the part after the dot of job ids; the host's name if not given\n"
 	"  --foreground    stay, and log to standard error\n"
 	"  --system        jobs of many users, under their own accounts; needs root\n"
+	"  --set-aside     move the files of another store away, so that a server with a new store can start; then end\n"
 	"  --check-conf FILE  tell everything that is wrong with a configuration file ('shunt config check')\n"
 	"  --example-conf  print a configuration file with all options explained\n";
 
@@ -285,7 +286,10 @@ static int prepare(struct server *s, struct err *err)
 	if ((rc = drop_root(s, err)) < 0)
 		return rc;
 	snprintf(path, sizeof path, "sqlite:%s/shunt.db", s->where.state);
-	return store_open(*s->conf.store ? s->conf.store : path, &s->store, err);
+	if ((rc = store_open(*s->conf.store ? s->conf.store : path, &s->store, err)) < 0)
+		return rc;
+	belongings_begin(s);
+	return belongings_check(s, err);
 }
 
 static int bring_up(struct server *s, struct err *err)
@@ -310,6 +314,7 @@ static int bring_up(struct server *s, struct err *err)
 			world_node_store(s, i);
 	}
 	recover_attempts(s);
+	belongings_sweep(s);
 	if (s->next_number == 0)
 		s->next_number = 1;
 	if (s->next_script == 0)
@@ -404,6 +409,7 @@ static int serve(struct server *s, struct arguments *a)
 		return failed(a, err.text);
 	server_say(s, "up: %zu nodes, %lld jobs, store %s, policy %s", (size_t)s->nodes.n, (long long)s->total,
 		   store_kind(s->store), attrs_text(&s->attrs, "policy"));
+	belongings_mark(s);
 	say_ready(s, a);
 	loop_run(s);
 	stop(s);
@@ -414,12 +420,19 @@ static int serve(struct server *s, struct arguments *a)
 static int parse(int argc, char **argv, struct arguments *a)
 {
 	static const struct option options[] = {
-		{"nodes", required_argument, NULL, 'n'},      {"conf", required_argument, NULL, 'c'},
-		{"store", required_argument, NULL, 's'},      {"name", required_argument, NULL, 'N'},
-		{"foreground", no_argument, NULL, 'f'},	      {"system", no_argument, NULL, 'S'},
-		{"cgroup", required_argument, NULL, 'g'},     {"help", no_argument, NULL, 'h'},
-		{"version", no_argument, NULL, 'v'},	      {"example-conf", no_argument, NULL, 'e'},
-		{"check-conf", required_argument, NULL, 'C'}, {0},
+		{"nodes", required_argument, NULL, 'n'},
+		{"conf", required_argument, NULL, 'c'},
+		{"store", required_argument, NULL, 's'},
+		{"name", required_argument, NULL, 'N'},
+		{"foreground", no_argument, NULL, 'f'},
+		{"system", no_argument, NULL, 'S'},
+		{"cgroup", required_argument, NULL, 'g'},
+		{"help", no_argument, NULL, 'h'},
+		{"version", no_argument, NULL, 'v'},
+		{"example-conf", no_argument, NULL, 'e'},
+		{"check-conf", required_argument, NULL, 'C'},
+		{"set-aside", no_argument, NULL, 'a'},
+		{0},
 	};
 	int c;
 
@@ -445,6 +458,9 @@ static int parse(int argc, char **argv, struct arguments *a)
 			break;
 		case 'S':
 			a->system = true;
+			break;
+		case 'a':
+			a->set_aside = true;
 			break;
 		case 'h':
 			fputs(usage, stdout);
@@ -538,6 +554,8 @@ int main(int argc, char **argv)
 	host_name(s);
 	if (make_directories(s, &err) < 0)
 		return die("%s", err.text);
+	if (a.set_aside)
+		return lock_instance(s, &err) < 0 || belongings_set_aside(s, &err) < 0 ? die("%s", err.text) : 0;
 	if (!a.foreground && daemonise(s->where.log, &a.ready) != 0)
 		return 1;
 	if (lock_instance(s, &err) < 0)

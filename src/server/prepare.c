@@ -126,21 +126,35 @@ void output_paths(struct server *s, uint32_t id, const json_t *body, struct aren
 
 static void script_path(const struct server *s, uint64_t script, char *path, size_t size)
 {
-	snprintf(path, size, "%s/scripts/%llu.SC", s->where.state, (unsigned long long)script);
+	snprintf(path, size, "%s/scripts/%llu_%x.SC", s->where.state, (unsigned long long)script, s->origin);
+}
+
+/* Which file it is, and when it was written last; never 0. What was changed, replaced or damaged since has another. */
+static uint64_t file_print(const struct stat *st)
+{
+	int64_t what[] = {(int64_t)st->st_dev, (int64_t)st->st_ino, st->st_size, st->st_mtim.tv_sec,
+			  st->st_mtim.tv_nsec};
+
+	return hash_bytes(what, sizeof what) | 1;
 }
 
 void script_file_drop(struct server *s, uint64_t script)
 {
 	char path[4096];
 
+	if (!map_get(&s->script_files, script, &(uint64_t){0}))
+		return;
 	script_path(s, script, path, sizeof path);
 	unlink(path);
+	map_remove(&s->script_files, script);
 }
 
-/* Written when it is first needed, and again when it was lost; never half. */
+/* Written by each server when it first needs it, and again when it was lost or changed; never half. A file that this server did not write is not
+ * used: it may be another job's (belongings.c). */
 static int script_file(struct server *s, const struct spec *p, struct arena *a, const char **ret, struct err *err)
 {
 	char path[4096], temporary[4104], *text;
+	uint64_t print;
 	struct stat st;
 	size_t n;
 	int fd, rc;
@@ -150,18 +164,24 @@ static int script_file(struct server *s, const struct spec *p, struct arena *a, 
 		return 0;
 	script_path(s, p->script, path, sizeof path);
 	*ret = arena_printf(a, "%s", path);
-	if (stat(path, &st) == 0)
+	if (map_get(&s->script_files, p->script, &print) && lstat(path, &st) == 0 && file_print(&st) == print)
 		return 0;
 	rc = store_get_script(s->store, p->script, &text, &n, err);
 	if (rc < 0)
 		return rc;
 	snprintf(temporary, sizeof temporary, "%s.new", path);
-	fd = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-	if (fd < 0 || write(fd, text, n) != (ssize_t)n || fchmod(fd, 0500) < 0 || close(fd) < 0 ||
+	unlink(temporary); /* whatever is there */
+	errno = ENOSPC;	   /* what a write that is cut short means */
+	fd = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	if (fd < 0 || write(fd, text, n) != (ssize_t)n || fchmod(fd, 0500) < 0 || fstat(fd, &st) < 0 ||
 	    rename(temporary, path) < 0) {
 		rc = err_set(err, -errno, "%s: %s", temporary, strerror(errno));
 		unlink(temporary);
+	} else {
+		map_set(&s->script_files, p->script, file_print(&st));
 	}
+	if (fd >= 0)
+		close(fd);
 	free(text);
 	return rc;
 }
@@ -289,7 +309,7 @@ static int part_prepare(struct server *s, const struct part *p, struct engine_pa
 	o->by_name = !p->here;
 	o->lease = p->here ? 0 : p->t->lease;
 	o->spare = arena_printf(p->a, "%s/%s", p->state, p->here ? "undelivered" : "spool");
-	o->nodefile_path = arena_printf(p->a, "%s/nodes/%s", p->state, o->id);
+	o->nodefile_path = arena_printf(p->a, "%s/nodes/%s", p->state, p->tag);
 	if (!p->here || s->multi)
 		o->tmpdir = arena_printf(p->a, "%s/tmp/%s", p->state, p->tag);
 	else if (part_spans_virtual(s,

@@ -64,6 +64,7 @@ struct spec {
 	uid_t uid;
 	gid_t gid;
 	int64_t created;  /* instant */
+	uint32_t origin;  /* server.origin of the server that accepted it; 0: it is older than that field */
 	int64_t at;	  /* instant, or 0 */
 	int64_t walltime; /* seconds */
 	int64_t deadline; /* instant, or TIME_NEVER */
@@ -215,11 +216,12 @@ struct server {
 	char *name; /* of the server: the part after the dot of job ids */
 	char *host;
 	char program[4096];
-	char rsh[4096]; /* the program that reaches a job's nodes */
-	int *cpu_os;	/* the machine's CPU for each of a real node's, or NULL: no binding */
-	uid_t uid;	/* of the account that started it */
-	bool multi;	/* system mode: jobs of many users */
-	bool real;	/* the nodes are this machine itself: CPUs can be bound */
+	char rsh[4096];	 /* the program that reaches a job's nodes */
+	int *cpu_os;	 /* the machine's CPU for each of a real node's, or NULL: no binding */
+	uid_t uid;	 /* of the account that started it */
+	uint32_t origin; /* of the jobs that it accepts: drawn anew at each start, see belongings.c */
+	bool multi;	 /* system mode: jobs of many users */
+	bool real;	 /* the nodes are this machine itself: CPUs can be bound */
 	struct store *store;
 	struct http *http;
 	struct engine *engine;
@@ -255,9 +257,10 @@ struct server {
 	VEC(job_vec) dependent_lists;
 	struct map tallies; /* hash -> index + 1 into tally */
 	VEC(struct tally) tally;
-	struct keys *keys;  /* keys.c */
-	struct map scripts; /* hash of text and owner -> id; id | SCRIPT_BIT -> how many jobs use it */
-	uint32_t scratch;   /* a core job that is never submitted: for what-if */
+	struct keys *keys;	 /* keys.c */
+	struct map script_files; /* id -> what stat() says of the file that this server wrote (prepare.c) */
+	struct map scripts;	 /* hash of text and owner -> id; id | SCRIPT_BIT -> how many jobs use it */
+	uint32_t scratch;	 /* a core job that is never submitted: for what-if */
 	uint64_t next_number, next_seq, next_script;
 	struct heap releases; /* (at, core id): BLOCK_TIME */
 	struct heap retries;  /* (when, core id or node): failures.c */
@@ -357,7 +360,14 @@ struct tally *tally_of(struct server *s, const char *user,
 		       const char *queue); /* made if new; valid until the next call */
 void spec_unref(struct spec *p);
 void script_file_drop(struct server *s, uint64_t script);
-void entry_forget(struct server *s, uint32_t id); /* a job that ended long ago: out of memory and store */
+
+/* belongings.c: whose files those in the state directory are */
+void belongings_begin(struct server *s);
+int belongings_check(struct server *s, struct err *err); /* -ESTALE: another store's */
+void belongings_mark(struct server *s);			 /* they are our store's */
+void belongings_sweep(struct server *s);
+int belongings_set_aside(struct server *s, struct err *err); /* says on standard output what it did */
+void entry_forget(struct server *s, uint32_t id);	     /* a job that ended long ago: out of memory and store */
 
 /* ---- spec.c: from what clients send to specs, and to the store and back ---- */
 struct submission {
@@ -463,6 +473,8 @@ struct attempt *attempt_restore(struct server *s, uint32_t id, uint32_t attempt,
 void attempt_discard(struct server *s, uint32_t id, uint32_t number);
 void attempts_hold(struct server *s);
 bool attempt_lingers(const struct server *s, uint32_t id, uint32_t before); /* an earlier one has not ended */
+/* The name of all that an attempt has outside of the store: NUMBER[-INDEX][-xORIGIN].ATTEMPT. No other attempt of any job is called the same, not
+ * even when a backup was put back and its number given again. */
 void attempt_tag(const struct server *s, uint32_t id, uint32_t attempt, char tag[64]);
 bool tag_parse(const struct server *s, const char *tag, uint32_t *ret, uint32_t *ret_attempt); /* false: no job here */
 bool tag_known(void *context, const char *tag);

@@ -523,6 +523,7 @@ int spec_read(struct server *s, const struct asker *who, const json_t *job, bool
 	}
 	p->queue = word_add(s, queue);
 	p->created = s->now;
+	p->origin = s->origin;
 	p->rank = (double)s->now_us / 1e6;
 	if ((rc = read_array(s, job, ret, err)) < 0 || (rc = read_rest(s, who, job, ret, err)) < 0 ||
 	    (rc = read_kind(s, who, job, p, code, err)) < 0 || (rc = read_request(s, job, queue, a, ret, err)) < 0 ||
@@ -580,6 +581,8 @@ void spec_head(const struct server *s, const struct spec *p, struct strbuf *out)
 	json_text(&j, "resources", word(s, p->resources));
 	json_int(&j, "walltime", p->walltime);
 	json_int(&j, "created", p->created);
+	if (p->origin)
+		json_int(&j, "origin", p->origin);
 	json_int(&j, "rank_us", llround(p->rank * 1e6));
 	json_int(&j, "eligible", p->eligible);
 	if (p->script)
@@ -652,6 +655,7 @@ int spec_restore(struct server *s, const char *head, struct spec **ret, struct e
 	p->account = word_add(s, head_text(o, "account"));
 	p->project = word_add(s, head_text(o, "project"));
 	p->created = head_int(o, "created", 0);
+	p->origin = (uint32_t)head_int(o, "origin", 0);
 	p->rank = (double)head_int(o, "rank_us", p->created * 1000000) / 1e6;
 	p->script = (uint64_t)head_int(o, "script", 0);
 	p->kind = (uint8_t)head_int(o, "kind", KIND_COMMON);

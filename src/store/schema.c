@@ -38,10 +38,17 @@
 	" address TEXT NOT NULL, until BIGINT NOT NULL);"                                                              \
 	"INSERT INTO lead (one, epoch, owner, address, until) VALUES (1, 0, '', '', 0);"
 
+/* One row: what this store is called, for as long as it exists and in all copies of it. ID: drawn at random. */
+#define VERSION_4(KEY, ID)                                                                                             \
+	"CREATE TABLE identity (one " KEY " PRIMARY KEY CHECK (one = 1), id TEXT NOT NULL);"                           \
+	"INSERT INTO identity (one, id) VALUES (1, " ID ");"
+
 static const char *const migrations[][2] = {
 	{VERSION_1("INTEGER", "BLOB"), VERSION_1("BIGINT", "BYTEA")},
 	{VERSION_2("INTEGER"), VERSION_2("BIGSERIAL")},
 	{VERSION_3("INTEGER"), VERSION_3("BIGINT")},
+	{VERSION_4("INTEGER", "lower(hex(randomblob(16)))"),
+	 VERSION_4("BIGINT", "md5(random()::text || clock_timestamp()::text || pg_backend_pid()::text)")},
 };
 #define VERSION ((int64_t)(sizeof migrations / sizeof *migrations))
 
@@ -91,6 +98,7 @@ const struct statement_row statements[STATEMENT_COUNT] = {
 	[KEEP_LEAD] = {"UPDATE lead SET until = 0 * $1 WHERE epoch = $2 RETURNING epoch", "ii", "i"},
 	[DROP_LEAD] = {"UPDATE lead SET until = 0 WHERE epoch = $1", "i", ""},
 	[GET_LEAD] = {"SELECT epoch, owner, address, until FROM lead", "", "itti"},
+	[GET_IDENTITY] = {"SELECT id FROM identity", "", "t"},
 	[GET_META] = {"SELECT value FROM meta WHERE name = $1", "t", "i"},
 	[GET_OBJECTS] = {"SELECT kind, name, value FROM object ORDER BY kind, name", "", "ttt"},
 	[GET_KIND] = {"SELECT name, value FROM object WHERE kind = $1 ORDER BY name", "t", "tt"},

@@ -17,6 +17,7 @@
 #include "store/store.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/random.h>
 #include <time.h>
@@ -61,6 +62,12 @@ static int64_t tag_draw(void)
 	return tag >> (32 - TAG_BITS);
 }
 
+static int take_id(void *context, const struct value *row)
+{
+	snprintf(context, sizeof((struct store *)0)->id, "%s", row[0].text ? row[0].text : "");
+	return 0;
+}
+
 int store_open(const char *url, struct store **ret, struct err *err)
 {
 	const char *where;
@@ -74,9 +81,12 @@ int store_open(const char *url, struct store **ret, struct err *err)
 		return rc;
 
 	int64_t number = 0;
+	char id[sizeof(*ret)->id] = "";
 	rc = schema_migrate(back, db, err);
 	if (rc == 0)
 		rc = meta_get(back, db, META_COMMIT, &number, err);
+	if (rc == 0)
+		rc = back->query(db, GET_IDENTITY, NULL, take_id, id, err);
 	if (rc < 0) {
 		back->close(db);
 		return rc;
@@ -85,6 +95,7 @@ int store_open(const char *url, struct store **ret, struct err *err)
 	(*ret)->back = back;
 	(*ret)->db = db;
 	(*ret)->number = number;
+	memcpy((*ret)->id, id, sizeof id);
 	(*ret)->tag = tag_draw();
 	(*ret)->arena = arena_create();
 	return 0;
@@ -103,6 +114,21 @@ void store_close(struct store *s)
 const char *store_kind(const struct store *s)
 {
 	return s->back->kind;
+}
+
+const char *store_name(const struct store *s)
+{
+	return s->back->name(s->db);
+}
+
+const char *store_id(const struct store *s)
+{
+	return s->id;
+}
+
+bool store_is_new(const struct store *s)
+{
+	return s->number == 0;
 }
 
 /* Remembering. */

@@ -58,6 +58,10 @@ struct store;
 int store_open(const char *url, struct store **ret, struct err *err);
 void store_close(struct store *s);	       /* what was not committed is lost */
 const char *store_kind(const struct store *s); /* "sqlite" or "postgres" */
+const char *store_name(const struct store *s); /* for messages: path or database, without a password */
+/* What it was called when it was made, 32 hexadecimal digits; its copies and backups are called the same. */
+const char *store_id(const struct store *s);
+bool store_is_new(const struct store *s); /* nothing was ever committed to it */
 
 /* ---- who leads ----
  * Several servers may have a PostgreSQL store open; one of them leads, for as long as its lease lasts, and only that one

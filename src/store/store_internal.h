@@ -40,6 +40,7 @@ enum statement {
 	KEEP_LEAD,
 	DROP_LEAD,
 	GET_LEAD,
+	GET_IDENTITY,
 	GET_META,
 	GET_OBJECTS,
 	GET_KIND,
@@ -92,7 +93,8 @@ extern const struct backend sqlite_backend, postgres_backend;
 
 struct store {
 	const struct backend *back;
-	void *db;	/* the back end's */
+	void *db; /* the back end's */
+	char id[33];
 	int64_t number; /* of the last commit; see store.c */
 	int64_t tag;	/* the low bits of ours */
 	VEC(struct change) changes;

@@ -2,6 +2,7 @@
 What the scenarios of a cluster share: one of three hosts and a server, made when it is first asked for; jobs and what they wrote; the end,
 at which nothing may be left.
 """
+import glob
 import os
 import re
 import sys
@@ -75,6 +76,13 @@ class Lab:
         number = id.split(".")[0]
         holds(f"{number} runs on {', '.join(hosts)}", until(lambda: all(self.host(h).read(f"/home/{user}/up.{number}") for h in hosts)), self.trouble())
         return j
+
+    def tag(self, id, attempt=1):
+        """What its attempt's files are called."""
+        number = id.split(".")[0].replace("[", "-").replace("]", "")
+        homes = [a.home for a in self.agents] + [self.server.home + "/state"]
+        found = [os.path.basename(f) for h in homes for f in glob.glob(f"{h}/live/{number}-x*.{attempt}")]
+        return found[0] if found else f"{number}.{attempt}"
 
     def used(self, id):
         j = self.server.job(id)

@@ -276,16 +276,46 @@ static void older_schema_is_migrated(void **state)
 	store_close(s);
 	run_sql(w, "DROP TABLE damaged");
 	run_sql(w, "DROP TABLE lead");
+	run_sql(w, "DROP TABLE identity");
 	run_sql(w, "DROP INDEX event_job");
 	run_sql(w, "UPDATE meta SET value = 1 WHERE name = 'schema_version'");
 
 	s = open_store(w->url);
-	expect_sql(w, "SELECT value FROM meta WHERE name = 'schema_version'", "3");
+	expect_sql(w, "SELECT value FROM meta WHERE name = 'schema_version'", "4");
 	expect_sql(w, COUNT_COMMITS, "1");
 	expect_content(s, "rotten",
 		       "object meta next 2\ndamaged job 1: it has 'rotten' in it\n"
 		       "event 1 job 1[-1] by 0 time 1001 at 0 type 3 - -\n");
 	run_sql(w, "DROP INDEX event_job");
+	store_close(s);
+}
+
+/* It has an id from the beginning, which stays. */
+static void it_knows_itself(void **state)
+{
+	struct world *w = *state;
+	struct store *s = open_store(w->url);
+	char id[64];
+
+	assert_true(store_is_new(s));
+	assert_int_equal(strspn(store_id(s), "0123456789abcdef"), 32);
+	snprintf(id, sizeof id, "%s", store_id(s));
+	store_close(s);
+	s = open_store(w->url);
+	assert_true(store_is_new(s));
+	store_put_object(s, "meta", "next", "2");
+	commit(s);
+	assert_false(store_is_new(s));
+	store_close(s);
+	s = open_store(w->url);
+	assert_false(store_is_new(s));
+	assert_string_equal(store_id(s), id);
+	store_close(s);
+
+	run_sql(w, "DROP TABLE identity");
+	run_sql(w, "UPDATE meta SET value = 3 WHERE name = 'schema_version'");
+	s = open_store(w->url); /* another is never called the same */
+	assert_string_not_equal(store_id(s), id);
 	store_close(s);
 }
 
@@ -305,6 +335,7 @@ static void failed_migration_is_undone(void **state)
 	expect_sql(w, "SELECT value FROM meta WHERE name = 'schema_version'", "1");
 	run_sql(w, "DROP TABLE damaged");
 	run_sql(w, "DROP TABLE lead");
+	run_sql(w, "DROP TABLE identity");
 	s = open_store(w->url);
 	store_close(s);
 }
@@ -319,7 +350,7 @@ static void newer_schema_is_refused(void **state)
 	run_sql(w, "UPDATE meta SET value = 99 WHERE name = 'schema_version'");
 	assert_int_equal(store_open(w->url, &s, &err), -ENOTSUP);
 	assert_non_null(strstr(err.text, "version 99"));
-	assert_non_null(strstr(err.text, "up to 3"));
+	assert_non_null(strstr(err.text, "up to 4"));
 }
 
 /* SQLite alone. */
@@ -407,6 +438,7 @@ int main(void)
 		BOTH(broken_text_is_mended),
 		BOTH(many_at_once),
 		BOTH(older_schema_is_migrated),
+		BOTH(it_knows_itself),
 		BOTH(failed_migration_is_undone),
 		BOTH(newer_schema_is_refused),
 		SQLITE(files_are_private),

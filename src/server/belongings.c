@@ -1,0 +1,196 @@
+/*
+ * belongings.c - which store the files in the state directory belong to.
+ *
+ * What lies there goes by the numbers of jobs, and another store gives the same numbers to other jobs. So the directory is marked with the id of
+ * its store, and a server whose store has another id, or is empty beside files, does not start: the store was lost, or 'store' names the wrong
+ * one. Who means it sets the files aside first (--set-aside).
+ *
+ * A backup that was put back has the right id, and yet gives numbers again. Therefore the names of an attempt's files have a part that is drawn at
+ * random when a server starts and stays with the jobs that it accepts (attempt_tag), and scripts are written anew by each server.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "run/nursery.h"
+#include "server/server_internal.h"
+
+#define MARK "store-id"
+
+static const char *const below[] = {"live", "scripts", "nodes", "undelivered", "tmp"};
+#define NBELOW (sizeof below / sizeof *below)
+
+/* "": there is none. */
+static void mark_read(const struct server *s, char id[64])
+{
+	char path[PATH_MAX];
+	FILE *f;
+
+	snprintf(path, sizeof path, "%s/" MARK, s->where.state);
+	f = fopen(path, "re");
+	if (!f || !fgets(id, 64, f))
+		id[0] = '\0';
+	id[strcspn(id, "\n")] = '\0';
+	if (f)
+		fclose(f);
+}
+
+void belongings_mark(struct server *s)
+{
+	char path[PATH_MAX], fresh[PATH_MAX + 8], id[64];
+	FILE *f = NULL;
+	int fd;
+
+	mark_read(s, id);
+	if (strcmp(id, store_id(s->store)) == 0)
+		return;
+	snprintf(path, sizeof path, "%s/" MARK, s->where.state);
+	snprintf(fresh, sizeof fresh, "%s.new", path);
+	unlink(fresh);
+	fd = open(fresh, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	if (fd < 0 || !(f = fdopen(fd, "w")) || fprintf(f, "%s\n", store_id(s->store)) < 0 || fflush(f) ||
+	    fsync(fileno(f)) || rename(fresh, path) < 0)
+		server_say(s, "%s: %s: the files here can't be marked as those of their store", fresh, strerror(errno));
+	if (f)
+		fclose(f);
+}
+
+static bool has_entries(const char *path)
+{
+	DIR *d = opendir(path);
+	bool found = false;
+
+	for (const struct dirent *e; d && !found && (e = readdir(d));)
+		found = e->d_name[0] != '.';
+	if (d)
+		closedir(d);
+	return found;
+}
+
+/* The first folder with files, or NULL. */
+static const char *files_find(const struct server *s)
+{
+	char path[PATH_MAX];
+
+	for (size_t i = 0; i < NBELOW; i++) {
+		snprintf(path, sizeof path, "%s/%s", s->where.state, below[i]);
+		if (has_entries(path))
+			return below[i];
+	}
+	return NULL;
+}
+
+int belongings_check(struct server *s, struct err *err)
+{
+	const char *system = s->multi ? " --system" : "", *files;
+	char id[64];
+
+	mark_read(s, id);
+	files = files_find(s);
+	if (*id ? strcmp(id, store_id(s->store)) == 0 : !files || !store_is_new(s->store))
+		return 0;
+	return err_set(
+		err, -ESTALE,
+		"the files in %s belong to another store%s%s; %s %s. Put that store back, or let 'store' name it. If its jobs are "
+		"given up: 'shuntd%s --set-aside' moves these files away",
+		s->where.state, *id ? ", " : "", id, store_name(s->store),
+		store_is_new(s->store) ? "is empty" : "is not the one", system);
+}
+
+/* ---- setting aside ---- */
+
+struct running {
+	const char *live;
+	int n;
+	struct strbuf pids;
+};
+
+static void running_count(void *context, const char *tag)
+{
+	struct running *r = context;
+	struct arena *a = arena_create();
+	struct result result;
+	pid_t pid = 0;
+
+	if (live_look(r->live, tag, a, &result, &pid) == LIVE_RUNNING) {
+		r->n++;
+		strbuf_printf(&r->pids, " %d", (int)pid);
+	}
+	arena_destroy(a);
+}
+
+int belongings_set_aside(struct server *s, struct err *err)
+{
+	char to[PATH_MAX], from[PATH_MAX + 32], there[PATH_MAX + 32], id[64];
+	struct running r = {.live = from};
+
+	mark_read(s, id);
+	if (!*id && !files_find(s))
+		return err_set(err, -ENOENT, "%s has no files of a store: there is nothing to set aside",
+			       s->where.state);
+	snprintf(from, sizeof from, "%s/live", s->where.state);
+	live_list(from, running_count, &r, NULL);
+	if (snprintf(to, sizeof to, "%s/set-aside-%lld", s->where.state, (long long)time(NULL)) >= (int)sizeof to ||
+	    mkdir(to, 0700) < 0)
+		return err_set(err, -errno, "%s: %s", to, strerror(errno));
+	for (size_t i = 0; i <= NBELOW; i++) { /* the mark last: until then nothing has happened */
+		const char *name = i < NBELOW ? below[i] : MARK;
+		snprintf(from, sizeof from, "%s/%s", s->where.state, name);
+		snprintf(there, sizeof there, "%s/%s", to, name);
+		if (rename(from, there) < 0 && errno != ENOENT)
+			return err_set(err, -errno, "%s: %s", from, strerror(errno));
+	}
+	printf("The files of the other store are in %s.\n", to);
+	if (r.n)
+		printf("%d job%s still run%s, and nobody watches over %s: end the process%s%s if %s not wanted.\n", r.n,
+		       r.n == 1 ? "" : "s", r.n == 1 ? "s" : "", r.n == 1 ? "it" : "them", r.n == 1 ? "" : "es",
+		       strbuf_text(&r.pids), r.n == 1 ? "it is" : "they are");
+	strbuf_fini(&r.pids);
+	return 0;
+}
+
+/* ---- what this server's files are called ---- */
+
+void belongings_begin(struct server *s)
+{
+	while (!s->origin)
+		if (getrandom(&s->origin, sizeof s->origin, 0) != sizeof s->origin)
+			s->origin = 0;
+}
+
+static void script_needed(void *context, struct attempt *t)
+{
+	struct server *s = ((void **)context)[0];
+	struct map *needed = ((void **)context)[1];
+
+	if (s->entries.v[t->job].spec->script)
+		map_set(needed, s->entries.v[t->job].spec->script, 1);
+}
+
+/* Scripts that an earlier server wrote, but for those of attempts that may not have opened them yet (a prologue takes its time). */
+void belongings_sweep(struct server *s)
+{
+	char path[PATH_MAX];
+	struct map needed = {0};
+	uint64_t one;
+	DIR *d;
+
+	attempts_each(s, script_needed, (void *[]){s, &needed});
+	snprintf(path, sizeof path, "%s/scripts", s->where.state);
+	d = opendir(path);
+	for (const struct dirent *e; d && (e = readdir(d));)
+		if (e->d_name[0] != '.' && strtoull(e->d_name, NULL, 10) &&
+		    !map_get(&needed, strtoull(e->d_name, NULL, 10), &one))
+			unlinkat(dirfd(d), e->d_name, 0);
+	if (d)
+		closedir(d);
+	map_fini(&needed);
+}
