@@ -128,7 +128,7 @@ static bool body_fits(const char *path, const struct http_request *r)
 
 static bool refuse_trouble(const struct server *s, struct http_request *r)
 {
-	if (!s->trouble)
+	if (!s->trouble || (store_lost(s->store) && strcmp(request_path(r), "/v1/shutdown") == 0))
 		return false;
 	http_header(r, "Retry-After", "1");
 	http_error(r, 503, "unavailable",

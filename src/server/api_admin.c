@@ -515,7 +515,11 @@ void api_shutdown(struct server *s, struct http_request *r, const struct asker *
 		s->emptying = kill;
 		s->terminating = !kill;
 		strbuf_puts(&out, "{}");
-		reply_later(s, r, 200, &out);
+		if (store_lost(s->store)) /* no commit will tell that it may leave */
+			http_reply_strbuf(r, 200, "application/json", &out);
+		else
+			reply_later(s, r, 200, &out);
+		strbuf_fini(&out);
 	}
 	json_decref(body);
 }

@@ -11,6 +11,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <glob.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -88,21 +89,37 @@ static const char *files_find(const struct server *s)
 	return NULL;
 }
 
+/* What a server made of a store that was deleted while it ran: the newest, or "". */
+static void saved_find(const struct server *s, char path[PATH_MAX])
+{
+	char pattern[PATH_MAX];
+	glob_t g;
+
+	path[0] = '\0';
+	snprintf(pattern, sizeof pattern, "%s.saved-*[0-9]", store_name(s->store));
+	if (strcmp(store_kind(s->store), "sqlite") == 0 && glob(pattern, 0, NULL, &g) == 0) {
+		snprintf(path, PATH_MAX, "%s", g.gl_pathv[g.gl_pathc - 1]);
+		globfree(&g);
+	}
+}
+
 int belongings_check(struct server *s, struct err *err)
 {
 	const char *system = s->multi ? " --system" : "", *files;
-	char id[64];
+	char id[64], saved[PATH_MAX];
 
 	mark_read(s, id);
 	files = files_find(s);
 	if (*id ? strcmp(id, store_id(s->store)) == 0 : !files || !store_is_new(s->store))
 		return 0;
+	saved_find(s, saved);
 	return err_set(
 		err, -ESTALE,
-		"the files in %s belong to another store%s%s; %s %s. Put that store back, or let 'store' name it. If its jobs are "
+		"the files in %s belong to another store%s%s; %s %s. Put that store back%s%s, or let 'store' name it. If its jobs are "
 		"given up: 'shuntd%s --set-aside' moves these files away",
 		s->where.state, *id ? ", " : "", id, store_name(s->store),
-		store_is_new(s->store) ? "is empty" : "is not the one", system);
+		store_is_new(s->store) ? "is empty" : "is not the one", *saved ? ": a server has saved it in " : "",
+		saved, system);
 }
 
 /* ---- setting aside ---- */

@@ -207,7 +207,7 @@ static void give_up_replies(struct server *s)
 
 	for (size_t i = 0; i < s->replies.n; i++) {
 		struct reply_later *x = &s->replies.v[i];
-		if (s->now - x->since < WAIT_FOR_STORE) {
+		if (s->now - x->since < WAIT_FOR_STORE && !store_lost(s->store)) {
 			s->replies.v[kept++] = *x;
 			continue;
 		}
@@ -287,6 +287,8 @@ void server_turn(struct server *s)
 		turn_tell(s);
 	else
 		give_up_replies(s);
+	if (s->terminating && store_lost(s->store)) /* all is saved, and it won't get better */
+		loop_end(s);
 }
 
 /* Another server may lead. What was changed and is not in the store was told to nobody. */

@@ -216,6 +216,9 @@ static int drop_root(struct server *s, struct err *err)
 	if (setgroups(0, NULL) < 0 || setgid(pw->pw_gid) < 0 || setuid(pw->pw_uid) < 0)
 		return err_set(err, -errno, "becoming %s: %s", s->conf.account, strerror(errno));
 	s->uid = pw->pw_uid;
+	setenv("HOME", pw->pw_dir, 1); /* libpq looks for .pgpass there, and root's shell has left its own */
+	setenv("USER", pw->pw_name, 1);
+	setenv("LOGNAME", pw->pw_name, 1);
 	return 0;
 }
 

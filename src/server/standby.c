@@ -140,7 +140,7 @@ int lead_take(struct server *s, struct err *err)
 	if (lead_leased(s) && (rc = jobs_check(s, err)) < 0)
 		return rc;
 	rc = take(s, err);
-	if (rc == -EBUSY && s->here) /* both were started at this moment */
+	if (rc == -EBUSY && s->here && s->lead->leader.left > 0) /* both were started at this moment */
 		return jobs_refuse(s, leader_name(&s->lead->leader), false, err);
 	return rc;
 }

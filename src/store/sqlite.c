@@ -6,10 +6,15 @@
  */
 #include <assert.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <sqlite3.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
 
 #include "store/fault.h"
 #include "store/store_internal.h"
@@ -18,6 +23,8 @@ struct sqlite {
 	sqlite3 *db;
 	char *path;
 	sqlite3_stmt *prepared[STATEMENT_COUNT];
+	dev_t log_dev; /* of the write-ahead log, once it is there */
+	ino_t log;
 };
 
 /* How long a commit waits for a lock before it fails with -EBUSY, and the caller tries again later. */
@@ -30,6 +37,41 @@ static const char settings[] = "PRAGMA journal_mode = WAL;"
 			       "PRAGMA wal_autocheckpoint = 4000;"
 			       "PRAGMA journal_size_limit = 67108864;"
 			       "PRAGMA cache_size = -16384;";
+
+/* Who has a lock on the file of that name, or 0: /proc/locks has a line for each, "N: POSIX ADVISORY WRITE PID MAJOR:MINOR:INODE FIRST LAST". */
+static pid_t lock_holder(const char *path, const char *suffix)
+{
+	char name[PATH_MAX], line[256], kind[16];
+	unsigned major, minor;
+	unsigned long long inode;
+	struct stat st;
+	pid_t pid, found = 0;
+	FILE *f;
+
+	snprintf(name, sizeof name, "%s%s", path, suffix);
+	if (stat(name, &st) < 0 || !(f = fopen("/proc/locks", "re")))
+		return 0;
+	while (!found && fgets(line, sizeof line, f))
+		if (sscanf(line, "%*u: %*s %*s %15s %d %x:%x:%llu", kind, &pid, &major, &minor, &inode) == 5 &&
+		    strcmp(kind, "WRITE") == 0 && inode == st.st_ino && pid > 0 && pid != getpid())
+			found = pid;
+	fclose(f);
+	return found;
+}
+
+static int locked(const struct sqlite *s, struct err *err)
+{
+	pid_t pid = lock_holder(s->path, "-shm");
+
+	if (!pid)
+		pid = lock_holder(s->path, "");
+	if (pid)
+		return err_set(err, -EBUSY,
+			       "store %s: process %d has locked it (%s): end that, or wait until it is done", s->path,
+			       (int)pid, sqlite3_errmsg(s->db));
+	return err_set(err, -EBUSY, "store %s: another process has locked it (%s): end that, or wait until it is done",
+		       s->path, sqlite3_errmsg(s->db));
+}
 
 /* What the last call on the connection complained about. */
 static int sqlite_fail(const struct sqlite *s, struct err *err)
@@ -45,8 +87,7 @@ static int sqlite_fail(const struct sqlite *s, struct err *err)
 		break;
 	case SQLITE_BUSY:
 	case SQLITE_LOCKED:
-		return err_set(err, -EBUSY, "store %s: another process has locked it (%s)", s->path,
-			       sqlite3_errmsg(s->db));
+		return locked(s, err);
 	case SQLITE_CORRUPT:
 	case SQLITE_NOTADB:
 		return err_set(err, -EIO, "store %s: %s; restore a copy of it, or try: sqlite3 %s .recover", s->path,
@@ -61,6 +102,8 @@ static int sqlite_fail(const struct sqlite *s, struct err *err)
 	return err_set(err, -EIO, "store %s: %s%s%s", s->path, sqlite3_errmsg(s->db), system ? ": " : "",
 		       system ? strerror(system) : "");
 }
+
+static int sqlite_open(const char *where, void **ret, struct err *err);
 
 static const char *sqlite_name(void *context)
 {
@@ -90,6 +133,76 @@ static void sqlite_close(void *context)
 	free(s);
 }
 
+/* ---- whether it is still there ---- */
+
+static bool log_is_there(struct sqlite *s)
+{
+	char path[PATH_MAX];
+	struct stat st;
+	bool found;
+
+	snprintf(path, sizeof path, "%s-wal", s->path);
+	found = stat(path, &st) == 0;
+	if (s->log)
+		return found && st.st_ino == s->log && st.st_dev == s->log_dev;
+	if (found) {
+		s->log = st.st_ino;
+		s->log_dev = st.st_dev;
+	}
+	return true;
+}
+
+static bool sqlite_is_there(void *context)
+{
+	struct sqlite *s = context;
+	int moved = 0;
+
+	sqlite3_file_control(s->db, "main", SQLITE_FCNTL_HAS_MOVED, &moved);
+	return !moved && log_is_there(s);
+}
+
+/* On disk, whatever SQLite thinks of a file that it was asked to make. */
+static int file_sync(const char *path, struct err *err)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	int rc = fd < 0 || fsync(fd) < 0 ? err_set(err, -errno, "%s: %s", path, strerror(errno)) : 0;
+
+	if (fd >= 0)
+		close(fd);
+	return rc;
+}
+
+/* We have the files open: all that was in them can be read until we close them. */
+static int sqlite_rescue(void *context, char **ret, struct err *err)
+{
+	struct sqlite *s = context, *other;
+	mode_t mask = umask(077);
+	char path[PATH_MAX];
+	void *opened;
+
+	snprintf(path, sizeof path, "%s.saved-%lld", s->path, (long long)time(NULL));
+	char *sql = sqlite3_mprintf("VACUUM INTO %Q", path);
+	int rc = sqlite_exec(s, sql, err);
+	sqlite3_free(sql);
+	umask(mask);
+	if (rc == 0)
+		rc = file_sync(path, err);
+	if (rc == 0)
+		rc = sqlite_open(path, &opened, err);
+	if (rc < 0)
+		return rc;
+	other = opened;
+	sqlite_exec(other, "PRAGMA journal_mode = DELETE", NULL); /* one file, for who moves it */
+	struct sqlite old = *s;
+	*s = *other;
+	*other = old;
+	/* What bears the names of its log and index may be another's by now: they are not touched. */
+	sqlite3_db_config(other->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
+	sqlite_close(other);
+	*ret = mem_strdup(path);
+	return 0;
+}
+
 static int sqlite_open(const char *where, void **ret, struct err *err)
 {
 	struct sqlite *s = mem_zalloc(sizeof *s);
@@ -104,6 +217,8 @@ static int sqlite_open(const char *where, void **ret, struct err *err)
 		rc = sqlite_exec(s, settings, err);
 	}
 	umask(mask);
+	if (rc == 0)
+		log_is_there(s);
 	if (rc < 0)
 		sqlite_close(s);
 	else
@@ -225,4 +340,6 @@ const struct backend sqlite_backend = {
 	.exec = sqlite_exec,
 	.query = sqlite_query,
 	.write = sqlite_write,
+	.is_there = sqlite_is_there,
+	.rescue = sqlite_rescue,
 };

@@ -108,6 +108,7 @@ void store_close(struct store *s)
 	s->back->close(s->db);
 	vec_free(&s->changes);
 	arena_destroy(s->arena);
+	free(s->lost);
 	free(s);
 }
 
@@ -124,6 +125,11 @@ const char *store_name(const struct store *s)
 const char *store_id(const struct store *s)
 {
 	return s->id;
+}
+
+bool store_lost(const struct store *s)
+{
+	return s->lost != NULL;
 }
 
 bool store_is_new(const struct store *s)
@@ -272,7 +278,7 @@ void store_keep_event(struct store *s, const char *what, const char *reason, uin
 
 size_t store_pending(const struct store *s)
 {
-	return s->changes.n - s->done;
+	return s->changes.n - s->done + (s->lost != NULL);
 }
 
 static int64_t number_next(const struct store *s)
@@ -316,8 +322,8 @@ static int commit_write(struct store *s, struct err *err)
 
 	fault_pass(FAULT_BEFORE);
 	s->doubt = s->changes.n;
-	int rc = s->back->write(s->db, s->changes.v + s->done, store_pending(s), number, s->lease_ms ? fence : NULL,
-				err);
+	int rc = s->back->write(s->db, s->changes.v + s->done, s->changes.n - s->done, number,
+				s->lease_ms ? fence : NULL, err);
 	if (rc == -ESTALE)
 		return lead_lost(s, err);
 	if (rc < 0)
@@ -327,19 +333,56 @@ static int commit_write(struct store *s, struct err *err)
 	return 0;
 }
 
+/* Somebody has deleted or replaced its files. What they held is still there for us: it is saved, and what comes later goes there, too; but it is not
+ * where the next server will look, so nothing counts as written. */
+static int lost_check(struct store *s, struct err *err)
+{
+	char *to = NULL, *was = NULL;
+
+	if (s->lost || !s->back->is_there || s->back->is_there(s->db))
+		return 0;
+	was = mem_strdup(s->back->name(s->db));
+	int rc = s->back->rescue(s->db, &to, err);
+	if (rc < 0) {
+		rc = err_prefix(
+			err, rc,
+			"store %s was deleted or replaced while the server ran. Do not stop the server: it tries to save all to a new file",
+			was);
+	} else {
+		err_set(err, 0,
+			"store %s was deleted or replaced while the server ran. All of it is saved in %s: stop the server, put that file in "
+			"its place (and remove its -wal and -shm), start the server",
+			was, to);
+		s->lost = mem_strdup(err->text);
+	}
+	free(was);
+	free(to);
+	return rc;
+}
+
 int store_commit(struct store *s, struct err *err)
 {
+	struct err own;
+
+	if (!err)
+		err = &own;
 	if (!s->epoch)
 		return err_set(err, -EPERM, "store %s: this server does not lead, so it can't write",
 			       s->back->name(s->db));
-	int rc = s->doubt ? commit_resolve(s, err) : 0;
-	if (rc == 0 && store_pending(s))
+	int rc = lost_check(s, err);
+	if (rc == 0 && s->doubt)
+		rc = commit_resolve(s, err);
+	if (rc == 0 && s->changes.n > s->done)
 		rc = fault_begin(err);
-	if (rc == 0 && store_pending(s)) {
+	if (rc == 0 && s->changes.n > s->done) {
 		rc = commit_write(s, err);
 		if (rc == 0)
 			commit_done(s, s->changes.n);
+		if (rc == 0)
+			rc = lost_check(s, err); /* while it was written */
 	}
+	if (rc == 0 && s->lost)
+		return err_set(err, -EIDRM, "%s", s->lost);
 	if (rc == 0 && !store_leads(s)) /* it took so long that another may have taken over after it */
 		rc = store_keep(s, s->lease_ms, err);
 	return rc;

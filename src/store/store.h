@@ -99,9 +99,11 @@ void store_drop_object(struct store *s, const char *kind, const char *name);
 void store_drop_job(struct store *s, uint64_t key); /* with its events; of an array (index none) also its elements' */
 void store_drop_script(struct store *s, uint64_t id);
 
-size_t store_pending(const struct store *s); /* 0: all is written; else how many statements are not */
+bool store_lost(const struct store *s);	     /* its files are gone, and all is saved in another: -EIDRM */
+size_t store_pending(const struct store *s); /* 0: all is written; else at least as many statements are not */
 /* 0: all is on disk, and the lease holds. Else -errno (-ENOSPC, -EBUSY, -EIO, -ENOTCONN; -ESTALE: another server leads,
- * or writes to it too; -EPERM: this one does not lead) with the sentence for the administrator. */
+ * or writes to it too; -EPERM: this one does not lead; -EIDRM: its files were deleted or replaced: all was saved to another one, to
+ * which every later commit goes, too, and fails all the same) with the sentence for the administrator. */
 int store_commit(struct store *s, struct err *err);
 
 /* Reads everything: objects, then jobs by key, then events by seq. A callback that returns < 0 with its sentence sets

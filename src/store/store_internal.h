@@ -88,6 +88,10 @@ struct backend {
 	 * connection does the latter by itself, and fails with -ESTALE when the epoch is another. */
 	int (*hold)(void *db, int wait_ms, int64_t epoch, struct err *err);
 	void (*release)(void *db);
+	/* NULL: it can't get lost. Else: the files are still those that were opened; if not, rescue() makes a copy of all that there was, which
+	 * takes their place, and gives its path (malloc'd). */
+	bool (*is_there)(void *db);
+	int (*rescue)(void *db, char **ret, struct err *err);
 };
 extern const struct backend sqlite_backend, postgres_backend;
 
@@ -100,6 +104,7 @@ struct store {
 	VEC(struct change) changes;
 	struct arena *arena; /* owns their values */
 	size_t done, doubt;  /* see store.c */
+	char *lost;	     /* the sentence that says so; NULL: it is where it was */
 	int64_t epoch;	     /* by which we lead; 0: we don't */
 	int64_t lease_ms;    /* 0: no lease */
 	int64_t kept_us;     /* CLOCK_BOOTTIME: a moment before it was renewed last */

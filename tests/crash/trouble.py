@@ -106,7 +106,7 @@ def locked(case):
         raise AssertionError("a change was answered although the store is locked")
     except Gone:
         pass
-    case.says("another process has locked it")
+    case.says("has locked it")
     assert case.instance.get("/v1/server")["trouble"], "it does not say that it is in trouble"
     other.execute("ROLLBACK")
     other.close()
