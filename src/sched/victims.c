@@ -23,12 +23,18 @@ static bool runs(const struct job *job)
 	return job->state == STATE_RUNNING || job->state == STATE_NOW;
 }
 
-/* Whether it still runs, in the same attempt. */
+static int64_t planned_end(const struct sched *s, uint32_t job)
+{
+	return plan_piece(s->p, job, 0)->end;
+}
+
+/* Whether it still runs, in the same attempt, and is cut short: one that was not stopped in time may have gone on past its own end. */
 static bool victim_lives(const struct sched *s, const struct victim *v)
 {
 	const struct job *job = cluster_job(s->c, v->job);
 
-	return runs(job) && job->attempt == v->attempt && plan_holds(s->p, v->job);
+	return runs(job) && job->attempt == v->attempt && plan_holds(s->p, v->job) &&
+	       planned_end(s, v->job) < v->full && v->full > s->now;
 }
 
 bool victims_has(const struct sched *s, uint32_t job)
@@ -36,11 +42,6 @@ bool victims_has(const struct sched *s, uint32_t job)
 	const struct victim *v = victim_find(s, job);
 
 	return v && victim_lives(s, v);
-}
-
-static int64_t planned_end(const struct sched *s, uint32_t job)
-{
-	return plan_piece(s->p, job, 0)->end;
 }
 
 int64_t victims_end(const struct sched *s, uint32_t job)

@@ -354,6 +354,13 @@ static void dump(struct history *h, struct strbuf *out)
 	see(h, "/v1/queues", out);
 	see(h, "/v1/nodes", out);
 	see(h, "/v1/server", out);
+	if (h->loud)
+		for (uint32_t n = 0; n < s->plan->nnodes; n++)
+			for (size_t i = 0; i < s->plan->node[n].pieces.n; i++) {
+				const struct piece *x = &s->plan->node[n].pieces.v[i];
+				printf("#   node %u: job %u %lld..%lld%s\n", n, x->job, (long long)(x->start - EPOCH),
+				       (long long)(x->end - EPOCH), x->running ? " runs" : "");
+			}
 	plan_check(s->plan);
 }
 
@@ -390,11 +397,11 @@ static bool restart(struct history *h)
 	}
 	dump(h, &before);
 	store_close(h->s->store);
+	if (h->loud)
+		printf("# restart\n");
 	h->s = bare_open(h->dir, NODES);
 	dump(h, &after);
 	same = strcmp(strbuf_text(&before), strbuf_text(&after)) == 0;
-	if (h->loud)
-		printf("# restart\n");
 	if (!same)
 		differ(strbuf_text(&before), strbuf_text(&after));
 	strbuf_fini(&before);
