@@ -133,12 +133,12 @@ void dispatch_settle(struct server *s)
 {
 	for (size_t i = 0; i < s->begun.n; i++) {
 		uint32_t id = s->begun.v[i];
+		depend_changed(s, id);
 		if (entry_job(s, id)->state != STATE_RUNNING && entry_job(s, id)->state != STATE_DONE)
 			continue; /* DONE: a short one, of which both was heard in this turn */
 		s->stats.started++;
 		book_event(s, id, 'S');
 		mail_event(s, id, MAIL_BEGIN);
-		depend_changed(s, id);
 	}
 	vec_clear(&s->begun);
 	for (size_t i = 0; i < s->doomed.n; i++)
