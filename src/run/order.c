@@ -79,19 +79,13 @@ static const char *const cause_words[] = {"itself",  "walltime", "memory",   "or
 					  "hung_up", "lease",	 "shutdown", NULL};
 
 const struct field result_fields[] = {
-	FIELD(result, TEXT, tag),
-	{"how", WORD, offsetof(struct result, how), how_words, 0},
-	FIELD(result, INT, status),
-	{"cause", WORD, offsetof(struct result, cause), cause_words, 0},
-	FIELD(result, INT64, started_us),
-	FIELD(result, INT64, ended_us),
-	FIELD(result, INT64, cpu_ms),
-	FIELD(result, INT64, memory_kib),
-	FIELD(result, INT, session),
-	FIELD(result, TEXT, reason),
-	FIELD(result, FLAG, ready),
-	FIELD(result, FLAG, unclear),
-	{0},
+	FIELD(result, TEXT, tag),	  {"how", WORD, offsetof(struct result, how), how_words, 0},
+	FIELD(result, INT, status),	  {"cause", WORD, offsetof(struct result, cause), cause_words, 0},
+	FIELD(result, INT64, started_us), FIELD(result, INT64, ended_us),
+	FIELD(result, INT64, ran_ms),	  FIELD(result, INT64, cpu_ms),
+	FIELD(result, INT64, memory_kib), FIELD(result, INT, session),
+	FIELD(result, TEXT, reason),	  FIELD(result, FLAG, ready),
+	FIELD(result, FLAG, unclear),	  {0},
 };
 
 static bool is_utf8(const char *s)

@@ -118,13 +118,14 @@ struct result {
 	enum result_how how;
 	int status;
 	enum result_cause cause;
-	int64_t started_us, ended_us; /* wall clock, microseconds since 1970 */
-	int64_t cpu_ms;		      /* user + system of the whole tree */
-	int64_t memory_kib;	      /* peak */
-	pid_t session;		      /* of the job's first process */
-	const char *reason;	      /* a sentence, or NULL: NOT_STARTED, memory, lease, spare output */
-	bool unclear;		      /* NOT_STARTED: the cause may be the job or its user as well as the host */
-	bool ready;		      /* it is none yet, but a room has opened: nothing else counts */
+	int64_t started_us, ended_us; /* wall clock, microseconds since 1970: when, not how long */
+	int64_t ran_ms;	    /* how long it ran, by a clock that is never set; 0: it did not, or an older host's */
+	int64_t cpu_ms;	    /* user + system of the whole tree */
+	int64_t memory_kib; /* peak */
+	pid_t session;	    /* of the job's first process */
+	const char *reason; /* a sentence, or NULL: NOT_STARTED, memory, lease, spare output */
+	bool unclear;	    /* NOT_STARTED: the cause may be the job or its user as well as the host */
+	bool ready;	    /* it is none yet, but a room has opened: nothing else counts */
 };
 
 /* Strings may hold any bytes but NUL: what is not UTF-8 travels as {"hex": "..."}. */

@@ -36,6 +36,7 @@ static int not_started(struct shepherd *s, const struct err *err)
 {
 	s->r.how = RESULT_NOT_STARTED;
 	s->r.started_us = s->r.ended_us = shepherd_wall_us();
+	s->r.ran_ms = 0;
 	strbuf_clear(&s->say);
 	strbuf_puts(&s->say, err->text);
 	return -ECANCELED;
@@ -247,7 +248,7 @@ static void job_finished(struct shepherd *s)
 
 	crew_close(&s->crew);
 	if (s->o->room)
-		s->r.ended_us = shepherd_wall_us();
+		shepherd_ended(s);
 	usage_take(s);
 	killed_say(s);
 	cgroup_remove(s->place->cgroup, s->o->tag);

@@ -43,6 +43,7 @@ struct shepherd {
 };
 
 int64_t shepherd_wall_us(void);
+void shepherd_ended(struct shepherd *s);			/* notes when, and how long it ran */
 int shepherd_watch_begin(struct shepherd *s, struct err *err);	/* descriptors that shepherd_watch() needs */
 void shepherd_watch(struct shepherd *s);			/* until nothing of it is left */
 int shepherd_client_await(struct shepherd *s, struct err *err); /* of an interactive job: until its client is there */

@@ -148,7 +148,7 @@ int site_epilogue(const struct order *o, const struct result *r, int out_fd, int
 	snprintf(session, sizeof session, "%d", (int)r->session);
 	snprintf(used, sizeof used, "cput=%s,mem=%lldkb,walltime=%s",
 		 duration_format(r->cpu_ms / 1000, cpu, sizeof cpu), (long long)r->memory_kib,
-		 duration_format((r->ended_us - r->started_us) / 1000000, wall, sizeof wall));
+		 duration_format(r->ran_ms / 1000, wall, sizeof wall));
 	snprintf(code, sizeof code, "%d", r->how == RESULT_SIGNALED ? 256 + r->status : r->status);
 	return program_run("epilogue", o->epilogue, argv, o, out_fd, err_fd, err);
 }

@@ -45,6 +45,12 @@ int64_t shepherd_wall_us(void)
 	return t.tv_sec * SECOND + t.tv_nsec / 1000;
 }
 
+void shepherd_ended(struct shepherd *s)
+{
+	s->r.ended_us = shepherd_wall_us();
+	s->r.ran_ms = (boot_us() - s->started) / 1000 + 1; /* 0 is an older host's */
+}
+
 int shepherd_pause(int64_t until, siginfo_t *ret)
 {
 	sigset_t set;
@@ -266,7 +272,7 @@ static void first_ended(struct shepherd *s, int status)
 {
 	s->r.how = WIFSIGNALED(status) ? RESULT_SIGNALED : RESULT_EXITED;
 	s->r.status = WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status);
-	s->r.ended_us = shepherd_wall_us();
+	shepherd_ended(s);
 	if (s->r.how == RESULT_SIGNALED && s->r.status == s->ordered)
 		cause_set(s, CAUSE_ORDERED);
 	else if (s->r.how == RESULT_SIGNALED && s->r.status == SIGTERM && term_waits())

@@ -113,6 +113,8 @@ void dispatch_listener(void *context, const struct event *e)
 		vec_push(doomed ? &s->doomed : &s->returned, e->job);
 		break;
 	case EVENT_STARTED:
+		p.began_us = s->boot_us;
+		p.boot = s->boot;
 		vec_push(&s->begun, e->job);
 		break;
 	case EVENT_EXPIRE:
@@ -450,6 +452,14 @@ static void finish(struct server *s, uint32_t id, const struct payload *p)
 	sched_finish(s->sched, id, s->now, p);
 }
 
+/* By the host's clock that is never set; an older host does not tell. */
+static int64_t ran_ms(const struct result *r)
+{
+	if (r->ran_ms > 0)
+		return r->ran_ms;
+	return r->ended_us > r->started_us ? (r->ended_us - r->started_us) / 1000 : 0;
+}
+
 static void result_finish(struct server *s, uint32_t id, const struct result *r)
 {
 	struct payload p = {
@@ -464,6 +474,7 @@ static void result_finish(struct server *s, uint32_t id, const struct result *r)
 		.memory_kib = r->memory_kib,
 		.started_us = r->started_us,
 		.ended_us = r->ended_us,
+		.ran_ms = ran_ms(r),
 		.session = r->session,
 	};
 

@@ -61,7 +61,7 @@ void book_event(struct server *s, uint32_t id, char type)
 		if (type == 'E') {
 			r.used_cput = o->cpu_ms / 1000;
 			r.used_mem = o->memory_kib;
-			r.used_walltime = o->ended_us > o->started_us ? (o->ended_us - o->started_us) / 1000000 : 0;
+			r.used_walltime = o->ran_ms / 1000;
 		}
 	}
 	if (job_ended(job)) {
@@ -108,7 +108,7 @@ static void mail_send(struct server *s, uint32_t id, enum mail_point point)
 		m.text = o->comment;
 		if (o->ended_us) {
 			m.cput = o->cpu_ms / 1000;
-			m.walltime = (o->ended_us - o->started_us) / 1000000;
+			m.walltime = o->ran_ms / 1000;
 			m.memory = o->memory_kib;
 		}
 	}

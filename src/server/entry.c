@@ -58,6 +58,15 @@ static void apply_start(const struct server *s, struct entry *x, const struct pa
 	comment_set(x, NULL);
 }
 
+/* How long it runs is counted by a clock that is never set. Where that of another start of a machine was noted, the wall clock has to do for the time until
+ * now, and no longer. */
+static void apply_started(const struct server *s, struct entry *x, const struct event *e, const struct payload *p)
+{
+	int64_t since = s->now > e->time ? s->now - e->time : 0;
+
+	outcome_of(x)->began_us = p->began_us && p->boot == s->boot ? p->began_us : s->boot_us - since * 1000000;
+}
+
 /* It does not run any more, for good or to wait again. */
 static void apply_stop(struct entry *x, const struct payload *p)
 {
@@ -83,6 +92,7 @@ static void apply_end(struct entry *x, const struct payload *p)
 		o->memory_kib = p->memory_kib;
 		o->started_us = p->started_us;
 		o->ended_us = p->ended_us;
+		o->ran_ms = p->ran_ms;
 		o->session = p->session;
 	}
 }
@@ -136,6 +146,7 @@ void entry_apply(struct server *s, const struct event *e, const struct payload *
 		break;
 	case EVENT_STARTED:
 		x->ran = true;
+		apply_started(s, x, e, p);
 		break;
 	case EVENT_PLACED:
 		exec_host_set(s, x, p->attempt);
@@ -300,6 +311,7 @@ static void end_write(struct json *j, const struct payload *p)
 		json_int(j, "memory_kib", p->memory_kib);
 		json_int(j, "started_us", p->started_us);
 		json_int(j, "ended_us", p->ended_us);
+		json_int(j, "ran_ms", p->ran_ms);
 		json_int(j, "session", p->session);
 	}
 }
@@ -337,6 +349,10 @@ void payload_write(const struct server *s, int type, const struct payload *p, st
 	case EVENT_PLACED:
 		if (p->attempt)
 			attempt_write(p->attempt, &j);
+		break;
+	case EVENT_STARTED:
+		json_int(&j, "began_us", p->began_us);
+		json_int(&j, "boot", (int64_t)p->boot);
 		break;
 	case EVENT_FINISH:
 	case EVENT_DELETE:
@@ -391,6 +407,9 @@ static void end_read(const json_t *data, struct payload *p)
 	p->memory_kib = number_of(data, "memory_kib");
 	p->started_us = number_of(data, "started_us");
 	p->ended_us = number_of(data, "ended_us");
+	p->ran_ms = number_of(data, "ran_ms");
+	if (!json_object_get(data, "ran_ms") && p->ended_us > p->started_us) /* an older server's */
+		p->ran_ms = (p->ended_us - p->started_us) / 1000;
 	p->session = (pid_t)number_of(data, "session");
 }
 
@@ -426,6 +445,10 @@ int payload_read(struct server *s, int type, const json_t *data, struct payload 
 	};
 	ret->failed = failures_read(s, json_object_get(data, "failures"), &ret->retry);
 	switch (type) {
+	case EVENT_STARTED:
+		ret->began_us = number_of(data, "began_us");
+		ret->boot = (uint64_t)number_of(data, "boot");
+		break;
 	case EVENT_FINISH:
 	case EVENT_DELETE:
 		end_read(data, ret);

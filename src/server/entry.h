@@ -66,8 +66,10 @@ struct outcome {
 	char *exec_host; /* "n1/0+n1/1" */
 	char *comment;
 	int64_t cpu_ms, memory_kib;
-	int64_t started_us, ended_us;
-	int64_t kill_at; /* instant: SIGKILL if SIGTERM was not enough; 0: nobody wants it ended */
+	int64_t started_us, ended_us; /* wall clock: when, not how long */
+	int64_t ran_ms;		      /* how long it ran */
+	int64_t began_us;	      /* of one that runs: server.boot_us when it began */
+	int64_t kill_at;	      /* instant: SIGKILL if SIGTERM was not enough; 0: nobody wants it ended */
 	pid_t session;
 };
 
@@ -101,7 +103,9 @@ struct payload {
 	uint8_t cause;	     /* ... enum end_cause */
 	bool lingers;	     /* FINISH: its processes are still being killed, and hold their CPUs */
 	bool used;	     /* FINISH: these are known */
-	int64_t cpu_ms, memory_kib, started_us, ended_us;
+	int64_t cpu_ms, memory_kib, started_us, ended_us, ran_ms;
+	int64_t began_us; /* STARTED: server.boot_us, */
+	uint64_t boot;	  /* ... which counts from this start of the machine */
 	pid_t session;
 	bool failed;		       /* `retry` is set */
 	struct retry retry;	       /* what follows from a failure; all 0: they are forgotten */

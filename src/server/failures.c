@@ -93,7 +93,9 @@ bool failures_decide(struct server *s, uint32_t id, const struct failure *f, str
 {
 	const struct job *job = entry_job(s, id);
 	struct job_failures *old = s->entries.v[id].failures;
-	bool anew = !old || (f->lost && s->now - job->start >= LONG_RUN);
+	const struct outcome *o = s->entries.v[id].outcome;
+	bool anew = !old || (f->lost && job->state == STATE_RUNNING && o &&
+			     s->boot_us - o->began_us >= LONG_RUN * INT64_C(1000000));
 	uint32_t most = (uint32_t)attrs_number(&s->attrs, "max_start_failures");
 	bool away = f->node != NODE_ANY && s->nodes.v[f->node].joined &&
 		    (s->nodes.v[f->node].down || !agent_connected(&s->nodes.v[f->node]));

@@ -196,7 +196,7 @@ static void turn_tell(struct server *s)
 
 void reply_later(struct server *s, struct http_request *r, int status, struct strbuf *body)
 {
-	vec_push(&s->replies, (struct reply_later){r, status, *body, s->now});
+	vec_push(&s->replies, (struct reply_later){r, status, *body, s->boot_us});
 	*body = (struct strbuf){0};
 }
 
@@ -207,7 +207,7 @@ static void give_up_replies(struct server *s)
 
 	for (size_t i = 0; i < s->replies.n; i++) {
 		struct reply_later *x = &s->replies.v[i];
-		if (s->now - x->since < WAIT_FOR_STORE && !store_lost(s->store)) {
+		if (s->boot_us - x->since < WAIT_FOR_STORE * INT64_C(1000000) && !store_lost(s->store)) {
 			s->replies.v[kept++] = *x;
 			continue;
 		}

@@ -261,6 +261,7 @@ static void find_nursery(const struct server *s, char path[PATH_MAX])
 static int prepare(struct server *s, struct err *err)
 {
 	char path[PATH_MAX + 16], live[PATH_MAX], socket[PATH_MAX], nursery[PATH_MAX], spool[PATH_MAX];
+	char boot[64];
 	struct engine_listener listener = dispatch_engine;
 	struct local_options o = {.program = nursery,
 				  .live = live,
@@ -279,6 +280,7 @@ static int prepare(struct server *s, struct err *err)
 	uv_loop_configure(s->loop, UV_METRICS_IDLE_TIME);
 	listener.context = s;
 	clock_read(s);
+	s->boot = hash_bytes(boot_id(boot), strlen(boot)) & INT64_MAX; /* as JSON has numbers */
 	s->stats.began = s->now;
 	attrs_init(&s->attrs, ATTR_SERVER);
 	if ((rc = world_nodes(s, err)) < 0)

@@ -18,8 +18,7 @@ struct recovery {
 	bool rebooted;
 };
 
-/* What this start of the machine is called, or "". */
-static const char *boot_id(char id[64])
+const char *boot_id(char id[64])
 {
 	FILE *f = fopen("/proc/sys/kernel/random/boot_id", "re");
 

@@ -187,7 +187,7 @@ struct reply_later {
 	struct http_request *r;
 	int status;
 	struct strbuf body;
-	int64_t since;
+	int64_t since; /* boot_us */
 };
 
 /* The cluster's own (cluster.c). */
@@ -274,6 +274,7 @@ struct server {
 	uint32_t fallback;		   /* a request of one CPU, for jobs that no node could hold any more */
 	int64_t skew;			   /* seconds that the machine's clock is behind ours */
 	int64_t boot_us;		   /* the monotonic clock at now_us */
+	uint64_t boot;			   /* the start of the machine that it counts from */
 	struct map expected;		   /* core id -> when it will start, as foreseen (foresee.c) */
 	int64_t expected_at;		   /* when, and */
 	uint64_t expected_of;		   /* of which version of the plan that was foreseen */
@@ -547,6 +548,7 @@ int64_t world_gpus_used(const struct server *s, uint32_t node);
 bool world_node_past(const struct server *s, uint32_t node); /* only history knows it */
 
 /* ---- recover.c ---- */
+const char *boot_id(char id[64]); /* what this start of the machine is called; "": not known */
 int recover(struct server *s, struct err *err);
 void recover_defaults(struct server *s); /* of a new store */
 void recover_attempts(struct server *s); /* once the engine is there */

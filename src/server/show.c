@@ -383,9 +383,9 @@ static int64_t wall_used(const struct subject *x)
 
 	if (x->a)
 		return 0;
-	if (o && o->ended_us > o->started_us)
-		return (o->ended_us - o->started_us) / 1000000;
-	return x->job->state == STATE_RUNNING && x->s->now > x->job->start ? x->s->now - x->job->start : 0;
+	if (x->job->state == STATE_RUNNING)
+		return o && x->s->boot_us > o->began_us ? (x->s->boot_us - o->began_us) / 1000000 : 0;
+	return o ? o->ran_ms / 1000 : 0;
 }
 
 static void f_used(const struct subject *x, struct value *v)

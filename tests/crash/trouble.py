@@ -191,6 +191,11 @@ def clock(case, program):
     assert case.instance.server.poll() is None, "the server died"
     case.says("the clock was set forward", "the clock was set back")
     case.settle()
+    case.instance.up()
+    used = [(r["id"], r["used"]["walltime"]) for r in case.instance.jobs(fields="id,used") if r.get("used")]
+    wrong = [u for u in used if not 0 <= u[1] < 600]
+    assert used and not wrong, f"walltimes that the clock's steps are in: {wrong[:5]} of {len(used)}"
+    case.instance.stop()
 
 
 def many(case, total):

@@ -224,6 +224,7 @@ static void test_exit(void **state)
 	ends(r, RESULT_EXITED, 3, CAUSE_ITSELF);
 	assert_null(r.reason);
 	assert_true(r.session > 0 && r.started_us > 0 && r.ended_us >= r.started_us && r.memory_kib > 0);
+	assert_true(r.ran_ms > 0);
 	assert_string_equal(nest_read(n, nest_path(n, "1.1.out")), "hello\n");
 	assert_string_equal(nest_read(n, nest_path(n, "1.1.err")), "oops\n");
 
