@@ -5,6 +5,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 void settings_default(struct settings *s)
@@ -369,6 +370,55 @@ int cluster_request(struct cluster *c, const struct reqtext *text, uint32_t *ret
 	if (rc == 0)
 		*ret = cluster_intern(c, frags.v, frags.n);
 	vec_free(&frags);
+	return rc;
+}
+
+/* A fragment before it is in its place. */
+struct origin {
+	int64_t cpus;
+	int chunk;
+	uint32_t written; /* its number in the text */
+	bool fixed;
+};
+
+/* As frags_sort(). */
+static int origin_cmp(const void *a, const void *b)
+{
+	const struct origin *x = a, *y = b;
+
+	if (x->fixed != y->fixed)
+		return x->fixed ? -1 : 1;
+	if (x->cpus != y->cpus)
+		return x->cpus < y->cpus ? -1 : 1;
+	return x->written < y->written ? -1 : x->written > y->written;
+}
+
+int cluster_request_chunks(const struct cluster *c, const struct reqtext *text, const struct request *r, int *ret)
+{
+	VEC(struct origin) v = {0};
+	int rc;
+
+	if (text->pack && r->nfrags == 1) {
+		ret[0] = -1;
+		return 0;
+	}
+	for (int i = 0; i < text->nchunks; i++) {
+		const struct chunk *k = &text->chunk[i];
+		uint32_t id;
+		struct origin x = {.cpus = k->need.v[RES_CPU],
+				   .chunk = i,
+				   .fixed = k->node && names_find(&c->node_names, k->node, &id)};
+		for (int64_t n = k->node ? 1 : k->count; n > 0 && v.n <= r->nfrags; n--) {
+			x.written = (uint32_t)v.n;
+			vec_push(&v, x);
+		}
+	}
+	if (v.n > 1)
+		qsort(v.v, v.n, sizeof *v.v, origin_cmp);
+	rc = v.n == r->nfrags ? 0 : -EINVAL;
+	for (size_t i = 0; i < v.n && rc == 0; i++)
+		ret[i] = v.v[i].chunk;
+	vec_free(&v);
 	return rc;
 }
 

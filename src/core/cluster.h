@@ -104,6 +104,9 @@ int cluster_resource(struct cluster *c, const char *name, struct err *err);
 /* The request a text asks for, interned. -EINVAL: unknown node, feature or resource, or more than any node has, and
  * the sentence says which and what there is. */
 int cluster_request(struct cluster *c, const struct reqtext *text, uint32_t *ret, struct err *err);
+/* The chunk that each fragment of a text's request is from, in placing order; -1: of all of them (place=pack). -EINVAL: that
+ * is not the text of this request. */
+int cluster_request_chunks(const struct cluster *c, const struct reqtext *text, const struct request *r, int *ret);
 /* `procs` CPUs cut for this cluster's nodes: as many whole nodes of the largest size as needed and a remainder. */
 int cluster_request_procs(struct cluster *c, int64_t procs, uint32_t *ret, struct err *err);
 /* Interns fragments given as they are (sorted into placing order). */

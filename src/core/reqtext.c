@@ -373,7 +373,7 @@ static bool says_chunks(const char *key)
 
 static int sums_check(const struct reqtext *r, struct err *err)
 {
-	int64_t frags = 0, cpus = 0, mem = 0;
+	int64_t frags = 0, cpus = 0, mem = 0, ranks = 0;
 
 	for (int i = 0; i < r->nchunks; i++) {
 		const struct chunk *k = &r->chunk[i];
@@ -383,6 +383,9 @@ static int sums_check(const struct reqtext *r, struct err *err)
 		cpus += k->count * k->need.v[RES_CPU];
 		if (cpus > CPUS_TOTAL_MAX)
 			return err_set(err, -EINVAL, "more than %lld CPUs in all", (long long)CPUS_TOTAL_MAX);
+		ranks += k->count * k->mpiprocs;
+		if (ranks > FRAGS_MAX)
+			return err_set(err, -EINVAL, "more than %d MPI processes (mpiprocs) in all", FRAGS_MAX);
 		if (k->need.v[RES_MEM] > (MEMORY_MAX - mem) / k->count)
 			return err_set(err, -EINVAL, "more memory in all than there can be");
 		mem += k->count * k->need.v[RES_MEM];

@@ -11,7 +11,7 @@
  *	a count, a node's name, or neither (then one)	host=NAME and vnode=NAME name it too
  *	ppn= ncpus=	CPUs, 1 unless said		mem=	memory
  *	gpus= ngpus=	GPUs				e	exclusive
- *	mpiprocs= ompthreads=	kept for the job's environment
+ *	mpiprocs= ompthreads=	lines in the node file, and OMP_NUM_THREADS
  *	NAME=NUMBER	a named resource		NAME=WORD	the feature WORD
  *	WORD, NAME=true	a feature
  * Plain ncpus=4 is select=1:ncpus=4, and procs=4 is select=4:ncpus=1.

@@ -335,14 +335,52 @@ static int part_prepare(struct server *s, const struct part *p, struct engine_pa
 
 /* ---- all of them ---- */
 
-/* A host for each CPU, or for each MPI process that a fragment asks for. */
-static const char *nodefile_text(struct server *s, const struct attempt *t, struct arena *a)
+/* Processes and threads of a fragment from a chunk; -1: from all. A chunk that says nothing has one process, with a thread for each CPU. */
+static void chunk_add(const struct reqtext *text, int chunk, int64_t *lines, int64_t *threads)
+{
+	for (int i = chunk < 0 ? 0 : chunk; i < (chunk < 0 ? text->nchunks : chunk + 1); i++) {
+		const struct chunk *k = &text->chunk[i];
+		int64_t copies = chunk < 0 && !k->node ? k->count : 1;
+		*lines += copies * (k->mpiprocs ? k->mpiprocs : 1);
+		if (!*threads)
+			*threads = k->ompthreads ? k->ompthreads : k->need.v[RES_CPU];
+	}
+}
+
+/* Lines of each fragment in the node file: one for each of its CPUs, unless the request says something of mpiprocs or ompthreads: then as PBS Pro does. */
+static void layout_read(struct server *s, const struct attempt *t, struct arena *a, struct layout *ret)
+{
+	const struct request *r = cluster_job_request(s->cluster, entry_job(s, t->job));
+	int *chunk = arena_alloc(a, (t->nfrags + 1) * sizeof *chunk);
+	struct reqtext text;
+	bool said = false;
+
+	*ret = (struct layout){.lines = arena_alloc(a, (t->nfrags + 1) * sizeof *ret->lines)};
+	reqtext_init(&text);
+	if (reqtext_parse(&text, word(s, s->entries.v[t->job].spec->resources), a, NULL) < 0)
+		text.nchunks = 0;
+	for (int i = 0; i < text.nchunks; i++)
+		said |= text.chunk[i].mpiprocs || text.chunk[i].ompthreads;
+	said = said && r->nfrags == t->nfrags && cluster_request_chunks(s->cluster, &text, r, chunk) == 0;
+	for (uint32_t i = 0; i < t->nfrags; i++) {
+		int64_t threads = 0;
+		if (said)
+			chunk_add(&text, chunk[i], &ret->lines[i], &threads);
+		else
+			ret->lines[i] = t->ncpus[i];
+		if (i == 0)
+			ret->threads = threads;
+		ret->total += ret->lines[i];
+	}
+}
+
+static const char *nodefile_text(struct server *s, const struct attempt *t, const struct layout *l, struct arena *a)
 {
 	struct strbuf text = {0};
 	const char *ret;
 
 	for (uint32_t i = 0; i < t->nfrags; i++)
-		for (int32_t k = 0; k < t->ncpus[i]; k++)
+		for (int64_t k = 0; k < l->lines[i]; k++)
 			strbuf_printf(&text, "%s\n", names_get(&s->cluster->node_names, (uint32_t)t->node[i]));
 	ret = arena_strndup(a, strbuf_text(&text), text.n);
 	strbuf_fini(&text);
@@ -387,7 +425,7 @@ static void order_common(struct server *s, const struct part *x, struct order *o
 	o->append = t->attempt > 1; /* what an earlier attempt wrote stays */
 	if (body_text(x->body, "umask"))
 		o->umask = (int)strtol(body_text(x->body, "umask"), NULL, 8);
-	o->nodefile = nodefile_text(s, t, x->a);
+	o->nodefile = nodefile_text(s, t, &x->layout, x->a);
 	o->walltime = p->walltime + s->cluster->settings.tolerance;
 	o->prologue = *s->conf.prologue ? s->conf.prologue : NULL;
 	o->epilogue = *s->conf.epilogue ? s->conf.epilogue : NULL;
@@ -421,6 +459,7 @@ int attempt_prepare(struct server *s, const struct attempt *t, struct arena *a, 
 	p.tag = arena_printf(a, "%s", tag);
 	p.of = of = arena_alloc(a, (t->nfrags + 1) * sizeof *of);
 	p.count = attempt_hosts(s, t, &hosts, of);
+	layout_read(s, t, a, &p.layout);
 	order_common(s, &p, &common);
 	*ret = arena_alloc(a, (size_t)(p.count + 1) * sizeof **ret);
 	*ret_n = p.count;

@@ -119,7 +119,6 @@ static void env_job(struct server *s, const struct part *p, const struct order *
 {
 	const struct attempt *t = p->t;
 	const struct entry *e = &s->entries.v[t->job];
-	const struct request *q = cluster_job_request(s->cluster, entry_job(s, t->job));
 	int64_t index = job_key_index(e->key);
 
 	env_set(env, "HOME", "%s", p->who->home);
@@ -133,7 +132,9 @@ static void env_job(struct server *s, const struct part *p, const struct order *
 	env_set(env, "PBS_ENVIRONMENT", "%s", e->spec->interactive ? "PBS_INTERACTIVE" : "PBS_BATCH");
 	env_set(env, "PBS_NUM_NODES", "%u", t->nfrags);
 	env_set(env, "PBS_NUM_PPN", "%d", t->nfrags ? t->ncpus[0] : 1);
-	env_set(env, "PBS_NP", "%lld", (long long)q->total.v[RES_CPU]);
+	env_set(env, "PBS_NP", "%lld", (long long)p->layout.total);
+	if (p->layout.threads)
+		env_set(env, "OMP_NUM_THREADS", "%lld", (long long)p->layout.threads);
 	env_set(env, "NCPUS", "%d", t->nfrags ? t->ncpus[part_first(p)] : 1);
 	env_set(env, "PBS_TASKNUM", "1");
 	env_set(env, "PBS_WALLTIME", "%lld", (long long)e->spec->walltime);

@@ -6,6 +6,13 @@
 
 #include "server/server_internal.h"
 
+/* What the node file of an attempt has. */
+struct layout {
+	int64_t *lines;	 /* of each fragment */
+	int64_t total;	 /* of all */
+	int64_t threads; /* OMP_NUM_THREADS; 0: the request says nothing of it */
+};
+
 /* What is on one host. All is borrowed, or the arena's. */
 struct part {
 	const struct attempt *t;
@@ -20,6 +27,7 @@ struct part {
 	const char *state; /* the host's directories: our own, or the words that an agent replaces by its own */
 	const char *run, *rsh;
 	const char *path; /* directory of our commands there, or "" if that is found anyway */
+	struct layout layout;
 };
 
 /* Its nodes are not machines, but parts of this one, and the whole job is on them. */

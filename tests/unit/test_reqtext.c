@@ -194,6 +194,7 @@ static void test_refused(void **state)
 		{"nodes=1:\xc3\xa9", "a request must be plain text, but character 9 is not"},
 		{"nodes=1000000+1", "more than 1000000 nodes or chunks in all"},
 		{"nodes=1000000:ppn=1000000", "more than 100000000 CPUs in all"},
+		{"nodes=1000:ppn=1:mpiprocs=2000", "more than 1000000 MPI processes (mpiprocs) in all"},
 		{"nodes=2:mem=8000000tb", "more memory in all than there can be"},
 		{"nodes=2:ppn=4,pmem=8000000tb", "pmem: more memory in all than there can be"},
 	};
