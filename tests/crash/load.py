@@ -383,8 +383,9 @@ class Clients:
             return "done" if not error else "maybe" if asked else error["code"]
 
     def release(self, job, id=None, bar=None):
-        if bar:
-            bar[2] = uptime()
+        for other in job.barred:  # it may have been held more than once
+            if other[2] == float("inf") and (bar is None or id is None or other[0] in (None, bar[0])):
+                other[2] = uptime()
         if job.hold and job.released is False:
             job.barred.append([None, 0, uptime()])
         job.released = True

@@ -5,7 +5,7 @@ import time
 from urllib.parse import quote
 
 # What tells how long, or how much just now.
-MOVING = {"used", "used_walltime", "used_cput", "load", "now", "pid", "started_at", "memory_free", "heard"}
+MOVING = {"used", "used_walltime", "used_cput", "load", "now", "pid", "started_at", "memory_free", "heard", "expected_start", "foreseen"}
 SERVER = {"started"}  # of the server itself
 
 
@@ -40,13 +40,13 @@ def take(instance, sample):
     return found
 
 
-def quiet(instance, checks, sample, seconds=20):
+def quiet(instance, checks, sample, seconds=10):
     """The state, once nothing is about to change: what runs does so for long, or is suspended. None if that does not come."""
     until, before = time.monotonic() + seconds, None
     while time.monotonic() < until:
         rows = instance.jobs(state="R,E,W", fields="id,name,state", arrays="expand", completed=0)
         pieces = instance.get("/v1/plan")["pieces"]  # an end that is put off, a start that is due
-        soon = any((p["end"] if p["state"] == "running" else p["start"]) < time.time() + 15 for p in pieces if p["state"] != "expected")
+        soon = any((p["end"] if p["state"] == "running" else p["start"]) < time.time() + 10 for p in pieces if p["state"] != "expected")
         if not soon and all(row["state"] == "R" and checks.job_of(row).sleep > 100 for row in rows):
             now = take(instance, sample)
             if now == before:

@@ -215,15 +215,15 @@ class Checks:
                 self.complain(job, f"it is there twice: {found[job.token]['id']}, {row['id']}")
             found[job.token] = row
             self.number(job, row["id"])
-        for job, deleted, claim in before:
+        for job, deleted, claim, priority in before:
             row = found.get(job.token)
             if not row:
                 self.complain(job, "it was accepted, and is not there")
                 continue
             if row["id"] != job.id:
                 self.complain(job, f"it is called {row['id']} now")
-            if not job.busy and row["priority"] not in job.may["priority"]:
-                self.complain(job, f"its priority is {row['priority']} instead of {job.may['priority']}")
+            if not job.busy and job.may["priority"] == priority and row["priority"] not in priority:
+                self.complain(job, f"its priority is {row['priority']} instead of {priority}")
             if not job.released and row["state"] not in "HC":
                 self.complain(job, f"it was held, and its state is {row['state']}")
             if deleted == "done" and row["state"] not in "CE":
@@ -234,15 +234,15 @@ class Checks:
         return found
 
     def promised(self):
-        """What was said so far: (job, deleted, guaranteed)."""
-        return [(j, None if j.indices else j.deleted, None if j.busy else j.claim) for j in self.record.known() if j.id]
+        """What was said so far: (job, deleted, guaranteed, its priority)."""
+        return [(j, None if j.indices else j.deleted, None if j.busy else j.claim, set(j.may["priority"])) for j in self.record.known() if j.id]
 
     def plan(self):
-        """No node holds more than it has."""
+        """No node holds more than it has. What is only expected was foreseen a moment ago, and is no part of that."""
         p = self.instance.get("/v1/plan")
         cpus = {n["name"]: n["cpus"] for n in p["nodes"]}
         edges = {}
-        for piece in p["pieces"]:
+        for piece in (x for x in p["pieces"] if x["state"] != "expected"):
             change = (piece["start"], piece["cpus"]), (piece["end"], -piece["cpus"])
             edges.setdefault(piece["node"], []).extend(change)
         for node, changes in edges.items():
@@ -250,7 +250,8 @@ class Checks:
             for at, n in sorted(changes, key=lambda c: (c[0], c[1])):
                 used += n
                 if used > cpus[node]:
-                    self.complain(None, f"the plan has {used} CPUs of {node} at {at}")
+                    there = [x for x in p["pieces"] if x["node"] == node and x["start"] <= at < x["end"]]
+                    self.complain(None, f"the plan has {used} CPUs of {node} at {at}: {there}")
         for node in self.instance.get("/v1/nodes")["nodes"]:
             held = [c for j in node["jobs"] for c in j["cpus"]]
             if len(set(held)) != len(held) or len(held) > node["cpus"]:
