@@ -31,14 +31,34 @@ static int nodefile_write(const char *path, const char *text, struct err *err)
 	return 0;
 }
 
+/* A directory of the attempt's own, in which the file can have the job's name; its length in the path. 0: it has none. */
+static int own_directory(const struct order *o)
+{
+	const char *name = strrchr(o->nodefile_path, '/');
+	int n = (int)(name - o->nodefile_path), tag = (int)strlen(o->tag);
+
+	return n > tag && o->nodefile_path[n - tag - 1] == '/' &&
+			       strncmp(o->nodefile_path + n - tag, o->tag, (size_t)tag) == 0
+		       ? n
+		       : 0;
+}
+
+static void own_directory_path(const struct order *o, char path[PATH_MAX])
+{
+	snprintf(path, PATH_MAX, "%.*s", own_directory(o), o->nodefile_path);
+}
+
 /* Jobs on the same nodes have the same text: it is written once, to a file whose name is made of it, and each job gets a link. Making and
  * removing a link costs a tenth of what a file costs where many were just removed. The nursery removes texts that nobody uses when it starts (sweep.c). */
 static int nodefile_make(const struct order *o, struct err *err)
 {
 	const char *text = o->nodefile ? o->nodefile : "", *slash = strrchr(o->nodefile_path, '/');
-	char shared[PATH_MAX], fresh[PATH_MAX];
-	int dir = (int)(slash - o->nodefile_path);
+	char shared[PATH_MAX], fresh[PATH_MAX], own[PATH_MAX];
+	int dir = own_directory(o) ? own_directory(o) - (int)strlen(o->tag) - 1 : (int)(slash - o->nodefile_path);
 
+	own_directory_path(o, own);
+	if (*own && mkdir(own, 0755) < 0 && errno != EEXIST)
+		return err_set(err, -errno, "the directory %s can't be made: %s", own, strerror(errno));
 	if (snprintf(shared, sizeof shared, "%.*s/.%016llx.%zu", dir, o->nodefile_path,
 		     (unsigned long long)hash_bytes(text, strlen(text)), strlen(text)) >= (int)sizeof shared ||
 	    snprintf(fresh, sizeof fresh, "%.*s/.new.%s", dir, o->nodefile_path, o->tag) >= (int)sizeof fresh)
@@ -86,8 +106,13 @@ int room_make(const struct order *o, const struct identity *who, struct err *err
 void room_clear(const struct order *o, const struct identity *who)
 {
 	rights_begin(who->server);
-	if (o->nodefile_path)
+	if (o->nodefile_path) {
+		char own[PATH_MAX];
 		unlink(o->nodefile_path);
+		own_directory_path(o, own);
+		if (*own)
+			rmdir(own);
+	}
 	rights_end(who->server);
 	if (o->tmpdir)
 		tmpdir_remove(o, who);

@@ -1,7 +1,7 @@
 /*
  * sweep.h - what attempts left behind whose shepherds could not clean up: they were killed, or the machine went down.
  *
- * Shepherds make things for attempts in two directories beside LIVE: nodes/TAG (node files), nodes/TAG.d and tmp/TAG (temporary
+ * Shepherds make things for attempts in two directories beside LIVE: nodes/TAG/JOB (node files), nodes/TAG.d and tmp/TAG (temporary
  * directories). What has no live file is nobody's: LIVE/TAG is made before anything else of an attempt, and removed after everything else.
  */
 #ifndef RUN_SWEEP_H

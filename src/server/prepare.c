@@ -309,12 +309,13 @@ static int part_prepare(struct server *s, const struct part *p, struct engine_pa
 	o->by_name = !p->here;
 	o->lease = p->here ? 0 : p->t->lease;
 	o->spare = arena_printf(p->a, "%s/%s", p->state, p->here ? "undelivered" : "spool");
-	o->nodefile_path = arena_printf(p->a, "%s/nodes/%s", p->state, p->tag);
+	o->nodefile_path =
+		arena_printf(p->a, "%s/nodes/%s/%s", p->state, p->tag, o->id); /* Open MPI wants it named by the job */
 	if (!p->here || s->multi)
 		o->tmpdir = arena_printf(p->a, "%s/tmp/%s", p->state, p->tag);
 	else if (part_spans_virtual(s,
 				    p)) /* they may not share /tmp: daemons of Open MPI would be in each other's way */
-		o->tmpdir = arena_printf(p->a, "%s.d", o->nodefile_path);
+		o->tmpdir = arena_printf(p->a, "%s/nodes/%s.d", p->state, p->tag);
 	part_devices(s, p, o);
 	part_hosts(s, p, o);
 	if (spec->interactive && !o->room) {
