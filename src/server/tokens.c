@@ -268,17 +268,10 @@ static void job_secret(const struct server *s, const char *tag, char ret[64])
 /* The job of a tag whose attempt is its current one, and runs. */
 static bool job_runs(const struct server *s, const char *tag, uint32_t *ret)
 {
-	unsigned long long n;
-	long long index = -1;
-	unsigned attempt;
+	uint32_t attempt;
 
-	if (sscanf(tag, "%llu-%lld.%u", &n, &index, &attempt) != 3) {
-		index = -1;
-		if (sscanf(tag, "%llu.%u", &n, &attempt) != 2)
-			return false;
-	}
-	return attempt <= UINT16_MAX && entry_find(s, n, index, ret) && !entry_ended(s, *ret) &&
-	       entry_job(s, *ret)->attempt == attempt && attempt_find(s, *ret, (uint32_t)attempt);
+	return tag_parse(s, tag, ret, &attempt) && !entry_ended(s, *ret) && entry_job(s, *ret)->attempt == attempt &&
+	       attempt_find(s, *ret, attempt);
 }
 
 static bool job_right(struct server *s, const struct token *shown, struct asker *ret)
