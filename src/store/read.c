@@ -4,8 +4,7 @@
  * A record that the reader does not want is queued for the table `damaged` while rows still arrive, and moved there by
  * a commit at the end. If that one fails the changes stay queued, so the next commit moves them, and the server starts.
  *
- * Single records are first looked for among the changes not yet written, newest first. That is a scan: the queue is
- * empty after each turn of the server's loop.
+ * Single records are first looked for among the changes not yet written, by an index.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -160,20 +159,20 @@ static int copy_take(void *context, const struct value *row)
 	return 0;
 }
 
-/* The newest change that has to do with record `key`, put there by `put` and removed by `drop` (a key, or two: from and
- * to). */
+/* The newest change of a record that was put by `put` and removed by `drop` (a key, or two: from and to). Jobs that are dropped are rare,
+ * and nobody asks for their bodies: only then the queue is gone through. */
 static const struct change *pending_find(const struct store *s, uint64_t key, enum statement put, enum statement drop)
 {
 	int64_t k = (int64_t)key;
+	uint64_t at = 0;
 
-	for (size_t i = s->changes.n; i > s->done; i--) {
+	map_get(&s->latest, record_slot(key, put == PUT_SCRIPT), &at);
+	for (size_t i = drop == DROP_BODIES ? s->dropped : 0; i > s->done && i > at; i--) {
 		const struct change *c = &s->changes.v[i - 1];
-		if (c->what == put && c->v[0].n == k)
-			return c;
-		if (c->what == drop && c->v[0].n <= k && c->v[strlen(statements[drop].in) - 1].n >= k)
+		if (c->what == drop && c->v[0].n <= k && c->v[1].n >= k)
 			return c;
 	}
-	return NULL;
+	return at > s->done ? &s->changes.v[at - 1] : NULL;
 }
 
 static int record_get(struct store *s, uint64_t key, enum statement put, enum statement drop, enum statement get,

@@ -107,6 +107,7 @@ void store_close(struct store *s)
 		return;
 	s->back->close(s->db);
 	vec_free(&s->changes);
+	map_fini(&s->latest);
 	arena_destroy(s->arena);
 	free(s->lost);
 	free(s);
@@ -193,6 +194,12 @@ static void change_add(struct store *s, enum statement what, const struct value 
 
 	memcpy(v, values, n * sizeof *v);
 	vec_push(&s->changes, (struct change){what, v});
+	if (what == PUT_BODY)
+		map_set(&s->latest, record_slot((uint64_t)v[0].n, false), s->changes.n);
+	else if (what == PUT_SCRIPT || what == DROP_SCRIPT)
+		map_set(&s->latest, record_slot((uint64_t)v[0].n, true), s->changes.n);
+	else if (what == DROP_BODIES) /* all of a job: known by the job itself */
+		s->dropped = s->changes.n;
 }
 
 #define CHANGE(s, what, ...) change_add(s, what, (const struct value[]){__VA_ARGS__})
@@ -296,6 +303,9 @@ static void commit_done(struct store *s, size_t n)
 		return;
 	s->done = 0;
 	vec_clear(&s->changes);
+	map_fini(&s->latest);
+	s->latest = (struct map){0};
+	s->dropped = 0;
 	arena_destroy(s->arena);
 	s->arena = arena_create();
 }

@@ -7,6 +7,7 @@
 #ifndef STORE_STORE_INTERNAL_H
 #define STORE_STORE_INTERNAL_H
 
+#include "base/map.h"
 #include "base/mem.h"
 #include "base/vec.h"
 #include "store/store.h"
@@ -102,6 +103,8 @@ struct store {
 	int64_t number; /* of the last commit; see store.c */
 	int64_t tag;	/* the low bits of ours */
 	VEC(struct change) changes;
+	struct map latest;   /* record_slot() -> index + 1 of the newest change of a body or a script */
+	size_t dropped;	     /* index + 1 of the newest change that dropped a job's bodies; 0: none has */
 	struct arena *arena; /* owns their values */
 	size_t done, doubt;  /* see store.c */
 	char *lost;	     /* the sentence that says so; NULL: it is where it was */
@@ -109,6 +112,12 @@ struct store {
 	int64_t lease_ms;    /* 0: no lease */
 	int64_t kept_us;     /* CLOCK_BOOTTIME: a moment before it was renewed last */
 };
+
+/* Of which record a change of a body or a script is: of one job's bodies, which are dropped together, or of one script. */
+static inline uint64_t record_slot(uint64_t key, bool script)
+{
+	return key << 1 | script;
+}
 
 int64_t store_boot_us(void);
 int lead_lost(const struct store *s, struct err *err); /* -ESTALE and the sentence */
