@@ -326,24 +326,32 @@ static struct depend_fate fate_of_job(const struct server *s, uint32_t id)
 	};
 }
 
-static struct depend_fate fate_of(void *context, const struct jobid *id)
+/* Of an array as a whole: worked out when it is asked for, and again after one of its elements has started or ended. */
+static struct depend_fate fate_of_array(const struct server *s, struct array *a)
 {
-	const struct server *s = context;
-	const struct array *a = array_find(s, id->number);
-	struct depend_fate sum = DEPEND_FATE_NONE;
-	uint32_t found;
-
-	if (!a || id->kind == JOBID_ELEMENT) {
-		if (!entry_find(s, id->number, id->index, &found))
-			return (struct depend_fate){.gone = true};
-		return fate_of_job(s, found);
-	}
+	if (a->fate_known)
+		return a->fate;
+	a->fate = DEPEND_FATE_NONE;
 	for (uint32_t i = 0; i < a->count; i++)
 		if (s->entries.v[a->first + i].spec) {
 			struct depend_fate one = fate_of_job(s, a->first + i);
-			depend_fate_add(&sum, &one);
+			depend_fate_add(&a->fate, &one);
 		}
-	return sum;
+	a->fate_known = true;
+	return a->fate;
+}
+
+static struct depend_fate fate_of(void *context, const struct jobid *id)
+{
+	const struct server *s = context;
+	struct array *a = array_find(s, id->number);
+	uint32_t found;
+
+	if (a && id->kind != JOBID_ELEMENT)
+		return fate_of_array(s, a);
+	if (!entry_find(s, id->number, id->index, &found))
+		return (struct depend_fate){.gone = true};
+	return fate_of_job(s, found);
 }
 
 enum depend_state depend_look(struct server *s, uint32_t id, struct strbuf *why)

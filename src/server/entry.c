@@ -134,12 +134,20 @@ static void apply_alter(struct server *s, struct entry *x, struct job *job, cons
 	spec_unref(old);
 }
 
+/* Jobs may depend on it. */
+static bool concerns_others(int type)
+{
+	return type == EVENT_STARTED || type == EVENT_FINISH || type == EVENT_DELETE || type == EVENT_EXPIRE;
+}
+
 void entry_apply(struct server *s, const struct event *e, const struct payload *p)
 {
 	struct entry *x = &s->entries.v[e->job];
 	struct job *job = entry_job(s, e->job);
 
 	x->modified = e->time;
+	if (job_key_index(x->key) >= 0 && concerns_others((int)e->type))
+		array_find(s, job_key_number(x->key))->fate_known = false;
 	switch ((int)e->type) {
 	case EVENT_START:
 		apply_start(s, x, p);

@@ -213,8 +213,26 @@ static void script_unref(struct server *s, uint64_t script)
 	script_file_drop(s, script);
 }
 
+static void entry_drop(struct server *s, uint32_t id)
+{
+	struct entry *e = &s->entries.v[id];
+
+	output_forget(s, id);
+	outcome_free(e->outcome);
+	e->outcome = NULL;
+	failures_free(e->failures);
+	e->failures = NULL;
+	spec_unref(e->spec);
+	e->spec = NULL;
+}
+
+/* An array goes as a whole, when the last of its elements may: its record in the store is one. */
 static void array_forget(struct server *s, struct array *a)
 {
+	if (++a->due < a->count)
+		return;
+	for (uint32_t i = 0; i < a->count; i++)
+		entry_drop(s, a->first + i);
 	store_drop_job(s->store, job_key(a->number, -1));
 	script_unref(s, a->spec->script);
 	map_remove(&s->by_number, a->number);
@@ -224,39 +242,24 @@ static void array_forget(struct server *s, struct array *a)
 
 void entry_forget(struct server *s, uint32_t id)
 {
-	struct entry *e = &s->entries.v[id];
+	const struct entry *e = &s->entries.v[id];
 	uint64_t number = job_key_number(e->key);
 	struct array *a = array_find(s, number);
 
 	if (!e->spec || !entry_ended(s, id))
 		return;
-	if (is_awaited(s, number)) {
+	if (is_awaited(s, number) || (a && a->ended < a->count)) {
 		heap_push(&s->forgets, s->now + 60, id, 0);
 		return;
 	}
-	if (a && a->ended < a->count) { /* an array goes as a whole */
-		heap_push(&s->forgets, s->now + 60, id, 0);
-		return;
-	}
-	output_forget(s, id);
-	outcome_free(e->outcome);
-	e->outcome = NULL;
-	failures_free(e->failures);
-	e->failures = NULL;
 	if (a) {
-		spec_unref(e->spec);
-		e->spec = NULL;
-		for (uint32_t i = 0; i < a->count; i++)
-			if (s->entries.v[a->first + i].spec)
-				return;
 		array_forget(s, a);
 		return;
 	}
 	store_drop_job(s->store, e->key);
 	script_unref(s, e->spec->script);
 	map_remove(&s->by_number, number);
-	spec_unref(e->spec);
-	e->spec = NULL;
+	entry_drop(s, id);
 }
 
 int jobs_named(const struct server *s, const char *text, job_vec *ret, struct array **ret_array, struct err *err)

@@ -87,9 +87,12 @@ struct array {
 	uint64_t number;
 	uint32_t first, count; /* its elements are entries first .. first + count - 1, by index */
 	struct spec *spec;
-	int64_t limit;	/* elements that may be active at once; 0: no limit */
-	int64_t active; /* eligible or running */
+	int64_t limit;		 /* elements that may be active at once; 0: no limit */
+	int64_t active;		 /* eligible or running */
+	struct depend_fate fate; /* of all its elements together, for those that depend on it (block.c) */
+	bool fate_known;
 	uint32_t ended;
+	uint32_t due; /* of those that have ended: kept long enough (jobs.c) */
 };
 
 /* Processes that were ordered and have not ended. */
