@@ -12,7 +12,11 @@
 #include <sys/stat.h>
 #include <sys/time.h>
 #include <sys/un.h>
+#include <time.h>
 #include <unistd.h>
+
+#define TAKEN_WAIT_MS 2000 /* for a socket that somebody has who may be about to end */
+#define TAKEN_TRIES 10
 
 /* An address, and the directory that must stay open while it is used (-1: none). */
 struct place {
@@ -73,6 +77,19 @@ static bool place_answers(const struct place *p, int type)
 	return rc == 0 || cause != ECONNREFUSED;
 }
 
+/* A child that a killed process had just forked has its sockets until it executes its program, or ends: it is waited for. */
+static bool place_is_taken(const struct place *p, int type)
+{
+	const struct timespec pause = {.tv_nsec = TAKEN_WAIT_MS * 1000000L / TAKEN_TRIES};
+
+	for (int i = 0; i < TAKEN_TRIES; i++) {
+		if (!place_answers(p, type))
+			return false;
+		nanosleep(&pause, NULL);
+	}
+	return place_answers(p, type);
+}
+
 static int place_bind(const struct place *p, const char *path, int type, int fd, struct err *err)
 {
 	const struct sockaddr *address = (const struct sockaddr *)&p->address;
@@ -85,7 +102,7 @@ static int place_bind(const struct place *p, const char *path, int type, int fd,
 	if (lstat(p->address.sun_path, &st) == 0 && !S_ISSOCK(st.st_mode))
 		return err_set(err, -EADDRINUSE, "%.300s: there is a file of that name that is no socket: remove it",
 			       path);
-	if (place_answers(p, type))
+	if (place_is_taken(p, type))
 		return err_set(err, -EADDRINUSE, "%.300s: somebody already listens there", path);
 	if ((unlink(p->address.sun_path) < 0 && errno != ENOENT) || bind(fd, address, sizeof p->address) < 0)
 		return err_set(err, -errno, "%.300s: can't replace the abandoned socket: %s", path, strerror(errno));
