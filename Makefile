@@ -10,14 +10,19 @@ FUZZ_SECONDS ?= 60
 
 .PHONY: build up down test test-vm bench fuzz format install clean help
 
-build: packages-run build/build.ninja
+build: packages-run moved-build build/build.ninja
 	@ninja -C build
 
 # Each time: it takes no time when nothing is missing.
 packages-%:
 	@tools/install-deps $*
 
-build/build.ninja: | packages-run
+# meson keeps the place of the sources in a build directory: when they were moved, it is made anew.
+moved-%:
+	@if [ -d $* ] && ! grep -qF '"source": "$(CURDIR)"' $*/meson-info/meson-info.json 2>/dev/null; then \
+		echo "$* was made for sources in another place: it is made anew."; rm -rf $*; fi
+
+build/build.ninja: | packages-run moved-build
 	@meson setup build -Dtests=false -Db_lto=true --prefix=$(PREFIX)
 
 up: build
@@ -29,11 +34,11 @@ up: build
 down: build
 	@build/src/cmd/shunt down
 
-test: packages-test build-test/build.ninja
+test: packages-test moved-build-test build-test/build.ninja
 	@ninja -C build-test
 	@tools/run-tests build-test
 
-build-test/build.ninja: | packages-test
+build-test/build.ninja: | packages-test moved-build-test
 	@meson setup build-test -Dbuildtype=debugoptimized -Db_sanitize=address,undefined -Dfaults=true
 
 # Outside CI: it takes some ten minutes, and needs root.
@@ -43,11 +48,11 @@ test-vm: build
 bench: build
 	@if [ -x bench/run ]; then bench/run build; else meson test -C build --benchmark --verbose; fi
 
-fuzz: packages-ci build-fuzz/build.ninja
+fuzz: packages-ci moved-build-fuzz build-fuzz/build.ninja
 	@ninja -C build-fuzz fuzzers
 	@tools/run-fuzz build-fuzz $(FUZZ_SECONDS)
 
-build-fuzz/build.ninja: | packages-ci
+build-fuzz/build.ninja: | packages-ci moved-build-fuzz
 	@CC=clang meson setup build-fuzz -Dbuildtype=debugoptimized -Db_sanitize=address,undefined -Db_lundef=false -Dfuzz=true
 
 format: packages-ci
