@@ -89,7 +89,7 @@ static int units_parse(const char *text, int64_t *ret, struct err *err)
 static int days_parse(const char *text, int64_t *ret, struct err *err)
 {
 	static const int64_t below[] = {24, 60, 60}, seconds[] = {HOUR, MINUTE, 1};
-	int64_t n, total = 0;
+	int64_t n = 0, total = 0;
 
 	number_read(&text, &n);
 	total = n * DAY;

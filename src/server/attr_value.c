@@ -97,16 +97,14 @@ char *attr_resource(const struct attr *attr, const char *text, struct err *err)
 
 static int bool_parse(const char *text, int64_t *ret, struct err *err)
 {
-	char word[8];
-	size_t n = strlen(text);
+	char word[8] = "";
 
-	for (size_t i = 0; i <= n && i < sizeof word; i++)
-		word[i] = (char)tolower((unsigned char)text[i]);
-	if (n >= sizeof word)
-		n = 0;
-	if (n && word_is(word, "true t yes y on 1"))
+	if (strlen(text) < sizeof word)
+		for (size_t i = 0; i < sizeof word - 1 && text[i]; i++)
+			word[i] = (char)tolower((unsigned char)text[i]);
+	if (*word && word_is(word, "true t yes y on 1"))
 		*ret = 1;
-	else if (n && word_is(word, "false f no n off 0"))
+	else if (*word && word_is(word, "false f no n off 0"))
 		*ret = 0;
 	else
 		return err_set(err, -EINVAL, "must be True or False, not \"%.*s\"", SHOWN, text);
