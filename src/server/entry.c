@@ -72,8 +72,10 @@ static void apply_stop(struct entry *x, const struct payload *p)
 {
 	x->suspended = x->resumed = false;
 	x->intent = INTENT_NONE;
-	if (x->outcome)
+	if (x->outcome) {
 		x->outcome->kill_at = 0;
+		x->outcome->session = 0; /* which was read from its live file, if anybody asked */
+	}
 	if (p->failed)
 		failures_apply(x, &p->retry);
 	if (p->comment || p->text)
