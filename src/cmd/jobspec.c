@@ -380,3 +380,23 @@ int jobspec_add(struct jobspec *s, const struct job_arguments *a, struct err *er
 		rc = jobspec_variables(s, a->variables.v[i], err);
 	return rc;
 }
+
+static void directory_mark(struct jobspec *s, const char *key)
+{
+	const char *text = json_string_value(json_object_get(s->job, key)), *colon = text ? strchr(text, ':') : NULL;
+	const char *path = colon && !memchr(text, '/', (size_t)(colon - text)) ? colon + 1 : text;
+	char marked[PATH_MAX + 300];
+	struct stat st;
+
+	if (!path || !*path || path[strlen(path) - 1] == '/' || strlen(text) + 2 > sizeof marked ||
+	    stat(path, &st) < 0 || !S_ISDIR(st.st_mode))
+		return;
+	snprintf(marked, sizeof marked, "%s/", text);
+	jobspec_text(s, key, marked);
+}
+
+void jobspec_directories(struct jobspec *s)
+{
+	directory_mark(s, "output");
+	directory_mark(s, "error");
+}

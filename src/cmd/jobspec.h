@@ -43,6 +43,8 @@ int jobspec_add(struct jobspec *s, const struct job_arguments *a, struct err *er
 int jobspec_refused(const struct job_arguments *a, struct err *err);
 /* Sets a key, text by text: what is not UTF-8 becomes '?' (only names and paths come here). */
 void jobspec_text(struct jobspec *s, const char *key, const char *text);
+/* Output to "dir" becomes output to "dir/" where that is a directory: only here, and as the user, can that be seen. */
+void jobspec_directories(struct jobspec *s);
 /* The API's `environment`: PBS_O_*, and what -v and -V ask for. `ret_missing` names a variable of -v that is not set,
  * or is NULL. */
 void jobspec_environment(struct jobspec *s, const char **ret_missing);

@@ -151,6 +151,7 @@ static int alter(const struct command *c, const void *arguments, const struct op
 	} else if (!change_open(&ch, c)) {
 		code = EXIT_FAILED;
 	} else {
+		jobspec_directories(&s);
 		change_jobs(&ch, "alter", json_incref(s.job), o->v, o->n);
 		code = change_close(&ch);
 	}

@@ -80,20 +80,6 @@ static void submit_args_put(struct jobspec *s, int argc, char **argv)
 	strbuf_fini(&text);
 }
 
-/* "dir" is "dir/" where that is a directory: only here, and as the user, can that be seen. */
-static void directory_mark(struct jobspec *s, const char *key)
-{
-	const char *text = json_string_value(json_object_get(s->job, key)), *colon = text ? strchr(text, ':') : NULL;
-	const char *path = colon && !memchr(text, '/', (size_t)(colon - text)) ? colon + 1 : text;
-	char marked[PATH_MAX + 2];
-	struct stat st;
-
-	if (!path || !*path || path[strlen(path) - 1] == '/' || stat(path, &st) < 0 || !S_ISDIR(st.st_mode))
-		return;
-	snprintf(marked, sizeof marked, "%s/", path);
-	jobspec_text(s, key, marked);
-}
-
 /* What holds unless an option said otherwise. */
 static int defaults_put(struct jobspec *s, const struct source *source, struct err *err)
 {
@@ -109,8 +95,7 @@ static int defaults_put(struct jobspec *s, const struct source *source, struct e
 		jobspec_text(s, "name", source->name);
 	if (!json_object_get(s->job, "workdir"))
 		jobspec_text(s, "workdir", here);
-	directory_mark(s, "output");
-	directory_mark(s, "error");
+	jobspec_directories(s);
 	if (!s->workdir)
 		return 0;
 	/* With -d the job starts elsewhere, but its output comes here. */

@@ -78,6 +78,23 @@ static const char *default_name(const struct server *s, uint32_t id, char letter
 			 : arena_printf(a, "%s.%c%llu-%lld", e->spec->name, letter, number, (long long)index);
 }
 
+/* Whether each element of an array gets a file of its own by this name already. A device is none of anybody's. */
+static bool tells_elements_apart(const char *path)
+{
+	return strstr(path, "^array_index^") || strstr(path, "$PBS_ARRAYID") || strstr(path, "$PBS_ARRAY_INDEX") ||
+	       strstr(path, "$PBS_JOBID") || strncmp(path, "/dev/", 5) == 0;
+}
+
+/* A file that was named for a whole array: seq.out-1, seq.out-2, ..., as in TORQUE. */
+static const char *element_path(const struct server *s, uint32_t id, const char *path, struct arena *a)
+{
+	int64_t index = job_key_index(s->entries.v[id].key);
+
+	if (index < 0 || path[strlen(path) - 1] == '/' || tells_elements_apart(path))
+		return path;
+	return arena_printf(a, "%s-%lld", path, (long long)index);
+}
+
 static const char *output_path(const struct server *s, uint32_t id, const char *given, char letter, bool keep,
 			       const char *workdir, const char *home, struct arena *a)
 {
@@ -89,6 +106,7 @@ static const char *output_path(const struct server *s, uint32_t id, const char *
 		path = colon + 1;
 	if (!*path)
 		return arena_printf(a, "%s/%s", workdir, default_name(s, id, letter, a));
+	path = element_path(s, id, path, a);
 	if (strpbrk(path, "^$"))
 		path = replace_words(s, id, path, a);
 	if (path[0] != '/')
@@ -423,7 +441,7 @@ static void order_common(struct server *s, const struct part *x, struct order *o
 	if (!o->workdir)
 		o->workdir = o->home;
 	output_paths(s, t->job, x->body, x->a, &o->out, &o->err);
-	o->append = t->attempt > 1; /* what an earlier attempt wrote stays */
+	o->append = true; /* what other jobs, and earlier attempts, wrote there stays */
 	if (body_text(x->body, "umask"))
 		o->umask = (int)strtol(body_text(x->body, "umask"), NULL, 8);
 	o->nodefile = nodefile_text(s, t, &x->layout, x->a);
