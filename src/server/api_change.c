@@ -444,6 +444,16 @@ static void last_forget(struct change *c)
 	memset(&c->last, 0, sizeof c->last);
 }
 
+/* The name in the paths of its output stays as it was when it was started, and for those that wait follows their name. */
+static uint32_t files_name_after(struct server *s, const struct spec *old, const struct spec *p, bool running)
+{
+	if (strcmp(old->name, p->name) == 0)
+		return old->files_name;
+	if (!running)
+		return 0;
+	return old->files_name ? old->files_name : word_add(s, old->name);
+}
+
 /* Works out what a job is altered to, into c->last. */
 static int alter_read(struct change *c, uint32_t id, const char **code, struct err *err)
 {
@@ -477,6 +487,7 @@ static int alter_read(struct change *c, uint32_t id, const char **code, struct e
 		x.spec->rank = old->rank;
 		x.spec->script = old->script;
 		x.spec->interactive = old->interactive;
+		x.spec->files_name = files_name_after(s, old, x.spec, runs(s, id));
 		old->refs++;
 		c->last.from = old;
 		c->last.to = x.spec;

@@ -51,6 +51,14 @@ static const char *replace(struct arena *a, const char *path, const char *word_,
 	return at ? arena_printf(a, "%.*s%s%s", (int)(at - path), path, value, at + strlen(word_)) : path;
 }
 
+/* A job that is renamed while it runs goes on writing where it began. */
+static const char *files_name(const struct server *s, uint32_t id)
+{
+	const struct spec *p = s->entries.v[id].spec;
+
+	return p->files_name ? word(s, p->files_name) : p->name;
+}
+
 /* What TORQUE and PBS Pro know in the names of output files. */
 const char *replace_words(const struct server *s, uint32_t id, const char *path, struct arena *a)
 {
@@ -63,19 +71,18 @@ const char *replace_words(const struct server *s, uint32_t id, const char *path,
 	path = replace(a, path, "$PBS_ARRAYID", number);
 	path = replace(a, path, "$PBS_ARRAY_INDEX", number);
 	path = replace(a, path, "$PBS_JOBID", strbuf_text(&name));
-	path = replace(a, path, "$PBS_JOBNAME", s->entries.v[id].spec->name);
+	path = replace(a, path, "$PBS_JOBNAME", files_name(s, id));
 	strbuf_fini(&name);
 	return path;
 }
 
 static const char *default_name(const struct server *s, uint32_t id, char letter, struct arena *a)
 {
-	const struct entry *e = &s->entries.v[id];
-	unsigned long long number = job_key_number(e->key);
-	int64_t index = job_key_index(e->key);
+	unsigned long long number = job_key_number(s->entries.v[id].key);
+	int64_t index = job_key_index(s->entries.v[id].key);
 
-	return index < 0 ? arena_printf(a, "%s.%c%llu", e->spec->name, letter, number)
-			 : arena_printf(a, "%s.%c%llu-%lld", e->spec->name, letter, number, (long long)index);
+	return index < 0 ? arena_printf(a, "%s.%c%llu", files_name(s, id), letter, number)
+			 : arena_printf(a, "%s.%c%llu-%lld", files_name(s, id), letter, number, (long long)index);
 }
 
 /* Whether each element of an array gets a file of its own by this name already. A device is none of anybody's. */

@@ -75,7 +75,8 @@ struct spec {
 	uint8_t kind, powers;
 	uint8_t mail; /* enum mail_point */
 	uint8_t holds;
-	uint32_t eligible; /* of an array's elements, or 1 or 0 of a job, when it was submitted; the first ones */
+	uint32_t files_name; /* the name in its output's paths: the one it had when it was started; 0: its name */
+	uint32_t eligible;   /* of an array's elements, or 1 or 0 of a job, when it was submitted; the first ones */
 	bool rerunnable, interactive, array;
 	bool legacy;  /* of a store that did not keep who was eligible, nor what was altered when */
 	char *depend; /* canonical text, or NULL */

@@ -607,6 +607,8 @@ void spec_head(const struct server *s, const struct spec *p, struct strbuf *out)
 		json_text(&j, "account", word(s, p->account));
 	if (p->project)
 		json_text(&j, "project", word(s, p->project));
+	if (p->files_name)
+		json_text(&j, "files_name", word(s, p->files_name));
 	if (p->array_text)
 		json_text(&j, "array", p->array_text);
 	if (!p->rerunnable)
@@ -654,6 +656,7 @@ int spec_restore(struct server *s, const char *head, struct spec **ret, struct e
 	p->queue = word_add(s, head_text(o, "queue"));
 	p->account = word_add(s, head_text(o, "account"));
 	p->project = word_add(s, head_text(o, "project"));
+	p->files_name = word_add(s, head_text(o, "files_name"));
 	p->created = head_int(o, "created", 0);
 	p->origin = (uint32_t)head_int(o, "origin", 0);
 	p->rank = (double)head_int(o, "rank_us", p->created * 1000000) / 1e6;
