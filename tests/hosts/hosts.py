@@ -469,6 +469,14 @@ class Agent(Daemon):
             self.start()
             self.wait_up()
 
+    def connections(self):
+        return self.log_text().count("connected to ")
+
+    def start(self):
+        self.before = self.connections()
+        super().start()
+
     def wait_up(self, limit=30):
-        if not until(lambda: re.search("free|busy", self.server.node_state(self.host.name)), limit, 0.1):
+        """Connected since its start: for a while the server takes one that was killed for up."""
+        if not until(lambda: self.connections() > self.before and re.search("free|busy", self.server.node_state(self.host.name)), limit, 0.1):
             raise RuntimeError(f"{self.name} is {self.server.node_state(self.host.name)}:\n{self.log_text()[-2000:]}")
