@@ -1,5 +1,5 @@
 /*
- * api_change.c - changes of jobs: one function for each action, called for each job; each stands for itself.
+ * api_change.c - changes of jobs: one function for each action, called for each job (action.c); each stands for itself.
  */
 #include <fcntl.h>
 #include <signal.h>
@@ -7,28 +7,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "server/server_internal.h"
+#include "server/change.h"
 
 #define DEPTH_MAX 32 /* of a chain of dependencies, when looking for a circle */
-
-/* A change under way. */
-struct change {
-	struct server *s;
-	const struct asker *w;
-	const json_t *args;
-	struct arena *arena;
-	/* What the last job was altered to, for those that have the same spec: the elements of an array. */
-	struct {
-		struct spec *from, *to; /* NULL: nothing yet */
-		uint64_t as;		/* that job's key */
-		char *body;		/* what the store is to keep; NULL: as it was */
-		uint8_t holds;
-		bool running;
-	} last;
-	VEC(uint32_t) reorder; /* users, as words, whose jobs have other priorities now */
-};
-
-typedef int (*action_function)(struct change *c, uint32_t id, const char **code, struct err *err);
 
 static bool runs(const struct server *s, uint32_t id)
 {
@@ -40,7 +21,7 @@ static const char *arg_text(const struct change *c, const char *key)
 	return json_string_value(json_object_get(c->args, key));
 }
 
-static int ended_error(const char **code, struct err *err)
+int ended_error(const char **code, struct err *err)
 {
 	*code = "finished";
 	return err_set(err, -EINVAL, "Job has finished");
@@ -524,289 +505,34 @@ static int do_alter(struct change *c, uint32_t id, const char **code, struct err
 	p.spec = c->last.to;
 	if (c->last.body)
 		store_put_body(s->store, e->key, c->last.body);
-	if (p.spec->priority != e->spec->priority)
-		vec_push(&c->reorder, p.spec->owner);
+	if (p.spec->priority != e->spec->priority) {
+		s->priorities = true;
+		reorder_later(s, p.spec->owner);
+	}
 	entry_alter(s, id, &p);
 	c->last.as = e->key;
 	return 0;
 }
 
-/* ---- which, and for whom ---- */
-
-static const struct {
-	const char *name;
-	action_function run;
-} actions[] = {
-	{"delete", do_delete}, {"alter", do_alter}, {"hold", do_hold}, {"release", do_release}, {"signal", do_signal},
-	{"rerun", do_rerun},   {"run", do_run},	    {"move", do_move}, {"message", do_message},
-};
-
-static action_function action_find(const char *name)
+void change_pause(struct change *c)
 {
-	for (size_t i = 0; i < sizeof actions / sizeof *actions; i++)
-		if (strcmp(actions[i].name, name) == 0)
-			return actions[i].run;
-	return NULL;
-}
-
-static void change_end(struct change *c)
-{
-	for (size_t i = 0; i < c->reorder.n; i++) {
-		bool seen = false;
-		for (size_t k = 0; k < i; k++)
-			seen |= c->reorder.v[k] == c->reorder.v[i];
-		if (!seen)
-			reorder(c->s, word(c->s, c->reorder.v[i]));
-		c->s->priorities = true;
-	}
-	vec_free(&c->reorder);
 	last_forget(c);
 }
 
-/* One job by its text, or an array with all its elements: then the first error counts, and those that have ended do not. */
-static int change_named(struct change *c, action_function run, const char *text, const char **code, struct err *err)
-{
-	struct array *a;
-	job_vec v = {0};
-	int rc = jobs_named(c->s, text, &v, &a, err), done = 0;
-	uint64_t last = 0;
+/* ---- which ---- */
 
-	*code = rc == -EINVAL ? "bad_request" : "unknown_job";
-	if (rc == 0 && (v.n == 0 || !may_see(c->s, c->w, c->s->entries.v[v.v[0]].spec)))
-		rc = err_set(err, -ENOENT, "There is no job %.100s.", text);
-	if (rc == 0 && !may_change(c->w, c->s->entries.v[v.v[0]].spec)) {
-		*code = "forbidden";
-		rc = err_set(err, -EPERM, "Job %.100s is not yours.", text);
-	}
-	for (size_t i = 0; i < v.n && rc == 0; i++) {
-		if (v.n > 1 && entry_ended(c->s, v.v[i]))
-			continue;
-		*code = "bad_request";
-		rc = run(c, v.v[i], code, err);
-		last = c->s->entries.v[v.v[i]].key;
-		done++;
-	}
-	if (rc == 0 && v.n > 1 && done == 0)
-		rc = ended_error(code, err);
-	if (rc == 0 && a && (run == do_alter || run == do_move)) /* all of it: so is what is shown of the array */
-		array_alter(c->s, a, last);
-	vec_free(&v);
-	return rc;
-}
-
-static void result_write_(struct json *j, const char *id, int rc, const char *code, const struct err *err)
-{
-	json_open_object(j, NULL);
-	json_text(j, "id", id);
-	if (rc < 0) {
-		json_open_object(j, "error");
-		json_text(j, "code", code);
-		json_text(j, "message", err->text);
-		json_close_object(j);
-	}
-	json_close_object(j);
-}
-
-static bool filter_fits(const struct server *s, const json_t *f, uint32_t id)
-{
-	const struct spec *p = s->entries.v[id].spec;
-	const char *user = json_string_value(json_object_get(f, "user")),
-		   *queue = json_string_value(json_object_get(f, "queue"));
-	const char *state = json_string_value(json_object_get(f, "state")),
-		   *name = json_string_value(json_object_get(f, "name"));
-
-	return (!user || strcmp(user, word(s, p->owner)) == 0) && (!queue || strcmp(queue, word(s, p->queue)) == 0) &&
-	       (!state || strchr(state, entry_state(s, id))) && (!name || strcmp(name, p->name) == 0);
-}
-
-static void change_filtered(struct change *c, action_function run, const json_t *f, struct json *j)
-{
-	struct strbuf id = {0};
-	const char *code;
-	struct err err;
-
-	for (uint32_t i = 1; i < c->s->entries.n; i++) {
-		const struct entry *e = &c->s->entries.v[i];
-		if (!e->spec || entry_ended(c->s, i) || !may_change(c->w, e->spec) || !filter_fits(c->s, f, i))
-			continue;
-		strbuf_clear(&id);
-		entry_id(c->s, i, &id);
-		code = "bad_request";
-		int rc = run(c, i, &code, &err);
-		result_write_(j, id.text, rc, code, &err);
-	}
-	strbuf_fini(&id);
-}
-
-void api_action(struct server *s, struct http_request *r, const struct asker *w, const char *action)
-{
-	action_function run = action_find(action);
-	struct err err;
-	json_t *body = run ? api_body(r, &err) : NULL, *ids = json_object_get(body, "ids"), *v;
-	struct change c = {.s = s, .w = w, .args = body, .arena = request_arena(r)};
-	struct strbuf out = {0};
-	const char *code = "bad_request";
-	struct json j;
-	size_t i;
-
-	if (!run) {
-		http_error(r, 404, "not_found", "There is no action \"%.40s\" on jobs.", action);
-		return;
-	}
-	if (!body || (!json_is_array(ids) && !json_is_object(json_object_get(body, "filter")))) {
-		http_error(r, 400, "bad_request", "%s",
-			   body ? "ids must be an array of job ids, or filter an object" : err.text);
-		json_decref(body);
-		return;
-	}
-	json_init(&j, &out, false);
-	json_open_object(&j, NULL);
-	json_open_array(&j, "results");
-	json_array_foreach(ids, i, v)
-	{
-		const char *text = json_string_value(v);
-		int rc = text ? change_named(&c, run, text, &code, &err)
-			      : err_set(&err, -EINVAL, "an id must be a string");
-		result_write_(&j, text ? text : "", rc, code, &err);
-	}
-	if (!ids)
-		change_filtered(&c, run, json_object_get(body, "filter"), &j);
-	change_end(&c);
-	json_close_array(&j);
-	json_close_object(&j);
-	reply_later(s, r, 200, &out);
-	json_decref(body);
-}
-
-void api_one(struct server *s, struct http_request *r, const struct asker *w, const char *action, const char *id)
-{
-	struct err err;
-	size_t n;
-	json_t *body = (request_body(r, &n), n) ? api_body(r, &err) : json_object();
-	struct change c = {.s = s, .w = w, .args = body, .arena = request_arena(r)};
-	struct strbuf out = {0};
-	const char *code = "bad_request";
-
-	if (!body) {
-		http_error(r, 400, "bad_request", "%s", err.text);
-		return;
-	}
-	if (change_named(&c, action_find(action), id, &code, &err) < 0) {
-		http_error(r, api_status(code), code, "%s", err.text);
-	} else {
-		strbuf_puts(&out, "{}");
-		reply_later(s, r, 200, &out);
-	}
-	change_end(&c);
-	json_decref(body);
-}
-
-/* ---- order ---- */
-
-static void rank_set(struct server *s, uint32_t id, double rank)
-{
-	bool queued = job_waits(entry_job(s, id));
-
-	if (entry_job(s, id)->rank == rank)
-		return;
-	if (queued)
-		sched_withdraw(s->sched, id, s->now);
-	entry_event(s, id, EVENT_RANK, &(struct payload){.rank = rank});
-	if (queued)
-		sched_readmit(s->sched, id, s->now);
-	block_rank(s, id);
-	s->dirty = true;
-}
-
-/* A waiting job on the ladder of ranks. */
-struct rung {
-	double rank;
-	int priority;
-	uint32_t id;
+static const struct action_kind actions[] = {
+	{"delete", do_delete, .ends = true, .whole = false},	{"alter", do_alter, .ends = false, .whole = true},
+	{"hold", do_hold, .ends = false, .whole = false},	{"release", do_release, .ends = false, .whole = false},
+	{"signal", do_signal, .ends = false, .whole = false},	{"rerun", do_rerun, .ends = false, .whole = false},
+	{"run", do_run, .ends = false, .whole = false},		{"move", do_move, .ends = false, .whole = true},
+	{"message", do_message, .ends = false, .whole = false},
 };
 
-static int rank_cmp(const void *a, const void *b)
+const struct action_kind *action_find(const char *name)
 {
-	const struct rung *x = a, *y = b;
-
-	if (x->rank != y->rank)
-		return x->rank < y->rank ? -1 : 1;
-	return x->id < y->id ? -1 : x->id > y->id;
-}
-
-static int priority_cmp(const void *a, const void *b)
-{
-	const struct rung *x = a, *y = b;
-
-	return x->priority != y->priority ? (x->priority > y->priority ? -1 : 1) : rank_cmp(a, b);
-}
-
-/* A user's waiting jobs share out the places they have: higher priority first, then in the order they are in. */
-void reorder(struct server *s, const char *user)
-{
-	VEC(struct rung) by_rank = {0}, by_priority = {0};
-
-	for (uint32_t id = 1; id < s->entries.n; id++) {
-		const struct spec *p = s->entries.v[id].spec;
-		if (!p || entry_job(s, id)->state > STATE_ALLOCATED || strcmp(word(s, p->owner), user) != 0)
-			continue;
-		struct rung rung = {entry_job(s, id)->rank, p->priority, id};
-		vec_push(&by_rank, rung);
-		vec_push(&by_priority, rung);
-	}
-	if (by_rank.n > 1) {
-		qsort(by_rank.v, by_rank.n, sizeof *by_rank.v, rank_cmp);
-		qsort(by_priority.v, by_priority.n, sizeof *by_priority.v, priority_cmp);
-	}
-	for (size_t i = 0; i < by_rank.n; i++)
-		rank_set(s, by_priority.v[i].id, by_rank.v[i].rank);
-	vec_free(&by_rank);
-	vec_free(&by_priority);
-}
-
-void api_order(struct server *s, struct http_request *r, const struct asker *w)
-{
-	struct err err;
-	json_t *body = api_body(r, &err), *ids = json_object_get(body, "ids");
-	struct strbuf out = {0};
-	uint32_t id[2] = {0};
-
-	if (!body || json_array_size(ids) != 2) {
-		http_error(r, 400, "bad_request", "%s", body ? "ids must name two jobs" : err.text);
-		goto out;
-	}
-	for (size_t i = 0; i < 2; i++) {
-		const char *text = json_string_value(json_array_get(ids, i));
-		struct array *a;
-		job_vec v = {0};
-		int rc = text ? jobs_named(s, text, &v, &a, &err) : -EINVAL;
-		if (rc == 0 && v.n)
-			id[i] = v.v[0];
-		vec_free(&v);
-		if (rc < 0 || !id[i] || !may_see(s, w, s->entries.v[id[i]].spec)) {
-			http_error(r, 404, "unknown_job", "There is no job %.100s.", text ? text : "?");
-			goto out;
-		}
-		if (!may_change(w, s->entries.v[id[i]].spec)) {
-			http_error(r, 403, "forbidden", "Job %.100s is not yours.", text);
-			goto out;
-		}
-		if (entry_job(s, id[i])->state > STATE_ALLOCATED) {
-			http_error(r, 409, "bad_state", "Job %.100s does not wait any more.", text);
-			goto out;
-		}
-	}
-	if (s->entries.v[id[0]].spec->queue != s->entries.v[id[1]].spec->queue) {
-		http_error(r, 409, "bad_state", "The two jobs are in different queues.");
-		goto out;
-	}
-
-	double first = entry_job(s, id[0])->rank;
-
-	rank_set(s, id[0], entry_job(s, id[1])->rank);
-	rank_set(s, id[1], first);
-	strbuf_puts(&out, "{}");
-	reply_later(s, r, 200, &out);
-out:
-	json_decref(body);
+	for (size_t i = 0; i < sizeof actions / sizeof *actions; i++)
+		if (strcmp(actions[i].name, name) == 0)
+			return &actions[i];
+	return NULL;
 }

@@ -281,7 +281,7 @@ void api_submit(struct server *s, struct http_request *r, const struct asker *w)
 	if (keyed > 0)
 		key_keep(s, r, w, key, x, n, first);
 	if (s->priorities)
-		reorder(s, w->user);
+		reorder_later(s, word_add(s, w->user));
 	if (special) { /* whether its deadline is kept is said at once */
 		dispatch_settle(s);
 		sched_cycle(s->sched, s->now);

@@ -283,17 +283,14 @@ void array_apply(struct array *a, const struct spec *p)
 	a->spec = x;
 }
 
-void array_alter(struct server *s, struct array *a, uint64_t as)
+void array_alter(struct server *s, struct array *a, struct spec *spec, uint64_t as)
 {
-	struct payload p = {.as = as};
+	struct payload p = {.spec = spec, .as = as};
 	struct store_event e = {
 		.seq = s->next_seq++, .job = job_key(a->number, -1), .time = s->now, .type = EVENT_ALTER};
 	struct strbuf data = {0};
-	uint32_t element;
 
-	if (!entry_find(s, job_key_number(as), job_key_index(as), &element))
-		return;
-	array_apply(a, s->entries.v[element].spec);
+	array_apply(a, spec);
 	payload_write(s, EVENT_ALTER, &p, &data);
 	e.data = data.text;
 	store_put_event(s->store, &e);

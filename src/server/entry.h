@@ -128,7 +128,7 @@ void job_fill(const struct server *s, struct job *job, const struct spec *p);
 /* A job gets another spec: also in the queue, where it loses its place and its guarantee if it asks for something else. */
 void entry_alter(struct server *s, uint32_t id, const struct payload *p);
 /* An array as a whole is shown with the spec of its element `as`, which it was altered with. */
-void array_alter(struct server *s, struct array *a, uint64_t as);
+void array_alter(struct server *s, struct array *a, struct spec *p, uint64_t as);
 void array_apply(struct array *a, const struct spec *p); /* the same at recovery */
 /* Applies one of the server's own events, and keeps it. */
 void entry_event(struct server *s, uint32_t id, enum server_event type, const struct payload *p);

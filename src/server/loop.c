@@ -93,8 +93,8 @@ static bool commit_later(struct server *s)
 {
 	/* while it has this many orders before it, another would only wait there instead of here */
 	bool starts_wait = s->starts.n && engine_backlog(s->engine) < BACKLOG;
-	bool urgent = s->asked || s->replies.n || starts_wait || s->signals.n || s->streams.n || s->waiters.n ||
-		      s->terminating || !s->swept || !store_pending(s->store);
+	bool urgent = s->asked || s->replies.n || s->works.n || starts_wait || s->signals.n || s->streams.n ||
+		      s->waiters.n || s->terminating || !s->swept || !store_pending(s->store);
 
 	if (urgent || (s->commit_us && s->now_us >= s->commit_us)) {
 		s->commit_us = 0;
@@ -261,6 +261,7 @@ static void loop_end(struct server *s)
 	if (s->stopped)
 		return;
 	s->stopped = true;
+	works_stop(s, "the server is shutting down");
 	agents_bye(s);
 	http_flush(s->http);
 	uv_stop(s->loop);
@@ -278,6 +279,8 @@ void server_turn(struct server *s)
 		forget_old(s);
 		subkeys_turn(s);
 	}
+	if (!s->sliced)
+		works_turn(s);
 	if (s->wake <= s->now) /* a planned start, a deadline */
 		s->dirty = true;
 	turn_decide(s);
@@ -295,6 +298,7 @@ void server_turn(struct server *s)
 static void silent_turn(struct server *s)
 {
 	give_up_replies(s);
+	works_wait(s);
 	http_flush(s->http);
 	if (s->terminating)
 		loop_end(s);
@@ -316,6 +320,7 @@ static void turn(struct server *s)
 	if (s->terminating && !s->farewell)
 		agents_farewell(s);
 	server_turn(s);
+	s->sliced = true;
 	stream_tick(s);
 	http_flush(s->http);
 	if (s->emptying && s->attempts.n == 0)
@@ -355,6 +360,10 @@ static void before_poll(uv_prepare_t *prepare)
 
 	if (s->dirty || s->requests != http_stats(s->http).requests)
 		turn(s);
+	s->sliced = false;
+	if (s->works.n && !s->trouble &&
+	    !s->stopped) /* the poll does not wait; started before, it would be over by now */
+		uv_timer_start(&s->timer, on_timer, 0, 0);
 	held_count(s);
 }
 

@@ -38,6 +38,7 @@
 #include "server/entry.h"
 #include "server/failures.h"
 #include "server/mail.h"
+#include "server/work.h"
 #include "store/store.h"
 #include "tls/pki.h"
 
@@ -316,7 +317,11 @@ struct server {
 		enum mail_point point;
 	}) mails; /* to be sent after the commit */
 	VEC(struct reply_later) replies;
-	struct event_ring *ring; /* events.c */
+	VEC(struct work *) works; /* requests that are done in slices, in turn */
+	int64_t slice_steps;	  /* that a slice has at most; 0: as many as its time allows */
+	bool sliced;		  /* since the last poll there has been a slice */
+	struct reorder *reorder;  /* order.c; NULL: all are in order */
+	struct event_ring *ring;  /* events.c */
 	VEC(struct stream *) streams;
 	struct terminal *terminals;
 	struct terminals *terminal_socket;
@@ -691,12 +696,15 @@ bool who_known(void *server,
 bool may_see(const struct server *s, const struct asker *w, const struct spec *p);
 bool may_change(const struct asker *w, const struct spec *p);
 
+/* ---- order.c ---- */
+void reorder_later(struct server *s, uint32_t owner);	   /* by priority, among a user's waiting jobs */
+void reorder_restore(struct server *s, const char *owner); /* at recovery: it was not complete */
+
 /* ---- api*.c ---- */
 void api_handle(void *context, struct http_request *r);
 json_t *api_body(struct http_request *r, struct err *err); /* NULL: the sentence is set */
 int api_status(const char *code);
 void refuse_asker(struct http_request *r, int rc, const struct err *err); /* what who_asks() returned */
-void reorder(struct server *s, const char *user); /* by priority, among the user's waiting jobs */
 void api_submit(struct server *s, struct http_request *r, const struct asker *w);
 void api_whatif(struct server *s, struct http_request *r, const struct asker *w);
 void api_list(struct server *s, struct http_request *r, const struct asker *w);

@@ -27,12 +27,16 @@
 #define STEPS 60
 #define EPOCH INT64_C(1800000000)
 
+#define WAITING_MAX 4 /* requests that are under way */
+
 struct history {
 	struct server *s;
+	struct http_request *waiting[WAITING_MAX]; /* NULL: none */
 	struct rng rng;
 	char dir[64];
 	int64_t now_us;
 	uint64_t submitted; /* the highest number given */
+	int patience;	    /* < 0: a request is begun, and not waited for */
 	bool loud;
 };
 
@@ -62,6 +66,31 @@ static uid_t someone(struct history *h)
 	return one_in(h, 3) ? 65534 : getuid();
 }
 
+/* Those that were answered meanwhile go; all of them do when their server has gone. */
+static void waiting_end(struct history *h, bool all)
+{
+	for (int i = 0; i < WAITING_MAX; i++)
+		if (h->waiting[i] && (all || bare_answered(h->waiting[i]))) {
+			bare_end(h->waiting[i]);
+			h->waiting[i] = NULL;
+		}
+}
+
+/* A request that is done in slices while others come, and that a restart may cut off. */
+static void begin(struct history *h, uid_t uid, const char *method, const char *path, const char *body)
+{
+	int i = 0;
+
+	while (i < WAITING_MAX && h->waiting[i])
+		i++;
+	if (i == WAITING_MAX)
+		return;
+	if (h->loud)
+		printf("# %lld %u %s %s %s -> begun\n", (long long)(h->now_us / 1000000 - EPOCH), (unsigned)uid, method,
+		       path, body);
+	h->waiting[i] = bare_begin(h->s, uid, method, path, NULL, body, NULL);
+}
+
 static void ask(struct history *h, uid_t uid, const char *method, const char *path, const char *fmt, ...)
 	__attribute__((format(printf, 5, 6)));
 static void ask(struct history *h, uid_t uid, const char *method, const char *path, const char *fmt, ...)
@@ -73,6 +102,10 @@ static void ask(struct history *h, uid_t uid, const char *method, const char *pa
 	va_start(ap, fmt);
 	vsnprintf(body, sizeof body, fmt, ap);
 	va_end(ap);
+	if (h->patience < 0) {
+		begin(h, uid, method, path, body);
+		return;
+	}
 	bare_ask(h->s, uid, method, path, body, &a);
 	if (h->loud)
 		printf("# %lld %u %s %s %s -> %d %.160s\n", (long long)(h->now_us / 1000000 - EPOCH), (unsigned)uid,
@@ -385,21 +418,30 @@ static void differ(const char *a, const char *b)
 
 /* ---- histories ---- */
 
+static struct server *server_open(struct history *h)
+{
+	struct server *s = bare_open(h->dir, NODES);
+
+	s->slice_steps = 1 + (int64_t)below(h, 4);
+	return s;
+}
+
 static bool restart(struct history *h)
 {
 	struct strbuf before = {0}, after = {0};
 	bool same;
 
-	for (int i = 0; i == 0 || (store_pending(h->s->store) && i < 100); i++) {
-		h->now_us += 1000; /* a commit may wait for company */
+	for (int i = 0; i == 0 || (store_pending(h->s->store) && i < 100); i++) { /* works are not waited for */
+		h->now_us += 1000;						  /* a commit may wait for company */
 		bare_clock(h->now_us);
 		server_turn(h->s);
 	}
 	dump(h, &before);
 	store_close(h->s->store);
 	if (h->loud)
-		printf("# restart\n");
-	h->s = bare_open(h->dir, NODES);
+		printf("# restart, %zu works were under way\n", h->s->works.n);
+	waiting_end(h, true);
+	h->s = server_open(h);
 	dump(h, &after);
 	same = strcmp(strbuf_text(&before), strbuf_text(&after)) == 0;
 	if (!same)
@@ -485,12 +527,16 @@ static void step(struct history *h)
 		break;
 	case 4:
 	case 5:
+		h->patience = -(int)below(h, 2);
 		op_alter(h);
+		h->patience = 0;
 		break;
 	case 6:
 	case 7:
 	case 8:
+		h->patience = -(int)below(h, 2);
 		op_action(h);
+		h->patience = 0;
 		break;
 	case 9:
 		op_admin(h);
@@ -506,6 +552,7 @@ static void step(struct history *h)
 		break;
 	}
 	server_turn(h->s);
+	waiting_end(h, false);
 }
 
 static bool live_through(uint64_t seed, bool loud)
@@ -518,7 +565,7 @@ static bool live_through(uint64_t seed, bool loud)
 	assert_non_null(mkdtemp(h.dir));
 	rng_seed(&h.rng, seed);
 	bare_clock(h.now_us);
-	h.s = bare_open(h.dir, NODES);
+	h.s = server_open(&h);
 	ask(&h, getuid(), "PUT", "/v1/queues/fast", "{}");
 	ask(&h, getuid(), "PUT", "/v1/queues/slow", "{}");
 	attribute(&h, "/v1/queues/fast", "enabled", "True");

@@ -19,7 +19,7 @@
 #include "engine/watch.h"
 
 struct http_request {
-	const char *method, *path, *query, *body;
+	const char *method, *path, *query, *body, *key;
 	size_t n;
 	uid_t uid;
 	int answers;
@@ -49,6 +49,8 @@ const char *request_query(const struct http_request *r, const char *name)
 }
 const char *request_header(const struct http_request *r, const char *name)
 {
+	if (strcmp(name, "Idempotency-Key") == 0)
+		return r->key;
 	return strcmp(name, "Accept") == 0 && r->n % 2 ? "text/tab-separated-values" : NULL;
 }
 const char *request_body(const struct http_request *r, size_t *ret_n)
@@ -435,27 +437,53 @@ struct server *bare_open(const char *dir, const char *nodes)
 	return s;
 }
 
-int bare_ask(struct server *s, uid_t uid, const char *method, const char *path, const char *body,
-	     struct bare_answer *ret)
+struct http_request *bare_begin(struct server *s, uid_t uid, const char *method, const char *path, const char *key,
+				const char *body, struct bare_answer *ret)
 {
-	struct http_request r = {.method = method, .uid = uid, .answer = ret, .arena = arena_create()};
-	struct bare_answer none = {0};
-	char *copy = arena_strndup(r.arena, path, strlen(path)), *query = strchr(copy, '?');
-	int status;
+	struct arena *a = arena_create();
+	struct http_request *r = arena_alloc(a, sizeof *r);
+	char *copy = arena_strndup(a, path, strlen(path)), *query = strchr(copy, '?');
 
 	if (query)
 		*query++ = '\0';
-	r.path = copy;
-	r.query = query;
-	r.body = body ? body : "";
-	r.n = strlen(r.body);
-	r.answer = ret ? ret : &none;
-	api_handle(s, &r);
-	for (int i = 0; i < 1000 && r.answers == 0; i++)
+	if (!body)
+		body = "";
+	*r = (struct http_request){.method = arena_strndup(a, method, strlen(method)),
+				   .uid = uid,
+				   .answer = ret,
+				   .arena = a,
+				   .path = copy,
+				   .query = query,
+				   .key = key ? arena_strndup(a, key, strlen(key)) : NULL,
+				   .body = arena_strndup(a, body, strlen(body)),
+				   .n = strlen(body)};
+	api_handle(s, r);
+	return r;
+}
+
+bool bare_answered(const struct http_request *r)
+{
+	assert(r->answers <= 1);
+	return r->answers == 1;
+}
+
+void bare_end(struct http_request *r)
+{
+	arena_destroy(r->arena);
+}
+
+int bare_ask(struct server *s, uid_t uid, const char *method, const char *path, const char *body,
+	     struct bare_answer *ret)
+{
+	struct bare_answer none = {0};
+	struct http_request *r = bare_begin(s, uid, method, path, NULL, body, ret ? ret : &none);
+	int status;
+
+	for (int i = 0; i < 1000 && !bare_answered(r); i++)
 		server_turn(s);
-	assert(r.answers == 1);
-	arena_destroy(r.arena);
-	status = r.answer->status;
+	assert(bare_answered(r));
+	status = r->answer->status;
+	bare_end(r);
 	strbuf_fini(&none.body);
 	return status;
 }

@@ -25,6 +25,13 @@ struct server *bare_open(const char *dir, const char *nodes);
 int bare_ask(struct server *s, uid_t uid, const char *method, const char *path, const char *body,
 	     struct bare_answer *ret);
 
+/* The same, but returns at once; the answer comes with the turns, or never if the server is dropped before. A key makes it repeatable; NULL: none. */
+struct http_request;
+struct http_request *bare_begin(struct server *s, uid_t uid, const char *method, const char *path, const char *key,
+				const char *body, struct bare_answer *ret);
+bool bare_answered(const struct http_request *r);
+void bare_end(struct http_request *r); /* it is answered, or its server is gone */
+
 void bare_clock(int64_t us); /* what every clock shows from now on; 0: the machine's */
 
 size_t bare_attempts(const struct bare_attempt **ret);

@@ -1,0 +1,363 @@
+/*
+ * action.c - an action on many jobs: which those are, one after the other, and what became of each.
+ *
+ * It is a work (work.h). First the jobs that the ids or the filter mean are looked up; then each is changed, in its turn; then the answer is written. What a job is
+ * when its turn comes counts: one that has ended meanwhile has ended, and one that no longer fits the filter is left alone. Core ids stay the same
+ * until the server ends, so the jobs are kept as those.
+ */
+#include <string.h>
+
+#include "server/change.h"
+
+#define SCAN 256 /* jobs that a step looks at */
+
+/* A place in the answer: an id as it was given, or a job that fits the filter. */
+struct item {
+	const char *text;     /* in the body; NULL: the job's own id */
+	struct array *array;  /* all of its elements are meant */
+	char *code, *message; /* an error; NULL: none */
+	uint32_t jobs, done;
+	bool skipped; /* it does not fit the filter any more */
+};
+
+struct target {
+	uint32_t job, item;
+	bool done;
+};
+
+struct action {
+	struct work work;
+	struct http_request *r;
+	struct asker who;
+	const struct action_kind *kind;
+	struct change c;
+	json_t *body;
+	const json_t *ids, *filter;	 /* one of them, in the body */
+	json_t *one;			 /* ids, if they came by the path */
+	bool (*phase)(struct action *a); /* does a step; false: that was the last one of its phase */
+	size_t at;			 /* in what the phase goes through */
+	uint32_t scan_end;
+	VEC(struct item) items;
+	VEC(struct target) targets;
+	/* What the last element of the present item was altered to, and its key while it is certain to be so. */
+	struct spec *altered;
+	uint64_t altered_as;
+	bool begun; /* something was done */
+	struct strbuf out;
+	struct json j;
+};
+
+static void item_fail(struct item *x, const char *code, const struct err *err)
+{
+	x->code = mem_strdup(code);
+	x->message = mem_strdup(err->text);
+}
+
+/* ---- which jobs ---- */
+
+static void lookup_id(struct action *a, const char *text)
+{
+	struct server *s = a->c.s;
+	struct item x = {.text = text ? text : ""};
+	job_vec v = {0};
+	struct err err;
+	int rc = text ? jobs_named(s, text, &v, &x.array, &err) : err_set(&err, -EINVAL, "an id must be a string");
+	const char *code = rc == -EINVAL ? "bad_request" : "unknown_job";
+
+	if (rc == 0 && (v.n == 0 || !may_see(s, &a->who, s->entries.v[v.v[0]].spec))) {
+		rc = err_set(&err, -ENOENT, "There is no job %.100s.", text);
+	} else if (rc == 0 && !may_change(&a->who, s->entries.v[v.v[0]].spec)) {
+		code = "forbidden";
+		rc = err_set(&err, -EPERM, "Job %.100s is not yours.", text);
+	}
+	if (rc < 0)
+		item_fail(&x, code, &err);
+	for (size_t i = 0; i < v.n && rc == 0; i++)
+		vec_push(&a->targets, (struct target){.job = v.v[i], .item = (uint32_t)a->items.n});
+	x.jobs = rc == 0 ? (uint32_t)v.n : 0;
+	vec_push(&a->items, x);
+	vec_free(&v);
+}
+
+static bool lookup_ids(struct action *a)
+{
+	if (a->at < json_array_size(a->ids))
+		lookup_id(a, json_string_value(json_array_get(a->ids, a->at++)));
+	return a->at < json_array_size(a->ids);
+}
+
+static bool filter_fits(const struct action *a, uint32_t id)
+{
+	const struct server *s = a->c.s;
+	const struct spec *p = s->entries.v[id].spec;
+	const char *user = json_string_value(json_object_get(a->filter, "user")),
+		   *queue = json_string_value(json_object_get(a->filter, "queue")),
+		   *state = json_string_value(json_object_get(a->filter, "state")),
+		   *name = json_string_value(json_object_get(a->filter, "name"));
+
+	return p && !entry_ended(s, id) && may_change(&a->who, p) && (!user || strcmp(user, word(s, p->owner)) == 0) &&
+	       (!queue || strcmp(queue, word(s, p->queue)) == 0) && (!state || strchr(state, entry_state(s, id))) &&
+	       (!name || strcmp(name, p->name) == 0);
+}
+
+/* Those that are there when it begins. */
+static bool lookup_filter(struct action *a)
+{
+	uint32_t end = a->scan_end - a->at < SCAN ? a->scan_end : (uint32_t)a->at + SCAN;
+
+	for (; a->at < end; a->at++)
+		if (filter_fits(a, (uint32_t)a->at)) {
+			vec_push(&a->targets, (struct target){.job = (uint32_t)a->at, .item = (uint32_t)a->items.n});
+			vec_push(&a->items, (struct item){.jobs = 1});
+		}
+	return a->at < a->scan_end;
+}
+
+/* ---- changing them ---- */
+
+static void target_change(struct action *a, struct item *x, uint32_t id)
+{
+	struct server *s = a->c.s;
+	const char *code = "bad_request";
+	struct err err;
+	int rc;
+
+	if (x->code || (x->jobs > 1 && (!s->entries.v[id].spec || entry_ended(s, id))))
+		return; /* of many elements the first error counts, and those that have ended do not */
+	if (a->filter && !filter_fits(a, id)) {
+		x->skipped = true;
+		return;
+	}
+	if (s->entries.v[id].spec) {
+		a->begun = true;
+		rc = a->kind->run(&a->c, id, &code, &err);
+	} else {
+		code = "unknown_job";
+		rc = err_set(&err, -ENOENT, "There is no job %.100s.", x->text);
+	}
+	if (rc < 0) {
+		item_fail(x, code, &err);
+		return;
+	}
+	x->done++;
+	if (x->array && a->kind->whole) {
+		spec_unref(a->altered);
+		a->altered = s->entries.v[id].spec;
+		a->altered->refs++;
+		a->altered_as = s->entries.v[id].key;
+	}
+}
+
+static void item_end(struct action *a, struct item *x)
+{
+	const char *code;
+	struct err err;
+
+	if (!x->code && x->jobs > 1 && x->done == 0) {
+		ended_error(&code, &err);
+		item_fail(x, code, &err);
+	}
+	if (!x->code && a->altered && x->array->spec) /* all of it: so is what is shown of the array */
+		array_alter(a->c.s, x->array, a->altered, a->altered_as);
+	spec_unref(a->altered);
+	a->altered = NULL;
+}
+
+static bool change_waiting(struct action *a)
+{
+	if (a->at == a->targets.n)
+		return false;
+
+	struct target *t = &a->targets.v[a->at++];
+
+	if (a->c.s->entries.v[t->job].spec && entry_job(a->c.s, t->job)->state <= STATE_ALLOCATED) {
+		target_change(a, &a->items.v[t->item], t->job);
+		t->done = true;
+	}
+	return true;
+}
+
+static bool change_all(struct action *a)
+{
+	if (a->at == a->targets.n)
+		return false;
+
+	struct target t = a->targets.v[a->at++];
+
+	if (!t.done)
+		target_change(a, &a->items.v[t.item], t.job);
+	if (a->at == a->targets.n || a->targets.v[a->at].item != t.item)
+		item_end(a, &a->items.v[t.item]);
+	return true;
+}
+
+/* ---- the answer ---- */
+
+static void error_write(struct json *j, const struct item *x)
+{
+	json_open_object(j, "error");
+	json_text(j, "code", x->code);
+	json_text(j, "message", x->message);
+	json_close_object(j);
+}
+
+static void item_write(struct action *a, size_t at)
+{
+	const struct item *x = &a->items.v[at];
+	struct strbuf id = {0};
+
+	if (x->skipped)
+		return;
+	if (!x->text)
+		entry_id(a->c.s, a->targets.v[at].job, &id);
+	json_open_object(&a->j, NULL);
+	json_text(&a->j, "id", x->text ? x->text : id.text);
+	if (x->code)
+		error_write(&a->j, x);
+	json_close_object(&a->j);
+	strbuf_fini(&id);
+}
+
+static bool write_items(struct action *a)
+{
+	if (a->at < a->items.n)
+		item_write(a, a->at++);
+	return a->at < a->items.n;
+}
+
+static void action_free(struct action *a)
+{
+	change_pause(&a->c);
+	arena_destroy(a->c.arena);
+	for (size_t i = 0; i < a->items.n; i++) {
+		free(a->items.v[i].code);
+		free(a->items.v[i].message);
+	}
+	vec_free(&a->items);
+	vec_free(&a->targets);
+	spec_unref(a->altered);
+	strbuf_fini(&a->out);
+	json_decref(a->one);
+	json_decref(a->body);
+	free(a);
+}
+
+static void answer(struct action *a)
+{
+	struct server *s = a->c.s;
+	const struct item *x = a->items.v;
+
+	if (!a->one) {
+		json_close_array(&a->j);
+		json_close_object(&a->j);
+		reply_later(s, a->r, 200, &a->out);
+	} else if (x->code) {
+		http_error(a->r, api_status(x->code), x->code, "%s", x->message);
+	} else {
+		strbuf_clear(&a->out);
+		strbuf_puts(&a->out, "{}");
+		reply_later(s, a->r, 200, &a->out);
+	}
+}
+
+/* ---- one after the other ---- */
+
+static bool action_step(struct server *s, struct work *w)
+{
+	struct action *a = (struct action *)w;
+
+	if (a->phase(a))
+		return true;
+	a->at = 0;
+	if (a->phase == lookup_ids || a->phase == lookup_filter) {
+		a->phase = a->kind->ends ? change_waiting : change_all;
+	} else if (a->phase == change_waiting) {
+		a->phase = change_all;
+	} else if (a->phase == change_all) {
+		a->phase = write_items;
+	} else {
+		answer(a);
+		action_free(a);
+		return false;
+	}
+	return true;
+}
+
+static void action_pause(struct server *s, struct work *w)
+{
+	struct action *a = (struct action *)w;
+
+	change_pause(&a->c);
+	arena_destroy(a->c.arena);
+	a->c.arena = arena_create();
+	a->altered_as = 0;
+}
+
+static void action_stop(struct server *s, struct work *w, const char *why)
+{
+	struct action *a = (struct action *)w;
+
+	if (a->begun)
+		http_error(
+			a->r, 504, "outcome_unknown",
+			"The request was not completed (%s): some of the jobs may have been changed, and others not. Check before you repeat it.",
+			why);
+	else
+		http_error(a->r, 503, "unavailable", "Nothing was changed (%s). Try again later.", why);
+	action_free(a);
+}
+
+static void action_begin(struct server *s, struct http_request *r, const struct asker *w,
+			 const struct action_kind *kind, json_t *body, json_t *one)
+{
+	static const struct work_kind work = {action_step, action_pause, action_stop, .lasting = false};
+	struct action *a = mem_zalloc(sizeof *a);
+
+	a->r = r;
+	a->who = *w;
+	a->kind = kind;
+	a->body = body;
+	a->one = one;
+	a->ids = one ? one : json_object_get(body, "ids");
+	a->filter = a->ids ? NULL : json_object_get(body, "filter");
+	a->phase = a->ids ? lookup_ids : lookup_filter;
+	a->at = a->ids ? 0 : 1;
+	a->scan_end = (uint32_t)s->entries.n;
+	a->c = (struct change){.s = s, .w = &a->who, .args = body, .arena = arena_create()};
+	json_init(&a->j, &a->out, false);
+	json_open_object(&a->j, NULL);
+	json_open_array(&a->j, "results");
+	work_add(s, &a->work, &work);
+}
+
+void api_action(struct server *s, struct http_request *r, const struct asker *w, const char *action)
+{
+	const struct action_kind *kind = action_find(action);
+	struct err err;
+	json_t *body = kind ? api_body(r, &err) : NULL, *ids = json_object_get(body, "ids");
+
+	if (!kind) {
+		http_error(r, 404, "not_found", "There is no action \"%.40s\" on jobs.", action);
+	} else if (!body || (ids ? !json_is_array(ids) : !json_is_object(json_object_get(body, "filter")))) {
+		http_error(r, 400, "bad_request", "%s",
+			   body ? "ids must be an array of job ids, or filter an object" : err.text);
+		json_decref(body);
+	} else {
+		action_begin(s, r, w, kind, body, NULL);
+	}
+}
+
+void api_one(struct server *s, struct http_request *r, const struct asker *w, const char *action, const char *id)
+{
+	struct err err;
+	size_t n;
+	json_t *body = (request_body(r, &n), n) ? api_body(r, &err) : json_object(), *one;
+
+	if (!body) {
+		http_error(r, 400, "bad_request", "%s", err.text);
+		return;
+	}
+	one = json_array();
+	json_array_append_new(one, json_string_nocheck(id));
+	action_begin(s, r, w, action_find(action), body, one);
+}

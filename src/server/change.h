@@ -1,0 +1,37 @@
+/*
+ * change.h - what can be done to a job (api_change.c), for those who decide to which jobs (action.c).
+ */
+#ifndef SERVER_CHANGE_H
+#define SERVER_CHANGE_H
+
+#include "server/server_internal.h"
+
+/* A change under way: of one job, or of many by one request. */
+struct change {
+	struct server *s;
+	const struct asker *w;
+	const json_t *args;
+	struct arena *arena; /* until the next change_pause() */
+	/* What the last job was altered to, for those that have the same spec: the elements of an array. */
+	struct {
+		struct spec *from, *to; /* NULL: nothing yet */
+		uint64_t as;		/* that job's key */
+		char *body;		/* what the store is to keep; NULL: as it was */
+		uint8_t holds;
+		bool running;
+	} last;
+};
+
+struct action_kind {
+	const char *name;
+	int (*run)(struct change *c, uint32_t id, const char **code, struct err *err);
+	bool ends;  /* it ends jobs: waiting ones first, or they would start where others have ended */
+	bool whole; /* done to all elements, it shows in the array as a whole */
+};
+
+const struct action_kind *action_find(const char *name); /* NULL: there is none */
+void change_pause(
+	struct change *c); /* others may change jobs before this one goes on: forgets what it remembers of them */
+int ended_error(const char **code, struct err *err);
+
+#endif

@@ -1,0 +1,207 @@
+/*
+ * order.c - the order in which jobs wait: their ranks, exchanged by hand or by their users' priorities.
+ */
+#include <string.h>
+
+#include "server/server_internal.h"
+
+static void rank_set(struct server *s, uint32_t id, double rank)
+{
+	bool queued = job_waits(entry_job(s, id));
+
+	if (entry_job(s, id)->rank == rank)
+		return;
+	if (queued)
+		sched_withdraw(s->sched, id, s->now);
+	entry_event(s, id, EVENT_RANK, &(struct payload){.rank = rank});
+	if (queued)
+		sched_readmit(s->sched, id, s->now);
+	block_rank(s, id);
+	s->dirty = true;
+}
+
+/* A waiting job on the ladder of ranks. */
+struct rung {
+	double rank;
+	int priority;
+	uint32_t id;
+};
+
+static int rank_cmp(const void *a, const void *b)
+{
+	const struct rung *x = a, *y = b;
+
+	if (x->rank != y->rank)
+		return x->rank < y->rank ? -1 : 1;
+	return x->id < y->id ? -1 : x->id > y->id;
+}
+
+static int priority_cmp(const void *a, const void *b)
+{
+	const struct rung *x = a, *y = b;
+
+	return x->priority != y->priority ? (x->priority > y->priority ? -1 : 1) : rank_cmp(a, b);
+}
+
+/* A user's waiting jobs share out the places they have: higher priority first, then in the order they are in. Of many jobs that is done in slices; the
+ * user is kept in the store until it is complete, so that a restart in between goes on. */
+struct reorder {
+	struct work work;
+	VEC(uint32_t) owners; /* words, in turn; of the first the ladder is built */
+	struct ladder {
+		VEC(struct rung) by_rank, by_priority;
+		size_t at; /* those before it have their new rank */
+		bool built;
+	} ladder;
+};
+
+static void ladder_build(const struct server *s, struct ladder *l, uint32_t owner)
+{
+	for (uint32_t id = 1; id < s->entries.n; id++) {
+		const struct spec *p = s->entries.v[id].spec;
+		if (!p || p->owner != owner || entry_job(s, id)->state > STATE_ALLOCATED)
+			continue;
+		struct rung rung = {entry_job(s, id)->rank, p->priority, id};
+		vec_push(&l->by_rank, rung);
+		vec_push(&l->by_priority, rung);
+	}
+	if (l->by_rank.n > 1) {
+		qsort(l->by_rank.v, l->by_rank.n, sizeof *l->by_rank.v, rank_cmp);
+		qsort(l->by_priority.v, l->by_priority.n, sizeof *l->by_priority.v, priority_cmp);
+	}
+	l->built = true;
+}
+
+static void ladder_fini(struct ladder *l)
+{
+	vec_free(&l->by_rank);
+	vec_free(&l->by_priority);
+	*l = (struct ladder){0};
+}
+
+/* Whether the same user is behind, too: there has been another change since. */
+static bool owner_waits(const struct reorder *x, uint32_t owner, size_t from)
+{
+	for (size_t i = from; i < x->owners.n; i++)
+		if (x->owners.v[i] == owner)
+			return true;
+	return false;
+}
+
+static void reorder_free(struct server *s, struct reorder *x)
+{
+	ladder_fini(&x->ladder);
+	vec_free(&x->owners);
+	free(x);
+	s->reorder = NULL;
+}
+
+static bool reorder_step(struct server *s, struct work *w)
+{
+	struct reorder *x = (struct reorder *)w;
+	struct ladder *l = &x->ladder;
+	uint32_t owner = x->owners.v[0];
+
+	if (!l->built) {
+		ladder_build(s, l, owner);
+		return true;
+	}
+	if (l->at < l->by_rank.n) {
+		uint32_t id = l->by_priority.v[l->at].id;
+		if (s->entries.v[id].spec && entry_job(s, id)->state <= STATE_ALLOCATED) /* it still waits */
+			rank_set(s, id, l->by_rank.v[l->at].rank);
+		l->at++;
+		return true;
+	}
+	ladder_fini(l);
+	vec_remove(&x->owners, 0);
+	if (!owner_waits(x, owner, 0))
+		store_drop_object(s->store, "reorder", word(s, owner));
+	if (x->owners.n)
+		return true;
+	reorder_free(s, x);
+	return false;
+}
+
+static void reorder_pause(struct server *s, struct work *w)
+{
+}
+
+static void reorder_stop(struct server *s, struct work *w, const char *why)
+{
+	reorder_free(s, (struct reorder *)w); /* the store knows: it is done after the restart */
+}
+
+/* Whether it was not to be done already. */
+static bool reorder_add(struct server *s, uint32_t owner)
+{
+	static const struct work_kind kind = {reorder_step, reorder_pause, reorder_stop, .lasting = true};
+
+	if (!s->reorder) {
+		s->reorder = mem_zalloc(sizeof *s->reorder);
+		work_add(s, &s->reorder->work, &kind);
+	}
+	if (owner_waits(s->reorder, owner, s->reorder->ladder.built))
+		return false;
+	vec_push(&s->reorder->owners, owner);
+	return true;
+}
+
+void reorder_later(struct server *s, uint32_t owner)
+{
+	if (reorder_add(s, owner))
+		store_put_object(s->store, "reorder", word(s, owner), "{}");
+}
+
+void reorder_restore(struct server *s, const char *owner)
+{
+	s->priorities = true;
+	reorder_add(s, word_add(s, owner));
+}
+
+void api_order(struct server *s, struct http_request *r, const struct asker *w)
+{
+	struct err err;
+	json_t *body = api_body(r, &err), *ids = json_object_get(body, "ids");
+	struct strbuf out = {0};
+	uint32_t id[2] = {0};
+
+	if (!body || json_array_size(ids) != 2) {
+		http_error(r, 400, "bad_request", "%s", body ? "ids must name two jobs" : err.text);
+		goto out;
+	}
+	for (size_t i = 0; i < 2; i++) {
+		const char *text = json_string_value(json_array_get(ids, i));
+		struct array *a;
+		job_vec v = {0};
+		int rc = text ? jobs_named(s, text, &v, &a, &err) : -EINVAL;
+		if (rc == 0 && v.n)
+			id[i] = v.v[0];
+		vec_free(&v);
+		if (rc < 0 || !id[i] || !may_see(s, w, s->entries.v[id[i]].spec)) {
+			http_error(r, 404, "unknown_job", "There is no job %.100s.", text ? text : "?");
+			goto out;
+		}
+		if (!may_change(w, s->entries.v[id[i]].spec)) {
+			http_error(r, 403, "forbidden", "Job %.100s is not yours.", text);
+			goto out;
+		}
+		if (entry_job(s, id[i])->state > STATE_ALLOCATED) {
+			http_error(r, 409, "bad_state", "Job %.100s does not wait any more.", text);
+			goto out;
+		}
+	}
+	if (s->entries.v[id[0]].spec->queue != s->entries.v[id[1]].spec->queue) {
+		http_error(r, 409, "bad_state", "The two jobs are in different queues.");
+		goto out;
+	}
+
+	double first = entry_job(s, id[0])->rank;
+
+	rank_set(s, id[0], entry_job(s, id[1])->rank);
+	rank_set(s, id[1], first);
+	strbuf_puts(&out, "{}");
+	reply_later(s, r, 200, &out);
+out:
+	json_decref(body);
+}

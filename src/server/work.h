@@ -1,0 +1,42 @@
+/*
+ * work.h - requests that take longer than a turn of the loop may: they are done in slices.
+ *
+ * A work does a little at each step. In each turn those there are get some milliseconds together, one after the other, so that none waits for another
+ * to end; then the turn goes on as always, and what was done is committed. Between two slices anything may happen: other requests, ends of jobs, cycles
+ * of the scheduler. So a work addresses what it deals with by ids, and looks again each time.
+ *
+ * It is not continued while the store can't be written, and given up when that takes too long, or when the server stops. What was done stays
+ * done.
+ */
+#ifndef SERVER_WORK_H
+#define SERVER_WORK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct server;
+struct work;
+
+struct work_kind {
+	/* Does a part that takes well below a millisecond. False: that was the last one; it has answered, and freed itself. */
+	bool (*step)(struct server *s, struct work *w);
+	/* Others come next: what was seen so far may change. */
+	void (*pause)(struct server *s, struct work *w);
+	/* It is given up: answers, and frees itself. */
+	void (*stop)(struct server *s, struct work *w, const char *why);
+	bool lasting; /* nobody waits for it: it is given up only when the server stops */
+};
+
+/* The first member of each; owned by server.works. */
+struct work {
+	const struct work_kind *kind;
+	int64_t continued_us; /* boot_us */
+};
+
+void work_add(struct server *s, struct work *w, const struct work_kind *kind);
+void works_turn(struct server *s);		    /* a slice */
+void works_wait(struct server *s);		    /* none now: gives up those that have waited for too long */
+void works_stop(struct server *s, const char *why); /* all of them */
+
+#endif
