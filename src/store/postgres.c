@@ -183,6 +183,18 @@ static int postgres_ready(struct postgres *p, struct err *err)
 	return rc;
 }
 
+bool store_url_has_password(const char *url)
+{
+	PQconninfoOption *all = strncmp(url, "postgres", 8) == 0 ? PQconninfoParse(url, NULL) : NULL;
+	bool found = false;
+
+	for (const PQconninfoOption *o = all; o && o->keyword && !found; o++)
+		found = o->val && *o->val &&
+			(strcmp(o->keyword, "password") == 0 || strcmp(o->keyword, "sslpassword") == 0);
+	PQconninfoFree(all);
+	return found;
+}
+
 static void postgres_close(void *context)
 {
 	struct postgres *p = context;
@@ -192,7 +204,7 @@ static void postgres_close(void *context)
 	free(p);
 }
 
-static int postgres_open(const char *where, void **ret, struct err *err)
+static int postgres_open(const char *where, int how, void **ret, struct err *err)
 {
 	struct postgres *p = mem_zalloc(sizeof *p);
 
@@ -456,6 +468,7 @@ static void postgres_release(void *context)
 const struct backend postgres_backend = {
 	.kind = "postgres",
 	.dialect = 1,
+	.read = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
 	.open = postgres_open,
 	.close = postgres_close,
 	.name = postgres_name,

@@ -99,6 +99,7 @@ const struct statement_row statements[STATEMENT_COUNT] = {
 	[DROP_LEAD] = {"UPDATE lead SET until = 0 WHERE epoch = $1", "i", ""},
 	[GET_LEAD] = {"SELECT epoch, owner, address, until FROM lead", "", "itti"},
 	[GET_IDENTITY] = {"SELECT id FROM identity", "", "t"},
+	[PUT_IDENTITY] = {"UPDATE identity SET id = $1", "t", ""},
 	[GET_META] = {"SELECT value FROM meta WHERE name = $1", "t", "i"},
 	[GET_OBJECTS] = {"SELECT kind, name, value FROM object ORDER BY kind, name", "", "ttt"},
 	[GET_KIND] = {"SELECT name, value FROM object WHERE kind = $1 ORDER BY name", "t", "tt"},
@@ -108,6 +109,10 @@ const struct statement_row statements[STATEMENT_COUNT] = {
 	[GET_BODY] = {"SELECT body FROM body WHERE key = $1", "i", "t"},
 	[GET_SCRIPT] = {"SELECT text FROM script WHERE id = $1", "i", "b"},
 	[GET_DAMAGED] = {"SELECT what, reason FROM damaged ORDER BY seq", "", "tt"},
+	[GET_BODIES] = {"SELECT key, body FROM body ORDER BY key", "", "it"},
+	[GET_SCRIPTS] = {"SELECT id, text FROM script ORDER BY id", "", "ib"},
+	[GET_RECORDS] = {"SELECT time, what, reason, record FROM damaged ORDER BY seq", "", "ittt"},
+	[PUT_RECORD] = {"INSERT INTO damaged (time, what, reason, record) VALUES ($1, $2, $3, $4)", "ittt", ""},
 };
 
 /* A lease is a matter of the database's clock; a SQLite store has no leases. */
@@ -118,6 +123,9 @@ const char *const postgres_statements[STATEMENT_COUNT] = {
 		      " + $4 WHERE until <= " CLOCK " OR owner = $2 RETURNING epoch",
 	[KEEP_LEAD] = "UPDATE lead SET until = " CLOCK " + $1 WHERE epoch = $2 RETURNING epoch",
 	[GET_LEAD] = "SELECT epoch, owner, address, until - " CLOCK " FROM lead",
+	/* In the order of the bytes, as SQLite has it, whatever the database's language. */
+	[GET_OBJECTS] = "SELECT kind, name, value FROM object ORDER BY kind COLLATE \"C\", name COLLATE \"C\"",
+	[GET_KIND] = "SELECT name, value FROM object WHERE kind = $1 ORDER BY name COLLATE \"C\"",
 };
 
 static int take_number(void *context, const struct value *row)

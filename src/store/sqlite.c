@@ -38,8 +38,13 @@ static const char settings[] = "PRAGMA journal_mode = WAL;"
 			       "PRAGMA journal_size_limit = 67108864;"
 			       "PRAGMA cache_size = -16384;";
 
-/* Who has a lock on the file of that name, or 0: /proc/locks has a line for each, "N: POSIX ADVISORY WRITE PID MAJOR:MINOR:INODE FIRST LAST". */
-static pid_t lock_holder(const char *path, const char *suffix)
+/* A store that is only read is left as it is; one that nobody else may have open is locked for as long as this connection lives. */
+static const char reading[] = "PRAGMA cache_size = -16384;";
+static const char alone[] = "PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE; COMMIT;";
+
+/* Who has a lock on the file of that name (any, or one for writing), or 0: /proc/locks has a line for each, "N: POSIX ADVISORY WRITE PID
+ * MAJOR:MINOR:INODE FIRST LAST". */
+static pid_t lock_holder(const char *path, const char *suffix, bool any)
 {
 	char name[PATH_MAX], line[256], kind[16];
 	unsigned major, minor;
@@ -53,7 +58,7 @@ static pid_t lock_holder(const char *path, const char *suffix)
 		return 0;
 	while (!found && fgets(line, sizeof line, f))
 		if (sscanf(line, "%*u: %*s %*s %15s %d %x:%x:%llu", kind, &pid, &major, &minor, &inode) == 5 &&
-		    strcmp(kind, "WRITE") == 0 && inode == st.st_ino && pid > 0 && pid != getpid())
+		    (any || strcmp(kind, "WRITE") == 0) && inode == st.st_ino && pid > 0 && pid != getpid())
 			found = pid;
 	fclose(f);
 	return found;
@@ -61,10 +66,10 @@ static pid_t lock_holder(const char *path, const char *suffix)
 
 static int locked(const struct sqlite *s, struct err *err)
 {
-	pid_t pid = lock_holder(s->path, "-shm");
+	pid_t pid = lock_holder(s->path, "-shm", false);
 
 	if (!pid)
-		pid = lock_holder(s->path, "");
+		pid = lock_holder(s->path, "", false);
 	if (pid)
 		return err_set(err, -EBUSY,
 			       "store %s: process %d has locked it (%s): end that, or wait until it is done", s->path,
@@ -103,7 +108,7 @@ static int sqlite_fail(const struct sqlite *s, struct err *err)
 		       system ? strerror(system) : "");
 }
 
-static int sqlite_open(const char *where, void **ret, struct err *err);
+static int sqlite_open(const char *where, int how, void **ret, struct err *err);
 
 static const char *sqlite_name(void *context)
 {
@@ -188,7 +193,7 @@ static int sqlite_rescue(void *context, char **ret, struct err *err)
 	if (rc == 0)
 		rc = file_sync(path, err);
 	if (rc == 0)
-		rc = sqlite_open(path, &opened, err);
+		rc = sqlite_open(path, 0, &opened, err);
 	if (rc < 0)
 		return rc;
 	other = opened;
@@ -203,18 +208,32 @@ static int sqlite_rescue(void *context, char **ret, struct err *err)
 	return 0;
 }
 
-static int sqlite_open(const char *where, void **ret, struct err *err)
+/* Every other connection has a lock on the file, idle or not. */
+static int sqlite_alone(struct sqlite *s, struct err *err)
+{
+	int rc = sqlite_exec(s, alone, err);
+	pid_t pid = rc == -EBUSY ? lock_holder(s->path, "", true) : 0;
+
+	if (pid)
+		return err_set(err, -EBUSY, "store %s: process %d uses it. Stop the server first", s->path, (int)pid);
+	return rc;
+}
+
+static int sqlite_open(const char *where, int how, void **ret, struct err *err)
 {
 	struct sqlite *s = mem_zalloc(sizeof *s);
 	mode_t mask = umask(077); /* the log and its index get the mode of the file */
-	int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX;
+	int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | (how & OPEN_EXISTING ? 0 : SQLITE_OPEN_CREATE);
 
 	s->path = mem_strdup(where);
 	int rc = sqlite3_open_v2(where, &s->db, flags, NULL) == SQLITE_OK ? 0 : sqlite_fail(s, err);
 	if (rc == 0) {
 		sqlite3_extended_result_codes(s->db, 1);
 		sqlite3_busy_timeout(s->db, BUSY_MS);
-		rc = sqlite_exec(s, settings, err);
+		if (how & OPEN_ALONE)
+			rc = sqlite_alone(s, err);
+		if (rc == 0)
+			rc = sqlite_exec(s, how & OPEN_EXISTING ? reading : settings, err);
 	}
 	umask(mask);
 	if (rc == 0)
@@ -334,6 +353,7 @@ static int sqlite_write(void *context, const struct change *changes, size_t n, c
 const struct backend sqlite_backend = {
 	.kind = "sqlite",
 	.dialect = 0,
+	.read = "BEGIN",
 	.open = sqlite_open,
 	.close = sqlite_close,
 	.name = sqlite_name,

@@ -68,7 +68,34 @@ static int take_id(void *context, const struct value *row)
 	return 0;
 }
 
+/* What is to be read must be a store already: it is not made one. */
+static int existing_check(const struct backend *back, void *db, struct err *err)
+{
+	int64_t version = 0;
+	int rc = meta_get(back, db, META_VERSION, &version, err);
+
+	if (rc == -ENOTCONN || rc == -EBUSY || (rc == 0 && version > 0))
+		return rc;
+	if (rc == 0)
+		err_set(err, 0, "it is empty");
+	return err_prefix(err, -EINVAL, "%s is not a store of Shunt", back->name(db));
+}
+
+static int unfinished(const struct backend *back, void *db, struct err *err)
+{
+	return err_set(
+		err, -EINPROGRESS,
+		"store %s is incomplete: a copy into it was not finished. Run the same 'shunt store copy' again, which starts over, or use the "
+		"store that was copied",
+		back->name(db));
+}
+
 int store_open(const char *url, struct store **ret, struct err *err)
+{
+	return store_open_as(url, 0, ret, err);
+}
+
+int store_open_as(const char *url, int how, struct store **ret, struct err *err)
 {
 	const char *where;
 	const struct backend *back = backend_find(url, &where, err);
@@ -76,17 +103,22 @@ int store_open(const char *url, struct store **ret, struct err *err)
 
 	if (!back)
 		return -EINVAL;
-	int rc = back->open(where, &db, err);
+	int rc = back->open(where, how, &db, err);
 	if (rc < 0)
 		return rc;
 
 	int64_t number = 0;
 	char id[sizeof(*ret)->id] = "";
-	rc = schema_migrate(back, db, err);
+	if (how & OPEN_EXISTING)
+		rc = existing_check(back, db, err);
+	if (rc == 0)
+		rc = schema_migrate(back, db, err);
 	if (rc == 0)
 		rc = meta_get(back, db, META_COMMIT, &number, err);
 	if (rc == 0)
 		rc = back->query(db, GET_IDENTITY, NULL, take_id, id, err);
+	if (rc == 0 && strcmp(id, ID_COPYING) == 0 && !(how & OPEN_UNFINISHED))
+		rc = unfinished(back, db, err);
 	if (rc < 0) {
 		back->close(db);
 		return rc;
@@ -200,6 +232,17 @@ static void change_add(struct store *s, enum statement what, const struct value 
 		map_set(&s->latest, record_slot((uint64_t)v[0].n, true), s->changes.n);
 	else if (what == DROP_BODIES) /* all of a job: known by the job itself */
 		s->dropped = s->changes.n;
+}
+
+void store_change(struct store *s, enum statement what, const struct value *values)
+{
+	const char *types = statements[what].in;
+	struct value own[VALUES_MAX];
+
+	for (int i = 0; types[i]; i++)
+		own[i] = types[i] == 'i' || !values[i].text ? values[i]
+							    : bytes_value(s, values[i].text, (size_t)values[i].n);
+	change_add(s, what, own);
 }
 
 #define CHANGE(s, what, ...) change_add(s, what, (const struct value[]){__VA_ARGS__})

@@ -62,6 +62,8 @@ const char *store_name(const struct store *s); /* for messages: path or database
 /* What it was called when it was made, 32 hexadecimal digits; its copies and backups are called the same. */
 const char *store_id(const struct store *s);
 bool store_is_new(const struct store *s); /* nothing was ever committed to it */
+/* It has a password in it, which on a command line every user of the machine can read. */
+bool store_url_has_password(const char *url);
 
 /* ---- who leads ----
  * Several servers may have a PostgreSQL store open; one of them leads, for as long as its lease lasts, and only that one

@@ -42,6 +42,7 @@ enum statement {
 	DROP_LEAD,
 	GET_LEAD,
 	GET_IDENTITY,
+	PUT_IDENTITY,
 	GET_META,
 	GET_OBJECTS,
 	GET_KIND,
@@ -51,6 +52,10 @@ enum statement {
 	GET_BODY,
 	GET_SCRIPT,
 	GET_DAMAGED,
+	GET_BODIES, /* for copies: whole tables */
+	GET_SCRIPTS,
+	GET_RECORDS,
+	PUT_RECORD,
 	STATEMENT_COUNT
 };
 
@@ -69,10 +74,18 @@ struct change {
 /* Other than 0 ends the reading, and is what query returns. */
 typedef int (*row_fn)(void *context, const struct value *row);
 
+/* How a store is opened. A server's is none of these. */
+enum {
+	OPEN_EXISTING = 1,   /* it is to be read: nothing is made that is not there, and it must be a store */
+	OPEN_ALONE = 2,	     /* SQLite: nobody else may have it open; PostgreSQL knows who leads */
+	OPEN_UNFINISHED = 4, /* also one into which a copy was not finished */
+};
+
 struct backend {
 	const char *kind;
-	int dialect; /* which text of a migration is for it */
-	int (*open)(const char *where, void **ret, struct err *err);
+	int dialect;	  /* which text of a migration is for it */
+	const char *read; /* begins a transaction that sees one moment */
+	int (*open)(const char *where, int how, void **ret, struct err *err);
 	void (*close)(void *db);
 	const char *(*name)(void *db); /* for messages: no password in it */
 	/* Several statements as one text, without values; what they began and did not end is rolled back. */
@@ -118,6 +131,13 @@ static inline uint64_t record_slot(uint64_t key, bool script)
 {
 	return key << 1 | script;
 }
+
+/* What stands for the id of a store while another is copied into it. */
+#define ID_COPYING "copying"
+
+int store_open_as(const char *url, int how, struct store **ret, struct err *err);
+/* Queues a statement with as many values as it takes, which are copied. */
+void store_change(struct store *s, enum statement what, const struct value *values);
 
 int64_t store_boot_us(void);
 int lead_lost(const struct store *s, struct err *err); /* -ESTALE and the sentence */
