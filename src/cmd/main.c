@@ -46,6 +46,7 @@ const struct command *const commands[] = {
 	&command_logout,
 	&command_clusters,
 	&command_config_check,
+	&command_store_copy,
 	/* Inside of jobs. */
 	&command_launch,
 	&command_rsh,

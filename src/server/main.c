@@ -24,7 +24,8 @@
 
 struct arguments {
 	const char *nodes, *conf, *name, *store, *cgroup, *check;
-	bool foreground, system, set_aside;
+	const char *copy_from, *copy_to;
+	bool foreground, system, set_aside, json;
 	int ready; /* where to say that it is up, or why not */
 };
 
@@ -40,6 +41,7 @@ static const char usage[] =
 	"  --foreground    stay, and log to standard error\n"
 	"  --system        jobs of many users, under their own accounts; needs root\n"
 	"  --set-aside     move the files of another store away, so that a server with a new store can start; then end\n"
+	"  --copy-store FROM TO  copy a store to a new one ('shunt store copy'); --json prints the result as JSON\n"
 	"  --check-conf FILE  tell everything that is wrong with a configuration file ('shunt config check')\n"
 	"  --example-conf  print a configuration file with all options explained\n";
 
@@ -437,6 +439,8 @@ static int parse(int argc, char **argv, struct arguments *a)
 		{"example-conf", no_argument, NULL, 'e'},
 		{"check-conf", required_argument, NULL, 'C'},
 		{"set-aside", no_argument, NULL, 'a'},
+		{"copy-store", required_argument, NULL, 'k'},
+		{"json", no_argument, NULL, 'j'},
 		{0},
 	};
 	int c;
@@ -467,6 +471,12 @@ static int parse(int argc, char **argv, struct arguments *a)
 		case 'a':
 			a->set_aside = true;
 			break;
+		case 'k':
+			a->copy_from = optarg;
+			break;
+		case 'j':
+			a->json = true;
+			break;
 		case 'h':
 			fputs(usage, stdout);
 			exit(0);
@@ -486,7 +496,9 @@ static int parse(int argc, char **argv, struct arguments *a)
 			fputs(usage, stderr);
 			return -1;
 		}
-	if (optind < argc) {
+	if (a->copy_from && optind < argc)
+		a->copy_to = argv[optind++];
+	if (optind < argc || (a->copy_from && !a->copy_to)) {
 		fputs(usage, stderr);
 		return -1;
 	}
@@ -546,6 +558,8 @@ int main(int argc, char **argv)
 		return 2;
 	if (a.check)
 		return check_conf(a.check, a.system);
+	if (a.copy_from)
+		return copy_store(a.copy_from, a.copy_to, a.json, &err) < 0 ? die("%s", err.text) : 0;
 	signal(SIGPIPE, SIG_IGN);
 	descriptors_raise();
 	umask(022);

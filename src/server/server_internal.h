@@ -376,6 +376,8 @@ void belongings_begin(struct server *s);
 int belongings_check(struct server *s, struct err *err); /* -ESTALE: another store's */
 void belongings_mark(struct server *s);			 /* they are our store's */
 void belongings_sweep(struct server *s);
+/* In copystore.c: `from` and `to` as store_open() takes them, or "conf:FILE". Prints what was copied. */
+int copy_store(const char *from, const char *to, bool json, struct err *err);
 int belongings_set_aside(struct server *s, struct err *err); /* says on standard output what it did */
 void entry_forget(struct server *s, uint32_t id);	     /* a job that ended long ago: out of memory and store */
 
