@@ -313,6 +313,5 @@ void reason_text(const struct sched *s, uint32_t job, const struct reason *r, jo
 			      "; its slot in %s is the latest that meets its deadline, and it starts earlier if it can",
 			      duration_human(r->when - s->now, when, sizeof when));
 	else if (r->allocated && r->when != TIME_NEVER)
-		strbuf_printf(out, "; it is planned to start in %s",
-			      duration_human(r->when - s->now, when, sizeof when));
+		strbuf_printf(out, "; it has a reservation in %s", duration_human(r->when - s->now, when, sizeof when));
 }

@@ -14,7 +14,9 @@ struct forecast {
 	job_vec ordered;    /* STARTs to confirm after the cycle */
 	forecast_told told; /* NULL: nobody, any more */
 	void *context;
+	struct forecast_gates gates;
 	int64_t now;
+	bool gated; /* there are some */
 	bool begun; /* the cycle of the present instant is over */
 };
 
@@ -55,6 +57,10 @@ static void on_event(void *context, const struct event *e)
 {
 	struct forecast *f = context;
 
+	if (f->gated && job_ended(cluster_job(&f->c, e->job)))
+		f->gates.ended(f->gates.context, e->job, e->type == EVENT_FINISH);
+	if (f->gated && e->type == EVENT_STARTED)
+		f->gates.started(f->gates.context, e->job);
 	if (e->type != EVENT_START)
 		return;
 	heap_push(&f->ends, e->at, e->job, cluster_job(&f->c, e->job)->attempt);
@@ -113,10 +119,39 @@ void forecast_destroy(struct forecast *f)
 	free(f);
 }
 
-void forecast_submit(struct forecast *f, uint32_t job, int64_t now)
+void forecast_gate(struct forecast *f, const struct forecast_gates *g)
+{
+	f->gates = *g;
+	f->gated = true;
+}
+
+void forecast_submit(struct forecast *f, uint32_t job, int64_t now, bool held)
 {
 	f->now = now;
 	sched_submit(f->s, job, now);
+	if (held)
+		sched_hold(f->s, job, now);
+}
+
+void forecast_release(struct forecast *f, uint32_t job)
+{
+	sched_release(f->s, job, f->now);
+}
+
+/* The cycles of one instant: what starts may open a gate for another. */
+static void decide(struct forecast *f)
+{
+	do {
+		if (f->gated)
+			f->gates.open(f->gates.context, f, f->now);
+		sched_cycle(f->s, f->now);
+		confirm(f);
+	} while (f->gated && f->gates.open(f->gates.context, f, f->now));
+}
+
+static bool anyone_waits(const struct forecast *f)
+{
+	return sched_waiting(f->s) > 0 || (f->gated && f->gates.pending(f->gates.context) > 0);
 }
 
 /* The next end that is still meant: not of an attempt that was stopped. A job that is planned to run longer ends then. */
@@ -142,6 +177,8 @@ static bool step(struct forecast *f)
 	bool ends = next_end(f, &end);
 	int64_t at = sched_next_wake(f->s);
 
+	if (f->gated && f->gates.next(f->gates.context) < at)
+		at = f->gates.next(f->gates.context);
 	if (ends && end.time <= at)
 		at = end.time;
 	if (at == TIME_NEVER)
@@ -152,8 +189,7 @@ static bool step(struct forecast *f)
 		heap_pop(&f->ends, &end);
 		sched_finish(f->s, (uint32_t)end.tie, f->now, NULL);
 	}
-	sched_cycle(f->s, f->now);
-	confirm(f);
+	decide(f);
 	return true;
 }
 
@@ -164,13 +200,12 @@ bool forecast_run(struct forecast *f, size_t cycles, forecast_told told, void *c
 	f->told = told;
 	f->context = context;
 	if (!f->begun) {
-		sched_cycle(f->s, f->now);
-		confirm(f);
+		decide(f);
 		f->begun = true;
 	}
-	while (more && f->told && sched_waiting(f->s) > 0 && cycles-- > 0)
+	while (more && f->told && anyone_waits(f) && cycles-- > 0)
 		more = step(f);
-	return !more || sched_waiting(f->s) == 0;
+	return !more || !anyone_waits(f);
 }
 
 /* The one job that is asked about. */
@@ -192,15 +227,11 @@ static bool asked_one(void *context, const struct foreseen *x)
 	return false;
 }
 
-void forecast_whatif(const struct sched *s, uint32_t job, int64_t now, size_t cycles, struct whatif *ret,
-		     int32_t *nodes)
+void forecast_whatif(struct forecast *f, uint32_t job, size_t cycles, struct whatif *ret, int32_t *nodes)
 {
-	struct forecast *f = forecast_create(s);
 	struct asked a = {ret, nodes, job};
 
 	*ret = (struct whatif){.start = TIME_NEVER};
-	forecast_submit(f, job, now);
 	ret->open = !forecast_run(f, cycles, asked_one, &a) && ret->start == TIME_NEVER;
 	ret->guaranteed |= cluster_job(&f->c, job)->guaranteed;
-	forecast_destroy(f);
 }

@@ -87,6 +87,23 @@ static void counts_write(struct json *j, const int64_t counts[256])
 	json_close_object(j);
 }
 
+/* When starts were foreseen last, and how far off that was for the jobs that have started since the server did. */
+static void forecast_write(const struct server *s, struct json *j)
+{
+	json_open_object(j, "forecast");
+	if (s->expected_at > 0)
+		json_int(j, "made", s->expected_at);
+	else
+		json_text(j, "made", NULL);
+	json_int(j, "starts", (int64_t)s->stats.foreseen);
+	json_int(j, "late", (int64_t)s->stats.foreseen_late);
+	if (s->stats.foreseen > 0)
+		json_int(j, "error", (int64_t)(s->stats.foreseen_error / (double)s->stats.foreseen));
+	else
+		json_text(j, "error", NULL);
+	json_close_object(j);
+}
+
 static void server_show(struct server *s, struct http_request *r)
 {
 	struct strbuf out = {0};
@@ -119,6 +136,7 @@ static void server_show(struct server *s, struct http_request *r)
 	json_int(&j, "nodes", nodes);
 	json_int(&j, "cpus", cpus);
 	json_int(&j, "cpus_used", used);
+	forecast_write(s, &j);
 	counts_write(&j, counts);
 	json_open_object(&j, "attributes");
 	attrs_write(&s->attrs, &j);

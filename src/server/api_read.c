@@ -298,7 +298,7 @@ void api_list(struct server *s, struct http_request *r, const struct asker *w)
 		listing_free(l);
 		return;
 	}
-	if (fields && strstr(fields, "expected_start"))
+	if (fields && (strstr(fields, "expected_") || strstr(fields, "no_estimate")))
 		foresee(s);
 	if (rc == 0 && l->tsv && (!fields || l->fields.whole))
 		rc = err_set(&err, -EINVAL, "tab-separated lists need fields=, and only those that lists have");
@@ -358,7 +358,7 @@ void api_get(struct server *s, struct http_request *r, const struct asker *w, co
 
 	if (!one_job(s, r, w, text, &id, &a))
 		return;
-	if (job_waits(entry_job(s, id)))
+	if (a || entry_job(s, id)->state < STATE_NOW)
 		foresee(s);
 	show_whole(&f);
 	body_read(s, id, &body, NULL);
@@ -491,14 +491,36 @@ static void why_blocked(struct server *s, uint32_t id, struct strbuf *out)
 			"a limit on the running jobs of its user, its queue or the server is reached (max_user_run, max_running)");
 }
 
+/* When a job that waits is expected to start, or why nobody can say. */
+static void why_expected(const struct server *s, uint32_t id, bool known, int64_t at, struct strbuf *out)
+{
+	char when[32], age[32];
+
+	if (known) {
+		strbuf_printf(out, "; it is expected to start in %s",
+			      duration_human(at > s->now ? at - s->now : 0, when, sizeof when));
+		if (s->entries.v[id].block & BLOCK_DEPEND)
+			strbuf_puts(out, ", if the jobs it waits for succeed");
+		if (s->expected_at > 0 && s->now - s->expected_at >= FORECAST_OLD)
+			strbuf_printf(out, " (as of %s ago)", duration_human(s->now - s->expected_at, age, sizeof age));
+	} else if (s->entries.v[id].block & (BLOCK_HOLDS | BLOCK_QUEUE | BLOCK_MISFIT)) {
+		strbuf_puts(out, "; until then there is no estimate of its start");
+	} else {
+		strbuf_puts(out, "; no estimate: ");
+		foresee_not(s, id, out);
+	}
+}
+
 void api_why(struct server *s, struct http_request *r, const struct asker *w, const char *text)
 {
 	static const char *const names[] = {"not", "next", "held", "never", "short", "scattered", "reserved", "turn"};
 	struct strbuf out = {0}, sentence = {0};
 	struct reason reason;
+	int64_t at = TIME_NEVER;
 	struct array *a;
 	struct json j;
 	uint32_t id;
+	bool known;
 
 	if (!one_job(s, r, w, text, &id, &a))
 		return;
@@ -507,7 +529,7 @@ void api_why(struct server *s, struct http_request *r, const struct asker *w, co
 			id = a->first + i;
 	sched_explain(s->sched, id, &reason);
 	foresee(s);
-	foresee_start(s, id, &reason.when);
+	known = foresee_start(s, id, &at);
 	if (entry_job(s, id)->state == STATE_HELD)
 		why_blocked(s, id, &sentence);
 	else if (!attrs_bool(&s->attrs, "scheduling") && job_waits(entry_job(s, id)))
@@ -526,14 +548,20 @@ void api_why(struct server *s, struct http_request *r, const struct asker *w, co
 		reason_text(s->sched, id, &reason, name_job, s, &sentence);
 		failures_text(s, id, &sentence);
 	}
+	if (entry_job(s, id)->state < STATE_NOW && reason.why != WHY_NEXT)
+		why_expected(s, id, known, at, &sentence);
 	json_init(&j, &out, false);
 	json_open_object(&j, NULL);
 	json_text(&j, "why", names[reason.why]);
 	json_text(&j, "text", strbuf_text(&sentence));
-	if (reason.when != TIME_NEVER)
-		json_int(&j, "when", reason.when);
+	if (known)
+		json_int(&j, "when", at);
 	else
 		json_text(&j, "when", NULL);
+	if (known && s->expected_at > 0)
+		json_int(&j, "made", s->expected_at);
+	else
+		json_text(&j, "made", NULL);
 	if (reason.why == WHY_SHORT || reason.why == WHY_NEVER) {
 		json_int(&j, "needed", reason.needed);
 		json_int(&j, "free", reason.free);

@@ -109,10 +109,14 @@ static bool guarantee_possible(struct server *s, const struct spec *p)
 {
 	uint32_t n = s->cluster->requests.v[p->request].nfrags;
 	int32_t *nodes = mem_zalloc((n + 1) * sizeof *nodes);
+	struct forecast *f;
 	struct whatif x;
 
 	scratch_fill(s, p);
-	forecast_whatif(s->sched, s->scratch, s->now, 0, &x, nodes);
+	f = forecast_create(s->sched);
+	forecast_submit(f, s->scratch, s->now, false);
+	forecast_whatif(f, s->scratch, 0, &x, nodes);
+	forecast_destroy(f);
 	free(nodes);
 	return x.guaranteed;
 }
@@ -331,11 +335,11 @@ void api_whatif(struct server *s, struct http_request *r, const struct asker *w)
 	if (submit_check(s, w, &x, 0, &code, &err) < 0)
 		rule = err.text;
 	scratch_fill(s, x.spec);
-	foresee_whatif(s, &f, nodes);
+	bool unblocked = foresee_whatif(s, x.spec, &f, nodes);
 	at = f.start;
 	json_init(&j, &out, false);
 	json_open_object(&j, NULL);
-	json_bool(&j, "possible", (at != TIME_NEVER || f.open) && !rule);
+	json_bool(&j, "possible", (at != TIME_NEVER || f.open || !unblocked) && !rule);
 	if (at != TIME_NEVER) {
 		json_int(&j, "start", at);
 		json_int(&j, "end", at + x.spec->walltime);
@@ -356,6 +360,7 @@ void api_whatif(struct server *s, struct http_request *r, const struct asker *w)
 	json_text(&j, "reason",
 		  rule		     ? rule
 		  : f.open	     ? "it would start later than can be foreseen: very many jobs are ahead of it"
+		  : !unblocked	     ? "it would be held, or wait for jobs whose end or outcome is not known"
 		  : at == TIME_NEVER ? "the nodes that are up could not hold it even if they were empty"
 				     : NULL);
 	json_int(&j, "now", s->now);

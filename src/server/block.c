@@ -16,46 +16,58 @@
 
 #include "server/server_internal.h"
 
-static bool below(int64_t active, int64_t limit)
+static struct limit limit_make(int kind, uint64_t of, uint64_t in, int64_t *active, int64_t most)
 {
-	return limit < 0 || active < limit;
+	uint64_t what[3] = {(uint64_t)kind, of, in};
+
+	return (struct limit){hash_bytes(what, sizeof what), active, most};
+}
+
+uint32_t limits_of(struct server *s, uint64_t number, const struct spec *p, struct limit ret[LIMITS_MAX])
+{
+	struct queue *q = queue_of(s, p->queue);
+	struct array *a = array_find(s, number);
+	const char *owner = word(s, p->owner);
+	struct tally *own, *in_queue = NULL;
+	uint32_t n = 0;
+
+	for (int twice = 0; twice < 2; twice++) { /* the first time they are made, and may move */
+		own = tally_of(s, owner, NULL);
+		in_queue = q ? tally_of(s, owner, q->name) : NULL;
+	}
+	ret[n++] = limit_make(1, 0, 0, &s->active, attrs_number(&s->attrs, "max_running"));
+	ret[n++] = limit_make(2, p->owner, 0, &own->active, attrs_number(&s->attrs, "max_user_run"));
+	if (a)
+		ret[n++] = limit_make(3, number, 0, &a->active, a->limit ? a->limit : -1);
+	if (q) {
+		ret[n++] = limit_make(4, p->queue, 0, &q->active, attrs_number(&q->attrs, "max_running"));
+		ret[n++] =
+			limit_make(5, p->owner, p->queue, &in_queue->active, attrs_number(&q->attrs, "max_user_run"));
+	}
+	return n;
 }
 
 static bool limits_allow(struct server *s, uint32_t id)
 {
 	const struct entry *e = &s->entries.v[id];
-	const struct queue *q = queue_of(s, e->spec->queue);
-	const struct array *a = array_find(s, job_key_number(e->key));
-	const char *owner = word(s, e->spec->owner);
+	struct limit limits[LIMITS_MAX];
+	uint32_t n = limits_of(s, job_key_number(e->key), e->spec, limits);
 
-	if (a && a->limit && a->active >= a->limit)
-		return false;
-	if (!below(s->active, attrs_number(&s->attrs, "max_running")))
-		return false;
-	if (!below(tally_of(s, owner, NULL)->active, attrs_number(&s->attrs, "max_user_run")))
-		return false;
-	if (!q)
-		return true;
-	return below(q->active, attrs_number(&q->attrs, "max_running")) &&
-	       below(tally_of(s, owner, q->name)->active, attrs_number(&q->attrs, "max_user_run"));
+	for (uint32_t i = 0; i < n; i++)
+		if (limits[i].most >= 0 && *limits[i].active >= limits[i].most)
+			return false;
+	return true;
 }
 
 static void count(struct server *s, uint32_t id, int64_t sign)
 {
 	struct entry *e = &s->entries.v[id];
-	struct queue *q = queue_of(s, e->spec->queue);
-	struct array *a = array_find(s, job_key_number(e->key));
-	const char *owner = word(s, e->spec->owner);
+	struct limit limits[LIMITS_MAX];
+	uint32_t n = limits_of(s, job_key_number(e->key), e->spec, limits);
 
 	e->eligible = sign > 0;
-	s->active += sign;
-	if (a)
-		a->active += sign;
-	tally_of(s, owner, NULL)->active += sign;
-	if (q) {
-		q->active += sign;
-		tally_of(s, owner, q->name)->active += sign;
-	}
+	for (uint32_t i = 0; i < n; i++)
+		*limits[i].active += sign;
 	if (sign < 0)
 		s->waiting_offers = true;
 }

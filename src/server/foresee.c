@@ -4,6 +4,7 @@
  * It is made when it is asked for, in slices, so that a long queue keeps nobody waiting: a slice for each request until it is
  * complete, and no new one before twenty times as long has passed as the last one took. What has no complete forecast yet is
  * shown what is known so far: the starts that come first. Of every job the first forecast is kept, and compared with its start.
+ * Holds, dependencies and limits are simulated beside it (gatekeeper.c).
  */
 #include <time.h>
 
@@ -20,13 +21,15 @@
 
 struct foresight {
 	struct forecast *run; /* the one that is being made; NULL: none */
-	struct map coming;    /* its starts so far */
-	struct map first;     /* core id -> the first start that was foreseen, while it waits */
-	int64_t begun;	      /* the instant that it starts from */
+	struct gatekeeper *gates;
+	struct map coming; /* its starts so far */
+	struct map first;  /* core id -> the first start that was foreseen, while it waits */
+	int64_t begun;	   /* the instant that it starts from */
 	int64_t spent_us;
 	int64_t idle_until;
 	VEC(struct foreseen_piece) coming_pieces;
 	size_t jobs;
+	bool stopped; /* nothing starts at all (the attribute scheduling), when that was looked at last */
 };
 
 static int64_t monotonic_us(void)
@@ -71,7 +74,9 @@ static void publish(struct server *s)
 static void finish(struct foresight *f, int64_t now)
 {
 	forecast_destroy(f->run);
+	gatekeeper_destroy(f->gates);
 	f->run = NULL;
+	f->gates = NULL;
 	f->idle_until = now + REST * f->spent_us / 1000000;
 }
 
@@ -81,12 +86,15 @@ void foresee(struct server *s)
 	int64_t begin = monotonic_us();
 	bool done = false;
 
+	f->stopped = !attrs_bool(&s->attrs, "scheduling");
 	if (!f->run) {
 		if (s->expected_of == s->plan->version && s->expected_at == s->now)
 			return;
 		if (s->now < f->idle_until)
 			return;
 		f->run = forecast_create(s->sched);
+		f->gates = gatekeeper_create(s);
+		gatekeeper_attend(f->gates, f->run);
 		map_fini(&f->coming);
 		vec_clear(&f->coming_pieces);
 		f->jobs = 0;
@@ -139,7 +147,7 @@ bool foresee_start(const struct server *s, uint32_t id, int64_t *ret)
 	const struct job *job = entry_job(s, id);
 	uint64_t at;
 
-	if (!job_waits(job))
+	if ((!job_waits(job) && job->state != STATE_HELD) || (s->foresight && s->foresight->stopped))
 		return false;
 	if (map_get(&s->expected, id, &at) && (int64_t)at >= s->now)
 		*ret = (int64_t)at;
@@ -150,7 +158,77 @@ bool foresee_start(const struct server *s, uint32_t id, int64_t *ret)
 	return true;
 }
 
-void foresee_whatif(struct server *s, struct whatif *ret, int32_t *nodes)
+/* ---- why not ---- */
+
+static bool foreseen(const struct server *s, uint32_t id)
 {
-	forecast_whatif(s->sched, s->scratch, s->now, WHATIF_CYCLES, ret, nodes);
+	int64_t at;
+
+	return entry_job(s, id)->state >= STATE_NOW || foresee_start(s, id, &at);
+}
+
+/* The first job that keeps another from having an estimate. */
+static void not_depends(const struct server *s, const struct depends *d, struct strbuf *why)
+{
+	size_t before = why->n;
+
+	for (uint32_t i = 0; i < d->n && why->n == before; i++) {
+		if (d->v[i].type == DEPEND_ON)
+			strbuf_puts(why, "waits for other jobs that were submitted to run before it");
+		for (uint32_t k = 0; k < d->v[i].nids && d->v[i].type < DEPEND_BEFORE && why->n == before; k++) {
+			const struct jobid *x = &d->v[i].id[k];
+			uint32_t id;
+			bool one = entry_find(s, x->number, x->index, &id), fails = d->v[i].type == DEPEND_AFTERNOTOK;
+			if (one && (entry_ended(s, id) || (!fails && foreseen(s, id))))
+				continue;
+			strbuf_puts(why, "waits for job ");
+			jobid_format(x, NULL, why);
+			strbuf_puts(why, fails ? " to fail" : ", which has no estimate");
+		}
+	}
+}
+
+bool foresee_not(const struct server *s, uint32_t id, struct strbuf *why)
+{
+	const struct entry *e = &s->entries.v[id];
+	struct depends d = {0};
+	size_t before = why->n;
+
+	if (entry_job(s, id)->state >= STATE_NOW)
+		return false;
+	if (e->block & BLOCK_MISFIT)
+		strbuf_puts(why, "no node could hold it");
+	else if (e->block & BLOCK_HOLDS)
+		strbuf_printf(why, "held by %s",
+			      e->block & BLOCK_SYSTEM ? "the system"
+			      : e->block & BLOCK_USER ? "its owner"
+						      : "an operator");
+	else if (e->block & BLOCK_QUEUE)
+		strbuf_printf(why, "its queue %s is stopped", word(s, e->spec->queue));
+	else if (!attrs_bool(&s->attrs, "scheduling"))
+		strbuf_puts(why, "the server does not start jobs now (scheduling is False)");
+	else if ((e->block & BLOCK_DEPEND) && depends_parse(e->spec->depend, &d, NULL) == 0)
+		not_depends(s, &d, why);
+	depends_fini(&d);
+	if (why->n > before)
+		return true;
+	strbuf_puts(why, s->foresight && s->foresight->run ? "very many jobs are ahead of it; it is being computed"
+			 : e->block			   ? "what it waits for has no estimate"
+							   : "the nodes that are up could not hold it");
+	return true;
+}
+
+bool foresee_whatif(struct server *s, const struct spec *p, struct whatif *ret, int32_t *nodes)
+{
+	struct forecast *f = forecast_create(s->sched);
+	struct gatekeeper *g = gatekeeper_create(s);
+	bool open;
+
+	gatekeeper_attend(g, f);
+	gatekeeper_submit(g, s, f, p);
+	forecast_whatif(f, s->scratch, WHATIF_CYCLES, ret, nodes);
+	open = !gatekeeper_blocks(g, s->scratch);
+	gatekeeper_destroy(g);
+	forecast_destroy(f);
+	return open;
 }

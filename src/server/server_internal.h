@@ -440,6 +440,14 @@ void subkeys_turn(struct server *s);							  /* forgets old ones */
 bool submit_repeats(struct server *s, struct http_request *r, const struct asker *w);
 
 /* ---- block.c: what keeps a job from the scheduler ---- */
+/* A limit on running jobs that a job counts against. */
+struct limit {
+	uint64_t identity; /* the same for all jobs that count against it */
+	int64_t *active;   /* those that count now; valid until the next call */
+	int64_t most;	   /* below 0: any number */
+};
+#define LIMITS_MAX 5
+uint32_t limits_of(struct server *s, uint64_t number, const struct spec *p, struct limit ret[LIMITS_MAX]);
 void block_set(struct server *s, uint32_t id, unsigned bits);
 void block_clear(struct server *s, uint32_t id, unsigned bits);
 void block_offer(struct server *s);		    /* lets as many through as limits allow */
@@ -530,13 +538,25 @@ struct home {
 void output_home(struct server *s, uint32_t id, const json_t *body, bool error, struct arena *a, struct home *ret);
 int stage_check(const char *what, const char *text, struct err *err); /* -EINVAL: not as -W stagein has it */
 
+/* ---- gatekeeper.c: what blocks jobs (block.c), simulated beside a forecast ---- */
+struct gatekeeper *gatekeeper_create(struct server *s); /* as it is now */
+void gatekeeper_attend(struct gatekeeper *g, struct forecast *f);
+/* The scratch job is submitted to the forecast, with what blocks it by its spec. */
+void gatekeeper_submit(struct gatekeeper *g, struct server *s, struct forecast *f, const struct spec *p);
+bool gatekeeper_blocks(const struct gatekeeper *g, uint32_t id); /* by something else than limits, still */
+void gatekeeper_destroy(struct gatekeeper *g);
+
 /* ---- foresee.c: when waiting jobs will start ---- */
+#define FORECAST_OLD 10		      /* seconds, from which its age is mentioned */
 void foresee(struct server *s);	      /* brings s->expected up to date, or a step nearer to it */
 void foresee_again(struct server *s); /* the rules have changed: what was foreseen counts no longer */
 void foresee_started(struct server *s, uint32_t id, int64_t now);
 void foresee_forget(struct server *s, uint32_t id);
-bool foresee_start(const struct server *s, uint32_t id, int64_t *ret);	   /* false: it is not known */
-void foresee_whatif(struct server *s, struct whatif *ret, int32_t *nodes); /* of the scratch job */
+bool foresee_start(const struct server *s, uint32_t id, int64_t *ret); /* false: it is not known, */
+bool foresee_not(const struct server *s, uint32_t id,
+		 struct strbuf *why); /* ... and why not; false: it does not wait */
+/* Of the scratch job, which is filled in by the spec. False, and no start: other jobs keep it from running that have none themselves. */
+bool foresee_whatif(struct server *s, const struct spec *p, struct whatif *ret, int32_t *nodes);
 
 /* ---- world.c: nodes, plan and scheduler ---- */
 int world_nodes(struct server *s, struct err *err); /* by the configuration */
@@ -740,7 +760,7 @@ int jobs_named(const struct server *s, const char *text, job_vec *ret, struct ar
 
 /* ---- show.c: a job as JSON and as text ---- */
 struct field_list {
-	uint8_t v[64];
+	uint8_t v[96];
 	int n;
 	bool whole; /* some of them need the body */
 };

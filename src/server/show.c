@@ -325,13 +325,47 @@ static void f_planned_start(const struct subject *x, struct value *v)
 		put_instant(v, x->job->start);
 }
 
-/* When it will start if nothing ends before its walltime and nobody else comes (foresee.c): no promise. */
+/* Of an array: of its first element to come. */
+static bool expected(const struct subject *x, int64_t *ret)
+{
+	int64_t at, first = TIME_NEVER;
+
+	if (!x->a)
+		return foresee_start(x->s, x->id, ret);
+	for (uint32_t i = 0; i < x->a->count; i++)
+		if (x->s->entries.v[x->a->first + i].spec && foresee_start(x->s, x->a->first + i, &at) && at < first)
+			first = at;
+	*ret = first;
+	return first != TIME_NEVER;
+}
+
+/* When it will start if nothing ends before its walltime, all succeed and nobody else comes (foresee.c): no promise. */
 static void f_expected_start(const struct subject *x, struct value *v)
 {
 	int64_t at;
 
-	if (foresee_start(x->s, x->id, &at))
+	if (expected(x, &at))
 		put_instant(v, at);
+}
+
+/* From what instant that was foreseen. */
+static void f_expected_made(const struct subject *x, struct value *v)
+{
+	int64_t at;
+
+	if (x->s->expected_at > 0 && expected(x, &at))
+		put_instant(v, x->s->expected_at);
+}
+
+static void f_no_estimate(const struct subject *x, struct value *v)
+{
+	int64_t at;
+	uint32_t id = x->id;
+
+	for (uint32_t i = 0; x->a && i < x->a->count && entry_job(x->s, id)->state >= STATE_NOW; i++)
+		id = x->a->first + i;
+	if (!expected(x, &at) && foresee_not(x->s, id, &v->scratch))
+		put_scratch(v, VALUE_TEXT);
 }
 
 static void f_exec_host(const struct subject *x, struct value *v)
@@ -594,6 +628,8 @@ static const struct {
 	{"modified", f_modified, false},
 	{"planned_start", f_planned_start, false},
 	{"expected_start", f_expected_start, false},
+	{"expected_made", f_expected_made, false},
+	{"no_estimate", f_no_estimate, false},
 	{"exec_host", f_exec_host, false},
 	{"exec_vnode", f_exec_vnode, false},
 	{"exit_status", f_exit_status, false},
@@ -621,6 +657,7 @@ static const struct {
 	{"submit_args", f_submit_args, true},
 };
 #define NFIELDS ((int)(sizeof fields / sizeof *fields))
+_Static_assert(sizeof fields / sizeof *fields <= sizeof((struct field_list *)NULL)->v, "a list holds every field");
 
 int show_fields_parse(const char *text, struct field_list *ret, struct err *err)
 {
