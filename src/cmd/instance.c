@@ -104,6 +104,17 @@ static void counts_print(const json_t *server)
 	printf("Jobs:   %lld running, %lld waiting\n", (long long)object_number(counts, "R", 0), waiting);
 }
 
+/* How good the expected starts were. */
+static void forecast_print(const json_t *server)
+{
+	int64_t starts = object_number(server, "forecast.starts", 0), late = object_number(server, "forecast.late", 0);
+	char off[40];
+
+	if (starts > 0)
+		printf("Starts: %lld as forecast within %s on average, %lld of them later\n", (long long)starts,
+		       duration_human(object_number(server, "forecast.error", 0), off, sizeof off), (long long)late);
+}
+
 /* Where one can take over from another. */
 static void servers_print(const json_t *server)
 {
@@ -143,6 +154,7 @@ void server_print(const json_t *server)
 	       (long long)object_number(server, "cpus", 0), object_number(server, "cpus", 0) == 1 ? "" : "s",
 	       (long long)object_number(server, "cpus_used", 0));
 	counts_print(server);
+	forecast_print(server);
 	servers_print(server);
 	printf("State:  %s\n", object_text(server, "state_directory"));
 	printf("Log:    %s\n", object_text(server, "log"));

@@ -11,7 +11,7 @@
 #include "cmd/commands.h"
 #include "cmd/show.h"
 
-#define LABEL_WIDTH 14
+#define LABEL_WIDTH 16
 
 struct arguments {
 	bool json;
@@ -140,6 +140,20 @@ static void line_deadline(const json_t *job, int64_t now)
 		line("", json_is_true(object_value(job, "guaranteed")) ? "guaranteed" : "not guaranteed");
 }
 
+static void line_expected(const json_t *job, int64_t now)
+{
+	int64_t made = object_number(job, "expected_made", 0);
+	char age[40];
+
+	if (object_number(job, "started", 0) > 0 && !json_is_object(json_object_get(job, "array_counts")))
+		return;
+	line_instant("expected start", job, "expected_start", now);
+	if (object_number(job, "expected_start", 0) > 0 && made > 0 && now - made >= FORECAST_OLD)
+		line("", "as of %s ago", duration_human(now - made, age, sizeof age));
+	if (*object_text(job, "no_estimate"))
+		line("expected start", "none: %s", object_text(job, "no_estimate"));
+}
+
 static void job_print(const json_t *job)
 {
 	int64_t now = (int64_t)time(NULL);
@@ -156,8 +170,7 @@ static void job_print(const json_t *job)
 	line_text("elements", job, "array_spec");
 	line_instant("not before", job, "at", now);
 	line_instant("submitted", job, "created", now);
-	if (object_number(job, "started", 0) <= 0)
-		line_instant("expected start", job, "expected_start", now);
+	line_expected(job, now);
 	line_instant("started", job, "started", now);
 	line_text("on", job, "exec_host");
 	line_used(job);

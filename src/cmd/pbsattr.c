@@ -241,6 +241,8 @@ static const struct row rows[] = {
 	{"array_state_count", NULL, NULL, FORM_TEXT, PBS_BOTH, array_counts_add},
 	{"project", NULL, "project", FORM_TEXT, PBS_BOTH, NULL},
 	{"estimated", "start_time", "expected_start", FORM_INSTANT, PBS_BOTH, NULL},
+	{"estimated", "forecast_time", "expected_made", FORM_INSTANT, PBS_BOTH, NULL},
+	{"estimated", "none", "no_estimate", FORM_TEXT, PBS_BOTH, NULL},
 	{"type", NULL, "type", FORM_TEXT, PBS_BOTH, NULL},
 	{"deadline", NULL, "deadline", FORM_INSTANT, PBS_BOTH, NULL},
 	{"guaranteed", NULL, NULL, FORM_TEXT, PBS_BOTH, guaranteed_add},

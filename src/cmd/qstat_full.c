@@ -12,6 +12,7 @@
 static const char fields[] =
 	"id,name,owner,host,queue,account,project,state,type,deadline,guaranteed,priority,holds,at,depend,rerunnable,"
 	"attempt,resources,walltime,cpus,nodect,memory,gpus,created,queued,started,ended,modified,expected_start,"
+	"expected_made,no_estimate,"
 	"exec_host,exec_vnode,exit_status,used,comment,output,error,join,keep,mail,mail_to,shell,umask,interactive,"
 	"checkpoint,stagein,stageout,submit_args,index,array,array_spec,array_counts,session";
 

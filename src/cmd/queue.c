@@ -55,14 +55,17 @@ enum {
 	C_PLANNED,
 	C_COMMENT,
 	C_COUNTS,
+	C_MADE,
 	COLUMNS
 };
-static const char fields[] = "id,name,owner,state,cpus,walltime,used,started,ended,expected_start,comment,array_counts";
+static const char fields[] =
+	"id,name,owner,state,cpus,walltime,used,started,ended,expected_start,comment,array_counts,expected_made";
 
 struct list {
 	struct table *table;
 	int64_t now, jobs, running, waiting, arrays;
-	bool narrow; /* no room for the users: why is worth more */
+	int64_t made; /* when the expected starts were foreseen; 0: none are shown */
+	bool narrow;  /* no room for the users: why is worth more */
 };
 
 static int64_t number_in(const char *cell, const char *key)
@@ -122,9 +125,10 @@ static void start_cell(struct list *l, char *const *cell)
 
 	if (started > 0)
 		table_cell(l->table, "%s", instant_near(started, l->now, buf, sizeof buf));
-	else if (planned > 0)
+	else if (planned > 0) {
+		l->made = strtoll(cell[C_MADE], NULL, 10);
 		table_cell(l->table, "~%s", instant_near(planned, l->now, buf, sizeof buf));
-	else
+	} else
 		table_cell(l->table, " ");
 }
 
@@ -182,6 +186,14 @@ static int print_json(const struct command *c, struct client *client, const char
 	return EXIT_OK;
 }
 
+static void made_print(const struct list *l)
+{
+	char age[40];
+
+	if (l->made > 0 && l->now - l->made >= FORECAST_OLD)
+		printf("Expected starts (~) are as of %s ago.\n", duration_human(l->now - l->made, age, sizeof age));
+}
+
 static int print_table(const struct command *c, struct client *client, struct strbuf *path, bool filtered)
 {
 	static const char *const columns[] = {"job", "~name", "user", "state", ">cpus", "time", "start", "!why"};
@@ -201,10 +213,12 @@ static int print_table(const struct command *c, struct client *client, struct st
 		table_print(l.table, stdout, 0);
 	if (code == EXIT_OK && l.jobs == 0)
 		printf(filtered ? "No jobs match.\n" : "No jobs.\n");
-	else if (code == EXIT_OK && width > 0)
+	else if (code == EXIT_OK && width > 0) {
 		printf("\n%lld job%s: %lld running, %lld waiting.%s\n", (long long)l.jobs, l.jobs == 1 ? "" : "s",
 		       (long long)l.running, (long long)l.waiting,
 		       l.arrays && !narrow ? " 'shunt queue -t' lists the elements of arrays." : "");
+		made_print(&l);
+	}
 	table_destroy(l.table);
 	return code;
 }

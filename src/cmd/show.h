@@ -14,6 +14,8 @@
 #include "cmd/object.h"
 #include "cmd/query.h"
 
+#define FORECAST_OLD 10 /* seconds, from which the age of expected starts is mentioned */
+
 /* Connects. false: it can't, and the sentence was printed. */
 bool show_open(const struct command *c, struct client **ret);
 /* GETs or POSTs; false: it failed and the sentence was printed, *ret_code is the exit code. The caller frees with

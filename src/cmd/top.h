@@ -43,6 +43,7 @@ struct top {
 	VEC(struct top_node) nodes;
 	char server[64], policy[64];
 	int64_t running, waiting, cpus, cpus_used;
+	int64_t age;	   /* of the expected starts, in seconds */
 	char trouble[512]; /* why that is not new; "" if it is */
 	/* Where the eye is. */
 	int at, first;	 /* the marked line, the first one shown; of the view */

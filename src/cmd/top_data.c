@@ -163,6 +163,8 @@ static bool server_read(struct top *t)
 	} else {
 		snprintf(t->server, sizeof t->server, "%s", object_text(reply.json, "name"));
 		snprintf(t->policy, sizeof t->policy, "%s", object_text(reply.json, "policy"));
+		int64_t made = object_number(reply.json, "forecast.made", 0);
+		t->age = made > 0 ? object_number(reply.json, "now", 0) - made : 0;
 		t->cpus = object_number(reply.json, "cpus", 0);
 		t->cpus_used = object_number(reply.json, "cpus_used", 0);
 	}

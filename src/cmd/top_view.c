@@ -7,8 +7,10 @@
 #include <time.h>
 
 #include "base/text.h"
+#include "base/timetext.h"
 #include "base/utf8.h"
 #include "cmd/object.h"
+#include "cmd/show.h"
 #include "cmd/top.h"
 
 #define HEAD 3 /* lines above the list */
@@ -63,7 +65,7 @@ static void bar_draw(int y, int x, int width, int64_t used, int64_t all)
 /* Name, bar, numbers, clock: what has no room is left out, the bar first. */
 static void head_draw(const struct top *t)
 {
-	char line[512], clock[16];
+	char line[512], clock[16], age[40];
 	time_t now = time(NULL);
 	struct tm tm;
 	int x = 0, end = COLS - 9;
@@ -90,6 +92,10 @@ static void head_draw(const struct top *t)
 		attroff(COLOR_PAIR(COLOUR_TROUBLE));
 	} else if (t->filter[0]) {
 		snprintf(line, sizeof line, "only lines with \"%s\" (/ changes it)", t->filter);
+		put(1, 0, COLS, line);
+	} else if (t->age >= FORECAST_OLD) {
+		snprintf(line, sizeof line, "expected starts (~) are as of %s ago",
+			 duration_human(t->age, age, sizeof age));
 		put(1, 0, COLS, line);
 	}
 }
