@@ -40,6 +40,15 @@ void sched_requeue(struct sched *s, uint32_t job, int64_t now, const void *detai
 /* It is still there although its planned end has come: it holds what it has until `until`, and whoever was reserved there
  * meanwhile is a candidate again. To be told before a cycle; the scheduler takes a planned end for an end otherwise. */
 void sched_overrun(struct sched *s, uint32_t job, int64_t until, int64_t now);
+/* A running job, or one that is being started, has another walltime (job->walltime, changed before) and is planned to end at `until`, which is after now.
+ * Reserved jobs that this leaves no room for at their time, on whichever nodes, lose their places. */
+void sched_set_end(struct sched *s, uint32_t job, int64_t until, int64_t now);
+/* Whether that would delay nobody who has a place in the plan. If it would: for whom, and until when it may run all the same. Nothing is changed. */
+struct obstacle {
+	uint32_t job; /* JOB_NONE: its node is needed by nobody in particular */
+	int64_t until;
+};
+bool sched_may_extend(struct sched *s, uint32_t job, int64_t until, int64_t now, struct obstacle *ret);
 void sched_delete(struct sched *s, uint32_t job, int64_t now, const void *detail);
 void sched_hold(struct sched *s, uint32_t job, int64_t now);
 void sched_release(struct sched *s, uint32_t job, int64_t now);

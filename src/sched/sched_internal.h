@@ -206,6 +206,7 @@ void victims_review(struct sched *s);  /* spares whoever is no longer needed */
 void victims_stop(struct sched *s);    /* those whose time has come */
 bool victims_has(const struct sched *s, uint32_t job);
 int64_t victims_end(const struct sched *s, uint32_t job); /* when a running job would end if it were not stopped */
+void victims_full(struct sched *s, uint32_t job, int64_t full); /* it has another walltime */
 int64_t victims_wake(const struct sched *s);
 void victims_restore(struct sched *s, const struct job *job);
 

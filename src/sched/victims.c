@@ -51,6 +51,11 @@ int64_t victims_end(const struct sched *s, uint32_t job)
 	return v && victim_lives(s, v) ? v->full : planned_end(s, job);
 }
 
+void victims_full(struct sched *s, uint32_t job, int64_t full)
+{
+	victim_find(s, job)->full = full;
+}
+
 void victims_note(struct sched *s, uint32_t job, uint32_t by, int64_t before)
 {
 	struct victim *v = victim_find(s, job);
