@@ -288,6 +288,8 @@ bool orders_frame(struct agent *a, const char *type, const json_t *head, const c
 		return false;
 	else if (strcmp(type, "signal") == 0)
 		errands_signal(a->errands, tag, (int)json_integer_value(json_object_get(head, "signal")));
+	else if (strcmp(type, "limit") == 0)
+		errands_limit(a->errands, tag, json_integer_value(json_object_get(head, "walltime")));
 	else if (strcmp(type, "forget") == 0) /* its shepherd may still be there: a result is told before it goes */
 		forget(a, tag);
 	else if (strcmp(type, "clean") == 0)

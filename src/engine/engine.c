@@ -11,7 +11,7 @@
 #include "engine/engine_internal.h"
 
 #define GRACE_UNKNOWN 10 /* seconds from SIGTERM to SIGKILL, of an attempt from before the server's start */
-#define ROOM_LONGER 600	 /* seconds: a room is there before the script, and must not end before it */
+#define ROOM_LONGER 600	 /* seconds */
 
 /* ---- what this machine tells ---- */
 
@@ -124,12 +124,18 @@ void engine_stop(struct engine *e)
 
 /* ---- attempts ---- */
 
+/* It is there before the script, and must not end before it. */
+static int64_t room_walltime(int64_t walltime, int64_t grace)
+{
+	return walltime + grace + ROOM_LONGER;
+}
+
 static void part_keep(struct part *p, const struct engine_part *from, bool room)
 {
 	struct order o = from->order;
 
 	if (room && o.walltime >= 0)
-		o.walltime += o.grace + ROOM_LONGER;
+		o.walltime = room_walltime(o.walltime, o.grace);
 	order_write(&o, &p->order);
 	strbuf_add(&p->script, from->script ? from->script : "", from->nscript);
 }
@@ -173,6 +179,15 @@ void engine_signal(struct engine *e, const char *tag, int signal)
 		g->part[i].asked |= end;
 	}
 	engine_settle(e);
+}
+
+void engine_limit(struct engine *e, const char *tag, int64_t walltime)
+{
+	struct gang *g = gang_find(e, tag);
+
+	for (int i = 0; g && !g->told && i < g->n; i++)
+		if (!part_is_over(&g->part[i]))
+			part_limit(e, &g->part[i], i ? room_walltime(walltime, g->grace) : walltime);
 }
 
 void engine_forget(struct engine *e, const char *tag)

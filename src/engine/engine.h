@@ -71,7 +71,9 @@ void engine_start(struct engine *e, const struct engine_part *parts, int n);
 size_t
 engine_backlog(const struct engine *e); /* orders to this machine that were not answered; others are not waited for */
 void engine_signal(struct engine *e, const char *tag,
-		   int signal);			       /* to all its parts; remembered for hosts that are away */
+		   int signal); /* to all its parts; remembered for hosts that are away */
+/* It may run for so many seconds in all, instead of what its order said; remembered for hosts that are away. */
+void engine_limit(struct engine *e, const char *tag, int64_t walltime);
 void engine_forget(struct engine *e, const char *tag); /* the result is in the store */
 void engine_flush(struct engine *e);		       /* sends what was ordered since the last call */
 

@@ -42,6 +42,7 @@ struct part {
 	bool asked;	       /* the server asked it to end: if a room does before the script, that is no accident */
 	uint32_t seen;	       /* the inventory that had it last */
 	uint64_t wanted;       /* signals to be sent: SIGNAL_BIT() */
+	int64_t limit;	       /* its walltime, if that was changed; 0: its order's. Repeated when the host was away */
 	uint64_t given;	       /* sent, and to be repeated when the host was away */
 	struct strbuf order;   /* JSON, while it WAITS */
 	struct strbuf script;  /* its text, while it WAITS */
@@ -134,7 +135,8 @@ char *part_refusal(const struct part *p);
 char *part_epitaph(const struct part *p);
 void part_begin(struct engine *e, struct part *p); /* its order leaves, or it never will */
 void part_never(struct engine *e, struct part *p);
-void part_signal(struct engine *e, struct part *p, int signal); /* now, or when its host is back */
+void part_signal(struct engine *e, struct part *p, int signal);	     /* now, or when its host is back */
+void part_limit(struct engine *e, struct part *p, int64_t walltime); /* the same */
 void part_hear(struct engine *e, struct part *p, const struct news *n);
 
 /* ---- hub.c ---- */
@@ -149,6 +151,7 @@ void part_move_out(struct part *p);
 void host_order(struct engine *e, struct part *p);
 void host_signals(struct engine *e, struct part *p); /* all that are wanted */
 void host_signal(struct engine *e, struct host *h, const char *tag, int signal);
+void host_limit(struct engine *e, struct part *p); /* if it was changed */
 void host_forget(struct engine *e, struct host *h, const char *tag);
 void host_clean(struct engine *e, struct host *h, const char *tag);
 /* What a connected host said of a tag before anybody claimed it. */

@@ -510,6 +510,16 @@ void errands_signal(struct errands *all, const char *tag, int signal)
 		local_signal(all->local, tag, signal);
 }
 
+void errands_limit(struct errands *all, const char *tag, int64_t walltime)
+{
+	struct errand *e = all->v.n ? errand_find(all, tag) : NULL;
+
+	if (e && e->state < ERRAND_RUNS)
+		e->o.walltime = walltime; /* its order has not left */
+	else
+		local_limit(all->local, tag, walltime);
+}
+
 struct listing {
 	struct errands *all;
 	void (*one)(void *context, const struct local_item *i);

@@ -141,6 +141,18 @@ void host_signals(struct engine *e, struct part *p)
 	p->wanted = 0;
 }
 
+void host_limit(struct engine *e, struct part *p)
+{
+	if (!p->limit)
+		return;
+	if (p->host->here)
+		errands_limit(e->here, p->gang->tag, p->limit);
+	else
+		link_pack(p->host->link, NULL, 0, "{s:s,s:s,s:I}", "t", "limit", "tag", p->gang->tag, "walltime",
+			  (json_int_t)p->limit);
+	e->here_waits |= p->host->here;
+}
+
 void host_forget(struct engine *e, struct host *h, const char *tag)
 {
 	if (h->here)
@@ -254,7 +266,10 @@ void engine_host_up(struct engine *e, const char *host, struct link *link, const
 		if (p->seen != h->seen)
 			part_hear(e, p, &(struct news){.report = SAYS_NOTHING});
 		p->wanted |= p->given;
-		if (p->wanted && part_is_under_way(p))
+		if (!part_is_under_way(p))
+			continue;
+		host_limit(e, p);
+		if (p->wanted)
 			host_signals(e, p);
 	}
 	engine_settle(e);

@@ -51,8 +51,8 @@ struct local {
 	name_list ordered;
 	VEC(struct unsure {
 		char tag[64];
-		int signal;
-	}) unsure; /* signals of which the nursery has not said that it sent them */
+		int signal; /* or a walltime (walltime_word) */
+	}) unsure;	    /* signals of which the nursery has not said that it sent them */
 	VEC(struct adopted *) adopted;
 	bool stopping;
 };
@@ -410,6 +410,11 @@ void local_signal(struct local *e, const char *tag, int signal)
 	snprintf(u.tag, sizeof u.tag, "%s", tag);
 	vec_push(&e->unsure, u);
 	nursery_signal(tag, signal, &e->out);
+}
+
+void local_limit(struct local *e, const char *tag, int64_t walltime)
+{
+	local_signal(e, tag, walltime_word(walltime));
 }
 
 void local_open(struct local *e, uint64_t id, uid_t uid, gid_t gid, const char *user, const char *path, int flags,

@@ -56,6 +56,7 @@ void local_sweep(struct local *e, bool (*known)(void *context, const char *tag),
 void local_order(struct local *e, const struct order *o);
 size_t local_backlog(const struct local *e); /* orders that were not answered yet */
 void local_signal(struct local *e, const char *tag, int signal);
+void local_limit(struct local *e, const char *tag, int64_t walltime); /* it has another walltime */
 void local_open(struct local *e, uint64_t id, uid_t uid, gid_t gid, const char *user, const char *path, int flags,
 		int mode); /* flags and mode as open() has them; regular files */
 void local_look(struct local *e, uint64_t id, uid_t uid, gid_t gid, const char *user, const char *path);

@@ -95,8 +95,17 @@ void part_begin(struct engine *e, struct part *p)
 	host_order(e, p);
 	strbuf_fini(&p->order);
 	strbuf_fini(&p->script);
-	if (p->wanted && part_is_under_way(p))
+	if (!part_is_under_way(p))
+		return;
+	host_limit(e, p);
+	if (p->wanted)
 		host_signals(e, p);
+}
+
+/* Something can be sent to it, and it is known to have its order. */
+static bool part_listens(const struct engine *e, const struct part *p)
+{
+	return part_is_under_way(p) && p->state != PART_AWAY && host_is_there(e, p->host);
 }
 
 void part_signal(struct engine *e, struct part *p, int signal)
@@ -107,8 +116,15 @@ void part_signal(struct engine *e, struct part *p, int signal)
 
 	p->wanted = (p->wanted & ~settled) | SIGNAL_BIT(signal);
 	p->given &= ~settled;
-	if (part_is_under_way(p) && p->state != PART_AWAY && host_is_there(e, p->host))
+	if (part_listens(e, p))
 		host_signals(e, p);
+}
+
+void part_limit(struct engine *e, struct part *p, int64_t walltime)
+{
+	p->limit = walltime;
+	if (part_listens(e, p))
+		host_limit(e, p);
 }
 
 /* ---- hearing ---- */

@@ -28,7 +28,7 @@ ssize_t message_next(const char *buf, size_t n, char *ret_kind, const char **ret
 
 struct request {
 	const char *tag;
-	int signal;
+	int signal;  /* negative: seconds that it may run, as SHEPHERD_SIGNAL has it */
 	uint64_t id; /* from here on: of FRAME_OPEN and FRAME_LOOK */
 	uid_t uid;
 	gid_t gid;

@@ -54,7 +54,16 @@ int nursery_start(const char *program, const struct nursery_options *o, int wait
 /* Frames to write to nursery.fd. The nursery's answers come back on it as frames, too: */
 void nursery_order(const struct order *o, struct strbuf *out);	      /* start a job */
 void nursery_signal(const char *tag, int signal, struct strbuf *out); /* to the job's whole tree; SIGKILL is final */
-void nursery_clean(const char *tag, struct strbuf *out);	      /* end what a dead shepherd left behind */
+void nursery_limit(
+	const char *tag, int64_t walltime,
+	struct strbuf
+		*out); /* it may run for so many seconds in all, instead of its order's; answered as a signal is */
+void nursery_clean(const char *tag, struct strbuf *out); /* end what a dead shepherd left behind */
+/* A walltime where a signal is expected. */
+static inline int walltime_word(int64_t walltime)
+{
+	return walltime < 1 ? -1 : walltime > INT32_MAX ? -INT32_MAX : (int)-walltime;
+}
 struct nursery_user {
 	uid_t uid;
 	gid_t gid;

@@ -147,7 +147,6 @@ static int job_start(struct shepherd *s, struct err *err)
 	int64_t now = boot_us();
 	s->started = now;
 	s->r.started_us = shepherd_wall_us();
-	s->term_at = s->o->walltime >= 0 ? now + s->o->walltime * SECOND : NEVER;
 	s->sample_every = SAMPLE_LIMITED;
 	s->sample_at = now + SAMPLE_FIRST;
 	if (s->o->nhosts)
@@ -234,7 +233,7 @@ static void killed_say(struct shepherd *s)
 
 	if (s->r.cause == CAUSE_WALLTIME)
 		snprintf(line, sizeof line, "=>> PBS: job killed: walltime %lld exceeded limit %lld\n",
-			 (long long)((boot_us() - s->started) / SECOND), (long long)o->walltime);
+			 (long long)((boot_us() - s->started) / SECOND), (long long)shepherd_walltime(o));
 	else if (s->r.cause == CAUSE_MEMORY)
 		snprintf(line, sizeof line, "=>> PBS: job killed: mem %lldkb exceeded limit %lldkb\n",
 			 (long long)s->r.memory_kib, (long long)o->memory);
@@ -297,7 +296,6 @@ void shepherd_main(const struct order *o, const struct shepherd_place *place)
 			     .place = place,
 			     .output = {.fd = {-1, -1}},
 			     .sample_at = NEVER,
-			     .term_at = NEVER,
 			     .pty = {.master = -1, .conn = -1},
 			     .crew = {.listener = -1},
 			     .signals = -1,

@@ -27,10 +27,10 @@ struct shepherd_place {
 noreturn void shepherd_main(const struct order *o, const struct shepherd_place *place);
 
 /* Signals that a shepherd listens to (blocked in the nursery, so none is missed): SIGCHLD, SIGTERM, and this, whose value is the
- * signal that the job shall get. A real-time one: several wait in their order. */
+ * signal that the job is to get, or, negative, the seconds that it may run instead of its order's walltime. (An older shepherd ignores
+ * what is not a signal.) A real-time one: several wait in their order. */
 #define SHEPHERD_SIGNAL SIGRTMIN
 void shepherd_signals(sigset_t *ret);
-/* Microseconds since the machine was started, with the time that it slept; no one can set this clock. */
 /* Waits for one of them until that instant (or INT64_MAX); 0 if none came. */
 int shepherd_pause(int64_t until, siginfo_t *ret);
 

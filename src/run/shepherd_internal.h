@@ -37,12 +37,13 @@ struct shepherd {
 	char *trouble; /* shared with the first process */
 	pid_t job;     /* the first process, 0 when it has ended */
 	enum stage stage;
-	int ordered;						    /* the last signal by order */
-	int64_t started, term_at, kill_at, sample_at, sample_every; /* boot_us() */
-	struct rusage before;					    /* of children that were not the job's */
+	int ordered;					   /* the last signal by order */
+	int64_t started, kill_at, sample_at, sample_every; /* boot_us() */
+	struct rusage before;				   /* of children that were not the job's */
 };
 
 int64_t shepherd_wall_us(void);
+int64_t shepherd_walltime(const struct order *o);		/* the order's, or what it was changed to since */
 void shepherd_ended(struct shepherd *s);			/* notes when, and how long it ran */
 int shepherd_watch_begin(struct shepherd *s, struct err *err);	/* descriptors that shepherd_watch() needs */
 void shepherd_watch(struct shepherd *s);			/* until nothing of it is left */

@@ -51,19 +51,31 @@ void shepherd_ended(struct shepherd *s)
 	s->r.ran_ms = (boot_us() - s->started) / 1000 + 1; /* 0 is an older host's */
 }
 
+/* A shepherd is a process for one attempt, and this may come at any time: while the prologue runs, while it waits for a terminal. */
+static int64_t changed_walltime;
+
+int64_t shepherd_walltime(const struct order *o)
+{
+	return changed_walltime ? changed_walltime : o->walltime;
+}
+
 int shepherd_pause(int64_t until, siginfo_t *ret)
 {
 	sigset_t set;
+	int signal;
 
 	shepherd_signals(&set);
-	if (until == NEVER)
-		return sigwaitinfo(&set, ret) > 0 ? ret->si_signo : 0;
-
-	/* The wait does not count the time that the machine sleeps, so it is cut in pieces. */
-	int64_t us = until - boot_us();
-	us = us < 0 ? 0 : us > 30 * SECOND ? 30 * SECOND : us;
-	struct timespec t = {.tv_sec = us / SECOND, .tv_nsec = us % SECOND * 1000};
-	return sigtimedwait(&set, ret, &t) > 0 ? ret->si_signo : 0;
+	if (until == NEVER) {
+		signal = sigwaitinfo(&set, ret);
+	} else { /* the wait does not count the time that the machine sleeps, so it is cut in pieces */
+		int64_t us = until - boot_us();
+		us = us < 0 ? 0 : us > 30 * SECOND ? 30 * SECOND : us;
+		struct timespec t = {.tv_sec = us / SECOND, .tv_nsec = us % SECOND * 1000};
+		signal = sigtimedwait(&set, ret, &t);
+	}
+	if (signal == SHEPHERD_SIGNAL && ret->si_code == SI_QUEUE && ret->si_value.sival_int < 0)
+		changed_walltime = -(int64_t)ret->si_value.sival_int;
+	return signal > 0 ? signal : 0;
 }
 
 int shepherd_watch_begin(struct shepherd *s, struct err *err)
@@ -230,6 +242,13 @@ static void lease_look(struct shepherd *s, int64_t now)
 	s->lease.look_at = NEVER;
 }
 
+static int64_t term_at(const struct shepherd *s)
+{
+	int64_t walltime = shepherd_walltime(s->o);
+
+	return walltime < 0 ? NEVER : s->started + walltime * SECOND;
+}
+
 static void time_look(struct shepherd *s)
 {
 	int64_t now = boot_us();
@@ -238,7 +257,7 @@ static void time_look(struct shepherd *s)
 		memory_look(s, now);
 	lease_look(s, now);
 	crew_look(&s->crew, now);
-	if (now >= s->term_at && s->stage == RUNNING) {
+	if (s->stage == RUNNING && now >= term_at(s)) {
 		cause_set(s, CAUSE_WALLTIME);
 		tree_end(s, SIGTERM, s->o->grace * SECOND);
 	}
@@ -254,8 +273,8 @@ static int64_t next_instant(const struct shepherd *s)
 		next = crew;
 	if (s->o->pty && pty_next(&s->pty) < next)
 		next = pty_next(&s->pty);
-	if (s->stage == RUNNING && s->term_at < next)
-		next = s->term_at;
+	if (s->stage == RUNNING && term_at(s) < next)
+		next = term_at(s);
 	if (s->stage != RUNNING && s->kill_at < next)
 		next = s->kill_at;
 	return next;

@@ -185,6 +185,7 @@ void engine_start(struct engine *e, const struct engine_part *parts, int n)
 		fprintf(stderr, "ordered twice: %s\n", parts[0].order.tag);
 	assert(!attempt_at(parts[0].order.tag));
 	snprintf(x.tag, sizeof x.tag, "%s", parts[0].order.tag);
+	x.walltime = parts[0].order.walltime;
 	vec_push(&attempts, x);
 }
 void engine_signal(struct engine *e, const char *tag, int signal)
@@ -194,6 +195,14 @@ void engine_signal(struct engine *e, const char *tag, int signal)
 	if (x)
 		x->signal = signal;
 }
+void engine_limit(struct engine *e, const char *tag, int64_t walltime)
+{
+	struct bare_attempt *x = attempt_at(tag);
+
+	if (x)
+		x->walltime = walltime;
+}
+
 void engine_open(struct engine *e, uint64_t id, uid_t uid, gid_t gid, const char *user, const char *path)
 {
 }

@@ -16,7 +16,8 @@ struct bare_answer {
 struct bare_attempt {
 	char tag[64];
 	bool started; /* and that was told */
-	int signal;   /* the last one sent */
+	int signal;
+	int64_t walltime; /* it may run for so many seconds */ /* the last one sent */
 };
 
 /* A server on the store in `dir`, new or as it was left, up to the first turn of its loop. */
