@@ -161,7 +161,7 @@ static int alter(const struct command *c, const void *arguments, const struct op
 
 static const char *const alter_examples[] = {
 	"qalter -l walltime=4:00:00 12",
-	"Let it run for up to four hours.",
+	"Let it run for up to four hours; also if it runs already and nobody is delayed.",
 	"qalter -W depend=afterok:11 12 13",
 	"Make two jobs wait for another.",
 	NULL,

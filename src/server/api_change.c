@@ -13,7 +13,7 @@
 
 static bool runs(const struct server *s, uint32_t id)
 {
-	return entry_job(s, id)->state == STATE_NOW || entry_job(s, id)->state == STATE_RUNNING;
+	return entry_running(s, id);
 }
 
 static const char *arg_text(const struct change *c, const char *key)
@@ -368,7 +368,7 @@ static int overlay(json_t *o, const json_t *args, bool running, const char **cod
 					  "hold",     "depend",	 "account",	"rerunnable", "shell",
 					  "deadline", "type",	 "comment",	"checkpoint", "stagein",
 					  "stageout", "umask",	 "environment", "args",	      NULL};
-	static const char *const may_running[] = {"name", "mail", "mail_to", "comment", NULL};
+	static const char *const may_running[] = {"name", "mail", "mail_to", "comment", "resources", NULL};
 	const char *const *list = running ? may_running : may;
 	const char *key;
 	json_t *value;
@@ -455,6 +455,10 @@ static int alter_read(struct change *c, uint32_t id, const char **code, struct e
 	owner.role = c->w->role;
 	if (rc == 0)
 		rc = spec_read(s, &owner, o, false, c->arena, &x, code, err);
+	if (rc == 0 && runs(s, id) && x.spec->resources != old->resources) {
+		*code = "bad_state";
+		rc = err_set(err, -EINVAL, "of the resources of a running job only the walltime can be changed");
+	}
 	if (rc == 0 && !runs(s, id) && c->w->role < ROLE_OPERATOR)
 		rc = submit_check(s, &owner, &x, -1, code, err);
 	else if (rc == 0 && !runs(s, id))
@@ -502,7 +506,11 @@ static int do_alter(struct change *c, uint32_t id, const char **code, struct err
 	} else if ((rc = alter_read(c, id, code, err)) < 0) {
 		return rc;
 	}
+	if (runs(s, id) && (rc = walltime_check(s, id, c->w, c->last.to->walltime, code, err)) < 0)
+		return rc;
 	p.spec = c->last.to;
+	if (runs(s, id) && p.spec->walltime != e->spec->walltime)
+		p.text = walltime_words(e->spec->walltime, p.spec->walltime, c->arena);
 	if (c->last.body)
 		store_put_body(s->store, e->key, c->last.body);
 	if (p.spec->priority != e->spec->priority) {

@@ -290,7 +290,10 @@ void dispatch_orders(struct server *s)
 	}
 	s->starts.n = kept;
 	for (size_t i = 0; i < s->signals.n; i++)
-		engine_signal(s->engine, s->signals.v[i].tag, s->signals.v[i].signal);
+		if (s->signals.v[i].walltime)
+			engine_limit(s->engine, s->signals.v[i].tag, s->signals.v[i].walltime);
+		else
+			engine_signal(s->engine, s->signals.v[i].tag, s->signals.v[i].signal);
 	vec_clear(&s->signals);
 	for (size_t i = 0; i < s->told.n; i++) {
 		engine_forget(s->engine, s->told.v[i]);

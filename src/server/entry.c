@@ -53,7 +53,7 @@ static void apply_start(const struct server *s, struct entry *x, const struct pa
 	exec_host_set(s, x, p->attempt);
 	x->outcome->session = 0; /* an earlier attempt's */
 	x->outcome->kill_at = 0;
-	x->suspended = x->resumed = false;
+	x->suspended = x->resumed = x->limited = false;
 	x->intent = INTENT_NONE;
 	comment_set(x, NULL);
 }
@@ -70,7 +70,7 @@ static void apply_started(const struct server *s, struct entry *x, const struct 
 /* It does not run any more, for good or to wait again. */
 static void apply_stop(struct entry *x, const struct payload *p)
 {
-	x->suspended = x->resumed = false;
+	x->suspended = x->resumed = x->limited = false;
 	x->intent = INTENT_NONE;
 	if (x->outcome) {
 		x->outcome->kill_at = 0;
@@ -132,6 +132,9 @@ static void apply_alter(struct server *s, struct entry *x, struct job *job, cons
 	if (job->state <= STATE_ALLOCATED && asks_otherwise(old, p->spec)) {
 		plan_forget(s->plan, job->id); /* it has other fragments */
 		job_fill(s, job, p->spec);
+	} else if (entry_running(s, job->id) && old->walltime != p->spec->walltime) {
+		job->walltime = p->spec->walltime;
+		x->limited = true;
 	}
 	spec_unref(old);
 }
@@ -257,6 +260,7 @@ void entry_alter(struct server *s, uint32_t id, const struct payload *p)
 {
 	const struct job *job = entry_job(s, id);
 	const struct spec *old = s->entries.v[id].spec;
+	bool longer = entry_running(s, id) && old->walltime != p->spec->walltime;
 	bool waits = job->state <= STATE_ALLOCATED, queued = job_waits(job) && asks_otherwise(old, p->spec);
 
 	if (waits && old->queue != p->spec->queue)
@@ -267,6 +271,8 @@ void entry_alter(struct server *s, uint32_t id, const struct payload *p)
 	entry_event(s, id, EVENT_ALTER, p);
 	if (queued)
 		sched_readmit(s->sched, id, s->now);
+	if (longer)
+		walltime_changed(s, id);
 	total_count(s, p->spec, 1);
 	if (waits)
 		block_begin(s, id);

@@ -87,6 +87,7 @@ struct entry {
 	struct job_failures *failures; /* NULL: none */
 	bool suspended;
 	bool resumed;  /* it was suspended, and goes on */
+	bool limited;  /* its walltime was changed while it ran */
 	bool ran;      /* its script was started, now or once */
 	bool eligible; /* counted as active in its limits: its core job is not held */
 	bool foreign;  /* deleted by another than its owner */

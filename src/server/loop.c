@@ -163,6 +163,12 @@ static void turn_decide(struct server *s)
 	dispatch_settle(s);
 }
 
+void server_decide(struct server *s)
+{
+	dispatch_overruns(s);
+	turn_decide(s);
+}
+
 static void forget_old(struct server *s)
 {
 	struct heap_item x;

@@ -14,8 +14,9 @@
 #include "engine/ticket.h"
 #include "server/prepare_internal.h"
 
-#define DAY INT64_C(86400) /* hosts' clocks differ, jobs are suspended: a ticket counts for so much longer */
-#define STAGE_MAX 1000	   /* files of a job */
+#define DAY INT64_C(86400)
+#define TICKET_LONGER (30 * DAY) /* hosts' clocks differ, walltimes are extended: a ticket counts for so much longer */
+#define STAGE_MAX 1000		 /* files of a job */
 
 /* ---- hosts ---- */
 
@@ -241,6 +242,6 @@ int part_files(struct server *s, const struct part *p, struct order *o, struct e
 		rc = stage_add(s, p, o, FILE_BACK, out, err);
 	if (rc < 0 || !o->ncarried)
 		return rc;
-	terms.until = s->now + walltime + o->deliver_for + DAY;
+	terms.until = s->now + walltime + o->deliver_for + TICKET_LONGER;
 	return ticket_write(o, &terms, p->a, err);
 }

@@ -503,6 +503,8 @@ static void signals_again(struct server *s, uint32_t id, uint32_t attempt, bool 
 {
 	const struct entry *e = &s->entries.v[id];
 
+	if (current && e->limited)
+		walltime_tell(s, id, attempt);
 	if (!current || e->intent)
 		job_kill_again(s, id, attempt);
 	else if (e->suspended || e->resumed)

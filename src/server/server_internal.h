@@ -311,7 +311,8 @@ struct server {
 	VEC(struct signal_order {
 		char tag[64];
 		int signal;
-	}) signals; /* to be sent after the commit */
+		int64_t walltime; /* not 0: this is what it may run, instead of a signal */
+	}) signals;		  /* to be sent after the commit */
 	VEC(struct mail_later {
 		uint32_t job;
 		enum mail_point point;
@@ -349,6 +350,12 @@ static inline struct job *entry_job(const struct server *s, uint32_t id)
 {
 	return cluster_job(s->cluster, id);
 }
+/* It runs, or the order to start it is out. */
+static inline bool entry_running(const struct server *s, uint32_t id)
+{
+	return entry_job(s, id)->state == STATE_NOW || entry_job(s, id)->state == STATE_RUNNING;
+}
+
 static inline bool entry_ended(const struct server *s, uint32_t id)
 {
 	return job_ended(cluster_job(s->cluster, id));
@@ -478,7 +485,17 @@ void job_kill(struct server *s, uint32_t id, const struct payload *p);
 void job_purge(struct server *s, uint32_t id, const struct payload *p);
 void job_kill_again(struct server *s, uint32_t id, uint32_t attempt);
 void signal_later(struct server *s, uint32_t id, uint32_t attempt, int signal); /* after the commit */
+void server_decide(struct server *s);	/* a turn's decisions, in the middle of one */
 void dispatch_settle(struct server *s); /* what follows from events: dependencies, books, mail */
+
+/* ---- walltime.c: another one for a job that runs ---- */
+int walltime_check(struct server *s, uint32_t id, const struct asker *w, int64_t walltime, const char **code,
+		   struct err *err);
+const char *walltime_words(int64_t before, int64_t after, struct arena *a); /* for the log */
+void walltime_changed(struct server *s, uint32_t id);			    /* its spec has it now */
+void walltime_tell(struct server *s, uint32_t id, uint32_t attempt);	    /* its hosts, after the commit */
+/* resources_max of queue and server. */
+int walltime_allowed(struct server *s, uint32_t queue, int64_t walltime, const char **code, struct err *err);
 
 /* ---- attempt.c: which CPUs and GPUs an attempt has, on which hosts ---- */
 struct attempt *attempt_create(struct server *s, uint32_t id, uint32_t number, const int32_t *nodes, uint32_t n);

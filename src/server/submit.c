@@ -50,6 +50,19 @@ static int amounts_check(const struct attrs *a, const char *of, const struct ask
 	return 0;
 }
 
+int walltime_allowed(struct server *s, uint32_t queue, int64_t walltime, const char **code, struct err *err)
+{
+	struct asked asked[] = {{"walltime", walltime, true}, {NULL, 0, false}};
+	const struct queue *q = queue_of(s, queue);
+	char of[300];
+	int rc = amounts_check(&s->attrs, "this server", asked, code, err);
+
+	if (rc < 0 || !q)
+		return rc;
+	snprintf(of, sizeof of, "queue %s", q->name);
+	return amounts_check(&q->attrs, of, asked, code, err);
+}
+
 static bool in_group(const struct attrs *a, const struct asker *who)
 {
 	gid_t groups[256];

@@ -216,6 +216,25 @@ static void op_alter(struct history *h)
 	strbuf_fini(&b);
 }
 
+/* Of a job that runs, around what it has used and what it may. */
+static void op_walltime(struct history *h)
+{
+	VEC(uint32_t) running = {0};
+	struct strbuf id = {0};
+
+	for (uint32_t i = 1; i < h->s->entries.n; i++)
+		if (h->s->entries.v[i].spec && entry_running(h->s, i))
+			vec_push(&running, i);
+	if (running.n) {
+		uint32_t x = running.v[below(h, (int64_t)running.n)];
+		entry_id(h->s, x, &id);
+		ask(h, someone(h), "POST", "/v1/jobs/alter", "{\"ids\":[\"%s\"],\"resources\":[\"walltime=%lld\"]}",
+		    id.text, (long long)(1 + below(h, 2 * h->s->entries.v[x].spec->walltime + 100)));
+	}
+	vec_free(&running);
+	strbuf_fini(&id);
+}
+
 static void op_action(struct history *h)
 {
 	char id[64], path[64];
@@ -367,6 +386,24 @@ static void job_see(struct history *h, uint32_t id, const struct array *a, struc
 	json_decref(body);
 }
 
+/* When it is planned to end, and that its host has its walltime. */
+static void running_see(struct history *h, uint32_t id, struct strbuf *out)
+{
+	const struct entry *e = &h->s->entries.v[id];
+	const struct bare_attempt *all;
+	size_t n = bare_attempts(&all);
+	char tag[64];
+
+	if (!entry_running(h->s, id))
+		return;
+	strbuf_printf(out, "  ends %lld limited %d\n", (long long)plan_piece(h->s->plan, id, 0)->end, e->limited);
+	attempt_tag(h->s, id, entry_job(h->s, id)->attempt, tag);
+	for (size_t i = 0; i < n; i++)
+		if (strcmp(all[i].tag, tag) == 0)
+			assert_int_equal(all[i].walltime, e->spec->walltime + h->s->cluster->settings.tolerance);
+	assert_int_equal(entry_job(h->s, id)->walltime, e->spec->walltime);
+}
+
 /* Everything, a line each. */
 static void dump(struct history *h, struct strbuf *out)
 {
@@ -379,6 +416,7 @@ static void dump(struct history *h, struct strbuf *out)
 			strbuf_printf(out, "  key %llx block %x eligible %d rank %.6f guaranteed %d since %lld\n",
 				      (unsigned long long)e->key, e->block, e->eligible, entry_job(s, id)->rank,
 				      entry_job(s, id)->guaranteed, (long long)entry_job(s, id)->since);
+			running_see(h, id, out);
 			job_check(entry_job(s, id));
 		}
 	for (size_t i = 0; i < s->arrays.n; i++)
@@ -518,7 +556,11 @@ static bool drain(struct history *h)
 
 static void step(struct history *h)
 {
-	switch (below(h, 16)) {
+	switch (below(h, 18)) {
+	case 16:
+	case 17:
+		op_walltime(h);
+		break;
 	case 0:
 	case 1:
 	case 2:

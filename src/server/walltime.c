@@ -1,0 +1,104 @@
+/*
+ * walltime.c - another walltime for a job that runs: who may ask for how much, and what follows.
+ *
+ * Its owner may shorten it, though not below what it has used; extend it as far as the limits of its queue allow and nobody who has a place in the plan is
+ * delayed (sched_may_extend). Operators may extend it in any case. The plan has its new end at once; its hosts are told after the commit, and again after a restart
+ * or when they were away (engine_limit).
+ */
+#include "base/timetext.h"
+#include "server/server_internal.h"
+
+/* Seconds that it has run. */
+static int64_t used(const struct server *s, uint32_t id)
+{
+	const struct outcome *o = s->entries.v[id].outcome;
+
+	if (entry_job(s, id)->state != STATE_RUNNING || !o || s->boot_us <= o->began_us)
+		return 0;
+	return (s->boot_us - o->began_us) / 1000000;
+}
+
+static int64_t end_with(const struct server *s, uint32_t id, int64_t walltime)
+{
+	int64_t end = entry_job(s, id)->start + walltime + s->cluster->settings.tolerance;
+
+	return end > s->now ? end : s->now + 1; /* the clock may have been set */
+}
+
+static int in_the_way(struct server *s, uint32_t id, int64_t walltime, const struct obstacle *o, struct err *err)
+{
+	int64_t most = o->until - entry_job(s, id)->start - s->cluster->settings.tolerance;
+	char asked[32], text[32], when[64], may[64] = "it can't be extended now";
+	struct strbuf other = {0};
+
+	duration_format(walltime, asked, sizeof asked);
+	if (most > s->entries.v[id].spec->walltime)
+		snprintf(may, sizeof may, "it can be extended to walltime=%s",
+			 duration_format(most, text, sizeof text));
+	if (o->job == JOB_NONE) {
+		strbuf_puts(&other, "other jobs");
+	} else {
+		strbuf_puts(&other, "job ");
+		entry_id(s, o->job, &other);
+		if (entry_job(s, o->job)->guaranteed)
+			strbuf_puts(&other, ", whose deadline is guaranteed");
+	}
+	err_set(err, -EPERM, "walltime=%s would delay %s (its place is reserved from %s): %s; operators may give more",
+		asked, other.text, instant_format(o->until, when, sizeof when), may);
+	strbuf_fini(&other);
+	return -EPERM;
+}
+
+int walltime_check(struct server *s, uint32_t id, const struct asker *w, int64_t walltime, const char **code,
+		   struct err *err)
+{
+	const struct spec *p = s->entries.v[id].spec;
+	int64_t run = used(s, id);
+	struct obstacle o;
+	char text[32];
+	int rc;
+
+	*code = "refused";
+	if (walltime == p->walltime)
+		return 0;
+	if (run >= p->walltime + s->cluster->settings.tolerance)
+		return err_set(err, -EPERM, "its walltime is over, and it is being ended");
+	if (walltime <= run)
+		return err_set(err, -EPERM, "it has run for %s already: its walltime can't be less (qdel ends it)",
+			       duration_format(run, text, sizeof text));
+	if (walltime < p->walltime || w->role >= ROLE_OPERATOR)
+		return 0;
+	rc = walltime_allowed(s, p->queue, walltime, code, err);
+	if (rc < 0)
+		return rc;
+	if (s->dirty) /* what waits reserves first */
+		server_decide(s);
+	if (!entry_running(s, id))
+		return err_set(err, -EPERM, "it does not run any more");
+	if (!sched_may_extend(s->sched, id, end_with(s, id, walltime), s->now, &o))
+		return in_the_way(s, id, walltime, &o, err);
+	return 0;
+}
+
+const char *walltime_words(int64_t before, int64_t after, struct arena *a)
+{
+	char x[32], y[32];
+
+	return arena_printf(a, "altered: walltime %s -> %s", duration_format(before, x, sizeof x),
+			    duration_format(after, y, sizeof y));
+}
+
+void walltime_tell(struct server *s, uint32_t id, uint32_t attempt)
+{
+	struct signal_order o = {.walltime = s->entries.v[id].spec->walltime + s->cluster->settings.tolerance};
+
+	attempt_tag(s, id, attempt, o.tag);
+	vec_push(&s->signals, o);
+}
+
+void walltime_changed(struct server *s, uint32_t id)
+{
+	sched_set_end(s->sched, id, end_with(s, id, s->entries.v[id].spec->walltime), s->now);
+	walltime_tell(s, id, entry_job(s, id)->attempt);
+	s->dirty = true;
+}
