@@ -68,10 +68,23 @@ int cluster_add_node(struct cluster *c, const char *name, const struct res *tota
 	if (names_find(&c->node_names, name, &id))
 		return err_set(err, -EEXIST, "node %s: there is one of that name", name);
 	id = names_add(&c->node_names, name);
-	vec_push(&c->nodes, (struct node){.name = id, .total = *total, .up = true});
+	vec_push(&c->nodes, (struct node){.name = id, .total = *total, .peer = (int32_t)id, .up = true});
 	cluster_use_dims(c, total);
 	res_add(&c->total, total);
 	return 0;
+}
+
+void cluster_share_host(struct cluster *c, uint32_t a, uint32_t b)
+{
+	int32_t next = c->nodes.v[a].peer;
+
+	for (int32_t n = next; n != (int32_t)a; n = c->nodes.v[n].peer)
+		if (n == (int32_t)b)
+			return;
+	if (a == b)
+		return;
+	c->nodes.v[a].peer = c->nodes.v[b].peer; /* two rings, cut open and joined crosswise, are one */
+	c->nodes.v[b].peer = next;
 }
 
 void cluster_resize_node(struct cluster *c, uint32_t node, const struct res *total)
@@ -120,12 +133,16 @@ int cluster_resource(struct cluster *c, const char *name, struct err *err)
 
 uint32_t cluster_shape(struct cluster *c, const struct shape *shape)
 {
-	struct shape key = {.need = shape->need, .features = shape->features, .exclusive = shape->exclusive};
-	uint64_t hash = hash_bytes(&key.need, sizeof key.need) ^ key.features ^ (key.exclusive ? 0x9e37 : 0), id;
+	struct shape key = {
+		.need = shape->need, .features = shape->features, .exclusive = shape->exclusive, .whole = shape->whole};
+	uint64_t hash = hash_bytes(&key.need, sizeof key.need) ^ key.features ^ (key.exclusive ? 0x9e37 : 0) ^
+			(uint64_t)key.whole << 20,
+		 id;
 
 	while (map_get(&c->shape_index, hash, &id)) {
 		const struct shape *s = &c->shapes.v[id];
-		if (res_equal(&s->need, &key.need) && s->features == key.features && s->exclusive == key.exclusive)
+		if (res_equal(&s->need, &key.need) && s->features == key.features && s->exclusive == key.exclusive &&
+		    s->whole == key.whole)
 			return id;
 		hash++;
 	}
@@ -175,7 +192,7 @@ uint32_t cluster_intern(struct cluster *c, struct frag *frag, uint32_t nfrags)
 			return id;
 		hash++;
 	}
-	struct request r = {.nfrags = nfrags, .uniform = true};
+	struct request r = {.nfrags = nfrags, .uniform = true, .whole = c->shapes.v[frag[0].shape].whole};
 	r.frag = mem_alloc(nfrags * sizeof *frag);
 	memcpy(r.frag, frag, nfrags * sizeof *frag);
 	for (uint32_t i = 0; i < nfrags; i++) {
@@ -185,6 +202,7 @@ uint32_t cluster_intern(struct cluster *c, struct frag *frag, uint32_t nfrags)
 		*(fixed ? &r.cpus_fixed : &r.cpus_free) += cpus;
 		r.uniform &= !fixed && frag[i].shape == frag[0].shape;
 		r.apart |= c->shapes.v[frag[i].shape].exclusive;
+		assert(c->shapes.v[frag[i].shape].whole == r.whole);
 		res_add(&r.total, &c->shapes.v[frag[i].shape].need);
 	}
 	map_set(&c->request_index, hash, c->requests.n);
@@ -253,7 +271,7 @@ static int unknown_resource(const struct cluster *c, const char *name, struct er
 static int chunk_shape(struct cluster *c, const struct reqtext *text, const struct chunk *k, int64_t nfrags,
 		       struct shape *ret, struct err *err)
 {
-	*ret = (struct shape){.need = k->need, .exclusive = k->exclusive};
+	*ret = (struct shape){.need = k->need, .exclusive = k->exclusive, .whole = (uint8_t)text->whole};
 	for (int i = 0; i < RES_MAX; i++)
 		ret->need.v[i] += (text->job.v[i] + nfrags - 1) / nfrags;
 	ret->need.v[RES_MEM] += text->pmem * k->need.v[RES_CPU];
@@ -318,7 +336,7 @@ int cluster_request(struct cluster *c, const struct reqtext *text, uint32_t *ret
 
 	for (int i = 0; i < nchunks; i++)
 		nfrags += chunk[i].node ? 1 : chunk[i].count;
-	struct shape packed = {0};
+	struct shape packed = {.whole = (uint8_t)text->whole};
 	for (int i = 0; i < nchunks && rc == 0; i++) {
 		const struct chunk *k = &chunk[i];
 		struct shape s;

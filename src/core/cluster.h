@@ -26,6 +26,7 @@ struct node {
 	uint32_t name; /* in cluster.node_names; equals the node's index */
 	struct res total;
 	uint64_t features; /* bit i: cluster.feature_names[i] */
+	int32_t peer;	   /* the next node of the same machine, in a ring; itself if it has none */
 	bool up;
 };
 
@@ -34,6 +35,7 @@ struct shape {
 	struct res need;
 	uint64_t features;
 	bool exclusive; /* the only fragment of its job there */
+	uint8_t whole;	/* enum wholeness: the same for all fragments of a job */
 };
 
 struct frag {
@@ -48,7 +50,8 @@ struct request {
 	uint32_t nfixed;
 	bool uniform;	   /* all fragments free and of one shape */
 	bool apart;	   /* some fragment is exclusive */
-	struct res total;  /* over all fragments */
+	uint8_t whole;	   /* enum wholeness */
+	struct res total;  /* over all fragments: with `whole` the least that it holds */
 	int64_t cpus_free; /* CPUs of free and of fixed fragments: for the weight */
 	int64_t cpus_fixed;
 };
@@ -96,6 +99,8 @@ void cluster_destroy(struct cluster *c);
 /* Adds a node; -EEXIST when the name is taken. Nodes are added before the plan is made. */
 int cluster_add_node(struct cluster *c, const char *name, const struct res *total, struct err *err);
 int cluster_add_feature(struct cluster *c, uint32_t node, const char *feature, struct err *err);
+/* Two nodes, and those that they were on one machine with, are on one machine. Before the plan is made. */
+void cluster_share_host(struct cluster *c, uint32_t a, uint32_t b);
 /* It has more, or less, than before; plans made earlier don't know. */
 void cluster_resize_node(struct cluster *c, uint32_t node, const struct res *total);
 /* The dimension of a named resource, made if new; -ENOSPC when all RES_MAX are taken. */

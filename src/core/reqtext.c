@@ -266,20 +266,47 @@ static int single_chunk(struct reqtext *r, const char *key, const char *value, s
 
 static int place_parse(struct reqtext *r, char *text, struct err *err)
 {
-	bool pack = false, scatter = false;
+	static const struct {
+		const char *word;
+		enum wholeness whole;
+	} sharing[] = {{"shared", WHOLE_NOT}, {"excl", WHOLE_NODE}, {"exclhost", WHOLE_HOST}};
+	bool pack = false, scatter = false, said = false;
+	enum wholeness whole = WHOLE_NOT;
 
 	for (char *word; (word = strsep(&text, ":"));) {
 		if (same(word, "pack"))
 			pack = true;
 		else if (same(word, "scatter") || same(word, "vscatter"))
 			scatter = true;
-		else if (!same(word, "free") && !same(word, "shared"))
-			return err_set(err, -EINVAL, "place can be free, pack or scatter (nodes are always shared)");
+		else if (!same(word, "free")) {
+			size_t i = 0;
+			while (i < sizeof sharing / sizeof *sharing && !same(word, sharing[i].word))
+				i++;
+			if (i == sizeof sharing / sizeof *sharing)
+				return err_set(
+					err, -EINVAL,
+					"place can be free, pack or scatter, and shared, excl or exclhost (as in "
+					"place=scatter:excl)");
+			if (said && sharing[i].whole != whole)
+				return err_set(err, -EINVAL, "place can be only one of shared, excl and exclhost");
+			whole = sharing[i].whole;
+			said = true;
+		}
 	}
 	if (pack && scatter)
 		return err_set(err, -EINVAL, "place can't be pack and scatter at once");
 	r->pack = pack;
 	r->scatter = scatter;
+	r->whole = whole;
+	return 0;
+}
+
+/* Moab's word for the same: only who shares the nodes, not where fragments go. */
+static int access_parse(struct reqtext *r, const char *text, struct err *err)
+{
+	if (!same(text, "shared") && !same(text, "singlejob"))
+		return err_set(err, -EINVAL, "it can be shared or singlejob (a job has its nodes to itself)");
+	r->whole = same(text, "singlejob") ? WHOLE_NODE : WHOLE_NOT;
 	return 0;
 }
 
@@ -357,6 +384,8 @@ static int part_parse(struct reqtext *r, const char *key, char *value, struct ar
 		return memory_parse(value, &r->pmem, err);
 	if (same(key, "place"))
 		return place_parse(r, value, err);
+	if (same(key, "naccesspolicy"))
+		return access_parse(r, value, err);
 	if (same(key, "vmem") || same(key, "pvmem") || same(key, "file"))
 		return memory_parse(value, &dropped, err);
 	if (same(key, "cput") || same(key, "pcput"))
@@ -506,8 +535,15 @@ void reqtext_format(const struct reqtext *r, struct strbuf *out)
 		PART("pmem=%s", memory_format(r->pmem, buf, sizeof buf));
 	for (int i = 0; i < r->nnamed; i++)
 		PART("%s=%lld", r->named[i].name, (long long)r->named[i].amount);
-	if (r->pack || r->scatter)
-		PART("place=%s", r->pack ? "pack" : "scatter");
+	if (r->pack || r->scatter || r->whole)
+		PART("place=%s%s%s",
+		     r->pack	  ? "pack"
+		     : r->scatter ? "scatter"
+				  : "",
+		     (r->pack || r->scatter) && r->whole ? ":" : "",
+		     r->whole == WHOLE_HOST   ? "exclhost"
+		     : r->whole == WHOLE_NODE ? "excl"
+					      : "");
 	if (r->walltime >= 0)
 		PART("walltime=%s", duration_format(r->walltime, buf, sizeof buf));
 #undef PART

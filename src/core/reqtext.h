@@ -17,7 +17,8 @@
  * Plain ncpus=4 is select=1:ncpus=4, and procs=4 is select=4:ncpus=1.
  *
  * For the whole job: walltime=; mem=, gpus= or ngpus=, and NAME=NUMBER for named resources; pmem=, for each CPU;
- * place=free, pack or scatter (vscatter is the same; place=excl is refused). TORQUE's vmem=, pvmem=, cput=, pcput= and
+ * place=free, pack or scatter (vscatter is the same), and whether the job shares its nodes with others: shared, excl (it has
+ * its nodes alone) or exclhost (their machines, too), as in place=scatter:excl; naccesspolicy=singlejob or shared, of Moab, says the latter alone. TORQUE's vmem=, pvmem=, cput=, pcput= and
  * file= are checked and dropped, so that scripts run unchanged: nothing here plans with them.
  *
  * Names of keys are compared without regard to case.
@@ -44,6 +45,10 @@
 #define MEMORY_MAX ((INT64_C(1) << 53) - 1) /* KiB, of a fragment and of a request */
 #define AMOUNT_MAX INT64_C(1000000000000)   /* of a named resource */
 
+/* What a job keeps to itself wherever it has a fragment: nothing, its nodes, or their machines with all of their nodes.
+ * No other job is there while it runs; its own fragments may share a node all the same. */
+enum wholeness { WHOLE_NOT, WHOLE_NODE, WHOLE_HOST };
+
 struct named_amount {
 	const char *name;
 	int64_t amount;
@@ -65,13 +70,14 @@ struct chunk {
 /* Everything one or more -l options said. Strings live in the arena given to the parser. */
 struct reqtext {
 	struct chunk *chunk;
-	int nchunks;	  /* 0: the default, one CPU */
-	int64_t walltime; /* seconds, or -1: not said */
-	struct res job;	  /* amounts for the job as a whole (-l mem=..), to be spread evenly over its fragments */
-	int64_t pmem;	  /* KiB that each CPU of a fragment brings along, or 0 */
-	bool pack;	  /* place=pack: all fragments on one node */
-	bool scatter;	  /* place=scatter: all chunks are exclusive, and marked so */
-	int nnamed;	  /* named resources of the job as a whole, spread like `job` */
+	int nchunks;	      /* 0: the default, one CPU */
+	int64_t walltime;     /* seconds, or -1: not said */
+	struct res job;	      /* amounts for the job as a whole (-l mem=..), to be spread evenly over its fragments */
+	int64_t pmem;	      /* KiB that each CPU of a fragment brings along, or 0 */
+	bool pack;	      /* place=pack: all fragments on one node */
+	bool scatter;	      /* place=scatter: all chunks are exclusive, and marked so */
+	enum wholeness whole; /* place=excl, place=exclhost */
+	int nnamed;	      /* named resources of the job as a whole, spread like `job` */
 	struct named_amount named[WORDS_MAX];
 };
 

@@ -21,6 +21,55 @@ static void check_exclusive(const struct plan *p, const struct plan_node *n)
 				assert(!p->cluster->shapes.v[n->pieces.v[i].shape].exclusive);
 }
 
+static void take(const struct piece *x, const struct res *need, struct timeline *line, struct timeline *sum,
+		 int64_t *free_now)
+{
+	int64_t start = x->live ? TIME_BEGIN : x->start;
+
+	timeline_change(line, start, x->end, need, -1);
+	timeline_change(sum, start, x->end, need, -1);
+	*free_now -= x->live ? need->v[RES_CPU] : 0;
+}
+
+/* Whether a job that keeps others from its nodes keeps them from this one, by a piece on `at`. */
+static bool keeps(const struct plan *p, const struct piece *x, uint32_t at, uint32_t node)
+{
+	uint32_t n = at;
+
+	if (x->whole == WHOLE_HOST)
+		while (n != node && (n = (uint32_t)p->cluster->nodes.v[n].peer) != at)
+			;
+	return n == node;
+}
+
+/* Takes the node for each job that keeps others from it, once. */
+static void check_whole(const struct plan *p, uint32_t node, struct timeline *line, struct timeline *sum,
+			int64_t *free_now)
+{
+	const struct res *total = &p->cluster->nodes.v[node].total;
+	job_vec seen = {0};
+
+	for (uint32_t n = 0; n < p->nnodes; n++)
+		for (size_t i = 0; i < p->node[n].pieces.n; i++) {
+			const struct piece *x = &p->node[n].pieces.v[i];
+			struct res own = {0};
+			size_t k = 0;
+			if (!x->whole || !keeps(p, x, n, node))
+				continue;
+			while (k < seen.n && seen.v[k] != x->job)
+				k++;
+			if (k < seen.n)
+				continue;
+			vec_push(&seen, x->job);
+			take(x, total, line, sum, free_now);
+			for (k = 0; k < p->node[node].pieces.n; k++)
+				if (p->node[node].pieces.v[k].job == x->job)
+					res_add(&own, &p->cluster->shapes.v[p->node[node].pieces.v[k].shape].need);
+			assert(res_covers(total, &own));
+		}
+	vec_free(&seen);
+}
+
 static void check_node(const struct plan *p, uint32_t i, struct timeline *sum)
 {
 	const struct plan_node *n = &p->node[i];
@@ -44,13 +93,14 @@ static void check_node(const struct plan *p, uint32_t i, struct timeline *sum)
 		assert(at->node == (int32_t)i && at->slot == k);
 		if (!x->live && cluster_job_nodes(p->cluster, job)) /* what runs stays, whatever became of its set */
 			assert(nodeset_has(cluster_job_nodes(p->cluster, job), i));
-		timeline_change(&line, x->live ? TIME_BEGIN : x->start, x->end, &s->need, -1);
-		timeline_change(sum, x->live ? TIME_BEGIN : x->start, x->end, &s->need, -1);
-		if (x->live)
-			free_now -= s->need.v[RES_CPU];
+		assert(x->whole == cluster_job_request(p->cluster, job)->whole);
+		if (!x->whole)
+			take(x, &s->need, &line, sum, &free_now);
 		assert(x->live || x->start <= p->horizon);
 		loose += !x->running && !x->fixed;
 	}
+	if (node->up)
+		check_whole(p, i, &line, sum, &free_now);
 	assert(loose == n->loose && n->features == node->features);
 	assert(node->up || !n->up); /* one that is drained is up, but not here */
 	assert(timeline_equal(&line, &n->line));
@@ -69,6 +119,7 @@ void plan_check(const struct plan *p)
 {
 	struct timeline sum;
 	struct res total = {0};
+	uint32_t machines = 0;
 
 	for (uint32_t i = 0; i < p->nnodes; i++)
 		if (p->cluster->nodes.v[i].up)
@@ -76,6 +127,10 @@ void plan_check(const struct plan *p)
 	timeline_init(&sum, p->cluster->nres, &total);
 	for (uint32_t i = 0; i < p->nnodes; i++)
 		check_node(p, i, &sum);
+	for (uint32_t i = 0; i < p->nnodes; i++)
+		for (size_t k = 0; k < p->node[i].pieces.n; k++)
+			machines += p->node[i].pieces.v[k].whole == WHOLE_HOST;
+	assert(machines == p->machines);
 	assert(p->nnodes == 1 || timeline_equal(&sum, settled_sum(p)));
 	timeline_fini(&sum);
 	for (size_t j = 0; j < p->holds.n; j++) {
@@ -124,9 +179,11 @@ struct plan *plan_clone(const struct plan *p)
 	q->now = p->now;
 	q->version = p->version;
 	q->loose = p->loose;
+	q->machines = p->machines;
 	q->nreserved = p->nreserved;
 	q->horizon = p->horizon;
 	timeline_copy(&q->sum, p->nnodes == 1 ? &p->sum : settled_sum(p));
+	memcpy(q->total, p->total, p->nnodes * sizeof *p->total);
 	memcpy(q->free_now, p->free_now, p->nnodes * sizeof *p->free_now);
 	for (uint32_t i = 0; i < p->nnodes; i++) {
 		q->node[i].loose = p->node[i].loose;

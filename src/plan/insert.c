@@ -39,7 +39,8 @@ bool plan_is_simple(const struct plan *p, const struct manner *m, uint32_t id)
 	const struct job *job = cluster_job(p->cluster, id);
 	const struct request *r = cluster_job_request(p->cluster, job);
 
-	if (p->nnodes != 1 || m->may_remove || r->nfrags != 1 || !p->node[0].up || job->allowed != NODES_ALL)
+	if (p->nnodes != 1 || m->may_remove || r->nfrags != 1 || r->whole || !p->node[0].up ||
+	    job->allowed != NODES_ALL)
 		return false;
 
 	uint64_t features = p->cluster->shapes.v[r->frag[0].shape].features;
@@ -80,11 +81,22 @@ int64_t node_measure(const struct insertion *in, const struct goal *g, int32_t n
 	const struct plan *p = in->p;
 	const struct res *need = &p->cluster->shapes.v[g->shape].need;
 
+	if (g->whole)
+		return goal_allowed(in, g, node) ? whole_measure(in, g, node, ret_area) : 0;
 	if (in->live_only && g->start <= p->now && p->free_now[node] < need->v[RES_CPU])
 		return 0; /* a quick no */
 	if (!goal_allowed(in, g, node))
 		return 0;
 	return timeline_measure(&p->node[node].line, g->start, g->end, need, ret_area);
+}
+
+bool goal_fits(const struct insertion *in, const struct goal *g, int32_t node)
+{
+	double area;
+
+	if (g->whole)
+		return whole_measure(in, g, node, &area) > 0;
+	return timeline_fits(&in->p->node[node].line, g->start, g->end, &in->p->cluster->shapes.v[g->shape].need);
 }
 
 int32_t goal_best_fit(const struct insertion *in, const struct goal *g)
@@ -167,7 +179,7 @@ static bool place_fragment(struct insertion *in, const struct goal *g, int32_t f
 		node = goal_best_fit(in, g);
 	else if (!goal_allowed(in, g, fixed))
 		return false;
-	else if (!timeline_fits(&in->p->node[fixed].line, g->start, g->end, &in->p->cluster->shapes.v[g->shape].need))
+	else if (!goal_fits(in, g, fixed))
 		return node_make_room(in, g, fixed, depth);
 	if (node == NODE_ANY)
 		return goal_make_room(in, g, depth);
@@ -266,9 +278,15 @@ static void pack_nodes(struct insertion *in, struct pack *k, struct goal g)
 		const struct timeline *line = &p->node[n].line;
 		uint64_t kinds = 0;
 		struct res free;
-		if (in->m->may_remove)
-			line = node_cleared(in, &g, n);
-		timeline_least(line, g.start, g.end, &free);
+		if (g.whole) {
+			if (!whole_is_free(in, &g, n))
+				continue;
+			free = p->total[n];
+		} else {
+			if (in->m->may_remove)
+				line = node_cleared(in, &g, n);
+			timeline_least(line, g.start, g.end, &free);
+		}
 		for (int i = 0; i < k->nkinds; i++) {
 			g.shape = k->kind[i].shape;
 			if (res_covers(&free, &k->kind[i].need) && goal_allowed(in, &g, n))
@@ -295,8 +313,7 @@ static bool insert_packed(struct insertion *in, const struct request *r, struct 
 		in->work = POWER_WORK + (int)r->nfrags;
 		for (g.frag = 0; g.frag < r->nfrags && done; g.frag++) {
 			g.shape = r->frag[g.frag].shape;
-			if (timeline_fits(&in->p->node[nodes[g.frag]].line, g.start, g.end,
-					  &in->p->cluster->shapes.v[g.shape].need))
+			if (goal_fits(in, &g, nodes[g.frag]))
 				goal_put(in, &g, nodes[g.frag]);
 			else
 				done = node_make_room(in, &g, nodes[g.frag], 0);
@@ -322,8 +339,12 @@ bool plan_insert(struct plan *p, const struct manner *m, uint32_t job, int64_t s
 			       .job = job,
 			       .work = m->may_remove ? POWER_WORK : PUSH_WORK,
 			       .live_only = !end_reached(p)};
-	struct goal g = {
-		.job = job, .start = start, .end = end, .apart = r->apart, .on = cluster_job_nodes(p->cluster, owner)};
+	struct goal g = {.job = job,
+			 .start = start,
+			 .end = end,
+			 .apart = r->apart,
+			 .whole = r->whole,
+			 .on = cluster_job_nodes(p->cluster, owner)};
 	plan_mark mark;
 
 	p->attempts++;

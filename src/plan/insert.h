@@ -51,6 +51,11 @@ int64_t plan_insert_latest(struct plan *p, const struct manner *m, uint32_t job,
 /* Which enum removable a job in the plan is, or 0 when nothing could remove it. */
 unsigned plan_removable(const struct plan *p, uint32_t job);
 
+/* Of a job with whole nodes: how many nodes, or with whole machines how many machines, could take a fragment of it over
+ * [start, end); and how many it has. */
+uint32_t plan_whole_free(struct plan *p, uint32_t job, int64_t start, int64_t end);
+uint32_t plan_whole_count(const struct plan *p, uint32_t job);
+
 /* On one node that the job may use, and whose pieces stay where they are, its timeline says at once what fits. */
 bool plan_is_simple(const struct plan *p, const struct manner *m, uint32_t job);
 

@@ -15,6 +15,7 @@ struct goal {
 	uint32_t job, frag, shape;
 	int64_t start, end;
 	bool apart;		  /* some fragment of the job is exclusive */
+	enum wholeness whole;	  /* what the job keeps to itself */
 	const struct nodeset *on; /* the nodes it may use; NULL: all */
 };
 
@@ -58,6 +59,14 @@ bool node_make_room(struct insertion *in, const struct goal *g, int32_t node, in
 
 /* The node's timeline without the jobs in the goal's interval that this insertion may remove; borrowed, until the next call. */
 const struct timeline *node_cleared(const struct insertion *in, const struct goal *g, int32_t node);
+
+/* Whether the node has room for it as things are; that it is allowed there is not asked. */
+bool goal_fits(const struct insertion *in, const struct goal *g, int32_t node);
+
+/* whole.c: copies of a goal with whole nodes that the node could take, and the CPU-seconds there. */
+int64_t whole_measure(const struct insertion *in, const struct goal *g, int32_t node, double *ret_area);
+/* Whether the node, or its machine, is empty over the goal's interval, with all jobs gone that this insertion may remove. */
+bool whole_is_free(const struct insertion *in, const struct goal *g, int32_t node);
 
 void goal_put(struct insertion *in, const struct goal *g, int32_t node);
 

@@ -14,10 +14,12 @@ struct plan *plan_create(const struct cluster *c)
 	p->now = p->horizon = TIME_BEGIN;
 	p->nnodes = (uint32_t)c->nodes.n;
 	p->node = mem_zalloc(sizeof *p->node * (p->nnodes + 1));
+	p->total = mem_zalloc(sizeof *p->total * (p->nnodes + 1));
 	p->free_now = mem_zalloc(sizeof *p->free_now * (p->nnodes + 1));
 	for (uint32_t i = 0; i < p->nnodes; i++) {
 		struct res none = {0};
 		const struct node *n = &c->nodes.v[i];
+		p->total[i] = n->total;
 		timeline_init(&p->node[i].line, c->nres, n->up ? &n->total : &none);
 		p->free_now[i] = n->up ? (int32_t)n->total.v[RES_CPU] : 0;
 		p->node[i].up = n->up;
@@ -45,6 +47,7 @@ void plan_destroy(struct plan *p)
 	timeline_fini(&p->scratch);
 	map_fini(&p->packs);
 	free(p->node);
+	free(p->total);
 	free(p->free_now);
 	free(p);
 }
@@ -95,24 +98,80 @@ static void sum_change(struct plan *p, int64_t start, int64_t end, const struct 
 		plan_settle(p);
 }
 
-/* What a piece takes from (sign -1) or returns to (1) the timelines. A live one holds its node since ever. */
-static void piece_count(struct plan *p, int32_t node, const struct piece *x, int sign)
+bool plan_whole_held(const struct plan *p, enum wholeness whole, uint32_t job, uint32_t frag, int32_t node)
 {
-	const struct res *need = shape_need(p, x->shape);
+	int32_t n = node;
+
+	do {
+		const piece_vec *v = &p->node[n].pieces;
+		for (size_t i = 0; i < v->n; i++)
+			if (v->v[i].job == job && v->v[i].frag != frag)
+				return true;
+		n = plan_next_whole(p, whole, node, n);
+	} while (n != node);
+	return false;
+}
+
+/* The first fragment of a piece's job where that keeps others from. */
+static uint32_t whole_first(const struct plan *p, const struct piece *x, int32_t node)
+{
+	uint32_t first = x->frag;
+	int32_t n = node;
+
+	do {
+		const piece_vec *v = &p->node[n].pieces;
+		for (size_t i = 0; i < v->n; i++)
+			if (v->v[i].job == x->job && v->v[i].frag < first)
+				first = v->v[i].frag;
+		n = plan_next_whole(p, x->whole, node, n);
+	} while (n != node);
+	return first;
+}
+
+/* What a piece takes from (sign -1) or returns to (1) the timelines of a node. A live one holds its node since ever. */
+static void line_count(struct plan *p, int32_t node, const struct piece *x, const struct res *need, int sign)
+{
 	int64_t start = x->live ? TIME_BEGIN : x->start;
 
-	p->version++;
 	timeline_change(&p->node[node].line, start, x->end, need, sign);
 	if (p->nnodes > 1)
 		sum_change(p, start, x->end, need, sign);
-	if (x->live) {
+	if (x->live)
 		p->free_now[node] += (int32_t)(sign * need->v[RES_CPU]);
-	} else {
+}
+
+/* The same of one that keeps others from its nodes. */
+static void whole_count(struct plan *p, int32_t node, const struct piece *x, int sign)
+{
+	int32_t n = node;
+
+	do {
+		if (p->cluster->nodes.v[n].up)
+			line_count(p, n, x, &p->total[n], sign);
+		n = plan_next_whole(p, x->whole, node, n);
+	} while (n != node);
+}
+
+static void lines_count(struct plan *p, int32_t node, const struct piece *x, int sign)
+{
+	if (!x->whole)
+		line_count(p, node, x, shape_need(p, x->shape), sign);
+	else if (!plan_whole_held(p, x->whole, x->job, x->frag, node))
+		whole_count(p, node, x, sign);
+}
+
+/* Everything but the timelines. */
+static void books_count(struct plan *p, int32_t node, const struct piece *x, int sign)
+{
+	p->version++;
+	if (x->whole == WHOLE_HOST)
+		p->machines -= (uint32_t)sign;
+	if (!x->live) {
 		p->nreserved -= (uint32_t)sign;
 		if (p->nreserved == 0)
 			p->horizon = TIME_BEGIN;
-		else if (start > p->horizon)
-			p->horizon = start;
+		else if (x->start > p->horizon)
+			p->horizon = x->start;
 	}
 	if (!x->running && !x->fixed) {
 		p->node[node].loose -= (uint32_t)sign;
@@ -133,7 +192,8 @@ static void piece_add(struct plan *p, int32_t node, uint32_t slot, const struct 
 	}
 	*place_of(p, x->job, x->frag) = (struct place){node, slot};
 	p->holds.v[x->job].placed++;
-	piece_count(p, node, x, -1);
+	lines_count(p, node, x, -1);
+	books_count(p, node, x, -1);
 }
 
 /* Removes the piece at a slot: the last one takes its slot. */
@@ -149,7 +209,8 @@ static void piece_remove(struct plan *p, int32_t node, uint32_t slot)
 	v->n--;
 	place_of(p, x.job, x.frag)->node = NODE_ANY;
 	p->holds.v[x.job].placed--;
-	piece_count(p, node, &x, 1);
+	lines_count(p, node, &x, 1);
+	books_count(p, node, &x, 1);
 }
 
 static void gather_end(struct plan *p)
@@ -202,7 +263,8 @@ void plan_put(struct plan *p, uint32_t job, uint32_t frag, int32_t node, int64_t
 	hold_open(p, job);
 	assert(place_of(p, job, frag)->node == NODE_ANY);
 
-	const struct frag *f = &cluster_job_request(p->cluster, cluster_job(p->cluster, job))->frag[frag];
+	const struct request *r = cluster_job_request(p->cluster, cluster_job(p->cluster, job));
+	const struct frag *f = &r->frag[frag];
 	struct piece x = {
 		.start = start,
 		.end = end,
@@ -211,6 +273,7 @@ void plan_put(struct plan *p, uint32_t job, uint32_t frag, int32_t node, int64_t
 		.shape = f->shape,
 		.live = start <= p->now,
 		.fixed = f->node != NODE_ANY,
+		.whole = r->whole,
 	};
 	uint32_t slot = (uint32_t)p->node[node].pieces.n;
 
@@ -275,15 +338,39 @@ int64_t plan_end_before(const struct plan *p, plan_mark mark, uint32_t job)
 	return p->log.v[mark].piece.end;
 }
 
-/* Replaces a piece by an altered copy of itself, in its slot. */
+/* Replaces a piece by an altered copy of itself, in its slot; the job's other pieces follow. */
 static void piece_replace(struct plan *p, struct place at, const struct piece *y)
 {
 	struct piece *x = &p->node[at.node].pieces.v[at.slot];
+	void (*lines)(struct plan *, int32_t, const struct piece *, int) = x->whole ? whole_count : lines_count;
 
 	assert(!p->depth);
-	piece_count(p, at.node, x, 1);
+	if (x->whole && whole_first(p, x, at.node) != x->frag)
+		lines = NULL; /* what they hold together is changed with the first of them */
+	if (lines)
+		lines(p, at.node, x, 1);
+	books_count(p, at.node, x, 1);
 	*x = *y;
-	piece_count(p, at.node, x, -1);
+	if (lines)
+		lines(p, at.node, x, -1);
+	books_count(p, at.node, x, -1);
+}
+
+/* Whether a piece that is nowhere fits on a node. */
+static bool piece_fits(const struct plan *p, int32_t node, const struct piece *x)
+{
+	int32_t n = node;
+
+	if (!x->whole)
+		return timeline_fits(&p->node[node].line, x->start, x->end, shape_need(p, x->shape));
+	if (plan_whole_held(p, x->whole, x->job, x->frag, node))
+		return true;
+	do {
+		if (p->cluster->nodes.v[n].up && !timeline_fits(&p->node[n].line, x->start, x->end, &p->total[n]))
+			return false;
+		n = plan_next_whole(p, x->whole, node, n);
+	} while (n != node);
+	return true;
 }
 
 void plan_set_end(struct plan *p, uint32_t job, int64_t end)
@@ -299,20 +386,24 @@ void plan_set_end(struct plan *p, uint32_t job, int64_t end)
 bool plan_cut(struct plan *p, uint32_t job, int64_t end)
 {
 	plan_mark mark = plan_begin(p);
+	uint32_t nfrags = p->holds.v[job].nfrags;
+	struct undo *was = mem_alloc(nfrags * sizeof *was);
 	bool fits = true;
 
-	for (uint32_t i = 0; i < p->holds.v[job].nfrags && fits; i++) {
+	for (uint32_t i = 0; i < nfrags; i++) {
 		struct place at = *place_of(p, job, i);
-		struct piece y = p->node[at.node].pieces.v[at.slot];
-		uint32_t slot;
+		was[i] = (struct undo){.piece = p->node[at.node].pieces.v[at.slot], .node = at.node};
+		was[i].piece.start = p->now;
+		was[i].piece.end = end;
 		plan_take(p, job, i);
-		y.start = p->now;
-		y.end = end;
-		fits = timeline_fits(&p->node[at.node].line, p->now, end, shape_need(p, y.shape));
-		slot = (uint32_t)p->node[at.node].pieces.n;
-		piece_add(p, at.node, slot, &y);
-		plan_log(p, UNDO_PUT, at.node, slot, &y);
 	}
+	for (uint32_t i = 0; i < nfrags && fits; i++) {
+		uint32_t slot = (uint32_t)p->node[was[i].node].pieces.n;
+		fits = piece_fits(p, was[i].node, &was[i].piece);
+		piece_add(p, was[i].node, slot, &was[i].piece);
+		plan_log(p, UNDO_PUT, was[i].node, slot, &was[i].piece);
+	}
+	free(was);
 	if (fits)
 		plan_commit(p, mark);
 	else
@@ -344,6 +435,17 @@ void plan_nodes(const struct plan *p, uint32_t job, int32_t *nodes)
 		nodes[i] = plan_place(p, job, i)->node;
 }
 
+/* Takes the node, or returns it, for those on other nodes who have its machine to themselves. */
+static void node_count_held(struct plan *p, int32_t node, int sign)
+{
+	for (int32_t n = p->cluster->nodes.v[node].peer; n != node; n = p->cluster->nodes.v[n].peer)
+		for (size_t i = 0; i < p->node[n].pieces.n; i++) {
+			const struct piece *x = &p->node[n].pieces.v[i];
+			if (x->whole == WHOLE_HOST && whole_first(p, x, n) == x->frag)
+				line_count(p, node, x, &p->total[node], sign);
+		}
+}
+
 void plan_node_up(struct plan *p, uint32_t node, bool up)
 {
 	const struct node *n = &p->cluster->nodes.v[node];
@@ -353,6 +455,7 @@ void plan_node_up(struct plan *p, uint32_t node, bool up)
 	timeline_change(&p->node[node].line, TIME_BEGIN, TIME_NEVER, &n->total, up ? 1 : -1);
 	timeline_change(&p->sum, TIME_BEGIN, TIME_NEVER, &n->total, up ? 1 : -1);
 	p->free_now[node] += (int32_t)(up ? n->total.v[RES_CPU] : -n->total.v[RES_CPU]);
+	node_count_held(p, (int32_t)node, up ? -1 : 1);
 }
 
 void plan_apply(struct plan *p, const struct event *event)

@@ -11,9 +11,12 @@
  * A live piece holds its node since ever: the past is never asked about, and so there is nothing to forget. A piece put
  * at or before `now` is live; a reserved one becomes so when its job starts.
  *
+ * A job that asks for whole nodes (enum wholeness) takes all of each node that it has a piece on, whatever the node's size: once,
+ * with the first of its pieces there, until the last is gone. With whole machines the same goes for all of their nodes.
+ *
  * Invariants (plan_check): on every node, at every instant, the pieces' needs and what is free add up to the total, and
  * nothing is negative; the cluster's timeline is the sum of the nodes'; an exclusive fragment shares its node with no
- * other fragment of its job.
+ * other fragment of its job; a job with whole nodes shares them with no other job, and its own pieces fit there together.
  */
 #ifndef PLAN_PLAN_H
 #define PLAN_PLAN_H
@@ -30,9 +33,10 @@ struct piece {
 	uint32_t job;
 	uint32_t frag; /* index into the request's fragments */
 	uint32_t shape;
-	bool live;    /* counted in free_now: it runs, or is to start now */
-	bool running; /* nothing moves it but a migration */
-	bool fixed;   /* the request names its node */
+	bool live;     /* counted in free_now: it runs, or is to start now */
+	bool running;  /* nothing moves it but a migration */
+	bool fixed;    /* the request names its node */
+	uint8_t whole; /* enum wholeness */
 };
 
 typedef VEC(struct piece) piece_vec;
@@ -74,6 +78,7 @@ struct plan {
 	int64_t now;
 	struct plan_node *node;
 	uint32_t nnodes;
+	struct res *total;   /* per node: all that it has, up or not */
 	int32_t *free_now;   /* per node: CPUs that no live piece holds */
 	struct timeline sum; /* of all nodes that are up, less what is pending; unused when there is one node */
 	struct {
@@ -81,6 +86,7 @@ struct plan {
 		struct res change;
 	} pending; /* a change of the sum, gathered over the fragments of a job; none is left outside transactions */
 	uint32_t loose;		/* over all nodes */
+	uint32_t machines;	/* pieces of jobs with whole machines */
 	uint32_t nreserved;	/* pieces that are not live */
 	int64_t horizon;	/* no reserved piece starts after it: from there on the sum only grows */
 	VEC(struct hold) holds; /* by job id */
@@ -115,6 +121,16 @@ typedef VEC(uint32_t) job_vec;
 void plan_touched(const struct plan *p, plan_mark mark, job_vec *ret);
 /* When a job that was touched since the mark, and had a place then, was to end. */
 int64_t plan_end_before(const struct plan *p, plan_mark mark, uint32_t job);
+
+/* The nodes that a piece on `node` keeps others from: that one, or, with whole machines, the machine's. From `at`, which is
+ * `node` at first, to the next; `node` again: those were all. */
+static inline int32_t plan_next_whole(const struct plan *p, enum wholeness whole, int32_t node, int32_t at)
+{
+	return whole == WHOLE_HOST ? p->cluster->nodes.v[at].peer : node;
+}
+
+/* Whether a fragment of a job other than `frag` is on the node, or with whole machines on one of the same machine. */
+bool plan_whole_held(const struct plan *p, enum wholeness whole, uint32_t job, uint32_t frag, int32_t node);
 
 /* Puts a fragment that is nowhere; it must fit. Takes one that is somewhere. */
 void plan_put(struct plan *p, uint32_t job, uint32_t frag, int32_t node, int64_t start, int64_t end);

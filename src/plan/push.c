@@ -6,7 +6,8 @@
  *	node 2 |CCCCC...|  D (6) ->  node 2 |CCCCCBBB|	B is pushed from node 1 to node 2, D lands on node 1
  *
  * Everything happens inside the insertion's transaction; each node tried has a mark of its own, so that a failure
- * leaves no trace. A chain of pushes never visits a node twice, is at most `depth` long, and all chains of an insertion
+ * leaves no trace. Fragments that keep others from their node have to leave it all, and go to an empty one; of those with a
+ * machine of several nodes none is pushed, and nobody is pushed for them. A chain of pushes never visits a node twice, is at most `depth` long, and all chains of an insertion
  * together try at most PUSH_WORK nodes.
  */
 #include <stdlib.h>
@@ -32,18 +33,37 @@ static bool overlaps(const struct piece *x, const struct goal *g)
 	return (x->live || x->start < g->end) && x->end > g->start;
 }
 
-/* CPU-seconds of the goal's interval that a piece holds. */
-static double contribution(const struct plan *p, const struct piece *x, const struct goal *g)
+/* CPU-seconds of the goal's interval that a piece on a node holds. */
+static double contribution(const struct plan *p, int32_t node, const struct piece *x, const struct goal *g)
 {
+	const struct res *held = x->whole ? &p->total[node] : &p->cluster->shapes.v[x->shape].need;
 	int64_t from = x->live || x->start < g->start ? g->start : x->start;
 	int64_t until = x->end < g->end ? x->end : g->end;
 
-	return (double)p->cluster->shapes.v[x->shape].need.v[RES_CPU] * (double)(until - from);
+	return (double)held->v[RES_CPU] * (double)(until - from);
 }
 
 static bool pushable(const struct piece *x, int depth)
 {
 	return depth > 0 && !x->running && !x->fixed;
+}
+
+static bool machine_shared(const struct plan *p, int32_t node)
+{
+	return p->cluster->nodes.v[node].peer != node;
+}
+
+/* Whether a piece can be pushed from its node, and with it all that keeps others from there. */
+static bool can_push(const struct plan *p, const struct piece *x, int32_t node, int depth, const stuck_vec *stuck)
+{
+	const piece_vec *v = &p->node[node].pieces;
+
+	if (!pushable(x, depth) || is_stuck(stuck, x) || (x->whole == WHOLE_HOST && machine_shared(p, node)))
+		return false;
+	for (size_t i = 0; x->whole && i < v->n; i++)
+		if (v->v[i].job == x->job && (!pushable(&v->v[i], depth) || is_stuck(stuck, &v->v[i])))
+			return false;
+	return true;
 }
 
 /* The enum removable bit of a piece's job, if this insertion may remove it; else 0. */
@@ -82,9 +102,62 @@ static bool could_clear_now(const struct plan *p, int32_t node, const struct res
 	for (size_t i = 0; i < n->pieces.n && cpus < need->v[RES_CPU]; i++) {
 		const struct piece *x = &n->pieces.v[i];
 		if (x->live && (!x->running || x->end <= p->now))
-			cpus += p->cluster->shapes.v[x->shape].need.v[RES_CPU];
+			cpus += (x->whole ? &p->total[node] : &p->cluster->shapes.v[x->shape].need)->v[RES_CPU];
 	}
 	return cpus >= need->v[RES_CPU];
+}
+
+/* What a goal takes of a node: what it needs, or all. */
+static const struct res *goal_takes(const struct insertion *in, const struct goal *g, int32_t node)
+{
+	return g->whole ? &in->p->total[node] : &in->p->cluster->shapes.v[g->shape].need;
+}
+
+static int goal_depth(const struct plan *p, const struct goal *g, int32_t node, int depth)
+{
+	return g->whole == WHOLE_HOST && machine_shared(p, node) ? 0 : depth;
+}
+
+/* Whether piece i of node `at` is the first of its job that keeps others from `node`, which is `at` or of the same machine. */
+static bool whole_counts(const struct plan *p, int32_t node, int32_t at, size_t i)
+{
+	uint32_t job = p->node[at].pieces.v[i].job;
+
+	for (int32_t n = node;; n = p->cluster->nodes.v[n].peer)
+		for (size_t k = 0; k < p->node[n].pieces.n; k++)
+			if (p->node[n].pieces.v[k].job == job)
+				return n == at && k == i;
+}
+
+/* The node's line without what is in the goal's interval and can be removed, or pushed up to `depth` deep; borrowed. What
+ * that is is added to *category, and *any set. */
+static const struct timeline *line_cleared(const struct insertion *in, const struct goal *g, int32_t node, int depth,
+					   const stuck_vec *stuck, unsigned *category_, bool *any)
+{
+	const struct plan *p = in->p;
+	struct timeline *t = &in->p->scratch;
+	int32_t at = node;
+
+	timeline_copy(t, &p->node[node].line);
+	do { /* the other nodes of the machine for those that keep others from all of it */
+		const piece_vec *v = &p->node[at].pieces;
+		for (size_t i = 0; i < v->n; i++) {
+			const struct piece *x = &v->v[i];
+			unsigned bit;
+			if (!overlaps(x, g) || (at != node && x->whole != WHOLE_HOST))
+				continue;
+			bit = removable_by(in, x);
+			if (!bit && !can_push(p, x, at, depth, stuck))
+				continue;
+			*category_ |= category(bit);
+			*any = true;
+			if (!x->whole || whole_counts(p, node, at, i))
+				timeline_change(t, x->live ? TIME_BEGIN : x->start, x->end,
+						x->whole ? &p->total[node] : &p->cluster->shapes.v[x->shape].need, 1);
+		}
+		at = p->machines ? p->cluster->nodes.v[at].peer : node;
+	} while (at != node);
+	return t;
 }
 
 /* Would the goal fit on the node if all that can be pushed or removed were gone? */
@@ -93,61 +166,51 @@ static struct viability node_viability(const struct insertion *in, const struct 
 {
 	const struct plan *p = in->p;
 	const struct plan_node *n = &p->node[node];
-	const struct res *need = &p->cluster->shapes.v[g->shape].need;
+	const struct res *need = goal_takes(in, g, node);
 	struct viability v = {0};
-	struct timeline *t = &in->p->scratch;
 	bool any = false;
+	int32_t at = node;
 
+	depth = goal_depth(p, g, node, depth);
 	if ((!n->loose || depth <= 0) && !in->m->may_remove)
 		return v;
 	if (!goal_allowed(in, g, node))
 		return v;
+	if (g->whole && (plan_whole_held(p, g->whole, g->job, g->frag, node) ||
+			 !res_covers(need, &p->cluster->shapes.v[g->shape].need)))
+		return v; /* nobody else is in the way */
 	if (!in->m->may_remove && g->start <= p->now && !could_clear_now(p, node, need))
 		return v;
-	timeline_copy(t, &n->line);
-	for (size_t i = 0; i < n->pieces.n; i++) {
-		const struct piece *x = &n->pieces.v[i];
-		unsigned bit;
-		if (!overlaps(x, g))
-			continue;
-		bit = removable_by(in, x);
-		if (!bit && (!pushable(x, depth) || is_stuck(stuck, x)))
-			continue;
-		v.category |= category(bit);
-		timeline_change(t, x->live ? TIME_BEGIN : x->start, x->end, &p->cluster->shapes.v[x->shape].need, 1);
-		any = true;
-	}
-	v.viable = any && timeline_fits(t, g->start, g->end, need);
+	do {
+		const struct timeline *t = line_cleared(in, g, at, depth, stuck, &v.category, &any);
+		if (p->cluster->nodes.v[at].up && !timeline_fits(t, g->start, g->end, goal_takes(in, g, at)))
+			return v;
+		at = plan_next_whole(p, g->whole, node, at);
+	} while (at != node);
+	v.viable = any;
 	if (!v.viable)
 		return v;
 
 	/* What is missing, instant by instant. */
 	uint32_t i = timeline_find(&n->line, g->start);
-	for (int64_t at = g->start; at < g->end; i++) {
+	for (int64_t when = g->start; when < g->end; i++) {
 		int64_t until = i + 1 < n->line.n ? timeline_step(&n->line, i + 1)[0] : g->end;
 		int64_t missing = need->v[RES_CPU] - timeline_step(&n->line, i)[1 + RES_CPU];
 		if (until > g->end)
 			until = g->end;
 		if (missing > 0)
-			v.shortage += (double)missing * (double)(until - at);
-		at = until;
+			v.shortage += (double)missing * (double)(until - when);
+		when = until;
 	}
 	return v;
 }
 
 const struct timeline *node_cleared(const struct insertion *in, const struct goal *g, int32_t node)
 {
-	const struct plan_node *n = &in->p->node[node];
-	struct timeline *t = &in->p->scratch;
+	unsigned categories = 0;
+	bool any;
 
-	timeline_copy(t, &n->line);
-	for (size_t i = 0; i < n->pieces.n; i++) {
-		const struct piece *x = &n->pieces.v[i];
-		if (overlaps(x, g) && removable_by(in, x))
-			timeline_change(t, x->live ? TIME_BEGIN : x->start, x->end,
-					&in->p->cluster->shapes.v[x->shape].need, 1);
-	}
-	return t;
+	return line_cleared(in, g, node, 0, NULL, &categories, &any);
 }
 
 /* The node a piece can be pushed to as things are; NODE_ANY: none. `from` is at the top of the chain. */
@@ -156,7 +219,9 @@ static int32_t push_target(struct insertion *in, const struct goal *g, int32_t f
 	double area;
 	int32_t node;
 
-	for (int i = 0; i < in->ndead && !g->apart && !g->on; i++) {
+	bool alike = !g->apart && !g->whole && !g->on; /* then what goes for one goes for all of its shape */
+
+	for (int i = 0; i < in->ndead && alike; i++) {
 		const struct dead_end *d = &in->dead[i];
 		if (d->shape == g->shape && d->start == g->start && d->end == g->end)
 			return d->node != from && !node_in_chain(in, d->node) && node_measure(in, g, d->node, &area)
@@ -164,7 +229,7 @@ static int32_t push_target(struct insertion *in, const struct goal *g, int32_t f
 				       : NODE_ANY;
 	}
 	node = goal_best_fit(in, g);
-	if (node == NODE_ANY && in->nchain == 1 && in->ndead < DEAD_ENDS && !g->apart && !g->on)
+	if (node == NODE_ANY && in->nchain == 1 && in->ndead < DEAD_ENDS && alike)
 		in->dead[in->ndead++] = (struct dead_end){g->shape, from, g->start, g->end};
 	return node;
 }
@@ -180,6 +245,7 @@ static bool push_piece(struct insertion *in, struct piece x, int32_t from, int d
 			 .start = x.start,
 			 .end = x.end,
 			 .apart = cluster_job_request(p->cluster, job)->apart,
+			 .whole = x.whole,
 			 .on = cluster_job_nodes(p->cluster, job)};
 	plan_mark mark = plan_begin(p);
 	int32_t node;
@@ -208,9 +274,9 @@ static const struct piece *choose_push(const struct insertion *in, const struct 
 	for (size_t i = 0; i < v->n; i++) {
 		const struct piece *x = &v->v[i];
 		double c;
-		if (!overlaps(x, g) || !pushable(x, depth) || is_stuck(stuck, x))
+		if (!overlaps(x, g) || !can_push(in->p, x, node, depth, stuck))
 			continue;
-		c = contribution(in->p, x, g);
+		c = contribution(in->p, node, x, g);
 		if (!best || c > most ||
 		    (c == most && (x->job > best->job || (x->job == best->job && x->frag > best->frag)))) {
 			best = x;
@@ -223,26 +289,31 @@ static const struct piece *choose_push(const struct insertion *in, const struct 
 /* The job to remove next: the least important kind, and of equals the one that frees most here. */
 static uint32_t choose_removal(const struct insertion *in, const struct goal *g, int32_t node)
 {
-	const piece_vec *v = &in->p->node[node].pieces;
 	uint32_t best = JOB_NONE;
 	unsigned kind = 0;
 	double most = 0;
+	int32_t at = node;
 
-	for (size_t i = 0; i < v->n; i++) {
-		unsigned bit = removable_by(in, &v->v[i]);
-		double c = 0;
-		if (!bit || !overlaps(&v->v[i], g))
-			continue;
-		for (size_t k = 0; k < v->n; k++)
-			if (v->v[k].job == v->v[i].job && overlaps(&v->v[k], g))
-				c += contribution(in->p, &v->v[k], g);
-		if (best == JOB_NONE || bit < kind ||
-		    (bit == kind && (c > most || (c == most && v->v[i].job > best)))) {
-			best = v->v[i].job;
-			kind = bit;
-			most = c;
+	do {
+		const piece_vec *v = &in->p->node[at].pieces;
+		for (size_t i = 0; i < v->n; i++) {
+			unsigned bit = removable_by(in, &v->v[i]);
+			double c = 0;
+			if (!bit || !overlaps(&v->v[i], g) ||
+			    (at != node && g->whole != WHOLE_HOST && v->v[i].whole != WHOLE_HOST))
+				continue;
+			for (size_t k = 0; k < v->n; k++)
+				if (v->v[k].job == v->v[i].job && overlaps(&v->v[k], g))
+					c += contribution(in->p, at, &v->v[k], g);
+			if (best == JOB_NONE || bit < kind ||
+			    (bit == kind && (c > most || (c == most && v->v[i].job > best)))) {
+				best = v->v[i].job;
+				kind = bit;
+				most = c;
+			}
 		}
-	}
+		at = in->p->machines || g->whole == WHOLE_HOST ? in->p->cluster->nodes.v[at].peer : node;
+	} while (at != node);
 	return best;
 }
 
@@ -258,7 +329,6 @@ static void remove_job(struct plan *p, uint32_t job, int64_t needed)
 bool node_make_room(struct insertion *in, const struct goal *g, int32_t node, int depth)
 {
 	struct plan *p = in->p;
-	const struct res *need = &p->cluster->shapes.v[g->shape].need;
 	stuck_vec stuck = {0};
 	uint64_t moves = p->moves;
 	bool fits = false;
@@ -268,6 +338,7 @@ bool node_make_room(struct insertion *in, const struct goal *g, int32_t node, in
 
 	plan_mark mark = plan_begin(p);
 
+	depth = goal_depth(p, g, node, depth);
 	in->chain[in->nchain++] = node;
 	while (node_viability(in, g, node, depth, &stuck).viable) {
 		const struct piece *x = choose_push(in, g, node, depth, &stuck);
@@ -280,7 +351,7 @@ bool node_make_room(struct insertion *in, const struct goal *g, int32_t node, in
 		} else {
 			remove_job(p, choose_removal(in, g, node), g->start);
 		}
-		fits = timeline_fits(&p->node[node].line, g->start, g->end, need);
+		fits = goal_fits(in, g, node);
 		if (fits)
 			break;
 	}

@@ -73,10 +73,21 @@ static int64_t copies_in(const struct res *free, const struct res *need, int nre
 	return copies;
 }
 
+/* Copies of a shape in what is free of a node. */
+static int64_t copies_then(const struct shape *s, const struct res *total, const struct res *free, int nres)
+{
+	int64_t copies = 0;
+
+	if (!s->whole || res_covers(free, total))
+		copies = copies_in(free, &s->need, nres);
+	return copies > 0 ? copies : 0; /* whole nodes are subtracted with every piece that is there */
+}
+
 /* The instants from which a node could hold one, two, ... up to `most` copies, if nothing but what runs were there. */
-static void node_instants(const struct plan *p, uint32_t node, const struct res *need, int64_t from, int64_t most,
+static void node_instants(const struct plan *p, uint32_t node, const struct shape *s, int64_t from, int64_t most,
 			  instant_vec *ret)
 {
+	const struct res *total = &p->total[node];
 	const piece_vec *v = &p->node[node].pieces;
 	struct res free = p->cluster->nodes.v[node].total;
 	struct {
@@ -92,14 +103,14 @@ static void node_instants(const struct plan *p, uint32_t node, const struct res 
 			continue;
 		if (n == 64) /* too many to sort here: as if the others had ended */
 			continue;
-		const struct res *x = &p->cluster->shapes.v[v->v[i].shape].need;
+		const struct res *x = v->v[i].whole ? total : &p->cluster->shapes.v[v->v[i].shape].need;
 		res_sub(&free, x);
 		for (n++; k > 0 && live[k - 1].end > v->v[i].end; k--)
 			live[k] = live[k - 1];
 		live[k].end = v->v[i].end;
 		live[k].need = x;
 	}
-	have = copies_in(&free, need, nres);
+	have = copies_then(s, total, &free, nres);
 	if (have > most)
 		have = most;
 	for (int64_t i = 0; i < have; i++)
@@ -107,7 +118,7 @@ static void node_instants(const struct plan *p, uint32_t node, const struct res 
 	for (int i = 0; i < n && have < most; i++) {
 		int64_t now;
 		res_add(&free, live[i].need);
-		now = copies_in(&free, need, nres);
+		now = copies_then(s, total, &free, nres);
 		for (; have < now && have < most; have++)
 			vec_push(ret, live[i].end > from ? live[i].end : from);
 	}
@@ -115,11 +126,19 @@ static void node_instants(const struct plan *p, uint32_t node, const struct res 
 
 /* The instants from which a node has room for one, two, ... up to `most` copies side by side, for as long as it takes. A
  * later one never has room before an earlier one. */
-static void node_rooms(const struct plan *p, uint32_t node, const struct res *need, int64_t from, int64_t length,
+static void node_rooms(const struct plan *p, uint32_t node, const struct shape *s, int64_t from, int64_t length,
 		       int64_t most, instant_vec *ret)
 {
+	const struct res *need = &s->need;
 	struct res all = {0};
 
+	if (s->whole) {
+		int64_t copies = copies_in(&p->total[node], need, p->cluster->nres);
+		from = timeline_earliest(&p->node[node].line, from, length, &p->total[node]);
+		for (int64_t i = 0; i < most && i < copies && from != TIME_NEVER; i++)
+			vec_push(ret, from);
+		return;
+	}
 	for (int64_t i = 0; i < most && from != TIME_NEVER; i++) {
 		res_add(&all, need);
 		from = timeline_earliest(&p->node[node].line, from, length, &all);
@@ -153,11 +172,11 @@ static int64_t shape_bound(const struct plan *p, const struct manner *m, const s
 		    (f->node != NODE_ANY && f->node != (int32_t)n) || (on && !nodeset_has(on, n)))
 			continue;
 		if (m->push_depth && p->loose)
-			node_instants(p, n, &s->need, from, most, &at);
-		else if (count == 1)
+			node_instants(p, n, s, from, most, &at);
+		else if (count == 1 && !s->whole)
 			single = room_first(&node->line, from, length, &s->need, single);
 		else
-			node_rooms(p, n, &s->need, from, length, most, &at);
+			node_rooms(p, n, s, from, length, most, &at);
 	}
 	if (at.n >= count)
 		bound = select_kth(at.v, at.n, count - 1);

@@ -23,6 +23,18 @@ static bool would_fit(struct sched *s, uint32_t job, int64_t length)
 	return fits;
 }
 
+/* How many nodes, or machines, a job with whole ones would have. It fits. */
+static uint32_t whole_needed(struct sched *s, uint32_t job, int64_t length)
+{
+	plan_mark mark = plan_begin(s->p);
+	uint32_t count = 0;
+
+	if (plan_insert(s->p, &s->plain, job, s->now, s->now + length))
+		count = plan_whole_count(s->p, job);
+	plan_rollback(s->p, mark);
+	return count;
+}
+
 struct claim {
 	int64_t start, end;
 	uint32_t job;
@@ -126,6 +138,7 @@ static bool explain_running(struct sched *s, uint32_t job, int64_t length, struc
 	claim_vec running = {0};
 	struct res least;
 	bool fits = false;
+	uint32_t empty = q->whole ? plan_whole_free(s->p, job, s->now, s->now + length) : 0;
 
 	usable_least(s, cluster_job_nodes(s->c, cluster_job(s->c, job)), length, &least);
 	r->why = WHY_SCATTERED;
@@ -147,6 +160,15 @@ static bool explain_running(struct sched *s, uint32_t job, int64_t length, struc
 			fits = would_fit(s, job, length);
 	}
 	vec_free(&running);
+	if (fits && q->whole) {
+		uint32_t needed = whole_needed(s, job, length);
+		if (needed > empty) {
+			r->why = WHY_WHOLE;
+			r->needed = needed;
+			r->free = empty;
+			r->missing = needed - empty;
+		}
+	}
 	return fits;
 }
 
@@ -287,6 +309,13 @@ void reason_text(const struct sched *s, uint32_t job, const struct reason *r, jo
 		strbuf_printf(out, "it needs %lld %s and %lld %s free: %lld %s missing", (long long)r->needed,
 			      dim_name(s, r->dim, r->needed), (long long)r->free, r->free == 1 ? "is" : "are",
 			      (long long)r->missing, r->missing == 1 ? "is" : "are");
+		text_holders(s, r, name, context, out);
+		break;
+	case WHY_WHOLE:
+		strbuf_printf(out, "it needs %lld empty %s%s and %lld %s", (long long)r->needed,
+			      cluster_job_request(s->c, cluster_job(s->c, job))->whole == WHOLE_HOST ? "machine"
+												     : "node",
+			      r->needed == 1 ? "" : "s", (long long)r->free, r->free == 1 ? "is" : "are");
 		text_holders(s, r, name, context, out);
 		break;
 	case WHY_SCATTERED:

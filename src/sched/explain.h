@@ -14,6 +14,7 @@ enum why {
 	WHY_NEVER,	  /* the nodes that are up could not hold it even if they were empty */
 	WHY_SHORT,	  /* too little of `dim` is free: `missing` more are needed */
 	WHY_SCATTERED,	  /* enough is free in sum, but not in the pieces that its fragments need */
+	WHY_WHOLE,	  /* it needs `needed` whole nodes or machines, and `free` are empty */
 	WHY_RESERVED_FOR, /* it would delay `by`, which has a reservation at `by_start` */
 	WHY_TURN,	  /* the policy lets nobody pass `by` */
 };
@@ -23,7 +24,7 @@ struct reason {
 	bool allocated;	  /* it has a place already: `when` is planned, what follows is why not now */
 	enum res_dim dim; /* SHORT, NEVER */
 	int64_t needed, free, missing;
-	job_vec holders; /* SHORT, SCATTERED: running jobs, by planned end: when all of them have ended it fits */
+	job_vec holders; /* SHORT, SCATTERED, WHOLE: running jobs, by planned end: when all of them have ended it fits */
 	int64_t when;	 /* the earliest start by what is planned now; TIME_NEVER: not known */
 	uint32_t by;	 /* RESERVED_FOR, TURN */
 	int64_t by_start;

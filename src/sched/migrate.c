@@ -59,7 +59,8 @@ bool migrate_for(struct sched *s, uint32_t job, int64_t length)
 		return false;
 	for (uint32_t n = 0; n < s->p->nnodes; n++) {
 		const piece_vec *v = &s->p->node[n].pieces;
-		if (s->p->free_now[n] >= need->v[RES_CPU] || s->p->free_now[n] == 0)
+		int64_t enough = (r->whole ? &s->p->total[n] : need)->v[RES_CPU];
+		if (s->p->free_now[n] >= enough || s->p->free_now[n] == 0)
 			continue;
 		for (size_t i = 0; i < v->n; i++) {
 			const struct piece *x = &v->v[i];
@@ -67,7 +68,7 @@ bool migrate_for(struct sched *s, uint32_t job, int64_t length)
 			int64_t cpus = s->c->shapes.v[x->shape].need.v[RES_CPU];
 			if (!x->running || x->fixed || s->p->holds.v[x->job].nfrags > 1 ||
 			    other->state != STATE_RUNNING || other->deadline != TIME_NEVER || victims_has(s, x->job) ||
-			    s->p->free_now[n] + cpus < need->v[RES_CPU])
+			    s->p->free_now[n] + cpus < enough)
 				continue;
 			vec_push(&moves, (struct move){(double)cpus * (double)(x->end - s->now), x->job});
 		}

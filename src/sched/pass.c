@@ -83,8 +83,8 @@ void failure_note(struct sched *s, const struct job *job, int64_t length)
 		.nfrags = r->nfrags,
 		.need = shape->need,
 		.length = length,
-		/* a request without features or exclusivity stands for all that ask for more */
-		.uniform = r->uniform && !shape->features && !shape->exclusive,
+		/* a request without features, exclusivity or whole nodes stands for all that ask for more */
+		.uniform = r->uniform && !shape->features && !shape->exclusive && !shape->whole,
 	};
 
 	if (s->failures.n < 64)
@@ -95,11 +95,12 @@ void failure_note(struct sched *s, const struct job *job, int64_t length)
 static bool pass_place_now(struct sched *s, uint32_t id, int64_t length)
 {
 	const struct job *job = cluster_job(s->c, id);
+	const struct request *r = cluster_job_request(s->c, job);
 	uint64_t moves = s->p->moves;
 	plan_mark mark;
 
-	if (s->window.exact && s->window.version == s->p->version && job->allowed == NODES_ALL &&
-	    cluster_job_request(s->c, job)->nfrags == 1) {
+	if (s->window.exact && s->window.version == s->p->version && job->allowed == NODES_ALL && r->nfrags == 1 &&
+	    !r->whole) {
 		plan_put(s->p, id, 0, 0, s->now, s->now + length); /* the window has said that it fits */
 		return true;
 	}

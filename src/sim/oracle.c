@@ -343,11 +343,24 @@ static enum verdict search_begin(struct repack *r)
 	return ok ? search(r) : VERDICT_NO;
 }
 
+/* Whether some job has whole nodes, which the search does not know. */
+static bool whole_involved(const struct plan *p, uint32_t job)
+{
+	bool whole = cluster_job_request(p->cluster, cluster_job(p->cluster, job))->whole;
+
+	for (uint32_t n = 0; n < p->nnodes && !whole; n++)
+		for (size_t i = 0; i < p->node[n].pieces.n && !whole; i++)
+			whole = p->node[n].pieces.v[i].whole;
+	return whole;
+}
+
 enum verdict oracle_repack(const struct plan *p, uint32_t job, int64_t length, int64_t budget)
 {
 	enum verdict v = VERDICT_NO;
 	struct repack r;
 
+	if (whole_involved(p, job))
+		return VERDICT_OPEN;
 	repack_init(&r, p);
 	r.budget = budget;
 	if (add_job(&r, job, length) && job_fits_alone(&r, job) && packs_always(&r, p->now + length))

@@ -19,7 +19,7 @@ enum verdict {
 
 /* Whether a job, which holds nothing, could start at the plan's instant for `length` seconds if every fragment that has
  * not started and names no node could move to any other node, all at once; none moves in time. `budget` bounds the
- * assignments tried. */
+ * assignments tried; where a job has whole nodes the question stays open. */
 enum verdict oracle_repack(const struct plan *p, uint32_t job, int64_t length, int64_t budget);
 
 struct job_start {

@@ -1,5 +1,5 @@
 /*
- * test_golden.c - recorded schedules of two small workloads, for every policy, that must stay as they are.
+ * test_golden.c - recorded schedules of three small workloads, for every policy, that must stay as they are.
  *
  * The workloads are files, so that nothing but the scheduler is under test. When a change of decisions is meant, run
  *	SHUNT_GOLDEN=write meson test -C build golden
@@ -25,8 +25,9 @@ static const struct golden {
 	const char *name, *machine;
 	int64_t starve_after; /* seconds, or STARVE_AUTO */
 } goldens[] = {
-	{"nodes", "nodes:12x8", 1800},	  /* the generated model C, with QoS and emergency jobs */
-	{"flat", "flat:64", STARVE_AUTO}, /* Lublin and Feitelson */
+	{"nodes", "nodes:12x8", 1800},		   /* the generated model C, with QoS and emergency jobs */
+	{"flat", "flat:64", STARVE_AUTO},	   /* Lublin and Feitelson */
+	{"whole", "nodes:10x8+2x16", STARVE_AUTO}, /* model C, and a third of the jobs has whole nodes */
 };
 
 static bool asked_to(const char *what)
@@ -36,14 +37,33 @@ static bool asked_to(const char *what)
 	return s && (strcmp(s, what) == 0 || strcmp(s, "workloads") == 0);
 }
 
+/* The same request for whole nodes. */
+static int32_t with_whole(struct workload *w, int32_t text)
+{
+	struct reqtext r = w->texts.v[text];
+	struct strbuf changed = {0};
+	int64_t walltime;
+	int32_t ret = 0;
+
+	r.whole = WHOLE_NODE;
+	reqtext_format(&r, &changed);
+	assert_int_equal(workload_request(w, strbuf_text(&changed), &ret, &walltime, NULL), 0);
+	strbuf_fini(&changed);
+	return ret;
+}
+
 static void make_workload(const struct golden *g, const char *path)
 {
 	struct oscar_model m = {.model = 'C', .jobs = 100, .mean_gap = 120, .qos = 15, .emergency = 5, .seed = 1};
-	struct workload *w = g == goldens ? generate_oscar(&m) : generate_lublin(64, 120, 1);
+	bool flat = strcmp(g->name, "flat") == 0, whole = strcmp(g->name, "whole") == 0;
+	struct workload *w;
 	FILE *out = fopen(path, "w");
 
 	assert_non_null(out);
-	for (size_t i = 0; g != goldens && i < w->jobs.n; i++) { /* a fuller machine, and estimates as they are */
+	w = flat ? generate_lublin(64, 120, 1) : generate_oscar(&m);
+	for (size_t i = 0; whole && i < w->jobs.n; i += 3)
+		w->jobs.v[i].text = with_whole(w, w->jobs.v[i].text);
+	for (size_t i = 0; flat && i < w->jobs.n; i++) { /* a fuller machine, and estimates as they are */
 		w->jobs.v[i].submit /= 3;
 		w->jobs.v[i].walltime *= 1 + (int64_t)(i % 4);
 	}
@@ -132,6 +152,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		{goldens[0].name, test_golden, NULL, NULL, (void *)&goldens[0]},
 		{goldens[1].name, test_golden, NULL, NULL, (void *)&goldens[1]},
+		{goldens[2].name, test_golden, NULL, NULL, (void *)&goldens[2]},
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -117,6 +117,11 @@ void case_random(struct tcase *t, uint64_t seed, unsigned flavour)
 		a->up = chance(&r, 0.8) ? a->down + rng_range(&r, 1, 50) : NOT_AT_ALL;
 	}
 	t->kill_delay = chance(&r, 0.5) ? 0 : rng_range(&r, 1, 5);
+	for (int i = 1; i < t->nnodes && (flavour & WITH_WHOLE); i++)
+		t->beside[i] = chance(&r, 0.2);
+	for (int i = 0; i < t->njobs && (flavour & WITH_WHOLE); i++)
+		if (chance(&r, 0.3))
+			t->job[i].whole = chance(&r, 0.6) ? WHOLE_NODE : WHOLE_HOST;
 }
 
 static bool frag_fits(const struct case_amounts *n, const struct case_amounts *f)
@@ -168,7 +173,7 @@ void case_print(const struct tcase *t)
 			      t->max_deallocations);
 	print_message("\n");
 	for (int i = 0; i < t->nnodes; i++) {
-		print_message("#   node %d: ", i);
+		print_message("#   node %d%s: ", i, t->beside[i] ? ", beside the one above" : "");
 		print_amounts(&t->node[i]);
 		print_message("\n");
 	}
@@ -182,6 +187,8 @@ void case_print(const struct tcase *t)
 		print_instant("release", j->release, NOT_AT_ALL);
 		print_instant("delete", j->delete, NOT_AT_ALL);
 		print_instant("failures", j->failures, 0);
+		if (j->whole)
+			print_message(" whole %s", j->whole == WHOLE_HOST ? "machines" : "nodes");
 		for (int k = 0; k < j->nfrags; k++) {
 			print_message(" [");
 			print_amounts(&j->frag[k].need);
@@ -244,6 +251,8 @@ static void drop_job(struct tcase *t, int i)
 static void drop_node(struct tcase *t, int n)
 {
 	memmove(&t->node[n], &t->node[n + 1], (size_t)(t->nnodes - n - 1) * sizeof t->node[0]);
+	memmove(&t->beside[n], &t->beside[n + 1], (size_t)(t->nnodes - n - 1) * sizeof t->beside[0]);
+	t->beside[0] = t->beside[t->nnodes - 1] = false;
 	t->nnodes--;
 	for (int i = 0; i < t->njobs; i++)
 		for (int k = 0; k < t->job[i].nfrags; k++) {
@@ -273,9 +282,9 @@ static bool smaller(struct tcase *t, int i)
 		return true;
 	}
 	i -= t->naccidents;
-	if (i < 9 * t->njobs) {
-		struct case_job *j = &t->job[i / 9];
-		switch (i % 9) {
+	if (i < 10 * t->njobs) {
+		struct case_job *j = &t->job[i / 10];
+		switch (i % 10) {
 		case 0:
 			j->nfrags -= j->nfrags > 1;
 			break;
@@ -299,6 +308,9 @@ static bool smaller(struct tcase *t, int i)
 			for (int k = 0; k < j->nfrags; k++)
 				j->frag[k].node = NODE_ANY;
 			break;
+		case 8:
+			j->whole -= j->whole > 0;
+			break;
 		case 7:
 			for (int k = 0; k < j->nfrags; k++)
 				j->frag[k].exclusive = false;
@@ -309,7 +321,7 @@ static bool smaller(struct tcase *t, int i)
 		}
 		return true;
 	}
-	i -= 9 * t->njobs;
+	i -= 10 * t->njobs;
 	if (i == 0)
 		t->tolerance = 0;
 	else if (i == 1)
@@ -322,7 +334,9 @@ static bool smaller(struct tcase *t, int i)
 		t->ends_first = true;
 	else if (i == 5)
 		t->kill_delay = 0;
-	return i < 6;
+	else if (i - 6 < t->nnodes)
+		t->beside[i - 6] = false;
+	return i < 6 + t->nnodes;
 }
 
 static void shrink(case_property property, struct tcase *t, const struct policy *policy)

@@ -33,6 +33,7 @@ struct case_job {
 	unsigned powers;
 	int64_t hold, release, delete; /* instants, or NOT_AT_ALL */
 	int failures;		       /* of its first starts */
+	int whole;		       /* enum wholeness */
 	int nfrags;
 	struct case_frag frag[CASE_FRAGS];
 };
@@ -46,6 +47,7 @@ struct tcase {
 	uint64_t seed;
 	int nnodes, njobs, naccidents;
 	struct case_amounts node[CASE_NODES];
+	bool beside[CASE_NODES]; /* on the same machine as the node before it */
 	struct case_job job[CASE_JOBS];
 	struct case_accident accident[CASE_ACCIDENTS];
 	int64_t tolerance, starve_after, kill_delay;
@@ -65,7 +67,8 @@ enum flavour {
 	WITH_MORE = 1 << 5,	 /* memory, GPUs, licences, features */
 	WITH_EARLY = 1 << 6,	 /* jobs that end before their walltime */
 	WITH_NODES = 1 << 7,	 /* more than one node */
-	WITH_ALL = (1 << 8) - 1,
+	WITH_WHOLE = 1 << 8,	 /* jobs with whole nodes or machines, machines of several nodes */
+	WITH_ALL = (1 << 9) - 1,
 };
 
 void case_random(struct tcase *t, uint64_t seed, unsigned flavour);

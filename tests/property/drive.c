@@ -39,6 +39,8 @@ struct cluster *drive_cluster(const struct tcase *t, const struct policy *policy
 		snprintf(name, sizeof name, "n%d", i);
 		cluster_add_node(c, name, &total, NULL);
 		c->nodes.v[i].features = t->node[i].features;
+		if (i && t->beside[i])
+			cluster_share_host(c, (uint32_t)i - 1, (uint32_t)i);
 	}
 	cluster_resource(c, "licences", NULL);
 	c->settings.tolerance = t->tolerance;
@@ -57,7 +59,8 @@ uint32_t drive_request(struct cluster *c, const struct case_job *j)
 	for (int i = 0; i < j->nfrags; i++) {
 		struct shape s = {.need = amounts_res(&j->frag[i].need),
 				  .features = j->frag[i].need.features,
-				  .exclusive = j->frag[i].exclusive};
+				  .exclusive = j->frag[i].exclusive,
+				  .whole = (uint8_t)j->whole};
 		frag[i] = (struct frag){cluster_shape(c, &s), j->frag[i].node};
 	}
 	return cluster_intern(c, frag, (uint32_t)j->nfrags);
@@ -114,8 +117,35 @@ static void books_use(struct drive *d, uint32_t job, int sign)
 		(sign > 0 ? res_add : res_sub)(&d->used[d->job[job].nodes[i]], &d->c->shapes.v[r->frag[i].shape].need);
 }
 
+/* The first node of a node's machine. */
+static int machine_of(const struct drive *d, int node)
+{
+	while (node > 0 && d->t->beside[node])
+		node--;
+	return node;
+}
+
+/* Whether two running jobs are on one node, or machine, that one of them has to itself. */
+static bool in_conflict(const struct drive *d, uint32_t a, uint32_t b)
+{
+	int whole[2] = {d->t->job[d->job[a].of].whole, d->t->job[d->job[b].of].whole};
+
+	for (int i = 0; i < d->t->job[d->job[a].of].nfrags; i++)
+		for (int k = 0; k < d->t->job[d->job[b].of].nfrags; k++) {
+			int x = d->job[a].nodes[i], y = d->job[b].nodes[k];
+			if ((x == y && (whole[0] || whole[1])) || (machine_of(d, x) == machine_of(d, y) &&
+								   (whole[0] == WHOLE_HOST || whole[1] == WHOLE_HOST)))
+				return true;
+		}
+	return false;
+}
+
 static void books_check(struct drive *d)
 {
+	for (uint32_t a = 0; a < d->c->njobs; a++)
+		for (uint32_t b = 0; b < a && d->job[a].runs; b++)
+			if (d->job[b].runs && in_conflict(d, a, b))
+				drive_wrong(d, "jobs %u and %u share what one of them has to itself", b, a);
 	for (int i = 0; i < d->t->nnodes; i++)
 		if (!res_covers(&d->c->nodes.v[i].total, &d->used[i]))
 			drive_wrong(d, "node %d: more is in use than it has (%lld of %lld CPUs)", i,

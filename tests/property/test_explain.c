@@ -85,6 +85,60 @@ static bool may_use(const struct claim_check *k, size_t node)
 	return nodeset_has(&c->nodesets.v[cluster_job(c, k->job)->allowed], (uint32_t)node);
 }
 
+/* Whether a running job with whole nodes or machines has this node to itself. */
+static bool has_whole(const struct drive *d, uint32_t runs, int32_t node)
+{
+	bool host = d->t->job[d->job[runs].of].whole == WHOLE_HOST;
+	int32_t n = node;
+
+	do {
+		for (int f = 0; f < d->t->job[d->job[runs].of].nfrags; f++)
+			if (d->job[runs].nodes[f] == n)
+				return true;
+		n = host ? d->c->nodes.v[n].peer : node;
+	} while (n != node);
+	return false;
+}
+
+/* Whether a fragment of the job fits on a node that nobody has, as far as the job wants it to itself. */
+static bool is_empty(const struct claim_check *k, int32_t node)
+{
+	const struct drive *d = k->d;
+	const struct request *q = cluster_job_request(d->c, cluster_job(d->c, k->job));
+	bool fits_one = false;
+	int32_t n = node;
+
+	for (uint32_t f = 0; f < q->nfrags; f++) {
+		const struct shape *s = &d->c->shapes.v[q->frag[f].shape];
+		fits_one |= (d->c->nodes.v[n].features & s->features) == s->features &&
+			    res_covers(&d->c->nodes.v[n].total, &s->need);
+	}
+	if (!fits_one || !d->c->nodes.v[node].up || !may_use(k, (size_t)node))
+		return false;
+	do {
+		for (uint32_t i = 0; i < d->c->njobs; i++)
+			if (d->job[i].runs && plan_piece(d->p, i, 0)->end > d->now && has_whole(d, i, n))
+				return false;
+		n = q->whole == WHOLE_HOST ? d->c->nodes.v[n].peer : node;
+	} while (n != node);
+	return true;
+}
+
+/* Empty nodes; of those of one machine one, if the job wants machines. */
+static int64_t count_empty(const struct claim_check *k)
+{
+	bool host = cluster_job_request(k->d->c, cluster_job(k->d->c, k->job))->whole == WHOLE_HOST, counted = false;
+	int64_t count = 0;
+
+	for (int n = 0; n < k->d->t->nnodes; n++) {
+		bool empty = is_empty(k, n);
+		counted &= k->d->t->beside[n];
+		count += empty && !(host && counted);
+		counted |= empty;
+	}
+	return count;
+}
+
 /* What a running job holds of a dimension on the nodes that this job may use. */
 static int64_t used_there(const struct claim_check *k, uint32_t runs, int dim)
 {
@@ -92,9 +146,12 @@ static int64_t used_there(const struct claim_check *k, uint32_t runs, int dim)
 	const struct request *r = cluster_job_request(c, cluster_job(c, runs));
 	int64_t used = 0;
 
-	for (uint32_t f = 0; f < r->nfrags; f++)
+	for (uint32_t f = 0; f < r->nfrags && !r->whole; f++)
 		if (may_use(k, (size_t)plan_place(k->d->p, runs, f)->node))
 			used += c->shapes.v[r->frag[f].shape].need.v[dim];
+	for (uint32_t n = 0; n < c->nodes.n && r->whole; n++)
+		if (may_use(k, n) && c->nodes.v[n].up && has_whole(k->d, runs, (int32_t)n))
+			used += c->nodes.v[n].total.v[dim];
 	return used;
 }
 
@@ -129,6 +186,11 @@ static void check_running(const struct claim_check *k)
 		    r->missing != r->needed - r->free || r->missing <= 0)
 			drive_wrong(d, "job %u: needs %lld, %lld free, %lld missing is not so", k->job,
 				    (long long)r->needed, (long long)r->free, (long long)r->missing);
+	} else if (r->why == WHY_WHOLE) {
+		if (!q->whole || r->needed <= r->free || r->missing != r->needed - r->free || r->needed > q->nfrags ||
+		    r->free != count_empty(k))
+			drive_wrong(d, "job %u: needs %lld empty nodes, %lld are is not so (%lld)", k->job,
+				    (long long)r->needed, (long long)r->free, (long long)count_empty(k));
 	} else {
 		for (int dim = 0; dim < d->c->nres; dim++)
 			if (least_free(k, dim) < q->total.v[dim])
@@ -233,6 +295,7 @@ static void explain_one(struct drive *d, uint32_t job)
 		break;
 	case WHY_SHORT:
 	case WHY_SCATTERED:
+	case WHY_WHOLE:
 		check_running(&k);
 		break;
 	case WHY_NEVER:
@@ -275,9 +338,9 @@ static void test_explained(void **state)
 		case_check(explained, WITH_NODES | WITH_EARLY, case_policy(name[i], -1), 60);
 	}
 	print_message(
-		"# reasons: not %d, next %d, held %d, never %d, short %d, scattered %d, reserved for %d, turn %d\n",
+		"# reasons: not %d, next %d, held %d, never %d, short %d, scattered %d, whole %d, reserved for %d, turn %d\n",
 		(int)seen[0], (int)seen[1], (int)seen[2], (int)seen[3], (int)seen[4], (int)seen[5], (int)seen[6],
-		(int)seen[7]);
+		(int)seen[7], (int)seen[8]);
 	for (int i = 0; i <= WHY_TURN; i++)
 		if (i != WHY_NEXT)
 			assert_true(seen[i] > 0);

@@ -35,6 +35,24 @@ struct oracle {
 	bool scatter;
 };
 
+static bool one_host(const struct cluster *c, int32_t a, int32_t b)
+{
+	for (int32_t n = c->nodes.v[a].peer; n != a && a != b; n = c->nodes.v[n].peer)
+		if (n == b)
+			return true;
+	return a == b;
+}
+
+/* Whether two items of different jobs can't be on these nodes at once, since one of the jobs wants to be alone there. */
+static bool in_conflict(const struct oracle *o, const struct item *x, int32_t node, const struct item *y)
+{
+	bool host = x->shape->whole == WHOLE_HOST || y->shape->whole == WHOLE_HOST;
+
+	if (x->job == y->job || x->start >= y->end || y->start >= x->end)
+		return false;
+	return (node == y->node && (x->shape->whole || y->shape->whole)) || (host && one_host(o->c, node, y->node));
+}
+
 /* Whether the item fits on the node with all that is placed: at its start and wherever another one starts. */
 static bool item_fits(const struct oracle *o, const struct item *x, int32_t node)
 {
@@ -48,6 +66,8 @@ static bool item_fits(const struct oracle *o, const struct item *x, int32_t node
 	for (int i = -1; i < o->nplaced; i++) {
 		int64_t at = i < 0 ? x->start : o->placed[i].start;
 		struct res used = x->shape->need;
+		if (i >= 0 && in_conflict(o, x, node, &o->placed[i]))
+			return false;
 		if (i >= 0 && o->placed[i].node == node && o->placed[i].job == x->job &&
 		    (x->shape->exclusive || o->placed[i].shape->exclusive || o->scatter))
 			return false;
@@ -93,7 +113,8 @@ static void oracle_read(struct oracle *o, const struct plan *p, bool push, unsig
 				x->end, (int32_t)n};
 			if (plan_removable(p, x->job) & may)
 				continue;
-			if (push && !x->running && !x->fixed) {
+			if (push && !x->running && !x->fixed &&
+			    (x->whole != WHOLE_HOST || p->cluster->nodes.v[n].peer == (int32_t)n)) {
 				y.node = NODE_ANY;
 				o->open[o->nopen++] = y;
 			} else {
@@ -269,10 +290,12 @@ static const char *pushes(const struct tcase *t, const struct policy *policy)
 				 .shape = b.request->frag[0].shape,
 				 .start = at,
 				 .end = at + b.length,
+				 .whole = b.request->whole,
 				 .on = cluster_job_nodes(b.c, cluster_job(b.c, b.last))};
-		if ((b.request->nfixed && b.request->frag[0].node != n) ||
-		    timeline_fits(&b.p->node[n].line, g.start, g.end, &b.c->shapes.v[g.shape].need))
+		if ((b.request->nfixed && b.request->frag[0].node != n) || goal_fits(&in, &g, n))
 			continue; /* it is asked only about nodes on which it does not fit */
+		if (g.whole == WHOLE_HOST && b.c->nodes.v[n].peer != n)
+			continue; /* nobody is pushed for a machine of several nodes */
 		struct oracle there = o;
 		oracle_add(&there, b.last, at, at + b.length, n);
 		if (!node_viability(&in, &g, n, m.push_depth, NULL).viable && oracle_search(&there, 0))
@@ -315,6 +338,8 @@ static const char *powers(const struct tcase *t, const struct policy *policy)
 	return wrong;
 }
 
+#define WHOLE (WITH_NODES | WITH_MORE | WITH_KINDS | WITH_WHOLE)
+
 static void report(const char *what)
 {
 	print_message("# %s: of %llu possible %llu were missed\n", what, (unsigned long long)feasible,
@@ -329,6 +354,10 @@ static void test_exact(void **state)
 	report("best fit, one shape");
 	case_check(exact, WITH_NODES | WITH_MORE | WITH_KINDS | WITH_MIXED, policy_find("fcfs"), 800);
 	report("best fit, mixed shapes");
+	case_check(exact, WHOLE, policy_find("fcfs"), 800);
+	report("best fit, one shape, whole nodes");
+	case_check(exact, WHOLE | WITH_MIXED, policy_find("fcfs"), 800);
+	report("best fit, mixed shapes, whole nodes");
 }
 
 static void test_instants(void **state)
@@ -336,6 +365,8 @@ static void test_instants(void **state)
 	(void)state;
 	case_check(instants, WITH_NODES | WITH_MORE | WITH_KINDS, policy_find("fcfs"), 700);
 	case_check(instants, WITH_KINDS, policy_find("fcfs"), 300);
+	case_check(instants, WHOLE, policy_find("fcfs"), 700);
+	case_check(instants, WITH_KINDS | WITH_WHOLE, policy_find("fcfs"), 300);
 }
 
 static void test_pushes(void **state)
@@ -346,6 +377,7 @@ static void test_pushes(void **state)
 		snprintf(what, sizeof what, "re-placements that help, push depth %d", depth);
 		case_check(pushes, WITH_NODES | WITH_KINDS | WITH_MORE | WITH_MIXED, case_policy("oscar", depth), 600);
 		case_check(pushes, WITH_NODES, case_policy("oscar", depth), 600);
+		case_check(pushes, WHOLE | WITH_MIXED, case_policy("oscar", depth), 600);
 		report(what);
 	}
 }
@@ -357,6 +389,10 @@ static void test_powers(void **state)
 	report("emergency, one shape");
 	case_check(powers, WITH_NODES | WITH_MORE | WITH_KINDS | WITH_MIXED, policy_find("oscar"), 500);
 	report("emergency, mixed shapes");
+	case_check(powers, WHOLE, policy_find("oscar"), 1200);
+	report("emergency, one shape, whole nodes");
+	case_check(powers, WHOLE | WITH_MIXED, policy_find("oscar"), 500);
+	report("emergency, mixed shapes, whole nodes");
 }
 
 int main(void)

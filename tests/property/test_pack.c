@@ -1,6 +1,6 @@
 /*
  * test_pack.c - fragments that fit together are found, and those that do not are said to be impossible: against an oracle that
- * tries every node for every fragment, and on cases that are cut from the nodes themselves.
+ * tries every node for every fragment, also with whole nodes, and on cases that are cut from the nodes themselves.
  *
  * SHUNT_CASES=20 tries so many times more (100,000 against the oracle); SHUNT_SEED=n one of them again.
  */
@@ -56,11 +56,13 @@ static struct cluster *random_cluster(struct rng *r, int nnodes, bool more)
 	return c;
 }
 
-static struct frag random_frag(struct rng *r, struct cluster *c, bool more)
+static struct frag random_frag(struct rng *r, struct cluster *c, bool more, enum wholeness whole)
 {
 	int32_t at = (int32_t)rng_below(r, c->nodes.n);
 	const struct node *n = &c->nodes.v[at];
 	struct shape s = {.need = {.v = {rng_range(r, 1, n->total.v[RES_CPU])}}, .exclusive = chance(r, 0.12)};
+
+	s.whole = (uint8_t)whole;
 
 	if (chance(r, 0.7)) /* smaller, so that several fit */
 		s.need.v[RES_CPU] = (s.need.v[RES_CPU] + 1) / 2;
@@ -73,23 +75,33 @@ static struct frag random_frag(struct rng *r, struct cluster *c, bool more)
 	return (struct frag){cluster_shape(c, &s), chance(r, 0.15) ? at : NODE_ANY};
 }
 
+static enum wholeness random_whole(struct rng *r)
+{
+	return chance(r, 0.7) ? WHOLE_NOT : chance(r, 0.6) ? WHOLE_NODE : WHOLE_HOST;
+}
+
 static void small_open(struct small *t, uint64_t seed)
 {
 	struct rng r;
 	struct frag frag[FRAGS];
 	bool more;
 	uint32_t n;
+	enum wholeness whole;
 
 	rng_seed(&r, seed);
 	more = chance(&r, 0.6);
 	*t = (struct small){.c = random_cluster(&r, (int)rng_range(&r, 1, NODES), more), .scatter = chance(&r, 0.15)};
+	for (uint32_t i = 1; i < t->c->nodes.n; i++)
+		if (chance(&r, 0.2))
+			cluster_share_host(t->c, i - 1, i);
 	n = (uint32_t)rng_range(&r, 1, FRAGS);
+	whole = random_whole(&r);
 	for (uint32_t i = 0; i < n; i++)
-		frag[i] = i && chance(&r, 0.3) ? frag[i - 1] : random_frag(&r, t->c, more);
+		frag[i] = i && chance(&r, 0.3) ? frag[i - 1] : random_frag(&r, t->c, more, whole);
 	t->request = cluster_intern(t->c, frag, n);
 	/* others, to be in the way: running, reserved, of any kind */
 	for (int i = (int)rng_below(&r, 5); i > 0; i--) {
-		struct frag one = random_frag(&r, t->c, more);
+		struct frag one = random_frag(&r, t->c, more, random_whole(&r));
 		struct job *job = cluster_add_job(t->c);
 		one.node = NODE_ANY;
 		job->request = cluster_intern(t->c, &one, 1);
@@ -153,6 +165,23 @@ static bool oracle_place(struct oracle *o, uint32_t i)
 	return found;
 }
 
+/* Whether two nodes are on one machine. */
+static bool one_host(const struct cluster *c, int32_t a, int32_t b)
+{
+	for (int32_t n = c->nodes.v[a].peer; n != a && a != b; n = c->nodes.v[n].peer)
+		if (n == b)
+			return true;
+	return a == b;
+}
+
+/* Whether a piece on node `at` leaves nothing of node `n` to another job, or the other job does not want to be there with it. */
+static bool in_conflict(const struct small *t, const struct piece *x, int32_t at, int32_t n)
+{
+	enum wholeness mine = t->c->requests.v[t->request].whole, its = t->c->shapes.v[x->shape].whole;
+
+	return (n == at && (mine || its)) || (one_host(t->c, at, n) && (mine == WHOLE_HOST || its == WHOLE_HOST));
+}
+
 /* On an empty machine; or over [start, end) in the plan, less the jobs that may be removed. */
 static bool oracle_fits(const struct small *t, int64_t start, int64_t end, unsigned may_remove, bool empty)
 {
@@ -160,6 +189,14 @@ static bool oracle_fits(const struct small *t, int64_t start, int64_t end, unsig
 
 	for (uint32_t n = 0; n < t->c->nodes.n; n++) {
 		o.room[n] = t->c->nodes.v[n].total;
+		for (uint32_t k = 0; k < t->c->nodes.n && !empty; k++)
+			for (size_t i = 0; i < t->p->node[k].pieces.n; i++) {
+				const struct piece *x = &t->p->node[k].pieces.v[i];
+				if ((x->live || x->start < end) && start < x->end &&
+				    !(plan_removable(t->p, x->job) & may_remove) &&
+				    in_conflict(t, x, (int32_t)k, (int32_t)n))
+					o.room[n] = (struct res){.v = {-1}};
+			}
 		for (int64_t at = start; at < end && !empty; at++) {
 			struct res free = t->c->nodes.v[n].total;
 			const piece_vec *v = &t->p->node[n].pieces;

@@ -201,6 +201,7 @@ static void test_rollback(void **state)
 	(void)state;
 	case_check(rollback, FLAVOUR, policy_find("oscar"), 700);
 	case_check(rollback, FLAVOUR & ~WITH_NODES, policy_find("oscar"), 200);
+	case_check(rollback, FLAVOUR | WITH_WHOLE, policy_find("oscar"), 700);
 }
 
 static void test_insertion(void **state)
@@ -208,6 +209,7 @@ static void test_insertion(void **state)
 	(void)state;
 	case_check(insertion, FLAVOUR, policy_find("oscar"), 1500);
 	case_check(insertion, WITH_NODES, policy_find("oscar"), 500);
+	case_check(insertion, FLAVOUR | WITH_WHOLE, policy_find("oscar"), 1500);
 }
 
 int main(void)

@@ -84,6 +84,7 @@ static void test_in_time(void **state)
 	case_check(in_time, KINDS | WITH_MIXED | WITH_MORE, case_policy("shunt", 2), 400);
 	case_check(in_time, KINDS | WITH_STARVING | WITH_MIXED, case_policy("oscar", -1), 400);
 	case_check(in_time, KINDS | WITH_MIXED, case_policy("easy", -1), 400);
+	case_check(in_time, KINDS | WITH_MIXED | WITH_WHOLE, case_policy("shunt", 2), 400);
 	print_message("# %d stopped, %d times cut short, %d times spared\n", stopped, cut, spared);
 	if (!getenv("SHUNT_SEED"))
 		assert_true(stopped > 20 && cut > 20 && spared > 2);

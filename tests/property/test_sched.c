@@ -225,6 +225,7 @@ static void test_easy_no_delay(void **state)
 	case_check(no_delay, WITH_EARLY | WITH_NODES | WITH_MORE | WITH_ADMIN, case_policy("easy", -1), 600);
 	case_check(no_delay, WITH_EARLY | WITH_NODES | WITH_MORE | WITH_ADMIN, case_policy("easy-sjbf", -1), 600);
 	case_check(no_delay, WITH_EARLY, case_policy("easy", -1), 300);
+	case_check(no_delay, WITH_EARLY | WITH_NODES | WITH_WHOLE, case_policy("easy", -1), 600);
 }
 
 static void test_conservative_no_delay(void **state)
@@ -234,6 +235,7 @@ static void test_conservative_no_delay(void **state)
 	case_check(no_delay, WITH_EARLY | WITH_NODES | WITH_MORE, case_policy("conservative", -1), 500);
 	case_check(no_delay, WITH_EARLY | WITH_NODES | WITH_MIXED, case_policy("conservative", -1), 500);
 	case_check(no_delay, WITH_EARLY | WITH_NODES | WITH_ADMIN, case_policy("conservative", -1), 500);
+	case_check(no_delay, WITH_EARLY | WITH_NODES | WITH_WHOLE, case_policy("conservative", -1), 500);
 }
 
 static void test_replay(void **state)
