@@ -294,11 +294,6 @@ int jobspec_refused(const struct job_arguments *a, struct err *err)
 			       "-D %.60s: jobs can't have another root directory; -d PATH is where it starts", a->root);
 	if (a->prologue)
 		return err_set(err, -EINVAL, "-T %.60s: prologues are the site's; put it into the script", a->prologue);
-	if (a->exclusive)
-		return err_set(
-			err, -EINVAL,
-			"-n: nodes are shared; ask for all CPUs of a node with -l nodes=N:ppn=CPUS (for N CPUs: -l "
-			"procs=N)");
 	return a->users ? users_check(a->users, err) : 0;
 }
 
@@ -330,6 +325,8 @@ static void texts_add(struct jobspec *s, const struct job_arguments *a)
 		jobspec_text(s, "hold", "u");
 	if (a->rerunnable)
 		json_object_set_new(s->job, "rerunnable", json_boolean(a->rerunnable[0] == 'y'));
+	if (a->exclusive)
+		jobspec_text(s, "exclusive", "node");
 	if (a->require_guarantee)
 		json_object_set_new(s->job, "require_guarantee", json_true());
 }

@@ -363,11 +363,11 @@ static json_t *as_submission(struct server *s, uint32_t id, json_t *body)
 
 static int overlay(json_t *o, const json_t *args, bool running, const char **code, struct err *err)
 {
-	static const char *const may[] = {"name",     "output",	 "error",	"join",	      "keep",
-					  "mail",     "mail_to", "priority",	"resources",  "at",
-					  "hold",     "depend",	 "account",	"rerunnable", "shell",
-					  "deadline", "type",	 "comment",	"checkpoint", "stagein",
-					  "stageout", "umask",	 "environment", "args",	      NULL};
+	static const char *const may[] = {"name",	"output",     "error",	   "join",     "keep",	      "mail",
+					  "mail_to",	"priority",   "resources", "at",       "hold",	      "depend",
+					  "account",	"rerunnable", "shell",	   "deadline", "type",	      "comment",
+					  "checkpoint", "stagein",    "stageout",  "umask",    "environment", "args",
+					  "exclusive",	NULL};
 	static const char *const may_running[] = {"name", "mail", "mail_to", "comment", "resources", NULL};
 	const char *const *list = running ? may_running : may;
 	const char *key;

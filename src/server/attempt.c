@@ -177,6 +177,38 @@ static bool take(bool *used, int64_t total, int64_t want, int32_t **ret, int32_t
 	return *ret_n == want;
 }
 
+/* All that is left, to what a fragment has. */
+static void take_rest(bool *used, int64_t total, int32_t **list, int32_t *n)
+{
+	*list = mem_realloc(*list, (size_t)(total + 1), sizeof **list);
+	for (int64_t k = 0; k < total; k++)
+		if (!used[k]) {
+			used[k] = true;
+			(*list)[(*n)++] = (int32_t)k;
+		}
+}
+
+/* A job with whole nodes has all CPUs and GPUs of each: what it did not ask for goes to its last fragment there. */
+static void take_nodes(struct server *s, struct attempt *t)
+{
+	for (uint32_t i = 0; i < t->nfrags; i++) {
+		const struct res *total = &s->cluster->nodes.v[t->node[i]].total;
+		struct node_info *n = &s->nodes.v[t->node[i]];
+		uint32_t k = i + 1;
+		while (k < t->nfrags && t->node[k] != t->node[i])
+			k++;
+		if (k < t->nfrags)
+			continue;
+		take_rest(n->cpu_used, total->v[RES_CPU], &t->cpu[i], &t->ncpus[i]);
+		take_rest(n->gpu_used, total->v[RES_GPU], &t->gpu[i], &t->ngpus[i]);
+	}
+}
+
+int64_t attempt_asked(const struct server *s, const struct attempt *t, uint32_t frag)
+{
+	return frag_need(s, t->job, frag)->v[RES_CPU];
+}
+
 bool attempt_place(struct server *s, struct attempt *t)
 {
 	for (uint32_t i = 0; i < t->nfrags; i++) {
@@ -188,6 +220,8 @@ bool attempt_place(struct server *s, struct attempt *t)
 			return false;
 		}
 	}
+	if (cluster_job_request(s->cluster, entry_job(s, t->job))->whole)
+		take_nodes(s, t);
 	memory_count(s, t, true);
 	for (uint32_t i = 0; i < t->nfrags; i++)
 		if (t->memory[i] &&

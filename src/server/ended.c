@@ -23,6 +23,18 @@ static const char *group_name(struct server *s, const struct spec *p, char *buf,
 	return buf;
 }
 
+/* The CPUs that it is charged for: with whole nodes all of them, as exec_host lists them, once it has run. */
+static int64_t cpus_charged(const struct request *q, const struct outcome *o)
+{
+	int64_t cpus = 1;
+
+	if (!q->whole || !o || !o->exec_host || !*o->exec_host)
+		return q->total.v[RES_CPU];
+	for (const char *p = o->exec_host; *p; p++)
+		cpus += *p == '+';
+	return cpus;
+}
+
 void book_event(struct server *s, uint32_t id, char type)
 {
 	const struct entry *e = &s->entries.v[id];
@@ -48,7 +60,7 @@ void book_event(struct server *s, uint32_t id, char type)
 	r.owner = r.requestor = owner;
 	r.ctime = r.qtime = r.etime = e->spec->created;
 	r.resources = word(s, e->spec->resources);
-	r.ncpus = q->total.v[RES_CPU];
+	r.ncpus = cpus_charged(q, o);
 	r.nodect = q->nfrags;
 	r.walltime = e->spec->walltime;
 	if (job->attempt > 0)

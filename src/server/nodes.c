@@ -512,5 +512,7 @@ const char *node_state(const struct server *s, uint32_t node)
 		 n->unwell || health_out(n) ? ",unhealthy" : "");
 	if (*text)
 		return text + 1;
-	return used >= s->cluster->nodes.v[node].total.v[RES_CPU] ? "busy" : "free";
+	if (used >= s->cluster->nodes.v[node].total.v[RES_CPU] || s->plan->free_now[node] <= 0)
+		return "busy"; /* also if a job has its machine to itself, and is on another node of it */
+	return "free";
 }

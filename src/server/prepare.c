@@ -393,7 +393,7 @@ static void layout_read(struct server *s, const struct attempt *t, struct arena 
 		if (said)
 			chunk_add(&text, chunk[i], &ret->lines[i], &threads);
 		else
-			ret->lines[i] = t->ncpus[i];
+			ret->lines[i] = attempt_asked(s, t, i);
 		if (i == 0)
 			ret->threads = threads;
 		ret->total += ret->lines[i];

@@ -408,9 +408,11 @@ int holds_parse(const char *text, uint8_t *ret, struct err *err);
 const char *power_name(int i);		      /* NULL: there are no more */
 struct spec *spec_copy(const struct spec *p); /* a job's own, to be changed: no array's */
 void spec_head(const struct server *s, const struct spec *p, struct strbuf *out);
+const char *whole_name(enum wholeness whole); /* as the API calls it: none, node, host */
 int spec_restore(struct server *s, const char *head, struct spec **ret, struct err *err);
-/* Parses resources texts into a request: what is not given comes from the queue's and the server's defaults. */
-int spec_request(struct server *s, const char *const *texts, int n, const char *queue, struct arena *a,
+/* Parses resources texts into a request: what is not given comes from the queue's and the server's defaults. `whole`: enum wholeness, whatever the
+ * texts say of it; -1: as they say. */
+int spec_request(struct server *s, const char *const *texts, int n, int whole, const char *queue, struct arena *a,
 		 struct reqtext *text, struct spec *spec, struct err *err);
 
 /* ---- submit.c ---- */
@@ -503,6 +505,8 @@ void attempt_free(struct server *s, struct attempt *t); /* gives back what it ho
 struct attempt *attempt_find(const struct server *s, uint32_t id, uint32_t attempt);
 bool attempt_place(struct server *s,
 		   struct attempt *t); /* CPUs and GPUs for every fragment, lowest first; all or none */
+int64_t attempt_asked(const struct server *s, const struct attempt *t,
+		      uint32_t frag); /* CPUs: with whole nodes it has more */
 void attempt_exec_host(const struct server *s, const struct attempt *t, struct strbuf *out); /* "n1/0+n1/1" */
 void attempt_write(const struct attempt *t, struct json *j); /* for the store, once it has them: members; */
 struct attempt *attempt_restore(struct server *s, uint32_t id, uint32_t attempt, const int32_t *nodes, uint32_t n,

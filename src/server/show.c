@@ -274,6 +274,12 @@ static void f_ppn(const struct subject *x, struct value *v)
 	put_int(v, q->nfrags ? x->s->cluster->shapes.v[q->frag[0].shape].need.v[RES_CPU] : 1);
 }
 
+static void f_exclusive(const struct subject *x, struct value *v)
+{
+	if (request_of(x)->whole)
+		put_text(v, whole_name(request_of(x)->whole));
+}
+
 static void f_memory(const struct subject *x, struct value *v)
 {
 	if (request_of(x)->total.v[RES_MEM] > 0)
@@ -459,6 +465,9 @@ static void put_shortage(const struct subject *x, struct value *v)
 	if (need > idle)
 		strbuf_printf(&v->scratch, "needs %lld CPU%s, %lld %s free", (long long)need, need == 1 ? "" : "s",
 			      (long long)idle, idle == 1 ? "is" : "are");
+	else if (request_of(x)->whole)
+		strbuf_puts(&v->scratch,
+			    request_of(x)->whole == WHOLE_HOST ? "waits for empty machines" : "waits for empty nodes");
 	else
 		strbuf_puts(&v->scratch, "waits for its turn");
 	put_scratch(v, VALUE_TEXT);
@@ -619,6 +628,7 @@ static const struct {
 	{"cpus", f_cpus, false},
 	{"nodect", f_nodect, false},
 	{"ppn", f_ppn, false},
+	{"exclusive", f_exclusive, false},
 	{"memory", f_memory, false},
 	{"gpus", f_gpus, false},
 	{"created", f_created, false},

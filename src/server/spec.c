@@ -133,7 +133,7 @@ static int request_defaults(struct server *s, const struct queue *q, struct reqt
 	return rc < 0 ? err_prefix(err, rc, "resources_default") : 0;
 }
 
-int spec_request(struct server *s, const char *const *texts, int n, const char *queue, struct arena *a,
+int spec_request(struct server *s, const char *const *texts, int n, int whole, const char *queue, struct arena *a,
 		 struct reqtext *text, struct spec *spec, struct err *err)
 {
 	struct strbuf canonical = {0};
@@ -142,6 +142,8 @@ int spec_request(struct server *s, const char *const *texts, int n, const char *
 	reqtext_init(text);
 	for (int i = 0; i < n && rc == 0; i++)
 		rc = reqtext_parse(text, texts[i], a, err);
+	if (whole >= 0)
+		text->whole = (enum wholeness)whole;
 	if (rc == 0)
 		rc = request_defaults(s, queue_named(s, queue), text, a, err);
 	if (rc == 0)
@@ -267,18 +269,42 @@ static int read_kind(struct server *s, const struct asker *who, const json_t *jo
 	return 0;
 }
 
+const char *whole_name(enum wholeness whole)
+{
+	static const char *const names[] = {[WHOLE_NOT] = "none", [WHOLE_NODE] = "node", [WHOLE_HOST] = "host"};
+
+	return names[whole];
+}
+
+/* What it wants to itself: -1 as its resources say. */
+static int read_exclusive(const json_t *job, int *ret, struct err *err)
+{
+	const char *text;
+	int rc = text_get(job, "exclusive", 16, &text, err);
+
+	*ret = -1;
+	for (int i = WHOLE_NOT; i <= WHOLE_HOST && rc == 0 && text; i++)
+		if (strcmp(text, whole_name((enum wholeness)i)) == 0)
+			*ret = i;
+	if (rc == 0 && text && *ret < 0)
+		rc = err_set(err, -EINVAL, "exclusive \"%.16s\" must be none, node or host", text);
+	return rc;
+}
+
 static int read_request(struct server *s, const json_t *job, const char *queue, struct arena *a, struct submission *ret,
 			struct err *err)
 {
 	const json_t *list = json_object_get(job, "resources"), *v;
 	VEC(const char *) texts = {0};
 	size_t i;
-	int rc = list_check(job, "resources", false, err);
+	int whole, rc = list_check(job, "resources", false, err);
 
+	if (rc == 0)
+		rc = read_exclusive(job, &whole, err);
 	if (rc < 0)
 		return rc;
 	json_array_foreach(list, i, v) vec_push(&texts, json_string_value(v));
-	rc = spec_request(s, texts.v, (int)texts.n, queue, a, &ret->text, ret->spec, err);
+	rc = spec_request(s, texts.v, (int)texts.n, whole, queue, a, &ret->text, ret->spec, err);
 	vec_free(&texts);
 	return rc;
 }
@@ -678,7 +704,7 @@ int spec_restore(struct server *s, const char *head, struct spec **ret, struct e
 		p->array = true;
 		p->array_text = mem_strdup(head_text(o, "array"));
 	}
-	rc = spec_request(s, &resources, 1, head_text(o, "queue"), a, &text, p, err);
+	rc = spec_request(s, &resources, 1, -1, head_text(o, "queue"), a, &text, p, err);
 	if (rc < 0) { /* the nodes have changed: it is kept, and held (block_begin) */
 		p->request = UINT32_MAX;
 		p->resources = word_add(s, resources);

@@ -15,7 +15,11 @@ static int node_add(struct server *s, const char *name, int64_t cpus, int64_t me
 {
 	struct res total = {.v = {[RES_CPU] = cpus, [RES_MEM] = memory, [RES_GPU] = gpus}};
 
-	return world_node_add(s, name, &total, err);
+	int rc = world_node_add(s, name, &total, err);
+
+	if (rc == 0) /* virtual nodes share this machine */
+		cluster_share_host(s->cluster, 0, (uint32_t)s->cluster->nodes.n - 1);
+	return rc;
 }
 
 /* This machine as one node: the CPUs this process may use, neighbours first as hwloc orders them. */
@@ -208,7 +212,8 @@ static void request_again(struct server *s, uint32_t id)
 	struct reqtext text;
 	struct err err;
 
-	if (p->request == UINT32_MAX && spec_request(s, &resources, 1, word(s, p->queue), a, &text, &found, &err) == 0)
+	if (p->request == UINT32_MAX &&
+	    spec_request(s, &resources, 1, -1, word(s, p->queue), a, &text, &found, &err) == 0)
 		p->request = found.request;
 	if (p->request != UINT32_MAX)
 		entry_job(s, id)->request = p->request;

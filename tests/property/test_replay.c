@@ -118,7 +118,8 @@ static void ask(struct history *h, uid_t uid, const char *method, const char *pa
 static const char *resources(struct history *h)
 {
 	return PICK(h, "nodes=1:ppn=1", "nodes=1:ppn=2", "nodes=2:ppn=2", "nodes=1:ppn=4", "nodes=1:ppn=8", "ncpus=3",
-		    "nodes=1:big:ppn=4", "nodes=3:ppn=4", "nodes=2:ppn=1+1:ppn=3", "nodes=1:ppn=2,mem=1gb");
+		    "nodes=1:big:ppn=4", "nodes=3:ppn=4", "nodes=2:ppn=1+1:ppn=3", "nodes=1:ppn=2,mem=1gb",
+		    "nodes=4:ppn=1,place=excl", "nodes=2:ppn=1,place=scatter:excl", "ncpus=1,place=exclhost");
 }
 
 static void some_job(struct history *h, char ret[64])
@@ -168,6 +169,8 @@ static void op_submit(struct history *h)
 		strbuf_puts(&b, ",\"rerunnable\":false");
 	if (one_in(h, 12))
 		strbuf_puts(&b, ",\"interactive\":true");
+	if (one_in(h, 8))
+		strbuf_printf(&b, ",\"exclusive\":\"%s\"", PICK(h, "none", "node", "host"));
 	strbuf_puts(&b, "}");
 	ask(h, uid, "POST", "/v1/jobs", "%s", b.text);
 	h->submitted = h->s->next_number - 1;
@@ -182,7 +185,10 @@ static void op_alter(struct history *h)
 
 	some_job(h, id);
 	strbuf_printf(&b, "{\"ids\":[\"%s\"]", id);
-	switch (below(h, 10)) {
+	switch (below(h, 11)) {
+	case 9:
+		strbuf_printf(&b, ",\"exclusive\":\"%s\"", PICK(h, "none", "node", "host"));
+		break;
 	case 0:
 	case 1:
 	case 2:
