@@ -227,7 +227,7 @@ static bool write_items(struct action *a)
 
 static void action_free(struct action *a)
 {
-	change_pause(&a->c);
+	change_end(&a->c);
 	arena_destroy(a->c.arena);
 	for (size_t i = 0; i < a->items.n; i++) {
 		free(a->items.v[i].code);
@@ -310,7 +310,7 @@ static void action_stop(struct server *s, struct work *w, const char *why)
 static void action_begin(struct server *s, struct http_request *r, const struct asker *w,
 			 const struct action_kind *kind, json_t *body, json_t *one)
 {
-	static const struct work_kind work = {action_step, action_pause, action_stop, .lasting = false};
+	static const struct work_kind work = {action_step, action_pause, action_stop, .reads = false, .lasting = false};
 	struct action *a = mem_zalloc(sizeof *a);
 
 	a->r = r;

@@ -492,6 +492,15 @@ static int alter_read(struct change *c, uint32_t id, const char **code, struct e
 	return rc;
 }
 
+static void owner_add(struct change *c, uint32_t owner)
+{
+	for (size_t i = 0; i < c->owners.n; i++)
+		if (c->owners.v[i] == owner)
+			return;
+	vec_push(&c->owners, owner);
+	c->s->priorities = true;
+}
+
 static int do_alter(struct change *c, uint32_t id, const char **code, struct err *err)
 {
 	struct server *s = c->s;
@@ -513,10 +522,8 @@ static int do_alter(struct change *c, uint32_t id, const char **code, struct err
 		p.text = walltime_words(e->spec->walltime, p.spec->walltime, c->arena);
 	if (c->last.body)
 		store_put_body(s->store, e->key, c->last.body);
-	if (p.spec->priority != e->spec->priority) {
-		s->priorities = true;
-		reorder_later(s, p.spec->owner);
-	}
+	if (p.spec->priority != e->spec->priority)
+		owner_add(c, p.spec->owner);
 	entry_alter(s, id, &p);
 	c->last.as = e->key;
 	return 0;
@@ -525,6 +532,16 @@ static int do_alter(struct change *c, uint32_t id, const char **code, struct err
 void change_pause(struct change *c)
 {
 	last_forget(c);
+	for (size_t i = 0; i < c->owners.n; i++) /* what was altered so far must have its effect after a crash, too */
+		reorder_note(c->s, c->owners.v[i]);
+}
+
+void change_end(struct change *c)
+{
+	last_forget(c);
+	for (size_t i = 0; i < c->owners.n; i++)
+		reorder_later(c->s, c->owners.v[i]);
+	vec_free(&c->owners);
 }
 
 /* ---- which ---- */

@@ -1,5 +1,5 @@
 /*
- * api_submit.c - jobs come in: one, or thousands at once; and what would become of one that did.
+ * api_submit.c - jobs come in: one, or thousands at once.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -42,7 +42,7 @@ json_t *api_body(struct http_request *r, struct err *err)
 }
 
 /* Fills the core's scratch job in, as if it were to be submitted now. */
-static void scratch_fill(struct server *s, const struct spec *p)
+void scratch_fill(struct server *s, const struct spec *p)
 {
 	struct job *job = cluster_job(s->cluster, s->scratch);
 
@@ -307,68 +307,6 @@ out:
 		submission_fini(&x[i]);
 	free(x);
 	json_decref(alone);
-	json_decref(body);
-	strbuf_fini(&out);
-}
-
-void api_whatif(struct server *s, struct http_request *r, const struct asker *w)
-{
-	const char *code = "bad_request";
-	struct submission x = {0};
-	struct strbuf out = {0};
-	struct err err;
-	struct json j;
-	json_t *body = api_body(r, &err);
-	int rc = body ? spec_read(s, w, body, false, request_arena(r), &x, &code, &err) : -EINVAL;
-	struct whatif f;
-
-	if (rc < 0) {
-		http_error(r, status_of(code), code, "%s", err.text);
-		goto out;
-	}
-
-	uint32_t n = s->cluster->requests.v[x.spec->request].nfrags;
-	int32_t *nodes = mem_zalloc((n + 1) * sizeof *nodes);
-	const char *rule = NULL;
-	int64_t at;
-
-	if (submit_check(s, w, &x, 0, &code, &err) < 0)
-		rule = err.text;
-	scratch_fill(s, x.spec);
-	bool unblocked = foresee_whatif(s, x.spec, &f, nodes);
-	at = f.start;
-	json_init(&j, &out, false);
-	json_open_object(&j, NULL);
-	json_bool(&j, "possible", (at != TIME_NEVER || f.open || !unblocked) && !rule);
-	if (at != TIME_NEVER) {
-		json_int(&j, "start", at);
-		json_int(&j, "end", at + x.spec->walltime);
-	} else {
-		json_text(&j, "start", NULL);
-		json_text(&j, "end", NULL);
-	}
-	json_open_array(&j, "nodes");
-	for (uint32_t i = 0; i < n && at != TIME_NEVER; i++)
-		json_text(&j, NULL, names_get(&s->cluster->node_names, (uint32_t)nodes[i]));
-	json_close_array(&j);
-	if (x.spec->deadline != TIME_NEVER) {
-		json_int(&j, "deadline", x.spec->deadline);
-		json_bool(&j, "guaranteed", f.guaranteed);
-	} else {
-		json_text(&j, "guaranteed", NULL);
-	}
-	json_text(&j, "reason",
-		  rule		     ? rule
-		  : f.open	     ? "it would start later than can be foreseen: very many jobs are ahead of it"
-		  : !unblocked	     ? "it would be held, or wait for jobs whose end or outcome is not known"
-		  : at == TIME_NEVER ? "the nodes that are up could not hold it even if they were empty"
-				     : NULL);
-	json_int(&j, "now", s->now);
-	json_close_object(&j);
-	free(nodes);
-	http_reply_strbuf(r, 200, "application/json", &out);
-out:
-	submission_fini(&x);
 	json_decref(body);
 	strbuf_fini(&out);
 }

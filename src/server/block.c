@@ -1,5 +1,5 @@
 /*
- * block.c - what keeps a waiting job from the scheduler: holds, -a, dependencies, stopped queues, limits.
+ * block.c - what keeps a waiting job from the scheduler: holds, -a, dependencies (depend.c), stopped queues, limits.
  *
  * A blocked job is held in the core; HOLD and RELEASE are events, in the store like all others. So who is eligible is remembered, while the reasons are
  * derived, here and at recovery alike: from people's holds (entry.holds), from the queue, and from other jobs.
@@ -15,6 +15,8 @@
 #include <string.h>
 
 #include "server/server_internal.h"
+
+#define OFFERS 500 /* that are let through at a time */
 
 static struct limit limit_make(int kind, uint64_t of, uint64_t in, int64_t *active, int64_t most)
 {
@@ -195,17 +197,17 @@ void block_offer(struct server *s)
 {
 	struct heap firsts = {0};
 	struct heap_item x;
+	int n = 0;
 
 	if (!s->waiting_offers)
 		return;
-	s->waiting_offers = false;
 	for (size_t i = s->gates.n; i-- > 0;)
 		if (!gate_first(s, &s->gates.v[i], &x))
 			gate_remove(s, i);
 	for (size_t i = 0; i < s->gates.n; i++)
 		if (gate_first(s, &s->gates.v[i], &x))
 			heap_push(&firsts, x.time, x.tie, i);
-	while (heap_pop(&firsts, &x)) {
+	while (n < OFFERS && heap_pop(&firsts, &x)) {
 		struct gate *g = &s->gates.v[x.value];
 		uint32_t id = (uint32_t)x.tie;
 		struct heap_item next;
@@ -213,9 +215,11 @@ void block_offer(struct server *s)
 			continue;
 		s->entries.v[id].block = 0;
 		settle(s, id);
+		n++;
 		if (gate_first(s, g, &next))
 			heap_push(&firsts, next.time, next.tie, x.value);
 	}
+	s->waiting_offers = n == OFFERS; /* more in the next turn */
 	heap_fini(&firsts);
 }
 
@@ -297,20 +301,70 @@ void block_running(struct server *s, uint32_t id)
 	s->entries.v[id].block = 0;
 }
 
-void block_queue(struct server *s, struct queue *q)
-{
-	bool started = attrs_bool(&q->attrs, "started");
+/* ---- queues that are started and stopped ---- */
 
-	for (uint32_t id = 0; id < s->entries.n; id++) {
+/* Brings all jobs of a queue in line with whether it is started, in slices. Nothing of it is kept: recovery derives the same. */
+struct queue_work {
+	struct work work;
+	uint32_t queue; /* the word of its name */
+	uint32_t at;	/* jobs before it are done */
+	bool stops;	/* nothing is started until that is complete */
+};
+
+#define SCAN 64 /* jobs that a step looks at */
+
+static void queue_free(struct server *s, struct queue_work *w)
+{
+	s->queue_works--;
+	s->queue_stops -= w->stops;
+	free(w);
+}
+
+static bool queue_step(struct server *s, struct work *work)
+{
+	struct queue_work *w = (struct queue_work *)work;
+	const struct queue *q = queue_of(s, w->queue);
+	bool started = q && attrs_bool(&q->attrs, "started");
+
+	for (int i = 0; i < SCAN && w->at < s->entries.n; i++) {
+		uint32_t id = w->at++;
 		const struct entry *e = &s->entries.v[id];
-		if (!e->spec || queue_of(s, e->spec->queue) != q || entry_ended(s, id))
+		if (!e->spec || e->spec->queue != w->queue || entry_ended(s, id))
 			continue;
-		if (started)
+		if (started && e->block & BLOCK_QUEUE)
 			block_clear(s, id, BLOCK_QUEUE);
-		else if (entry_job(s, id)->state <= STATE_ALLOCATED)
+		else if (!started && !(e->block & BLOCK_QUEUE) && entry_job(s, id)->state <= STATE_ALLOCATED)
 			block_set(s, id, BLOCK_QUEUE);
+		else
+			continue;
+		break; /* that was a step's worth */
 	}
+	if (w->at < s->entries.n)
+		return true;
 	s->waiting_offers = true;
+	queue_free(s, w);
+	return false;
+}
+
+static void queue_pause(struct server *s, struct work *work)
+{
+}
+
+static void queue_end(struct server *s, struct work *work, const char *why)
+{
+	queue_free(s, (struct queue_work *)work);
+}
+
+void block_queue(struct server *s, const struct queue *q)
+{
+	static const struct work_kind kind = {queue_step, queue_pause, queue_end, .reads = false, .lasting = true};
+	struct queue_work *w = mem_zalloc(sizeof *w);
+
+	w->queue = word_add(s, q->name);
+	w->stops = !attrs_bool(&q->attrs, "started");
+	s->queue_works++;
+	s->queue_stops += w->stops;
+	work_add(s, &w->work, &kind);
 }
 
 void block_due(struct server *s)
@@ -322,102 +376,5 @@ void block_due(struct server *s)
 		heap_pop(&s->releases, &x);
 		if (s->entries.v[id].spec && s->entries.v[id].spec->at <= s->now)
 			block_clear(s, id, BLOCK_TIME);
-	}
-}
-
-/* ---- dependencies ---- */
-
-static struct depend_fate fate_of_job(const struct server *s, uint32_t id)
-{
-	const struct job *job = entry_job(s, id);
-
-	return (struct depend_fate){
-		.started = s->entries.v[id].ran,
-		.ended = job_ended(job),
-		.status = s->entries.v[id].exit_status,
-	};
-}
-
-/* Of an array as a whole: worked out when it is asked for, and again after one of its elements has started or ended. */
-static struct depend_fate fate_of_array(const struct server *s, struct array *a)
-{
-	if (a->fate_known)
-		return a->fate;
-	a->fate = DEPEND_FATE_NONE;
-	for (uint32_t i = 0; i < a->count; i++)
-		if (s->entries.v[a->first + i].spec) {
-			struct depend_fate one = fate_of_job(s, a->first + i);
-			depend_fate_add(&a->fate, &one);
-		}
-	a->fate_known = true;
-	return a->fate;
-}
-
-static struct depend_fate fate_of(void *context, const struct jobid *id)
-{
-	const struct server *s = context;
-	struct array *a = array_find(s, id->number);
-	uint32_t found;
-
-	if (a && id->kind != JOBID_ELEMENT)
-		return fate_of_array(s, a);
-	if (!entry_find(s, id->number, id->index, &found))
-		return (struct depend_fate){.gone = true};
-	return fate_of_job(s, found);
-}
-
-enum depend_state depend_look(struct server *s, uint32_t id, struct strbuf *why)
-{
-	const struct spec *p = s->entries.v[id].spec;
-	struct depends d = {0};
-	enum depend_state state = DEPEND_SATISFIED;
-
-	if (p->depend && depends_parse(p->depend, &d, NULL) == 0)
-		state = depends_judge(&d, fate_of, s, 0, why);
-	depends_fini(&d);
-	return state;
-}
-
-void depend_watch(struct server *s, uint32_t id)
-{
-	struct depends d = {0};
-
-	if (depends_parse(s->entries.v[id].spec->depend, &d, NULL) < 0)
-		return;
-	for (uint32_t i = 0; i < d.n; i++)
-		for (uint32_t k = 0; k < d.v[i].nids; k++) {
-			uint64_t *at = map_at(&s->dependents, d.v[i].id[k].number);
-			if (*at == 0) {
-				vec_push(&s->dependent_lists, (job_vec){0});
-				*at = s->dependent_lists.n;
-			}
-			vec_push(&s->dependent_lists.v[*at - 1], id);
-		}
-	depends_fini(&d);
-}
-
-void depend_changed(struct server *s, uint32_t id)
-{
-	uint64_t at;
-
-	if (!map_get(&s->dependents, job_key_number(s->entries.v[id].key), &at) || at == 0)
-		return;
-	for (size_t i = 0; i < s->dependent_lists.v[at - 1].n; i++) { /* ending one may change the lists */
-		uint32_t waiting = s->dependent_lists.v[at - 1].v[i];
-		struct strbuf why = {0};
-		if (!s->entries.v[waiting].spec || !(s->entries.v[waiting].block & BLOCK_DEPEND) ||
-		    entry_ended(s, waiting))
-			continue;
-		switch (depend_look(s, waiting, &why)) {
-		case DEPEND_SATISFIED:
-			block_clear(s, waiting, BLOCK_DEPEND);
-			break;
-		case DEPEND_IMPOSSIBLE:
-			job_end_waiting(s, waiting, END_DEPEND, &(struct payload){.text = strbuf_text(&why)});
-			break;
-		case DEPEND_WAITING:
-			break;
-		}
-		strbuf_fini(&why);
 	}
 }

@@ -20,6 +20,7 @@ struct change {
 		uint8_t holds;
 		bool running;
 	} last;
+	VEC(uint32_t) owners; /* words: users whose jobs have other priorities now */
 };
 
 struct action_kind {
@@ -32,6 +33,7 @@ struct action_kind {
 const struct action_kind *action_find(const char *name); /* NULL: there is none */
 void change_pause(
 	struct change *c); /* others may change jobs before this one goes on: forgets what it remembers of them */
+void change_end(struct change *c); /* of all of it, or of what was done */
 int ended_error(const char **code, struct err *err);
 
 #endif

@@ -131,7 +131,7 @@ void dispatch_listener(void *context, const struct event *e)
 }
 
 /* What follows from events, once the scheduler is done with them. */
-void dispatch_settle(struct server *s)
+static void settle_once(struct server *s)
 {
 	for (size_t i = 0; i < s->begun.n; i++) {
 		uint32_t id = s->begun.v[i];
@@ -167,6 +167,13 @@ void dispatch_settle(struct server *s)
 		depend_changed(s, id);
 	}
 	vec_clear(&s->ended);
+}
+
+void dispatch_settle(struct server *s)
+{
+	do
+		settle_once(s);
+	while (depend_settle(s, &s->depend_steps));
 }
 
 void job_end_waiting(struct server *s, uint32_t id, enum end_cause cause, const struct payload *given)

@@ -11,13 +11,12 @@
 #include "sched/forecast.h"
 #include "server/server_internal.h"
 
-#define SLICE_US 30000	   /* of a request */
-#define SLICE_CYCLES 8	   /* between looks at the clock */
-#define PIECES_MAX 500	   /* jobs whose nodes are kept, for the picture of the plan */
-#define REST 20		   /* times as long as it took */
-#define STALE 30	   /* seconds, after which a part of a newer one is better than the whole of the last */
-#define ABANDON 300	   /* seconds, after which it is begun anew: too much has changed */
-#define WHATIF_CYCLES 2000 /* far enough, and a fraction of a second */
+#define SLICE_US 30000 /* of a request */
+#define SLICE_CYCLES 8 /* between looks at the clock */
+#define PIECES_MAX 500 /* jobs whose nodes are kept, for the picture of the plan */
+#define REST 20	       /* times as long as it took */
+#define STALE 30       /* seconds, after which a part of a newer one is better than the whole of the last */
+#define ABANDON 300    /* seconds, after which it is begun anew: too much has changed */
 
 struct foresight {
 	struct forecast *run; /* the one that is being made; NULL: none */
@@ -216,19 +215,4 @@ bool foresee_not(const struct server *s, uint32_t id, struct strbuf *why)
 			 : e->block			   ? "what it waits for has no estimate"
 							   : "the nodes that are up could not hold it");
 	return true;
-}
-
-bool foresee_whatif(struct server *s, const struct spec *p, struct whatif *ret, int32_t *nodes)
-{
-	struct forecast *f = forecast_create(s->sched);
-	struct gatekeeper *g = gatekeeper_create(s);
-	bool open;
-
-	gatekeeper_attend(g, f);
-	gatekeeper_submit(g, s, f, p);
-	forecast_whatif(f, s->scratch, WHATIF_CYCLES, ret, nodes);
-	open = !gatekeeper_blocks(g, s->scratch);
-	gatekeeper_destroy(g);
-	forecast_destroy(f);
-	return open;
 }

@@ -28,6 +28,7 @@
 #define ROOT_RESERVE 32	   /* connections that root, and the server's account, can have when there are too many */
 #define BACKLOG 8	   /* orders that keep the engine busy */
 #define LONG_TURN_US 50000 /* a turn should not take longer: meanwhile nobody is answered */
+#define DEPEND_STEPS 400   /* dependents that are looked at in the turn in which another job starts or ends */
 #define COMPANY_US 10000   /* so long a change for which nobody waits may wait for others, to be committed with them */
 
 void server_say(const struct server *s, const char *fmt, ...)
@@ -148,7 +149,7 @@ static void turn_decide(struct server *s)
 		if (!s->dirty)
 			break;
 		s->dirty = false;
-		if (attrs_bool(&s->attrs, "scheduling") && !s->terminating && !s->emptying) {
+		if (attrs_bool(&s->attrs, "scheduling") && !s->terminating && !s->emptying && !s->queue_stops) {
 			int64_t begin = clock_us(CLOCK_MONOTONIC), took;
 			world_kill_delay(s);
 			sched_cycle(s->sched, s->now);
@@ -289,6 +290,7 @@ void server_turn(struct server *s)
 		works_turn(s);
 	if (s->wake <= s->now) /* a planned start, a deadline */
 		s->dirty = true;
+	s->depend_steps = s->slice_steps ? s->slice_steps : DEPEND_STEPS;
 	turn_decide(s);
 	if (commit_later(s))
 		return;
@@ -367,8 +369,8 @@ static void before_poll(uv_prepare_t *prepare)
 	if (s->dirty || s->requests != http_stats(s->http).requests)
 		turn(s);
 	s->sliced = false;
-	if (s->works.n && !s->trouble &&
-	    !s->stopped) /* the poll does not wait; started before, it would be over by now */
+	/* the poll does not wait then; started before, the timer would be over by now */
+	if ((works_ready(s) || s->waiting_offers) && !s->stopped)
 		uv_timer_start(&s->timer, on_timer, 0, 0);
 	held_count(s);
 }

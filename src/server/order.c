@@ -135,7 +135,8 @@ static void reorder_stop(struct server *s, struct work *w, const char *why)
 /* Whether it was not to be done already. */
 static bool reorder_add(struct server *s, uint32_t owner)
 {
-	static const struct work_kind kind = {reorder_step, reorder_pause, reorder_stop, .lasting = true};
+	static const struct work_kind kind = {reorder_step, reorder_pause, reorder_stop, .reads = false,
+					      .lasting = true};
 
 	if (!s->reorder) {
 		s->reorder = mem_zalloc(sizeof *s->reorder);
@@ -147,10 +148,15 @@ static bool reorder_add(struct server *s, uint32_t owner)
 	return true;
 }
 
+void reorder_note(struct server *s, uint32_t owner)
+{
+	store_put_object(s->store, "reorder", word(s, owner), "{}");
+}
+
 void reorder_later(struct server *s, uint32_t owner)
 {
 	if (reorder_add(s, owner))
-		store_put_object(s->store, "reorder", word(s, owner), "{}");
+		reorder_note(s, owner);
 }
 
 void reorder_restore(struct server *s, const char *owner)

@@ -318,11 +318,15 @@ struct server {
 		enum mail_point point;
 	}) mails; /* to be sent after the commit */
 	VEC(struct reply_later) replies;
-	VEC(struct work *) works; /* requests that are done in slices, in turn */
-	int64_t slice_steps;	  /* that a slice has at most; 0: as many as its time allows */
-	bool sliced;		  /* since the last poll there has been a slice */
-	struct reorder *reorder;  /* order.c; NULL: all are in order */
-	struct event_ring *ring;  /* events.c */
+	VEC(struct work *) works;	 /* requests that are done in slices, in turn */
+	int64_t slice_steps;		 /* that a slice has at most; 0: as many as its time allows */
+	bool sliced;			 /* since the last poll there has been a slice */
+	struct whatif_work *asking;	 /* api_whatif.c: the one that is being answered; NULL: none */
+	struct depend_work *depend_work; /* depend.c; NULL: all dependencies have been looked at */
+	int64_t depend_steps;		 /* that this turn has left for them */
+	int queue_works, queue_stops;	 /* block.c: queues whose jobs are being looked at; those that were stopped */
+	struct reorder *reorder;	 /* order.c; NULL: all are in order */
+	struct event_ring *ring;	 /* events.c */
 	VEC(struct stream *) streams;
 	struct terminal *terminals;
 	struct terminals *terminal_socket;
@@ -467,9 +471,11 @@ void block_rank(struct server *s, uint32_t id);	    /* its rank has changed */
 void block_leave(struct server *s, uint32_t id);    /* a job no longer waits or runs */
 void depend_watch(struct server *s, uint32_t id);   /* its dependencies are looked at when those jobs change */
 void depend_changed(struct server *s, uint32_t id); /* a job started or ended: who waits for it? */
+bool depend_settle(struct server *s,
+		   int64_t *steps); /* looks at as many of those; the others become a work. False: none */
 enum depend_state depend_look(struct server *s, uint32_t id, struct strbuf *why);
-void block_queue(struct server *s, struct queue *q); /* it was started or stopped */
-void block_due(struct server *s);		     /* jobs whose time has come */
+void block_queue(struct server *s, const struct queue *q); /* it was started or stopped */
+void block_due(struct server *s);			   /* jobs whose time has come */
 
 /* ---- dispatch.c: starts, ends ---- */
 void dispatch_listener(void *context, const struct event *e); /* the scheduler's events */
@@ -576,8 +582,6 @@ void foresee_forget(struct server *s, uint32_t id);
 bool foresee_start(const struct server *s, uint32_t id, int64_t *ret); /* false: it is not known, */
 bool foresee_not(const struct server *s, uint32_t id,
 		 struct strbuf *why); /* ... and why not; false: it does not wait */
-/* Of the scratch job, which is filled in by the spec. False, and no start: other jobs keep it from running that have none themselves. */
-bool foresee_whatif(struct server *s, const struct spec *p, struct whatif *ret, int32_t *nodes);
 
 /* ---- world.c: nodes, plan and scheduler ---- */
 int world_nodes(struct server *s, struct err *err); /* by the configuration */
@@ -741,6 +745,7 @@ bool may_change(const struct asker *w, const struct spec *p);
 
 /* ---- order.c ---- */
 void reorder_later(struct server *s, uint32_t owner);	   /* by priority, among a user's waiting jobs */
+void reorder_note(struct server *s, uint32_t owner);	   /* that it will have to be, for the case of a crash before */
 void reorder_restore(struct server *s, const char *owner); /* at recovery: it was not complete */
 
 /* ---- api*.c ---- */
@@ -748,6 +753,7 @@ void api_handle(void *context, struct http_request *r);
 json_t *api_body(struct http_request *r, struct err *err); /* NULL: the sentence is set */
 int api_status(const char *code);
 void refuse_asker(struct http_request *r, int rc, const struct err *err); /* what who_asks() returned */
+void scratch_fill(struct server *s, const struct spec *p);		  /* as if it were to be submitted now */
 void api_submit(struct server *s, struct http_request *r, const struct asker *w);
 void api_whatif(struct server *s, struct http_request *r, const struct asker *w);
 void api_list(struct server *s, struct http_request *r, const struct asker *w);

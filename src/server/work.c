@@ -27,19 +27,42 @@ void work_add(struct server *s, struct work *w, const struct work_kind *kind)
 	vec_push(&s->works, w);
 }
 
+void work_remove(struct server *s, const struct work *w)
+{
+	for (size_t i = 0; i < s->works.n; i++)
+		if (s->works.v[i] == w) {
+			vec_remove(&s->works, i);
+			return;
+		}
+}
+
 /* Whether it has more to do. */
 static bool quantum(struct server *s, struct work *w, int64_t end, int64_t *steps)
 {
 	int64_t begin = monotonic_us(), now = begin;
 
 	w->continued_us = s->boot_us;
+	w->waits = false;
 	do {
 		if (!w->kind->step(s, w))
 			return false;
 		now = monotonic_us();
-	} while (now < end && now - begin < QUANTUM_US && --*steps > 0);
+	} while (!w->waits && now < end && now - begin < QUANTUM_US && --*steps > 0);
 	w->kind->pause(s, w);
 	return true;
+}
+
+static bool goes_on(const struct server *s, const struct work *w)
+{
+	return !s->trouble || w->kind->reads;
+}
+
+bool works_ready(const struct server *s)
+{
+	for (size_t i = 0; i < s->works.n; i++)
+		if (goes_on(s, s->works.v[i]))
+			return true;
+	return false;
 }
 
 void works_turn(struct server *s)
@@ -50,35 +73,36 @@ void works_turn(struct server *s)
 		works_stop(s, "the server is shutting down");
 		return;
 	}
-	if (s->trouble) {
+	if (s->trouble)
 		works_wait(s);
-		return;
-	}
-	while (s->works.n && steps > 0 && monotonic_us() < end) {
+	for (size_t idle = 0; idle < s->works.n && steps > 0 && monotonic_us() < end;) {
 		struct work *w = s->works.v[0];
+		bool able = goes_on(s, w), more;
 		vec_remove(&s->works, 0);
-		if (quantum(s, w, end, &steps))
+		more = !able || quantum(s, w, end, &steps);
+		if (more)
 			vec_push(&s->works, w);
+		idle = more && (!able || w->waits) ? idle + 1 : 0;
 	}
 }
 
 void works_wait(struct server *s)
 {
-	size_t kept = 0;
-
-	for (size_t i = 0; i < s->works.n; i++) {
+	for (size_t i = s->works.n; i-- > 0;) {
 		struct work *w = s->works.v[i];
-		if (w->kind->lasting || (s->boot_us - w->continued_us < PATIENCE_US && !store_lost(s->store)))
-			s->works.v[kept++] = w;
-		else
-			w->kind->stop(s, w, s->trouble ? s->trouble : "another server may lead");
+		bool waits = w->kind->lasting || (w->kind->reads && s->trouble) ||
+			     (s->boot_us - w->continued_us < PATIENCE_US && !store_lost(s->store));
+		if (waits)
+			continue;
+		vec_remove(&s->works, i);
+		w->kind->stop(s, w, s->trouble ? s->trouble : "another server may lead");
 	}
-	s->works.n = kept;
 }
 
 void works_stop(struct server *s, const char *why)
 {
-	for (size_t i = 0; i < s->works.n; i++)
-		s->works.v[i]->kind->stop(s, s->works.v[i], why);
-	vec_clear(&s->works);
+	while (s->works.n) { /* one that stops may change the list */
+		struct work *w = s->works.v[--s->works.n];
+		w->kind->stop(s, w, why);
+	}
 }

@@ -5,7 +5,7 @@
  * to end; then the turn goes on as always, and what was done is committed. Between two slices anything may happen: other requests, ends of jobs, cycles
  * of the scheduler. So a work addresses what it deals with by ids, and looks again each time.
  *
- * It is not continued while the store can't be written, and given up when that takes too long, or when the server stops. What was done stays
+ * One that changes something is not continued while the store can't be written, and given up when that takes too long, or when the server stops. What was done stays
  * done.
  */
 #ifndef SERVER_WORK_H
@@ -25,6 +25,7 @@ struct work_kind {
 	void (*pause)(struct server *s, struct work *w);
 	/* It is given up: answers, and frees itself. */
 	void (*stop)(struct server *s, struct work *w, const char *why);
+	bool reads;   /* it changes nothing, and goes on while the store can't be written */
 	bool lasting; /* nobody waits for it: it is given up only when the server stops */
 };
 
@@ -32,11 +33,14 @@ struct work_kind {
 struct work {
 	const struct work_kind *kind;
 	int64_t continued_us; /* boot_us */
+	bool waits;	      /* set by a step that has nothing to do until another work has ended */
 };
 
 void work_add(struct server *s, struct work *w, const struct work_kind *kind);
-void works_turn(struct server *s);		    /* a slice */
-void works_wait(struct server *s);		    /* none now: gives up those that have waited for too long */
-void works_stop(struct server *s, const char *why); /* all of them */
+void work_remove(struct server *s, const struct work *w); /* it ends otherwise than by its step */
+bool works_ready(const struct server *s);		  /* there is something to do in the next turn */
+void works_turn(struct server *s);			  /* a slice */
+void works_wait(struct server *s);			  /* none now: gives up those that have waited for too long */
+void works_stop(struct server *s, const char *why);	  /* all of them */
 
 #endif

@@ -475,8 +475,10 @@ static bool restart(struct history *h)
 	struct strbuf before = {0}, after = {0};
 	bool same;
 
-	for (int i = 0; i == 0 || (store_pending(h->s->store) && i < 100); i++) { /* works are not waited for */
-		h->now_us += 1000;						  /* a commit may wait for company */
+	/* Actions are not waited for, but what recovery would derive is. */
+	for (int i = 0; i == 0 || ((store_pending(h->s->store) || h->s->depend_work || h->s->queue_works) && i < 1000);
+	     i++) {
+		h->now_us += 1000; /* a commit may wait for company */
 		bare_clock(h->now_us);
 		server_turn(h->s);
 	}

@@ -1,0 +1,155 @@
+/*
+ * api_whatif.c - what would become of a job that were submitted now.
+ *
+ * The policy is run forward on a copy of everything it knows (sched/forecast.h), in slices (work.h): one question after the other, since a copy is large. It
+ * goes as far as CYCLES and BUDGET_US allow; what starts later than that is said to be too far.
+ */
+#include <stdlib.h>
+#include <time.h>
+
+#include "server/server_internal.h"
+
+#define CYCLES 2000	  /* ends and starts that it looks ahead, at most */
+#define BUDGET_US 1000000 /* of processor time */
+
+struct whatif_work {
+	struct work work;
+	struct http_request *r;
+	struct submission x;
+	char *rule;		   /* that would refuse it; NULL: none */
+	struct forecast *forecast; /* NULL: not begun */
+	struct gatekeeper *gates;
+	struct whatif known;
+	int32_t *nodes;
+	int64_t asked; /* instant */
+	int64_t spent_us;
+	size_t cycles;
+};
+
+static int64_t monotonic_us(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
+}
+
+static void answer(struct server *s, struct whatif_work *w)
+{
+	const struct spec *p = w->x.spec;
+	uint32_t n = s->cluster->requests.v[p->request].nfrags;
+	int64_t at = w->known.start;
+	bool unblocked = !gatekeeper_blocks(w->gates, s->scratch);
+	struct strbuf out = {0};
+	struct json j;
+
+	json_init(&j, &out, false);
+	json_open_object(&j, NULL);
+	json_bool(&j, "possible", (at != TIME_NEVER || w->known.open || !unblocked) && !w->rule);
+	if (at != TIME_NEVER) {
+		json_int(&j, "start", at);
+		json_int(&j, "end", at + p->walltime);
+	} else {
+		json_text(&j, "start", NULL);
+		json_text(&j, "end", NULL);
+	}
+	json_open_array(&j, "nodes");
+	for (uint32_t i = 0; i < n && at != TIME_NEVER; i++)
+		json_text(&j, NULL, names_get(&s->cluster->node_names, (uint32_t)w->nodes[i]));
+	json_close_array(&j);
+	if (p->deadline != TIME_NEVER) {
+		json_int(&j, "deadline", p->deadline);
+		json_bool(&j, "guaranteed", w->known.guaranteed);
+	} else {
+		json_text(&j, "guaranteed", NULL);
+	}
+	json_text(&j, "reason",
+		  w->rule	     ? w->rule
+		  : w->known.open    ? "it would start later than can be foreseen: very many jobs are ahead of it"
+		  : !unblocked	     ? "it would be held, or wait for jobs whose end or outcome is not known"
+		  : at == TIME_NEVER ? "the nodes that are up could not hold it even if they were empty"
+				     : NULL);
+	json_int(&j, "now", w->asked);
+	json_close_object(&j);
+	http_reply_strbuf(w->r, 200, "application/json", &out);
+	strbuf_fini(&out);
+}
+
+static void whatif_free(struct server *s, struct whatif_work *w)
+{
+	if (s->asking == w)
+		s->asking = NULL;
+	if (w->gates)
+		gatekeeper_destroy(w->gates);
+	forecast_destroy(w->forecast);
+	submission_fini(&w->x);
+	free(w->rule);
+	free(w->nodes);
+	free(w);
+}
+
+static void begin(struct server *s, struct whatif_work *w)
+{
+	s->asking = w;
+	scratch_fill(s, w->x.spec);
+	w->nodes = mem_zalloc((s->cluster->requests.v[w->x.spec->request].nfrags + 1) * sizeof *w->nodes);
+	w->asked = s->now;
+	w->forecast = forecast_create(s->sched);
+	w->gates = gatekeeper_create(s);
+	gatekeeper_attend(w->gates, w->forecast);
+	gatekeeper_submit(w->gates, s, w->forecast, w->x.spec);
+}
+
+static bool whatif_step(struct server *s, struct work *work)
+{
+	struct whatif_work *w = (struct whatif_work *)work;
+	int64_t began = monotonic_us();
+
+	if (s->asking && s->asking != w) {
+		work->waits = true;
+		return true;
+	}
+	if (!w->forecast) {
+		begin(s, w);
+		return true;
+	}
+	forecast_whatif(w->forecast, s->scratch, 1, &w->known, w->nodes);
+	w->spent_us += monotonic_us() - began;
+	if (w->known.open && ++w->cycles < CYCLES && w->spent_us < BUDGET_US)
+		return true;
+	answer(s, w);
+	whatif_free(s, w);
+	return false;
+}
+
+static void whatif_pause(struct server *s, struct work *work)
+{
+}
+
+static void whatif_stop(struct server *s, struct work *work, const char *why)
+{
+	struct whatif_work *w = (struct whatif_work *)work;
+
+	http_error(w->r, 503, "unavailable", "It could not be foreseen (%s). Try again later.", why);
+	whatif_free(s, w);
+}
+
+void api_whatif(struct server *s, struct http_request *r, const struct asker *who)
+{
+	static const struct work_kind kind = {whatif_step, whatif_pause, whatif_stop, .reads = true, .lasting = false};
+	struct whatif_work *w = mem_zalloc(sizeof *w);
+	const char *code = "bad_request";
+	struct err err;
+	json_t *body = api_body(r, &err);
+
+	w->r = r;
+	if (!body || spec_read(s, who, body, false, request_arena(r), &w->x, &code, &err) < 0) {
+		http_error(r, api_status(code), code, "%s", err.text);
+		whatif_free(s, w);
+	} else {
+		if (submit_check(s, who, &w->x, 0, &code, &err) < 0)
+			w->rule = mem_strdup(err.text);
+		work_add(s, &w->work, &kind);
+	}
+	json_decref(body);
+}
