@@ -60,12 +60,14 @@ struct table *table_create(const char *const *columns, int ncolumns)
 		struct column *c = &t->column[i];
 		const char *word = columns[i];
 		bool first = false, last = false;
-		for (; *word == '>' || *word == '~' || *word == '!'; word++) {
+		bool whole = false;
+		for (; *word && strchr(">~!=", *word); word++) {
 			c->right |= *word == '>';
 			first |= *word == '~';
 			last |= *word == '!';
+			whole |= *word == '=';
 		}
-		c->rank = first ? RANK_FIRST : last ? RANK_LAST : c->right ? RANK_NUMBER : RANK_TEXT;
+		c->rank = first ? RANK_FIRST : last ? RANK_LAST : c->right || whole ? RANK_NUMBER : RANK_TEXT;
 		c->title = mem_strdup(word);
 	}
 	return t;

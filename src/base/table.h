@@ -10,7 +10,8 @@
 
 struct table;
 
-/* Columns: a word per column, '>' before it aligns right, '~' marks a column that may be shortened first, '!' one that is shortened last. */
+/* Columns: a word per column, '>' before it aligns right, '~' marks a column that may be shortened first, '!' one that is shortened last,
+ * '=' one that is never shortened while others can be. */
 struct table *table_create(const char *const *columns, int ncolumns);
 void table_destroy(struct table *t);
 /* Appends a cell to the row being filled; a full row starts the next one. UTF-8 aware in widths; cleaned by

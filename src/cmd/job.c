@@ -36,8 +36,12 @@ static void line(const char *label, const char *fmt, ...)
 	va_start(ap, fmt);
 	strbuf_vprintf(&text, fmt, ap);
 	va_end(ap);
-	if (text.n)
+	if (text.n && terminal_columns() > 0) {
+		printf("%-*s", LABEL_WIDTH, label);
+		print_wrapped(stdout, text.text, LABEL_WIDTH, LABEL_WIDTH);
+	} else if (text.n) {
 		printf("%-*s%s\n", LABEL_WIDTH, label, text.text);
+	}
 	strbuf_fini(&text);
 }
 

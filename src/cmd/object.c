@@ -70,7 +70,7 @@ const char *instant_near(int64_t instant, int64_t now, char *buf, size_t size)
 		snprintf(buf, size, "?");
 	else if (tm.tm_yday == today.tm_yday && tm.tm_year == today.tm_year)
 		strftime(buf, size, "%H:%M", &tm);
-	else if (instant > now && instant - now < 6 * 86400)
+	else if (instant - now < 6 * 86400 && now - instant < 6 * 86400)
 		strftime(buf, size, "%a %H:%M", &tm);
 	else
 		strftime(buf, size, "%Y-%m-%d %H:%M", &tm);

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "cmd/commands.h"
+#include "cmd/palette.h"
 #include "cmd/plan_model.h"
 #include "cmd/show.h"
 
@@ -58,7 +59,7 @@ static int plan_show(const struct command *c, const struct arguments *a, const j
 	if (a->svg)
 		code = svg_write(c, a->svg, &view);
 	else
-		plan_picture(&view, width ? width : PIPE_WIDTH, colour_wanted(STDOUT_FILENO), stdout);
+		plan_picture(&view, width ? width : PIPE_WIDTH, palette_wanted(STDOUT_FILENO), stdout);
 	plan_view_fini(&view);
 	return code;
 }

@@ -11,6 +11,7 @@
 #include "base/hostlist.h"
 #include "base/strbuf.h"
 #include "cmd/object.h"
+#include "cmd/palette.h"
 #include "cmd/plan_model.h"
 #include "cmd/screen.h"
 
@@ -22,8 +23,8 @@
 struct picture {
 	const struct plan_view *v;
 	FILE *out;
-	bool colour;
-	int label, width; /* columns of the names, and of the time */
+	bool colour, rich; /* rich: of 256 */
+	int label, width;  /* columns of the names, and of the time */
 };
 
 /* A line of a node's band. */
@@ -82,9 +83,9 @@ static void piece_draw(const struct picture *p, struct lane *l, int index, int f
 
 static void lane_print(const struct picture *p, const struct lane *l)
 {
-	/* Black text is legible on each of these in the usual palettes, light and dark; it is not on blue (44). */
-	enum { NBACKGROUNDS = 5 };
-	static const int backgrounds[NBACKGROUNDS] = {42, 43, 46, 45, 47};
+	/* Of a terminal with few colors: black text is legible on each of these in the usual palettes; it is not on blue (44). */
+	enum { NBACKGROUNDS = 4 };
+	static const int backgrounds[NBACKGROUNDS] = {42, 43, 46, 45};
 
 	if (!p->colour) {
 		int n = p->width;
@@ -98,6 +99,9 @@ static void lane_print(const struct picture *p, const struct lane *l)
 		bool plain = now < 0 || p->v->pieces.v[now].state == PIECE_RESERVED;
 		if (now != before && plain)
 			screen_style(p->out, "\033[0m");
+		else if (now != before && p->rich)
+			screen_style(p->out, "\033[0;38;5;16;48;5;%dm",
+				     palette_job[p->v->pieces.v[now].number % PALETTE_JOBS]);
 		else if (now != before)
 			screen_style(p->out, "\033[0;30;%dm", backgrounds[p->v->pieces.v[now].number % NBACKGROUNDS]);
 		fputc(l->text[i], p->out);
@@ -182,7 +186,7 @@ static void axis_print(const struct picture *p)
 
 void plan_picture(const struct plan_view *v, int width, bool colour, FILE *out)
 {
-	struct picture p = {.v = v, .out = out, .colour = colour, .label = 8};
+	struct picture p = {.v = v, .out = out, .colour = colour, .rich = palette_has(), .label = 8};
 
 	for (size_t i = 0; i < v->nodes.n; i++) {
 		int n = (int)strlen(v->nodes.v[i].name);

@@ -93,6 +93,15 @@ static const char *name_cut(const char *name, char buf[NAME_WIDTH + 1])
 	return buf;
 }
 
+/* On a terminal without the blanks of the last column, which would wrap on 80 columns; programs get them as from TORQUE. */
+static void line_end(struct strbuf *out)
+{
+	out->n--;
+	while (terminal_columns() > 0 && out->n > 0 && out->text[out->n - 1] == ' ')
+		out->n--;
+	strbuf_puts(out, "\n");
+}
+
 static void plain_row(struct list *l, char *const *cell)
 {
 	bool wide = l->q->a->wide;
@@ -113,7 +122,7 @@ static void plain_row(struct list *l, char *const *cell)
 	column_add(&l->out, cput > 0 ? duration_format(cput, buf, sizeof buf) : "0", -8);
 	column_add(&l->out, cell[FIELD_STATE], 1);
 	column_add(&l->out, cell[FIELD_QUEUE], 15);
-	l->out.text[l->out.n - 1] = '\n';
+	line_end(&l->out);
 }
 
 /* Memory as -G and -M want it, rounded up. */

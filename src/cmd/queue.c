@@ -13,6 +13,7 @@
 #include "cmd/show.h"
 
 #define NARROW 72 /* columns */
+#define TIGHT 110
 
 struct arguments {
 	bool json, all, elements, mine;
@@ -65,7 +66,8 @@ struct list {
 	struct table *table;
 	int64_t now, jobs, running, waiting, arrays;
 	int64_t made; /* when the expected starts were foreseen; 0: none are shown */
-	bool narrow;  /* no room for the users: why is worth more */
+	bool narrow;  /* no room for users and times: why is worth more */
+	bool tight;   /* short words */
 };
 
 static int64_t number_in(const char *cell, const char *key)
@@ -89,6 +91,10 @@ static void state_cell(struct list *l, char *const *cell)
 	int64_t running = object_number(counts, "R", 0) + object_number(counts, "E", 0);
 	if (total > 0 && cell[C_STATE][0] == 'C')
 		table_cell(l->table, "%s, %lld", state_word(cell[C_STATE]), (long long)total);
+	else if (total > 0 && running > 0 && l->tight)
+		table_cell(l->table, "%lld/%lld run", (long long)running, (long long)total);
+	else if (total > 0 && l->tight)
+		table_cell(l->table, "%lld/%lld done", (long long)object_number(counts, "C", 0), (long long)total);
 	else if (total > 0 && running > 0)
 		table_cell(l->table, "%lld running, %lld of %lld done", (long long)running,
 			   (long long)object_number(counts, "C", 0), (long long)total);
@@ -113,7 +119,7 @@ static void time_cell(struct list *l, char *const *cell)
 	if (!*cell[C_WALLTIME])
 		table_cell(l->table, "%s", used > 0 ? a : "");
 	else if (strchr("RSEC", cell[C_STATE][0]))
-		table_cell(l->table, "%s of %s", a, b);
+		table_cell(l->table, l->tight ? "%s" : "%s of %s", a, b);
 	else
 		table_cell(l->table, "%s", b);
 }
@@ -147,7 +153,8 @@ static void row(void *context, char *const *cell)
 		table_cell(l->table, "%s", cell[C_OWNER]);
 	state_cell(l, cell);
 	table_cell(l->table, "%s", cell[C_CPUS]);
-	time_cell(l, cell);
+	if (!l->narrow)
+		time_cell(l, cell);
 	start_cell(l, cell);
 	table_cell(l->table, "%s", cell[C_COMMENT]);
 }
@@ -196,13 +203,14 @@ static void made_print(const struct list *l)
 
 static int print_table(const struct command *c, struct client *client, struct strbuf *path, bool filtered)
 {
-	static const char *const columns[] = {"job", "~name", "user", "state", ">cpus", "time", "start", "!why"};
-	static const char *const fewer[] = {"job", "~name", "state", ">cpus", "time", "start", "!why"};
+	static const char *const columns[] = {"job", "~name", "user", "=state", ">cpus", "time", "=start", "!why"};
+	static const char *const fewer[] = {"job", "~name", "=state", ">cpus", "=start", "!why"};
 	int width = terminal_columns();
 	bool narrow = width > 0 && width < NARROW;
-	struct list l = {.table = table_create(narrow ? fewer : columns, narrow ? 7 : 8),
+	struct list l = {.table = table_create(narrow ? fewer : columns, narrow ? 6 : 8),
 			 .now = (int64_t)time(NULL),
-			 .narrow = narrow};
+			 .narrow = narrow,
+			 .tight = width > 0 && width < TIGHT};
 	struct err err;
 	int code = EXIT_OK;
 

@@ -101,13 +101,6 @@ int stamp_parse(const char *text, int64_t *ret, struct err *err)
 	return 0;
 }
 
-bool colour_wanted(int fd)
-{
-	const char *no = getenv("NO_COLOR"), *term = getenv("TERM");
-
-	return isatty(fd) && (!no || !*no) && term && strcmp(term, "dumb") != 0;
-}
-
 int terminal_columns(void)
 {
 	struct winsize ws;

@@ -31,8 +31,6 @@ void show_json(const json_t *value);
 
 /* "[[CC]YY]MMDDhhmm[.SS]", local time. -EINVAL with a sentence. */
 int stamp_parse(const char *text, int64_t *ret, struct err *err);
-/* Whether `out` is a terminal that wants colours (NO_COLOR, TERM=dumb: none). */
-bool colour_wanted(int fd);
 /* Columns of standard output; 0: it is no terminal. */
 int terminal_columns(void);
 

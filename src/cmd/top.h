@@ -20,6 +20,7 @@ enum top_view { VIEW_JOBS, VIEW_NODES, VIEW_TEXT };
 struct top_job {
 	const char *id, *name, *owner, *state, *cpus, *why;
 	char time[64], start[40];
+	char used[24];	 /* the first half of `time`, for narrow screens */
 	char counts[48]; /* of an array: how many of its elements run; else "" */
 };
 

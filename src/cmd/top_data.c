@@ -44,6 +44,7 @@ static void times_set(struct top_job *j, char *const *cell, int64_t now)
 
 	duration_human(used, a, sizeof a);
 	duration_human(limit, b, sizeof b);
+	snprintf(j->used, sizeof j->used, "%s", started > 0 ? a : b);
 	if (started > 0)
 		snprintf(j->time, sizeof j->time, "%s of %s", a, b);
 	else

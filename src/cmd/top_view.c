@@ -5,11 +5,13 @@
 #include <inttypes.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/text.h"
 #include "base/timetext.h"
 #include "base/utf8.h"
 #include "cmd/object.h"
+#include "cmd/palette.h"
 #include "cmd/show.h"
 #include "cmd/top.h"
 
@@ -30,20 +32,24 @@ int top_height(void)
 static void put(int y, int x, int width, const char *text)
 {
 	struct strbuf clean = {0};
-	int used = 0;
+	int used = 0, all = 0, n;
 	int32_t c;
 
-	if (y < 0 || y >= LINES || x >= COLS)
+	if (width <= 0 || y < 0 || y >= LINES || x >= COLS)
 		return;
 	text_clean(&clean, text, strlen(text), TEXT_LINE);
 	text = strbuf_text(&clean);
 	if (x + width > COLS)
 		width = COLS - x;
 	move(y, x);
-	for (int n; (n = utf8_next(text, &c)) > 0; text += n) {
+	for (const char *p = text; (n = utf8_next(p, &c)) > 0; p += n)
+		all += utf8_columns(c);
+	for (; (n = utf8_next(text, &c)) > 0; text += n) {
 		int columns = utf8_columns(c);
-		if (used + columns > width)
+		if (all > width && used + columns >= width) { /* something is missing */
+			addstr("…");
 			break;
+		}
 		addnstr(text, n);
 		used += columns;
 	}
@@ -77,7 +83,9 @@ static void head_draw(const struct top *t)
 	put(0, 0, COLS < 80 ? 14 : 24, line);
 	attroff(A_BOLD);
 	x = COLS < 80 ? 15 : 25;
-	snprintf(line, sizeof line, "%" PRId64 " of %" PRId64 " CPUs, %" PRId64 " running, %" PRId64 " waiting",
+	snprintf(line, sizeof line,
+		 COLS < 72 ? "%" PRId64 "/%" PRId64 " CPUs, %" PRId64 " run, %" PRId64 " wait"
+			   : "%" PRId64 " of %" PRId64 " CPUs, %" PRId64 " running, %" PRId64 " waiting",
 		 t->cpus_used, t->cpus, t->running, t->waiting);
 	int room = end - x - (int)strlen(line) - 4, bar = room > BAR ? BAR : room;
 	if (bar >= 6) {
@@ -144,13 +152,22 @@ struct layout {
 
 static struct layout layout_find(void)
 {
-	static const int least[NCOLUMNS] = {6, 8, 0, 9, 4, 10, 6, 0};
-	static const int gives[] = {COLUMN_NAME, COLUMN_OWNER, COLUMN_TIME, COLUMN_START, COLUMN_ID, COLUMN_CPUS};
-	struct layout l = {{9, 18, 10, 9, 5, 16, 11, 0}};
+	/* A start of another day needs 10 columns: "~Mon 01:10". */
+	static const int least[NCOLUMNS] = {6, 8, 0, 9, 4, 0, 10, 0};
+	static const int gives[] = {COLUMN_NAME, COLUMN_OWNER, COLUMN_ID, COLUMN_CPUS};
+	struct layout l = {{9, 18, 10, 9, 5, 16, 10, 0}};
 	int used = 0;
 
 	for (int i = 0; i < COLUMN_WHY; i++)
 		used += l.width[i] + 1;
+	if (COLS < 96) { /* half a time is none */
+		used -= l.width[COLUMN_TIME] - 8;
+		l.width[COLUMN_TIME] = 8;
+	}
+	if (COLS < 72) {
+		used -= 9;
+		l.width[COLUMN_TIME] = 0;
+	}
 	for (size_t i = 0; i < sizeof gives / sizeof *gives; i++)
 		while (COLS - used < WHY_WIDTH && l.width[gives[i]] > least[gives[i]]) {
 			l.width[gives[i]]--;
@@ -186,7 +203,7 @@ static void job_draw(const struct top_job *j, int y, bool marked)
 	column_put(&l, COLUMN_STATE, y, &x, j->counts[0] && *j->state != 'C' ? j->counts : state_word(j->state));
 	attroff(COLOR_PAIR(colour));
 	column_put(&l, COLUMN_CPUS, y, &x, j->cpus);
-	column_put(&l, COLUMN_TIME, y, &x, j->time);
+	column_put(&l, COLUMN_TIME, y, &x, l.width[COLUMN_TIME] > 8 ? j->time : j->used);
 	column_put(&l, COLUMN_START, y, &x, j->start);
 	column_put(&l, COLUMN_WHY, y, &x, j->why);
 	if (marked)
@@ -290,13 +307,15 @@ void top_draw(struct top *t)
 	static bool coloured;
 
 	if (!coloured && has_colors()) {
+		bool rich;
 		start_color();
 		use_default_colors();
-		init_pair(COLOUR_RUNNING, COLOR_GREEN, -1);
-		init_pair(COLOUR_WAITING, -1, -1); /* yellow can't be read on white */
-		init_pair(COLOUR_HELD, COLOR_MAGENTA, -1);
-		init_pair(COLOUR_TROUBLE, COLOR_RED, -1);
-		init_pair(COLOUR_BAR, COLOR_GREEN, -1);
+		rich = COLORS >= 256 && palette_wanted(STDOUT_FILENO);
+		init_pair(COLOUR_RUNNING, rich ? PALETTE_RUNNING : -1, -1);
+		init_pair(COLOUR_WAITING, -1, -1);
+		init_pair(COLOUR_HELD, rich ? PALETTE_HELD : -1, -1);
+		init_pair(COLOUR_TROUBLE, rich ? PALETTE_TROUBLE : -1, -1);
+		init_pair(COLOUR_BAR, rich ? PALETTE_RUNNING : -1, -1);
 	}
 	coloured = true;
 	erase();

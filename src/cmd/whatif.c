@@ -54,7 +54,7 @@ static json_t *body_make(const struct arguments *a)
 	return body;
 }
 
-static void nodes_print(const json_t *nodes)
+static void nodes_add(struct strbuf *out, const json_t *nodes)
 {
 	struct strbuf text = {0};
 	name_list names = {0};
@@ -64,9 +64,18 @@ static void nodes_print(const json_t *nodes)
 	json_array_foreach(nodes, i, name) vec_push(&names, mem_strdup(json_string_value(name)));
 	hostlist_format(names.v, names.n, &text);
 	if (text.n)
-		printf(" on %s", text.text);
+		strbuf_printf(out, " on %s", text.text);
 	name_list_free(&names);
 	strbuf_fini(&text);
+}
+
+static void paragraph(struct strbuf *text)
+{
+	if (text->n > 0 && terminal_columns() > 0)
+		print_wrapped(stdout, text->text, 0, 0);
+	else if (text->n > 0)
+		printf("%s\n", text->text);
+	strbuf_clear(text);
 }
 
 static void answer_print(const json_t *answer, bool deadline)
@@ -74,26 +83,30 @@ static void answer_print(const json_t *answer, bool deadline)
 	int64_t now = (int64_t)time(NULL), start = object_number(answer, "start", 0),
 		end = object_number(answer, "end", 0);
 	const char *reason = object_text(answer, "reason");
+	struct strbuf text = {0};
 	char when[40], far[40];
 
 	if (!json_is_true(json_object_get(answer, "possible"))) {
-		printf("It would not run: %s.\n", reason);
-		return;
+		strbuf_printf(&text, "It would not run: %s.", reason);
+	} else if (start <= 0) {
+		strbuf_printf(&text, "Its start can't be foreseen: %s.", reason);
+	} else {
+		if (start <= now + 1)
+			strbuf_puts(&text, "It would start at once");
+		else
+			strbuf_printf(&text, "It would start at %s, in %s,", instant_format(start, when, sizeof when),
+				      duration_human(start - now, far, sizeof far));
+		nodes_add(&text, json_object_get(answer, "nodes"));
+		if (end > 0)
+			strbuf_printf(&text, ", and be done by %s", instant_format(end, when, sizeof when));
+		strbuf_puts(&text, ".");
 	}
-	if (start <= now + 1)
-		printf("It would start at once");
-	else
-		printf("It would start at %s, in %s,", instant_format(start, when, sizeof when),
-		       duration_human(start - now, far, sizeof far));
-	nodes_print(json_object_get(answer, "nodes"));
-	if (end > 0)
-		printf(", and be done by %s", instant_format(end, when, sizeof when));
-	printf(".\n");
-	if (deadline)
-		printf("The deadline would %sbe guaranteed.\n",
-		       json_is_true(json_object_get(answer, "guaranteed")) ? "" : "not ");
-	if (*reason)
-		printf("%s\n", reason);
+	paragraph(&text);
+	if (start > 0 && deadline)
+		strbuf_printf(&text, "The deadline would %sbe guaranteed.",
+			      json_is_true(json_object_get(answer, "guaranteed")) ? "" : "not ");
+	paragraph(&text);
+	strbuf_fini(&text);
 }
 
 static int run(const struct command *c, const void *arguments, const struct operands *operands)
