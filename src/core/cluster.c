@@ -440,6 +440,22 @@ int cluster_request_chunks(const struct cluster *c, const struct reqtext *text, 
 	return rc;
 }
 
+int64_t cluster_frag_cpus(const struct cluster *c, const struct request *r, const int32_t *nodes, uint32_t i)
+{
+	int64_t cpus = shape_cpus(c, r->frag[i].shape), left;
+
+	if (!r->whole)
+		return cpus;
+	left = c->nodes.v[nodes[i]].total.v[RES_CPU];
+	for (uint32_t k = 0; k < r->nfrags; k++) {
+		if (nodes[k] == nodes[i] && k > i)
+			return cpus;
+		if (nodes[k] == nodes[i] && k < i)
+			left -= shape_cpus(c, r->frag[k].shape);
+	}
+	return left;
+}
+
 struct job *cluster_add_job(struct cluster *c)
 {
 	if (c->njobs == c->pages.n * JOBS_PER_PAGE)

@@ -126,6 +126,10 @@ static inline bool nodeset_has(const struct nodeset *s, uint32_t node)
 	return node / 64 < s->nwords ? s->word[node / 64] >> node % 64 & 1 : s->rest;
 }
 
+/* The CPUs that fragment i of a request has on nodes[i]: those it asks for; with whole nodes the last fragment on a node has all
+ * that the job's others leave there. */
+int64_t cluster_frag_cpus(const struct cluster *c, const struct request *r, const int32_t *nodes, uint32_t i);
+
 /* A new job in STATE_NEW, numbered in sequence. Pointers stay valid. */
 struct job *cluster_add_job(struct cluster *c);
 

@@ -339,6 +339,20 @@ static void piece_show(const struct server *s, const struct asker *w, struct jso
 	strbuf_fini(&id);
 }
 
+static int64_t piece_cpus(const struct server *s, const struct piece *x)
+{
+	const struct request *r = cluster_job_request(s->cluster, entry_job(s, x->job));
+	int64_t cpus = s->cluster->shapes.v[x->shape].need.v[RES_CPU];
+
+	if (x->whole && s->plan->holds.v[x->job].placed == r->nfrags) {
+		int32_t *nodes = mem_alloc(r->nfrags * sizeof *nodes);
+		plan_nodes(s->plan, x->job, nodes);
+		cpus = cluster_frag_cpus(s->cluster, r, nodes, x->frag);
+		free(nodes);
+	}
+	return cpus;
+}
+
 void api_plan(struct server *s, struct http_request *r, const struct asker *w)
 {
 	struct strbuf out = {0};
@@ -366,8 +380,7 @@ void api_plan(struct server *s, struct http_request *r, const struct asker *w)
 			const struct job *job = entry_job(s, x->job);
 			if (job->state == STATE_CANDIDATE)
 				continue; /* no promise: the forecast has it */
-			piece_show(s, w, &j, x->job, i, s->cluster->shapes.v[x->shape].need.v[RES_CPU],
-				   x->running ? job->start : x->start, x->end,
+			piece_show(s, w, &j, x->job, i, piece_cpus(s, x), x->running ? job->start : x->start, x->end,
 				   x->running	     ? "running"
 				   : job->guaranteed ? "guaranteed"
 						     : "reserved");

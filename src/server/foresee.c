@@ -49,11 +49,10 @@ static bool foresee_one(void *context, const struct foreseen *x)
 	map_set(&f->coming, x->job, (uint64_t)x->start);
 	if (!map_get(&f->first, x->job, &known))
 		map_set(&f->first, x->job, (uint64_t)x->start);
-	for (uint32_t i = 0; i < x->nnodes && i < r->nfrags && f->jobs < PIECES_MAX; i++)
+	for (uint32_t i = 0; i < x->nnodes && x->nnodes == r->nfrags && f->jobs < PIECES_MAX; i++)
 		vec_push(&f->coming_pieces,
 			 (struct foreseen_piece){x->job, (uint32_t)x->nodes[i],
-						 s->cluster->shapes.v[r->frag[i].shape].need.v[RES_CPU], x->start,
-						 x->end});
+						 cluster_frag_cpus(s->cluster, r, x->nodes, i), x->start, x->end});
 	f->jobs++;
 	return true;
 }
