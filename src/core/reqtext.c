@@ -243,6 +243,7 @@ static int chunks_parse(struct reqtext *r, const char *key, char *text, struct a
 	}
 	r->chunk = list;
 	r->nchunks = n;
+	r->select = same(key, "select");
 	return 0;
 }
 
@@ -259,6 +260,7 @@ static int single_chunk(struct reqtext *r, const char *key, const char *value, s
 		return rc;
 	r->chunk = k;
 	r->nchunks = 1;
+	r->select = false;
 	return 0;
 }
 
@@ -489,24 +491,24 @@ int reqtext_parse(struct reqtext *r, const char *text, struct arena *arena, stru
 
 /* ---- formatting ---- */
 
-static void chunk_format(const struct chunk *k, struct strbuf *out)
+static void chunk_format(const struct reqtext *r, const struct chunk *k, struct strbuf *out)
 {
 	char buf[32];
 
 	if (k->node)
-		strbuf_puts(out, k->node);
+		strbuf_printf(out, "%s%s", r->select ? "1:host=" : "", k->node);
 	else
 		strbuf_printf(out, "%lld", (long long)k->count);
-	strbuf_printf(out, ":ppn=%lld", (long long)k->need.v[RES_CPU]);
+	strbuf_printf(out, ":%s=%lld", r->select ? "ncpus" : "ppn", (long long)k->need.v[RES_CPU]);
 	if (k->need.v[RES_MEM])
 		strbuf_printf(out, ":mem=%s", memory_format(k->need.v[RES_MEM], buf, sizeof buf));
 	if (k->need.v[RES_GPU])
-		strbuf_printf(out, ":gpus=%lld", (long long)k->need.v[RES_GPU]);
+		strbuf_printf(out, ":%s=%lld", r->select ? "ngpus" : "gpus", (long long)k->need.v[RES_GPU]);
 	if (k->mpiprocs)
 		strbuf_printf(out, ":mpiprocs=%lld", (long long)k->mpiprocs);
 	if (k->ompthreads)
 		strbuf_printf(out, ":ompthreads=%lld", (long long)k->ompthreads);
-	if (k->exclusive)
+	if (k->exclusive && !(r->select && r->scatter))
 		strbuf_puts(out, ":e");
 	for (int i = 0; i < k->nnamed; i++)
 		strbuf_printf(out, ":%s=%lld", k->named[i].name, (long long)k->named[i].amount);
@@ -522,10 +524,10 @@ void reqtext_format(const struct reqtext *r, struct strbuf *out)
 #define PART(...) (strbuf_puts(out, comma), strbuf_printf(out, __VA_ARGS__), comma = ",")
 	for (int i = 0; i < r->nchunks; i++) {
 		if (i == 0)
-			PART("nodes=");
+			PART(r->select ? "select=" : "nodes=");
 		else
 			strbuf_puts(out, "+");
-		chunk_format(&r->chunk[i], out);
+		chunk_format(r, &r->chunk[i], out);
 	}
 	if (r->job.v[RES_MEM])
 		PART("mem=%s", memory_format(r->job.v[RES_MEM], buf, sizeof buf));

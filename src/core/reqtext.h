@@ -14,7 +14,8 @@
  *	mpiprocs= ompthreads=	lines in the node file, and OMP_NUM_THREADS
  *	NAME=NUMBER	a named resource		NAME=WORD	the feature WORD
  *	WORD, NAME=true	a feature
- * Plain ncpus=4 is select=1:ncpus=4, and procs=4 is select=4:ncpus=1.
+ * Plain ncpus=4 is nodes=1:ppn=4, and procs=4 is nodes=4:ppn=1. What differs between nodes= and select= is the node file: a
+ * line for each CPU, as TORQUE has it, or one for each chunk unless mpiprocs says otherwise, as PBS Pro has it.
  *
  * For the whole job: walltime=; mem=, gpus= or ngpus=, and NAME=NUMBER for named resources; pmem=, for each CPU;
  * place=free, pack or scatter (vscatter is the same), and whether the job shares its nodes with others: shared, excl (it has
@@ -71,6 +72,7 @@ struct chunk {
 struct reqtext {
 	struct chunk *chunk;
 	int nchunks;	      /* 0: the default, one CPU */
+	bool select;	      /* the chunks were given by select= */
 	int64_t walltime;     /* seconds, or -1: not said */
 	struct res job;	      /* amounts for the job as a whole (-l mem=..), to be spread evenly over its fragments */
 	int64_t pmem;	      /* KiB that each CPU of a fragment brings along, or 0 */

@@ -373,18 +373,20 @@ static void chunk_add(const struct reqtext *text, int chunk, int64_t *lines, int
 	}
 }
 
-/* Lines of each fragment in the node file: one for each of its CPUs, unless the request says something of mpiprocs or ompthreads: then as PBS Pro does. */
+/* Lines of each fragment in the node file: one for each of its CPUs, as TORQUE does; as PBS Pro does if the request is a select= or says something of
+ * mpiprocs or ompthreads. */
 static void layout_read(struct server *s, const struct attempt *t, struct arena *a, struct layout *ret)
 {
 	const struct request *r = cluster_job_request(s->cluster, entry_job(s, t->job));
 	int *chunk = arena_alloc(a, (t->nfrags + 1) * sizeof *chunk);
 	struct reqtext text;
-	bool said = false;
+	bool said;
 
 	*ret = (struct layout){.lines = arena_alloc(a, (t->nfrags + 1) * sizeof *ret->lines)};
 	reqtext_init(&text);
 	if (reqtext_parse(&text, word(s, s->entries.v[t->job].spec->resources), a, NULL) < 0)
-		text.nchunks = 0;
+		reqtext_init(&text);
+	said = text.select;
 	for (int i = 0; i < text.nchunks; i++)
 		said |= text.chunk[i].mpiprocs || text.chunk[i].ompthreads;
 	said = said && r->nfrags == t->nfrags && cluster_request_chunks(s->cluster, &text, r, chunk) == 0;

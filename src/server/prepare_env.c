@@ -131,7 +131,7 @@ static void env_job(struct server *s, const struct part *p, const struct order *
 	env_set(env, "PBS_SERVER", "%s", s->name);
 	env_set(env, "PBS_ENVIRONMENT", "%s", e->spec->interactive ? "PBS_INTERACTIVE" : "PBS_BATCH");
 	env_set(env, "PBS_NUM_NODES", "%u", t->nfrags);
-	env_set(env, "PBS_NUM_PPN", "%lld", (long long)(t->nfrags ? attempt_asked(s, t, 0) : 1));
+	env_set(env, "PBS_NUM_PPN", "%lld", (long long)(t->nfrags ? p->layout.lines[0] : 1));
 	env_set(env, "PBS_NP", "%lld", (long long)p->layout.total);
 	if (p->layout.threads)
 		env_set(env, "OMP_NUM_THREADS", "%lld", (long long)p->layout.threads);

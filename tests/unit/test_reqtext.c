@@ -65,27 +65,27 @@ static void test_canonical(void **state)
 		{"nodes=4n-a.b_c", "nodes=4n-a.b_c:ppn=1"},
 		{"nodes=2:bigmem:ppn=4:gpus=1:10g:mem=2048mb", "nodes=2:ppn=4:mem=2gb:gpus=1:bigmem:10g"},
 		{"nodes=2:lic=3:ppn=2:e:fast", "nodes=2:ppn=2:e:lic=3:fast"},
-		{"select=2:ncpus=4:mem=8gb:ngpus=1", "nodes=2:ppn=4:mem=8gb:gpus=1"},
-		{"select=ncpus=4", "nodes=1:ppn=4"},
-		{"select=3", "nodes=3:ppn=1"},
+		{"select=2:ncpus=4:mem=8gb:ngpus=1", "select=2:ncpus=4:mem=8gb:ngpus=1"},
+		{"select=ncpus=4", "select=1:ncpus=4"},
+		{"select=3", "select=3:ncpus=1"},
 		{"select=1:ncpus=2:host=n7+4:ncpus=1:arch=linux:big=True:fpga=2",
-		 "nodes=n7:ppn=2+4:ppn=1:fpga=2:linux:big"},
-		{"select=2:ncpus=8:mpiprocs=4:ompthreads=2:ngpus=0", "nodes=2:ppn=8:mpiprocs=4:ompthreads=2"},
-		{"select=1:ncpus=1:mem=14GB,walltime=3:45", "nodes=1:ppn=1:mem=14gb,walltime=00:03:45"},
-		{"select=1:e=true", "nodes=1:ppn=1:e"},
+		 "select=1:host=n7:ncpus=2+4:ncpus=1:fpga=2:linux:big"},
+		{"select=2:ncpus=8:mpiprocs=4:ompthreads=2:ngpus=0", "select=2:ncpus=8:mpiprocs=4:ompthreads=2"},
+		{"select=1:ncpus=1:mem=14GB,walltime=3:45", "select=1:ncpus=1:mem=14gb,walltime=00:03:45"},
+		{"select=1:e=true", "select=1:ncpus=1:e"},
 		{"ncpus=4,mem=8gb", "nodes=1:ppn=4,mem=8gb"},
 		{"procs=16,pmem=1000kb", "nodes=16:ppn=1,pmem=1000kb"},
 		{"nodes=1:ppn=2,mem=1gb,walltime=1d12h", "nodes=1:ppn=2,mem=1gb,walltime=36:00:00"},
 		{"ngpus=2, matlab=3 ,walltime=90", "gpus=2,matlab=3,walltime=00:01:30"},
 		{"vmem=4gb,pvmem=1gb,cput=10:00,pcput=5,file=1tb", ""},
-		{"place=pack,select=4", "nodes=4:ppn=1,place=pack"},
-		{"place=scatter,select=4+2:ncpus=2", "nodes=4:ppn=1:e+2:ppn=2:e,place=scatter"},
-		{"select=4,place=vscatter:shared", "nodes=4:ppn=1:e,place=scatter"},
-		{"select=4,place=free", "nodes=4:ppn=1"},
-		{"select=4,place=excl", "nodes=4:ppn=1,place=excl"},
-		{"place=free:EXCL,select=4", "nodes=4:ppn=1,place=excl"},
+		{"place=pack,select=4", "select=4:ncpus=1,place=pack"},
+		{"place=scatter,select=4+2:ncpus=2", "select=4:ncpus=1+2:ncpus=2,place=scatter"},
+		{"select=4,place=vscatter:shared", "select=4:ncpus=1,place=scatter"},
+		{"select=4,place=free", "select=4:ncpus=1"},
+		{"select=4,place=excl", "select=4:ncpus=1,place=excl"},
+		{"place=free:EXCL,select=4", "select=4:ncpus=1,place=excl"},
 		{"place=pack:excl,ncpus=4", "nodes=1:ppn=4,place=pack:excl"},
-		{"select=2,place=scatter:exclhost", "nodes=2:ppn=1:e,place=scatter:exclhost"},
+		{"select=2,place=scatter:exclhost", "select=2:ncpus=1,place=scatter:exclhost"},
 		{"place=excl,place=shared,nodes=2", "nodes=2:ppn=1"},
 		{"place=pack,ncpus=2,naccesspolicy=singlejob", "nodes=1:ppn=2,place=pack:excl"},
 		{"place=pack:excl,naccesspolicy=shared,ncpus=2", "nodes=1:ppn=2,place=pack"},
@@ -144,9 +144,9 @@ static void test_several(void **state)
 	assert_int_equal(reqtext_parse(&r, "walltime=20,lic=2", arena, NULL), 0);
 	assert_string_equal(formatted(&r), "nodes=2:ppn=4:e,lic=2,place=scatter,walltime=00:00:20");
 	assert_int_equal(reqtext_parse(&r, "select=3", arena, NULL), 0);
-	assert_string_equal(formatted(&r), "nodes=3:ppn=1:e,lic=2,place=scatter,walltime=00:00:20");
+	assert_string_equal(formatted(&r), "select=3:ncpus=1,lic=2,place=scatter,walltime=00:00:20");
 	assert_int_equal(reqtext_parse(&r, "place=free", arena, NULL), 0);
-	assert_string_equal(formatted(&r), "nodes=3:ppn=1,lic=2,walltime=00:00:20");
+	assert_string_equal(formatted(&r), "select=3:ncpus=1,lic=2,walltime=00:00:20");
 	assert_int_equal(reqtext_parse(&r, "ncpus=7", arena, NULL), 0);
 	assert_string_equal(formatted(&r), "nodes=1:ppn=7,lic=2,walltime=00:00:20");
 
