@@ -234,6 +234,8 @@ static int order_take(struct agent *a, const char *script, size_t n, struct aren
 	rc = order_settle(o, a->home.state, a->home.run, a->home.bin, arena, err);
 	if (rc < 0 || !o->script)
 		return rc;
+	if (o->script_hash && o->script_hash != script_hash(script, n))
+		return err_set(err, -EBADMSG, "its script did not arrive as it was sent (%zu bytes)", n);
 	script_path(a, o->tag, path, sizeof path);
 	o->script = arena_printf(arena, "%s", path);
 	return script_write(a, o->tag, script, n, err);

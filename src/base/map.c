@@ -9,6 +9,7 @@
 #include "base/map.h"
 
 #include <assert.h>
+#include <endian.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -130,12 +131,12 @@ uint64_t hash_bytes(const void *p, size_t n)
 
 	for (; n >= sizeof word; n -= sizeof word, c += sizeof word) {
 		memcpy(&word, c, sizeof word);
-		h = mix(h ^ word) + 0x9e3779b97f4a7c15;
+		h = mix(h ^ le64toh(word)) + 0x9e3779b97f4a7c15;
 	}
 	word = 0;
 	if (n)
 		memcpy(&word, c, n);
-	return mix(h ^ word);
+	return mix(h ^ le64toh(word));
 }
 
 void names_fini(struct names *s)

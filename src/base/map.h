@@ -22,6 +22,7 @@ bool map_remove(struct map *m, uint64_t key); /* false if it was not there */
 /* The value's place, 0 if new; valid until the next change. */
 uint64_t *map_at(struct map *m, uint64_t key);
 
+/* The same on every machine. Against accidents, not against somebody who looks for two texts with one hash. */
 uint64_t hash_bytes(const void *p, size_t n);
 
 struct names {

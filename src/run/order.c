@@ -33,6 +33,7 @@ const struct field order_fields[] = {
 	FIELD(order, FLAG, shell_given),
 	FIELD(order, FLAG, login),
 	FIELD(order, TEXT, script),
+	FIELD(order, INT64, script_hash),
 	FIELD(order, TEXTS, argv),
 	FIELD(order, TEXTS, env),
 	FIELD(order, TEXT, workdir),

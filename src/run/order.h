@@ -53,8 +53,9 @@ struct order {
 	bool login;	   /* start the shell as a login shell */
 	const char *
 		script; /* path of the script's file, readable by the user; NULL: an interactive job (the shell itself) */
-	char **argv;	/* arguments of the script; NULL-terminated */
-	char **env;	/* whole environment, NULL-terminated */
+	int64_t script_hash; /* script_hash() of its text, without which it is not run; 0: not known */
+	char **argv;	     /* arguments of the script; NULL-terminated */
+	char **env;	     /* whole environment, NULL-terminated */
 	const char *
 		workdir; /* where it starts; if that can't be: home, else "/", and a line in the error output says so */
 	const char *out,
@@ -129,6 +130,7 @@ struct result {
 };
 
 /* Strings may hold any bytes but NUL: what is not UTF-8 travels as {"hex": "..."}. */
+int64_t script_hash(const void *text, size_t n); /* never 0 */
 void order_write(const struct order *o, struct strbuf *out);
 /* Also checks it: names, absolute paths, sizes. What *ret points to is the arena's. */
 int order_read(const char *text, size_t n, struct arena *a, struct order *ret, struct err *err);

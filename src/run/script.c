@@ -8,12 +8,59 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/map.h"
 #include "base/vec.h"
 #include "run/launch.h"
+#include "run/rights.h"
 
 #define HEAD_SIZE 1024 /* a longer "#!" line is no use to anyone */
+
+/* ---- whether it is the right one ---- */
+
+int64_t script_hash(const void *text, size_t n)
+{
+	return (int64_t)(hash_bytes(text, n) >> 3 | 1); /* as large as an order's numbers may be */
+}
+
+#define SCRIPT_MAX (INT64_C(1) << 30)
+
+static int64_t file_hash(int fd)
+{
+	struct stat st;
+	int64_t hash = 0;
+
+	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_size > SCRIPT_MAX)
+		return 0;
+	size_t size = (size_t)st.st_size, n = 0;
+	char *text = mem_alloc(size + 1);
+	for (ssize_t got = 1; n < size && got > 0; n += got > 0 ? (size_t)got : 0)
+		got = read(fd, text + n, size - n);
+	if (n == size)
+		hash = script_hash(text, n);
+	free(text);
+	return hash;
+}
+
+int script_check(const struct order *o, const struct identity *who, struct err *err)
+{
+	if (!o->script || !o->script_hash)
+		return 0;
+	int fd = rights_open(who, o->script, O_RDONLY | O_NOFOLLOW, 0);
+	if (fd < 0)
+		return err_set(err, fd, "its script's file %s can't be read: %s", o->script, strerror(-fd));
+	int64_t hash = file_hash(fd);
+	close(fd);
+	if (hash == o->script_hash)
+		return 0;
+	return err_set(err, -ESTALE,
+		       "its script's file %s was changed on disk: it does not have the text that was submitted",
+		       o->script);
+}
+
+/* ---- what runs it ---- */
 
 struct head {
 	char text[HEAD_SIZE];

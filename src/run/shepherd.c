@@ -100,6 +100,10 @@ static int room_open(struct shepherd *s, struct err *err)
 
 static int program_start(struct shepherd *s, struct err *err)
 {
+	int r = script_check(s->o, s->place->who, err);
+
+	if (r)
+		return r;
 	s->launch.live = s->place->live;
 	s->launch.live_at = s->live_at;
 	s->job = job_fork(s, &s->launch);

@@ -396,6 +396,7 @@ static void job_failed(struct server *s, uint32_t id, const struct failure *f)
 {
 	const struct entry *e = &s->entries.v[id];
 	bool interactive = e->spec->interactive, hold;
+	uint64_t script = e->spec->script;
 	struct strbuf text = {0}, comment = {0};
 	struct payload p = {.failed = true};
 
@@ -412,6 +413,8 @@ static void job_failed(struct server *s, uint32_t id, const struct failure *f)
 		sched_started(s->sched, id, s->now);
 	start_undo(s, id, &p);
 	failures_blame(s, id, f);
+	if (!f->lost)
+		script_file_doubt(s, script);
 	if (f->lost)
 		book_event(s, id, 'R');
 	else if (interactive)

@@ -163,6 +163,12 @@ static uint64_t file_print(const struct stat *st)
 	return hash_bytes(what, sizeof what) | 1;
 }
 
+void script_file_doubt(struct server *s, uint64_t script)
+{
+	if (map_get(&s->script_files, script, &(uint64_t){0}))
+		map_set(&s->script_files, script, 0);
+}
+
 void script_file_drop(struct server *s, uint64_t script)
 {
 	char path[4096];
@@ -172,25 +178,35 @@ void script_file_drop(struct server *s, uint64_t script)
 	script_path(s, script, path, sizeof path);
 	unlink(path);
 	map_remove(&s->script_files, script);
+	map_remove(&s->script_hashes, script);
 }
 
-/* Written by each server when it first needs it, and again when it was lost or changed; never half. A file that this server did not write is not
- * used: it may be another job's (belongings.c). */
-static int script_file(struct server *s, const struct spec *p, struct arena *a, const char **ret, struct err *err)
+/* Written by each server when it first needs it, and again when it was lost or changed, or a start has failed; never half. A file that this server
+ * did not write is not used: it may be another job's (belongings.c). That its text is the right one is checked where it is used, by the hash
+ * that the order has (run/script.c): a file that was given to its user is not ours to read any more. */
+static int script_file(struct server *s, const struct spec *p, struct arena *a, struct order *o, struct err *err)
 {
 	char path[4096], temporary[4104], *text;
-	uint64_t print;
+	uint64_t print, hash;
 	struct stat st;
+	bool known;
 	size_t n;
 	int fd, rc;
 
-	*ret = NULL;
 	if (!p->script)
 		return 0;
 	script_path(s, p->script, path, sizeof path);
-	*ret = arena_printf(a, "%s", path);
-	if (map_get(&s->script_files, p->script, &print) && lstat(path, &st) == 0 && file_print(&st) == print)
+	o->script = arena_printf(a, "%s", path);
+	known = map_get(&s->script_files, p->script, &print) && map_get(&s->script_hashes, p->script, &hash);
+	if (known && lstat(path, &st) == 0 && file_print(&st) == print) {
+		o->script_hash = (int64_t)hash;
 		return 0;
+	}
+	if (known)
+		server_say(
+			s,
+			"%s was changed, lost, or a job could not be started with it: it is written again from the store",
+			path);
 	rc = store_get_script(s->store, p->script, &text, &n, err);
 	if (rc < 0)
 		return rc;
@@ -204,6 +220,8 @@ static int script_file(struct server *s, const struct spec *p, struct arena *a, 
 		unlink(temporary);
 	} else {
 		map_set(&s->script_files, p->script, file_print(&st));
+		o->script_hash = script_hash(text, n);
+		map_set(&s->script_hashes, p->script, (uint64_t)o->script_hash);
 	}
 	if (fd >= 0)
 		close(fd);
@@ -226,6 +244,7 @@ static int script_text(struct server *s, const struct spec *p, struct arena *a, 
 	free(text);
 	ret->script = copy;
 	ret->nscript = n;
+	ret->order.script_hash = script_hash(copy, n);
 	return 0;
 }
 
@@ -348,7 +367,7 @@ static int part_prepare(struct server *s, const struct part *p, struct engine_pa
 		o->patience = attrs_number(&s->attrs, "interactive_grace");
 	}
 	if (!o->room && p->here)
-		rc = script_file(s, spec, p->a, &o->script, err);
+		rc = script_file(s, spec, p->a, o, err);
 	else if (!o->room && spec->script) {
 		o->script = arena_printf(p->a, "%s/scripts/%s.SC", p->state, p->tag);
 		rc = script_text(s, spec, p->a, ret, err);

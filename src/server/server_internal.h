@@ -262,10 +262,11 @@ struct server {
 	VEC(job_vec) dependent_lists;
 	struct map tallies; /* hash -> index + 1 into tally */
 	VEC(struct tally) tally;
-	struct keys *keys;	 /* keys.c */
-	struct map script_files; /* id -> what stat() says of the file that this server wrote (prepare.c) */
-	struct map scripts;	 /* hash of text and owner -> id; id | SCRIPT_BIT -> how many jobs use it */
-	uint32_t scratch;	 /* a core job that is never submitted: for what-if */
+	struct keys *keys;	  /* keys.c */
+	struct map script_files;  /* id -> what stat() says of the file that this server wrote (prepare.c) */
+	struct map script_hashes; /* id -> the hash of its text, of the same */
+	struct map scripts;	  /* hash of text and owner -> id; id | SCRIPT_BIT -> how many jobs use it */
+	uint32_t scratch;	  /* a core job that is never submitted: for what-if */
 	uint64_t next_number, next_seq, next_script;
 	struct heap releases; /* (at, core id): BLOCK_TIME */
 	struct heap retries;  /* (when, core id or node): failures.c */
@@ -381,6 +382,7 @@ struct tally *tally_of(struct server *s, const char *user,
 		       const char *queue); /* made if new; valid until the next call */
 void spec_unref(struct spec *p);
 void script_file_drop(struct server *s, uint64_t script);
+void script_file_doubt(struct server *s, uint64_t script); /* it is written again before it is used again */
 
 /* belongings.c: whose files those in the state directory are */
 void belongings_begin(struct server *s);

@@ -22,6 +22,7 @@
 
 #include "engine/watch.h"
 #include "net/listener.h"
+#include "run/order.h"
 #include "support/wire.h"
 
 static const char *program; /* shunt-agent */
@@ -169,6 +170,8 @@ static void tag_send(struct world *w, const char *type, const char *tag, int num
 	link_pack(now(w)->link, NULL, 0, "{s:s,s:s,s:i}", "t", type, "tag", tag, "signal", number);
 }
 
+static int64_t order_hash; /* of the script, in the next order; 0: none */
+
 static void order_send(struct world *w, const char *tag, const char *user, const char *script)
 {
 	json_t *o = json_pack("{s:s,s:s,s:i,s:i,s:i,s:s,s:s,s:s,s:[],s:[ss],s:s,s:s,s:s,s:s,s:I,s:I,s:b,s:i,s:i}", "id",
@@ -185,6 +188,9 @@ static void order_send(struct world *w, const char *tag, const char *user, const
 	json_object_set_new(o, "out", json_string(path));
 	snprintf(path, sizeof path, "%s/%s.err", w->work, tag);
 	json_object_set_new(o, "err", json_string(path));
+	if (order_hash)
+		json_object_set_new(o, "script_hash", json_integer(order_hash));
+	order_hash = 0;
 	link_pack(now(w)->link, script, strlen(script), "{s:s,s:o}", "t", "order", "order", o);
 }
 
@@ -445,6 +451,7 @@ static void test_order(void **state)
 	assert_int_equal(json_array_size(json_object_get(hello, "inventory")), 0);
 	json_decref(hello);
 
+	order_hash = script_hash("echo $SOCKET $USER; id -un; exit 3\n", 35);
 	order_send(w, "7.1", w->user, "echo $SOCKET $USER; id -un; exit 3\n");
 	TURN_UNTIL(&w->loop, frame_with(w, "ended", "\"7.1\""));
 	assert_non_null(frame_with(w, "started", "\"7.1\""));
@@ -464,6 +471,10 @@ static void test_order(void **state)
 	assert_true(there(w, "scripts/7.1.SC"));
 	tag_send(w, "forget", "7.1", 0);
 	TURN_UNTIL(&w->loop, !there(w, "live/7.1") && !there(w, "scripts/7.1.SC"));
+	order_hash = script_hash("true\n", 5);
+	order_send(w, "6.1", w->user, "tru\n"); /* not what was sent */
+	TURN_UNTIL(&w->loop, frame_with(w, "refused", "\"6.1\""));
+	assert_holds(frame_with(w, "refused", "\"6.1\""), "did not arrive as it was sent");
 	order_send(w, "8.1", "no-such-user-here", "true\n");
 	TURN_UNTIL(&w->loop, frame_with(w, "refused", "\"8.1\""));
 	assert_holds(frame_with(w, "refused", "\"8.1\""), "not known on this host");

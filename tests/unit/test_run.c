@@ -49,6 +49,7 @@ static void test_order_text(void **state)
 			  .uid = 4294967294U,
 			  .gid = 7,
 			  .script = "/\xfe",
+			  .script_hash = INT64_MAX / 4,
 			  .out = "/o",
 			  .argv = argv,
 			  .env = env,
@@ -63,6 +64,7 @@ static void test_order_text(void **state)
 	order_write(&o, &text);
 	assert_int_equal(order_read(text.text, text.n, a, &r, NULL), 0);
 	assert_string_equal(r.script, "/\xfe");
+	assert_true(r.script_hash == INT64_MAX / 4);
 	assert_string_equal(r.argv[2], argv[2]);
 	assert_null(r.argv[3]);
 	assert_string_equal(r.env[1], "B=\x80");
@@ -567,6 +569,35 @@ static void test_shells(void **state)
 	contains(nest_read(n, o.err), "can't be read: Permission denied");
 }
 
+/* A file with another text than the one that was ordered is not run, whatever its size and time. */
+static void test_script_changed(void **state)
+{
+	struct nest *n = *state;
+	struct order o = nest_order(n, "1.1", "echo one");
+
+	o.script_hash = script_hash("echo one", 8);
+	ends(nest_run(n, &o), RESULT_EXITED, 0, CAUSE_ITSELF);
+	assert_string_equal(nest_read(n, o.out), "one\n");
+
+	o = nest_order(n, "2.1", "echo two");
+	o.script_hash = script_hash("echo one", 8);
+	struct result r = nest_run(n, &o);
+	assert_int_equal(r.how, RESULT_NOT_STARTED);
+	contains(r.reason, "was changed on disk");
+	assert_string_equal(nest_read(n, o.out), "");
+
+	o = nest_order(n, "3.1", "");
+	o.script_hash = script_hash("", 0);
+	ends(nest_run(n, &o), RESULT_EXITED, 0, CAUSE_ITSELF);
+
+	o = nest_order(n, "4.1", "echo one");
+	o.script_hash = script_hash("echo one", 8);
+	o.script = nest_path(n, "missing");
+	r = nest_run(n, &o);
+	assert_int_equal(r.how, RESULT_NOT_STARTED);
+	contains(r.reason, "can't be read");
+}
+
 /* ---- output ---- */
 
 static void test_output_joined(void **state)
@@ -812,6 +843,7 @@ static int tests(void)
 		TEST(test_cpus),
 		TEST(test_scripts),
 		TEST(test_shells),
+		TEST(test_script_changed),
 		TEST(test_output_joined),
 		TEST(test_output_spare),
 		TEST(test_output_vanishes),
