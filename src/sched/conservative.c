@@ -7,6 +7,8 @@
  * Most of them cannot move, and that is seen without taking them out. An earlier place needs enough CPUs from its start
  * until its end or the start it has now, whichever is first: from there on the job itself holds them. And since the job
  * could not be there before, the place must use some instant that was freed since: one before `dirty`.
+ *
+ * Of a very long queue only the first ones reserve (settings.reserve_depth), so that a cycle stays short; the others wait until it is their turn to.
  */
 #include "sched/sched_internal.h"
 
@@ -60,8 +62,26 @@ static bool conservative_place(struct sched *s, size_t i)
 	return false;
 }
 
+/* Whether as many reserve as may, or so many could not be placed that it is not tried any more. */
+static bool deep_enough(const struct sched *s, int64_t reserved, int64_t tried)
+{
+	int64_t depth = s->c->settings.reserve_depth;
+
+	return depth > 0 && (reserved >= depth || tried >= 2 * depth);
+}
+
+static int64_t reservations(const struct sched *s)
+{
+	int64_t n = 0;
+
+	for (size_t i = 0; i < s->by_key.n && s->c->settings.reserve_depth; i++)
+		n += s->by_key.v[i].planned != TIME_NEVER;
+	return n;
+}
+
 static void conservative_improve(struct sched *s)
 {
+	int64_t reserved = reservations(s), tried = 0;
 	int64_t dirty = s->dirty, moved = TIME_BEGIN, most = most_freed(s, dirty);
 
 	s->next_planned = TIME_NEVER;
@@ -73,8 +93,15 @@ static void conservative_improve(struct sched *s)
 			i++;
 			continue;
 		}
+		if (e.planned == TIME_NEVER && deep_enough(s, reserved, tried)) {
+			i++;
+			continue;
+		}
 
 		bool started = conservative_place(s, i);
+
+		tried++;
+		reserved += (!started && s->by_key.v[i].planned != TIME_NEVER) - (e.planned != TIME_NEVER);
 
 		if (started || s->by_key.v[i].planned != e.planned) {
 			if (e.planned != TIME_NEVER && e.planned + e.length > moved)
@@ -93,8 +120,9 @@ void conservative_pass(struct sched *s)
 	if (s->freed || s->next_planned <= s->now) {
 		conservative_improve(s);
 	} else {
-		for (size_t i = 0; i < s->fresh.n; i++)
-			conservative_place(s, queue_find(s, s->fresh.v[i]));
+		int64_t reserved = reservations(s);
+		for (size_t i = 0; i < s->fresh.n && !deep_enough(s, reserved, (int64_t)i); i++)
+			reserved += !conservative_place(s, queue_find(s, s->fresh.v[i]));
 	}
 	vec_clear(&s->fresh);
 	s->freed = false;

@@ -153,7 +153,7 @@ static void server_show(struct server *s, struct http_request *r)
 static void server_changed(struct server *s)
 {
 	attrs_store(s, "server", "server", &s->attrs);
-	world_rebuild(s);
+	world_settings(s);
 	agents_settings(s);
 	s->waiting_offers = true;
 	s->dirty = true;
@@ -202,11 +202,8 @@ void api_attributes(struct server *s, struct http_request *r, const struct asker
 
 /* ---- queues ---- */
 
-static void queue_show(const struct server *s, const struct queue *q, struct json *j)
+static void queue_show(const struct queue *q, const int64_t counts[256], struct json *j)
 {
-	int64_t counts[256];
-
-	count_states(s, q->name, counts);
 	json_open_object(j, NULL);
 	json_text(j, "name", q->name);
 	json_open_object(j, "attributes");
@@ -261,12 +258,16 @@ static void queues_list(struct server *s, struct http_request *r, const struct q
 
 	json_init(&j, &out, false);
 	if (only) {
-		queue_show(s, only, &j);
+		int64_t counts[256];
+		count_states(s, only, counts);
+		queue_show(only, counts, &j);
 	} else {
+		int64_t(*counts)[256] = count_queues(s);
 		json_open_object(&j, NULL);
 		json_open_array(&j, "queues");
 		for (size_t i = 0; i < s->queues.n; i++)
-			queue_show(s, s->queues.v[i], &j);
+			queue_show(s->queues.v[i], counts[i], &j);
+		free(counts);
 		json_close_array(&j);
 		json_close_object(&j);
 	}

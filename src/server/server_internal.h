@@ -593,6 +593,7 @@ void world_begin(struct server *s); /* plan and scheduler, once all nodes are kn
 enum fit world_could_hold(struct server *s, uint32_t request);			    /* all its nodes up and empty */
 enum fit world_could_hold_on(struct server *s, uint32_t request, uint32_t allowed); /* only those of a set */
 void world_kill_delay(struct server *s); /* how long a job may take to end, for the scheduler */
+void world_settings(struct server *s); /* attributes of the server have changed: world_rebuild(), if it is concerned */
 void world_rebuild(
 	struct server *s); /* the policy, a setting or the nodes have changed: the same places under other rules */
 int world_node_add(struct server *s, const char *name, const struct res *total, struct err *err); /* -EEXIST */
@@ -801,7 +802,9 @@ void show_members(const struct server *s, struct json *j, uint32_t id, const str
 void show_row(const struct server *s, struct strbuf *out, uint32_t id, const struct array *a,
 	      const struct field_list *f);
 char array_state(const struct server *s, const struct array *a); /* the letter of an array as a whole */
-void count_states(const struct server *s, const char *queue, int64_t counts[256]);
+void count_states(const struct server *s, const struct queue *q, int64_t counts[256]); /* q NULL: of all */
+/* Of all queues in one pass: a row for each, in their order. The caller's. */
+int64_t (*count_queues(const struct server *s))[256];
 
 /* ---- events.c ---- */
 void stream_event(struct server *s, const struct store_event *e); /* remembered until the commit, then sent */

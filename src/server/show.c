@@ -89,12 +89,29 @@ char array_state(const struct server *s, const struct array *a)
 	return n['Q'] ? 'Q' : n['H'] ? 'H' : 'W';
 }
 
-void count_states(const struct server *s, const char *queue, int64_t counts[256])
+void count_states(const struct server *s, const struct queue *q, int64_t counts[256])
 {
 	memset(counts, 0, 256 * sizeof *counts);
 	for (uint32_t id = 1; id < s->entries.n; id++)
-		if (s->entries.v[id].spec && (!queue || strcmp(word(s, s->entries.v[id].spec->queue), queue) == 0))
+		if (s->entries.v[id].spec && (!q || queue_of(s, s->entries.v[id].spec->queue) == q))
 			counts[(unsigned char)entry_state(s, id)]++;
+}
+
+int64_t (*count_queues(const struct server *s))[256]
+{
+	int64_t(*counts)[256] = mem_zalloc((s->queues.n + 1) * sizeof *counts);
+	uint32_t *row = mem_zalloc((s->queue_by_word.n + 1) * sizeof *row); /* + 1; 0: not a queue */
+
+	for (uint32_t i = 0, at; i < s->queues.n; i++)
+		if (names_find(&s->words, s->queues.v[i]->name, &at))
+			row[at] = i + 1;
+	for (uint32_t id = 1; id < s->entries.n; id++) {
+		const struct spec *p = s->entries.v[id].spec;
+		if (p && p->queue < s->queue_by_word.n && row[p->queue])
+			counts[row[p->queue] - 1][(unsigned char)entry_state(s, id)]++;
+	}
+	free(row);
+	return counts;
 }
 
 /* ---- the fields ---- */

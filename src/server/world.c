@@ -80,6 +80,7 @@ static void settings_apply(struct server *s)
 	x->tolerance = attrs_number(&s->attrs, "tolerance");
 	x->starve_after = starve >= 0 ? starve : STARVE_AUTO;
 	x->migrate_cost = -1;
+	x->reserve_depth = attrs_number(&s->attrs, "reservation_depth");
 }
 
 /* The longest of server and queues. */
@@ -169,6 +170,20 @@ void world_gates(struct server *s)
 		s->nodes.v[i].drained = false;
 		world_node_gate(s, i);
 	}
+}
+
+void world_settings(struct server *s)
+{
+	struct settings settings = s->cluster->settings;
+	struct policy policy = s->policy;
+
+	settings_apply(s);
+	policy_now(s);
+	if (memcmp(&settings, &s->cluster->settings, sizeof settings) != 0 ||
+	    memcmp(&policy, &s->policy, sizeof policy) != 0)
+		world_rebuild(s);
+	else
+		foresee_again(s); /* limits count there */
 }
 
 void world_rebuild(struct server *s)

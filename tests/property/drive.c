@@ -29,6 +29,8 @@ static struct res amounts_res(const struct case_amounts *a)
 	return (struct res){.v = {a->cpus, a->mem, a->gpus, a->licences}};
 }
 
+int64_t drive_reserve_depth;
+
 struct cluster *drive_cluster(const struct tcase *t, const struct policy *policy)
 {
 	struct cluster *c = cluster_create();
@@ -43,6 +45,7 @@ struct cluster *drive_cluster(const struct tcase *t, const struct policy *policy
 			cluster_share_host(c, (uint32_t)i - 1, (uint32_t)i);
 	}
 	cluster_resource(c, "licences", NULL);
+	c->settings.reserve_depth = drive_reserve_depth;
 	c->settings.tolerance = t->tolerance;
 	c->settings.kill_delay = t->kill_delay;
 	c->settings.starve_after = t->starve_after;

@@ -47,6 +47,8 @@ struct drive {
 	void *context;
 };
 
+extern int64_t drive_reserve_depth; /* the setting; 0 unless a test sets it */
+
 /* Runs it to the end. NULL, or the first thing that was wrong (in d->wrong). */
 const char *drive_run(struct drive *d, const struct tcase *t, const struct policy *policy);
 void drive_fini(struct drive *d);

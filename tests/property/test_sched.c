@@ -238,6 +238,35 @@ static void test_conservative_no_delay(void **state)
 	case_check(no_delay, WITH_EARLY | WITH_NODES | WITH_WHOLE, case_policy("conservative", -1), 500);
 }
 
+/* As many reservations as the setting allows, and every job gets to its end all the same. */
+static void reservations_count(struct drive *d)
+{
+	int64_t n = 0;
+
+	for (int i = 0; i < d->t->njobs; i++) {
+		int id = d->id_of[i];
+		n += id >= 0 && job_waits(cluster_job(d->c, (uint32_t)id)) && plan_holds(d->p, (uint32_t)id);
+	}
+	if (n > drive_reserve_depth)
+		drive_wrong(d, "%d jobs have reservations, and %d may", (int)n, (int)drive_reserve_depth);
+}
+
+static const char *shallow(const struct tcase *t, const struct policy *policy)
+{
+	struct drive d = {.after_cycle = reservations_count};
+
+	return verdict(&d, drive_run(&d, t, policy));
+}
+
+static void test_conservative_depth(void **state)
+{
+	for (drive_reserve_depth = 1; drive_reserve_depth < 4; drive_reserve_depth++) {
+		case_check(shallow, WITH_EARLY, case_policy("conservative", -1), 200);
+		case_check(shallow, WITH_EARLY | WITH_NODES | WITH_MORE, case_policy("conservative", -1), 200);
+	}
+	drive_reserve_depth = 0;
+}
+
 static void test_replay(void **state)
 {
 	(void)state;
@@ -254,6 +283,7 @@ int main(void)
 		cmocka_unit_test(test_incremental),
 		cmocka_unit_test(test_easy_no_delay),
 		cmocka_unit_test(test_conservative_no_delay),
+		cmocka_unit_test(test_conservative_depth),
 		cmocka_unit_test(test_replay),
 	};
 
