@@ -137,13 +137,27 @@ static int array_set(struct jobspec *s, const char *option, const char *text, st
 	return 0;
 }
 
-/* -t Q, -t 1-100%5: a letter is a type. */
+int jobspec_throttle(struct jobspec *s, const char *option, const char *text, struct err *err)
+{
+	char *end;
+	long n = strtol(text, &end, 10);
+
+	if (!isdigit((unsigned char)text[0]) || *end || n > ARRAY_COUNT_MAX)
+		return err_set(err, -EINVAL, "%s%.60s: write how many elements may run at once, up to %d, or 0 for all",
+			       option, text, ARRAY_COUNT_MAX);
+	json_object_set_new(s->job, "max_run_subjobs", json_integer(n));
+	return 0;
+}
+
+/* -t Q, -t 1-100%5: a letter is a type. -t %5: of an array that is there. */
 static int t_set(struct jobspec *s, const char *text, struct err *err)
 {
 	char type[2] = {(char)toupper((unsigned char)text[0]), '\0'};
 
 	if (isdigit((unsigned char)text[0]))
 		return array_set(s, "-t", text, err);
+	if (text[0] == '%')
+		return jobspec_throttle(s, "-t %", text + 1, err);
 	if (!type[0] || text[1] || !strchr("CQE", type[0]))
 		return err_set(err, -EINVAL, "-t %.60s: write C, Q or E for the type, or 1-100 for an array", text);
 	jobspec_text(s, "type", type);

@@ -51,6 +51,9 @@ void jobspec_environment(struct jobspec *s, const char **ret_missing);
 /* The directory of this process as the user calls it ($PWD), else by its real name. */
 const char *directory_here(char *buf, size_t size);
 
+/* How many elements of an array may run at once. `option` is what the text stands behind. */
+int jobspec_throttle(struct jobspec *s, const char *option, const char *text, struct err *err);
+
 /* In jobspec_more.c, for jobspec_add(): "-W name=value,...", and "-v A=1,B". */
 int jobspec_more(struct jobspec *s, const char *text, struct err *err);
 int jobspec_variables(struct jobspec *s, const char *text, struct err *err);

@@ -16,7 +16,8 @@
 
 extern char **environ;
 
-#define MORE_NAMES "depend, stagein, stageout, umask, group_list, block, interactive, sandbox, user_list, x"
+#define MORE_NAMES                                                                                                     \
+	"depend, stagein, stageout, umask, group_list, max_run_subjobs, block, interactive, sandbox, user_list, x"
 
 static int flag_set(bool *flag, const char *name, const char *value, struct err *err)
 {
@@ -91,6 +92,8 @@ static int more_set(struct jobspec *s, const char *name, const char *value, stru
 		return flag_set(&s->interactive, name, value, err);
 	if (strcasecmp(name, "group_list") == 0)
 		return groups_check(value, err);
+	if (strcasecmp(name, "max_run_subjobs") == 0)
+		return jobspec_throttle(s, "-W max_run_subjobs=", value, err);
 	if (strcasecmp(name, "sandbox") == 0)
 		return sandbox_set(s, value, err);
 	return err_set(err, -EINVAL, "-W %.60s: not known; there is " MORE_NAMES, name);

@@ -72,7 +72,7 @@ const struct option qsub_options[] = {
 	TEXT(0, "umask", umask, "OCTAL", "The umask it starts with."),
 	TEXT(0, "comment", comment, "TEXT", "A sentence kept with the job."),
 	TEXTS('W', "-W", more, "NAME=VALUE,...",
-	      "More: depend, stagein, stageout, umask, group_list, block=true, interactive=true, sandbox."),
+	      "More: depend, stagein, stageout, umask, group_list, max_run_subjobs, block=true, interactive=true, sandbox."),
 	FLAG('I', "interactive", interactive, "A shell on the nodes, on this terminal, as soon as it runs."),
 	FLAG('x', "-x", command, "With -I: run the script's words instead of a shell."),
 	FLAG('X', "-X", x11, "With -I: pass on DISPLAY and XAUTHORITY."),
@@ -97,7 +97,8 @@ const struct option qalter_options[] = {
 	WORD('j', "join", join, "oe|eo|n", "oe eo n", "Join both: oe into the output file, eo into the error file."),
 	TEXT('k', "keep", keep, "LETTERS", "Keep output in the home directory: of o, e; n for none."),
 	TEXT('R', "remove", remove, "LETTERS", "Don't keep the output (o), the error output (e), or both (oe)."),
-	TEXTS('t', "-t", t, "TYPE", "C, Q or E: the type, as --type."),
+	TEXTS('t', "-t", t, "TYPE|%N",
+	      "C, Q or E: the type, as --type. %5: so many elements of an array may run at once; %0: all."),
 	WORD(0, "type", type, "C|Q|E", "C Q E", "Common, with a deadline, or emergency."),
 	TEXTS('p', "-p", p, "NUMBER|DATE",
 	     "A number: the priority, as --priority. A date: the deadline, as --deadline."),
@@ -117,7 +118,7 @@ const struct option qalter_options[] = {
 	TEXT('u', "-u", users, "USER", "Accepted if it is yourself."),
 	TEXT(0, "umask", umask, "OCTAL", "The umask it starts with."),
 	TEXT(0, "comment", comment, "TEXT", "A sentence kept with the job."),
-	TEXTS('W', "-W", more, "NAME=VALUE,...", "More: depend, stagein, stageout, umask."),
+	TEXTS('W', "-W", more, "NAME=VALUE,...", "More: depend, stagein, stageout, umask, max_run_subjobs."),
 	{0},
 };
 

@@ -238,6 +238,7 @@ static const struct row rows[] = {
 	{"array_id", NULL, "array", FORM_TEXT, PBS_BOTH, NULL},
 	{"array_index", NULL, "index", FORM_NUMBER, PBS_BOTH, NULL},
 	{"array_indices_submitted", NULL, "array_spec", FORM_TEXT, PBS_BOTH, NULL},
+	{"max_run_subjobs", NULL, "max_run_subjobs", FORM_NUMBER, PBS_BOTH, NULL},
 	{"array_state_count", NULL, NULL, FORM_TEXT, PBS_BOTH, array_counts_add},
 	{"project", NULL, "project", FORM_TEXT, PBS_BOTH, NULL},
 	{"estimated", "start_time", "expected_start", FORM_INSTANT, PBS_BOTH, NULL},

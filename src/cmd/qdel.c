@@ -133,6 +133,17 @@ const struct command command_qdel = {
 
 /* ---- qalter ---- */
 
+/* An element where a whole array is meant; NULL: none. */
+static const char *element_among(const struct operands *o)
+{
+	for (int i = 0; i < o->n; i++) {
+		const char *bracket = strchr(o->v[i], '[');
+		if (bracket && bracket[1] != ']')
+			return o->v[i];
+	}
+	return NULL;
+}
+
 static int alter(const struct command *c, const void *arguments, const struct operands *o)
 {
 	struct jobspec s;
@@ -148,6 +159,10 @@ static int alter(const struct command *c, const void *arguments, const struct op
 	} else if (json_object_get(s.job, "array")) {
 		code = command_misused(c,
 				       "an array's elements can't be changed: delete some, or hand in another array");
+	} else if (json_object_get(s.job, "max_run_subjobs") && element_among(o)) {
+		code = command_misused(c,
+				       "how many elements run at once is set for a whole array, as in 12[], not for %s",
+				       element_among(o));
 	} else if (!change_open(&ch, c)) {
 		code = EXIT_FAILED;
 	} else {
@@ -164,6 +179,8 @@ static const char *const alter_examples[] = {
 	"Let it run for up to four hours; also if it runs already and nobody is delayed.",
 	"qalter -W depend=afterok:11 12 13",
 	"Make two jobs wait for another.",
+	"qalter -t %5 '14[]'",
+	"Let up to five elements of the array run at once.",
 	NULL,
 };
 

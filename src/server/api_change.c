@@ -376,7 +376,7 @@ static int overlay(json_t *o, const json_t *args, bool running, const char **cod
 	json_object_foreach((json_t *)args, key, value)
 	{
 		int i = 0;
-		if (strcmp(key, "ids") == 0 || strcmp(key, "filter") == 0)
+		if (strcmp(key, "ids") == 0 || strcmp(key, "filter") == 0 || strcmp(key, "max_run_subjobs") == 0)
 			continue;
 		while (list[i] && strcmp(list[i], key) != 0)
 			i++;
@@ -501,15 +501,36 @@ static void owner_add(struct change *c, uint32_t owner)
 	c->s->priorities = true;
 }
 
+/* Of the array that the job is an element of, the first time. *ret_only: nothing else is to be altered. */
+static int throttle(struct change *c, uint32_t id, bool *ret_only, struct err *err)
+{
+	struct array *a = array_find(c->s, job_key_number(c->s->entries.v[id].key));
+	int64_t limit = -1;
+	int rc = throttle_get(c->args, &limit, err);
+
+	*ret_only = limit >= 0 && json_object_size(c->args) ==
+					  1u + !!json_object_get(c->args, "ids") + !!json_object_get(c->args, "filter");
+	if (rc < 0 || limit < 0)
+		return rc;
+	if (!a)
+		return err_set(err, -EINVAL, "max_run_subjobs: it is not an array");
+	if (a->limit != limit)
+		array_throttle(c->s, a, (uint32_t)limit, c->w->user);
+	return 0;
+}
+
 static int do_alter(struct change *c, uint32_t id, const char **code, struct err *err)
 {
 	struct server *s = c->s;
 	const struct entry *e = &s->entries.v[id];
 	struct payload p = {.text = "altered", .who = c->w->user};
+	bool only;
 	int rc;
 
 	if (entry_ended(s, id))
 		return ended_error(code, err);
+	if ((rc = throttle(c, id, &only, err)) < 0 || only)
+		return rc;
 	if (c->last.from && c->last.from == e->spec && c->last.holds == e->holds && c->last.running == runs(s, id)) {
 		p.as = c->last.as;
 	} else if ((rc = alter_read(c, id, code, err)) < 0) {

@@ -367,6 +367,59 @@ void block_queue(struct server *s, const struct queue *q)
 	work_add(s, &w->work, &kind);
 }
 
+/* ---- arrays of which fewer elements may run at once ---- */
+
+/* Of those that wait and were let pass, the last ones are held back again, in slices; recovery goes on with it. */
+struct array_work {
+	struct work work;
+	uint64_t number;
+	uint32_t left; /* elements that were not looked at */
+};
+
+static void array_work_end(struct server *s, struct work *work, const char *why)
+{
+	s->queue_works--;
+	s->queue_stops--;
+	s->dirty = true;
+	free(work);
+}
+
+static bool array_step(struct server *s, struct work *work)
+{
+	struct array_work *w = (struct array_work *)work;
+	const struct array *a = array_find(s, w->number);
+	bool over = a && a->limit && a->active > a->limit;
+
+	for (int i = 0; i < SCAN && w->left && over; i++) {
+		uint32_t id = a->first + --w->left;
+		if (!s->entries.v[id].spec || !s->entries.v[id].eligible || !job_waits(entry_job(s, id)))
+			continue;
+		limit_wait(s, id);
+		settle(s, id);
+		break; /* that was a step's worth */
+	}
+	if (over && w->left)
+		return true;
+	array_work_end(s, work, NULL);
+	return false;
+}
+
+void block_array(struct server *s, const struct array *a)
+{
+	static const struct work_kind kind = {array_step, queue_pause, array_work_end, .reads = false, .lasting = true};
+	struct array_work *w;
+
+	s->waiting_offers = true;
+	s->dirty = true;
+	if (!a->limit || a->active <= a->limit)
+		return;
+	w = mem_zalloc(sizeof *w);
+	*w = (struct array_work){.number = a->number, .left = a->count};
+	s->queue_works++;
+	s->queue_stops++; /* nothing is started until that is complete */
+	work_add(s, &w->work, &kind);
+}
+
 void block_due(struct server *s)
 {
 	struct heap_item x;

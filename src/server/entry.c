@@ -303,6 +303,40 @@ void array_alter(struct server *s, struct array *a, struct spec *spec, uint64_t 
 	strbuf_fini(&data);
 }
 
+void array_limit(struct array *a, uint32_t limit)
+{
+	struct array_spec spec = {0};
+	struct strbuf text = {0};
+	struct spec *p = spec_copy(a->spec);
+
+	a->limit = limit;
+	if (array_parse(a->spec->array_text, &spec, NULL) == 0) {
+		spec.limit = limit;
+		array_format(&spec, &text);
+		array_fini(&spec);
+	}
+	p->array = true;
+	p->array_text = mem_strdup(text.n ? text.text : a->spec->array_text);
+	spec_unref(a->spec);
+	a->spec = p;
+	strbuf_fini(&text);
+}
+
+void array_throttle(struct server *s, struct array *a, uint32_t limit, const char *who)
+{
+	struct payload p = {.throttled = true, .limit = limit, .who = who};
+	struct store_event e = {
+		.seq = s->next_seq++, .job = job_key(a->number, -1), .time = s->now, .type = EVENT_ALTER};
+	struct strbuf data = {0};
+
+	array_limit(a, limit);
+	payload_write(s, EVENT_ALTER, &p, &data);
+	e.data = data.text;
+	store_put_event(s->store, &e);
+	strbuf_fini(&data);
+	block_array(s, a);
+}
+
 /* ---- payloads in the store ---- */
 
 static const char *intent_name(uint8_t intent)
@@ -333,6 +367,10 @@ static void alter_write(const struct server *s, struct json *j, const struct pay
 {
 	struct strbuf head = {0};
 
+	if (p->throttled) {
+		json_int(j, "limit", p->limit);
+		return;
+	}
 	if (p->as) {
 		json_int(j, "as", (int64_t)p->as);
 		return;
@@ -433,6 +471,10 @@ static int alter_read(struct server *s, const json_t *data, struct payload *p, s
 	char *head;
 	int rc;
 
+	p->throttled = json_is_integer(json_object_get(data, "limit"));
+	p->limit = (uint32_t)number_of(data, "limit");
+	if (p->throttled)
+		return 0;
 	p->as = (uint64_t)number_of(data, "as");
 	if (p->as) {
 		if (!entry_find(s, job_key_number(p->as), job_key_index(p->as), &other))

@@ -118,6 +118,8 @@ struct payload {
 	double rank;		       /* RANK */
 	const struct attempt *attempt; /* START, PLACED: the CPUs it was given, or NULL */
 	struct spec *spec;	       /* ALTER */
+	bool throttled;		       /* ALTER of an array as a whole: `limit` is set, and nothing else */
+	uint32_t limit;		       /* ... elements that run at once; 0: all may */
 	uint64_t as;		       /* ... the job of this key has the same one; 0: it is written out */
 };
 
@@ -131,6 +133,9 @@ void entry_alter(struct server *s, uint32_t id, const struct payload *p);
 /* An array as a whole is shown with the spec of its element `as`, which it was altered with. */
 void array_alter(struct server *s, struct array *a, struct spec *p, uint64_t as);
 void array_apply(struct array *a, const struct spec *p); /* the same at recovery */
+/* So many of its elements may run at once from now on; 0: all. Those that run go on. */
+void array_throttle(struct server *s, struct array *a, uint32_t limit, const char *who);
+void array_limit(struct array *a, uint32_t limit); /* the same at recovery */
 /* Applies one of the server's own events, and keeps it. */
 void entry_event(struct server *s, uint32_t id, enum server_event type, const struct payload *p);
 /* Remembers an event that was applied for the store, and for streams. */

@@ -285,8 +285,12 @@ static int fold(void *context, const struct store_event *e, struct err *err)
 		x.by = by;
 	rc = payload_read(s, e->type, data, &p, err);
 	if (rc == 0) {
-		if (whole)
+		if (whole && p.throttled)
+			array_limit(whole, p.limit);
+		else if (whole)
 			array_apply(whole, p.spec);
+		else if (p.throttled)
+			rc = err_set(err, -EINVAL, "only an array has a limit of its elements");
 		else
 			rc = fold_event(s, e, &x, data, &p, err);
 		spec_unref(p.spec);
@@ -438,6 +442,9 @@ int recover(struct server *s, struct err *err)
 		if (e->spec->legacy && !e->spec->array)
 			legacy_end(s, e->key, e->spec);
 	}
+	for (size_t i = 0; i < s->arrays.n; i++)
+		if (s->arrays.v[i]->spec)
+			block_array(s, s->arrays.v[i]);
 	for (size_t i = 0; i < s->arrays.n; i++)
 		if (s->arrays.v[i]->spec->legacy)
 			legacy_end(s, job_key(s->arrays.v[i]->number, -1), s->arrays.v[i]->spec);

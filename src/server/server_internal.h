@@ -325,7 +325,7 @@ struct server {
 	struct whatif_work *asking;	 /* api_whatif.c: the one that is being answered; NULL: none */
 	struct depend_work *depend_work; /* depend.c; NULL: all dependencies have been looked at */
 	int64_t depend_steps;		 /* that this turn has left for them */
-	int queue_works, queue_stops;	 /* block.c: queues whose jobs are being looked at; those that were stopped */
+	int queue_works, queue_stops;	 /* block.c: queues and arrays whose jobs are being looked at; those of which fewer may start */
 	struct reorder *reorder;	 /* order.c; NULL: all are in order */
 	struct event_ring *ring;	 /* events.c */
 	VEC(struct stream *) streams;
@@ -408,6 +408,8 @@ struct submission {
 int spec_read(struct server *s, const struct asker *who, const json_t *job, bool script_needed, struct arena *a,
 	      struct submission *ret, const char **ret_code, struct err *err);
 void submission_keep_script(struct server *s, struct submission *x);
+/* max_run_subjobs, if it is there: 0 is no limit. */
+int throttle_get(const json_t *job, int64_t *ret, struct err *err);
 void submission_fini(struct submission *x);
 int mail_parse(const char *text, uint8_t *ret, struct err *err);
 int holds_parse(const char *text, uint8_t *ret, struct err *err);
@@ -477,6 +479,7 @@ bool depend_settle(struct server *s,
 		   int64_t *steps); /* looks at as many of those; the others become a work. False: none */
 enum depend_state depend_look(struct server *s, uint32_t id, struct strbuf *why);
 void block_queue(struct server *s, const struct queue *q); /* it was started or stopped */
+void block_array(struct server *s, const struct array *a); /* another number of its elements may run at once */
 void block_due(struct server *s);			   /* jobs whose time has come */
 
 /* ---- dispatch.c: starts, ends ---- */

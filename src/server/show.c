@@ -580,6 +580,12 @@ static void f_array_spec(const struct subject *x, struct value *v)
 		put_text(v, x->a->spec->array_text);
 }
 
+static void f_max_run_subjobs(const struct subject *x, struct value *v)
+{
+	if (x->a && x->a->limit)
+		put_int(v, x->a->limit);
+}
+
 static void f_array_counts(const struct subject *x, struct value *v)
 {
 	int64_t counts[256];
@@ -669,6 +675,7 @@ static const struct {
 	{"mail", f_mail, false},
 	{"interactive", f_interactive, false},
 	{"array_spec", f_array_spec, false},
+	{"max_run_subjobs", f_max_run_subjobs, false},
 	{"array_counts", f_array_counts, false},
 	{"output", f_output, true},
 	{"error", f_error, true},

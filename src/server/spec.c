@@ -309,16 +309,28 @@ static int read_request(struct server *s, const json_t *job, const char *queue, 
 	return rc;
 }
 
+int throttle_get(const json_t *job, int64_t *ret, struct err *err)
+{
+	return number_get(job, "max_run_subjobs", 0, ARRAY_COUNT_MAX, ret, err);
+}
+
 static int read_array(struct server *s, const json_t *job, struct submission *ret, struct err *err)
 {
 	const char *text;
+	int64_t limit = -1;
 	int rc = text_get(job, "array", ARRAY_TEXT_MAX, &text, err);
 
+	if (rc == 0)
+		rc = throttle_get(job, &limit, err);
+	if (rc == 0 && !text && limit >= 0)
+		rc = err_set(err, -EINVAL, "max_run_subjobs is for arrays: -t 1-10 or -J 1-10 makes one");
 	if (rc < 0 || !text)
 		return rc;
 	rc = array_parse(text, &ret->array, err);
 	if (rc < 0)
 		return rc;
+	if (limit >= 0)
+		ret->array.limit = (uint32_t)limit;
 
 	int64_t most = attrs_number(&s->attrs, "max_array_size");
 	struct strbuf canonical = {0};

@@ -185,9 +185,13 @@ static void op_alter(struct history *h)
 
 	some_job(h, id);
 	strbuf_printf(&b, "{\"ids\":[\"%s\"]", id);
-	switch (below(h, 11)) {
+	switch (below(h, 13)) {
 	case 9:
 		strbuf_printf(&b, ",\"exclusive\":\"%s\"", PICK(h, "none", "node", "host"));
+		break;
+	case 10:
+	case 11:
+		strbuf_printf(&b, ",\"max_run_subjobs\":%d%s", (int)below(h, 4), one_in(h, 3) ? ",\"name\":\"t\"" : "");
 		break;
 	case 0:
 	case 1:
