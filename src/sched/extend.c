@@ -4,17 +4,21 @@
  * It may end later where nothing that has a place in the plan starts later for it: neither what was promised (deadlines) nor what is reserved. A reserved job that
  * is in the way on one node may go to another for the same time.
  */
+#include <stdlib.h>
+
 #include "sched/sched_internal.h"
 
-#define AWAY_MOST 64 /* reserved jobs that are moved for one extension */
+#define AWAY_MOST 64	 /* reserved jobs that are moved for one extension */
+#define CLAIMS_MOST 4096 /* fragments of them that are looked at for that */
 
-struct away {
+/* Something reserved. */
+struct claim {
 	uint32_t job;
 	int64_t start, end;
 };
-typedef VEC(struct away) away_vec;
+typedef VEC(struct claim) claim_vec;
 
-static bool away_has(const away_vec *v, uint32_t job)
+static bool claims_have(const claim_vec *v, uint32_t job)
 {
 	for (size_t i = 0; i < v->n; i++)
 		if (v->v[i].job == job)
@@ -22,25 +26,41 @@ static bool away_has(const away_vec *v, uint32_t job)
 	return false;
 }
 
-/* Reserved jobs on the nodes of a running one that hold something between its planned end and `until`. */
-static void in_the_way(const struct sched *s, uint32_t id, int64_t until, away_vec *ret)
+/* What is reserved on the nodes of a running job, also by jobs that have whole machines, and overlaps [from, until); up to `most` of them. */
+static void claims_find(const struct sched *s, uint32_t id, int64_t from, int64_t until, size_t most, claim_vec *ret)
 {
-	int64_t end = plan_piece(s->p, id, 0)->end;
-
 	for (uint32_t i = 0; i < s->p->holds.v[id].nfrags; i++) {
-		const piece_vec *v = &s->p->node[plan_place(s->p, id, i)->node].pieces;
-		for (size_t k = 0; k < v->n && ret->n <= AWAY_MOST; k++) {
-			const struct piece *x = &v->v[k];
-			if (!x->live && x->start < until && x->end > end && !away_has(ret, x->job))
-				vec_push(ret, (struct away){x->job, x->start, x->end});
-		}
+		int32_t node = plan_place(s->p, id, i)->node, n = node;
+		uint8_t own = plan_piece(s->p, id, i)->whole;
+		do {
+			const piece_vec *v = &s->p->node[n].pieces;
+			for (size_t k = 0; k < v->n && ret->n < most; k++) {
+				const struct piece *x = &v->v[k];
+				if (!x->live && x->start < until && x->end > from &&
+				    (n == node || own == WHOLE_HOST || x->whole == WHOLE_HOST))
+					vec_push(ret, (struct claim){x->job, x->start, x->end});
+			}
+			n = plan_next_whole(s->p, s->p->machines ? WHOLE_HOST : WHOLE_NOT, node, n);
+		} while (n != node);
 	}
+}
+
+/* Whoever has claims there, each once. */
+static void in_the_way(const struct sched *s, uint32_t id, int64_t until, claim_vec *ret)
+{
+	claim_vec all = {0};
+
+	claims_find(s, id, plan_piece(s->p, id, 0)->end, until, CLAIMS_MOST, &all);
+	for (size_t i = 0; i < all.n && ret->n <= AWAY_MOST; i++)
+		if (!claims_have(ret, all.v[i].job))
+			vec_push(ret, all.v[i]);
+	vec_free(&all);
 }
 
 /* In a transaction: the job ends at `until`, and whoever is reserved starts when it was to. False: the caller rolls back. */
 static bool fits(struct sched *s, uint32_t id, int64_t until)
 {
-	away_vec away = {0};
+	claim_vec away = {0};
 	bool good = plan_cut(s->p, id, until);
 
 	if (good)
@@ -56,53 +76,64 @@ static bool fits(struct sched *s, uint32_t id, int64_t until)
 	return good;
 }
 
-/* The first instant of [from, until) at which `need` is not free; `until`: there is none. */
-static int64_t first_short(const struct timeline *t, int64_t from, int64_t until, const struct res *need)
+static bool room_until(struct sched *s, uint32_t id, int64_t until)
 {
-	for (uint32_t i = timeline_find(t, from); i < t->n; i++) {
-		const int64_t *step = timeline_step(t, i);
-		if (step[0] >= until)
-			break;
-		for (uint32_t d = 1; d < t->stride; d++)
-			if (step[d] < need->v[d - 1])
-				return step[0] > from ? step[0] : from;
-	}
-	return until;
+	plan_mark mark = plan_begin(s->p);
+	bool good = plan_cut(s->p, id, until);
+
+	plan_rollback(s->p, mark);
+	return good;
 }
 
-/* Who is reserved on a node at an instant; of several the one that begins last. */
-static uint32_t reserved_on(const struct sched *s, int32_t node, int64_t at)
+static int claim_cmp(const void *a, const void *b)
 {
-	const piece_vec *v = &s->p->node[node].pieces;
-	const struct piece *found = NULL;
+	const struct claim *x = a, *y = b;
 
-	for (size_t i = 0; i < v->n; i++) {
-		const struct piece *x = &v->v[i];
-		if (!x->live && x->start <= at && at < x->end &&
-		    (!found || x->start > found->start || (x->start == found->start && x->job < found->job)))
-			found = x;
-	}
-	return found ? found->job : JOB_NONE;
+	if (x->start != y->start)
+		return x->start < y->start ? -1 : 1;
+	return x->job < y->job ? -1 : x->job > y->job;
 }
 
-/* How long it may stay while everybody else stays where he is: fragment by fragment, since several may share a node. */
+/* Whether it would have room a little longer if that job were not there. */
+static bool is_obstacle(struct sched *s, uint32_t id, const struct claim *x)
+{
+	plan_mark mark = plan_begin(s->p);
+	bool good;
+
+	plan_take_job(s->p, x->job);
+	good = plan_cut(s->p, id, x->start + 1);
+	plan_rollback(s->p, mark);
+	return good;
+}
+
+/* How long it may stay while everybody else stays where he is: until the first claim that it could not outlast. */
 static void obstacle_find(struct sched *s, uint32_t id, int64_t until, struct obstacle *ret)
 {
 	int64_t end = plan_piece(s->p, id, 0)->end;
-	plan_mark mark = plan_begin(s->p);
+	claim_vec all = {0};
+	size_t low = 0, high;
 
-	*ret = (struct obstacle){JOB_NONE, until};
-	for (uint32_t i = 0; i < s->p->holds.v[id].nfrags; i++) {
-		int32_t node = plan_place(s->p, id, i)->node;
-		const struct res *need = &s->c->shapes.v[plan_piece(s->p, id, i)->shape].need;
-		int64_t at;
-		plan_take(s->p, id, i);
-		at = first_short(&s->p->node[node].line, end, ret->until, need);
-		if (at < ret->until)
-			*ret = (struct obstacle){reserved_on(s, node, at), at};
-		plan_put(s->p, id, i, node, s->now, ret->until);
+	*ret = (struct obstacle){JOB_NONE, end};
+	claims_find(s, id, end, until, SIZE_MAX, &all);
+	if (all.n)
+		qsort(all.v, all.n, sizeof *all.v, claim_cmp);
+	while (low < all.n && all.v[low].start < end) /* beside it already */
+		low++;
+	for (high = all.n; low < high;) {
+		size_t middle = low + (high - low) / 2;
+		if (room_until(s, id, all.v[middle].start + 1))
+			low = middle + 1;
+		else
+			high = middle;
 	}
-	plan_rollback(s->p, mark);
+	if (low < all.n)
+		*ret = (struct obstacle){all.v[low].job, all.v[low].start};
+	for (size_t i = low; i < all.n && all.v[i].start == ret->until; i++)
+		if (is_obstacle(s, id, &all.v[i])) {
+			ret->job = all.v[i].job;
+			break;
+		}
+	vec_free(&all);
 }
 
 bool sched_may_extend(struct sched *s, uint32_t id, int64_t until, int64_t now, struct obstacle *ret)

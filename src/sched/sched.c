@@ -278,39 +278,65 @@ void sched_requeue(struct sched *s, uint32_t job, int64_t now, const void *detai
 	emit(s, EVENT_PREEMPT, job, 0, JOB_NONE, detail);
 }
 
+/* The youngest job that is reserved at an instant and holds something of a node; also one that has the node's machine to itself, from another of its nodes. */
+static uint32_t reserved_at(const struct sched *s, int32_t node, int64_t at)
+{
+	uint32_t found = JOB_NONE;
+	int32_t n = node;
+
+	do {
+		const piece_vec *v = &s->p->node[n].pieces;
+		for (size_t k = 0; k < v->n; k++) {
+			const struct piece *x = &v->v[k];
+			if (!x->live && x->start <= at && at < x->end && (n == node || x->whole == WHOLE_HOST) &&
+			    (found == JOB_NONE || x->job > found))
+				found = x->job;
+		}
+		n = plan_next_whole(s->p, s->p->machines ? WHOLE_HOST : WHOLE_NOT, node, n);
+	} while (n != node);
+	return found;
+}
+
 /* A reserved job on the node that can stay no longer, since more is held than there is; the youngest. JOB_NONE: none. */
 static uint32_t overrun_victim(const struct sched *s, int32_t node)
 {
-	const struct plan_node *n = &s->p->node[node];
+	const struct timeline *line = &s->p->node[node].line;
 	uint32_t victim = JOB_NONE;
 
-	for (uint32_t i = timeline_find(&n->line, s->now); i < n->line.n; i++) {
-		const int64_t *step = timeline_step(&n->line, i);
+	for (uint32_t i = timeline_find(line, s->now); i < line->n; i++) {
+		const int64_t *step = timeline_step(line, i);
 		bool short_ = false;
-		for (uint32_t d = 1; d < n->line.stride; d++)
+		for (uint32_t d = 1; d < line->stride; d++)
 			short_ |= step[d] < 0;
-		for (size_t k = 0; k < n->pieces.n && short_; k++) {
-			const struct piece *x = &n->pieces.v[k];
-			if (!x->live && x->start <= step[0] && step[0] < x->end &&
-			    (victim == JOB_NONE || x->job > victim))
-				victim = x->job;
-		}
+		uint32_t job = short_ ? reserved_at(s, node, step[0]) : JOB_NONE;
+		if (job != JOB_NONE && (victim == JOB_NONE || job > victim))
+			victim = job;
 	}
 	return victim;
 }
 
+/* Reserved jobs that have no room any more where a job holds a node. */
+static void overrun_remove(struct sched *s, int32_t node, uint8_t whole, uint32_t by)
+{
+	int32_t n = node;
+	uint32_t victim;
+
+	do {
+		while ((victim = overrun_victim(s, n)) != JOB_NONE) {
+			plan_take_job(s->p, victim);
+			sched_emit(s, EVENT_DEALLOCATE, victim, 0, by);
+		}
+		n = plan_next_whole(s->p, whole, node, n);
+	} while (n != node);
+}
+
 void sched_overrun(struct sched *s, uint32_t job, int64_t until, int64_t now)
 {
-	uint32_t nfrags = s->p->holds.v[job].nfrags, victim;
-
 	sched_at(s, now);
 	pass_drop_reservations(s);
 	plan_set_end(s->p, job, until);
-	for (uint32_t i = 0; i < nfrags; i++)
-		while ((victim = overrun_victim(s, plan_place(s->p, job, i)->node)) != JOB_NONE) {
-			plan_take_job(s->p, victim);
-			sched_emit(s, EVENT_DEALLOCATE, victim, 0, job);
-		}
+	for (uint32_t i = 0; i < s->p->holds.v[job].nfrags; i++)
+		overrun_remove(s, plan_place(s->p, job, i)->node, plan_piece(s->p, job, i)->whole, job);
 	sched_emit(s, EVENT_MIGRATE, job, until, JOB_NONE);
 	sched_refresh(s);
 }

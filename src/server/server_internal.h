@@ -325,9 +325,10 @@ struct server {
 	struct whatif_work *asking;	 /* api_whatif.c: the one that is being answered; NULL: none */
 	struct depend_work *depend_work; /* depend.c; NULL: all dependencies have been looked at */
 	int64_t depend_steps;		 /* that this turn has left for them */
-	int queue_works, queue_stops;	 /* block.c: queues and arrays whose jobs are being looked at; those of which fewer may start */
-	struct reorder *reorder;	 /* order.c; NULL: all are in order */
-	struct event_ring *ring;	 /* events.c */
+	int queue_works,
+		queue_stops; /* block.c: queues and arrays whose jobs are being looked at; those of which fewer may start */
+	struct reorder *reorder; /* order.c; NULL: all are in order */
+	struct event_ring *ring; /* events.c */
 	VEC(struct stream *) streams;
 	struct terminal *terminals;
 	struct terminals *terminal_socket;

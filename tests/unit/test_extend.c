@@ -166,17 +166,25 @@ static void test_victim(void **state)
 static void random_case(uint64_t seed)
 {
 	static const char *const some[] = {"easy", "conservative", "oscar", "shunt", "fcfs"};
+	int nodes = 1 + (int)(seed % 3);
 	struct rng r;
 	int64_t now = 0;
 	uint32_t n = 0, pick = 0;
 	struct obstacle o;
 
 	rng_seed(&r, seed);
-	open_world(some[rng_next(&r) % 5], 1 + (int)(rng_next(&r) % 3));
+	world_init(&w, some[rng_next(&r) % 5]);
+	world_add_nodes(&w, nodes, 8);
+	if (nodes > 1 && rng_next(&r) % 2)
+		cluster_share_host(w.c, 0, 1);
+	world_open(&w);
 	for (int i = 0; i < 12; i++) {
 		char text[32];
-		snprintf(text, sizeof text, "nodes=%d:ppn=%d", 1 + (int)(rng_next(&r) % 2),
-			 1 + (int)(rng_next(&r) % 8));
+		snprintf(text, sizeof text, "nodes=%d:ppn=%d%s", 1 + (int)(rng_next(&r) % 2),
+			 1 + (int)(rng_next(&r) % 8),
+			 rng_next(&r) % 4   ? ""
+			 : rng_next(&r) % 2 ? ",place=excl"
+					    : ",place=exclhost");
 		if (rng_next(&r) % 4 == 0 && w.policy.deadlines)
 			n = world_submit(&w, now, KIND_QOS, text, 10 + (int64_t)(rng_next(&r) % 100),
 					 now + 200 + (int64_t)(rng_next(&r) % 400), 0);
@@ -218,6 +226,9 @@ static void random_case(uint64_t seed)
 			if (id != pick)
 				assert_int_equal(plan_holds(w.p, id) ? plan_piece(w.p, id, 0)->start : 0, starts.v[id]);
 	}
+	set_end(pick, world_job(&w, pick)->walltime + 300, now); /* whoever is in the way */
+	assert_true(end_of(pick) >= until);
+	world_cycle(&w, now);
 	vec_free(&starts);
 	plan_destroy(before);
 }
