@@ -40,7 +40,8 @@ static const struct option options[] = {
 	 0},
 	{"seed", OPTION_NUMBER, AT(seed), "S", "1", NULL, 0, INT32_MAX, "Seed of --shake and --generate.", 0},
 	{"push", OPTION_NUMBER, AT(push), "DEPTH", NULL, NULL, 0, 8,
-	 "How deep planned fragments may be pushed to make room, instead of what the policy says. 0: never.", 0},
+	 "How deep planned parts of jobs may be pushed to other nodes to make room, instead of what the policy says. 0: never.",
+	 0},
 	{"migrate", OPTION_SECONDS, AT(migrate), "SECONDS", NULL, NULL, 0, 0,
 	 "Let a blocked job move one running job to another node, which costs that job so much time. Otherwise running "
 	 "jobs stay.",

@@ -145,7 +145,7 @@ static void print_push(const struct run *run, FILE *out)
 	char a[32], b[32];
 
 	if (run->pushes)
-		fprintf(out, "%s: planned fragments pushed: %s; jobs that started thanks to it: %s\n",
+		fprintf(out, "%s: planned parts of jobs pushed: %s; jobs that started thanks to it: %s\n",
 			run->policy->name, count_text((int64_t)run->pushes, a),
 			count_text((int64_t)run->stats.rescued, b));
 	if (run->stats.migrations)

@@ -12,6 +12,7 @@
  */
 #include "plan/pack.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -647,4 +648,48 @@ enum fit pack_empty(const struct cluster *c, const struct request *r, bool scatt
 	pack_fini(&k);
 	free(nodes);
 	return fit;
+}
+
+/* More of something than all nodes have together; 0: nothing. */
+static int refuse_sum(const struct cluster *c, const struct request *r, const struct res *sum, struct err *err)
+{
+	for (int d = 0; d < RES_MAX; d++) {
+		char need[32], have[32];
+		if (r->total.v[d] <= sum->v[d])
+			continue;
+		if (d == RES_MEM)
+			return err_set(err, -EINVAL, "it requests %s of memory, but all nodes together have %s",
+				       memory_format(r->total.v[d], need, sizeof need),
+				       memory_format(sum->v[d], have, sizeof have));
+		return err_set(err, -EINVAL, "it requests %lld %s, but all nodes together have %lld",
+			       (long long)r->total.v[d],
+			       d == RES_CPU   ? "CPUs"
+			       : d == RES_GPU ? "GPUs"
+					      : names_get(&c->res_names, (uint32_t)d - RES_NAMED),
+			       (long long)sum->v[d]);
+	}
+	return 0;
+}
+
+int pack_refuse(const struct cluster *c, const struct request *r, bool scatter, const bool *usable, struct err *err)
+{
+	struct res sum = {0};
+	uint32_t nodes = 0, apart = 0;
+	int rc;
+
+	for (size_t n = 0; n < c->nodes.n; n++)
+		if (!usable || usable[n]) {
+			res_add(&sum, &c->nodes.v[n].total);
+			nodes++;
+		}
+	for (uint32_t i = 0; i < r->nfrags; i++)
+		apart += scatter || c->shapes.v[r->frag[i].shape].exclusive;
+	rc = refuse_sum(c, r, &sum, err);
+	if (rc == 0 && apart > nodes)
+		rc = err_set(err, -EINVAL, "it needs %u different nodes, but there %s %u%s", apart,
+			     nodes == 1 ? "is" : "are", nodes,
+			     scatter ? " (the policy gives each part of a job a node of its own)" : "");
+	if (rc == 0)
+		rc = err_set(err, -EINVAL, "its parts do not fit on the nodes together, even when all nodes are empty");
+	return rc;
 }

@@ -62,5 +62,7 @@ enum fit pack_solve(struct pack *k, int32_t *ret_nodes);
 /* Whether the request could ever be placed: on the cluster's nodes, all up and empty; only those with usable[node], unless
  * NULL. */
 enum fit pack_empty(const struct cluster *c, const struct request *r, bool scatter, const bool *usable);
+/* Why it could not, where that is known: -EINVAL, with a sentence for the user. */
+int pack_refuse(const struct cluster *c, const struct request *r, bool scatter, const bool *usable, struct err *err);
 
 #endif

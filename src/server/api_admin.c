@@ -500,7 +500,7 @@ void api_metrics(struct server *s, struct http_request *r, const struct asker *w
 	       (double)s->stats.turn_cpu_max_us / 1e6);
 	s->stats.turn_max_us = s->stats.turn_cpu_max_us = 0;
 	metric(&out, "pushed_starts_total", "counter",
-	       "Jobs that could start only because planned fragments were pushed.", (double)sched->rescued);
+	       "Jobs that could start only because planned parts of others were pushed.", (double)sched->rescued);
 	metric(&out, "starts_foreseen_total", "counter", "Jobs that started and whose start had been foreseen.",
 	       (double)s->stats.foreseen);
 	metric(&out, "start_error_seconds_total", "counter",

@@ -184,7 +184,7 @@ static int place_read(struct server *s, const struct store_event *e, struct even
 	if (rc < 0 || !*ret_nodes || x->nnodes == nfrags)
 		return rc;
 	if (!s->entries.v[x->job].spec->legacy)
-		return err_set(err, -EINVAL, "it names %u nodes for %u fragments", x->nnodes, nfrags);
+		return err_set(err, -EINVAL, "it names %u nodes for %u parts", x->nnodes, nfrags);
 	x->nnodes = 0;
 	return 0;
 }

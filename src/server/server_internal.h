@@ -595,6 +595,7 @@ int world_node_restore(struct server *s, const char *name, const json_t *o, stru
 void world_node_store(struct server *s, uint32_t node);
 void world_begin(struct server *s); /* plan and scheduler, once all nodes are known; does nothing the second time */
 enum fit world_could_hold(struct server *s, uint32_t request);			    /* all its nodes up and empty */
+int world_refuse(struct server *s, uint32_t request, struct err *err);		    /* why they could not: -EINVAL */
 enum fit world_could_hold_on(struct server *s, uint32_t request, uint32_t allowed); /* only those of a set */
 void world_kill_delay(struct server *s); /* how long a job may take to end, for the scheduler */
 void world_settings(struct server *s); /* attributes of the server have changed: world_rebuild(), if it is concerned */

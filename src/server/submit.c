@@ -198,16 +198,15 @@ int submit_check(struct server *s, const struct asker *who, const struct submiss
 	enum fit fit = world_could_hold(s, x->spec->request);
 	int rc;
 
-	if (fit == FIT_NO)
-		return refused(
-			code, err,
-			"it asks for %lld CPUs in %u parts, which this cluster could not give even if it were empty ('shunt nodes' shows what there is)",
-			(long long)q->total.v[RES_CPU], q->nfrags);
+	if (fit == FIT_NO) {
+		struct err why;
+		world_refuse(s, x->spec->request, &why);
+		return refused(code, err, "%s ('shunt nodes' shows what each node has)", why.text);
+	}
 	if (fit == FIT_UNKNOWN)
 		return refused(
 			code, err,
-			"no way was found to place its %u parts on this cluster, even if it were empty, though there may be one: ask for fewer different parts",
-			q->nfrags);
+			"no way was found to place it, even with all nodes empty, though there may be one: request fewer different kinds of parts");
 
 	if (x->spec->deadline <= s->now)
 		return refused(code, err, "the deadline has passed already: give a later one");

@@ -140,14 +140,31 @@ static bool could_insert(struct server *s, uint32_t request, const bool *usable)
 	return fits;
 }
 
-enum fit world_could_hold_on(struct server *s, uint32_t request, uint32_t allowed)
+/* Nodes that are there, up or not, and in a set; the caller frees it. */
+static bool *nodes_usable(const struct server *s, uint32_t allowed)
 {
 	bool *usable = mem_zalloc((s->nodes.n + 1) * sizeof *usable);
-	enum fit fit;
 
 	for (uint32_t i = 0; i < s->nodes.n; i++)
 		usable[i] = !s->nodes.v[i].gone && !s->nodes.v[i].leaving &&
 			    nodeset_has(&s->cluster->nodesets.v[allowed], i);
+	return usable;
+}
+
+int world_refuse(struct server *s, uint32_t request, struct err *err)
+{
+	bool *usable = nodes_usable(s, NODES_ALL);
+	int rc = pack_refuse(s->cluster, &s->cluster->requests.v[request], s->policy.scatter, usable, err);
+
+	free(usable);
+	return rc;
+}
+
+enum fit world_could_hold_on(struct server *s, uint32_t request, uint32_t allowed)
+{
+	bool *usable = nodes_usable(s, allowed);
+	enum fit fit;
+
 	fit = pack_empty(s->cluster, &s->cluster->requests.v[request], s->policy.scatter, usable);
 	if (fit == FIT_UNKNOWN && could_insert(s, request, usable))
 		fit = FIT_YES;

@@ -229,7 +229,7 @@ static void oracle_print(const struct push_results *r, FILE *out)
 
 	fprintf(out,
 		"\nWhat push did and could still do: jobs started by pushing and attempts that were blocked, in a run;\n"
-		"of the attempts asked about, how many no repacking of planned fragments helps\n\n");
+		"of the attempts asked about, how many no repacking of planned parts helps\n\n");
 	table_rule(t);
 	for (int m = 0; m < MODELS; m++)
 		for (int e = 0; e < EXPERIMENTS; e++)

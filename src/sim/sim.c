@@ -145,10 +145,7 @@ static int accept(struct sim *m, const struct wjob *w, bool scatter, uint32_t *r
 
 	*unsure += fit == FIT_UNKNOWN;
 	if (fit == FIT_NO)
-		return err_set(err, -EINVAL,
-			       "it asks for %lld CPUs in %u parts, which do not fit even if it is empty%s",
-			       (long long)r->total.v[RES_CPU], r->nfrags,
-			       scatter ? " (the policy gives each part a node of its own)" : "");
+		return pack_refuse(m->c, r, scatter, NULL, err);
 	return 0;
 }
 
