@@ -72,7 +72,6 @@ struct settings {
 	int max_deallocations; /* by QoS jobs; then a starving job is critical */
 	int64_t migrate_cost;  /* seconds to move a running job; < 0: never */
 	int64_t reserve_depth; /* waiting jobs that hold reservations at once, of a policy by which all do; 0: any number */
-	int64_t kill_delay; /* seconds that a running job may take to end once it is stopped */
 };
 
 void settings_default(struct settings *s);

@@ -94,6 +94,12 @@ void sched_destroy(struct sched *s)
 	free(s);
 }
 
+void sched_on_delay(struct sched *s, sched_delay delay, void *context)
+{
+	s->delay = delay;
+	s->delay_context = context;
+}
+
 void sched_listen(struct sched *s, sched_listener listener, void *context)
 {
 	s->listener = listener;

@@ -24,6 +24,10 @@ struct sched *sched_create(struct cluster *c, struct plan *p, const struct polic
 void sched_destroy(struct sched *s);
 void sched_listen(struct sched *s, sched_listener listener, void *context);
 
+/* Asked how many seconds a running job takes to end, at most, once it is stopped; NULL: none. */
+typedef int64_t (*sched_delay)(void *context, uint32_t job);
+void sched_on_delay(struct sched *s, sched_delay delay, void *context);
+
 /* Called where a common job could not start although the sum of free CPUs was enough, with the plan as it then is, which
  * it may read: for experiments. NULL: nobody is told. */
 typedef void (*sched_blocked)(void *context, const struct plan *p, uint32_t job, int64_t length);

@@ -122,6 +122,8 @@ struct sched { /* what owns memory here is copied by sched_clone() and freed by 
 	struct map pred;    /* due.c: predicted run time, in seconds, of jobs that left the queue and have not ended */
 	VEC(int32_t) nodes; /* scratch of an event */
 	sched_listener listener;
+	sched_delay delay;
+	void *delay_context;
 	void *context;
 	sched_blocked on_blocked;
 	void *blocked_context;

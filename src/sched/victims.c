@@ -3,7 +3,7 @@
  *
  * An emergency job is placed as late as its deadline allows. A running job that is in its way there is cut short in the plan: it
  * holds its place until that is needed, and not a second less is lost. When its time has come, less what it takes to end it
- * (settings.kill_delay), it is stopped. If something else ends meanwhile and the emergency job fits without it, it is
+ * (sched_on_delay), it is stopped. If something else ends meanwhile and the emergency job fits without it, it is
  * spared: planned to its own end again.
  *
  * The cut is an event (MIGRATE, with the new end and by whom), so that it survives a restart.
@@ -157,6 +157,12 @@ void victims_review(struct sched *s)
 	}
 }
 
+/* When a victim has to be stopped, so that its place is free when it is needed. */
+static int64_t stop_at(const struct sched *s, uint32_t job)
+{
+	return planned_end(s, job) - (s->delay ? s->delay(s->delay_context, job) : 0);
+}
+
 void victims_stop(struct sched *s)
 {
 	drop_dead(s);
@@ -164,7 +170,7 @@ void victims_stop(struct sched *s)
 	for (size_t i = s->victims.n; i-- > 0;) {
 		struct victim v = s->victims.v[i];
 		const struct job *job = cluster_job(s->c, v.job);
-		if (planned_end(s, v.job) - s->c->settings.kill_delay > s->now)
+		if (stop_at(s, v.job) > s->now)
 			continue;
 		s->victims.v[i] = s->victims.v[--s->victims.n];
 		plan_take_job(s->p, v.job);
@@ -178,9 +184,8 @@ int64_t victims_wake(const struct sched *s)
 	int64_t next = TIME_NEVER;
 
 	for (size_t i = 0; i < s->victims.n; i++)
-		if (victim_lives(s, &s->victims.v[i]) &&
-		    planned_end(s, s->victims.v[i].job) - s->c->settings.kill_delay < next)
-			next = planned_end(s, s->victims.v[i].job) - s->c->settings.kill_delay;
+		if (victim_lives(s, &s->victims.v[i]) && stop_at(s, s->victims.v[i].job) < next)
+			next = stop_at(s, s->victims.v[i].job);
 	return next;
 }
 

@@ -151,7 +151,6 @@ static void turn_decide(struct server *s)
 		s->dirty = false;
 		if (attrs_bool(&s->attrs, "scheduling") && !s->terminating && !s->emptying && !s->queue_stops) {
 			int64_t begin = clock_us(CLOCK_MONOTONIC), took;
-			world_kill_delay(s);
 			sched_cycle(s->sched, s->now);
 			took = clock_us(CLOCK_MONOTONIC) - begin;
 			s->stats.cycle_us = took;

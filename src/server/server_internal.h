@@ -597,7 +597,6 @@ void world_begin(struct server *s); /* plan and scheduler, once all nodes are kn
 enum fit world_could_hold(struct server *s, uint32_t request);			    /* all its nodes up and empty */
 int world_refuse(struct server *s, uint32_t request, struct err *err);		    /* why they could not: -EINVAL */
 enum fit world_could_hold_on(struct server *s, uint32_t request, uint32_t allowed); /* only those of a set */
-void world_kill_delay(struct server *s); /* how long a job may take to end, for the scheduler */
 void world_settings(struct server *s); /* attributes of the server have changed: world_rebuild(), if it is concerned */
 void world_rebuild(
 	struct server *s); /* the policy, a setting or the nodes have changed: the same places under other rules */

@@ -83,15 +83,13 @@ static void settings_apply(struct server *s)
 	x->reserve_depth = attrs_number(&s->attrs, "reservation_depth");
 }
 
-/* The longest of server and queues. */
-void world_kill_delay(struct server *s)
+/* How long a job may take to end, by its queue. */
+static int64_t kill_delay(void *context, uint32_t job)
 {
-	int64_t longest = attrs_number(&s->attrs, "kill_delay");
+	const struct server *s = context;
+	const struct spec *p = s->entries.v[job].spec;
 
-	for (size_t i = 0; i < s->queues.n; i++)
-		if (attrs_number(&s->queues.v[i]->attrs, "kill_delay") > longest)
-			longest = attrs_number(&s->queues.v[i]->attrs, "kill_delay");
-	s->cluster->settings.kill_delay = longest;
+	return p ? setting_of(s, p, "kill_delay") : attrs_number(&s->attrs, "kill_delay");
 }
 
 /* The policy by name, with what node_pack says of it. */
@@ -123,6 +121,7 @@ void world_begin(struct server *s)
 	s->plan = plan_create(s->cluster);
 	s->sched = sched_create(s->cluster, s->plan, policy_now(s));
 	sched_listen(s->sched, dispatch_listener, s);
+	sched_on_delay(s->sched, kill_delay, s);
 }
 
 /* One after the other, where a search for all fragments at once has given up. */
@@ -229,6 +228,7 @@ void world_rebuild(struct server *s)
 	plan_destroy(old);
 	s->sched = sched_create(s->cluster, s->plan, policy_now(s));
 	sched_listen(s->sched, dispatch_listener, s);
+	sched_on_delay(s->sched, kill_delay, s);
 	for (uint32_t id = 1; id < s->entries.n; id++)
 		if (s->entries.v[id].spec)
 			sched_restore(s->sched, id, s->now);

@@ -47,7 +47,6 @@ struct cluster *drive_cluster(const struct tcase *t, const struct policy *policy
 	cluster_resource(c, "licences", NULL);
 	c->settings.reserve_depth = drive_reserve_depth;
 	c->settings.tolerance = t->tolerance;
-	c->settings.kill_delay = t->kill_delay;
 	c->settings.starve_after = t->starve_after;
 	if (policy->order == ORDER_DUE && t->seed % 3 != 0)
 		c->settings.starve_after = STARVE_AUTO;
@@ -83,6 +82,13 @@ struct job *drive_add_job(struct cluster *c, const struct case_job *j, const str
 		job->powers = (uint8_t)j->powers;
 	}
 	return job;
+}
+
+int64_t drive_delay(void *context, uint32_t job)
+{
+	const struct drive *d = context;
+
+	return d->t->kill_delay ? d->t->kill_delay + job % 3 : 0;
 }
 
 /* Where the event says the fragments are: as many as there are, on nodes that may hold them. */
@@ -550,6 +556,7 @@ const char *drive_run(struct drive *d, const struct tcase *t, const struct polic
 	d->s = sched_create(d->c, d->p, policy);
 	d->accident = true;
 	sched_listen(d->s, on_event, d);
+	sched_on_delay(d->s, drive_delay, d);
 	while (!*d->wrong) {
 		int64_t at = next_instant(d);
 		if (at == TIME_NEVER)

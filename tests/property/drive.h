@@ -57,6 +57,8 @@ void drive_wrong(struct drive *d, const char *fmt, ...) __attribute__((format(pr
 /* A cluster with the case's nodes, features and settings; and the interned request of one of its jobs. */
 struct cluster *drive_cluster(const struct tcase *t, const struct policy *policy);
 uint32_t drive_request(struct cluster *c, const struct case_job *j);
+/* How long a job takes to end once it is stopped: some longer than others. */
+int64_t drive_delay(void *context, uint32_t job);
 /* A job in STATE_NEW like the case's. */
 struct job *drive_add_job(struct cluster *c, const struct case_job *j, const struct policy *policy);
 

@@ -61,7 +61,7 @@ static const char *in_time(const struct tcase *t, const struct policy *policy)
 		if ((e->type != EVENT_PREEMPT && e->type != EVENT_START_FAILED) || e->by == JOB_NONE)
 			continue;
 		stopped++;
-		if (!follows(&d, i, e->time + t->kill_delay)) {
+		if (!follows(&d, i, e->time + drive_delay(&d, e->job))) {
 			snprintf(text, sizeof text, "job %u is stopped at %lld, before %u needs its place", e->job,
 				 (long long)e->time, e->by);
 			wrong = text;

@@ -298,6 +298,38 @@ static void test_each_power_removes_what_it_names(void **state)
 	}
 }
 
+static int64_t ten_seconds(void *context, uint32_t job)
+{
+	(void)context;
+	(void)job;
+	return 10;
+}
+
+static int64_t by_number(void *context, uint32_t job)
+{
+	(void)context;
+	return job ? 0 : 30;
+}
+
+/* Each victim by its own: one that ends at once is not stopped early because another takes long. */
+static void test_victims_one_by_one(void **state)
+{
+	(void)state;
+	open_world(2);
+	uint32_t slow = world_common(&w, 0, "nodes=1:ppn=8", 1000), quick = world_common(&w, 0, "nodes=1:ppn=8", 1000);
+	sched_on_delay(w.s, by_number, NULL);
+	world_cycle(&w, 0);
+	uint32_t e = world_submit(&w, 20, KIND_EMERGENCY, "nodes=2:ppn=8", 100, 300, POWER_C_EXEC);
+	world_cycle(&w, 20);
+	assert_int_equal(sched_next_wake(w.s), 170);
+	world_cycle(&w, 170);
+	assert_int_equal(world_count(&w, slow, EVENT_PREEMPT), 1);
+	is(quick, STATE_RUNNING);
+	world_cycle(&w, 200);
+	assert_int_equal(world_count(&w, quick, EVENT_PREEMPT), 1);
+	is(e, STATE_RUNNING);
+}
+
 /* A victim is spared when another job ends and leaves room; else it is stopped when its place is needed, less what it takes to
  * end it. */
 static void test_victim_is_spared(void **state)
@@ -306,7 +338,7 @@ static void test_victim_is_spared(void **state)
 	open_world(2);
 	uint32_t a = world_common(&w, 0, "nodes=1:ppn=8", 1000), b = world_common(&w, 0, "nodes=1:ppn=8", 1000);
 	world_cycle(&w, 0);
-	w.c->settings.kill_delay = 10;
+	sched_on_delay(w.s, ten_seconds, NULL);
 	uint32_t e = world_submit(&w, 20, KIND_EMERGENCY, "nodes=1:ppn=8", 100, 300, POWER_C_EXEC);
 	world_cycle(&w, 20);
 	assert_true(world_job(&w, e)->guaranteed);
@@ -325,7 +357,7 @@ static void test_victim_is_stopped_in_time(void **state)
 {
 	(void)state;
 	open_world(1);
-	w.c->settings.kill_delay = 10;
+	sched_on_delay(w.s, ten_seconds, NULL);
 	uint32_t a = world_common(&w, 0, "nodes=1:ppn=8", 1000);
 	world_cycle(&w, 0);
 	uint32_t e = world_submit(&w, 20, KIND_EMERGENCY, "nodes=1:ppn=8", 100, 300, POWER_C_EXEC);
@@ -653,6 +685,7 @@ int main(void)
 		TEST(test_starving_to_now),
 		TEST(test_each_power_removes_what_it_names),
 		TEST(test_victim_is_spared),
+		TEST(test_victims_one_by_one),
 		TEST(test_victim_is_stopped_in_time),
 		TEST(test_victim_of_none),
 		TEST(test_no_other_power_removes_it),
