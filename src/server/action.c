@@ -13,7 +13,8 @@
 
 /* A place in the answer: an id as it was given, or a job that fits the filter. */
 struct item {
-	const char *text;     /* in the body; NULL: the job's own id */
+	const char *text;     /* in the body; NULL: the job's own id, by */
+	uint64_t key;	      /* ... */
 	struct array *array;  /* all of its elements are meant */
 	char *code, *message; /* an error; NULL: none */
 	uint32_t jobs, done;
@@ -42,15 +43,66 @@ struct action {
 	/* What the last element of the present item was altered to, and its key while it is certain to be so. */
 	struct spec *altered;
 	uint64_t altered_as;
-	bool begun; /* something was done */
+	bool begun;			 /* something was done */
+	struct acted *acted;		 /* of one with a key: what it has done, now and before; NULL: it has none */
+	bool repeats;			 /* that was not nothing when it began */
+	struct map before;		 /* done_hash() -> index + 1 in acted->done */
+	VEC(struct http_request *) also; /* the same again, from the same user: they get the same answer */
 	struct strbuf out;
 	struct json j;
 };
 
-static void item_fail(struct item *x, const char *code, const struct err *err)
+static uint32_t item_number(const struct action *a, const struct item *x)
+{
+	return a->filter ? ITEM_FILTER : (uint32_t)(x - a->items.v);
+}
+
+static void item_error(struct item *x, const char *code, const char *message)
 {
 	x->code = mem_strdup(code);
-	x->message = mem_strdup(err->text);
+	x->message = mem_strdup(message);
+}
+
+/* Of one job of it, or as a whole (key 0). */
+static void item_fail(struct action *a, struct item *x, uint64_t key, const char *code, const struct err *err)
+{
+	item_error(x, code, err->text);
+	if (a->acted)
+		acted_add(a->acted, item_number(a, x), key, code, err->text);
+}
+
+/* ---- what was done before by the same request ---- */
+
+static uint64_t done_hash(uint32_t item, uint64_t key)
+{
+	uint64_t of[2] = {item, key};
+
+	return hash_bytes(of, sizeof of);
+}
+
+static const struct acted_job *done_before(const struct action *a, uint32_t item, uint64_t key)
+{
+	uint64_t at;
+
+	return map_get(&a->before, done_hash(item, key), &at) ? &a->acted->done.v[at - 1] : NULL;
+}
+
+/* An error of an item is known by the item alone, too. */
+static void before_read(struct action *a)
+{
+	a->repeats = a->acted->parts > 0;
+	for (size_t i = 0; i < a->acted->done.n; i++) {
+		const struct acted_job *d = &a->acted->done.v[i];
+		map_set(&a->before, done_hash(d->item, d->key), i + 1);
+		if (d->code && d->item != ITEM_FILTER)
+			map_set(&a->before, done_hash(d->item, 0), i + 1);
+		if (d->item != ITEM_FILTER)
+			continue;
+		vec_push(&a->items, (struct item){.key = d->key});
+		if (d->code)
+			item_error(&a->items.v[a->items.n - 1], d->code, d->message);
+		vec_push(&a->targets, (struct target){.item = (uint32_t)a->items.n - 1, .done = true});
+	}
 }
 
 /* ---- which jobs ---- */
@@ -58,11 +110,22 @@ static void item_fail(struct item *x, const char *code, const struct err *err)
 static void lookup_id(struct action *a, const char *text)
 {
 	struct server *s = a->c.s;
-	struct item x = {.text = text ? text : ""};
+	uint32_t number = (uint32_t)a->items.n;
+	const struct acted_job *failed = done_before(a, number, 0);
+	struct item *x;
 	job_vec v = {0};
 	struct err err;
-	int rc = text ? jobs_named(s, text, &v, &x.array, &err) : err_set(&err, -EINVAL, "an id must be a string");
-	const char *code = rc == -EINVAL ? "bad_request" : "unknown_job";
+	int rc;
+	const char *code;
+
+	vec_push(&a->items, (struct item){.text = text ? text : ""});
+	x = &a->items.v[number];
+	if (failed)
+		item_error(x, failed->code, failed->message);
+	if (failed || (a->repeats && a->acted->complete))
+		return;
+	rc = text ? jobs_named(s, text, &v, &x->array, &err) : err_set(&err, -EINVAL, "an id must be a string");
+	code = rc == -EINVAL ? "bad_request" : "unknown_job";
 
 	if (rc == 0 && (v.n == 0 || !may_see(s, &a->who, s->entries.v[v.v[0]].spec))) {
 		rc = err_set(&err, -ENOENT, "There is no job %.100s.", text);
@@ -71,11 +134,13 @@ static void lookup_id(struct action *a, const char *text)
 		rc = err_set(&err, -EPERM, "Job %.100s is not yours.", text);
 	}
 	if (rc < 0)
-		item_fail(&x, code, &err);
-	for (size_t i = 0; i < v.n && rc == 0; i++)
-		vec_push(&a->targets, (struct target){.job = v.v[i], .item = (uint32_t)a->items.n});
-	x.jobs = rc == 0 ? (uint32_t)v.n : 0;
-	vec_push(&a->items, x);
+		item_fail(a, x, 0, code, &err);
+	for (size_t i = 0; i < v.n && rc == 0; i++) {
+		bool done = done_before(a, number, s->entries.v[v.v[i]].key);
+		vec_push(&a->targets, (struct target){.job = v.v[i], .item = number, .done = done});
+		x->done += done;
+	}
+	x->jobs = rc == 0 ? (uint32_t)v.n : 0;
 	vec_free(&v);
 }
 
@@ -106,9 +171,9 @@ static bool lookup_filter(struct action *a)
 	uint32_t end = a->scan_end - a->at < SCAN ? a->scan_end : (uint32_t)a->at + SCAN;
 
 	for (; a->at < end; a->at++)
-		if (filter_fits(a, (uint32_t)a->at)) {
+		if (filter_fits(a, (uint32_t)a->at) && !done_before(a, ITEM_FILTER, a->c.s->entries.v[a->at].key)) {
 			vec_push(&a->targets, (struct target){.job = (uint32_t)a->at, .item = (uint32_t)a->items.n});
-			vec_push(&a->items, (struct item){.jobs = 1});
+			vec_push(&a->items, (struct item){.key = a->c.s->entries.v[a->at].key, .jobs = 1});
 		}
 	return a->at < a->scan_end;
 }
@@ -136,10 +201,12 @@ static void target_change(struct action *a, struct item *x, uint32_t id)
 		rc = err_set(&err, -ENOENT, "There is no job %.100s.", x->text);
 	}
 	if (rc < 0) {
-		item_fail(x, code, &err);
+		item_fail(a, x, s->entries.v[id].key, code, &err);
 		return;
 	}
 	x->done++;
+	if (a->acted)
+		acted_add(a->acted, item_number(a, x), s->entries.v[id].key, NULL, NULL);
 	if (x->array && a->kind->whole) {
 		spec_unref(a->altered);
 		a->altered = s->entries.v[id].spec;
@@ -155,7 +222,7 @@ static void item_end(struct action *a, struct item *x)
 
 	if (!x->code && x->jobs > 1 && x->done == 0) {
 		ended_error(&code, &err);
-		item_fail(x, code, &err);
+		item_fail(a, x, 0, code, &err);
 	}
 	if (!x->code && a->altered && x->array->spec) /* all of it: so is what is shown of the array */
 		array_alter(a->c.s, x->array, a->altered, a->altered_as);
@@ -170,7 +237,7 @@ static bool change_waiting(struct action *a)
 
 	struct target *t = &a->targets.v[a->at++];
 
-	if (a->c.s->entries.v[t->job].spec && entry_job(a->c.s, t->job)->state <= STATE_ALLOCATED) {
+	if (!t->done && a->c.s->entries.v[t->job].spec && entry_job(a->c.s, t->job)->state <= STATE_ALLOCATED) {
 		target_change(a, &a->items.v[t->item], t->job);
 		t->done = true;
 	}
@@ -184,8 +251,14 @@ static bool change_all(struct action *a)
 
 	struct target t = a->targets.v[a->at++];
 
-	if (!t.done)
+	if (!t.done) {
 		target_change(a, &a->items.v[t.item], t.job);
+	} else if (a->repeats && !a->altered && a->kind->whole && a->items.v[t.item].array &&
+		   a->c.s->entries.v[t.job].spec) {
+		a->altered = a->c.s->entries.v[t.job].spec; /* by the request that was cut off */
+		a->altered->refs++;
+		a->altered_as = 0;
+	}
 	if (a->at == a->targets.n || a->targets.v[a->at].item != t.item)
 		item_end(a, &a->items.v[t.item]);
 	return true;
@@ -209,7 +282,7 @@ static void item_write(struct action *a, size_t at)
 	if (x->skipped)
 		return;
 	if (!x->text)
-		entry_id(a->c.s, a->targets.v[at].job, &id);
+		key_id(a->c.s, x->key, &id);
 	json_open_object(&a->j, NULL);
 	json_text(&a->j, "id", x->text ? x->text : id.text);
 	if (x->code)
@@ -233,6 +306,10 @@ static void action_free(struct action *a)
 		free(a->items.v[i].code);
 		free(a->items.v[i].message);
 	}
+	if (a->acted)
+		a->acted->running = NULL;
+	map_fini(&a->before);
+	vec_free(&a->also);
 	vec_free(&a->items);
 	vec_free(&a->targets);
 	spec_unref(a->altered);
@@ -242,22 +319,33 @@ static void action_free(struct action *a)
 	free(a);
 }
 
+static void answer_one(struct action *a, struct http_request *r, bool again)
+{
+	const struct item *x = a->items.v;
+	struct strbuf out = {0};
+
+	if (again)
+		http_header(r, "Idempotency-Replayed", "true");
+	if (a->one && x->code) {
+		http_error(r, api_status(x->code), x->code, "%s", x->message);
+		return;
+	}
+	if (a->one)
+		strbuf_puts(&out, "{}");
+	else
+		strbuf_add(&out, a->out.text, a->out.n);
+	reply_later(a->c.s, r, 200, &out);
+}
+
 static void answer(struct action *a)
 {
-	struct server *s = a->c.s;
-	const struct item *x = a->items.v;
-
-	if (!a->one) {
-		json_close_array(&a->j);
-		json_close_object(&a->j);
-		reply_later(s, a->r, 200, &a->out);
-	} else if (x->code) {
-		http_error(a->r, api_status(x->code), x->code, "%s", x->message);
-	} else {
-		strbuf_clear(&a->out);
-		strbuf_puts(&a->out, "{}");
-		reply_later(s, a->r, 200, &a->out);
-	}
+	if (a->acted)
+		acted_keep(a->c.s, a->acted, true);
+	json_close_array(&a->j);
+	json_close_object(&a->j);
+	answer_one(a, a->r, a->repeats);
+	for (size_t i = 0; i < a->also.n; i++)
+		answer_one(a, a->also.v[i], true);
 }
 
 /* ---- one after the other ---- */
@@ -291,28 +379,73 @@ static void action_pause(struct server *s, struct work *w)
 	arena_destroy(a->c.arena);
 	a->c.arena = arena_create();
 	a->altered_as = 0;
+	if (a->acted)
+		acted_keep(s, a->acted, a->acted->complete);
+}
+
+static void stop_one(const struct action *a, struct http_request *r, const char *why)
+{
+	if (a->begun || a->repeats)
+		http_error(
+			r, 504, "outcome_unknown",
+			"The request was not completed (%s): some of the jobs may have been changed, and others not. Check before you repeat it; with an Idempotency-Key it can be repeated safely.",
+			why);
+	else
+		http_error(r, 503, "unavailable", "Nothing was changed (%s). Try again later.", why);
 }
 
 static void action_stop(struct server *s, struct work *w, const char *why)
 {
 	struct action *a = (struct action *)w;
 
-	if (a->begun)
-		http_error(
-			a->r, 504, "outcome_unknown",
-			"The request was not completed (%s): some of the jobs may have been changed, and others not. Check before you repeat it.",
-			why);
-	else
-		http_error(a->r, 503, "unavailable", "Nothing was changed (%s). Try again later.", why);
+	stop_one(a, a->r, why);
+	for (size_t i = 0; i < a->also.n; i++)
+		stop_one(a, a->also.v[i], why);
 	action_free(a);
+}
+
+/* One with a key: the same may be under way, or have been before. False: it has its answer, or will get it with the other. */
+static bool key_look(struct server *s, struct http_request *r, const struct asker *w, struct acted **ret)
+{
+	char key[KEY_MAX + 1];
+	struct err err;
+	int given = subkey_given(r, key, &err);
+
+	*ret = NULL;
+	if (given == 0)
+		return true;
+	if (given < 0) {
+		http_error(r, 400, "bad_request", "%s", err.text);
+		return false;
+	}
+	*ret = acted_find(s, w->uid, key);
+	if (!*ret) {
+		*ret = acted_begin(s, w->uid, key, request_print(r));
+		return true;
+	}
+	if ((*ret)->print != request_print(r)) {
+		http_error(r, 422, "key_reused",
+			   "Idempotency-Key: you have sent this key with another request: use a new key for each one.");
+		return false;
+	}
+	if ((*ret)->running)
+		vec_push(&(*ret)->running->also, r);
+	return !(*ret)->running;
 }
 
 static void action_begin(struct server *s, struct http_request *r, const struct asker *w,
 			 const struct action_kind *kind, json_t *body, json_t *one)
 {
 	static const struct work_kind work = {action_step, action_pause, action_stop, .reads = false, .lasting = false};
-	struct action *a = mem_zalloc(sizeof *a);
+	struct action *a;
+	struct acted *acted;
 
+	if (!key_look(s, r, w, &acted)) {
+		json_decref(body);
+		json_decref(one);
+		return;
+	}
+	a = mem_zalloc(sizeof *a);
 	a->r = r;
 	a->who = *w;
 	a->kind = kind;
@@ -324,6 +457,13 @@ static void action_begin(struct server *s, struct http_request *r, const struct 
 	a->at = a->ids ? 0 : 1;
 	a->scan_end = (uint32_t)s->entries.n;
 	a->c = (struct change){.s = s, .w = &a->who, .args = body, .arena = arena_create()};
+	a->acted = acted;
+	if (acted) {
+		acted->running = a;
+		before_read(a);
+		if (acted->complete)
+			a->scan_end = 1;
+	}
 	json_init(&a->j, &a->out, false);
 	json_open_object(&a->j, NULL);
 	json_open_array(&a->j, "results");

@@ -162,8 +162,7 @@ static void forgotten_write(const struct server *s, struct json *j, uint64_t num
 	json_close_object(j);
 }
 
-/* The key in the head of a submission: 1; 0: there is none; -EINVAL. */
-static int key_given(struct http_request *r, char ret[KEY_MAX + 1], struct err *err)
+int subkey_given(struct http_request *r, char ret[KEY_MAX + 1], struct err *err)
 {
 	const char *text = request_header(r, "Idempotency-Key");
 
@@ -175,15 +174,16 @@ bool submit_repeats(struct server *s, struct http_request *r, const struct asker
 	char key[KEY_MAX + 1];
 
 	return strcmp(request_method(r), "POST") == 0 && strcmp(request_path(r), "/v1/jobs") == 0 &&
-	       key_given(r, key, NULL) > 0 && subkey_find(s, w->uid, key);
+	       subkey_given(r, key, NULL) > 0 && subkey_find(s, w->uid, key);
 }
 
-static uint64_t body_print(const struct http_request *r)
+uint64_t request_print(const struct http_request *r)
 {
+	const char *path = request_path(r), *text;
 	size_t n;
-	const char *text = request_body(r, &n);
 
-	return hash_bytes(text, n);
+	text = request_body(r, &n);
+	return hash_bytes(text, n) ^ (strcmp(path, "/v1/jobs") == 0 ? 0 : hash_bytes(path, strlen(path)) * 31);
 }
 
 /* The same answer again, once what it reports is on disk. */
@@ -192,7 +192,7 @@ static void repeat(struct server *s, struct http_request *r, const struct submis
 	struct strbuf out = {0};
 	struct json j;
 
-	if (k->print != body_print(r)) {
+	if (k->print != request_print(r)) {
 		http_error(
 			r, 422, "key_reused",
 			"Idempotency-Key: you have sent this key with another request: use a new key for each submission.");
@@ -222,7 +222,7 @@ static void repeat(struct server *s, struct http_request *r, const struct submis
 static void key_keep(struct server *s, struct http_request *r, const struct asker *w, const char *key,
 		     const struct submission *x, size_t n, uint64_t first)
 {
-	struct submission_key k = {.first = first, .count = (uint32_t)n, .time = s->now, .print = body_print(r)};
+	struct submission_key k = {.first = first, .count = (uint32_t)n, .time = s->now, .print = request_print(r)};
 	bool arrays = false;
 
 	for (size_t i = 0; i < n; i++)
@@ -247,7 +247,7 @@ void api_submit(struct server *s, struct http_request *r, const struct asker *w)
 	struct json j;
 	size_t n = 0;
 	char key[KEY_MAX + 1];
-	int rc = body ? 0 : -EINVAL, keyed = rc == 0 ? key_given(r, key, &err) : 0;
+	int rc = body ? 0 : -EINVAL, keyed = rc == 0 ? subkey_given(r, key, &err) : 0;
 
 	if (keyed < 0)
 		rc = keyed;

@@ -23,14 +23,17 @@ uint32_t word_add(struct server *s, const char *text)
 	return text && *text ? names_add(&s->words, text) : 0;
 }
 
-void entry_id(const struct server *s, uint32_t id, struct strbuf *out)
+void key_id(const struct server *s, uint64_t key, struct strbuf *out)
 {
-	uint64_t key = s->entries.v[id].key;
-
 	strbuf_printf(out, "%llu", (unsigned long long)job_key_number(key));
 	if (job_key_index(key) >= 0)
 		strbuf_printf(out, "[%lld]", (long long)job_key_index(key));
 	strbuf_printf(out, ".%s", s->name);
+}
+
+void entry_id(const struct server *s, uint32_t id, struct strbuf *out)
+{
+	key_id(s, s->entries.v[id].key, out);
 }
 
 void array_id(const struct server *s, const struct array *a, struct strbuf *out)

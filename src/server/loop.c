@@ -284,6 +284,7 @@ void server_turn(struct server *s)
 	if (!s->trouble) {
 		forget_old(s);
 		subkeys_turn(s);
+		acted_turn(s);
 	}
 	if (!s->sliced)
 		works_turn(s);

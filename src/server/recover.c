@@ -58,6 +58,8 @@ static int on_object(void *context, const char *kind, const char *name, const ch
 		rc = revoke_restore(s, name, o, err);
 	} else if (strcmp(kind, "key") == 0) {
 		rc = subkey_restore(s, name, o, err);
+	} else if (strcmp(kind, "acted") == 0) {
+		rc = acted_restore(s, name, o, err);
 	} else if (strcmp(kind, "reorder") == 0) {
 		reorder_restore(s, name);
 	} else if (strcmp(kind, "server") == 0) {

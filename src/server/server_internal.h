@@ -321,6 +321,8 @@ struct server {
 	VEC(struct reply_later) replies;
 	VEC(struct work *) works;	 /* requests that are done in slices, in turn */
 	int64_t slice_steps;		 /* that a slice has at most; 0: as many as its time allows */
+	VEC(struct acted *) acted;	 /* actions with a key */
+	int64_t acted_sweep;		 /* instant */
 	bool sliced;			 /* since the last poll there has been a slice */
 	struct whatif_work *asking;	 /* api_whatif.c: the one that is being answered; NULL: none */
 	struct depend_work *depend_work; /* depend.c; NULL: all dependencies have been looked at */
@@ -369,6 +371,7 @@ static inline bool entry_ended(const struct server *s, uint32_t id)
 const char *word(const struct server *s, uint32_t id);				  /* "" for 0 */
 uint32_t word_add(struct server *s, const char *text);				  /* NULL and "" are 0 */
 void entry_id(const struct server *s, uint32_t id, struct strbuf *out);		  /* "12[3].name" */
+void key_id(const struct server *s, uint64_t key, struct strbuf *out);		  /* the same by the key */
 void array_id(const struct server *s, const struct array *a, struct strbuf *out); /* "12[].name" */
 char entry_state(const struct server *s, uint32_t id);				  /* the letter */
 struct array *array_find(const struct server *s, uint64_t number);
@@ -456,6 +459,37 @@ void subkey_add(struct server *s, uid_t uid, const char *text, const struct subm
 int subkey_restore(struct server *s, const char *name, const json_t *o, struct err *err); /* at recovery */
 void subkeys_turn(struct server *s);							  /* forgets old ones */
 bool submit_repeats(struct server *s, struct http_request *r, const struct asker *w);
+
+/* The header of a request: 1 with the key, 0: there is none, -EINVAL. */
+int subkey_given(struct http_request *r, char ret[KEY_MAX + 1], struct err *err);
+uint64_t
+request_print(const struct http_request *r); /* a hash of its body, and of its path unless it is a submission */
+
+/* ---- acted.c: an action that is repeated ---- */
+struct acted_job {
+	uint64_t key;	      /* 0: the item as a whole */
+	uint32_t item;	      /* which of the request's ids; ITEM_FILTER: it was not by an id */
+	char *code, *message; /* an error, or NULL */
+};
+#define ITEM_FILTER UINT32_MAX
+struct action;
+struct acted {
+	uid_t uid;
+	uint64_t print; /* of the request */
+	int64_t time;	/* instant of the first one */
+	uint32_t parts; /* objects in the store */
+	bool complete;
+	struct action *running;	    /* NULL: none is under way */
+	VEC(struct acted_job) done; /* what has been done */
+	size_t kept;		    /* those that the store has been given */
+	char text[];
+};
+struct acted *acted_find(const struct server *s, uid_t uid, const char *text); /* NULL: not known */
+struct acted *acted_begin(struct server *s, uid_t uid, const char *text, uint64_t print);
+void acted_add(struct acted *x, uint32_t item, uint64_t key, const char *code, const char *message);
+void acted_keep(struct server *s, struct acted *x, bool complete); /* what was added goes into this turn's commit */
+int acted_restore(struct server *s, const char *name, const json_t *o, struct err *err); /* at recovery */
+void acted_turn(struct server *s);							 /* forgets old ones */
 
 /* ---- block.c: what keeps a job from the scheduler ---- */
 /* A limit on running jobs that a job counts against. */
