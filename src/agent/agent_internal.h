@@ -77,8 +77,6 @@ struct join_options {
 	int port; /* of the agent's own listener; -1: as it was, or the usual */
 };
 int join(struct home *h, const struct join_options *o, struct err *err);
-/* The first line of a file; "-": of the standard input, which is asked for it if it is a terminal. NULL and a sentence if there is none. */
-char *token_read(const char *file, struct err *err);
 
 /* credential.c */
 int credential_load(struct agent *a, struct err *err);

@@ -3,77 +3,15 @@
  * token's fingerprint, and gets a certificate. agent.json comes last: with it the machine is a node.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <termios.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "agent/agent_internal.h"
 #include "agent/ask.h"
 #include "agent/facts.h"
-
-/* ---- the token ---- */
-
-#define TOKEN_TEXT_MAX 1024
-
-/* Like a password: it does not show. */
-static ssize_t terminal_ask(char *ret, size_t size)
-{
-	struct termios before, quiet;
-	bool set = tcgetattr(STDIN_FILENO, &before) == 0;
-	ssize_t n;
-
-	quiet = before;
-	quiet.c_lflag &= ~(tcflag_t)ECHO;
-	fprintf(stderr, "Token: ");
-	if (set)
-		tcsetattr(STDIN_FILENO, TCSAFLUSH, &quiet);
-	n = read(STDIN_FILENO, ret, size);
-	if (set)
-		tcsetattr(STDIN_FILENO, TCSAFLUSH, &before);
-	fputc('\n', stderr);
-	return n;
-}
-
-static ssize_t all_read(int fd, char *ret, size_t size)
-{
-	size_t n = 0;
-	ssize_t got = 1;
-
-	while (n < size && (got = read(fd, ret + n, size - n)) > 0)
-		n += (size_t)got;
-	return got < 0 ? got : (ssize_t)n;
-}
-
-char *token_read(const char *file, struct err *err)
-{
-	bool input = strcmp(file, "-") == 0;
-	char text[TOKEN_TEXT_MAX + 1] = "";
-	int fd = input ? STDIN_FILENO : open(file, O_RDONLY | O_CLOEXEC);
-	ssize_t n = fd < 0		  ? -1
-		    : input && isatty(fd) ? terminal_ask(text, TOKEN_TEXT_MAX)
-					  : all_read(fd, text, TOKEN_TEXT_MAX);
-	char *begin = text + strspn(text, " \t\r\n");
-	char *token = NULL;
-
-	if (n < 0)
-		err_set(err, -errno, "%s: the token can't be read: %s", input ? "standard input" : file,
-			strerror(errno));
-	else if (!*begin)
-		err_set(err, -EINVAL, "%s: no token is in it: it is the text that 'shunt token create' prints",
-			input ? "standard input" : file);
-	else {
-		begin[strcspn(begin, " \t\r\n")] = '\0';
-		token = mem_strdup(begin);
-	}
-	explicit_bzero(text, sizeof text);
-	if (fd > STDIN_FILENO)
-		close(fd);
-	return token;
-}
 
 /* ---- whether it is a node already ---- */
 

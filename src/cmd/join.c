@@ -67,10 +67,10 @@ static int run(const struct command *c, const void *arguments, const struct oper
 }
 
 static const char *const examples[] = {
-	"shunt join pine:7722 j3.Zk9x...",
-	"The line that 'shunt token create' printed on the server's machine.",
 	"shunt join pine:7722",
-	"The same, but it asks for the token: then neither ps nor the shell's history ever has it.",
+	"Asks for the token that 'shunt token create' printed on the server's machine. So neither ps nor the shell's history ever shows it.",
+	"shunt join pine:7722 --token-file /root/token",
+	"Reads the token from a file.",
 	NULL,
 };
 

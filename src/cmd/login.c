@@ -34,15 +34,6 @@ static const struct option login_options[] = {
 	{0},
 };
 
-/* A line of standard input. */
-static bool secret_read(char *text, size_t size)
-{
-	if (!fgets(text, (int)size, stdin))
-		return false;
-	text[strcspn(text, " \t\r\n")] = '\0';
-	return text[0];
-}
-
 /* What the program munge says for this text. */
 static int munge_run(const char *text, struct strbuf *out, struct err *err)
 {
@@ -165,20 +156,27 @@ static int login(const struct command *c, const void *arguments, const struct op
 {
 	const struct login_arguments *a = arguments;
 	const char *where = operands->v[0];
-	char token[TOKEN_SIZE] = "";
+	const char *given = operands->n == 2 ? operands->v[1] : "-";
+	char token[TOKEN_SIZE] = "", *typed = NULL;
 	struct login l = {0};
 	struct reply who = {0};
 	struct err err;
 	int code = EXIT_OK, rc = 0;
 
-	if ((operands->n == 2) == (a->munge != NULL))
-		return command_misused(c, a->munge ? "a token or --munge, not both" : "TOKEN is missing");
-	if (a->munge)
+	if (operands->n == 2 && a->munge)
+		return command_misused(c, "a token or --munge, not both");
+	if (a->munge) {
 		rc = munge_login(where, a->munge, token, &err);
-	else if (strcmp(operands->v[1], "-") != 0)
-		snprintf(token, sizeof token, "%s", operands->v[1]);
-	else if (!secret_read(token, sizeof token))
-		return command_fail(c, "standard input has no token");
+	} else if (strcmp(given, "-") != 0) {
+		snprintf(token, sizeof token, "%s", given);
+	} else {
+		typed = token_read("-", &err);
+		if (!typed)
+			return command_fail(c, "%s", err.text);
+		snprintf(token, sizeof token, "%s", typed);
+		explicit_bzero(typed, strlen(typed));
+		free(typed);
+	}
 	if (rc == 0)
 		rc = login_ask(where, token, a->name, &l, &who, &err);
 	if (rc == 0)
@@ -195,12 +193,12 @@ static int login(const struct command *c, const void *arguments, const struct op
 }
 
 static const char *const login_examples[] = {
-	"shunt login pine:7722 u7.Zk9x...",
-	"The line that 'shunt token create --login' printed on the server's machine.",
+	"shunt login pine:7722",
+	"Asks for the token that 'shunt token create --login' printed on the server's machine.",
 	"shunt login pine - < token",
-	"The token from a file, so that it does not show in a list of processes.",
+	"Reads the token from a file. On the command line other users could see it in a list of processes.",
 	"qsub --cluster pine job.sh",
-	"Hand in a job there.",
+	"Submit a job there.",
 	NULL,
 };
 
@@ -212,7 +210,7 @@ const struct command command_login = {
 	.about = "Work with a cluster from this machine: checks the token, and keeps it.",
 	.details =
 		"The token says whom to trust: it holds the fingerprint of the cluster's authority. It is kept in "
-		"~/.config/shunt/clusters/NAME, readable by you alone. TOKEN may be -, to be read from standard input.",
+		"~/.config/shunt/clusters/NAME, readable by you alone. Without TOKEN, or if it is -, it is read from standard input; on a terminal you are asked for it.",
 	.examples = login_examples,
 	.options = login_options,
 	.size = sizeof(struct login_arguments),

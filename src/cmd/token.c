@@ -1,7 +1,7 @@
 /*
  * token.c - `shunt token create`, `list`, `revoke`: what lets a machine join, or a user of another machine log in.
  *
- * What is printed is the line to type on the other machine: the secret is shown this once.
+ * What is printed is the command for the other machine, and the token that it asks for: the secret is shown this once.
  */
 #include <limits.h>
 #include <string.h>
@@ -39,7 +39,7 @@ static const struct option create_options[] = {
 
 static const char *const create_examples[] = {
 	"shunt token create",
-	"As a manager: prints what to type on a machine that shall become a node.",
+	"As a manager: prints what to run on a machine that is to become a node.",
 	"shunt token create --uses 16 --expires 2h",
 	"For sixteen machines, within two hours.",
 	"shunt token create --login --expires 7d",
@@ -71,17 +71,19 @@ static void create_print(const struct create_arguments *a, const json_t *t)
 	char until[40];
 
 	instant_format(object_number(t, "expires", 0), until, sizeof until);
+	/* Not in one line: on a command line others could read it. */
 	if (a->login)
-		printf("On the other machine, as %s:\n\n    shunt login %s %s\n\n", user, object_text(t, "server"),
-		       object_text(t, "token"));
+		printf("On the other machine, run as %s:\n\n    shunt login %s\n\n", user, object_text(t, "server"));
 	else
-		printf("On the new node, as root:\n\n    shunt join %s %s\n\n", object_text(t, "server"),
-		       object_text(t, "token"));
+		printf("On the new node, run as root:\n\n    shunt join %s\n\n", object_text(t, "server"));
+	printf("It asks for this token:\n\n    %s\n\n", object_text(t, "token"));
 	if (a->login)
-		printf("It is valid until %s; 'shunt token revoke %s' ends it before.\n", until, id);
+		printf("The token is valid until %s. ", until);
+	else if (a->uses > 1)
+		printf("%lld machines can join with it until %s. ", (long long)a->uses, until);
 	else
-		printf("It lets %lld machine%s join until %s; 'shunt token revoke %s' ends it before.\n",
-		       (long long)(a->uses < 0 ? 1 : a->uses), a->uses > 1 ? "s" : "", until, id);
+		printf("One machine can join with it until %s. ", until);
+	printf("Revoke it earlier with 'shunt token revoke %s'.\n", id);
 }
 
 static int create(const struct command *c, const void *arguments, const struct operands *operands)

@@ -146,7 +146,7 @@ static int up(const struct command *c, const void *arguments, const struct opera
 	}
 	if (code == EXIT_OK) {
 		server_print(r.json);
-		printf("\nHand in a job with 'qsub script.sh' or 'shunt submit -- hostname', see it with 'shunt queue',\n"
+		printf("\nSubmit a job with 'qsub script.sh' or 'shunt submit -- hostname', see it with 'shunt queue',\n"
 		       "stop the server with 'shunt down'.\n");
 	}
 	reply_fini(&r);

@@ -2,9 +2,13 @@
  * token.c - the text of a token, "ID.SECRET.FINGERPRINT". No OpenSSL in here: commands read tokens too, and don't load it.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <termios.h>
+#include <unistd.h>
 
+#include "base/mem.h"
 #include "tls/pki.h"
 
 #define DIGITS_WRITTEN 32 /* of a fingerprint; 128 bits: nobody makes another authority with the same */
@@ -47,4 +51,64 @@ int token_parse(const char *text, struct token *ret, struct err *err)
 void token_write(const struct token *t, char ret[TOKEN_SIZE])
 {
 	snprintf(ret, TOKEN_SIZE, "%s.%s.%.*s", t->id, t->secret, DIGITS_WRITTEN, t->fingerprint);
+}
+
+/* ---- where people have it ---- */
+
+#define TOKEN_TEXT_MAX 1024
+
+/* Like a password: it does not show. */
+static ssize_t terminal_ask(char *ret, size_t size)
+{
+	struct termios before, quiet;
+	bool set = tcgetattr(STDIN_FILENO, &before) == 0;
+	ssize_t n;
+
+	quiet = before;
+	quiet.c_lflag &= ~(tcflag_t)ECHO;
+	fprintf(stderr, "Token: ");
+	if (set)
+		tcsetattr(STDIN_FILENO, TCSAFLUSH, &quiet);
+	n = read(STDIN_FILENO, ret, size);
+	if (set)
+		tcsetattr(STDIN_FILENO, TCSAFLUSH, &before);
+	fputc('\n', stderr);
+	return n;
+}
+
+static ssize_t all_read(int fd, char *ret, size_t size)
+{
+	size_t n = 0;
+	ssize_t got = 1;
+
+	while (n < size && (got = read(fd, ret + n, size - n)) > 0)
+		n += (size_t)got;
+	return got < 0 ? got : (ssize_t)n;
+}
+
+char *token_read(const char *file, struct err *err)
+{
+	bool input = strcmp(file, "-") == 0;
+	char text[TOKEN_TEXT_MAX + 1] = "";
+	int fd = input ? STDIN_FILENO : open(file, O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0		  ? -1
+		    : input && isatty(fd) ? terminal_ask(text, TOKEN_TEXT_MAX)
+					  : all_read(fd, text, TOKEN_TEXT_MAX);
+	char *begin = text + strspn(text, " \t\r\n");
+	char *token = NULL;
+
+	if (n < 0)
+		err_set(err, -errno, "%s: the token can't be read: %s", input ? "standard input" : file,
+			strerror(errno));
+	else if (!*begin)
+		err_set(err, -EINVAL, "%s: no token is in it: it is the text that 'shunt token create' prints",
+			input ? "standard input" : file);
+	else {
+		begin[strcspn(begin, " \t\r\n")] = '\0';
+		token = mem_strdup(begin);
+	}
+	explicit_bzero(text, sizeof text);
+	if (fd > STDIN_FILENO)
+		close(fd);
+	return token;
 }

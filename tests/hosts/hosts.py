@@ -373,6 +373,14 @@ heartbeat = {heartbeat}
 """
 
 
+def token_of(text):
+    """Of what 'shunt token create' prints: the server, and the token."""
+    found = re.search(r"^ +shunt (?:join|login) (\S+)\n.*?^ +(\S+\.\S+\.\S+)$", text, re.M | re.S)
+    if not found:
+        raise RuntimeError("no token in: " + text)
+    return found.groups()
+
+
 class Server(Daemon):
     """shuntd in system mode on a host."""
 
@@ -445,10 +453,7 @@ class Server(Daemon):
 
     def token(self):
         text = self.root("shunt", "token", "create")
-        found = re.search(r"shunt join (\S+) (\S+)", text)
-        if not found:
-            raise RuntimeError("no join line in: " + text)
-        return found.group(2)
+        return token_of(text)[1]
 
 
 class Agent(Daemon):
