@@ -212,6 +212,14 @@ void nest_signal(struct nest *n, const char *tag, int signal)
 	nest_frames(n, &out);
 }
 
+void nest_limit(struct nest *n, const char *tag, int64_t walltime)
+{
+	struct strbuf out = {0};
+
+	nursery_limit(tag, walltime, &out);
+	nest_frames(n, &out);
+}
+
 static void answers_take(struct nest *n)
 {
 	char buf[4096];

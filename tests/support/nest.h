@@ -40,6 +40,7 @@ struct order nest_order(struct nest *n, const char *tag, const char *script);
 void nest_send(struct nest *n, const struct order *o);
 void nest_frames(struct nest *n, struct strbuf *out); /* sends and frees it */
 void nest_signal(struct nest *n, const char *tag, int signal);
+void nest_limit(struct nest *n, const char *tag, int64_t walltime); /* it has another one */
 /* Wait at most half a minute, then fail. */
 struct answer nest_answer(struct nest *n, enum answer_type type, const char *tag);
 struct result nest_result(struct nest *n, const char *tag);

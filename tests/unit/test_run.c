@@ -308,6 +308,46 @@ static void test_walltime(void **state)
 	ends(nest_run(n, &o), RESULT_SIGNALED, SIGTERM, CAUSE_WALLTIME);
 }
 
+/* Another walltime while it runs, and before it does; a later one replaces it. */
+static void test_other_walltime(void **state)
+{
+	struct nest *n = *state;
+	struct order o = nest_order(n, "1.1", "echo up; sleep 100");
+	char *prologue = arena_printf(n->a, "%s/prologue", n->dir);
+
+	o.walltime = 100;
+	nest_send(n, &o);
+	nest_await(n, o.out);
+	nest_limit(n, "1.1", 90);
+	nest_limit(n, "1.1", 1);
+	ends(nest_result(n, "1.1"), RESULT_SIGNALED, SIGTERM, CAUSE_WALLTIME);
+	contains(nest_read(n, o.err), " exceeded limit 1\n");
+
+	o = nest_order(n, "2.1", "sleep 4; exit 3"); /* longer */
+	o.walltime = 3;
+	nest_send(n, &o);
+	nest_answer(n, ANSWER_STARTED, "2.1");
+	nest_limit(n, "2.1", INT64_C(1) << 40);
+	ends(nest_result(n, "2.1"), RESULT_EXITED, 3, CAUSE_ITSELF);
+
+	o = nest_order(n, "3.1", "sleep 100"); /* while the prologue runs */
+	o.walltime = 100;
+	o.prologue = prologue;
+	nest_write(n, prologue, "#!/bin/sh\necho x; sleep 1", 25, 0755);
+	nest_send(n, &o);
+	nest_await(n, o.out);
+	nest_limit(n, "3.1", 1);
+	ends(nest_result(n, "3.1"), RESULT_SIGNALED, SIGTERM, CAUSE_WALLTIME);
+
+	o = nest_order(n, "4.1", "sleep 100"); /* with a lease it is waited for in another way */
+	o.walltime = 100;
+	o.lease = 600;
+	nest_send(n, &o);
+	nest_answer(n, ANSWER_STARTED, "4.1");
+	nest_limit(n, "4.1", 1);
+	ends(nest_result(n, "4.1"), RESULT_SIGNALED, SIGTERM, CAUSE_WALLTIME);
+}
+
 static void test_leftovers(void **state)
 {
 	struct nest *n = *state;
@@ -832,6 +872,7 @@ static int tests(void)
 		TEST(test_exit),
 		TEST(test_signals),
 		TEST(test_walltime),
+		TEST(test_other_walltime),
 		TEST(test_leftovers),
 		TEST(test_fork_bomb),
 		TEST(test_memory),
