@@ -8,6 +8,19 @@
 
 #include "sched/sched_internal.h"
 
+const char *why_name(enum why why)
+{
+	static const char *const names[WHY_COUNT] = {
+		[WHY_NOT] = "not",     [WHY_NEXT] = "next",
+		[WHY_HELD] = "held",   [WHY_NEVER] = "never",
+		[WHY_SHORT] = "short", [WHY_SCATTERED] = "scattered",
+		[WHY_WHOLE] = "whole", [WHY_RESERVED_FOR] = "reserved",
+		[WHY_TURN] = "turn",
+	};
+
+	return names[why];
+}
+
 void reason_fini(struct reason *r)
 {
 	vec_free(&r->holders);
@@ -330,6 +343,8 @@ void reason_text(const struct sched *s, uint32_t job, const struct reason *r, jo
 		if (r->shorter > 0)
 			strbuf_printf(out, "; with a walltime of %s or less it would start now",
 				      duration_human(r->shorter, shorter, sizeof shorter));
+		break;
+	case WHY_COUNT:
 		break;
 	case WHY_TURN:
 		strbuf_puts(out, "job ");

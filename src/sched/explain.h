@@ -17,7 +17,11 @@ enum why {
 	WHY_WHOLE,	  /* it needs `needed` whole nodes or machines, and `free` are empty */
 	WHY_RESERVED_FOR, /* it would delay `by`, which has a reservation at `by_start` */
 	WHY_TURN,	  /* the policy lets nobody pass `by` */
+	WHY_COUNT
 };
+
+/* In a word, for programs: "short". */
+const char *why_name(enum why why);
 
 struct reason {
 	enum why why;

@@ -513,7 +513,6 @@ static void why_expected(const struct server *s, uint32_t id, bool known, int64_
 
 void api_why(struct server *s, struct http_request *r, const struct asker *w, const char *text)
 {
-	static const char *const names[] = {"not", "next", "held", "never", "short", "scattered", "reserved", "turn"};
 	struct strbuf out = {0}, sentence = {0};
 	struct reason reason;
 	int64_t at = TIME_NEVER;
@@ -552,7 +551,7 @@ void api_why(struct server *s, struct http_request *r, const struct asker *w, co
 		why_expected(s, id, known, at, &sentence);
 	json_init(&j, &out, false);
 	json_open_object(&j, NULL);
-	json_text(&j, "why", names[reason.why]);
+	json_text(&j, "why", why_name(reason.why));
 	json_text(&j, "text", strbuf_text(&sentence));
 	if (known)
 		json_int(&j, "when", at);
@@ -562,7 +561,7 @@ void api_why(struct server *s, struct http_request *r, const struct asker *w, co
 		json_int(&j, "made", s->expected_at);
 	else
 		json_text(&j, "made", NULL);
-	if (reason.why == WHY_SHORT || reason.why == WHY_NEVER) {
+	if (reason.why == WHY_SHORT || reason.why == WHY_NEVER || reason.why == WHY_WHOLE) {
 		json_int(&j, "needed", reason.needed);
 		json_int(&j, "free", reason.free);
 		json_int(&j, "missing", reason.missing);

@@ -16,7 +16,7 @@
 #include "sched/explain.h"
 #include "sched/sched_internal.h"
 
-static uint64_t seen[WHY_TURN + 1];
+static uint64_t seen[WHY_COUNT];
 
 struct claim_check {
 	struct drive *d;
@@ -265,6 +265,8 @@ static void explain_one(struct drive *d, uint32_t job)
 	if (!plan_equal(before, d->p))
 		drive_wrong(d, "asking about job %u changed the plan", job);
 	reason_text(d->s, job, &r, NULL, NULL, &text);
+	if (!why_name(r.why))
+		drive_wrong(d, "reason %d has no name", r.why);
 	if (!text.n)
 		drive_wrong(d, "job %u: no words for its reason", job);
 	if (!job_waits(j)) {
@@ -341,7 +343,7 @@ static void test_explained(void **state)
 		"# reasons: not %d, next %d, held %d, never %d, short %d, scattered %d, whole %d, reserved for %d, turn %d\n",
 		(int)seen[0], (int)seen[1], (int)seen[2], (int)seen[3], (int)seen[4], (int)seen[5], (int)seen[6],
 		(int)seen[7], (int)seen[8]);
-	for (int i = 0; i <= WHY_TURN; i++)
+	for (int i = 0; i < WHY_COUNT; i++)
 		if (i != WHY_NEXT)
 			assert_true(seen[i] > 0);
 }
