@@ -28,6 +28,7 @@ struct account {
 	uint64_t key;
 	struct account *prev, *next; /* of addresses */
 	int connections;
+	int leaving;	 /* of these: were cut off, and are not gone yet */
 	double tokens;	 /* requests that may come at once */
 	uint64_t filled; /* ms: when tokens were last added */
 };
@@ -97,6 +98,7 @@ struct http {
 	const char *adopts;    /* the address of the connection that is just being added */
 	struct map account_of; /* uid, or the key of an address -> struct account */
 	struct account *users, *addresses;
+	int leaving;			  /* connections that were cut off, and are not gone yet */
 	int reserved;			  /* connections in the reserve */
 	VEC(struct http_request *) ready; /* answered or woken since the last flush */
 	struct http_stats stats;

@@ -133,6 +133,8 @@ static bool evict(struct http *h, const struct account *of)
 	if (!first)
 		return false;
 	first->evicted = true;
+	first->account->leaving++;
+	h->leaving++;
 	shutdown(first->fd, SHUT_RDWR);
 	return true;
 }
@@ -182,9 +184,10 @@ struct connection *connection_create(struct http *h, int fd)
 	c->account = account_of(c);
 
 	int all = ++h->stats.connections, own = ++c->account->connections;
-	if (own > limits->per_uid && !evict(h, c->account))
+	/* Over TLS the listener has made room already. */
+	if (own - c->account->leaving > limits->per_uid && !evict(h, c->account))
 		c->refusal = MHD_HTTP_TOO_MANY_REQUESTS;
-	else if (all - h->reserved > limits->connections && !evict(h, NULL) && !reserve_take(h, c))
+	else if (all - h->reserved - h->leaving > limits->connections && !evict(h, NULL) && !reserve_take(h, c))
 		c->refusal = MHD_HTTP_SERVICE_UNAVAILABLE;
 	if (own > limits->per_uid + spare(limits->per_uid) || all > limits->connections + spare(limits->connections)) {
 		h->stats.rejected++;
@@ -206,6 +209,8 @@ void connection_destroy(struct connection *c)
 	h->stats.connections--;
 	h->reserved -= c->reserved;
 	c->account->connections--;
+	c->account->leaving -= c->evicted;
+	h->leaving -= c->evicted;
 	free(c->remote);
 	free(c);
 }
