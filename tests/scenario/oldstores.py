@@ -1,7 +1,7 @@
 """
 Stores of older versions (tests/fixtures/stores), opened by the server of today: what the API shows of them must stay what it was.
 
-The clock of that server is set to the time at which the store was saved (tests/crash/clock.c), and nothing is scheduled, so only seconds
+The clock of that server is set to the time at which the store was saved, and goes slowly (tests/crash/clock.c), and nothing is scheduled, so only seconds
 differ from run to run; `steady` leaves out the fields that count them.
 """
 import glob
@@ -112,7 +112,7 @@ def begin(i, saved, library):
     with open(i.root + "/clock", "wb") as f:
         f.write(struct.pack("=q", int(saved - time.time())))
     usual = dict(i.env)
-    i.env.update(LD_PRELOAD=library, SHUNT_TEST_CLOCK=i.root + "/clock", ASAN_OPTIONS="detect_leaks=0:verify_asan_link_order=0")
+    i.env.update(LD_PRELOAD=library, SHUNT_TEST_CLOCK=i.root + "/clock", SHUNT_TEST_CLOCK_SLOW="100", ASAN_OPTIONS="detect_leaks=0:verify_asan_link_order=0")
     i.start()
     i.env = usual
 

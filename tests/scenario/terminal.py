@@ -8,7 +8,7 @@ import struct
 import termios
 import time
 
-LIMIT = 30
+LIMIT = 60
 
 
 class Terminal:
