@@ -10,6 +10,7 @@
 #include "server/server_internal.h"
 
 #define BULK_MAX 10000
+#define LARGE 65536 /* bytes of a list of jobs, from which on it is read in slices */
 
 static int status_of(const char *code)
 {
@@ -121,27 +122,14 @@ static bool guarantee_possible(struct server *s, const struct spec *p)
 	return x.guaranteed;
 }
 
-/* All are checked before any is taken. */
-static int read_all(struct server *s, struct http_request *r, const struct asker *w, const json_t *list,
-		    struct submission *x, size_t n, const char **code, struct err *err)
+static int guarantee_check(struct server *s, const struct submission *x, const char **code, struct err *err)
 {
-	int64_t ahead = 0;
-
-	for (size_t i = 0; i < n; i++) {
-		int rc = spec_read(s, w, json_array_get(list, i), true, request_arena(r), &x[i], code, err);
-		if (rc == 0)
-			rc = submit_check(s, w, &x[i], ahead, code, err);
-		if (rc == 0 && x[i].guarantee && !guarantee_possible(s, x[i].spec)) {
-			*code = "refused";
-			rc = err_set(
-				err, -EPERM,
-				"the deadline can't be guaranteed now: ask for less, for a later deadline, or leave out --require-guarantee");
-		}
-		if (rc < 0)
-			return n > 1 ? err_prefix(err, rc, "jobs[%zu]", i) : rc;
-		ahead += x[i].spec->array ? x[i].array.count : 1;
-	}
-	return 0;
+	if (!x->guarantee || guarantee_possible(s, x->spec))
+		return 0;
+	*code = "refused";
+	return err_set(
+		err, -EPERM,
+		"the deadline can't be guaranteed now: ask for less, for a later deadline, or leave out --require-guarantee");
 }
 
 /* ---- repeated submissions ---- */
@@ -236,79 +224,326 @@ static void key_keep(struct server *s, struct http_request *r, const struct aske
 	free(k.arrays);
 }
 
-void api_submit(struct server *s, struct http_request *r, const struct asker *w)
-{
-	const char *code = "bad_request";
-	struct err err;
-	json_t *body = api_body(r, &err), *list = json_object_get(body, "jobs"), *alone = NULL;
-	bool bulk = json_is_array(list), special = false;
-	struct submission *x = NULL;
-	struct strbuf out = {0};
-	struct json j;
-	size_t n = 0;
+/* ---- one request ---- */
+
+/* A submission under way. All of its jobs are read and checked before any is accepted; that may take several slices (work.h), and then they are checked again. They are
+ * accepted in one turn, so that one commit has all of them. */
+struct submit_work {
+	struct work work;
+	struct http_request *r;
+	struct asker who;
+	json_t *body; /* as it was sent; an array of what has been read of a large one */
+	size_t at;    /* in its text */
+	VEC(struct submission) jobs;
+	int64_t ahead; /* jobs, and elements of arrays, in those */
+	bool bulk;
+	bool keyed;
 	char key[KEY_MAX + 1];
-	int rc = body ? 0 : -EINVAL, keyed = rc == 0 ? subkey_given(r, key, &err) : 0;
+	int slices; /* of reading */
+	uint64_t first;
+	size_t written; /* of the answer */
+	enum { SUBMIT_READ, SUBMIT_WRITE } phase;
+	struct strbuf out;
+	struct json j;
+};
 
-	if (keyed < 0)
-		rc = keyed;
-	if (keyed > 0 && subkey_find(s, w->uid, key)) {
-		repeat(s, r, subkey_find(s, w->uid, key), bulk);
-		goto out;
-	}
-	if (rc == 0 && !bulk) {
-		alone = json_array();
-		json_array_append(alone, body);
-		list = alone;
-	}
-	n = rc == 0 ? json_array_size(list) : 0;
-	if (rc == 0 && (n == 0 || n > BULK_MAX))
-		rc = err_set(&err, -EINVAL, "jobs must hold 1 to %d jobs, and there are %zu", BULK_MAX, n);
+static void submit_free(struct server *s, struct submit_work *w)
+{
+	for (size_t i = 0; i < w->jobs.n; i++)
+		submission_fini(&w->jobs.v[i]);
+	vec_free(&w->jobs);
+	json_decref(w->body);
+	strbuf_fini(&w->out);
+	if (s->submitting == w)
+		s->submitting = NULL;
+	free(w);
+}
+
+/* Always false: it is over. */
+static bool submit_refuse(struct server *s, struct submit_work *w, const char *code, const struct err *err)
+{
+	http_error(w->r, status_of(code), code, "%s", err->text);
+	submit_free(s, w);
+	return false;
+}
+
+static int read_one(struct server *s, struct submit_work *w, const json_t *job, const char **code, struct err *err)
+{
+	struct submission x = {0};
+	int rc = spec_read(s, &w->who, job, true, request_arena(w->r), &x, code, err);
+
+	if (rc == 0)
+		rc = submit_check(s, &w->who, &x, w->ahead, code, err);
+	if (rc == 0)
+		rc = guarantee_check(s, &x, code, err);
 	if (rc < 0) {
-		http_error(r, 400, "bad_request", "%s", err.text);
-		goto out;
+		submission_fini(&x);
+		return w->bulk ? err_prefix(err, rc, "jobs[%zu]", w->jobs.n) : rc;
 	}
-	x = mem_zalloc(n * sizeof *x);
-	rc = read_all(s, r, w, list, x, n, &code, &err);
-	if (rc < 0) {
-		http_error(r, status_of(code), code, "%s", err.text);
-		goto out;
+	w->ahead += x.spec->array ? x.array.count : 1;
+	vec_push(&w->jobs, x);
+	return 0;
+}
+
+static int check_again(struct server *s, struct submit_work *w, const char **code, struct err *err)
+{
+	int64_t ahead = 0;
+	int rc = 0;
+
+	for (size_t i = 0; i < w->jobs.n && rc == 0; i++) {
+		const struct submission *x = &w->jobs.v[i];
+		rc = submit_check(s, &w->who, x, ahead, code, err);
+		if (rc < 0)
+			return err_prefix(err, rc, "jobs[%zu]", i);
+		ahead += x->spec->array ? x->array.count : 1;
 	}
+	return 0;
+}
 
-	uint64_t first = s->next_number;
+static void accept_all(struct server *s, struct submit_work *w)
+{
+	bool special = false;
 
-	for (size_t i = 0; i < n; i++) {
-		special |= x[i].spec->kind != KIND_COMMON;
-		submit(s, &x[i]);
-		if (x[i].spec->priority)
+	w->first = s->next_number;
+	for (size_t i = 0; i < w->jobs.n; i++) {
+		special |= w->jobs.v[i].spec->kind != KIND_COMMON;
+		submit(s, &w->jobs.v[i]);
+		if (w->jobs.v[i].spec->priority)
 			s->priorities = true;
 	}
-	if (keyed > 0)
-		key_keep(s, r, w, key, x, n, first);
+	if (w->keyed)
+		key_keep(s, w->r, &w->who, w->key, w->jobs.v, w->jobs.n, w->first);
 	if (s->priorities)
-		reorder_later(s, word_add(s, w->user));
+		reorder_later(s, word_add(s, w->who.user));
 	if (special) { /* whether its deadline is kept is said at once */
 		dispatch_settle(s);
 		sched_cycle(s->sched, s->now);
 	}
-	json_init(&j, &out, false);
-	if (bulk) {
-		json_open_object(&j, NULL);
-		json_open_array(&j, "jobs");
+	json_init(&w->j, &w->out, false);
+	if (w->bulk) {
+		json_open_object(&w->j, NULL);
+		json_open_array(&w->j, "jobs");
 	}
-	for (size_t i = 0; i < n; i++)
-		submitted_write(s, &j, first + i);
-	if (bulk) {
-		json_close_array(&j);
-		json_close_object(&j);
+	w->phase = SUBMIT_WRITE;
+}
+
+/* Whether there is more of the answer to write; else it has been given. */
+static bool write_one(struct server *s, struct submit_work *w)
+{
+	uint64_t number = w->first + w->written++;
+	const struct array *a = array_find(s, number);
+	uint32_t id;
+
+	if ((a && a->spec) || (!a && entry_find(s, number, -1, &id)))
+		submitted_write(s, &w->j, number);
+	else
+		forgotten_write(s, &w->j, number, a != NULL);
+	if (json_is_array(w->body)) /* bit by bit, since there may be much */
+		json_array_set_new(w->body, w->written - 1, json_null());
+	if (w->written < w->jobs.n)
+		return true;
+	if (w->bulk) {
+		json_close_array(&w->j);
+		json_close_object(&w->j);
 	}
-	reply_later(s, r, 201, &out);
-out:
-	for (size_t i = 0; x && i < n; i++)
-		submission_fini(&x[i]);
-	free(x);
-	json_decref(alone);
-	json_decref(body);
-	strbuf_fini(&out);
+	reply_later(s, w->r, 201, &w->out);
+	submit_free(s, w);
+	return false;
+}
+
+/* ---- a large one, in slices ---- */
+
+static void blanks_skip(const char *text, size_t n, size_t *at)
+{
+	while (*at < n && strchr(" \t\r\n", text[*at]) && text[*at])
+		++*at;
+}
+
+static bool skip(const char *text, size_t n, size_t *at, const char *what)
+{
+	size_t length = strlen(what);
+
+	blanks_skip(text, n, at);
+	if (n - *at < length || memcmp(text + *at, what, length) != 0)
+		return false;
+	*at += length;
+	return true;
+}
+
+/* {"jobs": [ ... is read job by job. Whatever else it is: as a whole. */
+static bool is_list(const char *text, size_t n, size_t *at)
+{
+	*at = 0;
+	return skip(text, n, at, "{") && skip(text, n, at, "\"jobs\"") && skip(text, n, at, ":") &&
+	       skip(text, n, at, "[");
+}
+
+/* What follows the last job: the end of the list, perhaps other keys, the end of the object. */
+static int rest_read(const char *text, size_t n, size_t at, size_t jobs, struct err *err)
+{
+	struct strbuf rest = {0};
+	json_error_t error;
+	json_t *others;
+
+	if (!skip(text, n, &at, "]"))
+		return err_set(err, -EINVAL, "the body is no JSON: ',' or ']' expected after jobs[%zu]", jobs - 1);
+	strbuf_puts(&rest, "{");
+	if (!skip(text, n, &at, ",") && !skip(text, n, &(size_t){at}, "}"))
+		strbuf_puts(&rest, ","); /* an error */
+	strbuf_add(&rest, text + at, n - at);
+	others = json_loadb(rest.text, rest.n, JSON_ALLOW_NUL, &error);
+	strbuf_fini(&rest);
+	if (!others)
+		return err_set(err, -EINVAL, "the body is no JSON: after the list of jobs: %s", error.text);
+	json_decref(others);
+	return 0;
+}
+
+/* The next job: 1; 0: that was the last one; -EINVAL. */
+static int read_next(struct server *s, struct submit_work *w, const char **code, struct err *err)
+{
+	size_t n;
+	const char *text = request_body(w->r, &n);
+	json_error_t error;
+	json_t *job = json_loadb(text + w->at, n - w->at, JSON_ALLOW_NUL | JSON_DISABLE_EOF_CHECK, &error);
+	int rc = -EINVAL;
+
+	if (!job)
+		return err_set(err, rc, "the body is no JSON: jobs[%zu]: %s", w->jobs.n, error.text);
+	w->at += (size_t)error.position;
+	if (w->jobs.n == BULK_MAX)
+		err_set(err, rc, "jobs must hold 1 to %d jobs, and there are more", BULK_MAX);
+	else
+		rc = read_one(s, w, job, code, err);
+	json_array_append_new(w->body, job); /* its script stays there */
+	if (rc < 0)
+		return rc;
+	*code = "bad_request";
+	if (skip(text, n, &w->at, ","))
+		return 1;
+	return rest_read(text, n, w->at, w->jobs.n, err);
+}
+
+static bool submit_step(struct server *s, struct work *work)
+{
+	struct submit_work *w = (struct submit_work *)work;
+	const struct submission_key *known = w->keyed ? subkey_find(s, w->who.uid, w->key) : NULL;
+	const char *code = "bad_request";
+	struct err err;
+	int rc;
+
+	if (w->phase == SUBMIT_WRITE)
+		return write_one(s, w);
+	if (s->submitting && s->submitting != w) { /* it may have the same key; and memory is for one */
+		work->waits = true;
+		return true;
+	}
+	s->submitting = w;
+	if (known) {
+		repeat(s, w->r, known, w->bulk);
+		submit_free(s, w);
+		return false;
+	}
+	rc = read_next(s, w, &code, &err);
+	if (rc == 0 && w->slices > 0)
+		rc = check_again(s, w, &code, &err);
+	if (rc < 0)
+		return submit_refuse(s, w, code, &err);
+	if (rc == 0) {
+		accept_all(s, w);
+		s->submitting = NULL;
+	}
+	return true;
+}
+
+static void submit_pause(struct server *s, struct work *work)
+{
+	((struct submit_work *)work)->slices++;
+}
+
+static void submit_stop(struct server *s, struct work *work, const char *why)
+{
+	struct submit_work *w = (struct submit_work *)work;
+
+	if (w->phase == SUBMIT_READ)
+		http_error(w->r, 503, "unavailable", "Nothing was submitted (%s). Try again later.", why);
+	else
+		http_error(
+			w->r, 504, "outcome_unknown",
+			"The jobs were accepted, but the answer could not be given (%s). A submission with an Idempotency-Key can be repeated safely.",
+			why);
+	submit_free(s, w);
+}
+
+static void submit_large(struct server *s, struct submit_work *w)
+{
+	static const struct work_kind kind = {submit_step, submit_pause, submit_stop, .reads = false, .lasting = false};
+
+	w->bulk = true;
+	w->body = json_array();
+	work_add(s, &w->work, &kind);
+}
+
+/* ---- any other, at once ---- */
+
+static bool same_is_read(const struct server *s, const struct submit_work *w)
+{
+	return w->keyed && s->submitting && s->submitting->keyed && s->submitting->who.uid == w->who.uid &&
+	       strcmp(s->submitting->key, w->key) == 0;
+}
+
+static void submit_now(struct server *s, struct submit_work *w)
+{
+	const char *code = "bad_request";
+	struct err err;
+	const json_t *list, *job;
+	size_t i;
+	int rc = 0;
+
+	w->body = api_body(w->r, &err);
+	list = json_object_get(w->body, "jobs");
+	w->bulk = json_is_array(list);
+	if (!w->body) {
+		submit_refuse(s, w, code, &err);
+	} else if (w->keyed && subkey_find(s, w->who.uid, w->key)) {
+		repeat(s, w->r, subkey_find(s, w->who.uid, w->key), w->bulk);
+		submit_free(s, w);
+	} else if (w->bulk && (json_array_size(list) == 0 || json_array_size(list) > BULK_MAX)) {
+		err_set(&err, -EINVAL, "jobs must hold 1 to %d jobs, and there are %zu", BULK_MAX,
+			json_array_size(list));
+		submit_refuse(s, w, code, &err);
+	} else {
+		if (!w->bulk)
+			rc = read_one(s, w, w->body, &code, &err);
+		json_array_foreach((json_t *)list, i, job) if (w->bulk && rc == 0) rc =
+			read_one(s, w, job, &code, &err);
+		if (rc < 0) {
+			submit_refuse(s, w, code, &err);
+			return;
+		}
+		accept_all(s, w);
+		while (write_one(s, w))
+			;
+	}
+}
+
+void api_submit(struct server *s, struct http_request *r, const struct asker *who)
+{
+	struct submit_work *w = mem_zalloc(sizeof *w);
+	struct err err;
+	size_t n;
+	const char *text = request_body(r, &n);
+	int keyed = subkey_given(r, w->key, &err);
+
+	w->r = r;
+	w->who = *who;
+	w->keyed = keyed > 0;
+	if (keyed < 0)
+		submit_refuse(s, w, "bad_request", &err);
+	else if ((n > LARGE || same_is_read(s, w)) && is_list(text, n, &w->at) && !skip(text, n, &(size_t){w->at}, "]"))
+		submit_large(s, w);
+	else
+		submit_now(s, w);
 }
 
 int api_status(const char *code)

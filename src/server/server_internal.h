@@ -324,6 +324,7 @@ struct server {
 	VEC(struct acted *) acted;	 /* actions with a key */
 	int64_t acted_sweep;		 /* instant */
 	bool sliced;			 /* since the last poll there has been a slice */
+	struct submit_work *submitting;	 /* api_submit.c: the large one that is being read; NULL: none */
 	struct whatif_work *asking;	 /* api_whatif.c: the one that is being answered; NULL: none */
 	struct depend_work *depend_work; /* depend.c; NULL: all dependencies have been looked at */
 	int64_t depend_steps;		 /* that this turn has left for them */
