@@ -119,7 +119,7 @@ void plan_check(const struct plan *p)
 {
 	struct timeline sum;
 	struct res total = {0};
-	uint32_t machines = 0;
+	uint32_t machines = 0, wholes = 0;
 
 	for (uint32_t i = 0; i < p->nnodes; i++)
 		if (p->cluster->nodes.v[i].up)
@@ -128,9 +128,11 @@ void plan_check(const struct plan *p)
 	for (uint32_t i = 0; i < p->nnodes; i++)
 		check_node(p, i, &sum);
 	for (uint32_t i = 0; i < p->nnodes; i++)
-		for (size_t k = 0; k < p->node[i].pieces.n; k++)
+		for (size_t k = 0; k < p->node[i].pieces.n; k++) {
 			machines += p->node[i].pieces.v[k].whole == WHOLE_HOST;
-	assert(machines == p->machines);
+			wholes += p->node[i].pieces.v[k].whole != WHOLE_NOT;
+		}
+	assert(machines == p->machines && wholes == p->wholes);
 	assert(p->nnodes == 1 || timeline_equal(&sum, settled_sum(p)));
 	timeline_fini(&sum);
 	for (size_t j = 0; j < p->holds.n; j++) {
@@ -179,6 +181,7 @@ struct plan *plan_clone(const struct plan *p)
 	q->now = p->now;
 	q->version = p->version;
 	q->loose = p->loose;
+	q->wholes = p->wholes;
 	q->machines = p->machines;
 	q->nreserved = p->nreserved;
 	q->horizon = p->horizon;

@@ -324,9 +324,12 @@ static bool insert_packed(struct insertion *in, const struct request *r, struct 
 	return done;
 }
 
-/* Whether equal fragments, or a single node, leave no choice that could have been a wrong one. */
-static bool greedy_is_exact(const struct plan *p, const struct request *r)
+/* Whether equal fragments, or a single node, leave no choice that could have been a wrong one. To push a job with whole nodes is
+ * one: it may take more where it goes than where it was, and who could have been removed for the next fragment was not. */
+static bool greedy_is_exact(const struct plan *p, const struct manner *m, const struct request *r)
 {
+	if (m->may_remove && m->push_depth && p->wholes && r->nfrags > 1)
+		return false;
 	return r->nfrags == 1 || r->uniform || p->nnodes == 1;
 }
 
@@ -362,7 +365,7 @@ bool plan_insert(struct plan *p, const struct manner *m, uint32_t job, int64_t s
 		return true;
 	}
 	plan_rollback(p, mark);
-	if (greedy_is_exact(p, r) || !last_fits(&in, r, g))
+	if (greedy_is_exact(p, m, r) || !last_fits(&in, r, g))
 		return false;
 	mark = plan_begin(p);
 	if (insert_packed(&in, r, g)) {

@@ -164,6 +164,8 @@ static void lines_count(struct plan *p, int32_t node, const struct piece *x, int
 static void books_count(struct plan *p, int32_t node, const struct piece *x, int sign)
 {
 	p->version++;
+	if (x->whole)
+		p->wholes -= (uint32_t)sign;
 	if (x->whole == WHOLE_HOST)
 		p->machines -= (uint32_t)sign;
 	if (!x->live) {

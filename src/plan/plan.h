@@ -86,7 +86,8 @@ struct plan {
 		struct res change;
 	} pending; /* a change of the sum, gathered over the fragments of a job; none is left outside transactions */
 	uint32_t loose;		/* over all nodes */
-	uint32_t machines;	/* pieces of jobs with whole machines */
+	uint32_t wholes;	/* pieces of jobs with whole nodes or machines ... */
+	uint32_t machines;	/* ... and with whole machines */
 	uint32_t nreserved;	/* pieces that are not live */
 	int64_t horizon;	/* no reserved piece starts after it: from there on the sum only grows */
 	VEC(struct hold) holds; /* by job id */
