@@ -144,11 +144,12 @@ static void settle_once(struct server *s)
 	}
 	vec_clear(&s->begun);
 	for (size_t i = 0; i < s->doomed.n; i++)
-		if (job_waits(entry_job(s, s->doomed.v[i])))
+		if (entry_job(s, s->doomed.v[i])->state <= STATE_ALLOCATED)
 			job_end_waiting(s, s->doomed.v[i], END_DELETED, NULL);
 	vec_clear(&s->doomed);
 	for (size_t i = 0; i < s->returned.n; i++)
-		if (s->entries.v[s->returned.v[i]].spec && job_waits(entry_job(s, s->returned.v[i])))
+		if (s->entries.v[s->returned.v[i]].spec && /* it may have been held meanwhile */
+		    entry_job(s, s->returned.v[i])->state <= STATE_ALLOCATED)
 			block_begin(s, s->returned.v[i]);
 	vec_clear(&s->returned);
 	for (size_t i = 0; i < s->ended.n; i++) { /* one end may lead to others: dependencies that can't be kept */
