@@ -1,0 +1,81 @@
+/*
+ * history.h - jobs that have ended, for years after the server has forgotten them; and the ledger: what was used, summed up by day.
+ *
+ * A row is written in the same commit as the event that ended an attempt, or the job; so is what it adds to the ledger. Neither is
+ * read at the start of a server: they cost it nothing, however many there are. Reading is by index, newest first. It is done on a connection of its own
+ * (store_open_reader), which another thread than the server's may use.
+ */
+#ifndef STORE_HISTORY_H
+#define STORE_HISTORY_H
+
+#include "store/store.h"
+
+/* An attempt that has ended. Texts are borrowed; those that may be missing are NULL. */
+struct history_row {
+	uint64_t key;
+	int64_t attempt; /* 0: it was never started */
+	bool last;	 /* with it the job ended; the others were followed by another attempt */
+	const char *id;	 /* of a job of another system, whose key says nothing; or NULL */
+	const char *user, *group, *account, *project, *queue, *name;
+	const char *resources; /* as they were requested */
+	const char *hosts;     /* where it ran, "n1/0+n1/1"; or NULL */
+	const char *state;     /* how it ended: "completed", "failed", "walltime", ... */
+	const char *text;      /* why, for people; or NULL */
+	int64_t exit_status;
+	int64_t submitted, started, ended; /* instants; started is 0 if it never was */
+	int64_t nodes, cpus, gpus, memory_kib, walltime; /* requested; 0: nothing was said */
+	int64_t ran_ms, cpu_ms, peak_kib;		 /* used */
+};
+
+/* A part of what an attempt had, that fell on one day. `day` is a date, 20261115. */
+struct ledger_row {
+	int64_t day;
+	const char *user, *group, *account, *queue; /* account: "" if there is none */
+	int64_t attempts;			    /* that ended on it */
+	int64_t ran_ms, alloc_ms;		    /* time; time x CPUs that it had */
+	int64_t gpu_ms, cpu_ms;			    /* time x GPUs that it had; CPU time that it used */
+};
+
+void store_put_history(struct store *s, const struct history_row *row); /* replaces the one of the same key and attempt */
+void store_add_ledger(struct store *s, const struct ledger_row *row);	/* adds to what is there */
+/* Forgets rows that ended before an instant, `most` at a time, the oldest first. The ledger stays. */
+void store_trim_history(struct store *s, int64_t before, int64_t most);
+
+/* What is looked for: NULL and 0 do not matter. */
+struct history_filter {
+	const char *user, *group, *account, *project, *queue, *state, *name;
+	const char *prefix;   /* of the name */
+	int64_t since, until; /* ended at or after, and before; until 0: no end */
+	bool attempts;	      /* also those that were followed by another */
+	int64_t most;	      /* rows; 0: all */
+	/* Goes on behind a row: its end, key and attempt. */
+	int64_t after_ended, after_attempt;
+	uint64_t after_key;
+};
+
+/* A second connection to a store that is open, to read from. */
+int store_open_reader(const char *url, struct store **ret, struct err *err);
+
+typedef int (*history_fn)(void *context, const struct history_row *row);
+/* Newest first, of what is committed. Other than 0 from the callback ends it, and is returned. */
+int history_read(struct store *s, const struct history_filter *f, history_fn one, void *context, struct err *err);
+/* A job, all its attempts; of an array (no index) all its elements. */
+int history_job(struct store *s, uint64_t key, history_fn one, void *context, struct err *err);
+
+/* Sums of what a filter finds (not: most, after), a row for each value of a column. */
+enum history_by { BY_ALL, BY_USER, BY_GROUP, BY_ACCOUNT, BY_QUEUE, BY_STATE, HISTORY_BY_COUNT };
+struct history_sum {
+	const char *name; /* the column's value; BY_ALL: NULL */
+	int64_t jobs, ran_ms, alloc_ms, gpu_ms, cpu_ms;
+	int64_t asked_ms; /* walltime x CPUs that were requested */
+	int64_t waited;	  /* seconds, of those that started */
+	int64_t started;  /* ... so many */
+};
+int history_sum(struct store *s, const struct history_filter *f, enum history_by by,
+		int (*one)(void *context, const struct history_sum *sum), void *context, struct err *err);
+
+/* Days from `first` to `last`, in order. */
+int ledger_read(struct store *s, int64_t first, int64_t last, int (*one)(void *context, const struct ledger_row *row),
+		void *context, struct err *err);
+
+#endif
