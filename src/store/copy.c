@@ -36,11 +36,13 @@ static const struct {
 	{"event", "event", "events", GET_EVENTS, PUT_EVENT},
 	{"script", "script", "scripts", GET_SCRIPTS, PUT_SCRIPT},
 	{"damaged", "damaged record", "damaged records", GET_RECORDS, PUT_RECORD},
+	{"history", "job of the history", "jobs of the history", GET_HISTORY, PUT_HISTORY},
+	{"ledger", "entry of the ledger", "entries of the ledger", GET_LEDGER, ADD_LEDGER},
 };
 
 /* Of a copy that was not finished. */
 static const char empty[] = "BEGIN; DELETE FROM object; DELETE FROM job; DELETE FROM body; DELETE FROM event;"
-			    " DELETE FROM script; DELETE FROM damaged; COMMIT";
+			    " DELETE FROM script; DELETE FROM damaged; DELETE FROM history; DELETE FROM ledger; COMMIT";
 
 struct copying {
 	struct store *from, *to;

@@ -22,7 +22,7 @@ struct history_row {
 	const char *state;     /* how it ended: "completed", "failed", "walltime", ... */
 	const char *text;      /* why, for people; or NULL */
 	int64_t exit_status;
-	int64_t submitted, started, ended; /* instants; started is 0 if it never was */
+	int64_t submitted, started, ended;		 /* instants; started is 0 if it never was */
 	int64_t nodes, cpus, gpus, memory_kib, walltime; /* requested; 0: nothing was said */
 	int64_t ran_ms, cpu_ms, peak_kib;		 /* used */
 };
@@ -36,8 +36,9 @@ struct ledger_row {
 	int64_t gpu_ms, cpu_ms;			    /* time x GPUs that it had; CPU time that it used */
 };
 
-void store_put_history(struct store *s, const struct history_row *row); /* replaces the one of the same key and attempt */
-void store_add_ledger(struct store *s, const struct ledger_row *row);	/* adds to what is there */
+void store_put_history(struct store *s,
+		       const struct history_row *row);		      /* replaces the one of the same key and attempt */
+void store_add_ledger(struct store *s, const struct ledger_row *row); /* adds to what is there */
 /* Forgets rows that ended before an instant, `most` at a time, the oldest first. The ledger stays. */
 void store_trim_history(struct store *s, int64_t before, int64_t most);
 
@@ -67,9 +68,8 @@ enum history_by { BY_ALL, BY_USER, BY_GROUP, BY_ACCOUNT, BY_QUEUE, BY_STATE, HIS
 struct history_sum {
 	const char *name; /* the column's value; BY_ALL: NULL */
 	int64_t jobs, ran_ms, alloc_ms, gpu_ms, cpu_ms;
-	int64_t asked_ms; /* walltime x CPUs that were requested */
-	int64_t waited;	  /* seconds, of those that started */
-	int64_t started;  /* ... so many */
+	int64_t started;       /* of these jobs so many were started: */
+	int64_t asked, waited; /* ... seconds x CPUs that they requested, seconds that they waited */
 };
 int history_sum(struct store *s, const struct history_filter *f, enum history_by by,
 		int (*one)(void *context, const struct history_sum *sum), void *context, struct err *err);

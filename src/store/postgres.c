@@ -239,6 +239,11 @@ static void statement_name(enum statement what, char name[16])
 	snprintf(name, 16, "s%d", (int)what);
 }
 
+static Oid oid_of(char type)
+{
+	return type == 'i' ? OID_INT8 : type == 't' ? OID_TEXT : OID_BYTEA;
+}
+
 static int postgres_prepare(struct postgres *p, enum statement what, struct err *err)
 {
 	const char *in = statements[what].in;
@@ -248,7 +253,7 @@ static int postgres_prepare(struct postgres *p, enum statement what, struct err 
 	if (p->prepared[what])
 		return 0;
 	for (int i = 0; in[i]; i++)
-		types[i] = in[i] == 'i' ? OID_INT8 : in[i] == 't' ? OID_TEXT : OID_BYTEA;
+		types[i] = oid_of(in[i]);
 	statement_name(what, name);
 	const char *sql = postgres_statements[what] ? postgres_statements[what] : statements[what].sql;
 	int rc = postgres_check(p, PQprepare(p->conn, name, sql, (int)strlen(in), types), err);
@@ -256,23 +261,35 @@ static int postgres_prepare(struct postgres *p, enum statement what, struct err 
 	return rc;
 }
 
+/* Values as libpq takes them. */
+struct parameters {
+	const char *v[VALUES_MAX];
+	uint64_t numbers[VALUES_MAX];
+	int lengths[VALUES_MAX], binary[VALUES_MAX], n;
+	Oid types[VALUES_MAX];
+};
+
+static void parameters_fill(struct parameters *x, const char *types, const struct value *in)
+{
+	for (x->n = 0; types[x->n]; x->n++) {
+		int i = x->n;
+		bool whole = types[i] == 'i';
+		x->numbers[i] = htobe64((uint64_t)in[i].n);
+		x->v[i] = whole ? (const char *)&x->numbers[i] : in[i].text;
+		x->lengths[i] = whole ? 8 : (int)in[i].n;
+		x->binary[i] = 1;
+		x->types[i] = oid_of(types[i]);
+	}
+}
+
 static int postgres_send(struct postgres *p, enum statement what, const struct value *in, struct err *err)
 {
-	static const int binary[VALUES_MAX] = {1, 1, 1, 1, 1, 1, 1, 1};
-	const char *types = statements[what].in;
-	const char *values[VALUES_MAX];
-	int lengths[VALUES_MAX], n = 0;
-	uint64_t numbers[VALUES_MAX];
+	struct parameters x;
 	char name[16];
 
-	for (; types[n]; n++) {
-		bool whole = types[n] == 'i';
-		numbers[n] = htobe64((uint64_t)in[n].n);
-		values[n] = whole ? (const char *)&numbers[n] : in[n].text;
-		lengths[n] = whole ? 8 : (int)in[n].n;
-	}
+	parameters_fill(&x, statements[what].in, in);
 	statement_name(what, name);
-	return PQsendQueryPrepared(p->conn, name, n, values, lengths, binary, 1) ? 0 : postgres_fail(p, NULL, err);
+	return PQsendQueryPrepared(p->conn, name, x.n, x.v, x.lengths, x.binary, 1) ? 0 : postgres_fail(p, NULL, err);
 }
 
 /* Reading: row by row, however many there are. */
@@ -309,6 +326,20 @@ static int postgres_take(struct postgres *p, const PGresult *res, const char *ty
 	return row(context, v);
 }
 
+/* All rows of what was sent. */
+static int rows_take(struct postgres *p, const char *types, row_fn row, void *row_context, struct err *err)
+{
+	int rc = 0;
+
+	PQsetSingleRowMode(p->conn);
+	for (PGresult *res; p->conn && (res = PQgetResult(p->conn));) {
+		if (rc == 0)
+			rc = postgres_take(p, res, types, row, row_context, err);
+		PQclear(res);
+	}
+	return rc;
+}
+
 static int postgres_query(void *context, enum statement what, const struct value *in, row_fn row, void *row_context,
 			  struct err *err)
 {
@@ -319,15 +350,22 @@ static int postgres_query(void *context, enum statement what, const struct value
 		rc = postgres_prepare(p, what, err);
 	if (rc == 0)
 		rc = postgres_send(p, what, in, err);
+	return rc < 0 ? rc : rows_take(p, statements[what].out, row, row_context, err);
+}
+
+static int postgres_ask(void *context, const struct statement_row *q, const struct value *in, row_fn row,
+			void *row_context, struct err *err)
+{
+	struct postgres *p = context;
+	struct parameters x;
+	int rc = postgres_ready(p, err);
+
 	if (rc < 0)
 		return rc;
-	PQsetSingleRowMode(p->conn);
-	for (PGresult *res; p->conn && (res = PQgetResult(p->conn));) {
-		if (rc == 0)
-			rc = postgres_take(p, res, statements[what].out, row, row_context, err);
-		PQclear(res);
-	}
-	return rc;
+	parameters_fill(&x, q->in, in);
+	if (!PQsendQueryParams(p->conn, q->sql, x.n, x.types, x.v, x.lengths, x.binary, 1))
+		return postgres_fail(p, NULL, err);
+	return rows_take(p, q->out, row, row_context, err);
 }
 
 /* Writing. A pipeline counts what it still waits for; after its first error it sends nothing more. */
@@ -474,6 +512,7 @@ const struct backend postgres_backend = {
 	.name = postgres_name,
 	.exec = postgres_exec,
 	.query = postgres_query,
+	.ask = postgres_ask,
 	.write = postgres_write,
 	.hold = postgres_hold,
 	.release = postgres_release,

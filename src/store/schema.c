@@ -43,12 +43,32 @@
 	"CREATE TABLE identity (one " KEY " PRIMARY KEY CHECK (one = 1), id TEXT NOT NULL);"                           \
 	"INSERT INTO identity (one, id) VALUES (1, " ID ");"
 
+/* For years: a row for each attempt that has ended, and sums by day. CLUSTERED: kept in the order of its primary key. */
+#define VERSION_5(CLUSTERED)                                                                                           \
+	"CREATE TABLE history (key BIGINT NOT NULL, attempt BIGINT NOT NULL, last BIGINT NOT NULL, id TEXT,"           \
+	" \"user\" TEXT NOT NULL, \"group\" TEXT NOT NULL, account TEXT, project TEXT, queue TEXT NOT NULL,"           \
+	" name TEXT NOT NULL, resources TEXT NOT NULL, hosts TEXT, state TEXT NOT NULL, text TEXT,"                    \
+	" exit_status BIGINT NOT NULL, submitted BIGINT NOT NULL, started BIGINT NOT NULL, ended BIGINT NOT NULL,"     \
+	" nodes BIGINT NOT NULL, cpus BIGINT NOT NULL, gpus BIGINT NOT NULL, memory_kib BIGINT NOT NULL,"              \
+	" walltime BIGINT NOT NULL, ran_ms BIGINT NOT NULL, cpu_ms BIGINT NOT NULL, peak_kib BIGINT NOT NULL,"         \
+	" PRIMARY KEY (key, attempt))" CLUSTERED ";"                                                                   \
+	"CREATE INDEX history_ended ON history (ended, key, attempt);"                                                 \
+	"CREATE INDEX history_user ON history (\"user\", ended, key, attempt);"                                        \
+	"CREATE INDEX history_queue ON history (queue, ended, key, attempt);"                                          \
+	"CREATE INDEX history_state ON history (state, ended, key, attempt);"                                          \
+	"CREATE INDEX history_account ON history (account, ended, key, attempt) WHERE account IS NOT NULL;"            \
+	"CREATE TABLE ledger (day BIGINT NOT NULL, \"user\" TEXT NOT NULL, \"group\" TEXT NOT NULL,"                   \
+	" account TEXT NOT NULL, queue TEXT NOT NULL, attempts BIGINT NOT NULL, ran_ms BIGINT NOT NULL,"               \
+	" alloc_ms BIGINT NOT NULL, gpu_ms BIGINT NOT NULL, cpu_ms BIGINT NOT NULL,"                                   \
+	" PRIMARY KEY (day, \"user\", \"group\", account, queue))" CLUSTERED ";"
+
 static const char *const migrations[][2] = {
 	{VERSION_1("INTEGER", "BLOB"), VERSION_1("BIGINT", "BYTEA")},
 	{VERSION_2("INTEGER"), VERSION_2("BIGSERIAL")},
 	{VERSION_3("INTEGER"), VERSION_3("BIGINT")},
 	{VERSION_4("INTEGER", "lower(hex(randomblob(16)))"),
 	 VERSION_4("BIGINT", "md5(random()::text || clock_timestamp()::text || pg_backend_pid()::text)")},
+	{VERSION_5(" WITHOUT ROWID"), VERSION_5("")},
 };
 #define VERSION ((int64_t)(sizeof migrations / sizeof *migrations))
 
@@ -77,6 +97,27 @@ const struct statement_row statements[STATEMENT_COUNT] = {
 	[DROP_BODIES] = {"DELETE FROM body WHERE key BETWEEN $1 AND $2", "ii", ""},
 	[DROP_EVENTS] = {"DELETE FROM event WHERE job BETWEEN $1 AND $2", "ii", ""},
 	[DROP_SCRIPT] = {"DELETE FROM script WHERE id = $1", "i", ""},
+	[PUT_HISTORY] =
+		{"INSERT INTO history (" HISTORY_COLUMNS ") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12,"
+		 " $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26)"
+		 " ON CONFLICT (key, attempt) DO UPDATE SET last = excluded.last, id = excluded.id,"
+		 " \"user\" = excluded.\"user\", \"group\" = excluded.\"group\", account = excluded.account,"
+		 " project = excluded.project, queue = excluded.queue, name = excluded.name,"
+		 " resources = excluded.resources, hosts = excluded.hosts, state = excluded.state,"
+		 " text = excluded.text, exit_status = excluded.exit_status, submitted = excluded.submitted,"
+		 " started = excluded.started, ended = excluded.ended, nodes = excluded.nodes, cpus = excluded.cpus,"
+		 " gpus = excluded.gpus, memory_kib = excluded.memory_kib, walltime = excluded.walltime,"
+		 " ran_ms = excluded.ran_ms, cpu_ms = excluded.cpu_ms, peak_kib = excluded.peak_kib",
+		 HISTORY_TYPES, ""},
+	[TRIM_HISTORY] = {"DELETE FROM history WHERE (key, attempt) IN"
+			  " (SELECT key, attempt FROM history WHERE ended < $1 ORDER BY ended LIMIT $2)",
+			  "ii", ""},
+	[ADD_LEDGER] = {"INSERT INTO ledger (" LEDGER_COLUMNS ") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)"
+			" ON CONFLICT (day, \"user\", \"group\", account, queue) DO UPDATE SET"
+			" attempts = ledger.attempts + excluded.attempts, ran_ms = ledger.ran_ms + excluded.ran_ms,"
+			" alloc_ms = ledger.alloc_ms + excluded.alloc_ms, gpu_ms = ledger.gpu_ms + excluded.gpu_ms,"
+			" cpu_ms = ledger.cpu_ms + excluded.cpu_ms",
+			LEDGER_TYPES, ""},
 	[KEEP_OBJECT] = {"INSERT INTO damaged (time, what, reason, record)"
 			 " SELECT $1, $2, $3, value FROM object WHERE kind = $4 AND name = $5",
 			 "itttt", ""},
@@ -113,6 +154,9 @@ const struct statement_row statements[STATEMENT_COUNT] = {
 	[GET_SCRIPTS] = {"SELECT id, text FROM script ORDER BY id", "", "ib"},
 	[GET_RECORDS] = {"SELECT time, what, reason, record FROM damaged ORDER BY seq", "", "ittt"},
 	[PUT_RECORD] = {"INSERT INTO damaged (time, what, reason, record) VALUES ($1, $2, $3, $4)", "ittt", ""},
+	[GET_HISTORY] = {"SELECT " HISTORY_COLUMNS " FROM history ORDER BY key, attempt", "", HISTORY_TYPES},
+	[GET_LEDGER] = {"SELECT " LEDGER_COLUMNS " FROM ledger ORDER BY day, \"user\", \"group\", account, queue", "",
+			LEDGER_TYPES},
 };
 
 /* A lease is a matter of the database's clock; a SQLite store has no leases. */
@@ -126,6 +170,9 @@ const char *const postgres_statements[STATEMENT_COUNT] = {
 	/* In the order of the bytes, as SQLite has it, whatever the database's language. */
 	[GET_OBJECTS] = "SELECT kind, name, value FROM object ORDER BY kind COLLATE \"C\", name COLLATE \"C\"",
 	[GET_KIND] = "SELECT name, value FROM object WHERE kind = $1 ORDER BY name COLLATE \"C\"",
+	[GET_LEDGER] =
+		"SELECT " LEDGER_COLUMNS " FROM ledger ORDER BY day, \"user\" COLLATE \"C\", \"group\" COLLATE \"C\","
+		" account COLLATE \"C\", queue COLLATE \"C\"",
 };
 
 static int take_number(void *context, const struct value *row)

@@ -287,26 +287,44 @@ static struct value sqlite_column(sqlite3_stmt *st, int i, char type)
 	return v;
 }
 
-static int sqlite_query(void *context, enum statement what, const struct value *in, row_fn row, void *row_context,
-			struct err *err)
+/* Its rows; the statement is as new afterwards. */
+static int rows_take(struct sqlite *s, sqlite3_stmt *st, const struct statement_row *q, const struct value *in,
+		     row_fn row, void *row_context, struct err *err)
 {
-	struct sqlite *s = context;
-	const char *types = statements[what].out;
 	struct value v[VALUES_MAX];
-	sqlite3_stmt *st = sqlite_prepare(s, what);
 	int rc = 0, step = SQLITE_DONE;
 
-	if (!st)
-		return sqlite_fail(s, err);
-	sqlite_bind(st, statements[what].in, in);
+	sqlite_bind(st, q->in, in);
 	while (rc == 0 && (step = sqlite3_step(st)) == SQLITE_ROW) {
-		for (int i = 0; types[i]; i++)
-			v[i] = sqlite_column(st, i, types[i]);
+		for (int i = 0; q->out[i]; i++)
+			v[i] = sqlite_column(st, i, q->out[i]);
 		rc = row(row_context, v);
 	}
 	if (rc == 0 && step != SQLITE_DONE)
 		rc = sqlite_fail(s, err);
 	sqlite3_reset(st);
+	return rc;
+}
+
+static int sqlite_query(void *context, enum statement what, const struct value *in, row_fn row, void *row_context,
+			struct err *err)
+{
+	struct sqlite *s = context;
+	sqlite3_stmt *st = sqlite_prepare(s, what);
+
+	return st ? rows_take(s, st, &statements[what], in, row, row_context, err) : sqlite_fail(s, err);
+}
+
+static int sqlite_ask(void *context, const struct statement_row *q, const struct value *in, row_fn row,
+		      void *row_context, struct err *err)
+{
+	struct sqlite *s = context;
+	sqlite3_stmt *st;
+
+	if (sqlite3_prepare_v2(s->db, q->sql, -1, &st, NULL) != SQLITE_OK)
+		return sqlite_fail(s, err);
+	int rc = rows_take(s, st, q, in, row, row_context, err);
+	sqlite3_finalize(st);
 	return rc;
 }
 
@@ -359,6 +377,7 @@ const struct backend sqlite_backend = {
 	.name = sqlite_name,
 	.exec = sqlite_exec,
 	.query = sqlite_query,
+	.ask = sqlite_ask,
 	.write = sqlite_write,
 	.is_there = sqlite_is_there,
 	.rescue = sqlite_rescue,

@@ -213,13 +213,13 @@ static struct value text_value(struct store *s, const char *text)
 	return c < 0 ? mended_value(s, text) : bytes_value(s, text, (size_t)(p - text));
 }
 
-static struct value text_value_or_null(struct store *s, const char *text)
+struct value store_text(struct store *s, const char *text)
 {
 	return text ? text_value(s, text) : (struct value){0};
 }
 
 /* Queues `what` with as many values as it takes; of those only the array is still to be copied. */
-static void change_add(struct store *s, enum statement what, const struct value *values)
+void change_add(struct store *s, enum statement what, const struct value *values)
 {
 	size_t n = strlen(statements[what].in);
 	struct value *v = arena_alloc(s->arena, n * sizeof *v);
@@ -267,7 +267,7 @@ void store_put_event(struct store *s, const struct store_event *e)
 {
 	CHANGE(s, PUT_EVENT, number_value(e->seq), number_value(e->job), number_value((uint64_t)e->time),
 	       number_value((uint64_t)e->type), number_value((uint64_t)e->at), number_value(e->by),
-	       text_value_or_null(s, e->nodes), text_value_or_null(s, e->data));
+	       store_text(s, e->nodes), store_text(s, e->data));
 }
 
 void store_put_script(struct store *s, uint64_t id, const void *text, size_t n)

@@ -18,7 +18,7 @@ struct value {
 	const char *text;
 };
 
-#define VALUES_MAX 8 /* in or out of a statement */
+#define VALUES_MAX 32 /* in or out of a statement */
 
 enum statement {
 	PUT_JOB,
@@ -32,6 +32,9 @@ enum statement {
 	DROP_BODIES,
 	DROP_EVENTS,
 	DROP_SCRIPT,
+	PUT_HISTORY,
+	TRIM_HISTORY,
+	ADD_LEDGER,
 	KEEP_OBJECT, /* into `damaged` */
 	KEEP_JOB,
 	KEEP_EVENT,
@@ -56,6 +59,8 @@ enum statement {
 	GET_SCRIPTS,
 	GET_RECORDS,
 	PUT_RECORD,
+	GET_HISTORY,
+	GET_LEDGER,
 	STATEMENT_COUNT
 };
 
@@ -65,6 +70,13 @@ struct statement_row {
 };
 extern const struct statement_row statements[STATEMENT_COUNT];
 extern const char *const postgres_statements[STATEMENT_COUNT]; /* NULL: the same */
+
+#define HISTORY_COLUMNS                                                                                                \
+	"key, attempt, last, id, \"user\", \"group\", account, project, queue, name, resources, hosts, state, text,"   \
+	" exit_status, submitted, started, ended, nodes, cpus, gpus, memory_kib, walltime, ran_ms, cpu_ms, peak_kib"
+#define HISTORY_TYPES "iiitttttttttttiiiiiiiiiiii"
+#define LEDGER_COLUMNS "day, \"user\", \"group\", account, queue, attempts, ran_ms, alloc_ms, gpu_ms, cpu_ms"
+#define LEDGER_TYPES "ittttiiiii"
 
 struct change {
 	enum statement what;
@@ -92,6 +104,9 @@ struct backend {
 	int (*exec)(void *db, const char *sql, struct err *err);
 	/* While rows arrive, the back end can't be asked anything else. */
 	int (*query)(void *db, enum statement what, const struct value *in, row_fn row, void *context, struct err *err);
+	/* The same, of a statement that is built when it is needed. */
+	int (*ask)(void *db, const struct statement_row *q, const struct value *in, row_fn row, void *context,
+		   struct err *err);
 	/* All changes in one transaction; with them the number of this commit, number[0], takes the place of that of
 	 * the last one, number[1]. `fence` has KEEP_LEAD's values: a lease, and the epoch that must be there; NULL: there
 	 * are no leases. -ESTALE (without a sentence): number or epoch is another. */
@@ -136,7 +151,10 @@ static inline uint64_t record_slot(uint64_t key, bool script)
 #define ID_COPYING "copying"
 
 int store_open_as(const char *url, int how, struct store **ret, struct err *err);
-/* Queues a statement with as many values as it takes, which are copied. */
+/* Queues a statement with as many values as it takes; texts are those of store_text(), which owns copies. NULL is SQL's NULL. */
+void change_add(struct store *s, enum statement what, const struct value *values);
+struct value store_text(struct store *s, const char *text);
+/* The same with any values, which are copied. */
 void store_change(struct store *s, enum statement what, const struct value *values);
 
 int64_t store_boot_us(void);

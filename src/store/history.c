@@ -1,0 +1,279 @@
+/*
+ * history.c - rows of jobs that have ended, put and found; the ledger.
+ *
+ * What is asked for differs from time to time, so the statement is built of the conditions that there are, and the database finds the index that
+ * fits; all values are parameters.
+ */
+#include "store/history.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/strbuf.h"
+#include "store/store_internal.h"
+
+/* ---- writing ---- */
+
+void store_put_history(struct store *s, const struct history_row *row)
+{
+	const struct value v[] = {{.n = (int64_t)row->key},
+				  {.n = row->attempt},
+				  {.n = row->last},
+				  store_text(s, row->id),
+				  store_text(s, row->user),
+				  store_text(s, row->group),
+				  store_text(s, row->account),
+				  store_text(s, row->project),
+				  store_text(s, row->queue),
+				  store_text(s, row->name),
+				  store_text(s, row->resources),
+				  store_text(s, row->hosts),
+				  store_text(s, row->state),
+				  store_text(s, row->text),
+				  {.n = row->exit_status},
+				  {.n = row->submitted},
+				  {.n = row->started},
+				  {.n = row->ended},
+				  {.n = row->nodes},
+				  {.n = row->cpus},
+				  {.n = row->gpus},
+				  {.n = row->memory_kib},
+				  {.n = row->walltime},
+				  {.n = row->ran_ms},
+				  {.n = row->cpu_ms},
+				  {.n = row->peak_kib}};
+
+	change_add(s, PUT_HISTORY, v);
+}
+
+void store_add_ledger(struct store *s, const struct ledger_row *row)
+{
+	const struct value v[] = {{.n = row->day},	     store_text(s, row->user),
+				  store_text(s, row->group), store_text(s, row->account ? row->account : ""),
+				  store_text(s, row->queue), {.n = row->attempts},
+				  {.n = row->ran_ms},	     {.n = row->alloc_ms},
+				  {.n = row->gpu_ms},	     {.n = row->cpu_ms}};
+
+	change_add(s, ADD_LEDGER, v);
+}
+
+void store_trim_history(struct store *s, int64_t before, int64_t most)
+{
+	const struct value v[] = {{.n = before}, {.n = most}};
+
+	change_add(s, TRIM_HISTORY, v);
+}
+
+/* ---- looking ---- */
+
+/* A statement under construction: its text, and the values of its parameters. */
+struct query {
+	struct strbuf sql;
+	struct value v[VALUES_MAX];
+	char types[VALUES_MAX + 1];
+	int n;
+};
+
+/* Adds "AND ...", with a '?' for the value. */
+static void condition(struct query *q, const char *text, struct value v, char type)
+{
+	const char *mark = strchr(text, '?');
+
+	q->v[q->n] = v;
+	q->types[q->n++] = type;
+	strbuf_printf(&q->sql, " AND %.*s$%d%s", (int)(mark - text), text, q->n, mark + 1);
+}
+
+static void text_condition(struct query *q, const char *text, const char *value)
+{
+	if (value)
+		condition(q, text, (struct value){(int64_t)strlen(value), value}, 't');
+}
+
+static void number_condition(struct query *q, const char *text, int64_t value)
+{
+	condition(q, text, (struct value){.n = value}, 'i');
+}
+
+static void filter_add(struct query *q, const struct history_filter *f)
+{
+	strbuf_puts(&q->sql, f->attempts ? " WHERE 1 = 1" : " WHERE last = 1");
+	text_condition(q, "\"user\" = ?", f->user);
+	text_condition(q, "\"group\" = ?", f->group);
+	text_condition(q, "account = ?", f->account);
+	text_condition(q, "project = ?", f->project);
+	text_condition(q, "queue = ?", f->queue);
+	text_condition(q, "state = ?", f->state);
+	text_condition(q, "name = ?", f->name);
+	if (f->prefix) {
+		text_condition(q, "substr(name, 1, length(?))", f->prefix);
+		strbuf_printf(&q->sql, " = $%d", q->n);
+	}
+	if (f->since)
+		number_condition(q, "ended >= ?", f->since);
+	if (f->until)
+		number_condition(q, "ended < ?", f->until);
+	if (f->after_ended) {
+		number_condition(q, "(ended, key, attempt) < (?", f->after_ended);
+		q->v[q->n] = (struct value){.n = (int64_t)f->after_key};
+		q->v[q->n + 1] = (struct value){.n = f->after_attempt};
+		q->types[q->n] = q->types[q->n + 1] = 'i';
+		strbuf_printf(&q->sql, ", $%d, $%d)", q->n + 1, q->n + 2);
+		q->n += 2;
+	}
+}
+
+static int query_run(struct store *s, struct query *q, const char *out, row_fn row, void *context, struct err *err)
+{
+	struct statement_row statement = {strbuf_text(&q->sql), q->types, out};
+	int rc = s->back->ask(s->db, &statement, q->v, row, context, err);
+
+	strbuf_fini(&q->sql);
+	return rc;
+}
+
+struct telling {
+	history_fn row;
+	int (*sum)(void *context, const struct history_sum *sum);
+	int (*entry)(void *context, const struct ledger_row *row);
+	void *context;
+};
+
+static int tell_row(void *context, const struct value *v)
+{
+	struct telling *t = context;
+	struct history_row row = {
+		.key = (uint64_t)v[0].n,
+		.attempt = v[1].n,
+		.last = v[2].n,
+		.id = v[3].text,
+		.user = v[4].text,
+		.group = v[5].text,
+		.account = v[6].text,
+		.project = v[7].text,
+		.queue = v[8].text,
+		.name = v[9].text,
+		.resources = v[10].text,
+		.hosts = v[11].text,
+		.state = v[12].text,
+		.text = v[13].text,
+		.exit_status = v[14].n,
+		.submitted = v[15].n,
+		.started = v[16].n,
+		.ended = v[17].n,
+		.nodes = v[18].n,
+		.cpus = v[19].n,
+		.gpus = v[20].n,
+		.memory_kib = v[21].n,
+		.walltime = v[22].n,
+		.ran_ms = v[23].n,
+		.cpu_ms = v[24].n,
+		.peak_kib = v[25].n,
+	};
+
+	return t->row(t->context, &row);
+}
+
+int history_read(struct store *s, const struct history_filter *f, history_fn one, void *context, struct err *err)
+{
+	struct telling t = {.row = one, .context = context};
+	struct query q = {0};
+
+	strbuf_puts(&q.sql, "SELECT " HISTORY_COLUMNS " FROM history");
+	filter_add(&q, f);
+	strbuf_puts(&q.sql, " ORDER BY ended DESC, key DESC, attempt DESC");
+	if (f->most)
+		strbuf_printf(&q.sql, " LIMIT %lld", (long long)f->most);
+	return query_run(s, &q, HISTORY_TYPES, tell_row, &t, err);
+}
+
+int history_job(struct store *s, uint64_t key, history_fn one, void *context, struct err *err)
+{
+	struct telling t = {.row = one, .context = context};
+	uint64_t last = job_key_index(key) < 0 ? job_key(job_key_number(key), JOB_INDEX_MAX) : key;
+	struct query q = {0};
+
+	strbuf_puts(&q.sql, "SELECT " HISTORY_COLUMNS " FROM history WHERE 1 = 1");
+	number_condition(&q, "key >= ?", (int64_t)key);
+	number_condition(&q, "key <= ?", (int64_t)last);
+	strbuf_puts(&q.sql, " ORDER BY key, attempt");
+	return query_run(s, &q, HISTORY_TYPES, tell_row, &t, err);
+}
+
+/* ---- sums ---- */
+
+static const char *const columns[HISTORY_BY_COUNT] = {[BY_USER] = "\"user\"",
+						      [BY_GROUP] = "\"group\"",
+						      [BY_ACCOUNT] = "account",
+						      [BY_QUEUE] = "queue",
+						      [BY_STATE] = "state"};
+
+static int tell_sum(void *context, const struct value *v)
+{
+	struct telling *t = context;
+	struct history_sum sum = {.name = v[0].text,
+				  .jobs = v[1].n,
+				  .ran_ms = v[2].n,
+				  .alloc_ms = v[3].n,
+				  .gpu_ms = v[4].n,
+				  .cpu_ms = v[5].n,
+				  .asked = v[6].n,
+				  .waited = v[7].n,
+				  .started = v[8].n};
+
+	return t->sum(t->context, &sum);
+}
+
+#define SUM(what) "CAST(coalesce(sum(" what "), 0) AS BIGINT), "
+#define IF_STARTED(what) SUM("CASE WHEN started > 0 THEN " what " ELSE 0 END")
+
+int history_sum(struct store *s, const struct history_filter *f, enum history_by by,
+		int (*one)(void *context, const struct history_sum *sum), void *context, struct err *err)
+{
+	struct telling t = {.sum = one, .context = context};
+	struct query q = {0};
+
+	strbuf_printf(&q.sql, "SELECT %s, count(*), ", columns[by] ? columns[by] : "CAST(NULL AS TEXT)");
+	strbuf_puts(&q.sql,
+		    SUM("ran_ms") SUM("cpus * ran_ms") SUM("gpus * ran_ms") SUM("cpu_ms") IF_STARTED("cpus * walltime")
+			    IF_STARTED("started - submitted") "count(CASE WHEN started > 0 THEN 1 END) FROM history");
+	filter_add(&q, f);
+	if (columns[by])
+		strbuf_printf(&q.sql, " GROUP BY %s", columns[by]);
+	return query_run(s, &q, "tiiiiiiii", tell_sum, &t, err);
+}
+
+static int tell_entry(void *context, const struct value *v)
+{
+	struct telling *t = context;
+	struct ledger_row row = {.day = v[0].n,
+				 .user = v[1].text,
+				 .group = v[2].text,
+				 .account = v[3].text,
+				 .queue = v[4].text,
+				 .attempts = v[5].n,
+				 .ran_ms = v[6].n,
+				 .alloc_ms = v[7].n,
+				 .gpu_ms = v[8].n,
+				 .cpu_ms = v[9].n};
+
+	return t->entry(t->context, &row);
+}
+
+int ledger_read(struct store *s, int64_t first, int64_t last, int (*one)(void *context, const struct ledger_row *row),
+		void *context, struct err *err)
+{
+	struct telling t = {.entry = one, .context = context};
+	struct query q = {0};
+
+	strbuf_puts(&q.sql, "SELECT " LEDGER_COLUMNS " FROM ledger WHERE 1 = 1");
+	number_condition(&q, "day >= ?", first);
+	number_condition(&q, "day <= ?", last);
+	strbuf_puts(&q.sql, " ORDER BY day");
+	return query_run(s, &q, LEDGER_TYPES, tell_entry, &t, err);
+}
+
+int store_open_reader(const char *url, struct store **ret, struct err *err)
+{
+	return store_open_as(url, OPEN_EXISTING, ret, err);
+}

@@ -1,0 +1,277 @@
+/*
+ * test_history.c - jobs that have ended are found by what is asked for, and the ledger adds up.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "store/history.h"
+#include "support/stores.h"
+
+static struct history_row row_of(int i)
+{
+	static const char *const users[] = {"alice", "bob", "carol \"'\xc3\xa9"}, *const states[] = {"completed",
+												     "failed"};
+
+	return (struct history_row){.key = job_key((uint64_t)i, i % 7 == 0 ? i : -1),
+				    .attempt = i % 11 == 0 ? 0 : 1,
+				    .last = true,
+				    .user = users[i % 3],
+				    .group = "staff",
+				    .account = i % 4 == 0 ? "physics" : NULL,
+				    .queue = i % 2 ? "batch" : "long",
+				    .name = i % 5 == 0	 ? "a_b%c"
+					    : i % 5 == 1 ? "aXb"
+							 : "simulation",
+				    .resources = "nodes=1:ppn=2",
+				    .hosts = i % 11 == 0 ? NULL : "n1/0+n1/1",
+				    .state = states[i % 2],
+				    .exit_status = i % 2 ? -i : 0,
+				    .submitted = 1000 + i,
+				    .started = i % 11 == 0 ? 0 : 1010 + i,
+				    .ended = 2000 + i / 3, /* some at the same instant */
+				    .nodes = 1,
+				    .cpus = 2,
+				    .gpus = i % 2,
+				    .memory_kib = 1 << 20,
+				    .walltime = 3600,
+				    .ran_ms = i % 11 == 0 ? 0 : 1000 * i,
+				    .cpu_ms = 10 * i,
+				    .peak_kib = INT64_C(1) << 40};
+}
+
+static void fill(struct store *s, int n)
+{
+	for (int i = 1; i <= n; i++) {
+		struct history_row row = row_of(i);
+		store_put_history(s, &row);
+	}
+	commit(s);
+}
+
+static int add_line(void *context, const struct history_row *row)
+{
+	struct strbuf *out = context;
+
+	strbuf_printf(out, "%llu", (unsigned long long)job_key_number(row->key));
+	if (row->attempt > 1)
+		strbuf_printf(out, ".%lld", (long long)row->attempt);
+	strbuf_puts(out, " ");
+	return 0;
+}
+
+static void expect_rows(struct store *s, const struct history_filter *f, const char *ids)
+{
+	struct strbuf out = {0};
+	struct err err;
+
+	if (history_read(s, f, add_line, &out, &err) < 0)
+		fail_msg("%s", err.text);
+	assert_string_equal(strbuf_text(&out), ids);
+	strbuf_fini(&out);
+}
+
+/* By the same condition in C. */
+static bool fits(const struct history_row *r, const struct history_filter *f)
+{
+	return (!f->user || !strcmp(f->user, r->user)) && (!f->queue || !strcmp(f->queue, r->queue)) &&
+	       (!f->account || (r->account && !strcmp(f->account, r->account))) &&
+	       (!f->state || !strcmp(f->state, r->state)) && (!f->name || !strcmp(f->name, r->name)) &&
+	       (!f->prefix || !strncmp(f->prefix, r->name, strlen(f->prefix))) && (!f->since || r->ended >= f->since) &&
+	       (!f->until || r->ended < f->until);
+}
+
+static void finds_what_is_asked_for(void **state)
+{
+	struct store *s = open_store(((struct world *)*state)->url);
+
+	fill(s, 200);
+	for (int mask = 0; mask < 256; mask++) {
+		struct history_filter f = {.user = mask & 1 ? "carol \"'\xc3\xa9" : NULL,
+					   .queue = mask & 2 ? "batch" : NULL,
+					   .account = mask & 4 ? "physics" : NULL,
+					   .state = mask & 8 ? "completed" : NULL,
+					   .name = mask & 16 ? "simulation" : NULL,
+					   .prefix = mask & 32 ? "a_b%" : NULL,
+					   .since = mask & 64 ? 2020 : 0,
+					   .until = mask & 128 ? 2050 : 0};
+		struct strbuf expected = {0};
+		for (int i = 200; i > 0; i--) {
+			struct history_row row = row_of(i);
+			if (fits(&row, &f))
+				strbuf_printf(&expected, "%d ", i);
+		}
+		expect_rows(s, &f, strbuf_text(&expected));
+		strbuf_fini(&expected);
+	}
+	expect_rows(s, &(struct history_filter){.user = "' OR 1=1 --"}, "");
+	store_close(s);
+}
+
+static int take_last(void *context, const struct history_row *row)
+{
+	struct history_filter *f = context;
+
+	f->after_ended = row->ended;
+	f->after_key = row->key;
+	f->after_attempt = row->attempt;
+	f->since++; /* counts */
+	return 0;
+}
+
+static void pages_meet(void **state)
+{
+	struct store *s = open_store(((struct world *)*state)->url);
+	struct history_filter f = {.most = 7, .user = "bob"}, at = {0};
+	struct err err;
+	int64_t before = -1;
+
+	fill(s, 200);
+	while (before != at.since) {
+		before = at.since;
+		assert_int_equal(history_read(s, &f, take_last, &at, &err), 0);
+		f.after_ended = at.after_ended;
+		f.after_key = at.after_key;
+		f.after_attempt = at.after_attempt;
+	}
+	assert_int_equal(at.since, 67); /* 1, 4, ... 199 */
+	store_close(s);
+}
+
+static int compare_row(void *context, const struct history_row *row)
+{
+	struct history_row expected = row_of(*(int *)context);
+	const char *const *a = &row->id, *const *b = &expected.id;
+
+	for (int i = 0; i < 11; i++, a++, b++) /* id ... text */
+		if (*a || *b)
+			assert_string_equal(*a ? *a : "(none)", *b ? *b : "(none)");
+	assert_memory_equal(&row->exit_status, &expected.exit_status,
+			    sizeof *row - offsetof(struct history_row, exit_status));
+	assert_int_equal(row->last, expected.last);
+	*(int *)context += 1000;
+	return 0;
+}
+
+static void comes_back_as_it_was(void **state)
+{
+	struct store *s = open_store(((struct world *)*state)->url), *reader;
+	struct err err;
+
+	fill(s, 30);
+	assert_int_equal(store_open_reader(((struct world *)*state)->url, &reader, &err), 0);
+	for (int i = 1; i <= 30; i++) {
+		int at = i;
+		assert_int_equal(history_job(reader, job_key((uint64_t)i, -1), compare_row, &at, &err), 0);
+		assert_int_equal(at, i + 1000); /* once */
+	}
+	store_close(reader);
+	store_close(s);
+}
+
+static void attempts_are_apart(void **state)
+{
+	struct store *s = open_store(((struct world *)*state)->url);
+	struct history_row row = row_of(1);
+
+	row.last = false;
+	store_put_history(s, &row);
+	row.attempt = 2;
+	row.last = true;
+	store_put_history(s, &row);
+	store_put_history(s, &row); /* again: the same */
+	commit(s);
+	expect_rows(s, &(struct history_filter){0}, "1.2 ");
+	expect_rows(s, &(struct history_filter){.attempts = true}, "1.2 1 ");
+	store_close(s);
+}
+
+static void trimmed_oldest_first(void **state)
+{
+	struct store *s = open_store(((struct world *)*state)->url);
+
+	fill(s, 12);
+	store_trim_history(s, 2003, 3);
+	commit(s);
+	expect_rows(s, &(struct history_filter){0}, "12 11 10 9 8 7 6 5 4 ");
+	store_trim_history(s, 2003, 100);
+	commit(s);
+	expect_rows(s, &(struct history_filter){0}, "12 11 10 9 ");
+	store_close(s);
+}
+
+static int add_sum(void *context, const struct history_sum *x)
+{
+	strbuf_printf(context,
+		      "%s %lld jobs, ran %lld, had %lld, gpus %lld, cpu %lld, asked %lld, waited %lld of %lld\n",
+		      x->name ? x->name : "-", (long long)x->jobs, (long long)x->ran_ms, (long long)x->alloc_ms,
+		      (long long)x->gpu_ms, (long long)x->cpu_ms, (long long)x->asked, (long long)x->waited,
+		      (long long)x->started);
+	return 0;
+}
+
+static void sums_up(void **state)
+{
+	struct store *s = open_store(((struct world *)*state)->url);
+	struct strbuf out = {0};
+	struct err err;
+
+	assert_int_equal(history_sum(s, &(struct history_filter){0}, BY_ALL, add_sum, &out, &err), 0);
+	fill(s, 12);
+	assert_int_equal(history_sum(s, &(struct history_filter){0}, BY_ALL, add_sum, &out, &err), 0);
+	assert_int_equal(history_sum(s, &(struct history_filter){.user = "bob"}, BY_USER, add_sum, &out, &err), 0);
+	assert_string_equal(strbuf_text(&out),
+			    "- 0 jobs, ran 0, had 0, gpus 0, cpu 0, asked 0, waited 0 of 0\n"
+			    "- 12 jobs, ran 67000, had 134000, gpus 25000, cpu 780, asked 79200, waited 110 of 11\n"
+			    "bob 4 jobs, ran 22000, had 44000, gpus 8000, cpu 220, asked 28800, waited 40 of 4\n");
+	strbuf_fini(&out);
+	store_close(s);
+}
+
+static int add_entry(void *context, const struct ledger_row *x)
+{
+	strbuf_printf(context, "%lld %s %s %s %s %lld %lld %lld %lld %lld\n", (long long)x->day, x->user, x->group,
+		      x->account, x->queue, (long long)x->attempts, (long long)x->ran_ms, (long long)x->alloc_ms,
+		      (long long)x->gpu_ms, (long long)x->cpu_ms);
+	return 0;
+}
+
+static void ledger_adds(void **state)
+{
+	struct store *s = open_store(((struct world *)*state)->url);
+	struct ledger_row row = {20261115, "alice", "staff", NULL, "batch", 1, 10, 20, 30, 40};
+	struct strbuf out = {0};
+	struct err err;
+
+	store_add_ledger(s, &row);
+	store_add_ledger(s, &row);
+	commit(s);
+	row.day = 20261116;
+	row.account = "physics";
+	store_add_ledger(s, &row);
+	commit(s);
+	row.day = 20261115;
+	row.account = "";
+	store_add_ledger(s, &row);
+	commit(s);
+	assert_int_equal(ledger_read(s, 20261101, 20261130, add_entry, &out, &err), 0);
+	assert_string_equal(strbuf_text(&out), "20261115 alice staff  batch 3 30 60 90 120\n"
+					       "20261116 alice staff physics batch 1 10 20 30 40\n");
+	strbuf_fini(&out);
+	store_close(s);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		BOTH(finds_what_is_asked_for), BOTH(pages_meet), BOTH(comes_back_as_it_was), BOTH(attempts_are_apart),
+		BOTH(trimmed_oldest_first),    BOTH(sums_up),	 BOTH(ledger_adds),
+	};
+
+	return cmocka_run_group_tests(tests, world_start, world_stop);
+}
