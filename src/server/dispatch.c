@@ -95,6 +95,7 @@ void dispatch_listener(void *context, const struct event *e)
 	struct server *s = context;
 	struct payload p = *(const struct payload *)(e->detail ? e->detail : &nothing);
 	bool doomed = s->entries.v[e->job].intent == INTENT_DELETE; /* somebody was promised that it ends */
+	bool ends = e->type == EVENT_FINISH || e->type == EVENT_EXPIRE || e->type == EVENT_DELETE;
 	struct strbuf why = {0};
 
 	switch ((enum event_type)e->type) {
@@ -110,6 +111,8 @@ void dispatch_listener(void *context, const struct event *e)
 		on_stopped(s, e, &why);
 		if (why.n)
 			p.text = why.text;
+		if (e->type == EVENT_PREEMPT)
+			history_stopped(s, e, &p);
 		vec_push(doomed ? &s->doomed : &s->returned, e->job);
 		break;
 	case EVENT_STARTED:
@@ -117,16 +120,15 @@ void dispatch_listener(void *context, const struct event *e)
 		p.boot = s->boot;
 		vec_push(&s->begun, e->job);
 		break;
-	case EVENT_EXPIRE:
-	case EVENT_FINISH:
-	case EVENT_DELETE:
-		vec_push(&s->ended, e->job);
-		break;
 	default:
 		break;
 	}
+	if (ends)
+		vec_push(&s->ended, e->job);
 	entry_apply(s, e, &p);
 	event_keep(s, e, &p);
+	if (ends)
+		history_ended(s, e->job);
 	strbuf_fini(&why);
 }
 
@@ -474,9 +476,10 @@ static int64_t ran_ms(const struct result *r)
 	return r->ended_us > r->started_us ? (r->ended_us - r->started_us) / 1000 : 0;
 }
 
-static void result_finish(struct server *s, uint32_t id, const struct result *r)
+/* What it used, and how it ended. */
+static struct payload result_payload(const struct server *s, uint32_t id, const struct result *r)
 {
-	struct payload p = {
+	return (struct payload){
 		.exit_status = r->how == RESULT_SIGNALED ? 256 + r->status : r->status,
 		.cause = s->entries.v[id].intent == INTENT_DELETE ? END_DELETED
 			 : r->cause == CAUSE_WALLTIME		  ? END_WALLTIME
@@ -491,6 +494,11 @@ static void result_finish(struct server *s, uint32_t id, const struct result *r)
 		.ran_ms = ran_ms(r),
 		.session = r->session,
 	};
+}
+
+static void result_finish(struct server *s, uint32_t id, const struct result *r)
+{
+	struct payload p = result_payload(s, id, r);
 
 	if (r->reason && *r->reason)
 		p.text = r->reason;
@@ -509,11 +517,17 @@ void job_purge(struct server *s, uint32_t id, const struct payload *p)
 	s->dirty = true;
 }
 
-static void requeue(struct server *s, uint32_t id, const char *why)
+/* As its user wanted. Of a result, which may be NULL, only what it used counts: its end does not. */
+static void requeue(struct server *s, uint32_t id, const struct result *r)
 {
+	struct payload p = r ? result_payload(s, id, r) : (struct payload){0};
+
+	p.text = "to be run again, as was asked for";
+	p.exit_status = 0;
+	p.cause = END_ITSELF;
 	if (entry_job(s, id)->state == STATE_NOW)
 		sched_started(s->sched, id, s->now);
-	sched_requeue(s->sched, id, s->now, &(struct payload){.text = why});
+	sched_requeue(s->sched, id, s->now, &p);
 	book_event(s, id, 'R');
 }
 
@@ -545,7 +559,7 @@ static void on_ended(void *context, const struct result *r)
 						     .reason = r->reason ? r->reason : "no reason was given",
 						     .unclear = r->unclear});
 	} else if (s->entries.v[id].intent == INTENT_RERUN) {
-		requeue(s, id, "to be run again, as was asked for");
+		requeue(s, id, r);
 	} else {
 		result_finish(s, id, r);
 	}
@@ -575,7 +589,7 @@ static void on_lost(void *context, const char *tag, const char *host, const char
 		why = "its processes were lost (killed from outside, or the machine went down)";
 	f.reason = why;
 	if (e->intent == INTENT_RERUN) {
-		requeue(s, id, "to be run again, as was asked for");
+		requeue(s, id, NULL);
 		return;
 	}
 	if (e->intent != INTENT_DELETE && e->spec->rerunnable && attrs_bool(&s->attrs, "rerun_lost")) {

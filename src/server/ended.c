@@ -8,7 +8,7 @@
 
 #include "server/server_internal.h"
 
-static const char *group_name(struct server *s, const struct spec *p, char *buf, size_t size)
+const char *group_name(struct server *s, const struct spec *p, char *buf, size_t size)
 {
 	const struct account *a = account_of(s, p->uid);
 	const struct group *g;

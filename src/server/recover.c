@@ -16,6 +16,7 @@ struct recovery {
 	uint64_t highest_script;
 	size_t damaged;
 	bool rebooted;
+	bool history; /* there is one */
 };
 
 const char *boot_id(char id[64])
@@ -60,6 +61,8 @@ static int on_object(void *context, const char *kind, const char *name, const ch
 		rc = subkey_restore(s, name, o, err);
 	} else if (strcmp(kind, "acted") == 0) {
 		rc = acted_restore(s, name, o, err);
+	} else if (strcmp(kind, "history") == 0) {
+		r->history = true;
 	} else if (strcmp(kind, "reorder") == 0) {
 		reorder_restore(s, name);
 	} else if (strcmp(kind, "server") == 0) {
@@ -451,6 +454,8 @@ int recover(struct server *s, struct err *err)
 		if (s->arrays.v[i]->spec->legacy)
 			legacy_end(s, job_key(s->arrays.v[i]->number, -1), s->arrays.v[i]->spec);
 	world_gates(s);
+	if (!r.history)
+		history_begin(s);
 	return 0;
 }
 

@@ -856,5 +856,12 @@ const char *event_name(int type);
 void book_event(struct server *s, uint32_t id, char type);
 void mail_event(struct server *s, uint32_t id, enum mail_point point);
 void mails_send(struct server *s);
+const char *group_name(struct server *s, const struct spec *p, char *buf, size_t size);
+
+/* ---- history.c: what is kept for years ---- */
+void history_stopped(struct server *s, const struct event *e,
+		     const struct payload *p);	   /* PREEMPT, before it is applied */
+void history_ended(struct server *s, uint32_t id); /* the job has ended */
+void history_begin(struct server *s);		   /* a store that is older than the history */
 
 #endif

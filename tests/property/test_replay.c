@@ -21,7 +21,9 @@
 
 #include <cmocka.h>
 
+#include "base/map.h"
 #include "base/rng.h"
+#include "server/ledger.h"
 #include "support/bare.h"
 
 #define NODES "n[1-2]:cpus=4:mem=8gb n3:cpus=8:mem=8gb:big"
@@ -567,6 +569,89 @@ static bool drain(struct history *h)
 	return false;
 }
 
+/* ---- the books ---- */
+
+struct books {
+	struct map ends;     /* job's number -> rows that say how it, or an element of it, ended */
+	struct names places; /* of the ledger: a day, a user, ..., and which of its numbers */
+	VEC(int64_t) sums;   /* of each: by the history, less the ledger's own */
+};
+
+static void entry_sum(struct books *b, const struct ledger_row *x, int64_t sign)
+{
+	const int64_t v[] = {x->attempts, x->ran_ms, x->alloc_ms, x->gpu_ms, x->cpu_ms};
+	char text[400];
+
+	for (int i = 0; i < 5; i++) {
+		snprintf(text, sizeof text, "%lld %s %s %s %s: %d", (long long)x->day, x->user, x->group, x->account,
+			 x->queue, i);
+		uint32_t at = names_add(&b->places, text);
+		if (at == b->sums.n)
+			vec_push(&b->sums, 0);
+		b->sums.v[at] += sign * v[i];
+	}
+}
+
+static void day_sum(void *context, const struct ledger_row *x)
+{
+	entry_sum(context, x, 1);
+}
+
+static int entry_take(void *context, const struct ledger_row *x)
+{
+	entry_sum(context, x, -1);
+	return 0;
+}
+
+static int row_take(void *context, const struct history_row *row)
+{
+	struct books *b = context;
+
+	ledger_split(row, day_sum, b);
+	*map_at(&b->ends, job_key_number(row->key)) += row->last;
+	return 0;
+}
+
+static int row_count(void *context, const struct history_row *row)
+{
+	*(int *)context += row->last;
+	return 0;
+}
+
+/* Each job that was accepted has ended, once, and the ledger is what the history adds up to. */
+static bool books_balance(struct history *h)
+{
+	struct books b = {0};
+	struct err err;
+	uint64_t value;
+	bool good = history_read(h->s->store, &(struct history_filter){.attempts = true}, row_take, &b, &err) == 0 &&
+		    ledger_read(h->s->store, 0, INT64_MAX, entry_take, &b, &err) == 0;
+
+	for (uint64_t n = 1; n <= h->submitted && good; n++)
+		if (!map_get(&b.ends, n, &value) || value == 0) {
+			printf("# job %llu is not in the history\n", (unsigned long long)n);
+			good = false;
+		}
+	for (uint32_t id = 1; id < h->s->entries.n && good; id++) {
+		int rows = 0;
+		if (h->s->entries.v[id].spec &&
+		    (history_job(h->s->store, h->s->entries.v[id].key, row_count, &rows, &err) < 0 ||
+		     (job_key_index(h->s->entries.v[id].key) >= 0 && rows != 1))) {
+			printf("# %d ends of one job\n", rows);
+			good = false;
+		}
+	}
+	for (uint32_t i = 0; i < b.sums.n && good; i++)
+		if (b.sums.v[i]) {
+			printf("# the ledger differs by %lld: %s\n", (long long)b.sums.v[i], names_get(&b.places, i));
+			good = false;
+		}
+	map_fini(&b.ends);
+	names_fini(&b.places);
+	vec_free(&b.sums);
+	return good;
+}
+
 static void step(struct history *h)
 {
 	switch (below(h, 18)) {
@@ -633,7 +718,7 @@ static bool live_through(uint64_t seed, bool loud)
 		if (one_in(&h, 12))
 			good = restart(&h);
 	}
-	good = good && restart(&h) && drain(&h) && restart(&h);
+	good = good && restart(&h) && drain(&h) && restart(&h) && books_balance(&h);
 	store_close(h.s->store);
 	snprintf(command, sizeof command, "rm -rf %s", h.dir);
 	if (system(command) != 0)

@@ -1,0 +1,119 @@
+/*
+ * history.c - what is kept of jobs for years: a row for each attempt that ends, one for a job that ends while it waits, and what they add to the ledger.
+ * All of it is written in the commit of the event that causes it.
+ */
+#include "store/history.h"
+
+#include <string.h>
+
+#include "server/ledger.h"
+#include "server/server_internal.h"
+
+static const char *state_of(const struct entry *e)
+{
+	const char *cause = cause_name(e->cause);
+
+	return cause ? cause : e->exit_status == 0 ? "completed" : "failed";
+}
+
+/* "n1/0+n1/1" */
+static int64_t cpus_of(const char *exec_host)
+{
+	int64_t n = 1;
+
+	for (; *exec_host; exec_host++)
+		n += *exec_host == '+';
+	return n;
+}
+
+/* How long an attempt ran of which no result tells it. */
+static int64_t ran_until_now(const struct server *s, const struct entry *e)
+{
+	const struct outcome *o = e->outcome;
+
+	return e->ran && o && o->began_us && s->boot_us > o->began_us ? (s->boot_us - o->began_us) / 1000 : 0;
+}
+
+static void day_add(void *context, const struct ledger_row *x)
+{
+	store_add_ledger(context, x);
+}
+
+static void row_put(struct server *s, uint32_t id, struct history_row *row)
+{
+	const struct entry *e = &s->entries.v[id];
+	const struct spec *p = e->spec;
+	const struct request *q = cluster_job_request(s->cluster, entry_job(s, id));
+	char group[64];
+
+	row->key = e->key;
+	row->user = word(s, p->owner);
+	row->group = group_name(s, p, group, sizeof group);
+	row->account = p->account ? word(s, p->account) : NULL;
+	row->project = p->project ? word(s, p->project) : NULL;
+	row->queue = word(s, p->queue);
+	row->name = p->name;
+	row->resources = word(s, p->resources);
+	row->submitted = p->created;
+	row->nodes = q->nfrags;
+	row->cpus = row->hosts ? cpus_of(row->hosts) : q->total.v[RES_CPU];
+	row->gpus = q->total.v[RES_GPU];
+	row->memory_kib = q->total.v[RES_MEM];
+	row->walltime = p->walltime;
+	store_put_history(s->store, row);
+	ledger_split(row, day_add, s->store);
+}
+
+void history_stopped(struct server *s, const struct event *e, const struct payload *p)
+{
+	const struct entry *x = &s->entries.v[e->job];
+	const struct job *job = entry_job(s, e->job);
+	struct history_row row = {
+		.attempt = job->attempt,
+		.hosts = x->outcome ? x->outcome->exec_host : NULL,
+		.state = e->by != JOB_NONE	     ? "preempted"
+			 : x->intent == INTENT_RERUN ? "rerun"
+						     : "lost",
+		.text = p->text,
+		.started = job->start,
+		.ended = e->time,
+		.ran_ms = p->used ? p->ran_ms : ran_until_now(s, x),
+		.cpu_ms = p->used ? p->cpu_ms : 0,
+		.peak_kib = p->used ? p->memory_kib : 0,
+	};
+
+	row_put(s, e->job, &row);
+}
+
+void history_ended(struct server *s, uint32_t id)
+{
+	const struct entry *e = &s->entries.v[id];
+	const struct job *job = entry_job(s, id);
+	const struct outcome *o = e->outcome;
+	struct history_row row = {
+		.last = true,
+		.state = state_of(e),
+		.text = o ? o->comment : NULL,
+		.exit_status = e->exit_status,
+		.ended = job->since,
+	};
+
+	if (job->state == STATE_DONE) { /* else it ended while it waited, whatever it did before */
+		row.attempt = job->attempt;
+		row.hosts = o ? o->exec_host : NULL;
+		row.started = job->start;
+		row.ran_ms = o && o->ended_us ? o->ran_ms : ran_until_now(s, e);
+		row.cpu_ms = o ? o->cpu_ms : 0;
+		row.peak_kib = o ? o->memory_kib : 0;
+	}
+	row_put(s, id, &row);
+}
+
+/* Of a store that is older than the history: those that have ended and are still known. */
+void history_begin(struct server *s)
+{
+	for (uint32_t id = 1; id < s->entries.n; id++)
+		if (s->entries.v[id].spec && entry_ended(s, id))
+			history_ended(s, id);
+	store_put_object(s->store, "history", "begun", "{}");
+}
