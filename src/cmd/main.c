@@ -69,6 +69,7 @@ const struct command *const commands[] = {
 	&command_nodes_set,
 	&command_nodes_remove,
 	&command_log,
+	&command_history,
 	&command_output,
 	&command_top,
 	/* The simulator, and what helps. */

@@ -81,6 +81,9 @@ static const struct {
 	{"GET", "/v1/plan", api_plan, NULL},
 	{"GET", "/v1/events", api_events, NULL},
 	{"GET", "/v1/log", api_log, NULL},
+	{"GET", "/v1/history", api_past, NULL},
+	{"GET", "/v1/history/sums", api_past_sums, NULL},
+	{"GET", "/v1/usage", api_usage, NULL},
 	{"GET", "/v1/metrics", api_metrics, NULL},
 	{"POST", "/v1/shutdown", api_shutdown, NULL},
 };

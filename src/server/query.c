@@ -25,6 +25,16 @@ static const struct parameter {
 	{"/v1/nodes/*", "force", .min = 0, .max = 1},
 	{"/v1/events", "after", .min = 0, .max = INT64_C(1) << 56, .header = "Last-Event-ID"},
 	{"/v1/log", "days", .min = 0, .max = 3650},
+	{"/v1/history", "limit", .min = 1, .max = 10000},
+	{"/v1/history", "since", .min = 0, .max = INT64_C(1) << 40},
+	{"/v1/history", "until", .min = 0, .max = INT64_C(1) << 40},
+	{"/v1/history", "attempts", .min = 0, .max = 1},
+	{"/v1/history/sums", "by", .words = "all|user|group|account|queue|state"},
+	{"/v1/history/sums", "since", .min = 0, .max = INT64_C(1) << 40},
+	{"/v1/history/sums", "until", .min = 0, .max = INT64_C(1) << 40},
+	{"/v1/history/sums", "attempts", .min = 0, .max = 1},
+	{"/v1/usage", "first", .min = 19700101, .max = 99991231},
+	{"/v1/usage", "last", .min = 19700101, .max = 99991231},
 };
 
 static const char *value_of(const struct parameter *p, const struct http_request *r)

@@ -228,6 +228,13 @@ struct server {
 	bool multi;	 /* system mode: jobs of many users */
 	bool real;	 /* the nodes are this machine itself: CPUs can be bound */
 	struct store *store;
+	struct past {
+		char *url; /* of the store */
+		struct store *
+			reader; /* for questions about the history; NULL: not connected. Of the one that is asked now */
+		struct question *asking; /* on another thread; NULL: none */
+		VEC(struct question *) waiting;
+	} past;
 	struct http *http;
 	struct engine *engine;
 	struct listener *listener; /* TLS; NULL: none */
@@ -783,6 +790,7 @@ int who_asks(struct server *s, struct http_request *r, struct asker *ret, struct
 bool who_known(void *server,
 	       const struct http_request *r); /* over TLS: by the head alone, and without counting failures */
 bool may_see(const struct server *s, const struct asker *w, const struct spec *p);
+bool may_see_all(const struct server *s, const struct asker *w); /* jobs of all users */
 bool may_change(const struct asker *w, const struct spec *p);
 
 /* ---- order.c ---- */
@@ -862,6 +870,11 @@ const char *group_name(struct server *s, const struct spec *p, char *buf, size_t
 void history_stopped(struct server *s, const struct event *e,
 		     const struct payload *p);	   /* PREEMPT, before it is applied */
 void history_ended(struct server *s, uint32_t id); /* the job has ended */
-void history_begin(struct server *s);		   /* a store that is older than the history */
+/* ---- api_history.c ---- */
+void api_past(struct server *s, struct http_request *r, const struct asker *w);
+void api_past_sums(struct server *s, struct http_request *r, const struct asker *w);
+void api_usage(struct server *s, struct http_request *r, const struct asker *w);
+
+void history_begin(struct server *s); /* a store that is older than the history */
 
 #endif

@@ -60,7 +60,12 @@ bool who_known(void *server, const struct http_request *r)
 
 bool may_see(const struct server *s, const struct asker *w, const struct spec *p)
 {
-	if (w->role >= ROLE_OPERATOR || w->uid == p->uid)
+	return w->uid == p->uid || may_see_all(s, w);
+}
+
+bool may_see_all(const struct server *s, const struct asker *w)
+{
+	if (w->role >= ROLE_OPERATOR)
 		return true;
 	return attrs_is_set(&s->attrs, "query_other_jobs") ? attrs_bool(&s->attrs, "query_other_jobs") : !s->multi;
 }

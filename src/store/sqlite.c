@@ -222,8 +222,9 @@ static int sqlite_alone(struct sqlite *s, struct err *err)
 static int sqlite_open(const char *where, int how, void **ret, struct err *err)
 {
 	struct sqlite *s = mem_zalloc(sizeof *s);
-	mode_t mask = umask(077); /* the log and its index get the mode of the file */
-	int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | (how & OPEN_EXISTING ? 0 : SQLITE_OPEN_CREATE);
+	bool make = !(how & OPEN_EXISTING);  /* else another thread may open it, and the mask is everybody's */
+	mode_t mask = make ? umask(077) : 0; /* the log and its index get the mode of the file */
+	int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | (make ? SQLITE_OPEN_CREATE : 0);
 
 	s->path = mem_strdup(where);
 	int rc = sqlite3_open_v2(where, &s->db, flags, NULL) == SQLITE_OK ? 0 : sqlite_fail(s, err);
@@ -233,9 +234,10 @@ static int sqlite_open(const char *where, int how, void **ret, struct err *err)
 		if (how & OPEN_ALONE)
 			rc = sqlite_alone(s, err);
 		if (rc == 0)
-			rc = sqlite_exec(s, how & OPEN_EXISTING ? reading : settings, err);
+			rc = sqlite_exec(s, make ? settings : reading, err);
 	}
-	umask(mask);
+	if (make)
+		umask(mask);
 	if (rc == 0)
 		log_is_there(s);
 	if (rc < 0)

@@ -1,0 +1,390 @@
+/*
+ * history.c - `shunt history`: jobs that have ended, long after the queue has forgotten them, and sums of what they used.
+ */
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "base/table.h"
+#include "base/timetext.h"
+#include "cmd/commands.h"
+#include "cmd/show.h"
+
+#define ROWS_MOST 10000 /* of a table: more is for programs */
+
+struct arguments {
+	const char *user, *group, *account, *project, *queue, *state, *name, *since, *until, *sum;
+	bool all, attempts, json, csv;
+};
+
+#define TEXT(field, value, letter, about)                                                                              \
+	{                                                                                                              \
+#field, OPTION_TEXT, offsetof(struct arguments, field), value, NULL, NULL, 0, 0, about, letter         \
+	}
+#define FLAG(field, letter, about)                                                                                     \
+	{                                                                                                              \
+#field, OPTION_FLAG, offsetof(struct arguments, field), NULL, NULL, NULL, 0, 0, about, letter          \
+	}
+#define STATES "completed failed walltime memory deleted lost expired dependency not_started hung_up preempted rerun"
+
+static const struct option options[] = {
+	TEXT(user, "NAME", 'u', "Jobs of this user. Without it: your own; root's: everybody's."),
+	FLAG(all, 'a', "Jobs of all users, as far as you may see them."),
+	TEXT(group, "NAME", 'g', "Jobs of this group."),
+	TEXT(account, "NAME", 'A', "Jobs charged to this account."),
+	TEXT(project, "NAME", 'P', "Jobs of this project."),
+	TEXT(queue, "NAME", 'q', "Jobs of this queue."),
+	{"state", OPTION_WORD, offsetof(struct arguments, state), "STATE", NULL, STATES, 0, 0,
+	 "Jobs that ended like this.", 's'},
+	TEXT(name, "NAME", 'N', "Jobs of this name; 'sim*' are all that begin with sim."),
+	{"since", OPTION_TEXT, offsetof(struct arguments, since), "WHEN", "1d", NULL, 0, 0,
+	 "Jobs that ended at that time or later: 7d (ago), a date, or a date and a time.", 'S'},
+	TEXT(until, "WHEN", 'E', "Jobs that ended before that time."),
+	{"sum", OPTION_WORD, offsetof(struct arguments, sum), "COLUMN", NULL,
+	 "user group account queue state month all", 0, 0, "Instead of jobs: what they used, summed up by that column.",
+	 0},
+	FLAG(attempts, 0, "Also attempts that were followed by another."),
+	FLAG(json, 0, "Print a JSON object for each job, newest first."),
+	FLAG(csv, 0, "Print comma-separated values, newest first; instants are seconds since 1970."),
+	{0},
+};
+
+static const char *const examples[] = {
+	"shunt history --since 7d",
+	"Your jobs of the last week.",
+	"shunt history -u ann -s failed --since 2026-11-01",
+	"What failed for ann in November.",
+	"shunt history --all --sum user --since 30d",
+	"What each user had in the last 30 days.",
+	"shunt history --sum month --since 365d",
+	"Your use by month.",
+	"shunt history --all --since 365d --csv > year.csv",
+	"A year, for a spreadsheet.",
+	NULL,
+};
+
+/* ---- asking ---- */
+
+/* "7d" ago, "2026-11-01", or with a time. */
+static int when_parse(const struct command *c, const char *option, const char *text, int64_t now, int64_t *ret)
+{
+	char midnight[64];
+	int64_t ago;
+	struct err err;
+
+	if (duration_parse(text, &ago, NULL) == 0) {
+		*ret = now > ago ? now - ago : 0;
+		return 0;
+	}
+	snprintf(midnight, sizeof midnight, "%.40s 00:00", text);
+	if (instant_parse(text, now, ret, &err) == 0 || instant_parse(midnight, now, ret, NULL) == 0)
+		return 0;
+	return command_misused(
+		c, "--%s %.60s: it must be a time ago such as 7d, a date such as 2026-11-01, or 2026-11-01T08:00",
+		option, text);
+}
+
+static void filter_add(const struct arguments *a, struct strbuf *path)
+{
+	const char *user = a->user ? a->user : a->all || getuid() == 0 ? NULL : user_name();
+
+	query_add(path, "user", user);
+	query_add(path, "group", a->group);
+	query_add(path, "account", a->account);
+	query_add(path, "project", a->project);
+	query_add(path, "queue", a->queue);
+	query_add(path, "state", a->state);
+	query_add(path, "name", a->name);
+	if (a->attempts)
+		query_add(path, "attempts", "1");
+}
+
+static void period_add(struct strbuf *path, int64_t since, int64_t until)
+{
+	char text[32];
+
+	snprintf(text, sizeof text, "%lld", (long long)since);
+	query_add(path, "since", text);
+	snprintf(text, sizeof text, "%lld", (long long)until);
+	query_add(path, "until", until ? text : NULL);
+}
+
+/* ---- jobs ---- */
+
+static const char *const fields[] = {"id",     "attempt", "owner",    "group",	     "account",	   "project",
+				     "queue",  "name",	  "state",    "exit_status", "submitted",  "started",
+				     "ended",  "nodes",	  "cpus",     "gpus",	     "memory_kib", "walltime",
+				     "ran_ms", "cpu_ms",  "peak_kib", "resources",   "hosts",	   "comment"};
+#define NFIELDS (sizeof fields / sizeof *fields)
+
+static void csv_print(const json_t *job)
+{
+	for (size_t i = 0; i < NFIELDS; i++) {
+		const json_t *v = json_object_get(job, fields[i]);
+		if (i)
+			putchar(',');
+		if (json_is_integer(v)) {
+			printf("%lld", (long long)json_integer_value(v));
+		} else if (json_is_string(v)) {
+			putchar('"');
+			for (const char *p = value_text(v); *p; p++)
+				printf(*p == '"' ? "\"\"" : "%c", *p);
+			putchar('"');
+		}
+	}
+	putchar('\n');
+}
+
+/* CPU time used, of that it could have used. */
+static void efficiency_cell(struct table *t, const json_t *job)
+{
+	int64_t could = object_number(job, "ran_ms", 0) * object_number(job, "cpus", 0);
+
+	if (could > 0)
+		table_cell(t, "%lld%%", (long long)(100 * object_number(job, "cpu_ms", 0) / could));
+	else
+		table_cell(t, "-");
+}
+
+static void job_row(struct table *t, const json_t *job, bool users)
+{
+	int64_t started = object_number(job, "started", 0), peak = object_number(job, "peak_kib", 0);
+	char buf[64];
+
+	table_cell(t, "%s", id_short(object_text(job, "id"), buf, sizeof buf));
+	table_cell(t, "%s", object_text(job, "name"));
+	if (users)
+		table_cell(t, "%s", object_text(job, "owner"));
+	table_cell(t, "%s", object_text(job, "queue"));
+	table_cell(t, "%s", object_text(job, "state"));
+	table_cell(t, "%lld", (long long)object_number(job, "exit_status", 0));
+	table_cell(t, "%lld", (long long)object_number(job, "cpus", 0));
+	instant_format(object_number(job, "ended", 0), buf, sizeof buf);
+	buf[16] = '\0'; /* no seconds */
+	table_cell(t, "%s", buf);
+	table_cell(t, "%s",
+		   started ? duration_human(started - object_number(job, "submitted", 0), buf, sizeof buf) : "-");
+	table_cell(t, "%s", started ? duration_human(object_number(job, "ran_ms", 0) / 1000, buf, sizeof buf) : "-");
+	efficiency_cell(t, job);
+	table_cell(t, "%s", peak ? memory_human(peak, buf, sizeof buf) : "-");
+}
+
+static void jobs_print(const json_t *jobs, bool users)
+{
+	static const char *const with[] = {"job",   "~name", "user",	"~queue", "ended as", ">exit",
+					   ">cpus", "ended", ">waited", ">ran",	  ">cpu",     ">memory"},
+				 *const without[] = {"job",   "~name",	 "~queue", "ended as", ">exit",	 ">cpus",
+						     "ended", ">waited", ">ran",   ">cpu",     ">memory"};
+	struct table *t = users ? table_create(with, 12) : table_create(without, 11);
+
+	for (size_t i = json_array_size(jobs); i-- > 0;) /* oldest first */
+		job_row(t, json_array_get(jobs, i), users);
+	table_print(t, stdout, 0);
+	table_destroy(t);
+}
+
+/* A page at a time; of a table all pages are kept. */
+static int jobs_show(const struct command *c, struct client *client, const struct arguments *a, int64_t since,
+		     int64_t until)
+{
+	struct strbuf path = {0};
+	struct reply reply;
+	json_t *kept = json_array();
+	char *next = NULL;
+	const json_t *job;
+	size_t i;
+	int code = EXIT_OK;
+
+	if (a->csv)
+		for (i = 0; i < NFIELDS; i++)
+			printf("%s%s", fields[i], i + 1 < NFIELDS ? "," : "\n");
+	do {
+		strbuf_clear(&path);
+		strbuf_puts(&path, "/v1/history");
+		filter_add(a, &path);
+		period_add(&path, since, until);
+		query_add(&path, "after", next);
+		if (!show_get(c, client, path.text, &reply, &code))
+			break;
+		free(next);
+		next = json_is_string(json_object_get(reply.json, "next")) ? mem_strdup(object_text(reply.json, "next"))
+									   : NULL;
+		json_array_foreach(json_object_get(reply.json, "jobs"), i, job)
+		{
+			if (a->csv)
+				csv_print(job);
+			else if (a->json)
+				json_dumpf(job, stdout, JSON_COMPACT), putchar('\n');
+			else
+				json_array_append(kept, (json_t *)job);
+		}
+		reply_fini(&reply);
+	} while (next && json_array_size(kept) < ROWS_MOST);
+	if (code == EXIT_OK && !a->csv && !a->json) {
+		if (next)
+			printf("Only the last %zu are shown; --csv prints all.\n", json_array_size(kept));
+		if (json_array_size(kept) > 0)
+			jobs_print(kept, !a->user && (a->all || getuid() == 0));
+		else
+			printf("No such job has ended in that time.\n");
+	}
+	free(next);
+	json_decref(kept);
+	strbuf_fini(&path);
+	return code;
+}
+
+/* ---- sums ---- */
+
+static void hours_cell(struct table *t, int64_t ms)
+{
+	table_cell(t, "%.1f", (double)ms / 3600000);
+}
+
+static void percent_cell(struct table *t, int64_t part, int64_t whole)
+{
+	if (whole > 0)
+		table_cell(t, "%.0f%%", 100.0 * (double)part / (double)whole);
+	else
+		table_cell(t, "-");
+}
+
+static void sum_row(struct table *t, const char *name, const json_t *sum)
+{
+	int64_t had = object_number(sum, "alloc_ms", 0), started = object_number(sum, "started", 0);
+	char buf[64];
+
+	table_cell(t, "%s", name);
+	table_cell(t, "%lld", (long long)object_number(sum, "jobs", 0));
+	hours_cell(t, had);
+	percent_cell(t, object_number(sum, "cpu_ms", 0), had);
+	percent_cell(t, had / 1000, object_number(sum, "asked", 0));
+	hours_cell(t, object_number(sum, "gpu_ms", 0));
+	table_cell(t, "%s", started ? duration_human(object_number(sum, "waited", 0) / started, buf, sizeof buf) : "-");
+}
+
+static bool sums_ask(const struct command *c, struct client *client, const struct arguments *a, const char *by,
+		     int64_t since, int64_t until, struct reply *ret, int *code)
+{
+	struct strbuf path = {0};
+
+	strbuf_puts(&path, "/v1/history/sums");
+	filter_add(a, &path);
+	query_add(&path, "by", by);
+	period_add(&path, since, until);
+	bool ok = show_get(c, client, path.text, ret, code);
+	strbuf_fini(&path);
+	return ok;
+}
+
+/* The first instant of the next month, here. */
+static int64_t month_end(int64_t instant, char *name, size_t size)
+{
+	time_t t = (time_t)instant;
+	struct tm tm;
+
+	localtime_r(&t, &tm);
+	strftime(name, size, "%Y-%m", &tm);
+	tm = (struct tm){.tm_year = tm.tm_year, .tm_mon = tm.tm_mon + 1, .tm_mday = 1, .tm_isdst = -1};
+	return (int64_t)mktime(&tm);
+}
+
+static void sum_add(json_t *all, struct table *t, const char *name, const json_t *sum)
+{
+	json_t *copy = json_deep_copy(sum);
+
+	json_object_set_new(copy, "name", json_string(name));
+	json_array_append_new(all, copy);
+	sum_row(t, name, sum);
+}
+
+static void csv_sums(const json_t *all)
+{
+	static const char *const columns[] = {"name",	"jobs",	  "started", "ran_ms", "alloc_ms",
+					      "gpu_ms", "cpu_ms", "asked",   "waited"};
+	const json_t *sum;
+	size_t i, k;
+
+	for (k = 0; k < 9; k++)
+		printf("%s%s", columns[k], k < 8 ? "," : "\n");
+	json_array_foreach(all, i, sum)
+	{
+		printf("\"%s\"", object_text(sum, "name"));
+		for (k = 1; k < 9; k++)
+			printf(",%lld", (long long)object_number(sum, columns[k], 0));
+		putchar('\n');
+	}
+}
+
+static int sums_show(const struct command *c, struct client *client, const struct arguments *a, int64_t since,
+		     int64_t until)
+{
+	bool months = strcmp(a->sum, "month") == 0, whole = strcmp(a->sum, "all") == 0;
+	const char *column[] = {a->sum, ">jobs", ">CPU hours", ">used", ">of asked", ">GPU hours", ">mean wait"};
+	struct table *t = table_create(column, 7);
+	json_t *all = json_array();
+	struct reply reply;
+	const json_t *sum;
+	char name[32];
+	int code = EXIT_OK;
+	size_t i;
+
+	for (int64_t from = since, to; from < until && code == EXIT_OK; from = to) {
+		to = months ? month_end(from, name, sizeof name) : until;
+		if (to > until)
+			to = until;
+		if (!sums_ask(c, client, a, months || whole ? "all" : a->sum, from, to, &reply, &code))
+			break;
+		json_array_foreach(json_object_get(reply.json, "sums"), i, sum)
+		{
+			const char *own = object_text(sum, "name");
+			if (!months || object_number(sum, "jobs", 0) > 0)
+				sum_add(all, t, months ? name : whole ? "all" : *own ? own : "(none)", sum);
+		}
+		reply_fini(&reply);
+	}
+	if (code == EXIT_OK && a->json)
+		show_json(all);
+	else if (code == EXIT_OK && a->csv)
+		csv_sums(all);
+	else if (code == EXIT_OK && json_array_size(all))
+		table_print(t, stdout, 0);
+	else if (code == EXIT_OK)
+		printf("No such job has ended in that time.\n");
+	json_decref(all);
+	table_destroy(t);
+	return code;
+}
+
+static int run(const struct command *c, const void *arguments, const struct operands *operands)
+{
+	const struct arguments *a = arguments;
+	int64_t now = (int64_t)time(NULL), since, until = 0;
+	struct client *client;
+
+	if (when_parse(c, "since", a->since, now, &since) != 0 ||
+	    (a->until && when_parse(c, "until", a->until, now, &until) != 0))
+		return EXIT_USAGE;
+	if (a->until && until <= since)
+		return command_misused(c, "--until is not later than --since");
+	if (!show_open(c, &client))
+		return EXIT_FAILED;
+	int code = a->sum ? sums_show(c, client, a, since, until ? until : now + 1)
+			  : jobs_show(c, client, a, since, until);
+	client_close(client);
+	return code;
+}
+
+const struct command command_history = {
+	.name = "history",
+	.about = "Show jobs that have ended, and what they used",
+	.details =
+		"Jobs that have ended are kept for years, after the queue has forgotten them. A row says how a job ended and what it used: the "
+		"time it waited and ran, the CPU time of what its CPUs could have done, and the most memory it had at once. In sums, CPU hours are "
+		"those that jobs had, \"used\" says how much of them was CPU time, and \"of asked\" how much of the walltime that was requested.",
+	.examples = examples,
+	.options = options,
+	.size = sizeof(struct arguments),
+	.run = run,
+};

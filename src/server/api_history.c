@@ -1,0 +1,302 @@
+/*
+ * api_history.c - what the history and the ledger know, for those who ask.
+ *
+ * There may be ten million rows, and a question may have to look at all of them: they are read on libuv's pool, by a connection of their own, one question at a
+ * time. The server goes on meanwhile.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "server/server_internal.h"
+#include "store/history.h"
+
+#define MOST 10000  /* rows of an answer */
+#define WAITING 100 /* questions that may wait for the one before */
+
+enum question_kind { ASK_ROWS, ASK_SUMS, ASK_USAGE };
+
+struct question {
+	uv_work_t work;
+	struct server *s;
+	struct http_request *r; /* valid until it is answered */
+	enum question_kind kind;
+	struct history_filter f;
+	enum history_by by;
+	int64_t first, last; /* days */
+	/* the answer */
+	struct strbuf out;
+	struct json j;
+	int64_t rows;
+	char next[80];
+	int rc;
+	struct err err;
+};
+
+/* ---- what is told of a row ---- */
+
+static void id_write(struct question *q, const struct history_row *row)
+{
+	char id[400];
+
+	if (row->id)
+		snprintf(id, sizeof id, "%s", row->id);
+	else if (job_key_index(row->key) >= 0)
+		snprintf(id, sizeof id, "%llu[%lld].%s", (unsigned long long)job_key_number(row->key),
+			 (long long)job_key_index(row->key), q->s->name);
+	else
+		snprintf(id, sizeof id, "%llu.%s", (unsigned long long)job_key_number(row->key), q->s->name);
+	json_text(&q->j, "id", id);
+}
+
+static int row_write(void *context, const struct history_row *row)
+{
+	struct question *q = context;
+	struct json *j = &q->j;
+
+	json_open_object(j, NULL);
+	id_write(q, row);
+	json_int(j, "attempt", row->attempt);
+	json_bool(j, "last", row->last);
+	json_text(j, "name", row->name);
+	json_text(j, "owner", row->user);
+	json_text(j, "group", row->group);
+	json_text(j, "account", row->account);
+	json_text(j, "project", row->project);
+	json_text(j, "queue", row->queue);
+	json_text(j, "state", row->state);
+	json_int(j, "exit_status", row->exit_status);
+	json_int(j, "submitted", row->submitted);
+	if (row->started)
+		json_int(j, "started", row->started);
+	else
+		json_text(j, "started", NULL);
+	json_int(j, "ended", row->ended);
+	json_text(j, "resources", row->resources);
+	json_text(j, "hosts", row->hosts);
+	json_int(j, "nodes", row->nodes);
+	json_int(j, "cpus", row->cpus);
+	json_int(j, "gpus", row->gpus);
+	json_int(j, "memory_kib", row->memory_kib);
+	json_int(j, "walltime", row->walltime);
+	json_int(j, "ran_ms", row->ran_ms);
+	json_int(j, "cpu_ms", row->cpu_ms);
+	json_int(j, "peak_kib", row->peak_kib);
+	json_text(j, "comment", row->text);
+	json_close_object(j);
+	if (++q->rows == q->f.most)
+		snprintf(q->next, sizeof q->next, "%lld.%llu.%lld", (long long)row->ended, (unsigned long long)row->key,
+			 (long long)row->attempt);
+	return 0;
+}
+
+static int sum_write(void *context, const struct history_sum *x)
+{
+	struct json *j = &((struct question *)context)->j;
+
+	json_open_object(j, NULL);
+	json_text(j, "name", x->name);
+	json_int(j, "jobs", x->jobs);
+	json_int(j, "started", x->started);
+	json_int(j, "ran_ms", x->ran_ms);
+	json_int(j, "alloc_ms", x->alloc_ms);
+	json_int(j, "gpu_ms", x->gpu_ms);
+	json_int(j, "cpu_ms", x->cpu_ms);
+	json_int(j, "asked", x->asked);
+	json_int(j, "waited", x->waited);
+	json_close_object(j);
+	return 0;
+}
+
+static int entry_write(void *context, const struct ledger_row *x)
+{
+	struct question *q = context;
+	struct json *j = &q->j;
+
+	if (q->f.user && strcmp(q->f.user, x->user) != 0)
+		return 0;
+	json_open_object(j, NULL);
+	json_int(j, "day", x->day);
+	json_text(j, "owner", x->user);
+	json_text(j, "group", x->group);
+	json_text(j, "account", *x->account ? x->account : NULL);
+	json_text(j, "queue", x->queue);
+	json_int(j, "attempts", x->attempts);
+	json_int(j, "ran_ms", x->ran_ms);
+	json_int(j, "alloc_ms", x->alloc_ms);
+	json_int(j, "gpu_ms", x->gpu_ms);
+	json_int(j, "cpu_ms", x->cpu_ms);
+	json_close_object(j);
+	return 0;
+}
+
+/* ---- asking, on another thread ---- */
+
+static void ask(uv_work_t *work)
+{
+	struct question *q = work->data;
+	struct past *past = &q->s->past;
+
+	if (!past->reader)
+		q->rc = store_open_reader(past->url, &past->reader, &q->err);
+	if (q->rc < 0)
+		return;
+	json_init(&q->j, &q->out, false);
+	json_open_object(&q->j, NULL);
+	json_open_array(&q->j, q->kind == ASK_ROWS ? "jobs" : q->kind == ASK_SUMS ? "sums" : "usage");
+	if (q->kind == ASK_ROWS)
+		q->rc = history_read(past->reader, &q->f, row_write, q, &q->err);
+	else if (q->kind == ASK_SUMS)
+		q->rc = history_sum(past->reader, &q->f, q->by, sum_write, q, &q->err);
+	else
+		q->rc = ledger_read(past->reader, q->first, q->last, entry_write, q, &q->err);
+	json_close_array(&q->j);
+	if (q->kind == ASK_ROWS)
+		json_text(&q->j, "next", *q->next ? q->next : NULL);
+	json_close_object(&q->j);
+}
+
+static void asked(uv_work_t *work, int status);
+
+static void question_next(struct server *s)
+{
+	struct past *past = &s->past;
+
+	if (past->asking || past->waiting.n == 0)
+		return;
+	past->asking = past->waiting.v[0];
+	vec_remove(&past->waiting, 0);
+	uv_queue_work(s->loop, &past->asking->work, ask, asked);
+}
+
+static void asked(uv_work_t *work, int status)
+{
+	struct question *q = work->data;
+	struct server *s = q->s;
+
+	s->past.asking = NULL;
+	loop_wake(s);
+	if (status == 0 && q->rc == 0) {
+		http_reply_strbuf(q->r, 200, "application/json", &q->out);
+	} else {
+		store_close(s->past.reader); /* another connection, for the next */
+		s->past.reader = NULL;
+		http_error(q->r, 503, "unavailable", "The history can't be read now: %s", q->err.text);
+	}
+	strbuf_fini(&q->out);
+	free(q);
+	question_next(s);
+}
+
+static void question_add(struct question *q)
+{
+	if (q->s->past.waiting.n >= WAITING) {
+		http_header(q->r, "Retry-After", "2");
+		http_error(q->r, 503, "unavailable",
+			   "Too many questions about the history are waiting. Try again later.");
+		free(q);
+		return;
+	}
+	q->work.data = q;
+	vec_push(&q->s->past.waiting, q);
+	question_next(q->s);
+}
+
+/* ---- what is asked ---- */
+
+/* "ended.key.attempt", as an answer gave it. */
+static bool next_parse(const char *text, struct history_filter *f)
+{
+	unsigned long long key;
+	long long ended, attempt;
+	int n = 0;
+
+	if (sscanf(text, "%18lld.%19llu.%18lld%n", &ended, &key, &attempt, &n) != 3 || text[n])
+		return false;
+	f->after_ended = ended;
+	f->after_key = key;
+	f->after_attempt = attempt;
+	return true;
+}
+
+static const char *copy_of(struct http_request *r, const char *text, size_t n)
+{
+	char *copy = arena_alloc(request_arena(r), n + 1);
+
+	memcpy(copy, text, n);
+	copy[n] = '\0';
+	return copy;
+}
+
+static bool filter_read(struct question *q, const struct asker *w, const char *path)
+{
+	struct http_request *r = q->r;
+	struct history_filter *f = &q->f;
+	const char *name = request_query(r, "name"), *next = request_query(r, "after");
+	size_t n = name ? strlen(name) : 0;
+
+	f->user = request_query(r, "user");
+	f->group = request_query(r, "group");
+	f->account = request_query(r, "account");
+	f->project = request_query(r, "project");
+	f->queue = request_query(r, "queue");
+	f->state = request_query(r, "state");
+	if (n && name[n - 1] == '*')
+		f->prefix = copy_of(r, name, n - 1);
+	else
+		f->name = name;
+	f->since = query_number(path, r, "since", 0);
+	f->until = query_number(path, r, "until", 0);
+	f->attempts = query_number(path, r, "attempts", 0);
+	f->most = query_number(path, r, "limit", 1000);
+	if (!may_see_all(q->s, w)) {
+		const struct account *a = account_of(q->s, w->uid);
+		const char *own = a ? a->name : "";
+		if (f->user && strcmp(f->user, own) != 0) {
+			http_error(r, 403, "forbidden", "You may see your own jobs only.");
+			return false;
+		}
+		f->user = copy_of(r, own, strlen(own));
+	}
+	if (next && !next_parse(next, f)) {
+		http_error(r, 400, "bad_request", "after=%.40s: it must be what `next` of an answer said", next);
+		return false;
+	}
+	return true;
+}
+
+static void question_begin(struct server *s, struct http_request *r, const struct asker *w, enum question_kind kind,
+			   const char *path)
+{
+	static const char *const columns[HISTORY_BY_COUNT] = {"all", "user", "group", "account", "queue", "state"};
+	struct question *q = mem_zalloc(sizeof *q);
+	const char *by = request_query(r, "by");
+
+	q->s = s;
+	q->r = r;
+	q->kind = kind;
+	for (int i = 0; i < HISTORY_BY_COUNT; i++)
+		if (by && strcmp(by, columns[i]) == 0)
+			q->by = (enum history_by)i;
+	q->first = query_number(path, r, "first", 0);
+	q->last = query_number(path, r, "last", 99999999);
+	if (filter_read(q, w, path))
+		question_add(q);
+	else
+		free(q);
+}
+
+void api_past(struct server *s, struct http_request *r, const struct asker *w)
+{
+	question_begin(s, r, w, ASK_ROWS, "/v1/history");
+}
+
+void api_past_sums(struct server *s, struct http_request *r, const struct asker *w)
+{
+	question_begin(s, r, w, ASK_SUMS, "/v1/history/sums");
+}
+
+void api_usage(struct server *s, struct http_request *r, const struct asker *w)
+{
+	question_begin(s, r, w, ASK_USAGE, "/v1/usage");
+}
