@@ -14,6 +14,7 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/descriptors.h"
@@ -121,6 +122,24 @@ static int make_directories(struct server *s, struct err *err)
 	return rc;
 }
 
+/* Nothing of it runs any more, but for threads or children that are just ending with it. */
+static bool process_is_dying(const char *pid)
+{
+	char path[64], text[512] = "", *state;
+	int fd, n;
+
+	snprintf(path, sizeof path, "/proc/%.20s/stat", pid);
+	fd = *pid ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+	if (fd < 0)
+		return *pid != '\0';
+	n = (int)read(fd, text, sizeof text - 1);
+	close(fd);
+	state = n > 0 ? strrchr(text, ')') : NULL;
+	return !state || state[1] == '\0' || state[2] == 'Z' || state[2] == 'X';
+}
+
+#define DYING_MS 2000 /* so long the lock of a server that was killed is waited for */
+
 /* One server for an instance: the lock lives as long as the process does. */
 static int lock_instance(struct server *s, struct err *err)
 {
@@ -133,11 +152,15 @@ static int lock_instance(struct server *s, struct err *err)
 		  0644); /* the directory is the account's, and we may be root */
 	if (fd < 0)
 		return err_set(err, -errno, "%s: %s", path, strerror(errno));
-	if (flock(fd, LOCK_EX | LOCK_NB) < 0) {
-		n = read(fd, pid, sizeof pid - 1);
+	for (int waited = 0; flock(fd, LOCK_EX | LOCK_NB) < 0; waited += 20) {
+		n = pread(fd, pid, sizeof pid - 1, 0);
 		pid[n > 0 ? strcspn(pid, "\n") : 0] = '\0';
-		close(fd);
-		return err_set(err, -EBUSY, "a server runs here already (process %s, %s)", *pid ? pid : "?", path);
+		if (waited >= DYING_MS || !process_is_dying(pid)) {
+			close(fd);
+			return err_set(err, -EBUSY, "a server runs here already (process %s, %s)", *pid ? pid : "?",
+				       path);
+		}
+		nanosleep(&(struct timespec){.tv_nsec = 20000000}, NULL);
 	}
 	s->lock = fd;
 	return 0;
