@@ -125,12 +125,15 @@ static pmix_status_t on_finalized(const pmix_proc_t *p, void *object, pmix_op_cb
 	return PMIX_OPERATION_SUCCEEDED;
 }
 
-/* Whoever asks for a part of the ranks only gets all of them ended: a program that lost some of its ranks is of no use. */
+/* Whoever asks for a part of the ranks only gets all of them ended: a program that lost some of its ranks is of no use.
+ *
+ * It is never answered: the rank waits until the launcher, which knows then who gave up, has it ended. Otherwise it would be gone before the
+ * launcher knows, and the complaint of another rank that misses it could come first, from another host. */
 static pmix_status_t on_abort(const pmix_proc_t *p, void *object, int status, const char message[], pmix_proc_t procs[],
 			      size_t n, pmix_op_cbfunc_t done, void *context)
 {
 	event_put((struct meet_event){.type = MEET_ABORT, .rank = p->rank, .status = status});
-	return PMIX_OPERATION_SUCCEEDED;
+	return PMIX_SUCCESS;
 }
 
 /* Refusing alone is not enough: Open MPI's other ranks would wait for ever. */
