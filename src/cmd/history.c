@@ -1,6 +1,7 @@
 /*
  * history.c - `shunt history`: jobs that have ended, long after the queue has forgotten them, and sums of what they used.
  */
+#include <limits.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -53,6 +54,8 @@ static const struct option options[] = {
 static const char *const examples[] = {
 	"shunt history --since 7d",
 	"Your jobs of the last week.",
+	"shunt history --attempts 12",
+	"Job 12, and each time that it was started.",
 	"shunt history -u ann -s failed --since 2026-11-01",
 	"What failed for ann in November.",
 	"shunt history --all --sum user --since 30d",
@@ -185,8 +188,8 @@ static void jobs_print(const json_t *jobs, bool users)
 }
 
 /* A page at a time; of a table all pages are kept. */
-static int jobs_show(const struct command *c, struct client *client, const struct arguments *a, int64_t since,
-		     int64_t until)
+static int jobs_show(const struct command *c, struct client *client, const struct arguments *a, const char *id,
+		     int64_t since, int64_t until)
 {
 	struct strbuf path = {0};
 	struct reply reply;
@@ -202,6 +205,7 @@ static int jobs_show(const struct command *c, struct client *client, const struc
 	do {
 		strbuf_clear(&path);
 		strbuf_puts(&path, "/v1/history");
+		query_add(&path, "id", id);
 		filter_add(a, &path);
 		period_add(&path, since, until);
 		query_add(&path, "after", next);
@@ -227,7 +231,7 @@ static int jobs_show(const struct command *c, struct client *client, const struc
 		if (json_array_size(kept) > 0)
 			jobs_print(kept, !a->user && (a->all || getuid() == 0));
 		else
-			printf("No such job has ended in that time.\n");
+			printf(id ? "No such job has ended.\n" : "No such job has ended in that time.\n");
 	}
 	free(next);
 	json_decref(kept);
@@ -366,18 +370,27 @@ static int run(const struct command *c, const void *arguments, const struct oper
 	if (when_parse(c, "since", a->since, now, &since) != 0 ||
 	    (a->until && when_parse(c, "until", a->until, now, &until) != 0))
 		return EXIT_USAGE;
+	if (a->sum && operands->n)
+		return command_misused(c, "--sum is not for single jobs");
 	if (a->until && until <= since)
 		return command_misused(c, "--until is not later than --since");
 	if (!show_open(c, &client))
 		return EXIT_FAILED;
-	int code = a->sum ? sums_show(c, client, a, since, until ? until : now + 1)
-			  : jobs_show(c, client, a, since, until);
+	int code = EXIT_OK;
+	if (a->sum)
+		code = sums_show(c, client, a, since, until ? until : now + 1);
+	else if (operands->n == 0)
+		code = jobs_show(c, client, a, NULL, since, until);
+	for (int i = 0; i < operands->n && code == EXIT_OK; i++)
+		code = jobs_show(c, client, a, operands->v[i], 0, 0);
 	client_close(client);
 	return code;
 }
 
 const struct command command_history = {
 	.name = "history",
+	.operands = "[JOB]...",
+	.operands_max = INT_MAX,
 	.about = "Show jobs that have ended, and what they used",
 	.details =
 		"Jobs that have ended are kept for years, after the queue has forgotten them. A row says how a job ended and what it used: the "

@@ -228,13 +228,33 @@ static const char *copy_of(struct http_request *r, const char *text, size_t n)
 	return copy;
 }
 
+/* A job, an element, or an array with all its elements. */
+static int id_read(const char *text, struct history_filter *f, struct err *err)
+{
+	struct jobid id;
+	int rc = jobid_parse(text, &id, err);
+
+	if (rc < 0)
+		return rc;
+	f->first = job_key(id.number, id.kind == JOBID_ELEMENT ? id.index : -1);
+	f->last = id.kind == JOBID_ELEMENT ? f->first : job_key(id.number, JOB_INDEX_MAX);
+	jobid_fini(&id);
+	return 0;
+}
+
 static bool filter_read(struct question *q, const struct asker *w, const char *path)
 {
 	struct http_request *r = q->r;
 	struct history_filter *f = &q->f;
 	const char *name = request_query(r, "name"), *next = request_query(r, "after");
+	const char *id = request_query(r, "id");
 	size_t n = name ? strlen(name) : 0;
+	struct err err;
 
+	if (id && id_read(id, f, &err) < 0) {
+		http_error(r, 400, "bad_request", "%s", err.text);
+		return false;
+	}
 	f->user = request_query(r, "user");
 	f->group = request_query(r, "group");
 	f->account = request_query(r, "account");

@@ -109,6 +109,10 @@ static void filter_add(struct query *q, const struct history_filter *f)
 		text_condition(q, "substr(name, 1, length(?))", f->prefix);
 		strbuf_printf(&q->sql, " = $%d", q->n);
 	}
+	if (f->last) {
+		number_condition(q, "key >= ?", (int64_t)f->first);
+		number_condition(q, "key <= ?", (int64_t)f->last);
+	}
 	if (f->since)
 		number_condition(q, "ended >= ?", f->since);
 	if (f->until)
