@@ -134,44 +134,82 @@ int accounting_write(struct accounting *a, int64_t now, const char *lines, size_
 
 /* ---- reading ---- */
 
-/* 1: go on; 0: enough; -errno. */
-static int file_scan(const char *path, bool (*one)(void *context, const char *line), void *context, struct err *err)
-{
-	struct lines *in;
-	char *line;
-	int rc = access(path, F_OK) < 0 ? -ENOENT : lines_open(path, &in, err);
+struct accounting_reader {
+	char *dir;
+	int64_t day; /* an instant of it: noon, so that a day of 23 or 25 hours is neither missed nor read twice */
+	struct strbuf end; /* the path of the last one */
+	struct lines *in;  /* of the present one; NULL: none is open */
+	bool over;
+};
 
-	if (rc < 0)
-		return rc == -ENOENT ? 1 : rc;
-	bool more = true;
-	while (more && (rc = lines_next(in, &line, err)) == 1)
-		more = one(context, line);
-	lines_close(in);
-	return rc < 0 ? rc : more;
+struct accounting_reader *accounting_open_days(const char *dir, int64_t from, int64_t to)
+{
+	struct accounting_reader *r = mem_zalloc(sizeof *r);
+	time_t t = (time_t)from;
+	struct tm noon;
+
+	localtime_r(&t, &noon);
+	noon.tm_hour = 12;
+	noon.tm_min = noon.tm_sec = 0;
+	noon.tm_isdst = -1;
+	r->dir = mem_strdup(dir);
+	r->day = mktime(&noon);
+	day_path(dir, to, &r->end);
+	r->over = from > to;
+	return r;
+}
+
+/* Opens the file of the present day, if there is one, and goes on to the next day. */
+static int day_open(struct accounting_reader *r, struct err *err)
+{
+	struct strbuf path = {0};
+	int rc;
+
+	day_path(r->dir, r->day, &path);
+	rc = access(path.text, F_OK) < 0 ? -ENOENT : lines_open(path.text, &r->in, err);
+	r->day += DAY;
+	r->over = strcmp(path.text, r->end.text) >= 0;
+	strbuf_fini(&path);
+	return rc == -ENOENT ? 0 : rc;
+}
+
+int accounting_next(struct accounting_reader *r, char **ret, struct err *err)
+{
+	int rc;
+
+	*ret = NULL;
+	if (!r->in)
+		return r->over ? 0 : (rc = day_open(r, err)) < 0 ? rc : 1;
+	rc = lines_next(r->in, ret, err);
+	if (rc == 0) {
+		lines_close(r->in);
+		r->in = NULL;
+		*ret = NULL;
+	}
+	return rc < 0 ? rc : 1;
+}
+
+void accounting_close_days(struct accounting_reader *r)
+{
+	if (!r)
+		return;
+	if (r->in)
+		lines_close(r->in);
+	strbuf_fini(&r->end);
+	free(r->dir);
+	free(r);
 }
 
 int accounting_scan(const char *dir, int64_t from, int64_t to, bool (*one)(void *context, const char *line),
 		    void *context, struct err *err)
 {
-	struct strbuf path = {0}, end = {0};
-	int rc = 1;
+	struct accounting_reader *r = accounting_open_days(dir, from, to);
+	bool more = true;
+	char *line;
+	int rc = 0;
 
-	/* By noon of each day, so that a day of 23 or 25 hours is neither missed nor read twice. */
-	time_t t = (time_t)from;
-	struct tm noon;
-	localtime_r(&t, &noon);
-	noon.tm_hour = 12;
-	noon.tm_min = noon.tm_sec = 0;
-	noon.tm_isdst = -1;
-	t = mktime(&noon);
-	day_path(dir, to, &end);
-	for (int64_t day = t; rc == 1 && from <= to; day += DAY) {
-		day_path(dir, day, &path);
-		rc = file_scan(path.text, one, context, err);
-		if (strcmp(path.text, end.text) >= 0)
-			break;
-	}
-	strbuf_fini(&path);
-	strbuf_fini(&end);
+	while (more && (rc = accounting_next(r, &line, err)) == 1)
+		more = !line || one(context, line);
+	accounting_close_days(r);
 	return rc < 0 ? rc : 0;
 }

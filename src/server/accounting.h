@@ -77,6 +77,13 @@ struct record_line {
 int record_parse(const char *line, struct arena *arena, struct record_line *ret, struct err *err);
 const char *record_get(const struct record_line *r, const char *key); /* NULL: it is not in it */
 
+/* The lines of the days from..to (instants) that are there, one by one: 1 with a line, or with NULL where there was none to be had in this step (a day ends, or
+ * has no file); 0: that was all; -errno. A line is borrowed until the next call. */
+struct accounting_reader;
+struct accounting_reader *accounting_open_days(const char *dir, int64_t from, int64_t to);
+int accounting_next(struct accounting_reader *r, char **ret, struct err *err);
+void accounting_close_days(struct accounting_reader *r);
+
 /* Calls `one` for each line of the days from..to (instants) that are there, in order; it returns false to stop. Lines
  * are borrowed. Days without a file are passed over. */
 int accounting_scan(const char *dir, int64_t from, int64_t to, bool (*one)(void *context, const char *line),

@@ -11,8 +11,8 @@
 #include "sched/forecast.h"
 #include "server/server_internal.h"
 
-#define SLICE_US 30000 /* of a request */
-#define SLICE_CYCLES 8 /* between looks at the clock */
+#define SLICE_US 15000 /* of a request */
+#define SLICE_CYCLES 1 /* between looks at the clock: with many nodes one takes milliseconds */
 #define PIECES_MAX 500 /* jobs whose nodes are kept, for the picture of the plan */
 #define REST 20	       /* times as long as it took */
 #define STALE 30       /* seconds, after which a part of a newer one is better than the whole of the last */

@@ -1,0 +1,244 @@
+/*
+ * api_long.c - answers that take long to put together, in slices (work.h): the plan, and the log.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "server/server_internal.h"
+
+#define LINES 64	   /* of the log that a step reads */
+#define PIECES 16	   /* of the plan that a step writes */
+#define LOG_MAX (8u << 20) /* bytes of lines that are wanted */
+
+static void nothing_to_pause(struct server *s, struct work *w)
+{
+}
+
+/* ---- the plan ---- */
+
+struct plan_piece {
+	uint32_t job, node;
+	int64_t cpus, start, end;
+	const char *state;
+};
+
+/* The pieces are those of one instant. */
+struct plan_work {
+	struct work work;
+	struct http_request *r;
+	struct asker who;
+	VEC(struct plan_piece) pieces;
+	uint32_t node; /* those before it are written */
+	size_t at;     /* the same of pieces */
+	int64_t now, foreseen;
+	struct strbuf out;
+	struct json j;
+};
+
+static void piece_show(const struct server *s, const struct asker *w, struct json *j, uint32_t job, uint32_t node,
+		       int64_t cpus, int64_t start, int64_t end, const char *state)
+{
+	const struct entry *e = &s->entries.v[job];
+	struct strbuf id = {0};
+	bool seen = e->spec && may_see(s, w, e->spec);
+
+	entry_id(s, job, &id);
+	json_open_object(j, NULL);
+	json_text(j, "job", seen ? id.text : NULL);
+	json_text(j, "name", seen ? e->spec->name : NULL);
+	json_text(j, "owner", seen ? word(s, e->spec->owner) : NULL);
+	json_text(j, "node", names_get(&s->cluster->node_names, node));
+	json_int(j, "cpus", cpus);
+	json_int(j, "start", start);
+	json_int(j, "end", end);
+	json_text(j, "state", state);
+	if (seen && entry_job(s, job)->deadline != TIME_NEVER)
+		json_int(j, "deadline", entry_job(s, job)->deadline);
+	json_close_object(j);
+	strbuf_fini(&id);
+}
+
+static int64_t piece_cpus(const struct server *s, const struct piece *x)
+{
+	const struct request *r = cluster_job_request(s->cluster, entry_job(s, x->job));
+	int64_t cpus = s->cluster->shapes.v[x->shape].need.v[RES_CPU];
+
+	if (x->whole && s->plan->holds.v[x->job].placed == r->nfrags) {
+		int32_t *nodes = mem_alloc(r->nfrags * sizeof *nodes);
+		plan_nodes(s->plan, x->job, nodes);
+		cpus = cluster_frag_cpus(s->cluster, r, nodes, x->frag);
+		free(nodes);
+	}
+	return cpus;
+}
+
+static void pieces_collect(struct server *s, struct plan_work *w)
+{
+	for (uint32_t i = 0; i < s->nodes.n; i++)
+		for (size_t k = 0; k < s->plan->node[i].pieces.n; k++) {
+			const struct piece *x = &s->plan->node[i].pieces.v[k];
+			const struct job *job = entry_job(s, x->job);
+			if (job->state == STATE_CANDIDATE)
+				continue; /* no promise: the forecast has it */
+			vec_push(&w->pieces, (struct plan_piece){x->job, i, piece_cpus(s, x),
+								 x->running ? job->start : x->start, x->end,
+								 x->running	   ? "running"
+								 : job->guaranteed ? "guaranteed"
+										   : "reserved"});
+		}
+	for (size_t i = 0; i < s->pieces.n; i++) {
+		const struct foreseen_piece *x = &s->pieces.v[i];
+		if (s->entries.v[x->job].spec && entry_job(s, x->job)->state == STATE_CANDIDATE)
+			vec_push(&w->pieces,
+				 (struct plan_piece){x->job, x->node, x->cpus, x->start, x->end, "expected"});
+	}
+}
+
+static void node_write(const struct server *s, struct json *j, uint32_t node)
+{
+	if (world_node_past(s, node))
+		return;
+	json_open_object(j, NULL);
+	json_text(j, "name", names_get(&s->cluster->node_names, node));
+	json_int(j, "cpus", s->cluster->nodes.v[node].total.v[RES_CPU]);
+	json_bool(j, "up", s->plan->node[node].up);
+	json_close_object(j);
+}
+
+static void plan_free(struct plan_work *w)
+{
+	vec_free(&w->pieces);
+	strbuf_fini(&w->out);
+	free(w);
+}
+
+static bool plan_step(struct server *s, struct work *work)
+{
+	struct plan_work *w = (struct plan_work *)work;
+
+	if (w->node < s->plan->nnodes) {
+		for (int i = 0; i < PIECES && w->node < s->plan->nnodes; i++)
+			node_write(s, &w->j, w->node++);
+		if (w->node == s->plan->nnodes) {
+			json_close_array(&w->j);
+			json_open_array(&w->j, "pieces");
+		}
+		return true;
+	}
+	for (int i = 0; i < PIECES && w->at < w->pieces.n; i++) {
+		const struct plan_piece *x = &w->pieces.v[w->at++];
+		piece_show(s, &w->who, &w->j, x->job, x->node, x->cpus, x->start, x->end, x->state);
+	}
+	if (w->at < w->pieces.n)
+		return true;
+	json_close_array(&w->j);
+	json_int(&w->j, "foreseen", w->foreseen);
+	json_close_object(&w->j);
+	http_reply_strbuf(w->r, 200, "application/json", &w->out);
+	plan_free(w);
+	return false;
+}
+
+static void plan_stop(struct server *s, struct work *work, const char *why)
+{
+	struct plan_work *w = (struct plan_work *)work;
+
+	http_error(w->r, 503, "unavailable", "The plan could not be put together (%s). Try again later.", why);
+	plan_free(w);
+}
+
+void api_plan(struct server *s, struct http_request *r, const struct asker *who)
+{
+	static const struct work_kind kind = {plan_step, nothing_to_pause, plan_stop, .reads = true, .lasting = false};
+	struct plan_work *w = mem_zalloc(sizeof *w);
+
+	foresee(s);
+	w->r = r;
+	w->who = *who;
+	w->foreseen = s->expected_at;
+	pieces_collect(s, w);
+	json_init(&w->j, &w->out, false);
+	json_open_object(&w->j, NULL);
+	json_int(&w->j, "now", s->now);
+	json_open_array(&w->j, "nodes");
+	if (s->plan->nnodes == 0) {
+		json_close_array(&w->j);
+		json_open_array(&w->j, "pieces");
+	}
+	work_add(s, &w->work, &kind);
+}
+
+/* ---- the log ---- */
+
+struct log_work {
+	struct work work;
+	struct http_request *r;
+	struct accounting_reader *reader;
+	char id[64];   /* a job's number; "": all */
+	char user[64]; /* whose jobs; "": everybody's */
+	struct strbuf out;
+};
+
+static bool line_fits(const struct log_work *w, const char *line)
+{
+	const char *id = strchr(line, ';'), *user = strstr(line, "user=");
+	size_t n = strlen(w->user);
+
+	id = id ? strchr(id + 1, ';') : NULL;
+	if (*w->id &&
+	    (!id || strncmp(id + 1, w->id, strlen(w->id)) != 0 || strchr("0123456789", id[1 + strlen(w->id)])))
+		return false;
+	return !*w->user || (user && strncmp(user + 5, w->user, n) == 0 && (user[5 + n] == ' ' || user[5 + n] == '\0'));
+}
+
+static void log_free(struct log_work *w)
+{
+	accounting_close_days(w->reader);
+	strbuf_fini(&w->out);
+	free(w);
+}
+
+static bool log_step(struct server *s, struct work *work)
+{
+	struct log_work *w = (struct log_work *)work;
+	bool more = true;
+	char *line;
+
+	for (int i = 0; i < LINES && more; i++) {
+		more = accounting_next(w->reader, &line, NULL) == 1 && w->out.n < LOG_MAX;
+		if (more && line && line_fits(w, line))
+			strbuf_printf(&w->out, "%s\n", line);
+	}
+	if (more)
+		return true;
+	http_reply_strbuf(w->r, 200, "text/plain; charset=utf-8", &w->out);
+	log_free(w);
+	return false;
+}
+
+static void log_stop(struct server *s, struct work *work, const char *why)
+{
+	struct log_work *w = (struct log_work *)work;
+
+	http_error(w->r, 503, "unavailable", "The log could not be read (%s). Try again later.", why);
+	log_free(w);
+}
+
+void api_log(struct server *s, struct http_request *r, const struct asker *who)
+{
+	static const struct work_kind kind = {log_step, nothing_to_pause, log_stop, .reads = true, .lasting = false};
+	const char *job = request_query(r, "job");
+	struct log_work *w = mem_zalloc(sizeof *w);
+	char dir[4096];
+	int64_t days = query_number("/v1/log", r, "days", 1);
+
+	w->r = r;
+	if (job)
+		snprintf(w->id, sizeof w->id, "%.*s", (int)strcspn(job, ".["), *job ? job : "-");
+	if (who->role < ROLE_OPERATOR)
+		snprintf(w->user, sizeof w->user, "%s", who->user);
+	snprintf(dir, sizeof dir, "%s/accounting", s->where.state);
+	w->reader = accounting_open_days(*s->conf.accounting ? s->conf.accounting : dir, s->now - days * 86400, s->now);
+	work_add(s, &w->work, &kind);
+}
