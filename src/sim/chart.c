@@ -243,7 +243,7 @@ static int boxes_write(FILE *f, const char *name, const chart_boxes *boxes, cons
 	return n;
 }
 
-/* Jobs are coloured by their wait, from light to dark; those with a deadline have a red edge. */
+/* Jobs are coloured by their wait, from light to dark; those with a deadline have an orange edge, which the picture says. */
 static void gantt_draw(FILE *f, int height, int top, const struct chart_run *run, const struct axis *a)
 {
 	static const char plot[] = ", $%s using 1:3:1:2:3:4:5 with boxxyerror fs solid 1 %s lw 1.2 lc palette notitle";
@@ -263,12 +263,16 @@ static void gantt_draw(FILE *f, int height, int top, const struct chart_run *run
 	chart_gantt(&boxes, run, a->window);
 	int common = boxes_write(f, "common", &boxes, a, run->procs, false);
 	int due = boxes_write(f, "due", &boxes, a, run->procs, true);
+	if (due)
+		fprintf(f,
+			"set label 2 'orange edge: with a deadline' at graph 1,0 offset character 0,-2.2 right font ',10' "
+			"textcolor rgb '#333333'\n");
 	fprintf(f, "plot 0 lw 0 notitle");
 	if (common)
 		fprintf(f, plot, "common", "noborder");
 	if (due)
 		fprintf(f, plot, "due", "border lc rgb '#D55E00'");
-	fprintf(f, "\n");
+	fprintf(f, "\nunset label 2\n");
 	vec_free(&boxes);
 	strbuf_fini(&title);
 }

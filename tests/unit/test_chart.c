@@ -110,6 +110,19 @@ static int64_t size_and_remove(const char *path)
 	return st.st_size;
 }
 
+static bool file_has(const char *path, const char *text)
+{
+	FILE *f = fopen(path, "r");
+	char line[4096];
+	bool found = false;
+
+	assert_non_null(f);
+	while (!found && fgets(line, sizeof line, f))
+		found = strstr(line, text) != NULL;
+	fclose(f);
+	return found;
+}
+
 static void pictures_are_drawn(void **state)
 {
 	(void)state;
@@ -128,6 +141,7 @@ static void pictures_are_drawn(void **state)
 	}
 	if (rc != 0)
 		fail_msg("%s", err.text);
+	assert_true(file_has(path, "orange edge: with a deadline"));
 	int64_t size = size_and_remove(path);
 	assert_true(size > 10000 && size < 300000);
 	assert_int_equal(chart_bars_draw(path, &bars, &err), 0);
