@@ -324,11 +324,12 @@ static bool insert_packed(struct insertion *in, const struct request *r, struct 
 	return done;
 }
 
-/* Whether equal fragments, or a single node, leave no choice that could have been a wrong one. To push a job with whole nodes is
- * one: it may take more where it goes than where it was, and who could have been removed for the next fragment was not. */
+/* Whether equal fragments, or a single node, leave no choice that could have been a wrong one. With whole nodes a push is one: a
+ * job that has them may take more where it goes than where it was, and a job that wants them loses an empty node to the one
+ * that is pushed there, and it may be that only another could have been removed. */
 static bool greedy_is_exact(const struct plan *p, const struct manner *m, const struct request *r)
 {
-	if (m->may_remove && m->push_depth && p->wholes && r->nfrags > 1)
+	if (m->may_remove && m->push_depth && (p->wholes || r->whole) && r->nfrags > 1)
 		return false;
 	return r->nfrags == 1 || r->uniform || p->nnodes == 1;
 }
