@@ -18,6 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/strbuf.h"
 #include "store/store_internal.h"
 
 #define BATCH_ROWS 5000
@@ -39,10 +40,6 @@ static const struct {
 	{"history", "job of the history", "jobs of the history", GET_HISTORY, PUT_HISTORY},
 	{"ledger", "entry of the ledger", "entries of the ledger", GET_LEDGER, ADD_LEDGER},
 };
-
-/* Of a copy that was not finished. */
-static const char empty[] = "BEGIN; DELETE FROM object; DELETE FROM job; DELETE FROM body; DELETE FROM event;"
-			    " DELETE FROM script; DELETE FROM damaged; DELETE FROM history; DELETE FROM ledger; COMMIT";
 
 struct copying {
 	struct store *from, *to;
@@ -199,13 +196,27 @@ static int target_lead(struct copying *c, struct err *err)
 	return rc;
 }
 
+/* Of a copy that was not finished. */
+static int target_empty(struct copying *c, struct err *err)
+{
+	struct strbuf sql = {0};
+
+	strbuf_puts(&sql, "BEGIN; ");
+	for (int i = 0; i < COPY_TABLES; i++)
+		strbuf_printf(&sql, "DELETE FROM %s; ", tables[i].name);
+	strbuf_puts(&sql, "COMMIT");
+	int rc = c->to->back->exec(c->to->db, strbuf_text(&sql), err);
+	strbuf_fini(&sql);
+	return rc;
+}
+
 static int target_fill(struct copying *c, struct err *err)
 {
 	bool again = strcmp(c->to->id, ID_COPYING) == 0;
 	int rc = id_put(c->to, ID_COPYING, err);
 
 	if (rc == 0 && again)
-		rc = c->to->back->exec(c->to->db, empty, err);
+		rc = target_empty(c, err);
 	if (rc == 0)
 		rc = tables_copy(c, err);
 	if (rc == 0)
