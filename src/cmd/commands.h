@@ -15,7 +15,7 @@ extern const struct command command_version;
 extern const struct command command_completions; /* completions.c */
 extern const struct command command_manual;	 /* manual.c */
 
-/* What hands in and changes jobs. */
+/* What submits and changes jobs. */
 extern const struct command command_up, command_down, command_status;				      /* instance.c */
 extern const struct command command_qsub, command_submit;					      /* qsub.c */
 extern const struct command command_qdel, command_qalter;					      /* qdel.c */

@@ -14,7 +14,7 @@
 
 /* A row is all there is to do to add one. */
 const struct command *const commands[] = {
-	/* The server, and what hands in and changes jobs. */
+	/* The server, and what submits and changes jobs. */
 	&command_up,
 	&command_down,
 	&command_status,

@@ -153,7 +153,7 @@ static void put_name(const struct command *c)
 		putchar(*p == ' ' ? '-' : *p);
 }
 
-/* A sentence as the line of NAME has it: "Hand in a job." -> "hand in a job". */
+/* A sentence as the line of NAME has it: "Submit a job." -> "submit a job". */
 static void put_about(const char *about)
 {
 	size_t n = strlen(about);

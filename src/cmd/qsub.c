@@ -1,5 +1,5 @@
 /*
- * qsub.c - `qsub` and `shunt submit`: hand in a job.
+ * qsub.c - `qsub` and `shunt submit`: submit a job.
  *
  * Programs call qsub and take what it prints for the id: so that is one line on standard output and nothing anywhere
  * else. Remarks go to standard error only if that is a terminal.
@@ -383,7 +383,7 @@ const struct command command_qsub = {
 	.operands = "[SCRIPT | -- COMMAND [ARGUMENTS]]",
 	.operand_kind = OPTION_FILE,
 	.operands_max = 1,
-	.about = "Hand in a job, and print its id.",
+	.about = "Submit a job, and print its id.",
 	.details = DETAILS,
 	.examples = qsub_examples,
 	.options = qsub_options,
@@ -398,7 +398,7 @@ const struct command command_submit = {
 	.operands = "[SCRIPT | -- COMMAND [ARGUMENTS]]",
 	.operand_kind = OPTION_FILE,
 	.operands_max = 1,
-	.about = "Hand in a job, and tell what becomes of it.",
+	.about = "Submit a job, and tell what becomes of it.",
 	.details = DETAILS " The same as qsub, for people.",
 	.examples = submit_examples,
 	.options = qsub_options,

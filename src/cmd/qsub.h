@@ -1,5 +1,5 @@
 /*
- * qsub.h - the parts of handing in a job.
+ * qsub.h - the parts of submitting a job.
  */
 #ifndef CMD_QSUB_H
 #define CMD_QSUB_H

@@ -1,5 +1,5 @@
 /*
- * qsub_terminal.c - `qsub -I`: hands in a job, waits until it runs, and is its terminal (run/pty.h).
+ * qsub_terminal.c - `qsub -I`: submits a job, waits until it runs, and is its terminal (run/pty.h).
  *
  * The way to the job's terminal is a request to the server that leaves HTTP. When that breaks, because the server was restarted, say, it is made
  * again: by a key of our own the server knows that it is us.
@@ -200,7 +200,7 @@ int job_interact(const struct command *c, struct client *client, struct jobspec 
 	struct seat seat = {.c = c, .client = client};
 
 	if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO))
-		return command_fail(c, "-I needs a terminal: leave it out to hand in a script");
+		return command_fail(c, "-I needs a terminal: leave it out to submit a script");
 	json_object_set_new(s->job, "interactive", json_true());
 	signals_set(on_interrupt);
 	int code = job_submit(c, client, s, &r);
