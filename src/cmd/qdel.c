@@ -157,8 +157,7 @@ static int alter(const struct command *c, const void *arguments, const struct op
 	} else if (json_object_size(s.job) == 0) {
 		code = command_misused(c, "say what to change, as in 'qalter -l walltime=2:00:00 %s'", o->v[0]);
 	} else if (json_object_get(s.job, "array")) {
-		code = command_misused(c,
-				       "an array's elements can't be changed: delete some, or submit another array");
+		code = command_misused(c, "an array's elements can't be changed: delete some, or submit another array");
 	} else if (json_object_get(s.job, "max_run_subjobs") && element_among(o)) {
 		code = command_misused(c,
 				       "how many elements run at once is set for a whole array, as in 12[], not for %s",
