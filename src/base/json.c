@@ -19,12 +19,29 @@ void json_init(struct json *j, struct strbuf *out, bool pretty)
 	*j = (struct json){.out = out, .pretty = pretty};
 }
 
+/* How many characters from here on are written as they are, whatever follows: most texts as a whole. */
+static size_t plain_length(const char *s)
+{
+	size_t n = 0;
+
+	while (s[n] >= ' ' && s[n] < 0x7f && s[n] != '"' && s[n] != '\\')
+		n++;
+	return n;
+}
+
 static void quoted(struct strbuf *out, const char *s)
 {
+	size_t plain;
 	int32_t c;
 
-	strbuf_puts(out, "\"");
-	for (int n; (n = utf8_next(s, &c)) > 0; s += n) {
+	strbuf_add(out, "\"", 1);
+	for (int n = 1; n > 0; s += n) {
+		plain = plain_length(s);
+		strbuf_add(out, s, plain);
+		s += plain;
+		n = utf8_next(s, &c);
+		if (n <= 0)
+			break;
 		if (c == '"' || c == '\\')
 			strbuf_printf(out, "\\%c", (char)c);
 		else if (c == -1)
@@ -112,8 +129,18 @@ void json_text(struct json *j, const char *key, const char *value)
 
 void json_int(struct json *j, const char *key, int64_t value)
 {
+	uint64_t rest = value < 0 ? -(uint64_t)value : (uint64_t)value;
+	char buf[24];
+	size_t at = sizeof buf;
+
 	element(j, key);
-	strbuf_printf(j->out, "%lld", (long long)value);
+	do {
+		buf[--at] = (char)('0' + rest % 10);
+		rest /= 10;
+	} while (rest);
+	if (value < 0)
+		buf[--at] = '-';
+	strbuf_add(j->out, buf + at, sizeof buf - at);
 }
 
 void json_double(struct json *j, const char *key, double value)

@@ -245,7 +245,11 @@ static void entries_merge(entry_vec *v, entry_vec *batch)
 {
 	size_t old = v->n, k = batch->n;
 
-	qsort(batch->v, k, sizeof *batch->v, entry_cmp);
+	for (size_t i = 1; i < k; i++)
+		if (entry_cmp(&batch->v[i - 1], &batch->v[i]) > 0) { /* an array's elements come sorted */
+			qsort(batch->v, k, sizeof *batch->v, entry_cmp);
+			break;
+		}
 	vec_reserve(v, old + k);
 	v->n = old + k;
 	for (size_t to = v->n; k > 0;) /* from the end, so that nothing is overwritten */

@@ -10,6 +10,7 @@
 #include <strings.h>
 
 #include "base/json.h"
+#include "base/map.h"
 #include "base/suggest.h"
 #include "server/attr_internal.h"
 
@@ -151,12 +152,40 @@ int attrs_change(struct attrs *a, enum attr_op op, const char *name, const char 
 
 /* ---- asking ---- */
 
-/* By its exact name: this is asked several times for each job that is submitted. */
+#define ROWS 256 /* several times those of the table */
+
+static size_t row_hash(const char *name)
+{
+	return hash_bytes(name, strlen(name)) % ROWS;
+}
+
+/* Places in the table + 1 by the hashes of their names, each in the first free slot from there on. */
+static const uint8_t *rows_by_hash(void)
+{
+	static uint8_t slot[ROWS];
+	static bool made;
+
+	assert(nattrs < ROWS / 2);
+	for (int i = 0; i < nattrs && !made; i++) {
+		size_t at = row_hash(attr_table[i].name);
+		while (slot[at])
+			at = (at + 1) % ROWS;
+		slot[at] = (uint8_t)(i + 1);
+	}
+	made = true;
+	return slot;
+}
+
+/* By its exact name: this is asked several times for each job that is submitted, and for each element of an array. */
 static const struct attr *row(const struct attrs *a, const char *name)
 {
-	for (const struct attr *attr = attr_table; attr < attr_table + nattrs; attr++)
+	const uint8_t *slot = rows_by_hash();
+
+	for (size_t at = row_hash(name); slot[at]; at = (at + 1) % ROWS) {
+		const struct attr *attr = &attr_table[slot[at] - 1];
 		if (attr->owner & a->owner && strcmp(attr->name, name) == 0)
 			return attr;
+	}
 	assert(!"an attribute that is in the table");
 	return NULL;
 }
