@@ -307,7 +307,7 @@ static void accept_all(struct server *s, struct submit_work *w)
 	w->first = s->next_number;
 	for (size_t i = 0; i < w->jobs.n; i++) {
 		special |= w->jobs.v[i].spec->kind != KIND_COMMON;
-		submit(s, &w->jobs.v[i]);
+		submit(s, &w->jobs.v[i], i ? &w->jobs.v[i - 1] : NULL);
 		if (w->jobs.v[i].spec->priority)
 			s->priorities = true;
 	}

@@ -20,23 +20,20 @@
 
 static struct limit limit_make(int kind, uint64_t of, uint64_t in, int64_t *active, int64_t most)
 {
-	uint64_t what[3] = {(uint64_t)kind, of, in};
-
-	return (struct limit){hash_bytes(what, sizeof what), active, most};
+	return (struct limit){{(uint64_t)kind, of, in}, active, most};
 }
 
 uint32_t limits_of(struct server *s, uint64_t number, const struct spec *p, struct limit ret[LIMITS_MAX])
 {
 	struct queue *q = queue_of(s, p->queue);
 	struct array *a = array_find(s, number);
-	const char *owner = word(s, p->owner);
-	struct tally *own, *in_queue = NULL;
+	struct tally *own, *in_queue;
 	uint32_t n = 0;
 
-	for (int twice = 0; twice < 2; twice++) { /* the first time they are made, and may move */
-		own = tally_of(s, owner, NULL);
-		in_queue = q ? tally_of(s, owner, q->name) : NULL;
-	}
+	if (q)
+		tally_of(s, p->owner, p->queue); /* made if new, which moves others */
+	own = tally_of(s, p->owner, 0);
+	in_queue = q ? tally_of(s, p->owner, p->queue) : NULL;
 	ret[n++] = limit_make(1, 0, 0, &s->active, attrs_number(&s->attrs, "max_running"));
 	ret[n++] = limit_make(2, p->owner, 0, &own->active, attrs_number(&s->attrs, "max_user_run"));
 	if (a)
@@ -135,7 +132,7 @@ static void gate_remove(struct server *s, size_t at)
 /* Others were there before. */
 static bool gate_waits(struct server *s, uint32_t id)
 {
-	struct gate *g = gate_find(s, gate_key(s, id));
+	struct gate *g = s->gates.n ? gate_find(s, gate_key(s, id)) : NULL;
 	struct heap_item first;
 
 	return g && gate_first(s, g, &first);

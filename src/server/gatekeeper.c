@@ -66,7 +66,7 @@ struct gatekeeper {
 
 static uint32_t counter_of(struct gatekeeper *g, const struct limit *l)
 {
-	uint64_t *at = map_at(&g->counter_at, l->identity);
+	uint64_t *at = map_at(&g->counter_at, hash_bytes(l->identity, sizeof l->identity));
 
 	if (*at == 0) {
 		vec_push(&g->counters, (struct counter){*l->active, l->most});

@@ -153,11 +153,9 @@ int64_t setting_of(const struct server *s, const struct spec *p, const char *nam
 	return value >= 0 ? value : attrs_number(&s->attrs, name);
 }
 
-struct tally *tally_of(struct server *s, const char *user, const char *queue)
+struct tally *tally_of(struct server *s, uint32_t user, uint32_t queue)
 {
-	char key[512];
-	int n = snprintf(key, sizeof key, "%s/%s", queue ? queue : "", user);
-	uint64_t *at = map_at(&s->tallies, hash_bytes(key, n < (int)sizeof key ? (size_t)n : sizeof key));
+	uint64_t *at = map_at(&s->tallies, (uint64_t)queue << 32 | user);
 
 	if (*at == 0) {
 		vec_push(&s->tally, (struct tally){0});

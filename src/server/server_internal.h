@@ -170,7 +170,7 @@ struct gate {
 	struct heap waiting; /* (rank in microseconds, core id); also some that have gone on since */
 };
 
-/* Someone's jobs, for limits: of a user (queue NULL) or of a user in a queue. */
+/* Someone's jobs, for limits: of a user, or of a user in a queue. */
 struct tally {
 	int64_t active, total;
 };
@@ -267,7 +267,7 @@ struct server {
 	struct map attempts;   /* attempt_key() -> struct attempt * */
 	struct map dependents; /* number -> index + 1 into dependent_lists */
 	VEC(job_vec) dependent_lists;
-	struct map tallies; /* hash -> index + 1 into tally */
+	struct map tallies; /* words of queue and user -> index + 1 into tally */
 	VEC(struct tally) tally;
 	struct keys *keys;	  /* keys.c */
 	struct map script_files;  /* id -> what stat() says of the file that this server wrote (prepare.c) */
@@ -390,8 +390,8 @@ struct queue *queue_create(struct server *s, const char *name);
 void queue_destroy(struct server *s, struct queue *q);
 /* A number that holds for a job: its queue's, else the server's. */
 int64_t setting_of(const struct server *s, const struct spec *p, const char *name);
-struct tally *tally_of(struct server *s, const char *user,
-		       const char *queue); /* made if new; valid until the next call */
+/* By the words of their names, queue 0: in any. Made if new; valid until the next call. */
+struct tally *tally_of(struct server *s, uint32_t user, uint32_t queue);
 void spec_unref(struct spec *p);
 void script_file_drop(struct server *s, uint64_t script);
 void script_file_doubt(struct server *s, uint64_t script); /* it is written again before it is used again */
@@ -419,7 +419,7 @@ struct submission {
 /* Checks everything that does not depend on the state of the queue. The error's code in *ret_code. */
 int spec_read(struct server *s, const struct asker *who, const json_t *job, bool script_needed, struct arena *a,
 	      struct submission *ret, const char **ret_code, struct err *err);
-void submission_keep_script(struct server *s, struct submission *x);
+void submission_keep_script(struct server *s, struct submission *x, const struct submission *before);
 /* max_run_subjobs, if it is there: 0 is no limit. */
 int throttle_get(const json_t *job, int64_t *ret, struct err *err);
 void submission_fini(struct submission *x);
@@ -436,8 +436,8 @@ int spec_request(struct server *s, const char *const *texts, int n, int whole, c
 		 struct reqtext *text, struct spec *spec, struct err *err);
 
 /* ---- submit.c ---- */
-/* Takes a submission over: SUBMIT, holds, dependencies. Returns the number. */
-uint64_t submit(struct server *s, struct submission *x);
+/* Takes a submission over: SUBMIT, holds, dependencies. `before`: the one that was taken over before it with the same request, or NULL. Returns the number. */
+uint64_t submit(struct server *s, struct submission *x, const struct submission *before);
 uint32_t entry_add(struct server *s, uint64_t key, struct spec *p);
 struct array *array_add(struct server *s, uint64_t number, struct spec *p, const struct array_spec *spec);
 int depend_check(struct server *s, const struct asker *who, const struct spec *p, struct err *err);
@@ -502,9 +502,9 @@ void acted_turn(struct server *s);							 /* forgets old ones */
 /* ---- block.c: what keeps a job from the scheduler ---- */
 /* A limit on running jobs that a job counts against. */
 struct limit {
-	uint64_t identity; /* the same for all jobs that count against it */
-	int64_t *active;   /* those that count now; valid until the next call */
-	int64_t most;	   /* below 0: any number */
+	uint64_t identity[3]; /* the same for all jobs that count against it */
+	int64_t *active;      /* those that count now; valid until the next call */
+	int64_t most;	      /* below 0: any number */
 };
 #define LIMITS_MAX 5
 uint32_t limits_of(struct server *s, uint64_t number, const struct spec *p, struct limit ret[LIMITS_MAX]);

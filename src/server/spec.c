@@ -576,10 +576,24 @@ int spec_read(struct server *s, const struct asker *who, const json_t *job, bool
 }
 
 /* Once it is accepted. */
-void submission_keep_script(struct server *s, struct submission *x)
+/* Many that come at once mostly have one script: whether it is the same needs no look into the store. */
+static bool script_is(const struct server *s, const struct submission *x, const struct submission *other)
 {
-	if (x->script)
+	return other && other->script && other->spec->uid == x->spec->uid && other->script_n == x->script_n &&
+	       memcmp(other->script, x->script, x->script_n) == 0 &&
+	       map_get(&s->scripts, other->spec->script, &(uint64_t){0});
+}
+
+void submission_keep_script(struct server *s, struct submission *x, const struct submission *before)
+{
+	if (!x->script)
+		return;
+	if (script_is(s, x, before)) {
+		x->spec->script = before->spec->script;
+		++*map_at(&s->scripts, x->spec->script);
+	} else {
 		x->spec->script = script_keep(s, x->spec, x->script, x->script_n);
+	}
 }
 
 void submission_fini(struct submission *x)

@@ -107,7 +107,7 @@ static int queue_check(struct server *s, struct queue *q, const struct asker *wh
 {
 	char of[300];
 	int64_t n = x->spec->array ? x->array.count : 1;
-	const char *user = who->user;
+	uint32_t user = word_add(s, who->user);
 	int rc;
 
 	snprintf(of, sizeof of, "queue %s", q->name);
@@ -119,7 +119,7 @@ static int queue_check(struct server *s, struct queue *q, const struct asker *wh
 	    (rc = amounts_check(&q->attrs, of, asked, code, err)) < 0 ||
 	    (rc = count_check(q->total + ahead, n, attrs_number(&q->attrs, "max_queuable"), of, "max_queuable", code,
 			      err)) < 0 ||
-	    (rc = count_check(tally_of(s, user, q->name)->total + ahead, n,
+	    (rc = count_check(tally_of(s, user, word_add(s, q->name))->total + ahead, n,
 			      attrs_number(&q->attrs, "max_user_queuable"), of, "max_user_queuable", code, err)) < 0)
 		return rc;
 	return 0;
@@ -222,7 +222,7 @@ int submit_check(struct server *s, const struct asker *who, const struct submiss
 	    (rc = amounts_check(&s->attrs, "this server", asked, code, err)) < 0 ||
 	    (rc = count_check(s->total + ahead, n, attrs_number(&s->attrs, "max_queued"), "this server", "max_queued",
 			      code, err)) < 0 ||
-	    (rc = count_check(tally_of(s, who->user, NULL)->total + ahead, n,
+	    (rc = count_check(tally_of(s, word_add(s, who->user), 0)->total + ahead, n,
 			      attrs_number(&s->attrs, "max_user_queuable"), "this server",
 			      "max_user_queuable of a user", code, err)) < 0)
 		return rc;
@@ -238,10 +238,10 @@ void total_count(struct server *s, const struct spec *p, int64_t sign)
 	struct queue *q = queue_of(s, p->queue);
 
 	s->total += sign;
-	tally_of(s, word(s, p->owner), NULL)->total += sign;
+	tally_of(s, p->owner, 0)->total += sign;
 	if (q) {
 		q->total += sign;
-		tally_of(s, word(s, p->owner), q->name)->total += sign;
+		tally_of(s, p->owner, p->queue)->total += sign;
 	}
 }
 
@@ -329,14 +329,14 @@ static void begin(struct server *s, uint32_t id)
 	block_begin(s, id);
 }
 
-uint64_t submit(struct server *s, struct submission *x)
+uint64_t submit(struct server *s, struct submission *x, const struct submission *before)
 {
 	uint64_t number = s->next_number++;
 	struct strbuf head = {0};
 	struct spec *p = x->spec;
 	uint32_t first = s->cluster->njobs, eligible = 0;
 
-	submission_keep_script(s, x);
+	submission_keep_script(s, x, before);
 	if (queue_of(s, p->queue))
 		p->rank -= 60.0 * (double)attrs_number(&queue_of(s, p->queue)->attrs, "priority");
 	if (p->array) {
