@@ -80,7 +80,7 @@ static struct acted *acted_put(struct server *s, uid_t uid, const char *text)
 struct acted *acted_begin(struct server *s, uid_t uid, const char *text, uint64_t print)
 {
 	struct acted *x;
-	size_t at;
+	size_t at = 0;
 
 	while (crowded(s, uid, &at))
 		forget(s, at);
