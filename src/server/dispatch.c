@@ -599,7 +599,10 @@ static void on_lost(void *context, const char *tag, const char *host, const char
 	finish(s, id,
 	       &(struct payload){.exit_status = EXIT_LOST,
 				 .cause = e->intent == INTENT_DELETE ? END_DELETED : END_LOST,
-				 .text = why});
+				 .text = why,
+				 .comment = e->intent == INTENT_DELETE && e->outcome
+						    ? e->outcome->comment
+						    : NULL}); /* who deleted it said why */
 }
 
 static void on_opened(void *context, uint64_t id, int fd, const char *reason)
