@@ -16,7 +16,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (conf_read(&c, "fuzz", (const char *)data, size, &err) < 0)
 		assert(strncmp(err.text, "fuzz:", 5) == 0 && strcmp(c.nodes, "auto") == 0);
 	else
-		assert(conf_nodes_parse(c.nodes, &nodes, &err) == 0 && (nodes.automatic || nodes.node.n > 0));
+		assert(conf_nodes_parse(c.nodes, &nodes, &err) == 0 &&
+		       (nodes.automatic || nodes.none || nodes.node.n > 0));
 	conf_nodes_fini(&nodes);
 	conf_fini(&c);
 
