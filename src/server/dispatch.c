@@ -596,13 +596,17 @@ static void on_lost(void *context, const char *tag, const char *host, const char
 		job_failed(s, id, &f);
 		return;
 	}
+
+	/* Who deleted it said why. A copy: the entry's own is replaced meanwhile. */
+	bool deleted = e->intent == INTENT_DELETE;
+	char *comment = deleted && e->outcome && e->outcome->comment ? mem_strdup(e->outcome->comment) : NULL;
+
 	finish(s, id,
 	       &(struct payload){.exit_status = EXIT_LOST,
-				 .cause = e->intent == INTENT_DELETE ? END_DELETED : END_LOST,
+				 .cause = deleted ? END_DELETED : END_LOST,
 				 .text = why,
-				 .comment = e->intent == INTENT_DELETE && e->outcome
-						    ? e->outcome->comment
-						    : NULL}); /* who deleted it said why */
+				 .comment = comment});
+	free(comment);
 }
 
 static void on_opened(void *context, uint64_t id, int fd, const char *reason)
