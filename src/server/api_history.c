@@ -90,6 +90,14 @@ static int row_write(void *context, const struct history_row *row)
 	return 0;
 }
 
+static void usage_write(struct json *j, const struct usage *x)
+{
+	json_int(j, "ran_ms", x->ran_ms);
+	json_int(j, "alloc_ms", x->alloc_ms);
+	json_int(j, "gpu_ms", x->gpu_ms);
+	json_int(j, "cpu_ms", x->cpu_ms);
+}
+
 static int sum_write(void *context, const struct history_sum *x)
 {
 	struct json *j = &((struct question *)context)->j;
@@ -98,10 +106,7 @@ static int sum_write(void *context, const struct history_sum *x)
 	json_text(j, "name", x->name);
 	json_int(j, "jobs", x->jobs);
 	json_int(j, "started", x->started);
-	json_int(j, "ran_ms", x->ran_ms);
-	json_int(j, "alloc_ms", x->alloc_ms);
-	json_int(j, "gpu_ms", x->gpu_ms);
-	json_int(j, "cpu_ms", x->cpu_ms);
+	usage_write(j, &x->used);
 	json_int(j, "asked", x->asked);
 	json_int(j, "waited", x->waited);
 	json_close_object(j);
@@ -122,10 +127,7 @@ static int entry_write(void *context, const struct ledger_row *x)
 	json_text(j, "account", *x->account ? x->account : NULL);
 	json_text(j, "queue", x->queue);
 	json_int(j, "attempts", x->attempts);
-	json_int(j, "ran_ms", x->ran_ms);
-	json_int(j, "alloc_ms", x->alloc_ms);
-	json_int(j, "gpu_ms", x->gpu_ms);
-	json_int(j, "cpu_ms", x->cpu_ms);
+	usage_write(j, &x->used);
 	json_close_object(j);
 	return 0;
 }

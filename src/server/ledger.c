@@ -48,10 +48,10 @@ void ledger_split(const struct history_row *row, void (*day)(void *context, cons
 						  .account = row->account ? row->account : "",
 						  .queue = row->queue,
 						  .attempts = first,
-						  .ran_ms = ran,
-						  .alloc_ms = ran * row->cpus,
-						  .gpu_ms = ran * row->gpus,
-						  .cpu_ms = cpu});
+						  .used = {.ran_ms = ran,
+							   .alloc_ms = ran * row->cpus,
+							   .gpu_ms = ran * row->gpus,
+							   .cpu_ms = cpu}});
 		told += ran;
 		end = from;
 		first = false;

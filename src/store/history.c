@@ -51,8 +51,8 @@ void store_add_ledger(struct store *s, const struct ledger_row *row)
 	const struct value v[] = {{.n = row->day},	     store_text(s, row->user),
 				  store_text(s, row->group), store_text(s, row->account ? row->account : ""),
 				  store_text(s, row->queue), {.n = row->attempts},
-				  {.n = row->ran_ms},	     {.n = row->alloc_ms},
-				  {.n = row->gpu_ms},	     {.n = row->cpu_ms}};
+				  {.n = row->used.ran_ms},   {.n = row->used.alloc_ms},
+				  {.n = row->used.gpu_ms},   {.n = row->used.cpu_ms}};
 
 	change_add(s, ADD_LEDGER, v);
 }
@@ -212,15 +212,17 @@ static const char *const columns[HISTORY_BY_COUNT] = {[BY_USER] = "\"user\"",
 						      [BY_QUEUE] = "queue",
 						      [BY_STATE] = "state"};
 
+static struct usage usage_of(const struct value v[4])
+{
+	return (struct usage){.ran_ms = v[0].n, .alloc_ms = v[1].n, .gpu_ms = v[2].n, .cpu_ms = v[3].n};
+}
+
 static int tell_sum(void *context, const struct value *v)
 {
 	struct telling *t = context;
 	struct history_sum sum = {.name = v[0].text,
 				  .jobs = v[1].n,
-				  .ran_ms = v[2].n,
-				  .alloc_ms = v[3].n,
-				  .gpu_ms = v[4].n,
-				  .cpu_ms = v[5].n,
+				  .used = usage_of(v + 2),
 				  .asked = v[6].n,
 				  .waited = v[7].n,
 				  .started = v[8].n};
@@ -256,10 +258,7 @@ static int tell_entry(void *context, const struct value *v)
 				 .account = v[3].text,
 				 .queue = v[4].text,
 				 .attempts = v[5].n,
-				 .ran_ms = v[6].n,
-				 .alloc_ms = v[7].n,
-				 .gpu_ms = v[8].n,
-				 .cpu_ms = v[9].n};
+				 .used = usage_of(v + 6)};
 
 	return t->entry(t->context, &row);
 }

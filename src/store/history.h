@@ -27,13 +27,18 @@ struct history_row {
 	int64_t ran_ms, cpu_ms, peak_kib;		 /* used */
 };
 
+/* What attempts had, and what they used. */
+struct usage {
+	int64_t ran_ms, alloc_ms; /* time; time x CPUs that they had */
+	int64_t gpu_ms, cpu_ms;	  /* time x GPUs that they had; CPU time that they used */
+};
+
 /* A part of what an attempt had, that fell on one day. `day` is a date, 20261115. */
 struct ledger_row {
 	int64_t day;
 	const char *user, *group, *account, *queue; /* account: "" if there is none */
 	int64_t attempts;			    /* that ended on it */
-	int64_t ran_ms, alloc_ms;		    /* time; time x CPUs that it had */
-	int64_t gpu_ms, cpu_ms;			    /* time x GPUs that it had; CPU time that it used */
+	struct usage used;
 };
 
 void store_put_history(struct store *s,
@@ -68,7 +73,8 @@ int history_job(struct store *s, uint64_t key, history_fn one, void *context, st
 enum history_by { BY_ALL, BY_USER, BY_GROUP, BY_ACCOUNT, BY_QUEUE, BY_STATE, HISTORY_BY_COUNT };
 struct history_sum {
 	const char *name; /* the column's value; BY_ALL: NULL */
-	int64_t jobs, ran_ms, alloc_ms, gpu_ms, cpu_ms;
+	int64_t jobs;
+	struct usage used;
 	int64_t started;       /* of these jobs so many were started: */
 	int64_t asked, waited; /* ... seconds x CPUs that they requested, seconds that they waited */
 };

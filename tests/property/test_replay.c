@@ -579,7 +579,7 @@ struct books {
 
 static void entry_sum(struct books *b, const struct ledger_row *x, int64_t sign)
 {
-	const int64_t v[] = {x->attempts, x->ran_ms, x->alloc_ms, x->gpu_ms, x->cpu_ms};
+	const int64_t v[] = {x->attempts, x->used.ran_ms, x->used.alloc_ms, x->used.gpu_ms, x->used.cpu_ms};
 	char text[400];
 
 	for (int i = 0; i < 5; i++) {

@@ -209,9 +209,9 @@ static int add_sum(void *context, const struct history_sum *x)
 {
 	strbuf_printf(context,
 		      "%s %lld jobs, ran %lld, had %lld, gpus %lld, cpu %lld, asked %lld, waited %lld of %lld\n",
-		      x->name ? x->name : "-", (long long)x->jobs, (long long)x->ran_ms, (long long)x->alloc_ms,
-		      (long long)x->gpu_ms, (long long)x->cpu_ms, (long long)x->asked, (long long)x->waited,
-		      (long long)x->started);
+		      x->name ? x->name : "-", (long long)x->jobs, (long long)x->used.ran_ms,
+		      (long long)x->used.alloc_ms, (long long)x->used.gpu_ms, (long long)x->used.cpu_ms,
+		      (long long)x->asked, (long long)x->waited, (long long)x->started);
 	return 0;
 }
 
@@ -236,15 +236,15 @@ static void sums_up(void **state)
 static int add_entry(void *context, const struct ledger_row *x)
 {
 	strbuf_printf(context, "%lld %s %s %s %s %lld %lld %lld %lld %lld\n", (long long)x->day, x->user, x->group,
-		      x->account, x->queue, (long long)x->attempts, (long long)x->ran_ms, (long long)x->alloc_ms,
-		      (long long)x->gpu_ms, (long long)x->cpu_ms);
+		      x->account, x->queue, (long long)x->attempts, (long long)x->used.ran_ms,
+		      (long long)x->used.alloc_ms, (long long)x->used.gpu_ms, (long long)x->used.cpu_ms);
 	return 0;
 }
 
 static void ledger_adds(void **state)
 {
 	struct store *s = open_store(((struct world *)*state)->url);
-	struct ledger_row row = {20261115, "alice", "staff", NULL, "batch", 1, 10, 20, 30, 40};
+	struct ledger_row row = {20261115, "alice", "staff", NULL, "batch", 1, {10, 20, 30, 40}};
 	struct strbuf out = {0};
 	struct err err;
 
