@@ -10,13 +10,15 @@
 #include "base/table.h"
 #include "base/timetext.h"
 #include "cmd/commands.h"
+#include "cmd/history_list.h"
 #include "cmd/show.h"
 
-#define ROWS_MOST 10000 /* of a table: more is for programs */
+#define LINES_MOST 10000 /* of a table: more is for programs */
+#define ROWS_MOST 200000 /* that are read for it: the elements of an array are one line */
 
 struct arguments {
 	const char *user, *group, *account, *project, *queue, *state, *name, *since, *until, *sum;
-	bool all, attempts, json, csv;
+	bool all, attempts, elements, json, csv;
 };
 
 #define TEXT(field, value, letter, about)                                                                              \
@@ -46,6 +48,7 @@ static const struct option options[] = {
 	 "user group account queue state month all", 0, 0, "Instead of jobs: what they used, summed up by that column.",
 	 0},
 	FLAG(attempts, 0, "Also attempts that were followed by another."),
+	FLAG(elements, 't', "List the elements of arrays one by one. JSON and CSV always do."),
 	FLAG(json, 0, "Print a JSON object for each job, newest first."),
 	FLAG(csv, 0, "Print comma-separated values, newest first; instants are seconds since 1970."),
 	{0},
@@ -139,103 +142,92 @@ static void csv_print(const json_t *job)
 	putchar('\n');
 }
 
-/* CPU time used, of that it could have used. */
-static void efficiency_cell(struct table *t, const json_t *job)
+static void csv_head(void)
 {
-	int64_t could = object_number(job, "ran_ms", 0) * object_number(job, "cpus", 0);
-
-	if (could > 0)
-		table_cell(t, "%lld%%", (long long)(100 * object_number(job, "cpu_ms", 0) / could));
-	else
-		table_cell(t, "-");
+	for (size_t i = 0; i < NFIELDS; i++)
+		printf("%s%s", fields[i], i + 1 < NFIELDS ? "," : "\n");
 }
 
-static void job_row(struct table *t, const json_t *job, bool users)
+static void page_print(const struct arguments *a, const json_t *jobs, struct history_list *list)
 {
-	int64_t started = object_number(job, "started", 0), peak = object_number(job, "peak_kib", 0);
-	char buf[64];
+	json_t *job;
+	size_t i;
 
-	table_cell(t, "%s", id_short(object_text(job, "id"), buf, sizeof buf));
-	table_cell(t, "%s", object_text(job, "name"));
-	if (users)
-		table_cell(t, "%s", object_text(job, "owner"));
-	table_cell(t, "%s", object_text(job, "queue"));
-	table_cell(t, "%s", object_text(job, "state"));
-	table_cell(t, "%lld", (long long)object_number(job, "exit_status", 0));
-	table_cell(t, "%lld", (long long)object_number(job, "cpus", 0));
-	instant_format(object_number(job, "ended", 0), buf, sizeof buf);
-	buf[16] = '\0'; /* no seconds */
-	table_cell(t, "%s", buf);
-	table_cell(t, "%s",
-		   started ? duration_human(started - object_number(job, "submitted", 0), buf, sizeof buf) : "-");
-	table_cell(t, "%s", started ? duration_human(object_number(job, "ran_ms", 0) / 1000, buf, sizeof buf) : "-");
-	efficiency_cell(t, job);
-	table_cell(t, "%s", peak ? memory_human(peak, buf, sizeof buf) : "-");
+	json_array_foreach(jobs, i, job)
+	{
+		if (a->csv)
+			csv_print(job);
+		else if (a->json)
+			json_dumpf(job, stdout, JSON_COMPACT), putchar('\n');
+		else
+			history_list_add(list, job);
+	}
 }
 
-static void jobs_print(const json_t *jobs, bool users)
+static bool is_table(const struct arguments *a)
 {
-	static const char *const with[] = {"job",   "~name", "user",	"~queue", "ended as", ">exit",
-					   ">cpus", "ended", ">waited", ">ran",	  ">cpu",     ">memory"},
-				 *const without[] = {"job",   "~name",	 "~queue", "ended as", ">exit",	 ">cpus",
-						     "ended", ">waited", ">ran",   ">cpu",     ">memory"};
-	struct table *t = users ? table_create(with, 12) : table_create(without, 11);
-
-	for (size_t i = json_array_size(jobs); i-- > 0;) /* oldest first */
-		job_row(t, json_array_get(jobs, i), users);
-	table_print(t, stdout, 0);
-	table_destroy(t);
+	return !a->csv && !a->json;
 }
 
-/* A page at a time; of a table all pages are kept. */
-static int jobs_show(const struct command *c, struct client *client, const struct arguments *a, const char *id,
-		     int64_t since, int64_t until)
+/* A page at a time; of a table all pages are kept. With an id: that job, else what the filter finds. */
+static int jobs_read(const struct command *c, struct client *client, const struct arguments *a, const char *id,
+		     int64_t since, int64_t until, struct history_list *list)
 {
+	const char *bracket = id ? strchr(id, '[') : NULL;
 	struct strbuf path = {0};
 	struct reply reply;
-	json_t *kept = json_array();
 	char *next = NULL;
-	const json_t *job;
-	size_t i;
+	size_t rows = 0;
 	int code = EXIT_OK;
 
-	if (a->csv)
-		for (i = 0; i < NFIELDS; i++)
-			printf("%s%s", fields[i], i + 1 < NFIELDS ? "," : "\n");
+	list->expand = a->elements || a->attempts || (bracket && bracket[1] != ']');
 	do {
 		strbuf_clear(&path);
 		strbuf_puts(&path, "/v1/history");
 		query_add(&path, "id", id);
 		filter_add(a, &path);
 		period_add(&path, since, until);
+		query_add(&path, "limit", "10000");
 		query_add(&path, "after", next);
 		if (!show_get(c, client, path.text, &reply, &code))
 			break;
 		free(next);
 		next = json_is_string(json_object_get(reply.json, "next")) ? mem_strdup(object_text(reply.json, "next"))
 									   : NULL;
-		json_array_foreach(json_object_get(reply.json, "jobs"), i, job)
-		{
-			if (a->csv)
-				csv_print(job);
-			else if (a->json)
-				json_dumpf(job, stdout, JSON_COMPACT), putchar('\n');
-			else
-				json_array_append(kept, (json_t *)job);
-		}
+		rows += json_array_size(json_object_get(reply.json, "jobs"));
+		page_print(a, json_object_get(reply.json, "jobs"), list);
 		reply_fini(&reply);
-	} while (next && json_array_size(kept) < ROWS_MOST);
-	if (code == EXIT_OK && !a->csv && !a->json) {
-		if (next)
-			printf("Only the last %zu are shown; --csv prints all.\n", json_array_size(kept));
-		if (json_array_size(kept) > 0)
-			jobs_print(kept, !a->user && (a->all || getuid() == 0));
-		else
-			printf(id ? "No such job has ended.\n" : "No such job has ended in that time.\n");
-	}
+	} while (next && (!is_table(a) || (list->lines.n < LINES_MOST && rows < ROWS_MOST)));
+	if (code == EXIT_OK && id && rows == 0)
+		code = command_fail(c, "job %s is not in the history", id);
+	if (code == EXIT_OK && next)
+		printf("Only the last %zu are shown; --csv prints all.\n", list->lines.n);
 	free(next);
-	json_decref(kept);
 	strbuf_fini(&path);
+	return code;
+}
+
+static int jobs_show(const struct command *c, struct client *client, const struct arguments *a,
+		     const struct operands *operands, int64_t since, int64_t until)
+{
+	struct history_list list = {0};
+	int code = EXIT_OK;
+
+	if (a->csv)
+		csv_head();
+	if (operands->n == 0)
+		code = jobs_read(c, client, a, NULL, since, until, &list);
+	for (int i = 0; i < operands->n; i++) {
+		int one = jobs_read(c, client, a, operands->v[i], 0, 0, &list);
+		code = code ? code : one;
+	}
+	if (list.lines.n > 0)
+		history_list_print(&list, !a->user && (a->all || getuid() == 0));
+	else if (code == EXIT_OK && is_table(a))
+		printf("No such job has ended in that time.\n");
+	if (list.arrays.n > 0 && terminal_columns() > 0)
+		printf("\n'shunt history -t' lists the elements of arrays.\n");
+	history_list_fini(&list);
 	return code;
 }
 
@@ -376,13 +368,8 @@ static int run(const struct command *c, const void *arguments, const struct oper
 		return command_misused(c, "--until is not later than --since");
 	if (!show_open(c, &client))
 		return EXIT_FAILED;
-	int code = EXIT_OK;
-	if (a->sum)
-		code = sums_show(c, client, a, since, until ? until : now + 1);
-	else if (operands->n == 0)
-		code = jobs_show(c, client, a, NULL, since, until);
-	for (int i = 0; i < operands->n && code == EXIT_OK; i++)
-		code = jobs_show(c, client, a, operands->v[i], 0, 0);
+	int code = a->sum ? sums_show(c, client, a, since, until ? until : now + 1)
+			  : jobs_show(c, client, a, operands, since, until);
 	client_close(client);
 	return code;
 }
@@ -394,7 +381,8 @@ const struct command command_history = {
 	.about = "Show jobs that have ended, and what they used",
 	.details =
 		"Jobs that have ended are kept for years, after the queue has forgotten them. A row says how a job ended and what it used: the "
-		"time it waited and ran, the CPU time of what its CPUs could have done, and the most memory it had at once. In sums, CPU hours are "
+		"time it waited and ran, the CPU time of what its CPUs could have done, and the most memory it had at once. An array is one line: when its first element started and its last one ended, and the longest run and the most memory of any "
+		"element. In sums, CPU hours are "
 		"those that jobs had, \"used\" says how much of them was CPU time, and \"of asked\" how much of the walltime that was requested.",
 	.examples = examples,
 	.options = options,
