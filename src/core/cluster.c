@@ -35,6 +35,7 @@ void cluster_destroy(struct cluster *c)
 		return;
 	names_fini(&c->node_names);
 	names_fini(&c->feature_names);
+	features_fini(&c->features);
 	names_fini(&c->user_names);
 	names_fini(&c->res_names);
 	vec_free(&c->nodes);
@@ -99,22 +100,15 @@ void cluster_resize_node(struct cluster *c, uint32_t node, const struct res *tot
 	cluster_use_dims(c, total);
 }
 
-static int cluster_feature_bit(struct cluster *c, const char *feature, struct err *err)
-{
-	uint32_t bit = names_add(&c->feature_names, feature);
-
-	if (bit >= 64)
-		return err_set(err, -ENOSPC, "feature %s: a cluster can have at most 64 features", feature);
-	return bit;
-}
-
 int cluster_add_feature(struct cluster *c, uint32_t node, const char *feature, struct err *err)
 {
-	int bit = cluster_feature_bit(c, feature, err);
+	struct node *n = &c->nodes.v[node];
+	uint32_t known;
 
-	if (bit < 0)
-		return bit;
-	c->nodes.v[node].features |= UINT64_C(1) << bit;
+	if (c->feature_names.n >= FEATURES_MAX && !names_find(&c->feature_names, feature, &known))
+		return err_set(err, -ENOSPC, "feature %s: a cluster can have at most %d different features", feature,
+			       FEATURES_MAX);
+	n->features = features_add(&c->features, n->features, names_add(&c->feature_names, feature));
 	return 0;
 }
 
@@ -287,14 +281,14 @@ static int chunk_shape(struct cluster *c, const struct reqtext *text, const stru
 		if (!names_find(&c->feature_names, k->feature[i], &bit))
 			return err_set(err, -EINVAL, "no node has the feature '%s' ('shunt nodes' lists features)",
 				       k->feature[i]);
-		ret->features |= UINT64_C(1) << bit;
+		ret->features = features_add(&c->features, ret->features, bit);
 	}
 	return 0;
 }
 
-static bool node_can(const struct node *n, const struct shape *s)
+static bool node_can(const struct cluster *c, const struct node *n, const struct shape *s)
 {
-	return (n->features & s->features) == s->features && res_covers(&n->total, &s->need);
+	return features_cover(&c->features, n->features, s->features) && res_covers(&n->total, &s->need);
 }
 
 /* Why no node at all could ever hold this shape. */
@@ -305,7 +299,7 @@ static int shape_refuse(const struct cluster *c, const struct shape *s, struct e
 	for (size_t i = 0; i < c->nodes.n; i++)
 		for (int d = 0; d < RES_MAX; d++)
 			if (c->nodes.v[i].total.v[d] > most.v[d] &&
-			    (c->nodes.v[i].features & s->features) == s->features)
+			    features_cover(&c->features, c->nodes.v[i].features, s->features))
 				most.v[d] = c->nodes.v[i].total.v[d];
 	for (int d = 0; d < RES_MAX; d++) {
 		char need[32], have[32];
@@ -348,13 +342,14 @@ int cluster_request(struct cluster *c, const struct reqtext *text, uint32_t *ret
 			uint32_t id, bit;
 			if (names_find(&c->node_names, k->node, &id)) {
 				f.node = (int32_t)id;
-				if (!node_can(&c->nodes.v[id], &s)) {
+				if (!node_can(c, &c->nodes.v[id], &s)) {
 					rc = err_set(err, -EINVAL, "node %s does not have what is asked of it",
 						     k->node);
 					break;
 				}
 			} else if (names_find(&c->feature_names, k->node, &bit)) {
-				s.features |= UINT64_C(1) << bit; /* TORQUE: a property in the place of a name */
+				/* TORQUE: a property in the place of a name */
+				s.features = features_add(&c->features, s.features, bit);
 			} else {
 				rc = err_set(err, -EINVAL, "%s: no node and no feature has that name", k->node);
 				break;
@@ -362,7 +357,7 @@ int cluster_request(struct cluster *c, const struct reqtext *text, uint32_t *ret
 		}
 		bool possible = f.node != NODE_ANY;
 		for (size_t n = 0; n < c->nodes.n && !possible; n++)
-			possible = node_can(&c->nodes.v[n], &s);
+			possible = node_can(c, &c->nodes.v[n], &s);
 		if (!possible) {
 			rc = shape_refuse(c, &s, err);
 			break;
@@ -371,14 +366,14 @@ int cluster_request(struct cluster *c, const struct reqtext *text, uint32_t *ret
 		for (int64_t n = k->node ? 1 : k->count; n > 0; n--) {
 			vec_push(&frags, f);
 			res_add(&packed.need, &s.need);
-			packed.features |= s.features;
+			packed.features = features_union(&c->features, packed.features, s.features);
 		}
 	}
 	if (rc == 0 && text->pack && frags.n > 1) {
 		struct frag f = {.node = frags.v[0].node};
 		bool possible = false;
 		for (size_t n = 0; n < c->nodes.n && !possible; n++)
-			possible = node_can(&c->nodes.v[n], &packed);
+			possible = node_can(c, &c->nodes.v[n], &packed);
 		if (!possible)
 			rc = shape_refuse(c, &packed, err);
 		f.shape = cluster_shape(c, &packed);

@@ -15,6 +15,7 @@
 #include "base/map.h"
 #include "base/timetext.h"
 #include "base/vec.h"
+#include "core/feature.h"
 #include "core/job.h"
 #include "core/reqtext.h"
 #include "core/res.h"
@@ -25,7 +26,7 @@
 struct node {
 	uint32_t name; /* in cluster.node_names; equals the node's index */
 	struct res total;
-	uint64_t features; /* bit i: cluster.feature_names[i] */
+	uint32_t features; /* in cluster.features, of cluster.feature_names */
 	int32_t peer;	   /* the next node of the same machine, in a ring; itself if it has none */
 	bool up;
 };
@@ -33,9 +34,9 @@ struct node {
 /* What one fragment asks of its node. */
 struct shape {
 	struct res need;
-	uint64_t features;
-	bool exclusive; /* the only fragment of its job there */
-	uint8_t whole;	/* enum wholeness: the same for all fragments of a job */
+	uint32_t features; /* in cluster.features */
+	bool exclusive;	   /* the only fragment of its job there */
+	uint8_t whole;	   /* enum wholeness: the same for all fragments of a job */
 };
 
 struct frag {
@@ -80,7 +81,8 @@ struct job_page;
 
 struct cluster {
 	struct names node_names, feature_names, user_names;
-	struct names res_names; /* of dimensions RES_NAMED and up */
+	struct features features; /* sets of feature_names */
+	struct names res_names;	  /* of dimensions RES_NAMED and up */
 	VEC(struct node) nodes;
 	VEC(struct shape) shapes;
 	VEC(struct request) requests;
@@ -98,6 +100,7 @@ void cluster_destroy(struct cluster *c);
 
 /* Adds a node; -EEXIST when the name is taken. Nodes are added before the plan is made. */
 int cluster_add_node(struct cluster *c, const char *name, const struct res *total, struct err *err);
+/* Adds a feature to a node; -ENOSPC: the cluster has FEATURES_MAX others. */
 int cluster_add_feature(struct cluster *c, uint32_t node, const char *feature, struct err *err);
 /* Two nodes, and those that they were on one machine with, are on one machine. Before the plan is made. */
 void cluster_share_host(struct cluster *c, uint32_t a, uint32_t b);

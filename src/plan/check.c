@@ -89,7 +89,7 @@ static void check_node(const struct plan *p, uint32_t i, struct timeline *sum)
 
 		assert(x->start < x->end && f->shape == x->shape);
 		assert(f->node == NODE_ANY || f->node == (int32_t)i);
-		assert((node->features & s->features) == s->features);
+		assert(features_cover(&p->cluster->features, node->features, s->features));
 		assert(at->node == (int32_t)i && at->slot == k);
 		if (!x->live && cluster_job_nodes(p->cluster, job)) /* what runs stays, whatever became of its set */
 			assert(nodeset_has(cluster_job_nodes(p->cluster, job), i));

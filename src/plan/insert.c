@@ -43,9 +43,9 @@ bool plan_is_simple(const struct plan *p, const struct manner *m, uint32_t id)
 	    job->allowed != NODES_ALL)
 		return false;
 
-	uint64_t features = p->cluster->shapes.v[r->frag[0].shape].features;
+	uint32_t features = p->cluster->shapes.v[r->frag[0].shape].features;
 
-	return (p->node[0].features & features) == features;
+	return features_cover(&p->cluster->features, p->node[0].features, features);
 }
 
 bool goal_allowed(const struct insertion *in, const struct goal *g, int32_t node)
@@ -54,7 +54,8 @@ bool goal_allowed(const struct insertion *in, const struct goal *g, int32_t node
 	const struct shape *s = &c->shapes.v[g->shape];
 	const struct plan_node *n = &in->p->node[node];
 
-	if (!n->up || (n->features & s->features) != s->features || (g->on && !nodeset_has(g->on, (uint32_t)node)))
+	if (!n->up || !features_cover(&c->features, n->features, s->features) ||
+	    (g->on && !nodeset_has(g->on, (uint32_t)node)))
 		return false;
 	if (!in->m->scatter && !g->apart)
 		return true;

@@ -639,8 +639,8 @@ enum fit pack_empty(const struct cluster *c, const struct request *r, bool scatt
 		if (usable && !usable[n])
 			continue;
 		for (int i = 0; i < k.nkinds; i++) {
-			uint64_t features = c->shapes.v[k.kind[i].shape].features;
-			kinds |= (uint64_t)((c->nodes.v[n].features & features) == features) << i;
+			uint32_t features = c->shapes.v[k.kind[i].shape].features;
+			kinds |= (uint64_t)(features_cover(&c->features, c->nodes.v[n].features, features)) << i;
 		}
 		pack_offer(&k, (int32_t)n, &c->nodes.v[n].total, kinds);
 	}

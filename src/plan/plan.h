@@ -46,7 +46,7 @@ struct plan_node {
 	piece_vec pieces; /* in no order */
 	uint32_t loose;	  /* pieces that can be pushed: neither running nor fixed */
 	bool up;	  /* this and the features as the cluster has them: what a scan reads lies together */
-	uint64_t features;
+	uint32_t features;
 };
 
 /* Where a fragment is: its node, and its index among the node's pieces. */

@@ -27,6 +27,7 @@ static void cluster_copy(struct cluster *c, const struct cluster *from)
 	vec_copy(&c->nodesets, &from->nodesets);
 	vec_copy(&c->shapes, &from->shapes);
 	vec_copy(&c->requests, &from->requests);
+	vec_copy(&c->features.sets, &from->features.sets);
 	c->pages.v = mem_alloc((from->pages.n + 1) * sizeof *c->pages.v);
 	c->pages.cap = from->pages.n;
 	for (size_t i = 0; i < from->pages.n; i++) {
@@ -113,6 +114,7 @@ void forecast_destroy(struct forecast *f)
 	vec_free(&f->c.nodesets);
 	vec_free(&f->c.shapes);
 	vec_free(&f->c.requests);
+	vec_free(&f->c.features.sets);
 	map_fini(&f->known);
 	heap_fini(&f->ends);
 	vec_free(&f->ordered);

@@ -7,8 +7,6 @@
 
 #include "server/server_internal.h"
 
-#define FEATURES_MAX 16 /* of a node, as in the configuration */
-
 /* Nodes that only let their last jobs end count no longer. */
 void cluster_sum(const struct server *s, int64_t *ret_nodes, int64_t *ret_cpus, int64_t *ret_used)
 {
@@ -137,9 +135,8 @@ static void node_show(const struct server *s, uint32_t node, struct json *j)
 	json_int(j, "gpus", n->total.v[RES_GPU]);
 	json_int(j, "gpus_used", world_gpus_used(s, node));
 	json_open_array(j, "features");
-	for (uint32_t i = 0; i < 64; i++)
-		if (n->features >> i & 1)
-			json_text(j, NULL, names_get(&s->cluster->feature_names, i));
+	for (uint32_t i = 0; (i = features_next(&s->cluster->features, n->features, i)) < FEATURES_MAX; i++)
+		json_text(j, NULL, names_get(&s->cluster->feature_names, i));
 	json_close_array(j);
 	json_text(j, "class", info->class);
 	json_text(j, "note", info->gone ? "not in the configuration any more" : info->note);
@@ -209,12 +206,12 @@ static int features_read(const json_t *v, struct node_change *c, struct err *err
 	while (rest && (word_ = strsep(&rest, ",")) && rc == 0) {
 		if (!*word_)
 			continue;
-		if (!word_good(word_) || ++count > FEATURES_MAX)
+		if (!word_good(word_) || ++count > NODE_FEATURES_MAX)
 			rc = err_set(
 				err, -EINVAL,
 				"\"%.60s\" can't be one of a node's features: at most %d, each of up to 63 letters, "
 				"digits, '.', '-' and '_'",
-				word_, FEATURES_MAX);
+				word_, NODE_FEATURES_MAX);
 		strbuf_printf(&c->features, "%s%s", c->features.n ? "," : "", word_);
 	}
 	c->has_features = true;

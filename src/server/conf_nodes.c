@@ -8,16 +8,16 @@
 
 #include "base/hostlist.h"
 #include "base/map.h"
+#include "core/feature.h"
 #include "core/reqtext.h"
 #include "server/conf.h"
 
-#define SHOWN 60	/* characters of a faulty group that its message repeats */
-#define FEATURES_MAX 16 /* of a node */
+#define SHOWN 60 /* characters of a faulty group that its message repeats */
 
 /* What one group says of each of its nodes. Texts are borrowed. */
 struct group {
 	struct conf_node like;
-	char *feature[FEATURES_MAX + 1];
+	char *feature[NODE_FEATURES_MAX + 1];
 	int nfeatures;
 };
 
@@ -86,8 +86,8 @@ static int group_word(struct group *g, char *word, struct err *err)
 	if (!word_ok(word))
 		return err_set(err, -EINVAL, "\"%.*s\" is no feature (up to 63 letters, digits, '.', '-' and '_')",
 			       SHOWN, word);
-	if (g->nfeatures == FEATURES_MAX)
-		return err_set(err, -EINVAL, "more than %d features", FEATURES_MAX);
+	if (g->nfeatures == NODE_FEATURES_MAX)
+		return err_set(err, -EINVAL, "more than %d features of a node", NODE_FEATURES_MAX);
 	g->feature[g->nfeatures++] = word;
 	return 0;
 }

@@ -218,7 +218,7 @@ static bool node_takes(const struct repack *r, const struct item *x, int32_t n)
 {
 	const struct shape *shape = &r->c->shapes.v[x->shape];
 
-	if ((r->c->nodes.v[n].features & shape->features) != shape->features)
+	if (!features_cover(&r->c->features, r->c->nodes.v[n].features, shape->features))
 		return false;
 	if (!timeline_fits(&r->line[n], x->start, x->end, &shape->need))
 		return false;

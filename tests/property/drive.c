@@ -29,6 +29,17 @@ static struct res amounts_res(const struct case_amounts *a)
 	return (struct res){.v = {a->cpus, a->mem, a->gpus, a->licences}};
 }
 
+/* Far apart, so that a set has several words. */
+static uint32_t amounts_features(struct cluster *c, const struct case_amounts *a)
+{
+	uint32_t set = FEATURES_NONE;
+
+	for (uint32_t i = 0; i < 2; i++)
+		if (a->features >> i & 1)
+			set = features_add(&c->features, set, 3 + 150 * i);
+	return set;
+}
+
 int64_t drive_reserve_depth;
 
 struct cluster *drive_cluster(const struct tcase *t, const struct policy *policy)
@@ -40,7 +51,7 @@ struct cluster *drive_cluster(const struct tcase *t, const struct policy *policy
 		struct res total = amounts_res(&t->node[i]);
 		snprintf(name, sizeof name, "n%d", i);
 		cluster_add_node(c, name, &total, NULL);
-		c->nodes.v[i].features = t->node[i].features;
+		c->nodes.v[i].features = amounts_features(c, &t->node[i]);
 		if (i && t->beside[i])
 			cluster_share_host(c, (uint32_t)i - 1, (uint32_t)i);
 	}
@@ -60,7 +71,7 @@ uint32_t drive_request(struct cluster *c, const struct case_job *j)
 
 	for (int i = 0; i < j->nfrags; i++) {
 		struct shape s = {.need = amounts_res(&j->frag[i].need),
-				  .features = j->frag[i].need.features,
+				  .features = amounts_features(c, &j->frag[i].need),
 				  .exclusive = j->frag[i].exclusive,
 				  .whole = (uint8_t)j->whole};
 		frag[i] = (struct frag){cluster_shape(c, &s), j->frag[i].node};
@@ -110,7 +121,7 @@ static void check_nodes(struct drive *d, const struct event *e)
 		else if (r->frag[i].node != NODE_ANY && r->frag[i].node != n)
 			drive_wrong(d, "job %u: fragment %u is fixed to node %d and is on %d", e->job, i,
 				    r->frag[i].node, n);
-		else if ((d->c->nodes.v[n].features & s->features) != s->features)
+		else if (!features_cover(&d->c->features, d->c->nodes.v[n].features, s->features))
 			drive_wrong(d, "job %u: node %d lacks a feature of fragment %u", e->job, n, i);
 		for (uint32_t k = 0; k < r->nfrags; k++)
 			if (k != i && e->nodes[k] == n && (s->exclusive || d->policy->scatter))
@@ -343,7 +354,7 @@ static void avoid_node(struct drive *d, uint32_t id, int32_t node)
 		const struct node *x = &d->c->nodes.v[n];
 		has[n] = n != node;
 		other |= has[n] && x->up && res_covers(&x->total, &s->need) &&
-			 (x->features & s->features) == s->features;
+			 features_cover(&d->c->features, x->features, s->features);
 	}
 	if (other && d->t->naccidents == 0 && r->nfrags == 1 && r->nfixed == 0)
 		sched_allow(d->s, id, cluster_nodeset(d->c, has, (uint32_t)d->t->nnodes, true), d->now);

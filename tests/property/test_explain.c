@@ -110,7 +110,7 @@ static bool is_empty(const struct claim_check *k, int32_t node)
 
 	for (uint32_t f = 0; f < q->nfrags; f++) {
 		const struct shape *s = &d->c->shapes.v[q->frag[f].shape];
-		fits_one |= (d->c->nodes.v[n].features & s->features) == s->features &&
+		fits_one |= features_cover(&d->c->features, d->c->nodes.v[n].features, s->features) &&
 			    res_covers(&d->c->nodes.v[n].total, &s->need);
 	}
 	if (!fits_one || !d->c->nodes.v[node].up || !may_use(k, (size_t)node))

@@ -61,7 +61,7 @@ static bool item_fits(const struct oracle *o, const struct item *x, int32_t node
 
 	if (!nodeset_has(on, (uint32_t)node))
 		return false;
-	if (!n->up || (n->features & x->shape->features) != x->shape->features)
+	if (!n->up || !features_cover(&o->c->features, n->features, x->shape->features))
 		return false;
 	for (int i = -1; i < o->nplaced; i++) {
 		int64_t at = i < 0 ? x->start : o->placed[i].start;

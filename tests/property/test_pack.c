@@ -71,7 +71,9 @@ static struct frag random_frag(struct rng *r, struct cluster *c, bool more, enum
 	if (more && chance(r, 0.2))
 		s.need.v[RES_GPU] = rng_range(r, 0, n->total.v[RES_GPU]);
 	if (more && chance(r, 0.25))
-		s.features = n->features & (1 + rng_below(r, 3));
+		for (uint64_t i = 0, some = 1 + rng_below(r, 3); i < 2; i++)
+			if (some >> i & 1 && features_has(&c->features, n->features, (uint32_t)i))
+				s.features = features_add(&c->features, s.features, (uint32_t)i);
 	return (struct frag){cluster_shape(c, &s), chance(r, 0.15) ? at : NODE_ANY};
 }
 
@@ -151,7 +153,7 @@ static bool oracle_place(struct oracle *o, uint32_t i)
 
 	for (int32_t n = 0; n < (int32_t)o->t->c->nodes.n && !found; n++) {
 		if ((r->frag[i].node != NODE_ANY && r->frag[i].node != n) || !res_covers(&o->room[n], &s->need) ||
-		    (o->t->c->nodes.v[n].features & s->features) != s->features || o->alone[n] ||
+		    !features_cover(&o->t->c->features, o->t->c->nodes.v[n].features, s->features) || o->alone[n] ||
 		    (alone && o->frags[n]))
 			continue;
 		res_sub(&o->room[n], &s->need);
