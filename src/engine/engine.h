@@ -86,7 +86,7 @@ void engine_sweep(struct engine *e, bool (*known)(void *context, const char *tag
 /* A file on this machine as a user. */
 void engine_open(struct engine *e, uint64_t id, uid_t uid, gid_t gid, const char *user, const char *path);
 
-/* ---- other hosts: the server accepts links (server/agents.c) and hands them over ---- */
+/* ---- other hosts: the server accepts links (server/link/agents.c) and hands them over ---- */
 
 /* It is here, again or for the first time. `inventory`: its attempts, as in its hello (docs/protocol.md). What is known of it is put in
  * order: lost answers are made up for, unknown attempts ended. The link stays the caller's, who passes frames on and tells when it is closed. */

@@ -7,7 +7,7 @@
 
 #include "base/lines.h"
 #include "base/vec.h"
-#include "server/accounting.h"
+#include "server/book/accounting.h"
 
 static void round_trip(const uint8_t *data, size_t size)
 {

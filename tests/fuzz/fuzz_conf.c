@@ -4,7 +4,7 @@
 #include <assert.h>
 #include <string.h>
 
-#include "server/conf.h"
+#include "server/settings/conf.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

@@ -23,7 +23,7 @@
 
 #include "base/map.h"
 #include "base/rng.h"
-#include "server/ledger.h"
+#include "server/book/ledger.h"
 #include "support/bare.h"
 
 #define NODES "n[1-2]:cpus=4:mem=8gb n3:cpus=8:mem=8gb:big"

@@ -18,7 +18,7 @@
 #include <cmocka.h>
 
 #include "base/vec.h"
-#include "server/accounting.h"
+#include "server/book/accounting.h"
 
 #define NOW INT64_C(1794724973) /* 2026-11-15 06:42:53 UTC */
 

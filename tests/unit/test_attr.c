@@ -14,7 +14,7 @@
 #include <cmocka.h>
 #include <jansson.h>
 
-#include "server/attr.h"
+#include "server/settings/attr.h"
 #include "support/attr_json.h"
 
 static void change(struct attrs *a, enum attr_op op, const char *name, const char *value)

@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-#include "server/conf.h"
+#include "server/settings/conf.h"
 
 static int read_text(struct conf *c, const char *text, struct err *err)
 {

@@ -16,7 +16,7 @@
 #include <cmocka.h>
 
 #include "base/mem.h"
-#include "server/mail.h"
+#include "server/book/mail.h"
 
 static struct arena *arena;
 static char dir[] = "/tmp/test_mail.XXXXXX";

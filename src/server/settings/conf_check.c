@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "server/conf.h"
+#include "server/settings/conf.h"
 
 struct check {
 	const char *path;

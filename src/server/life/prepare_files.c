@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "engine/ticket.h"
-#include "server/prepare_internal.h"
+#include "server/life/prepare_internal.h"
 
 #define DAY INT64_C(86400)
 #define TICKET_LONGER (30 * DAY) /* hosts' clocks differ, walltimes are extended: a ticket counts for so much longer */

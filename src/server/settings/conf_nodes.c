@@ -10,7 +10,7 @@
 #include "base/map.h"
 #include "core/feature.h"
 #include "core/reqtext.h"
-#include "server/conf.h"
+#include "server/settings/conf.h"
 
 #define SHOWN 60 /* characters of a faulty group that its message repeats */
 

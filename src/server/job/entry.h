@@ -18,7 +18,7 @@
 
 #include "base/strbuf.h"
 #include "core/job.h"
-#include "server/failures.h"
+#include "server/job/failures.h"
 
 struct server;
 struct array;

@@ -7,7 +7,7 @@
  */
 #include <string.h>
 
-#include "server/change.h"
+#include "server/api/change.h"
 
 #define SCAN 256 /* jobs that a step looks at */
 

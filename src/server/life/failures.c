@@ -1,7 +1,7 @@
 /*
  * failures.c - jobs that can't be started or are lost, and nodes where that happens; failures.h says what the rules are.
  */
-#include "server/failures.h"
+#include "server/job/failures.h"
 
 #include <stdio.h>
 #include <stdlib.h>

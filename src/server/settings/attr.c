@@ -1,7 +1,7 @@
 /*
  * attr.c - sets of attributes: changing, asking, writing.
  */
-#include "server/attr.h"
+#include "server/settings/attr.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -12,7 +12,7 @@
 #include "base/json.h"
 #include "base/map.h"
 #include "base/suggest.h"
-#include "server/attr_internal.h"
+#include "server/settings/attr_internal.h"
 
 void attrs_init(struct attrs *a, enum attr_owner owner)
 {

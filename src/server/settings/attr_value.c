@@ -11,7 +11,7 @@
 #include "base/timetext.h"
 #include "core/reqtext.h"
 #include "sched/policy.h"
-#include "server/attr_internal.h"
+#include "server/settings/attr_internal.h"
 
 #define SHOWN 80	     /* characters of a faulty value that its message repeats */
 #define TEXT_MAX 1000	     /* of a text, in bytes */

@@ -4,7 +4,7 @@
  * The file is read into a copy, and the copy is kept only when all of it was right. It is opened before anything
  * else, so its messages are for whoever starts the server: file, line, what is wrong, what is allowed.
  */
-#include "server/conf.h"
+#include "server/settings/conf.h"
 
 #include <ctype.h>
 #include <errno.h>

@@ -4,7 +4,7 @@
 #ifndef SERVER_ATTR_INTERNAL_H
 #define SERVER_ATTR_INTERNAL_H
 
-#include "server/attr.h"
+#include "server/settings/attr.h"
 
 /* The resource's canonical name: small letters, and one name for what has several. Malloc'd; NULL with the sentence
  * if it is none. */

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "server/change.h"
+#include "server/api/change.h"
 
 #define DEPTH_MAX 32 /* of a chain of dependencies, when looking for a circle */
 

@@ -1,7 +1,7 @@
 /*
  * work.c - see work.h.
  */
-#include "server/work.h"
+#include "server/base/work.h"
 
 #include <time.h>
 

@@ -9,7 +9,7 @@
 
 #include "base/base64.h"
 #include "base/map.h"
-#include "server/prepare_internal.h"
+#include "server/life/prepare_internal.h"
 
 struct env {
 	VEC(char *) list;

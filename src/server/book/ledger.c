@@ -1,7 +1,7 @@
 /*
  * ledger.c - see ledger.h.
  */
-#include "server/ledger.h"
+#include "server/book/ledger.h"
 
 #include <time.h>
 

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "server/tokens.h"
+#include "server/site/tokens.h"
 
 #define CSR_MAX 16384
 #define LABEL_MAX 200

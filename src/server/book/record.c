@@ -11,7 +11,7 @@
 #include "base/timetext.h"
 #include "base/utf8.h"
 #include "base/vec.h"
-#include "server/accounting.h"
+#include "server/book/accounting.h"
 
 /* ---- writing ---- */
 

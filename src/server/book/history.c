@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#include "server/ledger.h"
+#include "server/book/ledger.h"
 #include "server/server_internal.h"
 
 static const char *state_of(const struct entry *e)

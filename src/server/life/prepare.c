@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "server/prepare_internal.h"
+#include "server/life/prepare_internal.h"
 
 static const char *body_text(const json_t *body, const char *key)
 {

@@ -8,7 +8,7 @@
  * Wrong ones are counted by address, and after 20 in a minute the answer is "too many". A right one is still taken: secrets of 128 bits are not guessed,
  * and nobody shuts his neighbours on the same host out by failing on purpose.
  */
-#include "server/tokens.h"
+#include "server/site/tokens.h"
 
 #include <stdio.h>
 #include <string.h>

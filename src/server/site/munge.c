@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "server/tokens.h"
+#include "server/site/tokens.h"
 
 /* Of munge.h. */
 typedef int (*munge_decode_function)(const char *credential, void *context, void **text, int *n, uid_t *uid,

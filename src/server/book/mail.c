@@ -1,7 +1,7 @@
 /*
  * mail.c - mails about jobs, and the programs that carry them away.
  */
-#include "server/mail.h"
+#include "server/book/mail.h"
 
 #include <ctype.h>
 #include <errno.h>

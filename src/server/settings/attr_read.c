@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <jansson.h>
 
-#include "server/attr.h"
+#include "server/settings/attr.h"
 
 int attrs_read(struct attrs *a, const json_t *object, struct err *err)
 {

@@ -4,7 +4,7 @@
  * Lines that could not be written are kept and come first the next time. The file is opened for each write: a day's
  * file may be moved away or compressed at any time, and a turn of the loop writes at most once.
  */
-#include "server/accounting.h"
+#include "server/book/accounting.h"
 
 #include <errno.h>
 #include <fcntl.h>
