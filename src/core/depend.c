@@ -209,7 +209,7 @@ enum depend_state depend_judge(enum depend_type type, const struct depend_fate *
 	return (fate->status == 0) == (type == DEPEND_AFTEROK) ? DEPEND_SATISFIED : DEPEND_IMPOSSIBLE;
 }
 
-static void why_say(enum depend_type type, const struct jobid *id, const struct depend_fate *fate,
+void depend_explain(enum depend_type type, const struct jobid *id, const struct depend_fate *fate,
 		    enum depend_state state, struct strbuf *why)
 {
 	static const char *const awaited[] = {
@@ -253,7 +253,7 @@ enum depend_state depends_judge(const struct depends *d,
 			if (state > worst) {
 				worst = state;
 				strbuf_clear(&say);
-				why_say(one->type, &one->id[k], &fate, state, &say);
+				depend_explain(one->type, &one->id[k], &fate, state, &say);
 			}
 		}
 	}

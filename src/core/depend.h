@@ -79,6 +79,9 @@ enum depend_state { DEPEND_SATISFIED, DEPEND_WAITING, DEPEND_IMPOSSIBLE };
 
 /* One relation of a type below DEPEND_BEFORE to one job. */
 enum depend_state depend_judge(enum depend_type type, const struct depend_fate *fate);
+/* A clause about it: "afterok:12: job 12 ended with exit status 1". `state` is not SATISFIED. */
+void depend_explain(enum depend_type type, const struct jobid *id, const struct depend_fate *fate,
+		    enum depend_state state, struct strbuf *why);
 
 /* All of them: IMPOSSIBLE if one is, else WAITING if one is. `fate_of` tells what became of a job; `released` how
  * many before... of other jobs that name this one are fulfilled. before... do not make the job that has them wait.
