@@ -204,16 +204,23 @@ uint32_t cluster_intern(struct cluster *c, struct frag *frag, uint32_t nfrags)
 	return c->requests.n - 1;
 }
 
-uint32_t cluster_nodeset(struct cluster *c, const bool *has, uint32_t n, bool rest)
+struct nodeset nodeset_make(const bool *has, uint32_t n, bool rest)
 {
 	struct nodeset s = {.word = mem_zalloc((n / 64 + 1) * sizeof *s.word), .nwords = n / 64 + 1, .rest = rest};
-	uint64_t hash, id;
 
 	for (uint32_t i = 0; i < s.nwords * 64; i++)
 		if (i < n ? has[i] : rest)
 			s.word[i / 64] |= UINT64_C(1) << i % 64;
 	while (s.nwords && s.word[s.nwords - 1] == (rest ? UINT64_MAX : 0)) /* equal sets look the same */
 		s.nwords--;
+	return s;
+}
+
+uint32_t cluster_nodeset(struct cluster *c, const bool *has, uint32_t n, bool rest)
+{
+	struct nodeset s = nodeset_make(has, n, rest);
+	uint64_t hash, id;
+
 	hash = hash_bytes(s.word, s.nwords * sizeof *s.word) ^ (rest ? 0x9e37 : 0);
 	for (; map_get(&c->nodeset_index, hash, &id); hash++) {
 		const struct nodeset *x = &c->nodesets.v[id];

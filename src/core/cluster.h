@@ -121,7 +121,9 @@ int cluster_request_procs(struct cluster *c, int64_t procs, uint32_t *ret, struc
 uint32_t cluster_intern(struct cluster *c, struct frag *frag, uint32_t nfrags);
 uint32_t cluster_shape(struct cluster *c, const struct shape *shape);
 
-/* The set of the nodes with has[node], and of those from `n` on if `rest`; interned as requests are. */
+/* The set of the nodes with has[node], and of those from `n` on if `rest`; the caller frees its words. */
+struct nodeset nodeset_make(const bool *has, uint32_t n, bool rest);
+/* The same, interned as requests are. */
 uint32_t cluster_nodeset(struct cluster *c, const bool *has, uint32_t n, bool rest);
 
 static inline bool nodeset_has(const struct nodeset *s, uint32_t node)

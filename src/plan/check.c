@@ -102,7 +102,7 @@ static void check_node(const struct plan *p, uint32_t i, struct timeline *sum)
 	if (node->up)
 		check_whole(p, i, &line, sum, &free_now);
 	assert(loose == n->loose && n->features == node->features);
-	assert(node->up || !n->up); /* one that is drained is up, but not here */
+	assert(node->up == n->up);
 	assert(timeline_equal(&line, &n->line));
 	assert(free_now == p->free_now[i]);
 	for (uint32_t k = 0; k < line.n; k++) {
@@ -190,7 +190,6 @@ struct plan *plan_clone(const struct plan *p)
 	memcpy(q->free_now, p->free_now, p->nnodes * sizeof *p->free_now);
 	for (uint32_t i = 0; i < p->nnodes; i++) {
 		q->node[i].loose = p->node[i].loose;
-		q->node[i].up = p->node[i].up;
 		timeline_copy(&q->node[i].line, &p->node[i].line);
 		vec_reserve(&q->node[i].pieces, p->node[i].pieces.n + 1);
 		q->node[i].pieces.n = p->node[i].pieces.n;

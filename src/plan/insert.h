@@ -4,7 +4,7 @@
  * plan_insert() finds a node for every fragment or leaves the plan as it was. A fragment goes to the fitting node with the
  * least free CPU-seconds over its interval; where none fits, to a *viable* one, whose other fragments are first pushed
  * to other nodes (push.c) or, with the power for it, whose jobs are removed. No fragment, the job's own or a pushed one,
- * goes to a node that its job may not use (job.allowed).
+ * goes to a node that its job may not use (job.allowed), nor to one that nothing may be put on (manner.on).
  */
 #ifndef PLAN_INSERT_H
 #define PLAN_INSERT_H
@@ -34,8 +34,9 @@ struct manner {
 	bool only_younger;   /* ... and of starving jobs only those submitted later that do not start now */
 	int push_depth;	     /* 0: no push; 1: the source's; more: pushed fragments push others */
 	enum alloc alloc;
-	bool scatter;	    /* fragments of one job never share a node */
-	bool largest_first; /* free fragments: most CPUs first, instead of fewest */
+	bool scatter;		  /* fragments of one job never share a node */
+	bool largest_first;	  /* free fragments: most CPUs first, instead of fewest */
+	const struct nodeset *on; /* nodes that anything may be put on; NULL: all that are up */
 };
 
 /* Puts all fragments of a job, which must hold none, at [start, end). True: done, inside the caller's transaction if
@@ -52,8 +53,8 @@ int64_t plan_insert_latest(struct plan *p, const struct manner *m, uint32_t job,
 unsigned plan_removable(const struct plan *p, uint32_t job);
 
 /* Of a job with whole nodes: how many nodes, or with whole machines how many machines, could take a fragment of it over
- * [start, end); and how many it has. */
-uint32_t plan_whole_free(struct plan *p, uint32_t job, int64_t start, int64_t end);
+ * [start, end), of those that anything may be put on; and how many it has. */
+uint32_t plan_whole_free(struct plan *p, const struct nodeset *on, uint32_t job, int64_t start, int64_t end);
 uint32_t plan_whole_count(const struct plan *p, uint32_t job);
 
 /* On one node that the job may use, and whose pieces stay where they are, its timeline says at once what fits. */

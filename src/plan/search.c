@@ -169,7 +169,8 @@ static int64_t shape_bound(const struct plan *p, const struct manner *m, const s
 	for (uint32_t n = 0; n < p->nnodes; n++) {
 		const struct plan_node *node = &p->node[n];
 		if (!node->up || !features_cover(&p->cluster->features, node->features, s->features) ||
-		    (f->node != NODE_ANY && f->node != (int32_t)n) || (on && !nodeset_has(on, n)))
+		    (f->node != NODE_ANY && f->node != (int32_t)n) || (on && !nodeset_has(on, n)) ||
+		    (m->on && !nodeset_has(m->on, n)))
 			continue;
 		if (m->push_depth && p->loose)
 			node_instants(p, n, s, from, most, &at);

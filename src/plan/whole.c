@@ -93,9 +93,9 @@ static uint32_t count_marked(const struct plan *p, enum wholeness whole, const b
 	return count;
 }
 
-uint32_t plan_whole_free(struct plan *p, uint32_t id, int64_t start, int64_t end)
+uint32_t plan_whole_free(struct plan *p, const struct nodeset *on, uint32_t id, int64_t start, int64_t end)
 {
-	static const struct manner plain;
+	const struct manner plain = {.on = on};
 	const struct job *job = cluster_job(p->cluster, id);
 	const struct request *r = cluster_job_request(p->cluster, job);
 	struct insertion in = {.p = p, .m = &plain, .job = id};

@@ -131,7 +131,7 @@ static void usable_least(struct sched *s, const struct nodeset *on, int64_t leng
 	timeline_copy(sum, plan_sum(s->p));
 	for (uint32_t i = 0; i < s->c->nodes.n; i++) {
 		const struct timeline *line = &s->p->node[i].line;
-		if (!s->c->nodes.v[i].up || (s->p->node[i].up && (!on || nodeset_has(on, i))))
+		if (!s->c->nodes.v[i].up || (sched_node_open(s, i) && (!on || nodeset_has(on, i))))
 			continue;
 		for (uint32_t k = 0; k < line->n; k++) {
 			const int64_t *step = timeline_step(line, k);
@@ -151,7 +151,7 @@ static bool explain_running(struct sched *s, uint32_t job, int64_t length, struc
 	claim_vec running = {0};
 	struct res least;
 	bool fits = false;
-	uint32_t empty = q->whole ? plan_whole_free(s->p, job, s->now, s->now + length) : 0;
+	uint32_t empty = q->whole ? plan_whole_free(s->p, s->plain.on, job, s->now, s->now + length) : 0;
 
 	usable_least(s, cluster_job_nodes(s->c, cluster_job(s->c, job)), length, &least);
 	r->why = WHY_SCATTERED;

@@ -43,6 +43,11 @@ struct sched *sched_clone(const struct sched *s, struct cluster *c, struct plan 
 	t->p = p;
 	t->listener = NULL;
 	t->on_blocked = NULL;
+	if (s->open.word) {
+		t->open.word = mem_alloc(s->open.nwords * sizeof *t->open.word);
+		memcpy(t->open.word, s->open.word, s->open.nwords * sizeof *t->open.word);
+		t->plain.on = s->plain.on ? &t->open : NULL;
+	}
 	vec_copy(&t->waiting, &s->waiting);
 	vec_copy(&t->spare, &s->spare);
 	vec_copy(&t->by_key, &s->by_key);
@@ -71,6 +76,7 @@ void sched_destroy(struct sched *s)
 {
 	if (!s)
 		return;
+	free(s->open.word);
 	vec_free(&s->waiting);
 	vec_free(&s->spare);
 	vec_free(&s->by_key);
@@ -428,6 +434,28 @@ void sched_node(struct sched *s, uint32_t node, bool up, int64_t now)
 	sched_refresh(s);
 }
 
+/* Whether anything may be put on the node. */
+static void node_close(struct sched *s, uint32_t node, bool closed)
+{
+	uint64_t bit = UINT64_C(1) << node % 64;
+
+	if (!s->open.word) {
+		s->open = (struct nodeset){.nwords = s->p->nnodes / 64 + 1, .rest = true};
+		s->open.word = mem_alloc(s->open.nwords * sizeof *s->open.word);
+		memset(s->open.word, 0xff, s->open.nwords * sizeof *s->open.word);
+	}
+	if (nodeset_has(&s->open, node) == !closed)
+		return;
+	s->open.word[node / 64] ^= bit;
+	s->nclosed = closed ? s->nclosed + 1 : s->nclosed - 1;
+	s->plain.on = s->nclosed ? &s->open : NULL;
+}
+
+bool sched_node_open(const struct sched *s, uint32_t node)
+{
+	return s->c->nodes.v[node].up && (!s->plain.on || nodeset_has(s->plain.on, node));
+}
+
 void sched_drain(struct sched *s, uint32_t node, bool drain, int64_t now)
 {
 	struct plan_node *n = &s->p->node[node];
@@ -444,7 +472,7 @@ void sched_drain(struct sched *s, uint32_t node, bool drain, int64_t now)
 		sched_emit(s, EVENT_DEALLOCATE, job, 0, JOB_NONE);
 		i = 0;
 	}
-	n->up = s->c->nodes.v[node].up && !drain;
+	node_close(s, node, drain);
 	sched_refresh(s);
 }
 
@@ -452,7 +480,7 @@ void sched_pause(struct sched *s, uint32_t node, bool pause, int64_t now)
 {
 	sched_at(s, now);
 	pass_drop_reservations(s);
-	s->p->node[node].up = s->c->nodes.v[node].up && !pause;
+	node_close(s, node, pause);
 	sched_refresh(s);
 }
 

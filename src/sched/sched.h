@@ -75,6 +75,9 @@ void sched_drain(struct sched *s, uint32_t node, bool drain, int64_t now);
 /* Nothing new is placed on a node for the moment, or may be again; unlike one that is drained, it keeps what is reserved there. */
 void sched_pause(struct sched *s, uint32_t node, bool pause, int64_t now);
 
+/* Whether it is up, and neither drained nor paused. */
+bool sched_node_open(const struct sched *s, uint32_t node);
+
 /* Decides. START events are orders; report what became of them with sched_started() or sched_start_failed(). */
 void sched_cycle(struct sched *s, int64_t now);
 /* Forgets what earlier cycles learnt, so that the next one asks about every job: for timers and tests. */

@@ -84,6 +84,8 @@ struct sched { /* what owns memory here is copied by sched_clone() and freed by 
 	struct plan *p;
 	const struct policy *policy;
 	struct manner plain; /* the policy's way to place, without powers */
+	struct nodeset open; /* nodes that are neither drained nor paused; without words: nobody has asked yet */
+	uint32_t nclosed;    /* the others; 0: plain.on is NULL */
 	bool due_dates;	     /* common jobs are ordered by due.c */
 	enum queue_order order,
 		backfill; /* of common jobs: the policy's, unless settings.starve_after says otherwise */

@@ -22,6 +22,7 @@ struct bench {
 	struct cluster *c;
 	struct plan *p;
 	struct rng r;
+	struct nodeset on;
 };
 
 /* Jobs in states as they would be, so that everything removable is there. */
@@ -39,16 +40,25 @@ static void bench_open(struct bench *b, const struct tcase *t)
 	}
 	b->p = plan_create(b->c);
 	plan_advance(b->p, 10);
+
+	bool has[CASE_NODES];
+
+	for (int i = 0; i < t->nnodes; i++)
+		has[i] = rng_below(&b->r, 4) > 0;
+	b->on = nodeset_make(has, (uint32_t)t->nnodes, false);
 }
 
 static void bench_close(struct bench *b)
 {
 	plan_destroy(b->p);
+	free(b->on.word);
 	cluster_destroy(b->c);
 }
 
-static struct manner random_manner(struct rng *r)
+static struct manner random_manner(struct bench *b)
 {
+	struct rng *r = &b->r;
+
 	return (struct manner){
 		.may_remove = rng_below(r, 2) ? (unsigned)rng_below(r, 256) : 0,
 		.only_younger = rng_below(r, 2),
@@ -56,6 +66,7 @@ static struct manner random_manner(struct rng *r)
 		.alloc = rng_below(r, 4) ? ALLOC_BEST : ALLOC_FIRST,
 		.scatter = rng_below(r, 5) == 0,
 		.largest_first = rng_below(r, 2),
+		.on = rng_below(r, 3) ? NULL : &b->on,
 	};
 }
 
@@ -64,7 +75,7 @@ static const char *random_change(struct bench *b)
 {
 	uint32_t job = (uint32_t)rng_below(&b->r, b->c->njobs);
 	int64_t length = cluster_length(b->c, cluster_job(b->c, job)), from = rng_range(&b->r, 10, 60), at;
-	struct manner m = random_manner(&b->r);
+	struct manner m = random_manner(b);
 
 	if (plan_holds(b->p, job)) {
 		plan_take_job(b->p, job);
@@ -158,13 +169,16 @@ static const char *insertion(const struct tcase *t, const struct policy *policy)
 	(void)policy;
 	bench_open(&b, t);
 	for (uint32_t i = 0; i < b.c->njobs && !wrong; i++) {
-		struct manner m = random_manner(&b.r);
+		struct manner m = random_manner(&b);
 		int64_t start = rng_range(&b.r, 10, 40), end = start + cluster_length(b.c, cluster_job(b.c, i));
 		struct plan *before = plan_clone(b.p);
 		bool done = plan_insert(b.p, &m, i, start, end);
 		plan_check(b.p);
 		if (!done && !identical(before, b.p))
 			wrong = "a failed insertion left a trace";
+		for (uint32_t f = 0; done && m.on && f < b.p->holds.v[i].nfrags; f++)
+			if (!nodeset_has(m.on, (uint32_t)plan_place(b.p, i, f)->node))
+				wrong = "a fragment was put on a node that is closed";
 		for (uint32_t k = 0; done && k < i && !wrong; k++) {
 			if (!plan_holds(before, k))
 				continue;
@@ -180,7 +194,8 @@ static const char *insertion(const struct tcase *t, const struct policy *policy)
 				if ((x->start != y->start || x->end != y->end) && !cut)
 					wrong = "a fragment was moved in time";
 				if (plan_place(before, k, f)->node != plan_place(b.p, k, f)->node &&
-				    (x->fixed || x->running || m.push_depth == 0))
+				    (x->fixed || x->running || m.push_depth == 0 ||
+				     (m.on && !nodeset_has(m.on, (uint32_t)plan_place(b.p, k, f)->node))))
 					wrong = "a fragment was pushed that may not be";
 			}
 		}

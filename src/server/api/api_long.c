@@ -102,7 +102,7 @@ static void node_write(const struct server *s, struct json *j, uint32_t node)
 	json_open_object(j, NULL);
 	json_text(j, "name", names_get(&s->cluster->node_names, node));
 	json_int(j, "cpus", s->cluster->nodes.v[node].total.v[RES_CPU]);
-	json_bool(j, "up", s->plan->node[node].up);
+	json_bool(j, "up", sched_node_open(s->sched, node));
 	json_close_object(j);
 }
 

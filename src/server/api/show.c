@@ -477,7 +477,7 @@ static void put_shortage(const struct subject *x, struct value *v)
 	int64_t need = request_of(x)->total.v[RES_CPU], idle = 0;
 
 	for (uint32_t i = 0; i < x->s->plan->nnodes; i++)
-		if (x->s->plan->node[i].up)
+		if (sched_node_open(x->s->sched, i))
 			idle += x->s->plan->free_now[i];
 	if (need > idle)
 		strbuf_printf(&v->scratch, "needs %lld CPU%s, %lld %s free", (long long)need, need == 1 ? "" : "s",

@@ -127,15 +127,15 @@ void world_begin(struct server *s)
 /* One after the other, where a search for all fragments at once has given up. */
 static bool could_insert(struct server *s, uint32_t request, const bool *usable)
 {
-	struct manner m = {.alloc = ALLOC_BEST, .scatter = s->policy.scatter};
+	struct nodeset on = nodeset_make(usable, (uint32_t)s->nodes.n, false);
+	struct manner m = {.alloc = ALLOC_BEST, .scatter = s->policy.scatter, .on = &on};
 	struct plan *empty = plan_create(s->cluster);
 	bool fits;
 
-	for (uint32_t i = 0; i < s->nodes.n; i++)
-		empty->node[i].up = usable[i];
 	cluster_job(s->cluster, s->scratch)->request = request;
 	fits = plan_insert(empty, &m, s->scratch, 1, 2);
 	plan_destroy(empty);
+	free(on.word);
 	return fits;
 }
 

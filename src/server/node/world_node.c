@@ -166,7 +166,7 @@ void world_node_gate(struct server *s, uint32_t node)
 	if (out != n->drained)
 		sched_drain(s->sched, node, out, s->now);
 	n->drained = out;
-	if (!out && s->plan->node[node].up == away)
+	if (!out && sched_node_open(s->sched, node) == away)
 		sched_pause(s->sched, node, away, s->now);
 	s->dirty = true;
 }
