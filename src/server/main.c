@@ -316,8 +316,8 @@ static int prepare(struct server *s, struct err *err)
 	if ((rc = drop_root(s, err)) < 0)
 		return rc;
 	snprintf(path, sizeof path, "sqlite:%s/shunt.db", s->where.state);
-	s->past.url = mem_strdup(*s->conf.store ? s->conf.store : path);
-	if ((rc = store_open(s->past.url, &s->store, err)) < 0)
+	s->reader.url = mem_strdup(*s->conf.store ? s->conf.store : path);
+	if ((rc = store_open(s->reader.url, &s->store, err)) < 0)
 		return rc;
 	belongings_begin(s);
 	return belongings_check(s, err);

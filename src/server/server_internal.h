@@ -32,6 +32,7 @@
 #include "sched/explain.h"
 #include "sched/forecast.h"
 #include "sched/sched.h"
+#include "server/base/reader.h"
 #include "server/base/work.h"
 #include "server/book/accounting.h"
 #include "server/book/mail.h"
@@ -228,13 +229,7 @@ struct server {
 	bool multi;	 /* system mode: jobs of many users */
 	bool real;	 /* the nodes are this machine itself: CPUs can be bound */
 	struct store *store;
-	struct past {
-		char *url; /* of the store */
-		struct store *
-			reader; /* for questions about the history; NULL: not connected. Of the one that is asked now */
-		struct question *asking; /* on another thread; NULL: none */
-		VEC(struct question *) waiting;
-	} past;
+	struct reader reader; /* of the store, on other threads */
 	struct http *http;
 	struct engine *engine;
 	struct listener *listener; /* TLS; NULL: none */

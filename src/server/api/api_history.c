@@ -11,13 +11,10 @@
 #include "server/server_internal.h"
 #include "store/history.h"
 
-#define MOST 10000  /* rows of an answer */
-#define WAITING 100 /* questions that may wait for the one before */
-
 enum question_kind { ASK_ROWS, ASK_SUMS, ASK_USAGE };
 
 struct question {
-	uv_work_t work;
+	struct read_work work;
 	struct server *s;
 	struct http_request *r; /* valid until it is answered */
 	enum question_kind kind;
@@ -29,8 +26,6 @@ struct question {
 	struct json j;
 	int64_t rows;
 	char next[80];
-	int rc;
-	struct err err;
 };
 
 /* ---- what is told of a row ---- */
@@ -134,74 +129,48 @@ static int entry_write(void *context, const struct ledger_row *x)
 
 /* ---- asking, on another thread ---- */
 
-static void ask(uv_work_t *work)
+static int question_read(struct read_work *w, struct store *store)
 {
-	struct question *q = work->data;
-	struct past *past = &q->s->past;
+	struct question *q = (struct question *)w;
+	int rc;
 
-	if (!past->reader)
-		q->rc = store_open_reader(past->url, &past->reader, &q->err);
-	if (q->rc < 0)
-		return;
 	json_init(&q->j, &q->out, false);
 	json_open_object(&q->j, NULL);
 	json_open_array(&q->j, q->kind == ASK_ROWS ? "jobs" : q->kind == ASK_SUMS ? "sums" : "usage");
 	if (q->kind == ASK_ROWS)
-		q->rc = history_read(past->reader, &q->f, row_write, q, &q->err);
+		rc = history_read(store, &q->f, row_write, q, &w->err);
 	else if (q->kind == ASK_SUMS)
-		q->rc = history_sum(past->reader, &q->f, q->by, sum_write, q, &q->err);
+		rc = history_sum(store, &q->f, q->by, sum_write, q, &w->err);
 	else
-		q->rc = ledger_read(past->reader, q->first, q->last, entry_write, q, &q->err);
+		rc = ledger_read(store, q->first, q->last, entry_write, q, &w->err);
 	json_close_array(&q->j);
 	if (q->kind == ASK_ROWS)
 		json_text(&q->j, "next", *q->next ? q->next : NULL);
 	json_close_object(&q->j);
+	return rc;
 }
 
-static void asked(uv_work_t *work, int status);
-
-static void question_next(struct server *s)
+static void question_done(struct read_work *w)
 {
-	struct past *past = &s->past;
+	struct question *q = (struct question *)w;
 
-	if (past->asking || past->waiting.n == 0)
-		return;
-	past->asking = past->waiting.v[0];
-	vec_remove(&past->waiting, 0);
-	uv_queue_work(s->loop, &past->asking->work, ask, asked);
-}
-
-static void asked(uv_work_t *work, int status)
-{
-	struct question *q = work->data;
-	struct server *s = q->s;
-
-	s->past.asking = NULL;
-	loop_wake(s);
-	if (status == 0 && q->rc == 0) {
+	if (w->rc == 0)
 		http_reply_strbuf(q->r, 200, "application/json", &q->out);
-	} else {
-		store_close(s->past.reader); /* another connection, for the next */
-		s->past.reader = NULL;
-		http_error(q->r, 503, "unavailable", "The history can't be read now: %s", q->err.text);
-	}
+	else
+		http_error(q->r, 503, "unavailable", "The history can't be read now: %s", w->err.text);
 	strbuf_fini(&q->out);
 	free(q);
-	question_next(s);
 }
 
 static void question_add(struct question *q)
 {
-	if (q->s->past.waiting.n >= WAITING) {
-		http_header(q->r, "Retry-After", "2");
-		http_error(q->r, 503, "unavailable",
-			   "Too many questions about the history are waiting. Try again later.");
-		free(q);
+	q->work.read = question_read;
+	q->work.done = question_done;
+	if (reader_add(q->s, q->f.last ? LANE_QUICK : LANE_LONG, &q->work))
 		return;
-	}
-	q->work.data = q;
-	vec_push(&q->s->past.waiting, q);
-	question_next(q->s);
+	http_header(q->r, "Retry-After", "2");
+	http_error(q->r, 503, "unavailable", "Too many questions about the history are waiting. Try again later.");
+	free(q);
 }
 
 /* ---- what is asked ---- */

@@ -1,0 +1,64 @@
+/*
+ * reader.c - see reader.h.
+ */
+#include "server/base/reader.h"
+
+#include "server/server_internal.h"
+#include "store/history.h"
+
+#define WAITING 100 /* that may wait for the one before */
+
+static void work_read(uv_work_t *work)
+{
+	struct read_work *w = work->data;
+	struct reader *reader = &w->server->reader;
+	struct lane *lane = &reader->lane[w->lane];
+
+	if (!lane->store)
+		w->rc = store_open_reader(reader->url, &lane->store, &w->err);
+	if (w->rc == 0)
+		w->rc = w->read(w, lane->store);
+}
+
+static void work_done(uv_work_t *work, int status);
+
+static void lane_next(struct server *s, struct lane *lane)
+{
+	if (lane->busy || lane->waiting.n == 0)
+		return;
+	lane->busy = lane->waiting.v[0];
+	vec_remove(&lane->waiting, 0);
+	uv_queue_work(s->loop, &lane->busy->work, work_read, work_done);
+}
+
+static void work_done(uv_work_t *work, int status)
+{
+	struct read_work *w = work->data;
+	struct server *s = w->server;
+	struct lane *lane = &s->reader.lane[w->lane];
+
+	lane->busy = NULL;
+	loop_wake(s);
+	if (status < 0 && w->rc == 0)
+		w->rc = err_set(&w->err, -ECANCELED, "%s", uv_strerror(status));
+	if (w->rc < 0) { /* another connection, for the next */
+		store_close(lane->store);
+		lane->store = NULL;
+	}
+	w->done(w);
+	lane_next(s, lane);
+}
+
+bool reader_add(struct server *s, enum reader_lane at, struct read_work *w)
+{
+	struct lane *lane = &s->reader.lane[at];
+
+	if (lane->waiting.n >= WAITING)
+		return false;
+	w->server = s;
+	w->lane = at;
+	w->work.data = w;
+	vec_push(&lane->waiting, w);
+	lane_next(s, lane);
+	return true;
+}
