@@ -843,6 +843,7 @@ void show_members(const struct server *s, struct json *j, uint32_t id, const str
 		  const struct field_list *f, const json_t *body);
 void show_row(const struct server *s, struct strbuf *out, uint32_t id, const struct array *a,
 	      const struct field_list *f);
+void vnodes_format(const char *exec_host, struct strbuf *out);	 /* (n1:ncpus=2)+(n2:ncpus=2) of n1/0+n1/1+n2/0+n2/1 */
 char array_state(const struct server *s, const struct array *a); /* the letter of an array as a whole */
 void count_states(const struct server *s, const struct queue *q, int64_t counts[256]); /* q NULL: of all */
 /* Of all queues in one pass: a row for each, in their order. The caller's. */
@@ -867,6 +868,8 @@ void history_stopped(struct server *s, const struct event *e,
 void history_ended(struct server *s, uint32_t id); /* the job has ended */
 /* ---- api_history.c ---- */
 void api_past(struct server *s, struct http_request *r, const struct asker *w);
+/* A job that the server does not know: from the history, or 404. */
+void api_past_job(struct server *s, struct http_request *r, const struct asker *w, const char *id);
 void api_past_sums(struct server *s, struct http_request *r, const struct asker *w);
 void api_usage(struct server *s, struct http_request *r, const struct asker *w);
 

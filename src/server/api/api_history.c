@@ -8,16 +8,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "server/api/past_job.h"
 #include "server/server_internal.h"
 #include "store/history.h"
 
-enum question_kind { ASK_ROWS, ASK_SUMS, ASK_USAGE };
+enum question_kind { ASK_ROWS, ASK_SUMS, ASK_USAGE, ASK_JOB };
 
 struct question {
 	struct read_work work;
 	struct server *s;
 	struct http_request *r; /* valid until it is answered */
 	enum question_kind kind;
+	bool as_jobs; /* ASK_ROWS: in the form of the API's jobs */
 	struct history_filter f;
 	enum history_by by;
 	int64_t first, last; /* days */
@@ -26,31 +28,18 @@ struct question {
 	struct json j;
 	int64_t rows;
 	char next[80];
+	struct past_job job; /* ASK_JOB */
+	const char *id;	     /* ... as it was asked for */
 };
 
 /* ---- what is told of a row ---- */
 
-static void id_write(struct question *q, const struct history_row *row)
+static void row_members(struct question *q, const struct history_row *row)
 {
+	struct json *j = &q->j;
 	char id[400];
 
-	if (row->id)
-		snprintf(id, sizeof id, "%s", row->id);
-	else if (job_key_index(row->key) >= 0)
-		snprintf(id, sizeof id, "%llu[%lld].%s", (unsigned long long)job_key_number(row->key),
-			 (long long)job_key_index(row->key), q->s->name);
-	else
-		snprintf(id, sizeof id, "%llu.%s", (unsigned long long)job_key_number(row->key), q->s->name);
-	json_text(&q->j, "id", id);
-}
-
-static int row_write(void *context, const struct history_row *row)
-{
-	struct question *q = context;
-	struct json *j = &q->j;
-
-	json_open_object(j, NULL);
-	id_write(q, row);
+	json_text(j, "id", past_id(row, q->s->name, id, sizeof id));
 	json_int(j, "attempt", row->attempt);
 	json_bool(j, "last", row->last);
 	json_text(j, "name", row->name);
@@ -78,7 +67,18 @@ static int row_write(void *context, const struct history_row *row)
 	json_int(j, "cpu_ms", row->cpu_ms);
 	json_int(j, "peak_kib", row->peak_kib);
 	json_text(j, "comment", row->text);
-	json_close_object(j);
+}
+
+static int row_write(void *context, const struct history_row *row)
+{
+	struct question *q = context;
+
+	json_open_object(&q->j, NULL);
+	if (q->as_jobs)
+		past_row_write(row, q->s->name, &q->j);
+	else
+		row_members(q, row);
+	json_close_object(&q->j);
 	if (++q->rows == q->f.most)
 		snprintf(q->next, sizeof q->next, "%lld.%llu.%lld", (long long)row->ended, (unsigned long long)row->key,
 			 (long long)row->attempt);
@@ -127,13 +127,40 @@ static int entry_write(void *context, const struct ledger_row *x)
 	return 0;
 }
 
+static int past_add(void *context, const struct history_row *row)
+{
+	struct question *q = context;
+
+	if (row->last && !row->id && row->key <= q->f.last && (!q->f.user || strcmp(q->f.user, row->user) == 0)) {
+		past_job_add(&q->job, row);
+		q->rows++;
+	}
+	return 0;
+}
+
 /* ---- asking, on another thread ---- */
+
+static int job_read(struct question *q, struct store *store, struct err *err)
+{
+	q->job.element = job_key_index(q->f.first) >= 0;
+	int rc = history_job(store, q->f.first, past_add, q, err);
+
+	json_init(&q->j, &q->out, false);
+	json_open_object(&q->j, NULL);
+	if (rc == 0 && q->rows > 0)
+		past_job_write(&q->job, q->s->name, &q->j);
+	json_close_object(&q->j);
+	past_job_fini(&q->job);
+	return rc;
+}
 
 static int question_read(struct read_work *w, struct store *store)
 {
 	struct question *q = (struct question *)w;
 	int rc;
 
+	if (q->kind == ASK_JOB)
+		return job_read(q, store, &w->err);
 	json_init(&q->j, &q->out, false);
 	json_open_object(&q->j, NULL);
 	json_open_array(&q->j, q->kind == ASK_ROWS ? "jobs" : q->kind == ASK_SUMS ? "sums" : "usage");
@@ -150,11 +177,22 @@ static int question_read(struct read_work *w, struct store *store)
 	return rc;
 }
 
+static void job_unknown(struct question *q)
+{
+	if (job_key_number(q->f.first) >= q->s->next_number)
+		http_error(q->r, 404, "unknown_job", "There is no job %.100s: that number was never given to one.",
+			   q->id);
+	else
+		http_error(q->r, 404, "unknown_job", "There is no job %.100s, and the history has none.", q->id);
+}
+
 static void question_done(struct read_work *w)
 {
 	struct question *q = (struct question *)w;
 
-	if (w->rc == 0)
+	if (w->rc == 0 && q->kind == ASK_JOB && q->rows == 0)
+		job_unknown(q);
+	else if (w->rc == 0)
 		http_reply_strbuf(q->r, 200, "application/json", &q->out);
 	else
 		http_error(q->r, 503, "unavailable", "The history can't be read now: %s", w->err.text);
@@ -213,6 +251,22 @@ static int id_read(const char *text, struct history_filter *f, struct err *err)
 	return 0;
 }
 
+/* Who may not see others' jobs finds their own. */
+static bool user_limit(struct question *q, const struct asker *w)
+{
+	const struct account *a = may_see_all(q->s, w) ? NULL : account_of(q->s, w->uid);
+	const char *own = a ? a->name : "";
+
+	if (may_see_all(q->s, w))
+		return true;
+	if (q->f.user && strcmp(q->f.user, own) != 0) {
+		http_error(q->r, 403, "forbidden", "You may see your own jobs only.");
+		return false;
+	}
+	q->f.user = copy_of(q->r, own, strlen(own));
+	return true;
+}
+
 static bool filter_read(struct question *q, const struct asker *w, const char *path)
 {
 	struct http_request *r = q->r;
@@ -240,15 +294,8 @@ static bool filter_read(struct question *q, const struct asker *w, const char *p
 	f->until = query_number(path, r, "until", 0);
 	f->attempts = query_number(path, r, "attempts", 0);
 	f->most = query_number(path, r, "limit", 1000);
-	if (!may_see_all(q->s, w)) {
-		const struct account *a = account_of(q->s, w->uid);
-		const char *own = a ? a->name : "";
-		if (f->user && strcmp(f->user, own) != 0) {
-			http_error(r, 403, "forbidden", "You may see your own jobs only.");
-			return false;
-		}
-		f->user = copy_of(r, own, strlen(own));
-	}
+	if (!user_limit(q, w))
+		return false;
 	if (next && !next_parse(next, f)) {
 		http_error(r, 400, "bad_request", "after=%.40s: it must be what `next` of an answer said", next);
 		return false;
@@ -269,6 +316,7 @@ static void question_begin(struct server *s, struct http_request *r, const struc
 	for (int i = 0; i < HISTORY_BY_COUNT; i++)
 		if (by && strcmp(by, columns[i]) == 0)
 			q->by = (enum history_by)i;
+	q->as_jobs = request_query(r, "form") && strcmp(request_query(r, "form"), "job") == 0;
 	q->first = query_number(path, r, "first", 0);
 	q->last = query_number(path, r, "last", 99999999);
 	if (filter_read(q, w, path))
@@ -290,4 +338,21 @@ void api_past_sums(struct server *s, struct http_request *r, const struct asker 
 void api_usage(struct server *s, struct http_request *r, const struct asker *w)
 {
 	question_begin(s, r, w, ASK_USAGE, "/v1/usage");
+}
+
+void api_past_job(struct server *s, struct http_request *r, const struct asker *w, const char *id)
+{
+	struct question *q = mem_zalloc(sizeof *q);
+	struct err err;
+
+	q->s = s;
+	q->r = r;
+	q->kind = ASK_JOB;
+	q->id = copy_of(r, id, strlen(id));
+	if (id_read(id, &q->f, &err) < 0) {
+		http_error(r, 400, "bad_request", "%s", err.text);
+		free(q);
+	} else if (user_limit(q, w)) {
+		question_add(q);
+	}
 }

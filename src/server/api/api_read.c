@@ -317,25 +317,33 @@ void api_list(struct server *s, struct http_request *r, const struct asker *w)
 	http_stream(r, 200, l->tsv ? "text/tab-separated-values" : "application/json", &source);
 }
 
-/* Answers 404 or 400 itself when there is none that this user may see. */
+/* 0; -ENOENT if there is none that this user may see; -EINVAL. */
+static int job_find(struct server *s, const struct asker *w, const char *text, uint32_t *ret, struct array **ret_array,
+		    struct err *err)
+{
+	job_vec v = {0};
+	int rc = jobs_named(s, text, &v, ret_array, err);
+
+	if (rc == 0 && (v.n == 0 || !may_see(s, w, s->entries.v[v.v[0]].spec)))
+		rc = -ENOENT;
+	if (rc == 0)
+		*ret = v.v[0];
+	vec_free(&v);
+	return rc;
+}
+
+/* Answers 404 or 400 itself. */
 static bool one_job(struct server *s, struct http_request *r, const struct asker *w, const char *text, uint32_t *ret,
 		    struct array **ret_array)
 {
-	job_vec v = {0};
 	struct err err;
-	int rc = jobs_named(s, text, &v, ret_array, &err);
-	bool ok = false;
+	int rc = job_find(s, w, text, ret, ret_array, &err);
 
 	if (rc == -EINVAL)
 		http_error(r, 400, "bad_request", "%s", err.text);
-	else if (rc < 0 || v.n == 0 || !may_see(s, w, s->entries.v[v.v[0]].spec))
+	else if (rc < 0)
 		http_error(r, 404, "unknown_job", "There is no job %.100s.", text);
-	else
-		ok = true;
-	if (ok)
-		*ret = v.v[0];
-	vec_free(&v);
-	return ok;
+	return rc == 0;
 }
 
 /* What is the owner's alone. */
@@ -356,8 +364,16 @@ void api_get(struct server *s, struct http_request *r, const struct asker *w, co
 	struct json j;
 	uint32_t id;
 
-	if (!one_job(s, r, w, text, &id, &a))
+	struct err err;
+	int rc = job_find(s, w, text, &id, &a, &err);
+	if (rc == -ENOENT) {
+		api_past_job(s, r, w, text);
 		return;
+	}
+	if (rc < 0) {
+		http_error(r, 400, "bad_request", "%s", err.text);
+		return;
+	}
 	if (a || entry_job(s, id)->state < STATE_NOW)
 		foresee(s);
 	show_whole(&f);

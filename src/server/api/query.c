@@ -29,6 +29,7 @@ static const struct parameter {
 	{"/v1/history", "since", .min = 0, .max = INT64_C(1) << 40},
 	{"/v1/history", "until", .min = 0, .max = INT64_C(1) << 40},
 	{"/v1/history", "attempts", .min = 0, .max = 1},
+	{"/v1/history", "form", .words = "row|job"},
 	{"/v1/history/sums", "by", .words = "all|user|group|account|queue|state"},
 	{"/v1/history/sums", "since", .min = 0, .max = INT64_C(1) << 40},
 	{"/v1/history/sums", "until", .min = 0, .max = INT64_C(1) << 40},

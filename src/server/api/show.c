@@ -397,12 +397,9 @@ static void f_exec_host(const struct subject *x, struct value *v)
 		put_text(v, x->e->outcome->exec_host);
 }
 
-/* (n1:ncpus=2)+(n2:ncpus=2): runs of one node in exec_host. */
-static void f_exec_vnode(const struct subject *x, struct value *v)
+void vnodes_format(const char *exec_host, struct strbuf *out)
 {
-	const char *p = !x->a && x->e->outcome ? x->e->outcome->exec_host : NULL;
-
-	while (p && *p) {
+	for (const char *p = exec_host; *p;) {
 		size_t n = strcspn(p, "/");
 		const char *name = p;
 		int cpus = 0;
@@ -411,8 +408,14 @@ static void f_exec_vnode(const struct subject *x, struct value *v)
 			p += strcspn(p, "+");
 			p += *p == '+';
 		}
-		strbuf_printf(&v->scratch, "%s(%.*s:ncpus=%d)", v->scratch.n ? "+" : "", (int)n, name, cpus);
+		strbuf_printf(out, "%s(%.*s:ncpus=%d)", out->n ? "+" : "", (int)n, name, cpus);
 	}
+}
+
+static void f_exec_vnode(const struct subject *x, struct value *v)
+{
+	if (!x->a && x->e->outcome && x->e->outcome->exec_host)
+		vnodes_format(x->e->outcome->exec_host, &v->scratch);
 	if (v->scratch.n)
 		put_scratch(v, VALUE_TEXT);
 }
