@@ -167,6 +167,8 @@ static void job_print(const json_t *job)
 	line("owner", "%s", object_text(job, "owner"));
 	line_state(job);
 	line_text("", job, "comment");
+	if (json_is_true(object_value(job, "past")))
+		line("", "from the history: the queue has forgotten it");
 	line_text("queue", job, "queue");
 	line_asked(job);
 	line_deadline(job, now);

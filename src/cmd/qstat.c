@@ -1,8 +1,8 @@
 /*
  * qstat.c - `qstat`: what is asked for, in the options of both families of PBS.
  *
- * -x means XML in TORQUE and "finished jobs, too" in PBS Pro. What is shown in full has all finished jobs here, and lists have those
- * that ended lately, so that only the form is open: XML, unless -F names another, or another list (-a) is asked for, or it is joined as PBS Pro's clients
+ * -x means XML in TORQUE and "finished jobs, too" in PBS Pro. What is shown in full has all finished jobs that the server keeps, and lists have those
+ * that ended lately. -x is XML, unless -F names another, or another list (-a) is asked for, or it is joined as PBS Pro's clients
  * write it: -fx.
  */
 #include "cmd/qstat.h"
@@ -29,9 +29,11 @@ static const struct option options[] = {
 	{"delimiter", OPTION_TEXT, AT(delimiter), "TEXT", "|", NULL, 0, 0, "What separates the values of -F dsv.", 'D'},
 	FLAG('1', "-1", one_line, "With -f, -n, -s: never wrap a line."),
 	FLAG('x', "xml", x,
-	     "XML as TORQUE's. With -F, or written -fx, as in PBS Pro: finished jobs, too (they are always shown)."),
-	FLAG('H', "history", history, "Finished jobs only, as PBS Pro shows them (state F)."),
-	FLAG('P', "pbspro", pro, "With -f: in PBS Pro's words only, finished jobs are F. Also with -f -t."),
+	     "XML as TORQUE's. With -F, -a, -n or -s, or written -fx, as in PBS Pro: finished jobs, too, also those of the history."),
+	FLAG('H', "history", history,
+	     "Finished jobs only, also those of the history, as PBS Pro shows them (state F)."),
+	FLAG('P', "pbspro", pro,
+	     "With -f: in PBS Pro's words only, finished jobs are F, and those of the history are shown, too. Also with -f -t."),
 	FLAG('c', "no-completed", uncompleted, "Leave finished jobs out."),
 	FLAG('a', "all", all, "A wider list: session, nodes, CPUs, memory, time asked for and used."),
 	FLAG('n', "nodes", nodes, "As -a, with the nodes each job has."),
@@ -238,8 +240,9 @@ const struct command command_qstat = {
 	.operands_max = INT_MAX,
 	.about = "Show jobs, queues, or the server, as PBS does.",
 	.details =
-		"Without operands: all jobs; lists show finished ones (state C) for five minutes (the server's show_completed), with -x, -H or -f for "
-		"as long as the server keeps them. "
+		"Without operands: all jobs; lists show finished ones (state C) for five minutes (the server's show_completed), with -x or -f for "
+		"as long as the server keeps them (keep_completed). Older ones are in the history, where -H, -x as PBS Pro means it, and -f with a job's id "
+		"find them. "
 		"Exit code 153: there is no such job.",
 	.examples = examples,
 	.hints = hints,

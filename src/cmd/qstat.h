@@ -1,6 +1,6 @@
 /*
  * qstat.h - what the files of `qstat` share: qstat.c reads options and operands, qstat_list.c prints lists of jobs,
- * qstat_full.c all there is to know of them, qstat_things.c queues and the server.
+ * qstat_full.c all there is to know of them, qstat_past.c finds forgotten ones, qstat_things.c shows queues and the server.
  */
 #ifndef CMD_QSTAT_H
 #define CMD_QSTAT_H
@@ -38,6 +38,11 @@ const char *qstat_server(struct qstat *q);
 void qstat_json(struct qstat *q, const char *root, json_t *objects);
 /* Keeps the first exit code. */
 void qstat_keep(struct qstat *q, int code);
+
+/* In qstat_past.c: whether jobs that the server has forgotten are asked for; and these, oldest first, of the operand's queue or job, or all if it
+ * is NULL. How many there were. */
+bool qstat_wants_past(const struct qstat *q);
+int64_t qstat_past(struct qstat *q, const char *operand, void (*one)(void *context, const json_t *job), void *context);
 
 void qstat_list(struct qstat *q);	  /* plain and -a */
 void qstat_full(struct qstat *q);	  /* -f, -x, -F */

@@ -27,8 +27,9 @@ struct full {
 	json_t *jobs; /* of -F json */
 };
 
-static void job_print(struct full *f, const json_t *job)
+static void job_print(void *context, const json_t *job)
 {
+	struct full *f = context;
 	const char *id = object_text(job, "id");
 
 	pbsattrs_clear(&f->attrs);
@@ -57,6 +58,14 @@ static void job_print(struct full *f, const json_t *job)
 	}
 }
 
+/* 12[1-3], 12[1,5]: several elements. */
+static bool is_range(const char *operand)
+{
+	const char *open = strchr(operand, '['), *close = open ? strchr(open, ']') : NULL;
+
+	return close && close > open + 1 && open[1 + strspn(open + 1, "0123456789")] != ']';
+}
+
 /* A list, page by page if the server makes pages of it. */
 static void list_print(struct full *f, const char *operand)
 {
@@ -67,6 +76,8 @@ static void list_print(struct full *f, const char *operand)
 	int n = 0;
 	char next[64] = "";
 
+	if (qstat_wants_past(f->q) && !(operand && qstat_is_job(operand)))
+		n = (int)qstat_past(f->q, operand, job_print, f);
 	do {
 		struct reply reply = {0};
 		qstat_path(f->q, operand, &path);
@@ -85,18 +96,12 @@ static void list_print(struct full *f, const char *operand)
 			snprintf(next, sizeof next, "%s", object_text(reply.json, "next"));
 		}
 		reply_fini(&reply);
-	} while (n > 0 && *next);
+	} while (n >= 0 && *next);
+	if (n == 0 && operand && qstat_is_job(operand) && !is_range(operand))
+		n = (int)qstat_past(f->q, operand, job_print, f);
 	if (n == 0 && operand)
 		qstat_empty(f->q, operand);
 	strbuf_fini(&path);
-}
-
-/* 12[1-3], 12[1,5]: several elements. */
-static bool is_range(const char *operand)
-{
-	const char *open = strchr(operand, '['), *close = open ? strchr(open, ']') : NULL;
-
-	return close && close > open + 1 && open[1 + strspn(open + 1, "0123456789")] != ']';
 }
 
 /* One job is asked for by itself: only then the server tells its environment. */

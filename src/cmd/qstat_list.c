@@ -8,6 +8,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/mem.h"
 #include "base/timetext.h"
 #include "base/utf8.h"
 #include "cmd/qstat.h"
@@ -278,17 +279,50 @@ static void row(void *context, char *const *cell)
 		list_flush(l);
 }
 
+static const char *fields_of(const struct list *l)
+{
+	return !l->wide ? plain_fields : l->q->a->estimate ? estimate_fields : wide_fields;
+}
+
+static char *cell_make(const json_t *value)
+{
+	if (json_is_string(value))
+		return mem_strdup(value_text(value));
+	return value && !json_is_null(value) ? json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY) : mem_strdup("");
+}
+
+/* A job of the history as a row of cells. */
+static void past_row(void *context, const json_t *job)
+{
+	struct list *l = context;
+	char *keys = mem_strdup(fields_of(l)), *rest = keys, *key, *cell[WIDE_FIELDS] = {0};
+	int n = 0;
+
+	while (n < WIDE_FIELDS && (key = strsep(&rest, ",")))
+		cell[n++] = cell_make(json_object_get(job, key));
+	row(l, cell);
+	while (n > 0)
+		free(cell[--n]);
+	free(keys);
+}
+
 static void list_read(struct list *l, const char *operand)
 {
+	bool past = qstat_wants_past(l->q), id = operand && qstat_is_job(operand);
 	struct strbuf path = {0};
 	struct err err;
 
 	qstat_path(l->q, operand, &path);
-	query_add(&path, "fields", !l->wide ? plain_fields : l->q->a->estimate ? estimate_fields : wide_fields);
+	query_add(&path, "fields", fields_of(l));
 	l->of_operand = 0;
-	if (tsv_read(l->q->client, path.text, l->wide ? WIDE_FIELDS : PLAIN_FIELDS, row, l, &err) < 0)
+	if (past && !id)
+		qstat_past(l->q, operand, past_row, l);
+	bool read = tsv_read(l->q->client, path.text, l->wide ? WIDE_FIELDS : PLAIN_FIELDS, row, l, &err) == 0;
+	if (!read)
 		qstat_failed(l->q, operand, &err);
-	else if (operand && l->of_operand == 0)
+	if (read && past && id && l->of_operand == 0)
+		qstat_past(l->q, operand, past_row, l);
+	if (read && operand && l->of_operand == 0)
 		qstat_empty(l->q, operand);
 	strbuf_fini(&path);
 }

@@ -1,11 +1,14 @@
 /*
- * tracejob.c - `tracejob`: what the logs say of a job, in the order of time.
+ * tracejob.c - `tracejob`: what the logs say of a job, in the order of time; and the history, when they say nothing.
  */
 #include <limits.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/text.h"
+#include "base/timetext.h"
 #include "base/vec.h"
 #include "cmd/commands.h"
 #include "cmd/show.h"
@@ -85,6 +88,70 @@ static void line_print(struct trace *t, char *line)
 	strbuf_fini(&out);
 }
 
+static void past_line(struct trace *t, int64_t at, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+
+static void past_line(struct trace *t, int64_t at, const char *fmt, ...)
+{
+	time_t when = (time_t)at;
+	struct strbuf out = {0};
+	char stamp[40];
+	struct tm tm;
+	va_list ap;
+
+	localtime_r(&when, &tm);
+	strftime(stamp, sizeof stamp, "%m/%d/%Y %H:%M:%S", &tm);
+	strbuf_printf(&out, "%s  H    ", stamp);
+	va_start(ap, fmt);
+	strbuf_vprintf(&out, fmt, ap);
+	va_end(ap);
+	printf("%.*s\n", t->a->width > 0 ? (int)t->a->width : INT_MAX, out.text);
+	t->lines++;
+	strbuf_fini(&out);
+}
+
+/* A row of the history: an attempt, or a job that ended while it waited. */
+static void past_print(struct trace *t, const json_t *row, bool first)
+{
+	int64_t started = object_number(row, "started", 0);
+	char wall[40], cpu[40];
+
+	if (first)
+		past_line(t, object_number(row, "submitted", 0), "%s submitted: user=%s queue=%s jobname=%s %s",
+			  object_text(row, "id"), object_text(row, "owner"), object_text(row, "queue"),
+			  object_text(row, "name"), object_text(row, "resources"));
+	if (started > 0)
+		past_line(t, started, "%s started, attempt %lld: exec_host=%s", object_text(row, "id"),
+			  (long long)object_number(row, "attempt", 0), object_text(row, "hosts"));
+	past_line(t, object_number(row, "ended", 0),
+		  "%s ended (%s): Exit_status=%lld resources_used.walltime=%s resources_used.cput=%s"
+		  " resources_used.mem=%lldkb%s%s",
+		  object_text(row, "id"), object_text(row, "state"), (long long)object_number(row, "exit_status", 0),
+		  duration_format(object_number(row, "ran_ms", 0) / 1000, wall, sizeof wall),
+		  duration_format(object_number(row, "cpu_ms", 0) / 1000, cpu, sizeof cpu),
+		  (long long)object_number(row, "peak_kib", 0), *object_text(row, "comment") ? " " : "",
+		  object_text(row, "comment"));
+}
+
+/* What the history knows of a job that the logs are silent about. */
+static void past_trace(struct trace *t, struct client *client, const char *id)
+{
+	struct strbuf path = {0};
+	struct reply reply = {0};
+
+	strbuf_puts(&path, "/v1/history?attempts=1&limit=10000");
+	query_add(&path, "id", id);
+	if (client_ask(client, "GET", path.text, NULL, 0, &reply, NULL) == 0) {
+		const json_t *jobs = json_object_get(reply.json, "jobs"), *before = NULL;
+		for (size_t i = json_array_size(jobs); i-- > 0;) { /* oldest first */
+			const json_t *row = json_array_get(jobs, i);
+			past_print(t, row, !before || strcmp(object_text(before, "id"), object_text(row, "id")) != 0);
+			before = row;
+		}
+	}
+	reply_fini(&reply);
+	strbuf_fini(&path);
+}
+
 static int trace(const struct command *c, struct client *client, const struct arguments *a, const char *id)
 {
 	struct trace t = {.a = a};
@@ -106,12 +173,15 @@ static int trace(const struct command *c, struct client *client, const struct ar
 		putchar('\n');
 		for (char *line = t.text.n ? strtok(t.text.text, "\n") : NULL; line; line = strtok(NULL, "\n"))
 			line_print(&t, line);
+		if (t.lines == 0 && !a->no_server)
+			past_trace(&t, client, id);
 		if (t.lines == 0)
 			code = EXIT_FAILED;
 		if (t.lines == 0 && !a->quiet)
-			command_fail(c,
-				     "the logs of the last %s day%s say nothing of job %s (-n DAYS looks back further)",
-				     days, a->days == 1 ? "" : "s", id);
+			command_fail(
+				c,
+				"neither the logs of the last %s day%s nor the history have anything about job %s (-n DAYS looks back further in the logs)",
+				days, a->days == 1 ? "" : "s", id);
 	}
 	strbuf_fini(&path);
 	strbuf_fini(&t.text);
@@ -141,6 +211,8 @@ const struct command command_tracejob = {
 	.operands_min = 1,
 	.operands_max = INT_MAX,
 	.about = "Print what the server's logs say of a job.",
+	.details =
+		"What the logs no longer have is taken from the history (lines with H): when the job was submitted, when each attempt started and ended, and what it used.",
 	.examples = examples,
 	.options = options,
 	.size = sizeof(struct arguments),
