@@ -4,8 +4,8 @@
  * A job can start at t but not just before only because a piece ended at t; it can start at t but not just after only
  * because a piece starts at t + length (or the deadline is there). So the ends of pieces, and the starts less the length,
  * are all the instants there are to test; pushing fragments about does not change that, since it moves them between nodes
- * and not in time. Nor does it change what is free in sum: instants at which the sum is short are skipped. So are those
- * before every fragment could have a node if only running jobs held any: that alone is mostly the answer.
+ * and not in time. Nor does it change what is free in sum: instants at which the sum is short are skipped, backward with all
+ * counted as free that may be removed. Forward, so are those before every fragment could have a node if only running jobs held any: that alone is mostly the answer.
  */
 #include <stdlib.h>
 
@@ -255,11 +255,63 @@ int64_t plan_insert_earliest(struct plan *p, const struct manner *m, uint32_t jo
 	return at;
 }
 
+/* ---- the latest ---- */
+
+/* Gives back what a piece holds: of its node, or of all that its job keeps to itself. */
+static void room_give(const struct plan *p, int32_t node, const struct piece *x, struct timeline *room)
+{
+	int64_t start = x->live ? TIME_BEGIN : x->start;
+	int32_t at = node;
+
+	do {
+		const struct res *held = x->whole ? &p->total[at] : &p->cluster->shapes.v[x->shape].need;
+		timeline_change(room, start, x->end, held, 1);
+		at = plan_next_whole(p, x->whole, node, at);
+	} while (at != node);
+}
+
+/* Where a job runs longer than it was planned a node may have less than nothing, which another node is not short of. */
+static void room_lift(const struct timeline *line, struct timeline *room)
+{
+	for (uint32_t i = 0; i < line->n; i++) {
+		const int64_t *step = timeline_step(line, i);
+		struct res missing = {0};
+		bool any = false;
+		for (uint32_t d = 1; d < line->stride; d++)
+			if (step[d] < 0) {
+				missing.v[d - 1] = -step[d];
+				any = true;
+			}
+		if (any)
+			timeline_change(room, step[0], i + 1 < line->n ? timeline_step(line, i + 1)[0] : TIME_NEVER,
+					&missing, 1);
+	}
+}
+
+/* No insertion has more in sum than this: as if all were gone that it may remove. Whole nodes count as gone if they may be pushed, since elsewhere
+ * they may be smaller ones. */
+static void room_init(struct plan *p, const struct manner *m, struct timeline *room)
+{
+	const struct timeline *sum = plan_sum(p);
+
+	timeline_init(room, p->cluster->nres, &(struct res){0});
+	timeline_copy(room, sum);
+	for (uint32_t n = 0; n < p->nnodes; n++) {
+		const piece_vec *v = &p->node[n].pieces;
+		for (size_t i = 0; i < v->n; i++)
+			if ((v->v[i].whole && !v->v[i].running) || (plan_removable(p, v->v[i].job) & m->may_remove))
+				room_give(p, (int32_t)n, &v->v[i], room);
+		room_lift(&p->node[n].line, room);
+	}
+}
+
 int64_t plan_insert_latest(struct plan *p, const struct manner *m, uint32_t job, int64_t from, int64_t until,
 			   int64_t length)
 {
-	instant_vec at = {0};
+	const struct request *r = request_of(p, job);
 	int64_t last = until - length, found = TIME_NEVER;
+	instant_vec at = {0};
+	struct timeline room;
 
 	if (last < from)
 		return TIME_NEVER;
@@ -271,9 +323,12 @@ int64_t plan_insert_latest(struct plan *p, const struct manner *m, uint32_t job,
 				vec_push(&at, x->start - length);
 		}
 	at.n = distinct(at.v, at.n);
+	room_init(p, m, &room);
 	for (size_t i = at.n; i-- > 0 && found == TIME_NEVER;)
-		if (plan_insert(p, m, job, at.v[i], at.v[i] + length))
+		if (timeline_fits(&room, at.v[i], at.v[i] + length, &r->total) &&
+		    plan_insert(p, m, job, at.v[i], at.v[i] + length))
 			found = at.v[i];
+	timeline_fini(&room);
 	vec_free(&at);
 	return found;
 }
