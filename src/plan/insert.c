@@ -139,6 +139,33 @@ static int offer_cmp(const void *a, const void *b)
 	return x->node - y->node;
 }
 
+/* Brings the `count` least of n to the front, in their order. They are few of many: sorting all takes longer than finding them. */
+static void offers_select(struct offer *v, size_t n, size_t count)
+{
+	size_t lo = 0, hi = n - 1;
+
+	while (count < n && lo < hi) {
+		struct offer pivot = v[lo + (hi - lo) / 2];
+		size_t i = lo, j = hi;
+		for (;;) {
+			while (offer_cmp(&v[i], &pivot) < 0)
+				i++;
+			while (offer_cmp(&v[j], &pivot) > 0)
+				j--;
+			if (i >= j)
+				break;
+			struct offer x = v[i];
+			v[i++] = v[j];
+			v[j--] = x;
+		}
+		if (count - 1 <= j)
+			hi = j;
+		else
+			lo = j + 1;
+	}
+	qsort(v, count < n ? count : n, sizeof *v, offer_cmp);
+}
+
 /* Puts as many of `count` equal free fragments, from g.frag on, as fit without making room; how many that were goes to
  * *ret_placed. False, and none is put: they do not all fit, and nobody may be moved for them. */
 static bool place_run(struct insertion *in, struct goal g, uint32_t count, uint32_t *ret_placed)
@@ -162,7 +189,7 @@ static bool place_run(struct insertion *in, struct goal g, uint32_t count, uint3
 	}
 	bool pointless = copies < count && !in->m->push_depth && !in->m->may_remove;
 	if (!pointless && in->m->alloc == ALLOC_BEST && offers.n > 1)
-		qsort(offers.v, offers.n, sizeof *offers.v, offer_cmp);
+		offers_select(offers.v, offers.n, count);
 	for (size_t i = 0; i < offers.n && placed < count && !pointless; i++)
 		for (int64_t k = 0; k < offers.v[i].copies && placed < count; k++, g.frag++, placed++)
 			goal_put(in, &g, offers.v[i].node);
