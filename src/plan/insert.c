@@ -105,6 +105,7 @@ int32_t goal_best_fit(const struct insertion *in, const struct goal *g)
 	int32_t best = NODE_ANY;
 	double least = 0;
 
+	in->p->work += in->p->nnodes;
 	for (int32_t n = 0; n < (int32_t)in->p->nnodes; n++) {
 		double area;
 		if (node_in_chain(in, n) || !node_measure(in, g, n, &area))
@@ -175,6 +176,7 @@ static bool place_run(struct insertion *in, struct goal g, uint32_t count, uint3
 	uint32_t placed = 0;
 	int64_t copies = 0;
 
+	in->p->work += in->p->nnodes;
 	for (int32_t n = 0; n < (int32_t)in->p->nnodes; n++) {
 		struct offer o = {.node = n};
 		o.copies = node_measure(in, &g, n, &o.area);
@@ -302,6 +304,7 @@ static void pack_nodes(struct insertion *in, struct pack *k, struct goal g)
 {
 	struct plan *p = in->p;
 
+	p->work += p->nnodes;
 	for (int32_t n = 0; n < (int32_t)p->nnodes; n++) {
 		const struct timeline *line = &p->node[n].line;
 		uint64_t kinds = 0;

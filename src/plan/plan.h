@@ -97,6 +97,7 @@ struct plan {
 	struct map packs;	  /* of pack.c: searches made in vain */
 	int gathering;		  /* changes of several fragments under way */
 	uint64_t version;	  /* grows with every change */
+	uint64_t work;		  /* nodes that insertions have looked at: what they cost, whatever the machine */
 	uint64_t moves, attempts; /* fragments pushed (undone pushes too), insertions tried: statistics */
 };
 

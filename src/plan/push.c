@@ -391,6 +391,7 @@ bool goal_make_room(struct insertion *in, const struct goal *g, int depth)
 	VEC(struct option) options = {0};
 	bool done = false;
 
+	in->p->work += 4 * in->p->nnodes; /* with what is there */
 	if ((depth <= 0 || !in->p->loose) && !in->m->may_remove)
 		return false;
 	for (int32_t n = 0; n < (int32_t)in->p->nnodes; n++) {

@@ -234,6 +234,7 @@ int64_t plan_insert_earliest(struct plan *p, const struct manner *m, uint32_t jo
 	const struct request *r = request_of(p, job);
 	int64_t at = from;
 
+	p->work += p->nnodes;
 	if (plan_is_simple(p, m, job)) {
 		at = timeline_earliest(plan_sum(p), from, length, &r->total);
 		if (at != TIME_NEVER)
@@ -249,6 +250,7 @@ int64_t plan_insert_earliest(struct plan *p, const struct manner *m, uint32_t jo
 		if (plan_insert(p, m, job, at, at + length))
 			break;
 		at = next_instant(p, m, at);
+		p->work += p->nnodes;
 		if (!m->may_remove && at != TIME_NEVER)
 			at = earliest_bound(p, m, job, at, length);
 	}
@@ -294,6 +296,7 @@ static void room_init(struct plan *p, const struct manner *m, struct timeline *r
 {
 	const struct timeline *sum = plan_sum(p);
 
+	p->work += p->nnodes;
 	timeline_init(room, p->cluster->nres, &(struct res){0});
 	timeline_copy(room, sum);
 	for (uint32_t n = 0; n < p->nnodes; n++) {

@@ -1,6 +1,9 @@
 /*
  * cycle.c - one scheduling cycle (docs/scheduling.md): special jobs by rank, then common ones, then whoever can be brought
  * forward; then everything placed at now is started.
+ *
+ * A cycle that may not take long (sched_pace) ends early, after some jobs with deadlines or some starts, and the next one goes on: common jobs
+ * wait until those with deadlines have been asked about, and a pass begins anew without those that it has started.
  */
 #include "sched/sched_internal.h"
 
@@ -48,30 +51,72 @@ static void collect_due(struct sched *s)
 	}
 }
 
-void sched_cycle(struct sched *s, int64_t now)
+void sched_pace(struct sched *s, uint64_t work)
 {
-	s->now = now;
-	plan_advance(s->p, now);
-	s->stats.cycles++;
-	s->drain = false;
-	queue_settle(s);
-	expire_predictions(s);
-	if (s->starving)
-		special_starve(s);
-	if (s->special.n || s->victims.n)
-		special_place(s);
+	s->pace = work;
+}
+
+bool cycle_tired(struct sched *s)
+{
+	s->unfinished = s->unfinished || (s->pace && s->p->work - s->began >= s->pace);
+	return s->unfinished;
+}
+
+/* The first of several, or the only one: all may be asked. */
+static void cycle_begin(struct sched *s)
+{
+	if (!s->unfinished) {
+		map_fini(&s->tried);
+		s->tried = (struct map){0};
+		s->seen = s->freeings;
+	}
+	s->unfinished = false;
+	s->began = s->p->work;
+}
+
+static void common_pass(struct sched *s)
+{
 	queue_settle(s); /* some starve now, and others lost their place */
+	s->began = s->p->work;
 	if (s->due_dates)
 		due_pass(s);
 	else if (s->policy->keep)
 		conservative_pass(s);
 	else if (!s->drain)
 		pass_run(s);
-	if (s->special.n) {
+	if (s->unfinished && !s->due_dates)
+		s->head = JOB_NONE; /* the next one begins anew */
+}
+
+/* Whether that was all. What was given back since the first of several cycles may be enough for a deadline that was in vain. */
+static bool cycle_end(const struct sched *s, bool resumed)
+{
+	return !s->unfinished && (!resumed || s->tried.n == 0 || s->seen == s->freeings);
+}
+
+bool sched_cycle(struct sched *s, int64_t now)
+{
+	bool resumed = s->unfinished;
+
+	s->now = now;
+	plan_advance(s->p, now);
+	s->stats.cycles++;
+	s->drain = false;
+	cycle_begin(s);
+	queue_settle(s);
+	expire_predictions(s);
+	if (s->starving)
+		special_starve(s);
+	if (s->special.n || s->victims.n)
+		special_place(s);
+	if (!s->unfinished)
+		common_pass(s);
+	if (s->special.n && !s->unfinished)
 		special_to_now(s);
+	if (s->special.n)
 		collect_due(s);
-	}
 	cycle_start(s);
+	return cycle_end(s, resumed);
 }
 
 int64_t sched_next_wake(const struct sched *s)

@@ -106,7 +106,9 @@ static bool due_share_drain(struct sched *s)
 /* Starts whoever is first for as long as that is possible; then the first is the head. */
 static void due_start_heads(struct sched *s)
 {
-	while (s->by_key.n) {
+	size_t waiting = s->by_key.n;
+
+	while (s->by_key.n && (s->by_key.n == waiting || !cycle_tired(s))) {
 		uint32_t first;
 		if (s->wide.n && due_share_drain(s))
 			continue;
@@ -237,6 +239,8 @@ static void due_fill_shortened(struct sched *s, double shorten)
 		s->window.exact &= !given_up;
 		if (!fits || !pass_try_now(s, e.job, e.length))
 			i++;
+		else if (!given_up && cycle_tired(s)) /* else what the window remembers would be lost */
+			break;
 		else if (given_up)
 			window_take(&s->window, e.cpus, end);
 		else
@@ -254,6 +258,7 @@ static void due_fill(struct sched *s)
 		due_fill_shortened(s, shorten);
 	else
 		pass_fill(s, &s->by_fill, 0);
+	s->filling = s->unfinished;
 }
 
 static void due_full(struct sched *s)
@@ -296,21 +301,30 @@ static void due_fresh(struct sched *s)
 				return;
 			}
 		}
-		if (!plan_holds(s->p, job)) /* one of the new reservations may have been its own */
-			due_start(s, job);
+		if (!plan_holds(s->p, job) && /* one of the new reservations may have been its own */
+		    due_start(s, job) && !renewed && cycle_tired(s)) {
+			s->filling = true;
+			break;
+		}
 	}
 }
 
 void due_pass(struct sched *s)
 {
-	bool full = s->freed || s->head == JOB_NONE || pass_reached(s) || due_count(s) != s->overdue;
+	bool full = s->freed || s->head == JOB_NONE || pass_reached(s) || due_count(s) != s->overdue,
+	     filling = s->filling;
 
+	s->filling = false;
 	/* a new job that comes before the head changes more than itself */
 	for (size_t i = 0; i < s->fresh.n && !full && !s->overdue; i++)
 		full = queue_before(s, s->fresh.v[i], s->head);
-	if (full)
+	if (full) {
 		due_full(s);
-	else
+	} else if (filling) {
+		window_build(s);
+		due_fill(s);
+	} else {
 		due_fresh(s);
+	}
 	vec_clear(&s->fresh);
 }

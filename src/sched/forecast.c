@@ -16,8 +16,9 @@ struct forecast {
 	void *context;
 	struct forecast_gates gates;
 	int64_t now;
-	bool gated; /* there are some */
-	bool begun; /* the cycle of the present instant is over */
+	bool gated;   /* there are some */
+	bool begun;   /* the cycle of the present instant is over ... */
+	bool goes_on; /* ... but for what it left to the next one */
 };
 
 static void cluster_copy(struct cluster *c, const struct cluster *from)
@@ -121,6 +122,11 @@ void forecast_destroy(struct forecast *f)
 	free(f);
 }
 
+void forecast_pace(struct forecast *f, uint64_t work)
+{
+	sched_pace(f->s, work);
+}
+
 void forecast_gate(struct forecast *f, const struct forecast_gates *g)
 {
 	f->gates = *g;
@@ -146,9 +152,9 @@ static void decide(struct forecast *f)
 	do {
 		if (f->gated)
 			f->gates.open(f->gates.context, f, f->now);
-		sched_cycle(f->s, f->now);
+		f->goes_on = !sched_cycle(f->s, f->now);
 		confirm(f);
-	} while (f->gated && f->gates.open(f->gates.context, f, f->now));
+	} while (!f->goes_on && f->gated && f->gates.open(f->gates.context, f, f->now));
 }
 
 static bool anyone_waits(const struct forecast *f)
@@ -179,6 +185,10 @@ static bool step(struct forecast *f)
 	bool ends = next_end(f, &end);
 	int64_t at = sched_next_wake(f->s);
 
+	if (f->goes_on) {
+		decide(f);
+		return true;
+	}
 	if (f->gated && f->gates.next(f->gates.context) < at)
 		at = f->gates.next(f->gates.context);
 	if (ends && end.time <= at)

@@ -38,6 +38,7 @@ struct forecast_gates {
 /* A copy of the scheduler's world, at its instant. It shares nothing that changes with it: another thread may run it. */
 struct forecast *forecast_create(const struct sched *s);
 void forecast_destroy(struct forecast *f);
+void forecast_pace(struct forecast *f, uint64_t work); /* see sched_pace(); that of the scheduler otherwise */
 void forecast_gate(struct forecast *f, const struct forecast_gates *g); /* before it is run */
 /* A job in STATE_NEW, filled in, is submitted to the copy now; held if something keeps it from the scheduler. */
 void forecast_submit(struct forecast *f, uint32_t job, int64_t now, bool held);

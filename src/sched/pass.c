@@ -213,6 +213,8 @@ void pass_fill(struct sched *s, entry_vec *queue, size_t i)
 		if (!window_allows(&s->window, e->cpus, s->now + e->length) || plan_holds(s->p, e->job) ||
 		    !pass_try_now(s, e->job, e->length))
 			i++;
+		else if (cycle_tired(s))
+			break;
 		else
 			window_build(s);
 	}
@@ -254,8 +256,11 @@ static void pass_full(struct sched *s)
 		struct entry e = s->by_key.v[i];
 		s->scanned = i;
 		window_renew(s);
-		if (window_allows(&s->window, e.cpus, s->now + e.length) && pass_try_now(s, e.job, e.length))
+		if (window_allows(&s->window, e.cpus, s->now + e.length) && pass_try_now(s, e.job, e.length)) {
+			if (cycle_tired(s))
+				break;
 			continue;
+		}
 		if (s->head == JOB_NONE)
 			s->head = e.job;
 		if (s->backfill == ORDER_NONE)
@@ -347,8 +352,9 @@ void pass_run(struct sched *s)
 		const struct waiting *w = queue_get(s, job);
 		int64_t cpus = cluster_job_request(s->c, cluster_job(s->c, job))->total.v[RES_CPU];
 		window_renew(s);
-		if (window_allows(&s->window, cpus, s->now + w->length))
-			pass_try_now(s, job, w->length);
+		if (window_allows(&s->window, cpus, s->now + w->length) && pass_try_now(s, job, w->length) &&
+		    cycle_tired(s))
+			break;
 	}
 	vec_clear(&s->fresh);
 }

@@ -67,6 +67,7 @@ struct sched *sched_clone(const struct sched *s, struct cluster *c, struct plan 
 	vec_copy(&t->nodes, &s->nodes);
 	vec_copy(&t->expiry, &s->expiry);
 	map_copy(&t->pred, &s->pred);
+	map_copy(&t->tried, &s->tried);
 	map_copy(&t->history.last, &s->history.last);
 	vec_copy(&t->history.pairs, &s->history.pairs);
 	return t;
@@ -92,6 +93,7 @@ void sched_destroy(struct sched *s)
 	vec_free(&s->reserved);
 	vec_free(&s->failures);
 	map_fini(&s->pred);
+	map_fini(&s->tried);
 	vec_free(&s->by_due);
 	vec_free(&s->wide);
 	vec_free(&s->nodes);
@@ -141,6 +143,7 @@ static void special_add(struct sched *s, uint32_t job)
 	while (i > 0 && s->special.v[i - 1] > job)
 		i--;
 	vec_insert(&s->special, i, job);
+	map_remove(&s->tried, job);
 }
 
 static void special_remove(struct sched *s, uint32_t job)
@@ -244,6 +247,7 @@ static void sched_free(struct sched *s, uint32_t job)
 			s->dirty = end;
 		plan_take_job(s->p, job);
 		s->freed = s->stirred = true;
+		s->freeings++;
 	}
 }
 

@@ -78,8 +78,12 @@ void sched_pause(struct sched *s, uint32_t node, bool pause, int64_t now);
 /* Whether it is up, and neither drained nor paused. */
 bool sched_node_open(const struct sched *s, uint32_t node);
 
-/* Decides. START events are orders; report what became of them with sched_started() or sched_start_failed(). */
-void sched_cycle(struct sched *s, int64_t now);
+/* Decides. START events are orders; report what became of them with sched_started() or sched_start_failed(). False: it has ended early
+ * (sched_pace), and the next one, which is due at once, goes on. */
+bool sched_cycle(struct sched *s, int64_t now);
+/* A cycle ends early when its insertions have looked at this many nodes; 0: none does. Before it does, at least one job more was placed,
+ * or found to have no place. */
+void sched_pace(struct sched *s, uint64_t work);
 /* Forgets what earlier cycles learnt, so that the next one asks about every job: for timers and tests. */
 void sched_refresh(struct sched *s);
 

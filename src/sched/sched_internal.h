@@ -116,9 +116,15 @@ struct sched { /* what owns memory here is copied by sched_clone() and freed by 
 	uint32_t head;	      /* the first job that could not start, or JOB_NONE */
 	struct window window;
 	VEC(struct failure) failures;
-	bool freed;    /* something ended, moved or changed since the last full pass */
-	int64_t dirty; /* ... and what became free lies before this instant */
-	bool drain;    /* a starving job waits for the machine to empty */
+	bool freed;	      /* something ended, moved or changed since the last full pass */
+	int64_t dirty;	      /* ... and what became free lies before this instant */
+	bool drain;	      /* a starving job waits for the machine to empty */
+	uint64_t pace, began; /* sched_pace(); plan.work when this cycle, or its pass, began */
+	bool filling;	 /* ... while it filled what reservations leave free, which stay for the next one (due.c) */
+	bool unfinished; /* the cycle has ended early */
+	struct map
+		tried; /* jobs with a deadline that the present cycle, and those that it goes on from, have asked about */
+	uint64_t freeings, seen; /* how often something was given back; ... when the first of those cycles began */
 	struct history history;
 	struct heap expiry; /* KNOW_PREDICTION: when predictions of running jobs pass */
 	struct map pred;    /* due.c: predicted run time, in seconds, of jobs that left the queue and have not ended */
@@ -152,6 +158,9 @@ bool queue_has_fill(const struct sched *s);		/* backfill has an order of its own
 struct waiting *queue_get(const struct sched *s, uint32_t job);
 bool queue_before(const struct sched *s, uint32_t a, uint32_t b); /* in the policy's order */
 double order_key(const struct sched *s, enum queue_order order, const struct job *job, int64_t length);
+
+/* Whether the cycle has done enough: then it is unfinished. To be asked after something was achieved. */
+bool cycle_tired(struct sched *s);
 
 /* pass.c: common jobs */
 void cycle_start(struct sched *s); /* whoever is in s->starting */

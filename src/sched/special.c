@@ -27,6 +27,7 @@ void special_tell(struct sched *s, plan_mark mark, uint32_t by)
 			continue;
 		}
 		sched_refresh(s);
+		map_remove(&s->tried, job->id);
 		sched_emit(s,
 			   job->state == STATE_RUNNING ? EVENT_PREEMPT
 			   : job->state == STATE_NOW   ? EVENT_START_FAILED
@@ -96,6 +97,7 @@ static bool special_is_new(const struct sched *s, uint32_t job)
 /* Candidates with a deadline, of one kind, FIFO. A deadline that can no longer be met ends the job. */
 static void place_deadlines(struct sched *s, enum job_kind kind)
 {
+	bool asked = false;
 	job_vec list = {0};
 
 	for (size_t i = 0; i < s->special.n; i++) {
@@ -106,6 +108,14 @@ static void place_deadlines(struct sched *s, enum job_kind kind)
 	for (size_t i = 0; i < list.n; i++) {
 		const struct job *job = cluster_job(s->c, list.v[i]);
 		bool is_new = special_is_new(s, job->id);
+		uint64_t known;
+		if (map_get(&s->tried, job->id, &known))
+			continue;
+		if (asked && cycle_tired(s))
+			break;
+		asked = true;
+		if (s->pace)
+			map_set(&s->tried, job->id, 1);
 		if (job->deadline - sched_length(s, job) < s->now)
 			sched_emit(s, EVENT_EXPIRE, job->id, 0, JOB_NONE);
 		else if (!place_latest(s, job->id, REMOVE_STARVING) && kind == KIND_EMERGENCY && is_new)
@@ -245,10 +255,13 @@ void special_place(struct sched *s)
 	if (candidates || s->freed)
 		pass_drop_reservations(s); /* what was not promised makes room */
 	place_deadlines(s, KIND_EMERGENCY);
-	place_deadlines(s, KIND_QOS);
-	place_starvings(s);
+	if (!s->unfinished)
+		place_deadlines(s, KIND_QOS);
+	if (!s->unfinished)
+		place_starvings(s);
 	victims_stop(s);
-	vec_clear(&s->newcomers);
+	if (!s->unfinished)
+		vec_clear(&s->newcomers);
 }
 
 void special_to_now(struct sched *s)

@@ -103,10 +103,14 @@ static void on_event(void *context, const struct event *e)
 
 static void cycle(struct sim *m)
 {
-	vec_clear(&m->id);
-	sched_cycle(m->sched, m->now);
-	for (size_t i = 0; i < m->id.n; i++)
-		sched_started(m->sched, m->id.v[i], m->now);
+	bool done;
+
+	do {
+		vec_clear(&m->id);
+		done = sched_cycle(m->sched, m->now);
+		for (size_t i = 0; i < m->id.n; i++)
+			sched_started(m->sched, m->id.v[i], m->now);
+	} while (!done);
 	if (m->o->check) {
 		plan_check(m->p);
 		for (uint32_t i = 0; i < m->c->njobs; i++)
@@ -270,6 +274,7 @@ int sim_run(const struct workload *w, const struct policy *policy, const struct 
 	}
 	m.p = plan_create(m.c);
 	m.sched = sched_create(m.c, m.p, &altered);
+	sched_pace(m.sched, o->pace);
 	sched_listen(m.sched, on_event, &m);
 	sched_on_blocked(m.sched, o->blocked, o->blocked_context);
 	vec_reserve(&m.p->holds, w->jobs.n); /* room for all of them: no copying as they come */

@@ -19,6 +19,7 @@ struct sim_options {
 	struct settings settings;
 	int push_depth; /* instead of the policy's; -1: as the policy says */
 	bool check;	/* every invariant after each cycle: slow */
+	uint64_t pace;	/* sched_pace() */
 	void (*progress)(void *context, int64_t jobs_done);
 	void *progress_context;
 	sched_listener listener; /* sees every event */

@@ -73,7 +73,7 @@ static void make_workload(const struct golden *g, const char *path)
 }
 
 /* "policy easy", then a line for each job: id, start, end; - for those that never ran. */
-static void run_policy(const struct golden *g, const struct workload *w, const struct policy *policy,
+static void run_policy(const struct golden *g, const struct workload *w, const struct policy *policy, uint64_t pace,
 		       struct strbuf *out)
 {
 	struct sim_options o;
@@ -83,6 +83,7 @@ static void run_policy(const struct golden *g, const struct workload *w, const s
 	sim_options_init(&o);
 	o.machine = g->machine;
 	o.check = true;
+	o.pace = pace;
 	o.settings.tolerance = 10;
 	o.settings.starve_after = g->starve_after;
 	if (sim_run(w, policy, &o, &r, &err) != 0)
@@ -134,7 +135,7 @@ static void test_golden(void **state)
 		fail_msg("%s", err.text);
 	assert_true(w->jobs.n >= 100);
 	for (int i = 0; i < npolicies; i++)
-		run_policy(g, w, &policies[i], &text);
+		run_policy(g, w, &policies[i], 0, &text);
 	workload_destroy(w);
 	if (asked_to("write")) {
 		FILE *out = fopen(starts, "w");
@@ -147,12 +148,39 @@ static void test_golden(void **state)
 	strbuf_fini(&text);
 }
 
+/* Cycles that end as early as they can, and go on: the same schedule, whatever a cycle may take. */
+static void test_paced(void **state)
+{
+	const struct golden *g = *state;
+	struct strbuf whole = {0}, paced = {0};
+	struct workload *w;
+	char work[4096];
+	struct err err;
+
+	snprintf(work, sizeof work, FOLDER "%s.work", g->name);
+	if (workload_read(work, RULES_SITE, 0, &w, &err) != 0)
+		fail_msg("%s", err.text);
+	for (int i = 0; i < npolicies; i++) {
+		strbuf_clear(&whole);
+		strbuf_clear(&paced);
+		run_policy(g, w, &policies[i], 0, &whole);
+		run_policy(g, w, &policies[i], 1, &paced);
+		assert_string_equal(strbuf_text(&paced), strbuf_text(&whole));
+	}
+	workload_destroy(w);
+	strbuf_fini(&whole);
+	strbuf_fini(&paced);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		{goldens[0].name, test_golden, NULL, NULL, (void *)&goldens[0]},
 		{goldens[1].name, test_golden, NULL, NULL, (void *)&goldens[1]},
 		{goldens[2].name, test_golden, NULL, NULL, (void *)&goldens[2]},
+		{"nodes, paced", test_paced, NULL, NULL, (void *)&goldens[0]},
+		{"flat, paced", test_paced, NULL, NULL, (void *)&goldens[1]},
+		{"whole, paced", test_paced, NULL, NULL, (void *)&goldens[2]},
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
