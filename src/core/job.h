@@ -82,6 +82,7 @@ struct job {
 	uint32_t by;	  /* who last took its place or stopped it */
 	uint32_t waiting; /* the scheduler's record of it while it waits */
 	uint32_t allowed; /* nodes that it may be placed on: cluster_nodeset(), or NODES_ALL */
+	uint32_t limits;  /* on running jobs: rules/limit.h; 0: none */
 	uint32_t attempt;
 	uint8_t state;
 	uint8_t kind;

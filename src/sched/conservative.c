@@ -53,7 +53,7 @@ static bool conservative_place(struct sched *s, size_t i)
 		e->planned = at;
 	}
 	if (e->planned == s->now) {
-		vec_push(&s->starting, e->job);
+		starting_add(s, e->job);
 		queue_remove(s, e->job);
 		return true;
 	}
@@ -87,6 +87,11 @@ static void conservative_improve(struct sched *s)
 	s->next_planned = TIME_NEVER;
 	for (size_t i = 0; i < s->by_key.n;) {
 		struct entry e = s->by_key.v[i];
+		if (!sched_may(s, e.job)) {
+			reserved -= e.planned != TIME_NEVER;
+			queue_line_up(s, e.job);
+			continue;
+		}
 		if (e.planned > s->now && e.planned != TIME_NEVER && !could_improve(s, &e, dirty, most)) {
 			if (e.planned < s->next_planned)
 				s->next_planned = e.planned;
@@ -121,8 +126,12 @@ void conservative_pass(struct sched *s)
 		conservative_improve(s);
 	} else {
 		int64_t reserved = reservations(s);
-		for (size_t i = 0; i < s->fresh.n && !deep_enough(s, reserved, (int64_t)i); i++)
-			reserved += !conservative_place(s, queue_find(s, s->fresh.v[i]));
+		for (size_t i = 0; i < s->fresh.n && !deep_enough(s, reserved, (int64_t)i); i++) {
+			if (!sched_may(s, s->fresh.v[i]))
+				queue_line_up(s, s->fresh.v[i]);
+			else
+				reserved += !conservative_place(s, queue_find(s, s->fresh.v[i]));
+		}
 	}
 	vec_clear(&s->fresh);
 	s->freed = false;

@@ -47,7 +47,7 @@ static void collect_due(struct sched *s)
 	for (size_t i = 0; i < s->special.n; i++) {
 		const struct job *job = cluster_job(s->c, s->special.v[i]);
 		if (job->state == STATE_ALLOCATED && job->start <= s->now)
-			vec_push(&s->starting, job->id);
+			starting_add(s, job->id);
 	}
 }
 
@@ -103,6 +103,7 @@ bool sched_cycle(struct sched *s, int64_t now)
 	s->stats.cycles++;
 	s->drain = false;
 	cycle_begin(s);
+	queue_offer(s);
 	queue_settle(s);
 	expire_predictions(s);
 	if (s->starving)

@@ -109,10 +109,13 @@ static void due_start_heads(struct sched *s)
 	size_t waiting = s->by_key.n;
 
 	while (s->by_key.n && (s->by_key.n == waiting || !cycle_tired(s))) {
-		uint32_t first;
+		uint32_t first = s->by_due.v[0].key <= (double)s->now ? s->by_due.v[0].job : s->by_key.v[0].job;
+		if (!sched_may(s, first)) {
+			queue_line_up(s, first);
+			continue;
+		}
 		if (s->wide.n && due_share_drain(s))
 			continue;
-		first = s->by_due.v[0].key <= (double)s->now ? s->by_due.v[0].job : s->by_key.v[0].job;
 		if (!due_start(s, first)) {
 			s->head = first;
 			return;
@@ -141,6 +144,10 @@ static void due_reserve(struct sched *s, uint32_t job, double relax)
 {
 	int64_t length = queue_get(s, job)->length, at, later;
 
+	if (!sched_may(s, job)) { /* the last that was free has just been taken */
+		queue_line_up(s, job);
+		return;
+	}
 	/* reservations push nobody, starts do: ask for that first */
 	if (job != s->head && s->plain.push_depth && s->p->loose && due_start(s, job))
 		return;
@@ -148,7 +155,7 @@ static void due_reserve(struct sched *s, uint32_t job, double relax)
 	if (at == TIME_NEVER)
 		return;
 	if (at == s->now) {
-		vec_push(&s->starting, job);
+		starting_add(s, job);
 		queue_remove(s, job);
 		if (s->head == job)
 			s->head = JOB_NONE;
@@ -224,6 +231,10 @@ static void due_fill_shortened(struct sched *s, double shorten)
 	for (size_t i = 0; i < s->by_fill.n && s->window.cpus[0] > 0;) {
 		struct entry e = s->by_fill.v[i];
 		s->scanned = i;
+		if (!sched_may(s, e.job) && e.job != s->head) {
+			queue_line_up(s, e.job);
+			continue;
+		}
 		int64_t end = s->now + e.length;
 		bool fits = e.cpus <= s->window.cpus[0] && e.job != s->head;
 		if (fits && !window_allows(&s->window, e.cpus, end)) {
@@ -288,6 +299,10 @@ static void due_fresh(struct sched *s)
 	pass_sort_fresh(s);
 	for (size_t i = 0; i < s->fresh.n; i++) {
 		uint32_t job = s->fresh.v[i], head = s->head;
+		if (!sched_may(s, job) && job != head) {
+			queue_line_up(s, job);
+			continue;
+		}
 		if (job == head || plan_holds(s->p, job) || !due_fits(s, job))
 			continue;
 		if (!renewed && s->p->nnodes == 1) { /* on nodes that costs more than it brings */
@@ -311,7 +326,8 @@ static void due_fresh(struct sched *s)
 
 void due_pass(struct sched *s)
 {
-	bool full = s->freed || s->head == JOB_NONE || pass_reached(s) || due_count(s) != s->overdue,
+	bool full = s->freed || s->head == JOB_NONE || pass_reached(s) || due_count(s) != s->overdue ||
+		    !sched_may(s, s->head),
 	     filling = s->filling;
 
 	s->filling = false;

@@ -15,7 +15,7 @@ const char *why_name(enum why why)
 		[WHY_HELD] = "held",   [WHY_NEVER] = "never",
 		[WHY_SHORT] = "short", [WHY_SCATTERED] = "scattered",
 		[WHY_WHOLE] = "whole", [WHY_RESERVED_FOR] = "reserved",
-		[WHY_TURN] = "turn",
+		[WHY_TURN] = "turn",   [WHY_LIMIT] = "limit",
 	};
 
 	return names[why];
@@ -235,7 +235,11 @@ void sched_explain(struct sched *s, uint32_t id, struct reason *r)
 		r->why = WHY_HELD;
 	if (!job_waits(job))
 		return;
-	if (job->waiting != UINT32_MAX && job->kind == KIND_COMMON)
+	if (sched_limited(s, id) && limits_reached(s->limits, job->limits, &r->limit, &r->needed)) {
+		r->why = WHY_LIMIT;
+		return;
+	}
+	if (job->waiting < WAITING_LINE && job->kind == KIND_COMMON)
 		length = queue_get(s, id)->length;
 	mark = plan_begin(s->p);
 	if (plan_holds(s->p, id)) {
@@ -263,6 +267,19 @@ static const char *dim_name(const struct sched *s, enum res_dim d, int64_t n)
 	default:
 		return names_get(&s->c->res_names, (uint32_t)d - RES_NAMED);
 	}
+}
+
+static const char *limit_owner(enum limit_kind kind)
+{
+	static const char *const name[LIMIT_KINDS] = {
+		[LIMIT_ALL] = "the server (max_running)",
+		[LIMIT_USER] = "each user (max_user_run)",
+		[LIMIT_ARRAY] = "its array (%, qsub -t)",
+		[LIMIT_QUEUE] = "its queue (max_running)",
+		[LIMIT_QUEUE_USER] = "each user of its queue (max_user_run)",
+	};
+
+	return name[kind];
 }
 
 static void text_job(uint32_t job, job_namer name, void *context, struct strbuf *out)
@@ -307,6 +324,10 @@ void reason_text(const struct sched *s, uint32_t job, const struct reason *r, jo
 		break;
 	case WHY_NEXT:
 		strbuf_printf(out, "nothing is in its way: it starts with the next cycle");
+		break;
+	case WHY_LIMIT:
+		strbuf_printf(out, "%s has a limit of %lld running job%s, and as many run or have a reservation",
+			      limit_owner(r->limit), (long long)r->needed, r->needed == 1 ? "" : "s");
 		break;
 	case WHY_HELD:
 		strbuf_printf(out, "it is held; release it");

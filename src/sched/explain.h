@@ -5,6 +5,7 @@
 #define SCHED_EXPLAIN_H
 
 #include "base/strbuf.h"
+#include "rules/limit.h"
 #include "sched/sched.h"
 
 enum why {
@@ -17,6 +18,7 @@ enum why {
 	WHY_WHOLE,	  /* it needs `needed` whole nodes or machines, and `free` are empty */
 	WHY_RESERVED_FOR, /* it would delay `by`, which has a reservation at `by_start` */
 	WHY_TURN,	  /* the policy lets nobody pass `by` */
+	WHY_LIMIT,	  /* as many run as the limit `limit` allows, which is `needed` */
 	WHY_COUNT
 };
 
@@ -32,6 +34,7 @@ struct reason {
 	int64_t when;	 /* the earliest start by what is planned now; TIME_NEVER: not known */
 	uint32_t by;	 /* RESERVED_FOR, TURN */
 	int64_t by_start;
+	enum limit_kind limit;
 	int64_t shorter; /* RESERVED_FOR: it would start now if its walltime were at most this; 0: it would not */
 };
 

@@ -121,7 +121,7 @@ bool pass_try_now(struct sched *s, uint32_t id, int64_t length)
 	const struct job *job = cluster_job(s->c, id);
 	bool nodes = s->p->nnodes > 1;
 
-	if (nodes && failure_known(s, job, length))
+	if (!sched_may(s, id) || (nodes && failure_known(s, job, length)))
 		return false;
 	if (!pass_place_now(s, id, length) && !migrate_for(s, id, length)) {
 		if (nodes) {
@@ -132,7 +132,7 @@ bool pass_try_now(struct sched *s, uint32_t id, int64_t length)
 		}
 		return false;
 	}
-	vec_push(&s->starting, id);
+	starting_add(s, id);
 	queue_remove(s, id);
 	return true;
 }
@@ -187,7 +187,7 @@ static bool pass_reserve(struct sched *s, uint32_t job, int64_t length)
 	int64_t at = pass_earliest(s, job, s->now, length);
 
 	if (at == s->now) {
-		vec_push(&s->starting, job);
+		starting_add(s, job);
 		queue_remove(s, job);
 		return true;
 	}
@@ -210,8 +210,10 @@ void pass_fill(struct sched *s, entry_vec *queue, size_t i)
 			break;
 		e = &queue->v[i];
 		s->scanned = i;
-		if (!window_allows(&s->window, e->cpus, s->now + e->length) || plan_holds(s->p, e->job) ||
-		    !pass_try_now(s, e->job, e->length))
+		if (!sched_may(s, e->job) && !plan_holds(s->p, e->job))
+			queue_line_up(s, e->job);
+		else if (!window_allows(&s->window, e->cpus, s->now + e->length) || plan_holds(s->p, e->job) ||
+			 !pass_try_now(s, e->job, e->length))
 			i++;
 		else if (cycle_tired(s))
 			break;
@@ -226,7 +228,7 @@ static bool pass_head_stays(struct sched *s)
 	const struct entry *e = &s->by_key.v[0];
 
 	return s->policy->reserve == RESERVE_HEAD && s->reserved.n == 1 && s->by_key.n && e->job == s->reserved.v[0] &&
-	       s->order != ORDER_WFP3 && !pass_reached(s) &&
+	       s->order != ORDER_WFP3 && !pass_reached(s) && sched_may(s, e->job) &&
 	       !pass_could_start_before(s, plan_piece(s->p, e->job, 0)->start, e->cpus, e->length);
 }
 
@@ -255,6 +257,10 @@ static void pass_full(struct sched *s)
 	while (i < s->by_key.n) {
 		struct entry e = s->by_key.v[i];
 		s->scanned = i;
+		if (!sched_may(s, e.job)) {
+			queue_line_up(s, e.job);
+			continue;
+		}
 		window_renew(s);
 		if (window_allows(&s->window, e.cpus, s->now + e.length) && pass_try_now(s, e.job, e.length)) {
 			if (cycle_tired(s))
@@ -334,7 +340,8 @@ void pass_sort_fresh(struct sched *s)
 
 void pass_run(struct sched *s)
 {
-	bool full = s->freed || s->head == JOB_NONE || s->order == ORDER_WFP3 || pass_reached(s);
+	bool full =
+		s->freed || s->head == JOB_NONE || s->order == ORDER_WFP3 || pass_reached(s) || !sched_may(s, s->head);
 
 	if (s->by_key.n == 0) { /* nobody waits: whatever was freed, the next to come asks about everything */
 		s->head = JOB_NONE;
@@ -349,6 +356,10 @@ void pass_run(struct sched *s)
 	pass_sort_fresh(s);
 	for (size_t i = 0; i < s->fresh.n && s->backfill != ORDER_NONE; i++) {
 		uint32_t job = s->fresh.v[i];
+		if (!sched_may(s, job)) {
+			queue_line_up(s, job);
+			continue;
+		}
 		const struct waiting *w = queue_get(s, job);
 		int64_t cpus = cluster_job_request(s->c, cluster_job(s->c, job))->total.v[RES_CPU];
 		window_renew(s);

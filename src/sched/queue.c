@@ -9,7 +9,6 @@
 
 #include "sched/sched_internal.h"
 
-#define WAITING_NONE UINT32_MAX
 #define FEW 16 /* records that are added or removed one by one rather than by going through everything */
 #define STALE                                                                                                          \
 	1024 /* records of jobs that left again: more of them than that, and than jobs that wait, are cleared away */
@@ -105,7 +104,7 @@ size_t queue_size(const struct sched *s)
 
 static bool queue_has(const struct sched *s, uint32_t job)
 {
-	return cluster_job(s->c, job)->waiting != WAITING_NONE;
+	return cluster_job(s->c, job)->waiting < WAITING_LINE;
 }
 
 /* With nobody who starts jobs, thousands may come and leave again before a cycle. */
@@ -159,6 +158,10 @@ static bool queue_retire(struct sched *s, uint32_t id, struct waiting *ret)
 {
 	struct job *job = cluster_job(s->c, id);
 
+	if (job->waiting == WAITING_LINE) {
+		job->waiting = WAITING_NONE;
+		s->in_line--;
+	}
 	if (job->waiting == WAITING_NONE)
 		return false;
 	*ret = s->waiting.v[job->waiting];
@@ -180,6 +183,58 @@ void queue_remove(struct sched *s, uint32_t id)
 		if (s->wide.v[i] == w.job)
 			vec_remove(&s->wide, i);
 }
+
+/* ---- limits ---- */
+
+/* Jobs of which one fits if another does. */
+static uint64_t job_shape(const struct job *job)
+{
+	uint64_t of[4] = {job->request, (uint64_t)job->walltime, job->allowed, job->attempt > 0};
+
+	return hash_bytes(of, sizeof of);
+}
+
+void queue_line_up(struct sched *s, uint32_t id)
+{
+	struct job *job = cluster_job(s->c, id);
+
+	if (!queue_has(s, id)) /* it is being started */
+		return;
+	if (plan_holds(s->p, id)) { /* nothing that was promised */
+		plan_take_job(s->p, id);
+		for (size_t i = 0; i < s->reserved.n; i++)
+			if (s->reserved.v[i] == id)
+				vec_remove(&s->reserved, i);
+	}
+	if (s->head == id)
+		s->head = JOB_NONE;
+	queue_remove(s, id);
+	job->waiting = WAITING_LINE;
+	s->in_line++;
+	limits_wait(s->limits, job->limits, job_shape(job), llround(job->rank * 1e6), id);
+}
+
+static bool line_leave(void *context, uint32_t id)
+{
+	struct sched *s = context;
+	const struct job *job = cluster_job(s->c, id);
+
+	if (job->waiting != WAITING_LINE)
+		return false;
+	s->in_line--;
+	queue_add(s, id);
+	if (s->starving)
+		patience_begin(s, job);
+	return true;
+}
+
+void queue_offer(struct sched *s)
+{
+	if (s->limits)
+		limits_offer(s->limits, line_leave, s);
+}
+
+/* ---- leaving ---- */
 
 static void entry_mark(entry_vec *v, double key, uint32_t job)
 {

@@ -7,8 +7,6 @@
 
 #include "sched/sched_internal.h"
 
-#define WAITING_NONE UINT32_MAX
-
 struct sched *sched_create(struct cluster *c, struct plan *p, const struct policy *policy)
 {
 	struct sched *s = mem_zalloc(sizeof *s);
@@ -48,6 +46,8 @@ struct sched *sched_clone(const struct sched *s, struct cluster *c, struct plan 
 		memcpy(t->open.word, s->open.word, s->open.nwords * sizeof *t->open.word);
 		t->plain.on = s->plain.on ? &t->open : NULL;
 	}
+	t->limits = s->limits ? limits_clone(s->limits) : NULL;
+	t->own_limits = true;
 	vec_copy(&t->waiting, &s->waiting);
 	vec_copy(&t->spare, &s->spare);
 	vec_copy(&t->by_key, &s->by_key);
@@ -99,6 +99,8 @@ void sched_destroy(struct sched *s)
 	vec_free(&s->nodes);
 	history_fini(&s->history);
 	heap_fini(&s->expiry);
+	if (s->own_limits)
+		limits_destroy(s->limits);
 	free(s);
 }
 
@@ -106,6 +108,17 @@ void sched_on_delay(struct sched *s, sched_delay delay, void *context)
 {
 	s->delay = delay;
 	s->delay_context = context;
+}
+
+void sched_limit(struct sched *s, struct limits *limits)
+{
+	s->limits = limits;
+	limits_clear(limits);
+}
+
+bool sched_limited(const struct sched *s, uint32_t job)
+{
+	return cluster_job(s->c, job)->state == STATE_CANDIDATE && !sched_may(s, job);
 }
 
 void sched_listen(struct sched *s, sched_listener listener, void *context)
@@ -127,7 +140,7 @@ const struct sched_stats *sched_stats(const struct sched *s)
 
 size_t sched_waiting(const struct sched *s)
 {
-	return queue_size(s) + s->special.n;
+	return queue_size(s) + s->special.n + s->in_line;
 }
 
 static bool is_special(const struct job *job)
@@ -177,6 +190,32 @@ static int64_t starves_at(const struct sched *s, const struct job *job)
 	return job->submit + after;
 }
 
+void patience_begin(struct sched *s, const struct job *job)
+{
+	heap_push(&s->patience, starves_at(s, job), job->id, job->attempt);
+}
+
+/* Whether it counts against its limits: it has a place that is remembered. */
+static bool has_slot(const struct job *job)
+{
+	return job->state == STATE_ALLOCATED || job->state == STATE_NOW || job->state == STATE_RUNNING;
+}
+
+static void slot_count(struct sched *s, const struct job *job, int sign)
+{
+	if (s->limits && sign)
+		limits_count(s->limits, job->limits, sign);
+}
+
+void starting_add(struct sched *s, uint32_t id)
+{
+	const struct job *job = cluster_job(s->c, id);
+
+	vec_push(&s->starting, id);
+	if (!has_slot(job))
+		slot_count(s, job, 1);
+}
+
 /* A job begins to wait, or stops waiting. */
 static void sched_enqueue(struct sched *s, const struct job *job)
 {
@@ -187,7 +226,7 @@ static void sched_enqueue(struct sched *s, const struct job *job)
 	}
 	queue_add(s, job->id);
 	if (s->starving)
-		heap_push(&s->patience, starves_at(s, job), job->id, job->attempt);
+		patience_begin(s, job);
 }
 
 static void sched_dequeue(struct sched *s, const struct job *job)
@@ -202,7 +241,7 @@ static void emit(struct sched *s, enum event_type type, uint32_t id, int64_t at,
 {
 	struct job *job = cluster_job(s->c, id);
 	struct event e = {.time = s->now, .at = at, .job = id, .by = by, .type = (uint8_t)type, .detail = detail};
-	bool waited = job_waits(job);
+	bool waited = job_waits(job), had_slot = has_slot(job) || type == EVENT_START; /* see starting_add() */
 
 	if (s->starving)
 		queue_count(s, job, -1);
@@ -221,6 +260,7 @@ static void emit(struct sched *s, enum event_type type, uint32_t id, int64_t at,
 	struct err err;
 	if (job_apply(job, &e, by_kind, &err) != 0)
 		assert(!"an event that is not legal in the job's state");
+	slot_count(s, job, has_slot(job) - had_slot);
 	if (s->starving)
 		queue_count(s, job, 1);
 	if (type == EVENT_STARVE)
@@ -540,7 +580,7 @@ bool sched_run(struct sched *s, uint32_t id, uint32_t on, int64_t now)
 	} else {
 		queue_remove(s, id);
 	}
-	vec_push(&s->starting, id);
+	starting_add(s, id);
 	cycle_start(s);
 	return true;
 }
@@ -555,6 +595,8 @@ void sched_restore(struct sched *s, uint32_t id, int64_t now)
 		history_finish(s, job);
 	}
 	sched_at(s, now);
+	if (has_slot(job))
+		slot_count(s, job, 1);
 	if (job_waits(job))
 		sched_enqueue(s, job);
 	victims_restore(s, job);

@@ -15,6 +15,7 @@
 #include "sched/policy.h"
 
 struct sched;
+struct limits; /* rules/limit.h */
 
 /* Called with every event after it was applied; the event and its nodes are borrowed for the call. */
 typedef void (*sched_listener)(void *context, const struct event *event);
@@ -23,6 +24,12 @@ typedef void (*sched_listener)(void *context, const struct event *event);
 struct sched *sched_create(struct cluster *c, struct plan *p, const struct policy *policy);
 void sched_destroy(struct sched *s);
 void sched_listen(struct sched *s, sched_listener listener, void *context);
+
+/* No job gets a place beyond these limits (job.limits), but by sched_run(). They are borrowed; what they count is set by sched_restore() and kept from then
+ * on. When they are changed: sched_refresh(). */
+void sched_limit(struct sched *s, struct limits *limits);
+/* A waiting job could not be given a place now since a limit is reached. */
+bool sched_limited(const struct sched *s, uint32_t job);
 
 /* Asked how many seconds a running job takes to end, at most, once it is stopped; NULL: none. */
 typedef int64_t (*sched_delay)(void *context, uint32_t job);

@@ -8,7 +8,12 @@
 
 #include "base/heap.h"
 #include "base/map.h"
+#include "rules/limit.h"
 #include "sched/sched.h"
+
+/* job.waiting of a job that has no record in the queue; and of one that waits in a line of its limits. */
+#define WAITING_NONE UINT32_MAX
+#define WAITING_LINE (UINT32_MAX - 1)
 
 /* A waiting common job. */
 struct waiting {
@@ -97,6 +102,7 @@ struct sched { /* what owns memory here is copied by sched_clone() and freed by 
 	entry_vec by_key;	     /* all waiting common jobs in the policy's order */
 	entry_vec by_fill;	     /* the same in backfill order, when that is another one */
 	VEC(struct waiting) left;    /* left the queue and are still in those arrays, until queue_settle() ... */
+	size_t in_line;		     /* common jobs that wait for a limit to allow another (limits) */
 	job_vec came;		     /* ... and those that are not in them yet, with some that have left again */
 	size_t scanned;		     /* the position that a scan of one of them has come to */
 	entry_vec by_due;	     /* the same by due date (due.c) */
@@ -129,6 +135,8 @@ struct sched { /* what owns memory here is copied by sched_clone() and freed by 
 	struct heap expiry; /* KNOW_PREDICTION: when predictions of running jobs pass */
 	struct map pred;    /* due.c: predicted run time, in seconds, of jobs that left the queue and have not ended */
 	VEC(int32_t) nodes; /* scratch of an event */
+	struct limits *limits; /* NULL: none */
+	bool own_limits;       /* a copy's own */
 	sched_listener listener;
 	sched_delay delay;
 	void *delay_context;
@@ -143,6 +151,8 @@ struct sched *sched_clone(const struct sched *s, struct cluster *c, struct plan 
 
 /* The only way a job changes: applies, keeps the queues true, tells the listener. */
 void sched_emit(struct sched *s, enum event_type type, uint32_t job, int64_t at, uint32_t by);
+
+void patience_begin(struct sched *s, const struct job *job); /* a common job waits: when will it starve? */
 
 /* queue.c */
 void queue_add(struct sched *s, uint32_t job);
@@ -161,9 +171,13 @@ double order_key(const struct sched *s, enum queue_order order, const struct job
 
 /* Whether the cycle has done enough: then it is unfinished. To be asked after something was achieved. */
 bool cycle_tired(struct sched *s);
+/* Out of the queue into the line of its limits, which are reached. */
+void queue_line_up(struct sched *s, uint32_t job);
+void queue_offer(struct sched *s); /* back into the queue, as limits allow */
 
 /* pass.c: common jobs */
-void cycle_start(struct sched *s); /* whoever is in s->starting */
+void starting_add(struct sched *s, uint32_t job); /* it has its place, and is started at the end of the cycle */
+void cycle_start(struct sched *s);		  /* whoever is in s->starting */
 void pass_run(struct sched *s);
 void pass_fill(struct sched *s, entry_vec *queue,
 	       size_t from);	    /* starts every job that fits; reserved ones are passed over */
@@ -225,6 +239,12 @@ void victims_restore(struct sched *s, const struct job *job);
 
 /* migrate.c */
 bool migrate_for(struct sched *s, uint32_t job, int64_t length);
+
+/* Whether its limits allow it a place. */
+static inline bool sched_may(const struct sched *s, uint32_t job)
+{
+	return !s->limits || limits_room(s->limits, cluster_job(s->c, job)->limits) > 0;
+}
 
 static inline int64_t sched_length(const struct sched *s, const struct job *job)
 {

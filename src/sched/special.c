@@ -118,6 +118,8 @@ static void place_deadlines(struct sched *s, enum job_kind kind)
 			map_set(&s->tried, job->id, 1);
 		if (job->deadline - sched_length(s, job) < s->now)
 			sched_emit(s, EVENT_EXPIRE, job->id, 0, JOB_NONE);
+		else if (!sched_may(s, job->id))
+			continue;
 		else if (!place_latest(s, job->id, REMOVE_STARVING) && kind == KIND_EMERGENCY && is_new)
 			place_latest(s, job->id, special_granted(job)); /* exactly in time, else earlier */
 	}
@@ -131,7 +133,8 @@ void special_starve(struct sched *s)
 	while (heap_peek(&s->patience, &x) && x.time <= s->now) {
 		const struct job *job = cluster_job(s->c, (uint32_t)x.tie);
 		heap_pop(&s->patience, &x);
-		if (job->state != STATE_CANDIDATE || job->kind != KIND_COMMON || job->attempt != x.value)
+		if (job->state != STATE_CANDIDATE || job->kind != KIND_COMMON || job->attempt != x.value ||
+		    job->waiting == WAITING_LINE) /* that is not the scheduler's fault */
 			continue;
 		if (plan_holds(s->p, job->id))
 			pass_drop_reservations(s); /* its own was a transient one */
@@ -212,7 +215,7 @@ static void place_starvings(struct sched *s)
 		}
 		for (size_t i = 0; i < list.n && !s->drain; i++) {
 			const struct job *job = cluster_job(s->c, list.v[i]);
-			if (job->state == STATE_CANDIDATE) {
+			if (job->state == STATE_CANDIDATE && sched_may(s, job->id)) {
 				bool may_wait = s->policy->starve == STARVE_ALL || s->policy->starve == STARVE_QUEUE ||
 						(s->policy->starve == STARVE_OLDEST && !reserved);
 				bool placed = place_starving(s, job, may_wait);
@@ -244,6 +247,17 @@ static void drop_missed(struct sched *s)
 	}
 }
 
+/* Those that a limit keeps from a place have not been asked yet. */
+static void newcomers_end(struct sched *s)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < s->newcomers.n; i++)
+		if (sched_limited(s, s->newcomers.v[i]))
+			s->newcomers.v[n++] = s->newcomers.v[i];
+	s->newcomers.n = n;
+}
+
 void special_place(struct sched *s)
 {
 	bool candidates = false;
@@ -251,7 +265,8 @@ void special_place(struct sched *s)
 	drop_missed(s);
 	victims_review(s);
 	for (size_t i = 0; i < s->special.n && !candidates; i++)
-		candidates = cluster_job(s->c, s->special.v[i])->state == STATE_CANDIDATE;
+		candidates =
+			cluster_job(s->c, s->special.v[i])->state == STATE_CANDIDATE && sched_may(s, s->special.v[i]);
 	if (candidates || s->freed)
 		pass_drop_reservations(s); /* what was not promised makes room */
 	place_deadlines(s, KIND_EMERGENCY);
@@ -261,7 +276,7 @@ void special_place(struct sched *s)
 		place_starvings(s);
 	victims_stop(s);
 	if (!s->unfinished)
-		vec_clear(&s->newcomers);
+		newcomers_end(s);
 }
 
 void special_to_now(struct sched *s)

@@ -25,7 +25,8 @@ struct world {
 	struct policy policy; /* a copy, to be altered before world_open() */
 	VEC(struct record) record;
 	VEC(int32_t) nodes;
-	size_t confirmed; /* records whose START was answered */
+	uint32_t limits_of_next; /* job.limits of those that are submitted */
+	size_t confirmed;	 /* records whose START was answered */
 };
 
 /* A world of one policy, without tolerance or starving, and without nodes. */
