@@ -28,6 +28,7 @@
 #define ROOT_RESERVE 32	   /* connections that root, and the server's account, can have when there are too many */
 #define BACKLOG 8	   /* orders that keep the engine busy */
 #define LONG_TURN_US 50000 /* a turn should not take longer: meanwhile nobody is answered */
+#define PACE 200000	   /* nodes that a cycle looks at in one turn: some milliseconds */
 #define DEPEND_STEPS 400   /* dependents that are looked at in the turn in which another job starts or ends */
 #define COMPANY_US 10000   /* so long a change for which nobody waits may wait for others, to be committed with them */
 
@@ -141,6 +142,18 @@ static bool turn_commit(struct server *s)
 	return true;
 }
 
+void decide(struct server *s)
+{
+	int64_t begin = clock_us(CLOCK_MONOTONIC), took;
+
+	sched_pace(s->sched, s->slice_steps ? (uint64_t)s->slice_steps : PACE);
+	s->undecided = !sched_cycle(s->sched, s->now);
+	took = clock_us(CLOCK_MONOTONIC) - begin;
+	s->stats.cycle_us = took;
+	if (took > s->stats.max_cycle_us)
+		s->stats.max_cycle_us = took;
+}
+
 static void turn_decide(struct server *s)
 {
 	for (int i = 0; i < 8; i++) { /* an end may end others, and free what more can start in */
@@ -149,14 +162,12 @@ static void turn_decide(struct server *s)
 		if (!s->dirty)
 			break;
 		s->dirty = false;
-		if (attrs_bool(&s->attrs, "scheduling") && !s->terminating && !s->emptying && !s->queue_stops) {
-			int64_t begin = clock_us(CLOCK_MONOTONIC), took;
-			sched_cycle(s->sched, s->now);
-			took = clock_us(CLOCK_MONOTONIC) - begin;
-			s->stats.cycle_us = took;
-			if (took > s->stats.max_cycle_us)
-				s->stats.max_cycle_us = took;
-		}
+		if (!attrs_bool(&s->attrs, "scheduling") || s->terminating || s->emptying || s->queue_stops)
+			s->undecided = false;
+		else if (!s->undecided || !s->sliced)
+			decide(s);
+		if (s->undecided)
+			break;
 	}
 	dispatch_settle(s);
 	dispatch_starts(s);
@@ -288,7 +299,7 @@ void server_turn(struct server *s)
 	}
 	if (!s->sliced)
 		works_turn(s);
-	if (s->wake <= s->now) /* a planned start, a deadline */
+	if (s->wake <= s->now || (s->undecided && !s->sliced)) /* a planned start, a deadline; a cycle goes on */
 		s->dirty = true;
 	s->depend_steps = s->slice_steps ? s->slice_steps : DEPEND_STEPS;
 	turn_decide(s);
@@ -370,7 +381,7 @@ static void before_poll(uv_prepare_t *prepare)
 		turn(s);
 	s->sliced = false;
 	/* the poll does not wait then; started before, the timer would be over by now */
-	if ((works_ready(s) || s->waiting_offers) && !s->stopped)
+	if ((works_ready(s) || s->waiting_offers || s->undecided) && !s->stopped)
 		uv_timer_start(&s->timer, on_timer, 0, 0);
 	held_count(s);
 }

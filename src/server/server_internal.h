@@ -289,6 +289,7 @@ struct server {
 	VEC(struct foreseen_piece) pieces; /* the same with nodes, of those that come first */
 	struct foresight *foresight;
 	bool dirty;	     /* the scheduler must look */
+	bool undecided;	     /* its last cycle has ended early: it goes on in the next turn (decide) */
 	bool waiting_offers; /* limits may allow more now */
 	bool priorities;     /* somebody uses them */
 	bool emptying;	     /* to stop when the last job has ended */
@@ -537,6 +538,7 @@ void job_purge(struct server *s, uint32_t id, const struct payload *p);
 void job_kill_again(struct server *s, uint32_t id, uint32_t attempt);
 void signal_later(struct server *s, uint32_t id, uint32_t attempt, int signal); /* after the commit */
 void server_decide(struct server *s);	/* a turn's decisions, in the middle of one */
+void decide(struct server *s);		/* a cycle of the scheduler, or a part of one: then s->undecided */
 void dispatch_settle(struct server *s); /* what follows from events: dependencies, books, mail */
 
 /* ---- walltime.c: another one for a job that runs ---- */

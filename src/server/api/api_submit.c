@@ -115,6 +115,7 @@ static bool guarantee_possible(struct server *s, const struct spec *p)
 
 	scratch_fill(s, p);
 	f = forecast_create(s->sched);
+	forecast_pace(f, 0); /* the cycle that follows is to be complete */
 	forecast_submit(f, s->scratch, s->now, false);
 	forecast_whatif(f, s->scratch, 0, &x, nodes);
 	forecast_destroy(f);
@@ -237,6 +238,7 @@ struct submit_work {
 	VEC(struct submission) jobs;
 	int64_t ahead; /* jobs, and elements of arrays, in those */
 	bool bulk;
+	bool special; /* some have deadlines: the answer says whether they are kept */
 	bool keyed;
 	char key[KEY_MAX + 1];
 	int slices; /* of reading */
@@ -302,11 +304,9 @@ static int check_again(struct server *s, struct submit_work *w, const char **cod
 
 static void accept_all(struct server *s, struct submit_work *w)
 {
-	bool special = false;
-
 	w->first = s->next_number;
 	for (size_t i = 0; i < w->jobs.n; i++) {
-		special |= w->jobs.v[i].spec->kind != KIND_COMMON;
+		w->special |= w->jobs.v[i].spec->kind != KIND_COMMON;
 		submit(s, &w->jobs.v[i], i ? &w->jobs.v[i - 1] : NULL);
 		if (w->jobs.v[i].spec->priority)
 			s->priorities = true;
@@ -315,9 +315,9 @@ static void accept_all(struct server *s, struct submit_work *w)
 		key_keep(s, w->r, &w->who, w->key, w->jobs.v, w->jobs.n, w->first);
 	if (s->priorities)
 		reorder_later(s, word_add(s, w->who.user));
-	if (special) { /* whether its deadline is kept is said at once */
+	if (w->special) { /* whether its deadline is kept is said at once */
 		dispatch_settle(s);
-		sched_cycle(s->sched, s->now);
+		decide(s);
 	}
 	json_init(&w->j, &w->out, false);
 	if (w->bulk) {
@@ -432,8 +432,10 @@ static bool submit_step(struct server *s, struct work *work)
 	struct err err;
 	int rc;
 
-	if (w->phase == SUBMIT_WRITE)
-		return write_one(s, w);
+	if (w->phase == SUBMIT_WRITE) {
+		work->waits = w->special && s->undecided;
+		return work->waits || write_one(s, w);
+	}
 	if (s->submitting && s->submitting != w) { /* it may have the same key; and memory is for one */
 		work->waits = true;
 		return true;
@@ -475,13 +477,13 @@ static void submit_stop(struct server *s, struct work *work, const char *why)
 	submit_free(s, w);
 }
 
+static const struct work_kind submit_kind = {submit_step, submit_pause, submit_stop, .reads = false, .lasting = false};
+
 static void submit_large(struct server *s, struct submit_work *w)
 {
-	static const struct work_kind kind = {submit_step, submit_pause, submit_stop, .reads = false, .lasting = false};
-
 	w->bulk = true;
 	w->body = json_array();
-	work_add(s, &w->work, &kind);
+	work_add(s, &w->work, &submit_kind);
 }
 
 /* ---- any other, at once ---- */
@@ -522,8 +524,11 @@ static void submit_now(struct server *s, struct submit_work *w)
 			return;
 		}
 		accept_all(s, w);
-		while (write_one(s, w))
-			;
+		if (w->special && s->undecided) /* that takes another turn */
+			work_add(s, &w->work, &submit_kind);
+		else
+			while (write_one(s, w))
+				;
 	}
 }
 
