@@ -17,7 +17,7 @@
 #define NOT_DURATION "not a duration (use seconds, HH:MM:SS, D:HH:MM:SS or 1d12h)"
 #define NOT_CLOCK "the time of day is missing or wrong (use HH:MM or HH:MM:SS)"
 
-#define NUMBER_MAX INT64_C(1000000000000) /* where numbers stop growing: above any bound, times DAY far from overflow */
+#define NUMBER_MAX INT64_C(100000000000) /* where numbers stop growing: above any bound, times a year below overflow */
 
 /* Reads the digits at *at, if any, and moves past them. */
 static bool number_read(const char **at, int64_t *ret)
@@ -65,8 +65,8 @@ static int colons_parse(const char *text, int64_t *ret, struct err *err)
 
 static int units_parse(const char *text, int64_t *ret, struct err *err)
 {
-	static const char letters[] = "dhms";
-	static const int64_t seconds[] = {DAY, HOUR, MINUTE, 1};
+	static const char letters[] = "ywdhms";
+	static const int64_t seconds[] = {365 * DAY, 7 * DAY, DAY, HOUR, MINUTE, 1};
 	int64_t n, total = 0;
 	const char *next = letters;
 
@@ -76,7 +76,7 @@ static int units_parse(const char *text, int64_t *ret, struct err *err)
 		const char *letter = *text ? strchr(next, *text) : NULL;
 		if (!letter)
 			return err_set(err, -EINVAL,
-				       "each number needs a unit, d, h, m or s in this order (as in 1d12h)");
+				       "each number needs a unit, y, w, d, h, m or s in this order (as in 1d12h)");
 		total += n * seconds[letter - letters];
 		next = letter + 1;
 		text++;

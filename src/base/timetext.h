@@ -15,7 +15,7 @@
 #define DURATION_MAX INT64_C(3153600000) /* 100 years: products with counts of CPUs stay far from overflow */
 
 /* "90", "1:30", "2:00:00", "1:00:00:00" (seconds, MM:SS, HH:MM:SS, D:HH:MM:SS), or with units "2h", "1d12h", "45m",
- * "30s"; up to DURATION_MAX. -EINVAL with what is wrong; neither parser here repeats the text, so prefix it. */
+ * "30s", "5y" (of 365 days), "2w"; up to DURATION_MAX. -EINVAL with what is wrong; neither parser here repeats the text, so prefix it. */
 int duration_parse(const char *text, int64_t *ret_seconds, struct err *err);
 /* "HH:MM:SS", hours unbounded. Returns buf. */
 const char *duration_format(int64_t seconds, char *buf, size_t size);
