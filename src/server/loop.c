@@ -264,6 +264,8 @@ static void sleep_set(struct server *s)
 		ms = (s->retry_us - s->now_us) / 1000 + 1;
 	if (s->commit_us && (s->commit_us - s->now_us) / 1000 < ms)
 		ms = (s->commit_us - s->now_us) / 1000 + 1;
+	if ((next = retention_next(s)) != TIME_NEVER && (next * 1000000 - s->now_us) / 1000 + 1 < ms)
+		ms = (next * 1000000 - s->now_us) / 1000 + 1;
 	if (s->waiters.n && ms > 200)
 		ms = 200;
 	if (ms < 1)
@@ -294,6 +296,7 @@ void server_turn(struct server *s)
 	dispatch_overruns(s);
 	if (!s->trouble) {
 		forget_old(s);
+		retention_turn(s);
 		subkeys_turn(s);
 		acted_turn(s);
 	}

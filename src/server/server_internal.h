@@ -36,6 +36,7 @@
 #include "server/base/work.h"
 #include "server/book/accounting.h"
 #include "server/book/mail.h"
+#include "server/book/retention.h"
 #include "server/job/entry.h"
 #include "server/job/failures.h"
 #include "server/settings/attr.h"
@@ -230,6 +231,7 @@ struct server {
 	bool real;	 /* the nodes are this machine itself: CPUs can be bound */
 	struct store *store;
 	struct reader reader; /* of the store, on other threads */
+	struct retention retention;
 	struct http *http;
 	struct engine *engine;
 	struct listener *listener; /* TLS; NULL: none */

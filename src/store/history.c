@@ -191,6 +191,21 @@ int history_read(struct store *s, const struct history_filter *f, history_fn one
 	return query_run(s, &q, HISTORY_TYPES, tell_row, &t, err);
 }
 
+static int take_ended(void *context, const struct value *v)
+{
+	*(int64_t *)context = v[0].n;
+	return 0;
+}
+
+int history_oldest(struct store *s, int64_t *ret_ended, struct err *err)
+{
+	struct query q = {0};
+
+	*ret_ended = 0;
+	strbuf_puts(&q.sql, "SELECT ended FROM history ORDER BY ended LIMIT 1");
+	return query_run(s, &q, "i", take_ended, ret_ended, err);
+}
+
 int history_job(struct store *s, uint64_t key, history_fn one, void *context, struct err *err)
 {
 	struct telling t = {.row = one, .context = context};

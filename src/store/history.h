@@ -66,6 +66,7 @@ int store_open_reader(const char *url, struct store **ret, struct err *err);
 typedef int (*history_fn)(void *context, const struct history_row *row);
 /* Newest first, of what is committed. Other than 0 from the callback ends it, and is returned. */
 int history_read(struct store *s, const struct history_filter *f, history_fn one, void *context, struct err *err);
+int history_oldest(struct store *s, int64_t *ret_ended, struct err *err); /* 0: there is none */
 /* A job, all its attempts; of an array (no index) all its elements. */
 int history_job(struct store *s, uint64_t key, history_fn one, void *context, struct err *err);
 

@@ -195,7 +195,14 @@ static void trimmed_oldest_first(void **state)
 {
 	struct store *s = open_store(((struct world *)*state)->url);
 
+	int64_t oldest = -1;
+	struct err err;
+
+	assert_int_equal(history_oldest(s, &oldest, &err), 0);
+	assert_int_equal(oldest, 0);
 	fill(s, 12);
+	assert_int_equal(history_oldest(s, &oldest, &err), 0);
+	assert_int_equal(oldest, 2000);
 	store_trim_history(s, 2003, 3);
 	commit(s);
 	expect_rows(s, &(struct history_filter){0}, "12 11 10 9 8 7 6 5 4 ");

@@ -38,7 +38,7 @@ static void work_done(uv_work_t *work, int status)
 	struct lane *lane = &s->reader.lane[w->lane];
 
 	lane->busy = NULL;
-	loop_wake(s);
+	clock_read(s); /* it may have been a long sleep; a turn follows the poll */
 	if (status < 0 && w->rc == 0)
 		w->rc = err_set(&w->err, -ECANCELED, "%s", uv_strerror(status));
 	if (w->rc < 0) { /* another connection, for the next */

@@ -216,6 +216,8 @@ static int64_t number_of(const struct attrs *a, const struct attr *attr, const c
 		return v->number;
 	if (attr->initial && attr->type == ATTR_BOOL)
 		return attr->initial[0] == 'T';
+	if (attr->initial && attr->words && strcmp(attr->initial, attr->words) == 0)
+		return -1; /* a duration without end */
 	if (attr->initial && attr->type != ATTR_AMOUNTS)
 		return strtoll(attr->initial, NULL, 10);
 	if (!default_make(attr, resource, &initial))
@@ -296,7 +298,7 @@ static void value_write(const struct attr_value *v, struct json *j)
 	attr_value_name(v, &name);
 	if (v->attr->type == ATTR_BOOL)
 		json_bool(j, name.text, v->number != 0);
-	else if (v->attr->type == ATTR_NUMBER || v->attr->type == ATTR_DURATION)
+	else if ((v->attr->type == ATTR_NUMBER || v->attr->type == ATTR_DURATION) && !(v->attr->words && v->number < 0))
 		json_int(j, name.text, v->number);
 	else
 		json_text(j, name.text, v->text);

@@ -134,8 +134,12 @@ const struct attr attr_table[] = {
 
 	/* Afterwards. */
 	{"keep_completed", SERVER, SECONDS("86400"), .alias = "job_history_duration",
-	 .about = "Seconds that jobs stay visible after their end."},
+	 .about = "Seconds that jobs stay visible after their end; then they are in the history."},
 	{"keep_completed", QUEUE, SECONDS(NULL), .about = "The same for jobs of the queue. Unset: the server's."},
+	{"keep_history", SERVER, .type = ATTR_DURATION, .initial = "forever", .words = "forever", .min = 0,
+	 .max = 100 * YEAR,
+	 .about =
+		 "How long jobs stay in the history after their end, such as 5y; what they used stays in the ledger. forever: nothing is deleted."},
 	{"show_completed", SERVER, SECONDS("300"),
 	 .about =
 		 "Seconds that lists of qstat show jobs after their end; by id, with -x and -H they are shown as long as they are kept."},

@@ -147,12 +147,29 @@ static int number_parse(const char *text, int64_t *ret, struct err *err)
 	return 0;
 }
 
+/* A duration, or the word that says it has no end: -1. */
+static int endless_parse(const struct attr_value *v, const char *text, int64_t *ret, struct err *err)
+{
+	struct err why;
+
+	if (strcasecmp(text, v->attr->words) == 0) {
+		*ret = -1;
+		return 0;
+	}
+	int rc = duration_parse(text, ret, &why);
+	if (rc == 0)
+		rc = number_check(v, FORM_SECONDS, *ret, &why);
+	return rc < 0 ? err_set(err, rc, "%s; or %s", why.text, v->attr->words) : 0;
+}
+
 static int amount_parse(const struct attr_value *v, enum form form, const char *text, int64_t *ret, struct err *err)
 {
 	int rc;
 
 	if (form == FORM_BOOL)
 		return bool_parse(text, ret, err);
+	if (form == FORM_SECONDS && v->attr->words)
+		return endless_parse(v, text, ret, err);
 	if (form == FORM_MEMORY)
 		rc = memory_parse(text, ret, err);
 	else if (form == FORM_NUMBER)
@@ -321,6 +338,8 @@ static int amount_make(struct attr_value *v, const struct attr_value *old, enum 
 	int64_t n = 0;
 	int rc = amount_parse(v, form, text, &n, err);
 
+	if (rc == 0 && op != ATTR_SET && form == FORM_SECONDS && v->attr->words)
+		rc = err_set(err, -EINVAL, "can't be added to: set it instead");
 	if (rc == 0 && op != ATTR_SET) {
 		int64_t was = old ? old->number : 0;
 		n = op == ATTR_ADD ? was + n : was - n; /* both are far from the bounds of 64 bits */
@@ -328,7 +347,7 @@ static int amount_make(struct attr_value *v, const struct attr_value *old, enum 
 	}
 	if (rc == 0) {
 		v->number = n;
-		v->text = amount_format(form, n);
+		v->text = n < 0 && v->attr->words ? mem_strdup(v->attr->words) : amount_format(form, n);
 	}
 	return rc;
 }

@@ -1,0 +1,65 @@
+/*
+ * retention.c - see retention.h.
+ */
+#include "server/book/retention.h"
+
+#include "server/server_internal.h"
+#include "store/history.h"
+
+#define SLICE 200 /* rows of a commit */
+#define PAUSE 1	  /* seconds until the next slice */
+#define LOOK_MOST                                                                                                      \
+	3600 /* seconds after which the oldest row is looked at again in any case: an import may bring older ones */
+
+struct look {
+	struct read_work work;
+	int64_t oldest; /* when it ended; 0: there is none */
+};
+
+static int look_read(struct read_work *w, struct store *store)
+{
+	return history_oldest(store, &((struct look *)w)->oldest, &w->err);
+}
+
+static void look_done(struct read_work *w)
+{
+	struct look *l = (struct look *)w;
+	struct server *s = w->server;
+	struct retention *r = &s->retention;
+	int64_t leaves = l->oldest ? l->oldest + r->keep + 1 : TIME_NEVER;
+
+	r->looking = false;
+	r->due = s->now + LOOK_MOST;
+	if (w->rc < 0)
+		server_say(s, "keep_history: the history can't be read: %s", w->err.text);
+	else if (r->keep >= 0 && leaves <= s->now) {
+		store_trim_history(s->store, s->now - r->keep, SLICE);
+		r->due = s->now + PAUSE;
+	} else if (leaves < r->due)
+		r->due = leaves;
+	free(l);
+}
+
+void retention_turn(struct server *s)
+{
+	struct retention *r = &s->retention;
+	int64_t keep = attrs_number(&s->attrs, "keep_history");
+
+	if (keep != r->keep)
+		r->due = 0;
+	r->keep = keep;
+	if (keep < 0 || r->looking || s->now < r->due)
+		return;
+	struct look *l = mem_zalloc(sizeof *l);
+	l->work.read = look_read;
+	l->work.done = look_done;
+	r->looking = reader_add(s, LANE_LONG, &l->work);
+	r->due = s->now + PAUSE;
+	if (!r->looking)
+		free(l);
+}
+
+int64_t retention_next(const struct server *s)
+{
+	return s->retention.keep < 0 || s->retention.looking ? TIME_NEVER : s->retention.due;
+}
