@@ -39,6 +39,7 @@ static const struct {
 	{"damaged", "damaged record", "damaged records", GET_RECORDS, PUT_RECORD},
 	{"history", "job of the history", "jobs of the history", GET_HISTORY, PUT_HISTORY},
 	{"ledger", "entry of the ledger", "entries of the ledger", GET_LEDGER, ADD_LEDGER},
+	{"outbox", "batch of accounting lines", "batches of accounting lines", GET_LINES, PUT_OUTBOX},
 };
 
 struct copying {

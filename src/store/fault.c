@@ -10,11 +10,13 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-static long commits;
+static long commits, writes, syncs;
 
 int fault_begin(struct err *err)
 {
@@ -27,15 +29,34 @@ int fault_begin(struct err *err)
 	return 0;
 }
 
-void fault_pass(enum fault_point at)
+static bool due(const char *name, long count)
 {
-	static const char *const names[] = {"before", "during", "after"};
 	const char *text = getenv("SHUNT_CRASH");
 	char where[16];
 	long number;
 
-	if (text && sscanf(text, "%ld:%15s", &number, where) == 2 && number == commits && strcmp(where, names[at]) == 0)
+	return text && sscanf(text, "%ld:%15s", &number, where) == 2 && number == count && strcmp(where, name) == 0;
+}
+
+void fault_pass(enum fault_point at)
+{
+	static const char *const names[] = {"before", "during", "after"};
+
+	if (due(names[at], commits))
 		raise(SIGKILL);
+}
+
+void fault_lines(enum fault_point at, int fd, const char *text, size_t n)
+{
+	static const char *const names[] = {"lines-before", "lines-during", "lines-after", "lines-synced"};
+
+	writes += at == FAULT_BEFORE;
+	syncs += at == FAULT_SYNCED;
+	if (!due(names[at], at == FAULT_SYNCED ? syncs : writes))
+		return;
+	if (at == FAULT_DURING && write(fd, text, n / 2) < 0)
+		perror("SHUNT_CRASH");
+	raise(SIGKILL);
 }
 
 #endif

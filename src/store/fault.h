@@ -4,6 +4,8 @@
  *	SHUNT_CRASH=K:WHERE	the process kills itself (SIGKILL) at its K-th commit: `before` anything is written,
  *				`during` the transaction after half of its statements, or `after` it is on disk and
  *				before anyone is told
+ *	SHUNT_CRASH=K:lines-WHERE	... at its K-th write of accounting lines: `before` it, `during` it, when half of it is in the
+ *				file, or `after` it; or at its K-th sync of such a file, `synced`
  *	SHUNT_STORE_FAIL=N:M	its commits N to M fail as if the disk were full
  */
 #ifndef STORE_FAULT_H
@@ -11,11 +13,14 @@
 
 #include "base/err.h"
 
-enum fault_point { FAULT_BEFORE, FAULT_DURING, FAULT_AFTER };
+#include <stddef.h>
+
+enum fault_point { FAULT_BEFORE, FAULT_DURING, FAULT_AFTER, FAULT_SYNCED };
 
 #ifdef SHUNT_FAULTS
 int fault_begin(struct err *err); /* counts a commit; -ENOSPC when it is to fail */
 void fault_pass(enum fault_point at);
+void fault_lines(enum fault_point at, int fd, const char *text, size_t n); /* FAULT_BEFORE counts a write */
 #else
 static inline int fault_begin(struct err *err)
 {
@@ -23,6 +28,10 @@ static inline int fault_begin(struct err *err)
 }
 
 static inline void fault_pass(enum fault_point at)
+{
+}
+
+static inline void fault_lines(enum fault_point at, int fd, const char *text, size_t n)
 {
 }
 #endif

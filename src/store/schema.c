@@ -62,6 +62,10 @@
 	" alloc_ms BIGINT NOT NULL, gpu_ms BIGINT NOT NULL, cpu_ms BIGINT NOT NULL,"                                   \
 	" PRIMARY KEY (day, \"user\", \"group\", account, queue))" CLUSTERED ";"
 
+/* Accounting lines that may not be in their files yet. */
+#define VERSION_6(KEY, BYTES)                                                                                          \
+	"CREATE TABLE outbox (seq " KEY " PRIMARY KEY, day BIGINT NOT NULL, lines " BYTES " NOT NULL);"
+
 static const char *const migrations[][2] = {
 	{VERSION_1("INTEGER", "BLOB"), VERSION_1("BIGINT", "BYTEA")},
 	{VERSION_2("INTEGER"), VERSION_2("BIGSERIAL")},
@@ -69,6 +73,7 @@ static const char *const migrations[][2] = {
 	{VERSION_4("INTEGER", "lower(hex(randomblob(16)))"),
 	 VERSION_4("BIGINT", "md5(random()::text || clock_timestamp()::text || pg_backend_pid()::text)")},
 	{VERSION_5(" WITHOUT ROWID"), VERSION_5("")},
+	{VERSION_6("INTEGER", "BLOB"), VERSION_6("BIGINT", "BYTEA")},
 };
 #define VERSION ((int64_t)(sizeof migrations / sizeof *migrations))
 
@@ -118,6 +123,8 @@ const struct statement_row statements[STATEMENT_COUNT] = {
 			" alloc_ms = ledger.alloc_ms + excluded.alloc_ms, gpu_ms = ledger.gpu_ms + excluded.gpu_ms,"
 			" cpu_ms = ledger.cpu_ms + excluded.cpu_ms",
 			LEDGER_TYPES, ""},
+	[PUT_OUTBOX] = {"INSERT INTO outbox (seq, day, lines) VALUES ($1, $2, $3)", "iib", ""},
+	[TRIM_OUTBOX] = {"DELETE FROM outbox WHERE seq <= $1", "i", ""},
 	[KEEP_OBJECT] = {"INSERT INTO damaged (time, what, reason, record)"
 			 " SELECT $1, $2, $3, value FROM object WHERE kind = $4 AND name = $5",
 			 "itttt", ""},
@@ -157,6 +164,8 @@ const struct statement_row statements[STATEMENT_COUNT] = {
 	[GET_HISTORY] = {"SELECT " HISTORY_COLUMNS " FROM history ORDER BY key, attempt", "", HISTORY_TYPES},
 	[GET_LEDGER] = {"SELECT " LEDGER_COLUMNS " FROM ledger ORDER BY day, \"user\", \"group\", account, queue", "",
 			LEDGER_TYPES},
+	[GET_OUTBOX] = {"SELECT seq, day, lines FROM outbox WHERE seq > $1 ORDER BY seq LIMIT $2", "ii", "iib"},
+	[GET_LINES] = {"SELECT seq, day, lines FROM outbox ORDER BY seq", "", "iib"},
 };
 
 /* A lease is a matter of the database's clock; a SQLite store has no leases. */

@@ -35,6 +35,8 @@ enum statement {
 	PUT_HISTORY,
 	TRIM_HISTORY,
 	ADD_LEDGER,
+	PUT_OUTBOX,
+	TRIM_OUTBOX,
 	KEEP_OBJECT, /* into `damaged` */
 	KEEP_JOB,
 	KEEP_EVENT,
@@ -61,6 +63,8 @@ enum statement {
 	PUT_RECORD,
 	GET_HISTORY,
 	GET_LEDGER,
+	GET_OUTBOX,
+	GET_LINES,
 	STATEMENT_COUNT
 };
 

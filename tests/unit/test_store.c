@@ -15,6 +15,7 @@
 #include <cmocka.h>
 
 #include "base/mem.h"
+#include "store/outbox.h"
 #include "support/stores.h"
 
 #define NASTY                                                                                                          \
@@ -263,6 +264,34 @@ static void many_at_once(void **state)
 	store_close(s);
 }
 
+static int take_row(void *context, const struct outbox_row *row)
+{
+	strbuf_printf(context, "%d %d %.*s|", (int)row->seq, (int)row->day, (int)row->n, row->lines);
+	return 0;
+}
+
+static void lines_wait_in_the_outbox(void **state)
+{
+	struct world *w = *state;
+	struct store *s = open_store(w->url);
+	struct strbuf seen = {0};
+
+	for (uint64_t i = 1; i <= 4; i++)
+		store_put_outbox(s, &(struct outbox_row){i, 20261110 + (int64_t)i, "a\nb\xff\n", i + 1});
+	assert_int_equal(store_get_outbox(s, 0, 10, take_row, &seen, NULL), 0);
+	assert_int_equal(seen.n, 0);
+	commit(s);
+	store_trim_outbox(s, 1);
+	commit(s);
+	assert_int_equal(store_get_outbox(s, 0, 2, take_row, &seen, NULL), 0);
+	assert_string_equal(seen.text, "2 20261112 a\nb|3 20261113 a\nb\xff|");
+	strbuf_clear(&seen);
+	assert_int_equal(store_get_outbox(s, 3, 10, take_row, &seen, NULL), 0);
+	assert_string_equal(seen.text, "4 20261114 a\nb\xff\n|");
+	strbuf_fini(&seen);
+	store_close(s);
+}
+
 /* Version 1 had neither the table of damaged records nor the index of events, nor who leads. */
 static void older_schema_is_migrated(void **state)
 {
@@ -279,11 +308,12 @@ static void older_schema_is_migrated(void **state)
 	run_sql(w, "DROP TABLE identity");
 	run_sql(w, "DROP TABLE history");
 	run_sql(w, "DROP TABLE ledger");
+	run_sql(w, "DROP TABLE outbox");
 	run_sql(w, "DROP INDEX event_job");
 	run_sql(w, "UPDATE meta SET value = 1 WHERE name = 'schema_version'");
 
 	s = open_store(w->url);
-	expect_sql(w, "SELECT value FROM meta WHERE name = 'schema_version'", "5");
+	expect_sql(w, "SELECT value FROM meta WHERE name = 'schema_version'", "6");
 	expect_sql(w, COUNT_COMMITS, "1");
 	expect_content(s, "rotten",
 		       "object meta next 2\ndamaged job 1: it has 'rotten' in it\n"
@@ -317,6 +347,7 @@ static void it_knows_itself(void **state)
 	run_sql(w, "DROP TABLE identity");
 	run_sql(w, "DROP TABLE history");
 	run_sql(w, "DROP TABLE ledger");
+	run_sql(w, "DROP TABLE outbox");
 	run_sql(w, "UPDATE meta SET value = 3 WHERE name = 'schema_version'");
 	s = open_store(w->url); /* another is never called the same */
 	assert_string_not_equal(store_id(s), id);
@@ -342,6 +373,7 @@ static void failed_migration_is_undone(void **state)
 	run_sql(w, "DROP TABLE identity");
 	run_sql(w, "DROP TABLE history");
 	run_sql(w, "DROP TABLE ledger");
+	run_sql(w, "DROP TABLE outbox");
 	s = open_store(w->url);
 	store_close(s);
 }
@@ -356,7 +388,7 @@ static void newer_schema_is_refused(void **state)
 	run_sql(w, "UPDATE meta SET value = 99 WHERE name = 'schema_version'");
 	assert_int_equal(store_open(w->url, &s, &err), -ENOTSUP);
 	assert_non_null(strstr(err.text, "version 99"));
-	assert_non_null(strstr(err.text, "up to 5"));
+	assert_non_null(strstr(err.text, "up to 6"));
 }
 
 /* SQLite alone. */
@@ -443,6 +475,7 @@ int main(void)
 		BOTH(damaged_records_are_set_aside),
 		BOTH(broken_text_is_mended),
 		BOTH(many_at_once),
+		BOTH(lines_wait_in_the_outbox),
 		BOTH(older_schema_is_migrated),
 		BOTH(it_knows_itself),
 		BOTH(failed_migration_is_undone),

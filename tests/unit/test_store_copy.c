@@ -20,6 +20,7 @@
 
 #include "base/mem.h"
 #include "store/copy.h"
+#include "store/outbox.h"
 #include "support/stores.h"
 
 #define EVENTS 12000 /* several commits */
@@ -75,6 +76,7 @@ static void fill(const struct world *w)
 									 : NULL});
 	store_put_script(s, 1, "a\0b\xff\n", 5);
 	store_put_script(s, 2, "", 0);
+	store_put_outbox(s, &(struct outbox_row){7, 20261115, "a line\n", 7});
 	commit(s);
 	run_sql(w, "INSERT INTO damaged (time, what, reason, record) VALUES (5, 'job 9', 'it is rotten', 'r')");
 	run_sql(w,
