@@ -114,6 +114,7 @@ static bool turn_commit(struct server *s)
 	int64_t begin = clock_us(CLOCK_MONOTONIC);
 	int rc;
 
+	outbox_commit(s->outbox);
 	if (!store_pending(s->store))
 		return true;
 	if (s->trouble && s->now_us < s->retry_us)
@@ -202,9 +203,8 @@ static void turn_tell(struct server *s)
 	for (size_t i = 0; i < s->replies.n; i++)
 		http_reply_strbuf(s->replies.v[i].r, s->replies.v[i].status, "application/json", &s->replies.v[i].body);
 	vec_clear(&s->replies);
-	if (accounting_write(s->accounting, s->now, s->book.text, s->book.n, &err) < 0)
-		server_say(s, "accounting: %s", err.text);
-	strbuf_clear(&s->book);
+	if (outbox_turn(s->outbox, &err) != 0)
+		server_say(s, "%s", err.text);
 	mails_send(s);
 	stream_flush(s);
 	output_turn(s);
@@ -347,7 +347,7 @@ static void turn(struct server *s)
 	http_flush(s->http);
 	if (s->emptying && s->attempts.n == 0)
 		s->terminating = true;
-	if (s->terminating && !store_pending(s->store))
+	if (s->terminating && !store_pending(s->store) && !outbox_settle(s->outbox))
 		loop_end(s);
 	sleep_set(s);
 }

@@ -323,13 +323,19 @@ static int prepare(struct server *s, struct err *err)
 	return belongings_check(s, err);
 }
 
+static void outbox_wake(void *context)
+{
+	loop_wake(context);
+}
+
 static int bring_up(struct server *s, struct err *err)
 {
+	const struct outbox_host host = {s->loop, outbox_wake, s};
 	char path[PATH_MAX + 16];
 	int rc;
 
 	snprintf(path, sizeof path, "%s/accounting", s->where.state);
-	if ((rc = accounting_open(*s->conf.accounting ? s->conf.accounting : path, &s->accounting, err)) < 0)
+	if ((rc = outbox_open(s->store, *s->conf.accounting ? s->conf.accounting : path, &host, &s->outbox, err)) < 0)
 		return rc;
 	s->mailer = mailer_start(s->loop, mail_say, s);
 	if ((rc = recover(s, err)) < 0)

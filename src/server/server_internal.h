@@ -36,6 +36,7 @@
 #include "server/base/work.h"
 #include "server/book/accounting.h"
 #include "server/book/mail.h"
+#include "server/book/outbox.h"
 #include "server/book/retention.h"
 #include "server/job/entry.h"
 #include "server/job/failures.h"
@@ -310,8 +311,7 @@ struct server {
 	char *trouble;				/* the store can't be written: why */
 	int64_t retry_us;			/* when to try again */
 	int64_t commit_us;			/* changes wait for others until then; 0: none do */
-	struct strbuf book;			/* accounting records of this turn */
-	struct accounting *accounting;
+	struct outbox *outbox;			/* accounting records on their way to their files */
 	struct mailer *mailer;
 	VEC(char *) told; /* tags whose results this turn stores: forgotten after the commit */
 	VEC(struct signal_order {

@@ -301,6 +301,35 @@ class Checks:
             if job.claim:
                 self.guarantee(job, mine[None])
         self.limits()
+        self.accounting(rows)
+
+    def accounting(self, rows):
+        """The lines of the accounting files against the jobs' events: none is missing, none is there twice, none is cut."""
+        found = collections.Counter()
+        for path in sorted(glob.glob(self.instance.home + "/state/accounting/*")):
+            with open(path, errors="replace") as f:
+                for line in f:
+                    fields = line.split(";", 3)
+                    if len(fields) != 4 or not line.endswith("\n") or len(fields[1]) != 1:
+                        self.complain(None, f"{path} has a line that is not whole: {line!r}")
+                    else:
+                        found[fields[2], fields[1]] += 1
+        for token, mine in rows.items():
+            job = self.record.jobs.get(token)
+            ids = {row["id"] for row in mine.values()}
+            whole = {id.split("[")[0] + "[]." + id.split(".", 1)[1] if "[" in id else id for id in ids}
+            for id in whole:
+                if found[id, "Q"] != 1:
+                    self.complain(job, f"{id}: {found[id, 'Q']} accounting lines that it was queued")
+            for row in mine.values():
+                id = row["id"]
+                events = [e["type"] for e in self.instance.get(f"/v1/jobs/{id}/events")["events"]]
+                ends, starts, began = found[id, "E"] + found[id, "D"], found[id, "S"], events.count("started")
+                if row["state"] == "C" and ends != 1:
+                    self.complain(job, f"{id}: {ends} accounting lines that it ended, events {events}")
+                # one whose start was undone at once has no line
+                if starts > began or (starts < began and starts + events.count("preempt") < began):
+                    self.complain(job, f"{id}: {starts} accounting lines that it started, events {events}")
 
     def attributes(self, job, row):
         for key, allowed in job.may.items():

@@ -46,18 +46,6 @@ void record_init(struct record *r, char type, int64_t time, const char *id);
 /* Appends the line with its end. */
 void record_format(const struct record *r, struct strbuf *out);
 
-/* ---- writing ---- */
-
-struct accounting;
-
-/* Makes DIR if it is not there (0750). */
-int accounting_open(const char *dir, struct accounting **ret, struct err *err);
-void accounting_close(struct accounting *a); /* what could not be written is lost; accepts NULL */
-/* Appends lines to DIR/YYYYMMDD (local time of `now`) with one write. When it fails the lines are kept, up to 16 MiB,
- * and the next call tries them again, first; so call it with n = 0 to retry. -errno with the sentence for the log,
- * and lines dropped for want of room are said in it. A line that a crash cut short is ended first. */
-int accounting_write(struct accounting *a, int64_t now, const char *lines, size_t n, struct err *err);
-
 /* ---- reading ---- */
 
 struct record_field {

@@ -41,7 +41,7 @@ void book_event(struct server *s, uint32_t id, char type)
 	const struct job *job = entry_job(s, id);
 	const struct request *q = cluster_job_request(s->cluster, job);
 	const struct outcome *o = e->outcome;
-	struct strbuf name = {0};
+	struct strbuf name = {0}, line = {0};
 	struct record r;
 	char group[64], owner[400];
 
@@ -80,7 +80,9 @@ void book_event(struct server *s, uint32_t id, char type)
 		r.end = job->since;
 		r.exit_status = e->exit_status;
 	}
-	record_format(&r, &s->book);
+	record_format(&r, &line);
+	outbox_add(s->outbox, r.time, line.text, line.n);
+	strbuf_fini(&line);
 	strbuf_fini(&name);
 }
 

@@ -1,0 +1,558 @@
+/*
+ * outbox.c - see outbox.h.
+ *
+ * Rows are written from memory while all goes well. When it does not, they are forgotten here (`behind`) and read again from the store, in batches; so a disk
+ * that is full for days costs no memory. After a failure, and at the start, a batch is first compared with the files (`check`): any part of it may be there.
+ *
+ * The files have the rows in their order, so the comparison is over with the first line that is missing. Files are synced apart from the loop, a second
+ * after a write, and at once when UNSYNCED_MAX was written: what has to be compared after a crash stays small.
+ *
+ * A file that an administrator has renamed is found again by its inode. If it is gone or was emptied, lines behind the cursor are written again: a line
+ * that is there twice can be seen, one that is lost can't.
+ *
+ * Invariants: stored <= synced <= written <= committed < next (by seq); rows have consecutive numbers.
+ */
+#include "server/book/outbox.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "base/strbuf.h"
+#include "base/vec.h"
+#include "server/book/outbox_text.h"
+#include "store/fault.h"
+#include "store/outbox.h"
+
+#define UNSYNCED_MAX (4 << 20)
+#define BATCH_BYTES (2 * UNSYNCED_MAX)
+#define BATCH_ROWS 10000
+#define PAUSE_MS 1000 /* between two syncs, and before another try */
+
+/* How far the files are complete. */
+struct cursor {
+	uint64_t seq;	/* of the last row ... */
+	int64_t day;	/* and its file: 0: no row was ever written */
+	uint64_t inode; /* ... which was this one */
+	int64_t size;	/* ... and had this size */
+};
+
+struct row {
+	uint64_t seq;
+	int64_t day;
+	struct strbuf lines;
+};
+
+struct outbox {
+	struct store *store;
+	char *dir;
+	struct strbuf lines; /* of this turn, and their day */
+	int64_t day;
+	uint64_t next, committed; /* rows */
+	VEC(struct row) rows;	  /* those behind `written`, unless `behind` */
+	bool behind;		  /* they are in the store alone */
+	bool check;		  /* they may be in the files */
+	struct cursor written, synced, stored;
+	int64_t unsynced; /* bytes that were written since a sync was begun */
+	bool waiting;	  /* for the timer, before another try */
+	char *trouble;	  /* why it could not be written the last time */
+	uv_loop_t *loop;
+	uv_timer_t timer; /* runs while there is anything to sync or to try again */
+	uv_fs_t sync;	  /* ... of the cursor `syncing`, if that has a file */
+	struct cursor syncing;
+	int fd; /* ... which is this one; -1: none is synced now */
+	bool closing;
+	void (*wake)(void *context); /* a turn is due */
+	void *context;
+};
+
+static int64_t date_of(int64_t instant)
+{
+	time_t t = (time_t)instant;
+	struct tm tm;
+
+	localtime_r(&t, &tm);
+	return (tm.tm_year + 1900) * INT64_C(10000) + (tm.tm_mon + 1) * 100 + tm.tm_mday;
+}
+
+/* ---- what the store has ---- */
+
+static int cursor_read(void *context, const char *name, const char *value)
+{
+	struct cursor *c = context, x;
+
+	if (strcmp(name, "cursor") == 0 &&
+	    sscanf(value, "{\"seq\":%" SCNu64 ",\"day\":%" SCNd64 ",\"inode\":%" SCNu64 ",\"size\":%" SCNd64, &x.seq,
+		   &x.day, &x.inode, &x.size) == 4)
+		*c = x;
+	return 0;
+}
+
+static void cursor_put(struct outbox *o)
+{
+	const struct cursor *c = &o->synced;
+	char text[160];
+
+	snprintf(text, sizeof text,
+		 "{\"seq\":%" PRIu64 ",\"day\":%" PRId64 ",\"inode\":%" PRIu64 ",\"size\":%" PRId64 "}", c->seq, c->day,
+		 c->inode, c->size);
+	store_put_object(o->store, "accounting", "cursor", text);
+	store_trim_outbox(o->store, c->seq);
+	o->stored = *c;
+}
+
+static int row_count(void *context, const struct outbox_row *row)
+{
+	struct outbox *o = context;
+
+	o->committed = row->seq;
+	return 0;
+}
+
+static void on_timer(uv_timer_t *t);
+
+int outbox_open(struct store *store, const char *dir, const struct outbox_host *host, struct outbox **ret,
+		struct err *err)
+{
+	struct outbox *o;
+	struct stat st;
+	int rc;
+
+	if (mkdir(dir, 0750) < 0 && errno != EEXIST)
+		return err_set(err, -errno, "can't make the directory of accounting records, %s: %s", dir,
+			       strerror(errno));
+	if (stat(dir, &st) < 0 || !S_ISDIR(st.st_mode))
+		return err_set(err, -ENOTDIR, "%s, where accounting records go, is not a directory", dir);
+	o = mem_zalloc(sizeof *o);
+	o->store = store;
+	o->dir = mem_strdup(dir);
+	o->loop = host->loop;
+	o->wake = host->wake;
+	o->context = host->context;
+	o->fd = -1;
+	if (o->loop) {
+		uv_timer_init(o->loop, &o->timer);
+		o->timer.data = o->sync.data = o;
+	}
+	rc = store_get_objects(store, "accounting", cursor_read, &o->stored, err);
+	o->synced = o->written = o->stored;
+	o->committed = o->stored.seq;
+	if (rc == 0)
+		rc = store_get_outbox(store, o->stored.seq, INT64_MAX, row_count, o, err);
+	o->next = o->committed + 1;
+	o->behind = o->check = o->committed > o->stored.seq;
+	if (rc < 0)
+		outbox_close(o);
+	else
+		*ret = o;
+	return rc;
+}
+
+static void rows_forget(struct outbox *o)
+{
+	for (size_t i = 0; i < o->rows.n; i++)
+		strbuf_fini(&o->rows.v[i].lines);
+	vec_clear(&o->rows);
+}
+
+static void on_closed(uv_handle_t *h)
+{
+	free(h->data);
+}
+
+void outbox_close(struct outbox *o)
+{
+	if (!o)
+		return;
+	rows_forget(o);
+	vec_free(&o->rows);
+	strbuf_fini(&o->lines);
+	free(o->trouble);
+	free(o->dir);
+	o->closing = true;
+	if (!o->loop)
+		free(o);
+	else if (o->fd < 0) /* else when that has ended */
+		uv_close((uv_handle_t *)&o->timer, on_closed);
+}
+
+/* ---- taking lines in ---- */
+
+static void seal(struct outbox *o)
+{
+	struct row row = {o->next++, o->day, o->lines};
+
+	store_put_outbox(o->store, &(struct outbox_row){row.seq, row.day, row.lines.text, row.lines.n});
+	o->lines = (struct strbuf){0};
+	if (o->behind)
+		strbuf_fini(&row.lines);
+	else
+		vec_push(&o->rows, row);
+}
+
+void outbox_add(struct outbox *o, int64_t instant, const char *lines, size_t n)
+{
+	int64_t day = date_of(instant);
+
+	if (o->lines.n && o->day != day)
+		seal(o);
+	o->day = day;
+	strbuf_add(&o->lines, lines, n);
+}
+
+void outbox_commit(struct outbox *o)
+{
+	if (o->lines.n)
+		seal(o);
+	o->committed = o->next - 1;
+	if (o->synced.seq != o->stored.seq)
+		cursor_put(o);
+}
+
+/* ---- writing ---- */
+
+static void timer_start(struct outbox *o)
+{
+	bool full = o->unsynced >= UNSYNCED_MAX && !o->trouble;
+
+	if (o->loop && o->fd < 0 && !o->closing && (full || !uv_is_active((uv_handle_t *)&o->timer)))
+		uv_timer_start(&o->timer, on_timer, full ? 0 : PAUSE_MS, 0);
+}
+
+/* A file with that inode, by whatever name. */
+static bool file_find(const struct outbox *o, uint64_t inode, char *path, size_t size)
+{
+	DIR *d = opendir(o->dir);
+	const struct dirent *e;
+	bool found = false;
+
+	while (d && !found && (e = readdir(d)))
+		if (e->d_ino == inode && inode) {
+			snprintf(path, size, "%s/%s", o->dir, e->d_name);
+			found = true;
+		}
+	if (d)
+		closedir(d);
+	return found;
+}
+
+/* The file that was written to last, wherever it is now. */
+static int written_open(const struct outbox *o)
+{
+	char path[PATH_MAX];
+	struct stat st;
+	int fd;
+
+	snprintf(path, sizeof path, "%s/%" PRId64, o->dir, o->written.day);
+	fd = open(path, O_RDWR | O_CLOEXEC);
+	if (fd >= 0 && fstat(fd, &st) == 0 && st.st_ino == o->written.inode)
+		return fd;
+	if (fd >= 0)
+		close(fd);
+	return file_find(o, o->written.inode, path, sizeof path) ? open(path, O_RDWR | O_CLOEXEC) : -1;
+}
+
+static void synced(struct outbox *o, const struct cursor *c)
+{
+	fault_lines(FAULT_SYNCED, -1, NULL, 0);
+	if (c->seq > o->synced.seq)
+		o->synced = *c;
+}
+
+/* At once. A file that was removed meanwhile can't be, and nothing can be done for it. */
+static int written_sync(struct outbox *o)
+{
+	int fd = written_open(o), rc = fd >= 0 && fdatasync(fd) < 0 && errno != EINVAL ? -errno : 0;
+
+	if (fd >= 0)
+		close(fd);
+	if (rc == 0)
+		synced(o, &o->written);
+	return rc;
+}
+
+/* The file of a day; a new one's name is on disk before anything in it counts as written. */
+static int day_open(const struct outbox *o, int64_t day, bool create, char *path, size_t size)
+{
+	int fd, dir;
+
+	snprintf(path, size, "%s/%" PRId64, o->dir, day);
+	fd = open(path, O_RDWR | O_APPEND | O_CLOEXEC);
+	if (fd >= 0 || errno != ENOENT || !create)
+		return fd < 0 ? -errno : fd;
+	fd = open(path, O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC, 0640);
+	if (fd < 0)
+		return -errno;
+	dir = open(o->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (dir >= 0) {
+		fsync(dir);
+		close(dir);
+	}
+	return fd;
+}
+
+/* Another has written to it last, or an older version: it may end inside a line. */
+static bool torn(const struct outbox *o, int fd, const struct stat *st)
+{
+	char last;
+
+	if (st->st_ino == o->written.inode && st->st_size == o->written.size)
+		return false;
+	return st->st_size > 0 && pread(fd, &last, 1, st->st_size - 1) == 1 && last != '\n';
+}
+
+static int text_write(int fd, const char *text, size_t n)
+{
+	ssize_t written;
+
+	fault_lines(FAULT_BEFORE, fd, text, n);
+	fault_lines(FAULT_DURING, fd, text, n);
+	written = write(fd, text, n);
+	if (written < 0)
+		return -errno;
+	fault_lines(FAULT_AFTER, fd, text, n);
+	return (size_t)written == n ? 0 : -ENOSPC;
+}
+
+/* Appends the lines of rows up to `last`, all of one day. */
+static int day_write(struct outbox *o, int64_t day, uint64_t last, const char *text, size_t n, struct err *err)
+{
+	char path[PATH_MAX];
+	struct stat st = {0};
+	int fd = day_open(o, day, n > 0, path, sizeof path), rc;
+
+	if (fd == -ENOENT && n == 0) { /* all of it is in one that was renamed */
+		o->written.seq = last;
+		return 0;
+	}
+	if (fd < 0)
+		return err_set(err, fd, "%s: %s", path, strerror(-fd));
+	rc = fstat(fd, &st) < 0 ? -errno : 0;
+	if (rc == 0 && st.st_ino != o->written.inode &&
+	    o->written.seq != o->synced.seq) /* the one before is complete */
+		rc = written_sync(o);
+	if (rc == 0 && !o->check && torn(o, fd, &st))
+		rc = text_write(fd, "\n", 1);
+	if (rc == 0 && n)
+		rc = text_write(fd, text, n);
+	if (rc == 0 && fstat(fd, &st) < 0)
+		rc = -errno;
+	if (close(fd) < 0 && rc == 0)
+		rc = -errno;
+	if (rc < 0)
+		return err_set(err, rc, "%s: %s", path, strerror(-rc));
+	o->written = (struct cursor){last, day, st.st_ino, st.st_size};
+	o->unsynced += (int64_t)n;
+	return 0;
+}
+
+/* ---- what is in the files already ---- */
+
+/* Takes out of `t` what the day's file has behind the cursor, also if it has another name by now. False: what the cursor points to is gone. */
+static bool day_compare(const struct outbox *o, int64_t day, struct outbox_text *t)
+{
+	char path[PATH_MAX], other[PATH_MAX];
+	const struct cursor *c = &o->written;
+	bool same = false, known = c->day == day;
+	struct stat st;
+
+	snprintf(path, sizeof path, "%s/%" PRId64, o->dir, day);
+	if (stat(path, &st) < 0)
+		st = (struct stat){0};
+	if (known && st.st_ino == c->inode && st.st_size >= c->size)
+		same = true;
+	else if (known && st.st_ino != c->inode && file_find(o, c->inode, other, sizeof other)) {
+		outbox_text_compare(t, other, c->size, false);
+		same = true;
+	}
+	if (S_ISREG(st.st_mode))
+		outbox_text_compare(t, path, known && st.st_ino == c->inode && same ? c->size : 0, true);
+	outbox_text_finish(t);
+	return same || !known || !c->size;
+}
+
+/* ---- rows of the store ---- */
+
+struct batch {
+	struct outbox *o;
+	size_t bytes;
+};
+
+static int row_take(void *context, const struct outbox_row *row)
+{
+	struct batch *b = context;
+	struct row x = {.seq = row->seq, .day = row->day};
+
+	if (row->seq > b->o->committed || b->bytes >= BATCH_BYTES)
+		return 1;
+	strbuf_add(&x.lines, row->lines, row->n);
+	vec_push(&b->o->rows, x);
+	b->bytes += row->n;
+	return 0;
+}
+
+static int batch_read(struct outbox *o, struct err *err)
+{
+	struct batch b = {.o = o};
+	int rc;
+
+	rows_forget(o);
+	rc = store_get_outbox(o->store, o->written.seq, BATCH_ROWS, row_take, &b, err);
+	return rc < 0 ? rc : 0;
+}
+
+/* ---- all of it ---- */
+
+/* The rows at hand of the first one's day, as one text. */
+static int first_write(struct outbox *o, bool *ret_again, struct err *err)
+{
+	struct outbox_text t = {0};
+	size_t n = 0, bytes = 0;
+	int rc;
+
+	for (; n < o->rows.n && o->rows.v[n].day == o->rows.v[0].day && o->rows.v[n].seq <= o->committed; n++)
+		if ((bytes += o->rows.v[n].lines.n) > UNSYNCED_MAX && n > 0)
+			break;
+	if (n == 1 && !o->check) {
+		const struct row *r = &o->rows.v[0];
+		rc = day_write(o, r->day, r->seq, r->lines.text, r->lines.n, err);
+	} else {
+		for (size_t i = 0; i < n; i++)
+			strbuf_add(&t.text, strbuf_text(&o->rows.v[i].lines), o->rows.v[i].lines.n);
+		if (o->check && !day_compare(o, o->rows.v[0].day, &t) && t.text.n)
+			*ret_again = true;
+		rc = day_write(o, o->rows.v[0].day, o->rows.v[n - 1].seq, strbuf_text(&t.text), t.text.n, err);
+		if (rc == 0 && t.text.n) /* so nothing that follows is there */
+			o->check = false;
+	}
+	outbox_text_fini(&t);
+	if (rc < 0)
+		return rc;
+	for (size_t i = 0; i < n; i++)
+		strbuf_fini(&o->rows.v[i].lines);
+	o->rows.n -= n;
+	memmove(o->rows.v, o->rows.v + n, o->rows.n * sizeof *o->rows.v);
+	return 0;
+}
+
+static int rows_write(struct outbox *o, bool *ret_again, struct err *err)
+{
+	int rc = 0;
+
+	if (o->behind && (rc = batch_read(o, err)) == 0 && !o->rows.n)
+		o->written.seq = o->committed; /* somebody has removed them from the store */
+	while (rc == 0 && o->rows.n && o->rows.v[0].seq <= o->committed && o->unsynced < UNSYNCED_MAX)
+		rc = first_write(o, ret_again, err);
+	if (rc < 0)
+		o->check = true;
+	if (rc < 0 || o->behind || o->unsynced >= UNSYNCED_MAX) {
+		rows_forget(o);
+		o->behind = o->written.seq + 1 != o->next;
+		o->check = o->check && o->behind;
+	}
+	return rc;
+}
+
+/* What is new about it, for the log. */
+static int report(struct outbox *o, int rc, bool again, struct err *err)
+{
+	struct err why = *err;
+
+	if (rc < 0 && (!o->trouble || strcmp(o->trouble, why.text) != 0)) {
+		free(o->trouble);
+		o->trouble = mem_strdup(why.text);
+		return err_set(err, rc, "can't write accounting records, they wait in the store: %s", why.text);
+	}
+	if (rc == 0 && o->trouble) {
+		free(o->trouble);
+		o->trouble = NULL;
+		err_set(err, 0, "accounting records can be written again");
+		return 1;
+	}
+	if (rc == 0 && again) {
+		err_set(err, 0,
+			"an accounting file in %s was removed, replaced or shortened while the server did not run: records that may have been in it are "
+			"written again",
+			o->dir);
+		return 1;
+	}
+	return 0;
+}
+
+int outbox_turn(struct outbox *o, struct err *err)
+{
+	struct err own = {""};
+	bool again = false;
+	int rc;
+
+	if (o->written.seq == o->committed || !store_leads(o->store))
+		return 0;
+	if (o->waiting || (o->loop && o->unsynced >= UNSYNCED_MAX))
+		return 0;
+	rc = rows_write(o, &again, &own);
+	o->waiting = rc < 0 && o->loop;
+	timer_start(o);
+	*err = own;
+	return report(o, rc, again, err);
+}
+
+/* ---- syncing ---- */
+
+static void on_synced(uv_fs_t *req)
+{
+	struct outbox *o = req->data;
+	int64_t result = (int64_t)req->result;
+
+	uv_fs_req_cleanup(req);
+	close(o->fd);
+	o->fd = -1;
+	if (o->closing) {
+		uv_close((uv_handle_t *)&o->timer, on_closed);
+		return;
+	}
+	if (result == 0 || result == UV_EINVAL) /* what can't be synced, like a pipe, need not be */
+		synced(o, &o->syncing);
+	if (o->written.seq != o->synced.seq || o->behind)
+		timer_start(o);
+}
+
+static void on_timer(uv_timer_t *t)
+{
+	struct outbox *o = t->data;
+
+	if (o->waiting)
+		o->wake(o->context);
+	o->waiting = false;
+	if (o->fd >= 0 || o->written.seq == o->synced.seq)
+		return;
+	o->unsynced = 0;
+	o->syncing = o->written;
+	o->fd = written_open(o);
+	if (o->fd < 0) {
+		synced(o, &o->written); /* it is gone, and nothing can be done for it */
+		return;
+	}
+	o->sync.data = o;
+	if (uv_fs_fdatasync(o->loop, &o->sync, o->fd, on_synced) < 0) {
+		close(o->fd);
+		o->fd = -1;
+		timer_start(o);
+	}
+}
+
+bool outbox_settle(struct outbox *o)
+{
+	if (o->written.seq == o->stored.seq || written_sync(o) < 0)
+		return false;
+	o->unsynced = 0;
+	cursor_put(o);
+	return true;
+}
