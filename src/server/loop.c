@@ -59,23 +59,24 @@ static int64_t clock_us(clockid_t id)
  * started again. */
 void clock_read(struct server *s)
 {
-	int64_t wall = clock_us(CLOCK_REALTIME), boot = clock_us(CLOCK_BOOTTIME), passed = boot - s->boot_us;
-	int64_t expected = s->now_us + (s->boot_us ? passed : 0), skew;
+	int64_t wall = clock_us(CLOCK_REALTIME), boot = clock_us(CLOCK_BOOTTIME), passed = boot - s->clock->boot_us;
+	int64_t expected = s->clock->now_us + (s->clock->boot_us ? passed : 0), skew;
 
-	s->boot_us = boot;
-	s->now_us = wall > expected ? wall : expected;
-	s->now = s->now_us / 1000000;
-	skew = (s->now_us - wall) / 1000000;
+	s->clock->boot_us = boot;
+	s->clock->now_us = wall > expected ? wall : expected;
+	s->clock->now = s->clock->now_us / 1000000;
+	skew = (s->clock->now_us - wall) / 1000000;
 	if (wall - expected > SKEW_MIN * 1000000 && expected > 0)
 		server_say(s, "the clock was set forward by %lld s", (long long)((wall - expected) / 1000000));
-	if (skew != s->skew && (skew >= SKEW_MIN || s->skew >= SKEW_MIN) && llabs(skew - s->skew) >= SKEW_MIN)
+	if (skew != s->clock->skew && (skew >= SKEW_MIN || s->clock->skew >= SKEW_MIN) &&
+	    llabs(skew - s->clock->skew) >= SKEW_MIN)
 		server_say(
 			s,
 			skew >= SKEW_MIN
 				? "the clock was set back: Shunt's own is %lld s ahead of it until it has caught up, or the server is restarted"
 				: "the clock has caught up (%lld s)",
 			(long long)skew);
-	s->skew = skew;
+	s->clock->skew = skew;
 }
 
 static void next_store(struct server *s)
@@ -83,9 +84,9 @@ static void next_store(struct server *s)
 	char text[256];
 
 	snprintf(text, sizeof text, "{\"number\":%llu,\"seq\":%llu,\"script\":%llu,\"join\":%llu,\"token\":%llu}",
-		 (unsigned long long)s->next_number, (unsigned long long)s->next_seq,
-		 (unsigned long long)s->next_script, (unsigned long long)s->next_join,
-		 (unsigned long long)s->next_token);
+		 (unsigned long long)s->jobs->next_number, (unsigned long long)s->jobs->next_seq,
+		 (unsigned long long)s->jobs->next_script, (unsigned long long)s->site->next_join,
+		 (unsigned long long)s->site->next_token);
 	store_put_object(s->store, "meta", "next", text);
 }
 
@@ -94,16 +95,17 @@ static void next_store(struct server *s)
 static bool commit_later(struct server *s)
 {
 	/* while it has this many orders before it, another would only wait there instead of here */
-	bool starts_wait = s->starts.n && engine_backlog(s->engine) < BACKLOG;
-	bool urgent = s->asked || s->replies.n || s->works.n || starts_wait || s->signals.n || s->streams.n ||
-		      s->waiters.n || s->terminating || !s->swept || !store_pending(s->store);
+	bool starts_wait = s->agenda->starts.n && engine_backlog(s->engine) < BACKLOG;
+	bool urgent = s->turn->asked || s->outbox->replies.n || s->slices->works.n || starts_wait ||
+		      s->outbox->signals.n || s->audience->streams.n || s->audience->waiters.n ||
+		      s->turn->terminating || !s->instance->swept || !store_pending(s->store);
 
-	if (urgent || (s->commit_us && s->now_us >= s->commit_us)) {
-		s->commit_us = 0;
+	if (urgent || (s->turn->commit_us && s->clock->now_us >= s->turn->commit_us)) {
+		s->turn->commit_us = 0;
 		return false;
 	}
-	if (!s->commit_us)
-		s->commit_us = s->now_us + COMPANY_US;
+	if (!s->turn->commit_us)
+		s->turn->commit_us = s->clock->now_us + COMPANY_US;
 	return true;
 }
 
@@ -117,29 +119,29 @@ static bool turn_commit(struct server *s)
 	outbox_commit(s->outbox);
 	if (!store_pending(s->store))
 		return true;
-	if (s->trouble && s->now_us < s->retry_us)
+	if (s->turn->trouble && s->clock->now_us < s->turn->retry_us)
 		return false;
-	if (!s->trouble)
+	if (!s->turn->trouble)
 		next_store(s);
 	rc = store_commit(s->store, &err);
 	if (rc == -ESTALE)
 		lead_deposed(s, &err);
 	if (rc < 0) {
-		s->stats.failed_commits++;
-		if (!s->trouble || strcmp(s->trouble, err.text) != 0)
+		s->stats->failed_commits++;
+		if (!s->turn->trouble || strcmp(s->turn->trouble, err.text) != 0)
 			server_say(s, "the store can't be written, changes wait: %s", err.text);
-		free(s->trouble);
-		s->trouble = mem_strdup(err.text);
-		s->retry_us = s->now_us + RETRY_US;
+		free(s->turn->trouble);
+		s->turn->trouble = mem_strdup(err.text);
+		s->turn->retry_us = s->clock->now_us + RETRY_US;
 		return false;
 	}
-	if (s->trouble) {
+	if (s->turn->trouble) {
 		server_say(s, "the store can be written again");
-		free(s->trouble);
-		s->trouble = NULL;
+		free(s->turn->trouble);
+		s->turn->trouble = NULL;
 	}
-	s->stats.commits++;
-	s->stats.commit_us += clock_us(CLOCK_MONOTONIC) - begin;
+	s->stats->commits++;
+	s->stats->commit_us += clock_us(CLOCK_MONOTONIC) - begin;
 	return true;
 }
 
@@ -147,12 +149,12 @@ void decide(struct server *s)
 {
 	int64_t begin = clock_us(CLOCK_MONOTONIC), took;
 
-	sched_pace(s->sched, s->slice_steps ? (uint64_t)s->slice_steps : PACE);
-	s->undecided = !sched_cycle(s->sched, s->now);
+	sched_pace(s->sched, s->slices->slice_steps ? (uint64_t)s->slices->slice_steps : PACE);
+	s->turn->undecided = !sched_cycle(s->sched, s->clock->now);
 	took = clock_us(CLOCK_MONOTONIC) - begin;
-	s->stats.cycle_us = took;
-	if (took > s->stats.max_cycle_us)
-		s->stats.max_cycle_us = took;
+	s->stats->cycle_us = took;
+	if (took > s->stats->max_cycle_us)
+		s->stats->max_cycle_us = took;
 }
 
 static void turn_decide(struct server *s)
@@ -160,14 +162,15 @@ static void turn_decide(struct server *s)
 	for (int i = 0; i < 8; i++) { /* an end may end others, and free what more can start in */
 		dispatch_settle(s);
 		block_offer(s);
-		if (!s->dirty)
+		if (!s->turn->dirty)
 			break;
-		s->dirty = false;
-		if (!attrs_bool(&s->attrs, "scheduling") || s->terminating || s->emptying || s->queue_stops)
-			s->undecided = false;
-		else if (!s->undecided || !s->sliced)
+		s->turn->dirty = false;
+		if (!attrs_bool(s->attrs, "scheduling") || s->turn->terminating || s->turn->emptying ||
+		    s->slices->queue_stops)
+			s->turn->undecided = false;
+		else if (!s->turn->undecided || !s->slices->sliced)
 			decide(s);
-		if (s->undecided)
+		if (s->turn->undecided)
 			break;
 	}
 	dispatch_settle(s);
@@ -185,8 +188,8 @@ static void forget_old(struct server *s)
 {
 	struct heap_item x;
 
-	for (int i = 0; i < 1000 && heap_peek(&s->forgets, &x) && x.time <= s->now; i++) {
-		heap_pop(&s->forgets, &x);
+	for (int i = 0; i < 1000 && heap_peek(&s->agenda->forgets, &x) && x.time <= s->clock->now; i++) {
+		heap_pop(&s->agenda->forgets, &x);
 		entry_forget(s, (uint32_t)x.tie);
 	}
 }
@@ -197,12 +200,14 @@ static void turn_tell(struct server *s)
 
 	revoke_turn(s);
 	dispatch_orders(s);
-	if (!s->swept) /* not before: until the first commit the results that recovery read are in the live files alone */
+	if (!s->instance
+		     ->swept) /* not before: until the first commit the results that recovery read are in the live files alone */
 		engine_sweep(s->engine, tag_known, s);
-	s->swept = true;
-	for (size_t i = 0; i < s->replies.n; i++)
-		http_reply_strbuf(s->replies.v[i].r, s->replies.v[i].status, "application/json", &s->replies.v[i].body);
-	vec_clear(&s->replies);
+	s->instance->swept = true;
+	for (size_t i = 0; i < s->outbox->replies.n; i++)
+		http_reply_strbuf(s->outbox->replies.v[i].r, s->outbox->replies.v[i].status, "application/json",
+				  &s->outbox->replies.v[i].body);
+	vec_clear(&s->outbox->replies);
 	if (outbox_turn(s->outbox, &err) != 0)
 		server_say(s, "%s", err.text);
 	mails_send(s);
@@ -213,7 +218,7 @@ static void turn_tell(struct server *s)
 
 void reply_later(struct server *s, struct http_request *r, int status, struct strbuf *body)
 {
-	vec_push(&s->replies, (struct reply_later){r, status, *body, s->boot_us});
+	vec_push(&s->outbox->replies, (struct reply_later){r, status, *body, s->clock->boot_us});
 	*body = (struct strbuf){0};
 }
 
@@ -222,19 +227,19 @@ static void give_up_replies(struct server *s)
 {
 	size_t kept = 0;
 
-	for (size_t i = 0; i < s->replies.n; i++) {
-		struct reply_later *x = &s->replies.v[i];
-		if (s->boot_us - x->since < WAIT_FOR_STORE * INT64_C(1000000) && !store_lost(s->store)) {
-			s->replies.v[kept++] = *x;
+	for (size_t i = 0; i < s->outbox->replies.n; i++) {
+		struct reply_later *x = &s->outbox->replies.v[i];
+		if (s->clock->boot_us - x->since < WAIT_FOR_STORE * INT64_C(1000000) && !store_lost(s->store)) {
+			s->outbox->replies.v[kept++] = *x;
 			continue;
 		}
 		http_error(
 			x->r, 504, "outcome_unknown",
 			"The server can't write its store (%s). The request will be carried out if that is fixed while the server runs. Check before you repeat it; a submission with an Idempotency-Key can be repeated safely.",
-			s->trouble ? s->trouble : "another server may lead");
+			s->turn->trouble ? s->turn->trouble : "another server may lead");
 		strbuf_fini(&x->body);
 	}
-	s->replies.n = kept;
+	s->outbox->replies.n = kept;
 }
 
 static void on_timer(uv_timer_t *t)
@@ -244,7 +249,7 @@ static void on_timer(uv_timer_t *t)
 /* When there is something to do although nobody calls. */
 static void sleep_set(struct server *s)
 {
-	int64_t wake = attrs_bool(&s->attrs, "scheduling") ? sched_next_wake(s->sched) : TIME_NEVER, next, ms;
+	int64_t wake = attrs_bool(s->attrs, "scheduling") ? sched_next_wake(s->sched) : TIME_NEVER, next, ms;
 	struct heap_item x;
 
 	if ((next = dispatch_next(s)) < wake)
@@ -253,33 +258,35 @@ static void sleep_set(struct server *s)
 		wake = next;
 	if ((next = failures_next(s)) < wake)
 		wake = next;
-	if (heap_peek(&s->releases, &x) && x.time < wake)
+	if (heap_peek(&s->agenda->releases, &x) && x.time < wake)
 		wake = x.time;
-	if (heap_peek(&s->forgets, &x) && x.time < wake)
+	if (heap_peek(&s->agenda->forgets, &x) && x.time < wake)
 		wake = x.time;
-	s->wake = wake;
-	ms = wake == TIME_NEVER || wake - s->now > SLEEP_MAX_MS / 1000 ? SLEEP_MAX_MS
-								       : (wake * 1000000 - s->now_us) / 1000 + 1;
-	if (s->trouble && (s->retry_us - s->now_us) / 1000 < ms)
-		ms = (s->retry_us - s->now_us) / 1000 + 1;
-	if (s->commit_us && (s->commit_us - s->now_us) / 1000 < ms)
-		ms = (s->commit_us - s->now_us) / 1000 + 1;
-	if ((next = retention_next(s)) != TIME_NEVER && (next * 1000000 - s->now_us) / 1000 + 1 < ms)
-		ms = (next * 1000000 - s->now_us) / 1000 + 1;
-	if (s->waiters.n && ms > 200)
+	s->turn->wake = wake;
+	ms = wake == TIME_NEVER || wake - s->clock->now > SLEEP_MAX_MS / 1000
+		     ? SLEEP_MAX_MS
+		     : (wake * 1000000 - s->clock->now_us) / 1000 + 1;
+	if (s->turn->trouble && (s->turn->retry_us - s->clock->now_us) / 1000 < ms)
+		ms = (s->turn->retry_us - s->clock->now_us) / 1000 + 1;
+	if (s->turn->commit_us && (s->turn->commit_us - s->clock->now_us) / 1000 < ms)
+		ms = (s->turn->commit_us - s->clock->now_us) / 1000 + 1;
+	if ((next = retention_next(s)) != TIME_NEVER && (next * 1000000 - s->clock->now_us) / 1000 + 1 < ms)
+		ms = (next * 1000000 - s->clock->now_us) / 1000 + 1;
+	if (s->audience->waiters.n && ms > 200)
 		ms = 200;
 	if (ms < 1)
 		ms = 1;
-	if (!s->trouble && (s->dirty || (store_pending(s->store) && !s->commit_us))) /* telling has led to more */
+	if (!s->turn->trouble &&
+	    (s->turn->dirty || (store_pending(s->store) && !s->turn->commit_us))) /* telling has led to more */
 		ms = 0;
-	uv_timer_start(&s->timer, on_timer, (uint64_t)ms, 0);
+	uv_timer_start(&s->turn->timer, on_timer, (uint64_t)ms, 0);
 }
 
 static void loop_end(struct server *s)
 {
-	if (s->stopped)
+	if (s->turn->stopped)
 		return;
-	s->stopped = true;
+	s->turn->stopped = true;
 	works_stop(s, "the server is shutting down");
 	agents_bye(s);
 	http_flush(s->http);
@@ -288,23 +295,24 @@ static void loop_end(struct server *s)
 
 void server_turn(struct server *s)
 {
-	s->stats.turns++;
+	s->stats->turns++;
 	clock_read(s);
 	block_due(s);
 	failures_due(s);
 	agents_turn(s);
 	dispatch_overruns(s);
-	if (!s->trouble) {
+	if (!s->turn->trouble) {
 		forget_old(s);
 		retention_turn(s);
 		subkeys_turn(s);
 		acted_turn(s);
 	}
-	if (!s->sliced)
+	if (!s->slices->sliced)
 		works_turn(s);
-	if (s->wake <= s->now || (s->undecided && !s->sliced)) /* a planned start, a deadline; a cycle goes on */
-		s->dirty = true;
-	s->depend_steps = s->slice_steps ? s->slice_steps : DEPEND_STEPS;
+	if (s->turn->wake <= s->clock->now ||
+	    (s->turn->undecided && !s->slices->sliced)) /* a planned start, a deadline; a cycle goes on */
+		s->turn->dirty = true;
+	s->slices->depend_steps = s->slices->slice_steps ? s->slices->slice_steps : DEPEND_STEPS;
 	turn_decide(s);
 	if (commit_later(s))
 		return;
@@ -312,7 +320,7 @@ void server_turn(struct server *s)
 		turn_tell(s);
 	else
 		give_up_replies(s);
-	if (s->terminating && store_lost(s->store)) /* all is saved, and it won't get better */
+	if (s->turn->terminating && store_lost(s->store)) /* all is saved, and it won't get better */
 		loop_end(s);
 }
 
@@ -322,32 +330,32 @@ static void silent_turn(struct server *s)
 	give_up_replies(s);
 	works_wait(s);
 	http_flush(s->http);
-	if (s->terminating)
+	if (s->turn->terminating)
 		loop_end(s);
-	uv_timer_start(&s->timer, on_timer, RETRY_US / 1000, 0);
+	uv_timer_start(&s->turn->timer, on_timer, RETRY_US / 1000, 0);
 }
 
 static void turn(struct server *s)
 {
 	uint64_t requests = http_stats(s->http).requests;
 
-	if (s->stopped)
+	if (s->turn->stopped)
 		return;
-	s->asked = s->requests != requests;
-	s->requests = requests;
+	s->turn->asked = s->turn->requests != requests;
+	s->turn->requests = requests;
 	if (!lead_holds(s)) {
 		silent_turn(s);
 		return;
 	}
-	if (s->terminating && !s->farewell)
+	if (s->turn->terminating && !s->turn->farewell)
 		agents_farewell(s);
 	server_turn(s);
-	s->sliced = true;
+	s->slices->sliced = true;
 	stream_tick(s);
 	http_flush(s->http);
-	if (s->emptying && s->attempts.n == 0)
-		s->terminating = true;
-	if (s->terminating && !store_pending(s->store) && !outbox_settle(s->outbox))
+	if (s->turn->emptying && s->jobs->attempts.n == 0)
+		s->turn->terminating = true;
+	if (s->turn->terminating && !store_pending(s->store) && !outbox_settle(s->outbox))
 		loop_end(s);
 	sleep_set(s);
 }
@@ -363,16 +371,16 @@ static void held_count(struct server *s)
 {
 	int64_t idle = (int64_t)(uv_metrics_idle_time(s->loop) / 1000), now = clock_us(CLOCK_MONOTONIC);
 	int64_t cpu = clock_us(CLOCK_THREAD_CPUTIME_ID);
-	int64_t held = now - s->held.at_us - (idle - s->held.idle_us), worked = cpu - s->held.cpu_us;
+	int64_t held = now - s->turn->held.at_us - (idle - s->turn->held.idle_us), worked = cpu - s->turn->held.cpu_us;
 
-	s->held.at_us = now;
-	s->held.idle_us = idle;
-	s->held.cpu_us = cpu;
-	s->stats.long_turns += held > LONG_TURN_US;
-	if (held > s->stats.turn_max_us)
-		s->stats.turn_max_us = held;
-	if (worked > s->stats.turn_cpu_max_us)
-		s->stats.turn_cpu_max_us = worked;
+	s->turn->held.at_us = now;
+	s->turn->held.idle_us = idle;
+	s->turn->held.cpu_us = cpu;
+	s->stats->long_turns += held > LONG_TURN_US;
+	if (held > s->stats->turn_max_us)
+		s->stats->turn_max_us = held;
+	if (worked > s->stats->turn_cpu_max_us)
+		s->stats->turn_cpu_max_us = worked;
 }
 
 /* Timers come before the poll, and the listener takes requests in its own: they don't wait until the poll ends. */
@@ -380,12 +388,12 @@ static void before_poll(uv_prepare_t *prepare)
 {
 	struct server *s = prepare->data;
 
-	if (s->dirty || s->requests != http_stats(s->http).requests)
+	if (s->turn->dirty || s->turn->requests != http_stats(s->http).requests)
 		turn(s);
-	s->sliced = false;
+	s->slices->sliced = false;
 	/* the poll does not wait then; started before, the timer would be over by now */
-	if ((works_ready(s) || s->waiting_offers || s->undecided) && !s->stopped)
-		uv_timer_start(&s->timer, on_timer, 0, 0);
+	if ((works_ready(s) || s->turn->waiting_offers || s->turn->undecided) && !s->turn->stopped)
+		uv_timer_start(&s->turn->timer, on_timer, 0, 0);
 	held_count(s);
 }
 
@@ -393,7 +401,7 @@ static void before_poll(uv_prepare_t *prepare)
 void loop_wake(struct server *s)
 {
 	clock_read(s);
-	s->dirty = true;
+	s->turn->dirty = true;
 }
 
 static void on_signal(uv_signal_t *h, int signal)
@@ -401,7 +409,7 @@ static void on_signal(uv_signal_t *h, int signal)
 	struct server *s = h->data;
 
 	server_say(s, "signal %d: stopping; running jobs go on", signal);
-	s->terminating = true;
+	s->turn->terminating = true;
 }
 
 static void on_hangup(uv_signal_t *h, int signal)
@@ -412,7 +420,7 @@ static void on_hangup(uv_signal_t *h, int signal)
 static void loop_drain(struct server *s)
 {
 	for (int i = 0; i < 50 && agents_unsent(s); i++) {
-		uv_timer_start(&s->timer, on_timer, 20, 0);
+		uv_timer_start(&s->turn->timer, on_timer, 20, 0);
 		uv_run(s->loop, UV_RUN_ONCE);
 	}
 }
@@ -422,8 +430,8 @@ static void connections_bound(const struct server *s, struct http_limits *limits
 {
 	int room = descriptors_left() / 3 + 4;
 
-	limits->connections = (int)s->conf.api_connections;
-	limits->per_uid = (int)s->conf.api_connections_per_user;
+	limits->connections = (int)s->conf->api_connections;
+	limits->per_uid = (int)s->conf->api_connections_per_user;
 	limits->reserve = room / 4 < ROOT_RESERVE ? room / 4 : ROOT_RESERVE;
 	if (limits->connections <= room)
 		return;
@@ -433,16 +441,16 @@ static void connections_bound(const struct server *s, struct http_limits *limits
 	server_say(
 		s,
 		"this process may open few files (ulimit -n, LimitNOFILE): the API takes %d connections, and %d of a user, instead of %lld and %lld",
-		limits->connections, limits->per_uid, (long long)s->conf.api_connections,
-		(long long)s->conf.api_connections_per_user);
+		limits->connections, limits->per_uid, (long long)s->conf->api_connections,
+		(long long)s->conf->api_connections_per_user);
 }
 
 int loop_open(struct server *s, int listening, struct err *err)
 {
 	struct http_limits limits = {
-		.body = (size_t)s->conf.api_body,
-		.rate = (double)s->conf.api_rate,
-		.idle_seconds = (int)s->conf.api_idle,
+		.body = (size_t)s->conf->api_body,
+		.rate = (double)s->conf->api_rate,
+		.idle_seconds = (int)s->conf->api_idle,
 		.known = who_known,
 	};
 	int rc;
@@ -452,29 +460,29 @@ int loop_open(struct server *s, int listening, struct err *err)
 
 	if (rc < 0)
 		return rc;
-	uv_signal_init(s->loop, &s->term);
-	uv_signal_init(s->loop, &s->interrupt);
-	uv_signal_init(s->loop, &s->hangup);
-	s->term.data = s->interrupt.data = s->hangup.data = s;
-	uv_signal_start(&s->term, on_signal, SIGTERM);
-	uv_signal_start(&s->interrupt, on_signal, SIGINT);
-	uv_signal_start(&s->hangup, on_hangup, SIGHUP);
+	uv_signal_init(s->loop, &s->turn->term);
+	uv_signal_init(s->loop, &s->turn->interrupt);
+	uv_signal_init(s->loop, &s->turn->hangup);
+	s->turn->term.data = s->turn->interrupt.data = s->turn->hangup.data = s;
+	uv_signal_start(&s->turn->term, on_signal, SIGTERM);
+	uv_signal_start(&s->turn->interrupt, on_signal, SIGINT);
+	uv_signal_start(&s->turn->hangup, on_hangup, SIGHUP);
 	return 0;
 }
 
 void loop_run(struct server *s)
 {
-	uv_check_init(s->loop, &s->check);
-	uv_prepare_init(s->loop, &s->prepare);
-	s->check.data = s->prepare.data = s;
-	uv_check_start(&s->check, after_poll);
-	uv_prepare_start(&s->prepare, before_poll);
-	uv_timer_init(s->loop, &s->timer);
-	uv_timer_start(&s->timer, on_timer, 1, 0);
-	s->dirty = true;
+	uv_check_init(s->loop, &s->turn->check);
+	uv_prepare_init(s->loop, &s->turn->prepare);
+	s->turn->check.data = s->turn->prepare.data = s;
+	uv_check_start(&s->turn->check, after_poll);
+	uv_prepare_start(&s->turn->prepare, before_poll);
+	uv_timer_init(s->loop, &s->turn->timer);
+	uv_timer_start(&s->turn->timer, on_timer, 1, 0);
+	s->turn->dirty = true;
 	held_count(s);
-	s->stats.turn_max_us = s->stats.turn_cpu_max_us = 0; /* recovery is not a turn */
-	s->stats.long_turns = 0;
+	s->stats->turn_max_us = s->stats->turn_cpu_max_us = 0; /* recovery is not a turn */
+	s->stats->long_turns = 0;
 	uv_run(s->loop, UV_RUN_DEFAULT);
 	engine_flush(s->engine);
 	loop_drain(s);

@@ -98,26 +98,27 @@ static int make_directories(struct server *s, struct err *err)
 		mode_t mode, multi;
 	} below[] = {{"live", 0700, 0750},	  {"scripts", 0700, 0711}, {"nodes", 0700, 0755},
 		     {"undelivered", 0700, 0711}, {"tmp", 0700, 0711},	   {"accounting", 0700, 0750}};
-	const struct passwd *pw = s->multi && *s->conf.account && geteuid() == 0 ? getpwnam(s->conf.account) : NULL;
+	const struct passwd *pw =
+		s->instance->multi && *s->conf->account && geteuid() == 0 ? getpwnam(s->conf->account) : NULL;
 	char path[PATH_MAX];
-	int rc = make_directory(s->where.state, 0755, err);
+	int rc = make_directory(s->instance->where.state, 0755, err);
 
 	if (rc == 0)
-		rc = make_directory(s->where.run, 0755, err);
+		rc = make_directory(s->instance->where.run, 0755, err);
 	if (rc == 0) { /* the log's, in system mode apart from the others */
-		snprintf(path, sizeof path, "%s", s->where.log);
+		snprintf(path, sizeof path, "%s", s->instance->where.log);
 		*strrchr(path, '/') = '\0';
 		rc = make_directory(path, 0755, err);
 	}
 	if (rc == 0)
-		rc = directory_set(s->where.state, s->multi ? 0755 : 0700, pw, true, err);
+		rc = directory_set(s->instance->where.state, s->instance->multi ? 0755 : 0700, pw, true, err);
 	if (rc == 0)
-		rc = directory_set(s->where.run, s->multi ? 0755 : 0700, pw, true, err);
+		rc = directory_set(s->instance->where.run, s->instance->multi ? 0755 : 0700, pw, true, err);
 	for (size_t i = 0; i < sizeof below / sizeof *below && rc == 0; i++) {
-		snprintf(path, sizeof path, "%s/%s", s->where.state, below[i].name);
+		snprintf(path, sizeof path, "%s/%s", s->instance->where.state, below[i].name);
 		rc = make_directory(path, 0755, err);
 		if (rc == 0)
-			rc = directory_set(path, s->multi ? below[i].multi : below[i].mode, pw, !pw, err);
+			rc = directory_set(path, s->instance->multi ? below[i].multi : below[i].mode, pw, !pw, err);
 	}
 	return rc;
 }
@@ -147,7 +148,7 @@ static int lock_instance(struct server *s, struct err *err)
 	int fd;
 	ssize_t n;
 
-	snprintf(path, sizeof path, "%s/shuntd.pid", s->where.run);
+	snprintf(path, sizeof path, "%s/shuntd.pid", s->instance->where.run);
 	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW,
 		  0644); /* the directory is the account's, and we may be root */
 	if (fd < 0)
@@ -162,14 +163,14 @@ static int lock_instance(struct server *s, struct err *err)
 		}
 		nanosleep(&(struct timespec){.tv_nsec = 20000000}, NULL);
 	}
-	s->lock = fd;
+	s->instance->lock = fd;
 	return 0;
 }
 
 static void write_pid(struct server *s)
 {
-	if (ftruncate(s->lock, 0) == 0)
-		dprintf(s->lock, "%d\n", getpid());
+	if (ftruncate(s->instance->lock, 0) == 0)
+		dprintf(s->instance->lock, "%d\n", getpid());
 }
 
 /* The parent waits until the child is up, and says what it said when it is not. */
@@ -222,25 +223,25 @@ static void host_name(struct server *s)
 
 	gethostname(host, sizeof host - 1);
 	host[strcspn(host, ".")] = '\0';
-	s->host = mem_strdup(host);
-	s->name = mem_strdup(*s->conf.name ? s->conf.name : host);
+	s->instance->host = mem_strdup(host);
+	s->instance->name = mem_strdup(*s->conf->name ? s->conf->name : host);
 }
 
 /* System mode: everything but the nursery runs under the server's own account. */
 static int drop_root(struct server *s, struct err *err)
 {
-	const struct passwd *pw = getpwnam(s->conf.account);
+	const struct passwd *pw = getpwnam(s->conf->account);
 
-	if (!s->multi || geteuid() != 0)
+	if (!s->instance->multi || geteuid() != 0)
 		return 0;
 	if (!pw)
 		return err_set(
 			err, -ENOENT,
 			"there is no account \"%s\" to run the server under (account in the configuration; useradd --system %s)",
-			s->conf.account, s->conf.account);
+			s->conf->account, s->conf->account);
 	if (setgroups(0, NULL) < 0 || setgid(pw->pw_gid) < 0 || setuid(pw->pw_uid) < 0)
-		return err_set(err, -errno, "becoming %s: %s", s->conf.account, strerror(errno));
-	s->uid = pw->pw_uid;
+		return err_set(err, -errno, "becoming %s: %s", s->conf->account, strerror(errno));
+	s->instance->uid = pw->pw_uid;
 	setenv("HOME", pw->pw_dir, 1); /* libpq looks for .pgpass there, and root's shell has left its own */
 	setenv("USER", pw->pw_name, 1);
 	setenv("LOGNAME", pw->pw_name, 1);
@@ -257,16 +258,18 @@ static void find_rsh(struct server *s)
 {
 	static const char *const beside[] = {"cmd", "bin"};
 	char path[PATH_MAX + 16], dir[PATH_MAX];
-	int n = (int)(strrchr(s->program, '/') ? strrchr(s->program, '/') - s->program : 0);
+	int n = (int)(strrchr(s->instance->program, '/') ? strrchr(s->instance->program, '/') - s->instance->program
+							 : 0);
 
-	snprintf(s->rsh, sizeof s->rsh, "pbs_rsh");
+	snprintf(s->instance->rsh, sizeof s->instance->rsh, "pbs_rsh");
 	for (size_t i = 0; i < sizeof beside / sizeof *beside; i++) {
-		snprintf(path, sizeof path, "%.*s/../%s", n, s->program, beside[i]);
+		snprintf(path, sizeof path, "%.*s/../%s", n, s->instance->program, beside[i]);
 		if (!realpath(path, dir))
 			continue;
 		snprintf(path, sizeof path, "%s/pbs_rsh", dir);
 		if (access(path, X_OK) == 0) {
-			snprintf(s->rsh, sizeof s->rsh, "%.*s", (int)sizeof s->rsh - 1, path);
+			snprintf(s->instance->rsh, sizeof s->instance->rsh, "%.*s", (int)sizeof s->instance->rsh - 1,
+				 path);
 			return;
 		}
 	}
@@ -275,11 +278,12 @@ static void find_rsh(struct server *s)
 /* A program of its own beside this one; else this one, which is larger to fork. */
 static void find_nursery(const struct server *s, char path[PATH_MAX])
 {
-	int n = (int)(strrchr(s->program, '/') ? strrchr(s->program, '/') - s->program : 0);
+	int n = (int)(strrchr(s->instance->program, '/') ? strrchr(s->instance->program, '/') - s->instance->program
+							 : 0);
 
-	snprintf(path, PATH_MAX, "%.*s/shunt-nursery", n, s->program);
+	snprintf(path, PATH_MAX, "%.*s/shunt-nursery", n, s->instance->program);
 	if (access(path, X_OK) < 0)
-		snprintf(path, PATH_MAX, "%s", s->program);
+		snprintf(path, PATH_MAX, "%s", s->instance->program);
 }
 
 /* What is done leading or not. */
@@ -291,33 +295,33 @@ static int prepare(struct server *s, struct err *err)
 	struct local_options o = {.program = nursery,
 				  .live = live,
 				  .socket = socket,
-				  .cgroup = s->conf.cgroup,
+				  .cgroup = s->conf->cgroup,
 				  .spool = spool,
-				  .root_jobs = s->conf.root_jobs || !s->multi,
-				  .drop = s->multi && geteuid() == 0};
+				  .root_jobs = s->conf->root_jobs || !s->instance->multi,
+				  .drop = s->instance->multi && geteuid() == 0};
 	int rc;
 
 	find_nursery(s, nursery);
-	snprintf(live, sizeof live, "%s/live", s->where.state);
-	snprintf(socket, sizeof socket, "%s/engine.sock", s->where.run);
-	snprintf(spool, sizeof spool, "%s/undelivered", s->where.state);
+	snprintf(live, sizeof live, "%s/live", s->instance->where.state);
+	snprintf(socket, sizeof socket, "%s/engine.sock", s->instance->where.run);
+	snprintf(spool, sizeof spool, "%s/undelivered", s->instance->where.state);
 	s->loop = uv_default_loop();
 	uv_loop_configure(s->loop, UV_METRICS_IDLE_TIME);
 	listener.context = s;
 	clock_read(s);
-	s->boot = hash_bytes(boot_id(boot), strlen(boot)) & INT64_MAX; /* as JSON has numbers */
-	s->stats.began = s->now;
-	attrs_init(&s->attrs, ATTR_SERVER);
+	s->instance->boot = hash_bytes(boot_id(boot), strlen(boot)) & INT64_MAX; /* as JSON has numbers */
+	s->stats->began = s->clock->now;
+	attrs_init(s->attrs, ATTR_SERVER);
 	if ((rc = world_nodes(s, err)) < 0)
 		return rc;
-	s->here = (uint32_t)s->nodes.n;
+	s->hosts->here = (uint32_t)s->hosts->nodes.n;
 	if ((rc = engine_create(s->loop, &o, &listener, &s->engine, err)) < 0) /* while we are root */
 		return rc;
 	if ((rc = drop_root(s, err)) < 0)
 		return rc;
-	snprintf(path, sizeof path, "sqlite:%s/shunt.db", s->where.state);
-	s->reader.url = mem_strdup(*s->conf.store ? s->conf.store : path);
-	if ((rc = store_open(s->reader.url, &s->store, err)) < 0)
+	snprintf(path, sizeof path, "sqlite:%s/shunt.db", s->instance->where.state);
+	s->reader->url = mem_strdup(*s->conf->store ? s->conf->store : path);
+	if ((rc = store_open(s->reader->url, &s->store, err)) < 0)
 		return rc;
 	belongings_begin(s);
 	return belongings_check(s, err);
@@ -334,28 +338,28 @@ static int bring_up(struct server *s, struct err *err)
 	char path[PATH_MAX + 16];
 	int rc;
 
-	snprintf(path, sizeof path, "%s/accounting", s->where.state);
-	if ((rc = outbox_open(s->store, *s->conf.accounting ? s->conf.accounting : path, &host, &s->outbox, err)) < 0)
+	snprintf(path, sizeof path, "%s/accounting", s->instance->where.state);
+	if ((rc = outbox_open(s->store, *s->conf->accounting ? s->conf->accounting : path, &host, &s->outbox, err)) < 0)
 		return rc;
-	s->mailer = mailer_start(s->loop, mail_say, s);
+	s->books->mailer = mailer_start(s->loop, mail_say, s);
 	if ((rc = recover(s, err)) < 0)
 		return rc;
 	if ((rc = cluster_begin(s, err)) < 0)
 		return rc;
-	s->lead_us = s->boot_us;
+	s->site->lead_us = s->clock->boot_us;
 	recover_defaults(s);
-	for (uint32_t i = 0; i < s->nodes.n; i++) {
-		if (s->nodes.v[i].gone && !s->nodes.v[i].mentioned)
+	for (uint32_t i = 0; i < s->hosts->nodes.n; i++) {
+		if (s->hosts->nodes.v[i].gone && !s->hosts->nodes.v[i].mentioned)
 			store_drop_object(s->store, "node", names_get(&s->cluster->node_names, i));
 		else
 			world_node_store(s, i);
 	}
 	recover_attempts(s);
 	belongings_sweep(s);
-	if (s->next_number == 0)
-		s->next_number = 1;
-	if (s->next_script == 0)
-		s->next_script = 1;
+	if (s->jobs->next_number == 0)
+		s->jobs->next_number = 1;
+	if (s->jobs->next_script == 0)
+		s->jobs->next_script = 1;
 	return terminals_begin(s, err);
 }
 
@@ -363,16 +367,16 @@ static int bring_up(struct server *s, struct err *err)
 static int serve_others(struct server *s, struct err *err)
 {
 	char socket[PATH_MAX + 16], live[PATH_MAX + 16];
-	struct tasks_options o = {.socket = socket, .live = live, .name = s->name};
+	struct tasks_options o = {.socket = socket, .live = live, .name = s->instance->name};
 	int rc = cluster_listen(s, err);
 
 	cluster_files(s);
-	if (rc < 0 || !s->listener)
+	if (rc < 0 || !s->site->listener)
 		return rc;
-	snprintf(socket, sizeof socket, "%s/agent.sock", s->where.run);
-	snprintf(live, sizeof live, "%s/live", s->where.state);
+	snprintf(socket, sizeof socket, "%s/agent.sock", s->instance->where.run);
+	snprintf(live, sizeof live, "%s/live", s->instance->where.state);
 	o.tls = cluster_tls(s);
-	return tasks_start(s->loop, &o, &s->tasks, err);
+	return tasks_start(s->loop, &o, &s->site->tasks, err);
 }
 
 static int open_socket(struct server *s, struct err *err)
@@ -382,8 +386,8 @@ static int open_socket(struct server *s, struct err *err)
 
 	if (s->http)
 		return 0;
-	snprintf(path, sizeof path, "%s/shuntd.sock", s->where.run);
-	fd = unix_listen(path, s->multi ? 0666 : 0600, err);
+	snprintf(path, sizeof path, "%s/shuntd.sock", s->instance->where.run);
+	fd = unix_listen(path, s->instance->multi ? 0666 : 0600, err);
 	return fd < 0 ? fd : loop_open(s, fd, err);
 }
 
@@ -417,13 +421,13 @@ static void stop(struct server *s)
 
 	lead_end(s);
 	/* A socket that nobody listens at is what commands see of a server that is being restarted, and wait for. */
-	snprintf(path, sizeof path, "%s/shuntd.sock", s->where.run);
-	if (s->dismissed)
+	snprintf(path, sizeof path, "%s/shuntd.sock", s->instance->where.run);
+	if (s->turn->dismissed)
 		unlink(path);
 	terminals_end(s);
 	cluster_close(s);
-	if (s->tasks)
-		tasks_stop(s->tasks);
+	if (s->site->tasks)
+		tasks_stop(s->site->tasks);
 	engine_stop(s->engine);
 	store_close(s->store);
 }
@@ -444,8 +448,8 @@ static int serve(struct server *s, struct arguments *a)
 	if (rc < 0 || bring_up(s, &err) < 0 || open_socket(s, &err) < 0 || serve_others(s, &err) < 0 ||
 	    lead_start(s, &err) < 0)
 		return failed(a, err.text);
-	server_say(s, "up: %zu nodes, %lld jobs, store %s, policy %s", (size_t)s->nodes.n, (long long)s->total,
-		   store_kind(s->store), attrs_text(&s->attrs, "policy"));
+	server_say(s, "up: %zu nodes, %lld jobs, store %s, policy %s", (size_t)s->hosts->nodes.n,
+		   (long long)s->jobs->total, store_kind(s->store), attrs_text(s->attrs, "policy"));
 	belongings_mark(s);
 	say_ready(s, a);
 	loop_run(s);
@@ -537,23 +541,24 @@ static int parse(int argc, char **argv, struct arguments *a)
 
 static int configure(struct server *s, const struct arguments *a, struct err *err)
 {
-	int rc = a->system && !getenv("SHUNT_HOME") ? where_system(&s->where, err) : where_personal(&s->where, err);
+	int rc = a->system && !getenv("SHUNT_HOME") ? where_system(&s->instance->where, err)
+						    : where_personal(&s->instance->where, err);
 
 	if (rc < 0)
 		return rc;
-	s->multi = a->system;
-	conf_init(&s->conf);
-	rc = conf_load(&s->conf, a->conf ? a->conf : s->where.conf, err);
+	s->instance->multi = a->system;
+	conf_init(s->conf);
+	rc = conf_load(s->conf, a->conf ? a->conf : s->instance->where.conf, err);
 	if (rc == -ENOENT && !a->conf)
 		rc = 0;
 	if (rc == 0 && a->nodes)
-		rc = conf_set(&s->conf, "nodes", a->nodes, err);
+		rc = conf_set(s->conf, "nodes", a->nodes, err);
 	if (rc == 0 && a->store)
-		rc = conf_set(&s->conf, "store", a->store, err);
+		rc = conf_set(s->conf, "store", a->store, err);
 	if (rc == 0 && a->name)
-		rc = conf_set(&s->conf, "name", a->name, err);
+		rc = conf_set(s->conf, "name", a->name, err);
 	if (rc == 0 && a->cgroup)
-		rc = conf_set(&s->conf, "cgroup", a->cgroup, err);
+		rc = conf_set(s->conf, "cgroup", a->cgroup, err);
 	if (rc == 0 && a->system && geteuid() != 0)
 		rc = err_set(
 			err, -EPERM,
@@ -583,7 +588,7 @@ int main(int argc, char **argv)
 
 	if (argc > 1 && strcmp(argv[1], "--nursery") == 0)
 		return nursery_command(argc, argv);
-	s = mem_zalloc(sizeof *s);
+	s = server_create();
 	if (parse(argc, argv, &a) < 0)
 		return 2;
 	if (a.check)
@@ -593,10 +598,10 @@ int main(int argc, char **argv)
 	signal(SIGPIPE, SIG_IGN);
 	descriptors_raise();
 	umask(022);
-	s->uid = geteuid();
-	s->lock = -1;
-	if (readlink("/proc/self/exe", s->program, sizeof s->program - 1) < 0)
-		snprintf(s->program, sizeof s->program, "%s", argv[0]);
+	s->instance->uid = geteuid();
+	s->instance->lock = -1;
+	if (readlink("/proc/self/exe", s->instance->program, sizeof s->instance->program - 1) < 0)
+		snprintf(s->instance->program, sizeof s->instance->program, "%s", argv[0]);
 	find_rsh(s);
 	if (configure(s, &a, &err) < 0)
 		return die("%s", err.text);
@@ -605,7 +610,7 @@ int main(int argc, char **argv)
 		return die("%s", err.text);
 	if (a.set_aside)
 		return lock_instance(s, &err) < 0 || belongings_set_aside(s, &err) < 0 ? die("%s", err.text) : 0;
-	if (!a.foreground && daemonise(s->where.log, &a.ready) != 0)
+	if (!a.foreground && daemonise(s->instance->where.log, &a.ready) != 0)
 		return 1;
 	if (lock_instance(s, &err) < 0)
 		return failed(&a, err.text);

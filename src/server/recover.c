@@ -46,11 +46,11 @@ static int on_object(void *context, const char *kind, const char *name, const ch
 		char now[64];
 		r->rebooted = id && *boot_id(now) && strcmp(id, now) != 0;
 	} else if (strcmp(kind, "meta") == 0) {
-		s->next_number = (uint64_t)json_integer_value(json_object_get(o, "number"));
-		s->next_seq = (uint64_t)json_integer_value(json_object_get(o, "seq"));
-		s->next_script = (uint64_t)json_integer_value(json_object_get(o, "script"));
-		s->next_join = (uint64_t)json_integer_value(json_object_get(o, "join"));
-		s->next_token = (uint64_t)json_integer_value(json_object_get(o, "token"));
+		s->jobs->next_number = (uint64_t)json_integer_value(json_object_get(o, "number"));
+		s->jobs->next_seq = (uint64_t)json_integer_value(json_object_get(o, "seq"));
+		s->jobs->next_script = (uint64_t)json_integer_value(json_object_get(o, "script"));
+		s->site->next_join = (uint64_t)json_integer_value(json_object_get(o, "join"));
+		s->site->next_token = (uint64_t)json_integer_value(json_object_get(o, "token"));
 	} else if (strcmp(kind, "cluster") == 0) {
 		rc = cluster_object(s, name, o, err);
 	} else if (strcmp(kind, "token") == 0) {
@@ -66,8 +66,8 @@ static int on_object(void *context, const char *kind, const char *name, const ch
 	} else if (strcmp(kind, "reorder") == 0) {
 		reorder_restore(s, name);
 	} else if (strcmp(kind, "server") == 0) {
-		s->founded = true;
-		rc = attrs_read(&s->attrs, o, err);
+		s->instance->founded = true;
+		rc = attrs_read(s->attrs, o, err);
 	} else if (strcmp(kind, "queue") == 0) {
 		struct queue *q = queue_named(s, name);
 		rc = attrs_read(&(q ? q : queue_create(s, name))->attrs, o, err);
@@ -81,7 +81,7 @@ static int on_object(void *context, const char *kind, const char *name, const ch
 static void script_count(struct recovery *r, uint64_t script)
 {
 	if (script)
-		++*map_at(&r->s->scripts, script);
+		++*map_at(&r->s->jobs->scripts, script);
 	if (script > r->highest_script)
 		r->highest_script = script;
 }
@@ -89,7 +89,8 @@ static void script_count(struct recovery *r, uint64_t script)
 /* How it began: see submit(). */
 static void submitted(struct server *s, uint32_t id, bool eligible)
 {
-	struct event e = {.time = s->entries.v[id].spec->created, .job = id, .by = JOB_NONE, .type = EVENT_SUBMIT};
+	struct event e = {
+		.time = s->jobs->entries.v[id].spec->created, .job = id, .by = JOB_NONE, .type = EVENT_SUBMIT};
 
 	job_apply(entry_job(s, id), &e, KIND_COMMON, NULL);
 	e.type = EVENT_HOLD;
@@ -135,9 +136,9 @@ static int on_job(void *context, uint64_t key, const char *head, struct err *err
 		if (!entry_find(s, job_key_number(key), job_key_index(key), &id)) {
 			rc = err_set(err, -EINVAL, "its array is not there");
 		} else {
-			spec_unref(s->entries.v[id].spec);
-			s->entries.v[id].spec = p;
-			s->entries.v[id].holds = p->holds;
+			spec_unref(s->jobs->entries.v[id].spec);
+			s->jobs->entries.v[id].spec = p;
+			s->jobs->entries.v[id].holds = p->holds;
 			p->refs++;
 			job_fill(s, entry_job(s, id), p);
 			entry_job(s, id)->rank = p->rank;
@@ -147,7 +148,7 @@ static int on_job(void *context, uint64_t key, const char *head, struct err *err
 		script_count(r, p->script);
 	} else {
 		id = entry_add(s, key, p);
-		map_set(&s->by_number, job_key_number(key), id);
+		map_set(&s->jobs->by_number, job_key_number(key), id);
 		submitted(s, id, p->eligible > 0);
 		script_count(r, p->script);
 	}
@@ -170,7 +171,7 @@ static int nodes_parse(struct server *s, const char *text, int32_t **ret, uint32
 			return err_set(err, -ENOENT, "there is no node %.100s any more", name);
 		}
 		vec_push(&v, (int32_t)node);
-		s->nodes.v[node].mentioned = true;
+		s->hosts->nodes.v[node].mentioned = true;
 		p += n + (p[n] == '+');
 	}
 	*ret = v.v;
@@ -188,7 +189,7 @@ static int place_read(struct server *s, const struct store_event *e, struct even
 	x->nodes = *ret_nodes;
 	if (rc < 0 || !*ret_nodes || x->nnodes == nfrags)
 		return rc;
-	if (!s->entries.v[x->job].spec->legacy)
+	if (!s->jobs->entries.v[x->job].spec->legacy)
 		return err_set(err, -EINVAL, "it names %u nodes for %u parts", x->nnodes, nfrags);
 	x->nnodes = 0;
 	return 0;
@@ -277,8 +278,8 @@ static int fold(void *context, const struct store_event *e, struct err *err)
 	uint32_t by;
 	int rc;
 
-	if (e->seq >= s->next_seq)
-		s->next_seq = e->seq + 1;
+	if (e->seq >= s->jobs->next_seq)
+		s->jobs->next_seq = e->seq + 1;
 	whole = job_key_index(e->job) < 0 && e->type == EVENT_ALTER ? array_find(s, job_key_number(e->job)) : NULL;
 	if (!whole && !entry_find(s, job_key_number(e->job), job_key_index(e->job), &x.job))
 		return err_set(err, -ENOENT, "its job is not there");
@@ -312,7 +313,7 @@ static int on_event(void *context, const struct store_event *e, struct err *err)
 	int rc = fold(context, e, err);
 
 	if (rc < 0 && entry_find(r->s, job_key_number(e->job), job_key_index(e->job), &id))
-		r->s->entries.v[id].broken = true;
+		r->s->jobs->entries.v[id].broken = true;
 	return rc;
 }
 
@@ -328,21 +329,21 @@ static void on_damaged(void *context, const char *what, const char *reason)
 static void place_lost(struct server *s, uint32_t id)
 {
 	struct job *job = entry_job(s, id);
-	struct event e = {.time = s->now,
+	struct event e = {.time = s->clock->now,
 			  .job = id,
 			  .by = JOB_NONE,
 			  .type = job->state == STATE_ALLOCATED ? EVENT_DEALLOCATE
 				  : job->state == STATE_NOW	? EVENT_START_FAILED
 								: EVENT_PREEMPT};
 
-	s->entries.v[id].broken |= job->state != STATE_ALLOCATED;
+	s->jobs->entries.v[id].broken |= job->state != STATE_ALLOCATED;
 	job_apply(job, &e, KIND_COMMON, NULL);
 }
 
 /* What is derived of a job: the scheduler's queues, counts. */
 static void restore_entry(struct server *s, uint32_t id)
 {
-	const struct entry *e = &s->entries.v[id];
+	const struct entry *e = &s->jobs->entries.v[id];
 	const struct job *job = entry_job(s, id);
 	struct array *a;
 
@@ -350,22 +351,22 @@ static void restore_entry(struct server *s, uint32_t id)
 		return;
 	a = array_find(s, job_key_number(e->key));
 	if (job_ended(job)) {
-		sched_restore(s->sched, id, s->now);
+		sched_restore(s->sched, id, s->clock->now);
 		if (a)
 			a->ended++;
-		heap_push(&s->forgets, job->since + setting_of(s, e->spec, "keep_completed"), id, 0);
+		heap_push(&s->agenda->forgets, job->since + setting_of(s, e->spec, "keep_completed"), id, 0);
 		return;
 	}
 	total_count(s, e->spec, 1);
 	if (job->state >= STATE_ALLOCATED && !plan_holds(s->plan, id))
 		place_lost(s, id);
-	sched_restore(s->sched, id, s->now);
+	sched_restore(s->sched, id, s->clock->now);
 	if (job->state != STATE_HELD && !(e->spec->legacy && job->state == STATE_CANDIDATE))
 		block_running(s, id); /* it has its place within the limits */
 	if (job->state == STATE_NOW || job->state == STATE_RUNNING)
-		heap_push(&s->ends, plan_piece(s->plan, id, 0)->end, id, job->attempt);
+		heap_push(&s->agenda->ends, plan_piece(s->plan, id, 0)->end, id, job->attempt);
 	if (job->state == STATE_NOW && !attempt_find(s, id, job->attempt))
-		vec_push(&s->starts, id); /* its CPUs were not free yet */
+		vec_push(&s->agenda->starts, id); /* its CPUs were not free yet */
 }
 
 /* Ended ones in the order of their ends, since the scheduler learns from them; then the others by id. */
@@ -374,13 +375,13 @@ static void restore_entries(struct server *s)
 	struct heap ended = {0};
 	struct heap_item x;
 
-	for (uint32_t id = 1; id < s->entries.n; id++)
-		if (s->entries.v[id].spec && entry_ended(s, id))
+	for (uint32_t id = 1; id < s->jobs->entries.n; id++)
+		if (s->jobs->entries.v[id].spec && entry_ended(s, id))
 			heap_push(&ended, entry_job(s, id)->since, id, 0);
 	while (heap_pop(&ended, &x))
 		restore_entry(s, (uint32_t)x.tie);
 	heap_fini(&ended);
-	for (uint32_t id = 1; id < s->entries.n; id++)
+	for (uint32_t id = 1; id < s->jobs->entries.n; id++)
 		if (!entry_ended(s, id))
 			restore_entry(s, id);
 }
@@ -398,7 +399,7 @@ static void hold_broken(struct server *s, uint32_t id)
 	entry_event(
 		s, id, EVENT_HOLDS,
 		&(struct payload){
-			.holds = s->entries.v[id].holds | BLOCK_SYSTEM,
+			.holds = s->jobs->entries.v[id].holds | BLOCK_SYSTEM,
 			.text = "held: a part of its history could not be read",
 			.comment =
 				"held: a part of its history could not be read (see the server's log), so it may have run already",
@@ -425,19 +426,19 @@ int recover(struct server *s, struct err *err)
 	if (rc < 0)
 		return rc;
 	world_begin(s);
-	s->rebooted = r.rebooted;
-	s->join_floor = s->next_join ? s->next_join : 1;
+	s->instance->rebooted = r.rebooted;
+	s->site->join_floor = s->site->next_join ? s->site->next_join : 1;
 	boot_store(s);
-	if (s->next_number <= r.highest)
-		s->next_number = r.highest + 1;
-	if (s->next_script <= r.highest_script)
-		s->next_script = r.highest_script + 1;
-	if (s->next_seq == 0)
-		s->next_seq = 1;
-	plan_advance(s->plan, s->now);
+	if (s->jobs->next_number <= r.highest)
+		s->jobs->next_number = r.highest + 1;
+	if (s->jobs->next_script <= r.highest_script)
+		s->jobs->next_script = r.highest_script + 1;
+	if (s->jobs->next_seq == 0)
+		s->jobs->next_seq = 1;
+	plan_advance(s->plan, s->clock->now);
 	restore_entries(s);
-	for (uint32_t id = 1; id < s->entries.n; id++) {
-		struct entry *e = &s->entries.v[id];
+	for (uint32_t id = 1; id < s->jobs->entries.n; id++) {
+		struct entry *e = &s->jobs->entries.v[id];
 		if (!e->spec || entry_ended(s, id))
 			continue;
 		if (e->broken)
@@ -447,12 +448,12 @@ int recover(struct server *s, struct err *err)
 		if (e->spec->legacy && !e->spec->array)
 			legacy_end(s, e->key, e->spec);
 	}
-	for (size_t i = 0; i < s->arrays.n; i++)
-		if (s->arrays.v[i]->spec)
-			block_array(s, s->arrays.v[i]);
-	for (size_t i = 0; i < s->arrays.n; i++)
-		if (s->arrays.v[i]->spec->legacy)
-			legacy_end(s, job_key(s->arrays.v[i]->number, -1), s->arrays.v[i]->spec);
+	for (size_t i = 0; i < s->jobs->arrays.n; i++)
+		if (s->jobs->arrays.v[i]->spec)
+			block_array(s, s->jobs->arrays.v[i]);
+	for (size_t i = 0; i < s->jobs->arrays.n; i++)
+		if (s->jobs->arrays.v[i]->spec->legacy)
+			legacy_end(s, job_key(s->jobs->arrays.v[i]->number, -1), s->jobs->arrays.v[i]->spec);
 	world_gates(s);
 	if (!r.history)
 		history_begin(s);
@@ -464,15 +465,15 @@ void recover_defaults(struct server *s)
 {
 	struct queue *q;
 
-	if (s->queues.n || s->founded) /* who deletes all queues has none after a restart, too */
+	if (s->jobs->queues.n || s->instance->founded) /* who deletes all queues has none after a restart, too */
 		return;
 	q = queue_create(s, "batch");
 	attrs_change(&q->attrs, ATTR_SET, "queue_type", "Execution", NULL);
 	attrs_change(&q->attrs, ATTR_SET, "enabled", "True", NULL);
 	attrs_change(&q->attrs, ATTR_SET, "started", "True", NULL);
-	attrs_change(&s->attrs, ATTR_SET, "default_queue", "batch", NULL);
-	if (*s->conf.policy && strcmp(s->conf.policy, attrs_text(&s->attrs, "policy")) != 0) {
-		attrs_change(&s->attrs, ATTR_SET, "policy", s->conf.policy, NULL);
+	attrs_change(s->attrs, ATTR_SET, "default_queue", "batch", NULL);
+	if (*s->conf->policy && strcmp(s->conf->policy, attrs_text(s->attrs, "policy")) != 0) {
+		attrs_change(s->attrs, ATTR_SET, "policy", s->conf->policy, NULL);
 		world_rebuild(s);
 	}
 
@@ -487,7 +488,7 @@ void recover_defaults(struct server *s)
 	strbuf_clear(&text);
 	json_init(&j, &text, false);
 	json_open_object(&j, NULL);
-	attrs_write(&s->attrs, &j);
+	attrs_write(s->attrs, &j);
 	json_close_object(&j);
 	store_put_object(s->store, "server", "server", text.text);
 	strbuf_fini(&text);
@@ -496,7 +497,7 @@ void recover_defaults(struct server *s)
 /* Whether its script was to run on this machine. */
 static bool begins_here(const struct server *s, const struct attempt *t)
 {
-	return !t || t->nfrags == 0 || !s->nodes.v[t->node[0]].joined;
+	return !t || t->nfrags == 0 || !s->hosts->nodes.v[t->node[0]].joined;
 }
 
 /* One that was under way, or lingered. */
@@ -515,7 +516,7 @@ static enum attempt_state attach(struct server *s, const struct attempt *t, cons
 /* Whether what was last asked for has reached its processes is not known. */
 static void signals_again(struct server *s, uint32_t id, uint32_t attempt, bool current)
 {
-	const struct entry *e = &s->entries.v[id];
+	const struct entry *e = &s->jobs->entries.v[id];
 
 	if (current && e->limited)
 		walltime_tell(s, id, attempt);
@@ -528,8 +529,8 @@ static void signals_again(struct server *s, uint32_t id, uint32_t attempt, bool 
 /* Attempts that were under way: the engine tells, now or later. */
 void recover_attempts(struct server *s)
 {
-	for (uint32_t id = 1; id < s->entries.n; id++) {
-		const struct job *job = s->entries.v[id].spec ? entry_job(s, id) : NULL;
+	for (uint32_t id = 1; id < s->jobs->entries.n; id++) {
+		const struct job *job = s->jobs->entries.v[id].spec ? entry_job(s, id) : NULL;
 		char tag[64];
 		if (!job || job->attempt == 0)
 			continue;
@@ -541,18 +542,19 @@ void recover_attempts(struct server *s)
 			attempt_tag(s, id, n, tag);
 			switch (attach(s, t, tag)) {
 			case ATTEMPT_NEVER:
-				if (current && (job->state == STATE_RUNNING || (s->rebooted && begins_here(s, t)))) {
+				if (current &&
+				    (job->state == STATE_RUNNING || (s->instance->rebooted && begins_here(s, t)))) {
 					/* its live file was removed, or did not survive the machine's end */
 					dispatch_engine.lost(s, tag, NULL, NULL);
 					break;
 				}
 				attempt_discard(s, id, n);
 				if (current) /* the order never left, or never arrived */
-					sched_start_failed(s->sched, id, s->now, NULL);
+					sched_start_failed(s->sched, id, s->clock->now, NULL);
 				break;
 			case ATTEMPT_RUNS:
 				if (current && job->state == STATE_NOW)
-					sched_started(s->sched, id, s->now);
+					sched_started(s->sched, id, s->clock->now);
 				signals_again(s, id, n, current);
 				break;
 			case ATTEMPT_UNKNOWN: /* a host is not there yet: what is wanted of it waits for it */

@@ -1,15 +1,5 @@
 /*
- * server_internal.h - the server's state, shared by the files of server/.
- *
- * One thread owns all of it. A turn of the loop (loop.c): what came in has changed the state through the functions here, each change an
- * event or a record that the store remembers; then the scheduler decides; then everything is committed; and only then replies, orders,
- * mails and streams leave.
- *
- * Who owns what:
- *	core, plan, sched	where a job is in its life, and on which nodes when
- *	struct entry, struct spec	what the server knows of a job besides: as it was submitted, why it is blocked
- *	struct attempt		processes that were ordered and have not ended
- *	the store		everything, for good
+ * server_internal.h - what the files of server/ have of each other.
  */
 #ifndef SERVER_SERVER_INTERNAL_H
 #define SERVER_SERVER_INTERNAL_H
@@ -32,331 +22,40 @@
 #include "sched/explain.h"
 #include "sched/forecast.h"
 #include "sched/sched.h"
+#include "server/api/audience.h"
+#include "server/base/accounts.h"
+#include "server/base/clock.h"
+#include "server/base/instance.h"
+#include "server/base/outbox.h"
 #include "server/base/reader.h"
+#include "server/base/stats.h"
+#include "server/base/turn.h"
 #include "server/base/work.h"
 #include "server/book/accounting.h"
+#include "server/book/books.h"
 #include "server/book/mail.h"
 #include "server/book/outbox.h"
 #include "server/book/retention.h"
+#include "server/job/agenda.h"
+#include "server/job/attempt.h"
 #include "server/job/entry.h"
 #include "server/job/failures.h"
+#include "server/job/jobs.h"
+#include "server/job/spec.h"
+#include "server/life/foresee.h"
+#include "server/life/world.h"
+#include "server/node/nodes.h"
+#include "server/server.h"
 #include "server/settings/attr.h"
 #include "server/settings/conf.h"
+#include "server/site/site.h"
 #include "store/store.h"
 #include "tls/pki.h"
-
-/* Why a waiting job is not the scheduler's to consider (then it is held in the core). All but the first three are derived. */
-enum block {
-	BLOCK_USER = 1 << 0,
-	BLOCK_OTHER = 1 << 1,
-	BLOCK_SYSTEM = 1 << 2,
-	BLOCK_HOLDS = 7,
-	BLOCK_TIME = 1 << 3,   /* not before its -a */
-	BLOCK_DEPEND = 1 << 4, /* waits for other jobs */
-	BLOCK_LIMIT = 1 << 5,  /* a limit on running jobs: of its array, queue or user */
-	BLOCK_QUEUE = 1 << 6,  /* its queue is stopped */
-	BLOCK_MISFIT = 1 << 7, /* no node could hold it, since the nodes have changed */
-	BLOCK_RETRY = 1 << 8,  /* it failed, and is not tried again yet (failures.h) */
-};
-
-enum mail_point { MAIL_ABORT = 1, MAIL_BEGIN = 2, MAIL_END = 4 };
-
-/* A job as it was submitted, or altered; the elements of an array share one. Words are ids in server.words. */
-struct spec {
-	uint32_t refs;
-	uint32_t owner, host, queue, resources, account, project;
-	uid_t uid;
-	gid_t gid;
-	int64_t created;  /* instant */
-	uint32_t origin;  /* server.origin of the server that accepted it; 0: it is older than that field */
-	int64_t at;	  /* instant, or 0 */
-	int64_t walltime; /* seconds */
-	int64_t deadline; /* instant, or TIME_NEVER */
-	double rank;
-	uint64_t script; /* in the store; 0: none */
-	uint32_t request;
-	int16_t priority;
-	uint8_t kind, powers;
-	uint8_t mail; /* enum mail_point */
-	uint8_t holds;
-	uint32_t files_name; /* the name in its output's paths: the one it had when it was started; 0: its name */
-	uint32_t eligible;   /* of an array's elements, or 1 or 0 of a job, when it was submitted; the first ones */
-	bool rerunnable, interactive, array;
-	bool legacy;  /* of a store that did not keep who was eligible, nor what was altered when */
-	char *depend; /* canonical text, or NULL */
-	char *array_text;
-	char name[]; /* NUL-terminated */
-};
-
-struct array {
-	uint64_t number;
-	uint32_t first, count; /* its elements are entries first .. first + count - 1, by index */
-	struct spec *spec;
-	int64_t limit;		 /* elements that may be active at once; 0: no limit */
-	int64_t active;		 /* eligible or running */
-	struct depend_fate fate; /* of all its elements together, for those that depend on it (block.c) */
-	bool fate_known;
-	uint32_t ended;
-	uint32_t due; /* of those that have ended: kept long enough (jobs.c) */
-};
-
-/* Processes that were ordered and have not ended. */
-struct attempt {
-	uint32_t job;
-	uint32_t attempt;
-	bool ordered; /* the order left */
-	bool started;
-	uint32_t nfrags;
-	int32_t *node; /* a node for each fragment */
-	int32_t **cpu; /* and the CPUs of the node that it has */
-	int32_t *ncpus;
-	int32_t **gpu; /* and GPUs */
-	int32_t *ngpus;
-	int64_t *memory; /* KiB of each */
-	bool held;	 /* those are counted in their nodes */
-	int64_t lease,
-		grace; /* seconds: silent for so long, its hosts end it (0: they don't); and so long that takes */
-};
-
-struct queue {
-	char *name;
-	struct attrs attrs;
-	int64_t active; /* jobs eligible or running, for max_running */
-	int64_t total;	/* jobs that have not ended */
-};
-
-/* A host with an agent (agents.c); owned by its node. */
-struct visit; /* a link from it */
-struct agent {
-	struct visit *visit; /* NULL: not connected */
-	json_t *facts;	     /* docs/protocol.md; never NULL */
-	char address[80];    /* where its tasks are reached; "": not known */
-	char version[32];    /* of its program */
-	int64_t heard_us;    /* its last ping, on the clock that is never set (server.boot_us) */
-	int64_t heard;	     /* the same as an instant; 0: never */
-	int64_t since;	     /* when the connection began, or was lost */
-	double load;
-	int64_t memory_free; /* KiB; -1: not told */
-	int64_t users;
-	bool met;  /* it has been connected since it joined */
-	bool bye;  /* it was told that the server stops: its leases don't run until it is welcomed again */
-	bool lost; /* its attempts were given up */
-};
-
-struct node_info {
-	char *note;
-	bool joined;		     /* an agent's; else the configuration's, on this machine */
-	bool down;		     /* nothing new is started there: silent, never connected, or unwell */
-	char *unwell;		     /* what its health check says, or NULL */
-	struct node_health *failing; /* jobs that could not be started there, or NULL (failures.h) */
-	char *class;		     /* or NULL; counts as a feature */
-	struct agent *agent;	     /* of a joined one */
-	uint64_t join;
-	int64_t certified;		/* when the last certificate that it was given expires; 0: not known */
-	int64_t leave_by;		/* boot_us: a node that is leaving is given up then; 0: not decided */
-	bool *gpu_used;			/* by index */
-	bool offline;			/* by the administrator */
-	bool mentioned;			/* by an event that the store has */
-	bool gone;			/* not in the configuration any more: it only lets its jobs end */
-	bool *cpu_used;			/* by index */
-	int64_t cpu_room, gpu_room;	/* how many those have room for: more than there are if it had more */
-	int64_t memory_used;		/* KiB, by attempts */
-	int64_t cpus_limit, gpus_limit; /* the administrator's, of a joined one; -1: all there are */
-	char *features;			/* of a joined one, joined by commas, without its class; or NULL */
-	bool leaving;			/* to be removed when its last attempt has ended */
-	bool drained;			/* as the scheduler was told */
-};
-
-/* Jobs that wait at the same limits (block.c). */
-struct gate {
-	uint64_t key;
-	struct heap waiting; /* (rank in microseconds, core id); also some that have gone on since */
-};
-
-/* Someone's jobs, for limits: of a user, or of a user in a queue. */
-struct tally {
-	int64_t active, total;
-};
 
 struct asker;	 /* who.c */
 struct stream;	 /* events.c */
 struct waiter;	 /* output.c */
 struct terminal; /* terminal.c */
-
-/* A user of this machine (accounts.c). */
-struct account {
-	char *name, *home, *shell, *group; /* group NULL: it has no name */
-	gid_t gid;
-	int64_t asked;
-};
-
-/* An answer that waits for the commit of what it tells. */
-struct reply_later {
-	struct http_request *r;
-	int status;
-	struct strbuf body;
-	int64_t since; /* boot_us */
-};
-
-/* The cluster's own (cluster.c). */
-struct authority {
-	char *key, *cert, *secret; /* PEM; PEM; what job tokens are derived from */
-	char fingerprint[FINGERPRINT_SIZE];
-};
-
-/* A waiting job's fragment where it is foreseen. */
-struct foreseen_piece {
-	uint32_t job, node;
-	int64_t cpus, start, end;
-};
-
-struct server {
-	uv_loop_t *loop;
-	int lock; /* descriptor of the pid file */
-	uv_check_t check;
-	uv_prepare_t prepare;
-	uint64_t requests; /* that were there at the last turn */
-	bool asked;	   /* there are more in this one */
-	uv_timer_t timer;
-	uv_signal_t term, interrupt, hangup;
-	struct where where;
-	struct conf conf;
-	char *name; /* of the server: the part after the dot of job ids */
-	char *host;
-	char program[4096];
-	char rsh[4096];	 /* the program that reaches a job's nodes */
-	int *cpu_os;	 /* the machine's CPU for each of a real node's, or NULL: no binding */
-	uid_t uid;	 /* of the account that started it */
-	uint32_t origin; /* of the jobs that it accepts: drawn anew at each start, see belongings.c */
-	bool multi;	 /* system mode: jobs of many users */
-	bool real;	 /* the nodes are this machine itself: CPUs can be bound */
-	struct store *store;
-	struct reader reader; /* of the store, on other threads */
-	struct retention retention;
-	struct http *http;
-	struct engine *engine;
-	struct listener *listener; /* TLS; NULL: none */
-	struct tasks *tasks;	   /* of jobs on this machine and others; NULL: none */
-	struct authority authority;
-	struct identity *identity;	 /* cluster.c: this server's certificate */
-	struct tokens *tokens;		 /* tokens.c */
-	struct revocations *revocations; /* revoke.c */
-	struct lead *lead;		 /* standby.c; NULL: nobody has asked who leads */
-	uint64_t epoch;
-	uint32_t here; /* nodes of the configuration, on this machine */
-	uint64_t next_join, next_token;
-	uint64_t
-		join_floor; /* next_join as it was when this server began to lead: what is above may be unknown to a restored store */
-	struct cluster *cluster;
-	struct plan *plan;
-	struct sched *sched;
-	struct policy policy; /* the one it goes by */
-	VEC(uint8_t) could;   /* by request, whether it could ever run: 0 not asked yet, else enum fit + 1 */
-	struct attrs attrs;
-	struct names words;
-	VEC(struct account) accounts;
-	struct map account_index; /* uid + 1 -> index + 1 */
-	VEC(struct entry) entries;
-	VEC(struct array *) arrays;
-	VEC(struct queue *) queues;
-	VEC(struct queue *) queue_by_word; /* the same by their names' words; NULL: no queue */
-	VEC(struct node_info) nodes;
-	struct map by_number;  /* number -> core id, or ARRAY_BIT | index in arrays */
-	struct map attempts;   /* attempt_key() -> struct attempt * */
-	struct map dependents; /* number -> index + 1 into dependent_lists */
-	VEC(job_vec) dependent_lists;
-	struct map tallies; /* words of queue and user -> index + 1 into tally */
-	VEC(struct tally) tally;
-	struct keys *keys;	  /* keys.c */
-	struct map script_files;  /* id -> what stat() says of the file that this server wrote (prepare.c) */
-	struct map script_hashes; /* id -> the hash of its text, of the same */
-	struct map scripts;	  /* hash of text and owner -> id; id | SCRIPT_BIT -> how many jobs use it */
-	uint32_t scratch;	  /* a core job that is never submitted: for what-if */
-	uint64_t next_number, next_seq, next_script;
-	struct heap releases; /* (at, core id): BLOCK_TIME */
-	struct heap retries;  /* (when, core id or node): failures.c */
-	struct heap ends;     /* (planned end, core id, attempt): overruns */
-	struct heap forgets;  /* (when, core id): completed jobs to be forgotten */
-	job_vec starts; /* START was decided; their CPUs or their last attempt are not free yet, or the order was not built */
-	VEC(struct gate) gates;		   /* block.c: who waits for a limit to allow another */
-	struct map gate_index;		   /* gate.key -> index */
-	int64_t now, now_us;		   /* wall clock, never going back */
-	int64_t active, total;		   /* jobs eligible or running; that have not ended */
-	uint32_t fallback;		   /* a request of one CPU, for jobs that no node could hold any more */
-	int64_t skew;			   /* seconds that the machine's clock is behind ours */
-	int64_t boot_us;		   /* the monotonic clock at now_us */
-	uint64_t boot;			   /* the start of the machine that it counts from */
-	struct map expected;		   /* core id -> when it will start, as foreseen (foresee.c) */
-	int64_t expected_at;		   /* when, and */
-	uint64_t expected_of;		   /* of which version of the plan that was foreseen */
-	VEC(struct foreseen_piece) pieces; /* the same with nodes, of those that come first */
-	struct foresight *foresight;
-	bool dirty;	     /* the scheduler must look */
-	bool undecided;	     /* its last cycle has ended early: it goes on in the next turn (decide) */
-	bool waiting_offers; /* limits may allow more now */
-	bool priorities;     /* somebody uses them */
-	bool emptying;	     /* to stop when the last job has ended */
-	bool terminating, stopped;
-	bool founded;	   /* the store had settings when it was read: this is not a new instance */
-	bool dismissed;	   /* it was asked to stop by 'shunt down': commands need not wait until it is back */
-	bool farewell;	   /* that agents are told to wait is in the store */
-	int64_t agents_at; /* instant: somebody may have been silent for too long; 0: look at once */
-	int64_t agents_us; /* boot_us when that was last thought of */
-	int64_t lead_us;   /* boot_us when this server began to lead */
-	int64_t wake;	   /* when the scheduler wants to be called */
-	bool rebooted;	   /* the machine was started again since the server last ran */
-	bool swept;	   /* attempts that no job claims have been ended */
-	job_vec begun, returned, doomed, ended; /* events of this turn that something follows from (dispatch_settle) */
-	struct heap kills;			/* (when, core id, attempt): SIGKILL if SIGTERM was not enough */
-	char *trouble;				/* the store can't be written: why */
-	int64_t retry_us;			/* when to try again */
-	int64_t commit_us;			/* changes wait for others until then; 0: none do */
-	struct outbox *outbox;			/* accounting records on their way to their files */
-	struct mailer *mailer;
-	VEC(char *) told; /* tags whose results this turn stores: forgotten after the commit */
-	VEC(struct signal_order {
-		char tag[64];
-		int signal;
-		int64_t walltime; /* not 0: this is what it may run, instead of a signal */
-	}) signals;		  /* to be sent after the commit */
-	VEC(struct mail_later {
-		uint32_t job;
-		enum mail_point point;
-	}) mails; /* to be sent after the commit */
-	VEC(struct reply_later) replies;
-	VEC(struct work *) works;	 /* requests that are done in slices, in turn */
-	int64_t slice_steps;		 /* that a slice has at most; 0: as many as its time allows */
-	VEC(struct acted *) acted;	 /* actions with a key */
-	int64_t acted_sweep;		 /* instant */
-	bool sliced;			 /* since the last poll there has been a slice */
-	struct submit_work *submitting;	 /* api_submit.c: the large one that is being read; NULL: none */
-	struct whatif_work *asking;	 /* api_whatif.c: the one that is being answered; NULL: none */
-	struct depend_work *depend_work; /* depend.c; NULL: all dependencies have been looked at */
-	int64_t depend_steps;		 /* that this turn has left for them */
-	int queue_works,
-		queue_stops; /* block.c: queues and arrays whose jobs are being looked at; those of which fewer may start */
-	struct reorder *reorder; /* order.c; NULL: all are in order */
-	struct event_ring *ring; /* events.c */
-	VEC(struct stream *) streams;
-	struct terminal *terminals;
-	struct terminals *terminal_socket;
-	uint64_t terminal_numbers;
-	VEC(struct waiter *) waiters;
-	uint64_t waiter_ids;
-	struct {
-		uint64_t turns, commits, submitted, started, finished, failed_commits, hosts_lost, long_turns;
-		uint64_t foreseen, foreseen_late; /* starts that had been foreseen; those that came later */
-		double foreseen_error;		  /* seconds, in all */
-		int64_t commit_us, cycle_us, max_cycle_us;
-		int64_t turn_max_us, turn_cpu_max_us; /* since the metrics were read last */
-		int64_t began;
-	} stats;
-	struct {
-		int64_t at_us, idle_us, cpu_us;
-	} held; /* the three clocks at the last poll (loop.c) */
-};
-
-#define ARRAY_BIT (UINT64_C(1) << 63)
 
 /* ---- jobs.c: finding, naming, counting ---- */
 struct entry *entry_get(const struct server *s, uint32_t id);
@@ -540,7 +239,7 @@ void job_purge(struct server *s, uint32_t id, const struct payload *p);
 void job_kill_again(struct server *s, uint32_t id, uint32_t attempt);
 void signal_later(struct server *s, uint32_t id, uint32_t attempt, int signal); /* after the commit */
 void server_decide(struct server *s);	/* a turn's decisions, in the middle of one */
-void decide(struct server *s);		/* a cycle of the scheduler, or a part of one: then s->undecided */
+void decide(struct server *s);		/* a cycle of the scheduler, or a part of one: then s->turn->undecided */
 void dispatch_settle(struct server *s); /* what follows from events: dependencies, books, mail */
 
 /* ---- walltime.c: another one for a job that runs ---- */
@@ -622,7 +321,7 @@ void gatekeeper_destroy(struct gatekeeper *g);
 
 /* ---- foresee.c: when waiting jobs will start ---- */
 #define FORECAST_OLD 10		      /* seconds, from which its age is mentioned */
-void foresee(struct server *s);	      /* brings s->expected up to date, or a step nearer to it */
+void foresee(struct server *s);	      /* brings s->outlook->expected up to date, or a step nearer to it */
 void foresee_again(struct server *s); /* the rules have changed: what was foreseen counts no longer */
 void foresee_started(struct server *s, uint32_t id, int64_t now);
 void foresee_forget(struct server *s, uint32_t id);
@@ -671,7 +370,7 @@ void server_say(const struct server *s, const char *fmt, ...) __attribute__((for
 const struct account *account_of(struct server *s, uid_t uid); /* NULL: there is none; borrowed until the next call */
 
 /* ---- standby.c: several servers on one store ---- */
-/* Takes the lead, and with it a higher epoch (s->epoch). -EBUSY: another leads; -EPERM: this one can't be a standby, nor have one. */
+/* Takes the lead, and with it a higher epoch (s->site->epoch). -EBUSY: another leads; -EPERM: this one can't be a standby, nor have one. */
 int lead_take(struct server *s, struct err *err);
 int standby_wait(struct server *s); /* answers that another leads, until it is this one: 0; 1: it was told to stop */
 int lead_start(struct server *s, struct err *err); /* it is up: from now on the lease is short, and renewed */

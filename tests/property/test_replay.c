@@ -176,7 +176,7 @@ static void op_submit(struct history *h)
 		strbuf_printf(&b, ",\"exclusive\":\"%s\"", PICK(h, "none", "node", "host"));
 	strbuf_puts(&b, "}");
 	ask(h, uid, "POST", "/v1/jobs", "%s", b.text);
-	h->submitted = h->s->next_number - 1;
+	h->submitted = h->s->jobs->next_number - 1;
 	strbuf_fini(&b);
 }
 
@@ -235,14 +235,14 @@ static void op_walltime(struct history *h)
 	VEC(uint32_t) running = {0};
 	struct strbuf id = {0};
 
-	for (uint32_t i = 1; i < h->s->entries.n; i++)
-		if (h->s->entries.v[i].spec && entry_running(h->s, i))
+	for (uint32_t i = 1; i < h->s->jobs->entries.n; i++)
+		if (h->s->jobs->entries.v[i].spec && entry_running(h->s, i))
 			vec_push(&running, i);
 	if (running.n) {
 		uint32_t x = running.v[below(h, (int64_t)running.n)];
 		entry_id(h->s, x, &id);
 		ask(h, someone(h), "POST", "/v1/jobs/alter", "{\"ids\":[\"%s\"],\"resources\":[\"walltime=%lld\"]}",
-		    id.text, (long long)(1 + below(h, 2 * h->s->entries.v[x].spec->walltime + 100)));
+		    id.text, (long long)(1 + below(h, 2 * h->s->jobs->entries.v[x].spec->walltime + 100)));
 	}
 	vec_free(&running);
 	strbuf_fini(&id);
@@ -402,7 +402,7 @@ static void job_see(struct history *h, uint32_t id, const struct array *a, struc
 /* When it is planned to end, and that its host has its walltime. */
 static void running_see(struct history *h, uint32_t id, struct strbuf *out)
 {
-	const struct entry *e = &h->s->entries.v[id];
+	const struct entry *e = &h->s->jobs->entries.v[id];
 	const struct bare_attempt *all;
 	size_t n = bare_attempts(&all);
 	char tag[64];
@@ -422,9 +422,9 @@ static void dump(struct history *h, struct strbuf *out)
 {
 	struct server *s = h->s;
 
-	for (uint32_t id = 1; id < s->entries.n; id++)
-		if (s->entries.v[id].spec) {
-			const struct entry *e = &s->entries.v[id];
+	for (uint32_t id = 1; id < s->jobs->entries.n; id++)
+		if (s->jobs->entries.v[id].spec) {
+			const struct entry *e = &s->jobs->entries.v[id];
 			job_see(h, id, NULL, out);
 			strbuf_printf(out, "  key %llx block %x eligible %d rank %.6f guaranteed %d since %lld\n",
 				      (unsigned long long)e->key, e->block, e->eligible, entry_job(s, id)->rank,
@@ -432,9 +432,9 @@ static void dump(struct history *h, struct strbuf *out)
 			running_see(h, id, out);
 			job_check(entry_job(s, id));
 		}
-	for (size_t i = 0; i < s->arrays.n; i++)
-		if (s->arrays.v[i]->spec)
-			job_see(h, s->arrays.v[i]->first, s->arrays.v[i], out);
+	for (size_t i = 0; i < s->jobs->arrays.n; i++)
+		if (s->jobs->arrays.v[i]->spec)
+			job_see(h, s->jobs->arrays.v[i]->first, s->jobs->arrays.v[i], out);
 	see(h, "/v1/queues", out);
 	see(h, "/v1/nodes", out);
 	see(h, "/v1/server", out);
@@ -473,7 +473,7 @@ static struct server *server_open(struct history *h)
 {
 	struct server *s = bare_open(h->dir, NODES);
 
-	s->slice_steps = 1 + (int64_t)below(h, 4);
+	s->slices->slice_steps = 1 + (int64_t)below(h, 4);
 	return s;
 }
 
@@ -483,7 +483,9 @@ static bool restart(struct history *h)
 	bool same;
 
 	/* Actions are not waited for, but what recovery would derive is. */
-	for (int i = 0; i == 0 || ((store_pending(h->s->store) || h->s->depend_work || h->s->queue_works) && i < 1000);
+	for (int i = 0;
+	     i == 0 ||
+	     ((store_pending(h->s->store) || h->s->slices->depend_work || h->s->slices->queue_works) && i < 1000);
 	     i++) {
 		h->now_us += 1000; /* a commit may wait for company */
 		bare_clock(h->now_us);
@@ -492,7 +494,7 @@ static bool restart(struct history *h)
 	dump(h, &before);
 	store_close(h->s->store);
 	if (h->loud)
-		printf("# restart, %zu works were under way\n", h->s->works.n);
+		printf("# restart, %zu works were under way\n", h->s->slices->works.n);
 	waiting_end(h, true);
 	h->s = server_open(h);
 	dump(h, &after);
@@ -508,8 +510,8 @@ static int unfinished(const struct history *h)
 {
 	int n = 0;
 
-	for (uint32_t id = 1; id < h->s->entries.n; id++)
-		n += h->s->entries.v[id].spec && !entry_ended(h->s, id);
+	for (uint32_t id = 1; id < h->s->jobs->entries.n; id++)
+		n += h->s->jobs->entries.v[id].spec && !entry_ended(h->s, id);
 	return n;
 }
 
@@ -555,10 +557,10 @@ static bool drain(struct history *h)
 	}
 	if (unfinished(h) == 0)
 		return true;
-	for (uint32_t id = 1; id < h->s->entries.n; id++)
-		if (h->s->entries.v[id].spec && !entry_ended(h->s, id)) {
+	for (uint32_t id = 1; id < h->s->jobs->entries.n; id++)
+		if (h->s->jobs->entries.v[id].spec && !entry_ended(h->s, id)) {
 			struct strbuf text = {0};
-			const struct entry *e = &h->s->entries.v[id];
+			const struct entry *e = &h->s->jobs->entries.v[id];
 			job_see(h, id, NULL, &text);
 			printf("# stuck, block %x: %s: %.300s\n", e->block,
 			       e->outcome && e->outcome->comment ? e->outcome->comment : "", text.text);
@@ -571,13 +573,13 @@ static bool drain(struct history *h)
 
 /* ---- the books ---- */
 
-struct books {
+struct usage_books {
 	struct map ends;     /* job's number -> rows that say how it, or an element of it, ended */
 	struct names places; /* of the ledger: a day, a user, ..., and which of its numbers */
 	VEC(int64_t) sums;   /* of each: by the history, less the ledger's own */
 };
 
-static void entry_sum(struct books *b, const struct ledger_row *x, int64_t sign)
+static void entry_sum(struct usage_books *b, const struct ledger_row *x, int64_t sign)
 {
 	const int64_t v[] = {x->attempts, x->used.ran_ms, x->used.alloc_ms, x->used.gpu_ms, x->used.cpu_ms};
 	char text[400];
@@ -605,7 +607,7 @@ static int entry_take(void *context, const struct ledger_row *x)
 
 static int row_take(void *context, const struct history_row *row)
 {
-	struct books *b = context;
+	struct usage_books *b = context;
 
 	ledger_split(row, day_sum, b);
 	*map_at(&b->ends, job_key_number(row->key)) += row->last;
@@ -621,7 +623,7 @@ static int row_count(void *context, const struct history_row *row)
 /* Each job that was accepted has ended, once, and the ledger is what the history adds up to. */
 static bool books_balance(struct history *h)
 {
-	struct books b = {0};
+	struct usage_books b = {0};
 	struct err err;
 	uint64_t value;
 	bool good = history_read(h->s->store, &(struct history_filter){.attempts = true}, row_take, &b, &err) == 0 &&
@@ -632,11 +634,11 @@ static bool books_balance(struct history *h)
 			printf("# job %llu is not in the history\n", (unsigned long long)n);
 			good = false;
 		}
-	for (uint32_t id = 1; id < h->s->entries.n && good; id++) {
+	for (uint32_t id = 1; id < h->s->jobs->entries.n && good; id++) {
 		int rows = 0;
-		if (h->s->entries.v[id].spec &&
-		    (history_job(h->s->store, h->s->entries.v[id].key, row_count, &rows, &err) < 0 ||
-		     (job_key_index(h->s->entries.v[id].key) >= 0 && rows != 1))) {
+		if (h->s->jobs->entries.v[id].spec &&
+		    (history_job(h->s->store, h->s->jobs->entries.v[id].key, row_count, &rows, &err) < 0 ||
+		     (job_key_index(h->s->jobs->entries.v[id].key) >= 0 && rows != 1))) {
 			printf("# %d ends of one job\n", rows);
 			good = false;
 		}
@@ -796,7 +798,7 @@ static void keyed_world(int which, int cuts, int turns, struct strbuf *out)
 		ask(&h, getuid(), "POST", "/v1/jobs", "{\"name\":\"x\",\"script\":\"true\",\"hold\":\"%s\"%s}",
 		    i % 3 ? "u" : "", i % 2 ? ",\"array\":\"1-6\"" : "");
 	for (int i = 0; i <= cuts; i++) {
-		h.s->slice_steps = 2;
+		h.s->slices->slice_steps = 2;
 		r = bare_begin(h.s, getuid(), "POST", keyed[which].path, "the-key", keyed[which].body,
 			       i < cuts ? NULL : &a);
 		for (int k = 0; k < (i < cuts ? turns : 1000) && !bare_answered(r); k++)
@@ -808,13 +810,13 @@ static void keyed_world(int which, int cuts, int turns, struct strbuf *out)
 		}
 		bare_end(r);
 	}
-	while (h.s->works.n) /* priorities */
+	while (h.s->slices->works.n) /* priorities */
 		server_turn(h.s);
 	strbuf_printf(out, "%d %s\n", a.status, strbuf_text(&a.body));
 	dump(&h, out);
-	for (uint32_t id = 1; id < h.s->entries.n; id++) {
+	for (uint32_t id = 1; id < h.s->jobs->entries.n; id++) {
 		json_t *events;
-		if (!h.s->entries.v[id].spec)
+		if (!h.s->jobs->entries.v[id].spec)
 			continue;
 		struct strbuf name = {0};
 		entry_id(h.s, id, &name);

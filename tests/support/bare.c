@@ -409,24 +409,24 @@ int __wrap_clock_gettime(clockid_t id, struct timespec *ret)
 struct server *bare_open(const char *dir, const char *nodes)
 {
 	static const char *const inside[] = {"scripts", "live", "nodes", "undelivered"};
-	struct server *s = mem_zalloc(sizeof *s);
+	struct server *s = server_create();
 	struct err err;
 	char path[256];
 
-	snprintf(s->where.state, sizeof s->where.state, "%s", dir);
-	snprintf(s->where.run, sizeof s->where.run, "%s", dir);
-	conf_init(&s->conf);
-	assert(conf_set(&s->conf, "nodes", nodes, &err) == 0);
-	conf_set(&s->conf, "mail.program", "", NULL);
-	s->host = mem_strdup("bare");
-	s->name = mem_strdup("bare");
-	s->uid = getuid();
-	s->multi = true;
-	s->conf.root_jobs = true;
+	snprintf(s->instance->where.state, sizeof s->instance->where.state, "%s", dir);
+	snprintf(s->instance->where.run, sizeof s->instance->where.run, "%s", dir);
+	conf_init(s->conf);
+	assert(conf_set(s->conf, "nodes", nodes, &err) == 0);
+	conf_set(s->conf, "mail.program", "", NULL);
+	s->instance->host = mem_strdup("bare");
+	s->instance->name = mem_strdup("bare");
+	s->instance->uid = getuid();
+	s->instance->multi = true;
+	s->conf->root_jobs = true;
 	clock_read(s);
-	attrs_init(&s->attrs, ATTR_SERVER);
+	attrs_init(s->attrs, ATTR_SERVER);
 	assert(world_nodes(s, &err) == 0);
-	s->here = (uint32_t)s->nodes.n;
+	s->hosts->here = (uint32_t)s->hosts->nodes.n;
 	for (size_t i = 0; i < sizeof inside / sizeof *inside; i++) {
 		snprintf(path, sizeof path, "%s/%s", dir, inside[i]);
 		mkdir(path, 0700);
@@ -438,10 +438,10 @@ struct server *bare_open(const char *dir, const char *nodes)
 	assert(outbox_open(s->store, path, &(struct outbox_host){0}, &s->outbox, &err) == 0);
 	assert(recover(s, &err) == 0);
 	recover_defaults(s);
-	for (uint32_t i = 0; i < s->nodes.n; i++)
+	for (uint32_t i = 0; i < s->hosts->nodes.n; i++)
 		world_node_store(s, i);
-	if (s->next_number == 0)
-		s->next_number = s->next_script = 1;
+	if (s->jobs->next_number == 0)
+		s->jobs->next_number = s->jobs->next_script = 1;
 	recover_attempts(s);
 	return s;
 }

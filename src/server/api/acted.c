@@ -23,15 +23,15 @@ static void object_name(const struct acted *x, uint32_t part, char ret[KEY_MAX +
 
 struct acted *acted_find(const struct server *s, uid_t uid, const char *text)
 {
-	for (size_t i = 0; i < s->acted.n; i++)
-		if (s->acted.v[i]->uid == uid && strcmp(s->acted.v[i]->text, text) == 0)
-			return s->acted.v[i];
+	for (size_t i = 0; i < s->slices->acted.n; i++)
+		if (s->slices->acted.v[i]->uid == uid && strcmp(s->slices->acted.v[i]->text, text) == 0)
+			return s->slices->acted.v[i];
 	return NULL;
 }
 
 static void forget(struct server *s, size_t at)
 {
-	struct acted *x = s->acted.v[at];
+	struct acted *x = s->slices->acted.v[at];
 	char name[KEY_MAX + 32];
 
 	for (uint32_t i = 0; i < x->parts; i++) {
@@ -44,7 +44,7 @@ static void forget(struct server *s, size_t at)
 	}
 	vec_free(&x->done);
 	free(x);
-	s->acted.v[at] = s->acted.v[--s->acted.n];
+	s->slices->acted.v[at] = s->slices->acted.v[--s->slices->acted.n];
 }
 
 /* The user's oldest, if there are too many. */
@@ -53,13 +53,13 @@ static bool crowded(const struct server *s, uid_t uid, size_t *ret)
 	size_t records = 0, jobs = 0;
 	bool found = false;
 
-	for (size_t i = 0; i < s->acted.n; i++) {
-		const struct acted *x = s->acted.v[i];
+	for (size_t i = 0; i < s->slices->acted.n; i++) {
+		const struct acted *x = s->slices->acted.v[i];
 		if (x->uid != uid)
 			continue;
 		records++;
 		jobs += x->done.n;
-		if (!x->running && (!found || x->time < s->acted.v[*ret]->time)) {
+		if (!x->running && (!found || x->time < s->slices->acted.v[*ret]->time)) {
 			found = true;
 			*ret = i;
 		}
@@ -73,7 +73,7 @@ static struct acted *acted_put(struct server *s, uid_t uid, const char *text)
 
 	x->uid = uid;
 	strcpy(x->text, text);
-	vec_push(&s->acted, x);
+	vec_push(&s->slices->acted, x);
 	return x;
 }
 
@@ -86,17 +86,17 @@ struct acted *acted_begin(struct server *s, uid_t uid, const char *text, uint64_
 		forget(s, at);
 	x = acted_put(s, uid, text);
 	x->print = print;
-	x->time = s->now;
+	x->time = s->clock->now;
 	return x;
 }
 
 void acted_turn(struct server *s)
 {
-	if (s->now < s->acted_sweep)
+	if (s->clock->now < s->slices->acted_sweep)
 		return;
-	s->acted_sweep = s->now + SWEEP;
-	for (size_t i = s->acted.n; i-- > 0;)
-		if (!s->acted.v[i]->running && s->acted.v[i]->time + KEEP <= s->now)
+	s->slices->acted_sweep = s->clock->now + SWEEP;
+	for (size_t i = s->slices->acted.n; i-- > 0;)
+		if (!s->slices->acted.v[i]->running && s->slices->acted.v[i]->time + KEEP <= s->clock->now)
 			forget(s, i);
 }
 

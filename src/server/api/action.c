@@ -127,16 +127,16 @@ static void lookup_id(struct action *a, const char *text)
 	rc = text ? jobs_named(s, text, &v, &x->array, &err) : err_set(&err, -EINVAL, "an id must be a string");
 	code = rc == -EINVAL ? "bad_request" : "unknown_job";
 
-	if (rc == 0 && (v.n == 0 || !may_see(s, &a->who, s->entries.v[v.v[0]].spec))) {
+	if (rc == 0 && (v.n == 0 || !may_see(s, &a->who, s->jobs->entries.v[v.v[0]].spec))) {
 		rc = err_set(&err, -ENOENT, "There is no job %.100s.", text);
-	} else if (rc == 0 && !may_change(&a->who, s->entries.v[v.v[0]].spec)) {
+	} else if (rc == 0 && !may_change(&a->who, s->jobs->entries.v[v.v[0]].spec)) {
 		code = "forbidden";
 		rc = err_set(&err, -EPERM, "Job %.100s is not yours.", text);
 	}
 	if (rc < 0)
 		item_fail(a, x, 0, code, &err);
 	for (size_t i = 0; i < v.n && rc == 0; i++) {
-		bool done = done_before(a, number, s->entries.v[v.v[i]].key);
+		bool done = done_before(a, number, s->jobs->entries.v[v.v[i]].key);
 		vec_push(&a->targets, (struct target){.job = v.v[i], .item = number, .done = done});
 		x->done += done;
 	}
@@ -154,7 +154,7 @@ static bool lookup_ids(struct action *a)
 static bool filter_fits(const struct action *a, uint32_t id)
 {
 	const struct server *s = a->c.s;
-	const struct spec *p = s->entries.v[id].spec;
+	const struct spec *p = s->jobs->entries.v[id].spec;
 	const char *user = json_string_value(json_object_get(a->filter, "user")),
 		   *queue = json_string_value(json_object_get(a->filter, "queue")),
 		   *state = json_string_value(json_object_get(a->filter, "state")),
@@ -171,9 +171,10 @@ static bool lookup_filter(struct action *a)
 	uint32_t end = a->scan_end - a->at < SCAN ? a->scan_end : (uint32_t)a->at + SCAN;
 
 	for (; a->at < end; a->at++)
-		if (filter_fits(a, (uint32_t)a->at) && !done_before(a, ITEM_FILTER, a->c.s->entries.v[a->at].key)) {
+		if (filter_fits(a, (uint32_t)a->at) &&
+		    !done_before(a, ITEM_FILTER, a->c.s->jobs->entries.v[a->at].key)) {
 			vec_push(&a->targets, (struct target){.job = (uint32_t)a->at, .item = (uint32_t)a->items.n});
-			vec_push(&a->items, (struct item){.key = a->c.s->entries.v[a->at].key, .jobs = 1});
+			vec_push(&a->items, (struct item){.key = a->c.s->jobs->entries.v[a->at].key, .jobs = 1});
 		}
 	return a->at < a->scan_end;
 }
@@ -187,13 +188,13 @@ static void target_change(struct action *a, struct item *x, uint32_t id)
 	struct err err;
 	int rc;
 
-	if (x->code || (x->jobs > 1 && (!s->entries.v[id].spec || entry_ended(s, id))))
+	if (x->code || (x->jobs > 1 && (!s->jobs->entries.v[id].spec || entry_ended(s, id))))
 		return; /* of many elements the first error counts, and those that have ended do not */
 	if (a->filter && !filter_fits(a, id)) {
 		x->skipped = true;
 		return;
 	}
-	if (s->entries.v[id].spec) {
+	if (s->jobs->entries.v[id].spec) {
 		a->begun = true;
 		rc = a->kind->run(&a->c, id, &code, &err);
 	} else {
@@ -201,17 +202,17 @@ static void target_change(struct action *a, struct item *x, uint32_t id)
 		rc = err_set(&err, -ENOENT, "There is no job %.100s.", x->text);
 	}
 	if (rc < 0) {
-		item_fail(a, x, s->entries.v[id].key, code, &err);
+		item_fail(a, x, s->jobs->entries.v[id].key, code, &err);
 		return;
 	}
 	x->done++;
 	if (a->acted)
-		acted_add(a->acted, item_number(a, x), s->entries.v[id].key, NULL, NULL);
+		acted_add(a->acted, item_number(a, x), s->jobs->entries.v[id].key, NULL, NULL);
 	if (x->array && a->kind->whole) {
 		spec_unref(a->altered);
-		a->altered = s->entries.v[id].spec;
+		a->altered = s->jobs->entries.v[id].spec;
 		a->altered->refs++;
-		a->altered_as = s->entries.v[id].key;
+		a->altered_as = s->jobs->entries.v[id].key;
 	}
 }
 
@@ -237,7 +238,7 @@ static bool change_waiting(struct action *a)
 
 	struct target *t = &a->targets.v[a->at++];
 
-	if (!t->done && a->c.s->entries.v[t->job].spec && entry_job(a->c.s, t->job)->state <= STATE_ALLOCATED) {
+	if (!t->done && a->c.s->jobs->entries.v[t->job].spec && entry_job(a->c.s, t->job)->state <= STATE_ALLOCATED) {
 		target_change(a, &a->items.v[t->item], t->job);
 		t->done = true;
 	}
@@ -254,8 +255,8 @@ static bool change_all(struct action *a)
 	if (!t.done) {
 		target_change(a, &a->items.v[t.item], t.job);
 	} else if (a->repeats && !a->altered && a->kind->whole && a->items.v[t.item].array &&
-		   a->c.s->entries.v[t.job].spec) {
-		a->altered = a->c.s->entries.v[t.job].spec; /* by the request that was cut off */
+		   a->c.s->jobs->entries.v[t.job].spec) {
+		a->altered = a->c.s->jobs->entries.v[t.job].spec; /* by the request that was cut off */
 		a->altered->refs++;
 		a->altered_as = 0;
 	}
@@ -455,7 +456,7 @@ static void action_begin(struct server *s, struct http_request *r, const struct 
 	a->filter = a->ids ? NULL : json_object_get(body, "filter");
 	a->phase = a->ids ? lookup_ids : lookup_filter;
 	a->at = a->ids ? 0 : 1;
-	a->scan_end = (uint32_t)s->entries.n;
+	a->scan_end = (uint32_t)s->jobs->entries.n;
 	a->c = (struct change){.s = s, .w = &a->who, .args = body, .arena = arena_create()};
 	a->acted = acted;
 	if (acted) {

@@ -131,11 +131,12 @@ static bool body_fits(const char *path, const struct http_request *r)
 
 static bool refuse_trouble(const struct server *s, struct http_request *r)
 {
-	if (!s->trouble || (store_lost(s->store) && strcmp(request_path(r), "/v1/shutdown") == 0))
+	if (!s->turn->trouble || (store_lost(s->store) && strcmp(request_path(r), "/v1/shutdown") == 0))
 		return false;
 	http_header(r, "Retry-After", "1");
 	http_error(r, 503, "unavailable",
-		   "The server can't write its store now (%s): nothing was changed. Try again later.", s->trouble);
+		   "The server can't write its store now (%s): nothing was changed. Try again later.",
+		   s->turn->trouble);
 	return true;
 }
 

@@ -56,7 +56,7 @@ static int changes_apply(struct server *s, struct attrs *a, const json_t *body, 
 			rc = attr_op_parse(op, &parsed, err);
 		if (rc == 0 && parsed != ATTR_UNSET && !value)
 			rc = err_set(err, -EINVAL, "changes[%zu] needs a value, a text", i);
-		if (rc == 0 && parsed != ATTR_UNSET && a == &s->attrs && strcasecmp(name, "default_queue") == 0 &&
+		if (rc == 0 && parsed != ATTR_UNSET && a == s->attrs && strcasecmp(name, "default_queue") == 0 &&
 		    !queue_named(s, value))
 			rc = err_set(err, -EINVAL, "default_queue: there is no queue %.60s: create it first", value);
 		if (rc == 0 && w->role < ROLE_MANAGER && strcasecmp(name, "enabled") && strcasecmp(name, "started")) {
@@ -91,14 +91,14 @@ static void counts_write(struct json *j, const int64_t counts[256])
 static void forecast_write(const struct server *s, struct json *j)
 {
 	json_open_object(j, "forecast");
-	if (s->expected_at > 0)
-		json_int(j, "made", s->expected_at);
+	if (s->outlook->expected_at > 0)
+		json_int(j, "made", s->outlook->expected_at);
 	else
 		json_text(j, "made", NULL);
-	json_int(j, "starts", (int64_t)s->stats.foreseen);
-	json_int(j, "late", (int64_t)s->stats.foreseen_late);
-	if (s->stats.foreseen > 0)
-		json_int(j, "error", (int64_t)(s->stats.foreseen_error / (double)s->stats.foreseen));
+	json_int(j, "starts", (int64_t)s->stats->foreseen);
+	json_int(j, "late", (int64_t)s->stats->foreseen_late);
+	if (s->stats->foreseen > 0)
+		json_int(j, "error", (int64_t)(s->stats->foreseen_error / (double)s->stats->foreseen));
 	else
 		json_text(j, "error", NULL);
 	json_close_object(j);
@@ -114,24 +114,24 @@ static void server_show(struct server *s, struct http_request *r)
 	count_states(s, NULL, counts);
 	json_init(&j, &out, false);
 	json_open_object(&j, NULL);
-	json_text(&j, "name", s->name);
+	json_text(&j, "name", s->instance->name);
 	json_text(&j, "version", VERSION_TEXT);
 	json_text(&j, "state",
-		  s->terminating || s->emptying		? "terminating"
-		  : attrs_bool(&s->attrs, "scheduling") ? "active"
-							: "idle");
-	json_text(&j, "policy", attrs_text(&s->attrs, "policy"));
+		  s->turn->terminating || s->turn->emptying ? "terminating"
+		  : attrs_bool(s->attrs, "scheduling")	    ? "active"
+							    : "idle");
+	json_text(&j, "policy", attrs_text(s->attrs, "policy"));
 	json_text(&j, "store", store_kind(s->store));
-	json_text(&j, "trouble", s->trouble);
-	json_bool(&j, "multiuser", s->multi);
-	json_int(&j, "started", s->stats.began);
-	json_int(&j, "now", s->now);
-	json_int(&j, "clock_ahead", s->skew);
+	json_text(&j, "trouble", s->turn->trouble);
+	json_bool(&j, "multiuser", s->instance->multi);
+	json_int(&j, "started", s->stats->began);
+	json_int(&j, "now", s->clock->now);
+	json_int(&j, "clock_ahead", s->clock->skew);
 	json_int(&j, "pid", getpid());
-	json_text(&j, "host", s->host);
-	json_text(&j, "home", s->where.home[0] ? s->where.home : NULL);
-	json_text(&j, "state_directory", s->where.state);
-	json_text(&j, "log", s->where.log);
+	json_text(&j, "host", s->instance->host);
+	json_text(&j, "home", s->instance->where.home[0] ? s->instance->where.home : NULL);
+	json_text(&j, "state_directory", s->instance->where.state);
+	json_text(&j, "log", s->instance->where.log);
 	cluster_roles(s, &j, "servers");
 	json_int(&j, "nodes", nodes);
 	json_int(&j, "cpus", cpus);
@@ -139,7 +139,7 @@ static void server_show(struct server *s, struct http_request *r)
 	forecast_write(s, &j);
 	counts_write(&j, counts);
 	json_open_object(&j, "attributes");
-	attrs_write(&s->attrs, &j);
+	attrs_write(s->attrs, &j);
 	json_close_object(&j);
 	json_open_object(&j, "defaults");
 	attrs_write_defaults(ATTR_SERVER, &j);
@@ -152,11 +152,11 @@ static void server_show(struct server *s, struct http_request *r)
 /* What follows from other attributes than before. */
 static void server_changed(struct server *s)
 {
-	attrs_store(s, "server", "server", &s->attrs);
+	attrs_store(s, "server", "server", s->attrs);
 	world_settings(s);
 	agents_settings(s);
-	s->waiting_offers = true;
-	s->dirty = true;
+	s->turn->waiting_offers = true;
+	s->turn->dirty = true;
 }
 
 void api_server(struct server *s, struct http_request *r, const struct asker *w)
@@ -175,7 +175,7 @@ void api_server(struct server *s, struct http_request *r, const struct asker *w)
 	body = api_body(r, &err);
 	if (!body) {
 		http_error(r, 400, "bad_request", "%s", err.text);
-	} else if (changes_apply(s, &s->attrs, body, w, &code, &err) < 0) {
+	} else if (changes_apply(s, s->attrs, body, w, &code, &err) < 0) {
 		http_error(r, api_status(code), code, "%s", err.text);
 	} else {
 		server_changed(s);
@@ -244,7 +244,7 @@ static void queue_change(struct server *s, struct http_request *r, const struct 
 		attrs_store(s, "queue", q->name, &q->attrs);
 		if (attrs_bool(&q->attrs, "started") != started)
 			block_queue(s, q);
-		s->waiting_offers = s->dirty = true;
+		s->turn->waiting_offers = s->turn->dirty = true;
 		strbuf_puts(&out, "{}");
 		reply_later(s, r, 200, &out);
 	}
@@ -265,8 +265,8 @@ static void queues_list(struct server *s, struct http_request *r, const struct q
 		int64_t(*counts)[256] = count_queues(s);
 		json_open_object(&j, NULL);
 		json_open_array(&j, "queues");
-		for (size_t i = 0; i < s->queues.n; i++)
-			queue_show(s->queues.v[i], counts[i], &j);
+		for (size_t i = 0; i < s->jobs->queues.n; i++)
+			queue_show(s->jobs->queues.v[i], counts[i], &j);
 		free(counts);
 		json_close_array(&j);
 		json_close_object(&j);
@@ -354,43 +354,43 @@ void api_metrics(struct server *s, struct http_request *r, const struct asker *w
 	metric(&out, "cpus", "gauge", "CPUs of all nodes.", (double)cpus);
 	metric(&out, "cpus_used", "gauge", "CPUs that jobs hold.", (double)used);
 	metric(&out, "jobs_submitted_total", "counter", "Jobs accepted since the server started.",
-	       (double)s->stats.submitted);
+	       (double)s->stats->submitted);
 	metric(&out, "jobs_started_total", "counter", "Attempts started since the server started.",
-	       (double)s->stats.started);
-	metric(&out, "jobs_ended_total", "counter", "Jobs ended since the server started.", (double)s->stats.finished);
+	       (double)s->stats->started);
+	metric(&out, "jobs_ended_total", "counter", "Jobs ended since the server started.", (double)s->stats->finished);
 	metric(&out, "cycles_total", "counter", "Scheduling cycles.", (double)sched->cycles);
 	metric(&out, "full_passes_total", "counter", "Cycles that looked at the whole queue.",
 	       (double)sched->full_passes);
 	metric(&out, "cycle_seconds", "gauge", "Duration of the last scheduling cycle.",
-	       (double)s->stats.cycle_us / 1e6);
+	       (double)s->stats->cycle_us / 1e6);
 	metric(&out, "cycle_seconds_max", "gauge", "Duration of the longest scheduling cycle.",
-	       (double)s->stats.max_cycle_us / 1e6);
-	metric(&out, "turns_total", "counter", "Turns of the server's loop.", (double)s->stats.turns);
+	       (double)s->stats->max_cycle_us / 1e6);
+	metric(&out, "turns_total", "counter", "Turns of the server's loop.", (double)s->stats->turns);
 	metric(&out, "turns_long_total", "counter", "Turns that kept everything else waiting for more than 50 ms.",
-	       (double)s->stats.long_turns);
+	       (double)s->stats->long_turns);
 	metric(&out, "turn_seconds_max", "gauge", "Duration of the longest turn since the metrics were read last.",
-	       (double)s->stats.turn_max_us / 1e6);
+	       (double)s->stats->turn_max_us / 1e6);
 	metric(&out, "turn_cpu_seconds_max", "gauge",
 	       "Processor time of the turn that used most since the metrics were read last.",
-	       (double)s->stats.turn_cpu_max_us / 1e6);
-	s->stats.turn_max_us = s->stats.turn_cpu_max_us = 0;
+	       (double)s->stats->turn_cpu_max_us / 1e6);
+	s->stats->turn_max_us = s->stats->turn_cpu_max_us = 0;
 	metric(&out, "pushed_starts_total", "counter",
 	       "Jobs that could start only because planned parts of others were pushed.", (double)sched->rescued);
 	metric(&out, "starts_foreseen_total", "counter", "Jobs that started and whose start had been foreseen.",
-	       (double)s->stats.foreseen);
+	       (double)s->stats->foreseen);
 	metric(&out, "start_error_seconds_total", "counter",
-	       "By how much those starts differed from what was foreseen first, either way.", s->stats.foreseen_error);
+	       "By how much those starts differed from what was foreseen first, either way.", s->stats->foreseen_error);
 	metric(&out, "starts_late_total", "counter", "Of those, how many came later than foreseen.",
-	       (double)s->stats.foreseen_late);
-	metric(&out, "commits_total", "counter", "Commits to the store.", (double)s->stats.commits);
-	metric(&out, "commit_seconds_total", "counter", "Time spent in commits.", (double)s->stats.commit_us / 1e6);
+	       (double)s->stats->foreseen_late);
+	metric(&out, "commits_total", "counter", "Commits to the store.", (double)s->stats->commits);
+	metric(&out, "commit_seconds_total", "counter", "Time spent in commits.", (double)s->stats->commit_us / 1e6);
 	metric(&out, "commits_failed_total", "counter", "Commits that failed and were tried again.",
-	       (double)s->stats.failed_commits);
+	       (double)s->stats->failed_commits);
 	metric(&out, "requests_total", "counter", "Requests to the API.", (double)http.requests);
 	metric(&out, "requests_rejected_total", "counter", "Requests refused by a bound.", (double)http.rejected);
 	metric(&out, "connections", "gauge", "Open connections.", http.connections);
 	metric(&out, "memory_kib", "gauge", "Resident memory of the server.", (double)memory_kib());
-	metric(&out, "start_time_seconds", "gauge", "When the server started.", (double)s->stats.began);
+	metric(&out, "start_time_seconds", "gauge", "When the server started.", (double)s->stats->began);
 	http_reply_strbuf(r, 200, "text/plain; version=0.0.4", &out);
 	strbuf_fini(&out);
 }
@@ -413,14 +413,14 @@ void api_shutdown(struct server *s, struct http_request *r, const struct asker *
 		http_error(r, 400, "bad_request", "mode must be quick or kill");
 	} else {
 		server_say(s, "asked to stop by %s; running jobs %s", w->user, kill ? "are ended" : "go on");
-		for (uint32_t id = 1; kill && id < s->entries.n; id++)
-			if (s->entries.v[id].spec &&
+		for (uint32_t id = 1; kill && id < s->jobs->entries.n; id++)
+			if (s->jobs->entries.v[id].spec &&
 			    (entry_job(s, id)->state == STATE_NOW || entry_job(s, id)->state == STATE_RUNNING))
 				job_kill(s, id,
 					 &(struct payload){.intent = INTENT_DELETE, .delay = -1, .who = w->user});
-		s->dismissed = true;
-		s->emptying = kill;
-		s->terminating = !kill;
+		s->turn->dismissed = true;
+		s->turn->emptying = kill;
+		s->turn->terminating = !kill;
 		strbuf_puts(&out, "{}");
 		if (store_lost(s->store)) /* no commit will tell that it may leave */
 			http_reply_strbuf(r, 200, "application/json", &out);

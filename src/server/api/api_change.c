@@ -46,7 +46,7 @@ static int do_delete(struct change *c, uint32_t id, const char **code, struct er
 	if (entry_ended(s, id))
 		return ended_error(code, err);
 	snprintf(why, sizeof why, "deleted by %s%s%.400s", c->w->user, message ? ": " : "", message ? message : "");
-	p.foreign = c->w->uid != s->entries.v[id].spec->uid;
+	p.foreign = c->w->uid != s->jobs->entries.v[id].spec->uid;
 	if (!runs(s, id)) {
 		p.who = NULL; /* the text says it */
 		job_end_waiting(s, id, END_DELETED, &p);
@@ -94,8 +94,9 @@ static int do_hold(struct change *c, uint32_t id, const char **code, struct err 
 		return rc;
 	if (entry_ended(c->s, id))
 		return ended_error(code, err);
-	entry_event(c->s, id, EVENT_HOLDS,
-		    &(struct payload){.holds = c->s->entries.v[id].holds | bits, .text = "held", .who = c->w->user});
+	entry_event(
+		c->s, id, EVENT_HOLDS,
+		&(struct payload){.holds = c->s->jobs->entries.v[id].holds | bits, .text = "held", .who = c->w->user});
 	if (!runs(c->s, id)) /* a running one is held when it comes back */
 		block_set(c->s, id, bits);
 	return 0;
@@ -111,7 +112,7 @@ static int do_release(struct change *c, uint32_t id, const char **code, struct e
 	if (entry_ended(c->s, id))
 		return ended_error(code, err);
 	entry_event(c->s, id, EVENT_HOLDS,
-		    &(struct payload){.holds = c->s->entries.v[id].holds & (uint8_t)~bits,
+		    &(struct payload){.holds = c->s->jobs->entries.v[id].holds & (uint8_t)~bits,
 				      .failed = bits & BLOCK_SYSTEM,
 				      .text = "released",
 				      .who = c->w->user});
@@ -158,7 +159,7 @@ static int do_signal(struct change *c, uint32_t id, const char **code, struct er
 		return state_error(c->s, id, "only a running job can be sent a signal", code, err);
 	attempt_tag(c->s, id, entry_job(c->s, id)->attempt, o.tag);
 	if (o.signal)
-		vec_push(&c->s->signals, o);
+		vec_push(&c->s->outbox->signals, o);
 	entry_event(c->s, id, o.signal == SIGSTOP || o.signal == SIGCONT ? EVENT_SUSPEND : EVENT_NOTE,
 		    &(struct payload){.suspended = o.signal == SIGSTOP,
 				      .text = arena_printf(c->arena, "signal %s sent", text),
@@ -172,7 +173,7 @@ static int do_rerun(struct change *c, uint32_t id, const char **code, struct err
 		return ended_error(code, err);
 	if (!runs(c->s, id))
 		return state_error(c->s, id, "only a running job can be run again", code, err);
-	if (!c->s->entries.v[id].spec->rerunnable)
+	if (!c->s->jobs->entries.v[id].spec->rerunnable)
 		return state_error(c->s, id, "it is not rerunnable (-r n)", code, err);
 	job_kill(c->s, id, &(struct payload){.intent = INTENT_RERUN, .who = c->w->user});
 	return 0;
@@ -207,7 +208,7 @@ static int nodes_arg(struct change *c, uint32_t *ret, const char **code, struct 
 static int do_run(struct change *c, uint32_t id, const char **code, struct err *err)
 {
 	struct server *s = c->s;
-	const struct entry *e = &s->entries.v[id];
+	const struct entry *e = &s->jobs->entries.v[id];
 	bool held = entry_job(s, id)->state == STATE_HELD;
 	uint32_t on;
 	int rc;
@@ -225,16 +226,16 @@ static int do_run(struct change *c, uint32_t id, const char **code, struct err *
 	if ((rc = nodes_arg(c, &on, code, err)) < 0)
 		return rc;
 	if (held)
-		sched_release(s->sched, id, s->now);
-	if (!sched_run(s->sched, id, on, s->now)) {
+		sched_release(s->sched, id, s->clock->now);
+	if (!sched_run(s->sched, id, on, s->clock->now)) {
 		if (held)
-			sched_hold(s->sched, id, s->now);
+			sched_hold(s->sched, id, s->clock->now);
 		return state_error(s, id, "there is no room for it now (shunt why tells what is in its way)", code,
 				   err);
 	}
 	block_running(s, id);
 	entry_event(s, id, EVENT_NOTE, &(struct payload){.text = "started before its turn", .who = c->w->user});
-	s->dirty = true;
+	s->turn->dirty = true;
 	return 0;
 }
 
@@ -250,7 +251,7 @@ static int do_move(struct change *c, uint32_t id, const char **code, struct err 
 {
 	struct server *s = c->s;
 	const char *name = arg_text(c, "queue");
-	struct asker owner = owner_of(s, s->entries.v[id].spec);
+	struct asker owner = owner_of(s, s->jobs->entries.v[id].spec);
 	struct submission x = {0};
 	int rc;
 
@@ -262,9 +263,9 @@ static int do_move(struct change *c, uint32_t id, const char **code, struct err 
 		*code = "unknown_queue";
 		return err_set(err, -ENOENT, "There is no queue %.60s.", name ? name : "\"\"");
 	}
-	x.spec = spec_copy(s->entries.v[id].spec);
+	x.spec = spec_copy(s->jobs->entries.v[id].spec);
 	x.spec->queue = word_add(s, name);
-	x.spec->holds = s->entries.v[id].holds;
+	x.spec->holds = s->jobs->entries.v[id].holds;
 	rc = c->w->role >= ROLE_OPERATOR ? 0 : submit_check(s, &owner, &x, 0, code, err);
 	if (rc == 0)
 		entry_alter(
@@ -301,7 +302,7 @@ static int do_message(struct change *c, uint32_t id, const char **code, struct e
 		return ended_error(code, err);
 	if (!runs(s, id))
 		return state_error(s, id, "only a running job has output to write to", code, err);
-	if (s->multi && s->entries.v[id].spec->uid != s->uid) {
+	if (s->instance->multi && s->jobs->entries.v[id].spec->uid != s->instance->uid) {
 		*code = "bad_state";
 		return err_set(err, -ENOTSUP, "in a system instance the server can't write into users' files");
 	}
@@ -322,7 +323,7 @@ static int do_message(struct change *c, uint32_t id, const char **code, struct e
 /* The job as it would be submitted now. */
 static json_t *as_submission(struct server *s, uint32_t id, json_t *body)
 {
-	const struct entry *e = &s->entries.v[id];
+	const struct entry *e = &s->jobs->entries.v[id];
 	const struct spec *p = e->spec;
 	json_t *o = json_deep_copy(body), *resources = json_array();
 	char walltime[64], mail[4] = "", holds[4] = "";
@@ -411,7 +412,7 @@ static bool waits_for(struct server *s, const char *depend, uint64_t number, int
 			uint32_t other = a ? a->first : 0;
 			found = id->number == number;
 			if (!found && (a || entry_find(s, id->number, id->index, &other)) && !entry_ended(s, other))
-				found = waits_for(s, s->entries.v[other].spec->depend, number, depth - 1);
+				found = waits_for(s, s->jobs->entries.v[other].spec->depend, number, depth - 1);
 		}
 	depends_fini(&d);
 	return found;
@@ -439,7 +440,7 @@ static uint32_t files_name_after(struct server *s, const struct spec *old, const
 static int alter_read(struct change *c, uint32_t id, const char **code, struct err *err)
 {
 	struct server *s = c->s;
-	struct spec *old = s->entries.v[id].spec;
+	struct spec *old = s->jobs->entries.v[id].spec;
 	struct asker owner = owner_of(s, old);
 	struct submission x = {0};
 	json_t *body = NULL, *o = NULL;
@@ -464,7 +465,7 @@ static int alter_read(struct change *c, uint32_t id, const char **code, struct e
 	else if (rc == 0 && !runs(s, id))
 		rc = depend_check(s, &owner, x.spec,
 				  err); /* limits are not for operators, but what isn't there nobody can wait for */
-	if (rc == 0 && waits_for(s, x.spec->depend, job_key_number(s->entries.v[id].key), DEPTH_MAX))
+	if (rc == 0 && waits_for(s, x.spec->depend, job_key_number(s->jobs->entries.v[id].key), DEPTH_MAX))
 		rc = err_set(err, -ELOOP, "depend: it would wait for itself");
 	if (rc == 0) {
 		x.spec->created = old->created;
@@ -477,7 +478,7 @@ static int alter_read(struct change *c, uint32_t id, const char **code, struct e
 		c->last.from = old;
 		c->last.to = x.spec;
 		x.spec->refs++;
-		c->last.holds = s->entries.v[id].holds;
+		c->last.holds = s->jobs->entries.v[id].holds;
 		c->last.running = runs(s, id);
 		as_it_was = json_dumps(body, JSON_COMPACT);
 		if (strcmp(as_it_was, x.body) != 0) {
@@ -498,13 +499,13 @@ static void owner_add(struct change *c, uint32_t owner)
 		if (c->owners.v[i] == owner)
 			return;
 	vec_push(&c->owners, owner);
-	c->s->priorities = true;
+	c->s->jobs->priorities = true;
 }
 
 /* Of the array that the job is an element of, the first time. *ret_only: nothing else is to be altered. */
 static int throttle(struct change *c, uint32_t id, bool *ret_only, struct err *err)
 {
-	struct array *a = array_find(c->s, job_key_number(c->s->entries.v[id].key));
+	struct array *a = array_find(c->s, job_key_number(c->s->jobs->entries.v[id].key));
 	int64_t limit = -1;
 	int rc = throttle_get(c->args, &limit, err);
 
@@ -522,7 +523,7 @@ static int throttle(struct change *c, uint32_t id, bool *ret_only, struct err *e
 static int do_alter(struct change *c, uint32_t id, const char **code, struct err *err)
 {
 	struct server *s = c->s;
-	const struct entry *e = &s->entries.v[id];
+	const struct entry *e = &s->jobs->entries.v[id];
 	struct payload p = {.text = "altered", .who = c->w->user};
 	bool only;
 	int rc;

@@ -39,7 +39,7 @@ static void row_members(struct question *q, const struct history_row *row)
 	struct json *j = &q->j;
 	char id[400];
 
-	json_text(j, "id", past_id(row, q->s->name, id, sizeof id));
+	json_text(j, "id", past_id(row, q->s->instance->name, id, sizeof id));
 	json_int(j, "attempt", row->attempt);
 	json_bool(j, "last", row->last);
 	json_text(j, "name", row->name);
@@ -75,7 +75,7 @@ static int row_write(void *context, const struct history_row *row)
 
 	json_open_object(&q->j, NULL);
 	if (q->as_jobs)
-		past_row_write(row, q->s->name, &q->j);
+		past_row_write(row, q->s->instance->name, &q->j);
 	else
 		row_members(q, row);
 	json_close_object(&q->j);
@@ -148,7 +148,7 @@ static int job_read(struct question *q, struct store *store, struct err *err)
 	json_init(&q->j, &q->out, false);
 	json_open_object(&q->j, NULL);
 	if (rc == 0 && q->rows > 0)
-		past_job_write(&q->job, q->s->name, &q->j);
+		past_job_write(&q->job, q->s->instance->name, &q->j);
 	json_close_object(&q->j);
 	past_job_fini(&q->job);
 	return rc;
@@ -179,7 +179,7 @@ static int question_read(struct read_work *w, struct store *store)
 
 static void job_unknown(struct question *q)
 {
-	if (job_key_number(q->f.first) >= q->s->next_number)
+	if (job_key_number(q->f.first) >= q->s->jobs->next_number)
 		http_error(q->r, 404, "unknown_job", "There is no job %.100s: that number was never given to one.",
 			   q->id);
 	else

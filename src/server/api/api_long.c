@@ -39,7 +39,7 @@ struct plan_work {
 static void piece_show(const struct server *s, const struct asker *w, struct json *j, uint32_t job, uint32_t node,
 		       int64_t cpus, int64_t start, int64_t end, const char *state)
 {
-	const struct entry *e = &s->entries.v[job];
+	const struct entry *e = &s->jobs->entries.v[job];
 	struct strbuf id = {0};
 	bool seen = e->spec && may_see(s, w, e->spec);
 
@@ -75,7 +75,7 @@ static int64_t piece_cpus(const struct server *s, const struct piece *x)
 
 static void pieces_collect(struct server *s, struct plan_work *w)
 {
-	for (uint32_t i = 0; i < s->nodes.n; i++)
+	for (uint32_t i = 0; i < s->hosts->nodes.n; i++)
 		for (size_t k = 0; k < s->plan->node[i].pieces.n; k++) {
 			const struct piece *x = &s->plan->node[i].pieces.v[k];
 			const struct job *job = entry_job(s, x->job);
@@ -87,9 +87,9 @@ static void pieces_collect(struct server *s, struct plan_work *w)
 								 : job->guaranteed ? "guaranteed"
 										   : "reserved"});
 		}
-	for (size_t i = 0; i < s->pieces.n; i++) {
-		const struct foreseen_piece *x = &s->pieces.v[i];
-		if (s->entries.v[x->job].spec && entry_job(s, x->job)->state == STATE_CANDIDATE)
+	for (size_t i = 0; i < s->outlook->pieces.n; i++) {
+		const struct foreseen_piece *x = &s->outlook->pieces.v[i];
+		if (s->jobs->entries.v[x->job].spec && entry_job(s, x->job)->state == STATE_CANDIDATE)
 			vec_push(&w->pieces,
 				 (struct plan_piece){x->job, x->node, x->cpus, x->start, x->end, "expected"});
 	}
@@ -156,11 +156,11 @@ void api_plan(struct server *s, struct http_request *r, const struct asker *who)
 	foresee(s);
 	w->r = r;
 	w->who = *who;
-	w->foreseen = s->expected_at;
+	w->foreseen = s->outlook->expected_at;
 	pieces_collect(s, w);
 	json_init(&w->j, &w->out, false);
 	json_open_object(&w->j, NULL);
-	json_int(&w->j, "now", s->now);
+	json_int(&w->j, "now", s->clock->now);
 	json_open_array(&w->j, "nodes");
 	if (s->plan->nnodes == 0) {
 		json_close_array(&w->j);
@@ -238,7 +238,8 @@ void api_log(struct server *s, struct http_request *r, const struct asker *who)
 		snprintf(w->id, sizeof w->id, "%.*s", (int)strcspn(job, ".["), *job ? job : "-");
 	if (who->role < ROLE_OPERATOR)
 		snprintf(w->user, sizeof w->user, "%s", who->user);
-	snprintf(dir, sizeof dir, "%s/accounting", s->where.state);
-	w->reader = accounting_open_days(*s->conf.accounting ? s->conf.accounting : dir, s->now - days * 86400, s->now);
+	snprintf(dir, sizeof dir, "%s/accounting", s->instance->where.state);
+	w->reader = accounting_open_days(*s->conf->accounting ? s->conf->accounting : dir, s->clock->now - days * 86400,
+					 s->clock->now);
 	work_add(s, &w->work, &kind);
 }

@@ -11,9 +11,9 @@
 void cluster_sum(const struct server *s, int64_t *ret_nodes, int64_t *ret_cpus, int64_t *ret_used)
 {
 	*ret_nodes = *ret_cpus = *ret_used = 0;
-	for (uint32_t i = 0; i < s->nodes.n; i++) {
-		*ret_nodes += !s->nodes.v[i].gone;
-		*ret_cpus += s->nodes.v[i].gone ? 0 : s->cluster->nodes.v[i].total.v[RES_CPU];
+	for (uint32_t i = 0; i < s->hosts->nodes.n; i++) {
+		*ret_nodes += !s->hosts->nodes.v[i].gone;
+		*ret_cpus += s->hosts->nodes.v[i].gone ? 0 : s->cluster->nodes.v[i].total.v[RES_CPU];
 		*ret_used += world_cpus_used(s, i);
 	}
 }
@@ -24,9 +24,9 @@ void nodes_metrics(const struct server *s, struct strbuf *out)
 	static const char *const words[] = {"free", "busy", "offline", "draining", "down", "joining", "unhealthy"};
 	int64_t count[sizeof words / sizeof *words] = {0}, connected = 0;
 
-	for (uint32_t i = 0; i < s->nodes.n; i++) {
+	for (uint32_t i = 0; i < s->hosts->nodes.n; i++) {
 		const char *state = node_state(s, i);
-		connected += agent_connected(&s->nodes.v[i]);
+		connected += agent_connected(&s->hosts->nodes.v[i]);
 		for (size_t k = 0; k < sizeof words / sizeof *words && !world_node_past(s, i); k++)
 			count[k] += strncmp(state, words[k], strcspn(state, ",")) == 0;
 	}
@@ -38,7 +38,7 @@ void nodes_metrics(const struct server *s, struct strbuf *out)
 		      "shunt_agents_connected %lld\n"
 		      "# HELP shunt_hosts_lost_total Hosts whose jobs were given up.\n"
 		      "# TYPE shunt_hosts_lost_total counter\nshunt_hosts_lost_total %llu\n",
-		      (long long)connected, (unsigned long long)s->stats.hosts_lost);
+		      (long long)connected, (unsigned long long)s->stats->hosts_lost);
 }
 
 /* ---- showing ---- */
@@ -107,18 +107,18 @@ static void agent_show(const struct agent *a, struct json *j)
 
 static double load_of(const struct server *s, uint32_t node)
 {
-	const struct node_info *n = &s->nodes.v[node];
+	const struct node_info *n = &s->hosts->nodes.v[node];
 	double load[3];
 
 	if (n->agent)
 		return n->agent->load;
-	return s->real && getloadavg(load, 3) == 3 ? load[0] : (double)world_cpus_used(s, node);
+	return s->instance->real && getloadavg(load, 3) == 3 ? load[0] : (double)world_cpus_used(s, node);
 }
 
 static void node_show(const struct server *s, uint32_t node, struct json *j)
 {
 	const struct node *n = &s->cluster->nodes.v[node];
-	const struct node_info *info = &s->nodes.v[node];
+	const struct node_info *info = &s->hosts->nodes.v[node];
 	struct strbuf health = {0};
 
 	json_open_object(j, NULL);
@@ -269,7 +269,7 @@ static char *text_or_null(const json_t *v)
 /* Features and class: as they were, if the cluster has no room for more words. */
 static int words_change(struct server *s, uint32_t node, struct node_change *c, struct err *err)
 {
-	struct node_info *n = &s->nodes.v[node];
+	struct node_info *n = &s->hosts->nodes.v[node];
 	char *features = n->features, *class = n->class;
 	int rc;
 
@@ -298,7 +298,7 @@ static int words_change(struct server *s, uint32_t node, struct node_change *c, 
 
 static int change_make(struct server *s, uint32_t node, struct node_change *c, struct err *err)
 {
-	struct node_info *n = &s->nodes.v[node];
+	struct node_info *n = &s->hosts->nodes.v[node];
 
 	if ((c->has_features || c->class) && words_change(s, node, c, err) < 0)
 		return -ENOSPC;
@@ -329,7 +329,7 @@ static void node_patch(struct server *s, struct http_request *r, uint32_t node)
 	struct err err;
 	json_t *body = api_body(r, &err);
 
-	if (!body || change_read(&s->nodes.v[node], body, &c, &err) < 0 || change_make(s, node, &c, &err) < 0) {
+	if (!body || change_read(&s->hosts->nodes.v[node], body, &c, &err) < 0 || change_make(s, node, &c, &err) < 0) {
 		http_error(r, 400, "bad_request", "%s", err.text);
 	} else {
 		strbuf_puts(&out, "{}");
@@ -364,7 +364,7 @@ static void nodes_list(const struct server *s, struct http_request *r, const uin
 	} else {
 		json_open_object(&j, NULL);
 		json_open_array(&j, "nodes");
-		for (uint32_t i = 0; i < s->nodes.n; i++)
+		for (uint32_t i = 0; i < s->hosts->nodes.n; i++)
 			if (!world_node_past(s, i))
 				node_show(s, i, &j);
 		json_close_array(&j);

@@ -76,12 +76,12 @@ struct listing {
 static bool listing_next(struct listing *l, uint32_t *ret, const struct array **ret_array)
 {
 	struct server *s = l->s;
-	uint32_t end = l->chosen ? (uint32_t)l->ids.n : (uint32_t)s->entries.n;
+	uint32_t end = l->chosen ? (uint32_t)l->ids.n : (uint32_t)s->jobs->entries.n;
 
 	while (l->at < end) {
 		bool whole = l->chosen ? l->ids.v[l->at] & WHOLE : !l->f.expand;
 		uint32_t id = l->chosen ? l->ids.v[l->at] & ~WHOLE : l->at;
-		const struct entry *e = &s->entries.v[id];
+		const struct entry *e = &s->jobs->entries.v[id];
 		const struct array *a =
 			e->spec && job_key_index(e->key) >= 0 ? array_find(s, job_key_number(e->key)) : NULL;
 		l->at++;
@@ -121,7 +121,7 @@ static void listing_free(void *context)
 
 static bool is_close(const struct server *s, const struct asker *w, uint32_t id)
 {
-	return w->uid == s->entries.v[id].spec->uid || w->role == ROLE_MANAGER;
+	return w->uid == s->jobs->entries.v[id].spec->uid || w->role == ROLE_MANAGER;
 }
 
 /* The words of qsub are as private as the environment: -v is among them. */
@@ -229,7 +229,7 @@ static int choose(struct listing *l, const char *ids, struct err *err)
 /* The first entry after a job, an element, or a whole array, for pages. */
 static uint32_t after_id(const struct server *s, const char *text)
 {
-	uint32_t lo = 1, hi = (uint32_t)s->entries.n;
+	uint32_t lo = 1, hi = (uint32_t)s->jobs->entries.n;
 	char *end;
 	uint64_t number = strtoull(text, &end, 10);
 	int64_t index = *end == '[' && end[1] != ']' ? strtoll(end + 1, NULL, 10) : JOB_INDEX_MAX;
@@ -237,7 +237,7 @@ static uint32_t after_id(const struct server *s, const char *text)
 
 	while (lo < hi) {
 		uint32_t mid = lo + (hi - lo) / 2;
-		if (s->entries.v[mid].key <= key)
+		if (s->jobs->entries.v[mid].key <= key)
 			lo = mid + 1;
 		else
 			hi = mid;
@@ -283,7 +283,7 @@ void api_list(struct server *s, struct http_request *r, const struct asker *w)
 	x = request_query(r, "completed");
 	l->f.completed = !x || strcmp(x, "1") == 0;
 	l->f.ended_since =
-		x && strcmp(x, "recent") == 0 ? s->now - attrs_number(&s->attrs, "show_completed") : INT64_MAX;
+		x && strcmp(x, "recent") == 0 ? s->clock->now - attrs_number(s->attrs, "show_completed") : INT64_MAX;
 	if ((x = request_query(r, "arrays")))
 		l->f.expand = strcmp(x, "expand") == 0;
 	l->limit = (uint64_t)query_number("/v1/jobs", r, "limit", (int64_t)l->limit);
@@ -324,7 +324,7 @@ static int job_find(struct server *s, const struct asker *w, const char *text, u
 	job_vec v = {0};
 	int rc = jobs_named(s, text, &v, ret_array, err);
 
-	if (rc == 0 && (v.n == 0 || !may_see(s, w, s->entries.v[v.v[0]].spec)))
+	if (rc == 0 && (v.n == 0 || !may_see(s, w, s->jobs->entries.v[v.v[0]].spec)))
 		rc = -ENOENT;
 	if (rc == 0)
 		*ret = v.v[0];
@@ -403,7 +403,7 @@ void api_script(struct server *s, struct http_request *r, const struct asker *w,
 
 	if (!one_job(s, r, w, text, &id, &a) || !is_private_to(s, r, w, id))
 		return;
-	if (store_get_script(s->store, s->entries.v[id].spec->script, &script, &n, &err) < 0) {
+	if (store_get_script(s->store, s->jobs->entries.v[id].spec->script, &script, &n, &err) < 0) {
 		http_error(r, 404, "not_found", "Job %.100s has no script.", text);
 		return;
 	}
@@ -452,8 +452,8 @@ void api_history(struct server *s, struct http_request *r, const struct asker *w
 	json_open_object(&j, NULL);
 	json_open_array(&j, "events");
 	struct history_writer h = {s, &j};
-	history_one(&h, &(struct store_event){.time = s->entries.v[id].spec->created, .type = EVENT_SUBMIT});
-	store_get_events(s->store, a ? job_key(a->number, -1) : s->entries.v[id].key, history_one, &h, NULL);
+	history_one(&h, &(struct store_event){.time = s->jobs->entries.v[id].spec->created, .type = EVENT_SUBMIT});
+	store_get_events(s->store, a ? job_key(a->number, -1) : s->jobs->entries.v[id].key, history_one, &h, NULL);
 	json_close_array(&j);
 	json_close_object(&j);
 	http_reply_strbuf(r, 200, "application/json", &out);
@@ -469,7 +469,7 @@ static void name_job(void *context, uint32_t job, struct strbuf *out)
 
 static void why_blocked(struct server *s, uint32_t id, struct strbuf *out)
 {
-	const struct entry *e = &s->entries.v[id];
+	const struct entry *e = &s->jobs->entries.v[id];
 	char when[32];
 
 	if (e->block & BLOCK_MISFIT)
@@ -514,12 +514,13 @@ static void why_expected(const struct server *s, uint32_t id, bool known, int64_
 
 	if (known) {
 		strbuf_printf(out, "; it is expected to start in %s",
-			      duration_human(at > s->now ? at - s->now : 0, when, sizeof when));
-		if (s->entries.v[id].block & BLOCK_DEPEND)
+			      duration_human(at > s->clock->now ? at - s->clock->now : 0, when, sizeof when));
+		if (s->jobs->entries.v[id].block & BLOCK_DEPEND)
 			strbuf_puts(out, ", if the jobs it waits for succeed");
-		if (s->expected_at > 0 && s->now - s->expected_at >= FORECAST_OLD)
-			strbuf_printf(out, " (as of %s ago)", duration_human(s->now - s->expected_at, age, sizeof age));
-	} else if (s->entries.v[id].block & (BLOCK_HOLDS | BLOCK_QUEUE | BLOCK_MISFIT)) {
+		if (s->outlook->expected_at > 0 && s->clock->now - s->outlook->expected_at >= FORECAST_OLD)
+			strbuf_printf(out, " (as of %s ago)",
+				      duration_human(s->clock->now - s->outlook->expected_at, age, sizeof age));
+	} else if (s->jobs->entries.v[id].block & (BLOCK_HOLDS | BLOCK_QUEUE | BLOCK_MISFIT)) {
 		strbuf_puts(out, "; until then there is no estimate of its start");
 	} else {
 		strbuf_puts(out, "; no estimate: ");
@@ -547,7 +548,7 @@ void api_why(struct server *s, struct http_request *r, const struct asker *w, co
 	known = foresee_start(s, id, &at);
 	if (entry_job(s, id)->state == STATE_HELD)
 		why_blocked(s, id, &sentence);
-	else if (!attrs_bool(&s->attrs, "scheduling") && job_waits(entry_job(s, id)))
+	else if (!attrs_bool(s->attrs, "scheduling") && job_waits(entry_job(s, id)))
 		strbuf_puts(&sentence, "the server does not start jobs now (scheduling is False)");
 	else if (reason.why == WHY_NOT) {
 		char c = entry_state(s, id);
@@ -556,9 +557,9 @@ void api_why(struct server *s, struct http_request *r, const struct asker *w, co
 			      : c == 'E' ? "is ending"
 					 : "runs");
 		if (c == 'C')
-			strbuf_printf(&sentence, " with exit status %d", s->entries.v[id].exit_status);
-		if (c == 'C' && s->entries.v[id].outcome && s->entries.v[id].outcome->comment)
-			strbuf_printf(&sentence, ": %s", s->entries.v[id].outcome->comment);
+			strbuf_printf(&sentence, " with exit status %d", s->jobs->entries.v[id].exit_status);
+		if (c == 'C' && s->jobs->entries.v[id].outcome && s->jobs->entries.v[id].outcome->comment)
+			strbuf_printf(&sentence, ": %s", s->jobs->entries.v[id].outcome->comment);
 	} else {
 		reason_text(s->sched, id, &reason, name_job, s, &sentence);
 		failures_text(s, id, &sentence);
@@ -573,8 +574,8 @@ void api_why(struct server *s, struct http_request *r, const struct asker *w, co
 		json_int(&j, "when", at);
 	else
 		json_text(&j, "when", NULL);
-	if (known && s->expected_at > 0)
-		json_int(&j, "made", s->expected_at);
+	if (known && s->outlook->expected_at > 0)
+		json_int(&j, "made", s->outlook->expected_at);
 	else
 		json_text(&j, "made", NULL);
 	if (reason.why == WHY_SHORT || reason.why == WHY_NEVER || reason.why == WHY_WHOLE) {

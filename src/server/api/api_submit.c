@@ -45,10 +45,10 @@ json_t *api_body(struct http_request *r, struct err *err)
 /* Fills the core's scratch job in, as if it were to be submitted now. */
 void scratch_fill(struct server *s, const struct spec *p)
 {
-	struct job *job = cluster_job(s->cluster, s->scratch);
+	struct job *job = cluster_job(s->cluster, s->world->scratch);
 
 	job_fill(s, job, p);
-	job->submit = s->now;
+	job->submit = s->clock->now;
 	job->rank = p->rank;
 }
 
@@ -59,13 +59,13 @@ static void memory_warn(const struct server *s, const struct spec *p, struct jso
 	int64_t real = (int64_t)sysconf(_SC_PHYS_PAGES) * (sysconf(_SC_PAGESIZE) / 1024), most = 0, nodes = 0;
 	char need[32], share[32], text[200];
 
-	for (size_t i = 0; i < s->nodes.n; i++)
-		nodes += !s->nodes.v[i].joined;
+	for (size_t i = 0; i < s->hosts->nodes.n; i++)
+		nodes += !s->hosts->nodes.v[i].joined;
 	for (uint32_t i = 0; i < r->nfrags; i++) {
 		int64_t n = s->cluster->shapes.v[r->frag[i].shape].need.v[RES_MEM];
 		most = n > most ? n : most;
 	}
-	if (s->real || nodes == 0 || most <= real / nodes)
+	if (s->instance->real || nodes == 0 || most <= real / nodes)
 		return;
 	snprintf(text, sizeof text,
 		 "it requests %s of memory on one node, but the share of a virtual node of this machine is %s",
@@ -97,10 +97,10 @@ static void submitted_write(struct server *s, struct json *j, uint64_t number)
 		json_int(j, "planned_start", entry_job(s, first)->start);
 	else
 		json_text(j, "planned_start", NULL);
-	if (s->entries.v[first].spec->interactive)
-		json_int(j, "patience", attrs_number(&s->attrs, "interactive_grace"));
+	if (s->jobs->entries.v[first].spec->interactive)
+		json_int(j, "patience", attrs_number(s->attrs, "interactive_grace"));
 	json_open_array(j, "warnings");
-	memory_warn(s, s->entries.v[first].spec, j);
+	memory_warn(s, s->jobs->entries.v[first].spec, j);
 	json_close_array(j);
 	json_close_object(j);
 	strbuf_fini(&id);
@@ -116,8 +116,8 @@ static bool guarantee_possible(struct server *s, const struct spec *p)
 	scratch_fill(s, p);
 	f = forecast_create(s->sched);
 	forecast_pace(f, 0); /* the cycle that follows is to be complete */
-	forecast_submit(f, s->scratch, s->now, false);
-	forecast_whatif(f, s->scratch, 0, &x, nodes);
+	forecast_submit(f, s->world->scratch, s->clock->now, false);
+	forecast_whatif(f, s->world->scratch, 0, &x, nodes);
 	forecast_destroy(f);
 	free(nodes);
 	return x.guaranteed;
@@ -140,7 +140,7 @@ static void forgotten_write(const struct server *s, struct json *j, uint64_t num
 {
 	char id[512];
 
-	snprintf(id, sizeof id, "%llu%s.%s", (unsigned long long)number, array ? "[]" : "", s->name);
+	snprintf(id, sizeof id, "%llu%s.%s", (unsigned long long)number, array ? "[]" : "", s->instance->name);
 	json_open_object(j, NULL);
 	json_text(j, "id", id);
 	json_int(j, "number", (int64_t)number);
@@ -195,7 +195,8 @@ static void repeat(struct server *s, struct http_request *r, const struct submis
 	for (uint32_t i = 0; i < k->count; i++) {
 		const struct array *a = array_find(s, k->first + i);
 		uint32_t id;
-		if ((a && a->count && s->entries.v[a->first].spec) || (!a && entry_find(s, k->first + i, -1, &id)))
+		if ((a && a->count && s->jobs->entries.v[a->first].spec) ||
+		    (!a && entry_find(s, k->first + i, -1, &id)))
 			submitted_write(s, &j, k->first + i);
 		else
 			forgotten_write(s, &j, k->first + i, k->arrays && k->arrays[i] == 'a');
@@ -211,7 +212,8 @@ static void repeat(struct server *s, struct http_request *r, const struct submis
 static void key_keep(struct server *s, struct http_request *r, const struct asker *w, const char *key,
 		     const struct submission *x, size_t n, uint64_t first)
 {
-	struct submission_key k = {.first = first, .count = (uint32_t)n, .time = s->now, .print = request_print(r)};
+	struct submission_key k = {
+		.first = first, .count = (uint32_t)n, .time = s->clock->now, .print = request_print(r)};
 	bool arrays = false;
 
 	for (size_t i = 0; i < n; i++)
@@ -256,8 +258,8 @@ static void submit_free(struct server *s, struct submit_work *w)
 	vec_free(&w->jobs);
 	json_decref(w->body);
 	strbuf_fini(&w->out);
-	if (s->submitting == w)
-		s->submitting = NULL;
+	if (s->slices->submitting == w)
+		s->slices->submitting = NULL;
 	free(w);
 }
 
@@ -304,16 +306,16 @@ static int check_again(struct server *s, struct submit_work *w, const char **cod
 
 static void accept_all(struct server *s, struct submit_work *w)
 {
-	w->first = s->next_number;
+	w->first = s->jobs->next_number;
 	for (size_t i = 0; i < w->jobs.n; i++) {
 		w->special |= w->jobs.v[i].spec->kind != KIND_COMMON;
 		submit(s, &w->jobs.v[i], i ? &w->jobs.v[i - 1] : NULL);
 		if (w->jobs.v[i].spec->priority)
-			s->priorities = true;
+			s->jobs->priorities = true;
 	}
 	if (w->keyed)
 		key_keep(s, w->r, &w->who, w->key, w->jobs.v, w->jobs.n, w->first);
-	if (s->priorities)
+	if (s->jobs->priorities)
 		reorder_later(s, word_add(s, w->who.user));
 	if (w->special) { /* whether its deadline is kept is said at once */
 		dispatch_settle(s);
@@ -433,14 +435,14 @@ static bool submit_step(struct server *s, struct work *work)
 	int rc;
 
 	if (w->phase == SUBMIT_WRITE) {
-		work->waits = w->special && s->undecided;
+		work->waits = w->special && s->turn->undecided;
 		return work->waits || write_one(s, w);
 	}
-	if (s->submitting && s->submitting != w) { /* it may have the same key; and memory is for one */
+	if (s->slices->submitting && s->slices->submitting != w) { /* it may have the same key; and memory is for one */
 		work->waits = true;
 		return true;
 	}
-	s->submitting = w;
+	s->slices->submitting = w;
 	if (known) {
 		repeat(s, w->r, known, w->bulk);
 		submit_free(s, w);
@@ -453,7 +455,7 @@ static bool submit_step(struct server *s, struct work *work)
 		return submit_refuse(s, w, code, &err);
 	if (rc == 0) {
 		accept_all(s, w);
-		s->submitting = NULL;
+		s->slices->submitting = NULL;
 	}
 	return true;
 }
@@ -490,8 +492,8 @@ static void submit_large(struct server *s, struct submit_work *w)
 
 static bool same_is_read(const struct server *s, const struct submit_work *w)
 {
-	return w->keyed && s->submitting && s->submitting->keyed && s->submitting->who.uid == w->who.uid &&
-	       strcmp(s->submitting->key, w->key) == 0;
+	return w->keyed && s->slices->submitting && s->slices->submitting->keyed &&
+	       s->slices->submitting->who.uid == w->who.uid && strcmp(s->slices->submitting->key, w->key) == 0;
 }
 
 static void submit_now(struct server *s, struct submit_work *w)
@@ -524,7 +526,7 @@ static void submit_now(struct server *s, struct submit_work *w)
 			return;
 		}
 		accept_all(s, w);
-		if (w->special && s->undecided) /* that takes another turn */
+		if (w->special && s->turn->undecided) /* that takes another turn */
 			work_add(s, &w->work, &submit_kind);
 		else
 			while (write_one(s, w))

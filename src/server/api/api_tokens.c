@@ -75,7 +75,7 @@ static void token_reply(struct server *s, struct http_request *r, const struct t
 	json_text(&j, "token", text);
 	json_text(&j, "server", *address ? address : NULL);
 	json_int(&j, "expires", t->expires);
-	json_text(&j, "fingerprint", s->authority.fingerprint);
+	json_text(&j, "fingerprint", s->site->authority.fingerprint);
 	json_text(&j, "user", t->user);
 	json_close_object(&j);
 	http_header(r, "Cache-Control", "no-store");
@@ -105,7 +105,7 @@ static void join_make(struct server *s, struct http_request *r, const struct ask
 			"name must be a node's: up to 63 letters, digits, '.', '-' and '_', with a letter or digit first.");
 		return;
 	}
-	t.expires = s->now + life;
+	t.expires = s->clock->now + life;
 	t.user = mem_strdup(w->user);
 	t.name = name ? mem_strdup(name) : NULL;
 	t.label = label ? mem_strdup(label) : NULL;
@@ -115,7 +115,7 @@ static void join_make(struct server *s, struct http_request *r, const struct ask
 void token_reply_login(struct server *s, struct http_request *r, uid_t uid, const char *user, const char *label,
 		       int64_t life)
 {
-	struct token_record t = {.kind = TOKEN_LOGIN, .uid = uid, .expires = s->now + life};
+	struct token_record t = {.kind = TOKEN_LOGIN, .uid = uid, .expires = s->clock->now + life};
 	char text[TOKEN_SIZE];
 
 	if (!room_check(s, r, TOKEN_LOGIN, uid))
@@ -133,7 +133,8 @@ static void login_make(struct server *s, struct http_request *r, const struct as
 	int64_t life;
 
 	if (w->by != BY_SOCKET) {
-		http_error(r, 403, "forbidden", "Login tokens are made on the server's machine (%s) only.", s->host);
+		http_error(r, 403, "forbidden", "Login tokens are made on the server's machine (%s) only.",
+			   s->instance->host);
 		return;
 	}
 	if (!number_get(r, body, "expires", LOGIN_LIFE, LOGIN_LIFE_MAX, &life) ||
@@ -169,7 +170,7 @@ static void tokens_make(struct server *s, struct http_request *r, const struct a
 		http_error(
 			r, 409, "bad_state",
 			"No port is open for other machines: set listen = 7722 in section [cluster] of %s, and restart.",
-			s->where.conf);
+			s->instance->where.conf);
 	else if (kind && strcmp(kind, "join") == 0)
 		join_make(s, r, w, body);
 	else if (kind && strcmp(kind, "login") == 0)
@@ -198,7 +199,7 @@ static void tokens_list(struct server *s, struct http_request *r, const struct a
 	json_open_array(&j, "tokens");
 	for (size_t i = 0; i < all->list.n; i++) {
 		const struct token_record *t = &all->list.v[i];
-		if (!may_manage(w, t) || t->expires <= s->now)
+		if (!may_manage(w, t) || t->expires <= s->clock->now)
 			continue;
 		token_id(t, id);
 		json_open_object(&j, NULL);
@@ -294,10 +295,10 @@ static uint64_t join_before(struct server *s, const json_t *body, const char *na
 	struct cert_names who;
 	uint32_t node;
 
-	if (!cert || !proof || pki_issued(s->authority.cert, cert, NULL) < 0 ||
+	if (!cert || !proof || pki_issued(s->site->authority.cert, cert, NULL) < 0 ||
 	    pki_verify(cert, csr, strlen(csr), proof, strlen(proof), NULL) < 0 || pki_names(cert, &who, NULL) < 0 ||
 	    who.role != CERT_NODE || strcmp(who.name, name) != 0 || !names_find(&s->cluster->node_names, name, &node) ||
-	    !s->nodes.v[node].joined || s->nodes.v[node].join != who.join)
+	    !s->hosts->nodes.v[node].joined || s->hosts->nodes.v[node].join != who.join)
 		return 0;
 	return who.join;
 }
@@ -310,7 +311,7 @@ static void join_reply(struct server *s, struct http_request *r, const char *nam
 	json_init(&j, &out, false);
 	json_open_object(&j, NULL);
 	json_text(&j, "certificate", cert);
-	json_text(&j, "ca", s->authority.cert);
+	json_text(&j, "ca", s->site->authority.cert);
 	json_text(&j, "name", name);
 	cluster_servers(s, &j, "servers");
 	json_close_object(&j);
@@ -349,7 +350,7 @@ static void join(struct server *s, struct http_request *r, const json_t *body)
 		http_error(r, rc == -EEXIST ? 409 : 400, rc == -EEXIST ? "bad_state" : "bad_request", "%s", err.text);
 	} else {
 		t->uses--;
-		t->used = s->now;
+		t->used = s->clock->now;
 		token_store(s, t);
 		server_say(s, "node %s was let in from %s by token j%llu of %s", name, request_remote(r),
 			   (unsigned long long)t->number, t->user ? t->user : "?");
@@ -379,11 +380,11 @@ void api_login(struct server *s, struct http_request *r)
 
 	if (!body)
 		http_error(r, 400, "bad_request", "%s", err.text);
-	else if (!s->conf.munge)
+	else if (!s->conf->munge)
 		http_error(
 			r, 403, "forbidden",
 			"This server takes no munge credentials: log in with a token ('shunt token create --login' on %s).",
-			s->host);
+			s->instance->host);
 	else if (text_get(r, body, "munge", 65536, &credential) &&
 		 number_get(r, body, "expires", MUNGE_LIFE, LOGIN_LIFE_MAX, &life)) {
 		if (credential)

@@ -39,7 +39,7 @@ static void answer(struct server *s, struct whatif_work *w)
 	const struct spec *p = w->x.spec;
 	uint32_t n = s->cluster->requests.v[p->request].nfrags;
 	int64_t at = w->known.start;
-	bool unblocked = !gatekeeper_blocks(w->gates, s->scratch);
+	bool unblocked = !gatekeeper_blocks(w->gates, s->world->scratch);
 	struct strbuf out = {0};
 	struct json j;
 
@@ -77,8 +77,8 @@ static void answer(struct server *s, struct whatif_work *w)
 
 static void whatif_free(struct server *s, struct whatif_work *w)
 {
-	if (s->asking == w)
-		s->asking = NULL;
+	if (s->slices->asking == w)
+		s->slices->asking = NULL;
 	if (w->gates)
 		gatekeeper_destroy(w->gates);
 	forecast_destroy(w->forecast);
@@ -90,10 +90,10 @@ static void whatif_free(struct server *s, struct whatif_work *w)
 
 static void begin(struct server *s, struct whatif_work *w)
 {
-	s->asking = w;
+	s->slices->asking = w;
 	scratch_fill(s, w->x.spec);
 	w->nodes = mem_zalloc((s->cluster->requests.v[w->x.spec->request].nfrags + 1) * sizeof *w->nodes);
-	w->asked = s->now;
+	w->asked = s->clock->now;
 	w->forecast = forecast_create(s->sched);
 	w->gates = gatekeeper_create(s);
 	gatekeeper_attend(w->gates, w->forecast);
@@ -105,7 +105,7 @@ static bool whatif_step(struct server *s, struct work *work)
 	struct whatif_work *w = (struct whatif_work *)work;
 	int64_t began = monotonic_us();
 
-	if (s->asking && s->asking != w) {
+	if (s->slices->asking && s->slices->asking != w) {
 		work->waits = true;
 		return true;
 	}
@@ -113,7 +113,7 @@ static bool whatif_step(struct server *s, struct work *work)
 		begin(s, w);
 		return true;
 	}
-	forecast_whatif(w->forecast, s->scratch, 1, &w->known, w->nodes);
+	forecast_whatif(w->forecast, s->world->scratch, 1, &w->known, w->nodes);
 	w->spent_us += monotonic_us() - began;
 	if (w->known.open && ++w->cycles < CYCLES && w->spent_us < BUDGET_US)
 		return true;

@@ -167,13 +167,13 @@ static void line_write(const struct server *s, const struct store_event *e, uint
 	json_text(&j, "job", text.text);
 	json_text(&j, "type", event_name(e->type));
 	json_text(&j, "state", state);
-	json_text(&j, "name", s->entries.v[id].spec->name);
-	json_text(&j, "owner", word(s, s->entries.v[id].spec->owner));
+	json_text(&j, "name", s->jobs->entries.v[id].spec->name);
+	json_text(&j, "owner", word(s, s->jobs->entries.v[id].spec->owner));
 	strbuf_clear(&text);
 	event_words(s, e, &text);
 	json_text(&j, "text", strbuf_text(&text));
 	if (job_ended(entry_job(s, id)))
-		json_int(&j, "exit_status", s->entries.v[id].exit_status);
+		json_int(&j, "exit_status", s->jobs->entries.v[id].exit_status);
 	json_close_object(&j);
 	strbuf_printf(out, "id: %llu\nevent: %s\ndata: %s\n\n", (unsigned long long)e->seq, event_name(e->type),
 		      strbuf_text(&data));
@@ -188,12 +188,12 @@ void stream_event(struct server *s, const struct store_event *e)
 	struct event_line *l;
 	uint32_t id;
 
-	if (!s->ring || !entry_find(s, job_key_number(e->job), job_key_index(e->job), &id))
+	if (!s->audience->ring || !entry_find(s, job_key_number(e->job), job_key_index(e->job), &id))
 		return;
-	l = &s->ring->line[s->ring->n++ % RING];
+	l = &s->audience->ring->line[s->audience->ring->n++ % RING];
 	free(l->text);
 	line_write(s, e, id, &text);
-	*l = (struct event_line){e->seq, s->entries.v[id].spec->uid, text.text};
+	*l = (struct event_line){e->seq, s->jobs->entries.v[id].spec->uid, text.text};
 }
 
 static bool stream_sees(const struct stream *t, const struct event_line *l)
@@ -214,26 +214,26 @@ static void stream_add(struct stream *t, const struct event_line *l)
 
 void stream_flush(struct server *s)
 {
-	if (!s->ring)
+	if (!s->audience->ring)
 		return;
-	if (s->ring->n - s->ring->told > RING)
-		s->ring->told = s->ring->n - RING;
-	for (; s->ring->told < s->ring->n; s->ring->told++)
-		for (size_t i = 0; i < s->streams.n; i++)
-			stream_add(s->streams.v[i], &s->ring->line[s->ring->told % RING]);
-	for (size_t i = 0; i < s->streams.n; i++)
-		if (s->streams.v[i]->out.n)
-			stream_wake(s->streams.v[i]->r);
+	if (s->audience->ring->n - s->audience->ring->told > RING)
+		s->audience->ring->told = s->audience->ring->n - RING;
+	for (; s->audience->ring->told < s->audience->ring->n; s->audience->ring->told++)
+		for (size_t i = 0; i < s->audience->streams.n; i++)
+			stream_add(s->audience->streams.v[i], &s->audience->ring->line[s->audience->ring->told % RING]);
+	for (size_t i = 0; i < s->audience->streams.n; i++)
+		if (s->audience->streams.v[i]->out.n)
+			stream_wake(s->audience->streams.v[i]->r);
 }
 
 void stream_tick(struct server *s)
 {
-	for (size_t i = 0; i < s->streams.n; i++)
-		if (s->now - s->streams.v[i]->last >= ALIVE_SECONDS) {
-			strbuf_puts(&s->streams.v[i]->out,
+	for (size_t i = 0; i < s->audience->streams.n; i++)
+		if (s->clock->now - s->audience->streams.v[i]->last >= ALIVE_SECONDS) {
+			strbuf_puts(&s->audience->streams.v[i]->out,
 				    ": alive\n\n"); /* or its end, if it is not allowed any more */
-			s->streams.v[i]->last = s->now;
-			stream_wake(s->streams.v[i]->r);
+			s->audience->streams.v[i]->last = s->clock->now;
+			stream_wake(s->audience->streams.v[i]->r);
 		}
 }
 
@@ -241,12 +241,12 @@ static int fill(void *context, struct strbuf *out, size_t want)
 {
 	struct stream *t = context;
 
-	if (t->s->stopped || !token_holds(t->s, &t->who))
+	if (t->s->turn->stopped || !token_holds(t->s, &t->who))
 		return -1;
 	if (t->out.n) {
 		strbuf_add(out, t->out.text, t->out.n);
 		strbuf_clear(&t->out);
-		t->last = t->s->now;
+		t->last = t->s->clock->now;
 	}
 	return 0;
 }
@@ -256,9 +256,9 @@ static void closed(void *context)
 	struct stream *t = context;
 	struct server *s = t->s;
 
-	for (size_t i = 0; i < s->streams.n; i++)
-		if (s->streams.v[i] == t) {
-			vec_remove(&s->streams, i);
+	for (size_t i = 0; i < s->audience->streams.n; i++)
+		if (s->audience->streams.v[i] == t) {
+			vec_remove(&s->audience->streams, i);
 			break;
 		}
 	strbuf_fini(&t->out);
@@ -268,7 +268,7 @@ static void closed(void *context)
 /* Everything after `after` that is still here. */
 static void catch_up(struct stream *t, uint64_t after)
 {
-	struct event_ring *ring = t->s->ring;
+	struct event_ring *ring = t->s->audience->ring;
 	uint64_t first = ring->n > RING ? ring->n - RING : 0;
 
 	if (first == ring->told || ring->line[first % RING].seq > after + 1)
@@ -283,18 +283,19 @@ void api_events(struct server *s, struct http_request *r, const struct asker *w)
 	int64_t after = query_number("/v1/events", r, "after", -1);
 	struct stream *t = mem_zalloc(sizeof *t);
 
-	if (!s->ring)
-		s->ring = mem_zalloc(sizeof *s->ring);
+	if (!s->audience->ring)
+		s->audience->ring = mem_zalloc(sizeof *s->audience->ring);
 	t->s = s;
 	t->r = r;
 	t->who = *w;
 	t->all = w->role >= ROLE_OPERATOR ||
-		 (attrs_is_set(&s->attrs, "query_other_jobs") ? attrs_bool(&s->attrs, "query_other_jobs") : !s->multi);
-	t->last = s->now;
+		 (attrs_is_set(s->attrs, "query_other_jobs") ? attrs_bool(s->attrs, "query_other_jobs")
+							     : !s->instance->multi);
+	t->last = s->clock->now;
 	strbuf_puts(&t->out, ": shunt events\n\n");
 	if (after >= 0)
 		catch_up(t, (uint64_t)after);
-	vec_push(&s->streams, t);
+	vec_push(&s->audience->streams, t);
 	http_header(r, "Cache-Control", "no-store");
 	http_stream(r, 200, "text/event-stream", &(struct stream_source){fill, closed, t});
 }

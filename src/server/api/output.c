@@ -55,9 +55,9 @@ static void waiter_drop(struct waiter *x)
 	static const struct link_events nobody = {0};
 	struct server *s = x->s;
 
-	for (size_t i = 0; i < s->waiters.n; i++)
-		if (s->waiters.v[i] == x) {
-			vec_remove(&s->waiters, i);
+	for (size_t i = 0; i < s->audience->waiters.n; i++)
+		if (s->audience->waiters.v[i] == x) {
+			vec_remove(&s->audience->waiters, i);
 			break;
 		}
 	if (x->link) {
@@ -77,12 +77,12 @@ static void closed(void *context)
 
 static bool lives(const struct waiter *x)
 {
-	return x->s->entries.v[x->job].spec && !entry_ended(x->s, x->job);
+	return x->s->jobs->entries.v[x->job].spec && !entry_ended(x->s, x->job);
 }
 
 static bool over(const struct waiter *x)
 {
-	return !x->follow || x->s->stopped || !lives(x);
+	return !x->follow || x->s->turn->stopped || !lives(x);
 }
 
 /* ---- the client ---- */
@@ -106,7 +106,7 @@ static int fill_there(struct waiter *x, struct strbuf *out, size_t want)
 	size_t n = x->in.n - x->sent;
 
 	if (n == 0)
-		return x->ended || x->s->stopped ? -1 : 0;
+		return x->ended || x->s->turn->stopped ? -1 : 0;
 	if (n > want)
 		n = want;
 	strbuf_add(out, x->in.text + x->sent, n);
@@ -163,7 +163,7 @@ static void open_there(struct waiter *x, const struct try *t)
 {
 	struct server *s = x->s;
 	const char *name = names_get(&s->cluster->node_names, t->node);
-	const struct spec *p = s->entries.v[x->job].spec;
+	const struct spec *p = s->jobs->entries.v[x->job].spec;
 	struct link *l = engine_link(s->engine, name);
 	struct strbuf head = {0};
 	struct json j;
@@ -188,14 +188,14 @@ static void open_there(struct waiter *x, const struct try *t)
 	json_close_object(&j);
 	link_send(l, head.text, head.n, NULL, 0);
 	strbuf_fini(&head);
-	x->dialled = s->boot_us;
+	x->dialled = s->clock->boot_us;
 }
 
 static void waiter_open(struct waiter *x)
 {
 	struct server *s = x->s;
 	const struct try *t = &x->try[x->now];
-	const struct spec *p = s->entries.v[x->job].spec;
+	const struct spec *p = s->jobs->entries.v[x->job].spec;
 	char spooled[4096];
 	const char *path = t->path;
 	struct errands *e = engine_errands(s->engine);
@@ -211,7 +211,7 @@ static void waiter_open(struct waiter *x)
 		failed(x, strerror(ENOENT));
 		return;
 	}
-	if (!t->own && p && p->uid != s->uid) {
+	if (!t->own && p && p->uid != s->instance->uid) {
 		engine_open(s->engine, x->id, p->uid, p->gid, word(s, p->owner), path);
 		engine_flush(s->engine);
 		return;
@@ -225,8 +225,8 @@ static void waiter_open(struct waiter *x)
 
 void output_opened(struct server *s, uint64_t id, int fd, const char *reason)
 {
-	for (size_t i = 0; i < s->waiters.n; i++) {
-		struct waiter *x = s->waiters.v[i];
+	for (size_t i = 0; i < s->audience->waiters.n; i++) {
+		struct waiter *x = s->audience->waiters.v[i];
 		if (x->id != id || x->streaming)
 			continue;
 		x->fd = fd;
@@ -284,8 +284,8 @@ void output_stream(struct server *s, uint32_t node, struct link *l, const json_t
 	static const struct link_events events = {.frame = on_frame, .closed = on_closed}, nobody = {0};
 	uint64_t id = (uint64_t)json_integer_value(json_object_get(first, "id"));
 
-	for (size_t i = 0; i < s->waiters.n; i++) {
-		struct waiter *x = s->waiters.v[i];
+	for (size_t i = 0; i < s->audience->waiters.n; i++) {
+		struct waiter *x = s->audience->waiters.v[i];
 		if (x->id != id || !x->dialled || x->link || x->streaming || x->try[x->now].node != node)
 			continue;
 		x->dialled = 0;
@@ -305,19 +305,19 @@ static void waiter_turn(struct waiter *x)
 
 	if (x->retry)
 		waiter_open(x);
-	else if (x->dialled && x->s->boot_us - x->dialled > DIAL_US)
+	else if (x->dialled && x->s->clock->boot_us - x->dialled > DIAL_US)
 		failed(x, "the host where it is does not answer");
 	else if (x->streaming && x->fd >= 0 && (over(x) || (fstat(x->fd, &st) == 0 && st.st_size > x->at)))
 		stream_wake(x->r);
-	else if (x->streaming && x->s->stopped)
+	else if (x->streaming && x->s->turn->stopped)
 		stream_wake(x->r);
 }
 
 void output_turn(struct server *s)
 {
-	for (size_t i = s->waiters.n;
+	for (size_t i = s->audience->waiters.n;
 	     i-- > 0;) /* the last first: one that is gone moves only those that had their turn */
-		waiter_turn(s->waiters.v[i]);
+		waiter_turn(s->audience->waiters.v[i]);
 }
 
 void output_forget(const struct server *s, uint32_t id)
@@ -327,8 +327,8 @@ void output_forget(const struct server *s, uint32_t id)
 
 	attempt_tag(s, id, 0, tag);
 	*strrchr(tag, '.') = '\0';
-	for (int i = 0; i < 2 && s->listener; i++) {
-		snprintf(path, sizeof path, "%s/undelivered/%s.%s", s->where.state, tag, suffix[i]);
+	for (int i = 0; i < 2 && s->site->listener; i++) {
+		snprintf(path, sizeof path, "%s/undelivered/%s.%s", s->instance->where.state, tag, suffix[i]);
 		unlink(path);
 	}
 }
@@ -338,12 +338,12 @@ void output_forget(const struct server *s, uint32_t id)
 /* The node where the current attempt's script runs, or ran. False: on this machine. */
 static bool ran_there(const struct server *s, uint32_t id, uint32_t *ret)
 {
-	const struct entry *e = &s->entries.v[id];
+	const struct entry *e = &s->jobs->entries.v[id];
 	const char *host = e->outcome && e->outcome->exec_host ? e->outcome->exec_host : "";
 	char name[256];
 
 	snprintf(name, sizeof name, "%.*s", (int)strcspn(host, "/"), host);
-	return names_find(&s->cluster->node_names, name, ret) && s->nodes.v[*ret].joined;
+	return names_find(&s->cluster->node_names, name, ret) && s->hosts->nodes.v[*ret].joined;
 }
 
 static struct try *try_add(struct waiter *x)
@@ -380,7 +380,7 @@ static void tries_find(struct waiter *x, const json_t *body, bool error)
 	t->there = h.known && !h.spot.here;
 	t->node = h.spot.node;
 	t->own = !h.known;
-	t->path = h.known ? h.path : arena_printf(a, "%s/undelivered/%s", s->where.state, h.kept);
+	t->path = h.known ? h.path : arena_printf(a, "%s/undelivered/%s", s->instance->where.state, h.kept);
 }
 
 void api_output(struct server *s, struct http_request *r, const struct asker *w, const char *text)
@@ -392,7 +392,7 @@ void api_output(struct server *s, struct http_request *r, const struct asker *w,
 	struct err err;
 	int rc = jobs_named(s, text, &v, &a, &err);
 
-	if (rc < 0 || v.n == 0 || !may_see(s, w, s->entries.v[v.v[0]].spec)) {
+	if (rc < 0 || v.n == 0 || !may_see(s, w, s->jobs->entries.v[v.v[0]].spec)) {
 		http_error(r, rc == -EINVAL ? 400 : 404, rc == -EINVAL ? "bad_request" : "unknown_job", "%s",
 			   rc == -EINVAL ? err.text : "There is no such job.");
 		vec_free(&v);
@@ -400,7 +400,7 @@ void api_output(struct server *s, struct http_request *r, const struct asker *w,
 	}
 
 	uint32_t id = v.v[0];
-	const struct spec *p = s->entries.v[id].spec;
+	const struct spec *p = s->jobs->entries.v[id].spec;
 	bool error = stream && strcmp(stream, "err") == 0;
 
 	vec_free(&v);
@@ -421,7 +421,7 @@ void api_output(struct server *s, struct http_request *r, const struct asker *w,
 
 	*x = (struct waiter){.s = s,
 			     .r = r,
-			     .id = ++s->waiter_ids,
+			     .id = ++s->audience->waiter_ids,
 			     .job = id,
 			     .fd = -1,
 			     .from = query_number("/v1/jobs/*/output", r, "from", 0),
@@ -429,6 +429,6 @@ void api_output(struct server *s, struct http_request *r, const struct asker *w,
 	x->at = x->from;
 	tries_find(x, body, error);
 	json_decref(body);
-	vec_push(&s->waiters, x);
+	vec_push(&s->audience->waiters, x);
 	waiter_open(x);
 }

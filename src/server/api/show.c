@@ -73,7 +73,7 @@ static void array_counts(const struct server *s, const struct array *a, int64_t 
 {
 	memset(counts, 0, 256 * sizeof *counts);
 	for (uint32_t i = 0; i < a->count; i++)
-		if (s->entries.v[a->first + i].spec)
+		if (s->jobs->entries.v[a->first + i].spec)
 			counts[(unsigned char)entry_state(s, a->first + i)]++;
 }
 
@@ -92,22 +92,22 @@ char array_state(const struct server *s, const struct array *a)
 void count_states(const struct server *s, const struct queue *q, int64_t counts[256])
 {
 	memset(counts, 0, 256 * sizeof *counts);
-	for (uint32_t id = 1; id < s->entries.n; id++)
-		if (s->entries.v[id].spec && (!q || queue_of(s, s->entries.v[id].spec->queue) == q))
+	for (uint32_t id = 1; id < s->jobs->entries.n; id++)
+		if (s->jobs->entries.v[id].spec && (!q || queue_of(s, s->jobs->entries.v[id].spec->queue) == q))
 			counts[(unsigned char)entry_state(s, id)]++;
 }
 
 int64_t (*count_queues(const struct server *s))[256]
 {
-	int64_t(*counts)[256] = mem_zalloc((s->queues.n + 1) * sizeof *counts);
-	uint32_t *row = mem_zalloc((s->queue_by_word.n + 1) * sizeof *row); /* + 1; 0: not a queue */
+	int64_t(*counts)[256] = mem_zalloc((s->jobs->queues.n + 1) * sizeof *counts);
+	uint32_t *row = mem_zalloc((s->jobs->queue_by_word.n + 1) * sizeof *row); /* + 1; 0: not a queue */
 
-	for (uint32_t i = 0, at; i < s->queues.n; i++)
-		if (names_find(&s->words, s->queues.v[i]->name, &at))
+	for (uint32_t i = 0, at; i < s->jobs->queues.n; i++)
+		if (names_find(&s->jobs->words, s->jobs->queues.v[i]->name, &at))
 			row[at] = i + 1;
-	for (uint32_t id = 1; id < s->entries.n; id++) {
-		const struct spec *p = s->entries.v[id].spec;
-		if (p && p->queue < s->queue_by_word.n && row[p->queue])
+	for (uint32_t id = 1; id < s->jobs->entries.n; id++) {
+		const struct spec *p = s->jobs->entries.v[id].spec;
+		if (p && p->queue < s->jobs->queue_by_word.n && row[p->queue])
 			counts[row[p->queue] - 1][(unsigned char)entry_state(s, id)]++;
 	}
 	free(row);
@@ -356,7 +356,8 @@ static bool expected(const struct subject *x, int64_t *ret)
 	if (!x->a)
 		return foresee_start(x->s, x->id, ret);
 	for (uint32_t i = 0; i < x->a->count; i++)
-		if (x->s->entries.v[x->a->first + i].spec && foresee_start(x->s, x->a->first + i, &at) && at < first)
+		if (x->s->jobs->entries.v[x->a->first + i].spec && foresee_start(x->s, x->a->first + i, &at) &&
+		    at < first)
 			first = at;
 	*ret = first;
 	return first != TIME_NEVER;
@@ -376,8 +377,8 @@ static void f_expected_made(const struct subject *x, struct value *v)
 {
 	int64_t at;
 
-	if (x->s->expected_at > 0 && expected(x, &at))
-		put_instant(v, x->s->expected_at);
+	if (x->s->outlook->expected_at > 0 && expected(x, &at))
+		put_instant(v, x->s->outlook->expected_at);
 }
 
 static void f_no_estimate(const struct subject *x, struct value *v)
@@ -427,7 +428,7 @@ static void f_exit_status(const struct subject *x, struct value *v)
 	} else if (x->a && x->a->ended >= x->a->count) { /* an array's: the first that is not 0 */
 		put_int(v, 0);
 		for (uint32_t i = 0; i < x->a->count && v->number == 0; i++)
-			v->number = x->s->entries.v[x->a->first + i].exit_status;
+			v->number = x->s->jobs->entries.v[x->a->first + i].exit_status;
 	}
 }
 
@@ -444,7 +445,7 @@ static int64_t wall_used(const struct subject *x)
 	if (x->a)
 		return 0;
 	if (x->job->state == STATE_RUNNING)
-		return o && x->s->boot_us > o->began_us ? (x->s->boot_us - o->began_us) / 1000000 : 0;
+		return o && x->s->clock->boot_us > o->began_us ? (x->s->clock->boot_us - o->began_us) / 1000000 : 0;
 	return o ? o->ran_ms / 1000 : 0;
 }
 
@@ -727,8 +728,8 @@ static struct subject subject_of(const struct server *s, uint32_t id, const stru
 		.s = s,
 		.id = id,
 		.a = a,
-		.e = &s->entries.v[id],
-		.p = a ? a->spec : s->entries.v[id].spec,
+		.e = &s->jobs->entries.v[id],
+		.p = a ? a->spec : s->jobs->entries.v[id].spec,
 		.job = entry_job(s, id),
 		.body = body,
 	};

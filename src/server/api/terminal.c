@@ -56,7 +56,7 @@ static const struct link_events nobody = {0};
 
 static struct terminal *terminal_find(const struct server *s, uint32_t job, uint32_t attempt)
 {
-	struct terminal *t = s->terminals;
+	struct terminal *t = s->audience->terminals;
 
 	while (t && (t->job != job || t->attempt != attempt))
 		t = t->next;
@@ -70,9 +70,12 @@ static struct terminal *terminal_get(struct server *s, uint32_t job, uint32_t at
 	if (t)
 		return t;
 	t = mem_zalloc(sizeof *t);
-	*t = (struct terminal){
-		.s = s, .next = s->terminals, .number = ++s->terminal_numbers, .job = job, .attempt = attempt};
-	s->terminals = t;
+	*t = (struct terminal){.s = s,
+			       .next = s->audience->terminals,
+			       .number = ++s->audience->terminal_numbers,
+			       .job = job,
+			       .attempt = attempt};
+	s->audience->terminals = t;
 	return t;
 }
 
@@ -90,7 +93,7 @@ static void job_drop(struct terminal *t)
 
 static void terminal_free(struct terminal *t)
 {
-	struct terminal **at = &t->s->terminals;
+	struct terminal **at = &t->s->audience->terminals;
 
 	while (*at != t)
 		at = &(*at)->next;
@@ -134,7 +137,7 @@ static void relay_begin(struct terminal *t, const struct ticket *ticket, int fd,
 static void on_taken(void *context, int fd, void *handle)
 {
 	const struct ticket *ticket = context;
-	struct terminal *t = ticket->s->terminals;
+	struct terminal *t = ticket->s->audience->terminals;
 
 	while (t && t->number != ticket->number)
 		t = t->next;
@@ -159,7 +162,7 @@ static void terminal_join(struct terminal *t)
 		return;
 	ticket = arena_alloc(request_arena(t->r), sizeof *ticket);
 	*ticket = (struct ticket){.s = t->s, .number = t->number, .remote = t->remote};
-	t->called = t->s->boot_us;
+	t->called = t->s->clock->boot_us;
 	http_upgrade(t->r, PTY_PROTOCOL, on_taken, ticket);
 	t->r = NULL;
 }
@@ -189,9 +192,9 @@ static bool is_on(const struct server *s, const char *tag, bool joined, uint32_t
 {
 	const struct attempt *t = tag_parse(s, tag, ret, attempt) ? attempt_find(s, *ret, *attempt) : NULL;
 
-	if (!t || !s->entries.v[*ret].spec->interactive)
+	if (!t || !s->jobs->entries.v[*ret].spec->interactive)
 		return false;
-	return joined ? t->node[0] == (int32_t)node : !s->nodes.v[t->node[0]].joined;
+	return joined ? t->node[0] == (int32_t)node : !s->hosts->nodes.v[t->node[0]].joined;
 }
 
 static void on_near(void *context, const char *tag, int fd)
@@ -250,7 +253,7 @@ static bool is_same(const struct terminal *t, const char *key)
 /* One at a time; but one that comes again takes the place of its own earlier connection, which need not know yet that it is broken. */
 static bool client_admit(struct terminal *t, struct http_request *r, const char *key)
 {
-	bool taken = t->r || t->relay || (t->called && t->s->boot_us - t->called < CALLED_US);
+	bool taken = t->r || t->relay || (t->called && t->s->clock->boot_us - t->called < CALLED_US);
 
 	if (taken && !is_same(t, key)) {
 		http_error(r, 409, "bad_state", "Somebody is at the job's terminal already.");
@@ -260,7 +263,7 @@ static bool client_admit(struct terminal *t, struct http_request *r, const char 
 		http_error(t->r, 409, "bad_state", "The same client has asked again.");
 	t->r = NULL;
 	t->called = 0;
-	t->number = ++t->s->terminal_numbers; /* what was answered before and comes late is nobody's */
+	t->number = ++t->s->audience->terminal_numbers; /* what was answered before and comes late is nobody's */
 	relay_close(t->relay);
 	t->relay = NULL;
 	return true;
@@ -274,7 +277,7 @@ static bool terminal_named(struct server *s, struct http_request *r, const struc
 	job_vec v = {0};
 	struct err err;
 	int rc = jobs_named(s, text, &v, &a, &err);
-	bool found = rc == 0 && v.n > 0 && may_see(s, w, s->entries.v[v.v[0]].spec);
+	bool found = rc == 0 && v.n > 0 && may_see(s, w, s->jobs->entries.v[v.v[0]].spec);
 
 	*ret = found ? v.v[0] : 0;
 	vec_free(&v);
@@ -287,7 +290,7 @@ static bool terminal_named(struct server *s, struct http_request *r, const struc
 
 static bool terminal_may(struct server *s, struct http_request *r, const struct asker *w, uint32_t id)
 {
-	const struct spec *p = s->entries.v[id].spec;
+	const struct spec *p = s->jobs->entries.v[id].spec;
 	const char *upgrade = request_header(r, "Upgrade");
 
 	if (w->uid != p->uid)
@@ -323,7 +326,7 @@ void api_terminal(struct server *s, struct http_request *r, const struct asker *
 		return;
 	snprintf(t->key, sizeof t->key, "%s", key ? key : "");
 	t->r = r;
-	t->since = s->boot_us;
+	t->since = s->clock->boot_us;
 	t->remote = request_remote(r) != NULL;
 	terminal_join(t);
 }
@@ -334,12 +337,12 @@ void terminals_turn(struct server *s)
 {
 	struct terminal *next;
 
-	for (struct terminal *t = s->terminals; t; t = next) {
+	for (struct terminal *t = s->audience->terminals; t; t = next) {
 		bool runs = attempt_find(s, t->job, t->attempt) != NULL;
 		next = t->next;
 		if (t->r && !runs)
 			http_error(t->r, 409, "finished", "The job has ended.");
-		else if (t->r && s->boot_us - t->since > WAIT_US)
+		else if (t->r && s->clock->boot_us - t->since > WAIT_US)
 			http_error(t->r, 503, "unavailable", "The job's terminal has not come: try again.");
 		else if (runs)
 			continue;
@@ -355,15 +358,15 @@ int terminals_begin(struct server *s, struct err *err)
 {
 	char path[PATH_MAX + 16], live[PATH_MAX + 16];
 
-	snprintf(path, sizeof path, "%s/terminal.sock", s->where.run);
-	snprintf(live, sizeof live, "%s/live", s->where.state);
-	return terminals_open(s->loop, path, live, on_near, s, &s->terminal_socket, err);
+	snprintf(path, sizeof path, "%s/terminal.sock", s->instance->where.run);
+	snprintf(live, sizeof live, "%s/live", s->instance->where.state);
+	return terminals_open(s->loop, path, live, on_near, s, &s->audience->terminal_socket, err);
 }
 
 void terminals_end(struct server *s)
 {
-	terminals_close(s->terminal_socket);
-	s->terminal_socket = NULL;
-	while (s->terminals)
-		terminal_free(s->terminals);
+	terminals_close(s->audience->terminal_socket);
+	s->audience->terminal_socket = NULL;
+	while (s->audience->terminals)
+		terminal_free(s->audience->terminals);
 }

@@ -20,21 +20,21 @@ static void account_free(struct account *a)
 
 const struct account *account_of(struct server *s, uid_t uid)
 {
-	uint64_t *at = map_at(&s->account_index, (uint64_t)uid + 1);
+	uint64_t *at = map_at(&s->users->account_index, (uint64_t)uid + 1);
 	const struct passwd *pw;
 	const struct group *g;
 	struct account *a;
 
 	if (*at == 0) {
-		vec_push(&s->accounts, (struct account){0});
-		*at = s->accounts.n;
+		vec_push(&s->users->accounts, (struct account){0});
+		*at = s->users->accounts.n;
 	}
-	a = &s->accounts.v[*at - 1];
-	if (a->asked && s->now - a->asked < REMEMBERED)
+	a = &s->users->accounts.v[*at - 1];
+	if (a->asked && s->clock->now - a->asked < REMEMBERED)
 		return a->name ? a : NULL;
 	pw = getpwuid(uid);
 	account_free(a);
-	a->asked = s->now;
+	a->asked = s->clock->now;
 	if (!pw) {
 		a->asked -= REMEMBERED - 2; /* it may be made in a moment */
 		return NULL;

@@ -11,7 +11,7 @@
 static void work_read(uv_work_t *work)
 {
 	struct read_work *w = work->data;
-	struct reader *reader = &w->server->reader;
+	struct reader *reader = w->server->reader;
 	struct lane *lane = &reader->lane[w->lane];
 
 	if (!lane->store)
@@ -35,7 +35,7 @@ static void work_done(uv_work_t *work, int status)
 {
 	struct read_work *w = work->data;
 	struct server *s = w->server;
-	struct lane *lane = &s->reader.lane[w->lane];
+	struct lane *lane = &s->reader->lane[w->lane];
 
 	lane->busy = NULL;
 	clock_read(s); /* it may have been a long sleep; a turn follows the poll */
@@ -51,7 +51,7 @@ static void work_done(uv_work_t *work, int status)
 
 bool reader_add(struct server *s, enum reader_lane at, struct read_work *w)
 {
-	struct lane *lane = &s->reader.lane[at];
+	struct lane *lane = &s->reader->lane[at];
 
 	if (lane->waiting.n >= WAITING)
 		return false;

@@ -23,15 +23,15 @@ static int64_t monotonic_us(void)
 void work_add(struct server *s, struct work *w, const struct work_kind *kind)
 {
 	w->kind = kind;
-	w->continued_us = s->boot_us;
-	vec_push(&s->works, w);
+	w->continued_us = s->clock->boot_us;
+	vec_push(&s->slices->works, w);
 }
 
 void work_remove(struct server *s, const struct work *w)
 {
-	for (size_t i = 0; i < s->works.n; i++)
-		if (s->works.v[i] == w) {
-			vec_remove(&s->works, i);
+	for (size_t i = 0; i < s->slices->works.n; i++)
+		if (s->slices->works.v[i] == w) {
+			vec_remove(&s->slices->works, i);
 			return;
 		}
 }
@@ -41,7 +41,7 @@ static bool quantum(struct server *s, struct work *w, int64_t end, int64_t *step
 {
 	int64_t begin = monotonic_us(), now = begin;
 
-	w->continued_us = s->boot_us;
+	w->continued_us = s->clock->boot_us;
 	w->waits = false;
 	do {
 		if (!w->kind->step(s, w))
@@ -54,55 +54,55 @@ static bool quantum(struct server *s, struct work *w, int64_t end, int64_t *step
 
 static bool goes_on(const struct server *s, const struct work *w)
 {
-	return !s->trouble || w->kind->reads;
+	return !s->turn->trouble || w->kind->reads;
 }
 
 bool works_ready(const struct server *s)
 {
-	for (size_t i = 0; i < s->works.n; i++)
-		if (goes_on(s, s->works.v[i]))
+	for (size_t i = 0; i < s->slices->works.n; i++)
+		if (goes_on(s, s->slices->works.v[i]))
 			return true;
 	return false;
 }
 
 void works_turn(struct server *s)
 {
-	int64_t end = monotonic_us() + SLICE_US, steps = s->slice_steps ? s->slice_steps : INT64_MAX;
+	int64_t end = monotonic_us() + SLICE_US, steps = s->slices->slice_steps ? s->slices->slice_steps : INT64_MAX;
 
-	if (s->terminating) {
+	if (s->turn->terminating) {
 		works_stop(s, "the server is shutting down");
 		return;
 	}
-	if (s->trouble)
+	if (s->turn->trouble)
 		works_wait(s);
-	for (size_t idle = 0; idle < s->works.n && steps > 0 && monotonic_us() < end;) {
-		struct work *w = s->works.v[0];
+	for (size_t idle = 0; idle < s->slices->works.n && steps > 0 && monotonic_us() < end;) {
+		struct work *w = s->slices->works.v[0];
 		bool able = goes_on(s, w), more;
-		vec_remove(&s->works, 0);
+		vec_remove(&s->slices->works, 0);
 		more = !able || quantum(s, w, end, &steps);
 		if (more)
-			vec_push(&s->works, w);
+			vec_push(&s->slices->works, w);
 		idle = more && (!able || w->waits) ? idle + 1 : 0;
 	}
 }
 
 void works_wait(struct server *s)
 {
-	for (size_t i = s->works.n; i-- > 0;) {
-		struct work *w = s->works.v[i];
-		bool waits = w->kind->lasting || (w->kind->reads && s->trouble) ||
-			     (s->boot_us - w->continued_us < PATIENCE_US && !store_lost(s->store));
+	for (size_t i = s->slices->works.n; i-- > 0;) {
+		struct work *w = s->slices->works.v[i];
+		bool waits = w->kind->lasting || (w->kind->reads && s->turn->trouble) ||
+			     (s->clock->boot_us - w->continued_us < PATIENCE_US && !store_lost(s->store));
 		if (waits)
 			continue;
-		vec_remove(&s->works, i);
-		w->kind->stop(s, w, s->trouble ? s->trouble : "another server may lead");
+		vec_remove(&s->slices->works, i);
+		w->kind->stop(s, w, s->turn->trouble ? s->turn->trouble : "another server may lead");
 	}
 }
 
 void works_stop(struct server *s, const char *why)
 {
-	while (s->works.n) { /* one that stops may change the list */
-		struct work *w = s->works.v[--s->works.n];
+	while (s->slices->works.n) { /* one that stops may change the list */
+		struct work *w = s->slices->works.v[--s->slices->works.n];
 		w->kind->stop(s, w, why);
 	}
 }

@@ -37,7 +37,7 @@ static int64_t cpus_charged(const struct request *q, const struct outcome *o)
 
 void book_event(struct server *s, uint32_t id, char type)
 {
-	const struct entry *e = &s->entries.v[id];
+	const struct entry *e = &s->jobs->entries.v[id];
 	const struct job *job = entry_job(s, id);
 	const struct request *q = cluster_job_request(s->cluster, job);
 	const struct outcome *o = e->outcome;
@@ -49,7 +49,7 @@ void book_event(struct server *s, uint32_t id, char type)
 		array_id(s, array_find(s, job_key_number(e->key)), &name);
 	else
 		entry_id(s, id, &name);
-	record_init(&r, type, s->now, strbuf_text(&name));
+	record_init(&r, type, s->clock->now, strbuf_text(&name));
 	snprintf(owner, sizeof owner, "%s@%s", word(s, e->spec->owner), word(s, e->spec->host));
 	r.user = word(s, e->spec->owner);
 	r.group = group_name(s, e->spec, group, sizeof group);
@@ -89,14 +89,15 @@ void book_event(struct server *s, uint32_t id, char type)
 /* What happened is mailed once it is stored (mails_send). */
 void mail_event(struct server *s, uint32_t id, enum mail_point point)
 {
-	if (s->entries.v[id].spec->mail & point && *s->conf.mail_program &&
-	    (s->entries.v[id].cause != END_DELETED || s->entries.v[id].foreign)) /* who deletes a job knows it */
-		vec_push(&s->mails, (struct mail_later){id, point});
+	if (s->jobs->entries.v[id].spec->mail & point && *s->conf->mail_program &&
+	    (s->jobs->entries.v[id].cause != END_DELETED ||
+	     s->jobs->entries.v[id].foreign)) /* who deletes a job knows it */
+		vec_push(&s->outbox->mails, (struct mail_later){id, point});
 }
 
 static void mail_send(struct server *s, uint32_t id, enum mail_point point)
 {
-	const struct entry *e = &s->entries.v[id];
+	const struct entry *e = &s->jobs->entries.v[id];
 	const struct outcome *o = e->outcome;
 	struct strbuf name = {0};
 	json_t *body = NULL;
@@ -109,8 +110,8 @@ static void mail_send(struct server *s, uint32_t id, enum mail_point point)
 		return;
 	entry_id(s, id, &name);
 	m.kind = point == MAIL_BEGIN ? MAIL_JOB_BEGUN : point == MAIL_END ? MAIL_JOB_ENDED : MAIL_JOB_ABORTED;
-	m.from = attrs_text(&s->attrs, "mail_from");
-	m.domain = attrs_text(&s->attrs, "mail_domain");
+	m.from = attrs_text(s->attrs, "mail_from");
+	m.domain = attrs_text(s->attrs, "mail_domain");
 	m.to = json_string_value(json_object_get(body, "mail_to"));
 	if (!m.to || !*m.to)
 		m.to = word(s, e->spec->owner);
@@ -126,7 +127,7 @@ static void mail_send(struct server *s, uint32_t id, enum mail_point point)
 			m.memory = o->memory_kib;
 		}
 	}
-	if (mailer_send(s->mailer, s->conf.mail_program, &m, &err) < 0)
+	if (mailer_send(s->books->mailer, s->conf->mail_program, &m, &err) < 0)
 		server_say(s, "mail about job %s: %s", m.id, err.text);
 	json_decref(body);
 	strbuf_fini(&name);
@@ -134,7 +135,7 @@ static void mail_send(struct server *s, uint32_t id, enum mail_point point)
 
 void mails_send(struct server *s)
 {
-	for (size_t i = 0; i < s->mails.n; i++)
-		mail_send(s, s->mails.v[i].job, s->mails.v[i].point);
-	vec_clear(&s->mails);
+	for (size_t i = 0; i < s->outbox->mails.n; i++)
+		mail_send(s, s->outbox->mails.v[i].job, s->outbox->mails.v[i].point);
+	vec_clear(&s->outbox->mails);
 }

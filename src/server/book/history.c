@@ -31,7 +31,8 @@ static int64_t ran_until_now(const struct server *s, const struct entry *e)
 {
 	const struct outcome *o = e->outcome;
 
-	return e->ran && o && o->began_us && s->boot_us > o->began_us ? (s->boot_us - o->began_us) / 1000 : 0;
+	return e->ran && o && o->began_us && s->clock->boot_us > o->began_us ? (s->clock->boot_us - o->began_us) / 1000
+									     : 0;
 }
 
 static void day_add(void *context, const struct ledger_row *x)
@@ -41,7 +42,7 @@ static void day_add(void *context, const struct ledger_row *x)
 
 static void row_put(struct server *s, uint32_t id, struct history_row *row)
 {
-	const struct entry *e = &s->entries.v[id];
+	const struct entry *e = &s->jobs->entries.v[id];
 	const struct spec *p = e->spec;
 	const struct request *q = cluster_job_request(s->cluster, entry_job(s, id));
 	char group[64];
@@ -66,7 +67,7 @@ static void row_put(struct server *s, uint32_t id, struct history_row *row)
 
 void history_stopped(struct server *s, const struct event *e, const struct payload *p)
 {
-	const struct entry *x = &s->entries.v[e->job];
+	const struct entry *x = &s->jobs->entries.v[e->job];
 	const struct job *job = entry_job(s, e->job);
 	struct history_row row = {
 		.attempt = job->attempt,
@@ -87,7 +88,7 @@ void history_stopped(struct server *s, const struct event *e, const struct paylo
 
 void history_ended(struct server *s, uint32_t id)
 {
-	const struct entry *e = &s->entries.v[id];
+	const struct entry *e = &s->jobs->entries.v[id];
 	const struct job *job = entry_job(s, id);
 	const struct outcome *o = e->outcome;
 	struct history_row row = {
@@ -112,8 +113,8 @@ void history_ended(struct server *s, uint32_t id)
 /* Of a store that is older than the history: those that have ended and are still known. */
 void history_begin(struct server *s)
 {
-	for (uint32_t id = 1; id < s->entries.n; id++)
-		if (s->entries.v[id].spec && entry_ended(s, id))
+	for (uint32_t id = 1; id < s->jobs->entries.n; id++)
+		if (s->jobs->entries.v[id].spec && entry_ended(s, id))
 			history_ended(s, id);
 	store_put_object(s->store, "history", "begun", "{}");
 }

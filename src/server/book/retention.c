@@ -25,16 +25,16 @@ static void look_done(struct read_work *w)
 {
 	struct look *l = (struct look *)w;
 	struct server *s = w->server;
-	struct retention *r = &s->retention;
+	struct retention *r = &s->books->retention;
 	int64_t leaves = l->oldest ? l->oldest + r->keep + 1 : TIME_NEVER;
 
 	r->looking = false;
-	r->due = s->now + LOOK_MOST;
+	r->due = s->clock->now + LOOK_MOST;
 	if (w->rc < 0)
 		server_say(s, "keep_history: the history can't be read: %s", w->err.text);
-	else if (r->keep >= 0 && leaves <= s->now) {
-		store_trim_history(s->store, s->now - r->keep, SLICE);
-		r->due = s->now + PAUSE;
+	else if (r->keep >= 0 && leaves <= s->clock->now) {
+		store_trim_history(s->store, s->clock->now - r->keep, SLICE);
+		r->due = s->clock->now + PAUSE;
 	} else if (leaves < r->due)
 		r->due = leaves;
 	free(l);
@@ -42,24 +42,24 @@ static void look_done(struct read_work *w)
 
 void retention_turn(struct server *s)
 {
-	struct retention *r = &s->retention;
-	int64_t keep = attrs_number(&s->attrs, "keep_history");
+	struct retention *r = &s->books->retention;
+	int64_t keep = attrs_number(s->attrs, "keep_history");
 
 	if (keep != r->keep)
 		r->due = 0;
 	r->keep = keep;
-	if (keep < 0 || r->looking || s->now < r->due)
+	if (keep < 0 || r->looking || s->clock->now < r->due)
 		return;
 	struct look *l = mem_zalloc(sizeof *l);
 	l->work.read = look_read;
 	l->work.done = look_done;
 	r->looking = reader_add(s, LANE_LONG, &l->work);
-	r->due = s->now + PAUSE;
+	r->due = s->clock->now + PAUSE;
 	if (!r->looking)
 		free(l);
 }
 
 int64_t retention_next(const struct server *s)
 {
-	return s->retention.keep < 0 || s->retention.looking ? TIME_NEVER : s->retention.due;
+	return s->books->retention.keep < 0 || s->books->retention.looking ? TIME_NEVER : s->books->retention.due;
 }

@@ -22,12 +22,12 @@ struct attempt *attempt_find(const struct server *s, uint32_t id, uint32_t attem
 {
 	uint64_t at;
 
-	return map_get(&s->attempts, attempt_key(id, attempt), &at) ? (struct attempt *)(uintptr_t)at : NULL;
+	return map_get(&s->jobs->attempts, attempt_key(id, attempt), &at) ? (struct attempt *)(uintptr_t)at : NULL;
 }
 
 void attempt_tag(const struct server *s, uint32_t id, uint32_t attempt, char tag[64])
 {
-	const struct entry *e = &s->entries.v[id];
+	const struct entry *e = &s->jobs->entries.v[id];
 	char index[32] = "", origin[16] = "";
 
 	if (job_key_index(e->key) >= 0)
@@ -41,7 +41,7 @@ pid_t attempt_session(const struct server *s, uint32_t id)
 {
 	char path[PATH_MAX], tag[64];
 
-	snprintf(path, sizeof path, "%s/live", s->where.state);
+	snprintf(path, sizeof path, "%s/live", s->instance->where.state);
 	attempt_tag(s, id, entry_job(s, id)->attempt, tag);
 
 	int dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -76,8 +76,9 @@ bool tag_known(void *context, const char *tag)
 
 void attempts_each(const struct server *s, void (*one)(void *context, struct attempt *t), void *context)
 {
-	for (size_t left = s->attempts.n, id = 1; left && id < s->entries.n; id++)
-		for (uint32_t n = 1; left && s->entries.v[id].spec && n <= entry_job(s, (uint32_t)id)->attempt; n++) {
+	for (size_t left = s->jobs->attempts.n, id = 1; left && id < s->jobs->entries.n; id++)
+		for (uint32_t n = 1; left && s->jobs->entries.v[id].spec && n <= entry_job(s, (uint32_t)id)->attempt;
+		     n++) {
 			struct attempt *t = attempt_find(s, (uint32_t)id, n);
 			if (!t)
 				continue;
@@ -98,12 +99,12 @@ static const struct res *frag_need(const struct server *s, uint32_t id, uint32_t
 /* Hosts that the server can't see for long must end by themselves what is to be run elsewhere. */
 static void lease_set(const struct server *s, struct attempt *t)
 {
-	const struct spec *p = s->entries.v[t->job].spec;
+	const struct spec *p = s->jobs->entries.v[t->job].spec;
 
 	t->grace = setting_of(s, p, "kill_delay");
 	for (uint32_t i = 0; i < t->nfrags; i++)
-		if (s->nodes.v[t->node[i]].joined && p->rerunnable)
-			t->lease = attrs_number(&s->attrs, "node_lost_after");
+		if (s->hosts->nodes.v[t->node[i]].joined && p->rerunnable)
+			t->lease = attrs_number(s->attrs, "node_lost_after");
 }
 
 struct attempt *attempt_create(struct server *s, uint32_t id, uint32_t number, const int32_t *nodes, uint32_t n)
@@ -123,14 +124,14 @@ struct attempt *attempt_create(struct server *s, uint32_t id, uint32_t number, c
 	for (uint32_t i = 0; i < n; i++)
 		t->memory[i] = frag_need(s, id, i)->v[RES_MEM];
 	lease_set(s, t);
-	map_set(&s->attempts, attempt_key(id, number), (uint64_t)(uintptr_t)t);
+	map_set(&s->jobs->attempts, attempt_key(id, number), (uint64_t)(uintptr_t)t);
 	return t;
 }
 
 static void memory_count(struct server *s, struct attempt *t, bool held)
 {
 	for (uint32_t i = 0; i < t->nfrags && t->held != held; i++)
-		s->nodes.v[t->node[i]].memory_used += held ? t->memory[i] : -t->memory[i];
+		s->hosts->nodes.v[t->node[i]].memory_used += held ? t->memory[i] : -t->memory[i];
 	t->held = held;
 }
 
@@ -138,7 +139,7 @@ static void attempt_release(struct server *s, struct attempt *t)
 {
 	memory_count(s, t, false);
 	for (uint32_t i = 0; i < t->nfrags; i++) {
-		const struct node_info *n = &s->nodes.v[t->node[i]];
+		const struct node_info *n = &s->hosts->nodes.v[t->node[i]];
 		for (int32_t k = 0; t->cpu[i] && k < t->ncpus[i]; k++)
 			n->cpu_used[t->cpu[i][k]] = false;
 		for (int32_t k = 0; t->gpu[i] && k < t->ngpus[i]; k++)
@@ -153,7 +154,7 @@ static void attempt_release(struct server *s, struct attempt *t)
 void attempt_free(struct server *s, struct attempt *t)
 {
 	attempt_release(s, t);
-	map_remove(&s->attempts, attempt_key(t->job, t->attempt));
+	map_remove(&s->jobs->attempts, attempt_key(t->job, t->attempt));
 	free(t->node);
 	free(t->cpu);
 	free(t->ncpus);
@@ -161,7 +162,7 @@ void attempt_free(struct server *s, struct attempt *t)
 	free(t->ngpus);
 	free(t->memory);
 	free(t);
-	s->dirty = true;
+	s->turn->dirty = true;
 }
 
 /* The lowest that nobody has. */
@@ -193,7 +194,7 @@ static void take_nodes(struct server *s, struct attempt *t)
 {
 	for (uint32_t i = 0; i < t->nfrags; i++) {
 		const struct res *total = &s->cluster->nodes.v[t->node[i]].total;
-		struct node_info *n = &s->nodes.v[t->node[i]];
+		struct node_info *n = &s->hosts->nodes.v[t->node[i]];
 		uint32_t k = i + 1;
 		while (k < t->nfrags && t->node[k] != t->node[i])
 			k++;
@@ -213,7 +214,7 @@ bool attempt_place(struct server *s, struct attempt *t)
 {
 	for (uint32_t i = 0; i < t->nfrags; i++) {
 		const struct res *need = frag_need(s, t->job, i), *total = &s->cluster->nodes.v[t->node[i]].total;
-		struct node_info *n = &s->nodes.v[t->node[i]];
+		struct node_info *n = &s->hosts->nodes.v[t->node[i]];
 		if (!take(n->cpu_used, total->v[RES_CPU], need->v[RES_CPU], &t->cpu[i], &t->ncpus[i]) ||
 		    !take(n->gpu_used, total->v[RES_GPU], need->v[RES_GPU], &t->gpu[i], &t->ngpus[i])) {
 			attempt_release(s, t);
@@ -225,7 +226,7 @@ bool attempt_place(struct server *s, struct attempt *t)
 	memory_count(s, t, true);
 	for (uint32_t i = 0; i < t->nfrags; i++)
 		if (t->memory[i] &&
-		    s->nodes.v[t->node[i]].memory_used > s->cluster->nodes.v[t->node[i]].total.v[RES_MEM]) {
+		    s->hosts->nodes.v[t->node[i]].memory_used > s->cluster->nodes.v[t->node[i]].total.v[RES_MEM]) {
 			attempt_release(s, t);
 			return false;
 		}
@@ -292,7 +293,7 @@ struct attempt *attempt_restore(struct server *s, uint32_t id, uint32_t number, 
 	if (!t)
 		t = attempt_create(s, id, number, nodes, n);
 	for (uint32_t i = 0; i < t->nfrags && json_is_array(cpus); i++) {
-		const struct node_info *x = &s->nodes.v[t->node[i]];
+		const struct node_info *x = &s->hosts->nodes.v[t->node[i]];
 		list_read(json_array_get(cpus, i), x->cpu_used, x->cpu_room, &t->cpu[i], &t->ncpus[i]);
 		list_read(json_array_get(gpus, i), x->gpu_used, x->gpu_room, &t->gpu[i], &t->ngpus[i]);
 	}
@@ -320,9 +321,9 @@ static void hold_one(void *context, struct attempt *t)
 
 	for (uint32_t i = 0; i < t->nfrags; i++) {
 		for (int32_t k = 0; k < t->ncpus[i]; k++)
-			s->nodes.v[t->node[i]].cpu_used[t->cpu[i][k]] = true;
+			s->hosts->nodes.v[t->node[i]].cpu_used[t->cpu[i][k]] = true;
 		for (int32_t k = 0; k < t->ngpus[i]; k++)
-			s->nodes.v[t->node[i]].gpu_used[t->gpu[i][k]] = true;
+			s->hosts->nodes.v[t->node[i]].gpu_used[t->gpu[i][k]] = true;
 	}
 }
 
@@ -344,7 +345,7 @@ bool attempt_lingers(const struct server *s, uint32_t id, uint32_t before)
 
 static const char *host_of(const struct server *s, int32_t node)
 {
-	return s->nodes.v[node].joined ? names_get(&s->cluster->node_names, (uint32_t)node) : HOST_HERE;
+	return s->hosts->nodes.v[node].joined ? names_get(&s->cluster->node_names, (uint32_t)node) : HOST_HERE;
 }
 
 int attempt_hosts(const struct server *s, const struct attempt *t, const char ***ret, int *part)
@@ -377,7 +378,7 @@ bool attempt_on(const struct attempt *t, uint32_t node)
 bool attempt_reachable(const struct server *s, const struct attempt *t)
 {
 	for (uint32_t i = 0; i < t->nfrags; i++)
-		if (s->nodes.v[t->node[i]].joined && !agent_connected(&s->nodes.v[t->node[i]]))
+		if (s->hosts->nodes.v[t->node[i]].joined && !agent_connected(&s->hosts->nodes.v[t->node[i]]))
 			return false;
 	return true;
 }

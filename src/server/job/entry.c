@@ -62,9 +62,10 @@ static void apply_start(const struct server *s, struct entry *x, const struct pa
  * now, and no longer. */
 static void apply_started(const struct server *s, struct entry *x, const struct event *e, const struct payload *p)
 {
-	int64_t since = s->now > e->time ? s->now - e->time : 0;
+	int64_t since = s->clock->now > e->time ? s->clock->now - e->time : 0;
 
-	outcome_of(x)->began_us = p->began_us && p->boot == s->boot ? p->began_us : s->boot_us - since * 1000000;
+	outcome_of(x)->began_us =
+		p->began_us && p->boot == s->instance->boot ? p->began_us : s->clock->boot_us - since * 1000000;
 }
 
 /* It does not run any more, for good or to wait again. */
@@ -147,7 +148,7 @@ static bool concerns_others(int type)
 
 void entry_apply(struct server *s, const struct event *e, const struct payload *p)
 {
-	struct entry *x = &s->entries.v[e->job];
+	struct entry *x = &s->jobs->entries.v[e->job];
 	struct job *job = entry_job(s, e->job);
 
 	x->modified = e->time;
@@ -202,7 +203,7 @@ void entry_apply(struct server *s, const struct event *e, const struct payload *
 
 void job_fill(const struct server *s, struct job *job, const struct spec *p)
 {
-	job->request = p->request == UINT32_MAX ? s->fallback : p->request;
+	job->request = p->request == UINT32_MAX ? s->world->fallback : p->request;
 	job->walltime = p->walltime;
 	job->deadline = p->deadline;
 	job->kind = p->kind;
@@ -229,9 +230,9 @@ void event_keep(struct server *s, const struct event *e, const struct payload *p
 {
 	struct strbuf nodes = {0}, data = {0};
 	struct store_event x = {
-		.seq = s->next_seq++,
-		.job = s->entries.v[e->job].key,
-		.by = e->by == JOB_NONE ? 0 : s->entries.v[e->by].key,
+		.seq = s->jobs->next_seq++,
+		.job = s->jobs->entries.v[e->job].key,
+		.by = e->by == JOB_NONE ? 0 : s->jobs->entries.v[e->by].key,
 		.time = e->time,
 		.at = e->at,
 		.type = e->type,
@@ -241,7 +242,7 @@ void event_keep(struct server *s, const struct event *e, const struct payload *p
 	payload_write(s, e->type, p, &data);
 	x.nodes = nodes.n ? nodes.text : NULL;
 	x.data = data.n ? data.text : NULL;
-	if (!is_recorded(&s->entries.v[e->job], e))
+	if (!is_recorded(&s->jobs->entries.v[e->job], e))
 		store_put_event(s->store, &x);
 	stream_event(s, &x);
 	strbuf_fini(&nodes);
@@ -250,7 +251,7 @@ void event_keep(struct server *s, const struct event *e, const struct payload *p
 
 void entry_event(struct server *s, uint32_t id, enum server_event type, const struct payload *p)
 {
-	struct event e = {.time = s->now, .job = id, .by = JOB_NONE, .type = (uint8_t)type};
+	struct event e = {.time = s->clock->now, .job = id, .by = JOB_NONE, .type = (uint8_t)type};
 
 	entry_apply(s, &e, p);
 	event_keep(s, &e, p);
@@ -259,7 +260,7 @@ void entry_event(struct server *s, uint32_t id, enum server_event type, const st
 void entry_alter(struct server *s, uint32_t id, const struct payload *p)
 {
 	const struct job *job = entry_job(s, id);
-	const struct spec *old = s->entries.v[id].spec;
+	const struct spec *old = s->jobs->entries.v[id].spec;
 	bool longer = entry_running(s, id) && old->walltime != p->spec->walltime;
 	bool waits = job->state <= STATE_ALLOCATED, queued = job_waits(job) && asks_otherwise(old, p->spec);
 
@@ -267,10 +268,10 @@ void entry_alter(struct server *s, uint32_t id, const struct payload *p)
 		block_leave(s, id); /* other limits */
 	total_count(s, old, -1);
 	if (queued)
-		sched_withdraw(s->sched, id, s->now);
+		sched_withdraw(s->sched, id, s->clock->now);
 	entry_event(s, id, EVENT_ALTER, p);
 	if (queued)
-		sched_readmit(s->sched, id, s->now);
+		sched_readmit(s->sched, id, s->clock->now);
 	if (longer)
 		walltime_changed(s, id);
 	total_count(s, p->spec, 1);
@@ -293,7 +294,7 @@ void array_alter(struct server *s, struct array *a, struct spec *spec, uint64_t 
 {
 	struct payload p = {.spec = spec, .as = as};
 	struct store_event e = {
-		.seq = s->next_seq++, .job = job_key(a->number, -1), .time = s->now, .type = EVENT_ALTER};
+		.seq = s->jobs->next_seq++, .job = job_key(a->number, -1), .time = s->clock->now, .type = EVENT_ALTER};
 	struct strbuf data = {0};
 
 	array_apply(a, spec);
@@ -326,7 +327,7 @@ void array_throttle(struct server *s, struct array *a, uint32_t limit, const cha
 {
 	struct payload p = {.throttled = true, .limit = limit, .who = who};
 	struct store_event e = {
-		.seq = s->next_seq++, .job = job_key(a->number, -1), .time = s->now, .type = EVENT_ALTER};
+		.seq = s->jobs->next_seq++, .job = job_key(a->number, -1), .time = s->clock->now, .type = EVENT_ALTER};
 	struct strbuf data = {0};
 
 	array_limit(a, limit);
@@ -479,7 +480,7 @@ static int alter_read(struct server *s, const json_t *data, struct payload *p, s
 	if (p->as) {
 		if (!entry_find(s, job_key_number(p->as), job_key_index(p->as), &other))
 			return err_set(err, -EINVAL, "the job it was altered with is not there");
-		p->spec = s->entries.v[other].spec;
+		p->spec = s->jobs->entries.v[other].spec;
 		p->spec->refs++;
 		return 0;
 	}

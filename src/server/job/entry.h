@@ -37,6 +37,20 @@ enum server_event {
 	SERVER_EVENT_END
 };
 
+/* Why a waiting job is not the scheduler's to consider (then it is held in the core). All but the first three are derived. */
+enum block {
+	BLOCK_USER = 1 << 0,
+	BLOCK_OTHER = 1 << 1,
+	BLOCK_SYSTEM = 1 << 2,
+	BLOCK_HOLDS = 7,
+	BLOCK_TIME = 1 << 3,   /* not before its -a */
+	BLOCK_DEPEND = 1 << 4, /* waits for other jobs */
+	BLOCK_LIMIT = 1 << 5,  /* a limit on running jobs: of its array, queue or user */
+	BLOCK_QUEUE = 1 << 6,  /* its queue is stopped */
+	BLOCK_MISFIT = 1 << 7, /* no node could hold it, since the nodes have changed */
+	BLOCK_RETRY = 1 << 8,  /* it failed, and is not tried again yet (failures.h) */
+};
+
 enum intent { INTENT_NONE, INTENT_DELETE, INTENT_RERUN };
 
 /* Why a job ended. Numbers are in stores: they stay. */
@@ -68,12 +82,12 @@ struct outcome {
 	int64_t cpu_ms, memory_kib;
 	int64_t started_us, ended_us; /* wall clock: when, not how long */
 	int64_t ran_ms;		      /* how long it ran */
-	int64_t began_us;	      /* of one that runs: server.boot_us when it began */
+	int64_t began_us;	      /* of one that runs: clock.boot_us when it began */
 	int64_t kill_at;	      /* instant: SIGKILL if SIGTERM was not enough; 0: nobody wants it ended */
 	pid_t session;
 };
 
-/* The server's part of a job; its index in server.entries is the job's id in the core. */
+/* The server's part of a job; its index in jobs.entries is the job's id in the core. */
 struct entry {
 	uint64_t key;
 	struct spec *spec; /* NULL: forgotten */
@@ -105,7 +119,7 @@ struct payload {
 	bool lingers;	     /* FINISH: its processes are still being killed, and hold their CPUs */
 	bool used;	     /* FINISH: these are known */
 	int64_t cpu_ms, memory_kib, started_us, ended_us, ran_ms;
-	int64_t began_us; /* STARTED: server.boot_us, */
+	int64_t began_us; /* STARTED: clock.boot_us, */
 	uint64_t boot;	  /* ... which counts from this start of the machine */
 	pid_t session;
 	bool failed;		       /* `retry` is set */

@@ -8,19 +8,19 @@
 
 struct entry *entry_get(const struct server *s, uint32_t id)
 {
-	return &s->entries.v[id];
+	return &s->jobs->entries.v[id];
 }
 
 const char *word(const struct server *s, uint32_t id)
 {
-	return id ? names_get(&s->words, id) : "";
+	return id ? names_get(&s->jobs->words, id) : "";
 }
 
 uint32_t word_add(struct server *s, const char *text)
 {
-	if (s->words.n == 0)
-		names_add(&s->words, ""); /* so that 0 is nothing */
-	return text && *text ? names_add(&s->words, text) : 0;
+	if (s->jobs->words.n == 0)
+		names_add(&s->jobs->words, ""); /* so that 0 is nothing */
+	return text && *text ? names_add(&s->jobs->words, text) : 0;
 }
 
 void key_id(const struct server *s, uint64_t key, struct strbuf *out)
@@ -28,22 +28,22 @@ void key_id(const struct server *s, uint64_t key, struct strbuf *out)
 	strbuf_printf(out, "%llu", (unsigned long long)job_key_number(key));
 	if (job_key_index(key) >= 0)
 		strbuf_printf(out, "[%lld]", (long long)job_key_index(key));
-	strbuf_printf(out, ".%s", s->name);
+	strbuf_printf(out, ".%s", s->instance->name);
 }
 
 void entry_id(const struct server *s, uint32_t id, struct strbuf *out)
 {
-	key_id(s, s->entries.v[id].key, out);
+	key_id(s, s->jobs->entries.v[id].key, out);
 }
 
 void array_id(const struct server *s, const struct array *a, struct strbuf *out)
 {
-	strbuf_printf(out, "%llu[].%s", (unsigned long long)a->number, s->name);
+	strbuf_printf(out, "%llu[].%s", (unsigned long long)a->number, s->instance->name);
 }
 
 char entry_state(const struct server *s, uint32_t id)
 {
-	const struct entry *e = &s->entries.v[id];
+	const struct entry *e = &s->jobs->entries.v[id];
 
 	switch (entry_job(s, id)->state) {
 	case STATE_NOW:
@@ -66,7 +66,7 @@ struct array *array_find(const struct server *s, uint64_t number)
 {
 	uint64_t at;
 
-	return map_get(&s->by_number, number, &at) && at & ARRAY_BIT ? s->arrays.v[at & ~ARRAY_BIT] : NULL;
+	return map_get(&s->jobs->by_number, number, &at) && at & ARRAY_BIT ? s->jobs->arrays.v[at & ~ARRAY_BIT] : NULL;
 }
 
 bool entry_find(const struct server *s, uint64_t number, int64_t index, uint32_t *ret)
@@ -75,17 +75,17 @@ bool entry_find(const struct server *s, uint64_t number, int64_t index, uint32_t
 	uint64_t at;
 
 	if (!a) {
-		if (index >= 0 || !map_get(&s->by_number, number, &at))
+		if (index >= 0 || !map_get(&s->jobs->by_number, number, &at))
 			return false;
 		*ret = (uint32_t)at;
-		return s->entries.v[*ret].spec != NULL;
+		return s->jobs->entries.v[*ret].spec != NULL;
 	}
 	for (uint32_t lo = 0, hi = a->count; lo < hi;) {
 		uint32_t mid = (lo + hi) / 2;
-		int64_t found = job_key_index(s->entries.v[a->first + mid].key);
+		int64_t found = job_key_index(s->jobs->entries.v[a->first + mid].key);
 		if (found == index) {
 			*ret = a->first + mid;
-			return s->entries.v[*ret].spec != NULL;
+			return s->jobs->entries.v[*ret].spec != NULL;
 		}
 		if (found < index)
 			lo = mid + 1;
@@ -97,37 +97,37 @@ bool entry_find(const struct server *s, uint64_t number, int64_t index, uint32_t
 
 struct queue *queue_named(const struct server *s, const char *name)
 {
-	for (size_t i = 0; i < s->queues.n; i++)
-		if (strcmp(s->queues.v[i]->name, name) == 0)
-			return s->queues.v[i];
+	for (size_t i = 0; i < s->jobs->queues.n; i++)
+		if (strcmp(s->jobs->queues.v[i]->name, name) == 0)
+			return s->jobs->queues.v[i];
 	return NULL;
 }
 
 struct queue *queue_of(const struct server *s, uint32_t word)
 {
-	return word < s->queue_by_word.n ? s->queue_by_word.v[word] : NULL;
+	return word < s->jobs->queue_by_word.n ? s->jobs->queue_by_word.v[word] : NULL;
 }
 
 static void queue_index(struct server *s, const char *name, struct queue *q)
 {
 	uint32_t at = word_add(s, name);
 
-	while (s->queue_by_word.n <= at)
-		vec_push(&s->queue_by_word, NULL);
-	s->queue_by_word.v[at] = q;
+	while (s->jobs->queue_by_word.n <= at)
+		vec_push(&s->jobs->queue_by_word, NULL);
+	s->jobs->queue_by_word.v[at] = q;
 }
 
 struct queue *queue_create(struct server *s, const char *name)
 {
 	struct queue *q = mem_zalloc(sizeof *q);
-	size_t at = s->queues.n;
+	size_t at = s->jobs->queues.n;
 
 	q->name = mem_strdup(name);
 	attrs_init(&q->attrs, ATTR_QUEUE);
-	vec_push(&s->queues, q);
-	for (; at > 0 && strcmp(s->queues.v[at - 1]->name, name) > 0; at--) /* by name, as the store has them */
-		s->queues.v[at] = s->queues.v[at - 1];
-	s->queues.v[at] = q;
+	vec_push(&s->jobs->queues, q);
+	for (; at > 0 && strcmp(s->jobs->queues.v[at - 1]->name, name) > 0; at--) /* by name, as the store has them */
+		s->jobs->queues.v[at] = s->jobs->queues.v[at - 1];
+	s->jobs->queues.v[at] = q;
 	queue_index(s, name, q);
 	return q;
 }
@@ -135,9 +135,9 @@ struct queue *queue_create(struct server *s, const char *name)
 void queue_destroy(struct server *s, struct queue *q)
 {
 	queue_index(s, q->name, NULL);
-	for (size_t i = 0; i < s->queues.n; i++)
-		if (s->queues.v[i] == q) {
-			vec_remove(&s->queues, i);
+	for (size_t i = 0; i < s->jobs->queues.n; i++)
+		if (s->jobs->queues.v[i] == q) {
+			vec_remove(&s->jobs->queues, i);
 			break;
 		}
 	attrs_fini(&q->attrs);
@@ -150,18 +150,18 @@ int64_t setting_of(const struct server *s, const struct spec *p, const char *nam
 	const struct queue *q = queue_of(s, p->queue);
 	int64_t value = q ? attrs_number(&q->attrs, name) : -1;
 
-	return value >= 0 ? value : attrs_number(&s->attrs, name);
+	return value >= 0 ? value : attrs_number(s->attrs, name);
 }
 
 struct tally *tally_of(struct server *s, uint32_t user, uint32_t queue)
 {
-	uint64_t *at = map_at(&s->tallies, (uint64_t)queue << 32 | user);
+	uint64_t *at = map_at(&s->jobs->tallies, (uint64_t)queue << 32 | user);
 
 	if (*at == 0) {
-		vec_push(&s->tally, (struct tally){0});
-		*at = s->tally.n;
+		vec_push(&s->jobs->tally, (struct tally){0});
+		*at = s->jobs->tally.n;
 	}
-	return &s->tally.v[*at - 1];
+	return &s->jobs->tally.v[*at - 1];
 }
 
 void spec_unref(struct spec *p)
@@ -187,13 +187,13 @@ static bool is_awaited(const struct server *s, uint64_t number)
 {
 	uint64_t at;
 
-	if (!map_get(&s->dependents, number, &at) || at == 0)
+	if (!map_get(&s->jobs->dependents, number, &at) || at == 0)
 		return false;
 
-	const job_vec *v = &s->dependent_lists.v[at - 1];
+	const job_vec *v = &s->jobs->dependent_lists.v[at - 1];
 
 	for (size_t i = 0; i < v->n; i++)
-		if (s->entries.v[v->v[i]].spec && !entry_ended(s, v->v[i]))
+		if (s->jobs->entries.v[v->v[i]].spec && !entry_ended(s, v->v[i]))
 			return true;
 	return false;
 }
@@ -204,19 +204,19 @@ static void script_unref(struct server *s, uint64_t script)
 
 	if (!script)
 		return;
-	uses = map_at(&s->scripts, script);
+	uses = map_at(&s->jobs->scripts, script);
 	if (*uses > 1) {
 		--*uses;
 		return;
 	}
-	map_remove(&s->scripts, script);
+	map_remove(&s->jobs->scripts, script);
 	store_drop_script(s->store, script);
 	script_file_drop(s, script);
 }
 
 static void entry_drop(struct server *s, uint32_t id)
 {
-	struct entry *e = &s->entries.v[id];
+	struct entry *e = &s->jobs->entries.v[id];
 
 	output_forget(s, id);
 	outcome_free(e->outcome);
@@ -236,21 +236,21 @@ static void array_forget(struct server *s, struct array *a)
 		entry_drop(s, a->first + i);
 	store_drop_job(s->store, job_key(a->number, -1));
 	script_unref(s, a->spec->script);
-	map_remove(&s->by_number, a->number);
+	map_remove(&s->jobs->by_number, a->number);
 	spec_unref(a->spec);
 	a->spec = NULL;
 }
 
 void entry_forget(struct server *s, uint32_t id)
 {
-	const struct entry *e = &s->entries.v[id];
+	const struct entry *e = &s->jobs->entries.v[id];
 	uint64_t number = job_key_number(e->key);
 	struct array *a = array_find(s, number);
 
 	if (!e->spec || !entry_ended(s, id))
 		return;
 	if (is_awaited(s, number) || (a && a->ended < a->count)) {
-		heap_push(&s->forgets, s->now + 60, id, 0);
+		heap_push(&s->agenda->forgets, s->clock->now + 60, id, 0);
 		return;
 	}
 	if (a) {
@@ -259,7 +259,7 @@ void entry_forget(struct server *s, uint32_t id)
 	}
 	store_drop_job(s->store, e->key);
 	script_unref(s, e->spec->script);
-	map_remove(&s->by_number, number);
+	map_remove(&s->jobs->by_number, number);
 	entry_drop(s, id);
 }
 
@@ -290,7 +290,7 @@ int jobs_named(const struct server *s, const char *text, job_vec *ret, struct ar
 		*ret_array = a;
 		ok = true;
 		for (uint32_t i = 0; i < a->count; i++)
-			if (s->entries.v[a->first + i].spec)
+			if (s->jobs->entries.v[a->first + i].spec)
 				vec_push(ret, a->first + i);
 	}
 	jobid_fini(&id);

@@ -34,9 +34,9 @@ struct keys {
 
 static struct keys *keys_of(struct server *s)
 {
-	if (!s->keys)
-		s->keys = mem_zalloc(sizeof *s->keys);
-	return s->keys;
+	if (!s->jobs->keys)
+		s->jobs->keys = mem_zalloc(sizeof *s->jobs->keys);
+	return s->jobs->keys;
 }
 
 static uint64_t key_hash(uid_t uid, const char *text)
@@ -87,8 +87,8 @@ static void oldest_forget(struct server *s, struct ring *r)
 	uint64_t at, hash = key_hash(k->uid, k->text);
 	char name[KEY_MAX + 16];
 
-	if (map_get(&s->keys->by_text, hash, &at) && at == (uint64_t)(uintptr_t)k)
-		map_remove(&s->keys->by_text, hash);
+	if (map_get(&s->jobs->keys->by_text, hash, &at) && at == (uint64_t)(uintptr_t)k)
+		map_remove(&s->jobs->keys->by_text, hash);
 	object_name(k->uid, k->text, name);
 	store_drop_object(s->store, "key", name);
 	free(k->arrays);
@@ -120,15 +120,15 @@ void subkeys_turn(struct server *s)
 	struct keys *keys = keys_of(s);
 	int budget = 1000;
 
-	if (s->now < keys->sweep)
+	if (s->clock->now < keys->sweep)
 		return;
 	for (size_t i = 0; i < keys->rings.n; i++) {
 		struct ring *r = &keys->rings.v[i];
 		ring_sort(r);
-		for (; budget > 0 && r->first < r->v.n && r->v.v[r->first]->time + KEEP <= s->now; budget--)
+		for (; budget > 0 && r->first < r->v.n && r->v.v[r->first]->time + KEEP <= s->clock->now; budget--)
 			oldest_forget(s, r);
 	}
-	keys->sweep = budget > 0 ? s->now + SWEEP : s->now;
+	keys->sweep = budget > 0 ? s->clock->now + SWEEP : s->clock->now;
 }
 
 /* ---- adding ---- */
@@ -160,7 +160,7 @@ static struct submission_key *key_put(struct server *s, uid_t uid, const char *t
 void subkey_add(struct server *s, uid_t uid, const char *text, const struct submission_key *given)
 {
 	struct submission_key *k = key_put(s, uid, text);
-	struct ring *r = ring_of(s->keys, uid);
+	struct ring *r = ring_of(s->jobs->keys, uid);
 	struct strbuf value = {0};
 	char name[KEY_MAX + 16], print[24];
 	struct json j;
@@ -206,6 +206,6 @@ int subkey_restore(struct server *s, const char *name, const json_t *o, struct e
 	k->time = json_integer_value(json_object_get(o, "time"));
 	k->print = strtoull(print, NULL, 16);
 	k->arrays = arrays ? mem_strdup(arrays) : NULL;
-	ring_of(s->keys, (uid_t)uid)->unsorted = true;
+	ring_of(s->jobs->keys, (uid_t)uid)->unsorted = true;
 	return 0;
 }

@@ -111,7 +111,7 @@ static int request_defaults(struct server *s, const struct queue *q, struct reqt
 			    struct err *err)
 {
 	static const char *const shapes[] = {"nodes", "select", "ncpus"};
-	const struct attrs *from[2] = {q ? &q->attrs : &s->attrs, &s->attrs};
+	const struct attrs *from[2] = {q ? &q->attrs : s->attrs, s->attrs};
 	int rc = 0;
 
 	for (int i = 0; i < 2 && text->nchunks == 0; i++)
@@ -230,7 +230,7 @@ static int read_kind(struct server *s, const struct asker *who, const json_t *jo
 	} else {
 		rc = text_get(job, "deadline", 64, &deadline, err);
 		if (rc == 0 && deadline) {
-			rc = instant_parse(deadline, s->now, &p->deadline, err);
+			rc = instant_parse(deadline, s->clock->now, &p->deadline, err);
 			if (rc < 0)
 				err_prefix(err, rc, "deadline \"%.40s\"", deadline);
 		}
@@ -248,9 +248,9 @@ static int read_kind(struct server *s, const struct asker *who, const json_t *jo
 	if (p->kind == KIND_EMERGENCY && who->role < ROLE_OPERATOR)
 		return err_set(err, -EPERM,
 			       "emergency jobs are for operators and managers: use --type Q for a deadline");
-	if (!policy_find(attrs_text(&s->attrs, "policy"))->deadlines)
+	if (!policy_find(attrs_text(s->attrs, "policy"))->deadlines)
 		return err_set(err, -EPERM, "the server's policy (%s) keeps no deadlines",
-			       attrs_text(&s->attrs, "policy"));
+			       attrs_text(s->attrs, "policy"));
 	*code = "bad_request";
 	json_array_foreach(json_object_get(job, "powers"), i, v)
 	{
@@ -332,7 +332,7 @@ static int read_array(struct server *s, const json_t *job, struct submission *re
 	if (limit >= 0)
 		ret->array.limit = (uint32_t)limit;
 
-	int64_t most = attrs_number(&s->attrs, "max_array_size");
+	int64_t most = attrs_number(s->attrs, "max_array_size");
 	struct strbuf canonical = {0};
 
 	if (most >= 0 && ret->array.count > most)
@@ -398,18 +398,18 @@ static uint64_t script_keep(struct server *s, const struct spec *p, const char *
 	size_t known_n;
 
 	hash |= UINT64_C(1) << 63; /* apart from ids */
-	if (map_get(&s->scripts, hash, &id) && map_get(&s->scripts, id, &(uint64_t){0}) &&
+	if (map_get(&s->jobs->scripts, hash, &id) && map_get(&s->jobs->scripts, id, &(uint64_t){0}) &&
 	    store_get_script(s->store, id, &known, &known_n, NULL) == 0) {
 		bool same = known_n == n && memcmp(known, text, n) == 0;
 		free(known);
 		if (same) {
-			++*map_at(&s->scripts, id);
+			++*map_at(&s->jobs->scripts, id);
 			return id;
 		}
 	}
-	id = s->next_script++;
-	map_set(&s->scripts, hash, id);
-	map_set(&s->scripts, id, 1);
+	id = s->jobs->next_script++;
+	map_set(&s->jobs->scripts, hash, id);
+	map_set(&s->jobs->scripts, id, 1);
 	store_put_script(s->store, id, text, n);
 	return id;
 }
@@ -508,7 +508,7 @@ static int read_rest(struct server *s, const struct asker *who, const json_t *jo
 	p->owner = word_add(s, who->user);
 	p->uid = who->uid;
 	p->gid = who->gid;
-	p->host = word_add(s, host ? host : *who->address ? who->address : s->host);
+	p->host = word_add(s, host ? host : *who->address ? who->address : s->instance->host);
 	p->account = word_add(s, account);
 	p->project = word_add(s, project);
 	p->priority = (int16_t)priority;
@@ -545,11 +545,11 @@ int spec_read(struct server *s, const struct asker *who, const json_t *job, bool
 	p->refs = 1;
 	strcpy(p->name, name);
 	if (!queue || !*queue)
-		queue = attrs_text(&s->attrs, "default_queue");
+		queue = attrs_text(s->attrs, "default_queue");
 	if (!queue || !queue_named(s, queue)) {
 		struct strbuf all = {0};
-		for (size_t i = 0; i < s->queues.n; i++)
-			strbuf_printf(&all, "%s%s", i ? ", " : "", s->queues.v[i]->name);
+		for (size_t i = 0; i < s->jobs->queues.n; i++)
+			strbuf_printf(&all, "%s%s", i ? ", " : "", s->jobs->queues.v[i]->name);
 		*code = "unknown_queue";
 		rc = queue ? err_set(err, -ENOENT, "There is no queue %.60s (there is: %.300s).", queue,
 				     strbuf_text(&all))
@@ -560,9 +560,9 @@ int spec_read(struct server *s, const struct asker *who, const json_t *job, bool
 		return rc;
 	}
 	p->queue = word_add(s, queue);
-	p->created = s->now;
-	p->origin = s->origin;
-	p->rank = (double)s->now_us / 1e6;
+	p->created = s->clock->now;
+	p->origin = s->instance->origin;
+	p->rank = (double)s->clock->now_us / 1e6;
 	if ((rc = read_array(s, job, ret, err)) < 0 || (rc = read_rest(s, who, job, ret, err)) < 0 ||
 	    (rc = read_kind(s, who, job, p, code, err)) < 0 || (rc = read_request(s, job, queue, a, ret, err)) < 0 ||
 	    (rc = read_depend(job, p, err)) < 0 || (rc = body_check(job, err)) < 0 ||
@@ -581,7 +581,7 @@ static bool script_is(const struct server *s, const struct submission *x, const 
 {
 	return other && other->script && other->spec->uid == x->spec->uid && other->script_n == x->script_n &&
 	       memcmp(other->script, x->script, x->script_n) == 0 &&
-	       map_get(&s->scripts, other->spec->script, &(uint64_t){0});
+	       map_get(&s->jobs->scripts, other->spec->script, &(uint64_t){0});
 }
 
 void submission_keep_script(struct server *s, struct submission *x, const struct submission *before)
@@ -590,7 +590,7 @@ void submission_keep_script(struct server *s, struct submission *x, const struct
 		return;
 	if (script_is(s, x, before)) {
 		x->spec->script = before->spec->script;
-		++*map_at(&s->scripts, x->spec->script);
+		++*map_at(&s->jobs->scripts, x->spec->script);
 	} else {
 		x->spec->script = script_keep(s, x->spec, x->script, x->script_n);
 	}

@@ -34,8 +34,8 @@ uint32_t limits_of(struct server *s, uint64_t number, const struct spec *p, stru
 		tally_of(s, p->owner, p->queue); /* made if new, which moves others */
 	own = tally_of(s, p->owner, 0);
 	in_queue = q ? tally_of(s, p->owner, p->queue) : NULL;
-	ret[n++] = limit_make(1, 0, 0, &s->active, attrs_number(&s->attrs, "max_running"));
-	ret[n++] = limit_make(2, p->owner, 0, &own->active, attrs_number(&s->attrs, "max_user_run"));
+	ret[n++] = limit_make(1, 0, 0, &s->jobs->active, attrs_number(s->attrs, "max_running"));
+	ret[n++] = limit_make(2, p->owner, 0, &own->active, attrs_number(s->attrs, "max_user_run"));
 	if (a)
 		ret[n++] = limit_make(3, number, 0, &a->active, a->limit ? a->limit : -1);
 	if (q) {
@@ -48,7 +48,7 @@ uint32_t limits_of(struct server *s, uint64_t number, const struct spec *p, stru
 
 static bool limits_allow(struct server *s, uint32_t id)
 {
-	const struct entry *e = &s->entries.v[id];
+	const struct entry *e = &s->jobs->entries.v[id];
 	struct limit limits[LIMITS_MAX];
 	uint32_t n = limits_of(s, job_key_number(e->key), e->spec, limits);
 
@@ -60,7 +60,7 @@ static bool limits_allow(struct server *s, uint32_t id)
 
 static void count(struct server *s, uint32_t id, int64_t sign)
 {
-	struct entry *e = &s->entries.v[id];
+	struct entry *e = &s->jobs->entries.v[id];
 	struct limit limits[LIMITS_MAX];
 	uint32_t n = limits_of(s, job_key_number(e->key), e->spec, limits);
 
@@ -68,7 +68,7 @@ static void count(struct server *s, uint32_t id, int64_t sign)
 	for (uint32_t i = 0; i < n; i++)
 		*limits[i].active += sign;
 	if (sign < 0)
-		s->waiting_offers = true;
+		s->turn->waiting_offers = true;
 }
 
 /* ---- gates ---- */
@@ -80,7 +80,7 @@ static int64_t rank_us(const struct server *s, uint32_t id)
 
 static uint64_t gate_key(const struct server *s, uint32_t id)
 {
-	const struct entry *e = &s->entries.v[id];
+	const struct entry *e = &s->jobs->entries.v[id];
 	uint64_t number = job_key_number(e->key);
 	uint64_t of[3] = {array_find(s, number) ? number : 0, e->spec->owner, e->spec->queue};
 
@@ -91,7 +91,7 @@ static struct gate *gate_find(const struct server *s, uint64_t key)
 {
 	uint64_t at;
 
-	return map_get(&s->gate_index, key, &at) ? &s->gates.v[at] : NULL;
+	return map_get(&s->agenda->gate_index, key, &at) ? &s->agenda->gates.v[at] : NULL;
 }
 
 /* The first who still waits there. */
@@ -99,7 +99,7 @@ static bool gate_first(const struct server *s, struct gate *g, struct heap_item 
 {
 	while (heap_peek(&g->waiting, ret)) {
 		uint32_t id = (uint32_t)ret->tie;
-		const struct entry *e = &s->entries.v[id];
+		const struct entry *e = &s->jobs->entries.v[id];
 		if (e->spec && e->block == BLOCK_LIMIT && rank_us(s, id) == ret->time && gate_key(s, id) == g->key)
 			return true;
 		heap_pop(&g->waiting, ret);
@@ -113,26 +113,26 @@ static void gate_add(struct server *s, uint32_t id)
 	struct gate *g = gate_find(s, key);
 
 	if (!g) {
-		map_set(&s->gate_index, key, s->gates.n);
-		vec_push(&s->gates, (struct gate){.key = key});
-		g = &s->gates.v[s->gates.n - 1];
+		map_set(&s->agenda->gate_index, key, s->agenda->gates.n);
+		vec_push(&s->agenda->gates, (struct gate){.key = key});
+		g = &s->agenda->gates.v[s->agenda->gates.n - 1];
 	}
 	heap_push(&g->waiting, rank_us(s, id), id, 0);
 }
 
 static void gate_remove(struct server *s, size_t at)
 {
-	map_remove(&s->gate_index, s->gates.v[at].key);
-	heap_fini(&s->gates.v[at].waiting);
-	s->gates.v[at] = s->gates.v[--s->gates.n];
-	if (at < s->gates.n)
-		map_set(&s->gate_index, s->gates.v[at].key, at);
+	map_remove(&s->agenda->gate_index, s->agenda->gates.v[at].key);
+	heap_fini(&s->agenda->gates.v[at].waiting);
+	s->agenda->gates.v[at] = s->agenda->gates.v[--s->agenda->gates.n];
+	if (at < s->agenda->gates.n)
+		map_set(&s->agenda->gate_index, s->agenda->gates.v[at].key, at);
 }
 
 /* Others were there before. */
 static bool gate_waits(struct server *s, uint32_t id)
 {
-	struct gate *g = s->gates.n ? gate_find(s, gate_key(s, id)) : NULL;
+	struct gate *g = s->agenda->gates.n ? gate_find(s, gate_key(s, id)) : NULL;
 	struct heap_item first;
 
 	return g && gate_first(s, g, &first);
@@ -142,15 +142,15 @@ static bool gate_waits(struct server *s, uint32_t id)
 
 static void limit_wait(struct server *s, uint32_t id)
 {
-	s->entries.v[id].block |= BLOCK_LIMIT;
+	s->jobs->entries.v[id].block |= BLOCK_LIMIT;
 	gate_add(s, id);
-	s->waiting_offers = true;
+	s->turn->waiting_offers = true;
 }
 
 /* Brings eligibility and the core in line with what blocks a waiting job. */
 static void settle(struct server *s, uint32_t id)
 {
-	struct entry *e = &s->entries.v[id];
+	struct entry *e = &s->jobs->entries.v[id];
 	const struct job *job = entry_job(s, id);
 
 	if (!e->block && !e->eligible)
@@ -158,15 +158,15 @@ static void settle(struct server *s, uint32_t id)
 	else if (e->block && e->eligible)
 		count(s, id, -1);
 	if (e->block && job_waits(job))
-		sched_hold(s->sched, id, s->now);
+		sched_hold(s->sched, id, s->clock->now);
 	else if (!e->block && job->state == STATE_HELD)
-		sched_release(s->sched, id, s->now);
-	s->dirty = true;
+		sched_release(s->sched, id, s->clock->now);
+	s->turn->dirty = true;
 }
 
 static void reconsider(struct server *s, uint32_t id)
 {
-	struct entry *e = &s->entries.v[id];
+	struct entry *e = &s->jobs->entries.v[id];
 
 	if (!job_waits(entry_job(s, id)) && entry_job(s, id)->state != STATE_HELD)
 		return;
@@ -178,15 +178,15 @@ static void reconsider(struct server *s, uint32_t id)
 
 void block_set(struct server *s, uint32_t id, unsigned bits)
 {
-	s->entries.v[id].block |= (uint16_t)bits;
+	s->jobs->entries.v[id].block |= (uint16_t)bits;
 	reconsider(s, id);
 }
 
 void block_clear(struct server *s, uint32_t id, unsigned bits)
 {
-	if (!(s->entries.v[id].block & bits))
+	if (!(s->jobs->entries.v[id].block & bits))
 		return;
-	s->entries.v[id].block &= (uint16_t)~bits;
+	s->jobs->entries.v[id].block &= (uint16_t)~bits;
 	reconsider(s, id);
 }
 
@@ -196,48 +196,48 @@ void block_offer(struct server *s)
 	struct heap_item x;
 	int n = 0;
 
-	if (!s->waiting_offers)
+	if (!s->turn->waiting_offers)
 		return;
-	for (size_t i = s->gates.n; i-- > 0;)
-		if (!gate_first(s, &s->gates.v[i], &x))
+	for (size_t i = s->agenda->gates.n; i-- > 0;)
+		if (!gate_first(s, &s->agenda->gates.v[i], &x))
 			gate_remove(s, i);
-	for (size_t i = 0; i < s->gates.n; i++)
-		if (gate_first(s, &s->gates.v[i], &x))
+	for (size_t i = 0; i < s->agenda->gates.n; i++)
+		if (gate_first(s, &s->agenda->gates.v[i], &x))
 			heap_push(&firsts, x.time, x.tie, i);
 	while (n < OFFERS && heap_pop(&firsts, &x)) {
-		struct gate *g = &s->gates.v[x.value];
+		struct gate *g = &s->agenda->gates.v[x.value];
 		uint32_t id = (uint32_t)x.tie;
 		struct heap_item next;
 		if (!limits_allow(s, id))
 			continue;
-		s->entries.v[id].block = 0;
+		s->jobs->entries.v[id].block = 0;
 		settle(s, id);
 		n++;
 		if (gate_first(s, g, &next))
 			heap_push(&firsts, next.time, next.tie, x.value);
 	}
-	s->waiting_offers = n == OFFERS; /* more in the next turn */
+	s->turn->waiting_offers = n == OFFERS; /* more in the next turn */
 	heap_fini(&firsts);
 }
 
 void block_rank(struct server *s, uint32_t id)
 {
-	if (s->entries.v[id].block == BLOCK_LIMIT)
+	if (s->jobs->entries.v[id].block == BLOCK_LIMIT)
 		limit_wait(s, id);
 }
 
 /* Why it may not run, but for limits. DEPEND_IMPOSSIBLE: it never will, and `why` says so. */
 static enum depend_state derive(struct server *s, uint32_t id, struct strbuf *why)
 {
-	struct entry *e = &s->entries.v[id];
+	struct entry *e = &s->jobs->entries.v[id];
 	const struct spec *p = e->spec;
 	const struct queue *q = queue_of(s, p->queue);
 	enum depend_state state = DEPEND_SATISFIED;
 	unsigned bits = e->holds;
 
-	if (p->at > s->now) {
+	if (p->at > s->clock->now) {
 		bits |= BLOCK_TIME;
-		heap_push(&s->releases, p->at, id, 0);
+		heap_push(&s->agenda->releases, p->at, id, 0);
 	}
 	if (p->request == UINT32_MAX || world_could_hold(s, p->request) != FIT_YES)
 		bits |= BLOCK_MISFIT;
@@ -277,7 +277,7 @@ void block_restore(struct server *s, uint32_t id)
 	}
 	if (derive(s, id, &why) == DEPEND_IMPOSSIBLE)
 		job_end_waiting(s, id, END_DEPEND, &(struct payload){.text = strbuf_text(&why)});
-	else if (!s->entries.v[id]
+	else if (!s->jobs->entries.v[id]
 			  .block) /* whether it may pass now is for block_offer() to say, in the order of rank */
 		limit_wait(s, id);
 	strbuf_fini(&why);
@@ -285,17 +285,17 @@ void block_restore(struct server *s, uint32_t id)
 
 void block_leave(struct server *s, uint32_t id)
 {
-	if (s->entries.v[id].eligible)
+	if (s->jobs->entries.v[id].eligible)
 		count(s, id, -1);
-	s->entries.v[id].block = 0;
+	s->jobs->entries.v[id].block = 0;
 }
 
 /* A job that went on to run at recovery, or after it was forced: it counts. */
 void block_running(struct server *s, uint32_t id)
 {
-	if (!s->entries.v[id].eligible)
+	if (!s->jobs->entries.v[id].eligible)
 		count(s, id, 1);
-	s->entries.v[id].block = 0;
+	s->jobs->entries.v[id].block = 0;
 }
 
 /* ---- queues that are started and stopped ---- */
@@ -312,8 +312,8 @@ struct queue_work {
 
 static void queue_free(struct server *s, struct queue_work *w)
 {
-	s->queue_works--;
-	s->queue_stops -= w->stops;
+	s->slices->queue_works--;
+	s->slices->queue_stops -= w->stops;
 	free(w);
 }
 
@@ -323,9 +323,9 @@ static bool queue_step(struct server *s, struct work *work)
 	const struct queue *q = queue_of(s, w->queue);
 	bool started = q && attrs_bool(&q->attrs, "started");
 
-	for (int i = 0; i < SCAN && w->at < s->entries.n; i++) {
+	for (int i = 0; i < SCAN && w->at < s->jobs->entries.n; i++) {
 		uint32_t id = w->at++;
-		const struct entry *e = &s->entries.v[id];
+		const struct entry *e = &s->jobs->entries.v[id];
 		if (!e->spec || e->spec->queue != w->queue || entry_ended(s, id))
 			continue;
 		if (started && e->block & BLOCK_QUEUE)
@@ -336,9 +336,9 @@ static bool queue_step(struct server *s, struct work *work)
 			continue;
 		break; /* that was a step's worth */
 	}
-	if (w->at < s->entries.n)
+	if (w->at < s->jobs->entries.n)
 		return true;
-	s->waiting_offers = true;
+	s->turn->waiting_offers = true;
 	queue_free(s, w);
 	return false;
 }
@@ -359,8 +359,8 @@ void block_queue(struct server *s, const struct queue *q)
 
 	w->queue = word_add(s, q->name);
 	w->stops = !attrs_bool(&q->attrs, "started");
-	s->queue_works++;
-	s->queue_stops += w->stops;
+	s->slices->queue_works++;
+	s->slices->queue_stops += w->stops;
 	work_add(s, &w->work, &kind);
 }
 
@@ -375,9 +375,9 @@ struct array_work {
 
 static void array_work_end(struct server *s, struct work *work, const char *why)
 {
-	s->queue_works--;
-	s->queue_stops--;
-	s->dirty = true;
+	s->slices->queue_works--;
+	s->slices->queue_stops--;
+	s->turn->dirty = true;
 	free(work);
 }
 
@@ -389,7 +389,7 @@ static bool array_step(struct server *s, struct work *work)
 
 	for (int i = 0; i < SCAN && w->left && over; i++) {
 		uint32_t id = a->first + --w->left;
-		if (!s->entries.v[id].spec || !s->entries.v[id].eligible || !job_waits(entry_job(s, id)))
+		if (!s->jobs->entries.v[id].spec || !s->jobs->entries.v[id].eligible || !job_waits(entry_job(s, id)))
 			continue;
 		limit_wait(s, id);
 		settle(s, id);
@@ -406,14 +406,14 @@ void block_array(struct server *s, const struct array *a)
 	static const struct work_kind kind = {array_step, queue_pause, array_work_end, .reads = false, .lasting = true};
 	struct array_work *w;
 
-	s->waiting_offers = true;
-	s->dirty = true;
+	s->turn->waiting_offers = true;
+	s->turn->dirty = true;
 	if (!a->limit || a->active <= a->limit)
 		return;
 	w = mem_zalloc(sizeof *w);
 	*w = (struct array_work){.number = a->number, .left = a->count};
-	s->queue_works++;
-	s->queue_stops++; /* nothing is started until that is complete */
+	s->slices->queue_works++;
+	s->slices->queue_stops++; /* nothing is started until that is complete */
 	work_add(s, &w->work, &kind);
 }
 
@@ -421,10 +421,10 @@ void block_due(struct server *s)
 {
 	struct heap_item x;
 
-	while (heap_peek(&s->releases, &x) && x.time <= s->now) {
+	while (heap_peek(&s->agenda->releases, &x) && x.time <= s->clock->now) {
 		uint32_t id = (uint32_t)x.tie;
-		heap_pop(&s->releases, &x);
-		if (s->entries.v[id].spec && s->entries.v[id].spec->at <= s->now)
+		heap_pop(&s->agenda->releases, &x);
+		if (s->jobs->entries.v[id].spec && s->jobs->entries.v[id].spec->at <= s->clock->now)
 			block_clear(s, id, BLOCK_TIME);
 	}
 }

@@ -10,9 +10,9 @@ static struct depend_fate fate_of_job(const struct server *s, uint32_t id)
 	const struct job *job = entry_job(s, id);
 
 	return (struct depend_fate){
-		.started = s->entries.v[id].ran,
+		.started = s->jobs->entries.v[id].ran,
 		.ended = job_ended(job),
-		.status = s->entries.v[id].exit_status,
+		.status = s->jobs->entries.v[id].exit_status,
 	};
 }
 
@@ -23,7 +23,7 @@ static struct depend_fate fate_of_array(const struct server *s, struct array *a)
 		return a->fate;
 	a->fate = DEPEND_FATE_NONE;
 	for (uint32_t i = 0; i < a->count; i++)
-		if (s->entries.v[a->first + i].spec) {
+		if (s->jobs->entries.v[a->first + i].spec) {
 			struct depend_fate one = fate_of_job(s, a->first + i);
 			depend_fate_add(&a->fate, &one);
 		}
@@ -46,7 +46,7 @@ static struct depend_fate fate_of(void *context, const struct jobid *id)
 
 enum depend_state depend_look(struct server *s, uint32_t id, struct strbuf *why)
 {
-	const struct spec *p = s->entries.v[id].spec;
+	const struct spec *p = s->jobs->entries.v[id].spec;
 	struct depends d = {0};
 	enum depend_state state = DEPEND_SATISFIED;
 
@@ -60,16 +60,16 @@ void depend_watch(struct server *s, uint32_t id)
 {
 	struct depends d = {0};
 
-	if (depends_parse(s->entries.v[id].spec->depend, &d, NULL) < 0)
+	if (depends_parse(s->jobs->entries.v[id].spec->depend, &d, NULL) < 0)
 		return;
 	for (uint32_t i = 0; i < d.n; i++)
 		for (uint32_t k = 0; k < d.v[i].nids; k++) {
-			uint64_t *at = map_at(&s->dependents, d.v[i].id[k].number);
+			uint64_t *at = map_at(&s->jobs->dependents, d.v[i].id[k].number);
 			if (*at == 0) {
-				vec_push(&s->dependent_lists, (job_vec){0});
-				*at = s->dependent_lists.n;
+				vec_push(&s->jobs->dependent_lists, (job_vec){0});
+				*at = s->jobs->dependent_lists.n;
 			}
-			vec_push(&s->dependent_lists.v[*at - 1], id);
+			vec_push(&s->jobs->dependent_lists.v[*at - 1], id);
 		}
 	depends_fini(&d);
 }
@@ -99,14 +99,14 @@ static bool dependent_next(const struct server *s, struct depend_work *d, uint32
 {
 	uint64_t at;
 
-	if (!map_get(&s->dependents, d->numbers.v[0], &at) || at == 0)
+	if (!map_get(&s->jobs->dependents, d->numbers.v[0], &at) || at == 0)
 		return false;
 
-	const job_vec *list = &s->dependent_lists.v[at - 1];
+	const job_vec *list = &s->jobs->dependent_lists.v[at - 1];
 
 	while (d->at < list->n) {
 		uint32_t id = list->v[d->at++];
-		if (s->entries.v[id].spec && s->entries.v[id].block & BLOCK_DEPEND && !entry_ended(s, id)) {
+		if (s->jobs->entries.v[id].spec && s->jobs->entries.v[id].block & BLOCK_DEPEND && !entry_ended(s, id)) {
 			*ret = id;
 			return true;
 		}
@@ -122,7 +122,7 @@ static void depend_free(struct server *s, struct depend_work *d)
 	map_fini(&d->marked);
 	strbuf_fini(&d->why);
 	free(d);
-	s->depend_work = NULL;
+	s->slices->depend_work = NULL;
 }
 
 static bool depend_step(struct server *s, struct work *w)
@@ -141,10 +141,10 @@ static bool depend_step(struct server *s, struct work *w)
 		depend_free(s, d);
 		return false;
 	}
-	if (d->spec != s->entries.v[id].spec) {
+	if (d->spec != s->jobs->entries.v[id].spec) {
 		judgement_forget(d);
 		d->state = depend_look(s, id, &d->why);
-		d->spec = s->entries.v[id].spec;
+		d->spec = s->jobs->entries.v[id].spec;
 	}
 	if (d->state == DEPEND_SATISFIED)
 		block_clear(s, id, BLOCK_DEPEND);
@@ -165,17 +165,18 @@ static void depend_stop(struct server *s, struct work *w, const char *why)
 
 void depend_changed(struct server *s, uint32_t id)
 {
-	uint64_t number = job_key_number(s->entries.v[id].key), at, *mark;
+	uint64_t number = job_key_number(s->jobs->entries.v[id].key), at, *mark;
 
-	if (!map_get(&s->dependents, number, &at) || at == 0)
+	if (!map_get(&s->jobs->dependents, number, &at) || at == 0)
 		return;
-	if (!s->depend_work)
-		s->depend_work = mem_zalloc(sizeof *s->depend_work);
-	judgement_forget(s->depend_work);
-	mark = map_at(&s->depend_work->marked, number);
-	if (*mark == 0 || (s->depend_work->numbers.v[0] == number && s->depend_work->at > 0 && *mark == 1)) {
+	if (!s->slices->depend_work)
+		s->slices->depend_work = mem_zalloc(sizeof *s->slices->depend_work);
+	judgement_forget(s->slices->depend_work);
+	mark = map_at(&s->slices->depend_work->marked, number);
+	if (*mark == 0 ||
+	    (s->slices->depend_work->numbers.v[0] == number && s->slices->depend_work->at > 0 && *mark == 1)) {
 		++*mark;
-		vec_push(&s->depend_work->numbers, number);
+		vec_push(&s->slices->depend_work->numbers, number);
 	}
 }
 
@@ -184,15 +185,15 @@ bool depend_settle(struct server *s, int64_t *steps)
 	static const struct work_kind kind = {depend_step, depend_pause, depend_stop, .reads = false, .lasting = true};
 	bool any = false;
 
-	for (; s->depend_work && *steps > 0; --*steps) {
+	for (; s->slices->depend_work && *steps > 0; --*steps) {
 		any = true;
-		depend_step(s, &s->depend_work->work);
+		depend_step(s, &s->slices->depend_work->work);
 	}
-	if (s->depend_work)
-		judgement_forget(s->depend_work);
-	if (s->depend_work && !s->depend_work->added) {
-		s->depend_work->added = true;
-		work_add(s, &s->depend_work->work, &kind);
+	if (s->slices->depend_work)
+		judgement_forget(s->slices->depend_work);
+	if (s->slices->depend_work && !s->slices->depend_work->added) {
+		s->slices->depend_work->added = true;
+		work_add(s, &s->slices->depend_work->work, &kind);
 	}
 	return any;
 }

@@ -1,7 +1,7 @@
 /*
  * dispatch.c - from decisions to processes and back: the scheduler's events are stored and acted upon, what the engine tells becomes events.
  *
- * A start may have to wait (s->starts): for the CPUs of a job that was stopped in its favour and has not ended yet, or for a host whose
+ * A start may have to wait (s->agenda->starts): for the CPUs of a job that was stopped in its favour and has not ended yet, or for a host whose
  * connection was lost a moment ago. When that host is down, the start is withdrawn.
  */
 #include <signal.h>
@@ -18,22 +18,22 @@ void signal_later(struct server *s, uint32_t id, uint32_t attempt, int signal)
 	struct signal_order o = {.signal = signal};
 
 	attempt_tag(s, id, attempt, o.tag);
-	vec_push(&s->signals, o);
+	vec_push(&s->outbox->signals, o);
 }
 
 /* SIGTERM now, and SIGKILL if that was not enough. */
 static void attempt_kill(struct server *s, const struct attempt *t, int64_t delay)
 {
-	if (s->entries.v[t->job].suspended)
+	if (s->jobs->entries.v[t->job].suspended)
 		signal_later(s, t->job, t->attempt, SIGCONT);
 	signal_later(s, t->job, t->attempt, delay > 0 ? SIGTERM : SIGKILL);
 	if (delay > 0)
-		heap_push(&s->kills, s->now + delay, t->job, t->attempt);
+		heap_push(&s->agenda->kills, s->clock->now + delay, t->job, t->attempt);
 }
 
 void job_kill(struct server *s, uint32_t id, const struct payload *p)
 {
-	struct entry *e = &s->entries.v[id];
+	struct entry *e = &s->jobs->entries.v[id];
 	struct attempt *t = attempt_find(s, id, entry_job(s, id)->attempt);
 	struct payload x = *p;
 
@@ -47,12 +47,12 @@ void job_kill(struct server *s, uint32_t id, const struct payload *p)
 /* The same after a restart: whether the signal left before is not known. */
 void job_kill_again(struct server *s, uint32_t id, uint32_t attempt)
 {
-	const struct entry *e = &s->entries.v[id];
+	const struct entry *e = &s->jobs->entries.v[id];
 	struct attempt *t = attempt_find(s, id, attempt);
 	int64_t delay = setting_of(s, e->spec, "kill_delay");
 
 	if (attempt == entry_job(s, id)->attempt && e->intent)
-		delay = e->outcome->kill_at - s->now;
+		delay = e->outcome->kill_at - s->clock->now;
 	if (t)
 		attempt_kill(s, t, delay);
 }
@@ -63,8 +63,8 @@ static const struct attempt *on_start(struct server *s, const struct event *e)
 	const struct job *job = entry_job(s, e->job);
 	struct attempt *t;
 
-	heap_push(&s->ends, e->at, e->job, job->attempt);
-	vec_push(&s->starts, e->job);
+	heap_push(&s->agenda->ends, e->at, e->job, job->attempt);
+	vec_push(&s->agenda->starts, e->job);
 	if (attempt_lingers(s, e->job, job->attempt))
 		return NULL;
 	t = attempt_create(s, e->job, job->attempt, e->nodes, e->nnodes);
@@ -84,7 +84,7 @@ static void on_stopped(struct server *s, const struct event *e, struct strbuf *w
 	strbuf_puts(why, "stopped to make room for emergency job ");
 	entry_id(s, e->by, why);
 	if (t->ordered)
-		attempt_kill(s, t, setting_of(s, s->entries.v[e->job].spec, "kill_delay"));
+		attempt_kill(s, t, setting_of(s, s->jobs->entries.v[e->job].spec, "kill_delay"));
 	else
 		attempt_free(s, t);
 }
@@ -94,7 +94,7 @@ void dispatch_listener(void *context, const struct event *e)
 	static const struct payload nothing;
 	struct server *s = context;
 	struct payload p = *(const struct payload *)(e->detail ? e->detail : &nothing);
-	bool doomed = s->entries.v[e->job].intent == INTENT_DELETE; /* somebody was promised that it ends */
+	bool doomed = s->jobs->entries.v[e->job].intent == INTENT_DELETE; /* somebody was promised that it ends */
 	bool ends = e->type == EVENT_FINISH || e->type == EVENT_EXPIRE || e->type == EVENT_DELETE;
 	struct strbuf why = {0};
 
@@ -104,7 +104,7 @@ void dispatch_listener(void *context, const struct event *e)
 		foresee_started(s, e->job, e->time);
 		break;
 	case EVENT_MIGRATE:
-		heap_push(&s->ends, e->at, e->job, entry_job(s, e->job)->attempt);
+		heap_push(&s->agenda->ends, e->at, e->job, entry_job(s, e->job)->attempt);
 		break;
 	case EVENT_PREEMPT:
 	case EVENT_START_FAILED:
@@ -113,18 +113,18 @@ void dispatch_listener(void *context, const struct event *e)
 			p.text = why.text;
 		if (e->type == EVENT_PREEMPT)
 			history_stopped(s, e, &p);
-		vec_push(doomed ? &s->doomed : &s->returned, e->job);
+		vec_push(doomed ? &s->agenda->doomed : &s->agenda->returned, e->job);
 		break;
 	case EVENT_STARTED:
-		p.began_us = s->boot_us;
-		p.boot = s->boot;
-		vec_push(&s->begun, e->job);
+		p.began_us = s->clock->boot_us;
+		p.boot = s->instance->boot;
+		vec_push(&s->agenda->begun, e->job);
 		break;
 	default:
 		break;
 	}
 	if (ends)
-		vec_push(&s->ended, e->job);
+		vec_push(&s->agenda->ended, e->job);
 	entry_apply(s, e, &p);
 	event_keep(s, e, &p);
 	if (ends)
@@ -135,48 +135,49 @@ void dispatch_listener(void *context, const struct event *e)
 /* What follows from events, once the scheduler is done with them. */
 static void settle_once(struct server *s)
 {
-	for (size_t i = 0; i < s->begun.n; i++) {
-		uint32_t id = s->begun.v[i];
+	for (size_t i = 0; i < s->agenda->begun.n; i++) {
+		uint32_t id = s->agenda->begun.v[i];
 		depend_changed(s, id);
 		if (entry_job(s, id)->state != STATE_RUNNING && entry_job(s, id)->state != STATE_DONE)
 			continue; /* DONE: a short one, of which both was heard in this turn */
-		s->stats.started++;
+		s->stats->started++;
 		book_event(s, id, 'S');
 		mail_event(s, id, MAIL_BEGIN);
 	}
-	vec_clear(&s->begun);
-	for (size_t i = 0; i < s->doomed.n; i++)
-		if (entry_job(s, s->doomed.v[i])->state <= STATE_ALLOCATED)
-			job_end_waiting(s, s->doomed.v[i], END_DELETED, NULL);
-	vec_clear(&s->doomed);
-	for (size_t i = 0; i < s->returned.n; i++)
-		if (s->entries.v[s->returned.v[i]].spec && /* it may have been held meanwhile */
-		    entry_job(s, s->returned.v[i])->state <= STATE_ALLOCATED)
-			block_begin(s, s->returned.v[i]);
-	vec_clear(&s->returned);
-	for (size_t i = 0; i < s->ended.n; i++) { /* one end may lead to others: dependencies that can't be kept */
-		uint32_t id = s->ended.v[i];
-		struct entry *e = &s->entries.v[id];
+	vec_clear(&s->agenda->begun);
+	for (size_t i = 0; i < s->agenda->doomed.n; i++)
+		if (entry_job(s, s->agenda->doomed.v[i])->state <= STATE_ALLOCATED)
+			job_end_waiting(s, s->agenda->doomed.v[i], END_DELETED, NULL);
+	vec_clear(&s->agenda->doomed);
+	for (size_t i = 0; i < s->agenda->returned.n; i++)
+		if (s->jobs->entries.v[s->agenda->returned.v[i]].spec && /* it may have been held meanwhile */
+		    entry_job(s, s->agenda->returned.v[i])->state <= STATE_ALLOCATED)
+			block_begin(s, s->agenda->returned.v[i]);
+	vec_clear(&s->agenda->returned);
+	for (size_t i = 0; i < s->agenda->ended.n;
+	     i++) { /* one end may lead to others: dependencies that can't be kept */
+		uint32_t id = s->agenda->ended.v[i];
+		struct entry *e = &s->jobs->entries.v[id];
 		struct array *a = array_find(s, job_key_number(e->key));
 		block_leave(s, id);
 		foresee_forget(s, id);
 		total_count(s, e->spec, -1);
 		if (a)
 			a->ended++;
-		s->stats.finished++;
-		heap_push(&s->forgets, s->now + setting_of(s, e->spec, "keep_completed"), id, 0);
+		s->stats->finished++;
+		heap_push(&s->agenda->forgets, s->clock->now + setting_of(s, e->spec, "keep_completed"), id, 0);
 		book_event(s, id, entry_job(s, id)->state == STATE_DONE ? 'E' : 'D');
 		mail_event(s, id, e->cause == END_ITSELF ? MAIL_END : MAIL_ABORT);
 		depend_changed(s, id);
 	}
-	vec_clear(&s->ended);
+	vec_clear(&s->agenda->ended);
 }
 
 void dispatch_settle(struct server *s)
 {
 	do
 		settle_once(s);
-	while (depend_settle(s, &s->depend_steps));
+	while (depend_settle(s, &s->slices->depend_steps));
 }
 
 void job_end_waiting(struct server *s, uint32_t id, enum end_cause cause, const struct payload *given)
@@ -185,8 +186,8 @@ void job_end_waiting(struct server *s, uint32_t id, enum end_cause cause, const 
 
 	p.cause = (uint8_t)cause;
 	p.exit_status = cause == END_NOT_STARTED ? EXIT_NOT_STARTED : EXIT_NEVER_RAN;
-	sched_delete(s->sched, id, s->now, &p);
-	s->dirty = true;
+	sched_delete(s->sched, id, s->clock->now, &p);
+	s->turn->dirty = true;
 }
 
 /* ---- starts ---- */
@@ -198,7 +199,7 @@ static void start_withdraw(struct server *s, uint32_t id, const char *why)
 
 	if (t)
 		attempt_free(s, t);
-	sched_start_failed(s->sched, id, s->now,
+	sched_start_failed(s->sched, id, s->clock->now,
 			   &(struct payload){.text = why}); /* dispatch_settle() ends it if somebody wants that */
 }
 
@@ -212,8 +213,8 @@ static bool plan_on(const struct server *s, uint32_t id, uint32_t node)
 
 void dispatch_withdraw(struct server *s, uint32_t node)
 {
-	for (size_t i = 0; i < s->starts.n; i++) {
-		uint32_t id = s->starts.v[i];
+	for (size_t i = 0; i < s->agenda->starts.n; i++) {
+		uint32_t id = s->agenda->starts.v[i];
 		const struct attempt *t = attempt_find(s, id, entry_job(s, id)->attempt);
 		struct strbuf why = {0};
 		if (entry_job(s, id)->state != STATE_NOW ||
@@ -247,21 +248,21 @@ void dispatch_starts(struct server *s)
 {
 	size_t kept = 0;
 
-	for (size_t i = 0; i < s->starts.n; i++) {
-		uint32_t id = s->starts.v[i];
+	for (size_t i = 0; i < s->agenda->starts.n; i++) {
+		uint32_t id = s->agenda->starts.v[i];
 		const struct job *job = entry_job(s, id);
 		const struct attempt *t = attempt_find(s, id, job->attempt);
 		if (job->state != STATE_NOW || (t && t->ordered))
 			continue;
-		if (s->entries.v[id].intent != INTENT_NONE) { /* deleted while it waited */
+		if (s->jobs->entries.v[id].intent != INTENT_NONE) { /* deleted while it waited */
 			start_withdraw(s, id, NULL);
 			continue;
 		}
 		if (!t && !attempt_lingers(s, id, job->attempt))
 			start_place(s, id);
-		s->starts.v[kept++] = id; /* dispatch_orders() takes those that have CPUs */
+		s->agenda->starts.v[kept++] = id; /* dispatch_orders() takes those that have CPUs */
 	}
-	s->starts.n = kept;
+	s->agenda->starts.n = kept;
 }
 
 static void attempt_order(struct server *s, struct attempt *t)
@@ -285,8 +286,8 @@ void dispatch_orders(struct server *s)
 {
 	size_t kept = 0;
 
-	for (size_t i = 0; i < s->starts.n; i++) {
-		uint32_t id = s->starts.v[i];
+	for (size_t i = 0; i < s->agenda->starts.n; i++) {
+		uint32_t id = s->agenda->starts.v[i];
 		const struct job *job = entry_job(s, id);
 		struct attempt *t = attempt_find(s, id, job->attempt);
 		if (job->state != STATE_NOW)
@@ -296,20 +297,20 @@ void dispatch_orders(struct server *s)
 		if (t && attempt_reachable(s, t))
 			attempt_order(s, t);
 		else
-			s->starts.v[kept++] = id;
+			s->agenda->starts.v[kept++] = id;
 	}
-	s->starts.n = kept;
-	for (size_t i = 0; i < s->signals.n; i++)
-		if (s->signals.v[i].walltime)
-			engine_limit(s->engine, s->signals.v[i].tag, s->signals.v[i].walltime);
+	s->agenda->starts.n = kept;
+	for (size_t i = 0; i < s->outbox->signals.n; i++)
+		if (s->outbox->signals.v[i].walltime)
+			engine_limit(s->engine, s->outbox->signals.v[i].tag, s->outbox->signals.v[i].walltime);
 		else
-			engine_signal(s->engine, s->signals.v[i].tag, s->signals.v[i].signal);
-	vec_clear(&s->signals);
-	for (size_t i = 0; i < s->told.n; i++) {
-		engine_forget(s->engine, s->told.v[i]);
-		free(s->told.v[i]);
+			engine_signal(s->engine, s->outbox->signals.v[i].tag, s->outbox->signals.v[i].signal);
+	vec_clear(&s->outbox->signals);
+	for (size_t i = 0; i < s->outbox->told.n; i++) {
+		engine_forget(s->engine, s->outbox->told.v[i]);
+		free(s->outbox->told.v[i]);
 	}
-	vec_clear(&s->told);
+	vec_clear(&s->outbox->told);
 	engine_flush(s->engine);
 }
 
@@ -320,9 +321,9 @@ int64_t dispatch_next(const struct server *s)
 	struct heap_item x;
 	int64_t next = TIME_NEVER;
 
-	if (heap_peek(&s->ends, &x))
+	if (heap_peek(&s->agenda->ends, &x))
 		next = x.time;
-	if (heap_peek(&s->kills, &x) && x.time < next)
+	if (heap_peek(&s->agenda->kills, &x) && x.time < next)
 		next = x.time;
 	return next;
 }
@@ -331,27 +332,27 @@ void dispatch_overruns(struct server *s)
 {
 	struct heap_item x;
 
-	while (heap_peek(&s->ends, &x) && x.time <= s->now) {
+	while (heap_peek(&s->agenda->ends, &x) && x.time <= s->clock->now) {
 		uint32_t id = (uint32_t)x.tie;
 		const struct job *job = entry_job(s, id);
-		heap_pop(&s->ends, &x);
+		heap_pop(&s->agenda->ends, &x);
 		if (job->attempt != x.value || (job->state != STATE_RUNNING && job->state != STATE_NOW))
 			continue;
 		const struct attempt *t = attempt_find(s, id, job->attempt);
 		if (job->state == STATE_NOW && (!t || !t->ordered)) {
 			start_withdraw(s, id, "not started: its place was not free in time");
-			s->dirty = true;
+			s->turn->dirty = true;
 			continue;
 		}
 		if (job->state == STATE_NOW) /* it holds its place all the same */
-			sched_started(s->sched, id, s->now);
-		if (plan_piece(s->plan, id, 0)->end > s->now)
+			sched_started(s->sched, id, s->clock->now);
+		if (plan_piece(s->plan, id, 0)->end > s->clock->now)
 			continue;
-		sched_overrun(s->sched, id, s->now + OVERRUN, s->now);
-		s->dirty = true;
+		sched_overrun(s->sched, id, s->clock->now + OVERRUN, s->clock->now);
+		s->turn->dirty = true;
 	}
-	while (heap_peek(&s->kills, &x) && x.time <= s->now) {
-		heap_pop(&s->kills, &x);
+	while (heap_peek(&s->agenda->kills, &x) && x.time <= s->clock->now) {
+		heap_pop(&s->agenda->kills, &x);
 		if (attempt_find(s, (uint32_t)x.tie, (uint32_t)x.value))
 			signal_later(s, (uint32_t)x.tie, (uint32_t)x.value, SIGKILL);
 	}
@@ -371,16 +372,16 @@ static void on_started(void *context, const char *tag, pid_t pid)
 	attempt_find(s, id, attempt)->started = true;
 	failures_started(s, id);
 	if (entry_job(s, id)->attempt == attempt && entry_job(s, id)->state == STATE_NOW)
-		sched_started(s->sched, id, s->now);
+		sched_started(s->sched, id, s->clock->now);
 }
 
 /* Back to those that wait, from where it is. */
 static void start_undo(struct server *s, uint32_t id, const struct payload *p)
 {
 	if (entry_job(s, id)->state == STATE_NOW)
-		sched_start_failed(s->sched, id, s->now, p);
+		sched_start_failed(s->sched, id, s->clock->now, p);
 	else
-		sched_requeue(s->sched, id, s->now, p);
+		sched_requeue(s->sched, id, s->clock->now, p);
 }
 
 /* The reason as users read it: with the node, unless it begins with that. */
@@ -397,7 +398,7 @@ static void failure_words(const struct server *s, const struct failure *f, struc
 /* It never ran, or was lost: another attempt is made, on another node or after a pause, or it is held for somebody to look. */
 static void job_failed(struct server *s, uint32_t id, const struct failure *f)
 {
-	const struct entry *e = &s->entries.v[id];
+	const struct entry *e = &s->jobs->entries.v[id];
 	bool interactive = e->spec->interactive, hold;
 	uint64_t script = e->spec->script;
 	struct strbuf text = {0}, comment = {0};
@@ -413,7 +414,7 @@ static void job_failed(struct server *s, uint32_t id, const struct failure *f)
 			    &(struct payload){.holds = e->holds | BLOCK_SYSTEM,
 					      .text = f->lost ? "held after losses" : "held after failed starts"});
 	if (f->lost && entry_job(s, id)->state == STATE_NOW)
-		sched_started(s->sched, id, s->now);
+		sched_started(s->sched, id, s->clock->now);
 	start_undo(s, id, &p);
 	failures_blame(s, id, f);
 	if (!f->lost)
@@ -455,7 +456,7 @@ static void on_refused(void *context, const struct refusal *r)
 	attempt_free(s, t);
 	if (!is_current(s, id, attempt))
 		return;
-	if (s->entries.v[id].intent == INTENT_DELETE || (!r->reason && !r->host)) /* it was withdrawn */
+	if (s->jobs->entries.v[id].intent == INTENT_DELETE || (!r->reason && !r->host)) /* it was withdrawn */
 		start_undo(s, id, NULL);
 	else
 		job_failed(s, id, &f);
@@ -464,8 +465,8 @@ static void on_refused(void *context, const struct refusal *r)
 static void finish(struct server *s, uint32_t id, const struct payload *p)
 {
 	if (entry_job(s, id)->state == STATE_NOW)
-		sched_started(s->sched, id, s->now);
-	sched_finish(s->sched, id, s->now, p);
+		sched_started(s->sched, id, s->clock->now);
+	sched_finish(s->sched, id, s->clock->now, p);
 }
 
 /* By the host's clock that is never set; an older host does not tell. */
@@ -481,11 +482,11 @@ static struct payload result_payload(const struct server *s, uint32_t id, const 
 {
 	return (struct payload){
 		.exit_status = r->how == RESULT_SIGNALED ? 256 + r->status : r->status,
-		.cause = s->entries.v[id].intent == INTENT_DELETE ? END_DELETED
-			 : r->cause == CAUSE_WALLTIME		  ? END_WALLTIME
-			 : r->cause == CAUSE_MEMORY		  ? END_MEMORY
-			 : r->cause == CAUSE_HUNG_UP		  ? END_HUNG_UP
-								  : END_ITSELF,
+		.cause = s->jobs->entries.v[id].intent == INTENT_DELETE ? END_DELETED
+			 : r->cause == CAUSE_WALLTIME			? END_WALLTIME
+			 : r->cause == CAUSE_MEMORY			? END_MEMORY
+			 : r->cause == CAUSE_HUNG_UP			? END_HUNG_UP
+									: END_ITSELF,
 		.used = true,
 		.cpu_ms = r->cpu_ms,
 		.memory_kib = r->memory_kib,
@@ -514,7 +515,7 @@ void job_purge(struct server *s, uint32_t id, const struct payload *p)
 	finish(s, id,
 	       &(struct payload){
 		       .exit_status = EXIT_LOST, .cause = END_DELETED, .foreign = p->foreign, .lingers = true});
-	s->dirty = true;
+	s->turn->dirty = true;
 }
 
 /* As its user wanted. Of a result, which may be NULL, only what it used counts: its end does not. */
@@ -526,8 +527,8 @@ static void requeue(struct server *s, uint32_t id, const struct result *r)
 	p.exit_status = 0;
 	p.cause = END_ITSELF;
 	if (entry_job(s, id)->state == STATE_NOW)
-		sched_started(s->sched, id, s->now);
-	sched_requeue(s->sched, id, s->now, &p);
+		sched_started(s->sched, id, s->clock->now);
+	sched_requeue(s->sched, id, s->clock->now, &p);
 	book_event(s, id, 'R');
 }
 
@@ -538,7 +539,7 @@ static void on_ended(void *context, const struct result *r)
 	uint32_t id;
 	uint32_t attempt;
 
-	vec_push(&s->told, mem_strdup(r->tag)); /* also what nobody knows: it is dealt with */
+	vec_push(&s->outbox->told, mem_strdup(r->tag)); /* also what nobody knows: it is dealt with */
 	loop_wake(s);
 	if (!tag_parse(s, r->tag, &id, &attempt) || !(t = attempt_find(s, id, attempt)))
 		return;
@@ -551,14 +552,14 @@ static void on_ended(void *context, const struct result *r)
 	if (!is_current(s, id, attempt))
 		return;
 	if (r->how == RESULT_NOT_STARTED) {
-		if (s->entries.v[id].intent == INTENT_DELETE)
+		if (s->jobs->entries.v[id].intent == INTENT_DELETE)
 			start_undo(s, id, NULL);
 		else
 			job_failed(s, id,
 				   &(struct failure){.node = node,
 						     .reason = r->reason ? r->reason : "no reason was given",
 						     .unclear = r->unclear});
-	} else if (s->entries.v[id].intent == INTENT_RERUN) {
+	} else if (s->jobs->entries.v[id].intent == INTENT_RERUN) {
 		requeue(s, id, r);
 	} else {
 		result_finish(s, id, r);
@@ -572,7 +573,7 @@ static void on_lost(void *context, const char *tag, const char *host, const char
 	uint32_t id;
 	uint32_t attempt;
 
-	vec_push(&s->told, mem_strdup(tag));
+	vec_push(&s->outbox->told, mem_strdup(tag));
 	loop_wake(s);
 	if (!tag_parse(s, tag, &id, &attempt) || !(t = attempt_find(s, id, attempt)))
 		return;
@@ -583,7 +584,7 @@ static void on_lost(void *context, const char *tag, const char *host, const char
 	if (!is_current(s, id, attempt))
 		return;
 
-	struct entry *e = &s->entries.v[id];
+	struct entry *e = &s->jobs->entries.v[id];
 
 	if (!why)
 		why = "its processes were lost (killed from outside, or the machine went down)";
@@ -592,7 +593,7 @@ static void on_lost(void *context, const char *tag, const char *host, const char
 		requeue(s, id, NULL);
 		return;
 	}
-	if (e->intent != INTENT_DELETE && e->spec->rerunnable && attrs_bool(&s->attrs, "rerun_lost")) {
+	if (e->intent != INTENT_DELETE && e->spec->rerunnable && attrs_bool(s->attrs, "rerun_lost")) {
 		job_failed(s, id, &f);
 		return;
 	}
@@ -619,7 +620,7 @@ static void on_failed(void *context, const char *reason)
 	struct server *s = context;
 
 	server_say(s, "stopping: %s; running jobs go on", reason);
-	s->terminating = true;
+	s->turn->terminating = true;
 	loop_wake(s);
 }
 

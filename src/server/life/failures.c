@@ -53,13 +53,13 @@ static uint32_t allowed_now(struct server *s, const struct job_failures *f, int6
 	uint32_t set;
 
 	for (size_t i = 0; f && i < f->avoids.n && !any; i++)
-		any = f->avoids.v[i].until > s->now;
+		any = f->avoids.v[i].until > s->clock->now;
 	if (!any)
 		return NODES_ALL;
 	has = mem_alloc(n * sizeof *has);
 	memset(has, true, n * sizeof *has);
 	for (size_t i = 0; f && i < f->avoids.n; i++)
-		has[f->avoids.v[i].node] = f->avoids.v[i].until <= s->now;
+		has[f->avoids.v[i].node] = f->avoids.v[i].until <= s->clock->now;
 	if (but != NODE_ANY)
 		has[but] = false;
 	set = cluster_nodeset(s->cluster, has, (uint32_t)n, true);
@@ -70,7 +70,7 @@ static uint32_t allowed_now(struct server *s, const struct job_failures *f, int6
 /* Whether another node could hold the job, if it does not use this one. */
 static bool could_go_elsewhere(struct server *s, uint32_t id, int64_t node)
 {
-	const struct entry *e = &s->entries.v[id];
+	const struct entry *e = &s->jobs->entries.v[id];
 
 	return node != NODE_ANY && e->spec->request != UINT32_MAX &&
 	       world_could_hold_on(s, e->spec->request, allowed_now(s, e->failures, node)) != FIT_NO;
@@ -80,25 +80,25 @@ static bool could_go_elsewhere(struct server *s, uint32_t id, int64_t node)
 static int64_t retry_at(const struct server *s, uint32_t id, uint32_t step)
 {
 	const struct job *job = entry_job(s, id);
-	int64_t pause = pause_of(attrs_number(&s->attrs, "start_retry"), step);
+	int64_t pause = pause_of(attrs_number(s->attrs, "start_retry"), step);
 
 	if (job->deadline != TIME_NEVER) {
-		int64_t left = (job->deadline - cluster_length(s->cluster, job) - s->now) / 2;
+		int64_t left = (job->deadline - cluster_length(s->cluster, job) - s->clock->now) / 2;
 		pause = left < 1 ? 1 : left < pause ? left : pause;
 	}
-	return s->now + pause;
+	return s->clock->now + pause;
 }
 
 bool failures_decide(struct server *s, uint32_t id, const struct failure *f, struct retry *ret)
 {
 	const struct job *job = entry_job(s, id);
-	struct job_failures *old = s->entries.v[id].failures;
-	const struct outcome *o = s->entries.v[id].outcome;
+	struct job_failures *old = s->jobs->entries.v[id].failures;
+	const struct outcome *o = s->jobs->entries.v[id].outcome;
 	bool anew = !old || (f->lost && job->state == STATE_RUNNING && o &&
-			     s->boot_us - o->began_us >= LONG_RUN * INT64_C(1000000));
-	uint32_t most = (uint32_t)attrs_number(&s->attrs, "max_start_failures");
-	bool away = f->node != NODE_ANY && s->nodes.v[f->node].joined &&
-		    (s->nodes.v[f->node].down || !agent_connected(&s->nodes.v[f->node]));
+			     s->clock->boot_us - o->began_us >= LONG_RUN * INT64_C(1000000));
+	uint32_t most = (uint32_t)attrs_number(s->attrs, "max_start_failures");
+	bool away = f->node != NODE_ANY && s->hosts->nodes.v[f->node].joined &&
+		    (s->hosts->nodes.v[f->node].down || !agent_connected(&s->hosts->nodes.v[f->node]));
 	bool nowhere = !could_go_elsewhere(s, id, f->node);
 	bool own = f->lost ? !away : f->unclear; /* a host that went away is not the job's fault */
 
@@ -112,7 +112,7 @@ bool failures_decide(struct server *s, uint32_t id, const struct failure *f, str
 		const struct avoidance *a = avoidance_find(old, (uint32_t)f->node);
 		ret->node = (uint32_t)f->node;
 		ret->count = a ? a->count + 1 : 1;
-		ret->avoid = s->now + AVOID * pause_of(attrs_number(&s->attrs, "start_retry"), ret->count);
+		ret->avoid = s->clock->now + AVOID * pause_of(attrs_number(s->attrs, "start_retry"), ret->count);
 	}
 	return ret->rounds >= most || ret->unclear >= most || ret->total >= TOTAL_MOST * most;
 }
@@ -202,30 +202,30 @@ bool failures_read(const struct server *s, const json_t *o, struct retry *ret)
 
 bool failures_update(struct server *s, uint32_t id)
 {
-	const struct job_failures *f = s->entries.v[id].failures;
+	const struct job_failures *f = s->jobs->entries.v[id].failures;
 	int64_t next = TIME_NEVER;
 
-	sched_allow(s->sched, id, allowed_now(s, f, NODE_ANY), s->now);
+	sched_allow(s->sched, id, allowed_now(s, f, NODE_ANY), s->clock->now);
 	if (!f)
 		return false;
 	for (size_t i = 0; i < f->avoids.n; i++)
-		if (f->avoids.v[i].until > s->now && f->avoids.v[i].until < next)
+		if (f->avoids.v[i].until > s->clock->now && f->avoids.v[i].until < next)
 			next = f->avoids.v[i].until;
-	if (f->until > s->now && f->until < next)
+	if (f->until > s->clock->now && f->until < next)
 		next = f->until;
 	if (next != TIME_NEVER)
-		heap_push(&s->retries, next, id, 0);
-	return f->until > s->now;
+		heap_push(&s->agenda->retries, next, id, 0);
+	return f->until > s->clock->now;
 }
 
 void failures_text(const struct server *s, uint32_t id, struct strbuf *out)
 {
-	const struct job_failures *f = s->entries.v[id].failures;
+	const struct job_failures *f = s->jobs->entries.v[id].failures;
 	char when[32];
 	int n = 0;
 
 	for (size_t i = 0; f && i < f->avoids.n; i++) {
-		if (f->avoids.v[i].until <= s->now)
+		if (f->avoids.v[i].until <= s->clock->now)
 			continue;
 		strbuf_printf(out, "%s %s until %s", n++ ? "," : "; it avoids, since it failed there, node",
 			      names_get(&s->cluster->node_names, f->avoids.v[i].node),
@@ -239,7 +239,8 @@ int64_t failures_node(const struct server *s, const struct attempt *t, const cha
 {
 	for (uint32_t i = 0; host && i < t->nfrags; i++) {
 		uint32_t node = (uint32_t)t->node[i];
-		if (strcmp(host, s->nodes.v[node].joined ? names_get(&s->cluster->node_names, node) : HOST_HERE) == 0)
+		if (strcmp(host,
+			   s->hosts->nodes.v[node].joined ? names_get(&s->cluster->node_names, node) : HOST_HERE) == 0)
 			return node;
 	}
 	return NODE_ANY;
@@ -271,7 +272,7 @@ void health_text(const struct node_info *n, struct strbuf *out)
 /* Whether what is known of it is enough to take it out of service. */
 static bool health_bad(const struct server *s, const struct node_health *h)
 {
-	int64_t limit = attrs_number(&s->attrs, "node_start_failures"), sure = 0, all = 0;
+	int64_t limit = attrs_number(s->attrs, "node_start_failures"), sure = 0, all = 0;
 	bool several = false; /* owners */
 	uint32_t owner = 0;
 
@@ -281,7 +282,7 @@ static bool health_bad(const struct server *s, const struct node_health *h)
 		limit = 1;
 	for (size_t i = 0; i < h->strikes.n; i++) {
 		const struct strike *x = &h->strikes.v[i];
-		if (x->disputed || x->time + STRIKE_SECONDS < s->now)
+		if (x->disputed || x->time + STRIKE_SECONDS < s->clock->now)
 			continue;
 		several |= all > 0 && x->owner != owner;
 		owner = x->owner;
@@ -294,15 +295,15 @@ static bool health_bad(const struct server *s, const struct node_health *h)
 /* In or out of service by what is known of it. */
 static void health_judge(struct server *s, uint32_t node)
 {
-	struct node_health *h = s->nodes.v[node].failing;
+	struct node_health *h = s->hosts->nodes.v[node].failing;
 	const char *name = names_get(&s->cluster->node_names, node);
 	struct strbuf text = {0};
 	bool bad = health_bad(s, h);
 
 	if (bad && !h->until) {
-		h->until = s->now + pause_of(attrs_number(&s->attrs, "node_retry"), ++h->step);
-		heap_push(&s->retries, h->until, node, TIMER_NODE);
-		health_text(&s->nodes.v[node], &text);
+		h->until = s->clock->now + pause_of(attrs_number(s->attrs, "node_retry"), ++h->step);
+		heap_push(&s->agenda->retries, h->until, node, TIMER_NODE);
+		health_text(&s->hosts->nodes.v[node], &text);
 		server_say(s, "node %s is unhealthy: %s", name, text.text);
 		strbuf_fini(&text);
 		world_node_gate(s, node);
@@ -328,8 +329,8 @@ static bool strikes_dispute(struct server *s, uint64_t job, int64_t but, bool di
 {
 	bool found = false;
 
-	for (uint32_t i = 0; i < s->nodes.n; i++) {
-		struct strike *x = i == but ? NULL : strike_find(s->nodes.v[i].failing, job);
+	for (uint32_t i = 0; i < s->hosts->nodes.n; i++) {
+		struct strike *x = i == but ? NULL : strike_find(s->hosts->nodes.v[i].failing, job);
 		if (!x)
 			continue;
 		found = true;
@@ -343,8 +344,8 @@ static bool strikes_dispute(struct server *s, uint64_t job, int64_t but, bool di
 
 void failures_blame(struct server *s, uint32_t id, const struct failure *f)
 {
-	const struct entry *e = &s->entries.v[id];
-	struct node_info *n = &s->nodes.v[f->node == NODE_ANY ? 0 : f->node];
+	const struct entry *e = &s->jobs->entries.v[id];
+	struct node_info *n = &s->hosts->nodes.v[f->node == NODE_ANY ? 0 : f->node];
 	const struct avoidance *a = avoidance_find(e->failures, (uint32_t)f->node);
 	struct strike *x;
 
@@ -361,7 +362,7 @@ void failures_blame(struct server *s, uint32_t id, const struct failure *f)
 		vec_push(&n->failing->strikes, (struct strike){.job = e->key, .owner = e->spec->owner});
 		x = &n->failing->strikes.v[n->failing->strikes.n - 1];
 	}
-	x->time = s->now;
+	x->time = s->clock->now;
 	x->unclear = f->unclear;
 	free(n->failing->reason);
 	n->failing->reason = f->reason ? mem_strdup(f->reason) : NULL;
@@ -371,8 +372,8 @@ void failures_blame(struct server *s, uint32_t id, const struct failure *f)
 
 void failures_started(struct server *s, uint32_t id)
 {
-	if (s->entries.v[id].failures)
-		strikes_dispute(s, s->entries.v[id].key, NODE_ANY, false);
+	if (s->jobs->entries.v[id].failures)
+		strikes_dispute(s, s->jobs->entries.v[id].key, NODE_ANY, false);
 }
 
 void failures_ran(struct server *s, const struct attempt *t)
@@ -381,7 +382,7 @@ void failures_ran(struct server *s, const struct attempt *t)
 
 	for (uint32_t i = 0; i < t->nfrags; i++) {
 		uint32_t node = (uint32_t)t->node[i];
-		const struct node_health *h = s->nodes.v[node].failing;
+		const struct node_health *h = s->hosts->nodes.v[node].failing;
 		bool later = h && !h->until;
 		for (size_t k = 0; h && k < h->strikes.n; k++)
 			later &= h->strikes.v[k].time < start;
@@ -392,7 +393,7 @@ void failures_ran(struct server *s, const struct attempt *t)
 
 void health_forget(struct server *s, uint32_t node)
 {
-	struct node_info *n = &s->nodes.v[node];
+	struct node_info *n = &s->hosts->nodes.v[node];
 
 	if (!n->failing)
 		return;
@@ -407,9 +408,9 @@ void health_forget(struct server *s, uint32_t node)
 /* It may be tried: the next failure takes it out again, for longer. */
 static void health_due(struct server *s, uint32_t node)
 {
-	struct node_health *h = s->nodes.v[node].failing;
+	struct node_health *h = s->hosts->nodes.v[node].failing;
 
-	if (!h || !h->until || h->until > s->now)
+	if (!h || !h->until || h->until > s->clock->now)
 		return;
 	h->until = 0;
 	vec_clear(&h->strikes);
@@ -464,9 +465,9 @@ void health_restore(struct server *s, uint32_t node, const json_t *o)
 					     .unclear = json_is_true(json_object_get(x, "unclear")),
 					     .disputed = json_is_true(json_object_get(x, "disputed"))});
 	if (h->until)
-		heap_push(&s->retries, h->until, node, TIMER_NODE);
-	health_free(s->nodes.v[node].failing);
-	s->nodes.v[node].failing = h;
+		heap_push(&s->agenda->retries, h->until, node, TIMER_NODE);
+	health_free(s->hosts->nodes.v[node].failing);
+	s->hosts->nodes.v[node].failing = h;
 }
 
 /* ---- timers ---- */
@@ -475,18 +476,18 @@ void failures_due(struct server *s)
 {
 	struct heap_item x;
 
-	while (heap_peek(&s->retries, &x) && x.time <= s->now) {
+	while (heap_peek(&s->agenda->retries, &x) && x.time <= s->clock->now) {
 		uint32_t id = (uint32_t)x.tie;
-		heap_pop(&s->retries, &x);
+		heap_pop(&s->agenda->retries, &x);
 		if (x.value == TIMER_NODE) {
 			health_due(s, id);
 			continue;
 		}
-		if (!s->entries.v[id].spec || entry_ended(s, id) || entry_job(s, id)->state >= STATE_NOW)
+		if (!s->jobs->entries.v[id].spec || entry_ended(s, id) || entry_job(s, id)->state >= STATE_NOW)
 			continue;
 		if (!failures_update(s, id))
 			block_clear(s, id, BLOCK_RETRY);
-		s->dirty = true;
+		s->turn->dirty = true;
 	}
 }
 
@@ -494,5 +495,5 @@ int64_t failures_next(const struct server *s)
 {
 	struct heap_item x;
 
-	return heap_peek(&s->retries, &x) ? x.time : TIME_NEVER;
+	return heap_peek(&s->agenda->retries, &x) ? x.time : TIME_NEVER;
 }

@@ -42,7 +42,7 @@ static int64_t monotonic_us(void)
 static bool foresee_one(void *context, const struct foreseen *x)
 {
 	struct server *s = context;
-	struct foresight *f = s->foresight;
+	struct foresight *f = s->outlook->foresight;
 	const struct request *r = cluster_job_request(s->cluster, entry_job(s, x->job));
 	uint64_t known;
 
@@ -60,13 +60,13 @@ static bool foresee_one(void *context, const struct foreseen *x)
 /* What was foreseen so far, or all of it, is what is shown. */
 static void publish(struct server *s)
 {
-	struct foresight *f = s->foresight;
+	struct foresight *f = s->outlook->foresight;
 
-	map_fini(&s->expected);
-	map_copy(&s->expected, &f->coming);
-	vec_free(&s->pieces);
-	vec_copy(&s->pieces, &f->coming_pieces);
-	s->expected_at = f->begun;
+	map_fini(&s->outlook->expected);
+	map_copy(&s->outlook->expected, &f->coming);
+	vec_free(&s->outlook->pieces);
+	vec_copy(&s->outlook->pieces, &f->coming_pieces);
+	s->outlook->expected_at = f->begun;
 }
 
 static void finish(struct foresight *f, int64_t now)
@@ -80,15 +80,16 @@ static void finish(struct foresight *f, int64_t now)
 
 void foresee(struct server *s)
 {
-	struct foresight *f = s->foresight ? s->foresight : (s->foresight = mem_zalloc(sizeof *f));
+	struct foresight *f =
+		s->outlook->foresight ? s->outlook->foresight : (s->outlook->foresight = mem_zalloc(sizeof *f));
 	int64_t begin = monotonic_us();
 	bool done = false;
 
-	f->stopped = !attrs_bool(&s->attrs, "scheduling");
+	f->stopped = !attrs_bool(s->attrs, "scheduling");
 	if (!f->run) {
-		if (s->expected_of == s->plan->version && s->expected_at == s->now)
+		if (s->outlook->expected_of == s->plan->version && s->outlook->expected_at == s->clock->now)
 			return;
-		if (s->now < f->idle_until)
+		if (s->clock->now < f->idle_until)
 			return;
 		f->run = forecast_create(s->sched);
 		f->gates = gatekeeper_create(s);
@@ -97,31 +98,31 @@ void foresee(struct server *s)
 		vec_clear(&f->coming_pieces);
 		f->jobs = 0;
 		f->spent_us = 0;
-		f->begun = s->now;
-		s->expected_of = s->plan->version;
+		f->begun = s->clock->now;
+		s->outlook->expected_of = s->plan->version;
 	}
 	while (!done && monotonic_us() - begin < SLICE_US)
 		done = forecast_run(f->run, SLICE_CYCLES, foresee_one, s);
 	f->spent_us += monotonic_us() - begin;
-	if (done || s->now - s->expected_at > STALE)
+	if (done || s->clock->now - s->outlook->expected_at > STALE)
 		publish(s);
-	if (done || s->now - f->begun > ABANDON)
-		finish(f, s->now);
+	if (done || s->clock->now - f->begun > ABANDON)
+		finish(f, s->clock->now);
 }
 
 void foresee_again(struct server *s)
 {
-	s->expected_at = 0;
-	s->expected_of = 0;
-	if (s->foresight && s->foresight->run)
-		finish(s->foresight, 0);
-	if (s->foresight)
-		s->foresight->idle_until = 0;
+	s->outlook->expected_at = 0;
+	s->outlook->expected_of = 0;
+	if (s->outlook->foresight && s->outlook->foresight->run)
+		finish(s->outlook->foresight, 0);
+	if (s->outlook->foresight)
+		s->outlook->foresight->idle_until = 0;
 }
 
 void foresee_started(struct server *s, uint32_t id, int64_t now)
 {
-	struct foresight *f = s->foresight;
+	struct foresight *f = s->outlook->foresight;
 	uint64_t start;
 	double error;
 
@@ -129,15 +130,15 @@ void foresee_started(struct server *s, uint32_t id, int64_t now)
 		return;
 	map_remove(&f->first, id);
 	error = (double)(now - (int64_t)start);
-	s->stats.foreseen++;
-	s->stats.foreseen_error += error < 0 ? -error : error;
-	s->stats.foreseen_late += error > 0;
+	s->stats->foreseen++;
+	s->stats->foreseen_error += error < 0 ? -error : error;
+	s->stats->foreseen_late += error > 0;
 }
 
 void foresee_forget(struct server *s, uint32_t id)
 {
-	if (s->foresight)
-		map_remove(&s->foresight->first, id);
+	if (s->outlook->foresight)
+		map_remove(&s->outlook->foresight->first, id);
 }
 
 bool foresee_start(const struct server *s, uint32_t id, int64_t *ret)
@@ -145,9 +146,9 @@ bool foresee_start(const struct server *s, uint32_t id, int64_t *ret)
 	const struct job *job = entry_job(s, id);
 	uint64_t at;
 
-	if ((!job_waits(job) && job->state != STATE_HELD) || (s->foresight && s->foresight->stopped))
+	if ((!job_waits(job) && job->state != STATE_HELD) || (s->outlook->foresight && s->outlook->foresight->stopped))
 		return false;
-	if (map_get(&s->expected, id, &at) && (int64_t)at >= s->now)
+	if (map_get(&s->outlook->expected, id, &at) && (int64_t)at >= s->clock->now)
 		*ret = (int64_t)at;
 	else if (job->state == STATE_ALLOCATED)
 		*ret = job->start;
@@ -188,7 +189,7 @@ static void not_depends(const struct server *s, const struct depends *d, struct 
 
 bool foresee_not(const struct server *s, uint32_t id, struct strbuf *why)
 {
-	const struct entry *e = &s->entries.v[id];
+	const struct entry *e = &s->jobs->entries.v[id];
 	struct depends d = {0};
 	size_t before = why->n;
 
@@ -203,15 +204,16 @@ bool foresee_not(const struct server *s, uint32_t id, struct strbuf *why)
 						      : "an operator");
 	else if (e->block & BLOCK_QUEUE)
 		strbuf_printf(why, "its queue %s is stopped", word(s, e->spec->queue));
-	else if (!attrs_bool(&s->attrs, "scheduling"))
+	else if (!attrs_bool(s->attrs, "scheduling"))
 		strbuf_puts(why, "the server does not start jobs now (scheduling is False)");
 	else if ((e->block & BLOCK_DEPEND) && depends_parse(e->spec->depend, &d, NULL) == 0)
 		not_depends(s, &d, why);
 	depends_fini(&d);
 	if (why->n > before)
 		return true;
-	strbuf_puts(why, s->foresight && s->foresight->run ? "very many jobs are ahead of it; it is being computed"
-			 : e->block			   ? "what it waits for has no estimate"
-							   : "the nodes that are up could not hold it");
+	strbuf_puts(why, s->outlook->foresight && s->outlook->foresight->run
+				 ? "very many jobs are ahead of it; it is being computed"
+			 : e->block ? "what it waits for has no estimate"
+				    : "the nodes that are up could not hold it");
 	return true;
 }

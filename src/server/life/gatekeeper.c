@@ -248,7 +248,7 @@ static void become(struct gatekeeper *g, uint32_t id, uint8_t what)
 	uint64_t at;
 
 	g->fate[id] |= what;
-	if (map_get(&g->whole_at, job_key_number(g->s->entries.v[id].key), &at) && at) {
+	if (map_get(&g->whole_at, job_key_number(g->s->jobs->entries.v[id].key), &at) && at) {
 		struct whole *w = &g->wholes.v[at - 1];
 		w->unstarted -= !(before & FATE_STARTED) && (what & FATE_STARTED);
 		w->unended -= !(before & FATE_ENDED) && (what & FATE_ENDED);
@@ -298,8 +298,8 @@ static void news_spread(struct gatekeeper *g)
 {
 	while (g->news.n > 0) {
 		uint32_t id = g->news.v[--g->news.n];
-		uint64_t key = g->s->entries.v[id].key, number = job_key_number(key), at;
-		if (id == g->s->scratch || g->relations.n == 0)
+		uint64_t key = g->s->jobs->entries.v[id].key, number = job_key_number(key), at;
+		if (id == g->s->world->scratch || g->relations.n == 0)
 			continue;
 		tell(g, key, fate_of_job(g, id));
 		if (map_get(&g->whole_at, number, &at) && at)
@@ -361,10 +361,10 @@ static uint8_t fate_now(const struct server *s, uint32_t id)
 	const struct job *job = entry_job(s, id);
 	uint8_t fate = 0;
 
-	if (s->entries.v[id].ran || job->state == STATE_NOW || job->state == STATE_RUNNING)
+	if (s->jobs->entries.v[id].ran || job->state == STATE_NOW || job->state == STATE_RUNNING)
 		fate |= FATE_STARTED;
 	if (job_ended(job))
-		fate |= (uint8_t)(FATE_ENDED | (s->entries.v[id].exit_status ? FATE_FAILED : 0));
+		fate |= (uint8_t)(FATE_ENDED | (s->jobs->entries.v[id].exit_status ? FATE_FAILED : 0));
 	return fate;
 }
 
@@ -388,7 +388,7 @@ static void add(struct gatekeeper *g, uint32_t id, unsigned bits, const struct s
 struct gatekeeper *gatekeeper_create(struct server *s)
 {
 	struct gatekeeper *g = mem_zalloc(sizeof *g);
-	size_t n = s->entries.n > s->scratch ? s->entries.n : s->scratch + 1;
+	size_t n = s->jobs->entries.n > s->world->scratch ? s->jobs->entries.n : s->world->scratch + 1;
 
 	g->s = s;
 	g->n = (uint32_t)n;
@@ -397,16 +397,17 @@ struct gatekeeper *gatekeeper_create(struct server *s)
 	g->block = mem_zalloc(n * sizeof *g->block);
 	g->fate = mem_zalloc(n * sizeof *g->fate);
 	for (uint32_t id = 0; id < n; id++) {
-		const struct spec *p = id < s->entries.n ? s->entries.v[id].spec : NULL;
-		g->class_of[id] = p && !entry_ended(s, id) ? class_find(g, s, job_key_number(s->entries.v[id].key), p)
-							   : CLASS_NONE;
+		const struct spec *p = id < s->jobs->entries.n ? s->jobs->entries.v[id].spec : NULL;
+		g->class_of[id] = p && !entry_ended(s, id)
+					  ? class_find(g, s, job_key_number(s->jobs->entries.v[id].key), p)
+					  : CLASS_NONE;
 		if (p)
 			g->fate[id] = fate_now(s, id);
 	}
-	for (uint32_t id = 0; id < s->entries.n; id++) {
-		const struct entry *e = &s->entries.v[id];
+	for (uint32_t id = 0; id < s->jobs->entries.n; id++) {
+		const struct entry *e = &s->jobs->entries.v[id];
 		if (e->spec && !entry_ended(s, id) && e->block)
-			add(g, id, e->block, e->spec, e->failures ? e->failures->until : s->now);
+			add(g, id, e->block, e->spec, e->failures ? e->failures->until : s->clock->now);
 	}
 	return g;
 }
@@ -415,13 +416,13 @@ void gatekeeper_submit(struct gatekeeper *g, struct server *s, struct forecast *
 {
 	unsigned bits = p->holds & BLOCK_HOLDS;
 
-	g->class_of[s->scratch] = class_find(g, s, 0, p);
-	if (p->at > s->now)
+	g->class_of[s->world->scratch] = class_find(g, s, 0, p);
+	if (p->at > s->clock->now)
 		bits |= BLOCK_TIME;
 	if (p->depend)
 		bits |= BLOCK_DEPEND;
-	forecast_submit(f, s->scratch, s->now, true);
-	add(g, s->scratch, bits, p, 0);
+	forecast_submit(f, s->world->scratch, s->clock->now, true);
+	add(g, s->world->scratch, bits, p, 0);
 }
 
 bool gatekeeper_blocks(const struct gatekeeper *g, uint32_t id)

@@ -12,12 +12,12 @@ static void rank_set(struct server *s, uint32_t id, double rank)
 	if (entry_job(s, id)->rank == rank)
 		return;
 	if (queued)
-		sched_withdraw(s->sched, id, s->now);
+		sched_withdraw(s->sched, id, s->clock->now);
 	entry_event(s, id, EVENT_RANK, &(struct payload){.rank = rank});
 	if (queued)
-		sched_readmit(s->sched, id, s->now);
+		sched_readmit(s->sched, id, s->clock->now);
 	block_rank(s, id);
-	s->dirty = true;
+	s->turn->dirty = true;
 }
 
 /* A waiting job on the ladder of ranks. */
@@ -57,8 +57,8 @@ struct reorder {
 
 static void ladder_build(const struct server *s, struct ladder *l, uint32_t owner)
 {
-	for (uint32_t id = 1; id < s->entries.n; id++) {
-		const struct spec *p = s->entries.v[id].spec;
+	for (uint32_t id = 1; id < s->jobs->entries.n; id++) {
+		const struct spec *p = s->jobs->entries.v[id].spec;
 		if (!p || p->owner != owner || entry_job(s, id)->state > STATE_ALLOCATED)
 			continue;
 		struct rung rung = {entry_job(s, id)->rank, p->priority, id};
@@ -93,7 +93,7 @@ static void reorder_free(struct server *s, struct reorder *x)
 	ladder_fini(&x->ladder);
 	vec_free(&x->owners);
 	free(x);
-	s->reorder = NULL;
+	s->slices->reorder = NULL;
 }
 
 static bool reorder_step(struct server *s, struct work *w)
@@ -108,7 +108,7 @@ static bool reorder_step(struct server *s, struct work *w)
 	}
 	if (l->at < l->by_rank.n) {
 		uint32_t id = l->by_priority.v[l->at].id;
-		if (s->entries.v[id].spec && entry_job(s, id)->state <= STATE_ALLOCATED) /* it still waits */
+		if (s->jobs->entries.v[id].spec && entry_job(s, id)->state <= STATE_ALLOCATED) /* it still waits */
 			rank_set(s, id, l->by_rank.v[l->at].rank);
 		l->at++;
 		return true;
@@ -138,13 +138,13 @@ static bool reorder_add(struct server *s, uint32_t owner)
 	static const struct work_kind kind = {reorder_step, reorder_pause, reorder_stop, .reads = false,
 					      .lasting = true};
 
-	if (!s->reorder) {
-		s->reorder = mem_zalloc(sizeof *s->reorder);
-		work_add(s, &s->reorder->work, &kind);
+	if (!s->slices->reorder) {
+		s->slices->reorder = mem_zalloc(sizeof *s->slices->reorder);
+		work_add(s, &s->slices->reorder->work, &kind);
 	}
-	if (owner_waits(s->reorder, owner, s->reorder->ladder.built))
+	if (owner_waits(s->slices->reorder, owner, s->slices->reorder->ladder.built))
 		return false;
-	vec_push(&s->reorder->owners, owner);
+	vec_push(&s->slices->reorder->owners, owner);
 	return true;
 }
 
@@ -161,7 +161,7 @@ void reorder_later(struct server *s, uint32_t owner)
 
 void reorder_restore(struct server *s, const char *owner)
 {
-	s->priorities = true;
+	s->jobs->priorities = true;
 	reorder_add(s, word_add(s, owner));
 }
 
@@ -184,11 +184,11 @@ void api_order(struct server *s, struct http_request *r, const struct asker *w)
 		if (rc == 0 && v.n)
 			id[i] = v.v[0];
 		vec_free(&v);
-		if (rc < 0 || !id[i] || !may_see(s, w, s->entries.v[id[i]].spec)) {
+		if (rc < 0 || !id[i] || !may_see(s, w, s->jobs->entries.v[id[i]].spec)) {
 			http_error(r, 404, "unknown_job", "There is no job %.100s.", text ? text : "?");
 			goto out;
 		}
-		if (!may_change(w, s->entries.v[id[i]].spec)) {
+		if (!may_change(w, s->jobs->entries.v[id[i]].spec)) {
 			http_error(r, 403, "forbidden", "Job %.100s is not yours.", text);
 			goto out;
 		}
@@ -197,7 +197,7 @@ void api_order(struct server *s, struct http_request *r, const struct asker *w)
 			goto out;
 		}
 	}
-	if (s->entries.v[id[0]].spec->queue != s->entries.v[id[1]].spec->queue) {
+	if (s->jobs->entries.v[id[0]].spec->queue != s->jobs->entries.v[id[1]].spec->queue) {
 		http_error(r, 409, "bad_state", "The two jobs are in different queues.");
 		goto out;
 	}

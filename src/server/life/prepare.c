@@ -26,7 +26,7 @@ static const char *text_of(const json_t *body, const char *key, struct arena *a)
 
 int body_read(struct server *s, uint32_t id, json_t **ret, struct err *err)
 {
-	const struct entry *e = &s->entries.v[id];
+	const struct entry *e = &s->jobs->entries.v[id];
 	json_error_t error;
 	char *text = NULL;
 	int rc = store_get_body(s->store, e->key, &text, err);
@@ -54,7 +54,7 @@ static const char *replace(struct arena *a, const char *path, const char *word_,
 /* A job that is renamed while it runs goes on writing where it began. */
 static const char *files_name(const struct server *s, uint32_t id)
 {
-	const struct spec *p = s->entries.v[id].spec;
+	const struct spec *p = s->jobs->entries.v[id].spec;
 
 	return p->files_name ? word(s, p->files_name) : p->name;
 }
@@ -62,7 +62,7 @@ static const char *files_name(const struct server *s, uint32_t id)
 /* What TORQUE and PBS Pro know in the names of output files. */
 const char *replace_words(const struct server *s, uint32_t id, const char *path, struct arena *a)
 {
-	int64_t index = job_key_index(s->entries.v[id].key);
+	int64_t index = job_key_index(s->jobs->entries.v[id].key);
 	const char *number = index < 0 ? "" : arena_printf(a, "%lld", (long long)index);
 	struct strbuf name = {0};
 
@@ -78,8 +78,8 @@ const char *replace_words(const struct server *s, uint32_t id, const char *path,
 
 static const char *default_name(const struct server *s, uint32_t id, char letter, struct arena *a)
 {
-	unsigned long long number = job_key_number(s->entries.v[id].key);
-	int64_t index = job_key_index(s->entries.v[id].key);
+	unsigned long long number = job_key_number(s->jobs->entries.v[id].key);
+	int64_t index = job_key_index(s->jobs->entries.v[id].key);
 
 	return index < 0 ? arena_printf(a, "%s.%c%llu", files_name(s, id), letter, number)
 			 : arena_printf(a, "%s.%c%llu-%lld", files_name(s, id), letter, number, (long long)index);
@@ -95,7 +95,7 @@ static bool tells_elements_apart(const char *path)
 /* A file that was named for a whole array: seq.out-1, seq.out-2, ..., as in TORQUE. */
 static const char *element_path(const struct server *s, uint32_t id, const char *path, struct arena *a)
 {
-	int64_t index = job_key_index(s->entries.v[id].key);
+	int64_t index = job_key_index(s->jobs->entries.v[id].key);
 
 	if (index < 0 || path[strlen(path) - 1] == '/' || tells_elements_apart(path))
 		return path;
@@ -128,7 +128,7 @@ void output_paths(struct server *s, uint32_t id, const json_t *body, struct aren
 {
 	const char *join = body_text(body, "join"), *keep = body_text(body, "keep"),
 		   *workdir = body_text(body, "workdir");
-	const struct account *owner = account_of(s, s->entries.v[id].spec->uid);
+	const struct account *owner = account_of(s, s->jobs->entries.v[id].spec->uid);
 	const char *home = owner ? owner->home : "/";
 
 	if (!workdir)
@@ -151,7 +151,8 @@ void output_paths(struct server *s, uint32_t id, const json_t *body, struct aren
 
 static void script_path(const struct server *s, uint64_t script, char *path, size_t size)
 {
-	snprintf(path, size, "%s/scripts/%llu_%x.SC", s->where.state, (unsigned long long)script, s->origin);
+	snprintf(path, size, "%s/scripts/%llu_%x.SC", s->instance->where.state, (unsigned long long)script,
+		 s->instance->origin);
 }
 
 /* Which file it is, and when it was written last; never 0. What was changed, replaced or damaged since has another. */
@@ -165,20 +166,20 @@ static uint64_t file_print(const struct stat *st)
 
 void script_file_doubt(struct server *s, uint64_t script)
 {
-	if (map_get(&s->script_files, script, &(uint64_t){0}))
-		map_set(&s->script_files, script, 0);
+	if (map_get(&s->jobs->script_files, script, &(uint64_t){0}))
+		map_set(&s->jobs->script_files, script, 0);
 }
 
 void script_file_drop(struct server *s, uint64_t script)
 {
 	char path[4096];
 
-	if (!map_get(&s->script_files, script, &(uint64_t){0}))
+	if (!map_get(&s->jobs->script_files, script, &(uint64_t){0}))
 		return;
 	script_path(s, script, path, sizeof path);
 	unlink(path);
-	map_remove(&s->script_files, script);
-	map_remove(&s->script_hashes, script);
+	map_remove(&s->jobs->script_files, script);
+	map_remove(&s->jobs->script_hashes, script);
 }
 
 /* Written by each server when it first needs it, and again when it was lost or changed, or a start has failed; never half. A file that this server
@@ -197,7 +198,8 @@ static int script_file(struct server *s, const struct spec *p, struct arena *a, 
 		return 0;
 	script_path(s, p->script, path, sizeof path);
 	o->script = arena_printf(a, "%s", path);
-	known = map_get(&s->script_files, p->script, &print) && map_get(&s->script_hashes, p->script, &hash);
+	known = map_get(&s->jobs->script_files, p->script, &print) &&
+		map_get(&s->jobs->script_hashes, p->script, &hash);
 	if (known && lstat(path, &st) == 0 && file_print(&st) == print) {
 		o->script_hash = (int64_t)hash;
 		return 0;
@@ -219,9 +221,9 @@ static int script_file(struct server *s, const struct spec *p, struct arena *a, 
 		rc = err_set(err, -errno, "%s: %s", temporary, strerror(errno));
 		unlink(temporary);
 	} else {
-		map_set(&s->script_files, p->script, file_print(&st));
+		map_set(&s->jobs->script_files, p->script, file_print(&st));
 		o->script_hash = script_hash(text, n);
-		map_set(&s->script_hashes, p->script, (uint64_t)o->script_hash);
+		map_set(&s->jobs->script_hashes, p->script, (uint64_t)o->script_hash);
 	}
 	if (fd >= 0)
 		close(fd);
@@ -252,7 +254,7 @@ static int script_text(struct server *s, const struct spec *p, struct arena *a, 
 
 bool part_is_virtual(const struct server *s, const struct part *p)
 {
-	return p->here && p->count == 1 && !s->real;
+	return p->here && p->count == 1 && !s->instance->real;
 }
 
 bool part_spans_virtual(const struct server *s, const struct part *p)
@@ -274,14 +276,14 @@ uint32_t part_first(const struct part *p)
 
 static void part_directories(const struct server *s, struct part *p)
 {
-	const char *slash = strrchr(s->rsh, '/');
-	const char *bin = arena_printf(p->a, "%.*s", slash ? (int)(slash - s->rsh) : 0, s->rsh);
+	const char *slash = strrchr(s->instance->rsh, '/');
+	const char *bin = arena_printf(p->a, "%.*s", slash ? (int)(slash - s->instance->rsh) : 0, s->instance->rsh);
 	bool known = strcmp(bin, "/usr/local/bin") == 0 || strcmp(bin, "/usr/bin") == 0;
 
 	p->here = strcmp(p->host, HOST_HERE) == 0;
-	p->state = p->here ? s->where.state : "@STATE@";
-	p->run = p->here ? s->where.run : "@RUN@";
-	p->rsh = p->here ? s->rsh : "@BIN@/pbs_rsh";
+	p->state = p->here ? s->instance->where.state : "@STATE@";
+	p->run = p->here ? s->instance->where.run : "@RUN@";
+	p->rsh = p->here ? s->instance->rsh : "@BIN@/pbs_rsh";
 	p->path = !p->here ? "@BIN@" : known ? "" : bin;
 }
 
@@ -297,23 +299,23 @@ static size_t sum_of(const int32_t *n, uint32_t nfrags)
 static void part_devices(const struct server *s, const struct part *p, struct order *o)
 {
 	const struct attempt *t = p->t;
-	bool bind = strcmp(s->conf.bind, "no") != 0;
+	bool bind = strcmp(s->conf->bind, "no") != 0;
 
 	o->cpus = arena_alloc(p->a, (sum_of(t->ncpus, t->nfrags) + 1) * sizeof *o->cpus);
 	o->gpus = arena_alloc(p->a, (sum_of(t->ngpus, t->nfrags) + 1) * sizeof *o->gpus);
 	for (uint32_t i = 0; i < t->nfrags; i++) {
-		const struct node_info *n = &s->nodes.v[t->node[i]];
+		const struct node_info *n = &s->hosts->nodes.v[t->node[i]];
 		const json_t *os = n->agent ? json_object_get(n->agent->facts, "os_cpus") : NULL;
 		if (p->of[i] != p->index)
 			continue;
-		for (int32_t k = 0; k < t->ncpus[i] && (p->here ? s->cpu_os != NULL : bind && os); k++)
+		for (int32_t k = 0; k < t->ncpus[i] && (p->here ? s->instance->cpu_os != NULL : bind && os); k++)
 			o->cpus[o->ncpus++] =
-				p->here ? s->cpu_os[t->cpu[i][k]]
+				p->here ? s->instance->cpu_os[t->cpu[i][k]]
 					: (int)json_integer_value(json_array_get(os, (size_t)t->cpu[i][k]));
 		for (int32_t k = 0; k < t->ngpus[i]; k++)
 			o->gpus[o->ngpus++] = t->gpu[i][k];
 		o->hide_gpus |= n->gpu_room > 0;
-		if (attrs_bool(&s->attrs, "mem_enforce"))
+		if (attrs_bool(s->attrs, "mem_enforce"))
 			o->memory += t->memory[i];
 	}
 }
@@ -325,7 +327,7 @@ static void part_hosts(const struct server *s, const struct part *p, struct orde
 
 	o->hosts = arena_alloc(p->a, (t->nfrags + 1) * sizeof *o->hosts);
 	for (uint32_t i = 0; i < t->nfrags && p->count > 1; i++) {
-		const struct node_info *n = &s->nodes.v[t->node[i]];
+		const struct node_info *n = &s->hosts->nodes.v[t->node[i]];
 		struct order_host h = {
 			.name = names_get(&s->cluster->node_names, (uint32_t)t->node[i]),
 			.address = n->agent ? n->agent->address : cluster_address(s),
@@ -343,7 +345,7 @@ static void part_hosts(const struct server *s, const struct part *p, struct orde
 /* What is different on each host. */
 static int part_prepare(struct server *s, const struct part *p, struct engine_part *ret, struct err *err)
 {
-	const struct spec *spec = s->entries.v[p->t->job].spec;
+	const struct spec *spec = s->jobs->entries.v[p->t->job].spec;
 	struct order *o = &ret->order;
 	int rc = 0;
 
@@ -355,7 +357,7 @@ static int part_prepare(struct server *s, const struct part *p, struct engine_pa
 	o->spare = arena_printf(p->a, "%s/%s", p->state, p->here ? "undelivered" : "spool");
 	o->nodefile_path =
 		arena_printf(p->a, "%s/nodes/%s/%s", p->state, p->tag, o->id); /* Open MPI wants it named by the job */
-	if (!p->here || s->multi)
+	if (!p->here || s->instance->multi)
 		o->tmpdir = arena_printf(p->a, "%s/tmp/%s", p->state, p->tag);
 	else if (part_spans_virtual(s,
 				    p)) /* they may not share /tmp: daemons of Open MPI would be in each other's way */
@@ -364,7 +366,7 @@ static int part_prepare(struct server *s, const struct part *p, struct engine_pa
 	part_hosts(s, p, o);
 	if (spec->interactive && !o->room) {
 		o->pty = arena_printf(p->a, "%s/terminal.sock", p->run);
-		o->patience = attrs_number(&s->attrs, "interactive_grace");
+		o->patience = attrs_number(s->attrs, "interactive_grace");
 	}
 	if (!o->room && p->here)
 		rc = script_file(s, spec, p->a, o, err);
@@ -403,7 +405,7 @@ static void layout_read(struct server *s, const struct attempt *t, struct arena 
 
 	*ret = (struct layout){.lines = arena_alloc(a, (t->nfrags + 1) * sizeof *ret->lines)};
 	reqtext_init(&text);
-	if (reqtext_parse(&text, word(s, s->entries.v[t->job].spec->resources), a, NULL) < 0)
+	if (reqtext_parse(&text, word(s, s->jobs->entries.v[t->job].spec->resources), a, NULL) < 0)
 		reqtext_init(&text);
 	said = text.select;
 	for (int i = 0; i < text.nchunks; i++)
@@ -449,7 +451,7 @@ static char **argv_of(const json_t *body, struct arena *a)
 static void order_common(struct server *s, const struct part *x, struct order *o)
 {
 	const struct attempt *t = x->t;
-	const struct spec *p = s->entries.v[t->job].spec;
+	const struct spec *p = s->jobs->entries.v[t->job].spec;
 	struct strbuf id = {0};
 
 	*o = (struct order){.attempt = t->attempt, .uid = p->uid, .gid = x->who->gid, .umask = -1, .grace = t->grace};
@@ -463,7 +465,7 @@ static void order_common(struct server *s, const struct part *x, struct order *o
 	o->shell_given = o->shell != NULL;
 	if (!o->shell)
 		o->shell = arena_printf(x->a, "%s", x->who->shell);
-	o->login = attrs_bool(&s->attrs, "login_shell");
+	o->login = attrs_bool(s->attrs, "login_shell");
 	o->argv = argv_of(x->body, x->a);
 	o->workdir = text_of(x->body, "workdir", x->a);
 	if (!o->workdir)
@@ -474,8 +476,8 @@ static void order_common(struct server *s, const struct part *x, struct order *o
 		o->umask = (int)strtol(body_text(x->body, "umask"), NULL, 8);
 	o->nodefile = nodefile_text(s, t, &x->layout, x->a);
 	o->walltime = p->walltime + s->cluster->settings.tolerance;
-	o->prologue = *s->conf.prologue ? s->conf.prologue : NULL;
-	o->epilogue = *s->conf.epilogue ? s->conf.epilogue : NULL;
+	o->prologue = *s->conf->prologue ? s->conf->prologue : NULL;
+	o->epilogue = *s->conf->epilogue ? s->conf->epilogue : NULL;
 	o->name = p->name;
 	o->queue = word(s, p->queue);
 	o->resources = word(s, p->resources);
@@ -485,7 +487,7 @@ static void order_common(struct server *s, const struct part *x, struct order *o
 int attempt_prepare(struct server *s, const struct attempt *t, struct arena *a, struct engine_part **ret, int *ret_n,
 		    struct err *err)
 {
-	const struct spec *spec = s->entries.v[t->job].spec;
+	const struct spec *spec = s->jobs->entries.v[t->job].spec;
 	struct part p = {.t = t, .a = a};
 	const char **hosts;
 	json_t *body = NULL;

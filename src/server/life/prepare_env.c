@@ -101,7 +101,7 @@ static void env_parallel(const struct server *s, const struct part *p, struct en
 	/* The job has its CPUs already: Open MPI would take the machine's first ones, whoever has them. */
 	env_set(env, "OMPI_MCA_hwloc_base_binding_policy", "none");
 	env_set(env, "PRTE_MCA_hwloc_default_binding_policy", "none");
-	if (s->entries.v[p->t->job].spec->uid == 0) {
+	if (s->jobs->entries.v[p->t->job].spec->uid == 0) {
 		env_set(env, "OMPI_ALLOW_RUN_AS_ROOT", "1");
 		env_set(env, "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
 	}
@@ -118,7 +118,7 @@ static void env_parallel(const struct server *s, const struct part *p, struct en
 static void env_job(struct server *s, const struct part *p, const struct order *o, struct env *env)
 {
 	const struct attempt *t = p->t;
-	const struct entry *e = &s->entries.v[t->job];
+	const struct entry *e = &s->jobs->entries.v[t->job];
 	int64_t index = job_key_index(e->key);
 
 	env_set(env, "HOME", "%s", p->who->home);
@@ -128,7 +128,7 @@ static void env_job(struct server *s, const struct part *p, const struct order *
 	env_set(env, "PBS_JOBID", "%s", o->id);
 	env_set(env, "PBS_JOBNAME", "%s", e->spec->name);
 	env_set(env, "PBS_QUEUE", "%s", word(s, e->spec->queue));
-	env_set(env, "PBS_SERVER", "%s", s->name);
+	env_set(env, "PBS_SERVER", "%s", s->instance->name);
 	env_set(env, "PBS_ENVIRONMENT", "%s", e->spec->interactive ? "PBS_INTERACTIVE" : "PBS_BATCH");
 	env_set(env, "PBS_NUM_NODES", "%u", t->nfrags);
 	env_set(env, "PBS_NUM_PPN", "%lld", (long long)(t->nfrags ? p->layout.lines[0] : 1));
@@ -143,7 +143,8 @@ static void env_job(struct server *s, const struct part *p, const struct order *
 	if (index >= 0) {
 		env_set(env, "PBS_ARRAYID", "%lld", (long long)index);
 		env_set(env, "PBS_ARRAY_INDEX", "%lld", (long long)index);
-		env_set(env, "PBS_ARRAY_ID", "%llu[].%s", (unsigned long long)job_key_number(e->key), s->name);
+		env_set(env, "PBS_ARRAY_ID", "%llu[].%s", (unsigned long long)job_key_number(e->key),
+			s->instance->name);
 	}
 }
 
@@ -198,8 +199,8 @@ static void env_server(const struct server *s, const struct part *p, struct env 
 	size_t i;
 
 	if (p->here) {
-		if (s->where.home[0])
-			env_set(env, "SHUNT_HOME", "%s", s->where.home);
+		if (s->instance->where.home[0])
+			env_set(env, "SHUNT_HOME", "%s", s->instance->where.home);
 		return;
 	}
 	list = agents_servers(s);

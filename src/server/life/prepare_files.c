@@ -35,13 +35,13 @@ static bool host_is_here(const struct server *s, const char *host)
 	char name[256] = "";
 
 	gethostname(name, sizeof name - 1);
-	return strcasecmp(host, "localhost") == 0 || host_same(host, name) || host_same(host, s->host);
+	return strcasecmp(host, "localhost") == 0 || host_same(host, name) || host_same(host, s->instance->host);
 }
 
 /* A joined node by its name, the name that its machine has, or its address. */
 static bool host_is_node(const struct server *s, uint32_t node, const char *host)
 {
-	const struct node_info *n = &s->nodes.v[node];
+	const struct node_info *n = &s->hosts->nodes.v[node];
 	const char *hostname;
 	size_t length = strlen(host);
 
@@ -57,19 +57,20 @@ bool spot_find(const struct server *s, const char *host, struct spot *ret)
 	uint32_t i;
 
 	if (host_is_here(s, host)) {
-		*ret = (struct spot){.here = true, .host = HOST_HERE, .title = s->host, .address = cluster_address(s)};
+		*ret = (struct spot){
+			.here = true, .host = HOST_HERE, .title = s->instance->host, .address = cluster_address(s)};
 		return true;
 	}
 	if (!names_find(&s->cluster->node_names, host, &i) ||
 	    !host_is_node(s, i, host)) /* most are called by their node's name */
-		for (i = 0; i < s->nodes.n && !host_is_node(s, i, host);)
+		for (i = 0; i < s->hosts->nodes.n && !host_is_node(s, i, host);)
 			i++;
-	if (i == s->nodes.n)
+	if (i == s->hosts->nodes.n)
 		return false;
 	*ret = (struct spot){.node = i,
 			     .host = names_get(&s->cluster->node_names, i),
-			     .address = s->nodes.v[i].agent->address,
-			     .join = s->nodes.v[i].join};
+			     .address = s->hosts->nodes.v[i].agent->address,
+			     .join = s->hosts->nodes.v[i].join};
 	ret->title = ret->host;
 	return true;
 }
@@ -78,7 +79,7 @@ bool spot_find(const struct server *s, const char *host, struct spot *ret)
 
 static bool path_is_shared(const struct server *s, const char *path)
 {
-	const char *all = attrs_text(&s->attrs, "shared_paths");
+	const char *all = attrs_text(s->attrs, "shared_paths");
 
 	if (strcmp(path, "/dev/null") == 0) /* nobody will read it: the same everywhere */
 		return true;
@@ -104,7 +105,7 @@ static const char *given_host(const char *given, struct arena *a)
 
 void output_home(struct server *s, uint32_t id, const json_t *body, bool error, struct arena *a, struct home *ret)
 {
-	const struct spec *p = s->entries.v[id].spec;
+	const struct spec *p = s->jobs->entries.v[id].spec;
 	const char *join = json_string_value(json_object_get(body, "join")),
 		   *keep = json_string_value(json_object_get(body, "keep"));
 	const char *out, *err, *host;
@@ -130,12 +131,12 @@ static void output_add(struct server *s, const struct part *p, struct order *o, 
 
 	output_home(s, p->t->job, p->body, error, p->a, &h);
 	if (h.stays || h.shared || (h.known && strcmp(h.spot.host, p->host) == 0) || (!h.known && p->here) ||
-	    !s->listener)
+	    !s->site->listener)
 		return;
 	*f = (struct order_file){.use = error ? FILE_ERR : FILE_OUT,
 				 .path = h.known ? h.path : h.kept,
 				 .host = h.known ? h.spot.host : HOST_HERE,
-				 .title = h.known ? h.spot.title : s->host,
+				 .title = h.known ? h.spot.title : s->instance->host,
 				 .address = h.known ? h.spot.address : cluster_address(s),
 				 .join = h.known ? h.spot.join : 0};
 	o->ncarried++;
@@ -226,13 +227,13 @@ int part_files(struct server *s, const struct part *p, struct order *o, struct e
 	const char *in = json_string_value(json_object_get(p->body, "stagein")),
 		   *out = json_string_value(json_object_get(p->body, "stageout"));
 	struct ticket_terms terms = {.by = p->host,
-				     .join = p->here ? 0 : s->nodes.v[p->t->node[part_first(p)]].join,
-				     .authority_key = s->authority.key};
+				     .join = p->here ? 0 : s->hosts->nodes.v[p->t->node[part_first(p)]].join,
+				     .authority_key = s->site->authority.key};
 	int64_t walltime = o->walltime > 0 ? o->walltime : 3650 * DAY;
 	int rc;
 
 	o->carried = arena_alloc(p->a, (size_t)(stage_count(in) + stage_count(out) + 3) * sizeof *o->carried);
-	o->deliver_for = attrs_number(&s->attrs, "deliver_for");
+	o->deliver_for = attrs_number(s->attrs, "deliver_for");
 	if (o->out)
 		output_add(s, p, o, false);
 	if (o->err)
@@ -242,6 +243,6 @@ int part_files(struct server *s, const struct part *p, struct order *o, struct e
 		rc = stage_add(s, p, o, FILE_BACK, out, err);
 	if (rc < 0 || !o->ncarried)
 		return rc;
-	terms.until = s->now + walltime + o->deliver_for + TICKET_LONGER;
+	terms.until = s->clock->now + walltime + o->deliver_for + TICKET_LONGER;
 	return ticket_write(o, &terms, p->a, err);
 }

@@ -55,7 +55,7 @@ int walltime_allowed(struct server *s, uint32_t queue, int64_t walltime, const c
 	struct asked asked[] = {{"walltime", walltime, true}, {NULL, 0, false}};
 	const struct queue *q = queue_of(s, queue);
 	char of[300];
-	int rc = amounts_check(&s->attrs, "this server", asked, code, err);
+	int rc = amounts_check(s->attrs, "this server", asked, code, err);
 
 	if (rc < 0 || !q)
 		return rc;
@@ -172,7 +172,7 @@ int depend_check(struct server *s, const struct asker *who, const struct spec *p
 			if ((!a || id->kind == JOBID_ELEMENT) && !entry_find(s, id->number, id->index, &found))
 				rc = err_set(err, -ENOENT, "depend: there is no job %llu",
 					     (unsigned long long)id->number);
-			else if (!may_change(who, s->entries.v[found].spec) && depend_is_before(d.v[i].type))
+			else if (!may_change(who, s->jobs->entries.v[found].spec) && depend_is_before(d.v[i].type))
 				rc = err_set(err, -EPERM, "depend: job %llu is not yours",
 					     (unsigned long long)id->number);
 			else if (depend_is_before(d.v[i].type) && (a || entry_job(s, found)->state > STATE_ALLOCATED))
@@ -208,23 +208,23 @@ int submit_check(struct server *s, const struct asker *who, const struct submiss
 			code, err,
 			"no way was found to place it, even with all nodes empty, though there may be one: request fewer different kinds of parts");
 
-	if (x->spec->deadline <= s->now)
+	if (x->spec->deadline <= s->clock->now)
 		return refused(code, err, "the deadline has passed already: give a later one");
-	if (s->terminating || s->emptying) {
+	if (s->turn->terminating || s->turn->emptying) {
 		*code = "unavailable";
 		return err_set(err, -ESHUTDOWN, "the server is shutting down: submit again when it is back");
 	}
-	if (x->spec->uid == 0 && s->multi && !s->conf.root_jobs)
+	if (x->spec->uid == 0 && s->instance->multi && !s->conf->root_jobs)
 		return refused(
 			code, err,
 			"jobs of root are refused here (root_jobs = no in the configuration): submit as an ordinary user");
-	if ((rc = acl_check(s, &s->attrs, "this server", who, x->spec, code, err)) < 0 ||
-	    (rc = amounts_check(&s->attrs, "this server", asked, code, err)) < 0 ||
-	    (rc = count_check(s->total + ahead, n, attrs_number(&s->attrs, "max_queued"), "this server", "max_queued",
-			      code, err)) < 0 ||
+	if ((rc = acl_check(s, s->attrs, "this server", who, x->spec, code, err)) < 0 ||
+	    (rc = amounts_check(s->attrs, "this server", asked, code, err)) < 0 ||
+	    (rc = count_check(s->jobs->total + ahead, n, attrs_number(s->attrs, "max_queued"), "this server",
+			      "max_queued", code, err)) < 0 ||
 	    (rc = count_check(tally_of(s, word_add(s, who->user), 0)->total + ahead, n,
-			      attrs_number(&s->attrs, "max_user_queuable"), "this server",
-			      "max_user_queuable of a user", code, err)) < 0)
+			      attrs_number(s->attrs, "max_user_queuable"), "this server", "max_user_queuable of a user",
+			      code, err)) < 0)
 		return rc;
 	rc = route(s, queue, who, (struct submission *)x, asked, ahead, 0, code, err);
 	if (rc < 0)
@@ -237,7 +237,7 @@ void total_count(struct server *s, const struct spec *p, int64_t sign)
 {
 	struct queue *q = queue_of(s, p->queue);
 
-	s->total += sign;
+	s->jobs->total += sign;
 	tally_of(s, p->owner, 0)->total += sign;
 	if (q) {
 		q->total += sign;
@@ -255,9 +255,9 @@ uint32_t entry_add(struct server *s, uint64_t key, struct spec *p)
 	job->rank = p->rank;
 	job->by = JOB_NONE;
 	p->refs++;
-	while (s->entries.n <= job->id)
-		vec_push(&s->entries, (struct entry){0});
-	s->entries.v[job->id] = (struct entry){.key = key, .spec = p, .modified = p->created, .holds = p->holds};
+	while (s->jobs->entries.n <= job->id)
+		vec_push(&s->jobs->entries, (struct entry){0});
+	s->jobs->entries.v[job->id] = (struct entry){.key = key, .spec = p, .modified = p->created, .holds = p->holds};
 	return job->id;
 }
 
@@ -270,15 +270,15 @@ struct array *array_add(struct server *s, uint64_t number, struct spec *p, const
 	p->refs++;
 	a->limit = spec->limit;
 	a->count = spec->count;
-	map_set(&s->by_number, number, ARRAY_BIT | s->arrays.n);
-	vec_push(&s->arrays, a);
+	map_set(&s->jobs->by_number, number, ARRAY_BIT | s->jobs->arrays.n);
+	vec_push(&s->jobs->arrays, a);
 	return a;
 }
 
 /* before...: the other job waits for this one, and counts one less of its on:N. */
 static void mirror_before(struct server *s, uint32_t other, enum depend_type type, uint64_t number)
 {
-	const char *depend = s->entries.v[other].spec->depend;
+	const char *depend = s->jobs->entries.v[other].spec->depend;
 	struct depends d = {0};
 	struct strbuf text = {0};
 
@@ -295,11 +295,11 @@ static void mirror_before(struct server *s, uint32_t other, enum depend_type typ
 		}
 	strbuf_printf(&text, "%s%s:%llu", text.n ? "," : "", depend_type_name(depend_mirror(type)),
 		      (unsigned long long)number);
-	struct spec *p = spec_copy(s->entries.v[other].spec);
+	struct spec *p = spec_copy(s->jobs->entries.v[other].spec);
 
 	free(p->depend);
 	p->depend = mem_strdup(text.text);
-	p->holds = s->entries.v[other].holds;
+	p->holds = s->jobs->entries.v[other].holds;
 	entry_alter(s, other, &(struct payload){.spec = p, .text = "another job is to run before it"});
 	spec_unref(p);
 	strbuf_fini(&text);
@@ -323,15 +323,15 @@ static void apply_before(struct server *s, const struct spec *p, uint64_t number
 /* A job that begins to wait. */
 static void begin(struct server *s, uint32_t id)
 {
-	s->entries.v[id].fresh = true;
-	total_count(s, s->entries.v[id].spec, 1);
-	sched_submit(s->sched, id, s->now);
+	s->jobs->entries.v[id].fresh = true;
+	total_count(s, s->jobs->entries.v[id].spec, 1);
+	sched_submit(s->sched, id, s->clock->now);
 	block_begin(s, id);
 }
 
 uint64_t submit(struct server *s, struct submission *x, const struct submission *before)
 {
-	uint64_t number = s->next_number++;
+	uint64_t number = s->jobs->next_number++;
 	struct strbuf head = {0};
 	struct spec *p = x->spec;
 	uint32_t first = s->cluster->njobs, eligible = 0;
@@ -345,21 +345,21 @@ uint64_t submit(struct server *s, struct submission *x, const struct submission 
 		for (int64_t i = array_next(&x->array, -1); i >= 0; i = array_next(&x->array, i))
 			entry_add(s, job_key(number, i), p);
 	} else {
-		map_set(&s->by_number, number, entry_add(s, job_key(number, -1), p));
+		map_set(&s->jobs->by_number, number, entry_add(s, job_key(number, -1), p));
 	}
 	for (uint32_t id = first; id < s->cluster->njobs; id++) /* events find the array whole */
 		begin(s, id);
 	for (uint32_t id = first; id < s->cluster->njobs; id++) {
-		eligible += s->entries.v[id].eligible;
-		s->entries.v[id].fresh = false;
+		eligible += s->jobs->entries.v[id].eligible;
+		s->jobs->entries.v[id].fresh = false;
 	}
 	p->eligible = eligible;
 	spec_head(s, p, &head);
 	store_put_job(s->store, job_key(number, -1), strbuf_text(&head), x->body);
 	strbuf_fini(&head);
-	s->stats.submitted += s->cluster->njobs - first;
+	s->stats->submitted += s->cluster->njobs - first;
 	book_event(s, first, 'Q');
 	apply_before(s, p, number);
-	s->dirty = true;
+	s->turn->dirty = true;
 	return number;
 }

@@ -11,18 +11,18 @@
 /* Seconds that it has run. */
 static int64_t used(const struct server *s, uint32_t id)
 {
-	const struct outcome *o = s->entries.v[id].outcome;
+	const struct outcome *o = s->jobs->entries.v[id].outcome;
 
-	if (entry_job(s, id)->state != STATE_RUNNING || !o || s->boot_us <= o->began_us)
+	if (entry_job(s, id)->state != STATE_RUNNING || !o || s->clock->boot_us <= o->began_us)
 		return 0;
-	return (s->boot_us - o->began_us) / 1000000;
+	return (s->clock->boot_us - o->began_us) / 1000000;
 }
 
 static int64_t end_with(const struct server *s, uint32_t id, int64_t walltime)
 {
 	int64_t end = entry_job(s, id)->start + walltime + s->cluster->settings.tolerance;
 
-	return end > s->now ? end : s->now + 1; /* the clock may have been set */
+	return end > s->clock->now ? end : s->clock->now + 1; /* the clock may have been set */
 }
 
 static int in_the_way(struct server *s, uint32_t id, int64_t walltime, const struct obstacle *o, struct err *err)
@@ -32,7 +32,7 @@ static int in_the_way(struct server *s, uint32_t id, int64_t walltime, const str
 	struct strbuf other = {0};
 
 	duration_format(walltime, asked, sizeof asked);
-	if (most > s->entries.v[id].spec->walltime)
+	if (most > s->jobs->entries.v[id].spec->walltime)
 		snprintf(may, sizeof may, "it can be extended to walltime=%s",
 			 duration_format(most, text, sizeof text));
 	if (o->job == JOB_NONE) {
@@ -52,7 +52,7 @@ static int in_the_way(struct server *s, uint32_t id, int64_t walltime, const str
 int walltime_check(struct server *s, uint32_t id, const struct asker *w, int64_t walltime, const char **code,
 		   struct err *err)
 {
-	const struct spec *p = s->entries.v[id].spec;
+	const struct spec *p = s->jobs->entries.v[id].spec;
 	int64_t run = used(s, id);
 	struct obstacle o;
 	char text[32];
@@ -71,11 +71,11 @@ int walltime_check(struct server *s, uint32_t id, const struct asker *w, int64_t
 	rc = walltime_allowed(s, p->queue, walltime, code, err);
 	if (rc < 0)
 		return rc;
-	if (s->dirty) /* what waits reserves first */
+	if (s->turn->dirty) /* what waits reserves first */
 		server_decide(s);
 	if (!entry_running(s, id))
 		return err_set(err, -EPERM, "it does not run any more");
-	if (!sched_may_extend(s->sched, id, end_with(s, id, walltime), s->now, &o))
+	if (!sched_may_extend(s->sched, id, end_with(s, id, walltime), s->clock->now, &o))
 		return in_the_way(s, id, walltime, &o, err);
 	return 0;
 }
@@ -90,15 +90,15 @@ const char *walltime_words(int64_t before, int64_t after, struct arena *a)
 
 void walltime_tell(struct server *s, uint32_t id, uint32_t attempt)
 {
-	struct signal_order o = {.walltime = s->entries.v[id].spec->walltime + s->cluster->settings.tolerance};
+	struct signal_order o = {.walltime = s->jobs->entries.v[id].spec->walltime + s->cluster->settings.tolerance};
 
 	attempt_tag(s, id, attempt, o.tag);
-	vec_push(&s->signals, o);
+	vec_push(&s->outbox->signals, o);
 }
 
 void walltime_changed(struct server *s, uint32_t id)
 {
-	sched_set_end(s->sched, id, end_with(s, id, s->entries.v[id].spec->walltime), s->now);
+	sched_set_end(s->sched, id, end_with(s, id, s->jobs->entries.v[id].spec->walltime), s->clock->now);
 	walltime_tell(s, id, entry_job(s, id)->attempt);
-	s->dirty = true;
+	s->turn->dirty = true;
 }

@@ -36,24 +36,24 @@ static int real_node(struct server *s, struct err *err)
 
 	int all = hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_PU);
 
-	s->cpu_os = mem_zalloc(((size_t)(all > 0 ? all : 1)) * sizeof *s->cpu_os);
+	s->instance->cpu_os = mem_zalloc(((size_t)(all > 0 ? all : 1)) * sizeof *s->instance->cpu_os);
 	for (int i = 0; i < all; i++)
-		s->cpu_os[n++] = (int)hwloc_get_obj_by_type(topology, HWLOC_OBJ_PU, (unsigned)i)->os_index;
+		s->instance->cpu_os[n++] = (int)hwloc_get_obj_by_type(topology, HWLOC_OBJ_PU, (unsigned)i)->os_index;
 	hwloc_topology_destroy(topology);
 	if (n == 0)
 		n = 1;
-	if (strcmp(s->conf.bind, "no") == 0) {
-		free(s->cpu_os);
-		s->cpu_os = NULL;
+	if (strcmp(s->conf->bind, "no") == 0) {
+		free(s->instance->cpu_os);
+		s->instance->cpu_os = NULL;
 	}
-	s->real = true;
-	return node_add(s, s->host, n, memory, 0, err);
+	s->instance->real = true;
+	return node_add(s, s->instance->host, n, memory, 0, err);
 }
 
 int world_nodes(struct server *s, struct err *err)
 {
 	struct conf_nodes nodes;
-	int rc = conf_nodes_parse(s->conf.nodes, &nodes, err);
+	int rc = conf_nodes_parse(s->conf->nodes, &nodes, err);
 
 	if (rc < 0)
 		return rc;
@@ -75,35 +75,35 @@ int world_nodes(struct server *s, struct err *err)
 static void settings_apply(struct server *s)
 {
 	struct settings *x = &s->cluster->settings;
-	int64_t starve = attrs_number(&s->attrs, "starve_after");
+	int64_t starve = attrs_number(s->attrs, "starve_after");
 
-	x->tolerance = attrs_number(&s->attrs, "tolerance");
+	x->tolerance = attrs_number(s->attrs, "tolerance");
 	x->starve_after = starve >= 0 ? starve : STARVE_AUTO;
 	x->migrate_cost = -1;
-	x->reserve_depth = attrs_number(&s->attrs, "reservation_depth");
+	x->reserve_depth = attrs_number(s->attrs, "reservation_depth");
 }
 
 /* How long a job may take to end, by its queue. */
 static int64_t kill_delay(void *context, uint32_t job)
 {
 	const struct server *s = context;
-	const struct spec *p = s->entries.v[job].spec;
+	const struct spec *p = s->jobs->entries.v[job].spec;
 
-	return p ? setting_of(s, p, "kill_delay") : attrs_number(&s->attrs, "kill_delay");
+	return p ? setting_of(s, p, "kill_delay") : attrs_number(s->attrs, "kill_delay");
 }
 
 /* The policy by name, with what node_pack says of it. */
 static const struct policy *policy_now(struct server *s)
 {
-	const char *name = attrs_text(&s->attrs, "policy");
+	const char *name = attrs_text(s->attrs, "policy");
 	const struct policy *p = name ? policy_find(name) : NULL;
 
-	s->policy = p ? *p : *policy_find("shunt");
-	if (attrs_is_set(&s->attrs, "node_pack")) {
-		s->policy.alloc = ALLOC_BEST;
-		s->policy.scatter = !attrs_bool(&s->attrs, "node_pack");
+	s->world->policy = p ? *p : *policy_find("shunt");
+	if (attrs_is_set(s->attrs, "node_pack")) {
+		s->world->policy.alloc = ALLOC_BEST;
+		s->world->policy.scatter = !attrs_bool(s->attrs, "node_pack");
 	}
-	return &s->policy;
+	return &s->world->policy;
 }
 
 void world_begin(struct server *s)
@@ -114,10 +114,10 @@ void world_begin(struct server *s)
 	if (s->plan)
 		return;
 	settings_apply(s);
-	s->scratch = cluster_add_job(s->cluster)->id;
-	vec_push(&s->entries, (struct entry){0});
+	s->world->scratch = cluster_add_job(s->cluster)->id;
+	vec_push(&s->jobs->entries, (struct entry){0});
 	any.shape = cluster_shape(s->cluster, &one);
-	s->fallback = cluster_intern(s->cluster, &any, 1); /* also when there are no nodes yet */
+	s->world->fallback = cluster_intern(s->cluster, &any, 1); /* also when there are no nodes yet */
 	s->plan = plan_create(s->cluster);
 	s->sched = sched_create(s->cluster, s->plan, policy_now(s));
 	sched_listen(s->sched, dispatch_listener, s);
@@ -127,13 +127,13 @@ void world_begin(struct server *s)
 /* One after the other, where a search for all fragments at once has given up. */
 static bool could_insert(struct server *s, uint32_t request, const bool *usable)
 {
-	struct nodeset on = nodeset_make(usable, (uint32_t)s->nodes.n, false);
-	struct manner m = {.alloc = ALLOC_BEST, .scatter = s->policy.scatter, .on = &on};
+	struct nodeset on = nodeset_make(usable, (uint32_t)s->hosts->nodes.n, false);
+	struct manner m = {.alloc = ALLOC_BEST, .scatter = s->world->policy.scatter, .on = &on};
 	struct plan *empty = plan_create(s->cluster);
 	bool fits;
 
-	cluster_job(s->cluster, s->scratch)->request = request;
-	fits = plan_insert(empty, &m, s->scratch, 1, 2);
+	cluster_job(s->cluster, s->world->scratch)->request = request;
+	fits = plan_insert(empty, &m, s->world->scratch, 1, 2);
 	plan_destroy(empty);
 	free(on.word);
 	return fits;
@@ -142,10 +142,10 @@ static bool could_insert(struct server *s, uint32_t request, const bool *usable)
 /* Nodes that are there, up or not, and in a set; the caller frees it. */
 static bool *nodes_usable(const struct server *s, uint32_t allowed)
 {
-	bool *usable = mem_zalloc((s->nodes.n + 1) * sizeof *usable);
+	bool *usable = mem_zalloc((s->hosts->nodes.n + 1) * sizeof *usable);
 
-	for (uint32_t i = 0; i < s->nodes.n; i++)
-		usable[i] = !s->nodes.v[i].gone && !s->nodes.v[i].leaving &&
+	for (uint32_t i = 0; i < s->hosts->nodes.n; i++)
+		usable[i] = !s->hosts->nodes.v[i].gone && !s->hosts->nodes.v[i].leaving &&
 			    nodeset_has(&s->cluster->nodesets.v[allowed], i);
 	return usable;
 }
@@ -153,7 +153,7 @@ static bool *nodes_usable(const struct server *s, uint32_t allowed)
 int world_refuse(struct server *s, uint32_t request, struct err *err)
 {
 	bool *usable = nodes_usable(s, NODES_ALL);
-	int rc = pack_refuse(s->cluster, &s->cluster->requests.v[request], s->policy.scatter, usable, err);
+	int rc = pack_refuse(s->cluster, &s->cluster->requests.v[request], s->world->policy.scatter, usable, err);
 
 	free(usable);
 	return rc;
@@ -164,7 +164,7 @@ enum fit world_could_hold_on(struct server *s, uint32_t request, uint32_t allowe
 	bool *usable = nodes_usable(s, allowed);
 	enum fit fit;
 
-	fit = pack_empty(s->cluster, &s->cluster->requests.v[request], s->policy.scatter, usable);
+	fit = pack_empty(s->cluster, &s->cluster->requests.v[request], s->world->policy.scatter, usable);
 	if (fit == FIT_UNKNOWN && could_insert(s, request, usable))
 		fit = FIT_YES;
 	free(usable);
@@ -173,17 +173,17 @@ enum fit world_could_hold_on(struct server *s, uint32_t request, uint32_t allowe
 
 enum fit world_could_hold(struct server *s, uint32_t request)
 {
-	while (s->could.n <= request)
-		vec_push(&s->could, 0);
-	if (!s->could.v[request])
-		s->could.v[request] = (uint8_t)(1 + world_could_hold_on(s, request, NODES_ALL));
-	return (enum fit)(s->could.v[request] - 1);
+	while (s->world->could.n <= request)
+		vec_push(&s->world->could, 0);
+	if (!s->world->could.v[request])
+		s->world->could.v[request] = (uint8_t)(1 + world_could_hold_on(s, request, NODES_ALL));
+	return (enum fit)(s->world->could.v[request] - 1);
 }
 
 void world_gates(struct server *s)
 {
-	for (uint32_t i = 0; i < s->nodes.n; i++) {
-		s->nodes.v[i].drained = false;
+	for (uint32_t i = 0; i < s->hosts->nodes.n; i++) {
+		s->hosts->nodes.v[i].drained = false;
 		world_node_gate(s, i);
 	}
 }
@@ -191,12 +191,12 @@ void world_gates(struct server *s)
 void world_settings(struct server *s)
 {
 	struct settings settings = s->cluster->settings;
-	struct policy policy = s->policy;
+	struct policy policy = s->world->policy;
 
 	settings_apply(s);
 	policy_now(s);
 	if (memcmp(&settings, &s->cluster->settings, sizeof settings) != 0 ||
-	    memcmp(&policy, &s->policy, sizeof policy) != 0)
+	    memcmp(&policy, &s->world->policy, sizeof policy) != 0)
 		world_rebuild(s);
 	else
 		foresee_again(s); /* limits count there */
@@ -207,14 +207,14 @@ void world_rebuild(struct server *s)
 	struct plan *old = s->plan, *p;
 
 	settings_apply(s);
-	vec_clear(&s->could);
+	vec_clear(&s->world->could);
 	foresee_again(s);
 	p = plan_create(s->cluster);
-	plan_advance(p, s->now);
-	for (uint32_t id = 1; id < s->entries.n; id++) {
+	plan_advance(p, s->clock->now);
+	for (uint32_t id = 1; id < s->jobs->entries.n; id++) {
 		const struct job *job = entry_job(s, id);
 		bool lives = job->state == STATE_NOW || job->state == STATE_RUNNING;
-		if (!s->entries.v[id].spec || (!lives && job->state != STATE_ALLOCATED) || !plan_holds(old, id))
+		if (!s->jobs->entries.v[id].spec || (!lives && job->state != STATE_ALLOCATED) || !plan_holds(old, id))
 			continue;
 		for (uint32_t i = 0; i < old->holds.v[id].nfrags; i++) {
 			const struct piece *x = plan_piece(old, id, i);
@@ -229,16 +229,16 @@ void world_rebuild(struct server *s)
 	s->sched = sched_create(s->cluster, s->plan, policy_now(s));
 	sched_listen(s->sched, dispatch_listener, s);
 	sched_on_delay(s->sched, kill_delay, s);
-	for (uint32_t id = 1; id < s->entries.n; id++)
-		if (s->entries.v[id].spec)
-			sched_restore(s->sched, id, s->now);
+	for (uint32_t id = 1; id < s->jobs->entries.n; id++)
+		if (s->jobs->entries.v[id].spec)
+			sched_restore(s->sched, id, s->clock->now);
 	world_gates(s);
 }
 
 /* A job whose request could not be read when the server came up, since it named what was not there: perhaps it is now. */
 static void request_again(struct server *s, uint32_t id)
 {
-	struct spec *p = s->entries.v[id].spec, found = {0};
+	struct spec *p = s->jobs->entries.v[id].spec, found = {0};
 	const char *resources = word(s, p->resources);
 	struct arena *a = arena_create();
 	struct reqtext text;
@@ -254,19 +254,19 @@ static void request_again(struct server *s, uint32_t id)
 
 static bool waits(const struct server *s, uint32_t id)
 {
-	const struct entry *e = &s->entries.v[id];
+	const struct entry *e = &s->jobs->entries.v[id];
 
 	return e->spec && (job_waits(entry_job(s, id)) || entry_job(s, id)->state == STATE_HELD);
 }
 
 void world_changed(struct server *s)
 {
-	for (uint32_t id = 1; id < s->entries.n; id++)
-		if (waits(s, id) && s->entries.v[id].block & BLOCK_MISFIT)
+	for (uint32_t id = 1; id < s->jobs->entries.n; id++)
+		if (waits(s, id) && s->jobs->entries.v[id].block & BLOCK_MISFIT)
 			request_again(s, id);
 	world_rebuild(s);
-	for (uint32_t id = 1; id < s->entries.n; id++) {
-		const struct spec *p = s->entries.v[id].spec;
+	for (uint32_t id = 1; id < s->jobs->entries.n; id++) {
+		const struct spec *p = s->jobs->entries.v[id].spec;
 		if (!waits(s, id))
 			continue;
 		if (p->request == UINT32_MAX || world_could_hold(s, p->request) != FIT_YES)
@@ -274,5 +274,5 @@ void world_changed(struct server *s)
 		else
 			block_clear(s, id, BLOCK_MISFIT);
 	}
-	s->waiting_offers = true;
+	s->turn->waiting_offers = true;
 }

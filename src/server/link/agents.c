@@ -37,7 +37,7 @@ static const char *name_of(const struct visit *v)
 
 static struct node_info *info_of(const struct visit *v)
 {
-	return &v->s->nodes.v[v->node];
+	return &v->s->hosts->nodes.v[v->node];
 }
 
 bool agent_connected(const struct node_info *info)
@@ -64,24 +64,24 @@ json_t *agents_servers(const struct server *s)
 
 static json_t *settings(const struct server *s)
 {
-	return json_pack("{s:s,s:b,s:s,s:I,s:I,s:I}", "cgroup", s->conf.cgroup, "root_jobs", s->conf.root_jobs,
-			 "health_program", s->conf.health, "health_every", (json_int_t)s->conf.health_every,
-			 "health_seconds", (json_int_t)s->conf.health_timeout, "certificate_life",
-			 (json_int_t)s->conf.certificate_life);
+	return json_pack("{s:s,s:b,s:s,s:I,s:I,s:I}", "cgroup", s->conf->cgroup, "root_jobs", s->conf->root_jobs,
+			 "health_program", s->conf->health, "health_every", (json_int_t)s->conf->health_every,
+			 "health_seconds", (json_int_t)s->conf->health_timeout, "certificate_life",
+			 (json_int_t)s->conf->certificate_life);
 }
 
 void agents_tell(struct server *s, const char *type, const char *key, json_t *value)
 {
-	for (uint32_t i = 0; i < s->nodes.n; i++)
-		if (agent_connected(&s->nodes.v[i]))
-			link_pack(s->nodes.v[i].agent->visit->link, NULL, 0, "{s:s,s:O}", "t", type, key, value);
+	for (uint32_t i = 0; i < s->hosts->nodes.n; i++)
+		if (agent_connected(&s->hosts->nodes.v[i]))
+			link_pack(s->hosts->nodes.v[i].agent->visit->link, NULL, 0, "{s:s,s:O}", "t", type, key, value);
 }
 
 void agents_settings(struct server *s)
 {
-	for (uint32_t i = 0; i < s->nodes.n; i++)
-		if (agent_connected(&s->nodes.v[i]))
-			link_pack(s->nodes.v[i].agent->visit->link, NULL, 0, "{s:s,s:o,s:o}", "t", "settings",
+	for (uint32_t i = 0; i < s->hosts->nodes.n; i++)
+		if (agent_connected(&s->hosts->nodes.v[i]))
+			link_pack(s->hosts->nodes.v[i].agent->visit->link, NULL, 0, "{s:s,s:o,s:o}", "t", "settings",
 				  "settings", settings(s), "servers", agents_servers(s));
 }
 
@@ -105,15 +105,15 @@ static void part_from(struct visit *v)
 	struct agent *a = info_of(v)->agent;
 
 	a->visit = NULL;
-	a->since = v->s->now;
-	v->s->agents_at = 0;
+	a->since = v->s->clock->now;
+	v->s->hosts->agents_at = 0;
 	engine_host_down(v->s->engine, name_of(v));
 	world_node_gate(v->s, v->node);
 }
 
 void agents_cut(struct server *s, uint32_t node, int retry, const char *reason)
 {
-	struct visit *v = s->nodes.v[node].agent->visit;
+	struct visit *v = s->hosts->nodes.v[node].agent->visit;
 
 	if (!v)
 		return;
@@ -144,9 +144,9 @@ static void welcome(const struct visit *v)
 	struct server *s = v->s;
 
 	link_pack(v->link, NULL, 0, "{s:s,s:i,s:s,s:I,s:s,s:o,s:s,s:I,s:o,s:o}", "t", "welcome", "protocol", PROTOCOL,
-		  "version", SHUNT_VERSION, "epoch", (json_int_t)s->epoch, "name", name_of(v), "servers",
-		  agents_servers(s), "ca", s->authority.cert, "heartbeat", (json_int_t)s->conf.heartbeat, "settings",
-		  settings(s), "revoked", revoked_json(s));
+		  "version", SHUNT_VERSION, "epoch", (json_int_t)s->site->epoch, "name", name_of(v), "servers",
+		  agents_servers(s), "ca", s->site->authority.cert, "heartbeat", (json_int_t)s->conf->heartbeat,
+		  "settings", settings(s), "revoked", revoked_json(s));
 }
 
 /* Another machine has this node's key: a copy of its disk, say. The first that came is the node as long as it gives signs of life; to take turns would
@@ -156,7 +156,7 @@ static bool has_double(const struct visit *v)
 	const struct agent *a = info_of(v)->agent;
 	char here[64], there[64];
 
-	if (!a->visit || v->s->boot_us - a->heard_us > 3 * v->s->conf.heartbeat * INT64_C(1000000))
+	if (!a->visit || v->s->clock->boot_us - a->heard_us > 3 * v->s->conf->heartbeat * INT64_C(1000000))
 		return false;
 	link_address(v->link, here, sizeof here);
 	link_address(a->visit->link, there, sizeof there);
@@ -177,7 +177,7 @@ static void on_hello(struct visit *v, const json_t *hello)
 		refuse(v, 60, err.text);
 		return;
 	}
-	if ((uint64_t)json_integer_value(json_object_get(hello, "epoch")) > s->epoch) {
+	if ((uint64_t)json_integer_value(json_object_get(hello, "epoch")) > s->site->epoch) {
 		server_say(s, "node %s obeys a server that began to lead after this one", name_of(v));
 		refuse(v, 10, "this server began to lead before the one that you obey");
 		return;
@@ -209,7 +209,7 @@ static void on_ping(struct visit *v, const json_t *head)
 	const json_t *memory = json_object_get(head, "memory_free");
 
 	link_pack(v->link, NULL, 0, "{s:s,s:I,s:I}", "t", "pong", "n", json_integer_value(json_object_get(head, "n")),
-		  "now", (json_int_t)v->s->now);
+		  "now", (json_int_t)v->s->clock->now);
 	a->load = json_number_value(json_object_get(head, "load"));
 	a->memory_free = json_is_integer(memory) ? json_integer_value(memory) : -1;
 	a->users = json_integer_value(json_object_get(head, "users"));
@@ -229,7 +229,7 @@ static void on_renew(struct visit *v, const json_t *head)
 		server_say(v->s, "node %s: its certificate can't be renewed: %s", name_of(v), err.text);
 	else {
 		node_certified(v->s, v->node);
-		link_expire(v->link, v->s->now + v->s->conf.certificate_life);
+		link_expire(v->link, v->s->clock->now + v->s->conf->certificate_life);
 		link_pack(v->link, NULL, 0, "{s:s,s:s}", "t", "certificate", "certificate", strbuf_text(&cert));
 	}
 	strbuf_fini(&cert);
@@ -260,9 +260,9 @@ static void on_first(struct visit *v, const char *type, json_t *head)
 		return;
 	if (strcmp(type, "hello") == 0 && v->node != NODE_NONE) {
 		on_hello(v, head);
-	} else if (strcmp(type, "task") == 0 && v->s->tasks) {
+	} else if (strcmp(type, "task") == 0 && v->s->site->tasks) {
 		struct link *l = v->link;
-		struct tasks *t = v->s->tasks;
+		struct tasks *t = v->s->site->tasks;
 		free(v);
 		tasks_serve(t, l, head);
 	} else if (strcmp(type, "file") == 0 && engine_errands(v->s->engine)) {
@@ -323,8 +323,8 @@ static bool is_news(struct server *s, const struct cert_names *who)
 {
 	uint32_t node;
 
-	return who->join >= s->join_floor && !revoked_has(revoked_list(s), who) &&
-	       (!names_find(&s->cluster->node_names, who->name, &node) || s->nodes.v[node].join < who->join);
+	return who->join >= s->site->join_floor && !revoked_has(revoked_list(s), who) &&
+	       (!names_find(&s->cluster->node_names, who->name, &node) || s->hosts->nodes.v[node].join < who->join);
 }
 
 /* Takes such a node in, with its own number. */
@@ -365,7 +365,7 @@ void agents_link(struct server *s, struct link *l)
 		return;
 	}
 	if (who.role != CERT_NODE || !names_find(&s->cluster->node_names, who.name, &node) ||
-	    !s->nodes.v[node].joined || s->nodes.v[node].join != who.join) {
+	    !s->hosts->nodes.v[node].joined || s->hosts->nodes.v[node].join != who.join) {
 		server_say(s, "a host with the certificate of node %.60s, which is no node any more, was turned away",
 			   who.name);
 		refuse(v, -1, "this node was removed from the cluster");
@@ -379,15 +379,15 @@ void agents_link(struct server *s, struct link *l)
 
 void agents_bye(struct server *s)
 {
-	for (uint32_t i = 0; i < s->nodes.n; i++)
-		if (agent_connected(&s->nodes.v[i]))
-			link_pack(s->nodes.v[i].agent->visit->link, NULL, 0, "{s:s}", "t", "bye");
+	for (uint32_t i = 0; i < s->hosts->nodes.n; i++)
+		if (agent_connected(&s->hosts->nodes.v[i]))
+			link_pack(s->hosts->nodes.v[i].agent->visit->link, NULL, 0, "{s:s}", "t", "bye");
 }
 
 bool agents_unsent(const struct server *s)
 {
-	for (uint32_t i = 0; i < s->nodes.n; i++)
-		if (agent_connected(&s->nodes.v[i]) && link_queued(s->nodes.v[i].agent->visit->link))
+	for (uint32_t i = 0; i < s->hosts->nodes.n; i++)
+		if (agent_connected(&s->hosts->nodes.v[i]) && link_queued(s->hosts->nodes.v[i].agent->visit->link))
 			return true;
 	return false;
 }

@@ -47,12 +47,12 @@ bool lead_leased(const struct server *s)
 
 const char *lead_owner(const struct server *s)
 {
-	return s->lead->owner;
+	return s->site->lead->owner;
 }
 
 bool lead_standing(const struct server *s)
 {
-	return s->lead && s->lead->standing;
+	return s->site->lead && s->site->lead->standing;
 }
 
 static const char *leader_name(const struct store_leader *l)
@@ -63,7 +63,7 @@ static const char *leader_name(const struct store_leader *l)
 /* Once for each trouble. */
 static void trouble_say(struct server *s, const char *what, const char *text)
 {
-	struct lead *l = s->lead;
+	struct lead *l = s->site->lead;
 
 	if (strcmp(l->trouble, text) != 0)
 		server_say(s, "%s: %s", what, text);
@@ -79,7 +79,7 @@ static void register_now(struct server *s, bool stopped)
 {
 	struct err err;
 
-	s->lead->register_us = s->boot_us + REGISTER_US;
+	s->site->lead->register_us = s->clock->boot_us + REGISTER_US;
 	if (cluster_register(s, stopped, &err) < 0)
 		server_say(s, "telling other servers of this one: %s", err.text);
 }
@@ -88,12 +88,13 @@ static void register_now(struct server *s, bool stopped)
 
 static int take(struct server *s, struct err *err)
 {
-	struct lead *l = s->lead;
+	struct lead *l = s->site->lead;
 	struct store_leader now;
-	int rc = store_lead(s->store, l->owner, cluster_address(s), (uint64_t)s->now_us / 1000, COMING_MS, &now, err);
+	int rc = store_lead(s->store, l->owner, cluster_address(s), (uint64_t)s->clock->now_us / 1000, COMING_MS, &now,
+			    err);
 
 	if (rc == 0)
-		s->epoch = now.epoch;
+		s->site->epoch = now.epoch;
 	if (rc == 0 || rc == -EBUSY)
 		l->leader = now; /* else who led last is still the best guess */
 	return rc;
@@ -109,12 +110,12 @@ static int jobs_refuse(const struct server *s, const char *other, bool theirs, s
 	return err_set(
 		err, -EPERM,
 		"the server %s uses this database, too: where one server can take over from another, none may run jobs on its own machine. Set 'nodes = none' in %s (and join machines with 'shunt join'), or give this server a database of its own. One that was not stopped in order counts for ten minutes",
-		other, s->where.conf);
+		other, s->instance->where.conf);
 }
 
 static int jobs_check(struct server *s, struct err *err)
 {
-	bool here = s->here > 0, there = false;
+	bool here = s->hosts->here > 0, there = false;
 	struct store_leader now;
 	const char *other;
 	int rc = store_get_leader(s->store, &now, err);
@@ -124,7 +125,7 @@ static int jobs_check(struct server *s, struct err *err)
 	if (rc < 0)
 		return rc;
 	other = cluster_other(s, here, &there);
-	if (!other && here && now.left > 0 && strcmp(now.owner, s->lead->owner) != 0)
+	if (!other && here && now.left > 0 && strcmp(now.owner, s->site->lead->owner) != 0)
 		other = leader_name(&now);
 	return other && (here || there) ? jobs_refuse(s, other, there, err) : 0;
 }
@@ -133,15 +134,16 @@ int lead_take(struct server *s, struct err *err)
 {
 	int rc;
 
-	s->lead = mem_zalloc(sizeof *s->lead);
-	snprintf(s->lead->owner, sizeof s->lead->owner, "%.63s:%.250s", s->host, s->where.state);
+	s->site->lead = mem_zalloc(sizeof *s->site->lead);
+	snprintf(s->site->lead->owner, sizeof s->site->lead->owner, "%.63s:%.250s", s->instance->host,
+		 s->instance->where.state);
 	cluster_locate(s);
 	clock_read(s);
 	if (lead_leased(s) && (rc = jobs_check(s, err)) < 0)
 		return rc;
 	rc = take(s, err);
-	if (rc == -EBUSY && s->here && s->lead->leader.left > 0) /* both were started at this moment */
-		return jobs_refuse(s, leader_name(&s->lead->leader), false, err);
+	if (rc == -EBUSY && s->hosts->here && s->site->lead->leader.left > 0) /* both were started at this moment */
+		return jobs_refuse(s, leader_name(&s->site->lead->leader), false, err);
 	return rc;
 }
 
@@ -189,17 +191,17 @@ static bool told_to_stop(const struct server *s, const struct http_request *r)
 	uid_t uid = request_peer(r).uid;
 
 	return strcmp(request_method(r), "POST") == 0 && strcmp(request_path(r), "/v1/shutdown") == 0 &&
-	       !request_remote(r) && (uid == 0 || uid == s->uid);
+	       !request_remote(r) && (uid == 0 || uid == s->instance->uid);
 }
 
 static void standby_answer(struct server *s, struct http_request *r)
 {
-	const struct store_leader *l = &s->lead->leader;
+	const struct store_leader *l = &s->site->lead->leader;
 	char text[512];
 
 	if (told_to_stop(s, r)) {
 		server_say(s, "asked to stop");
-		s->terminating = s->dismissed = true;
+		s->turn->terminating = s->turn->dismissed = true;
 		http_reply(r, 200, "application/json", "{}", 2);
 		return;
 	}
@@ -227,7 +229,7 @@ void lead_handle(void *context, struct http_request *r)
 void standby_link(struct server *s, struct link *l)
 {
 	static const struct link_events nothing = {0};
-	const struct store_leader *leader = &s->lead->leader;
+	const struct store_leader *leader = &s->site->lead->leader;
 
 	link_events_set(l, &nothing, NULL);
 	link_pack(l, NULL, 0, "{s:s,s:s,s:i,s:s}", "t", "sorry", "reason", "this server stands by", "retry", 1,
@@ -241,7 +243,7 @@ static void open_port(struct server *s)
 	struct err err;
 	int rc = cluster_load(s, &err);
 
-	if (rc == 0 && s->authority.key)
+	if (rc == 0 && s->site->authority.key)
 		rc = cluster_listen(s, &err);
 	if (rc < 0)
 		trouble_say(s, "other machines can't be answered yet", err.text);
@@ -250,7 +252,7 @@ static void open_port(struct server *s)
 static void on_try(uv_timer_t *t)
 {
 	struct server *s = t->data;
-	struct lead *l = s->lead;
+	struct lead *l = s->site->lead;
 	char before[sizeof l->leader.owner];
 	struct err err;
 
@@ -258,7 +260,7 @@ static void on_try(uv_timer_t *t)
 	snprintf(before, sizeof before, "%s", l->leader.owner);
 	int rc = take(s, &err);
 	if (rc == 0) {
-		server_say(s, "this server leads now (epoch %llu)", (unsigned long long)s->epoch);
+		server_say(s, "this server leads now (epoch %llu)", (unsigned long long)s->site->epoch);
 		l->standing = false;
 		uv_stop(s->loop);
 		return;
@@ -269,11 +271,11 @@ static void on_try(uv_timer_t *t)
 		trouble_say(s, "the database can't be asked who leads", err.text);
 		return;
 	}
-	if (!s->listener)
+	if (!s->site->listener)
 		open_port(s);
 	else
 		trouble_end(l);
-	if (s->boot_us >= l->register_us)
+	if (s->clock->boot_us >= l->register_us)
 		register_now(s, false);
 }
 
@@ -282,13 +284,13 @@ static void after_poll(uv_check_t *check)
 	struct server *s = check->data;
 
 	http_flush(s->http);
-	if (s->terminating)
+	if (s->turn->terminating)
 		uv_stop(s->loop);
 }
 
 int standby_wait(struct server *s)
 {
-	struct lead *l = s->lead;
+	struct lead *l = s->site->lead;
 
 	l->standing = true;
 	server_say(s, "%s leads; this server stands by", leader_name(&l->leader));
@@ -312,40 +314,40 @@ void lead_deposed(const struct server *s, const struct err *err)
 {
 	/* Whatever we would say or order is not ours to say. */
 	server_say(s, "stopping at once: %s; the lease was renewed last %.1f s ago", err->text,
-		   (double)(s->boot_us - store_kept(s->store)) / 1e6);
+		   (double)(s->clock->boot_us - store_kept(s->store)) / 1e6);
 	_exit(1);
 }
 
 static void fall_silent(struct server *s, const struct err *err)
 {
-	struct lead *l = s->lead;
+	struct lead *l = s->site->lead;
 
 	if (!l->mute)
 		server_say(
 			s,
 			"the lease was renewed last %.1f s ago, another server may lead: nothing is told until it is renewed (%s)",
-			(double)(s->boot_us - store_kept(s->store)) / 1e6, err->text);
+			(double)(s->clock->boot_us - store_kept(s->store)) / 1e6, err->text);
 	l->mute = true;
-	for (uint32_t i = 0; i < s->nodes.n; i++)
-		if (agent_connected(&s->nodes.v[i]))
+	for (uint32_t i = 0; i < s->hosts->nodes.n; i++)
+		if (agent_connected(&s->hosts->nodes.v[i]))
 			agents_cut(s, i, 1, "this server has lost touch with its database");
 }
 
 bool lead_holds(struct server *s)
 {
-	struct lead *l = s->lead;
+	struct lead *l = s->site->lead;
 	struct err err;
 
 	if (!l)
 		return true;
 	if (!store_leads(s->store)) {
-		if (s->boot_us < l->retry_us)
+		if (s->clock->boot_us < l->retry_us)
 			return false;
 		int rc = store_keep(s->store, LEASE_MS, &err);
 		if (rc == -ESTALE)
 			lead_deposed(s, &err);
 		clock_read(s); /* it may have taken seconds */
-		l->retry_us = s->boot_us + RETRY_US;
+		l->retry_us = s->clock->boot_us + RETRY_US;
 		if (rc < 0) {
 			fall_silent(s, &err);
 			return false;
@@ -363,22 +365,23 @@ static void look(struct server *s)
 	bool changed = false;
 	struct err err;
 
-	s->lead->look_us = s->boot_us + LOOK_US;
+	s->site->lead->look_us = s->clock->boot_us + LOOK_US;
 	if (cluster_look(s, &changed, &err) == 0 && changed)
 		agents_settings(s);
-	if (s->boot_us >= s->lead->register_us)
+	if (s->clock->boot_us >= s->site->lead->register_us)
 		register_now(s, false);
 }
 
 static void on_keep(uv_timer_t *t)
 {
 	struct server *s = t->data;
-	struct lead *l = s->lead;
+	struct lead *l = s->site->lead;
 	struct err err;
 	int rc = 0;
 
 	clock_read(s);
-	if (s->boot_us - store_kept(s->store) >= KEEP_MS * 900 && store_leads(s->store)) /* no commit has done it */
+	if (s->clock->boot_us - store_kept(s->store) >= KEEP_MS * 900 &&
+	    store_leads(s->store)) /* no commit has done it */
 		rc = store_keep(s->store, LEASE_MS, &err);
 	if (rc == -ESTALE)
 		lead_deposed(s, &err);
@@ -386,14 +389,14 @@ static void on_keep(uv_timer_t *t)
 		trouble_say(s, "the lease can't be renewed", err.text);
 	else
 		trouble_end(l);
-	if (rc == 0 && s->boot_us >= l->look_us && lead_holds(s))
+	if (rc == 0 && s->clock->boot_us >= l->look_us && lead_holds(s))
 		look(s);
 	uv_timer_start(t, on_keep, rc < 0 || l->mute ? RETRY_US / 1000 : KEEP_MS, 0);
 }
 
 int lead_start(struct server *s, struct err *err)
 {
-	struct lead *l = s->lead;
+	struct lead *l = s->site->lead;
 	int rc = store_keep(s->store, LEASE_MS, err);
 
 	if (rc < 0)
@@ -415,6 +418,6 @@ void lead_end(struct server *s)
 
 	if (lead_leased(s))
 		register_now(s, true);
-	if (!s->lead->standing && store_yield(s->store, &err) < 0)
+	if (!s->site->lead->standing && store_yield(s->store, &err) < 0)
 		server_say(s, "giving up the lead: %s (another server takes over in %d s)", err.text, LEASE_MS / 1000);
 }

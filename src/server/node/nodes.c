@@ -66,7 +66,7 @@ static struct res node_total(const struct node_info *n, const json_t *facts)
 
 void node_resize(struct server *s, uint32_t node)
 {
-	struct res total = node_total(&s->nodes.v[node], s->nodes.v[node].agent->facts);
+	struct res total = node_total(&s->hosts->nodes.v[node], s->hosts->nodes.v[node].agent->facts);
 
 	if (res_equal(&total, &s->cluster->nodes.v[node].total))
 		return;
@@ -76,7 +76,7 @@ void node_resize(struct server *s, uint32_t node)
 
 void node_facts(struct server *s, uint32_t node, const json_t *facts)
 {
-	struct agent *a = s->nodes.v[node].agent;
+	struct agent *a = s->hosts->nodes.v[node].agent;
 
 	if (json_equal(a->facts, facts))
 		return;
@@ -93,8 +93,8 @@ static struct agent *agent_create(struct server *s, const json_t *facts)
 	struct agent *a = mem_zalloc(sizeof *a);
 
 	a->facts = json_is_object(facts) ? json_deep_copy(facts) : json_object();
-	a->heard_us = s->boot_us;
-	a->since = s->now;
+	a->heard_us = s->clock->boot_us;
+	a->since = s->clock->now;
 	a->memory_free = -1;
 	return a;
 }
@@ -115,8 +115,8 @@ int agent_restore(struct server *s, uint32_t node, const json_t *o, struct err *
 	a->bye = json_is_true(json_object_get(o, "bye"));
 	snprintf(a->address, sizeof a->address, "%s",
 		 json_is_string(json_object_get(o, "address")) ? json_string_value(json_object_get(o, "address")) : "");
-	s->nodes.v[node].agent = a;
-	s->nodes.v[node].down = !a->met;
+	s->hosts->nodes.v[node].agent = a;
+	s->hosts->nodes.v[node].down = !a->met;
 	return 0;
 }
 
@@ -148,7 +148,7 @@ static int join_check(struct server *s, const char *name, const json_t *facts, s
 	if (!names_find(&s->cluster->node_names, name, &node))
 		return 0;
 
-	const struct node_info *n = &s->nodes.v[node];
+	const struct node_info *n = &s->hosts->nodes.v[node];
 
 	if (!n->joined && !n->gone)
 		return err_set(err, -EEXIST, "the server's configuration has a node %s: join by another name", name);
@@ -173,13 +173,13 @@ int agents_join(struct server *s, const char *name, const json_t *facts, uint64_
 	if (!names_find(&s->cluster->node_names, name, &node)) {
 		if ((rc = world_node_add(s, name, &total, err)) < 0)
 			return rc;
-		node = (uint32_t)s->nodes.n - 1;
+		node = (uint32_t)s->hosts->nodes.n - 1;
 	}
 	if (*join == 0)
-		*join = s->next_join ? s->next_join : 1; /* 0 is the server's own machine */
-	if (s->next_join <= *join)
-		s->next_join = *join + 1;
-	n = &s->nodes.v[node];
+		*join = s->site->next_join ? s->site->next_join : 1; /* 0 is the server's own machine */
+	if (s->site->next_join <= *join)
+		s->site->next_join = *join + 1;
+	n = &s->hosts->nodes.v[node];
 	if (n->joined &&
 	    n->join != *join) /* another machine, or one that has lost its key: the old one is worth nothing */
 		node_revoke(s, name, n->join, n->certified);
@@ -188,7 +188,7 @@ int agents_join(struct server *s, const char *name, const json_t *facts, uint64_
 	n->joined = n->down = true;
 	n->gone = false;
 	n->join = *join;
-	n->certified = s->now + s->conf.certificate_life;
+	n->certified = s->clock->now + s->conf->certificate_life;
 	n->leave_by = 0;
 	total = node_total(n, facts);
 	world_node_size(s, node, &total);
@@ -201,17 +201,17 @@ int agents_join(struct server *s, const char *name, const json_t *facts, uint64_
 
 void node_certified(struct server *s, uint32_t node)
 {
-	struct node_info *n = &s->nodes.v[node];
+	struct node_info *n = &s->hosts->nodes.v[node];
 
-	if (s->now + s->conf.certificate_life > n->certified)
-		n->certified = s->now + s->conf.certificate_life;
+	if (s->clock->now + s->conf->certificate_life > n->certified)
+		n->certified = s->clock->now + s->conf->certificate_life;
 	world_node_store(s, node);
 }
 
 /* It is no node any more. Its record stays as long as events name it (main.c). */
 static void node_leave(struct server *s, uint32_t node)
 {
-	struct node_info *n = &s->nodes.v[node];
+	struct node_info *n = &s->hosts->nodes.v[node];
 
 	agents_cut(s, node, -1, "this node was removed from the cluster");
 	node_revoke(s, names_get(&s->cluster->node_names, node), n->join, n->certified);
@@ -259,15 +259,15 @@ static void node_empty(struct server *s, const struct found *f)
 			job_kill_again(s, id, f->attempts.v[i]);
 		else
 			job_kill(s, id,
-				 &(struct payload){.intent = s->entries.v[id].spec->rerunnable ? INTENT_RERUN
-											       : INTENT_DELETE,
+				 &(struct payload){.intent = s->jobs->entries.v[id].spec->rerunnable ? INTENT_RERUN
+												     : INTENT_DELETE,
 						   .who = "the administrator, who removed its node"});
 	}
 }
 
 int agents_remove(struct server *s, uint32_t node, bool force, struct err *err)
 {
-	struct node_info *n = &s->nodes.v[node];
+	struct node_info *n = &s->hosts->nodes.v[node];
 	const char *name = names_get(&s->cluster->node_names, node);
 	struct found f = {.node = node};
 
@@ -289,7 +289,7 @@ int agents_remove(struct server *s, uint32_t node, bool force, struct err *err)
 		node_empty(s, &f);
 	} else if (f.jobs.n) { /* away, or silent: whoever removes it by force says that nothing of it runs any more */
 		n->agent->lost = true;
-		s->stats.hosts_lost++;
+		s->stats->hosts_lost++;
 		engine_host_lost(s->engine, name);
 	}
 	if (f.jobs.n == 0) {
@@ -298,7 +298,7 @@ int agents_remove(struct server *s, uint32_t node, bool force, struct err *err)
 		world_changed(s);
 		world_node_store(s, node);
 	}
-	s->agents_at = 0;
+	s->hosts->agents_at = 0;
 	vec_free(&f.jobs);
 	vec_free(&f.attempts);
 	return 0;
@@ -308,13 +308,13 @@ int agents_remove(struct server *s, uint32_t node, bool force, struct err *err)
 
 static void node_up(struct server *s, uint32_t node)
 {
-	struct node_info *n = &s->nodes.v[node];
+	struct node_info *n = &s->hosts->nodes.v[node];
 	struct agent *a = n->agent;
 
-	a->heard_us = s->boot_us;
-	a->heard = s->now;
+	a->heard_us = s->clock->boot_us;
+	a->heard = s->clock->now;
 	a->lost = false;
-	s->agents_at = s->agents_at < s->now + 1 ? s->agents_at : s->now + 1;
+	s->hosts->agents_at = s->hosts->agents_at < s->clock->now + 1 ? s->hosts->agents_at : s->clock->now + 1;
 	if (n->down && a->met)
 		server_say(s, "node %s is up again", names_get(&s->cluster->node_names, node));
 	n->down = false;
@@ -323,10 +323,10 @@ static void node_up(struct server *s, uint32_t node)
 
 void node_arrived(struct server *s, uint32_t node, const json_t *facts, bool moved)
 {
-	struct agent *a = s->nodes.v[node].agent;
+	struct agent *a = s->hosts->nodes.v[node].agent;
 	bool news = !a->met || a->bye || moved;
 
-	a->since = s->now;
+	a->since = s->clock->now;
 	node_up(s, node);
 	a->met = true;
 	a->bye = false;
@@ -337,15 +337,15 @@ void node_arrived(struct server *s, uint32_t node, const json_t *facts, bool mov
 
 void node_heard(struct server *s, uint32_t node, const char *says)
 {
-	struct node_info *n = &s->nodes.v[node];
+	struct node_info *n = &s->hosts->nodes.v[node];
 	char health[201]; /* it is some program's text, and everybody is shown it */
 	bool well = !says || !*says;
 
 	snprintf(health, sizeof health, "%s", well ? "" : says);
 	if (n->down)
 		node_up(s, node);
-	n->agent->heard_us = s->boot_us;
-	n->agent->heard = s->now;
+	n->agent->heard_us = s->clock->boot_us;
+	n->agent->heard = s->clock->now;
 	if (well ? !n->unwell : n->unwell && strcmp(n->unwell, health) == 0)
 		return;
 	server_say(s, "node %s is %s%s", names_get(&s->cluster->node_names, node),
@@ -374,34 +374,34 @@ static void lease_one(void *context, struct attempt *t)
 	l->n++;
 	if (t->lease + t->grace > l->longest)
 		l->longest = t->lease + t->grace;
-	if (t->lease == 0 && l->s->entries.v[t->job].spec->rerunnable)
+	if (t->lease == 0 && l->s->jobs->entries.v[t->job].spec->rerunnable)
 		l->endless = true;
 }
 
 /* When its attempts may be given up, on the clock of boot_us. INT64_MAX: not by itself. */
 static int64_t lost_at(const struct server *s, uint32_t node)
 {
-	const struct agent *a = s->nodes.v[node].agent;
-	int64_t from = a->heard_us > s->lead_us ? a->heard_us : s->lead_us;
-	int64_t after = attrs_number(&s->attrs, "node_lost_after");
+	const struct agent *a = s->hosts->nodes.v[node].agent;
+	int64_t from = a->heard_us > s->site->lead_us ? a->heard_us : s->site->lead_us;
+	int64_t after = attrs_number(s->attrs, "node_lost_after");
 	struct leases l = {.s = s, .node = node};
 
 	if (a->lost || a->bye || after <= 0)
 		return INT64_MAX;
-	l.longest = after + attrs_number(&s->attrs, "kill_delay");
+	l.longest = after + attrs_number(s->attrs, "kill_delay");
 	attempts_each(s, lease_one, &l);
 	return l.n == 0 || l.endless ? INT64_MAX : from + (l.longest + MARGIN) * SECOND;
 }
 
 static void node_lose(struct server *s, uint32_t node)
 {
-	struct agent *a = s->nodes.v[node].agent;
+	struct agent *a = s->hosts->nodes.v[node].agent;
 	const char *name = names_get(&s->cluster->node_names, node);
 
 	server_say(s, "node %s is lost: no word for %lld s; its jobs are given up", name,
-		   (long long)((s->boot_us - a->heard_us) / SECOND));
+		   (long long)((s->clock->boot_us - a->heard_us) / SECOND));
 	a->lost = true;
-	s->stats.hosts_lost++;
+	s->stats->hosts_lost++;
 	agents_cut(s, node, 0, "there was no word for too long"); /* it says what it has when it comes back */
 	engine_host_lost(s->engine, name);
 }
@@ -410,7 +410,7 @@ static void node_lose(struct server *s, uint32_t node)
  * that was broken into must not stay by keeping a job. True: it is gone. */
 static bool node_depart(struct server *s, uint32_t node)
 {
-	struct node_info *n = &s->nodes.v[node];
+	struct node_info *n = &s->hosts->nodes.v[node];
 	struct found f = {.node = node};
 	size_t jobs;
 
@@ -423,12 +423,12 @@ static bool node_depart(struct server *s, uint32_t node)
 		return true;
 	}
 	if (!n->leave_by)
-		n->leave_by = s->boot_us + (f.grace + MARGIN) * SECOND;
-	if (n->leave_by <= s->boot_us && !n->agent->lost) {
+		n->leave_by = s->clock->boot_us + (f.grace + MARGIN) * SECOND;
+	if (n->leave_by <= s->clock->boot_us && !n->agent->lost) {
 		server_say(s, "node %s was told to end its jobs and has not: they are given up",
 			   names_get(&s->cluster->node_names, node));
 		n->agent->lost = true;
-		s->stats.hosts_lost++;
+		s->stats->hosts_lost++;
 		agents_cut(s, node, -1, "this node was removed from the cluster");
 		engine_host_lost(s->engine, names_get(&s->cluster->node_names, node));
 	}
@@ -438,59 +438,59 @@ static bool node_depart(struct server *s, uint32_t node)
 /* What follows from its silence; returns when to look again, on the clock of boot_us. */
 static int64_t node_watch(struct server *s, uint32_t node)
 {
-	struct node_info *n = &s->nodes.v[node];
-	int64_t from = n->agent->heard_us > s->lead_us ? n->agent->heard_us : s->lead_us;
-	int64_t down = from + attrs_number(&s->attrs, "node_down_after") * SECOND, lost;
+	struct node_info *n = &s->hosts->nodes.v[node];
+	int64_t from = n->agent->heard_us > s->site->lead_us ? n->agent->heard_us : s->site->lead_us;
+	int64_t down = from + attrs_number(s->attrs, "node_down_after") * SECOND, lost;
 
 	if (n->leaving && node_depart(s, node))
 		return INT64_MAX;
-	if (!n->down && down <= s->boot_us) {
+	if (!n->down && down <= s->clock->boot_us) {
 		n->down = true;
 		server_say(s, "node %s is down: no word for %lld s", names_get(&s->cluster->node_names, node),
-			   (long long)((s->boot_us - from) / SECOND));
+			   (long long)((s->clock->boot_us - from) / SECOND));
 		world_node_gate(s, node);
 		dispatch_withdraw(s, node);
 	}
 	if (!n->down)
-		return n->leaving ? s->boot_us + SECOND : down;
+		return n->leaving ? s->clock->boot_us + SECOND : down;
 	lost = lost_at(s, node);
-	if (lost <= s->boot_us) {
+	if (lost <= s->clock->boot_us) {
 		node_lose(s, node);
 		lost = INT64_MAX;
 	}
-	return n->leaving ? s->boot_us + SECOND : lost;
+	return n->leaving ? s->clock->boot_us + SECOND : lost;
 }
 
 void agents_turn(struct server *s)
 {
-	int64_t gap = s->agents_us ? s->boot_us - s->agents_us : 0, next = INT64_MAX, at;
+	int64_t gap = s->hosts->agents_us ? s->clock->boot_us - s->hosts->agents_us : 0, next = INT64_MAX, at;
 
-	s->agents_us = s->boot_us;
-	for (uint32_t i = 0; gap > STOPPED && i < s->nodes.n; i++) /* we heard nothing since we did not listen */
-		if (s->nodes.v[i].agent)
-			s->nodes.v[i].agent->heard_us += gap;
+	s->hosts->agents_us = s->clock->boot_us;
+	for (uint32_t i = 0; gap > STOPPED && i < s->hosts->nodes.n; i++) /* we heard nothing since we did not listen */
+		if (s->hosts->nodes.v[i].agent)
+			s->hosts->nodes.v[i].agent->heard_us += gap;
 	if (gap > STOPPED)
-		s->lead_us += gap;
-	if (s->agents_at > s->now)
+		s->site->lead_us += gap;
+	if (s->hosts->agents_at > s->clock->now)
 		return;
-	for (uint32_t i = 0; i < s->nodes.n; i++)
-		if (s->nodes.v[i].joined && (at = node_watch(s, i)) < next)
+	for (uint32_t i = 0; i < s->hosts->nodes.n; i++)
+		if (s->hosts->nodes.v[i].joined && (at = node_watch(s, i)) < next)
 			next = at;
-	s->agents_at = next == INT64_MAX ? TIME_NEVER : s->now + (next - s->boot_us) / SECOND + 1;
+	s->hosts->agents_at = next == INT64_MAX ? TIME_NEVER : s->clock->now + (next - s->clock->boot_us) / SECOND + 1;
 }
 
 int64_t agents_next(const struct server *s)
 {
-	return s->agents_at > s->now ? s->agents_at : s->now;
+	return s->hosts->agents_at > s->clock->now ? s->hosts->agents_at : s->clock->now;
 }
 
 /* Hosts that are told "bye" let their jobs run without a lease. That must outlive us: a server that comes up must not give such a host up. */
 void agents_farewell(struct server *s)
 {
-	s->farewell = true;
-	for (uint32_t i = 0; i < s->nodes.n; i++)
-		if (agent_connected(&s->nodes.v[i])) {
-			s->nodes.v[i].agent->bye = true;
+	s->turn->farewell = true;
+	for (uint32_t i = 0; i < s->hosts->nodes.n; i++)
+		if (agent_connected(&s->hosts->nodes.v[i])) {
+			s->hosts->nodes.v[i].agent->bye = true;
 			world_node_store(s, i);
 		}
 }
@@ -498,7 +498,7 @@ void agents_farewell(struct server *s)
 const char *node_state(const struct server *s, uint32_t node)
 {
 	static char text[64];
-	const struct node_info *n = &s->nodes.v[node];
+	const struct node_info *n = &s->hosts->nodes.v[node];
 	int64_t used = world_cpus_used(s, node);
 	bool out = n->offline || n->gone || n->leaving;
 

@@ -28,14 +28,14 @@ int world_node_add(struct server *s, const char *name, const struct res *total, 
 	if (rc < 0)
 		return rc;
 	node_room(&n, total->v[RES_CPU], total->v[RES_GPU]);
-	vec_push(&s->nodes, n);
+	vec_push(&s->hosts->nodes, n);
 	return 0;
 }
 
 /* A joined node's features and class: what the store has. */
 static int restore_joined(struct server *s, uint32_t node, const json_t *o, struct err *err)
 {
-	struct node_info *n = &s->nodes.v[node];
+	struct node_info *n = &s->hosts->nodes.v[node];
 	const char *features = json_string_value(json_object_get(o, "features")),
 		   *class = json_string_value(json_object_get(o, "class"));
 	const json_t *cpus = json_object_get(o, "cpus_limit"), *gpus = json_object_get(o, "gpus_limit");
@@ -48,8 +48,8 @@ static int restore_joined(struct server *s, uint32_t node, const json_t *o, stru
 	n->class = class && *class ? mem_strdup(class) : NULL;
 	n->cpus_limit = cpus ? json_integer_value(cpus) : -1;
 	n->gpus_limit = gpus ? json_integer_value(gpus) : -1;
-	if (n->join >= s->next_join)
-		s->next_join = n->join + 1;
+	if (n->join >= s->site->next_join)
+		s->site->next_join = n->join + 1;
 	if (world_node_features(s, node, err) < 0)
 		server_say(s, "node %s: %s", names_get(&s->cluster->node_names, node), err->text);
 	return agent_restore(s, node, o, err);
@@ -70,26 +70,26 @@ int world_node_restore(struct server *s, const char *name, const json_t *o, stru
 		if (cpus < 1)
 			return err_set(err, -EINVAL, "it has no CPUs");
 		rc = world_node_add(s, name, &total, err);
-		node = (uint32_t)s->nodes.n - 1;
+		node = (uint32_t)s->hosts->nodes.n - 1;
 		if (rc == 0 && joined)
 			rc = restore_joined(s, node, o, err);
 		if (rc < 0)
 			return rc;
-		s->nodes.v[node].gone = !joined;
+		s->hosts->nodes.v[node].gone = !joined;
 		if (!joined)
 			return 0;
 	}
-	s->nodes.v[node].offline = json_is_true(json_object_get(o, "offline"));
-	s->nodes.v[node].note = note && *note ? mem_strdup(note) : NULL;
+	s->hosts->nodes.v[node].offline = json_is_true(json_object_get(o, "offline"));
+	s->hosts->nodes.v[node].note = note && *note ? mem_strdup(note) : NULL;
 	health_restore(s, node, o);
-	node_room(&s->nodes.v[node], cpus, total.v[RES_GPU]);
+	node_room(&s->hosts->nodes.v[node], cpus, total.v[RES_GPU]);
 	return 0;
 }
 
 void world_node_store(struct server *s, uint32_t node)
 {
 	const struct node *n = &s->cluster->nodes.v[node];
-	const struct node_info *info = &s->nodes.v[node];
+	const struct node_info *info = &s->hosts->nodes.v[node];
 	struct strbuf text = {0};
 	struct json j;
 
@@ -130,16 +130,16 @@ void world_node_size(struct server *s, uint32_t node, const struct res *total)
 	if (res_equal(&s->cluster->nodes.v[node].total, total))
 		return;
 	if (s->sched) { /* what was reserved there may not fit any more */
-		sched_drain(s->sched, node, true, s->now);
-		s->nodes.v[node].drained = true;
+		sched_drain(s->sched, node, true, s->clock->now);
+		s->hosts->nodes.v[node].drained = true;
 	}
-	node_room(&s->nodes.v[node], total->v[RES_CPU], total->v[RES_GPU]);
+	node_room(&s->hosts->nodes.v[node], total->v[RES_CPU], total->v[RES_GPU]);
 	cluster_resize_node(s->cluster, node, total);
 }
 
 int world_node_features(struct server *s, uint32_t node, struct err *err)
 {
-	const struct node_info *n = &s->nodes.v[node];
+	const struct node_info *n = &s->hosts->nodes.v[node];
 	char *copy = mem_strdup(n->features ? n->features : ""), *rest = copy, *word_;
 	int rc = 0;
 
@@ -157,18 +157,18 @@ int world_node_features(struct server *s, uint32_t node, struct err *err)
  * yet since the server has just been started): nothing new goes there, and what was promised there waits. */
 void world_node_gate(struct server *s, uint32_t node)
 {
-	struct node_info *n = &s->nodes.v[node];
+	struct node_info *n = &s->hosts->nodes.v[node];
 	bool out = n->offline || n->gone || n->leaving || n->down || n->unwell || health_out(n),
 	     away = n->joined && !agent_connected(n);
 
 	if (!s->sched)
 		return;
 	if (out != n->drained)
-		sched_drain(s->sched, node, out, s->now);
+		sched_drain(s->sched, node, out, s->clock->now);
 	n->drained = out;
 	if (!out && sched_node_open(s->sched, node) == away)
-		sched_pause(s->sched, node, away, s->now);
-	s->dirty = true;
+		sched_pause(s->sched, node, away, s->clock->now);
+	s->turn->dirty = true;
 }
 
 static int64_t count_used(const bool *used, int64_t n)
@@ -182,15 +182,15 @@ static int64_t count_used(const bool *used, int64_t n)
 
 int64_t world_cpus_used(const struct server *s, uint32_t node)
 {
-	return count_used(s->nodes.v[node].cpu_used, s->cluster->nodes.v[node].total.v[RES_CPU]);
+	return count_used(s->hosts->nodes.v[node].cpu_used, s->cluster->nodes.v[node].total.v[RES_CPU]);
 }
 
 int64_t world_gpus_used(const struct server *s, uint32_t node)
 {
-	return count_used(s->nodes.v[node].gpu_used, s->cluster->nodes.v[node].total.v[RES_GPU]);
+	return count_used(s->hosts->nodes.v[node].gpu_used, s->cluster->nodes.v[node].total.v[RES_GPU]);
 }
 
 bool world_node_past(const struct server *s, uint32_t node)
 {
-	return s->nodes.v[node].gone && s->plan->node[node].pieces.n == 0 && world_cpus_used(s, node) == 0;
+	return s->hosts->nodes.v[node].gone && s->plan->node[node].pieces.n == 0 && world_cpus_used(s, node) == 0;
 }

@@ -36,7 +36,7 @@ static void mark_read(const struct server *s, char id[64])
 	char path[PATH_MAX];
 	FILE *f;
 
-	snprintf(path, sizeof path, "%s/" MARK, s->where.state);
+	snprintf(path, sizeof path, "%s/" MARK, s->instance->where.state);
 	f = fopen(path, "re");
 	if (!f || !fgets(id, 64, f))
 		id[0] = '\0';
@@ -54,7 +54,7 @@ void belongings_mark(struct server *s)
 	mark_read(s, id);
 	if (strcmp(id, store_id(s->store)) == 0)
 		return;
-	snprintf(path, sizeof path, "%s/" MARK, s->where.state);
+	snprintf(path, sizeof path, "%s/" MARK, s->instance->where.state);
 	snprintf(fresh, sizeof fresh, "%s.new", path);
 	unlink(fresh);
 	fd = open(fresh, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
@@ -83,7 +83,7 @@ static const char *files_find(const struct server *s)
 	char path[PATH_MAX];
 
 	for (size_t i = 0; i < NBELOW; i++) {
-		snprintf(path, sizeof path, "%s/%s", s->where.state, below[i]);
+		snprintf(path, sizeof path, "%s/%s", s->instance->where.state, below[i]);
 		if (has_entries(path))
 			return below[i];
 	}
@@ -106,7 +106,7 @@ static void saved_find(const struct server *s, char path[PATH_MAX])
 
 int belongings_check(struct server *s, struct err *err)
 {
-	const char *system = s->multi ? " --system" : "", *files;
+	const char *system = s->instance->multi ? " --system" : "", *files;
 	char id[64], saved[PATH_MAX];
 
 	mark_read(s, id);
@@ -118,7 +118,7 @@ int belongings_check(struct server *s, struct err *err)
 		err, -ESTALE,
 		"the files in %s belong to another store%s%s; %s %s. Put that store back%s%s, or let 'store' name it. If its jobs are "
 		"given up: 'shuntd%s --set-aside' moves these files away",
-		s->where.state, *id ? ", " : "", id, store_name(s->store),
+		s->instance->where.state, *id ? ", " : "", id, store_name(s->store),
 		store_is_new(s->store) ? "is empty" : "is not the one", *saved ? ": a server has saved it in " : "",
 		saved, system);
 }
@@ -153,15 +153,16 @@ int belongings_set_aside(struct server *s, struct err *err)
 	mark_read(s, id);
 	if (!*id && !files_find(s))
 		return err_set(err, -ENOENT, "%s has no files of a store: there is nothing to set aside",
-			       s->where.state);
-	snprintf(from, sizeof from, "%s/live", s->where.state);
+			       s->instance->where.state);
+	snprintf(from, sizeof from, "%s/live", s->instance->where.state);
 	live_list(from, running_count, &r, NULL);
-	if (snprintf(to, sizeof to, "%s/set-aside-%lld", s->where.state, (long long)time(NULL)) >= (int)sizeof to ||
+	if (snprintf(to, sizeof to, "%s/set-aside-%lld", s->instance->where.state, (long long)time(NULL)) >=
+		    (int)sizeof to ||
 	    mkdir(to, 0700) < 0)
 		return err_set(err, -errno, "%s: %s", to, strerror(errno));
 	for (size_t i = 0; i <= NBELOW; i++) { /* the mark last: until then nothing has happened */
 		const char *name = i < NBELOW ? below[i] : MARK;
-		snprintf(from, sizeof from, "%s/%s", s->where.state, name);
+		snprintf(from, sizeof from, "%s/%s", s->instance->where.state, name);
 		snprintf(there, sizeof there, "%s/%s", to, name);
 		if (rename(from, there) < 0 && errno != ENOENT)
 			return err_set(err, -errno, "%s: %s", from, strerror(errno));
@@ -179,9 +180,9 @@ int belongings_set_aside(struct server *s, struct err *err)
 
 void belongings_begin(struct server *s)
 {
-	while (!s->origin)
-		if (getrandom(&s->origin, sizeof s->origin, 0) != sizeof s->origin)
-			s->origin = 0;
+	while (!s->instance->origin)
+		if (getrandom(&s->instance->origin, sizeof s->instance->origin, 0) != sizeof s->instance->origin)
+			s->instance->origin = 0;
 }
 
 static void script_needed(void *context, struct attempt *t)
@@ -189,8 +190,8 @@ static void script_needed(void *context, struct attempt *t)
 	struct server *s = ((void **)context)[0];
 	struct map *needed = ((void **)context)[1];
 
-	if (s->entries.v[t->job].spec->script)
-		map_set(needed, s->entries.v[t->job].spec->script, 1);
+	if (s->jobs->entries.v[t->job].spec->script)
+		map_set(needed, s->jobs->entries.v[t->job].spec->script, 1);
 }
 
 /* Scripts that an earlier server wrote, but for those of attempts that may not have opened them yet (a prologue takes its time). */
@@ -202,7 +203,7 @@ void belongings_sweep(struct server *s)
 	DIR *d;
 
 	attempts_each(s, script_needed, (void *[]){s, &needed});
-	snprintf(path, sizeof path, "%s/scripts", s->where.state);
+	snprintf(path, sizeof path, "%s/scripts", s->instance->where.state);
 	d = opendir(path);
 	for (const struct dirent *e; d && (e = readdir(d));)
 		if (e->d_name[0] != '.' && strtoull(e->d_name, NULL, 10) &&

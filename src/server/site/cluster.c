@@ -49,9 +49,9 @@ struct identity {
 
 static struct identity *identity_of(struct server *s)
 {
-	if (!s->identity)
-		s->identity = mem_zalloc(sizeof *s->identity);
-	return s->identity;
+	if (!s->site->identity)
+		s->site->identity = mem_zalloc(sizeof *s->site->identity);
+	return s->site->identity;
 }
 
 /* ---- the store ---- */
@@ -75,11 +75,11 @@ static int authority_read(struct server *s, const json_t *o, struct err *err)
 		free(cert);
 		return rc;
 	}
-	free(s->authority.key); /* a standby has read them before */
-	free(s->authority.cert);
-	s->authority.key = key;
-	s->authority.cert = cert;
-	memcpy(s->authority.fingerprint, fingerprint, sizeof fingerprint);
+	free(s->site->authority.key); /* a standby has read them before */
+	free(s->site->authority.cert);
+	s->site->authority.key = key;
+	s->site->authority.cert = cert;
+	memcpy(s->site->authority.fingerprint, fingerprint, sizeof fingerprint);
 	return 0;
 }
 
@@ -89,8 +89,8 @@ static int secret_read(struct server *s, const json_t *o, struct err *err)
 
 	if (!secret)
 		return err_set(err, -EINVAL, "there is no secret in it");
-	free(s->authority.secret);
-	s->authority.secret = secret;
+	free(s->site->authority.secret);
+	s->site->authority.secret = secret;
 	return 0;
 }
 
@@ -139,14 +139,14 @@ static int authority_make(struct server *s, struct err *err)
 {
 	struct strbuf key = {0}, cert = {0};
 	char fingerprint[FINGERPRINT_SIZE];
-	int rc = pki_authority(s->name, &key, &cert, err);
+	int rc = pki_authority(s->instance->name, &key, &cert, err);
 
 	if (rc == 0)
 		rc = pki_fingerprint(cert.text, fingerprint, err);
 	if (rc == 0) {
-		s->authority.key = mem_strdup(key.text);
-		s->authority.cert = mem_strdup(cert.text);
-		memcpy(s->authority.fingerprint, fingerprint, sizeof fingerprint);
+		s->site->authority.key = mem_strdup(key.text);
+		s->site->authority.cert = mem_strdup(cert.text);
+		memcpy(s->site->authority.fingerprint, fingerprint, sizeof fingerprint);
 		object_put(s, "authority", "key", key.text, "cert", cert.text);
 	}
 	strbuf_fini(&key);
@@ -161,17 +161,17 @@ static void secret_make(struct server *s)
 	token_secret(half[0]);
 	token_secret(half[1]);
 	snprintf(both, sizeof both, "%s%s", half[0], half[1]);
-	s->authority.secret = mem_strdup(both);
+	s->site->authority.secret = mem_strdup(both);
 	object_put(s, "secret", "secret", both, NULL, NULL);
 }
 
 int cluster_begin(struct server *s, struct err *err)
 {
-	int rc = s->authority.key ? 0 : authority_make(s, err);
+	int rc = s->site->authority.key ? 0 : authority_make(s, err);
 
 	if (rc < 0)
 		return err_prefix(err, rc, "the cluster's authority");
-	if (!s->authority.secret)
+	if (!s->site->authority.secret)
 		secret_make(s);
 	return 0;
 }
@@ -187,8 +187,8 @@ int cluster_register(struct server *s, bool stopped, struct err *err)
 	json_init(&j, &text, false);
 	json_open_object(&j, NULL);
 	json_text(&j, "address", cluster_address(s));
-	json_int(&j, "seen", s->now);
-	json_bool(&j, "jobs", s->here > 0);
+	json_int(&j, "seen", s->clock->now);
+	json_bool(&j, "jobs", s->hosts->here > 0);
 	json_bool(&j, "stopped", stopped);
 	json_close_object(&j);
 	int rc = store_register(s->store, "cluster", name.text, text.text, err);
@@ -200,7 +200,7 @@ int cluster_register(struct server *s, bool stopped, struct err *err)
 static int server_read(void *context, const char *name, const char *value)
 {
 	struct server *s = context;
-	struct identity *id = s->identity;
+	struct identity *id = s->site->identity;
 	json_t *o = strncmp(name, "server:", 7) == 0 && strcmp(name + 7, lead_owner(s)) != 0
 			    ? json_loads(value, 0, NULL)
 			    : NULL;
@@ -209,7 +209,7 @@ static int server_read(void *context, const char *name, const char *value)
 				.jobs = json_is_true(json_object_get(o, "jobs")),
 				.stopped = json_is_true(json_object_get(o, "stopped"))};
 
-	if (o && s->now - x.seen < FORGET) {
+	if (o && s->clock->now - x.seen < FORGET) {
 		size_t at = 0;
 		x.owner = mem_strdup(name + 7);
 		x.address = mem_strdup(address ? address : "");
@@ -258,9 +258,9 @@ int cluster_look(struct server *s, bool *ret_changed, struct err *err)
 
 const char *cluster_other(const struct server *s, bool any, bool *ret_jobs)
 {
-	for (size_t i = 0; i < s->identity->servers.n; i++) {
-		const struct peer_server *x = &s->identity->servers.v[i];
-		if (x->stopped || s->now - x->seen > SEEN_MAX || !(any || x->jobs))
+	for (size_t i = 0; i < s->site->identity->servers.n; i++) {
+		const struct peer_server *x = &s->site->identity->servers.v[i];
+		if (x->stopped || s->clock->now - x->seen > SEEN_MAX || !(any || x->jobs))
 			continue;
 		*ret_jobs = x->jobs && !any;
 		return *x->address ? x->address : x->owner;
@@ -284,12 +284,12 @@ static void hosts_list(const struct server *s, struct strbuf *hosts)
 	int n = 0;
 
 	gethostname(name, sizeof name - 1);
-	host_add(hosts, s->host);
-	if (strcmp(name, s->host) != 0)
+	host_add(hosts, s->instance->host);
+	if (strcmp(name, s->instance->host) != 0)
 		host_add(hosts, name);
 	host_add(hosts, "localhost");
-	snprintf(name, sizeof name, "%.*s", (int)strcspn(s->conf.address, ":"), s->conf.address);
-	if (*s->conf.address && *s->conf.address != '[' && strcmp(name, s->host) != 0)
+	snprintf(name, sizeof name, "%.*s", (int)strcspn(s->conf->address, ":"), s->conf->address);
+	if (*s->conf->address && *s->conf->address != '[' && strcmp(name, s->instance->host) != 0)
 		host_add(hosts, name);
 	if (getifaddrs(&all) < 0)
 		return;
@@ -314,10 +314,10 @@ void cluster_files(struct server *s)
 	struct errands *e = engine_errands(s->engine);
 	struct strbuf keep = {0};
 
-	strbuf_printf(&keep, "%s/undelivered", s->where.state);
-	if (e && s->authority.cert)
+	strbuf_printf(&keep, "%s/undelivered", s->instance->where.state);
+	if (e && s->site->authority.cert)
 		files_identify(errands_files(e), &(struct files_identity){.name = HOST_HERE,
-									  .ca = s->authority.cert,
+									  .ca = s->site->authority.cert,
 									  .keep = keep.text,
 									  .tls = cluster_tls(s),
 									  .revoked = revoked_list(s)});
@@ -331,32 +331,32 @@ static int identity_make(struct server *s, struct err *err)
 	struct tls_context *tls = NULL, *calls = NULL;
 	int rc;
 
-	snprintf(names.name, sizeof names.name, "%s", s->name);
+	snprintf(names.name, sizeof names.name, "%s", s->instance->name);
 	hosts_list(s, &hosts);
 	rc = pki_key(&key, err);
 	if (rc == 0)
 		rc = pki_request(key.text, &csr, err);
 	if (rc == 0)
-		rc = pki_issue(s->authority.key, s->authority.cert, csr.text, csr.n, &names, hosts.text, LIFE, &cert,
-			       err);
+		rc = pki_issue(s->site->authority.key, s->site->authority.cert, csr.text, csr.n, &names, hosts.text,
+			       LIFE, &cert, err);
 	if (rc == 0) {
-		struct tls_options o = {.cert = cert.text, .key = key.text, .ca = s->authority.cert};
+		struct tls_options o = {.cert = cert.text, .key = key.text, .ca = s->site->authority.cert};
 		rc = tls_context_create(&o, true, &tls, err);
 		o.revoked = revoked_list(s); /* agents.c tells a removed node that calls us what it is */
 		if (rc == 0 && (rc = tls_context_create(&o, false, &calls, err)) < 0)
 			tls_context_free(tls);
 	}
 	if (rc == 0) {
-		if (s->listener)
-			listener_identity(s->listener, tls);
-		if (s->tasks)
-			tasks_identity(s->tasks, tls);
-		if (s->tasks)
-			tasks_identity(s->tasks, calls);
-		tls_context_free(s->identity->tls);
-		tls_context_free(s->identity->calls);
-		s->identity->tls = tls;
-		s->identity->calls = calls;
+		if (s->site->listener)
+			listener_identity(s->site->listener, tls);
+		if (s->site->tasks)
+			tasks_identity(s->site->tasks, tls);
+		if (s->site->tasks)
+			tasks_identity(s->site->tasks, calls);
+		tls_context_free(s->site->identity->tls);
+		tls_context_free(s->site->identity->calls);
+		s->site->identity->tls = tls;
+		s->site->identity->calls = calls;
 		cluster_files(s);
 	}
 	strbuf_fini(&key);
@@ -379,7 +379,7 @@ static void on_renewal(uv_timer_t *t)
 
 struct tls_context *cluster_tls(struct server *s)
 {
-	return s->identity ? s->identity->calls : NULL;
+	return s->site->identity ? s->site->identity->calls : NULL;
 }
 
 /* ---- the port ---- */
@@ -404,19 +404,19 @@ static void on_http(void *context, int fd, const char *address)
 /* What to open; NULL: nothing. A try-out of the system's mode ($SHUNT_HOME) does not take the system's port. */
 static const char *listen_where(const struct server *s)
 {
-	if (strcmp(s->conf.listen, "none") == 0)
+	if (strcmp(s->conf->listen, "none") == 0)
 		return NULL;
-	if (*s->conf.listen)
-		return s->conf.listen;
-	return s->where.system ? PORT : NULL;
+	if (*s->conf->listen)
+		return s->conf->listen;
+	return s->instance->where.system ? PORT : NULL;
 }
 
 /* Address and port as others need them: those of the configuration; else the address that it listens on, if that is one; else the host's name. */
 void cluster_locate(struct server *s)
 {
-	const char *given = s->conf.address, *end = strchr(given, ']'), *where = listen_where(s);
+	const char *given = s->conf->address, *end = strchr(given, ']'), *where = listen_where(s);
 	char host[256] = "", *address = identity_of(s)->address;
-	size_t size = sizeof s->identity->address;
+	size_t size = sizeof s->site->identity->address;
 	int port = 0;
 
 	if (!where)
@@ -427,8 +427,8 @@ void cluster_locate(struct server *s)
 		return;
 	}
 	conf_listen_parse(where, host, sizeof host, &port, NULL);
-	if (s->listener)
-		port = listener_port(s->listener);
+	if (s->site->listener)
+		port = listener_port(s->site->listener);
 	if (!port) /* any: it is known when it is open */
 		return;
 	if (*given)
@@ -452,39 +452,39 @@ int cluster_listen(struct server *s, struct err *err)
 	int room = descriptors_left() / 12 + 4; /* each has three: the connection, and a pair of sockets */
 	struct listener_events events = {.link = on_link, .http = on_http, .room = on_room};
 	struct listener_limits limits = {
-		.connections = (int)s->conf.connections,
-		.strangers = room < s->conf.api_connections ? room : (int)s->conf.api_connections,
-		.strangers_per_address = (int)s->conf.api_connections_per_user,
-		.links_per_host = (int)(s->conf.connections / 8 > 64 ? s->conf.connections / 8 : 64),
+		.connections = (int)s->conf->connections,
+		.strangers = room < s->conf->api_connections ? room : (int)s->conf->api_connections,
+		.strangers_per_address = (int)s->conf->api_connections_per_user,
+		.links_per_host = (int)(s->conf->connections / 8 > 64 ? s->conf->connections / 8 : 64),
 		.handshake_seconds = HANDSHAKE,
-		.idle_seconds = (int)s->conf.api_idle,
+		.idle_seconds = (int)s->conf->api_idle,
 	};
 	const char *where = listen_where(s);
 	int rc;
 
-	if (!where || s->listener) /* a standby has opened it before */
+	if (!where || s->site->listener) /* a standby has opened it before */
 		return 0;
 	if ((rc = identity_make(s, err)) < 0)
 		return rc;
-	rc = listener_open(s->loop, where, s->identity->tls, &limits, &events, s, &s->listener, err);
+	rc = listener_open(s->loop, where, s->site->identity->tls, &limits, &events, s, &s->site->listener, err);
 	if (rc < 0)
 		return err_prefix(err, rc, "listen in section [cluster]");
 	cluster_locate(s);
-	uv_timer_init(s->loop, &s->identity->renewal);
-	s->identity->renewal.data = s;
-	uv_timer_start(&s->identity->renewal, on_renewal, (uint64_t)LIFE / 3 * 2 * 1000, 0);
-	server_say(s, "other machines: port %d, called %s, authority %.32s", listener_port(s->listener),
-		   s->identity->address, s->authority.fingerprint);
+	uv_timer_init(s->loop, &s->site->identity->renewal);
+	s->site->identity->renewal.data = s;
+	uv_timer_start(&s->site->identity->renewal, on_renewal, (uint64_t)LIFE / 3 * 2 * 1000, 0);
+	server_say(s, "other machines: port %d, called %s, authority %.32s", listener_port(s->site->listener),
+		   s->site->identity->address, s->site->authority.fingerprint);
 	return 0;
 }
 
 void cluster_close(struct server *s)
 {
-	if (!s->listener)
+	if (!s->site->listener)
 		return;
-	uv_timer_stop(&s->identity->renewal);
-	listener_close(s->listener);
-	s->listener = NULL;
+	uv_timer_stop(&s->site->identity->renewal);
+	listener_close(s->site->listener);
+	s->site->listener = NULL;
 }
 
 int cluster_certify(struct server *s, const char *csr, size_t n, const char *node, uint64_t join,
@@ -493,15 +493,15 @@ int cluster_certify(struct server *s, const char *csr, size_t n, const char *nod
 	struct cert_names names = {.role = CERT_NODE, .join = join};
 
 	snprintf(names.name, sizeof names.name, "%s", node);
-	return pki_issue(s->authority.key, s->authority.cert, csr, n, &names, NULL, s->conf.certificate_life, ret_cert,
-			 err);
+	return pki_issue(s->site->authority.key, s->site->authority.cert, csr, n, &names, NULL,
+			 s->conf->certificate_life, ret_cert, err);
 }
 
 /* ---- what others are told ---- */
 
 const char *cluster_address(const struct server *s)
 {
-	return s->identity ? s->identity->address : "";
+	return s->site->identity ? s->site->identity->address : "";
 }
 
 void cluster_servers(const struct server *s, struct json *j, const char *key)
@@ -514,8 +514,8 @@ void cluster_servers(const struct server *s, struct json *j, const char *key)
 		json_text(j, NULL, own);
 		n++;
 	}
-	for (size_t i = 0; s->identity && i < s->identity->servers.n && n < SERVERS_MAX; i++) {
-		const char *address = s->identity->servers.v[i].address;
+	for (size_t i = 0; s->site->identity && i < s->site->identity->servers.n && n < SERVERS_MAX; i++) {
+		const char *address = s->site->identity->servers.v[i].address;
 		if (!*address || strcmp(address, own) == 0)
 			continue;
 		json_text(j, NULL, address);
@@ -532,14 +532,17 @@ void cluster_roles(const struct server *s, struct json *j, const char *key)
 		json_open_object(j, NULL);
 		json_text(j, "address", cluster_address(s));
 		json_text(j, "role", "leader");
-		json_int(j, "seen", s->now);
+		json_int(j, "seen", s->clock->now);
 		json_close_object(j);
 	}
-	for (size_t i = 0; s->identity && i < s->identity->servers.n; i++) {
-		const struct peer_server *x = &s->identity->servers.v[i];
+	for (size_t i = 0; s->site->identity && i < s->site->identity->servers.n; i++) {
+		const struct peer_server *x = &s->site->identity->servers.v[i];
 		json_open_object(j, NULL);
 		json_text(j, "address", *x->address ? x->address : x->owner);
-		json_text(j, "role", x->stopped ? "stopped" : s->now - x->seen > SEEN_LATE ? "silent" : "standby");
+		json_text(j, "role",
+			  x->stopped				? "stopped"
+			  : s->clock->now - x->seen > SEEN_LATE ? "silent"
+								: "standby");
 		json_int(j, "seen", x->seen);
 		json_close_object(j);
 	}
@@ -553,13 +556,13 @@ void api_cluster(struct server *s, struct http_request *r, const struct asker *w
 
 	json_init(&j, &out, false);
 	json_open_object(&j, NULL);
-	json_text(&j, "name", s->name);
+	json_text(&j, "name", s->instance->name);
 	cluster_servers(s, &j, "servers");
-	json_text(&j, "fingerprint", s->authority.fingerprint);
-	json_text(&j, "ca", s->authority.cert);
+	json_text(&j, "fingerprint", s->site->authority.fingerprint);
+	json_text(&j, "ca", s->site->authority.cert);
 	json_text(&j, "version", SHUNT_VERSION);
 	json_text(&j, "leader", *cluster_address(s) ? cluster_address(s) : NULL);
-	json_int(&j, "epoch", (int64_t)s->epoch);
+	json_int(&j, "epoch", (int64_t)s->site->epoch);
 	json_close_object(&j);
 	http_reply_strbuf(r, 200, "application/json", &out);
 	strbuf_fini(&out);

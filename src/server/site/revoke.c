@@ -20,9 +20,9 @@ struct revocations {
 
 static struct revocations *revocations_of(struct server *s)
 {
-	if (!s->revocations)
-		s->revocations = mem_zalloc(sizeof *s->revocations);
-	return s->revocations;
+	if (!s->site->revocations)
+		s->site->revocations = mem_zalloc(sizeof *s->site->revocations);
+	return s->site->revocations;
 }
 
 const struct revoked *revoked_list(struct server *s)
@@ -42,14 +42,14 @@ void node_revoke(struct server *s, const char *name, uint64_t join, int64_t vali
 	json_init(&j, &text, false);
 	json_open_object(&j, NULL);
 	json_int(&j, "join", (int64_t)join);
-	json_int(&j, "until", (valid_until ? valid_until : s->now + LONGEST) + MARGIN);
+	json_int(&j, "until", (valid_until ? valid_until : s->clock->now + LONGEST) + MARGIN);
 	json_close_object(&j);
 	store_put_object(s->store, "revoked", name, text.text);
 	strbuf_fini(&text);
-	if (s->listener)
-		listener_revoke(s->listener, &all->list);
-	if (s->tasks)
-		tasks_revoke(s->tasks, &all->list);
+	if (s->site->listener)
+		listener_revoke(s->site->listener, &all->list);
+	if (s->site->tasks)
+		tasks_revoke(s->site->tasks, &all->list);
 	if (engine_errands(s->engine))
 		files_revoke(errands_files(engine_errands(s->engine)));
 }
@@ -60,7 +60,7 @@ int revoke_restore(struct server *s, const char *name, const json_t *o, struct e
 
 	if (join < 1)
 		return err_set(err, -EINVAL, "join must be a number from 1");
-	if (json_integer_value(json_object_get(o, "until")) < s->now)
+	if (json_integer_value(json_object_get(o, "until")) < s->clock->now)
 		store_drop_object(s->store, "revoked", name);
 	else
 		revoked_add(&revocations_of(s)->list, name, (uint64_t)join);
@@ -83,7 +83,7 @@ json_t *revoked_json(struct server *s)
 
 void revoke_turn(struct server *s)
 {
-	struct revoked *news = s->revocations ? &s->revocations->news : NULL;
+	struct revoked *news = s->site->revocations ? &s->site->revocations->news : NULL;
 	json_t *o;
 
 	if (!news || !news->joins.n)

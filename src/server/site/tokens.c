@@ -22,9 +22,9 @@
 
 struct tokens *tokens_of(struct server *s)
 {
-	if (!s->tokens)
-		s->tokens = mem_zalloc(sizeof *s->tokens);
-	return s->tokens;
+	if (!s->site->tokens)
+		s->site->tokens = mem_zalloc(sizeof *s->site->tokens);
+	return s->site->tokens;
 }
 
 void token_id(const struct token_record *t, char ret[32])
@@ -108,8 +108,8 @@ int token_restore(struct server *s, const char *id, const json_t *o, struct err 
 	t.user = text_copy(o, "user");
 	t.label = text_copy(o, "label");
 	t.name = text_copy(o, "name");
-	if (t.number >= s->next_token)
-		s->next_token = t.number + 1;
+	if (t.number >= s->site->next_token)
+		s->site->next_token = t.number + 1;
 	vec_push(&tokens_of(s)->list, t);
 	return 0;
 }
@@ -132,7 +132,7 @@ void tokens_expire(struct server *s)
 	struct tokens *all = tokens_of(s);
 
 	for (size_t i = all->list.n; i-- > 0;)
-		if (all->list.v[i].expires <= s->now)
+		if (all->list.v[i].expires <= s->clock->now)
 			token_drop(s, &all->list.v[i]);
 }
 
@@ -141,14 +141,14 @@ struct token_record *token_add(struct server *s, struct token_record *t, char re
 	struct tokens *all = tokens_of(s);
 	struct token shown = {0};
 
-	if (s->next_token == 0)
-		s->next_token = 1;
-	t->number = s->next_token++;
-	t->created = s->now;
+	if (s->site->next_token == 0)
+		s->site->next_token = 1;
+	t->number = s->site->next_token++;
+	t->created = s->clock->now;
 	token_id(t, shown.id);
 	token_secret(shown.secret);
 	token_hash(shown.secret, t->hash);
-	snprintf(shown.fingerprint, sizeof shown.fingerprint, "%.*s", SHOWN_DIGITS, s->authority.fingerprint);
+	snprintf(shown.fingerprint, sizeof shown.fingerprint, "%.*s", SHOWN_DIGITS, s->site->authority.fingerprint);
 	token_write(&shown, ret_text);
 	vec_push(&all->list, *t);
 	token_store(s, t);
@@ -172,7 +172,7 @@ static struct failures *failures_of(struct server *s, uint64_t from)
 		vec_push(&all->failures, (struct failures){0});
 		oldest = all->failures.n - 1;
 	}
-	all->failures.v[oldest] = (struct failures){.from = from, .since = s->now};
+	all->failures.v[oldest] = (struct failures){.from = from, .since = s->clock->now};
 	return &all->failures.v[oldest];
 }
 
@@ -180,8 +180,8 @@ int token_failed(struct server *s, const char *address, struct err *err)
 {
 	struct failures *f = failures_of(s, address_key(address));
 
-	if (s->now - f->since >= FAILURES_SECONDS) {
-		f->since = s->now;
+	if (s->clock->now - f->since >= FAILURES_SECONDS) {
+		f->since = s->clock->now;
 		f->count = 0;
 	}
 	if (++f->count == FAILURES_MAX + 1)
@@ -200,7 +200,7 @@ static bool shown_right(const struct server *s, const struct token *shown, const
 {
 	char own[FINGERPRINT_SIZE], given[FINGERPRINT_SIZE];
 
-	snprintf(own, sizeof own, "%.*s", SHOWN_DIGITS, s->authority.fingerprint);
+	snprintf(own, sizeof own, "%.*s", SHOWN_DIGITS, s->site->authority.fingerprint);
 	token_hash(shown->secret, given);
 	bool cluster = token_equal(shown->fingerprint, own), secret = token_equal(given, hash);
 	return cluster && secret;
@@ -213,7 +213,7 @@ static struct token_record *record_shown(struct server *s, const struct token *s
 	struct token_record *t = token_find(s, shown->id);
 	bool right = shown_right(s, shown, t ? t->hash : nobody);
 
-	return t && right && t->kind == kind && t->expires > s->now ? t : NULL;
+	return t && right && t->kind == kind && t->expires > s->clock->now ? t : NULL;
 }
 
 int token_check_join(struct server *s, const char *text, const char *address, struct token_record **ret,
@@ -234,9 +234,9 @@ int token_user_check(struct server *s, uid_t uid, const char *user, struct err *
 {
 	if (uid == 0)
 		return err_set(err, -EPERM, "There are no login tokens for root: nobody is root from another machine.");
-	if (!s->multi && uid != s->uid)
+	if (!s->instance->multi && uid != s->instance->uid)
 		return err_set(err, -EPERM, "This is a personal instance: only its own user can have tokens.");
-	if (s->multi && uid == s->uid)
+	if (s->instance->multi && uid == s->instance->uid)
 		return err_set(err, -EPERM, "There are no login tokens for %s, the server's own account.", user);
 	return 0;
 }
@@ -249,7 +249,7 @@ static bool login_right(struct server *s, const struct token *shown, struct aske
 	/* The number may belong to another by now. */
 	if (!a || !t->user || strcmp(a->name, t->user) != 0 || token_user_check(s, t->uid, t->user, NULL) < 0)
 		return false;
-	t->used = s->now;
+	t->used = s->clock->now;
 	ret->uid = t->uid;
 	ret->gid = a->gid;
 	ret->by = BY_TOKEN;
@@ -262,7 +262,7 @@ static void job_secret(const struct server *s, const char *tag, char ret[64])
 	char text[96];
 
 	snprintf(text, sizeof text, "job %s", tag);
-	token_mac(s->authority.secret, text, ret);
+	token_mac(s->site->authority.secret, text, ret);
 }
 
 /* The job of a tag whose attempt is its current one, and runs. */
@@ -285,7 +285,7 @@ static bool job_right(struct server *s, const struct token *shown, struct asker 
 	if (!shown_right(s, shown, hash) || !job_runs(s, tag, &id))
 		return false;
 
-	const struct spec *p = s->entries.v[id].spec;
+	const struct spec *p = s->jobs->entries.v[id].spec;
 	if (p->uid == 0)
 		return false;
 	ret->uid = p->uid;
@@ -301,7 +301,7 @@ static void pass_secret(const struct server *s, const char *id, const char *user
 	char text[160];
 
 	snprintf(text, sizeof text, "pass %.63s %.63s", id, user);
-	token_mac(s->authority.secret, text, ret);
+	token_mac(s->site->authority.secret, text, ret);
 }
 
 static bool pass_counts(const struct server *s, const char *id, uid_t *ret)
@@ -309,7 +309,7 @@ static bool pass_counts(const struct server *s, const char *id, uid_t *ret)
 	long long until;
 	unsigned uid;
 
-	if (sscanf(id, "p%lld-%u", &until, &uid) != 2 || until <= s->now)
+	if (sscanf(id, "p%lld-%u", &until, &uid) != 2 || until <= s->clock->now)
 		return false;
 	*ret = uid;
 	return true;
@@ -340,11 +340,11 @@ bool token_pass(struct server *s, uid_t uid, char ret[TOKEN_SIZE])
 	const struct account *a = account_of(s, uid);
 	struct token shown = {0};
 
-	if (!a || !s->authority.secret)
+	if (!a || !s->site->authority.secret)
 		return false;
-	snprintf(shown.id, sizeof shown.id, "p%lld-%u", (long long)s->now + PASS_LIFE, (unsigned)uid);
+	snprintf(shown.id, sizeof shown.id, "p%lld-%u", (long long)s->clock->now + PASS_LIFE, (unsigned)uid);
 	pass_secret(s, shown.id, a->name, shown.secret);
-	snprintf(shown.fingerprint, sizeof shown.fingerprint, "%.*s", SHOWN_DIGITS, s->authority.fingerprint);
+	snprintf(shown.fingerprint, sizeof shown.fingerprint, "%.*s", SHOWN_DIGITS, s->site->authority.fingerprint);
 	token_write(&shown, ret);
 	return true;
 }
@@ -387,7 +387,7 @@ bool token_holds(struct server *s, const struct asker *w)
 	if (w->by == BY_JOB)
 		return job_runs(s, w->token + 1, &id);
 	t = token_find(s, w->token);
-	return t && t->expires > s->now;
+	return t && t->expires > s->clock->now;
 }
 
 void token_of_job(const struct server *s, const char *tag, char ret[TOKEN_SIZE])
@@ -396,6 +396,6 @@ void token_of_job(const struct server *s, const char *tag, char ret[TOKEN_SIZE])
 
 	snprintf(shown.id, sizeof shown.id, "a%.62s", tag);
 	job_secret(s, tag, shown.secret);
-	snprintf(shown.fingerprint, sizeof shown.fingerprint, "%.*s", SHOWN_DIGITS, s->authority.fingerprint);
+	snprintf(shown.fingerprint, sizeof shown.fingerprint, "%.*s", SHOWN_DIGITS, s->site->authority.fingerprint);
 	token_write(&shown, ret);
 }

@@ -21,13 +21,13 @@ static const char *bearer(const struct http_request *r)
 /* A job's own token never makes its owner more than a user: everything that the job runs has it. */
 static enum role role_of(const struct server *s, const struct asker *w)
 {
-	const char *host = w->by == BY_SOCKET ? s->host : w->address;
+	const char *host = w->by == BY_SOCKET ? s->instance->host : w->address;
 
 	if (w->by == BY_JOB)
 		return ROLE_USER;
-	if (w->uid == 0 || w->uid == s->uid || attrs_list_has(&s->attrs, "managers", w->user, host))
+	if (w->uid == 0 || w->uid == s->instance->uid || attrs_list_has(s->attrs, "managers", w->user, host))
 		return ROLE_MANAGER;
-	return attrs_list_has(&s->attrs, "operators", w->user, host) ? ROLE_OPERATOR : ROLE_USER;
+	return attrs_list_has(s->attrs, "operators", w->user, host) ? ROLE_OPERATOR : ROLE_USER;
 }
 
 int who_asks(struct server *s, struct http_request *r, struct asker *ret, struct err *err)
@@ -67,7 +67,8 @@ bool may_see_all(const struct server *s, const struct asker *w)
 {
 	if (w->role >= ROLE_OPERATOR)
 		return true;
-	return attrs_is_set(&s->attrs, "query_other_jobs") ? attrs_bool(&s->attrs, "query_other_jobs") : !s->multi;
+	return attrs_is_set(s->attrs, "query_other_jobs") ? attrs_bool(s->attrs, "query_other_jobs")
+							  : !s->instance->multi;
 }
 
 bool may_change(const struct asker *w, const struct spec *p)

@@ -1,0 +1,21 @@
+/*
+ * audience.h - who is shown what happens: streams of events, readers of output, terminals.
+ */
+#ifndef SERVER_AUDIENCE_H
+#define SERVER_AUDIENCE_H
+
+#include <stdint.h>
+
+#include "base/vec.h"
+
+struct audience {
+	struct event_ring *ring; /* events.c */
+	VEC(struct stream *) streams;
+	VEC(struct waiter *) waiters; /* output.c */
+	uint64_t waiter_ids;
+	struct terminal *terminals; /* terminal.c */
+	struct terminals *terminal_socket;
+	uint64_t terminal_numbers;
+};
+
+#endif

@@ -1,0 +1,15 @@
+/*
+ * clock.h - the server's clock.
+ */
+#ifndef SERVER_CLOCK_H
+#define SERVER_CLOCK_H
+
+#include <stdint.h>
+
+struct clock {
+	int64_t now, now_us; /* wall clock, never going back */
+	int64_t skew;	     /* seconds that the machine's clock is behind ours */
+	int64_t boot_us;     /* the monotonic clock at now_us */
+};
+
+#endif

@@ -1,0 +1,38 @@
+/*
+ * outbox.h - what leaves after the commit: answers, signals, mail, and results that may be forgotten.
+ */
+#ifndef SERVER_OUTBOX_H
+#define SERVER_OUTBOX_H
+
+#include "base/strbuf.h"
+#include "base/vec.h"
+
+struct http_request;
+
+/* An answer that waits for the commit of what it tells. */
+struct reply_later {
+	struct http_request *r;
+	int status;
+	struct strbuf body;
+	int64_t since; /* boot_us */
+};
+
+struct signal_order {
+	char tag[64];
+	int signal;
+	int64_t walltime; /* not 0: this is what it may run, instead of a signal */
+};
+
+struct mail_later {
+	uint32_t job;
+	uint8_t point; /* enum mail_point */
+};
+
+struct outbox {
+	VEC(struct reply_later) replies;
+	VEC(struct signal_order) signals;
+	VEC(struct mail_later) mails;
+	VEC(char *) told; /* tags whose results this turn stores: forgotten after the commit */
+};
+
+#endif

@@ -1,0 +1,62 @@
+/*
+ * nodes.h - the nodes that the server has, on this machine and on others.
+ */
+#ifndef SERVER_NODES_H
+#define SERVER_NODES_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/vec.h"
+
+/* A host with an agent (agents.c); owned by its node. */
+struct visit; /* a link from it */
+struct agent {
+	struct visit *visit; /* NULL: not connected */
+	json_t *facts;	     /* docs/protocol.md; never NULL */
+	char address[80];    /* where its tasks are reached; "": not known */
+	char version[32];    /* of its program */
+	int64_t heard_us;    /* its last ping, on the clock that is never set (clock.boot_us) */
+	int64_t heard;	     /* the same as an instant; 0: never */
+	int64_t since;	     /* when the connection began, or was lost */
+	double load;
+	int64_t memory_free; /* KiB; -1: not told */
+	int64_t users;
+	bool met;  /* it has been connected since it joined */
+	bool bye;  /* it was told that the server stops: its leases don't run until it is welcomed again */
+	bool lost; /* its attempts were given up */
+};
+
+struct node_info {
+	char *note;
+	bool joined;		     /* an agent's; else the configuration's, on this machine */
+	bool down;		     /* nothing new is started there: silent, never connected, or unwell */
+	char *unwell;		     /* what its health check says, or NULL */
+	struct node_health *failing; /* jobs that could not be started there, or NULL (failures.h) */
+	char *class;		     /* or NULL; counts as a feature */
+	struct agent *agent;	     /* of a joined one */
+	uint64_t join;
+	int64_t certified;		/* when the last certificate that it was given expires; 0: not known */
+	int64_t leave_by;		/* boot_us: a node that is leaving is given up then; 0: not decided */
+	bool *gpu_used;			/* by index */
+	bool offline;			/* by the administrator */
+	bool mentioned;			/* by an event that the store has */
+	bool gone;			/* not in the configuration any more: it only lets its jobs end */
+	bool *cpu_used;			/* by index */
+	int64_t cpu_room, gpu_room;	/* how many those have room for: more than there are if it had more */
+	int64_t memory_used;		/* KiB, by attempts */
+	int64_t cpus_limit, gpus_limit; /* the administrator's, of a joined one; -1: all there are */
+	char *features;			/* of a joined one, joined by commas, without its class; or NULL */
+	bool leaving;			/* to be removed when its last attempt has ended */
+	bool drained;			/* as the scheduler was told */
+};
+
+struct hosts {
+	VEC(struct node_info) nodes; /* by the ids that the core has for them */
+	uint32_t here;		     /* nodes of the configuration, on this machine */
+	int64_t agents_at;	     /* instant: somebody may have been silent for too long; 0: look at once */
+	int64_t agents_us;	     /* boot_us when that was last thought of */
+};
+
+#endif

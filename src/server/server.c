@@ -1,0 +1,49 @@
+/*
+ * server.c - see server.h.
+ */
+#include "server/server.h"
+
+#include "base/mem.h"
+#include "server/api/audience.h"
+#include "server/base/accounts.h"
+#include "server/base/clock.h"
+#include "server/base/instance.h"
+#include "server/base/outbox.h"
+#include "server/base/reader.h"
+#include "server/base/stats.h"
+#include "server/base/turn.h"
+#include "server/base/work.h"
+#include "server/book/books.h"
+#include "server/job/agenda.h"
+#include "server/job/jobs.h"
+#include "server/life/foresee.h"
+#include "server/life/world.h"
+#include "server/node/nodes.h"
+#include "server/settings/attr.h"
+#include "server/settings/conf.h"
+#include "server/site/site.h"
+
+struct server *server_create(void)
+{
+	struct server *s = mem_zalloc(sizeof *s);
+
+	s->instance = mem_zalloc(sizeof *s->instance);
+	s->clock = mem_zalloc(sizeof *s->clock);
+	s->turn = mem_zalloc(sizeof *s->turn);
+	s->slices = mem_zalloc(sizeof *s->slices);
+	s->outbox = mem_zalloc(sizeof *s->outbox);
+	s->users = mem_zalloc(sizeof *s->users);
+	s->stats = mem_zalloc(sizeof *s->stats);
+	s->reader = mem_zalloc(sizeof *s->reader);
+	s->conf = mem_zalloc(sizeof *s->conf);
+	s->attrs = mem_zalloc(sizeof *s->attrs);
+	s->jobs = mem_zalloc(sizeof *s->jobs);
+	s->agenda = mem_zalloc(sizeof *s->agenda);
+	s->hosts = mem_zalloc(sizeof *s->hosts);
+	s->books = mem_zalloc(sizeof *s->books);
+	s->site = mem_zalloc(sizeof *s->site);
+	s->world = mem_zalloc(sizeof *s->world);
+	s->outlook = mem_zalloc(sizeof *s->outlook);
+	s->audience = mem_zalloc(sizeof *s->audience);
+	return s;
+}

@@ -1,0 +1,52 @@
+/*
+ * server.h - the server's state, as parts. Every room includes this, and the headers of the parts that it uses.
+ *
+ * One thread owns all of it. A turn of the loop (loop.c): what came in has changed the state, each change an event or a record that the store
+ * remembers; then the scheduler decides; then everything is committed; and only then replies, orders, mails and streams leave.
+ *
+ * Who owns what:
+ *	core, plan, sched	where a job is in its life, and on which nodes when
+ *	struct entry, struct spec	what the server knows of a job besides: as it was submitted, why it is blocked
+ *	struct attempt		processes that were ordered and have not ended
+ *	the store		everything, for good
+ */
+#ifndef SERVER_SERVER_H
+#define SERVER_SERVER_H
+
+#include <uv.h>
+
+struct server {
+	uv_loop_t *loop;
+	/* the core */
+	struct cluster *cluster;
+	struct plan *plan;
+	struct sched *sched;
+	/* what it works with */
+	struct store *store;
+	struct http *http;
+	struct engine *engine;
+	/* its parts, lowest room first */
+	struct instance *instance; /* base/ */
+	struct clock *clock;
+	struct turn *turn;
+	struct slices *slices;
+	struct outbox *outbox;
+	struct users *users;
+	struct stats *stats;
+	struct reader *reader;
+	struct conf *conf; /* settings/ */
+	struct attrs *attrs;
+	struct jobs *jobs; /* job/ */
+	struct agenda *agenda;
+	struct hosts *hosts; /* node/ */
+	struct books *books; /* book/ */
+	struct site *site;   /* site/ */
+	struct world *world; /* life/ */
+	struct outlook *outlook;
+	struct audience *audience; /* api/ */
+};
+
+/* All parts empty. It lives as long as the process. */
+struct server *server_create(void);
+
+#endif
