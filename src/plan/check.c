@@ -4,7 +4,7 @@
 #include <assert.h>
 #include <string.h>
 
-#include "plan/plan.h"
+#include "plan/booking.h"
 
 /* The sum with what is pending: bringing that in changes nothing that anybody could see. */
 static const struct timeline *settled_sum(const struct plan *p)
@@ -21,13 +21,15 @@ static void check_exclusive(const struct plan *p, const struct plan_node *n)
 				assert(!p->cluster->shapes.v[n->pieces.v[i].shape].exclusive);
 }
 
-static void take(const struct piece *x, const struct res *need, struct timeline *line, struct timeline *sum,
-		 int64_t *free_now)
+static void take(const struct plan_node *n, const struct piece *x, const struct res *need, struct timeline *line,
+		 struct timeline *sum, int64_t *free_now)
 {
-	int64_t start = x->live ? TIME_BEGIN : x->start;
+	int64_t start = x->live ? TIME_BEGIN : x->start, from, until;
 
-	timeline_change(line, start, x->end, need, -1);
-	timeline_change(sum, start, x->end, need, -1);
+	while (plan_unbooked_part(n, &start, x->end, &from, &until)) {
+		timeline_change(line, from, until, need, -1);
+		timeline_change(sum, from, until, need, -1);
+	}
 	*free_now -= x->live ? need->v[RES_CPU] : 0;
 }
 
@@ -61,13 +63,30 @@ static void check_whole(const struct plan *p, uint32_t node, struct timeline *li
 			if (k < seen.n)
 				continue;
 			vec_push(&seen, x->job);
-			take(x, total, line, sum, free_now);
+			take(&p->node[node], x, total, line, sum, free_now);
 			for (k = 0; k < p->node[node].pieces.n; k++)
 				if (p->node[node].pieces.v[k].job == x->job)
 					res_add(&own, &p->cluster->shapes.v[p->node[node].pieces.v[k].shape].need);
 			assert(res_covers(total, &own));
 		}
 	vec_free(&seen);
+}
+
+/* Takes the node where it is booked. */
+static void check_bookings(const struct plan *p, uint32_t node, struct timeline *line, struct timeline *sum)
+{
+	const booking_vec *v = p->node[node].bookings;
+	const struct node *n = &p->cluster->nodes.v[node];
+
+	for (size_t i = 0; v && i < v->n; i++) {
+		const struct booking *b = &v->v[i];
+		assert(b->start < b->end && (i == 0 || v->v[i - 1].end <= b->start));
+		assert(b->start <= p->last_booking && b->start <= p->horizon);
+		if (!n->up)
+			continue;
+		timeline_change(line, b->start, b->end, &n->total, -1);
+		timeline_change(sum, b->start, b->end, &n->total, -1);
+	}
 }
 
 static void check_node(const struct plan *p, uint32_t i, struct timeline *sum)
@@ -95,10 +114,12 @@ static void check_node(const struct plan *p, uint32_t i, struct timeline *sum)
 			assert(nodeset_has(cluster_job_nodes(p->cluster, job), i));
 		assert(x->whole == cluster_job_request(p->cluster, job)->whole);
 		if (!x->whole)
-			take(x, &s->need, &line, sum, &free_now);
+			take(n, x, &s->need, &line, sum, &free_now);
 		assert(x->live || x->start <= p->horizon);
+		assert(x->live || !plan_booked(p, i, x->start, x->end));
 		loose += !x->running && !x->fixed;
 	}
+	check_bookings(p, i, &line, sum);
 	if (node->up)
 		check_whole(p, i, &line, sum, &free_now);
 	assert(loose == n->loose && n->features == node->features);
@@ -185,12 +206,17 @@ struct plan *plan_clone(const struct plan *p)
 	q->machines = p->machines;
 	q->nreserved = p->nreserved;
 	q->horizon = p->horizon;
+	q->last_booking = p->last_booking;
 	timeline_copy(&q->sum, p->nnodes == 1 ? &p->sum : settled_sum(p));
 	memcpy(q->total, p->total, p->nnodes * sizeof *p->total);
 	memcpy(q->free_now, p->free_now, p->nnodes * sizeof *p->free_now);
 	for (uint32_t i = 0; i < p->nnodes; i++) {
 		q->node[i].loose = p->node[i].loose;
 		timeline_copy(&q->node[i].line, &p->node[i].line);
+		if (p->node[i].bookings) {
+			q->node[i].bookings = mem_zalloc(sizeof *q->node[i].bookings);
+			vec_copy(q->node[i].bookings, p->node[i].bookings);
+		}
 		vec_reserve(&q->node[i].pieces, p->node[i].pieces.n + 1);
 		q->node[i].pieces.n = p->node[i].pieces.n;
 		if (p->node[i].pieces.n)

@@ -6,12 +6,14 @@
 #include <assert.h>
 #include <string.h>
 
+#include "plan/booking.h"
+
 struct plan *plan_create(const struct cluster *c)
 {
 	struct plan *p = mem_zalloc(sizeof *p);
 
 	p->cluster = c;
-	p->now = p->horizon = TIME_BEGIN;
+	p->now = p->horizon = p->last_booking = TIME_BEGIN;
 	p->nnodes = (uint32_t)c->nodes.n;
 	p->node = mem_zalloc(sizeof *p->node * (p->nnodes + 1));
 	p->total = mem_zalloc(sizeof *p->total * (p->nnodes + 1));
@@ -37,6 +39,9 @@ void plan_destroy(struct plan *p)
 	for (uint32_t i = 0; i < p->nnodes; i++) {
 		timeline_fini(&p->node[i].line);
 		vec_free(&p->node[i].pieces);
+		if (p->node[i].bookings)
+			vec_free(p->node[i].bookings);
+		free(p->node[i].bookings);
 	}
 	for (size_t i = 0; i < p->holds.n; i++)
 		if (p->holds.v[i].nfrags > 1)
@@ -112,8 +117,7 @@ bool plan_whole_held(const struct plan *p, enum wholeness whole, uint32_t job, u
 	return false;
 }
 
-/* The first fragment of a piece's job where that keeps others from. */
-static uint32_t whole_first(const struct plan *p, const struct piece *x, int32_t node)
+uint32_t plan_whole_first(const struct plan *p, const struct piece *x, int32_t node)
 {
 	uint32_t first = x->frag;
 	int32_t n = node;
@@ -131,11 +135,13 @@ static uint32_t whole_first(const struct plan *p, const struct piece *x, int32_t
 /* What a piece takes from (sign -1) or returns to (1) the timelines of a node. A live one holds its node since ever. */
 static void line_count(struct plan *p, int32_t node, const struct piece *x, const struct res *need, int sign)
 {
-	int64_t start = x->live ? TIME_BEGIN : x->start;
+	int64_t start = x->live ? TIME_BEGIN : x->start, from, until;
 
-	timeline_change(&p->node[node].line, start, x->end, need, sign);
-	if (p->nnodes > 1)
-		sum_change(p, start, x->end, need, sign);
+	while (plan_unbooked_part(&p->node[node], &start, x->end, &from, &until)) {
+		timeline_change(&p->node[node].line, from, until, need, sign);
+		if (p->nnodes > 1)
+			sum_change(p, from, until, need, sign);
+	}
 	if (x->live)
 		p->free_now[node] += (int32_t)(sign * need->v[RES_CPU]);
 }
@@ -171,7 +177,7 @@ static void books_count(struct plan *p, int32_t node, const struct piece *x, int
 	if (!x->live) {
 		p->nreserved -= (uint32_t)sign;
 		if (p->nreserved == 0)
-			p->horizon = TIME_BEGIN;
+			p->horizon = p->last_booking;
 		else if (x->start > p->horizon)
 			p->horizon = x->start;
 	}
@@ -347,7 +353,7 @@ static void piece_replace(struct plan *p, struct place at, const struct piece *y
 	void (*lines)(struct plan *, int32_t, const struct piece *, int) = x->whole ? whole_count : lines_count;
 
 	assert(!p->depth);
-	if (x->whole && whole_first(p, x, at.node) != x->frag)
+	if (x->whole && plan_whole_first(p, x, at.node) != x->frag)
 		lines = NULL; /* what they hold together is changed with the first of them */
 	if (lines)
 		lines(p, at.node, x, 1);
@@ -358,21 +364,45 @@ static void piece_replace(struct plan *p, struct place at, const struct piece *y
 	books_count(p, at.node, x, -1);
 }
 
-/* Whether a piece that is nowhere fits on a node. */
+/* Whether what runs on a node has room there, outside bookings. */
+static bool line_fits(const struct plan *p, int32_t node, const struct piece *x, const struct res *need)
+{
+	int64_t start = x->start, from, until;
+
+	while (plan_unbooked_part(&p->node[node], &start, x->end, &from, &until))
+		if (!timeline_fits(&p->node[node].line, from, until, need))
+			return false;
+	return true;
+}
+
+/* Whether a piece of a running job, which is nowhere, fits on a node. */
 static bool piece_fits(const struct plan *p, int32_t node, const struct piece *x)
 {
 	int32_t n = node;
 
 	if (!x->whole)
-		return timeline_fits(&p->node[node].line, x->start, x->end, shape_need(p, x->shape));
+		return line_fits(p, node, x, shape_need(p, x->shape));
 	if (plan_whole_held(p, x->whole, x->job, x->frag, node))
 		return true;
 	do {
-		if (p->cluster->nodes.v[n].up && !timeline_fits(&p->node[n].line, x->start, x->end, &p->total[n]))
+		if (p->cluster->nodes.v[n].up && !line_fits(p, n, x, &p->total[n]))
 			return false;
 		n = plan_next_whole(p, x->whole, node, n);
 	} while (n != node);
 	return true;
+}
+
+/* Whether a piece that lasts longer than it did runs into a booking. */
+static bool runs_into_booking(const struct plan *p, int32_t node, const struct piece *x, int64_t end)
+{
+	int32_t n = node;
+
+	do {
+		if (end > x->end && plan_booked(p, (uint32_t)n, x->end, end))
+			return true;
+		n = plan_next_whole(p, x->whole, node, n);
+	} while (n != node);
+	return false;
 }
 
 void plan_set_end(struct plan *p, uint32_t job, int64_t end)
@@ -395,6 +425,7 @@ bool plan_cut(struct plan *p, uint32_t job, int64_t end)
 	for (uint32_t i = 0; i < nfrags; i++) {
 		struct place at = *place_of(p, job, i);
 		was[i] = (struct undo){.piece = p->node[at.node].pieces.v[at.slot], .node = at.node};
+		fits = fits && !runs_into_booking(p, at.node, &was[i].piece, end);
 		was[i].piece.start = p->now;
 		was[i].piece.end = end;
 		plan_take(p, job, i);
@@ -443,7 +474,7 @@ static void node_count_held(struct plan *p, int32_t node, int sign)
 	for (int32_t n = p->cluster->nodes.v[node].peer; n != node; n = p->cluster->nodes.v[n].peer)
 		for (size_t i = 0; i < p->node[n].pieces.n; i++) {
 			const struct piece *x = &p->node[n].pieces.v[i];
-			if (x->whole == WHOLE_HOST && whole_first(p, x, n) == x->frag)
+			if (x->whole == WHOLE_HOST && plan_whole_first(p, x, n) == x->frag)
 				line_count(p, node, x, &p->total[node], sign);
 		}
 }
@@ -451,11 +482,14 @@ static void node_count_held(struct plan *p, int32_t node, int sign)
 void plan_node_up(struct plan *p, uint32_t node, bool up)
 {
 	const struct node *n = &p->cluster->nodes.v[node];
+	int64_t start = TIME_BEGIN, from, until;
 
 	assert(p->node[node].pieces.n == 0);
 	p->node[node].up = up;
-	timeline_change(&p->node[node].line, TIME_BEGIN, TIME_NEVER, &n->total, up ? 1 : -1);
-	timeline_change(&p->sum, TIME_BEGIN, TIME_NEVER, &n->total, up ? 1 : -1);
+	while (plan_unbooked_part(&p->node[node], &start, TIME_NEVER, &from, &until)) {
+		timeline_change(&p->node[node].line, from, until, &n->total, up ? 1 : -1);
+		timeline_change(&p->sum, from, until, &n->total, up ? 1 : -1);
+	}
 	p->free_now[node] += (int32_t)(up ? n->total.v[RES_CPU] : -n->total.v[RES_CPU]);
 	node_count_held(p, (int32_t)node, up ? -1 : 1);
 }

@@ -16,7 +16,8 @@
  *
  * Invariants (plan_check): on every node, at every instant, the pieces' needs and what is free add up to the total, and
  * nothing is negative; the cluster's timeline is the sum of the nodes'; an exclusive fragment shares its node with no
- * other fragment of its job; a job with whole nodes shares them with no other job, and its own pieces fit there together.
+ * other fragment of its job; a job with whole nodes shares them with no other job, and its own pieces fit there together; where a
+ * node is booked (booking.h) nothing is free, and nothing is planned but what was running already.
  */
 #ifndef PLAN_PLAN_H
 #define PLAN_PLAN_H
@@ -41,11 +42,30 @@ struct piece {
 
 typedef VEC(struct piece) piece_vec;
 
+/* Who has a part of the plan that is not a job's. */
+enum owner_kind {
+	OWNER_LEAVES, /* the end of a node's life: it leaves at a known time; id: the node */
+};
+
+struct owner {
+	enum owner_kind kind;
+	uint32_t id;
+};
+
+/* All of a node, over an interval (booking.h). */
+struct booking {
+	int64_t start, end;
+	struct owner owner;
+};
+
+typedef VEC(struct booking) booking_vec;
+
 struct plan_node {
 	struct timeline line;
-	piece_vec pieces; /* in no order */
-	uint32_t loose;	  /* pieces that can be pushed: neither running nor fixed */
-	bool up;	  /* this and the features as the cluster has them: what a scan reads lies together */
+	piece_vec pieces;      /* in no order */
+	booking_vec *bookings; /* by their starts, apart from each other; NULL: it never had one */
+	uint32_t loose;	       /* pieces that can be pushed: neither running nor fixed */
+	bool up;	       /* this and the features as the cluster has them: what a scan reads lies together */
 	uint32_t features;
 };
 
@@ -89,7 +109,8 @@ struct plan {
 	uint32_t wholes;	/* pieces of jobs with whole nodes or machines ... */
 	uint32_t machines;	/* ... and with whole machines */
 	uint32_t nreserved;	/* pieces that are not live */
-	int64_t horizon;	/* no reserved piece starts after it: from there on the sum only grows */
+	int64_t horizon;	/* no reserved piece or booking starts after it: from there on the sum only grows */
+	int64_t last_booking;	/* when the last one starts; TIME_BEGIN: there is none */
 	VEC(struct hold) holds; /* by job id */
 	VEC(struct undo) log;
 	int depth;		  /* transactions open */
@@ -133,6 +154,9 @@ static inline int32_t plan_next_whole(const struct plan *p, enum wholeness whole
 
 /* Whether a fragment of a job other than `frag` is on the node, or with whole machines on one of the same machine. */
 bool plan_whole_held(const struct plan *p, enum wholeness whole, uint32_t job, uint32_t frag, int32_t node);
+
+/* The first fragment of a piece's job on the node, or with whole machines on one of the same machine. */
+uint32_t plan_whole_first(const struct plan *p, const struct piece *x, int32_t node);
 
 /* Puts a fragment that is nowhere; it must fit. Takes one that is somewhere. */
 void plan_put(struct plan *p, uint32_t job, uint32_t frag, int32_t node, int64_t start, int64_t end);

@@ -12,6 +12,7 @@
  */
 #include <stdlib.h>
 
+#include "plan/booking.h"
 #include "plan/insert_internal.h"
 
 /* A fragment that could not be pushed during this attempt on its node. */
@@ -129,6 +130,16 @@ static bool whole_counts(const struct plan *p, int32_t node, int32_t at, size_t 
 				return n == at && k == i;
 }
 
+/* Gives a line of a node back what a piece has of it. */
+static void line_without(const struct plan *p, struct timeline *line, int32_t node, const struct piece *x)
+{
+	int64_t start = x->live ? TIME_BEGIN : x->start, from, until;
+
+	while (plan_unbooked_part(&p->node[node], &start, x->end, &from, &until))
+		timeline_change(line, from, until, x->whole ? &p->total[node] : &p->cluster->shapes.v[x->shape].need,
+				1);
+}
+
 /* The node's line without what is in the goal's interval and can be removed, or pushed up to `depth` deep; borrowed. What
  * that is is added to *category, and *any set. */
 static const struct timeline *line_cleared(const struct insertion *in, const struct goal *g, int32_t node, int depth,
@@ -152,8 +163,7 @@ static const struct timeline *line_cleared(const struct insertion *in, const str
 			*category_ |= category(bit);
 			*any = true;
 			if (!x->whole || whole_counts(p, node, at, i))
-				timeline_change(t, x->live ? TIME_BEGIN : x->start, x->end,
-						x->whole ? &p->total[node] : &p->cluster->shapes.v[x->shape].need, 1);
+				line_without(p, t, node, x);
 		}
 		at = p->machines ? p->cluster->nodes.v[at].peer : node;
 	} while (at != node);

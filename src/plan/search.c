@@ -325,6 +325,12 @@ int64_t plan_insert_latest(struct plan *p, const struct manner *m, uint32_t job,
 			if (!x->live && x->start - length >= from && x->start - length < last)
 				vec_push(&at, x->start - length);
 		}
+	for (uint32_t n = 0; n < p->nnodes && p->last_booking != TIME_BEGIN; n++) {
+		const booking_vec *v = p->node[n].bookings;
+		for (size_t i = 0; v && i < v->n; i++)
+			if (v->v[i].start - length >= from && v->v[i].start - length < last)
+				vec_push(&at, v->v[i].start - length);
+	}
 	at.n = distinct(at.v, at.n);
 	room_init(p, m, &room);
 	for (size_t i = at.n; i-- > 0 && found == TIME_NEVER;)

@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "base/rng.h"
+#include "plan/booking.h"
 #include "plan/insert.h"
 #include "property/drive.h"
 
@@ -68,6 +69,31 @@ static struct manner random_manner(struct bench *b)
 		.largest_first = rng_below(r, 2),
 		.on = rng_below(r, 3) ? NULL : &b->on,
 	};
+}
+
+/* Whether nothing is reserved on the node in an interval, nor keeps others from it. */
+static bool bookable(const struct plan *p, uint32_t node, int64_t start, int64_t end)
+{
+	for (uint32_t n = 0; n < p->nnodes; n++)
+		for (size_t i = 0; i < p->node[n].pieces.n; i++) {
+			const struct piece *x = &p->node[n].pieces.v[i];
+			if ((n == node || x->whole == WHOLE_HOST) && !x->live && x->start < end && x->end > start)
+				return false;
+		}
+	return plan_can_book(p, node, start, end);
+}
+
+/* Some node is booked for a while or for good, or is free again. */
+static void random_booking(struct bench *b)
+{
+	uint32_t node = (uint32_t)rng_below(&b->r, b->p->nnodes), id = (uint32_t)rng_below(&b->r, 2);
+	int64_t start = rng_range(&b->r, 5, 80),
+		end = rng_below(&b->r, 2) ? TIME_NEVER : start + rng_range(&b->r, 1, 40);
+
+	if (rng_below(&b->r, 3) == 0)
+		plan_unbook(b->p, node, (struct owner){OWNER_LEAVES, id});
+	else if (bookable(b->p, node, start, end))
+		plan_book(b->p, node, (struct owner){OWNER_LEAVES, id}, start, end);
 }
 
 /* One change, or none. */
@@ -149,6 +175,8 @@ static const char *rollback(const struct tcase *t, const struct policy *policy)
 	(void)policy;
 	bench_open(&b, t);
 	for (int i = 0; i < t->njobs && !wrong; i++) {
+		random_booking(&b);
+		plan_check(b.p);
 		wrong = random_change(&b);
 		plan_check(b.p);
 		if (!wrong)
@@ -171,8 +199,12 @@ static const char *insertion(const struct tcase *t, const struct policy *policy)
 	for (uint32_t i = 0; i < b.c->njobs && !wrong; i++) {
 		struct manner m = random_manner(&b);
 		int64_t start = rng_range(&b.r, 10, 40), end = start + cluster_length(b.c, cluster_job(b.c, i));
+		random_booking(&b);
 		struct plan *before = plan_clone(b.p);
 		bool done = plan_insert(b.p, &m, i, start, end);
+		for (uint32_t f = 0; done && f < b.p->holds.v[i].nfrags; f++)
+			if (plan_booked(b.p, (uint32_t)plan_place(b.p, i, f)->node, start, end))
+				wrong = "a fragment was put on a node that is booked";
 		plan_check(b.p);
 		if (!done && !identical(before, b.p))
 			wrong = "a failed insertion left a trace";
