@@ -6,16 +6,18 @@
 
 #include <stdlib.h>
 
+#include "plan/booking.h"
 #include "sched/sched_internal.h"
 
 const char *why_name(enum why why)
 {
 	static const char *const names[WHY_COUNT] = {
-		[WHY_NOT] = "not",     [WHY_NEXT] = "next",
-		[WHY_HELD] = "held",   [WHY_NEVER] = "never",
-		[WHY_SHORT] = "short", [WHY_SCATTERED] = "scattered",
-		[WHY_WHOLE] = "whole", [WHY_RESERVED_FOR] = "reserved",
-		[WHY_TURN] = "turn",   [WHY_LIMIT] = "limit",
+		[WHY_NOT] = "not",	 [WHY_NEXT] = "next",
+		[WHY_HELD] = "held",	 [WHY_NEVER] = "never",
+		[WHY_SHORT] = "short",	 [WHY_SCATTERED] = "scattered",
+		[WHY_WHOLE] = "whole",	 [WHY_RESERVED_FOR] = "reserved",
+		[WHY_TURN] = "turn",	 [WHY_LIMIT] = "limit",
+		[WHY_LEAVES] = "leaves",
 	};
 
 	return names[why];
@@ -224,7 +226,7 @@ static void explain_turn(struct sched *s, uint32_t job, struct reason *r)
 	}
 }
 
-void sched_explain(struct sched *s, uint32_t id, struct reason *r)
+static void explain(struct sched *s, uint32_t id, struct reason *r)
 {
 	const struct job *job = cluster_job(s->c, id);
 	int64_t length = sched_length(s, job);
@@ -253,6 +255,80 @@ void sched_explain(struct sched *s, uint32_t id, struct reason *r)
 	plan_rollback(s->p, mark);
 	if (plan_holds(s->p, id))
 		r->when = plan_piece(s->p, id, 0)->start;
+}
+
+struct leaver {
+	uint32_t node;
+	int64_t at;
+};
+typedef VEC(struct leaver) leaver_vec;
+
+/* The nodes that leave. */
+static void leavers_collect(const struct plan *p, leaver_vec *ret)
+{
+	for (uint32_t n = 0; n < p->nnodes && p->last_booking != TIME_BEGIN; n++) {
+		const booking_vec *v = p->node[n].bookings;
+		for (size_t i = 0; v && i < v->n; i++)
+			if (v->v[i].owner.kind == OWNER_LEAVES)
+				vec_push(ret, (struct leaver){n, v->v[i].start});
+	}
+}
+
+/* Bookings of nodes that leave, out of the plan or back in it: bit for bit as they were. */
+static void leavers_book(struct plan *p, const leaver_vec *v, bool book)
+{
+	for (size_t i = 0; i < v->n; i++) {
+		struct owner owner = {OWNER_LEAVES, v->v[i].node};
+		if (book)
+			plan_book(p, v->v[i].node, owner, v->v[i].at, TIME_NEVER);
+		else
+			plan_unbook(p, v->v[i].node, owner);
+	}
+}
+
+/* Whether a node that leaves is why: would it start now, or ever, if none did? */
+static void explain_leaving(struct sched *s, uint32_t id, const leaver_vec *leavers, struct reason *r)
+{
+	int64_t tolerance = s->c->settings.tolerance;
+	struct reason other;
+
+	leavers_book(s->p, leavers, false);
+	explain(s, id, &other);
+	leavers_book(s->p, leavers, true);
+	if (other.why == WHY_NEXT || other.why == WHY_TURN || (r->why == WHY_NEVER && other.why != WHY_NEVER)) {
+		bool allocated = r->allocated;
+		int64_t when = r->when;
+		reason_fini(r);
+		*r = (struct reason){.why = WHY_LEAVES,
+				     .by = JOB_NONE,
+				     .when = when,
+				     .allocated = allocated,
+				     .by_start = TIME_NEVER};
+		plan_mark mark = plan_begin(s->p);
+		plan_take_job(s->p, id);
+		for (size_t i = 0; i < leavers->n; i++) {
+			int64_t length = leavers->v[i].at - s->now - tolerance;
+			if (leavers->v[i].at < r->by_start) {
+				r->by_start = leavers->v[i].at;
+				r->node = leavers->v[i].node;
+			}
+			if (length > r->shorter && would_fit(s, id, length + tolerance))
+				r->shorter = length;
+		}
+		plan_rollback(s->p, mark);
+	}
+	reason_fini(&other);
+}
+
+void sched_explain(struct sched *s, uint32_t id, struct reason *r)
+{
+	leaver_vec leavers = {0};
+
+	explain(s, id, r);
+	leavers_collect(s->p, &leavers);
+	if (leavers.n && r->why != WHY_NOT && r->why != WHY_HELD && r->why != WHY_NEXT && r->why != WHY_TURN)
+		explain_leaving(s, id, &leavers, r);
+	vec_free(&leavers);
 }
 
 static const char *dim_name(const struct sched *s, enum res_dim d, int64_t n)
@@ -360,6 +436,14 @@ void reason_text(const struct sched *s, uint32_t job, const struct reason *r, jo
 		strbuf_puts(out, "it would delay job ");
 		text_job(r->by, name, context, out);
 		strbuf_printf(out, ", which has a reservation in %s",
+			      duration_human(r->by_start - s->now, when, sizeof when));
+		if (r->shorter > 0)
+			strbuf_printf(out, "; with a walltime of %s or less it would start now",
+				      duration_human(r->shorter, shorter, sizeof shorter));
+		break;
+	case WHY_LEAVES:
+		strbuf_printf(out, "node %s leaves in %s, before the job would end",
+			      names_get(&s->c->node_names, r->node),
 			      duration_human(r->by_start - s->now, when, sizeof when));
 		if (r->shorter > 0)
 			strbuf_printf(out, "; with a walltime of %s or less it would start now",

@@ -19,6 +19,7 @@ enum why {
 	WHY_RESERVED_FOR, /* it would delay `by`, which has a reservation at `by_start` */
 	WHY_TURN,	  /* the policy lets nobody pass `by` */
 	WHY_LIMIT,	  /* as many run as the limit `limit` allows, which is `needed` */
+	WHY_LEAVES,	  /* it would last longer than a node that it needs: `node` leaves at `by_start` */
 	WHY_COUNT
 };
 
@@ -35,7 +36,8 @@ struct reason {
 	uint32_t by;	 /* RESERVED_FOR, TURN */
 	int64_t by_start;
 	enum limit_kind limit;
-	int64_t shorter; /* RESERVED_FOR: it would start now if its walltime were at most this; 0: it would not */
+	uint32_t node;	 /* LEAVES */
+	int64_t shorter; /* RESERVED_FOR, LEAVES: it would start now if its walltime were at most this; 0: it would not */
 };
 
 /* The reason, true of the plan as it is at the instant of the last event. Changes nothing. */

@@ -5,6 +5,7 @@
 
 #include <assert.h>
 
+#include "plan/booking.h"
 #include "sched/sched_internal.h"
 
 struct sched *sched_create(struct cluster *c, struct plan *p, const struct policy *policy)
@@ -500,23 +501,49 @@ bool sched_node_open(const struct sched *s, uint32_t node)
 	return s->c->nodes.v[node].up && (!s->plain.on || nodeset_has(s->plain.on, node));
 }
 
+/* Takes the places of jobs that have not started, and that have the node, or its whole machine, after an instant. */
+static void node_unplan(struct sched *s, uint32_t node, int64_t after)
+{
+	int32_t at = (int32_t)node;
+
+	do {
+		const piece_vec *v = &s->p->node[at].pieces;
+		for (size_t i = 0; i < v->n;) {
+			const struct piece *x = &v->v[i];
+			uint32_t job = x->job;
+			if (x->running || x->end <= after || (at != (int32_t)node && x->whole != WHOLE_HOST)) {
+				i++;
+				continue;
+			}
+			plan_take_job(s->p, job);
+			sched_emit(s, EVENT_DEALLOCATE, job, 0, JOB_NONE);
+			i = 0;
+		}
+		at = s->c->nodes.v[at].peer;
+	} while (at != (int32_t)node && after != TIME_BEGIN);
+}
+
 void sched_drain(struct sched *s, uint32_t node, bool drain, int64_t now)
 {
-	struct plan_node *n = &s->p->node[node];
+	sched_at(s, now);
+	pass_drop_reservations(s);
+	if (drain)
+		node_unplan(s, node, TIME_BEGIN);
+	node_close(s, node, drain);
+	sched_refresh(s);
+}
+
+void sched_leaves(struct sched *s, uint32_t node, int64_t at, int64_t now)
+{
+	struct owner owner = {OWNER_LEAVES, node};
 
 	sched_at(s, now);
 	pass_drop_reservations(s);
-	for (size_t i = 0; drain && i < n->pieces.n;) {
-		uint32_t job = n->pieces.v[i].job;
-		if (n->pieces.v[i].running) {
-			i++;
-			continue;
-		}
-		plan_take_job(s->p, job);
-		sched_emit(s, EVENT_DEALLOCATE, job, 0, JOB_NONE);
-		i = 0;
+	plan_unbook(s->p, node, owner);
+	if (at != TIME_NEVER) {
+		node_unplan(s, node, at);
+		plan_book(s->p, node, owner, at, TIME_NEVER);
 	}
-	node_close(s, node, drain);
 	sched_refresh(s);
 }
 

@@ -82,6 +82,10 @@ void sched_drain(struct sched *s, uint32_t node, bool drain, int64_t now);
 /* Nothing new is placed on a node for the moment, or may be again; unlike one that is drained, it keeps what is reserved there. */
 void sched_pause(struct sched *s, uint32_t node, bool pause, int64_t now);
 
+/* A node leaves at an instant, or stays after all (TIME_NEVER): no job is placed there that would last longer. What runs there goes on;
+ * what is reserved there for longer loses its place. */
+void sched_leaves(struct sched *s, uint32_t node, int64_t at, int64_t now);
+
 /* Whether it is up, and neither drained nor paused. */
 bool sched_node_open(const struct sched *s, uint32_t node);
 
