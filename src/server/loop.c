@@ -96,9 +96,9 @@ static bool commit_later(struct server *s)
 {
 	/* while it has this many orders before it, another would only wait there instead of here */
 	bool starts_wait = s->agenda->starts.n && engine_backlog(s->engine) < BACKLOG;
-	bool urgent = s->turn->asked || s->outbox->replies.n || s->slices->works.n || starts_wait ||
-		      s->outbox->signals.n || s->audience->streams.n || s->audience->waiters.n ||
-		      s->turn->terminating || !s->instance->swept || !store_pending(s->store);
+	bool urgent = s->turn->asked || s->post->replies.n || s->slices->works.n || starts_wait || s->post->signals.n ||
+		      s->audience->streams.n || s->audience->waiters.n || s->turn->terminating || !s->instance->swept ||
+		      !store_pending(s->store);
 
 	if (urgent || (s->turn->commit_us && s->clock->now_us >= s->turn->commit_us)) {
 		s->turn->commit_us = 0;
@@ -116,7 +116,7 @@ static bool turn_commit(struct server *s)
 	int64_t begin = clock_us(CLOCK_MONOTONIC);
 	int rc;
 
-	outbox_commit(s->outbox);
+	outbox_commit(s->books->outbox);
 	if (!store_pending(s->store))
 		return true;
 	if (s->turn->trouble && s->clock->now_us < s->turn->retry_us)
@@ -204,11 +204,11 @@ static void turn_tell(struct server *s)
 		     ->swept) /* not before: until the first commit the results that recovery read are in the live files alone */
 		engine_sweep(s->engine, tag_known, s);
 	s->instance->swept = true;
-	for (size_t i = 0; i < s->outbox->replies.n; i++)
-		http_reply_strbuf(s->outbox->replies.v[i].r, s->outbox->replies.v[i].status, "application/json",
-				  &s->outbox->replies.v[i].body);
-	vec_clear(&s->outbox->replies);
-	if (outbox_turn(s->outbox, &err) != 0)
+	for (size_t i = 0; i < s->post->replies.n; i++)
+		http_reply_strbuf(s->post->replies.v[i].r, s->post->replies.v[i].status, "application/json",
+				  &s->post->replies.v[i].body);
+	vec_clear(&s->post->replies);
+	if (outbox_turn(s->books->outbox, &err) != 0)
 		server_say(s, "%s", err.text);
 	mails_send(s);
 	stream_flush(s);
@@ -218,7 +218,7 @@ static void turn_tell(struct server *s)
 
 void reply_later(struct server *s, struct http_request *r, int status, struct strbuf *body)
 {
-	vec_push(&s->outbox->replies, (struct reply_later){r, status, *body, s->clock->boot_us});
+	vec_push(&s->post->replies, (struct reply_later){r, status, *body, s->clock->boot_us});
 	*body = (struct strbuf){0};
 }
 
@@ -227,10 +227,10 @@ static void give_up_replies(struct server *s)
 {
 	size_t kept = 0;
 
-	for (size_t i = 0; i < s->outbox->replies.n; i++) {
-		struct reply_later *x = &s->outbox->replies.v[i];
+	for (size_t i = 0; i < s->post->replies.n; i++) {
+		struct reply_later *x = &s->post->replies.v[i];
 		if (s->clock->boot_us - x->since < WAIT_FOR_STORE * INT64_C(1000000) && !store_lost(s->store)) {
-			s->outbox->replies.v[kept++] = *x;
+			s->post->replies.v[kept++] = *x;
 			continue;
 		}
 		http_error(
@@ -239,7 +239,7 @@ static void give_up_replies(struct server *s)
 			s->turn->trouble ? s->turn->trouble : "another server may lead");
 		strbuf_fini(&x->body);
 	}
-	s->outbox->replies.n = kept;
+	s->post->replies.n = kept;
 }
 
 static void on_timer(uv_timer_t *t)
@@ -355,7 +355,7 @@ static void turn(struct server *s)
 	http_flush(s->http);
 	if (s->turn->emptying && s->jobs->attempts.n == 0)
 		s->turn->terminating = true;
-	if (s->turn->terminating && !store_pending(s->store) && !outbox_settle(s->outbox))
+	if (s->turn->terminating && !store_pending(s->store) && !outbox_settle(s->books->outbox))
 		loop_end(s);
 	sleep_set(s);
 }

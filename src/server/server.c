@@ -8,7 +8,7 @@
 #include "server/base/accounts.h"
 #include "server/base/clock.h"
 #include "server/base/instance.h"
-#include "server/base/outbox.h"
+#include "server/base/post.h"
 #include "server/base/reader.h"
 #include "server/base/stats.h"
 #include "server/base/turn.h"
@@ -31,7 +31,7 @@ struct server *server_create(void)
 	s->clock = mem_zalloc(sizeof *s->clock);
 	s->turn = mem_zalloc(sizeof *s->turn);
 	s->slices = mem_zalloc(sizeof *s->slices);
-	s->outbox = mem_zalloc(sizeof *s->outbox);
+	s->post = mem_zalloc(sizeof *s->post);
 	s->users = mem_zalloc(sizeof *s->users);
 	s->stats = mem_zalloc(sizeof *s->stats);
 	s->reader = mem_zalloc(sizeof *s->reader);

@@ -30,7 +30,7 @@ struct server {
 	struct clock *clock;
 	struct turn *turn;
 	struct slices *slices;
-	struct outbox *outbox;
+	struct post *post;
 	struct users *users;
 	struct stats *stats;
 	struct reader *reader;

@@ -26,7 +26,7 @@
 #include "server/base/accounts.h"
 #include "server/base/clock.h"
 #include "server/base/instance.h"
-#include "server/base/outbox.h"
+#include "server/base/post.h"
 #include "server/base/reader.h"
 #include "server/base/stats.h"
 #include "server/base/turn.h"

@@ -159,7 +159,7 @@ static int do_signal(struct change *c, uint32_t id, const char **code, struct er
 		return state_error(c->s, id, "only a running job can be sent a signal", code, err);
 	attempt_tag(c->s, id, entry_job(c->s, id)->attempt, o.tag);
 	if (o.signal)
-		vec_push(&c->s->outbox->signals, o);
+		vec_push(&c->s->post->signals, o);
 	entry_event(c->s, id, o.signal == SIGSTOP || o.signal == SIGCONT ? EVENT_SUSPEND : EVENT_NOTE,
 		    &(struct payload){.suspended = o.signal == SIGSTOP,
 				      .text = arena_printf(c->arena, "signal %s sent", text),

@@ -4,12 +4,10 @@
 #ifndef SERVER_BOOKS_H
 #define SERVER_BOOKS_H
 
-#include "base/strbuf.h"
 #include "server/book/retention.h"
 
 struct books {
-	struct strbuf book; /* accounting records of this turn */
-	struct accounting *accounting;
+	struct outbox *outbox; /* accounting records on their way to their files */
 	struct mailer *mailer;
 	struct retention retention;
 };

@@ -81,7 +81,7 @@ void book_event(struct server *s, uint32_t id, char type)
 		r.exit_status = e->exit_status;
 	}
 	record_format(&r, &line);
-	outbox_add(s->outbox, r.time, line.text, line.n);
+	outbox_add(s->books->outbox, r.time, line.text, line.n);
 	strbuf_fini(&line);
 	strbuf_fini(&name);
 }
@@ -92,7 +92,7 @@ void mail_event(struct server *s, uint32_t id, enum mail_point point)
 	if (s->jobs->entries.v[id].spec->mail & point && *s->conf->mail_program &&
 	    (s->jobs->entries.v[id].cause != END_DELETED ||
 	     s->jobs->entries.v[id].foreign)) /* who deletes a job knows it */
-		vec_push(&s->outbox->mails, (struct mail_later){id, point});
+		vec_push(&s->post->mails, (struct mail_later){id, point});
 }
 
 static void mail_send(struct server *s, uint32_t id, enum mail_point point)
@@ -135,7 +135,7 @@ static void mail_send(struct server *s, uint32_t id, enum mail_point point)
 
 void mails_send(struct server *s)
 {
-	for (size_t i = 0; i < s->outbox->mails.n; i++)
-		mail_send(s, s->outbox->mails.v[i].job, s->outbox->mails.v[i].point);
-	vec_clear(&s->outbox->mails);
+	for (size_t i = 0; i < s->post->mails.n; i++)
+		mail_send(s, s->post->mails.v[i].job, s->post->mails.v[i].point);
+	vec_clear(&s->post->mails);
 }

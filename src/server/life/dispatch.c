@@ -18,7 +18,7 @@ void signal_later(struct server *s, uint32_t id, uint32_t attempt, int signal)
 	struct signal_order o = {.signal = signal};
 
 	attempt_tag(s, id, attempt, o.tag);
-	vec_push(&s->outbox->signals, o);
+	vec_push(&s->post->signals, o);
 }
 
 /* SIGTERM now, and SIGKILL if that was not enough. */
@@ -300,17 +300,17 @@ void dispatch_orders(struct server *s)
 			s->agenda->starts.v[kept++] = id;
 	}
 	s->agenda->starts.n = kept;
-	for (size_t i = 0; i < s->outbox->signals.n; i++)
-		if (s->outbox->signals.v[i].walltime)
-			engine_limit(s->engine, s->outbox->signals.v[i].tag, s->outbox->signals.v[i].walltime);
+	for (size_t i = 0; i < s->post->signals.n; i++)
+		if (s->post->signals.v[i].walltime)
+			engine_limit(s->engine, s->post->signals.v[i].tag, s->post->signals.v[i].walltime);
 		else
-			engine_signal(s->engine, s->outbox->signals.v[i].tag, s->outbox->signals.v[i].signal);
-	vec_clear(&s->outbox->signals);
-	for (size_t i = 0; i < s->outbox->told.n; i++) {
-		engine_forget(s->engine, s->outbox->told.v[i]);
-		free(s->outbox->told.v[i]);
+			engine_signal(s->engine, s->post->signals.v[i].tag, s->post->signals.v[i].signal);
+	vec_clear(&s->post->signals);
+	for (size_t i = 0; i < s->post->told.n; i++) {
+		engine_forget(s->engine, s->post->told.v[i]);
+		free(s->post->told.v[i]);
 	}
-	vec_clear(&s->outbox->told);
+	vec_clear(&s->post->told);
 	engine_flush(s->engine);
 }
 
@@ -539,7 +539,7 @@ static void on_ended(void *context, const struct result *r)
 	uint32_t id;
 	uint32_t attempt;
 
-	vec_push(&s->outbox->told, mem_strdup(r->tag)); /* also what nobody knows: it is dealt with */
+	vec_push(&s->post->told, mem_strdup(r->tag)); /* also what nobody knows: it is dealt with */
 	loop_wake(s);
 	if (!tag_parse(s, r->tag, &id, &attempt) || !(t = attempt_find(s, id, attempt)))
 		return;
@@ -573,7 +573,7 @@ static void on_lost(void *context, const char *tag, const char *host, const char
 	uint32_t id;
 	uint32_t attempt;
 
-	vec_push(&s->outbox->told, mem_strdup(tag));
+	vec_push(&s->post->told, mem_strdup(tag));
 	loop_wake(s);
 	if (!tag_parse(s, tag, &id, &attempt) || !(t = attempt_find(s, id, attempt)))
 		return;

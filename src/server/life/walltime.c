@@ -93,7 +93,7 @@ void walltime_tell(struct server *s, uint32_t id, uint32_t attempt)
 	struct signal_order o = {.walltime = s->jobs->entries.v[id].spec->walltime + s->cluster->settings.tolerance};
 
 	attempt_tag(s, id, attempt, o.tag);
-	vec_push(&s->outbox->signals, o);
+	vec_push(&s->post->signals, o);
 }
 
 void walltime_changed(struct server *s, uint32_t id)

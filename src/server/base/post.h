@@ -1,8 +1,8 @@
 /*
- * outbox.h - what leaves after the commit: answers, signals, mail, and results that may be forgotten.
+ * post.h - what leaves after the commit: answers, signals, mail, and results that may be forgotten.
  */
-#ifndef SERVER_OUTBOX_H
-#define SERVER_OUTBOX_H
+#ifndef SERVER_POST_H
+#define SERVER_POST_H
 
 #include "base/strbuf.h"
 #include "base/vec.h"
@@ -28,7 +28,7 @@ struct mail_later {
 	uint8_t point; /* enum mail_point */
 };
 
-struct outbox {
+struct post {
 	VEC(struct reply_later) replies;
 	VEC(struct signal_order) signals;
 	VEC(struct mail_later) mails;
