@@ -420,7 +420,8 @@ static void legacy_end(struct server *s, uint64_t key, struct spec *p)
 int recover(struct server *s, struct err *err)
 {
 	struct recovery r = {.s = s};
-	struct store_reader reader = {on_object, on_job, on_event, on_damaged, &r};
+	struct store_reader reader = {
+		.object = on_object, .job = on_job, .event = on_event, .damaged = on_damaged, .context = &r};
 	int rc = store_read(s->store, &reader, err);
 
 	if (rc < 0)

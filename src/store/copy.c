@@ -36,6 +36,7 @@ static const struct {
 	{"body", "job description", "job descriptions", GET_BODIES, PUT_BODY},
 	{"event", "event", "events", GET_EVENTS, PUT_EVENT},
 	{"script", "script", "scripts", GET_SCRIPTS, PUT_SCRIPT},
+	{"life", "event of a node or queue", "events of nodes and queues", GET_LIVES, PUT_LIFE},
 	{"damaged", "damaged record", "damaged records", GET_RECORDS, PUT_RECORD},
 	{"history", "job of the history", "jobs of the history", GET_HISTORY, PUT_HISTORY},
 	{"ledger", "entry of the ledger", "entries of the ledger", GET_LEDGER, ADD_LEDGER},

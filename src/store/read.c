@@ -103,11 +103,41 @@ static int read_event(void *context, const struct value *row)
 	return 0;
 }
 
+static struct store_life life_of(const struct value *row)
+{
+	return (struct store_life){
+		.seq = (uint64_t)row[0].n,
+		.kind = text_or_empty(row[1]),
+		.name = text_or_empty(row[2]),
+		.time = row[3].n,
+		.type = text_or_empty(row[4]),
+		.at = row[5].n,
+		.who = row[6].text,
+		.reason = row[7].text,
+	};
+}
+
+static int read_life(void *context, const struct value *row)
+{
+	struct reading *r = context;
+	struct store_life e = life_of(row);
+
+	r->err.text[0] = '\0';
+	if (!r->reader->life || r->reader->life(r->reader->context, &e, &r->err) >= 0)
+		return 0;
+	strbuf_clear(&r->what);
+	strbuf_printf(&r->what, "event %" PRIu64 " of %s %s", e.seq, e.kind, e.name);
+	store_keep_life(r->store, strbuf_text(&r->what), reading_complain(r), e.seq);
+	return 0;
+}
+
 int store_read(struct store *s, const struct store_reader *reader, struct err *err)
 {
 	struct reading r = {.store = s, .reader = reader};
 	int rc = s->back->query(s->db, GET_OBJECTS, NULL, read_object, &r, err);
 
+	if (rc == 0)
+		rc = s->back->query(s->db, GET_LIVES, NULL, read_life, &r, err);
 	if (rc == 0)
 		rc = s->back->query(s->db, GET_JOBS, NULL, read_job, &r, err);
 	if (rc == 0)
@@ -220,6 +250,7 @@ int store_get_script(struct store *s, uint64_t id, char **ret, size_t *ret_n, st
 struct telling {
 	int (*event)(void *context, const struct store_event *e);
 	void (*damaged)(void *context, const char *what, const char *reason);
+	int (*life)(void *context, const struct store_life *e);
 	void *context;
 };
 
@@ -238,6 +269,23 @@ int store_get_events(struct store *s, uint64_t key, int (*event)(void *context, 
 	struct value in = {.n = (int64_t)key};
 
 	return s->back->query(s->db, GET_JOB_EVENTS, &in, tell_event, &t, err);
+}
+
+static int tell_life(void *context, const struct value *row)
+{
+	struct telling *t = context;
+	struct store_life e = life_of(row);
+
+	return t->life(t->context, &e);
+}
+
+int store_get_life(struct store *s, const char *kind, const char *name,
+		   int (*one)(void *context, const struct store_life *e), void *context, struct err *err)
+{
+	struct telling t = {.life = one, .context = context};
+	struct value in[] = {{(int64_t)strlen(kind), kind}, {(int64_t)strlen(name), name}};
+
+	return s->back->query(s->db, GET_LIFE, in, tell_life, &t, err);
 }
 
 static int tell_damaged(void *context, const struct value *row)

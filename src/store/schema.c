@@ -66,6 +66,12 @@
 #define VERSION_6(KEY, BYTES)                                                                                          \
 	"CREATE TABLE outbox (seq " KEY " PRIMARY KEY, day BIGINT NOT NULL, lines " BYTES " NOT NULL);"
 
+/* What happened to nodes and queues: `name` is the `kind`'s, who and why may be NULL. */
+#define VERSION_7(KEY)                                                                                                 \
+	"CREATE TABLE life (seq " KEY " PRIMARY KEY, kind TEXT NOT NULL, name TEXT NOT NULL, time BIGINT NOT NULL,"    \
+	" type TEXT NOT NULL, at BIGINT NOT NULL, who TEXT, reason TEXT);"                                             \
+	"CREATE INDEX life_name ON life (kind, name, seq);"
+
 static const char *const migrations[][2] = {
 	{VERSION_1("INTEGER", "BLOB"), VERSION_1("BIGINT", "BYTEA")},
 	{VERSION_2("INTEGER"), VERSION_2("BIGSERIAL")},
@@ -74,9 +80,11 @@ static const char *const migrations[][2] = {
 	 VERSION_4("BIGINT", "md5(random()::text || clock_timestamp()::text || pg_backend_pid()::text)")},
 	{VERSION_5(" WITHOUT ROWID"), VERSION_5("")},
 	{VERSION_6("INTEGER", "BLOB"), VERSION_6("BIGINT", "BYTEA")},
+	{VERSION_7("INTEGER"), VERSION_7("BIGINT")},
 };
 #define VERSION ((int64_t)(sizeof migrations / sizeof *migrations))
 
+#define LIFE_COLUMNS "seq, kind, name, time, type, at, who, reason"
 #define EVENT_COLUMNS "seq, job, time, type, at, \"by\", nodes, data"
 
 const struct statement_row statements[STATEMENT_COUNT] = {
@@ -125,6 +133,22 @@ const struct statement_row statements[STATEMENT_COUNT] = {
 			LEDGER_TYPES, ""},
 	[PUT_OUTBOX] = {"INSERT INTO outbox (seq, day, lines) VALUES ($1, $2, $3)", "iib", ""},
 	[TRIM_OUTBOX] = {"DELETE FROM outbox WHERE seq <= $1", "i", ""},
+	[PUT_LIFE] =
+		{"INSERT INTO life (" LIFE_COLUMNS ") VALUES ($1, $2, $3, $4, $5, $6, $7, $8)"
+		 " ON CONFLICT (seq) DO UPDATE SET kind = excluded.kind, name = excluded.name, time = excluded.time,"
+		 " type = excluded.type, at = excluded.at, who = excluded.who, reason = excluded.reason",
+		 "ittititt", ""},
+	[TRIM_LIFE] = {"DELETE FROM life WHERE kind = $1 AND name = $2 AND seq <="
+		       " (SELECT seq FROM life WHERE kind = $1 AND name = $2 ORDER BY seq DESC LIMIT 1 OFFSET $3)",
+		       "tti", ""},
+	[GET_LIVES] = {"SELECT " LIFE_COLUMNS " FROM life ORDER BY seq", "", "ittititt"},
+	[GET_LIFE] = {"SELECT " LIFE_COLUMNS " FROM life WHERE kind = $1 AND name = $2 ORDER BY seq", "tt", "ittititt"},
+	[KEEP_LIFE] =
+		{"INSERT INTO damaged (time, what, reason, record)"
+		 " SELECT $1, $2, $3, kind || ' ' || name || ' time ' || time || ' type ' || type || ' at ' || at"
+		 " || ' who ' || coalesce(who, '-') || ' reason ' || coalesce(reason, '-') FROM life WHERE seq = $4",
+		 "itti", ""},
+	[DROP_LIFE] = {"DELETE FROM life WHERE seq = $1", "i", ""},
 	[KEEP_OBJECT] = {"INSERT INTO damaged (time, what, reason, record)"
 			 " SELECT $1, $2, $3, value FROM object WHERE kind = $4 AND name = $5",
 			 "itttt", ""},

@@ -270,6 +270,18 @@ void store_put_event(struct store *s, const struct store_event *e)
 	       store_text(s, e->nodes), store_text(s, e->data));
 }
 
+void store_put_life(struct store *s, const struct store_life *e)
+{
+	CHANGE(s, PUT_LIFE, number_value(e->seq), text_value(s, e->kind), text_value(s, e->name),
+	       number_value((uint64_t)e->time), text_value(s, e->type), number_value((uint64_t)e->at),
+	       store_text(s, e->who), store_text(s, e->reason));
+}
+
+void store_trim_life(struct store *s, const char *kind, const char *name, uint64_t keep)
+{
+	CHANGE(s, TRIM_LIFE, text_value(s, kind), text_value(s, name), number_value(keep));
+}
+
 void store_put_script(struct store *s, uint64_t id, const void *text, size_t n)
 {
 	CHANGE(s, PUT_SCRIPT, number_value(id), bytes_value(s, text, n));
@@ -322,6 +334,14 @@ void store_keep_event(struct store *s, const char *what, const char *reason, uin
 
 	CHANGE(s, KEEP_EVENT, number_value((uint64_t)time(NULL)), text_value(s, what), text_value(s, reason), k);
 	CHANGE(s, DROP_EVENT, k);
+}
+
+void store_keep_life(struct store *s, const char *what, const char *reason, uint64_t seq)
+{
+	struct value k = number_value(seq);
+
+	CHANGE(s, KEEP_LIFE, number_value((uint64_t)time(NULL)), text_value(s, what), text_value(s, reason), k);
+	CHANGE(s, DROP_LIFE, k);
 }
 
 /* Writing. */

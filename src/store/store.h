@@ -48,6 +48,15 @@ struct store_event {
 	const char *data;  /* JSON object: exit status, usage, who asked, why; or NULL */
 };
 
+/* What happened to a node or a queue. */
+struct store_life {
+	uint64_t seq;		 /* numbered with the events of jobs */
+	const char *kind, *name; /* "node" or "queue", and which */
+	int64_t time, at;
+	const char *type;	  /* a word */
+	const char *who, *reason; /* or NULL */
+};
+
 struct store;
 
 /* "sqlite:PATH", a plain path (the same), or "postgres://..." (libpq's URI or "postgresql://"). Creates what is missing
@@ -95,6 +104,8 @@ void store_put_body(struct store *s, uint64_t key, const char *body); /* the hea
 void store_put_head(struct store *s, uint64_t key, const char *head); /* the body stays */
 void store_put_event(struct store *s, const struct store_event *e);
 void store_put_script(struct store *s, uint64_t id, const void *text, size_t n);
+void store_put_life(struct store *s, const struct store_life *e);
+void store_trim_life(struct store *s, const char *kind, const char *name, uint64_t keep); /* but for the last ones */
 /* Settings: kind "server", "queue", "node", "meta"; value is JSON. Kind and name together up to 2,000 bytes. */
 void store_put_object(struct store *s, const char *kind, const char *name, const char *value);
 void store_drop_object(struct store *s, const char *kind, const char *name);
@@ -108,7 +119,7 @@ size_t store_pending(const struct store *s); /* 0: all is written; else at least
  * which every later commit goes, too, and fails all the same) with the sentence for the administrator. */
 int store_commit(struct store *s, struct err *err);
 
-/* Reads everything: objects, then jobs by key, then events by seq. A callback that returns < 0 with its sentence sets
+/* Reads everything: objects, then what happened to nodes and queues, then jobs by key, then events by seq. A callback that returns < 0 with its sentence sets
  * the record aside: it moves to the table `damaged` with the reason, and reading goes on. Strings are borrowed for the
  * call. A callback may remember changes, but not read or commit. NULL callbacks are skipped. */
 struct store_reader {
@@ -117,6 +128,7 @@ struct store_reader {
 	int (*event)(void *context, const struct store_event *e, struct err *err);
 	void (*damaged)(void *context, const char *what, const char *reason); /* told of each, for the log */
 	void *context;
+	int (*life)(void *context, const struct store_life *e, struct err *err);
 };
 int store_read(struct store *s, const struct store_reader *reader, struct err *err);
 /* The objects of a kind, by name, of what is committed; also for one that does not lead. Other than 0 from the callback
@@ -134,6 +146,9 @@ int store_get_script(struct store *s, uint64_t id, char **ret, size_t *ret_n, st
  * it, and is returned. */
 int store_get_events(struct store *s, uint64_t key, int (*event)(void *context, const struct store_event *e),
 		     void *context, struct err *err);
+/* The same of a node or a queue. */
+int store_get_life(struct store *s, const char *kind, const char *name,
+		   int (*one)(void *context, const struct store_life *e), void *context, struct err *err);
 /* The damaged records, for people: what and reason. */
 int store_get_damaged(struct store *s, void (*one)(void *context, const char *what, const char *reason), void *context,
 		      struct err *err);

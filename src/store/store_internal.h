@@ -37,6 +37,12 @@ enum statement {
 	ADD_LEDGER,
 	PUT_OUTBOX,
 	TRIM_OUTBOX,
+	PUT_LIFE,
+	TRIM_LIFE,
+	GET_LIVES,
+	GET_LIFE,
+	KEEP_LIFE,
+	DROP_LIFE,
 	KEEP_OBJECT, /* into `damaged` */
 	KEEP_JOB,
 	KEEP_EVENT,
@@ -167,6 +173,7 @@ int lead_lost(const struct store *s, struct err *err); /* -ESTALE and the senten
 /* Remember that a record moves to the table `damaged`. */
 void store_keep_object(struct store *s, const char *what, const char *reason, const char *kind, const char *name);
 void store_keep_job(struct store *s, const char *what, const char *reason, uint64_t key);
+void store_keep_life(struct store *s, const char *what, const char *reason, uint64_t seq);
 void store_keep_event(struct store *s, const char *what, const char *reason, uint64_t seq);
 
 /* The two numbers in the table `meta`. */

@@ -214,7 +214,8 @@ void on_damaged(void *context, const char *what, const char *reason)
 void expect_content(struct store *s, const char *reject, const char *text)
 {
 	struct listing l = {.reject = reject};
-	struct store_reader reader = {on_object, on_job, on_event, on_damaged, &l};
+	struct store_reader reader = {
+		.object = on_object, .job = on_job, .event = on_event, .damaged = on_damaged, .context = &l};
 	struct err err = {""};
 
 	if (store_read(s, &reader, &err) < 0)

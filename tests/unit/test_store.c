@@ -309,16 +309,75 @@ static void older_schema_is_migrated(void **state)
 	run_sql(w, "DROP TABLE history");
 	run_sql(w, "DROP TABLE ledger");
 	run_sql(w, "DROP TABLE outbox");
+	run_sql(w, "DROP TABLE life");
 	run_sql(w, "DROP INDEX event_job");
 	run_sql(w, "UPDATE meta SET value = 1 WHERE name = 'schema_version'");
 
 	s = open_store(w->url);
-	expect_sql(w, "SELECT value FROM meta WHERE name = 'schema_version'", "6");
+	expect_sql(w, "SELECT value FROM meta WHERE name = 'schema_version'", "7");
 	expect_sql(w, COUNT_COMMITS, "1");
 	expect_content(s, "rotten",
 		       "object meta next 2\ndamaged job 1: it has 'rotten' in it\n"
 		       "event 1 job 1[-1] by 0 time 1001 at 0 type 3 - -\n");
 	run_sql(w, "DROP INDEX event_job");
+	store_close(s);
+}
+
+static int life_note(void *context, const struct store_life *e)
+{
+	strbuf_printf(context, "%llu %s %s %lld %s %lld %s %s\n", (unsigned long long)e->seq, e->kind, e->name,
+		      (long long)e->time, e->type, (long long)e->at, e->who ? e->who : "-",
+		      e->reason ? e->reason : "-");
+	return 0;
+}
+
+static int life_read(void *context, const struct store_life *e, struct err *err)
+{
+	if (strcmp(e->type, "rotten") == 0)
+		return err_set(err, -EINVAL, "it is rotten");
+	return life_note(context, e);
+}
+
+static void expect_life(struct store *s, const char *kind, const char *name, const char *expected)
+{
+	struct strbuf text = {0};
+	struct err err;
+
+	assert_int_equal(store_get_life(s, kind, name, life_note, &text, &err), 0);
+	assert_string_equal(strbuf_text(&text), expected);
+	strbuf_fini(&text);
+}
+
+/* What happened to nodes and queues is kept in order, found by name, trimmed, and set aside when it can't be read. */
+static void lives_are_kept(void **state)
+{
+	struct world *w = *state;
+	struct store *s = open_store(w->url);
+	struct strbuf text = {0};
+	struct err err;
+
+	store_put_life(s, &(struct store_life){3, "node", "n1", 10, 0, "offline", "ana", NASTY});
+	store_put_life(s, &(struct store_life){1, "node", "n1", 9, 77, "drain", NULL, NULL});
+	store_put_life(s, &(struct store_life){2, "queue", "n1", 9, 0, "created", "root", ""});
+	store_put_life(s, &(struct store_life){4, "node", "n1", 11, 0, "rotten", NULL, NULL});
+	commit(s);
+	store_close(s);
+	s = open_store(w->url);
+
+	struct store_reader reader = {.life = life_read, .context = &text};
+
+	assert_int_equal(store_read(s, &reader, &err), 0);
+	assert_string_equal(strbuf_text(&text), "1 node n1 9 drain 77 - -\n2 queue n1 9 created 0 root \n"
+						"3 node n1 10 offline 0 ana " NASTY "\n");
+	expect_life(s, "node", "n1", "1 node n1 9 drain 77 - -\n3 node n1 10 offline 0 ana " NASTY "\n");
+	expect_life(s, "node", "n2", "");
+	expect_sql(w, "SELECT what || ': ' || reason FROM damaged", "event 4 of node n1: it is rotten");
+	store_trim_life(s, "node", "n1", 1);
+	store_trim_life(s, "queue", "n1", 1);
+	commit(s);
+	expect_life(s, "node", "n1", "3 node n1 10 offline 0 ana " NASTY "\n");
+	expect_life(s, "queue", "n1", "2 queue n1 9 created 0 root \n");
+	strbuf_fini(&text);
 	store_close(s);
 }
 
@@ -348,6 +407,7 @@ static void it_knows_itself(void **state)
 	run_sql(w, "DROP TABLE history");
 	run_sql(w, "DROP TABLE ledger");
 	run_sql(w, "DROP TABLE outbox");
+	run_sql(w, "DROP TABLE life");
 	run_sql(w, "UPDATE meta SET value = 3 WHERE name = 'schema_version'");
 	s = open_store(w->url); /* another is never called the same */
 	assert_string_not_equal(store_id(s), id);
@@ -374,6 +434,7 @@ static void failed_migration_is_undone(void **state)
 	run_sql(w, "DROP TABLE history");
 	run_sql(w, "DROP TABLE ledger");
 	run_sql(w, "DROP TABLE outbox");
+	run_sql(w, "DROP TABLE life");
 	s = open_store(w->url);
 	store_close(s);
 }
@@ -388,7 +449,7 @@ static void newer_schema_is_refused(void **state)
 	run_sql(w, "UPDATE meta SET value = 99 WHERE name = 'schema_version'");
 	assert_int_equal(store_open(w->url, &s, &err), -ENOTSUP);
 	assert_non_null(strstr(err.text, "version 99"));
-	assert_non_null(strstr(err.text, "up to 6"));
+	assert_non_null(strstr(err.text, "up to 7"));
 }
 
 /* SQLite alone. */
@@ -478,6 +539,7 @@ int main(void)
 		BOTH(lines_wait_in_the_outbox),
 		BOTH(older_schema_is_migrated),
 		BOTH(it_knows_itself),
+		BOTH(lives_are_kept),
 		BOTH(failed_migration_is_undone),
 		BOTH(newer_schema_is_refused),
 		SQLITE(files_are_private),

@@ -76,6 +76,8 @@ static void fill(const struct world *w)
 									 : NULL});
 	store_put_script(s, 1, "a\0b\xff\n", 5);
 	store_put_script(s, 2, "", 0);
+	store_put_life(s, &(struct store_life){7, "node", "n1", 10, 11, "drain", NULL, "why"});
+	store_put_life(s, &(struct store_life){8, "queue", "q", 10, 0, "created", "ana", NULL});
 	store_put_outbox(s, &(struct outbox_row){7, 20261115, "a line\n", 7});
 	commit(s);
 	run_sql(w, "INSERT INTO damaged (time, what, reason, record) VALUES (5, 'job 9', 'it is rotten', 'r')");
@@ -142,6 +144,7 @@ static void expect_all(const struct world *w, const char *id)
 	expect_sql(w, "SELECT what || reason || record || time FROM damaged", "job 9it is rottenr5");
 	expect_sql(w, "SELECT count(*) FROM history WHERE account IS NULL AND id IS NULL AND exit_status = -1", "1");
 	expect_sql(w, "SELECT sum(ran_ms * 100 + cpu_ms) FROM ledger", "1117");
+	expect_sql(w, "SELECT count(*) FROM life WHERE at = 11 AND who IS NULL AND reason = 'why'", "1");
 	run_sql(w, "UPDATE lead SET until = 0");
 }
 
