@@ -11,14 +11,16 @@
 #include "base/timetext.h"
 #include "cmd/commands.h"
 #include "cmd/history_list.h"
+#include "cmd/history_swf.h"
 #include "cmd/show.h"
+#include "cmd/when.h"
 
 #define LINES_MOST 10000 /* of a table: more is for programs */
 #define ROWS_MOST 200000 /* that are read for it: the elements of an array are one line */
 
 struct arguments {
 	const char *user, *group, *account, *project, *queue, *state, *name, *since, *until, *sum;
-	bool all, attempts, elements, json, csv;
+	bool all, attempts, elements, json, csv, swf;
 };
 
 #define TEXT(field, value, letter, about)                                                                              \
@@ -51,6 +53,7 @@ static const struct option options[] = {
 	FLAG(elements, 't', "List the elements of arrays one by one. JSON and CSV always do."),
 	FLAG(json, 0, "Print a JSON object for each job, newest first."),
 	FLAG(csv, 0, "Print comma-separated values, newest first; instants are seconds since 1970."),
+	FLAG(swf, 0, "Print a trace in the Standard Workload Format, for 'shunt simulate' and other simulators."),
 	{0},
 };
 
@@ -67,29 +70,12 @@ static const char *const examples[] = {
 	"Your use by month.",
 	"shunt history --all --since 365d --csv > year.csv",
 	"A year, for a spreadsheet.",
+	"shunt history --all --since 30d --swf > november.swf",
+	"A month as a trace, without names but in its header.",
 	NULL,
 };
 
 /* ---- asking ---- */
-
-/* "7d" ago, "2026-11-01", or with a time. */
-static int when_parse(const struct command *c, const char *option, const char *text, int64_t now, int64_t *ret)
-{
-	char midnight[64];
-	int64_t ago;
-	struct err err;
-
-	if (duration_parse(text, &ago, NULL) == 0) {
-		*ret = now > ago ? now - ago : 0;
-		return 0;
-	}
-	snprintf(midnight, sizeof midnight, "%.40s 00:00", text);
-	if (instant_parse(text, now, ret, &err) == 0 || instant_parse(midnight, now, ret, NULL) == 0)
-		return 0;
-	return command_misused(
-		c, "--%s %.60s: it must be a time ago such as 7d, a date such as 2026-11-01, or 2026-11-01T08:00",
-		option, text);
-}
 
 static void filter_add(const struct arguments *a, struct strbuf *path)
 {
@@ -148,7 +134,13 @@ static void csv_head(void)
 		printf("%s%s", fields[i], i + 1 < NFIELDS ? "," : "\n");
 }
 
-static void page_print(const struct arguments *a, const json_t *jobs, struct history_list *list)
+/* What is collected before it is printed. */
+struct collection {
+	struct history_list list;
+	struct history_swf swf;
+};
+
+static void page_print(const struct arguments *a, const json_t *jobs, struct collection *x)
 {
 	json_t *job;
 	size_t i;
@@ -159,21 +151,24 @@ static void page_print(const struct arguments *a, const json_t *jobs, struct his
 			csv_print(job);
 		else if (a->json)
 			json_dumpf(job, stdout, JSON_COMPACT), putchar('\n');
+		else if (a->swf)
+			history_swf_add(&x->swf, job);
 		else
-			history_list_add(list, job);
+			history_list_add(&x->list, job);
 	}
 }
 
 static bool is_table(const struct arguments *a)
 {
-	return !a->csv && !a->json;
+	return !a->csv && !a->json && !a->swf;
 }
 
 /* A page at a time; of a table all pages are kept. With an id: that job, else what the filter finds. */
 static int jobs_read(const struct command *c, struct client *client, const struct arguments *a, const char *id,
-		     int64_t since, int64_t until, struct history_list *list)
+		     int64_t since, int64_t until, struct collection *x)
 {
 	const char *bracket = id ? strchr(id, '[') : NULL;
+	struct history_list *list = &x->list;
 	struct strbuf path = {0};
 	struct reply reply;
 	char *next = NULL;
@@ -195,7 +190,7 @@ static int jobs_read(const struct command *c, struct client *client, const struc
 		next = json_is_string(json_object_get(reply.json, "next")) ? mem_strdup(object_text(reply.json, "next"))
 									   : NULL;
 		rows += json_array_size(json_object_get(reply.json, "jobs"));
-		page_print(a, json_object_get(reply.json, "jobs"), list);
+		page_print(a, json_object_get(reply.json, "jobs"), x);
 		reply_fini(&reply);
 	} while (next && (!is_table(a) || (list->lines.n < LINES_MOST && rows < ROWS_MOST)));
 	if (code == EXIT_OK && id && rows == 0)
@@ -207,27 +202,50 @@ static int jobs_read(const struct command *c, struct client *client, const struc
 	return code;
 }
 
+static int swf_print(const struct command *c, struct client *client, struct history_swf *x)
+{
+	struct reply nodes, server;
+	int64_t procs = 0;
+	int code = EXIT_OK;
+	const json_t *node;
+	size_t i;
+
+	if (!show_get(c, client, "/v1/nodes", &nodes, &code))
+		return code;
+	json_array_foreach(json_object_get(nodes.json, "nodes"), i, node) procs += object_number(node, "cpus", 0);
+	if (show_get(c, client, "/v1/server", &server, &code)) {
+		history_swf_print(x, object_text(server.json, "name"),
+				  (int64_t)json_array_size(json_object_get(nodes.json, "nodes")), procs, stdout);
+		reply_fini(&server);
+	}
+	reply_fini(&nodes);
+	return code;
+}
+
 static int jobs_show(const struct command *c, struct client *client, const struct arguments *a,
 		     const struct operands *operands, int64_t since, int64_t until)
 {
-	struct history_list list = {0};
+	struct collection x = {0};
 	int code = EXIT_OK;
 
 	if (a->csv)
 		csv_head();
 	if (operands->n == 0)
-		code = jobs_read(c, client, a, NULL, since, until, &list);
+		code = jobs_read(c, client, a, NULL, since, until, &x);
 	for (int i = 0; i < operands->n; i++) {
-		int one = jobs_read(c, client, a, operands->v[i], 0, 0, &list);
+		int one = jobs_read(c, client, a, operands->v[i], 0, 0, &x);
 		code = code ? code : one;
 	}
-	if (list.lines.n > 0)
-		history_list_print(&list, !a->user && (a->all || getuid() == 0));
+	if (code == EXIT_OK && a->swf)
+		code = swf_print(c, client, &x.swf);
+	if (x.list.lines.n > 0)
+		history_list_print(&x.list, !a->user && (a->all || getuid() == 0));
 	else if (code == EXIT_OK && is_table(a))
 		printf("No such job has ended in that time.\n");
-	if (list.arrays.n > 0 && terminal_columns() > 0)
+	if (x.list.arrays.n > 0 && terminal_columns() > 0)
 		printf("\n'shunt history -t' lists the elements of arrays.\n");
-	history_list_fini(&list);
+	history_list_fini(&x.list);
+	history_swf_fini(&x.swf);
 	return code;
 }
 
@@ -362,8 +380,10 @@ static int run(const struct command *c, const void *arguments, const struct oper
 	if (when_parse(c, "since", a->since, now, &since) != 0 ||
 	    (a->until && when_parse(c, "until", a->until, now, &until) != 0))
 		return EXIT_USAGE;
-	if (a->sum && operands->n)
-		return command_misused(c, "--sum is not for single jobs");
+	if (a->sum && (operands->n || a->swf))
+		return command_misused(c, a->swf ? "--swf has no sums" : "--sum is not for single jobs");
+	if (a->json + a->csv + a->swf > 1)
+		return command_misused(c, "one of --json, --csv and --swf, not several");
 	if (a->until && until <= since)
 		return command_misused(c, "--until is not later than --since");
 	if (!show_open(c, &client))
