@@ -6,8 +6,11 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "cmd/commands.h"
+#include "cmd/simulate_history.h"
+#include "cmd/when.h"
 #include "sim/machine.h"
 
 #define LUBLIN_MACHINE "flat:256"
@@ -52,6 +55,9 @@ static const struct option options[] = {
 	 0},
 	{"tolerance", OPTION_SECONDS, AT(tolerance), "SECONDS", "0", NULL, 0, 0,
 	 "How long a job may overrun its walltime before it is killed; the plan allows for it.", 0},
+	{"from-history", OPTION_TEXT, AT(from_history), "WHEN", NULL, NULL, 0, 0,
+	 "Replay the jobs that ended since then (30d ago, or a date) on the server, as far as you may see them. Without --machine they run on the server's nodes.",
+	 0},
 	{"generate", OPTION_WORD, AT(generate), "lublin|oscar", NULL, "lublin oscar", 0, 0,
 	 "Make the workload instead of reading one. lublin: Lublin and Feitelson's model (10,000 jobs on flat:256). "
 	 "oscar: the bursts of OscarPBS (318 jobs on nodes:40x8).",
@@ -74,6 +80,8 @@ static const char *const examples[] = {
 	"The first 50,000 jobs of a trace on nodes, pushing up to two deep.",
 	"shunt simulate --generate lublin --jobs 50000 --machine flat:512 --save my.work",
 	"A generated workload, kept for later.",
+	"shunt simulate --from-history 30d --policy shunt,easy",
+	"What another policy would have done with the last 30 days.",
 	NULL,
 };
 
@@ -138,6 +146,8 @@ static int workload_get(struct simulation *s, const struct operands *operands, s
 	const struct simulate_arguments *a = s->a;
 	int rc;
 
+	if (s->workload) /* the history */
+		return 0;
 	if (!a->generate) {
 		rc = workload_read(operands->v[0], rules_of(a), a->limit < 0 ? 0 : a->limit, &s->workload, err);
 		if (rc == 0 && strcmp(operands->v[0], "-") == 0) {
@@ -164,6 +174,7 @@ static int machine_get(struct simulation *s, struct err *err)
 		return err_set(err, -EINVAL,
 			       "%s does not say how large its machine is: add --machine flat:N or nodes:NxC", w->name);
 	s->machine = mem_strdup(text);
+	s->machine_name = mem_strdup(s->a->from_history && !s->a->machine ? "the server's nodes" : text);
 	int rc = machine_measure(text, &s->procs, err);
 	return rc < 0 && s->a->machine ? err_prefix(err, rc, "--machine") : rc;
 }
@@ -219,9 +230,13 @@ static int arguments_check(const struct command *c, const struct simulate_argume
 {
 	struct err err;
 
-	if (!a->generate && operands->n == 0)
+	if (a->from_history && (a->generate || operands->n > 0))
+		return command_misused(c, "either %s or --from-history, not both",
+				       a->generate ? "--generate" : operands->v[0]);
+	if (!a->generate && !a->from_history && operands->n == 0)
 		return command_misused(
-			c, "name a workload (a trace or a workload file; - is standard input), or --generate");
+			c,
+			"name a workload (a trace or a workload file; - is standard input), --generate or --from-history");
 	if (a->generate && operands->n > 0)
 		return command_misused(c, "either %s or --generate, not both", operands->v[0]);
 	if (!a->generate && (a->jobs >= 0 || a->save))
@@ -269,12 +284,25 @@ static int simulate(struct simulation *s, const struct operands *operands, struc
 	return rc == 0 ? fault : rc;
 }
 
+static int history_get(struct simulation *s)
+{
+	const struct simulate_arguments *a = s->a;
+	bool flat = a->machine && strncmp(a->machine, "flat:", 5) == 0;
+	int64_t since;
+	int code = when_parse(s->command, "from-history", a->from_history, (int64_t)time(NULL), &since);
+
+	return code != EXIT_OK ? code
+			       : simulate_history(s->command, since, a->limit < 0 ? 0 : a->limit, flat, &s->workload);
+}
+
 static int run(const struct command *c, const void *arguments, const struct operands *operands)
 {
 	struct simulation s = {.command = c, .a = arguments};
 	struct err err;
 	int code = arguments_check(c, s.a, operands);
 
+	if (code == EXIT_OK && s.a->from_history)
+		code = history_get(&s);
 	if (code != EXIT_OK)
 		return code;
 	if (simulate(&s, operands, &err) < 0)
@@ -283,6 +311,7 @@ static int run(const struct command *c, const void *arguments, const struct oper
 	workload_destroy(s.workload);
 	free(s.policy);
 	free(s.machine);
+	free(s.machine_name);
 	return code;
 }
 

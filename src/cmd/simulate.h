@@ -9,7 +9,7 @@
 #include "cmd/runs.h"
 
 struct simulate_arguments {
-	const char *policy, *machine, *rules, *starts, *chart, *starve_after, *generate, *model, *save;
+	const char *policy, *machine, *rules, *starts, *chart, *starve_after, *generate, *model, *save, *from_history;
 	bool json;
 	int64_t shake, seed, limit, push, migrate, tolerance, jobs, cores;
 };
@@ -19,7 +19,8 @@ struct simulation {
 	const struct command *command;
 	const struct simulate_arguments *a;
 	struct workload *workload;
-	char *machine;
+	char *machine;	    /* its text */
+	char *machine_name; /* ... for people */
 	int64_t procs;
 	const struct policy **policy;
 	int npolicies;

@@ -49,7 +49,8 @@ void simulation_tell_dropped(const struct simulation *s)
 	for (int i = 0; i < DROP_COUNT; i++)
 		sum += w->dropped[i];
 	if (sum > 0) {
-		fprintf(stderr, "shunt: %s: %s line%s left out", w->name, count_text(sum, count), sum == 1 ? "" : "s");
+		fprintf(stderr, "shunt: %s: %s %s%s left out", w->name, count_text(sum, count),
+			w->unit ? w->unit : "line", sum == 1 ? "" : "s");
 		const char *before = ": ";
 		for (int i = 0; i < DROP_COUNT; i++) {
 			if (w->dropped[i] == 0)
@@ -78,7 +79,7 @@ int simulation_tell_refused(const struct simulation *s, struct err *err)
 		refused = run->refused;
 		fprintf(stderr, "shunt: %s: %s%s%s%s job%s left out that %s can't hold; the first: %s\n",
 			s->workload->name, alone ? "policy " : "", alone ? run->policy->name : "", alone ? ": " : "",
-			count_text(refused, count), refused == 1 ? "" : "s", s->machine, run->refusal);
+			count_text(refused, count), refused == 1 ? "" : "s", s->machine_name, run->refusal);
 	}
 	for (int i = 0; i < s->runs.n; i++)
 		if (s->runs.run[i].stranded)
@@ -161,7 +162,7 @@ void simulation_print(const struct simulation *s, FILE *out)
 	count_text((int64_t)s->workload->jobs.n - refused, ran);
 	count_text((int64_t)s->workload->jobs.n, jobs);
 	fprintf(out, "%s: %s%s%s jobs on %s (%s processors)\n\n", s->workload->name, refused ? ran : "",
-		refused ? " of " : "", jobs, s->machine, count_text(s->procs, procs));
+		refused ? " of " : "", jobs, s->machine_name, count_text(s->procs, procs));
 	if (s->npolicies > SIDE_BY_SIDE)
 		print_rows(s, out);
 	else
@@ -181,7 +182,7 @@ void simulation_json(const struct simulation *s, FILE *out)
 	json_open_object(&j, NULL);
 	json_text(&j, "workload", s->workload->name);
 	json_int(&j, "jobs", (int64_t)s->workload->jobs.n);
-	json_text(&j, "machine", s->machine);
+	json_text(&j, "machine", s->machine_name);
 	json_int(&j, "procs", s->procs);
 	json_open_object(&j, "dropped");
 	for (int i = 0; i < DROP_COUNT; i++)
@@ -255,7 +256,7 @@ int simulation_chart(const struct simulation *s, struct err *err)
 		runs[i] = (struct chart_run){run->policy->name, run->outcome, run->n, run->procs};
 	}
 	snprintf(title, sizeof title, "%.80s: %s jobs on %.60s", s->workload->name,
-		 count_text((int64_t)s->workload->jobs.n, jobs), s->machine);
+		 count_text((int64_t)s->workload->jobs.n, jobs), s->machine_name);
 	int rc = chart_run_draw(s->a->chart, title, runs, s->npolicies, err);
 	free(runs);
 	if (rc == 0)

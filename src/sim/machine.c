@@ -174,7 +174,21 @@ static int machine_file(struct cluster *c, const char *path, struct err *err)
 	return rc < 0 ? rc : 0;
 }
 
+/* "node n1 cpus=8\nnode n2 ..." */
+static int machine_lines(struct cluster *c, const char *text, struct err *err)
+{
+	char *copy = mem_strdup(text), *rest = copy, *line;
+	int rc = 0;
+
+	while (rc == 0 && (line = strsep(&rest, "\n")))
+		rc = node_line(c, line, err);
+	free(copy);
+	return rc;
+}
+
 int machine_build(struct cluster *c, const char *text, struct err *err)
 {
+	if (strncmp(text, "node ", 5) == 0)
+		return machine_lines(c, text, err);
 	return is_text(text) ? machine_text(c, text, err) : machine_file(c, text, err);
 }

@@ -52,7 +52,9 @@ void workload_drop(struct workload *w, enum drop why, int64_t line, const char *
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof text, fmt, ap);
 	va_end(ap);
-	strbuf_printf(&note, "line %lld: %s", (long long)line, text);
+	if (line)
+		strbuf_printf(&note, "line %lld: ", (long long)line);
+	strbuf_puts(&note, text);
 	vec_push(&w->notes, note.text);
 }
 

@@ -55,6 +55,7 @@ struct workload {
 	int64_t procs; /* of the machine, by the header (MaxProcs, else MaxNodes); 0: not said */
 	int64_t nodes; /* MaxNodes; 0: not said */
 	int64_t dropped[DROP_COUNT];
+	const char *unit;  /* what is left out, when it is not a line */
 	VEC(char *) notes; /* "line 17: run time -1: skipped", the first 20 */
 };
 
@@ -66,7 +67,7 @@ enum rules {
 
 struct workload *workload_create(const char *name);
 void workload_destroy(struct workload *w);
-/* Counts what was left out, and notes the first ones: "line 17: " and the sentence. */
+/* Counts what was left out, and notes the first ones: "line 17: " and the sentence; the sentence alone if there is no line (0). */
 void workload_drop(struct workload *w, enum drop why, int64_t line, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
 /* The index in `texts` of a request as after -l, new or known. *ret_walltime is what it says of it, else -1. */
