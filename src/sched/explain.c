@@ -345,17 +345,18 @@ static const char *dim_name(const struct sched *s, enum res_dim d, int64_t n)
 	}
 }
 
-static const char *limit_owner(enum limit_kind kind)
+/* With the number, and an s. */
+static const char *limit_text(enum limit_kind kind)
 {
-	static const char *const name[LIMIT_KINDS] = {
-		[LIMIT_ALL] = "the server (max_running)",
-		[LIMIT_USER] = "each user (max_user_run)",
-		[LIMIT_ARRAY] = "its array (%, qsub -t)",
-		[LIMIT_QUEUE] = "its queue (max_running)",
-		[LIMIT_QUEUE_USER] = "each user of its queue (max_user_run)",
+	static const char *const text[LIMIT_KINDS] = {
+		[LIMIT_ALL] = "the limit of %lld running job%s of the server is reached (max_running)",
+		[LIMIT_USER] = "the limit of %lld running job%s of a user is reached (max_user_run)",
+		[LIMIT_ARRAY] = "the limit of %lld running element%s of its array is reached (%%, qsub -t)",
+		[LIMIT_QUEUE] = "the limit of %lld running job%s of its queue is reached (max_running)",
+		[LIMIT_QUEUE_USER] = "the limit of %lld running job%s of a user in its queue is reached (max_user_run)",
 	};
 
-	return name[kind];
+	return text[kind];
 }
 
 static void text_job(uint32_t job, job_namer name, void *context, struct strbuf *out)
@@ -402,8 +403,7 @@ void reason_text(const struct sched *s, uint32_t job, const struct reason *r, jo
 		strbuf_printf(out, "nothing is in its way: it starts with the next cycle");
 		break;
 	case WHY_LIMIT:
-		strbuf_printf(out, "%s has a limit of %lld running job%s, and as many run or have a reservation",
-			      limit_owner(r->limit), (long long)r->needed, r->needed == 1 ? "" : "s");
+		strbuf_printf(out, limit_text(r->limit), (long long)r->needed, r->needed == 1 ? "" : "s");
 		break;
 	case WHY_HELD:
 		strbuf_printf(out, "it is held; release it");

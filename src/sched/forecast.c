@@ -14,9 +14,8 @@ struct forecast {
 	job_vec ordered;    /* STARTs to confirm after the cycle */
 	forecast_told told; /* NULL: nobody, any more */
 	void *context;
-	struct forecast_gates gates;
+	struct gate *gate; /* NULL: what is held stays held */
 	int64_t now;
-	bool gated;   /* there are some */
 	bool begun;   /* the cycle of the present instant is over ... */
 	bool goes_on; /* ... but for what it left to the next one */
 };
@@ -59,10 +58,10 @@ static void on_event(void *context, const struct event *e)
 {
 	struct forecast *f = context;
 
-	if (f->gated && job_ended(cluster_job(&f->c, e->job)))
-		f->gates.ended(f->gates.context, e->job, e->type == EVENT_FINISH);
-	if (f->gated && e->type == EVENT_STARTED)
-		f->gates.started(f->gates.context, e->job);
+	if (f->gate && job_ended(cluster_job(&f->c, e->job)))
+		gate_ended(f->gate, e->job, e->type == EVENT_FINISH ? 0 : 1);
+	if (f->gate && e->type == EVENT_STARTED)
+		gate_started(f->gate, e->job);
 	if (e->type != EVENT_START)
 		return;
 	heap_push(&f->ends, e->at, e->job, cluster_job(&f->c, e->job)->attempt);
@@ -119,6 +118,7 @@ void forecast_destroy(struct forecast *f)
 	map_fini(&f->known);
 	heap_fini(&f->ends);
 	vec_free(&f->ordered);
+	gate_destroy(f->gate);
 	free(f);
 }
 
@@ -127,10 +127,10 @@ void forecast_pace(struct forecast *f, uint64_t work)
 	sched_pace(f->s, work);
 }
 
-void forecast_gate(struct forecast *f, const struct forecast_gates *g)
+struct gate *forecast_gate(struct forecast *f, const struct gate *g)
 {
-	f->gates = *g;
-	f->gated = true;
+	f->gate = gate_clone(g);
+	return f->gate;
 }
 
 void forecast_submit(struct forecast *f, uint32_t job, int64_t now, bool held)
@@ -141,25 +141,48 @@ void forecast_submit(struct forecast *f, uint32_t job, int64_t now, bool held)
 		sched_hold(f->s, job, now);
 }
 
-void forecast_release(struct forecast *f, uint32_t job)
+/* Nothing blocks it any more. */
+static bool gate_opened(struct forecast *f, uint32_t job)
 {
+	if (gate_blocks(f->gate, job) || cluster_job(&f->c, job)->state != STATE_HELD)
+		return false;
 	sched_release(f->s, job, f->now);
+	return true;
+}
+
+/* Releases whoever is eligible by now; whether there was anybody. */
+static bool gate_open(struct forecast *f)
+{
+	enum gate_news news;
+	bool any = false;
+	uint32_t job;
+
+	if (!f->gate)
+		return false;
+	while ((news = gate_news(f->gate, &job, NULL)) != NEWS_NONE) {
+		if (news == NEWS_FREED)
+			any |= gate_opened(f, job);
+		else if (news == NEWS_DOOMED)
+			sched_delete(f->s, job, f->now, NULL);
+	}
+	while (gate_due(f->gate, f->now, &job))
+		any |= gate_opened(f, job);
+	return any;
 }
 
 /* The cycles of one instant: what starts may open a gate for another. */
 static void decide(struct forecast *f)
 {
 	do {
-		if (f->gated)
-			f->gates.open(f->gates.context, f, f->now);
+		gate_open(f);
 		f->goes_on = !sched_cycle(f->s, f->now);
 		confirm(f);
-	} while (!f->goes_on && f->gated && f->gates.open(f->gates.context, f, f->now));
+	} while (!f->goes_on && gate_open(f));
 }
 
 static bool anyone_waits(const struct forecast *f)
 {
-	return sched_waiting(f->s) > 0 || (f->gated && f->gates.pending(f->gates.context) > 0);
+	return sched_waiting(f->s) > 0 || (f->gate && gate_pending(f->gate) > 0);
 }
 
 /* The next end that is still meant: not of an attempt that was stopped. A job that is planned to run longer ends then. */
@@ -189,8 +212,8 @@ static bool step(struct forecast *f)
 		decide(f);
 		return true;
 	}
-	if (f->gated && f->gates.next(f->gates.context) < at)
-		at = f->gates.next(f->gates.context);
+	if (f->gate && gate_next(f->gate) < at)
+		at = gate_next(f->gate);
 	if (ends && end.time <= at)
 		at = end.time;
 	if (at == TIME_NEVER)

@@ -2,12 +2,13 @@
  * forecast.h - when waiting jobs will start: the policy itself, run forward in virtual time on a copy of everything it knows.
  *
  * Every job that runs or starts is taken to last as long as it may and to succeed, nobody else comes, and no node fails. What is
- * held stays held, unless the caller simulates what holds it (struct forecast_gates). So the forecast is what the scheduler would
+ * held stays held, unless the gate that holds it goes on beside it (forecast_gate). So the forecast is what the scheduler would
  * do; it is wrong only where those assumptions are. It changes nothing.
  */
 #ifndef SCHED_FORECAST_H
 #define SCHED_FORECAST_H
 
+#include "rules/gate.h"
 #include "sched/sched.h"
 
 /* A start to come; nodes are borrowed for the call. */
@@ -24,25 +25,14 @@ typedef bool (*forecast_told)(void *context, const struct foreseen *f);
 
 struct forecast;
 
-/* What keeps held jobs from the scheduler, simulated beside it by the caller who knows. */
-struct forecast_gates {
-	void *context;
-	void (*started)(void *context, uint32_t job);
-	void (*ended)(void *context, uint32_t job, bool ran); /* ran false: it expired */
-	/* Before each cycle: gives the jobs that may be considered now to forecast_release(). Whether there were any. */
-	bool (*open)(void *context, struct forecast *f, int64_t now);
-	int64_t (*next)(const void *context);	/* the instant at which it opens by itself; TIME_NEVER: not at all */
-	size_t (*pending)(const void *context); /* held jobs that it may still open for */
-};
-
 /* A copy of the scheduler's world, at its instant. It shares nothing that changes with it: another thread may run it. */
 struct forecast *forecast_create(const struct sched *s);
 void forecast_destroy(struct forecast *f);
 void forecast_pace(struct forecast *f, uint64_t work); /* see sched_pace(); that of the scheduler otherwise */
-void forecast_gate(struct forecast *f, const struct forecast_gates *g); /* before it is run */
+/* What keeps held jobs from the scheduler goes on in the copy, too: from a clone of `g`, which is returned and is the forecast's. Before it is run. */
+struct gate *forecast_gate(struct forecast *f, const struct gate *g);
 /* A job in STATE_NEW, filled in, is submitted to the copy now; held if something keeps it from the scheduler. */
 void forecast_submit(struct forecast *f, uint32_t job, int64_t now, bool held);
-void forecast_release(struct forecast *f, uint32_t job);
 /* Runs until every waiting job has started, `told` has had enough, or after `cycles` cycles; then it may be run on. Whether nothing is
  * left to run. */
 bool forecast_run(struct forecast *f, size_t cycles, forecast_told told, void *context);

@@ -161,7 +161,6 @@ static void turn_decide(struct server *s)
 {
 	for (int i = 0; i < 8; i++) { /* an end may end others, and free what more can start in */
 		dispatch_settle(s);
-		block_offer(s);
 		if (!s->turn->dirty)
 			break;
 		s->turn->dirty = false;
@@ -258,8 +257,8 @@ static void sleep_set(struct server *s)
 		wake = next;
 	if ((next = failures_next(s)) < wake)
 		wake = next;
-	if (heap_peek(&s->agenda->releases, &x) && x.time < wake)
-		wake = x.time;
+	if ((next = gate_next(s->gate)) < wake)
+		wake = next;
 	if (heap_peek(&s->agenda->forgets, &x) && x.time < wake)
 		wake = x.time;
 	s->turn->wake = wake;
@@ -392,7 +391,7 @@ static void before_poll(uv_prepare_t *prepare)
 		turn(s);
 	s->slices->sliced = false;
 	/* the poll does not wait then; started before, the timer would be over by now */
-	if ((works_ready(s) || s->turn->waiting_offers || s->turn->undecided) && !s->turn->stopped)
+	if ((works_ready(s) || s->turn->undecided) && !s->turn->stopped)
 		uv_timer_start(&s->turn->timer, on_timer, 0, 0);
 	held_count(s);
 }

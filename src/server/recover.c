@@ -108,7 +108,6 @@ static int restore_array(struct recovery *r, uint64_t number, struct spec *p, st
 	if (rc < 0)
 		return rc;
 	a = array_add(s, number, p, &spec);
-	a->first = s->cluster->njobs;
 	for (int64_t i = array_next(&spec, -1); i >= 0; i = array_next(&spec, i)) {
 		uint32_t id = entry_add(s, job_key(number, i), p);
 		submitted(s, id, id - a->first < p->eligible);
@@ -361,8 +360,6 @@ static void restore_entry(struct server *s, uint32_t id)
 	if (job->state >= STATE_ALLOCATED && !plan_holds(s->plan, id))
 		place_lost(s, id);
 	sched_restore(s->sched, id, s->clock->now);
-	if (job->state != STATE_HELD && !(e->spec->legacy && job->state == STATE_CANDIDATE))
-		block_running(s, id); /* it has its place within the limits */
 	if (job->state == STATE_NOW || job->state == STATE_RUNNING)
 		heap_push(&s->agenda->ends, plan_piece(s->plan, id, 0)->end, id, job->attempt);
 	if (job->state == STATE_NOW && !attempt_find(s, id, job->attempt))
@@ -437,6 +434,7 @@ int recover(struct server *s, struct err *err)
 	if (s->jobs->next_seq == 0)
 		s->jobs->next_seq = 1;
 	plan_advance(s->plan, s->clock->now);
+	block_limits(s);
 	restore_entries(s);
 	for (uint32_t id = 1; id < s->jobs->entries.n; id++) {
 		struct entry *e = &s->jobs->entries.v[id];
@@ -445,7 +443,7 @@ int recover(struct server *s, struct err *err)
 		if (e->broken)
 			hold_broken(s, id); /* also if it runs: it may come back */
 		if (entry_job(s, id)->state <= STATE_ALLOCATED)
-			block_restore(s, id);
+			block_begin(s, id);
 		if (e->spec->legacy && !e->spec->array)
 			legacy_end(s, e->key, e->spec);
 	}

@@ -21,6 +21,8 @@ struct server {
 	struct cluster *cluster;
 	struct plan *plan;
 	struct sched *sched;
+	struct gate *gate;     /* who is eligible */
+	struct limits *limits; /* how many may run */
 	/* what it works with */
 	struct store *store;
 	struct http *http;

@@ -19,6 +19,8 @@
 #include "net/http.h"
 #include "net/listener.h"
 #include "plan/pack.h"
+#include "rules/gate.h"
+#include "rules/limit.h"
 #include "sched/explain.h"
 #include "sched/forecast.h"
 #include "sched/sched.h"
@@ -42,6 +44,7 @@
 #include "server/job/failures.h"
 #include "server/job/jobs.h"
 #include "server/job/spec.h"
+#include "server/life/block.h"
 #include "server/life/foresee.h"
 #include "server/life/world.h"
 #include "server/node/nodes.h"
@@ -196,31 +199,8 @@ void acted_keep(struct server *s, struct acted *x, bool complete); /* what was a
 int acted_restore(struct server *s, const char *name, const json_t *o, struct err *err); /* at recovery */
 void acted_turn(struct server *s);							 /* forgets old ones */
 
-/* ---- block.c: what keeps a job from the scheduler ---- */
-/* A limit on running jobs that a job counts against. */
-struct limit {
-	uint64_t identity[3]; /* the same for all jobs that count against it */
-	int64_t *active;      /* those that count now; valid until the next call */
-	int64_t most;	      /* below 0: any number */
-};
-#define LIMITS_MAX 5
-uint32_t limits_of(struct server *s, uint64_t number, const struct spec *p, struct limit ret[LIMITS_MAX]);
-void block_set(struct server *s, uint32_t id, unsigned bits);
-void block_clear(struct server *s, uint32_t id, unsigned bits);
-void block_offer(struct server *s);		    /* lets as many through as limits allow */
-void block_begin(struct server *s, uint32_t id);    /* a job begins to wait: derives all its blocks */
-void block_running(struct server *s, uint32_t id);  /* a job runs, whatever blocked it */
-void block_restore(struct server *s, uint32_t id);  /* a waiting job after recovery: only the reasons are derived */
-void block_rank(struct server *s, uint32_t id);	    /* its rank has changed */
-void block_leave(struct server *s, uint32_t id);    /* a job no longer waits or runs */
-void depend_watch(struct server *s, uint32_t id);   /* its dependencies are looked at when those jobs change */
-void depend_changed(struct server *s, uint32_t id); /* a job started or ended: who waits for it? */
-bool depend_settle(struct server *s,
-		   int64_t *steps); /* looks at as many of those; the others become a work. False: none */
-enum depend_state depend_look(struct server *s, uint32_t id, struct strbuf *why);
-void block_queue(struct server *s, const struct queue *q); /* it was started or stopped */
-void block_array(struct server *s, const struct array *a); /* another number of its elements may run at once */
-void block_due(struct server *s);			   /* jobs whose time has come */
+/* ---- depend.c ---- */
+void depend_watch(struct server *s, uint32_t id); /* those it depends on are not forgotten before it has ended */
 
 /* ---- dispatch.c: starts, ends ---- */
 void dispatch_listener(void *context, const struct event *e); /* the scheduler's events */
@@ -310,14 +290,6 @@ struct home {
 };
 void output_home(struct server *s, uint32_t id, const json_t *body, bool error, struct arena *a, struct home *ret);
 int stage_check(const char *what, const char *text, struct err *err); /* -EINVAL: not as -W stagein has it */
-
-/* ---- gatekeeper.c: what blocks jobs (block.c), simulated beside a forecast ---- */
-struct gatekeeper *gatekeeper_create(struct server *s); /* as it is now */
-void gatekeeper_attend(struct gatekeeper *g, struct forecast *f);
-/* The scratch job is submitted to the forecast, with what blocks it by its spec. */
-void gatekeeper_submit(struct gatekeeper *g, struct server *s, struct forecast *f, const struct spec *p);
-bool gatekeeper_blocks(const struct gatekeeper *g, uint32_t id); /* by something else than limits, still */
-void gatekeeper_destroy(struct gatekeeper *g);
 
 /* ---- foresee.c: when waiting jobs will start ---- */
 #define FORECAST_OLD 10		      /* seconds, from which its age is mentioned */

@@ -426,9 +426,10 @@ static void dump(struct history *h, struct strbuf *out)
 		if (s->jobs->entries.v[id].spec) {
 			const struct entry *e = &s->jobs->entries.v[id];
 			job_see(h, id, NULL, out);
-			strbuf_printf(out, "  key %llx block %x eligible %d rank %.6f guaranteed %d since %lld\n",
-				      (unsigned long long)e->key, e->block, e->eligible, entry_job(s, id)->rank,
-				      entry_job(s, id)->guaranteed, (long long)entry_job(s, id)->since);
+			strbuf_printf(out, "  key %llx block %x limited %d rank %.6f guaranteed %d since %lld\n",
+				      (unsigned long long)e->key, gate_blocks(s->gate, id), sched_limited(s->sched, id),
+				      entry_job(s, id)->rank, entry_job(s, id)->guaranteed,
+				      (long long)entry_job(s, id)->since);
 			running_see(h, id, out);
 			job_check(entry_job(s, id));
 		}
@@ -485,7 +486,7 @@ static bool restart(struct history *h)
 	/* Actions are not waited for, but what recovery would derive is. */
 	for (int i = 0;
 	     i == 0 ||
-	     ((store_pending(h->s->store) || h->s->slices->depend_work || h->s->slices->queue_works) && i < 1000);
+	     ((store_pending(h->s->store) || gate_has_news(h->s->gate) || h->s->slices->queue_works) && i < 1000);
 	     i++) {
 		h->now_us += 1000; /* a commit may wait for company */
 		bare_clock(h->now_us);
@@ -562,7 +563,7 @@ static bool drain(struct history *h)
 			struct strbuf text = {0};
 			const struct entry *e = &h->s->jobs->entries.v[id];
 			job_see(h, id, NULL, &text);
-			printf("# stuck, block %x: %s: %.300s\n", e->block,
+			printf("# stuck, block %x: %s: %.300s\n", gate_blocks(h->s->gate, id),
 			       e->outcome && e->outcome->comment ? e->outcome->comment : "", text.text);
 			strbuf_fini(&text);
 			if (!h->loud)

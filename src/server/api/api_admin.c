@@ -155,8 +155,7 @@ static void server_changed(struct server *s)
 	attrs_store(s, "server", "server", s->attrs);
 	world_settings(s);
 	agents_settings(s);
-	s->turn->waiting_offers = true;
-	s->turn->dirty = true;
+	block_limits(s);
 }
 
 void api_server(struct server *s, struct http_request *r, const struct asker *w)
@@ -244,7 +243,7 @@ static void queue_change(struct server *s, struct http_request *r, const struct 
 		attrs_store(s, "queue", q->name, &q->attrs);
 		if (attrs_bool(&q->attrs, "started") != started)
 			block_queue(s, q);
-		s->turn->waiting_offers = s->turn->dirty = true;
+		block_limits(s);
 		strbuf_puts(&out, "{}");
 		reply_later(s, r, 200, &out);
 	}

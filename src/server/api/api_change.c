@@ -208,7 +208,6 @@ static int nodes_arg(struct change *c, uint32_t *ret, const char **code, struct 
 static int do_run(struct change *c, uint32_t id, const char **code, struct err *err)
 {
 	struct server *s = c->s;
-	const struct entry *e = &s->jobs->entries.v[id];
 	bool held = entry_job(s, id)->state == STATE_HELD;
 	uint32_t on;
 	int rc;
@@ -221,7 +220,7 @@ static int do_run(struct change *c, uint32_t id, const char **code, struct err *
 		return ended_error(code, err);
 	if (runs(s, id))
 		return state_error(s, id, "it runs already", code, err);
-	if (e->block & ~(BLOCK_QUEUE | BLOCK_LIMIT | BLOCK_RETRY))
+	if (gate_blocks(s->gate, id) & ~(unsigned)(BLOCK_QUEUE | BLOCK_RETRY))
 		return state_error(s, id, "it is held, or waits for its time or for other jobs", code, err);
 	if ((rc = nodes_arg(c, &on, code, err)) < 0)
 		return rc;

@@ -470,41 +470,34 @@ static void name_job(void *context, uint32_t job, struct strbuf *out)
 static void why_blocked(struct server *s, uint32_t id, struct strbuf *out)
 {
 	const struct entry *e = &s->jobs->entries.v[id];
+	unsigned block = gate_blocks(s->gate, id);
 	char when[32];
 
-	if (e->block & BLOCK_MISFIT)
+	if (block & BLOCK_MISFIT)
 		strbuf_puts(
 			out,
 			"no node could hold it, since the nodes have changed: qalter -l what it asks for, or bring the nodes back");
-	else if (e->block & BLOCK_SYSTEM)
+	else if (block & BLOCK_SYSTEM)
 		strbuf_printf(out, "it is held by the system%s%s: qrls -h s, by a manager, releases it",
 			      e->outcome && e->outcome->comment ? ": " : "",
 			      e->outcome && e->outcome->comment ? e->outcome->comment : "");
-	else if (e->block & BLOCK_HOLDS)
+	else if (block & BLOCK_HOLDS)
 		strbuf_printf(out, "it is held by its %s: qrls -h %s releases it",
-			      e->block & BLOCK_USER ? "user" : "operator", e->block & BLOCK_USER ? "u" : "o");
-	else if (e->block & BLOCK_DEPEND) {
+			      block & BLOCK_USER ? "user" : "operator", block & BLOCK_USER ? "u" : "o");
+	else if (block & BLOCK_DEPEND) {
 		strbuf_puts(out, "it waits for other jobs: ");
-		depend_look(s, id, out);
-	} else if (e->block & BLOCK_TIME)
+		block_explain(s, id, out);
+	} else if (block & BLOCK_TIME)
 		strbuf_printf(out, "it is not to start before %s (-a): qalter -a changes that",
 			      instant_format(e->spec->at, when, sizeof when));
-	else if (e->block & BLOCK_RETRY)
+	else if (block & BLOCK_RETRY)
 		strbuf_printf(out, "%s (failure %u)",
 			      e->outcome && e->outcome->comment ? e->outcome->comment
 								: "it failed, and is tried again later",
 			      e->failures ? e->failures->total : 0);
-	else if (e->block & BLOCK_QUEUE)
+	else if (block & BLOCK_QUEUE)
 		strbuf_printf(out, "its queue %s is stopped: qstart, by an operator, starts it",
 			      word(s, e->spec->queue));
-	else if (array_find(s, job_key_number(e->key)) && array_find(s, job_key_number(e->key))->limit)
-		strbuf_printf(out, "the limit of %lld running element%s of its array is reached (%%, qsub -t)",
-			      (long long)array_find(s, job_key_number(e->key))->limit,
-			      array_find(s, job_key_number(e->key))->limit == 1 ? "" : "s");
-	else
-		strbuf_puts(
-			out,
-			"a limit on the running jobs of its user, its queue or the server is reached (max_user_run, max_running)");
 }
 
 /* When a job that waits is expected to start, or why nobody can say. */
@@ -515,12 +508,12 @@ static void why_expected(const struct server *s, uint32_t id, bool known, int64_
 	if (known) {
 		strbuf_printf(out, "; it is expected to start in %s",
 			      duration_human(at > s->clock->now ? at - s->clock->now : 0, when, sizeof when));
-		if (s->jobs->entries.v[id].block & BLOCK_DEPEND)
+		if (gate_blocks(s->gate, id) & BLOCK_DEPEND)
 			strbuf_puts(out, ", if the jobs it waits for succeed");
 		if (s->outlook->expected_at > 0 && s->clock->now - s->outlook->expected_at >= FORECAST_OLD)
 			strbuf_printf(out, " (as of %s ago)",
 				      duration_human(s->clock->now - s->outlook->expected_at, age, sizeof age));
-	} else if (s->jobs->entries.v[id].block & (BLOCK_HOLDS | BLOCK_QUEUE | BLOCK_MISFIT)) {
+	} else if (gate_blocks(s->gate, id) & (BLOCK_HOLDS | BLOCK_QUEUE | BLOCK_MISFIT)) {
 		strbuf_puts(out, "; until then there is no estimate of its start");
 	} else {
 		strbuf_puts(out, "; no estimate: ");

@@ -18,7 +18,7 @@ struct whatif_work {
 	struct submission x;
 	char *rule;		   /* that would refuse it; NULL: none */
 	struct forecast *forecast; /* NULL: not begun */
-	struct gatekeeper *gates;
+	const struct gate *gate;   /* of the forecast */
 	struct whatif known;
 	int32_t *nodes;
 	int64_t asked; /* instant */
@@ -39,7 +39,7 @@ static void answer(struct server *s, struct whatif_work *w)
 	const struct spec *p = w->x.spec;
 	uint32_t n = s->cluster->requests.v[p->request].nfrags;
 	int64_t at = w->known.start;
-	bool unblocked = !gatekeeper_blocks(w->gates, s->world->scratch);
+	bool unblocked = !gate_blocks(w->gate, s->world->scratch);
 	struct strbuf out = {0};
 	struct json j;
 
@@ -79,8 +79,6 @@ static void whatif_free(struct server *s, struct whatif_work *w)
 {
 	if (s->slices->asking == w)
 		s->slices->asking = NULL;
-	if (w->gates)
-		gatekeeper_destroy(w->gates);
 	forecast_destroy(w->forecast);
 	submission_fini(&w->x);
 	free(w->rule);
@@ -95,9 +93,7 @@ static void begin(struct server *s, struct whatif_work *w)
 	w->nodes = mem_zalloc((s->cluster->requests.v[w->x.spec->request].nfrags + 1) * sizeof *w->nodes);
 	w->asked = s->clock->now;
 	w->forecast = forecast_create(s->sched);
-	w->gates = gatekeeper_create(s);
-	gatekeeper_attend(w->gates, w->forecast);
-	gatekeeper_submit(w->gates, s, w->forecast, w->x.spec);
+	w->gate = block_foresee(s, w->forecast, w->x.spec);
 }
 
 static bool whatif_step(struct server *s, struct work *work)

@@ -496,7 +496,7 @@ static void put_shortage(const struct subject *x, struct value *v)
 
 static void f_comment(const struct subject *x, struct value *v)
 {
-	unsigned block = x->e->block;
+	unsigned block = gate_blocks(x->s->gate, x->id);
 
 	if (x->a)
 		return;
@@ -516,7 +516,7 @@ static void f_comment(const struct subject *x, struct value *v)
 		put_text(v, "failed, and is not tried again yet");
 	else if (block & BLOCK_QUEUE)
 		put_text(v, "its queue is stopped");
-	else if (block & BLOCK_LIMIT)
+	else if (sched_limited(x->s->sched, x->id))
 		put_text(v, "a limit on running jobs is reached");
 	else if (json_is_string(json_object_get(x->body, "comment")))
 		put_body(x, v, "comment");

@@ -13,12 +13,11 @@ struct turn {
 	uv_prepare_t prepare;
 	uv_timer_t timer;
 	uv_signal_t term, interrupt, hangup;
-	uint64_t requests;   /* that were there at the last turn */
-	bool asked;	     /* there are more in this one */
-	bool dirty;	     /* the scheduler must look */
-	bool undecided;	     /* its cycle goes on in the next turn */
-	bool waiting_offers; /* limits may allow more now */
-	bool emptying;	     /* to stop when the last job has ended */
+	uint64_t requests; /* that were there at the last turn */
+	bool asked;	   /* there are more in this one */
+	bool dirty;	   /* the scheduler must look */
+	bool undecided;	   /* its cycle goes on in the next turn */
+	bool emptying;	   /* to stop when the last job has ended */
 	bool terminating, stopped;
 	bool dismissed;	   /* it was asked to stop by 'shunt down': commands need not wait until it is back */
 	bool farewell;	   /* that agents are told to wait is in the store */

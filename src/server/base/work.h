@@ -40,18 +40,18 @@ struct work {
 
 /* What is done in slices. */
 struct slices {
-	VEC(struct work *) works;	 /* in turn */
-	int64_t slice_steps;		 /* that a slice has at most; 0: as many as its time allows */
-	bool sliced;			 /* since the last poll there has been a slice */
-	VEC(struct acted *) acted;	 /* acted.c: actions with a key */
-	int64_t acted_sweep;		 /* instant */
-	struct submit_work *submitting;	 /* api_submit.c: the large one that is being read; NULL: none */
-	struct whatif_work *asking;	 /* api_whatif.c: the one that is being answered; NULL: none */
-	struct depend_work *depend_work; /* depend.c; NULL: all dependencies have been looked at */
-	int64_t depend_steps;		 /* that this turn has left for them */
-	int queue_works;		 /* block.c: queues and arrays whose jobs are being looked at; */
-	int queue_stops;		 /* ... those of which fewer may start */
-	struct reorder *reorder;	 /* order.c; NULL: all are in order */
+	VEC(struct work *) works;	/* in turn */
+	int64_t slice_steps;		/* that a slice has at most; 0: as many as its time allows */
+	bool sliced;			/* since the last poll there has been a slice */
+	VEC(struct acted *) acted;	/* acted.c: actions with a key */
+	int64_t acted_sweep;		/* instant */
+	struct submit_work *submitting; /* api_submit.c: the large one that is being read; NULL: none */
+	struct whatif_work *asking;	/* api_whatif.c: the one that is being answered; NULL: none */
+	struct work *news_work;		/* block.c; NULL: what jobs mean for others has been looked at */
+	int64_t depend_steps;		/* that this turn has left for them */
+	int queue_works;		/* block.c: queues whose jobs are being looked at; */
+	int queue_stops;		/* ... those that were stopped */
+	struct reorder *reorder;	/* order.c; NULL: all are in order */
 };
 
 void work_add(struct server *s, struct work *w, const struct work_kind *kind);

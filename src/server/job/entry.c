@@ -120,7 +120,7 @@ static void apply_intent(struct entry *x, const struct event *e, const struct pa
 static bool asks_otherwise(const struct spec *a, const struct spec *b)
 {
 	return a->resources != b->resources || a->request != b->request || a->walltime != b->walltime ||
-	       a->deadline != b->deadline || a->kind != b->kind || a->powers != b->powers;
+	       a->deadline != b->deadline || a->kind != b->kind || a->powers != b->powers || a->queue != b->queue;
 }
 
 static void apply_alter(struct server *s, struct entry *x, struct job *job, const struct payload *p)
@@ -140,20 +140,12 @@ static void apply_alter(struct server *s, struct entry *x, struct job *job, cons
 	spec_unref(old);
 }
 
-/* Jobs may depend on it. */
-static bool concerns_others(int type)
-{
-	return type == EVENT_STARTED || type == EVENT_FINISH || type == EVENT_DELETE || type == EVENT_EXPIRE;
-}
-
 void entry_apply(struct server *s, const struct event *e, const struct payload *p)
 {
 	struct entry *x = &s->jobs->entries.v[e->job];
 	struct job *job = entry_job(s, e->job);
 
 	x->modified = e->time;
-	if (job_key_index(x->key) >= 0 && concerns_others((int)e->type))
-		array_find(s, job_key_number(x->key))->fate_known = false;
 	switch ((int)e->type) {
 	case EVENT_START:
 		apply_start(s, x, p);
@@ -161,6 +153,7 @@ void entry_apply(struct server *s, const struct event *e, const struct payload *
 	case EVENT_STARTED:
 		x->ran = true;
 		apply_started(s, x, e, p);
+		gate_started(s->gate, e->job);
 		break;
 	case EVENT_PLACED:
 		exec_host_set(s, x, p->attempt);
@@ -199,6 +192,16 @@ void entry_apply(struct server *s, const struct event *e, const struct payload *
 	default:
 		break;
 	}
+	if (job_ended(job))
+		gate_ended(s->gate, e->job, x->exit_status);
+}
+
+/* The number of the array that a job is an element of; 0: none. */
+static uint64_t array_of(const struct server *s, uint32_t id)
+{
+	uint64_t key = s->jobs->entries.v[id].key;
+
+	return job_key_index(key) >= 0 ? job_key_number(key) : 0;
 }
 
 void job_fill(const struct server *s, struct job *job, const struct spec *p)
@@ -210,6 +213,7 @@ void job_fill(const struct server *s, struct job *job, const struct spec *p)
 	job->powers = p->powers;
 	job->guaranteed = false;
 	job->deallocations = 0;
+	job->limits = limits_class(s->limits, &(struct limit_party){p->owner, p->queue, array_of(s, job->id)});
 }
 
 /* ---- keeping it ---- */
@@ -264,8 +268,6 @@ void entry_alter(struct server *s, uint32_t id, const struct payload *p)
 	bool longer = entry_running(s, id) && old->walltime != p->spec->walltime;
 	bool waits = job->state <= STATE_ALLOCATED, queued = job_waits(job) && asks_otherwise(old, p->spec);
 
-	if (waits && old->queue != p->spec->queue)
-		block_leave(s, id); /* other limits */
 	total_count(s, old, -1);
 	if (queued)
 		sched_withdraw(s->sched, id, s->clock->now);

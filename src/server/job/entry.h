@@ -37,20 +37,6 @@ enum server_event {
 	SERVER_EVENT_END
 };
 
-/* Why a waiting job is not the scheduler's to consider (then it is held in the core). All but the first three are derived. */
-enum block {
-	BLOCK_USER = 1 << 0,
-	BLOCK_OTHER = 1 << 1,
-	BLOCK_SYSTEM = 1 << 2,
-	BLOCK_HOLDS = 7,
-	BLOCK_TIME = 1 << 3,   /* not before its -a */
-	BLOCK_DEPEND = 1 << 4, /* waits for other jobs */
-	BLOCK_LIMIT = 1 << 5,  /* a limit on running jobs: of its array, queue or user */
-	BLOCK_QUEUE = 1 << 6,  /* its queue is stopped */
-	BLOCK_MISFIT = 1 << 7, /* no node could hold it, since the nodes have changed */
-	BLOCK_RETRY = 1 << 8,  /* it failed, and is not tried again yet (failures.h) */
-};
-
 enum intent { INTENT_NONE, INTENT_DELETE, INTENT_RERUN };
 
 /* Why a job ended. Numbers are in stores: they stay. */
@@ -94,19 +80,17 @@ struct entry {
 	struct outcome *outcome;
 	int64_t modified;
 	int32_t exit_status;
-	uint16_t block;		       /* enum block, of a job that waits: derived (block.c) */
 	uint8_t holds;		       /* those of enum block that people set */
 	uint8_t intent;		       /* of one that runs */
 	uint8_t cause;		       /* enum end_cause */
 	struct job_failures *failures; /* NULL: none */
 	bool suspended;
-	bool resumed;  /* it was suspended, and goes on */
-	bool limited;  /* its walltime was changed while it ran */
-	bool ran;      /* its script was started, now or once */
-	bool eligible; /* counted as active in its limits: its core job is not held */
-	bool foreign;  /* deleted by another than its owner */
-	bool broken;   /* a part of its history could not be read */
-	bool fresh;    /* being submitted: its record, written last, says whether it began as held */
+	bool resumed; /* it was suspended, and goes on */
+	bool limited; /* its walltime was changed while it ran */
+	bool ran;     /* its script was started, now or once */
+	bool foreign; /* deleted by another than its owner */
+	bool broken;  /* a part of its history could not be read */
+	bool fresh;   /* being submitted: its record, written last, says whether it began as held */
 };
 
 /* What an event says besides struct event. Texts are borrowed. */

@@ -57,9 +57,12 @@ char entry_state(const struct server *s, uint32_t id)
 	default:
 		break;
 	}
-	if (e->block & (BLOCK_HOLDS | BLOCK_DEPEND | BLOCK_MISFIT))
+
+	unsigned block = gate_blocks(s->gate, id);
+
+	if (block & (BLOCK_HOLDS | BLOCK_DEPEND | BLOCK_MISFIT))
 		return 'H';
-	return e->block & (BLOCK_TIME | BLOCK_RETRY) ? 'W' : 'Q';
+	return block & (BLOCK_TIME | BLOCK_RETRY) ? 'W' : 'Q';
 }
 
 struct array *array_find(const struct server *s, uint64_t number)
@@ -237,6 +240,7 @@ static void array_forget(struct server *s, struct array *a)
 	store_drop_job(s->store, job_key(a->number, -1));
 	script_unref(s, a->spec->script);
 	map_remove(&s->jobs->by_number, a->number);
+	limits_drop_array(s->limits, &(struct limit_party){a->spec->owner, a->spec->queue, a->number});
 	spec_unref(a->spec);
 	a->spec = NULL;
 }

@@ -17,10 +17,7 @@ struct array {
 	uint64_t number;
 	uint32_t first, count; /* its elements are entries first .. first + count - 1, by index */
 	struct spec *spec;
-	int64_t limit;		 /* elements that may be active at once; 0: no limit */
-	int64_t active;		 /* eligible or running */
-	struct depend_fate fate; /* of all its elements together, for those that depend on it (block.c) */
-	bool fate_known;
+	int64_t limit; /* elements that may run at once; 0: no limit */
 	uint32_t ended;
 	uint32_t due; /* of those that have ended: kept long enough (jobs.c) */
 };
@@ -28,13 +25,12 @@ struct array {
 struct queue {
 	char *name;
 	struct attrs attrs;
-	int64_t active; /* jobs eligible or running, for max_running */
-	int64_t total;	/* jobs that have not ended */
+	int64_t total; /* jobs that have not ended */
 };
 
 /* Someone's jobs, for limits: of a user, or of a user in a queue. */
 struct tally {
-	int64_t active, total;
+	int64_t total;
 };
 
 struct jobs {
@@ -53,8 +49,8 @@ struct jobs {
 	struct map script_hashes; /* id -> the hash of its text, of the same */
 	struct map scripts;	  /* hash of text and owner -> id; id | SCRIPT_BIT -> how many jobs use it */
 	uint64_t next_number, next_seq, next_script;
-	int64_t active, total; /* jobs eligible or running; that have not ended */
-	bool priorities;       /* somebody uses them */
+	int64_t total;	 /* that have not ended */
+	bool priorities; /* somebody uses them */
 	struct names words;
 };
 

@@ -137,7 +137,6 @@ static void settle_once(struct server *s)
 {
 	for (size_t i = 0; i < s->agenda->begun.n; i++) {
 		uint32_t id = s->agenda->begun.v[i];
-		depend_changed(s, id);
 		if (entry_job(s, id)->state != STATE_RUNNING && entry_job(s, id)->state != STATE_DONE)
 			continue; /* DONE: a short one, of which both was heard in this turn */
 		s->stats->started++;
@@ -159,7 +158,6 @@ static void settle_once(struct server *s)
 		uint32_t id = s->agenda->ended.v[i];
 		struct entry *e = &s->jobs->entries.v[id];
 		struct array *a = array_find(s, job_key_number(e->key));
-		block_leave(s, id);
 		foresee_forget(s, id);
 		total_count(s, e->spec, -1);
 		if (a)
@@ -168,7 +166,6 @@ static void settle_once(struct server *s)
 		heap_push(&s->agenda->forgets, s->clock->now + setting_of(s, e->spec, "keep_completed"), id, 0);
 		book_event(s, id, entry_job(s, id)->state == STATE_DONE ? 'E' : 'D');
 		mail_event(s, id, e->cause == END_ITSELF ? MAIL_END : MAIL_ABORT);
-		depend_changed(s, id);
 	}
 	vec_clear(&s->agenda->ended);
 }
@@ -177,7 +174,7 @@ void dispatch_settle(struct server *s)
 {
 	do
 		settle_once(s);
-	while (depend_settle(s, &s->slices->depend_steps));
+	while (block_news(s, &s->slices->depend_steps));
 }
 
 void job_end_waiting(struct server *s, uint32_t id, enum end_cause cause, const struct payload *given)

@@ -4,7 +4,7 @@
  * It is made when it is asked for, in slices, so that a long queue keeps nobody waiting: a slice for each request until it is
  * complete, and no new one before twenty times as long has passed as the last one took. What has no complete forecast yet is
  * shown what is known so far: the starts that come first. Of every job the first forecast is kept, and compared with its start.
- * Holds, dependencies and limits are simulated beside it (gatekeeper.c).
+ * Holds, dependencies and limits go on beside it, by the same rules (src/rules).
  */
 #include <time.h>
 
@@ -20,10 +20,9 @@
 
 struct foresight {
 	struct forecast *run; /* the one that is being made; NULL: none */
-	struct gatekeeper *gates;
-	struct map coming; /* its starts so far */
-	struct map first;  /* core id -> the first start that was foreseen, while it waits */
-	int64_t begun;	   /* the instant that it starts from */
+	struct map coming;    /* its starts so far */
+	struct map first;     /* core id -> the first start that was foreseen, while it waits */
+	int64_t begun;	      /* the instant that it starts from */
 	int64_t spent_us;
 	int64_t idle_until;
 	VEC(struct foreseen_piece) coming_pieces;
@@ -72,9 +71,7 @@ static void publish(struct server *s)
 static void finish(struct foresight *f, int64_t now)
 {
 	forecast_destroy(f->run);
-	gatekeeper_destroy(f->gates);
 	f->run = NULL;
-	f->gates = NULL;
 	f->idle_until = now + REST * f->spent_us / 1000000;
 }
 
@@ -92,8 +89,7 @@ void foresee(struct server *s)
 		if (s->clock->now < f->idle_until)
 			return;
 		f->run = forecast_create(s->sched);
-		f->gates = gatekeeper_create(s);
-		gatekeeper_attend(f->gates, f->run);
+		forecast_gate(f->run, s->gate);
 		map_fini(&f->coming);
 		vec_clear(&f->coming_pieces);
 		f->jobs = 0;
@@ -190,30 +186,31 @@ static void not_depends(const struct server *s, const struct depends *d, struct 
 bool foresee_not(const struct server *s, uint32_t id, struct strbuf *why)
 {
 	const struct entry *e = &s->jobs->entries.v[id];
+	unsigned block = gate_blocks(s->gate, id);
 	struct depends d = {0};
 	size_t before = why->n;
 
 	if (entry_job(s, id)->state >= STATE_NOW)
 		return false;
-	if (e->block & BLOCK_MISFIT)
+	if (block & BLOCK_MISFIT)
 		strbuf_puts(why, "no node could hold it");
-	else if (e->block & BLOCK_HOLDS)
+	else if (block & BLOCK_HOLDS)
 		strbuf_printf(why, "held by %s",
-			      e->block & BLOCK_SYSTEM ? "the system"
-			      : e->block & BLOCK_USER ? "its owner"
-						      : "an operator");
-	else if (e->block & BLOCK_QUEUE)
+			      block & BLOCK_SYSTEM ? "the system"
+			      : block & BLOCK_USER ? "its owner"
+						   : "an operator");
+	else if (block & BLOCK_QUEUE)
 		strbuf_printf(why, "its queue %s is stopped", word(s, e->spec->queue));
 	else if (!attrs_bool(s->attrs, "scheduling"))
 		strbuf_puts(why, "the server does not start jobs now (scheduling is False)");
-	else if ((e->block & BLOCK_DEPEND) && depends_parse(e->spec->depend, &d, NULL) == 0)
+	else if ((block & BLOCK_DEPEND) && depends_parse(e->spec->depend, &d, NULL) == 0)
 		not_depends(s, &d, why);
 	depends_fini(&d);
 	if (why->n > before)
 		return true;
 	strbuf_puts(why, s->outlook->foresight && s->outlook->foresight->run
 				 ? "very many jobs are ahead of it; it is being computed"
-			 : e->block ? "what it waits for has no estimate"
-				    : "the nodes that are up could not hold it");
+			 : block ? "what it waits for has no estimate"
+				 : "the nodes that are up could not hold it");
 	return true;
 }

@@ -16,7 +16,6 @@ static void rank_set(struct server *s, uint32_t id, double rank)
 	entry_event(s, id, EVENT_RANK, &(struct payload){.rank = rank});
 	if (queued)
 		sched_readmit(s->sched, id, s->clock->now);
-	block_rank(s, id);
 	s->turn->dirty = true;
 }
 

@@ -250,14 +250,14 @@ uint32_t entry_add(struct server *s, uint64_t key, struct spec *p)
 {
 	struct job *job = cluster_add_job(s->cluster);
 
-	job_fill(s, job, p);
-	job->user = names_add(&s->cluster->user_names, word(s, p->owner));
-	job->rank = p->rank;
-	job->by = JOB_NONE;
 	p->refs++;
 	while (s->jobs->entries.n <= job->id)
 		vec_push(&s->jobs->entries, (struct entry){0});
 	s->jobs->entries.v[job->id] = (struct entry){.key = key, .spec = p, .modified = p->created, .holds = p->holds};
+	job_fill(s, job, p);
+	job->user = names_add(&s->cluster->user_names, word(s, p->owner));
+	job->rank = p->rank;
+	job->by = JOB_NONE;
 	return job->id;
 }
 
@@ -270,6 +270,9 @@ struct array *array_add(struct server *s, uint64_t number, struct spec *p, const
 	p->refs++;
 	a->limit = spec->limit;
 	a->count = spec->count;
+	a->first = s->cluster->njobs;
+	gate_array(s->gate, a->first, a->count);
+	limits_set(s->limits, LIMIT_ARRAY, number, a->limit ? a->limit : -1);
 	map_set(&s->jobs->by_number, number, ARRAY_BIT | s->jobs->arrays.n);
 	vec_push(&s->jobs->arrays, a);
 	return a;
@@ -340,8 +343,7 @@ uint64_t submit(struct server *s, struct submission *x, const struct submission 
 	if (queue_of(s, p->queue))
 		p->rank -= 60.0 * (double)attrs_number(&queue_of(s, p->queue)->attrs, "priority");
 	if (p->array) {
-		struct array *a = array_add(s, number, p, &x->array);
-		a->first = first;
+		array_add(s, number, p, &x->array);
 		for (int64_t i = array_next(&x->array, -1); i >= 0; i = array_next(&x->array, i))
 			entry_add(s, job_key(number, i), p);
 	} else {
@@ -350,7 +352,7 @@ uint64_t submit(struct server *s, struct submission *x, const struct submission 
 	for (uint32_t id = first; id < s->cluster->njobs; id++) /* events find the array whole */
 		begin(s, id);
 	for (uint32_t id = first; id < s->cluster->njobs; id++) {
-		eligible += s->jobs->entries.v[id].eligible;
+		eligible += gate_blocks(s->gate, id) == 0;
 		s->jobs->entries.v[id].fresh = false;
 	}
 	p->eligible = eligible;

@@ -106,6 +106,14 @@ static const struct policy *policy_now(struct server *s)
 	return &s->world->policy;
 }
 
+static void sched_make(struct server *s)
+{
+	s->sched = sched_create(s->cluster, s->plan, policy_now(s));
+	sched_listen(s->sched, dispatch_listener, s);
+	sched_on_delay(s->sched, kill_delay, s);
+	sched_limit(s->sched, s->limits);
+}
+
 void world_begin(struct server *s)
 {
 	struct shape one = {.need = {.v = {[RES_CPU] = 1}}};
@@ -114,14 +122,14 @@ void world_begin(struct server *s)
 	if (s->plan)
 		return;
 	settings_apply(s);
+	s->gate = gate_create();
+	s->limits = limits_create();
 	s->world->scratch = cluster_add_job(s->cluster)->id;
 	vec_push(&s->jobs->entries, (struct entry){0});
 	any.shape = cluster_shape(s->cluster, &one);
 	s->world->fallback = cluster_intern(s->cluster, &any, 1); /* also when there are no nodes yet */
 	s->plan = plan_create(s->cluster);
-	s->sched = sched_create(s->cluster, s->plan, policy_now(s));
-	sched_listen(s->sched, dispatch_listener, s);
-	sched_on_delay(s->sched, kill_delay, s);
+	sched_make(s);
 }
 
 /* One after the other, where a search for all fragments at once has given up. */
@@ -226,9 +234,7 @@ void world_rebuild(struct server *s)
 	sched_destroy(s->sched);
 	s->plan = p;
 	plan_destroy(old);
-	s->sched = sched_create(s->cluster, s->plan, policy_now(s));
-	sched_listen(s->sched, dispatch_listener, s);
-	sched_on_delay(s->sched, kill_delay, s);
+	sched_make(s);
 	for (uint32_t id = 1; id < s->jobs->entries.n; id++)
 		if (s->jobs->entries.v[id].spec)
 			sched_restore(s->sched, id, s->clock->now);
@@ -262,7 +268,7 @@ static bool waits(const struct server *s, uint32_t id)
 void world_changed(struct server *s)
 {
 	for (uint32_t id = 1; id < s->jobs->entries.n; id++)
-		if (waits(s, id) && s->jobs->entries.v[id].block & BLOCK_MISFIT)
+		if (waits(s, id) && gate_blocks(s->gate, id) & BLOCK_MISFIT)
 			request_again(s, id);
 	world_rebuild(s);
 	for (uint32_t id = 1; id < s->jobs->entries.n; id++) {
@@ -274,5 +280,4 @@ void world_changed(struct server *s)
 		else
 			block_clear(s, id, BLOCK_MISFIT);
 	}
-	s->turn->waiting_offers = true;
 }

@@ -1,0 +1,36 @@
+/*
+ * block.h - what keeps a job from the scheduler: the gate and the limits (rules/gate.h, rules/limit.h), fed from specs, queues and attributes.
+ */
+#ifndef SERVER_LIFE_BLOCK_H
+#define SERVER_LIFE_BLOCK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "rules/gate.h"
+
+struct server;
+struct array;
+struct queue;
+struct forecast;
+struct spec;
+
+void block_begin(struct server *s, uint32_t id); /* a job begins to wait, or does so by another spec */
+void block_set(struct server *s, uint32_t id, unsigned bits);
+void block_clear(struct server *s, uint32_t id, unsigned bits);
+void block_running(struct server *s, uint32_t id);	   /* a job runs, whatever blocked it */
+void block_queue(struct server *s, const struct queue *q); /* it was started or stopped */
+void block_due(struct server *s);			   /* jobs whose time has come */
+/* What jobs that have started or ended mean for others: as many steps of it; the rest becomes a work. False: there was nothing. */
+bool block_news(struct server *s, int64_t *steps);
+/* Appends what other jobs it waits for. */
+void block_explain(struct server *s, uint32_t id, struct strbuf *out);
+
+/* The limits on running jobs, by the attributes as they are now; and the throttle of an array. */
+void block_limits(struct server *s);
+void block_array(struct server *s, const struct array *a);
+
+/* The job server.scratch is submitted to a forecast by its spec, as it would be to the server. Returns the forecast's gate, which is the forecast's. */
+const struct gate *block_foresee(struct server *s, struct forecast *f, const struct spec *p);
+
+#endif
