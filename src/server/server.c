@@ -4,6 +4,7 @@
 #include "server/server.h"
 
 #include "base/mem.h"
+#include "rules/attr.h"
 #include "server/api/audience.h"
 #include "server/base/accounts.h"
 #include "server/base/clock.h"
@@ -19,7 +20,6 @@
 #include "server/life/foresee.h"
 #include "server/life/world.h"
 #include "server/node/nodes.h"
-#include "server/settings/attr.h"
 #include "server/settings/conf.h"
 #include "server/site/site.h"
 

@@ -4,7 +4,7 @@
 #ifndef SUPPORT_ATTR_JSON_H
 #define SUPPORT_ATTR_JSON_H
 
-#include "server/settings/attr.h"
+#include "rules/attr.h"
 
 char *attrs_json(const struct attrs *a);
 char *attrs_defaults_json(enum attr_owner owner);

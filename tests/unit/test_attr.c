@@ -14,14 +14,14 @@
 #include <cmocka.h>
 #include <jansson.h>
 
-#include "server/settings/attr.h"
+#include "server/settings/setting.h"
 #include "support/attr_json.h"
 
 static void change(struct attrs *a, enum attr_op op, const char *name, const char *value)
 {
 	struct err err = {{0}};
 
-	if (attrs_change(a, op, name, value, &err) != 0)
+	if (setting_change(a, op, name, value, &err) != 0)
 		fail_msg("%s", err.text);
 }
 
@@ -30,7 +30,7 @@ static void refuse(struct attrs *a, enum attr_op op, const char *name, const cha
 	struct err err = {{0}};
 	char *before = attrs_json(a), *after;
 
-	if (attrs_change(a, op, name, value, &err) == 0)
+	if (setting_change(a, op, name, value, &err) == 0)
 		fail_msg("%s = %s was accepted", name, value);
 	if (!strstr(err.text, says))
 		fail_msg("%s", err.text);

@@ -64,7 +64,7 @@ static int changes_apply(struct server *s, struct attrs *a, const json_t *body, 
 			rc = err_set(err, -EPERM, "%.60s is for managers to change", name);
 		}
 		if (rc == 0)
-			rc = attrs_change(&copy, parsed, name, value ? value : "", err);
+			rc = setting_change(&copy, parsed, name, value ? value : "", err);
 		if (rc == -ENOENT)
 			*code = "unknown_attribute";
 		if (rc < 0)

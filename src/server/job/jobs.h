@@ -8,8 +8,8 @@
 #include "core/cluster.h"
 #include "core/depend.h"
 #include "plan/plan.h"
+#include "rules/attr.h"
 #include "server/job/entry.h"
-#include "server/settings/attr.h"
 
 #define ARRAY_BIT (UINT64_C(1) << 63)
 

@@ -8,8 +8,8 @@
  *
  * Names are compared without regard to case, and other spellings of PBS Pro and TORQUE are accepted (`alias`).
  */
-#ifndef SERVER_ATTR_H
-#define SERVER_ATTR_H
+#ifndef RULES_ATTR_H
+#define RULES_ATTR_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -18,8 +18,7 @@
 #include "base/strbuf.h"
 #include "base/vec.h"
 
-struct json;   /* base/json.h */
-struct json_t; /* jansson.h, which can't be included beside it */
+struct json; /* base/json.h */
 
 enum attr_owner { ATTR_SERVER = 1, ATTR_QUEUE = 2 };
 
@@ -29,7 +28,7 @@ enum attr_type {
 	ATTR_DURATION, /* any form of a duration; kept and shown as seconds */
 	ATTR_TEXT,     /* a line */
 	ATTR_WORD,     /* one of `words` */
-	ATTR_POLICY,   /* the name of a policy that needs no clairvoyance */
+	ATTR_POLICY,   /* the name of a policy; whether there is one, the scheduler knows */
 	ATTR_LIST,     /* user@host, groups, queues, joined by ',' */
 	ATTR_HOSTS,    /* the same, of hosts: small letters */
 	ATTR_AMOUNTS,  /* NAME.RESOURCE: each resource has a value of its own */
@@ -97,8 +96,5 @@ void attr_value_name(const struct attr_value *v, struct strbuf *out);
 void attrs_write(const struct attrs *a, struct json *j);
 void attrs_write_defaults(enum attr_owner owner, struct json *j);
 void attr_table_write(struct json *j); /* an array's elements: the whole table, for GET /v1/attributes */
-/* What attrs_write() wrote, into an empty `a`. What can't be read is left out, and the first of it is the error:
- * -EINVAL. */
-int attrs_read(struct attrs *a, const struct json_t *object, struct err *err);
 
 #endif

@@ -5,7 +5,7 @@
 #include <strings.h>
 
 #include "core/array.h"
-#include "server/settings/attr.h"
+#include "rules/attr.h"
 
 #define SERVER ATTR_SERVER
 #define QUEUE ATTR_QUEUE

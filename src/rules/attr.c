@@ -1,7 +1,7 @@
 /*
  * attr.c - sets of attributes: changing, asking, writing.
  */
-#include "server/settings/attr.h"
+#include "rules/attr.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -12,7 +12,7 @@
 #include "base/json.h"
 #include "base/map.h"
 #include "base/suggest.h"
-#include "server/settings/attr_internal.h"
+#include "rules/attr_internal.h"
 
 void attrs_init(struct attrs *a, enum attr_owner owner)
 {

@@ -10,8 +10,7 @@
 #include "base/hostlist.h"
 #include "base/timetext.h"
 #include "core/reqtext.h"
-#include "sched/policy.h"
-#include "server/settings/attr_internal.h"
+#include "rules/attr_internal.h"
 
 #define SHOWN 80	     /* characters of a faulty value that its message repeats */
 #define TEXT_MAX 1000	     /* of a text, in bytes */
@@ -29,7 +28,6 @@ enum form {
 	FORM_MEMORY,
 	FORM_TEXT,
 	FORM_WORD,
-	FORM_POLICY,
 	FORM_LIST,
 	FORM_REQUEST
 };
@@ -62,7 +60,7 @@ static enum form value_form(const struct attr_value *v)
 {
 	static const enum form form[] = {
 		[ATTR_BOOL] = FORM_BOOL, [ATTR_NUMBER] = FORM_NUMBER, [ATTR_DURATION] = FORM_SECONDS,
-		[ATTR_TEXT] = FORM_TEXT, [ATTR_WORD] = FORM_WORD,     [ATTR_POLICY] = FORM_POLICY,
+		[ATTR_TEXT] = FORM_TEXT, [ATTR_WORD] = FORM_WORD,     [ATTR_POLICY] = FORM_TEXT,
 		[ATTR_LIST] = FORM_LIST, [ATTR_HOSTS] = FORM_LIST,
 	};
 
@@ -219,18 +217,6 @@ static int word_parse(const struct attr *attr, const char *text, char **ret, str
 	return err_set(err, -EINVAL, "must be one of %s, not \"%.*s\"", attr->words, SHOWN, text);
 }
 
-static int policy_parse(const char *text, char **ret, struct err *err)
-{
-	const struct policy *p = policy_find(text);
-
-	if (!p)
-		return err_set(err, -EINVAL, "there is no policy \"%.*s\"; \"shunt policies\" lists them", SHOWN, text);
-	if (p->know == KNOW_RUNTIME)
-		return err_set(err, -EINVAL, "%s knows run times beforehand, which only the simulator can", p->name);
-	*ret = mem_strdup(text);
-	return 0;
-}
-
 /* What -l would refuse is refused here. The number is 0 unless the value is one. */
 static int request_parse(const char *resource, const char *text, char **ret, int64_t *ret_number, struct err *err)
 {
@@ -370,8 +356,6 @@ int attr_value_make(struct attr_value *v, const struct attr_value *old, enum att
 		return amount_make(v, old, op, form, text, err);
 	if (form == FORM_WORD)
 		return word_parse(v->attr, text, &v->text, err);
-	if (form == FORM_POLICY)
-		return policy_parse(text, &v->text, err);
 	if (form == FORM_REQUEST)
 		return request_parse(v->resource, text, &v->text, &v->number, err);
 	rc = line_check(text, err);

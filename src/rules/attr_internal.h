@@ -1,10 +1,10 @@
 /*
  * attr_internal.h - between attr.c, which keeps sets of values, and attr_value.c, which reads one.
  */
-#ifndef SERVER_ATTR_INTERNAL_H
-#define SERVER_ATTR_INTERNAL_H
+#ifndef RULES_ATTR_INTERNAL_H
+#define RULES_ATTR_INTERNAL_H
 
-#include "server/settings/attr.h"
+#include "rules/attr.h"
 
 /* The resource's canonical name: small letters, and one name for what has several. Malloc'd; NULL with the sentence
  * if it is none. */

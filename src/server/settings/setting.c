@@ -1,0 +1,60 @@
+/*
+ * setting.c - attributes as the server takes them: from requests, and from JSON, as the store keeps them.
+ */
+#include "server/settings/setting.h"
+
+#include <errno.h>
+#include <jansson.h>
+
+#include "sched/policy.h"
+
+#define SHOWN 60 /* characters of a value that its message repeats */
+
+/* The policy's own spelling. */
+static int policy_check(const char *text, const char **ret, struct err *err)
+{
+	const struct policy *p = policy_find(text);
+
+	if (!p)
+		return err_set(err, -EINVAL, "policy: there is no policy \"%.*s\"; \"shunt policies\" lists them",
+			       SHOWN, text);
+	if (p->know == KNOW_RUNTIME)
+		return err_set(err, -EINVAL, "policy: %s knows run times beforehand, which only the simulator can",
+			       p->name);
+	*ret = p->name;
+	return 0;
+}
+
+int setting_change(struct attrs *a, enum attr_op op, const char *name, const char *value, struct err *err)
+{
+	const struct attr *attr = attr_find(a->owner, name);
+
+	if (attr && attr->type == ATTR_POLICY && op == ATTR_SET && policy_check(value, &value, err) < 0)
+		return -EINVAL;
+	return attrs_change(a, op, name, value, err);
+}
+
+int attrs_read(struct attrs *a, const json_t *object, struct err *err)
+{
+	const char *name;
+	json_t *value;
+	int rc = 0;
+
+	json_object_foreach((json_t *)object, name, value)
+	{
+		struct strbuf text = {0};
+		struct err why = {{0}};
+		if (json_is_boolean(value))
+			strbuf_puts(&text, json_is_true(value) ? "True" : "False");
+		else if (json_is_integer(value))
+			strbuf_printf(&text, "%lld", (long long)json_integer_value(value));
+		else if (json_is_string(value))
+			strbuf_puts(&text, json_string_value(value));
+		int one = text.text ? setting_change(a, ATTR_SET, name, text.text, &why)
+				    : err_set(&why, -EINVAL, "%.60s: must be a text, a number or a bool", name);
+		if (one < 0 && rc == 0)
+			rc = err_set(err, -EINVAL, "%s", why.text);
+		strbuf_fini(&text);
+	}
+	return rc;
+}
