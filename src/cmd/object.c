@@ -100,18 +100,6 @@ const char *state_word(const char *letter)
 	return letter;
 }
 
-const char *memory_human(int64_t kib, char *buf, size_t size)
-{
-	static const char *const units[] = {"KB", "MB", "GB", "TB", "PB"};
-	double n = (double)kib;
-	int unit = 0;
-
-	for (; n >= 1024 && unit < 4; unit++)
-		n /= 1024;
-	snprintf(buf, size, n < 10 && n != (double)(int)n ? "%.1f %s" : "%.0f %s", n, units[unit]);
-	return buf;
-}
-
 const char *id_short(const char *id, char *buf, size_t size)
 {
 	snprintf(buf, size, "%.*s", (int)strcspn(id, "."), id);

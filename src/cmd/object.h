@@ -8,6 +8,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/amount.h"
+
 /* A value of the API's objects; "used.cput" looks inside. NULL, "", `otherwise` where there is none. */
 const json_t *object_value(const json_t *object, const char *key);
 /* Texts on one line, clean (base/text.h); the value itself becomes so. What must not be changed, such as a certificate, is read with
@@ -22,8 +24,6 @@ const char *instant_ctime(int64_t t, char *buf, size_t size);
 const char *instant_near(int64_t t, int64_t now, char *buf, size_t size);
 /* A job's state in a word: "queued". */
 const char *state_word(const char *letter);
-/* KiB for people: "1.5 GB". Returns buf. */
-const char *memory_human(int64_t kib, char *buf, size_t size);
 /* "12" of "12.name". Returns buf. */
 const char *id_short(const char *id, char *buf, size_t size);
 
