@@ -110,30 +110,6 @@ static const char *const fields[] = {"id",     "attempt", "owner",    "group",	 
 				     "ran_ms", "cpu_ms",  "peak_kib", "resources",   "hosts",	   "comment"};
 #define NFIELDS (sizeof fields / sizeof *fields)
 
-static void csv_print(const json_t *job)
-{
-	for (size_t i = 0; i < NFIELDS; i++) {
-		const json_t *v = json_object_get(job, fields[i]);
-		if (i)
-			putchar(',');
-		if (json_is_integer(v)) {
-			printf("%lld", (long long)json_integer_value(v));
-		} else if (json_is_string(v)) {
-			putchar('"');
-			for (const char *p = value_text(v); *p; p++)
-				printf(*p == '"' ? "\"\"" : "%c", *p);
-			putchar('"');
-		}
-	}
-	putchar('\n');
-}
-
-static void csv_head(void)
-{
-	for (size_t i = 0; i < NFIELDS; i++)
-		printf("%s%s", fields[i], i + 1 < NFIELDS ? "," : "\n");
-}
-
 /* What is collected before it is printed. */
 struct collection {
 	struct history_list list;
@@ -148,7 +124,7 @@ static void page_print(const struct arguments *a, const json_t *jobs, struct col
 	json_array_foreach(jobs, i, job)
 	{
 		if (a->csv)
-			csv_print(job);
+			show_csv(job, fields, NFIELDS);
 		else if (a->json)
 			json_dumpf(job, stdout, JSON_COMPACT), putchar('\n');
 		else if (a->swf)
@@ -229,7 +205,7 @@ static int jobs_show(const struct command *c, struct client *client, const struc
 	int code = EXIT_OK;
 
 	if (a->csv)
-		csv_head();
+		show_csv(NULL, fields, NFIELDS);
 	if (operands->n == 0)
 		code = jobs_read(c, client, a, NULL, since, until, &x);
 	for (int i = 0; i < operands->n; i++) {
@@ -318,17 +294,10 @@ static void csv_sums(const json_t *all)
 	static const char *const columns[] = {"name",	"jobs",	  "started", "ran_ms", "alloc_ms",
 					      "gpu_ms", "cpu_ms", "asked",   "waited"};
 	const json_t *sum;
-	size_t i, k;
+	size_t i;
 
-	for (k = 0; k < 9; k++)
-		printf("%s%s", columns[k], k < 8 ? "," : "\n");
-	json_array_foreach(all, i, sum)
-	{
-		printf("\"%s\"", object_text(sum, "name"));
-		for (k = 1; k < 9; k++)
-			printf(",%lld", (long long)object_number(sum, columns[k], 0));
-		putchar('\n');
-	}
+	show_csv(NULL, columns, 9);
+	json_array_foreach(all, i, sum) show_csv(sum, columns, 9);
 }
 
 static int sums_show(const struct command *c, struct client *client, const struct arguments *a, int64_t since,

@@ -70,6 +70,7 @@ const struct command *const commands[] = {
 	&command_nodes_remove,
 	&command_log,
 	&command_history,
+	&command_usage,
 	&command_output,
 	&command_top,
 	/* The simulator, and what helps. */

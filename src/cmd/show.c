@@ -73,6 +73,30 @@ void show_json(const json_t *value)
 	free(text);
 }
 
+static void csv_text(const char *text)
+{
+	putchar('"');
+	for (; *text; text++)
+		printf(*text == '"' ? "\"\"" : "%c", *text);
+	putchar('"');
+}
+
+void show_csv(const json_t *object, const char *const *fields, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		const json_t *v = json_object_get(object, fields[i]);
+		if (i)
+			putchar(',');
+		if (!object)
+			printf("%s", fields[i]);
+		else if (json_is_integer(v))
+			printf("%lld", (long long)json_integer_value(v));
+		else if (json_is_string(v))
+			csv_text(value_text(v));
+	}
+	putchar('\n');
+}
+
 int stamp_parse(const char *text, int64_t *ret, struct err *err)
 {
 	size_t digits = strspn(text, "0123456789");

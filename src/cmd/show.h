@@ -28,6 +28,8 @@ bool show_submit(const struct command *c, struct client *client, const json_t *b
 int show_code(const struct client *client);
 /* A JSON value for people who asked for it. */
 void show_json(const json_t *value);
+/* A line of comma-separated values: these members of an object; NULL: their names. */
+void show_csv(const json_t *object, const char *const *fields, size_t n);
 
 /* "[[CC]YY]MMDDhhmm[.SS]", local time. -EINVAL with a sentence. */
 int stamp_parse(const char *text, int64_t *ret, struct err *err);
