@@ -46,5 +46,6 @@ extern const struct command command_job, command_why;	 /* job.c */
 extern const struct command command_log, command_output; /* log.c */
 extern const struct command command_history;		 /* history.c */
 extern const struct command command_usage;		 /* usage.c */
+extern const struct command command_report;		 /* report.c */
 
 #endif

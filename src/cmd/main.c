@@ -71,6 +71,7 @@ const struct command *const commands[] = {
 	&command_log,
 	&command_history,
 	&command_usage,
+	&command_report,
 	&command_output,
 	&command_top,
 	/* The simulator, and what helps. */
