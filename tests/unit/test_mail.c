@@ -97,6 +97,8 @@ static void test_words(void **state)
 					   "PBS Job Id: 12.server\nJob Name:   STDIN\nExec host:  n1/0+n1/1\n"
 					   "Execution terminated\nExit_status=271\nresources_used.cput=00:01:15\n"
 					   "resources_used.mem=2048kb\nresources_used.walltime=01:01:01\n");
+	m.advice = "CPUs 4 requested\nNext time request 1.\n";
+	assert_non_null(strstr(formatted(&m), "=01:01:01\n\nCPUs 4 requested\nNext time request 1.\n"));
 	m.kind = MAIL_JOB_ABORTED;
 	m.exec_host = NULL;
 	m.text = "Job deleted by root\n\nsee qstat";

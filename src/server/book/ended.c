@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/advice.h"
 #include "server/server_internal.h"
 
 const char *group_name(struct server *s, const struct spec *p, char *buf, size_t size)
@@ -95,11 +96,31 @@ void mail_event(struct server *s, uint32_t id, enum mail_point point)
 		vec_push(&s->post->mails, (struct mail_later){id, point});
 }
 
+/* What it requested and used, and what to request next time. */
+static void advice_add(const struct server *s, uint32_t id, struct strbuf *out)
+{
+	const struct entry *e = &s->jobs->entries.v[id];
+	const struct request *q = cluster_job_request(s->cluster, entry_job(s, id));
+	const struct advice_run run = {.ran_ms = e->outcome->ran_ms,
+				       .cpu_ms = e->outcome->cpu_ms,
+				       .peak_kib = e->outcome->memory_kib,
+				       .nodes = q->nfrags,
+				       .cpus = cpus_charged(q, e->outcome),
+				       .memory_kib = q->total.v[RES_MEM],
+				       .walltime = e->spec->walltime,
+				       .out_of_time = e->cause == END_WALLTIME,
+				       .out_of_memory = e->cause == END_MEMORY};
+	struct advice a = advice_make(&run, 1);
+
+	advice_compare(&run, 1, out);
+	advice_text(&a, &run, 1, out);
+}
+
 static void mail_send(struct server *s, uint32_t id, enum mail_point point)
 {
 	const struct entry *e = &s->jobs->entries.v[id];
 	const struct outcome *o = e->outcome;
-	struct strbuf name = {0};
+	struct strbuf name = {0}, advice = {0};
 	json_t *body = NULL;
 	struct err err;
 	struct mail m = {.cput = -1, .walltime = -1, .memory = -1};
@@ -125,12 +146,15 @@ static void mail_send(struct server *s, uint32_t id, enum mail_point point)
 			m.cput = o->cpu_ms / 1000;
 			m.walltime = o->ran_ms / 1000;
 			m.memory = o->memory_kib;
+			advice_add(s, id, &advice);
+			m.advice = advice.text;
 		}
 	}
 	if (mailer_send(s->books->mailer, s->conf->mail_program, &m, &err) < 0)
 		server_say(s, "mail about job %s: %s", m.id, err.text);
 	json_decref(body);
 	strbuf_fini(&name);
+	strbuf_fini(&advice);
 }
 
 void mails_send(struct server *s)

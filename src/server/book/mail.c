@@ -120,6 +120,10 @@ int mail_format(const struct mail *m, struct strbuf *out, struct err *err)
 		used_add(m, out);
 	if (m->text)
 		text_add(out, m->text);
+	if (m->kind == MAIL_JOB_ENDED && m->advice) {
+		strbuf_puts(out, "\n");
+		text_add(out, m->advice);
+	}
 	strbuf_fini(&to);
 	return 0;
 }

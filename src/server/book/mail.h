@@ -27,6 +27,7 @@ struct mail {
 	int64_t exit_status;	/* of an ended job */
 	int64_t cput, walltime; /* seconds; negative: not known */
 	int64_t memory;		/* KiB; the same */
+	const char *advice;	/* of an ended job: what to request next time, lines; or NULL */
 };
 
 /* Appends head and body. -EINVAL: nobody to send it to. No text in it can add a header or a recipient. */
