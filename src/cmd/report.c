@@ -212,22 +212,30 @@ static const char *title_of(const struct report *r, char *buf, size_t size)
 
 static void head_print(const struct report *r)
 {
+	struct strbuf text = {0};
 	char id[64], when[40];
 	const char *state;
 	json_t *n;
 
-	printf("Job %s (%s) of %s", title_of(r, id, sizeof id), object_text(r->first, "name"),
-	       object_text(r->first, "owner"));
-	instant_format(object_number(r->first, "ended", 0), when, sizeof when);
-	when[16] = '\0'; /* no seconds */
+	strbuf_printf(&text, "Job %s (%s) of %s", title_of(r, id, sizeof id), object_text(r->first, "name"),
+		      object_text(r->first, "owner"));
 	if (r->rows == 1) {
-		printf(" ended %s: %s, exit status %lld.\n\n", when, object_text(r->first, "state"),
-		       (long long)object_number(r->first, "exit_status", 0));
-		return;
+		instant_format(object_number(r->first, "ended", 0), when, sizeof when);
+		when[16] = '\0'; /* no seconds */
+		strbuf_printf(&text, " ended %s: %s, exit status %lld.", when, object_text(r->first, "state"),
+			      (long long)object_number(r->first, "exit_status", 0));
+	} else {
+		const char *between = ", elements:";
+		json_object_foreach(r->states, state, n)
+		{
+			strbuf_printf(&text, "%s %lld %s", between, (long long)json_integer_value(n), state);
+			between = ",";
+		}
+		strbuf_puts(&text, ".");
 	}
-	printf(", %lld elements:", (long long)r->rows);
-	json_object_foreach(r->states, state, n) printf(" %lld %s", (long long)json_integer_value(n), state);
-	printf(".\n\n");
+	print_wrapped(stdout, text.text, 0, 0);
+	putchar('\n');
+	strbuf_fini(&text);
 }
 
 static void backtest_print(const struct report *r)
