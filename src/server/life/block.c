@@ -8,6 +8,7 @@
  */
 #include "server/life/block.h"
 
+#include "rules/queue.h"
 #include "server/server_internal.h"
 
 /* ---- what is asked of the gate ---- */
@@ -128,14 +129,9 @@ const struct gate *block_foresee(struct server *s, struct forecast *f, const str
 
 void block_limits(struct server *s)
 {
-	limits_set(s->limits, LIMIT_ALL, 0, attrs_number(s->attrs, "max_running"));
-	limits_set(s->limits, LIMIT_USER, 0, attrs_number(s->attrs, "max_user_run"));
-	for (size_t i = 0; i < s->jobs->queues.n; i++) {
-		const struct queue *q = s->jobs->queues.v[i];
-		uint32_t of = word_add(s, q->name);
-		limits_set(s->limits, LIMIT_QUEUE, of, attrs_number(&q->attrs, "max_running"));
-		limits_set(s->limits, LIMIT_QUEUE_USER, of, attrs_number(&q->attrs, "max_user_run"));
-	}
+	limits_of_server(s->limits, s->attrs);
+	for (size_t i = 0; i < s->jobs->queues.n; i++)
+		limits_of_queue(s->limits, word_add(s, s->jobs->queues.v[i]->name), &s->jobs->queues.v[i]->attrs);
 	sched_refresh(s->sched);
 	s->turn->dirty = true;
 }

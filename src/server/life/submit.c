@@ -4,6 +4,7 @@
 #include <grp.h>
 #include <string.h>
 
+#include "rules/queue.h"
 #include "server/server_internal.h"
 
 #define ROUTE_DEPTH 5
@@ -341,7 +342,7 @@ uint64_t submit(struct server *s, struct submission *x, const struct submission 
 
 	submission_keep_script(s, x, before);
 	if (queue_of(s, p->queue))
-		p->rank -= 60.0 * (double)attrs_number(&queue_of(s, p->queue)->attrs, "priority");
+		p->rank = queue_rank(&queue_of(s, p->queue)->attrs, p->rank);
 	if (p->array) {
 		array_add(s, number, p, &x->array);
 		for (int64_t i = array_next(&x->array, -1); i >= 0; i = array_next(&x->array, i))

@@ -1,0 +1,56 @@
+/*
+ * queue.c - what queues say about limits and order.
+ */
+#include "rules/queue.h"
+
+#include <errno.h>
+
+void limits_of_server(struct limits *l, const struct attrs *server)
+{
+	limits_set(l, LIMIT_ALL, 0, attrs_number(server, "max_running"));
+	limits_set(l, LIMIT_USER, 0, attrs_number(server, "max_user_run"));
+}
+
+void limits_of_queue(struct limits *l, uint32_t number, const struct attrs *queue)
+{
+	limits_set(l, LIMIT_QUEUE, number, attrs_number(queue, "max_running"));
+	limits_set(l, LIMIT_QUEUE_USER, number, attrs_number(queue, "max_user_run"));
+}
+
+double queue_rank(const struct attrs *queue, double submitted)
+{
+	return queue ? submitted - 60.0 * (double)attrs_number(queue, "priority") : submitted;
+}
+
+void site_init(struct site *s)
+{
+	*s = (struct site){0};
+	attrs_init(&s->attrs, ATTR_SERVER);
+}
+
+void site_fini(struct site *s)
+{
+	attrs_fini(&s->attrs);
+	for (size_t i = 0; i < s->queues.n; i++) {
+		attrs_fini(&s->queues.v[i].attrs);
+		free(s->queues.v[i].name);
+	}
+	vec_free(&s->queues);
+}
+
+int site_find(const struct site *s, const char *name)
+{
+	for (size_t i = 0; i < s->queues.n; i++)
+		if (strcmp(s->queues.v[i].name, name) == 0)
+			return (int)i;
+	return -ENOENT;
+}
+
+int site_add(struct site *s, const char *name)
+{
+	if (site_find(s, name) >= 0)
+		return -EEXIST;
+	vec_push(&s->queues, (struct site_queue){.name = mem_strdup(name)});
+	attrs_init(&s->queues.v[s->queues.n - 1].attrs, ATTR_QUEUE);
+	return (int)s->queues.n - 1;
+}

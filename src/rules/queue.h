@@ -1,0 +1,35 @@
+/*
+ * queue.h - queues as plain data: what is set of them (attr.h), and what follows from it for limits and order.
+ */
+#ifndef RULES_QUEUE_H
+#define RULES_QUEUE_H
+
+#include "base/vec.h"
+#include "rules/attr.h"
+#include "rules/limit.h"
+
+/* The limits on running jobs that attributes set: of the server, or of the queue that limits know by this number. */
+void limits_of_server(struct limits *l, const struct attrs *server);
+void limits_of_queue(struct limits *l, uint32_t number, const struct attrs *queue);
+
+/* The place among jobs that wait, of one that was submitted at an instant, to a queue (may be NULL): its priority counts as minutes. */
+double queue_rank(const struct attrs *queue, double submitted);
+
+/* A site as the simulator has it: the server's attributes, and queues by name. */
+struct site_queue {
+	char *name;
+	struct attrs attrs;
+};
+
+struct site {
+	struct attrs attrs;
+	VEC(struct site_queue) queues; /* a queue's number among limits is its index + 1 */
+};
+
+void site_init(struct site *s);
+void site_fini(struct site *s);
+/* The index of a queue; -ENOENT: there is none. */
+int site_find(const struct site *s, const char *name);
+int site_add(struct site *s, const char *name); /* the index; -EEXIST */
+
+#endif
