@@ -30,7 +30,8 @@ static int64_t stranded_count(const struct sim_result *r)
 	int64_t count = 0;
 
 	for (int64_t i = 0; i < r->n; i++)
-		count += r->outcome[i].start < 0 && r->outcome[i].procs > 0 && r->outcome[i].deadline == TIME_NEVER;
+		count += r->outcome[i].start < 0 && r->outcome[i].procs > 0 && !r->outcome[i].kept &&
+			 r->outcome[i].deadline == TIME_NEVER;
 	return count;
 }
 

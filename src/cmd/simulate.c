@@ -10,6 +10,7 @@
 
 #include "cmd/commands.h"
 #include "cmd/simulate_history.h"
+#include "cmd/simulate_site.h"
 #include "cmd/when.h"
 #include "sim/machine.h"
 
@@ -25,6 +26,9 @@ static const struct option options[] = {
 	{"machine", OPTION_FILE, AT(machine), "flat:N|nodes:NxC[+...]|FILE", NULL, NULL, 0, 0,
 	 "One pool of N processors, N nodes of C CPUs (n1, n2, ...; nodes:40x8+2x64 has two kinds), or a file of lines like 'node n[1-40] cpus=8 "
 	 "mem=16gb'. Otherwise what the workload says; of a trace that is one pool.",
+	 0},
+	{"config", OPTION_FILE, AT(config), "FILE", NULL, NULL, 0, 0,
+	 "Queues and limits of a site, as 'qmgr -c \"print server\"' prints them: what queue= of a workload file means. Without it queues have no attributes.",
 	 0},
 	{"rules", OPTION_WORD, AT(rules), "site|sc15", "site", "site sc15", 0, 0,
 	 "How traces are read. site: as the server would take them, a missing estimate is the run time. sc15: as in "
@@ -211,6 +215,7 @@ static int options_get(const struct simulation *s, struct sim_options *o, struct
 
 	sim_options_init(o);
 	o->machine = s->machine;
+	o->site = a->config ? &s->site : NULL;
 	o->push_depth = (int)a->push;
 	o->settings.tolerance = a->tolerance;
 	o->settings.migrate_cost = a->migrate;
@@ -262,6 +267,8 @@ static int simulate(struct simulation *s, const struct operands *operands, struc
 		rc = err_set(err, -EINVAL, "%s: there is no job in it to run", s->workload->name);
 	if (rc == 0)
 		rc = machine_get(s, err);
+	if (rc == 0 && s->a->config)
+		rc = simulate_site_read(s->a->config, &s->site, err);
 	if (rc == 0)
 		rc = options_get(s, &o, err);
 	if (rc < 0)
@@ -301,6 +308,8 @@ static int run(const struct command *c, const void *arguments, const struct oper
 	struct err err;
 	int code = arguments_check(c, s.a, operands);
 
+	site_init(&s.site);
+
 	if (code == EXIT_OK && s.a->from_history)
 		code = history_get(&s);
 	if (code != EXIT_OK)
@@ -308,6 +317,7 @@ static int run(const struct command *c, const void *arguments, const struct oper
 	if (simulate(&s, operands, &err) < 0)
 		code = command_fail(c, "%s", err.text);
 	runs_fini(&s.runs);
+	site_fini(&s.site);
 	workload_destroy(s.workload);
 	free(s.policy);
 	free(s.machine);

@@ -7,9 +7,11 @@
 
 #include "cmd/command.h"
 #include "cmd/runs.h"
+#include "rules/queue.h"
 
 struct simulate_arguments {
-	const char *policy, *machine, *rules, *starts, *chart, *starve_after, *generate, *model, *save, *from_history;
+	const char *policy, *machine, *rules, *starts, *chart, *starve_after, *generate, *model, *save, *from_history,
+		*config;
 	bool json;
 	int64_t shake, seed, limit, push, migrate, tolerance, jobs, cores;
 };
@@ -25,6 +27,7 @@ struct simulation {
 	const struct policy **policy;
 	int npolicies;
 	struct runs runs;
+	struct site site; /* --config */
 };
 
 /* What could not be read of the workload, on standard error; before anything runs. */

@@ -22,6 +22,7 @@ struct outcome {
 	int64_t procs;
 	uint32_t user;
 	uint8_t kind;	      /* as submitted */
+	bool kept;	      /* from running, by rules: a hold, a stopped queue, a dependency that failed */
 	bool guaranteed;      /* it was told so */
 	bool broken;	      /* ... and missed it */
 	bool broken_by_power; /* ... because of an emergency job that had the power */

@@ -11,6 +11,7 @@
 #include "base/heap.h"
 #include "plan/pack.h"
 #include "sim/machine.h"
+#include "sim/terms.h"
 
 struct sim {
 	const struct workload *w;
@@ -18,6 +19,7 @@ struct sim {
 	struct plan *p;
 	struct sched *sched;
 	const struct sim_options *o;
+	struct terms terms;
 	struct outcome *outcome;
 	struct heap ends;   /* (end, job | attempt) of running jobs */
 	VEC(int64_t) index; /* job id -> position in the workload */
@@ -60,6 +62,15 @@ static void on_start(struct sim *m, const struct event *e)
 	vec_push(&m->id, e->job);
 }
 
+/* The status that a job ends with; one that is killed has failed. */
+static int exit_status(const struct sim *m, uint32_t job)
+{
+	const struct wjob *j = &m->w->jobs.v[m->index.v[job]];
+	bool killed = m->outcome[m->index.v[job]].runtime < j->runtime;
+
+	return killed ? 271 : j->terms ? m->w->terms.v[j->terms - 1].exit : 0;
+}
+
 static void on_event(void *context, const struct event *e)
 {
 	struct sim *m = context;
@@ -90,9 +101,17 @@ static void on_event(void *context, const struct event *e)
 		x->end += m->c->settings.migrate_cost;
 		heap_push(&m->ends, x->end, (uint64_t)e->job, cluster_job(m->c, e->job)->attempt);
 		break;
+	case EVENT_STARTED:
+		gate_started(m->terms.gate, e->job);
+		break;
 	case EVENT_FINISH:
+		m->ended++;
+		gate_ended(m->terms.gate, e->job, exit_status(m, e->job));
+		break;
+	case EVENT_DELETE:
 	case EVENT_EXPIRE:
 		m->ended++;
+		gate_ended(m->terms.gate, e->job, -3);
 		break;
 	default:
 		break;
@@ -101,16 +120,34 @@ static void on_event(void *context, const struct event *e)
 		m->o->listener(m->o->listener_context, e);
 }
 
+/* Releases whom nothing keeps waiting any more, and ends whose dependencies can't be fulfilled; whether somebody was released. */
+static bool open_gate(struct sim *m)
+{
+	bool any = false;
+	uint32_t job;
+	int news;
+
+	while ((news = terms_news(&m->terms, m->now, &job)) != 0) {
+		if (news < 0)
+			sched_delete(m->sched, job, m->now, NULL);
+		else if (cluster_job(m->c, job)->state == STATE_HELD)
+			sched_release(m->sched, job, m->now);
+		any |= news > 0;
+	}
+	return any;
+}
+
 static void cycle(struct sim *m)
 {
 	bool done;
 
+	open_gate(m);
 	do {
 		vec_clear(&m->id);
 		done = sched_cycle(m->sched, m->now);
 		for (size_t i = 0; i < m->id.n; i++)
 			sched_started(m->sched, m->id.v[i], m->now);
-	} while (!done);
+	} while (open_gate(m) || !done);
 	if (m->o->check) {
 		plan_check(m->p);
 		for (uint32_t i = 0; i < m->c->njobs; i++)
@@ -164,7 +201,7 @@ static void note_refusal(struct sim_result *ret, const struct wjob *w, const str
 	snprintf(ret->refusal, sizeof ret->refusal, "%sjob %lld: %s", line, (long long)w->id, why->text);
 }
 
-static void submit(struct sim *m, int64_t i, const struct policy *policy, const uint32_t *requests)
+static uint32_t add(struct sim *m, int64_t i, const struct policy *policy, const uint32_t *requests)
 {
 	const struct wjob *w = &m->w->jobs.v[i];
 	struct job *job = cluster_add_job(m->c);
@@ -178,7 +215,27 @@ static void submit(struct sim *m, int64_t i, const struct policy *policy, const 
 		job->deadline = w->deadline;
 	}
 	vec_push(&m->index, i);
-	sched_submit(m->sched, job->id, m->now);
+	terms_fill(&m->terms, w, job);
+	return job->id;
+}
+
+/* Submits a job, or all elements of an array; how many jobs that were. */
+static int64_t submit(struct sim *m, int64_t i, const struct policy *policy, const uint32_t *requests)
+{
+	const struct wjob *w = &m->w->jobs.v[i];
+	int64_t n = w->terms && m->w->terms.v[w->terms - 1].array.count ? m->w->terms.v[w->terms - 1].array.count : 1;
+	uint32_t first = m->c->njobs;
+
+	for (int64_t k = 0; k < n; k++)
+		add(m, i + k, policy, requests);
+	for (uint32_t id = first; id < m->c->njobs; id++) {
+		sched_submit(m->sched, id, m->now);
+		if (terms_enter(&m->terms, &m->w->jobs.v[m->index.v[id]], id, m->now) == DEPEND_IMPOSSIBLE)
+			sched_delete(m->sched, id, m->now, NULL);
+		else if (gate_blocks(m->terms.gate, id))
+			sched_hold(m->sched, id, m->now);
+	}
+	return n;
 }
 
 /* The end at the top of the heap, if it is still meant: not of an attempt that was preempted, nor before a migration. */
@@ -209,12 +266,16 @@ static void run(struct sim *m, const struct policy *policy, const uint32_t *requ
 			at = end.time;
 		if (next < n && m->w->jobs.v[next].submit <= at)
 			at = m->w->jobs.v[next].submit;
+		if (terms_next(&m->terms) <= at)
+			at = terms_next(&m->terms);
 		if (at == TIME_NEVER)
 			break;
 		if (at > m->now)
 			m->now = at;
-		if (next < n && m->w->jobs.v[next].submit <= m->now) {
-			submit(m, next++, policy, requests);
+		if (terms_next(&m->terms) <= m->now) {
+			; /* what opens by itself comes first */
+		} else if (next < n && m->w->jobs.v[next].submit <= m->now) {
+			next += submit(m, next, policy, requests);
 		} else if (ends && end.time <= m->now) {
 			heap_pop(&m->ends, &end);
 			sched_finish(m->sched, (uint32_t)end.tie, m->now, NULL);
@@ -227,6 +288,10 @@ static void run(struct sim *m, const struct policy *policy, const uint32_t *requ
 
 static void judge(struct sim *m)
 {
+	for (uint32_t id = 0; id < m->c->njobs; id++) {
+		enum job_state state = cluster_job(m->c, id)->state;
+		outcome_of(m, id)->kept = state == STATE_HELD || state == STATE_DELETED;
+	}
 	for (int64_t i = 0; i < (int64_t)m->w->jobs.n; i++) {
 		struct outcome *x = &m->outcome[i];
 		bool met = x->deadline == TIME_NEVER || (x->start >= 0 && x->end <= x->deadline);
@@ -251,11 +316,15 @@ int sim_run(const struct workload *w, const struct policy *policy, const struct 
 		goto out;
 	if (o->push_depth >= 0)
 		altered.push_depth = o->push_depth;
+	m.p = plan_create(m.c);
+	m.sched = sched_create(m.c, m.p, &altered);
+	terms_init(&m.terms, w, o->site, m.sched);
 	m.outcome = mem_zalloc(sizeof *m.outcome * (w->jobs.n + 1));
 	for (size_t i = 0; i < w->jobs.n; i++) {
 		const struct wjob *j = &w->jobs.v[i];
 		struct err why;
-		if (accept(&m, j, policy->scatter, &requests[i], &ret->unsure, &why) < 0) {
+		if (accept(&m, j, policy->scatter, &requests[i], &ret->unsure, &why) < 0 ||
+		    terms_accept(&m.terms, j, &why) < 0) {
 			requests[i] = UINT32_MAX;
 			note_refusal(ret, j, &why);
 		}
@@ -272,8 +341,6 @@ int sim_run(const struct workload *w, const struct policy *policy, const struct 
 		if (requests[i] != UINT32_MAX)
 			m.outcome[i].procs = m.c->requests.v[requests[i]].total.v[RES_CPU];
 	}
-	m.p = plan_create(m.c);
-	m.sched = sched_create(m.c, m.p, &altered);
 	sched_pace(m.sched, o->pace);
 	sched_listen(m.sched, on_event, &m);
 	sched_on_blocked(m.sched, o->blocked, o->blocked_context);
@@ -292,6 +359,7 @@ int sim_run(const struct workload *w, const struct policy *policy, const struct 
 	ret->pushes = m.p->moves;
 	ret->attempts = m.p->attempts;
 out:
+	terms_fini(&m.terms);
 	sched_destroy(m.sched);
 	plan_destroy(m.p);
 	cluster_destroy(m.c);

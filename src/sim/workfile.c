@@ -8,12 +8,33 @@
 #include <errno.h>
 #include <stdbool.h>
 
+#include "core/depend.h"
 #include "sim/workload_internal.h"
 
 #define MAGIC "#shunt-workload"
 #define BLANKS " \t"
 
-enum word { AT, USER, REQ, PROCS, WALLTIME, RUN, TYPE, DEADLINE, POWERS, ID, WORDS };
+enum word {
+	AT,
+	USER,
+	REQ,
+	PROCS,
+	WALLTIME,
+	RUN,
+	TYPE,
+	DEADLINE,
+	POWERS,
+	ID,
+	QUEUE,
+	ARRAY,
+	DEPEND,
+	START,
+	HOLD,
+	EXIT,
+	WORDS
+};
+#define OF_TERMS (1u << QUEUE | 1u << ARRAY | 1u << DEPEND | 1u << START | 1u << HOLD | 1u << EXIT)
+#define ELEMENTS_MAX 5000000 /* of all arrays of a file */
 
 /* A line as it is being read; what was not said is -1. */
 struct draft {
@@ -21,6 +42,8 @@ struct draft {
 	struct wjob job;
 	int64_t req_walltime;
 	bool deadline_after; /* the deadline counts from the submission */
+	struct wterms terms;
+	bool start_after, release_after; /* these, too */
 };
 
 static const char *const power_name[] = {"sc_alloc", "q_alloc", "e_alloc", "c_exec", "s_exec", "q_exec", "e_exec"};
@@ -137,6 +160,66 @@ static int id_read(struct draft *d, const char *value, struct err *err)
 	return whole_read(value, INT64_MAX, &d->job.id, err);
 }
 
+static int queue_read(struct draft *d, const char *value, struct err *err)
+{
+	if (!*value)
+		return err_set(err, -EINVAL, "a name must follow");
+	d->terms.queue = arena_strndup(d->w->arena, value, strlen(value));
+	return 0;
+}
+
+static int array_read(struct draft *d, const char *value, struct err *err)
+{
+	int rc = array_parse(value, &d->terms.array, err);
+
+	if (rc == 0 && d->w->jobs.n + d->terms.array.count > ELEMENTS_MAX)
+		rc = err_set(err, -EINVAL, "a workload with arrays has at most %d jobs", ELEMENTS_MAX);
+	return rc;
+}
+
+static int depend_read(struct draft *d, const char *value, struct err *err)
+{
+	struct depends x = {0};
+	int rc = depends_parse(value, &x, err);
+
+	for (uint32_t i = 0; i < x.n && rc == 0; i++)
+		if (x.v[i].type >= DEPEND_BEFORE)
+			rc = err_set(err, -EINVAL, "must be of after, afterok, afternotok and afterany");
+	depends_fini(&x);
+	if (rc == 0 && *value)
+		d->terms.depend = arena_strndup(d->w->arena, value, strlen(value));
+	return rc;
+}
+
+/* An instant, or + and a time after the submission. */
+static int instant_read(const char *value, int64_t *ret, bool *ret_after, struct err *err)
+{
+	*ret_after = *value == '+';
+	return duration_parse(value + *ret_after, ret, err);
+}
+
+static int start_read(struct draft *d, const char *value, struct err *err)
+{
+	return instant_read(value, &d->terms.start, &d->start_after, err);
+}
+
+static int hold_read(struct draft *d, const char *value, struct err *err)
+{
+	if (strcmp(value, "forever") != 0)
+		return instant_read(value, &d->terms.release, &d->release_after, err);
+	d->terms.release = TIME_NEVER;
+	return 0;
+}
+
+static int exit_read(struct draft *d, const char *value, struct err *err)
+{
+	int64_t status = 0;
+	int rc = strcmp(value, "0") == 0 ? 0 : whole_read(value, 255, &status, err);
+
+	d->terms.exit = (int)status;
+	return rc;
+}
+
 static const struct {
 	const char *name;
 	int (*read)(struct draft *d, const char *value, struct err *err);
@@ -151,6 +234,12 @@ static const struct {
 	[DEADLINE] = {"deadline", deadline_read},
 	[POWERS] = {"powers", powers_read},
 	[ID] = {"id", id_read},
+	[QUEUE] = {"queue", queue_read},
+	[ARRAY] = {"array", array_read},
+	[DEPEND] = {"depend", depend_read},
+	[START] = {"start", start_read},
+	[HOLD] = {"hold", hold_read},
+	[EXIT] = {"exit", exit_read},
 };
 
 static int word_read(struct draft *d, char *word, unsigned *seen, struct err *err)
@@ -168,7 +257,9 @@ static int word_read(struct draft *d, char *word, unsigned *seen, struct err *er
 		return rc < 0 ? err_prefix(err, rc, "%s", excerpt) : 0;
 	}
 	return err_set(err, -EINVAL,
-		       "%s: unknown; use at= user= req= procs= walltime= run= type= deadline= powers= id=", excerpt);
+		       "%s: unknown; use at= user= req= procs= walltime= run= type= deadline= powers= id= queue= "
+		       "array= depend= start= hold= exit=",
+		       excerpt);
 }
 
 /* What follows from one word for another. */
@@ -199,6 +290,28 @@ static int job_complete(struct draft *d, unsigned seen, struct err *err)
 	return 0;
 }
 
+/* The terms of a line are its jobs': one, or the elements of an array. */
+static void jobs_add(struct draft *d, unsigned seen)
+{
+	struct workload *w = d->w;
+	uint32_t n = seen & 1u << ARRAY ? (uint32_t)d->terms.array.count : 1;
+
+	if (seen & OF_TERMS) {
+		if (d->start_after)
+			d->terms.start += d->job.submit;
+		if (d->release_after)
+			d->terms.release += d->job.submit;
+		vec_push(&w->terms, d->terms);
+		d->terms.array = (struct array_spec){0};
+		d->job.terms = (uint32_t)w->terms.n;
+	}
+	for (uint32_t i = 0; i < n; i++) {
+		vec_push(&w->jobs, d->job);
+		d->job.id++;
+		d->job.element++;
+	}
+}
+
 static int job_read(struct workload *w, char *line, int64_t number, struct err *err)
 {
 	struct draft d = {
@@ -213,12 +326,15 @@ static int job_read(struct workload *w, char *line, int64_t number, struct err *
 	d.job.line = (uint32_t)number;
 	for (char *word = strtok_r(line, BLANKS, &rest); word && *word != '#'; word = strtok_r(NULL, BLANKS, &rest)) {
 		int rc = word_read(&d, word, &seen, err);
-		if (rc < 0)
+		if (rc < 0) {
+			array_fini(&d.terms.array);
 			return rc;
+		}
 	}
 	int rc = job_complete(&d, seen, err);
 	if (rc == 0)
-		vec_push(&w->jobs, d.job);
+		jobs_add(&d, seen);
+	array_fini(&d.terms.array);
 	return rc;
 }
 
@@ -270,6 +386,29 @@ static void powers_write(unsigned powers, FILE *out)
 		}
 }
 
+static void terms_write(const struct wterms *t, FILE *out)
+{
+	struct strbuf array = {0};
+	char buf[32];
+
+	if (t->queue)
+		fprintf(out, " queue=%s", t->queue);
+	if (t->array.count) {
+		array_format(&t->array, &array);
+		fprintf(out, " array=%s", array.text);
+		strbuf_fini(&array);
+	}
+	if (t->depend)
+		fprintf(out, " depend=%s", t->depend);
+	if (t->start)
+		fprintf(out, " start=%s", duration_format(t->start, buf, sizeof buf));
+	if (t->release)
+		fprintf(out, " hold=%s",
+			t->release == TIME_NEVER ? "forever" : duration_format(t->release, buf, sizeof buf));
+	if (t->exit)
+		fprintf(out, " exit=%d", t->exit);
+}
+
 static void job_write(const struct workload *w, size_t i, FILE *out)
 {
 	const struct wjob *j = &w->jobs.v[i];
@@ -290,6 +429,8 @@ static void job_write(const struct workload *w, size_t i, FILE *out)
 	powers_write(j->powers, out);
 	if (j->id != (int64_t)i + 1)
 		fprintf(out, " id=%lld", (long long)j->id);
+	if (j->terms)
+		terms_write(&w->terms.v[j->terms - 1], out);
 	fputc('\n', out);
 }
 
@@ -301,5 +442,6 @@ void workfile_write(const struct workload *w, FILE *out)
 	else if (w->procs)
 		fprintf(out, "machine flat:%lld\n", (long long)w->procs);
 	for (size_t i = 0; i < w->jobs.n; i++)
-		job_write(w, i, out);
+		if (w->jobs.v[i].element == 0) /* the others are in its line */
+			job_write(w, i, out);
 }

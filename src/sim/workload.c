@@ -31,6 +31,9 @@ void workload_destroy(struct workload *w)
 		free(w->notes.v[i]);
 	vec_free(&w->notes);
 	vec_free(&w->jobs);
+	for (size_t i = 0; i < w->terms.n; i++)
+		array_fini(&w->terms.v[i].array);
+	vec_free(&w->terms);
 	vec_free(&w->texts);
 	names_fini(&w->requests);
 	names_fini(&w->users);
@@ -150,7 +153,7 @@ void workload_shake(struct workload *w, int64_t range, uint64_t seed)
 	rng_seed(&rng, seed);
 	for (size_t i = 0; i < w->jobs.n; i++) {
 		struct wjob *j = &w->jobs.v[i];
-		int64_t submit = j->submit + rng_range(&rng, -range, range);
+		int64_t submit = j->element ? w->jobs.v[i - 1].submit : j->submit + rng_range(&rng, -range, range);
 		if (submit < 0)
 			submit = 0;
 		if (j->deadline != TIME_NEVER)

@@ -16,6 +16,7 @@
 #include "base/mem.h"
 #include "base/timetext.h"
 #include "base/vec.h"
+#include "core/array.h"
 #include "core/kind.h"
 #include "core/reqtext.h"
 
@@ -31,6 +32,18 @@ struct wjob {
 	uint32_t line;	  /* of the file it was read from; 0: none */
 	uint8_t kind;	  /* enum job_kind: COMMON, QOS or EMERGENCY */
 	uint8_t powers;	  /* enum job_power, emergency only */
+	uint32_t terms;	  /* index + 1 into workload.terms; 0: none */
+	uint32_t element; /* of an array: its place among the elements, from 0 */
+};
+
+/* What keeps jobs of one line waiting, besides others that run: docs/workload-format.md. */
+struct wterms {
+	const char *queue;	 /* NULL: none is named; in the arena, as all texts here */
+	const char *depend;	 /* as after -W depend=, with the ids of the workload; or NULL */
+	struct array_spec array; /* count 0: no array. Elements follow each other, and their ids do */
+	int64_t start;		 /* not before this instant; 0: at once */
+	int64_t release;	 /* held until then; 0: not held; TIME_NEVER: for good */
+	int exit;		 /* status that it ends with */
 };
 
 /* Why lines or jobs were left out. */
@@ -46,8 +59,9 @@ enum drop {
 
 struct workload {
 	char *name;
-	struct arena *arena;	   /* owns what texts point to */
-	VEC(struct wjob) jobs;	   /* sorted by (submit, position in the file) */
+	struct arena *arena;   /* owns what texts point to */
+	VEC(struct wjob) jobs; /* sorted by (submit, position in the file) */
+	VEC(struct wterms) terms;
 	VEC(struct reqtext) texts; /* distinct requests, their walltime left to the jobs */
 	struct names requests;	   /* the canonical text of each, by the same index */
 	struct names users;
