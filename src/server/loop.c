@@ -23,7 +23,6 @@
 
 #define RETRY_US 500000
 #define SLEEP_MAX_MS 15000
-#define SKEW_MIN 2	   /* seconds that the clocks may differ before it is said */
 #define WAIT_FOR_STORE 20  /* seconds a request may wait for the store */
 #define ROOT_RESERVE 32	   /* connections that root, and the server's account, can have when there are too many */
 #define BACKLOG 8	   /* orders that keep the engine busy */
@@ -31,53 +30,6 @@
 #define PACE 200000	   /* nodes that a cycle looks at in one turn: some milliseconds */
 #define DEPEND_STEPS 400   /* dependents that are looked at in the turn in which another job starts or ends */
 #define COMPANY_US 10000   /* so long a change for which nobody waits may wait for others, to be committed with them */
-
-void server_say(const struct server *s, const char *fmt, ...)
-{
-	struct timespec ts;
-	struct tm tm;
-	char when[32];
-	va_list ap;
-
-	clock_gettime(CLOCK_REALTIME, &ts);
-	localtime_r(&ts.tv_sec, &tm);
-	strftime(when, sizeof when, "%Y-%m-%d %H:%M:%S ", &tm);
-	va_start(ap, fmt);
-	text_vprint(stderr, when, fmt, ap); /* much of it was written by nodes and users */
-	va_end(ap);
-}
-
-static int64_t clock_us(clockid_t id)
-{
-	struct timespec ts;
-
-	clock_gettime(id, &ts);
-	return ts.tv_sec * INT64_C(1000000) + ts.tv_nsec / 1000;
-}
-
-/* Our clock follows the machine's forward, and never back: then it goes on at its own pace until the other has caught up or the server is
- * started again. */
-void clock_read(struct server *s)
-{
-	int64_t wall = clock_us(CLOCK_REALTIME), boot = clock_us(CLOCK_BOOTTIME), passed = boot - s->clock->boot_us;
-	int64_t expected = s->clock->now_us + (s->clock->boot_us ? passed : 0), skew;
-
-	s->clock->boot_us = boot;
-	s->clock->now_us = wall > expected ? wall : expected;
-	s->clock->now = s->clock->now_us / 1000000;
-	skew = (s->clock->now_us - wall) / 1000000;
-	if (wall - expected > SKEW_MIN * 1000000 && expected > 0)
-		server_say(s, "the clock was set forward by %lld s", (long long)((wall - expected) / 1000000));
-	if (skew != s->clock->skew && (skew >= SKEW_MIN || s->clock->skew >= SKEW_MIN) &&
-	    llabs(skew - s->clock->skew) >= SKEW_MIN)
-		server_say(
-			s,
-			skew >= SKEW_MIN
-				? "the clock was set back: Shunt's own is %lld s ahead of it until it has caught up, or the server is restarted"
-				: "the clock has caught up (%lld s)",
-			(long long)skew);
-	s->clock->skew = skew;
-}
 
 static void next_store(struct server *s)
 {
@@ -213,12 +165,6 @@ static void turn_tell(struct server *s)
 	stream_flush(s);
 	output_turn(s);
 	terminals_turn(s);
-}
-
-void reply_later(struct server *s, struct http_request *r, int status, struct strbuf *body)
-{
-	vec_push(&s->post->replies, (struct reply_later){r, status, *body, s->clock->boot_us});
-	*body = (struct strbuf){0};
 }
 
 /* Nobody waits for ever for a store that can't be written. */
@@ -394,13 +340,6 @@ static void before_poll(uv_prepare_t *prepare)
 	if ((works_ready(s) || s->turn->undecided) && !s->turn->stopped)
 		uv_timer_start(&s->turn->timer, on_timer, 0, 0);
 	held_count(s);
-}
-
-/* Something came in by another way than a request, perhaps after a long sleep; the turn follows in any case, since it follows every poll. */
-void loop_wake(struct server *s)
-{
-	clock_read(s);
-	s->turn->dirty = true;
 }
 
 static void on_signal(uv_signal_t *h, int signal)

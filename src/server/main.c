@@ -329,7 +329,7 @@ static int prepare(struct server *s, struct err *err)
 
 static void outbox_wake(void *context)
 {
-	loop_wake(context);
+	turn_wake(context);
 }
 
 static int bring_up(struct server *s, struct err *err)

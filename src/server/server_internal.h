@@ -28,6 +28,7 @@
 #include "server/base/accounts.h"
 #include "server/base/clock.h"
 #include "server/base/instance.h"
+#include "server/base/log.h"
 #include "server/base/post.h"
 #include "server/base/reader.h"
 #include "server/base/stats.h"
@@ -332,11 +333,6 @@ void recover_attempts(struct server *s); /* once the engine is there */
 void server_turn(struct server *s); /* one turn, without what comes in and goes out by sockets */
 int loop_open(struct server *s, int listening, struct err *err); /* the API's socket, and signals */
 void loop_run(struct server *s);				 /* until it is told to stop */
-void loop_wake(struct server *s); /* first in every callback but requests: reads the clock, lets the scheduler decide */
-void clock_read(struct server *s);
-/* Answers a change, once it is on disk. Takes the body's text over. */
-void reply_later(struct server *s, struct http_request *r, int status, struct strbuf *body);
-void server_say(const struct server *s, const char *fmt, ...) __attribute__((format(printf, 2, 3))); /* the log */
 
 /* ---- accounts.c ---- */
 const struct account *account_of(struct server *s, uid_t uid); /* NULL: there is none; borrowed until the next call */

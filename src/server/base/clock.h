@@ -5,11 +5,17 @@
 #define SERVER_CLOCK_H
 
 #include <stdint.h>
+#include <time.h>
+
+struct server;
 
 struct clock {
 	int64_t now, now_us; /* wall clock, never going back */
 	int64_t skew;	     /* seconds that the machine's clock is behind ours */
 	int64_t boot_us;     /* the monotonic clock at now_us */
 };
+
+int64_t clock_us(clockid_t id); /* one of the machine's */
+void clock_read(struct server *s);
 
 #endif

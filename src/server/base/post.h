@@ -4,10 +4,13 @@
 #ifndef SERVER_POST_H
 #define SERVER_POST_H
 
+#include <stdint.h>
+
 #include "base/strbuf.h"
 #include "base/vec.h"
 
 struct http_request;
+struct server;
 
 /* An answer that waits for the commit of what it tells. */
 struct reply_later {
@@ -34,5 +37,8 @@ struct post {
 	VEC(struct mail_later) mails;
 	VEC(char *) told; /* tags whose results this turn stores: forgotten after the commit */
 };
+
+/* Answers a change, once it is on disk. Takes the body's text over. */
+void reply_later(struct server *s, struct http_request *r, int status, struct strbuf *body);
 
 #endif

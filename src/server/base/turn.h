@@ -8,6 +8,8 @@
 #include <stdint.h>
 #include <uv.h>
 
+struct server;
+
 struct turn {
 	uv_check_t check;
 	uv_prepare_t prepare;
@@ -29,5 +31,8 @@ struct turn {
 		int64_t at_us, idle_us, cpu_us;
 	} held; /* the three clocks at the last poll */
 };
+
+/* First in every callback but requests: reads the clock, lets the scheduler decide. */
+void turn_wake(struct server *s);
 
 #endif

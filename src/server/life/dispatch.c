@@ -363,7 +363,7 @@ static void on_started(void *context, const char *tag, pid_t pid)
 	uint32_t id;
 	uint32_t attempt;
 
-	loop_wake(s);
+	turn_wake(s);
 	if (!tag_parse(s, tag, &id, &attempt) || !attempt_find(s, id, attempt))
 		return;
 	attempt_find(s, id, attempt)->started = true;
@@ -442,7 +442,7 @@ static void on_refused(void *context, const struct refusal *r)
 	uint32_t id;
 	uint32_t attempt;
 
-	loop_wake(s);
+	turn_wake(s);
 	if (!tag_parse(s, tag, &id, &attempt) || !(t = attempt_find(s, id, attempt)))
 		return;
 	if (t->started) { /* it ran, and its host has no trace of it any more */
@@ -537,7 +537,7 @@ static void on_ended(void *context, const struct result *r)
 	uint32_t attempt;
 
 	vec_push(&s->post->told, mem_strdup(r->tag)); /* also what nobody knows: it is dealt with */
-	loop_wake(s);
+	turn_wake(s);
 	if (!tag_parse(s, r->tag, &id, &attempt) || !(t = attempt_find(s, id, attempt)))
 		return;
 
@@ -571,7 +571,7 @@ static void on_lost(void *context, const char *tag, const char *host, const char
 	uint32_t attempt;
 
 	vec_push(&s->post->told, mem_strdup(tag));
-	loop_wake(s);
+	turn_wake(s);
 	if (!tag_parse(s, tag, &id, &attempt) || !(t = attempt_find(s, id, attempt)))
 		return;
 
@@ -618,7 +618,7 @@ static void on_failed(void *context, const char *reason)
 
 	server_say(s, "stopping: %s; running jobs go on", reason);
 	s->turn->terminating = true;
-	loop_wake(s);
+	turn_wake(s);
 }
 
 const struct engine_listener dispatch_engine = {

@@ -74,7 +74,7 @@ static void decoded(uv_work_t *work, int status)
 {
 	struct munge_work *w = work->data;
 
-	loop_wake(w->s);
+	turn_wake(w->s);
 	if (status == 0)
 		answer(w);
 	free(w->credential);

@@ -1,0 +1,43 @@
+/*
+ * clock.c - see clock.h.
+ */
+#include "server/base/clock.h"
+
+#include <stdlib.h>
+
+#include "server/base/log.h"
+#include "server/server.h"
+
+#define SKEW_MIN 2 /* seconds that the clocks may differ before it is said */
+
+int64_t clock_us(clockid_t id)
+{
+	struct timespec ts;
+
+	clock_gettime(id, &ts);
+	return ts.tv_sec * INT64_C(1000000) + ts.tv_nsec / 1000;
+}
+
+/* Our clock follows the machine's forward, and never back: then it goes on at its own pace until the other has caught up or the server is
+ * started again. */
+void clock_read(struct server *s)
+{
+	int64_t wall = clock_us(CLOCK_REALTIME), boot = clock_us(CLOCK_BOOTTIME), passed = boot - s->clock->boot_us;
+	int64_t expected = s->clock->now_us + (s->clock->boot_us ? passed : 0), skew;
+
+	s->clock->boot_us = boot;
+	s->clock->now_us = wall > expected ? wall : expected;
+	s->clock->now = s->clock->now_us / 1000000;
+	skew = (s->clock->now_us - wall) / 1000000;
+	if (wall - expected > SKEW_MIN * 1000000 && expected > 0)
+		server_say(s, "the clock was set forward by %lld s", (long long)((wall - expected) / 1000000));
+	if (skew != s->clock->skew && (skew >= SKEW_MIN || s->clock->skew >= SKEW_MIN) &&
+	    llabs(skew - s->clock->skew) >= SKEW_MIN)
+		server_say(
+			s,
+			skew >= SKEW_MIN
+				? "the clock was set back: Shunt's own is %lld s ahead of it until it has caught up, or the server is restarted"
+				: "the clock has caught up (%lld s)",
+			(long long)skew);
+	s->clock->skew = skew;
+}
