@@ -27,9 +27,9 @@
 #define ROOT_RESERVE 32	   /* connections that root, and the server's account, can have when there are too many */
 #define BACKLOG 8	   /* orders that keep the engine busy */
 #define LONG_TURN_US 50000 /* a turn should not take longer: meanwhile nobody is answered */
-#define PACE 200000	   /* nodes that a cycle looks at in one turn: some milliseconds */
-#define DEPEND_STEPS 400   /* dependents that are looked at in the turn in which another job starts or ends */
-#define COMPANY_US 10000   /* so long a change for which nobody waits may wait for others, to be committed with them */
+
+#define DEPEND_STEPS 400 /* dependents that are looked at in the turn in which another job starts or ends */
+#define COMPANY_US 10000 /* so long a change for which nobody waits may wait for others, to be committed with them */
 
 static void next_store(struct server *s)
 {
@@ -95,44 +95,6 @@ static bool turn_commit(struct server *s)
 	s->stats->commits++;
 	s->stats->commit_us += clock_us(CLOCK_MONOTONIC) - begin;
 	return true;
-}
-
-void decide(struct server *s)
-{
-	int64_t begin = clock_us(CLOCK_MONOTONIC), took;
-
-	sched_pace(s->sched, s->slices->slice_steps ? (uint64_t)s->slices->slice_steps : PACE);
-	s->turn->undecided = !sched_cycle(s->sched, s->clock->now);
-	took = clock_us(CLOCK_MONOTONIC) - begin;
-	s->stats->cycle_us = took;
-	if (took > s->stats->max_cycle_us)
-		s->stats->max_cycle_us = took;
-}
-
-static void turn_decide(struct server *s)
-{
-	for (int i = 0; i < 8; i++) { /* an end may end others, and free what more can start in */
-		dispatch_settle(s);
-		if (!s->turn->dirty)
-			break;
-		s->turn->dirty = false;
-		if (!attrs_bool(s->attrs, "scheduling") || s->turn->terminating || s->turn->emptying ||
-		    s->slices->queue_stops)
-			s->turn->undecided = false;
-		else if (!s->turn->undecided || !s->slices->sliced)
-			decide(s);
-		if (s->turn->undecided)
-			break;
-	}
-	dispatch_settle(s);
-	dispatch_starts(s);
-	dispatch_settle(s);
-}
-
-void server_decide(struct server *s)
-{
-	dispatch_overruns(s);
-	turn_decide(s);
 }
 
 static void forget_old(struct server *s)
@@ -383,6 +345,12 @@ static void connections_bound(const struct server *s, struct http_limits *limits
 		(long long)s->conf->api_connections_per_user);
 }
 
+static void on_request(void *context, struct http_request *r)
+{
+	if (!lead_answers(context, r))
+		api_handle(context, r);
+}
+
 int loop_open(struct server *s, int listening, struct err *err)
 {
 	struct http_limits limits = {
@@ -394,7 +362,7 @@ int loop_open(struct server *s, int listening, struct err *err)
 	int rc;
 
 	connections_bound(s, &limits);
-	rc = http_start(s->loop, listening, &limits, lead_handle, s, &s->http, err);
+	rc = http_start(s->loop, listening, &limits, on_request, s, &s->http, err);
 
 	if (rc < 0)
 		return rc;

@@ -286,6 +286,11 @@ static void find_nursery(const struct server *s, char path[PATH_MAX])
 		snprintf(path, PATH_MAX, "%s", s->instance->program);
 }
 
+static void on_opened(void *context, uint64_t id, int fd, const char *reason)
+{
+	output_opened(context, id, fd, reason);
+}
+
 /* What is done leading or not. */
 static int prepare(struct server *s, struct err *err)
 {
@@ -308,6 +313,8 @@ static int prepare(struct server *s, struct err *err)
 	s->loop = uv_default_loop();
 	uv_loop_configure(s->loop, UV_METRICS_IDLE_TIME);
 	listener.context = s;
+	listener.opened = on_opened;
+	s->hosts->stream = stream_taken;
 	clock_read(s);
 	s->instance->boot = hash_bytes(boot_id(boot), strlen(boot)) & INT64_MAX; /* as JSON has numbers */
 	s->stats->began = s->clock->now;
@@ -369,7 +376,7 @@ static int serve_others(struct server *s, struct err *err)
 {
 	char socket[PATH_MAX + 16], live[PATH_MAX + 16];
 	struct tasks_options o = {.socket = socket, .live = live, .name = s->instance->name};
-	int rc = cluster_listen(s, err);
+	int rc = cluster_listen(s, lead_link, err);
 
 	cluster_files(s);
 	if (rc < 0 || !s->site->listener)

@@ -45,6 +45,7 @@
 #include "server/job/failures.h"
 #include "server/job/jobs.h"
 #include "server/job/spec.h"
+#include "server/job/stage.h"
 #include "server/life/block.h"
 #include "server/life/foresee.h"
 #include "server/life/world.h"
@@ -219,6 +220,7 @@ void job_kill(struct server *s, uint32_t id, const struct payload *p);
 void job_purge(struct server *s, uint32_t id, const struct payload *p);
 void job_kill_again(struct server *s, uint32_t id, uint32_t attempt);
 void signal_later(struct server *s, uint32_t id, uint32_t attempt, int signal); /* after the commit */
+void turn_decide(struct server *s);
 void server_decide(struct server *s);	/* a turn's decisions, in the middle of one */
 void decide(struct server *s);		/* a cycle of the scheduler, or a part of one: then s->turn->undecided */
 void dispatch_settle(struct server *s); /* what follows from events: dependencies, books, mail */
@@ -257,7 +259,6 @@ pid_t attempt_session(const struct server *s, uint32_t id); /* of a running job,
  * array is the caller's. */
 int attempt_hosts(const struct server *s, const struct attempt *t, const char ***ret, int *part);
 bool attempt_on(const struct attempt *t, uint32_t node);
-bool attempt_reachable(const struct server *s, const struct attempt *t); /* all its hosts are connected */
 /* All that have not ended, in no order. The function must not end any. */
 void attempts_each(const struct server *s, void (*one)(void *context, struct attempt *t), void *context);
 
@@ -290,7 +291,6 @@ struct home {
 	bool shared; /* the directory is the same everywhere */
 };
 void output_home(struct server *s, uint32_t id, const json_t *body, bool error, struct arena *a, struct home *ret);
-int stage_check(const char *what, const char *text, struct err *err); /* -EINVAL: not as -W stagein has it */
 
 /* ---- foresee.c: when waiting jobs will start ---- */
 #define FORECAST_OLD 10		      /* seconds, from which its age is mentioned */
@@ -347,9 +347,10 @@ bool lead_holds(struct server *s);
 void lead_end(struct server *s); /* in order: another may lead at once */
 void lead_deposed(const struct server *s, const struct err *err) __attribute__((noreturn));
 bool lead_leased(const struct server *s); /* there may be other servers */
-const char *lead_owner(const struct server *s);
 bool lead_standing(const struct server *s);
-void lead_handle(void *context, struct http_request *r); /* the API, or that another leads */
+bool lead_answers(struct server *s,
+		  struct http_request *r); /* that another leads; false: this one does, and it was not answered */
+void lead_link(void *context, struct link *l);
 void standby_link(struct server *s, struct link *l);
 
 /* ---- cluster.c: the authority, this server's certificate, and the servers there are; kept in the store ---- */
@@ -363,7 +364,7 @@ int cluster_look(struct server *s, bool *ret_changed, struct err *err); /* what 
 const char *cluster_other(const struct server *s, bool any, bool *ret_jobs);
 int cluster_object(struct server *s, const char *name, const json_t *o, struct err *err); /* at recovery */
 /* Opens the port, if there is one to open: API and agents. */
-int cluster_listen(struct server *s, struct err *err);
+int cluster_listen(struct server *s, void (*link)(void *context, struct link *l), struct err *err);
 int cluster_certify(struct server *s, const char *csr, size_t n, const char *node, uint64_t join,
 		    struct strbuf *ret_cert, struct err *err);
 void cluster_roles(const struct server *s, struct json *j,
@@ -410,6 +411,7 @@ void node_revoke(struct server *s, const char *name, uint64_t join, int64_t vali
 int revoke_restore(struct server *s, const char *name, const json_t *o, struct err *err); /* at recovery */
 const struct revoked *revoked_list(struct server *s);
 json_t *revoked_json(struct server *s); /* {NAME: JOIN} */
+json_t *revoked_news(struct server *s); /* the same of those that nobody was told of yet, once; NULL: none */
 void revoke_turn(struct server *s);
 
 /* ---- nodes.c: the life of nodes with an agent ---- */
@@ -460,6 +462,7 @@ bool may_see_all(const struct server *s, const struct asker *w); /* jobs of all 
 bool may_change(const struct asker *w, const struct spec *p);
 
 /* ---- order.c ---- */
+void rank_set(struct server *s, uint32_t id, double rank); /* of a waiting job */
 void reorder_later(struct server *s, uint32_t owner);	   /* by priority, among a user's waiting jobs */
 void reorder_note(struct server *s, uint32_t owner);	   /* that it will have to be, for the case of a crash before */
 void reorder_restore(struct server *s, const char *owner); /* at recovery: it was not complete */
@@ -495,9 +498,9 @@ void api_metrics(struct server *s, struct http_request *r, const struct asker *w
 void api_shutdown(struct server *s, struct http_request *r, const struct asker *w);
 void output_opened(struct server *s, uint64_t id, int fd, const char *reason);
 /* A link from a host that was asked for a file: it is taken over. */
+bool stream_taken(struct server *s, uint32_t node, struct link *l, const json_t *head); /* hosts.stream */
 void output_stream(struct server *s, uint32_t node, struct link *l, const json_t *first);
-void output_forget(const struct server *s, uint32_t id); /* what the server keeps of its output */
-void output_turn(struct server *s);			 /* followed outputs that grew, or whose job ended */
+void output_turn(struct server *s); /* followed outputs that grew, or whose job ended */
 /* Jobs that a text of the API means. Arrays give all their elements. -ENOENT, -EINVAL. */
 int jobs_named(const struct server *s, const char *text, job_vec *ret, struct array **ret_array, struct err *err);
 

@@ -320,19 +320,6 @@ void output_turn(struct server *s)
 		waiter_turn(s->audience->waiters.v[i]);
 }
 
-void output_forget(const struct server *s, uint32_t id)
-{
-	static const char *const suffix[] = {"out", "err"};
-	char tag[64], path[4200];
-
-	attempt_tag(s, id, 0, tag);
-	*strrchr(tag, '.') = '\0';
-	for (int i = 0; i < 2 && s->site->listener; i++) {
-		snprintf(path, sizeof path, "%s/undelivered/%s.%s", s->instance->where.state, tag, suffix[i]);
-		unlink(path);
-	}
-}
-
 /* ---- the request ---- */
 
 /* The node where the current attempt's script runs, or ran. False: on this machine. */
@@ -431,4 +418,19 @@ void api_output(struct server *s, struct http_request *r, const struct asker *w,
 	json_decref(body);
 	vec_push(&s->audience->waiters, x);
 	waiter_open(x);
+}
+
+static bool is_read(const json_t *head)
+{
+	const char *what = json_string_value(json_object_get(head, "what"));
+
+	return what && strcmp(what, "read") == 0;
+}
+
+bool stream_taken(struct server *s, uint32_t node, struct link *l, const json_t *head)
+{
+	if (!is_read(head))
+		return terminal_link(s, node, l, head);
+	output_stream(s, node, l, head);
+	return true;
 }

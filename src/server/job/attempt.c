@@ -374,11 +374,3 @@ bool attempt_on(const struct attempt *t, uint32_t node)
 			return true;
 	return false;
 }
-
-bool attempt_reachable(const struct server *s, const struct attempt *t)
-{
-	for (uint32_t i = 0; i < t->nfrags; i++)
-		if (s->hosts->nodes.v[t->node[i]].joined && !agent_connected(&s->hosts->nodes.v[t->node[i]]))
-			return false;
-	return true;
-}

@@ -117,7 +117,7 @@ static void apply_intent(struct entry *x, const struct event *e, const struct pa
 }
 
 /* Whether the scheduler is concerned. */
-static bool asks_otherwise(const struct spec *a, const struct spec *b)
+bool asks_otherwise(const struct spec *a, const struct spec *b)
 {
 	return a->resources != b->resources || a->request != b->request || a->walltime != b->walltime ||
 	       a->deadline != b->deadline || a->kind != b->kind || a->powers != b->powers || a->queue != b->queue;
@@ -261,26 +261,6 @@ void entry_event(struct server *s, uint32_t id, enum server_event type, const st
 	event_keep(s, &e, p);
 }
 
-void entry_alter(struct server *s, uint32_t id, const struct payload *p)
-{
-	const struct job *job = entry_job(s, id);
-	const struct spec *old = s->jobs->entries.v[id].spec;
-	bool longer = entry_running(s, id) && old->walltime != p->spec->walltime;
-	bool waits = job->state <= STATE_ALLOCATED, queued = job_waits(job) && asks_otherwise(old, p->spec);
-
-	total_count(s, old, -1);
-	if (queued)
-		sched_withdraw(s->sched, id, s->clock->now);
-	entry_event(s, id, EVENT_ALTER, p);
-	if (queued)
-		sched_readmit(s->sched, id, s->clock->now);
-	if (longer)
-		walltime_changed(s, id);
-	total_count(s, p->spec, 1);
-	if (waits)
-		block_begin(s, id);
-}
-
 void array_apply(struct array *a, const struct spec *p)
 {
 	struct spec *x = spec_copy(p);
@@ -290,20 +270,6 @@ void array_apply(struct array *a, const struct spec *p)
 	x->eligible = a->spec->eligible;
 	spec_unref(a->spec);
 	a->spec = x;
-}
-
-void array_alter(struct server *s, struct array *a, struct spec *spec, uint64_t as)
-{
-	struct payload p = {.spec = spec, .as = as};
-	struct store_event e = {
-		.seq = s->jobs->next_seq++, .job = job_key(a->number, -1), .time = s->clock->now, .type = EVENT_ALTER};
-	struct strbuf data = {0};
-
-	array_apply(a, spec);
-	payload_write(s, EVENT_ALTER, &p, &data);
-	e.data = data.text;
-	store_put_event(s->store, &e);
-	strbuf_fini(&data);
 }
 
 void array_limit(struct array *a, uint32_t limit)
@@ -323,21 +289,6 @@ void array_limit(struct array *a, uint32_t limit)
 	spec_unref(a->spec);
 	a->spec = p;
 	strbuf_fini(&text);
-}
-
-void array_throttle(struct server *s, struct array *a, uint32_t limit, const char *who)
-{
-	struct payload p = {.throttled = true, .limit = limit, .who = who};
-	struct store_event e = {
-		.seq = s->jobs->next_seq++, .job = job_key(a->number, -1), .time = s->clock->now, .type = EVENT_ALTER};
-	struct strbuf data = {0};
-
-	array_limit(a, limit);
-	payload_write(s, EVENT_ALTER, &p, &data);
-	e.data = data.text;
-	store_put_event(s->store, &e);
-	strbuf_fini(&data);
-	block_array(s, a);
 }
 
 /* ---- payloads in the store ---- */

@@ -84,6 +84,7 @@ void failures_comment(const struct failure *f, const struct retry *r, bool held,
 void failures_apply(struct entry *e, const struct retry *r);			    /* of entry_apply() */
 void failures_write(const struct server *s, const struct retry *r, struct json *j); /* the member "failures", */
 bool failures_read(const struct server *s, const json_t *o, struct retry *ret);	    /* ... and its value; false: none */
+struct avoidance *avoidance_find(struct job_failures *f, uint32_t node); /* NULL: it does not avoid that node */
 void failures_free(struct job_failures *f);
 /* Lets the scheduler know which nodes a waiting job avoids now. True: it has to wait altogether (BLOCK_RETRY). */
 bool failures_update(struct server *s, uint32_t id);

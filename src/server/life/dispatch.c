@@ -279,6 +279,15 @@ static void attempt_order(struct server *s, struct attempt *t)
 	arena_destroy(a);
 }
 
+/* All its hosts are connected. */
+static bool attempt_reachable(const struct server *s, const struct attempt *t)
+{
+	for (uint32_t i = 0; i < t->nfrags; i++)
+		if (s->hosts->nodes.v[t->node[i]].joined && !agent_connected(&s->hosts->nodes.v[t->node[i]]))
+			return false;
+	return true;
+}
+
 void dispatch_orders(struct server *s)
 {
 	size_t kept = 0;
@@ -607,11 +616,6 @@ static void on_lost(void *context, const char *tag, const char *host, const char
 	free(comment);
 }
 
-static void on_opened(void *context, uint64_t id, int fd, const char *reason)
-{
-	output_opened(context, id, fd, reason);
-}
-
 static void on_failed(void *context, const char *reason)
 {
 	struct server *s = context;
@@ -626,6 +630,5 @@ const struct engine_listener dispatch_engine = {
 	.refused = on_refused,
 	.ended = on_ended,
 	.lost = on_lost,
-	.opened = on_opened,
 	.failed = on_failed,
 };

@@ -234,18 +234,6 @@ int submit_check(struct server *s, const struct asker *who, const struct submiss
 	return depend_check(s, who, x->spec, err);
 }
 
-void total_count(struct server *s, const struct spec *p, int64_t sign)
-{
-	struct queue *q = queue_of(s, p->queue);
-
-	s->jobs->total += sign;
-	tally_of(s, p->owner, 0)->total += sign;
-	if (q) {
-		q->total += sign;
-		tally_of(s, p->owner, p->queue)->total += sign;
-	}
-}
-
 /* A core job and its entry, in STATE_NEW. */
 uint32_t entry_add(struct server *s, uint64_t key, struct spec *p)
 {

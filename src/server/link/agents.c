@@ -40,28 +40,6 @@ static struct node_info *info_of(const struct visit *v)
 	return &v->s->hosts->nodes.v[v->node];
 }
 
-bool agent_connected(const struct node_info *info)
-{
-	return info->agent && info->agent->visit;
-}
-
-json_t *agents_servers(const struct server *s)
-{
-	struct strbuf text = {0};
-	json_t *whole, *list;
-	struct json j;
-
-	json_init(&j, &text, false);
-	json_open_object(&j, NULL);
-	cluster_servers(s, &j, "servers");
-	json_close_object(&j);
-	whole = json_loads(text.text, 0, NULL);
-	list = json_incref(json_object_get(whole, "servers"));
-	json_decref(whole);
-	strbuf_fini(&text);
-	return list;
-}
-
 static json_t *settings(const struct server *s)
 {
 	return json_pack("{s:s,s:b,s:s,s:I,s:I,s:I}", "cgroup", s->conf->cgroup, "root_jobs", s->conf->root_jobs,
@@ -246,13 +224,6 @@ static void on_facts(struct visit *v, const json_t *head)
 		node_facts(v->s, v->node, facts);
 }
 
-static bool is_read(const json_t *head)
-{
-	const char *what = json_string_value(json_object_get(head, "what"));
-
-	return what && strcmp(what, "read") == 0;
-}
-
 /* A link says first what it is for. Those for tasks are from hosts of the same job, the server's own machine among them. */
 static void on_first(struct visit *v, const char *type, json_t *head)
 {
@@ -270,13 +241,8 @@ static void on_first(struct visit *v, const char *type, json_t *head)
 		struct files *f = errands_files(engine_errands(v->s->engine));
 		free(v);
 		files_serve(f, l, head);
-	} else if (strcmp(type, "stream") == 0 && v->node != NODE_NONE && is_read(head)) {
-		struct server *s = v->s;
-		struct link *l = v->link;
-		uint32_t node = v->node;
-		free(v);
-		output_stream(s, node, l, head);
-	} else if (strcmp(type, "stream") == 0 && v->node != NODE_NONE && terminal_link(v->s, v->node, v->link, head)) {
+	} else if (strcmp(type, "stream") == 0 && v->node != NODE_NONE &&
+		   v->s->hosts->stream(v->s, v->node, v->link, head)) {
 		free(v);
 	} else {
 		dismiss(v, "it does not say what it is for");
@@ -390,4 +356,13 @@ bool agents_unsent(const struct server *s)
 		if (agent_connected(&s->hosts->nodes.v[i]) && link_queued(s->hosts->nodes.v[i].agent->visit->link))
 			return true;
 	return false;
+}
+
+void revoke_turn(struct server *s)
+{
+	json_t *news = revoked_news(s);
+
+	if (news)
+		agents_tell(s, "revoked", "nodes", news);
+	json_decref(news);
 }

@@ -30,7 +30,6 @@
 
 /* Owned by the server. */
 struct lead {
-	char owner[320]; /* what the store calls us: the same after a restart, another's never */
 	struct store_leader leader;
 	bool standing;
 	bool mute;	   /* a leader that can't renew its lease */
@@ -43,11 +42,6 @@ struct lead {
 bool lead_leased(const struct server *s)
 {
 	return strcmp(store_kind(s->store), "postgres") == 0;
-}
-
-const char *lead_owner(const struct server *s)
-{
-	return s->site->lead->owner;
 }
 
 bool lead_standing(const struct server *s)
@@ -90,8 +84,8 @@ static int take(struct server *s, struct err *err)
 {
 	struct lead *l = s->site->lead;
 	struct store_leader now;
-	int rc = store_lead(s->store, l->owner, cluster_address(s), (uint64_t)s->clock->now_us / 1000, COMING_MS, &now,
-			    err);
+	int rc = store_lead(s->store, s->site->owner, cluster_address(s), (uint64_t)s->clock->now_us / 1000, COMING_MS,
+			    &now, err);
 
 	if (rc == 0)
 		s->site->epoch = now.epoch;
@@ -125,7 +119,7 @@ static int jobs_check(struct server *s, struct err *err)
 	if (rc < 0)
 		return rc;
 	other = cluster_other(s, here, &there);
-	if (!other && here && now.left > 0 && strcmp(now.owner, s->site->lead->owner) != 0)
+	if (!other && here && now.left > 0 && strcmp(now.owner, s->site->owner) != 0)
 		other = leader_name(&now);
 	return other && (here || there) ? jobs_refuse(s, other, there, err) : 0;
 }
@@ -135,8 +129,7 @@ int lead_take(struct server *s, struct err *err)
 	int rc;
 
 	s->site->lead = mem_zalloc(sizeof *s->site->lead);
-	snprintf(s->site->lead->owner, sizeof s->site->lead->owner, "%.63s:%.250s", s->instance->host,
-		 s->instance->where.state);
+	snprintf(s->site->owner, sizeof s->site->owner, "%.63s:%.250s", s->instance->host, s->instance->where.state);
 	cluster_locate(s);
 	clock_read(s);
 	if (lead_leased(s) && (rc = jobs_check(s, err)) < 0)
@@ -212,10 +205,8 @@ static void standby_answer(struct server *s, struct http_request *r)
 	refuse(s, r, l->left > 0 ? l->address : "", text);
 }
 
-void lead_handle(void *context, struct http_request *r)
+bool lead_answers(struct server *s, struct http_request *r)
 {
-	struct server *s = context;
-
 	clock_read(s);
 	if (lead_standing(s))
 		standby_answer(s, r);
@@ -223,7 +214,8 @@ void lead_handle(void *context, struct http_request *r)
 		refuse(s, r, "",
 		       "This server has lost touch with its database, and does not know whether it still leads.");
 	else
-		api_handle(s, r);
+		return false;
+	return true;
 }
 
 void standby_link(struct server *s, struct link *l)
@@ -244,7 +236,7 @@ static void open_port(struct server *s)
 	int rc = cluster_load(s, &err);
 
 	if (rc == 0 && s->site->authority.key)
-		rc = cluster_listen(s, &err);
+		rc = cluster_listen(s, lead_link, &err);
 	if (rc < 0)
 		trouble_say(s, "other machines can't be answered yet", err.text);
 }
@@ -420,4 +412,12 @@ void lead_end(struct server *s)
 		register_now(s, true);
 	if (!s->site->lead->standing && store_yield(s->store, &err) < 0)
 		server_say(s, "giving up the lead: %s (another server takes over in %d s)", err.text, LEASE_MS / 1000);
+}
+
+void lead_link(void *context, struct link *l)
+{
+	if (lead_standing(context))
+		standby_link(context, l);
+	else
+		agents_link(context, l);
 }

@@ -516,3 +516,8 @@ const char *node_state(const struct server *s, uint32_t node)
 		return "busy"; /* also if a job has its machine to itself, and is on another node of it */
 	return "free";
 }
+
+bool agent_connected(const struct node_info *info)
+{
+	return info->agent && info->agent->visit;
+}

@@ -10,6 +10,9 @@
 
 #include "base/vec.h"
 
+struct link;
+struct server;
+
 /* A host with an agent (agents.c); owned by its node. */
 struct visit; /* a link from it */
 struct agent {
@@ -55,8 +58,10 @@ struct node_info {
 struct hosts {
 	VEC(struct node_info) nodes; /* by the ids that the core has for them */
 	uint32_t here;		     /* nodes of the configuration, on this machine */
-	int64_t agents_at;	     /* instant: somebody may have been silent for too long; 0: look at once */
-	int64_t agents_us;	     /* boot_us when that was last thought of */
+	/* Takes over a link that a node has opened for a file or a terminal; false: nobody asked for it. */
+	bool (*stream)(struct server *s, uint32_t node, struct link *l, const json_t *head);
+	int64_t agents_at; /* instant: somebody may have been silent for too long; 0: look at once */
+	int64_t agents_us; /* boot_us when that was last thought of */
 };
 
 #endif

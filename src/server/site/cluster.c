@@ -183,7 +183,7 @@ int cluster_register(struct server *s, bool stopped, struct err *err)
 	struct strbuf text = {0}, name = {0};
 	struct json j;
 
-	strbuf_printf(&name, "server:%s", lead_owner(s));
+	strbuf_printf(&name, "server:%s", s->site->owner);
 	json_init(&j, &text, false);
 	json_open_object(&j, NULL);
 	json_text(&j, "address", cluster_address(s));
@@ -201,7 +201,7 @@ static int server_read(void *context, const char *name, const char *value)
 {
 	struct server *s = context;
 	struct identity *id = s->site->identity;
-	json_t *o = strncmp(name, "server:", 7) == 0 && strcmp(name + 7, lead_owner(s)) != 0
+	json_t *o = strncmp(name, "server:", 7) == 0 && strcmp(name + 7, s->site->owner) != 0
 			    ? json_loads(value, 0, NULL)
 			    : NULL;
 	const char *address = json_string_value(json_object_get(o, "address"));
@@ -384,14 +384,6 @@ struct tls_context *cluster_tls(struct server *s)
 
 /* ---- the port ---- */
 
-static void on_link(void *context, struct link *l)
-{
-	if (lead_standing(context))
-		standby_link(context, l);
-	else
-		agents_link(context, l);
-}
-
 static void on_http(void *context, int fd, const char *address)
 {
 	struct server *s = context;
@@ -447,10 +439,10 @@ static bool on_room(void *context, const char *address)
 	return s->http && http_make_room(s->http, address);
 }
 
-int cluster_listen(struct server *s, struct err *err)
+int cluster_listen(struct server *s, void (*link)(void *context, struct link *l), struct err *err)
 {
 	int room = descriptors_left() / 12 + 4; /* each has three: the connection, and a pair of sockets */
-	struct listener_events events = {.link = on_link, .http = on_http, .room = on_room};
+	struct listener_events events = {.link = link, .http = on_http, .room = on_room};
 	struct listener_limits limits = {
 		.connections = (int)s->conf->connections,
 		.strangers = room < s->conf->api_connections ? room : (int)s->conf->api_connections,
@@ -566,4 +558,21 @@ void api_cluster(struct server *s, struct http_request *r, const struct asker *w
 	json_close_object(&j);
 	http_reply_strbuf(r, 200, "application/json", &out);
 	strbuf_fini(&out);
+}
+
+json_t *agents_servers(const struct server *s)
+{
+	struct strbuf text = {0};
+	json_t *whole, *list;
+	struct json j;
+
+	json_init(&j, &text, false);
+	json_open_object(&j, NULL);
+	cluster_servers(s, &j, "servers");
+	json_close_object(&j);
+	whole = json_loads(text.text, 0, NULL);
+	list = json_incref(json_object_get(whole, "servers"));
+	json_decref(whole);
+	strbuf_fini(&text);
+	return list;
 }

@@ -81,15 +81,14 @@ json_t *revoked_json(struct server *s)
 	return names_and_joins(revoked_list(s));
 }
 
-void revoke_turn(struct server *s)
+json_t *revoked_news(struct server *s)
 {
 	struct revoked *news = s->site->revocations ? &s->site->revocations->news : NULL;
 	json_t *o;
 
 	if (!news || !news->joins.n)
-		return;
+		return NULL;
 	o = names_and_joins(news);
-	agents_tell(s, "revoked", "nodes", o);
-	json_decref(o);
 	revoked_fini(news);
+	return o;
 }

@@ -21,6 +21,7 @@ struct site {
 	struct revocations *revocations; /* revoke.c */
 	struct listener *listener;	 /* TLS; NULL: none */
 	struct tasks *tasks;		 /* of jobs on this machine and others; NULL: none */
+	char owner[320];		 /* what the store calls us: the same after a restart, another's never */
 	struct lead *lead;		 /* standby.c; NULL: nobody has asked who leads */
 	int64_t lead_us;		 /* boot_us when this server began to lead */
 	uint64_t epoch;

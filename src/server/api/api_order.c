@@ -1,0 +1,52 @@
+/*
+ * api_order.c - qorder: the order of one's own jobs.
+ */
+#include "server/server_internal.h"
+#include <string.h>
+
+void api_order(struct server *s, struct http_request *r, const struct asker *w)
+{
+	struct err err;
+	json_t *body = api_body(r, &err), *ids = json_object_get(body, "ids");
+	struct strbuf out = {0};
+	uint32_t id[2] = {0};
+
+	if (!body || json_array_size(ids) != 2) {
+		http_error(r, 400, "bad_request", "%s", body ? "ids must name two jobs" : err.text);
+		goto out;
+	}
+	for (size_t i = 0; i < 2; i++) {
+		const char *text = json_string_value(json_array_get(ids, i));
+		struct array *a;
+		job_vec v = {0};
+		int rc = text ? jobs_named(s, text, &v, &a, &err) : -EINVAL;
+		if (rc == 0 && v.n)
+			id[i] = v.v[0];
+		vec_free(&v);
+		if (rc < 0 || !id[i] || !may_see(s, w, s->jobs->entries.v[id[i]].spec)) {
+			http_error(r, 404, "unknown_job", "There is no job %.100s.", text ? text : "?");
+			goto out;
+		}
+		if (!may_change(w, s->jobs->entries.v[id[i]].spec)) {
+			http_error(r, 403, "forbidden", "Job %.100s is not yours.", text);
+			goto out;
+		}
+		if (entry_job(s, id[i])->state > STATE_ALLOCATED) {
+			http_error(r, 409, "bad_state", "Job %.100s does not wait any more.", text);
+			goto out;
+		}
+	}
+	if (s->jobs->entries.v[id[0]].spec->queue != s->jobs->entries.v[id[1]].spec->queue) {
+		http_error(r, 409, "bad_state", "The two jobs are in different queues.");
+		goto out;
+	}
+
+	double first = entry_job(s, id[0])->rank;
+
+	rank_set(s, id[0], entry_job(s, id[1])->rank);
+	rank_set(s, id[1], first);
+	strbuf_puts(&out, "{}");
+	reply_later(s, r, 200, &out);
+out:
+	json_decref(body);
+}

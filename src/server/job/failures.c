@@ -1,0 +1,92 @@
+/*
+ * failures.c - what a job's failures are: their fold, and how the store has them.
+ */
+#include "server/job/failures.h"
+#include "server/server_internal.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct avoidance *avoidance_find(struct job_failures *f, uint32_t node)
+{
+	for (size_t i = 0; f && i < f->avoids.n; i++)
+		if (f->avoids.v[i].node == node)
+			return &f->avoids.v[i];
+	return NULL;
+}
+
+static void avoidance_set(struct job_failures *f, const struct retry *r)
+{
+	struct avoidance *a = avoidance_find(f, r->node), x = {.node = r->node, .count = r->count, .until = r->avoid};
+
+	if (a)
+		*a = x;
+	else
+		vec_push(&f->avoids, x);
+}
+
+void failures_free(struct job_failures *f)
+{
+	if (!f)
+		return;
+	vec_free(&f->avoids);
+	free(f);
+}
+
+void failures_apply(struct entry *e, const struct retry *r)
+{
+	if (r->total == 0) {
+		failures_free(e->failures);
+		e->failures = NULL;
+		return;
+	}
+	if (!e->failures)
+		e->failures = mem_zalloc(sizeof *e->failures);
+	e->failures->total = r->total;
+	e->failures->rounds = r->rounds;
+	e->failures->unclear = r->unclear;
+	e->failures->until = r->until;
+	if (r->nowhere)
+		vec_clear(&e->failures->avoids);
+	if (r->count)
+		avoidance_set(e->failures, r);
+}
+
+void failures_write(const struct server *s, const struct retry *r, struct json *j)
+{
+	json_open_object(j, "failures");
+	json_int(j, "total", r->total);
+	json_int(j, "rounds", r->rounds);
+	json_int(j, "unclear", r->unclear);
+	if (r->until)
+		json_int(j, "until", r->until);
+	if (r->nowhere)
+		json_bool(j, "nowhere", true);
+	if (r->count) {
+		json_text(j, "node", names_get(&s->cluster->node_names, r->node));
+		json_int(j, "count", r->count);
+		json_int(j, "avoid", r->avoid);
+	}
+	json_close_object(j);
+}
+
+bool failures_read(const struct server *s, const json_t *o, struct retry *ret)
+{
+	const char *node = json_string_value(json_object_get(o, "node"));
+
+	*ret = (struct retry){0};
+	if (json_is_integer(o)) /* an older server's: how many there were, on whichever nodes */
+		ret->total = ret->rounds = (uint32_t)json_integer_value(o);
+	if (!json_is_object(o))
+		return json_is_integer(o);
+	ret->total = (uint32_t)json_integer_value(json_object_get(o, "total"));
+	ret->rounds = (uint32_t)json_integer_value(json_object_get(o, "rounds"));
+	ret->unclear = (uint32_t)json_integer_value(json_object_get(o, "unclear"));
+	ret->until = json_integer_value(json_object_get(o, "until"));
+	ret->nowhere = json_is_true(json_object_get(o, "nowhere"));
+	if (node && names_find(&s->cluster->node_names, node, &ret->node)) {
+		ret->count = (uint32_t)json_integer_value(json_object_get(o, "count"));
+		ret->avoid = json_integer_value(json_object_get(o, "avoid"));
+	}
+	return true;
+}

@@ -1,0 +1,52 @@
+/*
+ * decide.c - the scheduler decides, and what follows from it is settled.
+ */
+#include "base/descriptors.h"
+#include "base/text.h"
+#include "server/server_internal.h"
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#define PACE 200000 /* nodes that a cycle looks at in one turn: some milliseconds */
+
+void decide(struct server *s)
+{
+	int64_t begin = clock_us(CLOCK_MONOTONIC), took;
+
+	sched_pace(s->sched, s->slices->slice_steps ? (uint64_t)s->slices->slice_steps : PACE);
+	s->turn->undecided = !sched_cycle(s->sched, s->clock->now);
+	took = clock_us(CLOCK_MONOTONIC) - begin;
+	s->stats->cycle_us = took;
+	if (took > s->stats->max_cycle_us)
+		s->stats->max_cycle_us = took;
+}
+
+void turn_decide(struct server *s)
+{
+	for (int i = 0; i < 8; i++) { /* an end may end others, and free what more can start in */
+		dispatch_settle(s);
+		if (!s->turn->dirty)
+			break;
+		s->turn->dirty = false;
+		if (!attrs_bool(s->attrs, "scheduling") || s->turn->terminating || s->turn->emptying ||
+		    s->slices->queue_stops)
+			s->turn->undecided = false;
+		else if (!s->turn->undecided || !s->slices->sliced)
+			decide(s);
+		if (s->turn->undecided)
+			break;
+	}
+	dispatch_settle(s);
+	dispatch_starts(s);
+	dispatch_settle(s);
+}
+
+void server_decide(struct server *s)
+{
+	dispatch_overruns(s);
+	turn_decide(s);
+}

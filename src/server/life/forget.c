@@ -1,0 +1,110 @@
+/*
+ * forget.c - jobs that ended long ago go: out of memory and store, with what was kept of them.
+ */
+#include "server/server_internal.h"
+#include <stdio.h>
+#include <string.h>
+
+static void outcome_free(struct outcome *o)
+{
+	if (!o)
+		return;
+	free(o->exec_host);
+	free(o->comment);
+	free(o);
+}
+
+static void output_forget(const struct server *s, uint32_t id)
+{
+	static const char *const suffix[] = {"out", "err"};
+	char tag[64], path[4200];
+
+	attempt_tag(s, id, 0, tag);
+	*strrchr(tag, '.') = '\0';
+	for (int i = 0; i < 2 && s->site->listener; i++) {
+		snprintf(path, sizeof path, "%s/undelivered/%s.%s", s->instance->where.state, tag, suffix[i]);
+		unlink(path);
+	}
+}
+
+/* A job nobody waits for may go. */
+static bool is_awaited(const struct server *s, uint64_t number)
+{
+	uint64_t at;
+
+	if (!map_get(&s->jobs->dependents, number, &at) || at == 0)
+		return false;
+
+	const job_vec *v = &s->jobs->dependent_lists.v[at - 1];
+
+	for (size_t i = 0; i < v->n; i++)
+		if (s->jobs->entries.v[v->v[i]].spec && !entry_ended(s, v->v[i]))
+			return true;
+	return false;
+}
+
+static void script_unref(struct server *s, uint64_t script)
+{
+	uint64_t *uses;
+
+	if (!script)
+		return;
+	uses = map_at(&s->jobs->scripts, script);
+	if (*uses > 1) {
+		--*uses;
+		return;
+	}
+	map_remove(&s->jobs->scripts, script);
+	store_drop_script(s->store, script);
+	script_file_drop(s, script);
+}
+
+static void entry_drop(struct server *s, uint32_t id)
+{
+	struct entry *e = &s->jobs->entries.v[id];
+
+	output_forget(s, id);
+	outcome_free(e->outcome);
+	e->outcome = NULL;
+	failures_free(e->failures);
+	e->failures = NULL;
+	spec_unref(e->spec);
+	e->spec = NULL;
+}
+
+/* An array goes as a whole, when the last of its elements may: its record in the store is one. */
+static void array_forget(struct server *s, struct array *a)
+{
+	if (++a->due < a->count)
+		return;
+	for (uint32_t i = 0; i < a->count; i++)
+		entry_drop(s, a->first + i);
+	store_drop_job(s->store, job_key(a->number, -1));
+	script_unref(s, a->spec->script);
+	map_remove(&s->jobs->by_number, a->number);
+	limits_drop_array(s->limits, &(struct limit_party){a->spec->owner, a->spec->queue, a->number});
+	spec_unref(a->spec);
+	a->spec = NULL;
+}
+
+void entry_forget(struct server *s, uint32_t id)
+{
+	const struct entry *e = &s->jobs->entries.v[id];
+	uint64_t number = job_key_number(e->key);
+	struct array *a = array_find(s, number);
+
+	if (!e->spec || !entry_ended(s, id))
+		return;
+	if (is_awaited(s, number) || (a && a->ended < a->count)) {
+		heap_push(&s->agenda->forgets, s->clock->now + 60, id, 0);
+		return;
+	}
+	if (a) {
+		array_forget(s, a);
+		return;
+	}
+	store_drop_job(s->store, e->key);
+	script_unref(s, e->spec->script);
+	map_remove(&s->jobs->by_number, number);
+	entry_drop(s, id);
+}
