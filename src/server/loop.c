@@ -37,8 +37,8 @@ static void next_store(struct server *s)
 
 	snprintf(text, sizeof text, "{\"number\":%llu,\"seq\":%llu,\"script\":%llu,\"join\":%llu,\"token\":%llu}",
 		 (unsigned long long)s->jobs->next_number, (unsigned long long)s->jobs->next_seq,
-		 (unsigned long long)s->jobs->next_script, (unsigned long long)s->site->next_join,
-		 (unsigned long long)s->site->next_token);
+		 (unsigned long long)s->jobs->next_script, (unsigned long long)s->realm->next_join,
+		 (unsigned long long)s->realm->next_token);
 	store_put_object(s->store, "meta", "next", text);
 }
 

@@ -354,7 +354,7 @@ static int bring_up(struct server *s, struct err *err)
 		return rc;
 	if ((rc = cluster_begin(s, err)) < 0)
 		return rc;
-	s->site->lead_us = s->clock->boot_us;
+	s->realm->lead_us = s->clock->boot_us;
 	recover_defaults(s);
 	for (uint32_t i = 0; i < s->hosts->nodes.n; i++) {
 		if (s->hosts->nodes.v[i].gone && !s->hosts->nodes.v[i].mentioned)
@@ -379,12 +379,12 @@ static int serve_others(struct server *s, struct err *err)
 	int rc = cluster_listen(s, lead_link, err);
 
 	cluster_files(s);
-	if (rc < 0 || !s->site->listener)
+	if (rc < 0 || !s->realm->listener)
 		return rc;
 	snprintf(socket, sizeof socket, "%s/agent.sock", s->instance->where.run);
 	snprintf(live, sizeof live, "%s/live", s->instance->where.state);
 	o.tls = cluster_tls(s);
-	return tasks_start(s->loop, &o, &s->site->tasks, err);
+	return tasks_start(s->loop, &o, &s->realm->tasks, err);
 }
 
 static int open_socket(struct server *s, struct err *err)
@@ -434,8 +434,8 @@ static void stop(struct server *s)
 		unlink(path);
 	terminals_end(s);
 	cluster_close(s);
-	if (s->site->tasks)
-		tasks_stop(s->site->tasks);
+	if (s->realm->tasks)
+		tasks_stop(s->realm->tasks);
 	engine_stop(s->engine);
 	store_close(s->store);
 }

@@ -49,8 +49,8 @@ static int on_object(void *context, const char *kind, const char *name, const ch
 		s->jobs->next_number = (uint64_t)json_integer_value(json_object_get(o, "number"));
 		s->jobs->next_seq = (uint64_t)json_integer_value(json_object_get(o, "seq"));
 		s->jobs->next_script = (uint64_t)json_integer_value(json_object_get(o, "script"));
-		s->site->next_join = (uint64_t)json_integer_value(json_object_get(o, "join"));
-		s->site->next_token = (uint64_t)json_integer_value(json_object_get(o, "token"));
+		s->realm->next_join = (uint64_t)json_integer_value(json_object_get(o, "join"));
+		s->realm->next_token = (uint64_t)json_integer_value(json_object_get(o, "token"));
 	} else if (strcmp(kind, "cluster") == 0) {
 		rc = cluster_object(s, name, o, err);
 	} else if (strcmp(kind, "token") == 0) {
@@ -425,7 +425,7 @@ int recover(struct server *s, struct err *err)
 		return rc;
 	world_begin(s);
 	s->instance->rebooted = r.rebooted;
-	s->site->join_floor = s->site->next_join ? s->site->next_join : 1;
+	s->realm->join_floor = s->realm->next_join ? s->realm->next_join : 1;
 	boot_store(s);
 	if (s->jobs->next_number <= r.highest)
 		s->jobs->next_number = r.highest + 1;

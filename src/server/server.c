@@ -21,7 +21,7 @@
 #include "server/life/world.h"
 #include "server/node/nodes.h"
 #include "server/settings/conf.h"
-#include "server/site/site.h"
+#include "server/site/realm.h"
 
 struct server *server_create(void)
 {
@@ -41,7 +41,7 @@ struct server *server_create(void)
 	s->agenda = mem_zalloc(sizeof *s->agenda);
 	s->hosts = mem_zalloc(sizeof *s->hosts);
 	s->books = mem_zalloc(sizeof *s->books);
-	s->site = mem_zalloc(sizeof *s->site);
+	s->realm = mem_zalloc(sizeof *s->realm);
 	s->world = mem_zalloc(sizeof *s->world);
 	s->outlook = mem_zalloc(sizeof *s->outlook);
 	s->audience = mem_zalloc(sizeof *s->audience);

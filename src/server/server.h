@@ -42,7 +42,7 @@ struct server {
 	struct agenda *agenda;
 	struct hosts *hosts; /* node/ */
 	struct books *books; /* book/ */
-	struct site *site;   /* site/ */
+	struct realm *realm; /* site/ */
 	struct world *world; /* life/ */
 	struct outlook *outlook;
 	struct audience *audience; /* api/ */

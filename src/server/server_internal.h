@@ -53,7 +53,7 @@
 #include "server/server.h"
 #include "server/settings/conf.h"
 #include "server/settings/setting.h"
-#include "server/site/site.h"
+#include "server/site/realm.h"
 #include "store/store.h"
 #include "tls/pki.h"
 
@@ -338,7 +338,7 @@ void loop_run(struct server *s);				 /* until it is told to stop */
 const struct account *account_of(struct server *s, uid_t uid); /* NULL: there is none; borrowed until the next call */
 
 /* ---- standby.c: several servers on one store ---- */
-/* Takes the lead, and with it a higher epoch (s->site->epoch). -EBUSY: another leads; -EPERM: this one can't be a standby, nor have one. */
+/* Takes the lead, and with it a higher epoch (s->realm->epoch). -EBUSY: another leads; -EPERM: this one can't be a standby, nor have one. */
 int lead_take(struct server *s, struct err *err);
 int standby_wait(struct server *s); /* answers that another leads, until it is this one: 0; 1: it was told to stop */
 int lead_start(struct server *s, struct err *err); /* it is up: from now on the lease is short, and renewed */

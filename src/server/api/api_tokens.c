@@ -75,7 +75,7 @@ static void token_reply(struct server *s, struct http_request *r, const struct t
 	json_text(&j, "token", text);
 	json_text(&j, "server", *address ? address : NULL);
 	json_int(&j, "expires", t->expires);
-	json_text(&j, "fingerprint", s->site->authority.fingerprint);
+	json_text(&j, "fingerprint", s->realm->authority.fingerprint);
 	json_text(&j, "user", t->user);
 	json_close_object(&j);
 	http_header(r, "Cache-Control", "no-store");
@@ -295,7 +295,7 @@ static uint64_t join_before(struct server *s, const json_t *body, const char *na
 	struct cert_names who;
 	uint32_t node;
 
-	if (!cert || !proof || pki_issued(s->site->authority.cert, cert, NULL) < 0 ||
+	if (!cert || !proof || pki_issued(s->realm->authority.cert, cert, NULL) < 0 ||
 	    pki_verify(cert, csr, strlen(csr), proof, strlen(proof), NULL) < 0 || pki_names(cert, &who, NULL) < 0 ||
 	    who.role != CERT_NODE || strcmp(who.name, name) != 0 || !names_find(&s->cluster->node_names, name, &node) ||
 	    !s->hosts->nodes.v[node].joined || s->hosts->nodes.v[node].join != who.join)
@@ -311,7 +311,7 @@ static void join_reply(struct server *s, struct http_request *r, const char *nam
 	json_init(&j, &out, false);
 	json_open_object(&j, NULL);
 	json_text(&j, "certificate", cert);
-	json_text(&j, "ca", s->site->authority.cert);
+	json_text(&j, "ca", s->realm->authority.cert);
 	json_text(&j, "name", name);
 	cluster_servers(s, &j, "servers");
 	json_close_object(&j);

@@ -90,6 +90,6 @@ void munge_login(struct server *s, struct http_request *r, const char *credentia
 	w->r = r;
 	w->credential = mem_strdup(credential);
 	w->life = life;
-	snprintf(w->expected, sizeof w->expected, "shunt:%.*s", SHOWN_DIGITS, s->site->authority.fingerprint);
+	snprintf(w->expected, sizeof w->expected, "shunt:%.*s", SHOWN_DIGITS, s->realm->authority.fingerprint);
 	uv_queue_work(s->loop, &w->work, decode, decoded);
 }

@@ -21,7 +21,7 @@ static void output_forget(const struct server *s, uint32_t id)
 
 	attempt_tag(s, id, 0, tag);
 	*strrchr(tag, '.') = '\0';
-	for (int i = 0; i < 2 && s->site->listener; i++) {
+	for (int i = 0; i < 2 && s->realm->listener; i++) {
 		snprintf(path, sizeof path, "%s/undelivered/%s.%s", s->instance->where.state, tag, suffix[i]);
 		unlink(path);
 	}

@@ -130,7 +130,7 @@ static void output_add(struct server *s, const struct part *p, struct order *o, 
 
 	output_home(s, p->t->job, p->body, error, p->a, &h);
 	if (h.stays || h.shared || (h.known && strcmp(h.spot.host, p->host) == 0) || (!h.known && p->here) ||
-	    !s->site->listener)
+	    !s->realm->listener)
 		return;
 	*f = (struct order_file){.use = error ? FILE_ERR : FILE_OUT,
 				 .path = h.known ? h.path : h.kept,
@@ -194,7 +194,7 @@ int part_files(struct server *s, const struct part *p, struct order *o, struct e
 		   *out = json_string_value(json_object_get(p->body, "stageout"));
 	struct ticket_terms terms = {.by = p->host,
 				     .join = p->here ? 0 : s->hosts->nodes.v[p->t->node[part_first(p)]].join,
-				     .authority_key = s->site->authority.key};
+				     .authority_key = s->realm->authority.key};
 	int64_t walltime = o->walltime > 0 ? o->walltime : 3650 * DAY;
 	int rc;
 

@@ -122,8 +122,8 @@ static void welcome(const struct visit *v)
 	struct server *s = v->s;
 
 	link_pack(v->link, NULL, 0, "{s:s,s:i,s:s,s:I,s:s,s:o,s:s,s:I,s:o,s:o}", "t", "welcome", "protocol", PROTOCOL,
-		  "version", SHUNT_VERSION, "epoch", (json_int_t)s->site->epoch, "name", name_of(v), "servers",
-		  agents_servers(s), "ca", s->site->authority.cert, "heartbeat", (json_int_t)s->conf->heartbeat,
+		  "version", SHUNT_VERSION, "epoch", (json_int_t)s->realm->epoch, "name", name_of(v), "servers",
+		  agents_servers(s), "ca", s->realm->authority.cert, "heartbeat", (json_int_t)s->conf->heartbeat,
 		  "settings", settings(s), "revoked", revoked_json(s));
 }
 
@@ -155,7 +155,7 @@ static void on_hello(struct visit *v, const json_t *hello)
 		refuse(v, 60, err.text);
 		return;
 	}
-	if ((uint64_t)json_integer_value(json_object_get(hello, "epoch")) > s->site->epoch) {
+	if ((uint64_t)json_integer_value(json_object_get(hello, "epoch")) > s->realm->epoch) {
 		server_say(s, "node %s obeys a server that began to lead after this one", name_of(v));
 		refuse(v, 10, "this server began to lead before the one that you obey");
 		return;
@@ -231,9 +231,9 @@ static void on_first(struct visit *v, const char *type, json_t *head)
 		return;
 	if (strcmp(type, "hello") == 0 && v->node != NODE_NONE) {
 		on_hello(v, head);
-	} else if (strcmp(type, "task") == 0 && v->s->site->tasks) {
+	} else if (strcmp(type, "task") == 0 && v->s->realm->tasks) {
 		struct link *l = v->link;
-		struct tasks *t = v->s->site->tasks;
+		struct tasks *t = v->s->realm->tasks;
 		free(v);
 		tasks_serve(t, l, head);
 	} else if (strcmp(type, "file") == 0 && engine_errands(v->s->engine)) {
@@ -289,7 +289,7 @@ static bool is_news(struct server *s, const struct cert_names *who)
 {
 	uint32_t node;
 
-	return who->join >= s->site->join_floor && !revoked_has(revoked_list(s), who) &&
+	return who->join >= s->realm->join_floor && !revoked_has(revoked_list(s), who) &&
 	       (!names_find(&s->cluster->node_names, who->name, &node) || s->hosts->nodes.v[node].join < who->join);
 }
 

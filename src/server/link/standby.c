@@ -46,7 +46,7 @@ bool lead_leased(const struct server *s)
 
 bool lead_standing(const struct server *s)
 {
-	return s->site->lead && s->site->lead->standing;
+	return s->realm->lead && s->realm->lead->standing;
 }
 
 static const char *leader_name(const struct store_leader *l)
@@ -57,7 +57,7 @@ static const char *leader_name(const struct store_leader *l)
 /* Once for each trouble. */
 static void trouble_say(struct server *s, const char *what, const char *text)
 {
-	struct lead *l = s->site->lead;
+	struct lead *l = s->realm->lead;
 
 	if (strcmp(l->trouble, text) != 0)
 		server_say(s, "%s: %s", what, text);
@@ -73,7 +73,7 @@ static void register_now(struct server *s, bool stopped)
 {
 	struct err err;
 
-	s->site->lead->register_us = s->clock->boot_us + REGISTER_US;
+	s->realm->lead->register_us = s->clock->boot_us + REGISTER_US;
 	if (cluster_register(s, stopped, &err) < 0)
 		server_say(s, "telling other servers of this one: %s", err.text);
 }
@@ -82,13 +82,13 @@ static void register_now(struct server *s, bool stopped)
 
 static int take(struct server *s, struct err *err)
 {
-	struct lead *l = s->site->lead;
+	struct lead *l = s->realm->lead;
 	struct store_leader now;
-	int rc = store_lead(s->store, s->site->owner, cluster_address(s), (uint64_t)s->clock->now_us / 1000, COMING_MS,
+	int rc = store_lead(s->store, s->realm->owner, cluster_address(s), (uint64_t)s->clock->now_us / 1000, COMING_MS,
 			    &now, err);
 
 	if (rc == 0)
-		s->site->epoch = now.epoch;
+		s->realm->epoch = now.epoch;
 	if (rc == 0 || rc == -EBUSY)
 		l->leader = now; /* else who led last is still the best guess */
 	return rc;
@@ -119,7 +119,7 @@ static int jobs_check(struct server *s, struct err *err)
 	if (rc < 0)
 		return rc;
 	other = cluster_other(s, here, &there);
-	if (!other && here && now.left > 0 && strcmp(now.owner, s->site->owner) != 0)
+	if (!other && here && now.left > 0 && strcmp(now.owner, s->realm->owner) != 0)
 		other = leader_name(&now);
 	return other && (here || there) ? jobs_refuse(s, other, there, err) : 0;
 }
@@ -128,15 +128,15 @@ int lead_take(struct server *s, struct err *err)
 {
 	int rc;
 
-	s->site->lead = mem_zalloc(sizeof *s->site->lead);
-	snprintf(s->site->owner, sizeof s->site->owner, "%.63s:%.250s", s->instance->host, s->instance->where.state);
+	s->realm->lead = mem_zalloc(sizeof *s->realm->lead);
+	snprintf(s->realm->owner, sizeof s->realm->owner, "%.63s:%.250s", s->instance->host, s->instance->where.state);
 	cluster_locate(s);
 	clock_read(s);
 	if (lead_leased(s) && (rc = jobs_check(s, err)) < 0)
 		return rc;
 	rc = take(s, err);
-	if (rc == -EBUSY && s->hosts->here && s->site->lead->leader.left > 0) /* both were started at this moment */
-		return jobs_refuse(s, leader_name(&s->site->lead->leader), false, err);
+	if (rc == -EBUSY && s->hosts->here && s->realm->lead->leader.left > 0) /* both were started at this moment */
+		return jobs_refuse(s, leader_name(&s->realm->lead->leader), false, err);
 	return rc;
 }
 
@@ -189,7 +189,7 @@ static bool told_to_stop(const struct server *s, const struct http_request *r)
 
 static void standby_answer(struct server *s, struct http_request *r)
 {
-	const struct store_leader *l = &s->site->lead->leader;
+	const struct store_leader *l = &s->realm->lead->leader;
 	char text[512];
 
 	if (told_to_stop(s, r)) {
@@ -221,7 +221,7 @@ bool lead_answers(struct server *s, struct http_request *r)
 void standby_link(struct server *s, struct link *l)
 {
 	static const struct link_events nothing = {0};
-	const struct store_leader *leader = &s->site->lead->leader;
+	const struct store_leader *leader = &s->realm->lead->leader;
 
 	link_events_set(l, &nothing, NULL);
 	link_pack(l, NULL, 0, "{s:s,s:s,s:i,s:s}", "t", "sorry", "reason", "this server stands by", "retry", 1,
@@ -235,7 +235,7 @@ static void open_port(struct server *s)
 	struct err err;
 	int rc = cluster_load(s, &err);
 
-	if (rc == 0 && s->site->authority.key)
+	if (rc == 0 && s->realm->authority.key)
 		rc = cluster_listen(s, lead_link, &err);
 	if (rc < 0)
 		trouble_say(s, "other machines can't be answered yet", err.text);
@@ -244,7 +244,7 @@ static void open_port(struct server *s)
 static void on_try(uv_timer_t *t)
 {
 	struct server *s = t->data;
-	struct lead *l = s->site->lead;
+	struct lead *l = s->realm->lead;
 	char before[sizeof l->leader.owner];
 	struct err err;
 
@@ -252,7 +252,7 @@ static void on_try(uv_timer_t *t)
 	snprintf(before, sizeof before, "%s", l->leader.owner);
 	int rc = take(s, &err);
 	if (rc == 0) {
-		server_say(s, "this server leads now (epoch %llu)", (unsigned long long)s->site->epoch);
+		server_say(s, "this server leads now (epoch %llu)", (unsigned long long)s->realm->epoch);
 		l->standing = false;
 		uv_stop(s->loop);
 		return;
@@ -263,7 +263,7 @@ static void on_try(uv_timer_t *t)
 		trouble_say(s, "the database can't be asked who leads", err.text);
 		return;
 	}
-	if (!s->site->listener)
+	if (!s->realm->listener)
 		open_port(s);
 	else
 		trouble_end(l);
@@ -282,7 +282,7 @@ static void after_poll(uv_check_t *check)
 
 int standby_wait(struct server *s)
 {
-	struct lead *l = s->site->lead;
+	struct lead *l = s->realm->lead;
 
 	l->standing = true;
 	server_say(s, "%s leads; this server stands by", leader_name(&l->leader));
@@ -312,7 +312,7 @@ void lead_deposed(const struct server *s, const struct err *err)
 
 static void fall_silent(struct server *s, const struct err *err)
 {
-	struct lead *l = s->site->lead;
+	struct lead *l = s->realm->lead;
 
 	if (!l->mute)
 		server_say(
@@ -327,7 +327,7 @@ static void fall_silent(struct server *s, const struct err *err)
 
 bool lead_holds(struct server *s)
 {
-	struct lead *l = s->site->lead;
+	struct lead *l = s->realm->lead;
 	struct err err;
 
 	if (!l)
@@ -357,17 +357,17 @@ static void look(struct server *s)
 	bool changed = false;
 	struct err err;
 
-	s->site->lead->look_us = s->clock->boot_us + LOOK_US;
+	s->realm->lead->look_us = s->clock->boot_us + LOOK_US;
 	if (cluster_look(s, &changed, &err) == 0 && changed)
 		agents_settings(s);
-	if (s->clock->boot_us >= s->site->lead->register_us)
+	if (s->clock->boot_us >= s->realm->lead->register_us)
 		register_now(s, false);
 }
 
 static void on_keep(uv_timer_t *t)
 {
 	struct server *s = t->data;
-	struct lead *l = s->site->lead;
+	struct lead *l = s->realm->lead;
 	struct err err;
 	int rc = 0;
 
@@ -388,7 +388,7 @@ static void on_keep(uv_timer_t *t)
 
 int lead_start(struct server *s, struct err *err)
 {
-	struct lead *l = s->site->lead;
+	struct lead *l = s->realm->lead;
 	int rc = store_keep(s->store, LEASE_MS, err);
 
 	if (rc < 0)
@@ -410,7 +410,7 @@ void lead_end(struct server *s)
 
 	if (lead_leased(s))
 		register_now(s, true);
-	if (!s->site->lead->standing && store_yield(s->store, &err) < 0)
+	if (!s->realm->lead->standing && store_yield(s->store, &err) < 0)
 		server_say(s, "giving up the lead: %s (another server takes over in %d s)", err.text, LEASE_MS / 1000);
 }
 

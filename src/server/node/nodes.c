@@ -176,9 +176,9 @@ int agents_join(struct server *s, const char *name, const json_t *facts, uint64_
 		node = (uint32_t)s->hosts->nodes.n - 1;
 	}
 	if (*join == 0)
-		*join = s->site->next_join ? s->site->next_join : 1; /* 0 is the server's own machine */
-	if (s->site->next_join <= *join)
-		s->site->next_join = *join + 1;
+		*join = s->realm->next_join ? s->realm->next_join : 1; /* 0 is the server's own machine */
+	if (s->realm->next_join <= *join)
+		s->realm->next_join = *join + 1;
 	n = &s->hosts->nodes.v[node];
 	if (n->joined &&
 	    n->join != *join) /* another machine, or one that has lost its key: the old one is worth nothing */
@@ -382,7 +382,7 @@ static void lease_one(void *context, struct attempt *t)
 static int64_t lost_at(const struct server *s, uint32_t node)
 {
 	const struct agent *a = s->hosts->nodes.v[node].agent;
-	int64_t from = a->heard_us > s->site->lead_us ? a->heard_us : s->site->lead_us;
+	int64_t from = a->heard_us > s->realm->lead_us ? a->heard_us : s->realm->lead_us;
 	int64_t after = attrs_number(s->attrs, "node_lost_after");
 	struct leases l = {.s = s, .node = node};
 
@@ -439,7 +439,7 @@ static bool node_depart(struct server *s, uint32_t node)
 static int64_t node_watch(struct server *s, uint32_t node)
 {
 	struct node_info *n = &s->hosts->nodes.v[node];
-	int64_t from = n->agent->heard_us > s->site->lead_us ? n->agent->heard_us : s->site->lead_us;
+	int64_t from = n->agent->heard_us > s->realm->lead_us ? n->agent->heard_us : s->realm->lead_us;
 	int64_t down = from + attrs_number(s->attrs, "node_down_after") * SECOND, lost;
 
 	if (n->leaving && node_depart(s, node))
@@ -470,7 +470,7 @@ void agents_turn(struct server *s)
 		if (s->hosts->nodes.v[i].agent)
 			s->hosts->nodes.v[i].agent->heard_us += gap;
 	if (gap > STOPPED)
-		s->site->lead_us += gap;
+		s->realm->lead_us += gap;
 	if (s->hosts->agents_at > s->clock->now)
 		return;
 	for (uint32_t i = 0; i < s->hosts->nodes.n; i++)

@@ -48,8 +48,8 @@ static int restore_joined(struct server *s, uint32_t node, const json_t *o, stru
 	n->class = class && *class ? mem_strdup(class) : NULL;
 	n->cpus_limit = cpus ? json_integer_value(cpus) : -1;
 	n->gpus_limit = gpus ? json_integer_value(gpus) : -1;
-	if (n->join >= s->site->next_join)
-		s->site->next_join = n->join + 1;
+	if (n->join >= s->realm->next_join)
+		s->realm->next_join = n->join + 1;
 	if (world_node_features(s, node, err) < 0)
 		server_say(s, "node %s: %s", names_get(&s->cluster->node_names, node), err->text);
 	return agent_restore(s, node, o, err);

@@ -49,9 +49,9 @@ struct identity {
 
 static struct identity *identity_of(struct server *s)
 {
-	if (!s->site->identity)
-		s->site->identity = mem_zalloc(sizeof *s->site->identity);
-	return s->site->identity;
+	if (!s->realm->identity)
+		s->realm->identity = mem_zalloc(sizeof *s->realm->identity);
+	return s->realm->identity;
 }
 
 /* ---- the store ---- */
@@ -75,11 +75,11 @@ static int authority_read(struct server *s, const json_t *o, struct err *err)
 		free(cert);
 		return rc;
 	}
-	free(s->site->authority.key); /* a standby has read them before */
-	free(s->site->authority.cert);
-	s->site->authority.key = key;
-	s->site->authority.cert = cert;
-	memcpy(s->site->authority.fingerprint, fingerprint, sizeof fingerprint);
+	free(s->realm->authority.key); /* a standby has read them before */
+	free(s->realm->authority.cert);
+	s->realm->authority.key = key;
+	s->realm->authority.cert = cert;
+	memcpy(s->realm->authority.fingerprint, fingerprint, sizeof fingerprint);
 	return 0;
 }
 
@@ -89,8 +89,8 @@ static int secret_read(struct server *s, const json_t *o, struct err *err)
 
 	if (!secret)
 		return err_set(err, -EINVAL, "there is no secret in it");
-	free(s->site->authority.secret);
-	s->site->authority.secret = secret;
+	free(s->realm->authority.secret);
+	s->realm->authority.secret = secret;
 	return 0;
 }
 
@@ -144,9 +144,9 @@ static int authority_make(struct server *s, struct err *err)
 	if (rc == 0)
 		rc = pki_fingerprint(cert.text, fingerprint, err);
 	if (rc == 0) {
-		s->site->authority.key = mem_strdup(key.text);
-		s->site->authority.cert = mem_strdup(cert.text);
-		memcpy(s->site->authority.fingerprint, fingerprint, sizeof fingerprint);
+		s->realm->authority.key = mem_strdup(key.text);
+		s->realm->authority.cert = mem_strdup(cert.text);
+		memcpy(s->realm->authority.fingerprint, fingerprint, sizeof fingerprint);
 		object_put(s, "authority", "key", key.text, "cert", cert.text);
 	}
 	strbuf_fini(&key);
@@ -161,17 +161,17 @@ static void secret_make(struct server *s)
 	token_secret(half[0]);
 	token_secret(half[1]);
 	snprintf(both, sizeof both, "%s%s", half[0], half[1]);
-	s->site->authority.secret = mem_strdup(both);
+	s->realm->authority.secret = mem_strdup(both);
 	object_put(s, "secret", "secret", both, NULL, NULL);
 }
 
 int cluster_begin(struct server *s, struct err *err)
 {
-	int rc = s->site->authority.key ? 0 : authority_make(s, err);
+	int rc = s->realm->authority.key ? 0 : authority_make(s, err);
 
 	if (rc < 0)
 		return err_prefix(err, rc, "the cluster's authority");
-	if (!s->site->authority.secret)
+	if (!s->realm->authority.secret)
 		secret_make(s);
 	return 0;
 }
@@ -183,7 +183,7 @@ int cluster_register(struct server *s, bool stopped, struct err *err)
 	struct strbuf text = {0}, name = {0};
 	struct json j;
 
-	strbuf_printf(&name, "server:%s", s->site->owner);
+	strbuf_printf(&name, "server:%s", s->realm->owner);
 	json_init(&j, &text, false);
 	json_open_object(&j, NULL);
 	json_text(&j, "address", cluster_address(s));
@@ -200,8 +200,8 @@ int cluster_register(struct server *s, bool stopped, struct err *err)
 static int server_read(void *context, const char *name, const char *value)
 {
 	struct server *s = context;
-	struct identity *id = s->site->identity;
-	json_t *o = strncmp(name, "server:", 7) == 0 && strcmp(name + 7, s->site->owner) != 0
+	struct identity *id = s->realm->identity;
+	json_t *o = strncmp(name, "server:", 7) == 0 && strcmp(name + 7, s->realm->owner) != 0
 			    ? json_loads(value, 0, NULL)
 			    : NULL;
 	const char *address = json_string_value(json_object_get(o, "address"));
@@ -258,8 +258,8 @@ int cluster_look(struct server *s, bool *ret_changed, struct err *err)
 
 const char *cluster_other(const struct server *s, bool any, bool *ret_jobs)
 {
-	for (size_t i = 0; i < s->site->identity->servers.n; i++) {
-		const struct peer_server *x = &s->site->identity->servers.v[i];
+	for (size_t i = 0; i < s->realm->identity->servers.n; i++) {
+		const struct peer_server *x = &s->realm->identity->servers.v[i];
 		if (x->stopped || s->clock->now - x->seen > SEEN_MAX || !(any || x->jobs))
 			continue;
 		*ret_jobs = x->jobs && !any;
@@ -315,9 +315,9 @@ void cluster_files(struct server *s)
 	struct strbuf keep = {0};
 
 	strbuf_printf(&keep, "%s/undelivered", s->instance->where.state);
-	if (e && s->site->authority.cert)
+	if (e && s->realm->authority.cert)
 		files_identify(errands_files(e), &(struct files_identity){.name = HOST_HERE,
-									  .ca = s->site->authority.cert,
+									  .ca = s->realm->authority.cert,
 									  .keep = keep.text,
 									  .tls = cluster_tls(s),
 									  .revoked = revoked_list(s)});
@@ -337,26 +337,26 @@ static int identity_make(struct server *s, struct err *err)
 	if (rc == 0)
 		rc = pki_request(key.text, &csr, err);
 	if (rc == 0)
-		rc = pki_issue(s->site->authority.key, s->site->authority.cert, csr.text, csr.n, &names, hosts.text,
+		rc = pki_issue(s->realm->authority.key, s->realm->authority.cert, csr.text, csr.n, &names, hosts.text,
 			       LIFE, &cert, err);
 	if (rc == 0) {
-		struct tls_options o = {.cert = cert.text, .key = key.text, .ca = s->site->authority.cert};
+		struct tls_options o = {.cert = cert.text, .key = key.text, .ca = s->realm->authority.cert};
 		rc = tls_context_create(&o, true, &tls, err);
 		o.revoked = revoked_list(s); /* agents.c tells a removed node that calls us what it is */
 		if (rc == 0 && (rc = tls_context_create(&o, false, &calls, err)) < 0)
 			tls_context_free(tls);
 	}
 	if (rc == 0) {
-		if (s->site->listener)
-			listener_identity(s->site->listener, tls);
-		if (s->site->tasks)
-			tasks_identity(s->site->tasks, tls);
-		if (s->site->tasks)
-			tasks_identity(s->site->tasks, calls);
-		tls_context_free(s->site->identity->tls);
-		tls_context_free(s->site->identity->calls);
-		s->site->identity->tls = tls;
-		s->site->identity->calls = calls;
+		if (s->realm->listener)
+			listener_identity(s->realm->listener, tls);
+		if (s->realm->tasks)
+			tasks_identity(s->realm->tasks, tls);
+		if (s->realm->tasks)
+			tasks_identity(s->realm->tasks, calls);
+		tls_context_free(s->realm->identity->tls);
+		tls_context_free(s->realm->identity->calls);
+		s->realm->identity->tls = tls;
+		s->realm->identity->calls = calls;
 		cluster_files(s);
 	}
 	strbuf_fini(&key);
@@ -379,7 +379,7 @@ static void on_renewal(uv_timer_t *t)
 
 struct tls_context *cluster_tls(struct server *s)
 {
-	return s->site->identity ? s->site->identity->calls : NULL;
+	return s->realm->identity ? s->realm->identity->calls : NULL;
 }
 
 /* ---- the port ---- */
@@ -408,7 +408,7 @@ void cluster_locate(struct server *s)
 {
 	const char *given = s->conf->address, *end = strchr(given, ']'), *where = listen_where(s);
 	char host[256] = "", *address = identity_of(s)->address;
-	size_t size = sizeof s->site->identity->address;
+	size_t size = sizeof s->realm->identity->address;
 	int port = 0;
 
 	if (!where)
@@ -419,8 +419,8 @@ void cluster_locate(struct server *s)
 		return;
 	}
 	conf_listen_parse(where, host, sizeof host, &port, NULL);
-	if (s->site->listener)
-		port = listener_port(s->site->listener);
+	if (s->realm->listener)
+		port = listener_port(s->realm->listener);
 	if (!port) /* any: it is known when it is open */
 		return;
 	if (*given)
@@ -454,29 +454,29 @@ int cluster_listen(struct server *s, void (*link)(void *context, struct link *l)
 	const char *where = listen_where(s);
 	int rc;
 
-	if (!where || s->site->listener) /* a standby has opened it before */
+	if (!where || s->realm->listener) /* a standby has opened it before */
 		return 0;
 	if ((rc = identity_make(s, err)) < 0)
 		return rc;
-	rc = listener_open(s->loop, where, s->site->identity->tls, &limits, &events, s, &s->site->listener, err);
+	rc = listener_open(s->loop, where, s->realm->identity->tls, &limits, &events, s, &s->realm->listener, err);
 	if (rc < 0)
 		return err_prefix(err, rc, "listen in section [cluster]");
 	cluster_locate(s);
-	uv_timer_init(s->loop, &s->site->identity->renewal);
-	s->site->identity->renewal.data = s;
-	uv_timer_start(&s->site->identity->renewal, on_renewal, (uint64_t)LIFE / 3 * 2 * 1000, 0);
-	server_say(s, "other machines: port %d, called %s, authority %.32s", listener_port(s->site->listener),
-		   s->site->identity->address, s->site->authority.fingerprint);
+	uv_timer_init(s->loop, &s->realm->identity->renewal);
+	s->realm->identity->renewal.data = s;
+	uv_timer_start(&s->realm->identity->renewal, on_renewal, (uint64_t)LIFE / 3 * 2 * 1000, 0);
+	server_say(s, "other machines: port %d, called %s, authority %.32s", listener_port(s->realm->listener),
+		   s->realm->identity->address, s->realm->authority.fingerprint);
 	return 0;
 }
 
 void cluster_close(struct server *s)
 {
-	if (!s->site->listener)
+	if (!s->realm->listener)
 		return;
-	uv_timer_stop(&s->site->identity->renewal);
-	listener_close(s->site->listener);
-	s->site->listener = NULL;
+	uv_timer_stop(&s->realm->identity->renewal);
+	listener_close(s->realm->listener);
+	s->realm->listener = NULL;
 }
 
 int cluster_certify(struct server *s, const char *csr, size_t n, const char *node, uint64_t join,
@@ -485,7 +485,7 @@ int cluster_certify(struct server *s, const char *csr, size_t n, const char *nod
 	struct cert_names names = {.role = CERT_NODE, .join = join};
 
 	snprintf(names.name, sizeof names.name, "%s", node);
-	return pki_issue(s->site->authority.key, s->site->authority.cert, csr, n, &names, NULL,
+	return pki_issue(s->realm->authority.key, s->realm->authority.cert, csr, n, &names, NULL,
 			 s->conf->certificate_life, ret_cert, err);
 }
 
@@ -493,7 +493,7 @@ int cluster_certify(struct server *s, const char *csr, size_t n, const char *nod
 
 const char *cluster_address(const struct server *s)
 {
-	return s->site->identity ? s->site->identity->address : "";
+	return s->realm->identity ? s->realm->identity->address : "";
 }
 
 void cluster_servers(const struct server *s, struct json *j, const char *key)
@@ -506,8 +506,8 @@ void cluster_servers(const struct server *s, struct json *j, const char *key)
 		json_text(j, NULL, own);
 		n++;
 	}
-	for (size_t i = 0; s->site->identity && i < s->site->identity->servers.n && n < SERVERS_MAX; i++) {
-		const char *address = s->site->identity->servers.v[i].address;
+	for (size_t i = 0; s->realm->identity && i < s->realm->identity->servers.n && n < SERVERS_MAX; i++) {
+		const char *address = s->realm->identity->servers.v[i].address;
 		if (!*address || strcmp(address, own) == 0)
 			continue;
 		json_text(j, NULL, address);
@@ -527,8 +527,8 @@ void cluster_roles(const struct server *s, struct json *j, const char *key)
 		json_int(j, "seen", s->clock->now);
 		json_close_object(j);
 	}
-	for (size_t i = 0; s->site->identity && i < s->site->identity->servers.n; i++) {
-		const struct peer_server *x = &s->site->identity->servers.v[i];
+	for (size_t i = 0; s->realm->identity && i < s->realm->identity->servers.n; i++) {
+		const struct peer_server *x = &s->realm->identity->servers.v[i];
 		json_open_object(j, NULL);
 		json_text(j, "address", *x->address ? x->address : x->owner);
 		json_text(j, "role",
@@ -550,11 +550,11 @@ void api_cluster(struct server *s, struct http_request *r, const struct asker *w
 	json_open_object(&j, NULL);
 	json_text(&j, "name", s->instance->name);
 	cluster_servers(s, &j, "servers");
-	json_text(&j, "fingerprint", s->site->authority.fingerprint);
-	json_text(&j, "ca", s->site->authority.cert);
+	json_text(&j, "fingerprint", s->realm->authority.fingerprint);
+	json_text(&j, "ca", s->realm->authority.cert);
 	json_text(&j, "version", SHUNT_VERSION);
 	json_text(&j, "leader", *cluster_address(s) ? cluster_address(s) : NULL);
-	json_int(&j, "epoch", (int64_t)s->site->epoch);
+	json_int(&j, "epoch", (int64_t)s->realm->epoch);
 	json_close_object(&j);
 	http_reply_strbuf(r, 200, "application/json", &out);
 	strbuf_fini(&out);

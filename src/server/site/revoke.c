@@ -20,9 +20,9 @@ struct revocations {
 
 static struct revocations *revocations_of(struct server *s)
 {
-	if (!s->site->revocations)
-		s->site->revocations = mem_zalloc(sizeof *s->site->revocations);
-	return s->site->revocations;
+	if (!s->realm->revocations)
+		s->realm->revocations = mem_zalloc(sizeof *s->realm->revocations);
+	return s->realm->revocations;
 }
 
 const struct revoked *revoked_list(struct server *s)
@@ -46,10 +46,10 @@ void node_revoke(struct server *s, const char *name, uint64_t join, int64_t vali
 	json_close_object(&j);
 	store_put_object(s->store, "revoked", name, text.text);
 	strbuf_fini(&text);
-	if (s->site->listener)
-		listener_revoke(s->site->listener, &all->list);
-	if (s->site->tasks)
-		tasks_revoke(s->site->tasks, &all->list);
+	if (s->realm->listener)
+		listener_revoke(s->realm->listener, &all->list);
+	if (s->realm->tasks)
+		tasks_revoke(s->realm->tasks, &all->list);
 	if (engine_errands(s->engine))
 		files_revoke(errands_files(engine_errands(s->engine)));
 }
@@ -83,7 +83,7 @@ json_t *revoked_json(struct server *s)
 
 json_t *revoked_news(struct server *s)
 {
-	struct revoked *news = s->site->revocations ? &s->site->revocations->news : NULL;
+	struct revoked *news = s->realm->revocations ? &s->realm->revocations->news : NULL;
 	json_t *o;
 
 	if (!news || !news->joins.n)

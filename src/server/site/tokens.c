@@ -22,9 +22,9 @@
 
 struct tokens *tokens_of(struct server *s)
 {
-	if (!s->site->tokens)
-		s->site->tokens = mem_zalloc(sizeof *s->site->tokens);
-	return s->site->tokens;
+	if (!s->realm->tokens)
+		s->realm->tokens = mem_zalloc(sizeof *s->realm->tokens);
+	return s->realm->tokens;
 }
 
 void token_id(const struct token_record *t, char ret[32])
@@ -108,8 +108,8 @@ int token_restore(struct server *s, const char *id, const json_t *o, struct err 
 	t.user = text_copy(o, "user");
 	t.label = text_copy(o, "label");
 	t.name = text_copy(o, "name");
-	if (t.number >= s->site->next_token)
-		s->site->next_token = t.number + 1;
+	if (t.number >= s->realm->next_token)
+		s->realm->next_token = t.number + 1;
 	vec_push(&tokens_of(s)->list, t);
 	return 0;
 }
@@ -141,14 +141,14 @@ struct token_record *token_add(struct server *s, struct token_record *t, char re
 	struct tokens *all = tokens_of(s);
 	struct token shown = {0};
 
-	if (s->site->next_token == 0)
-		s->site->next_token = 1;
-	t->number = s->site->next_token++;
+	if (s->realm->next_token == 0)
+		s->realm->next_token = 1;
+	t->number = s->realm->next_token++;
 	t->created = s->clock->now;
 	token_id(t, shown.id);
 	token_secret(shown.secret);
 	token_hash(shown.secret, t->hash);
-	snprintf(shown.fingerprint, sizeof shown.fingerprint, "%.*s", SHOWN_DIGITS, s->site->authority.fingerprint);
+	snprintf(shown.fingerprint, sizeof shown.fingerprint, "%.*s", SHOWN_DIGITS, s->realm->authority.fingerprint);
 	token_write(&shown, ret_text);
 	vec_push(&all->list, *t);
 	token_store(s, t);
@@ -200,7 +200,7 @@ static bool shown_right(const struct server *s, const struct token *shown, const
 {
 	char own[FINGERPRINT_SIZE], given[FINGERPRINT_SIZE];
 
-	snprintf(own, sizeof own, "%.*s", SHOWN_DIGITS, s->site->authority.fingerprint);
+	snprintf(own, sizeof own, "%.*s", SHOWN_DIGITS, s->realm->authority.fingerprint);
 	token_hash(shown->secret, given);
 	bool cluster = token_equal(shown->fingerprint, own), secret = token_equal(given, hash);
 	return cluster && secret;
@@ -262,7 +262,7 @@ static void job_secret(const struct server *s, const char *tag, char ret[64])
 	char text[96];
 
 	snprintf(text, sizeof text, "job %s", tag);
-	token_mac(s->site->authority.secret, text, ret);
+	token_mac(s->realm->authority.secret, text, ret);
 }
 
 /* The job of a tag whose attempt is its current one, and runs. */
@@ -301,7 +301,7 @@ static void pass_secret(const struct server *s, const char *id, const char *user
 	char text[160];
 
 	snprintf(text, sizeof text, "pass %.63s %.63s", id, user);
-	token_mac(s->site->authority.secret, text, ret);
+	token_mac(s->realm->authority.secret, text, ret);
 }
 
 static bool pass_counts(const struct server *s, const char *id, uid_t *ret)
@@ -340,11 +340,11 @@ bool token_pass(struct server *s, uid_t uid, char ret[TOKEN_SIZE])
 	const struct account *a = account_of(s, uid);
 	struct token shown = {0};
 
-	if (!a || !s->site->authority.secret)
+	if (!a || !s->realm->authority.secret)
 		return false;
 	snprintf(shown.id, sizeof shown.id, "p%lld-%u", (long long)s->clock->now + PASS_LIFE, (unsigned)uid);
 	pass_secret(s, shown.id, a->name, shown.secret);
-	snprintf(shown.fingerprint, sizeof shown.fingerprint, "%.*s", SHOWN_DIGITS, s->site->authority.fingerprint);
+	snprintf(shown.fingerprint, sizeof shown.fingerprint, "%.*s", SHOWN_DIGITS, s->realm->authority.fingerprint);
 	token_write(&shown, ret);
 	return true;
 }
@@ -396,6 +396,6 @@ void token_of_job(const struct server *s, const char *tag, char ret[TOKEN_SIZE])
 
 	snprintf(shown.id, sizeof shown.id, "a%.62s", tag);
 	job_secret(s, tag, shown.secret);
-	snprintf(shown.fingerprint, sizeof shown.fingerprint, "%.*s", SHOWN_DIGITS, s->site->authority.fingerprint);
+	snprintf(shown.fingerprint, sizeof shown.fingerprint, "%.*s", SHOWN_DIGITS, s->realm->authority.fingerprint);
 	token_write(&shown, ret);
 }

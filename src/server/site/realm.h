@@ -1,8 +1,8 @@
 /*
- * site.h - the cluster that this server leads, or stands by for: its authority, and who may be a part of it.
+ * realm.h - the cluster that this server leads, or stands by for: its authority, and who may be a part of it.
  */
-#ifndef SERVER_SITE_H
-#define SERVER_SITE_H
+#ifndef SERVER_REALM_H
+#define SERVER_REALM_H
 
 #include <stdint.h>
 
@@ -14,7 +14,7 @@ struct authority {
 	char fingerprint[FINGERPRINT_SIZE];
 };
 
-struct site {
+struct realm {
 	struct authority authority;
 	struct identity *identity;	 /* cluster.c: this server's certificate */
 	struct tokens *tokens;		 /* tokens.c */
