@@ -59,6 +59,7 @@ static struct history_row row_make(struct rng *rng, int64_t i, int64_t rows, int
 
 int main(int argc, char **argv)
 {
+	struct store_leader leader;
 	struct store *s;
 	struct rng rng;
 	struct err err;
@@ -67,7 +68,7 @@ int main(int argc, char **argv)
 	if (argc != 3)
 		bench_fail("usage: bench_history STORE ROWS");
 	int64_t rows = bench_number(argv[2]), now = (int64_t)time(NULL);
-	if (store_open(argv[1], &s, &err) < 0)
+	if (store_open(argv[1], &s, &err) < 0 || store_lead(s, "bench", "", 0, 60000, &leader, &err) < 0)
 		bench_fail("%s", err.text);
 	rng_seed(&rng, 1);
 	for (int64_t i = 1; i <= rows; i++) {
