@@ -308,7 +308,7 @@ static int run(const struct command *c, const void *arguments, const struct oper
 	struct err err;
 	int code = arguments_check(c, s.a, operands);
 
-	site_init(&s.site);
+	ruleset_init(&s.site);
 
 	if (code == EXIT_OK && s.a->from_history)
 		code = history_get(&s);
@@ -317,7 +317,7 @@ static int run(const struct command *c, const void *arguments, const struct oper
 	if (simulate(&s, operands, &err) < 0)
 		code = command_fail(c, "%s", err.text);
 	runs_fini(&s.runs);
-	site_fini(&s.site);
+	ruleset_fini(&s.site);
 	workload_destroy(s.workload);
 	free(s.policy);
 	free(s.machine);

@@ -27,7 +27,7 @@ struct simulation {
 	const struct policy **policy;
 	int npolicies;
 	struct runs runs;
-	struct site site; /* --config */
+	struct ruleset site; /* --config */
 };
 
 /* What could not be read of the workload, on standard error; before anything runs. */

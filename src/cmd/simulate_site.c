@@ -22,20 +22,20 @@ static int changes_apply(struct attrs *a, const struct qmgr_command *c, struct e
 	return rc;
 }
 
-static int queue_apply(struct site *s, const char *name, const struct qmgr_command *c, struct err *err)
+static int queue_apply(struct ruleset *s, const char *name, const struct qmgr_command *c, struct err *err)
 {
-	int at = site_find(s, name);
+	int at = ruleset_find(s, name);
 
 	if (c->verb == QMGR_CREATE && at >= 0)
 		return err_set(err, -EINVAL, "queue %.60s is created twice", name);
 	if (c->verb == QMGR_CREATE)
-		at = site_add(s, name);
+		at = ruleset_add(s, name);
 	if (at < 0)
 		return err_set(err, -EINVAL, "there is no queue %.60s: create it first", name);
 	return changes_apply(&s->queues.v[at].attrs, c, err);
 }
 
-static int command_apply(struct site *s, const struct qmgr_command *c, struct err *err)
+static int command_apply(struct ruleset *s, const struct qmgr_command *c, struct err *err)
 {
 	int rc = 0;
 
@@ -53,7 +53,7 @@ static int command_apply(struct site *s, const struct qmgr_command *c, struct er
 	return rc;
 }
 
-int simulate_site_parse(const char *text, size_t n, struct site *ret, struct err *err)
+int simulate_site_parse(const char *text, size_t n, struct ruleset *ret, struct err *err)
 {
 	struct arena *arena = arena_create();
 	struct qmgr_command c;
@@ -75,7 +75,7 @@ int simulate_site_parse(const char *text, size_t n, struct site *ret, struct err
 	return rc;
 }
 
-int simulate_site_read(const char *path, struct site *ret, struct err *err)
+int simulate_site_read(const char *path, struct ruleset *ret, struct err *err)
 {
 	FILE *in = fopen(path, "re");
 	char buf[65536];

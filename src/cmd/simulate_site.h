@@ -7,7 +7,7 @@
 #include "rules/queue.h"
 
 /* What `qmgr -c 'print server'` printed. `ret` is initialized; commands about nodes are passed over. -EINVAL names the line. */
-int simulate_site_read(const char *path, struct site *ret, struct err *err);
-int simulate_site_parse(const char *text, size_t n, struct site *ret, struct err *err);
+int simulate_site_read(const char *path, struct ruleset *ret, struct err *err);
+int simulate_site_parse(const char *text, size_t n, struct ruleset *ret, struct err *err);
 
 #endif

@@ -22,13 +22,13 @@ double queue_rank(const struct attrs *queue, double submitted)
 	return queue ? submitted - 60.0 * (double)attrs_number(queue, "priority") : submitted;
 }
 
-void site_init(struct site *s)
+void ruleset_init(struct ruleset *s)
 {
-	*s = (struct site){0};
+	*s = (struct ruleset){0};
 	attrs_init(&s->attrs, ATTR_SERVER);
 }
 
-void site_fini(struct site *s)
+void ruleset_fini(struct ruleset *s)
 {
 	attrs_fini(&s->attrs);
 	for (size_t i = 0; i < s->queues.n; i++) {
@@ -38,7 +38,7 @@ void site_fini(struct site *s)
 	vec_free(&s->queues);
 }
 
-int site_find(const struct site *s, const char *name)
+int ruleset_find(const struct ruleset *s, const char *name)
 {
 	for (size_t i = 0; i < s->queues.n; i++)
 		if (strcmp(s->queues.v[i].name, name) == 0)
@@ -46,11 +46,11 @@ int site_find(const struct site *s, const char *name)
 	return -ENOENT;
 }
 
-int site_add(struct site *s, const char *name)
+int ruleset_add(struct ruleset *s, const char *name)
 {
-	if (site_find(s, name) >= 0)
+	if (ruleset_find(s, name) >= 0)
 		return -EEXIST;
-	vec_push(&s->queues, (struct site_queue){.name = mem_strdup(name)});
+	vec_push(&s->queues, (struct ruleset_queue){.name = mem_strdup(name)});
 	attrs_init(&s->queues.v[s->queues.n - 1].attrs, ATTR_QUEUE);
 	return (int)s->queues.n - 1;
 }

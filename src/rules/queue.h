@@ -15,21 +15,21 @@ void limits_of_queue(struct limits *l, uint32_t number, const struct attrs *queu
 /* The place among jobs that wait, of one that was submitted at an instant, to a queue (may be NULL): its priority counts as minutes. */
 double queue_rank(const struct attrs *queue, double submitted);
 
-/* A site as the simulator has it: the server's attributes, and queues by name. */
-struct site_queue {
+/* The rules of a site, as the simulator has them: the server's attributes, and queues by name. */
+struct ruleset_queue {
 	char *name;
 	struct attrs attrs;
 };
 
-struct site {
+struct ruleset {
 	struct attrs attrs;
-	VEC(struct site_queue) queues; /* a queue's number among limits is its index + 1 */
+	VEC(struct ruleset_queue) queues; /* a queue's number among limits is its index + 1 */
 };
 
-void site_init(struct site *s);
-void site_fini(struct site *s);
+void ruleset_init(struct ruleset *s);
+void ruleset_fini(struct ruleset *s);
 /* The index of a queue; -ENOENT: there is none. */
-int site_find(const struct site *s, const char *name);
-int site_add(struct site *s, const char *name); /* the index; -EEXIST */
+int ruleset_find(const struct ruleset *s, const char *name);
+int ruleset_add(struct ruleset *s, const char *name); /* the index; -EEXIST */
 
 #endif

@@ -14,11 +14,11 @@
 #include "sim/metrics.h"
 #include "sim/workload.h"
 
-struct site; /* rules/queue.h */
+struct ruleset; /* rules/queue.h */
 
 struct sim_options {
-	const char *machine;	 /* see machine.h */
-	const struct site *site; /* its queues and limits; NULL: none */
+	const char *machine;	    /* see machine.h */
+	const struct ruleset *site; /* its queues and limits; NULL: none */
 	struct settings settings;
 	int push_depth; /* instead of the policy's; -1: as the policy says */
 	bool check;	/* every invariant after each cycle: slow */

@@ -12,7 +12,7 @@ static const struct wterms *terms_of(const struct terms *t, const struct wjob *j
 	return j->terms ? &t->w->terms.v[j->terms - 1] : &none;
 }
 
-void terms_init(struct terms *t, const struct workload *w, const struct site *site, struct sched *sched)
+void terms_init(struct terms *t, const struct workload *w, const struct ruleset *site, struct sched *sched)
 {
 	*t = (struct terms){.w = w, .site = site, .gate = gate_create(), .limits = limits_create()};
 	if (site)
@@ -34,7 +34,7 @@ void terms_fini(struct terms *t)
 
 /* ---- queues ---- */
 
-static const struct site_queue *queue_of(const struct terms *t, const struct wjob *j, const char **ret_name)
+static const struct ruleset_queue *queue_of(const struct terms *t, const struct wjob *j, const char **ret_name)
 {
 	const char *name = terms_of(t, j)->queue;
 	int at;
@@ -42,14 +42,14 @@ static const struct site_queue *queue_of(const struct terms *t, const struct wjo
 	if (!name && t->site)
 		name = attrs_text(&t->site->attrs, "default_queue");
 	*ret_name = name;
-	at = t->site && name ? site_find(t->site, name) : -ENOENT;
+	at = t->site && name ? ruleset_find(t->site, name) : -ENOENT;
 	return at >= 0 ? &t->site->queues.v[at] : NULL;
 }
 
 int terms_accept(const struct terms *t, const struct wjob *j, struct err *err)
 {
 	const char *name;
-	const struct site_queue *q;
+	const struct ruleset_queue *q;
 
 	if (!t->site)
 		return 0;
@@ -73,7 +73,7 @@ void terms_fill(struct terms *t, const struct wjob *j, struct job *job)
 	const struct wterms *x = terms_of(t, j);
 	uint64_t array = x->array.count ? (uint64_t)(j->id - j->element) : 0;
 	const char *name;
-	const struct site_queue *q = queue_of(t, j, &name);
+	const struct ruleset_queue *q = queue_of(t, j, &name);
 	struct limit_party party = {
 		.user = j->user + 1, .queue = q ? (uint32_t)(q - t->site->queues.v) + 1 : 0, .array = array};
 
@@ -121,7 +121,7 @@ enum depend_state terms_enter(struct terms *t, const struct wjob *j, uint32_t jo
 	const struct wterms *x = terms_of(t, j);
 	struct gate_terms g = {.at = x->start, .depend = x->depend, .find = find, .context = t};
 	const char *name;
-	const struct site_queue *q;
+	const struct ruleset_queue *q;
 
 	if (!j->terms && !t->site)
 		return DEPEND_SATISFIED;

@@ -14,7 +14,7 @@
 
 struct terms {
 	const struct workload *w;
-	const struct site *site; /* NULL: no queue has attributes */
+	const struct ruleset *site; /* NULL: no queue has attributes */
 	struct gate *gate;
 	struct limits *limits;
 	struct map by_id;     /* id of the workload -> core id + 1 */
@@ -22,7 +22,7 @@ struct terms {
 	struct heap releases; /* (when, core id): holds that end */
 };
 
-void terms_init(struct terms *t, const struct workload *w, const struct site *site, struct sched *sched);
+void terms_init(struct terms *t, const struct workload *w, const struct ruleset *site, struct sched *sched);
 void terms_fini(struct terms *t);
 
 /* Whether its queue takes a job. -EPERM, with why not. */
