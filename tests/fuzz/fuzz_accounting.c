@@ -7,6 +7,7 @@
 
 #include "base/lines.h"
 #include "base/vec.h"
+#include "client/pbsrecord.h"
 #include "server/book/accounting.h"
 
 static void round_trip(const uint8_t *data, size_t size)

@@ -17,6 +17,7 @@
 #include <cmocka.h>
 
 #include "base/vec.h"
+#include "client/pbsrecord.h"
 #include "server/book/accounting.h"
 
 #define NOW INT64_C(1794724973) /* 2026-11-15 06:42:53 UTC */

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/lines.h"
+#include "base/mem.h"
 #include "base/vec.h"
 
 #define DAY 86400

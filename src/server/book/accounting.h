@@ -15,7 +15,6 @@
 #include <stdint.h>
 
 #include "base/err.h"
-#include "base/mem.h"
 #include "base/strbuf.h"
 
 #define RECORD_NONE INT64_MIN
@@ -47,23 +46,6 @@ void record_init(struct record *r, char type, int64_t time, const char *id);
 void record_format(const struct record *r, struct strbuf *out);
 
 /* ---- reading ---- */
-
-struct record_field {
-	const char *key, *value; /* value "" where there was none */
-};
-
-struct record_line {
-	int64_t time;
-	char type;
-	const char *id;
-	const struct record_field *field;
-	int nfields;
-};
-
-/* Takes a line apart, of any PBS; its texts live in the arena. Words without '=' belong to the value before them
- * (blanks in unquoted values), or are keys without value when there is none. -EINVAL: no date, type and id. */
-int record_parse(const char *line, struct arena *arena, struct record_line *ret, struct err *err);
-const char *record_get(const struct record_line *r, const char *key); /* NULL: it is not in it */
 
 /* The lines of the days from..to (instants) that are there, one by one: 1 with a line, or with NULL where there was none to be had in this step (a day ends, or
  * has no file); 0: that was all; -errno. A line is borrowed until the next call. */
