@@ -14,7 +14,7 @@
 
 /* ---- writing ---- */
 
-void store_put_history(struct store *s, const struct history_row *row)
+static void row_change(struct store *s, enum statement what, const struct history_row *row)
 {
 	const struct value v[] = {{.n = (int64_t)row->key},
 				  {.n = row->attempt},
@@ -43,18 +43,40 @@ void store_put_history(struct store *s, const struct history_row *row)
 				  {.n = row->cpu_ms},
 				  {.n = row->peak_kib}};
 
-	change_add(s, PUT_HISTORY, v);
+	change_add(s, what, v);
 }
 
-void store_add_ledger(struct store *s, const struct ledger_row *row)
+void store_put_history(struct store *s, const struct history_row *row)
+{
+	row_change(s, PUT_HISTORY, row);
+}
+
+void store_put_foreign(struct store *s, const struct history_row *row)
+{
+	row_change(s, PUT_FOREIGN, row);
+}
+
+static void ledger_change(struct store *s, enum statement what, const struct ledger_row *row, uint64_t key,
+			  int64_t attempt)
 {
 	const struct value v[] = {{.n = row->day},	     store_text(s, row->user),
 				  store_text(s, row->group), store_text(s, row->account ? row->account : ""),
 				  store_text(s, row->queue), {.n = row->attempts},
 				  {.n = row->used.ran_ms},   {.n = row->used.alloc_ms},
-				  {.n = row->used.gpu_ms},   {.n = row->used.cpu_ms}};
+				  {.n = row->used.gpu_ms},   {.n = row->used.cpu_ms},
+				  {.n = (int64_t)key},	     {.n = attempt}};
 
-	change_add(s, ADD_LEDGER, v);
+	change_add(s, what, v);
+}
+
+void store_add_ledger(struct store *s, const struct ledger_row *row)
+{
+	ledger_change(s, ADD_LEDGER, row, 0, 0); /* which has no place for the last two */
+}
+
+void store_add_foreign(struct store *s, const struct ledger_row *row, uint64_t key, int64_t attempt)
+{
+	ledger_change(s, ADD_FOREIGN, row, key, attempt);
 }
 
 void store_trim_history(struct store *s, int64_t before, int64_t most)
@@ -217,6 +239,31 @@ int history_job(struct store *s, uint64_t key, history_fn one, void *context, st
 	number_condition(&q, "key <= ?", (int64_t)last);
 	strbuf_puts(&q.sql, " ORDER BY key, attempt");
 	return query_run(s, &q, HISTORY_TYPES, tell_row, &t, err);
+}
+
+static int take_count(void *context, const struct value *v)
+{
+	*(int64_t *)context += v[0].n;
+	return 0;
+}
+
+int history_known(struct store *s, const uint64_t *keys, size_t n, int64_t *ret, struct err *err)
+{
+	int rc = 0;
+
+	*ret = 0;
+	for (size_t i = 0; i < n && rc == 0;) {
+		struct query q = {0};
+		strbuf_puts(&q.sql, "SELECT count(*) FROM history WHERE key IN (");
+		for (; i < n && q.n < VALUES_MAX; i++) {
+			q.v[q.n] = (struct value){.n = (int64_t)keys[i]};
+			q.types[q.n++] = 'i';
+			strbuf_printf(&q.sql, "%s$%d", q.n > 1 ? ", " : "", q.n);
+		}
+		strbuf_puts(&q.sql, ")");
+		rc = query_run(s, &q, "i", take_count, ret, err);
+	}
+	return rc;
 }
 
 /* ---- sums ---- */

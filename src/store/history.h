@@ -44,6 +44,9 @@ struct ledger_row {
 void store_put_history(struct store *s,
 		       const struct history_row *row);		      /* replaces the one of the same key and attempt */
 void store_add_ledger(struct store *s, const struct ledger_row *row); /* adds to what is there */
+/* The same of a job of another system: unless there is a row of that key and attempt. The row is put after what it adds to the ledger. */
+void store_put_foreign(struct store *s, const struct history_row *row);
+void store_add_foreign(struct store *s, const struct ledger_row *row, uint64_t key, int64_t attempt);
 /* Forgets rows that ended before an instant, `most` at a time, the oldest first. The ledger stays. */
 void store_trim_history(struct store *s, int64_t before, int64_t most);
 
@@ -67,6 +70,8 @@ typedef int (*history_fn)(void *context, const struct history_row *row);
 /* Newest first, of what is committed. Other than 0 from the callback ends it, and is returned. */
 int history_read(struct store *s, const struct history_filter *f, history_fn one, void *context, struct err *err);
 int history_oldest(struct store *s, int64_t *ret_ended, struct err *err); /* 0: there is none */
+int history_known(struct store *s, const uint64_t *keys, size_t n, int64_t *ret,
+		  struct err *err); /* rows of these keys */
 /* A job, all its attempts; of an array (no index) all its elements. */
 int history_job(struct store *s, uint64_t key, history_fn one, void *context, struct err *err);
 

@@ -85,6 +85,11 @@ static const char *const migrations[][2] = {
 #define VERSION ((int64_t)(sizeof migrations / sizeof *migrations))
 
 #define LIFE_COLUMNS "seq, kind, name, time, type, at, who, reason"
+#define LEDGER_CONFLICT                                                                                                \
+	" ON CONFLICT (day, \"user\", \"group\", account, queue) DO UPDATE SET"                                        \
+	" attempts = ledger.attempts + excluded.attempts, ran_ms = ledger.ran_ms + excluded.ran_ms,"                   \
+	" alloc_ms = ledger.alloc_ms + excluded.alloc_ms, gpu_ms = ledger.gpu_ms + excluded.gpu_ms,"                   \
+	" cpu_ms = ledger.cpu_ms + excluded.cpu_ms"
 #define EVENT_COLUMNS "seq, job, time, type, at, \"by\", nodes, data"
 
 const struct statement_row statements[STATEMENT_COUNT] = {
@@ -125,12 +130,16 @@ const struct statement_row statements[STATEMENT_COUNT] = {
 	[TRIM_HISTORY] = {"DELETE FROM history WHERE (key, attempt) IN"
 			  " (SELECT key, attempt FROM history WHERE ended < $1 ORDER BY ended LIMIT $2)",
 			  "ii", ""},
-	[ADD_LEDGER] = {"INSERT INTO ledger (" LEDGER_COLUMNS ") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)"
-			" ON CONFLICT (day, \"user\", \"group\", account, queue) DO UPDATE SET"
-			" attempts = ledger.attempts + excluded.attempts, ran_ms = ledger.ran_ms + excluded.ran_ms,"
-			" alloc_ms = ledger.alloc_ms + excluded.alloc_ms, gpu_ms = ledger.gpu_ms + excluded.gpu_ms,"
-			" cpu_ms = ledger.cpu_ms + excluded.cpu_ms",
+	[ADD_LEDGER] = {"INSERT INTO ledger (" LEDGER_COLUMNS
+			") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)" LEDGER_CONFLICT,
 			LEDGER_TYPES, ""},
+	[PUT_FOREIGN] =
+		{"INSERT INTO history (" HISTORY_COLUMNS ") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12,"
+		 " $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26) ON CONFLICT DO NOTHING",
+		 HISTORY_TYPES, ""},
+	[ADD_FOREIGN] = {"INSERT INTO ledger (" LEDGER_COLUMNS ") SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10"
+			 " WHERE NOT EXISTS (SELECT 1 FROM history WHERE key = $11 AND attempt = $12)" LEDGER_CONFLICT,
+			 LEDGER_TYPES "ii", ""},
 	[PUT_OUTBOX] = {"INSERT INTO outbox (seq, day, lines) VALUES ($1, $2, $3)", "iib", ""},
 	[TRIM_OUTBOX] = {"DELETE FROM outbox WHERE seq <= $1", "i", ""},
 	[PUT_LIFE] =

@@ -35,6 +35,8 @@ enum statement {
 	PUT_HISTORY,
 	TRIM_HISTORY,
 	ADD_LEDGER,
+	PUT_FOREIGN, /* of another system, unless it is there */
+	ADD_FOREIGN, /* to the ledger, unless that is */
 	PUT_OUTBOX,
 	TRIM_OUTBOX,
 	PUT_LIFE,

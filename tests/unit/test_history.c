@@ -273,11 +273,52 @@ static void ledger_adds(void **state)
 	store_close(s);
 }
 
+/* Of another system: what is there already is not added again, to the ledger neither. */
+static void foreign_once(void **state)
+{
+	struct store *s = open_store(((struct world *)*state)->url);
+	struct ledger_row day = {20261115, "alice", "staff", NULL, "batch", 1, {10, 20, 30, 40}};
+	struct history_row row = {.key = UINT64_C(1) << 62 | 5,
+				  .attempt = 1,
+				  .last = true,
+				  .id = "slurm:1.old",
+				  .user = "alice",
+				  .group = "staff",
+				  .queue = "batch",
+				  .name = "n",
+				  .resources = "",
+				  .state = "failed",
+				  .submitted = 1,
+				  .started = 2,
+				  .ended = 3};
+	uint64_t keys[40] = {row.key, 7};
+	struct strbuf out = {0};
+	struct err err;
+	int64_t known;
+
+	for (int i = 0; i < 4; i++) {
+		row.key += i == 3;
+		for (day.day = 20261115; day.day < 20261117; day.day++)
+			store_add_foreign(s, &day, row.key, row.attempt);
+		store_put_foreign(s, &row);
+		if (i != 1) /* twice in one commit, too */
+			commit(s);
+	}
+	assert_int_equal(ledger_read(s, 20261101, 20261130, add_entry, &out, &err), 0);
+	assert_string_equal(strbuf_text(&out), "20261115 alice staff  batch 2 20 40 60 80\n"
+					       "20261116 alice staff  batch 2 20 40 60 80\n");
+	keys[39] = row.key;
+	assert_int_equal(history_known(s, keys, 40, &known, &err), 0);
+	assert_int_equal(known, 2);
+	strbuf_fini(&out);
+	store_close(s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		BOTH(finds_what_is_asked_for), BOTH(pages_meet), BOTH(comes_back_as_it_was), BOTH(attempts_are_apart),
-		BOTH(trimmed_oldest_first),    BOTH(sums_up),	 BOTH(ledger_adds),
+		BOTH(trimmed_oldest_first),    BOTH(sums_up),	 BOTH(ledger_adds),	     BOTH(foreign_once),
 	};
 
 	return cmocka_run_group_tests(tests, world_start, world_stop);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "net/openapi.h"
+#include "server/api/api_import.h"
 #include "server/server_internal.h"
 
 #define BODY_MOST (4 << 20) /* bytes, but for submissions, which have scripts */
@@ -82,6 +83,7 @@ static const struct {
 	{"GET", "/v1/events", api_events, NULL},
 	{"GET", "/v1/log", api_log, NULL},
 	{"GET", "/v1/history", api_past, NULL},
+	{"POST", "/v1/history", api_import, NULL},
 	{"GET", "/v1/history/sums", api_past_sums, NULL},
 	{"GET", "/v1/usage", api_usage, NULL},
 	{"GET", "/v1/metrics", api_metrics, NULL},

@@ -1,0 +1,14 @@
+/*
+ * api_import.h - jobs that another system ran come into the history.
+ */
+#ifndef SERVER_API_IMPORT_H
+#define SERVER_API_IMPORT_H
+
+struct server;
+struct http_request;
+struct asker;
+
+/* POST /v1/history: each of its jobs once, however often it is sent. */
+void api_import(struct server *s, struct http_request *r, const struct asker *w);
+
+#endif
