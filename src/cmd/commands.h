@@ -45,6 +45,7 @@ extern const struct command command_queue, command_nodes, command_whatif, comman
 extern const struct command command_job, command_why;	 /* job.c */
 extern const struct command command_log, command_output; /* log.c */
 extern const struct command command_history;		 /* history.c */
+extern const struct command command_history_import;	 /* import.c */
 extern const struct command command_usage;		 /* usage.c */
 extern const struct command command_report;		 /* report.c */
 

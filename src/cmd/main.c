@@ -70,6 +70,7 @@ const struct command *const commands[] = {
 	&command_nodes_remove,
 	&command_log,
 	&command_history,
+	&command_history_import,
 	&command_usage,
 	&command_report,
 	&command_output,
