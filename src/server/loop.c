@@ -10,16 +10,66 @@
  *
  * When the store can't be written the turn stops after 5: nothing is told, changes are refused, reading goes on, and the commit is tried again.
  */
+#include <errno.h>
+#include <signal.h>
 #include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/descriptors.h"
+#include "base/heap.h"
+#include "base/mem.h"
+#include "base/strbuf.h"
 #include "base/text.h"
-#include "server/server_internal.h"
+#include "base/timetext.h"
+#include "base/vec.h"
+#include "engine/engine.h"
+#include "net/http.h"
+#include "rules/attr.h"
+#include "rules/gate.h"
+#include "sched/sched.h"
+#include "server/api/acted.h"
+#include "server/api/api.h"
+#include "server/api/audience.h"
+#include "server/api/events.h"
+#include "server/api/output.h"
+#include "server/api/terminal.h"
+#include "server/base/agenda.h"
+#include "server/base/clock.h"
+#include "server/base/instance.h"
+#include "server/base/log.h"
+#include "server/base/post.h"
+#include "server/base/stats.h"
+#include "server/base/turn.h"
+#include "server/base/work.h"
+#include "server/book/books.h"
+#include "server/book/ended.h"
+#include "server/book/outbox.h"
+#include "server/book/retention.h"
+#include "server/job/attempt.h"
+#include "server/job/failures.h"
+#include "server/job/jobs.h"
+#include "server/job/keys.h"
+#include "server/life/block.h"
+#include "server/life/decide.h"
+#include "server/life/dispatch.h"
+#include "server/life/forget.h"
+#include "server/link/agents.h"
+#include "server/link/nodes.h"
+#include "server/link/standby.h"
+#include "server/loop.h"
+#include "server/node/nodes.h"
+#include "server/server.h"
+#include "server/settings/conf.h"
+#include "server/site/realm.h"
+#include "store/store.h"
 
 #define RETRY_US 500000
 #define SLEEP_MAX_MS 15000
@@ -37,7 +87,7 @@ static void next_store(struct server *s)
 
 	snprintf(text, sizeof text, "{\"number\":%llu,\"seq\":%llu,\"script\":%llu,\"join\":%llu,\"token\":%llu}",
 		 (unsigned long long)s->jobs->next_number, (unsigned long long)s->jobs->next_seq,
-		 (unsigned long long)s->jobs->next_script, (unsigned long long)s->realm->next_join,
+		 (unsigned long long)s->jobs->next_script, (unsigned long long)s->hosts->next_join,
 		 (unsigned long long)s->realm->next_token);
 	store_put_object(s->store, "meta", "next", text);
 }

@@ -10,18 +10,59 @@
 #include <limits.h>
 #include <pwd.h>
 #include <signal.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/types.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/descriptors.h"
+#include "base/err.h"
+#include "base/map.h"
+#include "base/mem.h"
+#include "base/strbuf.h"
 #include "base/text.h"
 #include "base/unixsock.h"
+#include "client/where.h"
+#include "core/cluster.h"
+#include "engine/engine.h"
+#include "engine/tasks.h"
+#include "net/http.h"
+#include "rules/attr.h"
 #include "run/nursery.h"
-#include "server/server_internal.h"
+#include "server/api/events.h"
+#include "server/api/output.h"
+#include "server/api/terminal.h"
+#include "server/base/clock.h"
+#include "server/base/instance.h"
+#include "server/base/log.h"
+#include "server/base/post.h"
+#include "server/base/reader.h"
+#include "server/base/stats.h"
+#include "server/base/turn.h"
+#include "server/book/books.h"
+#include "server/book/mail.h"
+#include "server/book/outbox.h"
+#include "server/job/jobs.h"
+#include "server/life/dispatch.h"
+#include "server/life/world.h"
+#include "server/link/standby.h"
+#include "server/loop.h"
+#include "server/node/nodes.h"
+#include "server/node/world_node.h"
+#include "server/recover.h"
+#include "server/server.h"
+#include "server/settings/conf.h"
+#include "server/site/belongings.h"
+#include "server/site/cluster.h"
+#include "server/site/copystore.h"
+#include "server/site/realm.h"
+#include "store/store.h"
 
 struct arguments {
 	const char *nodes, *conf, *name, *store, *cgroup, *check;
@@ -315,6 +356,7 @@ static int prepare(struct server *s, struct err *err)
 	listener.context = s;
 	listener.opened = on_opened;
 	s->hosts->stream = stream_taken;
+	s->post->show = stream_event;
 	clock_read(s);
 	s->instance->boot = hash_bytes(boot_id(boot), strlen(boot)) & INT64_MAX; /* as JSON has numbers */
 	s->stats->began = s->clock->now;

@@ -4,11 +4,61 @@
  * Objects and jobs first, then all events in order through job_apply() and plan_apply(); then what is derived: the scheduler's queues, blocks, counts. The engine
  * is asked last what became of the attempts that were under way.
  */
+#include <errno.h>
+#include <jansson.h>
 #include <signal.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-#include "server/server_internal.h"
+#include "base/err.h"
+#include "base/heap.h"
+#include "base/json.h"
+#include "base/map.h"
+#include "base/mem.h"
+#include "base/strbuf.h"
+#include "base/vec.h"
+#include "core/array.h"
+#include "core/cluster.h"
+#include "core/job.h"
+#include "core/kind.h"
+#include "engine/engine.h"
+#include "engine/local.h"
+#include "plan/plan.h"
+#include "rules/attr.h"
+#include "rules/gate.h"
+#include "sched/sched.h"
+#include "server/api/acted.h"
+#include "server/base/agenda.h"
+#include "server/base/clock.h"
+#include "server/base/instance.h"
+#include "server/base/log.h"
+#include "server/book/history.h"
+#include "server/job/attempt.h"
+#include "server/job/entry.h"
+#include "server/job/jobs.h"
+#include "server/job/keys.h"
+#include "server/job/spec.h"
+#include "server/life/block.h"
+#include "server/life/dispatch.h"
+#include "server/life/order.h"
+#include "server/life/submit.h"
+#include "server/life/walltime.h"
+#include "server/life/world.h"
+#include "server/node/nodes.h"
+#include "server/node/world_node.h"
+#include "server/recover.h"
+#include "server/server.h"
+#include "server/settings/conf.h"
+#include "server/settings/setting.h"
+#include "server/site/cluster.h"
+#include "server/site/realm.h"
+#include "server/site/revoke.h"
+#include "server/site/tokens.h"
+#include "store/store.h"
 
 struct recovery {
 	struct server *s;
@@ -49,7 +99,7 @@ static int on_object(void *context, const char *kind, const char *name, const ch
 		s->jobs->next_number = (uint64_t)json_integer_value(json_object_get(o, "number"));
 		s->jobs->next_seq = (uint64_t)json_integer_value(json_object_get(o, "seq"));
 		s->jobs->next_script = (uint64_t)json_integer_value(json_object_get(o, "script"));
-		s->realm->next_join = (uint64_t)json_integer_value(json_object_get(o, "join"));
+		s->hosts->next_join = (uint64_t)json_integer_value(json_object_get(o, "join"));
 		s->realm->next_token = (uint64_t)json_integer_value(json_object_get(o, "token"));
 	} else if (strcmp(kind, "cluster") == 0) {
 		rc = cluster_object(s, name, o, err);
@@ -425,7 +475,7 @@ int recover(struct server *s, struct err *err)
 		return rc;
 	world_begin(s);
 	s->instance->rebooted = r.rebooted;
-	s->realm->join_floor = s->realm->next_join ? s->realm->next_join : 1;
+	s->realm->join_floor = s->hosts->next_join ? s->hosts->next_join : 1;
 	boot_store(s);
 	if (s->jobs->next_number <= r.highest)
 		s->jobs->next_number = r.highest + 1;

@@ -7,6 +7,7 @@
 #include "rules/attr.h"
 #include "server/api/audience.h"
 #include "server/base/accounts.h"
+#include "server/base/agenda.h"
 #include "server/base/clock.h"
 #include "server/base/instance.h"
 #include "server/base/post.h"
@@ -15,7 +16,6 @@
 #include "server/base/turn.h"
 #include "server/base/work.h"
 #include "server/book/books.h"
-#include "server/job/agenda.h"
 #include "server/job/jobs.h"
 #include "server/life/foresee.h"
 #include "server/life/world.h"
@@ -32,6 +32,7 @@ struct server *server_create(void)
 	s->turn = mem_zalloc(sizeof *s->turn);
 	s->slices = mem_zalloc(sizeof *s->slices);
 	s->post = mem_zalloc(sizeof *s->post);
+	s->words = mem_zalloc(sizeof *s->words);
 	s->users = mem_zalloc(sizeof *s->users);
 	s->stats = mem_zalloc(sizeof *s->stats);
 	s->reader = mem_zalloc(sizeof *s->reader);

@@ -15,6 +15,34 @@
 
 #include <uv.h>
 
+struct agenda;
+struct attrs;
+struct audience;
+struct books;
+struct clock;
+struct cluster;
+struct conf;
+struct engine;
+struct gate;
+struct hosts;
+struct http;
+struct instance;
+struct jobs;
+struct limits;
+struct names;
+struct outlook;
+struct plan;
+struct post;
+struct reader;
+struct realm;
+struct sched;
+struct slices;
+struct stats;
+struct store;
+struct turn;
+struct users;
+struct world;
+
 struct server {
 	uv_loop_t *loop;
 	/* the core */
@@ -33,6 +61,7 @@ struct server {
 	struct turn *turn;
 	struct slices *slices;
 	struct post *post;
+	struct names *words;
 	struct users *users;
 	struct stats *stats;
 	struct reader *reader;

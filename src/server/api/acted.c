@@ -5,11 +5,27 @@
  * with the same key passes those over. A key belongs to its user, is kept for a day, and of a user at most RECORDS of them with JOBS jobs in all; the
  * oldest goes first, but none that is under way.
  */
+#include <errno.h>
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/types.h>
 
-#include "server/server_internal.h"
+#include "base/err.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "base/strbuf.h"
+#include "base/vec.h"
+#include "server/api/acted.h"
+#include "server/base/clock.h"
+#include "server/base/work.h"
+#include "server/job/keys.h"
+#include "server/server.h"
+#include "store/store.h"
 
 #define KEEP 86400 /* seconds */
 #define RECORDS 1000

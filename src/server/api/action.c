@@ -5,9 +5,36 @@
  * when its turn comes counts: one that has ended meanwhile has ended, and one that no longer fits the filter is left alone. Core ids stay the same
  * until the server ends, so the jobs are kept as those.
  */
+#include <errno.h>
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/err.h"
+#include "base/json.h"
+#include "base/map.h"
+#include "base/mem.h"
+#include "base/strbuf.h"
+#include "base/vec.h"
+#include "core/job.h"
+#include "net/http.h"
+#include "plan/plan.h"
+#include "server/api/acted.h"
+#include "server/api/api.h"
 #include "server/api/change.h"
+#include "server/base/post.h"
+#include "server/base/words.h"
+#include "server/base/work.h"
+#include "server/book/accounting.h"
+#include "server/job/entry.h"
+#include "server/job/jobs.h"
+#include "server/job/keys.h"
+#include "server/job/spec.h"
+#include "server/server.h"
+#include "server/site/who.h"
 
 #define SCAN 256 /* jobs that a step looks at */
 

@@ -3,9 +3,19 @@
  */
 #include <string.h>
 
+#include "net/http.h"
 #include "net/openapi.h"
+#include "server/api/api.h"
 #include "server/api/api_import.h"
-#include "server/server_internal.h"
+#include "server/api/events.h"
+#include "server/api/output.h"
+#include "server/api/query.h"
+#include "server/api/terminal.h"
+#include "server/base/clock.h"
+#include "server/base/turn.h"
+#include "server/server.h"
+#include "server/site/cluster.h"
+#include "store/store.h"
 
 #define BODY_MOST (4 << 20) /* bytes, but for submissions, which have scripts */
 

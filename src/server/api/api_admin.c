@@ -1,11 +1,44 @@
 /*
  * api_admin.c - the server itself: attributes, queues, plan, metrics, log, shutdown.
  */
+#include <errno.h>
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "server/server_internal.h"
+#include "base/err.h"
+#include "base/json.h"
+#include "base/strbuf.h"
+#include "core/job.h"
+#include "net/http.h"
+#include "rules/attr.h"
+#include "sched/sched.h"
+#include "server/api/api.h"
+#include "server/api/show.h"
+#include "server/base/asker.h"
+#include "server/base/clock.h"
+#include "server/base/instance.h"
+#include "server/base/log.h"
+#include "server/base/post.h"
+#include "server/base/stats.h"
+#include "server/base/turn.h"
+#include "server/job/entry.h"
+#include "server/job/jobs.h"
+#include "server/life/block.h"
+#include "server/life/dispatch.h"
+#include "server/life/foresee.h"
+#include "server/life/world.h"
+#include "server/link/agents.h"
+#include "server/server.h"
+#include "server/settings/setting.h"
+#include "server/site/cluster.h"
+#include "server/site/who.h"
+#include "store/store.h"
 
 #define VERSION_TEXT SHUNT_VERSION
 

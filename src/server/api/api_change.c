@@ -1,13 +1,49 @@
 /*
  * api_change.c - changes of jobs: one function for each action, called for each job (action.c); each stands for itself.
  */
+#include <errno.h>
 #include <fcntl.h>
+#include <jansson.h>
 #include <signal.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/err.h"
+#include "base/map.h"
+#include "base/mem.h"
+#include "base/vec.h"
+#include "core/cluster.h"
+#include "core/depend.h"
+#include "core/job.h"
+#include "core/kind.h"
+#include "rules/gate.h"
+#include "sched/sched.h"
 #include "server/api/change.h"
+#include "server/base/asker.h"
+#include "server/base/clock.h"
+#include "server/base/instance.h"
+#include "server/base/post.h"
+#include "server/base/turn.h"
+#include "server/base/words.h"
+#include "server/job/attempt.h"
+#include "server/job/body.h"
+#include "server/job/entry.h"
+#include "server/job/failures.h"
+#include "server/job/jobs.h"
+#include "server/job/spec.h"
+#include "server/life/block.h"
+#include "server/life/dispatch.h"
+#include "server/life/order.h"
+#include "server/life/prepare.h"
+#include "server/life/submit.h"
+#include "server/life/walltime.h"
+#include "server/server.h"
+#include "store/store.h"
 
 #define DEPTH_MAX 32 /* of a chain of dependencies, when looking for a circle */
 

@@ -4,13 +4,29 @@
  * There may be ten million rows, and a question may have to look at all of them: they are read on libuv's pool, by a connection of their own, one question at a
  * time. The server goes on meanwhile.
  */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/json.h"
+#include "base/mem.h"
+#include "base/strbuf.h"
+#include "core/array.h"
+#include "net/http.h"
+#include "server/api/api.h"
 #include "server/api/past_job.h"
-#include "server/server_internal.h"
+#include "server/api/query.h"
+#include "server/base/accounts.h"
+#include "server/base/instance.h"
+#include "server/base/reader.h"
+#include "server/job/jobs.h"
+#include "server/server.h"
+#include "server/site/who.h"
 #include "store/history.h"
+#include "store/store.h"
 
 enum question_kind { ASK_ROWS, ASK_SUMS, ASK_USAGE, ASK_JOB };
 

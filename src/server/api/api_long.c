@@ -1,11 +1,41 @@
 /*
  * api_long.c - answers that take long to put together, in slices (work.h): the plan, and the log.
  */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "server/server_internal.h"
+#include "base/json.h"
+#include "base/map.h"
+#include "base/mem.h"
+#include "base/strbuf.h"
+#include "base/timetext.h"
+#include "base/vec.h"
+#include "core/cluster.h"
+#include "core/job.h"
+#include "core/res.h"
+#include "net/http.h"
+#include "plan/plan.h"
+#include "sched/sched.h"
+#include "server/api/api.h"
+#include "server/api/query.h"
+#include "server/base/asker.h"
+#include "server/base/clock.h"
+#include "server/base/instance.h"
+#include "server/base/words.h"
+#include "server/base/work.h"
+#include "server/book/accounting.h"
+#include "server/job/jobs.h"
+#include "server/job/spec.h"
+#include "server/life/foresee.h"
+#include "server/node/nodes.h"
+#include "server/node/world_node.h"
+#include "server/server.h"
+#include "server/settings/conf.h"
+#include "server/site/who.h"
 
 #define LINES 64	   /* of the log that a step reads */
 #define PIECES 16	   /* of the plan that a step writes */

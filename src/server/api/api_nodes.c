@@ -1,11 +1,42 @@
 /*
  * api_nodes.c - nodes as the API shows them, and what administrators change of them.
  */
+#include <errno.h>
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "server/server_internal.h"
+#include "base/err.h"
+#include "base/json.h"
+#include "base/map.h"
+#include "base/mem.h"
+#include "base/strbuf.h"
+#include "base/vec.h"
+#include "core/cluster.h"
+#include "core/feature.h"
+#include "core/res.h"
+#include "net/http.h"
+#include "plan/plan.h"
+#include "server/api/api.h"
+#include "server/api/query.h"
+#include "server/base/asker.h"
+#include "server/base/instance.h"
+#include "server/base/post.h"
+#include "server/base/stats.h"
+#include "server/job/attempt.h"
+#include "server/job/failures.h"
+#include "server/job/jobs.h"
+#include "server/life/world.h"
+#include "server/link/nodes.h"
+#include "server/node/health.h"
+#include "server/node/nodes.h"
+#include "server/node/world_node.h"
+#include "server/server.h"
+#include "server/site/who.h"
 
 /* Nodes that only let their last jobs end count no longer. */
 void cluster_sum(const struct server *s, int64_t *ret_nodes, int64_t *ret_cpus, int64_t *ret_used)

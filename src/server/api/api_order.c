@@ -1,8 +1,24 @@
 /*
  * api_order.c - qorder: the order of one's own jobs.
  */
-#include "server/server_internal.h"
+#include <errno.h>
+#include <jansson.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <string.h>
+
+#include "base/strbuf.h"
+#include "base/vec.h"
+#include "core/job.h"
+#include "net/http.h"
+#include "plan/plan.h"
+#include "server/api/api.h"
+#include "server/base/post.h"
+#include "server/job/jobs.h"
+#include "server/job/spec.h"
+#include "server/life/order.h"
+#include "server/server.h"
+#include "server/site/who.h"
 
 void api_order(struct server *s, struct http_request *r, const struct asker *w)
 {

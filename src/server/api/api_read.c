@@ -1,9 +1,43 @@
 /*
  * api_read.c - jobs as lists and one by one.
  */
+#include <errno.h>
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
-#include "server/server_internal.h"
+#include "base/err.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "base/strbuf.h"
+#include "base/timetext.h"
+#include "base/vec.h"
+#include "core/job.h"
+#include "net/http.h"
+#include "plan/plan.h"
+#include "rules/attr.h"
+#include "rules/gate.h"
+#include "sched/explain.h"
+#include "server/api/api.h"
+#include "server/api/events.h"
+#include "server/api/query.h"
+#include "server/api/show.h"
+#include "server/base/asker.h"
+#include "server/base/clock.h"
+#include "server/base/words.h"
+#include "server/job/body.h"
+#include "server/job/entry.h"
+#include "server/job/failures.h"
+#include "server/job/jobs.h"
+#include "server/job/spec.h"
+#include "server/life/block.h"
+#include "server/life/foresee.h"
+#include "server/server.h"
+#include "server/site/who.h"
+#include "store/store.h"
 
 #define LIST_MAX 1000000
 #define ROWS_A_TURN 2000 /* of a streamed list, before others have their turn */

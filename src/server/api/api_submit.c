@@ -1,13 +1,49 @@
 /*
  * api_submit.c - jobs come in: one, or thousands at once.
  */
+#include <errno.h>
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/err.h"
+#include "base/json.h"
+#include "base/map.h"
+#include "base/mem.h"
+#include "base/strbuf.h"
+#include "base/timetext.h"
+#include "base/vec.h"
+#include "core/cluster.h"
+#include "core/job.h"
+#include "core/kind.h"
 #include "core/reqtext.h"
-#include "server/server_internal.h"
+#include "core/res.h"
+#include "net/http.h"
+#include "rules/attr.h"
+#include "sched/forecast.h"
+#include "server/api/api.h"
+#include "server/base/clock.h"
+#include "server/base/instance.h"
+#include "server/base/post.h"
+#include "server/base/turn.h"
+#include "server/base/words.h"
+#include "server/base/work.h"
+#include "server/job/entry.h"
+#include "server/job/jobs.h"
+#include "server/job/keys.h"
+#include "server/job/spec.h"
+#include "server/life/decide.h"
+#include "server/life/dispatch.h"
+#include "server/life/order.h"
+#include "server/life/submit.h"
+#include "server/life/world.h"
+#include "server/node/nodes.h"
+#include "server/server.h"
 
 #define BULK_MAX 10000
 #define LARGE 65536 /* bytes of a list of jobs, from which on it is read in slices */

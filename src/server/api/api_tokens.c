@@ -4,11 +4,36 @@
  * A login token is made by the local socket only: what another machine was given can't be made into more of it. A token's secret is in the one
  * answer that makes it, and nowhere else.
  */
+#include <errno.h>
+#include <jansson.h>
 #include <pwd.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/types.h>
 
+#include "base/json.h"
+#include "base/map.h"
+#include "base/mem.h"
+#include "base/strbuf.h"
+#include "core/cluster.h"
+#include "net/http.h"
+#include "server/api/api.h"
+#include "server/base/asker.h"
+#include "server/base/clock.h"
+#include "server/base/instance.h"
+#include "server/base/log.h"
+#include "server/base/post.h"
+#include "server/link/nodes.h"
+#include "server/node/nodes.h"
+#include "server/server.h"
+#include "server/settings/conf.h"
+#include "server/site/cluster.h"
+#include "server/site/realm.h"
 #include "server/site/tokens.h"
+#include "tls/pki.h"
 
 #define CSR_MAX 16384
 #define LABEL_MAX 200

@@ -4,10 +4,30 @@
  * The policy is run forward on a copy of everything it knows (sched/forecast.h), in slices (work.h): one question after the other, since a copy is large. It
  * goes as far as CYCLES and BUDGET_US allow; what starts later than that is said to be too far.
  */
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <time.h>
 
-#include "server/server_internal.h"
+#include "base/json.h"
+#include "base/map.h"
+#include "base/mem.h"
+#include "base/strbuf.h"
+#include "base/timetext.h"
+#include "core/cluster.h"
+#include "net/http.h"
+#include "rules/gate.h"
+#include "sched/forecast.h"
+#include "server/api/api.h"
+#include "server/base/clock.h"
+#include "server/base/work.h"
+#include "server/job/spec.h"
+#include "server/life/block.h"
+#include "server/life/submit.h"
+#include "server/life/world.h"
+#include "server/server.h"
 
 #define CYCLES 2000	  /* ends and starts that it looks ahead, at most */
 #define BUDGET_US 1000000 /* of processor time */

@@ -4,7 +4,16 @@
 #ifndef SERVER_CHANGE_H
 #define SERVER_CHANGE_H
 
-#include "server/server_internal.h"
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/vec.h"
+
+struct asker;
+struct err;
+struct server;
+struct spec;
 
 /* A change under way: of one job, or of many by one request. */
 struct change {

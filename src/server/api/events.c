@@ -1,10 +1,38 @@
 /*
  * events.c - the stream of events: Server-Sent Events to whoever listens, after the commit, with the last ones kept for those who come back.
  */
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/types.h>
 
-#include "server/server_internal.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "base/strbuf.h"
+#include "base/timetext.h"
+#include "base/vec.h"
+#include "core/job.h"
+#include "net/http.h"
+#include "rules/attr.h"
+#include "server/api/audience.h"
+#include "server/api/events.h"
+#include "server/api/query.h"
+#include "server/base/asker.h"
+#include "server/base/clock.h"
+#include "server/base/instance.h"
+#include "server/base/turn.h"
+#include "server/base/words.h"
+#include "server/job/entry.h"
+#include "server/job/jobs.h"
+#include "server/job/spec.h"
+#include "server/server.h"
+#include "server/site/tokens.h"
+#include "server/site/who.h"
+#include "store/store.h"
 
 #define RING 16384	      /* events that a listener may have missed */
 #define BEHIND_MAX (1u << 20) /* bytes that a listener may be behind: a slower one is told that it missed some */

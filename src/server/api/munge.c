@@ -6,9 +6,23 @@
  * first 32 digits of our authority's fingerprint, so that nobody can pass on a credential that was made for another service.
  */
 #include <dlfcn.h>
+#include <errno.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/types.h>
 
+#include "base/err.h"
+#include "base/mem.h"
+#include "net/http.h"
+#include "server/api/api.h"
+#include "server/base/accounts.h"
+#include "server/base/turn.h"
+#include "server/server.h"
+#include "server/site/realm.h"
 #include "server/site/tokens.h"
 
 /* Of munge.h. */

@@ -8,14 +8,46 @@
  * instance the server does it itself). One of another host is asked for by `dial`: its agent reads it as the owner and sends it over a connection of
  * its own (docs/protocol.md).
  */
+#include <errno.h>
 #include <fcntl.h>
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/json.h"
+#include "base/map.h"
+#include "base/mem.h"
+#include "base/strbuf.h"
+#include "base/vec.h"
+#include "core/cluster.h"
+#include "engine/engine.h"
 #include "engine/errands.h"
-#include "server/server_internal.h"
+#include "net/http.h"
+#include "net/link.h"
+#include "plan/plan.h"
+#include "server/api/audience.h"
+#include "server/api/output.h"
+#include "server/api/query.h"
+#include "server/api/terminal.h"
+#include "server/base/asker.h"
+#include "server/base/clock.h"
+#include "server/base/instance.h"
+#include "server/base/turn.h"
+#include "server/base/words.h"
+#include "server/job/attempt.h"
+#include "server/job/body.h"
+#include "server/job/jobs.h"
+#include "server/job/spec.h"
+#include "server/life/prepare_files.h"
+#include "server/node/nodes.h"
+#include "server/server.h"
+#include "server/site/who.h"
 
 #define TRIES 3
 #define DIAL_US (15 * INT64_C(1000000)) /* for an agent to call */

@@ -1,13 +1,18 @@
 /*
  * past_job.c - see past_job.h.
  */
-#include "server/api/past_job.h"
-
+#include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "base/json.h"
+#include "base/mem.h"
+#include "base/strbuf.h"
+#include "server/api/past_job.h"
+#include "server/api/show.h"
 #include "server/job/entry.h"
-#include "server/server_internal.h"
+#include "store/store.h"
 
 const char *past_id(const struct history_row *row, const char *server, char *buf, size_t size)
 {

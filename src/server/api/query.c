@@ -2,11 +2,17 @@
  * query.c - the parameters of requests that are numbers or words out of a few: one table says what is allowed, and every request is checked against
  * it before a handler sees it.
  */
+#include <errno.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "server/server_internal.h"
+#include "base/err.h"
+#include "net/http.h"
+#include "server/api/query.h"
 
 #define DIGITS_MOST 18 /* of a number that always fits */
 

@@ -1,10 +1,40 @@
 /*
  * show.c - a job as the API shows it. One table names the fields; JSON, lists of chosen fields and tab-separated rows are made of the same rows of it.
  */
+#include <errno.h>
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-#include "server/server_internal.h"
+#include "base/err.h"
+#include "base/json.h"
+#include "base/map.h"
+#include "base/mem.h"
+#include "base/strbuf.h"
+#include "base/timetext.h"
+#include "core/cluster.h"
+#include "core/job.h"
+#include "core/reqtext.h"
+#include "core/res.h"
+#include "plan/plan.h"
+#include "rules/gate.h"
+#include "sched/sched.h"
+#include "server/api/show.h"
+#include "server/base/clock.h"
+#include "server/base/words.h"
+#include "server/book/ledger.h"
+#include "server/job/attempt.h"
+#include "server/job/entry.h"
+#include "server/job/jobs.h"
+#include "server/job/spec.h"
+#include "server/life/foresee.h"
+#include "server/life/prepare.h"
+#include "server/server.h"
+#include "store/store.h"
 
 enum value_kind { VALUE_NULL, VALUE_INT, VALUE_BOOL, VALUE_TEXT, VALUE_JSON };
 
@@ -103,7 +133,7 @@ int64_t (*count_queues(const struct server *s))[256]
 	uint32_t *row = mem_zalloc((s->jobs->queue_by_word.n + 1) * sizeof *row); /* + 1; 0: not a queue */
 
 	for (uint32_t i = 0, at; i < s->jobs->queues.n; i++)
-		if (names_find(&s->jobs->words, s->jobs->queues.v[i]->name, &at))
+		if (names_find(s->words, s->jobs->queues.v[i]->name, &at))
 			row[at] = i + 1;
 	for (uint32_t id = 1; id < s->jobs->entries.n; id++) {
 		const struct spec *p = s->jobs->entries.v[id].spec;

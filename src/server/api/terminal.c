@@ -9,17 +9,36 @@
  * remembered here, so nothing is lost with the server: the two ends know what the other has not got (run/pty.h). Who hangs up, as opposed to a
  * connection that broke, is told to the job: it ends.
  */
+#include <errno.h>
+#include <jansson.h>
 #include <limits.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <unistd.h>
 
+#include "base/mem.h"
+#include "base/vec.h"
 #include "engine/relay.h"
 #include "engine/terminals.h"
 #include "engine/watch.h"
+#include "net/http.h"
+#include "net/link.h"
+#include "plan/plan.h"
 #include "run/pty.h"
-#include "server/server_internal.h"
+#include "server/api/audience.h"
+#include "server/api/terminal.h"
+#include "server/base/clock.h"
+#include "server/base/instance.h"
+#include "server/job/attempt.h"
+#include "server/job/jobs.h"
+#include "server/job/spec.h"
+#include "server/node/nodes.h"
+#include "server/server.h"
+#include "server/site/who.h"
 
 #define WAIT_US (60 * INT64_C(1000000))	 /* a client that waits for the job is answered by then */
 #define CALLED_US (5 * INT64_C(1000000)) /* one that was answered and has not come by then went away */

@@ -3,9 +3,17 @@
  */
 #include <grp.h>
 #include <pwd.h>
+#include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/types.h>
 
-#include "server/server_internal.h"
+#include "base/map.h"
+#include "base/mem.h"
+#include "base/vec.h"
+#include "server/base/accounts.h"
+#include "server/base/clock.h"
+#include "server/server.h"
 
 #define REMEMBERED 60 /* seconds */
 

@@ -4,6 +4,10 @@
 #ifndef SERVER_INSTANCE_H
 #define SERVER_INSTANCE_H
 
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
 #include "client/where.h"
 
 struct instance {

@@ -11,6 +11,7 @@
 
 struct http_request;
 struct server;
+struct store_event;
 
 /* An answer that waits for the commit of what it tells. */
 struct reply_later {
@@ -35,6 +36,8 @@ struct post {
 	VEC(struct reply_later) replies;
 	VEC(struct signal_order) signals;
 	VEC(struct mail_later) mails;
+	/* Shows an event to those who watch, after the commit. */
+	void (*show)(struct server *s, const struct store_event *e);
 	VEC(char *) told; /* tags whose results this turn stores: forgotten after the commit */
 };
 

@@ -1,10 +1,16 @@
 /*
  * reader.c - see reader.h.
  */
-#include "server/base/reader.h"
+#include <errno.h>
+#include <stdbool.h>
 
-#include "server/server_internal.h"
+#include "base/err.h"
+#include "base/vec.h"
+#include "server/base/clock.h"
+#include "server/base/reader.h"
+#include "server/server.h"
 #include "store/history.h"
+#include "store/store.h"
 
 #define WAITING 100 /* that may wait for the one before */
 

@@ -1,11 +1,17 @@
 /*
  * work.c - see work.h.
  */
-#include "server/base/work.h"
-
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <time.h>
 
-#include "server/server_internal.h"
+#include "base/vec.h"
+#include "server/base/clock.h"
+#include "server/base/turn.h"
+#include "server/base/work.h"
+#include "server/server.h"
+#include "store/store.h"
 
 #define SLICE_US                                                                                                       \
 	5000 /* of all works together, in a turn; what follows from it in the same turn takes about as long again */

@@ -2,12 +2,37 @@
  * ended.c - what is written down of jobs for others to read: accounting records and mail.
  */
 #include <grp.h>
+#include <jansson.h>
 #include <pwd.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "base/strbuf.h"
+#include "base/vec.h"
 #include "core/advice.h"
-#include "server/server_internal.h"
+#include "core/cluster.h"
+#include "core/job.h"
+#include "core/res.h"
+#include "rules/attr.h"
+#include "server/base/accounts.h"
+#include "server/base/clock.h"
+#include "server/base/log.h"
+#include "server/base/post.h"
+#include "server/base/words.h"
+#include "server/book/accounting.h"
+#include "server/book/books.h"
+#include "server/book/ended.h"
+#include "server/book/mail.h"
+#include "server/book/outbox.h"
+#include "server/job/body.h"
+#include "server/job/entry.h"
+#include "server/job/jobs.h"
+#include "server/job/spec.h"
+#include "server/server.h"
+#include "server/settings/conf.h"
+#include "store/store.h"
 
 const char *group_name(struct server *s, const struct spec *p, char *buf, size_t size)
 {

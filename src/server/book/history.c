@@ -2,12 +2,22 @@
  * history.c - what is kept of jobs for years: a row for each attempt that ends, one for a job that ends while it waits, and what they add to the ledger.
  * All of it is written in the commit of the event that causes it.
  */
-#include "store/history.h"
-
+#include <stdint.h>
 #include <string.h>
 
+#include "core/cluster.h"
+#include "core/job.h"
+#include "core/res.h"
+#include "server/base/clock.h"
+#include "server/base/words.h"
+#include "server/book/ended.h"
+#include "server/book/history.h"
 #include "server/book/ledger.h"
-#include "server/server_internal.h"
+#include "server/job/entry.h"
+#include "server/job/jobs.h"
+#include "server/server.h"
+#include "store/history.h"
+#include "store/store.h"
 
 static const char *state_of(const struct entry *e)
 {

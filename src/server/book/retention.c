@@ -1,9 +1,18 @@
 /*
  * retention.c - see retention.h.
  */
-#include "server/book/retention.h"
+#include <stdint.h>
+#include <stdlib.h>
 
-#include "server/server_internal.h"
+#include "base/mem.h"
+#include "base/timetext.h"
+#include "rules/attr.h"
+#include "server/base/clock.h"
+#include "server/base/log.h"
+#include "server/base/reader.h"
+#include "server/book/books.h"
+#include "server/book/retention.h"
+#include "server/server.h"
 #include "store/history.h"
 
 #define SLICE 200 /* rows of a commit */

@@ -5,13 +5,34 @@
  * stopped to make room frees them when it has really ended, and whoever was started in its place waits for that (dispatch.c).
  */
 #include <fcntl.h>
+#include <jansson.h>
 #include <limits.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/types.h>
 #include <unistd.h>
 
+#include "base/json.h"
+#include "base/map.h"
+#include "base/mem.h"
+#include "base/strbuf.h"
+#include "core/cluster.h"
+#include "core/res.h"
+#include "engine/engine.h"
+#include "rules/attr.h"
 #include "run/live.h"
-#include "server/server_internal.h"
+#include "server/base/instance.h"
+#include "server/base/turn.h"
+#include "server/job/attempt.h"
+#include "server/job/jobs.h"
+#include "server/job/spec.h"
+#include "server/node/nodes.h"
+#include "server/server.h"
+#include "store/store.h"
 
 static uint64_t attempt_key(uint32_t job, uint32_t attempt)
 {

@@ -1,12 +1,21 @@
 /*
  * body.c - the rest of a submission, as the store has it.
  */
-#include "server/server_internal.h"
+#include <errno.h>
 #include <fcntl.h>
+#include <jansson.h>
+#include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "base/err.h"
+#include "server/job/body.h"
+#include "server/job/jobs.h"
+#include "server/server.h"
+#include "store/store.h"
 
 int body_read(struct server *s, uint32_t id, json_t **ret, struct err *err)
 {

@@ -1,10 +1,37 @@
 /*
  * entry.c - see entry.h: the fold, and payloads in the store and back.
  */
+#include <errno.h>
+#include <jansson.h>
 #include <math.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/types.h>
 
-#include "server/server_internal.h"
+#include "base/err.h"
+#include "base/json.h"
+#include "base/map.h"
+#include "base/mem.h"
+#include "base/strbuf.h"
+#include "core/array.h"
+#include "core/cluster.h"
+#include "core/job.h"
+#include "plan/plan.h"
+#include "rules/gate.h"
+#include "rules/limit.h"
+#include "server/base/clock.h"
+#include "server/base/instance.h"
+#include "server/base/post.h"
+#include "server/job/attempt.h"
+#include "server/job/entry.h"
+#include "server/job/failures.h"
+#include "server/job/jobs.h"
+#include "server/job/spec.h"
+#include "server/server.h"
+#include "store/store.h"
 
 const char *cause_name(uint8_t cause)
 {
@@ -206,7 +233,7 @@ static uint64_t array_of(const struct server *s, uint32_t id)
 
 void job_fill(const struct server *s, struct job *job, const struct spec *p)
 {
-	job->request = p->request == UINT32_MAX ? s->world->fallback : p->request;
+	job->request = p->request == UINT32_MAX ? s->jobs->fallback : p->request;
 	job->walltime = p->walltime;
 	job->deadline = p->deadline;
 	job->kind = p->kind;
@@ -248,7 +275,7 @@ void event_keep(struct server *s, const struct event *e, const struct payload *p
 	x.data = data.n ? data.text : NULL;
 	if (!is_recorded(&s->jobs->entries.v[e->job], e))
 		store_put_event(s->store, &x);
-	stream_event(s, &x);
+	s->post->show(s, &x);
 	strbuf_fini(&nodes);
 	strbuf_fini(&data);
 }

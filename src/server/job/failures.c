@@ -1,11 +1,22 @@
 /*
  * failures.c - what a job's failures are: their fold, and how the store has them.
  */
-#include "server/job/failures.h"
-#include "server/server_internal.h"
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "base/json.h"
+#include "base/map.h"
+#include "base/mem.h"
+#include "base/vec.h"
+#include "core/cluster.h"
+#include "server/job/entry.h"
+#include "server/job/failures.h"
+#include "server/server.h"
 
 struct avoidance *avoidance_find(struct job_failures *f, uint32_t node)
 {

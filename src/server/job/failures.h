@@ -41,23 +41,6 @@ struct job_failures {
 	VEC(struct avoidance) avoids;
 };
 
-/* A job that failed on a node. */
-struct strike {
-	uint64_t job; /* its key */
-	uint32_t owner;
-	int64_t time;
-	bool unclear;  /* it may be the job's fault, or its user's */
-	bool disputed; /* it failed on another node as well, and has not been started since */
-};
-
-/* Of a node where jobs failed since the last one that ran there; NULL: none did. */
-struct node_health {
-	VEC(struct strike) strikes;
-	int64_t until; /* instant: out of service until then; 0: it is in service */
-	uint32_t step; /* how often it was taken out of service in a row */
-	char *reason;  /* of the last failure */
-};
-
 struct failure {
 	int64_t node;	    /* NODE_ANY: none is to blame */
 	const char *reason; /* a sentence; NULL: none was given */
@@ -100,10 +83,6 @@ void failures_blame(struct server *s, uint32_t id, const struct failure *f);
 void failures_started(struct server *s, uint32_t id);		 /* so what failed before was not its fault */
 void failures_ran(struct server *s, const struct attempt *t);	 /* it has ended with a result */
 void health_forget(struct server *s, uint32_t node);		 /* an administrator says that it is well */
-bool health_out(const struct node_info *n);			 /* out of service */
 void health_text(const struct node_info *n, struct strbuf *out); /* why, and until when */
-void health_store(const struct server *s, const struct node_info *n,
-		  struct json *j);				       /* a member of the node's record, */
-void health_restore(struct server *s, uint32_t node, const json_t *o); /* ... and back */
 
 #endif

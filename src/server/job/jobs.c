@@ -1,26 +1,34 @@
 /*
  * jobs.c - the server's jobs: finding them by what people call them, naming them, and forgetting them.
  */
+#include <errno.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-#include "server/server_internal.h"
+#include "base/err.h"
+#include "base/map.h"
+#include "base/mem.h"
+#include "base/strbuf.h"
+#include "base/vec.h"
+#include "core/array.h"
+#include "core/job.h"
+#include "plan/plan.h"
+#include "rules/attr.h"
+#include "rules/gate.h"
+#include "server/base/instance.h"
+#include "server/base/words.h"
+#include "server/job/jobs.h"
+#include "server/job/spec.h"
+#include "server/server.h"
+#include "store/store.h"
 
 struct entry *entry_get(const struct server *s, uint32_t id)
 {
 	return &s->jobs->entries.v[id];
-}
-
-const char *word(const struct server *s, uint32_t id)
-{
-	return id ? names_get(&s->jobs->words, id) : "";
-}
-
-uint32_t word_add(struct server *s, const char *text)
-{
-	if (s->jobs->words.n == 0)
-		names_add(&s->jobs->words, ""); /* so that 0 is nothing */
-	return text && *text ? names_add(&s->jobs->words, text) : 0;
 }
 
 void key_id(const struct server *s, uint64_t key, struct strbuf *out)

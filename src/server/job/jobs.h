@@ -4,12 +4,20 @@
 #ifndef SERVER_JOBS_H
 #define SERVER_JOBS_H
 
+#include <stdbool.h>
+#include <stdint.h>
+
 #include "base/map.h"
+#include "base/vec.h"
 #include "core/cluster.h"
 #include "core/depend.h"
+#include "core/job.h"
 #include "plan/plan.h"
 #include "rules/attr.h"
 #include "server/job/entry.h"
+#include "server/server.h"
+
+struct keys;
 
 #define ARRAY_BIT (UINT64_C(1) << 63)
 
@@ -49,9 +57,42 @@ struct jobs {
 	struct map script_hashes; /* id -> the hash of its text, of the same */
 	struct map scripts;	  /* hash of text and owner -> id; id | SCRIPT_BIT -> how many jobs use it */
 	uint64_t next_number, next_seq, next_script;
-	int64_t total;	 /* that have not ended */
-	bool priorities; /* somebody uses them */
-	struct names words;
+	int64_t total;	   /* that have not ended */
+	bool priorities;   /* somebody uses them */
+	uint32_t fallback; /* a request of one CPU, for jobs that no node could hold any more */
 };
+
+static inline struct job *entry_job(const struct server *s, uint32_t id)
+{
+	return cluster_job(s->cluster, id);
+}
+/* It runs, or the order to start it is out. */
+static inline bool entry_running(const struct server *s, uint32_t id)
+{
+	return entry_job(s, id)->state == STATE_NOW || entry_job(s, id)->state == STATE_RUNNING;
+}
+static inline bool entry_ended(const struct server *s, uint32_t id)
+{
+	return job_ended(cluster_job(s->cluster, id));
+}
+struct entry *entry_get(const struct server *s, uint32_t id);
+void entry_id(const struct server *s, uint32_t id, struct strbuf *out);		  /* "12[3].name" */
+void key_id(const struct server *s, uint64_t key, struct strbuf *out);		  /* the same by the key */
+void array_id(const struct server *s, const struct array *a, struct strbuf *out); /* "12[].name" */
+char entry_state(const struct server *s, uint32_t id);				  /* the letter */
+struct array *array_find(const struct server *s, uint64_t number);
+bool entry_find(const struct server *s, uint64_t number, int64_t index, uint32_t *ret);
+struct queue *queue_named(const struct server *s, const char *name);
+struct queue *queue_of(const struct server *s, uint32_t word); /* by the word of its name; NULL: there is none */
+struct queue *queue_create(struct server *s, const char *name);
+void queue_destroy(struct server *s, struct queue *q);
+/* A number that holds for a job: its queue's, else the server's. */
+int64_t setting_of(const struct server *s, const struct spec *p, const char *name);
+/* By the words of their names, queue 0: in any. Made if new; valid until the next call. */
+struct tally *tally_of(struct server *s, uint32_t user, uint32_t queue);
+void spec_unref(struct spec *p);
+void total_count(struct server *s, const struct spec *p, int64_t sign);
+/* Jobs that a text of the API means. Arrays give all their elements. -ENOENT, -EINVAL. */
+int jobs_named(const struct server *s, const char *text, job_vec *ret, struct array **ret_array, struct err *err);
 
 #endif

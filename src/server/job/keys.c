@@ -6,11 +6,27 @@
  * forgotten by then; of one user at most KEYS_PER_USER, and the oldest goes first.
  */
 #include <ctype.h>
+#include <errno.h>
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/types.h>
 
-#include "server/server_internal.h"
+#include "base/err.h"
+#include "base/json.h"
+#include "base/map.h"
+#include "base/mem.h"
+#include "base/strbuf.h"
+#include "base/vec.h"
+#include "server/base/clock.h"
+#include "server/job/jobs.h"
+#include "server/job/keys.h"
+#include "server/server.h"
+#include "store/store.h"
 
 #define KEEP 86400	    /* seconds */
 #define KEYS_PER_USER 50000 /* some 150 bytes each */

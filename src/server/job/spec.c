@@ -5,12 +5,42 @@
  * store has until the job starts.
  */
 #include <ctype.h>
+#include <errno.h>
+#include <jansson.h>
 #include <math.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/types.h>
 
 #include "base/base64.h"
+#include "base/err.h"
+#include "base/json.h"
+#include "base/map.h"
+#include "base/mem.h"
+#include "base/strbuf.h"
 #include "base/timetext.h"
-#include "server/server_internal.h"
+#include "base/vec.h"
+#include "core/array.h"
+#include "core/cluster.h"
+#include "core/depend.h"
+#include "core/kind.h"
+#include "core/reqtext.h"
+#include "core/res.h"
+#include "rules/attr.h"
+#include "rules/gate.h"
+#include "sched/policy.h"
+#include "server/base/asker.h"
+#include "server/base/clock.h"
+#include "server/base/instance.h"
+#include "server/base/words.h"
+#include "server/job/jobs.h"
+#include "server/job/spec.h"
+#include "server/job/stage.h"
+#include "server/server.h"
+#include "store/store.h"
 
 #define NAME_MAX_CHARS 236
 #define SCRIPT_MAX (16u << 20)

@@ -4,9 +4,17 @@
 #ifndef SERVER_SPEC_H
 #define SERVER_SPEC_H
 
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
 #include "core/array.h"
 #include "core/reqtext.h"
-#include <sys/types.h>
+
+struct asker;
+struct server;
 
 enum mail_point { MAIL_ABORT = 1, MAIL_BEGIN = 2, MAIL_END = 4 };
 
@@ -36,5 +44,33 @@ struct spec {
 	char *array_text;
 	char name[]; /* NUL-terminated */
 };
+
+struct submission {
+	struct spec *spec;
+	char *body;	/* JSON */
+	bool guarantee; /* require_guarantee */
+	struct array_spec array;
+	struct reqtext text;
+	const char *script; /* in the arena */
+	size_t script_n;
+};
+/* Checks everything that does not depend on the state of the queue. The error's code in *ret_code. */
+int spec_read(struct server *s, const struct asker *who, const json_t *job, bool script_needed, struct arena *a,
+	      struct submission *ret, const char **ret_code, struct err *err);
+void submission_keep_script(struct server *s, struct submission *x, const struct submission *before);
+/* max_run_subjobs, if it is there: 0 is no limit. */
+int throttle_get(const json_t *job, int64_t *ret, struct err *err);
+void submission_fini(struct submission *x);
+int mail_parse(const char *text, uint8_t *ret, struct err *err);
+int holds_parse(const char *text, uint8_t *ret, struct err *err);
+const char *power_name(int i);		      /* NULL: there are no more */
+struct spec *spec_copy(const struct spec *p); /* a job's own, to be changed: no array's */
+void spec_head(const struct server *s, const struct spec *p, struct strbuf *out);
+const char *whole_name(enum wholeness whole); /* as the API calls it: none, node, host */
+int spec_restore(struct server *s, const char *head, struct spec **ret, struct err *err);
+/* Parses resources texts into a request: what is not given comes from the queue's and the server's defaults. `whole`: enum wholeness, whatever the
+ * texts say of it; -1: as they say. */
+int spec_request(struct server *s, const char *const *texts, int n, int whole, const char *queue, struct arena *a,
+		 struct reqtext *text, struct spec *spec, struct err *err);
 
 #endif

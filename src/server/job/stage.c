@@ -1,13 +1,15 @@
 /*
  * stage.c - stagein and stageout: the texts of -W.
  */
-#include "server/job/stage.h"
-#include "base/err.h"
 #include <errno.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
 #include <unistd.h>
+
+#include "base/err.h"
+#include "server/job/stage.h"
 
 /* One of "here@host:path,...": its length, 0 at the end. */
 size_t stage_next(const char *at)

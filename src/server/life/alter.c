@@ -1,9 +1,22 @@
 /*
  * alter.c - a job or an array is altered while it waits or runs.
  */
-#include "server/server_internal.h"
 #include <math.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include <string.h>
+
+#include "base/strbuf.h"
+#include "core/job.h"
+#include "sched/sched.h"
+#include "server/base/clock.h"
+#include "server/job/entry.h"
+#include "server/job/jobs.h"
+#include "server/job/spec.h"
+#include "server/life/block.h"
+#include "server/life/walltime.h"
+#include "server/server.h"
+#include "store/store.h"
 
 void entry_alter(struct server *s, uint32_t id, const struct payload *p)
 {

@@ -6,10 +6,36 @@
  *
  * How many of the eligible ones may run is the scheduler's to keep (rules/limit.h): here limits are only set.
  */
-#include "server/life/block.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
 
+#include "base/mem.h"
+#include "base/strbuf.h"
+#include "core/array.h"
+#include "core/depend.h"
+#include "core/job.h"
+#include "plan/pack.h"
+#include "rules/attr.h"
+#include "rules/gate.h"
+#include "rules/limit.h"
 #include "rules/queue.h"
-#include "server/server_internal.h"
+#include "sched/forecast.h"
+#include "sched/sched.h"
+#include "server/base/clock.h"
+#include "server/base/turn.h"
+#include "server/base/words.h"
+#include "server/base/work.h"
+#include "server/job/entry.h"
+#include "server/job/failures.h"
+#include "server/job/jobs.h"
+#include "server/job/spec.h"
+#include "server/life/block.h"
+#include "server/life/depend.h"
+#include "server/life/dispatch.h"
+#include "server/life/world.h"
+#include "server/server.h"
 
 /* ---- what is asked of the gate ---- */
 

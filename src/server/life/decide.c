@@ -1,15 +1,23 @@
 /*
  * decide.c - the scheduler decides, and what follows from it is settled.
  */
-#include "base/descriptors.h"
-#include "base/text.h"
-#include "server/server_internal.h"
 #include <stdarg.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "rules/attr.h"
+#include "sched/sched.h"
+#include "server/base/clock.h"
+#include "server/base/stats.h"
+#include "server/base/turn.h"
+#include "server/base/work.h"
+#include "server/life/decide.h"
+#include "server/life/dispatch.h"
+#include "server/server.h"
 
 #define PACE 200000 /* nodes that a cycle looks at in one turn: some milliseconds */
 

@@ -1,7 +1,16 @@
 /*
  * depend.c - who depends on whom, so that a job is not forgotten while its end matters to another.
  */
-#include "server/server_internal.h"
+#include <stdint.h>
+
+#include "base/map.h"
+#include "base/vec.h"
+#include "core/depend.h"
+#include "plan/plan.h"
+#include "server/job/jobs.h"
+#include "server/job/spec.h"
+#include "server/life/depend.h"
+#include "server/server.h"
 
 void depend_watch(struct server *s, uint32_t id)
 {

@@ -5,9 +5,49 @@
  * connection was lost a moment ago. When that host is down, the start is withdrawn.
  */
 #include <signal.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/types.h>
 
-#include "server/server_internal.h"
+#include "base/heap.h"
+#include "base/map.h"
+#include "base/mem.h"
+#include "base/strbuf.h"
+#include "base/timetext.h"
+#include "base/vec.h"
+#include "core/cluster.h"
+#include "core/job.h"
+#include "engine/engine.h"
+#include "plan/plan.h"
+#include "rules/attr.h"
+#include "rules/gate.h"
+#include "run/order.h"
+#include "sched/sched.h"
+#include "server/base/agenda.h"
+#include "server/base/clock.h"
+#include "server/base/instance.h"
+#include "server/base/log.h"
+#include "server/base/post.h"
+#include "server/base/stats.h"
+#include "server/base/turn.h"
+#include "server/base/work.h"
+#include "server/book/ended.h"
+#include "server/book/history.h"
+#include "server/job/attempt.h"
+#include "server/job/entry.h"
+#include "server/job/failures.h"
+#include "server/job/jobs.h"
+#include "server/job/spec.h"
+#include "server/life/block.h"
+#include "server/life/dispatch.h"
+#include "server/life/foresee.h"
+#include "server/life/prepare.h"
+#include "server/node/nodes.h"
+#include "server/server.h"
+#include "store/store.h"
 
 #define OVERRUN 2 /* seconds by which a job that should have ended is prolonged at a time */
 

@@ -1,13 +1,42 @@
 /*
  * failures.c - jobs that can't be started or are lost, and nodes where that happens; failures.h says what the rules are.
  */
-#include "server/job/failures.h"
-
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "server/server_internal.h"
+#include "base/heap.h"
+#include "base/json.h"
+#include "base/map.h"
+#include "base/mem.h"
+#include "base/strbuf.h"
+#include "base/timetext.h"
+#include "base/vec.h"
+#include "core/cluster.h"
+#include "core/job.h"
+#include "engine/engine.h"
+#include "plan/pack.h"
+#include "rules/attr.h"
+#include "rules/gate.h"
+#include "sched/sched.h"
+#include "server/base/agenda.h"
+#include "server/base/clock.h"
+#include "server/base/log.h"
+#include "server/base/turn.h"
+#include "server/job/attempt.h"
+#include "server/job/failures.h"
+#include "server/job/jobs.h"
+#include "server/job/spec.h"
+#include "server/life/block.h"
+#include "server/life/world.h"
+#include "server/node/health.h"
+#include "server/node/nodes.h"
+#include "server/node/world_node.h"
+#include "server/server.h"
 
 #define PAUSE_MOST 3600 /* seconds */
 #define AVOID 6		/* a node is avoided this many times longer than a job waits */
@@ -15,7 +44,6 @@
 #define TOTAL_MOST 5	/* times max_start_failures: then it is held, however many nodes are left */
 #define STRIKE_SECONDS 3600 /* what happened longer ago does not count against a node */
 #define STRIKES_MOST 32	    /* kept for a node */
-#define TIMER_NODE 1	    /* value in server.retries: the tie is a node, else a job */
 
 /* base, 2 base, 4 base, ... */
 static int64_t pause_of(int64_t base, uint32_t step)
@@ -160,20 +188,6 @@ int64_t failures_node(const struct server *s, const struct attempt *t, const cha
 			return node;
 	}
 	return NODE_ANY;
-}
-
-static void health_free(struct node_health *h)
-{
-	if (!h)
-		return;
-	vec_free(&h->strikes);
-	free(h->reason);
-	free(h);
-}
-
-bool health_out(const struct node_info *n)
-{
-	return n->failing && n->failing->until;
 }
 
 void health_text(const struct node_info *n, struct strbuf *out)
@@ -333,57 +347,6 @@ static void health_due(struct server *s, uint32_t node)
 	server_say(s, "node %s is tried again", names_get(&s->cluster->node_names, node));
 	world_node_gate(s, node);
 	world_node_store(s, node);
-}
-
-void health_store(const struct server *s, const struct node_info *n, struct json *j)
-{
-	const struct node_health *h = n->failing;
-
-	if (!h)
-		return;
-	json_open_object(j, "failing");
-	json_int(j, "until", h->until);
-	json_int(j, "step", h->step);
-	if (h->reason)
-		json_text(j, "reason", h->reason);
-	json_open_array(j, "strikes");
-	for (size_t i = 0; i < h->strikes.n; i++) {
-		const struct strike *x = &h->strikes.v[i];
-		json_open_object(j, NULL);
-		json_int(j, "job", (int64_t)x->job);
-		json_text(j, "owner", word(s, x->owner));
-		json_int(j, "time", x->time);
-		json_bool(j, "unclear", x->unclear);
-		json_bool(j, "disputed", x->disputed);
-		json_close_object(j);
-	}
-	json_close_array(j);
-	json_close_object(j);
-}
-
-void health_restore(struct server *s, uint32_t node, const json_t *o)
-{
-	const json_t *from = json_object_get(o, "failing"), *x;
-	const char *reason = json_string_value(json_object_get(from, "reason"));
-	struct node_health *h;
-	size_t i;
-
-	if (!json_is_object(from))
-		return;
-	h = mem_zalloc(sizeof *h);
-	h->until = json_integer_value(json_object_get(from, "until"));
-	h->step = (uint32_t)json_integer_value(json_object_get(from, "step"));
-	h->reason = reason ? mem_strdup(reason) : NULL;
-	json_array_foreach(json_object_get(from, "strikes"), i, x) vec_push(
-		&h->strikes, (struct strike){.job = (uint64_t)json_integer_value(json_object_get(x, "job")),
-					     .owner = word_add(s, json_string_value(json_object_get(x, "owner"))),
-					     .time = json_integer_value(json_object_get(x, "time")),
-					     .unclear = json_is_true(json_object_get(x, "unclear")),
-					     .disputed = json_is_true(json_object_get(x, "disputed"))});
-	if (h->until)
-		heap_push(&s->agenda->retries, h->until, node, TIMER_NODE);
-	health_free(s->hosts->nodes.v[node].failing);
-	s->hosts->nodes.v[node].failing = h;
 }
 
 /* ---- timers ---- */

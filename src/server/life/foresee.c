@@ -6,10 +6,30 @@
  * shown what is known so far: the starts that come first. Of every job the first forecast is kept, and compared with its start.
  * Holds, dependencies and limits go on beside it, by the same rules (src/rules).
  */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <time.h>
 
+#include "base/map.h"
+#include "base/mem.h"
+#include "base/strbuf.h"
+#include "base/vec.h"
+#include "core/array.h"
+#include "core/cluster.h"
+#include "core/depend.h"
+#include "core/job.h"
+#include "plan/plan.h"
+#include "rules/attr.h"
+#include "rules/gate.h"
 #include "sched/forecast.h"
-#include "server/server_internal.h"
+#include "server/base/clock.h"
+#include "server/base/stats.h"
+#include "server/base/words.h"
+#include "server/job/jobs.h"
+#include "server/job/spec.h"
+#include "server/life/foresee.h"
+#include "server/server.h"
 
 #define SLICE_US 15000 /* of a request */
 #define SLICE_CYCLES 1 /* between looks at the clock: with many nodes one takes milliseconds */

@@ -1,9 +1,29 @@
 /*
  * forget.c - jobs that ended long ago go: out of memory and store, with what was kept of them.
  */
-#include "server/server_internal.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+
+#include "base/heap.h"
+#include "base/map.h"
+#include "plan/plan.h"
+#include "rules/limit.h"
+#include "server/base/agenda.h"
+#include "server/base/clock.h"
+#include "server/base/instance.h"
+#include "server/job/attempt.h"
+#include "server/job/failures.h"
+#include "server/job/jobs.h"
+#include "server/job/spec.h"
+#include "server/life/forget.h"
+#include "server/life/prepare.h"
+#include "server/server.h"
+#include "server/site/realm.h"
+#include "store/store.h"
 
 static void outcome_free(struct outcome *o)
 {

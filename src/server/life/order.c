@@ -1,9 +1,26 @@
 /*
  * order.c - the order in which jobs wait: their ranks, exchanged by hand or by their users' priorities.
  */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
-#include "server/server_internal.h"
+#include "base/mem.h"
+#include "base/vec.h"
+#include "core/job.h"
+#include "sched/sched.h"
+#include "server/base/clock.h"
+#include "server/base/turn.h"
+#include "server/base/words.h"
+#include "server/base/work.h"
+#include "server/job/entry.h"
+#include "server/job/jobs.h"
+#include "server/job/spec.h"
+#include "server/life/order.h"
+#include "server/server.h"
+#include "store/store.h"
 
 void rank_set(struct server *s, uint32_t id, double rank)
 {

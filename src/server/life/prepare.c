@@ -4,13 +4,43 @@
  * The first part has the script; the others are rooms, in which its tasks run. Another host has directories of its own: paths there begin with words that its agent
  * replaces (docs/protocol.md).
  */
+#include <errno.h>
 #include <fcntl.h>
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/err.h"
+#include "base/map.h"
+#include "base/mem.h"
+#include "base/strbuf.h"
+#include "core/cluster.h"
+#include "core/reqtext.h"
+#include "core/res.h"
+#include "engine/engine.h"
+#include "rules/attr.h"
+#include "run/order.h"
+#include "server/base/accounts.h"
+#include "server/base/instance.h"
+#include "server/base/log.h"
+#include "server/base/words.h"
+#include "server/job/attempt.h"
+#include "server/job/body.h"
+#include "server/job/jobs.h"
+#include "server/job/spec.h"
+#include "server/life/prepare.h"
 #include "server/life/prepare_internal.h"
+#include "server/node/nodes.h"
+#include "server/server.h"
+#include "server/settings/conf.h"
+#include "server/site/cluster.h"
+#include "store/store.h"
 
 static const char *body_text(const json_t *body, const char *key)
 {

@@ -3,13 +3,32 @@
  *
  * Entries that name directories come last: on another host its agent replaces their words (@STATE@, @RUN@, @BIN@), and those of no other entry.
  */
+#include <jansson.h>
 #include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/base64.h"
 #include "base/map.h"
+#include "base/mem.h"
+#include "base/strbuf.h"
+#include "base/vec.h"
+#include "core/cluster.h"
+#include "run/order.h"
+#include "server/base/accounts.h"
+#include "server/base/instance.h"
+#include "server/base/words.h"
+#include "server/job/attempt.h"
+#include "server/job/jobs.h"
+#include "server/job/spec.h"
 #include "server/life/prepare_internal.h"
+#include "server/server.h"
+#include "server/site/cluster.h"
+#include "server/site/tokens.h"
+#include "store/store.h"
+#include "tls/pki.h"
 
 struct env {
 	VEC(char *) list;

@@ -6,13 +6,39 @@
  * job came from, or the one that -o names. One that is none of the cluster's, a laptop's say, can't be called: then the server keeps the output, and
  * "shunt output" reads it.
  */
+#include <errno.h>
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
 #include <unistd.h>
 
+#include "base/err.h"
+#include "base/map.h"
+#include "base/mem.h"
+#include "core/cluster.h"
+#include "engine/engine.h"
 #include "engine/ticket.h"
+#include "rules/attr.h"
+#include "run/order.h"
+#include "server/base/accounts.h"
+#include "server/base/clock.h"
+#include "server/base/instance.h"
+#include "server/base/words.h"
+#include "server/job/attempt.h"
+#include "server/job/jobs.h"
+#include "server/job/spec.h"
+#include "server/job/stage.h"
+#include "server/life/prepare.h"
+#include "server/life/prepare_files.h"
 #include "server/life/prepare_internal.h"
+#include "server/node/nodes.h"
+#include "server/server.h"
+#include "server/site/cluster.h"
+#include "server/site/realm.h"
 
 #define DAY INT64_C(86400)
 #define TICKET_LONGER (30 * DAY) /* hosts' clocks differ, walltimes are extended: a ticket counts for so much longer */

@@ -4,7 +4,16 @@
 #ifndef SERVER_PREPARE_INTERNAL_H
 #define SERVER_PREPARE_INTERNAL_H
 
-#include "server/server_internal.h"
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+struct account;
+struct arena;
+struct attempt;
+struct err;
+struct order;
+struct server;
 
 /* What the node file of an attempt has. */
 struct layout {

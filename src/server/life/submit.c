@@ -1,11 +1,49 @@
 /*
  * submit.c - taking a job over: the rules of its queue and of the server, then its first events.
  */
+#include <errno.h>
 #include <grp.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/types.h>
 
+#include "base/err.h"
+#include "base/map.h"
+#include "base/mem.h"
+#include "base/strbuf.h"
+#include "base/timetext.h"
+#include "base/vec.h"
+#include "core/array.h"
+#include "core/cluster.h"
+#include "core/depend.h"
+#include "core/job.h"
+#include "core/res.h"
+#include "plan/pack.h"
+#include "rules/attr.h"
+#include "rules/gate.h"
+#include "rules/limit.h"
 #include "rules/queue.h"
-#include "server/server_internal.h"
+#include "sched/sched.h"
+#include "server/base/clock.h"
+#include "server/base/instance.h"
+#include "server/base/stats.h"
+#include "server/base/turn.h"
+#include "server/base/words.h"
+#include "server/book/ended.h"
+#include "server/job/entry.h"
+#include "server/job/jobs.h"
+#include "server/job/spec.h"
+#include "server/life/block.h"
+#include "server/life/submit.h"
+#include "server/life/world.h"
+#include "server/server.h"
+#include "server/settings/conf.h"
+#include "server/site/who.h"
+#include "store/store.h"
 
 #define ROUTE_DEPTH 5
 

@@ -5,8 +5,29 @@
  * delayed (sched_may_extend). Operators may extend it in any case. The plan has its new end at once; its hosts are told after the commit, and again after a restart
  * or when they were away (engine_limit).
  */
+#include <errno.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "base/err.h"
+#include "base/mem.h"
+#include "base/strbuf.h"
 #include "base/timetext.h"
-#include "server/server_internal.h"
+#include "base/vec.h"
+#include "core/cluster.h"
+#include "core/job.h"
+#include "sched/sched.h"
+#include "server/base/clock.h"
+#include "server/base/post.h"
+#include "server/base/turn.h"
+#include "server/job/attempt.h"
+#include "server/job/jobs.h"
+#include "server/job/spec.h"
+#include "server/life/decide.h"
+#include "server/life/submit.h"
+#include "server/life/walltime.h"
+#include "server/server.h"
+#include "server/site/who.h"
 
 /* Seconds that it has run. */
 static int64_t used(const struct server *s, uint32_t id)

@@ -4,12 +4,43 @@
  * Nodes are never forgotten while the server runs, since events name them: one that was removed is `gone`. The plan is made for a given set of
  * nodes; when that changes, plan and scheduler are made anew with the same places.
  */
+#include <errno.h>
 #include <hwloc.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "server/server_internal.h"
+#include "base/err.h"
+#include "base/mem.h"
+#include "base/vec.h"
+#include "core/cluster.h"
+#include "core/job.h"
+#include "core/res.h"
+#include "plan/insert.h"
+#include "plan/pack.h"
+#include "plan/plan.h"
+#include "rules/attr.h"
+#include "rules/gate.h"
+#include "rules/limit.h"
+#include "sched/policy.h"
+#include "sched/sched.h"
+#include "server/base/clock.h"
+#include "server/base/instance.h"
+#include "server/base/words.h"
+#include "server/job/jobs.h"
+#include "server/job/spec.h"
+#include "server/life/block.h"
+#include "server/life/dispatch.h"
+#include "server/life/foresee.h"
+#include "server/life/world.h"
+#include "server/node/nodes.h"
+#include "server/node/world_node.h"
+#include "server/server.h"
+#include "server/settings/conf.h"
 
 static int node_add(struct server *s, const char *name, int64_t cpus, int64_t memory, int64_t gpus, struct err *err)
 {
@@ -127,7 +158,7 @@ void world_begin(struct server *s)
 	s->world->scratch = cluster_add_job(s->cluster)->id;
 	vec_push(&s->jobs->entries, (struct entry){0});
 	any.shape = cluster_shape(s->cluster, &one);
-	s->world->fallback = cluster_intern(s->cluster, &any, 1); /* also when there are no nodes yet */
+	s->jobs->fallback = cluster_intern(s->cluster, &any, 1); /* also when there are no nodes yet */
 	s->plan = plan_create(s->cluster);
 	sched_make(s);
 }

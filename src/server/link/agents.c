@@ -5,11 +5,39 @@
  * certificate names, so that one which was removed is shut out although its certificate has not expired. Parts of jobs are the engine's
  * affair: it gets the link when the host has said what it has, and every frame that is not for us. nodes.c knows what follows for the node.
  */
+#include <errno.h>
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/err.h"
+#include "base/map.h"
+#include "base/mem.h"
+#include "base/strbuf.h"
+#include "core/cluster.h"
+#include "engine/engine.h"
 #include "engine/errands.h"
-#include "server/server_internal.h"
+#include "engine/files.h"
+#include "engine/tasks.h"
+#include "net/link.h"
+#include "server/base/clock.h"
+#include "server/base/log.h"
+#include "server/link/agents.h"
+#include "server/link/nodes.h"
+#include "server/link/standby.h"
+#include "server/node/nodes.h"
+#include "server/node/world_node.h"
+#include "server/server.h"
+#include "server/settings/conf.h"
+#include "server/site/cluster.h"
+#include "server/site/realm.h"
+#include "server/site/revoke.h"
+#include "tls/pki.h"
+#include "tls/revoked.h"
 
 #define NODE_NONE UINT32_MAX
 #define PROTOCOL 1

@@ -14,11 +14,33 @@
  * Servers of which one can take over from another don't run jobs themselves: such a job would be on the machine of a server
  * that is gone.
  */
+#include <errno.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/types.h>
 #include <unistd.h>
 
-#include "server/server_internal.h"
+#include "base/err.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "base/strbuf.h"
+#include "net/http.h"
+#include "net/link.h"
+#include "server/base/clock.h"
+#include "server/base/instance.h"
+#include "server/base/log.h"
+#include "server/base/turn.h"
+#include "server/link/agents.h"
+#include "server/link/standby.h"
+#include "server/node/nodes.h"
+#include "server/server.h"
+#include "server/site/cluster.h"
+#include "server/site/realm.h"
+#include "server/site/tokens.h"
+#include "store/store.h"
+#include "tls/pki.h"
 
 #define LEASE_MS 5000
 #define KEEP_MS 1500

@@ -10,6 +10,9 @@
 
 #include "base/vec.h"
 
+struct err;
+struct json;
+struct node_health;
 struct link;
 struct server;
 
@@ -60,8 +63,15 @@ struct hosts {
 	uint32_t here;		     /* nodes of the configuration, on this machine */
 	/* Takes over a link that a node has opened for a file or a terminal; false: nobody asked for it. */
 	bool (*stream)(struct server *s, uint32_t node, struct link *l, const json_t *head);
-	int64_t agents_at; /* instant: somebody may have been silent for too long; 0: look at once */
-	int64_t agents_us; /* boot_us when that was last thought of */
+	uint64_t next_join; /* the number of the next node that joins, or joins again */
+	int64_t agents_at;  /* instant: somebody may have been silent for too long; 0: look at once */
+	int64_t agents_us;  /* boot_us when that was last thought of */
 };
+
+bool agent_connected(const struct node_info *info);
+int agent_restore(struct server *s, uint32_t node, const json_t *o, struct err *err); /* at recovery */
+void agent_store(const struct node_info *info, struct json *j); /* its members of the node's record */
+/* A new one. */
+struct agent *agent_create(struct server *s, const json_t *facts);
 
 #endif

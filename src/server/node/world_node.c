@@ -1,9 +1,32 @@
 /*
  * world_node.c - one node: its record in the store, what it has, what of that is used, and whether the scheduler may use it.
  */
+#include <errno.h>
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
-#include "server/server_internal.h"
+#include "base/err.h"
+#include "base/json.h"
+#include "base/map.h"
+#include "base/mem.h"
+#include "base/strbuf.h"
+#include "base/vec.h"
+#include "core/cluster.h"
+#include "core/res.h"
+#include "plan/plan.h"
+#include "sched/sched.h"
+#include "server/base/clock.h"
+#include "server/base/log.h"
+#include "server/base/turn.h"
+#include "server/node/health.h"
+#include "server/node/nodes.h"
+#include "server/node/world_node.h"
+#include "server/server.h"
+#include "store/store.h"
 
 /* How many CPUs and GPUs can be marked as used: never fewer than before, since jobs may hold what it no longer has. */
 static void node_room(struct node_info *n, int64_t cpus, int64_t gpus)
@@ -48,8 +71,8 @@ static int restore_joined(struct server *s, uint32_t node, const json_t *o, stru
 	n->class = class && *class ? mem_strdup(class) : NULL;
 	n->cpus_limit = cpus ? json_integer_value(cpus) : -1;
 	n->gpus_limit = gpus ? json_integer_value(gpus) : -1;
-	if (n->join >= s->realm->next_join)
-		s->realm->next_join = n->join + 1;
+	if (n->join >= s->hosts->next_join)
+		s->hosts->next_join = n->join + 1;
 	if (world_node_features(s, node, err) < 0)
 		server_say(s, "node %s: %s", names_get(&s->cluster->node_names, node), err->text);
 	return agent_restore(s, node, o, err);

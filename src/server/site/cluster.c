@@ -7,17 +7,43 @@
  * but the store itself, which is the server's account's alone (0600).
  */
 #include <arpa/inet.h>
+#include <errno.h>
 #include <ifaddrs.h>
+#include <jansson.h>
 #include <net/if.h>
 #include <netinet/in.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/descriptors.h"
+#include "base/err.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "base/strbuf.h"
+#include "base/vec.h"
+#include "engine/engine.h"
 #include "engine/errands.h"
+#include "engine/files.h"
 #include "engine/tasks.h"
-#include "server/server_internal.h"
+#include "net/http.h"
+#include "net/listener.h"
+#include "server/base/clock.h"
+#include "server/base/instance.h"
+#include "server/base/log.h"
+#include "server/book/ledger.h"
+#include "server/node/nodes.h"
+#include "server/server.h"
+#include "server/settings/conf.h"
+#include "server/site/cluster.h"
+#include "server/site/realm.h"
+#include "server/site/revoke.h"
+#include "store/store.h"
+#include "tls/pki.h"
 #include "tls/tls.h"
 
 #define PORT "7722"

@@ -4,14 +4,23 @@
 #include <errno.h>
 #include <limits.h>
 #include <pwd.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/err.h"
+#include "base/json.h"
 #include "base/progress.h"
-#include "server/server_internal.h"
+#include "base/strbuf.h"
+#include "server/server.h"
+#include "server/settings/conf.h"
+#include "server/site/copystore.h"
 #include "store/copy.h"
+#include "store/store.h"
 
 /* "conf:FILE" is the store of a configuration file. A password is only taken from there: everyone can read a command line. */
 static int url_read(const char *text, char *url, size_t size, struct err *err)

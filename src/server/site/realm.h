@@ -8,6 +8,13 @@
 
 #include "tls/pki.h"
 
+struct identity;
+struct lead;
+struct listener;
+struct revocations;
+struct tasks;
+struct tokens;
+
 /* The cluster's own (cluster.c). */
 struct authority {
 	char *key, *cert, *secret; /* PEM; PEM; what job tokens are derived from */
@@ -25,7 +32,7 @@ struct realm {
 	struct lead *lead;		 /* standby.c; NULL: nobody has asked who leads */
 	int64_t lead_us;		 /* boot_us when this server began to lead */
 	uint64_t epoch;
-	uint64_t next_join, next_token;
+	uint64_t next_token;
 	uint64_t
 		join_floor; /* next_join as it was when this server began to lead: what is above may be unknown to a restored store */
 };

@@ -5,9 +5,26 @@
  * each agent gets all of it when it connects, and what is added as soon as that is committed. An entry goes when the last certificate of
  * its node has expired, with a margin for hosts whose clock is behind.
  */
+#include <errno.h>
+#include <jansson.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/json.h"
+#include "base/map.h"
+#include "base/mem.h"
+#include "base/strbuf.h"
+#include "engine/engine.h"
 #include "engine/errands.h"
+#include "engine/files.h"
 #include "engine/tasks.h"
-#include "server/server_internal.h"
+#include "net/listener.h"
+#include "server/base/clock.h"
+#include "server/server.h"
+#include "server/site/realm.h"
+#include "server/site/revoke.h"
+#include "store/store.h"
+#include "tls/revoked.h"
 
 #define MARGIN (30 * INT64_C(86400))
 #define LONGEST (365 * INT64_C(86400)) /* of a certificate whose end was not written down, by an older version */

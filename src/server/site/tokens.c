@@ -8,12 +8,36 @@
  * Wrong ones are counted by address, and after 20 in a minute the answer is "too many". A right one is still taken: secrets of 128 bits are not guessed,
  * and nobody shuts his neighbours on the same host out by failing on purpose.
  */
-#include "server/site/tokens.h"
-
+#include <errno.h>
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/types.h>
 
+#include "base/err.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "base/strbuf.h"
+#include "base/vec.h"
 #include "net/address.h"
+#include "server/base/accounts.h"
+#include "server/base/asker.h"
+#include "server/base/clock.h"
+#include "server/base/instance.h"
+#include "server/base/log.h"
+#include "server/base/words.h"
+#include "server/job/attempt.h"
+#include "server/job/jobs.h"
+#include "server/job/spec.h"
+#include "server/server.h"
+#include "server/site/realm.h"
+#include "server/site/tokens.h"
+#include "store/store.h"
+#include "tls/pki.h"
 
 #define PASS_LIFE 86400 /* seconds */
 #define FAILURES_MAX 20

@@ -4,7 +4,17 @@
 #ifndef SERVER_TOKENS_H
 #define SERVER_TOKENS_H
 
-#include "server/server_internal.h"
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/vec.h"
+#include "tls/pki.h"
+
+struct asker;
+struct http_request;
+struct server;
 
 #define JOIN_LIFE 3600		/* seconds, if not said */
 #define JOIN_LIFE_MAX 2592000	/* 30 days */
@@ -64,5 +74,15 @@ void token_reply_login(struct server *s, struct http_request *r, uid_t uid, cons
 
 /* munge.c: answers, now or later. */
 void munge_login(struct server *s, struct http_request *r, const char *credential, int64_t life);
+
+int token_restore(struct server *s, const char *id, const json_t *o, struct err *err); /* at recovery */
+/* Whom a token stands for. -EACCES: nobody (the sentence does not say which part was wrong); -EBUSY: too many wrong ones from there. */
+int token_check(struct server *s, const char *text, const char *address, struct asker *ret, struct err *err);
+bool token_right(struct server *s, const char *text, struct asker *ret); /* the same, and a wrong one does not count */
+/* Whether the proof that was shown still counts: for answers that go on. */
+bool token_holds(struct server *s, const struct asker *w);
+void token_of_job(const struct server *s, const char *tag, char ret[TOKEN_SIZE]);
+bool token_pass(struct server *s, uid_t uid,
+		char ret[TOKEN_SIZE]); /* to the server that leads, for a user of this machine */
 
 #endif

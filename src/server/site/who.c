@@ -2,11 +2,21 @@
  * who.c - who asks, and what they may. By the local socket the kernel says who it is, over TLS a token; the server's attributes say what
  * role that is.
  */
+#include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
-#include "server/server_internal.h"
+#include "base/err.h"
+#include "net/http.h"
+#include "rules/attr.h"
+#include "server/base/accounts.h"
+#include "server/base/instance.h"
+#include "server/job/spec.h"
+#include "server/server.h"
+#include "server/site/tokens.h"
+#include "server/site/who.h"
 
 /* "Bearer TOKEN". NULL: there is none. */
 static const char *bearer(const struct http_request *r)

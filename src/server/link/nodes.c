@@ -8,10 +8,48 @@
  * lead, on a clock that is never set, and without the time that the server itself was stopped; by the longest lease of those that run
  * there; and not at all as long as the host may think that leases don't run, because it was told that the server stops.
  */
+#include <errno.h>
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-#include "server/server_internal.h"
+#include "base/err.h"
+#include "base/json.h"
+#include "base/map.h"
+#include "base/mem.h"
+#include "base/timetext.h"
+#include "base/vec.h"
+#include "core/cluster.h"
+#include "core/job.h"
+#include "core/reqtext.h"
+#include "core/res.h"
+#include "engine/engine.h"
+#include "plan/plan.h"
+#include "rules/attr.h"
+#include "server/base/clock.h"
+#include "server/base/log.h"
+#include "server/base/stats.h"
+#include "server/base/turn.h"
+#include "server/job/attempt.h"
+#include "server/job/entry.h"
+#include "server/job/failures.h"
+#include "server/job/jobs.h"
+#include "server/job/spec.h"
+#include "server/life/dispatch.h"
+#include "server/life/world.h"
+#include "server/link/agents.h"
+#include "server/link/nodes.h"
+#include "server/node/health.h"
+#include "server/node/nodes.h"
+#include "server/node/world_node.h"
+#include "server/server.h"
+#include "server/settings/conf.h"
+#include "server/site/realm.h"
+#include "server/site/revoke.h"
 
 #define SECOND INT64_C(1000000)
 #define MARGIN 10	      /* seconds beyond a lease and the time it takes to end a job */
@@ -88,50 +126,12 @@ void node_facts(struct server *s, uint32_t node, const json_t *facts)
 
 /* ---- in the store ---- */
 
-static struct agent *agent_create(struct server *s, const json_t *facts)
-{
-	struct agent *a = mem_zalloc(sizeof *a);
-
-	a->facts = json_is_object(facts) ? json_deep_copy(facts) : json_object();
-	a->heard_us = s->clock->boot_us;
-	a->since = s->clock->now;
-	a->memory_free = -1;
-	return a;
-}
-
 static void agent_free(struct agent *a)
 {
 	if (!a)
 		return;
 	json_decref(a->facts);
 	free(a);
-}
-
-int agent_restore(struct server *s, uint32_t node, const json_t *o, struct err *err)
-{
-	struct agent *a = agent_create(s, json_object_get(o, "facts"));
-
-	a->met = json_is_true(json_object_get(o, "met"));
-	a->bye = json_is_true(json_object_get(o, "bye"));
-	snprintf(a->address, sizeof a->address, "%s",
-		 json_is_string(json_object_get(o, "address")) ? json_string_value(json_object_get(o, "address")) : "");
-	s->hosts->nodes.v[node].agent = a;
-	s->hosts->nodes.v[node].down = !a->met;
-	return 0;
-}
-
-void agent_store(const struct node_info *info, struct json *j)
-{
-	char *facts = json_dumps(info->agent->facts, JSON_COMPACT);
-
-	if (info->agent->met)
-		json_bool(j, "met", true);
-	if (info->agent->bye)
-		json_bool(j, "bye", true);
-	if (*info->agent->address) /* where it was last: others send it files although it is away for a moment */
-		json_text(j, "address", info->agent->address);
-	json_raw(j, "facts", facts ? facts : "{}");
-	free(facts);
 }
 
 /* ---- joining, and leaving ---- */
@@ -176,9 +176,9 @@ int agents_join(struct server *s, const char *name, const json_t *facts, uint64_
 		node = (uint32_t)s->hosts->nodes.n - 1;
 	}
 	if (*join == 0)
-		*join = s->realm->next_join ? s->realm->next_join : 1; /* 0 is the server's own machine */
-	if (s->realm->next_join <= *join)
-		s->realm->next_join = *join + 1;
+		*join = s->hosts->next_join ? s->hosts->next_join : 1; /* 0 is the server's own machine */
+	if (s->hosts->next_join <= *join)
+		s->hosts->next_join = *join + 1;
 	n = &s->hosts->nodes.v[node];
 	if (n->joined &&
 	    n->join != *join) /* another machine, or one that has lost its key: the old one is worth nothing */
@@ -515,9 +515,4 @@ const char *node_state(const struct server *s, uint32_t node)
 	if (used >= s->cluster->nodes.v[node].total.v[RES_CPU] || s->plan->free_now[node] <= 0)
 		return "busy"; /* also if a job has its machine to itself, and is on another node of it */
 	return "free";
-}
-
-bool agent_connected(const struct node_info *info)
-{
-	return info->agent && info->agent->visit;
 }

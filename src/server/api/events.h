@@ -1,0 +1,20 @@
+/*
+ * events.h - streams of events.
+ */
+#ifndef SERVER_EVENTS_H
+#define SERVER_EVENTS_H
+
+struct asker;
+struct http_request;
+struct server;
+struct store_event;
+struct strbuf;
+
+void api_events(struct server *s, struct http_request *r, const struct asker *w);
+void stream_event(struct server *s, const struct store_event *e); /* remembered until the commit, then sent */
+void stream_flush(struct server *s);
+void stream_tick(struct server *s);
+void event_words(const struct server *s, const struct store_event *e, struct strbuf *out); /* a sentence */
+const char *event_name(int type);
+
+#endif

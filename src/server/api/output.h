@@ -1,0 +1,23 @@
+/*
+ * output.h - a job's output, while it runs and afterwards.
+ */
+#ifndef SERVER_OUTPUT_H
+#define SERVER_OUTPUT_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+struct asker;
+struct http_request;
+struct link;
+struct server;
+
+void api_output(struct server *s, struct http_request *r, const struct asker *w, const char *id);
+void output_opened(struct server *s, uint64_t id, int fd, const char *reason);
+/* A link from a host that was asked for a file: it is taken over. */
+bool stream_taken(struct server *s, uint32_t node, struct link *l, const json_t *head); /* hosts.stream */
+void output_stream(struct server *s, uint32_t node, struct link *l, const json_t *first);
+void output_turn(struct server *s); /* followed outputs that grew, or whose job ended */
+
+#endif

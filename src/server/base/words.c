@@ -1,0 +1,18 @@
+/*
+ * words.c - see words.h.
+ */
+#include "server/base/words.h"
+#include "core/cluster.h"
+#include "server/server.h"
+
+const char *word(const struct server *s, uint32_t id)
+{
+	return id ? names_get(s->words, id) : "";
+}
+
+uint32_t word_add(struct server *s, const char *text)
+{
+	if (s->words->n == 0)
+		names_add(s->words, ""); /* so that 0 is nothing */
+	return text && *text ? names_add(s->words, text) : 0;
+}

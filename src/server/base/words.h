@@ -1,0 +1,14 @@
+/*
+ * words.h - texts that come again and again (names of users, queues, hosts), as numbers.
+ */
+#ifndef SERVER_WORDS_H
+#define SERVER_WORDS_H
+
+#include <stdint.h>
+
+struct server;
+
+const char *word(const struct server *s, uint32_t id); /* "" for 0 */
+uint32_t word_add(struct server *s, const char *text); /* NULL and "" are 0 */
+
+#endif

@@ -1,0 +1,19 @@
+/*
+ * ended.h - accounting and mail.
+ */
+#ifndef SERVER_ENDED_H
+#define SERVER_ENDED_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "server/job/spec.h"
+
+struct server;
+
+void book_event(struct server *s, uint32_t id, char type);
+void mail_event(struct server *s, uint32_t id, enum mail_point point);
+void mails_send(struct server *s);
+const char *group_name(struct server *s, const struct spec *p, char *buf, size_t size);
+
+#endif

@@ -1,0 +1,18 @@
+/*
+ * history.h - what is kept for years.
+ */
+#ifndef SERVER_BOOK_HISTORY_H
+#define SERVER_BOOK_HISTORY_H
+
+#include <stdint.h>
+
+struct event;
+struct payload;
+struct server;
+
+void history_stopped(struct server *s, const struct event *e,
+		     const struct payload *p);	   /* PREEMPT, before it is applied */
+void history_ended(struct server *s, uint32_t id); /* the job has ended */
+void history_begin(struct server *s);		   /* a store that is older than the history */
+
+#endif

@@ -1,0 +1,25 @@
+/*
+ * prepare.h - what an attempt needs to run: an order for each of its hosts.
+ */
+#ifndef SERVER_PREPARE_H
+#define SERVER_PREPARE_H
+
+#include <jansson.h>
+#include <stdint.h>
+
+struct arena;
+struct attempt;
+struct engine_part;
+struct err;
+struct server;
+
+void script_file_drop(struct server *s, uint64_t script);
+void script_file_doubt(struct server *s, uint64_t script); /* it is written again before it is used again */
+/* An order for each of its hosts; all is the arena's. */
+int attempt_prepare(struct server *s, const struct attempt *t, struct arena *a, struct engine_part **ret, int *ret_n,
+		    struct err *err);
+/* Where output goes: absolute; "err" joined with the other is NULL. */
+void output_paths(struct server *s, uint32_t id, const json_t *body, struct arena *a, const char **ret_out,
+		  const char **ret_err);
+
+#endif

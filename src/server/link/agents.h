@@ -1,0 +1,23 @@
+/*
+ * agents.h - links from other hosts.
+ */
+#ifndef SERVER_AGENTS_H
+#define SERVER_AGENTS_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+struct link;
+struct server;
+
+void agents_link(struct server *s, struct link *l); /* the listener's: a certificate of this cluster was shown */
+void agents_settings(struct server *s);		    /* attributes or configuration have changed: tell them */
+/* Its link is closed, if there is one. retry: 0, it may come again at once; else what `sorry` says. */
+void agents_cut(struct server *s, uint32_t node, int retry, const char *reason);
+void agents_bye(struct server *s);	    /* leases are suspended, agents_farewell() having been committed */
+bool agents_unsent(const struct server *s); /* something has not left yet */
+void agents_tell(struct server *s, const char *type, const char *key, json_t *value); /* a frame to all; borrowed */
+void revoke_turn(struct server *s);
+
+#endif

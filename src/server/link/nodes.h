@@ -1,0 +1,30 @@
+/*
+ * nodes.h - the life of nodes with an agent: joined, connected, silent, lost, removed.
+ */
+#ifndef SERVER_LINK_NODES_H
+#define SERVER_LINK_NODES_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "server/node/nodes.h"
+
+/* A node that has just been given a certificate: made, or its facts renewed. *join: the number that it has from before; 0: it is given one.
+ * -EEXIST: a node of the configuration has that name, or one that is connected; -EINVAL: bad name or facts. */
+int agents_join(struct server *s, const char *name, const json_t *facts, uint64_t *join, struct err *err);
+int agents_remove(struct server *s, uint32_t node, bool force, struct err *err); /* -EBUSY: jobs run there */
+void agents_turn(struct server *s);						 /* who has been silent for too long */
+int64_t agents_next(const struct server *s);
+void agents_farewell(struct server *s);		       /* the server is about to stop: written down before it is told */
+int facts_check(const json_t *facts, struct err *err); /* -EINVAL: no machine is like that */
+void node_facts(struct server *s, uint32_t node, const json_t *facts);		     /* checked ones */
+void node_arrived(struct server *s, uint32_t node, const json_t *facts, bool moved); /* its hello was accepted */
+void node_heard(struct server *s, uint32_t node, const char *health); /* a ping; NULL or "": it is well */
+void node_certified(struct server *s, uint32_t node);		      /* it was given a certificate */
+void node_resize(struct server *s, uint32_t node);		      /* by its facts and the administrator's limits */
+const char *
+node_state(const struct server *s,
+	   uint32_t node); /* the words of docs/cluster.md, joined by commas; borrowed until the next call */
+
+#endif

@@ -1,0 +1,25 @@
+/*
+ * who.h - who asks, and what they may do.
+ */
+#ifndef SERVER_WHO_H
+#define SERVER_WHO_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "server/base/asker.h"
+
+struct err;
+struct http_request;
+struct server;
+struct spec;
+
+/* By the local socket the kernel says who; over TLS the token. -ENOENT: the account has no name; -EACCES, -EBUSY as token_check(). */
+int who_asks(struct server *s, struct http_request *r, struct asker *ret, struct err *err);
+bool who_known(void *server,
+	       const struct http_request *r); /* over TLS: by the head alone, and without counting failures */
+bool may_see(const struct server *s, const struct asker *w, const struct spec *p);
+bool may_see_all(const struct server *s, const struct asker *w); /* jobs of all users */
+bool may_change(const struct asker *w, const struct spec *p);
+
+#endif
