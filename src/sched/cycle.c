@@ -56,12 +56,6 @@ void sched_pace(struct sched *s, uint64_t work)
 	s->pace = work;
 }
 
-bool cycle_tired(struct sched *s)
-{
-	s->unfinished = s->unfinished || (s->pace && s->p->work - s->began >= s->pace);
-	return s->unfinished;
-}
-
 /* The first of several, or the only one: all may be asked. */
 static void cycle_begin(struct sched *s)
 {

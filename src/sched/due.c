@@ -23,54 +23,14 @@
 
 #include "sched/sched_internal.h"
 
-#define SPAN_LENGTH 0.6	 /* of the work-weighted mean run time */
-#define SPAN_WAIT 0.5	 /* of the longest wait of any started job */
-#define SPAN_BACKLOG 0.2 /* of the time that the queue's work would take */
-#define SPAN_WIDTH 0.7	 /* a job of width w (share of the machine) is due this times w^2 sooner */
-#define KEY_WIDTH 1.25	 /* ... and sorts earlier by this many mean run times, times sqrt(w) */
-#define RELAX 1.5	 /* of a reservation's distance, at most */
-#define RELAX_UNTIL 0.8	 /* of the longest wait: no relaxation once a job has waited, or would wait, that long */
-#define RELAX_AREA 4	 /* idle processor-seconds count this many times less than the area of the job that waits */
-#define SHARE_DRAIN 0.3	 /* of the first job's span: how much later a wide job may be due to share its drain ... */
-#define SHARE_UNTIL 1.0	 /* ... and how long after the first job's due date drains are shared */
-#define FIRM_MAX 8	 /* reservations of overdue jobs; on nodes, where each costs a search over all of them ... */
-#define FIRM_NODES 2	 /* ... this many */
-#define SHORTEN 0.2	 /* backfill before a young head is tested with walltime x (prediction / walltime)^this */
-
-static double machine_cpus(const struct sched *s)
-{
-	return (double)s->c->total.v[RES_CPU];
-}
-
-/* The share of the machine that a job asks for; nodes may be down meanwhile, all of them too. */
-static double job_width(const struct sched *s, uint32_t job)
-{
-	double q = (double)cluster_job_request(s->c, cluster_job(s->c, job))->total.v[RES_CPU];
-
-	return q < machine_cpus(s) ? q / machine_cpus(s) : 1;
-}
-
-static double work_length(const struct history *h) /* work-weighted mean run time */
-{
-	return h->work > 0 ? h->work_length / h->work : 0;
-}
-
-void due_submit(struct sched *s, struct waiting *w)
-{
-	struct job *job = cluster_job(s->c, w->job);
-	const struct history *h = &s->history;
-	double q = (double)cluster_job_request(s->c, job)->total.v[RES_CPU], width = job_width(s, w->job);
-	double backlog = h->work_pred > 0 && machine_cpus(s) > 0
-				 ? h->queued_pred / machine_cpus(s) * (h->work / h->work_pred)
-				 : 0;
-	double span = fmax(SPAN_LENGTH * work_length(h), SPAN_WAIT * h->longest_wait + SPAN_BACKLOG * backlog);
-
-	w->pred = history_predict_mixed(s, job);
-	w->due = job->rank + span * (1 - SPAN_WIDTH * width * width);
-	w->key = job->rank - KEY_WIDTH * work_length(h) * sqrt(width);
-	/* one order for both kinds: small jobs are negative, by area; the others follow by arrival */
-	w->fill = history_is_small(h, w->pred * q) ? -1 / (w->pred * q) : job->rank;
-}
+#define RELAX 1.5	/* of a reservation's distance, at most */
+#define RELAX_UNTIL 0.8 /* of the longest wait: no relaxation once a job has waited, or would wait, that long */
+#define RELAX_AREA 4	/* idle processor-seconds count this many times less than the area of the job that waits */
+#define SHARE_DRAIN 0.3 /* of the first job's span: how much later a wide job may be due to share its drain ... */
+#define SHARE_UNTIL 1.0 /* ... and how long after the first job's due date drains are shared */
+#define FIRM_MAX 8	/* reservations of overdue jobs; on nodes, where each costs a search over all of them ... */
+#define FIRM_NODES 2	/* ... this many */
+#define SHORTEN 0.2	/* backfill before a young head is tested with walltime x (prediction / walltime)^this */
 
 /* Whether the window leaves room for a job now. */
 static bool due_fits(struct sched *s, uint32_t job)

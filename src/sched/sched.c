@@ -117,11 +117,6 @@ void sched_limit(struct sched *s, struct limits *limits)
 	limits_clear(limits);
 }
 
-bool sched_limited(const struct sched *s, uint32_t job)
-{
-	return cluster_job(s->c, job)->state == STATE_CANDIDATE && !sched_may(s, job);
-}
-
 void sched_listen(struct sched *s, sched_listener listener, void *context)
 {
 	s->listener = listener;
@@ -142,141 +137,6 @@ const struct sched_stats *sched_stats(const struct sched *s)
 size_t sched_waiting(const struct sched *s)
 {
 	return queue_size(s) + s->special.n + s->in_line;
-}
-
-static bool is_special(const struct job *job)
-{
-	return job->kind != KIND_COMMON;
-}
-
-/* FIFO is by id: whoever comes back takes its old place. */
-static void special_add(struct sched *s, uint32_t job)
-{
-	size_t i = s->special.n;
-
-	while (i > 0 && s->special.v[i - 1] > job)
-		i--;
-	vec_insert(&s->special, i, job);
-	map_remove(&s->tried, job);
-}
-
-static void special_remove(struct sched *s, uint32_t job)
-{
-	for (size_t i = 0; i < s->special.n; i++)
-		if (s->special.v[i] == job) {
-			vec_remove(&s->special, i);
-			return;
-		}
-}
-
-/* Counts what a waiting job asks for into (sign 1) or out of (-1) the queue. */
-static void queue_count(struct sched *s, const struct job *job, int sign)
-{
-	if (job_waits(job))
-		s->queued_area +=
-			sign * (double)job->walltime * (double)cluster_job_request(s->c, job)->total.v[RES_CPU];
-}
-
-/* When a common job has waited too long: after settings.starve_after. With STARVE_QUEUE not before the queue it found would
- * have been served, either: in order of arrival it would not have started sooner, so until then lighter jobs may pass. */
-static int64_t starves_at(const struct sched *s, const struct job *job)
-{
-	int64_t after = s->c->settings.starve_after;
-
-	if (s->policy->starve == STARVE_QUEUE && s->c->total.v[RES_CPU] > 0) {
-		double served = s->queued_area / (double)s->c->total.v[RES_CPU];
-		if (served > (double)after)
-			after = (int64_t)served;
-	}
-	return job->submit + after;
-}
-
-void patience_begin(struct sched *s, const struct job *job)
-{
-	heap_push(&s->patience, starves_at(s, job), job->id, job->attempt);
-}
-
-/* Whether it counts against its limits: it has a place that is remembered. */
-static bool has_slot(const struct job *job)
-{
-	return job->state == STATE_ALLOCATED || job->state == STATE_NOW || job->state == STATE_RUNNING;
-}
-
-static void slot_count(struct sched *s, const struct job *job, int sign)
-{
-	if (s->limits && sign)
-		limits_count(s->limits, job->limits, sign);
-}
-
-void starting_add(struct sched *s, uint32_t id)
-{
-	const struct job *job = cluster_job(s->c, id);
-
-	vec_push(&s->starting, id);
-	if (!has_slot(job))
-		slot_count(s, job, 1);
-}
-
-/* A job begins to wait, or stops waiting. */
-static void sched_enqueue(struct sched *s, const struct job *job)
-{
-	if (is_special(job)) {
-		special_add(s, job->id);
-		vec_push(&s->newcomers, job->id);
-		return;
-	}
-	queue_add(s, job->id);
-	if (s->starving)
-		patience_begin(s, job);
-}
-
-static void sched_dequeue(struct sched *s, const struct job *job)
-{
-	if (is_special(job))
-		special_remove(s, job->id);
-	else
-		queue_remove(s, job->id);
-}
-
-static void emit(struct sched *s, enum event_type type, uint32_t id, int64_t at, uint32_t by, const void *detail)
-{
-	struct job *job = cluster_job(s->c, id);
-	struct event e = {.time = s->now, .at = at, .job = id, .by = by, .type = (uint8_t)type, .detail = detail};
-	bool waited = job_waits(job), had_slot = has_slot(job) || type == EVENT_START; /* see starting_add() */
-
-	if (s->starving)
-		queue_count(s, job, -1);
-
-	enum job_kind by_kind = by == JOB_NONE ? KIND_COMMON : cluster_job(s->c, by)->kind;
-
-	if (type == EVENT_ALLOCATE || type == EVENT_START || type == EVENT_MIGRATE) {
-		e.nnodes = s->p->holds.v[id].nfrags;
-		vec_reserve(&s->nodes, e.nnodes);
-		plan_nodes(s->p, id, s->nodes.v);
-		e.nodes = s->nodes.v;
-	}
-	if (type == EVENT_STARVE)
-		sched_dequeue(s, job);
-
-	struct err err;
-	if (job_apply(job, &e, by_kind, &err) != 0)
-		assert(!"an event that is not legal in the job's state");
-	slot_count(s, job, has_slot(job) - had_slot);
-	if (s->starving)
-		queue_count(s, job, 1);
-	if (type == EVENT_STARVE)
-		special_add(s, id);
-	else if (waited && !job_waits(job))
-		sched_dequeue(s, job);
-	else if (!waited && job_waits(job))
-		sched_enqueue(s, job);
-	if (s->listener)
-		s->listener(s->context, &e);
-}
-
-void sched_emit(struct sched *s, enum event_type type, uint32_t id, int64_t at, uint32_t by)
-{
-	emit(s, type, id, at, by, NULL);
 }
 
 /* A job gives back what it holds in the plan. */
@@ -315,7 +175,7 @@ void sched_start_failed(struct sched *s, uint32_t job, int64_t now, const void *
 {
 	sched_at(s, now);
 	sched_free(s, job);
-	emit(s, EVENT_START_FAILED, job, 0, JOB_NONE, detail);
+	sched_emit_detail(s, EVENT_START_FAILED, job, 0, JOB_NONE, detail);
 }
 
 void sched_finish(struct sched *s, uint32_t id, int64_t now, const void *detail)
@@ -325,14 +185,14 @@ void sched_finish(struct sched *s, uint32_t id, int64_t now, const void *detail)
 	sched_at(s, now);
 	history_finish(s, job);
 	sched_free(s, id);
-	emit(s, EVENT_FINISH, id, 0, JOB_NONE, detail);
+	sched_emit_detail(s, EVENT_FINISH, id, 0, JOB_NONE, detail);
 }
 
 void sched_requeue(struct sched *s, uint32_t job, int64_t now, const void *detail)
 {
 	sched_at(s, now);
 	sched_free(s, job);
-	emit(s, EVENT_PREEMPT, job, 0, JOB_NONE, detail);
+	sched_emit_detail(s, EVENT_PREEMPT, job, 0, JOB_NONE, detail);
 }
 
 /* The youngest job that is reserved at an instant and holds something of a node; also one that has the node's machine to itself, from another of its nodes. */
@@ -409,7 +269,7 @@ static void sched_leave(struct sched *s, enum event_type type, uint32_t job, int
 		sched_emit(s, EVENT_DEALLOCATE, job, 0, JOB_NONE);
 	if (!is_special(cluster_job(s->c, job)))
 		queue_leave(s, job);
-	emit(s, type, job, 0, JOB_NONE, detail);
+	sched_emit_detail(s, type, job, 0, JOB_NONE, detail);
 	map_remove(&s->pred, job);
 }
 
@@ -494,11 +354,6 @@ static void node_close(struct sched *s, uint32_t node, bool closed)
 	s->open.word[node / 64] ^= bit;
 	s->nclosed = closed ? s->nclosed + 1 : s->nclosed - 1;
 	s->plain.on = s->nclosed ? &s->open : NULL;
-}
-
-bool sched_node_open(const struct sched *s, uint32_t node)
-{
-	return s->c->nodes.v[node].up && (!s->plain.on || nodeset_has(s->plain.on, node));
 }
 
 /* Takes the places of jobs that have not started, and that have the node, or its whole machine, after an instant. */
@@ -630,10 +485,4 @@ void sched_restore(struct sched *s, uint32_t id, int64_t now)
 	if (s->starving)
 		queue_count(s, job, 1);
 	sched_refresh(s);
-}
-
-void sched_refresh(struct sched *s)
-{
-	s->freed = s->stirred = true;
-	s->dirty = TIME_NEVER;
 }

@@ -151,6 +151,15 @@ struct sched *sched_clone(const struct sched *s, struct cluster *c, struct plan 
 
 /* The only way a job changes: applies, keeps the queues true, tells the listener. */
 void sched_emit(struct sched *s, enum event_type type, uint32_t job, int64_t at, uint32_t by);
+void sched_emit_detail(struct sched *s, enum event_type type, uint32_t job, int64_t at, uint32_t by,
+		       const void *detail);
+bool is_special(const struct job *job);
+void sched_enqueue(struct sched *s, const struct job *job); /* a job begins to wait, */
+void sched_dequeue(struct sched *s, const struct job *job); /* ... or stops waiting */
+/* Counts what a waiting job asks for into (sign 1) or out of (-1) the queue. */
+void queue_count(struct sched *s, const struct job *job, int sign);
+bool has_slot(const struct job *job); /* it counts against its limits: it has a place that is remembered */
+void slot_count(struct sched *s, const struct job *job, int sign);
 
 void patience_begin(struct sched *s, const struct job *job); /* a common job waits: when will it starve? */
 
@@ -200,7 +209,9 @@ void failure_note(struct sched *s, const struct job *job, int64_t length);
 void conservative_pass(struct sched *s);
 
 /* due.c: our order */
-void due_submit(struct sched *s, struct waiting *w);
+void due_submit(struct sched *s, struct waiting *w); /* duedate.c */
+double machine_cpus(const struct sched *s);
+double job_width(const struct sched *s, uint32_t job); /* a share of the machine */
 void due_pass(struct sched *s);
 
 /* history.c */
