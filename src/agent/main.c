@@ -51,24 +51,6 @@ static const char usage[] =
 	"  --foreground       stay, and log to standard error\n"
 	"  --no-start         join only\n";
 
-void agent_say(const char *fmt, ...)
-{
-	time_t now = time(NULL);
-	struct tm tm;
-	char when[32];
-	va_list ap;
-
-	strftime(when, sizeof when, "%Y-%m-%d %H:%M:%S ", localtime_r(&now, &tm));
-	va_start(ap, fmt);
-	text_vprint(stderr, when, fmt, ap); /* much of it was written by nodes and users */
-	va_end(ap);
-}
-
-void agent_stop(struct agent *a)
-{
-	uv_stop(a->loop);
-}
-
 static int failed(const struct arguments *a, const char *text)
 {
 	if (a->ready >= 0)

@@ -1,0 +1,40 @@
+/*
+ * log.c - the agent's log.
+ */
+#include "agent/agent_internal.h"
+#include "agent/facts.h"
+#include "agent/health.h"
+#include "base/descriptors.h"
+#include "base/text.h"
+#include "engine/apart.h"
+#include "run/nursery.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+void agent_say(const char *fmt, ...)
+{
+	time_t now = time(NULL);
+	struct tm tm;
+	char when[32];
+	va_list ap;
+
+	strftime(when, sizeof when, "%Y-%m-%d %H:%M:%S ", localtime_r(&now, &tm));
+	va_start(ap, fmt);
+	text_vprint(stderr, when, fmt, ap); /* much of it was written by nodes and users */
+	va_end(ap);
+}
+
+void agent_stop(struct agent *a)
+{
+	uv_stop(a->loop);
+}
