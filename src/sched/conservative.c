@@ -40,7 +40,7 @@ static bool could_improve(struct sched *s, const struct entry *e, int64_t dirty,
  * when nothing better is found: for fragments of several shapes best fit may not even find that place again. */
 static bool conservative_place(struct sched *s, size_t i)
 {
-	struct entry *e = &s->by_key.v[i];
+	struct entry *e = &s->line.by_key.v[i];
 	plan_mark mark = plan_begin(s->p);
 	int64_t at;
 
@@ -74,8 +74,8 @@ static int64_t reservations(const struct sched *s)
 {
 	int64_t n = 0;
 
-	for (size_t i = 0; i < s->by_key.n && s->c->settings.reserve_depth; i++)
-		n += s->by_key.v[i].planned != TIME_NEVER;
+	for (size_t i = 0; i < s->line.by_key.n && s->c->settings.reserve_depth; i++)
+		n += s->line.by_key.v[i].planned != TIME_NEVER;
 	return n;
 }
 
@@ -85,8 +85,8 @@ static void conservative_improve(struct sched *s)
 	int64_t dirty = s->dirty, moved = TIME_BEGIN, most = most_freed(s, dirty);
 
 	s->next_planned = TIME_NEVER;
-	for (size_t i = 0; i < s->by_key.n;) {
-		struct entry e = s->by_key.v[i];
+	for (size_t i = 0; i < s->line.by_key.n;) {
+		struct entry e = s->line.by_key.v[i];
 		if (!sched_may(s, e.job)) {
 			reserved -= e.planned != TIME_NEVER;
 			queue_line_up(s, e.job);
@@ -106,9 +106,9 @@ static void conservative_improve(struct sched *s)
 		bool started = conservative_place(s, i);
 
 		tried++;
-		reserved += (!started && s->by_key.v[i].planned != TIME_NEVER) - (e.planned != TIME_NEVER);
+		reserved += (!started && s->line.by_key.v[i].planned != TIME_NEVER) - (e.planned != TIME_NEVER);
 
-		if (started || s->by_key.v[i].planned != e.planned) {
+		if (started || s->line.by_key.v[i].planned != e.planned) {
 			if (e.planned != TIME_NEVER && e.planned + e.length > moved)
 				moved = e.planned + e.length;
 			if (moved > dirty)
@@ -126,13 +126,13 @@ void conservative_pass(struct sched *s)
 		conservative_improve(s);
 	} else {
 		int64_t reserved = reservations(s);
-		for (size_t i = 0; i < s->fresh.n && !deep_enough(s, reserved, (int64_t)i); i++) {
-			if (!sched_may(s, s->fresh.v[i]))
-				queue_line_up(s, s->fresh.v[i]);
+		for (size_t i = 0; i < s->line.fresh.n && !deep_enough(s, reserved, (int64_t)i); i++) {
+			if (!sched_may(s, s->line.fresh.v[i]))
+				queue_line_up(s, s->line.fresh.v[i]);
 			else
-				reserved += !conservative_place(s, queue_find(s, s->fresh.v[i]));
+				reserved += !conservative_place(s, queue_find(s, s->line.fresh.v[i]));
 		}
 	}
-	vec_clear(&s->fresh);
+	vec_clear(&s->line.fresh);
 	s->freed = false;
 }

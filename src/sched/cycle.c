@@ -53,44 +53,44 @@ static void collect_due(struct sched *s)
 
 void sched_pace(struct sched *s, uint64_t work)
 {
-	s->pace = work;
+	s->effort.pace = work;
 }
 
 /* The first of several, or the only one: all may be asked. */
 static void cycle_begin(struct sched *s)
 {
-	if (!s->unfinished) {
-		map_fini(&s->tried);
-		s->tried = (struct map){0};
-		s->seen = s->freeings;
+	if (!s->effort.unfinished) {
+		map_fini(&s->effort.tried);
+		s->effort.tried = (struct map){0};
+		s->effort.seen = s->effort.freeings;
 	}
-	s->unfinished = false;
-	s->began = s->p->work;
+	s->effort.unfinished = false;
+	s->effort.began = s->p->work;
 }
 
 static void common_pass(struct sched *s)
 {
 	queue_settle(s); /* some starve now, and others lost their place */
-	s->began = s->p->work;
+	s->effort.began = s->p->work;
 	if (s->due_dates)
 		due_pass(s);
 	else if (s->policy->keep)
 		conservative_pass(s);
 	else if (!s->drain)
 		pass_run(s);
-	if (s->unfinished && !s->due_dates)
+	if (s->effort.unfinished && !s->due_dates)
 		s->head = JOB_NONE; /* the next one begins anew */
 }
 
 /* Whether that was all. What was given back since the first of several cycles may be enough for a deadline that was in vain. */
 static bool cycle_end(const struct sched *s, bool resumed)
 {
-	return !s->unfinished && (!resumed || s->tried.n == 0 || s->seen == s->freeings);
+	return !s->effort.unfinished && (!resumed || s->effort.tried.n == 0 || s->effort.seen == s->effort.freeings);
 }
 
 bool sched_cycle(struct sched *s, int64_t now)
 {
-	bool resumed = s->unfinished;
+	bool resumed = s->effort.unfinished;
 
 	s->now = now;
 	plan_advance(s->p, now);
@@ -104,9 +104,9 @@ bool sched_cycle(struct sched *s, int64_t now)
 		special_starve(s);
 	if (s->special.n || s->victims.n)
 		special_place(s);
-	if (!s->unfinished)
+	if (!s->effort.unfinished)
 		common_pass(s);
-	if (s->special.n && !s->unfinished)
+	if (s->special.n && !s->effort.unfinished)
 		special_to_now(s);
 	if (s->special.n)
 		collect_due(s);
@@ -129,7 +129,7 @@ int64_t sched_next_wake(const struct sched *s)
 		if (at < next)
 			next = at;
 	}
-	if (heap_peek(&s->patience, &x) && x.time < next)
+	if (heap_peek(&s->line.patience, &x) && x.time < next)
 		next = x.time;
 	if (victims_wake(s) < next)
 		next = victims_wake(s);

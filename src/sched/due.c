@@ -49,14 +49,14 @@ static bool due_start(struct sched *s, uint32_t job)
 /* A wide job that may start because the machine is half empty. */
 static bool due_share_drain(struct sched *s)
 {
-	const struct waiting *first = queue_get(s, s->by_due.v[0].job);
+	const struct waiting *first = queue_get(s, s->line.by_due.v[0].job);
 	double span = first->due - (double)cluster_job(s->c, first->job)->submit;
 
 	window_renew(s);
 	if (2 * s->window.cpus[0] <= s->c->total.v[RES_CPU] || (double)s->now > first->due + SHARE_UNTIL * span)
 		return false;
-	for (size_t i = 0; i < s->wide.n; i++) {
-		uint32_t job = s->wide.v[i];
+	for (size_t i = 0; i < s->line.wide.n; i++) {
+		uint32_t job = s->line.wide.v[i];
 		if (cluster_job_request(s->c, cluster_job(s->c, job))->total.v[RES_CPU] <= s->window.cpus[0])
 			return queue_get(s, job)->due <= first->due + SHARE_DRAIN * span && due_start(s, job);
 	}
@@ -66,15 +66,16 @@ static bool due_share_drain(struct sched *s)
 /* Starts whoever is first for as long as that is possible; then the first is the head. */
 static void due_start_heads(struct sched *s)
 {
-	size_t waiting = s->by_key.n;
+	size_t waiting = s->line.by_key.n;
 
-	while (s->by_key.n && (s->by_key.n == waiting || !cycle_tired(s))) {
-		uint32_t first = s->by_due.v[0].key <= (double)s->now ? s->by_due.v[0].job : s->by_key.v[0].job;
+	while (s->line.by_key.n && (s->line.by_key.n == waiting || !cycle_tired(s))) {
+		uint32_t first =
+			s->line.by_due.v[0].key <= (double)s->now ? s->line.by_due.v[0].job : s->line.by_key.v[0].job;
 		if (!sched_may(s, first)) {
 			queue_line_up(s, first);
 			continue;
 		}
-		if (s->wide.n && due_share_drain(s))
+		if (s->line.wide.n && due_share_drain(s))
 			continue;
 		if (!due_start(s, first)) {
 			s->head = first;
@@ -136,7 +137,7 @@ static void due_reserve_overdue(struct sched *s, int overdue)
 	uint32_t jobs[FIRM_MAX];
 
 	for (int i = 0; i < overdue; i++)
-		jobs[i] = s->by_due.v[i].job;
+		jobs[i] = s->line.by_due.v[i].job;
 	for (int i = 0; i < overdue; i++)
 		due_reserve(s, jobs[i], 0);
 }
@@ -155,7 +156,7 @@ static int due_count(const struct sched *s)
 {
 	int n = 0, most = s->p->nnodes == 1 ? FIRM_MAX : FIRM_NODES;
 
-	while (n < most && (size_t)n < s->by_due.n && s->by_due.v[n].key <= (double)s->now)
+	while (n < most && (size_t)n < s->line.by_due.n && s->line.by_due.v[n].key <= (double)s->now)
 		n++;
 	return n;
 }
@@ -188,9 +189,9 @@ static void due_fill_shortened(struct sched *s, double shorten)
 {
 	bool given_up = false;
 
-	for (size_t i = 0; i < s->by_fill.n && s->window.cpus[0] > 0;) {
-		struct entry e = s->by_fill.v[i];
-		s->scanned = i;
+	for (size_t i = 0; i < s->line.by_fill.n && s->window.cpus[0] > 0;) {
+		struct entry e = s->line.by_fill.v[i];
+		s->line.scanned = i;
 		if (!sched_may(s, e.job) && e.job != s->head) {
 			queue_line_up(s, e.job);
 			continue;
@@ -228,8 +229,8 @@ static void due_fill(struct sched *s)
 	if (shorten > 0 && s->reserved.n == 1)
 		due_fill_shortened(s, shorten);
 	else
-		pass_fill(s, &s->by_fill, 0);
-	s->filling = s->unfinished;
+		pass_fill(s, &s->line.by_fill, 0);
+	s->effort.filling = s->effort.unfinished;
 }
 
 static void due_full(struct sched *s)
@@ -257,8 +258,8 @@ static void due_fresh(struct sched *s)
 	bool renewed = false;
 
 	pass_sort_fresh(s);
-	for (size_t i = 0; i < s->fresh.n; i++) {
-		uint32_t job = s->fresh.v[i], head = s->head;
+	for (size_t i = 0; i < s->line.fresh.n; i++) {
+		uint32_t job = s->line.fresh.v[i], head = s->head;
 		if (!sched_may(s, job) && job != head) {
 			queue_line_up(s, job);
 			continue;
@@ -278,7 +279,7 @@ static void due_fresh(struct sched *s)
 		}
 		if (!plan_holds(s->p, job) && /* one of the new reservations may have been its own */
 		    due_start(s, job) && !renewed && cycle_tired(s)) {
-			s->filling = true;
+			s->effort.filling = true;
 			break;
 		}
 	}
@@ -288,12 +289,12 @@ void due_pass(struct sched *s)
 {
 	bool full = s->freed || s->head == JOB_NONE || pass_reached(s) || due_count(s) != s->overdue ||
 		    !sched_may(s, s->head),
-	     filling = s->filling;
+	     filling = s->effort.filling;
 
-	s->filling = false;
+	s->effort.filling = false;
 	/* a new job that comes before the head changes more than itself */
-	for (size_t i = 0; i < s->fresh.n && !full && !s->overdue; i++)
-		full = queue_before(s, s->fresh.v[i], s->head);
+	for (size_t i = 0; i < s->line.fresh.n && !full && !s->overdue; i++)
+		full = queue_before(s, s->line.fresh.v[i], s->head);
 	if (full) {
 		due_full(s);
 	} else if (filling) {
@@ -302,5 +303,5 @@ void due_pass(struct sched *s)
 	} else {
 		due_fresh(s);
 	}
-	vec_clear(&s->fresh);
+	vec_clear(&s->line.fresh);
 }

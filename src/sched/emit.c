@@ -19,7 +19,7 @@ static void special_add(struct sched *s, uint32_t job)
 	while (i > 0 && s->special.v[i - 1] > job)
 		i--;
 	vec_insert(&s->special, i, job);
-	map_remove(&s->tried, job);
+	map_remove(&s->effort.tried, job);
 }
 
 static void special_remove(struct sched *s, uint32_t job)
@@ -35,7 +35,7 @@ static void special_remove(struct sched *s, uint32_t job)
 void queue_count(struct sched *s, const struct job *job, int sign)
 {
 	if (job_waits(job))
-		s->queued_area +=
+		s->line.queued_area +=
 			sign * (double)job->walltime * (double)cluster_job_request(s->c, job)->total.v[RES_CPU];
 }
 
@@ -46,7 +46,7 @@ static int64_t starves_at(const struct sched *s, const struct job *job)
 	int64_t after = s->c->settings.starve_after;
 
 	if (s->policy->starve == STARVE_QUEUE && s->c->total.v[RES_CPU] > 0) {
-		double served = s->queued_area / (double)s->c->total.v[RES_CPU];
+		double served = s->line.queued_area / (double)s->c->total.v[RES_CPU];
 		if (served > (double)after)
 			after = (int64_t)served;
 	}
@@ -55,7 +55,7 @@ static int64_t starves_at(const struct sched *s, const struct job *job)
 
 void patience_begin(struct sched *s, const struct job *job)
 {
-	heap_push(&s->patience, starves_at(s, job), job->id, job->attempt);
+	heap_push(&s->line.patience, starves_at(s, job), job->id, job->attempt);
 }
 
 /* Whether it counts against its limits: it has a place that is remembered. */
@@ -132,8 +132,8 @@ void sched_emit_detail(struct sched *s, enum event_type type, uint32_t id, int64
 		sched_dequeue(s, job);
 	else if (!waited && job_waits(job))
 		sched_enqueue(s, job);
-	if (s->listener)
-		s->listener(s->context, &e);
+	if (s->ears.listener)
+		s->ears.listener(s->ears.context, &e);
 }
 
 void sched_emit(struct sched *s, enum event_type type, uint32_t id, int64_t at, uint32_t by)
@@ -159,6 +159,7 @@ void sched_refresh(struct sched *s)
 
 bool cycle_tired(struct sched *s)
 {
-	s->unfinished = s->unfinished || (s->pace && s->p->work - s->began >= s->pace);
-	return s->unfinished;
+	s->effort.unfinished =
+		s->effort.unfinished || (s->effort.pace && s->p->work - s->effort.began >= s->effort.pace);
+	return s->effort.unfinished;
 }

@@ -127,8 +127,8 @@ bool pass_try_now(struct sched *s, uint32_t id, int64_t length)
 		if (nodes) {
 			s->stats.blocked++;
 			failure_note(s, job, length);
-			if (s->on_blocked)
-				s->on_blocked(s->blocked_context, s->p, id, length);
+			if (s->ears.on_blocked)
+				s->ears.on_blocked(s->ears.blocked_context, s->p, id, length);
 		}
 		return false;
 	}
@@ -163,9 +163,9 @@ void pass_drop_reservations(struct sched *s)
 	for (size_t i = 0; i < s->reserved.n; i++)
 		plan_take_job(s->p, s->reserved.v[i]);
 	vec_clear(&s->reserved);
-	for (size_t i = 0; s->policy->keep && i < s->by_key.n; i++) {
-		plan_take_job(s->p, s->by_key.v[i].job);
-		s->by_key.v[i].planned = TIME_NEVER;
+	for (size_t i = 0; s->policy->keep && i < s->line.by_key.n; i++) {
+		plan_take_job(s->p, s->line.by_key.v[i].job);
+		s->line.by_key.v[i].planned = TIME_NEVER;
 	}
 	s->next_planned = TIME_NEVER;
 	s->head = JOB_NONE;
@@ -209,7 +209,7 @@ void pass_fill(struct sched *s, entry_vec *queue, size_t i)
 		if (i == queue->n)
 			break;
 		e = &queue->v[i];
-		s->scanned = i;
+		s->line.scanned = i;
 		if (!sched_may(s, e->job) && !plan_holds(s->p, e->job))
 			queue_line_up(s, e->job);
 		else if (!window_allows(&s->window, e->cpus, s->now + e->length) || plan_holds(s->p, e->job) ||
@@ -225,10 +225,10 @@ void pass_fill(struct sched *s, entry_vec *queue, size_t i)
 /* What was freed may leave the head where it is: then its reservation need not be made again. */
 static bool pass_head_stays(struct sched *s)
 {
-	const struct entry *e = &s->by_key.v[0];
+	const struct entry *e = &s->line.by_key.v[0];
 
-	return s->policy->reserve == RESERVE_HEAD && s->reserved.n == 1 && s->by_key.n && e->job == s->reserved.v[0] &&
-	       s->order != ORDER_WFP3 && !pass_reached(s) && sched_may(s, e->job) &&
+	return s->policy->reserve == RESERVE_HEAD && s->reserved.n == 1 && s->line.by_key.n &&
+	       e->job == s->reserved.v[0] && s->order != ORDER_WFP3 && !pass_reached(s) && sched_may(s, e->job) &&
 	       !pass_could_start_before(s, plan_piece(s->p, e->job, 0)->start, e->cpus, e->length);
 }
 
@@ -241,9 +241,9 @@ static void pass_full(struct sched *s)
 	if (pass_head_stays(s)) {
 		vec_clear(&s->failures);
 		window_build(s);
-		pass_fill(s, queue_has_fill(s) ? &s->by_fill : &s->by_key, 0);
+		pass_fill(s, queue_has_fill(s) ? &s->line.by_fill : &s->line.by_key, 0);
 		s->freed = false;
-		vec_clear(&s->fresh);
+		vec_clear(&s->line.fresh);
 		return;
 	}
 	if (s->reserved.n)
@@ -254,9 +254,9 @@ static void pass_full(struct sched *s)
 	if (s->freed || pass_reached(s))
 		vec_clear(&s->failures);
 	window_build(s);
-	while (i < s->by_key.n) {
-		struct entry e = s->by_key.v[i];
-		s->scanned = i;
+	while (i < s->line.by_key.n) {
+		struct entry e = s->line.by_key.v[i];
+		s->line.scanned = i;
 		if (!sched_may(s, e.job)) {
 			queue_line_up(s, e.job);
 			continue;
@@ -283,14 +283,14 @@ static void pass_full(struct sched *s)
 		i++;
 		if (reserved >= s->policy->reserve) {
 			if (queue_has_fill(s))
-				pass_fill(s, &s->by_fill, 0);
+				pass_fill(s, &s->line.by_fill, 0);
 			else
-				pass_fill(s, &s->by_key, i);
+				pass_fill(s, &s->line.by_key, i);
 			break;
 		}
 	}
 	s->freed = false;
-	vec_clear(&s->fresh);
+	vec_clear(&s->line.fresh);
 }
 
 bool pass_reached(struct sched *s)
@@ -326,15 +326,15 @@ void pass_sort_fresh(struct sched *s)
 	bool fill = queue_has_fill(s);
 	VEC(struct ranked_job) ranked = {0};
 
-	if (s->fresh.n < 2)
+	if (s->line.fresh.n < 2)
 		return;
-	for (size_t i = 0; i < s->fresh.n; i++) {
-		const struct waiting *w = queue_get(s, s->fresh.v[i]);
+	for (size_t i = 0; i < s->line.fresh.n; i++) {
+		const struct waiting *w = queue_get(s, s->line.fresh.v[i]);
 		vec_push(&ranked, (struct ranked_job){fill ? w->fill : w->key, w->job});
 	}
 	qsort(ranked.v, ranked.n, sizeof *ranked.v, ranked_cmp);
-	for (size_t i = 0; i < s->fresh.n; i++)
-		s->fresh.v[i] = ranked.v[i].job;
+	for (size_t i = 0; i < s->line.fresh.n; i++)
+		s->line.fresh.v[i] = ranked.v[i].job;
 	vec_free(&ranked);
 }
 
@@ -343,19 +343,19 @@ void pass_run(struct sched *s)
 	bool full =
 		s->freed || s->head == JOB_NONE || s->order == ORDER_WFP3 || pass_reached(s) || !sched_may(s, s->head);
 
-	if (s->by_key.n == 0) { /* nobody waits: whatever was freed, the next to come asks about everything */
+	if (s->line.by_key.n == 0) { /* nobody waits: whatever was freed, the next to come asks about everything */
 		s->head = JOB_NONE;
 		return;
 	}
-	for (size_t i = 0; i < s->fresh.n && !full; i++)
-		full = queue_before(s, s->fresh.v[i], s->head);
+	for (size_t i = 0; i < s->line.fresh.n && !full; i++)
+		full = queue_before(s, s->line.fresh.v[i], s->head);
 	if (full) {
 		pass_full(s);
 		return;
 	}
 	pass_sort_fresh(s);
-	for (size_t i = 0; i < s->fresh.n && s->backfill != ORDER_NONE; i++) {
-		uint32_t job = s->fresh.v[i];
+	for (size_t i = 0; i < s->line.fresh.n && s->backfill != ORDER_NONE; i++) {
+		uint32_t job = s->line.fresh.v[i];
 		if (!sched_may(s, job)) {
 			queue_line_up(s, job);
 			continue;
@@ -367,5 +367,5 @@ void pass_run(struct sched *s)
 		    cycle_tired(s))
 			break;
 	}
-	vec_clear(&s->fresh);
+	vec_clear(&s->line.fresh);
 }

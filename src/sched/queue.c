@@ -50,7 +50,7 @@ bool queue_has_fill(const struct sched *s)
 
 struct waiting *queue_get(const struct sched *s, uint32_t job)
 {
-	return &s->waiting.v[cluster_job(s->c, job)->waiting];
+	return &s->line.waiting.v[cluster_job(s->c, job)->waiting];
 }
 
 bool queue_before(const struct sched *s, uint32_t a, uint32_t b)
@@ -80,7 +80,7 @@ static size_t entry_find(const entry_vec *v, double key, uint32_t job, size_t gu
 
 size_t queue_find(const struct sched *s, uint32_t job)
 {
-	return entry_find(&s->by_key, queue_get(s, job)->key, job, s->scanned);
+	return entry_find(&s->line.by_key, queue_get(s, job)->key, job, s->line.scanned);
 }
 
 static bool is_wide(const struct sched *s, int64_t cpus)
@@ -99,7 +99,7 @@ static void entry_insert(entry_vec *v, double key, const struct waiting *w, int3
 
 size_t queue_size(const struct sched *s)
 {
-	return s->waiting.n - s->spare.n;
+	return s->line.waiting.n - s->line.spare.n;
 }
 
 static bool queue_has(const struct sched *s, uint32_t job)
@@ -118,15 +118,15 @@ void queue_add(struct sched *s, uint32_t id)
 	struct job *job = cluster_job(s->c, id);
 	struct waiting *w;
 
-	if (is_stale(s, &s->came) || is_stale(s, &s->fresh))
+	if (is_stale(s, &s->line.came) || is_stale(s, &s->line.fresh))
 		queue_settle(s);
-	if (s->spare.n) {
-		job->waiting = s->spare.v[--s->spare.n];
+	if (s->line.spare.n) {
+		job->waiting = s->line.spare.v[--s->line.spare.n];
 	} else {
-		job->waiting = (uint32_t)s->waiting.n;
-		vec_push(&s->waiting, (struct waiting){0});
+		job->waiting = (uint32_t)s->line.waiting.n;
+		vec_push(&s->line.waiting, (struct waiting){0});
 	}
-	w = &s->waiting.v[job->waiting];
+	w = &s->line.waiting.v[job->waiting];
 	*w = (struct waiting){.job = id, .length = sched_length(s, job), .fresh = true};
 	if (s->policy->know == KNOW_PREDICTION) {
 		w->pred = history_predict(s, job);
@@ -139,18 +139,18 @@ void queue_add(struct sched *s, uint32_t id)
 		w->key = order_key(s, s->order, job, w->length);
 		w->fill = s->backfill == s->order ? w->key : order_key(s, s->backfill, job, w->length);
 	}
-	vec_push(&s->came, id);
-	vec_push(&s->fresh, id);
+	vec_push(&s->line.came, id);
+	vec_push(&s->line.fresh, id);
 }
 
 /* Out of the sorted arrays. */
 static void queue_drop(struct sched *s, const struct waiting *w, size_t guess)
 {
-	vec_remove(&s->by_key, entry_find(&s->by_key, w->key, w->job, guess));
+	vec_remove(&s->line.by_key, entry_find(&s->line.by_key, w->key, w->job, guess));
 	if (queue_has_fill(s))
-		vec_remove(&s->by_fill, entry_find(&s->by_fill, w->fill, w->job, guess));
+		vec_remove(&s->line.by_fill, entry_find(&s->line.by_fill, w->fill, w->job, guess));
 	if (s->due_dates)
-		vec_remove(&s->by_due, entry_find(&s->by_due, w->due, w->job, guess));
+		vec_remove(&s->line.by_due, entry_find(&s->line.by_due, w->due, w->job, guess));
 }
 
 /* Out of the queue, but for the sorted arrays. */
@@ -160,14 +160,14 @@ static bool queue_retire(struct sched *s, uint32_t id, struct waiting *ret)
 
 	if (job->waiting == WAITING_LINE) {
 		job->waiting = WAITING_NONE;
-		s->in_line--;
+		s->line.in_line--;
 	}
 	if (job->waiting == WAITING_NONE)
 		return false;
-	*ret = s->waiting.v[job->waiting];
+	*ret = s->line.waiting.v[job->waiting];
 	if (s->due_dates)
 		history_unwait(s, job, ret->pred);
-	vec_push(&s->spare, job->waiting);
+	vec_push(&s->line.spare, job->waiting);
 	job->waiting = WAITING_NONE;
 	return true;
 }
@@ -178,10 +178,10 @@ void queue_remove(struct sched *s, uint32_t id)
 
 	if (!queue_retire(s, id, &w) || !w.sorted)
 		return;
-	queue_drop(s, &w, s->scanned);
-	for (size_t i = 0; i < s->wide.n; i++)
-		if (s->wide.v[i] == w.job)
-			vec_remove(&s->wide, i);
+	queue_drop(s, &w, s->line.scanned);
+	for (size_t i = 0; i < s->line.wide.n; i++)
+		if (s->line.wide.v[i] == w.job)
+			vec_remove(&s->line.wide, i);
 }
 
 /* ---- limits ---- */
@@ -210,7 +210,7 @@ void queue_line_up(struct sched *s, uint32_t id)
 		s->head = JOB_NONE;
 	queue_remove(s, id);
 	job->waiting = WAITING_LINE;
-	s->in_line++;
+	s->line.in_line++;
 	limits_wait(s->limits, job->limits, job_shape(job), llround(job->rank * 1e6), id);
 }
 
@@ -221,7 +221,7 @@ static bool line_leave(void *context, uint32_t id)
 
 	if (job->waiting != WAITING_LINE)
 		return false;
-	s->in_line--;
+	s->line.in_line--;
 	queue_add(s, id);
 	if (s->starving)
 		patience_begin(s, job);
@@ -247,12 +247,12 @@ void queue_leave(struct sched *s, uint32_t id)
 
 	if (!queue_retire(s, id, &w) || !w.sorted)
 		return;
-	entry_mark(&s->by_key, w.key, id);
+	entry_mark(&s->line.by_key, w.key, id);
 	if (queue_has_fill(s))
-		entry_mark(&s->by_fill, w.fill, id);
+		entry_mark(&s->line.by_fill, w.fill, id);
 	if (s->due_dates)
-		entry_mark(&s->by_due, w.due, id);
-	vec_push(&s->left, w);
+		entry_mark(&s->line.by_due, w.due, id);
+	vec_push(&s->line.left, w);
 }
 
 static void entries_keep(entry_vec *v)
@@ -269,21 +269,21 @@ static void settle_left(struct sched *s)
 {
 	size_t n = 0;
 
-	if (s->left.n == 0)
+	if (s->line.left.n == 0)
 		return;
-	if (s->left.n <= FEW) {
-		for (size_t i = 0; i < s->left.n; i++)
-			queue_drop(s, &s->left.v[i], s->by_key.n);
+	if (s->line.left.n <= FEW) {
+		for (size_t i = 0; i < s->line.left.n; i++)
+			queue_drop(s, &s->line.left.v[i], s->line.by_key.n);
 	} else {
-		entries_keep(&s->by_key);
-		entries_keep(&s->by_fill);
-		entries_keep(&s->by_due);
+		entries_keep(&s->line.by_key);
+		entries_keep(&s->line.by_fill);
+		entries_keep(&s->line.by_due);
 	}
-	for (size_t i = 0; i < s->wide.n; i++) /* one that is back already is not sorted yet */
-		if (queue_has(s, s->wide.v[i]) && queue_get(s, s->wide.v[i])->sorted)
-			s->wide.v[n++] = s->wide.v[i];
-	s->wide.n = n;
-	vec_clear(&s->left);
+	for (size_t i = 0; i < s->line.wide.n; i++) /* one that is back already is not sorted yet */
+		if (queue_has(s, s->line.wide.v[i]) && queue_get(s, s->line.wide.v[i])->sorted)
+			s->line.wide.v[n++] = s->line.wide.v[i];
+	s->line.wide.n = n;
+	vec_clear(&s->line.left);
 }
 
 static int entry_cmp(const void *a, const void *b)
@@ -319,11 +319,11 @@ static void entries_add(const struct sched *s, entry_vec *v, size_t offset)
 {
 	entry_vec batch = {0};
 
-	for (size_t i = 0; i < s->came.n; i++) {
-		const struct waiting *w = queue_get(s, s->came.v[i]);
+	for (size_t i = 0; i < s->line.came.n; i++) {
+		const struct waiting *w = queue_get(s, s->line.came.v[i]);
 		const double *key = (const double *)((const char *)w + offset);
 		int32_t cpus = (int32_t)cluster_job_request(s->c, cluster_job(s->c, w->job))->total.v[RES_CPU];
-		if (s->came.n <= FEW)
+		if (s->line.came.n <= FEW)
 			entry_insert(v, *key, w, cpus);
 		else
 			vec_push(&batch, (struct entry){*key, w->length, TIME_NEVER, w->job, cpus});
@@ -354,30 +354,31 @@ static void list_keep(const struct sched *s, job_vec *v, size_t flag, bool value
 void queue_settle(struct sched *s)
 {
 	settle_left(s);
-	list_keep(s, &s->came, offsetof(struct waiting, sorted), false);
-	if (s->came.n) {
-		entries_add(s, &s->by_key, offsetof(struct waiting, key));
+	list_keep(s, &s->line.came, offsetof(struct waiting, sorted), false);
+	if (s->line.came.n) {
+		entries_add(s, &s->line.by_key, offsetof(struct waiting, key));
 		if (queue_has_fill(s))
-			entries_add(s, &s->by_fill, offsetof(struct waiting, fill));
+			entries_add(s, &s->line.by_fill, offsetof(struct waiting, fill));
 		if (s->due_dates)
-			entries_add(s, &s->by_due, offsetof(struct waiting, due));
-		for (size_t i = 0; i < s->came.n && s->due_dates; i++)
-			if (is_wide(s, cluster_job_request(s->c, cluster_job(s->c, s->came.v[i]))->total.v[RES_CPU]))
-				vec_push(&s->wide, s->came.v[i]);
+			entries_add(s, &s->line.by_due, offsetof(struct waiting, due));
+		for (size_t i = 0; i < s->line.came.n && s->due_dates; i++)
+			if (is_wide(s,
+				    cluster_job_request(s->c, cluster_job(s->c, s->line.came.v[i]))->total.v[RES_CPU]))
+				vec_push(&s->line.wide, s->line.came.v[i]);
 	}
-	vec_clear(&s->came);
-	list_keep(s, &s->fresh, offsetof(struct waiting, fresh), true);
-	for (size_t i = 0; i < s->fresh.n; i++)
-		queue_get(s, s->fresh.v[i])->fresh = true;
+	vec_clear(&s->line.came);
+	list_keep(s, &s->line.fresh, offsetof(struct waiting, fresh), true);
+	for (size_t i = 0; i < s->line.fresh.n; i++)
+		queue_get(s, s->line.fresh.v[i])->fresh = true;
 }
 
 void queue_sort(struct sched *s)
 {
-	for (size_t i = 0; i < s->by_key.n; i++) {
-		struct entry *e = &s->by_key.v[i];
+	for (size_t i = 0; i < s->line.by_key.n; i++) {
+		struct entry *e = &s->line.by_key.v[i];
 		e->key = order_key(s, s->order, cluster_job(s->c, e->job), e->length);
 		queue_get(s, e->job)->key = e->key;
 	}
-	if (s->by_key.n > 1)
-		qsort(s->by_key.v, s->by_key.n, sizeof *s->by_key.v, entry_cmp);
+	if (s->line.by_key.n > 1)
+		qsort(s->line.by_key.v, s->line.by_key.n, sizeof *s->line.by_key.v, entry_cmp);
 }

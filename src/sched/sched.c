@@ -40,8 +40,8 @@ struct sched *sched_clone(const struct sched *s, struct cluster *c, struct plan 
 	*t = *s;
 	t->c = c;
 	t->p = p;
-	t->listener = NULL;
-	t->on_blocked = NULL;
+	t->ears.listener = NULL;
+	t->ears.on_blocked = NULL;
 	if (s->open.word) {
 		t->open.word = mem_alloc(s->open.nwords * sizeof *t->open.word);
 		memcpy(t->open.word, s->open.word, s->open.nwords * sizeof *t->open.word);
@@ -49,26 +49,26 @@ struct sched *sched_clone(const struct sched *s, struct cluster *c, struct plan 
 	}
 	t->limits = s->limits ? limits_clone(s->limits) : NULL;
 	t->own_limits = true;
-	vec_copy(&t->waiting, &s->waiting);
-	vec_copy(&t->spare, &s->spare);
-	vec_copy(&t->by_key, &s->by_key);
-	vec_copy(&t->by_fill, &s->by_fill);
-	vec_copy(&t->left, &s->left);
-	vec_copy(&t->patience, &s->patience);
+	vec_copy(&t->line.waiting, &s->line.waiting);
+	vec_copy(&t->line.spare, &s->line.spare);
+	vec_copy(&t->line.by_key, &s->line.by_key);
+	vec_copy(&t->line.by_fill, &s->line.by_fill);
+	vec_copy(&t->line.left, &s->line.left);
+	vec_copy(&t->line.patience, &s->line.patience);
 	vec_copy(&t->special, &s->special);
 	vec_copy(&t->victims, &s->victims);
-	vec_copy(&t->fresh, &s->fresh);
-	vec_copy(&t->came, &s->came);
+	vec_copy(&t->line.fresh, &s->line.fresh);
+	vec_copy(&t->line.came, &s->line.came);
 	vec_copy(&t->newcomers, &s->newcomers);
 	vec_copy(&t->starting, &s->starting);
 	vec_copy(&t->reserved, &s->reserved);
 	vec_copy(&t->failures, &s->failures);
-	vec_copy(&t->by_due, &s->by_due);
-	vec_copy(&t->wide, &s->wide);
+	vec_copy(&t->line.by_due, &s->line.by_due);
+	vec_copy(&t->line.wide, &s->line.wide);
 	vec_copy(&t->nodes, &s->nodes);
 	vec_copy(&t->expiry, &s->expiry);
 	map_copy(&t->pred, &s->pred);
-	map_copy(&t->tried, &s->tried);
+	map_copy(&t->effort.tried, &s->effort.tried);
 	map_copy(&t->history.last, &s->history.last);
 	vec_copy(&t->history.pairs, &s->history.pairs);
 	return t;
@@ -79,24 +79,24 @@ void sched_destroy(struct sched *s)
 	if (!s)
 		return;
 	free(s->open.word);
-	vec_free(&s->waiting);
-	vec_free(&s->spare);
-	vec_free(&s->by_key);
-	vec_free(&s->by_fill);
-	vec_free(&s->left);
-	heap_fini(&s->patience);
+	vec_free(&s->line.waiting);
+	vec_free(&s->line.spare);
+	vec_free(&s->line.by_key);
+	vec_free(&s->line.by_fill);
+	vec_free(&s->line.left);
+	heap_fini(&s->line.patience);
 	vec_free(&s->special);
 	vec_free(&s->victims);
-	vec_free(&s->fresh);
-	vec_free(&s->came);
+	vec_free(&s->line.fresh);
+	vec_free(&s->line.came);
 	vec_free(&s->newcomers);
 	vec_free(&s->starting);
 	vec_free(&s->reserved);
 	vec_free(&s->failures);
 	map_fini(&s->pred);
-	map_fini(&s->tried);
-	vec_free(&s->by_due);
-	vec_free(&s->wide);
+	map_fini(&s->effort.tried);
+	vec_free(&s->line.by_due);
+	vec_free(&s->line.wide);
 	vec_free(&s->nodes);
 	history_fini(&s->history);
 	heap_fini(&s->expiry);
@@ -107,8 +107,8 @@ void sched_destroy(struct sched *s)
 
 void sched_on_delay(struct sched *s, sched_delay delay, void *context)
 {
-	s->delay = delay;
-	s->delay_context = context;
+	s->ears.delay = delay;
+	s->ears.delay_context = context;
 }
 
 void sched_limit(struct sched *s, struct limits *limits)
@@ -119,14 +119,14 @@ void sched_limit(struct sched *s, struct limits *limits)
 
 void sched_listen(struct sched *s, sched_listener listener, void *context)
 {
-	s->listener = listener;
-	s->context = context;
+	s->ears.listener = listener;
+	s->ears.context = context;
 }
 
 void sched_on_blocked(struct sched *s, sched_blocked blocked, void *context)
 {
-	s->on_blocked = blocked;
-	s->blocked_context = context;
+	s->ears.on_blocked = blocked;
+	s->ears.blocked_context = context;
 }
 
 const struct sched_stats *sched_stats(const struct sched *s)
@@ -136,7 +136,7 @@ const struct sched_stats *sched_stats(const struct sched *s)
 
 size_t sched_waiting(const struct sched *s)
 {
-	return queue_size(s) + s->special.n + s->in_line;
+	return queue_size(s) + s->special.n + s->line.in_line;
 }
 
 /* A job gives back what it holds in the plan. */
@@ -148,7 +148,7 @@ static void sched_free(struct sched *s, uint32_t job)
 			s->dirty = end;
 		plan_take_job(s->p, job);
 		s->freed = s->stirred = true;
-		s->freeings++;
+		s->effort.freeings++;
 	}
 }
 

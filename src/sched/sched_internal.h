@@ -84,6 +84,43 @@ struct history {
 	int small_bin;
 };
 
+/* Waiting common jobs. */
+struct line {
+	VEC(struct waiting) waiting; /* by job->waiting */
+	VEC(uint32_t) spare;	     /* free records of it */
+	entry_vec by_key;	     /* all waiting common jobs in the policy's order */
+	entry_vec by_fill;	     /* the same in backfill order, when that is another one */
+	VEC(struct waiting) left;    /* left the queue and are still in those arrays, until queue_settle() ... */
+	size_t in_line;		     /* common jobs that wait for a limit to allow another (limits) */
+	job_vec came;		     /* ... and those that are not in them yet, with some that have left again */
+	size_t scanned;		     /* the position that a scan of one of them has come to */
+	entry_vec by_due;	     /* the same by due date (due.c) */
+	job_vec wide;		     /* those that need more than half of the machine, by arrival (due.c) */
+	struct heap patience;	     /* (when it starves, job) of waiting common jobs, with stale ones */
+	double queued_area;	     /* CPU-seconds that waiting jobs ask for */
+	job_vec fresh; /* common jobs that came since the last cycle; before queue_settle() also some that left again */
+};
+
+/* How much of the present cycle has been done, and by how much it may go on (sched_pace). */
+struct effort {
+	uint64_t pace, began; /* sched_pace(); plan.work when this cycle, or its pass, began */
+	bool filling;	 /* ... while it filled what reservations leave free, which stay for the next one (due.c) */
+	bool unfinished; /* the cycle has ended early */
+	struct map
+		tried; /* jobs with a deadline that the present cycle, and those that it goes on from, have asked about */
+	uint64_t freeings, seen; /* how often something was given back; ... when the first of those cycles began */
+};
+
+/* Who is told, and asked. */
+struct ears {
+	sched_listener listener;
+	sched_delay delay;
+	void *delay_context;
+	void *context;
+	sched_blocked on_blocked;
+	void *blocked_context;
+};
+
 struct sched { /* what owns memory here is copied by sched_clone() and freed by sched_destroy() */
 	struct cluster *c;
 	struct plan *p;
@@ -96,54 +133,31 @@ struct sched { /* what owns memory here is copied by sched_clone() and freed by 
 		backfill; /* of common jobs: the policy's, unless settings.starve_after says otherwise */
 	bool starving;	  /* common jobs that waited too long become starving */
 	int64_t now;
-
-	VEC(struct waiting) waiting; /* by job->waiting */
-	VEC(uint32_t) spare;	     /* free records of it */
-	entry_vec by_key;	     /* all waiting common jobs in the policy's order */
-	entry_vec by_fill;	     /* the same in backfill order, when that is another one */
-	VEC(struct waiting) left;    /* left the queue and are still in those arrays, until queue_settle() ... */
-	size_t in_line;		     /* common jobs that wait for a limit to allow another (limits) */
-	job_vec came;		     /* ... and those that are not in them yet, with some that have left again */
-	size_t scanned;		     /* the position that a scan of one of them has come to */
-	entry_vec by_due;	     /* the same by due date (due.c) */
-	int overdue;		     /* jobs that were overdue in the last pass (due.c) */
-	int64_t idle_now;	     /* CPUs free when reservations are made (due.c) */
-	job_vec wide;		     /* those that need more than half of the machine, by arrival (due.c) */
-	struct heap patience;	     /* (when it starves, job) of waiting common jobs, with stale ones */
-	double queued_area;	     /* CPU-seconds that waiting jobs ask for */
-	job_vec special;	     /* waiting starving, QoS and emergency jobs, FIFO */
-	job_vec newcomers;	     /* special jobs that came since the last cycle */
-	VEC(struct victim) victims;  /* of emergency jobs, to be stopped when their places are needed (victims.c) */
-	bool stirred;		     /* something was freed or reserved since special_to_now() */
-	job_vec fresh; /* common jobs that came since the last cycle; before queue_settle() also some that left again */
-	job_vec starting;     /* placed at now in this cycle */
-	job_vec reserved;     /* transient reservations of common jobs: not promises */
-	int64_t next_planned; /* the earliest of the kept reservations */
-	uint32_t head;	      /* the first job that could not start, or JOB_NONE */
+	int overdue;		    /* jobs that were overdue in the last pass (due.c) */
+	int64_t idle_now;	    /* CPUs free when reservations are made (due.c) */
+	job_vec special;	    /* waiting starving, QoS and emergency jobs, FIFO */
+	job_vec newcomers;	    /* special jobs that came since the last cycle */
+	VEC(struct victim) victims; /* of emergency jobs, to be stopped when their places are needed (victims.c) */
+	bool stirred;		    /* something was freed or reserved since special_to_now() */
+	job_vec starting;	    /* placed at now in this cycle */
+	job_vec reserved;	    /* transient reservations of common jobs: not promises */
+	int64_t next_planned;	    /* the earliest of the kept reservations */
+	uint32_t head;		    /* the first job that could not start, or JOB_NONE */
 	struct window window;
 	VEC(struct failure) failures;
-	bool freed;	      /* something ended, moved or changed since the last full pass */
-	int64_t dirty;	      /* ... and what became free lies before this instant */
-	bool drain;	      /* a starving job waits for the machine to empty */
-	uint64_t pace, began; /* sched_pace(); plan.work when this cycle, or its pass, began */
-	bool filling;	 /* ... while it filled what reservations leave free, which stay for the next one (due.c) */
-	bool unfinished; /* the cycle has ended early */
-	struct map
-		tried; /* jobs with a deadline that the present cycle, and those that it goes on from, have asked about */
-	uint64_t freeings, seen; /* how often something was given back; ... when the first of those cycles began */
+	bool freed;    /* something ended, moved or changed since the last full pass */
+	int64_t dirty; /* ... and what became free lies before this instant */
+	bool drain;    /* a starving job waits for the machine to empty */
 	struct history history;
 	struct heap expiry; /* KNOW_PREDICTION: when predictions of running jobs pass */
 	struct map pred;    /* due.c: predicted run time, in seconds, of jobs that left the queue and have not ended */
 	VEC(int32_t) nodes; /* scratch of an event */
 	struct limits *limits; /* NULL: none */
 	bool own_limits;       /* a copy's own */
-	sched_listener listener;
-	sched_delay delay;
-	void *delay_context;
-	void *context;
-	sched_blocked on_blocked;
-	void *blocked_context;
 	struct sched_stats stats;
+	struct line line;
+	struct effort effort;
+	struct ears ears;
 };
 
 /* A copy over a copy of its cluster and plan, without a listener. */

@@ -27,7 +27,7 @@ void special_tell(struct sched *s, plan_mark mark, uint32_t by)
 			continue;
 		}
 		sched_refresh(s);
-		map_remove(&s->tried, job->id);
+		map_remove(&s->effort.tried, job->id);
 		sched_emit(s,
 			   job->state == STATE_RUNNING ? EVENT_PREEMPT
 			   : job->state == STATE_NOW   ? EVENT_START_FAILED
@@ -109,13 +109,13 @@ static void place_deadlines(struct sched *s, enum job_kind kind)
 		const struct job *job = cluster_job(s->c, list.v[i]);
 		bool is_new = special_is_new(s, job->id);
 		uint64_t known;
-		if (map_get(&s->tried, job->id, &known))
+		if (map_get(&s->effort.tried, job->id, &known))
 			continue;
 		if (asked && cycle_tired(s))
 			break;
 		asked = true;
-		if (s->pace)
-			map_set(&s->tried, job->id, 1);
+		if (s->effort.pace)
+			map_set(&s->effort.tried, job->id, 1);
 		if (job->deadline - sched_length(s, job) < s->now)
 			sched_emit(s, EVENT_EXPIRE, job->id, 0, JOB_NONE);
 		else if (!sched_may(s, job->id))
@@ -130,9 +130,9 @@ void special_starve(struct sched *s)
 {
 	struct heap_item x;
 
-	while (heap_peek(&s->patience, &x) && x.time <= s->now) {
+	while (heap_peek(&s->line.patience, &x) && x.time <= s->now) {
 		const struct job *job = cluster_job(s->c, (uint32_t)x.tie);
-		heap_pop(&s->patience, &x);
+		heap_pop(&s->line.patience, &x);
 		if (job->state != STATE_CANDIDATE || job->kind != KIND_COMMON || job->attempt != x.value ||
 		    job->waiting == WAITING_LINE) /* that is not the scheduler's fault */
 			continue;
@@ -270,12 +270,12 @@ void special_place(struct sched *s)
 	if (candidates || s->freed)
 		pass_drop_reservations(s); /* what was not promised makes room */
 	place_deadlines(s, KIND_EMERGENCY);
-	if (!s->unfinished)
+	if (!s->effort.unfinished)
 		place_deadlines(s, KIND_QOS);
-	if (!s->unfinished)
+	if (!s->effort.unfinished)
 		place_starvings(s);
 	victims_stop(s);
-	if (!s->unfinished)
+	if (!s->effort.unfinished)
 		newcomers_end(s);
 }
 

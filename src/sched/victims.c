@@ -160,7 +160,7 @@ void victims_review(struct sched *s)
 /* When a victim has to be stopped, so that its place is free when it is needed. */
 static int64_t stop_at(const struct sched *s, uint32_t job)
 {
-	return planned_end(s, job) - (s->delay ? s->delay(s->delay_context, job) : 0);
+	return planned_end(s, job) - (s->ears.delay ? s->ears.delay(s->ears.delay_context, job) : 0);
 }
 
 void victims_stop(struct sched *s)
