@@ -44,6 +44,7 @@
 #include "server/job/spec.h"
 #include "server/life/block.h"
 #include "server/life/dispatch.h"
+#include "server/life/intake.h"
 #include "server/life/order.h"
 #include "server/life/submit.h"
 #include "server/life/walltime.h"
@@ -67,6 +68,7 @@ struct recovery {
 	size_t damaged;
 	bool rebooted;
 	bool history; /* there is one */
+	struct intake_marks intake;
 };
 
 const char *boot_id(char id[64])
@@ -111,6 +113,8 @@ static int on_object(void *context, const char *kind, const char *name, const ch
 		rc = subkey_restore(s, name, o, err);
 	} else if (strcmp(kind, "acted") == 0) {
 		rc = acted_restore(s, name, o, err);
+	} else if (strcmp(kind, "intake") == 0) {
+		rc = intake_restore(&r->intake, name, json_integer_value(json_object_get(o, "count")), err);
 	} else if (strcmp(kind, "history") == 0) {
 		r->history = true;
 	} else if (strcmp(kind, "reorder") == 0) {
@@ -157,7 +161,7 @@ static int restore_array(struct recovery *r, uint64_t number, struct spec *p, st
 
 	if (rc < 0)
 		return rc;
-	a = array_add(s, number, p, &spec);
+	a = array_add(s, number, p, &spec, s->cluster->njobs);
 	for (int64_t i = array_next(&spec, -1); i >= 0; i = array_next(&spec, i)) {
 		uint32_t id = entry_add(s, job_key(number, i), p);
 		submitted(s, id, id - a->first < p->eligible);
@@ -181,6 +185,10 @@ static int on_job(void *context, uint64_t key, const char *head, struct err *err
 		r->highest = job_key_number(key);
 	if (rc < 0)
 		return rc;
+	if (intake_drop(s, &r->intake, key, p->script)) {
+		spec_unref(p);
+		return 0;
+	}
 	if (job_key_index(key) >= 0) { /* an element with a spec of its own, of a store that had no EVENT_ALTER */
 		if (!entry_find(s, job_key_number(key), job_key_index(key), &id)) {
 			rc = err_set(err, -EINVAL, "its array is not there");
@@ -479,6 +487,7 @@ int recover(struct server *s, struct err *err)
 	boot_store(s);
 	if (s->jobs->next_number <= r.highest)
 		s->jobs->next_number = r.highest + 1;
+	intake_recovered(s, &r.intake);
 	if (s->jobs->next_script <= r.highest_script)
 		s->jobs->next_script = r.highest_script + 1;
 	if (s->jobs->next_seq == 0)

@@ -45,7 +45,8 @@ struct slices {
 	bool sliced;			/* since the last poll there has been a slice */
 	VEC(struct acted *) acted;	/* acted.c: actions with a key */
 	int64_t acted_sweep;		/* instant */
-	struct submit_work *submitting; /* api_submit.c: the large one that is being read; NULL: none */
+	struct submit_work *submitting; /* api_submit.c: the large one that is being taken over; NULL: none */
+	bool accepted;			/* ... and its jobs begin to wait: not all are there yet */
 	struct whatif_work *asking;	/* api_whatif.c: the one that is being answered; NULL: none */
 	struct work *news_work;		/* block.c; NULL: what jobs mean for others has been looked at */
 	int64_t depend_steps;		/* that this turn has left for them */

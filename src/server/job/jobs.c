@@ -218,14 +218,14 @@ int jobs_named(const struct server *s, const char *text, job_vec *ret, struct ar
 	return ok ? 0 : err_set(err, -ENOENT, "There is no job %.100s.", text);
 }
 
-void total_count(struct server *s, const struct spec *p, int64_t sign)
+void total_count(struct server *s, const struct spec *p, int64_t change)
 {
 	struct queue *q = queue_of(s, p->queue);
 
-	s->jobs->total += sign;
-	tally_of(s, p->owner, 0)->total += sign;
+	s->jobs->total += change;
+	tally_of(s, p->owner, 0)->total += change;
 	if (q) {
-		q->total += sign;
-		tally_of(s, p->owner, p->queue)->total += sign;
+		q->total += change;
+		tally_of(s, p->owner, p->queue)->total += change;
 	}
 }

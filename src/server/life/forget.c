@@ -63,7 +63,7 @@ static bool is_awaited(const struct server *s, uint64_t number)
 	return false;
 }
 
-static void script_unref(struct server *s, uint64_t script)
+void script_unref(struct server *s, uint64_t script)
 {
 	uint64_t *uses;
 

@@ -1,5 +1,5 @@
 /*
- * submit.c - taking a job over: the rules of its queue and of the server, then its first events.
+ * submit.c - taking a job over: the rules of its queue and of the server, then its first events. A large submission: intake.h.
  */
 #include <errno.h>
 #include <grp.h>
@@ -272,23 +272,40 @@ int submit_check(struct server *s, const struct asker *who, const struct submiss
 	return depend_check(s, who, x->spec, err);
 }
 
-/* A core job and its entry, in STATE_NEW. */
-uint32_t entry_add(struct server *s, uint64_t key, struct spec *p)
+void entry_fill(struct server *s, uint32_t id, uint64_t key, struct spec *p)
 {
-	struct job *job = cluster_add_job(s->cluster);
+	struct job *job = entry_job(s, id);
 
 	p->refs++;
-	while (s->jobs->entries.n <= job->id)
-		vec_push(&s->jobs->entries, (struct entry){0});
-	s->jobs->entries.v[job->id] = (struct entry){.key = key, .spec = p, .modified = p->created, .holds = p->holds};
+	s->jobs->entries.v[id] = (struct entry){.key = key, .spec = p, .modified = p->created, .holds = p->holds};
 	job_fill(s, job, p);
 	job->user = names_add(&s->cluster->user_names, word(s, p->owner));
 	job->rank = p->rank;
 	job->by = JOB_NONE;
-	return job->id;
 }
 
-struct array *array_add(struct server *s, uint64_t number, struct spec *p, const struct array_spec *spec)
+uint32_t entries_reserve(struct server *s, int64_t count)
+{
+	uint32_t first = s->cluster->njobs;
+
+	for (int64_t i = 0; i < count; i++)
+		cluster_add_job(s->cluster);
+	while (s->jobs->entries.n < s->cluster->njobs)
+		vec_push(&s->jobs->entries, (struct entry){0});
+	return first;
+}
+
+/* A core job and its entry, in STATE_NEW. */
+uint32_t entry_add(struct server *s, uint64_t key, struct spec *p)
+{
+	uint32_t id = entries_reserve(s, 1);
+
+	entry_fill(s, id, key, p);
+	return id;
+}
+
+struct array *array_add(struct server *s, uint64_t number, struct spec *p, const struct array_spec *spec,
+			uint32_t first)
 {
 	struct array *a = mem_zalloc(sizeof *a);
 
@@ -297,7 +314,7 @@ struct array *array_add(struct server *s, uint64_t number, struct spec *p, const
 	p->refs++;
 	a->limit = spec->limit;
 	a->count = spec->count;
-	a->first = s->cluster->njobs;
+	a->first = first;
 	gate_array(s->gate, a->first, a->count);
 	limits_set(s->limits, LIMIT_ARRAY, number, a->limit ? a->limit : -1);
 	map_set(&s->jobs->by_number, number, ARRAY_BIT | s->jobs->arrays.n);
@@ -350,6 +367,42 @@ static void apply_before(struct server *s, const struct spec *p, uint64_t number
 	depends_fini(&d);
 }
 
+void submission_settle(struct server *s, struct submission *x, const struct submission *before)
+{
+	const struct queue *q = queue_of(s, x->spec->queue);
+
+	submission_keep_script(s, x, before);
+	if (q)
+		x->spec->rank -= 60.0 * (double)attrs_number(&q->attrs, "priority");
+}
+
+int64_t submission_count(const struct submission *x)
+{
+	return x->spec->array ? x->array.count : 1;
+}
+
+void submission_fill(struct server *s, uint64_t number, const struct submission *x, uint32_t first)
+{
+	uint32_t id = first;
+
+	if (x->spec->array) {
+		array_add(s, number, x->spec, &x->array, first);
+		for (int64_t i = array_next(&x->array, -1); i >= 0; i = array_next(&x->array, i))
+			entry_fill(s, id++, job_key(number, i), x->spec);
+	} else {
+		entry_fill(s, id, job_key(number, -1), x->spec);
+		map_set(&s->jobs->by_number, number, id);
+	}
+}
+
+void submission_begun(struct server *s, uint64_t number, const struct spec *p, uint32_t first, uint32_t count)
+{
+	s->stats->submitted += count;
+	book_event(s, first, 'Q');
+	apply_before(s, p, number);
+	s->turn->dirty = true;
+}
+
 /* A job that begins to wait. */
 static void begin(struct server *s, uint32_t id)
 {
@@ -364,21 +417,15 @@ uint64_t submit(struct server *s, struct submission *x, const struct submission 
 	uint64_t number = s->jobs->next_number++;
 	struct strbuf head = {0};
 	struct spec *p = x->spec;
-	uint32_t first = s->cluster->njobs, eligible = 0;
+	uint32_t first, end, eligible = 0;
 
-	submission_keep_script(s, x, before);
-	if (queue_of(s, p->queue))
-		p->rank = queue_rank(&queue_of(s, p->queue)->attrs, p->rank);
-	if (p->array) {
-		array_add(s, number, p, &x->array);
-		for (int64_t i = array_next(&x->array, -1); i >= 0; i = array_next(&x->array, i))
-			entry_add(s, job_key(number, i), p);
-	} else {
-		map_set(&s->jobs->by_number, number, entry_add(s, job_key(number, -1), p));
-	}
-	for (uint32_t id = first; id < s->cluster->njobs; id++) /* events find the array whole */
+	submission_settle(s, x, before);
+	first = entries_reserve(s, submission_count(x));
+	end = s->cluster->njobs;
+	submission_fill(s, number, x, first);
+	for (uint32_t id = first; id < end; id++) /* events find the array whole */
 		begin(s, id);
-	for (uint32_t id = first; id < s->cluster->njobs; id++) {
+	for (uint32_t id = first; id < end; id++) {
 		eligible += gate_blocks(s->gate, id) == 0;
 		s->jobs->entries.v[id].fresh = false;
 	}
@@ -386,9 +433,6 @@ uint64_t submit(struct server *s, struct submission *x, const struct submission 
 	spec_head(s, p, &head);
 	store_put_job(s->store, job_key(number, -1), strbuf_text(&head), x->body);
 	strbuf_fini(&head);
-	s->stats->submitted += s->cluster->njobs - first;
-	book_event(s, first, 'Q');
-	apply_before(s, p, number);
-	s->turn->dirty = true;
+	submission_begun(s, number, p, first, end - first);
 	return number;
 }

@@ -16,8 +16,19 @@ struct submission;
 
 /* Takes a submission over: SUBMIT, holds, dependencies. `before`: the one that was taken over before it with the same request, or NULL. Returns the number. */
 uint64_t submit(struct server *s, struct submission *x, const struct submission *before);
+int64_t submission_count(const struct submission *x); /* jobs, or elements of its array */
+/* The steps of that, for intake.h: its script is kept, and its rank is known; its jobs are there, in STATE_NEW, from the core id `first` on; they have begun
+ * to wait. */
+void submission_settle(struct server *s, struct submission *x, const struct submission *before);
+void submission_fill(struct server *s, uint64_t number, const struct submission *x, uint32_t first);
+void submission_begun(struct server *s, uint64_t number, const struct spec *p, uint32_t first, uint32_t count);
 uint32_t entry_add(struct server *s, uint64_t key, struct spec *p);
-struct array *array_add(struct server *s, uint64_t number, struct spec *p, const struct array_spec *spec);
+/* The same in two steps: core ids, which are as if their jobs were forgotten until they are filled. */
+uint32_t entries_reserve(struct server *s, int64_t count);
+void entry_fill(struct server *s, uint32_t id, uint64_t key, struct spec *p);
+/* Its elements have the core ids from `first` on. */
+struct array *array_add(struct server *s, uint64_t number, struct spec *p, const struct array_spec *spec,
+			uint32_t first);
 int depend_check(struct server *s, const struct asker *who, const struct spec *p, struct err *err);
 int submit_check(struct server *s, const struct asker *who, const struct submission *x, int64_t ahead,
 		 const char **ret_code, struct err *err);
