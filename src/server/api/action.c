@@ -382,6 +382,10 @@ static bool action_step(struct server *s, struct work *w)
 {
 	struct action *a = (struct action *)w;
 
+	if (s->slices->accepted) { /* of an array that is being taken over some elements have not begun to wait */
+		w->waits = true;
+		return true;
+	}
 	if (a->phase(a))
 		return true;
 	a->at = 0;

@@ -573,7 +573,9 @@ void api_why(struct server *s, struct http_request *r, const struct asker *w, co
 	sched_explain(s->sched, id, &reason);
 	foresee(s);
 	known = foresee_start(s, id, &at);
-	if (entry_job(s, id)->state == STATE_HELD)
+	if (entry_job(s, id)->state == STATE_NEW)
+		strbuf_puts(&sentence, "it is being submitted");
+	else if (entry_job(s, id)->state == STATE_HELD)
 		why_blocked(s, id, &sentence);
 	else if (!attrs_bool(s->attrs, "scheduling") && job_waits(entry_job(s, id)))
 		strbuf_puts(&sentence, "the server does not start jobs now (scheduling is False)");

@@ -18,7 +18,9 @@
 #include "base/strbuf.h"
 #include "base/timetext.h"
 #include "base/vec.h"
+#include "core/array.h"
 #include "core/cluster.h"
+#include "core/depend.h"
 #include "core/job.h"
 #include "core/kind.h"
 #include "core/reqtext.h"
@@ -39,6 +41,7 @@
 #include "server/job/spec.h"
 #include "server/life/decide.h"
 #include "server/life/dispatch.h"
+#include "server/life/intake.h"
 #include "server/life/order.h"
 #include "server/life/submit.h"
 #include "server/life/world.h"
@@ -47,6 +50,7 @@
 
 #define BULK_MAX 10000
 #define LARGE 65536 /* bytes of a list of jobs, from which on it is read in slices */
+#define WIDE 2000   /* jobs and elements of arrays, from which on they are taken over in slices */
 
 static int status_of(const char *code)
 {
@@ -265,8 +269,8 @@ static void key_keep(struct server *s, struct http_request *r, const struct aske
 
 /* ---- one request ---- */
 
-/* A submission under way. All of its jobs are read and checked before any is accepted; that may take several slices (work.h), and then they are checked again. They are
- * accepted in one turn, so that one commit has all of them. */
+/* A submission under way. All of its jobs are read and checked before any is accepted, and those that were read count in limits. A small one is accepted
+ * in one turn; a large one is done in slices (work.h, intake.h). */
 struct submit_work {
 	struct work work;
 	struct http_request *r;
@@ -274,23 +278,30 @@ struct submit_work {
 	json_t *body; /* as it was sent; an array of what has been read of a large one */
 	size_t at;    /* in its text */
 	VEC(struct submission) jobs;
-	int64_t ahead; /* jobs, and elements of arrays, in those */
 	bool bulk;
 	bool special; /* some have deadlines: the answer says whether they are kept */
 	bool keyed;
 	char key[KEY_MAX + 1];
-	int slices; /* of reading */
-	uint64_t first;
-	size_t written; /* of the answer */
-	enum { SUBMIT_READ, SUBMIT_WRITE } phase;
+	uint64_t first;	   /* number */
+	size_t staged;	   /* those whose records are in the store */
+	size_t begun;	   /* those whose jobs are all there */
+	uint32_t id, done; /* the core id of the next one's first job; how many of it are there */
+	size_t written;	   /* of the answer */
+	enum { SUBMIT_READ, SUBMIT_STAGE, SUBMIT_BEGIN, SUBMIT_WRITE, SUBMIT_UNDO } phase;
+	bool before;	  /* some are to run before others that wait */
+	const char *code; /* UNDO: why */
+	struct err err;
 	struct strbuf out;
 	struct json j;
 };
 
 static void submit_free(struct server *s, struct submit_work *w)
 {
-	for (size_t i = 0; i < w->jobs.n; i++)
+	for (size_t i = 0; i < w->jobs.n; i++) {
+		if (w->phase != SUBMIT_BEGIN && w->phase != SUBMIT_WRITE)
+			total_count(s, w->jobs.v[i].spec, -submission_count(&w->jobs.v[i]));
 		submission_fini(&w->jobs.v[i]);
+	}
 	vec_free(&w->jobs);
 	json_decref(w->body);
 	strbuf_fini(&w->out);
@@ -313,44 +324,25 @@ static int read_one(struct server *s, struct submit_work *w, const json_t *job, 
 	int rc = spec_read(s, &w->who, job, true, request_arena(w->r), &x, code, err);
 
 	if (rc == 0)
-		rc = submit_check(s, &w->who, &x, w->ahead, code, err);
+		rc = submit_check(s, &w->who, &x, 0, code, err);
 	if (rc == 0)
 		rc = guarantee_check(s, &x, code, err);
 	if (rc < 0) {
 		submission_fini(&x);
 		return w->bulk ? err_prefix(err, rc, "jobs[%zu]", w->jobs.n) : rc;
 	}
-	w->ahead += x.spec->array ? x.array.count : 1;
+	total_count(s, x.spec, submission_count(&x));
 	vec_push(&w->jobs, x);
 	return 0;
 }
 
-static int check_again(struct server *s, struct submit_work *w, const char **code, struct err *err)
+/* All of its jobs are there. */
+static void accepted(struct server *s, struct submit_work *w)
 {
-	int64_t ahead = 0;
-	int rc = 0;
-
-	for (size_t i = 0; i < w->jobs.n && rc == 0; i++) {
-		const struct submission *x = &w->jobs.v[i];
-		rc = submit_check(s, &w->who, x, ahead, code, err);
-		if (rc < 0)
-			return err_prefix(err, rc, "jobs[%zu]", i);
-		ahead += x->spec->array ? x->array.count : 1;
-	}
-	return 0;
-}
-
-static void accept_all(struct server *s, struct submit_work *w)
-{
-	w->first = s->jobs->next_number;
 	for (size_t i = 0; i < w->jobs.n; i++) {
 		w->special |= w->jobs.v[i].spec->kind != KIND_COMMON;
-		submit(s, &w->jobs.v[i], i ? &w->jobs.v[i - 1] : NULL);
-		if (w->jobs.v[i].spec->priority)
-			s->jobs->priorities = true;
+		s->jobs->priorities |= w->jobs.v[i].spec->priority != 0;
 	}
-	if (w->keyed)
-		key_keep(s, w->r, &w->who, w->key, w->jobs.v, w->jobs.n, w->first);
 	if (s->jobs->priorities)
 		reorder_later(s, word_add(s, w->who.user));
 	if (w->special) { /* whether its deadline is kept is said at once */
@@ -363,6 +355,16 @@ static void accept_all(struct server *s, struct submit_work *w)
 		json_open_array(&w->j, "jobs");
 	}
 	w->phase = SUBMIT_WRITE;
+}
+
+static void accept_all(struct server *s, struct submit_work *w)
+{
+	w->first = s->jobs->next_number;
+	for (size_t i = 0; i < w->jobs.n; i++)
+		submit(s, &w->jobs.v[i], i ? &w->jobs.v[i - 1] : NULL);
+	if (w->keyed)
+		key_keep(s, w->r, &w->who, w->key, w->jobs.v, w->jobs.n, w->first);
+	accepted(s, w);
 }
 
 /* Whether there is more of the answer to write; else it has been given. */
@@ -462,50 +464,147 @@ static int read_next(struct server *s, struct submit_work *w, const char **code,
 	return rest_read(text, n, w->at, w->jobs.n, err);
 }
 
+static bool is_before(const struct spec *p)
+{
+	struct depends d = {0};
+	bool found = false;
+
+	if (p->depend && depends_parse(p->depend, &d, NULL) == 0)
+		for (uint32_t i = 0; i < d.n; i++)
+			found |= depend_is_before(d.v[i].type);
+	depends_fini(&d);
+	return found;
+}
+
+/* The record of one more; false: there is none. */
+static bool record_next(struct server *s, struct submit_work *w)
+{
+	size_t i = w->staged;
+
+	if (i == w->jobs.n)
+		return false;
+	if (i == 0)
+		w->first = intake_open(s, w->jobs.v, w->jobs.n, &w->id);
+	w->before |= is_before(w->jobs.v[i].spec);
+	intake_stage(s, w->first + i, &w->jobs.v[i], i ? &w->jobs.v[i - 1] : NULL);
+	w->staged++;
+	return true;
+}
+
+static void begin_next(struct server *s, struct submit_work *w)
+{
+	const struct submission *x = &w->jobs.v[w->begun];
+
+	if (!intake_begin(s, w->first + w->begun, x, w->id, &w->done)) {
+		w->id += (uint32_t)submission_count(x);
+		w->done = 0;
+		w->begun++;
+	}
+	if (w->begun < w->jobs.n)
+		return;
+	s->slices->accepted = false;
+	s->slices->submitting = NULL;
+	accepted(s, w);
+}
+
+/* From this turn's commit on all are accepted. */
+static void accept_staged(struct server *s, struct submit_work *w)
+{
+	const char *code = "refused";
+	int rc = 0;
+
+	for (size_t i = 0; i < w->jobs.n && w->before && rc == 0; i++) { /* those may have started meanwhile */
+		rc = depend_check(s, &w->who, w->jobs.v[i].spec, &w->err);
+		if (rc < 0)
+			err_prefix(&w->err, rc, "jobs[%zu]", i);
+	}
+	if (rc < 0) {
+		w->code = code;
+		w->phase = SUBMIT_UNDO;
+		return;
+	}
+	intake_close(s, w->first);
+	if (w->keyed)
+		key_keep(s, w->r, &w->who, w->key, w->jobs.v, w->jobs.n, w->first);
+	w->phase = SUBMIT_BEGIN;
+	s->slices->accepted = true;
+	while (w->before && w->phase == SUBMIT_BEGIN) /* others wait for them from now on */
+		begin_next(s, w);
+}
+
+/* Always true, but for the last one. */
+static bool undo_next(struct server *s, struct submit_work *w)
+{
+	if (w->staged > 0) {
+		w->staged--;
+		intake_unstage(s, w->first + w->staged, &w->jobs.v[w->staged]);
+		return true;
+	}
+	intake_close(s, w->first);
+	return submit_refuse(s, w, w->code, &w->err);
+}
+
+static bool read_step(struct server *s, struct submit_work *w)
+{
+	const char *code = "bad_request";
+	struct err err;
+	int rc = read_next(s, w, &code, &err);
+
+	if (rc < 0)
+		return submit_refuse(s, w, code, &err);
+	if (rc == 0)
+		w->phase = SUBMIT_STAGE;
+	return true;
+}
+
 static bool submit_step(struct server *s, struct work *work)
 {
 	struct submit_work *w = (struct submit_work *)work;
 	const struct submission_key *known = w->keyed ? subkey_find(s, w->who.uid, w->key) : NULL;
-	const char *code = "bad_request";
-	struct err err;
-	int rc;
 
-	if (w->phase == SUBMIT_WRITE) {
-		work->waits = w->special && s->turn->undecided;
-		return work->waits || write_one(s, w);
+	if (s->slices->submitting != w && w->phase <= SUBMIT_STAGE) {
+		if (s->slices->submitting) { /* it may have the same key; and memory is for one */
+			work->waits = true;
+			return true;
+		}
+		s->slices->submitting = w;
 	}
-	if (s->slices->submitting && s->slices->submitting != w) { /* it may have the same key; and memory is for one */
-		work->waits = true;
-		return true;
-	}
-	s->slices->submitting = w;
-	if (known) {
+	if (known && w->phase <= SUBMIT_STAGE) {
 		repeat(s, w->r, known, w->bulk);
 		submit_free(s, w);
 		return false;
 	}
-	rc = read_next(s, w, &code, &err);
-	if (rc == 0 && w->slices > 0)
-		rc = check_again(s, w, &code, &err);
-	if (rc < 0)
-		return submit_refuse(s, w, code, &err);
-	if (rc == 0) {
-		accept_all(s, w);
-		s->slices->submitting = NULL;
+	switch (w->phase) {
+	case SUBMIT_READ:
+		return read_step(s, w);
+	case SUBMIT_STAGE:
+		if (!record_next(s, w))
+			accept_staged(s, w);
+		return true;
+	case SUBMIT_BEGIN:
+		begin_next(s, w);
+		return true;
+	case SUBMIT_WRITE:
+		work->waits = w->special && s->turn->undecided;
+		return work->waits || write_one(s, w);
+	case SUBMIT_UNDO:
+		return undo_next(s, w);
 	}
-	return true;
+	return false;
 }
 
 static void submit_pause(struct server *s, struct work *work)
 {
-	((struct submit_work *)work)->slices++;
 }
 
+/* The mark of one that was not accepted stays, and recovery drops what it covers. */
 static void submit_stop(struct server *s, struct work *work, const char *why)
 {
 	struct submit_work *w = (struct submit_work *)work;
 
-	if (w->phase == SUBMIT_READ)
+	while (w->phase == SUBMIT_BEGIN) /* they are jobs already */
+		begin_next(s, w);
+	if (w->phase != SUBMIT_WRITE)
 		http_error(w->r, 503, "unavailable", "Nothing was submitted (%s). Try again later.", why);
 	else
 		http_error(
@@ -530,6 +629,16 @@ static bool same_is_read(const struct server *s, const struct submit_work *w)
 {
 	return w->keyed && s->slices->submitting && s->slices->submitting->keyed &&
 	       s->slices->submitting->who.uid == w->who.uid && strcmp(s->slices->submitting->key, w->key) == 0;
+}
+
+/* Few submissions, but of many jobs. */
+static bool is_wide(const struct server *s, const struct submit_work *w)
+{
+	int64_t count = 0;
+
+	for (size_t i = 0; i < w->jobs.n; i++)
+		count += submission_count(&w->jobs.v[i]);
+	return count > (s->slices->slice_steps ? 1 : WIDE);
 }
 
 static void submit_now(struct server *s, struct submit_work *w)
@@ -561,6 +670,11 @@ static void submit_now(struct server *s, struct submit_work *w)
 			submit_refuse(s, w, code, &err);
 			return;
 		}
+		if (is_wide(s, w)) {
+			w->phase = SUBMIT_STAGE;
+			work_add(s, &w->work, &submit_kind);
+			return;
+		}
 		accept_all(s, w);
 		if (w->special && s->turn->undecided) /* that takes another turn */
 			work_add(s, &w->work, &submit_kind);
@@ -583,7 +697,8 @@ void api_submit(struct server *s, struct http_request *r, const struct asker *wh
 	w->keyed = keyed > 0;
 	if (keyed < 0)
 		submit_refuse(s, w, "bad_request", &err);
-	else if ((n > LARGE || same_is_read(s, w)) && is_list(text, n, &w->at) && !skip(text, n, &(size_t){w->at}, "]"))
+	else if ((n > (s->slices->slice_steps ? 0 : LARGE) || same_is_read(s, w)) && is_list(text, n, &w->at) &&
+		 !skip(text, n, &(size_t){w->at}, "]"))
 		submit_large(s, w);
 	else
 		submit_now(s, w);

@@ -407,7 +407,6 @@ void submission_begun(struct server *s, uint64_t number, const struct spec *p, u
 static void begin(struct server *s, uint32_t id)
 {
 	s->jobs->entries.v[id].fresh = true;
-	total_count(s, s->jobs->entries.v[id].spec, 1);
 	sched_submit(s->sched, id, s->clock->now);
 	block_begin(s, id);
 }
