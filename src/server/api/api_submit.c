@@ -96,16 +96,19 @@ void scratch_fill(struct server *s, const struct spec *p)
 static void memory_warn(const struct server *s, const struct spec *p, struct json *j)
 {
 	const struct request *r = &s->cluster->requests.v[p->request];
-	int64_t real = (int64_t)sysconf(_SC_PHYS_PAGES) * (sysconf(_SC_PAGESIZE) / 1024), most = 0, nodes = 0;
+	int64_t real, most = 0, nodes = 0;
 	char need[32], share[32], text[200];
 
-	for (size_t i = 0; i < s->hosts->nodes.n; i++)
-		nodes += !s->hosts->nodes.v[i].joined;
 	for (uint32_t i = 0; i < r->nfrags; i++) {
 		int64_t n = s->cluster->shapes.v[r->frag[i].shape].need.v[RES_MEM];
 		most = n > most ? n : most;
 	}
-	if (s->instance->real || nodes == 0 || most <= real / nodes)
+	if (s->instance->real || most == 0) /* mostly, and the others take a system call and all nodes */
+		return;
+	real = (int64_t)sysconf(_SC_PHYS_PAGES) * (sysconf(_SC_PAGESIZE) / 1024);
+	for (size_t i = 0; i < s->hosts->nodes.n; i++)
+		nodes += !s->hosts->nodes.v[i].joined;
+	if (nodes == 0 || most <= real / nodes)
 		return;
 	snprintf(text, sizeof text,
 		 "it requests %s of memory on one node, but the share of a virtual node of this machine is %s",
@@ -380,6 +383,7 @@ static bool write_one(struct server *s, struct submit_work *w)
 		forgotten_write(s, &w->j, number, a != NULL);
 	if (json_is_array(w->body)) /* bit by bit, since there may be much */
 		json_array_set_new(w->body, w->written - 1, json_null());
+	submission_fini(&w->jobs.v[w->written - 1]);
 	if (w->written < w->jobs.n)
 		return true;
 	if (w->bulk) {
