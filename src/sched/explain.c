@@ -241,7 +241,7 @@ static void explain(struct sched *s, uint32_t id, struct reason *r)
 		r->why = WHY_LIMIT;
 		return;
 	}
-	if (job->waiting < WAITING_LINE && job->kind == KIND_COMMON)
+	if (job->waiting != WAITING_NONE && job->kind == KIND_COMMON)
 		length = queue_get(s, id)->length;
 	mark = plan_begin(s->p);
 	if (plan_holds(s->p, id)) {

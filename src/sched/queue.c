@@ -104,7 +104,7 @@ size_t queue_size(const struct sched *s)
 
 static bool queue_has(const struct sched *s, uint32_t job)
 {
-	return cluster_job(s->c, job)->waiting < WAITING_LINE;
+	return cluster_job(s->c, job)->waiting != WAITING_NONE && !queue_get(s, job)->line;
 }
 
 /* With nobody who starts jobs, thousands may come and leave again before a cycle. */
@@ -158,30 +158,33 @@ static bool queue_retire(struct sched *s, uint32_t id, struct waiting *ret)
 {
 	struct job *job = cluster_job(s->c, id);
 
-	if (job->waiting == WAITING_LINE) {
-		job->waiting = WAITING_NONE;
-		s->line.in_line--;
-	}
 	if (job->waiting == WAITING_NONE)
 		return false;
 	*ret = s->line.waiting.v[job->waiting];
-	if (s->due_dates)
+	if (s->due_dates && !ret->line)
 		history_unwait(s, job, ret->pred);
 	vec_push(&s->line.spare, job->waiting);
 	job->waiting = WAITING_NONE;
 	return true;
 }
 
+/* Out of the sorted arrays, and of the wide ones. */
+static void queue_take_out(struct sched *s, const struct waiting *w)
+{
+	if (!w->sorted)
+		return;
+	queue_drop(s, w, s->line.scanned);
+	for (size_t i = 0; i < s->line.wide.n; i++)
+		if (s->line.wide.v[i] == w->job)
+			vec_remove(&s->line.wide, i);
+}
+
 void queue_remove(struct sched *s, uint32_t id)
 {
 	struct waiting w;
 
-	if (!queue_retire(s, id, &w) || !w.sorted)
-		return;
-	queue_drop(s, &w, s->line.scanned);
-	for (size_t i = 0; i < s->line.wide.n; i++)
-		if (s->line.wide.v[i] == w.job)
-			vec_remove(&s->line.wide, i);
+	if (queue_retire(s, id, &w))
+		queue_take_out(s, &w);
 }
 
 /* ---- limits ---- */
@@ -196,7 +199,7 @@ static uint64_t job_shape(const struct job *job)
 
 void queue_line_up(struct sched *s, uint32_t id)
 {
-	struct job *job = cluster_job(s->c, id);
+	const struct job *job = cluster_job(s->c, id);
 
 	if (!queue_has(s, id)) /* it is being started */
 		return;
@@ -208,10 +211,18 @@ void queue_line_up(struct sched *s, uint32_t id)
 	}
 	if (s->head == id)
 		s->head = JOB_NONE;
-	queue_remove(s, id);
-	job->waiting = WAITING_LINE;
-	s->line.in_line++;
+	struct waiting *w = queue_get(s, id);
+	queue_take_out(s, w);
+	w->sorted = w->fresh = false;
+	w->line = true;
+	if (s->due_dates)
+		history_unwait(s, job, w->pred);
 	limits_wait(s->limits, job->limits, job_shape(job), llround(job->rank * 1e6), id);
+}
+
+bool queue_in_line(const struct sched *s, uint32_t job)
+{
+	return cluster_job(s->c, job)->waiting != WAITING_NONE && queue_get(s, job)->line;
 }
 
 static bool line_leave(void *context, uint32_t id)
@@ -219,10 +230,16 @@ static bool line_leave(void *context, uint32_t id)
 	struct sched *s = context;
 	const struct job *job = cluster_job(s->c, id);
 
-	if (job->waiting != WAITING_LINE)
+	if (!queue_in_line(s, id))
 		return false;
-	s->line.in_line--;
-	queue_add(s, id);
+
+	struct waiting *w = queue_get(s, id);
+	w->line = false;
+	w->fresh = true;
+	if (s->due_dates)
+		history_wait(s, job, w->pred);
+	vec_push(&s->line.came, id);
+	vec_push(&s->line.fresh, id);
 	if (s->starving)
 		patience_begin(s, job);
 	return true;

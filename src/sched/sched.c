@@ -136,7 +136,7 @@ const struct sched_stats *sched_stats(const struct sched *s)
 
 size_t sched_waiting(const struct sched *s)
 {
-	return queue_size(s) + s->special.n + s->line.in_line;
+	return queue_size(s) + s->special.n;
 }
 
 /* A job gives back what it holds in the plan. */

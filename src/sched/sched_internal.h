@@ -11,9 +11,7 @@
 #include "rules/limit.h"
 #include "sched/sched.h"
 
-/* job.waiting of a job that has no record in the queue; and of one that waits in a line of its limits. */
-#define WAITING_NONE UINT32_MAX
-#define WAITING_LINE (UINT32_MAX - 1)
+#define WAITING_NONE UINT32_MAX /* job.waiting of a job that has no record in the queue */
 
 /* A waiting common job. */
 struct waiting {
@@ -24,6 +22,7 @@ struct waiting {
 	uint32_t job;
 	bool sorted; /* it is in the sorted arrays; else among those that came */
 	bool fresh;  /* it came since the last cycle */
+	bool line;   /* it waits for its limits to allow another: it is out of the arrays, and keeps its keys */
 };
 
 /* What a scan of the queue reads, contiguous. */
@@ -91,7 +90,6 @@ struct line {
 	entry_vec by_key;	     /* all waiting common jobs in the policy's order */
 	entry_vec by_fill;	     /* the same in backfill order, when that is another one */
 	VEC(struct waiting) left;    /* left the queue and are still in those arrays, until queue_settle() ... */
-	size_t in_line;		     /* common jobs that wait for a limit to allow another (limits) */
 	job_vec came;		     /* ... and those that are not in them yet, with some that have left again */
 	size_t scanned;		     /* the position that a scan of one of them has come to */
 	entry_vec by_due;	     /* the same by due date (due.c) */
@@ -196,6 +194,7 @@ double order_key(const struct sched *s, enum queue_order order, const struct job
 bool cycle_tired(struct sched *s);
 /* Out of the queue into the line of its limits, which are reached. */
 void queue_line_up(struct sched *s, uint32_t job);
+bool queue_in_line(const struct sched *s, uint32_t job);
 void queue_offer(struct sched *s); /* back into the queue, as limits allow */
 
 /* pass.c: common jobs */

@@ -134,7 +134,7 @@ void special_starve(struct sched *s)
 		const struct job *job = cluster_job(s->c, (uint32_t)x.tie);
 		heap_pop(&s->line.patience, &x);
 		if (job->state != STATE_CANDIDATE || job->kind != KIND_COMMON || job->attempt != x.value ||
-		    job->waiting == WAITING_LINE) /* that is not the scheduler's fault */
+		    queue_in_line(s, job->id)) /* that is not the scheduler's fault */
 			continue;
 		if (plan_holds(s->p, job->id))
 			pass_drop_reservations(s); /* its own was a transient one */
