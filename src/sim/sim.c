@@ -20,6 +20,7 @@ struct sim {
 	struct sched *sched;
 	const struct sim_options *o;
 	struct terms terms;
+	bool as_server; /* it decides again when jobs have been started, as the server does when it hears of that */
 	struct outcome *outcome;
 	struct heap ends;   /* (end, job | attempt) of running jobs */
 	VEC(int64_t) index; /* job id -> position in the workload */
@@ -147,7 +148,7 @@ static void cycle(struct sim *m)
 		done = sched_cycle(m->sched, m->now);
 		for (size_t i = 0; i < m->id.n; i++)
 			sched_started(m->sched, m->id.v[i], m->now);
-	} while (open_gate(m) || !done);
+	} while (open_gate(m) || !done || (m->as_server && m->id.n));
 	if (m->o->check) {
 		plan_check(m->p);
 		for (uint32_t i = 0; i < m->c->njobs; i++)
@@ -319,6 +320,7 @@ int sim_run(const struct workload *w, const struct policy *policy, const struct 
 	m.p = plan_create(m.c);
 	m.sched = sched_create(m.c, m.p, &altered);
 	terms_init(&m.terms, w, o->site, m.sched);
+	m.as_server = o->site || w->terms.n;
 	m.outcome = mem_zalloc(sizeof *m.outcome * (w->jobs.n + 1));
 	for (size_t i = 0; i < w->jobs.n; i++) {
 		const struct wjob *j = &w->jobs.v[i];

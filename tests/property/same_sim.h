@@ -1,0 +1,14 @@
+/*
+ * same_sim.h - the simulator's side of test_same.c: the server and the simulator each have a struct outcome.
+ */
+#ifndef PROPERTY_SAME_SIM_H
+#define PROPERTY_SAME_SIM_H
+
+#include "core/cluster.h"
+#include "rules/queue.h"
+
+/* Simulates a workload file, and leaves the starts of its n jobs in `ret`, -1: it never ran. */
+int same_simulate(const char *path, const char *policy, const char *machine, const struct ruleset *site,
+		  const struct settings *settings, int64_t *ret, int64_t n, struct err *err);
+
+#endif
