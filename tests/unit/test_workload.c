@@ -267,6 +267,12 @@ static void workfile_mistakes(void **state)
 	refused(HEAD "at=9 procs=1 run=1 type=Q deadline=8\n", "before the submission");
 	refused(HEAD "at=0 procs=1 run=1 type=Q deadline=9 powers=q_exec\n", "type E only");
 	refused(HEAD "at=0 procs=1 run=1 type=E deadline=9 powers=sudo\n", "must be a list of");
+	refused(HEAD "at=0 procs=1 run=1 queue=\n", "a name must follow");
+	refused(HEAD "at=0 procs=1 run=1 array=1-\n", "line 2: array=1-");
+	refused(HEAD "at=0 procs=1 run=1 array=1-3 array=1\n", "array= is said twice");
+	refused(HEAD "at=0 procs=1 run=1 depend=beforeok:1\n", "must be of after");
+	refused(HEAD "at=0 procs=1 run=1 hold=maybe\n", "line 2: hold=maybe");
+	refused(HEAD "at=0 procs=1 run=1 exit=256\n", "from 1 to 255");
 }
 
 static void identical(const struct workload *a, const struct workload *b)
@@ -298,6 +304,49 @@ static struct workload *written_and_read(const struct workload *w)
 	struct workload *again = good(text, RULES_SITE);
 	free(text);
 	return again;
+}
+
+/* Queues, arrays, dependencies, holds: an array's line is as many jobs, and comes back as one line. */
+static void workfile_terms(void **state)
+{
+	static const char text[] = "#shunt-workload 1\nmachine nodes:2x4\n"
+				   "at=5 req=ncpus=1 run=9 array=2,4,6%2 queue=fast\n"
+				   "at=7 req=ncpus=1 run=9 depend=afterok:1[],after:1[4] start=+10 hold=60 exit=3\n"
+				   "at=8 req=ncpus=1 run=9 hold=forever\n";
+	struct workload *w = good(text, RULES_SITE), *again;
+	char *first, *second;
+	size_t n;
+	FILE *f;
+
+	(void)state;
+	assert_int_equal(w->jobs.n, 5);
+	assert_int_equal(w->terms.n, 3);
+	for (uint32_t i = 0; i < 3; i++) {
+		assert_int_equal(w->jobs.v[i].id, i + 1);
+		assert_int_equal(w->jobs.v[i].element, i);
+		assert_int_equal(w->jobs.v[i].terms, 1);
+	}
+	assert_string_equal(w->terms.v[0].queue, "fast");
+	assert_int_equal(w->terms.v[0].array.limit, 2);
+	assert_int_equal(w->jobs.v[3].id, 4);
+	assert_string_equal(w->terms.v[1].depend, "afterok:1[],after:1[4]");
+	assert_int_equal(w->terms.v[1].start, 17);
+	assert_int_equal(w->terms.v[1].release, 60);
+	assert_int_equal(w->terms.v[1].exit, 3);
+	assert_true(w->terms.v[2].release == TIME_NEVER);
+	f = open_memstream(&first, &n);
+	workfile_write(w, f);
+	fclose(f);
+	again = good(first, RULES_SITE);
+	f = open_memstream(&second, &n);
+	workfile_write(again, f);
+	fclose(f);
+	assert_string_equal(strchr(first, 'm'), strchr(second, 'm'));
+	assert_int_equal(again->jobs.n, 5);
+	free(first);
+	free(second);
+	workload_destroy(again);
+	workload_destroy(w);
 }
 
 static int64_t cpus(const struct workload *w, const struct wjob *j)
@@ -451,6 +500,7 @@ int main(void)
 		cmocka_unit_test(shaking_moves_deadlines_along),
 		cmocka_unit_test(workfile_words),
 		cmocka_unit_test(workfile_mistakes),
+		cmocka_unit_test(workfile_terms),
 		cmocka_unit_test(oscar_models),
 		cmocka_unit_test(oscar_experiments_share_their_jobs),
 		cmocka_unit_test(oscar_of_one_job_ends),
