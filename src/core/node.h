@@ -87,6 +87,16 @@ static inline bool node_joined(const struct node_life *life)
 	return life->link != LINK_NONE;
 }
 
+static inline bool node_leaving(const struct node_life *life)
+{
+	return life->service == SERVICE_LEAVING;
+}
+
+static inline bool node_gone(const struct node_life *life)
+{
+	return life->service == SERVICE_GONE;
+}
+
 /* Nothing new is started there since its agent is not heard. */
 static inline bool node_unheard(const struct node_life *life)
 {

@@ -357,6 +357,7 @@ static int prepare(struct server *s, struct err *err)
 	listener.opened = on_opened;
 	s->hosts->stream = stream_taken;
 	s->post->show = stream_event;
+	s->post->show_life = stream_life;
 	clock_read(s);
 	s->instance->boot = hash_bytes(boot_id(boot), strlen(boot)) & INT64_MAX; /* as JSON has numbers */
 	s->stats->began = s->clock->now;
@@ -399,7 +400,7 @@ static int bring_up(struct server *s, struct err *err)
 	s->realm->lead_us = s->clock->boot_us;
 	recover_defaults(s);
 	for (uint32_t i = 0; i < s->hosts->nodes.n; i++) {
-		if (s->hosts->nodes.v[i].gone && !s->hosts->nodes.v[i].mentioned)
+		if (node_gone(&s->hosts->nodes.v[i].life) && !s->hosts->nodes.v[i].mentioned)
 			store_drop_object(s->store, "node", names_get(&s->cluster->node_names, i));
 		else
 			world_node_store(s, i);

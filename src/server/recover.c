@@ -45,6 +45,7 @@
 #include "server/life/block.h"
 #include "server/life/dispatch.h"
 #include "server/life/intake.h"
+#include "server/life/lives.h"
 #include "server/life/order.h"
 #include "server/life/submit.h"
 #include "server/life/walltime.h"
@@ -168,6 +169,13 @@ static int restore_array(struct recovery *r, uint64_t number, struct spec *p, st
 	}
 	array_fini(&spec);
 	return 0;
+}
+
+static int on_life(void *context, const struct store_life *e, struct err *err)
+{
+	struct recovery *r = context;
+
+	return life_restore(r->s, e, err);
 }
 
 static int on_job(void *context, uint64_t key, const char *head, struct err *err)
@@ -475,12 +483,19 @@ static void legacy_end(struct server *s, uint64_t key, struct spec *p)
 int recover(struct server *s, struct err *err)
 {
 	struct recovery r = {.s = s};
-	struct store_reader reader = {
-		.object = on_object, .job = on_job, .event = on_event, .damaged = on_damaged, .context = &r};
+	struct store_reader reader = {.object = on_object,
+				      .job = on_job,
+				      .event = on_event,
+				      .damaged = on_damaged,
+				      .context = &r,
+				      .life = on_life};
 	int rc = store_read(s->store, &reader, err);
 
 	if (rc < 0)
 		return rc;
+	if (s->jobs->next_seq == 0)
+		s->jobs->next_seq = 1;
+	lives_settle(s);
 	world_begin(s);
 	s->instance->rebooted = r.rebooted;
 	s->realm->join_floor = s->hosts->next_join ? s->hosts->next_join : 1;
@@ -490,8 +505,6 @@ int recover(struct server *s, struct err *err)
 	intake_recovered(s, &r.intake);
 	if (s->jobs->next_script <= r.highest_script)
 		s->jobs->next_script = r.highest_script + 1;
-	if (s->jobs->next_seq == 0)
-		s->jobs->next_seq = 1;
 	plan_advance(s->plan, s->clock->now);
 	block_limits(s);
 	restore_entries(s);
@@ -543,6 +556,7 @@ void recover_defaults(struct server *s)
 	attrs_write(&q->attrs, &j);
 	json_close_object(&j);
 	store_put_object(s->store, "queue", "batch", text.text);
+	life_record(s, "queue", "batch", "created", &(struct cause){.who = BY_SERVER});
 	strbuf_clear(&text);
 	json_init(&j, &text, false);
 	json_open_object(&j, NULL);
@@ -555,7 +569,7 @@ void recover_defaults(struct server *s)
 /* Whether its script was to run on this machine. */
 static bool begins_here(const struct server *s, const struct attempt *t)
 {
-	return !t || t->nfrags == 0 || !s->hosts->nodes.v[t->node[0]].joined;
+	return !t || t->nfrags == 0 || !node_joined(&s->hosts->nodes.v[t->node[0]].life);
 }
 
 /* One that was under way, or lingered. */

@@ -311,7 +311,7 @@ static void op_admin(struct history *h)
 
 	snprintf(path, sizeof path, "/v1/queues/%s", PICK(h, "batch", "fast", "slow"));
 	snprintf(value, sizeof value, "%d", (int)below(h, 5));
-	switch (below(h, 8)) {
+	switch (below(h, 11)) {
 	case 0:
 		attribute(h, "/v1/server", "max_running", value);
 		break;
@@ -333,6 +333,19 @@ static void op_admin(struct history *h)
 	case 6:
 		ask(h, getuid(), "PATCH", PICK(h, "/v1/nodes/n1", "/v1/nodes/n3"), "{\"offline\":%s,\"note\":\"x\"}",
 		    PICK(h, "true", "false"));
+		break;
+	case 7:
+		ask(h, getuid(), "PATCH", PICK(h, "/v1/nodes/n1", "/v1/nodes/n2"), "{\"drain_at\":%lld,\"note\":\"y\"}",
+		    (long long)(h->now_us / 1000000 + 1 + below(h, 600)));
+		break;
+	case 8:
+		ask(h, getuid(), "PATCH", PICK(h, "/v1/nodes/n1", "/v1/nodes/n2"), "%s",
+		    PICK(h, "{\"drain_at\":null}", "{\"note\":null}"));
+		break;
+	case 9:
+		ask(h, getuid(), PICK(h, "PUT", "DELETE"), "/v1/queues/extra", "{}");
+		attribute(h, PICK(h, "/v1/queues/extra", "/v1/queues/slow"), "enabled",
+			  PICK(h, "True", "True", "False"));
 		break;
 	default:
 		attribute(h, "/v1/server", "policy", PICK(h, "shunt", "easy", "conservative", "oscar"));
@@ -454,6 +467,16 @@ static void dump(struct history *h, struct strbuf *out)
 			job_see(h, s->jobs->arrays.v[i]->first, s->jobs->arrays.v[i], out);
 	see(h, "/v1/queues", out);
 	see(h, "/v1/nodes", out);
+	for (uint32_t n = 0; n < s->hosts->nodes.n; n++) {
+		const struct node_info *i = &s->hosts->nodes.v[n];
+		char path[64];
+		strbuf_printf(out, "  life %d %d %lld %lld drained %d leaves %lld\n", i->life.service, i->life.link,
+			      (long long)i->life.at, (long long)i->life.since, i->drained, (long long)i->leaves);
+		snprintf(path, sizeof path, "/v1/nodes/n%u/events", n + 1);
+		see(h, path, out);
+	}
+	see(h, "/v1/queues/slow/events", out);
+	see(h, "/v1/queues/extra/events", out);
 	see(h, "/v1/server", out);
 	if (h->loud)
 		for (uint32_t n = 0; n < s->plan->nnodes; n++)

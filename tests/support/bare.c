@@ -416,6 +416,7 @@ struct server *bare_open(const char *dir, const char *nodes)
 	snprintf(s->instance->where.state, sizeof s->instance->where.state, "%s", dir);
 	snprintf(s->instance->where.run, sizeof s->instance->where.run, "%s", dir);
 	s->post->show = stream_event;
+	s->post->show_life = stream_life;
 	conf_init(s->conf);
 	assert(conf_set(s->conf, "nodes", nodes, &err) == 0);
 	conf_set(s->conf, "mail.program", "", NULL);

@@ -133,6 +133,8 @@ static void node_write(const struct server *s, struct json *j, uint32_t node)
 	json_text(j, "name", names_get(&s->cluster->node_names, node));
 	json_int(j, "cpus", s->cluster->nodes.v[node].total.v[RES_CPU]);
 	json_bool(j, "up", sched_node_open(s->sched, node));
+	if (s->hosts->nodes.v[node].life.at)
+		json_int(j, "drain_at", s->hosts->nodes.v[node].life.at);
 	json_close_object(j);
 }
 

@@ -24,12 +24,14 @@
 #include "server/api/api.h"
 #include "server/api/query.h"
 #include "server/base/asker.h"
+#include "server/base/clock.h"
 #include "server/base/instance.h"
 #include "server/base/post.h"
 #include "server/base/stats.h"
 #include "server/job/attempt.h"
 #include "server/job/failures.h"
 #include "server/job/jobs.h"
+#include "server/life/lives.h"
 #include "server/life/world.h"
 #include "server/link/nodes.h"
 #include "server/node/health.h"
@@ -43,8 +45,8 @@ void cluster_sum(const struct server *s, int64_t *ret_nodes, int64_t *ret_cpus, 
 {
 	*ret_nodes = *ret_cpus = *ret_used = 0;
 	for (uint32_t i = 0; i < s->hosts->nodes.n; i++) {
-		*ret_nodes += !s->hosts->nodes.v[i].gone;
-		*ret_cpus += s->hosts->nodes.v[i].gone ? 0 : s->cluster->nodes.v[i].total.v[RES_CPU];
+		*ret_nodes += !node_gone(&s->hosts->nodes.v[i].life);
+		*ret_cpus += node_gone(&s->hosts->nodes.v[i].life) ? 0 : s->cluster->nodes.v[i].total.v[RES_CPU];
 		*ret_used += world_cpus_used(s, i);
 	}
 }
@@ -155,7 +157,7 @@ static void node_show(const struct server *s, uint32_t node, struct json *j)
 	json_open_object(j, NULL);
 	json_text(j, "name", names_get(&s->cluster->node_names, node));
 	json_text(j, "state", node_state(s, node));
-	json_text(j, "kind", info->joined ? "joined" : "configured");
+	json_text(j, "kind", node_joined(&info->life) ? "joined" : "configured");
 	json_int(j, "cpus", n->total.v[RES_CPU]);
 	json_int(j, "cpus_used", world_cpus_used(s, node));
 	if (n->total.v[RES_MEM] < INT64_C(1) << 40)
@@ -170,7 +172,11 @@ static void node_show(const struct server *s, uint32_t node, struct json *j)
 		json_text(j, NULL, names_get(&s->cluster->feature_names, i));
 	json_close_array(j);
 	json_text(j, "class", info->class);
-	json_text(j, "note", info->gone ? "not in the configuration any more" : info->note);
+	if (info->life.at)
+		json_int(j, "drain_at", info->life.at);
+	else
+		json_text(j, "drain_at", NULL);
+	json_text(j, "note", node_gone(&info->life) ? "not in the configuration any more" : info->note);
 	if (health_out(info))
 		health_text(info, &health);
 	json_text(j, "health", info->unwell ? info->unwell : health.text);
@@ -199,6 +205,7 @@ struct node_change {
 	bool has_features;
 	const json_t *class; /* text or null */
 	int64_t cpus, gpus;  /* -1: all there are; -2: as it is */
+	int64_t drain;	     /* instant; 0: not at all; -1: as it is */
 };
 
 static int offline_read(const json_t *body, struct node_change *c, struct err *err)
@@ -266,14 +273,33 @@ static int limit_read(const json_t *body, const char *name, int64_t min, const s
 	return 0;
 }
 
-static int change_read(const struct node_info *n, const json_t *body, struct node_change *c, struct err *err)
+/* When it is to be out of service, or null: it stays. */
+static int drain_read(const struct server *s, const struct node_info *n, const json_t *body, struct node_change *c,
+		      struct err *err)
+{
+	const json_t *v = json_object_get(body, "drain_at");
+
+	c->drain = json_is_null(v) ? 0 : -1;
+	if (!v || json_is_null(v))
+		return 0;
+	if (!json_is_integer(v) || json_integer_value(v) <= s->clock->now)
+		return err_set(err, -EINVAL, "drain_at must be an instant after now (%lld), or null",
+			       (long long)s->clock->now);
+	if (!node_may(&n->life, NODE_DRAIN))
+		return err_set(err, -EINVAL, "the node is %s already", node_service_name(n->life.service));
+	c->drain = json_integer_value(v);
+	return 0;
+}
+
+static int change_read(const struct server *s, const struct node_info *n, const json_t *body, struct node_change *c,
+		       struct err *err)
 {
 	static const char *const agents[] = {"features", "class", "cpus", "gpus"};
 	const json_t *features = json_object_get(body, "features");
 	int rc = offline_read(body, c, err);
 
 	for (int i = 0; i < 4 && rc == 0; i++)
-		if (!n->joined && json_object_get(body, agents[i]))
+		if (!node_joined(&n->life) && json_object_get(body, agents[i]))
 			rc = err_set(err, -EINVAL, "%s of this node is in the server's configuration: change it there",
 				     agents[i]);
 	c->note = json_object_get(body, "note");
@@ -285,6 +311,8 @@ static int change_read(const struct node_info *n, const json_t *body, struct nod
 		rc = err_set(err, -EINVAL, "class must be of up to 63 letters, digits, '.', '-' and '_'");
 	if (rc == 0 && features)
 		rc = features_read(features, c, err);
+	if (rc == 0)
+		rc = drain_read(s, n, body, c, err);
 	if (rc == 0)
 		rc = limit_read(body, "cpus", 1, n->agent, &c->cpus, err);
 	if (rc == 0)
@@ -327,7 +355,51 @@ static int words_change(struct server *s, uint32_t node, struct node_change *c, 
 	return rc;
 }
 
-static int change_make(struct server *s, uint32_t node, struct node_change *c, struct err *err)
+/* In service or not, now or later. */
+static void service_change(struct server *s, uint32_t node, const struct node_change *c, const char *who)
+{
+	const struct node_life *life = &s->hosts->nodes.v[node].life;
+	struct cause why = {.who = who, .reason = json_string_value(c->note)};
+	bool changed = false;
+
+	if (c->offline == 0)
+		health_forget(s, node);
+	if (c->offline == 0 || (c->drain == 0 && life->service == SERVICE_CLOSING))
+		changed |= node_maybe(s, node, NODE_ONLINE, &why);
+	if (c->offline == 1)
+		changed |= node_maybe(s, node, NODE_OFFLINE, &why);
+	why.at = c->drain;
+	if (c->drain > 0)
+		changed |= node_maybe(s, node, NODE_DRAIN, &why);
+	if (changed)
+		world_node_gate(s, node);
+}
+
+/* Everything else that was changed, as an event: "class=big cpus=4". */
+static void alter_record(struct server *s, uint32_t node, const struct node_change *c, const char *who)
+{
+	struct strbuf text = {0};
+
+	if (c->has_features)
+		strbuf_printf(&text, " features=%s", strbuf_text(&c->features));
+	if (c->class)
+		strbuf_printf(&text, " class=%s", json_is_string(c->class) ? json_string_value(c->class) : "");
+	if (c->cpus != -2)
+		strbuf_printf(&text, " cpus=%s", c->cpus < 0 ? "all" : "");
+	if (c->cpus >= 0)
+		strbuf_printf(&text, "%lld", (long long)c->cpus);
+	if (c->gpus != -2)
+		strbuf_printf(&text, " gpus=%s", c->gpus < 0 ? "all" : "");
+	if (c->gpus >= 0)
+		strbuf_printf(&text, "%lld", (long long)c->gpus);
+	if (c->note && c->offline < 0 && c->drain < 0)
+		strbuf_printf(&text, " note=%s", json_is_string(c->note) ? json_string_value(c->note) : "");
+	if (text.n)
+		node_maybe(s, node, NODE_ALTER, &(struct cause){.who = who, .reason = text.text + 1});
+	strbuf_fini(&text);
+}
+
+static int change_make(struct server *s, uint32_t node, struct node_change *c, const char *who, struct err *err)
 {
 	struct node_info *n = &s->hosts->nodes.v[node];
 
@@ -337,30 +409,27 @@ static int change_make(struct server *s, uint32_t node, struct node_change *c, s
 		n->cpus_limit = c->cpus;
 	if (c->gpus != -2)
 		n->gpus_limit = c->gpus;
-	if (n->joined)
+	if (node_joined(&n->life))
 		node_resize(s, node);
 	if (c->note) {
 		free(n->note);
 		n->note = text_or_null(c->note);
 	}
-	if (c->offline == 0)
-		health_forget(s, node);
-	if (c->offline >= 0 && c->offline != n->offline) {
-		n->offline = c->offline;
-		world_node_gate(s, node);
-	}
+	service_change(s, node, c, who);
+	alter_record(s, node, c, who);
 	world_node_store(s, node);
 	return 0;
 }
 
-static void node_patch(struct server *s, struct http_request *r, uint32_t node)
+static void node_patch(struct server *s, struct http_request *r, const struct asker *w, uint32_t node)
 {
 	struct node_change c = {0};
 	struct strbuf out = {0};
 	struct err err;
 	json_t *body = api_body(r, &err);
 
-	if (!body || change_read(&s->hosts->nodes.v[node], body, &c, &err) < 0 || change_make(s, node, &c, &err) < 0) {
+	if (!body || change_read(s, &s->hosts->nodes.v[node], body, &c, &err) < 0 ||
+	    change_make(s, node, &c, w->user, &err) < 0) {
 		http_error(r, 400, "bad_request", "%s", err.text);
 	} else {
 		strbuf_puts(&out, "{}");
@@ -370,11 +439,11 @@ static void node_patch(struct server *s, struct http_request *r, uint32_t node)
 	json_decref(body);
 }
 
-static void node_delete(struct server *s, struct http_request *r, uint32_t node)
+static void node_delete(struct server *s, struct http_request *r, const struct asker *w, uint32_t node)
 {
 	struct strbuf out = {0};
 	struct err err;
-	int rc = agents_remove(s, node, query_number("/v1/nodes/*", r, "force", 0), &err);
+	int rc = agents_remove(s, node, query_number("/v1/nodes/*", r, "force", 0), w->user, &err);
 
 	if (rc < 0) {
 		http_error(r, rc == -EBUSY ? 409 : 400, rc == -EBUSY ? "bad_state" : "bad_request", "%s", err.text);
@@ -414,10 +483,10 @@ void api_nodes(struct server *s, struct http_request *r, const struct asker *w, 
 		http_error(r, 404, "unknown_node", "There is no node %.60s.", name);
 	} else if (strcmp(method, "PATCH") == 0) {
 		if (api_need(r, w, ROLE_OPERATOR))
-			node_patch(s, r, node);
+			node_patch(s, r, w, node);
 	} else if (strcmp(method, "DELETE") == 0) {
 		if (api_need(r, w, ROLE_MANAGER))
-			node_delete(s, r, node);
+			node_delete(s, r, w, node);
 	} else {
 		nodes_list(s, r, name ? &node : NULL);
 	}

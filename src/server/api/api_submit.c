@@ -107,7 +107,7 @@ static void memory_warn(const struct server *s, const struct spec *p, struct jso
 		return;
 	real = (int64_t)sysconf(_SC_PHYS_PAGES) * (sysconf(_SC_PAGESIZE) / 1024);
 	for (size_t i = 0; i < s->hosts->nodes.n; i++)
-		nodes += !s->hosts->nodes.v[i].joined;
+		nodes += !node_joined(&s->hosts->nodes.v[i].life);
 	if (nodes == 0 || most <= real / nodes)
 		return;
 	snprintf(text, sizeof text,

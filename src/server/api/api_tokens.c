@@ -323,7 +323,7 @@ static uint64_t join_before(struct server *s, const json_t *body, const char *na
 	if (!cert || !proof || pki_issued(s->realm->authority.cert, cert, NULL) < 0 ||
 	    pki_verify(cert, csr, strlen(csr), proof, strlen(proof), NULL) < 0 || pki_names(cert, &who, NULL) < 0 ||
 	    who.role != CERT_NODE || strcmp(who.name, name) != 0 || !names_find(&s->cluster->node_names, name, &node) ||
-	    !s->hosts->nodes.v[node].joined || s->hosts->nodes.v[node].join != who.join)
+	    !node_joined(&s->hosts->nodes.v[node].life) || s->hosts->nodes.v[node].join != who.join)
 		return 0;
 	return who.join;
 }
@@ -351,6 +351,7 @@ static void join(struct server *s, struct http_request *r, const json_t *body)
 	struct strbuf cert = {0};
 	struct err err;
 	uint64_t number;
+	char by[96];
 	int rc = token_check_join(s, text ? text : "", request_remote(r), &t, &err);
 
 	if (rc < 0) {
@@ -367,8 +368,9 @@ static void join(struct server *s, struct http_request *r, const json_t *body)
 		return;
 	}
 	strbuf_clear(&cert);
+	snprintf(by, sizeof by, "token j%llu of %.60s", (unsigned long long)t->number, t->user ? t->user : "?");
 	number = join_before(s, body, name, csr);
-	rc = agents_join(s, name, json_object_get(body, "facts"), &number, &err);
+	rc = agents_join(s, name, json_object_get(body, "facts"), by, &number, &err);
 	if (rc == 0)
 		rc = cluster_certify(s, csr, strlen(csr), name, number, &cert, &err);
 	if (rc < 0) {

@@ -29,6 +29,7 @@
 #include "server/job/entry.h"
 #include "server/job/jobs.h"
 #include "server/job/spec.h"
+#include "server/life/lives.h"
 #include "server/server.h"
 #include "server/site/tokens.h"
 #include "server/site/who.h"
@@ -40,7 +41,8 @@
 
 struct event_line {
 	uint64_t seq;
-	uid_t uid; /* whose job it is */
+	uid_t uid;   /* whose job it is */
+	bool common; /* of a node or a queue */
 	char *text;
 };
 
@@ -221,12 +223,31 @@ void stream_event(struct server *s, const struct store_event *e)
 	l = &s->audience->ring->line[s->audience->ring->n++ % RING];
 	free(l->text);
 	line_write(s, e, id, &text);
-	*l = (struct event_line){e->seq, s->jobs->entries.v[id].spec->uid, text.text};
+	*l = (struct event_line){.seq = e->seq, .uid = s->jobs->entries.v[id].spec->uid, .text = text.text};
+}
+
+/* For everybody: nodes and queues are no secret. */
+void stream_life(struct server *s, const struct store_life *e)
+{
+	struct strbuf text = {0}, data = {0};
+	struct event_line *l;
+	struct json j;
+
+	if (!s->audience->ring)
+		return;
+	json_init(&j, &data, false);
+	life_json(e, &j);
+	strbuf_printf(&text, "id: %llu\nevent: %s\ndata: %s\n\n", (unsigned long long)e->seq, e->kind,
+		      strbuf_text(&data));
+	l = &s->audience->ring->line[s->audience->ring->n++ % RING];
+	free(l->text);
+	*l = (struct event_line){.seq = e->seq, .common = true, .text = text.text};
+	strbuf_fini(&data);
 }
 
 static bool stream_sees(const struct stream *t, const struct event_line *l)
 {
-	return t->all || l->uid == t->who.uid;
+	return t->all || l->common || l->uid == t->who.uid;
 }
 
 static void stream_add(struct stream *t, const struct event_line *l)

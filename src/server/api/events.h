@@ -8,9 +8,11 @@ struct asker;
 struct http_request;
 struct server;
 struct store_event;
+struct store_life;
 struct strbuf;
 
 void api_events(struct server *s, struct http_request *r, const struct asker *w);
+void stream_life(struct server *s, const struct store_life *e);	  /* the same of a node or a queue */
 void stream_event(struct server *s, const struct store_event *e); /* remembered until the commit, then sent */
 void stream_flush(struct server *s);
 void stream_tick(struct server *s);

@@ -362,7 +362,7 @@ static bool ran_there(const struct server *s, uint32_t id, uint32_t *ret)
 	char name[256];
 
 	snprintf(name, sizeof name, "%.*s", (int)strcspn(host, "/"), host);
-	return names_find(&s->cluster->node_names, name, ret) && s->hosts->nodes.v[*ret].joined;
+	return names_find(&s->cluster->node_names, name, ret) && node_joined(&s->hosts->nodes.v[*ret].life);
 }
 
 static struct try *try_add(struct waiter *x)

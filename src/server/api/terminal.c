@@ -213,7 +213,7 @@ static bool is_on(const struct server *s, const char *tag, bool joined, uint32_t
 
 	if (!t || !s->jobs->entries.v[*ret].spec->interactive)
 		return false;
-	return joined ? t->node[0] == (int32_t)node : !s->hosts->nodes.v[t->node[0]].joined;
+	return joined ? t->node[0] == (int32_t)node : !node_joined(&s->hosts->nodes.v[t->node[0]].life);
 }
 
 static void on_near(void *context, const char *tag, int fd)

@@ -8,8 +8,15 @@
 #include "base/map.h"
 #include "plan/plan.h"
 
+/* Whose a retry is: value in agenda.retries. */
+enum {
+	TIMER_JOB,
+	TIMER_NODE,  /* a node that is tried again (failures.c) ... */
+	TIMER_CLOSE, /* ... or is to be out of service (life.c) */
+};
+
 struct agenda {
-	struct heap retries; /* (when, core id or node): failures.c */
+	struct heap retries; /* (when, core id or node, TIMER_...) */
 	struct heap ends;    /* (planned end, core id, attempt): overruns */
 	struct heap forgets; /* (when, core id): completed jobs to be forgotten */
 	struct heap kills;   /* (when, core id, attempt): SIGKILL if SIGTERM was not enough */

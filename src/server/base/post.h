@@ -12,6 +12,7 @@
 struct http_request;
 struct server;
 struct store_event;
+struct store_life;
 
 /* An answer that waits for the commit of what it tells. */
 struct reply_later {
@@ -38,6 +39,7 @@ struct post {
 	VEC(struct mail_later) mails;
 	/* Shows an event to those who watch, after the commit. */
 	void (*show)(struct server *s, const struct store_event *e);
+	void (*show_life)(struct server *s, const struct store_life *e);
 	VEC(char *) told; /* tags whose results this turn stores: forgotten after the commit */
 };
 

@@ -124,7 +124,7 @@ static void lease_set(const struct server *s, struct attempt *t)
 
 	t->grace = setting_of(s, p, "kill_delay");
 	for (uint32_t i = 0; i < t->nfrags; i++)
-		if (s->hosts->nodes.v[t->node[i]].joined && p->rerunnable)
+		if (node_joined(&s->hosts->nodes.v[t->node[i]].life) && p->rerunnable)
 			t->lease = attrs_number(s->attrs, "node_lost_after");
 }
 
@@ -366,7 +366,8 @@ bool attempt_lingers(const struct server *s, uint32_t id, uint32_t before)
 
 static const char *host_of(const struct server *s, int32_t node)
 {
-	return s->hosts->nodes.v[node].joined ? names_get(&s->cluster->node_names, (uint32_t)node) : HOST_HERE;
+	return node_joined(&s->hosts->nodes.v[node].life) ? names_get(&s->cluster->node_names, (uint32_t)node)
+							  : HOST_HERE;
 }
 
 int attempt_hosts(const struct server *s, const struct attempt *t, const char ***ret, int *part)

@@ -323,7 +323,8 @@ static void attempt_order(struct server *s, struct attempt *t)
 static bool attempt_reachable(const struct server *s, const struct attempt *t)
 {
 	for (uint32_t i = 0; i < t->nfrags; i++)
-		if (s->hosts->nodes.v[t->node[i]].joined && !agent_connected(&s->hosts->nodes.v[t->node[i]]))
+		if (node_joined(&s->hosts->nodes.v[t->node[i]].life) &&
+		    !agent_connected(&s->hosts->nodes.v[t->node[i]]))
 			return false;
 	return true;
 }

@@ -32,6 +32,7 @@
 #include "server/job/jobs.h"
 #include "server/job/spec.h"
 #include "server/life/block.h"
+#include "server/life/lives.h"
 #include "server/life/world.h"
 #include "server/node/health.h"
 #include "server/node/nodes.h"
@@ -109,8 +110,8 @@ bool failures_decide(struct server *s, uint32_t id, const struct failure *f, str
 	bool anew = !old || (f->lost && job->state == STATE_RUNNING && o &&
 			     s->clock->boot_us - o->began_us >= LONG_RUN * INT64_C(1000000));
 	uint32_t most = (uint32_t)attrs_number(s->attrs, "max_start_failures");
-	bool away = f->node != NODE_ANY && s->hosts->nodes.v[f->node].joined &&
-		    (s->hosts->nodes.v[f->node].down || !agent_connected(&s->hosts->nodes.v[f->node]));
+	bool away = f->node != NODE_ANY && node_joined(&s->hosts->nodes.v[f->node].life) &&
+		    (node_unheard(&s->hosts->nodes.v[f->node].life) || !agent_connected(&s->hosts->nodes.v[f->node]));
 	bool nowhere = !could_go_elsewhere(s, id, f->node);
 	bool own = f->lost ? !away : f->unclear; /* a host that went away is not the job's fault */
 
@@ -183,8 +184,8 @@ int64_t failures_node(const struct server *s, const struct attempt *t, const cha
 {
 	for (uint32_t i = 0; host && i < t->nfrags; i++) {
 		uint32_t node = (uint32_t)t->node[i];
-		if (strcmp(host,
-			   s->hosts->nodes.v[node].joined ? names_get(&s->cluster->node_names, node) : HOST_HERE) == 0)
+		if (strcmp(host, node_joined(&s->hosts->nodes.v[node].life) ? names_get(&s->cluster->node_names, node)
+									    : HOST_HERE) == 0)
 			return node;
 	}
 	return NODE_ANY;
@@ -235,6 +236,7 @@ static void health_judge(struct server *s, uint32_t node)
 		heap_push(&s->agenda->retries, h->until, node, TIMER_NODE);
 		health_text(&s->hosts->nodes.v[node], &text);
 		server_say(s, "node %s is unhealthy: %s", name, text.text);
+		node_maybe(s, node, NODE_FAIL, &(struct cause){.who = BY_SERVER, .reason = text.text});
 		strbuf_fini(&text);
 		world_node_gate(s, node);
 	} else if (!bad && h->until) { /* the jobs failed elsewhere as well */
@@ -327,8 +329,10 @@ void health_forget(struct server *s, uint32_t node)
 
 	if (!n->failing)
 		return;
-	if (n->failing->step)
+	if (n->failing->step) {
 		server_say(s, "node %s is healthy again", names_get(&s->cluster->node_names, node));
+		node_maybe(s, node, NODE_HEAL, &(struct cause){.who = BY_SERVER});
+	}
 	health_free(n->failing);
 	n->failing = NULL;
 	world_node_gate(s, node);
@@ -360,6 +364,10 @@ void failures_due(struct server *s)
 		heap_pop(&s->agenda->retries, &x);
 		if (x.value == TIMER_NODE) {
 			health_due(s, id);
+			continue;
+		}
+		if (x.value == TIMER_CLOSE) {
+			life_due(s, id);
 			continue;
 		}
 		if (!s->jobs->entries.v[id].spec || entry_ended(s, id) || entry_job(s, id)->state >= STATE_NOW)

@@ -70,7 +70,7 @@ static bool host_is_node(const struct server *s, uint32_t node, const char *host
 	const char *hostname;
 	size_t length = strlen(host);
 
-	if (!n->joined || n->gone || !n->agent)
+	if (!node_joined(&n->life) || !n->agent)
 		return false;
 	hostname = json_string_value(json_object_get(n->agent->facts, "hostname"));
 	return host_same(host, names_get(&s->cluster->node_names, node)) || (hostname && host_same(host, hostname)) ||

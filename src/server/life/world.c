@@ -184,7 +184,7 @@ static bool *nodes_usable(const struct server *s, uint32_t allowed)
 	bool *usable = mem_zalloc((s->hosts->nodes.n + 1) * sizeof *usable);
 
 	for (uint32_t i = 0; i < s->hosts->nodes.n; i++)
-		usable[i] = !s->hosts->nodes.v[i].gone && !s->hosts->nodes.v[i].leaving &&
+		usable[i] = !node_gone(&s->hosts->nodes.v[i].life) && !node_leaving(&s->hosts->nodes.v[i].life) &&
 			    nodeset_has(&s->cluster->nodesets.v[allowed], i);
 	return usable;
 }
@@ -223,6 +223,7 @@ void world_gates(struct server *s)
 {
 	for (uint32_t i = 0; i < s->hosts->nodes.n; i++) {
 		s->hosts->nodes.v[i].drained = false;
+		s->hosts->nodes.v[i].leaves = 0; /* the plan is new */
 		world_node_gate(s, i);
 	}
 }

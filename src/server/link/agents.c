@@ -26,6 +26,7 @@
 #include "net/link.h"
 #include "server/base/clock.h"
 #include "server/base/log.h"
+#include "server/life/lives.h"
 #include "server/link/agents.h"
 #include "server/link/nodes.h"
 #include "server/link/standby.h"
@@ -329,7 +330,7 @@ static bool readmit(struct visit *v, const json_t *hello)
 	struct err err;
 
 	link_peer(v->link, &who);
-	if (agents_join(s, who.name, json_object_get(hello, "facts"), &v->join, &err) < 0) {
+	if (agents_join(s, who.name, json_object_get(hello, "facts"), BY_SERVER, &v->join, &err) < 0) {
 		server_say(s, "node %s is newer than the store, and can't be taken in: %s", who.name, err.text);
 		refuse(v, 60, err.text);
 		return false;
@@ -359,7 +360,7 @@ void agents_link(struct server *s, struct link *l)
 		return;
 	}
 	if (who.role != CERT_NODE || !names_find(&s->cluster->node_names, who.name, &node) ||
-	    !s->hosts->nodes.v[node].joined || s->hosts->nodes.v[node].join != who.join) {
+	    !node_joined(&s->hosts->nodes.v[node].life) || s->hosts->nodes.v[node].join != who.join) {
 		server_say(s, "a host with the certificate of node %.60s, which is no node any more, was turned away",
 			   who.name);
 		refuse(v, -1, "this node was removed from the cluster");

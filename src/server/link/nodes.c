@@ -40,6 +40,7 @@
 #include "server/job/jobs.h"
 #include "server/job/spec.h"
 #include "server/life/dispatch.h"
+#include "server/life/lives.h"
 #include "server/life/world.h"
 #include "server/link/agents.h"
 #include "server/link/nodes.h"
@@ -150,18 +151,19 @@ static int join_check(struct server *s, const char *name, const json_t *facts, s
 
 	const struct node_info *n = &s->hosts->nodes.v[node];
 
-	if (!n->joined && !n->gone)
+	if (!node_joined(&n->life) && !node_gone(&n->life))
 		return err_set(err, -EEXIST, "the server's configuration has a node %s: join by another name", name);
 	if (agent_connected(n))
 		return err_set(err, -EEXIST, "a node %s is connected: join by another name, or remove that one first",
 			       name);
-	if (n->leaving || (n->gone && !world_node_past(s, node)))
+	if (node_leaving(&n->life) || (node_gone(&n->life) && !world_node_past(s, node)))
 		return err_set(err, -EEXIST, "the last jobs of an earlier node %s have not ended: try again later",
 			       name);
 	return 0;
 }
 
-int agents_join(struct server *s, const char *name, const json_t *facts, uint64_t *join, struct err *err)
+int agents_join(struct server *s, const char *name, const json_t *facts, const char *by, uint64_t *join,
+		struct err *err)
 {
 	struct res total = node_total(&(struct node_info){.cpus_limit = -1, .gpus_limit = -1}, facts);
 	struct node_info *n;
@@ -180,13 +182,12 @@ int agents_join(struct server *s, const char *name, const json_t *facts, uint64_
 	if (s->hosts->next_join <= *join)
 		s->hosts->next_join = *join + 1;
 	n = &s->hosts->nodes.v[node];
-	if (n->joined &&
+	if (node_joined(&n->life) &&
 	    n->join != *join) /* another machine, or one that has lost its key: the old one is worth nothing */
 		node_revoke(s, name, n->join, n->certified);
 	agent_free(n->agent);
 	n->agent = agent_create(s, facts);
-	n->joined = n->down = true;
-	n->gone = false;
+	node_happens(s, node, NODE_JOIN, &(struct cause){.who = by}, NULL);
 	n->join = *join;
 	n->certified = s->clock->now + s->conf->certificate_life;
 	n->leave_by = 0;
@@ -222,8 +223,7 @@ static void node_leave(struct server *s, uint32_t node)
 	free(n->unwell);
 	n->features = n->class = n->unwell = NULL;
 	n->cpus_limit = n->gpus_limit = -1;
-	n->joined = n->leaving = n->down = n->offline = false;
-	n->gone = true;
+	node_happens(s, node, NODE_GO, &(struct cause){.who = BY_SERVER}, NULL);
 	world_node_store(s, node);
 	world_node_size(s, node, &(struct res){0});
 	s->cluster->nodes.v[node].features = 0;
@@ -265,13 +265,13 @@ static void node_empty(struct server *s, const struct found *f)
 	}
 }
 
-int agents_remove(struct server *s, uint32_t node, bool force, struct err *err)
+int agents_remove(struct server *s, uint32_t node, bool force, const char *by, struct err *err)
 {
 	struct node_info *n = &s->hosts->nodes.v[node];
 	const char *name = names_get(&s->cluster->node_names, node);
 	struct found f = {.node = node};
 
-	if (!n->joined)
+	if (!node_joined(&n->life))
 		return err_set(err, -EINVAL, "node %s is in the server's configuration: change nodes there", name);
 	dispatch_withdraw(s, node);
 	attempts_each(s, find_one, &f);
@@ -284,11 +284,12 @@ int agents_remove(struct server *s, uint32_t node, bool force, struct err *err)
 			"%zu job%s on node %s: take it offline and wait for the end, or remove it by force, which ends them",
 			jobs, jobs == 1 ? " runs" : "s run", name);
 	}
-	n->leaving = true;
-	if (agent_connected(n) && !n->down) {
+	node_maybe(s, node, NODE_LEAVE, &(struct cause){.who = by, .reason = force ? "by force" : NULL});
+	if (agent_connected(n) && !node_unheard(&n->life)) {
 		node_empty(s, &f);
 	} else if (f.jobs.n) { /* away, or silent: whoever removes it by force says that nothing of it runs any more */
-		n->agent->lost = true;
+		node_maybe(s, node, NODE_LOSE,
+			   &(struct cause){.who = by, .reason = "removed by force while it was not connected"});
 		s->stats->hosts_lost++;
 		engine_host_lost(s->engine, name);
 	}
@@ -313,22 +314,20 @@ static void node_up(struct server *s, uint32_t node)
 
 	a->heard_us = s->clock->boot_us;
 	a->heard = s->clock->now;
-	a->lost = false;
 	s->hosts->agents_at = s->hosts->agents_at < s->clock->now + 1 ? s->hosts->agents_at : s->clock->now + 1;
-	if (n->down && a->met)
+	if (node_unheard(&n->life) && n->life.link != LINK_JOINED)
 		server_say(s, "node %s is up again", names_get(&s->cluster->node_names, node));
-	n->down = false;
+	node_maybe(s, node, NODE_CONNECT, &(struct cause){.reason = *a->address ? a->address : NULL});
 	world_node_gate(s, node);
 }
 
 void node_arrived(struct server *s, uint32_t node, const json_t *facts, bool moved)
 {
 	struct agent *a = s->hosts->nodes.v[node].agent;
-	bool news = !a->met || a->bye || moved;
+	bool news = a->bye || moved;
 
 	a->since = s->clock->now;
 	node_up(s, node);
-	a->met = true;
 	a->bye = false;
 	node_facts(s, node, facts);
 	if (news)
@@ -342,7 +341,7 @@ void node_heard(struct server *s, uint32_t node, const char *says)
 	bool well = !says || !*says;
 
 	snprintf(health, sizeof health, "%s", well ? "" : says);
-	if (n->down)
+	if (node_unheard(&n->life))
 		node_up(s, node);
 	n->agent->heard_us = s->clock->boot_us;
 	n->agent->heard = s->clock->now;
@@ -352,6 +351,7 @@ void node_heard(struct server *s, uint32_t node, const char *says)
 		   well ? "well again" : "unwell: ", health);
 	free(n->unwell);
 	n->unwell = well ? NULL : mem_strdup(health);
+	node_maybe(s, node, well ? NODE_HEAL : NODE_FAIL, &(struct cause){.reason = n->unwell});
 	world_node_gate(s, node);
 }
 
@@ -386,7 +386,7 @@ static int64_t lost_at(const struct server *s, uint32_t node)
 	int64_t after = attrs_number(s->attrs, "node_lost_after");
 	struct leases l = {.s = s, .node = node};
 
-	if (a->lost || a->bye || after <= 0)
+	if (s->hosts->nodes.v[node].life.link == LINK_LOST || a->bye || after <= 0)
 		return INT64_MAX;
 	l.longest = after + attrs_number(s->attrs, "kill_delay");
 	attempts_each(s, lease_one, &l);
@@ -400,7 +400,7 @@ static void node_lose(struct server *s, uint32_t node)
 
 	server_say(s, "node %s is lost: no word for %lld s; its jobs are given up", name,
 		   (long long)((s->clock->boot_us - a->heard_us) / SECOND));
-	a->lost = true;
+	node_maybe(s, node, NODE_LOSE, &(struct cause){.who = BY_SERVER, .reason = "there was no word for too long"});
 	s->stats->hosts_lost++;
 	agents_cut(s, node, 0, "there was no word for too long"); /* it says what it has when it comes back */
 	engine_host_lost(s->engine, name);
@@ -424,10 +424,11 @@ static bool node_depart(struct server *s, uint32_t node)
 	}
 	if (!n->leave_by)
 		n->leave_by = s->clock->boot_us + (f.grace + MARGIN) * SECOND;
-	if (n->leave_by <= s->clock->boot_us && !n->agent->lost) {
+	if (n->leave_by <= s->clock->boot_us && n->life.link != LINK_LOST) {
 		server_say(s, "node %s was told to end its jobs and has not: they are given up",
 			   names_get(&s->cluster->node_names, node));
-		n->agent->lost = true;
+		node_maybe(s, node, NODE_LOSE,
+			   &(struct cause){.who = BY_SERVER, .reason = "it was to end its jobs and has not"});
 		s->stats->hosts_lost++;
 		agents_cut(s, node, -1, "this node was removed from the cluster");
 		engine_host_lost(s->engine, names_get(&s->cluster->node_names, node));
@@ -442,23 +443,23 @@ static int64_t node_watch(struct server *s, uint32_t node)
 	int64_t from = n->agent->heard_us > s->realm->lead_us ? n->agent->heard_us : s->realm->lead_us;
 	int64_t down = from + attrs_number(s->attrs, "node_down_after") * SECOND, lost;
 
-	if (n->leaving && node_depart(s, node))
+	if (node_leaving(&n->life) && node_depart(s, node))
 		return INT64_MAX;
-	if (!n->down && down <= s->clock->boot_us) {
-		n->down = true;
+	if (!node_unheard(&n->life) && down <= s->clock->boot_us) {
+		node_maybe(s, node, NODE_SILENCE, &(struct cause){.who = BY_SERVER});
 		server_say(s, "node %s is down: no word for %lld s", names_get(&s->cluster->node_names, node),
 			   (long long)((s->clock->boot_us - from) / SECOND));
 		world_node_gate(s, node);
 		dispatch_withdraw(s, node);
 	}
-	if (!n->down)
-		return n->leaving ? s->clock->boot_us + SECOND : down;
+	if (!node_unheard(&n->life))
+		return node_leaving(&n->life) ? s->clock->boot_us + SECOND : down;
 	lost = lost_at(s, node);
 	if (lost <= s->clock->boot_us) {
 		node_lose(s, node);
 		lost = INT64_MAX;
 	}
-	return n->leaving ? s->clock->boot_us + SECOND : lost;
+	return node_leaving(&n->life) ? s->clock->boot_us + SECOND : lost;
 }
 
 void agents_turn(struct server *s)
@@ -474,7 +475,7 @@ void agents_turn(struct server *s)
 	if (s->hosts->agents_at > s->clock->now)
 		return;
 	for (uint32_t i = 0; i < s->hosts->nodes.n; i++)
-		if (s->hosts->nodes.v[i].joined && (at = node_watch(s, i)) < next)
+		if (node_joined(&s->hosts->nodes.v[i].life) && (at = node_watch(s, i)) < next)
 			next = at;
 	s->hosts->agents_at = next == INT64_MAX ? TIME_NEVER : s->clock->now + (next - s->clock->boot_us) / SECOND + 1;
 }
@@ -500,15 +501,15 @@ const char *node_state(const struct server *s, uint32_t node)
 	static char text[64];
 	const struct node_info *n = &s->hosts->nodes.v[node];
 	int64_t used = world_cpus_used(s, node);
-	bool out = n->offline || n->gone || n->leaving;
+	bool out = node_withdrawn(&n->life);
 
 	snprintf(text, sizeof text, "%s%s%s",
 		 !out	    ? ""
 		 : used > 0 ? ",draining"
 			    : ",offline",
-		 !n->down		      ? ""
-		 : n->agent && !n->agent->met ? ",joining"
-					      : ",down",
+		 !node_unheard(&n->life)       ? ""
+		 : n->life.link == LINK_JOINED ? ",joining"
+					       : ",down",
 		 n->unwell || health_out(n) ? ",unhealthy" : "");
 	if (*text)
 		return text + 1;

@@ -36,12 +36,10 @@ int agent_restore(struct server *s, uint32_t node, const json_t *o, struct err *
 {
 	struct agent *a = agent_create(s, json_object_get(o, "facts"));
 
-	a->met = json_is_true(json_object_get(o, "met"));
 	a->bye = json_is_true(json_object_get(o, "bye"));
 	snprintf(a->address, sizeof a->address, "%s",
 		 json_is_string(json_object_get(o, "address")) ? json_string_value(json_object_get(o, "address")) : "");
 	s->hosts->nodes.v[node].agent = a;
-	s->hosts->nodes.v[node].down = !a->met;
 	return 0;
 }
 
@@ -49,8 +47,6 @@ void agent_store(const struct node_info *info, struct json *j)
 {
 	char *facts = json_dumps(info->agent->facts, JSON_COMPACT);
 
-	if (info->agent->met)
-		json_bool(j, "met", true);
 	if (info->agent->bye)
 		json_bool(j, "bye", true);
 	if (*info->agent->address) /* where it was last: others send it files although it is away for a moment */

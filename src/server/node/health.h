@@ -14,8 +14,6 @@ struct json;
 struct node_info;
 struct server;
 
-#define TIMER_NODE 1 /* value in agenda.retries: the tie is a node, else a job */
-
 /* A job that failed on a node. */
 struct strike {
 	uint64_t job; /* its key */

@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "base/vec.h"
+#include "core/node.h"
 
 struct err;
 struct json;
@@ -29,15 +30,15 @@ struct agent {
 	double load;
 	int64_t memory_free; /* KiB; -1: not told */
 	int64_t users;
-	bool met;  /* it has been connected since it joined */
-	bool bye;  /* it was told that the server stops: its leases don't run until it is welcomed again */
-	bool lost; /* its attempts were given up */
+	bool bye; /* it was told that the server stops: its leases don't run until it is welcomed again */
 };
 
 struct node_info {
 	char *note;
-	bool joined;		     /* an agent's; else the configuration's, on this machine */
-	bool down;		     /* nothing new is started there: silent, never connected, or unwell */
+	struct node_life life;	     /* changed by life/lives.c alone */
+	struct node_life base;	     /* what it was before the first event that the store has of it ... */
+	uint64_t base_seq, last_seq; /* ... whose number is greater than the first; the last one at recovery, */
+	uint32_t nevents;	     /* and how many there were */
 	char *unwell;		     /* what its health check says, or NULL */
 	struct node_health *failing; /* jobs that could not be started there, or NULL (failures.h) */
 	char *class;		     /* or NULL; counts as a feature */
@@ -46,16 +47,14 @@ struct node_info {
 	int64_t certified;		/* when the last certificate that it was given expires; 0: not known */
 	int64_t leave_by;		/* boot_us: a node that is leaving is given up then; 0: not decided */
 	bool *gpu_used;			/* by index */
-	bool offline;			/* by the administrator */
 	bool mentioned;			/* by an event that the store has */
-	bool gone;			/* not in the configuration any more: it only lets its jobs end */
 	bool *cpu_used;			/* by index */
 	int64_t cpu_room, gpu_room;	/* how many those have room for: more than there are if it had more */
 	int64_t memory_used;		/* KiB, by attempts */
 	int64_t cpus_limit, gpus_limit; /* the administrator's, of a joined one; -1: all there are */
 	char *features;			/* of a joined one, joined by commas, without its class; or NULL */
-	bool leaving;			/* to be removed when its last attempt has ended */
 	bool drained;			/* as the scheduler was told */
+	int64_t leaves;			/* the same: the instant at which it leaves; 0: it was not told of one */
 };
 
 struct hosts {

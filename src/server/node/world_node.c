@@ -55,6 +55,50 @@ int world_node_add(struct server *s, const char *name, const struct res *total, 
 	return 0;
 }
 
+/* Its life before the first event that the store has of it. */
+static void base_store(const struct node_info *n, struct json *j)
+{
+	json_open_object(j, "base");
+	json_text(j, "service", node_service_name(n->base.service));
+	json_text(j, "link", node_link_name(n->base.link));
+	json_int(j, "at", n->base.at);
+	json_int(j, "since", n->base.since);
+	json_int(j, "seq", (int64_t)n->base_seq);
+	json_close_object(j);
+}
+
+static int word_of(const json_t *o, const char *key, int (*named)(const char *name))
+{
+	const char *word_ = json_string_value(json_object_get(o, key));
+	int n = word_ ? named(word_) : -1;
+
+	return n > 0 ? n : 0;
+}
+
+/* The same back; a record without one is of a store that knew no events, and has flags instead. */
+static void base_restore(struct node_info *n, const json_t *record, bool configured)
+{
+	const json_t *base = json_object_get(record, "base");
+	bool joined = json_is_true(json_object_get(record, "joined"));
+
+	if (base) {
+		n->base.service = (uint8_t)word_of(base, "service", node_service_named);
+		n->base.link = (uint8_t)word_of(base, "link", node_link_named);
+		n->base.at = json_integer_value(json_object_get(base, "at"));
+		n->base.since = json_integer_value(json_object_get(base, "since"));
+		n->base_seq = (uint64_t)json_integer_value(json_object_get(base, "seq"));
+	} else {
+		n->base.service = !joined && !configured			     ? SERVICE_GONE
+				  : json_is_true(json_object_get(record, "leaving")) ? SERVICE_LEAVING
+				  : json_is_true(json_object_get(record, "offline")) ? SERVICE_OFFLINE
+										     : SERVICE_IN;
+		n->base.link = !joined					      ? LINK_NONE
+			       : json_is_true(json_object_get(record, "met")) ? LINK_CONNECTED
+									      : LINK_JOINED;
+	}
+	n->life = n->base;
+}
+
 /* A joined node's features and class: what the store has. */
 static int restore_joined(struct server *s, uint32_t node, const json_t *o, struct err *err)
 {
@@ -63,10 +107,8 @@ static int restore_joined(struct server *s, uint32_t node, const json_t *o, stru
 		   *class = json_string_value(json_object_get(o, "class"));
 	const json_t *cpus = json_object_get(o, "cpus_limit"), *gpus = json_object_get(o, "gpus_limit");
 
-	n->joined = true;
 	n->join = (uint64_t)json_integer_value(json_object_get(o, "join"));
 	n->certified = json_integer_value(json_object_get(o, "certified"));
-	n->leaving = json_is_true(json_object_get(o, "leaving"));
 	n->features = features && *features ? mem_strdup(features) : NULL;
 	n->class = class && *class ? mem_strdup(class) : NULL;
 	n->cpus_limit = cpus ? json_integer_value(cpus) : -1;
@@ -98,11 +140,11 @@ int world_node_restore(struct server *s, const char *name, const json_t *o, stru
 			rc = restore_joined(s, node, o, err);
 		if (rc < 0)
 			return rc;
-		s->hosts->nodes.v[node].gone = !joined;
+		base_restore(&s->hosts->nodes.v[node], o, false);
 		if (!joined)
 			return 0;
 	}
-	s->hosts->nodes.v[node].offline = json_is_true(json_object_get(o, "offline"));
+	base_restore(&s->hosts->nodes.v[node], o, node < s->hosts->here);
 	s->hosts->nodes.v[node].note = note && *note ? mem_strdup(note) : NULL;
 	health_restore(s, node, o);
 	node_room(&s->hosts->nodes.v[node], cpus, total.v[RES_GPU]);
@@ -121,18 +163,15 @@ void world_node_store(struct server *s, uint32_t node)
 	json_int(&j, "cpus", n->total.v[RES_CPU]);
 	json_int(&j, "memory", n->total.v[RES_MEM]);
 	json_int(&j, "gpus", n->total.v[RES_GPU]);
-	if (info->offline)
-		json_bool(&j, "offline", true);
+	base_store(info, &j);
 	if (info->note)
 		json_text(&j, "note", info->note);
 	health_store(s, info, &j);
-	if (info->joined) {
+	if (node_joined(&info->life)) {
 		json_bool(&j, "joined", true);
 		json_int(&j, "join", (int64_t)info->join);
 		if (info->certified)
 			json_int(&j, "certified", info->certified);
-		if (info->leaving)
-			json_bool(&j, "leaving", true);
 		if (info->features)
 			json_text(&j, "features", info->features);
 		if (info->class)
@@ -181,14 +220,18 @@ int world_node_features(struct server *s, uint32_t node, struct err *err)
 void world_node_gate(struct server *s, uint32_t node)
 {
 	struct node_info *n = &s->hosts->nodes.v[node];
-	bool out = n->offline || n->gone || n->leaving || n->down || n->unwell || health_out(n),
-	     away = n->joined && !agent_connected(n);
+	bool out = node_withdrawn(&n->life) || node_unheard(&n->life) || n->unwell || health_out(n),
+	     away = node_joined(&n->life) && !agent_connected(n);
+	int64_t leaves = n->life.at;
 
 	if (!s->sched)
 		return;
 	if (out != n->drained)
 		sched_drain(s->sched, node, out, s->clock->now);
 	n->drained = out;
+	if (leaves != n->leaves)
+		sched_leaves(s->sched, node, leaves ? leaves : TIME_NEVER, s->clock->now);
+	n->leaves = leaves;
 	if (!out && sched_node_open(s->sched, node) == away)
 		sched_pause(s->sched, node, away, s->clock->now);
 	s->turn->dirty = true;
@@ -215,5 +258,6 @@ int64_t world_gpus_used(const struct server *s, uint32_t node)
 
 bool world_node_past(const struct server *s, uint32_t node)
 {
-	return s->hosts->nodes.v[node].gone && s->plan->node[node].pieces.n == 0 && world_cpus_used(s, node) == 0;
+	return node_gone(&s->hosts->nodes.v[node].life) && s->plan->node[node].pieces.n == 0 &&
+	       world_cpus_used(s, node) == 0;
 }
