@@ -15,16 +15,22 @@
 
 struct log_arguments {
 	bool json, follow;
+	const char *node, *queue;
 };
 
 static const struct option log_options[] = {
+	{"node", OPTION_TEXT, offsetof(struct log_arguments, node), "NODE", NULL, NULL, 0, 0,
+	 "What happened to a node instead of a job: who changed it, when, and why.", 0},
+	{"queue", OPTION_TEXT, offsetof(struct log_arguments, queue), "NAME", NULL, NULL, 0, 0,
+	 "What happened to a queue.", 0},
 	{"follow", OPTION_FLAG, offsetof(struct log_arguments, follow), NULL, NULL, NULL, 0, 0,
 	 "Go on until the job has ended.", 'f'},
 	{"json", OPTION_FLAG, offsetof(struct log_arguments, json), NULL, NULL, NULL, 0, 0,
 	 "Print JSON, with --follow a line per event.", 0},
 	{0},
 };
-static const char *const log_examples[] = {"shunt log -f 12", "What happens to job 12, as it happens.", NULL};
+static const char *const log_examples[] = {"shunt log -f 12", "What happens to job 12, as it happens.",
+					   "shunt log --node n3", "Who took n3 offline, and why.", NULL};
 
 struct output_arguments {
 	bool follow, error;
@@ -50,7 +56,7 @@ static void event_print(const json_t *event)
 /* The stream of events: "data: {...}" lines, of which those of one job are wanted. */
 struct follow {
 	struct strbuf text;
-	const char *id; /* in full */
+	const char *kind, *id; /* "job", "node" or "queue"; a job's id in full */
 	bool json, ended;
 	int64_t last; /* the number of the last event printed */
 };
@@ -62,7 +68,7 @@ static void event_take(struct follow *f, const char *data)
 
 	/* The history began with the submission, whose number it does not tell. */
 	bool known = seq <= f->last || strcmp(object_text(event, "type"), "submit") == 0;
-	if (event && strcmp(object_text(event, "job"), f->id) == 0 && !known) {
+	if (event && strcmp(object_text(event, f->kind), f->id) == 0 && !known) {
 		f->last = seq;
 		if (f->json) {
 			json_dumpf(event, stdout, JSON_COMPACT);
@@ -71,7 +77,7 @@ static void event_take(struct follow *f, const char *data)
 			event_print(event);
 		}
 		fflush(stdout);
-		f->ended = *object_text(event, "state") == 'C';
+		f->ended = strcmp(f->kind, "job") == 0 && *object_text(event, "state") == 'C';
 	}
 	json_decref(event);
 }
@@ -105,27 +111,17 @@ static int follow(const struct command *c, struct client *client, struct follow 
 	return rc < 0 && !f->ended ? command_fail(c, "%s", err.text) : EXIT_OK;
 }
 
-static int log_print(const struct command *c, struct client *client, const char *id, const struct log_arguments *a)
+/* The events that there were. */
+static void events_print(const json_t *list, const struct log_arguments *a, struct follow *f)
 {
-	struct strbuf path = {0};
-	struct reply job, events;
 	const json_t *event;
-	int code = EXIT_OK;
 	size_t i;
 
-	show_job_path(&path, id, "");
-	if (!show_get(c, client, path.text, &job, &code))
-		goto out;
-	strbuf_puts(&path, "/events");
-	if (!show_get(c, client, path.text, &events, &code))
-		goto out_job;
-	struct follow f = {.id = object_text(job.json, "id"), .json = a->json};
-	const json_t *list = json_object_get(events.json, "events");
 	if (a->json && !a->follow)
 		show_json(list);
 	json_array_foreach(list, i, event)
 	{
-		f.last = object_number(event, "seq", f.last);
+		f->last = object_number(event, "seq", f->last);
 		if (!a->json) {
 			event_print(event);
 		} else if (a->follow) {
@@ -134,6 +130,44 @@ static int log_print(const struct command *c, struct client *client, const char 
 		}
 	}
 	fflush(stdout);
+}
+
+/* Of a node or a queue. */
+static int log_thing(const struct command *c, struct client *client, const struct log_arguments *a)
+{
+	const char *name = a->node ? a->node : a->queue;
+	struct follow f = {.kind = a->node ? "node" : "queue", .id = name, .json = a->json};
+	struct strbuf path = {0};
+	struct reply events;
+	int code = EXIT_OK;
+
+	strbuf_printf(&path, "/v1/%ss/", f.kind);
+	url_quote(name, &path);
+	strbuf_puts(&path, "/events");
+	if (show_get(c, client, path.text, &events, &code)) {
+		events_print(json_object_get(events.json, "events"), a, &f);
+		reply_fini(&events);
+		if (a->follow)
+			code = follow(c, client, &f);
+	}
+	strbuf_fini(&path);
+	return code;
+}
+
+static int log_print(const struct command *c, struct client *client, const char *id, const struct log_arguments *a)
+{
+	struct strbuf path = {0};
+	struct reply job, events;
+	int code = EXIT_OK;
+
+	show_job_path(&path, id, "");
+	if (!show_get(c, client, path.text, &job, &code))
+		goto out;
+	strbuf_puts(&path, "/events");
+	if (!show_get(c, client, path.text, &events, &code))
+		goto out_job;
+	struct follow f = {.kind = "job", .id = object_text(job.json, "id"), .json = a->json};
+	events_print(json_object_get(events.json, "events"), a, &f);
 	if (a->follow && *object_text(job.json, "state") != 'C')
 		code = follow(c, client, &f);
 	reply_fini(&events);
@@ -146,11 +180,14 @@ out:
 
 static int log_run(const struct command *c, const void *arguments, const struct operands *operands)
 {
+	const struct log_arguments *a = arguments;
 	struct client *client;
 
+	if (operands->n + !!a->node + !!a->queue != 1)
+		return command_misused(c, "give one of JOB, --node NODE and --queue NAME");
 	if (!show_open(c, &client))
 		return EXIT_FAILED;
-	int code = log_print(c, client, operands->v[0], arguments);
+	int code = operands->n ? log_print(c, client, operands->v[0], a) : log_thing(c, client, a);
 	client_close(client);
 	return code;
 }
@@ -219,10 +256,9 @@ static int output_run(const struct command *c, const void *arguments, const stru
 
 const struct command command_log = {
 	.name = "log",
-	.operands = "JOB",
-	.operands_min = 1,
+	.operands = "[JOB]",
 	.operands_max = 1,
-	.about = "Tell what happened to a job, and when.",
+	.about = "Show what happened to a job, a node or a queue, and when.",
 	.examples = log_examples,
 	.options = log_options,
 	.size = sizeof(struct log_arguments),

@@ -7,6 +7,7 @@
 #include "net/openapi.h"
 #include "server/api/api.h"
 #include "server/api/api_import.h"
+#include "server/api/api_lives.h"
 #include "server/api/events.h"
 #include "server/api/output.h"
 #include "server/api/query.h"
@@ -76,11 +77,13 @@ static const struct {
 	{"PATCH", "/v1/server", api_server, NULL},
 	{"GET", "/v1/queues", queues, NULL},
 	{"GET", "/v1/queues/*", NULL, api_queues},
+	{"GET", "/v1/queues/*/events", NULL, api_queue_events},
 	{"PUT", "/v1/queues/*", NULL, api_queues},
 	{"PATCH", "/v1/queues/*", NULL, api_queues},
 	{"DELETE", "/v1/queues/*", NULL, api_queues},
 	{"GET", "/v1/nodes", nodes, NULL},
 	{"GET", "/v1/nodes/*", NULL, api_nodes},
+	{"GET", "/v1/nodes/*/events", NULL, api_node_events},
 	{"PATCH", "/v1/nodes/*", NULL, api_nodes},
 	{"DELETE", "/v1/nodes/*", NULL, api_nodes},
 	{"POST", "/v1/tokens", tokens, NULL},

@@ -1,0 +1,67 @@
+/*
+ * api_lives.c - what happened to a node or a queue.
+ */
+#include "server/api/api_lives.h"
+
+#include <stdbool.h>
+
+#include "base/json.h"
+#include "base/map.h"
+#include "base/strbuf.h"
+#include "core/cluster.h"
+#include "net/http.h"
+#include "server/job/jobs.h"
+#include "server/life/lives.h"
+#include "server/node/world_node.h"
+#include "server/server.h"
+#include "store/store.h"
+
+struct lives {
+	struct json *j;
+	size_t n;
+};
+
+static int one(void *context, const struct store_life *e)
+{
+	struct lives *l = context;
+
+	life_json(e, l->j);
+	l->n++;
+	return 0;
+}
+
+/* Also of one that is no more, as long as its events are kept. */
+static void answer(struct server *s, struct http_request *r, const char *kind, const char *name, bool known)
+{
+	struct strbuf out = {0};
+	struct json j;
+	struct lives l = {.j = &j};
+	struct err err;
+
+	json_init(&j, &out, false);
+	json_open_object(&j, NULL);
+	json_open_array(&j, "events");
+	int rc = store_get_life(s->store, kind, name, one, &l, &err);
+	json_close_array(&j);
+	json_close_object(&j);
+	if (rc < 0)
+		http_error(r, 503, "unavailable", "The store can't be read: %s.", err.text);
+	else if (l.n == 0 && !known)
+		http_error(r, 404, kind[0] == 'n' ? "unknown_node" : "unknown_queue", "There is no %s %.60s.", kind,
+			   name);
+	else
+		http_reply_strbuf(r, 200, "application/json", &out);
+	strbuf_fini(&out);
+}
+
+void api_node_events(struct server *s, struct http_request *r, const struct asker *w, const char *name)
+{
+	uint32_t node;
+
+	answer(s, r, "node", name, names_find(&s->cluster->node_names, name, &node) && !world_node_past(s, node));
+}
+
+void api_queue_events(struct server *s, struct http_request *r, const struct asker *w, const char *name)
+{
+	answer(s, r, "queue", name, queue_named(s, name) != NULL);
+}
