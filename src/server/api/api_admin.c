@@ -32,6 +32,7 @@
 #include "server/life/block.h"
 #include "server/life/dispatch.h"
 #include "server/life/foresee.h"
+#include "server/life/lives.h"
 #include "server/life/world.h"
 #include "server/link/agents.h"
 #include "server/server.h"
@@ -248,8 +249,9 @@ static void queue_show(const struct queue *q, const int64_t counts[256], struct 
 	json_close_object(j);
 }
 
-static void queue_drop(struct server *s, struct queue *q)
+static void queue_drop(struct server *s, struct queue *q, const char *who)
 {
+	life_record(s, "queue", q->name, "deleted", &(struct cause){.who = who});
 	store_drop_object(s->store, "queue", q->name);
 	queue_destroy(s, q);
 }
@@ -260,9 +262,35 @@ static bool name_is_good(const char *name)
 	       name[strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-")] == '\0';
 }
 
+/* What was changed, as events. Started and enabled are events of their own. */
+static void queue_record(struct server *s, const struct queue *q, const json_t *body, bool started, bool enabled,
+			 const char *who)
+{
+	struct strbuf text = {0};
+	const json_t *v;
+	size_t i;
+
+	json_array_foreach(json_object_get(body, "changes"), i, v)
+	{
+		const char *op = json_string_value(json_object_get(v, "op")),
+			   *name = json_string_value(json_object_get(v, "name")),
+			   *value = json_string_value(json_object_get(v, "value"));
+		if (strcasecmp(name, "started") != 0 && strcasecmp(name, "enabled") != 0)
+			strbuf_printf(&text, "%s%s %s%s%s", text.n ? ", " : "", op, name, value ? " = " : "",
+				      value ? value : "");
+	}
+	if (text.n)
+		life_record(s, "queue", q->name, "altered", &(struct cause){.who = who, .reason = text.text});
+	if (attrs_bool(&q->attrs, "enabled") != enabled)
+		life_record(s, "queue", q->name, enabled ? "disabled" : "enabled", &(struct cause){.who = who});
+	if (attrs_bool(&q->attrs, "started") != started)
+		life_record(s, "queue", q->name, started ? "stopped" : "started", &(struct cause){.who = who});
+	strbuf_fini(&text);
+}
+
 static void queue_change(struct server *s, struct http_request *r, const struct asker *w, struct queue *q)
 {
-	bool started = attrs_bool(&q->attrs, "started");
+	bool started = attrs_bool(&q->attrs, "started"), enabled = attrs_bool(&q->attrs, "enabled");
 	struct strbuf out = {0};
 	const char *code;
 	struct err err;
@@ -274,6 +302,7 @@ static void queue_change(struct server *s, struct http_request *r, const struct 
 		http_error(r, api_status(code), code, "%s", err.text);
 	} else {
 		attrs_store(s, "queue", q->name, &q->attrs);
+		queue_record(s, q, body, started, enabled, w->user);
 		if (attrs_bool(&q->attrs, "started") != started)
 			block_queue(s, q);
 		block_limits(s);
@@ -324,6 +353,7 @@ void api_queues(struct server *s, struct http_request *r, const struct asker *w,
 		} else {
 			q = queue_create(s, name);
 			attrs_store(s, "queue", name, &q->attrs);
+			life_record(s, "queue", name, "created", &(struct cause){.who = w->user});
 			strbuf_puts(&out, "{}");
 			reply_later(s, r, 201, &out);
 		}
@@ -341,7 +371,7 @@ void api_queues(struct server *s, struct http_request *r, const struct asker *w,
 		http_error(r, 409, "bad_state", "Queue %s has %lld job%s: move or delete %s first.", name,
 			   (long long)q->total, q->total == 1 ? "" : "s", q->total == 1 ? "it" : "them");
 	} else {
-		queue_drop(s, q);
+		queue_drop(s, q, w->user);
 		strbuf_puts(&out, "{}");
 		reply_later(s, r, 200, &out);
 	}
