@@ -65,6 +65,7 @@ const struct command *const commands[] = {
 	&command_whatif,
 	&command_nodes,
 	&command_nodes_offline,
+	&command_nodes_drain,
 	&command_nodes_online,
 	&command_nodes_set,
 	&command_nodes_remove,

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/table.h"
+#include "base/timetext.h"
 #include "cmd/commands.h"
 #include "cmd/show.h"
 
@@ -27,6 +28,8 @@ static const char *const examples[] = {
 	"All nodes, and how full they are.",
 	"shunt nodes offline n3 -m 'new disk'",
 	"No job starts on n3 any more; those that run go on.",
+	"shunt nodes drain n3 --at 18:00",
+	"From six on; until then jobs start there that end before.",
 	"shunt nodes online n3",
 	"Jobs start there again.",
 	"shunt nodes set n3 class=big features=fast,ib",
@@ -60,7 +63,7 @@ static void shape_see(struct shape *s, const json_t *node)
 	s->gpus |= object_number(node, "gpus", 0) > 0;
 	s->jobs |= json_array_size(json_object_get(node, "jobs")) > 0;
 	s->features |= json_array_size(json_object_get(node, "features")) > 0 || *object_text(node, "class");
-	s->note |= *object_text(node, "note") || *object_text(node, "health");
+	s->note |= *object_text(node, "note") || *object_text(node, "health") || object_number(node, "drain_at", 0) > 0;
 }
 
 static struct table *shape_table(const struct shape *s)
@@ -144,7 +147,18 @@ static void note_cell(struct table *t, const json_t *node)
 {
 	const char *note = object_text(node, "note"), *health = object_text(node, "health");
 
-	table_cell(t, "%s%s%s", note, *note && *health ? "; " : "", health);
+	int64_t at = object_number(node, "drain_at", 0);
+	struct strbuf text = {0};
+	char when[40];
+
+	if (at > 0)
+		strbuf_printf(&text, "out of service at %s", instant_format(at, when, sizeof when));
+	if (*note)
+		strbuf_printf(&text, "%s%s", text.n ? ": " : "", note);
+	if (*health)
+		strbuf_printf(&text, "%s%s", text.n ? "; " : "", health);
+	table_cell(t, "%s", strbuf_text(&text));
+	strbuf_fini(&text);
 }
 
 static void node_row(const struct shape *s, struct table *t, const json_t *node)
@@ -242,7 +256,7 @@ const struct command command_nodes = {
 	.details =
 		"States: free, busy (no CPU is free), offline (by an administrator), draining (offline, and jobs still run there), "
 		"down (nothing is heard of it), joining (it has joined and not yet connected), unhealthy (its health check "
-		"says so). 'shunt nodes offline', 'online', 'set' and 'remove' change nodes.",
+		"says so). 'shunt nodes offline', 'drain', 'online', 'set' and 'remove' change nodes.",
 	.examples = examples,
 	.options = options,
 	.size = sizeof(struct arguments),

@@ -1,12 +1,14 @@
 /*
- * nodes_change.c - `shunt nodes offline`, `online`, `set` and `remove`: what administrators do to nodes. Nodes may be written as lists: n[1-4].
+ * nodes_change.c - `shunt nodes offline`, `drain`, `online`, `set` and `remove`: what administrators do to nodes. Nodes may be written as lists: n[1-4].
  */
 #include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/hostlist.h"
+#include "base/timetext.h"
 #include "cmd/change.h"
 #include "cmd/commands.h"
 
@@ -74,6 +76,64 @@ const struct command command_nodes_offline = {
 	.options = offline_options,
 	.size = sizeof(struct offline_arguments),
 	.run = offline,
+};
+
+/* ---- drain ---- */
+
+struct drain_arguments {
+	const char *at, *note;
+};
+
+static const struct option drain_options[] = {
+	{"at", OPTION_TEXT, offsetof(struct drain_arguments, at), "TIME", NULL, NULL, 0, 0,
+	 "When, as for qsub -a ([[CC]YY]MMDDhhmm, hh:mm, +2h); without it: at once.", 0},
+	{"note", OPTION_TEXT, offsetof(struct drain_arguments, note), "TEXT", NULL, NULL, 0, 0,
+	 "Why: shown with the node until it is online again.", 'm'},
+	{0},
+};
+
+static int drain(const struct command *c, const void *arguments, const struct operands *operands)
+{
+	const struct drain_arguments *a = arguments;
+	json_t *body = json_object();
+	struct err err;
+	int64_t at;
+	int code;
+
+	if (a->at && instant_parse(a->at, (int64_t)time(NULL), &at, &err) < 0) {
+		json_decref(body);
+		return command_misused(c, "--at: %s", err.text);
+	}
+	if (a->at)
+		json_object_set_new(body, "drain_at", json_integer(at));
+	else
+		json_object_set_new(body, "offline", json_true());
+	if (a->note)
+		json_object_set_new(body, "note", json_string(a->note));
+	code = nodes_each(c, operands->v, operands->n, "PATCH", "", body);
+	json_decref(body);
+	return code;
+}
+
+static const char *const drain_examples[] = {
+	"shunt nodes drain n[3-5] --at 18:00 -m 'new disks'",
+	"Until six jobs start there if they end by then; afterwards none does.",
+	NULL,
+};
+
+const struct command command_nodes_drain = {
+	.name = "nodes drain",
+	.operands = "NODE...",
+	.operands_min = 1,
+	.operands_max = INT_MAX,
+	.about = "Take nodes out of service at a given time: no job starts there that would run longer.",
+	.details =
+		"Jobs that are running there go on, even beyond that time. 'shunt nodes online' cancels it, before and after; 'shunt "
+		"nodes' and 'shunt plan' show the time, and 'shunt why' names it if a job waits because of it.",
+	.examples = drain_examples,
+	.options = drain_options,
+	.size = sizeof(struct drain_arguments),
+	.run = drain,
 };
 
 static int online(const struct command *c, const void *arguments, const struct operands *operands)

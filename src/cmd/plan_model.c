@@ -83,6 +83,7 @@ void plan_view_make(struct plan_view *v, const json_t *plan, int64_t horizon)
 	json_array_foreach(json_object_get(plan, "nodes"), i, node)
 		vec_push(&v->nodes, (struct plan_node){.name = object_text(node, "name"),
 						       .cpus = object_number(node, "cpus", 0),
+						       .leaves = object_number(node, "drain_at", INT64_MAX),
 						       .up = !json_is_false(json_object_get(node, "up"))});
 	pieces_add(v, json_object_get(plan, "pieces"));
 	v->until = v->now + SHORTEST;

@@ -26,6 +26,7 @@ struct plan_node {
 	const char *name;
 	int64_t cpus;
 	bool up;
+	int64_t leaves;	 /* instant at which it is out of service; INT64_MAX: not known */
 	size_t first, n; /* its pieces */
 };
 

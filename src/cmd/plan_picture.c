@@ -10,6 +10,7 @@
 
 #include "base/hostlist.h"
 #include "base/strbuf.h"
+#include "base/timetext.h"
 #include "cmd/object.h"
 #include "cmd/palette.h"
 #include "cmd/plan_model.h"
@@ -114,7 +115,7 @@ static void node_print(const struct picture *p, const struct plan_node *node)
 {
 	struct lane lanes[LANES_MAX];
 	int n = 0, left_out = 0;
-	char cpus[32];
+	char cpus[40];
 
 	for (size_t i = node->first; i < node->first + node->n; i++) {
 		const struct plan_piece *piece = &p->v->pieces.v[i];
@@ -143,6 +144,9 @@ static void node_print(const struct picture *p, const struct plan_node *node)
 	}
 	if (left_out)
 		fprintf(p->out, "%-*s | and %d more\n", p->label, "", left_out);
+	if (node->leaves != INT64_MAX)
+		fprintf(p->out, "%-*s | out of service at %s\n", p->label, "",
+			instant_format(node->leaves, cpus, sizeof cpus));
 }
 
 /* Nodes i.. that have nothing planned, on one line. Returns the next node. */
@@ -150,12 +154,19 @@ static size_t idle_print(const struct picture *p, size_t i)
 {
 	VEC(char *) names = {0};
 	struct strbuf text = {0};
+	char when[40];
 	size_t first = i;
 
-	for (; i < p->v->nodes.n && p->v->nodes.v[i].n == 0 && p->v->nodes.v[i].up == p->v->nodes.v[first].up; i++)
+	for (; i < p->v->nodes.n && p->v->nodes.v[i].n == 0 && p->v->nodes.v[i].up == p->v->nodes.v[first].up &&
+	       p->v->nodes.v[i].leaves == p->v->nodes.v[first].leaves;
+	     i++)
 		vec_push(&names, (char *)p->v->nodes.v[i].name);
 	hostlist_format(names.v, names.n, &text);
-	fprintf(p->out, "%-*.*s | %s\n", p->label, p->label, text.text, p->v->nodes.v[first].up ? "free" : "down");
+	fprintf(p->out, "%-*.*s | %s", p->label, p->label, text.text, p->v->nodes.v[first].up ? "free" : "down");
+	if (p->v->nodes.v[first].leaves != INT64_MAX)
+		fprintf(p->out, ", out of service at %s",
+			instant_format(p->v->nodes.v[first].leaves, when, sizeof when));
+	fprintf(p->out, "\n");
 	strbuf_fini(&text);
 	vec_free(&names);
 	return i;

@@ -102,6 +102,9 @@ static void node_draw(const struct plan_view *v, const struct plan_node *node, d
 	xml_quote(node->name, &name);
 	fprintf(out, "<rect x='%d' y='%.1f' width='%d' height='%.1f' fill='%s'/><text x='4' y='%.1f'>%s</text>\n", LEFT,
 		y, WIDTH - LEFT - 10, band_height(node), node->up ? "#f2f2f2" : "#f6d5d5", y + 13, strbuf_text(&name));
+	if (node->leaves < v->until)
+		fprintf(out, "<rect x='%.1f' y='%.1f' width='%.1f' height='%.1f' fill='#f6d5d5'/>\n",
+			x_of(v, node->leaves), y, WIDTH - 10 - x_of(v, node->leaves), band_height(node));
 	for (size_t i = node->first; i < node->first + node->n; i++)
 		if (v->pieces.v[i].start < v->until)
 			piece_draw(v, &v->pieces.v[i], free_at, node->cpus, y, out);
