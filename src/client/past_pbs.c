@@ -15,6 +15,14 @@
 
 #define FAILED_BY_SIGNAL 256 /* and the signal */
 
+/* What PBS itself ended, by Exit_status: TORQUE from -10 on, OpenPBS and PBS Pro from -24 on. What failed before the script ran has -1 to -10. */
+static const struct {
+	int status;
+	const char *state;
+} by_pbs[] = {
+	{-10, "memory"}, {-11, "walltime"}, {-26, "memory"}, {-27, "memory"}, {-29, "walltime"},
+};
+
 static struct past_trail *trail_of(struct past_reader *r, const char *id)
 {
 	uint32_t i = names_add(&r->ids, id);
@@ -102,6 +110,11 @@ static const char *state_of(const struct past_row *row, const struct past_trail 
 		return "deleted";
 	if (row->exit_status == 0)
 		return "completed";
+	if (row->exit_status < 0 && row->exit_status >= -10 && !row->ran_ms)
+		return "not_started";
+	for (size_t i = 0; i < sizeof by_pbs / sizeof *by_pbs; i++)
+		if (row->exit_status == by_pbs[i].status)
+			return by_pbs[i].state;
 	if (row->walltime && row->ran_ms >= row->walltime * 1000 &&
 	    (row->exit_status < 0 || row->exit_status >= FAILED_BY_SIGNAL))
 		return "walltime";

@@ -102,6 +102,34 @@ static void test_pbs(void **state)
 		"f2:1 pbs:4.pbs bob/// batch \"\" deleted exit -3; 1794724976 0 1794724981; 1n 1c 0g 0k 0s; 0ms 0ms 0k; - -\n");
 }
 
+/* What PBS says with an exit status below 0. */
+static void test_pbs_states(void **state)
+{
+	static const struct {
+		int status;
+		const char *used, *state;
+	} form[] = {{-29, "24:00:01", "walltime"},    {-27, "00:10:00", "memory"},   {-10, "00:10:00", "memory"},
+		    {-10, "00:00:00", "not_started"}, {-11, "00:10:00", "walltime"}, {-2, "00:00:00", "not_started"},
+		    {-2, "00:10:00", "failed"},	      {265, "00:10:00", "failed"},   {137, "00:10:00", "failed"}};
+	char line[400], part[40];
+	const char *text = line;
+	struct err err = {{0}};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof form / sizeof *form; i++) {
+		snprintf(
+			line, sizeof line,
+			"11/15/2026 06:42:53;E;1.pbs;" COMMON
+			"account=\"A B\" exec_host=n7/2*0 end=1060 Exit_status=%d Resource_List.walltime=24:00:00 resources_used.walltime=%s\n",
+			form[i].status, form[i].used);
+		reading(&text, 1, 0, &err);
+		snprintf(part, sizeof part, " %s exit %d;", form[i].state, form[i].status);
+		if (!strstr(seen.text, part))
+			fail_msg("%s is not in %s", part, seen.text);
+		assert_non_null(strstr(seen.text, " 1c "));
+	}
+}
+
 static void test_sacct(void **state)
 {
 	static const char *const text[] = {
@@ -152,6 +180,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_pbs),
+		cmocka_unit_test(test_pbs_states),
 		cmocka_unit_test(test_sacct),
 		cmocka_unit_test(test_refused),
 	};
