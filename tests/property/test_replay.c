@@ -10,6 +10,7 @@
  *
  * Each history is a process of its own: a server has no way to be taken down whole.
  */
+#include <glob.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -517,6 +518,22 @@ static struct server *server_open(struct history *h)
 	return s;
 }
 
+/* A crash of the machine: the end of the accounting file was not on disk. */
+static void lines_cut(struct history *h)
+{
+	char pattern[128];
+	struct stat st;
+	glob_t g;
+
+	snprintf(pattern, sizeof pattern, "%s/accounting/*", h->dir);
+	if (glob(pattern, 0, NULL, &g) != 0)
+		return;
+	const char *last = g.gl_pathv[g.gl_pathc - 1];
+	if (stat(last, &st) == 0 && st.st_size > 0)
+		assert_int_equal(truncate(last, st.st_size - (off_t)below(h, (uint64_t)st.st_size + 1)), 0);
+	globfree(&g);
+}
+
 static bool restart(struct history *h)
 {
 	struct strbuf before = {0}, after = {0};
@@ -536,6 +553,8 @@ static bool restart(struct history *h)
 	if (h->loud)
 		printf("# restart, %zu works were under way\n", h->s->slices->works.n);
 	waiting_end(h, true);
+	if (one_in(h, 2))
+		lines_cut(h);
 	h->s = server_open(h);
 	dump(h, &after);
 	same = strcmp(strbuf_text(&before), strbuf_text(&after)) == 0;
@@ -701,6 +720,92 @@ static void accepted_note(struct history *h)
 			map_set(&h->accepted, job_key_number(h->s->jobs->entries.v[id].key), 1);
 }
 
+/* What the accounting files say. */
+struct line_books {
+	struct map ends, queued; /* key, or number -> lines */
+	uint64_t lines, rows;	 /* that a job ended: there, and in the history */
+	bool good;
+};
+
+static int end_compare(void *context, const struct history_row *row)
+{
+	struct line_books *b = context;
+	uint64_t n = *map_at(&b->ends, row->key);
+
+	b->rows++;
+	if (n != 1) {
+		printf("# %llu accounting lines that job %llu[%lld] ended\n", (unsigned long long)n,
+		       (unsigned long long)job_key_number(row->key), (long long)job_key_index(row->key));
+		b->good = false;
+	}
+	return 0;
+}
+
+/* "11/15/2026 06:42:53;E;12[3].bare;user=..." */
+static void line_take(struct line_books *b, const char *line)
+{
+	unsigned long long number;
+	long long index = -1;
+	int used = 0;
+	char type;
+
+	if (sscanf(line, "%*2d/%*2d/%*4d %*2d:%*2d:%*2d;%c;%llu%n", &type, &number, &used) != 2 ||
+	    !strchr(line, '\n')) {
+		printf("# not a whole accounting line: %s\n", line);
+		b->good = false;
+		return;
+	}
+	sscanf(line + used, "[%lld]", &index);
+	if (type == 'Q')
+		++*map_at(&b->queued, number);
+	if (type != 'E' && type != 'D')
+		return;
+	++*map_at(&b->ends, job_key(number, index));
+	b->lines++;
+}
+
+static void lines_read(const struct history *h, struct line_books *b)
+{
+	char pattern[128], *line = NULL;
+	size_t size = 0;
+	glob_t g;
+
+	snprintf(pattern, sizeof pattern, "%s/accounting/*", h->dir);
+	if (glob(pattern, 0, NULL, &g) != 0)
+		return;
+	for (size_t i = 0; i < g.gl_pathc; i++) {
+		FILE *f = fopen(g.gl_pathv[i], "r");
+		while (f && getline(&line, &size, f) > 0)
+			line_take(b, line);
+		if (f)
+			fclose(f);
+	}
+	free(line);
+	globfree(&g);
+}
+
+/* The accounting files have each job's submission and end, once. */
+static bool lines_balance(struct history *h)
+{
+	struct line_books b = {.good = true};
+	uint64_t n = 0;
+	struct err err;
+
+	server_turn(h->s); /* what a restart found missing */
+	lines_read(h, &b);
+	if (history_read(h->s->store, &(struct history_filter){0}, end_compare, &b, &err) < 0 || b.rows != b.lines)
+		b.good = false;
+	for (uint64_t k = 1; k <= h->submitted && b.good; k++)
+		if (map_get(&h->accepted, k, &n) && (!map_get(&b.queued, k, &n) || n != 1)) {
+			printf("# %llu accounting lines that job %llu was queued\n", (unsigned long long)n,
+			       (unsigned long long)k);
+			b.good = false;
+		}
+	map_fini(&b.ends);
+	map_fini(&b.queued);
+	return b.good;
+}
+
 static void step(struct history *h)
 {
 	switch (below(h, 18)) {
@@ -768,7 +873,7 @@ static bool live_through(uint64_t seed, bool loud)
 		if (one_in(&h, 12))
 			good = restart(&h);
 	}
-	good = good && restart(&h) && drain(&h) && restart(&h) && books_balance(&h);
+	good = good && restart(&h) && drain(&h) && restart(&h) && books_balance(&h) && lines_balance(&h);
 	store_close(h.s->store);
 	map_fini(&h.accepted);
 	snprintf(command, sizeof command, "rm -rf %s", h.dir);
