@@ -303,9 +303,10 @@ static int users_check(const char *list, struct err *err)
 
 int jobspec_refused(const struct job_arguments *a, struct err *err)
 {
-	if (a->root && strcmp(a->root, "/") != 0)
+	if (a->files.root && strcmp(a->files.root, "/") != 0)
 		return err_set(err, -EINVAL,
-			       "-D %.60s: jobs can't have another root directory; -d PATH is where it starts", a->root);
+			       "-D %.60s: jobs can't have another root directory; -d PATH is where it starts",
+			       a->files.root);
 	if (a->prologue)
 		return err_set(err, -EINVAL, "-T %.60s: prologues are the site's; put it into the script", a->prologue);
 	return a->users ? users_check(a->users, err) : 0;
@@ -316,12 +317,18 @@ static void texts_add(struct jobspec *s, const struct job_arguments *a)
 	const struct {
 		const char *key, *text;
 	} row[] = {
-		{"name", a->name},	 {"output", a->output},
-		{"error", a->error},	 {"join", a->join},
-		{"type", a->type},	 {"depend", a->depend},
-		{"mail_to", a->mail_to}, {"account", a->account},
-		{"project", a->project}, {"checkpoint", a->checkpoint},
-		{"umask", a->umask},	 {"comment", a->comment},
+		{"name", a->name},
+		{"output", a->files.output},
+		{"error", a->files.error},
+		{"join", a->files.join},
+		{"type", a->type},
+		{"depend", a->depend},
+		{"mail_to", a->told.mail_to},
+		{"account", a->account},
+		{"project", a->project},
+		{"checkpoint", a->checkpoint},
+		{"umask", a->files.umask},
+		{"comment", a->comment},
 	};
 
 	for (size_t i = 0; i < sizeof row / sizeof *row; i++)
@@ -331,8 +338,8 @@ static void texts_add(struct jobspec *s, const struct job_arguments *a)
 		queue_set(s, a->queue);
 	if (a->shell)
 		shell_set(s, a->shell);
-	if (a->workdir)
-		workdir_set(s, a->workdir);
+	if (a->files.workdir)
+		workdir_set(s, a->files.workdir);
 	if (a->powers)
 		powers_set(s, a->powers);
 	if (a->hold)
@@ -377,10 +384,10 @@ int jobspec_add(struct jobspec *s, const struct job_arguments *a, struct err *er
 		rc = at_set(s, a->at, err);
 	if (rc == 0 && a->arguments)
 		rc = arguments_set(s, a->arguments, err);
-	if (rc == 0 && a->mail)
-		rc = mail_set(s, a->mail, err);
-	if (rc == 0 && a->keep)
-		rc = keep_set(s, a->keep, err);
+	if (rc == 0 && a->told.mail)
+		rc = mail_set(s, a->told.mail, err);
+	if (rc == 0 && a->files.keep)
+		rc = keep_set(s, a->files.keep, err);
 	if (rc == 0 && a->remove)
 		rc = remove_set(s, a->remove, err);
 	if (rc == 0 && a->holds)

@@ -15,9 +15,15 @@
 
 /* Where the options' values go. */
 struct job_arguments {
-	const char *account, *arguments, *array, *at, *checkpoint, *comment, *deadline, *depend, *error, *holds, *join;
-	const char *keep, *mail, *mail_to, *name, *output, *powers, *prefix, *priority, *project, *queue, *remove;
-	const char *rerunnable, *root, *shell, *type, *umask, *users, *prologue, *workdir;
+	const char *account, *arguments, *array, *at, *checkpoint, *comment, *deadline, *depend, *holds;
+	const char *name, *powers, *prefix, *priority, *project, *queue, *remove, *rerunnable, *shell, *type, *users,
+		*prologue;
+	struct {
+		const char *mail, *mail_to;
+	} told;
+	struct {
+		const char *error, *join, *keep, *output, *root, *umask, *workdir;
+	} files;
 	struct texts resources, more, t, p, variables;
 	int64_t patience;
 	bool hold, interactive, silent, export_all, x11, command, tolerant, exclusive;

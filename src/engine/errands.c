@@ -154,8 +154,8 @@ static void errand_start(struct errand *e)
 	for (int i = 0; i < e->n; i++)
 		e->parcel[i].next = uv_now(e->all->loop) + TICK_MS;
 	spool_write(e);
-	o.ncarried = 0;
-	o.ticket = o.signature = NULL;
+	o.carry.ncarried = 0;
+	o.carry.ticket = o.carry.signature = NULL;
 	local_order(e->all->local, &o);
 	local_flush(e->all->local);
 	timer_set(e->all, TICK_MS);
@@ -182,7 +182,7 @@ static void step_fetching(struct errand *e)
 static void errand_bring(struct errand *e)
 {
 	e->state = ERRAND_BRINGS;
-	e->deadline = uv_now(e->all->loop) + (uint64_t)(e->o.deliver_for > 0 ? e->o.deliver_for : 0) * 1000;
+	e->deadline = uv_now(e->all->loop) + (uint64_t)(e->o.carry.deliver_for > 0 ? e->o.carry.deliver_for : 0) * 1000;
 	for (int i = 0; i < e->n; i++)
 		parcel_bring(&e->parcel[i]);
 	errand_step(e);
@@ -274,7 +274,7 @@ static void on_seen(void *context, int64_t fs, bool directory)
 		paths_settle(e, directory);
 	} else if (fs && network_is((uint64_t)fs, q->path)) {
 		e->parcel[q->parcel].over = true;
-		e->o.spool &= ~(1 << e->parcel[q->parcel].f->use);
+		e->o.carry.spool &= ~(1 << e->parcel[q->parcel].f->use);
 	}
 	if (--e->waiting == 0)
 		errand_fetch(e);
@@ -324,7 +324,7 @@ void errands_order(struct errands *all, const struct order *o)
 	struct strbuf text = {0};
 	struct errand *e;
 
-	if (!o->ncarried) {
+	if (!o->carry.ncarried) {
 		local_order(all->local, o);
 		return;
 	}
@@ -342,18 +342,18 @@ void errands_order(struct errands *all, const struct order *o)
 		return;
 	}
 	strbuf_fini(&text);
-	e->n = e->o.ncarried;
+	e->n = e->o.carry.ncarried;
 	e->o.spare = all->spool;
 	e->parcel = arena_alloc(e->a, (size_t)(e->n + 1) * sizeof *e->parcel);
 	for (int i = 0; i < e->n; i++) {
-		const struct order_file *f = &e->o.carried[i];
+		const struct order_file *f = &e->o.carry.carried[i];
 		bool output = f->use == FILE_OUT || f->use == FILE_ERR;
 		char path[4096];
 		spool_path(all, e->o.tag, f->use == FILE_ERR ? "err" : "out", path, sizeof path);
 		e->parcel[i] = (struct parcel){
 			.e = e, .f = f, .size = -1, .here = output ? arena_printf(e->a, "%s", path) : f->here};
 		if (output)
-			e->o.spool |= 1 << f->use;
+			e->o.carry.spool |= 1 << f->use;
 	}
 	vec_push(&all->v, e);
 	errand_look(e);

@@ -77,8 +77,8 @@ void parcel_begin(struct parcel *p)
 	struct errand *e = p->e;
 	struct carry_order o = {.file = p->f,
 				.index = (int)(p - e->parcel),
-				.ticket = e->o.ticket ? e->o.ticket : "",
-				.signature = e->o.signature ? e->o.signature : "",
+				.ticket = e->o.carry.ticket ? e->o.carry.ticket : "",
+				.signature = e->o.carry.signature ? e->o.carry.signature : "",
 				.who = {.uid = e->o.uid, .gid = e->o.gid, .name = e->o.user},
 				.here = p->here,
 				.took = p->took,

@@ -46,13 +46,13 @@ static void order_slim(const struct order *o, struct strbuf *out)
 			     .spare = o->spare,
 			     .umask = o->umask,
 			     .room = true,
-			     .carried = o->carried,
-			     .ncarried = o->ncarried,
-			     .ticket = o->ticket,
-			     .signature = o->signature,
-			     .deliver_for = o->deliver_for,
+			     .carry.carried = o->carry.carried,
+			     .carry.ncarried = o->carry.ncarried,
+			     .carry.ticket = o->carry.ticket,
+			     .carry.signature = o->carry.signature,
+			     .carry.deliver_for = o->carry.deliver_for,
 			     .lease = o->lease,
-			     .spool = o->spool};
+			     .carry.spool = o->carry.spool};
 
 	order_write(&slim, out);
 }
@@ -139,7 +139,7 @@ static void parcel_read(struct errand *e, int i, const json_t *o)
 	const char *why = json_string_value(json_object_get(o, "why"));
 
 	e->parcel[i] = (struct parcel){.e = e,
-				       .f = &e->o.carried[i],
+				       .f = &e->o.carry.carried[i],
 				       .here = text_copy(o, "here", e->a),
 				       .took = json_integer_value(json_object_get(o, "took")),
 				       .size = json_integer_value(json_object_get(o, "size")),
@@ -158,14 +158,14 @@ static struct errand *errand_read(struct errands *all, const json_t *o)
 	e->all = all;
 	e->a = arena_create();
 	if (!order || order_read(order, strlen(order), e->a, &e->o, NULL) < 0 ||
-	    json_array_size(parcels) != (size_t)e->o.ncarried) {
+	    json_array_size(parcels) != (size_t)e->o.carry.ncarried) {
 		arena_destroy(e->a);
 		free(e);
 		free(order);
 		return NULL;
 	}
 	free(order);
-	e->n = e->o.ncarried;
+	e->n = e->o.carry.ncarried;
 	e->state = json_is_true(json_object_get(o, "done")) ? ERRAND_DONE : ERRAND_RUNS;
 	strbuf_puts(&e->notes, notes ? notes : "");
 	e->parcel = arena_alloc(e->a, (size_t)(e->n + 1) * sizeof *e->parcel);

@@ -24,8 +24,8 @@ int ticket_write(struct order *o, const struct ticket_terms *t, struct arena *a,
 	json_text(&j, "user", o->user);
 	json_int(&j, "until", t->until);
 	json_open_array(&j, "files");
-	for (int i = 0; i < o->ncarried; i++) {
-		const struct order_file *f = &o->carried[i];
+	for (int i = 0; i < o->carry.ncarried; i++) {
+		const struct order_file *f = &o->carry.carried[i];
 		bool output = f->use == FILE_OUT || f->use == FILE_ERR;
 		json_open_object(&j, NULL);
 		json_text(&j, "op", f->use == FILE_IN ? "get" : "put");
@@ -39,8 +39,8 @@ int ticket_write(struct order *o, const struct ticket_terms *t, struct arena *a,
 	json_close_object(&j);
 	rc = pki_sign(t->authority_key, text.text, text.n, &signature, err);
 	if (rc == 0) {
-		o->ticket = arena_strndup(a, text.text, text.n);
-		o->signature = arena_strndup(a, signature.text, signature.n);
+		o->carry.ticket = arena_strndup(a, text.text, text.n);
+		o->carry.signature = arena_strndup(a, signature.text, signature.n);
 	}
 	strbuf_fini(&text);
 	strbuf_fini(&signature);

@@ -16,6 +16,14 @@
 	{                                                                                                              \
 #name, kind_, offsetof(struct struct_, name), NULL, 0                                                  \
 	}
+#define INSIDE(kind_, part, name)                                                                                      \
+	{                                                                                                              \
+#name, kind_, offsetof(struct order, part.name), NULL, 0                                               \
+	}
+#define INSIDE_LIST(kind_, part, name, number)                                                                         \
+	{                                                                                                              \
+#name, kind_, offsetof(struct order, part.name), NULL, offsetof(struct order, part.number)             \
+	}
 #define LIST(struct_, kind_, name, number)                                                                             \
 	{                                                                                                              \
 #name, kind_, offsetof(struct struct_, name), NULL, offsetof(struct struct_, number)                   \
@@ -50,28 +58,28 @@ const struct field order_fields[] = {
 	FIELD(order, INT64, memory),
 	FIELD(order, INT64, files),
 	LIST(order, INTS, cpus, ncpus),
-	FIELD(order, TEXT, pty),
-	FIELD(order, INT64, patience),
-	FIELD(order, TEXT, prologue),
-	FIELD(order, TEXT, epilogue),
-	FIELD(order, INT64, site_seconds),
-	FIELD(order, TEXT, name),
-	FIELD(order, TEXT, queue),
-	FIELD(order, TEXT, resources),
-	FIELD(order, TEXT, account),
+	INSIDE(TEXT, terminal, pty),
+	INSIDE(INT64, terminal, patience),
+	INSIDE(TEXT, site, prologue),
+	INSIDE(TEXT, site, epilogue),
+	INSIDE(INT64, site, site_seconds),
+	INSIDE(TEXT, site, name),
+	INSIDE(TEXT, site, queue),
+	INSIDE(TEXT, site, resources),
+	INSIDE(TEXT, site, account),
 	FIELD(order, INT, part),
 	FIELD(order, FLAG, room),
 	LIST(order, HOSTS, hosts, nhosts),
-	LIST(order, INTS, gpus, ngpus),
-	FIELD(order, FLAG, hide_gpus),
+	INSIDE_LIST(INTS, gpu, gpus, ngpus),
+	INSIDE(FLAG, gpu, hide_gpus),
 	FIELD(order, INT64, lease),
 	FIELD(order, FLAG, by_name),
 	FIELD(order, INT, nplaced),
-	LIST(order, FILES, carried, ncarried),
-	FIELD(order, TEXT, ticket),
-	FIELD(order, TEXT, signature),
-	FIELD(order, INT64, deliver_for),
-	FIELD(order, INT, spool),
+	INSIDE_LIST(FILES, carry, carried, ncarried),
+	INSIDE(TEXT, carry, ticket),
+	INSIDE(TEXT, carry, signature),
+	INSIDE(INT64, carry, deliver_for),
+	INSIDE(INT, carry, spool),
 	{0},
 };
 

@@ -40,6 +40,34 @@ struct order_file {
 	uint64_t join;	     /* of its certificate; 0: the server's */
 };
 
+/* Of an interactive job. */
+struct order_terminal {
+	const char *pty;  /* path of the socket at which the host takes terminals (see pty.h); NULL: none */
+	int64_t patience; /* for how many seconds its client may be away; <= 0: 30 */
+};
+
+/* The site's scripts around the job. */
+struct order_site {
+	const char *prologue, *epilogue;		/* or NULL; run as root in system mode, else as the user */
+	int64_t site_seconds;				/* how long each of them may take; <= 0: 300 */
+	const char *name, *queue, *resources, *account; /* what they are told */
+};
+
+struct order_gpus {
+	int *gpus; /* indexes: CUDA_VISIBLE_DEVICES, ROCR_VISIBLE_DEVICES, GPU_DEVICE_ORDINAL */
+	int ngpus; /* 0: those are set empty if `hide_gpus`, else left alone */
+	bool hide_gpus;
+};
+
+/* What is carried between hosts, by what stands before the nursery (engine/errands.h). */
+struct order_carry {
+	struct order_file *carried;
+	int ncarried;
+	const char *ticket, *signature; /* engine/ticket.h: that the server wants it so */
+	int64_t deliver_for;		/* seconds that a home which can't be reached is tried for */
+	int spool; /* 1: the output, 2: the error output are written to `spare` from the beginning */
+};
+
 struct order {
 	const char *id;	 /* "12.host" or "12[3].host": PBS_JOBID, and the name of the node file */
 	const char *tag; /* "12" or "12-3", then ".ATTEMPT": the name of the live file; no '/' in it */
@@ -73,28 +101,18 @@ struct order {
 	int64_t files;		   /* open files; <= 0: as they are */
 	int *cpus;		   /* OS indexes of the CPUs to bind to */
 	int ncpus;		   /* 0: no binding */
-	const char *pty; /* interactive: path of the socket at which the host takes terminals (see pty.h); NULL: none */
-	int64_t patience;		 /* ... and for how many seconds its client may be away; <= 0: 30 */
-	const char *prologue, *epilogue; /* the site's scripts, or NULL; run as root in system mode, else as the user */
-	int64_t site_seconds;		 /* how long each of them may take; <= 0: 300 */
-	const char *name, *queue, *resources, *account; /* what prologue and epilogue are told */
+	struct order_terminal terminal;
+	struct order_site site;
 	/* ---- of a job on several hosts: one order for each, part 0 being the one with the script ---- */
 	int part;
 	bool room; /* no program: it keeps its place on this host, open for tasks (task.h), until a signal ends it; cause and status don't count */
 	struct order_host *hosts; /* all nodes of the job, in the node file's order, each once */
 	int nhosts;		  /* 0: no tasks */
 	/* ---- of a host that another machine's server orders ---- */
-	int *gpus; /* indexes: CUDA_VISIBLE_DEVICES, ROCR_VISIBLE_DEVICES, GPU_DEVICE_ORDINAL */
-	int ngpus; /* 0: those are set empty if `hide_gpus`, else left alone */
-	bool hide_gpus;
+	struct order_gpus gpu;
 	int64_t lease; /* seconds: it ends itself (CAUSE_LEASE) when LIVE/.lease is older; <= 0: never */
 	bool by_name; /* uid, gid, home and shell are this host's for `user`, not the order's; paths and environment have @STATE@, @RUN@ and @BIN@ replaced by the host */
-	/* ---- what is carried between hosts, by who stands before the nursery (engine/errands.h) ---- */
-	struct order_file *carried;
-	int ncarried;
-	const char *ticket, *signature; /* engine/ticket.h: that the server wants it so */
-	int64_t deliver_for;		/* seconds that a home which can't be reached is tried for */
-	int spool;   /* 1: the output, 2: the error output are written to `spare` from the beginning */
+	struct order_carry carry;
 	int nplaced; /* so many entries at the end of env are the server's own, and have them replaced */
 };
 

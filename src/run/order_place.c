@@ -122,12 +122,13 @@ int order_settle(struct order *o, const char *state, const char *run, const char
 {
 	const struct places p = {.word = {"@STATE@", "@RUN@", "@BIN@"}, .dir = {state, run, bin}, .a = a};
 	struct order n = *o;
-	const char **paths[] = {&n.script, &n.workdir, &n.out,	&n.err,	     &n.spare,	 &n.nodefile_path,
-				&n.tmpdir, &n.pty,     &n.home, &n.prologue, &n.epilogue};
+	const char **paths[] = {&n.script, &n.workdir,	     &n.out,	      &n.err,
+				&n.spare,  &n.nodefile_path, &n.tmpdir,	      &n.terminal.pty,
+				&n.home,   &n.site.prologue, &n.site.epilogue};
 
 	if (o->by_name && (path_check("script", o->script, err) || path_check("spare", o->spare, err) ||
 			   path_check("nodefile_path", o->nodefile_path, err) || path_check("tmpdir", o->tmpdir, err) ||
-			   socket_check(o->pty, err)))
+			   socket_check(o->terminal.pty, err)))
 		return -EPERM;
 	for (size_t i = 0; i < sizeof paths / sizeof *paths; i++)
 		path_settle(&p, paths[i]);

@@ -248,22 +248,28 @@ static int order_check(const struct order *o, struct err *err)
 	const struct {
 		const char *key, *path;
 	} paths[] = {
-		{"home", o->home},	   {"shell", o->shell},
-		{"script", o->script},	   {"workdir", o->workdir},
-		{"out", o->out},	   {"err", o->err},
-		{"spare", o->spare},	   {"nodefile_path", o->nodefile_path},
-		{"tmpdir", o->tmpdir},	   {"pty", o->pty},
-		{"prologue", o->prologue}, {"epilogue", o->epilogue},
+		{"home", o->home},
+		{"shell", o->shell},
+		{"script", o->script},
+		{"workdir", o->workdir},
+		{"out", o->out},
+		{"err", o->err},
+		{"spare", o->spare},
+		{"nodefile_path", o->nodefile_path},
+		{"tmpdir", o->tmpdir},
+		{"pty", o->terminal.pty},
+		{"prologue", o->site.prologue},
+		{"epilogue", o->site.epilogue},
 	};
 
 	if (!o->id || !o->tag || !o->user || !*o->id || !*o->user)
 		return err_set(err, -EINVAL, "order: id, tag and user are needed");
 	if (!*o->tag || *o->tag == '.' || strchr(o->tag, '/') || strlen(o->tag) > 200)
 		return err_set(err, -EINVAL, "order: the tag '%.200s' can't be the name of a file", o->tag);
-	if (!o->room && !o->pty && (!o->script || !o->out))
+	if (!o->room && !o->terminal.pty && (!o->script || !o->out))
 		return err_set(err, -EINVAL, "order: script and out are needed unless the job is interactive");
-	if (o->spool < 0 || o->spool > 3 || (o->spool && !o->spare))
-		return err_set(err, -EINVAL, "order: spool %d, and there is no directory for it", o->spool);
+	if (o->carry.spool < 0 || o->carry.spool > 3 || (o->carry.spool && !o->spare))
+		return err_set(err, -EINVAL, "order: spool %d, and there is no directory for it", o->carry.spool);
 	if (o->part < 0 || o->part > LIST_MAX)
 		return err_set(err, -EINVAL, "order: %d can't be a part", o->part);
 	if (o->umask < -1 || o->umask > 0777)
@@ -282,7 +288,7 @@ int order_read(const char *text, size_t n, struct arena *a, struct order *ret, s
 	int r = fields_read("order", order_fields, text, n, a, &o, err);
 
 	if (o.room) /* it runs no program, and has no output: that of the job is on another host, or on this one's disk, too */
-		o.script = o.out = o.err = o.pty = NULL;
+		o.script = o.out = o.err = o.terminal.pty = NULL;
 	if (!r)
 		r = order_check(&o, err);
 	if (!r)

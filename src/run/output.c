@@ -59,7 +59,7 @@ static int one_open(const struct order *o, const struct identity *who, int which
 {
 	char *spare = NULL, to[600];
 
-	if (o->spool & 1 << which) { /* it will be carried from there */
+	if (o->carry.spool & 1 << which) { /* it will be carried from there */
 		int there = spare_open(o, who, which, &spare);
 		free(spare);
 		return there >= 0 ? there
@@ -152,7 +152,7 @@ static void one_close(const struct order *o, const struct identity *who, const s
 	struct stat st;
 	int fd = out->fd[which];
 
-	if (!(o->spool & 1 << which) && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_nlink == 0 &&
+	if (!(o->carry.spool & 1 << which) && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_nlink == 0 &&
 	    st.st_size > 0) {
 		int to = spare_open(o, who, which, &spare);
 		int r = to < 0 ? to : content_copy(who, fd, to, st.st_size);

@@ -135,10 +135,10 @@ static bool is_set(const struct setting *list, size_t n, const char *entry)
 /* "0,2"; "": it shall see none; NULL: nobody cares. */
 static const char *gpus_text(const struct order *o, struct arena *a)
 {
-	const char *text = o->hide_gpus ? "" : NULL;
+	const char *text = o->gpu.hide_gpus ? "" : NULL;
 
-	for (int i = 0; i < o->ngpus; i++)
-		text = i ? arena_printf(a, "%s,%d", text, o->gpus[i]) : arena_printf(a, "%d", o->gpus[i]);
+	for (int i = 0; i < o->gpu.ngpus; i++)
+		text = i ? arena_printf(a, "%s,%d", text, o->gpu.gpus[i]) : arena_printf(a, "%d", o->gpu.gpus[i]);
 	return text;
 }
 

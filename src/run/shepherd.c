@@ -62,7 +62,7 @@ static pid_t job_fork(struct shepherd *s, const struct launch *l)
 
 static int terminal_open(struct shepherd *s, int *ret_tty, struct err *err)
 {
-	pty_begin(&s->pty, s->o->pty, s->o->tag, s->o->patience);
+	pty_begin(&s->pty, s->o->terminal.pty, s->o->tag, s->o->terminal.patience);
 	int r = shepherd_client_await(s, err);
 	if (r) {
 		s->r.unclear = true;
@@ -142,7 +142,7 @@ static int job_start(struct shepherd *s, struct err *err)
 
 	if (!r)
 		r = shepherd_watch_begin(s, err);
-	if (!r && s->o->pty)
+	if (!r && s->o->terminal.pty)
 		r = terminal_open(s, &s->launch.tty, err);
 	if (!r)
 		r = cgroup_create(s->place->cgroup, s->o, err);
@@ -191,7 +191,7 @@ static int prepare(struct shepherd *s, struct err *err)
 	umask((mode_t)(s->o->umask < 0 ? 077 : s->o->umask));
 	r = output_open(s->o, s->place->who, &s->output, &s->say, err);
 	workdir_look(s);
-	if (!r && s->o->prologue) {
+	if (!r && s->o->site.prologue) {
 		r = site_prologue(s->o, s->output.fd[0], s->output.fd[1], err);
 		s->r.unclear = r != 0; /* it may have judged the job, or the host */
 		if (r == -ECANCELED)
@@ -259,7 +259,7 @@ static void job_finished(struct shepherd *s)
 		snprintf(err.text, sizeof err.text, "%s", s->trouble);
 		not_started(s, &err);
 	}
-	if (s->o->epilogue) {
+	if (s->o->site.epilogue) {
 		prctl(PR_SET_CHILD_SUBREAPER, 0);
 		if (site_epilogue(s->o, &s->r, s->output.fd[0], s->output.fd[1], &err))
 			strbuf_printf(&s->say, "%s%s", s->say.n ? ". " : "", err.text);
@@ -322,7 +322,7 @@ void shepherd_main(const struct order *o, const struct shepherd_place *place)
 	room_clear(o, place->who);
 	s.r.tag = o->tag;
 	s.r.reason = s.say.n ? s.say.text : NULL;
-	if (o->pty)
+	if (o->terminal.pty)
 		pty_finish(&s.pty, &s.r);
 	result_tell(&s);
 	_exit(0);

@@ -80,7 +80,7 @@ static int program_run(const char *what, const char *path, char *const *argv, co
 		       int err_fd, struct err *err)
 {
 	char *const env[] = {"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL=C", NULL};
-	int64_t seconds = o->site_seconds > 0 ? o->site_seconds : SECONDS;
+	int64_t seconds = o->site.site_seconds > 0 ? o->site.site_seconds : SECONDS;
 	int why = program_check(what, path, err);
 
 	if (why)
@@ -121,28 +121,28 @@ static const char *group_name(gid_t gid, char *buf, size_t size)
 int site_prologue(const struct order *o, int out_fd, int err_fd, struct err *err)
 {
 	char group[256];
-	char *argv[ARGS] = {(char *)o->prologue, known(o->id),
-			    known(o->user),	 (char *)group_name(o->gid, group, sizeof group),
-			    known(o->name),	 known(o->resources),
-			    known(o->queue),	 known(o->account)};
+	char *argv[ARGS] = {(char *)o->site.prologue, known(o->id),
+			    known(o->user),	      (char *)group_name(o->gid, group, sizeof group),
+			    known(o->site.name),      known(o->site.resources),
+			    known(o->site.queue),     known(o->site.account)};
 
-	return program_run("prologue", o->prologue, argv, o, out_fd, err_fd, err);
+	return program_run("prologue", o->site.prologue, argv, o, out_fd, err_fd, err);
 }
 
 /* id user group name session resources used queue account exit-code (256 + the signal that ended it) */
 int site_epilogue(const struct order *o, const struct result *r, int out_fd, int err_fd, struct err *err)
 {
 	char group[256], session[16], used[160], code[16], cpu[32], wall[32];
-	char *argv[ARGS] = {(char *)o->epilogue,
+	char *argv[ARGS] = {(char *)o->site.epilogue,
 			    known(o->id),
 			    known(o->user),
 			    (char *)group_name(o->gid, group, sizeof group),
-			    known(o->name),
+			    known(o->site.name),
 			    session,
-			    known(o->resources),
+			    known(o->site.resources),
 			    used,
-			    known(o->queue),
-			    known(o->account),
+			    known(o->site.queue),
+			    known(o->site.account),
 			    code};
 
 	snprintf(session, sizeof session, "%d", (int)r->session);
@@ -150,5 +150,5 @@ int site_epilogue(const struct order *o, const struct result *r, int out_fd, int
 		 duration_format(r->cpu_ms / 1000, cpu, sizeof cpu), (long long)r->memory_kib,
 		 duration_format(r->ran_ms / 1000, wall, sizeof wall));
 	snprintf(code, sizeof code, "%d", r->how == RESULT_SIGNALED ? 256 + r->status : r->status);
-	return program_run("epilogue", o->epilogue, argv, o, out_fd, err_fd, err);
+	return program_run("epilogue", o->site.epilogue, argv, o, out_fd, err_fd, err);
 }

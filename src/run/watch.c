@@ -82,7 +82,7 @@ int shepherd_watch_begin(struct shepherd *s, struct err *err)
 {
 	sigset_t set;
 
-	if (!s->o->pty && !s->o->nhosts && s->o->lease <= 0)
+	if (!s->o->terminal.pty && !s->o->nhosts && s->o->lease <= 0)
 		return 0;
 	shepherd_signals(&set);
 	s->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
@@ -109,7 +109,7 @@ static void clock_set(const struct shepherd *s, int64_t until)
 /* As shepherd_pause(), and deals with whatever else comes; 0 then, too. */
 static int watch_pause(struct shepherd *s, int64_t until, siginfo_t *ret)
 {
-	bool terminal = s->o->pty, tasks = s->crew.listener >= 0;
+	bool terminal = s->o->terminal.pty, tasks = s->crew.listener >= 0;
 	int signal = shepherd_pause(s->signals < 0 ? until : 0, ret);
 	int64_t now = boot_us();
 
@@ -271,7 +271,7 @@ static int64_t next_instant(const struct shepherd *s)
 
 	if (crew < next)
 		next = crew;
-	if (s->o->pty && pty_next(&s->pty) < next)
+	if (s->o->terminal.pty && pty_next(&s->pty) < next)
 		next = pty_next(&s->pty);
 	if (s->stage == RUNNING && term_at(s) < next)
 		next = term_at(s);
@@ -337,13 +337,13 @@ void shepherd_watch(struct shepherd *s)
 			cause_set(s, CAUSE_SHUTDOWN);
 			tree_end(s, SIGTERM, s->o->grace * SECOND);
 		}
-		if (s->o->pty)
+		if (s->o->terminal.pty)
 			pty_look(&s->pty, boot_us());
-		if (s->o->pty && s->pty.hung_up && s->stage == RUNNING) {
+		if (s->o->terminal.pty && s->pty.hung_up && s->stage == RUNNING) {
 			cause_set(s, CAUSE_HUNG_UP);
 			tree_end(s, SIGHUP, s->o->grace * SECOND);
 		}
-		if (s->o->pty && s->pty.signal) {
+		if (s->o->terminal.pty && s->pty.signal) {
 			signal_give(s, s->pty.signal);
 			s->pty.signal = 0;
 		}

@@ -250,9 +250,9 @@ static struct order job(struct world *w, const char *tag, const char *script, st
 				     .authority_key = w->trust.authority_key.text};
 	struct err err;
 
-	o.carried = files;
-	o.ncarried = n;
-	o.deliver_for = 60;
+	o.carry.carried = files;
+	o.carry.ncarried = n;
+	o.carry.deliver_for = 60;
 	o.append = strcmp(strrchr(tag, '.'), ".1") != 0;
 	if (ticket_write(&o, &terms, w->a, &err) < 0)
 		fail_msg("%s", err.text);
@@ -309,8 +309,8 @@ static void test_tickets(void **state)
 	struct order_file f[] = {file_to(w, FILE_OUT, NULL, HOME, "/home/a/out"),
 				 file_to(w, FILE_IN, "in", SERVER, "/home/a/in")};
 	struct order o = job(w, "12.1", "true\n", f, 2);
-	const struct ticket_question good = {.text = o.ticket,
-					     .signature = o.signature,
+	const struct ticket_question good = {.text = o.carry.ticket,
+					     .signature = o.carry.signature,
 					     .authority = w->trust.authority_cert.text,
 					     .at = "n2",
 					     .peer = &w->host[RUNS].who,
@@ -350,20 +350,20 @@ static void test_tickets(void **state)
 	assert_int_equal(ticket_check(&q, w->a, &t, &err), -EPERM);
 
 	/* changed: any byte of it; forged: by another authority; of another ticket */
-	for (size_t i = 0; i < strlen(o.ticket); i += 7) {
+	for (size_t i = 0; i < strlen(o.carry.ticket); i += 7) {
 		strbuf_clear(&changed);
-		strbuf_puts(&changed, o.ticket);
+		strbuf_puts(&changed, o.carry.ticket);
 		changed.text[i] ^= 1;
 		q = good;
 		q.text = changed.text;
 		assert_int_equal(ticket_check(&q, w->a, &t, &err), -EKEYREJECTED);
 	}
 	assert_int_equal(pki_authority("test", &key, &cert, &err), 0);
-	assert_int_equal(pki_sign(key.text, o.ticket, strlen(o.ticket), &forged, &err), 0);
+	assert_int_equal(pki_sign(key.text, o.carry.ticket, strlen(o.carry.ticket), &forged, &err), 0);
 	q = good;
 	q.signature = forged.text;
 	assert_int_equal(ticket_check(&q, w->a, &t, &err), -EKEYREJECTED);
-	q.signature = job(w, "12.2", "true\n", f, 2).signature;
+	q.signature = job(w, "12.2", "true\n", f, 2).carry.signature;
 	assert_int_equal(ticket_check(&q, w->a, &t, &err), -EKEYREJECTED);
 	static const char *const nonsense[] = {"", "!", "AAAA", "=", "MEUCIQ=="};
 	for (size_t i = 0; i < sizeof nonsense / sizeof *nonsense; i++) {
@@ -554,7 +554,7 @@ static void test_away(void **state)
 
 	host_end(&w->host[HOME]); /* nobody waits for ever */
 	o = job(w, "2.1", "echo kept\n", f, 1);
-	o.deliver_for = 1;
+	o.carry.deliver_for = 1;
 	order_give(w, &o);
 	AWAIT(w, w->told.ended);
 	assert_non_null(strstr(w->told.reason, "could not be delivered to n2:"));
@@ -725,7 +725,7 @@ static void test_not_started(void **state)
 	assert_int_equal(listed(w), ATTEMPT_NEVER);
 
 	o = job(w, "2.1", "touch ran\n", other, 1); /* without a ticket nothing is given away */
-	o.ticket = job(w, "3.1", "", f, 2).ticket;
+	o.carry.ticket = job(w, "3.1", "", f, 2).carry.ticket;
 	order_give(w, &o);
 	AWAIT(w, w->told.refused);
 	assert_non_null(strstr(w->told.reason, "not signed"));
@@ -760,8 +760,8 @@ static const char *answer_to(struct world *w, struct tls_context *who, const str
 	if (first)
 		link_send(l, first, strlen(first), NULL, 0);
 	else
-		link_pack(l, NULL, 0, "{s:s,s:s,s:s,s:i,s:i}", "t", "file", "ticket", o->ticket, "signature",
-			  o->signature, "file", 0, "size", -1);
+		link_pack(l, NULL, 0, "{s:s,s:s,s:s,s:i,s:i}", "t", "file", "ticket", o->carry.ticket, "signature",
+			  o->carry.signature, "file", 0, "size", -1);
 	if (second)
 		link_send(l, second, strlen(second), "data", 4);
 	AWAIT(w, e.frames.n > 0 || e.closes);
@@ -809,8 +809,8 @@ static void end_ask(struct world *w, struct end *e, const struct order *o)
 {
 	size_t n = e->frames.n;
 
-	link_pack(e->link, NULL, 0, "{s:s,s:s,s:s,s:i,s:i}", "t", "file", "ticket", o->ticket, "signature",
-		  o->signature, "file", 0, "size", -1);
+	link_pack(e->link, NULL, 0, "{s:s,s:s,s:s,s:i,s:i}", "t", "file", "ticket", o->carry.ticket, "signature",
+		  o->carry.signature, "file", 0, "size", -1);
 	AWAIT(w, e->frames.n > n || e->closes);
 }
 

@@ -293,7 +293,7 @@ static void test_refused(void **state)
 
 	g = hosts_parts(w, "2.1", "touch ran", "123"); /* the prologue of a room fails */
 	nest_write(w->far[3].nest, nest_path(w->far[3].nest, "prologue"), "#!/bin/sh\nexit 4\n", 17, 0755);
-	g.part[2].order.prologue = nest_path(w->far[3].nest, "prologue");
+	g.part[2].order.site.prologue = nest_path(w->far[3].nest, "prologue");
 	engine_start(w->e, g.part, g.n);
 	engine_flush(w->e);
 	t = hosts_tale(w, "2.1");

@@ -153,8 +153,8 @@ static void desk_open_for(struct desk *d, struct nest *n, const char *tag, int p
 	d->server = fork();
 	if (d->server == 0)
 		client_run(d, patience);
-	o.pty = d->path;
-	o.patience = patience;
+	o.terminal.pty = d->path;
+	o.terminal.patience = patience;
 	o.out = o.err = NULL;
 	o.env = env;
 	o.shell = "/bin/sh";
@@ -374,7 +374,7 @@ static void test_deleted_before(void **state)
 	struct desk d;
 
 	desk_listen(&d, n);
-	o.pty = d.path;
+	o.terminal.pty = d.path;
 	nest_send(n, &o);
 	nest_answer(n, ANSWER_STARTED, "1.1");
 	int fd = accept(d.listener, NULL, NULL);
@@ -400,7 +400,7 @@ static void test_nonsense(void **state)
 	char part[64];
 
 	desk_listen(&d, n);
-	o.pty = d.path;
+	o.terminal.pty = d.path;
 	nest_send(n, &o);
 	nest_answer(n, ANSWER_STARTED, "1.1");
 	for (size_t i = 0; i < sizeof size / sizeof *size; i++) {
@@ -421,8 +421,8 @@ static void test_nobody_waits(void **state)
 	struct nest *n = *state;
 	struct order o = nest_order(n, "1.1", NULL);
 
-	o.pty = "/no/such/socket";
-	o.patience = 1;
+	o.terminal.pty = "/no/such/socket";
+	o.terminal.patience = 1;
 	struct result r = nest_run(n, &o);
 	assert_int_equal(r.how, RESULT_NOT_STARTED);
 	assert_int_equal(r.cause, CAUSE_HUNG_UP);

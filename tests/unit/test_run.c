@@ -70,7 +70,7 @@ static void test_order_text(void **state)
 	assert_string_equal(r.env[1], "B=\x80");
 	assert_true(r.uid == 4294967294U && r.umask == 022 && r.login && r.ncpus == 2 && r.cpus[1] == 70000);
 	assert_null(r.err);
-	assert_true(!r.nhosts && !r.ngpus && !r.room && !r.lease && !r.by_name && !r.nplaced && !r.part);
+	assert_true(!r.nhosts && !r.gpu.ngpus && !r.room && !r.lease && !r.by_name && !r.nplaced && !r.part);
 	strbuf_fini(&text);
 	arena_destroy(a);
 }
@@ -88,9 +88,9 @@ static void test_order_hosts(void **state)
 			  .out = "/o",
 			  .hosts = hosts,
 			  .nhosts = 2,
-			  .gpus = gpus,
-			  .ngpus = 2,
-			  .hide_gpus = true,
+			  .gpu.gpus = gpus,
+			  .gpu.ngpus = 2,
+			  .gpu.hide_gpus = true,
 			  .lease = 600,
 			  .by_name = true,
 			  .tmpdir = "@STATE@/tmp/1.1",
@@ -102,8 +102,8 @@ static void test_order_hosts(void **state)
 	order_write(&o, &text);
 	if (order_read(text.text, text.n, a, &r, &err))
 		fail_msg("%s", err.text);
-	assert_true(r.part == 1 && r.room && r.hide_gpus && r.lease == 600 && r.by_name && r.nplaced == 3);
-	assert_true(r.ngpus == 2 && r.gpus[1] == 3 && r.nhosts == 2);
+	assert_true(r.part == 1 && r.room && r.gpu.hide_gpus && r.lease == 600 && r.by_name && r.nplaced == 3);
+	assert_true(r.gpu.ngpus == 2 && r.gpu.gpus[1] == 3 && r.nhosts == 2);
 	assert_string_equal(r.hosts[0].address, "[fe80::1]:7723");
 	assert_string_equal(r.hosts[1].address, "");
 	assert_true(r.hosts[0].join == 5 && r.hosts[1].join == UINT64_MAX && r.hosts[1].part == 1);
@@ -141,8 +141,8 @@ static void test_order_settle(void **state)
 			  .script = "@STATE@/scripts/1.1.SC",
 			  .spare = "@STATE@/spool",
 			  .tmpdir = "@STATE@/tmp/1.1",
-			  .pty = "@RUN@/terminal.sock",
-			  .prologue = "/etc/prologue",
+			  .terminal.pty = "@RUN@/terminal.sock",
+			  .site.prologue = "/etc/prologue",
 			  .by_name = true,
 			  .nplaced = 2},
 		     before = o;
@@ -153,9 +153,9 @@ static void test_order_settle(void **state)
 	assert_string_equal(o.out, "/state/spool/o");
 	assert_string_equal(o.script, "/state/scripts/1.1.SC");
 	assert_string_equal(o.tmpdir, "/state/tmp/1.1");
-	assert_string_equal(o.pty, "/run/x/terminal.sock");
+	assert_string_equal(o.terminal.pty, "/run/x/terminal.sock");
 	assert_string_equal(o.workdir, "/w/@STATE@");
-	assert_string_equal(o.prologue, "/etc/prologue");
+	assert_string_equal(o.site.prologue, "/etc/prologue");
 	assert_string_equal(o.env[0], "A=@STATE@"); /* the user's own */
 	assert_string_equal(o.env[1], arena_printf(a, "HOME=%s", pw->pw_dir));
 	assert_string_equal(o.env[2], "P=/bin:/bin:/run/x/x");
@@ -180,7 +180,7 @@ static void test_order_settle(void **state)
 		contains(err.text, "no place for files");
 	}
 	o = before;
-	o.pty = "@RUN@/engine.sock"; /* the shepherd would go there as root */
+	o.terminal.pty = "@RUN@/engine.sock"; /* the shepherd would go there as root */
 	assert_int_equal(order_settle(&o, "/state", "/run/x", "/bin", a, &err), -EPERM);
 	o = before;
 	o.shell_given = true;
@@ -332,7 +332,7 @@ static void test_other_walltime(void **state)
 
 	o = nest_order(n, "3.1", "sleep 100"); /* while the prologue runs */
 	o.walltime = 100;
-	o.prologue = prologue;
+	o.site.prologue = prologue;
 	nest_write(n, prologue, "#!/bin/sh\necho x; sleep 1", 25, 0755);
 	nest_send(n, &o);
 	nest_await(n, o.out);
@@ -445,14 +445,14 @@ static void test_gpus(void **state)
 	int gpus[] = {0, 2};
 
 	o.env = env;
-	o.gpus = gpus;
-	o.ngpus = 2;
+	o.gpu.gpus = gpus;
+	o.gpu.ngpus = 2;
 	nest_run(n, &o);
 	assert_string_equal(nest_read(n, o.out),
 			    "CUDA_VISIBLE_DEVICES=0,2\nGPU_DEVICE_ORDINAL=0,2\nROCR_VISIBLE_DEVICES=0,2\n");
 	o = nest_order(n, "2.1", show);
 	o.env = env;
-	o.hide_gpus = true;
+	o.gpu.hide_gpus = true;
 	nest_run(n, &o);
 	assert_string_equal(nest_read(n, o.out), "CUDA_VISIBLE_DEVICES=\nGPU_DEVICE_ORDINAL=\nROCR_VISIBLE_DEVICES=\n");
 	o = nest_order(n, "3.1", show);
@@ -804,37 +804,37 @@ static void test_site(void **state)
 
 	nest_write(n, prologue, text, strlen(text), 0755);
 	nest_write(n, epilogue, text, strlen(text), 0755);
-	o.prologue = prologue;
-	o.epilogue = epilogue;
-	o.name = "name";
-	o.queue = "batch";
-	o.resources = "nodes=1";
+	o.site.prologue = prologue;
+	o.site.epilogue = epilogue;
+	o.site.name = "name";
+	o.site.queue = "batch";
+	o.site.resources = "nodes=1";
 	ends(nest_run(n, &o), RESULT_EXITED, 7, CAUSE_ITSELF);
 	contains(nest_read(n, o.out), "prologue 7 1.1.host name batch\njob\nepilogue 10 1.1.host name nodes=1\n");
 	contains(nest_read(n, o.err), arena_printf(n->a, "%u nodes=1\n", (unsigned)geteuid()));
 
 	o.tag = "2.1";
-	o.name = "bad";
+	o.site.name = "bad";
 	struct result r = nest_run(n, &o);
 	assert_int_equal(r.how, RESULT_NOT_STARTED);
 	contains(r.reason, "prologue left with exit code 1");
 	assert_null(strstr(nest_read(n, o.out), "job"));
 
 	o.tag = "3.1";
-	o.prologue = NULL;
+	o.site.prologue = NULL;
 	r = nest_run(n, &o);
 	ends(r, RESULT_EXITED, 7, CAUSE_ITSELF);
 	contains(r.reason, "epilogue left with exit code 1");
 
 	o.tag = "4.1";
 	nest_write(n, prologue, "#!/bin/sh\nsleep 100", 19, 0755);
-	o.prologue = prologue;
-	o.site_seconds = 1;
+	o.site.prologue = prologue;
+	o.site.site_seconds = 1;
 	r = nest_run(n, &o);
 	contains(r.reason, "took more than 1 s");
 
 	o.tag = "5.1";
-	o.site_seconds = 0;
+	o.site.site_seconds = 0;
 	nest_send(n, &o);
 	nest_answer(n, ANSWER_STARTED, "5.1");
 	nest_signal(n, "5.1", SIGKILL);

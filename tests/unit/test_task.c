@@ -279,8 +279,8 @@ static void test_task(void **state)
 
 	o.env = env;
 	o.files = 99;
-	o.gpus = gpus;
-	o.ngpus = 2;
+	o.gpu.gpus = gpus;
+	o.gpu.ngpus = 2;
 	room_start(n, &o);
 	char *text = task_run(n, "1.1",
 			      "echo \"$A|${B-none}|$C|$D|$SHUNT_TAG\"; id -u; pwd; ulimit -n; umask; "

@@ -314,7 +314,7 @@ static void part_devices(const struct server *s, const struct part *p, struct or
 	bool bind = strcmp(s->conf->bind, "no") != 0;
 
 	o->cpus = arena_alloc(p->a, (sum_of(t->ncpus, t->nfrags) + 1) * sizeof *o->cpus);
-	o->gpus = arena_alloc(p->a, (sum_of(t->ngpus, t->nfrags) + 1) * sizeof *o->gpus);
+	o->gpu.gpus = arena_alloc(p->a, (sum_of(t->ngpus, t->nfrags) + 1) * sizeof *o->gpu.gpus);
 	for (uint32_t i = 0; i < t->nfrags; i++) {
 		const struct node_info *n = &s->hosts->nodes.v[t->node[i]];
 		const json_t *os = n->agent ? json_object_get(n->agent->facts, "os_cpus") : NULL;
@@ -325,8 +325,8 @@ static void part_devices(const struct server *s, const struct part *p, struct or
 				p->here ? s->instance->cpu_os[t->cpu[i][k]]
 					: (int)json_integer_value(json_array_get(os, (size_t)t->cpu[i][k]));
 		for (int32_t k = 0; k < t->ngpus[i]; k++)
-			o->gpus[o->ngpus++] = t->gpu[i][k];
-		o->hide_gpus |= n->gpu_room > 0;
+			o->gpu.gpus[o->gpu.ngpus++] = t->gpu[i][k];
+		o->gpu.hide_gpus |= n->gpu_room > 0;
 		if (attrs_bool(s->attrs, "mem_enforce"))
 			o->memory += t->memory[i];
 	}
@@ -377,8 +377,8 @@ static int part_prepare(struct server *s, const struct part *p, struct engine_pa
 	part_devices(s, p, o);
 	part_hosts(s, p, o);
 	if (spec->interactive && !o->room) {
-		o->pty = arena_printf(p->a, "%s/terminal.sock", p->run);
-		o->patience = attrs_number(s->attrs, "interactive_grace");
+		o->terminal.pty = arena_printf(p->a, "%s/terminal.sock", p->run);
+		o->terminal.patience = attrs_number(s->attrs, "interactive_grace");
 	}
 	if (!o->room && p->here)
 		rc = script_file(s, spec, p->a, o, err);
@@ -488,12 +488,12 @@ static void order_common(struct server *s, const struct part *x, struct order *o
 		o->umask = (int)strtol(body_text(x->body, "umask"), NULL, 8);
 	o->nodefile = nodefile_text(s, t, &x->layout, x->a);
 	o->walltime = p->walltime + s->cluster->settings.tolerance;
-	o->prologue = *s->conf->prologue ? s->conf->prologue : NULL;
-	o->epilogue = *s->conf->epilogue ? s->conf->epilogue : NULL;
-	o->name = p->name;
-	o->queue = word(s, p->queue);
-	o->resources = word(s, p->resources);
-	o->account = word(s, p->account);
+	o->site.prologue = *s->conf->prologue ? s->conf->prologue : NULL;
+	o->site.epilogue = *s->conf->epilogue ? s->conf->epilogue : NULL;
+	o->site.name = p->name;
+	o->site.queue = word(s, p->queue);
+	o->site.resources = word(s, p->resources);
+	o->site.account = word(s, p->account);
 }
 
 int attempt_prepare(struct server *s, const struct attempt *t, struct arena *a, struct engine_part **ret, int *ret_n,

@@ -151,7 +151,7 @@ void output_home(struct server *s, uint32_t id, const json_t *body, bool error, 
 
 static void output_add(struct server *s, const struct part *p, struct order *o, bool error)
 {
-	struct order_file *f = &o->carried[o->ncarried];
+	struct order_file *f = &o->carry.carried[o->carry.ncarried];
 	struct home h;
 
 	output_home(s, p->t->job, p->body, error, p->a, &h);
@@ -164,7 +164,7 @@ static void output_add(struct server *s, const struct part *p, struct order *o, 
 				 .title = h.known ? h.spot.title : s->instance->host,
 				 .address = h.known ? h.spot.address : cluster_address(s),
 				 .join = h.known ? h.spot.join : 0};
-	o->ncarried++;
+	o->carry.ncarried++;
 }
 
 /* ---- staging ---- */
@@ -186,7 +186,7 @@ static int stage_add(struct server *s, const struct part *p, struct order *o, en
 	int rc;
 
 	for (const char *at = text; at && *at; at += n + (at[n] == ',')) {
-		struct order_file *f = &o->carried[o->ncarried];
+		struct order_file *f = &o->carry.carried[o->carry.ncarried];
 		struct spot spot;
 		n = stage_next(at);
 		rc = stage_split(what, at, n, &here, &host, err);
@@ -207,7 +207,7 @@ static int stage_add(struct server *s, const struct part *p, struct order *o, en
 			.title = spot.title,
 			.address = spot.address,
 			.join = spot.join};
-		o->ncarried++;
+		o->carry.ncarried++;
 	}
 	return 0;
 }
@@ -224,8 +224,9 @@ int part_files(struct server *s, const struct part *p, struct order *o, struct e
 	int64_t walltime = o->walltime > 0 ? o->walltime : 3650 * DAY;
 	int rc;
 
-	o->carried = arena_alloc(p->a, (size_t)(stage_count(in) + stage_count(out) + 3) * sizeof *o->carried);
-	o->deliver_for = attrs_number(s->attrs, "deliver_for");
+	o->carry.carried =
+		arena_alloc(p->a, (size_t)(stage_count(in) + stage_count(out) + 3) * sizeof *o->carry.carried);
+	o->carry.deliver_for = attrs_number(s->attrs, "deliver_for");
 	if (o->out)
 		output_add(s, p, o, false);
 	if (o->err)
@@ -233,8 +234,8 @@ int part_files(struct server *s, const struct part *p, struct order *o, struct e
 	rc = stage_add(s, p, o, FILE_IN, in, err);
 	if (rc == 0)
 		rc = stage_add(s, p, o, FILE_BACK, out, err);
-	if (rc < 0 || !o->ncarried)
+	if (rc < 0 || !o->carry.ncarried)
 		return rc;
-	terms.until = s->clock->now + walltime + o->deliver_for + TICKET_LONGER;
+	terms.until = s->clock->now + walltime + o->carry.deliver_for + TICKET_LONGER;
 	return ticket_write(o, &terms, p->a, err);
 }
