@@ -9,6 +9,13 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/vec.h"
+#include "plan/plan.h"
+#include "run/order.h"
+#include "server/life/dispatch.h"
+#include "server/link/nodes.h"
+#include "server/loop.h"
+#include "server/server.h"
 #include "support/bare.h"
 
 /* What was ordered ends, in ways that vary. */
@@ -33,7 +40,7 @@ static struct server *server_make(const char *dir)
 	uint64_t join;
 	struct err err;
 
-	assert(agents_join(s, "x1", facts, &join, &err) == 0);
+	assert(agents_join(s, "x1", facts, "fuzz", &join, &err) == 0);
 	json_decref(facts);
 	return s;
 }

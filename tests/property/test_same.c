@@ -20,9 +20,27 @@
 
 #include <cmocka.h>
 
+#include "base/mem.h"
 #include "base/rng.h"
+#include "base/strbuf.h"
+#include "base/timetext.h"
+#include "base/vec.h"
+#include "core/cluster.h"
+#include "core/job.h"
 #include "property/same_sim.h"
+#include "rules/attr.h"
+#include "rules/gate.h"
 #include "rules/queue.h"
+#include "run/order.h"
+#include "sched/sched.h"
+#include "server/base/clock.h"
+#include "server/base/turn.h"
+#include "server/job/attempt.h"
+#include "server/job/jobs.h"
+#include "server/life/dispatch.h"
+#include "server/loop.h"
+#include "server/server.h"
+#include "store/store.h"
 #include "support/bare.h"
 
 #define EPOCH INT64_C(1800000000)

@@ -5,7 +5,12 @@
 #ifndef SUPPORT_BARE_H
 #define SUPPORT_BARE_H
 
-#include "server/server_internal.h"
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/strbuf.h"
+#include "base/vec.h"
 
 struct bare_answer {
 	int status;

@@ -4,13 +4,30 @@
  * Such a job is known by its id and the instant of its end. Its key is made of these, and has a bit that no key of our own jobs ever has (job_key()), so that
  * they never meet; the store adds a row, and its part of the ledger, only if it does not have the key.
  */
-#include "server/api/api_import.h"
-
 #include <errno.h>
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/err.h"
+#include "base/map.h"
+#include "base/mem.h"
+#include "base/strbuf.h"
+#include "base/timetext.h"
+#include "net/http.h"
+#include "rules/attr.h"
+#include "server/api/api.h"
+#include "server/api/api_import.h"
+#include "server/base/asker.h"
+#include "server/base/clock.h"
+#include "server/base/post.h"
 #include "server/book/ledger.h"
-#include "server/server_internal.h"
+#include "server/job/jobs.h"
+#include "server/server.h"
 #include "store/history.h"
 
 #define JOBS_MOST 500
