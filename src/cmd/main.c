@@ -149,7 +149,7 @@ int command_unknown(const char *first, const char *second)
 					found ? ": did you mean " : "", found ? near : "", found ? "?" : "",
 					words.text);
 		else
-			command_misused(NULL, "%s needs to be told which: %s", first, words.text);
+			command_misused(NULL, "%s needs a subcommand: %s", first, words.text);
 	} else if (foreign_find(first)) {
 		command_misused(NULL, "there is no command \"%s\": write '%s'", first, foreign_find(first));
 	} else {

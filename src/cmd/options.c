@@ -86,8 +86,9 @@ static int word_check(const char *words, const char *word, struct err *err)
 	if (word_in(words, word))
 		return 0;
 	if (suggest(word, words, near))
-		return err_set(err, -EINVAL, "\"%.60s\" is none of them: did you mean %s? (%.300s)", word, near, words);
-	return err_set(err, -EINVAL, "\"%.60s\" is none of them (%.300s)", word, words);
+		return err_set(err, -EINVAL, "\"%.60s\" is not known: did you mean %s? It may be one of %.300s", word,
+			       near, words);
+	return err_set(err, -EINVAL, "\"%.60s\" is not one of %.300s", word, words);
 }
 
 static int policies_check(const char *list, struct err *err)

@@ -223,7 +223,7 @@ int jobid_parse(const char *text, struct jobid *ret, struct err *err)
 
 	if (!number_scan(&at, JOB_NUMBER_MAX, &number))
 		return err_set(err, -EINVAL,
-			       "\"%.*s\" is no job id; use the number that qsub printed, as in 12, 12[3] or 12[]",
+			       "\"%.*s\" is not a job id; use the number that qsub printed, as in 12, 12[3] or 12[]",
 			       SHOWN, text);
 	id.number = (uint64_t)number;
 	if (*at == '[')
@@ -233,8 +233,8 @@ int jobid_parse(const char *text, struct jobid *ret, struct err *err)
 	if (!server_name_ok(at)) {
 		jobid_fini(&id);
 		return err_set(err, -EINVAL,
-			       "\"%.*s\" is no job id: after the number comes nothing or .SERVER, not \"%.20s\"", SHOWN,
-			       text, at);
+			       "\"%.*s\" is not a job id: after the number comes nothing or .SERVER, not \"%.20s\"",
+			       SHOWN, text, at);
 	}
 	*ret = id;
 	return 0;

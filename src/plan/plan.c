@@ -132,7 +132,7 @@ uint32_t plan_whole_first(const struct plan *p, const struct piece *x, int32_t n
 	return first;
 }
 
-/* What a piece takes from (sign -1) or returns to (1) the timelines of a node. A live one holds its node since ever. */
+/* What a piece takes from (sign -1) or returns to (1) the timelines of a node. A live one holds its node from the beginning of time. */
 static void line_count(struct plan *p, int32_t node, const struct piece *x, const struct res *need, int sign)
 {
 	int64_t start = x->live ? TIME_BEGIN : x->start, from, until;

@@ -8,7 +8,7 @@
  * Changes are put and take. Between plan_begin() and plan_commit() they are logged, and plan_rollback() undoes them
  * exactly: the plan is then bit for bit as it was. Marks nest.
  *
- * A live piece holds its node since ever: the past is never asked about, and so there is nothing to forget. A piece put
+ * A live piece holds its node from the beginning of time: the past is never asked about, and so there is nothing to forget. A piece put
  * at or before `now` is live; a reserved one becomes so when its job starts.
  *
  * A job that asks for whole nodes (enum wholeness) takes all of each node that it has a piece on, whatever the node's size: once,

@@ -11,7 +11,7 @@ bool is_special(const struct job *job)
 	return job->kind != KIND_COMMON;
 }
 
-/* FIFO is by id: whoever comes back takes its old place. */
+/* FIFO is by id: a job that comes back takes its old place. */
 static void special_add(struct sched *s, uint32_t job)
 {
 	size_t i = s->special.n;

@@ -199,7 +199,7 @@ void queue_offer(struct sched *s); /* back into the queue, as limits allow */
 
 /* pass.c: common jobs */
 void starting_add(struct sched *s, uint32_t job); /* it has its place, and is started at the end of the cycle */
-void cycle_start(struct sched *s);		  /* whoever is in s->starting */
+void cycle_start(struct sched *s);		  /* starts the jobs in s->starting */
 void pass_run(struct sched *s);
 void pass_fill(struct sched *s, entry_vec *queue,
 	       size_t from);	    /* starts every job that fits; reserved ones are passed over */
@@ -253,7 +253,7 @@ void special_allocate(struct sched *s, uint32_t id, int64_t start, plan_mark mar
 /* victims.c: running jobs whose places emergency jobs need */
 void victims_note(struct sched *s, uint32_t job, uint32_t by, int64_t before); /* its planned end was changed */
 void victims_release(struct sched *s); /* in a transaction: those for whom there is room run to their ends again */
-void victims_review(struct sched *s);  /* spares whoever is no longer needed */
+void victims_review(struct sched *s);  /* spares those whose places are no longer needed */
 void victims_stop(struct sched *s);    /* those whose time has come */
 bool victims_has(const struct sched *s, uint32_t job);
 int64_t victims_end(const struct sched *s, uint32_t job); /* when a running job would end if it were not stopped */

@@ -49,8 +49,8 @@ static void test_refused(void **state)
 		const char *text, *says;
 	} bad[] = {
 		{"afterok", "needs a job"},
-		{"afterok:", "is no job id"},
-		{"afterok:x", "is no job id"},
+		{"afterok:", "is not a job id"},
+		{"afterok:x", "is not a job id"},
 		{"afterok:12,13", "joined by ':'"},
 		{"afterok:12,", "no such dependency"},
 		{"syncwith:12", "in one job"},

@@ -360,8 +360,7 @@ static int job_find(struct server *s, const struct asker *w, const char *text, u
 
 	if (rc == 0 && (v.n == 0 || !may_see(s, w, s->jobs->entries.v[v.v[0]].spec)))
 		rc = -ENOENT;
-	if (rc == 0)
-		*ret = v.v[0];
+	*ret = rc == 0 ? v.v[0] : 0;
 	vec_free(&v);
 	return rc;
 }
@@ -396,10 +395,10 @@ void api_get(struct server *s, struct http_request *r, const struct asker *w, co
 	struct array *a;
 	json_t *body = NULL;
 	struct json j;
-	uint32_t id;
-
 	struct err err;
+	uint32_t id;
 	int rc = job_find(s, w, text, &id, &a, &err);
+
 	if (rc == -ENOENT) {
 		api_past_job(s, r, w, text);
 		return;

@@ -1,5 +1,5 @@
 /*
- * events.c - the stream of events: Server-Sent Events to whoever listens, after the commit, with the last ones kept for those who come back.
+ * events.c - the stream of events: Server-Sent Events to all who listen, after the commit, with the last ones kept for those who come back.
  */
 #include <jansson.h>
 #include <stdbool.h>

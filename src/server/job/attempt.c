@@ -2,7 +2,7 @@
  * attempt.c - attempts: which CPUs, GPUs and memory of which nodes the processes of a job have, and on which hosts those are.
  *
  * An attempt holds them from the moment they are given to it until its processes are gone, whatever the plan says: a job that was
- * stopped to make room frees them when it has really ended, and whoever was started in its place waits for that (dispatch.c).
+ * stopped to make room frees them when it has really ended, and the job that was started in its place waits for that (dispatch.c).
  */
 #include <fcntl.h>
 #include <jansson.h>
