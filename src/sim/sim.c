@@ -20,7 +20,8 @@ struct sim {
 	struct sched *sched;
 	const struct sim_options *o;
 	struct terms terms;
-	bool as_server; /* it decides again when jobs have been started, as the server does when it hears of that */
+	/* The site or the workload has rules. Then it also decides again when jobs have been started, as the server does when it hears of that. A plain trace pays for none of it. */
+	bool ruled;
 	struct outcome *outcome;
 	struct heap ends;   /* (end, job | attempt) of running jobs */
 	VEC(int64_t) index; /* job id -> position in the workload */
@@ -103,16 +104,19 @@ static void on_event(void *context, const struct event *e)
 		heap_push(&m->ends, x->end, (uint64_t)e->job, cluster_job(m->c, e->job)->attempt);
 		break;
 	case EVENT_STARTED:
-		gate_started(m->terms.gate, e->job);
+		if (m->ruled)
+			gate_started(m->terms.gate, e->job);
 		break;
 	case EVENT_FINISH:
 		m->ended++;
-		gate_ended(m->terms.gate, e->job, exit_status(m, e->job));
+		if (m->ruled)
+			gate_ended(m->terms.gate, e->job, exit_status(m, e->job));
 		break;
 	case EVENT_DELETE:
 	case EVENT_EXPIRE:
 		m->ended++;
-		gate_ended(m->terms.gate, e->job, -3);
+		if (m->ruled)
+			gate_ended(m->terms.gate, e->job, -3);
 		break;
 	default:
 		break;
@@ -128,7 +132,7 @@ static bool open_gate(struct sim *m)
 	uint32_t job;
 	int news;
 
-	while ((news = terms_news(&m->terms, m->now, &job)) != 0) {
+	while (m->ruled && (news = terms_news(&m->terms, m->now, &job)) != 0) {
 		if (news < 0)
 			sched_delete(m->sched, job, m->now, NULL);
 		else if (cluster_job(m->c, job)->state == STATE_HELD)
@@ -148,7 +152,7 @@ static void cycle(struct sim *m)
 		done = sched_cycle(m->sched, m->now);
 		for (size_t i = 0; i < m->id.n; i++)
 			sched_started(m->sched, m->id.v[i], m->now);
-	} while (open_gate(m) || !done || (m->as_server && m->id.n));
+	} while (open_gate(m) || !done || (m->ruled && m->id.n));
 	if (m->o->check) {
 		plan_check(m->p);
 		for (uint32_t i = 0; i < m->c->njobs; i++)
@@ -216,7 +220,8 @@ static uint32_t add(struct sim *m, int64_t i, const struct policy *policy, const
 		job->deadline = w->deadline;
 	}
 	vec_push(&m->index, i);
-	terms_fill(&m->terms, w, job);
+	if (m->ruled)
+		terms_fill(&m->terms, w, job);
 	return job->id;
 }
 
@@ -231,6 +236,8 @@ static int64_t submit(struct sim *m, int64_t i, const struct policy *policy, con
 		add(m, i + k, policy, requests);
 	for (uint32_t id = first; id < m->c->njobs; id++) {
 		sched_submit(m->sched, id, m->now);
+		if (!m->ruled)
+			continue;
 		if (terms_enter(&m->terms, &m->w->jobs.v[m->index.v[id]], id, m->now) == DEPEND_IMPOSSIBLE)
 			sched_delete(m->sched, id, m->now, NULL);
 		else if (gate_blocks(m->terms.gate, id))
@@ -260,6 +267,7 @@ static void run(struct sim *m, const struct policy *policy, const uint32_t *requ
 		struct heap_item end;
 		bool ends = next_end(m, &end);
 		int64_t wake = sched_next_wake(m->sched), at = wake;
+		int64_t opens = m->ruled ? terms_next(&m->terms) : TIME_NEVER;
 
 		while (next < n && requests[next] == UINT32_MAX)
 			next++;
@@ -267,13 +275,13 @@ static void run(struct sim *m, const struct policy *policy, const uint32_t *requ
 			at = end.time;
 		if (next < n && m->w->jobs.v[next].submit <= at)
 			at = m->w->jobs.v[next].submit;
-		if (terms_next(&m->terms) <= at)
-			at = terms_next(&m->terms);
+		if (opens < at)
+			at = opens;
 		if (at == TIME_NEVER)
 			break;
 		if (at > m->now)
 			m->now = at;
-		if (terms_next(&m->terms) <= m->now) {
+		if (opens <= m->now) {
 			; /* what opens by itself comes first */
 		} else if (next < n && m->w->jobs.v[next].submit <= m->now) {
 			next += submit(m, next, policy, requests);
@@ -320,7 +328,7 @@ int sim_run(const struct workload *w, const struct policy *policy, const struct 
 	m.p = plan_create(m.c);
 	m.sched = sched_create(m.c, m.p, &altered);
 	terms_init(&m.terms, w, o->site, m.sched);
-	m.as_server = o->site || w->terms.n;
+	m.ruled = o->site || w->terms.n;
 	m.outcome = mem_zalloc(sizeof *m.outcome * (w->jobs.n + 1));
 	for (size_t i = 0; i < w->jobs.n; i++) {
 		const struct wjob *j = &w->jobs.v[i];
