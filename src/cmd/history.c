@@ -367,7 +367,7 @@ const struct command command_history = {
 	.name = "history",
 	.operands = "[JOB]...",
 	.operands_max = INT_MAX,
-	.about = "Show jobs that have ended, and what they used",
+	.about = "Show jobs that have ended, and what they used.",
 	.details =
 		"Jobs that have ended are kept for years, after the queue has forgotten them. A row says how a job ended and what it used: the "
 		"time it waited and ran, the CPU time of what its CPUs could have done, and the most memory it had at once. An array is one line: when its first element started and its last one ended, and the longest run and the most memory of any "

@@ -202,7 +202,7 @@ const struct command command_history_import = {
 	.operand_kind = OPTION_FILE,
 	.operands_min = 1,
 	.operands_max = INT_MAX,
-	.about = "Add jobs that another system ran to the history",
+	.about = "Add jobs that another system ran to the history.",
 	.details =
 		"FILE is an accounting file of TORQUE, PBS Pro or OpenPBS, or the output of Slurm's sacct -P; gzip is fine, - is standard input. Its jobs that have ended come "
 		"into the history, and what they used into the ledger. A job that is there already is not added again, so an import that was "

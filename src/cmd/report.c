@@ -401,7 +401,7 @@ const struct command command_report = {
 	.operands = "JOB...",
 	.operands_min = 1,
 	.operands_max = INT_MAX,
-	.about = "Compare what a job requested and used, and say what to request next time",
+	.about = "Compare what a job requested and used, and say what to request next time.",
 	.details =
 		"Memory and walltime: a fifth more than the job used at most, rounded up; twice the limit if the job was ended at it. CPUs: as many as "
 		"were busy on average. Of an array, the element that used most counts, and the elements' run times and memory are shown. The advice is "

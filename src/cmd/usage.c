@@ -328,7 +328,7 @@ const struct command command_usage = {
 	.name = "usage",
 	.operands = "[MONTH]",
 	.operands_max = 1,
-	.about = "Chart what was used in a month, day by day",
+	.about = "Chart what was used in a month, day by day.",
 	.details =
 		"MONTH is written as in 2026-11; without it, the running one. CPU hours are those that jobs had; of these, \"used\" is CPU time. "
 		"A job that runs over midnight counts on both days. The numbers come from the ledger, which also has what was deleted from the history.",

@@ -40,7 +40,7 @@ static struct server *server_make(const char *dir)
 	uint64_t join;
 	struct err err;
 
-	assert(agents_join(s, "x1", facts, "fuzz", &join, &err) == 0);
+	assert(nodes_join(s, "x1", facts, "fuzz", &join, &err) == 0);
 	json_decref(facts);
 	return s;
 }
