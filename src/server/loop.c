@@ -211,7 +211,7 @@ static void sleep_set(struct server *s)
 
 	if ((next = dispatch_next(s)) < wake)
 		wake = next;
-	if ((next = agents_next(s)) < wake)
+	if ((next = nodes_next(s)) < wake)
 		wake = next;
 	if ((next = failures_next(s)) < wake)
 		wake = next;
@@ -256,7 +256,7 @@ void server_turn(struct server *s)
 	clock_read(s);
 	block_due(s);
 	failures_due(s);
-	agents_turn(s);
+	nodes_turn(s);
 	dispatch_overruns(s);
 	if (!s->turn->trouble) {
 		forget_old(s);
@@ -305,7 +305,7 @@ static void turn(struct server *s)
 		return;
 	}
 	if (s->turn->terminating && !s->turn->farewell)
-		agents_farewell(s);
+		nodes_farewell(s);
 	server_turn(s);
 	s->slices->sliced = true;
 	stream_tick(s);

@@ -25,6 +25,7 @@
 #include "server/api/acted.h"
 #include "server/api/api.h"
 #include "server/api/change.h"
+#include "server/api/request.h"
 #include "server/base/post.h"
 #include "server/base/words.h"
 #include "server/base/work.h"

@@ -11,6 +11,7 @@
 #include "server/api/events.h"
 #include "server/api/output.h"
 #include "server/api/query.h"
+#include "server/api/request.h"
 #include "server/api/terminal.h"
 #include "server/base/clock.h"
 #include "server/base/turn.h"
@@ -170,22 +171,6 @@ static bool door_answers(struct server *s, struct http_request *r, const char *m
 		return true;
 	}
 	return false;
-}
-
-void refuse_asker(struct http_request *r, int rc, const struct err *err)
-{
-	if (rc == -EACCES)
-		http_header(r, "WWW-Authenticate", "Bearer");
-	if (rc == -EBUSY)
-		http_header(r, "Retry-After", "60");
-	http_error(r,
-		   rc == -EACCES  ? 401
-		   : rc == -EBUSY ? 429
-				  : 403,
-		   rc == -EACCES  ? "unauthorized"
-		   : rc == -EBUSY ? "too_many"
-				  : "forbidden",
-		   "%s", err->text);
 }
 
 void api_handle(void *context, struct http_request *r)

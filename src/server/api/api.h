@@ -17,12 +17,6 @@ struct spec;
 struct strbuf;
 
 bool submit_repeats(struct server *s, struct http_request *r, const struct asker *w);
-/* The header of a request: 1 with the key, 0: there is none, -EINVAL. */
-int subkey_given(struct http_request *r, char ret[KEY_MAX + 1], struct err *err);
-uint64_t
-request_print(const struct http_request *r); /* a hash of its body, and of its path unless it is a submission */
-json_t *api_body(struct http_request *r, struct err *err); /* NULL: the sentence is set */
-int api_status(const char *code);
 void scratch_fill(struct server *s, const struct spec *p); /* as if it were to be submitted now */
 void api_submit(struct server *s, struct http_request *r, const struct asker *w);
 void api_tokens(struct server *s, struct http_request *r, const struct asker *w, const char *id);
@@ -30,7 +24,6 @@ void api_join(struct server *s, struct http_request *r); /* without an asker */
 void api_login(struct server *s, struct http_request *r);
 void api_whoami(struct server *s, struct http_request *r, const struct asker *w);
 void api_handle(void *context, struct http_request *r);
-void refuse_asker(struct http_request *r, int rc, const struct err *err); /* what who_asks() returned */
 void api_whatif(struct server *s, struct http_request *r, const struct asker *w);
 void api_list(struct server *s, struct http_request *r, const struct asker *w);
 void api_get(struct server *s, struct http_request *r, const struct asker *w, const char *id);
@@ -42,7 +35,6 @@ void api_one(struct server *s, struct http_request *r, const struct asker *w, co
 void api_order(struct server *s, struct http_request *r, const struct asker *w);
 void api_server(struct server *s, struct http_request *r, const struct asker *w);
 void api_queues(struct server *s, struct http_request *r, const struct asker *w, const char *name);
-bool api_need(struct http_request *r, const struct asker *w, enum role role); /* false: it was answered */
 void api_attributes(struct server *s, struct http_request *r, const struct asker *w);
 void api_metrics(struct server *s, struct http_request *r, const struct asker *w);
 void api_shutdown(struct server *s, struct http_request *r, const struct asker *w);

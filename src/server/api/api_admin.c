@@ -19,6 +19,7 @@
 #include "rules/attr.h"
 #include "sched/sched.h"
 #include "server/api/api.h"
+#include "server/api/request.h"
 #include "server/api/show.h"
 #include "server/base/asker.h"
 #include "server/base/clock.h"
@@ -42,15 +43,6 @@
 #include "store/store.h"
 
 #define VERSION_TEXT SHUNT_VERSION
-
-bool api_need(struct http_request *r, const struct asker *w, enum role role)
-{
-	if (w->role >= role)
-		return true;
-	http_error(r, 403, "forbidden", "That is for %s.",
-		   role == ROLE_MANAGER ? "managers" : "operators and managers");
-	return false;
-}
 
 static void attrs_store(struct server *s, const char *kind, const char *name, const struct attrs *a)
 {

@@ -19,9 +19,9 @@
 #include "server/api/api.h"
 #include "server/api/past_job.h"
 #include "server/api/query.h"
-#include "server/base/accounts.h"
 #include "server/base/instance.h"
 #include "server/base/reader.h"
+#include "server/base/users.h"
 #include "server/job/jobs.h"
 #include "server/server.h"
 #include "server/site/who.h"
@@ -270,7 +270,7 @@ static int id_read(const char *text, struct history_filter *f, struct err *err)
 /* Who may not see others' jobs finds their own. */
 static bool user_limit(struct question *q, const struct asker *w)
 {
-	const struct account *a = may_see_all(q->s, w) ? NULL : account_of(q->s, w->uid);
+	const struct user *a = may_see_all(q->s, w) ? NULL : user_of(q->s, w->uid);
 	const char *own = a ? a->name : "";
 
 	if (may_see_all(q->s, w))

@@ -22,6 +22,7 @@
 #include "rules/attr.h"
 #include "server/api/api.h"
 #include "server/api/api_import.h"
+#include "server/api/request.h"
 #include "server/base/asker.h"
 #include "server/base/clock.h"
 #include "server/base/post.h"

@@ -23,6 +23,7 @@
 #include "plan/plan.h"
 #include "server/api/api.h"
 #include "server/api/query.h"
+#include "server/api/request.h"
 #include "server/base/asker.h"
 #include "server/base/clock.h"
 #include "server/base/instance.h"
@@ -443,7 +444,7 @@ static void node_delete(struct server *s, struct http_request *r, const struct a
 {
 	struct strbuf out = {0};
 	struct err err;
-	int rc = agents_remove(s, node, query_number("/v1/nodes/*", r, "force", 0), w->user, &err);
+	int rc = nodes_remove(s, node, query_number("/v1/nodes/*", r, "force", 0), w->user, &err);
 
 	if (rc < 0) {
 		http_error(r, rc == -EBUSY ? 409 : 400, rc == -EBUSY ? "bad_state" : "bad_request", "%s", err.text);

@@ -13,6 +13,7 @@
 #include "net/http.h"
 #include "plan/plan.h"
 #include "server/api/api.h"
+#include "server/api/request.h"
 #include "server/base/post.h"
 #include "server/job/jobs.h"
 #include "server/job/spec.h"

@@ -29,6 +29,7 @@
 #include "rules/attr.h"
 #include "sched/forecast.h"
 #include "server/api/api.h"
+#include "server/api/request.h"
 #include "server/base/clock.h"
 #include "server/base/instance.h"
 #include "server/base/post.h"
@@ -51,36 +52,6 @@
 #define BULK_MAX 10000
 #define LARGE 65536 /* bytes of a list of jobs, from which on it is read in slices */
 #define WIDE 2000   /* jobs and elements of arrays, from which on they are taken over in slices */
-
-static int status_of(const char *code)
-{
-	static const struct {
-		const char *code;
-		int status;
-	} table[] = {
-		{"bad_request", 400},  {"forbidden", 403},   {"unknown_job", 404},	 {"unknown_queue", 404},
-		{"unknown_node", 404}, {"bad_state", 409},   {"unknown_attribute", 404}, {"finished", 409},
-		{"refused", 422},      {"unavailable", 503}, {"too_large", 413},
-	};
-
-	for (size_t i = 0; i < sizeof table / sizeof *table; i++)
-		if (strcmp(table[i].code, code) == 0)
-			return table[i].status;
-	return 400;
-}
-
-json_t *api_body(struct http_request *r, struct err *err)
-{
-	size_t n;
-	const char *text = request_body(r, &n);
-	json_error_t error;
-	json_t *body = json_loadb(text, n, JSON_ALLOW_NUL, &error);
-
-	if (!body)
-		err_set(err, -EINVAL, "the body is no JSON: %s (line %d, column %d)", error.text, error.line,
-			error.column);
-	return body;
-}
 
 /* Fills the core's scratch job in, as if it were to be submitted now. */
 void scratch_fill(struct server *s, const struct spec *p)
@@ -194,28 +165,12 @@ static void forgotten_write(const struct server *s, struct json *j, uint64_t num
 	json_close_object(j);
 }
 
-int subkey_given(struct http_request *r, char ret[KEY_MAX + 1], struct err *err)
-{
-	const char *text = request_header(r, "Idempotency-Key");
-
-	return !text ? 0 : subkey_read(text, ret, err) < 0 ? -EINVAL : 1;
-}
-
 bool submit_repeats(struct server *s, struct http_request *r, const struct asker *w)
 {
 	char key[KEY_MAX + 1];
 
 	return strcmp(request_method(r), "POST") == 0 && strcmp(request_path(r), "/v1/jobs") == 0 &&
 	       subkey_given(r, key, NULL) > 0 && subkey_find(s, w->uid, key);
-}
-
-uint64_t request_print(const struct http_request *r)
-{
-	const char *path = request_path(r), *text;
-	size_t n;
-
-	text = request_body(r, &n);
-	return hash_bytes(text, n) ^ (strcmp(path, "/v1/jobs") == 0 ? 0 : hash_bytes(path, strlen(path)) * 31);
 }
 
 /* The same answer again, once what it reports is on disk. */
@@ -316,7 +271,7 @@ static void submit_free(struct server *s, struct submit_work *w)
 /* Always false: it is over. */
 static bool submit_refuse(struct server *s, struct submit_work *w, const char *code, const struct err *err)
 {
-	http_error(w->r, status_of(code), code, "%s", err->text);
+	http_error(w->r, api_status(code), code, "%s", err->text);
 	submit_free(s, w);
 	return false;
 }
@@ -706,9 +661,4 @@ void api_submit(struct server *s, struct http_request *r, const struct asker *wh
 		submit_large(s, w);
 	else
 		submit_now(s, w);
-}
-
-int api_status(const char *code)
-{
-	return status_of(code);
 }

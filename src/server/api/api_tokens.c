@@ -21,6 +21,7 @@
 #include "core/cluster.h"
 #include "net/http.h"
 #include "server/api/api.h"
+#include "server/api/request.h"
 #include "server/base/asker.h"
 #include "server/base/clock.h"
 #include "server/base/instance.h"
@@ -370,7 +371,7 @@ static void join(struct server *s, struct http_request *r, const json_t *body)
 	strbuf_clear(&cert);
 	snprintf(by, sizeof by, "token j%llu of %.60s", (unsigned long long)t->number, t->user ? t->user : "?");
 	number = join_before(s, body, name, csr);
-	rc = agents_join(s, name, json_object_get(body, "facts"), by, &number, &err);
+	rc = nodes_join(s, name, json_object_get(body, "facts"), by, &number, &err);
 	if (rc == 0)
 		rc = cluster_certify(s, csr, strlen(csr), name, number, &cert, &err);
 	if (rc < 0) {

@@ -21,6 +21,7 @@
 #include "rules/gate.h"
 #include "sched/forecast.h"
 #include "server/api/api.h"
+#include "server/api/request.h"
 #include "server/base/clock.h"
 #include "server/base/work.h"
 #include "server/job/spec.h"

@@ -19,8 +19,9 @@
 #include "base/mem.h"
 #include "net/http.h"
 #include "server/api/api.h"
-#include "server/base/accounts.h"
+#include "server/api/request.h"
 #include "server/base/turn.h"
+#include "server/base/users.h"
 #include "server/server.h"
 #include "server/site/realm.h"
 #include "server/site/tokens.h"
@@ -62,7 +63,7 @@ static void decode(uv_work_t *work)
 static void answer(struct munge_work *w)
 {
 	struct server *s = w->s;
-	const struct account *a = w->right ? account_of(s, w->uid) : NULL;
+	const struct user *a = w->right ? user_of(s, w->uid) : NULL;
 	struct err err;
 	int rc;
 

@@ -1,5 +1,5 @@
 /*
- * accounts.c - users by id, remembered for a minute: every request and every start asks, and the C library reads a file each time.
+ * users.c - users by id, remembered for a minute: every request and every start asks, and the C library reads a file each time.
  */
 #include <grp.h>
 #include <pwd.h>
@@ -11,37 +11,37 @@
 #include "base/map.h"
 #include "base/mem.h"
 #include "base/vec.h"
-#include "server/base/accounts.h"
 #include "server/base/clock.h"
+#include "server/base/users.h"
 #include "server/server.h"
 
 #define REMEMBERED 60 /* seconds */
 
-static void account_free(struct account *a)
+static void user_free(struct user *a)
 {
 	free(a->name);
 	free(a->home);
 	free(a->shell);
 	free(a->group);
-	*a = (struct account){0};
+	*a = (struct user){0};
 }
 
-const struct account *account_of(struct server *s, uid_t uid)
+const struct user *user_of(struct server *s, uid_t uid)
 {
-	uint64_t *at = map_at(&s->users->account_index, (uint64_t)uid + 1);
+	uint64_t *at = map_at(&s->users->index, (uint64_t)uid + 1);
 	const struct passwd *pw;
 	const struct group *g;
-	struct account *a;
+	struct user *a;
 
 	if (*at == 0) {
-		vec_push(&s->users->accounts, (struct account){0});
-		*at = s->users->accounts.n;
+		vec_push(&s->users->list, (struct user){0});
+		*at = s->users->list.n;
 	}
-	a = &s->users->accounts.v[*at - 1];
+	a = &s->users->list.v[*at - 1];
 	if (a->asked && s->clock->now - a->asked < REMEMBERED)
 		return a->name ? a : NULL;
 	pw = getpwuid(uid);
-	account_free(a);
+	user_free(a);
 	a->asked = s->clock->now;
 	if (!pw) {
 		a->asked -= REMEMBERED - 2; /* it may be made in a moment */

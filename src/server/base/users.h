@@ -1,8 +1,8 @@
 /*
- * accounts.h - users of this machine, by their ids.
+ * users.h - users of this machine, by their ids.
  */
-#ifndef SERVER_ACCOUNTS_H
-#define SERVER_ACCOUNTS_H
+#ifndef SERVER_USERS_H
+#define SERVER_USERS_H
 
 #include <stdint.h>
 #include <sys/types.h>
@@ -12,18 +12,18 @@
 
 struct server;
 
-/* A user of this machine (accounts.c). */
-struct account {
+/* A user of this machine (users.c). */
+struct user {
 	char *name, *home, *shell, *group; /* group NULL: it has no name */
 	gid_t gid;
 	int64_t asked;
 };
 
 struct users {
-	VEC(struct account) accounts;
-	struct map account_index; /* uid + 1 -> index + 1 */
+	VEC(struct user) list;
+	struct map index; /* uid + 1 -> index + 1 */
 };
 
-const struct account *account_of(struct server *s, uid_t uid); /* NULL: there is none; borrowed until the next call */
+const struct user *user_of(struct server *s, uid_t uid); /* NULL: there is none; borrowed until the next call */
 
 #endif

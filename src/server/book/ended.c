@@ -16,10 +16,10 @@
 #include "core/job.h"
 #include "core/res.h"
 #include "rules/attr.h"
-#include "server/base/accounts.h"
 #include "server/base/clock.h"
 #include "server/base/log.h"
 #include "server/base/post.h"
+#include "server/base/users.h"
 #include "server/base/words.h"
 #include "server/book/accounting.h"
 #include "server/book/books.h"
@@ -36,7 +36,7 @@
 
 const char *group_name(struct server *s, const struct spec *p, char *buf, size_t size)
 {
-	const struct account *a = account_of(s, p->uid);
+	const struct user *a = user_of(s, p->uid);
 	const struct group *g;
 
 	if (a && a->group && a->gid == p->gid)

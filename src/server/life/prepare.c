@@ -26,9 +26,9 @@
 #include "engine/engine.h"
 #include "rules/attr.h"
 #include "run/order.h"
-#include "server/base/accounts.h"
 #include "server/base/instance.h"
 #include "server/base/log.h"
+#include "server/base/users.h"
 #include "server/base/words.h"
 #include "server/job/attempt.h"
 #include "server/job/body.h"
@@ -140,7 +140,7 @@ void output_paths(struct server *s, uint32_t id, const json_t *body, struct aren
 {
 	const char *join = body_text(body, "join"), *keep = body_text(body, "keep"),
 		   *workdir = body_text(body, "workdir");
-	const struct account *owner = account_of(s, s->jobs->entries.v[id].spec->uid);
+	const struct user *owner = user_of(s, s->jobs->entries.v[id].spec->uid);
 	const char *home = owner ? owner->home : "/";
 
 	if (!workdir)
@@ -510,7 +510,7 @@ int attempt_prepare(struct server *s, const struct attempt *t, struct arena *a, 
 	rc = body_read(s, t->job, &body, err);
 	if (rc < 0)
 		return rc;
-	p.who = account_of(s, spec->uid);
+	p.who = user_of(s, spec->uid);
 	if (!p.who) {
 		json_decref(body);
 		return err_set(err, -ENOENT, "there is no user with the id %u on this machine", (unsigned)spec->uid);

@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct account;
+struct user;
 struct arena;
 struct attempt;
 struct err;
@@ -25,7 +25,7 @@ struct layout {
 /* What is on one host. All is borrowed, or the arena's. */
 struct part {
 	const struct attempt *t;
-	const struct account *who;
+	const struct user *who;
 	const json_t *body;
 	const char *tag;
 	struct arena *a;

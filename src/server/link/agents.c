@@ -330,7 +330,7 @@ static bool readmit(struct visit *v, const json_t *hello)
 	struct err err;
 
 	link_peer(v->link, &who);
-	if (agents_join(s, who.name, json_object_get(hello, "facts"), BY_SERVER, &v->join, &err) < 0) {
+	if (nodes_join(s, who.name, json_object_get(hello, "facts"), BY_SERVER, &v->join, &err) < 0) {
 		server_say(s, "node %s is newer than the store, and can't be taken in: %s", who.name, err.text);
 		refuse(v, 60, err.text);
 		return false;

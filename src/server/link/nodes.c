@@ -162,8 +162,7 @@ static int join_check(struct server *s, const char *name, const json_t *facts, s
 	return 0;
 }
 
-int agents_join(struct server *s, const char *name, const json_t *facts, const char *by, uint64_t *join,
-		struct err *err)
+int nodes_join(struct server *s, const char *name, const json_t *facts, const char *by, uint64_t *join, struct err *err)
 {
 	struct res total = node_total(&(struct node_info){.cpus_limit = -1, .gpus_limit = -1}, facts);
 	struct node_info *n;
@@ -265,7 +264,7 @@ static void node_empty(struct server *s, const struct found *f)
 	}
 }
 
-int agents_remove(struct server *s, uint32_t node, bool force, const char *by, struct err *err)
+int nodes_remove(struct server *s, uint32_t node, bool force, const char *by, struct err *err)
 {
 	struct node_info *n = &s->hosts->nodes.v[node];
 	const char *name = names_get(&s->cluster->node_names, node);
@@ -462,7 +461,7 @@ static int64_t node_watch(struct server *s, uint32_t node)
 	return node_leaving(&n->life) ? s->clock->boot_us + SECOND : lost;
 }
 
-void agents_turn(struct server *s)
+void nodes_turn(struct server *s)
 {
 	int64_t gap = s->hosts->agents_us ? s->clock->boot_us - s->hosts->agents_us : 0, next = INT64_MAX, at;
 
@@ -480,13 +479,13 @@ void agents_turn(struct server *s)
 	s->hosts->agents_at = next == INT64_MAX ? TIME_NEVER : s->clock->now + (next - s->clock->boot_us) / SECOND + 1;
 }
 
-int64_t agents_next(const struct server *s)
+int64_t nodes_next(const struct server *s)
 {
 	return s->hosts->agents_at > s->clock->now ? s->hosts->agents_at : s->clock->now;
 }
 
 /* Hosts that are told "bye" let their jobs run without a lease. That must outlive us: a server that comes up must not give such a host up. */
-void agents_farewell(struct server *s)
+void nodes_farewell(struct server *s)
 {
 	s->turn->farewell = true;
 	for (uint32_t i = 0; i < s->hosts->nodes.n; i++)

@@ -12,13 +12,13 @@
 
 /* A node that has just been given a certificate: made, or its facts renewed. *join: the number that it has from before; 0: it is given one.
  * -EEXIST: a node of the configuration has that name, or one that is connected; -EINVAL: bad name or facts. */
-int agents_join(struct server *s, const char *name, const json_t *facts, const char *by, uint64_t *join,
-		struct err *err);
-int agents_remove(struct server *s, uint32_t node, bool force, const char *by,
-		  struct err *err); /* -EBUSY: jobs run there */
-void agents_turn(struct server *s); /* who has been silent for too long */
-int64_t agents_next(const struct server *s);
-void agents_farewell(struct server *s);		       /* the server is about to stop: written down before it is told */
+int nodes_join(struct server *s, const char *name, const json_t *facts, const char *by, uint64_t *join,
+	       struct err *err);
+int nodes_remove(struct server *s, uint32_t node, bool force, const char *by,
+		 struct err *err); /* -EBUSY: jobs run there */
+void nodes_turn(struct server *s); /* who has been silent for too long */
+int64_t nodes_next(const struct server *s);
+void nodes_farewell(struct server *s);		       /* the server is about to stop: written down before it is told */
 int facts_check(const json_t *facts, struct err *err); /* -EINVAL: no machine is like that */
 void node_facts(struct server *s, uint32_t node, const json_t *facts);		     /* checked ones */
 void node_arrived(struct server *s, uint32_t node, const json_t *facts, bool moved); /* its hello was accepted */

@@ -24,11 +24,11 @@
 #include "base/strbuf.h"
 #include "base/vec.h"
 #include "net/address.h"
-#include "server/base/accounts.h"
 #include "server/base/asker.h"
 #include "server/base/clock.h"
 #include "server/base/instance.h"
 #include "server/base/log.h"
+#include "server/base/users.h"
 #include "server/base/words.h"
 #include "server/job/attempt.h"
 #include "server/job/jobs.h"
@@ -268,7 +268,7 @@ int token_user_check(struct server *s, uid_t uid, const char *user, struct err *
 static bool login_right(struct server *s, const struct token *shown, struct asker *ret)
 {
 	struct token_record *t = record_shown(s, shown, TOKEN_LOGIN);
-	const struct account *a = t ? account_of(s, t->uid) : NULL;
+	const struct user *a = t ? user_of(s, t->uid) : NULL;
 
 	/* The number may belong to another by now. */
 	if (!a || !t->user || strcmp(a->name, t->user) != 0 || token_user_check(s, t->uid, t->user, NULL) < 0)
@@ -343,10 +343,10 @@ static bool pass_counts(const struct server *s, const char *id, uid_t *ret)
 static bool pass_right(struct server *s, const struct token *shown, struct asker *ret)
 {
 	char secret[64], hash[FINGERPRINT_SIZE];
-	const struct account *a;
+	const struct user *a;
 	uid_t uid;
 
-	if (!pass_counts(s, shown->id, &uid) || !(a = account_of(s, uid)))
+	if (!pass_counts(s, shown->id, &uid) || !(a = user_of(s, uid)))
 		return false;
 	pass_secret(s, shown->id, a->name, secret);
 	token_hash(secret, hash);
@@ -361,7 +361,7 @@ static bool pass_right(struct server *s, const struct token *shown, struct asker
 
 bool token_pass(struct server *s, uid_t uid, char ret[TOKEN_SIZE])
 {
-	const struct account *a = account_of(s, uid);
+	const struct user *a = user_of(s, uid);
 	struct token shown = {0};
 
 	if (!a || !s->realm->authority.secret)

@@ -11,8 +11,8 @@
 #include "base/err.h"
 #include "net/http.h"
 #include "rules/attr.h"
-#include "server/base/accounts.h"
 #include "server/base/instance.h"
+#include "server/base/users.h"
 #include "server/job/spec.h"
 #include "server/server.h"
 #include "server/site/tokens.h"
@@ -50,7 +50,7 @@ int who_asks(struct server *s, struct http_request *r, struct asker *ret, struct
 			return rc;
 	} else {
 		struct peer peer = request_peer(r);
-		const struct account *a = account_of(s, peer.uid);
+		const struct user *a = user_of(s, peer.uid);
 		*ret = (struct asker){.uid = peer.uid, .gid = peer.gid, .by = BY_SOCKET};
 		if (!a)
 			return err_set(err, -ENOENT, "The user id %u has no account on this machine.",

@@ -1,0 +1,120 @@
+/*
+ * request.c - what requests have in common: their bodies, their keys, who may ask.
+ */
+#include "server/api/request.h"
+#include "base/err.h"
+#include "base/json.h"
+#include "base/map.h"
+#include "base/mem.h"
+#include "base/strbuf.h"
+#include "base/timetext.h"
+#include "base/vec.h"
+#include "core/array.h"
+#include "core/cluster.h"
+#include "core/depend.h"
+#include "core/job.h"
+#include "core/kind.h"
+#include "core/reqtext.h"
+#include "core/res.h"
+#include "net/http.h"
+#include "rules/attr.h"
+#include "sched/forecast.h"
+#include "server/api/api.h"
+#include "server/base/clock.h"
+#include "server/base/instance.h"
+#include "server/base/post.h"
+#include "server/base/turn.h"
+#include "server/base/words.h"
+#include "server/base/work.h"
+#include "server/job/entry.h"
+#include "server/job/jobs.h"
+#include "server/job/keys.h"
+#include "server/job/spec.h"
+#include "server/life/decide.h"
+#include "server/life/dispatch.h"
+#include "server/life/intake.h"
+#include "server/life/order.h"
+#include "server/life/submit.h"
+#include "server/life/world.h"
+#include "server/node/nodes.h"
+#include "server/server.h"
+#include <errno.h>
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+json_t *api_body(struct http_request *r, struct err *err)
+{
+	size_t n;
+	const char *text = request_body(r, &n);
+	json_error_t error;
+	json_t *body = json_loadb(text, n, JSON_ALLOW_NUL, &error);
+
+	if (!body)
+		err_set(err, -EINVAL, "the body is no JSON: %s (line %d, column %d)", error.text, error.line,
+			error.column);
+	return body;
+}
+
+int api_status(const char *code)
+{
+	static const struct {
+		const char *code;
+		int status;
+	} table[] = {
+		{"bad_request", 400},  {"forbidden", 403},   {"unknown_job", 404},	 {"unknown_queue", 404},
+		{"unknown_node", 404}, {"bad_state", 409},   {"unknown_attribute", 404}, {"finished", 409},
+		{"refused", 422},      {"unavailable", 503}, {"too_large", 413},
+	};
+
+	for (size_t i = 0; i < sizeof table / sizeof *table; i++)
+		if (strcmp(table[i].code, code) == 0)
+			return table[i].status;
+	return 400;
+}
+
+int subkey_given(struct http_request *r, char ret[KEY_MAX + 1], struct err *err)
+{
+	const char *text = request_header(r, "Idempotency-Key");
+
+	return !text ? 0 : subkey_read(text, ret, err) < 0 ? -EINVAL : 1;
+}
+
+uint64_t request_print(const struct http_request *r)
+{
+	const char *path = request_path(r), *text;
+	size_t n;
+
+	text = request_body(r, &n);
+	return hash_bytes(text, n) ^ (strcmp(path, "/v1/jobs") == 0 ? 0 : hash_bytes(path, strlen(path)) * 31);
+}
+
+bool api_need(struct http_request *r, const struct asker *w, enum role role)
+{
+	if (w->role >= role)
+		return true;
+	http_error(r, 403, "forbidden", "That is for %s.",
+		   role == ROLE_MANAGER ? "managers" : "operators and managers");
+	return false;
+}
+
+void refuse_asker(struct http_request *r, int rc, const struct err *err)
+{
+	if (rc == -EACCES)
+		http_header(r, "WWW-Authenticate", "Bearer");
+	if (rc == -EBUSY)
+		http_header(r, "Retry-After", "60");
+	http_error(r,
+		   rc == -EACCES  ? 401
+		   : rc == -EBUSY ? 429
+				  : 403,
+		   rc == -EACCES  ? "unauthorized"
+		   : rc == -EBUSY ? "too_many"
+				  : "forbidden",
+		   "%s", err->text);
+}

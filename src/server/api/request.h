@@ -1,0 +1,26 @@
+/*
+ * request.h - what requests have in common: their bodies, their keys, who may ask.
+ */
+#ifndef SERVER_REQUEST_H
+#define SERVER_REQUEST_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "server/base/asker.h"
+#include "server/job/keys.h"
+
+struct err;
+struct http_request;
+
+/* The header of a request: 1 with the key, 0: there is none, -EINVAL. */
+int subkey_given(struct http_request *r, char ret[KEY_MAX + 1], struct err *err);
+uint64_t
+request_print(const struct http_request *r); /* a hash of its body, and of its path unless it is a submission */
+json_t *api_body(struct http_request *r, struct err *err); /* NULL: the sentence is set */
+int api_status(const char *code);
+void refuse_asker(struct http_request *r, int rc, const struct err *err);     /* what who_asks() returned */
+bool api_need(struct http_request *r, const struct asker *w, enum role role); /* false: it was answered */
+
+#endif
