@@ -162,6 +162,8 @@ static struct spread spread_of(const run_list *runs, bool memory)
 	}
 	s.from = least;
 	s.step = (most - least) / BUCKETS + 1;
+	if (s.step < most / 20) /* nobody plans by less than a twentieth */
+		s.step = most / 20;
 	s.buckets = (int)((most - least) / s.step) + 1;
 	for (size_t i = 0; i < runs->n; i++)
 		s.n[(value_of(&runs->v[i], memory) - least) / s.step]++;

@@ -143,12 +143,12 @@ static void month_fill(struct month *m, const json_t *usage, const char *key)
 
 /* ---- the picture ---- */
 
-/* "12.5", and of little "0.25". Returns buf. */
+/* "12.5", and of little "0.25" or "0.0025". Returns buf. */
 static const char *hours(int64_t ms, char *buf, size_t size)
 {
 	double n = (double)ms / 3600000;
 
-	snprintf(buf, size, "%.*f", n < 10 ? 2 : 1, n);
+	snprintf(buf, size, "%.*f", n >= 10 ? 1 : n >= 0.1 || n == 0 ? 2 : 4, n);
 	return buf;
 }
 

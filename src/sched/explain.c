@@ -442,7 +442,7 @@ void reason_text(const struct sched *s, uint32_t job, const struct reason *r, jo
 				      duration_human(r->shorter, shorter, sizeof shorter));
 		break;
 	case WHY_LEAVES:
-		strbuf_printf(out, "node %s leaves in %s, before the job would end",
+		strbuf_printf(out, "node %s goes out of service in %s, before the job would end",
 			      names_get(&s->c->node_names, r->node),
 			      duration_human(r->by_start - s->now, when, sizeof when));
 		if (r->shorter > 0)

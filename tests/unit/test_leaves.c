@@ -56,7 +56,7 @@ static void under(const char *policy)
 	assert_int_equal(world_node(&w, wide, 0), 2);
 	is(next, STATE_CANDIDATE);
 	because(next, WHY_LEAVES,
-		"node n1 leaves in 1m 40s, before the job would end; with a walltime of 1m 40s or less it would start now");
+		"node n1 goes out of service in 1m 40s, before the job would end; with a walltime of 1m 40s or less it would start now");
 
 	uint32_t quick = world_common(&w, 1, "nodes=1:ppn=8", 99);
 
@@ -132,7 +132,7 @@ static void nowhere(void **state)
 	world_cycle(&w, 0);
 	is(job, STATE_CANDIDATE);
 	because(job, WHY_LEAVES,
-		"node n1 leaves in 50s, before the job would end; with a walltime of 50s or less it would start now");
+		"node n1 goes out of service in 50s, before the job would end; with a walltime of 50s or less it would start now");
 
 	int32_t nodes[1];
 	struct whatif what;
