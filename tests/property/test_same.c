@@ -102,7 +102,7 @@ static void set(struct same *x, const char *queue, const char *name, const char 
 
 static void maybe_limit(struct same *x, const char *queue, const char *name)
 {
-	char value[8];
+	char value[16];
 
 	if (below(x, 2))
 		return;
@@ -168,7 +168,7 @@ static void line_make(struct same *x, int64_t at)
 	}
 	if (below(x, 4) == 0) {
 		l.count = 2 + (uint32_t)below(x, 5);
-		char array[16], limit[8] = "";
+		char array[32], limit[16] = "";
 		if (below(x, 2))
 			snprintf(limit, sizeof limit, "%%%d", 1 + (int)below(x, 3));
 		snprintf(array, sizeof array, "1-%u%s", l.count, limit);
@@ -326,7 +326,7 @@ static void serve(struct same *x)
 
 	for (;;) {
 		int64_t at = sched_next_wake(x->s->sched);
-		uint32_t id;
+		uint32_t id = 0;
 		earlier(&at, gate_next(x->s->gate));
 		if (next_end(x, &id))
 			earlier(&at, end_of(x, id));
