@@ -19,7 +19,7 @@ struct run {
 	const struct policy *policy;
 	int copy; /* 0: as recorded; else which shaken copy */
 	struct metrics metrics;
-	struct outcome *outcome; /* of the workload as recorded only; else NULL */
+	struct simulated *outcome; /* of the workload as recorded only; else NULL */
 	int64_t n, procs, refused;
 	int64_t stranded; /* jobs that waited for ever: the scheduler's fault, ... */
 	int64_t unsure;	  /* ... unless no place was found for them on the empty machine */
@@ -37,10 +37,10 @@ static inline double run_measure(const struct run *run, size_t at)
 
 /* {0} is empty. */
 struct runs {
-	struct run *run;	  /* run[copy * policies + policy] */
-	struct outcome *outcomes; /* what their `outcome` points into */
-	int n, policies, copies;  /* n = policies * (copies + 1) */
-	int64_t jobs;		  /* of the workload */
+	struct run *run;	    /* run[copy * policies + policy] */
+	struct simulated *outcomes; /* what their `outcome` points into */
+	int n, policies, copies;    /* n = policies * (copies + 1) */
+	int64_t jobs;		    /* of the workload */
 };
 
 /* Runs each of `count` policies on the workload as recorded, and on `copies` copies of it, copy k shaken with rng_seed_of(seed, k).

@@ -25,7 +25,7 @@ static int64_t most_freed(struct sched *s, int64_t dirty)
 }
 
 /* Whether the sum leaves room to start before `planned`, given what was freed. */
-static bool could_improve(struct sched *s, const struct entry *e, int64_t dirty, int64_t most)
+static bool could_improve(struct sched *s, const struct queued *e, int64_t dirty, int64_t most)
 {
 	const struct timeline *t = plan_sum(s->p);
 
@@ -40,7 +40,7 @@ static bool could_improve(struct sched *s, const struct entry *e, int64_t dirty,
  * when nothing better is found: for fragments of several shapes best fit may not even find that place again. */
 static bool conservative_place(struct sched *s, size_t i)
 {
-	struct entry *e = &s->line.by_key.v[i];
+	struct queued *e = &s->line.by_key.v[i];
 	plan_mark mark = plan_begin(s->p);
 	int64_t at;
 
@@ -86,7 +86,7 @@ static void conservative_improve(struct sched *s)
 
 	s->next_planned = TIME_NEVER;
 	for (size_t i = 0; i < s->line.by_key.n;) {
-		struct entry e = s->line.by_key.v[i];
+		struct queued e = s->line.by_key.v[i];
 		if (!sched_may(s, e.job)) {
 			reserved -= e.planned != TIME_NEVER;
 			queue_line_up(s, e.job);

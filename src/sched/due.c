@@ -190,7 +190,7 @@ static void due_fill_shortened(struct sched *s, double shorten)
 	bool given_up = false;
 
 	for (size_t i = 0; i < s->line.by_fill.n && s->window.cpus[0] > 0;) {
-		struct entry e = s->line.by_fill.v[i];
+		struct queued e = s->line.by_fill.v[i];
 		s->line.scanned = i;
 		if (!sched_may(s, e.job) && e.job != s->head) {
 			queue_line_up(s, e.job);

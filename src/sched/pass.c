@@ -196,12 +196,12 @@ static bool pass_reserve(struct sched *s, uint32_t job, int64_t length)
 	return false;
 }
 
-void pass_fill(struct sched *s, entry_vec *queue, size_t i)
+void pass_fill(struct sched *s, queued_vec *queue, size_t i)
 {
 	window_renew(s);
 	while (s->window.cpus[0] > 0) {
 		int64_t most = s->window.cpus[0];
-		const struct entry *e;
+		const struct queued *e;
 
 		while (i < queue->n &&
 		       queue->v[i].cpus > most) /* mostly: this loop is what a pass over a long queue costs */
@@ -225,7 +225,7 @@ void pass_fill(struct sched *s, entry_vec *queue, size_t i)
 /* What was freed may leave the head where it is: then its reservation need not be made again. */
 static bool pass_head_stays(struct sched *s)
 {
-	const struct entry *e = &s->line.by_key.v[0];
+	const struct queued *e = &s->line.by_key.v[0];
 
 	return s->policy->reserve == RESERVE_HEAD && s->reserved.n == 1 && s->line.by_key.n &&
 	       e->job == s->reserved.v[0] && s->order != ORDER_WFP3 && !pass_reached(s) && sched_may(s, e->job) &&
@@ -255,7 +255,7 @@ static void pass_full(struct sched *s)
 		vec_clear(&s->failures);
 	window_build(s);
 	while (i < s->line.by_key.n) {
-		struct entry e = s->line.by_key.v[i];
+		struct queued e = s->line.by_key.v[i];
 		s->line.scanned = i;
 		if (!sched_may(s, e.job)) {
 			queue_line_up(s, e.job);

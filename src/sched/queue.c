@@ -61,7 +61,7 @@ bool queue_before(const struct sched *s, uint32_t a, uint32_t b)
 }
 
 /* The place of (key, job) in a sorted array; perhaps it is where somebody just looked. */
-static size_t entry_find(const entry_vec *v, double key, uint32_t job, size_t guess)
+static size_t entry_find(const queued_vec *v, double key, uint32_t job, size_t guess)
 {
 	size_t lo = 0, hi = v->n;
 
@@ -69,7 +69,7 @@ static size_t entry_find(const entry_vec *v, double key, uint32_t job, size_t gu
 		return guess;
 	while (lo < hi) {
 		size_t mid = (lo + hi) / 2;
-		const struct entry *e = &v->v[mid];
+		const struct queued *e = &v->v[mid];
 		if (e->key < key || (e->key == key && e->job < job))
 			lo = mid + 1;
 		else
@@ -88,13 +88,13 @@ static bool is_wide(const struct sched *s, int64_t cpus)
 	return 2 * cpus > s->c->total.v[RES_CPU];
 }
 
-static void entry_insert(entry_vec *v, double key, const struct waiting *w, int32_t cpus)
+static void entry_insert(queued_vec *v, double key, const struct waiting *w, int32_t cpus)
 {
 	size_t at = v->n;
 
 	if (v->n && !(v->v[v->n - 1].key < key || (v->v[v->n - 1].key == key && v->v[v->n - 1].job < w->job)))
 		at = entry_find(v, key, w->job, v->n);
-	vec_insert(v, at, (struct entry){key, w->length, TIME_NEVER, w->job, cpus});
+	vec_insert(v, at, (struct queued){key, w->length, TIME_NEVER, w->job, cpus});
 }
 
 size_t queue_size(const struct sched *s)
@@ -253,7 +253,7 @@ void queue_offer(struct sched *s)
 
 /* ---- leaving ---- */
 
-static void entry_mark(entry_vec *v, double key, uint32_t job)
+static void entry_mark(queued_vec *v, double key, uint32_t job)
 {
 	v->v[entry_find(v, key, job, v->n)].cpus = -1;
 }
@@ -272,7 +272,7 @@ void queue_leave(struct sched *s, uint32_t id)
 	vec_push(&s->line.left, w);
 }
 
-static void entries_keep(entry_vec *v)
+static void entries_keep(queued_vec *v)
 {
 	size_t n = 0;
 
@@ -305,7 +305,7 @@ static void settle_left(struct sched *s)
 
 static int entry_cmp(const void *a, const void *b)
 {
-	const struct entry *x = a, *y = b;
+	const struct queued *x = a, *y = b;
 
 	if (x->key != y->key)
 		return x->key < y->key ? -1 : 1;
@@ -313,7 +313,7 @@ static int entry_cmp(const void *a, const void *b)
 }
 
 /* Merges `batch`, which is sorted here, into `v`. */
-static void entries_merge(entry_vec *v, entry_vec *batch)
+static void entries_merge(queued_vec *v, queued_vec *batch)
 {
 	size_t old = v->n, k = batch->n;
 
@@ -332,9 +332,9 @@ static void entries_merge(entry_vec *v, entry_vec *batch)
 }
 
 /* The jobs of `came` into one of the sorted arrays, by the key at `offset` of their records. */
-static void entries_add(const struct sched *s, entry_vec *v, size_t offset)
+static void entries_add(const struct sched *s, queued_vec *v, size_t offset)
 {
-	entry_vec batch = {0};
+	queued_vec batch = {0};
 
 	for (size_t i = 0; i < s->line.came.n; i++) {
 		const struct waiting *w = queue_get(s, s->line.came.v[i]);
@@ -343,7 +343,7 @@ static void entries_add(const struct sched *s, entry_vec *v, size_t offset)
 		if (s->line.came.n <= FEW)
 			entry_insert(v, *key, w, cpus);
 		else
-			vec_push(&batch, (struct entry){*key, w->length, TIME_NEVER, w->job, cpus});
+			vec_push(&batch, (struct queued){*key, w->length, TIME_NEVER, w->job, cpus});
 	}
 	if (batch.n)
 		entries_merge(v, &batch);
@@ -392,7 +392,7 @@ void queue_settle(struct sched *s)
 void queue_sort(struct sched *s)
 {
 	for (size_t i = 0; i < s->line.by_key.n; i++) {
-		struct entry *e = &s->line.by_key.v[i];
+		struct queued *e = &s->line.by_key.v[i];
 		e->key = order_key(s, s->order, cluster_job(s->c, e->job), e->length);
 		queue_get(s, e->job)->key = e->key;
 	}

@@ -26,14 +26,14 @@ struct waiting {
 };
 
 /* What a scan of the queue reads, contiguous. */
-struct entry {
+struct queued {
 	double key;
 	int64_t length;
 	int64_t planned; /* its start, where every job has a reservation */
 	uint32_t job;
 	int32_t cpus; /* -1: it has left (queue_settle() takes it out) */
 };
-typedef VEC(struct entry) entry_vec;
+typedef VEC(struct queued) queued_vec;
 
 /* The most CPUs that stay free from now until an instant: falls step by step. Exact on one node, else an upper bound. */
 #define WINDOW_STEPS 8
@@ -87,12 +87,12 @@ struct history {
 struct line {
 	VEC(struct waiting) waiting; /* by job->waiting */
 	VEC(uint32_t) spare;	     /* free records of it */
-	entry_vec by_key;	     /* all waiting common jobs in the policy's order */
-	entry_vec by_fill;	     /* the same in backfill order, when that is another one */
+	queued_vec by_key;	     /* all waiting common jobs in the policy's order */
+	queued_vec by_fill;	     /* the same in backfill order, when that is another one */
 	VEC(struct waiting) left;    /* left the queue and are still in those arrays, until queue_settle() ... */
 	job_vec came;		     /* ... and those that are not in them yet, with some that have left again */
 	size_t scanned;		     /* the position that a scan of one of them has come to */
-	entry_vec by_due;	     /* the same by due date (due.c) */
+	queued_vec by_due;	     /* the same by due date (due.c) */
 	job_vec wide;		     /* those that need more than half of the machine, by arrival (due.c) */
 	struct heap patience;	     /* (when it starves, job) of waiting common jobs, with stale ones */
 	double queued_area;	     /* CPU-seconds that waiting jobs ask for */
@@ -201,7 +201,7 @@ void queue_offer(struct sched *s); /* back into the queue, as limits allow */
 void starting_add(struct sched *s, uint32_t job); /* it has its place, and is started at the end of the cycle */
 void cycle_start(struct sched *s);		  /* starts the jobs in s->starting */
 void pass_run(struct sched *s);
-void pass_fill(struct sched *s, entry_vec *queue,
+void pass_fill(struct sched *s, queued_vec *queue,
 	       size_t from);	    /* starts every job that fits; reserved ones are passed over */
 bool pass_reached(struct sched *s); /* a planned end or start was reached that no event has told of yet */
 /* Whether the sum leaves room for a job to start before the reservation it has. It needs the CPUs from its start until its

@@ -59,7 +59,6 @@
 #include "server/server.h"
 #include "server/settings/conf.h"
 #include "server/site/belongings.h"
-#include "server/site/cluster.h"
 #include "server/site/copystore.h"
 #include "server/site/realm.h"
 #include "store/store.h"
@@ -395,7 +394,7 @@ static int bring_up(struct server *s, struct err *err)
 	s->books->mailer = mailer_start(s->loop, mail_say, s);
 	if ((rc = recover(s, err)) < 0)
 		return rc;
-	if ((rc = cluster_begin(s, err)) < 0)
+	if ((rc = realm_begin(s, err)) < 0)
 		return rc;
 	s->realm->lead_us = s->clock->boot_us;
 	recover_defaults(s);
@@ -419,14 +418,14 @@ static int serve_others(struct server *s, struct err *err)
 {
 	char socket[PATH_MAX + 16], live[PATH_MAX + 16];
 	struct tasks_options o = {.socket = socket, .live = live, .name = s->instance->name};
-	int rc = cluster_listen(s, lead_link, err);
+	int rc = realm_listen(s, lead_link, err);
 
-	cluster_files(s);
+	realm_files(s);
 	if (rc < 0 || !s->realm->listener)
 		return rc;
 	snprintf(socket, sizeof socket, "%s/agent.sock", s->instance->where.run);
 	snprintf(live, sizeof live, "%s/live", s->instance->where.state);
-	o.tls = cluster_tls(s);
+	o.tls = realm_tls(s);
 	return tasks_start(s->loop, &o, &s->realm->tasks, err);
 }
 
@@ -476,7 +475,7 @@ static void stop(struct server *s)
 	if (s->turn->dismissed)
 		unlink(path);
 	terminals_end(s);
-	cluster_close(s);
+	realm_close(s);
 	if (s->realm->tasks)
 		tasks_stop(s->realm->tasks);
 	engine_stop(s->engine);

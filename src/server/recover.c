@@ -56,7 +56,6 @@
 #include "server/server.h"
 #include "server/settings/conf.h"
 #include "server/settings/setting.h"
-#include "server/site/cluster.h"
 #include "server/site/realm.h"
 #include "server/site/revoke.h"
 #include "server/site/tokens.h"
@@ -105,7 +104,7 @@ static int on_object(void *context, const char *kind, const char *name, const ch
 		s->hosts->next_join = (uint64_t)json_integer_value(json_object_get(o, "join"));
 		s->realm->next_token = (uint64_t)json_integer_value(json_object_get(o, "token"));
 	} else if (strcmp(kind, "cluster") == 0) {
-		rc = cluster_object(s, name, o, err);
+		rc = realm_object(s, name, o, err);
 	} else if (strcmp(kind, "token") == 0) {
 		rc = token_restore(s, name, o, err);
 	} else if (strcmp(kind, "revoked") == 0) {

@@ -23,7 +23,7 @@
 
 static int submit_compare(const void *a, const void *b)
 {
-	const struct outcome *const *x = a, *const *y = b;
+	const struct simulated *const *x = a, *const *y = b;
 
 	return (*x)->submit < (*y)->submit ? -1 : (*x)->submit > (*y)->submit;
 }
@@ -46,7 +46,7 @@ static double srpt_work(struct heap *left, double *now, double until)
 }
 
 /* The sum of turnarounds, in P-ths of a second. */
-static double srpt_sum(const struct outcome *const *job, int64_t n, int64_t procs)
+static double srpt_sum(const struct simulated *const *job, int64_t n, int64_t procs)
 {
 	struct heap left = {0};
 	double now = 0, sum = 0;
@@ -65,7 +65,7 @@ static double srpt_sum(const struct outcome *const *job, int64_t n, int64_t proc
 	return sum;
 }
 
-static void busy_compute(struct bounds *b, const struct outcome *const *job, int64_t n, int64_t procs)
+static void busy_compute(struct bounds *b, const struct simulated *const *job, int64_t n, int64_t procs)
 {
 	double now = 0, area = 0, busy = 0, alone = 0, p = (double)procs;
 
@@ -82,9 +82,9 @@ static void busy_compute(struct bounds *b, const struct outcome *const *job, int
 	b->awf_busy = area > 0 ? fmax(busy, alone) / area : 0;
 }
 
-void bounds_compute(struct bounds *b, const struct outcome *o, int64_t n, int64_t procs)
+void bounds_compute(struct bounds *b, const struct simulated *o, int64_t n, int64_t procs)
 {
-	const struct outcome **job;
+	const struct simulated **job;
 
 	*b = (struct bounds){0};
 	if (n == 0)

@@ -228,7 +228,7 @@ static int boxes_write(FILE *f, const char *name, const chart_boxes *boxes, cons
 	fprintf(f, "$%s << END\n", name);
 	for (size_t i = 0; i < boxes->n; i++) {
 		const struct chart_box *b = &boxes->v[i];
-		const struct outcome *o = b->job;
+		const struct simulated *o = b->job;
 		if ((o->deadline != TIME_NEVER) != due)
 			continue;
 		double x0 = axis_at(a, o->start > a->window.from ? o->start : a->window.from);
@@ -283,7 +283,7 @@ static double longest_wait(const struct chart_run *runs, int nruns, struct span 
 
 	for (int r = 0; r < nruns; r++)
 		for (int64_t i = 0; i < runs[r].n; i++) {
-			const struct outcome *o = &runs[r].o[i];
+			const struct simulated *o = &runs[r].o[i];
 			if (o->start >= 0 && o->start < window.to && o->end > window.from)
 				longest = fmax(longest, (double)(o->start - o->submit));
 		}

@@ -12,7 +12,7 @@
 /* One run: `procs` is the machine; outcomes are borrowed. */
 struct chart_run {
 	const char *name;
-	const struct outcome *o;
+	const struct simulated *o;
 	int64_t n, procs;
 };
 

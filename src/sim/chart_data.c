@@ -60,7 +60,7 @@ void chart_series_compute(struct chart_series *s, const struct chart_run *run, s
 	struct slices use = {.span = span}, queue = {.span = span};
 
 	for (int64_t i = 0; i < run->n; i++) {
-		const struct outcome *o = &run->o[i];
+		const struct simulated *o = &run->o[i];
 		if (o->start < 0)
 			continue;
 		slices_add(&use, o->start, o->end, (double)o->procs / (double)run->procs);
@@ -118,7 +118,7 @@ struct span chart_window(const struct chart_run *run, const struct chart_series 
 
 static int start_compare(const void *a, const void *b)
 {
-	const struct outcome *const *x = a, *const *y = b;
+	const struct simulated *const *x = a, *const *y = b;
 
 	return (*x)->start < (*y)->start ? -1 : (*x)->start > (*y)->start;
 }
@@ -136,7 +136,7 @@ static int64_t row_find(const int64_t *until, int64_t procs, int64_t now, int64_
 	return -1;
 }
 
-static void job_place(chart_boxes *ret, const struct outcome *o, int64_t *until, int64_t procs)
+static void job_place(chart_boxes *ret, const struct simulated *o, int64_t *until, int64_t procs)
 {
 	int64_t row = row_find(until, procs, o->start, o->procs), left = o->procs;
 
@@ -155,7 +155,7 @@ static void job_place(chart_boxes *ret, const struct outcome *o, int64_t *until,
 
 void chart_gantt(chart_boxes *ret, const struct chart_run *run, struct span window)
 {
-	VEC(const struct outcome *) jobs = {0};
+	VEC(const struct simulated *) jobs = {0};
 	int64_t *until = mem_zalloc((size_t)run->procs * sizeof *until);
 
 	for (int64_t i = 0; i < run->n; i++)

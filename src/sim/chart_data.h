@@ -28,7 +28,7 @@ struct span chart_window(const struct chart_run *run, const struct chart_series 
 
 /* Processors first..last held by a job while it ran. */
 struct chart_box {
-	const struct outcome *job;
+	const struct simulated *job;
 	int64_t first, last;
 };
 typedef VEC(struct chart_box) chart_boxes;

@@ -71,39 +71,40 @@ static struct spread spread_of(double *v, int64_t n)
 	return s;
 }
 
-static double wait_of(const struct outcome *o)
+static double wait_of(const struct simulated *o)
 {
 	return (double)(o->start - o->submit);
 }
 
-static double turnaround_of(const struct outcome *o)
+static double turnaround_of(const struct simulated *o)
 {
 	return (double)(o->end - o->submit);
 }
 
-static double slowdown_of(const struct outcome *o)
+static double slowdown_of(const struct simulated *o)
 {
 	return turnaround_of(o) / fmax((double)o->runtime, 1);
 }
 
-static double bslow_of(const struct outcome *o)
+static double bslow_of(const struct simulated *o)
 {
 	return fmax(1, turnaround_of(o) / fmax((double)o->runtime, BOUND));
 }
 
-static double ppbslow_of(const struct outcome *o)
+static double ppbslow_of(const struct simulated *o)
 {
 	return fmax(1, turnaround_of(o) / ((double)o->procs * fmax((double)o->runtime, BOUND)));
 }
 
-static struct spread spread_by(double (*value)(const struct outcome *), const struct outcome *o, int64_t n, double *v)
+static struct spread spread_by(double (*value)(const struct simulated *), const struct simulated *o, int64_t n,
+			       double *v)
 {
 	for (int64_t i = 0; i < n; i++)
 		v[i] = value(&o[i]);
 	return spread_of(v, n);
 }
 
-static void whole_compute(struct metrics *m, const struct outcome *o, int64_t n)
+static void whole_compute(struct metrics *m, const struct simulated *o, int64_t n)
 {
 	int64_t begin = INT64_MAX, end = INT64_MIN;
 	double area = 0, weighted = 0;
@@ -128,7 +129,7 @@ static int size_class(int64_t procs, int64_t machine)
 	return procs <= 1 ? 0 : procs <= machine / 32 ? 1 : procs <= machine / 4 ? 2 : 3;
 }
 
-static void sizes_compute(struct metrics *m, const struct outcome *o, int64_t n)
+static void sizes_compute(struct metrics *m, const struct simulated *o, int64_t n)
 {
 	for (int64_t i = 0; i < n; i++) {
 		int c = size_class(o[i].procs, m->procs);
@@ -143,7 +144,7 @@ static void sizes_compute(struct metrics *m, const struct outcome *o, int64_t n)
 		}
 }
 
-static void users_compute(struct metrics *m, const struct outcome *o, int64_t n)
+static void users_compute(struct metrics *m, const struct simulated *o, int64_t n)
 {
 	struct user {
 		double wait;
@@ -173,7 +174,7 @@ static void users_compute(struct metrics *m, const struct outcome *o, int64_t n)
 	free(user);
 }
 
-static void promises_compute(struct metrics *m, const struct outcome *o, int64_t n)
+static void promises_compute(struct metrics *m, const struct simulated *o, int64_t n)
 {
 	for (int64_t i = 0; i < n; i++) {
 		bool ran = o[i].start >= 0, due = o[i].deadline != TIME_NEVER;
@@ -207,7 +208,7 @@ static int event_compare(const void *a, const void *b)
 
 /* Integrates the idle processors over the times when some queued job needs no more than those. The queue is a
  * heap by size, from which started jobs are only taken when they come to its top. */
-static void loss_compute(struct metrics *m, const struct outcome *o, int64_t n)
+static void loss_compute(struct metrics *m, const struct simulated *o, int64_t n)
 {
 	struct event *event = mem_realloc(NULL, (size_t)n * 3 + 1, sizeof *event);
 	struct heap queue = {0};
@@ -222,7 +223,7 @@ static void loss_compute(struct metrics *m, const struct outcome *o, int64_t n)
 	}
 	qsort(event, (size_t)events, sizeof *event, event_compare);
 	for (int64_t k = 0; k < events; k++) {
-		const struct outcome *j = &o[event[k].job];
+		const struct simulated *j = &o[event[k].job];
 		int64_t now = event[k].time;
 		while (now > since && heap_peek(&queue, &top) && o[top.value].start <= since)
 			heap_pop(&queue, &top);
@@ -239,9 +240,9 @@ static void loss_compute(struct metrics *m, const struct outcome *o, int64_t n)
 	free(event);
 }
 
-void metrics_compute(struct metrics *m, const struct outcome *o, int64_t n, int64_t procs)
+void metrics_compute(struct metrics *m, const struct simulated *o, int64_t n, int64_t procs)
 {
-	VEC(struct outcome) ran = {0};
+	VEC(struct simulated) ran = {0};
 	double *v = mem_realloc(NULL, (size_t)n + 1, sizeof *v);
 
 	*m = (struct metrics){.procs = procs};

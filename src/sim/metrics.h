@@ -12,7 +12,7 @@
 #include "core/kind.h"
 
 /* One job's fate, in the order of the workload. */
-struct outcome {
+struct simulated {
 	int64_t id;
 	int64_t submit, start, end; /* start -1: never ran; the last attempt's */
 	int64_t runtime;	    /* that it ran in its last attempt */
@@ -61,12 +61,12 @@ struct metrics {
 	struct bounds bound;
 };
 
-void metrics_compute(struct metrics *m, const struct outcome *o, int64_t n, int64_t procs);
+void metrics_compute(struct metrics *m, const struct simulated *o, int64_t n, int64_t procs);
 
 /* Several runs side by side, the best of each row marked, the lower bounds beside. */
 void metrics_print(const char *const *names, const struct metrics *m, int n, FILE *out);
 void metrics_json(struct json *j, const struct metrics *m);
 /* job_id, submit, procs, runtime, estimate, start, end */
-void outcomes_csv(const struct outcome *o, int64_t n, FILE *out);
+void outcomes_csv(const struct simulated *o, int64_t n, FILE *out);
 
 #endif

@@ -7,12 +7,12 @@
 #include "sim/metrics.h"
 
 /* Processor-seconds. */
-static inline double outcome_area(const struct outcome *o)
+static inline double outcome_area(const struct simulated *o)
 {
 	return (double)o->runtime * (double)o->procs;
 }
 
 /* All of the jobs ran. */
-void bounds_compute(struct bounds *b, const struct outcome *o, int64_t n, int64_t procs);
+void bounds_compute(struct bounds *b, const struct simulated *o, int64_t n, int64_t procs);
 
 #endif

@@ -465,14 +465,14 @@ static int wjob_request(struct cluster *c, const struct workload *w, const struc
 	return rc;
 }
 
-static bool outcome_met(const struct outcome *o)
+static bool outcome_met(const struct simulated *o)
 {
 	return o->start >= 0 && o->end <= o->deadline;
 }
 
 /* Whether job i's deadline could be met. One that runs at its submission holds its nodes until its planned end; one that
  * is yet to run, within [submit, deadline), holds [deadline - length, submit + length) wherever it goes. */
-static int emergency_feasible(struct obligations *b, const struct workload *w, const struct outcome *o,
+static int emergency_feasible(struct obligations *b, const struct workload *w, const struct simulated *o,
 			      const struct starts *starts, size_t i, int64_t tolerance, bool *ret, struct err *err)
 {
 	const struct wjob *j = &w->jobs.v[i];
@@ -498,7 +498,7 @@ static int emergency_feasible(struct obligations *b, const struct workload *w, c
 	return rc;
 }
 
-int oracle_emergencies(const struct workload *w, const struct outcome *o, const struct starts *starts,
+int oracle_emergencies(const struct workload *w, const struct simulated *o, const struct starts *starts,
 		       const char *machine, int64_t tolerance, int64_t *ret_feasible, struct err *err)
 {
 	struct obligations b = {.c = cluster_create()};

@@ -38,7 +38,7 @@ void starts_fini(struct starts *s);
 /* How many emergency jobs' deadlines could be met, at most, as each was submitted, by running over everything but
  * emergency jobs before it that met theirs: those that ran then stay where they are, the others are free to move
  * within their windows. A job is counted out only where that is proved. All jobs of the workload were accepted. */
-int oracle_emergencies(const struct workload *w, const struct outcome *o, const struct starts *starts,
+int oracle_emergencies(const struct workload *w, const struct simulated *o, const struct starts *starts,
 		       const char *machine, int64_t tolerance, int64_t *ret_feasible, struct err *err);
 
 #endif

@@ -185,7 +185,7 @@ void metrics_json(struct json *j, const struct metrics *m)
 	json_close_object(j);
 }
 
-void outcomes_csv(const struct outcome *o, int64_t n, FILE *out)
+void outcomes_csv(const struct simulated *o, int64_t n, FILE *out)
 {
 	fprintf(out, "job_id,submit,procs,runtime,estimate,start,end\n");
 	for (int64_t i = 0; i < n; i++)

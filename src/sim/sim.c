@@ -22,7 +22,7 @@ struct sim {
 	struct terms terms;
 	/* The site or the workload has rules. Then it also decides again when jobs have been started, as the server does when it hears of that. A plain trace pays for none of it. */
 	bool ruled;
-	struct outcome *outcome;
+	struct simulated *outcome;
 	struct heap ends;   /* (end, job | attempt) of running jobs */
 	VEC(int64_t) index; /* job id -> position in the workload */
 	VEC(uint32_t) id;   /* START orders to confirm after the cycle */
@@ -45,7 +45,7 @@ double real_seconds(void)
 	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-static struct outcome *outcome_of(struct sim *m, uint32_t job)
+static struct simulated *outcome_of(struct sim *m, uint32_t job)
 {
 	return &m->outcome[m->index.v[job]];
 }
@@ -53,7 +53,7 @@ static struct outcome *outcome_of(struct sim *m, uint32_t job)
 /* A started job's end: its run time, unless it is killed at walltime + tolerance first. */
 static void on_start(struct sim *m, const struct event *e)
 {
-	struct outcome *x = outcome_of(m, e->job);
+	struct simulated *x = outcome_of(m, e->job);
 	int64_t run = m->w->jobs.v[m->index.v[e->job]].runtime;
 	int64_t limit = x->estimate + m->c->settings.tolerance;
 
@@ -76,7 +76,7 @@ static int exit_status(const struct sim *m, uint32_t job)
 static void on_event(void *context, const struct event *e)
 {
 	struct sim *m = context;
-	struct outcome *x = outcome_of(m, e->job);
+	struct simulated *x = outcome_of(m, e->job);
 	enum job_kind by = e->by == JOB_NONE ? KIND_COMMON : cluster_job(m->c, e->by)->kind;
 
 	switch ((enum event_type)e->type) {
@@ -302,7 +302,7 @@ static void judge(struct sim *m)
 		outcome_of(m, id)->kept = state == STATE_HELD || state == STATE_DELETED;
 	}
 	for (int64_t i = 0; i < (int64_t)m->w->jobs.n; i++) {
-		struct outcome *x = &m->outcome[i];
+		struct simulated *x = &m->outcome[i];
 		bool met = x->deadline == TIME_NEVER || (x->start >= 0 && x->end <= x->deadline);
 		x->broken = x->guaranteed && !met;
 		x->broken_by_power = x->broken && x->broken_by_power;
@@ -338,7 +338,7 @@ int sim_run(const struct workload *w, const struct policy *policy, const struct 
 			requests[i] = UINT32_MAX;
 			note_refusal(ret, j, &why);
 		}
-		m.outcome[i] = (struct outcome){
+		m.outcome[i] = (struct simulated){
 			.id = j->id,
 			.submit = j->submit,
 			.start = -1,

@@ -32,7 +32,7 @@ struct sim_options {
 };
 
 struct sim_result {
-	struct outcome *outcome; /* in the order of the workload; owned */
+	struct simulated *outcome; /* in the order of the workload; owned */
 	int64_t n, procs;
 	int64_t refused;   /* jobs whose request the machine can't hold, even if it were empty */
 	char refusal[600]; /* why the first of them was, with its line */

@@ -1,5 +1,5 @@
 /*
- * same_sim.h - the simulator's side of test_same.c: the server and the simulator each have a struct outcome.
+ * same_sim.h - the simulator's side of test_same.c: the server and the simulator each have a struct simulated.
  */
 #ifndef PROPERTY_SAME_SIM_H
 #define PROPERTY_SAME_SIM_H

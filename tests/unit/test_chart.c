@@ -22,22 +22,22 @@
 
 #define JOBS 5000
 
-static struct outcome jobs[JOBS];
+static struct simulated jobs[JOBS];
 
-static struct outcome ran(int64_t submit, int64_t start, int64_t end, int64_t procs)
+static struct simulated ran(int64_t submit, int64_t start, int64_t end, int64_t procs)
 {
-	return (struct outcome){.submit = submit,
-				.start = start,
-				.end = end,
-				.runtime = end - start,
-				.procs = procs,
-				.deadline = TIME_NEVER};
+	return (struct simulated){.submit = submit,
+				  .start = start,
+				  .end = end,
+				  .runtime = end - start,
+				  .procs = procs,
+				  .deadline = TIME_NEVER};
 }
 
 static void series_are_means(void **state)
 {
 	(void)state;
-	struct outcome o[] = {ran(0, 100, 400, 2), ran(50, 50, 50 + 275, 1)};
+	struct simulated o[] = {ran(0, 100, 400, 2), ran(50, 50, 50 + 275, 1)};
 	struct chart_run run = {"x", o, 2, 4};
 	struct chart_series s;
 	double use = 0, queue = 0;
@@ -56,7 +56,7 @@ static void series_are_means(void **state)
 static void gantt_boxes_are_disjoint(void **state)
 {
 	(void)state;
-	struct outcome o[] = {
+	struct simulated o[] = {
 		ran(0, 0, 10, 2), ran(0, 0, 20, 2), ran(0, 0, 10, 1), ran(0, 10, 15, 3), ran(0, 15, 30, 2),
 	};
 	struct chart_run run = {"x", o, 5, 5};

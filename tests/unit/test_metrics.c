@@ -27,22 +27,22 @@ static bool is_near(double got, double wanted)
 }
 #define near(got, wanted) assert_true(is_near(got, wanted))
 
-static struct outcome ran(int64_t submit, int64_t start, int64_t runtime, int64_t procs, uint32_t user)
+static struct simulated ran(int64_t submit, int64_t start, int64_t runtime, int64_t procs, uint32_t user)
 {
-	return (struct outcome){.submit = submit,
-				.start = start,
-				.end = start + runtime,
-				.runtime = runtime,
-				.estimate = runtime,
-				.procs = procs,
-				.user = user,
-				.deadline = TIME_NEVER};
+	return (struct simulated){.submit = submit,
+				  .start = start,
+				  .end = start + runtime,
+				  .runtime = runtime,
+				  .estimate = runtime,
+				  .procs = procs,
+				  .user = user,
+				  .deadline = TIME_NEVER};
 }
 
 static void three_jobs(void **state)
 {
 	(void)state;
-	struct outcome o[] = {ran(0, 0, 100, 2, 0), ran(10, 100, 50, 4, 2), ran(20, 20, 5, 1, 0)};
+	struct simulated o[] = {ran(0, 0, 100, 2, 0), ran(10, 100, 50, 4, 2), ran(20, 20, 5, 1, 0)};
 	struct metrics m;
 
 	metrics_compute(&m, o, 3, 4);
@@ -79,7 +79,7 @@ static void three_jobs(void **state)
 static void percentiles_are_nearest_ranks(void **state)
 {
 	(void)state;
-	struct outcome o[200];
+	struct simulated o[200];
 	struct metrics m;
 
 	for (int i = 0; i < 200; i++)
@@ -95,7 +95,7 @@ static void percentiles_are_nearest_ranks(void **state)
 static void loss_counts_only_what_would_fit(void **state)
 {
 	(void)state;
-	struct outcome o[] = {ran(0, 0, 100, 2, 0), ran(10, 50, 10, 2, 0), ran(20, 30, 10, 1, 0)};
+	struct simulated o[] = {ran(0, 0, 100, 2, 0), ran(10, 50, 10, 2, 0), ran(20, 30, 10, 1, 0)};
 	struct metrics m;
 
 	metrics_compute(&m, o, 3, 4);
@@ -105,7 +105,7 @@ static void loss_counts_only_what_would_fit(void **state)
 static void promises(void **state)
 {
 	(void)state;
-	struct outcome o[] = {ran(0, 0, 10, 1, 0), ran(0, 0, 10, 1, 0), ran(0, 5, 10, 2, 0), ran(0, -1, 10, 1, 0)};
+	struct simulated o[] = {ran(0, 0, 10, 1, 0), ran(0, 0, 10, 1, 0), ran(0, 5, 10, 2, 0), ran(0, -1, 10, 1, 0)};
 	struct metrics m;
 
 	o[0].deadline = 10; /* met */
@@ -144,7 +144,7 @@ static void no_jobs(void **state)
 static void table_marks_the_best(void **state)
 {
 	(void)state;
-	struct outcome o[] = {ran(0, 0, 100, 2, 0), ran(10, 1110, 50, 4, 2)};
+	struct simulated o[] = {ran(0, 0, 100, 2, 0), ran(10, 1110, 50, 4, 2)};
 	const char *names[] = {"slow", "fast"};
 	struct metrics m[2];
 	char *text;
@@ -166,7 +166,7 @@ static void table_marks_the_best(void **state)
 static void csv_rows(void **state)
 {
 	(void)state;
-	struct outcome o = ran(10, 100, 50, 4, 2);
+	struct simulated o = ran(10, 100, 50, 4, 2);
 	char *text;
 	size_t n;
 	FILE *f = open_memstream(&text, &n);
@@ -181,7 +181,7 @@ static void csv_rows(void **state)
 
 static void reference_compute(const char *trace, const char *policy, int64_t procs, struct metrics *ret)
 {
-	VEC(struct outcome) o = {0};
+	VEC(struct simulated) o = {0};
 	reference_vec jobs = {0};
 
 	reference_read(trace, policy, &jobs);

@@ -162,7 +162,7 @@ static void csv_of_an_earlier_run(void **state)
 static void csv_of_jobs_that_never_ran(void **state)
 {
 	(void)state;
-	struct outcome o[] = {
+	struct simulated o[] = {
 		{.id = 1, .submit = 5, .procs = 2, .runtime = 10, .estimate = 20, .start = 6, .end = 16},
 		{.id = 2, .submit = 5, .procs = 2, .estimate = 20, .start = -1, .end = -1},
 		{.id = 3, .submit = 7, .estimate = 20, .start = -1, .end = -1},

@@ -16,7 +16,7 @@
 #include "server/base/clock.h"
 #include "server/base/turn.h"
 #include "server/server.h"
-#include "server/site/cluster.h"
+#include "server/site/realm.h"
 #include "store/store.h"
 
 #define BODY_MOST (4 << 20) /* bytes, but for submissions, which have scripts */

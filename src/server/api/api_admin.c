@@ -38,7 +38,7 @@
 #include "server/link/agents.h"
 #include "server/server.h"
 #include "server/settings/setting.h"
-#include "server/site/cluster.h"
+#include "server/site/realm.h"
 #include "server/site/who.h"
 #include "store/store.h"
 
@@ -158,7 +158,7 @@ static void server_show(struct server *s, struct http_request *r)
 	json_text(&j, "home", s->instance->where.home[0] ? s->instance->where.home : NULL);
 	json_text(&j, "state_directory", s->instance->where.state);
 	json_text(&j, "log", s->instance->where.log);
-	cluster_roles(s, &j, "servers");
+	realm_roles(s, &j, "servers");
 	json_int(&j, "nodes", nodes);
 	json_int(&j, "cpus", cpus);
 	json_int(&j, "cpus_used", used);

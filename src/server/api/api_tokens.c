@@ -31,7 +31,6 @@
 #include "server/node/nodes.h"
 #include "server/server.h"
 #include "server/settings/conf.h"
-#include "server/site/cluster.h"
 #include "server/site/realm.h"
 #include "server/site/tokens.h"
 #include "tls/pki.h"
@@ -88,7 +87,7 @@ static bool room_check(struct server *s, struct http_request *r, enum token_kind
 /* The one answer that shows a secret. */
 static void token_reply(struct server *s, struct http_request *r, const struct token_record *t, const char *text)
 {
-	const char *address = cluster_address(s);
+	const char *address = realm_address(s);
 	struct strbuf out = {0};
 	struct json j;
 	char id[32];
@@ -192,7 +191,7 @@ static void tokens_make(struct server *s, struct http_request *r, const struct a
 
 	if (!body)
 		http_error(r, 400, "bad_request", "%s", err.text);
-	else if (!*cluster_address(s))
+	else if (!*realm_address(s))
 		http_error(
 			r, 409, "bad_state",
 			"No port is open for other machines: set listen = 7722 in section [cluster] of %s, and restart.",
@@ -339,7 +338,7 @@ static void join_reply(struct server *s, struct http_request *r, const char *nam
 	json_text(&j, "certificate", cert);
 	json_text(&j, "ca", s->realm->authority.cert);
 	json_text(&j, "name", name);
-	cluster_servers(s, &j, "servers");
+	realm_servers(s, &j, "servers");
 	json_close_object(&j);
 	reply_later(s, r, 200, &out);
 }
@@ -362,7 +361,7 @@ static void join(struct server *s, struct http_request *r, const json_t *body)
 	if (!join_read(r, body, t, &name, &csr))
 		return;
 	/* Once for nothing: after this only the number is another, so that no node is made for a bad request. */
-	rc = cluster_certify(s, csr, strlen(csr), name, 0, &cert, &err);
+	rc = realm_certify(s, csr, strlen(csr), name, 0, &cert, &err);
 	if (rc < 0) {
 		http_error(r, 400, "bad_request", "The request for a certificate: %s.", err.text);
 		strbuf_fini(&cert);
@@ -373,7 +372,7 @@ static void join(struct server *s, struct http_request *r, const json_t *body)
 	number = join_before(s, body, name, csr);
 	rc = nodes_join(s, name, json_object_get(body, "facts"), by, &number, &err);
 	if (rc == 0)
-		rc = cluster_certify(s, csr, strlen(csr), name, number, &cert, &err);
+		rc = realm_certify(s, csr, strlen(csr), name, number, &cert, &err);
 	if (rc < 0) {
 		http_error(r, rc == -EEXIST ? 409 : 400, rc == -EEXIST ? "bad_state" : "bad_request", "%s", err.text);
 	} else {

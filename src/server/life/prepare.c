@@ -39,7 +39,7 @@
 #include "server/node/nodes.h"
 #include "server/server.h"
 #include "server/settings/conf.h"
-#include "server/site/cluster.h"
+#include "server/site/realm.h"
 #include "store/store.h"
 
 static const char *body_text(const json_t *body, const char *key)
@@ -342,7 +342,7 @@ static void part_hosts(const struct server *s, const struct part *p, struct orde
 		const struct node_info *n = &s->hosts->nodes.v[t->node[i]];
 		struct order_host h = {
 			.name = names_get(&s->cluster->node_names, (uint32_t)t->node[i]),
-			.address = n->agent ? n->agent->address : cluster_address(s),
+			.address = n->agent ? n->agent->address : realm_address(s),
 			.part = p->of[i],
 			.join = n->join,
 		};

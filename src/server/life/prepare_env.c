@@ -25,7 +25,7 @@
 #include "server/job/spec.h"
 #include "server/life/prepare_internal.h"
 #include "server/server.h"
-#include "server/site/cluster.h"
+#include "server/site/realm.h"
 #include "server/site/tokens.h"
 #include "store/store.h"
 #include "tls/pki.h"

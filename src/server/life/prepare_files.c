@@ -37,7 +37,6 @@
 #include "server/life/prepare_internal.h"
 #include "server/node/nodes.h"
 #include "server/server.h"
-#include "server/site/cluster.h"
 #include "server/site/realm.h"
 
 #define DAY INT64_C(86400)
@@ -83,7 +82,7 @@ bool spot_find(const struct server *s, const char *host, struct spot *ret)
 
 	if (host_is_here(s, host)) {
 		*ret = (struct spot){
-			.here = true, .host = HOST_HERE, .title = s->instance->host, .address = cluster_address(s)};
+			.here = true, .host = HOST_HERE, .title = s->instance->host, .address = realm_address(s)};
 		return true;
 	}
 	if (!names_find(&s->cluster->node_names, host, &i) ||
@@ -162,7 +161,7 @@ static void output_add(struct server *s, const struct part *p, struct order *o, 
 				 .path = h.known ? h.path : h.kept,
 				 .host = h.known ? h.spot.host : HOST_HERE,
 				 .title = h.known ? h.spot.title : s->instance->host,
-				 .address = h.known ? h.spot.address : cluster_address(s),
+				 .address = h.known ? h.spot.address : realm_address(s),
 				 .join = h.known ? h.spot.join : 0};
 	o->carry.ncarried++;
 }

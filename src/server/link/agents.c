@@ -34,7 +34,6 @@
 #include "server/node/world_node.h"
 #include "server/server.h"
 #include "server/settings/conf.h"
-#include "server/site/cluster.h"
 #include "server/site/realm.h"
 #include "server/site/revoke.h"
 #include "tls/pki.h"
@@ -228,8 +227,8 @@ static void on_renew(struct visit *v, const json_t *head)
 	const json_t *csr = json_object_get(head, "csr");
 	struct strbuf cert = {0};
 	struct err err;
-	int rc = json_is_string(csr) ? cluster_certify(v->s, json_string_value(csr), json_string_length(csr),
-						       name_of(v), info_of(v)->join, &cert, &err)
+	int rc = json_is_string(csr) ? realm_certify(v->s, json_string_value(csr), json_string_length(csr), name_of(v),
+						     info_of(v)->join, &cert, &err)
 				     : err_set(&err, -EINVAL, "no request came with it");
 
 	if (rc < 0)

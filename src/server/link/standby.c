@@ -36,7 +36,6 @@
 #include "server/link/standby.h"
 #include "server/node/nodes.h"
 #include "server/server.h"
-#include "server/site/cluster.h"
 #include "server/site/realm.h"
 #include "server/site/tokens.h"
 #include "store/store.h"
@@ -96,7 +95,7 @@ static void register_now(struct server *s, bool stopped)
 	struct err err;
 
 	s->realm->lead->register_us = s->clock->boot_us + REGISTER_US;
-	if (cluster_register(s, stopped, &err) < 0)
+	if (realm_register(s, stopped, &err) < 0)
 		server_say(s, "telling other servers of this one: %s", err.text);
 }
 
@@ -106,7 +105,7 @@ static int take(struct server *s, struct err *err)
 {
 	struct lead *l = s->realm->lead;
 	struct store_leader now;
-	int rc = store_lead(s->store, s->realm->owner, cluster_address(s), (uint64_t)s->clock->now_us / 1000, COMING_MS,
+	int rc = store_lead(s->store, s->realm->owner, realm_address(s), (uint64_t)s->clock->now_us / 1000, COMING_MS,
 			    &now, err);
 
 	if (rc == 0)
@@ -137,10 +136,10 @@ static int jobs_check(struct server *s, struct err *err)
 	int rc = store_get_leader(s->store, &now, err);
 
 	if (rc == 0)
-		rc = cluster_look(s, NULL, err);
+		rc = realm_look(s, NULL, err);
 	if (rc < 0)
 		return rc;
-	other = cluster_other(s, here, &there);
+	other = realm_other(s, here, &there);
 	if (!other && here && now.left > 0 && strcmp(now.owner, s->realm->owner) != 0)
 		other = leader_name(&now);
 	return other && (here || there) ? jobs_refuse(s, other, there, err) : 0;
@@ -152,7 +151,7 @@ int lead_take(struct server *s, struct err *err)
 
 	s->realm->lead = mem_zalloc(sizeof *s->realm->lead);
 	snprintf(s->realm->owner, sizeof s->realm->owner, "%.63s:%.250s", s->instance->host, s->instance->where.state);
-	cluster_locate(s);
+	realm_locate(s);
 	clock_read(s);
 	if (lead_leased(s) && (rc = jobs_check(s, err)) < 0)
 		return rc;
@@ -170,10 +169,10 @@ static void pass_add(struct server *s, const struct http_request *r, const char 
 	char pass[TOKEN_SIZE];
 	struct strbuf servers = {0};
 
-	if (request_remote(r) || !*cluster_address(s) || strcmp(request_path(r), "/v1/shutdown") == 0 ||
+	if (request_remote(r) || !*realm_address(s) || strcmp(request_path(r), "/v1/shutdown") == 0 ||
 	    !token_pass(s, request_peer(r).uid, pass))
 		return;
-	strbuf_printf(&servers, "%s %s", leader, cluster_address(s));
+	strbuf_printf(&servers, "%s %s", leader, realm_address(s));
 	json_text(j, "servers", servers.text);
 	json_text(j, "pass", pass);
 	strbuf_fini(&servers);
@@ -255,10 +254,10 @@ void standby_link(struct server *s, struct link *l)
 static void open_port(struct server *s)
 {
 	struct err err;
-	int rc = cluster_load(s, &err);
+	int rc = realm_load(s, &err);
 
 	if (rc == 0 && s->realm->authority.key)
-		rc = cluster_listen(s, lead_link, &err);
+		rc = realm_listen(s, lead_link, &err);
 	if (rc < 0)
 		trouble_say(s, "other machines can't be answered yet", err.text);
 }
@@ -380,7 +379,7 @@ static void look(struct server *s)
 	struct err err;
 
 	s->realm->lead->look_us = s->clock->boot_us + LOOK_US;
-	if (cluster_look(s, &changed, &err) == 0 && changed)
+	if (realm_look(s, &changed, &err) == 0 && changed)
 		agents_settings(s);
 	if (s->clock->boot_us >= s->realm->lead->register_us)
 		register_now(s, false);

@@ -4,10 +4,20 @@
 #ifndef SERVER_REALM_H
 #define SERVER_REALM_H
 
+#include "tls/pki.h"
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
-#include "tls/pki.h"
-
+struct asker;
+struct err;
+struct http_request;
+struct json;
+struct link;
+struct server;
+struct strbuf;
+struct tls_context;
 struct identity;
 struct lead;
 struct listener;
@@ -15,7 +25,7 @@ struct revocations;
 struct tasks;
 struct tokens;
 
-/* The cluster's own (cluster.c). */
+/* The cluster's own (realm.c). */
 struct authority {
 	char *key, *cert, *secret; /* PEM; PEM; what job tokens are derived from */
 	char fingerprint[FINGERPRINT_SIZE];
@@ -23,7 +33,7 @@ struct authority {
 
 struct realm {
 	struct authority authority;
-	struct identity *identity;	 /* cluster.c: this server's certificate */
+	struct identity *identity;	 /* realm.c: this server's certificate */
 	struct tokens *tokens;		 /* tokens.c */
 	struct revocations *revocations; /* revoke.c */
 	struct listener *listener;	 /* TLS; NULL: none */
@@ -36,5 +46,29 @@ struct realm {
 	uint64_t
 		join_floor; /* next_join as it was when this server began to lead: what is above may be unknown to a restored store */
 };
+
+/* What recover() has not found is made. */
+int realm_begin(struct server *s, struct err *err);
+int realm_load(struct server *s, struct err *err); /* what a standby needs to know before recovery */
+void realm_locate(struct server *s);		   /* realm_address() by the configuration and the open port */
+int realm_register(struct server *s, bool stopped, struct err *err);  /* tells the other servers of this one */
+int realm_look(struct server *s, bool *ret_changed, struct err *err); /* what the others have told; NULL: whatever */
+/* Another that runs, or may: any, or one with jobs on its own machine. NULL: there is none. */
+const char *realm_other(const struct server *s, bool any, bool *ret_jobs);
+int realm_object(struct server *s, const char *name, const json_t *o, struct err *err); /* at recovery */
+/* Opens the port, if there is one to open: API and agents. */
+int realm_listen(struct server *s, void (*link)(void *context, struct link *l), struct err *err);
+int realm_certify(struct server *s, const char *csr, size_t n, const char *node, uint64_t join, struct strbuf *ret_cert,
+		  struct err *err);
+void realm_roles(const struct server *s, struct json *j, const char *key); /* [{address, role, seen}], this one first */
+void realm_servers(const struct server *s, struct json *j, const char *key); /* an array of addresses, this one first */
+const char *
+realm_address(const struct server *s); /* what others call this server, with its port; "": no port is open */
+struct tls_context *
+realm_tls(struct server *s);	    /* for connections to others; borrowed until it is renewed; NULL: no port is open */
+void realm_files(struct server *s); /* who this machine is among those that files are carried between */
+void realm_close(struct server *s); /* the port; agents' links live on */
+void api_cluster(struct server *s, struct http_request *r, const struct asker *w);
+json_t *agents_servers(const struct server *s); /* an array of addresses, this one first */
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * cluster.c - what makes this server one of its cluster: the authority that signs certificates, the secret that job tokens
+ * realm.c - what makes this server one of its cluster: the authority that signs certificates, the secret that job tokens
  * are derived from, and the servers that there are.
  *
  * All of it is in the store, so that they move with a backup, and both of two servers have them. The server's own key is not: it is made
@@ -39,7 +39,6 @@
 #include "server/node/nodes.h"
 #include "server/server.h"
 #include "server/settings/conf.h"
-#include "server/site/cluster.h"
 #include "server/site/realm.h"
 #include "server/site/revoke.h"
 #include "store/store.h"
@@ -120,7 +119,7 @@ static int secret_read(struct server *s, const json_t *o, struct err *err)
 	return 0;
 }
 
-int cluster_object(struct server *s, const char *name, const json_t *o, struct err *err)
+int realm_object(struct server *s, const char *name, const json_t *o, struct err *err)
 {
 	if (strcmp(name, "authority") == 0)
 		return authority_read(s, o, err);
@@ -134,12 +133,12 @@ static int load_one(void *context, const char *name, const char *value)
 	json_t *o = json_loads(value, 0, NULL);
 
 	if (o)
-		cluster_object(context, name, o, NULL);
+		realm_object(context, name, o, NULL);
 	json_decref(o);
 	return 0;
 }
 
-int cluster_load(struct server *s, struct err *err)
+int realm_load(struct server *s, struct err *err)
 {
 	return store_get_objects(s->store, "cluster", load_one, s, err);
 }
@@ -191,7 +190,7 @@ static void secret_make(struct server *s)
 	object_put(s, "secret", "secret", both, NULL, NULL);
 }
 
-int cluster_begin(struct server *s, struct err *err)
+int realm_begin(struct server *s, struct err *err)
 {
 	int rc = s->realm->authority.key ? 0 : authority_make(s, err);
 
@@ -204,7 +203,7 @@ int cluster_begin(struct server *s, struct err *err)
 
 /* ---- the servers ---- */
 
-int cluster_register(struct server *s, bool stopped, struct err *err)
+int realm_register(struct server *s, bool stopped, struct err *err)
 {
 	struct strbuf text = {0}, name = {0};
 	struct json j;
@@ -212,7 +211,7 @@ int cluster_register(struct server *s, bool stopped, struct err *err)
 	strbuf_printf(&name, "server:%s", s->realm->owner);
 	json_init(&j, &text, false);
 	json_open_object(&j, NULL);
-	json_text(&j, "address", cluster_address(s));
+	json_text(&j, "address", realm_address(s));
 	json_int(&j, "seen", s->clock->now);
 	json_bool(&j, "jobs", s->hosts->here > 0);
 	json_bool(&j, "stopped", stopped);
@@ -262,11 +261,11 @@ static void servers_text(const struct server *s, struct strbuf *out)
 
 	json_init(&j, out, false);
 	json_open_object(&j, NULL);
-	cluster_servers(s, &j, "servers");
+	realm_servers(s, &j, "servers");
 	json_close_object(&j);
 }
 
-int cluster_look(struct server *s, bool *ret_changed, struct err *err)
+int realm_look(struct server *s, bool *ret_changed, struct err *err)
 {
 	struct identity *id = identity_of(s);
 	struct strbuf before = {0}, now = {0};
@@ -282,7 +281,7 @@ int cluster_look(struct server *s, bool *ret_changed, struct err *err)
 	return rc;
 }
 
-const char *cluster_other(const struct server *s, bool any, bool *ret_jobs)
+const char *realm_other(const struct server *s, bool any, bool *ret_jobs)
 {
 	for (size_t i = 0; i < s->realm->identity->servers.n; i++) {
 		const struct peer_server *x = &s->realm->identity->servers.v[i];
@@ -335,7 +334,7 @@ static void hosts_list(const struct server *s, struct strbuf *hosts)
 }
 
 /* Files between this machine and others; what belongs to no host of the cluster is kept here. */
-void cluster_files(struct server *s)
+void realm_files(struct server *s)
 {
 	struct errands *e = engine_errands(s->engine);
 	struct strbuf keep = {0};
@@ -345,7 +344,7 @@ void cluster_files(struct server *s)
 		files_identify(errands_files(e), &(struct files_identity){.name = HOST_HERE,
 									  .ca = s->realm->authority.cert,
 									  .keep = keep.text,
-									  .tls = cluster_tls(s),
+									  .tls = realm_tls(s),
 									  .revoked = revoked_list(s)});
 	strbuf_fini(&keep);
 }
@@ -383,7 +382,7 @@ static int identity_make(struct server *s, struct err *err)
 		tls_context_free(s->realm->identity->calls);
 		s->realm->identity->tls = tls;
 		s->realm->identity->calls = calls;
-		cluster_files(s);
+		realm_files(s);
 	}
 	strbuf_fini(&key);
 	strbuf_fini(&csr);
@@ -403,7 +402,7 @@ static void on_renewal(uv_timer_t *t)
 	uv_timer_start(t, on_renewal, (uint64_t)(rc < 0 ? RETRY : LIFE / 3 * 2) * 1000, 0);
 }
 
-struct tls_context *cluster_tls(struct server *s)
+struct tls_context *realm_tls(struct server *s)
 {
 	return s->realm->identity ? s->realm->identity->calls : NULL;
 }
@@ -430,7 +429,7 @@ static const char *listen_where(const struct server *s)
 }
 
 /* Address and port as others need them: those of the configuration; else the address that it listens on, if that is one; else the host's name. */
-void cluster_locate(struct server *s)
+void realm_locate(struct server *s)
 {
 	const char *given = s->conf->address, *end = strchr(given, ']'), *where = listen_where(s);
 	char host[256] = "", *address = identity_of(s)->address;
@@ -465,7 +464,7 @@ static bool on_room(void *context, const char *address)
 	return s->http && http_make_room(s->http, address);
 }
 
-int cluster_listen(struct server *s, void (*link)(void *context, struct link *l), struct err *err)
+int realm_listen(struct server *s, void (*link)(void *context, struct link *l), struct err *err)
 {
 	int room = descriptors_left() / 12 + 4; /* each has three: the connection, and a pair of sockets */
 	struct listener_events events = {.link = link, .http = on_http, .room = on_room};
@@ -487,7 +486,7 @@ int cluster_listen(struct server *s, void (*link)(void *context, struct link *l)
 	rc = listener_open(s->loop, where, s->realm->identity->tls, &limits, &events, s, &s->realm->listener, err);
 	if (rc < 0)
 		return err_prefix(err, rc, "listen in section [cluster]");
-	cluster_locate(s);
+	realm_locate(s);
 	uv_timer_init(s->loop, &s->realm->identity->renewal);
 	s->realm->identity->renewal.data = s;
 	uv_timer_start(&s->realm->identity->renewal, on_renewal, (uint64_t)LIFE / 3 * 2 * 1000, 0);
@@ -496,7 +495,7 @@ int cluster_listen(struct server *s, void (*link)(void *context, struct link *l)
 	return 0;
 }
 
-void cluster_close(struct server *s)
+void realm_close(struct server *s)
 {
 	if (!s->realm->listener)
 		return;
@@ -505,8 +504,8 @@ void cluster_close(struct server *s)
 	s->realm->listener = NULL;
 }
 
-int cluster_certify(struct server *s, const char *csr, size_t n, const char *node, uint64_t join,
-		    struct strbuf *ret_cert, struct err *err)
+int realm_certify(struct server *s, const char *csr, size_t n, const char *node, uint64_t join, struct strbuf *ret_cert,
+		  struct err *err)
 {
 	struct cert_names names = {.role = CERT_NODE, .join = join};
 
@@ -517,14 +516,14 @@ int cluster_certify(struct server *s, const char *csr, size_t n, const char *nod
 
 /* ---- what others are told ---- */
 
-const char *cluster_address(const struct server *s)
+const char *realm_address(const struct server *s)
 {
 	return s->realm->identity ? s->realm->identity->address : "";
 }
 
-void cluster_servers(const struct server *s, struct json *j, const char *key)
+void realm_servers(const struct server *s, struct json *j, const char *key)
 {
-	const char *own = cluster_address(s);
+	const char *own = realm_address(s);
 	int n = 0;
 
 	json_open_array(j, key);
@@ -543,12 +542,12 @@ void cluster_servers(const struct server *s, struct json *j, const char *key)
 }
 
 /* With what is known of the others: a standby says every minute that it is there. */
-void cluster_roles(const struct server *s, struct json *j, const char *key)
+void realm_roles(const struct server *s, struct json *j, const char *key)
 {
 	json_open_array(j, key);
-	if (*cluster_address(s)) {
+	if (*realm_address(s)) {
 		json_open_object(j, NULL);
-		json_text(j, "address", cluster_address(s));
+		json_text(j, "address", realm_address(s));
 		json_text(j, "role", "leader");
 		json_int(j, "seen", s->clock->now);
 		json_close_object(j);
@@ -575,11 +574,11 @@ void api_cluster(struct server *s, struct http_request *r, const struct asker *w
 	json_init(&j, &out, false);
 	json_open_object(&j, NULL);
 	json_text(&j, "name", s->instance->name);
-	cluster_servers(s, &j, "servers");
+	realm_servers(s, &j, "servers");
 	json_text(&j, "fingerprint", s->realm->authority.fingerprint);
 	json_text(&j, "ca", s->realm->authority.cert);
 	json_text(&j, "version", SHUNT_VERSION);
-	json_text(&j, "leader", *cluster_address(s) ? cluster_address(s) : NULL);
+	json_text(&j, "leader", *realm_address(s) ? realm_address(s) : NULL);
 	json_int(&j, "epoch", (int64_t)s->realm->epoch);
 	json_close_object(&j);
 	http_reply_strbuf(r, 200, "application/json", &out);
@@ -594,7 +593,7 @@ json_t *agents_servers(const struct server *s)
 
 	json_init(&j, &text, false);
 	json_open_object(&j, NULL);
-	cluster_servers(s, &j, "servers");
+	realm_servers(s, &j, "servers");
 	json_close_object(&j);
 	whole = json_loads(text.text, 0, NULL);
 	list = json_incref(json_object_get(whole, "servers"));
