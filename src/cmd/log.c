@@ -154,6 +154,33 @@ static int log_thing(const struct command *c, struct client *client, const struc
 	return code;
 }
 
+/* All events of a job, page by page, in the first page's list. */
+static bool events_get(const struct command *c, struct client *client, const char *path, struct reply *ret, int *code)
+{
+	struct strbuf more = {0};
+	struct reply page;
+	json_t *next;
+	bool ok = show_get(c, client, path, ret, code);
+
+	for (next = ok ? json_object_get(ret->json, "next") : NULL; ok && next;
+	     next = json_object_get(ret->json, "next")) {
+		strbuf_clear(&more);
+		strbuf_printf(&more, "%s?after=%lld", path, (long long)json_integer_value(next));
+		ok = show_get(c, client, more.text, &page, code);
+		if (!ok)
+			break;
+		json_array_extend(json_object_get(ret->json, "events"), json_object_get(page.json, "events"));
+		json_object_del(ret->json, "next");
+		if (json_object_get(page.json, "next"))
+			json_object_set(ret->json, "next", json_object_get(page.json, "next"));
+		reply_fini(&page);
+	}
+	if (!ok && next)
+		reply_fini(ret);
+	strbuf_fini(&more);
+	return ok;
+}
+
 static int log_print(const struct command *c, struct client *client, const char *id, const struct log_arguments *a)
 {
 	struct strbuf path = {0};
@@ -164,7 +191,7 @@ static int log_print(const struct command *c, struct client *client, const char 
 	if (!show_get(c, client, path.text, &job, &code))
 		goto out;
 	strbuf_puts(&path, "/events");
-	if (!show_get(c, client, path.text, &events, &code))
+	if (!events_get(c, client, path.text, &events, &code))
 		goto out_job;
 	struct follow f = {.kind = "job", .id = object_text(job.json, "id"), .json = a->json};
 	events_print(json_object_get(events.json, "events"), a, &f);

@@ -444,9 +444,14 @@ void api_script(struct server *s, struct http_request *r, const struct asker *w,
 	free(script);
 }
 
+#define EVENTS_PAGE 1000 /* events of a job in one answer */
+
 struct history_writer {
 	struct server *s;
 	struct json *j;
+	int64_t after; /* the last one that the client has; -1: none */
+	uint32_t n;
+	uint64_t last;
 };
 
 static int history_one(void *context, const struct store_event *e)
@@ -454,11 +459,16 @@ static int history_one(void *context, const struct store_event *e)
 	struct history_writer *h = context;
 	struct strbuf text = {0};
 
+	if ((int64_t)e->seq <= h->after)
+		return 0;
 	if (e->type == EVENT_HOLD ||
 	    e->type == EVENT_RELEASE) /* how blocks look to the core: 'why' says what they are */
 		return 0;
 	if (e->type == EVENT_PLACED)
 		return 0;
+	if (h->n++ == EVENTS_PAGE)
+		return 1;
+	h->last = e->seq;
 	event_words(h->s, e, &text);
 	json_open_object(h->j, NULL);
 	json_int(h->j, "seq", (int64_t)e->seq);
@@ -484,10 +494,12 @@ void api_history(struct server *s, struct http_request *r, const struct asker *w
 	json_init(&j, &out, false);
 	json_open_object(&j, NULL);
 	json_open_array(&j, "events");
-	struct history_writer h = {s, &j};
+	struct history_writer h = {s, &j, query_number("/v1/jobs/*/events", r, "after", -1), 0, 0};
 	history_one(&h, &(struct store_event){.time = s->jobs->entries.v[id].spec->created, .type = EVENT_SUBMIT});
 	store_get_events(s->store, a ? job_key(a->number, -1) : s->jobs->entries.v[id].key, history_one, &h, NULL);
 	json_close_array(&j);
+	if (h.n > EVENTS_PAGE)
+		json_int(&j, "next", (int64_t)h.last);
 	json_close_object(&j);
 	http_reply_strbuf(r, 200, "application/json", &out);
 	strbuf_fini(&out);

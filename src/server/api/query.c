@@ -28,6 +28,7 @@ static const struct parameter {
 	{"/v1/jobs/*/output", "stream", .words = "out|err"},
 	{"/v1/jobs/*/output", "from", .min = 0, .max = INT64_C(1) << 56},
 	{"/v1/jobs/*/output", "follow", .min = 0, .max = 1},
+	{"/v1/jobs/*/events", "after", .min = 0, .max = INT64_C(1) << 56},
 	{"/v1/nodes/*", "force", .min = 0, .max = 1},
 	{"/v1/events", "after", .min = 0, .max = INT64_C(1) << 56, .header = "Last-Event-ID"},
 	{"/v1/log", "days", .min = 0, .max = 3650},
