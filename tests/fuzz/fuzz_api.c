@@ -65,21 +65,29 @@ static void ask(struct server *s, const char *data, size_t n)
 	free(body);
 }
 
+static char dir[64];
+
+static void dir_remove(void)
+{
+	char command[128];
+
+	snprintf(command, sizeof command, "rm -rf %s", dir);
+	if (*dir && system(command) != 0)
+		perror(dir);
+	*dir = '\0';
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static VEC(struct server *) old;
 	static struct server *s;
 	static int runs;
-	static char dir[64];
 	const char *p = (const char *)data, *end = p + size;
 
 	if (!s || ++runs % 2000 == 0) { /* a fresh one now and then: the queue would grow for ever */
-		char command[128];
-		if (*dir) {
-			snprintf(command, sizeof command, "rm -rf %s", dir);
-			if (system(command) != 0)
-				return 0;
-		}
+		if (!s)
+			atexit(dir_remove);
+		dir_remove();
 		/* In memory: on a disk most of the time is spent on commits. */
 		snprintf(dir, sizeof dir, "%s/fuzz-api-XXXXXX", access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp");
 		assert(mkdtemp(dir));
