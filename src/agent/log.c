@@ -1,25 +1,12 @@
 /*
  * log.c - the agent's log.
  */
-#include "agent/agent_internal.h"
-#include "agent/facts.h"
-#include "agent/health.h"
-#include "base/descriptors.h"
-#include "base/text.h"
-#include "engine/apart.h"
-#include "run/nursery.h"
-#include <errno.h>
-#include <fcntl.h>
-#include <getopt.h>
-#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
 #include <time.h>
-#include <unistd.h>
+
+#include "agent/agent_internal.h"
+#include "base/text.h"
 
 void agent_say(const char *fmt, ...)
 {

@@ -229,7 +229,7 @@ static int verb_read(struct tokens *t, struct qmgr_command *ret, struct err *err
 	if (strcasecmp(word->text, "exit") == 0)
 		i = QMGR_QUIT;
 	if (i < 0 || word->kind != TOKEN_WORD)
-		return err_set(err, -EINVAL, "\"%.60s\" is no command: it begins with " VERBS, word->text);
+		return err_set(err, -EINVAL, "\"%.60s\" is not a command: a line begins with " VERBS, word->text);
 	ret->verb = (enum qmgr_verb)i;
 	return 0;
 }

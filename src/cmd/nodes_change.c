@@ -102,7 +102,7 @@ static int drain(const struct command *c, const void *arguments, const struct op
 
 	if (a->at && instant_parse(a->at, (int64_t)time(NULL), &at, &err) < 0) {
 		json_decref(body);
-		return command_misused(c, "--at: %s", err.text);
+		return command_misused(c, "--at %s: %s", a->at, err.text);
 	}
 	if (a->at)
 		json_object_set_new(body, "drain_at", json_integer(at));

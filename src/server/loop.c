@@ -27,7 +27,6 @@
 #include "base/heap.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
-#include "base/text.h"
 #include "base/timetext.h"
 #include "base/vec.h"
 #include "engine/engine.h"

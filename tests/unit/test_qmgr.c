@@ -85,7 +85,7 @@ static void test_layout(void **state)
 static void test_wrong(void **state)
 {
 	expect("foo; list server",
-	       "! \"foo\" is no command: it begins with create, delete, set, unset, list, print, active, help or "
+	       "! \"foo\" is not a command: a line begins with create, delete, set, unset, list, print, active, help or "
 	       "quit; list server");
 	expect("set", "! set what? Say server, queue or node");
 	expect("set foo x=1", "! set \"foo\": say server, queue or node");

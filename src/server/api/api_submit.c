@@ -385,7 +385,7 @@ static int rest_read(const char *text, size_t n, size_t at, size_t jobs, struct 
 	json_t *others;
 
 	if (!skip(text, n, &at, "]"))
-		return err_set(err, -EINVAL, "the body is no JSON: ',' or ']' expected after jobs[%zu]", jobs - 1);
+		return err_set(err, -EINVAL, "the body is not JSON: ',' or ']' expected after jobs[%zu]", jobs - 1);
 	strbuf_puts(&rest, "{");
 	if (!skip(text, n, &at, ",") && !skip(text, n, &(size_t){at}, "}"))
 		strbuf_puts(&rest, ","); /* an error */
@@ -393,7 +393,7 @@ static int rest_read(const char *text, size_t n, size_t at, size_t jobs, struct 
 	others = json_loadb(rest.text, rest.n, JSON_ALLOW_NUL, &error);
 	strbuf_fini(&rest);
 	if (!others)
-		return err_set(err, -EINVAL, "the body is no JSON: after the list of jobs: %s", error.text);
+		return err_set(err, -EINVAL, "the body is not JSON: after the list of jobs: %s", error.text);
 	json_decref(others);
 	return 0;
 }
@@ -408,7 +408,7 @@ static int read_next(struct server *s, struct submit_work *w, const char **code,
 	int rc = -EINVAL;
 
 	if (!job)
-		return err_set(err, rc, "the body is no JSON: jobs[%zu]: %s", w->jobs.n, error.text);
+		return err_set(err, rc, "the body is not JSON: jobs[%zu]: %s", w->jobs.n, error.text);
 	w->at += (size_t)error.position;
 	if (w->jobs.n == BULK_MAX)
 		err_set(err, rc, "jobs must hold 1 to %d jobs, and there are more", BULK_MAX);

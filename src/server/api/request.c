@@ -2,51 +2,14 @@
  * request.c - what requests have in common: their bodies, their keys, who may ask.
  */
 #include "server/api/request.h"
-#include "base/err.h"
-#include "base/json.h"
-#include "base/map.h"
-#include "base/mem.h"
-#include "base/strbuf.h"
-#include "base/timetext.h"
-#include "base/vec.h"
-#include "core/array.h"
-#include "core/cluster.h"
-#include "core/depend.h"
-#include "core/job.h"
-#include "core/kind.h"
-#include "core/reqtext.h"
-#include "core/res.h"
-#include "net/http.h"
-#include "rules/attr.h"
-#include "sched/forecast.h"
-#include "server/api/api.h"
-#include "server/base/clock.h"
-#include "server/base/instance.h"
-#include "server/base/post.h"
-#include "server/base/turn.h"
-#include "server/base/words.h"
-#include "server/base/work.h"
-#include "server/job/entry.h"
-#include "server/job/jobs.h"
-#include "server/job/keys.h"
-#include "server/job/spec.h"
-#include "server/life/decide.h"
-#include "server/life/dispatch.h"
-#include "server/life/intake.h"
-#include "server/life/order.h"
-#include "server/life/submit.h"
-#include "server/life/world.h"
-#include "server/node/nodes.h"
-#include "server/server.h"
+
 #include <errno.h>
-#include <jansson.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
+
+#include "base/err.h"
+#include "base/map.h"
+#include "net/http.h"
 
 json_t *api_body(struct http_request *r, struct err *err)
 {
@@ -56,7 +19,7 @@ json_t *api_body(struct http_request *r, struct err *err)
 	json_t *body = json_loadb(text, n, JSON_ALLOW_NUL, &error);
 
 	if (!body)
-		err_set(err, -EINVAL, "the body is no JSON: %s (line %d, column %d)", error.text, error.line,
+		err_set(err, -EINVAL, "the body is not JSON: %s (line %d, column %d)", error.text, error.line,
 			error.column);
 	return body;
 }

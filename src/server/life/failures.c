@@ -10,7 +10,6 @@
 #include <string.h>
 
 #include "base/heap.h"
-#include "base/json.h"
 #include "base/map.h"
 #include "base/mem.h"
 #include "base/strbuf.h"

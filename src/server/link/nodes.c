@@ -18,7 +18,6 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "base/json.h"
 #include "base/map.h"
 #include "base/mem.h"
 #include "base/timetext.h"
