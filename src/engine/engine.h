@@ -46,6 +46,8 @@ struct engine_listener {
 		void *context, const char *tag, const char *host,
 		const char *
 			why); /* nothing of it runs any more, since its part on `host` was lost; why: a sentence, or NULL */
+	void (*saved)(void *context, const char *tag,
+		      const struct saves *saves); /* of the part with the script; may be told again. May be NULL */
 	void (*opened)(void *context, uint64_t id, int fd,
 		       const char *reason);		   /* engine_open(): fd is the listener's, or -1 */
 	void (*failed)(void *context, const char *reason); /* this machine's own: nothing more can be started here */
@@ -74,6 +76,8 @@ void engine_signal(struct engine *e, const char *tag,
 		   int signal); /* to all its parts; remembered for hosts that are away */
 /* It may run for so many seconds in all, instead of what its order said; remembered for hosts that are away. */
 void engine_limit(struct engine *e, const char *tag, int64_t walltime);
+/* It is to save its work (run/checkpoint.h), within so many seconds (0: as its order says); with most causes it ends then. Remembered for hosts that are away, the last one. */
+void engine_save(struct engine *e, const char *tag, enum checkpoint_cause cause, int64_t seconds);
 void engine_forget(struct engine *e, const char *tag); /* the result is in the store */
 void engine_flush(struct engine *e);		       /* sends what was ordered since the last call */
 

@@ -14,6 +14,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
+#include "run/checkpoint.h"
 
 /* A node of the job and the host that serves it. */
 struct order_host {
@@ -113,6 +114,7 @@ struct order {
 	int64_t lease; /* seconds: it ends itself (CAUSE_LEASE) when LIVE/.lease is older; <= 0: never */
 	bool by_name; /* uid, gid, home and shell are this host's for `user`, not the order's; paths and environment have @STATE@, @RUN@ and @BIN@ replaced by the host */
 	struct order_carry carry;
+	struct order_checkpoint checkpoint;
 	int nplaced; /* so many entries at the end of env are the server's own, and have them replaced */
 };
 
@@ -145,6 +147,8 @@ struct result {
 	const char *reason; /* a sentence, or NULL: NOT_STARTED, memory, lease, spare output */
 	bool unclear;	    /* NOT_STARTED: the cause may be the job or its user as well as the host */
 	bool ready;	    /* it is none yet, but a room has opened: nothing else counts */
+	bool saved;	    /* it is none yet, but `saves` has changed: nothing else counts */
+	struct saves saves; /* checkpoint.h */
 };
 
 /* Strings may hold any bytes but NUL: what is not UTF-8 travels as {"hex": "..."}. */
