@@ -266,3 +266,22 @@ const char *instant_format(int64_t instant, char *buf, size_t size)
 		snprintf(buf, size, "%lld", (long long)instant);
 	return buf;
 }
+
+int32_t month_of(int64_t instant)
+{
+	time_t t = (time_t)instant;
+	struct tm tm;
+
+	localtime_r(&t, &tm);
+	return (tm.tm_year + 1900) * 100 + tm.tm_mon + 1;
+}
+
+int64_t month_end(int64_t instant)
+{
+	time_t t = (time_t)instant;
+	struct tm tm;
+
+	localtime_r(&t, &tm);
+	tm = (struct tm){.tm_year = tm.tm_year, .tm_mon = tm.tm_mon + 1, .tm_mday = 1, .tm_isdst = -1};
+	return (int64_t)mktime(&tm);
+}

@@ -5,7 +5,6 @@
 
 #include <assert.h>
 #include <errno.h>
-#include <time.h>
 
 #include "base/timetext.h"
 
@@ -21,25 +20,6 @@ const char *quota_cause_name(enum quota_cause cause)
 	static const char *const names[] = {"month", "limit", "taken", "altered", "returned", "unneeded"};
 
 	return names[cause];
-}
-
-int32_t quota_month(int64_t instant)
-{
-	time_t t = (time_t)instant;
-	struct tm tm;
-
-	localtime_r(&t, &tm);
-	return (tm.tm_year + 1900) * 100 + tm.tm_mon + 1;
-}
-
-int64_t quota_month_end(int64_t instant)
-{
-	time_t t = (time_t)instant;
-	struct tm tm;
-
-	localtime_r(&t, &tm);
-	tm = (struct tm){.tm_year = tm.tm_year, .tm_mon = tm.tm_mon + 1, .tm_mday = 1, .tm_isdst = -1};
-	return (int64_t)mktime(&tm);
 }
 
 /* The one place that changes what is left, and writes it down. */

@@ -6,7 +6,7 @@
  * nothing is saved up. After the last month of a user there is nothing; jobs that were submitted before still run.
  *
  * A quota is changed by these functions only, and each change is told as moves. The moves of a month add up to what is left: the book and the quota agree.
- * Everything is in whole seconds. Months are numbers like 200504, of local time (quota_month).
+ * Everything is in whole seconds. Months are numbers like 200504, of local time (month_of).
  */
 #ifndef RULES_QUOTA_H
 #define RULES_QUOTA_H
@@ -52,10 +52,6 @@ struct quota_moves {
 	struct quota_move v[QUOTA_MOVES];
 	size_t n;
 };
-
-/* The month of an instant, where the program runs; when the one after it begins. */
-int32_t quota_month(int64_t instant);
-int64_t quota_month_end(int64_t instant);
 
 /* Every change begins with the month in which it happens: if that is a later one, the month turns first. One that is earlier changes nothing (a clock
  * that was set back). */

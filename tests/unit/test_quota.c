@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "base/rng.h"
+#include "base/timetext.h"
 #include "base/vec.h"
 #include "rules/quota_file.h"
 
@@ -182,12 +183,12 @@ static void months_turn_at_local_midnight(void **state)
 {
 	setenv("TZ", "Europe/Amsterdam", 1);
 	tzset();
-	assert_int_equal(quota_month(1114898399), 200504); /* 2005-04-30 23:59:59 +0200 */
-	assert_int_equal(quota_month(1114898400), 200505);
-	assert_int_equal(quota_month_end(1114898399), 1114898400);
-	assert_int_equal(quota_month(quota_month_end(1114898400) - 1), 200505);
-	assert_int_equal(quota_month_end(1133391600), 1136070000); /* December ends with the year */
-	assert_int_equal(quota_month(1136070000), 200601);
+	assert_int_equal(month_of(1114898399), 200504); /* 2005-04-30 23:59:59 +0200 */
+	assert_int_equal(month_of(1114898400), 200505);
+	assert_int_equal(month_end(1114898399), 1114898400);
+	assert_int_equal(month_of(month_end(1114898400) - 1), 200505);
+	assert_int_equal(month_end(1133391600), 1136070000); /* December ends with the year */
+	assert_int_equal(month_of(1136070000), 200601);
 	unsetenv("TZ");
 	tzset();
 }
