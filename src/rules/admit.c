@@ -1,0 +1,385 @@
+/*
+ * admit.c - see admit.h.
+ *
+ * A routing queue is a step of a walk. Each step knows the one before it, so that the defaults of the whole way are at hand. Every queue is tried once for a
+ * job, so queues that route to each other in circles end the walk, and a web of them costs no more than it has queues.
+ */
+#include "rules/admit.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/strbuf.h"
+#include "base/timetext.h"
+
+#define SERVER "this server"
+
+/* ---- what a job asks for ---- */
+
+struct amount {
+	const char *resource; /* as resources_max calls it */
+	int64_t amount;
+};
+
+struct amounts {
+	struct amount v[5 + WORDS_MAX];
+	int n;
+};
+
+static const struct chunk single = {.count = 1, .need = {.v = {1}}};
+
+static int64_t chunk_count(const struct chunk *k)
+{
+	return k->node ? 1 : k->count;
+}
+
+static void named_add(struct amounts *a, const char *name, int64_t amount)
+{
+	for (int i = 0; i < a->n; i++)
+		if (strcmp(a->v[i].resource, name) == 0) {
+			a->v[i].amount += amount;
+			return;
+		}
+	if (a->n < (int)(sizeof a->v / sizeof *a->v))
+		a->v[a->n++] = (struct amount){name, amount};
+}
+
+static void amounts_of(const struct reqtext *t, struct amounts *ret)
+{
+	const struct chunk *chunk = t->nchunks ? t->chunk : &single;
+	int nchunks = t->nchunks ? t->nchunks : 1;
+	struct res sum = t->job;
+	int64_t nodes = 0;
+
+	*ret = (struct amounts){.n = 0};
+	for (int i = 0; i < nchunks; i++) {
+		int64_t n = chunk_count(&chunk[i]);
+		nodes += n;
+		for (int d = 0; d < RES_NAMED; d++)
+			sum.v[d] += n * chunk[i].need.v[d];
+		sum.v[RES_MEM] += n * chunk[i].need.v[RES_CPU] * t->pmem;
+	}
+	ret->v[ret->n++] = (struct amount){"walltime", t->walltime};
+	ret->v[ret->n++] = (struct amount){"ncpus", sum.v[RES_CPU]};
+	ret->v[ret->n++] = (struct amount){"nodect", t->pack ? 1 : nodes};
+	ret->v[ret->n++] = (struct amount){"mem", sum.v[RES_MEM]};
+	ret->v[ret->n++] = (struct amount){"ngpus", sum.v[RES_GPU]};
+	for (int i = 0; i < nchunks; i++)
+		for (int k = 0; k < chunk[i].nnamed; k++)
+			named_add(ret, chunk[i].named[k].name, chunk_count(&chunk[i]) * chunk[i].named[k].amount);
+	for (int k = 0; k < t->nnamed; k++)
+		named_add(ret, t->named[k].name, t->named[k].amount);
+}
+
+static const char *amount_text(const char *resource, int64_t amount, char *buf, size_t size)
+{
+	if (strcmp(resource, "walltime") == 0)
+		return duration_format(amount, buf, size);
+	if (strcmp(resource, "mem") == 0)
+		return memory_format(amount, buf, size);
+	snprintf(buf, size, "%lld", (long long)amount);
+	return buf;
+}
+
+static int amount_refuse(const char *of, const struct amount *a, bool over, int64_t bound, struct err *err)
+{
+	char asked[32], allowed[32];
+
+	return err_set(err, -EPERM, "%.40s=%s is %s than %s allows: at %s %s (resources_%s.%.40s)", a->resource,
+		       amount_text(a->resource, a->amount, asked, sizeof asked), over ? "more" : "less", of,
+		       over ? "most" : "least", amount_text(a->resource, bound, allowed, sizeof allowed),
+		       over ? "max" : "min", a->resource);
+}
+
+/* What requests may say of TORQUE, and nothing plans with: it is not known what a job asks for. */
+static bool is_dropped(const char *resource)
+{
+	static const char *const names[] = {"cput", "pcput", "vmem", "pvmem", "pmem", "file"};
+
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+		if (strcmp(resource, names[i]) == 0)
+			return true;
+	return false;
+}
+
+static int64_t amount_asked(const struct amounts *asked, const char *resource)
+{
+	const char *name = strcmp(resource, "procct") == 0 ? "ncpus" : resource;
+
+	for (int i = 0; i < asked->n; i++)
+		if (strcmp(asked->v[i].resource, name) == 0)
+			return asked->v[i].amount;
+	return 0;
+}
+
+/* resources_max and resources_min, of a queue or of the server; `only` one resource, or NULL. */
+static int amounts_check(const struct attrs *a, const char *of, const struct amounts *asked, const char *only,
+			 struct err *err)
+{
+	for (size_t i = 0; i < a->set.n; i++) {
+		const struct attr_value *v = &a->set.v[i];
+		bool max = strcmp(v->attr->name, "resources_max") == 0;
+		if ((!max && strcmp(v->attr->name, "resources_min") != 0) || is_dropped(v->resource) ||
+		    (only && strcmp(only, v->resource) != 0))
+			continue;
+		struct amount x = {v->resource, amount_asked(asked, v->resource)};
+		if (max ? x.amount > v->number : x.amount < v->number)
+			return amount_refuse(of, &x, max, v->number, err);
+	}
+	return 0;
+}
+
+/* ---- defaults ---- */
+
+static const char *default_text(const struct attrs *a, const char *resource)
+{
+	for (size_t i = 0; i < a->set.n; i++)
+		if (strcmp(a->set.v[i].attr->name, "resources_default") == 0 &&
+		    strcmp(a->set.v[i].resource, resource) == 0)
+			return a->set.v[i].text;
+	return NULL;
+}
+
+static bool asks_for(const struct reqtext *t, enum res_dim d)
+{
+	for (int i = 0; i < t->nchunks; i++)
+		if (t->chunk[i].need.v[d] > 0)
+			return true;
+	return t->job.v[d] > 0 || (d == RES_MEM && t->pmem > 0);
+}
+
+static bool is_asked(const struct reqtext *t, const char *resource)
+{
+	if (strcmp(resource, "nodes") == 0 || strcmp(resource, "select") == 0 || strcmp(resource, "ncpus") == 0)
+		return t->nchunks > 0;
+	if (strcmp(resource, "mem") == 0)
+		return asks_for(t, RES_MEM);
+	if (strcmp(resource, "ngpus") == 0 || strcmp(resource, "gpus") == 0)
+		return asks_for(t, RES_GPU);
+	return true;
+}
+
+/* What one object adds to a request that does not say it. */
+static int defaults_add(const struct attrs *a, struct reqtext *text, struct arena *arena, struct err *err)
+{
+	static const char *const resources[] = {"nodes", "select", "ncpus", "mem", "ngpus", "gpus"};
+	int rc = 0;
+
+	for (size_t i = 0; i < sizeof resources / sizeof *resources && rc == 0; i++) {
+		const char *value = is_asked(text, resources[i]) ? NULL : default_text(a, resources[i]);
+		if (value)
+			rc = reqtext_parse(text, arena_printf(arena, "%s=%s", resources[i], value), arena, err);
+	}
+	if (text->walltime < 0)
+		text->walltime = attrs_amount(a, "resources_default", "walltime");
+	return rc < 0 ? err_prefix(err, rc, "resources_default") : 0;
+}
+
+int admit_defaults(const struct attrs *queue, const struct attrs *server, struct reqtext *text, struct arena *arena,
+		   struct err *err)
+{
+	int rc = queue ? defaults_add(queue, text, arena, err) : 0;
+
+	return rc < 0 ? rc : defaults_add(server, text, arena, err);
+}
+
+/* ---- access and numbers ---- */
+
+static int access_check(const struct attrs *a, const char *of, const struct admit_party *by, struct err *err)
+{
+	bool member = false;
+
+	if (attrs_bool(a, "acl_user_enable") && !attrs_list_has(a, "acl_users", by->user, by->host))
+		return err_set(err, -EPERM, "%s does not accept jobs of user %.60s (acl_users)", of, by->user);
+	if (by->host && attrs_bool(a, "acl_host_enable") && !attrs_list_has(a, "acl_hosts", by->host, NULL))
+		return err_set(err, -EPERM, "%s does not accept jobs from host %.60s (acl_hosts)", of, by->host);
+	if (a->owner != ATTR_QUEUE || !by->groups || !attrs_bool(a, "acl_group_enable"))
+		return 0;
+	for (const char *const *g = by->groups; *g && !member; g++)
+		member = attrs_list_has(a, "acl_groups", *g, NULL);
+	if (!member)
+		return err_set(err, -EPERM, "%s does not accept jobs of the groups of user %.60s (acl_groups)", of,
+			       by->user);
+	return 0;
+}
+
+static int count_check(int64_t have, int64_t more, int64_t limit, const char *of, const char *attr, struct err *err)
+{
+	if (limit < 0 || more <= 0 || have + more <= limit)
+		return 0;
+	return err_set(err, -EPERM, "%s has a limit of %lld job%s (%s), and it has %lld now", of, (long long)limit,
+		       limit == 1 ? "" : "s", attr, (long long)have);
+}
+
+/* What the server says, whichever queue it is. */
+static int server_check(const struct admit_site *site, const struct admit_job *job, struct err *err)
+{
+	int64_t most = attrs_number(site->attrs, "max_array_size"), more = job->from ? 0 : job->count;
+	int rc;
+
+	if (job->array && !job->from && most >= 0 && job->count > most)
+		return err_set(err, -EINVAL,
+			       "the array has %lld elements: this server takes at most %lld (max_array_size)",
+			       (long long)job->count, (long long)most);
+	if ((rc = access_check(site->attrs, SERVER, &job->by, err)) < 0 ||
+	    (rc = count_check(site->jobs(site->context, NULL, NULL), more, attrs_number(site->attrs, "max_queued"),
+			      SERVER, "max_queued", err)) < 0)
+		return rc;
+	return count_check(site->jobs(site->context, NULL, job->by.user), more,
+			   attrs_number(site->attrs, "max_user_queuable"), SERVER, "max_user_queuable of a user", err);
+}
+
+/* ---- the walk ---- */
+
+struct step {
+	struct admit_queue queue;
+	const struct step *before;
+	int depth;
+};
+
+struct walk {
+	const struct admit_site *site;
+	const struct admit_job *job;
+	struct arena *arena;
+	const struct attrs *tried[ADMIT_TRIES];
+	int ntried;
+	struct admitted *ret;
+};
+
+/* The request as it would be in the last queue of the way so far. */
+static int step_request(const struct walk *w, const struct step *s, struct reqtext *ret, struct err *err)
+{
+	int rc = 0;
+
+	*ret = *w->job->text;
+	for (; s && rc == 0; s = s->before)
+		rc = defaults_add(s->queue.attrs, ret, w->arena, err);
+	return rc < 0 ? rc : defaults_add(w->site->attrs, ret, w->arena, err);
+}
+
+static bool is_route(const struct attrs *queue)
+{
+	return strcmp(attrs_text(queue, "queue_type"), "Route") == 0;
+}
+
+static int queue_check(const struct walk *w, const struct step *s, const struct amounts *asked, struct err *err)
+{
+	const struct attrs *a = s->queue.attrs;
+	const struct admit_job *job = w->job;
+	bool there = job->from && strcmp(job->from, s->queue.name) == 0;
+	int64_t (*jobs)(void *, const char *, const char *) = w->site->jobs;
+	int64_t more = there ? 0 : job->count;
+	char of[80];
+	int rc;
+
+	snprintf(of, sizeof of, "queue %.60s", s->queue.name);
+	if (!attrs_bool(a, "enabled"))
+		return err_set(err, -EPERM, "%s is not enabled: it accepts no jobs now", of);
+	if (attrs_bool(a, "from_route_only") && !s->before)
+		return err_set(err, -EPERM, "%s accepts jobs from routing queues only (from_route_only)", of);
+	if ((rc = access_check(a, of, &job->by, err)) < 0 || (rc = amounts_check(a, of, asked, NULL, err)) < 0 ||
+	    (rc = count_check(jobs(w->site->context, s->queue.name, NULL), more, attrs_number(a, "max_queuable"), of,
+			      "max_queuable", err)) < 0)
+		return rc;
+	return count_check(jobs(w->site->context, s->queue.name, job->by.user), more,
+			   attrs_number(a, "max_user_queuable"), of, "max_user_queuable", err);
+}
+
+static bool tried(struct walk *w, const struct attrs *queue)
+{
+	for (int i = 0; i < w->ntried; i++)
+		if (w->tried[i] == queue)
+			return true;
+	if (w->ntried == ADMIT_TRIES)
+		return true;
+	w->tried[w->ntried++] = queue;
+	return false;
+}
+
+static int step_to(struct walk *w, const struct step *s, struct err *err);
+
+/* To the first destination that accepts it; else why none does. */
+static int route(struct walk *w, const struct step *s, struct err *err)
+{
+	const char *list = attrs_text(s->queue.attrs, "route_destinations");
+	struct strbuf why = {0};
+	int rc = -EPERM;
+
+	if (!list || !*list)
+		return err_set(err, -EPERM, "queue %.60s has nowhere to route to (route_destinations is not set)",
+			       s->queue.name);
+	if (s->depth == ADMIT_DEPTH)
+		return err_set(err, -EPERM, "queue %.60s: more than %d routing queues behind each other", s->queue.name,
+			       ADMIT_DEPTH);
+	for (const char *p = list; *p && rc < 0; p += *p == ',') {
+		size_t n = strcspn(p, ",");
+		const char *name = arena_strndup(w->arena, p, strcspn(p, ",@"));
+		struct step next = {.before = s, .depth = s->depth + 1};
+		struct err one = {""};
+		p += n;
+		if (!w->site->queue(w->site->context, name, &next.queue))
+			err_set(&one, -ENOENT, "there is no queue %.60s", name);
+		else if (tried(w, next.queue.attrs))
+			continue;
+		else
+			rc = step_to(w, &next, &one);
+		if (rc < 0 && !strstr(strbuf_text(&why), one.text)) /* what the server refuses, all do */
+			strbuf_printf(&why, "%s%s", why.n ? "; " : "", one.text);
+	}
+	if (rc < 0)
+		err_set(err, rc = -EPERM, "no destination of queue %.60s accepts it: %.350s", s->queue.name,
+			why.n ? why.text : "all were tried before");
+	strbuf_fini(&why);
+	return rc;
+}
+
+static int step_to(struct walk *w, const struct step *s, struct err *err)
+{
+	bool routes = is_route(s->queue.attrs), exempt = w->job->exempt && !s->before && !routes;
+	struct amounts asked;
+	struct reqtext text;
+	int rc = step_request(w, s, &text, err);
+
+	if (rc < 0)
+		return rc;
+	amounts_of(&text, &asked);
+	if (!exempt && ((rc = amounts_check(w->site->attrs, SERVER, &asked, NULL, err)) < 0 ||
+			(rc = queue_check(w, s, &asked, err)) < 0))
+		return rc;
+	if (routes)
+		return route(w, s, err);
+	*w->ret = (struct admitted){s->queue, text};
+	return 0;
+}
+
+int admit(const struct admit_site *site, const char *queue, const struct admit_job *job, struct arena *arena,
+	  struct admitted *ret, struct err *err)
+{
+	struct walk w = {.site = site, .job = job, .arena = arena, .ret = ret};
+	struct step first = {.before = NULL};
+	int rc = 0;
+
+	if (!site->queue(site->context, queue, &first.queue))
+		return err_set(err, -ENOENT, "there is no queue %.60s", queue);
+	if (!job->exempt)
+		rc = server_check(site, job, err);
+	tried(&w, first.queue.attrs);
+	return rc < 0 ? rc : step_to(&w, &first, err);
+}
+
+int admit_request(const struct admit_site *site, const char *queue, const struct reqtext *text, const char *only,
+		  struct err *err)
+{
+	struct admit_queue q;
+	struct amounts asked;
+	char of[80];
+	int rc;
+
+	amounts_of(text, &asked);
+	rc = amounts_check(site->attrs, SERVER, &asked, only, err);
+	if (rc < 0 || !queue || !site->queue(site->context, queue, &q))
+		return rc;
+	snprintf(of, sizeof of, "queue %.60s", q.name);
+	return amounts_check(q.attrs, of, &asked, only, err);
+}

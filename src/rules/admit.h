@@ -1,0 +1,73 @@
+/*
+ * admit.h - whether a job may come in, and which queue takes it: access, what it may ask for, how many there may be, routing, and defaults.
+ *
+ * Nothing is looked up here. The caller knows who submits, from which host and in which groups, which queues there are and how many jobs they have, and gives
+ * it as facts. A refusal is a sentence that names the queue or the server, the attribute, and what it allows.
+ */
+#ifndef RULES_ADMIT_H
+#define RULES_ADMIT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/mem.h"
+#include "core/reqtext.h"
+#include "rules/attr.h"
+
+#define ADMIT_DEPTH 8	/* routing queues behind each other */
+#define ADMIT_TRIES 256 /* queues that are tried for one job */
+
+struct admit_queue {
+	const char *name; /* the caller's, as the attributes are */
+	const struct attrs *attrs;
+};
+
+/* The site: the server's attributes, and how its queues and jobs are found. */
+struct admit_site {
+	const struct attrs *attrs;
+	/* False: there is no such queue. */
+	bool (*queue)(void *context, const char *name, struct admit_queue *ret);
+	/* Jobs that wait or run, in a queue (NULL: all), of a user (NULL: all). */
+	int64_t (*jobs)(void *context, const char *queue, const char *user);
+	void *context;
+};
+
+/* Whose job it is, and from where. What is NULL is not known, and not judged. */
+struct admit_party {
+	const char *user;
+	const char *host;
+	const char *const *groups; /* their names, NULL at the end */
+};
+
+struct admit_job {
+	struct admit_party by;
+	const struct reqtext *text; /* what it asks for, without defaults */
+	int64_t count;		    /* elements of an array, else 1 */
+	bool array;
+	const char *from; /* it is moved: the queue where it counts already; NULL: it is new */
+	bool exempt; /* an operator moves it: the queue that is named takes it whatever its limits, unless it is a routing queue */
+};
+
+struct admitted {
+	struct admit_queue queue; /* which takes it */
+	struct reqtext text;	  /* with what the queues on its way and the server add */
+};
+
+/* The queue that takes a job which names `queue`. A routing queue passes it on to the first of its destinations that accepts it. What a job does not ask for
+ * it gets from the queue that takes it, else from the routing queues on its way there, the last first, else from the server (resources_default).
+ *
+ * -ENOENT: there is no such queue; -EINVAL: a default can't be read, or the array has too many elements; -EPERM: it is refused. */
+int admit(const struct admit_site *site, const char *queue, const struct admit_job *job, struct arena *arena,
+	  struct admitted *ret, struct err *err);
+
+/* Whether a job may ask for that in a queue where it is already (NULL: in none): resources_max and resources_min of the server and the queue. `only`: the
+ * resource that is judged; NULL: all. -EPERM. */
+int admit_request(const struct admit_site *site, const char *queue, const struct reqtext *text, const char *only,
+		  struct err *err);
+
+/* What is not asked for is added by resources_default of a queue (may be NULL), else of the server. */
+int admit_defaults(const struct attrs *queue, const struct attrs *server, struct reqtext *text, struct arena *arena,
+		   struct err *err);
+
+#endif
