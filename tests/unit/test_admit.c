@@ -261,7 +261,8 @@ static void routing(void **state)
 	add_route(f, "nowhere", "x");
 	attrs_change(&f->site.queues.v[ruleset_find(&f->site, "nowhere")].attrs, ATTR_UNSET, "route_destinations", NULL,
 		     &f->err);
-	refused(f, ask(f, "nowhere", "walltime=1"), "queue nowhere has nowhere to route to (route_destinations is not set)");
+	refused(f, ask(f, "nowhere", "walltime=1"),
+		"queue nowhere has nowhere to route to (route_destinations is not set)");
 }
 
 static void circles(void **state)

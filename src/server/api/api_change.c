@@ -299,9 +299,8 @@ static int do_move(struct change *c, uint32_t id, const char **code, struct err 
 		return err_set(err, -ENOENT, "There is no queue %.60s.", name ? name : "\"\"");
 	}
 	x.spec = spec_copy(s->jobs->entries.v[id].spec);
-	x.spec->queue = word_add(s, name);
 	x.spec->holds = s->jobs->entries.v[id].holds;
-	rc = c->w->role >= ROLE_OPERATOR ? 0 : submit_check(s, &owner, &x, 0, code, err);
+	rc = move_check(s, &owner, &x, name, c->w->role >= ROLE_OPERATOR, c->arena, code, err);
 	if (rc == 0)
 		entry_alter(
 			s, id,
@@ -495,11 +494,8 @@ static int alter_read(struct change *c, uint32_t id, const char **code, struct e
 		*code = "bad_state";
 		rc = err_set(err, -EINVAL, "of the resources of a running job only the walltime can be changed");
 	}
-	if (rc == 0 && !runs(s, id) && c->w->role < ROLE_OPERATOR)
-		rc = submit_check(s, &owner, &x, -1, code, err);
-	else if (rc == 0 && !runs(s, id))
-		rc = depend_check(s, &owner, x.spec,
-				  err); /* limits are not for operators, but what isn't there nobody can wait for */
+	if (rc == 0 && !runs(s, id))
+		rc = alter_check(s, &owner, &x, c->w->role >= ROLE_OPERATOR, c->arena, code, err);
 	if (rc == 0 && waits_for(s, x.spec->depend, job_key_number(s->jobs->entries.v[id].key), DEPTH_MAX))
 		rc = err_set(err, -ELOOP, "depend: it would wait for itself");
 	if (rc == 0) {

@@ -282,7 +282,7 @@ static int read_one(struct server *s, struct submit_work *w, const json_t *job, 
 	int rc = spec_read(s, &w->who, job, true, request_arena(w->r), &x, code, err);
 
 	if (rc == 0)
-		rc = submit_check(s, &w->who, &x, 0, code, err);
+		rc = submit_check(s, &w->who, &x, request_arena(w->r), code, err);
 	if (rc == 0)
 		rc = guarantee_check(s, &x, code, err);
 	if (rc < 0) {

@@ -164,7 +164,7 @@ void api_whatif(struct server *s, struct http_request *r, const struct asker *wh
 		http_error(r, api_status(code), code, "%s", err.text);
 		whatif_free(s, w);
 	} else {
-		if (submit_check(s, who, &w->x, 0, &code, &err) < 0)
+		if (submit_check(s, who, &w->x, request_arena(r), &code, &err) < 0)
 			w->rule = mem_strdup(err.text);
 		work_add(s, &w->work, &kind);
 	}

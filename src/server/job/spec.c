@@ -29,6 +29,7 @@
 #include "core/kind.h"
 #include "core/reqtext.h"
 #include "core/res.h"
+#include "rules/admit.h"
 #include "rules/attr.h"
 #include "rules/gate.h"
 #include "sched/policy.h"
@@ -127,66 +128,32 @@ static int list_check(const json_t *job, const char *key, bool base64, struct er
 
 /* ---- resources ---- */
 
-static const char *default_text(const struct attrs *a, const char *resource)
-{
-	for (size_t i = 0; i < a->set.n; i++)
-		if (strcmp(a->set.v[i].attr->name, "resources_default") == 0 &&
-		    strcmp(a->set.v[i].resource, resource) == 0)
-			return a->set.v[i].text;
-	return NULL;
-}
-
-/* What is not asked for, by the queue's defaults, else the server's. */
-static int request_defaults(struct server *s, const struct queue *q, struct reqtext *text, struct arena *a,
-			    struct err *err)
-{
-	static const char *const shapes[] = {"nodes", "select", "ncpus"};
-	const struct attrs *from[2] = {q ? &q->attrs : s->attrs, s->attrs};
-	int rc = 0;
-
-	for (int i = 0; i < 2 && text->nchunks == 0; i++)
-		for (int k = 0; k < 3 && text->nchunks == 0 && rc == 0; k++) {
-			const char *value = default_text(from[i], shapes[k]);
-			if (value)
-				rc = reqtext_parse(text, arena_printf(a, "%s=%s", shapes[k], value), a, err);
-		}
-	for (int i = 0; i < 2 && text->walltime < 0; i++)
-		text->walltime = attrs_amount(from[i], "resources_default", "walltime");
-	for (int i = 0; i < 2 && text->job.v[RES_MEM] == 0 && text->pmem == 0; i++) {
-		int64_t mem = attrs_amount(from[i], "resources_default", "mem");
-		bool said = false;
-		for (int k = 0; k < text->nchunks; k++)
-			said |= text->chunk[k].need.v[RES_MEM] > 0;
-		if (mem > 0 && !said)
-			text->job.v[RES_MEM] = mem;
-	}
-	return rc < 0 ? err_prefix(err, rc, "resources_default") : 0;
-}
-
-int spec_request(struct server *s, const char *const *texts, int n, int whole, const char *queue, struct arena *a,
-		 struct reqtext *text, struct spec *spec, struct err *err)
+int spec_fill(struct server *s, const struct reqtext *text, struct spec *spec, struct err *err)
 {
 	struct strbuf canonical = {0};
-	int rc = 0;
+	struct reqtext timeless = *text;
+	int rc = cluster_request(s->cluster, text, &spec->request, err);
 
-	reqtext_init(text);
-	for (int i = 0; i < n && rc == 0; i++)
-		rc = reqtext_parse(text, texts[i], a, err);
-	if (whole >= 0)
-		text->whole = (enum wholeness)whole;
-	if (rc == 0)
-		rc = request_defaults(s, queue_named(s, queue), text, a, err);
-	if (rc == 0)
-		rc = cluster_request(s->cluster, text, &spec->request, err);
 	if (rc < 0)
 		return rc;
 	spec->walltime = text->walltime > 0 ? text->walltime : 1;
-	text->walltime = -1;
-	reqtext_format(text, &canonical);
-	text->walltime = spec->walltime;
+	timeless.walltime = -1;
+	reqtext_format(&timeless, &canonical);
 	spec->resources = word_add(s, strbuf_text(&canonical));
 	strbuf_fini(&canonical);
 	return 0;
+}
+
+int spec_request(struct server *s, const struct spec *spec, struct arena *a, struct reqtext *ret, struct err *err)
+{
+	const char *resources = word(s, spec->resources);
+	int rc = 0;
+
+	reqtext_init(ret);
+	if (*resources)
+		rc = reqtext_parse(ret, resources, a, err);
+	ret->walltime = spec->walltime;
+	return rc;
 }
 
 /* ---- one field after the other ---- */
@@ -325,7 +292,6 @@ static int read_request(struct server *s, const json_t *job, const char *queue, 
 			struct err *err)
 {
 	const json_t *list = json_object_get(job, "resources"), *v;
-	VEC(const char *) texts = {0};
 	size_t i;
 	int whole, rc = list_check(job, "resources", false, err);
 
@@ -333,10 +299,18 @@ static int read_request(struct server *s, const json_t *job, const char *queue, 
 		rc = read_exclusive(job, &whole, err);
 	if (rc < 0)
 		return rc;
-	json_array_foreach(list, i, v) vec_push(&texts, json_string_value(v));
-	rc = spec_request(s, texts.v, (int)texts.n, whole, queue, a, &ret->text, ret->spec, err);
-	vec_free(&texts);
-	return rc;
+	reqtext_init(&ret->text);
+	json_array_foreach(list, i, v) if (rc == 0) rc = reqtext_parse(&ret->text, json_string_value(v), a, err);
+	if (rc < 0)
+		return rc;
+	if (whole >= 0)
+		ret->text.whole = (enum wholeness)whole;
+
+	const struct queue *q = queue_named(s, queue);
+	struct reqtext full = ret->text;
+
+	rc = admit_defaults(q ? &q->attrs : NULL, s->attrs, &full, a, err);
+	return rc < 0 ? rc : spec_fill(s, &full, ret->spec, err);
 }
 
 int throttle_get(const json_t *job, int64_t *ret, struct err *err)
@@ -362,13 +336,8 @@ static int read_array(struct server *s, const json_t *job, struct submission *re
 	if (limit >= 0)
 		ret->array.limit = (uint32_t)limit;
 
-	int64_t most = attrs_number(s->attrs, "max_array_size");
 	struct strbuf canonical = {0};
 
-	if (most >= 0 && ret->array.count > most)
-		return err_set(err, -EINVAL,
-			       "the array %.60s has %u elements: this server takes at most %lld (max_array_size)", text,
-			       ret->array.count, (long long)most);
 	array_format(&ret->array, &canonical);
 	ret->spec->array = true;
 	ret->spec->array_text = mem_strdup(canonical.text);
@@ -760,15 +729,12 @@ int spec_restore(struct server *s, const char *head, struct spec **ret, struct e
 		p->array = true;
 		p->array_text = mem_strdup(head_text(o, "array"));
 	}
-	rc = spec_request(s, &resources, 1, -1, head_text(o, "queue"), a, &text, p, err);
-	if (rc < 0) { /* the nodes have changed: it is kept, and held (block_begin) */
-		p->request = UINT32_MAX;
-		p->resources = word_add(s, resources);
-	}
-	p->walltime = head_int(o, "walltime", p->walltime);
+	p->resources = word_add(s, resources);
+	p->walltime = head_int(o, "walltime", 0);
 	if (p->walltime < 1)
 		p->walltime = 1;
-	rc = 0;
+	if (spec_request(s, p, a, &text, err) < 0 || spec_fill(s, &text, p, err) < 0)
+		p->request = UINT32_MAX; /* the nodes have changed: it is kept, and held (block_begin) */
 	*ret = p;
 out:
 	json_decref(o);

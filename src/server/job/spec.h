@@ -50,8 +50,8 @@ struct submission {
 	char *body;	/* JSON */
 	bool guarantee; /* require_guarantee */
 	struct array_spec array;
-	struct reqtext text;
-	const char *script; /* in the arena */
+	struct reqtext text; /* what it asks for; the spec has the defaults, too */
+	const char *script;  /* in the arena */
 	size_t script_n;
 };
 /* Checks everything that does not depend on the state of the queue. The error's code in *ret_code. */
@@ -68,9 +68,9 @@ struct spec *spec_copy(const struct spec *p); /* a job's own, to be changed: no 
 void spec_head(const struct server *s, const struct spec *p, struct strbuf *out);
 const char *whole_name(enum wholeness whole); /* as the API calls it: none, node, host */
 int spec_restore(struct server *s, const char *head, struct spec **ret, struct err *err);
-/* Parses resources texts into a request: what is not given comes from the queue's and the server's defaults. `whole`: enum wholeness, whatever the
- * texts say of it; -1: as they say. */
-int spec_request(struct server *s, const char *const *texts, int n, int whole, const char *queue, struct arena *a,
-		 struct reqtext *text, struct spec *spec, struct err *err);
+/* A request, complete with its defaults, into a spec: its canonical text, its walltime, and the cluster's request. */
+int spec_fill(struct server *s, const struct reqtext *text, struct spec *spec, struct err *err);
+/* What a spec asks for, as a text that is complete. */
+int spec_request(struct server *s, const struct spec *spec, struct arena *a, struct reqtext *ret, struct err *err);
 
 #endif

@@ -23,6 +23,7 @@
 #include "core/job.h"
 #include "core/res.h"
 #include "plan/pack.h"
+#include "rules/admit.h"
 #include "rules/attr.h"
 #include "rules/gate.h"
 #include "rules/limit.h"
@@ -45,8 +46,6 @@
 #include "server/site/who.h"
 #include "store/store.h"
 
-#define ROUTE_DEPTH 5
-
 static int refused(const char **code, struct err *err, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 static int refused(const char **code, struct err *err, const char *fmt, ...)
 {
@@ -60,140 +59,90 @@ static int refused(const char **code, struct err *err, const char *fmt, ...)
 	return err_set(err, -EPERM, "%s", text);
 }
 
-struct asked {
-	const char *resource;
-	int64_t amount;
-	bool duration;
-};
+/* ---- the site, as rules/admit.h sees it ---- */
 
-/* resources_max and resources_min, of the queue or of the server. */
-static int amounts_check(const struct attrs *a, const char *of, const struct asked *asked, const char **code,
-			 struct err *err)
+static bool site_queue(void *context, const char *name, struct admit_queue *ret)
 {
-	char x[32], y[32];
+	const struct queue *q = queue_named(context, name);
 
-	for (; asked->resource; asked++) {
-		int64_t most = attrs_amount(a, "resources_max", asked->resource),
-			least = attrs_amount(a, "resources_min", asked->resource);
-		bool over = most >= 0 && asked->amount > most, under = least >= 0 && asked->amount < least;
-		int64_t bound = over ? most : least;
-		if (!over && !under)
-			continue;
-		if (asked->duration)
-			return refused(code, err, "%s=%s is %s what %s allows (%s): ask for %s", asked->resource,
-				       duration_format(asked->amount, x, sizeof x), over ? "more than" : "less than",
-				       of, duration_format(bound, y, sizeof y), over ? "less" : "more");
-		return refused(code, err, "%s=%lld is %s what %s allows (%lld)", asked->resource,
-			       (long long)asked->amount, over ? "more than" : "less than", of, (long long)bound);
+	if (q)
+		*ret = (struct admit_queue){q->name, &q->attrs};
+	return q;
+}
+
+static int64_t site_jobs(void *context, const char *queue, const char *user)
+{
+	struct server *s = context;
+
+	if (user)
+		return tally_of(s, word_add(s, user), queue ? word_add(s, queue) : 0)->total;
+	return queue ? queue_named(s, queue)->total : s->jobs->total;
+}
+
+static struct admit_site site_of(struct server *s)
+{
+	return (struct admit_site){s->attrs, site_queue, site_jobs, s};
+}
+
+/* The names of a user's groups, NULL at the end, if a queue asks for them. */
+static const char *const *groups_of(const struct server *s, const struct asker *who, struct arena *a)
+{
+	bool asked = false;
+	const char **names;
+	gid_t groups[256];
+	int n = 256, found = 0;
+
+	for (size_t i = 0; i < s->jobs->queues.n && !asked; i++)
+		asked = attrs_bool(&s->jobs->queues.v[i]->attrs, "acl_group_enable");
+	if (!asked)
+		return NULL;
+	if (getgrouplist(who->user, who->gid, groups, &n) < 0)
+		n = 0;
+	names = arena_alloc(a, ((size_t)n + 1) * sizeof *names);
+	for (int i = 0; i < n; i++) {
+		const struct group *g = getgrgid(groups[i]);
+		if (g)
+			names[found++] = arena_strndup(a, g->gr_name, strlen(g->gr_name));
 	}
-	return 0;
+	names[found] = NULL;
+	return names;
+}
+
+/* Asks for a queue for a job, and makes its spec what it is there. */
+static int place(struct server *s, const struct asker *who, struct submission *x, struct admit_job *job,
+		 struct arena *a, const char **code, struct err *err)
+{
+	struct admit_site site = site_of(s);
+	struct admitted in;
+	int rc;
+
+	/* From another machine the address counts, not what it calls itself. */
+	job->by = (struct admit_party){who->user, *who->address ? who->address : word(s, x->spec->host),
+				       groups_of(s, who, a)};
+	job->text = &x->text;
+	job->count = submission_count(x);
+	job->array = x->spec->array;
+	rc = admit(&site, word(s, x->spec->queue), job, a, &in, err);
+	*code = rc == -EINVAL ? "bad_request" : "refused";
+	if (rc < 0)
+		return rc;
+	/* The spec of a new job has the defaults of the queue that it named; one that is moved has had all of its own before. */
+	if (job->from ? memcmp(&in.text, &x->text, sizeof in.text) != 0
+		      : strcmp(in.queue.name, word(s, x->spec->queue)) != 0)
+		rc = spec_fill(s, &in.text, x->spec, err);
+	x->spec->queue = word_add(s, in.queue.name);
+	return rc;
 }
 
 int walltime_allowed(struct server *s, uint32_t queue, int64_t walltime, const char **code, struct err *err)
 {
-	struct asked asked[] = {{"walltime", walltime, true}, {NULL, 0, false}};
-	const struct queue *q = queue_of(s, queue);
-	char of[300];
-	int rc = amounts_check(s->attrs, "this server", asked, code, err);
+	struct admit_site site = site_of(s);
+	struct reqtext text;
 
-	if (rc < 0 || !q)
-		return rc;
-	snprintf(of, sizeof of, "queue %s", q->name);
-	return amounts_check(&q->attrs, of, asked, code, err);
-}
-
-static bool in_group(const struct attrs *a, const struct asker *who)
-{
-	gid_t groups[256];
-	int n = 256;
-
-	if (getgrouplist(who->user, who->gid, groups, &n) < 0)
-		n = 0;
-	for (int i = 0; i < n; i++) {
-		const struct group *g = getgrgid(groups[i]);
-		if (g && attrs_list_has(a, "acl_groups", g->gr_name, NULL))
-			return true;
-	}
-	return false;
-}
-
-static int acl_check(const struct server *s, const struct attrs *a, const char *of, const struct asker *who,
-		     const struct spec *p, const char **code, struct err *err)
-{
-	/* From another machine the address counts, not what it calls itself. */
-	const char *host = *who->address ? who->address : word(s, p->host);
-
-	if (attrs_bool(a, "acl_user_enable") && !attrs_list_has(a, "acl_users", who->user, host))
-		return refused(code, err, "%s is not for user %s (acl_users)", of, who->user);
-	if (attrs_bool(a, "acl_host_enable") && !attrs_list_has(a, "acl_hosts", host, NULL))
-		return refused(code, err, "%s takes no jobs from host %s (acl_hosts)", of, host);
-	if (a->owner == ATTR_QUEUE && attrs_bool(a, "acl_group_enable") && !in_group(a, who))
-		return refused(code, err, "%s is not for the groups of user %s (acl_groups)", of, who->user);
-	return 0;
-}
-
-static int count_check(int64_t have, int64_t more, int64_t limit, const char *of, const char *attr, const char **code,
-		       struct err *err)
-{
-	if (limit < 0 || have + more <= limit)
-		return 0;
-	return refused(code, err, "%s has a limit of %lld job%s (%s), and it has %lld now", of, (long long)limit,
-		       limit == 1 ? "" : "s", attr, (long long)have);
-}
-
-static int queue_check(struct server *s, struct queue *q, const struct asker *who, const struct submission *x,
-		       const struct asked *asked, int64_t ahead, bool routed, const char **code, struct err *err)
-{
-	char of[300];
-	int64_t n = x->spec->array ? x->array.count : 1;
-	uint32_t user = word_add(s, who->user);
-	int rc;
-
-	snprintf(of, sizeof of, "queue %s", q->name);
-	if (!attrs_bool(&q->attrs, "enabled"))
-		return refused(code, err, "%s is not enabled: it takes no jobs now", of);
-	if (attrs_bool(&q->attrs, "from_route_only") && !routed)
-		return refused(code, err, "%s takes jobs from routing queues only", of);
-	if ((rc = acl_check(s, &q->attrs, of, who, x->spec, code, err)) < 0 ||
-	    (rc = amounts_check(&q->attrs, of, asked, code, err)) < 0 ||
-	    (rc = count_check(q->total + ahead, n, attrs_number(&q->attrs, "max_queuable"), of, "max_queuable", code,
-			      err)) < 0 ||
-	    (rc = count_check(tally_of(s, user, word_add(s, q->name))->total + ahead, n,
-			      attrs_number(&q->attrs, "max_user_queuable"), of, "max_user_queuable", code, err)) < 0)
-		return rc;
-	return 0;
-}
-
-/* The queue that takes it in the end: a routing queue hands it to the first of its destinations that does. */
-static int route(struct server *s, struct queue *q, const struct asker *who, struct submission *x,
-		 const struct asked *asked, int64_t ahead, int depth, const char **code, struct err *err)
-{
-	const char *list, *type = attrs_text(&q->attrs, "queue_type");
-	struct err first = {""};
-	char name[256];
-	int rc = queue_check(s, q, who, x, asked, ahead, depth > 0, code, err);
-
-	if (rc < 0)
-		return rc;
-	if (strcmp(type, "Route") != 0) {
-		x->spec->queue = word_add(s, q->name);
-		return 0;
-	}
-	list = attrs_text(&q->attrs, "route_destinations");
-	if (!list || depth >= ROUTE_DEPTH)
-		return refused(code, err, "queue %s routes nowhere (route_destinations)", q->name);
-	while (*list) {
-		size_t n = strcspn(list, ",");
-		snprintf(name, sizeof name, "%.*s", (int)strcspn(list, ",@"), list);
-		struct queue *to = queue_named(s, name);
-		struct err why;
-		if (to && route(s, to, who, x, asked, ahead, depth + 1, code, &why) == 0)
-			return 0;
-		if (!first.text[0])
-			first = to ? why : (struct err){"no such queue"};
-		list += n + (list[n] == ',');
-	}
-	return refused(code, err, "no destination of queue %s takes it: %.250s", q->name, first.text);
+	reqtext_init(&text);
+	text.walltime = walltime;
+	*code = "refused";
+	return admit_request(&site, word(s, queue), &text, "walltime", err);
 }
 
 int depend_check(struct server *s, const struct asker *who, const struct spec *p, struct err *err)
@@ -222,33 +171,32 @@ int depend_check(struct server *s, const struct asker *who, const struct spec *p
 	return rc;
 }
 
-int submit_check(struct server *s, const struct asker *who, const struct submission *x, int64_t ahead,
-		 const char **code, struct err *err)
+/* Whether the nodes could ever hold it, and nothing else forbids that it waits here. */
+static int wait_check(struct server *s, const struct spec *p, const char **code, struct err *err)
 {
-	const struct request *q = &s->cluster->requests.v[x->spec->request];
-	int64_t n = x->spec->array ? x->array.count : 1;
-	struct asked asked[] = {
-		{"ncpus", q->total.v[RES_CPU], false}, {"procct", q->total.v[RES_CPU], false},
-		{"nodect", q->nfrags, false},	       {"nodes", q->nfrags, false},
-		{"mem", q->total.v[RES_MEM], false},   {"ngpus", q->total.v[RES_GPU], false},
-		{"walltime", x->spec->walltime, true}, {NULL, 0, false},
-	};
-	struct queue *queue = queue_of(s, x->spec->queue);
-	enum fit fit = world_could_hold(s, x->spec->request);
-	int rc;
+	enum fit fit = p->request == UINT32_MAX ? FIT_YES : world_could_hold(s, p->request);
 
+	if (p->request == UINT32_MAX)
+		return refused(code, err, "the cluster no longer has what it asks for: %s", word(s, p->resources));
 	if (fit == FIT_NO) {
 		struct err why;
-		world_refuse(s, x->spec->request, &why);
+		world_refuse(s, p->request, &why);
 		return refused(code, err, "%s ('shunt nodes' shows what each node has)", why.text);
 	}
 	if (fit == FIT_UNKNOWN)
 		return refused(
 			code, err,
 			"no way was found to place it, even with all nodes empty, though there may be one: request fewer different kinds of parts");
-
-	if (x->spec->deadline <= s->clock->now)
+	if (p->deadline <= s->clock->now)
 		return refused(code, err, "the deadline has passed already: give a later one");
+	return 0;
+}
+
+int submit_check(struct server *s, const struct asker *who, struct submission *x, struct arena *a, const char **code,
+		 struct err *err)
+{
+	int rc;
+
 	if (s->turn->terminating || s->turn->emptying) {
 		*code = "unavailable";
 		return err_set(err, -ESHUTDOWN, "the server is shutting down: submit again when it is back");
@@ -257,19 +205,40 @@ int submit_check(struct server *s, const struct asker *who, const struct submiss
 		return refused(
 			code, err,
 			"jobs of root are refused here (root_jobs = no in the configuration): submit as an ordinary user");
-	if ((rc = acl_check(s, s->attrs, "this server", who, x->spec, code, err)) < 0 ||
-	    (rc = amounts_check(s->attrs, "this server", asked, code, err)) < 0 ||
-	    (rc = count_check(s->jobs->total + ahead, n, attrs_number(s->attrs, "max_queued"), "this server",
-			      "max_queued", code, err)) < 0 ||
-	    (rc = count_check(tally_of(s, word_add(s, who->user), 0)->total + ahead, n,
-			      attrs_number(s->attrs, "max_user_queuable"), "this server", "max_user_queuable of a user",
-			      code, err)) < 0)
-		return rc;
-	rc = route(s, queue, who, (struct submission *)x, asked, ahead, 0, code, err);
-	if (rc < 0)
+	if ((rc = place(s, who, x, &(struct admit_job){0}, a, code, err)) < 0 ||
+	    (rc = wait_check(s, x->spec, code, err)) < 0)
 		return rc;
 	*code = "refused";
 	return depend_check(s, who, x->spec, err);
+}
+
+int move_check(struct server *s, const struct asker *owner, struct submission *x, const char *queue, bool exempt,
+	       struct arena *a, const char **code, struct err *err)
+{
+	struct admit_job job = {.from = word(s, x->spec->queue), .exempt = exempt};
+	int rc = spec_request(s, x->spec, a, &x->text, err);
+
+	*code = "bad_state";
+	if (rc < 0)
+		return rc;
+	x->spec->queue = word_add(s, queue);
+	if ((rc = place(s, owner, x, &job, a, code, err)) < 0)
+		return rc;
+	return exempt ? 0 : wait_check(s, x->spec, code, err);
+}
+
+int alter_check(struct server *s, const struct asker *owner, const struct submission *x, bool exempt, struct arena *a,
+		const char **code, struct err *err)
+{
+	struct admit_site site = site_of(s);
+	struct reqtext text;
+	int rc = exempt ? 0 : spec_request(s, x->spec, a, &text, err);
+
+	*code = "refused";
+	if (!exempt && (rc < 0 || (rc = admit_request(&site, word(s, x->spec->queue), &text, NULL, err)) < 0 ||
+			(rc = wait_check(s, x->spec, code, err)) < 0))
+		return rc;
+	return depend_check(s, owner, x->spec, err); /* what isn't there nobody can wait for */
 }
 
 void entry_fill(struct server *s, uint32_t id, uint64_t key, struct spec *p)

@@ -277,13 +277,12 @@ void world_rebuild(struct server *s)
 static void request_again(struct server *s, uint32_t id)
 {
 	struct spec *p = s->jobs->entries.v[id].spec, found = {0};
-	const char *resources = word(s, p->resources);
 	struct arena *a = arena_create();
 	struct reqtext text;
 	struct err err;
 
-	if (p->request == UINT32_MAX &&
-	    spec_request(s, &resources, 1, -1, word(s, p->queue), a, &text, &found, &err) == 0)
+	if (p->request == UINT32_MAX && spec_request(s, p, a, &text, &err) == 0 &&
+	    spec_fill(s, &text, &found, &err) == 0)
 		p->request = found.request;
 	if (p->request != UINT32_MAX)
 		entry_job(s, id)->request = p->request;

@@ -1,0 +1,214 @@
+/*
+ * test_queues.c - the rules of queues in the whole server: at submission, when a job is altered or moved, and after a restart.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "server/server.h"
+#include "support/bare.h"
+
+#define NODES "n[1-4]:cpus=8:mem=8gb"
+#define USER 65534
+
+struct fixture {
+	struct server *s;
+	char dir[64];
+	struct bare_answer a;
+};
+
+static int ask(struct fixture *f, uid_t uid, const char *method, const char *path, const char *body)
+{
+	strbuf_fini(&f->a.body);
+	f->a = (struct bare_answer){0};
+	return bare_ask(f->s, uid, method, path, body, &f->a);
+}
+
+static void queue(struct fixture *f, const char *name, const char *changes)
+{
+	char path[80], body[1024];
+
+	snprintf(path, sizeof path, "/v1/queues/%s", name);
+	ask(f, getuid(), "PUT", path, "{}");
+	snprintf(body, sizeof body,
+		 "{\"changes\":[{\"op\":\"set\",\"name\":\"enabled\",\"value\":\"True\"},"
+		 "{\"op\":\"set\",\"name\":\"started\",\"value\":\"True\"}%s%s]}",
+		 *changes ? "," : "", changes);
+	if (ask(f, getuid(), "PATCH", path, body) != 200)
+		fail_msg("%s: %s", body, strbuf_text(&f->a.body));
+}
+
+#define SET(name, value) "{\"op\":\"set\",\"name\":\"" name "\",\"value\":\"" value "\"}"
+
+/* The number of the job; 0: it was refused. */
+static unsigned long long submit(struct fixture *f, const char *more)
+{
+	char body[512];
+	unsigned long long number = 0;
+
+	snprintf(body, sizeof body, "{\"script\":\"true\",\"hold\":\"u\"%s%s}", *more ? "," : "", more);
+	if (ask(f, USER, "POST", "/v1/jobs", body) != 201)
+		return 0;
+	const char *id = strstr(f->a.body.text, "\"id\":\"");
+	assert_non_null(id);
+	sscanf(id + 6, "%llu", &number);
+	return number;
+}
+
+static int alter(struct fixture *f, uid_t uid, unsigned long long job, const char *body)
+{
+	char path[80];
+
+	snprintf(path, sizeof path, "/v1/jobs/%llu", job);
+	return ask(f, uid, "PATCH", path, body);
+}
+
+static bool move(struct fixture *f, uid_t uid, unsigned long long job, const char *to)
+{
+	char body[100];
+
+	snprintf(body, sizeof body, "{\"ids\":[\"%llu\"],\"queue\":\"%s\"}", job, to);
+	return ask(f, uid, "POST", "/v1/jobs/move", body) == 200 && !strstr(f->a.body.text, "\"error\":{");
+}
+
+static void shows(struct fixture *f, unsigned long long job, const char *text)
+{
+	char path[80];
+
+	snprintf(path, sizeof path, "/v1/jobs/%llu", job);
+	assert_int_equal(ask(f, getuid(), "GET", path, NULL), 200);
+	if (!strstr(f->a.body.text, text))
+		fail_msg("%s is not in %s", text, f->a.body.text);
+}
+
+static void says(struct fixture *f, const char *text)
+{
+	if (!strstr(strbuf_text(&f->a.body), text))
+		fail_msg("%s is not in %s", text, strbuf_text(&f->a.body));
+}
+
+static int setup(void **state)
+{
+	struct fixture *f = calloc(1, sizeof *f);
+
+	snprintf(f->dir, sizeof f->dir, "%s/shunt-queues-XXXXXX", access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp");
+	if (!f || !mkdtemp(f->dir))
+		return -1;
+	f->s = bare_open(f->dir, NODES);
+	*state = f;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct fixture *f = *state;
+	char command[100];
+
+	strbuf_fini(&f->a.body);
+	snprintf(command, sizeof command, "rm -rf %s", f->dir);
+	int rc = system(command);
+	free(f);
+	return rc;
+}
+
+/* A job gets the defaults of the queue that takes it, and its limits are judged with them. */
+static void routed(void **state)
+{
+	struct fixture *f = *state;
+	unsigned long long job;
+
+	queue(f, "short", SET("resources_max.walltime", "600") "," SET("resources_default.walltime", "300"));
+	queue(f, "long", SET("resources_default.mem", "1gb"));
+	queue(f, "feed", SET("queue_type", "Route") "," SET("route_destinations", "short,long"));
+	job = submit(f, "\"queue\":\"feed\"");
+	assert_true(job > 0);
+	shows(f, job, "\"queue\":\"short\"");
+	shows(f, job, "\"walltime\":300");
+	job = submit(f, "\"queue\":\"feed\",\"resources\":[\"walltime=601\"]");
+	shows(f, job, "\"queue\":\"long\"");
+	shows(f, job, "\"memory\":1048576");
+	queue(f, "long", SET("enabled", "False"));
+	assert_int_equal(submit(f, "\"queue\":\"feed\",\"resources\":[\"walltime=601\"]"), 0);
+	says(f,
+	     "no destination of queue feed accepts it: walltime=00:10:01 is more than queue short allows: at most 00:10:00 "
+	     "(resources_max.walltime); queue long is not enabled");
+}
+
+/* What a queue asks of those who come in it does not ask again of those who are there. */
+static void altered(void **state)
+{
+	struct fixture *f = *state;
+	unsigned long long job;
+
+	queue(f, "inner",
+	      SET("from_route_only", "True") "," SET("resources_max.walltime", "600") "," SET("max_queuable", "1"));
+	queue(f, "feed", SET("queue_type", "Route") "," SET("route_destinations", "inner"));
+	job = submit(f, "\"queue\":\"feed\",\"resources\":[\"walltime=100\"]");
+	assert_true(job > 0);
+	queue(f, "inner", SET("enabled", "False") "," SET("acl_user_enable", "True"));
+	if (alter(f, USER, job, "{\"resources\":[\"walltime=200\"]}") != 200)
+		fail_msg("%s", strbuf_text(&f->a.body));
+	shows(f, job, "\"walltime\":200");
+	assert_int_not_equal(alter(f, USER, job, "{\"resources\":[\"walltime=601\"]}"), 200);
+	says(f, "walltime=00:10:01 is more than queue inner allows");
+	assert_int_equal(alter(f, getuid(), job, "{\"resources\":[\"walltime=601\"]}"),
+			 200); /* limits are not for managers */
+}
+
+static void moved(void **state)
+{
+	struct fixture *f = *state;
+	unsigned long long job;
+
+	queue(f, "a", "");
+	queue(f, "b", SET("resources_max.ncpus", "2") "," SET("resources_default.mem", "1gb"));
+	queue(f, "feed", SET("queue_type", "Route") "," SET("route_destinations", "b,a"));
+	job = submit(f, "\"queue\":\"a\",\"resources\":[\"ncpus=2\"]");
+	assert_int_equal(ask(f, getuid(), "PATCH", "/v1/server", "{\"changes\":[" SET("max_queued", "1") "]}"), 200);
+	assert_int_equal(submit(f, "\"queue\":\"a\""), 0);
+	if (!move(f, USER, job, "b")) /* the server has no more jobs than before */
+		fail_msg("%s", strbuf_text(&f->a.body));
+	shows(f, job, "\"queue\":\"b\"");
+	shows(f, job, "\"memory\":1048576");
+	assert_true(move(f, USER, job, "a"));
+	shows(f, job, "\"memory\":1048576"); /* it keeps what it has */
+	/* a routing queue keeps no job, whoever moves it there */
+	assert_true(move(f, getuid(), job, "feed"));
+	shows(f, job, "\"queue\":\"b\"");
+	assert_true(move(f, USER, job, "a"));
+	queue(f, "b", SET("resources_max.ncpus", "1"));
+	assert_false(move(f, USER, job, "b"));
+	says(f, "ncpus=2 is more than queue b allows: at most 1 (resources_max.ncpus)");
+	assert_true(move(f, getuid(), job, "b"));
+}
+
+/* Defaults are for jobs that come in: those that wait stay as they are, also when the server is restarted. */
+static void restarted(void **state)
+{
+	struct fixture *f = *state;
+	unsigned long long job = submit(f, "\"queue\":\"batch\",\"resources\":[\"walltime=100\"]");
+
+	assert_true(job > 0);
+	queue(f, "batch", SET("resources_default.mem", "1gb") "," SET("resources_default.nodes", "2:ppn=3"));
+	shows(f, job, "\"cpus\":1");
+	f->s = bare_open(f->dir, NODES); /* the old one is gone as after a crash */
+	shows(f, job, "\"cpus\":1");
+	assert_null(strstr(f->a.body.text, "1048576"));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(routed, setup, teardown),
+		cmocka_unit_test_setup_teardown(altered, setup, teardown),
+		cmocka_unit_test_setup_teardown(moved, setup, teardown),
+		cmocka_unit_test_setup_teardown(restarted, setup, teardown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
