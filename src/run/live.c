@@ -24,6 +24,7 @@
 struct content {
 	bool locked, ready;
 	pid_t pid, session;
+	struct saves saves;
 	char *result; /* in `text`, ends in NUL; NULL: none */
 	char text[LIVE_BYTES + 1];
 };
@@ -140,6 +141,8 @@ static void content_parse(struct content *c)
 		*end = '\0';
 		if (*line == '{')
 			c->result = line;
+		else if (!strncmp(line, "saves ", 6))
+			saves_read(line + 6, strlen(line + 6), &c->saves);
 		else if (!strcmp(line, "ready"))
 			c->ready = true;
 		else if (sscanf(line, "pid %d", &c->pid) != 1 &&
@@ -157,6 +160,7 @@ static int content_read(int dir, const char *tag, struct content *c)
 		return -errno;
 	c->pid = c->session = 0;
 	c->ready = false;
+	c->saves = (struct saves){0};
 	c->result = NULL;
 	c->locked = flock(fd, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
 	ssize_t n = pread(fd, c->text, LIVE_BYTES, 0);
@@ -216,11 +220,13 @@ enum live_state live_look(const char *live, const char *tag, struct arena *a, st
 	} else if (c->locked) {
 		state = LIVE_RUNNING;
 		*ret_pid = c->pid;
-		*ret = (struct result){.tag = tag, .session = c->session, .ready = c->ready};
+		*ret = (struct result){.tag = tag, .session = c->session, .ready = c->ready, .saves = c->saves};
 	} else if (c->result && !result_read(c->result, strlen(c->result), a, ret, NULL)) {
 		state = LIVE_ENDED;
 	} else if (!c->pid && !c->result) {
 		state = LIVE_NEVER;
+	} else {
+		*ret = (struct result){.tag = tag, .saves = c->saves};
 	}
 	free(c);
 	return state;

@@ -4,6 +4,7 @@
  *	pid 4711            the shepherd, its first act
  *	session 4712 BOOT   the job's first process, and the kernel's boot id: after another boot the number means nothing
  *	ready               of a room: it is open
+ *	saves {"state"...    its checkpoints (checkpoint.h), a line that is written over
  *	{"tag": ...}        the result, its last
  *
  * A line counts when its newline is there. The lock (flock) lasts as long as the shepherd.

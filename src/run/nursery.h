@@ -58,6 +58,11 @@ void nursery_limit(
 	const char *tag, int64_t walltime,
 	struct strbuf
 		*out); /* it may run for so many seconds in all, instead of its order's; answered as a signal is */
+/* It is to save its work; answered as a signal is. */
+static inline void nursery_save(const char *tag, enum checkpoint_cause cause, int64_t seconds, struct strbuf *out)
+{
+	nursery_signal(tag, save_word(cause, seconds), out);
+}
 void nursery_clean(const char *tag, struct strbuf *out); /* end what a dead shepherd left behind */
 /* A walltime where a signal is expected. */
 static inline int walltime_word(int64_t walltime)
@@ -106,7 +111,7 @@ int answer_read(const char *text, size_t n, struct arena *a, struct answer *ret,
 /* ---- what is on disk ---- */
 
 enum live_state { LIVE_NONE, LIVE_NEVER, LIVE_RUNNING, LIVE_ENDED, LIVE_LOST };
-/* Looks at LIVE/TAG. ENDED: *ret is its result. RUNNING: *ret_pid its shepherd (0: not known yet), ret->session the job's (0: none
+/* Looks at LIVE/TAG. ENDED: *ret is its result. LOST: ret->saves are its checkpoints. RUNNING: the same, *ret_pid its shepherd (0: not known yet), ret->session the job's (0: none
  * yet), ret->ready whether it is a room that is open. */
 enum live_state live_look(const char *live, const char *tag, struct arena *a, struct result *ret, pid_t *ret_pid);
 void live_remove(const char *live, const char *tag); /* the server has the result */

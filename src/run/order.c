@@ -29,6 +29,8 @@
 #name, kind_, offsetof(struct struct_, name), NULL, offsetof(struct struct_, number)                   \
 	}
 
+static const char *const method_words[] = {"none", "signal", "script", NULL};
+
 const struct field order_fields[] = {
 	FIELD(order, TEXT, id),
 	FIELD(order, TEXT, tag),
@@ -80,6 +82,19 @@ const struct field order_fields[] = {
 	INSIDE(TEXT, carry, signature),
 	INSIDE(INT64, carry, deliver_for),
 	INSIDE(INT, carry, spool),
+	{"checkpoint", WORD, offsetof(struct order, checkpoint.method), method_words, 0},
+	INSIDE(TEXT, checkpoint, saves_in),
+	INSIDE(INT, checkpoint, periodic_signal),
+	INSIDE(INT, checkpoint, preempt_signal),
+	INSIDE(INT64, checkpoint, interval),
+	INSIDE(INT64, checkpoint, duration),
+	INSIDE(INT, checkpoint, keep),
+	INSIDE(FLAG, checkpoint, exit_saves),
+	INSIDE(FLAG, checkpoint, restart_argument),
+	INSIDE(FLAG, checkpoint, from_start),
+	INSIDE(TEXT, checkpoint, restart_of),
+	INSIDE(TEXT, checkpoint, saver),
+	INSIDE(TEXT, checkpoint, restarter),
 	{0},
 };
 
@@ -94,7 +109,23 @@ const struct field result_fields[] = {
 	FIELD(result, INT64, ran_ms),	  FIELD(result, INT64, cpu_ms),
 	FIELD(result, INT64, memory_kib), FIELD(result, INT, session),
 	FIELD(result, TEXT, reason),	  FIELD(result, FLAG, ready),
-	FIELD(result, FLAG, unclear),	  {0},
+	FIELD(result, FLAG, unclear),	  FIELD(result, FLAG, saved),
+	FIELD(result, SAVES, saves),	  {0},
+};
+
+static const char *const state_words[] = {"none", "begun", "good", "failed", NULL};
+
+const struct field saves_fields[] = {
+	{"state", WORD, offsetof(struct saves, state), state_words, 0},
+	{"cause", WORD, offsetof(struct saves, cause), save_words, 0},
+	FIELD(saves, INT, good),
+	FIELD(saves, INT, failed),
+	FIELD(saves, INT64, number),
+	FIELD(saves, INT64, covers_ms),
+	FIELD(saves, INT64, saved_us),
+	FIELD(saves, INT64, took_ms),
+	FIELD(saves, INT64, restarted),
+	{0},
 };
 
 static bool is_utf8(const char *s)
@@ -219,6 +250,14 @@ static void field_write(struct json *j, const struct field *f, const void *from)
 	case WORD:
 		json_text(j, f->key, f->words[*(const int *)at]);
 		break;
+	case SAVES:
+		if (((const struct saves *)at)->state == SAVE_NONE && !((const struct saves *)at)->restarted)
+			break;
+		json_open_object(j, f->key);
+		for (const struct field *inner = saves_fields; inner->key; inner++)
+			field_write(j, inner, at);
+		json_close_object(j);
+		break;
 	}
 }
 
@@ -236,6 +275,11 @@ static void fields_write(const struct field *f, const void *from, struct strbuf 
 void order_write(const struct order *o, struct strbuf *out)
 {
 	fields_write(order_fields, o, out);
+}
+
+void saves_write(const struct saves *v, struct strbuf *out)
+{
+	fields_write(saves_fields, v, out);
 }
 
 void result_write(const struct result *r, struct strbuf *out)

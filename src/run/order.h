@@ -161,6 +161,8 @@ int order_read(const char *text, size_t n, struct arena *a, struct order *ret, s
 int order_settle(struct order *o, const char *state, const char *run, const char *bin, struct arena *a,
 		 struct err *err);
 void result_write(const struct result *r, struct strbuf *out);
+void saves_write(const struct saves *v, struct strbuf *out);
+int saves_read(const char *text, size_t n, struct saves *ret); /* or -EINVAL */
 int result_read(const char *text, size_t n, struct arena *a, struct result *ret, struct err *err);
 
 #endif

@@ -9,7 +9,7 @@
 
 #include "base/mem.h"
 
-enum kind { TEXT, TEXTS, INT, INT64, ID, FLAG, INTS, HOSTS, FILES, WORD };
+enum kind { TEXT, TEXTS, INT, INT64, ID, FLAG, INTS, HOSTS, FILES, WORD, SAVES };
 
 struct field {
 	const char *key;
@@ -19,7 +19,7 @@ struct field {
 	size_t count;		  /* of INTS, HOSTS and FILES: where their number is */
 };
 
-extern const struct field order_fields[], result_fields[]; /* the last has no key */
+extern const struct field order_fields[], result_fields[], saves_fields[]; /* the last has no key */
 
 /* Strings of any bytes: as they are if they are UTF-8, else {"hex": "..."}. */
 struct json;

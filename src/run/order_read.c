@@ -179,6 +179,8 @@ static int files_read(const json_t *v, struct arena *a, struct order_file **ret,
 	return 0;
 }
 
+static int saves_take(const json_t *v, struct saves *ret);
+
 static int field_read(const json_t *v, const struct field *f, struct arena *a, void *to)
 {
 	void *at = (char *)to + f->at, *number = (char *)to + f->count;
@@ -212,8 +214,34 @@ static int field_read(const json_t *v, const struct field *f, struct arena *a, v
 		return files_read(v, a, at, number);
 	case WORD:
 		return word_read(v, f->words, at);
+	case SAVES:
+		return saves_take(v, at);
 	}
 	return -EINVAL;
+}
+
+static int saves_take(const json_t *v, struct saves *ret)
+{
+	struct saves saves = {0};
+	const json_t *x;
+
+	for (const struct field *f = saves_fields; f->key; f++)
+		if ((x = json_object_get(v, f->key)) && field_read(x, f, NULL, &saves))
+			return -EINVAL;
+	if (saves.good < 0 || saves.failed < 0 || saves.number < 0 || saves.covers_ms < 0 || saves.took_ms < 0 ||
+	    saves.restarted < 0)
+		return -EINVAL;
+	*ret = saves;
+	return 0;
+}
+
+int saves_read(const char *text, size_t n, struct saves *ret)
+{
+	json_t *root = json_loadb(text, n, 0, NULL);
+	int r = json_is_object(root) ? saves_take(root, ret) : -EINVAL;
+
+	json_decref(root);
+	return r;
 }
 
 static int fields_read(const char *what, const struct field *f, const char *text, size_t n, struct arena *a, void *to,
@@ -260,6 +288,9 @@ static int order_check(const struct order *o, struct err *err)
 		{"pty", o->terminal.pty},
 		{"prologue", o->site.prologue},
 		{"epilogue", o->site.epilogue},
+		{"restart_of", o->checkpoint.restart_of},
+		{"saver", o->checkpoint.saver},
+		{"restarter", o->checkpoint.restarter},
 	};
 
 	if (!o->id || !o->tag || !o->user || !*o->id || !*o->user)
@@ -270,6 +301,13 @@ static int order_check(const struct order *o, struct err *err)
 		return err_set(err, -EINVAL, "order: script and out are needed unless the job is interactive");
 	if (o->carry.spool < 0 || o->carry.spool > 3 || (o->carry.spool && !o->spare))
 		return err_set(err, -EINVAL, "order: spool %d, and there is no directory for it", o->carry.spool);
+	if (o->checkpoint.method != CHECKPOINT_NONE &&
+	    (!o->checkpoint.saves_in || !*o->checkpoint.saves_in || strlen(o->checkpoint.saves_in) > 3800 ||
+	     o->checkpoint.duration < 1 || o->checkpoint.duration > INT32_MAX || o->checkpoint.interval > INT32_MAX))
+		return err_set(err, -EINVAL, "order: a checkpoint needs a directory and a duration");
+	if (o->checkpoint.periodic_signal < 0 || o->checkpoint.periodic_signal > 64 ||
+	    o->checkpoint.preempt_signal < 0 || o->checkpoint.preempt_signal > 64)
+		return err_set(err, -EINVAL, "order: signals of checkpoints are 1 to 64, or 0 for none");
 	if (o->part < 0 || o->part > LIST_MAX)
 		return err_set(err, -EINVAL, "order: %d can't be a part", o->part);
 	if (o->umask < -1 || o->umask > 0777)

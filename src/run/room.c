@@ -142,6 +142,12 @@ static const char *gpus_text(const struct order *o, struct arena *a)
 	return text;
 }
 
+/* Of the job from which this one was submitted (-V): they would be taken for its own (saving.c). */
+static bool is_attempts(const char *entry)
+{
+	return !strncmp(entry, "SHUNT_RESTART=", 14) || !strncmp(entry, "SHUNT_CHECKPOINT_DIR=", 21);
+}
+
 char **room_environment(const struct order *o, const char *instance, struct arena *a)
 {
 	const char *gpus = gpus_text(o, a);
@@ -158,7 +164,7 @@ char **room_environment(const struct order *o, const char *instance, struct aren
 		n++;
 	char **env = arena_alloc(a, (n + count + 1) * sizeof *env);
 	for (size_t i = 0; i < n; i++)
-		if (!is_set(settings, count, o->env[i]))
+		if (!is_set(settings, count, o->env[i]) && !is_attempts(o->env[i]))
 			env[kept++] = o->env[i];
 	for (size_t i = 0; i < count; i++)
 		if (settings[i].value)

@@ -1,0 +1,19 @@
+/*
+ * checkpoint.c - the words of checkpoint.h.
+ */
+#include "run/checkpoint.h"
+
+#include <stddef.h>
+
+const char *const save_words[] = {"periodic", "asked", "preempted", "time_limit", "shutdown", "move", NULL};
+
+bool save_word_read(int word, enum checkpoint_cause *ret_cause, int64_t *ret_seconds)
+{
+	int cause = (word & ~SAVE_WORD) >> 24;
+
+	if (word < 0 || !(word & SAVE_WORD) || cause >= SAVE_CAUSES)
+		return false;
+	*ret_cause = (enum checkpoint_cause)cause;
+	*ret_seconds = word & SAVE_SECONDS;
+	return true;
+}
