@@ -1,8 +1,8 @@
 /*
  * scribe.h - what happens in a job's checkpoint directory (checkpoint.h), done by a process that is the user's.
  *
- * Each call runs in a child of the shepherd and never returns: it leaves with 0, or the number of an error. It may wait for a file system for ever: the shepherd kills
- * it. Any of them may be killed at any point; the next one finds what it needs, and `last` always names a good checkpoint.
+ * Each task runs in a child of the shepherd, which leaves with 0 or the number of an error. It may wait for a file system for ever: the shepherd kills it. Any of them may be
+ * killed at any point: the next one finds what it needs, and `last` always names a good checkpoint, or there is none.
  */
 #ifndef RUN_SCRIBE_H
 #define RUN_SCRIBE_H
@@ -14,27 +14,30 @@
 
 /* What scribe and shepherd share. */
 struct scribe_page {
-	int64_t number;	 /* PREPARE: of the checkpoint that may be written now; FIND: of the last good one, 0: none */
+	int64_t number; /* PREPARE: of the checkpoint that may be written now; FIND: of the last good one, 0: none */
+	int64_t good; /* AWAIT, LOOK: the number that `last` was set to: from then on it is good, whatever becomes of the scribe */
 	char path[4096]; /* FIND: where that is */
 };
 
 enum scribe_task {
 	SCRIBE_FIND, /* makes the directory, if there is none, and looks for the last good checkpoint; from_start: after deleting all */
 	SCRIBE_PREPARE, /* an empty directory for the next, and the notice */
-	SCRIBE_AWAIT,	/* waits for `done`, then makes it the last good one */
-	SCRIBE_LOOK,	/* the same without waiting: the program is gone. ENODATA: there is no `done` */
-	SCRIBE_DROP,	/* deletes one that failed */
+	SCRIBE_AWAIT,	/* waits for `done`, or runs the saver, then makes it the last good one */
+	SCRIBE_LOOK, /* the same without waiting: the program is gone. ENODATA: it was not complete, and is deleted */
 };
 
 struct scribe_order {
 	enum scribe_task task;
 	const struct order *o;
 	const struct identity *who;
-	char **env; /* of the job */
+	const char *dir; /* absolute */
+	char **env;	 /* of the job, for the saver */
 	enum checkpoint_cause cause;
-	int64_t until;	/* PREPARE: wall clock, microseconds */
-	int64_t number; /* of the checkpoint, but in FIND and PREPARE */
-	bool done;	/* LOOK: it counts without `done` (exit_saves) */
+	int64_t until;	 /* PREPARE: wall clock, microseconds */
+	int64_t seconds; /* PREPARE: until then */
+	int64_t number;	 /* AWAIT, LOOK */
+	pid_t session;	 /* AWAIT: of the job, for the saver */
+	bool done;	 /* LOOK: it counts without `done` (exit_saves) */
 	struct scribe_page *page;
 };
 

@@ -125,6 +125,35 @@ void tree_signal(pid_t root, int signal)
 	vec_free(&l);
 }
 
+/* By "SigBlk: " and "SigCgt: " in /proc/PID/status: a bit for each signal. */
+static bool is_heard(pid_t pid, int signal)
+{
+	char path[32], text[4096];
+	unsigned long long blocked = 0, caught = 0;
+	const char *at;
+
+	snprintf(path, sizeof path, "/proc/%d/status", pid);
+	if (file_read(path, text, sizeof text) <= 0)
+		return false;
+	if ((at = strstr(text, "\nSigBlk:")))
+		blocked = strtoull(at + 8, NULL, 16);
+	if ((at = strstr(text, "\nSigCgt:")))
+		caught = strtoull(at + 8, NULL, 16);
+	return (blocked | caught) >> (signal - 1) & 1;
+}
+
+int tree_signal_heard(pid_t root, int signal)
+{
+	pid_list l = {0};
+	int n = 0;
+
+	tree_list(root, &l);
+	for (size_t i = 0; i < l.n; i++)
+		n += is_heard(l.v[i], signal) && kill(l.v[i], signal) == 0;
+	vec_free(&l);
+	return n;
+}
+
 void tree_kill(pid_t root)
 {
 	pid_list l = {0};
