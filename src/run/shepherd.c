@@ -74,7 +74,7 @@ static int terminal_open(struct shepherd *s, int *ret_tty, struct err *err)
 	return r;
 }
 
-static void result_send(const struct shepherd *s, const char *text, size_t n)
+void shepherd_send(const struct shepherd *s, const char *text, size_t n)
 {
 	struct sockaddr_un to = {.sun_family = AF_UNIX};
 
@@ -93,7 +93,7 @@ static int room_open(struct shepherd *s, struct err *err)
 	if (r)
 		return err_set(err, r, "its shepherd can't write to its live file: %s", strerror(-r));
 	result_write(&(struct result){.tag = s->o->tag, .ready = true}, &text);
-	result_send(s, text.text, text.n);
+	shepherd_send(s, text.text, text.n);
 	strbuf_fini(&text);
 	return 0;
 }
@@ -115,6 +115,7 @@ static int program_start(struct shepherd *s, struct err *err)
 	}
 	s->r.session = s->job;
 	live_say(s->place->live, &s->live_at, "session", s->job); /* the same line at the same place as by the child */
+	saving_started(s);
 	return 0;
 }
 
@@ -140,6 +141,8 @@ static int job_start(struct shepherd *s, struct err *err)
 				    .trouble = s->trouble};
 	int r = lease_check(s, err);
 
+	if (!r)
+		r = saving_open(s, err);
 	if (!r)
 		r = shepherd_watch_begin(s, err);
 	if (!r && s->o->terminal.pty)
@@ -245,6 +248,18 @@ static void killed_say(struct shepherd *s)
 		output_say(&s->output, line);
 }
 
+/* One that was asked to save its work and end has done so, unless it exited with 0 and saved nothing: then it had finished. */
+static void saving_finish(struct shepherd *s)
+{
+	const struct saving *v = &s->saving;
+
+	saving_close(s);
+	if (!v->final || s->r.cause != CAUSE_ITSELF)
+		return;
+	if (v->saves.state == SAVE_GOOD || s->r.how != RESULT_EXITED || s->r.status)
+		s->r.cause = saving_result(s);
+}
+
 static void job_finished(struct shepherd *s)
 {
 	struct err err;
@@ -274,7 +289,7 @@ static void result_tell(struct shepherd *s)
 	result_write(&s->r, &text);
 	strbuf_puts(&text, "\n");
 	int r = live_add(s->place->live, &s->live_at, text.text, text.n);
-	result_send(s, text.text, text.n - 1);
+	shepherd_send(s, text.text, text.n - 1);
 	while (r && !live_removed(s->place->live)) {
 		nanosleep(&(struct timespec){.tv_sec = 1}, NULL);
 		r = live_add(s->place->live, &s->live_at, text.text, text.n);
@@ -316,6 +331,7 @@ void shepherd_main(const struct order *o, const struct shepherd_place *place)
 		not_started(&s, &err);
 	} else {
 		shepherd_watch(&s);
+		saving_finish(&s);
 		job_finished(&s);
 	}
 	output_close(o, place->who, &s.output, &s.say);

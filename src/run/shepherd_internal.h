@@ -11,6 +11,7 @@
 #include "run/lease.h"
 #include "run/output.h"
 #include "run/pty.h"
+#include "run/saving.h"
 #include "run/shepherd.h"
 
 #define SECOND INT64_C(1000000)
@@ -31,6 +32,7 @@ struct shepherd {
 	struct launch launch;
 	struct crew crew;
 	struct lease lease;
+	struct saving saving;
 	poll_list fds;
 	int signals, clock; /* signalfd and timerfd, if more than signals must be waited for; else -1 */
 	off_t live_at;
@@ -48,6 +50,7 @@ void shepherd_ended(struct shepherd *s);			/* notes when, and how long it ran */
 int shepherd_watch_begin(struct shepherd *s, struct err *err);	/* descriptors that shepherd_watch() needs */
 void shepherd_watch(struct shepherd *s);			/* until nothing of it is left */
 int shepherd_client_await(struct shepherd *s, struct err *err); /* of an interactive job: until its client is there */
-void shepherd_lease_say(struct shepherd *s);			/* the reason of one whose lease is over */
+void shepherd_send(const struct shepherd *s, const char *text, size_t n); /* to the server */
+void shepherd_lease_say(struct shepherd *s);				  /* the reason of one whose lease is over */
 
 #endif

@@ -186,7 +186,7 @@ static void cause_set(struct shepherd *s, enum result_cause cause)
 /* A signal by order, or of the user at the terminal. */
 static void signal_give(struct shepherd *s, int signal)
 {
-	if (signal < 1 || signal > SIGRTMAX)
+	if (saving_word(s, signal) || signal < 1 || signal > SIGRTMAX)
 		return;
 	s->ordered = signal;
 	if (signal == SIGKILL) {
@@ -257,6 +257,13 @@ static void time_look(struct shepherd *s)
 		memory_look(s, now);
 	lease_look(s, now);
 	crew_look(&s->crew, now);
+	saving_look(s, now);
+	if (s->stage == RUNNING && now >= saving_limit_at(s, term_at(s)))
+		saving_begin(s, SAVE_LIMIT, term_at(s));
+	if (s->stage == RUNNING && saving_over(s, now)) {
+		cause_set(s, saving_result(s));
+		tree_end(s, SIGTERM, s->o->grace * SECOND);
+	}
 	if (s->stage == RUNNING && now >= term_at(s)) {
 		cause_set(s, CAUSE_WALLTIME);
 		tree_end(s, SIGTERM, s->o->grace * SECOND);
@@ -273,6 +280,10 @@ static int64_t next_instant(const struct shepherd *s)
 		next = crew;
 	if (s->o->terminal.pty && pty_next(&s->pty) < next)
 		next = pty_next(&s->pty);
+	if (saving_next(s) < next)
+		next = saving_next(s);
+	if (s->stage == RUNNING && saving_limit_at(s, term_at(s)) < next)
+		next = saving_limit_at(s, term_at(s));
 	if (s->stage == RUNNING && term_at(s) < next)
 		next = term_at(s);
 	if (s->stage != RUNNING && s->kill_at < next)
@@ -318,6 +329,8 @@ static bool reap(struct shepherd *s)
 	while ((pid = waitpid(-1, &status, WNOHANG)) > 0)
 		if (pid == s->job)
 			first_ended(s, status);
+		else if (saving_reaped(s, pid, status))
+			;
 		else if (crew_reaped(&s->crew, pid, status))
 			room_look(s, status);
 	return pid == 0;
@@ -334,8 +347,11 @@ void shepherd_watch(struct shepherd *s)
 		if (signal == SHEPHERD_SIGNAL && info.si_code == SI_QUEUE)
 			signal_give(s, info.si_value.sival_int);
 		if (signal == SIGTERM) { /* nobody of ours sends that: the host shuts down */
-			cause_set(s, CAUSE_SHUTDOWN);
-			tree_end(s, SIGTERM, s->o->grace * SECOND);
+			saving_begin(s, SAVE_SHUTDOWN, boot_us() + s->o->checkpoint.duration * SECOND);
+			if (!s->saving.final && !s->saving.waits) {
+				cause_set(s, CAUSE_SHUTDOWN);
+				tree_end(s, SIGTERM, s->o->grace * SECOND);
+			}
 		}
 		if (s->o->terminal.pty)
 			pty_look(&s->pty, boot_us());

@@ -1,0 +1,422 @@
+/*
+ * saving.c - the shepherd's side of checkpoints.
+ */
+#include "run/saving.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+
+#include "run/live.h"
+#include "run/shepherd_internal.h"
+#include "run/tree.h"
+
+#define FIND_SECONDS 60	     /* for a directory that does not answer; then the host is not fit for the job */
+#define LOOK_LEAST 10	     /* seconds for the last look, at least */
+#define LINE_BYTES 320	     /* of the live file, always */
+#define UNHEARD (SECOND / 5) /* how soon a signal for which there is no handler yet is tried again */
+
+/* ---- telling ---- */
+
+/* A line of fixed length that is written over: an attempt of weeks has thousands of checkpoints. */
+static void live_write(struct shepherd *s, const char *text, size_t n)
+{
+	char line[LINE_BYTES + 1];
+
+	if (n + 7 > LINE_BYTES)
+		return;
+	snprintf(line, sizeof line, "saves %-*s\n", LINE_BYTES - 7, text);
+	if (s->saving.live_at) {
+		if (pwrite(s->place->live, line, LINE_BYTES, s->saving.live_at) < 0)
+			return; /* the result has it, too */
+	} else {
+		off_t at = s->live_at;
+		if (!live_add(s->place->live, &s->live_at, line, LINE_BYTES))
+			s->saving.live_at = at;
+	}
+}
+
+static void tell(struct shepherd *s)
+{
+	struct strbuf text = {0};
+
+	s->r.saves = s->saving.saves;
+	saves_write(&s->r.saves, &text);
+	live_write(s, text.text, text.n);
+	strbuf_clear(&text);
+	result_write(&(struct result){.tag = s->o->tag, .saved = true, .saves = s->r.saves}, &text);
+	shepherd_send(s, text.text, text.n);
+	strbuf_fini(&text);
+}
+
+/* ---- before the start ---- */
+
+static const char *directory_path(const struct order *o)
+{
+	const char *path = o->checkpoint.saves_in;
+	char *whole;
+
+	if (*path == '/')
+		return path;
+	return asprintf(&whole, "%s/%s", o->home && *o->home ? o->home : "", path) < 0 ? path : whole;
+}
+
+static void scribe_begin(struct shepherd *s, enum scribe_task task, int64_t late_at)
+{
+	struct saving *v = &s->saving;
+	int64_t left = v->until - boot_us();
+	struct scribe_order x = {.task = task,
+				 .o = s->o,
+				 .who = s->place->who,
+				 .dir = v->dir,
+				 .env = s->launch.env,
+				 .cause = v->cause,
+				 .until = shepherd_wall_us() + left,
+				 .seconds = left < 0 ? 0 : left / SECOND,
+				 .number = v->number,
+				 .session = s->r.session,
+				 .done = s->o->checkpoint.exit_saves && v->final && s->r.how == RESULT_EXITED &&
+					 s->r.status == 0,
+				 .page = v->page};
+
+	v->task = task;
+	v->late_at = late_at;
+	v->page->good = 0;
+	v->scribe = scribe_start(&x);
+}
+
+/* Its exit status; -ETIME if it had to be killed, -ECANCELED if the job is not wanted any more. */
+static int scribe_wait(struct shepherd *s, bool stoppable)
+{
+	pid_t pid = s->saving.scribe;
+	siginfo_t info;
+	int status, why = 0;
+
+	s->saving.scribe = 0;
+	if (pid < 0)
+		return (int)pid;
+	while (waitpid(pid, &status, WNOHANG) == 0) {
+		int signal = shepherd_pause(s->saving.late_at, &info);
+		int value = signal == SHEPHERD_SIGNAL ? info.si_value.sival_int : signal;
+		bool stop = value == SIGKILL || (stoppable && value == SIGTERM);
+		if (!why && (stop || boot_us() >= s->saving.late_at)) {
+			why = stop ? -ECANCELED : -ETIME;
+			s->saving.late_at = NEVER;
+			kill(pid, SIGKILL);
+		}
+	}
+	return why ? why : WIFEXITED(status) ? -WEXITSTATUS(status) : -EINTR;
+}
+
+static char *entry(const char *name, const char *value)
+{
+	char *text;
+
+	if (asprintf(&text, "%s=%s", name, value) < 0)
+		abort(); /* no memory */
+	return text;
+}
+
+static void environment_set(struct shepherd *s)
+{
+	size_t n = 0;
+
+	while (s->place->env[n])
+		n++;
+	char **env = mem_zalloc((n + 3) * sizeof *env);
+	memcpy(env, s->place->env, n * sizeof *env);
+	env[n++] = entry("SHUNT_CHECKPOINT_DIR", s->saving.dir);
+	if (s->saving.page->number)
+		env[n++] = entry("SHUNT_RESTART", s->saving.page->path);
+	s->launch.env = env;
+}
+
+static void arguments_set(struct shepherd *s)
+{
+	size_t n = 0;
+
+	if (!s->o->checkpoint.restart_argument || !s->saving.page->number)
+		return;
+	while (s->o->argv[n])
+		n++;
+	char **argv = mem_zalloc((n + 2) * sizeof *argv);
+	memcpy(argv, s->o->argv, n * sizeof *argv);
+	argv[n] = "-Restart";
+	s->saving.order = *s->o;
+	s->saving.order.argv = argv;
+	s->launch.o = &s->saving.order;
+}
+
+int saving_open(struct shepherd *s, struct err *err)
+{
+	struct saving *v = &s->saving;
+
+	if (s->o->checkpoint.method == CHECKPOINT_NONE || s->o->room)
+		return 0;
+	v->page = mmap(NULL, sizeof *v->page, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (v->page == MAP_FAILED)
+		abort(); /* no memory */
+	v->dir = directory_path(s->o);
+	scribe_begin(s, SCRIBE_FIND, boot_us() + FIND_SECONDS * SECOND);
+	int r = scribe_wait(s, true);
+	if (r) {
+		s->r.unclear = true;
+		if (r == -ECANCELED)
+			s->r.cause = CAUSE_ORDERED;
+		return err_set(err, r, "its checkpoint directory %.300s can't be used: %s", v->dir, strerror(-r));
+	}
+	environment_set(s);
+	arguments_set(s);
+	v->saves.number = v->saves.restarted = v->page->number;
+	return 0;
+}
+
+static int64_t interval(const struct shepherd *s)
+{
+	const struct order_checkpoint *c = &s->o->checkpoint;
+	bool heard = c->method == CHECKPOINT_SCRIPT || c->periodic_signal > 0;
+
+	return c->interval > 0 && heard ? c->interval * SECOND : 0;
+}
+
+void saving_started(struct shepherd *s)
+{
+	if (!s->saving.page)
+		return;
+	s->saving.next_at = interval(s) ? s->started + interval(s) : NEVER;
+	if (s->saving.saves.restarted)
+		tell(s);
+}
+
+/* ---- one of them ---- */
+
+static void ended(struct shepherd *s, bool good);
+
+static void prepare(struct shepherd *s, enum checkpoint_cause cause, int64_t until)
+{
+	struct saving *v = &s->saving;
+	int64_t now = boot_us(), part = (until - now) / 4;
+
+	v->cause = cause;
+	v->final |= cause_is_final(cause);
+	v->begun = now;
+	v->until = until;
+	v->heard_at = 0;
+	v->number = -1;
+	v->saves.state = SAVE_BEGUN;
+	v->saves.cause = cause;
+	tell(s);
+	scribe_begin(s, SCRIBE_PREPARE, now + (part > SECOND ? part : SECOND));
+	if (v->scribe < 0) {
+		v->scribe = 0;
+		ended(s, false);
+	}
+}
+
+static void signal_try(struct shepherd *s)
+{
+	struct saving *v = &s->saving;
+	const struct order_checkpoint *c = &s->o->checkpoint;
+	int signal = v->final ? c->preempt_signal : c->periodic_signal;
+
+	v->signal_at = NEVER;
+	if (c->method == CHECKPOINT_SCRIPT || signal <= 0)
+		v->heard_at = boot_us();
+	else if (tree_signal_heard(getpid(), signal) > 0)
+		v->heard_at = boot_us();
+	else
+		v->signal_at = boot_us() + UNHEARD;
+	if (v->final)
+		tree_signal(getpid(), SIGCONT); /* one that is stopped would not hear it */
+}
+
+static void prepared(struct shepherd *s, bool ready)
+{
+	struct saving *v = &s->saving;
+
+	v->number = ready ? v->page->number : 0;
+	if (ready || v->final)
+		signal_try(s); /* without a directory, too: it will be ended, and may save itself otherwise */
+	if (!ready) {
+		ended(s, false);
+		return;
+	}
+	scribe_begin(s, SCRIBE_AWAIT, v->until);
+	if (v->scribe < 0) {
+		v->scribe = 0;
+		ended(s, false);
+	}
+}
+
+static void ended(struct shepherd *s, bool good)
+{
+	struct saving *v = &s->saving;
+	int64_t now = boot_us();
+
+	v->saves.state = good ? SAVE_GOOD : SAVE_FAILED;
+	v->saves.took_ms = (now - v->begun) / 1000;
+	if (good) {
+		v->saves.good++;
+		v->saves.number = v->number;
+		v->saves.saved_us = shepherd_wall_us();
+		v->saves.covers_ms = ((v->heard_at ? v->heard_at : v->begun) - s->started) / 1000;
+	} else {
+		v->saves.failed++;
+	}
+	v->number = 0;
+	v->signal_at = v->final ? v->signal_at : NEVER;
+	v->next_at = !interval(s) || v->final ? NEVER : v->begun + interval(s) > now ? v->begun + interval(s) : now;
+	tell(s);
+	if (v->waits) {
+		v->waits = false;
+		prepare(s, v->waiting, v->waiting_until);
+	}
+}
+
+bool saving_reaped(struct shepherd *s, pid_t pid, int status)
+{
+	struct saving *v = &s->saving;
+	bool well = WIFEXITED(status) && WEXITSTATUS(status) == 0;
+
+	if (!v->scribe || pid != v->scribe)
+		return false;
+	v->scribe = 0;
+	v->late_at = NEVER;
+	if (s->stage == KILLED || !s->job)
+		return true; /* the last look decides */
+	if (v->task == SCRIBE_PREPARE)
+		prepared(s, well);
+	else
+		ended(s, v->page->good == v->number);
+	return true;
+}
+
+/* ---- when ---- */
+
+void saving_begin(struct shepherd *s, enum checkpoint_cause cause, int64_t until)
+{
+	struct saving *v = &s->saving;
+	bool final = cause_is_final(cause);
+	int64_t now = boot_us();
+
+	if (!v->page || s->stage != RUNNING || !s->job)
+		return;
+	if (v->final || v->waits) { /* it can only become shorter */
+		if (final && v->final && until < v->until)
+			v->until = until;
+		if (final && v->waits && until < v->waiting_until)
+			v->waiting_until = until;
+		return;
+	}
+	if (!v->number) {
+		prepare(s, cause, until);
+	} else if (final) {
+		v->waits = true;
+		v->waiting = cause;
+		v->waiting_until = until;
+		int64_t half = now + (until - now) / 2;
+		v->until = half < v->until ? half : v->until;
+		v->late_at = half < v->late_at ? half : v->late_at;
+	}
+}
+
+bool saving_word(struct shepherd *s, int word)
+{
+	enum checkpoint_cause cause;
+	int64_t seconds;
+
+	if (!save_word_read(word, &cause, &seconds))
+		return false;
+	if (!seconds)
+		seconds = s->o->checkpoint.duration;
+	saving_begin(s, cause, boot_us() + seconds * SECOND);
+	return true;
+}
+
+void saving_look(struct shepherd *s, int64_t now)
+{
+	struct saving *v = &s->saving;
+
+	if (!v->page)
+		return;
+	if (v->scribe && (now >= v->late_at || !s->job)) { /* without the job the last look does it */
+		kill(v->scribe, SIGKILL);
+		v->late_at = NEVER;
+	}
+	if (s->stage != RUNNING || !s->job)
+		return;
+	if (now >= v->signal_at && v->number > 0)
+		signal_try(s);
+	if (now >= v->next_at && !v->number)
+		saving_begin(s, SAVE_PERIODIC, now + s->o->checkpoint.duration * SECOND);
+}
+
+int64_t saving_next(const struct shepherd *s)
+{
+	const struct saving *v = &s->saving;
+	int64_t next = NEVER;
+
+	if (!v->page)
+		return NEVER;
+	if (v->scribe)
+		next = v->late_at;
+	if (s->stage != RUNNING || !s->job)
+		return next;
+	if (v->number > 0 && v->signal_at < next)
+		next = v->signal_at;
+	if (!v->number && v->next_at < next)
+		next = v->next_at;
+	if (v->final && v->until < next)
+		next = v->until;
+	return next;
+}
+
+bool saving_over(const struct shepherd *s, int64_t now)
+{
+	return s->saving.page && s->saving.final && now >= s->saving.until;
+}
+
+enum result_cause saving_result(const struct shepherd *s)
+{
+	return s->saving.cause == SAVE_LIMIT	  ? CAUSE_WALLTIME
+	       : s->saving.cause == SAVE_SHUTDOWN ? CAUSE_SHUTDOWN
+						  : CAUSE_ORDERED;
+}
+
+/* A duration of half the walltime and more leaves the first half to the program. */
+int64_t saving_limit_at(const struct shepherd *s, int64_t term_at)
+{
+	int64_t at = term_at - s->o->checkpoint.duration * SECOND, half = s->started + (term_at - s->started) / 2;
+
+	if (!s->saving.page || s->saving.final || s->saving.waits || term_at == NEVER)
+		return NEVER;
+	return at > half ? at : half;
+}
+
+void saving_close(struct shepherd *s)
+{
+	struct saving *v = &s->saving;
+	int64_t least = boot_us() + LOOK_LEAST * SECOND;
+
+	if (!v->page || !v->number)
+		return;
+	v->waits = false;
+	v->final |= cause_is_final(v->cause);
+	if (v->task == SCRIBE_PREPARE || v->number < 0) { /* killed with the job: nobody was asked to save anything */
+		v->number = 0;
+		ended(s, false);
+		return;
+	}
+	bool good = v->page->good == v->number;
+	if (!good) {
+		scribe_begin(s, SCRIBE_LOOK, v->until > least ? v->until : least);
+		scribe_wait(s, false);
+		good = v->page->good == v->number;
+	}
+	ended(s, good);
+}

@@ -1,0 +1,52 @@
+/*
+ * saving.h - the shepherd's side of checkpoints (checkpoint.h): when one is made, how long it may take, what became of it.
+ *
+ *	idle --time, or an order--> PREPARE --> signal --> AWAIT --> good, or failed --> idle
+ *
+ * One at a time. A final one waits for one under way for at most half of its time. When its time is over the job is ended, and after that nothing is begun any more.
+ */
+#ifndef RUN_SAVING_H
+#define RUN_SAVING_H
+
+#include "run/scribe.h"
+
+struct shepherd;
+
+struct saving {
+	struct saves saves; /* as it was told last */
+	struct scribe_page *page;
+	const char *dir;
+	struct order order; /* of an attempt that restarts: with other arguments */
+	pid_t scribe;	    /* 0: none is at work */
+	enum scribe_task task;
+	enum checkpoint_cause cause;
+	int64_t number;	      /* of the one under way; 0: none is */
+	int64_t begun, until; /* boot_us() */
+	int64_t heard_at;     /* when the first process got the signal; 0: none has a handler for it yet, */
+	int64_t signal_at;    /* ... and then it is tried again */
+	int64_t next_at;      /* the next periodic one */
+	int64_t late_at;      /* when the scribe is killed */
+	bool final;	      /* it was asked to end */
+	bool waits;	      /* a final one does, until the one under way is over: */
+	enum checkpoint_cause waiting;
+	int64_t waiting_until;
+	off_t live_at; /* where its line is; 0: it has none */
+};
+
+/* Before the job starts: finds the checkpoint to restart from, and sets launch.env and launch.o. -errno and a sentence if the directory can't be used. */
+int saving_open(struct shepherd *s, struct err *err);
+void saving_started(struct shepherd *s); /* the job runs */
+/* False: the word is something else. */
+bool saving_word(struct shepherd *s, int word);
+void saving_begin(struct shepherd *s, enum checkpoint_cause cause, int64_t until); /* or it waits, or one was begun */
+bool saving_reaped(struct shepherd *s, pid_t pid, int status);			   /* it was a scribe */
+void saving_look(struct shepherd *s, int64_t now);
+int64_t saving_next(const struct shepherd *s);
+/* A final one's time is over: the job is to be ended. */
+bool saving_over(const struct shepherd *s, int64_t now);
+/* When the one for its walltime must begin; NEVER: there is none. */
+int64_t saving_limit_at(const struct shepherd *s, int64_t term_at);
+enum result_cause saving_result(const struct shepherd *s); /* why it was ended, if a final one was */
+void saving_close(struct shepherd *s);			   /* nothing of the job is left: the last look */
+
+#endif
