@@ -74,6 +74,7 @@ void nest_destroy(struct nest *n)
 	vec_free(&n->answers);
 	vec_free(&n->got);
 	vec_free(&n->ready);
+	vec_free(&n->saved);
 	for (size_t i = 0; i < n->fds.n; i++)
 		close(n->fds.v[i]);
 	vec_free(&n->fds);
@@ -220,6 +221,14 @@ void nest_limit(struct nest *n, const char *tag, int64_t walltime)
 	nest_frames(n, &out);
 }
 
+void nest_save(struct nest *n, const char *tag, enum checkpoint_cause cause, int64_t seconds)
+{
+	struct strbuf out = {0};
+
+	nursery_save(tag, cause, seconds, &out);
+	nest_frames(n, &out);
+}
+
 static void answers_take(struct nest *n)
 {
 	char buf[4096];
@@ -252,6 +261,8 @@ static void results_take(struct nest *n)
 	assert_int_equal(result_read(buf, (size_t)got, n->a, &r, NULL), 0);
 	if (r.ready)
 		vec_push(&n->ready, r);
+	else if (r.saved)
+		vec_push(&n->saved, r);
 	else
 		vec_push(&n->got, r);
 }
@@ -281,6 +292,19 @@ struct answer nest_answer(struct nest *n, enum answer_type type, const char *tag
 				fail_msg("%s", a.reason);
 		}
 		turn(n, "answer", tag ? tag : "");
+	}
+}
+
+struct saves nest_saved(struct nest *n, const char *tag, enum save_state state)
+{
+	for (;;) {
+		while (n->saved.n) {
+			struct result r = n->saved.v[0];
+			vec_remove(&n->saved, 0);
+			if (!strcmp(r.tag, tag) && r.saves.state == state)
+				return r.saves;
+		}
+		turn(n, "checkpoint", tag);
 	}
 }
 

@@ -20,7 +20,7 @@ struct nest {
 	struct strbuf in;
 	struct arena *a;
 	VEC(struct answer) answers; /* that nobody asked for yet */
-	VEC(struct result) got, ready;
+	VEC(struct result) got, ready, saved;
 	VEC(int) fds;
 };
 
@@ -41,11 +41,13 @@ void nest_send(struct nest *n, const struct order *o);
 void nest_frames(struct nest *n, struct strbuf *out); /* sends and frees it */
 void nest_signal(struct nest *n, const char *tag, int signal);
 void nest_limit(struct nest *n, const char *tag, int64_t walltime); /* it has another one */
+void nest_save(struct nest *n, const char *tag, enum checkpoint_cause cause, int64_t seconds);
 /* Wait at most half a minute, then fail. */
 struct answer nest_answer(struct nest *n, enum answer_type type, const char *tag);
 struct result nest_result(struct nest *n, const char *tag);
-void nest_ready(struct nest *n, const char *tag);	       /* a room has opened */
-struct result nest_run(struct nest *n, const struct order *o); /* send, started, result */
+void nest_ready(struct nest *n, const char *tag);				 /* a room has opened */
+struct saves nest_saved(struct nest *n, const char *tag, enum save_state state); /* the next report of that state */
+struct result nest_run(struct nest *n, const struct order *o);			 /* send, started, result */
 struct result nest_script(struct nest *n, const char *tag, const char *script);
 
 /* Paths and files, in the arena. */

@@ -1,0 +1,349 @@
+/*
+ * test_checkpoint.c - jobs that save their work and go on from there: real processes, a real nursery.
+ */
+#include <fcntl.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "support/nest.h"
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, nest_setup, nest_teardown)
+
+/* Counts, a step every 20 ms; saves after a step; each step is in `steps`. Asked for the last time it ends. */
+#define COUNT(most)                                                                                                    \
+	"n=0; [ -z \"$SHUNT_RESTART\" ] || n=$(cat $SHUNT_RESTART/n)\n"                                                \
+	"echo \"$# $*\" >>arguments\n"                                                                                 \
+	"trap ask=1 USR1; trap 'ask=1; last=1' USR2; : >>ready; echo x >ready\n"                                       \
+	"while [ $n -lt " #most " ]; do\n"                                                                             \
+	"  n=$((n+1)); echo $n >>steps; sleep 0.02\n"                                                                  \
+	"  [ -z \"$ask\" ] && continue; ask=\n"                                                                        \
+	"  cp $SHUNT_CHECKPOINT_DIR/notice notices\n"                                                                  \
+	"  echo $n >$SHUNT_CHECKPOINT_DIR/new/n; : >$SHUNT_CHECKPOINT_DIR/new/done\n"                                  \
+	"  [ -z \"$last\" ] || exit 0\n"                                                                               \
+	"done; echo $n >result"
+
+static struct order saving_order(struct nest *n, const char *tag, const char *script)
+{
+	struct order o = nest_order(n, tag, script);
+
+	o.checkpoint = (struct order_checkpoint){.method = CHECKPOINT_SIGNAL,
+						 .saves_in = "saves/job",
+						 .periodic_signal = SIGUSR1,
+						 .preempt_signal = SIGUSR2,
+						 .duration = 20,
+						 .restart_argument = true};
+	return o;
+}
+
+static void contains(const char *text, const char *part)
+{
+	if (!text || !strstr(text, part))
+		fail_msg("'%s' does not contain '%s'", text ? text : "(none)", part);
+}
+
+/* "1\n2\n..." up to `most`, each once. */
+static void steps_check(struct nest *n, int most)
+{
+	const char *at = nest_read(n, nest_path(n, "steps"));
+
+	for (int i = 1; i <= most; i++) {
+		char *end;
+		assert_int_equal(strtol(at, &end, 10), i);
+		at = end;
+	}
+	assert_string_equal(at, "\n");
+}
+
+/* It is stopped again and again, and ends with the steps of one that was left alone. */
+static void test_preempted(void **state)
+{
+	struct nest *n = *state;
+	char tag[16];
+	struct result r;
+
+	for (int i = 1;; i++) {
+		snprintf(tag, sizeof tag, "7.%d", i);
+		struct order o = saving_order(n, tag, COUNT(60));
+		unlink(nest_path(n, "ready"));
+		nest_send(n, &o);
+		nest_answer(n, ANSWER_STARTED, tag);
+		if (i < 9) {
+			nest_await(n, nest_path(n, "ready"));
+			nest_save(n, tag, SAVE_PREEMPTED, 0);
+		}
+		r = nest_result(n, tag);
+		assert_int_equal(r.how, RESULT_EXITED);
+		assert_int_equal(r.status, 0);
+		assert_int_equal(r.saves.restarted, i - 1);
+		if (r.cause == CAUSE_ITSELF)
+			break;
+		assert_int_equal(r.cause, CAUSE_ORDERED);
+		assert_int_equal(r.saves.state, SAVE_GOOD);
+		assert_int_equal(r.saves.cause, SAVE_PREEMPTED);
+		assert_int_equal(r.saves.number, i);
+		assert_true(r.saves.covers_ms <= r.ran_ms);
+		assert_true(i < 9);
+	}
+	steps_check(n, 60);
+	assert_string_equal(nest_read(n, nest_path(n, "result")), "60\n");
+	contains(nest_read(n, nest_path(n, "arguments")), "0 \n1 -Restart\n1 -Restart\n");
+	contains(nest_read(n, nest_path(n, "notices")), "cause=preempted\nfinal=yes\n");
+	contains(nest_read(n, nest_path(n, "notices")), "/saves/job/");
+}
+
+static void test_periodic(void **state)
+{
+	struct nest *n = *state;
+	struct order o = saving_order(n, "7.1", COUNT(100000));
+	struct saves s;
+	struct result r;
+	pid_t pid;
+
+	o.checkpoint.interval = 1;
+	nest_send(n, &o);
+	pid = nest_answer(n, ANSWER_STARTED, "7.1").pid;
+	nest_saved(n, "7.1", SAVE_BEGUN);
+	s = nest_saved(n, "7.1", SAVE_GOOD);
+	assert_int_equal(s.number, 1);
+	s = nest_saved(n, "7.1", SAVE_GOOD);
+	assert_int_equal(s.number, 2);
+	assert_int_equal(s.cause, SAVE_PERIODIC);
+	assert_int_equal(s.good, 2);
+	assert_true(s.covers_ms >= 2000);
+	assert_null(nest_read(n, nest_path(n, "saves/job/1/n"))); /* one is kept */
+	assert_non_null(nest_read(n, nest_path(n, "saves/job/last/n")));
+	/* Its shepherd is killed: the live file knows what there is. */
+	assert_int_equal(live_look(n->live, "7.1", n->a, &r, &pid), LIVE_RUNNING);
+	assert_true(r.saves.number >= 2);
+	kill(pid, SIGKILL);
+	nest_answer(n, ANSWER_DIED, "7.1");
+	assert_int_equal(live_look(n->live, "7.1", n->a, &r, &pid), LIVE_LOST);
+	assert_true(r.saves.number >= 2);
+	struct strbuf out = {0};
+	nursery_clean("7.1", &out);
+	nest_frames(n, &out);
+	nest_answer(n, ANSWER_CLEANED, "7.1");
+	o = saving_order(n, "7.2", "echo $SHUNT_RESTART $1 >from");
+	r = nest_run(n, &o);
+	assert_int_equal(r.cause, CAUSE_ITSELF);
+	assert_true(r.saves.restarted >= 2);
+	contains(nest_read(n, nest_path(n, "from")), "/saves/job/");
+	contains(nest_read(n, nest_path(n, "from")), " -Restart\n");
+}
+
+/* No `done` is a failure, and an earlier one stays the last. */
+static void test_failed(void **state)
+{
+	struct nest *n = *state;
+	struct order o = saving_order(n, "7.1", COUNT(100000));
+	struct result r;
+
+	nest_send(n, &o);
+	nest_await(n, nest_path(n, "ready"));
+	nest_save(n, "7.1", SAVE_PREEMPTED, 0);
+	r = nest_result(n, "7.1");
+	assert_int_equal(r.saves.number, 1);
+
+	o = saving_order(n, "7.2", "trap : USR1 USR2; echo x >ready2; while :; do sleep 0.1; done");
+	o.checkpoint.interval = 1;
+	o.checkpoint.duration = 1;
+	o.grace = 1;
+	nest_send(n, &o);
+	nest_await(n, nest_path(n, "ready2"));
+	assert_int_equal(nest_saved(n, "7.2", SAVE_FAILED).number, 1);
+	nest_save(n, "7.2", SAVE_PREEMPTED, 1);
+	r = nest_result(n, "7.2");
+	assert_int_equal(r.how, RESULT_SIGNALED);
+	assert_int_equal(r.cause, CAUSE_ORDERED);
+	assert_int_equal(r.saves.state, SAVE_FAILED);
+	assert_int_equal(r.saves.good, 0);
+	assert_true(r.saves.failed >= 2);
+	assert_int_equal(r.saves.number, 1);
+
+	/* In the middle of writing: nothing of it counts. */
+	o = saving_order(n, "7.3",
+			 "trap 'echo half >$SHUNT_CHECKPOINT_DIR/new/n; echo x >half; sleep 100' USR2; echo x >ready3\n"
+			 "while :; do sleep 0.1; done");
+	nest_send(n, &o);
+	nest_await(n, nest_path(n, "ready3"));
+	nest_save(n, "7.3", SAVE_PREEMPTED, 0);
+	nest_await(n, nest_path(n, "half"));
+	nest_signal(n, "7.3", SIGKILL);
+	r = nest_result(n, "7.3");
+	assert_int_equal(r.saves.state, SAVE_FAILED);
+	assert_int_equal(r.saves.number, 1);
+	o = saving_order(n, "7.4", "cat $SHUNT_RESTART/n >from; ls $SHUNT_CHECKPOINT_DIR >list");
+	nest_run(n, &o);
+	assert_string_not_equal(nest_read(n, nest_path(n, "from")), "half\n");
+	assert_string_equal(nest_read(n, nest_path(n, "list")), "1\nlast\n");
+
+	/* It begins anew. */
+	o = saving_order(n, "7.5", "echo \"<$SHUNT_RESTART>\" >from; ls $SHUNT_CHECKPOINT_DIR >list");
+	o.checkpoint.from_start = true;
+	nest_run(n, &o);
+	assert_string_equal(nest_read(n, nest_path(n, "from")), "<>\n");
+	assert_string_equal(nest_read(n, nest_path(n, "list")), "");
+}
+
+static void test_walltime(void **state)
+{
+	struct nest *n = *state;
+	struct order o = saving_order(n, "7.1", COUNT(100000));
+	struct result r;
+
+	o.walltime = 20;
+	o.checkpoint.duration = 18; /* so it begins after half of it */
+	nest_send(n, &o);
+	r = nest_result(n, "7.1");
+	assert_int_equal(r.how, RESULT_EXITED);
+	assert_int_equal(r.cause, CAUSE_WALLTIME);
+	assert_int_equal(r.saves.state, SAVE_GOOD);
+	assert_int_equal(r.saves.cause, SAVE_LIMIT);
+	assert_true(r.ran_ms < 20000);
+	contains(nest_read(n, nest_path(n, "notices")), "cause=time_limit\n");
+}
+
+/* Exit code 0 after the preempt signal: saved, if its class says so; else it had finished. */
+static void test_exit(void **state)
+{
+	static const char script[] = "trap 'echo 9 >state; exit 0' USR2; echo x >ready; while :; do sleep 0.1; done";
+	struct nest *n = *state;
+
+	for (int i = 1; i <= 2; i++) {
+		const char *tag = i == 1 ? "7.1" : "7.2";
+		struct order o = saving_order(n, tag, script);
+		o.checkpoint.exit_saves = i == 1;
+		unlink(nest_path(n, "ready"));
+		nest_send(n, &o);
+		nest_await(n, nest_path(n, "ready"));
+		nest_save(n, tag, SAVE_SHUTDOWN, 0);
+		struct result r = nest_result(n, tag);
+		assert_int_equal(r.cause, i == 1 ? CAUSE_SHUTDOWN : CAUSE_ITSELF);
+		assert_int_equal(r.saves.state, i == 1 ? SAVE_GOOD : SAVE_FAILED);
+		assert_int_equal(r.saves.number, 1);
+	}
+}
+
+/* A program beside it saves it. */
+static void test_script(void **state)
+{
+	static const char saver[] =
+		"#!/bin/sh\n[ \"$(id -u)\" = \"$(stat -c %u .)\" ] && cp ../../../state n && echo $3 >cause";
+	struct nest *n = *state;
+	struct order o = saving_order(n, "7.1", "echo 5 >state; echo x >ready; sleep 100");
+	struct result r;
+
+	nest_write(n, nest_path(n, "saver"), saver, strlen(saver), 0755);
+	o.checkpoint.method = CHECKPOINT_SCRIPT;
+	o.checkpoint.saver = nest_path(n, "saver");
+	o.grace = 1;
+	nest_send(n, &o);
+	nest_await(n, nest_path(n, "ready"));
+	nest_save(n, "7.1", SAVE_ASKED, 0);
+	assert_int_equal(nest_saved(n, "7.1", SAVE_GOOD).number, 1);
+	assert_string_equal(nest_read(n, nest_path(n, "saves/job/last/n")), "5\n");
+	assert_string_equal(nest_read(n, nest_path(n, "saves/job/last/cause")), "asked\n");
+	unlink(nest_path(n, "state"));
+	nest_save(n, "7.1", SAVE_PREEMPTED, 2);
+	r = nest_result(n, "7.1");
+	assert_int_equal(r.cause, CAUSE_ORDERED);
+	assert_int_equal(r.saves.state, SAVE_FAILED);
+	assert_int_equal(r.saves.number, 1);
+}
+
+static void test_hostile(void **state)
+{
+	struct nest *n = *state;
+	char secret[160];
+	struct order o;
+	struct result r;
+	struct stat st;
+
+	snprintf(secret, sizeof secret, "%s/secret", n->dir);
+	assert_int_equal(mkdir(secret, 0700), 0);
+	/* Everything that the shepherd's side is about to make is there already, as something else. */
+	o = saving_order(
+		n, "7.1",
+		arena_printf(n->a,
+			     "d=$SHUNT_CHECKPOINT_DIR; mkfifo $d/notice $d/1; mkdir $d/.new $d/.last; ln -s %s $d/2\n"
+			     "ln -s %s $d/last; ln -s %s $d/.gone.5\n"
+			     "trap 'mkfifo $d/new/done; exit 3' USR2; echo x >ready; while :; do sleep 0.1; done",
+			     secret, secret, secret));
+	o.checkpoint.duration = 2;
+	nest_send(n, &o);
+	nest_await(n, nest_path(n, "ready"));
+	nest_save(n, "7.1", SAVE_PREEMPTED, 0);
+	r = nest_result(n, "7.1");
+	assert_int_equal(r.saves.state, SAVE_FAILED);
+	assert_int_equal(r.saves.number, 0);
+	assert_int_equal(stat(secret, &st), 0);
+	assert_int_equal(st.st_uid, getuid());
+
+	/* Directories that nobody may enter, and ones that are gone: it is told in the result. */
+	o = saving_order(
+		n, "8.1",
+		"chmod 0 $SHUNT_CHECKPOINT_DIR; trap 'exit 3' USR2; echo x >ready8; while :; do sleep 0.1; done");
+	o.checkpoint.saves_in = "saves/other";
+	nest_send(n, &o);
+	nest_await(n, nest_path(n, "ready8"));
+	nest_save(n, "8.1", SAVE_PREEMPTED, 0);
+	r = nest_result(n, "8.1");
+	assert_int_equal(r.how, RESULT_EXITED);
+	assert_int_equal(r.status, 3);
+	assert_int_equal(r.saves.state, SAVE_FAILED);
+	o = saving_order(
+		n, "9.1",
+		"rm -r $SHUNT_CHECKPOINT_DIR; trap 'exit 3' USR2; echo x >ready9; while :; do sleep 0.1; done");
+	o.checkpoint.saves_in = "saves/third";
+	nest_send(n, &o);
+	nest_await(n, nest_path(n, "ready9"));
+	nest_save(n, "9.1", SAVE_PREEMPTED, 0);
+	assert_int_equal(nest_result(n, "9.1").saves.state, SAVE_FAILED);
+
+	/* Another's directory is not written to. */
+	o = saving_order(n, "10.1", "echo it runs");
+	o.checkpoint.saves_in = secret;
+	nest_send(n, &o);
+	r = nest_result(n, "10.1");
+	if (getuid() == 0) {
+		assert_int_equal(r.how, RESULT_NOT_STARTED);
+		contains(r.reason, "can't be used: Permission denied");
+	}
+	chmod(nest_path(n, "saves/other"), 0700);
+	rmdir(secret);
+}
+
+/* What a job was submitted with is not its own; nor does it get there without a method. */
+static void test_environment(void **state)
+{
+	static char *env[] = {"PATH=/usr/bin:/bin", "SHUNT_RESTART=/other", "SHUNT_CHECKPOINT_DIR=/other", NULL};
+	struct nest *n = *state;
+	struct order o = nest_order(n, "7.1", "echo \"<$SHUNT_RESTART><$SHUNT_CHECKPOINT_DIR>\"");
+
+	o.env = env;
+	nest_run(n, &o);
+	assert_string_equal(nest_read(n, o.out), "<><>\n");
+}
+
+static int tests(void)
+{
+	const struct CMUnitTest all[] = {
+		TEST(test_preempted), TEST(test_periodic), TEST(test_failed),  TEST(test_walltime),
+		TEST(test_exit),      TEST(test_script),   TEST(test_hostile), TEST(test_environment),
+	};
+
+	return cmocka_run_group_tests_name("checkpoint", all, NULL, NULL);
+}
+
+int main(int argc, char **argv)
+{
+	return nest_main(argc, argv, tests);
+}
