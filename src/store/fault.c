@@ -24,7 +24,10 @@ int fault_begin(struct err *err)
 	long from, to;
 
 	commits++;
-	if (text && sscanf(text, "%ld:%ld", &from, &to) == 2 && commits >= from && commits <= to)
+	if (!text)
+		return 0;
+	if (*text == '/' ? access(text, F_OK) == 0
+			 : sscanf(text, "%ld:%ld", &from, &to) == 2 && commits >= from && commits <= to)
 		return err_set(err, -ENOSPC, "the disk is full (SHUNT_STORE_FAIL=%s, commit %ld)", text, commits);
 	return 0;
 }

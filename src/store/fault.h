@@ -7,6 +7,7 @@
  *	SHUNT_CRASH=K:lines-WHERE	... at its K-th write of accounting lines: `before` it, `during` it, when half of it is in the
  *				file, or `after` it; or at its K-th sync of such a file, `synced`
  *	SHUNT_STORE_FAIL=N:M	its commits N to M fail as if the disk were full
+ *	SHUNT_STORE_FAIL=/PATH	the same, while a file of that path exists
  */
 #ifndef STORE_FAULT_H
 #define STORE_FAULT_H

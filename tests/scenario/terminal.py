@@ -37,13 +37,16 @@ class Terminal:
     def read(self, pattern, limit=LIMIT):
         """Reads until the pattern is there; what came since the last such."""
         end = time.monotonic() + limit
-        while not (m := re.search(pattern, self.text)) and time.monotonic() < end:
+        pattern = re.compile(pattern)
+        m = pattern.search(self.text)
+        while not m and time.monotonic() < end:
             if select.select([self.fd], [], [], 0.1)[0]:
+                begin = max(0, len(self.text) - 4096)  # what is before was searched
                 try:
                     self.text += os.read(self.fd, 65536).decode("utf-8", "replace")
                 except OSError:
                     break
-        m = re.search(pattern, self.text)
+                m = pattern.search(self.text, begin)
         got, self.text = (None, self.text) if not m else (self.text[:m.end()], self.text[m.end():])
         return got
 

@@ -444,6 +444,7 @@ static void gives_up(void **state)
 	setenv("SHUNT_TIMEOUT", "1", 1);
 	client_open_at(path, &c, &err);
 	unsetenv("SHUNT_TIMEOUT");
+	client_patience(c, 1);
 	for (int rc = 0; rc != -EAGAIN; close(rc)) /* connections stay in the queue, closed or not */
 		rc = unix_connect(path, 10, &err);
 	assert_int_equal(client_ask(c, "POST", "/", "", 0, NULL, &err), -EAGAIN);
