@@ -69,7 +69,7 @@ class World:
         self.keep = keep
         self.base = tempfile.mkdtemp(prefix="shunt-hosts-", dir="/var/tmp")
         os.chmod(self.base, 0o755)
-        sh("cp", "-a", "/etc", self.base + "/etc")
+        self.copy_etc()
         self.hosts = {}
         self.daemons = []
         # The switch is a namespace, too: nothing of it shows outside.
@@ -80,6 +80,18 @@ class World:
         self.in_switch("ip", "link", "set", "br0", "address", "02:00:00:00:00:fe")  # else it changes with what is plugged in
         self.in_switch("ip", "addr", "add", "10.99.0.254/24", "dev", "br0")
         self.in_switch("ip", "link", "set", "br0", "up")
+
+    def copy_etc(self):
+        """Anew while useradd of another test makes and removes files there."""
+        etc = self.base + "/etc"
+
+        def copied():
+            shutil.rmtree(etc, ignore_errors=True)
+            return subprocess.run(["cp", "-a", "/etc", etc], capture_output=True, timeout=LIMIT).returncode == 0
+        if not until(copied, step=0.1):
+            raise RuntimeError("/etc can't be copied")
+        for name in filter(lambda name: name.endswith(".lock"), os.listdir(etc)):
+            os.remove(f"{etc}/{name}")
 
     def in_switch(self, *args, check=True):
         return sh("nsenter", f"--net=/proc/{self.switch.pid}/ns/net", *args, check=check)
