@@ -150,6 +150,26 @@ static void on_ready(void *context, const char *tag)
 	tag_tell(context, "ready", tag);
 }
 
+static void saves_add(struct json *j, const struct saves *v)
+{
+	struct strbuf text = {0};
+
+	saves_write(v, &text);
+	json_raw(j, "saves", strbuf_text(&text));
+	strbuf_fini(&text);
+}
+
+static void on_saved(void *context, const char *tag, const struct saves *v)
+{
+	struct strbuf out = {0};
+	struct json j;
+
+	frame_open(&j, &out, "saved");
+	json_text(&j, "tag", tag);
+	saves_add(&j, v);
+	frame_tell(context, &j, &out);
+}
+
 static void on_refused(void *context, const char *tag, const char *reason, bool unclear)
 {
 	script_drop(context, tag);
@@ -280,6 +300,19 @@ static void on_clean(struct agent *a, const char *tag)
 	}
 }
 
+/* A cause of a newer server is like the others that end a job. */
+static void on_save(struct agent *a, const char *tag, const json_t *head)
+{
+	const char *word = json_string_value(json_object_get(head, "cause"));
+	int cause = 0;
+
+	while (cause < SAVE_CAUSES && !(word && strcmp(save_words[cause], word) == 0))
+		cause++;
+	if (word)
+		errands_save(a->errands, tag, cause < SAVE_CAUSES ? (enum checkpoint_cause)cause : SAVE_PREEMPTED,
+			     json_integer_value(json_object_get(head, "seconds")));
+}
+
 bool orders_frame(struct agent *a, const char *type, const json_t *head, const char *data, size_t n)
 {
 	const char *tag = json_string_value(json_object_get(head, "tag"));
@@ -292,6 +325,8 @@ bool orders_frame(struct agent *a, const char *type, const json_t *head, const c
 		errands_signal(a->errands, tag, (int)json_integer_value(json_object_get(head, "signal")));
 	else if (strcmp(type, "limit") == 0)
 		errands_limit(a->errands, tag, json_integer_value(json_object_get(head, "walltime")));
+	else if (strcmp(type, "save") == 0)
+		on_save(a, tag, head);
 	else if (strcmp(type, "forget") == 0) /* its shepherd may still be there: a result is told before it goes */
 		forget(a, tag);
 	else if (strcmp(type, "clean") == 0)
@@ -327,6 +362,11 @@ static void inventory_add(void *context, const struct local_item *i)
 	if (i->result) {
 		result_write(i->result, &text);
 		json_object_set_new(item, "result", json_loads(strbuf_text(&text), 0, NULL));
+		strbuf_fini(&text);
+	}
+	if (i->saves) {
+		saves_write(i->saves, &text);
+		json_object_set_new(item, "saves", json_loads(strbuf_text(&text), 0, NULL));
 		strbuf_fini(&text);
 	}
 	json_array_append_new(v->list, item);
@@ -396,6 +436,7 @@ int orders_start(struct agent *a, struct err *err)
 {
 	struct local_listener l = {.started = on_started,
 				   .ready = on_ready,
+				   .saved = on_saved,
 				   .refused = on_refused,
 				   .ended = on_ended,
 				   .lost = on_lost,

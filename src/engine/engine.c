@@ -37,6 +37,11 @@ static void on_ready(void *context, const char *tag)
 	here_hear(context, tag, &(struct news){.report = SAYS_READY});
 }
 
+static void on_saved(void *context, const char *tag, const struct saves *v)
+{
+	here_hear(context, tag, &(struct news){.report = SAYS_SAVED, .saves = v});
+}
+
 static void on_refused(void *context, const char *tag, const char *reason, bool unclear)
 {
 	here_hear(context, tag, &(struct news){.report = SAYS_REFUSED, .reason = reason, .unclear = unclear});
@@ -81,6 +86,7 @@ int engine_create(uv_loop_t *loop, const struct local_options *here, const struc
 	struct local_listener listener = {
 		.started = on_started,
 		.ready = on_ready,
+		.saved = on_saved,
 		.refused = on_refused,
 		.ended = on_ended,
 		.lost = on_lost,
@@ -188,6 +194,15 @@ void engine_limit(struct engine *e, const char *tag, int64_t walltime)
 	for (int i = 0; g && !g->told && i < g->n; i++)
 		if (!part_is_over(&g->part[i]))
 			part_limit(e, &g->part[i], i ? room_walltime(walltime, g->grace) : walltime);
+}
+
+void engine_save(struct engine *e, const char *tag, enum checkpoint_cause cause, int64_t seconds)
+{
+	struct gang *g = gang_find(e, tag);
+
+	if (g && !g->told && !part_is_over(&g->part[0]))
+		part_save(e, &g->part[0], cause, seconds);
+	engine_settle(e);
 }
 
 void engine_forget(struct engine *e, const char *tag)

@@ -43,6 +43,8 @@ struct part {
 	uint32_t seen;	       /* the inventory that had it last */
 	uint64_t wanted;       /* signals to be sent: SIGNAL_BIT() */
 	int64_t limit;	       /* its walltime, if that was changed; 0: its order's. Repeated when the host was away */
+	int save;	       /* save_word(), or 0. The same */
+	struct saves saves;    /* what was heard of it */
 	uint64_t given;	       /* sent, and to be repeated when the host was away */
 	struct strbuf order;   /* JSON, while it WAITS */
 	struct strbuf script;  /* its text, while it WAITS */
@@ -59,6 +61,7 @@ struct gang {
 	bool released;	   /* engine_flush() was called: orders may leave */
 	bool started;	   /* that was told */
 	bool told;	   /* what became of it was */
+	bool saved;	   /* the script's checkpoints have changed */
 	int broken;	   /* the room that went while the script ran; 0: none */
 	int ending;	   /* 0, then SIGTERM, then SIGKILL: what is left of it was told to end */
 	int64_t grace;	   /* seconds between those two */
@@ -101,15 +104,17 @@ enum report {
 	SAYS_REFUSED,
 	SAYS_ENDED,
 	SAYS_LOST,
+	SAYS_SAVED,
 	SAYS_NOTHING,  /* an inventory without it */
 	SAYS_GIVEN_UP, /* the host itself is lost */
 };
 struct news {
 	enum report report;
-	pid_t pid;		/* STARTED */
-	const char *reason;	/* REFUSED; NULL: not its fault */
-	bool unclear;		/* REFUSED: or the job's */
-	const struct result *r; /* ENDED */
+	pid_t pid;		   /* STARTED */
+	const char *reason;	   /* REFUSED; NULL: not its fault */
+	bool unclear;		   /* REFUSED: or the job's */
+	const struct result *r;	   /* ENDED */
+	const struct saves *saves; /* SAVED */
 };
 
 /* ---- gang.c ---- */
@@ -137,6 +142,7 @@ void part_begin(struct engine *e, struct part *p); /* its order leaves, or it ne
 void part_never(struct engine *e, struct part *p);
 void part_signal(struct engine *e, struct part *p, int signal);	     /* now, or when its host is back */
 void part_limit(struct engine *e, struct part *p, int64_t walltime); /* the same */
+void part_save(struct engine *e, struct part *p, enum checkpoint_cause cause, int64_t seconds);
 void part_hear(struct engine *e, struct part *p, const struct news *n);
 
 /* ---- hub.c ---- */
@@ -152,6 +158,7 @@ void host_order(struct engine *e, struct part *p);
 void host_signals(struct engine *e, struct part *p); /* all that are wanted */
 void host_signal(struct engine *e, struct host *h, const char *tag, int signal);
 void host_limit(struct engine *e, struct part *p); /* if it was changed */
+void host_save(struct engine *e, struct part *p);  /* if it was asked to */
 void host_forget(struct engine *e, struct host *h, const char *tag);
 void host_clean(struct engine *e, struct host *h, const char *tag);
 /* What a connected host said of a tag before anybody claimed it. */

@@ -376,6 +376,14 @@ static void on_ready(void *context, const char *tag)
 		all->l.ready(all->l.context, tag);
 }
 
+static void on_saved(void *context, const char *tag, const struct saves *v)
+{
+	struct errands *all = context;
+
+	if (all->l.saved)
+		all->l.saved(all->l.context, tag, v);
+}
+
 static void on_refused(void *context, const char *tag, const char *reason, bool unclear)
 {
 	struct errands *all = context;
@@ -510,6 +518,17 @@ void errands_signal(struct errands *all, const char *tag, int signal)
 		local_signal(all->local, tag, signal);
 }
 
+/* What has not started has nothing to save. */
+void errands_save(struct errands *all, const char *tag, enum checkpoint_cause cause, int64_t seconds)
+{
+	struct errand *e = all->v.n ? errand_find(all, tag) : NULL;
+
+	if (!e || e->state >= ERRAND_RUNS)
+		local_save(all->local, tag, cause, seconds);
+	else if (cause_is_final(cause))
+		errands_signal(all, tag, SIGKILL);
+}
+
 void errands_limit(struct errands *all, const char *tag, int64_t walltime)
 {
 	struct errand *e = all->v.n ? errand_find(all, tag) : NULL;
@@ -626,6 +645,7 @@ int errands_start(uv_loop_t *loop, const struct local_options *o, const char *sp
 	struct errands *all = mem_zalloc(sizeof *all);
 	struct local_listener listener = {.started = on_started,
 					  .ready = on_ready,
+					  .saved = on_saved,
 					  .refused = on_refused,
 					  .ended = on_ended,
 					  .lost = on_lost,

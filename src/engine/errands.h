@@ -30,6 +30,7 @@ struct opener *errands_opener(struct errands *e);
 enum attempt_state errands_attach(struct errands *e, const char *tag);
 void errands_sweep(struct errands *e, bool (*known)(void *context, const char *tag), void *context);
 void errands_order(struct errands *e, const struct order *o);
+void errands_save(struct errands *e, const char *tag, enum checkpoint_cause cause, int64_t seconds);
 void errands_limit(struct errands *e, const char *tag, int64_t walltime);
 void errands_signal(struct errands *e, const char *tag, int signal); /* SIGKILL also ends what is being carried */
 void errands_list(struct errands *e, void (*one)(void *context, const struct local_item *i), void *context);

@@ -294,6 +294,16 @@ void gang_touch(struct engine *e, struct gang *g)
 	g->touched = e->touched.n;
 }
 
+/* Before its end: that tells the last of them itself. */
+static void saves_tell(struct engine *e, struct gang *g)
+{
+	bool news = g->saved && !g->told && g->part[0].state != PART_ENDED;
+
+	g->saved = false;
+	if (news && e->l.saved)
+		e->l.saved(e->l.context, g->tag, &g->part[0].saves);
+}
+
 void engine_settle(struct engine *e)
 {
 	if (e->settling)
@@ -304,6 +314,7 @@ void engine_settle(struct engine *e)
 		if (!g) /* dropped */
 			continue;
 		g->touched = 0;
+		saves_tell(e, g);
 		gang_move(e, g);
 	}
 	vec_clear(&e->touched);

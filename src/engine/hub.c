@@ -153,6 +153,22 @@ void host_limit(struct engine *e, struct part *p)
 	e->here_waits |= p->host->here;
 }
 
+/* A repeated one changes nothing: its time can only become shorter. */
+void host_save(struct engine *e, struct part *p)
+{
+	enum checkpoint_cause cause;
+	int64_t seconds;
+
+	if (!save_word_read(p->save, &cause, &seconds))
+		return;
+	if (p->host->here)
+		errands_save(e->here, p->gang->tag, cause, seconds);
+	else
+		link_pack(p->host->link, NULL, 0, "{s:s,s:s,s:s,s:I}", "t", "save", "tag", p->gang->tag, "cause",
+			  save_words[cause], "seconds", (json_int_t)seconds);
+	e->here_waits |= p->host->here;
+}
+
 void host_forget(struct engine *e, struct host *h, const char *tag)
 {
 	if (h->here)
@@ -173,6 +189,15 @@ static const char *reason_cut(const char *reason, struct arena *a)
 	return !reason || strlen(reason) <= REASON_MAX ? reason : arena_strndup(a, reason, REASON_MAX);
 }
 
+static bool saves_of(const json_t *o, struct saves *ret)
+{
+	char *text = json_dumps(json_object_get(o, "saves"), JSON_COMPACT);
+	bool read = text && saves_read(text, strlen(text), ret) == 0;
+
+	free(text);
+	return read;
+}
+
 /* What a frame, or an item of an inventory, says under `word`. `r` is filled for ENDED, from the arena. */
 static bool news_read(const json_t *o, const char *word, struct arena *a, struct result *r, struct news *ret)
 {
@@ -180,7 +205,8 @@ static bool news_read(const json_t *o, const char *word, struct arena *a, struct
 		const char *word;
 		enum report report;
 	} words[] = {{"started", SAYS_STARTED}, {"runs", SAYS_STARTED}, {"ready", SAYS_READY},
-		     {"refused", SAYS_REFUSED}, {"ended", SAYS_ENDED},	{"lost", SAYS_LOST}};
+		     {"refused", SAYS_REFUSED}, {"ended", SAYS_ENDED},	{"lost", SAYS_LOST},
+		     {"saved", SAYS_SAVED}};
 	const char *says = json_string_value(json_object_get(o, word));
 	char *text;
 
@@ -191,7 +217,10 @@ static bool news_read(const json_t *o, const char *word, struct arena *a, struct
 				     .pid = (pid_t)json_integer_value(json_object_get(o, "pid")),
 				     .reason = reason_cut(json_string_value(json_object_get(o, "reason")), a),
 				     .unclear = json_is_true(json_object_get(o, "unclear")),
-				     .r = r};
+				     .r = r,
+				     .saves = &r->saves};
+		if (ret->report == SAYS_SAVED && !saves_of(o, &r->saves))
+			return false;
 		if (ret->report != SAYS_ENDED)
 			return true;
 		text = json_dumps(json_object_get(o, "result"), JSON_COMPACT);
@@ -247,6 +276,8 @@ static void item_take(struct engine *e, struct host *h, const json_t *item)
 	}
 	p->seen = h->seen;
 	a = arena_create();
+	if (saves_of(item, &r.saves))
+		part_hear(e, p, &(struct news){.report = SAYS_SAVED, .saves = &r.saves});
 	if (news_read(item, "state", a, &r, &n))
 		part_hear(e, p, &n);
 	arena_destroy(a);
@@ -269,6 +300,7 @@ void engine_host_up(struct engine *e, const char *host, struct link *link, const
 		if (!part_is_under_way(p))
 			continue;
 		host_limit(e, p);
+		host_save(e, p);
 		if (p->wanted)
 			host_signals(e, p);
 	}
@@ -314,7 +346,7 @@ bool engine_frame(struct engine *e, const char *host, const json_t *head, const 
 		p = host_part(e, h, tag);
 		if (p)
 			part_hear(e, p, &news);
-		else if (news.report != SAYS_REFUSED)
+		else if (news.report != SAYS_REFUSED && news.report != SAYS_SAVED)
 			stranger_meet(e, h, tag, head);
 		engine_settle(e);
 	}

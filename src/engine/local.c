@@ -51,17 +51,23 @@ struct local {
 	name_list ordered;
 	VEC(struct unsure {
 		char tag[64];
-		int signal; /* or a walltime (walltime_word) */
+		int signal; /* or a walltime (walltime_word), or save_word() */
 	}) unsure;	    /* signals of which the nursery has not said that it sent them */
 	VEC(struct adopted *) adopted;
 	bool stopping;
 };
 
+static void saves_tell(struct local *e, const char *tag, const struct saves *v)
+{
+	if (e->l.saved && (v->state != SAVE_NONE || v->restarted))
+		e->l.saved(e->l.context, tag, v);
+}
+
 /* The live file says what became of it. */
 static enum attempt_state attempt_look(struct local *e, const char *tag)
 {
 	struct arena *a = arena_create();
-	struct result r;
+	struct result r = {0};
 	pid_t pid = 0;
 	enum attempt_state s = ATTEMPT_NEVER;
 
@@ -81,6 +87,7 @@ static enum attempt_state attempt_look(struct local *e, const char *tag)
 		break;
 	case LIVE_LOST:
 		s = ATTEMPT_LOST;
+		saves_tell(e, tag, &r.saves);
 		nursery_clean(tag, &e->out);
 		break;
 	}
@@ -166,6 +173,7 @@ enum attempt_state local_attach(struct local *e, const char *tag)
 		return attempt_look(e, tag);
 	if (r.ready)
 		ready_tell(e, tag);
+	saves_tell(e, tag, &r.saves);
 	local_adopt(e, tag, pid);
 	return ATTEMPT_RUNS;
 }
@@ -417,6 +425,11 @@ void local_limit(struct local *e, const char *tag, int64_t walltime)
 	local_signal(e, tag, walltime_word(walltime));
 }
 
+void local_save(struct local *e, const char *tag, enum checkpoint_cause cause, int64_t seconds)
+{
+	local_signal(e, tag, save_word(cause, seconds));
+}
+
 void local_open(struct local *e, uint64_t id, uid_t uid, gid_t gid, const char *user, const char *path, int flags,
 		int mode)
 {
@@ -464,6 +477,10 @@ static void on_result(uv_poll_t *poll, int status, int events)
 			; /* not of this version */
 		else if (r.ready)
 			ready_tell(e, r.tag);
+		else if (r.saved && !is_forgotten(e, r.tag))
+			saves_tell(e, r.tag, &r.saves);
+		else if (r.saved)
+			;
 		else if (!is_forgotten(e, r.tag))
 			e->l.ended(e->l.context, &r);
 		arena_destroy(a);
@@ -493,7 +510,11 @@ static void list_one(void *context, const char *tag)
 	struct local_item i = {.tag = tag,
 			       .state = states[live],
 			       .ready = live == LIVE_RUNNING && r.ready,
-			       .result = live == LIVE_ENDED ? &r : NULL};
+			       .result = live == LIVE_ENDED ? &r : NULL,
+			       .saves = live == LIVE_RUNNING || live == LIVE_LOST ? &r.saves : NULL};
+
+	if (i.saves && i.saves->state == SAVE_NONE && !i.saves->restarted)
+		i.saves = NULL;
 
 	if (live != LIVE_NONE) /* forgotten a moment ago */
 		l->one(l->context, &i);

@@ -19,6 +19,7 @@ struct local;
 struct local_listener {
 	void (*started)(void *context, const char *tag, pid_t pid);
 	void (*ready)(void *context, const char *tag); /* a room (order.h) is open: its prologue is over. May be NULL */
+	void (*saved)(void *context, const char *tag, const struct saves *v); /* run/checkpoint.h. May be NULL */
 	/* It never ran; reason NULL: not its fault. unclear: the cause may be the job or its user as well as the host. */
 	void (*refused)(void *context, const char *tag, const char *reason, bool unclear);
 	void (*ended)(void *context, const struct result *r); /* until local_forget() it may be told again */
@@ -57,6 +58,7 @@ void local_order(struct local *e, const struct order *o);
 size_t local_backlog(const struct local *e); /* orders that were not answered yet */
 void local_signal(struct local *e, const char *tag, int signal);
 void local_limit(struct local *e, const char *tag, int64_t walltime); /* it has another walltime */
+void local_save(struct local *e, const char *tag, enum checkpoint_cause cause, int64_t seconds); /* engine_save() */
 void local_open(struct local *e, uint64_t id, uid_t uid, gid_t gid, const char *user, const char *path, int flags,
 		int mode); /* flags and mode as open() has them; regular files */
 void local_look(struct local *e, uint64_t id, uid_t uid, gid_t gid, const char *user, const char *path);
@@ -66,6 +68,7 @@ struct local_item {
 	enum attempt_state state;    /* NEVER: the nursery was killed over it; nothing of it runs */
 	bool ready;		     /* a room that runs, and is open */
 	const struct result *result; /* of one that ended */
+	const struct saves *saves;   /* of one that has not, if there are any; else NULL */
 };
 void local_list(struct local *e, void (*one)(void *context, const struct local_item *i), void *context);
 /* A word from the server came that was asked for at `asked` (CLOCK_BOOTTIME, microseconds): LIVE/.lease. `suspend`: leases don't end until the next word (the server was told to stop). */

@@ -98,6 +98,7 @@ void part_begin(struct engine *e, struct part *p)
 	if (!part_is_under_way(p))
 		return;
 	host_limit(e, p);
+	host_save(e, p);
 	if (p->wanted)
 		host_signals(e, p);
 }
@@ -125,6 +126,17 @@ void part_limit(struct engine *e, struct part *p, int64_t walltime)
 	p->limit = walltime;
 	if (part_listens(e, p))
 		host_limit(e, p);
+}
+
+void part_save(struct engine *e, struct part *p, enum checkpoint_cause cause, int64_t seconds)
+{
+	if (p->state == PART_WAITS && cause_is_final(cause)) { /* there is nothing to be saved */
+		part_never(e, p);
+		return;
+	}
+	p->save = save_word(cause, seconds);
+	if (part_listens(e, p))
+		host_save(e, p);
 }
 
 /* ---- hearing ---- */
@@ -157,6 +169,12 @@ void part_hear(struct engine *e, struct part *p, const struct news *n)
 {
 	bool script = p == &p->gang->part[0], ran = p->state == PART_OPENING || p->state == PART_RUNS;
 
+	if (n->report == SAYS_SAVED) {
+		p->saves = *n->saves;
+		p->gang->saved |= script && !p->gang->told;
+		gang_touch(e, p->gang);
+		return;
+	}
 	if (part_is_over(p)) {
 		part_hear_late(e, p, n);
 		return;
@@ -185,6 +203,8 @@ void part_hear(struct engine *e, struct part *p, const struct news *n)
 		break;
 	case SAYS_LOST:
 		p->state = PART_LOST;
+		break;
+	case SAYS_SAVED:
 		break;
 	case SAYS_NOTHING: /* the order was lost with a connection; or the host's memory of it */
 		p->state = ran ? PART_LOST : PART_NEVER;
