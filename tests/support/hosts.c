@@ -70,6 +70,18 @@ static void on_far_ready(void *context, const char *tag)
 		link_pack(l, NULL, 0, "{s:s,s:s}", "t", "ready", "tag", tag);
 }
 
+static void on_far_saved(void *context, const char *tag, const struct saves *v)
+{
+	struct link *l = far_link(context);
+	struct strbuf text = {0};
+
+	saves_write(v, &text);
+	if (l)
+		link_pack(l, NULL, 0, "{s:s,s:s,s:o}", "t", "saved", "tag", tag, "saves",
+			  json_loads(text.text, 0, NULL));
+	strbuf_fini(&text);
+}
+
 static void on_far_refused(void *context, const char *tag, const char *reason, bool unclear)
 {
 	struct link *l = far_link(context);
@@ -127,6 +139,7 @@ static void far_begin(struct hosts *w, int i)
 	struct far *f = &w->far[i];
 	struct local_listener l = {.started = on_far_started,
 				   .ready = on_far_ready,
+				   .saved = on_far_saved,
 				   .refused = on_far_refused,
 				   .ended = on_far_ended,
 				   .lost = on_far_lost,
@@ -185,6 +198,15 @@ static void far_clean(struct far *f, const char *tag)
 	}
 }
 
+static enum checkpoint_cause far_cause(const char *word)
+{
+	int cause = 0;
+
+	while (strcmp(save_words[cause], word) != 0)
+		cause++;
+	return (enum checkpoint_cause)cause;
+}
+
 static void on_away_frame(void *context, struct link *l, json_t *head, const char *data, size_t n)
 {
 	struct wire *wire = context;
@@ -200,6 +222,9 @@ static void on_away_frame(void *context, struct link *l, json_t *head, const cha
 		far_order(f, head, data, n);
 	else if (strcmp(t, "signal") == 0)
 		local_signal(f->local, tag, (int)json_integer_value(json_object_get(head, "signal")));
+	else if (strcmp(t, "save") == 0)
+		local_save(f->local, tag, far_cause(json_string_value(json_object_get(head, "cause"))),
+			   json_integer_value(json_object_get(head, "seconds")));
 	else if (strcmp(t, "forget") == 0)
 		local_forget(f->local, tag);
 	else if (strcmp(t, "clean") == 0)
@@ -250,7 +275,7 @@ static void inventory_add(void *context, const struct local_item *i)
 	static const char *const words[] = {
 		[ATTEMPT_RUNS] = "runs", [ATTEMPT_ENDED] = "ended", [ATTEMPT_LOST] = "lost"};
 	struct strbuf text = {0};
-	json_t *result = NULL;
+	json_t *result = NULL, *saves = NULL;
 
 	if (i->state == ATTEMPT_NEVER)
 		return;
@@ -258,8 +283,14 @@ static void inventory_add(void *context, const struct local_item *i)
 		result_write(i->result, &text);
 		result = json_loads(text.text, 0, NULL);
 	}
-	json_array_append_new(context, json_pack("{s:s,s:s,s:o*}", "tag", i->tag, "state",
-						 i->ready ? "ready" : words[i->state], "result", result));
+	strbuf_clear(&text);
+	if (i->saves) {
+		saves_write(i->saves, &text);
+		saves = json_loads(text.text, 0, NULL);
+	}
+	json_array_append_new(context,
+			      json_pack("{s:s,s:s,s:o*,s:o*}", "tag", i->tag, "state",
+					i->ready ? "ready" : words[i->state], "result", result, "saves", saves));
 	strbuf_fini(&text);
 }
 
@@ -333,12 +364,18 @@ static void on_lost(void *context, const char *tag, const char *host, const char
 	w->tales.v[w->tales.n - 1].host = host ? arena_strndup(w->a, host, strlen(host)) : NULL;
 }
 
+static void on_saved(void *context, const char *tag, const struct saves *v)
+{
+	((struct hosts *)context)->saves = *v;
+}
+
 static void server_begin(struct hosts *w)
 {
 	struct engine_listener l = {.started = on_started,
 				    .refused = on_refused,
 				    .ended = on_ended,
 				    .lost = on_lost,
+				    .saved = on_saved,
 				    .failed = on_far_failed,
 				    .context = w};
 	struct local_options o = {.program = "/proc/self/exe", .cgroup = "none"};

@@ -38,6 +38,7 @@ struct hosts {
 	struct far far[HOSTS + 1]; /* [0] has a nest only */
 	bool here;		   /* the engine has this machine, too */
 	VEC(struct tale) tales;
+	struct saves saves;	    /* the last that was told of an attempt's checkpoints */
 	name_list log;		    /* what hosts were asked for: "n1 order 7.1" */
 	int64_t cpu_ms, memory_kib; /* of all results that hosts told, each once */
 };

@@ -529,6 +529,70 @@ static void test_signal_away(void **state)
 	assert_int_equal(hosts_tale(w, "3.1").r.status, SIGKILL);
 }
 
+/* ---- checkpoints ---- */
+
+static void save_start(struct hosts *w, const char *tag, const char *hosts)
+{
+	struct gang_parts g = hosts_parts(
+		w, tag,
+		"echo \"<$1>\" >>arguments; trap ': >$SHUNT_CHECKPOINT_DIR/new/done' USR1\n"
+		"trap ': >$SHUNT_CHECKPOINT_DIR/new/done; exit' USR2; echo x >on; while :; do sleep 0.02; done",
+		hosts);
+
+	g.part[0].order.checkpoint = (struct order_checkpoint){.method = CHECKPOINT_SIGNAL,
+							       .saves_in = "saves",
+							       .periodic_signal = SIGUSR1,
+							       .preempt_signal = SIGUSR2,
+							       .duration = 20,
+							       .restart_argument = true};
+	engine_start(w->e, g.part, g.n);
+	engine_flush(w->e);
+}
+
+/* What is ordered while the host is away is done when it is back, and what happened there meanwhile is told. */
+static void test_save(void **state)
+{
+	struct hosts *w = *state;
+
+	save_start(w, "1.1", "12");
+	hosts_await(w, hosts_file(w, 1, "on"));
+	engine_save(w->e, "1.1", SAVE_ASKED, 0);
+	host_cut(w, 1); /* before it is read */
+	engine_settle(w->e);
+	assert_int_equal(w->saves.good, 0);
+	host_heal(w, 1);
+	hosts_await(w, w->saves.state == SAVE_GOOD);
+	assert_int_equal(w->saves.number, 1);
+
+	host_cut(w, 1);
+	local_save(w->far[1].local, "1.1", SAVE_ASKED, 0);
+	local_flush(w->far[1].local);
+	hosts_await(w, hosts_file(w, 1, "saves/2/done"));
+	struct result r;
+	pid_t pid;
+	hosts_await(w, live_look(w->far[1].nest->live, "1.1", w->a, &r, &pid) == LIVE_RUNNING && r.saves.number == 2);
+	assert_int_equal(w->saves.number, 1);
+	host_heal(w, 1);
+	hosts_await(w, w->saves.number >= 2);
+
+	engine_save(w->e, "1.1", SAVE_PREEMPTED, 0);
+	struct tale t = hosts_tale(w, "1.1");
+	assert_int_equal(t.what, TOLD_ENDED);
+	assert_int_equal(t.r.cause, CAUSE_ORDERED);
+	assert_int_equal(t.r.saves.state, SAVE_GOOD);
+	assert_int_equal(t.r.saves.cause, SAVE_PREEMPTED);
+
+	/* The next attempt begins there. Its shepherd is killed, and what there was is told with the loss. */
+	w->saves = (struct saves){0};
+	save_start(w, "1.2", "1");
+	hosts_await(w, w->saves.restarted >= 3);
+	assert_string_equal(hosts_file(w, 1, "arguments"), "<>\n<-Restart>\n");
+	w->saves = (struct saves){0};
+	kill(hosts_shepherd(w, 1, "1.2"), SIGKILL);
+	assert_int_equal(hosts_tale(w, "1.2").what, TOLD_LOST);
+	assert_true(w->saves.number >= 3);
+}
+
 /* ---- links cut and healed ---- */
 
 /* An order that was lost with the connection never ran; one whose answer was lost did. */
@@ -928,6 +992,7 @@ static int tests(void)
 		TEST(test_lease),
 		TEST(test_signals),
 		TEST(test_signal_away),
+		TEST(test_save),
 		TEST(test_cut_order),
 		TEST(test_cut_opening),
 		TEST(test_cut_running),
