@@ -36,9 +36,11 @@
 
 const char *group_name(struct server *s, const struct spec *p, char *buf, size_t size)
 {
-	const struct user *a = user_of(s, p->uid);
+	const struct user *a = p->group ? NULL : user_of(s, p->uid);
 	const struct group *g;
 
+	if (p->group)
+		return word(s, p->group);
 	if (a && a->group && a->gid == p->gid)
 		return a->group;
 	g = getgrgid(p->gid);

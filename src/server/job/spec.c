@@ -36,6 +36,7 @@
 #include "server/base/asker.h"
 #include "server/base/clock.h"
 #include "server/base/instance.h"
+#include "server/base/users.h"
 #include "server/base/words.h"
 #include "server/job/jobs.h"
 #include "server/job/spec.h"
@@ -477,6 +478,17 @@ static int body_check(const json_t *job, struct err *err)
 	return rc;
 }
 
+/* What is written of the job's owner, or derived from it, needs no other look at the user database as long as the job lives. */
+static void owner_keep(struct server *s, struct spec *p)
+{
+	const struct user *u = user_of(s, p->uid);
+
+	if (u && u->group && u->gid == p->gid)
+		p->group = word_add(s, u->group);
+	if (u)
+		p->home = word_add(s, u->home);
+}
+
 static int read_rest(struct server *s, const struct asker *who, const json_t *job, struct submission *ret,
 		     struct err *err)
 {
@@ -507,6 +519,7 @@ static int read_rest(struct server *s, const struct asker *who, const json_t *jo
 	p->owner = word_add(s, who->user);
 	p->uid = who->uid;
 	p->gid = who->gid;
+	owner_keep(s, p);
 	p->host = word_add(s, host ? host : *who->address ? who->address : s->instance->host);
 	p->account = word_add(s, account);
 	p->project = word_add(s, project);
@@ -627,6 +640,10 @@ void spec_head(const struct server *s, const struct spec *p, struct strbuf *out)
 	json_text(&j, "owner", word(s, p->owner));
 	json_int(&j, "uid", p->uid);
 	json_int(&j, "gid", p->gid);
+	if (p->group)
+		json_text(&j, "group", word(s, p->group));
+	if (p->home)
+		json_text(&j, "home", word(s, p->home));
 	json_text(&j, "host", word(s, p->host));
 	json_text(&j, "queue", word(s, p->queue));
 	json_text(&j, "resources", word(s, p->resources));
@@ -703,6 +720,8 @@ int spec_restore(struct server *s, const char *head, struct spec **ret, struct e
 	p->owner = word_add(s, head_text(o, "owner"));
 	p->uid = (uid_t)head_int(o, "uid", 0);
 	p->gid = (gid_t)head_int(o, "gid", 0);
+	p->group = word_add(s, head_text(o, "group"));
+	p->home = word_add(s, head_text(o, "home"));
 	p->host = word_add(s, head_text(o, "host"));
 	p->queue = word_add(s, head_text(o, "queue"));
 	p->account = word_add(s, head_text(o, "account"));

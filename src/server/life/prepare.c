@@ -140,8 +140,9 @@ void output_paths(struct server *s, uint32_t id, const json_t *body, struct aren
 {
 	const char *join = body_text(body, "join"), *keep = body_text(body, "keep"),
 		   *workdir = body_text(body, "workdir");
-	const struct user *owner = user_of(s, s->jobs->entries.v[id].spec->uid);
-	const char *home = owner ? owner->home : "/";
+	const struct spec *p = s->jobs->entries.v[id].spec;
+	const struct user *owner = p->home ? NULL : user_of(s, p->uid);
+	const char *home = p->home ? word(s, p->home) : owner ? owner->home : "/";
 
 	if (!workdir)
 		workdir = "/";
