@@ -319,38 +319,56 @@ static bool job_right(struct server *s, const struct token *shown, struct asker 
 	return true;
 }
 
-/* "pUNTIL-UID". The name must be the same on both machines. */
-static void pass_secret(const struct server *s, const char *id, const char *user, char ret[64])
+/* "pUNTIL-UID-NAME", of whose name the hash is there: it must be the same on both machines. */
+static void pass_id(int64_t until, uid_t uid, const char *user, char ret[64])
 {
-	char text[160];
+	snprintf(ret, 64, "p%lld-%u-%llx", (long long)until, (unsigned)uid,
+		 (unsigned long long)hash_bytes(user, strlen(user)));
+}
 
-	snprintf(text, sizeof text, "pass %.63s %.63s", id, user);
+static void pass_secret(const struct server *s, const char *id, char ret[64])
+{
+	char text[96];
+
+	snprintf(text, sizeof text, "pass %.63s", id);
 	token_mac(s->realm->authority.secret, text, ret);
 }
 
-static bool pass_counts(const struct server *s, const char *id, uid_t *ret)
+static bool pass_read(const struct server *s, const char *id, int64_t *ret_until, uid_t *ret_uid)
 {
 	long long until;
 	unsigned uid;
 
-	if (sscanf(id, "p%lld-%u", &until, &uid) != 2 || until <= s->clock->now)
+	if (sscanf(id, "p%lld-%u-", &until, &uid) != 2 || until <= s->clock->now)
 		return false;
-	*ret = uid;
+	*ret_until = until;
+	*ret_uid = uid;
 	return true;
 }
 
 /* The word of a server that stands by is as good as this one's: it has the same secrets. */
-static bool pass_right(struct server *s, const struct token *shown, struct asker *ret)
+static bool pass_genuine(const struct server *s, const struct token *shown, int64_t *ret_until, uid_t *ret_uid)
 {
 	char secret[64], hash[FINGERPRINT_SIZE];
+
+	if (!pass_read(s, shown->id, ret_until, ret_uid))
+		return false;
+	pass_secret(s, shown->id, secret);
+	token_hash(secret, hash);
+	return shown_right(s, shown, hash);
+}
+
+static bool pass_right(struct server *s, const struct token *shown, struct asker *ret)
+{
 	const struct user *a;
+	int64_t until;
+	char id[64];
 	uid_t uid;
 
-	if (!pass_counts(s, shown->id, &uid) || !(a = user_of(s, uid)))
+	if (!pass_genuine(s, shown, &until, &uid) || !(a = user_of(s, uid)))
 		return false;
-	pass_secret(s, shown->id, a->name, secret);
-	token_hash(secret, hash);
-	if (!shown_right(s, shown, hash))
+	pass_id(until, uid, a->name, id);
+	if (strcmp(id, shown->id) != 0)
 		return false;
 	ret->uid = uid;
 	ret->gid = a->gid;
@@ -366,14 +384,39 @@ bool token_pass(struct server *s, uid_t uid, char ret[TOKEN_SIZE])
 
 	if (!a || !s->realm->authority.secret)
 		return false;
-	snprintf(shown.id, sizeof shown.id, "p%lld-%u", (long long)s->clock->now + PASS_LIFE, (unsigned)uid);
-	pass_secret(s, shown.id, a->name, shown.secret);
+	pass_id(s->clock->now + PASS_LIFE, uid, a->name, shown.id);
+	pass_secret(s, shown.id, shown.secret);
 	snprintf(shown.fingerprint, sizeof shown.fingerprint, "%.*s", SHOWN_DIGITS, s->realm->authority.fingerprint);
 	token_write(&shown, ret);
 	return true;
 }
 
-bool token_right(struct server *s, const char *text, struct asker *ret)
+bool token_whose(struct server *s, const char *text, uid_t *ret_uid, gid_t *ret_gid)
+{
+	const struct token_record *t;
+	struct asker w;
+	struct token shown;
+	int64_t until;
+
+	*ret_gid = (gid_t)-1;
+	if (!text || token_parse(text, &shown, NULL) < 0)
+		return false;
+	if (shown.id[0] == 'p')
+		return pass_genuine(s, &shown, &until, ret_uid);
+	if (shown.id[0] == 'a') {
+		if (!job_right(s, &shown, &w))
+			return false;
+		*ret_uid = w.uid;
+		*ret_gid = w.gid;
+		return true;
+	}
+	if (!(t = record_shown(s, &shown, TOKEN_LOGIN)))
+		return false;
+	*ret_uid = t->uid;
+	return true;
+}
+
+static bool token_right(struct server *s, const char *text, struct asker *ret)
 {
 	struct token shown;
 	bool right = false;
@@ -401,13 +444,14 @@ int token_check(struct server *s, const char *text, const char *address, struct 
 bool token_holds(struct server *s, const struct asker *w)
 {
 	const struct token_record *t;
+	int64_t until;
 	uint32_t id;
 	uid_t uid;
 
 	if (w->by == BY_SOCKET)
 		return true;
 	if (w->token[0] == 'p')
-		return pass_counts(s, w->token, &uid);
+		return pass_read(s, w->token, &until, &uid);
 	if (w->by == BY_JOB)
 		return job_runs(s, w->token + 1, &id);
 	t = token_find(s, w->token);

@@ -63,9 +63,10 @@ int who_asks(struct server *s, struct http_request *r, struct asker *ret, struct
 
 bool who_known(void *server, const struct http_request *r)
 {
-	struct asker w;
+	uid_t uid;
+	gid_t gid;
 
-	return token_right(server, bearer(r), &w);
+	return token_whose(server, bearer(r), &uid, &gid);
 }
 
 bool may_see(const struct server *s, const struct asker *w, const struct spec *p)
