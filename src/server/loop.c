@@ -47,6 +47,7 @@
 #include "server/base/post.h"
 #include "server/base/stats.h"
 #include "server/base/turn.h"
+#include "server/base/users.h"
 #include "server/base/work.h"
 #include "server/book/books.h"
 #include "server/book/ended.h"
@@ -244,6 +245,7 @@ static void loop_end(struct server *s)
 		return;
 	s->turn->stopped = true;
 	works_stop(s, "the server is shutting down");
+	users_stop(s);
 	agents_bye(s);
 	http_flush(s->http);
 	uv_stop(s->loop);
@@ -363,6 +365,8 @@ static void on_signal(uv_signal_t *h, int signal)
 
 static void on_hangup(uv_signal_t *h, int signal)
 {
+	server_say(h->data, "signal %d: users and groups are looked up anew", signal);
+	users_forget(h->data);
 }
 
 /* What was said to the agents last leaves before we do, unless they don't listen. */
@@ -394,12 +398,6 @@ static void connections_bound(const struct server *s, struct http_limits *limits
 		(long long)s->conf->api_connections_per_user);
 }
 
-static void on_request(void *context, struct http_request *r)
-{
-	if (!lead_answers(context, r))
-		api_handle(context, r);
-}
-
 int loop_open(struct server *s, int listening, struct err *err)
 {
 	struct http_limits limits = {
@@ -411,7 +409,7 @@ int loop_open(struct server *s, int listening, struct err *err)
 	int rc;
 
 	connections_bound(s, &limits);
-	rc = http_start(s->loop, listening, &limits, on_request, s, &s->http, err);
+	rc = http_start(s->loop, listening, &limits, api_receive, s, &s->http, err);
 
 	if (rc < 0)
 		return rc;

@@ -14,6 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -45,6 +46,7 @@
 #include "server/base/reader.h"
 #include "server/base/stats.h"
 #include "server/base/turn.h"
+#include "server/base/users.h"
 #include "server/book/books.h"
 #include "server/book/mail.h"
 #include "server/book/outbox.h"
@@ -62,6 +64,8 @@
 #include "server/site/copystore.h"
 #include "server/site/realm.h"
 #include "store/store.h"
+
+#define THREADS "12" /* users.c may have eight of them; the others read and sync */
 
 struct arguments {
 	const char *nodes, *conf, *name, *store, *cgroup, *check;
@@ -664,5 +668,11 @@ int main(int argc, char **argv)
 		return 1;
 	if (lock_instance(s, &err) < 0)
 		return failed(&a, err.text);
-	return serve(s, &a);
+	setenv("UV_THREADPOOL_SIZE", THREADS, 0);
+	int rc = serve(s, &a);
+	if (users_busy(s)) { /* nothing ends a lookup that hangs, and exit() would wait for its thread */
+		fflush(NULL);
+		_exit(rc);
+	}
+	return rc;
 }

@@ -34,11 +34,13 @@
 #include "server/base/clock.h"
 #include "server/base/instance.h"
 #include "server/base/post.h"
+#include "server/base/users.h"
 #include "server/book/accounting.h"
 #include "server/book/books.h"
 #include "server/book/ledger.h"
 #include "server/book/outbox.h"
 #include "server/job/jobs.h"
+#include "server/job/spec.h"
 #include "server/life/dispatch.h"
 #include "server/life/world.h"
 #include "server/loop.h"
@@ -437,6 +439,23 @@ int __wrap_clock_gettime(clockid_t id, struct timespec *ret)
 
 /* ---- the server ---- */
 
+/* Lookups take no time here. */
+static void users_settle(struct server *s)
+{
+	while (users_busy(s))
+		uv_run(s->loop, UV_RUN_ONCE);
+}
+
+static void owners_find(struct server *s)
+{
+	const struct user *u;
+
+	for (size_t i = 0; i < s->jobs->entries.n; i++)
+		if (s->jobs->entries.v[i].spec)
+			users_find(s, (struct user_key){USER_BY_ID, s->jobs->entries.v[i].spec->uid, NULL}, &u, NULL);
+	users_settle(s);
+}
+
 struct server *bare_open(const char *dir, const char *nodes)
 {
 	static const char *const inside[] = {"scripts", "live", "nodes", "undelivered"};
@@ -446,6 +465,7 @@ struct server *bare_open(const char *dir, const char *nodes)
 
 	snprintf(s->instance->where.state, sizeof s->instance->where.state, "%s", dir);
 	snprintf(s->instance->where.run, sizeof s->instance->where.run, "%s", dir);
+	s->loop = uv_default_loop();
 	s->post->show = stream_event;
 	s->post->show_life = stream_life;
 	conf_init(s->conf);
@@ -476,6 +496,7 @@ struct server *bare_open(const char *dir, const char *nodes)
 	if (s->jobs->next_number == 0)
 		s->jobs->next_number = s->jobs->next_script = 1;
 	recover_attempts(s);
+	owners_find(s);
 	return s;
 }
 
@@ -499,7 +520,8 @@ struct http_request *bare_begin(struct server *s, uid_t uid, const char *method,
 				   .key = key ? arena_strndup(a, key, strlen(key)) : NULL,
 				   .body = arena_strndup(a, body, strlen(body)),
 				   .n = strlen(body)};
-	api_handle(s, r);
+	api_receive(s, r);
+	users_settle(s);
 	return r;
 }
 

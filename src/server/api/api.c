@@ -15,6 +15,8 @@
 #include "server/api/terminal.h"
 #include "server/base/clock.h"
 #include "server/base/turn.h"
+#include "server/base/users.h"
+#include "server/link/standby.h"
 #include "server/server.h"
 #include "server/site/realm.h"
 #include "store/store.h"
@@ -173,9 +175,8 @@ static bool door_answers(struct server *s, struct http_request *r, const char *m
 	return false;
 }
 
-void api_handle(void *context, struct http_request *r)
+static void api_handle(struct server *s, struct http_request *r)
 {
-	struct server *s = context;
 	const char *method = request_method(r), *path = request_path(r);
 	bool known = false;
 	char name[512];
@@ -183,7 +184,6 @@ void api_handle(void *context, struct http_request *r)
 
 	struct err err;
 
-	clock_read(s);
 	if (door_answers(s, r, method, path))
 		return;
 	int rc = who_asks(s, r, &w, &err);
@@ -215,4 +215,37 @@ void api_handle(void *context, struct http_request *r)
 	else
 		http_error(r, 404, "not_found", "There is no %.200s (GET /openapi.json describes what there is).",
 			   path);
+}
+
+static void receive_again(struct server *s, void *context)
+{
+	api_receive(s, context);
+}
+
+void api_await(struct server *s, struct http_request *r, struct user_key k)
+{
+	users_wait(s, k, receive_again, r);
+}
+
+/* Whether the user who asks is known, or known not to be there; else it is answered, or will be. A server that stands by does not look at tokens. */
+static bool asker_ready(struct server *s, struct http_request *r)
+{
+	struct user_key k;
+	struct err err;
+	enum lookup l = lead_standing(s) && request_remote(r) ? LOOKUP_NONE : who_awaits(s, r, &k, &err);
+
+	if (l == LOOKUP_PENDING)
+		api_await(s, r, k);
+	else if (l == LOOKUP_FAILED)
+		refuse_lookup(r, &err);
+	return l == LOOKUP_KNOWN || l == LOOKUP_NONE;
+}
+
+void api_receive(void *context, struct http_request *r)
+{
+	struct server *s = context;
+
+	clock_read(s);
+	if (asker_ready(s, r) && !lead_answers(s, r))
+		api_handle(s, r);
 }

@@ -23,7 +23,10 @@ void api_tokens(struct server *s, struct http_request *r, const struct asker *w,
 void api_join(struct server *s, struct http_request *r); /* without an asker */
 void api_login(struct server *s, struct http_request *r);
 void api_whoami(struct server *s, struct http_request *r, const struct asker *w);
-void api_handle(void *context, struct http_request *r);
+/* A request has come: answers it, once the user who asks has been looked up. */
+void api_receive(void *context, struct http_request *r);
+/* A handler needs a user who is being looked up: the request is received again when there is an answer. Nothing has been done of it. */
+void api_await(struct server *s, struct http_request *r, struct user_key k);
 void api_whatif(struct server *s, struct http_request *r, const struct asker *w);
 void api_list(struct server *s, struct http_request *r, const struct asker *w);
 void api_get(struct server *s, struct http_request *r, const struct asker *w, const char *id);

@@ -6,7 +6,6 @@
  */
 #include <errno.h>
 #include <jansson.h>
-#include <pwd.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -27,6 +26,7 @@
 #include "server/base/instance.h"
 #include "server/base/log.h"
 #include "server/base/post.h"
+#include "server/base/users.h"
 #include "server/link/nodes.h"
 #include "server/node/nodes.h"
 #include "server/server.h"
@@ -150,6 +150,34 @@ void token_reply_login(struct server *s, struct http_request *r, uid_t uid, cons
 	token_reply(s, r, token_add(s, &t, text), text);
 }
 
+/* Another user, whom a token is for. False: an answer was made, or will be when he has been looked up. */
+static bool other_find(struct server *s, struct http_request *r, const struct asker *w, const char *user, uid_t *ret)
+{
+	struct user_key k = {USER_BY_NAME, 0, user};
+	const struct user *u;
+	struct err err;
+
+	if (w->role < ROLE_MANAGER) {
+		http_error(r, 403, "forbidden", "A token for %s is for managers to make, or for himself.", user);
+		return false;
+	}
+	switch (users_find(s, k, &u, &err)) {
+	case LOOKUP_KNOWN:
+		*ret = u->uid;
+		return true;
+	case LOOKUP_NONE:
+		http_error(r, 400, "bad_request", "There is no user %s on this machine.", user);
+		break;
+	case LOOKUP_PENDING:
+		api_await(s, r, k);
+		break;
+	case LOOKUP_FAILED:
+		refuse_lookup(r, &err);
+		break;
+	}
+	return false;
+}
+
 static void login_make(struct server *s, struct http_request *r, const struct asker *w, const json_t *body)
 {
 	const char *user, *label;
@@ -165,18 +193,8 @@ static void login_make(struct server *s, struct http_request *r, const struct as
 	if (!number_get(r, body, "expires", LOGIN_LIFE, LOGIN_LIFE_MAX, &life) ||
 	    !text_get(r, body, "label", LABEL_MAX, &label) || !text_get(r, body, "user", 63, &user))
 		return;
-	if (user && strcmp(user, w->user) != 0) {
-		const struct passwd *pw = w->role == ROLE_MANAGER ? getpwnam(user) : NULL;
-		if (w->role < ROLE_MANAGER || !pw) {
-			http_error(r, w->role < ROLE_MANAGER ? 403 : 400,
-				   w->role < ROLE_MANAGER ? "forbidden" : "bad_request",
-				   w->role < ROLE_MANAGER ? "A token for %s is for managers to make, or for himself."
-							  : "There is no user %s on this machine.",
-				   user);
-			return;
-		}
-		uid = pw->pw_uid;
-	}
+	if (user && strcmp(user, w->user) != 0 && !other_find(s, r, w, user, &uid))
+		return;
 	if (token_user_check(s, uid, user ? user : w->user, &err) < 0)
 		http_error(r, 403, "forbidden", "%s", err.text);
 	else

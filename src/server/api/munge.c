@@ -60,12 +60,27 @@ static void decode(uv_work_t *work)
 	free(text);
 }
 
+static void answer(struct munge_work *w);
+
+static void answer_again(struct server *s, void *context)
+{
+	answer(context);
+}
+
+/* The credential can't be shown twice, so it is not the request that is received again. */
 static void answer(struct munge_work *w)
 {
 	struct server *s = w->s;
-	const struct user *a = w->right ? user_of(s, w->uid) : NULL;
-	struct err err;
+	const struct user_key k = {USER_BY_ID, w->uid, NULL};
+	const struct user *a = NULL;
+	struct err err, why;
+	enum lookup l = w->right ? users_find(s, k, &a, &why) : LOOKUP_NONE;
 	int rc;
+
+	if (l == LOOKUP_PENDING) {
+		users_wait(s, k, answer_again, w);
+		return;
+	}
 
 	if (w->missing) {
 		http_error(w->r, 503, "unavailable",
@@ -75,6 +90,8 @@ static void answer(struct munge_work *w)
 		if (rc == -EACCES)
 			err_set(&err, rc, "munge does not confirm this credential for this cluster.");
 		refuse_asker(w->r, rc, &err);
+	} else if (l == LOOKUP_FAILED) {
+		refuse_lookup(w->r, &why);
 	} else if (!a) {
 		http_error(w->r, 403, "forbidden", "The user id %u has no account on the server's machine.",
 			   (unsigned)w->uid);
@@ -83,6 +100,8 @@ static void answer(struct munge_work *w)
 	} else {
 		token_reply_login(s, w->r, w->uid, a->name, "munge", w->life);
 	}
+	free(w->credential);
+	free(w);
 }
 
 static void decoded(uv_work_t *work, int status)
@@ -90,10 +109,8 @@ static void decoded(uv_work_t *work, int status)
 	struct munge_work *w = work->data;
 
 	turn_wake(w->s);
-	if (status == 0)
-		answer(w);
-	free(w->credential);
-	free(w);
+	w->right = w->right && status == 0;
+	answer(w);
 }
 
 void munge_login(struct server *s, struct http_request *r, const char *credential, int64_t life)

@@ -81,3 +81,12 @@ void refuse_asker(struct http_request *r, int rc, const struct err *err)
 				  : "forbidden",
 		   "%s", err->text);
 }
+
+void refuse_lookup(struct http_request *r, const struct err *err)
+{
+	http_header(r, "Retry-After", "5");
+	http_error(
+		r, 503, "unavailable",
+		"The user can't be looked up on the server's machine now (%s): nothing was changed. Try again later.",
+		err->text);
+}

@@ -1,9 +1,7 @@
 /*
  * ended.c - what is written down of jobs for others to read: accounting records and mail.
  */
-#include <grp.h>
 #include <jansson.h>
-#include <pwd.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -36,18 +34,11 @@
 
 const char *group_name(struct server *s, const struct spec *p, char *buf, size_t size)
 {
-	const struct user *a = p->group ? NULL : user_of(s, p->uid);
-	const struct group *g;
+	const char *name = p->group ? word(s, p->group) : user_group(s, p->uid, p->gid);
 
-	if (p->group)
-		return word(s, p->group);
-	if (a && a->group && a->gid == p->gid)
-		return a->group;
-	g = getgrgid(p->gid);
-	if (g)
-		snprintf(buf, size, "%s", g->gr_name);
-	else
-		snprintf(buf, size, "%u", (unsigned)p->gid);
+	if (name)
+		return name;
+	snprintf(buf, size, "%u", (unsigned)p->gid);
 	return buf;
 }
 

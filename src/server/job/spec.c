@@ -481,10 +481,9 @@ static int body_check(const json_t *job, struct err *err)
 /* What is written of the job's owner, or derived from it, needs no other look at the user database as long as the job lives. */
 static void owner_keep(struct server *s, struct spec *p)
 {
-	const struct user *u = user_of(s, p->uid);
+	const struct user *u = user_known(s, p->uid);
 
-	if (u && u->group && u->gid == p->gid)
-		p->group = word_add(s, u->group);
+	p->group = word_add(s, user_group(s, p->uid, p->gid));
 	if (u)
 		p->home = word_add(s, u->home);
 }

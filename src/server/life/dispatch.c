@@ -1,8 +1,8 @@
 /*
  * dispatch.c - from decisions to processes and back: the scheduler's events are stored and acted upon, what the engine tells becomes events.
  *
- * A start may have to wait (s->agenda->starts): for the CPUs of a job that was stopped in its favour and has not ended yet, or for a host whose
- * connection was lost a moment ago. When that host is down, the start is withdrawn.
+ * A start may have to wait (s->agenda->starts): for the CPUs of a job that was stopped in its favour and has not ended yet, for a host whose
+ * connection was lost a moment ago, or for a slow user database. When that host is down, the start is withdrawn.
  */
 #include <signal.h>
 #include <stdbool.h>
@@ -33,6 +33,7 @@
 #include "server/base/post.h"
 #include "server/base/stats.h"
 #include "server/base/turn.h"
+#include "server/base/users.h"
 #include "server/base/work.h"
 #include "server/book/ended.h"
 #include "server/book/history.h"
@@ -319,6 +320,16 @@ static void attempt_order(struct server *s, struct attempt *t)
 	arena_destroy(a);
 }
 
+/* Its order needs the user's home and shell: until they are known it waits, and others do not. */
+static bool owner_known(struct server *s, uint32_t id)
+{
+	struct user_key k = {USER_BY_ID, s->jobs->entries.v[id].spec->uid, NULL};
+	const struct user *u;
+	enum lookup l = users_find(s, k, &u, NULL);
+
+	return l == LOOKUP_KNOWN || l == LOOKUP_NONE;
+}
+
 /* All its hosts are connected. */
 static bool attempt_reachable(const struct server *s, const struct attempt *t)
 {
@@ -341,7 +352,7 @@ void dispatch_orders(struct server *s)
 			continue;
 		if (t && t->ordered) /* it is in the list twice: withdrawn and started again within a turn */
 			continue;
-		if (t && attempt_reachable(s, t))
+		if (t && attempt_reachable(s, t) && owner_known(s, id))
 			attempt_order(s, t);
 		else
 			s->agenda->starts.v[kept++] = id;

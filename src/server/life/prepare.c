@@ -141,7 +141,7 @@ void output_paths(struct server *s, uint32_t id, const json_t *body, struct aren
 	const char *join = body_text(body, "join"), *keep = body_text(body, "keep"),
 		   *workdir = body_text(body, "workdir");
 	const struct spec *p = s->jobs->entries.v[id].spec;
-	const struct user *owner = p->home ? NULL : user_of(s, p->uid);
+	const struct user *owner = user_known(s, p->uid);
 	const char *home = p->home ? word(s, p->home) : owner ? owner->home : "/";
 
 	if (!workdir)
@@ -511,7 +511,7 @@ int attempt_prepare(struct server *s, const struct attempt *t, struct arena *a, 
 	rc = body_read(s, t->job, &body, err);
 	if (rc < 0)
 		return rc;
-	p.who = user_of(s, spec->uid);
+	p.who = user_known(s, spec->uid);
 	if (!p.who) {
 		json_decref(body);
 		return err_set(err, -ENOENT, "there is no user with the id %u on this machine", (unsigned)spec->uid);

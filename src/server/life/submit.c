@@ -2,7 +2,6 @@
  * submit.c - taking a job over: the rules of its queue and of the server, then its first events. A large submission: intake.h.
  */
 #include <errno.h>
-#include <grp.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -33,6 +32,7 @@
 #include "server/base/instance.h"
 #include "server/base/stats.h"
 #include "server/base/turn.h"
+#include "server/base/users.h"
 #include "server/base/words.h"
 #include "server/book/ended.h"
 #include "server/job/entry.h"
@@ -84,27 +84,17 @@ static struct admit_site site_of(struct server *s)
 	return (struct admit_site){s->attrs, site_queue, site_jobs, s};
 }
 
-/* The names of a user's groups, NULL at the end, if a queue asks for them. */
+/* The names of a user's groups, NULL at the end: those of the table, and the one that its process has, perhaps by newgrp alone. */
 static const char *const *groups_of(const struct server *s, const struct asker *who, struct arena *a)
 {
-	bool asked = false;
-	const char **names;
-	gid_t groups[256];
-	int n = 256, found = 0;
+	const struct user *u = user_known(s, who->uid);
+	int n = u ? u->ngroups : 0;
+	const char **names = arena_alloc(a, ((size_t)n + 2) * sizeof *names);
 
-	for (size_t i = 0; i < s->jobs->queues.n && !asked; i++)
-		asked = attrs_bool(&s->jobs->queues.v[i]->attrs, "acl_group_enable");
-	if (!asked)
-		return NULL;
-	if (getgrouplist(who->user, who->gid, groups, &n) < 0)
-		n = 0;
-	names = arena_alloc(a, ((size_t)n + 1) * sizeof *names);
-	for (int i = 0; i < n; i++) {
-		const struct group *g = getgrgid(groups[i]);
-		if (g)
-			names[found++] = arena_strndup(a, g->gr_name, strlen(g->gr_name));
-	}
-	names[found] = NULL;
+	for (int i = 0; i < n; i++)
+		names[i] = u->groups[i];
+	names[n] = user_group(s, who->uid, who->gid);
+	names[n + 1] = NULL;
 	return names;
 }
 

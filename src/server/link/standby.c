@@ -32,6 +32,7 @@
 #include "server/base/instance.h"
 #include "server/base/log.h"
 #include "server/base/turn.h"
+#include "server/base/users.h"
 #include "server/link/agents.h"
 #include "server/link/standby.h"
 #include "server/node/nodes.h"
@@ -315,6 +316,8 @@ int standby_wait(struct server *s)
 	uv_check_start(&l->check, after_poll);
 	uv_timer_start(&l->timer, on_try, TRY_MS, TRY_MS);
 	uv_run(s->loop, UV_RUN_DEFAULT);
+	if (s->turn->terminating)
+		users_stop(s);
 	http_flush(s->http);
 	uv_close((uv_handle_t *)&l->check, NULL);
 	uv_timer_stop(&l->timer);

@@ -268,7 +268,7 @@ int token_user_check(struct server *s, uid_t uid, const char *user, struct err *
 static bool login_right(struct server *s, const struct token *shown, struct asker *ret)
 {
 	struct token_record *t = record_shown(s, shown, TOKEN_LOGIN);
-	const struct user *a = t ? user_of(s, t->uid) : NULL;
+	const struct user *a = t ? user_known(s, t->uid) : NULL;
 
 	/* The number may belong to another by now. */
 	if (!a || !t->user || strcmp(a->name, t->user) != 0 || token_user_check(s, t->uid, t->user, NULL) < 0)
@@ -365,7 +365,7 @@ static bool pass_right(struct server *s, const struct token *shown, struct asker
 	char id[64];
 	uid_t uid;
 
-	if (!pass_genuine(s, shown, &until, &uid) || !(a = user_of(s, uid)))
+	if (!pass_genuine(s, shown, &until, &uid) || !(a = user_known(s, uid)))
 		return false;
 	pass_id(until, uid, a->name, id);
 	if (strcmp(id, shown->id) != 0)
@@ -379,7 +379,7 @@ static bool pass_right(struct server *s, const struct token *shown, struct asker
 
 bool token_pass(struct server *s, uid_t uid, char ret[TOKEN_SIZE])
 {
-	const struct user *a = user_of(s, uid);
+	const struct user *a = user_known(s, uid);
 	struct token shown = {0};
 
 	if (!a || !s->realm->authority.secret)

@@ -78,7 +78,7 @@ void munge_login(struct server *s, struct http_request *r, const char *credentia
 int token_restore(struct server *s, const char *id, const json_t *o, struct err *err); /* at recovery */
 /* The user of a genuine token, by its secret alone; `ret_gid` -1: the primary group. */
 bool token_whose(struct server *s, const char *text, uid_t *ret_uid, gid_t *ret_gid);
-/* Whom a token stands for. -EACCES: nobody (the sentence does not say which part was wrong); -EBUSY: too many wrong ones from there. */
+/* Whom a token stands for: token_whose() has been looked up. -EACCES: nobody (the sentence does not say which part was wrong); -EBUSY: too many wrong ones from there. */
 int token_check(struct server *s, const char *text, const char *address, struct asker *ret, struct err *err);
 /* Whether the proof that was shown still counts: for answers that go on. */
 bool token_holds(struct server *s, const struct asker *w);

@@ -50,7 +50,7 @@ int who_asks(struct server *s, struct http_request *r, struct asker *ret, struct
 			return rc;
 	} else {
 		struct peer peer = request_peer(r);
-		const struct user *a = user_of(s, peer.uid);
+		const struct user *a = user_known(s, peer.uid);
 		*ret = (struct asker){.uid = peer.uid, .gid = peer.gid, .by = BY_SOCKET};
 		if (!a)
 			return err_set(err, -ENOENT, "The user id %u has no account on this machine.",
@@ -59,6 +59,22 @@ int who_asks(struct server *s, struct http_request *r, struct asker *ret, struct
 	}
 	ret->role = role_of(s, ret);
 	return 0;
+}
+
+enum lookup who_awaits(struct server *s, struct http_request *r, struct user_key *ret, struct err *err)
+{
+	struct peer peer = request_peer(r);
+	const struct user *u = NULL;
+	enum lookup l;
+
+	if (request_remote(r) && !token_whose(s, bearer(r), &peer.uid, &peer.gid))
+		return LOOKUP_NONE; /* who_asks() refuses it */
+	*ret = (struct user_key){USER_BY_ID, peer.uid, NULL};
+	l = users_find(s, *ret, &u, err);
+	if (l != LOOKUP_KNOWN || peer.gid == (gid_t)-1 || user_in(u, peer.gid))
+		return l;
+	*ret = (struct user_key){GROUP_BY_ID, peer.gid, NULL};
+	return users_find(s, *ret, &u, err);
 }
 
 bool who_known(void *server, const struct http_request *r)

@@ -8,12 +8,15 @@
 #include <sys/types.h>
 
 #include "server/base/asker.h"
+#include "server/base/users.h"
 
 struct err;
 struct http_request;
 struct server;
 struct spec;
 
+/* What must be looked up before who_asks(): LOOKUP_PENDING or LOOKUP_FAILED with its key; else nothing. */
+enum lookup who_awaits(struct server *s, struct http_request *r, struct user_key *ret, struct err *err);
 /* By the local socket the kernel says who; over TLS the token. -ENOENT: the account has no name; -EACCES, -EBUSY as token_check(). */
 int who_asks(struct server *s, struct http_request *r, struct asker *ret, struct err *err);
 bool who_known(void *server,
