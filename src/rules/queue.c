@@ -1,5 +1,5 @@
 /*
- * queue.c - what queues say about limits and order.
+ * queue.c - what queues say about limits.
  */
 #include "rules/queue.h"
 
@@ -15,11 +15,6 @@ void limits_of_queue(struct limits *l, uint32_t number, const struct attrs *queu
 {
 	limits_set(l, LIMIT_QUEUE, number, attrs_number(queue, "max_running"));
 	limits_set(l, LIMIT_QUEUE_USER, number, attrs_number(queue, "max_user_run"));
-}
-
-double queue_rank(const struct attrs *queue, double submitted)
-{
-	return queue ? submitted - 60.0 * (double)attrs_number(queue, "priority") : submitted;
 }
 
 void ruleset_init(struct ruleset *s)

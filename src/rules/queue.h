@@ -1,5 +1,5 @@
 /*
- * queue.h - queues as plain data: what is set of them (attr.h), and what follows from it for limits and order.
+ * queue.h - queues as plain data: what is set of them (attr.h), and what follows from it for limits.
  */
 #ifndef RULES_QUEUE_H
 #define RULES_QUEUE_H
@@ -11,9 +11,6 @@
 /* The limits on running jobs that attributes set: of the server, or of the queue that limits know by this number. */
 void limits_of_server(struct limits *l, const struct attrs *server);
 void limits_of_queue(struct limits *l, uint32_t number, const struct attrs *queue);
-
-/* The place among jobs that wait, of one that was submitted at an instant, to a queue (may be NULL): its priority counts as minutes. */
-double queue_rank(const struct attrs *queue, double submitted);
 
 /* The rules of a site, as the simulator has them: the server's attributes, and queues by name. */
 struct ruleset_queue {

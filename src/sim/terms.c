@@ -5,6 +5,8 @@
 
 #include <errno.h>
 
+#include "rules/weigh.h"
+
 static const struct wterms *terms_of(const struct terms *t, const struct wjob *j)
 {
 	static const struct wterms none = {0};
@@ -86,7 +88,7 @@ void terms_fill(struct terms *t, const struct wjob *j, struct job *job)
 	if (t->site || j->terms)
 		job->limits = limits_class(t->limits, &party);
 	if (q)
-		job->rank = queue_rank(&q->attrs, (double)j->submit);
+		job->rank = weigh_rank(&q->attrs, (double)j->submit);
 }
 
 /* The place of an index among the elements of an array; -1: it has none. */

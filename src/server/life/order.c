@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "base/vec.h"
 #include "core/job.h"
+#include "rules/weigh.h"
 #include "sched/sched.h"
 #include "server/base/clock.h"
 #include "server/base/turn.h"
@@ -36,37 +37,14 @@ void rank_set(struct server *s, uint32_t id, double rank)
 	s->turn->dirty = true;
 }
 
-/* A waiting job on the ladder of ranks. */
-struct rung {
-	double rank;
-	int priority;
-	uint32_t id;
-};
-
-static int rank_cmp(const void *a, const void *b)
-{
-	const struct rung *x = a, *y = b;
-
-	if (x->rank != y->rank)
-		return x->rank < y->rank ? -1 : 1;
-	return x->id < y->id ? -1 : x->id > y->id;
-}
-
-static int priority_cmp(const void *a, const void *b)
-{
-	const struct rung *x = a, *y = b;
-
-	return x->priority != y->priority ? (x->priority > y->priority ? -1 : 1) : rank_cmp(a, b);
-}
-
-/* A user's waiting jobs share out the places they have: higher priority first, then in the order they are in. Of many jobs that is done in slices; the
+/* A user's waiting jobs share out the places they have (weigh_share). Of many jobs that is done in slices; the
  * user is kept in the store until it is complete, so that a restart in between goes on. */
 struct reorder {
 	struct work work;
 	VEC(uint32_t) owners; /* words, in turn; of the first the ladder is built */
 	struct ladder {
-		VEC(struct rung) by_rank, by_priority;
-		size_t at; /* those before it have their new rank */
+		VEC(struct rung) rungs; /* in their new order, with their new ranks */
+		size_t at;		/* those before it have their new rank */
 		bool built;
 	} ladder;
 };
@@ -78,20 +56,15 @@ static void ladder_build(const struct server *s, struct ladder *l, uint32_t owne
 		if (!p || p->owner != owner || entry_job(s, id)->state > STATE_ALLOCATED)
 			continue;
 		struct rung rung = {entry_job(s, id)->rank, p->priority, id};
-		vec_push(&l->by_rank, rung);
-		vec_push(&l->by_priority, rung);
+		vec_push(&l->rungs, rung);
 	}
-	if (l->by_rank.n > 1) {
-		qsort(l->by_rank.v, l->by_rank.n, sizeof *l->by_rank.v, rank_cmp);
-		qsort(l->by_priority.v, l->by_priority.n, sizeof *l->by_priority.v, priority_cmp);
-	}
+	weigh_share(l->rungs.v, l->rungs.n);
 	l->built = true;
 }
 
 static void ladder_fini(struct ladder *l)
 {
-	vec_free(&l->by_rank);
-	vec_free(&l->by_priority);
+	vec_free(&l->rungs);
 	*l = (struct ladder){0};
 }
 
@@ -122,10 +95,10 @@ static bool reorder_step(struct server *s, struct work *w)
 		ladder_build(s, l, owner);
 		return true;
 	}
-	if (l->at < l->by_rank.n) {
-		uint32_t id = l->by_priority.v[l->at].id;
+	if (l->at < l->rungs.n) {
+		uint32_t id = l->rungs.v[l->at].job;
 		if (s->jobs->entries.v[id].spec && entry_job(s, id)->state <= STATE_ALLOCATED) /* it still waits */
-			rank_set(s, id, l->by_rank.v[l->at].rank);
+			rank_set(s, id, l->rungs.v[l->at].rank);
 		l->at++;
 		return true;
 	}

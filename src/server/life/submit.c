@@ -27,6 +27,7 @@
 #include "rules/gate.h"
 #include "rules/limit.h"
 #include "rules/queue.h"
+#include "rules/weigh.h"
 #include "sched/sched.h"
 #include "server/base/clock.h"
 #include "server/base/instance.h"
@@ -331,8 +332,7 @@ void submission_settle(struct server *s, struct submission *x, const struct subm
 	const struct queue *q = queue_of(s, x->spec->queue);
 
 	submission_keep_script(s, x, before);
-	if (q)
-		x->spec->rank -= 60.0 * (double)attrs_number(&q->attrs, "priority");
+	x->spec->rank = weigh_rank(q ? &q->attrs : NULL, x->spec->rank);
 }
 
 int64_t submission_count(const struct submission *x)

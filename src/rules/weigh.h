@@ -1,0 +1,26 @@
+/*
+ * weigh.h - the order of jobs that wait: ranks, by when they were submitted and to which queue, and how priorities exchange them. The lowest rank is first.
+ */
+#ifndef RULES_WEIGH_H
+#define RULES_WEIGH_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "rules/attr.h"
+
+/* The rank of a job that was submitted at an instant, in seconds, to a queue (may be NULL): the queue's priority counts as minutes. */
+double weigh_rank(const struct attrs *queue, double submitted);
+
+/* A job that waits. */
+struct rung {
+	double rank;
+	int priority; /* its user's, among the user's own jobs */
+	uint32_t job;
+};
+
+/* A user's jobs share out the ranks they have: higher priority first, then in the order they are in. They are left in their new order, with their new
+ * ranks. */
+void weigh_share(struct rung *v, size_t n);
+
+#endif
