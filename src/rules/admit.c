@@ -204,12 +204,19 @@ static int access_check(const struct attrs *a, const char *of, const struct admi
 	return 0;
 }
 
-static int count_check(int64_t have, int64_t more, int64_t limit, const char *of, const char *attr, struct err *err)
+/* A limit on the jobs in a queue (NULL: in all), of a user (NULL: of all), when there are `more`. */
+static int count_check(const struct admit_site *site, const struct attrs *a, const char *attr, const char *queue,
+		       const char *user, int64_t more, const char *of, struct err *err)
 {
-	if (limit < 0 || more <= 0 || have + more <= limit)
+	int64_t limit = attrs_number(a, attr), have;
+
+	if (limit < 0 || more <= 0)
 		return 0;
-	return err_set(err, -EPERM, "%s has a limit of %lld job%s (%s), and it has %lld now", of, (long long)limit,
-		       limit == 1 ? "" : "s", attr, (long long)have);
+	have = site->jobs(site->context, queue, user);
+	if (have + more <= limit)
+		return 0;
+	return err_set(err, -EPERM, "%s has a limit of %lld job%s%s (%s), and it has %lld now", of, (long long)limit,
+		       limit == 1 ? "" : "s", user ? " of a user" : "", attr, (long long)have);
 }
 
 /* What the server says, whichever queue it is. */
@@ -223,11 +230,9 @@ static int server_check(const struct admit_site *site, const struct admit_job *j
 			       "the array has %lld elements: this server takes at most %lld (max_array_size)",
 			       (long long)job->count, (long long)most);
 	if ((rc = access_check(site->attrs, SERVER, &job->by, err)) < 0 ||
-	    (rc = count_check(site->jobs(site->context, NULL, NULL), more, attrs_number(site->attrs, "max_queued"),
-			      SERVER, "max_queued", err)) < 0)
+	    (rc = count_check(site, site->attrs, "max_queued", NULL, NULL, more, SERVER, err)) < 0)
 		return rc;
-	return count_check(site->jobs(site->context, NULL, job->by.user), more,
-			   attrs_number(site->attrs, "max_user_queuable"), SERVER, "max_user_queuable of a user", err);
+	return count_check(site, site->attrs, "max_user_queuable", NULL, job->by.user, more, SERVER, err);
 }
 
 /* ---- the walk ---- */
@@ -268,7 +273,6 @@ static int queue_check(const struct walk *w, const struct step *s, const struct 
 	const struct attrs *a = s->queue.attrs;
 	const struct admit_job *job = w->job;
 	bool there = job->from && strcmp(job->from, s->queue.name) == 0;
-	int64_t (*jobs)(void *, const char *, const char *) = w->site->jobs;
 	int64_t more = there ? 0 : job->count;
 	char of[80];
 	int rc;
@@ -279,11 +283,9 @@ static int queue_check(const struct walk *w, const struct step *s, const struct 
 	if (attrs_bool(a, "from_route_only") && !s->before)
 		return err_set(err, -EPERM, "%s accepts jobs from routing queues only (from_route_only)", of);
 	if ((rc = access_check(a, of, &job->by, err)) < 0 || (rc = amounts_check(a, of, asked, NULL, err)) < 0 ||
-	    (rc = count_check(jobs(w->site->context, s->queue.name, NULL), more, attrs_number(a, "max_queuable"), of,
-			      "max_queuable", err)) < 0)
+	    (rc = count_check(w->site, a, "max_queuable", s->queue.name, NULL, more, of, err)) < 0)
 		return rc;
-	return count_check(jobs(w->site->context, s->queue.name, job->by.user), more,
-			   attrs_number(a, "max_user_queuable"), of, "max_user_queuable", err);
+	return count_check(w->site, a, "max_user_queuable", s->queue.name, job->by.user, more, of, err);
 }
 
 static bool tried(struct walk *w, const struct attrs *queue)
