@@ -269,7 +269,7 @@ static bool sums_ask(const struct command *c, struct client *client, const struc
 }
 
 /* The first instant of the next month, here. */
-static int64_t month_end(int64_t instant, char *name, size_t size)
+static int64_t month_named(int64_t instant, char *name, size_t size)
 {
 	time_t t = (time_t)instant;
 	struct tm tm;
@@ -314,7 +314,7 @@ static int sums_show(const struct command *c, struct client *client, const struc
 	size_t i;
 
 	for (int64_t from = since, to; from < until && code == EXIT_OK; from = to) {
-		to = months ? month_end(from, name, sizeof name) : until;
+		to = months ? month_named(from, name, sizeof name) : until;
 		if (to > until)
 			to = until;
 		if (!sums_ask(c, client, a, months || whole ? "all" : a->sum, from, to, &reply, &code))
