@@ -31,9 +31,15 @@ enum word {
 	START,
 	HOLD,
 	EXIT,
+	PRIORITY,
+	HOST,
+	GROUPS,
 	WORDS
 };
-#define OF_TERMS (1u << QUEUE | 1u << ARRAY | 1u << DEPEND | 1u << START | 1u << HOLD | 1u << EXIT)
+#define OF_TERMS                                                                                                       \
+	(1u << QUEUE | 1u << ARRAY | 1u << DEPEND | 1u << START | 1u << HOLD | 1u << EXIT | 1u << PRIORITY |           \
+	 1u << HOST | 1u << GROUPS)
+#define PRIORITY_MAX 1024
 #define ELEMENTS_MAX 5000000 /* of all arrays of a file */
 
 /* A line as it is being read; what was not said is -1. */
@@ -220,6 +226,43 @@ static int exit_read(struct draft *d, const char *value, struct err *err)
 	return rc;
 }
 
+static int priority_read(struct draft *d, const char *value, struct err *err)
+{
+	char *end;
+	long n = strtol(value, &end, 10);
+
+	if (end == value || *end || n < -PRIORITY_MAX || n >= PRIORITY_MAX)
+		return err_set(err, -EINVAL, "must be a whole number from %d to %d", -PRIORITY_MAX, PRIORITY_MAX - 1);
+	d->terms.priority = (int)n;
+	return 0;
+}
+
+static int host_read(struct draft *d, const char *value, struct err *err)
+{
+	if (!*value)
+		return err_set(err, -EINVAL, "a name must follow");
+	d->terms.host = arena_strndup(d->w->arena, value, strlen(value));
+	return 0;
+}
+
+static int groups_read(struct draft *d, const char *value, struct err *err)
+{
+	const char **list = arena_alloc(d->w->arena, (strlen(value) / 2 + 2) * sizeof *list);
+	size_t n = 0;
+
+	for (const char *p = value;; p++) {
+		size_t k = strcspn(p, ",");
+		if (k == 0)
+			return err_set(err, -EINVAL, "must be names with commas between them");
+		list[n++] = arena_strndup(d->w->arena, p, k);
+		p += k;
+		if (!*p)
+			break;
+	}
+	d->terms.groups = list;
+	return 0;
+}
+
 static const struct {
 	const char *name;
 	int (*read)(struct draft *d, const char *value, struct err *err);
@@ -240,6 +283,9 @@ static const struct {
 	[START] = {"start", start_read},
 	[HOLD] = {"hold", hold_read},
 	[EXIT] = {"exit", exit_read},
+	[PRIORITY] = {"priority", priority_read},
+	[HOST] = {"host", host_read},
+	[GROUPS] = {"groups", groups_read},
 };
 
 static int word_read(struct draft *d, char *word, unsigned *seen, struct err *err)
@@ -258,7 +304,7 @@ static int word_read(struct draft *d, char *word, unsigned *seen, struct err *er
 	}
 	return err_set(err, -EINVAL,
 		       "%s: unknown; use at= user= req= procs= walltime= run= type= deadline= powers= id= queue= "
-		       "array= depend= start= hold= exit=",
+		       "array= depend= start= hold= exit= priority= host= groups=",
 		       excerpt);
 }
 
@@ -272,7 +318,10 @@ static int job_complete(struct draft *d, unsigned seen, struct err *err)
 	if (!(seen & 1u << REQ) == !(seen & 1u << PROCS))
 		return err_set(err, -EINVAL, "a job has either req= (as after qsub -l) or procs=");
 	if (j->walltime < 0)
-		j->walltime = d->req_walltime > 0 ? d->req_walltime : j->runtime;
+		j->walltime = d->req_walltime;
+	j->assumed = j->walltime <= 0;
+	if (j->assumed)
+		j->walltime = j->runtime;
 	if (j->runtime < 0)
 		j->runtime = j->walltime;
 	if (j->walltime < 0)
@@ -285,8 +334,8 @@ static int job_complete(struct draft *d, unsigned seen, struct err *err)
 		return err_set(err, -EINVAL, "powers= are for jobs of type E only");
 	if (d->deadline_after)
 		j->deadline += j->submit;
-	if (j->deadline < j->submit)
-		return err_set(err, -EINVAL, "the deadline is before the submission (+2h counts from there)");
+	if (j->deadline <= j->submit)
+		return err_set(err, -EINVAL, "the deadline is not after the submission (+2h counts from there)");
 	return 0;
 }
 
@@ -407,6 +456,12 @@ static void terms_write(const struct wterms *t, FILE *out)
 			t->release == TIME_NEVER ? "forever" : duration_format(t->release, buf, sizeof buf));
 	if (t->exit)
 		fprintf(out, " exit=%d", t->exit);
+	if (t->priority)
+		fprintf(out, " priority=%d", t->priority);
+	if (t->host)
+		fprintf(out, " host=%s", t->host);
+	for (const char *const *g = t->groups; g && *g; g++)
+		fprintf(out, "%s%s", g == t->groups ? " groups=" : ",", *g);
 }
 
 static void job_write(const struct workload *w, size_t i, FILE *out)
@@ -419,8 +474,9 @@ static void job_write(const struct workload *w, size_t i, FILE *out)
 		fprintf(out, " req=%s", names_get(&w->requests, (uint32_t)j->text));
 	else
 		fprintf(out, " procs=%d", j->procs);
-	fprintf(out, " walltime=%s", duration_format(j->walltime, buf, sizeof buf));
-	if (j->runtime != j->walltime)
+	if (!j->assumed)
+		fprintf(out, " walltime=%s", duration_format(j->walltime, buf, sizeof buf));
+	if (j->assumed || j->runtime != j->walltime)
 		fprintf(out, " run=%s", duration_format(j->runtime, buf, sizeof buf));
 	if (j->kind != KIND_COMMON)
 		fprintf(out, " type=%c", j->kind == KIND_QOS ? 'Q' : 'E');

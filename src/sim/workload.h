@@ -8,6 +8,7 @@
 #ifndef SIM_WORKLOAD_H
 #define SIM_WORKLOAD_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 
@@ -32,18 +33,22 @@ struct wjob {
 	uint32_t line;	  /* of the file it was read from; 0: none */
 	uint8_t kind;	  /* enum job_kind: COMMON, QOS or EMERGENCY */
 	uint8_t powers;	  /* enum job_power, emergency only */
+	bool assumed;	  /* the walltime is not said: it is the run time, unless a site has a default */
 	uint32_t terms;	  /* index + 1 into workload.terms; 0: none */
 	uint32_t element; /* of an array: its place among the elements, from 0 */
 };
 
-/* What keeps jobs of one line waiting, besides others that run: docs/workload-format.md. */
+/* What the rules of a site go by, of the jobs of one line: docs/workload-format.md. */
 struct wterms {
-	const char *queue;	 /* NULL: none is named; in the arena, as all texts here */
-	const char *depend;	 /* as after -W depend=, with the ids of the workload; or NULL */
-	struct array_spec array; /* count 0: no array. Elements follow each other, and their ids do */
-	int64_t start;		 /* not before this instant; 0: at once */
-	int64_t release;	 /* held until then; 0: not held; TIME_NEVER: for good */
-	int exit;		 /* status that it ends with */
+	const char *queue;	   /* NULL: none is named; in the arena, as all texts here */
+	const char *depend;	   /* as after -W depend=, with the ids of the workload; or NULL */
+	struct array_spec array;   /* count 0: no array. Elements follow each other, and their ids do */
+	int64_t start;		   /* not before this instant; 0: at once */
+	int64_t release;	   /* held until then; 0: not held; TIME_NEVER: for good */
+	int exit;		   /* status that it ends with */
+	int priority;		   /* among its user's jobs */
+	const char *host;	   /* it is submitted from; NULL: not said */
+	const char *const *groups; /* of its user, NULL at the end; NULL: not said */
 };
 
 /* Why lines or jobs were left out. */

@@ -28,7 +28,7 @@ static void equal_check(const struct workload *a, const struct workload *b)
 		const struct wjob *x = &a->jobs.v[i], *y = &b->jobs.v[i];
 		assert(x->id == y->id && x->submit == y->submit && x->runtime == y->runtime);
 		assert(x->walltime == y->walltime && x->deadline == y->deadline && x->procs == y->procs);
-		assert(x->kind == y->kind && x->powers == y->powers);
+		assert(x->kind == y->kind && x->powers == y->powers && x->assumed == y->assumed);
 		assert(strcmp(names_get(&a->users, x->user), names_get(&b->users, y->user)) == 0);
 		assert((x->text < 0) == (y->text < 0));
 		assert(x->text < 0 || strcmp(names_get(&a->requests, (uint32_t)x->text),

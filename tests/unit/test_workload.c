@@ -253,6 +253,10 @@ static void workfile_mistakes(void **state)
 	refused(HEAD "machine nodes.txt\n", "line 2: machine nodes.txt: use nodes:NxC");
 	refused(HEAD "machine flat:4\nmachine flat:4\n", "line 3: the machine is said twice");
 	refused(HEAD "procs=1 run=1\n", "at= is missing");
+	refused(HEAD "at=0 procs=1 run=1 priority=1024\n", "from -1024 to 1023");
+	refused(HEAD "at=0 procs=1 run=1 groups=a,,b\n", "names with commas");
+	refused(HEAD "at=0 procs=1 run=1 host=\n", "a name must follow");
+	refused(HEAD "at=5 procs=1 run=1 type=Q deadline=5\n", "not after the submission");
 	refused(HEAD "at=0 run=1\n", "either req=");
 	refused(HEAD "at=0 procs=1 req=ncpus=1 run=1\n", "either req=");
 	refused(HEAD "at=0 procs=1\n", "walltime= or run= is missing");
@@ -264,7 +268,7 @@ static void workfile_mistakes(void **state)
 	refused(HEAD "at=0 procs=1 run=1 colour=red\n", "colour=red: unknown");
 	refused(HEAD "at=0 procs=1 run=1 type=S\n", "type=S: must be C");
 	refused(HEAD "at=0 procs=1 run=1 type=Q\n", "needs a deadline");
-	refused(HEAD "at=9 procs=1 run=1 type=Q deadline=8\n", "before the submission");
+	refused(HEAD "at=9 procs=1 run=1 type=Q deadline=8\n", "not after the submission");
 	refused(HEAD "at=0 procs=1 run=1 type=Q deadline=9 powers=q_exec\n", "type E only");
 	refused(HEAD "at=0 procs=1 run=1 type=E deadline=9 powers=sudo\n", "must be a list of");
 	refused(HEAD "at=0 procs=1 run=1 queue=\n", "a name must follow");
@@ -312,7 +316,7 @@ static void workfile_terms(void **state)
 	static const char text[] = "#shunt-workload 1\nmachine nodes:2x4\n"
 				   "at=5 req=ncpus=1 run=9 array=2,4,6%2 queue=fast\n"
 				   "at=7 req=ncpus=1 run=9 depend=afterok:1[],after:1[4] start=+10 hold=60 exit=3\n"
-				   "at=8 req=ncpus=1 run=9 hold=forever\n";
+				   "at=8 req=ncpus=1 run=9 hold=forever priority=-7 host=pine groups=users,physics\n";
 	struct workload *w = good(text, RULES_SITE), *again;
 	char *first, *second;
 	size_t n;
@@ -334,6 +338,11 @@ static void workfile_terms(void **state)
 	assert_int_equal(w->terms.v[1].release, 60);
 	assert_int_equal(w->terms.v[1].exit, 3);
 	assert_true(w->terms.v[2].release == TIME_NEVER);
+	assert_int_equal(w->terms.v[2].priority, -7);
+	assert_string_equal(w->terms.v[2].host, "pine");
+	assert_string_equal(w->terms.v[2].groups[1], "physics");
+	assert_null(w->terms.v[2].groups[2]);
+	assert_true(w->jobs.v[4].assumed); /* no walltime is said */
 	f = open_memstream(&first, &n);
 	workfile_write(w, f);
 	fclose(f);
