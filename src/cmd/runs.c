@@ -63,9 +63,10 @@ static int run_make(void *context, int task, void *ret, struct err *err)
 	run->n = result.n;
 	run->procs = result.procs;
 	run->refused = result.refused;
+	run->unfit = result.unfit;
+	run->unruled = result.unruled;
 	run->stranded = stranded_count(&result);
 	run->unsure = result.unsure;
-	memcpy(run->refusal, result.refusal, sizeof run->refusal);
 	run->seconds = result.seconds;
 	run->stats = result.stats;
 	run->pushes = result.pushes;

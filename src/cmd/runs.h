@@ -23,7 +23,7 @@ struct run {
 	int64_t n, procs, refused;
 	int64_t stranded; /* jobs that waited for ever: the scheduler's fault, ... */
 	int64_t unsure;	  /* ... unless no place was found for them on the empty machine */
-	char refusal[600];
+	struct refusals unfit, unruled;
 	double seconds;
 	struct sched_stats stats;
 	uint64_t pushes;

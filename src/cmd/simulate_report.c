@@ -66,20 +66,50 @@ void simulation_tell_dropped(const struct simulation *s)
 		fprintf(stderr, "shunt: %s: ... and so on\n", w->name);
 }
 
+/* "line 4: job 4: why" */
+static void print_reason(const struct refused_for *x, FILE *out)
+{
+	if (x->line)
+		fprintf(out, "line %u: ", x->line);
+	fprintf(out, "job %lld: %s\n", (long long)x->first, x->why);
+}
+
+/* What the site's rules do not take, a line for each reason. */
+static void tell_unruled(const struct simulation *s, const struct run *run)
+{
+	const struct refusals *r = &run->unruled;
+	int64_t rest = r->jobs;
+	char count[32];
+
+	for (int i = 0; i < r->n; i++) {
+		rest -= r->reason[i].jobs;
+		fprintf(stderr, "shunt: %s: %s job%s refused; the first: ", s->workload->name,
+			count_text(r->reason[i].jobs, count), r->reason[i].jobs == 1 ? "" : "s");
+		print_reason(&r->reason[i], stderr);
+	}
+	if (rest)
+		fprintf(stderr, "shunt: %s: %s more refused, for other reasons\n", s->workload->name,
+			count_text(rest, count));
+}
+
 int simulation_tell_refused(const struct simulation *s, struct err *err)
 {
-	int64_t refused = 0;
+	int64_t unfit = 0, unruled = 0;
 	char count[32];
 
 	for (int i = 0; i < s->runs.policies; i++) {
 		const struct run *run = &s->runs.run[i];
 		bool alone = run->policy->scatter; /* its parts never share a node: more may be too many */
-		if (!run->refused || run->refused == refused)
+		if (run->unruled.jobs != unruled)
+			tell_unruled(s, run);
+		unruled = run->unruled.jobs;
+		if (!run->unfit.jobs || run->unfit.jobs == unfit)
 			continue;
-		refused = run->refused;
-		fprintf(stderr, "shunt: %s: %s%s%s%s job%s left out that %s can't hold; the first: %s\n",
-			s->workload->name, alone ? "policy " : "", alone ? run->policy->name : "", alone ? ": " : "",
-			count_text(refused, count), refused == 1 ? "" : "s", s->machine_name, run->refusal);
+		unfit = run->unfit.jobs;
+		fprintf(stderr, "shunt: %s: %s%s%s%s job%s left out that %s can't hold; the first: ", s->workload->name,
+			alone ? "policy " : "", alone ? run->policy->name : "", alone ? ": " : "",
+			count_text(unfit, count), unfit == 1 ? "" : "s", s->machine_name);
+		print_reason(&run->unfit.reason[0], stderr);
 	}
 	for (int i = 0; i < s->runs.n; i++)
 		if (s->runs.run[i].stranded)
@@ -173,6 +203,17 @@ void simulation_print(const struct simulation *s, FILE *out)
 		shaken_print(&s->runs, shaken_base(&s->runs), (uint64_t)s->a->seed, out);
 }
 
+static void refusals_json(struct json *j, const struct refusals *r)
+{
+	for (int i = 0; i < r->n; i++) {
+		json_open_object(j, NULL);
+		json_text(j, "reason", r->reason[i].why);
+		json_int(j, "jobs", r->reason[i].jobs);
+		json_int(j, "first", r->reason[i].first);
+		json_close_object(j);
+	}
+}
+
 void simulation_json(const struct simulation *s, FILE *out)
 {
 	struct strbuf text = {0};
@@ -194,6 +235,10 @@ void simulation_json(const struct simulation *s, FILE *out)
 		json_open_object(&j, NULL);
 		json_text(&j, "policy", run->policy->name);
 		json_int(&j, "refused", run->refused);
+		json_open_array(&j, "refusals");
+		refusals_json(&j, &run->unfit);
+		refusals_json(&j, &run->unruled);
+		json_close_array(&j);
 		json_int(&j, "pushes", (int64_t)run->pushes);
 		json_int(&j, "rescued", (int64_t)run->stats.rescued);
 		json_int(&j, "migrations", (int64_t)run->stats.migrations);

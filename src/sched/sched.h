@@ -51,6 +51,7 @@ void sched_requeue(struct sched *s, uint32_t job, int64_t now, const void *detai
 /* It is still there although its planned end has come: it holds what it has until `until`, and whoever was reserved there
  * meanwhile is a candidate again. To be told before a cycle; the scheduler takes a planned end for an end otherwise. */
 void sched_overrun(struct sched *s, uint32_t job, int64_t until, int64_t now);
+#define SCHED_OVERRUN 2 /* seconds by which it is prolonged at a time */
 /* A running job, or one that is being started, has another walltime (job->walltime, changed before) and is planned to end at `until`, which is after now.
  * Reserved jobs that this leaves no room for at their time, on whichever nodes, lose their places. */
 void sched_set_end(struct sched *s, uint32_t job, int64_t until, int64_t now);

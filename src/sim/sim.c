@@ -10,6 +10,7 @@
 
 #include "base/heap.h"
 #include "plan/pack.h"
+#include "rules/weigh.h"
 #include "sim/machine.h"
 #include "sim/terms.h"
 
@@ -23,10 +24,13 @@ struct sim {
 	/* The site or the workload has rules. Then it also decides again when jobs have been started, as the server does when it hears of that. A plain trace pays for none of it. */
 	bool ruled;
 	struct simulated *outcome;
-	struct heap ends;   /* (end, job | attempt) of running jobs */
-	VEC(int64_t) index; /* job id -> position in the workload */
-	VEC(uint32_t) id;   /* START orders to confirm after the cycle */
-	VEC(uint8_t) could; /* by request, whether it could ever run: 0 not asked yet, else enum fit + 1 */
+	struct heap ends;     /* (end, job | attempt) of running jobs */
+	VEC(int64_t) index;   /* job id -> position in the workload */
+	VEC(uint32_t) id;     /* START orders to confirm after the cycle */
+	VEC(uint8_t) could;   /* by request, whether it could ever run: 0 not asked yet, else enum fit + 1 */
+	struct heap due;      /* (planned end, job | attempt) of the same, if there are rules */
+	VEC(job_vec) of_user; /* jobs that have not ended, by user, if some have priorities */
+	struct sim_result *ret;
 	int64_t now;
 	int64_t ended;
 };
@@ -61,6 +65,8 @@ static void on_start(struct sim *m, const struct event *e)
 	x->runtime = run < limit ? run : limit;
 	x->end = e->time + x->runtime;
 	heap_push(&m->ends, x->end, (uint64_t)e->job, cluster_job(m->c, e->job)->attempt);
+	if (m->ruled)
+		heap_push(&m->due, e->time + limit, (uint64_t)e->job, cluster_job(m->c, e->job)->attempt);
 	vec_push(&m->id, e->job);
 }
 
@@ -71,6 +77,14 @@ static int exit_status(const struct sim *m, uint32_t job)
 	bool killed = m->outcome[m->index.v[job]].runtime < j->runtime;
 
 	return killed ? 271 : j->terms ? m->w->terms.v[j->terms - 1].exit : 0;
+}
+
+static void job_ended_here(struct sim *m, uint32_t job, int status)
+{
+	if (!m->ruled)
+		return;
+	gate_ended(m->terms.gate, job, status);
+	terms_leave(&m->terms, &m->w->jobs.v[m->index.v[job]], job);
 }
 
 static void on_event(void *context, const struct event *e)
@@ -109,14 +123,12 @@ static void on_event(void *context, const struct event *e)
 		break;
 	case EVENT_FINISH:
 		m->ended++;
-		if (m->ruled)
-			gate_ended(m->terms.gate, e->job, exit_status(m, e->job));
+		job_ended_here(m, e->job, exit_status(m, e->job));
 		break;
 	case EVENT_DELETE:
 	case EVENT_EXPIRE:
 		m->ended++;
-		if (m->ruled)
-			gate_ended(m->terms.gate, e->job, -3);
+		job_ended_here(m, e->job, -3);
 		break;
 	default:
 		break;
@@ -142,10 +154,25 @@ static bool open_gate(struct sim *m)
 	return any;
 }
 
+/* Jobs that are still there although their planned ends have come hold what they have. A trace counts them as gone, as the literature does. */
+static void overruns(struct sim *m)
+{
+	struct heap_item x;
+
+	while (m->ruled && heap_peek(&m->due, &x) && x.time <= m->now) {
+		const struct job *job = cluster_job(m->c, (uint32_t)x.tie);
+		heap_pop(&m->due, &x);
+		if (job->state == STATE_RUNNING && job->attempt == x.value &&
+		    plan_piece(m->p, job->id, 0)->end <= m->now)
+			sched_overrun(m->sched, job->id, m->now + SCHED_OVERRUN, m->now);
+	}
+}
+
 static void cycle(struct sim *m)
 {
 	bool done;
 
+	overruns(m);
 	open_gate(m);
 	do {
 		vec_clear(&m->id);
@@ -178,62 +205,159 @@ static enum fit could_hold(struct sim *m, uint32_t request, bool scatter)
 	return (enum fit)(m->could.v[request] - 1);
 }
 
-/* The request of a job, or why it can never run. */
-static int accept(struct sim *m, const struct wjob *w, bool scatter, uint32_t *ret, int64_t *unsure, struct err *err)
+/* Processors as the machine's nodes have them: whole nodes of the largest size, and a remainder. */
+static struct reqtext procs_text(const struct cluster *c, int64_t procs, struct chunk chunk[2])
 {
-	int rc = request_of(m, w, ret, err);
+	struct reqtext text;
+	int64_t largest = 1;
 
+	for (size_t i = 0; i < c->nodes.n; i++)
+		if (c->nodes.v[i].total.v[RES_CPU] > largest)
+			largest = c->nodes.v[i].total.v[RES_CPU];
+	reqtext_init(&text);
+	text.chunk = chunk;
+	memset(chunk, 0, 2 * sizeof *chunk);
+	if (procs >= largest)
+		chunk[text.nchunks++] = (struct chunk){.count = procs / largest, .need = {.v = {largest}}};
+	if (procs % largest)
+		chunk[text.nchunks++] = (struct chunk){.count = 1, .need = {.v = {procs % largest}}};
+	return text;
+}
+
+/* A job as it is taken in. */
+struct taken {
+	uint32_t request, queue;
+	int64_t walltime;
+};
+
+/* By the rules of the site: its queue, and what it asks for there. */
+static int admit_job(struct sim *m, const struct wjob *w, struct taken *ret, struct err *err)
+{
+	struct chunk chunk[2];
+	struct reqtext text = w->text >= 0 ? m->w->texts.v[w->text] : procs_text(m->c, w->procs, chunk);
+	struct entrance in;
+	int rc;
+
+	text.walltime = w->assumed ? -1 : w->walltime;
+	rc = terms_admit(&m->terms, w, &text, &in, err);
 	if (rc < 0)
 		return rc;
-
-	const struct request *r = &m->c->requests.v[*ret];
-	enum fit fit = could_hold(m, *ret, scatter);
-
-	*unsure += fit == FIT_UNKNOWN;
-	if (fit == FIT_NO)
-		return pack_refuse(m->c, r, scatter, NULL, err);
-	return 0;
+	ret->queue = in.queue;
+	ret->walltime = in.text.walltime > 0 ? in.text.walltime : 1;
+	return cluster_request(m->c, &in.text, &ret->request, err);
 }
 
-static void note_refusal(struct sim_result *ret, const struct wjob *w, const struct err *why)
+static void note_refusal(struct refusals *r, const struct wjob *w, int64_t jobs, const struct err *why)
 {
-	char line[32] = "";
+	int i = 0;
 
-	if (ret->refused++)
+	r->jobs += jobs;
+	while (i < r->n && strcmp(r->reason[i].why, why->text) != 0)
+		i++;
+	if (i == REFUSALS_MAX)
 		return;
-	if (w->line)
-		snprintf(line, sizeof line, "line %u: ", w->line);
-	snprintf(ret->refusal, sizeof ret->refusal, "%sjob %lld: %s", line, (long long)w->id, why->text);
+	if (i == r->n) {
+		r->reason[r->n++] = (struct refused_for){.first = w->id, .line = w->line};
+		snprintf(r->reason[i].why, sizeof r->reason[i].why, "%s", why->text);
+	}
+	r->reason[i].jobs += jobs;
 }
 
-static uint32_t add(struct sim *m, int64_t i, const struct policy *policy, const uint32_t *requests)
+/* Whether a job, or an array of them, is taken in: by the site's rules, and by the machine. */
+static bool accept(struct sim *m, const struct wjob *w, int64_t jobs, bool scatter, struct taken *ret)
+{
+	struct err why;
+	uint32_t asked;
+	enum fit fit;
+	int rc = request_of(m, w, &asked, &why);
+
+	*ret = (struct taken){.request = asked, .walltime = w->walltime};
+	if (rc == 0 &&
+	    ((m->o->site && admit_job(m, w, ret, &why) < 0) || (m->ruled && terms_depend(&m->terms, w, &why) < 0))) {
+		note_refusal(&m->ret->unruled, w, jobs, &why);
+		return false;
+	}
+	if (rc == 0) {
+		fit = could_hold(m, ret->request, scatter);
+		m->ret->unsure += fit == FIT_UNKNOWN ? jobs : 0;
+		if (fit == FIT_NO)
+			rc = pack_refuse(m->c, &m->c->requests.v[ret->request], scatter, NULL, &why);
+	}
+	if (rc < 0)
+		note_refusal(&m->ret->unfit, w, jobs, &why);
+	return rc == 0;
+}
+
+static uint32_t add(struct sim *m, int64_t i, const struct policy *policy, const struct taken *taken)
 {
 	const struct wjob *w = &m->w->jobs.v[i];
 	struct job *job = cluster_add_job(m->c);
 
-	job->request = requests[i];
+	job->request = taken->request;
 	job->user = w->user;
-	job->walltime = policy->know == KNOW_RUNTIME && w->runtime < w->walltime ? w->runtime : w->walltime;
+	job->walltime = policy->know == KNOW_RUNTIME && w->runtime < taken->walltime ? w->runtime : taken->walltime;
 	if (policy->deadlines) {
 		job->kind = w->kind;
 		job->powers = w->powers;
 		job->deadline = w->deadline;
 	}
+	m->outcome[i].estimate = taken->walltime;
+	m->outcome[i].procs = m->c->requests.v[taken->request].total.v[RES_CPU];
 	vec_push(&m->index, i);
 	if (m->ruled)
-		terms_fill(&m->terms, w, job);
+		terms_fill(&m->terms, w, taken->queue, job);
+	if (m->of_user.n)
+		vec_push(&m->of_user.v[w->user], job->id);
 	return job->id;
 }
 
-/* Submits a job, or all elements of an array; how many jobs that were. */
-static int64_t submit(struct sim *m, int64_t i, const struct policy *policy, const uint32_t *requests)
+/* A user's jobs that wait share out their places by priority, as on the server when there is another. */
+static void reorder(struct sim *m, uint32_t user)
+{
+	job_vec *all = &m->of_user.v[user];
+	VEC(struct rung) rungs = {0};
+	size_t n = 0;
+
+	for (size_t i = 0; i < all->n; i++) {
+		const struct job *job = cluster_job(m->c, all->v[i]);
+		if (job_ended(job))
+			continue;
+		all->v[n++] = job->id;
+		if (job->state <= STATE_ALLOCATED) {
+			struct rung rung = {job->rank, terms_priority(&m->terms, &m->w->jobs.v[m->index.v[job->id]]),
+					    job->id};
+			vec_push(&rungs, rung);
+		}
+	}
+	all->n = n;
+	weigh_share(rungs.v, rungs.n);
+	for (size_t i = 0; i < rungs.n; i++) {
+		struct job *job = cluster_job(m->c, rungs.v[i].job);
+		bool waits = job_waits(job);
+		if (job->rank == rungs.v[i].rank)
+			continue;
+		if (waits)
+			sched_withdraw(m->sched, job->id, m->now);
+		job->rank = rungs.v[i].rank;
+		if (waits)
+			sched_readmit(m->sched, job->id, m->now);
+	}
+	vec_free(&rungs);
+}
+
+/* Submits a job, or all elements of an array, if they are accepted; how many jobs that were. */
+static int64_t submit(struct sim *m, int64_t i, const struct policy *policy, bool *ret_accepted)
 {
 	const struct wjob *w = &m->w->jobs.v[i];
 	int64_t n = w->terms && m->w->terms.v[w->terms - 1].array.count ? m->w->terms.v[w->terms - 1].array.count : 1;
 	uint32_t first = m->c->njobs;
+	struct taken taken;
 
+	*ret_accepted = accept(m, w, n, policy->scatter, &taken);
+	if (!*ret_accepted)
+		return n;
 	for (int64_t k = 0; k < n; k++)
-		add(m, i + k, policy, requests);
+		add(m, i + k, policy, &taken);
 	for (uint32_t id = first; id < m->c->njobs; id++) {
 		sched_submit(m->sched, id, m->now);
 		if (!m->ruled)
@@ -243,6 +367,8 @@ static int64_t submit(struct sim *m, int64_t i, const struct policy *policy, con
 		else if (gate_blocks(m->terms.gate, id))
 			sched_hold(m->sched, id, m->now);
 	}
+	if (m->of_user.n)
+		reorder(m, w->user);
 	return n;
 }
 
@@ -259,9 +385,10 @@ static bool next_end(struct sim *m, struct heap_item *ret)
 	return false;
 }
 
-static void run(struct sim *m, const struct policy *policy, const uint32_t *requests)
+static void run(struct sim *m, const struct policy *policy)
 {
 	int64_t next = 0, n = (int64_t)m->w->jobs.n;
+	bool accepted;
 
 	for (;;) {
 		struct heap_item end;
@@ -269,8 +396,6 @@ static void run(struct sim *m, const struct policy *policy, const uint32_t *requ
 		int64_t wake = sched_next_wake(m->sched), at = wake;
 		int64_t opens = m->ruled ? terms_next(&m->terms) : TIME_NEVER;
 
-		while (next < n && requests[next] == UINT32_MAX)
-			next++;
 		if (ends && end.time <= at)
 			at = end.time;
 		if (next < n && m->w->jobs.v[next].submit <= at)
@@ -284,7 +409,9 @@ static void run(struct sim *m, const struct policy *policy, const uint32_t *requ
 		if (opens <= m->now) {
 			; /* what opens by itself comes first */
 		} else if (next < n && m->w->jobs.v[next].submit <= m->now) {
-			next += submit(m, next, policy, requests);
+			next += submit(m, next, policy, &accepted);
+			if (!accepted)
+				continue;
 		} else if (ends && end.time <= m->now) {
 			heap_pop(&m->ends, &end);
 			sched_finish(m->sched, (uint32_t)end.tie, m->now, NULL);
@@ -309,12 +436,17 @@ static void judge(struct sim *m)
 	}
 }
 
+static int64_t kill_delay(void *context, uint32_t job)
+{
+	return terms_delay(&((struct sim *)context)->terms, job);
+}
+
 int sim_run(const struct workload *w, const struct policy *policy, const struct sim_options *o, struct sim_result *ret,
 	    struct err *err)
 {
-	struct sim m = {.w = w, .o = o, .now = INT64_MIN};
+	struct sim m = {.w = w, .o = o, .ret = ret, .now = INT64_MIN};
 	struct policy altered = *policy;
-	uint32_t *requests = mem_alloc(sizeof *requests * (w->jobs.n + 1));
+	bool priorities = false;
 	int rc;
 
 	*ret = (struct sim_result){0};
@@ -332,12 +464,6 @@ int sim_run(const struct workload *w, const struct policy *policy, const struct 
 	m.outcome = mem_zalloc(sizeof *m.outcome * (w->jobs.n + 1));
 	for (size_t i = 0; i < w->jobs.n; i++) {
 		const struct wjob *j = &w->jobs.v[i];
-		struct err why;
-		if (accept(&m, j, policy->scatter, &requests[i], &ret->unsure, &why) < 0 ||
-		    terms_accept(&m.terms, j, &why) < 0) {
-			requests[i] = UINT32_MAX;
-			note_refusal(ret, j, &why);
-		}
 		m.outcome[i] = (struct simulated){
 			.id = j->id,
 			.submit = j->submit,
@@ -348,9 +474,13 @@ int sim_run(const struct workload *w, const struct policy *policy, const struct 
 			.user = j->user,
 			.kind = j->kind,
 		};
-		if (requests[i] != UINT32_MAX)
-			m.outcome[i].procs = m.c->requests.v[requests[i]].total.v[RES_CPU];
+		if (j->terms && w->terms.v[j->terms - 1].priority)
+			priorities = true;
 	}
+	for (size_t i = 0; priorities && i < w->users.n; i++)
+		vec_push(&m.of_user, (job_vec){0});
+	if (o->site)
+		sched_on_delay(m.sched, kill_delay, &m);
 	sched_pace(m.sched, o->pace);
 	sched_listen(m.sched, on_event, &m);
 	sched_on_blocked(m.sched, o->blocked, o->blocked_context);
@@ -358,9 +488,10 @@ int sim_run(const struct workload *w, const struct policy *policy, const struct 
 	vec_reserve(&m.index, w->jobs.n);
 
 	double begin = real_seconds();
-	run(&m, policy, requests);
+	run(&m, policy);
 	ret->seconds = real_seconds() - begin;
 	judge(&m);
+	ret->refused = ret->unfit.jobs + ret->unruled.jobs;
 	ret->outcome = m.outcome;
 	m.outcome = NULL;
 	ret->n = (int64_t)w->jobs.n;
@@ -374,11 +505,14 @@ out:
 	plan_destroy(m.p);
 	cluster_destroy(m.c);
 	heap_fini(&m.ends);
+	heap_fini(&m.due);
+	for (size_t i = 0; i < m.of_user.n; i++)
+		vec_free(&m.of_user.v[i]);
+	vec_free(&m.of_user);
 	vec_free(&m.index);
 	vec_free(&m.id);
 	vec_free(&m.could);
 	free(m.outcome);
-	free(requests);
 	return rc;
 }
 

@@ -31,13 +31,28 @@ struct sim_options {
 	void *blocked_context;
 };
 
+#define REFUSALS_MAX 8
+
+/* Jobs that were refused, by reason. */
+struct refusals {
+	int64_t jobs;
+	int n; /* reasons that are kept: the first ones */
+	struct refused_for {
+		int64_t jobs;
+		int64_t first; /* id of the first of them */
+		uint32_t line; /* ... and its line; 0: none */
+		char why[512];
+	} reason[REFUSALS_MAX];
+};
+
 struct sim_result {
 	struct simulated *outcome; /* in the order of the workload; owned */
 	int64_t n, procs;
-	int64_t refused;   /* jobs whose request the machine can't hold, even if it were empty */
-	char refusal[600]; /* why the first of them was, with its line */
-	int64_t unsure;	   /* jobs for which no place was found on the empty machine, though there may be one */
-	double seconds;	   /* of real time that it took */
+	int64_t refused;	 /* jobs: the sum of these */
+	struct refusals unfit;	 /* the machine can't hold their requests, even if it were empty */
+	struct refusals unruled; /* the site's rules do not take them */
+	int64_t unsure;		 /* jobs for which no place was found on the empty machine, though there may be one */
+	double seconds;		 /* of real time that it took */
 	struct sched_stats stats;
 	uint64_t pushes, attempts; /* fragments moved, undone moves included; insertions tried */
 };

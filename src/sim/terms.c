@@ -16,7 +16,8 @@ static const struct wterms *terms_of(const struct terms *t, const struct wjob *j
 
 void terms_init(struct terms *t, const struct workload *w, const struct ruleset *site, struct sched *sched)
 {
-	*t = (struct terms){.w = w, .site = site, .gate = gate_create(), .limits = limits_create()};
+	*t = (struct terms){
+		.w = w, .site = site, .gate = gate_create(), .limits = limits_create(), .arena = arena_create()};
 	if (site)
 		limits_of_server(t->limits, &site->attrs);
 	for (size_t i = 0; site && i < site->queues.n; i++)
@@ -31,55 +32,108 @@ void terms_fini(struct terms *t)
 	limits_destroy(t->limits);
 	map_fini(&t->by_id);
 	map_fini(&t->array_at);
+	map_fini(&t->counts);
 	heap_fini(&t->releases);
+	vec_free(&t->queues);
+	arena_destroy(t->arena);
 }
 
-/* ---- queues ---- */
+/* ---- the site, as rules/admit.h sees it ---- */
 
-static const struct ruleset_queue *queue_of(const struct terms *t, const struct wjob *j, const char **ret_name)
+static bool site_queue(void *context, const char *name, struct admit_queue *ret)
 {
-	const char *name = terms_of(t, j)->queue;
-	int at;
+	const struct terms *t = context;
+	int at = ruleset_find(t->site, name);
 
-	if (!name && t->site)
-		name = attrs_text(&t->site->attrs, "default_queue");
-	*ret_name = name;
-	at = t->site && name ? ruleset_find(t->site, name) : -ENOENT;
-	return at >= 0 ? &t->site->queues.v[at] : NULL;
+	if (at >= 0)
+		*ret = (struct admit_queue){t->site->queues.v[at].name, &t->site->queues.v[at].attrs};
+	return at >= 0;
 }
 
-int terms_accept(const struct terms *t, const struct wjob *j, struct err *err)
+static uint64_t count_key(uint32_t queue, uint32_t user)
 {
-	const char *name;
-	const struct ruleset_queue *q;
+	return (uint64_t)queue << 32 | user;
+}
 
-	if (!t->site)
-		return 0;
-	q = queue_of(t, j, &name);
-	if (!name)
+static int64_t site_jobs(void *context, const char *queue, const char *user)
+{
+	const struct terms *t = context;
+	uint32_t number = 0;
+	uint64_t n = 0;
+
+	if (user && names_find(&t->w->users, user, &number))
+		number++;
+	map_get(&t->counts, count_key(queue ? (uint32_t)ruleset_find(t->site, queue) + 1 : 0, number), &n);
+	return (int64_t)n;
+}
+
+static void count(struct terms *t, uint32_t queue, uint32_t user, int64_t change)
+{
+	uint64_t keys[] = {count_key(0, 0), count_key(0, user), count_key(queue, 0), count_key(queue, user)}, n;
+
+	for (int i = 0; i < (queue ? 4 : 2); i++) {
+		n = 0;
+		map_get(&t->counts, keys[i], &n);
+		map_set(&t->counts, keys[i], n + (uint64_t)change);
+	}
+}
+
+static const struct attrs *queue_of(const struct terms *t, uint32_t job)
+{
+	uint32_t number = job < t->queues.n ? t->queues.v[job] : 0;
+
+	return number ? &t->site->queues.v[number - 1].attrs : NULL;
+}
+
+/* By lists that the site has set; without any it is not known who is an operator. */
+static bool may_emergency(const struct attrs *a, const char *user, const char *host)
+{
+	return (!attrs_is_set(a, "managers") && !attrs_is_set(a, "operators")) || strcmp(user, "root") == 0 ||
+	       attrs_list_has(a, "managers", user, host) || attrs_list_has(a, "operators", user, host);
+}
+
+int terms_admit(struct terms *t, const struct wjob *j, const struct reqtext *text, struct entrance *ret,
+		struct err *err)
+{
+	const struct wterms *x = terms_of(t, j);
+	const struct attrs *a = &t->site->attrs;
+	const char *queue = x->queue ? x->queue : attrs_text(a, "default_queue");
+	struct admit_site site = {a, site_queue, site_jobs, t};
+	struct admit_job job = {.by = {names_get(&t->w->users, j->user), x->host, x->groups},
+				.text = text,
+				.count = x->array.count ? x->array.count : 1,
+				.array = x->array.count > 0};
+	struct admitted in;
+	int rc;
+
+	if (!queue)
 		return err_set(err, -EPERM, "it names no queue, and the site has no default_queue");
-	if (!q)
-		return err_set(err, -EPERM, "there is no queue %.60s", name);
-	if (!attrs_bool(&q->attrs, "enabled"))
-		return err_set(err, -EPERM, "queue %.60s is not enabled", name);
-	if (strcmp(attrs_text(&q->attrs, "queue_type"), "Execution") != 0)
-		return err_set(err, -EPERM, "queue %.60s is a routing queue: name the queue that the job ends up in",
-			       name);
-	return 0;
+	if (j->kind == KIND_EMERGENCY && !may_emergency(a, job.by.user, x->host))
+		return err_set(err, -EPERM, "emergency jobs are for operators and managers: use type=Q for a deadline");
+	if (++t->asked % 1024 == 0) {
+		arena_destroy(t->arena);
+		t->arena = arena_create();
+	}
+	rc = admit(&site, queue, &job, t->arena, &in, err);
+	if (rc == 0)
+		*ret = (struct entrance){(uint32_t)ruleset_find(t->site, in.queue.name) + 1, in.text};
+	return rc;
 }
 
 /* ---- submitting ---- */
 
-void terms_fill(struct terms *t, const struct wjob *j, struct job *job)
+void terms_fill(struct terms *t, const struct wjob *j, uint32_t queue, struct job *job)
 {
 	const struct wterms *x = terms_of(t, j);
 	uint64_t array = x->array.count ? (uint64_t)(j->id - j->element) : 0;
-	const char *name;
-	const struct ruleset_queue *q = queue_of(t, j, &name);
-	struct limit_party party = {
-		.user = j->user + 1, .queue = q ? (uint32_t)(q - t->site->queues.v) + 1 : 0, .array = array};
+	struct limit_party party = {.user = j->user + 1, .queue = queue, .array = array};
 
 	map_set(&t->by_id, (uint64_t)j->id, job->id + 1);
+	while (t->queues.n <= job->id)
+		vec_push(&t->queues, 0);
+	t->queues.v[job->id] = queue;
+	if (t->site)
+		count(t, queue, j->user + 1, 1);
 	if (array && j->element == 0) {
 		gate_array(t->gate, job->id, x->array.count);
 		map_set(&t->array_at, array, j->terms);
@@ -87,8 +141,27 @@ void terms_fill(struct terms *t, const struct wjob *j, struct job *job)
 	}
 	if (t->site || j->terms)
 		job->limits = limits_class(t->limits, &party);
-	if (q)
-		job->rank = weigh_rank(&q->attrs, (double)j->submit);
+	job->rank = weigh_rank(queue_of(t, job->id), (double)j->submit);
+	t->priorities |= x->priority != 0;
+}
+
+void terms_leave(struct terms *t, const struct wjob *j, uint32_t job)
+{
+	if (t->site)
+		count(t, t->queues.v[job], j->user + 1, -1);
+}
+
+int64_t terms_delay(const struct terms *t, uint32_t job)
+{
+	const struct attrs *q = queue_of(t, job);
+	int64_t own = q ? attrs_number(q, "kill_delay") : -1;
+
+	return own >= 0 ? own : t->site ? attrs_number(&t->site->attrs, "kill_delay") : 0;
+}
+
+int terms_priority(const struct terms *t, const struct wjob *j)
+{
+	return terms_of(t, j)->priority;
 }
 
 /* The place of an index among the elements of an array; -1: it has none. */
@@ -118,17 +191,32 @@ static bool find(void *context, const struct jobid *id, uint32_t *ret_job, bool 
 	return place >= 0;
 }
 
+int terms_depend(const struct terms *t, const struct wjob *j, struct err *err)
+{
+	const char *text = terms_of(t, j)->depend;
+	struct depends d = {0};
+	uint32_t job;
+	bool whole;
+	int rc = text ? depends_parse(text, &d, err) : 0;
+
+	for (uint32_t i = 0; i < d.n && rc == 0; i++)
+		for (uint32_t k = 0; k < d.v[i].nids && rc == 0; k++)
+			if (!find((void *)t, &d.v[i].id[k], &job, &whole))
+				rc = err_set(err, -ENOENT, "depend: there is no job %llu",
+					     (unsigned long long)d.v[i].id[k].number);
+	depends_fini(&d);
+	return rc;
+}
+
 enum depend_state terms_enter(struct terms *t, const struct wjob *j, uint32_t job, int64_t now)
 {
 	const struct wterms *x = terms_of(t, j);
 	struct gate_terms g = {.at = x->start, .depend = x->depend, .find = find, .context = t};
-	const char *name;
-	const struct ruleset_queue *q;
+	const struct attrs *q = queue_of(t, job);
 
 	if (!j->terms && !t->site)
 		return DEPEND_SATISFIED;
-	q = queue_of(t, j, &name);
-	if (q && !attrs_bool(&q->attrs, "started"))
+	if (q && !attrs_bool(q, "started"))
 		g.block |= BLOCK_QUEUE;
 	if (x->release > now) {
 		g.block |= BLOCK_USER;

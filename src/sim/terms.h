@@ -1,5 +1,5 @@
 /*
- * terms.h - the rules of a site (src/rules) in a simulation: queues, limits, arrays, dependencies, holds and -a, by the functions that the server calls.
+ * terms.h - the rules of a site (src/rules) in a simulation: routing, defaults, queues, limits, arrays, dependencies, holds and -a, by the functions that the server calls.
  */
 #ifndef SIM_TERMS_H
 #define SIM_TERMS_H
@@ -7,6 +7,7 @@
 #include "base/heap.h"
 #include "base/map.h"
 #include "core/cluster.h"
+#include "rules/admit.h"
 #include "rules/gate.h"
 #include "rules/queue.h"
 #include "sched/sched.h"
@@ -20,17 +21,36 @@ struct terms {
 	struct map by_id;     /* id of the workload -> core id + 1 */
 	struct map array_at;  /* the same of an array -> its terms, index + 1 */
 	struct heap releases; /* (when, core id): holds that end */
+	VEC(uint32_t) queues; /* by core id: the number of its queue, 0: none */
+	struct map counts;    /* numbers of queue and user, 0: all -> jobs that wait or run */
+	bool priorities;      /* some job has one */
+	struct arena *arena;  /* of the last few jobs that were admitted */
+	uint32_t asked;
 };
 
 void terms_init(struct terms *t, const struct workload *w, const struct ruleset *site, struct sched *sched);
 void terms_fini(struct terms *t);
 
-/* Whether its queue takes a job. -EPERM, with why not. */
-int terms_accept(const struct terms *t, const struct wjob *j, struct err *err);
+/* What a site makes of a job that is submitted. */
+struct entrance {
+	uint32_t queue;	     /* its number; 0: none */
+	struct reqtext text; /* with the site's defaults; valid until the next job asks */
+};
+
+/* Which queue of the site takes a job, or all elements of an array, that asks for this (without a walltime, if it says none). -EPERM, with why none does. */
+int terms_admit(struct terms *t, const struct wjob *j, const struct reqtext *text, struct entrance *ret,
+		struct err *err);
+/* Whether the jobs that it depends on were submitted before. -ENOENT, with which was not. */
+int terms_depend(const struct terms *t, const struct wjob *j, struct err *err);
 /* A core job in STATE_NEW gets its limits and its rank. Of an array all elements, before the first is submitted. */
-void terms_fill(struct terms *t, const struct wjob *j, struct job *job);
+void terms_fill(struct terms *t, const struct wjob *j, uint32_t queue, struct job *job);
 /* It was submitted: whether it may be considered, or can never be. */
 enum depend_state terms_enter(struct terms *t, const struct wjob *j, uint32_t job, int64_t now);
+/* It has ended, and counts no more where jobs that wait or run do. */
+void terms_leave(struct terms *t, const struct wjob *j, uint32_t job);
+/* How long a job may take to end when it is ended (kill_delay). */
+int64_t terms_delay(const struct terms *t, uint32_t job);
+int terms_priority(const struct terms *t, const struct wjob *j);
 /* The next job that may be considered from now on (1), or can't any more (-1); 0: none. */
 int terms_news(struct terms *t, int64_t now, uint32_t *ret_job);
 int64_t terms_next(const struct terms *t); /* when time alone changes something; TIME_NEVER: never */

@@ -23,9 +23,10 @@ int same_simulate(const char *path, const char *policy, const char *machine, con
 	o.settings = *settings;
 	o.check = true;
 	rc = sim_run(w, policy_find(policy), &o, &r, err);
-	if (rc == 0 && (r.refused || r.n != n))
-		rc = err_set(err, -EINVAL, "%lld jobs, %lld refused: %.200s", (long long)r.n, (long long)r.refused,
-			     r.refusal);
+	if (rc == 0 && (r.unfit.jobs || r.unruled.jobs || r.n != n))
+		rc = err_set(err, -EINVAL, "%lld jobs, %lld refused: %.200s", (long long)r.n,
+			     (long long)(r.unfit.jobs + r.unruled.jobs),
+			     r.unfit.n ? r.unfit.reason[0].why : r.unruled.reason[0].why);
 	for (int64_t i = 0; i < n && rc == 0; i++)
 		ret[i] = r.outcome[i].start;
 	sim_result_fini(&r);

@@ -50,8 +50,6 @@
 #include "server/server.h"
 #include "store/store.h"
 
-#define OVERRUN 2 /* seconds by which a job that should have ended is prolonged at a time */
-
 /* ---- the scheduler's events ---- */
 
 void signal_later(struct server *s, uint32_t id, uint32_t attempt, int signal)
@@ -406,7 +404,7 @@ void dispatch_overruns(struct server *s)
 			sched_started(s->sched, id, s->clock->now);
 		if (plan_piece(s->plan, id, 0)->end > s->clock->now)
 			continue;
-		sched_overrun(s->sched, id, s->clock->now + OVERRUN, s->clock->now);
+		sched_overrun(s->sched, id, s->clock->now + SCHED_OVERRUN, s->clock->now);
 		s->turn->dirty = true;
 	}
 	while (heap_peek(&s->agenda->kills, &x) && x.time <= s->clock->now) {
