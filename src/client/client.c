@@ -17,6 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/code.h"
 #include "base/mem.h"
 #include "base/unixsock.h"
 #include "client/client_internal.h"
@@ -434,36 +435,11 @@ static int client_finish(struct client *c, const struct sink *sink, struct err *
 /* ---- answers ---- */
 
 /* The API's codes as errors. */
-static int errno_of(const char *code, int status)
+static int errno_of(const char *word, int status)
 {
-	static const struct {
-		const char *code;
-		int error;
-	} table[] = {
-		{"bad_request", EINVAL},
-		{"forbidden", EPERM},
-		{"unknown_job", ENOENT},
-		{"unknown_queue", ENOENT},
-		{"unknown_node", ENOENT},
-		{"unknown_attribute", ENOENT},
-		{"not_found", ENOENT},
-		{"method_not_allowed", ENOSYS},
-		{"bad_state", EBUSY},
-		{"finished", EALREADY},
-		{"too_large", EFBIG},
-		{"refused", EDQUOT},
-		{"too_many", EAGAIN},
-		{"unavailable", EAGAIN},
-		{"not_leader", EAGAIN},
-		{"unauthorized", EACCES},
-		{"outcome_unknown", EINPROGRESS},
-		{"key_reused", EINVAL},
-	};
+	enum code code = code_find(word);
 
-	for (size_t i = 0; i < sizeof table / sizeof *table; i++)
-		if (strcmp(code, table[i].code) == 0)
-			return -table[i].error;
-	return status < 500 ? -EINVAL : -EIO;
+	return code ? -code_row(code)->error : status < 500 ? -EINVAL : -EIO;
 }
 
 static int answer_refused(struct client *c, const json_t *json, struct err *err)

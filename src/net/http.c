@@ -76,10 +76,9 @@ static void request_begin(struct http_request *r, const char *method)
 	r->stranger = r->connection->remote && r->http->limits.known && !r->http->limits.known(r->http->context, r);
 	if (!r->method) {
 		http_header(r, "Allow", "GET, HEAD, POST, PUT, PATCH, DELETE");
-		request_refuse(r, MHD_HTTP_METHOD_NOT_ALLOWED, "method_not_allowed", "There is no method %.20s.",
-			       method);
+		request_refuse(r, CODE_METHOD_NOT_ALLOWED, "There is no method %.20s.", method);
 	} else if (url_parse(r->target, r->arena, &r->url, &err) < 0) {
-		request_refuse(r, MHD_HTTP_BAD_REQUEST, "bad_request", "%s", err.text);
+		request_refuse(r, CODE_BAD_REQUEST, "%s", err.text);
 	}
 }
 
@@ -99,10 +98,10 @@ static void request_hand(struct http_request *r)
 	struct http *h = r->http;
 
 	if (r->too_large && !r->stranger) {
-		request_refuse(r, MHD_HTTP_CONTENT_TOO_LARGE, "too_large",
-			       "The request has more than the %zu bytes that are allowed.", h->limits.body);
+		request_refuse(r, CODE_TOO_LARGE, "The request has more than the %zu bytes that are allowed.",
+			       h->limits.body);
 	} else if (h->stopping) {
-		request_refuse(r, MHD_HTTP_SERVICE_UNAVAILABLE, "unavailable", "The server is shutting down.");
+		request_refuse(r, CODE_UNAVAILABLE, "The server is shutting down.");
 	} else {
 		r->stage = STAGE_HANDED;
 		MHD_suspend_connection(r->mhd);

@@ -19,6 +19,7 @@
 #include <uv.h>
 
 #include "base/base64.h"
+#include "base/code.h"
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
@@ -77,9 +78,8 @@ struct arena *request_arena(struct http_request *r); /* lives as long as the req
 /* Answers. `body` is copied; a strbuf is emptied into the answer, without a copy. */
 void http_reply(struct http_request *r, int status, const char *type, const void *body, size_t n);
 void http_reply_strbuf(struct http_request *r, int status, const char *type, struct strbuf *body);
-/* {"error":{"code":...,"message":...}} */
-void http_error(struct http_request *r, int status, const char *code, const char *fmt, ...)
-	__attribute__((format(printf, 4, 5)));
+/* {"error":{"code":...,"message":...}}, with the status of the code */
+void http_error(struct http_request *r, enum code code, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 void http_header(struct http_request *r, const char *name, const char *value); /* for the answer that follows */
 
 /* A streamed answer: `fill` is called when there is room, appends up to about `want` bytes to `out` and returns 1

@@ -14,6 +14,7 @@
 
 #include <microhttpd.h>
 
+#include "base/code.h"
 #include "base/map.h"
 #include "base/vec.h"
 #include "net/http.h"
@@ -41,7 +42,7 @@ struct connection {
 	char *remote; /* the address of one that came through TLS; NULL: of the local socket, with a user behind it */
 	struct account *account;
 	bool reserved;		/* it is one of http->reserved */
-	int refusal;		/* 0, or the status that each of its requests gets: one connection too many */
+	enum code refusal;	/* or CODE_NONE: what each of its requests gets: one connection too many */
 	struct http_request *r; /* the present one, or NULL */
 	uint64_t since;		/* ms: no complete request since then */
 	bool evicted;		/* it was cut off to make room, and MHD has not noticed yet */
@@ -119,8 +120,8 @@ bool request_admit(struct http_request *r);
 /* request.c */
 struct http_request *request_create(struct connection *c, struct MHD_Connection *mhd, const char *target);
 void request_destroy(struct http_request *r);
-void request_refuse(struct http_request *r, int status, const char *code, const char *fmt, ...)
-	__attribute__((format(printf, 4, 5))); /* answers without waiting for a flush */
+void request_refuse(struct http_request *r, enum code code, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4))); /* answers without waiting for a flush */
 
 void request_answer(struct http_request *r, int status, const char *type, struct MHD_Response *response);
 

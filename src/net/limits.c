@@ -186,9 +186,9 @@ struct connection *connection_create(struct http *h, int fd)
 	int all = ++h->stats.connections, own = ++c->account->connections;
 	/* Over TLS the listener has made room already. */
 	if (own - c->account->leaving > limits->per_uid && !evict(h, c->account))
-		c->refusal = MHD_HTTP_TOO_MANY_REQUESTS;
+		c->refusal = CODE_TOO_MANY;
 	else if (all - h->reserved - h->leaving > limits->connections && !evict(h, NULL) && !reserve_take(h, c))
-		c->refusal = MHD_HTTP_SERVICE_UNAVAILABLE;
+		c->refusal = CODE_UNAVAILABLE;
 	if (own > limits->per_uid + spare(limits->per_uid) || all > limits->connections + spare(limits->connections)) {
 		h->stats.rejected++;
 		shutdown(fd, SHUT_RDWR);
@@ -253,17 +253,17 @@ static bool connection_admit(struct http_request *r)
 		http_header(r, "Connection", "close");
 		http_header(r, "Retry-After", "1");
 	}
-	if (c->refusal == MHD_HTTP_TOO_MANY_REQUESTS) {
-		request_refuse(r, c->refusal, "too_many", "%s more than %d connections to the server: close some.",
+	if (c->refusal == CODE_TOO_MANY) {
+		request_refuse(r, CODE_TOO_MANY, "%s more than %d connections to the server: close some.",
 			       c->remote ? "Your host has" : "You have", r->http->limits.per_uid);
 	} else if (c->refusal) {
-		request_refuse(r, c->refusal, "unavailable",
+		request_refuse(r, CODE_UNAVAILABLE,
 			       "The server has %d connections, as many as it takes: try again soon.",
 			       r->http->limits.connections);
 	} else if ((seconds = account_take(r->http, c->account)) > 0) {
 		http_header(r, "Retry-After", arena_printf(r->arena, "%d", seconds));
 		request_refuse(
-			r, MHD_HTTP_TOO_MANY_REQUESTS, "too_many",
+			r, CODE_TOO_MANY,
 			"%s sent more than %g requests a second: slow down, or ask for many jobs in one request.",
 			c->remote ? "Your host" : "You", r->http->limits.rate);
 	}
@@ -275,8 +275,8 @@ static bool body_admit(struct http_request *r)
 	const char *length = request_header(r, "Content-Length");
 
 	if (length && strtoull(length, NULL, 10) > r->http->limits.body)
-		request_refuse(r, MHD_HTTP_CONTENT_TOO_LARGE, "too_large", "The request has %s bytes; %zu are allowed.",
-			       length, r->http->limits.body);
+		request_refuse(r, CODE_TOO_LARGE, "The request has %s bytes; %zu are allowed.", length,
+			       r->http->limits.body);
 	return r->stage < STAGE_ANSWERED;
 }
 

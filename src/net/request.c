@@ -137,7 +137,7 @@ void http_reply_strbuf(struct http_request *r, int status, const char *type, str
 	*body = (struct strbuf){0};
 }
 
-static void error_reply(struct http_request *r, int status, const char *code, const char *fmt, va_list ap)
+static void error_reply(struct http_request *r, enum code code, const char *fmt, va_list ap)
 {
 	struct strbuf message = {0}, body = {0};
 	struct json j;
@@ -146,31 +146,31 @@ static void error_reply(struct http_request *r, int status, const char *code, co
 	json_init(&j, &body, false);
 	json_open_object(&j, NULL);
 	json_open_object(&j, "error");
-	json_text(&j, "code", code);
+	json_text(&j, "code", code_row(code)->word);
 	json_text(&j, "message", strbuf_text(&message));
 	json_close_object(&j);
 	json_close_object(&j);
-	http_reply_strbuf(r, status, "application/json", &body);
+	http_reply_strbuf(r, code_row(code)->status, "application/json", &body);
 	strbuf_fini(&message);
 }
 
-void http_error(struct http_request *r, int status, const char *code, const char *fmt, ...)
+void http_error(struct http_request *r, enum code code, const char *fmt, ...)
 {
 	va_list ap;
 
 	va_start(ap, fmt);
-	error_reply(r, status, code, fmt, ap);
+	error_reply(r, code, fmt, ap);
 	va_end(ap);
 }
 
-void request_refuse(struct http_request *r, int status, const char *code, const char *fmt, ...)
+void request_refuse(struct http_request *r, enum code code, const char *fmt, ...)
 {
 	va_list ap;
 
 	assert(r->stage < STAGE_HANDED);
 	r->http->stats.rejected++;
 	va_start(ap, fmt);
-	error_reply(r, status, code, fmt, ap);
+	error_reply(r, code, fmt, ap);
 	va_end(ap);
 }
 

@@ -191,7 +191,7 @@ static void give_up_replies(struct server *s)
 			continue;
 		}
 		http_error(
-			x->r, 504, "outcome_unknown",
+			x->r, CODE_OUTCOME_UNKNOWN,
 			"The server can't write its store (%s). The request will be carried out if that is fixed while the server runs. Check before you repeat it; a submission with an Idempotency-Key can be repeated safely.",
 			s->turn->trouble ? s->turn->trouble : "another server may lead");
 		strbuf_fini(&x->body);

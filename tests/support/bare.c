@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/code.h"
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
@@ -124,7 +125,7 @@ void http_reply_strbuf(struct http_request *r, int status, const char *type, str
 	answer(r, status, strbuf_text(body), body->n);
 	strbuf_fini(body);
 }
-void http_error(struct http_request *r, int status, const char *code, const char *fmt, ...)
+void http_error(struct http_request *r, enum code code, const char *fmt, ...)
 {
 	char text[65536];
 	va_list ap;
@@ -132,8 +133,8 @@ void http_error(struct http_request *r, int status, const char *code, const char
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof text, fmt, ap);
 	va_end(ap);
-	assert(status >= 400 && *code && *text);
-	answer(r, status, text, strlen(text));
+	assert(code > CODE_NONE && code < CODES && *text);
+	answer(r, code_row(code)->status, text, strlen(text));
 }
 void http_header(struct http_request *r, const char *name, const char *value)
 {

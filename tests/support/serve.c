@@ -173,7 +173,7 @@ static void handle(void *context, struct http_request *r)
 	} else if (strcmp(path, "/big") == 0) {
 		big(r);
 	} else if (strcmp(path, "/error") == 0) {
-		http_error(r, 409, "bad_state", "Job %d is \"running\".", 12);
+		http_error(r, CODE_BAD_STATE, "Job %d is \"running\".", 12);
 	} else if (strcmp(path, "/later") == 0) {
 		vec_push(&s->later, r);
 	} else if (strcmp(path, "/never") == 0) {
@@ -187,7 +187,7 @@ static void handle(void *context, struct http_request *r)
 	} else if (strcmp(path, "/stats") == 0) {
 		stats(s, r);
 	} else {
-		http_error(r, 404, "not_found", "There is no %s.", path);
+		http_error(r, CODE_NOT_FOUND, "There is no %s.", path);
 	}
 }
 

@@ -356,7 +356,7 @@ static void answer_one(struct action *a, struct http_request *r, bool again)
 	if (again)
 		http_header(r, "Idempotency-Replayed", "true");
 	if (a->one && x->code) {
-		http_error(r, api_status(x->code), x->code, "%s", x->message);
+		http_error(r, code_find(x->code), "%s", x->message);
 		return;
 	}
 	if (a->one)
@@ -420,11 +420,11 @@ static void stop_one(const struct action *a, struct http_request *r, const char 
 {
 	if (a->begun || a->repeats)
 		http_error(
-			r, 504, "outcome_unknown",
+			r, CODE_OUTCOME_UNKNOWN,
 			"The request was not completed (%s): some of the jobs may have been changed, and others not. Check before you repeat it; with an Idempotency-Key it can be repeated safely.",
 			why);
 	else
-		http_error(r, 503, "unavailable", "Nothing was changed (%s). Try again later.", why);
+		http_error(r, CODE_UNAVAILABLE, "Nothing was changed (%s). Try again later.", why);
 }
 
 static void action_stop(struct server *s, struct work *w, const char *why)
@@ -448,7 +448,7 @@ static bool key_look(struct server *s, struct http_request *r, const struct aske
 	if (given == 0)
 		return true;
 	if (given < 0) {
-		http_error(r, 400, "bad_request", "%s", err.text);
+		http_error(r, CODE_BAD_REQUEST, "%s", err.text);
 		return false;
 	}
 	*ret = acted_find(s, w->uid, key);
@@ -457,7 +457,7 @@ static bool key_look(struct server *s, struct http_request *r, const struct aske
 		return true;
 	}
 	if ((*ret)->print != request_print(r)) {
-		http_error(r, 422, "key_reused",
+		http_error(r, CODE_KEY_REUSED,
 			   "Idempotency-Key: you have sent this key with another request: use a new key for each one.");
 		return false;
 	}
@@ -510,9 +510,9 @@ void api_action(struct server *s, struct http_request *r, const struct asker *w,
 	json_t *body = kind ? api_body(r, &err) : NULL, *ids = json_object_get(body, "ids");
 
 	if (!kind) {
-		http_error(r, 404, "not_found", "There is no action \"%.40s\" on jobs.", action);
+		http_error(r, CODE_NOT_FOUND, "There is no action \"%.40s\" on jobs.", action);
 	} else if (!body || (ids ? !json_is_array(ids) : !json_is_object(json_object_get(body, "filter")))) {
-		http_error(r, 400, "bad_request", "%s",
+		http_error(r, CODE_BAD_REQUEST, "%s",
 			   body ? "ids must be an array of job ids, or filter an object" : err.text);
 		json_decref(body);
 	} else {
@@ -527,7 +527,7 @@ void api_one(struct server *s, struct http_request *r, const struct asker *w, co
 	json_t *body = (request_body(r, &n), n) ? api_body(r, &err) : json_object(), *one;
 
 	if (!body) {
-		http_error(r, 400, "bad_request", "%s", err.text);
+		http_error(r, CODE_BAD_REQUEST, "%s", err.text);
 		return;
 	}
 	one = json_array();

@@ -152,7 +152,7 @@ static bool refuse_trouble(const struct server *s, struct http_request *r)
 	if (!s->turn->trouble || (store_lost(s->store) && strcmp(request_path(r), "/v1/shutdown") == 0))
 		return false;
 	http_header(r, "Retry-After", "1");
-	http_error(r, 503, "unavailable",
+	http_error(r, CODE_UNAVAILABLE,
 		   "The server can't write its store now (%s): nothing was changed. Try again later.",
 		   s->turn->trouble);
 	return true;
@@ -164,9 +164,9 @@ static bool door_answers(struct server *s, struct http_request *r, const char *m
 		if (strcmp(doors[i].path, path) != 0)
 			continue;
 		if (strcmp(method, "POST") != 0)
-			http_error(r, 405, "method_not_allowed", "%s is not possible on %s.", method, path);
+			http_error(r, CODE_METHOD_NOT_ALLOWED, "%s is not possible on %s.", method, path);
 		else if (!request_remote(r))
-			http_error(r, 403, "forbidden",
+			http_error(r, CODE_FORBIDDEN,
 				   "%s is for other machines, over TLS: who asks by this socket is known.", path);
 		else if (!refuse_trouble(s, r))
 			doors[i].answer(s, r);
@@ -200,10 +200,10 @@ static void api_handle(struct server *s, struct http_request *r)
 		if (strcmp(routes[i].method, method) != 0)
 			continue;
 		if (!body_fits(routes[i].path, r))
-			http_error(r, 413, "too_large", "The body has more than the %d MiB that are allowed here.",
+			http_error(r, CODE_TOO_LARGE, "The body has more than the %d MiB that are allowed here.",
 				   BODY_MOST >> 20);
 		else if (query_check(routes[i].path, r, &err) < 0)
-			http_error(r, 400, "bad_request", "%s", err.text);
+			http_error(r, CODE_BAD_REQUEST, "%s", err.text);
 		else if (routes[i].plain)
 			routes[i].plain(s, r, &w);
 		else
@@ -211,10 +211,9 @@ static void api_handle(struct server *s, struct http_request *r)
 		return;
 	}
 	if (known)
-		http_error(r, 405, "method_not_allowed", "%s is not possible on %.200s.", method, path);
+		http_error(r, CODE_METHOD_NOT_ALLOWED, "%s is not possible on %.200s.", method, path);
 	else
-		http_error(r, 404, "not_found", "There is no %.200s (GET /openapi.json describes what there is).",
-			   path);
+		http_error(r, CODE_NOT_FOUND, "There is no %.200s (GET /openapi.json describes what there is).", path);
 }
 
 static void receive_again(struct server *s, void *context)

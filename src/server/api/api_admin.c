@@ -199,9 +199,9 @@ void api_server(struct server *s, struct http_request *r, const struct asker *w)
 		return;
 	body = api_body(r, &err);
 	if (!body) {
-		http_error(r, 400, "bad_request", "%s", err.text);
+		http_error(r, CODE_BAD_REQUEST, "%s", err.text);
 	} else if (changes_apply(s, s->attrs, body, w, &code, &err) < 0) {
-		http_error(r, api_status(code), code, "%s", err.text);
+		http_error(r, code_find(code), "%s", err.text);
 	} else {
 		server_changed(s);
 		strbuf_puts(&out, "{}");
@@ -289,9 +289,9 @@ static void queue_change(struct server *s, struct http_request *r, const struct 
 	json_t *body = api_body(r, &err);
 
 	if (!body) {
-		http_error(r, 400, "bad_request", "%s", err.text);
+		http_error(r, CODE_BAD_REQUEST, "%s", err.text);
 	} else if (changes_apply(s, &q->attrs, body, w, &code, &err) < 0) {
-		http_error(r, api_status(code), code, "%s", err.text);
+		http_error(r, code_find(code), "%s", err.text);
 	} else {
 		attrs_store(s, "queue", q->name, &q->attrs);
 		queue_record(s, q, body, started, enabled, w->user);
@@ -338,9 +338,9 @@ void api_queues(struct server *s, struct http_request *r, const struct asker *w,
 		if (!api_need(r, w, ROLE_MANAGER))
 			return;
 		if (q) {
-			http_error(r, 409, "bad_state", "There is a queue %s already.", name);
+			http_error(r, CODE_BAD_STATE, "There is a queue %s already.", name);
 		} else if (!name_is_good(name)) {
-			http_error(r, 400, "bad_request",
+			http_error(r, CODE_BAD_REQUEST,
 				   "A queue's name is of up to 64 letters, digits, '_', '.' and '-'.");
 		} else {
 			q = queue_create(s, name);
@@ -352,7 +352,7 @@ void api_queues(struct server *s, struct http_request *r, const struct asker *w,
 		return;
 	}
 	if (name && !q) {
-		http_error(r, 404, "unknown_queue", "There is no queue %.60s.", name);
+		http_error(r, CODE_UNKNOWN_QUEUE, "There is no queue %.60s.", name);
 	} else if (strcmp(method, "GET") == 0) {
 		queues_list(s, r, q);
 	} else if (!api_need(r, w, ROLE_OPERATOR)) {
@@ -360,7 +360,7 @@ void api_queues(struct server *s, struct http_request *r, const struct asker *w,
 		queue_change(s, r, w, q);
 	} else if (!api_need(r, w, ROLE_MANAGER)) {
 	} else if (q->total) {
-		http_error(r, 409, "bad_state", "Queue %s has %lld job%s: move or delete %s first.", name,
+		http_error(r, CODE_BAD_STATE, "Queue %s has %lld job%s: move or delete %s first.", name,
 			   (long long)q->total, q->total == 1 ? "" : "s", q->total == 1 ? "it" : "them");
 	} else {
 		queue_drop(s, q, w->user);
@@ -462,9 +462,9 @@ void api_shutdown(struct server *s, struct http_request *r, const struct asker *
 
 	if (!api_need(r, w, ROLE_MANAGER)) {
 	} else if (!body) {
-		http_error(r, 400, "bad_request", "%s", err.text);
+		http_error(r, CODE_BAD_REQUEST, "%s", err.text);
 	} else if (!json_is_object(body) || (given && !mode) || (mode && !kill && strcmp(mode, "quick") != 0)) {
-		http_error(r, 400, "bad_request", "mode must be quick or kill");
+		http_error(r, CODE_BAD_REQUEST, "mode must be quick or kill");
 	} else {
 		server_say(s, "asked to stop by %s; running jobs %s", w->user, kill ? "are ended" : "go on");
 		for (uint32_t id = 1; kill && id < s->jobs->entries.n; id++)

@@ -195,10 +195,10 @@ static int question_read(struct read_work *w, struct store *store)
 static void job_unknown(struct question *q)
 {
 	if (job_key_number(q->f.first) >= q->s->jobs->next_number)
-		http_error(q->r, 404, "unknown_job", "There is no job %.100s: that number was never given to one.",
+		http_error(q->r, CODE_UNKNOWN_JOB, "There is no job %.100s: that number was never given to one.",
 			   q->id);
 	else
-		http_error(q->r, 404, "unknown_job", "There is no job %.100s, and the history has none.", q->id);
+		http_error(q->r, CODE_UNKNOWN_JOB, "There is no job %.100s, and the history has none.", q->id);
 }
 
 static void question_done(struct read_work *w)
@@ -210,7 +210,7 @@ static void question_done(struct read_work *w)
 	else if (w->rc == 0)
 		http_reply_strbuf(q->r, 200, "application/json", &q->out);
 	else
-		http_error(q->r, 503, "unavailable", "The history can't be read now: %s", w->err.text);
+		http_error(q->r, CODE_UNAVAILABLE, "The history can't be read now: %s", w->err.text);
 	strbuf_fini(&q->out);
 	free(q);
 }
@@ -222,7 +222,7 @@ static void question_add(struct question *q)
 	if (reader_add(q->s, q->f.last ? LANE_QUICK : LANE_LONG, &q->work))
 		return;
 	http_header(q->r, "Retry-After", "2");
-	http_error(q->r, 503, "unavailable", "Too many questions about the history are waiting. Try again later.");
+	http_error(q->r, CODE_UNAVAILABLE, "Too many questions about the history are waiting. Try again later.");
 	free(q);
 }
 
@@ -272,7 +272,7 @@ static bool user_limit(struct question *q, const struct asker *w)
 	if (may_see_all(q->s, w))
 		return true;
 	if (q->f.user && strcmp(q->f.user, w->user) != 0) {
-		http_error(q->r, 403, "forbidden", "You may see your own jobs only.");
+		http_error(q->r, CODE_FORBIDDEN, "You may see your own jobs only.");
 		return false;
 	}
 	q->f.user = copy_of(q->r, w->user, strlen(w->user));
@@ -289,7 +289,7 @@ static bool filter_read(struct question *q, const struct asker *w, const char *p
 	struct err err;
 
 	if (id && id_read(id, f, &err) < 0) {
-		http_error(r, 400, "bad_request", "%s", err.text);
+		http_error(r, CODE_BAD_REQUEST, "%s", err.text);
 		return false;
 	}
 	f->user = request_query(r, "user");
@@ -309,7 +309,7 @@ static bool filter_read(struct question *q, const struct asker *w, const char *p
 	if (!user_limit(q, w))
 		return false;
 	if (next && !next_parse(next, f)) {
-		http_error(r, 400, "bad_request", "after=%.40s: it must be what `next` of an answer said", next);
+		http_error(r, CODE_BAD_REQUEST, "after=%.40s: it must be what `next` of an answer said", next);
 		return false;
 	}
 	return true;
@@ -362,7 +362,7 @@ void api_past_job(struct server *s, struct http_request *r, const struct asker *
 	q->kind = ASK_JOB;
 	q->id = copy_of(r, id, strlen(id));
 	if (id_read(id, &q->f, &err) < 0) {
-		http_error(r, 400, "bad_request", "%s", err.text);
+		http_error(r, CODE_BAD_REQUEST, "%s", err.text);
 		free(q);
 	} else if (user_limit(q, w)) {
 		question_add(q);

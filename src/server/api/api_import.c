@@ -216,15 +216,15 @@ void api_import(struct server *s, struct http_request *r, const struct asker *w)
 	jobs = json_object_get(body, "jobs");
 	n = json_array_size(jobs);
 	if (!body) {
-		http_error(r, 400, "bad_request", "%s", err.text);
+		http_error(r, CODE_BAD_REQUEST, "%s", err.text);
 	} else if (!json_is_array(jobs) || n > JOBS_MOST) {
-		http_error(r, 400, "bad_request", "jobs must be an array of up to %d jobs", JOBS_MOST);
+		http_error(r, CODE_BAD_REQUEST, "jobs must be an array of up to %d jobs", JOBS_MOST);
 	} else {
 		rows = mem_zalloc((n + 1) * sizeof *rows);
 		if (rows_read(jobs, rows, &err) < 0)
-			http_error(r, 400, "bad_request", "%s", err.text);
+			http_error(r, CODE_BAD_REQUEST, "%s", err.text);
 		else if (rows_add(s, rows, n, &out, &err) < 0)
-			http_error(r, 503, "unavailable", "The history can't be read now: %s", err.text);
+			http_error(r, CODE_UNAVAILABLE, "The history can't be read now: %s", err.text);
 		else
 			reply_later(s, r, 200, &out);
 	}

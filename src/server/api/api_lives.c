@@ -45,9 +45,9 @@ static void answer(struct server *s, struct http_request *r, const char *kind, c
 	json_close_array(&j);
 	json_close_object(&j);
 	if (rc < 0)
-		http_error(r, 503, "unavailable", "The store can't be read: %s.", err.text);
+		http_error(r, CODE_UNAVAILABLE, "The store can't be read: %s.", err.text);
 	else if (l.n == 0 && !known)
-		http_error(r, 404, kind[0] == 'n' ? "unknown_node" : "unknown_queue", "There is no %s %.60s.", kind,
+		http_error(r, kind[0] == 'n' ? CODE_UNKNOWN_NODE : CODE_UNKNOWN_QUEUE, "There is no %s %.60s.", kind,
 			   name);
 	else
 		http_reply_strbuf(r, 200, "application/json", &out);

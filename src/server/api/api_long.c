@@ -176,7 +176,7 @@ static void plan_stop(struct server *s, struct work *work, const char *why)
 {
 	struct plan_work *w = (struct plan_work *)work;
 
-	http_error(w->r, 503, "unavailable", "The plan could not be put together (%s). Try again later.", why);
+	http_error(w->r, CODE_UNAVAILABLE, "The plan could not be put together (%s). Try again later.", why);
 	plan_free(w);
 }
 
@@ -253,7 +253,7 @@ static void log_stop(struct server *s, struct work *work, const char *why)
 {
 	struct log_work *w = (struct log_work *)work;
 
-	http_error(w->r, 503, "unavailable", "The log could not be read (%s). Try again later.", why);
+	http_error(w->r, CODE_UNAVAILABLE, "The log could not be read (%s). Try again later.", why);
 	log_free(w);
 }
 

@@ -431,7 +431,7 @@ static void node_patch(struct server *s, struct http_request *r, const struct as
 
 	if (!body || change_read(s, &s->hosts->nodes.v[node], body, &c, &err) < 0 ||
 	    change_make(s, node, &c, w->user, &err) < 0) {
-		http_error(r, 400, "bad_request", "%s", err.text);
+		http_error(r, CODE_BAD_REQUEST, "%s", err.text);
 	} else {
 		strbuf_puts(&out, "{}");
 		reply_later(s, r, 200, &out);
@@ -447,7 +447,7 @@ static void node_delete(struct server *s, struct http_request *r, const struct a
 	int rc = nodes_remove(s, node, query_number("/v1/nodes/*", r, "force", 0), w->user, &err);
 
 	if (rc < 0) {
-		http_error(r, rc == -EBUSY ? 409 : 400, rc == -EBUSY ? "bad_state" : "bad_request", "%s", err.text);
+		http_error(r, rc == -EBUSY ? CODE_BAD_STATE : CODE_BAD_REQUEST, "%s", err.text);
 		return;
 	}
 	strbuf_puts(&out, "{}");
@@ -481,7 +481,7 @@ void api_nodes(struct server *s, struct http_request *r, const struct asker *w, 
 	uint32_t node = 0;
 
 	if (name && (!names_find(&s->cluster->node_names, name, &node) || world_node_past(s, node))) {
-		http_error(r, 404, "unknown_node", "There is no node %.60s.", name);
+		http_error(r, CODE_UNKNOWN_NODE, "There is no node %.60s.", name);
 	} else if (strcmp(method, "PATCH") == 0) {
 		if (api_need(r, w, ROLE_OPERATOR))
 			node_patch(s, r, w, node);

@@ -29,7 +29,7 @@ void api_order(struct server *s, struct http_request *r, const struct asker *w)
 	uint32_t id[2] = {0};
 
 	if (!body || json_array_size(ids) != 2) {
-		http_error(r, 400, "bad_request", "%s", body ? "ids must name two jobs" : err.text);
+		http_error(r, CODE_BAD_REQUEST, "%s", body ? "ids must name two jobs" : err.text);
 		goto out;
 	}
 	for (size_t i = 0; i < 2; i++) {
@@ -41,20 +41,20 @@ void api_order(struct server *s, struct http_request *r, const struct asker *w)
 			id[i] = v.v[0];
 		vec_free(&v);
 		if (rc < 0 || !id[i] || !may_see(s, w, s->jobs->entries.v[id[i]].spec)) {
-			http_error(r, 404, "unknown_job", "There is no job %.100s.", text ? text : "?");
+			http_error(r, CODE_UNKNOWN_JOB, "There is no job %.100s.", text ? text : "?");
 			goto out;
 		}
 		if (!may_change(w, s->jobs->entries.v[id[i]].spec)) {
-			http_error(r, 403, "forbidden", "Job %.100s is not yours.", text);
+			http_error(r, CODE_FORBIDDEN, "Job %.100s is not yours.", text);
 			goto out;
 		}
 		if (entry_job(s, id[i])->state > STATE_ALLOCATED) {
-			http_error(r, 409, "bad_state", "Job %.100s does not wait any more.", text);
+			http_error(r, CODE_BAD_STATE, "Job %.100s does not wait any more.", text);
 			goto out;
 		}
 	}
 	if (s->jobs->entries.v[id[0]].spec->queue != s->jobs->entries.v[id[1]].spec->queue) {
-		http_error(r, 409, "bad_state", "The two jobs are in different queues.");
+		http_error(r, CODE_BAD_STATE, "The two jobs are in different queues.");
 		goto out;
 	}
 

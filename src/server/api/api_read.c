@@ -328,7 +328,7 @@ void api_list(struct server *s, struct http_request *r, const struct asker *w)
 		rc = err_set(&err, -EINVAL, "'%c' is not a state: use letters of Q, R, H, W, S, E, B and C",
 			     l->f.state[strspn(l->f.state, "QRHWSECB,")]);
 	if ((x = queue_unknown(s, l->f.queue, l->arena))) {
-		http_error(r, 404, "unknown_queue", "There is no queue %.60s.", x);
+		http_error(r, CODE_UNKNOWN_QUEUE, "There is no queue %.60s.", x);
 		listing_free(l);
 		return;
 	}
@@ -341,7 +341,7 @@ void api_list(struct server *s, struct http_request *r, const struct asker *w)
 		rc = choose(l, x, &err);
 	}
 	if (rc < 0) {
-		http_error(r, 400, "bad_request", "%s", err.text);
+		http_error(r, CODE_BAD_REQUEST, "%s", err.text);
 		listing_free(l);
 		return;
 	}
@@ -373,9 +373,9 @@ static bool one_job(struct server *s, struct http_request *r, const struct asker
 	int rc = job_find(s, w, text, ret, ret_array, &err);
 
 	if (rc == -EINVAL)
-		http_error(r, 400, "bad_request", "%s", err.text);
+		http_error(r, CODE_BAD_REQUEST, "%s", err.text);
 	else if (rc < 0)
-		http_error(r, 404, "unknown_job", "There is no job %.100s.", text);
+		http_error(r, CODE_UNKNOWN_JOB, "There is no job %.100s.", text);
 	return rc == 0;
 }
 
@@ -384,7 +384,7 @@ static bool is_private_to(struct server *s, struct http_request *r, const struct
 {
 	if (is_close(s, w, id))
 		return true;
-	http_error(r, 403, "forbidden", "Only its owner and managers may read that.");
+	http_error(r, CODE_FORBIDDEN, "Only its owner and managers may read that.");
 	return false;
 }
 
@@ -404,7 +404,7 @@ void api_get(struct server *s, struct http_request *r, const struct asker *w, co
 		return;
 	}
 	if (rc < 0) {
-		http_error(r, 400, "bad_request", "%s", err.text);
+		http_error(r, CODE_BAD_REQUEST, "%s", err.text);
 		return;
 	}
 	if (a || entry_job(s, id)->state < STATE_NOW)
@@ -437,7 +437,7 @@ void api_script(struct server *s, struct http_request *r, const struct asker *w,
 	if (!one_job(s, r, w, text, &id, &a) || !is_private_to(s, r, w, id))
 		return;
 	if (store_get_script(s->store, s->jobs->entries.v[id].spec->script, &script, &n, &err) < 0) {
-		http_error(r, 404, "not_found", "Job %.100s has no script.", text);
+		http_error(r, CODE_NOT_FOUND, "Job %.100s has no script.", text);
 		return;
 	}
 	http_reply(r, 200, "text/plain; charset=utf-8", script, n);

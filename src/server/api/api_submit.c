@@ -181,7 +181,7 @@ static void repeat(struct server *s, struct http_request *r, const struct submis
 
 	if (k->print != request_print(r)) {
 		http_error(
-			r, 422, "key_reused",
+			r, CODE_KEY_REUSED,
 			"Idempotency-Key: you have sent this key with another request: use a new key for each submission.");
 		return;
 	}
@@ -271,7 +271,7 @@ static void submit_free(struct server *s, struct submit_work *w)
 /* Always false: it is over. */
 static bool submit_refuse(struct server *s, struct submit_work *w, const char *code, const struct err *err)
 {
-	http_error(w->r, api_status(code), code, "%s", err->text);
+	http_error(w->r, code_find(code), "%s", err->text);
 	submit_free(s, w);
 	return false;
 }
@@ -564,10 +564,10 @@ static void submit_stop(struct server *s, struct work *work, const char *why)
 	while (w->phase == SUBMIT_BEGIN) /* they are jobs already */
 		begin_next(s, w);
 	if (w->phase != SUBMIT_WRITE)
-		http_error(w->r, 503, "unavailable", "Nothing was submitted (%s). Try again later.", why);
+		http_error(w->r, CODE_UNAVAILABLE, "Nothing was submitted (%s). Try again later.", why);
 	else
 		http_error(
-			w->r, 504, "outcome_unknown",
+			w->r, CODE_OUTCOME_UNKNOWN,
 			"The jobs were accepted, but the answer could not be given (%s). A submission with an Idempotency-Key can be repeated safely.",
 			why);
 	submit_free(s, w);

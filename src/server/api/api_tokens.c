@@ -50,7 +50,7 @@ static bool number_get(struct http_request *r, const json_t *body, const char *k
 	*ret = json_integer_value(v);
 	if (json_is_integer(v) && *ret >= 1 && *ret <= max)
 		return true;
-	http_error(r, 400, "bad_request", "%s must be a whole number from 1 to %lld.", key, (long long)max);
+	http_error(r, CODE_BAD_REQUEST, "%s must be a whole number from 1 to %lld.", key, (long long)max);
 	return false;
 }
 
@@ -65,7 +65,7 @@ static bool text_get(struct http_request *r, const json_t *body, const char *key
 	*ret = json_string_value(v);
 	if (*ret && strlen(*ret) == json_string_length(v) && strlen(*ret) <= max)
 		return true;
-	http_error(r, 400, "bad_request", "%s must be a text of at most %zu bytes.", key, max);
+	http_error(r, CODE_BAD_REQUEST, "%s must be a text of at most %zu bytes.", key, max);
 	return false;
 }
 
@@ -79,7 +79,7 @@ static bool room_check(struct server *s, struct http_request *r, enum token_kind
 		own += all->list.v[i].kind == TOKEN_LOGIN && all->list.v[i].uid == uid;
 	if (all->list.n < TOKENS_MAX && (kind == TOKEN_JOIN || own < TOKENS_PER_USER))
 		return true;
-	http_error(r, 409, "bad_state", "There are %zu tokens already: revoke some ('shunt token list').",
+	http_error(r, CODE_BAD_STATE, "There are %zu tokens already: revoke some ('shunt token list').",
 		   kind == TOKEN_JOIN || own < TOKENS_PER_USER ? all->list.n : own);
 	return false;
 }
@@ -117,7 +117,7 @@ static void join_make(struct server *s, struct http_request *r, const struct ask
 	int64_t life;
 
 	if (w->role < ROLE_MANAGER) {
-		http_error(r, 403, "forbidden", "Only managers let nodes join.");
+		http_error(r, CODE_FORBIDDEN, "Only managers let nodes join.");
 		return;
 	}
 	if (!number_get(r, body, "expires", JOIN_LIFE, JOIN_LIFE_MAX, &life) ||
@@ -126,7 +126,7 @@ static void join_make(struct server *s, struct http_request *r, const struct ask
 		return;
 	if (name && !conf_node_name_good(name)) {
 		http_error(
-			r, 400, "bad_request",
+			r, CODE_BAD_REQUEST,
 			"name must be a node's: up to 63 letters, digits, '.', '-' and '_', with a letter or digit first.");
 		return;
 	}
@@ -158,7 +158,7 @@ static bool other_find(struct server *s, struct http_request *r, const struct as
 	struct err err;
 
 	if (w->role < ROLE_MANAGER) {
-		http_error(r, 403, "forbidden", "A token for %s is for managers to make, or for himself.", user);
+		http_error(r, CODE_FORBIDDEN, "A token for %s is for managers to make, or for himself.", user);
 		return false;
 	}
 	switch (users_find(s, k, &u, &err)) {
@@ -166,7 +166,7 @@ static bool other_find(struct server *s, struct http_request *r, const struct as
 		*ret = u->uid;
 		return true;
 	case LOOKUP_NONE:
-		http_error(r, 400, "bad_request", "There is no user %s on this machine.", user);
+		http_error(r, CODE_BAD_REQUEST, "There is no user %s on this machine.", user);
 		break;
 	case LOOKUP_PENDING:
 		api_await(s, r, k);
@@ -186,7 +186,7 @@ static void login_make(struct server *s, struct http_request *r, const struct as
 	int64_t life;
 
 	if (w->by != BY_SOCKET) {
-		http_error(r, 403, "forbidden", "Login tokens are made on the server's machine (%s) only.",
+		http_error(r, CODE_FORBIDDEN, "Login tokens are made on the server's machine (%s) only.",
 			   s->instance->host);
 		return;
 	}
@@ -196,7 +196,7 @@ static void login_make(struct server *s, struct http_request *r, const struct as
 	if (user && strcmp(user, w->user) != 0 && !other_find(s, r, w, user, &uid))
 		return;
 	if (token_user_check(s, uid, user ? user : w->user, &err) < 0)
-		http_error(r, 403, "forbidden", "%s", err.text);
+		http_error(r, CODE_FORBIDDEN, "%s", err.text);
 	else
 		token_reply_login(s, r, uid, user ? user : w->user, label, life);
 }
@@ -208,10 +208,10 @@ static void tokens_make(struct server *s, struct http_request *r, const struct a
 	const char *kind = json_string_value(json_object_get(body, "kind"));
 
 	if (!body)
-		http_error(r, 400, "bad_request", "%s", err.text);
+		http_error(r, CODE_BAD_REQUEST, "%s", err.text);
 	else if (!*realm_address(s))
 		http_error(
-			r, 409, "bad_state",
+			r, CODE_BAD_STATE,
 			"No port is open for other machines: set listen = 7722 in section [cluster] of %s, and restart.",
 			s->instance->where.conf);
 	else if (kind && strcmp(kind, "join") == 0)
@@ -219,7 +219,7 @@ static void tokens_make(struct server *s, struct http_request *r, const struct a
 	else if (kind && strcmp(kind, "login") == 0)
 		login_make(s, r, w, body);
 	else
-		http_error(r, 400, "bad_request", "kind must be \"join\" or \"login\".");
+		http_error(r, CODE_BAD_REQUEST, "kind must be \"join\" or \"login\".");
 	json_decref(body);
 }
 
@@ -275,7 +275,7 @@ static void tokens_revoke(struct server *s, struct http_request *r, const struct
 	struct strbuf out = {0};
 
 	if (!t || !may_manage(w, t)) {
-		http_error(r, 404, "not_found", "There is no token %.60s ('shunt token list' shows yours).", id);
+		http_error(r, CODE_NOT_FOUND, "There is no token %.60s ('shunt token list' shows yours).", id);
 		return;
 	}
 	token_drop(s, t);
@@ -288,7 +288,7 @@ void api_tokens(struct server *s, struct http_request *r, const struct asker *w,
 	const char *method = request_method(r);
 
 	if (w->by == BY_JOB)
-		http_error(r, 403, "forbidden", "A job's own token does not manage tokens.");
+		http_error(r, CODE_FORBIDDEN, "A job's own token does not manage tokens.");
 	else if (id)
 		tokens_revoke(s, r, w, id);
 	else if (strcmp(method, "POST") == 0)
@@ -306,24 +306,24 @@ static bool join_read(struct http_request *r, const json_t *body, const struct t
 	if (!text_get(r, body, "name", 255, ret_name) || !text_get(r, body, "csr", CSR_MAX, ret_csr))
 		return false;
 	if (!*ret_csr) {
-		http_error(r, 400, "bad_request", "csr, the request for a certificate, is missing.");
+		http_error(r, CODE_BAD_REQUEST, "csr, the request for a certificate, is missing.");
 		return false;
 	}
 	if (!*ret_name)
 		*ret_name = t->name ? t->name : "";
 	if (!conf_node_name_good(*ret_name)) {
 		http_error(
-			r, 400, "bad_request",
+			r, CODE_BAD_REQUEST,
 			"The node's name must be of up to 63 letters, digits, '.', '-' and '_', with a letter or digit first: "
 			"join with --name NAME.");
 		return false;
 	}
 	if (t->name && strcmp(t->name, *ret_name) != 0) {
-		http_error(r, 403, "forbidden", "This token is for another node than %s.", *ret_name);
+		http_error(r, CODE_FORBIDDEN, "This token is for another node than %s.", *ret_name);
 		return false;
 	}
 	if (!json_is_object(json_object_get(body, "facts"))) {
-		http_error(r, 400, "bad_request", "facts must be an object.");
+		http_error(r, CODE_BAD_REQUEST, "facts must be an object.");
 		return false;
 	}
 	return true;
@@ -381,7 +381,7 @@ static void join(struct server *s, struct http_request *r, const json_t *body)
 	/* Once for nothing: after this only the number is another, so that no node is made for a bad request. */
 	rc = realm_certify(s, csr, strlen(csr), name, 0, &cert, &err);
 	if (rc < 0) {
-		http_error(r, 400, "bad_request", "The request for a certificate: %s.", err.text);
+		http_error(r, CODE_BAD_REQUEST, "The request for a certificate: %s.", err.text);
 		strbuf_fini(&cert);
 		return;
 	}
@@ -392,7 +392,7 @@ static void join(struct server *s, struct http_request *r, const json_t *body)
 	if (rc == 0)
 		rc = realm_certify(s, csr, strlen(csr), name, number, &cert, &err);
 	if (rc < 0) {
-		http_error(r, rc == -EEXIST ? 409 : 400, rc == -EEXIST ? "bad_state" : "bad_request", "%s", err.text);
+		http_error(r, rc == -EEXIST ? CODE_BAD_STATE : CODE_BAD_REQUEST, "%s", err.text);
 	} else {
 		t->uses--;
 		t->used = s->clock->now;
@@ -410,7 +410,7 @@ void api_join(struct server *s, struct http_request *r)
 	json_t *body = api_body(r, &err);
 
 	if (!body)
-		http_error(r, 400, "bad_request", "%s", err.text);
+		http_error(r, CODE_BAD_REQUEST, "%s", err.text);
 	else
 		join(s, r, body);
 	json_decref(body);
@@ -424,10 +424,10 @@ void api_login(struct server *s, struct http_request *r)
 	int64_t life;
 
 	if (!body)
-		http_error(r, 400, "bad_request", "%s", err.text);
+		http_error(r, CODE_BAD_REQUEST, "%s", err.text);
 	else if (!s->conf->munge)
 		http_error(
-			r, 403, "forbidden",
+			r, CODE_FORBIDDEN,
 			"This server takes no munge credentials: log in with a token ('shunt token create --login' on %s).",
 			s->instance->host);
 	else if (text_get(r, body, "munge", 65536, &credential) &&
@@ -435,7 +435,7 @@ void api_login(struct server *s, struct http_request *r)
 		if (credential)
 			munge_login(s, r, credential, life);
 		else
-			http_error(r, 400, "bad_request", "munge, the credential, is missing.");
+			http_error(r, CODE_BAD_REQUEST, "munge, the credential, is missing.");
 	}
 	json_decref(body);
 }

@@ -147,7 +147,7 @@ static void whatif_stop(struct server *s, struct work *work, const char *why)
 {
 	struct whatif_work *w = (struct whatif_work *)work;
 
-	http_error(w->r, 503, "unavailable", "It could not be foreseen (%s). Try again later.", why);
+	http_error(w->r, CODE_UNAVAILABLE, "It could not be foreseen (%s). Try again later.", why);
 	whatif_free(s, w);
 }
 
@@ -161,7 +161,7 @@ void api_whatif(struct server *s, struct http_request *r, const struct asker *wh
 
 	w->r = r;
 	if (!body || spec_read(s, who, body, false, request_arena(r), &w->x, &code, &err) < 0) {
-		http_error(r, api_status(code), code, "%s", err.text);
+		http_error(r, code_find(code), "%s", err.text);
 		whatif_free(s, w);
 	} else {
 		if (submit_check(s, who, &w->x, request_arena(r), &code, &err) < 0)

@@ -83,7 +83,7 @@ static void answer(struct munge_work *w)
 	}
 
 	if (w->missing) {
-		http_error(w->r, 503, "unavailable",
+		http_error(w->r, CODE_UNAVAILABLE,
 			   "libmunge.so.2 is not there on the server's machine: install munge.");
 	} else if (!w->right) {
 		rc = token_failed(s, request_remote(w->r), &err);
@@ -93,10 +93,10 @@ static void answer(struct munge_work *w)
 	} else if (l == LOOKUP_FAILED) {
 		refuse_lookup(w->r, &why);
 	} else if (!a) {
-		http_error(w->r, 403, "forbidden", "The user id %u has no account on the server's machine.",
+		http_error(w->r, CODE_FORBIDDEN, "The user id %u has no account on the server's machine.",
 			   (unsigned)w->uid);
 	} else if (token_user_check(s, w->uid, a->name, &err) < 0) {
-		http_error(w->r, 403, "forbidden", "%s", err.text);
+		http_error(w->r, CODE_FORBIDDEN, "%s", err.text);
 	} else {
 		token_reply_login(s, w->r, w->uid, a->name, "munge", w->life);
 	}

@@ -185,7 +185,7 @@ static void failed(struct waiter *x, const char *reason)
 			return;
 		http_reply(x->r, 200, "application/octet-stream", "", 0);
 	} else {
-		http_error(x->r, 404, "not_found", "The output can't be read: %.300s%s%.300s", path, *path ? ": " : "",
+		http_error(x->r, CODE_NOT_FOUND, "The output can't be read: %.300s%s%.300s", path, *path ? ": " : "",
 			   reason);
 	}
 	waiter_drop(x);
@@ -412,7 +412,7 @@ void api_output(struct server *s, struct http_request *r, const struct asker *w,
 	int rc = jobs_named(s, text, &v, &a, &err);
 
 	if (rc < 0 || v.n == 0 || !may_see(s, w, s->jobs->entries.v[v.v[0]].spec)) {
-		http_error(r, rc == -EINVAL ? 400 : 404, rc == -EINVAL ? "bad_request" : "unknown_job", "%s",
+		http_error(r, rc == -EINVAL ? CODE_BAD_REQUEST : CODE_UNKNOWN_JOB, "%s",
 			   rc == -EINVAL ? err.text : "There is no such job.");
 		vec_free(&v);
 		return;
@@ -424,15 +424,15 @@ void api_output(struct server *s, struct http_request *r, const struct asker *w,
 
 	vec_free(&v);
 	if (w->uid != p->uid && w->role < ROLE_MANAGER) {
-		http_error(r, 403, "forbidden", "Only its owner and managers may read a job's output.");
+		http_error(r, CODE_FORBIDDEN, "Only its owner and managers may read a job's output.");
 		return;
 	}
 	if (entry_job(s, id)->attempt == 0) {
-		http_error(r, 409, "bad_state", "The job has not started yet: there is no output.");
+		http_error(r, CODE_BAD_STATE, "The job has not started yet: there is no output.");
 		return;
 	}
 	if (body_read(s, id, &body, &err) < 0) {
-		http_error(r, 404, "not_found", "%s", err.text);
+		http_error(r, CODE_NOT_FOUND, "%s", err.text);
 		return;
 	}
 

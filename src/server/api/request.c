@@ -24,23 +24,6 @@ json_t *api_body(struct http_request *r, struct err *err)
 	return body;
 }
 
-int api_status(const char *code)
-{
-	static const struct {
-		const char *code;
-		int status;
-	} table[] = {
-		{"bad_request", 400},  {"forbidden", 403},   {"unknown_job", 404},	 {"unknown_queue", 404},
-		{"unknown_node", 404}, {"bad_state", 409},   {"unknown_attribute", 404}, {"finished", 409},
-		{"refused", 422},      {"unavailable", 503}, {"too_large", 413},
-	};
-
-	for (size_t i = 0; i < sizeof table / sizeof *table; i++)
-		if (strcmp(table[i].code, code) == 0)
-			return table[i].status;
-	return 400;
-}
-
 int subkey_given(struct http_request *r, char ret[KEY_MAX + 1], struct err *err)
 {
 	const char *text = request_header(r, "Idempotency-Key");
@@ -61,8 +44,7 @@ bool api_need(struct http_request *r, const struct asker *w, enum role role)
 {
 	if (w->role >= role)
 		return true;
-	http_error(r, 403, "forbidden", "That is for %s.",
-		   role == ROLE_MANAGER ? "managers" : "operators and managers");
+	http_error(r, CODE_FORBIDDEN, "That is for %s.", role == ROLE_MANAGER ? "managers" : "operators and managers");
 	return false;
 }
 
@@ -73,12 +55,9 @@ void refuse_asker(struct http_request *r, int rc, const struct err *err)
 	if (rc == -EBUSY)
 		http_header(r, "Retry-After", "60");
 	http_error(r,
-		   rc == -EACCES  ? 401
-		   : rc == -EBUSY ? 429
-				  : 403,
-		   rc == -EACCES  ? "unauthorized"
-		   : rc == -EBUSY ? "too_many"
-				  : "forbidden",
+		   rc == -EACCES  ? CODE_UNAUTHORIZED
+		   : rc == -EBUSY ? CODE_TOO_MANY
+				  : CODE_FORBIDDEN,
 		   "%s", err->text);
 }
 
@@ -86,7 +65,7 @@ void refuse_lookup(struct http_request *r, const struct err *err)
 {
 	http_header(r, "Retry-After", "5");
 	http_error(
-		r, 503, "unavailable",
+		r, CODE_UNAVAILABLE,
 		"The user can't be looked up on the server's machine now (%s): nothing was changed. Try again later.",
 		err->text);
 }

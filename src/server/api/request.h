@@ -18,8 +18,7 @@ struct http_request;
 int subkey_given(struct http_request *r, char ret[KEY_MAX + 1], struct err *err);
 uint64_t
 request_print(const struct http_request *r); /* a hash of its body, and of its path unless it is a submission */
-json_t *api_body(struct http_request *r, struct err *err); /* NULL: the sentence is set */
-int api_status(const char *code);
+json_t *api_body(struct http_request *r, struct err *err);		      /* NULL: the sentence is set */
 void refuse_asker(struct http_request *r, int rc, const struct err *err);     /* what who_asks() returned */
 void refuse_lookup(struct http_request *r, const struct err *err);	      /* what users_find() returned */
 bool api_need(struct http_request *r, const struct asker *w, enum role role); /* false: it was answered */

@@ -275,11 +275,11 @@ static bool client_admit(struct terminal *t, struct http_request *r, const char 
 	bool taken = t->r || t->relay || (t->called && t->s->clock->boot_us - t->called < CALLED_US);
 
 	if (taken && !is_same(t, key)) {
-		http_error(r, 409, "bad_state", "Somebody is at the job's terminal already.");
+		http_error(r, CODE_BAD_STATE, "Somebody is at the job's terminal already.");
 		return false;
 	}
 	if (t->r)
-		http_error(t->r, 409, "bad_state", "The same client has asked again.");
+		http_error(t->r, CODE_BAD_STATE, "The same client has asked again.");
 	t->r = NULL;
 	t->called = 0;
 	t->number = ++t->s->audience->terminal_numbers; /* what was answered before and comes late is nobody's */
@@ -301,9 +301,9 @@ static bool terminal_named(struct server *s, struct http_request *r, const struc
 	*ret = found ? v.v[0] : 0;
 	vec_free(&v);
 	if (rc == -EINVAL)
-		http_error(r, 400, "bad_request", "%s", err.text);
+		http_error(r, CODE_BAD_REQUEST, "%s", err.text);
 	else if (!found)
-		http_error(r, 404, "unknown_job", "There is no such job.");
+		http_error(r, CODE_UNKNOWN_JOB, "There is no such job.");
 	return found;
 }
 
@@ -313,16 +313,16 @@ static bool terminal_may(struct server *s, struct http_request *r, const struct 
 	const char *upgrade = request_header(r, "Upgrade");
 
 	if (w->uid != p->uid)
-		http_error(r, 403, "forbidden", "A job's terminal is its owner's alone.");
+		http_error(r, CODE_FORBIDDEN, "A job's terminal is its owner's alone.");
 	else if (!p->interactive)
-		http_error(r, 409, "bad_state", "The job has no terminal: it is not interactive (qsub -I).");
+		http_error(r, CODE_BAD_STATE, "The job has no terminal: it is not interactive (qsub -I).");
 	else if (!upgrade || strcasecmp(upgrade, PTY_PROTOCOL) != 0)
-		http_error(r, 400, "bad_request",
+		http_error(r, CODE_BAD_REQUEST,
 			   "A terminal is no HTTP: ask with 'Connection: Upgrade' and 'Upgrade: %s'.", PTY_PROTOCOL);
 	else if (entry_ended(s, id))
-		http_error(r, 409, "finished", "The job has ended.");
+		http_error(r, CODE_FINISHED, "The job has ended.");
 	else if (!attempt_find(s, id, entry_job(s, id)->attempt))
-		http_error(r, 409, "bad_state", "The job has not started yet: there is no terminal.");
+		http_error(r, CODE_BAD_STATE, "The job has not started yet: there is no terminal.");
 	else
 		return true;
 	return false;
@@ -337,7 +337,7 @@ void api_terminal(struct server *s, struct http_request *r, const struct asker *
 	if (!terminal_named(s, r, w, text, &id) || !terminal_may(s, r, w, id))
 		return;
 	if (key && strlen(key) >= sizeof t->key) {
-		http_error(r, 400, "bad_request", "The key has more than %zu characters.", sizeof t->key - 1);
+		http_error(r, CODE_BAD_REQUEST, "The key has more than %zu characters.", sizeof t->key - 1);
 		return;
 	}
 	t = terminal_get(s, id, entry_job(s, id)->attempt);
@@ -360,9 +360,9 @@ void terminals_turn(struct server *s)
 		bool runs = attempt_find(s, t->job, t->attempt) != NULL;
 		next = t->next;
 		if (t->r && !runs)
-			http_error(t->r, 409, "finished", "The job has ended.");
+			http_error(t->r, CODE_FINISHED, "The job has ended.");
 		else if (t->r && s->clock->boot_us - t->since > WAIT_US)
-			http_error(t->r, 503, "unavailable", "The job's terminal has not come: try again.");
+			http_error(t->r, CODE_UNAVAILABLE, "The job's terminal has not come: try again.");
 		else if (runs)
 			continue;
 		t->r = NULL;

@@ -22,6 +22,7 @@
 #include <sys/types.h>
 #include <unistd.h>
 
+#include "base/code.h"
 #include "base/err.h"
 #include "base/json.h"
 #include "base/mem.h"
@@ -187,7 +188,7 @@ static void refuse(struct server *s, struct http_request *r, const char *leader,
 	json_init(&j, &out, false);
 	json_open_object(&j, NULL);
 	json_open_object(&j, "error");
-	json_text(&j, "code", "not_leader");
+	json_text(&j, "code", code_row(CODE_NOT_LEADER)->word);
 	json_text(&j, "message", message);
 	if (*leader)
 		json_text(&j, "leader", leader);
@@ -196,7 +197,7 @@ static void refuse(struct server *s, struct http_request *r, const char *leader,
 	json_close_object(&j);
 	json_close_object(&j);
 	http_header(r, "Retry-After", "1");
-	http_reply_strbuf(r, 503, "application/json", &out);
+	http_reply_strbuf(r, code_row(CODE_NOT_LEADER)->status, "application/json", &out);
 	strbuf_fini(&out);
 }
 
