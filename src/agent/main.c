@@ -404,7 +404,7 @@ int main(int argc, char **argv)
 {
 	struct arguments arguments = {.ready = -1, .join.port = -1};
 	static struct agent a;
-	struct err err = {""};
+	struct err err = {.text = ""};
 	int rc;
 
 	if (argc > 1 && strcmp(argv[1], "--nursery") == 0)

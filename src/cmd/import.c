@@ -132,7 +132,7 @@ static void on_bad(void *context, const char *file, int64_t line, const char *wh
 static int file_read(struct import *i, struct past_reader *reader, const char *file)
 {
 	struct lines *in;
-	struct err err = {""};
+	struct err err = {.text = ""};
 	int rc = lines_open(file, &in, &err);
 
 	if (rc == 0) {

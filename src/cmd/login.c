@@ -294,7 +294,7 @@ static void cluster_show(const char *name, struct table *t, json_t *list)
 {
 	struct login l = {0};
 	struct token token = {0};
-	struct err err = {""};
+	struct err err = {.text = ""};
 	bool good = login_read(name, &l, &err) == 0 && token_parse(l.token, &token, &err) == 0;
 
 	table_cell(t, "%s", name);

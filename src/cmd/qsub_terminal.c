@@ -106,7 +106,7 @@ static int way_make(void *context, struct pty_way *w, struct err *err)
 static bool terminal_await(const struct seat *seat, struct pty_way *w, int *ret_code)
 {
 	int pause = LOOK_FIRST_MS, unreachable = 0;
-	struct err err = {""};
+	struct err err = {.text = ""};
 
 	for (;;) {
 		int state = interrupted ? 'C' : seat_state(seat, ret_code);

@@ -114,7 +114,7 @@ static bool commit_later(struct server *s)
 /* Whether everything is on disk. */
 static bool turn_commit(struct server *s)
 {
-	struct err err = {""};
+	struct err err = {.text = ""};
 	int64_t begin = clock_us(CLOCK_MONOTONIC);
 	int rc;
 

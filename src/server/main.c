@@ -638,7 +638,7 @@ int main(int argc, char **argv)
 {
 	struct server *s;
 	struct arguments a = {.ready = -1};
-	struct err err = {""};
+	struct err err = {.text = ""};
 
 	if (argc > 1 && strcmp(argv[1], "--nursery") == 0)
 		return nursery_command(argc, argv);

@@ -9,7 +9,7 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct conf_nodes nodes = {0};
-	struct err err = {{0}};
+	struct err err = {.text = ""};
 	struct conf c;
 
 	conf_init(&c);

@@ -9,7 +9,7 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct ruleset site;
-	struct err err = {""};
+	struct err err = {.text = ""};
 
 	ruleset_init(&site);
 	if (simulate_site_parse((const char *)data, size, &site, &err) < 0 && !err.text[0])

@@ -388,7 +388,7 @@ static void workload_save(const struct same *x, const char *path)
 static bool live_through(uint64_t seed, bool loud)
 {
 	struct same x = {.loud = loud, .now = EPOCH};
-	struct err err = {""};
+	struct err err = {.text = ""};
 	char command[128], path[128];
 	bool good;
 

@@ -133,7 +133,7 @@ struct store *open_store(const char *url)
 {
 	struct store *s = NULL;
 	struct store_leader leader;
-	struct err err = {""};
+	struct err err = {.text = ""};
 
 	if (store_open(url, &s, &err) < 0 || store_lead(s, "test", "", 0, 60000, &leader, &err) < 0)
 		fail_msg("%s", err.text);
@@ -142,7 +142,7 @@ struct store *open_store(const char *url)
 
 void commit(struct store *s)
 {
-	struct err err = {""};
+	struct err err = {.text = ""};
 
 	if (store_commit(s, &err) < 0)
 		fail_msg("%s", err.text);
@@ -151,7 +151,7 @@ void commit(struct store *s)
 
 void expect_failure(struct store *s, int code, const char *part)
 {
-	struct err err = {""};
+	struct err err = {.text = ""};
 
 	assert_int_equal(store_commit(s, &err), code);
 	if (!strstr(err.text, part))
@@ -216,7 +216,7 @@ void expect_content(struct store *s, const char *reject, const char *text)
 	struct listing l = {.reject = reject};
 	struct store_reader reader = {
 		.object = on_object, .job = on_job, .event = on_event, .damaged = on_damaged, .context = &l};
-	struct err err = {""};
+	struct err err = {.text = ""};
 
 	if (store_read(s, &reader, &err) < 0)
 		fail_msg("%s", err.text);
@@ -226,7 +226,7 @@ void expect_content(struct store *s, const char *reject, const char *text)
 
 void expect_body(struct store *s, uint64_t key, const char *text)
 {
-	struct err err = {""};
+	struct err err = {.text = ""};
 	char *body = NULL;
 
 	assert_int_equal(store_get_body(s, key, &body, &err), text ? 0 : -ENOENT);
@@ -253,7 +253,7 @@ void expect_script(struct store *s, uint64_t id, const void *bytes, size_t n)
 
 void expect_refusal(const char *url, int code, const char *part)
 {
-	struct err err = {""};
+	struct err err = {.text = ""};
 	struct store *s = NULL;
 
 	assert_int_equal(store_open(url, &s, &err), code);

@@ -34,7 +34,7 @@ static struct tls_context *context_create(const struct trust *t, const struct ce
 {
 	struct strbuf key = {0}, csr = {0}, cert = {0};
 	struct tls_context *c = NULL;
-	struct err err = {""};
+	struct err err = {.text = ""};
 
 	int rc = pki_key(&key, &err);
 	if (rc == 0)

@@ -120,7 +120,7 @@ static void test_round_trip(void **state)
 		struct strbuf b = {0};
 		struct record r = whole('E');
 		struct record_line line;
-		struct err err = {{0}};
+		struct err err = {.text = ""};
 		r.name = names[i];
 		r.exit_status = -2;
 		record_format(&r, &b);
@@ -148,7 +148,7 @@ static void test_tolerant(void **state)
 					  "11/15/2026 06:42:53;;12;",
 					  "11/15/2026 06:42:53;EE;12;"};
 	struct record_line r;
-	struct err err = {{0}};
+	struct err err = {.text = ""};
 
 	(void)state;
 	assert_int_equal(
@@ -186,7 +186,7 @@ static void append(const char *name, const char *lines)
 static void test_files(void **state)
 {
 	struct strbuf seen = {0};
-	struct err err = {{0}};
+	struct err err = {.text = ""};
 
 	(void)state;
 	append("20261115", "one\ntwo\nth\nfour\n");

@@ -43,7 +43,7 @@ static void test_canonical(void **state)
 	for (size_t i = 0; i < sizeof form / sizeof *form; i++) {
 		struct array_spec a;
 		struct strbuf b = {0};
-		struct err err = {{0}};
+		struct err err = {.text = ""};
 		assert_int_equal(array_parse(form[i].text, &a, &err), 0);
 		array_format(&a, &b);
 		assert_string_equal(b.text, form[i].canonical);
@@ -80,7 +80,7 @@ static void test_refused(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
 		struct array_spec a = {.count = 77};
-		struct err err = {{0}};
+		struct err err = {.text = ""};
 		assert_int_equal(array_parse(bad[i].text, &a, &err), -EINVAL);
 		if (!strstr(err.text, bad[i].says))
 			fail_msg("%s: %s", bad[i].text, err.text);
@@ -99,7 +99,7 @@ static void test_sets(void **state)
 		bool in[200] = {false};
 		struct strbuf text = {0}, once = {0}, twice = {0};
 		struct array_spec a, b;
-		struct err err = {{0}};
+		struct err err = {.text = ""};
 		for (int k = (int)rng_range(&rng, 1, 6); k > 0; k--) {
 			int64_t first = rng_range(&rng, 0, 150), last = rng_range(&rng, first, 199),
 				step = rng_range(&rng, 1, 9);
@@ -159,7 +159,7 @@ static void test_ids(void **state)
 	for (size_t i = 0; i < sizeof form / sizeof *form; i++) {
 		struct jobid id;
 		struct strbuf b = {0};
-		struct err err = {{0}};
+		struct err err = {.text = ""};
 		assert_int_equal(jobid_parse(form[i].text, &id, &err), 0);
 		assert_int_equal(id.number, form[i].number);
 		assert_int_equal(id.kind, form[i].kind);
@@ -171,7 +171,7 @@ static void test_ids(void **state)
 	}
 	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
 		struct jobid id;
-		struct err err = {{0}};
+		struct err err = {.text = ""};
 		assert_int_equal(jobid_parse(bad[i], &id, &err), -EINVAL);
 		assert_non_null(strstr(err.text, "job id"));
 	}

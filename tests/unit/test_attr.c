@@ -19,7 +19,7 @@
 
 static void change(struct attrs *a, enum attr_op op, const char *name, const char *value)
 {
-	struct err err = {{0}};
+	struct err err = {.text = ""};
 
 	if (setting_change(a, op, name, value, &err) != 0)
 		fail_msg("%s", err.text);
@@ -27,7 +27,7 @@ static void change(struct attrs *a, enum attr_op op, const char *name, const cha
 
 static void refuse(struct attrs *a, enum attr_op op, const char *name, const char *value, const char *says)
 {
-	struct err err = {{0}};
+	struct err err = {.text = ""};
 	char *before = attrs_json(a), *after;
 
 	if (setting_change(a, op, name, value, &err) == 0)
@@ -221,7 +221,7 @@ static void test_lists(void **state)
 static void test_json(void **state)
 {
 	struct attrs s, back;
-	struct err err = {{0}};
+	struct err err = {.text = ""};
 
 	(void)state;
 	attrs_init(&s, ATTR_SERVER);

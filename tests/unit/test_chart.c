@@ -131,7 +131,7 @@ static void pictures_are_drawn(void **state)
 	const double value[] = {1, 2, 3, 4}, deviation[] = {.1, .2, .3, .4};
 	struct chart_bars bars = {"bars", "times", group, series, 2, 2, value, deviation};
 	char path[64];
-	struct err err = {{0}};
+	struct err err = {.text = ""};
 
 	random_jobs();
 	snprintf(path, sizeof path, "/tmp/test_chart.%d.svg", (int)getpid());

@@ -23,7 +23,7 @@ static int read_text(struct conf *c, const char *text, struct err *err)
 static void test_defaults(void **state)
 {
 	struct conf c;
-	struct err err = {{0}};
+	struct err err = {.text = ""};
 
 	(void)state;
 	conf_init(&c);
@@ -41,7 +41,7 @@ static void test_defaults(void **state)
 static void test_values(void **state)
 {
 	struct conf c;
-	struct err err = {{0}};
+	struct err err = {.text = ""};
 
 	(void)state;
 	conf_init(&c);
@@ -114,7 +114,7 @@ static void test_mistakes(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
 		struct conf c;
-		struct err err = {{0}};
+		struct err err = {.text = ""};
 		conf_init(&c);
 		assert_int_equal(read_text(&c, bad[i].text, &err), -EINVAL);
 		if (!strstr(err.text, bad[i].says))
@@ -134,7 +134,7 @@ static void test_cluster(void **state)
 						     "10.0.0.1", "[::1]", "[::1]:7722"};
 	char host[64];
 	struct conf c;
-	struct err err = {{0}};
+	struct err err = {.text = ""};
 	int port;
 
 	(void)state;
@@ -163,7 +163,7 @@ static void test_all_mistakes(void **state)
 	int fd = mkstemp(path);
 	struct conf_report report;
 	struct conf c;
-	struct err err = {{0}};
+	struct err err = {.text = ""};
 
 	(void)state;
 	assert_int_not_equal(fd, -1);
@@ -206,7 +206,7 @@ static void test_example(void **state)
 {
 	struct strbuf b = {0}, on = {0};
 	struct conf c;
-	struct err err = {{0}};
+	struct err err = {.text = ""};
 
 	(void)state;
 	conf_write_example(&b);
@@ -229,7 +229,7 @@ static void test_example(void **state)
 static void test_nodes(void **state)
 {
 	struct conf_nodes n;
-	struct err err = {{0}};
+	struct err err = {.text = ""};
 
 	(void)state;
 	assert_int_equal(conf_nodes_parse("auto", &n, &err), 0);
@@ -282,7 +282,7 @@ static void test_file(void **state)
 	char path[] = "/tmp/test_conf.XXXXXX";
 	int fd = mkstemp(path);
 	struct conf c;
-	struct err err = {{0}};
+	struct err err = {.text = ""};
 
 	(void)state;
 	assert_true(fd >= 0);

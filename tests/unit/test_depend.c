@@ -33,7 +33,7 @@ static void test_texts(void **state)
 	for (size_t i = 0; i < sizeof form / sizeof *form; i++) {
 		struct depends d;
 		struct strbuf b = {0};
-		struct err err = {{0}};
+		struct err err = {.text = ""};
 		if (depends_parse(form[i].text, &d, &err) != 0)
 			fail_msg("%s", err.text);
 		depends_format(&d, &b);
@@ -64,7 +64,7 @@ static void test_refused(void **state)
 	};
 	struct strbuf many = {0};
 	struct depends d = {.n = 77};
-	struct err err = {{0}};
+	struct err err = {.text = ""};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
@@ -147,7 +147,7 @@ static void test_judging(void **state)
 	for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
 		struct depends d;
 		struct strbuf why = {0};
-		struct err err = {{0}};
+		struct err err = {.text = ""};
 		int asked = 0;
 		assert_int_equal(depends_parse(row[i].text, &d, &err), 0);
 		assert_int_equal(depends_judge(&d, fate_of, &asked, 2, &why), row[i].state);

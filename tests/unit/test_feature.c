@@ -124,7 +124,7 @@ static void too_many(void **state)
 	struct cluster *c = cluster_create();
 	struct res total = {.v = {[RES_CPU] = 4}};
 	char name[16];
-	struct err err = {""};
+	struct err err = {.text = ""};
 
 	assert_int_equal(cluster_add_node(c, "n", &total, &err), 0);
 	for (int i = 0; i < FEATURES_MAX; i++) {

@@ -47,7 +47,7 @@ static void test_every_pair(void **state)
 		for (int type = 0; type < EVENT_COUNT; type++) {
 			struct job job = a_job(from, KIND_COMMON), before = job;
 			struct event e = {.time = 50, .at = 60, .job = 7, .by = JOB_NONE, .type = (uint8_t)type};
-			struct err err = {{0}};
+			struct err err = {.text = ""};
 			enum job_state next = STATE_COUNT;
 			char want = expected[from][type];
 			int rc = job_apply(&job, &e, KIND_COMMON, &err);

@@ -23,7 +23,7 @@
 static struct store *open_only(const char *url)
 {
 	struct store *s = NULL;
-	struct err err = {""};
+	struct err err = {.text = ""};
 
 	if (store_open(url, &s, &err) < 0)
 		fail_msg("%s", err.text);
@@ -34,7 +34,7 @@ static struct store *open_only(const char *url)
 static uint64_t lead(struct store *s, const char *owner, uint64_t at_least, int64_t lease_ms)
 {
 	struct store_leader l;
-	struct err err = {""};
+	struct err err = {.text = ""};
 
 	if (store_lead(s, owner, owner, at_least, lease_ms, &l, &err) < 0)
 		fail_msg("%s", err.text);
@@ -45,7 +45,7 @@ static uint64_t lead(struct store *s, const char *owner, uint64_t at_least, int6
 static void expect_other(struct store *s, const char *owner, const char *leader)
 {
 	struct store_leader l;
-	struct err err = {""};
+	struct err err = {.text = ""};
 
 	assert_int_equal(store_lead(s, owner, owner, 0, LONG, &l, &err), -EBUSY);
 	assert_string_equal(l.address, leader);
@@ -56,7 +56,7 @@ static void expect_other(struct store *s, const char *owner, const char *leader)
 /* What a leader does that was asleep while another took over. */
 static void expect_deposed(struct store *s)
 {
-	struct err err = {""};
+	struct err err = {.text = ""};
 
 	expect_failure(s, -ESTALE, "another server");
 	expect_failure(s, -ESTALE, "another server");
@@ -214,7 +214,7 @@ static void lease_ends_during_a_commit(void **state)
 {
 	struct world *w = *state;
 	struct store *a = open_only(w->url);
-	struct err err = {""};
+	struct err err = {.text = ""};
 
 	lead(a, "a", 0, LONG);
 	run_sql(w, "CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS"
@@ -237,7 +237,7 @@ static void commit_under_way(void **state)
 {
 	struct world *w = *state;
 	struct store *b = open_only(w->url);
-	struct err err = {""};
+	struct err err = {.text = ""};
 	int fd[2], go[2];
 	char c;
 
@@ -326,7 +326,7 @@ static void connection_cut(void **state)
 	struct world *w = *state;
 	struct store *a = open_only(w->url), *b = open_only(w->url);
 	struct store_leader l;
-	struct err err = {""};
+	struct err err = {.text = ""};
 
 	lead(a, "a", 0, LONG);
 	cut_connections();

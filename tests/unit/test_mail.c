@@ -56,7 +56,7 @@ static const char *program(const char *name, const char *script)
 static const char *formatted(const struct mail *m)
 {
 	struct strbuf b = {0};
-	struct err err = {{0}};
+	struct err err = {.text = ""};
 
 	if (mail_format(m, &b, &err) != 0)
 		fail_msg("%s", err.text);
@@ -120,7 +120,7 @@ static void test_forgery(void **state)
 			 .exec_host = "h\n\nx"};
 	const char *text = formatted(&m);
 	struct strbuf b = {0};
-	struct err err = {{0}};
+	struct err err = {.text = ""};
 
 	(void)state;
 	assert_null(strstr(text, "\nBcc"));
@@ -156,7 +156,7 @@ static void test_programs(void **state)
 	const char *bad = program("bad", "cat >/dev/null; exit 3");
 	struct mail m = {.kind = MAIL_JOB_BEGUN, .from = "adm", .to = "ann", .id = "12.server", .name = "STDIN"};
 	struct strbuf said = {0};
-	struct err err = {{0}};
+	struct err err = {.text = ""};
 	uv_loop_t loop;
 
 	(void)state;
@@ -205,7 +205,7 @@ static void test_stuck(void **state)
 	const char *stuck = program("stuck", arena_printf(arena, "echo $$ >>%s/pids; exec sleep 1000", dir));
 	struct mail m = {.kind = MAIL_JOB_BEGUN, .from = "adm", .to = "ann", .id = "12.server", .name = "STDIN"};
 	struct strbuf said = {0};
-	struct err err = {{0}};
+	struct err err = {.text = ""};
 	uv_loop_t loop;
 	int sent = 0, rc = 0;
 

@@ -32,7 +32,7 @@ static void is(enum node_service service, enum node_link link)
 static void refused(enum node_event_type type, const char *why)
 {
 	struct node_life before = life;
-	struct err err = {""};
+	struct err err = {.text = ""};
 
 	assert_int_equal(node_apply(&life, &(struct node_event){.type = type, .time = 9}, &err), -EINVAL);
 	assert_string_equal(err.text, why);

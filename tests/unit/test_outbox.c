@@ -84,7 +84,7 @@ static void append(const char *name, const char *what)
 static struct outbox *begin(struct store *s)
 {
 	struct outbox *o;
-	struct err err = {""};
+	struct err err = {.text = ""};
 
 	if (outbox_open(s, dir, &nobody, &o, &err) < 0)
 		fail_msg("%s", err.text);
@@ -97,7 +97,7 @@ static int turn(struct store *s, struct outbox *o, const char *lines, int64_t no
 		outbox_add(o, now, lines, strlen(lines));
 	outbox_commit(o);
 	commit(s);
-	*err = (struct err){""};
+	*err = (struct err){.text = ""};
 	return outbox_turn(o, err);
 }
 

@@ -88,7 +88,7 @@ static void test_pbs(void **state)
 		"11/15/2026 06:43:04;D;6.pbs;requestor=root@gw\n"
 		"11/15/2026 06:43:05;E;6.pbs;user=ann group=g queue=batch ctime=1 start=2 end=3 Exit_status=271\n",
 	};
-	struct err err = {{0}};
+	struct err err = {.text = ""};
 
 	(void)state;
 	assert_int_equal(reading(text, 2, 0, &err), 1); /* 5.pbs: nobody knows whether it ran */
@@ -113,7 +113,7 @@ static void test_pbs_states(void **state)
 		    {-2, "00:10:00", "failed"},	      {265, "00:10:00", "failed"},   {137, "00:10:00", "failed"}};
 	char line[400], part[40];
 	const char *text = line;
-	struct err err = {{0}};
+	struct err err = {.text = ""};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof form / sizeof *form; i++) {
@@ -145,7 +145,7 @@ static void test_sacct(void **state)
 		"15|odd|bob|staff||batch|2026-11-15T06:00:00|2026-11-15T06:05:00|2026-11-15T06:05:00|DANCING|0:0|0|4|1G||UNLIMITED|1|n1|00:00:00|00:00:00|\n"
 		"16|rq|bob|staff||batch|2026-11-15T06:00:00|2026-11-15T06:05:00|2026-11-15T06:06:00|REQUEUED|0:9|4|4|1G||UNLIMITED|1|n1|00:00:00|00:01:00|\n",
 	};
-	struct err err = {{0}};
+	struct err err = {.text = ""};
 
 	(void)state;
 	assert_int_equal(reading(text, 1, 0, &err), 1);
@@ -165,7 +165,7 @@ static void test_refused(void **state)
 		{"hello\n", "line 1: neither an accounting record of PBS"},
 		{"JobID|User|State\n1|ann|COMPLETED\n", "no field Submit"},
 	};
-	struct err err = {{0}};
+	struct err err = {.text = ""};
 
 	(void)state;
 	for (int i = 0; i < 2; i++) {

@@ -35,7 +35,7 @@ static int teardown(void **state)
 static struct reqtext parsed(const char *text)
 {
 	struct reqtext r;
-	struct err err = {{0}};
+	struct err err = {.text = ""};
 
 	reqtext_init(&r);
 	if (reqtext_parse(&r, text, arena, &err) != 0)
@@ -212,7 +212,7 @@ static void test_refused(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
 		struct reqtext r = parsed("nodes=3:ppn=2,mem=1gb"), before = r;
-		struct err err = {{0}};
+		struct err err = {.text = ""};
 		assert_int_equal(reqtext_parse(&r, bad[i].text, arena, &err), -EINVAL);
 		assert_string_equal(err.text, bad[i].why);
 		assert_memory_equal(&r, &before, sizeof r);

@@ -33,7 +33,7 @@ static void expect(const char *text, const char *prefix, const char *wanted)
 {
 	struct arena *arena = arena_create();
 	struct directives d;
-	struct err err = {""};
+	struct err err = {.text = ""};
 	char buf[1000];
 	int rc = directives_read(text, strlen(text), prefix, arena, &d, &err);
 

@@ -419,7 +419,7 @@ static void failed_migration_is_undone(void **state)
 {
 	struct world *w = *state;
 	struct store *s = open_store(w->url);
-	struct err err = {""};
+	struct err err = {.text = ""};
 
 	store_close(s);
 	run_sql(w, "DROP INDEX event_job");
@@ -443,7 +443,7 @@ static void newer_schema_is_refused(void **state)
 {
 	struct world *w = *state;
 	struct store *s = open_store(w->url);
-	struct err err = {""};
+	struct err err = {.text = ""};
 
 	store_close(s);
 	run_sql(w, "UPDATE meta SET value = 99 WHERE name = 'schema_version'");

@@ -94,7 +94,7 @@ static void fill(const struct world *w)
 
 static int copy_to(const struct world *from, const struct world *to, struct store_copied *ret, struct err *err)
 {
-	*err = (struct err){""};
+	*err = (struct err){.text = ""};
 	return store_copy(from->url, to->url, NULL, NULL, ret, err);
 }
 
@@ -267,7 +267,7 @@ static void used_meanwhile(void **state)
 	const struct world *w = *state;
 	struct meddler m = {.w = w};
 	struct store_copied c;
-	struct err err = {""};
+	struct err err = {.text = ""};
 
 	others_setup(w);
 	fill(w);

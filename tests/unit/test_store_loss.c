@@ -115,7 +115,7 @@ static void anothers_commit_is_not_ours(void **state)
 
 static int writer_main(const char *url, int commits)
 {
-	struct err err = {""};
+	struct err err = {.text = ""};
 	struct store_leader leader;
 	struct store *s;
 

@@ -36,7 +36,7 @@ static struct workload *read_text(const char *text, enum rules rules, int64_t li
 
 static struct workload *good(const char *text, enum rules rules)
 {
-	struct err err = {{0}};
+	struct err err = {.text = ""};
 	struct workload *w = read_text(text, rules, 0, &err);
 
 	if (!w)
@@ -46,7 +46,7 @@ static struct workload *good(const char *text, enum rules rules)
 
 static void refused(const char *text, const char *why)
 {
-	struct err err = {{0}};
+	struct err err = {.text = ""};
 
 	assert_null(read_text(text, RULES_SITE, 0, &err));
 	if (!strstr(err.text, why))

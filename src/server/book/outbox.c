@@ -489,7 +489,7 @@ static int report(struct outbox *o, int rc, bool again, struct err *err)
 
 int outbox_turn(struct outbox *o, struct err *err)
 {
-	struct err own = {""};
+	struct err own = {.text = ""};
 	bool again = false;
 	int rc;
 

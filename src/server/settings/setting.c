@@ -43,7 +43,7 @@ int attrs_read(struct attrs *a, const json_t *object, struct err *err)
 	json_object_foreach((json_t *)object, name, value)
 	{
 		struct strbuf text = {0};
-		struct err why = {{0}};
+		struct err why = {.text = ""};
 		if (json_is_boolean(value))
 			strbuf_puts(&text, json_is_true(value) ? "True" : "False");
 		else if (json_is_integer(value))
