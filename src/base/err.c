@@ -7,19 +7,36 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Both write through a buffer of their own, since an argument may be the old text. */
-int err_set(struct err *err, int code, const char *fmt, ...)
+/* All write through a buffer of their own, since an argument may be the old text. */
+static void text_set(struct err *err, enum code code, const char *fmt, va_list ap)
 {
-	struct err fresh;
-	va_list ap;
+	char fresh[sizeof err->text];
 
 	if (!err)
-		return code;
+		return;
+	vsnprintf(fresh, sizeof fresh, fmt, ap);
+	strcpy(err->text, fresh);
+	err->code = code;
+}
+
+int err_set(struct err *err, int rc, const char *fmt, ...)
+{
+	va_list ap;
+
 	va_start(ap, fmt);
-	vsnprintf(fresh.text, sizeof fresh.text, fmt, ap);
+	text_set(err, CODE_NONE, fmt, ap);
 	va_end(ap);
-	strcpy(err->text, fresh.text);
-	return code;
+	return rc;
+}
+
+int err_code(struct err *err, enum code code, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	text_set(err, code, fmt, ap);
+	va_end(ap);
+	return -code_row(code)->error;
 }
 
 static void append(struct err *err, const char *s)
@@ -30,13 +47,13 @@ static void append(struct err *err, const char *s)
 	err->text[used + n] = '\0';
 }
 
-int err_prefix(struct err *err, int code, const char *fmt, ...)
+int err_prefix(struct err *err, int rc, const char *fmt, ...)
 {
 	struct err fresh;
 	va_list ap;
 
 	if (!err)
-		return code;
+		return rc;
 	va_start(ap, fmt);
 	vsnprintf(fresh.text, sizeof fresh.text, fmt, ap);
 	va_end(ap);
@@ -44,5 +61,5 @@ int err_prefix(struct err *err, int code, const char *fmt, ...)
 	append(&fresh, ": ");
 	append(&fresh, err->text);
 	strcpy(err->text, fresh.text);
-	return code;
+	return rc;
 }

@@ -86,10 +86,10 @@ static int amount_refuse(const char *of, const struct amount *a, bool over, int6
 {
 	char asked[32], allowed[32];
 
-	return err_set(err, -EPERM, "%.40s=%s is %s than %s allows: at %s %s (resources_%s.%.40s)", a->resource,
-		       amount_text(a->resource, a->amount, asked, sizeof asked), over ? "more" : "less", of,
-		       over ? "most" : "least", amount_text(a->resource, bound, allowed, sizeof allowed),
-		       over ? "max" : "min", a->resource);
+	return err_code(err, CODE_REFUSED, "%.40s=%s is %s than %s allows: at %s %s (resources_%s.%.40s)", a->resource,
+			amount_text(a->resource, a->amount, asked, sizeof asked), over ? "more" : "less", of,
+			over ? "most" : "least", amount_text(a->resource, bound, allowed, sizeof allowed),
+			over ? "max" : "min", a->resource);
 }
 
 /* What requests may say of TORQUE, and nothing plans with: it is not known what a job asks for. */
@@ -191,16 +191,16 @@ static int access_check(const struct attrs *a, const char *of, const struct admi
 	bool member = false;
 
 	if (attrs_bool(a, "acl_user_enable") && !attrs_list_has(a, "acl_users", by->user, by->host))
-		return err_set(err, -EPERM, "%s does not accept jobs of user %.60s (acl_users)", of, by->user);
+		return err_code(err, CODE_REFUSED, "%s does not accept jobs of user %.60s (acl_users)", of, by->user);
 	if (by->host && attrs_bool(a, "acl_host_enable") && !attrs_list_has(a, "acl_hosts", by->host, NULL))
-		return err_set(err, -EPERM, "%s does not accept jobs from host %.60s (acl_hosts)", of, by->host);
+		return err_code(err, CODE_REFUSED, "%s does not accept jobs from host %.60s (acl_hosts)", of, by->host);
 	if (a->owner != ATTR_QUEUE || !by->groups || !attrs_bool(a, "acl_group_enable"))
 		return 0;
 	for (const char *const *g = by->groups; *g && !member; g++)
 		member = attrs_list_has(a, "acl_groups", *g, NULL);
 	if (!member)
-		return err_set(err, -EPERM, "%s does not accept jobs of the groups of user %.60s (acl_groups)", of,
-			       by->user);
+		return err_code(err, CODE_REFUSED, "%s does not accept jobs of the groups of user %.60s (acl_groups)",
+				of, by->user);
 	return 0;
 }
 
@@ -215,8 +215,8 @@ static int count_check(const struct admit_site *site, const struct attrs *a, con
 	have = site->jobs(site->context, queue, user);
 	if (have + more <= limit)
 		return 0;
-	return err_set(err, -EPERM, "%s has a limit of %lld job%s%s (%s), and it has %lld now", of, (long long)limit,
-		       limit == 1 ? "" : "s", user ? " of a user" : "", attr, (long long)have);
+	return err_code(err, CODE_REFUSED, "%s has a limit of %lld job%s%s (%s), and it has %lld now", of,
+			(long long)limit, limit == 1 ? "" : "s", user ? " of a user" : "", attr, (long long)have);
 }
 
 /* What the server says, whichever queue it is. */
@@ -279,9 +279,9 @@ static int queue_check(const struct walk *w, const struct step *s, const struct 
 
 	snprintf(of, sizeof of, "queue %.60s", s->queue.name);
 	if (!attrs_bool(a, "enabled"))
-		return err_set(err, -EPERM, "%s is not enabled: it accepts no jobs now", of);
+		return err_code(err, CODE_REFUSED, "%s is not enabled: it accepts no jobs now", of);
 	if (attrs_bool(a, "from_route_only") && !s->before)
-		return err_set(err, -EPERM, "%s accepts jobs from routing queues only (from_route_only)", of);
+		return err_code(err, CODE_REFUSED, "%s accepts jobs from routing queues only (from_route_only)", of);
 	if ((rc = access_check(a, of, &job->by, err)) < 0 || (rc = amounts_check(a, of, asked, NULL, err)) < 0 ||
 	    (rc = count_check(w->site, a, "max_queuable", s->queue.name, NULL, more, of, err)) < 0)
 		return rc;
@@ -306,22 +306,22 @@ static int route(struct walk *w, const struct step *s, struct err *err)
 {
 	const char *list = attrs_text(s->queue.attrs, "route_destinations");
 	struct strbuf why = {0};
-	int rc = -EPERM;
+	int rc = -EDQUOT;
 
 	if (!list || !*list)
-		return err_set(err, -EPERM, "queue %.60s has nowhere to route to (route_destinations is not set)",
-			       s->queue.name);
+		return err_code(err, CODE_REFUSED,
+				"queue %.60s has nowhere to route to (route_destinations is not set)", s->queue.name);
 	if (s->depth == ADMIT_DEPTH)
-		return err_set(err, -EPERM, "queue %.60s: more than %d routing queues behind each other", s->queue.name,
-			       ADMIT_DEPTH);
+		return err_code(err, CODE_REFUSED, "queue %.60s: more than %d routing queues behind each other",
+				s->queue.name, ADMIT_DEPTH);
 	for (const char *p = list; *p && rc < 0; p += *p == ',') {
 		size_t n = strcspn(p, ",");
 		const char *name = arena_strndup(w->arena, p, strcspn(p, ",@"));
 		struct step next = {.before = s, .depth = s->depth + 1};
-		struct err one = {""};
+		struct err one = {.text = ""};
 		p += n;
 		if (!w->site->queue(w->site->context, name, &next.queue))
-			err_set(&one, -ENOENT, "there is no queue %.60s", name);
+			err_code(&one, CODE_UNKNOWN_QUEUE, "there is no queue %.60s", name);
 		else if (tried(w, next.queue.attrs))
 			continue;
 		else
@@ -330,8 +330,8 @@ static int route(struct walk *w, const struct step *s, struct err *err)
 			strbuf_printf(&why, "%s%s", why.n ? "; " : "", one.text);
 	}
 	if (rc < 0)
-		err_set(err, rc = -EPERM, "no destination of queue %.60s accepts it: %.350s", s->queue.name,
-			why.n ? why.text : "all were tried before");
+		rc = err_code(err, CODE_REFUSED, "no destination of queue %.60s accepts it: %.350s", s->queue.name,
+			      why.n ? why.text : "all were tried before");
 	strbuf_fini(&why);
 	return rc;
 }
@@ -363,7 +363,7 @@ int admit(const struct admit_site *site, const char *queue, const struct admit_j
 	int rc = 0;
 
 	if (!site->queue(site->context, queue, &first.queue))
-		return err_set(err, -ENOENT, "there is no queue %.60s", queue);
+		return err_code(err, CODE_UNKNOWN_QUEUE, "there is no queue %.60s", queue);
 	if (!job->exempt)
 		rc = server_check(site, job, err);
 	tried(&w, first.queue.attrs);

@@ -57,12 +57,12 @@ struct admitted {
 /* The queue that takes a job which names `queue`. A routing queue passes it on to the first of its destinations that accepts it. What a job does not ask for
  * it gets from the queue that takes it, else from the routing queues on its way there, the last first, else from the server (resources_default).
  *
- * -ENOENT: there is no such queue; -EINVAL: a default can't be read, or the array has too many elements; -EPERM: it is refused. */
+ * -ENOENT: there is no such queue; -EINVAL: a default can't be read, or the array has too many elements; -EDQUOT: it is refused (CODE_REFUSED). */
 int admit(const struct admit_site *site, const char *queue, const struct admit_job *job, struct arena *arena,
 	  struct admitted *ret, struct err *err);
 
 /* Whether a job may ask for that in a queue where it is already (NULL: in none): resources_max and resources_min of the server and the queue. `only`: the
- * resource that is judged; NULL: all. -EPERM. */
+ * resource that is judged; NULL: all. -EDQUOT. */
 int admit_request(const struct admit_site *site, const char *queue, const struct reqtext *text, const char *only,
 		  struct err *err);
 

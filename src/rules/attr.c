@@ -104,13 +104,14 @@ static int name_unknown(const struct attrs *a, const char *name, struct err *err
 		if (attr_table[i].owner & a->owner)
 			strbuf_printf(&words, "%s ", attr_table[i].name);
 	if (other)
-		err_set(err, -ENOENT, "%s has no attribute %s; that is one of %s", what, other->name,
-			a->owner == ATTR_SERVER ? "queues" : "the server");
+		err_code(err, CODE_UNKNOWN_ATTRIBUTE, "%s has no attribute %s; that is one of %s", what, other->name,
+			 a->owner == ATTR_SERVER ? "queues" : "the server");
 	else if (suggest(name, words.text, near))
-		err_set(err, -ENOENT, "%s has no attribute \"%.60s\"; did you mean %s?", what, name, near);
+		err_code(err, CODE_UNKNOWN_ATTRIBUTE, "%s has no attribute \"%.60s\"; did you mean %s?", what, name,
+			 near);
 	else
-		err_set(err, -ENOENT, "%s has no attribute \"%.60s\"; \"qmgr -c 'help attributes'\" lists them", what,
-			name);
+		err_code(err, CODE_UNKNOWN_ATTRIBUTE,
+			 "%s has no attribute \"%.60s\"; \"qmgr -c 'help attributes'\" lists them", what, name);
 	strbuf_fini(&words);
 	return -ENOENT;
 }

@@ -22,7 +22,7 @@ static int one(void *context, const struct quota_line *line)
 	struct strbuf text = {0};
 	struct quota_line copy = *line;
 	struct lines *in;
-	struct err err = {""};
+	struct err err = {.text = ""};
 
 	(void)context;
 	quota_file_head(&text);
@@ -38,7 +38,7 @@ static int one(void *context, const struct quota_line *line)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct lines *in = lines_over(data, size);
-	struct err err = {""};
+	struct err err = {.text = ""};
 
 	if (quota_file_read(in, one, NULL, &err) < 0 && !err.text[0])
 		abort();

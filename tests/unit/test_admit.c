@@ -113,7 +113,7 @@ static const char *text_of(struct fixture *f)
 
 static void refused(struct fixture *f, int rc, const char *why)
 {
-	assert_int_equal(rc, -EPERM);
+	assert_int_equal(rc, -EDQUOT);
 	assert_string_equal(f->err.text, why);
 }
 
@@ -172,12 +172,12 @@ static void request_alone(void **state)
 	reqtext_init(&text);
 	text.walltime = 60;
 	assert_int_equal(admit_request(&site, "batch", &text, "walltime", &f->err), 0);
-	assert_int_equal(admit_request(&site, "batch", &text, NULL, &f->err), -EPERM);
+	assert_int_equal(admit_request(&site, "batch", &text, NULL, &f->err), -EDQUOT);
 	text.walltime = 61;
-	assert_int_equal(admit_request(&site, "batch", &text, "walltime", &f->err), -EPERM);
+	assert_int_equal(admit_request(&site, "batch", &text, "walltime", &f->err), -EDQUOT);
 	assert_int_equal(admit_request(&site, NULL, &text, NULL, &f->err), 0);
 	set(f, NULL, "resources_max.walltime", "60");
-	assert_int_equal(admit_request(&site, NULL, &text, NULL, &f->err), -EPERM);
+	assert_int_equal(admit_request(&site, NULL, &text, NULL, &f->err), -EDQUOT);
 	assert_string_equal(
 		f->err.text,
 		"walltime=00:01:01 is more than this server allows: at most 00:01:00 (resources_max.walltime)");
@@ -218,15 +218,15 @@ static void numbers(void **state)
 	assert_int_equal(ask_as(f, "batch", "", (struct admit_job){.count = 2}), 0);
 	refused(f, ask_as(f, "batch", "", array), "queue batch has a limit of 6 jobs (max_queuable), and it has 4 now");
 	set(f, "batch", "max_queuable", "4");
-	assert_int_equal(ask(f, "batch", ""), -EPERM);
+	assert_int_equal(ask(f, "batch", ""), -EDQUOT);
 	assert_int_equal(ask_as(f, "batch", "", (struct admit_job){.from = "batch"}), 0); /* it counts there already */
 	set(f, NULL, "max_queued", "4");
 	add(f, "other");
-	assert_int_equal(ask(f, "other", ""), -EPERM);
+	assert_int_equal(ask(f, "other", ""), -EDQUOT);
 	assert_int_equal(ask_as(f, "other", "", (struct admit_job){.from = "batch"}),
 			 0); /* the server has no more than before */
 	set(f, "other", "max_user_queuable", "4");
-	assert_int_equal(ask_as(f, "other", "", (struct admit_job){.from = "batch"}), -EPERM);
+	assert_int_equal(ask_as(f, "other", "", (struct admit_job){.from = "batch"}), -EDQUOT);
 	assert_int_equal(ask_as(f, "other", "", (struct admit_job){.from = "batch", .exempt = true}), 0);
 	set(f, NULL, "max_array_size", "2");
 	assert_int_equal(ask_as(f, "batch", "", array), -EINVAL);
@@ -254,7 +254,7 @@ static void routing(void **state)
 	refused(f, ask(f, "long", "walltime=120"),
 		"queue long accepts jobs from routing queues only (from_route_only)");
 	assert_int_equal(ask_as(f, "long", "walltime=1", (struct admit_job){.exempt = true}), 0);
-	assert_int_equal(ask_as(f, "feed", "walltime=90", (struct admit_job){.exempt = true}), -EPERM);
+	assert_int_equal(ask_as(f, "feed", "walltime=90", (struct admit_job){.exempt = true}), -EDQUOT);
 	set(f, NULL, "resources_max.walltime", "100");
 	refused(f, ask(f, "feed", "walltime=120"),
 		"walltime=00:02:00 is more than this server allows: at most 00:01:40 (resources_max.walltime)");
@@ -275,7 +275,7 @@ static void circles(void **state)
 	add_route(f, "a", "b");
 	add_route(f, "b", "a,b,batch");
 	assert_int_equal(ask(f, "a", "walltime=60"), 0);
-	assert_int_equal(ask(f, "a", "walltime=61"), -EPERM);
+	assert_int_equal(ask(f, "a", "walltime=61"), -EDQUOT);
 
 	/* A web: each of 60 routes to all of them, and none accepts. Tried way by way, this would not end. */
 	for (int i = 0; i < 60; i++)
@@ -284,7 +284,7 @@ static void circles(void **state)
 		snprintf(name, sizeof name, "w%d", i);
 		add_route(f, name, all.text);
 	}
-	assert_int_equal(ask(f, "w0", ""), -EPERM);
+	assert_int_equal(ask(f, "w0", ""), -EDQUOT);
 	strbuf_fini(&all);
 
 	for (int i = 0; i < 20; i++) { /* a chain */
@@ -293,7 +293,7 @@ static void circles(void **state)
 		add_route(f, name, next);
 	}
 	add(f, "c20");
-	assert_int_equal(ask(f, "c0", ""), -EPERM);
+	assert_int_equal(ask(f, "c0", ""), -EDQUOT);
 	assert_int_equal(ask(f, "c12", ""), 0);
 	assert_string_equal(f->got.queue.name, "c20");
 }

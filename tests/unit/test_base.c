@@ -55,6 +55,28 @@ static void test_err(void **state)
 	assert_int_equal(strlen(err.text), sizeof err.text - 1);
 }
 
+/* A code stays with its sentence until another sentence is set, and every code is a word that only it has. */
+static void test_code(void **state)
+{
+	struct err err;
+
+	(void)state;
+	assert_int_equal(err_code(&err, CODE_REFUSED, "no room for %d", 7), -EDQUOT);
+	assert_string_equal(err.text, "no room for 7");
+	err_prefix(&err, -EDQUOT, "jobs[2]");
+	assert_int_equal(err.code, CODE_REFUSED);
+	err_set(&err, -EINVAL, "something else");
+	assert_int_equal(err.code, CODE_NONE);
+	assert_int_equal(err_code(NULL, CODE_FINISHED, "nobody listens"), -EALREADY);
+	for (enum code i = CODE_BAD_REQUEST; i < CODES; i++) {
+		assert_int_equal(code_find(code_row(i)->word), i);
+		assert_in_range(code_row(i)->status, 400, 599);
+		assert_true(code_row(i)->error > 0 && *code_row(i)->about);
+	}
+	assert_ptr_equal(code_row(CODE_NONE), code_row(CODE_BAD_REQUEST));
+	assert_int_equal(code_find("no_such_word"), CODE_NONE);
+}
+
 static void test_arena(void **state)
 {
 	struct arena *a = arena_create();
@@ -854,6 +876,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_err),
+		cmocka_unit_test(test_code),
 		cmocka_unit_test(test_arena),
 		cmocka_unit_test(test_vec),
 		cmocka_unit_test(test_map_model),

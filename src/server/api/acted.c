@@ -55,7 +55,6 @@ static void forget(struct server *s, size_t at)
 		store_drop_object(s->store, "acted", name);
 	}
 	for (size_t i = 0; i < x->done.n; i++) {
-		free(x->done.v[i].code);
 		free(x->done.v[i].message);
 	}
 	vec_free(&x->done);
@@ -116,12 +115,11 @@ void acted_turn(struct server *s)
 			forget(s, i);
 }
 
-void acted_add(struct acted *x, uint32_t item, uint64_t key, const char *code, const char *message)
+void acted_add(struct acted *x, uint32_t item, uint64_t key, enum code code, const char *message)
 {
-	vec_push(&x->done, (struct acted_job){.key = key,
-					      .item = item,
-					      .code = code ? mem_strdup(code) : NULL,
-					      .message = code ? mem_strdup(message) : NULL});
+	vec_push(&x->done,
+		 (struct acted_job){
+			 .key = key, .item = item, .code = code, .message = code ? mem_strdup(message) : NULL});
 }
 
 /* ---- in the store ---- */
@@ -148,7 +146,7 @@ void acted_keep(struct server *s, struct acted *x, bool complete)
 		json_int(&j, NULL, d->item);
 		json_int(&j, NULL, (int64_t)d->key);
 		if (d->code) {
-			json_text(&j, NULL, d->code);
+			json_text(&j, NULL, code_row(d->code)->word);
 			json_text(&j, NULL, d->message);
 		}
 		json_close_array(&j);
@@ -163,11 +161,15 @@ void acted_keep(struct server *s, struct acted *x, bool complete)
 static int job_restore(struct acted *x, const json_t *v)
 {
 	const json_t *item = json_array_get(v, 0), *key = json_array_get(v, 1);
-	const char *code = json_string_value(json_array_get(v, 2)), *message = json_string_value(json_array_get(v, 3));
+	const char *word = json_string_value(json_array_get(v, 2)), *message = json_string_value(json_array_get(v, 3));
 
-	if (!json_is_integer(item) || !json_is_integer(key) || !code != !message)
+	if (!json_is_integer(item) || !json_is_integer(key) || !word != !message)
 		return -EINVAL;
-	acted_add(x, (uint32_t)json_integer_value(item), (uint64_t)json_integer_value(key), code, message);
+	acted_add(x, (uint32_t)json_integer_value(item), (uint64_t)json_integer_value(key),
+		  !word		    ? CODE_NONE
+		  : code_find(word) ? code_find(word)
+				    : CODE_BAD_REQUEST,
+		  message);
 	return 0;
 }
 

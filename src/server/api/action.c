@@ -41,10 +41,11 @@
 
 /* A place in the answer: an id as it was given, or a job that fits the filter. */
 struct item {
-	const char *text;     /* in the body; NULL: the job's own id, by */
-	uint64_t key;	      /* ... */
-	struct array *array;  /* all of its elements are meant */
-	char *code, *message; /* an error; NULL: none */
+	const char *text;    /* in the body; NULL: the job's own id, by */
+	uint64_t key;	     /* ... */
+	struct array *array; /* all of its elements are meant */
+	enum code code;	     /* CODE_NONE: no error */
+	char *message;	     /* of an error, or NULL */
 	uint32_t jobs, done;
 	bool skipped; /* it does not fit the filter any more */
 };
@@ -85,15 +86,17 @@ static uint32_t item_number(const struct action *a, const struct item *x)
 	return a->filter ? ITEM_FILTER : (uint32_t)(x - a->items.v);
 }
 
-static void item_error(struct item *x, const char *code, const char *message)
+static void item_error(struct item *x, enum code code, const char *message)
 {
-	x->code = mem_strdup(code);
+	x->code = code;
 	x->message = mem_strdup(message);
 }
 
 /* Of one job of it, or as a whole (key 0). */
-static void item_fail(struct action *a, struct item *x, uint64_t key, const char *code, const struct err *err)
+static void item_fail(struct action *a, struct item *x, uint64_t key, const struct err *err)
 {
+	enum code code = err->code ? err->code : CODE_BAD_REQUEST;
+
 	item_error(x, code, err->text);
 	if (a->acted)
 		acted_add(a->acted, item_number(a, x), key, code, err->text);
@@ -144,7 +147,6 @@ static void lookup_id(struct action *a, const char *text)
 	job_vec v = {0};
 	struct err err;
 	int rc;
-	const char *code;
 
 	vec_push(&a->items, (struct item){.text = text ? text : ""});
 	x = &a->items.v[number];
@@ -153,16 +155,14 @@ static void lookup_id(struct action *a, const char *text)
 	if (failed || (a->repeats && a->acted->complete))
 		return;
 	rc = text ? jobs_named(s, text, &v, &x->array, &err) : err_set(&err, -EINVAL, "an id must be a string");
-	code = rc == -EINVAL ? "bad_request" : "unknown_job";
 
 	if (rc == 0 && (v.n == 0 || !may_see(s, &a->who, s->jobs->entries.v[v.v[0]].spec))) {
-		rc = err_set(&err, -ENOENT, "There is no job %.100s.", text);
+		rc = err_code(&err, CODE_UNKNOWN_JOB, "There is no job %.100s.", text);
 	} else if (rc == 0 && !may_change(&a->who, s->jobs->entries.v[v.v[0]].spec)) {
-		code = "forbidden";
-		rc = err_set(&err, -EPERM, "Job %.100s is not yours.", text);
+		rc = err_code(&err, CODE_FORBIDDEN, "Job %.100s is not yours.", text);
 	}
 	if (rc < 0)
-		item_fail(a, x, 0, code, &err);
+		item_fail(a, x, 0, &err);
 	for (size_t i = 0; i < v.n && rc == 0; i++) {
 		bool done = done_before(a, number, s->jobs->entries.v[v.v[i]].key);
 		vec_push(&a->targets, (struct target){.job = v.v[i], .item = number, .done = done});
@@ -212,7 +212,6 @@ static bool lookup_filter(struct action *a)
 static void target_change(struct action *a, struct item *x, uint32_t id)
 {
 	struct server *s = a->c.s;
-	const char *code = "bad_request";
 	struct err err;
 	int rc;
 
@@ -224,18 +223,17 @@ static void target_change(struct action *a, struct item *x, uint32_t id)
 	}
 	if (s->jobs->entries.v[id].spec) {
 		a->begun = true;
-		rc = a->kind->run(&a->c, id, &code, &err);
+		rc = a->kind->run(&a->c, id, &err);
 	} else {
-		code = "unknown_job";
-		rc = err_set(&err, -ENOENT, "There is no job %.100s.", x->text);
+		rc = err_code(&err, CODE_UNKNOWN_JOB, "There is no job %.100s.", x->text);
 	}
 	if (rc < 0) {
-		item_fail(a, x, s->jobs->entries.v[id].key, code, &err);
+		item_fail(a, x, s->jobs->entries.v[id].key, &err);
 		return;
 	}
 	x->done++;
 	if (a->acted)
-		acted_add(a->acted, item_number(a, x), s->jobs->entries.v[id].key, NULL, NULL);
+		acted_add(a->acted, item_number(a, x), s->jobs->entries.v[id].key, CODE_NONE, NULL);
 	if (x->array && a->kind->whole) {
 		spec_unref(a->altered);
 		a->altered = s->jobs->entries.v[id].spec;
@@ -246,12 +244,11 @@ static void target_change(struct action *a, struct item *x, uint32_t id)
 
 static void item_end(struct action *a, struct item *x)
 {
-	const char *code;
 	struct err err;
 
 	if (!x->code && x->jobs > 1 && x->done == 0) {
-		ended_error(&code, &err);
-		item_fail(a, x, 0, code, &err);
+		ended_error(&err);
+		item_fail(a, x, 0, &err);
 	}
 	if (!x->code && a->altered && x->array->spec) /* all of it: so is what is shown of the array */
 		array_alter(a->c.s, x->array, a->altered, a->altered_as);
@@ -298,7 +295,7 @@ static bool change_all(struct action *a)
 static void error_write(struct json *j, const struct item *x)
 {
 	json_open_object(j, "error");
-	json_text(j, "code", x->code);
+	json_text(j, "code", code_row(x->code)->word);
 	json_text(j, "message", x->message);
 	json_close_object(j);
 }
@@ -332,7 +329,6 @@ static void action_free(struct action *a)
 	change_end(&a->c);
 	arena_destroy(a->c.arena);
 	for (size_t i = 0; i < a->items.n; i++) {
-		free(a->items.v[i].code);
 		free(a->items.v[i].message);
 	}
 	if (a->acted)
@@ -356,7 +352,7 @@ static void answer_one(struct action *a, struct http_request *r, bool again)
 	if (again)
 		http_header(r, "Idempotency-Replayed", "true");
 	if (a->one && x->code) {
-		http_error(r, code_find(x->code), "%s", x->message);
+		http_error(r, x->code, "%s", x->message);
 		return;
 	}
 	if (a->one)
@@ -448,7 +444,7 @@ static bool key_look(struct server *s, struct http_request *r, const struct aske
 	if (given == 0)
 		return true;
 	if (given < 0) {
-		http_error(r, CODE_BAD_REQUEST, "%s", err.text);
+		api_refuse(r, &err);
 		return false;
 	}
 	*ret = acted_find(s, w->uid, key);
@@ -527,7 +523,7 @@ void api_one(struct server *s, struct http_request *r, const struct asker *w, co
 	json_t *body = (request_body(r, &n), n) ? api_body(r, &err) : json_object(), *one;
 
 	if (!body) {
-		http_error(r, CODE_BAD_REQUEST, "%s", err.text);
+		api_refuse(r, &err);
 		return;
 	}
 	one = json_array();

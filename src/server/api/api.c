@@ -203,7 +203,7 @@ static void api_handle(struct server *s, struct http_request *r)
 			http_error(r, CODE_TOO_LARGE, "The body has more than the %d MiB that are allowed here.",
 				   BODY_MOST >> 20);
 		else if (query_check(routes[i].path, r, &err) < 0)
-			http_error(r, CODE_BAD_REQUEST, "%s", err.text);
+			api_refuse(r, &err);
 		else if (routes[i].plain)
 			routes[i].plain(s, r, &w);
 		else

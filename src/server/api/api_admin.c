@@ -58,15 +58,13 @@ static void attrs_store(struct server *s, const char *kind, const char *name, co
 }
 
 /* All changes or none. Operators may start, stop, enable and disable queues. */
-static int changes_apply(struct server *s, struct attrs *a, const json_t *body, const struct asker *w,
-			 const char **code, struct err *err)
+static int changes_apply(struct server *s, struct attrs *a, const json_t *body, const struct asker *w, struct err *err)
 {
 	const json_t *list = json_object_get(body, "changes"), *v;
 	struct attrs copy;
 	size_t i;
 	int rc = 0;
 
-	*code = "bad_request";
 	if (!json_is_array(list))
 		return err_set(err, -EINVAL, "changes must be an array");
 	attrs_copy(&copy, a);
@@ -86,13 +84,10 @@ static int changes_apply(struct server *s, struct attrs *a, const json_t *body, 
 		    !queue_named(s, value))
 			rc = err_set(err, -EINVAL, "default_queue: there is no queue %.60s: create it first", value);
 		if (rc == 0 && w->role < ROLE_MANAGER && strcasecmp(name, "enabled") && strcasecmp(name, "started")) {
-			*code = "forbidden";
-			rc = err_set(err, -EPERM, "%.60s is for managers to change", name);
+			rc = err_code(err, CODE_FORBIDDEN, "%.60s is for managers to change", name);
 		}
 		if (rc == 0)
 			rc = setting_change(&copy, parsed, name, value ? value : "", err);
-		if (rc == -ENOENT)
-			*code = "unknown_attribute";
 		if (rc < 0)
 			break;
 	}
@@ -187,7 +182,6 @@ static void server_changed(struct server *s)
 void api_server(struct server *s, struct http_request *r, const struct asker *w)
 {
 	struct strbuf out = {0};
-	const char *code;
 	struct err err;
 	json_t *body;
 
@@ -199,9 +193,9 @@ void api_server(struct server *s, struct http_request *r, const struct asker *w)
 		return;
 	body = api_body(r, &err);
 	if (!body) {
-		http_error(r, CODE_BAD_REQUEST, "%s", err.text);
-	} else if (changes_apply(s, s->attrs, body, w, &code, &err) < 0) {
-		http_error(r, code_find(code), "%s", err.text);
+		api_refuse(r, &err);
+	} else if (changes_apply(s, s->attrs, body, w, &err) < 0) {
+		api_refuse(r, &err);
 	} else {
 		server_changed(s);
 		strbuf_puts(&out, "{}");
@@ -284,14 +278,13 @@ static void queue_change(struct server *s, struct http_request *r, const struct 
 {
 	bool started = attrs_bool(&q->attrs, "started"), enabled = attrs_bool(&q->attrs, "enabled");
 	struct strbuf out = {0};
-	const char *code;
 	struct err err;
 	json_t *body = api_body(r, &err);
 
 	if (!body) {
-		http_error(r, CODE_BAD_REQUEST, "%s", err.text);
-	} else if (changes_apply(s, &q->attrs, body, w, &code, &err) < 0) {
-		http_error(r, code_find(code), "%s", err.text);
+		api_refuse(r, &err);
+	} else if (changes_apply(s, &q->attrs, body, w, &err) < 0) {
+		api_refuse(r, &err);
 	} else {
 		attrs_store(s, "queue", q->name, &q->attrs);
 		queue_record(s, q, body, started, enabled, w->user);
@@ -462,7 +455,7 @@ void api_shutdown(struct server *s, struct http_request *r, const struct asker *
 
 	if (!api_need(r, w, ROLE_MANAGER)) {
 	} else if (!body) {
-		http_error(r, CODE_BAD_REQUEST, "%s", err.text);
+		api_refuse(r, &err);
 	} else if (!json_is_object(body) || (given && !mode) || (mode && !kill && strcmp(mode, "quick") != 0)) {
 		http_error(r, CODE_BAD_REQUEST, "mode must be quick or kill");
 	} else {

@@ -57,21 +57,19 @@ static const char *arg_text(const struct change *c, const char *key)
 	return json_string_value(json_object_get(c->args, key));
 }
 
-int ended_error(const char **code, struct err *err)
+int ended_error(struct err *err)
 {
-	*code = "finished";
-	return err_set(err, -EINVAL, "Job has finished");
+	return err_code(err, CODE_FINISHED, "Job has finished");
 }
 
-static int state_error(const struct server *s, uint32_t id, const char *what, const char **code, struct err *err)
+static int state_error(const struct server *s, uint32_t id, const char *what, struct err *err)
 {
-	*code = "bad_state";
-	return err_set(err, -EINVAL, "%s (it is in state %c)", what, entry_state(s, id));
+	return err_code(err, CODE_BAD_STATE, "%s (it is in state %c)", what, entry_state(s, id));
 }
 
 /* ---- the actions ---- */
 
-static int do_delete(struct change *c, uint32_t id, const char **code, struct err *err)
+static int do_delete(struct change *c, uint32_t id, struct err *err)
 {
 	struct server *s = c->s;
 	const char *message = arg_text(c, "message");
@@ -80,7 +78,7 @@ static int do_delete(struct change *c, uint32_t id, const char **code, struct er
 	struct payload p = {.text = why, .who = c->w->user};
 
 	if (entry_ended(s, id))
-		return ended_error(code, err);
+		return ended_error(err);
 	snprintf(why, sizeof why, "deleted by %s%s%.400s", c->w->user, message ? ": " : "", message ? message : "");
 	p.foreign = c->w->uid != s->jobs->entries.v[id].spec->uid;
 	if (!runs(s, id)) {
@@ -89,8 +87,7 @@ static int do_delete(struct change *c, uint32_t id, const char **code, struct er
 		return 0;
 	}
 	if (json_is_true(json_object_get(c->args, "purge")) && c->w->role < ROLE_MANAGER) {
-		*code = "forbidden";
-		return err_set(err, -EPERM, "only managers may purge a job");
+		return err_code(err, CODE_FORBIDDEN, "only managers may purge a job");
 	}
 	p.intent = INTENT_DELETE;
 	p.comment = why;
@@ -105,7 +102,8 @@ static int do_delete(struct change *c, uint32_t id, const char **code, struct er
 	return 0;
 }
 
-static int holds_arg(struct change *c, uint8_t *ret, const char **code, struct err *err)
+/* Which holds a job that has not ended is to get or to lose. */
+static int holds_arg(struct change *c, uint32_t id, uint8_t *ret, struct err *err)
 {
 	const char *text = arg_text(c, "holds");
 	const json_t *given = json_object_get(c->args, "holds");
@@ -114,22 +112,19 @@ static int holds_arg(struct change *c, uint8_t *ret, const char **code, struct e
 
 	if (rc < 0)
 		return rc;
-	if ((*ret & BLOCK_OTHER && c->w->role < ROLE_OPERATOR) || (*ret & BLOCK_SYSTEM && c->w->role < ROLE_MANAGER)) {
-		*code = "forbidden";
-		return err_set(err, -EPERM, "holds of type o are for operators, and those of type s for managers");
-	}
-	return 0;
+	if ((*ret & BLOCK_OTHER && c->w->role < ROLE_OPERATOR) || (*ret & BLOCK_SYSTEM && c->w->role < ROLE_MANAGER))
+		return err_code(err, CODE_FORBIDDEN,
+				"holds of type o are for operators, and those of type s for managers");
+	return entry_ended(c->s, id) ? ended_error(err) : 0;
 }
 
-static int do_hold(struct change *c, uint32_t id, const char **code, struct err *err)
+static int do_hold(struct change *c, uint32_t id, struct err *err)
 {
 	uint8_t bits;
-	int rc = holds_arg(c, &bits, code, err);
+	int rc = holds_arg(c, id, &bits, err);
 
 	if (rc < 0)
 		return rc;
-	if (entry_ended(c->s, id))
-		return ended_error(code, err);
 	entry_event(
 		c->s, id, EVENT_HOLDS,
 		&(struct payload){.holds = c->s->jobs->entries.v[id].holds | bits, .text = "held", .who = c->w->user});
@@ -138,15 +133,13 @@ static int do_hold(struct change *c, uint32_t id, const char **code, struct err 
 	return 0;
 }
 
-static int do_release(struct change *c, uint32_t id, const char **code, struct err *err)
+static int do_release(struct change *c, uint32_t id, struct err *err)
 {
 	uint8_t bits;
-	int rc = holds_arg(c, &bits, code, err);
+	int rc = holds_arg(c, id, &bits, err);
 
 	if (rc < 0)
 		return rc;
-	if (entry_ended(c->s, id))
-		return ended_error(code, err);
 	entry_event(c->s, id, EVENT_HOLDS,
 		    &(struct payload){.holds = c->s->jobs->entries.v[id].holds & (uint8_t)~bits,
 				      .failed = bits & BLOCK_SYSTEM,
@@ -180,7 +173,7 @@ static int signal_parse(const char *text, int *ret)
 	return -EINVAL;
 }
 
-static int do_signal(struct change *c, uint32_t id, const char **code, struct err *err)
+static int do_signal(struct change *c, uint32_t id, struct err *err)
 {
 	const char *text = arg_text(c, "signal");
 	struct signal_order o = {0};
@@ -190,9 +183,9 @@ static int do_signal(struct change *c, uint32_t id, const char **code, struct er
 			       "signal \"%.30s\" is neither a name (TERM, SIGUSR1, suspend, resume) nor a number",
 			       text ? text : "");
 	if (entry_ended(c->s, id))
-		return ended_error(code, err);
+		return ended_error(err);
 	if (!runs(c->s, id))
-		return state_error(c->s, id, "only a running job can be sent a signal", code, err);
+		return state_error(c->s, id, "only a running job can be sent a signal", err);
 	attempt_tag(c->s, id, entry_job(c->s, id)->attempt, o.tag);
 	if (o.signal)
 		vec_push(&c->s->post->signals, o);
@@ -203,20 +196,20 @@ static int do_signal(struct change *c, uint32_t id, const char **code, struct er
 	return 0;
 }
 
-static int do_rerun(struct change *c, uint32_t id, const char **code, struct err *err)
+static int do_rerun(struct change *c, uint32_t id, struct err *err)
 {
 	if (entry_ended(c->s, id))
-		return ended_error(code, err);
+		return ended_error(err);
 	if (!runs(c->s, id))
-		return state_error(c->s, id, "only a running job can be run again", code, err);
+		return state_error(c->s, id, "only a running job can be run again", err);
 	if (!c->s->jobs->entries.v[id].spec->rerunnable)
-		return state_error(c->s, id, "it is not rerunnable (-r n)", code, err);
+		return state_error(c->s, id, "it is not rerunnable (-r n)", err);
 	job_kill(c->s, id, &(struct payload){.intent = INTENT_RERUN, .who = c->w->user});
 	return 0;
 }
 
 /* "n1+n2": the set of nodes that a job is to start on; NODES_ALL: none was given. */
-static int nodes_arg(struct change *c, uint32_t *ret, const char **code, struct err *err)
+static int nodes_arg(struct change *c, uint32_t *ret, struct err *err)
 {
 	const char *text = arg_text(c, "nodes");
 	struct cluster *cluster = c->s->cluster;
@@ -231,8 +224,7 @@ static int nodes_arg(struct change *c, uint32_t *ret, const char **code, struct 
 		const char *name = arena_strndup(c->arena, p, strcspn(p, "+, /:"));
 		uint32_t node;
 		if (!names_find(&cluster->node_names, name, &node)) {
-			*code = "unknown_node";
-			return err_set(err, -ENOENT, "There is no node %.60s.", name);
+			return err_code(err, CODE_UNKNOWN_NODE, "There is no node %.60s.", name);
 		}
 		has[node] = true;
 		p += n;
@@ -241,7 +233,7 @@ static int nodes_arg(struct change *c, uint32_t *ret, const char **code, struct 
 	return 0;
 }
 
-static int do_run(struct change *c, uint32_t id, const char **code, struct err *err)
+static int do_run(struct change *c, uint32_t id, struct err *err)
 {
 	struct server *s = c->s;
 	bool held = entry_job(s, id)->state == STATE_HELD;
@@ -249,24 +241,22 @@ static int do_run(struct change *c, uint32_t id, const char **code, struct err *
 	int rc;
 
 	if (c->w->role < ROLE_OPERATOR) {
-		*code = "forbidden";
-		return err_set(err, -EPERM, "only operators and managers may start a job before its turn");
+		return err_code(err, CODE_FORBIDDEN, "only operators and managers may start a job before its turn");
 	}
 	if (entry_ended(s, id))
-		return ended_error(code, err);
+		return ended_error(err);
 	if (runs(s, id))
-		return state_error(s, id, "it runs already", code, err);
+		return state_error(s, id, "it runs already", err);
 	if (gate_blocks(s->gate, id) & ~(unsigned)(BLOCK_QUEUE | BLOCK_RETRY))
-		return state_error(s, id, "it is held, or waits for its time or for other jobs", code, err);
-	if ((rc = nodes_arg(c, &on, code, err)) < 0)
+		return state_error(s, id, "it is held, or waits for its time or for other jobs", err);
+	if ((rc = nodes_arg(c, &on, err)) < 0)
 		return rc;
 	if (held)
 		sched_release(s->sched, id, s->clock->now);
 	if (!sched_run(s->sched, id, on, s->clock->now)) {
 		if (held)
 			sched_hold(s->sched, id, s->clock->now);
-		return state_error(s, id, "there is no room for it now (shunt why tells what is in its way)", code,
-				   err);
+		return state_error(s, id, "there is no room for it now (shunt why tells what is in its way)", err);
 	}
 	block_running(s, id);
 	entry_event(s, id, EVENT_NOTE, &(struct payload){.text = "started before its turn", .who = c->w->user});
@@ -282,7 +272,7 @@ static struct asker owner_of(struct server *s, const struct spec *p)
 	return w;
 }
 
-static int do_move(struct change *c, uint32_t id, const char **code, struct err *err)
+static int do_move(struct change *c, uint32_t id, struct err *err)
 {
 	struct server *s = c->s;
 	const char *name = arg_text(c, "queue");
@@ -291,16 +281,15 @@ static int do_move(struct change *c, uint32_t id, const char **code, struct err 
 	int rc;
 
 	if (entry_ended(s, id))
-		return ended_error(code, err);
+		return ended_error(err);
 	if (runs(s, id))
-		return state_error(s, id, "a running job can't be moved", code, err);
+		return state_error(s, id, "a running job can't be moved", err);
 	if (!name || !queue_named(s, name)) {
-		*code = "unknown_queue";
-		return err_set(err, -ENOENT, "There is no queue %.60s.", name ? name : "\"\"");
+		return err_code(err, CODE_UNKNOWN_QUEUE, "There is no queue %.60s.", name ? name : "\"\"");
 	}
 	x.spec = spec_copy(s->jobs->entries.v[id].spec);
 	x.spec->holds = s->jobs->entries.v[id].holds;
-	rc = move_check(s, &owner, &x, name, c->w->role >= ROLE_OPERATOR, c->arena, code, err);
+	rc = move_check(s, &owner, &x, name, c->w->role >= ROLE_OPERATOR, c->arena, err);
 	if (rc == 0)
 		entry_alter(
 			s, id,
@@ -323,7 +312,7 @@ static int append(const char *path, const char *text)
 	return rc;
 }
 
-static int do_message(struct change *c, uint32_t id, const char **code, struct err *err)
+static int do_message(struct change *c, uint32_t id, struct err *err)
 {
 	struct server *s = c->s;
 	const char *text = arg_text(c, "text"), *to = arg_text(c, "to"), *out, *error;
@@ -333,12 +322,11 @@ static int do_message(struct change *c, uint32_t id, const char **code, struct e
 	if (!text)
 		return err_set(err, -EINVAL, "text is missing");
 	if (entry_ended(s, id))
-		return ended_error(code, err);
+		return ended_error(err);
 	if (!runs(s, id))
-		return state_error(s, id, "only a running job has output to write to", code, err);
+		return state_error(s, id, "only a running job has output to write to", err);
 	if (s->instance->multi && s->jobs->entries.v[id].spec->uid != s->instance->uid) {
-		*code = "bad_state";
-		return err_set(err, -ENOTSUP, "in a system instance the server can't write into users' files");
+		return err_code(err, CODE_BAD_STATE, "in a system instance the server can't write into users' files");
 	}
 	rc = body_read(s, id, &body, err);
 	if (rc < 0)
@@ -396,7 +384,7 @@ static json_t *as_submission(struct server *s, uint32_t id, json_t *body)
 	return o;
 }
 
-static int overlay(json_t *o, const json_t *args, bool running, const char **code, struct err *err)
+static int overlay(json_t *o, const json_t *args, bool running, struct err *err)
 {
 	static const char *const may[] = {"name",	"output",     "error",	   "join",     "keep",	      "mail",
 					  "mail_to",	"priority",   "resources", "at",       "hold",	      "depend",
@@ -416,9 +404,8 @@ static int overlay(json_t *o, const json_t *args, bool running, const char **cod
 		while (list[i] && strcmp(list[i], key) != 0)
 			i++;
 		if (!list[i]) {
-			*code = running ? "bad_state" : "bad_request";
-			return err_set(err, -EINVAL,
-				       running ? "%s of a running job can't be changed" : "%s can't be changed", key);
+			return running ? err_code(err, CODE_BAD_STATE, "%s of a running job can't be changed", key)
+				       : err_code(err, CODE_BAD_REQUEST, "%s can't be changed", key);
 		}
 		if (strcmp(key, "resources") == 0) {
 			size_t k;
@@ -471,7 +458,7 @@ static uint32_t files_name_after(struct server *s, const struct spec *old, const
 }
 
 /* Works out what a job is altered to, into c->last. */
-static int alter_read(struct change *c, uint32_t id, const char **code, struct err *err)
+static int alter_read(struct change *c, uint32_t id, struct err *err)
 {
 	struct server *s = c->s;
 	struct spec *old = s->jobs->entries.v[id].spec;
@@ -486,18 +473,18 @@ static int alter_read(struct change *c, uint32_t id, const char **code, struct e
 	if (rc < 0)
 		return rc;
 	o = as_submission(s, id, body);
-	rc = overlay(o, c->args, runs(s, id), code, err);
+	rc = overlay(o, c->args, runs(s, id), err);
 	owner.role = c->w->role;
 	if (rc == 0)
-		rc = spec_read(s, &owner, o, false, c->arena, &x, code, err);
+		rc = spec_read(s, &owner, o, false, c->arena, &x, err);
 	if (rc == 0 && runs(s, id) && x.spec->resources != old->resources) {
-		*code = "bad_state";
-		rc = err_set(err, -EINVAL, "of the resources of a running job only the walltime can be changed");
+		rc = err_code(err, CODE_BAD_STATE,
+			      "of the resources of a running job only the walltime can be changed");
 	}
 	if (rc == 0 && !runs(s, id))
-		rc = alter_check(s, &owner, &x, c->w->role >= ROLE_OPERATOR, c->arena, code, err);
+		rc = alter_check(s, &owner, &x, c->w->role >= ROLE_OPERATOR, c->arena, err);
 	if (rc == 0 && waits_for(s, x.spec->depend, job_key_number(s->jobs->entries.v[id].key), DEPTH_MAX))
-		rc = err_set(err, -ELOOP, "depend: it would wait for itself");
+		rc = err_code(err, CODE_REFUSED, "depend: it would wait for itself");
 	if (rc == 0) {
 		x.spec->created = old->created;
 		x.spec->origin = old->origin;
@@ -551,7 +538,7 @@ static int throttle(struct change *c, uint32_t id, bool *ret_only, struct err *e
 	return 0;
 }
 
-static int do_alter(struct change *c, uint32_t id, const char **code, struct err *err)
+static int do_alter(struct change *c, uint32_t id, struct err *err)
 {
 	struct server *s = c->s;
 	const struct entry *e = &s->jobs->entries.v[id];
@@ -560,15 +547,15 @@ static int do_alter(struct change *c, uint32_t id, const char **code, struct err
 	int rc;
 
 	if (entry_ended(s, id))
-		return ended_error(code, err);
+		return ended_error(err);
 	if ((rc = throttle(c, id, &only, err)) < 0 || only)
 		return rc;
 	if (c->last.from && c->last.from == e->spec && c->last.holds == e->holds && c->last.running == runs(s, id)) {
 		p.as = c->last.as;
-	} else if ((rc = alter_read(c, id, code, err)) < 0) {
+	} else if ((rc = alter_read(c, id, err)) < 0) {
 		return rc;
 	}
-	if (runs(s, id) && (rc = walltime_check(s, id, c->w, c->last.to->walltime, code, err)) < 0)
+	if (runs(s, id) && (rc = walltime_check(s, id, c->w, c->last.to->walltime, err)) < 0)
 		return rc;
 	p.spec = c->last.to;
 	if (runs(s, id) && p.spec->walltime != e->spec->walltime)

@@ -19,6 +19,7 @@
 #include "server/api/api.h"
 #include "server/api/past_job.h"
 #include "server/api/query.h"
+#include "server/api/request.h"
 #include "server/base/instance.h"
 #include "server/base/reader.h"
 #include "server/job/jobs.h"
@@ -289,7 +290,7 @@ static bool filter_read(struct question *q, const struct asker *w, const char *p
 	struct err err;
 
 	if (id && id_read(id, f, &err) < 0) {
-		http_error(r, CODE_BAD_REQUEST, "%s", err.text);
+		api_refuse(r, &err);
 		return false;
 	}
 	f->user = request_query(r, "user");
@@ -362,7 +363,7 @@ void api_past_job(struct server *s, struct http_request *r, const struct asker *
 	q->kind = ASK_JOB;
 	q->id = copy_of(r, id, strlen(id));
 	if (id_read(id, &q->f, &err) < 0) {
-		http_error(r, CODE_BAD_REQUEST, "%s", err.text);
+		api_refuse(r, &err);
 		free(q);
 	} else if (user_limit(q, w)) {
 		question_add(q);

@@ -206,7 +206,7 @@ void api_import(struct server *s, struct http_request *r, const struct asker *w)
 {
 	struct history_row *rows = NULL;
 	struct strbuf out = {0};
-	struct err err = {""};
+	struct err err = {.text = ""};
 	json_t *body, *jobs;
 	size_t n;
 
@@ -216,13 +216,13 @@ void api_import(struct server *s, struct http_request *r, const struct asker *w)
 	jobs = json_object_get(body, "jobs");
 	n = json_array_size(jobs);
 	if (!body) {
-		http_error(r, CODE_BAD_REQUEST, "%s", err.text);
+		api_refuse(r, &err);
 	} else if (!json_is_array(jobs) || n > JOBS_MOST) {
 		http_error(r, CODE_BAD_REQUEST, "jobs must be an array of up to %d jobs", JOBS_MOST);
 	} else {
 		rows = mem_zalloc((n + 1) * sizeof *rows);
 		if (rows_read(jobs, rows, &err) < 0)
-			http_error(r, CODE_BAD_REQUEST, "%s", err.text);
+			api_refuse(r, &err);
 		else if (rows_add(s, rows, n, &out, &err) < 0)
 			http_error(r, CODE_UNAVAILABLE, "The history can't be read now: %s", err.text);
 		else

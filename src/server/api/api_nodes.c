@@ -352,7 +352,7 @@ static int words_change(struct server *s, uint32_t node, struct node_change *c, 
 		free(n->class);
 	n->features = features;
 	n->class = class;
-	world_node_features(s, node, &(struct err){""});
+	world_node_features(s, node, &(struct err){.text = ""});
 	return rc;
 }
 
@@ -431,7 +431,7 @@ static void node_patch(struct server *s, struct http_request *r, const struct as
 
 	if (!body || change_read(s, &s->hosts->nodes.v[node], body, &c, &err) < 0 ||
 	    change_make(s, node, &c, w->user, &err) < 0) {
-		http_error(r, CODE_BAD_REQUEST, "%s", err.text);
+		api_refuse(r, &err);
 	} else {
 		strbuf_puts(&out, "{}");
 		reply_later(s, r, 200, &out);
@@ -444,10 +444,9 @@ static void node_delete(struct server *s, struct http_request *r, const struct a
 {
 	struct strbuf out = {0};
 	struct err err;
-	int rc = nodes_remove(s, node, query_number("/v1/nodes/*", r, "force", 0), w->user, &err);
 
-	if (rc < 0) {
-		http_error(r, rc == -EBUSY ? CODE_BAD_STATE : CODE_BAD_REQUEST, "%s", err.text);
+	if (nodes_remove(s, node, query_number("/v1/nodes/*", r, "force", 0), w->user, &err) < 0) {
+		api_refuse(r, &err);
 		return;
 	}
 	strbuf_puts(&out, "{}");

@@ -24,6 +24,7 @@
 #include "server/api/api.h"
 #include "server/api/events.h"
 #include "server/api/query.h"
+#include "server/api/request.h"
 #include "server/api/show.h"
 #include "server/base/asker.h"
 #include "server/base/clock.h"
@@ -341,7 +342,7 @@ void api_list(struct server *s, struct http_request *r, const struct asker *w)
 		rc = choose(l, x, &err);
 	}
 	if (rc < 0) {
-		http_error(r, CODE_BAD_REQUEST, "%s", err.text);
+		api_refuse(r, &err);
 		listing_free(l);
 		return;
 	}
@@ -349,34 +350,6 @@ void api_list(struct server *s, struct http_request *r, const struct asker *w)
 	struct stream_source source = {listing_fill, listing_free, l};
 
 	http_stream(r, 200, l->tsv ? "text/tab-separated-values" : "application/json", &source);
-}
-
-/* 0; -ENOENT if there is none that this user may see; -EINVAL. */
-static int job_find(struct server *s, const struct asker *w, const char *text, uint32_t *ret, struct array **ret_array,
-		    struct err *err)
-{
-	job_vec v = {0};
-	int rc = jobs_named(s, text, &v, ret_array, err);
-
-	if (rc == 0 && (v.n == 0 || !may_see(s, w, s->jobs->entries.v[v.v[0]].spec)))
-		rc = -ENOENT;
-	*ret = rc == 0 ? v.v[0] : 0;
-	vec_free(&v);
-	return rc;
-}
-
-/* Answers 404 or 400 itself. */
-static bool one_job(struct server *s, struct http_request *r, const struct asker *w, const char *text, uint32_t *ret,
-		    struct array **ret_array)
-{
-	struct err err;
-	int rc = job_find(s, w, text, ret, ret_array, &err);
-
-	if (rc == -EINVAL)
-		http_error(r, CODE_BAD_REQUEST, "%s", err.text);
-	else if (rc < 0)
-		http_error(r, CODE_UNKNOWN_JOB, "There is no job %.100s.", text);
-	return rc == 0;
 }
 
 /* What is the owner's alone. */
@@ -397,14 +370,14 @@ void api_get(struct server *s, struct http_request *r, const struct asker *w, co
 	struct json j;
 	struct err err;
 	uint32_t id;
-	int rc = job_find(s, w, text, &id, &a, &err);
+	int rc = job_seen(s, w, text, &id, &a, &err);
 
 	if (rc == -ENOENT) {
 		api_past_job(s, r, w, text);
 		return;
 	}
 	if (rc < 0) {
-		http_error(r, CODE_BAD_REQUEST, "%s", err.text);
+		api_refuse(r, &err);
 		return;
 	}
 	if (a || entry_job(s, id)->state < STATE_NOW)
@@ -434,7 +407,7 @@ void api_script(struct server *s, struct http_request *r, const struct asker *w,
 	size_t n;
 	uint32_t id;
 
-	if (!one_job(s, r, w, text, &id, &a) || !is_private_to(s, r, w, id))
+	if (!api_job(s, r, w, text, &id, &a) || !is_private_to(s, r, w, id))
 		return;
 	if (store_get_script(s->store, s->jobs->entries.v[id].spec->script, &script, &n, &err) < 0) {
 		http_error(r, CODE_NOT_FOUND, "Job %.100s has no script.", text);
@@ -489,7 +462,7 @@ void api_history(struct server *s, struct http_request *r, const struct asker *w
 	struct json j;
 	uint32_t id;
 
-	if (!one_job(s, r, w, text, &id, &a))
+	if (!api_job(s, r, w, text, &id, &a))
 		return;
 	json_init(&j, &out, false);
 	json_open_object(&j, NULL);
@@ -576,7 +549,7 @@ void api_why(struct server *s, struct http_request *r, const struct asker *w, co
 	uint32_t id;
 	bool known;
 
-	if (!one_job(s, r, w, text, &id, &a))
+	if (!api_job(s, r, w, text, &id, &a))
 		return;
 	if (a) /* an array waits as its first waiting element does */
 		for (uint32_t i = 0; i < a->count && entry_job(s, id)->state > STATE_ALLOCATED; i++)

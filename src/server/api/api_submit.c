@@ -137,13 +137,12 @@ static bool guarantee_possible(struct server *s, const struct spec *p)
 	return x.guaranteed;
 }
 
-static int guarantee_check(struct server *s, const struct submission *x, const char **code, struct err *err)
+static int guarantee_check(struct server *s, const struct submission *x, struct err *err)
 {
 	if (!x->guarantee || guarantee_possible(s, x->spec))
 		return 0;
-	*code = "refused";
-	return err_set(
-		err, -EPERM,
+	return err_code(
+		err, CODE_REFUSED,
 		"the deadline can't be guaranteed now: ask for less, for a later deadline, or leave out --require-guarantee");
 }
 
@@ -246,9 +245,8 @@ struct submit_work {
 	uint32_t id, done; /* the core id of the next one's first job; how many of it are there */
 	size_t written;	   /* of the answer */
 	enum { SUBMIT_READ, SUBMIT_STAGE, SUBMIT_BEGIN, SUBMIT_WRITE, SUBMIT_UNDO } phase;
-	bool before;	  /* some are to run before others that wait */
-	const char *code; /* UNDO: why */
-	struct err err;
+	bool before;	/* some are to run before others that wait */
+	struct err err; /* UNDO: why */
 	struct strbuf out;
 	struct json j;
 };
@@ -269,22 +267,22 @@ static void submit_free(struct server *s, struct submit_work *w)
 }
 
 /* Always false: it is over. */
-static bool submit_refuse(struct server *s, struct submit_work *w, const char *code, const struct err *err)
+static bool submit_refuse(struct server *s, struct submit_work *w, const struct err *err)
 {
-	http_error(w->r, code_find(code), "%s", err->text);
+	api_refuse(w->r, err);
 	submit_free(s, w);
 	return false;
 }
 
-static int read_one(struct server *s, struct submit_work *w, const json_t *job, const char **code, struct err *err)
+static int read_one(struct server *s, struct submit_work *w, const json_t *job, struct err *err)
 {
 	struct submission x = {0};
-	int rc = spec_read(s, &w->who, job, true, request_arena(w->r), &x, code, err);
+	int rc = spec_read(s, &w->who, job, true, request_arena(w->r), &x, err);
 
 	if (rc == 0)
-		rc = submit_check(s, &w->who, &x, request_arena(w->r), code, err);
+		rc = submit_check(s, &w->who, &x, request_arena(w->r), err);
 	if (rc == 0)
-		rc = guarantee_check(s, &x, code, err);
+		rc = guarantee_check(s, &x, err);
 	if (rc < 0) {
 		submission_fini(&x);
 		return w->bulk ? err_prefix(err, rc, "jobs[%zu]", w->jobs.n) : rc;
@@ -399,7 +397,7 @@ static int rest_read(const char *text, size_t n, size_t at, size_t jobs, struct 
 }
 
 /* The next job: 1; 0: that was the last one; -EINVAL. */
-static int read_next(struct server *s, struct submit_work *w, const char **code, struct err *err)
+static int read_next(struct server *s, struct submit_work *w, struct err *err)
 {
 	size_t n;
 	const char *text = request_body(w->r, &n);
@@ -413,11 +411,10 @@ static int read_next(struct server *s, struct submit_work *w, const char **code,
 	if (w->jobs.n == BULK_MAX)
 		err_set(err, rc, "jobs must hold 1 to %d jobs, and there are more", BULK_MAX);
 	else
-		rc = read_one(s, w, job, code, err);
+		rc = read_one(s, w, job, err);
 	json_array_append_new(w->body, job); /* its script stays there */
 	if (rc < 0)
 		return rc;
-	*code = "bad_request";
 	if (skip(text, n, &w->at, ","))
 		return 1;
 	return rest_read(text, n, w->at, w->jobs.n, err);
@@ -469,7 +466,6 @@ static void begin_next(struct server *s, struct submit_work *w)
 /* From this turn's commit on all are accepted. */
 static void accept_staged(struct server *s, struct submit_work *w)
 {
-	const char *code = "refused";
 	int rc = 0;
 
 	for (size_t i = 0; i < w->jobs.n && w->before && rc == 0; i++) { /* those may have started meanwhile */
@@ -478,7 +474,6 @@ static void accept_staged(struct server *s, struct submit_work *w)
 			err_prefix(&w->err, rc, "jobs[%zu]", i);
 	}
 	if (rc < 0) {
-		w->code = code;
 		w->phase = SUBMIT_UNDO;
 		return;
 	}
@@ -500,17 +495,16 @@ static bool undo_next(struct server *s, struct submit_work *w)
 		return true;
 	}
 	intake_close(s, w->first);
-	return submit_refuse(s, w, w->code, &w->err);
+	return submit_refuse(s, w, &w->err);
 }
 
 static bool read_step(struct server *s, struct submit_work *w)
 {
-	const char *code = "bad_request";
 	struct err err;
-	int rc = read_next(s, w, &code, &err);
+	int rc = read_next(s, w, &err);
 
 	if (rc < 0)
-		return submit_refuse(s, w, code, &err);
+		return submit_refuse(s, w, &err);
 	if (rc == 0)
 		w->phase = SUBMIT_STAGE;
 	return true;
@@ -602,7 +596,6 @@ static bool is_wide(const struct server *s, const struct submit_work *w)
 
 static void submit_now(struct server *s, struct submit_work *w)
 {
-	const char *code = "bad_request";
 	struct err err;
 	const json_t *list, *job;
 	size_t i;
@@ -612,21 +605,20 @@ static void submit_now(struct server *s, struct submit_work *w)
 	list = json_object_get(w->body, "jobs");
 	w->bulk = json_is_array(list);
 	if (!w->body) {
-		submit_refuse(s, w, code, &err);
+		submit_refuse(s, w, &err);
 	} else if (w->keyed && subkey_find(s, w->who.uid, w->key)) {
 		repeat(s, w->r, subkey_find(s, w->who.uid, w->key), w->bulk);
 		submit_free(s, w);
 	} else if (w->bulk && (json_array_size(list) == 0 || json_array_size(list) > BULK_MAX)) {
 		err_set(&err, -EINVAL, "jobs must hold 1 to %d jobs, and there are %zu", BULK_MAX,
 			json_array_size(list));
-		submit_refuse(s, w, code, &err);
+		submit_refuse(s, w, &err);
 	} else {
 		if (!w->bulk)
-			rc = read_one(s, w, w->body, &code, &err);
-		json_array_foreach((json_t *)list, i, job) if (w->bulk && rc == 0) rc =
-			read_one(s, w, job, &code, &err);
+			rc = read_one(s, w, w->body, &err);
+		json_array_foreach((json_t *)list, i, job) if (w->bulk && rc == 0) rc = read_one(s, w, job, &err);
 		if (rc < 0) {
-			submit_refuse(s, w, code, &err);
+			submit_refuse(s, w, &err);
 			return;
 		}
 		if (is_wide(s, w)) {
@@ -655,7 +647,7 @@ void api_submit(struct server *s, struct http_request *r, const struct asker *wh
 	w->who = *who;
 	w->keyed = keyed > 0;
 	if (keyed < 0)
-		submit_refuse(s, w, "bad_request", &err);
+		submit_refuse(s, w, &err);
 	else if ((n > (s->slices->slice_steps ? 0 : LARGE) || same_is_read(s, w)) && is_list(text, n, &w->at) &&
 		 !skip(text, n, &(size_t){w->at}, "]"))
 		submit_large(s, w);

@@ -208,7 +208,7 @@ static void tokens_make(struct server *s, struct http_request *r, const struct a
 	const char *kind = json_string_value(json_object_get(body, "kind"));
 
 	if (!body)
-		http_error(r, CODE_BAD_REQUEST, "%s", err.text);
+		api_refuse(r, &err);
 	else if (!*realm_address(s))
 		http_error(
 			r, CODE_BAD_STATE,
@@ -392,7 +392,7 @@ static void join(struct server *s, struct http_request *r, const json_t *body)
 	if (rc == 0)
 		rc = realm_certify(s, csr, strlen(csr), name, number, &cert, &err);
 	if (rc < 0) {
-		http_error(r, rc == -EEXIST ? CODE_BAD_STATE : CODE_BAD_REQUEST, "%s", err.text);
+		api_refuse(r, &err);
 	} else {
 		t->uses--;
 		t->used = s->clock->now;
@@ -410,7 +410,7 @@ void api_join(struct server *s, struct http_request *r)
 	json_t *body = api_body(r, &err);
 
 	if (!body)
-		http_error(r, CODE_BAD_REQUEST, "%s", err.text);
+		api_refuse(r, &err);
 	else
 		join(s, r, body);
 	json_decref(body);
@@ -424,7 +424,7 @@ void api_login(struct server *s, struct http_request *r)
 	int64_t life;
 
 	if (!body)
-		http_error(r, CODE_BAD_REQUEST, "%s", err.text);
+		api_refuse(r, &err);
 	else if (!s->conf->munge)
 		http_error(
 			r, CODE_FORBIDDEN,

@@ -155,16 +155,15 @@ void api_whatif(struct server *s, struct http_request *r, const struct asker *wh
 {
 	static const struct work_kind kind = {whatif_step, whatif_pause, whatif_stop, .reads = true, .lasting = false};
 	struct whatif_work *w = mem_zalloc(sizeof *w);
-	const char *code = "bad_request";
 	struct err err;
 	json_t *body = api_body(r, &err);
 
 	w->r = r;
-	if (!body || spec_read(s, who, body, false, request_arena(r), &w->x, &code, &err) < 0) {
-		http_error(r, code_find(code), "%s", err.text);
+	if (!body || spec_read(s, who, body, false, request_arena(r), &w->x, &err) < 0) {
+		api_refuse(r, &err);
 		whatif_free(s, w);
 	} else {
-		if (submit_check(s, who, &w->x, request_arena(r), &code, &err) < 0)
+		if (submit_check(s, who, &w->x, request_arena(r), &err) < 0)
 			w->rule = mem_strdup(err.text);
 		work_add(s, &w->work, &kind);
 	}

@@ -34,7 +34,7 @@ struct change {
 
 struct action_kind {
 	const char *name;
-	int (*run)(struct change *c, uint32_t id, const char **code, struct err *err);
+	int (*run)(struct change *c, uint32_t id, struct err *err);
 	bool ends;  /* it ends jobs: waiting ones first, or they would start where others have ended */
 	bool whole; /* done to all elements, it shows in the array as a whole */
 };
@@ -43,6 +43,6 @@ const struct action_kind *action_find(const char *name); /* NULL: there is none 
 void change_pause(
 	struct change *c); /* others may change jobs before this one goes on: forgets what it remembers of them */
 void change_end(struct change *c); /* of all of it, or of what was done */
-int ended_error(const char **code, struct err *err);
+int ended_error(struct err *err);
 
 #endif

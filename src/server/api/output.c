@@ -34,6 +34,7 @@
 #include "server/api/audience.h"
 #include "server/api/output.h"
 #include "server/api/query.h"
+#include "server/api/request.h"
 #include "server/api/terminal.h"
 #include "server/base/asker.h"
 #include "server/base/clock.h"
@@ -407,22 +408,15 @@ void api_output(struct server *s, struct http_request *r, const struct asker *w,
 	const char *stream = request_query(r, "stream");
 	struct array *a;
 	json_t *body = NULL;
-	job_vec v = {0};
 	struct err err;
-	int rc = jobs_named(s, text, &v, &a, &err);
+	uint32_t id;
 
-	if (rc < 0 || v.n == 0 || !may_see(s, w, s->jobs->entries.v[v.v[0]].spec)) {
-		http_error(r, rc == -EINVAL ? CODE_BAD_REQUEST : CODE_UNKNOWN_JOB, "%s",
-			   rc == -EINVAL ? err.text : "There is no such job.");
-		vec_free(&v);
+	if (!api_job(s, r, w, text, &id, &a))
 		return;
-	}
 
-	uint32_t id = v.v[0];
 	const struct spec *p = s->jobs->entries.v[id].spec;
 	bool error = stream && strcmp(stream, "err") == 0;
 
-	vec_free(&v);
 	if (w->uid != p->uid && w->role < ROLE_MANAGER) {
 		http_error(r, CODE_FORBIDDEN, "Only its owner and managers may read a job's output.");
 		return;

@@ -9,7 +9,12 @@
 
 #include "base/err.h"
 #include "base/map.h"
+#include "base/vec.h"
 #include "net/http.h"
+#include "server/job/entry.h"
+#include "server/job/jobs.h"
+#include "server/server.h"
+#include "server/site/who.h"
 
 json_t *api_body(struct http_request *r, struct err *err)
 {
@@ -24,11 +29,40 @@ json_t *api_body(struct http_request *r, struct err *err)
 	return body;
 }
 
+void api_refuse(struct http_request *r, const struct err *err)
+{
+	http_error(r, err->code, "%s", err->text);
+}
+
 int subkey_given(struct http_request *r, char ret[KEY_MAX + 1], struct err *err)
 {
 	const char *text = request_header(r, "Idempotency-Key");
 
 	return !text ? 0 : subkey_read(text, ret, err) < 0 ? -EINVAL : 1;
+}
+
+int job_seen(struct server *s, const struct asker *w, const char *text, uint32_t *ret, struct array **ret_array,
+	     struct err *err)
+{
+	job_vec v = {0};
+	int rc = jobs_named(s, text, &v, ret_array, err);
+
+	if (rc == 0 && (v.n == 0 || !may_see(s, w, s->jobs->entries.v[v.v[0]].spec)))
+		rc = err_code(err, CODE_UNKNOWN_JOB, "There is no job %.100s.", text);
+	*ret = rc == 0 ? v.v[0] : 0;
+	vec_free(&v);
+	return rc;
+}
+
+bool api_job(struct server *s, struct http_request *r, const struct asker *w, const char *text, uint32_t *ret,
+	     struct array **ret_array)
+{
+	struct err err;
+	int rc = job_seen(s, w, text, ret, ret_array, &err);
+
+	if (rc < 0)
+		api_refuse(r, &err);
+	return rc == 0;
 }
 
 uint64_t request_print(const struct http_request *r)

@@ -11,14 +11,22 @@
 #include "server/base/asker.h"
 #include "server/job/keys.h"
 
+struct array;
 struct err;
 struct http_request;
+struct server;
 
 /* The header of a request: 1 with the key, 0: there is none, -EINVAL. */
 int subkey_given(struct http_request *r, char ret[KEY_MAX + 1], struct err *err);
 uint64_t
 request_print(const struct http_request *r); /* a hash of its body, and of its path unless it is a submission */
-json_t *api_body(struct http_request *r, struct err *err);		      /* NULL: the sentence is set */
+void api_refuse(struct http_request *r, const struct err *err); /* an answer */
+json_t *api_body(struct http_request *r, struct err *err);	/* NULL: the sentence is set */
+/* The job, or the first of an array, that a path names. Fails with CODE_UNKNOWN_JOB if there is none that this user may see. */
+int job_seen(struct server *s, const struct asker *w, const char *text, uint32_t *ret, struct array **ret_array,
+	     struct err *err);
+bool api_job(struct server *s, struct http_request *r, const struct asker *w, const char *text, uint32_t *ret,
+	     struct array **ret_array);					      /* false: it was answered */
 void refuse_asker(struct http_request *r, int rc, const struct err *err);     /* what who_asks() returned */
 void refuse_lookup(struct http_request *r, const struct err *err);	      /* what users_find() returned */
 bool api_need(struct http_request *r, const struct asker *w, enum role role); /* false: it was answered */

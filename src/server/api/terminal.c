@@ -30,6 +30,7 @@
 #include "plan/plan.h"
 #include "run/pty.h"
 #include "server/api/audience.h"
+#include "server/api/request.h"
 #include "server/api/terminal.h"
 #include "server/base/clock.h"
 #include "server/base/instance.h"
@@ -288,25 +289,6 @@ static bool client_admit(struct terminal *t, struct http_request *r, const char 
 	return true;
 }
 
-/* The job that it is about; false: it was answered. */
-static bool terminal_named(struct server *s, struct http_request *r, const struct asker *w, const char *text,
-			   uint32_t *ret)
-{
-	struct array *a;
-	job_vec v = {0};
-	struct err err;
-	int rc = jobs_named(s, text, &v, &a, &err);
-	bool found = rc == 0 && v.n > 0 && may_see(s, w, s->jobs->entries.v[v.v[0]].spec);
-
-	*ret = found ? v.v[0] : 0;
-	vec_free(&v);
-	if (rc == -EINVAL)
-		http_error(r, CODE_BAD_REQUEST, "%s", err.text);
-	else if (!found)
-		http_error(r, CODE_UNKNOWN_JOB, "There is no such job.");
-	return found;
-}
-
 static bool terminal_may(struct server *s, struct http_request *r, const struct asker *w, uint32_t id)
 {
 	const struct spec *p = s->jobs->entries.v[id].spec;
@@ -332,9 +314,10 @@ void api_terminal(struct server *s, struct http_request *r, const struct asker *
 {
 	const char *key = request_query(r, "key");
 	struct terminal *t;
+	struct array *a;
 	uint32_t id;
 
-	if (!terminal_named(s, r, w, text, &id) || !terminal_may(s, r, w, id))
+	if (!api_job(s, r, w, text, &id, &a) || !terminal_may(s, r, w, id))
 		return;
 	if (key && strlen(key) >= sizeof t->key) {
 		http_error(r, CODE_BAD_REQUEST, "The key has more than %zu characters.", sizeof t->key - 1);

@@ -215,7 +215,7 @@ int jobs_named(const struct server *s, const char *text, job_vec *ret, struct ar
 				vec_push(ret, a->first + i);
 	}
 	jobid_fini(&id);
-	return ok ? 0 : err_set(err, -ENOENT, "There is no job %.100s.", text);
+	return ok ? 0 : err_code(err, CODE_UNKNOWN_JOB, "There is no job %.100s.", text);
 }
 
 void total_count(struct server *s, const struct spec *p, int64_t change)

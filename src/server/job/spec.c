@@ -204,8 +204,7 @@ int holds_parse(const char *text, uint8_t *ret, struct err *err)
 	return 0;
 }
 
-static int read_kind(struct server *s, const struct asker *who, const json_t *job, struct spec *p, const char **code,
-		     struct err *err)
+static int read_kind(struct server *s, const struct asker *who, const json_t *job, struct spec *p, struct err *err)
 {
 	const char *type, *deadline = NULL;
 	const json_t *d = json_object_get(job, "deadline"), *v;
@@ -242,14 +241,12 @@ static int read_kind(struct server *s, const struct asker *who, const json_t *jo
 			       "a job of type %s needs a deadline: --deadline \"2h\" from now, say, or a date", type);
 	if (p->kind == KIND_COMMON)
 		return 0;
-	*code = "refused";
 	if (p->kind == KIND_EMERGENCY && who->role < ROLE_OPERATOR)
-		return err_set(err, -EPERM,
-			       "emergency jobs are for operators and managers: use --type Q for a deadline");
+		return err_code(err, CODE_REFUSED,
+				"emergency jobs are for operators and managers: use --type Q for a deadline");
 	if (!policy_find(attrs_text(s->attrs, "policy"))->deadlines)
-		return err_set(err, -EPERM, "the server's policy (%s) keeps no deadlines",
-			       attrs_text(s->attrs, "policy"));
-	*code = "bad_request";
+		return err_code(err, CODE_REFUSED, "the server's policy (%s) keeps no deadlines",
+				attrs_text(s->attrs, "policy"));
 	json_array_foreach(json_object_get(job, "powers"), i, v)
 	{
 		size_t k = 0;
@@ -533,14 +530,13 @@ static int read_rest(struct server *s, const struct asker *who, const json_t *jo
 }
 
 int spec_read(struct server *s, const struct asker *who, const json_t *job, bool script_needed, struct arena *a,
-	      struct submission *ret, const char **code, struct err *err)
+	      struct submission *ret, struct err *err)
 {
 	const char *name, *queue, *script;
 	size_t n = 0;
 	int rc;
 
 	*ret = (struct submission){0};
-	*code = "bad_request";
 	if (!json_is_object(job))
 		return err_set(err, -EINVAL, "a job must be a JSON object");
 	if ((rc = text_get(job, "name", NAME_MAX_CHARS, &name, err)) < 0 ||
@@ -561,12 +557,11 @@ int spec_read(struct server *s, const struct asker *who, const json_t *job, bool
 		struct strbuf all = {0};
 		for (size_t i = 0; i < s->jobs->queues.n; i++)
 			strbuf_printf(&all, "%s%s", i ? ", " : "", s->jobs->queues.v[i]->name);
-		*code = "unknown_queue";
-		rc = queue ? err_set(err, -ENOENT, "There is no queue %.60s (there is: %.300s).", queue,
-				     strbuf_text(&all))
-			   : err_set(err, -ENOENT,
-				     "No queue was named and the server has no default_queue (there is: %.300s).",
-				     strbuf_text(&all));
+		rc = queue ? err_code(err, CODE_UNKNOWN_QUEUE, "There is no queue %.60s (there is: %.300s).", queue,
+				      strbuf_text(&all))
+			   : err_code(err, CODE_UNKNOWN_QUEUE,
+				      "No queue was named and the server has no default_queue (there is: %.300s).",
+				      strbuf_text(&all));
 		strbuf_fini(&all);
 		return rc;
 	}
@@ -575,7 +570,7 @@ int spec_read(struct server *s, const struct asker *who, const json_t *job, bool
 	p->origin = s->instance->origin;
 	p->rank = (double)s->clock->now_us / 1e6;
 	if ((rc = read_array(s, job, ret, err)) < 0 || (rc = read_rest(s, who, job, ret, err)) < 0 ||
-	    (rc = read_kind(s, who, job, p, code, err)) < 0 || (rc = read_request(s, job, queue, a, ret, err)) < 0 ||
+	    (rc = read_kind(s, who, job, p, err)) < 0 || (rc = read_request(s, job, queue, a, ret, err)) < 0 ||
 	    (rc = read_depend(job, p, err)) < 0 || (rc = body_check(job, err)) < 0 ||
 	    (rc = read_script(job, a, &script, &n, err)) < 0 || (rc = body_write(job, ret, err)) < 0)
 		return rc;

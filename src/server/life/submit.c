@@ -47,19 +47,6 @@
 #include "server/site/who.h"
 #include "store/store.h"
 
-static int refused(const char **code, struct err *err, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
-static int refused(const char **code, struct err *err, const char *fmt, ...)
-{
-	va_list ap;
-	char text[400];
-
-	va_start(ap, fmt);
-	vsnprintf(text, sizeof text, fmt, ap);
-	va_end(ap);
-	*code = "refused";
-	return err_set(err, -EPERM, "%s", text);
-}
-
 /* ---- the site, as rules/admit.h sees it ---- */
 
 static bool site_queue(void *context, const char *name, struct admit_queue *ret)
@@ -101,7 +88,7 @@ static const char *const *groups_of(const struct server *s, const struct asker *
 
 /* Asks for a queue for a job, and makes its spec what it is there. */
 static int place(struct server *s, const struct asker *who, struct submission *x, struct admit_job *job,
-		 struct arena *a, const char **code, struct err *err)
+		 struct arena *a, struct err *err)
 {
 	struct admit_site site = site_of(s);
 	struct admitted in;
@@ -114,7 +101,6 @@ static int place(struct server *s, const struct asker *who, struct submission *x
 	job->count = submission_count(x);
 	job->array = x->spec->array;
 	rc = admit(&site, word(s, x->spec->queue), job, a, &in, err);
-	*code = rc == -EINVAL ? "bad_request" : "refused";
 	if (rc < 0)
 		return rc;
 	/* The spec of a new job has the defaults of the queue that it named; one that is moved has had all of its own before. */
@@ -125,14 +111,13 @@ static int place(struct server *s, const struct asker *who, struct submission *x
 	return rc;
 }
 
-int walltime_allowed(struct server *s, uint32_t queue, int64_t walltime, const char **code, struct err *err)
+int walltime_allowed(struct server *s, uint32_t queue, int64_t walltime, struct err *err)
 {
 	struct admit_site site = site_of(s);
 	struct reqtext text;
 
 	reqtext_init(&text);
 	text.walltime = walltime;
-	*code = "refused";
 	return admit_request(&site, word(s, queue), &text, "walltime", err);
 }
 
@@ -149,85 +134,80 @@ int depend_check(struct server *s, const struct asker *who, const struct spec *p
 			struct array *a = array_find(s, id->number);
 			uint32_t found = a ? a->first : 0;
 			if ((!a || id->kind == JOBID_ELEMENT) && !entry_find(s, id->number, id->index, &found))
-				rc = err_set(err, -ENOENT, "depend: there is no job %llu",
-					     (unsigned long long)id->number);
+				rc = err_code(err, CODE_REFUSED, "depend: there is no job %llu",
+					      (unsigned long long)id->number);
 			else if (!may_change(who, s->jobs->entries.v[found].spec) && depend_is_before(d.v[i].type))
-				rc = err_set(err, -EPERM, "depend: job %llu is not yours",
-					     (unsigned long long)id->number);
+				rc = err_code(err, CODE_REFUSED, "depend: job %llu is not yours",
+					      (unsigned long long)id->number);
 			else if (depend_is_before(d.v[i].type) && (a || entry_job(s, found)->state > STATE_ALLOCATED))
-				rc = err_set(err, -EPERM, "depend: job %llu no longer waits",
-					     (unsigned long long)id->number);
+				rc = err_code(err, CODE_REFUSED, "depend: job %llu no longer waits",
+					      (unsigned long long)id->number);
 		}
 	depends_fini(&d);
 	return rc;
 }
 
 /* Whether the nodes could ever hold it, and nothing else forbids that it waits here. */
-static int wait_check(struct server *s, const struct spec *p, const char **code, struct err *err)
+static int wait_check(struct server *s, const struct spec *p, struct err *err)
 {
 	enum fit fit = p->request == UINT32_MAX ? FIT_YES : world_could_hold(s, p->request);
 
 	if (p->request == UINT32_MAX)
-		return refused(code, err, "the cluster no longer has what it asks for: %s", word(s, p->resources));
+		return err_code(err, CODE_REFUSED, "the cluster no longer has what it asks for: %s",
+				word(s, p->resources));
 	if (fit == FIT_NO) {
 		struct err why;
 		world_refuse(s, p->request, &why);
-		return refused(code, err, "%s ('shunt nodes' shows what each node has)", why.text);
+		return err_code(err, CODE_REFUSED, "%s ('shunt nodes' shows what each node has)", why.text);
 	}
 	if (fit == FIT_UNKNOWN)
-		return refused(
-			code, err,
+		return err_code(
+			err, CODE_REFUSED,
 			"no way was found to place it, even with all nodes empty, though there may be one: request fewer different kinds of parts");
 	if (p->deadline <= s->clock->now)
-		return refused(code, err, "the deadline has passed already: give a later one");
+		return err_code(err, CODE_REFUSED, "the deadline has passed already: give a later one");
 	return 0;
 }
 
-int submit_check(struct server *s, const struct asker *who, struct submission *x, struct arena *a, const char **code,
-		 struct err *err)
+int submit_check(struct server *s, const struct asker *who, struct submission *x, struct arena *a, struct err *err)
 {
 	int rc;
 
 	if (s->turn->terminating || s->turn->emptying) {
-		*code = "unavailable";
-		return err_set(err, -ESHUTDOWN, "the server is shutting down: submit again when it is back");
+		return err_code(err, CODE_UNAVAILABLE, "the server is shutting down: submit again when it is back");
 	}
 	if (x->spec->uid == 0 && s->instance->multi && !s->conf->root_jobs)
-		return refused(
-			code, err,
+		return err_code(
+			err, CODE_REFUSED,
 			"jobs of root are refused here (root_jobs = no in the configuration): submit as an ordinary user");
-	if ((rc = place(s, who, x, &(struct admit_job){0}, a, code, err)) < 0 ||
-	    (rc = wait_check(s, x->spec, code, err)) < 0)
+	if ((rc = place(s, who, x, &(struct admit_job){0}, a, err)) < 0 || (rc = wait_check(s, x->spec, err)) < 0)
 		return rc;
-	*code = "refused";
 	return depend_check(s, who, x->spec, err);
 }
 
 int move_check(struct server *s, const struct asker *owner, struct submission *x, const char *queue, bool exempt,
-	       struct arena *a, const char **code, struct err *err)
+	       struct arena *a, struct err *err)
 {
 	struct admit_job job = {.from = word(s, x->spec->queue), .exempt = exempt};
 	int rc = spec_request(s, x->spec, a, &x->text, err);
 
-	*code = "bad_state";
 	if (rc < 0)
-		return rc;
+		return err_code(err, CODE_BAD_STATE, "%s", err->text);
 	x->spec->queue = word_add(s, queue);
-	if ((rc = place(s, owner, x, &job, a, code, err)) < 0)
+	if ((rc = place(s, owner, x, &job, a, err)) < 0)
 		return rc;
-	return exempt ? 0 : wait_check(s, x->spec, code, err);
+	return exempt ? 0 : wait_check(s, x->spec, err);
 }
 
 int alter_check(struct server *s, const struct asker *owner, const struct submission *x, bool exempt, struct arena *a,
-		const char **code, struct err *err)
+		struct err *err)
 {
 	struct admit_site site = site_of(s);
 	struct reqtext text;
 	int rc = exempt ? 0 : spec_request(s, x->spec, a, &text, err);
 
-	*code = "refused";
 	if (!exempt && (rc < 0 || (rc = admit_request(&site, word(s, x->spec->queue), &text, NULL, err)) < 0 ||
-			(rc = wait_check(s, x->spec, code, err)) < 0))
+			(rc = wait_check(s, x->spec, err)) < 0))
 		return rc;
 	return depend_check(s, owner, x->spec, err); /* what isn't there nobody can wait for */
 }

@@ -32,16 +32,15 @@ void entry_fill(struct server *s, uint32_t id, uint64_t key, struct spec *p);
 struct array *array_add(struct server *s, uint64_t number, struct spec *p, const struct array_spec *spec,
 			uint32_t first);
 int depend_check(struct server *s, const struct asker *who, const struct spec *p, struct err *err);
-/* Whether the rules take a new job, in which queue and with which defaults: its spec is made so. The error's code in *ret_code. */
-int submit_check(struct server *s, const struct asker *who, struct submission *x, struct arena *a,
-		 const char **ret_code, struct err *err);
+/* Whether the rules take a new job, in which queue and with which defaults: its spec is made so. */
+int submit_check(struct server *s, const struct asker *who, struct submission *x, struct arena *a, struct err *err);
 /* The same of a job that waits in another queue: x->spec is as it was there. `exempt`: limits and access do not count. */
 int move_check(struct server *s, const struct asker *owner, struct submission *x, const char *queue, bool exempt,
-	       struct arena *a, const char **ret_code, struct err *err);
+	       struct arena *a, struct err *err);
 /* Whether a job that waits may become what x->spec asks for, in the queue where it is. */
 int alter_check(struct server *s, const struct asker *owner, const struct submission *x, bool exempt, struct arena *a,
-		const char **ret_code, struct err *err);
+		struct err *err);
 /* resources_max of queue and server. */
-int walltime_allowed(struct server *s, uint32_t queue, int64_t walltime, const char **code, struct err *err);
+int walltime_allowed(struct server *s, uint32_t queue, int64_t walltime, struct err *err);
 
 #endif

@@ -17,6 +17,7 @@
 #include "core/cluster.h"
 #include "core/job.h"
 #include "sched/sched.h"
+#include "server/base/asker.h"
 #include "server/base/clock.h"
 #include "server/base/post.h"
 #include "server/base/turn.h"
@@ -27,7 +28,6 @@
 #include "server/life/submit.h"
 #include "server/life/walltime.h"
 #include "server/server.h"
-#include "server/site/who.h"
 
 /* Seconds that it has run. */
 static int64_t used(const struct server *s, uint32_t id)
@@ -51,6 +51,7 @@ static int in_the_way(struct server *s, uint32_t id, int64_t walltime, const str
 	int64_t most = o->until - entry_job(s, id)->start - s->cluster->settings.tolerance;
 	char asked[32], text[32], when[64], may[64] = "it can't be extended now";
 	struct strbuf other = {0};
+	int rc;
 
 	duration_format(walltime, asked, sizeof asked);
 	if (most > s->jobs->entries.v[id].spec->walltime)
@@ -64,14 +65,14 @@ static int in_the_way(struct server *s, uint32_t id, int64_t walltime, const str
 		if (entry_job(s, o->job)->guaranteed)
 			strbuf_puts(&other, ", whose deadline is guaranteed");
 	}
-	err_set(err, -EPERM, "walltime=%s would delay %s (its place is reserved from %s): %s; operators may give more",
-		asked, other.text, instant_format(o->until, when, sizeof when), may);
+	rc = err_code(err, CODE_REFUSED,
+		      "walltime=%s would delay %s (its place is reserved from %s): %s; operators may give more", asked,
+		      other.text, instant_format(o->until, when, sizeof when), may);
 	strbuf_fini(&other);
-	return -EPERM;
+	return rc;
 }
 
-int walltime_check(struct server *s, uint32_t id, const struct asker *w, int64_t walltime, const char **code,
-		   struct err *err)
+int walltime_check(struct server *s, uint32_t id, const struct asker *w, int64_t walltime, struct err *err)
 {
 	const struct spec *p = s->jobs->entries.v[id].spec;
 	int64_t run = used(s, id);
@@ -79,23 +80,23 @@ int walltime_check(struct server *s, uint32_t id, const struct asker *w, int64_t
 	char text[32];
 	int rc;
 
-	*code = "refused";
 	if (walltime == p->walltime)
 		return 0;
 	if (run >= p->walltime + s->cluster->settings.tolerance)
-		return err_set(err, -EPERM, "its walltime is over, and it is being ended");
+		return err_code(err, CODE_REFUSED, "its walltime is over, and it is being ended");
 	if (walltime <= run)
-		return err_set(err, -EPERM, "it has run for %s already: its walltime can't be less (qdel ends it)",
-			       duration_format(run, text, sizeof text));
+		return err_code(err, CODE_REFUSED,
+				"it has run for %s already: its walltime can't be less (qdel ends it)",
+				duration_format(run, text, sizeof text));
 	if (walltime < p->walltime || w->role >= ROLE_OPERATOR)
 		return 0;
-	rc = walltime_allowed(s, p->queue, walltime, code, err);
+	rc = walltime_allowed(s, p->queue, walltime, err);
 	if (rc < 0)
 		return rc;
 	if (s->turn->dirty) /* what waits reserves first */
 		server_decide(s);
 	if (!entry_running(s, id))
-		return err_set(err, -EPERM, "it does not run any more");
+		return err_code(err, CODE_REFUSED, "it does not run any more");
 	if (!sched_may_extend(s->sched, id, end_with(s, id, walltime), s->clock->now, &o))
 		return in_the_way(s, id, walltime, &o, err);
 	return 0;

@@ -11,8 +11,7 @@ struct asker;
 struct err;
 struct server;
 
-int walltime_check(struct server *s, uint32_t id, const struct asker *w, int64_t walltime, const char **code,
-		   struct err *err);
+int walltime_check(struct server *s, uint32_t id, const struct asker *w, int64_t walltime, struct err *err);
 const char *walltime_words(int64_t before, int64_t after, struct arena *a); /* for the log */
 void walltime_changed(struct server *s, uint32_t id);			    /* its spec has it now */
 void walltime_tell(struct server *s, uint32_t id, uint32_t attempt);	    /* its hosts, after the commit */

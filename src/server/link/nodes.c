@@ -151,13 +151,14 @@ static int join_check(struct server *s, const char *name, const json_t *facts, s
 	const struct node_info *n = &s->hosts->nodes.v[node];
 
 	if (!node_joined(&n->life) && !node_gone(&n->life))
-		return err_set(err, -EEXIST, "the server's configuration has a node %s: join by another name", name);
+		return err_code(err, CODE_BAD_STATE, "the server's configuration has a node %s: join by another name",
+				name);
 	if (agent_connected(n))
-		return err_set(err, -EEXIST, "a node %s is connected: join by another name, or remove that one first",
-			       name);
+		return err_code(err, CODE_BAD_STATE,
+				"a node %s is connected: join by another name, or remove that one first", name);
 	if (node_leaving(&n->life) || (node_gone(&n->life) && !world_node_past(s, node)))
-		return err_set(err, -EEXIST, "the last jobs of an earlier node %s have not ended: try again later",
-			       name);
+		return err_code(err, CODE_BAD_STATE,
+				"the last jobs of an earlier node %s have not ended: try again later", name);
 	return 0;
 }
 
@@ -277,8 +278,8 @@ int nodes_remove(struct server *s, uint32_t node, bool force, const char *by, st
 		vec_free(&f.attempts);
 		size_t jobs = f.jobs.n;
 		vec_free(&f.jobs);
-		return err_set(
-			err, -EBUSY,
+		return err_code(
+			err, CODE_BAD_STATE,
 			"%zu job%s on node %s: take it offline and wait for the end, or remove it by force, which ends them",
 			jobs, jobs == 1 ? " runs" : "s run", name);
 	}
