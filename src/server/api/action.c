@@ -24,6 +24,7 @@
 #include "plan/plan.h"
 #include "server/api/acted.h"
 #include "server/api/api.h"
+#include "server/api/call.h"
 #include "server/api/change.h"
 #include "server/api/request.h"
 #include "server/base/post.h"
@@ -499,34 +500,34 @@ static void action_begin(struct server *s, struct http_request *r, const struct 
 	work_add(s, &a->work, &work);
 }
 
-void api_action(struct server *s, struct http_request *r, const struct asker *w, const char *action)
+void api_action(struct server *s, const struct call *c)
 {
-	const struct action_kind *kind = action_find(action);
+	const struct action_kind *kind = action_find(c->name);
 	struct err err;
-	json_t *body = kind ? api_body(r, &err) : NULL, *ids = json_object_get(body, "ids");
+	json_t *body = kind ? api_body(c->r, &err) : NULL, *ids = json_object_get(body, "ids");
 
 	if (!kind) {
-		http_error(r, CODE_NOT_FOUND, "There is no action \"%.40s\" on jobs.", action);
+		http_error(c->r, CODE_NOT_FOUND, "There is no action \"%.40s\" on jobs.", c->name);
 	} else if (!body || (ids ? !json_is_array(ids) : !json_is_object(json_object_get(body, "filter")))) {
-		http_error(r, CODE_BAD_REQUEST, "%s",
+		http_error(c->r, CODE_BAD_REQUEST, "%s",
 			   body ? "ids must be an array of job ids, or filter an object" : err.text);
 		json_decref(body);
 	} else {
-		action_begin(s, r, w, kind, body, NULL);
+		action_begin(s, c->r, c->w, kind, body, NULL);
 	}
 }
 
-void api_one(struct server *s, struct http_request *r, const struct asker *w, const char *action, const char *id)
+void api_one(struct server *s, const struct call *c, const char *action)
 {
 	struct err err;
 	size_t n;
-	json_t *body = (request_body(r, &n), n) ? api_body(r, &err) : json_object(), *one;
+	json_t *body = (request_body(c->r, &n), n) ? api_body(c->r, &err) : json_object(), *one;
 
 	if (!body) {
-		api_refuse(r, &err);
+		api_refuse(c->r, &err);
 		return;
 	}
 	one = json_array();
-	json_array_append_new(one, json_string_nocheck(id));
-	action_begin(s, r, w, action_find(action), body, one);
+	json_array_append_new(one, json_string_nocheck(c->name));
+	action_begin(s, c->r, c->w, action_find(action), body, one);
 }

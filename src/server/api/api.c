@@ -8,6 +8,7 @@
 #include "server/api/api.h"
 #include "server/api/api_import.h"
 #include "server/api/api_lives.h"
+#include "server/api/call.h"
 #include "server/api/events.h"
 #include "server/api/output.h"
 #include "server/api/query.h"
@@ -23,87 +24,68 @@
 
 #define BODY_MOST (4 << 20) /* bytes, but for submissions, which have scripts */
 
-typedef void (*plain_function)(struct server *s, struct http_request *r, const struct asker *w);
-typedef void (*named_function)(struct server *s, struct http_request *r, const struct asker *w, const char *name);
-
-static void openapi(struct server *s, struct http_request *r, const struct asker *w)
+static void openapi(struct server *s, const struct call *c)
 {
-	http_reply(r, 200, "application/json", openapi_json, openapi_json_size);
+	http_reply(c->r, 200, "application/json", openapi_json, openapi_json_size);
 }
 
-static void patch_one(struct server *s, struct http_request *r, const struct asker *w, const char *id)
+static void patch_one(struct server *s, const struct call *c)
 {
-	api_one(s, r, w, "alter", id);
+	api_one(s, c, "alter");
 }
 
-static void delete_one(struct server *s, struct http_request *r, const struct asker *w, const char *id)
+static void delete_one(struct server *s, const struct call *c)
 {
-	api_one(s, r, w, "delete", id);
-}
-
-static void queues(struct server *s, struct http_request *r, const struct asker *w)
-{
-	api_queues(s, r, w, NULL);
-}
-
-static void nodes(struct server *s, struct http_request *r, const struct asker *w)
-{
-	api_nodes(s, r, w, NULL);
-}
-
-static void tokens(struct server *s, struct http_request *r, const struct asker *w)
-{
-	api_tokens(s, r, w, NULL);
+	api_one(s, c, "delete");
 }
 
 /* A '*' stands for one part of the path, the name. The first row that fits answers. */
 static const struct {
 	const char *method, *path;
-	plain_function plain;
-	named_function named;
+	handler handle;
 } routes[] = {
-	{"GET", "/openapi.json", openapi, NULL},
-	{"POST", "/v1/jobs", api_submit, NULL},
-	{"GET", "/v1/jobs", api_list, NULL},
-	{"POST", "/v1/jobs/order", api_order, NULL},
-	{"POST", "/v1/jobs/*", NULL, api_action},
-	{"GET", "/v1/jobs/*", NULL, api_get},
-	{"PATCH", "/v1/jobs/*", NULL, patch_one},
-	{"DELETE", "/v1/jobs/*", NULL, delete_one},
-	{"GET", "/v1/jobs/*/script", NULL, api_script},
-	{"GET", "/v1/jobs/*/events", NULL, api_history},
-	{"GET", "/v1/jobs/*/why", NULL, api_why},
-	{"GET", "/v1/jobs/*/output", NULL, api_output},
-	{"GET", "/v1/jobs/*/terminal", NULL, api_terminal},
-	{"POST", "/v1/whatif", api_whatif, NULL},
-	{"GET", "/v1/server", api_server, NULL},
-	{"PATCH", "/v1/server", api_server, NULL},
-	{"GET", "/v1/queues", queues, NULL},
-	{"GET", "/v1/queues/*", NULL, api_queues},
-	{"GET", "/v1/queues/*/events", NULL, api_queue_events},
-	{"PUT", "/v1/queues/*", NULL, api_queues},
-	{"PATCH", "/v1/queues/*", NULL, api_queues},
-	{"DELETE", "/v1/queues/*", NULL, api_queues},
-	{"GET", "/v1/nodes", nodes, NULL},
-	{"GET", "/v1/nodes/*", NULL, api_nodes},
-	{"GET", "/v1/nodes/*/events", NULL, api_node_events},
-	{"PATCH", "/v1/nodes/*", NULL, api_nodes},
-	{"DELETE", "/v1/nodes/*", NULL, api_nodes},
-	{"POST", "/v1/tokens", tokens, NULL},
-	{"GET", "/v1/tokens", tokens, NULL},
-	{"DELETE", "/v1/tokens/*", NULL, api_tokens},
-	{"GET", "/v1/whoami", api_whoami, NULL},
-	{"GET", "/v1/cluster", api_cluster, NULL},
-	{"GET", "/v1/attributes", api_attributes, NULL},
-	{"GET", "/v1/plan", api_plan, NULL},
-	{"GET", "/v1/events", api_events, NULL},
-	{"GET", "/v1/log", api_log, NULL},
-	{"GET", "/v1/history", api_past, NULL},
-	{"POST", "/v1/history", api_import, NULL},
-	{"GET", "/v1/history/sums", api_past_sums, NULL},
-	{"GET", "/v1/usage", api_usage, NULL},
-	{"GET", "/v1/metrics", api_metrics, NULL},
-	{"POST", "/v1/shutdown", api_shutdown, NULL},
+	{"GET", "/openapi.json", openapi},
+	{"POST", "/v1/jobs", api_submit},
+	{"GET", "/v1/jobs", api_list},
+	{"POST", "/v1/jobs/order", api_order},
+	{"POST", "/v1/jobs/*", api_action},
+	{"GET", "/v1/jobs/*", api_get},
+	{"PATCH", "/v1/jobs/*", patch_one},
+	{"DELETE", "/v1/jobs/*", delete_one},
+	{"GET", "/v1/jobs/*/script", api_script},
+	{"GET", "/v1/jobs/*/events", api_history},
+	{"GET", "/v1/jobs/*/why", api_why},
+	{"GET", "/v1/jobs/*/output", api_output},
+	{"GET", "/v1/jobs/*/terminal", api_terminal},
+	{"POST", "/v1/whatif", api_whatif},
+	{"GET", "/v1/server", api_server},
+	{"PATCH", "/v1/server", api_server},
+	{"GET", "/v1/queues", api_queues},
+	{"GET", "/v1/queues/*", api_queues},
+	{"GET", "/v1/queues/*/events", api_queue_events},
+	{"PUT", "/v1/queues/*", api_queues},
+	{"PATCH", "/v1/queues/*", api_queues},
+	{"DELETE", "/v1/queues/*", api_queues},
+	{"GET", "/v1/nodes", api_nodes},
+	{"GET", "/v1/nodes/*", api_nodes},
+	{"GET", "/v1/nodes/*/events", api_node_events},
+	{"PATCH", "/v1/nodes/*", api_nodes},
+	{"DELETE", "/v1/nodes/*", api_nodes},
+	{"POST", "/v1/tokens", api_tokens},
+	{"GET", "/v1/tokens", api_tokens},
+	{"DELETE", "/v1/tokens/*", api_tokens},
+	{"GET", "/v1/whoami", api_whoami},
+	{"GET", "/v1/cluster", api_cluster},
+	{"GET", "/v1/attributes", api_attributes},
+	{"GET", "/v1/plan", api_plan},
+	{"GET", "/v1/events", api_events},
+	{"GET", "/v1/log", api_log},
+	{"GET", "/v1/history", api_past},
+	{"POST", "/v1/history", api_import},
+	{"GET", "/v1/history/sums", api_past_sums},
+	{"GET", "/v1/usage", api_usage},
+	{"GET", "/v1/metrics", api_metrics},
+	{"POST", "/v1/shutdown", api_shutdown},
 };
 
 static bool path_fits(const char *pattern, const char *path, char *name, size_t size)
@@ -132,7 +114,7 @@ static bool is_change(const char *method, const char *path)
 /* For those who have no proof yet of who they are: their request is one. Only over TLS: the local socket knows everybody. */
 static const struct {
 	const char *path;
-	void (*answer)(struct server *s, struct http_request *r);
+	handler handle;
 } doors[] = {
 	{"/v1/join", api_join},
 	{"/v1/login", api_login},
@@ -169,7 +151,7 @@ static bool door_answers(struct server *s, struct http_request *r, const char *m
 			http_error(r, CODE_FORBIDDEN,
 				   "%s is for other machines, over TLS: who asks by this socket is known.", path);
 		else if (!refuse_trouble(s, r))
-			doors[i].answer(s, r);
+			doors[i].handle(s, &(struct call){.r = r});
 		return true;
 	}
 	return false;
@@ -204,10 +186,8 @@ static void api_handle(struct server *s, struct http_request *r)
 				   BODY_MOST >> 20);
 		else if (query_check(routes[i].path, r, &err) < 0)
 			api_refuse(r, &err);
-		else if (routes[i].plain)
-			routes[i].plain(s, r, &w);
 		else
-			routes[i].named(s, r, &w, name);
+			routes[i].handle(s, &(struct call){r, &w, strchr(routes[i].path, '*') ? name : NULL});
 		return;
 	}
 	if (known)

@@ -12,44 +12,46 @@
 #include "server/job/keys.h"
 #include "server/site/who.h"
 
+struct call;
 struct http_request;
 struct spec;
 struct strbuf;
 
 bool submit_repeats(struct server *s, struct http_request *r, const struct asker *w);
 void scratch_fill(struct server *s, const struct spec *p); /* as if it were to be submitted now */
-void api_submit(struct server *s, struct http_request *r, const struct asker *w);
-void api_tokens(struct server *s, struct http_request *r, const struct asker *w, const char *id);
-void api_join(struct server *s, struct http_request *r); /* without an asker */
-void api_login(struct server *s, struct http_request *r);
-void api_whoami(struct server *s, struct http_request *r, const struct asker *w);
+void api_submit(struct server *s, const struct call *c);
+void api_tokens(struct server *s, const struct call *c);
+void api_cluster(struct server *s, const struct call *c);
+void api_join(struct server *s, const struct call *c); /* without an asker */
+void api_login(struct server *s, const struct call *c);
+void api_whoami(struct server *s, const struct call *c);
 /* A request has come: answers it, once the user who asks has been looked up. */
 void api_receive(void *context, struct http_request *r);
 /* A handler needs a user who is being looked up: the request is received again when there is an answer. Nothing has been done of it. */
 void api_await(struct server *s, struct http_request *r, struct user_key k);
-void api_whatif(struct server *s, struct http_request *r, const struct asker *w);
-void api_list(struct server *s, struct http_request *r, const struct asker *w);
-void api_get(struct server *s, struct http_request *r, const struct asker *w, const char *id);
-void api_script(struct server *s, struct http_request *r, const struct asker *w, const char *id);
-void api_history(struct server *s, struct http_request *r, const struct asker *w, const char *id);
-void api_why(struct server *s, struct http_request *r, const struct asker *w, const char *id);
-void api_action(struct server *s, struct http_request *r, const struct asker *w, const char *action);
-void api_one(struct server *s, struct http_request *r, const struct asker *w, const char *action, const char *id);
-void api_order(struct server *s, struct http_request *r, const struct asker *w);
-void api_server(struct server *s, struct http_request *r, const struct asker *w);
-void api_queues(struct server *s, struct http_request *r, const struct asker *w, const char *name);
-void api_attributes(struct server *s, struct http_request *r, const struct asker *w);
-void api_metrics(struct server *s, struct http_request *r, const struct asker *w);
-void api_shutdown(struct server *s, struct http_request *r, const struct asker *w);
-void api_nodes(struct server *s, struct http_request *r, const struct asker *w, const char *name);
+void api_whatif(struct server *s, const struct call *c);
+void api_list(struct server *s, const struct call *c);
+void api_get(struct server *s, const struct call *c);
+void api_script(struct server *s, const struct call *c);
+void api_history(struct server *s, const struct call *c);
+void api_why(struct server *s, const struct call *c);
+void api_action(struct server *s, const struct call *c);
+void api_one(struct server *s, const struct call *c, const char *action); /* on the job that the path names */
+void api_order(struct server *s, const struct call *c);
+void api_server(struct server *s, const struct call *c);
+void api_queues(struct server *s, const struct call *c);
+void api_attributes(struct server *s, const struct call *c);
+void api_metrics(struct server *s, const struct call *c);
+void api_shutdown(struct server *s, const struct call *c);
+void api_nodes(struct server *s, const struct call *c);
 void cluster_sum(const struct server *s, int64_t *ret_nodes, int64_t *ret_cpus, int64_t *ret_used);
 void nodes_metrics(const struct server *s, struct strbuf *out);
-void api_plan(struct server *s, struct http_request *r, const struct asker *w);
-void api_log(struct server *s, struct http_request *r, const struct asker *w);
-void api_past(struct server *s, struct http_request *r, const struct asker *w);
+void api_plan(struct server *s, const struct call *c);
+void api_log(struct server *s, const struct call *c);
+void api_past(struct server *s, const struct call *c);
 /* A job that the server does not know: from the history, or 404. */
 void api_past_job(struct server *s, struct http_request *r, const struct asker *w, const char *id);
-void api_past_sums(struct server *s, struct http_request *r, const struct asker *w);
-void api_usage(struct server *s, struct http_request *r, const struct asker *w);
+void api_past_sums(struct server *s, const struct call *c);
+void api_usage(struct server *s, const struct call *c);
 
 #endif

@@ -19,6 +19,7 @@
 #include "rules/attr.h"
 #include "sched/sched.h"
 #include "server/api/api.h"
+#include "server/api/call.h"
 #include "server/api/request.h"
 #include "server/api/show.h"
 #include "server/base/asker.h"
@@ -39,7 +40,6 @@
 #include "server/server.h"
 #include "server/settings/setting.h"
 #include "server/site/realm.h"
-#include "server/site/who.h"
 #include "store/store.h"
 
 #define VERSION_TEXT SHUNT_VERSION
@@ -179,32 +179,32 @@ static void server_changed(struct server *s)
 	block_limits(s);
 }
 
-void api_server(struct server *s, struct http_request *r, const struct asker *w)
+void api_server(struct server *s, const struct call *c)
 {
 	struct strbuf out = {0};
 	struct err err;
 	json_t *body;
 
-	if (strcmp(request_method(r), "GET") == 0) {
-		server_show(s, r);
+	if (strcmp(request_method(c->r), "GET") == 0) {
+		server_show(s, c->r);
 		return;
 	}
-	if (!api_need(r, w, ROLE_MANAGER))
+	if (!api_need(c->r, c->w, ROLE_MANAGER))
 		return;
-	body = api_body(r, &err);
+	body = api_body(c->r, &err);
 	if (!body) {
-		api_refuse(r, &err);
-	} else if (changes_apply(s, s->attrs, body, w, &err) < 0) {
-		api_refuse(r, &err);
+		api_refuse(c->r, &err);
+	} else if (changes_apply(s, s->attrs, body, c->w, &err) < 0) {
+		api_refuse(c->r, &err);
 	} else {
 		server_changed(s);
 		strbuf_puts(&out, "{}");
-		reply_later(s, r, 200, &out);
+		reply_later(s, c->r, 200, &out);
 	}
 	json_decref(body);
 }
 
-void api_attributes(struct server *s, struct http_request *r, const struct asker *w)
+void api_attributes(struct server *s, const struct call *c)
 {
 	struct strbuf out = {0};
 	struct json j;
@@ -215,7 +215,26 @@ void api_attributes(struct server *s, struct http_request *r, const struct asker
 	attr_table_write(&j);
 	json_close_array(&j);
 	json_close_object(&j);
-	http_reply_strbuf(r, 200, "application/json", &out);
+	http_reply_strbuf(c->r, 200, "application/json", &out);
+	strbuf_fini(&out);
+}
+
+void api_cluster(struct server *s, const struct call *c)
+{
+	struct strbuf out = {0};
+	struct json j;
+
+	json_init(&j, &out, false);
+	json_open_object(&j, NULL);
+	json_text(&j, "name", s->instance->name);
+	realm_servers(s, &j, "servers");
+	json_text(&j, "fingerprint", s->realm->authority.fingerprint);
+	json_text(&j, "ca", s->realm->authority.cert);
+	json_text(&j, "version", VERSION_TEXT);
+	json_text(&j, "leader", *realm_address(s) ? realm_address(s) : NULL);
+	json_int(&j, "epoch", (int64_t)s->realm->epoch);
+	json_close_object(&j);
+	http_reply_strbuf(c->r, 200, "application/json", &out);
 	strbuf_fini(&out);
 }
 
@@ -321,44 +340,44 @@ static void queues_list(struct server *s, struct http_request *r, const struct q
 	strbuf_fini(&out);
 }
 
-void api_queues(struct server *s, struct http_request *r, const struct asker *w, const char *name)
+void api_queues(struct server *s, const struct call *c)
 {
-	const char *method = request_method(r);
-	struct queue *q = name ? queue_named(s, name) : NULL;
+	const char *method = request_method(c->r);
+	struct queue *q = c->name ? queue_named(s, c->name) : NULL;
 	struct strbuf out = {0};
 
 	if (strcmp(method, "PUT") == 0) {
-		if (!api_need(r, w, ROLE_MANAGER))
+		if (!api_need(c->r, c->w, ROLE_MANAGER))
 			return;
 		if (q) {
-			http_error(r, CODE_BAD_STATE, "There is a queue %s already.", name);
-		} else if (!name_is_good(name)) {
-			http_error(r, CODE_BAD_REQUEST,
+			http_error(c->r, CODE_BAD_STATE, "There is a queue %s already.", c->name);
+		} else if (!name_is_good(c->name)) {
+			http_error(c->r, CODE_BAD_REQUEST,
 				   "A queue's name is of up to 64 letters, digits, '_', '.' and '-'.");
 		} else {
-			q = queue_create(s, name);
-			attrs_store(s, "queue", name, &q->attrs);
-			life_record(s, "queue", name, "created", &(struct cause){.who = w->user});
+			q = queue_create(s, c->name);
+			attrs_store(s, "queue", c->name, &q->attrs);
+			life_record(s, "queue", c->name, "created", &(struct cause){.who = c->w->user});
 			strbuf_puts(&out, "{}");
-			reply_later(s, r, 201, &out);
+			reply_later(s, c->r, 201, &out);
 		}
 		return;
 	}
-	if (name && !q) {
-		http_error(r, CODE_UNKNOWN_QUEUE, "There is no queue %.60s.", name);
+	if (c->name && !q) {
+		http_error(c->r, CODE_UNKNOWN_QUEUE, "There is no queue %.60s.", c->name);
 	} else if (strcmp(method, "GET") == 0) {
-		queues_list(s, r, q);
-	} else if (!api_need(r, w, ROLE_OPERATOR)) {
+		queues_list(s, c->r, q);
+	} else if (!api_need(c->r, c->w, ROLE_OPERATOR)) {
 	} else if (strcmp(method, "PATCH") == 0) {
-		queue_change(s, r, w, q);
-	} else if (!api_need(r, w, ROLE_MANAGER)) {
+		queue_change(s, c->r, c->w, q);
+	} else if (!api_need(c->r, c->w, ROLE_MANAGER)) {
 	} else if (q->total) {
-		http_error(r, CODE_BAD_STATE, "Queue %s has %lld job%s: move or delete %s first.", name,
+		http_error(c->r, CODE_BAD_STATE, "Queue %s has %lld job%s: move or delete %s first.", c->name,
 			   (long long)q->total, q->total == 1 ? "" : "s", q->total == 1 ? "it" : "them");
 	} else {
-		queue_drop(s, q, w->user);
+		queue_drop(s, q, c->w->user);
 		strbuf_puts(&out, "{}");
-		reply_later(s, r, 200, &out);
+		reply_later(s, c->r, 200, &out);
 	}
 }
 
@@ -385,7 +404,7 @@ static void metric(struct strbuf *out, const char *name, const char *type, const
 		      value);
 }
 
-void api_metrics(struct server *s, struct http_request *r, const struct asker *w)
+void api_metrics(struct server *s, const struct call *c)
 {
 	const struct sched_stats *sched = sched_stats(s->sched);
 	struct http_stats http = http_stats(s->http);
@@ -438,41 +457,41 @@ void api_metrics(struct server *s, struct http_request *r, const struct asker *w
 	metric(&out, "connections", "gauge", "Open connections.", http.connections);
 	metric(&out, "memory_kib", "gauge", "Resident memory of the server.", (double)memory_kib());
 	metric(&out, "start_time_seconds", "gauge", "When the server started.", (double)s->stats->began);
-	http_reply_strbuf(r, 200, "text/plain; version=0.0.4", &out);
+	http_reply_strbuf(c->r, 200, "text/plain; version=0.0.4", &out);
 	strbuf_fini(&out);
 }
 
 /* "quick": running jobs go on. "kill": they are ended first, and none starts meanwhile. */
-void api_shutdown(struct server *s, struct http_request *r, const struct asker *w)
+void api_shutdown(struct server *s, const struct call *c)
 {
 	struct err err;
 	size_t n;
-	bool bodiless = (request_body(r, &n), n == 0);
-	json_t *body = bodiless ? json_object() : api_body(r, &err), *given = json_object_get(body, "mode");
+	bool bodiless = (request_body(c->r, &n), n == 0);
+	json_t *body = bodiless ? json_object() : api_body(c->r, &err), *given = json_object_get(body, "mode");
 	const char *mode = json_string_value(given);
 	bool kill = mode && strcmp(mode, "kill") == 0;
 	struct strbuf out = {0};
 
-	if (!api_need(r, w, ROLE_MANAGER)) {
+	if (!api_need(c->r, c->w, ROLE_MANAGER)) {
 	} else if (!body) {
-		api_refuse(r, &err);
+		api_refuse(c->r, &err);
 	} else if (!json_is_object(body) || (given && !mode) || (mode && !kill && strcmp(mode, "quick") != 0)) {
-		http_error(r, CODE_BAD_REQUEST, "mode must be quick or kill");
+		http_error(c->r, CODE_BAD_REQUEST, "mode must be quick or kill");
 	} else {
-		server_say(s, "asked to stop by %s; running jobs %s", w->user, kill ? "are ended" : "go on");
+		server_say(s, "asked to stop by %s; running jobs %s", c->w->user, kill ? "are ended" : "go on");
 		for (uint32_t id = 1; kill && id < s->jobs->entries.n; id++)
 			if (s->jobs->entries.v[id].spec &&
 			    (entry_job(s, id)->state == STATE_NOW || entry_job(s, id)->state == STATE_RUNNING))
 				job_kill(s, id,
-					 &(struct payload){.intent = INTENT_DELETE, .delay = -1, .who = w->user});
+					 &(struct payload){.intent = INTENT_DELETE, .delay = -1, .who = c->w->user});
 		s->turn->dismissed = true;
 		s->turn->emptying = kill;
 		s->turn->terminating = !kill;
 		strbuf_puts(&out, "{}");
 		if (store_lost(s->store)) /* no commit will tell that it may leave */
-			http_reply_strbuf(r, 200, "application/json", &out);
+			http_reply_strbuf(c->r, 200, "application/json", &out);
 		else
-			reply_later(s, r, 200, &out);
+			reply_later(s, c->r, 200, &out);
 		strbuf_fini(&out);
 	}
 	json_decref(body);

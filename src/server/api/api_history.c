@@ -17,6 +17,7 @@
 #include "core/array.h"
 #include "net/http.h"
 #include "server/api/api.h"
+#include "server/api/call.h"
 #include "server/api/past_job.h"
 #include "server/api/query.h"
 #include "server/api/request.h"
@@ -338,19 +339,19 @@ static void question_begin(struct server *s, struct http_request *r, const struc
 		free(q);
 }
 
-void api_past(struct server *s, struct http_request *r, const struct asker *w)
+void api_past(struct server *s, const struct call *c)
 {
-	question_begin(s, r, w, ASK_ROWS, "/v1/history");
+	question_begin(s, c->r, c->w, ASK_ROWS, "/v1/history");
 }
 
-void api_past_sums(struct server *s, struct http_request *r, const struct asker *w)
+void api_past_sums(struct server *s, const struct call *c)
 {
-	question_begin(s, r, w, ASK_SUMS, "/v1/history/sums");
+	question_begin(s, c->r, c->w, ASK_SUMS, "/v1/history/sums");
 }
 
-void api_usage(struct server *s, struct http_request *r, const struct asker *w)
+void api_usage(struct server *s, const struct call *c)
 {
-	question_begin(s, r, w, ASK_USAGE, "/v1/usage");
+	question_begin(s, c->r, c->w, ASK_USAGE, "/v1/usage");
 }
 
 void api_past_job(struct server *s, struct http_request *r, const struct asker *w, const char *id)

@@ -22,6 +22,7 @@
 #include "rules/attr.h"
 #include "server/api/api.h"
 #include "server/api/api_import.h"
+#include "server/api/call.h"
 #include "server/api/request.h"
 #include "server/base/asker.h"
 #include "server/base/clock.h"
@@ -202,7 +203,7 @@ static int rows_add(struct server *s, const struct history_row *rows, size_t n, 
 	return 0;
 }
 
-void api_import(struct server *s, struct http_request *r, const struct asker *w)
+void api_import(struct server *s, const struct call *c)
 {
 	struct history_row *rows = NULL;
 	struct strbuf out = {0};
@@ -210,23 +211,23 @@ void api_import(struct server *s, struct http_request *r, const struct asker *w)
 	json_t *body, *jobs;
 	size_t n;
 
-	if (!api_need(r, w, ROLE_MANAGER))
+	if (!api_need(c->r, c->w, ROLE_MANAGER))
 		return;
-	body = api_body(r, &err);
+	body = api_body(c->r, &err);
 	jobs = json_object_get(body, "jobs");
 	n = json_array_size(jobs);
 	if (!body) {
-		api_refuse(r, &err);
+		api_refuse(c->r, &err);
 	} else if (!json_is_array(jobs) || n > JOBS_MOST) {
-		http_error(r, CODE_BAD_REQUEST, "jobs must be an array of up to %d jobs", JOBS_MOST);
+		http_error(c->r, CODE_BAD_REQUEST, "jobs must be an array of up to %d jobs", JOBS_MOST);
 	} else {
 		rows = mem_zalloc((n + 1) * sizeof *rows);
 		if (rows_read(jobs, rows, &err) < 0)
-			api_refuse(r, &err);
+			api_refuse(c->r, &err);
 		else if (rows_add(s, rows, n, &out, &err) < 0)
-			http_error(r, CODE_UNAVAILABLE, "The history can't be read now: %s", err.text);
+			http_error(c->r, CODE_UNAVAILABLE, "The history can't be read now: %s", err.text);
 		else
-			reply_later(s, r, 200, &out);
+			reply_later(s, c->r, 200, &out);
 	}
 	strbuf_fini(&out);
 	free(rows);

@@ -4,11 +4,10 @@
 #ifndef SERVER_API_IMPORT_H
 #define SERVER_API_IMPORT_H
 
+struct call;
 struct server;
-struct http_request;
-struct asker;
 
 /* POST /v1/history: each of its jobs once, however often it is sent. */
-void api_import(struct server *s, struct http_request *r, const struct asker *w);
+void api_import(struct server *s, const struct call *c);
 
 #endif

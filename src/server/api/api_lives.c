@@ -10,6 +10,7 @@
 #include "base/strbuf.h"
 #include "core/cluster.h"
 #include "net/http.h"
+#include "server/api/call.h"
 #include "server/job/jobs.h"
 #include "server/life/lives.h"
 #include "server/node/world_node.h"
@@ -54,14 +55,15 @@ static void answer(struct server *s, struct http_request *r, const char *kind, c
 	strbuf_fini(&out);
 }
 
-void api_node_events(struct server *s, struct http_request *r, const struct asker *w, const char *name)
+void api_node_events(struct server *s, const struct call *c)
 {
 	uint32_t node;
 
-	answer(s, r, "node", name, names_find(&s->cluster->node_names, name, &node) && !world_node_past(s, node));
+	answer(s, c->r, "node", c->name,
+	       names_find(&s->cluster->node_names, c->name, &node) && !world_node_past(s, node));
 }
 
-void api_queue_events(struct server *s, struct http_request *r, const struct asker *w, const char *name)
+void api_queue_events(struct server *s, const struct call *c)
 {
-	answer(s, r, "queue", name, queue_named(s, name) != NULL);
+	answer(s, c->r, "queue", c->name, queue_named(s, c->name) != NULL);
 }

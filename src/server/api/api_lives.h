@@ -4,11 +4,10 @@
 #ifndef SERVER_API_LIVES_H
 #define SERVER_API_LIVES_H
 
+struct call;
 struct server;
-struct http_request;
-struct asker;
 
-void api_node_events(struct server *s, struct http_request *r, const struct asker *w, const char *name);
-void api_queue_events(struct server *s, struct http_request *r, const struct asker *w, const char *name);
+void api_node_events(struct server *s, const struct call *c);
+void api_queue_events(struct server *s, const struct call *c);
 
 #endif

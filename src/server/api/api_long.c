@@ -21,6 +21,7 @@
 #include "plan/plan.h"
 #include "sched/sched.h"
 #include "server/api/api.h"
+#include "server/api/call.h"
 #include "server/api/query.h"
 #include "server/base/asker.h"
 #include "server/base/clock.h"
@@ -180,14 +181,14 @@ static void plan_stop(struct server *s, struct work *work, const char *why)
 	plan_free(w);
 }
 
-void api_plan(struct server *s, struct http_request *r, const struct asker *who)
+void api_plan(struct server *s, const struct call *c)
 {
 	static const struct work_kind kind = {plan_step, nothing_to_pause, plan_stop, .reads = true, .lasting = false};
 	struct plan_work *w = mem_zalloc(sizeof *w);
 
 	foresee(s);
-	w->r = r;
-	w->who = *who;
+	w->r = c->r;
+	w->who = *c->w;
 	w->foreseen = s->outlook->expected_at;
 	pieces_collect(s, w);
 	json_init(&w->j, &w->out, false);
@@ -257,19 +258,19 @@ static void log_stop(struct server *s, struct work *work, const char *why)
 	log_free(w);
 }
 
-void api_log(struct server *s, struct http_request *r, const struct asker *who)
+void api_log(struct server *s, const struct call *c)
 {
 	static const struct work_kind kind = {log_step, nothing_to_pause, log_stop, .reads = true, .lasting = false};
-	const char *job = request_query(r, "job");
+	const char *job = request_query(c->r, "job");
 	struct log_work *w = mem_zalloc(sizeof *w);
 	char dir[4096];
-	int64_t days = query_number("/v1/log", r, "days", 1);
+	int64_t days = query_number("/v1/log", c->r, "days", 1);
 
-	w->r = r;
+	w->r = c->r;
 	if (job)
 		snprintf(w->id, sizeof w->id, "%.*s", (int)strcspn(job, ".["), *job ? job : "-");
-	if (who->role < ROLE_OPERATOR)
-		snprintf(w->user, sizeof w->user, "%s", who->user);
+	if (c->w->role < ROLE_OPERATOR)
+		snprintf(w->user, sizeof w->user, "%s", c->w->user);
 	snprintf(dir, sizeof dir, "%s/accounting", s->instance->where.state);
 	w->reader = accounting_open_days(*s->conf->accounting ? s->conf->accounting : dir, s->clock->now - days * 86400,
 					 s->clock->now);

@@ -22,6 +22,7 @@
 #include "net/http.h"
 #include "plan/plan.h"
 #include "server/api/api.h"
+#include "server/api/call.h"
 #include "server/api/query.h"
 #include "server/api/request.h"
 #include "server/base/asker.h"
@@ -474,20 +475,20 @@ static void nodes_list(const struct server *s, struct http_request *r, const uin
 	strbuf_fini(&out);
 }
 
-void api_nodes(struct server *s, struct http_request *r, const struct asker *w, const char *name)
+void api_nodes(struct server *s, const struct call *c)
 {
-	const char *method = request_method(r);
+	const char *method = request_method(c->r);
 	uint32_t node = 0;
 
-	if (name && (!names_find(&s->cluster->node_names, name, &node) || world_node_past(s, node))) {
-		http_error(r, CODE_UNKNOWN_NODE, "There is no node %.60s.", name);
+	if (c->name && (!names_find(&s->cluster->node_names, c->name, &node) || world_node_past(s, node))) {
+		http_error(c->r, CODE_UNKNOWN_NODE, "There is no node %.60s.", c->name);
 	} else if (strcmp(method, "PATCH") == 0) {
-		if (api_need(r, w, ROLE_OPERATOR))
-			node_patch(s, r, w, node);
+		if (api_need(c->r, c->w, ROLE_OPERATOR))
+			node_patch(s, c->r, c->w, node);
 	} else if (strcmp(method, "DELETE") == 0) {
-		if (api_need(r, w, ROLE_MANAGER))
-			node_delete(s, r, w, node);
+		if (api_need(c->r, c->w, ROLE_MANAGER))
+			node_delete(s, c->r, c->w, node);
 	} else {
-		nodes_list(s, r, name ? &node : NULL);
+		nodes_list(s, c->r, c->name ? &node : NULL);
 	}
 }

@@ -13,6 +13,7 @@
 #include "net/http.h"
 #include "plan/plan.h"
 #include "server/api/api.h"
+#include "server/api/call.h"
 #include "server/api/request.h"
 #include "server/base/post.h"
 #include "server/job/jobs.h"
@@ -21,15 +22,15 @@
 #include "server/server.h"
 #include "server/site/who.h"
 
-void api_order(struct server *s, struct http_request *r, const struct asker *w)
+void api_order(struct server *s, const struct call *c)
 {
 	struct err err;
-	json_t *body = api_body(r, &err), *ids = json_object_get(body, "ids");
+	json_t *body = api_body(c->r, &err), *ids = json_object_get(body, "ids");
 	struct strbuf out = {0};
 	uint32_t id[2] = {0};
 
 	if (!body || json_array_size(ids) != 2) {
-		http_error(r, CODE_BAD_REQUEST, "%s", body ? "ids must name two jobs" : err.text);
+		http_error(c->r, CODE_BAD_REQUEST, "%s", body ? "ids must name two jobs" : err.text);
 		goto out;
 	}
 	for (size_t i = 0; i < 2; i++) {
@@ -40,21 +41,21 @@ void api_order(struct server *s, struct http_request *r, const struct asker *w)
 		if (rc == 0 && v.n)
 			id[i] = v.v[0];
 		vec_free(&v);
-		if (rc < 0 || !id[i] || !may_see(s, w, s->jobs->entries.v[id[i]].spec)) {
-			http_error(r, CODE_UNKNOWN_JOB, "There is no job %.100s.", text ? text : "?");
+		if (rc < 0 || !id[i] || !may_see(s, c->w, s->jobs->entries.v[id[i]].spec)) {
+			http_error(c->r, CODE_UNKNOWN_JOB, "There is no job %.100s.", text ? text : "?");
 			goto out;
 		}
-		if (!may_change(w, s->jobs->entries.v[id[i]].spec)) {
-			http_error(r, CODE_FORBIDDEN, "Job %.100s is not yours.", text);
+		if (!may_change(c->w, s->jobs->entries.v[id[i]].spec)) {
+			http_error(c->r, CODE_FORBIDDEN, "Job %.100s is not yours.", text);
 			goto out;
 		}
 		if (entry_job(s, id[i])->state > STATE_ALLOCATED) {
-			http_error(r, CODE_BAD_STATE, "Job %.100s does not wait any more.", text);
+			http_error(c->r, CODE_BAD_STATE, "Job %.100s does not wait any more.", text);
 			goto out;
 		}
 	}
 	if (s->jobs->entries.v[id[0]].spec->queue != s->jobs->entries.v[id[1]].spec->queue) {
-		http_error(r, CODE_BAD_STATE, "The two jobs are in different queues.");
+		http_error(c->r, CODE_BAD_STATE, "The two jobs are in different queues.");
 		goto out;
 	}
 
@@ -63,7 +64,7 @@ void api_order(struct server *s, struct http_request *r, const struct asker *w)
 	rank_set(s, id[0], entry_job(s, id[1])->rank);
 	rank_set(s, id[1], first);
 	strbuf_puts(&out, "{}");
-	reply_later(s, r, 200, &out);
+	reply_later(s, c->r, 200, &out);
 out:
 	json_decref(body);
 }

@@ -22,6 +22,7 @@
 #include "rules/gate.h"
 #include "sched/explain.h"
 #include "server/api/api.h"
+#include "server/api/call.h"
 #include "server/api/events.h"
 #include "server/api/query.h"
 #include "server/api/request.h"
@@ -293,43 +294,43 @@ static const char *queue_unknown(struct server *s, const char *list, struct aren
 	return NULL;
 }
 
-void api_list(struct server *s, struct http_request *r, const struct asker *w)
+void api_list(struct server *s, const struct call *c)
 {
 	struct listing *l = mem_zalloc(sizeof *l);
-	const char *accept = request_header(r, "Accept"), *fields = request_query(r, "fields"), *x;
+	const char *accept = request_header(c->r, "Accept"), *fields = request_query(c->r, "fields"), *x;
 	struct err err;
 	int rc;
 
 	l->s = s;
-	l->r = r;
-	l->who = *w;
+	l->r = c->r;
+	l->who = *c->w;
 	l->arena = arena_create();
 	l->first = true;
 	l->at = 1;
 	l->limit = LIST_MAX;
 	l->tsv = accept && strncmp(accept, "text/tab-separated-values", 25) == 0;
-	l->f = (struct filter){keep(l, request_query(r, "user")),
-			       keep(l, request_query(r, "queue")),
-			       keep(l, request_query(r, "state")),
-			       keep(l, request_query(r, "name")),
+	l->f = (struct filter){keep(l, request_query(c->r, "user")),
+			       keep(l, request_query(c->r, "queue")),
+			       keep(l, request_query(c->r, "state")),
+			       keep(l, request_query(c->r, "name")),
 			       true,
 			       false,
 			       INT64_MAX};
-	x = request_query(r, "completed");
+	x = request_query(c->r, "completed");
 	l->f.completed = !x || strcmp(x, "1") == 0;
 	l->f.ended_since =
 		x && strcmp(x, "recent") == 0 ? s->clock->now - attrs_number(s->attrs, "show_completed") : INT64_MAX;
-	if ((x = request_query(r, "arrays")))
+	if ((x = request_query(c->r, "arrays")))
 		l->f.expand = strcmp(x, "expand") == 0;
-	l->limit = (uint64_t)query_number("/v1/jobs", r, "limit", (int64_t)l->limit);
-	if ((x = request_query(r, "after")))
+	l->limit = (uint64_t)query_number("/v1/jobs", c->r, "limit", (int64_t)l->limit);
+	if ((x = request_query(c->r, "after")))
 		l->at = after_id(s, x);
 	rc = show_fields_parse(fields, &l->fields, &err);
 	if (l->f.state && l->f.state[strspn(l->f.state, "QRHWSECB,")])
 		rc = err_set(&err, -EINVAL, "'%c' is not a state: use letters of Q, R, H, W, S, E, B and C",
 			     l->f.state[strspn(l->f.state, "QRHWSECB,")]);
 	if ((x = queue_unknown(s, l->f.queue, l->arena))) {
-		http_error(r, CODE_UNKNOWN_QUEUE, "There is no queue %.60s.", x);
+		http_error(c->r, CODE_UNKNOWN_QUEUE, "There is no queue %.60s.", x);
 		listing_free(l);
 		return;
 	}
@@ -337,19 +338,19 @@ void api_list(struct server *s, struct http_request *r, const struct asker *w)
 		foresee(s);
 	if (rc == 0 && l->tsv && (!fields || l->fields.whole))
 		rc = err_set(&err, -EINVAL, "tab-separated lists need fields=, and only those that lists have");
-	if (rc == 0 && (x = request_query(r, "ids"))) {
+	if (rc == 0 && (x = request_query(c->r, "ids"))) {
 		l->at = 0;
 		rc = choose(l, x, &err);
 	}
 	if (rc < 0) {
-		api_refuse(r, &err);
+		api_refuse(c->r, &err);
 		listing_free(l);
 		return;
 	}
 
 	struct stream_source source = {listing_fill, listing_free, l};
 
-	http_stream(r, 200, l->tsv ? "text/tab-separated-values" : "application/json", &source);
+	http_stream(c->r, 200, l->tsv ? "text/tab-separated-values" : "application/json", &source);
 }
 
 /* What is the owner's alone. */
@@ -361,7 +362,7 @@ static bool is_private_to(struct server *s, struct http_request *r, const struct
 	return false;
 }
 
-void api_get(struct server *s, struct http_request *r, const struct asker *w, const char *text)
+void api_get(struct server *s, const struct call *c)
 {
 	struct field_list f = {0};
 	struct strbuf out = {0};
@@ -370,36 +371,36 @@ void api_get(struct server *s, struct http_request *r, const struct asker *w, co
 	struct json j;
 	struct err err;
 	uint32_t id;
-	int rc = job_seen(s, w, text, &id, &a, &err);
+	int rc = job_seen(s, c->w, c->name, &id, &a, &err);
 
 	if (rc == -ENOENT) {
-		api_past_job(s, r, w, text);
+		api_past_job(s, c->r, c->w, c->name);
 		return;
 	}
 	if (rc < 0) {
-		api_refuse(r, &err);
+		api_refuse(c->r, &err);
 		return;
 	}
 	if (a || entry_job(s, id)->state < STATE_NOW)
 		foresee(s);
 	show_whole(&f);
 	body_read(s, id, &body, NULL);
-	body_close(s, w, id, body);
+	body_close(s, c->w, id, body);
 	json_init(&j, &out, false);
 	json_open_object(&j, NULL);
 	show_members(s, &j, id, a, &f, body);
-	if (is_close(s, w, id) && json_object_get(body, "environment")) {
+	if (is_close(s, c->w, id) && json_object_get(body, "environment")) {
 		char *environment = json_dumps(json_object_get(body, "environment"), JSON_COMPACT);
 		json_raw(&j, "environment", environment);
 		free(environment);
 	}
 	json_close_object(&j);
 	json_decref(body);
-	http_reply_strbuf(r, 200, "application/json", &out);
+	http_reply_strbuf(c->r, 200, "application/json", &out);
 	strbuf_fini(&out);
 }
 
-void api_script(struct server *s, struct http_request *r, const struct asker *w, const char *text)
+void api_script(struct server *s, const struct call *c)
 {
 	struct array *a;
 	struct err err;
@@ -407,13 +408,13 @@ void api_script(struct server *s, struct http_request *r, const struct asker *w,
 	size_t n;
 	uint32_t id;
 
-	if (!api_job(s, r, w, text, &id, &a) || !is_private_to(s, r, w, id))
+	if (!api_job(s, c->r, c->w, c->name, &id, &a) || !is_private_to(s, c->r, c->w, id))
 		return;
 	if (store_get_script(s->store, s->jobs->entries.v[id].spec->script, &script, &n, &err) < 0) {
-		http_error(r, CODE_NOT_FOUND, "Job %.100s has no script.", text);
+		http_error(c->r, CODE_NOT_FOUND, "Job %.100s has no script.", c->name);
 		return;
 	}
-	http_reply(r, 200, "text/plain; charset=utf-8", script, n);
+	http_reply(c->r, 200, "text/plain; charset=utf-8", script, n);
 	free(script);
 }
 
@@ -455,26 +456,26 @@ static int history_one(void *context, const struct store_event *e)
 	return 0;
 }
 
-void api_history(struct server *s, struct http_request *r, const struct asker *w, const char *text)
+void api_history(struct server *s, const struct call *c)
 {
 	struct strbuf out = {0};
 	struct array *a;
 	struct json j;
 	uint32_t id;
 
-	if (!api_job(s, r, w, text, &id, &a))
+	if (!api_job(s, c->r, c->w, c->name, &id, &a))
 		return;
 	json_init(&j, &out, false);
 	json_open_object(&j, NULL);
 	json_open_array(&j, "events");
-	struct history_writer h = {s, &j, query_number("/v1/jobs/*/events", r, "after", -1), 0, 0};
+	struct history_writer h = {s, &j, query_number("/v1/jobs/*/events", c->r, "after", -1), 0, 0};
 	history_one(&h, &(struct store_event){.time = s->jobs->entries.v[id].spec->created, .type = EVENT_SUBMIT});
 	store_get_events(s->store, a ? job_key(a->number, -1) : s->jobs->entries.v[id].key, history_one, &h, NULL);
 	json_close_array(&j);
 	if (h.n > EVENTS_PAGE)
 		json_int(&j, "next", (int64_t)h.last);
 	json_close_object(&j);
-	http_reply_strbuf(r, 200, "application/json", &out);
+	http_reply_strbuf(c->r, 200, "application/json", &out);
 	strbuf_fini(&out);
 }
 
@@ -539,7 +540,7 @@ static void why_expected(const struct server *s, uint32_t id, bool known, int64_
 	}
 }
 
-void api_why(struct server *s, struct http_request *r, const struct asker *w, const char *text)
+void api_why(struct server *s, const struct call *c)
 {
 	struct strbuf out = {0}, sentence = {0};
 	struct reason reason;
@@ -549,7 +550,7 @@ void api_why(struct server *s, struct http_request *r, const struct asker *w, co
 	uint32_t id;
 	bool known;
 
-	if (!api_job(s, r, w, text, &id, &a))
+	if (!api_job(s, c->r, c->w, c->name, &id, &a))
 		return;
 	if (a) /* an array waits as its first waiting element does */
 		for (uint32_t i = 0; i < a->count && entry_job(s, id)->state > STATE_ALLOCATED; i++)
@@ -605,7 +606,7 @@ void api_why(struct server *s, struct http_request *r, const struct asker *w, co
 	json_close_array(&j);
 	json_close_object(&j);
 	reason_fini(&reason);
-	http_reply_strbuf(r, 200, "application/json", &out);
+	http_reply_strbuf(c->r, 200, "application/json", &out);
 	strbuf_fini(&out);
 	strbuf_fini(&sentence);
 }

@@ -29,6 +29,7 @@
 #include "rules/attr.h"
 #include "sched/forecast.h"
 #include "server/api/api.h"
+#include "server/api/call.h"
 #include "server/api/request.h"
 #include "server/base/clock.h"
 #include "server/base/instance.h"
@@ -635,16 +636,16 @@ static void submit_now(struct server *s, struct submit_work *w)
 	}
 }
 
-void api_submit(struct server *s, struct http_request *r, const struct asker *who)
+void api_submit(struct server *s, const struct call *c)
 {
 	struct submit_work *w = mem_zalloc(sizeof *w);
 	struct err err;
 	size_t n;
-	const char *text = request_body(r, &n);
-	int keyed = subkey_given(r, w->key, &err);
+	const char *text = request_body(c->r, &n);
+	int keyed = subkey_given(c->r, w->key, &err);
 
-	w->r = r;
-	w->who = *who;
+	w->r = c->r;
+	w->who = *c->w;
 	w->keyed = keyed > 0;
 	if (keyed < 0)
 		submit_refuse(s, w, &err);

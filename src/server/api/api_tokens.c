@@ -20,6 +20,7 @@
 #include "core/cluster.h"
 #include "net/http.h"
 #include "server/api/api.h"
+#include "server/api/call.h"
 #include "server/api/request.h"
 #include "server/base/asker.h"
 #include "server/base/clock.h"
@@ -283,18 +284,18 @@ static void tokens_revoke(struct server *s, struct http_request *r, const struct
 	reply_later(s, r, 200, &out);
 }
 
-void api_tokens(struct server *s, struct http_request *r, const struct asker *w, const char *id)
+void api_tokens(struct server *s, const struct call *c)
 {
-	const char *method = request_method(r);
+	const char *method = request_method(c->r);
 
-	if (w->by == BY_JOB)
-		http_error(r, CODE_FORBIDDEN, "A job's own token does not manage tokens.");
-	else if (id)
-		tokens_revoke(s, r, w, id);
+	if (c->w->by == BY_JOB)
+		http_error(c->r, CODE_FORBIDDEN, "A job's own token does not manage tokens.");
+	else if (c->name)
+		tokens_revoke(s, c->r, c->w, c->name);
 	else if (strcmp(method, "POST") == 0)
-		tokens_make(s, r, w);
+		tokens_make(s, c->r, c->w);
 	else
-		tokens_list(s, r, w);
+		tokens_list(s, c->r, c->w);
 }
 
 /* ---- without an asker: over TLS, from anyone ---- */
@@ -404,43 +405,43 @@ static void join(struct server *s, struct http_request *r, const json_t *body)
 	strbuf_fini(&cert);
 }
 
-void api_join(struct server *s, struct http_request *r)
+void api_join(struct server *s, const struct call *c)
 {
 	struct err err;
-	json_t *body = api_body(r, &err);
+	json_t *body = api_body(c->r, &err);
 
 	if (!body)
-		api_refuse(r, &err);
+		api_refuse(c->r, &err);
 	else
-		join(s, r, body);
+		join(s, c->r, body);
 	json_decref(body);
 }
 
-void api_login(struct server *s, struct http_request *r)
+void api_login(struct server *s, const struct call *c)
 {
 	struct err err;
-	json_t *body = api_body(r, &err);
+	json_t *body = api_body(c->r, &err);
 	const char *credential;
 	int64_t life;
 
 	if (!body)
-		api_refuse(r, &err);
+		api_refuse(c->r, &err);
 	else if (!s->conf->munge)
 		http_error(
-			r, CODE_FORBIDDEN,
+			c->r, CODE_FORBIDDEN,
 			"This server takes no munge credentials: log in with a token ('shunt token create --login' on %s).",
 			s->instance->host);
-	else if (text_get(r, body, "munge", 65536, &credential) &&
-		 number_get(r, body, "expires", MUNGE_LIFE, LOGIN_LIFE_MAX, &life)) {
+	else if (text_get(c->r, body, "munge", 65536, &credential) &&
+		 number_get(c->r, body, "expires", MUNGE_LIFE, LOGIN_LIFE_MAX, &life)) {
 		if (credential)
-			munge_login(s, r, credential, life);
+			munge_login(s, c->r, credential, life);
 		else
-			http_error(r, CODE_BAD_REQUEST, "munge, the credential, is missing.");
+			http_error(c->r, CODE_BAD_REQUEST, "munge, the credential, is missing.");
 	}
 	json_decref(body);
 }
 
-void api_whoami(struct server *s, struct http_request *r, const struct asker *w)
+void api_whoami(struct server *s, const struct call *c)
 {
 	static const char *const role[] = {"user", "operator", "manager"}, *const by[] = {"socket", "token", "job"};
 	struct strbuf out = {0};
@@ -448,11 +449,11 @@ void api_whoami(struct server *s, struct http_request *r, const struct asker *w)
 
 	json_init(&j, &out, false);
 	json_open_object(&j, NULL);
-	json_text(&j, "user", w->user);
-	json_int(&j, "uid", w->uid);
-	json_text(&j, "role", role[w->role]);
-	json_text(&j, "by", by[w->by]);
+	json_text(&j, "user", c->w->user);
+	json_int(&j, "uid", c->w->uid);
+	json_text(&j, "role", role[c->w->role]);
+	json_text(&j, "by", by[c->w->by]);
 	json_close_object(&j);
-	http_reply_strbuf(r, 200, "application/json", &out);
+	http_reply_strbuf(c->r, 200, "application/json", &out);
 	strbuf_fini(&out);
 }

@@ -21,6 +21,7 @@
 #include "rules/gate.h"
 #include "sched/forecast.h"
 #include "server/api/api.h"
+#include "server/api/call.h"
 #include "server/api/request.h"
 #include "server/base/clock.h"
 #include "server/base/work.h"
@@ -151,19 +152,19 @@ static void whatif_stop(struct server *s, struct work *work, const char *why)
 	whatif_free(s, w);
 }
 
-void api_whatif(struct server *s, struct http_request *r, const struct asker *who)
+void api_whatif(struct server *s, const struct call *c)
 {
 	static const struct work_kind kind = {whatif_step, whatif_pause, whatif_stop, .reads = true, .lasting = false};
 	struct whatif_work *w = mem_zalloc(sizeof *w);
 	struct err err;
-	json_t *body = api_body(r, &err);
+	json_t *body = api_body(c->r, &err);
 
-	w->r = r;
-	if (!body || spec_read(s, who, body, false, request_arena(r), &w->x, &err) < 0) {
-		api_refuse(r, &err);
+	w->r = c->r;
+	if (!body || spec_read(s, c->w, body, false, request_arena(c->r), &w->x, &err) < 0) {
+		api_refuse(c->r, &err);
 		whatif_free(s, w);
 	} else {
-		if (submit_check(s, who, &w->x, request_arena(r), &err) < 0)
+		if (submit_check(s, c->w, &w->x, request_arena(c->r), &err) < 0)
 			w->rule = mem_strdup(err.text);
 		work_add(s, &w->work, &kind);
 	}

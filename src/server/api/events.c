@@ -19,6 +19,7 @@
 #include "net/http.h"
 #include "rules/attr.h"
 #include "server/api/audience.h"
+#include "server/api/call.h"
 #include "server/api/events.h"
 #include "server/api/query.h"
 #include "server/base/asker.h"
@@ -327,17 +328,17 @@ static void catch_up(struct stream *t, uint64_t after)
 			stream_add(t, &ring->line[i % RING]);
 }
 
-void api_events(struct server *s, struct http_request *r, const struct asker *w)
+void api_events(struct server *s, const struct call *c)
 {
-	int64_t after = query_number("/v1/events", r, "after", -1);
+	int64_t after = query_number("/v1/events", c->r, "after", -1);
 	struct stream *t = mem_zalloc(sizeof *t);
 
 	if (!s->audience->ring)
 		s->audience->ring = mem_zalloc(sizeof *s->audience->ring);
 	t->s = s;
-	t->r = r;
-	t->who = *w;
-	t->all = w->role >= ROLE_OPERATOR ||
+	t->r = c->r;
+	t->who = *c->w;
+	t->all = c->w->role >= ROLE_OPERATOR ||
 		 (attrs_is_set(s->attrs, "query_other_jobs") ? attrs_bool(s->attrs, "query_other_jobs")
 							     : !s->instance->multi);
 	t->last = s->clock->now;
@@ -345,6 +346,6 @@ void api_events(struct server *s, struct http_request *r, const struct asker *w)
 	if (after >= 0)
 		catch_up(t, (uint64_t)after);
 	vec_push(&s->audience->streams, t);
-	http_header(r, "Cache-Control", "no-store");
-	http_stream(r, 200, "text/event-stream", &(struct stream_source){fill, closed, t});
+	http_header(c->r, "Cache-Control", "no-store");
+	http_stream(c->r, 200, "text/event-stream", &(struct stream_source){fill, closed, t});
 }

@@ -4,14 +4,13 @@
 #ifndef SERVER_EVENTS_H
 #define SERVER_EVENTS_H
 
-struct asker;
-struct http_request;
+struct call;
 struct server;
 struct store_event;
 struct store_life;
 struct strbuf;
 
-void api_events(struct server *s, struct http_request *r, const struct asker *w);
+void api_events(struct server *s, const struct call *c);
 void stream_life(struct server *s, const struct store_life *e);	  /* the same of a node or a queue */
 void stream_event(struct server *s, const struct store_event *e); /* remembered until the commit, then sent */
 void stream_flush(struct server *s);

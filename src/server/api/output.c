@@ -32,6 +32,7 @@
 #include "net/link.h"
 #include "plan/plan.h"
 #include "server/api/audience.h"
+#include "server/api/call.h"
 #include "server/api/output.h"
 #include "server/api/query.h"
 #include "server/api/request.h"
@@ -403,42 +404,42 @@ static void tries_find(struct waiter *x, const json_t *body, bool error)
 	t->path = h.known ? h.path : arena_printf(a, "%s/undelivered/%s", s->instance->where.state, h.kept);
 }
 
-void api_output(struct server *s, struct http_request *r, const struct asker *w, const char *text)
+void api_output(struct server *s, const struct call *c)
 {
-	const char *stream = request_query(r, "stream");
+	const char *stream = request_query(c->r, "stream");
 	struct array *a;
 	json_t *body = NULL;
 	struct err err;
 	uint32_t id;
 
-	if (!api_job(s, r, w, text, &id, &a))
+	if (!api_job(s, c->r, c->w, c->name, &id, &a))
 		return;
 
 	const struct spec *p = s->jobs->entries.v[id].spec;
 	bool error = stream && strcmp(stream, "err") == 0;
 
-	if (w->uid != p->uid && w->role < ROLE_MANAGER) {
-		http_error(r, CODE_FORBIDDEN, "Only its owner and managers may read a job's output.");
+	if (c->w->uid != p->uid && c->w->role < ROLE_MANAGER) {
+		http_error(c->r, CODE_FORBIDDEN, "Only its owner and managers may read a job's output.");
 		return;
 	}
 	if (entry_job(s, id)->attempt == 0) {
-		http_error(r, CODE_BAD_STATE, "The job has not started yet: there is no output.");
+		http_error(c->r, CODE_BAD_STATE, "The job has not started yet: there is no output.");
 		return;
 	}
 	if (body_read(s, id, &body, &err) < 0) {
-		http_error(r, CODE_NOT_FOUND, "%s", err.text);
+		http_error(c->r, CODE_NOT_FOUND, "%s", err.text);
 		return;
 	}
 
 	struct waiter *x = mem_zalloc(sizeof *x);
 
 	*x = (struct waiter){.s = s,
-			     .r = r,
+			     .r = c->r,
 			     .id = ++s->audience->waiter_ids,
 			     .job = id,
 			     .fd = -1,
-			     .from = query_number("/v1/jobs/*/output", r, "from", 0),
-			     .follow = query_number("/v1/jobs/*/output", r, "follow", 0)};
+			     .from = query_number("/v1/jobs/*/output", c->r, "from", 0),
+			     .follow = query_number("/v1/jobs/*/output", c->r, "follow", 0)};
 	x->at = x->from;
 	tries_find(x, body, error);
 	json_decref(body);

@@ -8,12 +8,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct asker;
-struct http_request;
+struct call;
 struct link;
 struct server;
 
-void api_output(struct server *s, struct http_request *r, const struct asker *w, const char *id);
+void api_output(struct server *s, const struct call *c);
 void output_opened(struct server *s, uint64_t id, int fd, const char *reason);
 /* A link from a host that was asked for a file: it is taken over. */
 bool stream_taken(struct server *s, uint32_t node, struct link *l, const json_t *head); /* hosts.stream */

@@ -30,6 +30,7 @@
 #include "plan/plan.h"
 #include "run/pty.h"
 #include "server/api/audience.h"
+#include "server/api/call.h"
 #include "server/api/request.h"
 #include "server/api/terminal.h"
 #include "server/base/clock.h"
@@ -310,26 +311,26 @@ static bool terminal_may(struct server *s, struct http_request *r, const struct 
 	return false;
 }
 
-void api_terminal(struct server *s, struct http_request *r, const struct asker *w, const char *text)
+void api_terminal(struct server *s, const struct call *c)
 {
-	const char *key = request_query(r, "key");
+	const char *key = request_query(c->r, "key");
 	struct terminal *t;
 	struct array *a;
 	uint32_t id;
 
-	if (!api_job(s, r, w, text, &id, &a) || !terminal_may(s, r, w, id))
+	if (!api_job(s, c->r, c->w, c->name, &id, &a) || !terminal_may(s, c->r, c->w, id))
 		return;
 	if (key && strlen(key) >= sizeof t->key) {
-		http_error(r, CODE_BAD_REQUEST, "The key has more than %zu characters.", sizeof t->key - 1);
+		http_error(c->r, CODE_BAD_REQUEST, "The key has more than %zu characters.", sizeof t->key - 1);
 		return;
 	}
 	t = terminal_get(s, id, entry_job(s, id)->attempt);
-	if (!client_admit(t, r, key ? key : ""))
+	if (!client_admit(t, c->r, key ? key : ""))
 		return;
 	snprintf(t->key, sizeof t->key, "%s", key ? key : "");
-	t->r = r;
+	t->r = c->r;
 	t->since = s->clock->boot_us;
-	t->remote = request_remote(r) != NULL;
+	t->remote = request_remote(c->r) != NULL;
 	terminal_join(t);
 }
 

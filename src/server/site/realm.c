@@ -566,25 +566,6 @@ void realm_roles(const struct server *s, struct json *j, const char *key)
 	json_close_array(j);
 }
 
-void api_cluster(struct server *s, struct http_request *r, const struct asker *w)
-{
-	struct strbuf out = {0};
-	struct json j;
-
-	json_init(&j, &out, false);
-	json_open_object(&j, NULL);
-	json_text(&j, "name", s->instance->name);
-	realm_servers(s, &j, "servers");
-	json_text(&j, "fingerprint", s->realm->authority.fingerprint);
-	json_text(&j, "ca", s->realm->authority.cert);
-	json_text(&j, "version", SHUNT_VERSION);
-	json_text(&j, "leader", *realm_address(s) ? realm_address(s) : NULL);
-	json_int(&j, "epoch", (int64_t)s->realm->epoch);
-	json_close_object(&j);
-	http_reply_strbuf(r, 200, "application/json", &out);
-	strbuf_fini(&out);
-}
-
 json_t *agents_servers(const struct server *s)
 {
 	struct strbuf text = {0};
