@@ -1,0 +1,63 @@
+/*
+ * schema.h - what the members of a JSON object, or the parameters of a request, may be: tables, by which requests are checked, and from which the API's
+ * description is made (api/openapi.c).
+ *
+ * Members that are not in the table are ignored, so that newer clients can talk to older servers; null is as good as not given.
+ */
+#ifndef SERVER_SCHEMA_H
+#define SERVER_SCHEMA_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+struct err;
+struct subject;
+struct value;
+
+enum {
+	IS_ANY = 0,
+	IS_TEXT = 1 << 0,
+	IS_INT = 1 << 1,
+	IS_REAL = 1 << 2,
+	IS_BOOL = 1 << 3,
+	IS_LIST = 1 << 4,   /* of `item` */
+	IS_OBJECT = 1 << 5, /* of `of`; without that, of members with any name that are `item` */
+	IS_INSTANT = 1 << 6,
+	IS_BYTES = 1 << 7, /* text, base64 */
+	IS_NULL = 1 << 8,
+	REQUIRED = 1 << 9,
+	OF_BODY = 1 << 10, /* show.c: only of one job, since it needs the job's body */
+};
+
+struct field {
+	const char *name;
+	unsigned is;
+	const char *about;
+	void (*get)(const struct subject *x, struct value *v); /* show.c: how it is found */
+	const struct schema *of; /* of an object, or of the elements of a list that are objects */
+	unsigned item;		 /* of a list: what its elements are */
+	const char *words;	 /* "a|b": it is one of these */
+	const char *letters;	 /* of these, as its reader checks */
+	int64_t least, most;	 /* of a number; of the bytes of a text; of the elements of a list. Both 0: any */
+	const char *otherwise;	 /* what it is if it is not given */
+	const char *header;	 /* of a parameter: the header that says the same, and comes first */
+	const char *example;
+};
+
+struct schema {
+	const char *name; /* in the description; NULL: written out where it is used */
+	const char *about;
+	const struct field *fields;  /* up to one without a name */
+	const struct schema *base;   /* has the members of this one, too */
+	const struct schema *either; /* or is like this one */
+	bool late;		     /* its own fields are checked by their reader */
+	const char *example;	     /* JSON */
+};
+
+/* -EINVAL with what is wrong and what is allowed. */
+int schema_check(const struct schema *t, const json_t *v, struct err *err);
+/* A parameter's text: a number, or a word. */
+int field_check_text(const struct field *f, const char *text, struct err *err);
+
+#endif
