@@ -1,0 +1,22 @@
+/*
+ * schemas.h - what bodies hold (bodies.c), and what answers do: those tables stand beside the functions that write them.
+ */
+#ifndef SERVER_SCHEMAS_H
+#define SERVER_SCHEMAS_H
+
+#include "server/base/schema.h"
+
+#define STATES_ENDED                                                                                                   \
+	"completed|failed|walltime|memory|deleted|lost|expired|dependency|not_started|hung_up|preempted|rerun"
+
+extern const struct schema submission_body, whatif_body;
+extern const struct schema alteration_body;
+extern const struct schema deletion_body;
+extern const struct schema delete_body, alter_body, hold_body, signal_body, rerun_body, run_body, move_body,
+	message_body, order_body;
+extern const struct schema changes_body, shutdown_body;
+extern const struct schema node_body;
+extern const struct schema token_body, join_body, join_known, login_body;
+extern const struct schema import_body;
+
+#endif
