@@ -27,6 +27,7 @@
 #include "server/api/call.h"
 #include "server/api/change.h"
 #include "server/api/request.h"
+#include "server/api/route.h"
 #include "server/base/post.h"
 #include "server/base/words.h"
 #include "server/base/work.h"
@@ -463,30 +464,28 @@ static bool key_look(struct server *s, struct http_request *r, const struct aske
 	return !(*ret)->running;
 }
 
-static void action_begin(struct server *s, struct http_request *r, const struct asker *w,
-			 const struct action_kind *kind, json_t *body, json_t *one)
+static void action_begin(struct server *s, const struct call *c, const char *name, json_t *one)
 {
 	static const struct work_kind work = {action_step, action_pause, action_stop, .reads = false, .lasting = false};
 	struct action *a;
 	struct acted *acted;
 
-	if (!key_look(s, r, w, &acted)) {
-		json_decref(body);
+	if (!key_look(s, c->r, c->w, &acted)) {
 		json_decref(one);
 		return;
 	}
 	a = mem_zalloc(sizeof *a);
-	a->r = r;
-	a->who = *w;
-	a->kind = kind;
-	a->body = body;
+	a->r = c->r;
+	a->who = *c->w;
+	a->kind = action_find(name);
+	a->body = json_incref(c->body);
 	a->one = one;
-	a->ids = one ? one : json_object_get(body, "ids");
-	a->filter = a->ids ? NULL : json_object_get(body, "filter");
+	a->ids = one ? one : json_object_get(c->body, "ids");
+	a->filter = a->ids ? NULL : json_object_get(c->body, "filter");
 	a->phase = a->ids ? lookup_ids : lookup_filter;
 	a->at = a->ids ? 0 : 1;
 	a->scan_end = (uint32_t)s->jobs->entries.n;
-	a->c = (struct change){.s = s, .w = &a->who, .args = body, .arena = arena_create()};
+	a->c = (struct change){.s = s, .w = &a->who, .args = c->body, .arena = arena_create()};
 	a->acted = acted;
 	if (acted) {
 		acted->running = a;
@@ -502,32 +501,32 @@ static void action_begin(struct server *s, struct http_request *r, const struct 
 
 void api_action(struct server *s, const struct call *c)
 {
-	const struct action_kind *kind = action_find(c->name);
-	struct err err;
-	json_t *body = kind ? api_body(c->r, &err) : NULL, *ids = json_object_get(body, "ids");
-
-	if (!kind) {
-		http_error(c->r, CODE_NOT_FOUND, "There is no action \"%.40s\" on jobs.", c->name);
-	} else if (!body || (ids ? !json_is_array(ids) : !json_is_object(json_object_get(body, "filter")))) {
-		http_error(c->r, CODE_BAD_REQUEST, "%s",
-			   body ? "ids must be an array of job ids, or filter an object" : err.text);
-		json_decref(body);
-	} else {
-		action_begin(s, c->r, c->w, kind, body, NULL);
-	}
+	if (!json_object_get(c->body, "ids") && !json_object_get(c->body, "filter"))
+		http_error(c->r, CODE_BAD_REQUEST, "ids must be an array of job ids, or filter an object");
+	else
+		action_begin(s, c, strrchr(c->route->path, '/') + 1, NULL);
 }
 
-void api_one(struct server *s, const struct call *c, const char *action)
+void api_action_unknown(struct server *s, const struct call *c)
 {
-	struct err err;
-	size_t n;
-	json_t *body = (request_body(c->r, &n), n) ? api_body(c->r, &err) : json_object(), *one;
+	http_error(c->r, CODE_NOT_FOUND, "There is no action \"%.40s\" on jobs.", c->name);
+}
 
-	if (!body) {
-		api_refuse(c->r, &err);
-		return;
-	}
-	one = json_array();
+/* On the job that the path names. */
+static void one_begin(struct server *s, const struct call *c, const char *action)
+{
+	json_t *one = json_array();
+
 	json_array_append_new(one, json_string_nocheck(c->name));
-	action_begin(s, c->r, c->w, action_find(action), body, one);
+	action_begin(s, c, action, one);
+}
+
+void api_alter_one(struct server *s, const struct call *c)
+{
+	one_begin(s, c, "alter");
+}
+
+void api_delete_one(struct server *s, const struct call *c)
+{
+	one_begin(s, c, "delete");
 }

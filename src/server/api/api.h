@@ -1,5 +1,5 @@
 /*
- * api.h - the functions that answer requests: the table is in api.c.
+ * api.h - the functions that answer requests: the table is in routes.c.
  */
 #ifndef SERVER_API_H
 #define SERVER_API_H
@@ -21,10 +21,13 @@ bool submit_repeats(struct server *s, struct http_request *r, const struct asker
 void scratch_fill(struct server *s, const struct spec *p); /* as if it were to be submitted now */
 void api_submit(struct server *s, const struct call *c);
 void api_tokens(struct server *s, const struct call *c);
+void api_token_create(struct server *s, const struct call *c);
+void api_token_revoke(struct server *s, const struct call *c);
 void api_cluster(struct server *s, const struct call *c);
 void api_join(struct server *s, const struct call *c); /* without an asker */
 void api_login(struct server *s, const struct call *c);
 void api_whoami(struct server *s, const struct call *c);
+void api_openapi(struct server *s, const struct call *c);
 /* A request has come: answers it, once the user who asks has been looked up. */
 void api_receive(void *context, struct http_request *r);
 /* A handler needs a user who is being looked up: the request is received again when there is an answer. Nothing has been done of it. */
@@ -36,14 +39,24 @@ void api_script(struct server *s, const struct call *c);
 void api_history(struct server *s, const struct call *c);
 void api_why(struct server *s, const struct call *c);
 void api_action(struct server *s, const struct call *c);
-void api_one(struct server *s, const struct call *c, const char *action); /* on the job that the path names */
+void api_action_unknown(struct server *s, const struct call *c);
+void api_alter_one(struct server *s, const struct call *c); /* as an action on one job */
+void api_delete_one(struct server *s, const struct call *c);
 void api_order(struct server *s, const struct call *c);
 void api_server(struct server *s, const struct call *c);
+void api_server_change(struct server *s, const struct call *c);
 void api_queues(struct server *s, const struct call *c);
+void api_queue(struct server *s, const struct call *c);
+void api_queue_create(struct server *s, const struct call *c);
+void api_queue_change(struct server *s, const struct call *c);
+void api_queue_delete(struct server *s, const struct call *c);
 void api_attributes(struct server *s, const struct call *c);
 void api_metrics(struct server *s, const struct call *c);
 void api_shutdown(struct server *s, const struct call *c);
 void api_nodes(struct server *s, const struct call *c);
+void api_node(struct server *s, const struct call *c);
+void api_node_change(struct server *s, const struct call *c);
+void api_node_remove(struct server *s, const struct call *c);
 void cluster_sum(const struct server *s, int64_t *ret_nodes, int64_t *ret_cpus, int64_t *ret_used);
 void nodes_metrics(const struct server *s, struct strbuf *out);
 void api_plan(struct server *s, const struct call *c);

@@ -60,34 +60,27 @@ static void attrs_store(struct server *s, const char *kind, const char *name, co
 /* All changes or none. Operators may start, stop, enable and disable queues. */
 static int changes_apply(struct server *s, struct attrs *a, const json_t *body, const struct asker *w, struct err *err)
 {
-	const json_t *list = json_object_get(body, "changes"), *v;
+	const json_t *v;
 	struct attrs copy;
 	size_t i;
 	int rc = 0;
 
-	if (!json_is_array(list))
-		return err_set(err, -EINVAL, "changes must be an array");
 	attrs_copy(&copy, a);
-	json_array_foreach(list, i, v)
+	json_array_foreach(json_object_get(body, "changes"), i, v)
 	{
-		const char *op = json_string_value(json_object_get(v, "op")),
-			   *name = json_string_value(json_object_get(v, "name")),
+		const char *name = json_string_value(json_object_get(v, "name")),
 			   *value = json_string_value(json_object_get(v, "value"));
-		enum attr_op parsed;
-		if (!op || !name)
-			rc = err_set(err, -EINVAL, "changes[%zu] needs op and name", i);
-		if (rc == 0)
-			rc = attr_op_parse(op, &parsed, err);
-		if (rc == 0 && parsed != ATTR_UNSET && !value)
+		enum attr_op op;
+		rc = attr_op_parse(json_string_value(json_object_get(v, "op")), &op, err);
+		if (rc == 0 && op != ATTR_UNSET && !value)
 			rc = err_set(err, -EINVAL, "changes[%zu] needs a value, a text", i);
-		if (rc == 0 && parsed != ATTR_UNSET && a == s->attrs && strcasecmp(name, "default_queue") == 0 &&
+		if (rc == 0 && op != ATTR_UNSET && a == s->attrs && strcasecmp(name, "default_queue") == 0 &&
 		    !queue_named(s, value))
 			rc = err_set(err, -EINVAL, "default_queue: there is no queue %.60s: create it first", value);
-		if (rc == 0 && w->role < ROLE_MANAGER && strcasecmp(name, "enabled") && strcasecmp(name, "started")) {
+		if (rc == 0 && w->role < ROLE_MANAGER && strcasecmp(name, "enabled") && strcasecmp(name, "started"))
 			rc = err_code(err, CODE_FORBIDDEN, "%.60s is for managers to change", name);
-		}
 		if (rc == 0)
-			rc = setting_change(&copy, parsed, name, value ? value : "", err);
+			rc = setting_change(&copy, op, name, value ? value : "", err);
 		if (rc < 0)
 			break;
 	}
@@ -125,7 +118,7 @@ static void forecast_write(const struct server *s, struct json *j)
 	json_close_object(j);
 }
 
-static void server_show(struct server *s, struct http_request *r)
+void api_server(struct server *s, const struct call *c)
 {
 	struct strbuf out = {0};
 	int64_t counts[256], nodes, used, cpus;
@@ -166,7 +159,7 @@ static void server_show(struct server *s, struct http_request *r)
 	attrs_write_defaults(ATTR_SERVER, &j);
 	json_close_object(&j);
 	json_close_object(&j);
-	http_reply_strbuf(r, 200, "application/json", &out);
+	http_reply_strbuf(c->r, 200, "application/json", &out);
 	strbuf_fini(&out);
 }
 
@@ -179,29 +172,18 @@ static void server_changed(struct server *s)
 	block_limits(s);
 }
 
-void api_server(struct server *s, const struct call *c)
+void api_server_change(struct server *s, const struct call *c)
 {
 	struct strbuf out = {0};
 	struct err err;
-	json_t *body;
 
-	if (strcmp(request_method(c->r), "GET") == 0) {
-		server_show(s, c->r);
+	if (changes_apply(s, s->attrs, c->body, c->w, &err) < 0) {
+		api_refuse(c->r, &err);
 		return;
 	}
-	if (!api_need(c->r, c->w, ROLE_MANAGER))
-		return;
-	body = api_body(c->r, &err);
-	if (!body) {
-		api_refuse(c->r, &err);
-	} else if (changes_apply(s, s->attrs, body, c->w, &err) < 0) {
-		api_refuse(c->r, &err);
-	} else {
-		server_changed(s);
-		strbuf_puts(&out, "{}");
-		reply_later(s, c->r, 200, &out);
-	}
-	json_decref(body);
+	server_changed(s);
+	strbuf_puts(&out, "{}");
+	reply_later(s, c->r, 200, &out);
 }
 
 void api_attributes(struct server *s, const struct call *c)
@@ -293,95 +275,106 @@ static void queue_record(struct server *s, const struct queue *q, const json_t *
 	strbuf_fini(&text);
 }
 
-static void queue_change(struct server *s, struct http_request *r, const struct asker *w, struct queue *q)
+void api_queues(struct server *s, const struct call *c)
 {
-	bool started = attrs_bool(&q->attrs, "started"), enabled = attrs_bool(&q->attrs, "enabled");
-	struct strbuf out = {0};
-	struct err err;
-	json_t *body = api_body(r, &err);
-
-	if (!body) {
-		api_refuse(r, &err);
-	} else if (changes_apply(s, &q->attrs, body, w, &err) < 0) {
-		api_refuse(r, &err);
-	} else {
-		attrs_store(s, "queue", q->name, &q->attrs);
-		queue_record(s, q, body, started, enabled, w->user);
-		if (attrs_bool(&q->attrs, "started") != started)
-			block_queue(s, q);
-		block_limits(s);
-		strbuf_puts(&out, "{}");
-		reply_later(s, r, 200, &out);
-	}
-	json_decref(body);
-}
-
-static void queues_list(struct server *s, struct http_request *r, const struct queue *only)
-{
+	int64_t(*counts)[256] = count_queues(s);
 	struct strbuf out = {0};
 	struct json j;
 
 	json_init(&j, &out, false);
-	if (only) {
-		int64_t counts[256];
-		count_states(s, only, counts);
-		queue_show(only, counts, &j);
-	} else {
-		int64_t(*counts)[256] = count_queues(s);
-		json_open_object(&j, NULL);
-		json_open_array(&j, "queues");
-		for (size_t i = 0; i < s->jobs->queues.n; i++)
-			queue_show(s->jobs->queues.v[i], counts[i], &j);
-		free(counts);
-		json_close_array(&j);
-		json_close_object(&j);
-	}
-	http_reply_strbuf(r, 200, "application/json", &out);
+	json_open_object(&j, NULL);
+	json_open_array(&j, "queues");
+	for (size_t i = 0; i < s->jobs->queues.n; i++)
+		queue_show(s->jobs->queues.v[i], counts[i], &j);
+	free(counts);
+	json_close_array(&j);
+	json_close_object(&j);
+	http_reply_strbuf(c->r, 200, "application/json", &out);
 	strbuf_fini(&out);
 }
 
-void api_queues(struct server *s, const struct call *c)
+/* The queue that the path names; NULL: it was answered. */
+static struct queue *queue_find(struct server *s, const struct call *c)
 {
-	const char *method = request_method(c->r);
-	struct queue *q = c->name ? queue_named(s, c->name) : NULL;
+	struct queue *q = queue_named(s, c->name);
+
+	if (!q)
+		http_error(c->r, CODE_UNKNOWN_QUEUE, "There is no queue %.60s.", c->name);
+	return q;
+}
+
+void api_queue(struct server *s, const struct call *c)
+{
+	const struct queue *q = queue_find(s, c);
+	int64_t counts[256];
+	struct strbuf out = {0};
+	struct json j;
+
+	if (!q)
+		return;
+	count_states(s, q, counts);
+	json_init(&j, &out, false);
+	queue_show(q, counts, &j);
+	http_reply_strbuf(c->r, 200, "application/json", &out);
+	strbuf_fini(&out);
+}
+
+void api_queue_create(struct server *s, const struct call *c)
+{
+	struct queue *q = queue_named(s, c->name);
 	struct strbuf out = {0};
 
-	if (strcmp(method, "PUT") == 0) {
-		if (!api_need(c->r, c->w, ROLE_MANAGER))
-			return;
-		if (q) {
-			http_error(c->r, CODE_BAD_STATE, "There is a queue %s already.", c->name);
-		} else if (!name_is_good(c->name)) {
-			http_error(c->r, CODE_BAD_REQUEST,
-				   "A queue's name is of up to 64 letters, digits, '_', '.' and '-'.");
-		} else {
-			q = queue_create(s, c->name);
-			attrs_store(s, "queue", c->name, &q->attrs);
-			life_record(s, "queue", c->name, "created", &(struct cause){.who = c->w->user});
-			strbuf_puts(&out, "{}");
-			reply_later(s, c->r, 201, &out);
-		}
-		return;
-	}
-	if (c->name && !q) {
-		http_error(c->r, CODE_UNKNOWN_QUEUE, "There is no queue %.60s.", c->name);
-	} else if (strcmp(method, "GET") == 0) {
-		queues_list(s, c->r, q);
-	} else if (!api_need(c->r, c->w, ROLE_OPERATOR)) {
-	} else if (strcmp(method, "PATCH") == 0) {
-		queue_change(s, c->r, c->w, q);
-	} else if (!api_need(c->r, c->w, ROLE_MANAGER)) {
-	} else if (q->total) {
-		http_error(c->r, CODE_BAD_STATE, "Queue %s has %lld job%s: move or delete %s first.", c->name,
-			   (long long)q->total, q->total == 1 ? "" : "s", q->total == 1 ? "it" : "them");
+	if (q) {
+		http_error(c->r, CODE_BAD_STATE, "There is a queue %s already.", c->name);
+	} else if (!name_is_good(c->name)) {
+		http_error(c->r, CODE_BAD_REQUEST, "A queue's name is of up to 64 letters, digits, '_', '.' and '-'.");
 	} else {
-		queue_drop(s, q, c->w->user);
+		q = queue_create(s, c->name);
+		attrs_store(s, "queue", c->name, &q->attrs);
+		life_record(s, "queue", c->name, "created", &(struct cause){.who = c->w->user});
 		strbuf_puts(&out, "{}");
-		reply_later(s, c->r, 200, &out);
+		reply_later(s, c->r, 201, &out);
 	}
 }
 
-/* ---- the plan ---- */
+void api_queue_change(struct server *s, const struct call *c)
+{
+	struct queue *q = queue_find(s, c);
+	bool started = q && attrs_bool(&q->attrs, "started"), enabled = q && attrs_bool(&q->attrs, "enabled");
+	struct strbuf out = {0};
+	struct err err;
+
+	if (!q)
+		return;
+	if (changes_apply(s, &q->attrs, c->body, c->w, &err) < 0) {
+		api_refuse(c->r, &err);
+		return;
+	}
+	attrs_store(s, "queue", q->name, &q->attrs);
+	queue_record(s, q, c->body, started, enabled, c->w->user);
+	if (attrs_bool(&q->attrs, "started") != started)
+		block_queue(s, q);
+	block_limits(s);
+	strbuf_puts(&out, "{}");
+	reply_later(s, c->r, 200, &out);
+}
+
+void api_queue_delete(struct server *s, const struct call *c)
+{
+	struct queue *q = queue_find(s, c);
+	struct strbuf out = {0};
+
+	if (!q)
+		return;
+	if (q->total) {
+		http_error(c->r, CODE_BAD_STATE, "Queue %s has %lld job%s: move or delete %s first.", q->name,
+			   (long long)q->total, q->total == 1 ? "" : "s", q->total == 1 ? "it" : "them");
+		return;
+	}
+	queue_drop(s, q, c->w->user);
+	strbuf_puts(&out, "{}");
+	reply_later(s, c->r, 200, &out);
+}
 
 /* ---- the rest ---- */
 
@@ -464,35 +457,22 @@ void api_metrics(struct server *s, const struct call *c)
 /* "quick": running jobs go on. "kill": they are ended first, and none starts meanwhile. */
 void api_shutdown(struct server *s, const struct call *c)
 {
-	struct err err;
-	size_t n;
-	bool bodiless = (request_body(c->r, &n), n == 0);
-	json_t *body = bodiless ? json_object() : api_body(c->r, &err), *given = json_object_get(body, "mode");
-	const char *mode = json_string_value(given);
+	const char *mode = json_string_value(json_object_get(c->body, "mode"));
 	bool kill = mode && strcmp(mode, "kill") == 0;
 	struct strbuf out = {0};
 
-	if (!api_need(c->r, c->w, ROLE_MANAGER)) {
-	} else if (!body) {
-		api_refuse(c->r, &err);
-	} else if (!json_is_object(body) || (given && !mode) || (mode && !kill && strcmp(mode, "quick") != 0)) {
-		http_error(c->r, CODE_BAD_REQUEST, "mode must be quick or kill");
-	} else {
-		server_say(s, "asked to stop by %s; running jobs %s", c->w->user, kill ? "are ended" : "go on");
-		for (uint32_t id = 1; kill && id < s->jobs->entries.n; id++)
-			if (s->jobs->entries.v[id].spec &&
-			    (entry_job(s, id)->state == STATE_NOW || entry_job(s, id)->state == STATE_RUNNING))
-				job_kill(s, id,
-					 &(struct payload){.intent = INTENT_DELETE, .delay = -1, .who = c->w->user});
-		s->turn->dismissed = true;
-		s->turn->emptying = kill;
-		s->turn->terminating = !kill;
-		strbuf_puts(&out, "{}");
-		if (store_lost(s->store)) /* no commit will tell that it may leave */
-			http_reply_strbuf(c->r, 200, "application/json", &out);
-		else
-			reply_later(s, c->r, 200, &out);
-		strbuf_fini(&out);
-	}
-	json_decref(body);
+	server_say(s, "asked to stop by %s; running jobs %s", c->w->user, kill ? "are ended" : "go on");
+	for (uint32_t id = 1; kill && id < s->jobs->entries.n; id++)
+		if (s->jobs->entries.v[id].spec &&
+		    (entry_job(s, id)->state == STATE_NOW || entry_job(s, id)->state == STATE_RUNNING))
+			job_kill(s, id, &(struct payload){.intent = INTENT_DELETE, .delay = -1, .who = c->w->user});
+	s->turn->dismissed = true;
+	s->turn->emptying = kill;
+	s->turn->terminating = !kill;
+	strbuf_puts(&out, "{}");
+	if (store_lost(s->store)) /* no commit will tell that it may leave */
+		http_reply_strbuf(c->r, 200, "application/json", &out);
+	else
+		reply_later(s, c->r, 200, &out);
+	strbuf_fini(&out);
 }

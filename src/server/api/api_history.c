@@ -281,7 +281,7 @@ static bool user_limit(struct question *q, const struct asker *w)
 	return true;
 }
 
-static bool filter_read(struct question *q, const struct asker *w, const char *path)
+static bool filter_read(struct question *q, const struct call *c)
 {
 	struct http_request *r = q->r;
 	struct history_filter *f = &q->f;
@@ -304,11 +304,11 @@ static bool filter_read(struct question *q, const struct asker *w, const char *p
 		f->prefix = copy_of(r, name, n - 1);
 	else
 		f->name = name;
-	f->since = query_number(path, r, "since", 0);
-	f->until = query_number(path, r, "until", 0);
-	f->attempts = query_number(path, r, "attempts", 0);
-	f->most = query_number(path, r, "limit", 1000);
-	if (!user_limit(q, w))
+	f->since = query_number(c, "since", 0);
+	f->until = query_number(c, "until", 0);
+	f->attempts = query_number(c, "attempts", 0);
+	f->most = query_number(c, "limit", 1000);
+	if (!user_limit(q, c->w))
 		return false;
 	if (next && !next_parse(next, f)) {
 		http_error(r, CODE_BAD_REQUEST, "after=%.40s: it must be what `next` of an answer said", next);
@@ -317,23 +317,22 @@ static bool filter_read(struct question *q, const struct asker *w, const char *p
 	return true;
 }
 
-static void question_begin(struct server *s, struct http_request *r, const struct asker *w, enum question_kind kind,
-			   const char *path)
+static void question_begin(struct server *s, const struct call *c, enum question_kind kind)
 {
 	static const char *const columns[HISTORY_BY_COUNT] = {"all", "user", "group", "account", "queue", "state"};
 	struct question *q = mem_zalloc(sizeof *q);
-	const char *by = request_query(r, "by");
+	const char *by = request_query(c->r, "by"), *form = request_query(c->r, "form");
 
 	q->s = s;
-	q->r = r;
+	q->r = c->r;
 	q->kind = kind;
 	for (int i = 0; i < HISTORY_BY_COUNT; i++)
 		if (by && strcmp(by, columns[i]) == 0)
 			q->by = (enum history_by)i;
-	q->as_jobs = request_query(r, "form") && strcmp(request_query(r, "form"), "job") == 0;
-	q->first = query_number(path, r, "first", 0);
-	q->last = query_number(path, r, "last", 99999999);
-	if (filter_read(q, w, path))
+	q->as_jobs = form && strcmp(form, "job") == 0;
+	q->first = query_number(c, "first", 0);
+	q->last = query_number(c, "last", 99999999);
+	if (filter_read(q, c))
 		question_add(q);
 	else
 		free(q);
@@ -341,17 +340,17 @@ static void question_begin(struct server *s, struct http_request *r, const struc
 
 void api_past(struct server *s, const struct call *c)
 {
-	question_begin(s, c->r, c->w, ASK_ROWS, "/v1/history");
+	question_begin(s, c, ASK_ROWS);
 }
 
 void api_past_sums(struct server *s, const struct call *c)
 {
-	question_begin(s, c->r, c->w, ASK_SUMS, "/v1/history/sums");
+	question_begin(s, c, ASK_SUMS);
 }
 
 void api_usage(struct server *s, const struct call *c)
 {
-	question_begin(s, c->r, c->w, ASK_USAGE, "/v1/usage");
+	question_begin(s, c, ASK_USAGE);
 }
 
 void api_past_job(struct server *s, struct http_request *r, const struct asker *w, const char *id)

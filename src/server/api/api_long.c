@@ -264,7 +264,7 @@ void api_log(struct server *s, const struct call *c)
 	const char *job = request_query(c->r, "job");
 	struct log_work *w = mem_zalloc(sizeof *w);
 	char dir[4096];
-	int64_t days = query_number("/v1/log", c->r, "days", 1);
+	int64_t days = query_number(c, "days", 1);
 
 	w->r = c->r;
 	if (job)

@@ -40,7 +40,6 @@
 #include "server/node/nodes.h"
 #include "server/node/world_node.h"
 #include "server/server.h"
-#include "server/site/who.h"
 
 /* Nodes that only let their last jobs end count no longer. */
 void cluster_sum(const struct server *s, int64_t *ret_nodes, int64_t *ret_cpus, int64_t *ret_used)
@@ -210,21 +209,16 @@ struct node_change {
 	int64_t drain;	     /* instant; 0: not at all; -1: as it is */
 };
 
-static int offline_read(const json_t *body, struct node_change *c, struct err *err)
+static void offline_read(const json_t *body, struct node_change *c)
 {
 	const char *state = json_string_value(json_object_get(body, "state"));
 	const json_t *offline = json_object_get(body, "offline");
 
 	c->offline = -1;
-	if (state && strcmp(state, "offline") && strcmp(state, "free"))
-		return err_set(err, -EINVAL, "state \"%.20s\" must be offline or free", state);
-	if (offline && !json_is_boolean(offline))
-		return err_set(err, -EINVAL, "offline must be true or false");
 	if (state)
 		c->offline = strcmp(state, "offline") == 0;
-	if (offline)
+	if (json_is_boolean(offline))
 		c->offline = json_is_true(offline);
-	return 0;
 }
 
 /* An array of words, or one text of them joined by commas. */
@@ -238,10 +232,7 @@ static int features_read(const json_t *v, struct node_change *c, struct err *err
 
 	if (json_is_string(v))
 		strbuf_puts(&text, json_string_value(v));
-	else if (!json_is_array(v))
-		return err_set(err, -EINVAL, "features must be an array of words");
-	json_array_foreach(v, i, x)
-		strbuf_printf(&text, "%s%s", i ? "," : "", json_is_string(x) ? json_string_value(x) : "?");
+	json_array_foreach(v, i, x) strbuf_printf(&text, "%s%s", i ? "," : "", json_string_value(x));
 	rest = text.text;
 	while (rest && (word_ = strsep(&rest, ",")) && rc == 0) {
 		if (!*word_)
@@ -268,7 +259,7 @@ static int limit_read(const json_t *body, const char *name, int64_t min, const s
 	*ret = json_is_null(v) ? -1 : -2;
 	if (!v || json_is_null(v))
 		return 0;
-	if (!json_is_integer(v) || json_integer_value(v) < min || json_integer_value(v) > most)
+	if (json_integer_value(v) < min || json_integer_value(v) > most)
 		return err_set(err, -EINVAL, "%s must be a whole number from %lld to %lld, which the node has, or null",
 			       name, (long long)min, (long long)most);
 	*ret = json_integer_value(v) == most ? -1 : json_integer_value(v);
@@ -284,7 +275,7 @@ static int drain_read(const struct server *s, const struct node_info *n, const j
 	c->drain = json_is_null(v) ? 0 : -1;
 	if (!v || json_is_null(v))
 		return 0;
-	if (!json_is_integer(v) || json_integer_value(v) <= s->clock->now)
+	if (json_integer_value(v) <= s->clock->now)
 		return err_set(err, -EINVAL, "drain_at must be an instant after now (%lld), or null",
 			       (long long)s->clock->now);
 	if (!node_may(&n->life, NODE_DRAIN))
@@ -298,15 +289,14 @@ static int change_read(const struct server *s, const struct node_info *n, const 
 {
 	static const char *const agents[] = {"features", "class", "cpus", "gpus"};
 	const json_t *features = json_object_get(body, "features");
-	int rc = offline_read(body, c, err);
+	int rc = 0;
 
+	offline_read(body, c);
 	for (int i = 0; i < 4 && rc == 0; i++)
 		if (!node_joined(&n->life) && json_object_get(body, agents[i]))
 			rc = err_set(err, -EINVAL, "%s of this node is in the server's configuration: change it there",
 				     agents[i]);
 	c->note = json_object_get(body, "note");
-	if (rc == 0 && c->note && !json_is_string(c->note) && !json_is_null(c->note))
-		rc = err_set(err, -EINVAL, "note must be a text");
 	c->class = json_object_get(body, "class");
 	if (rc == 0 && json_is_string(c->class) && *json_string_value(c->class) &&
 	    !word_good(json_string_value(c->class)))
@@ -423,72 +413,77 @@ static int change_make(struct server *s, uint32_t node, struct node_change *c, c
 	return 0;
 }
 
-static void node_patch(struct server *s, struct http_request *r, const struct asker *w, uint32_t node)
-{
-	struct node_change c = {0};
-	struct strbuf out = {0};
-	struct err err;
-	json_t *body = api_body(r, &err);
-
-	if (!body || change_read(s, &s->hosts->nodes.v[node], body, &c, &err) < 0 ||
-	    change_make(s, node, &c, w->user, &err) < 0) {
-		api_refuse(r, &err);
-	} else {
-		strbuf_puts(&out, "{}");
-		reply_later(s, r, 200, &out);
-	}
-	strbuf_fini(&c.features);
-	json_decref(body);
-}
-
-static void node_delete(struct server *s, struct http_request *r, const struct asker *w, uint32_t node)
-{
-	struct strbuf out = {0};
-	struct err err;
-
-	if (nodes_remove(s, node, query_number("/v1/nodes/*", r, "force", 0), w->user, &err) < 0) {
-		api_refuse(r, &err);
-		return;
-	}
-	strbuf_puts(&out, "{}");
-	reply_later(s, r, 200, &out);
-}
-
-static void nodes_list(const struct server *s, struct http_request *r, const uint32_t *only)
+void api_nodes(struct server *s, const struct call *c)
 {
 	struct strbuf out = {0};
 	struct json j;
 
 	json_init(&j, &out, false);
-	if (only) {
-		node_show(s, *only, &j);
-	} else {
-		json_open_object(&j, NULL);
-		json_open_array(&j, "nodes");
-		for (uint32_t i = 0; i < s->hosts->nodes.n; i++)
-			if (!world_node_past(s, i))
-				node_show(s, i, &j);
-		json_close_array(&j);
-		json_close_object(&j);
-	}
-	http_reply_strbuf(r, 200, "application/json", &out);
+	json_open_object(&j, NULL);
+	json_open_array(&j, "nodes");
+	for (uint32_t i = 0; i < s->hosts->nodes.n; i++)
+		if (!world_node_past(s, i))
+			node_show(s, i, &j);
+	json_close_array(&j);
+	json_close_object(&j);
+	http_reply_strbuf(c->r, 200, "application/json", &out);
 	strbuf_fini(&out);
 }
 
-void api_nodes(struct server *s, const struct call *c)
+/* The node that the path names; false: it was answered. */
+static bool node_find(struct server *s, const struct call *c, uint32_t *ret)
 {
-	const char *method = request_method(c->r);
-	uint32_t node = 0;
+	if (names_find(&s->cluster->node_names, c->name, ret) && !world_node_past(s, *ret))
+		return true;
+	http_error(c->r, CODE_UNKNOWN_NODE, "There is no node %.60s.", c->name);
+	return false;
+}
 
-	if (c->name && (!names_find(&s->cluster->node_names, c->name, &node) || world_node_past(s, node))) {
-		http_error(c->r, CODE_UNKNOWN_NODE, "There is no node %.60s.", c->name);
-	} else if (strcmp(method, "PATCH") == 0) {
-		if (api_need(c->r, c->w, ROLE_OPERATOR))
-			node_patch(s, c->r, c->w, node);
-	} else if (strcmp(method, "DELETE") == 0) {
-		if (api_need(c->r, c->w, ROLE_MANAGER))
-			node_delete(s, c->r, c->w, node);
+void api_node(struct server *s, const struct call *c)
+{
+	struct strbuf out = {0};
+	struct json j;
+	uint32_t node;
+
+	if (!node_find(s, c, &node))
+		return;
+	json_init(&j, &out, false);
+	node_show(s, node, &j);
+	http_reply_strbuf(c->r, 200, "application/json", &out);
+	strbuf_fini(&out);
+}
+
+void api_node_change(struct server *s, const struct call *c)
+{
+	struct node_change x = {0};
+	struct strbuf out = {0};
+	struct err err;
+	uint32_t node;
+
+	if (!node_find(s, c, &node))
+		return;
+	if (change_read(s, &s->hosts->nodes.v[node], c->body, &x, &err) < 0 ||
+	    change_make(s, node, &x, c->w->user, &err) < 0) {
+		api_refuse(c->r, &err);
 	} else {
-		nodes_list(s, c->r, c->name ? &node : NULL);
+		strbuf_puts(&out, "{}");
+		reply_later(s, c->r, 200, &out);
 	}
+	strbuf_fini(&x.features);
+}
+
+void api_node_remove(struct server *s, const struct call *c)
+{
+	struct strbuf out = {0};
+	struct err err;
+	uint32_t node;
+
+	if (!node_find(s, c, &node))
+		return;
+	if (nodes_remove(s, node, query_number(c, "force", 0), c->w->user, &err) < 0) {
+		api_refuse(c->r, &err);
+		return;
+	}
+	strbuf_puts(&out, "{}");
+	reply_later(s, c->r, 200, &out);
 }

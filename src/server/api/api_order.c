@@ -24,39 +24,27 @@
 
 void api_order(struct server *s, const struct call *c)
 {
-	struct err err;
-	json_t *body = api_body(c->r, &err), *ids = json_object_get(body, "ids");
+	const json_t *ids = json_object_get(c->body, "ids");
 	struct strbuf out = {0};
 	uint32_t id[2] = {0};
 
-	if (!body || json_array_size(ids) != 2) {
-		http_error(c->r, CODE_BAD_REQUEST, "%s", body ? "ids must name two jobs" : err.text);
-		goto out;
-	}
 	for (size_t i = 0; i < 2; i++) {
 		const char *text = json_string_value(json_array_get(ids, i));
 		struct array *a;
-		job_vec v = {0};
-		int rc = text ? jobs_named(s, text, &v, &a, &err) : -EINVAL;
-		if (rc == 0 && v.n)
-			id[i] = v.v[0];
-		vec_free(&v);
-		if (rc < 0 || !id[i] || !may_see(s, c->w, s->jobs->entries.v[id[i]].spec)) {
-			http_error(c->r, CODE_UNKNOWN_JOB, "There is no job %.100s.", text ? text : "?");
-			goto out;
-		}
+		if (!api_job(s, c->r, c->w, text, &id[i], &a))
+			return;
 		if (!may_change(c->w, s->jobs->entries.v[id[i]].spec)) {
 			http_error(c->r, CODE_FORBIDDEN, "Job %.100s is not yours.", text);
-			goto out;
+			return;
 		}
 		if (entry_job(s, id[i])->state > STATE_ALLOCATED) {
 			http_error(c->r, CODE_BAD_STATE, "Job %.100s does not wait any more.", text);
-			goto out;
+			return;
 		}
 	}
 	if (s->jobs->entries.v[id[0]].spec->queue != s->jobs->entries.v[id[1]].spec->queue) {
 		http_error(c->r, CODE_BAD_STATE, "The two jobs are in different queues.");
-		goto out;
+		return;
 	}
 
 	double first = entry_job(s, id[0])->rank;
@@ -65,6 +53,4 @@ void api_order(struct server *s, const struct call *c)
 	rank_set(s, id[1], first);
 	strbuf_puts(&out, "{}");
 	reply_later(s, c->r, 200, &out);
-out:
-	json_decref(body);
 }

@@ -322,7 +322,7 @@ void api_list(struct server *s, const struct call *c)
 		x && strcmp(x, "recent") == 0 ? s->clock->now - attrs_number(s->attrs, "show_completed") : INT64_MAX;
 	if ((x = request_query(c->r, "arrays")))
 		l->f.expand = strcmp(x, "expand") == 0;
-	l->limit = (uint64_t)query_number("/v1/jobs", c->r, "limit", (int64_t)l->limit);
+	l->limit = (uint64_t)query_number(c, "limit", (int64_t)l->limit);
 	if ((x = request_query(c->r, "after")))
 		l->at = after_id(s, x);
 	rc = show_fields_parse(fields, &l->fields, &err);
@@ -468,7 +468,7 @@ void api_history(struct server *s, const struct call *c)
 	json_init(&j, &out, false);
 	json_open_object(&j, NULL);
 	json_open_array(&j, "events");
-	struct history_writer h = {s, &j, query_number("/v1/jobs/*/events", c->r, "after", -1), 0, 0};
+	struct history_writer h = {s, &j, query_number(c, "after", -1), 0, 0};
 	history_one(&h, &(struct store_event){.time = s->jobs->entries.v[id].spec->created, .type = EVENT_SUBMIT});
 	store_get_events(s->store, a ? job_key(a->number, -1) : s->jobs->entries.v[id].key, history_one, &h, NULL);
 	json_close_array(&j);
@@ -565,14 +565,14 @@ void api_why(struct server *s, const struct call *c)
 	else if (!attrs_bool(s->attrs, "scheduling") && job_waits(entry_job(s, id)))
 		strbuf_puts(&sentence, "the server does not start jobs now (scheduling is False)");
 	else if (reason.why == WHY_NOT) {
-		char c = entry_state(s, id);
+		char state = entry_state(s, id);
 		strbuf_printf(&sentence, "it does not wait: it %s",
-			      c == 'C'	 ? "has ended"
-			      : c == 'E' ? "is ending"
-					 : "runs");
-		if (c == 'C')
+			      state == 'C'   ? "has ended"
+			      : state == 'E' ? "is ending"
+					     : "runs");
+		if (state == 'C')
 			strbuf_printf(&sentence, " with exit status %d", s->jobs->entries.v[id].exit_status);
-		if (c == 'C' && s->jobs->entries.v[id].outcome && s->jobs->entries.v[id].outcome->comment)
+		if (state == 'C' && s->jobs->entries.v[id].outcome && s->jobs->entries.v[id].outcome->comment)
 			strbuf_printf(&sentence, ": %s", s->jobs->entries.v[id].outcome->comment);
 	} else {
 		reason_text(s->sched, id, &reason, name_job, s, &sentence);

@@ -22,6 +22,7 @@
 #include "server/api/api.h"
 #include "server/api/call.h"
 #include "server/api/request.h"
+#include "server/api/schemas.h"
 #include "server/base/asker.h"
 #include "server/base/clock.h"
 #include "server/base/instance.h"
@@ -36,38 +37,17 @@
 #include "server/site/tokens.h"
 #include "tls/pki.h"
 
-#define CSR_MAX 16384
-#define LABEL_MAX 200
-
-/* A number of the body. False: an answer was made. */
-static bool number_get(struct http_request *r, const json_t *body, const char *key, int64_t otherwise, int64_t max,
-		       int64_t *ret)
+/* A number of the body, which the table allows. */
+static int64_t number_of(const json_t *body, const char *key, int64_t otherwise)
 {
 	const json_t *v = json_object_get(body, key);
 
-	*ret = otherwise;
-	if (!v || json_is_null(v))
-		return true;
-	*ret = json_integer_value(v);
-	if (json_is_integer(v) && *ret >= 1 && *ret <= max)
-		return true;
-	http_error(r, CODE_BAD_REQUEST, "%s must be a whole number from 1 to %lld.", key, (long long)max);
-	return false;
+	return json_is_integer(v) ? json_integer_value(v) : otherwise;
 }
 
-/* A text of the body, NULL if there is none. False: an answer was made. */
-static bool text_get(struct http_request *r, const json_t *body, const char *key, size_t max, const char **ret)
+static const char *text_of(const json_t *body, const char *key)
 {
-	const json_t *v = json_object_get(body, key);
-
-	*ret = NULL;
-	if (!v || json_is_null(v))
-		return true;
-	*ret = json_string_value(v);
-	if (*ret && strlen(*ret) == json_string_length(v) && strlen(*ret) <= max)
-		return true;
-	http_error(r, CODE_BAD_REQUEST, "%s must be a text of at most %zu bytes.", key, max);
-	return false;
+	return json_string_value(json_object_get(body, key));
 }
 
 static bool room_check(struct server *s, struct http_request *r, enum token_kind kind, uid_t uid)
@@ -112,18 +92,20 @@ static void token_reply(struct server *s, struct http_request *r, const struct t
 
 static void join_make(struct server *s, struct http_request *r, const struct asker *w, const json_t *body)
 {
-	struct token_record t = {.kind = TOKEN_JOIN};
-	const char *name, *label;
+	struct token_record t = {.kind = TOKEN_JOIN, .uses = number_of(body, "uses", 1)};
+	const char *name = text_of(body, "name"), *label = text_of(body, "label");
+	int64_t life = number_of(body, "expires", JOIN_LIFE);
 	char text[TOKEN_SIZE];
-	int64_t life;
 
 	if (w->role < ROLE_MANAGER) {
 		http_error(r, CODE_FORBIDDEN, "Only managers let nodes join.");
 		return;
 	}
-	if (!number_get(r, body, "expires", JOIN_LIFE, JOIN_LIFE_MAX, &life) ||
-	    !number_get(r, body, "uses", 1, USES_MAX, &t.uses) || !text_get(r, body, "name", 63, &name) ||
-	    !text_get(r, body, "label", LABEL_MAX, &label) || !room_check(s, r, TOKEN_JOIN, 0))
+	if (life > JOIN_LIFE_MAX) {
+		http_error(r, CODE_BAD_REQUEST, "expires must be a whole number from 1 to %d.", JOIN_LIFE_MAX);
+		return;
+	}
+	if (!room_check(s, r, TOKEN_JOIN, 0))
 		return;
 	if (name && !conf_node_name_good(name)) {
 		http_error(
@@ -181,19 +163,16 @@ static bool other_find(struct server *s, struct http_request *r, const struct as
 
 static void login_make(struct server *s, struct http_request *r, const struct asker *w, const json_t *body)
 {
-	const char *user, *label;
+	const char *user = text_of(body, "user"), *label = text_of(body, "label");
+	int64_t life = number_of(body, "expires", LOGIN_LIFE);
 	uid_t uid = w->uid;
 	struct err err;
-	int64_t life;
 
 	if (w->by != BY_SOCKET) {
 		http_error(r, CODE_FORBIDDEN, "Login tokens are made on the server's machine (%s) only.",
 			   s->instance->host);
 		return;
 	}
-	if (!number_get(r, body, "expires", LOGIN_LIFE, LOGIN_LIFE_MAX, &life) ||
-	    !text_get(r, body, "label", LABEL_MAX, &label) || !text_get(r, body, "user", 63, &user))
-		return;
 	if (user && strcmp(user, w->user) != 0 && !other_find(s, r, w, user, &uid))
 		return;
 	if (token_user_check(s, uid, user ? user : w->user, &err) < 0)
@@ -202,26 +181,26 @@ static void login_make(struct server *s, struct http_request *r, const struct as
 		token_reply_login(s, r, uid, user ? user : w->user, label, life);
 }
 
-static void tokens_make(struct server *s, struct http_request *r, const struct asker *w)
+static bool job_refused(const struct call *c)
 {
-	struct err err;
-	json_t *body = api_body(r, &err);
-	const char *kind = json_string_value(json_object_get(body, "kind"));
+	if (c->w->by == BY_JOB)
+		http_error(c->r, CODE_FORBIDDEN, "A job's own token does not manage tokens.");
+	return c->w->by == BY_JOB;
+}
 
-	if (!body)
-		api_refuse(r, &err);
-	else if (!*realm_address(s))
+void api_token_create(struct server *s, const struct call *c)
+{
+	if (job_refused(c))
+		return;
+	if (!*realm_address(s))
 		http_error(
-			r, CODE_BAD_STATE,
+			c->r, CODE_BAD_STATE,
 			"No port is open for other machines: set listen = 7722 in section [cluster] of %s, and restart.",
 			s->instance->where.conf);
-	else if (kind && strcmp(kind, "join") == 0)
-		join_make(s, r, w, body);
-	else if (kind && strcmp(kind, "login") == 0)
-		login_make(s, r, w, body);
+	else if (strcmp(text_of(c->body, "kind"), "join") == 0)
+		join_make(s, c->r, c->w, c->body);
 	else
-		http_error(r, CODE_BAD_REQUEST, "kind must be \"join\" or \"login\".");
-	json_decref(body);
+		login_make(s, c->r, c->w, c->body);
 }
 
 /* ---- listing, revoking ---- */
@@ -231,19 +210,21 @@ static bool may_manage(const struct asker *w, const struct token_record *t)
 	return w->role == ROLE_MANAGER || (t->kind == TOKEN_LOGIN && t->uid == w->uid);
 }
 
-static void tokens_list(struct server *s, struct http_request *r, const struct asker *w)
+void api_tokens(struct server *s, const struct call *c)
 {
 	const struct tokens *all = tokens_of(s);
 	struct strbuf out = {0};
 	struct json j;
 	char id[32];
 
+	if (job_refused(c))
+		return;
 	json_init(&j, &out, false);
 	json_open_object(&j, NULL);
 	json_open_array(&j, "tokens");
 	for (size_t i = 0; i < all->list.n; i++) {
 		const struct token_record *t = &all->list.v[i];
-		if (!may_manage(w, t) || t->expires <= s->clock->now)
+		if (!may_manage(c->w, t) || t->expires <= s->clock->now)
 			continue;
 		token_id(t, id);
 		json_open_object(&j, NULL);
@@ -266,68 +247,45 @@ static void tokens_list(struct server *s, struct http_request *r, const struct a
 	}
 	json_close_array(&j);
 	json_close_object(&j);
-	http_reply_strbuf(r, 200, "application/json", &out);
+	http_reply_strbuf(c->r, 200, "application/json", &out);
 	strbuf_fini(&out);
 }
 
-static void tokens_revoke(struct server *s, struct http_request *r, const struct asker *w, const char *id)
+void api_token_revoke(struct server *s, const struct call *c)
 {
-	struct token_record *t = token_find(s, id);
+	struct token_record *t = token_find(s, c->name);
 	struct strbuf out = {0};
 
-	if (!t || !may_manage(w, t)) {
-		http_error(r, CODE_NOT_FOUND, "There is no token %.60s ('shunt token list' shows yours).", id);
+	if (job_refused(c))
+		return;
+	if (!t || !may_manage(c->w, t)) {
+		http_error(c->r, CODE_NOT_FOUND, "There is no token %.60s ('shunt token list' shows yours).", c->name);
 		return;
 	}
 	token_drop(s, t);
 	strbuf_puts(&out, "{}");
-	reply_later(s, r, 200, &out);
-}
-
-void api_tokens(struct server *s, const struct call *c)
-{
-	const char *method = request_method(c->r);
-
-	if (c->w->by == BY_JOB)
-		http_error(c->r, CODE_FORBIDDEN, "A job's own token does not manage tokens.");
-	else if (c->name)
-		tokens_revoke(s, c->r, c->w, c->name);
-	else if (strcmp(method, "POST") == 0)
-		tokens_make(s, c->r, c->w);
-	else
-		tokens_list(s, c->r, c->w);
+	reply_later(s, c->r, 200, &out);
 }
 
 /* ---- without an asker: over TLS, from anyone ---- */
 
-/* What the newcomer says of itself, sizes first. False: an answer was made. */
-static bool join_read(struct http_request *r, const json_t *body, const struct token_record *t, const char **ret_name,
-		      const char **ret_csr)
+/* The name of the newcomer; NULL: an answer was made. */
+static const char *join_name(struct http_request *r, const json_t *body, const struct token_record *t)
 {
-	if (!text_get(r, body, "name", 255, ret_name) || !text_get(r, body, "csr", CSR_MAX, ret_csr))
-		return false;
-	if (!*ret_csr) {
-		http_error(r, CODE_BAD_REQUEST, "csr, the request for a certificate, is missing.");
-		return false;
-	}
-	if (!*ret_name)
-		*ret_name = t->name ? t->name : "";
-	if (!conf_node_name_good(*ret_name)) {
+	const char *name = text_of(body, "name");
+
+	if (!name)
+		name = t->name ? t->name : "";
+	if (!conf_node_name_good(name))
 		http_error(
 			r, CODE_BAD_REQUEST,
 			"The node's name must be of up to 63 letters, digits, '.', '-' and '_', with a letter or digit first: "
 			"join with --name NAME.");
-		return false;
-	}
-	if (t->name && strcmp(t->name, *ret_name) != 0) {
-		http_error(r, CODE_FORBIDDEN, "This token is for another node than %s.", *ret_name);
-		return false;
-	}
-	if (!json_is_object(json_object_get(body, "facts"))) {
-		http_error(r, CODE_BAD_REQUEST, "facts must be an object.");
-		return false;
-	}
-	return true;
+	else if (t->name && strcmp(t->name, name) != 0)
+		http_error(r, CODE_FORBIDDEN, "This token is for another node than %s.", name);
+	else
+		return name;
+	return NULL;
 }
 
 /* The number of the join that this node has already, if it can show its certificate of then and sign with that key: what its jobs were given goes
@@ -363,82 +321,62 @@ static void join_reply(struct server *s, struct http_request *r, const char *nam
 }
 
 /* The use is counted in the turn that makes the node, and its answer leaves after their commit. */
-static void join(struct server *s, struct http_request *r, const json_t *body)
+void api_join(struct server *s, const struct call *c)
 {
-	const char *text = json_string_value(json_object_get(body, "token")), *name, *csr;
+	const char *token = text_of(c->body, "token"), *csr = text_of(c->body, "csr"), *name;
 	struct token_record *t;
 	struct strbuf cert = {0};
 	struct err err;
 	uint64_t number;
 	char by[96];
-	int rc = token_check_join(s, text ? text : "", request_remote(r), &t, &err);
+	int rc = token_check_join(s, token ? token : "", request_remote(c->r), &t, &err);
 
 	if (rc < 0) {
-		refuse_asker(r, rc, &err);
+		refuse_asker(c->r, rc, &err);
 		return;
 	}
-	if (!join_read(r, body, t, &name, &csr))
+	if (schema_check(&join_known, c->body, &err) < 0) {
+		api_refuse(c->r, &err);
+		return;
+	}
+	name = join_name(c->r, c->body, t);
+	if (!name)
 		return;
 	/* Once for nothing: after this only the number is another, so that no node is made for a bad request. */
 	rc = realm_certify(s, csr, strlen(csr), name, 0, &cert, &err);
 	if (rc < 0) {
-		http_error(r, CODE_BAD_REQUEST, "The request for a certificate: %s.", err.text);
+		http_error(c->r, CODE_BAD_REQUEST, "The request for a certificate: %s.", err.text);
 		strbuf_fini(&cert);
 		return;
 	}
 	strbuf_clear(&cert);
 	snprintf(by, sizeof by, "token j%llu of %.60s", (unsigned long long)t->number, t->user ? t->user : "?");
-	number = join_before(s, body, name, csr);
-	rc = nodes_join(s, name, json_object_get(body, "facts"), by, &number, &err);
+	number = join_before(s, c->body, name, csr);
+	rc = nodes_join(s, name, json_object_get(c->body, "facts"), by, &number, &err);
 	if (rc == 0)
 		rc = realm_certify(s, csr, strlen(csr), name, number, &cert, &err);
 	if (rc < 0) {
-		api_refuse(r, &err);
+		api_refuse(c->r, &err);
 	} else {
 		t->uses--;
 		t->used = s->clock->now;
 		token_store(s, t);
-		server_say(s, "node %s was let in from %s by token j%llu of %s", name, request_remote(r),
+		server_say(s, "node %s was let in from %s by token j%llu of %s", name, request_remote(c->r),
 			   (unsigned long long)t->number, t->user ? t->user : "?");
-		join_reply(s, r, name, cert.text);
+		join_reply(s, c->r, name, cert.text);
 	}
 	strbuf_fini(&cert);
 }
 
-void api_join(struct server *s, const struct call *c)
-{
-	struct err err;
-	json_t *body = api_body(c->r, &err);
-
-	if (!body)
-		api_refuse(c->r, &err);
-	else
-		join(s, c->r, body);
-	json_decref(body);
-}
-
 void api_login(struct server *s, const struct call *c)
 {
-	struct err err;
-	json_t *body = api_body(c->r, &err);
-	const char *credential;
-	int64_t life;
-
-	if (!body)
-		api_refuse(c->r, &err);
-	else if (!s->conf->munge)
+	if (!s->conf->munge)
 		http_error(
 			c->r, CODE_FORBIDDEN,
 			"This server takes no munge credentials: log in with a token ('shunt token create --login' on %s).",
 			s->instance->host);
-	else if (text_get(c->r, body, "munge", 65536, &credential) &&
-		 number_get(c->r, body, "expires", MUNGE_LIFE, LOGIN_LIFE_MAX, &life)) {
-		if (credential)
-			munge_login(s, c->r, credential, life);
-		else
-			http_error(c->r, CODE_BAD_REQUEST, "munge, the credential, is missing.");
-	}
-	json_decref(body);
+	else
+		munge_login(s, c->r, text_of(c->body, "munge"), number_of(c->body, "expires", MUNGE_LIFE));
 }
 
 void api_whoami(struct server *s, const struct call *c)

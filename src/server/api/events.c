@@ -330,7 +330,7 @@ static void catch_up(struct stream *t, uint64_t after)
 
 void api_events(struct server *s, const struct call *c)
 {
-	int64_t after = query_number("/v1/events", c->r, "after", -1);
+	int64_t after = query_number(c, "after", -1);
 	struct stream *t = mem_zalloc(sizeof *t);
 
 	if (!s->audience->ring)

@@ -438,8 +438,8 @@ void api_output(struct server *s, const struct call *c)
 			     .id = ++s->audience->waiter_ids,
 			     .job = id,
 			     .fd = -1,
-			     .from = query_number("/v1/jobs/*/output", c->r, "from", 0),
-			     .follow = query_number("/v1/jobs/*/output", c->r, "follow", 0)};
+			     .from = query_number(c, "from", 0),
+			     .follow = query_number(c, "follow", 0)};
 	x->at = x->from;
 	tries_find(x, body, error);
 	json_decref(body);

@@ -6,11 +6,14 @@
 
 #include <stdint.h>
 
+struct call;
 struct err;
 struct http_request;
+struct route;
 
-/* `path` is the route's, as the table in api.c has it. -EINVAL: a parameter is not what it may be. */
-int query_check(const char *path, const struct http_request *r, struct err *err);
-int64_t query_number(const char *path, const struct http_request *r, const char *name, int64_t otherwise);
+/* -EINVAL: a parameter is not what the route's table allows. */
+int query_check(const struct route *route, const struct http_request *r, struct err *err);
+/* The number that was given; or what the table says otherwise; or `none`. */
+int64_t query_number(const struct call *c, const char *name, int64_t none);
 
 #endif

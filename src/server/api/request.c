@@ -74,14 +74,6 @@ uint64_t request_print(const struct http_request *r)
 	return hash_bytes(text, n) ^ (strcmp(path, "/v1/jobs") == 0 ? 0 : hash_bytes(path, strlen(path)) * 31);
 }
 
-bool api_need(struct http_request *r, const struct asker *w, enum role role)
-{
-	if (w->role >= role)
-		return true;
-	http_error(r, CODE_FORBIDDEN, "That is for %s.", role == ROLE_MANAGER ? "managers" : "operators and managers");
-	return false;
-}
-
 void refuse_asker(struct http_request *r, int rc, const struct err *err)
 {
 	if (rc == -EACCES)

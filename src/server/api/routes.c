@@ -1,0 +1,324 @@
+/*
+ * routes.c - the table of all requests. docs/openapi.yaml is made from it; docs/api.md is the contract in prose. The first row that fits answers.
+ */
+#include "server/api/route.h"
+
+#include "server/api/api.h"
+#include "server/api/api_import.h"
+#include "server/api/api_lives.h"
+#include "server/api/events.h"
+#include "server/api/output.h"
+#include "server/api/schemas.h"
+#include "server/api/terminal.h"
+
+#define SEQ_MOST (INT64_C(1) << 56)
+#define TIME_MOST (INT64_C(1) << 40)
+
+/* ---- parameters ---- */
+
+static const struct field list_query[] = {
+	{"ids", .is = IS_TEXT, "ids, joined by commas", .example = "1,2[],3[4]"},
+	{"user", .is = IS_TEXT, "owners, joined by commas"},
+	{"queue", .is = IS_TEXT, "queues, joined by commas"},
+	{"state", .is = IS_TEXT, "letters, joined by commas", .example = "Q,R"},
+	{"name", .is = IS_TEXT},
+	{"completed", .is = IS_TEXT, "with those that have ended; recent: in the last show_completed seconds",
+	 .words = "0|1|recent", .otherwise = "1"},
+	{"arrays", .is = IS_TEXT, "an array as one row, or its elements", .words = "collapse|expand",
+	 .otherwise = "collapse"},
+	{"after", .is = IS_TEXT, "the `next` of the page before"},
+	{"limit", .is = IS_INT, "jobs of a page", .least = 1, .most = 1000000000},
+	{"fields", .is = IS_TEXT, "keys of a job, joined by commas; required for tab-separated values",
+	 .example = "id,name,state"},
+	{0},
+};
+
+static const struct field job_events_query[] = {
+	{"after", .is = IS_INT, "only events after this one: `next` of the page before", .most = SEQ_MOST},
+	{0},
+};
+
+static const struct field output_query[] = {
+	{"stream", .is = IS_TEXT, .words = "out|err", .otherwise = "out"},
+	{"from", .is = IS_INT, "first byte", .most = SEQ_MOST, .otherwise = "0"},
+	{"follow", .is = IS_INT, "1: go on until the job ends", .most = 1, .otherwise = "0"},
+	{0},
+};
+
+static const struct field terminal_query[] = {
+	{"key", .is = IS_TEXT, "the client's own, not to be guessed; up to 39 characters"},
+	{0},
+};
+
+static const struct field node_delete_query[] = {
+	{"force", .is = IS_INT, "1: also if jobs run there", .most = 1, .otherwise = "0"},
+	{0},
+};
+
+static const struct field events_query[] = {
+	{"after", .is = IS_INT, "sequence number of the last event known", .most = SEQ_MOST, .header = "Last-Event-ID"},
+	{0},
+};
+
+static const struct field log_query[] = {
+	{"job", .is = IS_TEXT, "lines of this job"},
+	{"days", .is = IS_INT, "how far back", .most = 3650, .otherwise = "1"},
+	{0},
+};
+
+/* What chooses jobs of the history. */
+#define PAST_QUERY                                                                                                     \
+	{"user", .is = IS_TEXT}, {"group", .is = IS_TEXT}, {"account", .is = IS_TEXT}, {"project", .is = IS_TEXT},     \
+		{"queue", .is = IS_TEXT}, {"state", .is = IS_TEXT, "how it ended", .example = "failed"},               \
+		{"name", .is = IS_TEXT, "with * at its end: all that begin with it", .example = "sim*"},               \
+		{"since", .is = IS_INT, "ended at this instant or later", .most = TIME_MOST},                          \
+		{"until", .is = IS_INT, "ended before this instant", .most = TIME_MOST},                               \
+	{                                                                                                              \
+		"attempts", IS_INT, "1: also attempts that were followed by another", .most = 1, .otherwise = "0"      \
+	}
+
+static const struct field history_query[] = {
+	{"id", .is = IS_TEXT, "a job, an element of an array, or an array with all its elements", .example = "12[]"},
+	PAST_QUERY,
+	{"form", .is = IS_TEXT, "job: each as `GET /v1/jobs/ID` shows a job that the server has forgotten",
+	 .words = "row|job", .otherwise = "row"},
+	{"limit", .is = IS_INT, "rows of a page", .least = 1, .most = 10000, .otherwise = "1000"},
+	{"after", .is = IS_TEXT, "the `next` of the page before"},
+	{0},
+};
+
+static const struct field sums_query[] = {
+	{"by", .is = IS_TEXT, "the column", .words = "all|user|group|account|queue|state", .otherwise = "all"},
+	PAST_QUERY,
+	{0},
+};
+
+static const struct field usage_query[] = {
+	{"first", .is = IS_INT, "a day, as 20261101", .least = 19700101, .most = 99991231},
+	{"last", .is = IS_INT, "a day", .least = 19700101, .most = 99991231},
+	{"user", .is = IS_TEXT},
+	{0},
+};
+
+/* ---- the rows ---- */
+
+#define ACTION(name, op, who, text, ...)                                                                               \
+	{                                                                                                              \
+		"POST", "/v1/jobs/" name, op, who,                                                                     \
+			.changes = true, .keyed = true, .handle = api_action, .tag = "actions", .summary = text,       \
+			.answered = "One result for each id, in order.", .codes = CODE(REFUSED) | CODE(KEY_REUSED),    \
+			__VA_ARGS__                                                                                    \
+	}
+
+const struct route routes[] = {
+	{"GET", "/openapi.json", "getOpenapi", .handle = api_openapi, .tag = "server", .summary = "This description",
+	 .answered = "OpenAPI 3.0.3"},
+
+	{"POST", "/v1/jobs", "submitJobs", .changes = true, .keyed = true, .large = true, .body = &submission_body,
+	 .handle = api_submit, .tag = "jobs", .summary = "Submit a job, or many",
+	 .about = "The body is a job, or an object with a list of up to 10,000, of which all are accepted or none. "
+		  "With an `Idempotency-Key` the request can be repeated safely until an answer other than 503 or "
+		  "504 comes.",
+	 .status = 201, .answered = "Accepted, and on disk.",
+	 .codes = CODE(FORBIDDEN) | CODE(UNKNOWN_QUEUE) | CODE(REFUSED) | CODE(KEY_REUSED),
+	 .example = "{\"script\": \"#!/bin/sh\\necho hello\\n\", \"name\": \"hello\", \"resources\": "
+		    "[\"nodes=1:ppn=2,walltime=10:00\"], \"workdir\": \"/home/ann\"}",
+	 .result = "{\"id\": \"12.host\", \"number\": 12, \"guaranteed\": null, \"planned_start\": null, "
+		   "\"warnings\": []}"},
+	{"GET", "/v1/jobs", "listJobs", .query = list_query, .handle = api_list, .tag = "jobs",
+	 .summary = "List jobs, by number", .also = "text/tab-separated-values",
+	 .answered = "The jobs that match and that the user may see.", .codes = CODE(UNKNOWN_QUEUE),
+	 .result = "{\"jobs\": [{\"id\": \"12.host\", \"name\": \"hello\", \"state\": \"R\"}], \"next\": null}"},
+
+	ACTION("delete", "deleteJobs", MAY_OWNER, "End jobs, or take them out of the queue", .body = &delete_body,
+	       .example = "{\"ids\": [\"12\", \"13[4]\"], \"delay\": 10}"),
+	ACTION("alter", "alterJobs", MAY_OWNER, "Change jobs", .body = &alter_body,
+	       .example = "{\"ids\": [\"12\"], \"resources\": [\"walltime=1:00:00\"]}"),
+	ACTION("hold", "holdJobs", MAY_OWNER, "Hold jobs", .body = &hold_body,
+	       .example = "{\"ids\": [\"12\"], \"holds\": \"u\"}"),
+	ACTION("release", "releaseJobs", MAY_OWNER, "Release held jobs", .body = &hold_body,
+	       .example = "{\"ids\": [\"12\"], \"holds\": \"u\"}"),
+	ACTION("signal", "signalJobs", MAY_OWNER, "Send a signal to running jobs", .body = &signal_body,
+	       .example = "{\"ids\": [\"12\"], \"signal\": \"SIGUSR1\"}"),
+	ACTION("rerun", "rerunJobs", MAY_OWNER, "End running jobs and queue them again", .body = &rerun_body,
+	       .example = "{\"ids\": [\"12\"]}"),
+	ACTION("run", "runJobs", MAY_OPERATOR, "Start jobs now if they fit", .body = &run_body,
+	       .example = "{\"ids\": [\"12\"]}"),
+	ACTION("move", "moveJobs", MAY_OWNER, "Move jobs to another queue", .body = &move_body,
+	       .example = "{\"ids\": [\"12\"], \"queue\": \"long\"}"),
+	ACTION("message", "messageJobs", MAY_OWNER, "Write a line into the output of running jobs",
+	       .body = &message_body,
+	       .example = "{\"ids\": [\"12\"], \"text\": \"The machine goes down at noon.\", \"to\": \"err\"}"),
+	{"POST", "/v1/jobs/order", "orderJobs", MAY_OWNER, .changes = true, .body = &order_body, .handle = api_order,
+	 .tag = "actions", .summary = "Exchange two waiting jobs of one queue",
+	 .codes = CODE(UNKNOWN_JOB) | CODE(BAD_STATE), .example = "{\"ids\": [\"12\", \"13\"]}"},
+
+	{"POST", "/v1/jobs/*", NULL, .handle = api_action_unknown},
+	{"GET", "/v1/jobs/*", "getJob", .handle = api_get, .tag = "jobs", .summary = "One job, with everything",
+	 .about = "Of a job that the server has forgotten (keep_completed), what the history has; `past` is true "
+		  "then. Users who may not see other users' jobs find their own.",
+	 .answered = "The job.", .codes = CODE(BAD_REQUEST) | CODE(UNKNOWN_JOB)},
+	{"PATCH", "/v1/jobs/*", "alterJob", MAY_OWNER, .changes = true, .keyed = true, .bodiless = true,
+	 .body = &alteration_body, .handle = api_alter_one, .tag = "jobs", .summary = "Change one job",
+	 .codes = CODE(UNKNOWN_JOB) | CODE(UNKNOWN_QUEUE) | CODE(BAD_STATE) | CODE(FINISHED) | CODE(REFUSED) |
+		  CODE(KEY_REUSED),
+	 .example = "{\"priority\": 10, \"name\": \"later\"}"},
+	{"DELETE", "/v1/jobs/*", "deleteJob", MAY_OWNER, .changes = true, .keyed = true, .bodiless = true,
+	 .body = &deletion_body, .handle = api_delete_one, .tag = "jobs", .summary = "Delete one job",
+	 .codes = CODE(UNKNOWN_JOB) | CODE(BAD_STATE) | CODE(FINISHED) | CODE(REFUSED) | CODE(KEY_REUSED)},
+	{"GET", "/v1/jobs/*/script", "getScript", MAY_OWNER, .handle = api_script, .tag = "jobs",
+	 .summary = "The script", .about = "For the job's owner and managers.", .type = "text/plain",
+	 .answered = "The text.", .codes = CODE(BAD_REQUEST) | CODE(UNKNOWN_JOB) | CODE(NOT_FOUND)},
+	{"GET", "/v1/jobs/*/events", "getHistory", .query = job_events_query, .handle = api_history, .tag = "jobs",
+	 .summary = "What happened to the job", .answered = "Its events, oldest first; at most 1,000.",
+	 .codes = CODE(UNKNOWN_JOB),
+	 .result = "{\"events\": [{\"seq\": 7, \"time\": 1767225600, \"type\": \"submit\", \"text\": \"submitted by "
+		   "ann\"}]}"},
+	{"GET", "/v1/jobs/*/why", "getWhy", .handle = api_why, .tag = "jobs", .summary = "Why the job waits",
+	 .answered = "The reason, for people and for programs.", .codes = CODE(BAD_REQUEST) | CODE(UNKNOWN_JOB),
+	 .result = "{\"text\": \"waits for 2 CPUs of n1, which job 11 holds\", \"why\": \"short\", \"when\": "
+		   "1767225600, \"needed\": 4, \"free\": 2, \"missing\": 2, \"holders\": [\"11.host\"]}"},
+	{"GET", "/v1/jobs/*/output", "getOutput", MAY_OWNER, .query = output_query, .handle = api_output, .tag = "jobs",
+	 .summary = "The job's output as it grows", .about = "For the job's owner and managers.",
+	 .type = "application/octet-stream", .answered = "The bytes.",
+	 .codes = CODE(UNKNOWN_JOB) | CODE(NOT_FOUND) | CODE(BAD_STATE)},
+	{"GET", "/v1/jobs/*/terminal", "getTerminal", MAY_OWNER, .query = terminal_query, .handle = api_terminal,
+	 .tag = "jobs", .summary = "The terminal of an interactive job",
+	 .about = "For the job's owner, with `Connection: Upgrade` and `Upgrade: shunt-terminal`. The connection "
+		  "leaves HTTP and speaks the frames of src/run/pty.h. One client at a time; one that comes again "
+		  "after its connection broke has the same key.",
+	 .status = 101, .answered = "The connection is the terminal from here on.",
+	 .codes = CODE(UNKNOWN_JOB) | CODE(BAD_STATE) | CODE(FINISHED) | CODE(OUTCOME_UNKNOWN)},
+	{"POST", "/v1/whatif", "whatIf", .large = true, .body = &whatif_body, .handle = api_whatif, .tag = "jobs",
+	 .summary = "When such a job would start and end if it were submitted now; nothing is kept",
+	 .answered = "The forecast.", .codes = CODE(FORBIDDEN) | CODE(UNKNOWN_QUEUE) | CODE(REFUSED),
+	 .example = "{\"resources\": [\"nodes=2:ppn=4,walltime=1:00:00\"]}",
+	 .result = "{\"possible\": true, \"start\": 1767225600, \"end\": 1767229200, \"nodes\": [\"n1\", \"n2\"], "
+		   "\"guaranteed\": null, \"reason\": null}"},
+
+	{"GET", "/v1/server", "getServer", .handle = api_server, .tag = "server",
+	 .summary = "The server and its attributes", .answered = "The server."},
+	{"PATCH", "/v1/server", "changeServer", MAY_MANAGER, .changes = true, .body = &changes_body,
+	 .handle = api_server_change, .tag = "server", .summary = "Change attributes", .codes = CODE(UNKNOWN_ATTRIBUTE),
+	 .example = "{\"changes\": [{\"op\": \"set\", \"name\": \"default_queue\", \"value\": \"batch\"}]}"},
+	{"POST", "/v1/shutdown", "shutDown", MAY_MANAGER, .changes = true, .bodiless = true, .body = &shutdown_body,
+	 .handle = api_shutdown, .tag = "server", .summary = "End the server; running jobs go on",
+	 .example = "{\"mode\": \"quick\"}"},
+	{"GET", "/v1/attributes", "getAttributes", .handle = api_attributes, .tag = "server",
+	 .summary = "Which attributes servers and queues have", .answered = "The table."},
+	{"GET", "/v1/cluster", "getCluster", .handle = api_cluster, .tag = "server",
+	 .summary = "The cluster, its servers and its authority", .answered = "The cluster."},
+
+	{"GET", "/v1/queues", "listQueues", .handle = api_queues, .tag = "queues", .summary = "The queues",
+	 .answered = "The queues."},
+	{"GET", "/v1/queues/*", "getQueue", .handle = api_queue, .tag = "queues", .summary = "One queue",
+	 .answered = "The queue.", .codes = CODE(UNKNOWN_QUEUE)},
+	{"PUT", "/v1/queues/*", "createQueue", MAY_MANAGER, .changes = true, .handle = api_queue_create,
+	 .tag = "queues", .summary = "Create a queue", .status = 201, .codes = CODE(BAD_REQUEST) | CODE(BAD_STATE)},
+	{"PATCH", "/v1/queues/*", "changeQueue", MAY_OPERATOR, .changes = true, .body = &changes_body,
+	 .handle = api_queue_change, .tag = "queues", .summary = "Change attributes",
+	 .about = "Operators enable, disable, start and stop; the rest is for managers.",
+	 .codes = CODE(UNKNOWN_QUEUE) | CODE(UNKNOWN_ATTRIBUTE),
+	 .example = "{\"changes\": [{\"op\": \"set\", \"name\": \"started\", \"value\": \"True\"}]}"},
+	{"DELETE", "/v1/queues/*", "deleteQueue", MAY_MANAGER, .changes = true, .handle = api_queue_delete,
+	 .tag = "queues", .summary = "Remove an empty queue", .codes = CODE(UNKNOWN_QUEUE) | CODE(BAD_STATE)},
+	{"GET", "/v1/queues/*/events", "getQueueEvents", .handle = api_queue_events, .tag = "queues",
+	 .summary = "What happened to the queue, who did it, and why",
+	 .answered = "Its events, oldest first. At least the last 500 are kept, also of a queue that is no more.",
+	 .codes = CODE(UNKNOWN_QUEUE),
+	 .result = "{\"events\": [{\"seq\": 9, \"time\": 1767225600, \"queue\": \"batch\", \"type\": \"stopped\", "
+		   "\"who\": \"ann\", \"reason\": null, \"text\": \"stopped: its jobs wait, by ann\"}]}"},
+
+	{"GET", "/v1/nodes", "listNodes", .handle = api_nodes, .tag = "nodes", .summary = "The nodes",
+	 .answered = "The nodes."},
+	{"GET", "/v1/nodes/*", "getNode", .handle = api_node, .tag = "nodes", .summary = "One node",
+	 .answered = "The node.", .codes = CODE(UNKNOWN_NODE)},
+	{"PATCH", "/v1/nodes/*", "changeNode", MAY_OPERATOR, .changes = true, .body = &node_body,
+	 .handle = api_node_change, .tag = "nodes",
+	 .summary = "Take a node out of service, or back; set its note, class, features and sizes",
+	 .codes = CODE(UNKNOWN_NODE), .example = "{\"offline\": true, \"note\": \"new memory on Friday\"}"},
+	{"DELETE", "/v1/nodes/*", "removeNode", MAY_MANAGER, .changes = true, .query = node_delete_query,
+	 .handle = api_node_remove, .tag = "nodes", .summary = "Remove a node that joined, and revoke its certificate",
+	 .codes = CODE(UNKNOWN_NODE) | CODE(BAD_STATE)},
+	{"GET", "/v1/nodes/*/events", "getNodeEvents", .handle = api_node_events, .tag = "nodes",
+	 .summary = "What happened to the node, who did it, and why",
+	 .answered = "Its events, oldest first. At least the last 500 are kept, also of a node that is no more.",
+	 .codes = CODE(UNKNOWN_NODE),
+	 .result = "{\"events\": [{\"seq\": 9, \"time\": 1767225600, \"node\": \"n3\", \"type\": \"offline\", "
+		   "\"who\": \"ann\", \"reason\": \"new disk\", \"text\": \"taken offline, by ann: new disk\"}]}"},
+
+	{"GET", "/v1/tokens", "listTokens", .handle = api_tokens, .tag = "tokens",
+	 .summary = "One's own tokens; for managers all. Never their secrets",
+	 .answered = "The tokens that have not expired.", .codes = CODE(FORBIDDEN)},
+	{"POST", "/v1/tokens", "createToken", .changes = true, .body = &token_body, .handle = api_token_create,
+	 .tag = "tokens", .summary = "Make a token for a machine that joins, or for a user of another machine",
+	 .about = "Tokens by which machines join are for managers to make, and logins by the local socket.",
+	 .status = 201, .answered = "Made, and on disk. The secret is shown this once.",
+	 .codes = CODE(FORBIDDEN) | CODE(BAD_STATE),
+	 .example = "{\"kind\": \"login\", \"expires\": 604800, \"label\": \"my laptop\"}"},
+	{"DELETE", "/v1/tokens/*", "revokeToken", MAY_OWNER, .changes = true, .handle = api_token_revoke,
+	 .tag = "tokens", .summary = "End a token at once", .codes = CODE(NOT_FOUND)},
+	{"POST", "/v1/join", "join", MAY_ANYONE, .changes = true, .body = &join_body, .handle = api_join,
+	 .tag = "tokens", .summary = "Become a node, with a join token",
+	 .answered = "The machine is a node, and its use of the token is on disk.",
+	 .codes = CODE(FORBIDDEN) | CODE(BAD_STATE)},
+	{"POST", "/v1/login", "login", MAY_ANYONE, .changes = true, .body = &login_body, .handle = api_login,
+	 .tag = "tokens", .summary = "A login token for a user whom munge confirms, where it is on", .status = 201,
+	 .answered = "Made, and on disk. The secret is shown this once.", .codes = CODE(FORBIDDEN) | CODE(BAD_STATE)},
+	{"GET", "/v1/whoami", "whoAmI", .handle = api_whoami, .tag = "tokens",
+	 .summary = "Whom the server takes one for", .answered = "The user.",
+	 .result = "{\"user\": \"ann\", \"uid\": 1000, \"role\": \"user\", \"by\": \"token\"}"},
+
+	{"GET", "/v1/plan", "getPlan", .handle = api_plan, .tag = "watching",
+	 .summary = "Who holds what on which node when", .answered = "What runs and what is reserved."},
+	{"GET", "/v1/events", "watchEvents", .query = events_query, .handle = api_events, .tag = "watching",
+	 .summary = "Every change of a job that the user may see, of nodes and of queues, as it happens",
+	 .about = "Server-Sent Events. What is later than `Last-Event-ID` (or `after`) and still in the store is "
+		  "sent first. A comment line every 15 s keeps the connection alive.",
+	 .type = "text/event-stream",
+	 .answered = "The stream; `data` is a JSON object with `seq`, `time`, `job`, `type`, `text`, `state`, and "
+		     "`exit_status` of a job that has ended. With `event: node` or `event: queue` it is a "
+		     "LifeEvent."},
+	{"GET", "/v1/log", "getLog", .query = log_query, .handle = api_log, .tag = "watching",
+	 .summary = "Lines of the accounting and event log", .about = "Of one's own jobs; for operators, of all.",
+	 .type = "text/plain", .answered = "The lines."},
+	{"GET", "/v1/metrics", "getMetrics", .handle = api_metrics, .tag = "watching",
+	 .summary = "Counters and gauges for Prometheus", .type = "text/plain", .answered = "Prometheus text."},
+
+	{"GET", "/v1/history", "listHistory", .query = history_query, .handle = api_past, .tag = "history",
+	 .summary = "Jobs that have ended, newest first",
+	 .about = "They are kept long after the queue has forgotten them. Users who may not see other users' jobs "
+		  "see their own.",
+	 .answered = "The jobs.", .codes = CODE(FORBIDDEN)},
+	{"POST", "/v1/history", "importHistory", MAY_MANAGER, .changes = true, .body = &import_body,
+	 .handle = api_import, .tag = "history", .summary = "Add jobs that another system ran",
+	 .about = "What they used is added to the ledger. A job is known by its id and the instant of its end: one "
+		  "that is there already is not added again. Jobs that ended before what `keep_history` keeps are "
+		  "left out. All jobs of a request are added, or none.",
+	 .answered = "How many were added.",
+	 .example = "{\"jobs\": [{\"id\": \"slurm:12.old\", \"owner\": \"ann\", \"state\": \"completed\", "
+		    "\"submitted\": 1769767200, \"started\": 1769767201, \"ended\": 1769770801, \"cpus\": 2, "
+		    "\"ran_ms\": 3600000}]}"},
+	{"GET", "/v1/history/sums", "sumHistory", .query = sums_query, .handle = api_past_sums, .tag = "history",
+	 .summary = "What jobs that have ended had and used, summed up by a column", .answered = "The sums.",
+	 .codes = CODE(FORBIDDEN)},
+	{"GET", "/v1/usage", "getUsage", .query = usage_query, .handle = api_usage, .tag = "history",
+	 .summary = "The ledger, what was had and used on each day",
+	 .answered = "A row for each day, user, group, account and queue.", .codes = CODE(FORBIDDEN)},
+};
+const size_t nroutes = sizeof routes / sizeof *routes;
+
+uint32_t route_codes(const struct route *route)
+{
+	uint32_t codes = route->codes | CODE(UNAUTHORIZED) | CODE(TOO_MANY) | CODE(UNAVAILABLE);
+
+	if (route->query || route->body || route->keyed)
+		codes |= CODE(BAD_REQUEST);
+	if (route->body)
+		codes |= CODE(TOO_LARGE);
+	if (route->may != MAY_USER)
+		codes |= CODE(FORBIDDEN);
+	if (route->changes)
+		codes |= CODE(OUTCOME_UNKNOWN);
+	return codes;
+}
