@@ -22,6 +22,7 @@ static const struct field outer_fields[] = {
 	{"name", .is = REQUIRED | IS_TEXT, .least = 1, .most = 5},
 	{"count", .is = IS_INT | IS_TEXT, .most = 9},
 	{"on", .is = IS_BOOL},
+	{"note", .is = IS_TEXT | IS_NULL},
 	{"load", .is = IS_REAL},
 	{"changes", .is = IS_LIST, .of = &inner, .item = IS_OBJECT},
 	{"one", .is = IS_OBJECT, .of = &inner},
@@ -48,7 +49,7 @@ static void test_bodies(void **state)
 {
 	(void)state;
 	expect(&outer, "{\"name\": \"a\"}", NULL);
-	expect(&outer, "{\"name\": \"a\", \"unknown\": [1], \"on\": null, \"load\": 1, \"ids\": [\"1\"]}", NULL);
+	expect(&outer, "{\"name\": \"a\", \"unknown\": [1], \"note\": null, \"load\": 1, \"ids\": [\"1\"]}", NULL);
 	expect(&outer, "{\"name\": \"a\", \"count\": 9, \"one\": {\"op\": \"set\"}, \"changes\": []}", NULL);
 	expect(&outer, "[]", "it must be a JSON object");
 	expect(&outer, "{}", "name is missing");
@@ -59,6 +60,7 @@ static void test_bodies(void **state)
 	expect(&outer, "{\"name\": \"a\", \"count\": -1}", "count must be a whole number from 0 to 9");
 	expect(&outer, "{\"name\": \"a\", \"count\": 1.5}", "count must be a text or a whole number");
 	expect(&outer, "{\"name\": \"a\", \"on\": 1}", "on must be true or false");
+	expect(&outer, "{\"name\": \"a\", \"on\": null}", "on must be true or false");
 	expect(&outer, "{\"name\": \"a\", \"ids\": \"1\"}", "ids must be an array");
 	expect(&outer, "{\"name\": \"a\", \"ids\": []}", "ids must be an array of 1 to 2 elements");
 	expect(&outer, "{\"name\": \"a\", \"ids\": [\"1\", 2]}", "ids[1]: each must be a text");

@@ -177,13 +177,13 @@ const struct schema node_body = {.fields = node_fields};
 
 static const struct field token_fields[] = {
 	{"kind", .is = REQUIRED | IS_TEXT, .words = "join|login"},
-	{"expires", .is = IS_INT,
+	{"expires", .is = IS_INT | IS_NULL,
 	 "seconds from now, of a join at most 30 days; if not given an hour, of a login 30 days", .least = 1,
 	 .most = LOGIN_LIFE_MAX},
-	{"uses", .is = IS_INT, "how many machines may join", .least = 1, .most = USES_MAX, .otherwise = "1"},
-	{"name", .is = IS_TEXT, "the only node that a join is for", .most = 63},
-	{"user", .is = IS_TEXT, "whose login it is, if not one's own (managers)", .most = 63},
-	{"label", .is = IS_TEXT, .most = 200},
+	{"uses", .is = IS_INT | IS_NULL, "how many machines may join", .least = 1, .most = USES_MAX, .otherwise = "1"},
+	{"name", .is = IS_TEXT | IS_NULL, "the only node that a join is for", .most = 63},
+	{"user", .is = IS_TEXT | IS_NULL, "whose login it is, if not one's own (managers)", .most = 63},
+	{"label", .is = IS_TEXT | IS_NULL, .most = 200},
 	{0},
 };
 const struct schema token_body = {.fields = token_fields};
@@ -191,11 +191,12 @@ const struct schema token_body = {.fields = token_fields};
 static const struct field join_fields[] = {
 	{"token", .is = REQUIRED | IS_TEXT},
 	{"csr", .is = REQUIRED | IS_TEXT, "a request for a certificate, PEM", .most = 16384},
-	{"name", .is = IS_TEXT, "of the node; may be left out if the token is for one name", .most = 255},
+	{"name", .is = IS_TEXT | IS_NULL, "of the node; may be left out if the token is for one name", .most = 255},
 	{"facts", .is = REQUIRED | IS_OBJECT, "what docs/protocol.md lists"},
-	{"before", .is = IS_TEXT,
+	{"before", .is = IS_TEXT | IS_NULL,
 	 "the certificate that the node had, PEM, if it joins again: it keeps the number of its join, and with it its jobs' files"},
-	{"proof", .is = IS_TEXT, "the csr signed with the key of that certificate, base64 (docs/protocol.md)"},
+	{"proof", .is = IS_TEXT | IS_NULL,
+	 "the csr signed with the key of that certificate, base64 (docs/protocol.md)"},
 	{0},
 };
 const struct schema join_known = {.fields = join_fields};
@@ -204,7 +205,8 @@ const struct schema join_body = {.fields = join_fields, .late = true}; /* once t
 static const struct field login_fields[] = {
 	{"munge", .is = REQUIRED | IS_TEXT,
 	 "a credential whose text is `shunt:` and the first 32 digits of the cluster's fingerprint", .most = 65536},
-	{"expires", .is = IS_INT, "seconds from now", .least = 1, .most = LOGIN_LIFE_MAX, .otherwise = "86400"},
+	{"expires", .is = IS_INT | IS_NULL, "seconds from now", .least = 1, .most = LOGIN_LIFE_MAX,
+	 .otherwise = "86400"},
 	{0},
 };
 const struct schema login_body = {.fields = login_fields};
@@ -217,27 +219,27 @@ static const struct field foreign_fields[] = {
 	{"id", .is = REQUIRED | IS_TEXT, "the system and what that called it: slurm:12_3.cluster, pbs:12.server",
 	 .least = 1, .most = 200},
 	{"last", .is = IS_BOOL, "false: it was run again", .otherwise = "true"},
-	{"name", .is = IS_TEXT, .most = 1000},
+	{"name", .is = IS_TEXT | IS_NULL, .most = 1000},
 	{"owner", .is = REQUIRED | IS_TEXT, .least = 1, .most = 200},
-	{"group", .is = IS_TEXT, .most = 200},
+	{"group", .is = IS_TEXT | IS_NULL, .most = 200},
 	{"account", .is = IS_TEXT | IS_NULL, .most = 200},
 	{"project", .is = IS_TEXT | IS_NULL, .most = 200},
-	{"queue", .is = IS_TEXT, .most = 200},
+	{"queue", .is = IS_TEXT | IS_NULL, .most = 200},
 	{"state", .is = REQUIRED | IS_TEXT, .words = STATES_ENDED},
-	{"exit_status", .is = IS_INT, .least = -100000, .most = 100000},
+	{"exit_status", .is = IS_INT | IS_NULL, .least = -100000, .most = 100000},
 	{"submitted", .is = REQUIRED | IS_INT, .least = 1, .most = TIME_MOST},
 	{"started", .is = IS_INT | IS_NULL, .most = TIME_MOST},
 	{"ended", .is = REQUIRED | IS_INT, .least = 1, .most = TIME_MOST},
-	{"resources", .is = IS_TEXT, .most = 8000},
+	{"resources", .is = IS_TEXT | IS_NULL, .most = 8000},
 	{"hosts", .is = IS_TEXT | IS_NULL, .most = 64000},
-	{"nodes", .is = IS_INT, .most = 1000000},
-	{"cpus", .is = IS_INT, .most = 1000000},
-	{"gpus", .is = IS_INT, .most = 1000000},
-	{"memory_kib", .is = IS_INT, .most = INT64_C(1) << 50},
-	{"walltime", .is = IS_INT, "seconds", .most = DURATION_MAX},
-	{"ran_ms", .is = IS_INT, .most = DURATION_MAX * 1000}, /* x CPUs: below 2^63 */
-	{"cpu_ms", .is = IS_INT, .most = INT64_C(1) << 60},
-	{"peak_kib", .is = IS_INT, .most = INT64_C(1) << 50},
+	{"nodes", .is = IS_INT | IS_NULL, .most = 1000000},
+	{"cpus", .is = IS_INT | IS_NULL, .most = 1000000},
+	{"gpus", .is = IS_INT | IS_NULL, .most = 1000000},
+	{"memory_kib", .is = IS_INT | IS_NULL, .most = INT64_C(1) << 50},
+	{"walltime", .is = IS_INT | IS_NULL, "seconds", .most = DURATION_MAX},
+	{"ran_ms", .is = IS_INT | IS_NULL, .most = DURATION_MAX * 1000}, /* x CPUs: below 2^63 */
+	{"cpu_ms", .is = IS_INT | IS_NULL, .most = INT64_C(1) << 60},
+	{"peak_kib", .is = IS_INT | IS_NULL, .most = INT64_C(1) << 50},
 	{"comment", .is = IS_TEXT | IS_NULL, .most = 4000},
 	{0},
 };

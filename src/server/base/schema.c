@@ -120,7 +120,7 @@ static int field_check(const struct field *f, const json_t *v, struct err *err)
 {
 	int rc;
 
-	if (!v || json_is_null(v))
+	if (!v || (json_is_null(v) && f->is & (REQUIRED | IS_NULL)))
 		return f->is & REQUIRED ? err_set(err, -EINVAL, "%s is missing", f->name) : 0;
 	if (f->is != IS_ANY && !is_kind(f->is, v))
 		return kind_refuse(f->name, f->is, err);

@@ -2,7 +2,7 @@
  * schema.h - what the members of a JSON object, or the parameters of a request, may be: tables, by which requests are checked, and from which the API's
  * description is made (api/openapi.c).
  *
- * Members that are not in the table are ignored, so that newer clients can talk to older servers; null is as good as not given.
+ * Members that are not in the table are ignored, so that newer clients can talk to older servers. Where null is allowed it is as good as not given.
  */
 #ifndef SERVER_SCHEMA_H
 #define SERVER_SCHEMA_H
