@@ -28,6 +28,7 @@
 #include "server/api/change.h"
 #include "server/api/request.h"
 #include "server/api/route.h"
+#include "server/api/schemas.h"
 #include "server/base/post.h"
 #include "server/base/words.h"
 #include "server/base/work.h"
@@ -293,6 +294,27 @@ static bool change_all(struct action *a)
 }
 
 /* ---- the answer ---- */
+
+static const struct field error_fields[] = {
+	{"code", .is = REQUIRED | IS_TEXT},
+	{"message", .is = REQUIRED | IS_TEXT, "a sentence"},
+	{0},
+};
+static const struct schema error = {.fields = error_fields};
+static const struct field result_fields[] = {
+	{"id", .is = REQUIRED | IS_TEXT, "as it was given", .example = "12"},
+	{"error", .is = IS_OBJECT, "why this one was not changed", .of = &error},
+	{0},
+};
+static const struct schema result = {"Result", .fields = result_fields};
+static const struct field results_fields[] = {
+	{"results", .is = REQUIRED | IS_LIST, "one for each id, in order", .of = &result, .item = IS_OBJECT},
+	{0},
+};
+const struct schema results_answer = {
+	.fields = results_fields,
+	.example =
+		"{\"results\": [{\"id\": \"12.host\"}, {\"id\": \"13\", \"error\": {\"code\": \"unknown_job\", \"message\": \"There is no job 13.\"}}]}"};
 
 static void error_write(struct json *j, const struct item *x)
 {

@@ -21,6 +21,7 @@
 #include "server/api/api.h"
 #include "server/api/call.h"
 #include "server/api/request.h"
+#include "server/api/schemas.h"
 #include "server/api/show.h"
 #include "server/base/asker.h"
 #include "server/base/clock.h"
@@ -118,6 +119,52 @@ static void forecast_write(const struct server *s, struct json *j)
 	json_close_object(j);
 }
 
+static const struct field peer_fields[] = {
+	{"address", .is = REQUIRED | IS_TEXT},
+	{"role", .is = REQUIRED | IS_TEXT, .words = "leader|standby|silent|stopped"},
+	{"seen", .is = REQUIRED | IS_INSTANT, "when it was heard of last"},
+	{0},
+};
+static const struct schema peer = {.fields = peer_fields};
+static const struct field forecast_fields[] = {
+	{"made", .is = REQUIRED | IS_INSTANT | IS_NULL, "the instant of the last one; null: none was asked for"},
+	{"starts", .is = REQUIRED | IS_INT, "jobs that started and whose start had been foreseen"},
+	{"late", .is = REQUIRED | IS_INT, "those that started later than foreseen first"},
+	{"error", .is = REQUIRED | IS_INT | IS_NULL, "mean difference between start and first forecast, in seconds"},
+	{0},
+};
+static const struct schema forecast = {.fields = forecast_fields};
+static const struct field server_fields[] = {
+	{"name", .is = REQUIRED | IS_TEXT},
+	{"version", .is = REQUIRED | IS_TEXT},
+	{"state", .is = REQUIRED | IS_TEXT, .words = "active|idle|terminating"},
+	{"policy", .is = REQUIRED | IS_TEXT},
+	{"store", .is = REQUIRED | IS_TEXT, "sqlite or postgres"},
+	{"trouble", .is = REQUIRED | IS_TEXT | IS_NULL, "why it can't write its store"},
+	{"multiuser", .is = REQUIRED | IS_BOOL},
+	{"started", .is = REQUIRED | IS_INSTANT},
+	{"now", .is = REQUIRED | IS_INSTANT},
+	{"clock_ahead", .is = REQUIRED | IS_INT,
+	 "seconds by which the server's time is ahead of a clock that was set back"},
+	{"pid", .is = REQUIRED | IS_INT},
+	{"host", .is = REQUIRED | IS_TEXT},
+	{"home", .is = REQUIRED | IS_TEXT | IS_NULL, "SHUNT_HOME"},
+	{"state_directory", .is = REQUIRED | IS_TEXT},
+	{"log", .is = REQUIRED | IS_TEXT},
+	{"servers", .is = REQUIRED | IS_LIST, "the servers of this cluster, the one that leads first", .of = &peer,
+	 .item = IS_OBJECT},
+	{"nodes", .is = REQUIRED | IS_INT},
+	{"cpus", .is = REQUIRED | IS_INT},
+	{"cpus_used", .is = REQUIRED | IS_INT},
+	{"forecast", .is = REQUIRED | IS_OBJECT,
+	 "the forecast of starts, and how it differed from the starts since the server started", .of = &forecast},
+	{"counts", .is = REQUIRED | IS_OBJECT, "jobs by state", .item = IS_INT},
+	{"attributes", .is = REQUIRED | IS_OBJECT},
+	{"defaults", .is = REQUIRED | IS_OBJECT},
+	{0},
+};
+const struct schema server_answer = {"Server", .fields = server_fields};
+
 void api_server(struct server *s, const struct call *c)
 {
 	struct strbuf out = {0};
@@ -186,6 +233,24 @@ void api_server_change(struct server *s, const struct call *c)
 	reply_later(s, c->r, 200, &out);
 }
 
+static const struct field attribute_fields[] = {
+	{"name", .is = REQUIRED | IS_TEXT},
+	{"of", .is = REQUIRED | IS_LIST, .item = IS_TEXT, .words = "server|queue"},
+	{"type", .is = REQUIRED | IS_TEXT},
+	{"default", .is = REQUIRED | IS_TEXT | IS_NULL},
+	{"words", .is = IS_TEXT, "the words it may be"},
+	{"min", .is = IS_INT},
+	{"max", .is = IS_INT},
+	{"about", .is = REQUIRED | IS_TEXT},
+	{0},
+};
+static const struct schema attribute = {.fields = attribute_fields};
+static const struct field attributes_fields[] = {
+	{"attributes", .is = REQUIRED | IS_LIST, .of = &attribute, .item = IS_OBJECT},
+	{0},
+};
+const struct schema attributes_answer = {.fields = attributes_fields};
+
 void api_attributes(struct server *s, const struct call *c)
 {
 	struct strbuf out = {0};
@@ -200,6 +265,19 @@ void api_attributes(struct server *s, const struct call *c)
 	http_reply_strbuf(c->r, 200, "application/json", &out);
 	strbuf_fini(&out);
 }
+
+static const struct field cluster_fields[] = {
+	{"name", .is = REQUIRED | IS_TEXT},
+	{"servers", .is = REQUIRED | IS_LIST, "host:port, the one that leads first; none if no port is open",
+	 .item = IS_TEXT},
+	{"fingerprint", .is = REQUIRED | IS_TEXT, "SHA-256 of the authority's certificate"},
+	{"ca", .is = REQUIRED | IS_TEXT, "the authority's certificate, PEM"},
+	{"version", .is = REQUIRED | IS_TEXT},
+	{"leader", .is = REQUIRED | IS_TEXT | IS_NULL},
+	{"epoch", .is = REQUIRED | IS_INT, "grows with every server that leads"},
+	{0},
+};
+const struct schema cluster_answer = {.fields = cluster_fields};
 
 void api_cluster(struct server *s, const struct call *c)
 {
@@ -221,6 +299,20 @@ void api_cluster(struct server *s, const struct call *c)
 }
 
 /* ---- queues ---- */
+
+static const struct field queue_fields[] = {
+	{"name", .is = REQUIRED | IS_TEXT},
+	{"attributes", .is = REQUIRED | IS_OBJECT},
+	{"defaults", .is = REQUIRED | IS_OBJECT},
+	{"counts", .is = REQUIRED | IS_OBJECT, "jobs by state", .item = IS_INT},
+	{0},
+};
+const struct schema queue_answer = {"Queue", .fields = queue_fields};
+static const struct field queues_fields[] = {
+	{"queues", .is = REQUIRED | IS_LIST, .of = &queue_answer, .item = IS_OBJECT},
+	{0},
+};
+const struct schema queues_answer = {.fields = queues_fields};
 
 static void queue_show(const struct queue *q, const int64_t counts[256], struct json *j)
 {

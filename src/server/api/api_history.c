@@ -21,6 +21,7 @@
 #include "server/api/past_job.h"
 #include "server/api/query.h"
 #include "server/api/request.h"
+#include "server/api/schemas.h"
 #include "server/base/instance.h"
 #include "server/base/reader.h"
 #include "server/job/jobs.h"
@@ -48,6 +49,84 @@ struct question {
 	struct past_job job; /* ASK_JOB */
 	const char *id;	     /* ... as it was asked for */
 };
+
+static const struct field past_fields[] = {
+	{"id", .is = REQUIRED | IS_TEXT},
+	{"attempt", .is = REQUIRED | IS_INT, "0: it ended while it waited"},
+	{"last", .is = REQUIRED | IS_BOOL, "false: another attempt followed"},
+	{"name", .is = REQUIRED | IS_TEXT},
+	{"owner", .is = REQUIRED | IS_TEXT},
+	{"group", .is = REQUIRED | IS_TEXT},
+	{"account", .is = REQUIRED | IS_TEXT | IS_NULL},
+	{"project", .is = REQUIRED | IS_TEXT | IS_NULL},
+	{"queue", .is = REQUIRED | IS_TEXT},
+	{"state", .is = REQUIRED | IS_TEXT, .words = STATES_ENDED},
+	{"exit_status", .is = REQUIRED | IS_INT},
+	{"submitted", .is = REQUIRED | IS_INSTANT},
+	{"started", .is = REQUIRED | IS_INSTANT | IS_NULL},
+	{"ended", .is = REQUIRED | IS_INSTANT},
+	{"resources", .is = REQUIRED | IS_TEXT},
+	{"hosts", .is = REQUIRED | IS_TEXT | IS_NULL},
+	{"nodes", .is = REQUIRED | IS_INT},
+	{"cpus", .is = REQUIRED | IS_INT},
+	{"gpus", .is = REQUIRED | IS_INT},
+	{"memory_kib", .is = REQUIRED | IS_INT, "requested; 0: nothing was said"},
+	{"walltime", .is = REQUIRED | IS_INT, "requested"},
+	{"ran_ms", .is = REQUIRED | IS_INT},
+	{"cpu_ms", .is = REQUIRED | IS_INT},
+	{"peak_kib", .is = REQUIRED | IS_INT, "the most memory that it had at once"},
+	{"comment", .is = REQUIRED | IS_TEXT | IS_NULL},
+	{0},
+};
+static const struct schema past_job = {"PastJob", .fields = past_fields};
+static const struct schema past_or_job = {.base = &past_job, .either = &job_schema};
+static const struct field past_jobs_fields[] = {
+	{"jobs", .is = REQUIRED | IS_LIST, "by `form`", .of = &past_or_job, .item = IS_OBJECT},
+	{"next", .is = REQUIRED | IS_TEXT | IS_NULL, "null: that was the last page"},
+	{0},
+};
+const struct schema past_answer = {.fields = past_jobs_fields};
+
+/* What was had and used. */
+#define USAGE_FIELDS                                                                                                   \
+	{"ran_ms", .is = REQUIRED | IS_INT}, {"alloc_ms", .is = REQUIRED | IS_INT, "time x CPUs that they had"},       \
+		{"gpu_ms", .is = REQUIRED | IS_INT},                                                                   \
+	{                                                                                                              \
+		"cpu_ms", .is = REQUIRED | IS_INT, "CPU time that they used"                                           \
+	}
+
+static const struct field sum_fields[] = {
+	{"name", .is = REQUIRED | IS_TEXT | IS_NULL, "the column's value"},
+	{"jobs", .is = REQUIRED | IS_INT},
+	{"started", .is = REQUIRED | IS_INT, "so many of them were started"},
+	USAGE_FIELDS,
+	{"asked", .is = REQUIRED | IS_INT, "walltime x CPUs that those that started requested, seconds"},
+	{"waited", .is = REQUIRED | IS_INT, "seconds that those waited, together"},
+	{0},
+};
+static const struct schema sum = {"PastSum", .fields = sum_fields};
+static const struct field sums_fields[] = {
+	{"sums", .is = REQUIRED | IS_LIST, .of = &sum, .item = IS_OBJECT},
+	{0},
+};
+const struct schema sums_answer = {.fields = sums_fields};
+
+static const struct field ledger_fields[] = {
+	{"day", .is = REQUIRED | IS_INT, .example = "20261115"},
+	{"owner", .is = REQUIRED | IS_TEXT},
+	{"group", .is = REQUIRED | IS_TEXT},
+	{"account", .is = REQUIRED | IS_TEXT | IS_NULL},
+	{"queue", .is = REQUIRED | IS_TEXT},
+	{"attempts", .is = REQUIRED | IS_INT, "that ended on it"},
+	USAGE_FIELDS,
+	{0},
+};
+static const struct schema ledger = {"LedgerEntry", .fields = ledger_fields};
+static const struct field usage_fields[] = {
+	{"usage", .is = REQUIRED | IS_LIST, .of = &ledger, .item = IS_OBJECT},
+	{0},
+};
+const struct schema usage_answer = {.fields = usage_fields};
 
 /* ---- what is told of a row ---- */
 

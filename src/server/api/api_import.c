@@ -24,6 +24,7 @@
 #include "server/api/api_import.h"
 #include "server/api/call.h"
 #include "server/api/request.h"
+#include "server/api/schemas.h"
 #include "server/base/asker.h"
 #include "server/base/clock.h"
 #include "server/base/post.h"
@@ -158,6 +159,14 @@ static int rows_add(struct server *s, const struct history_row *rows, size_t n, 
 		      (long long)known, (long long)old);
 	return 0;
 }
+
+static const struct field added_fields[] = {
+	{"added", .is = REQUIRED | IS_INT},
+	{"known", .is = REQUIRED | IS_INT, "these were there already"},
+	{"too_old", .is = REQUIRED | IS_INT, "left out, since keep_history would remove them"},
+	{0},
+};
+const struct schema added_answer = {.fields = added_fields};
 
 void api_import(struct server *s, const struct call *c)
 {

@@ -11,11 +11,33 @@
 #include "core/cluster.h"
 #include "net/http.h"
 #include "server/api/call.h"
+#include "server/api/schemas.h"
 #include "server/job/jobs.h"
 #include "server/life/lives.h"
 #include "server/node/world_node.h"
 #include "server/server.h"
 #include "store/store.h"
+
+static const struct field life_fields[] = {
+	{"seq", .is = REQUIRED | IS_INT, "numbered with the events of jobs"},
+	{"time", .is = REQUIRED | IS_INSTANT},
+	{"node", .is = IS_TEXT, "which node it happened to; or queue"},
+	{"queue", .is = IS_TEXT},
+	{"type", .is = REQUIRED | IS_TEXT,
+	 .words =
+		 "added|joined|connected|silent|lost|offline|online|drain|drained|leaving|gone|unhealthy|healthy|altered|created|deleted|started|stopped|enabled|disabled"},
+	{"at", .is = IS_INSTANT, "when it is to take effect"},
+	{"who", .is = REQUIRED | IS_TEXT | IS_NULL, "a user, a token, or the server itself"},
+	{"reason", .is = REQUIRED | IS_TEXT | IS_NULL, "the note that was given, or what was changed"},
+	{"text", .is = REQUIRED | IS_TEXT, "the same in a sentence"},
+	{0},
+};
+static const struct schema life = {"LifeEvent", .fields = life_fields};
+static const struct field lives_fields[] = {
+	{"events", .is = REQUIRED | IS_LIST, .of = &life, .item = IS_OBJECT},
+	{0},
+};
+const struct schema lives_answer = {.fields = lives_fields};
 
 struct lives {
 	struct json *j;

@@ -23,6 +23,7 @@
 #include "server/api/api.h"
 #include "server/api/call.h"
 #include "server/api/query.h"
+#include "server/api/schemas.h"
 #include "server/base/asker.h"
 #include "server/base/clock.h"
 #include "server/base/instance.h"
@@ -45,6 +46,36 @@
 static void nothing_to_pause(struct server *s, struct work *w)
 {
 }
+
+static const struct field plan_node_fields[] = {
+	{"name", .is = REQUIRED | IS_TEXT},
+	{"cpus", .is = REQUIRED | IS_INT},
+	{"up", .is = REQUIRED | IS_BOOL},
+	{"drain_at", .is = IS_INSTANT},
+	{0},
+};
+static const struct schema plan_node = {.fields = plan_node_fields};
+static const struct field piece_fields[] = {
+	{"job", .is = REQUIRED | IS_TEXT | IS_NULL, "null: of a job that the user may not see", .example = "12.host"},
+	{"name", .is = REQUIRED | IS_TEXT | IS_NULL},
+	{"owner", .is = REQUIRED | IS_TEXT | IS_NULL},
+	{"node", .is = REQUIRED | IS_TEXT},
+	{"cpus", .is = REQUIRED | IS_INT},
+	{"start", .is = REQUIRED | IS_INSTANT},
+	{"end", .is = REQUIRED | IS_INSTANT},
+	{"state", .is = REQUIRED | IS_TEXT, .words = "running|reserved|guaranteed|expected"},
+	{"deadline", .is = IS_INSTANT},
+	{0},
+};
+static const struct schema piece = {.fields = piece_fields};
+static const struct field plan_fields[] = {
+	{"now", .is = REQUIRED | IS_INSTANT},
+	{"nodes", .is = REQUIRED | IS_LIST, .of = &plan_node, .item = IS_OBJECT},
+	{"pieces", .is = REQUIRED | IS_LIST, .of = &piece, .item = IS_OBJECT},
+	{"foreseen", .is = REQUIRED | IS_INT, "when the forecast of the expected ones was made; 0: none yet"},
+	{0},
+};
+const struct schema plan_answer = {.fields = plan_fields};
 
 /* ---- the plan ---- */
 

@@ -25,6 +25,7 @@
 #include "server/api/call.h"
 #include "server/api/query.h"
 #include "server/api/request.h"
+#include "server/api/schemas.h"
 #include "server/base/asker.h"
 #include "server/base/clock.h"
 #include "server/base/instance.h"
@@ -148,6 +149,47 @@ static double load_of(const struct server *s, uint32_t node)
 		return n->agent->load;
 	return s->instance->real && getloadavg(load, 3) == 3 ? load[0] : (double)world_cpus_used(s, node);
 }
+
+static const struct field node_job_fields[] = {
+	{"id", .is = REQUIRED | IS_TEXT, .example = "12.host"},
+	{"cpus", .is = REQUIRED | IS_LIST, "numbers", .item = IS_INT},
+	{"gpus", .is = IS_LIST, "numbers", .item = IS_INT},
+	{0},
+};
+static const struct schema node_job = {.fields = node_job_fields};
+static const struct field node_fields[] = {
+	{"name", .is = REQUIRED | IS_TEXT},
+	{"kind", .is = REQUIRED | IS_TEXT, .words = "configured|joined"},
+	{"state", .is = REQUIRED | IS_TEXT,
+	 "of free, busy, offline, draining, down, joining, unhealthy, joined by commas"},
+	{"cpus", .is = REQUIRED | IS_INT},
+	{"cpus_used", .is = REQUIRED | IS_INT},
+	{"memory", .is = REQUIRED | IS_INT | IS_NULL, "KiB"},
+	{"memory_used", .is = REQUIRED | IS_INT, "KiB that jobs have asked for"},
+	{"gpus", .is = REQUIRED | IS_INT},
+	{"gpus_used", .is = REQUIRED | IS_INT},
+	{"features", .is = REQUIRED | IS_LIST, .item = IS_TEXT},
+	{"class", .is = REQUIRED | IS_TEXT | IS_NULL},
+	{"drain_at", .is = REQUIRED | IS_INSTANT | IS_NULL},
+	{"note", .is = REQUIRED | IS_TEXT | IS_NULL},
+	{"health", .is = REQUIRED | IS_TEXT | IS_NULL, "what its health check says is wrong"},
+	{"jobs", .is = REQUIRED | IS_LIST, "those that run there", .of = &node_job, .item = IS_OBJECT},
+	{"load", .is = REQUIRED | IS_REAL | IS_NULL},
+	{"memory_free", .is = IS_INT, "KiB by its agent"},
+	{"address", .is = IS_TEXT | IS_NULL, "its agent's"},
+	{"version", .is = IS_TEXT | IS_NULL, "its agent's"},
+	{"heard", .is = IS_INSTANT, "when its agent was heard last"},
+	{"since", .is = IS_INSTANT, "when its agent was connected, or lost"},
+	{"connected", .is = IS_BOOL, "its agent"},
+	{"facts", .is = IS_OBJECT, "what its agent found: docs/protocol.md"},
+	{0},
+};
+const struct schema node_answer = {"Node", .fields = node_fields};
+static const struct field nodes_fields[] = {
+	{"nodes", .is = REQUIRED | IS_LIST, .of = &node_answer, .item = IS_OBJECT},
+	{0},
+};
+const struct schema nodes_answer = {.fields = nodes_fields};
 
 static void node_show(const struct server *s, uint32_t node, struct json *j)
 {

@@ -26,6 +26,7 @@
 #include "server/api/events.h"
 #include "server/api/query.h"
 #include "server/api/request.h"
+#include "server/api/schemas.h"
 #include "server/api/show.h"
 #include "server/base/asker.h"
 #include "server/base/clock.h"
@@ -294,6 +295,13 @@ static const char *queue_unknown(struct server *s, const char *list, struct aren
 	return NULL;
 }
 
+static const struct field list_fields[] = {
+	{"jobs", .is = REQUIRED | IS_LIST, .of = &job_schema, .item = IS_OBJECT},
+	{"next", .is = REQUIRED | IS_TEXT | IS_NULL, "where the next page begins"},
+	{0},
+};
+const struct schema list_answer = {.fields = list_fields};
+
 void api_list(struct server *s, const struct call *c)
 {
 	struct listing *l = mem_zalloc(sizeof *l);
@@ -456,6 +464,22 @@ static int history_one(void *context, const struct store_event *e)
 	return 0;
 }
 
+static const struct field event_fields[] = {
+	{"seq", .is = REQUIRED | IS_INT},
+	{"time", .is = REQUIRED | IS_INSTANT},
+	{"type", .is = REQUIRED | IS_TEXT},
+	{"text", .is = REQUIRED | IS_TEXT, "a sentence"},
+	{"nodes", .is = IS_TEXT, "where it has a place, or runs, joined by `+`", .example = "n1+n2"},
+	{0},
+};
+static const struct schema event = {.fields = event_fields};
+static const struct field history_fields[] = {
+	{"events", .is = REQUIRED | IS_LIST, .of = &event, .item = IS_OBJECT},
+	{"next", .is = IS_INT, "there are more: give this as `after`"},
+	{0},
+};
+const struct schema job_events_answer = {.fields = history_fields};
+
 void api_history(struct server *s, const struct call *c)
 {
 	struct strbuf out = {0};
@@ -539,6 +563,20 @@ static void why_expected(const struct server *s, uint32_t id, bool known, int64_
 		foresee_not(s, id, out);
 	}
 }
+
+static const struct field why_fields[] = {
+	{"text", .is = REQUIRED | IS_TEXT, "a sentence"},
+	{"why", .is = REQUIRED | IS_TEXT, "the reason in a word",
+	 .words = "not|next|held|never|short|scattered|whole|reserved|turn|limit|leaves"},
+	{"when", .is = REQUIRED | IS_INSTANT | IS_NULL, "its expected start"},
+	{"made", .is = REQUIRED | IS_INSTANT | IS_NULL, "the instant of that forecast"},
+	{"needed", .is = IS_INT, "CPUs, if there are too few; whole nodes or machines, if too few are empty"},
+	{"free", .is = IS_INT},
+	{"missing", .is = IS_INT},
+	{"holders", .is = REQUIRED | IS_LIST, "jobs that hold what it needs", .item = IS_TEXT},
+	{0},
+};
+const struct schema why_answer = {.fields = why_fields};
 
 void api_why(struct server *s, const struct call *c)
 {

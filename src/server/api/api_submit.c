@@ -31,6 +31,7 @@
 #include "server/api/api.h"
 #include "server/api/call.h"
 #include "server/api/request.h"
+#include "server/api/schemas.h"
 #include "server/base/clock.h"
 #include "server/base/instance.h"
 #include "server/base/post.h"
@@ -88,6 +89,23 @@ static void memory_warn(const struct server *s, const struct spec *p, struct jso
 		 memory_format(real / nodes / 1024 * 1024, share, sizeof share));
 	json_text(j, NULL, text);
 }
+
+static const struct field submitted_fields[] = {
+	{"id", .is = REQUIRED | IS_TEXT, .example = "12.host"},
+	{"number", .is = REQUIRED | IS_INT},
+	{"guaranteed", .is = REQUIRED | IS_BOOL | IS_NULL, "null without a deadline"},
+	{"planned_start", .is = REQUIRED | IS_INSTANT | IS_NULL},
+	{"patience", .is = IS_INT, "of an interactive job: seconds for which it waits for its terminal"},
+	{"warnings", .is = REQUIRED | IS_LIST, .item = IS_TEXT},
+	{0},
+};
+static const struct schema submitted = {"Submitted", .fields = submitted_fields};
+static const struct field all_submitted_fields[] = {
+	{"jobs", .is = REQUIRED | IS_LIST, .of = &submitted, .item = IS_OBJECT},
+	{0},
+};
+static const struct schema all_submitted = {.fields = all_submitted_fields};
+const struct schema submitted_answer = {.base = &submitted, .either = &all_submitted};
 
 static void submitted_write(struct server *s, struct json *j, uint64_t number)
 {

@@ -65,6 +65,18 @@ static bool room_check(struct server *s, struct http_request *r, enum token_kind
 	return false;
 }
 
+static const struct field new_token_fields[] = {
+	{"id", .is = REQUIRED | IS_TEXT},
+	{"kind", .is = REQUIRED | IS_TEXT, .words = "join|login"},
+	{"token", .is = REQUIRED | IS_TEXT, "ID.SECRET.FINGERPRINT"},
+	{"server", .is = REQUIRED | IS_TEXT | IS_NULL, "what to call it from other machines"},
+	{"expires", .is = REQUIRED | IS_INSTANT},
+	{"fingerprint", .is = REQUIRED | IS_TEXT},
+	{"user", .is = REQUIRED | IS_TEXT | IS_NULL},
+	{0},
+};
+const struct schema new_token_answer = {"NewToken", .fields = new_token_fields};
+
 /* The one answer that shows a secret. */
 static void token_reply(struct server *s, struct http_request *r, const struct token_record *t, const char *text)
 {
@@ -210,6 +222,25 @@ static bool may_manage(const struct asker *w, const struct token_record *t)
 	return w->role == ROLE_MANAGER || (t->kind == TOKEN_LOGIN && t->uid == w->uid);
 }
 
+static const struct field token_fields[] = {
+	{"id", .is = REQUIRED | IS_TEXT},
+	{"kind", .is = REQUIRED | IS_TEXT, .words = "join|login"},
+	{"user", .is = REQUIRED | IS_TEXT | IS_NULL, "whose login it is; who made the join token"},
+	{"label", .is = REQUIRED | IS_TEXT | IS_NULL},
+	{"name", .is = REQUIRED | IS_TEXT | IS_NULL, "the only node that a join is for"},
+	{"created", .is = REQUIRED | IS_INSTANT},
+	{"expires", .is = REQUIRED | IS_INSTANT},
+	{"uses", .is = REQUIRED | IS_INT | IS_NULL, "of a join token: how many are left"},
+	{"used", .is = REQUIRED | IS_INSTANT | IS_NULL},
+	{0},
+};
+static const struct schema token_row = {"Token", .fields = token_fields};
+static const struct field tokens_fields[] = {
+	{"tokens", .is = REQUIRED | IS_LIST, .of = &token_row, .item = IS_OBJECT},
+	{0},
+};
+const struct schema tokens_answer = {.fields = tokens_fields};
+
 void api_tokens(struct server *s, const struct call *c)
 {
 	const struct tokens *all = tokens_of(s);
@@ -305,6 +336,15 @@ static uint64_t join_before(struct server *s, const json_t *body, const char *na
 	return who.join;
 }
 
+static const struct field joined_fields[] = {
+	{"certificate", .is = REQUIRED | IS_TEXT, "PEM"},
+	{"ca", .is = REQUIRED | IS_TEXT, "PEM"},
+	{"name", .is = REQUIRED | IS_TEXT},
+	{"servers", .is = REQUIRED | IS_LIST, .item = IS_TEXT},
+	{0},
+};
+const struct schema joined_answer = {.fields = joined_fields};
+
 static void join_reply(struct server *s, struct http_request *r, const char *name, const char *cert)
 {
 	struct strbuf out = {0};
@@ -378,6 +418,15 @@ void api_login(struct server *s, const struct call *c)
 	else
 		munge_login(s, c->r, text_of(c->body, "munge"), number_of(c->body, "expires", MUNGE_LIFE));
 }
+
+static const struct field whoami_fields[] = {
+	{"user", .is = REQUIRED | IS_TEXT},
+	{"uid", .is = REQUIRED | IS_INT},
+	{"role", .is = REQUIRED | IS_TEXT, .words = "user|operator|manager"},
+	{"by", .is = REQUIRED | IS_TEXT, .words = "socket|token|job"},
+	{0},
+};
+const struct schema whoami_answer = {.fields = whoami_fields};
 
 void api_whoami(struct server *s, const struct call *c)
 {

@@ -23,6 +23,7 @@
 #include "server/api/api.h"
 #include "server/api/call.h"
 #include "server/api/request.h"
+#include "server/api/schemas.h"
 #include "server/base/clock.h"
 #include "server/base/work.h"
 #include "server/job/spec.h"
@@ -55,6 +56,19 @@ static int64_t monotonic_us(void)
 	clock_gettime(CLOCK_MONOTONIC, &t);
 	return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
 }
+
+static const struct field whatif_fields[] = {
+	{"possible", .is = REQUIRED | IS_BOOL},
+	{"start", .is = REQUIRED | IS_INSTANT | IS_NULL},
+	{"end", .is = REQUIRED | IS_INSTANT | IS_NULL},
+	{"nodes", .is = REQUIRED | IS_LIST, .item = IS_TEXT},
+	{"deadline", .is = IS_INSTANT},
+	{"guaranteed", .is = REQUIRED | IS_BOOL | IS_NULL, "null without a deadline"},
+	{"reason", .is = REQUIRED | IS_TEXT | IS_NULL, "why it is not possible"},
+	{"now", .is = REQUIRED | IS_INSTANT},
+	{0},
+};
+const struct schema whatif_answer = {.fields = whatif_fields};
 
 static void answer(struct server *s, struct whatif_work *w)
 {

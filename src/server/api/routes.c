@@ -104,10 +104,10 @@ static const struct field usage_query[] = {
 
 #define ACTION(name, op, who, text, ...)                                                                               \
 	{                                                                                                              \
-		"POST", "/v1/jobs/" name, op, who,                                                                     \
-			.changes = true, .keyed = true, .handle = api_action, .tag = "actions", .summary = text,       \
-			.answered = "One result for each id, in order.", .codes = CODE(REFUSED) | CODE(KEY_REUSED),    \
-			__VA_ARGS__                                                                                    \
+		"POST", "/v1/jobs/" name, op, who, .changes = true, .keyed = true, .handle = api_action,               \
+						   .tag = "actions", .summary = text, .answer = &results_answer,       \
+						   .answered = "One result for each id, in order.",                    \
+						   .codes = CODE(REFUSED) | CODE(KEY_REUSED), __VA_ARGS__              \
 	}
 
 const struct route routes[] = {
@@ -119,14 +119,14 @@ const struct route routes[] = {
 	 .about = "The body is a job, or an object with a list of up to 10,000, of which all are accepted or none. "
 		  "With an `Idempotency-Key` the request can be repeated safely until an answer other than 503 or "
 		  "504 comes.",
-	 .status = 201, .answered = "Accepted, and on disk.",
+	 .status = 201, .answer = &submitted_answer, .answered = "Accepted, and on disk.",
 	 .codes = CODE(FORBIDDEN) | CODE(UNKNOWN_QUEUE) | CODE(REFUSED) | CODE(KEY_REUSED),
 	 .example = "{\"script\": \"#!/bin/sh\\necho hello\\n\", \"name\": \"hello\", \"resources\": "
 		    "[\"nodes=1:ppn=2,walltime=10:00\"], \"workdir\": \"/home/ann\"}",
 	 .result = "{\"id\": \"12.host\", \"number\": 12, \"guaranteed\": null, \"planned_start\": null, "
 		   "\"warnings\": []}"},
 	{"GET", "/v1/jobs", "listJobs", .query = list_query, .handle = api_list, .tag = "jobs",
-	 .summary = "List jobs, by number", .also = "text/tab-separated-values",
+	 .summary = "List jobs, by number", .also = "text/tab-separated-values", .answer = &list_answer,
 	 .answered = "The jobs that match and that the user may see.", .codes = CODE(UNKNOWN_QUEUE),
 	 .result = "{\"jobs\": [{\"id\": \"12.host\", \"name\": \"hello\", \"state\": \"R\"}], \"next\": null}"},
 
@@ -157,7 +157,7 @@ const struct route routes[] = {
 	{"GET", "/v1/jobs/*", "getJob", .handle = api_get, .tag = "jobs", .summary = "One job, with everything",
 	 .about = "Of a job that the server has forgotten (keep_completed), what the history has; `past` is true "
 		  "then. Users who may not see other users' jobs find their own.",
-	 .answered = "The job.", .codes = CODE(BAD_REQUEST) | CODE(UNKNOWN_JOB)},
+	 .answer = &job_schema, .answered = "The job.", .codes = CODE(BAD_REQUEST) | CODE(UNKNOWN_JOB)},
 	{"PATCH", "/v1/jobs/*", "alterJob", MAY_OWNER, .changes = true, .keyed = true, .bodiless = true,
 	 .body = &alteration_body, .handle = api_alter_one, .tag = "jobs", .summary = "Change one job",
 	 .codes = CODE(UNKNOWN_JOB) | CODE(UNKNOWN_QUEUE) | CODE(BAD_STATE) | CODE(FINISHED) | CODE(REFUSED) |
@@ -170,12 +170,13 @@ const struct route routes[] = {
 	 .summary = "The script", .about = "For the job's owner and managers.", .type = "text/plain",
 	 .answered = "The text.", .codes = CODE(BAD_REQUEST) | CODE(UNKNOWN_JOB) | CODE(NOT_FOUND)},
 	{"GET", "/v1/jobs/*/events", "getHistory", .query = job_events_query, .handle = api_history, .tag = "jobs",
-	 .summary = "What happened to the job", .answered = "Its events, oldest first; at most 1,000.",
-	 .codes = CODE(UNKNOWN_JOB),
+	 .summary = "What happened to the job", .answer = &job_events_answer,
+	 .answered = "Its events, oldest first; at most 1,000.", .codes = CODE(UNKNOWN_JOB),
 	 .result = "{\"events\": [{\"seq\": 7, \"time\": 1767225600, \"type\": \"submit\", \"text\": \"submitted by "
 		   "ann\"}]}"},
 	{"GET", "/v1/jobs/*/why", "getWhy", .handle = api_why, .tag = "jobs", .summary = "Why the job waits",
-	 .answered = "The reason, for people and for programs.", .codes = CODE(BAD_REQUEST) | CODE(UNKNOWN_JOB),
+	 .answer = &why_answer, .answered = "The reason, for people and for programs.",
+	 .codes = CODE(BAD_REQUEST) | CODE(UNKNOWN_JOB),
 	 .result = "{\"text\": \"waits for 2 CPUs of n1, which job 11 holds\", \"why\": \"short\", \"when\": "
 		   "1767225600, \"needed\": 4, \"free\": 2, \"missing\": 2, \"holders\": [\"11.host\"]}"},
 	{"GET", "/v1/jobs/*/output", "getOutput", MAY_OWNER, .query = output_query, .handle = api_output, .tag = "jobs",
@@ -191,13 +192,14 @@ const struct route routes[] = {
 	 .codes = CODE(UNKNOWN_JOB) | CODE(BAD_STATE) | CODE(FINISHED) | CODE(OUTCOME_UNKNOWN)},
 	{"POST", "/v1/whatif", "whatIf", .large = true, .body = &whatif_body, .handle = api_whatif, .tag = "jobs",
 	 .summary = "When such a job would start and end if it were submitted now; nothing is kept",
-	 .answered = "The forecast.", .codes = CODE(FORBIDDEN) | CODE(UNKNOWN_QUEUE) | CODE(REFUSED),
+	 .answer = &whatif_answer, .answered = "The forecast.",
+	 .codes = CODE(FORBIDDEN) | CODE(UNKNOWN_QUEUE) | CODE(REFUSED),
 	 .example = "{\"resources\": [\"nodes=2:ppn=4,walltime=1:00:00\"]}",
 	 .result = "{\"possible\": true, \"start\": 1767225600, \"end\": 1767229200, \"nodes\": [\"n1\", \"n2\"], "
 		   "\"guaranteed\": null, \"reason\": null}"},
 
 	{"GET", "/v1/server", "getServer", .handle = api_server, .tag = "server",
-	 .summary = "The server and its attributes", .answered = "The server."},
+	 .summary = "The server and its attributes", .answer = &server_answer, .answered = "The server."},
 	{"PATCH", "/v1/server", "changeServer", MAY_MANAGER, .changes = true, .body = &changes_body,
 	 .handle = api_server_change, .tag = "server", .summary = "Change attributes", .codes = CODE(UNKNOWN_ATTRIBUTE),
 	 .example = "{\"changes\": [{\"op\": \"set\", \"name\": \"default_queue\", \"value\": \"batch\"}]}"},
@@ -205,14 +207,15 @@ const struct route routes[] = {
 	 .handle = api_shutdown, .tag = "server", .summary = "End the server; running jobs go on",
 	 .example = "{\"mode\": \"quick\"}"},
 	{"GET", "/v1/attributes", "getAttributes", .handle = api_attributes, .tag = "server",
-	 .summary = "Which attributes servers and queues have", .answered = "The table."},
+	 .summary = "Which attributes servers and queues have", .answer = &attributes_answer, .answered = "The table."},
 	{"GET", "/v1/cluster", "getCluster", .handle = api_cluster, .tag = "server",
-	 .summary = "The cluster, its servers and its authority", .answered = "The cluster."},
+	 .summary = "The cluster, its servers and its authority", .answer = &cluster_answer,
+	 .answered = "The cluster."},
 
 	{"GET", "/v1/queues", "listQueues", .handle = api_queues, .tag = "queues", .summary = "The queues",
-	 .answered = "The queues."},
+	 .answer = &queues_answer, .answered = "The queues."},
 	{"GET", "/v1/queues/*", "getQueue", .handle = api_queue, .tag = "queues", .summary = "One queue",
-	 .answered = "The queue.", .codes = CODE(UNKNOWN_QUEUE)},
+	 .answer = &queue_answer, .answered = "The queue.", .codes = CODE(UNKNOWN_QUEUE)},
 	{"PUT", "/v1/queues/*", "createQueue", MAY_MANAGER, .changes = true, .handle = api_queue_create,
 	 .tag = "queues", .summary = "Create a queue", .status = 201, .codes = CODE(BAD_REQUEST) | CODE(BAD_STATE)},
 	{"PATCH", "/v1/queues/*", "changeQueue", MAY_OPERATOR, .changes = true, .body = &changes_body,
@@ -223,16 +226,16 @@ const struct route routes[] = {
 	{"DELETE", "/v1/queues/*", "deleteQueue", MAY_MANAGER, .changes = true, .handle = api_queue_delete,
 	 .tag = "queues", .summary = "Remove an empty queue", .codes = CODE(UNKNOWN_QUEUE) | CODE(BAD_STATE)},
 	{"GET", "/v1/queues/*/events", "getQueueEvents", .handle = api_queue_events, .tag = "queues",
-	 .summary = "What happened to the queue, who did it, and why",
+	 .summary = "What happened to the queue, who did it, and why", .answer = &lives_answer,
 	 .answered = "Its events, oldest first. At least the last 500 are kept, also of a queue that is no more.",
 	 .codes = CODE(UNKNOWN_QUEUE),
 	 .result = "{\"events\": [{\"seq\": 9, \"time\": 1767225600, \"queue\": \"batch\", \"type\": \"stopped\", "
 		   "\"who\": \"ann\", \"reason\": null, \"text\": \"stopped: its jobs wait, by ann\"}]}"},
 
 	{"GET", "/v1/nodes", "listNodes", .handle = api_nodes, .tag = "nodes", .summary = "The nodes",
-	 .answered = "The nodes."},
+	 .answer = &nodes_answer, .answered = "The nodes."},
 	{"GET", "/v1/nodes/*", "getNode", .handle = api_node, .tag = "nodes", .summary = "One node",
-	 .answered = "The node.", .codes = CODE(UNKNOWN_NODE)},
+	 .answer = &node_answer, .answered = "The node.", .codes = CODE(UNKNOWN_NODE)},
 	{"PATCH", "/v1/nodes/*", "changeNode", MAY_OPERATOR, .changes = true, .body = &node_body,
 	 .handle = api_node_change, .tag = "nodes",
 	 .summary = "Take a node out of service, or back; set its note, class, features and sizes",
@@ -241,36 +244,38 @@ const struct route routes[] = {
 	 .handle = api_node_remove, .tag = "nodes", .summary = "Remove a node that joined, and revoke its certificate",
 	 .codes = CODE(UNKNOWN_NODE) | CODE(BAD_STATE)},
 	{"GET", "/v1/nodes/*/events", "getNodeEvents", .handle = api_node_events, .tag = "nodes",
-	 .summary = "What happened to the node, who did it, and why",
+	 .summary = "What happened to the node, who did it, and why", .answer = &lives_answer,
 	 .answered = "Its events, oldest first. At least the last 500 are kept, also of a node that is no more.",
 	 .codes = CODE(UNKNOWN_NODE),
 	 .result = "{\"events\": [{\"seq\": 9, \"time\": 1767225600, \"node\": \"n3\", \"type\": \"offline\", "
 		   "\"who\": \"ann\", \"reason\": \"new disk\", \"text\": \"taken offline, by ann: new disk\"}]}"},
 
 	{"GET", "/v1/tokens", "listTokens", .handle = api_tokens, .tag = "tokens",
-	 .summary = "One's own tokens; for managers all. Never their secrets",
+	 .summary = "One's own tokens; for managers all. Never their secrets", .answer = &tokens_answer,
 	 .answered = "The tokens that have not expired.", .codes = CODE(FORBIDDEN)},
 	{"POST", "/v1/tokens", "createToken", .changes = true, .body = &token_body, .handle = api_token_create,
 	 .tag = "tokens", .summary = "Make a token for a machine that joins, or for a user of another machine",
 	 .about = "Tokens by which machines join are for managers to make, and logins by the local socket.",
-	 .status = 201, .answered = "Made, and on disk. The secret is shown this once.",
+	 .status = 201, .answer = &new_token_answer, .answered = "Made, and on disk. The secret is shown this once.",
 	 .codes = CODE(FORBIDDEN) | CODE(BAD_STATE),
 	 .example = "{\"kind\": \"login\", \"expires\": 604800, \"label\": \"my laptop\"}"},
 	{"DELETE", "/v1/tokens/*", "revokeToken", MAY_OWNER, .changes = true, .handle = api_token_revoke,
 	 .tag = "tokens", .summary = "End a token at once", .codes = CODE(NOT_FOUND)},
 	{"POST", "/v1/join", "join", MAY_ANYONE, .changes = true, .body = &join_body, .handle = api_join,
-	 .tag = "tokens", .summary = "Become a node, with a join token",
+	 .tag = "tokens", .summary = "Become a node, with a join token", .answer = &joined_answer,
 	 .answered = "The machine is a node, and its use of the token is on disk.",
 	 .codes = CODE(FORBIDDEN) | CODE(BAD_STATE)},
 	{"POST", "/v1/login", "login", MAY_ANYONE, .changes = true, .body = &login_body, .handle = api_login,
 	 .tag = "tokens", .summary = "A login token for a user whom munge confirms, where it is on", .status = 201,
-	 .answered = "Made, and on disk. The secret is shown this once.", .codes = CODE(FORBIDDEN) | CODE(BAD_STATE)},
+	 .answer = &new_token_answer, .answered = "Made, and on disk. The secret is shown this once.",
+	 .codes = CODE(FORBIDDEN) | CODE(BAD_STATE)},
 	{"GET", "/v1/whoami", "whoAmI", .handle = api_whoami, .tag = "tokens",
-	 .summary = "Whom the server takes one for", .answered = "The user.",
+	 .summary = "Whom the server takes one for", .answer = &whoami_answer, .answered = "The user.",
 	 .result = "{\"user\": \"ann\", \"uid\": 1000, \"role\": \"user\", \"by\": \"token\"}"},
 
 	{"GET", "/v1/plan", "getPlan", .handle = api_plan, .tag = "watching",
-	 .summary = "Who holds what on which node when", .answered = "What runs and what is reserved."},
+	 .summary = "Who holds what on which node when", .answer = &plan_answer,
+	 .answered = "What runs and what is reserved."},
 	{"GET", "/v1/events", "watchEvents", .query = events_query, .handle = api_events, .tag = "watching",
 	 .summary = "Every change of a job that the user may see, of nodes and of queues, as it happens",
 	 .about = "Server-Sent Events. What is later than `Last-Event-ID` (or `after`) and still in the store is "
@@ -289,21 +294,21 @@ const struct route routes[] = {
 	 .summary = "Jobs that have ended, newest first",
 	 .about = "They are kept long after the queue has forgotten them. Users who may not see other users' jobs "
 		  "see their own.",
-	 .answered = "The jobs.", .codes = CODE(FORBIDDEN)},
+	 .answer = &past_answer, .answered = "The jobs.", .codes = CODE(FORBIDDEN)},
 	{"POST", "/v1/history", "importHistory", MAY_MANAGER, .changes = true, .body = &import_body,
 	 .handle = api_import, .tag = "history", .summary = "Add jobs that another system ran",
 	 .about = "What they used is added to the ledger. A job is known by its id and the instant of its end: one "
 		  "that is there already is not added again. Jobs that ended before what `keep_history` keeps are "
 		  "left out. All jobs of a request are added, or none.",
-	 .answered = "How many were added.",
+	 .answer = &added_answer, .answered = "How many were added.",
 	 .example = "{\"jobs\": [{\"id\": \"slurm:12.old\", \"owner\": \"ann\", \"state\": \"completed\", "
 		    "\"submitted\": 1769767200, \"started\": 1769767201, \"ended\": 1769770801, \"cpus\": 2, "
 		    "\"ran_ms\": 3600000}]}"},
 	{"GET", "/v1/history/sums", "sumHistory", .query = sums_query, .handle = api_past_sums, .tag = "history",
-	 .summary = "What jobs that have ended had and used, summed up by a column", .answered = "The sums.",
-	 .codes = CODE(FORBIDDEN)},
+	 .summary = "What jobs that have ended had and used, summed up by a column", .answer = &sums_answer,
+	 .answered = "The sums.", .codes = CODE(FORBIDDEN)},
 	{"GET", "/v1/usage", "getUsage", .query = usage_query, .handle = api_usage, .tag = "history",
-	 .summary = "The ledger, what was had and used on each day",
+	 .summary = "The ledger, what was had and used on each day", .answer = &usage_answer,
 	 .answered = "A row for each day, user, group, account and queue.", .codes = CODE(FORBIDDEN)},
 };
 const size_t nroutes = sizeof routes / sizeof *routes;

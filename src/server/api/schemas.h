@@ -19,4 +19,12 @@ extern const struct schema node_body;
 extern const struct schema token_body, join_body, join_known, login_body;
 extern const struct schema import_body;
 
+extern const struct schema job_schema, list_answer, job_events_answer, why_answer;
+extern const struct schema submitted_answer, whatif_answer, results_answer;
+extern const struct schema server_answer, attributes_answer, cluster_answer;
+extern const struct schema queue_answer, queues_answer, node_answer, nodes_answer, lives_answer;
+extern const struct schema new_token_answer, tokens_answer, joined_answer, whoami_answer;
+extern const struct schema plan_answer;
+extern const struct schema past_answer, sums_answer, usage_answer, added_answer;
+
 #endif

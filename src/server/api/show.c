@@ -23,6 +23,7 @@
 #include "plan/plan.h"
 #include "rules/gate.h"
 #include "sched/sched.h"
+#include "server/api/schemas.h"
 #include "server/api/show.h"
 #include "server/base/clock.h"
 #include "server/base/words.h"
@@ -652,87 +653,118 @@ BODY(stagein)
 BODY(stageout)
 BODY(submit_args)
 
-static const struct {
-	const char *name;
-	void (*get)(const struct subject *x, struct value *v);
-	bool whole; /* only of one job: it needs the body */
-} fields[] = {
-	{"id", f_id, false},
-	{"number", f_number, false},
-	{"index", f_index, false},
-	{"array", f_array, false},
-	{"name", f_name, false},
-	{"owner", f_owner, false},
-	{"host", f_host, false},
-	{"queue", f_queue, false},
-	{"account", f_account, false},
-	{"project", f_project, false},
-	{"state", f_state, false},
-	{"substate", f_substate, false},
-	{"type", f_type, false},
-	{"deadline", f_deadline, false},
-	{"guaranteed", f_guaranteed, false},
-	{"powers", f_powers, false},
-	{"priority", f_priority, false},
-	{"holds", f_holds, false},
-	{"at", f_at, false},
-	{"depend", f_depend, false},
-	{"rerunnable", f_rerunnable, false},
-	{"attempt", f_attempt, false},
-	{"failures", f_failures, false},
-	{"resources", f_resources, false},
-	{"walltime", f_walltime, false},
-	{"cpus", f_cpus, false},
-	{"nodect", f_nodect, false},
-	{"ppn", f_ppn, false},
-	{"exclusive", f_exclusive, false},
-	{"memory", f_memory, false},
-	{"gpus", f_gpus, false},
-	{"created", f_created, false},
-	{"queued", f_queued, false},
-	{"started", f_started, false},
-	{"ended", f_ended, false},
-	{"modified", f_modified, false},
-	{"planned_start", f_planned_start, false},
-	{"expected_start", f_expected_start, false},
-	{"expected_made", f_expected_made, false},
-	{"no_estimate", f_no_estimate, false},
-	{"exec_host", f_exec_host, false},
-	{"exec_vnode", f_exec_vnode, false},
-	{"exit_status", f_exit_status, false},
-	{"cause", f_cause, false},
-	{"used", f_used, false},
-	{"used_walltime", f_used_walltime, false},
-	{"used_cput", f_used_cput, false},
-	{"comment", f_comment, false},
-	{"session", f_session, false},
-	{"mail", f_mail, false},
-	{"interactive", f_interactive, false},
-	{"array_spec", f_array_spec, false},
-	{"max_run_subjobs", f_max_run_subjobs, false},
-	{"array_counts", f_array_counts, false},
-	{"output", f_output, true},
-	{"error", f_error, true},
-	{"join", f_join, true},
-	{"keep", f_keep, true},
-	{"mail_to", f_mail_to, true},
-	{"workdir", f_workdir, true},
-	{"shell", f_shell, true},
-	{"umask", f_umask, true},
-	{"checkpoint", f_checkpoint, true},
-	{"stagein", f_stagein, true},
-	{"stageout", f_stageout, true},
-	{"submit_args", f_submit_args, true},
+static const struct field used_fields[] = {
+	{"cput", .is = REQUIRED | IS_INT, "seconds"},
+	{"walltime", .is = REQUIRED | IS_INT, "seconds"},
+	{"memory", .is = REQUIRED | IS_INT, "KiB"},
+	{0},
 };
-#define NFIELDS ((int)(sizeof fields / sizeof *fields))
+static const struct schema used = {.fields = used_fields};
+
+static const struct field fields[] = {
+	{"id", .is = IS_TEXT, NULL, f_id, .example = "12.host"},
+	{"number", .is = IS_INT, NULL, f_number},
+	{"index", .is = IS_INT | IS_NULL, "of an element of an array", f_index},
+	{"array", .is = IS_TEXT | IS_NULL, "the array's id of an element", f_array},
+	{"name", .is = IS_TEXT, NULL, f_name},
+	{"owner", .is = IS_TEXT, NULL, f_owner},
+	{"host", .is = IS_TEXT | IS_NULL, "where it was submitted", f_host},
+	{"queue", .is = IS_TEXT, NULL, f_queue},
+	{"account", .is = IS_TEXT | IS_NULL, NULL, f_account},
+	{"project", .is = IS_TEXT | IS_NULL, NULL, f_project},
+	{"state", .is = IS_TEXT,
+	 "queued, running, held or waiting for a job it depends on, waiting for its time, suspended, exiting, completed, an array that has begun",
+	 f_state, .words = "Q|R|H|W|S|E|C|B"},
+	{"substate", .is = IS_TEXT, NULL, f_substate,
+	 .words = "candidate|allocated|now|running|done|expired|deleted|held"},
+	{"type", .is = IS_TEXT, "S is starving", f_type, .words = "C|Q|E|S"},
+	{"deadline", .is = IS_INSTANT | IS_NULL, NULL, f_deadline},
+	{"guaranteed", .is = IS_BOOL, NULL, f_guaranteed},
+	{"powers", .is = IS_LIST, NULL, f_powers, .item = IS_TEXT,
+	 .words = "sc_alloc|q_alloc|e_alloc|c_exec|s_exec|q_exec|e_exec"},
+	{"priority", .is = IS_INT, NULL, f_priority},
+	{"holds", .is = IS_TEXT, NULL, f_holds},
+	{"at", .is = IS_INSTANT | IS_NULL, NULL, f_at},
+	{"depend", .is = IS_TEXT | IS_NULL, NULL, f_depend},
+	{"rerunnable", .is = IS_BOOL, NULL, f_rerunnable},
+	{"attempt", .is = IS_INT, NULL, f_attempt},
+	{"failures", .is = IS_INT, NULL, f_failures},
+	{"resources", .is = IS_TEXT | IS_NULL, "canonical text after `-l`", f_resources, .example = "nodes=2:ppn=4"},
+	{"walltime", .is = IS_INT, "seconds", f_walltime},
+	{"cpus", .is = IS_INT, NULL, f_cpus},
+	{"nodect", .is = IS_INT, NULL, f_nodect},
+	{"ppn", .is = IS_INT, NULL, f_ppn},
+	{"exclusive", .is = IS_TEXT | IS_NULL, "what no other job shares with it while it runs", f_exclusive,
+	 .words = "node|host"},
+	{"memory", .is = IS_INT | IS_NULL, "KiB", f_memory},
+	{"gpus", .is = IS_INT | IS_NULL, NULL, f_gpus},
+	{"created", .is = IS_INSTANT, NULL, f_created},
+	{"queued", .is = IS_INSTANT | IS_NULL, NULL, f_queued},
+	{"started", .is = IS_INSTANT | IS_NULL, NULL, f_started},
+	{"ended", .is = IS_INSTANT | IS_NULL, NULL, f_ended},
+	{"modified", .is = IS_INSTANT | IS_NULL, NULL, f_modified},
+	{"planned_start", .is = IS_INSTANT | IS_NULL, NULL, f_planned_start},
+	{"expected_start", .is = IS_INSTANT | IS_NULL,
+	 "when a waiting job would start if those ahead of it ran as long as they may and succeeded; not a promise",
+	 f_expected_start},
+	{"expected_made", .is = IS_INSTANT | IS_NULL, "the instant of that forecast", f_expected_made},
+	{"no_estimate", .is = IS_TEXT | IS_NULL, "why a waiting job has no expected start", f_no_estimate,
+	 .example = "held by its owner"},
+	{"exec_host", .is = IS_TEXT | IS_NULL, NULL, f_exec_host, .example = "n1/0+n1/1"},
+	{"exec_vnode", .is = IS_TEXT | IS_NULL, NULL, f_exec_vnode, .example = "(n1:ncpus=2)"},
+	{"exit_status", .is = IS_INT | IS_NULL,
+	 "exit code; 256 + signal; negative: never ran to an end (-1 could not be started, -2 lost, -3 deleted before it ran, -4 expired)",
+	 f_exit_status},
+	{"cause", .is = IS_TEXT | IS_NULL, NULL, f_cause,
+	 .words = "walltime|memory|deleted|preempted|lost|expired|dependency|not_started|hung_up"},
+	{"used", .is = IS_OBJECT | IS_NULL, NULL, f_used, .of = &used},
+	{"used_walltime", .is = IS_INT | IS_NULL, "as in used; for lists", f_used_walltime},
+	{"used_cput", .is = IS_INT | IS_NULL, "as in used; for lists", f_used_cput},
+	{"comment", .is = IS_TEXT | IS_NULL, "a sentence: why it waits, or how it ended", f_comment},
+	{"session", .is = IS_INT | IS_NULL, "of the running job", f_session},
+	{"mail", .is = IS_TEXT, NULL, f_mail},
+	{"interactive", .is = IS_BOOL, "it has a terminal", f_interactive},
+	{"array_spec", .is = IS_TEXT | IS_NULL, NULL, f_array_spec},
+	{"max_run_subjobs", .is = IS_INT | IS_NULL, "of an array: elements that may run at once; null: no limit",
+	 f_max_run_subjobs},
+	{"array_counts", .is = IS_OBJECT | IS_NULL, "of an array: its elements by state", f_array_counts,
+	 .item = IS_INT},
+	{"output", .is = IS_TEXT | IS_NULL | OF_BODY, "absolute", f_output},
+	{"error", .is = IS_TEXT | IS_NULL | OF_BODY, "absolute", f_error},
+	{"join", .is = IS_TEXT | IS_NULL | OF_BODY, NULL, f_join},
+	{"keep", .is = IS_TEXT | IS_NULL | OF_BODY, NULL, f_keep},
+	{"mail_to", .is = IS_TEXT | IS_NULL | OF_BODY, NULL, f_mail_to},
+	{"workdir", .is = IS_TEXT | IS_NULL | OF_BODY, NULL, f_workdir},
+	{"shell", .is = IS_TEXT | IS_NULL | OF_BODY, NULL, f_shell},
+	{"umask", .is = IS_TEXT | IS_NULL | OF_BODY, NULL, f_umask},
+	{"checkpoint", .is = IS_TEXT | IS_NULL | OF_BODY, NULL, f_checkpoint},
+	{"stagein", .is = IS_TEXT | IS_NULL | OF_BODY, NULL, f_stagein},
+	{"stageout", .is = IS_TEXT | IS_NULL | OF_BODY, NULL, f_stageout},
+	{"submit_args", .is = IS_TEXT | IS_NULL | OF_BODY, NULL, f_submit_args},
+	{0},
+};
+#define NFIELDS ((int)(sizeof fields / sizeof *fields) - 1)
 _Static_assert(sizeof fields / sizeof *fields <= sizeof((struct field_list *)NULL)->v, "a list holds every field");
+
+/* What is shown beside them. */
+static const struct field more_fields[] = {
+	{"past", .is = IS_BOOL,
+	 "true: the server has forgotten it, and this is what the history has; other fields are missing"},
+	{"environment", .is = IS_LIST, "only for one job, for its owner and managers"},
+	{0},
+};
+static const struct schema more = {.fields = more_fields};
+const struct schema job_schema = {
+	"Job", "A list has the `fields` asked for; one job alone has all.", .fields = fields, .base = &more,
+	.example =
+		"{\"id\": \"12.host\", \"number\": 12, \"name\": \"hello\", \"owner\": \"ann\", \"queue\": \"batch\", \"state\": \"R\", \"resources\": \"nodes=1:ppn=2\", \"walltime\": 600, \"started\": 1767225600, \"exec_host\": \"n1/0+n1/1\", \"exit_status\": null}"};
 
 int show_fields_parse(const char *text, struct field_list *ret, struct err *err)
 {
 	*ret = (struct field_list){0};
 	if (!text) {
 		for (int i = 0; i < NFIELDS; i++)
-			if (!fields[i].whole)
+			if (!(fields[i].is & OF_BODY))
 				ret->v[ret->n++] = (uint8_t)i;
 		return 0;
 	}
@@ -745,7 +777,7 @@ int show_fields_parse(const char *text, struct field_list *ret, struct err *err)
 			return err_set(err, -EINVAL, "a job has no field \"%.*s\"", n > 40 ? 40 : (int)n, p);
 		if (ret->n >= (int)sizeof ret->v)
 			return err_set(err, -EINVAL, "too many fields: at most %zu", sizeof ret->v);
-		ret->whole |= fields[i].whole;
+		ret->whole |= fields[i].is & OF_BODY;
 		ret->v[ret->n++] = (uint8_t)i;
 		p += n + (p[n] == ',');
 	}
