@@ -61,9 +61,6 @@ struct http_request {
 	struct arena *arena;
 };
 
-const char openapi_json[] = "{}";
-const size_t openapi_json_size = 2;
-
 const char *request_method(const struct http_request *r)
 {
 	return r->method;

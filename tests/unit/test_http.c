@@ -20,7 +20,6 @@
 
 #include "base/unixsock.h"
 #include "client/response.h"
-#include "net/openapi.h"
 #include "net/url.h"
 #include "support/serve.h"
 
@@ -815,16 +814,6 @@ static void codes_base64(void **state)
 	strbuf_fini(&back);
 }
 
-static void describes_itself(void **state)
-{
-	json_t *j = json_loadb(openapi_json, openapi_json_size, 0, NULL);
-
-	assert_string_equal(json_string_value(json_object_get(j, "openapi")), "3.0.3");
-	assert_non_null(json_object_get(json_object_get(j, "paths"), "/v1/jobs/{id}"));
-	assert_int_equal(strlen(openapi_json), openapi_json_size);
-	json_decref(j);
-}
-
 #define WITH_SERVER(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
 
 int main(void)
@@ -854,7 +843,6 @@ int main(void)
 		cmocka_unit_test(stops_in_the_middle),
 		cmocka_unit_test(takes_urls_apart),
 		cmocka_unit_test(codes_base64),
-		cmocka_unit_test(describes_itself),
 	};
 	struct rlimit files;
 
