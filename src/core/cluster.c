@@ -37,8 +37,10 @@ void cluster_destroy(struct cluster *c)
 	names_fini(&c->feature_names);
 	features_fini(&c->features);
 	names_fini(&c->user_names);
+	names_fini(&c->partition_names);
 	names_fini(&c->res_names);
 	vec_free(&c->nodes);
+	vec_free(&c->partitions);
 	vec_free(&c->shapes);
 	for (size_t i = 0; i < c->requests.n; i++)
 		free(c->requests.v[i].frag);
@@ -69,7 +71,7 @@ int cluster_add_node(struct cluster *c, const char *name, const struct res *tota
 	if (names_find(&c->node_names, name, &id))
 		return err_set(err, -EEXIST, "node %s: there is one of that name", name);
 	id = names_add(&c->node_names, name);
-	vec_push(&c->nodes, (struct node){.name = id, .total = *total, .peer = (int32_t)id, .up = true});
+	vec_push(&c->nodes, (struct node){.name = id, .total = *total, .peer = (int32_t)id, .ring = id, .up = true});
 	cluster_use_dims(c, total);
 	res_add(&c->total, total);
 	return 0;
@@ -86,6 +88,25 @@ void cluster_share_host(struct cluster *c, uint32_t a, uint32_t b)
 		return;
 	c->nodes.v[a].peer = c->nodes.v[b].peer; /* two rings, cut open and joined crosswise, are one */
 	c->nodes.v[b].peer = next;
+	for (int32_t n = next; n != (int32_t)a; n = c->nodes.v[n].peer)
+		c->nodes.v[n].ring = c->nodes.v[a].ring;
+}
+
+void cluster_make_ring(struct cluster *c, const bool *has)
+{
+	int32_t first = -1, last = -1;
+
+	for (int32_t n = 0; n < (int32_t)c->nodes.n; n++) {
+		if (!has[n])
+			continue;
+		if (first < 0)
+			first = n;
+		else
+			c->nodes.v[last].peer = n;
+		c->nodes.v[n].ring = (uint32_t)first;
+		c->nodes.v[n].peer = first;
+		last = n;
+	}
 }
 
 void cluster_resize_node(struct cluster *c, uint32_t node, const struct res *total)
@@ -255,6 +276,22 @@ int cluster_request_procs(struct cluster *c, int64_t procs, uint32_t *ret, struc
 	*ret = cluster_intern(c, frags.v, frags.n);
 	vec_free(&frags);
 	return 0;
+}
+
+uint32_t cluster_request_whole(struct cluster *c, uint32_t request, enum wholeness whole)
+{
+	const struct request *r = &c->requests.v[request];
+	VEC(struct frag) frags = {0};
+	uint32_t id;
+
+	for (uint32_t i = 0; i < r->nfrags; i++) {
+		struct shape s = c->shapes.v[r->frag[i].shape];
+		s.whole = (uint8_t)whole;
+		vec_push(&frags, (struct frag){cluster_shape(c, &s), r->frag[i].node});
+	}
+	id = cluster_intern(c, frags.v, (uint32_t)frags.n);
+	vec_free(&frags);
+	return id;
 }
 
 static int unknown_resource(const struct cluster *c, const char *name, struct err *err)

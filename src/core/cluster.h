@@ -17,6 +17,7 @@
 #include "base/vec.h"
 #include "core/feature.h"
 #include "core/job.h"
+#include "core/partition.h"
 #include "core/reqtext.h"
 #include "core/res.h"
 
@@ -26,8 +27,10 @@
 struct node {
 	uint32_t name; /* in cluster.node_names; equals the node's index */
 	struct res total;
-	uint32_t features; /* in cluster.features, of cluster.feature_names */
-	int32_t peer;	   /* the next node of the same machine, in a ring; itself if it has none */
+	uint32_t features;  /* in cluster.features, of cluster.feature_names */
+	int32_t peer;	    /* the next node of the same machine, or partition, in a ring; itself if it has none */
+	uint32_t ring;	    /* equal for the nodes of one ring */
+	uint32_t partition; /* PARTITION_NONE, or its index plus one */
 	bool up;
 };
 
@@ -80,10 +83,11 @@ void settings_default(struct settings *s);
 struct job_page;
 
 struct cluster {
-	struct names node_names, feature_names, user_names;
+	struct names node_names, feature_names, user_names, partition_names;
 	struct features features; /* sets of feature_names */
 	struct names res_names;	  /* of dimensions RES_NAMED and up */
 	VEC(struct node) nodes;
+	VEC(struct partition) partitions;
 	VEC(struct shape) shapes;
 	VEC(struct request) requests;
 	VEC(struct nodeset) nodesets;
@@ -104,6 +108,8 @@ int cluster_add_node(struct cluster *c, const char *name, const struct res *tota
 int cluster_add_feature(struct cluster *c, uint32_t node, const char *feature, struct err *err);
 /* Two nodes, and those that they were on one machine with, are on one machine. Before the plan is made. */
 void cluster_share_host(struct cluster *c, uint32_t a, uint32_t b);
+/* The nodes with has[node] are one ring, in their order. */
+void cluster_make_ring(struct cluster *c, const bool *has);
 /* It has more, or less, than before; plans made earlier don't know. */
 void cluster_resize_node(struct cluster *c, uint32_t node, const struct res *total);
 /* The dimension of a named resource, made if new; -ENOSPC when all RES_MAX are taken. */
@@ -120,6 +126,8 @@ int cluster_request_procs(struct cluster *c, int64_t procs, uint32_t *ret, struc
 /* Interns fragments given as they are (sorted into placing order). */
 uint32_t cluster_intern(struct cluster *c, struct frag *frag, uint32_t nfrags);
 uint32_t cluster_shape(struct cluster *c, const struct shape *shape);
+/* The same fragments, keeping to themselves what `whole` says. */
+uint32_t cluster_request_whole(struct cluster *c, uint32_t request, enum wholeness whole);
 
 /* The set of the nodes with has[node], and of those from `n` on if `rest`; the caller frees its words. */
 struct nodeset nodeset_make(const bool *has, uint32_t n, bool rest);

@@ -24,6 +24,7 @@ static void cluster_copy(struct cluster *c, const struct cluster *from)
 {
 	*c = *from;
 	vec_copy(&c->nodes, &from->nodes);
+	vec_copy(&c->partitions, &from->partitions);
 	vec_copy(&c->nodesets, &from->nodesets);
 	vec_copy(&c->shapes, &from->shapes);
 	vec_copy(&c->requests, &from->requests);
@@ -111,6 +112,7 @@ void forecast_destroy(struct forecast *f)
 		free(f->c.pages.v[i]);
 	free(f->c.pages.v);
 	vec_free(&f->c.nodes);
+	vec_free(&f->c.partitions);
 	vec_free(&f->c.nodesets);
 	vec_free(&f->c.shapes);
 	vec_free(&f->c.requests);
