@@ -1,0 +1,175 @@
+/*
+ * partition.c - see partition.h.
+ */
+#include "rules/partition.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/strbuf.h"
+
+bool partition_wanted(const struct cluster *c, const struct partition_ask *ask)
+{
+	bool shared = false;
+
+	if (c->partitions.n == 0)
+		return ask->name || ask->any; /* to be refused */
+	for (size_t i = 0; i < c->nodes.n && !shared; i++)
+		shared = c->nodes.v[i].partition == PARTITION_NONE;
+	return !shared || ask->name || ask->any;
+}
+
+/* "A, B and C" */
+static void names_list(const struct cluster *c, struct strbuf *out)
+{
+	size_t n = c->partitions.n;
+
+	for (size_t i = 0; i < n; i++)
+		strbuf_printf(out, "%s%s",
+			      i == 0	   ? ""
+			      : i + 1 == n ? " and "
+					   : ", ",
+			      cluster_partition_name(c, &c->partitions.v[i]));
+}
+
+static int refuse_unknown(const struct cluster *c, const char *name, struct err *err)
+{
+	struct strbuf known = {0};
+	int rc;
+
+	names_list(c, &known);
+	if (c->partitions.n)
+		rc = err_set(err, -EINVAL, "partition %.60s does not exist: there %s %.400s", name,
+			     c->partitions.n == 1 ? "is" : "are", strbuf_text(&known));
+	else
+		rc = err_set(err, -EINVAL, "partition %.60s does not exist: the nodes are not divided into partitions",
+			     name);
+	strbuf_fini(&known);
+	return rc;
+}
+
+/* The least size of at least `procs`; 0: there is none. The largest size and whose it is go to *ret_largest. */
+static int64_t size_for(const struct cluster *c, int64_t procs, const struct partition **ret_largest)
+{
+	int64_t best = 0;
+
+	*ret_largest = NULL;
+	for (size_t i = 0; i < c->partitions.n; i++) {
+		const struct partition *p = &c->partitions.v[i];
+		if (p->procs >= procs && (best == 0 || p->procs < best))
+			best = p->procs;
+		if (!*ret_largest || p->procs > (*ret_largest)->procs)
+			*ret_largest = p;
+	}
+	return best;
+}
+
+/* All partitions of one size, as a set of nodes. */
+static uint32_t set_of_size(struct cluster *c, int64_t size)
+{
+	bool *has = mem_zalloc((c->nodes.n + 1) * sizeof *has);
+	uint32_t set;
+
+	for (size_t i = 0; i < c->nodes.n; i++) {
+		uint32_t p = c->nodes.v[i].partition;
+		has[i] = p && c->partitions.v[p - 1].procs == size;
+	}
+	set = cluster_nodeset(c, has, (uint32_t)c->nodes.n, false);
+	free(has);
+	return set;
+}
+
+/* A partition that was named. */
+static int choose_named(const struct cluster *c, const struct partition_ask *ask, struct partition_choice *ret,
+			struct err *err)
+{
+	const struct partition *p = cluster_partition(c, ask->name);
+
+	if (!p)
+		return refuse_unknown(c, ask->name, err);
+	if (ask->procs > p->procs)
+		return err_set(err, -EINVAL, "partition %.60s has %lld processors, and the job requests %lld",
+			       ask->name, (long long)p->procs, (long long)ask->procs);
+	*ret = (struct partition_choice){ask->procs ? ask->procs : p->procs, p->set};
+	return 0;
+}
+
+int partition_choose(struct cluster *c, const struct partition_ask *ask, struct partition_choice *ret, struct err *err)
+{
+	const struct partition *largest;
+	int64_t size, procs = ask->procs;
+
+	if (!partition_wanted(c, ask)) {
+		*ret = (struct partition_choice){procs, NODES_ALL};
+		return 0;
+	}
+	if (ask->name)
+		return choose_named(c, ask, ret, err);
+	if (c->partitions.n == 0)
+		return err_set(err, -EINVAL, "the nodes are not divided into partitions");
+	size = size_for(c, procs, &largest);
+	if (procs == 0 && size != largest->procs)
+		return err_set(
+			err, -EINVAL,
+			"the number of processors is missing: partitions have from %lld to %lld of them; name it, or a partition",
+			(long long)size, (long long)largest->procs);
+	if (size == 0)
+		return err_set(err, -EINVAL, "it requests %lld processors, and the largest partition (%s) has %lld",
+			       (long long)procs, cluster_partition_name(c, largest), (long long)largest->procs);
+	*ret = (struct partition_choice){procs ? procs : size, set_of_size(c, size)};
+	return 0;
+}
+
+/* Whether every partition of the set can hold `procs` CPUs in fragments of `cpus`. */
+static bool cut_fits(const struct cluster *c, const struct nodeset *set, int64_t procs, int64_t cpus)
+{
+	for (size_t i = 0; i < c->partitions.n; i++) {
+		const struct partition *p = &c->partitions.v[i];
+		int64_t room = 0;
+		int32_t n = p->first;
+		if (!nodeset_has(set, (uint32_t)p->first))
+			continue;
+		do {
+			room += c->nodes.v[n].total.v[RES_CPU] / cpus;
+			n = c->nodes.v[n].peer;
+		} while (n != p->first);
+		if (room < (procs + cpus - 1) / cpus)
+			return false;
+	}
+	return true;
+}
+
+uint32_t partition_request(struct cluster *c, const struct partition_choice *choice)
+{
+	const struct nodeset *set = &c->nodesets.v[choice->allowed];
+	int64_t least = INT64_MAX, procs = choice->procs;
+	VEC(struct frag) frags = {0};
+	uint32_t id;
+
+	for (uint32_t i = 0; i < c->nodes.n; i++)
+		if (nodeset_has(set, i) && c->nodes.v[i].total.v[RES_CPU] < least)
+			least = c->nodes.v[i].total.v[RES_CPU];
+	if (least < 1 || !cut_fits(c, set, procs, least))
+		least = 1;
+	while (procs > 0) {
+		int64_t n = procs < least ? procs : least;
+		struct shape s = {.need = {.v = {n}}, .whole = WHOLE_HOST};
+		vec_push(&frags, (struct frag){cluster_shape(c, &s), NODE_ANY});
+		procs -= n;
+	}
+	id = cluster_intern(c, frags.v, (uint32_t)frags.n);
+	vec_free(&frags);
+	return id;
+}
+
+bool partition_sized_down(const struct cluster *c, const struct partition_choice *choice)
+{
+	const struct nodeset *set = &c->nodesets.v[choice->allowed];
+
+	if (choice->allowed == NODES_ALL)
+		return false;
+	for (size_t i = 0; i < c->partitions.n; i++)
+		if (nodeset_has(set, (uint32_t)c->partitions.v[i].first) && c->partitions.v[i].procs == choice->procs)
+			return false;
+	return true;
+}
