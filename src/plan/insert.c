@@ -40,7 +40,7 @@ bool plan_is_simple(const struct plan *p, const struct manner *m, uint32_t id)
 	const struct request *r = cluster_job_request(p->cluster, job);
 
 	if (p->nnodes != 1 || m->may_remove || r->nfrags != 1 || r->whole || !p->node[0].up ||
-	    job->allowed != NODES_ALL || (m->on && !nodeset_has(m->on, 0)))
+	    p->cluster->partitions.n || job->allowed != NODES_ALL || (m->on && !nodeset_has(m->on, 0)))
 		return false;
 
 	uint32_t features = p->cluster->shapes.v[r->frag[0].shape].features;
@@ -54,8 +54,9 @@ bool goal_allowed(const struct insertion *in, const struct goal *g, int32_t node
 	const struct shape *s = &c->shapes.v[g->shape];
 	const struct plan_node *n = &in->p->node[node];
 
-	if (!n->up || !features_cover(&c->features, n->features, s->features) ||
-	    (g->on && !nodeset_has(g->on, (uint32_t)node)) || (in->m->on && !nodeset_has(in->m->on, (uint32_t)node)))
+	if (!n->up || c->nodes.v[node].partition != g->partition ||
+	    !features_cover(&c->features, n->features, s->features) || (g->on && !nodeset_has(g->on, (uint32_t)node)) ||
+	    (in->m->on && !nodeset_has(in->m->on, (uint32_t)node)))
 		return false;
 	if (!in->m->scatter && !g->apart)
 		return true;
@@ -391,6 +392,8 @@ bool plan_insert(struct plan *p, const struct manner *m, uint32_t job, int64_t s
 		plan_put(p, job, 0, 0, start, end); /* the sum is the node's */
 		return true;
 	}
+	if (plan_in_partition(p, job))
+		return partition_insert(&in, r, g);
 	mark = plan_begin(p);
 	if (insert_greedy(&in, r, g)) {
 		plan_commit(p, mark);

@@ -5,6 +5,9 @@
  * least free CPU-seconds over its interval; where none fits, to a *viable* one, whose other fragments are first pushed
  * to other nodes (push.c) or, with the power for it, whose jobs are removed. No fragment, the job's own or a pushed one,
  * goes to a node that its job may not use (job.allowed), nor to one that nothing may be put on (manner.on).
+ *
+ * That is one allocator, for shared nodes. A job that runs in a partition (core/partition.h) gets a whole one, by the other (partition.c); shared
+ * jobs get no node of a partition. Both are behind the same functions.
  */
 #ifndef PLAN_INSERT_H
 #define PLAN_INSERT_H
@@ -31,8 +34,10 @@ enum alloc {
 /* How an insertion is made: a property of the policy and of the job's powers. */
 struct manner {
 	unsigned may_remove; /* enum removable */
-	bool only_younger;   /* ... and of starving jobs only those submitted later that do not start now */
-	int push_depth;	     /* 0: no push; 1: the source's; more: pushed fragments push others */
+	bool by_share; /* of running jobs in partitions the one that has run longest, relative to its walltime; else the
+			      * one that loses least */
+	bool only_younger; /* ... and of starving jobs only those submitted later that do not start now */
+	int push_depth;	   /* 0: no push; 1: the source's; more: pushed fragments push others */
 	enum alloc alloc;
 	bool scatter;		  /* fragments of one job never share a node */
 	bool largest_first;	  /* free fragments: most CPUs first, instead of fewest */
@@ -59,5 +64,12 @@ uint32_t plan_whole_count(const struct plan *p, uint32_t job);
 
 /* On one node that the job may use, and whose pieces stay where they are, its timeline says at once what fits. */
 bool plan_is_simple(const struct plan *p, const struct manner *m, uint32_t job);
+
+/* Whether a job runs in a partition; and whether it may use that one. */
+bool plan_in_partition(const struct plan *p, uint32_t job);
+bool plan_may_use(const struct plan *p, uint32_t job, const struct partition *part);
+/* No instant before it has an empty partition for such a job; the first that has goes to *ret, unless NULL. */
+int64_t plan_partition_earliest(const struct plan *p, uint32_t job, int64_t from, int64_t length,
+				const struct partition **ret);
 
 #endif

@@ -17,6 +17,7 @@ struct goal {
 	bool apart;		  /* some fragment of the job is exclusive */
 	enum wholeness whole;	  /* what the job keeps to itself */
 	const struct nodeset *on; /* the nodes it may use; NULL: all */
+	uint32_t partition;	  /* that its node is in, as in node.partition; PARTITION_NONE: a shared node */
 };
 
 /* What could not be pushed anywhere but back: equal fragments of another node need only try that one. */
@@ -69,5 +70,12 @@ int64_t whole_measure(const struct insertion *in, const struct goal *g, int32_t 
 bool whole_is_free(const struct insertion *in, const struct goal *g, int32_t node);
 
 void goal_put(struct insertion *in, const struct goal *g, int32_t node);
+
+/* Whether this insertion may remove a piece's job; and its removal. One that runs keeps its place until it is needed. */
+bool piece_removable(const struct insertion *in, const struct piece *x);
+void remove_job(struct plan *p, uint32_t job, int64_t needed);
+
+/* partition.c: all fragments into one of the partitions that the job may use. */
+bool partition_insert(struct insertion *in, const struct request *r, struct goal g);
 
 #endif

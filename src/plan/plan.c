@@ -103,10 +103,18 @@ static void sum_change(struct plan *p, int64_t start, int64_t end, const struct 
 		plan_settle(p);
 }
 
+/* A job in a partition has all of its fragments there: who asks about one of the nodes asks about all. */
+static bool parted(const struct plan *p, enum wholeness whole, int32_t node)
+{
+	return whole == WHOLE_HOST && p->cluster->nodes.v[node].partition != PARTITION_NONE;
+}
+
 bool plan_whole_held(const struct plan *p, enum wholeness whole, uint32_t job, uint32_t frag, int32_t node)
 {
 	int32_t n = node;
 
+	if (parted(p, whole, node))
+		return plan_holds(p, job) && p->holds.v[job].placed > (plan_place(p, job, frag)->node != NODE_ANY);
 	do {
 		const piece_vec *v = &p->node[n].pieces;
 		for (size_t i = 0; i < v->n; i++)
@@ -122,6 +130,12 @@ uint32_t plan_whole_first(const struct plan *p, const struct piece *x, int32_t n
 	uint32_t first = x->frag;
 	int32_t n = node;
 
+	if (parted(p, x->whole, node)) {
+		for (uint32_t i = 0; i < first; i++)
+			if (plan_place(p, x->job, i)->node != NODE_ANY)
+				return i;
+		return first;
+	}
 	do {
 		const piece_vec *v = &p->node[n].pieces;
 		for (size_t i = 0; i < v->n; i++)

@@ -256,7 +256,8 @@ static bool push_piece(struct insertion *in, struct piece x, int32_t from, int d
 			 .end = x.end,
 			 .apart = cluster_job_request(p->cluster, job)->apart,
 			 .whole = x.whole,
-			 .on = cluster_job_nodes(p->cluster, job)};
+			 .on = cluster_job_nodes(p->cluster, job),
+			 .partition = p->cluster->nodes.v[from].partition};
 	plan_mark mark = plan_begin(p);
 	int32_t node;
 
@@ -327,8 +328,12 @@ static uint32_t choose_removal(const struct insertion *in, const struct goal *g,
 	return best;
 }
 
-/* Removes a job; one that runs keeps its place until it is needed. */
-static void remove_job(struct plan *p, uint32_t job, int64_t needed)
+bool piece_removable(const struct insertion *in, const struct piece *x)
+{
+	return removable_by(in, x) != 0;
+}
+
+void remove_job(struct plan *p, uint32_t job, int64_t needed)
 {
 	if (plan_piece(p, job, 0)->running && needed > p->now)
 		plan_cut(p, job, needed);

@@ -168,7 +168,8 @@ static int64_t shape_bound(const struct plan *p, const struct manner *m, const s
 
 	for (uint32_t n = 0; n < p->nnodes; n++) {
 		const struct plan_node *node = &p->node[n];
-		if (!node->up || !features_cover(&p->cluster->features, node->features, s->features) ||
+		if (!node->up || p->cluster->nodes.v[n].partition ||
+		    !features_cover(&p->cluster->features, node->features, s->features) ||
 		    (f->node != NODE_ANY && f->node != (int32_t)n) || (on && !nodeset_has(on, n)) ||
 		    (m->on && !nodeset_has(m->on, n)))
 			continue;
@@ -242,7 +243,12 @@ int64_t plan_insert_earliest(struct plan *p, const struct manner *m, uint32_t jo
 		return at;
 	}
 	while (at != TIME_NEVER) {
-		int64_t enough = m->may_remove ? at : timeline_earliest(plan_sum(p), at, length, &r->total);
+		bool parted = !m->may_remove && plan_in_partition(p, job);
+		if (parted)
+			at = plan_partition_earliest(p, job, at, length, NULL);
+		if (at == TIME_NEVER)
+			break;
+		int64_t enough = m->may_remove || parted ? at : timeline_earliest(plan_sum(p), at, length, &r->total);
 		if (enough > at) {
 			at = enough;
 			continue;
@@ -251,7 +257,7 @@ int64_t plan_insert_earliest(struct plan *p, const struct manner *m, uint32_t jo
 			break;
 		at = next_instant(p, m, at);
 		p->work += p->nnodes;
-		if (!m->may_remove && at != TIME_NEVER)
+		if (!m->may_remove && !parted && at != TIME_NEVER)
 			at = earliest_bound(p, m, job, at, length);
 	}
 	return at;

@@ -22,7 +22,7 @@ void window_build(struct sched *s)
 
 	w->n = 0;
 	w->version = s->p->version;
-	w->exact = s->p->nnodes == 1 && s->c->nres == 1 && sched_node_open(s, 0);
+	w->exact = s->p->nnodes == 1 && s->c->nres == 1 && s->c->partitions.n == 0 && sched_node_open(s, 0);
 	for (i++; i < t->n && least > 0; i++) {
 		const int64_t *step = timeline_step(t, i);
 		if (step[0] > s->p->horizon)

@@ -1,0 +1,221 @@
+/*
+ * partition.c - the second allocator: a job in one partition, which it has to itself.
+ *
+ * insert.c places jobs on shared nodes; here a job gets one of the partitions that it may use (job.allowed), empty for as long as it lasts, and
+ * its fragments are put onto that partition's nodes in their order. A node of it that is down, or closed to new jobs, counts as not being
+ * there: what fits onto the others may run. A partition is held by the ring of its nodes (core/partition.h), so that everything else that is
+ * known of whole machines goes for it, too.
+ */
+#include <math.h>
+#include <stdlib.h>
+
+#include "plan/insert_internal.h"
+
+bool plan_in_partition(const struct plan *p, uint32_t id)
+{
+	const struct cluster *c = p->cluster;
+	const struct job *job = cluster_job(c, id);
+
+	if (c->partitions.n == 0 || job->allowed == NODES_ALL || cluster_job_request(c, job)->whole != WHOLE_HOST)
+		return false;
+	for (size_t i = 0; i < c->partitions.n; i++)
+		if (plan_may_use(p, id, &c->partitions.v[i]))
+			return true;
+	return false;
+}
+
+bool plan_may_use(const struct plan *p, uint32_t id, const struct partition *part)
+{
+	const struct nodeset *on = cluster_job_nodes(p->cluster, cluster_job(p->cluster, id));
+
+	return on && nodeset_has(on, (uint32_t)part->first);
+}
+
+/* Whether nobody has any of its nodes over the goal's interval. */
+static bool partition_free(const struct plan *p, const struct partition *part, const struct goal *g)
+{
+	int32_t n = part->first;
+
+	do {
+		if (p->node[n].up && !timeline_fits(&p->node[n].line, g->start, g->end, &p->total[n]))
+			return false;
+		n = p->cluster->nodes.v[n].peer;
+	} while (n != part->first);
+	return true;
+}
+
+/* Puts the fragments, each onto the first node that has room for it beside the others; false: they don't all fit. */
+static bool partition_fill(struct insertion *in, const struct partition *part, const struct request *r, struct goal g)
+{
+	const struct cluster *c = in->p->cluster;
+	struct res *room = mem_zalloc(part->nodes * sizeof *room);
+	int32_t *node = mem_alloc(part->nodes * sizeof *node);
+	uint32_t k = 0, n = 0;
+	bool fits = true;
+
+	for (int32_t at = part->first; n < part->nodes; at = c->nodes.v[at].peer, n++) {
+		node[n] = at;
+		room[n] = in->p->total[at];
+	}
+	/* Equal fragments follow each other: who did not fit on a node does not for the next, either. Largest first, which are the last. */
+	for (uint32_t i = r->nfrags; i-- > 0 && fits;) {
+		const struct frag *f = &r->frag[i];
+		g.frag = i;
+		if (i + 1 == r->nfrags || f->shape != g.shape || f->node != r->frag[i + 1].node)
+			k = 0;
+		g.shape = f->shape;
+		while (k < n && (!res_covers(&room[k], &c->shapes.v[f->shape].need) ||
+				 (f->node != NODE_ANY && f->node != node[k]) || !goal_allowed(in, &g, node[k])))
+			k++;
+		fits = k < n;
+		if (fits) {
+			res_sub(&room[k], &c->shapes.v[f->shape].need);
+			goal_put(in, &g, node[k]);
+		}
+	}
+	free(room);
+	free(node);
+	return fits;
+}
+
+/* Removes whoever is in the way; false: there is one that may not be removed. */
+static bool partition_clear(struct insertion *in, const struct partition *part, const struct goal *g)
+{
+	struct plan *p = in->p;
+	int32_t n = part->first;
+
+	do {
+		const piece_vec *v = &p->node[n].pieces;
+		for (size_t i = 0; i < v->n;) {
+			const struct piece *x = &v->v[i];
+			if (x->end <= g->start || (!x->live && x->start >= g->end)) {
+				i++;
+				continue;
+			}
+			if (!piece_removable(in, x))
+				return false;
+			remove_job(p, x->job, g->start);
+			i = 0; /* the others of the node are in other slots now */
+		}
+		n = p->cluster->nodes.v[n].peer;
+	} while (n != part->first);
+	return true;
+}
+
+/* Tries one partition. The plan is changed only if it succeeds. */
+static bool partition_try(struct insertion *in, const struct partition *part, const struct request *r, struct goal g,
+			  bool clear)
+{
+	plan_mark mark;
+	bool done;
+
+	g.partition = part->name + 1;
+	if (!clear && !partition_free(in->p, part, &g))
+		return false;
+	mark = plan_begin(in->p);
+	done = (!clear || (partition_clear(in, part, &g) && partition_free(in->p, part, &g))) &&
+	       partition_fill(in, part, r, g);
+	if (done)
+		plan_commit(in->p, mark);
+	else
+		plan_rollback(in->p, mark);
+	return done;
+}
+
+/* What speaks against displacing the job that runs in a partition when the goal needs it: how long it will have run, which is lost; or, by
+ * share, the part of its walltime that it has not run yet. */
+static double partition_cost(const struct insertion *in, const struct partition *part, const struct goal *g)
+{
+	const struct plan *p = in->p;
+	double cost = 0;
+	int32_t n = part->first;
+
+	do {
+		const piece_vec *v = &p->node[n].pieces;
+		for (size_t i = 0; i < v->n; i++)
+			if (v->v[i].running && v->v[i].end > g->start) {
+				const struct job *job = cluster_job(p->cluster, v->v[i].job);
+				double run = (double)(g->start - job->start);
+				double against = in->m->by_share ? 1 - run / (double)job->walltime : run;
+				cost = against > cost ? against : cost;
+			}
+		n = p->cluster->nodes.v[n].peer;
+	} while (n != part->first);
+	return cost;
+}
+
+/* Clears the partition where least speaks against it, of those where it can be done. */
+static bool partition_displace(struct insertion *in, const struct request *r, struct goal g)
+{
+	const struct cluster *c = in->p->cluster;
+	double *cost = mem_alloc(c->partitions.n * sizeof *cost);
+	bool done = false;
+
+	for (size_t i = 0; i < c->partitions.n; i++)
+		cost[i] = plan_may_use(in->p, g.job, &c->partitions.v[i]) ? partition_cost(in, &c->partitions.v[i], &g)
+									  : HUGE_VAL;
+	while (!done) {
+		size_t best = 0;
+		for (size_t i = 1; i < c->partitions.n; i++)
+			if (cost[i] < cost[best])
+				best = i;
+		if (cost[best] == HUGE_VAL)
+			break;
+		done = partition_try(in, &c->partitions.v[best], r, g, true);
+		cost[best] = HUGE_VAL;
+	}
+	free(cost);
+	return done;
+}
+
+bool partition_insert(struct insertion *in, const struct request *r, struct goal g)
+{
+	const struct cluster *c = in->p->cluster;
+
+	for (size_t i = 0; i < c->partitions.n; i++) {
+		const struct partition *part = &c->partitions.v[i];
+		if (!plan_may_use(in->p, g.job, part))
+			continue;
+		in->p->work += part->nodes;
+		if (partition_try(in, part, r, g, false))
+			return true;
+	}
+	return in->m->may_remove && partition_displace(in, r, g);
+}
+
+/* The earliest instant from which a partition is empty for that long. */
+static int64_t partition_from(const struct plan *p, const struct partition *part, int64_t from, int64_t length)
+{
+	int32_t n = part->first;
+	uint32_t agreed = 0;
+
+	while (agreed < part->nodes && from != TIME_NEVER) {
+		int64_t at = from;
+		if (p->node[n].up)
+			at = timeline_earliest(&p->node[n].line, from, length, &p->total[n]);
+		agreed = at == from ? agreed + 1 : 1;
+		from = at;
+		n = p->cluster->nodes.v[n].peer;
+	}
+	return from;
+}
+
+int64_t plan_partition_earliest(const struct plan *p, uint32_t job, int64_t from, int64_t length,
+				const struct partition **ret)
+{
+	const struct cluster *c = p->cluster;
+	int64_t best = TIME_NEVER;
+
+	for (size_t i = 0; i < c->partitions.n; i++) {
+		int64_t at;
+		if (!plan_may_use(p, job, &c->partitions.v[i]))
+			continue;
+		at = partition_from(p, &c->partitions.v[i], from, length);
+		if (at >= best)
+			continue;
+		best = at;
+		if (ret)
+			*ret = &c->partitions.v[i];
+	}
+	return best;
+}
