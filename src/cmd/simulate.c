@@ -23,9 +23,9 @@
 static const struct option options[] = {
 	{"policy", OPTION_POLICIES, AT(policy), "P[,P...]", "shunt", NULL, 0, 0,
 	 "Policies to run, side by side; 'shunt policies' lists them, 'all' is every one.", 0},
-	{"machine", OPTION_FILE, AT(machine), "flat:N|nodes:NxC[+...]|FILE", NULL, NULL, 0, 0,
-	 "One pool of N processors, N nodes of C CPUs (n1, n2, ...; nodes:40x8+2x64 has two kinds), or a file of lines like 'node n[1-40] cpus=8 "
-	 "mem=16gb'. Otherwise what the workload says; of a trace that is one pool.",
+	{"machine", OPTION_FILE, AT(machine), "flat:N|nodes:NxC[+...]|parts:N,...|FILE", NULL, NULL, 0, 0,
+	 "One pool of N processors, N nodes of C CPUs (n1, n2, ...; nodes:40x8+2x64 has two kinds), partitions of N nodes of one CPU, or a file of lines like 'node n[1-40] cpus=8 "
+	 "mem=16gb partition=A'. Otherwise what the workload says; of a trace that is one pool.",
 	 0},
 	{"config", OPTION_FILE, AT(config), "FILE", NULL, NULL, 0, 0,
 	 "Queues and limits of a site, as 'qmgr -c \"print server\"' prints them: what queue= of a workload file means. Without it queues have no attributes.",

@@ -113,6 +113,13 @@ static void mistakes(void **state)
 		"nodes:999999x1+2x1",
 		"nodes:2x50000001",
 		"nodes:100000000x100000000",
+		"parts:",
+		"parts:8,",
+		"parts:0",
+		"parts:8,,8",
+		"parts:8 8",
+		"parts:8x1",
+		"parts:1000000,1",
 	};
 
 	(void)state;
