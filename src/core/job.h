@@ -75,6 +75,7 @@ struct job {
 	int64_t deadline; /* instant, or TIME_NEVER */
 	int64_t start;	  /* planned (ALLOCATED) or real (NOW, RUNNING and after) */
 	int64_t since;	  /* instant of the last change of state */
+	int64_t nice;	  /* until this instant jobs submitted later may pass it; 0: never */
 	double rank;	  /* its place among jobs that wait: the instant of submission unless it was set before */
 	uint32_t id;
 	uint32_t request; /* cluster_request() */

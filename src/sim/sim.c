@@ -9,8 +9,8 @@
 #include <time.h>
 
 #include "base/heap.h"
-#include "plan/pack.h"
 #include "rules/weigh.h"
+#include "sim/ask.h"
 #include "sim/machine.h"
 #include "sim/terms.h"
 
@@ -112,7 +112,7 @@ static void on_event(void *context, const struct event *e)
 			x->broken_by_power = true;
 		break;
 	case EVENT_MIGRATE:
-		if (e->by == JOB_NONE || by == KIND_EMERGENCY)
+		if (e->by == JOB_NONE || by != KIND_COMMON)
 			break; /* it goes on where it is; how long it runs is another matter */
 		x->end += m->c->settings.migrate_cost;
 		heap_push(&m->ends, x->end, (uint64_t)e->job, cluster_job(m->c, e->job)->attempt);
@@ -187,22 +187,14 @@ static void cycle(struct sim *m)
 	}
 }
 
-/* The cluster's request for a job of the workload. */
-static int request_of(struct sim *m, const struct wjob *w, uint32_t *ret, struct err *err)
+/* Whether the machine could hold what is asked if it were empty, else why not; asked once for each request that it can, on shared nodes. */
+static enum fit could_hold(struct sim *m, const struct ask *ask, bool scatter, struct err *err)
 {
-	if (w->text >= 0)
-		return cluster_request(m->c, &m->w->texts.v[w->text], ret, err);
-	return cluster_request_procs(m->c, w->procs, ret, err);
-}
-
-/* Whether the machine could hold a request if it were empty; asked once for each. */
-static enum fit could_hold(struct sim *m, uint32_t request, bool scatter)
-{
-	while (m->could.n <= request)
+	while (m->could.n <= ask->request)
 		vec_push(&m->could, 0);
-	if (!m->could.v[request])
-		m->could.v[request] = (uint8_t)(1 + pack_empty(m->c, &m->c->requests.v[request], scatter, NULL));
-	return (enum fit)(m->could.v[request] - 1);
+	if (m->could.v[ask->request] <= 1 + FIT_NO || m->c->partitions.n)
+		m->could.v[ask->request] = (uint8_t)(1 + ask_fit(m->c, ask, scatter, err));
+	return (enum fit)(m->could.v[ask->request] - 1);
 }
 
 /* Processors as the machine's nodes have them: whole nodes of the largest size, and a remainder. */
@@ -226,7 +218,8 @@ static struct reqtext procs_text(const struct cluster *c, int64_t procs, struct 
 
 /* A job as it is taken in. */
 struct taken {
-	uint32_t request, queue;
+	struct ask ask;
+	uint32_t queue;
 	int64_t walltime;
 };
 
@@ -234,7 +227,8 @@ struct taken {
 static int admit_job(struct sim *m, const struct wjob *w, struct taken *ret, struct err *err)
 {
 	struct chunk chunk[2];
-	struct reqtext text = w->text >= 0 ? m->w->texts.v[w->text] : procs_text(m->c, w->procs, chunk);
+	int64_t procs = w->procs ? w->procs : m->c->requests.v[ret->ask.request].total.v[RES_CPU];
+	struct reqtext text = w->text >= 0 ? m->w->texts.v[w->text] : procs_text(m->c, procs, chunk);
 	struct entrance in;
 	int rc;
 
@@ -244,7 +238,9 @@ static int admit_job(struct sim *m, const struct wjob *w, struct taken *ret, str
 		return rc;
 	ret->queue = in.queue;
 	ret->walltime = in.text.walltime > 0 ? in.text.walltime : 1;
-	return cluster_request(m->c, &in.text, &ret->request, err);
+	if (ret->ask.allowed != NODES_ALL) /* a site has no defaults for what its partition determines */
+		return 0;
+	return cluster_request(m->c, &in.text, &ret->ask.request, err);
 }
 
 static void note_refusal(struct refusals *r, const struct wjob *w, int64_t jobs, const struct err *why)
@@ -267,21 +263,20 @@ static void note_refusal(struct refusals *r, const struct wjob *w, int64_t jobs,
 static bool accept(struct sim *m, const struct wjob *w, int64_t jobs, bool scatter, struct taken *ret)
 {
 	struct err why;
-	uint32_t asked;
 	enum fit fit;
-	int rc = request_of(m, w, &asked, &why);
+	int rc;
 
-	*ret = (struct taken){.request = asked, .walltime = w->walltime};
+	*ret = (struct taken){.walltime = w->walltime};
+	rc = ask_of(m->c, m->w, w, &ret->ask, &why);
 	if (rc == 0 &&
 	    ((m->o->site && admit_job(m, w, ret, &why) < 0) || (m->ruled && terms_depend(&m->terms, w, &why) < 0))) {
 		note_refusal(&m->ret->unruled, w, jobs, &why);
 		return false;
 	}
 	if (rc == 0) {
-		fit = could_hold(m, ret->request, scatter);
+		fit = could_hold(m, &ret->ask, scatter, &why);
 		m->ret->unsure += fit == FIT_UNKNOWN ? jobs : 0;
-		if (fit == FIT_NO)
-			rc = pack_refuse(m->c, &m->c->requests.v[ret->request], scatter, NULL, &why);
+		rc = fit == FIT_NO ? -EINVAL : 0;
 	}
 	if (rc < 0)
 		note_refusal(&m->ret->unfit, w, jobs, &why);
@@ -293,7 +288,9 @@ static uint32_t add(struct sim *m, int64_t i, const struct policy *policy, const
 	const struct wjob *w = &m->w->jobs.v[i];
 	struct job *job = cluster_add_job(m->c);
 
-	job->request = taken->request;
+	job->request = taken->ask.request;
+	job->allowed = taken->ask.allowed;
+	job->nice = w->nice;
 	job->user = w->user;
 	job->walltime = policy->know == KNOW_RUNTIME && w->runtime < taken->walltime ? w->runtime : taken->walltime;
 	if (policy->deadlines) {
@@ -302,7 +299,7 @@ static uint32_t add(struct sim *m, int64_t i, const struct policy *policy, const
 		job->deadline = w->deadline;
 	}
 	m->outcome[i].estimate = taken->walltime;
-	m->outcome[i].procs = m->c->requests.v[taken->request].total.v[RES_CPU];
+	m->outcome[i].procs = m->c->requests.v[taken->ask.request].total.v[RES_CPU];
 	vec_push(&m->index, i);
 	if (m->ruled)
 		terms_fill(&m->terms, w, taken->queue, job);

@@ -34,6 +34,7 @@ enum word {
 	PRIORITY,
 	HOST,
 	GROUPS,
+	PARTITION,
 	WORDS
 };
 #define OF_TERMS                                                                                                       \
@@ -48,6 +49,7 @@ struct draft {
 	struct wjob job;
 	int64_t req_walltime;
 	bool deadline_after; /* the deadline counts from the submission */
+	bool nice;	     /* ... and is when it stops being nice */
 	struct wterms terms;
 	bool start_after, release_after; /* these, too */
 };
@@ -120,16 +122,22 @@ static int run_read(struct draft *d, const char *value, struct err *err)
 static int type_read(struct draft *d, const char *value, struct err *err)
 {
 	static const struct {
-		const char *letter;
+		const char *name;
 		enum job_kind kind;
-	} types[] = {{"C", KIND_COMMON}, {"Q", KIND_QOS}, {"E", KIND_EMERGENCY}};
+		bool interactive, nice;
+	} types[] = {{"C", KIND_COMMON, false, false},	   {"Q", KIND_QOS, false, false},
+		     {"E", KIND_EMERGENCY, false, false},  {"normal", KIND_COMMON, false, false},
+		     {"priority", KIND_QOS, false, false}, {"interactive", KIND_EMERGENCY, true, false},
+		     {"nice", KIND_COMMON, false, true}};
 
 	for (size_t i = 0; i < sizeof types / sizeof *types; i++)
-		if (strcmp(value, types[i].letter) == 0) {
+		if (strcmp(value, types[i].name) == 0) {
 			d->job.kind = types[i].kind;
+			d->job.interactive = types[i].interactive;
+			d->nice = types[i].nice;
 			return 0;
 		}
-	return err_set(err, -EINVAL, "must be C (common), Q (QoS) or E (emergency)");
+	return err_set(err, -EINVAL, "must be C or normal, Q (QoS) or priority, E (emergency), interactive, or nice");
 }
 
 static int deadline_read(struct draft *d, const char *value, struct err *err)
@@ -263,6 +271,14 @@ static int groups_read(struct draft *d, const char *value, struct err *err)
 	return 0;
 }
 
+static int partition_read(struct draft *d, const char *value, struct err *err)
+{
+	if (!*value)
+		return err_set(err, -EINVAL, "the name of a partition must follow, or any");
+	d->job.partition = strcmp(value, "any") == 0 ? PARTITION_ANY : names_add(&d->w->partitions, value) + 1;
+	return 0;
+}
+
 static const struct {
 	const char *name;
 	int (*read)(struct draft *d, const char *value, struct err *err);
@@ -286,6 +302,7 @@ static const struct {
 	[PRIORITY] = {"priority", priority_read},
 	[HOST] = {"host", host_read},
 	[GROUPS] = {"groups", groups_read},
+	[PARTITION] = {"partition", partition_read},
 };
 
 static int word_read(struct draft *d, char *word, unsigned *seen, struct err *err)
@@ -304,8 +321,14 @@ static int word_read(struct draft *d, char *word, unsigned *seen, struct err *er
 	}
 	return err_set(err, -EINVAL,
 		       "%s: unknown; use at= user= req= procs= walltime= run= type= deadline= powers= id= queue= "
-		       "array= depend= start= hold= exit= priority= host= groups=",
+		       "array= depend= start= hold= exit= priority= host= groups= partition=",
 		       excerpt);
+}
+
+/* Whether its partition may say how many processors a job has. */
+static bool sized_by_partition(const struct draft *d)
+{
+	return d->job.partition || (d->w->machine && strncmp(d->w->machine, "parts:", 6) == 0);
 }
 
 /* What follows from one word for another. */
@@ -315,7 +338,7 @@ static int job_complete(struct draft *d, unsigned seen, struct err *err)
 
 	if (!(seen & 1u << AT))
 		return err_set(err, -EINVAL, "at= is missing: when is the job submitted?");
-	if (!(seen & 1u << REQ) == !(seen & 1u << PROCS))
+	if (!(seen & 1u << REQ) == !(seen & 1u << PROCS) && (seen & 1u << REQ || !sized_by_partition(d)))
 		return err_set(err, -EINVAL, "a job has either req= (as after qsub -l) or procs=");
 	if (j->walltime < 0)
 		j->walltime = d->req_walltime;
@@ -328,14 +351,27 @@ static int job_complete(struct draft *d, unsigned seen, struct err *err)
 		return err_set(err, -EINVAL, "walltime= or run= is missing: how long is the job?");
 	if (!(seen & 1u << USER))
 		j->user = names_add(&d->w->users, "user");
-	if (!(seen & 1u << DEADLINE) && j->kind != KIND_COMMON)
-		return err_set(err, -EINVAL, "a job of type Q or E needs a deadline=");
+	if (j->interactive) {
+		if (seen & (1u << DEADLINE | 1u << POWERS))
+			return err_set(err, -EINVAL,
+				       "an interactive job starts at once: it has no deadline= or powers=");
+		j->deadline = j->submit + j->walltime;
+		j->powers = POWER_C_EXEC | POWER_S_EXEC | POWER_Q_EXEC;
+		return 0;
+	}
+	if (!(seen & 1u << DEADLINE) && (j->kind != KIND_COMMON || d->nice))
+		return err_set(err, -EINVAL,
+			       "a job of type %s needs a deadline=", d->nice ? "nice" : "Q, priority or E");
 	if (seen & 1u << POWERS && j->kind != KIND_EMERGENCY)
 		return err_set(err, -EINVAL, "powers= are for jobs of type E only");
 	if (d->deadline_after)
 		j->deadline += j->submit;
 	if (j->deadline <= j->submit)
 		return err_set(err, -EINVAL, "the deadline is not after the submission (+2h counts from there)");
+	if (d->nice) {
+		j->nice = j->deadline;
+		j->deadline = TIME_NEVER;
+	}
 	return 0;
 }
 
@@ -472,17 +508,25 @@ static void job_write(const struct workload *w, size_t i, FILE *out)
 	fprintf(out, "at=%s user=%s", duration_format(j->submit, buf, sizeof buf), names_get(&w->users, j->user));
 	if (j->text >= 0)
 		fprintf(out, " req=%s", names_get(&w->requests, (uint32_t)j->text));
-	else
+	else if (j->procs)
 		fprintf(out, " procs=%d", j->procs);
+	if (j->partition)
+		fprintf(out, " partition=%s",
+			j->partition == PARTITION_ANY ? "any" : names_get(&w->partitions, j->partition - 1));
 	if (!j->assumed)
 		fprintf(out, " walltime=%s", duration_format(j->walltime, buf, sizeof buf));
 	if (j->assumed || j->runtime != j->walltime)
 		fprintf(out, " run=%s", duration_format(j->runtime, buf, sizeof buf));
-	if (j->kind != KIND_COMMON)
+	if (j->interactive)
+		fprintf(out, " type=interactive");
+	else if (j->nice)
+		fprintf(out, " type=nice deadline=+%s", duration_format(j->nice - j->submit, buf, sizeof buf));
+	else if (j->kind != KIND_COMMON)
 		fprintf(out, " type=%c", j->kind == KIND_QOS ? 'Q' : 'E');
-	if (j->deadline != TIME_NEVER)
+	if (j->deadline != TIME_NEVER && !j->interactive)
 		fprintf(out, " deadline=+%s", duration_format(j->deadline - j->submit, buf, sizeof buf));
-	powers_write(j->powers, out);
+	if (!j->interactive)
+		powers_write(j->powers, out);
 	if (j->id != (int64_t)i + 1)
 		fprintf(out, " id=%lld", (long long)j->id);
 	if (j->terms)

@@ -37,6 +37,7 @@ void workload_destroy(struct workload *w)
 	vec_free(&w->texts);
 	names_fini(&w->requests);
 	names_fini(&w->users);
+	names_fini(&w->partitions);
 	arena_destroy(w->arena);
 	free(w->machine);
 	free(w->name);

@@ -22,21 +22,26 @@
 #include "core/reqtext.h"
 
 struct wjob {
-	int64_t id;	  /* as the trace numbers it; unique */
-	int64_t submit;	  /* seconds */
-	int64_t runtime;  /* seconds it would run if never killed */
-	int64_t walltime; /* seconds the user asked for */
-	int64_t deadline; /* instant, or TIME_NEVER */
-	int32_t procs;	  /* processors; 0 when `text` says it */
-	int32_t text;	  /* index into workload.texts, or -1 */
-	uint32_t user;	  /* index into workload.users */
-	uint32_t line;	  /* of the file it was read from; 0: none */
-	uint8_t kind;	  /* enum job_kind: COMMON, QOS or EMERGENCY */
-	uint8_t powers;	  /* enum job_power, emergency only */
-	bool assumed;	  /* the walltime is not said: it is the run time, unless a site has a default */
-	uint32_t terms;	  /* index + 1 into workload.terms; 0: none */
-	uint32_t element; /* of an array: its place among the elements, from 0 */
+	int64_t id;	    /* as the trace numbers it; unique */
+	int64_t submit;	    /* seconds */
+	int64_t runtime;    /* seconds it would run if never killed */
+	int64_t walltime;   /* seconds the user asked for */
+	int64_t deadline;   /* instant, or TIME_NEVER */
+	int64_t nice;	    /* instant until which later jobs may pass it; 0: they may not */
+	int32_t procs;	    /* processors; 0 when `text` says it, or when its partition does */
+	int32_t text;	    /* index into workload.texts, or -1 */
+	uint32_t user;	    /* index into workload.users */
+	uint32_t line;	    /* of the file it was read from; 0: none */
+	uint8_t kind;	    /* enum job_kind: COMMON, QOS or EMERGENCY */
+	uint8_t powers;	    /* enum job_power, emergency only */
+	bool assumed;	    /* the walltime is not said: it is the run time, unless a site has a default */
+	bool interactive;   /* an emergency job that starts at once or not at all */
+	uint32_t partition; /* index + 1 into workload.partitions; 0: none is named; PARTITION_ANY */
+	uint32_t terms;	    /* index + 1 into workload.terms; 0: none */
+	uint32_t element;   /* of an array: its place among the elements, from 0 */
 };
+
+#define PARTITION_ANY UINT32_MAX /* any one that suits the job */
 
 /* What the rules of a site go by, of the jobs of one line: docs/workload-format.md. */
 struct wterms {
@@ -69,8 +74,8 @@ struct workload {
 	VEC(struct wterms) terms;
 	VEC(struct reqtext) texts; /* distinct requests, their walltime left to the jobs */
 	struct names requests;	   /* the canonical text of each, by the same index */
-	struct names users;
-	char *machine; /* "nodes:40x8" or "flat:338", where the source says it; else NULL */
+	struct names users, partitions;
+	char *machine; /* "nodes:40x8", "parts:8,8" or "flat:338", where the source says it; else NULL */
 	int64_t procs; /* of the machine, by the header (MaxProcs, else MaxNodes); 0: not said */
 	int64_t nodes; /* MaxNodes; 0: not said */
 	int64_t dropped[DROP_COUNT];

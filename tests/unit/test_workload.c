@@ -277,6 +277,11 @@ static void workfile_mistakes(void **state)
 	refused(HEAD "at=0 procs=1 run=1 depend=beforeok:1\n", "must be of after");
 	refused(HEAD "at=0 procs=1 run=1 hold=maybe\n", "line 2: hold=maybe");
 	refused(HEAD "at=0 procs=1 run=1 exit=256\n", "from 1 to 255");
+	refused(HEAD "at=0 procs=1 run=1 partition=\n", "the name of a partition must follow");
+	refused(HEAD "at=0 procs=1 run=1 type=priority\n", "needs a deadline");
+	refused(HEAD "at=0 procs=1 run=1 type=nice\n", "a job of type nice needs a deadline");
+	refused(HEAD "at=0 procs=1 run=1 type=interactive deadline=9\n", "an interactive job starts at once");
+	refused(HEAD "machine nodes:2x4\nat=0 run=1\n", "either req=");
 }
 
 static void identical(const struct workload *a, const struct workload *b)
@@ -294,6 +299,7 @@ static void identical(const struct workload *a, const struct workload *b)
 		assert_true(x->id == y->id && x->submit == y->submit && x->runtime == y->runtime);
 		assert_true(x->walltime == y->walltime && x->deadline == y->deadline && x->procs == y->procs);
 		assert_true(x->text == y->text && x->user == y->user && x->kind == y->kind && x->powers == y->powers);
+		assert_true(x->partition == y->partition && x->nice == y->nice && x->interactive == y->interactive);
 	}
 }
 
@@ -308,6 +314,37 @@ static struct workload *written_and_read(const struct workload *w)
 	struct workload *again = good(text, RULES_SITE);
 	free(text);
 	return again;
+}
+
+/* Partitions and types of jobs. */
+static void workfile_types(void **state)
+{
+	(void)state;
+	struct workload *w = good(HEAD "machine parts:2,4\n"
+				       "at=5 walltime=10 type=normal\n"
+				       "at=5 partition=B walltime=10 type=priority deadline=+20\n"
+				       "at=5 partition=any procs=2 walltime=10 type=interactive\n"
+				       "at=5 partition=A req=nodes=2 walltime=10 type=nice deadline=1:00\n",
+				  RULES_SITE),
+			*again = written_and_read(w);
+	const struct wjob *j = w->jobs.v;
+
+	assert_int_equal(w->procs, 6);
+	assert_int_equal(w->nodes, 6);
+	assert_int_equal(j[0].procs, 0);
+	assert_int_equal(j[0].partition, 0);
+	assert_int_equal(j[1].kind, KIND_QOS);
+	assert_int_equal(j[1].deadline, 25);
+	assert_string_equal(names_get(&w->partitions, j[1].partition - 1), "B");
+	assert_true(j[2].interactive && j[2].partition == PARTITION_ANY);
+	assert_int_equal(j[2].kind, KIND_EMERGENCY);
+	assert_int_equal(j[2].deadline, 15);
+	assert_int_equal(j[3].kind, KIND_COMMON);
+	assert_int_equal(j[3].nice, 60);
+	assert_true(j[3].deadline == TIME_NEVER);
+	identical(w, again);
+	workload_destroy(w);
+	workload_destroy(again);
 }
 
 /* Queues, arrays, dependencies, holds: an array's line is as many jobs, and comes back as one line. */
@@ -509,6 +546,7 @@ int main(void)
 		cmocka_unit_test(shaking_moves_deadlines_along),
 		cmocka_unit_test(workfile_words),
 		cmocka_unit_test(workfile_mistakes),
+		cmocka_unit_test(workfile_types),
 		cmocka_unit_test(workfile_terms),
 		cmocka_unit_test(oscar_models),
 		cmocka_unit_test(oscar_experiments_share_their_jobs),
