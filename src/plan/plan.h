@@ -44,7 +44,8 @@ typedef VEC(struct piece) piece_vec;
 
 /* Who has a part of the plan that is not a job's. */
 enum owner_kind {
-	OWNER_LEAVES, /* the end of a node's life: it leaves at a known time; id: the node */
+	OWNER_RESTART, /* a job that will be displaced is to start again there; id: the job */
+	OWNER_LEAVES,  /* the end of a node's life: it leaves at a known time; id: the node */
 };
 
 struct owner {

@@ -49,6 +49,7 @@ struct policy {
 	enum queue_order backfill; /* of jobs behind the first that can't start; ORDER_NONE: they wait too */
 	int reserve;		   /* how many jobs that can't start reserve: enum reserve */
 	bool keep;		   /* reservations are kept, and only moved forward (conservative) */
+	bool position; /* ... also those of jobs with deadlines, by their position in the queue (position.c) */
 	enum knowledge know;
 	enum starve starve;
 	bool deadlines; /* QoS and emergency jobs are known; else they are common jobs */

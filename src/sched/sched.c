@@ -57,6 +57,7 @@ struct sched *sched_clone(const struct sched *s, struct cluster *c, struct plan 
 	vec_copy(&t->line.patience, &s->line.patience);
 	vec_copy(&t->special, &s->special);
 	vec_copy(&t->victims, &s->victims);
+	vec_copy(&t->position.restarts, &s->position.restarts);
 	vec_copy(&t->line.fresh, &s->line.fresh);
 	vec_copy(&t->line.came, &s->line.came);
 	vec_copy(&t->newcomers, &s->newcomers);
@@ -87,6 +88,7 @@ void sched_destroy(struct sched *s)
 	heap_fini(&s->line.patience);
 	vec_free(&s->special);
 	vec_free(&s->victims);
+	vec_free(&s->position.restarts);
 	vec_free(&s->line.fresh);
 	vec_free(&s->line.came);
 	vec_free(&s->newcomers);
@@ -262,6 +264,7 @@ void sched_overrun(struct sched *s, uint32_t job, int64_t until, int64_t now)
 static void sched_leave(struct sched *s, enum event_type type, uint32_t job, int64_t now, const void *detail)
 {
 	sched_at(s, now);
+	s->position.recount |= plan_holds(s->p, job) && job_waits(cluster_job(s->c, job));
 	if (!s->policy->keep) /* those that are kept make room by themselves, none later than it was */
 		pass_drop_reservations(s);
 	sched_free(s, job);
@@ -288,6 +291,7 @@ void sched_withdraw(struct sched *s, uint32_t id, int64_t now)
 	const struct job *job = cluster_job(s->c, id);
 
 	sched_at(s, now);
+	s->position.recount |= plan_holds(s->p, id);
 	if (!s->policy->keep)
 		pass_drop_reservations(s);
 	sched_free(s, id);

@@ -63,6 +63,19 @@ struct victim {
 	uint16_t attempt;
 };
 
+/* A running job that will be displaced, and then has a partition booked to start again (position.c). */
+struct restart {
+	uint32_t job, partition;
+	int64_t start;
+};
+
+/* What position.c knows. */
+struct position {
+	VEC(struct restart) restarts;
+	bool recount; /* a job that waited was removed or moved */
+	bool nices;   /* some that wait may be nice */
+};
+
 #define DUE_SMALL 0.01 /* jobs that together hold less than this share of finished work are small */
 #define AREA_BINS 512  /* eight an octave */
 
@@ -136,11 +149,12 @@ struct sched { /* what owns memory here is copied by sched_clone() and freed by 
 	job_vec special;	    /* waiting starving, QoS and emergency jobs, FIFO */
 	job_vec newcomers;	    /* special jobs that came since the last cycle */
 	VEC(struct victim) victims; /* of emergency jobs, to be stopped when their places are needed (victims.c) */
-	bool stirred;		    /* something was freed or reserved since special_to_now() */
-	job_vec starting;	    /* placed at now in this cycle */
-	job_vec reserved;	    /* transient reservations of common jobs: not promises */
-	int64_t next_planned;	    /* the earliest of the kept reservations */
-	uint32_t head;		    /* the first job that could not start, or JOB_NONE */
+	struct position position;
+	bool stirred;	      /* something was freed or reserved since special_to_now() */
+	job_vec starting;     /* placed at now in this cycle */
+	job_vec reserved;     /* transient reservations of common jobs: not promises */
+	int64_t next_planned; /* the earliest of the kept reservations */
+	uint32_t head;	      /* the first job that could not start, or JOB_NONE */
 	struct window window;
 	VEC(struct failure) failures;
 	bool freed;    /* something ended, moved or changed since the last full pass */
@@ -221,6 +235,9 @@ void failure_note(struct sched *s, const struct job *job, int64_t length);
 /* conservative.c */
 void conservative_pass(struct sched *s);
 
+/* position.c: deadlines by position */
+void position_pass(struct sched *s);
+
 /* due.c: our order */
 void due_submit(struct sched *s, struct waiting *w); /* duedate.c */
 double machine_cpus(const struct sched *s);
@@ -255,6 +272,7 @@ void victims_note(struct sched *s, uint32_t job, uint32_t by, int64_t before); /
 void victims_release(struct sched *s); /* in a transaction: those for whom there is room run to their ends again */
 void victims_review(struct sched *s);  /* spares those whose places are no longer needed */
 void victims_stop(struct sched *s);    /* those whose time has come */
+void victims_spare(struct sched *s, uint32_t job); /* it is planned to its end again */
 bool victims_has(const struct sched *s, uint32_t job);
 int64_t victims_end(const struct sched *s, uint32_t job); /* when a running job would end if it were not stopped */
 void victims_full(struct sched *s, uint32_t job, int64_t full); /* it has another walltime */

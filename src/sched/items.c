@@ -1,0 +1,199 @@
+/*
+ * items.c - waiting jobs on their way to places: in which order, and what becomes of it (position.c).
+ */
+#include <stdlib.h>
+
+#include "sched/position_internal.h"
+
+bool item_is_nice(const struct sched *s, const struct job *job)
+{
+	return job->nice > s->now;
+}
+
+bool item_is_at_once(const struct sched *s, const struct job *job)
+{
+	return job->kind == KIND_EMERGENCY && job->deadline <= job->submit + sched_length(s, job);
+}
+
+struct item item_of(const struct sched *s, const struct job *job)
+{
+	struct item x = {.start = TIME_NEVER,
+			 .length = sched_length(s, job),
+			 .latest = TIME_NEVER,
+			 .rank = job->rank,
+			 .job = job->id,
+			 .node = NODE_ANY,
+			 .nice = item_is_nice(s, job)};
+
+	if (plan_holds(s->p, job->id)) {
+		x.start = plan_piece(s->p, job->id, 0)->start;
+		x.node = plan_place(s->p, job->id, 0)->node;
+	}
+	if (job->guaranteed)
+		x.latest = job->deadline - x.length;
+	return x;
+}
+
+static int by_rank(const struct item *x, const struct item *y)
+{
+	if (x->rank != y->rank)
+		return x->rank < y->rank ? -1 : 1;
+	return x->job < y->job ? -1 : x->job > y->job;
+}
+
+int items_by_arrival(const void *a, const void *b)
+{
+	const struct item *x = a, *y = b;
+
+	return x->nice != y->nice ? x->nice - y->nice : by_rank(x, y);
+}
+
+int items_by_start(const void *a, const void *b)
+{
+	const struct item *x = a, *y = b;
+
+	if (x->start != y->start)
+		return x->start < y->start ? -1 : 1;
+	return by_rank(x, y);
+}
+
+int items_by_latest(const void *a, const void *b)
+{
+	const struct item *x = a, *y = b;
+
+	if (x->latest != y->latest)
+		return x->latest < y->latest ? -1 : 1;
+	return items_by_start(a, b);
+}
+
+void items_sort(item_vec *v, int (*order)(const void *, const void *))
+{
+	if (v->n > 1)
+		qsort(v->v, v->n, sizeof *v->v, order);
+}
+
+/* Whether what a job has is on nodes that another could use: then they may be in each other's way. */
+static bool in_way(const struct sched *s, uint32_t job, const struct item *x)
+{
+	uint32_t partition = x->node == NODE_ANY ? PARTITION_NONE : s->c->nodes.v[x->node].partition;
+
+	if (!plan_in_partition(s->p, job))
+		return partition == PARTITION_NONE;
+	return partition && plan_may_use(s->p, job, &s->c->partitions.v[partition - 1]);
+}
+
+void items_collect(const struct sched *s, uint32_t job, item_vec *ret)
+{
+	for (size_t i = 0; i < s->line.by_key.n; i++) {
+		const struct queued *e = &s->line.by_key.v[i];
+		struct item x;
+		if (e->cpus < 0 || e->planned == TIME_NEVER)
+			continue;
+		x = item_of(s, cluster_job(s->c, e->job));
+		if (job == JOB_NONE || in_way(s, job, &x))
+			vec_push(ret, x);
+	}
+	for (size_t i = 0; i < s->special.n; i++) {
+		const struct job *other = cluster_job(s->c, s->special.v[i]);
+		struct item x;
+		if (other->state != STATE_ALLOCATED || other->id == job)
+			continue;
+		x = item_of(s, other);
+		if (job == JOB_NONE || in_way(s, job, &x))
+			vec_push(ret, x);
+	}
+	items_sort(ret, items_by_start);
+}
+
+int64_t item_place(struct sched *s, const struct item *x)
+{
+	return plan_insert_earliest(s->p, &s->plain, x->job, s->now, x->length);
+}
+
+void items_take(struct sched *s, const item_vec *v, size_t from)
+{
+	for (size_t i = from; i < v->n; i++)
+		plan_take_job(s->p, v->v[i].job);
+}
+
+static bool is_late(const struct item *x, int64_t at)
+{
+	return x->latest != TIME_NEVER && (at == TIME_NEVER || at > x->latest);
+}
+
+/* ---- the order ---- */
+
+size_t items_place(struct sched *s, const item_vec *v, size_t from)
+{
+	for (size_t i = from; i < v->n; i++)
+		if (is_late(&v->v[i], item_place(s, &v->v[i]))) {
+			plan_take_job(s->p, v->v[i].job);
+			return i;
+		}
+	return v->n;
+}
+
+/* Moves a late job up from its position, to the latest one that meets its deadline; those it passes lose their places. Its new position, where it
+ * is placed; SIZE_MAX: there is none. */
+static size_t item_move_up(struct sched *s, item_vec *v, size_t at)
+{
+	struct item x = v->v[at];
+
+	while (at-- > 0) {
+		v->v[at + 1] = v->v[at];
+		v->v[at] = x;
+		plan_take_job(s->p, v->v[at + 1].job);
+		if (!is_late(&x, item_place(s, &x)))
+			return at;
+		plan_take_job(s->p, x.job);
+	}
+	return SIZE_MAX;
+}
+
+bool items_arrange(struct sched *s, item_vec *v, size_t from)
+{
+	size_t most = 4 * v->n + 16; /* moves: two jobs might pass each other for ever */
+
+	while ((from = items_place(s, v, from)) < v->n) {
+		if (most-- == 0)
+			return false;
+		from = item_move_up(s, v, from);
+		if (from == SIZE_MAX)
+			return false;
+		from++;
+	}
+	return true;
+}
+
+/* ---- what became of them ---- */
+
+void item_publish_common(struct sched *s, const struct item *x, int64_t start)
+{
+	struct queued *e = &s->line.by_key.v[queue_find(s, x->job)];
+
+	e->planned = start;
+}
+
+static void publish_special(struct sched *s, const struct item *x, int64_t start)
+{
+	const struct job *job = cluster_job(s->c, x->job);
+
+	if (start == TIME_NEVER) {
+		if (job->state == STATE_ALLOCATED)
+			sched_emit(s, EVENT_DEALLOCATE, x->job, 0, JOB_NONE);
+		return;
+	}
+	if (job->state == STATE_CANDIDATE || start != x->start || plan_place(s->p, x->job, 0)->node != x->node)
+		sched_emit(s, EVENT_ALLOCATE, x->job, start, JOB_NONE);
+	if (job->deadline != TIME_NEVER && !job->guaranteed && start + x->length <= job->deadline)
+		sched_emit(s, EVENT_GUARANTEE, x->job, 0, JOB_NONE);
+}
+
+void items_publish(struct sched *s, const item_vec *v)
+{
+	for (size_t i = 0; i < v->n; i++) {
+		const struct item *x = &v->v[i];
+		int64_t start = plan_holds(s->p, x->job) ? plan_piece(s->p, x->job, 0)->start : TIME_NEVER;
+		(is_special(cluster_job(s->c, x->job)) ? publish_special : item_publish_common)(s, x, start);
+	}
+}
