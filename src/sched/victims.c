@@ -56,11 +56,19 @@ void victims_full(struct sched *s, uint32_t job, int64_t full)
 	victim_find(s, job)->full = full;
 }
 
+/* Whether a job may cut running ones short: an emergency job by its powers, one with a deadline where that is kept by position. */
+static bool may_cut(const struct sched *s, uint32_t by)
+{
+	enum job_kind kind = by == JOB_NONE ? KIND_COMMON : (enum job_kind)cluster_job(s->c, by)->kind;
+
+	return kind == KIND_EMERGENCY || (s->policy->position && kind == KIND_QOS);
+}
+
 void victims_note(struct sched *s, uint32_t job, uint32_t by, int64_t before)
 {
 	struct victim *v = victim_find(s, job);
 	int64_t end = planned_end(s, job), full = v ? v->full : before;
-	bool cut = end < full && (v || cluster_job(s->c, by)->kind == KIND_EMERGENCY);
+	bool cut = end < full && (v || may_cut(s, by));
 	bool changed = !v || end != before || (cut && by != JOB_NONE && by != v->by);
 
 	if (cut && !v)
@@ -87,6 +95,15 @@ static void drop_dead(struct sched *s)
 	for (size_t i = s->victims.n; i-- > 0;)
 		if (!victim_lives(s, &s->victims.v[i]))
 			s->victims.v[i] = s->victims.v[--s->victims.n];
+}
+
+void victims_spare(struct sched *s, uint32_t job)
+{
+	const struct victim *v = victim_find(s, job);
+	plan_mark mark = plan_begin(s->p);
+
+	plan_cut(s->p, job, v->full);
+	special_tell(s, mark, JOB_NONE);
 }
 
 /* Those whose places nobody needs any more: the job they were to be stopped for is elsewhere, or gone. */
@@ -193,8 +210,7 @@ void victims_restore(struct sched *s, const struct job *job)
 {
 	int64_t full = job->start + sched_length(s, job);
 
-	if (!runs(job) || job->by == JOB_NONE || cluster_job(s->c, job->by)->kind != KIND_EMERGENCY ||
-	    planned_end(s, job->id) >= full)
+	if (!runs(job) || !may_cut(s, job->by) || planned_end(s, job->id) >= full)
 		return;
 	vec_push(&s->victims, (struct victim){job->id, job->by, full, job->attempt});
 }

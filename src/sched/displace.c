@@ -1,0 +1,166 @@
+/*
+ * displace.c - running jobs that have to make room in a partition for one with a deadline, or an interactive one (position.c).
+ *
+ * It goes on until its place is needed (victims.c). What it needs to start again, right afterwards, is booked in the plan when the other is
+ * placed, so that the starts predicted for those that wait take it into account.
+ */
+#include "plan/booking.h"
+#include "sched/position_internal.h"
+
+static struct restart *restart_find(const struct sched *s, uint32_t job)
+{
+	for (size_t i = 0; i < s->position.restarts.n; i++)
+		if (s->position.restarts.v[i].job == job)
+			return &s->position.restarts.v[i];
+	return NULL;
+}
+
+static void restart_unbook(struct sched *s, const struct restart *r)
+{
+	const struct partition *part = &s->c->partitions.v[r->partition];
+	int32_t n = part->first;
+
+	do {
+		plan_unbook(s->p, (uint32_t)n, (struct owner){OWNER_RESTART, r->job});
+		n = s->c->nodes.v[n].peer;
+	} while (n != part->first);
+}
+
+/* A running job is to be displaced: right after whoever takes its place, or as soon as it can, a partition is booked for it to start again. */
+static void restart_book(struct sched *s, uint32_t id, int64_t from)
+{
+	int64_t length = sched_length(s, cluster_job(s->c, id));
+	const struct partition *part;
+	int64_t at = plan_partition_earliest(s->p, id, from, length, &part);
+
+	if (at == TIME_NEVER)
+		return;
+	vec_push(&s->position.restarts, (struct restart){id, part->name, at});
+	for (int32_t n = part->first;;) {
+		plan_book(s->p, (uint32_t)n, (struct owner){OWNER_RESTART, id}, at, at + length);
+		n = s->c->nodes.v[n].peer;
+		if (n == part->first)
+			break;
+	}
+}
+
+static void restart_drop(struct sched *s, uint32_t job)
+{
+	struct restart *r = restart_find(s, job);
+
+	if (!r)
+		return;
+	restart_unbook(s, r);
+	*r = s->position.restarts.v[--s->position.restarts.n];
+}
+
+/* A running job whose place is needed at once, and was taken: it waits again. */
+static void stop_now(struct sched *s, uint32_t id, uint32_t by)
+{
+	bool runs = cluster_job(s->c, id)->state == STATE_RUNNING;
+
+	sched_emit(s, runs ? EVENT_PREEMPT : EVENT_START_FAILED, id, 0, by);
+	queue_settle(s);
+}
+
+void restarts_review(struct sched *s)
+{
+	for (size_t i = s->position.restarts.n; i-- > 0;) {
+		struct restart r = s->position.restarts.v[i];
+		const struct job *job = cluster_job(s->c, r.job);
+		if (victims_has(s, r.job))
+			continue;
+		restart_unbook(s, &r);
+		s->position.restarts.v[i] = s->position.restarts.v[--s->position.restarts.n];
+		if (job->state == STATE_CANDIDATE && !is_special(job) && !queue_in_line(s, r.job)) {
+			struct item x = item_of(s, job);
+			int64_t from = r.start > s->now ? r.start : s->now;
+			item_publish_common(s, &x, plan_insert_earliest(s->p, &s->plain, r.job, from, x.length));
+		}
+		sched_refresh(s);
+	}
+}
+
+void displace_review(struct sched *s)
+{
+	for (size_t i = s->victims.n; i-- > 0;) {
+		struct victim v = s->victims.v[i];
+		const struct job *by = cluster_job(s->c, v.by);
+		struct restart *r = restart_find(s, v.job);
+		item_vec one = {0};
+		plan_mark mark;
+		int64_t at;
+		if (!r || by->state != STATE_ALLOCATED || by->start <= s->now)
+			continue;
+		vec_push(&one, item_of(s, by));
+		mark = plan_begin(s->p);
+		plan_take_job(s->p, v.by);
+		at = item_place(s, &one.v[0]);
+		if (at > one.v[0].start || plan_place(s->p, v.by, 0)->node == one.v[0].node) {
+			plan_rollback(s->p, mark);
+		} else {
+			plan_commit(s->p, mark);
+			items_publish(s, &one);
+			restart_drop(s, v.job);
+			victims_spare(s, v.job);
+		}
+		vec_free(&one);
+	}
+}
+
+bool displace(struct sched *s, struct item x, const item_vec *others)
+{
+	const struct job *job = cluster_job(s->c, x.job);
+	struct manner m = s->plain;
+	item_vec all = {0};
+	plan_mark mark;
+
+	if (!plan_in_partition(s->p, x.job))
+		return false;
+	mark = plan_begin(s->p);
+	for (size_t i = 0; i < others->n; i++)
+		if (others->v[i].latest == TIME_NEVER)
+			plan_take_job(s->p, others->v[i].job);
+	m.may_remove = REMOVE_RUN_COMMON;
+	m.by_share = item_is_at_once(s, job);
+
+	plan_mark inner = plan_begin(s->p);
+
+	if (plan_insert_latest(s->p, &m, x.job, s->now, job->deadline, x.length) == TIME_NEVER) {
+		plan_rollback(s->p, inner);
+		plan_rollback(s->p, mark);
+		return false;
+	}
+
+	job_vec cut = {0};
+	VEC(int64_t) before = {0};
+	plan_touched(s->p, inner, &cut);
+	for (size_t i = 0; i < cut.n; i++)
+		vec_push(&before, plan_end_before(s->p, inner, cut.v[i]));
+	plan_commit(s->p, inner);
+	plan_commit(s->p, mark);
+	vec_push(&all, x);
+	items_publish(s, &all);
+	vec_clear(&all);
+	for (size_t i = 0; i < cut.n; i++) {
+		if (cut.v[i] == x.job)
+			continue;
+		restart_drop(s, cut.v[i]);
+		if (plan_holds(s->p, cut.v[i])) {
+			victims_note(s, cut.v[i], x.job, before.v[i]);
+			restart_book(s, cut.v[i], plan_piece(s->p, x.job, 0)->end);
+			continue;
+		}
+		stop_now(s, cut.v[i], x.job);
+		vec_push(&all, item_of(s, cluster_job(s->c, cut.v[i]))); /* before all that wait */
+	}
+	for (size_t i = 0; i < others->n; i++)
+		if (others->v[i].latest == TIME_NEVER)
+			vec_push(&all, others->v[i]);
+	items_place(s, &all, 0);
+	items_publish(s, &all);
+	vec_free(&all);
+	vec_free(&cut);
+	vec_free(&before);
+	return true;
+}
