@@ -102,12 +102,16 @@ bool sched_cycle(struct sched *s, int64_t now)
 	expire_predictions(s);
 	if (s->starving)
 		special_starve(s);
-	if (s->special.n || s->victims.n)
-		special_place(s);
-	if (!s->effort.unfinished)
-		common_pass(s);
-	if (s->special.n && !s->effort.unfinished)
-		special_to_now(s);
+	if (s->policy->position) {
+		position_pass(s);
+	} else {
+		if (s->special.n || s->victims.n)
+			special_place(s);
+		if (!s->effort.unfinished)
+			common_pass(s);
+		if (s->special.n && !s->effort.unfinished)
+			special_to_now(s);
+	}
 	if (s->special.n)
 		collect_due(s);
 	cycle_start(s);
@@ -124,7 +128,7 @@ int64_t sched_next_wake(const struct sched *s)
 		int64_t at = TIME_NEVER;
 		if (job->state == STATE_ALLOCATED)
 			at = job->start;
-		else if (job->deadline != TIME_NEVER) /* when it expires */
+		else if (job->deadline != TIME_NEVER && !s->policy->position) /* when it expires */
 			at = job->deadline - sched_length(s, job) + 1;
 		if (at < next)
 			next = at;

@@ -83,6 +83,14 @@ const struct policy policies[] = {
 	{.name = "wfp3",
 	 .about = "EASY, order WFP3 of Tang et al. (2009): large and long waiting first",
 	 EASY(ORDER_WFP3)},
+	{.name = "artaras",
+	 .about = "FCFS on partitions; a deadline moves a job up as far as it must; starts never later than predicted",
+	 .order = ORDER_ARRIVAL,
+	 .backfill = ORDER_ARRIVAL,
+	 .reserve = RESERVE_ALL,
+	 .keep = true,
+	 .position = true,
+	 .deadlines = true},
 };
 const int npolicies = sizeof policies / sizeof *policies;
 

@@ -1,0 +1,259 @@
+/*
+ * position.c - deadlines kept by position in the queue: policy artaras (docs/policies.md).
+ *
+ * Every waiting job has a place in the plan. The base order is FIFO: a job is put at its earliest place behind those that came before. A job with a
+ * deadline that it would miss there is moved up, to the latest position that still meets it; those that it passes are placed again behind
+ * it, and of them, those with a deadline are moved up in turn. If no order meets all deadlines, the jobs with deadlines come first, by
+ * their latest starts: the feasibility test. If that fails too, and a running job could be displaced, the new job waits as long as its
+ * deadline allows and then takes that one's partition; the displaced job has the partition again right afterwards. Else its deadline
+ * is not guaranteed, and it starts as soon as the others allow, ahead of normal jobs.
+ *
+ * A place is a promise: when something is freed, jobs are brought forward in the order of their places, each never later than it was. Only a job
+ * that comes later with a deadline, or interactively, delays others. When a waiting job is removed or moved, the order is made again from
+ * FIFO, so that jobs that had been moved up return to where they belong; if that would delay a normal job, all are brought
+ * forward instead.
+ *
+ * Nice jobs are behind all others until their date. An interactive job, which is an emergency job whose deadline allows no waiting, starts when it comes, if need
+ * be in the place of the normal job that has run longest, relative to its walltime; if that would break a guarantee, it expires.
+ */
+#include "sched/position_internal.h"
+
+/* ---- a job comes ---- */
+
+/* Tries one order of the others and the new one, which is last. */
+static bool try_order(struct sched *s, const item_vec *all, int (*order)(const void *, const void *))
+{
+	item_vec v = {0};
+	size_t from = all->n - 1; /* the others stay where they are, if they can */
+	plan_mark mark = plan_begin(s->p);
+	bool good;
+
+	vec_copy(&v, all);
+	if (order) {
+		items_take(s, &v, 0);
+		items_sort(&v, order);
+		from = 0;
+	}
+	good = items_arrange(s, &v, from);
+	if (good) {
+		plan_commit(s->p, mark);
+		items_publish(s, &v);
+	} else {
+		plan_rollback(s->p, mark);
+	}
+	vec_free(&v);
+	return good;
+}
+
+/* As soon as possible, ahead of normal jobs, where the deadline can't be met. */
+static void place_unpromised(struct sched *s, item_vec *all)
+{
+	size_t n = 0;
+	item_vec v = {0};
+
+	vec_push(&v, all->v[all->n - 1]);
+	v.v[0].latest = TIME_NEVER;
+	for (; n + 1 < all->n; n++)
+		if (!is_special(cluster_job(s->c, all->v[n].job)))
+			vec_push(&v, all->v[n]);
+	items_take(s, &v, 0);
+	items_place(s, &v, 0);
+	items_publish(s, &v);
+	vec_free(&v);
+}
+
+static void add_special(struct sched *s, const struct job *job)
+{
+	struct item x = item_of(s, job);
+	item_vec all = {0};
+
+	items_collect(s, job->id, &all);
+	x.latest = job->deadline - x.length;
+	vec_push(&all, x);
+	if (x.latest < s->now || (!try_order(s, &all, NULL) && !try_order(s, &all, items_by_latest))) {
+		all.n--;
+		bool placed = x.latest >= s->now && displace(s, x, &all);
+		all.n++;
+		if (!placed && item_is_at_once(s, job))
+			sched_emit(s, EVENT_EXPIRE, job->id, 0, JOB_NONE);
+		else if (!placed)
+			place_unpromised(s, &all);
+	}
+	vec_free(&all);
+}
+
+/* Normal jobs: behind all others but nice ones. */
+static void add_common(struct sched *s, uint32_t id)
+{
+	struct item x = item_of(s, cluster_job(s->c, id));
+	item_vec later = {0};
+
+	for (size_t i = 0; i < s->line.by_key.n && s->position.nices; i++) {
+		const struct job *job = cluster_job(s->c, s->line.by_key.v[i].job);
+		if (item_is_nice(s, job) && !x.nice && plan_holds(s->p, job->id))
+			vec_push(&later, item_of(s, job));
+	}
+	items_sort(&later, items_by_start);
+	items_take(s, &later, 0);
+	item_publish_common(s, &x, item_place(s, &x));
+	items_place(s, &later, 0);
+	items_publish(s, &later);
+	vec_free(&later);
+}
+
+/* ---- the pass ---- */
+
+/* When something was freed: everybody forward, in the order of their places, nobody later than he was. */
+static void bring_forward(struct sched *s)
+{
+	item_vec all = {0};
+
+	items_collect(s, JOB_NONE, &all);
+	for (size_t i = 0; i < all.n; i++) {
+		struct item *x = &all.v[i];
+		plan_mark mark;
+		if (x->start > s->now && plan_in_partition(s->p, x->job) &&
+		    plan_partition_earliest(s->p, x->job, s->now, 1, NULL) >= x->start)
+			continue;
+		mark = plan_begin(s->p);
+		plan_take_job(s->p, x->job);
+
+		int64_t at = item_place(s, x);
+
+		if (at > x->start && x->start >= s->now)
+			plan_rollback(s->p, mark);
+		else
+			plan_commit(s->p, mark);
+	}
+	items_publish(s, &all);
+	vec_free(&all);
+}
+
+/* When a job that waited was removed, or moved: the order anew, from FIFO. */
+static void recount(struct sched *s)
+{
+	item_vec all = {0};
+	plan_mark mark = plan_begin(s->p);
+	bool good;
+
+	items_collect(s, JOB_NONE, &all);
+	items_take(s, &all, 0);
+	items_sort(&all, items_by_arrival);
+	good = items_arrange(s, &all, 0);
+	for (size_t i = 0; i < all.n && good; i++) {
+		const struct item *x = &all.v[i];
+		bool holds = plan_holds(s->p, x->job);
+		good = holds && (x->latest != TIME_NEVER || x->nice || x->start < s->now ||
+				 plan_piece(s->p, x->job, 0)->start <= x->start);
+	}
+	if (good) {
+		plan_commit(s->p, mark);
+		items_publish(s, &all);
+	} else {
+		plan_rollback(s->p, mark);
+		bring_forward(s);
+	}
+	vec_free(&all);
+}
+
+/* Reserved jobs whose slot can no longer hold their walltime, because the cycle comes late, are candidates again. */
+static void drop_missed(struct sched *s)
+{
+	for (size_t i = 0; i < s->special.n; i++) {
+		const struct job *job = cluster_job(s->c, s->special.v[i]);
+		if (job->state != STATE_ALLOCATED || s->now + job->walltime <= plan_piece(s->p, job->id, 0)->end)
+			continue;
+		plan_take_job(s->p, job->id);
+		sched_emit(s, EVENT_DEALLOCATE, job->id, 0, JOB_NONE);
+		sched_refresh(s);
+	}
+}
+
+static void add_specials(struct sched *s)
+{
+	job_vec list = {0};
+
+	for (size_t i = 0; i < s->special.n; i++)
+		if (cluster_job(s->c, s->special.v[i])->state == STATE_CANDIDATE)
+			vec_push(&list, s->special.v[i]);
+	for (size_t i = 0; i < list.n; i++)
+		if (sched_may(s, list.v[i]))
+			add_special(s, cluster_job(s->c, list.v[i]));
+	vec_free(&list);
+	vec_clear(&s->newcomers);
+}
+
+static bool deep_enough(const struct sched *s, int64_t reserved)
+{
+	return s->c->settings.reserve_depth > 0 && reserved >= s->c->settings.reserve_depth;
+}
+
+static void add_commons(struct sched *s)
+{
+	job_vec list = {0};
+	int64_t reserved = 0;
+
+	for (size_t i = 0; i < s->line.by_key.n; i++)
+		if (s->line.by_key.v[i].planned == TIME_NEVER)
+			vec_push(&list, s->line.by_key.v[i].job);
+	reserved = (int64_t)(s->line.by_key.n - list.n);
+	for (size_t i = 0; i < list.n && !deep_enough(s, reserved); i++, reserved++) {
+		if (sched_may(s, list.v[i]))
+			add_common(s, list.v[i]);
+		else
+			queue_line_up(s, list.v[i]);
+	}
+	vec_free(&list);
+	vec_clear(&s->line.fresh);
+}
+
+/* Those whose time has come start. */
+static void start_due(struct sched *s)
+{
+	s->next_planned = TIME_NEVER;
+	s->position.nices = false;
+	for (size_t i = 0; i < s->line.by_key.n;) {
+		struct queued e = s->line.by_key.v[i];
+		s->line.scanned = i;
+		if (e.planned <= s->now) {
+			if (sched_may(s, e.job)) {
+				starting_add(s, e.job);
+				queue_remove(s, e.job);
+			} else {
+				queue_line_up(s, e.job);
+			}
+			continue;
+		}
+		s->position.nices |= item_is_nice(s, cluster_job(s->c, e.job));
+		if (e.planned < s->next_planned)
+			s->next_planned = e.planned;
+		i++;
+	}
+}
+
+int64_t sched_planned(const struct sched *s, uint32_t id)
+{
+	const struct job *job = cluster_job(s->c, id);
+
+	return job_waits(job) && plan_holds(s->p, id) ? plan_piece(s->p, id, 0)->start : TIME_NEVER;
+}
+
+void position_pass(struct sched *s)
+{
+	drop_missed(s);
+	if (s->freed && s->victims.n)
+		displace_review(s);
+	victims_stop(s);
+	queue_settle(s);
+	restarts_review(s);
+	for (size_t i = 0; i < s->line.fresh.n && !s->position.nices; i++)
+		s->position.nices = item_is_nice(s, cluster_job(s->c, s->line.fresh.v[i]));
+	if (s->position.recount)
+		recount(s);
+	else if (s->freed || s->next_planned < s->now)
+		bring_forward(s);
+	s->position.recount = s->freed = s->stirred = false;
+	add_specials(s);
+	add_commons(s);
+	start_due(s);
+}

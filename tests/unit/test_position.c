@@ -1,0 +1,389 @@
+/*
+ * test_position.c - deadlines kept by position in the queue (policy artaras): schedules computed by hand from section 5.4 of the Artaras
+ * thesis, and from 2.2.1 and 2.2.3.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "rules/partition.h"
+#include "sim/machine.h"
+#include "sim/sim.h"
+#include "support/world.h"
+
+static struct world w;
+
+static void open_world(const char *machine)
+{
+	struct err err;
+
+	world_init(&w, "artaras");
+	if (machine_build(w.c, machine, &err) != 0)
+		fail_msg("%s", err.text);
+	world_open(&w);
+}
+
+/* Submits a job that is to run in a partition, and decides. */
+static uint32_t submit(int64_t now, const char *partition, int64_t procs, int64_t walltime, int64_t deadline,
+		       int64_t nice)
+{
+	struct partition_ask ask = {.name = partition, .any = true, .procs = procs};
+	struct partition_choice got;
+	struct job *job;
+
+	assert_int_equal(partition_choose(w.c, &ask, &got, NULL), 0);
+	job = cluster_add_job(w.c);
+	job->request = partition_request(w.c, &got);
+	job->allowed = got.allowed;
+	job->walltime = walltime;
+	job->kind = deadline == TIME_NEVER ? KIND_COMMON : KIND_QOS;
+	job->deadline = deadline;
+	job->nice = nice;
+	sched_submit(w.s, job->id, now);
+	world_cycle(&w, now);
+	return job->id;
+}
+
+static uint32_t normal(int64_t now, int64_t walltime)
+{
+	return submit(now, NULL, 0, walltime, TIME_NEVER, 0);
+}
+
+static uint32_t priority(int64_t now, int64_t walltime, int64_t deadline)
+{
+	return submit(now, NULL, 0, walltime, deadline, 0);
+}
+
+static void starts(uint32_t job, int64_t at)
+{
+	assert_int_equal(sched_planned(w.s, job), at);
+}
+
+static void runs(uint32_t job)
+{
+	assert_int_equal(world_job(&w, job)->state, STATE_RUNNING);
+}
+
+static void finish(uint32_t job, int64_t now)
+{
+	sched_finish(w.s, job, now, NULL);
+	world_cycle(&w, now);
+}
+
+static void normal_jobs_follow_each_other(void **state)
+{
+	(void)state;
+	open_world("parts:4");
+	uint32_t a = normal(0, 10), b = normal(1, 20), c = normal(2, 5);
+
+	runs(a);
+	starts(b, 10); /* the completion of its predecessor */
+	starts(c, 30);
+	finish(a, 7);
+	runs(b);
+	starts(c, 27);
+	world_fini(&w);
+}
+
+static void a_deadline_that_is_met_moves_nobody(void **state)
+{
+	(void)state;
+	open_world("parts:4");
+	normal(0, 10);
+	uint32_t b = normal(0, 20), p = priority(0, 5, 35);
+
+	starts(b, 10);
+	starts(p, 30);
+	assert_true(world_job(&w, p)->guaranteed);
+	world_fini(&w);
+}
+
+static void a_deadline_moves_up_only_as_far_as_it_must(void **state)
+{
+	(void)state;
+	open_world("parts:4");
+	normal(0, 10);
+	uint32_t b = normal(0, 20), c = normal(0, 20), d = normal(0, 20), p = priority(0, 5, 40);
+
+	starts(b, 10);
+	starts(p, 30); /* behind b: 30 + 5 <= 40; behind c it would end at 55 */
+	starts(c, 35);
+	starts(d, 55);
+	assert_true(world_job(&w, p)->guaranteed);
+	world_fini(&w);
+}
+
+static void those_that_are_passed_are_moved_up_in_turn(void **state)
+{
+	(void)state;
+	open_world("parts:4");
+	normal(0, 10);
+	uint32_t b = normal(0, 20), p = priority(0, 5, 36), q = priority(0, 5, 34);
+
+	/* q does not meet its deadline behind p (35..40), but before it (30..35 > 34) neither; before b it does: 10..15. Then b 15..35, and p would
+	 * end at 40: it is moved up before b, behind q. */
+	starts(q, 10);
+	starts(p, 15);
+	starts(b, 20);
+	assert_true(world_job(&w, p)->guaranteed && world_job(&w, q)->guaranteed);
+	world_fini(&w);
+}
+
+static void removal_returns_them_to_their_positions(void **state)
+{
+	(void)state;
+	open_world("parts:4");
+	normal(0, 10);
+	uint32_t b = normal(0, 10), c = normal(0, 20), p = priority(0, 5, 40);
+
+	starts(p, 20); /* before c */
+	starts(c, 25);
+	sched_delete(w.s, b, 1, NULL);
+	world_cycle(&w, 1);
+	starts(c, 10);
+	starts(p, 30); /* behind c again: 35 <= 40 */
+	world_fini(&w);
+}
+
+static void a_deadline_that_cannot_be_met(void **state)
+{
+	(void)state;
+	open_world("parts:4");
+	uint32_t a = normal(0, 10), b = normal(0, 20), p = priority(0, 5, 15), q = priority(0, 5, 16);
+
+	starts(p, 10);
+	assert_true(world_job(&w, p)->guaranteed);
+	/* Both can't be done by 16: with the running job displaced, q at 5 is before p. */
+	assert_true(world_job(&w, q)->guaranteed);
+	starts(q, 5);
+	starts(p, 10);
+	starts(b, 25); /* the displaced job is from 15 on */
+
+	uint32_t r =
+		priority(1, 4, 5); /* at once, in the place of the running job; q and p follow, then that job again */
+	runs(r);
+	starts(q, 5);
+	starts(a, 15);
+	starts(b, 25);
+
+	uint32_t t = priority(2, 20, 16); /* no place at all: as soon as possible, ahead of the normal jobs */
+	assert_false(world_job(&w, t)->guaranteed);
+	starts(t, 15);
+	starts(a, 35);
+	starts(b, 45);
+	world_fini(&w);
+}
+
+static void a_displaced_job_runs_again_right_afterwards(void **state)
+{
+	(void)state;
+	open_world("parts:4,4");
+	uint32_t a = normal(0, 100), b = normal(5, 90), c = normal(6, 30), p;
+
+	starts(c, 95); /* of b's partition */
+	p = priority(7, 10, 40);
+	/* p may wait until 30. It takes the place of the job that loses least: b, which has run from 5 on. */
+	starts(p, 30);
+	assert_true(world_job(&w, p)->guaranteed);
+	assert_int_equal(world_last(&w, b, EVENT_MIGRATE)->at, 30);
+	starts(c, 100); /* of a's, since b has its own again from 40 to 130 */
+	world_cycle(&w, 30);
+	runs(p);
+	runs(a);
+	assert_int_equal(world_job(&w, b)->state, STATE_CANDIDATE);
+	starts(b, 40);
+	finish(p, 38);
+	runs(b);
+	starts(c, 100);
+	world_fini(&w);
+}
+
+static void a_victim_is_spared_when_another_ends(void **state)
+{
+	(void)state;
+	open_world("parts:4,4");
+	uint32_t a = normal(0, 100), b = normal(5, 90), p = priority(7, 10, 40);
+
+	starts(p, 30);
+	finish(a, 20);
+	runs(p);
+	assert_int_equal(world_last(&w, b, EVENT_MIGRATE)->at, 95);
+	assert_int_equal(world_count(&w, b, EVENT_PREEMPT), 0);
+	world_cycle(&w, 30);
+	runs(b);
+	world_fini(&w);
+}
+
+static void a_larger_partition_stays_free(void **state)
+{
+	(void)state;
+	open_world("parts:4,8");
+	uint32_t a = submit(0, NULL, 4, 10, TIME_NEVER, 0), b = submit(0, NULL, 3, 10, TIME_NEVER, 0),
+		 c = submit(0, NULL, 5, 10, TIME_NEVER, 0);
+
+	runs(a);
+	starts(b, 10); /* B is free, but A is the smallest that it fits into */
+	runs(c);
+	world_fini(&w);
+}
+
+static void a_later_job_starts_where_an_earlier_one_cannot(void **state)
+{
+	(void)state;
+	open_world("parts:4,4");
+	normal(0, 10);
+	uint32_t b = submit(0, "A", 0, 10, TIME_NEVER, 0), c = normal(0, 10);
+
+	starts(b, 10); /* its partition, even though the other is free */
+	runs(c);
+	world_fini(&w);
+}
+
+static void an_early_end_delays_nobody(void **state)
+{
+	(void)state;
+	open_world("parts:4,4");
+	uint32_t a = submit(0, "A", 0, 5, TIME_NEVER, 0);
+	submit(0, "B", 0, 4, TIME_NEVER, 0);
+	uint32_t c = normal(0, 10), d = submit(0, "A", 0, 5, TIME_NEVER, 0);
+
+	starts(c, 4); /* on B */
+	starts(d, 5);
+	finish(a, 1); /* c on A at once would keep d waiting until 11 */
+	runs(d);
+	starts(c, 4);
+	world_fini(&w);
+}
+
+static void nice_jobs_let_others_pass(void **state)
+{
+	(void)state;
+	open_world("parts:4");
+	normal(0, 10);
+	uint32_t n = submit(0, NULL, 0, 10, TIME_NEVER, 5), b, c;
+
+	starts(n, 10);
+	b = normal(1, 20);
+	starts(b, 10);
+	starts(n, 30);
+	c = normal(5, 20); /* it is nice no more */
+	starts(n, 30);
+	starts(c, 40);
+	world_fini(&w);
+}
+
+static uint32_t interactive(int64_t now, int64_t walltime)
+{
+	struct partition_ask ask = {.any = true};
+	struct partition_choice got;
+	struct job *job;
+
+	assert_int_equal(partition_choose(w.c, &ask, &got, NULL), 0);
+	job = cluster_add_job(w.c);
+	job->request = partition_request(w.c, &got);
+	job->allowed = got.allowed;
+	job->walltime = walltime;
+	job->kind = KIND_EMERGENCY;
+	job->deadline = now + walltime;
+	sched_submit(w.s, job->id, now);
+	world_cycle(&w, now);
+	return job->id;
+}
+
+static void interactive_jobs_start_at_once(void **state)
+{
+	(void)state;
+	open_world("parts:4,4");
+	uint32_t a = normal(0, 100), i = interactive(1, 10), b = normal(2, 20), k;
+
+	runs(i); /* where nobody is */
+	starts(b, 11);
+	k = interactive(3, 10); /* in the place of a: interactive jobs are not displaced */
+	runs(k);
+	assert_int_equal(world_job(&w, a)->state, STATE_CANDIDATE);
+	starts(a, 11); /* as soon as a partition is free; it comes before all that wait */
+	starts(b, 13);
+	assert_int_equal(world_job(&w, interactive(4, 5))->state, STATE_EXPIRED); /* all have interactive jobs */
+	world_fini(&w);
+}
+
+static void interactive_jobs_displace_who_has_run_longest(void **state)
+{
+	(void)state;
+	open_world("parts:4,4");
+	uint32_t a = normal(0, 100), b = normal(20, 30);
+
+	runs(interactive(40, 10)); /* a has run 40 of 100, b 20 of 30 */
+	runs(a);
+	starts(b, 50);
+	world_fini(&w);
+}
+
+static void interactive_jobs_break_no_guarantee(void **state)
+{
+	(void)state;
+	open_world("parts:4");
+	normal(0, 10);
+	uint32_t p = priority(1, 10, 20);
+
+	starts(p, 10);
+	assert_int_equal(world_job(&w, interactive(2, 10))->state, STATE_EXPIRED);
+	runs(interactive(3, 7));
+	starts(p, 10);
+	world_fini(&w);
+}
+
+/* The example's schedule, as its comments say. */
+static void the_example_by_hand(void **state)
+{
+	static const int64_t hours[] = {3, 0, 0, 9, 13, 8, 2, 7, 2};
+	struct workload *work;
+	struct sim_options o;
+	struct sim_result r;
+	struct err err;
+
+	(void)state;
+	sim_options_init(&o);
+	o.check = true;
+	if (workload_read(SHUNT_ROOT "/examples/partitions.work", RULES_SITE, 0, &work, &err) != 0)
+		fail_msg("%s", err.text);
+	o.machine = work->machine;
+	if (sim_run(work, policy_find("artaras"), &o, &r, &err) != 0)
+		fail_msg("%s", err.text);
+	assert_int_equal(r.n, sizeof hours / sizeof *hours);
+	for (int64_t i = 0; i < r.n; i++)
+		assert_int_equal(r.outcome[i].start, hours[i] * 3600);
+	assert_true(r.outcome[5].guaranteed && r.outcome[6].guaranteed);
+	sim_result_fini(&r);
+	workload_destroy(work);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(normal_jobs_follow_each_other),
+		cmocka_unit_test(a_deadline_that_is_met_moves_nobody),
+		cmocka_unit_test(a_deadline_moves_up_only_as_far_as_it_must),
+		cmocka_unit_test(those_that_are_passed_are_moved_up_in_turn),
+		cmocka_unit_test(removal_returns_them_to_their_positions),
+		cmocka_unit_test(a_deadline_that_cannot_be_met),
+		cmocka_unit_test(a_displaced_job_runs_again_right_afterwards),
+		cmocka_unit_test(a_victim_is_spared_when_another_ends),
+		cmocka_unit_test(a_larger_partition_stays_free),
+		cmocka_unit_test(a_later_job_starts_where_an_earlier_one_cannot),
+		cmocka_unit_test(an_early_end_delays_nobody),
+		cmocka_unit_test(nice_jobs_let_others_pass),
+		cmocka_unit_test(interactive_jobs_start_at_once),
+		cmocka_unit_test(interactive_jobs_displace_who_has_run_longest),
+		cmocka_unit_test(interactive_jobs_break_no_guarantee),
+		cmocka_unit_test(the_example_by_hand),
+	};
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
