@@ -69,6 +69,7 @@
 #include "server/server.h"
 #include "server/settings/conf.h"
 #include "server/site/realm.h"
+#include "server/site/who.h"
 #include "store/store.h"
 
 #define RETRY_US 500000

@@ -68,7 +68,6 @@ static bool asker_admit(struct server *s, const struct route *route, struct http
 {
 	static const enum role least[] = {[MAY_OPERATOR] = ROLE_OPERATOR, [MAY_MANAGER] = ROLE_MANAGER};
 	struct err err;
-	int rc;
 
 	if (route && route->may == MAY_ANYONE) {
 		if (!request_remote(r))
@@ -77,9 +76,8 @@ static bool asker_admit(struct server *s, const struct route *route, struct http
 				   route->path);
 		return request_remote(r);
 	}
-	rc = who_asks(s, r, ret, &err);
-	if (rc < 0) {
-		refuse_asker(r, rc, &err);
+	if (who_asks(s, r, ret, &err) < 0) {
+		api_refuse(r, &err);
 		return false;
 	}
 	if (route && ret->role < least[route->may]) {

@@ -9,8 +9,8 @@
 #include <stdint.h>
 
 #include "server/base/asker.h"
+#include "server/base/users.h"
 #include "server/job/keys.h"
-#include "server/site/who.h"
 
 struct call;
 struct http_request;

@@ -188,7 +188,7 @@ static void login_make(struct server *s, struct http_request *r, const struct as
 	if (user && strcmp(user, w->user) != 0 && !other_find(s, r, w, user, &uid))
 		return;
 	if (token_user_check(s, uid, user ? user : w->user, &err) < 0)
-		http_error(r, CODE_FORBIDDEN, "%s", err.text);
+		api_refuse(r, &err);
 	else
 		token_reply_login(s, r, uid, user ? user : w->user, label, life);
 }
@@ -372,7 +372,7 @@ void api_join(struct server *s, const struct call *c)
 	int rc = token_check_join(s, token ? token : "", request_remote(c->r), &t, &err);
 
 	if (rc < 0) {
-		refuse_asker(c->r, rc, &err);
+		api_refuse(c->r, &err);
 		return;
 	}
 	if (schema_check(&join_known, c->body, &err) < 0) {

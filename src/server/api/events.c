@@ -33,7 +33,6 @@
 #include "server/life/lives.h"
 #include "server/server.h"
 #include "server/site/tokens.h"
-#include "server/site/who.h"
 #include "store/store.h"
 
 #define RING 16384	      /* events that a listener may have missed */

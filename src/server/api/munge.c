@@ -75,7 +75,6 @@ static void answer(struct munge_work *w)
 	const struct user *a = NULL;
 	struct err err, why;
 	enum lookup l = w->right ? users_find(s, k, &a, &why) : LOOKUP_NONE;
-	int rc;
 
 	if (l == LOOKUP_PENDING) {
 		users_wait(s, k, answer_again, w);
@@ -86,17 +85,17 @@ static void answer(struct munge_work *w)
 		http_error(w->r, CODE_UNAVAILABLE,
 			   "libmunge.so.2 is not there on the server's machine: install munge.");
 	} else if (!w->right) {
-		rc = token_failed(s, request_remote(w->r), &err);
-		if (rc == -EACCES)
-			err_set(&err, rc, "munge does not confirm this credential for this cluster.");
-		refuse_asker(w->r, rc, &err);
+		token_failed(s, request_remote(w->r), &err);
+		if (err.code == CODE_UNAUTHORIZED)
+			err_code(&err, CODE_UNAUTHORIZED, "munge does not confirm this credential for this cluster.");
+		api_refuse(w->r, &err);
 	} else if (l == LOOKUP_FAILED) {
 		refuse_lookup(w->r, &why);
 	} else if (!a) {
 		http_error(w->r, CODE_FORBIDDEN, "The user id %u has no account on the server's machine.",
 			   (unsigned)w->uid);
 	} else if (token_user_check(s, w->uid, a->name, &err) < 0) {
-		http_error(w->r, CODE_FORBIDDEN, "%s", err.text);
+		api_refuse(w->r, &err);
 	} else {
 		token_reply_login(s, w->r, w->uid, a->name, "munge", w->life);
 	}

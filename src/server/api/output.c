@@ -49,7 +49,6 @@
 #include "server/life/prepare_files.h"
 #include "server/node/nodes.h"
 #include "server/server.h"
-#include "server/site/who.h"
 
 #define TRIES 3
 #define DIAL_US (15 * INT64_C(1000000)) /* for an agent to call */

@@ -31,6 +31,10 @@ json_t *api_body(struct http_request *r, struct err *err)
 
 void api_refuse(struct http_request *r, const struct err *err)
 {
+	if (err->code == CODE_UNAUTHORIZED)
+		http_header(r, "WWW-Authenticate", "Bearer");
+	if (err->code == CODE_TOO_MANY)
+		http_header(r, "Retry-After", "60");
 	http_error(r, err->code, "%s", err->text);
 }
 
@@ -72,19 +76,6 @@ uint64_t request_print(const struct http_request *r)
 
 	text = request_body(r, &n);
 	return hash_bytes(text, n) ^ (strcmp(path, "/v1/jobs") == 0 ? 0 : hash_bytes(path, strlen(path)) * 31);
-}
-
-void refuse_asker(struct http_request *r, int rc, const struct err *err)
-{
-	if (rc == -EACCES)
-		http_header(r, "WWW-Authenticate", "Bearer");
-	if (rc == -EBUSY)
-		http_header(r, "Retry-After", "60");
-	http_error(r,
-		   rc == -EACCES  ? CODE_UNAUTHORIZED
-		   : rc == -EBUSY ? CODE_TOO_MANY
-				  : CODE_FORBIDDEN,
-		   "%s", err->text);
 }
 
 void refuse_lookup(struct http_request *r, const struct err *err)

@@ -26,8 +26,7 @@ json_t *api_body(struct http_request *r, struct err *err);	/* NULL: the sentence
 int job_seen(struct server *s, const struct asker *w, const char *text, uint32_t *ret, struct array **ret_array,
 	     struct err *err);
 bool api_job(struct server *s, struct http_request *r, const struct asker *w, const char *text, uint32_t *ret,
-	     struct array **ret_array);					  /* false: it was answered */
-void refuse_asker(struct http_request *r, int rc, const struct err *err); /* what who_asks() returned */
-void refuse_lookup(struct http_request *r, const struct err *err);	  /* what users_find() returned */
+	     struct array **ret_array);				   /* false: it was answered */
+void refuse_lookup(struct http_request *r, const struct err *err); /* what users_find() returned */
 
 #endif

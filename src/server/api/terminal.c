@@ -33,6 +33,7 @@
 #include "server/api/call.h"
 #include "server/api/request.h"
 #include "server/api/terminal.h"
+#include "server/base/asker.h"
 #include "server/base/clock.h"
 #include "server/base/instance.h"
 #include "server/job/attempt.h"
@@ -40,7 +41,6 @@
 #include "server/job/spec.h"
 #include "server/node/nodes.h"
 #include "server/server.h"
-#include "server/site/who.h"
 
 #define WAIT_US (60 * INT64_C(1000000))	 /* a client that waits for the job is answered by then */
 #define CALLED_US (5 * INT64_C(1000000)) /* one that was answered and has not come by then went away */

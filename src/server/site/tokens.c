@@ -211,10 +211,10 @@ int token_failed(struct server *s, const char *address, struct err *err)
 	if (++f->count == FAILURES_MAX + 1)
 		server_say(s, "more than %d wrong tokens from %s within a minute", FAILURES_MAX, address);
 	if (f->count > FAILURES_MAX)
-		return err_set(err, -EBUSY, "Too many wrong tokens came from %.60s: wait a minute.", address);
-	return err_set(err, -EACCES,
-		       "No valid token was shown: it is missing, wrong, used up, revoked, or has expired "
-		       "('shunt token create' on the server's machine makes a new one).");
+		return err_code(err, CODE_TOO_MANY, "Too many wrong tokens came from %.60s: wait a minute.", address);
+	return err_code(err, CODE_UNAUTHORIZED,
+			"No valid token was shown: it is missing, wrong, used up, revoked, or has expired "
+			"('shunt token create' on the server's machine makes a new one).");
 }
 
 /* ---- checking ---- */
@@ -257,11 +257,13 @@ int token_check_join(struct server *s, const char *text, const char *address, st
 int token_user_check(struct server *s, uid_t uid, const char *user, struct err *err)
 {
 	if (uid == 0)
-		return err_set(err, -EPERM, "There are no login tokens for root: nobody is root from another machine.");
+		return err_code(err, CODE_FORBIDDEN,
+				"There are no login tokens for root: nobody is root from another machine.");
 	if (!s->instance->multi && uid != s->instance->uid)
-		return err_set(err, -EPERM, "This is a personal instance: only its own user can have tokens.");
+		return err_code(err, CODE_FORBIDDEN, "This is a personal instance: only its own user can have tokens.");
 	if (s->instance->multi && uid == s->instance->uid)
-		return err_set(err, -EPERM, "There are no login tokens for %s, the server's own account.", user);
+		return err_code(err, CODE_FORBIDDEN, "There are no login tokens for %s, the server's own account.",
+				user);
 	return 0;
 }
 

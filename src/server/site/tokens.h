@@ -64,7 +64,7 @@ struct token_record *token_add(struct server *s, struct token_record *t, char re
 /* The join token of that text, if it is one, right, and has a use left. As token_check(). */
 int token_check_join(struct server *s, const char *text, const char *address, struct token_record **ret,
 		     struct err *err);
-/* Somebody from there failed to prove who he is: -EACCES, or -EBUSY if that was too often. */
+/* Somebody from there failed to prove who he is: CODE_UNAUTHORIZED, or CODE_TOO_MANY if that was too often. */
 int token_failed(struct server *s, const char *address, struct err *err);
 /* Whether a user may have login tokens at all: never root, nor the server's own account where it has many users. */
 int token_user_check(struct server *s, uid_t uid, const char *user, struct err *err);
@@ -78,7 +78,7 @@ void munge_login(struct server *s, struct http_request *r, const char *credentia
 int token_restore(struct server *s, const char *id, const json_t *o, struct err *err); /* at recovery */
 /* The user of a genuine token, by its secret alone; `ret_gid` -1: the primary group. */
 bool token_whose(struct server *s, const char *text, uid_t *ret_uid, gid_t *ret_gid);
-/* Whom a token stands for: token_whose() has been looked up. -EACCES: nobody (the sentence does not say which part was wrong); -EBUSY: too many wrong ones from there. */
+/* Whom a token stands for: token_whose() has been looked up. CODE_UNAUTHORIZED: nobody (the sentence does not say which part was wrong); CODE_TOO_MANY: too many wrong ones from there. */
 int token_check(struct server *s, const char *text, const char *address, struct asker *ret, struct err *err);
 /* Whether the proof that was shown still counts: for answers that go on. */
 bool token_holds(struct server *s, const struct asker *w);

@@ -53,8 +53,8 @@ int who_asks(struct server *s, struct http_request *r, struct asker *ret, struct
 		const struct user *a = user_known(s, peer.uid);
 		*ret = (struct asker){.uid = peer.uid, .gid = peer.gid, .by = BY_SOCKET};
 		if (!a)
-			return err_set(err, -ENOENT, "The user id %u has no account on this machine.",
-				       (unsigned)peer.uid);
+			return err_code(err, CODE_FORBIDDEN, "The user id %u has no account on this machine.",
+					(unsigned)peer.uid);
 		snprintf(ret->user, sizeof ret->user, "%s", a->name);
 	}
 	ret->role = role_of(s, ret);

@@ -17,7 +17,7 @@ struct spec;
 
 /* What must be looked up before who_asks(): LOOKUP_PENDING or LOOKUP_FAILED with its key; else nothing. */
 enum lookup who_awaits(struct server *s, struct http_request *r, struct user_key *ret, struct err *err);
-/* By the local socket the kernel says who; over TLS the token. -ENOENT: the account has no name; -EACCES, -EBUSY as token_check(). */
+/* By the local socket the kernel says who; over TLS the token. CODE_FORBIDDEN: the account has no name; else as token_check(). */
 int who_asks(struct server *s, struct http_request *r, struct asker *ret, struct err *err);
 bool who_known(void *server,
 	       const struct http_request *r); /* over TLS: by the head alone, and without counting failures */
