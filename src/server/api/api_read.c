@@ -23,6 +23,7 @@
 #include "sched/explain.h"
 #include "server/api/api.h"
 #include "server/api/call.h"
+#include "server/api/counts.h"
 #include "server/api/events.h"
 #include "server/api/query.h"
 #include "server/api/request.h"

@@ -11,7 +11,6 @@
 struct array;
 struct err;
 struct json;
-struct queue;
 struct server;
 struct strbuf;
 
@@ -20,8 +19,6 @@ struct field_list {
 	int n;
 	bool whole; /* some of them need the body */
 };
-/* Of all queues in one pass: a row for each, in their order. The caller's. */
-int64_t (*count_queues(const struct server *s))[256];
 int show_fields_parse(const char *fields, struct field_list *ret, struct err *err); /* NULL: all that a list has */
 void show_whole(struct field_list *ret);					    /* all there are */
 /* Members of the open object. `a`: an array as a whole, `id` being its first element. `body` may be NULL. */
@@ -29,8 +26,6 @@ void show_members(const struct server *s, struct json *j, uint32_t id, const str
 		  const struct field_list *f, const json_t *body);
 void show_row(const struct server *s, struct strbuf *out, uint32_t id, const struct array *a,
 	      const struct field_list *f);
-void vnodes_format(const char *exec_host, struct strbuf *out);	 /* (n1:ncpus=2)+(n2:ncpus=2) of n1/0+n1/1+n2/0+n2/1 */
-char array_state(const struct server *s, const struct array *a); /* the letter of an array as a whole */
-void count_states(const struct server *s, const struct queue *q, int64_t counts[256]); /* q NULL: of all */
+void vnodes_format(const char *exec_host, struct strbuf *out); /* (n1:ncpus=2)+(n2:ncpus=2) of n1/0+n1/1+n2/0+n2/1 */
 
 #endif

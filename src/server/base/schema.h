@@ -27,14 +27,14 @@ enum {
 	IS_BYTES = 1 << 7, /* text, base64 */
 	IS_NULL = 1 << 8,
 	REQUIRED = 1 << 9,
-	OF_BODY = 1 << 10, /* show.c: only of one job, since it needs the job's body */
+	OF_BODY = 1 << 10, /* job_fields.c: only of one job, since it needs the job's body */
 };
 
 struct field {
 	const char *name;
 	unsigned is;
 	const char *about;
-	void (*get)(const struct subject *x, struct value *v); /* show.c: how it is found */
+	void (*get)(const struct subject *x, struct value *v); /* job_fields.c: how it is found */
 	const struct schema *of; /* of an object, or of the elements of a list that are objects */
 	unsigned item;		 /* of a list: what its elements are */
 	const char *words;	 /* "a|b": it is one of these */

@@ -1,0 +1,693 @@
+/*
+ * job_fields.c - the fields of a job: how each is found, and one table of them, from which lists are chosen and the API is described.
+ */
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "base/mem.h"
+#include "base/strbuf.h"
+#include "base/timetext.h"
+#include "core/cluster.h"
+#include "core/job.h"
+#include "core/reqtext.h"
+#include "core/res.h"
+#include "plan/plan.h"
+#include "rules/gate.h"
+#include "sched/sched.h"
+#include "server/api/counts.h"
+#include "server/api/schemas.h"
+#include "server/api/show.h"
+#include "server/api/show_internal.h"
+#include "server/base/clock.h"
+#include "server/base/words.h"
+#include "server/job/attempt.h"
+#include "server/job/entry.h"
+#include "server/job/failures.h"
+#include "server/job/jobs.h"
+#include "server/job/spec.h"
+#include "server/life/foresee.h"
+#include "server/life/prepare.h"
+#include "server/server.h"
+#include "store/store.h"
+
+static void put_int(struct value *v, int64_t n)
+{
+	v->kind = VALUE_INT;
+	v->number = n;
+}
+
+static void put_bool(struct value *v, bool b)
+{
+	v->kind = VALUE_BOOL;
+	v->number = b;
+}
+
+static void put_text(struct value *v, const char *text)
+{
+	if (!text || !*text)
+		return;
+	v->kind = VALUE_TEXT;
+	v->text = text;
+}
+
+static void put_scratch(struct value *v, enum value_kind kind)
+{
+	v->kind = kind;
+	v->text = strbuf_text(&v->scratch);
+}
+
+static void put_instant(struct value *v, int64_t at)
+{
+	if (at > 0 && at != TIME_NEVER)
+		put_int(v, at);
+}
+
+static void put_letter(struct value *v, char c)
+{
+	strbuf_add(&v->scratch, &c, 1);
+	put_scratch(v, VALUE_TEXT);
+}
+
+static void put_body(const struct subject *x, struct value *v, const char *key)
+{
+	put_text(v, json_string_value(json_object_get(x->body, key)));
+}
+
+/* ---- one after the other ---- */
+
+static void f_id(const struct subject *x, struct value *v)
+{
+	if (x->a)
+		array_id(x->s, x->a, &v->scratch);
+	else
+		entry_id(x->s, x->id, &v->scratch);
+	put_scratch(v, VALUE_TEXT);
+}
+
+static void f_number(const struct subject *x, struct value *v)
+{
+	put_int(v, (int64_t)job_key_number(x->e->key));
+}
+
+static void f_index(const struct subject *x, struct value *v)
+{
+	if (!x->a && job_key_index(x->e->key) >= 0)
+		put_int(v, job_key_index(x->e->key));
+}
+
+static void f_array(const struct subject *x, struct value *v)
+{
+	const struct array *a = x->a ? NULL : array_find(x->s, job_key_number(x->e->key));
+
+	if (!a)
+		return;
+	array_id(x->s, a, &v->scratch);
+	put_scratch(v, VALUE_TEXT);
+}
+
+static void f_name(const struct subject *x, struct value *v)
+{
+	put_text(v, x->p->name);
+}
+
+static void f_owner(const struct subject *x, struct value *v)
+{
+	put_text(v, word(x->s, x->p->owner));
+}
+
+static void f_host(const struct subject *x, struct value *v)
+{
+	put_text(v, word(x->s, x->p->host));
+}
+
+static void f_queue(const struct subject *x, struct value *v)
+{
+	put_text(v, word(x->s, x->p->queue));
+}
+
+static void f_account(const struct subject *x, struct value *v)
+{
+	put_text(v, word(x->s, x->p->account));
+}
+
+static void f_project(const struct subject *x, struct value *v)
+{
+	put_text(v, word(x->s, x->p->project));
+}
+
+static void f_state(const struct subject *x, struct value *v)
+{
+	put_letter(v, x->a ? array_state(x->s, x->a) : entry_state(x->s, x->id));
+}
+
+static void f_substate(const struct subject *x, struct value *v)
+{
+	put_text(v, job_state_name(x->job->state));
+}
+
+static void f_type(const struct subject *x, struct value *v)
+{
+	put_letter(v, job_kind_letter(x->job->kind));
+}
+
+static void f_deadline(const struct subject *x, struct value *v)
+{
+	put_instant(v, x->job->deadline);
+}
+
+static void f_guaranteed(const struct subject *x, struct value *v)
+{
+	put_bool(v, x->job->guaranteed);
+}
+
+static void f_powers(const struct subject *x, struct value *v)
+{
+	struct json j;
+
+	json_init(&j, &v->scratch, false);
+	json_open_array(&j, NULL);
+	for (int i = 0; power_name(i); i++)
+		if (x->job->powers & 1 << i)
+			json_text(&j, NULL, power_name(i));
+	json_close_array(&j);
+	put_scratch(v, VALUE_JSON);
+}
+
+static void f_priority(const struct subject *x, struct value *v)
+{
+	put_int(v, x->p->priority);
+}
+
+static void f_holds(const struct subject *x, struct value *v)
+{
+	unsigned holds = x->e->holds;
+
+	if (holds & BLOCK_USER)
+		strbuf_puts(&v->scratch, "u");
+	if (holds & BLOCK_OTHER)
+		strbuf_puts(&v->scratch, "o");
+	if (holds & BLOCK_SYSTEM)
+		strbuf_puts(&v->scratch, "s");
+	if (!v->scratch.n)
+		strbuf_puts(&v->scratch, "n");
+	put_scratch(v, VALUE_TEXT);
+}
+
+static void f_at(const struct subject *x, struct value *v)
+{
+	put_instant(v, x->p->at);
+}
+
+static void f_depend(const struct subject *x, struct value *v)
+{
+	put_text(v, x->p->depend);
+}
+
+static void f_rerunnable(const struct subject *x, struct value *v)
+{
+	put_bool(v, x->p->rerunnable);
+}
+
+static void f_attempt(const struct subject *x, struct value *v)
+{
+	put_int(v, x->job->attempt);
+}
+
+static void f_failures(const struct subject *x, struct value *v)
+{
+	put_int(v, x->e->failures ? x->e->failures->total : 0);
+}
+
+static void f_resources(const struct subject *x, struct value *v)
+{
+	put_text(v, word(x->s, x->p->resources));
+}
+
+static void f_walltime(const struct subject *x, struct value *v)
+{
+	put_int(v, x->p->walltime);
+}
+
+static const struct request *request_of(const struct subject *x)
+{
+	return cluster_job_request(x->s->cluster, x->job);
+}
+
+static void f_cpus(const struct subject *x, struct value *v)
+{
+	put_int(v, request_of(x)->total.v[RES_CPU]);
+}
+
+static void f_nodect(const struct subject *x, struct value *v)
+{
+	put_int(v, request_of(x)->nfrags);
+}
+
+static void f_ppn(const struct subject *x, struct value *v)
+{
+	const struct request *q = request_of(x);
+
+	put_int(v, q->nfrags ? x->s->cluster->shapes.v[q->frag[0].shape].need.v[RES_CPU] : 1);
+}
+
+static void f_exclusive(const struct subject *x, struct value *v)
+{
+	if (request_of(x)->whole)
+		put_text(v, whole_name(request_of(x)->whole));
+}
+
+static void f_memory(const struct subject *x, struct value *v)
+{
+	if (request_of(x)->total.v[RES_MEM] > 0)
+		put_int(v, request_of(x)->total.v[RES_MEM]);
+}
+
+static void f_gpus(const struct subject *x, struct value *v)
+{
+	if (request_of(x)->total.v[RES_GPU] > 0)
+		put_int(v, request_of(x)->total.v[RES_GPU]);
+}
+
+static void f_created(const struct subject *x, struct value *v)
+{
+	put_instant(v, x->p->created);
+}
+
+static void f_queued(const struct subject *x, struct value *v)
+{
+	put_instant(v, x->p->at > x->p->created ? x->p->at : x->p->created);
+}
+
+static bool ran(const struct subject *x)
+{
+	return x->job->attempt > 0 &&
+	       (x->job->state == STATE_NOW || x->job->state == STATE_RUNNING || x->job->state == STATE_DONE);
+}
+
+static void f_started(const struct subject *x, struct value *v)
+{
+	if (!x->a && ran(x))
+		put_instant(v, x->job->start);
+}
+
+static void f_ended(const struct subject *x, struct value *v)
+{
+	if (!x->a && job_ended(x->job))
+		put_instant(v, x->job->since);
+}
+
+static void f_modified(const struct subject *x, struct value *v)
+{
+	put_instant(v, x->e->modified);
+}
+
+static void f_planned_start(const struct subject *x, struct value *v)
+{
+	if (!x->a && x->job->state == STATE_ALLOCATED)
+		put_instant(v, x->job->start);
+}
+
+/* Of an array: of its first element to come. */
+static bool expected(const struct subject *x, int64_t *ret)
+{
+	int64_t at, first = TIME_NEVER;
+
+	if (!x->a)
+		return foresee_start(x->s, x->id, ret);
+	for (uint32_t i = 0; i < x->a->count; i++)
+		if (x->s->jobs->entries.v[x->a->first + i].spec && foresee_start(x->s, x->a->first + i, &at) &&
+		    at < first)
+			first = at;
+	*ret = first;
+	return first != TIME_NEVER;
+}
+
+/* When it will start if nothing ends before its walltime, all succeed and nobody else comes (foresee.c): no promise. */
+static void f_expected_start(const struct subject *x, struct value *v)
+{
+	int64_t at;
+
+	if (expected(x, &at))
+		put_instant(v, at);
+}
+
+/* From what instant that was foreseen. */
+static void f_expected_made(const struct subject *x, struct value *v)
+{
+	int64_t at;
+
+	if (x->s->outlook->expected_at > 0 && expected(x, &at))
+		put_instant(v, x->s->outlook->expected_at);
+}
+
+static void f_no_estimate(const struct subject *x, struct value *v)
+{
+	int64_t at;
+	uint32_t id = x->id;
+
+	for (uint32_t i = 0; x->a && i < x->a->count && entry_job(x->s, id)->state >= STATE_NOW; i++)
+		id = x->a->first + i;
+	if (!expected(x, &at) && foresee_not(x->s, id, &v->scratch))
+		put_scratch(v, VALUE_TEXT);
+}
+
+static void f_exec_host(const struct subject *x, struct value *v)
+{
+	if (!x->a && x->e->outcome)
+		put_text(v, x->e->outcome->exec_host);
+}
+
+void vnodes_format(const char *exec_host, struct strbuf *out)
+{
+	for (const char *p = exec_host; *p;) {
+		size_t n = strcspn(p, "/");
+		const char *name = p;
+		int cpus = 0;
+		while (*p && strncmp(p, name, n + 1) == 0) {
+			cpus++;
+			p += strcspn(p, "+");
+			p += *p == '+';
+		}
+		strbuf_printf(out, "%s(%.*s:ncpus=%d)", out->n ? "+" : "", (int)n, name, cpus);
+	}
+}
+
+static void f_exec_vnode(const struct subject *x, struct value *v)
+{
+	if (!x->a && x->e->outcome && x->e->outcome->exec_host)
+		vnodes_format(x->e->outcome->exec_host, &v->scratch);
+	if (v->scratch.n)
+		put_scratch(v, VALUE_TEXT);
+}
+
+static void f_exit_status(const struct subject *x, struct value *v)
+{
+	if (!x->a && job_ended(x->job)) {
+		put_int(v, x->e->exit_status);
+	} else if (x->a && x->a->ended >= x->a->count) { /* an array's: the first that is not 0 */
+		put_int(v, 0);
+		for (uint32_t i = 0; i < x->a->count && v->number == 0; i++)
+			v->number = x->s->jobs->entries.v[x->a->first + i].exit_status;
+	}
+}
+
+static void f_cause(const struct subject *x, struct value *v)
+{
+	if (!x->a && job_ended(x->job))
+		put_text(v, cause_name(x->e->cause));
+}
+
+static int64_t wall_used(const struct subject *x)
+{
+	const struct outcome *o = x->e->outcome;
+
+	if (x->a)
+		return 0;
+	if (x->job->state == STATE_RUNNING)
+		return o && x->s->clock->boot_us > o->began_us ? (x->s->clock->boot_us - o->began_us) / 1000000 : 0;
+	return o ? o->ran_ms / 1000 : 0;
+}
+
+static void f_used(const struct subject *x, struct value *v)
+{
+	const struct outcome *o = x->a ? NULL : x->e->outcome;
+	struct json j;
+
+	if (x->a || !ran(x))
+		return;
+	json_init(&j, &v->scratch, false);
+	json_open_object(&j, NULL);
+	json_int(&j, "cput", o ? o->cpu_ms / 1000 : 0);
+	json_int(&j, "walltime", wall_used(x));
+	json_int(&j, "memory", o ? o->memory_kib : 0);
+	json_close_object(&j);
+	put_scratch(v, VALUE_JSON);
+}
+
+static void f_used_walltime(const struct subject *x, struct value *v)
+{
+	put_int(v, wall_used(x));
+}
+
+static void f_used_cput(const struct subject *x, struct value *v)
+{
+	put_int(v, !x->a && x->e->outcome ? x->e->outcome->cpu_ms / 1000 : 0);
+}
+
+/* A plain queued job: what it needs and what there is, without asking the scheduler (that is `why`). */
+static void put_shortage(const struct subject *x, struct value *v)
+{
+	int64_t need = request_of(x)->total.v[RES_CPU], idle = 0;
+
+	for (uint32_t i = 0; i < x->s->plan->nnodes; i++)
+		if (sched_node_open(x->s->sched, i))
+			idle += x->s->plan->free_now[i];
+	if (need > idle)
+		strbuf_printf(&v->scratch, "needs %lld CPU%s, %lld %s free", (long long)need, need == 1 ? "" : "s",
+			      (long long)idle, idle == 1 ? "is" : "are");
+	else if (request_of(x)->whole)
+		strbuf_puts(&v->scratch,
+			    request_of(x)->whole == WHOLE_HOST ? "waits for empty machines" : "waits for empty nodes");
+	else
+		strbuf_puts(&v->scratch, "waits for its turn");
+	put_scratch(v, VALUE_TEXT);
+}
+
+static void f_comment(const struct subject *x, struct value *v)
+{
+	unsigned block = gate_blocks(x->s->gate, x->id);
+
+	if (x->a)
+		return;
+	if (x->e->outcome && x->e->outcome->comment)
+		put_text(v, x->e->outcome->comment);
+	else if (job_ended(x->job) || x->job->state >= STATE_NOW)
+		return;
+	else if (block & BLOCK_MISFIT)
+		put_text(v, "no node could hold it, since the nodes have changed");
+	else if (block & BLOCK_HOLDS)
+		put_text(v, "held: qrls releases it");
+	else if (block & BLOCK_DEPEND)
+		put_text(v, "waits for jobs that it depends on");
+	else if (block & BLOCK_TIME)
+		put_text(v, "waits for its time (-a)");
+	else if (block & BLOCK_RETRY)
+		put_text(v, "failed, and is not tried again yet");
+	else if (block & BLOCK_QUEUE)
+		put_text(v, "its queue is stopped");
+	else if (sched_limited(x->s->sched, x->id))
+		put_text(v, "a limit on running jobs is reached");
+	else if (json_is_string(json_object_get(x->body, "comment")))
+		put_body(x, v, "comment");
+	else
+		put_shortage(x, v);
+}
+
+static void f_session(const struct subject *x, struct value *v)
+{
+	if (!x->a && x->e->outcome && x->e->outcome->session == 0 && x->job->state == STATE_RUNNING)
+		x->e->outcome->session = attempt_session(x->s, x->id);
+	if (!x->a && x->e->outcome && x->e->outcome->session > 0)
+		put_int(v, x->e->outcome->session);
+}
+
+static void f_output(const struct subject *x, struct value *v)
+{
+	struct arena *a;
+	const char *out, *err;
+
+	if (!x->body)
+		return;
+	a = arena_create();
+	output_paths((struct server *)x->s, x->id, x->body, a, &out, &err);
+	strbuf_puts(&v->scratch, out);
+	put_scratch(v, VALUE_TEXT);
+	arena_destroy(a);
+}
+
+static void f_error(const struct subject *x, struct value *v)
+{
+	struct arena *a;
+	const char *out, *err;
+
+	if (!x->body)
+		return;
+	a = arena_create();
+	output_paths((struct server *)x->s, x->id, x->body, a, &out, &err);
+	strbuf_puts(&v->scratch, err ? err : out);
+	put_scratch(v, VALUE_TEXT);
+	arena_destroy(a);
+}
+
+static void f_mail(const struct subject *x, struct value *v)
+{
+	if (x->p->mail & MAIL_ABORT)
+		strbuf_puts(&v->scratch, "a");
+	if (x->p->mail & MAIL_BEGIN)
+		strbuf_puts(&v->scratch, "b");
+	if (x->p->mail & MAIL_END)
+		strbuf_puts(&v->scratch, "e");
+	if (!v->scratch.n)
+		strbuf_puts(&v->scratch, "n");
+	put_scratch(v, VALUE_TEXT);
+}
+
+static void f_interactive(const struct subject *x, struct value *v)
+{
+	put_bool(v, x->p->interactive);
+}
+
+static void f_array_spec(const struct subject *x, struct value *v)
+{
+	if (x->a)
+		put_text(v, x->a->spec->array_text);
+}
+
+static void f_max_run_subjobs(const struct subject *x, struct value *v)
+{
+	if (x->a && x->a->limit)
+		put_int(v, x->a->limit);
+}
+
+static void f_array_counts(const struct subject *x, struct value *v)
+{
+	int64_t counts[256];
+	struct json j;
+
+	if (!x->a)
+		return;
+	array_counts(x->s, x->a, counts);
+	json_init(&j, &v->scratch, false);
+	json_open_object(&j, NULL);
+	for (const char *p = "QRHWSEC"; *p; p++)
+		json_int(&j, (char[]){*p, '\0'}, counts[(unsigned char)*p]);
+	json_close_object(&j);
+	put_scratch(v, VALUE_JSON);
+}
+
+#define BODY(key)                                                                                                      \
+	static void f_##key(const struct subject *x, struct value *v)                                                  \
+	{                                                                                                              \
+		put_body(x, v, #key);                                                                                  \
+	}
+BODY(join)
+BODY(keep)
+BODY(mail_to)
+BODY(workdir)
+BODY(shell)
+BODY(umask)
+BODY(checkpoint)
+BODY(stagein)
+BODY(stageout)
+BODY(submit_args)
+
+static const struct field used_fields[] = {
+	{"cput", .is = REQUIRED | IS_INT, "seconds"},
+	{"walltime", .is = REQUIRED | IS_INT, "seconds"},
+	{"memory", .is = REQUIRED | IS_INT, "KiB"},
+	{0},
+};
+static const struct schema used = {.fields = used_fields};
+
+const struct field job_fields[] = {
+	{"id", .is = IS_TEXT, NULL, f_id, .example = "12.host"},
+	{"number", .is = IS_INT, NULL, f_number},
+	{"index", .is = IS_INT | IS_NULL, "of an element of an array", f_index},
+	{"array", .is = IS_TEXT | IS_NULL, "the array's id of an element", f_array},
+	{"name", .is = IS_TEXT, NULL, f_name},
+	{"owner", .is = IS_TEXT, NULL, f_owner},
+	{"host", .is = IS_TEXT | IS_NULL, "where it was submitted", f_host},
+	{"queue", .is = IS_TEXT, NULL, f_queue},
+	{"account", .is = IS_TEXT | IS_NULL, NULL, f_account},
+	{"project", .is = IS_TEXT | IS_NULL, NULL, f_project},
+	{"state", .is = IS_TEXT,
+	 "queued, running, held or waiting for a job it depends on, waiting for its time, suspended, exiting, completed, an array that has begun",
+	 f_state, .words = "Q|R|H|W|S|E|C|B"},
+	{"substate", .is = IS_TEXT, NULL, f_substate,
+	 .words = "candidate|allocated|now|running|done|expired|deleted|held"},
+	{"type", .is = IS_TEXT, "S is starving", f_type, .words = "C|Q|E|S"},
+	{"deadline", .is = IS_INSTANT | IS_NULL, NULL, f_deadline},
+	{"guaranteed", .is = IS_BOOL, NULL, f_guaranteed},
+	{"powers", .is = IS_LIST, NULL, f_powers, .item = IS_TEXT,
+	 .words = "sc_alloc|q_alloc|e_alloc|c_exec|s_exec|q_exec|e_exec"},
+	{"priority", .is = IS_INT, NULL, f_priority},
+	{"holds", .is = IS_TEXT, NULL, f_holds},
+	{"at", .is = IS_INSTANT | IS_NULL, NULL, f_at},
+	{"depend", .is = IS_TEXT | IS_NULL, NULL, f_depend},
+	{"rerunnable", .is = IS_BOOL, NULL, f_rerunnable},
+	{"attempt", .is = IS_INT, NULL, f_attempt},
+	{"failures", .is = IS_INT, NULL, f_failures},
+	{"resources", .is = IS_TEXT | IS_NULL, "canonical text after `-l`", f_resources, .example = "nodes=2:ppn=4"},
+	{"walltime", .is = IS_INT, "seconds", f_walltime},
+	{"cpus", .is = IS_INT, NULL, f_cpus},
+	{"nodect", .is = IS_INT, NULL, f_nodect},
+	{"ppn", .is = IS_INT, NULL, f_ppn},
+	{"exclusive", .is = IS_TEXT | IS_NULL, "what no other job shares with it while it runs", f_exclusive,
+	 .words = "node|host"},
+	{"memory", .is = IS_INT | IS_NULL, "KiB", f_memory},
+	{"gpus", .is = IS_INT | IS_NULL, NULL, f_gpus},
+	{"created", .is = IS_INSTANT, NULL, f_created},
+	{"queued", .is = IS_INSTANT | IS_NULL, NULL, f_queued},
+	{"started", .is = IS_INSTANT | IS_NULL, NULL, f_started},
+	{"ended", .is = IS_INSTANT | IS_NULL, NULL, f_ended},
+	{"modified", .is = IS_INSTANT | IS_NULL, NULL, f_modified},
+	{"planned_start", .is = IS_INSTANT | IS_NULL, NULL, f_planned_start},
+	{"expected_start", .is = IS_INSTANT | IS_NULL,
+	 "when a waiting job would start if those ahead of it ran as long as they may and succeeded; not a promise",
+	 f_expected_start},
+	{"expected_made", .is = IS_INSTANT | IS_NULL, "the instant of that forecast", f_expected_made},
+	{"no_estimate", .is = IS_TEXT | IS_NULL, "why a waiting job has no expected start", f_no_estimate,
+	 .example = "held by its owner"},
+	{"exec_host", .is = IS_TEXT | IS_NULL, NULL, f_exec_host, .example = "n1/0+n1/1"},
+	{"exec_vnode", .is = IS_TEXT | IS_NULL, NULL, f_exec_vnode, .example = "(n1:ncpus=2)"},
+	{"exit_status", .is = IS_INT | IS_NULL,
+	 "exit code; 256 + signal; negative: never ran to an end (-1 could not be started, -2 lost, -3 deleted before it ran, -4 expired)",
+	 f_exit_status},
+	{"cause", .is = IS_TEXT | IS_NULL, NULL, f_cause,
+	 .words = "walltime|memory|deleted|preempted|lost|expired|dependency|not_started|hung_up"},
+	{"used", .is = IS_OBJECT | IS_NULL, NULL, f_used, .of = &used},
+	{"used_walltime", .is = IS_INT | IS_NULL, "as in used; for lists", f_used_walltime},
+	{"used_cput", .is = IS_INT | IS_NULL, "as in used; for lists", f_used_cput},
+	{"comment", .is = IS_TEXT | IS_NULL, "a sentence: why it waits, or how it ended", f_comment},
+	{"session", .is = IS_INT | IS_NULL, "of the running job", f_session},
+	{"mail", .is = IS_TEXT, NULL, f_mail},
+	{"interactive", .is = IS_BOOL, "it has a terminal", f_interactive},
+	{"array_spec", .is = IS_TEXT | IS_NULL, NULL, f_array_spec},
+	{"max_run_subjobs", .is = IS_INT | IS_NULL, "of an array: elements that may run at once; null: no limit",
+	 f_max_run_subjobs},
+	{"array_counts", .is = IS_OBJECT | IS_NULL, "of an array: its elements by state", f_array_counts,
+	 .item = IS_INT},
+	{"output", .is = IS_TEXT | IS_NULL | OF_BODY, "absolute", f_output},
+	{"error", .is = IS_TEXT | IS_NULL | OF_BODY, "absolute", f_error},
+	{"join", .is = IS_TEXT | IS_NULL | OF_BODY, NULL, f_join},
+	{"keep", .is = IS_TEXT | IS_NULL | OF_BODY, NULL, f_keep},
+	{"mail_to", .is = IS_TEXT | IS_NULL | OF_BODY, NULL, f_mail_to},
+	{"workdir", .is = IS_TEXT | IS_NULL | OF_BODY, NULL, f_workdir},
+	{"shell", .is = IS_TEXT | IS_NULL | OF_BODY, NULL, f_shell},
+	{"umask", .is = IS_TEXT | IS_NULL | OF_BODY, NULL, f_umask},
+	{"checkpoint", .is = IS_TEXT | IS_NULL | OF_BODY, NULL, f_checkpoint},
+	{"stagein", .is = IS_TEXT | IS_NULL | OF_BODY, NULL, f_stagein},
+	{"stageout", .is = IS_TEXT | IS_NULL | OF_BODY, NULL, f_stageout},
+	{"submit_args", .is = IS_TEXT | IS_NULL | OF_BODY, NULL, f_submit_args},
+	{0},
+};
+const int job_nfields = (int)(sizeof job_fields / sizeof *job_fields) - 1;
+_Static_assert(sizeof job_fields / sizeof *job_fields <= sizeof((struct field_list *)NULL)->v,
+	       "a list holds every field");
+
+/* What is shown beside them. */
+static const struct field more_fields[] = {
+	{"past", .is = IS_BOOL,
+	 "true: the server has forgotten it, and this is what the history has; other fields are missing"},
+	{"environment", .is = IS_LIST, "only for one job, for its owner and managers"},
+	{0},
+};
+static const struct schema more = {.fields = more_fields};
+const struct schema job_schema = {
+	"Job", "A list has the `fields` asked for; one job alone has all.", .fields = job_fields, .base = &more,
+	.example =
+		"{\"id\": \"12.host\", \"number\": 12, \"name\": \"hello\", \"owner\": \"ann\", \"queue\": \"batch\", \"state\": \"R\", \"resources\": \"nodes=1:ppn=2\", \"walltime\": 600, \"started\": 1767225600, \"exec_host\": \"n1/0+n1/1\", \"exit_status\": null}"};
