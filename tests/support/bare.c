@@ -130,7 +130,7 @@ void http_error(struct http_request *r, enum code code, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof text, fmt, ap);
 	va_end(ap);
-	assert(code > CODE_NONE && code < CODES && *text);
+	assert(code < CODES && *text);
 	answer(r, code_row(code)->status, text, strlen(text));
 }
 void http_header(struct http_request *r, const char *name, const char *value)
