@@ -68,6 +68,8 @@ bool plan_is_simple(const struct plan *p, const struct manner *m, uint32_t job);
 /* Whether a job runs in a partition; and whether it may use that one. */
 bool plan_in_partition(const struct plan *p, uint32_t job);
 bool plan_may_use(const struct plan *p, uint32_t job, const struct partition *part);
+/* The earliest instant from which a partition is empty for that long. */
+int64_t plan_partition_free(const struct plan *p, const struct partition *part, int64_t from, int64_t length);
 /* No instant before it has an empty partition for such a job; the first that has goes to *ret, unless NULL. */
 int64_t plan_partition_earliest(const struct plan *p, uint32_t job, int64_t from, int64_t length,
 				const struct partition **ret);

@@ -183,8 +183,7 @@ bool partition_insert(struct insertion *in, const struct request *r, struct goal
 	return in->m->may_remove && partition_displace(in, r, g);
 }
 
-/* The earliest instant from which a partition is empty for that long. */
-static int64_t partition_from(const struct plan *p, const struct partition *part, int64_t from, int64_t length)
+int64_t plan_partition_free(const struct plan *p, const struct partition *part, int64_t from, int64_t length)
 {
 	int32_t n = part->first;
 	uint32_t agreed = 0;
@@ -210,7 +209,7 @@ int64_t plan_partition_earliest(const struct plan *p, uint32_t job, int64_t from
 		int64_t at;
 		if (!plan_may_use(p, job, &c->partitions.v[i]))
 			continue;
-		at = partition_from(p, &c->partitions.v[i], from, length);
+		at = plan_partition_free(p, &c->partitions.v[i], from, length);
 		if (at >= best)
 			continue;
 		best = at;

@@ -314,11 +314,20 @@ static void room_init(struct plan *p, const struct manner *m, struct timeline *r
 	}
 }
 
+/* Whether what is planned on a node says when a job may start. */
+static bool node_tells(const struct plan *p, uint32_t job, bool parted, uint32_t node)
+{
+	uint32_t partition = p->cluster->nodes.v[node].partition;
+
+	return !parted || (partition && plan_may_use(p, job, &p->cluster->partitions.v[partition - 1]));
+}
+
 int64_t plan_insert_latest(struct plan *p, const struct manner *m, uint32_t job, int64_t from, int64_t until,
 			   int64_t length)
 {
 	const struct request *r = request_of(p, job);
 	int64_t last = until - length, found = TIME_NEVER;
+	bool parted = plan_in_partition(p, job);
 	instant_vec at = {0};
 	struct timeline room;
 
@@ -326,9 +335,10 @@ int64_t plan_insert_latest(struct plan *p, const struct manner *m, uint32_t job,
 		return TIME_NEVER;
 	vec_push(&at, last);
 	for (uint32_t n = 0; n < p->nnodes; n++)
-		for (size_t i = 0; i < p->node[n].pieces.n; i++) {
+		for (size_t i = 0; i < p->node[n].pieces.n && node_tells(p, job, parted, n); i++) {
 			const struct piece *x = &p->node[n].pieces.v[i];
-			if (!x->live && x->start - length >= from && x->start - length < last)
+			if (!x->live && (!parted || x->frag == 0) && x->start - length >= from &&
+			    x->start - length < last)
 				vec_push(&at, x->start - length);
 		}
 	for (uint32_t n = 0; n < p->nnodes && p->last_booking != TIME_BEGIN; n++) {
@@ -338,12 +348,14 @@ int64_t plan_insert_latest(struct plan *p, const struct manner *m, uint32_t job,
 				vec_push(&at, v->v[i].start - length);
 	}
 	at.n = distinct(at.v, at.n);
-	room_init(p, m, &room);
+	if (!parted)
+		room_init(p, m, &room);
 	for (size_t i = at.n; i-- > 0 && found == TIME_NEVER;)
-		if (timeline_fits(&room, at.v[i], at.v[i] + length, &r->total) &&
+		if ((parted || timeline_fits(&room, at.v[i], at.v[i] + length, &r->total)) &&
 		    plan_insert(p, m, job, at.v[i], at.v[i] + length))
 			found = at.v[i];
-	timeline_fini(&room);
+	if (!parted)
+		timeline_fini(&room);
 	vec_free(&at);
 	return found;
 }

@@ -16,6 +16,8 @@
  * Nice jobs are behind all others until their date. An interactive job, which is an emergency job whose deadline allows no waiting, starts when it comes, if need
  * be in the place of the normal job that has run longest, relative to its walltime; if that would break a guarantee, it expires.
  */
+#include <stdlib.h>
+
 #include "sched/position_internal.h"
 
 /* ---- a job comes ---- */
@@ -103,30 +105,68 @@ static void add_common(struct sched *s, uint32_t id)
 
 /* ---- the pass ---- */
 
+/* When each partition is empty next: most jobs can't be brought forward, and that is seen from it. */
+struct gaps {
+	int64_t *at;
+};
+
+static void gaps_find(const struct sched *s, struct gaps *g, uint32_t partition)
+{
+	if (partition != PARTITION_NONE)
+		g->at[partition - 1] = plan_partition_free(s->p, &s->c->partitions.v[partition - 1], s->now, 1);
+}
+
+static uint32_t partition_of(const struct sched *s, uint32_t job)
+{
+	return s->c->nodes.v[plan_place(s->p, job, 0)->node].partition;
+}
+
+/* Whether no partition that suits a job is empty before its place. */
+static bool gaps_none(const struct sched *s, const struct gaps *g, const struct item *x)
+{
+	if (x->start <= s->now || s->c->nodes.v[x->node].partition == PARTITION_NONE)
+		return false;
+	for (size_t i = 0; i < s->c->partitions.n; i++)
+		if (g->at[i] < x->start && plan_may_use(s->p, x->job, &s->c->partitions.v[i]))
+			return false;
+	return true;
+}
+
+/* A job to its earliest place, if that is not later than the one it has. */
+static void item_forward(struct sched *s, const struct item *x)
+{
+	plan_mark mark = plan_begin(s->p);
+	int64_t at;
+
+	plan_take_job(s->p, x->job);
+	at = item_place(s, x);
+	if (at > x->start && x->start >= s->now)
+		plan_rollback(s->p, mark);
+	else
+		plan_commit(s->p, mark);
+}
+
 /* When something was freed: everybody forward, in the order of their places, nobody later than he was. */
 static void bring_forward(struct sched *s)
 {
+	struct gaps gaps = {mem_alloc((s->c->partitions.n + 1) * sizeof *gaps.at)};
 	item_vec all = {0};
 
 	items_collect(s, JOB_NONE, &all);
+	for (uint32_t i = 1; i <= s->c->partitions.n; i++)
+		gaps_find(s, &gaps, i);
 	for (size_t i = 0; i < all.n; i++) {
-		struct item *x = &all.v[i];
-		plan_mark mark;
-		if (x->start > s->now && plan_in_partition(s->p, x->job) &&
-		    plan_partition_earliest(s->p, x->job, s->now, 1, NULL) >= x->start)
+		const struct item *x = &all.v[i];
+		if (gaps_none(s, &gaps, x))
 			continue;
-		mark = plan_begin(s->p);
-		plan_take_job(s->p, x->job);
-
-		int64_t at = item_place(s, x);
-
-		if (at > x->start && x->start >= s->now)
-			plan_rollback(s->p, mark);
-		else
-			plan_commit(s->p, mark);
+		item_forward(s, x);
+		gaps_find(s, &gaps, s->c->nodes.v[x->node].partition);
+		if (plan_holds(s->p, x->job))
+			gaps_find(s, &gaps, partition_of(s, x->job));
 	}
 	items_publish(s, &all);
 	vec_free(&all);
+	free(gaps.at);
 }
 
 /* When a job that waited was removed, or moved: the order anew, from FIFO. */
