@@ -134,7 +134,7 @@ static void forget(struct agent *a, const char *tag)
 
 /* ---- what local.h tells ---- */
 
-static void on_started(void *context, const char *tag, pid_t pid)
+static void started_tell(struct agent *a, const char *tag, pid_t pid)
 {
 	struct strbuf out = {0};
 	struct json j;
@@ -142,12 +142,7 @@ static void on_started(void *context, const char *tag, pid_t pid)
 	frame_open(&j, &out, "started");
 	json_text(&j, "tag", tag);
 	json_int(&j, "pid", pid);
-	frame_tell(context, &j, &out);
-}
-
-static void on_ready(void *context, const char *tag)
-{
-	tag_tell(context, "ready", tag);
+	frame_tell(a, &j, &out);
 }
 
 static void saves_add(struct json *j, const struct saves *v)
@@ -159,7 +154,7 @@ static void saves_add(struct json *j, const struct saves *v)
 	strbuf_fini(&text);
 }
 
-static void on_saved(void *context, const char *tag, const struct saves *v)
+static void saved_tell(struct agent *a, const char *tag, const struct saves *v)
 {
 	struct strbuf out = {0};
 	struct json j;
@@ -167,18 +162,11 @@ static void on_saved(void *context, const char *tag, const struct saves *v)
 	frame_open(&j, &out, "saved");
 	json_text(&j, "tag", tag);
 	saves_add(&j, v);
-	frame_tell(context, &j, &out);
+	frame_tell(a, &j, &out);
 }
 
-static void on_refused(void *context, const char *tag, const char *reason, bool unclear)
+static void ended_tell(struct agent *a, const struct result *r)
 {
-	script_drop(context, tag);
-	refused_tell(context, tag, reason, unclear);
-}
-
-static void on_ended(void *context, const struct result *r)
-{
-	struct agent *a = context;
 	struct strbuf out = {0}, result = {0};
 	struct json j;
 
@@ -195,16 +183,45 @@ static void on_ended(void *context, const struct result *r)
 	strbuf_fini(&result);
 }
 
-static void on_lost(void *context, const char *tag)
+static void lost_tell(struct agent *a, const char *tag)
 {
-	struct agent *a = context;
-
 	if (tags_have(&a->unclaimed, tag)) {
 		forget(a, tag);
 		return;
 	}
 	tags_add(&a->cleaned, tag);
 	tag_tell(a, "lost", tag);
+}
+
+/* Each is a frame, which the server's engine reads again as news (hub.c). */
+static void on_news(void *context, const struct news *n)
+{
+	struct agent *a = context;
+
+	switch (n->report) {
+	case SAYS_STARTED:
+		started_tell(a, n->tag, n->pid);
+		break;
+	case SAYS_READY:
+		tag_tell(a, "ready", n->tag);
+		break;
+	case SAYS_SAVED:
+		saved_tell(a, n->tag, n->saves);
+		break;
+	case SAYS_REFUSED:
+		script_drop(a, n->tag);
+		refused_tell(a, n->tag, n->reason, n->unclear);
+		break;
+	case SAYS_ENDED:
+		ended_tell(a, n->r);
+		break;
+	case SAYS_LOST:
+		lost_tell(a, n->tag);
+		break;
+	case SAYS_NOTHING:
+	case SAYS_GIVEN_UP: /* what the server says of us */
+		break;
+	}
 }
 
 static void on_opened(void *context, uint64_t id, int fd, const char *reason)
@@ -434,15 +451,7 @@ static void on_turn(uv_prepare_t *p)
 
 int orders_start(struct agent *a, struct err *err)
 {
-	struct local_listener l = {.started = on_started,
-				   .ready = on_ready,
-				   .saved = on_saved,
-				   .refused = on_refused,
-				   .ended = on_ended,
-				   .lost = on_lost,
-				   .opened = on_opened,
-				   .failed = on_failed,
-				   .context = a};
+	struct local_listener l = {.heard = on_news, .opened = on_opened, .failed = on_failed, .context = a};
 	char live[PATH_MAX + 16], socket[PATH_MAX + 16], spool[PATH_MAX + 16];
 	struct local_options o = {.program = a->home.nursery,
 				  .live = live,

@@ -15,52 +15,19 @@
 
 /* ---- what this machine tells ---- */
 
-/* False: no part of ours; whoever listens may know it. */
-static bool here_hear(struct engine *e, const char *tag, const struct news *n)
-{
-	struct part *p = host_part(e, host_get(e, HOST_HERE), tag);
-
-	if (!p)
-		return false;
-	part_hear(e, p, n);
-	engine_settle(e);
-	return true;
-}
-
-static void on_started(void *context, const char *tag, pid_t pid)
-{
-	here_hear(context, tag, &(struct news){.report = SAYS_STARTED, .pid = pid});
-}
-
-static void on_ready(void *context, const char *tag)
-{
-	here_hear(context, tag, &(struct news){.report = SAYS_READY});
-}
-
-static void on_saved(void *context, const char *tag, const struct saves *v)
-{
-	here_hear(context, tag, &(struct news){.report = SAYS_SAVED, .saves = v});
-}
-
-static void on_refused(void *context, const char *tag, const char *reason, bool unclear)
-{
-	here_hear(context, tag, &(struct news){.report = SAYS_REFUSED, .reason = reason, .unclear = unclear});
-}
-
-static void on_ended(void *context, const struct result *r)
+static void on_news(void *context, const struct news *n)
 {
 	struct engine *e = context;
+	struct part *p = host_part(e, host_get(e, HOST_HERE), n->tag);
 
-	if (!here_hear(e, r->tag, &(struct news){.report = SAYS_ENDED, .r = r}))
-		e->l.ended(e->l.context, r);
-}
-
-static void on_lost(void *context, const char *tag)
-{
-	struct engine *e = context;
-
-	if (!here_hear(e, tag, &(struct news){.report = SAYS_LOST}))
-		e->l.lost(e->l.context, tag, HOST_HERE, NULL);
+	if (p) {
+		part_hear(e, p, n);
+		engine_settle(e);
+	} else if (n->report == SAYS_ENDED) { /* no part of ours; whoever listens may know it */
+		e->l.ended(e->l.context, n->r);
+	} else if (n->report == SAYS_LOST) {
+		e->l.lost(e->l.context, n->tag, HOST_HERE, NULL);
+	}
 }
 
 static void on_opened(void *context, uint64_t id, int fd, const char *reason)
@@ -84,12 +51,7 @@ int engine_create(uv_loop_t *loop, const struct local_options *here, const struc
 {
 	struct engine *e = mem_zalloc(sizeof *e);
 	struct local_listener listener = {
-		.started = on_started,
-		.ready = on_ready,
-		.saved = on_saved,
-		.refused = on_refused,
-		.ended = on_ended,
-		.lost = on_lost,
+		.heard = on_news,
 		.opened = on_opened,
 		.failed = on_failed,
 		.context = e,

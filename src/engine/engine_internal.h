@@ -97,26 +97,6 @@ struct engine {
 	bool settling, swept;
 };
 
-/* What a host says of a part. */
-enum report {
-	SAYS_STARTED,
-	SAYS_READY,
-	SAYS_REFUSED,
-	SAYS_ENDED,
-	SAYS_LOST,
-	SAYS_SAVED,
-	SAYS_NOTHING,  /* an inventory without it */
-	SAYS_GIVEN_UP, /* the host itself is lost */
-};
-struct news {
-	enum report report;
-	pid_t pid;		   /* STARTED */
-	const char *reason;	   /* REFUSED; NULL: not its fault */
-	bool unclear;		   /* REFUSED: or the job's */
-	const struct result *r;	   /* ENDED */
-	const struct saves *saves; /* SAVED */
-};
-
 /* ---- gang.c ---- */
 
 enum gang_move { MOVE_NONE, MOVE_ROOMS, MOVE_SCRIPT, MOVE_STARTED, MOVE_END, MOVE_REFUSED, MOVE_ENDED, MOVE_LOST };

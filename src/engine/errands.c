@@ -105,11 +105,12 @@ static void errand_tell(struct errand *e)
 	struct result r;
 
 	if (e->lost)
-		all->l.lost(all->l.context, arena_printf(a, "%s", e->o.tag));
+		all->l.heard(all->l.context,
+			     &(struct news){.report = SAYS_LOST, .tag = arena_printf(a, "%s", e->o.tag)});
 	else if (result_read(strbuf_text(&e->result), e->result.n, a, &r, NULL) == 0) {
 		r.reason = reason_join(e, r.reason, a);
 		r.reason = r.reason ? arena_printf(a, "%s", r.reason) : NULL; /* whoever is told may forget it */
-		all->l.ended(all->l.context, &r);
+		all->l.heard(all->l.context, &(struct news){.report = SAYS_ENDED, .tag = r.tag, .r = &r});
 	}
 	arena_destroy(a);
 }
@@ -121,7 +122,10 @@ static void errand_refuse(struct errand *e, const char *reason)
 
 	snprintf(tag, sizeof tag, "%s", e->o.tag);
 	errand_drop(e);
-	all->l.refused(all->l.context, tag, text, true); /* files that could not be brought */
+	all->l.heard(all->l.context, &(struct news){.report = SAYS_REFUSED,
+						    .tag = tag,
+						    .reason = text,
+						    .unclear = true}); /* files that could not be brought */
 	free(text);
 }
 
@@ -359,42 +363,7 @@ void errands_order(struct errands *all, const struct order *o)
 	errand_look(e);
 }
 
-/* ---- what the local engine tells ---- */
-
-static void on_started(void *context, const char *tag, pid_t pid)
-{
-	struct errands *all = context;
-
-	all->l.started(all->l.context, tag, pid);
-}
-
-static void on_ready(void *context, const char *tag)
-{
-	struct errands *all = context;
-
-	if (all->l.ready)
-		all->l.ready(all->l.context, tag);
-}
-
-static void on_saved(void *context, const char *tag, const struct saves *v)
-{
-	struct errands *all = context;
-
-	if (all->l.saved)
-		all->l.saved(all->l.context, tag, v);
-}
-
-static void on_refused(void *context, const char *tag, const char *reason, bool unclear)
-{
-	struct errands *all = context;
-	struct errand *e = errand_find(all, tag);
-
-	if (e) {
-		errand_drop(e);
-		spool_remove(all, tag, "json");
-	}
-	all->l.refused(all->l.context, tag, reason, unclear);
-}
+/* ---- what local.h tells ---- */
 
 /* One that never ran has nothing to bring away, and perhaps no output. */
 static void never_ran(struct errand *e)
@@ -403,7 +372,7 @@ static void never_ran(struct errand *e)
 		e->parcel[i].over |= e->parcel[i].f->use == FILE_BACK;
 }
 
-static void errand_ended(struct errand *e)
+static void errand_over(struct errand *e)
 {
 	if (e->state == ERRAND_DONE)
 		errand_tell(e);
@@ -411,36 +380,43 @@ static void errand_ended(struct errand *e)
 		errand_bring(e);
 }
 
-static void on_ended(void *context, const struct result *r)
+static void errand_ended(struct errand *e, const struct result *r)
 {
-	struct errands *all = context;
-	struct errand *e = errand_find(all, r->tag);
-
-	if (!e) {
-		all->l.ended(all->l.context, r);
-		return;
-	}
 	strbuf_clear(&e->result);
 	result_write(r, &e->result);
 	e->lost = false;
 	if (r->how == RESULT_NOT_STARTED)
 		never_ran(e);
-	errand_ended(e);
+	errand_over(e);
 }
 
-static void on_lost(void *context, const char *tag)
+static void errand_lost(struct errand *e)
 {
-	struct errands *all = context;
-	struct errand *e = errand_find(all, tag);
-
-	if (!e) {
-		all->l.lost(all->l.context, tag);
-		return;
-	}
 	e->lost = true;
 	if (e->state == ERRAND_RUNS)
 		never_ran(e);
-	errand_ended(e);
+	errand_over(e);
+}
+
+/* The end of a part is told when its errand is done; all else at once. */
+static void on_news(void *context, const struct news *n)
+{
+	struct errands *all = context;
+	struct errand *e = errand_find(all, n->tag);
+
+	if (e && n->report == SAYS_ENDED) {
+		errand_ended(e, n->r);
+		return;
+	}
+	if (e && n->report == SAYS_LOST) {
+		errand_lost(e);
+		return;
+	}
+	if (e && n->report == SAYS_REFUSED) {
+		errand_drop(e);
+		spool_remove(all, n->tag, "json");
+	}
+	all->l.heard(all->l.context, n);
 }
 
 static void on_opened(void *context, uint64_t id, int fd, const char *reason)
@@ -643,16 +619,8 @@ int errands_start(uv_loop_t *loop, const struct local_options *o, const char *sp
 		  struct errands **ret, struct err *err)
 {
 	struct errands *all = mem_zalloc(sizeof *all);
-	struct local_listener listener = {.started = on_started,
-					  .ready = on_ready,
-					  .saved = on_saved,
-					  .refused = on_refused,
-					  .ended = on_ended,
-					  .lost = on_lost,
-					  .opened = on_opened,
-					  .looked = on_looked,
-					  .failed = on_failed,
-					  .context = all};
+	struct local_listener listener = {
+		.heard = on_news, .opened = on_opened, .looked = on_looked, .failed = on_failed, .context = all};
 	int rc = local_start(loop, o, &listener, &all->local, err);
 
 	if (rc < 0) {

@@ -57,10 +57,20 @@ struct local {
 	bool stopping;
 };
 
-static void saves_tell(struct local *e, const char *tag, const struct saves *v)
+static void say(struct local *e, const struct news *n)
 {
-	if (e->l.saved && (v->state != SAVE_NONE || v->restarted))
-		e->l.saved(e->l.context, tag, v);
+	e->l.heard(e->l.context, n);
+}
+
+static void say_ended(struct local *e, const struct result *r)
+{
+	say(e, &(struct news){.report = SAYS_ENDED, .tag = r->tag, .r = r});
+}
+
+static void say_saved(struct local *e, const char *tag, const struct saves *v)
+{
+	if (v->state != SAVE_NONE || v->restarted)
+		say(e, &(struct news){.report = SAYS_SAVED, .tag = tag, .saves = v});
 }
 
 /* The live file says what became of it. */
@@ -76,18 +86,18 @@ static enum attempt_state attempt_look(struct local *e, const char *tag)
 		break;
 	case LIVE_NEVER:
 		live_remove(e->o.live, tag);
-		e->l.refused(e->l.context, tag, NULL, false);
+		say(e, &(struct news){.report = SAYS_REFUSED, .tag = tag});
 		break;
 	case LIVE_RUNNING:
 		s = ATTEMPT_RUNS;
 		break;
 	case LIVE_ENDED:
 		s = ATTEMPT_ENDED;
-		e->l.ended(e->l.context, &r);
+		say_ended(e, &r);
 		break;
 	case LIVE_LOST:
 		s = ATTEMPT_LOST;
-		saves_tell(e, tag, &r.saves);
+		say_saved(e, tag, &r.saves);
 		nursery_clean(tag, &e->out);
 		break;
 	}
@@ -147,12 +157,6 @@ static void local_adopt(struct local *e, const char *tag, pid_t pid)
 	vec_push(&e->adopted, a);
 }
 
-static void ready_tell(struct local *e, const char *tag)
-{
-	if (e->l.ready)
-		e->l.ready(e->l.context, tag);
-}
-
 enum attempt_state local_attach(struct local *e, const char *tag)
 {
 	struct arena *a = arena_create();
@@ -172,8 +176,8 @@ enum attempt_state local_attach(struct local *e, const char *tag)
 	if (live != LIVE_RUNNING)
 		return attempt_look(e, tag);
 	if (r.ready)
-		ready_tell(e, tag);
-	saves_tell(e, tag, &r.saves);
+		say(e, &(struct news){.report = SAYS_READY, .tag = tag});
+	say_saved(e, tag, &r.saves);
 	local_adopt(e, tag, pid);
 	return ATTEMPT_RUNS;
 }
@@ -198,18 +202,21 @@ static void on_answer(struct local *e, const struct answer *a)
 	switch (a->type) {
 	case ANSWER_STARTED:
 		ordered_drop(e, a->tag);
-		e->l.started(e->l.context, a->tag, a->pid);
+		say(e, &(struct news){.report = SAYS_STARTED, .tag = a->tag, .pid = a->pid});
 		break;
 	case ANSWER_REFUSED: /* of one that it could not even read: orders are answered in order */
 		snprintf(tag, sizeof tag, "%s", a->tag ? a->tag : e->ordered.n ? e->ordered.v[0] : "");
 		ordered_drop(e, tag);
-		e->l.refused(e->l.context, tag, a->reason ? a->reason : "no reason was given", a->unclear);
+		say(e, &(struct news){.report = SAYS_REFUSED,
+				      .tag = tag,
+				      .reason = a->reason ? a->reason : "no reason was given",
+				      .unclear = a->unclear});
 		break;
 	case ANSWER_DIED:
 		attempt_look(e, a->tag);
 		break;
 	case ANSWER_CLEANED:
-		e->l.lost(e->l.context, a->tag);
+		say(e, &(struct news){.report = SAYS_LOST, .tag = a->tag});
 		break;
 	case ANSWER_SIGNALED:
 		if (e->unsure.n)
@@ -312,7 +319,7 @@ static void adopt_one(void *context, const char *tag)
 		if (strcmp(e->adopted.v[i]->tag, tag) == 0)
 			return;
 	if (local_attach(e, tag) == ATTEMPT_NEVER)
-		e->l.refused(e->l.context, tag, NULL, false);
+		say(e, &(struct news){.report = SAYS_REFUSED, .tag = tag});
 }
 
 static void on_poll_closed(uv_handle_t *h)
@@ -339,11 +346,10 @@ static void on_poll_closed(uv_handle_t *h)
 	/* Orders that it had not answered: the live files tell which it executed. */
 	memset(&e->ordered, 0, sizeof e->ordered);
 	for (size_t i = 0; i < doubt.n; i++)
-		if (local_is_there(e, doubt.v[i]))
-			e->l.started(e->l.context, doubt.v[i], 0);
-		else
-			e->l.refused(e->l.context, doubt.v[i], NULL,
-				     false); /* the nursery ended before it came to it */
+		say(e, &(struct news){.report = local_is_there(e, doubt.v[i])
+							? SAYS_STARTED
+							: SAYS_REFUSED, /* the nursery ended before it came to it */
+				      .tag = doubt.v[i]});
 	name_list_free(&doubt);
 	live_list(e->o.live, adopt_one, e, NULL); /* whom the lost one watched for us */
 	for (size_t i = 0; i < e->unsure.n; i++)  /* one that was sent already does no harm when it comes twice */
@@ -476,13 +482,13 @@ static void on_result(uv_poll_t *poll, int status, int events)
 		if (result_read(data, (size_t)n, a, &r, NULL) < 0)
 			; /* not of this version */
 		else if (r.ready)
-			ready_tell(e, r.tag);
+			say(e, &(struct news){.report = SAYS_READY, .tag = r.tag});
 		else if (r.saved && !is_forgotten(e, r.tag))
-			saves_tell(e, r.tag, &r.saves);
+			say_saved(e, r.tag, &r.saves);
 		else if (r.saved)
 			;
 		else if (!is_forgotten(e, r.tag))
-			e->l.ended(e->l.context, &r);
+			say_ended(e, &r);
 		arena_destroy(a);
 	}
 }

@@ -11,19 +11,14 @@
 #include <uv.h>
 
 #include "base/err.h"
-#include "run/order.h"
+#include "engine/news.h"
 
 struct local;
 
-/* What the server is told. Strings are borrowed for the call. */
+/* Whom it tells. Strings are borrowed for the call. */
 struct local_listener {
-	void (*started)(void *context, const char *tag, pid_t pid);
-	void (*ready)(void *context, const char *tag); /* a room (order.h) is open: its prologue is over. May be NULL */
-	void (*saved)(void *context, const char *tag, const struct saves *v); /* run/checkpoint.h. May be NULL */
-	/* It never ran; reason NULL: not its fault. unclear: the cause may be the job or its user as well as the host. */
-	void (*refused)(void *context, const char *tag, const char *reason, bool unclear);
-	void (*ended)(void *context, const struct result *r); /* until local_forget() it may be told again */
-	void (*lost)(void *context, const char *tag);	      /* its shepherd was killed; nothing of it runs any more */
+	void (*heard)(void *context,
+		      const struct news *n); /* of a part; until local_forget() an end may be told again */
 	void (*opened)(void *context, uint64_t id, int fd,
 		       const char *reason); /* local_open(): fd is the listener's, or -1 */
 	/* local_look(): the file system's type and whether it is a directory; 0, false if the user can't see it. May be NULL */

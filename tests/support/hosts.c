@@ -54,41 +54,13 @@ static bool far_cleaned(struct far *f, const char *tag)
 	return false;
 }
 
-static void on_far_started(void *context, const char *tag, pid_t pid)
+static void far_saved(struct link *l, const char *tag, const struct saves *v)
 {
-	struct link *l = far_link(context);
-
-	if (l)
-		link_pack(l, NULL, 0, "{s:s,s:s,s:i}", "t", "started", "tag", tag, "pid", (int)pid);
-}
-
-static void on_far_ready(void *context, const char *tag)
-{
-	struct link *l = far_link(context);
-
-	if (l)
-		link_pack(l, NULL, 0, "{s:s,s:s}", "t", "ready", "tag", tag);
-}
-
-static void on_far_saved(void *context, const char *tag, const struct saves *v)
-{
-	struct link *l = far_link(context);
 	struct strbuf text = {0};
 
 	saves_write(v, &text);
-	if (l)
-		link_pack(l, NULL, 0, "{s:s,s:s,s:o}", "t", "saved", "tag", tag, "saves",
-			  json_loads(text.text, 0, NULL));
+	link_pack(l, NULL, 0, "{s:s,s:s,s:o}", "t", "saved", "tag", tag, "saves", json_loads(text.text, 0, NULL));
 	strbuf_fini(&text);
-}
-
-static void on_far_refused(void *context, const char *tag, const char *reason, bool unclear)
-{
-	struct link *l = far_link(context);
-
-	if (l)
-		link_pack(l, NULL, 0, "{s:s,s:s,s:s?,s:b}", "t", "refused", "tag", tag, "reason", reason, "unclear",
-			  unclear);
 }
 
 /* It may be told twice. */
@@ -103,30 +75,39 @@ static void far_count(struct far *f, const struct result *r)
 	f->w->memory_kib += r->memory_kib;
 }
 
-static void on_far_ended(void *context, const struct result *r)
+static void far_ended(struct link *l, const struct result *r)
 {
-	struct far *f = context;
-	struct link *l = far_link(f);
 	struct strbuf head = {0};
 
-	if (far_cleaned(f, r->tag))
-		return;
-	far_count(f, r);
 	strbuf_puts(&head, "{\"t\":\"ended\",\"result\":");
 	result_write(r, &head);
 	strbuf_puts(&head, "}");
-	if (l)
-		link_send(l, head.text, head.n, NULL, 0);
+	link_send(l, head.text, head.n, NULL, 0);
 	strbuf_fini(&head);
 }
 
-static void on_far_lost(void *context, const char *tag)
+static void on_far_news(void *context, const struct news *n)
 {
 	struct far *f = context;
 	struct link *l = far_link(f);
 
-	if (!far_cleaned(f, tag) && l)
-		link_pack(l, NULL, 0, "{s:s,s:s}", "t", "lost", "tag", tag);
+	if ((n->report == SAYS_ENDED || n->report == SAYS_LOST) && far_cleaned(f, n->tag))
+		return;
+	if (n->report == SAYS_ENDED)
+		far_count(f, n->r);
+	if (!l)
+		return;
+	if (n->report == SAYS_STARTED)
+		link_pack(l, NULL, 0, "{s:s,s:s,s:i}", "t", "started", "tag", n->tag, "pid", (int)n->pid);
+	else if (n->report == SAYS_READY || n->report == SAYS_LOST)
+		link_pack(l, NULL, 0, "{s:s,s:s}", "t", n->report == SAYS_READY ? "ready" : "lost", "tag", n->tag);
+	else if (n->report == SAYS_SAVED)
+		far_saved(l, n->tag, n->saves);
+	else if (n->report == SAYS_REFUSED)
+		link_pack(l, NULL, 0, "{s:s,s:s,s:s?,s:b}", "t", "refused", "tag", n->tag, "reason", n->reason,
+			  "unclear", n->unclear);
+	else
+		far_ended(l, n->r);
 }
 
 static void on_far_failed(void *context, const char *reason)
@@ -137,14 +118,7 @@ static void on_far_failed(void *context, const char *reason)
 static void far_begin(struct hosts *w, int i)
 {
 	struct far *f = &w->far[i];
-	struct local_listener l = {.started = on_far_started,
-				   .ready = on_far_ready,
-				   .saved = on_far_saved,
-				   .refused = on_far_refused,
-				   .ended = on_far_ended,
-				   .lost = on_far_lost,
-				   .failed = on_far_failed,
-				   .context = f};
+	struct local_listener l = {.heard = on_far_news, .failed = on_far_failed, .context = f};
 	struct local_options o = {.program = "/proc/self/exe", .cgroup = "none"};
 	struct err err;
 
@@ -169,8 +143,10 @@ static void far_order(struct far *f, const json_t *head, const char *data, size_
 	struct err err;
 
 	if (order_read(text, strlen(text), a, &o, &err) < 0) {
-		on_far_refused(f, json_string_value(json_object_get(json_object_get(head, "order"), "tag")), err.text,
-			       false);
+		on_far_news(f, &(struct news){
+				       .report = SAYS_REFUSED,
+				       .tag = json_string_value(json_object_get(json_object_get(head, "order"), "tag")),
+				       .reason = err.text});
 	} else {
 		if (n) {
 			o.script = arena_printf(a, "%s/%s.SC", f->nest->work, o.tag);

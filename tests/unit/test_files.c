@@ -78,36 +78,25 @@ static void world_turn(struct world *w)
 
 /* ---- hosts ---- */
 
-static void on_started(void *context, const char *tag, pid_t pid)
-{
-	((struct host *)context)->w->told.started = true;
-}
-
 static void reason_note(struct world *w, const char *reason)
 {
 	w->told.reason = reason ? arena_strndup(w->a, reason, strlen(reason)) : NULL;
 }
 
-static void on_refused(void *context, const char *tag, const char *reason, bool unclear)
+static void on_news(void *context, const struct news *n)
 {
 	struct world *w = ((struct host *)context)->w;
 
-	w->told.refused = true;
-	reason_note(w, reason);
-}
-
-static void on_ended(void *context, const struct result *r)
-{
-	struct world *w = ((struct host *)context)->w;
-
-	w->told.ended = true;
-	w->told.r = *r;
-	reason_note(w, r->reason);
-}
-
-static void on_lost(void *context, const char *tag)
-{
-	((struct host *)context)->w->told.lost = true;
+	w->told.started |= n->report == SAYS_STARTED;
+	w->told.lost |= n->report == SAYS_LOST;
+	if (n->report == SAYS_REFUSED) {
+		w->told.refused = true;
+		reason_note(w, n->reason);
+	} else if (n->report == SAYS_ENDED) {
+		w->told.ended = true;
+		w->told.r = *n->r;
+		reason_note(w, n->r->reason);
+	}
 }
 
 static void on_failed(void *context, const char *reason)
@@ -141,12 +130,7 @@ static void host_begin(struct host *h)
 						      .idle_seconds = 10};
 	struct local_options o = {
 		.program = "/proc/self/exe", .live = h->n->live, .socket = h->n->socket, .cgroup = "none"};
-	struct local_listener l = {.started = on_started,
-				   .refused = on_refused,
-				   .ended = on_ended,
-				   .lost = on_lost,
-				   .failed = on_failed,
-				   .context = h};
+	struct local_listener l = {.heard = on_news, .failed = on_failed, .context = h};
 	struct listener_events events = {.link = on_link};
 	struct tls_context *calls = trust_issue(&h->w->trust, &h->who, 3600, false),
 			   *listens = trust_issue(&h->w->trust, &h->who, 3600, true);

@@ -43,36 +43,19 @@ static void heard(struct ear *a, const char *what, const char *tag)
 		uv_stop(&a->loop);
 }
 
-static void on_started(void *context, const char *tag, pid_t pid)
+static void on_news(void *context, const struct news *n)
 {
-	heard(context, "started", tag);
-}
-
-static void on_ready(void *context, const char *tag)
-{
-	heard(context, "ready", tag);
-}
-
-static void on_refused(void *context, const char *tag, const char *reason, bool unclear)
-{
+	static const char *const words[] = {[SAYS_STARTED] = "started", [SAYS_READY] = "ready", [SAYS_SAVED] = "saved",
+					    [SAYS_REFUSED] = "refused", [SAYS_ENDED] = "ended", [SAYS_LOST] = "lost"};
 	struct ear *a = context;
 
-	snprintf(a->reason, sizeof a->reason, "%s", reason ? reason : "");
-	heard(a, "refused", tag);
-}
-
-static void on_ended(void *context, const struct result *r)
-{
-	struct ear *a = context;
-
-	a->r = *r;
-	a->r.tag = a->r.reason = NULL;
-	heard(a, "ended", r->tag);
-}
-
-static void on_lost(void *context, const char *tag)
-{
-	heard(context, "lost", tag);
+	if (n->report == SAYS_REFUSED)
+		snprintf(a->reason, sizeof a->reason, "%s", n->reason ? n->reason : "");
+	if (n->report == SAYS_ENDED) {
+		a->r = *n->r;
+		a->r.tag = a->r.reason = NULL;
+	}
+	heard(a, words[n->report], n->tag);
 }
 
 static void on_opened(void *context, uint64_t id, int fd, const char *reason)
@@ -117,14 +100,7 @@ static struct ear *ear_start(struct nest *n)
 {
 	struct ear *a = mem_zalloc(sizeof *a);
 	struct local_options o = {.program = "/proc/self/exe", .live = n->live, .socket = n->socket, .cgroup = "none"};
-	struct local_listener l = {.started = on_started,
-				   .ready = on_ready,
-				   .refused = on_refused,
-				   .ended = on_ended,
-				   .lost = on_lost,
-				   .opened = on_opened,
-				   .failed = on_failed,
-				   .context = a};
+	struct local_listener l = {.heard = on_news, .opened = on_opened, .failed = on_failed, .context = a};
 	struct err err;
 
 	*a = (struct ear){.before = ears, .n = n, .fd = -1};

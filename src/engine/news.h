@@ -1,0 +1,36 @@
+/*
+ * news.h - what a machine says of a part of an attempt that it was given: that it runs, that it has ended.
+ *
+ * The machine's own engine (local.h) says it; errands.h may hold it back until files are where they belong; on this machine it is heard by the part
+ * itself (part_hear), from other machines it comes as a frame of an agent. Strings are borrowed for the call.
+ */
+#ifndef ENGINE_NEWS_H
+#define ENGINE_NEWS_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "run/order.h"
+
+enum report {
+	SAYS_STARTED,
+	SAYS_READY,    /* a room (order.h) is open: its prologue is over */
+	SAYS_SAVED,    /* its checkpoints have changed (run/checkpoint.h) */
+	SAYS_REFUSED,  /* it never ran */
+	SAYS_ENDED,    /* until it is forgotten this may be said again */
+	SAYS_LOST,     /* its shepherd was killed; nothing of it runs any more */
+	SAYS_NOTHING,  /* of another machine: an inventory without it */
+	SAYS_GIVEN_UP, /* the same: the host itself is lost */
+};
+
+struct news {
+	enum report report;
+	const char *tag;	   /* of its attempt; part_hear() does without it */
+	pid_t pid;		   /* STARTED; 0: not known */
+	const char *reason;	   /* REFUSED; NULL: not its fault */
+	bool unclear;		   /* REFUSED: the cause may be the job or its user as well as the host */
+	const struct result *r;	   /* ENDED */
+	const struct saves *saves; /* SAVED */
+};
+
+#endif
