@@ -24,9 +24,9 @@ static void on_news(void *context, const struct news *n)
 		part_hear(e, p, n);
 		engine_settle(e);
 	} else if (n->report == SAYS_ENDED) { /* no part of ours; whoever listens may know it */
-		e->l.ended(e->l.context, n->r);
+		e->l.attempt_ended(e->l.context, n->r);
 	} else if (n->report == SAYS_LOST) {
-		e->l.lost(e->l.context, n->tag, HOST_HERE, NULL);
+		e->l.attempt_lost(e->l.context, n->tag, HOST_HERE, NULL);
 	}
 }
 

@@ -37,17 +37,18 @@ struct refusal {
 
 /* What the server is told. Strings are borrowed for the call. */
 struct engine_listener {
-	void (*started)(void *context, const char *tag, pid_t pid); /* the part with the script */
-	void (*refused)(void *context, const struct refusal *r);
-	void (*ended)(
+	void (*attempt_started)(void *context, const char *tag, pid_t pid); /* the part with the script */
+	void (*attempt_refused)(void *context, const struct refusal *r);
+	void (*attempt_ended)(
 		void *context,
 		const struct result *r); /* usage is that of all parts; until engine_forget() it may be told again */
-	void (*lost)(
+	void (*attempt_lost)(
 		void *context, const char *tag, const char *host,
 		const char *
 			why); /* nothing of it runs any more, since its part on `host` was lost; why: a sentence, or NULL */
-	void (*saved)(void *context, const char *tag,
-		      const struct saves *saves); /* of the part with the script; may be told again. May be NULL */
+	void (*attempt_saved)(
+		void *context, const char *tag,
+		const struct saves *saves); /* of the part with the script; may be told again. May be NULL */
 	void (*opened)(void *context, uint64_t id, int fd,
 		       const char *reason);		   /* engine_open(): fd is the listener's, or -1 */
 	void (*failed)(void *context, const char *reason); /* this machine's own: nothing more can be started here */

@@ -215,7 +215,7 @@ static void tell_refused(struct engine *e, struct gang *g)
 			    .unclear = p && (p->unclear || (p->result && p->result->unclear))};
 
 	gang_forget(e, g);
-	e->l.refused(e->l.context, &r);
+	e->l.attempt_refused(e->l.context, &r);
 	free(reason);
 	free(host);
 	free(tag);
@@ -234,7 +234,7 @@ static void tell_ended(struct engine *e, struct gang *g)
 			r.cpu_ms = sum(r.cpu_ms, g->part[i].result->cpu_ms);
 			r.memory_kib = sum(r.memory_kib, g->part[i].result->memory_kib);
 		}
-	e->l.ended(e->l.context, &r);
+	e->l.attempt_ended(e->l.context, &r);
 	free(refusal);
 }
 
@@ -244,7 +244,7 @@ static void tell_lost(struct engine *e, struct gang *g)
 	/* the usual loss of an attempt on one host is the listener's to put into words */
 	char *why = g->n == 1 && culprit->state == PART_LOST && !culprit->why ? NULL : part_epitaph(culprit);
 
-	e->l.lost(e->l.context, g->tag, culprit->host->name, why);
+	e->l.attempt_lost(e->l.context, g->tag, culprit->host->name, why);
 	free(why);
 }
 
@@ -267,7 +267,7 @@ static void gang_move(struct engine *e, struct gang *g)
 		break;
 	case MOVE_STARTED:
 		g->started = true;
-		e->l.started(e->l.context, g->tag, g->pid);
+		e->l.attempt_started(e->l.context, g->tag, g->pid);
 		break;
 	case MOVE_END:
 		gang_end(e, g);
@@ -300,8 +300,8 @@ static void saves_tell(struct engine *e, struct gang *g)
 	bool news = g->saved && !g->told && g->part[0].state != PART_ENDED;
 
 	g->saved = false;
-	if (news && e->l.saved)
-		e->l.saved(e->l.context, g->tag, &g->part[0].saves);
+	if (news && e->l.attempt_saved)
+		e->l.attempt_saved(e->l.context, g->tag, &g->part[0].saves);
 }
 
 void engine_settle(struct engine *e)

@@ -616,7 +616,7 @@ void recover_attempts(struct server *s)
 				if (current &&
 				    (job->state == STATE_RUNNING || (s->instance->rebooted && begins_here(s, t)))) {
 					/* its live file was removed, or did not survive the machine's end */
-					dispatch_engine.lost(s, tag, NULL, NULL);
+					dispatch_engine.attempt_lost(s, tag, NULL, NULL);
 					break;
 				}
 				attempt_discard(s, id, n);

@@ -29,7 +29,7 @@ static void finish_some(struct server *s)
 		memcpy(tag, all[0].tag, sizeof tag);
 		r.tag = tag;
 		bare_forget(tag);
-		dispatch_engine.ended(s, &r);
+		dispatch_engine.attempt_ended(s, &r);
 	}
 }
 

@@ -347,8 +347,11 @@ static bool tag_known(void *context, const char *tag)
 
 static void engine_begin(struct model *m)
 {
-	struct engine_listener l = {
-		.started = on_started, .refused = on_refused, .ended = on_ended, .lost = on_lost, .context = m};
+	struct engine_listener l = {.attempt_started = on_started,
+				    .attempt_refused = on_refused,
+				    .attempt_ended = on_ended,
+				    .attempt_lost = on_lost,
+				    .context = m};
 
 	m->server = mem_zalloc(sizeof *m->server);
 	uv_loop_init(m->server);

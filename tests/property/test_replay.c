@@ -395,10 +395,10 @@ static void op_process(struct history *h)
 	}
 	bare_forget(x.tag);
 	if (!x.started && one_in(h, 3)) {
-		dispatch_engine.refused(h->s,
-					&(struct refusal){.tag = x.tag, .reason = one_in(h, 3) ? NULL : "it can't"});
+		dispatch_engine.attempt_refused(
+			h->s, &(struct refusal){.tag = x.tag, .reason = one_in(h, 3) ? NULL : "it can't"});
 	} else if (one_in(h, 8)) {
-		dispatch_engine.lost(h->s, x.tag, NULL, one_in(h, 2) ? "the host is gone" : NULL);
+		dispatch_engine.attempt_lost(h->s, x.tag, NULL, one_in(h, 2) ? "the host is gone" : NULL);
 	} else {
 		struct result r = {.tag = x.tag,
 				   .how = x.started ? (one_in(h, 4) ? RESULT_SIGNALED : RESULT_EXITED)
@@ -411,7 +411,7 @@ static void op_process(struct history *h)
 				   .ended_us = h->now_us,
 				   .session = 4711,
 				   .reason = one_in(h, 5) ? "some reason" : NULL};
-		dispatch_engine.ended(h->s, &r);
+		dispatch_engine.attempt_ended(h->s, &r);
 	}
 }
 
@@ -632,7 +632,7 @@ static bool drain(struct history *h)
 			if (!all[0].started)
 				bare_started(h->s, tag);
 			bare_forget(tag);
-			dispatch_engine.ended(h->s, &r);
+			dispatch_engine.attempt_ended(h->s, &r);
 			server_turn(h->s);
 		}
 	}

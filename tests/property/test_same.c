@@ -274,12 +274,12 @@ static void finish(struct same *x, uint32_t id)
 
 	attempt_tag(x->s, id, entry_job(x->s, id)->attempt, tag);
 	bare_forget(tag);
-	dispatch_engine.ended(x->s, &(struct result){.tag = tag,
-						     .how = RESULT_EXITED,
-						     .status = line_of(x, id)->exit,
-						     .started_us = now_us - 1000000,
-						     .ended_us = now_us,
-						     .session = 1});
+	dispatch_engine.attempt_ended(x->s, &(struct result){.tag = tag,
+							     .how = RESULT_EXITED,
+							     .status = line_of(x, id)->exit,
+							     .started_us = now_us - 1000000,
+							     .ended_us = now_us,
+							     .session = 1});
 }
 
 static void submit_line(struct same *x, const struct line *l)

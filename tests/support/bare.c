@@ -205,7 +205,7 @@ void bare_clear(void)
 void bare_started(struct server *s, const char *tag)
 {
 	attempt_at(tag)->started = true;
-	dispatch_engine.started(s, tag, 4711);
+	dispatch_engine.attempt_started(s, tag, 4711);
 }
 
 void engine_start(struct engine *e, const struct engine_part *parts, int n)

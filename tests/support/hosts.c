@@ -347,11 +347,11 @@ static void on_saved(void *context, const char *tag, const struct saves *v)
 
 static void server_begin(struct hosts *w)
 {
-	struct engine_listener l = {.started = on_started,
-				    .refused = on_refused,
-				    .ended = on_ended,
-				    .lost = on_lost,
-				    .saved = on_saved,
+	struct engine_listener l = {.attempt_started = on_started,
+				    .attempt_refused = on_refused,
+				    .attempt_ended = on_ended,
+				    .attempt_lost = on_lost,
+				    .attempt_saved = on_saved,
 				    .failed = on_far_failed,
 				    .context = w};
 	struct local_options o = {.program = "/proc/self/exe", .cgroup = "none"};

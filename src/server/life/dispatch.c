@@ -314,7 +314,7 @@ static void attempt_order(struct server *s, struct attempt *t)
 	if (attempt_prepare(s, t, a, &parts, &n, &err) == 0)
 		engine_start(s->engine, parts, n);
 	else
-		dispatch_engine.refused(s, &(struct refusal){.tag = tag, .reason = err.text});
+		dispatch_engine.attempt_refused(s, &(struct refusal){.tag = tag, .reason = err.text});
 	arena_destroy(a);
 }
 
@@ -416,7 +416,7 @@ void dispatch_overruns(struct server *s)
 
 /* ---- what the engine tells ---- */
 
-static void on_started(void *context, const char *tag, pid_t pid)
+static void on_attempt_started(void *context, const char *tag, pid_t pid)
 {
 	struct server *s = context;
 	uint32_t id;
@@ -490,9 +490,9 @@ static bool is_current(const struct server *s, uint32_t id, uint32_t attempt)
 	return job->attempt == attempt && (job->state == STATE_NOW || job->state == STATE_RUNNING);
 }
 
-static void on_lost(void *context, const char *tag, const char *host, const char *why);
+static void on_attempt_lost(void *context, const char *tag, const char *host, const char *why);
 
-static void on_refused(void *context, const struct refusal *r)
+static void on_attempt_refused(void *context, const struct refusal *r)
 {
 	const char *tag = r->tag;
 	struct failure f = {.reason = r->reason, .unclear = r->unclear || !r->host};
@@ -505,7 +505,7 @@ static void on_refused(void *context, const struct refusal *r)
 	if (!tag_parse(s, tag, &id, &attempt) || !(t = attempt_find(s, id, attempt)))
 		return;
 	if (t->started) { /* it ran, and its host has no trace of it any more */
-		on_lost(s, tag, r->host, r->reason);
+		on_attempt_lost(s, tag, r->host, r->reason);
 		return;
 	}
 	f.node = failures_node(s, t, r->host);
@@ -588,7 +588,7 @@ static void requeue(struct server *s, uint32_t id, const struct result *r)
 	book_event(s, id, 'R');
 }
 
-static void on_ended(void *context, const struct result *r)
+static void on_attempt_ended(void *context, const struct result *r)
 {
 	struct server *s = context;
 	struct attempt *t;
@@ -622,7 +622,7 @@ static void on_ended(void *context, const struct result *r)
 	}
 }
 
-static void on_lost(void *context, const char *tag, const char *host, const char *why)
+static void on_attempt_lost(void *context, const char *tag, const char *host, const char *why)
 {
 	struct server *s = context;
 	struct attempt *t;
@@ -676,9 +676,9 @@ static void on_failed(void *context, const char *reason)
 }
 
 const struct engine_listener dispatch_engine = {
-	.started = on_started,
-	.refused = on_refused,
-	.ended = on_ended,
-	.lost = on_lost,
+	.attempt_started = on_attempt_started,
+	.attempt_refused = on_attempt_refused,
+	.attempt_ended = on_attempt_ended,
+	.attempt_lost = on_attempt_lost,
 	.failed = on_failed,
 };
