@@ -98,7 +98,7 @@ static int64_t room_walltime(int64_t walltime, int64_t grace)
 	return walltime + grace + ROOM_LONGER;
 }
 
-static void part_keep(struct part *p, const struct engine_part *from, bool room)
+static void part_keep(struct part *p, const struct part_order *from, bool room)
 {
 	struct order o = from->order;
 
@@ -108,7 +108,7 @@ static void part_keep(struct part *p, const struct engine_part *from, bool room)
 	strbuf_add(&p->script, from->script ? from->script : "", from->nscript);
 }
 
-void engine_start(struct engine *e, const struct engine_part *parts, int n)
+void engine_start(struct engine *e, const struct part_order *parts, int n)
 {
 	struct gang *g = gang_create(e, parts[0].order.tag, n);
 

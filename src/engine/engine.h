@@ -57,7 +57,8 @@ struct engine_listener {
 
 #define HOST_HERE "" /* this machine's name among hosts */
 
-struct engine_part {
+/* What is to be run on one host. */
+struct part_order {
 	const char *host; /* HOST_HERE, or a name that engine_host_up() had */
 	struct order order;
 	const char *script; /* its text, for another machine; NULL: order.script is a path here, or there is none */
@@ -70,7 +71,7 @@ int engine_create(uv_loop_t *loop, const struct local_options *here, const struc
 void engine_stop(struct engine *e); /* jobs go on */
 
 /* parts[0] has the script; all have the same tag. */
-void engine_start(struct engine *e, const struct engine_part *parts, int n);
+void engine_start(struct engine *e, const struct part_order *parts, int n);
 size_t
 engine_backlog(const struct engine *e); /* orders to this machine that were not answered; others are not waited for */
 void engine_signal(struct engine *e, const char *tag,

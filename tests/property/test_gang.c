@@ -362,7 +362,7 @@ static void engine_begin(struct model *m)
 
 static void job_start(struct model *m, struct job *j)
 {
-	struct engine_part parts[HOSTS] = {{0}};
+	struct part_order parts[HOSTS] = {{0}};
 	char tag[32];
 	int first = (int)rng_below(&m->r, HOSTS);
 

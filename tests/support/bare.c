@@ -208,7 +208,7 @@ void bare_started(struct server *s, const char *tag)
 	dispatch_engine.attempt_started(s, tag, 4711);
 }
 
-void engine_start(struct engine *e, const struct engine_part *parts, int n)
+void engine_start(struct engine *e, const struct part_order *parts, int n)
 {
 	struct bare_attempt x = {0};
 

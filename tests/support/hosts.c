@@ -453,7 +453,7 @@ struct gang_parts hosts_parts(struct hosts *w, const char *tag, const char *scri
 
 	for (int i = 0; i < g.n; i++) {
 		struct far *f = &w->far[hosts[i] - '0'];
-		struct engine_part *p = &g.part[i];
+		struct part_order *p = &g.part[i];
 		p->host = hosts[i] == '0' ? HOST_HERE : f->name;
 		p->order = nest_order(f->nest, arena_strndup(w->a, tag, strlen(tag)), i ? NULL : script);
 		p->order.part = i;

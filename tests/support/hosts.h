@@ -65,7 +65,7 @@ void hosts_restart(struct hosts *w);
 
 /* A job whose script is on host[0], with rooms on the others; "%s" in the script is the tag. It is flushed. */
 struct gang_parts {
-	struct engine_part part[HOSTS + 1];
+	struct part_order part[HOSTS + 1];
 	int n;
 };
 struct gang_parts hosts_parts(struct hosts *w, const char *tag, const char *script, const char *hosts); /* "123" */

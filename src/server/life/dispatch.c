@@ -304,7 +304,7 @@ void dispatch_starts(struct server *s)
 static void attempt_order(struct server *s, struct attempt *t)
 {
 	struct arena *a = arena_create();
-	struct engine_part *parts;
+	struct part_order *parts;
 	struct err err;
 	char tag[64];
 	int n;

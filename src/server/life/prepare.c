@@ -245,8 +245,7 @@ static int script_file(struct server *s, const struct spec *p, struct arena *a, 
 }
 
 /* Its text, for a host that does not see our directories. */
-static int script_text(struct server *s, const struct spec *p, struct arena *a, struct engine_part *ret,
-		       struct err *err)
+static int script_text(struct server *s, const struct spec *p, struct arena *a, struct part_order *ret, struct err *err)
 {
 	size_t n;
 	char *text, *copy;
@@ -356,7 +355,7 @@ static void part_hosts(const struct server *s, const struct part *p, struct orde
 }
 
 /* What is different on each host. */
-static int part_prepare(struct server *s, const struct part *p, struct engine_part *ret, struct err *err)
+static int part_prepare(struct server *s, const struct part *p, struct part_order *ret, struct err *err)
 {
 	const struct spec *spec = s->jobs->entries.v[p->t->job].spec;
 	struct order *o = &ret->order;
@@ -497,7 +496,7 @@ static void order_common(struct server *s, const struct part *x, struct order *o
 	o->site.account = word(s, p->account);
 }
 
-int attempt_prepare(struct server *s, const struct attempt *t, struct arena *a, struct engine_part **ret, int *ret_n,
+int attempt_prepare(struct server *s, const struct attempt *t, struct arena *a, struct part_order **ret, int *ret_n,
 		    struct err *err)
 {
 	const struct spec *spec = s->jobs->entries.v[t->job].spec;

@@ -9,14 +9,14 @@
 
 struct arena;
 struct attempt;
-struct engine_part;
+struct part_order;
 struct err;
 struct server;
 
 void script_file_drop(struct server *s, uint64_t script);
 void script_file_doubt(struct server *s, uint64_t script); /* it is written again before it is used again */
 /* An order for each of its hosts; all is the arena's. */
-int attempt_prepare(struct server *s, const struct attempt *t, struct arena *a, struct engine_part **ret, int *ret_n,
+int attempt_prepare(struct server *s, const struct attempt *t, struct arena *a, struct part_order **ret, int *ret_n,
 		    struct err *err);
 /* Where output goes: absolute; "err" joined with the other is NULL. */
 void output_paths(struct server *s, uint32_t id, const json_t *body, struct arena *a, const char **ret_out,
