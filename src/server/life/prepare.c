@@ -264,20 +264,20 @@ static int script_text(struct server *s, const struct spec *p, struct arena *a, 
 
 /* ---- one host ---- */
 
-bool part_is_virtual(const struct server *s, const struct part *p)
+bool draft_is_virtual(const struct server *s, const struct draft *p)
 {
 	return p->here && p->count == 1 && !s->instance->real;
 }
 
-bool part_spans_virtual(const struct server *s, const struct part *p)
+bool draft_spans_virtual(const struct server *s, const struct draft *p)
 {
 	for (uint32_t i = 1; i < p->t->nfrags; i++)
 		if (p->t->node[i] != p->t->node[0])
-			return part_is_virtual(s, p);
+			return draft_is_virtual(s, p);
 	return false;
 }
 
-uint32_t part_first(const struct part *p)
+uint32_t draft_first(const struct draft *p)
 {
 	uint32_t i = 0;
 
@@ -286,7 +286,7 @@ uint32_t part_first(const struct part *p)
 	return i;
 }
 
-static void part_directories(const struct server *s, struct part *p)
+static void draft_directories(const struct server *s, struct draft *p)
 {
 	const char *slash = strrchr(s->instance->rsh, '/');
 	const char *bin = arena_printf(p->a, "%.*s", slash ? (int)(slash - s->instance->rsh) : 0, s->instance->rsh);
@@ -308,7 +308,7 @@ static size_t sum_of(const int32_t *n, uint32_t nfrags)
 	return sum;
 }
 
-static void part_devices(const struct server *s, const struct part *p, struct order *o)
+static void draft_devices(const struct server *s, const struct draft *p, struct order *o)
 {
 	const struct attempt *t = p->t;
 	bool bind = strcmp(s->conf->bind, "no") != 0;
@@ -333,7 +333,7 @@ static void part_devices(const struct server *s, const struct part *p, struct or
 }
 
 /* All nodes of a job on several hosts, each once, in the node file's order. */
-static void part_hosts(const struct server *s, const struct part *p, struct order *o)
+static void draft_hosts(const struct server *s, const struct draft *p, struct order *o)
 {
 	const struct attempt *t = p->t;
 
@@ -355,7 +355,7 @@ static void part_hosts(const struct server *s, const struct part *p, struct orde
 }
 
 /* What is different on each host. */
-static int part_prepare(struct server *s, const struct part *p, struct part_order *ret, struct err *err)
+static int draft_prepare(struct server *s, const struct draft *p, struct part_order *ret, struct err *err)
 {
 	const struct spec *spec = s->jobs->entries.v[p->t->job].spec;
 	struct order *o = &ret->order;
@@ -371,11 +371,11 @@ static int part_prepare(struct server *s, const struct part *p, struct part_orde
 		arena_printf(p->a, "%s/nodes/%s/%s", p->state, p->tag, o->id); /* Open MPI wants it named by the job */
 	if (!p->here || s->instance->multi)
 		o->tmpdir = arena_printf(p->a, "%s/tmp/%s", p->state, p->tag);
-	else if (part_spans_virtual(s,
-				    p)) /* they may not share /tmp: daemons of Open MPI would be in each other's way */
+	else if (draft_spans_virtual(s,
+				     p)) /* they may not share /tmp: daemons of Open MPI would be in each other's way */
 		o->tmpdir = arena_printf(p->a, "%s/nodes/%s.d", p->state, p->tag);
-	part_devices(s, p, o);
-	part_hosts(s, p, o);
+	draft_devices(s, p, o);
+	draft_hosts(s, p, o);
 	if (spec->interactive && !o->room) {
 		o->terminal.pty = arena_printf(p->a, "%s/terminal.sock", p->run);
 		o->terminal.patience = attrs_number(s->attrs, "interactive_grace");
@@ -386,9 +386,9 @@ static int part_prepare(struct server *s, const struct part *p, struct part_orde
 		o->script = arena_printf(p->a, "%s/scripts/%s.SC", p->state, p->tag);
 		rc = script_text(s, spec, p->a, ret, err);
 	}
-	part_environment(s, p, o);
+	draft_environment(s, p, o);
 	if (rc == 0 && !o->room && !spec->interactive)
-		rc = part_files(s, p, o, err);
+		rc = draft_files(s, p, o, err);
 	return rc;
 }
 
@@ -460,7 +460,7 @@ static char **argv_of(const json_t *body, struct arena *a)
 }
 
 /* What is the same on every host. */
-static void order_common(struct server *s, const struct part *x, struct order *o)
+static void order_common(struct server *s, const struct draft *x, struct order *o)
 {
 	const struct attempt *t = x->t;
 	const struct spec *p = s->jobs->entries.v[t->job].spec;
@@ -500,7 +500,7 @@ int attempt_prepare(struct server *s, const struct attempt *t, struct arena *a, 
 		    struct err *err)
 {
 	const struct spec *spec = s->jobs->entries.v[t->job].spec;
-	struct part p = {.t = t, .a = a};
+	struct draft p = {.t = t, .a = a};
 	const char **hosts;
 	json_t *body = NULL;
 	struct order common;
@@ -527,8 +527,8 @@ int attempt_prepare(struct server *s, const struct attempt *t, struct arena *a, 
 	for (; p.index < p.count && rc == 0; p.index++) {
 		(*ret)[p.index].order = common;
 		p.host = hosts[p.index];
-		part_directories(s, &p);
-		rc = part_prepare(s, &p, &(*ret)[p.index], err);
+		draft_directories(s, &p);
+		rc = draft_prepare(s, &p, &(*ret)[p.index], err);
 	}
 	free(hosts);
 	json_decref(body);

@@ -115,7 +115,7 @@ static void env_given(struct env *env, const json_t *body)
 }
 
 /* What parallel programs need to know of the machine; the user may say otherwise. */
-static void env_parallel(const struct server *s, const struct part *p, struct env *env)
+static void env_parallel(const struct server *s, const struct draft *p, struct env *env)
 {
 	/* The job has its CPUs already: Open MPI would take the machine's first ones, whoever has them. */
 	env_set(env, "OMPI_MCA_hwloc_base_binding_policy", "none");
@@ -124,17 +124,17 @@ static void env_parallel(const struct server *s, const struct part *p, struct en
 		env_set(env, "OMPI_ALLOW_RUN_AS_ROOT", "1");
 		env_set(env, "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
 	}
-	if (!part_is_virtual(s, p))
+	if (!draft_is_virtual(s, p))
 		return;
 	/* Virtual nodes may have more CPUs than there are, and need no network to reach each other. */
 	env_set(env, "OMPI_MCA_mpi_yield_when_idle", "1");
 	env_set(env, "OMPI_MCA_oob_tcp_if_include", "lo");
 	env_set(env, "OMPI_MCA_btl_tcp_if_include", "lo");
-	if (part_spans_virtual(s, p)) /* shared memory is named by host and rank on it: that of two would be one */
+	if (draft_spans_virtual(s, p)) /* shared memory is named by host and rank on it: that of two would be one */
 		env_set(env, "OMPI_MCA_btl", "self,tcp");
 }
 
-static void env_job(struct server *s, const struct part *p, const struct order *o, struct env *env)
+static void env_job(struct server *s, const struct draft *p, const struct order *o, struct env *env)
 {
 	const struct attempt *t = p->t;
 	const struct entry *e = &s->jobs->entries.v[t->job];
@@ -154,7 +154,7 @@ static void env_job(struct server *s, const struct part *p, const struct order *
 	env_set(env, "PBS_NP", "%lld", (long long)p->layout.total);
 	if (p->layout.threads)
 		env_set(env, "OMP_NUM_THREADS", "%lld", (long long)p->layout.threads);
-	env_set(env, "NCPUS", "%lld", (long long)(t->nfrags ? attempt_asked(s, t, part_first(p)) : 1));
+	env_set(env, "NCPUS", "%lld", (long long)(t->nfrags ? attempt_asked(s, t, draft_first(p)) : 1));
 	env_set(env, "PBS_TASKNUM", "1");
 	env_set(env, "PBS_WALLTIME", "%lld", (long long)e->spec->walltime);
 	env_set(env, "PBS_JOBDIR", "%s", o->workdir);
@@ -168,7 +168,7 @@ static void env_job(struct server *s, const struct part *p, const struct order *
 }
 
 /* The nodes of a job that is on one host, each once. */
-static void names_here(const struct server *s, const struct part *p, struct strbuf *out)
+static void names_here(const struct server *s, const struct draft *p, struct strbuf *out)
 {
 	struct map seen = {0};
 
@@ -183,7 +183,7 @@ static void names_here(const struct server *s, const struct part *p, struct strb
 }
 
 /* Which of the job's nodes this is, and how the others are reached. */
-static void env_hosts(const struct server *s, const struct part *p, const struct order *o, struct env *env)
+static void env_hosts(const struct server *s, const struct draft *p, const struct order *o, struct env *env)
 {
 	struct strbuf names = {0};
 	int first = -1;
@@ -196,9 +196,9 @@ static void env_hosts(const struct server *s, const struct part *p, const struct
 	env_set(env, "PBS_NODENUM", "%d", first < 0 ? 0 : first);
 	env_set(env, "PBS_VNODENUM", "%d", first < 0 ? 0 : first);
 	/* Not the script's, if there are other nodes: MPICH's mpiexec gives its own environment to ranks there, too. */
-	if (p->t->nfrags && (o->room || (p->count == 1 && !part_spans_virtual(s, p))))
+	if (p->t->nfrags && (o->room || (p->count == 1 && !draft_spans_virtual(s, p))))
 		env_set(env, "SHUNT_NODE", "%s",
-			names_get(&s->cluster->node_names, (uint32_t)p->t->node[part_first(p)]));
+			names_get(&s->cluster->node_names, (uint32_t)p->t->node[draft_first(p)]));
 	if (o->nhosts == 0)
 		names_here(s, p, &names);
 	env_set(env, "SHUNT_HERE", "%s", strbuf_text(&names));
@@ -209,7 +209,7 @@ static void env_hosts(const struct server *s, const struct part *p, const struct
 }
 
 /* So that commands in the job find this server: by its socket, or with a token that counts as long as this attempt runs. */
-static void env_server(const struct server *s, const struct part *p, struct env *env)
+static void env_server(const struct server *s, const struct draft *p, struct env *env)
 {
 	struct strbuf servers = {0};
 	char token[TOKEN_SIZE];
@@ -232,7 +232,7 @@ static void env_server(const struct server *s, const struct part *p, struct env 
 }
 
 /* What names directories. Launchers of parallel programs reach the job's nodes through us. */
-static void env_places(const struct server *s, const struct part *p, const struct order *o, struct env *env)
+static void env_places(const struct server *s, const struct draft *p, const struct order *o, struct env *env)
 {
 	static const char usual[] = "/usr/local/bin:/usr/bin:/bin";
 	static const char *const hostfile[] = {"PBS_NODEFILE", "OMPI_MCA_orte_default_hostfile",
@@ -248,11 +248,11 @@ static void env_places(const struct server *s, const struct part *p, const struc
 		env_place(env, agent[i], "%s", p->rsh);
 	if (o->tmpdir)
 		env_place(env, "TMPDIR", "%s", o->tmpdir);
-	if (o->tmpdir && part_spans_virtual(s, p)) /* pbs_rsh makes each virtual node's below it */
+	if (o->tmpdir && draft_spans_virtual(s, p)) /* pbs_rsh makes each virtual node's below it */
 		env_place(env, "SHUNT_TMPDIR", "%s", o->tmpdir);
 }
 
-void part_environment(struct server *s, const struct part *p, struct order *o)
+void draft_environment(struct server *s, const struct draft *p, struct order *o)
 {
 	struct env env = {.a = p->a};
 

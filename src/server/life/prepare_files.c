@@ -148,7 +148,7 @@ void output_home(struct server *s, uint32_t id, const json_t *body, bool error, 
 	ret->kept = arena_printf(a, "%s.%s", tag, error ? "err" : "out");
 }
 
-static void output_add(struct server *s, const struct part *p, struct order *o, bool error)
+static void output_add(struct server *s, const struct draft *p, struct order *o, bool error)
 {
 	struct order_file *f = &o->carry.carried[o->carry.ncarried];
 	struct home h;
@@ -177,7 +177,7 @@ static int stage_count(const char *text)
 	return n;
 }
 
-static int stage_add(struct server *s, const struct part *p, struct order *o, enum file_use use, const char *text,
+static int stage_add(struct server *s, const struct draft *p, struct order *o, enum file_use use, const char *text,
 		     struct err *err)
 {
 	const char *what = use == FILE_IN ? "stagein" : "stageout";
@@ -213,12 +213,12 @@ static int stage_add(struct server *s, const struct part *p, struct order *o, en
 
 /* ---- all of it ---- */
 
-int part_files(struct server *s, const struct part *p, struct order *o, struct err *err)
+int draft_files(struct server *s, const struct draft *p, struct order *o, struct err *err)
 {
 	const char *in = json_string_value(json_object_get(p->body, "stagein")),
 		   *out = json_string_value(json_object_get(p->body, "stageout"));
 	struct ticket_terms terms = {.by = p->host,
-				     .join = p->here ? 0 : s->hosts->nodes.v[p->t->node[part_first(p)]].join,
+				     .join = p->here ? 0 : s->hosts->nodes.v[p->t->node[draft_first(p)]].join,
 				     .authority_key = s->realm->authority.key};
 	int64_t walltime = o->walltime > 0 ? o->walltime : 3650 * DAY;
 	int rc;

@@ -22,8 +22,8 @@ struct layout {
 	int64_t threads; /* OMP_NUM_THREADS; 0: the request says nothing of it */
 };
 
-/* What is on one host. All is borrowed, or the arena's. */
-struct part {
+/* The order of the part on one host, as it is made. All is borrowed, or the arena's. */
+struct draft {
 	const struct attempt *t;
 	const struct user *who;
 	const json_t *body;
@@ -40,16 +40,16 @@ struct part {
 };
 
 /* Its nodes are not machines, but parts of this one, and the whole job is on them. */
-bool part_is_virtual(const struct server *s, const struct part *p);
+bool draft_is_virtual(const struct server *s, const struct draft *p);
 /* The same, and on more than one of them. */
-bool part_spans_virtual(const struct server *s, const struct part *p);
+bool draft_spans_virtual(const struct server *s, const struct draft *p);
 /* The first fragment that is on it. */
-uint32_t part_first(const struct part *p);
+uint32_t draft_first(const struct draft *p);
 /* What TORQUE and PBS Pro know in the names of files: ^array_index^ and the like. */
 const char *replace_words(const struct server *s, uint32_t id, const char *path, struct arena *a);
 /* prepare_files.c: o->carried and its ticket. */
-int part_files(struct server *s, const struct part *p, struct order *o, struct err *err);
+int draft_files(struct server *s, const struct draft *p, struct order *o, struct err *err);
 /* o->env and o->nplaced, by the rest of the order. */
-void part_environment(struct server *s, const struct part *p, struct order *o);
+void draft_environment(struct server *s, const struct draft *p, struct order *o);
 
 #endif
