@@ -200,8 +200,8 @@ static void task_begin(struct caller *c, const struct task_place *p, const struc
 static const struct link_events caller_events;
 
 /* In a process of its own, until it is over. Of the service that this is a copy of, nothing is used but what does not change. */
-static _Noreturn void task_go_on(const struct caller *of, const struct link_parts *parts, const struct task_place *p,
-				 const struct order_host *host)
+static _Noreturn void task_go_on(const struct caller *of, const struct link_detached *detached,
+				 const struct task_place *p, const struct order_host *host)
 {
 	struct tasks t = *of->t;
 	uv_loop_t loop;
@@ -216,7 +216,7 @@ static _Noreturn void task_go_on(const struct caller *of, const struct link_part
 	c->peer = of->peer;
 	c->first = of->first;
 	c->node = of->node;
-	c->link = link_attach(&loop, parts, &caller_events, c);
+	c->link = link_attach(&loop, detached, &caller_events, c);
 	task_begin(c, p, host);
 	uv_run(&loop, UV_RUN_DEFAULT);
 	_exit(0);
@@ -235,23 +235,23 @@ static void title_write(const struct caller *c, const struct task_place *p, cons
 
 static void task_part(struct caller *c, const struct task_place *p, const struct order_host *host)
 {
-	struct link_parts parts;
+	struct link_detached detached;
 	struct strbuf title = {0};
 	struct err err;
 	int rc;
 
-	if (link_detach(c->link, &parts) < 0)
+	if (link_detach(c->link, &detached) < 0)
 		return; /* he has gone: on_closed() comes */
 	title_write(c, p, host, &title);
-	rc = apart_fork(c->t->apart, p->uid, parts.fd, title.text, &err);
+	rc = apart_fork(c->t->apart, p->uid, detached.fd, title.text, &err);
 	if (rc > 0)
-		task_go_on(c, &parts, p, host);
+		task_go_on(c, &detached, p, host);
 	strbuf_fini(&title);
 	if (rc < 0) {
-		c->link = link_attach(c->t->loop, &parts, &caller_events, c);
+		c->link = link_attach(c->t->loop, &detached, &caller_events, c);
 		caller_refuse(c, err.text);
 	} else {
-		link_abandon(&parts);
+		link_abandon(&detached);
 		c->link = NULL;
 		caller_end(c);
 	}

@@ -62,7 +62,7 @@ size_t link_queued(const struct link *l); /* bytes that wait */
 int64_t link_heard(const struct link *l); /* uv_now() of the last byte that came in */
 
 /* A connection without its link: what another loop, or another process after a fork, needs to go on with it. */
-struct link_parts {
+struct link_detached {
 	int fd;
 	struct tls *tls;
 	struct strbuf in; /* bytes that came, of frames that were not handed over */
@@ -70,11 +70,12 @@ struct link_parts {
 };
 /* Takes it out of a link that is paused and for which nothing is queued, not from inside the link's own calls. The link is freed, without
  * `closed`. -ENOTCONN: it is closing, and `closed` comes as usual. */
-int link_detach(struct link *l, struct link_parts *ret);
-/* A link over it, paused. The parts are taken over. */
-struct link *link_attach(uv_loop_t *loop, const struct link_parts *parts, const struct link_events *e, void *context);
+int link_detach(struct link *l, struct link_detached *ret);
+/* A link over it, paused. What it has is taken over. */
+struct link *link_attach(uv_loop_t *loop, const struct link_detached *detached, const struct link_events *e,
+			 void *context);
 /* Another process goes on with it: nothing is said, only what we have of it goes. */
-void link_abandon(struct link_parts *parts);
+void link_abandon(struct link_detached *detached);
 
 void link_peer(const struct link *l, struct cert_names *ret);
 /* A link ends when the certificate of the other side expires: nothing is sent or handed over from then on. This sets another instant, as when it has a new

@@ -11,13 +11,13 @@
 
 #include "net/link_internal.h"
 
-int link_detach(struct link *l, struct link_parts *ret)
+int link_detach(struct link *l, struct link_detached *ret)
 {
 	if (l->stage != LINK_OPEN || l->closing)
 		return -ENOTCONN;
 	assert(l->paused && link_queued(l) == 0);
 	link_share(l, NULL);
-	*ret = (struct link_parts){.fd = l->fd, .tls = l->tls, .trusted = l->trusted, .notices = l->notices};
+	*ret = (struct link_detached){.fd = l->fd, .tls = l->tls, .trusted = l->trusted, .notices = l->notices};
 	if (l->in.n > l->taken)
 		strbuf_add(&ret->in, l->in.text + l->taken, l->in.n - l->taken);
 	l->e = (struct link_events){0};
@@ -27,23 +27,24 @@ int link_detach(struct link *l, struct link_parts *ret)
 	return 0;
 }
 
-struct link *link_attach(uv_loop_t *loop, const struct link_parts *parts, const struct link_events *e, void *context)
+struct link *link_attach(uv_loop_t *loop, const struct link_detached *detached, const struct link_events *e,
+			 void *context)
 {
 	struct link *l = link_create(loop, e, context);
 
 	l->paused = true;
-	l->trusted = parts->trusted;
-	l->notices = parts->notices;
-	l->in = parts->in;
-	link_begin(l, parts->fd, parts->tls, true);
+	l->trusted = detached->trusted;
+	l->notices = detached->notices;
+	l->in = detached->in;
+	link_begin(l, detached->fd, detached->tls, true);
 	return l;
 }
 
-void link_abandon(struct link_parts *parts)
+void link_abandon(struct link_detached *detached)
 {
-	if (parts->tls)
-		tls_abandon(parts->tls);
+	if (detached->tls)
+		tls_abandon(detached->tls);
 	else
-		close(parts->fd);
-	strbuf_fini(&parts->in);
+		close(detached->fd);
+	strbuf_fini(&detached->in);
 }

@@ -23,11 +23,11 @@ void plan_unbook(struct plan *p, uint32_t node, struct owner owner);
 /* The booking of a node that an interval runs into first; NULL: none. */
 const struct booking *plan_booked(const struct plan *p, uint32_t node, int64_t start, int64_t end);
 
-/* For what counts a piece: the first part of [*start, end) in which the node is not booked. False: there is none. *start is moved
+/* For what counts a piece: the first span of [*start, end) in which the node is not booked. False: there is none. *start is moved
  * behind it. */
 bool plan_next_unbooked(const struct plan_node *n, int64_t *start, int64_t end, int64_t *ret_start, int64_t *ret_end);
 
-static inline bool plan_unbooked_part(const struct plan_node *n, int64_t *start, int64_t end, int64_t *ret_start,
+static inline bool plan_unbooked_span(const struct plan_node *n, int64_t *start, int64_t end, int64_t *ret_start,
 				      int64_t *ret_end)
 {
 	if (n->bookings)

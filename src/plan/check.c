@@ -26,7 +26,7 @@ static void take(const struct plan_node *n, const struct piece *x, const struct 
 {
 	int64_t start = x->live ? TIME_BEGIN : x->start, from, until;
 
-	while (plan_unbooked_part(n, &start, x->end, &from, &until)) {
+	while (plan_unbooked_span(n, &start, x->end, &from, &until)) {
 		timeline_change(line, from, until, need, -1);
 		timeline_change(sum, from, until, need, -1);
 	}

@@ -151,7 +151,7 @@ static void line_count(struct plan *p, int32_t node, const struct piece *x, cons
 {
 	int64_t start = x->live ? TIME_BEGIN : x->start, from, until;
 
-	while (plan_unbooked_part(&p->node[node], &start, x->end, &from, &until)) {
+	while (plan_unbooked_span(&p->node[node], &start, x->end, &from, &until)) {
 		timeline_change(&p->node[node].line, from, until, need, sign);
 		if (p->nnodes > 1)
 			sum_change(p, from, until, need, sign);
@@ -383,7 +383,7 @@ static bool line_fits(const struct plan *p, int32_t node, const struct piece *x,
 {
 	int64_t start = x->start, from, until;
 
-	while (plan_unbooked_part(&p->node[node], &start, x->end, &from, &until))
+	while (plan_unbooked_span(&p->node[node], &start, x->end, &from, &until))
 		if (!timeline_fits(&p->node[node].line, from, until, need))
 			return false;
 	return true;
@@ -500,7 +500,7 @@ void plan_node_up(struct plan *p, uint32_t node, bool up)
 
 	assert(p->node[node].pieces.n == 0);
 	p->node[node].up = up;
-	while (plan_unbooked_part(&p->node[node], &start, TIME_NEVER, &from, &until)) {
+	while (plan_unbooked_span(&p->node[node], &start, TIME_NEVER, &from, &until)) {
 		timeline_change(&p->node[node].line, from, until, &n->total, up ? 1 : -1);
 		timeline_change(&p->sum, from, until, &n->total, up ? 1 : -1);
 	}

@@ -135,7 +135,7 @@ static void line_without(const struct plan *p, struct timeline *line, int32_t no
 {
 	int64_t start = x->live ? TIME_BEGIN : x->start, from, until;
 
-	while (plan_unbooked_part(&p->node[node], &start, x->end, &from, &until))
+	while (plan_unbooked_span(&p->node[node], &start, x->end, &from, &until))
 		timeline_change(line, from, until, x->whole ? &p->total[node] : &p->cluster->shapes.v[x->shape].need,
 				1);
 }

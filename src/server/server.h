@@ -1,5 +1,5 @@
 /*
- * server.h - the server's state, as parts. Every room includes this, and the headers of the parts that it uses.
+ * server.h - the server's state. Every room includes this, and the headers of what it uses of it.
  *
  * One thread owns all of it. A turn of the loop (loop.c): what came in has changed the state, each change an event or a record that the store
  * remembers; then the scheduler decides; then everything is committed; and only then replies, orders, mails and streams leave.
@@ -55,7 +55,7 @@ struct server {
 	struct store *store;
 	struct http *http;
 	struct engine *engine;
-	/* its parts, lowest room first */
+	/* its state, lowest room first */
 	struct instance *instance; /* base/ */
 	struct clock *clock;
 	struct turn *turn;
@@ -77,7 +77,7 @@ struct server {
 	struct audience *audience; /* api/ */
 };
 
-/* All parts empty. It lives as long as the process. */
+/* All of it empty. It lives as long as the process. */
 struct server *server_create(void);
 
 #endif
