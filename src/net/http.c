@@ -269,7 +269,7 @@ void http_flush(struct http *h)
 
 static void http_free(struct http *h)
 {
-	accounts_free(h);
+	shares_free(h);
 	vec_free(&h->ready);
 	free(h);
 }

@@ -39,7 +39,7 @@ struct http_limits {
 	size_t body;	 /* bytes of a body: 413 */
 	int connections; /* at once: 503 */
 	int per_uid;	 /* connections of one user, or of one address that came by TLS: 429 */
-	int reserve;	 /* connections beyond `connections` that root, and the account of this process, can have */
+	int reserve;	 /* connections beyond `connections` that root, and the user of this process, can have */
 	double rate; /* requests a second and user, 0: no limit; with a burst of ten seconds' worth: 429 with Retry-After */
 	int idle_seconds; /* without a complete request, however many bytes trickle in, or without reading the answer: closed */
 	/* Whether the head of a request that came by TLS shows who sends it: asked before its body is kept. A stranger's, if it is larger than

@@ -25,9 +25,9 @@
 enum stage { STAGE_HEAD, STAGE_BODY, STAGE_HANDED, STAGE_ANSWERED, STAGE_SENDING };
 
 /* The share of a user of this machine, kept for good, since they are few; or that of an address, kept while it is in use. */
-struct account {
+struct share {
 	uint64_t key;
-	struct account *prev, *next; /* of addresses */
+	struct share *prev, *next; /* of addresses */
 	int connections;
 	int leaving;	 /* of these: were cut off, and are not gone yet */
 	double tokens;	 /* requests that may come at once */
@@ -40,7 +40,7 @@ struct connection {
 	int fd;
 	struct peer peer;
 	char *remote; /* the address of one that came through TLS; NULL: of the local socket, with a user behind it */
-	struct account *account;
+	struct share *share;
 	bool reserved;		/* it is one of http->reserved */
 	enum code refusal;	/* or CODE_NONE: what each of its requests gets: one connection too many */
 	struct http_request *r; /* the present one, or NULL */
@@ -96,9 +96,9 @@ struct http {
 	bool stopping;
 	bool resumed; /* a connection was, and MHD must run for it */
 	struct connection *connections;
-	const char *adopts;    /* the address of the connection that is just being added */
-	struct map account_of; /* uid, or the key of an address -> struct account */
-	struct account *users, *addresses;
+	const char *adopts;  /* the address of the connection that is just being added */
+	struct map share_of; /* uid, or the key of an address -> struct share */
+	struct share *users, *addresses;
 	int leaving;			  /* connections that were cut off, and are not gone yet */
 	int reserved;			  /* connections in the reserve */
 	VEC(struct http_request *) ready; /* answered or woken since the last flush */
@@ -113,7 +113,7 @@ struct connection *connection_create(struct http *h, int fd);
 void connection_destroy(struct connection *c);
 void connections_sweep(struct http *h);	       /* cuts off those that idle */
 void connections_evict(struct http *h, int n); /* cuts off up to n that are idle, since descriptors are needed */
-void accounts_free(struct http *h);
+void shares_free(struct http *h);
 /* Whether the request may go on: false after an answer was made. */
 bool request_admit(struct http_request *r);
 

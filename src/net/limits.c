@@ -25,15 +25,15 @@ static int spare(int limit)
 	return limit / 8 + 8;
 }
 
-static struct account *account_find(struct http *h, uint64_t key, struct account **list)
+static struct share *share_find(struct http *h, uint64_t key, struct share **list)
 {
-	uint64_t *place = map_at(&h->account_of, key);
-	struct account *a = (struct account *)(uintptr_t)*place;
+	uint64_t *place = map_at(&h->share_of, key);
+	struct share *a = (struct share *)(uintptr_t)*place;
 
 	if (a)
 		return a;
 	a = mem_zalloc(sizeof *a);
-	*a = (struct account){
+	*a = (struct share){
 		.key = key, .next = *list, .tokens = h->limits.rate * BURST_SECONDS, .filled = uv_now(h->loop)};
 	if (a->next)
 		a->next->prev = a;
@@ -42,29 +42,29 @@ static struct account *account_find(struct http *h, uint64_t key, struct account
 	return a;
 }
 
-static void list_free(struct account *a)
+static void list_free(struct share *a)
 {
-	for (struct account *next; a; a = next) {
+	for (struct share *next; a; a = next) {
 		next = a->next;
 		free(a);
 	}
 }
 
-void accounts_free(struct http *h)
+void shares_free(struct http *h)
 {
 	list_free(h->users);
 	list_free(h->addresses);
-	map_fini(&h->account_of);
+	map_fini(&h->share_of);
 }
 
 /* Addresses are many, and come and go: one without connections whose tokens are all back need not be remembered. */
 static void addresses_sweep(struct http *h)
 {
-	for (struct account *a = h->addresses, *next; a; a = next) {
+	for (struct share *a = h->addresses, *next; a; a = next) {
 		next = a->next;
 		if (a->connections > 0 || uv_now(h->loop) - a->filled < BURST_SECONDS * 1000)
 			continue;
-		map_remove(&h->account_of, a->key);
+		map_remove(&h->share_of, a->key);
 		if (next)
 			next->prev = a->prev;
 		if (a->prev)
@@ -92,16 +92,16 @@ static struct peer peer_of(int fd)
 }
 
 /* Keys of addresses are apart from uids, which have 32 bits. */
-static uint64_t address_account(const char *address)
+static uint64_t address_share(const char *address)
 {
 	return address_key(address) | (uint64_t)1 << 63;
 }
 
-static struct account *account_of(struct connection *c)
+static struct share *share_of(struct connection *c)
 {
 	if (!c->remote)
-		return account_find(c->http, c->peer.uid, &c->http->users);
-	return account_find(c->http, address_account(c->remote), &c->http->addresses);
+		return share_find(c->http, c->peer.uid, &c->http->users);
+	return share_find(c->http, address_share(c->remote), &c->http->addresses);
 }
 
 /* ---- room for one more ---- */
@@ -111,29 +111,29 @@ static bool connection_idles(const struct connection *c, uint64_t now)
 	return !c->evicted && (!c->r || c->r->stage < STAGE_HANDED) && now - c->since >= IDLE_MS;
 }
 
-/* Who goes first: one that is only told to go, then one of the account that has the most, then the one that idles for longest. */
+/* Who goes first: one that is only told to go, then one of the share that has the most, then the one that idles for longest. */
 static bool goes_before(const struct connection *a, const struct connection *b)
 {
 	if (!a->refusal != !b->refusal)
 		return a->refusal;
-	if (a->account->connections != b->account->connections)
-		return a->account->connections > b->account->connections;
+	if (a->share->connections != b->share->connections)
+		return a->share->connections > b->share->connections;
 	return a->since < b->since;
 }
 
-/* Cuts one off: of this account, or of any (NULL). False: none idles. */
-static bool evict(struct http *h, const struct account *of)
+/* Cuts one off: of this share, or of any (NULL). False: none idles. */
+static bool evict(struct http *h, const struct share *of)
 {
 	uint64_t now = uv_now(h->loop);
 	struct connection *first = NULL;
 
 	for (struct connection *c = h->connections; c; c = c->next)
-		if ((!of || c->account == of) && connection_idles(c, now) && (!first || goes_before(c, first)))
+		if ((!of || c->share == of) && connection_idles(c, now) && (!first || goes_before(c, first)))
 			first = c;
 	if (!first)
 		return false;
 	first->evicted = true;
-	first->account->leaving++;
+	first->share->leaving++;
 	h->leaving++;
 	shutdown(first->fd, SHUT_RDWR);
 	return true;
@@ -145,8 +145,7 @@ bool http_make_room(struct http *h, const char *address)
 
 	if (!address)
 		return evict(h, NULL);
-	return map_get(&h->account_of, address_account(address), &at) &&
-	       evict(h, (const struct account *)(uintptr_t)at);
+	return map_get(&h->share_of, address_share(address), &at) && evict(h, (const struct share *)(uintptr_t)at);
 }
 
 void connections_evict(struct http *h, int n)
@@ -181,11 +180,11 @@ struct connection *connection_create(struct http *h, int fd)
 	if (c->next)
 		c->next->prev = c;
 	h->connections = c;
-	c->account = account_of(c);
+	c->share = share_of(c);
 
-	int all = ++h->stats.connections, own = ++c->account->connections;
+	int all = ++h->stats.connections, own = ++c->share->connections;
 	/* Over TLS the listener has made room already. */
-	if (own - c->account->leaving > limits->per_uid && !evict(h, c->account))
+	if (own - c->share->leaving > limits->per_uid && !evict(h, c->share))
 		c->refusal = CODE_TOO_MANY;
 	else if (all - h->reserved - h->leaving > limits->connections && !evict(h, NULL) && !reserve_take(h, c))
 		c->refusal = CODE_UNAVAILABLE;
@@ -208,8 +207,8 @@ void connection_destroy(struct connection *c)
 		h->connections = c->next;
 	h->stats.connections--;
 	h->reserved -= c->reserved;
-	c->account->connections--;
-	c->account->leaving -= c->evicted;
+	c->share->connections--;
+	c->share->leaving -= c->evicted;
 	h->leaving -= c->evicted;
 	free(c->remote);
 	free(c);
@@ -227,7 +226,7 @@ void connections_sweep(struct http *h)
 }
 
 /* Takes a token. Returns 0, or after how many seconds there will be one. */
-static int account_take(struct http *h, struct account *a)
+static int share_take(struct http *h, struct share *a)
 {
 	double rate = h->limits.rate;
 	uint64_t now = uv_now(h->loop);
@@ -260,7 +259,7 @@ static bool connection_admit(struct http_request *r)
 		request_refuse(r, CODE_UNAVAILABLE,
 			       "The server has %d connections, as many as it takes: try again soon.",
 			       r->http->limits.connections);
-	} else if ((seconds = account_take(r->http, c->account)) > 0) {
+	} else if ((seconds = share_take(r->http, c->share)) > 0) {
 		http_header(r, "Retry-After", arena_printf(r->arena, "%d", seconds));
 		request_refuse(
 			r, CODE_TOO_MANY,

@@ -143,7 +143,7 @@ static int make_directories(struct server *s, struct err *err)
 	} below[] = {{"live", 0700, 0750},	  {"scripts", 0700, 0711}, {"nodes", 0700, 0755},
 		     {"undelivered", 0700, 0711}, {"tmp", 0700, 0711},	   {"accounting", 0700, 0750}};
 	const struct passwd *pw =
-		s->instance->multi && *s->conf->account && geteuid() == 0 ? getpwnam(s->conf->account) : NULL;
+		s->instance->multi && *s->conf->run_as && geteuid() == 0 ? getpwnam(s->conf->run_as) : NULL;
 	char path[PATH_MAX];
 	int rc = make_directory(s->instance->where.state, 0755, err);
 
@@ -274,7 +274,7 @@ static void host_name(struct server *s)
 /* System mode: everything but the nursery runs under the server's own account. */
 static int drop_root(struct server *s, struct err *err)
 {
-	const struct passwd *pw = getpwnam(s->conf->account);
+	const struct passwd *pw = getpwnam(s->conf->run_as);
 
 	if (!s->instance->multi || geteuid() != 0)
 		return 0;
@@ -282,9 +282,9 @@ static int drop_root(struct server *s, struct err *err)
 		return err_set(
 			err, -ENOENT,
 			"there is no account \"%s\" to run the server under (account in the configuration; useradd --system %s)",
-			s->conf->account, s->conf->account);
+			s->conf->run_as, s->conf->run_as);
 	if (setgroups(0, NULL) < 0 || setgid(pw->pw_gid) < 0 || setuid(pw->pw_uid) < 0)
-		return err_set(err, -errno, "becoming %s: %s", s->conf->account, strerror(errno));
+		return err_set(err, -errno, "becoming %s: %s", s->conf->run_as, strerror(errno));
 	s->instance->uid = pw->pw_uid;
 	setenv("HOME", pw->pw_dir, 1); /* libpq looks for .pgpass there, and root's shell has left its own */
 	setenv("USER", pw->pw_name, 1);

@@ -25,14 +25,14 @@
 #define POLL_NS 20000000
 #define TASK_NONE (-1)
 
-/* What parent and children share: the head, and an entry for each task. */
+/* What parent and children share: the head, and a tally for each task. */
 struct board {
 	atomic_int next;
 	atomic_bool failed;
 	atomic_int at[WORKERS_MOST]; /* by worker: the task it is at */
 };
 
-struct entry {
+struct tally {
 	_Atomic int64_t done; /* steps */
 	bool ended;
 	int rc; /* valid when it has ended */
@@ -42,7 +42,7 @@ struct entry {
 struct pool {
 	const struct pool_tasks *t;
 	struct board *board;
-	struct entry *entry;
+	struct tally *tally;
 	char *results;
 	struct progress progress;
 	pid_t child[WORKERS_MOST];
@@ -51,7 +51,7 @@ struct pool {
 
 /* The task this process is at, for pool_step(). */
 static struct {
-	struct entry *entry;
+	struct tally *tally;
 	struct pool *drawn; /* the pool whose progress is drawn here; NULL: the parent does it */
 } current;
 
@@ -88,13 +88,13 @@ static void draw(struct pool *p)
 	if (!p->progress.on)
 		return;
 	for (int i = 0; i < p->t->n; i++)
-		done += atomic_load(&p->entry[i].done);
+		done += atomic_load(&p->tally[i].done);
 	progress_at(&p->progress, done);
 }
 
 void pool_step(int64_t done)
 {
-	atomic_store(&current.entry->done, done);
+	atomic_store(&current.tally->done, done);
 	if (current.drawn)
 		draw(current.drawn);
 }
@@ -105,10 +105,10 @@ static void fail(struct pool *p, int task, int rc)
 
 	if (p->t->name) {
 		p->t->name(p->t->context, task, name, sizeof name);
-		err_prefix(&p->entry[task].err, rc, "%s", name);
+		err_prefix(&p->tally[task].err, rc, "%s", name);
 	}
-	p->entry[task].rc = rc;
-	p->entry[task].ended = true;
+	p->tally[task].rc = rc;
+	p->tally[task].ended = true;
 	atomic_store(&p->board->failed, true);
 }
 
@@ -121,12 +121,12 @@ static void work_on(struct pool *p, int worker)
 		if (i >= t->n)
 			break;
 		atomic_store(&p->board->at[worker], i);
-		current.entry = &p->entry[i];
-		int rc = t->work(t->context, i, p->results + (size_t)i * t->size, &p->entry[i].err);
+		current.tally = &p->tally[i];
+		int rc = t->work(t->context, i, p->results + (size_t)i * t->size, &p->tally[i].err);
 		if (rc < 0)
 			fail(p, i, rc);
-		p->entry[i].ended = true;
-		atomic_store(&p->entry[i].done, steps_each(p));
+		p->tally[i].ended = true;
+		atomic_store(&p->tally[i].done, steps_each(p));
 		atomic_store(&p->board->at[worker], TASK_NONE);
 		if (current.drawn)
 			draw(p);
@@ -173,7 +173,7 @@ static void note_crash(struct pool *p, int worker, int status)
 
 	if (task == TASK_NONE)
 		return;
-	struct err *err = &p->entry[task].err;
+	struct err *err = &p->tally[task].err;
 	if (WIFSIGNALED(status))
 		err_set(err, -EFAULT, "ended by signal %d (%s)", WTERMSIG(status), strsignal(WTERMSIG(status)));
 	else
@@ -202,9 +202,9 @@ static int outcome(const struct pool *p, struct err *err)
 	bool all = true;
 
 	for (int i = 0; i < p->t->n; i++) {
-		if (p->entry[i].rc < 0)
-			return err_set(err, p->entry[i].rc, "%s", p->entry[i].err.text);
-		all &= p->entry[i].ended;
+		if (p->tally[i].rc < 0)
+			return err_set(err, p->tally[i].rc, "%s", p->tally[i].err.text);
+		all &= p->tally[i].ended;
 	}
 	return all ? 0 : err_set(err, -ECHILD, "the worker processes ended before their work was done");
 }
@@ -225,9 +225,9 @@ int pool_run_tasks(const struct pool_tasks *t, void **ret_results, struct err *e
 
 	*ret_results = NULL;
 	p.board = pool_alloc(1, sizeof *p.board);
-	p.entry = pool_alloc(t->n, sizeof *p.entry);
+	p.tally = pool_alloc(t->n, sizeof *p.tally);
 	p.results = pool_alloc(t->n, t->size);
-	if (!p.board || !p.entry || !p.results) {
+	if (!p.board || !p.tally || !p.results) {
 		rc = err_set(err, -ENOMEM, "no shared memory for %d results: %s", t->n, strerror(errno));
 		goto out;
 	}
@@ -249,7 +249,7 @@ int pool_run_tasks(const struct pool_tasks *t, void **ret_results, struct err *e
 	}
 out:
 	pool_free(p.board, 1, sizeof *p.board);
-	pool_free(p.entry, t->n, sizeof *p.entry);
+	pool_free(p.tally, t->n, sizeof *p.tally);
 	pool_free(p.results, t->n, t->size);
 	return rc;
 }

@@ -34,7 +34,7 @@ const struct conf_option conf_table[] = {
 		  "state directory."},
 	{"", "name", CONF_TEXT, AT(name), .initial = "",
 	 .about = "The server's name, the NAME of job ids 12.NAME. Unset: the host's."},
-	{"", "account", CONF_TEXT, AT(account), .initial = "shunt",
+	{"", "account", CONF_TEXT, AT(run_as), .initial = "shunt",
 	 .about = "The account that the server runs as when it was started by root."},
 	{"", "policy", CONF_POLICY, AT(policy), .initial = "shunt",
 	 .about = "The scheduling policy of a new instance (\"shunt policies\" lists them); afterwards qmgr sets it."},

@@ -23,10 +23,10 @@
 
 /* Texts are never NULL: "" where there is none. */
 struct conf {
-	char *store;   /* "" or a URL as store_open() takes it */
-	char *nodes;   /* conf_nodes_parse() */
-	char *name;    /* of the server: "" for the host's */
-	char *account; /* system mode: whom the server runs as */
+	char *store;  /* "" or a URL as store_open() takes it */
+	char *nodes;  /* conf_nodes_parse() */
+	char *name;   /* of the server: "" for the host's */
+	char *run_as; /* system mode: whom the server runs as */
 	char *policy;
 	char *accounting; /* directory; "" for the one beside the store */
 	bool root_jobs;
