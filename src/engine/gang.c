@@ -192,16 +192,30 @@ static int64_t sum(int64_t a, int64_t b) /* what another host says is not to be 
 	return b < 0 ? a : __builtin_add_overflow(a, b, &total) ? INT64_MAX : total;
 }
 
-/* The part that kept the attempt from starting; NULL: none, it was withdrawn. */
+static bool part_has_reason(const struct part *p)
+{
+	char *reason = part_refusal(p);
+	bool has = reason;
+
+	free(reason);
+	return has;
+}
+
+/* The part that kept the attempt from starting; NULL: none, it was withdrawn. One without a reason may have ended with the others. */
 static const struct part *gang_refuser(const struct gang *g)
 {
+	const struct part *first = NULL;
+
 	for (int i = 0; i < g->n; i++) {
 		const struct part *p = &g->part[i];
-		if ((p->state == PART_NEVER && p->refused) ||
-		    (p->state == PART_ENDED && !p->asked && p->result->how == RESULT_NOT_STARTED))
+		bool refuses = (p->state == PART_NEVER && p->refused) ||
+			       (p->state == PART_ENDED && !p->asked && p->result->how == RESULT_NOT_STARTED);
+		if (refuses && part_has_reason(p))
 			return p;
+		if (refuses && !first)
+			first = p;
 	}
-	return NULL;
+	return first;
 }
 
 static void tell_refused(struct engine *e, struct gang *g)
