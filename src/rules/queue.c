@@ -17,6 +17,16 @@ void limits_of_queue(struct limits *l, uint32_t number, const struct attrs *queu
 	limits_set(l, LIMIT_QUEUE_USER, number, attrs_number(queue, "max_user_run"));
 }
 
+void settings_of_server(struct settings *x, const struct attrs *server)
+{
+	int64_t starve = attrs_number(server, "starve_after");
+
+	x->tolerance = attrs_number(server, "tolerance");
+	x->starve_after = starve >= 0 ? starve : STARVE_AUTO;
+	x->migrate_cost = -1;
+	x->reserve_depth = attrs_number(server, "reservation_depth");
+}
+
 void ruleset_init(struct ruleset *s)
 {
 	*s = (struct ruleset){0};

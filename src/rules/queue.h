@@ -5,12 +5,16 @@
 #define RULES_QUEUE_H
 
 #include "base/vec.h"
+#include "core/cluster.h"
 #include "rules/attr.h"
 #include "rules/limit.h"
 
 /* The limits on running jobs that attributes set: of the server, or of the queue that limits know by this number. */
 void limits_of_server(struct limits *l, const struct attrs *server);
 void limits_of_queue(struct limits *l, uint32_t number, const struct attrs *queue);
+
+/* The settings of the scheduler that the server's attributes are. */
+void settings_of_server(struct settings *x, const struct attrs *server);
 
 /* The rules of a site, as the simulator has them: the server's attributes, and queues by name. */
 struct ruleset_queue {

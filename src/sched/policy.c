@@ -94,6 +94,12 @@ const struct policy policies[] = {
 };
 const int npolicies = sizeof policies / sizeof *policies;
 
+void policy_pack(struct policy *p, bool pack)
+{
+	p->alloc = ALLOC_BEST;
+	p->scatter = !pack;
+}
+
 const struct policy *policy_find(const char *name)
 {
 	for (int i = 0; i < npolicies; i++)

@@ -63,5 +63,7 @@ extern const int npolicies;
 
 /* The policy of that name; NULL if there is none. */
 const struct policy *policy_find(const char *name);
+/* Jobs go to the fullest nodes that they fit on; or (false) the parts of a job go to different nodes. */
+void policy_pack(struct policy *p, bool pack);
 
 #endif

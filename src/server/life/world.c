@@ -26,6 +26,7 @@
 #include "rules/attr.h"
 #include "rules/gate.h"
 #include "rules/limit.h"
+#include "rules/queue.h"
 #include "sched/policy.h"
 #include "sched/sched.h"
 #include "server/base/clock.h"
@@ -105,13 +106,7 @@ int world_nodes(struct server *s, struct err *err)
 
 static void settings_apply(struct server *s)
 {
-	struct settings *x = &s->cluster->settings;
-	int64_t starve = attrs_number(s->attrs, "starve_after");
-
-	x->tolerance = attrs_number(s->attrs, "tolerance");
-	x->starve_after = starve >= 0 ? starve : STARVE_AUTO;
-	x->migrate_cost = -1;
-	x->reserve_depth = attrs_number(s->attrs, "reservation_depth");
+	settings_of_server(&s->cluster->settings, s->attrs);
 }
 
 /* How long a job may take to end, by its queue. */
@@ -130,10 +125,8 @@ static const struct policy *policy_now(struct server *s)
 	const struct policy *p = name ? policy_find(name) : NULL;
 
 	s->world->policy = p ? *p : *policy_find("shunt");
-	if (attrs_is_set(s->attrs, "node_pack")) {
-		s->world->policy.alloc = ALLOC_BEST;
-		s->world->policy.scatter = !attrs_bool(s->attrs, "node_pack");
-	}
+	if (attrs_is_set(s->attrs, "node_pack"))
+		policy_pack(&s->world->policy, attrs_bool(s->attrs, "node_pack"));
 	return &s->world->policy;
 }
 
