@@ -168,18 +168,33 @@ static void overruns(struct sim *m)
 	}
 }
 
-static void cycle(struct sim *m)
+/* The scheduler decides once. */
+static bool decide(struct sim *m)
 {
-	bool done;
-
 	overruns(m);
 	open_gate(m);
+	return sched_cycle(m->sched, m->now);
+}
+
+/* All orders to start are confirmed; whether there were any. */
+static bool confirm(struct sim *m)
+{
+	bool any = m->id.n;
+
+	for (size_t i = 0; i < m->id.n; i++)
+		sched_started(m->sched, m->id.v[i], m->now);
+	vec_clear(&m->id);
+	return any;
+}
+
+static void cycle(struct sim *m)
+{
+	bool done, started;
+
 	do {
-		vec_clear(&m->id);
-		done = sched_cycle(m->sched, m->now);
-		for (size_t i = 0; i < m->id.n; i++)
-			sched_started(m->sched, m->id.v[i], m->now);
-	} while (open_gate(m) || !done || (m->ruled && m->id.n));
+		done = decide(m);
+		started = confirm(m);
+	} while (open_gate(m) || !done || (m->ruled && started));
 	if (m->o->check) {
 		plan_check(m->p);
 		for (uint32_t i = 0; i < m->c->njobs; i++)
@@ -364,8 +379,11 @@ static int64_t submit(struct sim *m, int64_t i, const struct policy *policy, boo
 		else if (gate_blocks(m->terms.gate, id))
 			sched_hold(m->sched, id, m->now);
 	}
-	if (m->of_user.n)
+	if (m->of_user.n) {
+		if (w->kind != KIND_COMMON && policy->deadlines)
+			decide(m); /* the server answers at once whether a deadline is kept */
 		reorder(m, w->user);
+	}
 	return n;
 }
 
@@ -454,6 +472,8 @@ int sim_run(const struct workload *w, const struct policy *policy, const struct 
 		goto out;
 	if (o->push_depth >= 0)
 		altered.push_depth = o->push_depth;
+	if (o->site && attrs_is_set(&o->site->attrs, "node_pack"))
+		policy_pack(&altered, attrs_bool(&o->site->attrs, "node_pack"));
 	m.p = plan_create(m.c);
 	m.sched = sched_create(m.c, m.p, &altered);
 	terms_init(&m.terms, w, o->site, m.sched);
@@ -485,7 +505,7 @@ int sim_run(const struct workload *w, const struct policy *policy, const struct 
 	vec_reserve(&m.index, w->jobs.n);
 
 	double begin = real_seconds();
-	run(&m, policy);
+	run(&m, &altered);
 	ret->seconds = real_seconds() - begin;
 	judge(&m);
 	ret->refused = ret->unfit.jobs + ret->unruled.jobs;

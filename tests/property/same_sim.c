@@ -8,7 +8,7 @@
 #include "sim/sim.h"
 
 int same_simulate(const char *path, const char *policy, const char *machine, const struct ruleset *site,
-		  const struct settings *settings, int64_t *ret, int64_t n, struct err *err)
+		  const struct settings *settings, struct same_job *ret, int64_t n, struct err *err)
 {
 	struct sim_options o;
 	struct sim_result r = {0};
@@ -23,12 +23,10 @@ int same_simulate(const char *path, const char *policy, const char *machine, con
 	o.settings = *settings;
 	o.check = true;
 	rc = sim_run(w, policy_find(policy), &o, &r, err);
-	if (rc == 0 && (r.unfit.jobs || r.unruled.jobs || r.n != n))
-		rc = err_set(err, -EINVAL, "%lld jobs, %lld refused: %.200s", (long long)r.n,
-			     (long long)(r.unfit.jobs + r.unruled.jobs),
-			     r.unfit.n ? r.unfit.reason[0].why : r.unruled.reason[0].why);
+	if (rc == 0 && r.n != n)
+		rc = err_set(err, -EINVAL, "%lld jobs instead of %lld", (long long)r.n, (long long)n);
 	for (int64_t i = 0; i < n && rc == 0; i++)
-		ret[i] = r.outcome[i].start;
+		ret[i] = (struct same_job){r.outcome[i].start, r.outcome[i].procs == 0};
 	sim_result_fini(&r);
 	workload_destroy(w);
 	return rc;

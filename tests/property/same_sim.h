@@ -7,8 +7,14 @@
 #include "core/cluster.h"
 #include "rules/queue.h"
 
-/* Simulates a workload file, and leaves the starts of its n jobs in `ret`, -1: it never ran. */
+/* What became of a job. */
+struct same_job {
+	int64_t start; /* -1: it never ran */
+	bool refused;
+};
+
+/* Simulates a workload file, and leaves what became of its n jobs in `ret`. */
 int same_simulate(const char *path, const char *policy, const char *machine, const struct ruleset *site,
-		  const struct settings *settings, int64_t *ret, int64_t n, struct err *err);
+		  const struct settings *settings, struct same_job *ret, int64_t n, struct err *err);
 
 #endif

@@ -1,8 +1,9 @@
 /*
  * test_same.c - what the simulator shows is what the cluster does.
  *
- * Random workloads with queues, limits, arrays, dependencies, holds and -a are given to both: to the simulator as a workload file and a site, and to a real
- * server with a real store, job by job, its clock set and its processes ended by the test. Every job must start at the same instant in both, or in neither.
+ * Random workloads with queues, routing, defaults, limits, arrays, dependencies, holds, -a, deadlines, emergency jobs, priorities, and jobs that exceed their
+ * walltime are given to both: to the simulator as a workload file and a site, and to a real server with a real store, job by job, its clock set and its processes ended by
+ * the test. Every job must start at the same instant in both, or in neither; be refused by both or by neither, for the same reason.
  *
  *	SHUNT_CASES=1000 build-test/tests/test_property_same	many of them
  *	SHUNT_SEED=7 build-test/tests/test_property_same		one, with the workload and what became of each job
@@ -11,6 +12,7 @@
  */
 #include <pwd.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -35,8 +37,10 @@
 #include "sched/sched.h"
 #include "server/base/clock.h"
 #include "server/base/turn.h"
+#include "server/base/work.h"
 #include "server/job/attempt.h"
 #include "server/job/jobs.h"
+#include "server/job/spec.h"
 #include "server/life/dispatch.h"
 #include "server/loop.h"
 #include "server/server.h"
@@ -51,13 +55,17 @@
 /* One line of the workload, as both are told it. */
 struct line {
 	int64_t at, run;
-	uint64_t number; /* of the server */
-	int64_t id;	 /* of the workload */
-	uint32_t first, count;
+	uint64_t number; /* of the server; 0: not submitted yet, or refused */
+	int64_t id;	 /* of the workload; the elements of an array have this one and those that follow */
+	uint32_t first;	 /* its core id in the server */
+	uint32_t count;
 	int exit;
 	int64_t release; /* 0: not held */
 	uid_t uid;
-	char body[1024]; /* of the server's request */
+	int on;		  /* the line that it depends on; -1: none */
+	const char *type; /* ... and how */
+	char body[1024];  /* of the server's request, but for its end */
+	char refused[512];
 };
 
 struct same {
@@ -68,6 +76,7 @@ struct same {
 	struct strbuf file;
 	int64_t now;
 	bool loud;
+	bool priorities; /* some jobs have one */
 	char dir[64];
 	char policy[32];
 };
@@ -110,61 +119,138 @@ static void maybe_limit(struct same *x, const char *queue, const char *name)
 	set(x, queue, name, value);
 }
 
+static void queue_make(struct same *x, const char *name)
+{
+	char path[80];
+
+	ruleset_add(&x->site, name);
+	snprintf(path, sizeof path, "/v1/queues/%s", name);
+	bare_ask(x->s, getuid(), "PUT", path, "{}", NULL); /* batch is there */
+	set(x, name, "enabled", "True");
+	set(x, name, "started", "True");
+}
+
+static void maybe_set(struct same *x, const char *queue, const char *name, const char *value)
+{
+	if (below(x, 3) == 0)
+		set(x, queue, name, value);
+}
+
+/* Jobs are routed to a queue with narrow limits, else to the others. */
+static void routes_make(struct same *x)
+{
+	queue_make(x, "small");
+	maybe_set(x, "small", "from_route_only", "True");
+	maybe_set(x, "small", "resources_max.walltime", PICK(x, "60", "120"));
+	maybe_set(x, "small", "resources_min.ncpus", "2");
+	maybe_set(x, "small", "resources_max.nodect", "1");
+	maybe_set(x, "small", "resources_default.walltime", PICK(x, "30", "90"));
+	maybe_set(x, "small", "resources_default.ncpus", "2");
+	maybe_set(x, "small", "resources_default.nodes", "2:ppn=2");
+	maybe_set(x, "small", "max_queuable", PICK(x, "1", "2", "6"));
+	maybe_set(x, "small", "max_user_queuable", PICK(x, "1", "3"));
+	if (below(x, 4) == 0) {
+		set(x, "small", "acl_user_enable", "True");
+		set(x, "small", "acl_users", getpwuid(65534)->pw_name);
+	}
+	queue_make(x, "feed");
+	set(x, "feed", "queue_type", "Route");
+	set(x, "feed", "route_destinations",
+	    PICK(x, "small", "small,fast", "small,fast,batch", "small,inner", "gone,small,batch"));
+	maybe_set(x, "feed", "resources_default.walltime", "45");
+	queue_make(x, "inner");
+	set(x, "inner", "queue_type", "Route");
+	set(x, "inner", "route_destinations", PICK(x, "feed,batch", "fast", "batch,fast"));
+}
+
 static void site_make(struct same *x)
 {
 	static const char *const names[] = {"batch", "fast"};
 
 	for (int i = 0; i < 2; i++) {
-		char path[80];
-		ruleset_add(&x->site, names[i]);
-		snprintf(path, sizeof path, "/v1/queues/%s", names[i]);
-		bare_ask(x->s, getuid(), "PUT", path, "{}", NULL); /* batch is there */
-		set(x, names[i], "enabled", "True");
-		set(x, names[i], "started", "True");
+		queue_make(x, names[i]);
 		maybe_limit(x, names[i], "max_running");
 		maybe_limit(x, names[i], "max_user_run");
 	}
+	routes_make(x);
 	set(x, "fast", "priority", PICK(x, "0", "2", "5"));
-	set(x, NULL, "default_queue", "batch");
+	maybe_set(x, "fast", "resources_max.ncpus", PICK(x, "4", "8"));
+	maybe_set(x, "batch", "resources_default.ncpus", "3");
+	set(x, NULL, "default_queue", PICK(x, "batch", "batch", "feed"));
 	set(x, NULL, "policy", x->policy);
+	set(x, NULL, "operators", getpwuid(getuid())->pw_name);
+	maybe_set(x, NULL, "tolerance", PICK(x, "1", "20"));
+	maybe_set(x, NULL, "node_pack", PICK(x, "True", "False"));
+	maybe_set(x, NULL, "kill_delay", PICK(x, "0", "30"));
+	maybe_set(x, NULL, "resources_max.walltime", "180");
+	maybe_set(x, NULL, "max_queued", PICK(x, "8", "20"));
+	maybe_set(x, NULL, "max_user_queuable", PICK(x, "6", "12"));
+	maybe_set(x, NULL, "max_array_size", "5");
 	maybe_limit(x, NULL, "max_running");
 	maybe_limit(x, NULL, "max_user_run");
 }
 
 /* ---- the workload, told to both ---- */
 
-static void depend_make(struct same *x, struct line *l, struct strbuf *body)
+static void depend_make(struct same *x, struct line *l)
 {
-	const struct line *on = &x->lines.v[below(x, (int64_t)x->lines.n)];
-	const char *type = PICK(x, "afterok", "afterok", "afterany", "afternotok", "after");
-	const char *whole = on->count > 1 ? "[]" : "";
+	l->on = (int)below(x, (int64_t)x->lines.n);
+	l->type = PICK(x, "afterok", "afterok", "afterany", "afternotok", "after");
+	strbuf_printf(&x->file, " depend=%s:%lld%s", l->type, (long long)x->lines.v[l->on].id,
+		      x->lines.v[l->on].count > 1 ? "[]" : "");
+}
 
-	strbuf_printf(&x->file, " depend=%s:%lld%s", type, (long long)on->id, whole);
-	strbuf_printf(body, ",\"depend\":\"%s:%llu%s\"", type, (unsigned long long)on->number, whole);
+/* What it asks for: sometimes less than all, so that defaults count. Returns its walltime, or what may become of it. */
+static int64_t request_make(struct same *x, struct line *l, struct strbuf *body)
+{
+	const char *request = PICK(x, "ncpus=1", "ncpus=1", "ncpus=2", "ncpus=4", "ncpus=8", "nodes=2:ppn=2",
+				   "nodes=3:ppn=4", "nodes=1:ppn=3", "");
+	int64_t walltime = 10 + below(x, 200);
+	bool said = below(x, 8) != 0;
+
+	l->run = below(x, 8) ? 1 + below(x, walltime - 1) : walltime + below(x, 60); /* killed */
+	strbuf_printf(&x->file, "at=%lld user=%s req=%s run=%lld", (long long)l->at, getpwuid(l->uid)->pw_name, request,
+		      (long long)l->run);
+	strbuf_printf(body, "{\"script\":\"true\",\"resources\":[%s%s%s", *request ? "\"" : "", request,
+		      *request ? "\"" : "");
+	if (said) {
+		strbuf_printf(&x->file, " walltime=%lld", (long long)walltime);
+		strbuf_printf(body, "%s\"walltime=%lld\"", *request ? "," : "", (long long)walltime);
+	}
+	strbuf_puts(body, "]");
+	return walltime;
+}
+
+static void kind_make(struct same *x, struct line *l, int64_t walltime, struct strbuf *body)
+{
+	int64_t deadline = l->at + 2 * walltime + below(x, 2000);
+	bool emergency = below(x, 3) == 0;
+	const char *power = emergency ? PICK(x, "", "sc_alloc", "c_exec", "s_exec") : "";
+
+	strbuf_printf(&x->file, " type=%c deadline=%lld", emergency ? 'E' : 'Q', (long long)deadline);
+	strbuf_printf(body, ",\"type\":\"%c\",\"deadline\":%lld", emergency ? 'E' : 'Q', (long long)deadline);
+	if (*power) {
+		strbuf_printf(&x->file, " powers=sc_alloc,%s", strcmp(power, "sc_alloc") == 0 ? "q_alloc" : power);
+		strbuf_printf(body, ",\"powers\":[\"sc_alloc\",\"%s\"]",
+			      strcmp(power, "sc_alloc") == 0 ? "q_alloc" : power);
+	}
 }
 
 static void line_make(struct same *x, int64_t at)
 {
-	const char *request = PICK(x, "ncpus=1", "ncpus=1", "ncpus=2", "ncpus=4", "ncpus=8", "nodes=2:ppn=2",
-				   "nodes=3:ppn=4", "nodes=1:ppn=3");
 	const struct line *last = x->lines.n ? &x->lines.v[x->lines.n - 1] : NULL;
-	int64_t walltime = 10 + below(x, 200);
 	struct strbuf body = {0};
 	struct line l = {.at = at,
-			 .run = 1 + below(x, walltime - 1),
-			 .number = last ? last->number + 1 : 1,
 			 .id = last ? last->id + last->count : 1,
-			 .first = last ? last->first + last->count : 1,
 			 .count = 1,
+			 .on = -1,
 			 .uid = below(x, 3) ? getuid() : 65534};
+	int64_t walltime = request_make(x, &l, &body);
+	const char *queue = PICK(x, "", "", "fast", "fast", "feed", "small", "inner");
 
-	strbuf_printf(&x->file, "at=%lld user=%s req=%s walltime=%lld run=%lld", (long long)at,
-		      getpwuid(l.uid)->pw_name, request, (long long)walltime, (long long)l.run);
-	strbuf_printf(&body, "{\"script\":\"true\",\"resources\":[\"%s\",\"walltime=%lld\"]", request,
-		      (long long)walltime);
-	if (below(x, 2)) {
-		strbuf_puts(&x->file, " queue=fast");
-		strbuf_puts(&body, ",\"queue\":\"fast\"");
+	if (*queue) {
+		strbuf_printf(&x->file, " queue=%s", queue);
+		strbuf_printf(&body, ",\"queue\":\"%s\"", queue);
 	}
 	if (below(x, 4) == 0) {
 		l.count = 2 + (uint32_t)below(x, 5);
@@ -176,7 +262,7 @@ static void line_make(struct same *x, int64_t at)
 		strbuf_printf(&body, ",\"array\":\"%s\"", array);
 	}
 	if (x->lines.n && below(x, 4) == 0)
-		depend_make(x, &l, &body);
+		depend_make(x, &l);
 	if (below(x, 8) == 0) {
 		int64_t start = at + 1 + below(x, 200);
 		strbuf_printf(&x->file, " start=%lld", (long long)start);
@@ -187,17 +273,18 @@ static void line_make(struct same *x, int64_t at)
 		strbuf_printf(&x->file, " hold=%lld", (long long)l.release);
 		strbuf_puts(&body, ",\"hold\":\"u\"");
 	}
-	if (below(x, 10) == 0) {
-		int64_t deadline = at + 2 * walltime + below(x, 2000);
-		strbuf_printf(&x->file, " type=Q deadline=%lld", (long long)deadline);
-		strbuf_printf(&body, ",\"type\":\"Q\",\"deadline\":%lld", (long long)deadline);
-	}
+	if (below(x, 8) == 0 && policy_find(x->policy)->deadlines)
+		kind_make(x, &l, walltime, &body);
 	if (below(x, 6) == 0) {
 		l.exit = 3;
 		strbuf_puts(&x->file, " exit=3");
 	}
+	if (x->priorities && below(x, 4) == 0) {
+		int priority = (int)below(x, 7) - 3;
+		strbuf_printf(&x->file, " priority=%d", priority);
+		strbuf_printf(&body, ",\"priority\":%d", priority);
+	}
 	strbuf_puts(&x->file, "\n");
-	strbuf_puts(&body, "}");
 	snprintf(l.body, sizeof l.body, "%s", body.text);
 	strbuf_fini(&body);
 	vec_push(&x->lines, l);
@@ -218,40 +305,74 @@ static void workload_make(struct same *x)
 
 /* ---- the server ---- */
 
+/* The line of a job of the server. */
 static const struct line *line_of(const struct same *x, uint32_t id)
 {
 	size_t i = 0;
 
-	while (i + 1 < x->lines.n && x->lines.v[i + 1].first <= id)
+	while (id < x->lines.v[i].first || id >= x->lines.v[i].first + x->lines.v[i].count || !x->lines.v[i].number)
 		i++;
 	return &x->lines.v[i];
 }
 
-/* Turns at this instant until nothing more follows: all that is ordered starts at once. */
-static void pump(struct same *x)
+static void end(struct same *x, const char *tag, enum result_how how, int status, enum result_cause cause)
+{
+	struct result r = {.tag = tag,
+			   .how = how,
+			   .status = status,
+			   .cause = cause,
+			   .started_us = x->now * 1000000 - 1000000,
+			   .ended_us = x->now * 1000000,
+			   .session = 1};
+
+	bare_forget(tag);
+	dispatch_engine.attempt_ended(x->s, &r);
+}
+
+/* What the server wants to end, ends at once; what it wants to start has started. Whether there was any. */
+static bool obey(struct same *x)
 {
 	const struct bare_attempt *all;
+
+	for (size_t i = 0, n = bare_attempts(&all); i < n; i++) {
+		char tag[64];
+		memcpy(tag, all[i].tag, sizeof tag);
+		if (all[i].signal == SIGTERM || all[i].signal == SIGKILL)
+			end(x, tag, RESULT_SIGNALED, all[i].signal, CAUSE_ORDERED);
+		else if (!all[i].started)
+			bare_started(x->s, tag);
+		else
+			continue;
+		return true;
+	}
+	return false;
+}
+
+/* Turns at this instant until nothing more follows. */
+static void pump(struct same *x)
+{
 	bool any;
 
 	do {
 		x->s->turn->commit_us = 1; /* do not wait for company */
 		server_turn(x->s);
-		any = x->s->turn->dirty || gate_has_news(x->s->gate);
-		size_t n = bare_attempts(&all);
-		for (size_t i = 0; i < n; i++)
-			if (!all[i].started) {
-				char tag[64];
-				memcpy(tag, all[i].tag, sizeof tag);
-				bare_started(x->s, tag);
-				any = true;
-				n = bare_attempts(&all);
-			}
+		any = x->s->turn->dirty || gate_has_news(x->s->gate) || x->s->slices->works.n;
+		while (obey(x))
+			any = true;
 	} while (any);
+}
+
+/* How long it may run. */
+static int64_t most(const struct same *x, uint32_t id)
+{
+	return x->s->jobs->entries.v[id].spec->walltime + x->s->cluster->settings.tolerance;
 }
 
 static int64_t end_of(const struct same *x, uint32_t id)
 {
-	return entry_job(x->s, id)->start + line_of(x, id)->run;
+	int64_t run = line_of(x, id)->run;
+
+	return entry_job(x->s, id)->start + (run < most(x, id) ? run : most(x, id));
 }
 
 /* The running job that ends next. */
@@ -269,28 +390,39 @@ static bool next_end(const struct same *x, uint32_t *ret)
 
 static void finish(struct same *x, uint32_t id)
 {
-	int64_t now_us = x->now * 1000000;
 	char tag[64];
 
 	attempt_tag(x->s, id, entry_job(x->s, id)->attempt, tag);
-	bare_forget(tag);
-	dispatch_engine.attempt_ended(x->s, &(struct result){.tag = tag,
-							     .how = RESULT_EXITED,
-							     .status = line_of(x, id)->exit,
-							     .started_us = now_us - 1000000,
-							     .ended_us = now_us,
-							     .session = 1});
+	if (line_of(x, id)->run > most(x, id))
+		end(x, tag, RESULT_SIGNALED, SIGTERM, CAUSE_WALLTIME);
+	else
+		end(x, tag, RESULT_EXITED, line_of(x, id)->exit, CAUSE_ITSELF);
 }
 
-static void submit_line(struct same *x, const struct line *l)
+static void submit_line(struct same *x, struct line *l)
 {
 	struct bare_answer a = {0};
+	struct strbuf body = {0};
+	uint64_t number = x->s->jobs->next_number;
+	uint32_t first = x->s->cluster->njobs;
 
-	bare_ask(x->s, l->uid, "POST", "/v1/jobs", l->body, &a);
-	if (a.status != 201)
-		printf("# %s -> %d %s\n", l->body, a.status, strbuf_text(&a.body));
-	assert_int_equal(a.status, 201);
-	assert_int_equal(x->s->jobs->next_number - 1, l->number);
+	strbuf_puts(&body, l->body);
+	if (l->on >= 0) {
+		const struct line *on = &x->lines.v[l->on];
+		strbuf_printf(&body, ",\"depend\":\"%s:%llu%s\"", l->type,
+			      on->number ? (unsigned long long)on->number : 999999ull, on->count > 1 ? "[]" : "");
+	}
+	strbuf_puts(&body, "}");
+	bare_ask(x->s, l->uid, "POST", "/v1/jobs", body.text, &a);
+	if (a.status == 201) {
+		l->number = number;
+		l->first = first;
+	} else {
+		const char *text = strstr(strbuf_text(&a.body), "\"message\":\"");
+		snprintf(l->refused, sizeof l->refused, "%s", text ? text + 11 : strbuf_text(&a.body));
+		l->refused[strcspn(l->refused, "\"")] = '\0';
+	}
+	strbuf_fini(&body);
 	strbuf_fini(&a.body);
 }
 
@@ -302,7 +434,7 @@ static bool release(struct same *x)
 
 	strbuf_puts(&body, "{\"holds\":\"u\",\"ids\":[");
 	for (size_t i = 0; i < x->lines.n; i++)
-		if (x->lines.v[i].release == x->now) {
+		if (x->lines.v[i].release == x->now && x->lines.v[i].number) {
 			strbuf_printf(&body, "%s\"%llu%s\"", any ? "," : "", (unsigned long long)x->lines.v[i].number,
 				      x->lines.v[i].count > 1 ? "[]" : "");
 			any = true;
@@ -333,7 +465,7 @@ static void serve(struct same *x)
 		if (next < x->lines.n)
 			earlier(&at, x->lines.v[next].at);
 		for (size_t i = 0; i < x->lines.n; i++)
-			if (x->lines.v[i].release > x->now)
+			if (x->lines.v[i].release > x->now && x->lines.v[i].number)
 				earlier(&at, x->lines.v[i].release);
 		if (at == TIME_NEVER)
 			return;
@@ -357,22 +489,36 @@ static void serve(struct same *x)
 
 /* ---- both ---- */
 
-static bool compare(const struct same *x, const int64_t *simulated, int64_t n)
+/* The start of a job of the server; -1: it never started. */
+static int64_t start_of(const struct same *x, uint32_t id)
+{
+	return x->s->jobs->entries.v[id].ran ? entry_job(x->s, id)->start : -1;
+}
+
+static int64_t since(int64_t start)
+{
+	return start < 0 ? start : start - EPOCH;
+}
+
+static bool compare(const struct same *x, const struct same_job *simulated)
 {
 	bool same = true;
 
-	for (int64_t i = 0; i < n; i++) {
-		uint32_t id = (uint32_t)i + 1;
-		const struct entry *e = &x->s->jobs->entries.v[id];
-		int64_t start = e->ran ? entry_job(x->s, id)->start : -1;
-		if (x->loud || start != simulated[i])
-			printf("# job %lld (number %llu of the server, %s): server %lld, simulator %lld%s\n",
-			       (long long)i + 1, (unsigned long long)job_key_number(e->key),
-			       job_state_name(entry_job(x->s, id)->state), (long long)(start < 0 ? -1 : start - EPOCH),
-			       (long long)(simulated[i] < 0 ? -1 : simulated[i] - EPOCH),
-			       start != simulated[i] ? "  <---" : "");
-		same &= start == simulated[i];
-	}
+	for (size_t i = 0; i < x->lines.n; i++)
+		for (uint32_t k = 0; k < x->lines.v[i].count; k++) {
+			const struct line *l = &x->lines.v[i];
+			const struct same_job *j = &simulated[l->id - 1 + k];
+			int64_t start = l->number ? start_of(x, l->first + k) : -1;
+			bool differs = start != j->start || !l->number != j->refused;
+			if (x->loud || differs)
+				printf("# job %lld (number %llu of the server, %s): server %lld%s%s, simulator %lld%s%s\n",
+				       (long long)l->id + k, (unsigned long long)l->number,
+				       l->number ? job_state_name(entry_job(x->s, l->first + k)->state) : "refused",
+				       (long long)since(start), l->number ? "" : ": ", l->refused,
+				       (long long)since(j->start), j->refused ? ", refused" : "",
+				       differs ? "  <---" : "");
+			same &= !differs;
+		}
 	return same;
 }
 
@@ -400,19 +546,21 @@ static bool live_through(uint64_t seed, bool loud)
 	x.s = bare_open(x.dir, NODES);
 	snprintf(x.policy, sizeof x.policy, "%s", PICK(&x, "shunt", "shunt", "easy", "fcfs", "conservative", "oscar"));
 	x.s->turn->wake = TIME_NEVER; /* the loop's, which is not there: the test wakes it */
+	x.priorities = below(&x, 2);
 	site_make(&x);
 	workload_make(&x);
 	serve(&x);
 
 	const struct line *last = &x.lines.v[x.lines.n - 1];
-	int64_t n = last->first + last->count - 1, *starts = mem_zalloc((size_t)n * sizeof *starts);
+	int64_t n = last->id + last->count - 1;
+	struct same_job *jobs = mem_zalloc((size_t)n * sizeof *jobs);
 
 	snprintf(path, sizeof path, "%s/same.work", x.dir);
 	workload_save(&x, path);
-	if (same_simulate(path, x.policy, MACHINE, &x.site, &x.s->cluster->settings, starts, n, &err) < 0)
+	if (same_simulate(path, x.policy, MACHINE, &x.site, &x.s->cluster->settings, jobs, n, &err) < 0)
 		fail_msg("%s", err.text);
-	good = compare(&x, starts, n);
-	free(starts);
+	good = compare(&x, jobs);
+	free(jobs);
 	ruleset_fini(&x.site);
 	strbuf_fini(&x.file);
 	vec_free(&x.lines);
