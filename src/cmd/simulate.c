@@ -21,14 +21,16 @@
 
 #define AT(field) offsetof(struct simulate_arguments, field)
 static const struct option options[] = {
-	{"policy", OPTION_POLICIES, AT(policy), "P[,P...]", "shunt", NULL, 0, 0,
-	 "Policies to run, side by side; 'shunt policies' lists them, 'all' is every one.", 0},
+	{"policy", OPTION_POLICIES, AT(policy), "P[,P...]", NULL, NULL, 0, 0,
+	 "Policies to run, side by side; 'shunt policies' lists them, 'all' is every one. Otherwise the site's (--config), else shunt.",
+	 0},
 	{"machine", OPTION_FILE, AT(machine), "flat:N|nodes:NxC[+...]|parts:N,...|FILE", NULL, NULL, 0, 0,
 	 "One pool of N processors, N nodes of C CPUs (n1, n2, ...; nodes:40x8+2x64 has two kinds), partitions of N nodes of one CPU, or a file of lines like 'node n[1-40] cpus=8 "
-	 "mem=16gb partition=A'. Otherwise what the workload says; of a trace that is one pool.",
+	 "mem=16gb partition=A'. Otherwise the nodes of the site (--config), else what the workload says; of a trace that is one pool.",
 	 0},
-	{"config", OPTION_FILE, AT(config), "FILE", NULL, NULL, 0, 0,
-	 "Queues and limits of a site, as 'qmgr -c \"print server\"' prints them: what queue= of a workload file means. Without it queues have no attributes.",
+	{"config", OPTION_FILE, AT(config), "FILE[,FILE]", NULL, NULL, 0, 0,
+	 "A site: its queues, limits and settings as 'qmgr -c \"print server\"' prints them, or its nodes and policy from the server's configuration file, or both. "
+	 "Without it queues have no attributes.",
 	 0},
 	{"rules", OPTION_WORD, AT(rules), "site|sc15", "site", "site sc15", 0, 0,
 	 "How traces are read. site: as the server would take them, a missing estimate is the run time. sc15: as in "
@@ -53,12 +55,13 @@ static const struct option options[] = {
 	 "Let a blocked job move one running job to another node, which costs that job so much time. Otherwise running "
 	 "jobs stay.",
 	 0},
-	{"starve-after", OPTION_TEXT, AT(starve_after), "DURATION|never|auto", "auto", "auto never", 0, 0,
+	{"starve-after", OPTION_TEXT, AT(starve_after), "DURATION|never|auto", NULL, "auto never", 0, 0,
 	 "When a waiting job begins to starve and gets what its policy grants then. auto: by the policy's own due "
-	 "dates, where it has them.",
+	 "dates, where it has them. Otherwise as the site has it (--config), else auto.",
 	 0},
-	{"tolerance", OPTION_SECONDS, AT(tolerance), "SECONDS", "0", NULL, 0, 0,
-	 "How long a job may overrun its walltime before it is killed; the plan allows for it.", 0},
+	{"tolerance", OPTION_SECONDS, AT(tolerance), "SECONDS", NULL, NULL, 0, 0,
+	 "How long a job may overrun its walltime before it is killed; the plan allows for it. Otherwise as the site has it (--config), else 0.",
+	 0},
 	{"from-history", OPTION_TEXT, AT(from_history), "WHEN", NULL, NULL, 0, 0,
 	 "Replay the jobs that ended since then (30d ago, or a date) on the server, as far as you may see them. Without --machine they run on the server's nodes.",
 	 0},
@@ -173,12 +176,20 @@ static int machine_get(struct simulation *s, struct err *err)
 	char pool[40];
 
 	snprintf(pool, sizeof pool, "flat:%lld", (long long)w->procs);
-	const char *text = s->a->machine ? s->a->machine : w->machine ? w->machine : w->procs > 0 ? pool : NULL;
+	const char *text = s->a->machine     ? s->a->machine
+			   : s->site.machine ? s->site.machine
+			   : w->machine	     ? w->machine
+			   : w->procs > 0    ? pool
+					     : NULL;
+	if (!text && s->site.unknown)
+		return err_set(err, -EINVAL, "%.100s: %s: add --machine nodes:NxC", s->a->config, s->site.unknown);
 	if (!text)
 		return err_set(err, -EINVAL,
 			       "%s does not say how large its machine is: add --machine flat:N or nodes:NxC", w->name);
 	s->machine = mem_strdup(text);
-	s->machine_name = mem_strdup(s->a->from_history && !s->a->machine ? "the server's nodes" : text);
+	s->machine_name = mem_strdup(text == s->site.machine		    ? "the site's nodes"
+				     : s->a->from_history && !s->a->machine ? "the server's nodes"
+									    : text);
 	int rc = machine_measure(text, &s->procs, err);
 	return rc < 0 && s->a->machine ? err_prefix(err, rc, "--machine") : rc;
 }
@@ -195,7 +206,10 @@ static void policies_add(struct simulation *s, const struct policy *p)
 static void policies_get(struct simulation *s)
 {
 	s->policy = mem_zalloc((size_t)npolicies * sizeof *s->policy);
-	for (const char *p = s->a->policy; *p; p += strspn(p, ",")) {
+	for (const char *p = s->a->policy     ? s->a->policy
+			     : s->site.policy ? s->site.policy
+					      : "shunt";
+	     *p; p += strspn(p, ",")) {
 		size_t n = strcspn(p, ",");
 		bool all = n == 3 && strncmp(p, "all", n) == 0;
 		for (int i = 0; i < npolicies; i++)
@@ -215,11 +229,15 @@ static int options_get(const struct simulation *s, struct sim_options *o, struct
 
 	sim_options_init(o);
 	o->machine = s->machine;
-	o->site = a->config ? &s->site : NULL;
 	o->push_depth = (int)a->push;
-	o->settings.tolerance = a->tolerance;
+	if (s->site.ruled) {
+		o->site = &s->site.rules;
+		settings_of_server(&o->settings, &s->site.rules.attrs);
+	}
+	if (a->tolerance >= 0)
+		o->settings.tolerance = a->tolerance;
 	o->settings.migrate_cost = a->migrate;
-	return starve_parse(a->starve_after, &o->settings.starve_after, err);
+	return a->starve_after ? starve_parse(a->starve_after, &o->settings.starve_after, err) : 0;
 }
 
 /* Told now rather than after a long run. */
@@ -247,7 +265,7 @@ static int arguments_check(const struct command *c, const struct simulate_argume
 	if (!a->generate && (a->jobs >= 0 || a->save))
 		return command_misused(c, "--%s goes with --generate%s", a->save ? "save" : "jobs",
 				       a->save ? "" : "; to read fewer jobs use --limit");
-	if (starve_parse(a->starve_after, &(int64_t){0}, &err) < 0)
+	if (a->starve_after && starve_parse(a->starve_after, &(int64_t){0}, &err) < 0)
 		return command_misused(c, "--starve-after: %s", err.text);
 	if (a->chart && !is_picture(a->chart))
 		return command_misused(c, "--chart: %s must end in .svg or .png", a->chart);
@@ -265,10 +283,10 @@ static int simulate(struct simulation *s, const struct operands *operands, struc
 		simulation_tell_dropped(s);
 	if (rc == 0 && s->workload->jobs.n == 0)
 		rc = err_set(err, -EINVAL, "%s: there is no job in it to run", s->workload->name);
-	if (rc == 0)
-		rc = machine_get(s, err);
 	if (rc == 0 && s->a->config)
 		rc = simulate_site_read(s->a->config, &s->site, err);
+	if (rc == 0)
+		rc = machine_get(s, err);
 	if (rc == 0)
 		rc = options_get(s, &o, err);
 	if (rc < 0)
@@ -308,7 +326,7 @@ static int run(const struct command *c, const void *arguments, const struct oper
 	struct err err;
 	int code = arguments_check(c, s.a, operands);
 
-	ruleset_init(&s.site);
+	simulate_site_init(&s.site);
 
 	if (code == EXIT_OK && s.a->from_history)
 		code = history_get(&s);
@@ -317,7 +335,7 @@ static int run(const struct command *c, const void *arguments, const struct oper
 	if (simulate(&s, operands, &err) < 0)
 		code = command_fail(c, "%s", err.text);
 	runs_fini(&s.runs);
-	ruleset_fini(&s.site);
+	simulate_site_fini(&s.site);
 	workload_destroy(s.workload);
 	free(s.policy);
 	free(s.machine);

@@ -7,7 +7,7 @@
 
 #include "cmd/command.h"
 #include "cmd/runs.h"
-#include "rules/queue.h"
+#include "cmd/simulate_site.h"
 
 struct simulate_arguments {
 	const char *policy, *machine, *rules, *starts, *chart, *starve_after, *generate, *model, *save, *from_history,
@@ -27,7 +27,7 @@ struct simulation {
 	const struct policy **policy;
 	int npolicies;
 	struct runs runs;
-	struct ruleset site; /* --config */
+	struct simulate_site site; /* --config */
 };
 
 /* What could not be read of the workload, on standard error; before anything runs. */

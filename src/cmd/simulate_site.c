@@ -3,11 +3,14 @@
  */
 #include "cmd/simulate_site.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "client/qmgr.h"
+#include "sched/policy.h"
+#include "server/settings/conf.h"
 
 #define TEXT_MAX (16 << 20) /* bytes of a file */
 
@@ -53,15 +56,16 @@ static int command_apply(struct ruleset *s, const struct qmgr_command *c, struct
 	return rc;
 }
 
-int simulate_site_parse(const char *text, size_t n, struct ruleset *ret, struct err *err)
+static int qmgr_read(const char *path, const char *text, size_t n, struct simulate_site *s, struct err *err)
 {
 	struct arena *arena = arena_create();
 	struct qmgr_command c;
 	size_t at = 0;
 	int rc;
 
+	s->ruled = true;
 	while ((rc = qmgr_parse(text, n, &at, arena, &c, err)) > 0) {
-		rc = command_apply(ret, &c, err);
+		rc = command_apply(&s->rules, &c, err);
 		if (rc < 0)
 			break;
 	}
@@ -69,13 +73,108 @@ int simulate_site_parse(const char *text, size_t n, struct ruleset *ret, struct 
 		int line = 1;
 		for (size_t i = 0; i + 1 < at && i < n; i++)
 			line += text[i] == '\n';
-		rc = err_prefix(err, -EINVAL, "line %d", line);
+		rc = err_prefix(err, -EINVAL, "%.200s: line %d", path, line);
 	}
 	arena_destroy(arena);
 	return rc;
 }
 
-int simulate_site_read(const char *path, struct ruleset *ret, struct err *err)
+/* ---- the server's configuration file ---- */
+
+/* A machine of lines "node n1 cpus=8 ...". Memory that is not said is as good as any, as in the server. */
+static char *machine_text(const struct conf_nodes *nodes)
+{
+	struct strbuf out = {0};
+
+	for (size_t i = 0; i < nodes->node.n; i++) {
+		const struct conf_node *n = &nodes->node.v[i];
+		strbuf_printf(&out, "%snode %s cpus=%lld mem=%lldkb gpus=%lld", i ? "\n" : "", n->name,
+			      (long long)n->cpus, (long long)(n->memory ? n->memory : INT64_C(1) << 40),
+			      (long long)n->gpus);
+		for (char **f = n->feature; f && *f; f++)
+			strbuf_printf(&out, "%s%s", f == n->feature ? " features=" : ",", *f);
+	}
+	return out.text;
+}
+
+static int conf_apply(const char *path, const char *text, size_t n, struct simulate_site *s, struct err *err)
+{
+	struct conf_nodes nodes;
+	struct conf c;
+	int rc;
+
+	conf_init(&c);
+	rc = conf_read(&c, path, text, n, err);
+	if (rc == 0)
+		rc = conf_nodes_parse(c.nodes, &nodes, err);
+	if (rc == 0) {
+		if (nodes.automatic)
+			s->unknown = "its nodes are the machine that the server runs on (nodes = auto)";
+		else if (nodes.none)
+			s->unknown = "its nodes are those that join the server (nodes = none)";
+		free(s->machine);
+		s->machine = machine_text(&nodes);
+		conf_nodes_fini(&nodes);
+		if (!s->policy) /* what qmgr has set counts more */
+			s->policy = mem_strdup(c.policy);
+	}
+	conf_fini(&c);
+	return rc;
+}
+
+/* NAME = VALUE, or [SECTION], where qmgr has a verb and an object. */
+static bool is_conf(const char *text, size_t n)
+{
+	const char *p = text, *end = text + n;
+
+	while (p < end && strchr(" \t\r\n#", *p)) {
+		const char *line = *p == '#' ? memchr(p, '\n', (size_t)(end - p)) : p;
+		p = line ? line + 1 : end;
+	}
+	if (p < end && *p == '[')
+		return true;
+	while (p < end && (isalnum((unsigned char)*p) || *p == '_'))
+		p++;
+	while (p < end && (*p == ' ' || *p == '\t'))
+		p++;
+	return p < end && *p == '=';
+}
+
+/* ---- both ---- */
+
+void simulate_site_init(struct simulate_site *s)
+{
+	*s = (struct simulate_site){.machine = NULL};
+	ruleset_init(&s->rules);
+}
+
+void simulate_site_fini(struct simulate_site *s)
+{
+	ruleset_fini(&s->rules);
+	free(s->machine);
+	free(s->policy);
+}
+
+int simulate_site_parse(const char *path, const char *text, size_t n, struct simulate_site *s, struct err *err)
+{
+	const char *policy;
+	int rc;
+
+	if (is_conf(text, n))
+		return conf_apply(path, text, n, s, err);
+	rc = qmgr_read(path, text, n, s, err);
+	if (rc < 0 || !attrs_is_set(&s->rules.attrs, "policy"))
+		return rc;
+	policy = attrs_text(&s->rules.attrs, "policy");
+	if (!policy_find(policy))
+		return err_set(err, -EINVAL, "%.200s: there is no policy \"%.60s\"; \"shunt policies\" lists them",
+			       path, policy);
+	free(s->policy);
+	s->policy = mem_strdup(policy);
+	return 0;
+}
+
+static int file_read(const char *path, struct simulate_site *s, struct err *err)
 {
 	FILE *in = fopen(path, "re");
 	char buf[65536];
@@ -84,17 +183,28 @@ int simulate_site_read(const char *path, struct ruleset *ret, struct err *err)
 	int rc = 0;
 
 	if (!in)
-		return err_set(err, -errno, "%s: %s", path, strerror(errno));
+		return err_set(err, -errno, "%.200s: %s", path, strerror(errno));
 	while (rc == 0 && (n = fread(buf, 1, sizeof buf, in)) > 0) {
 		strbuf_add(&text, buf, n);
 		if (text.n > TEXT_MAX)
-			rc = err_set(err, -EINVAL, "is too large for a configuration");
+			rc = err_set(err, -EINVAL, "%.200s: is too large for a configuration", path);
 	}
 	if (rc == 0 && ferror(in))
-		rc = err_set(err, -EIO, "can't be read");
+		rc = err_set(err, -EIO, "%.200s: can't be read", path);
 	fclose(in);
 	if (rc == 0)
-		rc = simulate_site_parse(strbuf_text(&text), text.n, ret, err);
+		rc = simulate_site_parse(path, strbuf_text(&text), text.n, s, err);
 	strbuf_fini(&text);
-	return rc < 0 ? err_prefix(err, rc, "%s", path) : 0;
+	return rc;
+}
+
+int simulate_site_read(const char *paths, struct simulate_site *s, struct err *err)
+{
+	char *copy = mem_strdup(paths), *rest = copy, *path;
+	int rc = 0;
+
+	while (rc == 0 && (path = strsep(&rest, ",")))
+		rc = file_read(path, s, err);
+	free(copy);
+	return rc;
 }

@@ -1,19 +1,24 @@
 /*
- * fuzz_site.c - any bytes as the configuration of a simulated site: they are read or refused with a sentence.
+ * fuzz_site.c - any bytes as the configuration of a simulated site, qmgr's or the server's file: they are read or refused with a sentence.
  */
 #include <stdint.h>
 #include <stdlib.h>
 
 #include "cmd/simulate_site.h"
+#include "sim/machine.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct ruleset site;
+	struct simulate_site site;
 	struct err err = {.text = ""};
+	struct cluster *c = cluster_create();
 
-	ruleset_init(&site);
-	if (simulate_site_parse((const char *)data, size, &site, &err) < 0 && !err.text[0])
+	simulate_site_init(&site);
+	if (simulate_site_parse("fuzz", (const char *)data, size, &site, &err) < 0 && !err.text[0])
 		abort();
-	ruleset_fini(&site);
+	if (site.machine && machine_build(c, site.machine, &err) < 0 && !err.text[0])
+		abort();
+	simulate_site_fini(&site);
+	cluster_destroy(c);
 	return 0;
 }
