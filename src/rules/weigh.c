@@ -14,6 +14,11 @@ double weigh_rank(const struct attrs *queue, double submitted)
 	return queue ? submitted - RANK_OF_PRIORITY * (double)attrs_number(queue, "priority") : submitted;
 }
 
+double weigh_moved(const struct attrs *from, const struct attrs *to, double rank)
+{
+	return weigh_rank(to, rank) - weigh_rank(from, 0);
+}
+
 static int rank_cmp(const void *a, const void *b)
 {
 	const struct rung *x = a, *y = b;

@@ -12,6 +12,9 @@
 /* The rank of a job that was submitted at an instant, in seconds, to a queue (may be NULL): the queue's priority counts as minutes. */
 double weigh_rank(const struct attrs *queue, double submitted);
 
+/* The rank of one that is moved from a queue to another: as if it had been submitted there. */
+double weigh_moved(const struct attrs *from, const struct attrs *to, double rank);
+
 /* A job that waits. */
 struct rung {
 	double rank;

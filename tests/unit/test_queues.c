@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "server/job/jobs.h"
 #include "server/server.h"
 #include "support/bare.h"
 
@@ -187,6 +188,34 @@ static void moved(void **state)
 	assert_true(move(f, getuid(), job, "b"));
 }
 
+static double rank_of(struct fixture *f, unsigned long long job)
+{
+	uint32_t id;
+
+	assert_true(entry_find(f->s, job, -1, &id));
+	return entry_job(f->s, id)->rank;
+}
+
+/* The priority of a queue counts for jobs that are moved there as for those that are submitted there. */
+static void moved_ranks(void **state)
+{
+	struct fixture *f = *state;
+	unsigned long long here, there;
+
+	bare_clock(INT64_C(1800000000) * 1000000);
+	queue(f, "fast", SET("priority", "3"));
+	here = submit(f, "\"queue\":\"batch\"");
+	there = submit(f, "\"queue\":\"fast\"");
+	assert_true(rank_of(f, here) == rank_of(f, there) + 180);
+	assert_true(move(f, USER, here, "fast"));
+	assert_true(rank_of(f, here) == rank_of(f, there));
+	f->s = bare_open(f->dir, NODES);
+	assert_true(rank_of(f, here) == rank_of(f, there));
+	assert_true(move(f, USER, there, "batch"));
+	assert_true(rank_of(f, there) == rank_of(f, here) + 180);
+	bare_clock(0);
+}
+
 /* Defaults are for jobs that come in: those that wait stay as they are, also when the server is restarted. */
 static void restarted(void **state)
 {
@@ -207,6 +236,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(routed, setup, teardown),
 		cmocka_unit_test_setup_teardown(altered, setup, teardown),
 		cmocka_unit_test_setup_teardown(moved, setup, teardown),
+		cmocka_unit_test_setup_teardown(moved_ranks, setup, teardown),
 		cmocka_unit_test_setup_teardown(restarted, setup, teardown),
 	};
 

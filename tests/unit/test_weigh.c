@@ -23,6 +23,9 @@ static void queues_count_as_minutes(void **state)
 	assert_true(weigh_rank(&queue, 1000.5) == 700.5);
 	assert_int_equal(attrs_change(&queue, ATTR_SET, "priority", "-2", &err), 0);
 	assert_true(weigh_rank(&queue, 1000.5) == 1120.5);
+	assert_true(weigh_moved(NULL, &queue, 1000.5) == 1120.5);
+	assert_true(weigh_moved(&queue, NULL, 1120.5) == 1000.5);
+	assert_true(weigh_moved(&queue, &queue, 1120.5) == 1120.5);
 	attrs_fini(&queue);
 }
 

@@ -22,6 +22,7 @@
 #include "core/job.h"
 #include "core/kind.h"
 #include "rules/gate.h"
+#include "rules/weigh.h"
 #include "sched/sched.h"
 #include "server/api/change.h"
 #include "server/base/asker.h"
@@ -287,12 +288,17 @@ static int do_move(struct change *c, uint32_t id, struct err *err)
 	x.spec = spec_copy(s->jobs->entries.v[id].spec);
 	x.spec->holds = s->jobs->entries.v[id].holds;
 	rc = move_check(s, &owner, &x, name, c->w->role >= ROLE_OPERATOR, c->arena, err);
-	if (rc == 0)
+	if (rc == 0) {
+		const struct queue *from = queue_of(s, s->jobs->entries.v[id].spec->queue),
+				   *to = queue_of(s, x.spec->queue);
+		double rank = weigh_moved(from ? &from->attrs : NULL, to ? &to->attrs : NULL, entry_job(s, id)->rank);
 		entry_alter(
 			s, id,
 			&(struct payload){.spec = x.spec,
 					  .text = arena_printf(c->arena, "moved to queue %s", word(s, x.spec->queue)),
 					  .who = c->w->user});
+		rank_set(s, id, rank);
+	}
 	spec_unref(x.spec);
 	return rc;
 }
