@@ -15,6 +15,16 @@ bool item_is_at_once(const struct sched *s, const struct job *job)
 	return job->kind == KIND_EMERGENCY && job->deadline <= job->submit + sched_length(s, job);
 }
 
+/* Equal if its fragments are on the same nodes. */
+static uint64_t places_hash(const struct sched *s, uint32_t job)
+{
+	uint64_t hash = 0;
+
+	for (uint32_t i = 0; i < s->p->holds.v[job].nfrags; i++)
+		hash = hash * UINT64_C(0x9e3779b97f4a7c15) + (uint64_t)plan_place(s->p, job, i)->node + 1;
+	return hash;
+}
+
 struct item item_of(const struct sched *s, const struct job *job)
 {
 	struct item x = {.start = TIME_NEVER,
@@ -28,6 +38,8 @@ struct item item_of(const struct sched *s, const struct job *job)
 	if (plan_holds(s->p, job->id)) {
 		x.start = plan_piece(s->p, job->id, 0)->start;
 		x.node = plan_place(s->p, job->id, 0)->node;
+		if (is_special(job))
+			x.where = places_hash(s, job->id);
 	}
 	if (job->guaranteed)
 		x.latest = job->deadline - x.length;
@@ -183,7 +195,7 @@ static void publish_special(struct sched *s, const struct item *x, int64_t start
 			sched_emit(s, EVENT_DEALLOCATE, x->job, 0, JOB_NONE);
 		return;
 	}
-	if (job->state == STATE_CANDIDATE || start != x->start || plan_place(s->p, x->job, 0)->node != x->node)
+	if (job->state == STATE_CANDIDATE || start != x->start || places_hash(s, x->job) != x->where)
 		sched_emit(s, EVENT_ALLOCATE, x->job, start, JOB_NONE);
 	if (job->deadline != TIME_NEVER && !job->guaranteed && start + x->length <= job->deadline)
 		sched_emit(s, EVENT_GUARANTEE, x->job, 0, JOB_NONE);

@@ -15,6 +15,7 @@ struct item {
 	uint32_t job;
 	int32_t node; /* of its first fragment, before */
 	bool nice;
+	uint64_t where; /* of all fragments, before */
 };
 typedef VEC(struct item) item_vec;
 

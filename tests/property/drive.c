@@ -269,7 +269,10 @@ static void on_end(struct drive *d, const struct event *e)
 
 	if (x->guaranteed && !x->excused && (e->type == EVENT_EXPIRE || e->time > job->deadline))
 		drive_wrong(d, "job %u misses its guaranteed deadline %lld", e->job, (long long)job->deadline);
-	if (e->type == EVENT_EXPIRE && d->now + cluster_length(d->c, job) <= job->deadline)
+	/* One that could not wait at all, as interactive ones, may be refused when it comes. */
+	if (e->type == EVENT_EXPIRE && d->now + cluster_length(d->c, job) <= job->deadline &&
+	    !(d->policy->position && e->time == job->submit &&
+	      job->deadline <= job->submit + cluster_length(d->c, job)))
 		drive_wrong(d, "job %u expires although it could still start", e->job);
 	on_stop(d, e);
 }

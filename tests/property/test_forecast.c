@@ -99,8 +99,8 @@ static const char *comes_true(const struct tcase *given, const struct policy *po
 
 static void test_comes_true(void **state)
 {
-	static const char *const name[] = {"shunt",	   "fcfs",  "easy",   "easy-sjbf",
-					   "conservative", "oscar", "torque", "wfp3"};
+	static const char *const name[] = {"shunt", "fcfs",   "easy", "easy-sjbf", "conservative",
+					   "oscar", "torque", "wfp3", "artaras"};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof name / sizeof *name; i++) {

@@ -174,8 +174,8 @@ static const struct row {
 	int depth;
 } all[] =
 	{
-		{"oscar", 0}, {"oscar", 1}, {"oscar", 2},	  {"oscar", 3},	  {"shunt", -1},
-		{"easy", -1}, {"fcfs", -1}, {"conservative", -1}, {"torque", -1}, {"easy-sjbf", -1},
+		{"oscar", 0}, {"oscar", 1},	    {"oscar", 2},   {"oscar", 3},      {"shunt", -1},	{"easy", -1},
+		{"fcfs", -1}, {"conservative", -1}, {"torque", -1}, {"easy-sjbf", -1}, {"artaras", -1},
 },
   plain[] = {
 	  {"oscar", 0},	     {"easy", -1},	    {"fcfs", -1}, {"torque", -1},
@@ -236,6 +236,8 @@ static void test_conservative_no_delay(void **state)
 	case_check(no_delay, WITH_EARLY | WITH_NODES | WITH_MIXED, case_policy("conservative", -1), 500);
 	case_check(no_delay, WITH_EARLY | WITH_NODES | WITH_ADMIN, case_policy("conservative", -1), 500);
 	case_check(no_delay, WITH_EARLY | WITH_NODES | WITH_WHOLE, case_policy("conservative", -1), 500);
+	case_check(no_delay, WITH_EARLY | WITH_NODES | WITH_MORE, case_policy("artaras", -1), 500);
+	case_check(no_delay, WITH_EARLY | WITH_NODES | WITH_WHOLE, case_policy("artaras", -1), 500);
 }
 
 /* As many reservations as the setting allows, and every job gets to its end all the same. */
