@@ -74,6 +74,7 @@ struct peer request_peer(const struct http_request *r);
 const char *
 request_remote(const struct http_request *r);	     /* the address of one that came by TLS; NULL: the local socket */
 struct arena *request_arena(struct http_request *r); /* lives as long as the request */
+void request_again(struct http_request *r);	     /* hands one that has no answer yet to the handler once more */
 
 /* Answers. `body` is copied; a strbuf is emptied into the answer, without a copy. */
 void http_reply(struct http_request *r, int status, const char *type, const void *body, size_t n);

@@ -137,6 +137,12 @@ void http_reply_strbuf(struct http_request *r, int status, const char *type, str
 	*body = (struct strbuf){0};
 }
 
+void request_again(struct http_request *r)
+{
+	assert(r->stage == STAGE_HANDED);
+	r->http->handler(r->http->context, r);
+}
+
 static void error_reply(struct http_request *r, enum code code, const char *fmt, va_list ap)
 {
 	struct strbuf message = {0}, body = {0};

@@ -53,6 +53,7 @@
 #include "store/store.h"
 
 struct http_request {
+	struct server *s;
 	const char *method, *path, *query, *body, *key;
 	size_t n;
 	uid_t uid;
@@ -132,6 +133,10 @@ void http_error(struct http_request *r, enum code code, const char *fmt, ...)
 	va_end(ap);
 	assert(code < CODES && *text);
 	answer(r, code_row(code)->status, text, strlen(text));
+}
+void request_again(struct http_request *r)
+{
+	api_receive(r->s, r);
 }
 void http_header(struct http_request *r, const char *name, const char *value)
 {
@@ -509,7 +514,8 @@ struct http_request *bare_begin(struct server *s, uid_t uid, const char *method,
 		*query++ = '\0';
 	if (!body)
 		body = "";
-	*r = (struct http_request){.method = arena_strndup(a, method, strlen(method)),
+	*r = (struct http_request){.s = s,
+				   .method = arena_strndup(a, method, strlen(method)),
 				   .uid = uid,
 				   .answer = ret,
 				   .arena = a,

@@ -154,16 +154,6 @@ static void api_handle(struct server *s, struct http_request *r)
 	json_decref(c.body);
 }
 
-static void receive_again(struct server *s, void *context)
-{
-	api_receive(s, context);
-}
-
-void api_await(struct server *s, struct http_request *r, struct user_key k)
-{
-	users_wait(s, k, receive_again, r);
-}
-
 /* Whether the user who asks is known, or known not to be there; else it is answered, or will be. A server that stands by does not look at tokens. */
 static bool asker_ready(struct server *s, struct http_request *r)
 {
@@ -172,7 +162,7 @@ static bool asker_ready(struct server *s, struct http_request *r)
 	enum lookup l = lead_standing(s) && request_remote(r) ? LOOKUP_NONE : who_awaits(s, r, &k, &err);
 
 	if (l == LOOKUP_PENDING)
-		api_await(s, r, k);
+		request_await(s, r, k);
 	else if (l == LOOKUP_FAILED)
 		refuse_lookup(r, &err);
 	return l == LOOKUP_KNOWN || l == LOOKUP_NONE;

@@ -9,7 +9,6 @@
 #include <stdint.h>
 
 #include "server/base/asker.h"
-#include "server/base/users.h"
 #include "server/job/keys.h"
 
 struct call;
@@ -30,8 +29,6 @@ void api_whoami(struct server *s, const struct call *c);
 void api_openapi(struct server *s, const struct call *c);
 /* A request has come: answers it, once the user who asks has been looked up. */
 void api_receive(void *context, struct http_request *r);
-/* A handler needs a user who is being looked up: the request is received again when there is an answer. Nothing has been done of it. */
-void api_await(struct server *s, struct http_request *r, struct user_key k);
 void api_whatif(struct server *s, const struct call *c);
 void api_list(struct server *s, const struct call *c);
 void api_get(struct server *s, const struct call *c);

@@ -164,7 +164,7 @@ static bool other_find(struct server *s, struct http_request *r, const struct as
 		http_error(r, CODE_BAD_REQUEST, "There is no user %s on this machine.", user);
 		break;
 	case LOOKUP_PENDING:
-		api_await(s, r, k);
+		request_await(s, r, k);
 		break;
 	case LOOKUP_FAILED:
 		refuse_lookup(r, &err);

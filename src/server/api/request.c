@@ -78,6 +78,16 @@ uint64_t request_print(const struct http_request *r)
 	return hash_bytes(text, n) ^ (strcmp(path, "/v1/jobs") == 0 ? 0 : hash_bytes(path, strlen(path)) * 31);
 }
 
+static void again(struct server *s, void *context)
+{
+	request_again(context);
+}
+
+void request_await(struct server *s, struct http_request *r, struct user_key k)
+{
+	users_wait(s, k, again, r);
+}
+
 void refuse_lookup(struct http_request *r, const struct err *err)
 {
 	http_header(r, "Retry-After", "5");

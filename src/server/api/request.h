@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "server/base/asker.h"
+#include "server/base/users.h"
 #include "server/job/keys.h"
 
 struct array;
@@ -26,7 +27,9 @@ json_t *api_body(struct http_request *r, struct err *err);	/* NULL: the sentence
 int job_seen(struct server *s, const struct asker *w, const char *text, uint32_t *ret, struct array **ret_array,
 	     struct err *err);
 bool api_job(struct server *s, struct http_request *r, const struct asker *w, const char *text, uint32_t *ret,
-	     struct array **ret_array);				   /* false: it was answered */
+	     struct array **ret_array); /* false: it was answered */
+/* A user is being looked up: the request is received again when there is an answer. Nothing has been done of it. */
+void request_await(struct server *s, struct http_request *r, struct user_key k);
 void refuse_lookup(struct http_request *r, const struct err *err); /* what users_find() returned */
 
 #endif
