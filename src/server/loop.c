@@ -74,10 +74,9 @@
 
 #define RETRY_US 500000
 #define SLEEP_MAX_MS 15000
-#define WAIT_FOR_STORE 20  /* seconds a request may wait for the store */
-#define ROOT_RESERVE 32	   /* connections that root, and the server's account, can have when there are too many */
-#define BACKLOG 8	   /* orders that keep the engine busy */
-#define LONG_TURN_US 50000 /* a turn should not take longer: meanwhile nobody is answered */
+#define WAIT_FOR_STORE 20 /* seconds a request may wait for the store */
+#define ROOT_RESERVE 32	  /* connections that root, and the server's account, can have when there are too many */
+#define BACKLOG 8	  /* orders that keep the engine busy */
 
 #define DEPEND_STEPS 400 /* dependents that are looked at in the turn in which another job starts or ends */
 #define COMPANY_US 10000 /* so long a change for which nobody waits may wait for others, to be committed with them */
@@ -266,16 +265,21 @@ void server_turn(struct server *s)
 		subkeys_turn(s);
 		acted_turn(s);
 	}
+	turn_spent(s, TURN_DUE);
 	if (!s->slices->sliced)
 		works_turn(s);
+	turn_spent(s, TURN_WORKS);
 	if (s->turn->wake <= s->clock->now ||
 	    (s->turn->undecided && !s->slices->sliced)) /* a planned start, a deadline; a cycle goes on */
 		s->turn->dirty = true;
 	s->slices->depend_steps = s->slices->slice_steps ? s->slices->slice_steps : DEPEND_STEPS;
 	turn_decide(s);
+	turn_spent(s, TURN_DECIDE);
 	if (commit_later(s))
 		return;
-	if (turn_commit(s))
+	bool stored = turn_commit(s);
+	turn_spent(s, TURN_COMMIT);
+	if (stored)
 		turn_tell(s);
 	else
 		give_up_replies(s);
@@ -308,10 +312,12 @@ static void turn(struct server *s)
 	}
 	if (s->turn->terminating && !s->turn->farewell)
 		nodes_farewell(s);
+	turn_spent(s, TURN_CALLS);
 	server_turn(s);
 	s->slices->sliced = true;
 	stream_tick(s);
 	http_flush(s->http);
+	turn_spent(s, TURN_TELL);
 	if (s->turn->emptying && s->jobs->attempts.n == 0)
 		s->turn->terminating = true;
 	if (s->turn->terminating && !store_pending(s->store) && !outbox_settle(s->books->outbox))
@@ -322,24 +328,6 @@ static void turn(struct server *s)
 static void after_poll(uv_check_t *check)
 {
 	turn(check->data);
-}
-
-/* How long nobody else could be served: everything since the last poll but the wait in it. On a busy machine the time on the processor tells
- * what we did, the other what clients had to wait. */
-static void held_count(struct server *s)
-{
-	int64_t idle = (int64_t)(uv_metrics_idle_time(s->loop) / 1000), now = clock_us(CLOCK_MONOTONIC);
-	int64_t cpu = clock_us(CLOCK_THREAD_CPUTIME_ID);
-	int64_t held = now - s->turn->held.at_us - (idle - s->turn->held.idle_us), worked = cpu - s->turn->held.cpu_us;
-
-	s->turn->held.at_us = now;
-	s->turn->held.idle_us = idle;
-	s->turn->held.cpu_us = cpu;
-	s->stats->long_turns += held > LONG_TURN_US;
-	if (held > s->stats->turn_max_us)
-		s->stats->turn_max_us = held;
-	if (worked > s->stats->turn_cpu_max_us)
-		s->stats->turn_cpu_max_us = worked;
 }
 
 /* Timers come before the poll, and the listener takes requests in its own: they don't wait until the poll ends. */
@@ -353,7 +341,7 @@ static void before_poll(uv_prepare_t *prepare)
 	/* the poll does not wait then; started before, the timer would be over by now */
 	if ((works_ready(s) || s->turn->undecided) && !s->turn->stopped)
 		uv_timer_start(&s->turn->timer, on_timer, 0, 0);
-	held_count(s);
+	turn_count(s);
 }
 
 static void on_signal(uv_signal_t *h, int signal)
@@ -434,7 +422,7 @@ void loop_run(struct server *s)
 	uv_timer_init(s->loop, &s->turn->timer);
 	uv_timer_start(&s->turn->timer, on_timer, 1, 0);
 	s->turn->dirty = true;
-	held_count(s);
+	turn_count(s);
 	s->stats->turn_max_us = s->stats->turn_cpu_max_us = 0; /* recovery is not a turn */
 	s->stats->long_turns = 0;
 	uv_run(s->loop, UV_RUN_DEFAULT);

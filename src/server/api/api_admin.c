@@ -524,7 +524,13 @@ void api_metrics(struct server *s, const struct call *c)
 	metric(&out, "turn_cpu_seconds_max", "gauge",
 	       "Processor time of the turn that used most since the metrics were read last.",
 	       (double)s->stats->turn_cpu_max_us / 1e6);
+	strbuf_puts(&out, "# HELP shunt_turn_part_cpu_seconds What that turn used it for.\n"
+			  "# TYPE shunt_turn_part_cpu_seconds gauge\n");
+	for (enum turn_part i = 0; i < TURN_PARTS; i++)
+		strbuf_printf(&out, "shunt_turn_part_cpu_seconds{part=\"%s\"} %g\n", turn_part_name(i),
+			      (double)s->stats->turn_parts_us[i] / 1e6);
 	s->stats->turn_max_us = s->stats->turn_cpu_max_us = 0;
+	memset(s->stats->turn_parts_us, 0, sizeof s->stats->turn_parts_us);
 	metric(&out, "pushed_starts_total", "counter",
 	       "Jobs that could start only because planned parts of others were pushed.", (double)sched->rescued);
 	metric(&out, "starts_foreseen_total", "counter", "Jobs that started and whose start had been foreseen.",

@@ -6,12 +6,15 @@
 
 #include <stdint.h>
 
+#include "server/base/turn.h"
+
 struct stats {
 	uint64_t turns, commits, submitted, started, finished, failed_commits, hosts_lost, long_turns;
 	uint64_t foreseen, foreseen_late; /* starts that had been foreseen; those that came later */
 	double foreseen_error;		  /* seconds, in all */
 	int64_t commit_us, cycle_us, max_cycle_us;
 	int64_t turn_max_us, turn_cpu_max_us; /* since the metrics were read last */
+	int64_t turn_parts_us[TURN_PARTS];    /* of that turn */
 	int64_t began;
 };
 

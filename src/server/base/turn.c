@@ -3,12 +3,55 @@
  */
 #include "server/base/turn.h"
 
+#include <string.h>
+#include <time.h>
+
 #include "server/base/clock.h"
+#include "server/base/stats.h"
 #include "server/server.h"
+
+#define LONG_TURN_US 50000 /* a turn should not take longer: meanwhile nobody is answered */
 
 /* Something came in by another way than a request, perhaps after a long sleep; the turn follows in any case, since it follows every poll. */
 void turn_wake(struct server *s)
 {
 	clock_read(s);
 	s->turn->dirty = true;
+}
+
+const char *turn_part_name(enum turn_part part)
+{
+	static const char *const names[TURN_PARTS] = {"calls", "due", "works", "decide", "commit", "tell"};
+
+	return names[part];
+}
+
+void turn_spent(struct server *s, enum turn_part part)
+{
+	int64_t cpu = clock_us(CLOCK_THREAD_CPUTIME_ID);
+
+	s->turn->held.parts_us[part] += cpu - s->turn->held.part_us;
+	s->turn->held.part_us = cpu;
+}
+
+/* How long nobody else could be served: everything since the last poll but the wait in it. On a busy machine the time on the processor tells
+ * what we did, the other what clients had to wait. */
+void turn_count(struct server *s)
+{
+	int64_t idle = (int64_t)(uv_metrics_idle_time(s->loop) / 1000), now = clock_us(CLOCK_MONOTONIC);
+	int64_t held = now - s->turn->held.at_us - (idle - s->turn->held.idle_us), worked;
+
+	turn_spent(s, TURN_CALLS);
+	worked = s->turn->held.part_us - s->turn->held.cpu_us;
+	s->turn->held.at_us = now;
+	s->turn->held.idle_us = idle;
+	s->turn->held.cpu_us = s->turn->held.part_us;
+	s->stats->long_turns += held > LONG_TURN_US;
+	if (held > s->stats->turn_max_us)
+		s->stats->turn_max_us = held;
+	if (worked > s->stats->turn_cpu_max_us) {
+		s->stats->turn_cpu_max_us = worked;
+		memcpy(s->stats->turn_parts_us, s->turn->held.parts_us, sizeof s->stats->turn_parts_us);
+	}
+	memset(s->turn->held.parts_us, 0, sizeof s->turn->held.parts_us);
 }

@@ -10,6 +10,17 @@
 
 struct server;
 
+/* What a turn spends its time on. */
+enum turn_part {
+	TURN_CALLS,  /* callbacks: requests, results, timers */
+	TURN_DUE,    /* what is due by time */
+	TURN_WORKS,  /* a slice of what is done in slices */
+	TURN_DECIDE, /* the scheduler, and what follows from it */
+	TURN_COMMIT,
+	TURN_TELL, /* orders, replies, mails, streams */
+	TURN_PARTS
+};
+
 struct turn {
 	uv_check_t check;
 	uv_prepare_t prepare;
@@ -29,10 +40,18 @@ struct turn {
 	int64_t commit_us; /* changes wait for others until then; 0: none do */
 	struct {
 		int64_t at_us, idle_us, cpu_us;
-	} held; /* the three clocks at the last poll */
+		int64_t part_us; /* ... and that of the processor when the last part ended */
+		int64_t parts_us[TURN_PARTS];
+	} held; /* the three clocks at the last poll, and what has been done since */
 };
 
 /* First in every callback but requests: reads the clock, lets the scheduler decide. */
 void turn_wake(struct server *s);
+
+/* A part has ended: the processor time since the last one was its. */
+void turn_spent(struct server *s, enum turn_part part);
+/* The turn is over, the loop waits for what comes. */
+void turn_count(struct server *s);
+const char *turn_part_name(enum turn_part part);
 
 #endif
