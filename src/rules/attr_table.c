@@ -80,8 +80,9 @@ const struct attr attr_table[] = {
 	{"tolerance", SERVER, SECONDS("0"),
 	 .about = "Seconds that a job may run beyond its walltime before it is ended."},
 	{"reservation_depth", SERVER, .type = ATTR_NUMBER, .initial = "1000", .min = 0, .max = JOBS_MAX,
-	 .about = "Waiting jobs that have a reservation at once, under a policy by which every job reserves "
-		  "(conservative). 0: any number; then each cycle takes longer, the more jobs wait."},
+	 .about =
+		 "Waiting jobs that have a reservation at once, under a policy by which every job reserves "
+		 "(conservative), and those that starve at once. 0: any number; then each cycle takes longer, the more jobs wait."},
 	{"starve_after", SERVER, SECONDS(NULL), .alias = "max_starve",
 	 .about = "Seconds after which a common job that waits may reserve. Unset: as the policy has it."},
 

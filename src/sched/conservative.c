@@ -8,9 +8,12 @@
  * until its end or the start it has now, whichever is first: from there on the job itself holds them. And since the job
  * could not be there before, the place must use some instant that was freed since: one before `dirty`.
  *
- * Of a very long queue only the first ones reserve (settings.reserve_depth), so that a cycle stays short; the others wait until it is their turn to.
+ * Of a very long queue only the first ones reserve (settings.reserve_depth), so that a pass stays short; the others wait until it is their turn to. A pass may
+ * take several cycles (sched_pace): it goes on behind the last job that it has looked at, to its end, whatever is freed meanwhile; that is for the next one.
  */
 #include "sched/sched_internal.h"
+
+#define STEPS_A_NODE 16 /* steps of the sum that take as long to look at as a node */
 
 /* The most CPUs free at any instant of [now, dirty). */
 static int64_t most_freed(struct sched *s, int64_t dirty)
@@ -29,6 +32,7 @@ static bool could_improve(struct sched *s, const struct queued *e, int64_t dirty
 {
 	const struct timeline *t = plan_sum(s->p);
 
+	s->p->work += 1 + (timeline_find(t, e->planned) - timeline_find(t, s->now)) / STEPS_A_NODE;
 	if (e->cpus > most) { /* it could only be shifted, if what it holds itself lies among what was freed */
 		if (e->planned >= dirty || timeline_step(t, timeline_find(t, e->planned - 1))[1 + RES_CPU] < e->cpus)
 			return false;
@@ -79,60 +83,102 @@ static int64_t reservations(const struct sched *s)
 	return n;
 }
 
-static void conservative_improve(struct sched *s)
+/* Whether it is worth asking about the job of entry i; if not, what is known of it is noted. */
+static bool worth_placing(struct sched *s, const struct queued *e, int64_t most, int64_t reserved)
 {
-	int64_t reserved = reservations(s), tried = 0;
-	int64_t dirty = s->dirty, moved = TIME_BEGIN, most = most_freed(s, dirty);
+	if (e->planned == TIME_NEVER)
+		return !deep_enough(s, reserved, s->sweep.tried);
+	if (e->planned <= s->now || could_improve(s, e, s->sweep.dirty, most))
+		return true;
+	if (e->planned < s->next_planned)
+		s->next_planned = e->planned;
+	return false;
+}
 
-	s->next_planned = TIME_NEVER;
-	for (size_t i = 0; i < s->line.by_key.n;) {
+/* The jobs behind the last one that was looked at, until the cycle has done enough. */
+static void sweep_on(struct sched *s)
+{
+	struct sweep *w = &s->sweep;
+	int64_t reserved = reservations(s), most = most_freed(s, w->dirty);
+	size_t i = w->job == JOB_NONE ? 0 : queue_after(s, w->key, w->job);
+
+	while (i < s->line.by_key.n) {
 		struct queued e = s->line.by_key.v[i];
+		w->key = e.key;
+		w->job = e.job;
 		if (!sched_may(s, e.job)) {
 			reserved -= e.planned != TIME_NEVER;
 			queue_line_up(s, e.job);
 			continue;
 		}
-		if (e.planned > s->now && e.planned != TIME_NEVER && !could_improve(s, &e, dirty, most)) {
-			if (e.planned < s->next_planned)
-				s->next_planned = e.planned;
+		if (worth_placing(s, &e, most, reserved)) {
+			bool started = conservative_place(s, i), moved;
+
+			w->tried++;
+			reserved += (!started && s->line.by_key.v[i].planned != TIME_NEVER) - (e.planned != TIME_NEVER);
+			moved = started || s->line.by_key.v[i].planned != e.planned;
+			if (moved && e.planned != TIME_NEVER && e.planned + e.length > w->moved)
+				w->moved = e.planned + e.length;
+			if (moved && w->moved > w->dirty)
+				w->dirty = w->moved;
+			if (moved)
+				most = most_freed(s, w->dirty);
+			i += !started;
+		} else {
 			i++;
-			continue;
 		}
-		if (e.planned == TIME_NEVER && deep_enough(s, reserved, tried)) {
-			i++;
-			continue;
-		}
-
-		bool started = conservative_place(s, i);
-
-		tried++;
-		reserved += (!started && s->line.by_key.v[i].planned != TIME_NEVER) - (e.planned != TIME_NEVER);
-
-		if (started || s->line.by_key.v[i].planned != e.planned) {
-			if (e.planned != TIME_NEVER && e.planned + e.length > moved)
-				moved = e.planned + e.length;
-			if (moved > dirty)
-				dirty = moved;
-			most = most_freed(s, dirty);
-		}
-		i += !started;
+		if (cycle_tired(s))
+			return;
 	}
-	s->dirty = moved; /* those before the ones that moved have not seen what that freed */
+	w->on = false;
+	w->tried = 0;
+	if (w->moved > s->dirty)
+		s->dirty = w->moved; /* those before the ones that moved have not seen what that freed */
+}
+
+static void sweep_begin(struct sched *s)
+{
+	s->sweep = (struct sweep){.on = true, .job = JOB_NONE, .dirty = s->dirty, .moved = TIME_BEGIN};
+	s->dirty = TIME_BEGIN; /* what is freed while it goes on is for the next one */
+	s->next_planned = TIME_NEVER;
+	s->freed = false;
+	vec_clear(&s->line.fresh);
+}
+
+/* Only those that came. */
+static void fresh_place(struct sched *s)
+{
+	int64_t reserved = reservations(s);
+	size_t i = 0;
+
+	for (; i < s->line.fresh.n && !deep_enough(s, reserved, s->sweep.tried) && !s->effort.unfinished; i++) {
+		if (plan_holds(s->p, s->line.fresh.v[i]))
+			continue;
+		s->sweep.tried++;
+		if (!sched_may(s, s->line.fresh.v[i]))
+			queue_line_up(s, s->line.fresh.v[i]);
+		else
+			reserved += !conservative_place(s, queue_find(s, s->line.fresh.v[i]));
+		cycle_tired(s);
+	}
+	if (s->effort.unfinished) {
+		for (size_t k = i; k < s->line.fresh.n; k++)
+			s->line.fresh.v[k - i] = s->line.fresh.v[k];
+		s->line.fresh.n -= i;
+		return;
+	}
+	vec_clear(&s->line.fresh);
+	s->sweep.tried = 0;
 }
 
 void conservative_pass(struct sched *s)
 {
-	if (s->freed || s->next_planned <= s->now) {
-		conservative_improve(s);
-	} else {
-		int64_t reserved = reservations(s);
-		for (size_t i = 0; i < s->line.fresh.n && !deep_enough(s, reserved, (int64_t)i); i++) {
-			if (!sched_may(s, s->line.fresh.v[i]))
-				queue_line_up(s, s->line.fresh.v[i]);
-			else
-				reserved += !conservative_place(s, queue_find(s, s->line.fresh.v[i]));
-		}
-	}
-	vec_clear(&s->line.fresh);
-	s->freed = false;
+	if (!s->sweep.on && (s->freed || s->next_planned <= s->now))
+		sweep_begin(s);
+	if (!s->sweep.on)
+		fresh_place(s);
+	else
+		sweep_on(s);
+	if (!s->sweep.on && s->line.fresh.n) /* who came meanwhile may have been too far in front */
+		s->effort.unfinished = true;
 }

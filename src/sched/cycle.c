@@ -2,8 +2,9 @@
  * cycle.c - one scheduling cycle (docs/scheduling.md): special jobs by rank, then common ones, then whoever can be brought
  * forward; then everything placed at now is started.
  *
- * A cycle that may not take long (sched_pace) ends early, after some jobs with deadlines or some starts, and the next one goes on: common jobs
- * wait until those with deadlines have been asked about, and a pass begins anew without those that it has started.
+ * A cycle that may not take long (sched_pace) ends early, after some special jobs or some starts, and the next one goes on: common jobs
+ * wait until special ones have been asked about, and a pass begins anew without those that it has started; where every job reserves, it goes on behind the last
+ * one. If something was freed meanwhile, special jobs come first again.
  */
 #include "sched/sched_internal.h"
 
@@ -51,6 +52,13 @@ static void collect_due(struct sched *s)
 	}
 }
 
+static void start_due(struct sched *s)
+{
+	if (s->special.n)
+		collect_due(s);
+	cycle_start(s);
+}
+
 void sched_pace(struct sched *s, uint64_t work)
 {
 	s->effort.pace = work;
@@ -63,6 +71,12 @@ static void cycle_begin(struct sched *s)
 		map_fini(&s->effort.tried);
 		s->effort.tried = (struct map){0};
 		s->effort.seen = s->effort.freeings;
+		s->effort.stage = STAGE_SPECIAL;
+		s->effort.starving = 0;
+	} else if (s->effort.stage != STAGE_SPECIAL &&
+		   (special_asks(s) || (s->effort.left != s->effort.freeings && !s->sweep.on))) {
+		s->effort.stage = STAGE_SPECIAL;
+		s->effort.starving = 0;
 	}
 	s->effort.unfinished = false;
 	s->effort.began = s->p->work;
@@ -82,16 +96,47 @@ static void common_pass(struct sched *s)
 		s->head = JOB_NONE; /* the next one begins anew */
 }
 
-/* Whether that was all. What was given back since the first of several cycles may be enough for a deadline that was in vain. */
-static bool cycle_end(const struct sched *s, bool resumed)
+/* Whether that was all. What was given back since the first of several cycles may be enough for a deadline that was in vain, or for
+ * a reservation that stayed where it was: then all are asked about once more. */
+static bool cycle_end(struct sched *s, bool resumed)
 {
-	return !s->effort.unfinished && (!resumed || s->effort.tried.n == 0 || s->effort.seen == s->effort.freeings);
+	struct effort *e = &s->effort;
+
+	e->left = e->freeings;
+	if (e->unfinished)
+		return false;
+	if (!resumed || e->seen == e->freeings || (e->tried.n == 0 && !s->policy->keep))
+		return true;
+	s->freed = s->stirred = true;
+	return false;
+}
+
+/* The stages that are left. */
+static void cycle_stages(struct sched *s)
+{
+	struct effort *e = &s->effort;
+
+	if (e->stage == STAGE_SPECIAL && (s->special.n || s->victims.n))
+		special_place(s);
+	if (e->unfinished)
+		return;
+	if (e->stage <= STAGE_COMMON) {
+		e->stage = STAGE_COMMON;
+		common_pass(s);
+	}
+	if (e->unfinished)
+		return;
+	e->stage = STAGE_TO_NOW;
+	if (s->special.n)
+		special_to_now(s);
 }
 
 bool sched_cycle(struct sched *s, int64_t now)
 {
 	bool resumed = s->effort.unfinished;
 
+	if (resumed && s->effort.stage == STAGE_SPECIAL && now > s->now)
+		start_due(s); /* they have waited long enough for what others are given */
 	s->now = now;
 	plan_advance(s->p, now);
 	s->stats.cycles++;
@@ -102,19 +147,12 @@ bool sched_cycle(struct sched *s, int64_t now)
 	expire_predictions(s);
 	if (s->starving)
 		special_starve(s);
-	if (s->policy->position) {
+	if (s->policy->position)
 		position_pass(s);
-	} else {
-		if (s->special.n || s->victims.n)
-			special_place(s);
-		if (!s->effort.unfinished)
-			common_pass(s);
-		if (s->special.n && !s->effort.unfinished)
-			special_to_now(s);
-	}
-	if (s->special.n)
-		collect_due(s);
-	cycle_start(s);
+	else if (!s->effort.unfinished)
+		cycle_stages(s);
+	if (!s->effort.unfinished || s->effort.stage != STAGE_SPECIAL) /* else they can still be pushed */
+		start_due(s);
 	return cycle_end(s, resumed);
 }
 
@@ -133,7 +171,7 @@ int64_t sched_next_wake(const struct sched *s)
 		if (at < next)
 			next = at;
 	}
-	if (heap_peek(&s->line.patience, &x) && x.time < next)
+	if (heap_peek(&s->line.patience, &x) && x.time < next && !special_full(s))
 		next = x.time;
 	if (victims_wake(s) < next)
 		next = victims_wake(s);

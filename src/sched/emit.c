@@ -118,7 +118,7 @@ void sched_emit_detail(struct sched *s, enum event_type type, uint32_t id, int64
 		e.nodes = s->nodes.v;
 	}
 	if (type == EVENT_STARVE)
-		sched_dequeue(s, job);
+		queue_leave(s, job->id); /* thousands may, at once */
 
 	struct err err;
 	if (job_apply(job, &e, by_kind, &err) != 0)
@@ -155,6 +155,23 @@ void sched_refresh(struct sched *s)
 {
 	s->freed = s->stirred = true;
 	s->dirty = TIME_NEVER;
+}
+
+bool cycle_tried(const struct sched *s, uint32_t job, unsigned what)
+{
+	uint64_t known;
+
+	return map_get(&s->effort.tried, job, &known) && (known & what);
+}
+
+void cycle_try(struct sched *s, uint32_t job, unsigned what)
+{
+	uint64_t known = 0;
+
+	if (!s->effort.pace) /* then there is one cycle only */
+		return;
+	map_get(&s->effort.tried, job, &known);
+	map_set(&s->effort.tried, job, known | what);
 }
 
 bool cycle_tired(struct sched *s)

@@ -169,6 +169,7 @@ void pass_drop_reservations(struct sched *s)
 	}
 	s->next_planned = TIME_NEVER;
 	s->head = JOB_NONE;
+	s->sweep.on = false; /* all are to be asked about */
 	sched_refresh(s);
 }
 

@@ -83,6 +83,13 @@ size_t queue_find(const struct sched *s, uint32_t job)
 	return entry_find(&s->line.by_key, queue_get(s, job)->key, job, s->line.scanned);
 }
 
+size_t queue_after(const struct sched *s, double key, uint32_t job)
+{
+	size_t i = entry_find(&s->line.by_key, key, job, s->line.scanned);
+
+	return i + (i < s->line.by_key.n && s->line.by_key.v[i].job == job);
+}
+
 static bool is_wide(const struct sched *s, int64_t cpus)
 {
 	return 2 * cpus > s->c->total.v[RES_CPU];

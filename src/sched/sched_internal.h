@@ -112,14 +112,31 @@ struct line {
 	job_vec fresh; /* common jobs that came since the last cycle; before queue_settle() also some that left again */
 };
 
+/* How far a cycle has come. */
+enum stage { STAGE_SPECIAL, STAGE_COMMON, STAGE_TO_NOW };
+
 /* How much of the present cycle has been done, and by how much it may go on (sched_pace). */
 struct effort {
 	uint64_t pace, began; /* sched_pace(); plan.work when this cycle, or its pass, began */
-	bool filling;	 /* ... while it filled what reservations leave free, which stay for the next one (due.c) */
-	bool unfinished; /* the cycle has ended early */
+	bool filling;	  /* ... while it filled what reservations leave free, which stay for the next one (due.c) */
+	bool unfinished;  /* the cycle has ended early, */
+	enum stage stage; /* ... here, */
+	uint64_t left;	  /* ... with this many freeings */
+	int starving;	  /* how far it has come with starving jobs: special.c */
 	struct map
-		tried; /* jobs with a deadline that the present cycle, and those that it goes on from, have asked about */
+		tried; /* special jobs that the present cycle, and those that it goes on from, have asked about: TRIED_... */
 	uint64_t freeings, seen; /* how often something was given back; ... when the first of those cycles began */
+};
+
+enum { TRIED_PLACE = 1, TRIED_NOW = 2 }; /* for any place; for an earlier one, now */
+
+/* Where every job reserves: a pass over the queue, which may take several cycles (conservative.c). */
+struct sweep {
+	bool on;
+	double key; /* the last one that it has looked at */
+	uint32_t job;
+	int64_t dirty, moved; /* what became free before it, and by it, lies before these instants */
+	int64_t tried;
 };
 
 /* Who is told, and asked. */
@@ -169,6 +186,7 @@ struct sched { /* what owns memory here is copied by sched_clone() and freed by 
 	struct sched_stats stats;
 	struct line line;
 	struct effort effort;
+	struct sweep sweep;
 	struct ears ears;
 };
 
@@ -197,15 +215,19 @@ void queue_remove(struct sched *s, uint32_t job);
 void queue_leave(struct sched *s, uint32_t job);
 void queue_settle(struct sched *s);
 size_t queue_size(const struct sched *s);
-size_t queue_find(const struct sched *s, uint32_t job); /* its position in by_key */
-void queue_sort(struct sched *s);			/* keys that change with time */
-bool queue_has_fill(const struct sched *s);		/* backfill has an order of its own */
+size_t queue_find(const struct sched *s, uint32_t job);		     /* its position in by_key */
+size_t queue_after(const struct sched *s, double key, uint32_t job); /* that of who comes next, also if it has left */
+void queue_sort(struct sched *s);				     /* keys that change with time */
+bool queue_has_fill(const struct sched *s);			     /* backfill has an order of its own */
 struct waiting *queue_get(const struct sched *s, uint32_t job);
 bool queue_before(const struct sched *s, uint32_t a, uint32_t b); /* in the policy's order */
 double order_key(const struct sched *s, enum queue_order order, const struct job *job, int64_t length);
 
 /* Whether the cycle has done enough: then it is unfinished. To be asked after something was achieved. */
 bool cycle_tired(struct sched *s);
+/* Whether a special job was asked about in this cycle, or in those that it goes on from; and that it was. */
+bool cycle_tried(const struct sched *s, uint32_t job, unsigned what);
+void cycle_try(struct sched *s, uint32_t job, unsigned what);
 /* Out of the queue into the line of its limits, which are reached. */
 void queue_line_up(struct sched *s, uint32_t job);
 bool queue_in_line(const struct sched *s, uint32_t job);
@@ -255,9 +277,11 @@ void history_finish(struct sched *s, const struct job *job); /* it ends at s->no
 void history_fini(struct history *h);
 
 /* special.c: starving, QoS and emergency jobs */
-void special_starve(struct sched *s); /* common jobs that waited too long become starving */
-void special_place(struct sched *s);  /* a place for every candidate that can have one */
-void special_to_now(struct sched *s); /* reserved QoS and emergency jobs, where room is left */
+void special_starve(struct sched *s);	  /* common jobs that waited too long become starving */
+bool special_full(const struct sched *s); /* as many do as may */
+bool special_asks(const struct sched *s); /* one waits for a place, and was not asked about yet */
+void special_place(struct sched *s);	  /* a place for every candidate that can have one */
+void special_to_now(struct sched *s);	  /* reserved QoS and emergency jobs, where room is left */
 /* Ends a transaction in which `by` was placed, and tells of what that did to others: removed jobs are candidates again,
  * pushed ones have new nodes. */
 void special_tell(struct sched *s, plan_mark mark, uint32_t by);

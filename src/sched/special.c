@@ -4,7 +4,11 @@
  * A QoS job reserves as late as its deadline allows. From then on it is *guaranteed*: no common or starving job may
  * remove it, pushes move it between nodes but never in time, and only an emergency job with the power takes its place.
  */
+#include <stdlib.h>
+
 #include "sched/sched_internal.h"
+
+#define STARVE_MOST 500 /* in a cycle that may not take long */
 
 void special_tell(struct sched *s, plan_mark mark, uint32_t by)
 {
@@ -107,40 +111,88 @@ static void place_deadlines(struct sched *s, enum job_kind kind)
 	}
 	for (size_t i = 0; i < list.n; i++) {
 		const struct job *job = cluster_job(s->c, list.v[i]);
-		bool is_new = special_is_new(s, job->id);
-		uint64_t known;
-		if (map_get(&s->effort.tried, job->id, &known))
+		if (cycle_tried(s, job->id, TRIED_PLACE))
 			continue;
 		if (asked && cycle_tired(s))
 			break;
 		asked = true;
-		if (s->effort.pace)
-			map_set(&s->effort.tried, job->id, 1);
+		cycle_try(s, job->id, TRIED_PLACE);
 		if (job->deadline - sched_length(s, job) < s->now)
 			sched_emit(s, EVENT_EXPIRE, job->id, 0, JOB_NONE);
 		else if (!sched_may(s, job->id))
 			continue;
-		else if (!place_latest(s, job->id, REMOVE_STARVING) && kind == KIND_EMERGENCY && is_new)
+		else if (!place_latest(s, job->id, REMOVE_STARVING) && kind == KIND_EMERGENCY &&
+			 special_is_new(s, job->id))
 			place_latest(s, job->id, special_granted(job)); /* exactly in time, else earlier */
 	}
 	vec_free(&list);
 }
 
+/* Of a long queue only so many (settings.reserve_depth): each of them is asked about in every cycle, and the others can still overtake. */
+static int64_t starving_room(const struct sched *s)
+{
+	int64_t room = s->c->settings.reserve_depth;
+
+	if (room == 0)
+		return INT64_MAX;
+	for (size_t i = 0; i < s->special.n && room > 0; i++)
+		room -= cluster_job(s->c, s->special.v[i])->kind == KIND_STARVING;
+	return room;
+}
+
+bool special_full(const struct sched *s)
+{
+	return starving_room(s) == 0;
+}
+
+bool special_asks(const struct sched *s)
+{
+	for (size_t i = 0; i < s->special.n; i++) {
+		uint32_t job = s->special.v[i];
+		if (cluster_job(s->c, job)->state == STATE_CANDIDATE && sched_may(s, job) &&
+		    !cycle_tried(s, job, TRIED_PLACE))
+			return true;
+	}
+	return false;
+}
+
+/* Whether its patience is over; else that is of another time. */
+static bool starves(const struct sched *s, const struct heap_item *x)
+{
+	const struct job *job = cluster_job(s->c, (uint32_t)x->tie);
+
+	return job->state == STATE_CANDIDATE && job->kind == KIND_COMMON && job->attempt == x->value &&
+	       !queue_in_line(s, job->id); /* that is not the scheduler's fault */
+}
+
 void special_starve(struct sched *s)
 {
 	struct heap_item x;
+	int64_t room = -1;
+	uint64_t left = s->effort.pace && s->effort.pace < STARVE_MOST ? s->effort.pace : STARVE_MOST;
 
 	while (heap_peek(&s->line.patience, &x) && x.time <= s->now) {
-		const struct job *job = cluster_job(s->c, (uint32_t)x.tie);
-		heap_pop(&s->line.patience, &x);
-		if (job->state != STATE_CANDIDATE || job->kind != KIND_COMMON || job->attempt != x.value ||
-		    queue_in_line(s, job->id)) /* that is not the scheduler's fault */
+		if (!starves(s, &x)) {
+			heap_pop(&s->line.patience, &x);
 			continue;
-		if (plan_holds(s->p, job->id))
+		}
+		room = room < 0 ? starving_room(s) : room;
+		if (room == 0)
+			break;
+		if (s->effort.pace && left-- == 0) {
+			s->effort.unfinished = true;
+			break;
+		}
+		heap_pop(&s->line.patience, &x);
+		room--;
+
+		uint32_t job = (uint32_t)x.tie;
+
+		if (plan_holds(s->p, job))
 			pass_drop_reservations(s); /* its own was a transient one */
-		if (s->head == job->id)
+		if (s->head == job)
 			s->freed = true;
-		sched_emit(s, EVENT_STARVE, job->id, 0, JOB_NONE);
+		sched_emit(s, EVENT_STARVE, job, 0, JOB_NONE);
 	}
 }
 
@@ -201,37 +253,78 @@ static void starving_to_now(struct sched *s, const struct job *job)
 		plan_rollback(s->p, mark);
 }
 
-/* Starving jobs, oldest first: now if possible, else as the policy says. */
-static void place_starvings(struct sched *s)
+/* Whether it was asked about, and has no place: then it drains the machine, if the policy says so. */
+static bool starving_place(struct sched *s, const struct job *job, bool reserved)
+{
+	bool may_wait = s->policy->starve == STARVE_ALL || s->policy->starve == STARVE_QUEUE ||
+			(s->policy->starve == STARVE_OLDEST && !reserved);
+
+	if (job->state != STATE_CANDIDATE || !sched_may(s, job->id))
+		return false;
+	if (cycle_tried(s, job->id, TRIED_PLACE))
+		return true;
+	cycle_try(s, job->id, TRIED_PLACE);
+	return !place_starving(s, job, may_wait);
+}
+
+/* A place for those of the list that have none. False: the cycle ends early. */
+static bool starvings_place(struct sched *s, const job_vec *list)
 {
 	bool reserved = false;
 
-	for (int round = 0; round < 2; round++) { /* the second is for those that the moves of the first removed */
-		job_vec list = {0};
-		for (size_t i = 0; i < s->special.n; i++) {
-			const struct job *job = cluster_job(s->c, s->special.v[i]);
-			if (job->kind == KIND_STARVING)
-				vec_push(&list, job->id);
-		}
-		for (size_t i = 0; i < list.n && !s->drain; i++) {
-			const struct job *job = cluster_job(s->c, list.v[i]);
-			if (job->state == STATE_CANDIDATE && sched_may(s, job->id)) {
-				bool may_wait = s->policy->starve == STARVE_ALL || s->policy->starve == STARVE_QUEUE ||
-						(s->policy->starve == STARVE_OLDEST && !reserved);
-				bool placed = place_starving(s, job, may_wait);
-				if (s->policy->starve == STARVE_DRAIN && !placed)
-					s->drain = true;
-			}
-			if (job->state == STATE_ALLOCATED && job->start > s->now)
-				reserved = true;
-		}
-		for (size_t i = 0; i < list.n && round == 0 && s->freed; i++) {
-			const struct job *job = cluster_job(s->c, list.v[i]);
-			if (job->state == STATE_ALLOCATED && job->start > s->now)
-				starving_to_now(s, job);
-		}
-		vec_free(&list);
+	for (size_t i = 0; i < list->n && !s->drain; i++) {
+		const struct job *job = cluster_job(s->c, list->v[i]);
+		bool asks =
+			job->state == STATE_CANDIDATE && sched_may(s, job->id) && !cycle_tried(s, job->id, TRIED_PLACE);
+		if (starving_place(s, job, reserved) && s->policy->starve == STARVE_DRAIN)
+			s->drain = true;
+		if (job->state == STATE_ALLOCATED && job->start > s->now)
+			reserved = true;
+		if (asks && cycle_tired(s))
+			return false;
 	}
+	return true;
+}
+
+static bool starvings_to_now(struct sched *s, const job_vec *list)
+{
+	for (size_t i = 0; i < list->n && s->freed; i++) {
+		const struct job *job = cluster_job(s->c, list->v[i]);
+		if (job->state != STATE_ALLOCATED || job->start <= s->now || cycle_tried(s, job->id, TRIED_NOW))
+			continue;
+		cycle_try(s, job->id, TRIED_NOW);
+		starving_to_now(s, job);
+		if (cycle_tired(s))
+			return false;
+	}
+	return true;
+}
+
+/* Those without a place may be asked about once more. */
+static void starvings_forget(struct sched *s, const job_vec *list)
+{
+	for (size_t i = 0; i < list->n && s->effort.pace; i++)
+		map_remove(&s->effort.tried, list->v[i]);
+}
+
+/* Starving jobs, oldest first: now if possible, else as the policy says. */
+static void place_starvings(struct sched *s)
+{
+	job_vec list = {0};
+	int *step = &s->effort.starving;
+
+	for (size_t i = 0; i < s->special.n; i++)
+		if (cluster_job(s->c, s->special.v[i])->kind == KIND_STARVING)
+			vec_push(&list, s->special.v[i]);
+	if (*step == 0 && starvings_place(s, &list))
+		++*step;
+	if (*step == 1 && starvings_to_now(s, &list)) {
+		starvings_forget(s, &list);
+		++*step;
+	}
+	if (*step == 2 && starvings_place(s, &list)) /* those that the moves have removed */
+		++*step;
+	vec_free(&list);
 }
 
 /* Reserved jobs whose slot can no longer hold their walltime, because the cycle comes late, are candidates again. */
@@ -260,14 +353,9 @@ static void newcomers_end(struct sched *s)
 
 void special_place(struct sched *s)
 {
-	bool candidates = false;
-
 	drop_missed(s);
 	victims_review(s);
-	for (size_t i = 0; i < s->special.n && !candidates; i++)
-		candidates =
-			cluster_job(s->c, s->special.v[i])->state == STATE_CANDIDATE && sched_may(s, s->special.v[i]);
-	if (candidates || s->freed)
+	if (special_asks(s) || s->freed)
 		pass_drop_reservations(s); /* what was not promised makes room */
 	place_deadlines(s, KIND_EMERGENCY);
 	if (!s->effort.unfinished)
@@ -279,16 +367,26 @@ void special_place(struct sched *s)
 		newcomers_end(s);
 }
 
+struct ranked {
+	double weight;
+	uint32_t job;
+};
+
+static int ranked_cmp(const void *a, const void *b)
+{
+	const struct ranked *x = a, *y = b;
+
+	if (x->weight != y->weight)
+		return x->weight < y->weight ? -1 : 1;
+	return x->job < y->job ? -1 : x->job > y->job;
+}
+
 void special_to_now(struct sched *s)
 {
 	if (!s->stirred) /* nothing was freed, and nobody new was reserved: they were asked already */
 		return;
 	s->stirred = false;
 
-	struct ranked {
-		double weight;
-		uint32_t job;
-	};
 	VEC(struct ranked) list = {0};
 
 	for (int kind = KIND_QOS; kind <= KIND_EMERGENCY; kind++) {
@@ -297,14 +395,14 @@ void special_to_now(struct sched *s)
 			const struct job *job = cluster_job(s->c, s->special.v[i]);
 			if (job->kind != kind || job->state != STATE_ALLOCATED || job->start <= s->now)
 				continue;
-			struct ranked r = {cluster_weight(s->c, job), job->id};
-			size_t k = list.n;
-			while (k > 0 && list.v[k - 1].weight > r.weight)
-				k--;
-			vec_insert(&list, k, r);
+			if (!cycle_tried(s, job->id, TRIED_NOW))
+				vec_push(&list, (struct ranked){cluster_weight(s->c, job), job->id});
 		}
-		for (size_t i = 0; i < list.n; i++) {
+		if (list.n > 1)
+			qsort(list.v, list.n, sizeof *list.v, ranked_cmp);
+		for (size_t i = 0; i < list.n && !s->effort.unfinished; i++) {
 			uint32_t id = list.v[i].job;
+			cycle_try(s, id, TRIED_NOW);
 			plan_mark mark = plan_begin(s->p);
 			plan_take_job(s->p, id);
 			victims_release(s);
@@ -314,7 +412,9 @@ void special_to_now(struct sched *s)
 			} else {
 				plan_rollback(s->p, mark);
 			}
+			cycle_tired(s);
 		}
 	}
+	s->stirred |= s->effort.unfinished;
 	vec_free(&list);
 }

@@ -570,7 +570,7 @@ const char *drive_run(struct drive *d, const struct tcase *t, const struct polic
 	}
 	d->p = plan_create(d->c);
 	d->s = sched_create(d->c, d->p, policy);
-	sched_pace(d->s, (uint64_t)(t->njobs % 2)); /* of half the cases, cycles end as early as they can */
+	sched_pace(d->s, d->pace == PACE_HALF ? (uint64_t)(t->njobs % 2) : d->pace == PACE_LEAST);
 	d->accident = true;
 	sched_listen(d->s, on_event, d);
 	sched_on_delay(d->s, drive_delay, d);

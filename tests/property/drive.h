@@ -35,6 +35,11 @@ struct drive {
 	struct sched *s;
 	int64_t now;
 	bool refresh; /* every cycle asks about every job */
+	enum drive_pace {
+		PACE_HALF,
+		PACE_NONE,
+		PACE_LEAST
+	} pace; /* cycles end as early as they can: in half the cases, in none, in all */
 	VEC(struct drive_record) record;
 	VEC(int32_t) nodes;
 	struct drive_job job[CASE_JOBS]; /* by the scheduler's id */

@@ -45,6 +45,45 @@ static const char *repeatable(const struct tcase *t, const struct policy *policy
 	return verdict(&b, wrong);
 }
 
+/* Every start of the one at the same instant on the same node in the other. */
+static const char *same_starts(const struct drive *a, const struct drive *b)
+{
+	for (size_t i = 0; i < a->record.n; i++) {
+		const struct drive_record *x = &a->record.v[i];
+		bool found = x->e.type != EVENT_START;
+		for (size_t k = 0; k < b->record.n && !found; k++) {
+			const struct drive_record *y = &b->record.v[k];
+			found = y->e.type == EVENT_START && y->e.job == x->e.job && y->e.time == x->e.time;
+		}
+		if (found)
+			continue;
+		snprintf(message, sizeof message, "in slices it decides otherwise: job %u starts at %lld in one only",
+			 x->e.job, (long long)x->e.time);
+		return message;
+	}
+	return NULL;
+}
+
+/* A cycle that is cut into many decides what a whole one would. */
+static const char *paced(const struct tcase *t, const struct policy *policy)
+{
+	struct drive a = {.pace = PACE_NONE}, b = {.pace = PACE_LEAST};
+	const char *wrong = drive_run(&a, t, policy);
+
+	if (!wrong)
+		wrong = drive_run(&b, t, policy);
+	if (!wrong)
+		wrong = same_starts(&a, &b);
+	if (!wrong)
+		wrong = same_starts(&b, &a);
+	drive_fini(&a);
+	if (wrong == message) {
+		drive_fini(&b);
+		return message;
+	}
+	return verdict(&b, wrong);
+}
+
 /* An incremental cycle decides what a full one would. */
 static const char *incremental(const struct tcase *t, const struct policy *policy)
 {
@@ -210,6 +249,21 @@ static void test_repeatable(void **state)
 	EACH(all, repeatable, WITH_ALL, 60);
 }
 
+static void test_paced(void **state)
+{
+	(void)state;
+	/* Without pushes: what a slice has started is not pushed by the next one. */
+	EACH(plain, paced, WITH_EARLY | WITH_NODES | WITH_MORE | WITH_ADMIN, 200);
+	EACH(plain, paced, WITH_STARVING | WITH_EARLY | WITH_NODES | WITH_MORE, 300);
+	EACH(plain, paced, WITH_KINDS | WITH_EARLY | WITH_NODES, 200);
+	case_check(paced, WITH_EARLY | WITH_NODES | WITH_MORE | WITH_ADMIN, case_policy("conservative", -1), 600);
+	case_check(paced, WITH_KINDS | WITH_EARLY | WITH_NODES, case_policy("conservative", -1), 600);
+	drive_reserve_depth = 3;
+	case_check(paced, WITH_EARLY | WITH_NODES | WITH_MORE, case_policy("conservative", -1), 300);
+	case_check(paced, WITH_STARVING | WITH_EARLY | WITH_NODES, case_policy("easy", -1), 300);
+	drive_reserve_depth = 0;
+}
+
 static void test_incremental(void **state)
 {
 	(void)state;
@@ -282,6 +336,7 @@ int main(void)
 		cmocka_unit_test(test_sound_one_node),
 		cmocka_unit_test(test_sound_cpus_only),
 		cmocka_unit_test(test_repeatable),
+		cmocka_unit_test(test_paced),
 		cmocka_unit_test(test_incremental),
 		cmocka_unit_test(test_easy_no_delay),
 		cmocka_unit_test(test_conservative_no_delay),
