@@ -31,6 +31,12 @@ enum alloc {
 	ALLOC_FIRST, /* the first node that fits */
 };
 
+/* A search that may not take long. */
+struct search {
+	uint64_t stop; /* it ends early when plan.work has come so far; at least one instant more was tested then */
+	int64_t next;  /* ... and goes on from this instant, or, the latest, from this end; TIME_NEVER: it was all */
+};
+
 /* How an insertion is made: a property of the policy and of the job's powers. */
 struct manner {
 	unsigned may_remove; /* enum removable */
@@ -42,6 +48,7 @@ struct manner {
 	bool scatter;		  /* fragments of one job never share a node */
 	bool largest_first;	  /* free fragments: most CPUs first, instead of fewest */
 	const struct nodeset *on; /* nodes that anything may be put on; NULL: all that are up */
+	struct search *search;	  /* NULL: it may take as long as it takes */
 };
 
 /* Puts all fragments of a job, which must hold none, at [start, end). True: done, inside the caller's transaction if
@@ -49,7 +56,7 @@ struct manner {
 bool plan_insert(struct plan *p, const struct manner *m, uint32_t job, int64_t start, int64_t end);
 
 /* The earliest instant >= from, and the latest with its end <= until, at which plan_insert() succeeds, and the job is
- * put there. Every event point is tested. TIME_NEVER: none, and the plan is as it was. */
+ * put there. Every event point is tested. TIME_NEVER: none (or none yet: m->search), and the plan is as it was. */
 int64_t plan_insert_earliest(struct plan *p, const struct manner *m, uint32_t job, int64_t from, int64_t length);
 int64_t plan_insert_latest(struct plan *p, const struct manner *m, uint32_t job, int64_t from, int64_t until,
 			   int64_t length);

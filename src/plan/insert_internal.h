@@ -27,7 +27,7 @@ struct dead_end {
 	int64_t start, end;
 };
 
-#define DEAD_ENDS 16
+#define DEAD_ENDS 256
 
 struct insertion {
 	struct plan *p;
@@ -38,8 +38,7 @@ struct insertion {
 	int work;			   /* PUSH_WORK or POWER_WORK, and down */
 	int32_t chain[PUSH_DEPTH_MAX + 1]; /* nodes on the present chain of pushes: none is visited twice */
 	int nchain;
-	struct dead_end dead[DEAD_ENDS];
-	int ndead;
+	int ndead; /* in plan.dead */
 };
 
 /* Whether the node may hold the fragment at all: up, allowed, features, exclusivity towards the job's other fragments. */

@@ -50,6 +50,7 @@ void plan_destroy(struct plan *p)
 	vec_free(&p->log);
 	timeline_fini(&p->sum);
 	timeline_fini(&p->scratch);
+	free(p->dead);
 	map_fini(&p->packs);
 	free(p->node);
 	free(p->total);

@@ -115,7 +115,8 @@ struct plan {
 	VEC(struct hold) holds; /* by job id */
 	VEC(struct undo) log;
 	int depth;		  /* transactions open */
-	struct timeline scratch;  /* push.c */
+	struct timeline scratch;  /* push.c, */
+	struct dead_end *dead;	  /* ... where searches came to nothing; NULL: none did yet */
 	struct map packs;	  /* of pack.c: searches made in vain */
 	int gathering;		  /* changes of several fragments under way */
 	uint64_t version;	  /* grows with every change */

@@ -232,15 +232,18 @@ static int32_t push_target(struct insertion *in, const struct goal *g, int32_t f
 	bool alike = !g->apart && !g->whole && !g->on; /* then what goes for one goes for all of its shape */
 
 	for (int i = 0; i < in->ndead && alike; i++) {
-		const struct dead_end *d = &in->dead[i];
+		const struct dead_end *d = &in->p->dead[i];
 		if (d->shape == g->shape && d->start == g->start && d->end == g->end)
 			return d->node != from && !node_in_chain(in, d->node) && node_measure(in, g, d->node, &area)
 				       ? d->node
 				       : NODE_ANY;
 	}
 	node = goal_best_fit(in, g);
-	if (node == NODE_ANY && in->nchain == 1 && in->ndead < DEAD_ENDS && alike)
-		in->dead[in->ndead++] = (struct dead_end){g->shape, from, g->start, g->end};
+	if (node == NODE_ANY && in->nchain == 1 && in->ndead < DEAD_ENDS && alike) {
+		if (!in->p->dead)
+			in->p->dead = mem_alloc(DEAD_ENDS * sizeof *in->p->dead);
+		in->p->dead[in->ndead++] = (struct dead_end){g->shape, from, g->start, g->end};
+	}
 	return node;
 }
 
@@ -345,6 +348,7 @@ bool node_make_room(struct insertion *in, const struct goal *g, int32_t node, in
 {
 	struct plan *p = in->p;
 	stuck_vec stuck = {0};
+	int ndead = in->ndead;
 	uint64_t moves = p->moves;
 	bool fits = false;
 
@@ -357,6 +361,7 @@ bool node_make_room(struct insertion *in, const struct goal *g, int32_t node, in
 	in->chain[in->nchain++] = node;
 	while (node_viability(in, g, node, depth, &stuck).viable) {
 		const struct piece *x = choose_push(in, g, node, depth, &stuck);
+		p->work += p->node[node].pieces.n; /* each is about as much as a node */
 		if (x) {
 			struct stuck s = {x->job, x->frag};
 			if (!push_piece(in, *x, node, depth)) {
@@ -375,7 +380,7 @@ bool node_make_room(struct insertion *in, const struct goal *g, int32_t node, in
 	if (!fits) {
 		plan_rollback(p, mark);
 		if (in->p->moves != moves)
-			in->ndead = 0; /* what the undone pushes filled is free again */
+			in->ndead = ndead; /* what the undone pushes filled is free again */
 		return false;
 	}
 	in->ndead = 0; /* what was pushed away left room behind */

@@ -230,12 +230,23 @@ static int64_t next_instant(const struct plan *p, const struct manner *m, int64_
 	return next;
 }
 
+/* Whether a search ends early; it would test `next` now. */
+static bool search_pauses(const struct plan *p, const struct manner *m, int64_t next)
+{
+	if (!m->search || p->work < m->search->stop)
+		return false;
+	m->search->next = next;
+	return next != TIME_NEVER;
+}
+
 int64_t plan_insert_earliest(struct plan *p, const struct manner *m, uint32_t job, int64_t from, int64_t length)
 {
 	const struct request *r = request_of(p, job);
 	int64_t at = from;
 
 	p->work += p->nnodes;
+	if (m->search)
+		m->search->next = TIME_NEVER;
 	if (plan_is_simple(p, m, job)) {
 		at = timeline_earliest(plan_sum(p), from, length, &r->total);
 		if (at != TIME_NEVER)
@@ -259,6 +270,8 @@ int64_t plan_insert_earliest(struct plan *p, const struct manner *m, uint32_t jo
 		p->work += p->nnodes;
 		if (!m->may_remove && !parted && at != TIME_NEVER)
 			at = earliest_bound(p, m, job, at, length);
+		if (search_pauses(p, m, at))
+			return TIME_NEVER;
 	}
 	return at;
 }
@@ -331,6 +344,8 @@ int64_t plan_insert_latest(struct plan *p, const struct manner *m, uint32_t job,
 	instant_vec at = {0};
 	struct timeline room;
 
+	if (m->search)
+		m->search->next = TIME_NEVER;
 	if (last < from)
 		return TIME_NEVER;
 	vec_push(&at, last);
@@ -354,6 +369,8 @@ int64_t plan_insert_latest(struct plan *p, const struct manner *m, uint32_t job,
 		if ((parted || timeline_fits(&room, at.v[i], at.v[i] + length, &r->total)) &&
 		    plan_insert(p, m, job, at.v[i], at.v[i] + length))
 			found = at.v[i];
+		else if (i > 0 && search_pauses(p, m, at.v[i - 1] + length))
+			break;
 	if (!parted)
 		timeline_fini(&room);
 	vec_free(&at);

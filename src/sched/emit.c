@@ -20,6 +20,8 @@ static void special_add(struct sched *s, uint32_t job)
 		i--;
 	vec_insert(&s->special, i, job);
 	map_remove(&s->effort.tried, job);
+	if (s->effort.search.job == job)
+		s->effort.search.job = JOB_NONE;
 }
 
 static void special_remove(struct sched *s, uint32_t job)

@@ -15,7 +15,7 @@ struct sched *sched_create(struct cluster *c, struct plan *p, const struct polic
 	s->c = c;
 	s->p = p;
 	s->policy = policy;
-	s->head = JOB_NONE;
+	s->head = s->effort.search.job = JOB_NONE;
 	s->next_planned = TIME_NEVER;
 	s->plain = (struct manner){
 		.push_depth = policy->push_depth,

@@ -125,6 +125,11 @@ struct effort {
 	int starving;	  /* how far it has come with starving jobs: special.c */
 	struct map
 		tried; /* special jobs that the present cycle, and those that it goes on from, have asked about: TRIED_... */
+	struct {
+		uint32_t job; /* JOB_NONE: none */
+		unsigned may;
+		int64_t next;
+	} search;		 /* for a special job's place: it goes on in the next cycle */
 	uint64_t freeings, seen; /* how often something was given back; ... when the first of those cycles began */
 };
 

@@ -53,18 +53,45 @@ void special_allocate(struct sched *s, uint32_t id, int64_t start, plan_mark mar
 		sched_emit(s, EVENT_GUARANTEE, id, 0, JOB_NONE);
 }
 
-/* The latest place before the deadline, removing whom `may` names. */
+/* A search that ends when the cycle has done enough. *from: where it begins, unless the last cycle has begun it. */
+static struct search *search_begin(struct sched *s, struct search *x, uint32_t job, unsigned may, int64_t *from)
+{
+	if (!s->effort.pace)
+		return NULL;
+	if (s->effort.search.job == job && s->effort.search.may == may)
+		*from = s->effort.search.next;
+	s->effort.search.job = JOB_NONE;
+	*x = (struct search){.stop = s->effort.began + s->effort.pace, .next = TIME_NEVER};
+	return x;
+}
+
+/* Whether it ended without an answer: then the cycle does, too. */
+static bool search_pauses(struct sched *s, const struct search *x, uint32_t job, unsigned may)
+{
+	if (!x || x->next == TIME_NEVER)
+		return false;
+	s->effort.search.job = job;
+	s->effort.search.may = may;
+	s->effort.search.next = x->next;
+	s->effort.unfinished = true;
+	return true;
+}
+
+/* The latest place before the deadline, removing whom `may` names. False: there is none, or the cycle ends first. */
 static bool place_latest(struct sched *s, uint32_t id, unsigned may)
 {
 	const struct job *job = cluster_job(s->c, id);
 	struct manner m = s->plain;
+	struct search x;
 	plan_mark mark = plan_begin(s->p);
-	int64_t at;
+	int64_t until = job->deadline, at;
 
 	m.may_remove = may;
-	at = plan_insert_latest(s->p, &m, id, s->now, job->deadline, sched_length(s, job));
+	m.search = search_begin(s, &x, id, may, &until);
+	at = plan_insert_latest(s->p, &m, id, s->now, until, sched_length(s, job));
 	if (at == TIME_NEVER) {
 		plan_rollback(s->p, mark);
+		search_pauses(s, m.search, id, may);
 		return false;
 	}
 	special_allocate(s, id, at, mark);
@@ -98,6 +125,18 @@ static bool special_is_new(const struct sched *s, uint32_t job)
 	return false;
 }
 
+/* Exactly in time, else earlier. A new emergency job may use its powers where there is no other way. */
+static void place_in_time(struct sched *s, const struct job *job)
+{
+	unsigned may = special_granted(job);
+	bool forceful = job->kind == KIND_EMERGENCY && may != REMOVE_STARVING && special_is_new(s, job->id);
+
+	if (forceful && s->effort.search.job == job->id && s->effort.search.may == may)
+		place_latest(s, job->id, may);
+	else if (!place_latest(s, job->id, REMOVE_STARVING) && !s->effort.unfinished && forceful)
+		place_latest(s, job->id, may);
+}
+
 /* Candidates with a deadline, of one kind, FIFO. A deadline that can no longer be met ends the job. */
 static void place_deadlines(struct sched *s, enum job_kind kind)
 {
@@ -116,14 +155,13 @@ static void place_deadlines(struct sched *s, enum job_kind kind)
 		if (asked && cycle_tired(s))
 			break;
 		asked = true;
-		cycle_try(s, job->id, TRIED_PLACE);
 		if (job->deadline - sched_length(s, job) < s->now)
 			sched_emit(s, EVENT_EXPIRE, job->id, 0, JOB_NONE);
-		else if (!sched_may(s, job->id))
-			continue;
-		else if (!place_latest(s, job->id, REMOVE_STARVING) && kind == KIND_EMERGENCY &&
-			 special_is_new(s, job->id))
-			place_latest(s, job->id, special_granted(job)); /* exactly in time, else earlier */
+		else if (sched_may(s, job->id))
+			place_in_time(s, job);
+		if (s->effort.unfinished)
+			break;
+		cycle_try(s, job->id, TRIED_PLACE);
 	}
 	vec_free(&list);
 }
@@ -210,16 +248,19 @@ static struct manner starving_manner(const struct sched *s)
 /* The starving job's earliest place; later than now it is a reservation. */
 static bool place_starving(struct sched *s, const struct job *job, bool may_wait)
 {
-	int64_t length = sched_length(s, job), at = s->now;
+	int64_t length = sched_length(s, job), at = s->now, from = s->now;
 	struct manner m = starving_manner(s);
+	struct search x;
 	plan_mark mark = plan_begin(s->p);
 
+	m.search = search_begin(s, &x, job->id, 0, &from);
 	if (may_wait)
-		at = plan_insert_earliest(s->p, &m, job->id, s->now, length);
+		at = plan_insert_earliest(s->p, &m, job->id, from > s->now ? from : s->now, length);
 	else if (!plan_insert(s->p, &m, job->id, s->now, s->now + length))
 		at = TIME_NEVER;
 	if (at == TIME_NEVER) {
 		plan_rollback(s->p, mark);
+		search_pauses(s, m.search, job->id, 0);
 		return false;
 	}
 	special_allocate(s, job->id, at, mark);
@@ -263,8 +304,11 @@ static bool starving_place(struct sched *s, const struct job *job, bool reserved
 		return false;
 	if (cycle_tried(s, job->id, TRIED_PLACE))
 		return true;
-	cycle_try(s, job->id, TRIED_PLACE);
-	return !place_starving(s, job, may_wait);
+	bool placed = place_starving(s, job, may_wait);
+
+	if (!s->effort.unfinished)
+		cycle_try(s, job->id, TRIED_PLACE);
+	return !placed && !s->effort.unfinished;
 }
 
 /* A place for those of the list that have none. False: the cycle ends early. */
