@@ -90,39 +90,77 @@ static void claims_collect(const struct plan *p, bool live, claim_vec *ret)
 		qsort(ret->v, ret->n, sizeof *ret->v, live ? by_end : by_start);
 }
 
-/* The longest the job could run without touching any reservation, if it started now. */
+/* The longest the job could run without touching any reservation, if it started now. Who fits for long fits for less. */
 static int64_t longest_now(struct sched *s, uint32_t job, const claim_vec *reserved)
 {
-	for (size_t i = reserved->n; i-- > 0;) {
-		int64_t length = reserved->v[i].start - s->now - s->c->settings.tolerance;
-		if (length > 0 && would_fit(s, job, length + s->c->settings.tolerance))
-			return length;
+	int64_t tolerance = s->c->settings.tolerance, longest = 0;
+
+	for (size_t lo = 0, hi = reserved->n; lo < hi;) {
+		size_t mid = lo + (hi - lo) / 2;
+		int64_t length = reserved->v[mid].start - s->now - tolerance;
+		if (length > 0 && !would_fit(s, job, length + tolerance)) {
+			hi = mid;
+			continue;
+		}
+		if (length > 0)
+			longest = length;
+		lo = mid + 1;
 	}
-	return 0;
+	return longest;
 }
 
-/* Takes reservations out, earliest first, until the job would fit; the one that did it is in the way. */
+/* Takes claims out, in their order, until the job would fit; how many that are, and they stay out. With `ends`, those that end together go together.
+ * What fits without some fits without more: so half of what is left is taken at a time. 0: it would not fit without any of them, which are out then. */
+static size_t claims_take(struct sched *s, uint32_t job, int64_t length, const claim_vec *v, bool ends)
+{
+	size_t out = 0, enough = v->n + 1;
+
+	while (out < v->n && out + 1 < enough) {
+		size_t most = enough > v->n ? v->n : enough - 1; /* the first try: without all of them */
+		size_t to = enough > v->n ? most : out + (most - out + 1) / 2;
+		while (ends && to < v->n && v->v[to].end == v->v[to - 1].end)
+			to++;
+		if (to >= enough) { /* one group is left */
+			enough = to;
+			break;
+		}
+		plan_mark mark = plan_begin(s->p);
+		for (size_t i = out; i < to; i++)
+			plan_take_job(s->p, v->v[i].job);
+		if (would_fit(s, job, length)) {
+			plan_rollback(s->p, mark);
+			enough = to;
+		} else {
+			plan_commit(s->p, mark);
+			out = to;
+		}
+	}
+	if (enough > v->n)
+		return 0;
+	for (; out < enough; out++)
+		plan_take_job(s->p, v->v[out].job);
+	return enough;
+}
+
+/* The reservation without which, and without those before it, the job would fit is in the way. */
 static bool explain_reservation(struct sched *s, uint32_t job, int64_t length, struct reason *r)
 {
 	claim_vec reserved = {0};
-	bool found = false;
+	size_t taken = 0;
 
 	claims_collect(s->p, false, &reserved);
 	if (reserved.n) {
 		int64_t shorter = longest_now(s, job, &reserved);
-		for (size_t i = 0; i < reserved.n && !found; i++) {
-			plan_take_job(s->p, reserved.v[i].job);
-			found = would_fit(s, job, length);
-			if (found) {
-				r->why = WHY_RESERVED_FOR;
-				r->by = reserved.v[i].job;
-				r->by_start = reserved.v[i].start;
-				r->shorter = shorter;
-			}
+		taken = claims_take(s, job, length, &reserved, false);
+		if (taken) {
+			r->why = WHY_RESERVED_FOR;
+			r->by = reserved.v[taken - 1].job;
+			r->by_start = reserved.v[taken - 1].start;
+			r->shorter = shorter;
 		}
 	}
 	vec_free(&reserved);
-	return found;
+	return taken > 0;
 }
 
 /* The least of each resource that stays free from now on, on the nodes that are not drained and that a job may use. */
@@ -166,13 +204,11 @@ static bool explain_running(struct sched *s, uint32_t job, int64_t length, struc
 			r->missing = r->needed - r->free;
 		}
 	claims_collect(s->p, true, &running);
-	for (size_t i = 0; i < running.n && !fits; i++) {
-		plan_take_job(s->p, running.v[i].job);
+	size_t taken = claims_take(s, job, length, &running, true);
+	fits = taken > 0;
+	for (size_t i = 0; i < taken; i++) {
 		vec_push(&r->holders, running.v[i].job);
-		if (r->when == TIME_NEVER || running.v[i].end > r->when)
-			r->when = running.v[i].end;
-		if (i + 1 == running.n || running.v[i + 1].end > running.v[i].end)
-			fits = would_fit(s, job, length);
+		r->when = running.v[i].end;
 	}
 	vec_free(&running);
 	if (fits && q->whole) {
