@@ -96,6 +96,10 @@ bool sched_cycle(struct sched *s, int64_t now);
 /* A cycle ends early when its insertions have looked at this many nodes; 0: none does. Before it does, at least one job more was placed,
  * or found to have no place. */
 void sched_pace(struct sched *s, uint64_t work);
+/* Whether a job with a deadline that came now would have it guaranteed: a job in STATE_NEW, filled in, and a cycle was finished. Nothing is changed. The search
+ * looks at `work` nodes (0: any number): if that was not enough it is KEEP_UNKNOWN, and goes on below *until, which is the deadline at first. */
+enum keep { KEEP_NO, KEEP_YES, KEEP_UNKNOWN };
+enum keep sched_would_keep(struct sched *s, uint32_t job, int64_t now, uint64_t work, int64_t *until);
 /* Forgets what earlier cycles learnt, so that the next one asks about every job: for timers and tests. */
 void sched_refresh(struct sched *s);
 

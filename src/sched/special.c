@@ -203,6 +203,39 @@ static bool starves(const struct sched *s, const struct heap_item *x)
 	       !queue_in_line(s, job->id); /* that is not the scheduler's fault */
 }
 
+/* Out of the plan, for as long as the transaction lasts. */
+static void unpromised_take(struct sched *s)
+{
+	for (size_t i = 0; i < s->reserved.n; i++)
+		plan_take_job(s->p, s->reserved.v[i]);
+	for (size_t i = 0; s->policy->keep && i < s->line.by_key.n; i++)
+		if (s->line.by_key.v[i].planned != TIME_NEVER && s->line.by_key.v[i].cpus >= 0)
+			plan_take_job(s->p, s->line.by_key.v[i].job);
+}
+
+enum keep sched_would_keep(struct sched *s, uint32_t id, int64_t now, uint64_t work, int64_t *until)
+{
+	const struct job *job = cluster_job(s->c, id);
+	struct search x = {.stop = s->p->work + work, .next = TIME_NEVER};
+	struct manner m = s->plain;
+	int64_t length = sched_length(s, job), at;
+	plan_mark mark;
+
+	if (job->deadline - length < now || !sched_may(s, id))
+		return KEEP_NO;
+	m.may_remove = job->kind == KIND_EMERGENCY ? special_granted(job) : REMOVE_STARVING;
+	m.search = work ? &x : NULL;
+	mark = plan_begin(s->p);
+	unpromised_take(s);
+	at = plan_insert_latest(s->p, &m, id, now, *until, length);
+	plan_rollback(s->p, mark);
+	if (at == TIME_NEVER && x.next != TIME_NEVER) {
+		*until = x.next;
+		return KEEP_UNKNOWN;
+	}
+	return at != TIME_NEVER ? KEEP_YES : KEEP_NO;
+}
+
 void special_starve(struct sched *s)
 {
 	struct heap_item x;

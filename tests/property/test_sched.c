@@ -84,6 +84,65 @@ static const char *paced(const struct tcase *t, const struct policy *policy)
 	return verdict(&b, wrong);
 }
 
+static void cycle_whole(struct sched *s, int64_t now)
+{
+	while (!sched_cycle(s, now))
+		;
+}
+
+/* Asked step by step, and all at once. */
+static enum keep keep_asked(struct sched *s, uint32_t job, uint64_t work)
+{
+	int64_t until = cluster_job(s->c, job)->deadline;
+	enum keep keep;
+
+	do
+		keep = sched_would_keep(s, job, 0, work, &until);
+	while (keep == KEEP_UNKNOWN);
+	return keep;
+}
+
+/* What is said of a deadline before the job is submitted comes true, and nothing is changed by asking. */
+static const char *keeps(const struct tcase *t, const struct policy *policy)
+{
+	struct cluster *c = drive_cluster(t, policy);
+	struct drive d = {.t = t};
+	const char *wrong = NULL;
+	struct plan *p;
+	struct sched *s;
+
+	for (int i = 0; i < t->njobs; i++)
+		drive_request(c, &t->job[i]);
+	p = plan_create(c);
+	s = sched_create(c, p, policy);
+	sched_on_delay(s, drive_delay, &d);
+	sched_pace(s, (uint64_t)(t->njobs % 2));
+	for (int i = 0; i < t->njobs && !wrong; i++) {
+		struct job *job = drive_add_job(c, &t->job[i], policy);
+		cycle_whole(s, 0);				       /* the last one may have made room for some */
+		bool asks = job->kind != KIND_COMMON && !s->victims.n; /* a cycle reviews those */
+		job->submit = 0;
+		struct plan *before = plan_clone(p);
+		enum keep whole = asks ? keep_asked(s, job->id, 0) : KEEP_NO,
+			  steps = asks ? keep_asked(s, job->id, 1) : KEEP_NO;
+		if (whole != steps)
+			wrong = "step by step it says otherwise";
+		else if (!plan_equal(p, before))
+			wrong = "asking has changed the plan";
+		plan_destroy(before);
+		sched_submit(s, job->id, 0);
+		cycle_whole(s, 0);
+		if (!wrong && asks && job->guaranteed != (whole == KEEP_YES))
+			wrong = whole == KEEP_YES ? "it was to be guaranteed" : "it was not to be guaranteed";
+	}
+	sched_destroy(s);
+	plan_destroy(p);
+	cluster_destroy(c);
+	if (wrong)
+		snprintf(message, sizeof message, "%s", wrong);
+	return wrong ? message : NULL;
+}
+
 /* An incremental cycle decides what a full one would. */
 static const char *incremental(const struct tcase *t, const struct policy *policy)
 {
@@ -264,6 +323,15 @@ static void test_paced(void **state)
 	drive_reserve_depth = 0;
 }
 
+static void test_keeps(void **state)
+{
+	(void)state;
+	case_check(keeps, WITH_KINDS | WITH_NODES | WITH_MORE, case_policy("easy", -1), 600);
+	case_check(keeps, WITH_KINDS | WITH_NODES | WITH_MORE, case_policy("conservative", -1), 600);
+	case_check(keeps, WITH_KINDS | WITH_NODES | WITH_MORE, case_policy("shunt", -1), 600);
+	case_check(keeps, WITH_KINDS | WITH_NODES | WITH_STARVING, case_policy("oscar", -1), 600);
+}
+
 static void test_incremental(void **state)
 {
 	(void)state;
@@ -337,6 +405,7 @@ int main(void)
 		cmocka_unit_test(test_sound_cpus_only),
 		cmocka_unit_test(test_repeatable),
 		cmocka_unit_test(test_paced),
+		cmocka_unit_test(test_keeps),
 		cmocka_unit_test(test_incremental),
 		cmocka_unit_test(test_easy_no_delay),
 		cmocka_unit_test(test_conservative_no_delay),

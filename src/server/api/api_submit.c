@@ -28,6 +28,7 @@
 #include "net/http.h"
 #include "rules/attr.h"
 #include "sched/forecast.h"
+#include "sched/sched.h"
 #include "server/api/api.h"
 #include "server/api/call.h"
 #include "server/api/request.h"
@@ -52,8 +53,9 @@
 #include "server/server.h"
 
 #define BULK_MAX 10000
-#define LARGE 65536 /* bytes of a list of jobs, from which on it is read in slices */
-#define WIDE 2000   /* jobs and elements of arrays, from which on they are taken over in slices */
+#define LARGE 65536    /* bytes of a list of jobs, from which on it is read in slices */
+#define ASK_WORK 50000 /* nodes that a step of the search for a guarantee looks at */
+#define WIDE 2000      /* jobs and elements of arrays, from which on they are taken over in slices */
 
 /* Fills the core's scratch job in, as if it were to be submitted now. */
 void scratch_fill(struct server *s, const struct spec *p)
@@ -137,32 +139,6 @@ static void submitted_write(struct server *s, struct json *j, uint64_t number)
 	json_close_array(j);
 	json_close_object(j);
 	strbuf_fini(&id);
-}
-
-static bool guarantee_possible(struct server *s, const struct spec *p)
-{
-	uint32_t n = s->cluster->requests.v[p->request].nfrags;
-	int32_t *nodes = mem_zalloc((n + 1) * sizeof *nodes);
-	struct forecast *f;
-	struct whatif x;
-
-	scratch_fill(s, p);
-	f = forecast_create(s->sched);
-	forecast_pace(f, 0); /* the cycle that follows is to be complete */
-	forecast_submit(f, s->world->scratch, s->clock->now, false);
-	forecast_whatif(f, s->world->scratch, 0, &x, nodes);
-	forecast_destroy(f);
-	free(nodes);
-	return x.guaranteed;
-}
-
-static int guarantee_check(struct server *s, const struct submission *x, struct err *err)
-{
-	if (!x->guarantee || guarantee_possible(s, x->spec))
-		return 0;
-	return err_code(
-		err, CODE_REFUSED,
-		"the deadline can't be guaranteed now: ask for less, for a later deadline, or leave out --require-guarantee");
 }
 
 /* ---- repeated submissions ---- */
@@ -263,7 +239,9 @@ struct submit_work {
 	size_t begun;	   /* those whose jobs are all there */
 	uint32_t id, done; /* the core id of the next one's first job; how many of it are there */
 	size_t written;	   /* of the answer */
-	enum { SUBMIT_READ, SUBMIT_STAGE, SUBMIT_BEGIN, SUBMIT_WRITE, SUBMIT_UNDO } phase;
+	size_t asked;	   /* those whose guarantees were asked about */
+	int64_t until;	   /* how far the search for the next one's has come; 0: it has not begun */
+	enum { SUBMIT_READ, SUBMIT_ASK, SUBMIT_STAGE, SUBMIT_BEGIN, SUBMIT_WRITE, SUBMIT_UNDO } phase;
 	bool before;	/* some are to run before others that wait */
 	struct err err; /* UNDO: why */
 	struct strbuf out;
@@ -300,8 +278,6 @@ static int read_one(struct server *s, struct submit_work *w, const json_t *job, 
 
 	if (rc == 0)
 		rc = submit_check(s, &w->who, &x, request_arena(w->r), err);
-	if (rc == 0)
-		rc = guarantee_check(s, &x, err);
 	if (rc < 0) {
 		submission_fini(&x);
 		return w->bulk ? err_prefix(err, rc, "jobs[%zu]", w->jobs.n) : rc;
@@ -517,6 +493,95 @@ static bool undo_next(struct server *s, struct submit_work *w)
 	return submit_refuse(s, w, &w->err);
 }
 
+/* Few submissions, but of many jobs. */
+static bool is_wide(const struct server *s, const struct submit_work *w)
+{
+	int64_t count = 0;
+
+	for (size_t i = 0; i < w->jobs.n; i++)
+		count += submission_count(&w->jobs.v[i]);
+	return count > (s->slices->slice_steps ? 1 : WIDE);
+}
+
+/* ---- require_guarantee ---- */
+
+static bool wants_guarantee(const struct submit_work *w)
+{
+	for (size_t i = w->asked; i < w->jobs.n; i++)
+		if (w->jobs.v[i].guarantee)
+			return true;
+	return false;
+}
+
+/* Whoever came before has been decided about; also if nothing has happened since: the last cycle may have made room for some. */
+static bool decided(struct server *s, bool begins)
+{
+	if (begins && !s->turn->undecided) {
+		dispatch_settle(s);
+		decide(s);
+	}
+	return !s->turn->undecided;
+}
+
+/* Where every job has a position (policy artaras) one more may move all of them: a cycle of a copy tells. */
+static enum keep position_keeps(struct server *s, const struct spec *p)
+{
+	uint32_t n = s->cluster->requests.v[p->request].nfrags;
+	int32_t *nodes = mem_zalloc((n + 1) * sizeof *nodes);
+	struct forecast *f = forecast_create(s->sched);
+	struct whatif x;
+
+	forecast_pace(f, 0); /* the cycle that follows is to be complete */
+	forecast_submit(f, s->world->scratch, s->clock->now, false);
+	forecast_whatif(f, s->world->scratch, 0, &x, nodes);
+	forecast_destroy(f);
+	free(nodes);
+	return x.guaranteed ? KEEP_YES : KEEP_NO;
+}
+
+/* The next one; in the step in which the last one was asked about they are accepted, or begin to be. */
+static bool ask_step(struct server *s, struct submit_work *w)
+{
+	const struct submission *x = &w->jobs.v[w->asked];
+	enum keep keep = KEEP_YES;
+	struct err err;
+
+	bool begins = x->guarantee && w->until == 0;
+
+	if (begins)
+		w->until = x->spec->deadline;
+	w->work.waits = !decided(s, begins);
+	if (w->work.waits)
+		return true;
+	if (x->guarantee) {
+		scratch_fill(s, x->spec);
+		keep = s->world->policy.position
+			       ? position_keeps(s, x->spec)
+			       : sched_would_keep(s->sched, s->world->scratch, s->clock->now, ASK_WORK, &w->until);
+	}
+	if (keep == KEEP_UNKNOWN)
+		return true;
+	if (keep == KEEP_NO) {
+		err_code(
+			&err, CODE_REFUSED,
+			"the deadline can't be guaranteed now: ask for less, for a later deadline, or leave out --require-guarantee");
+		if (w->bulk)
+			err_prefix(&err, -EPERM, "jobs[%zu]", w->asked);
+		return submit_refuse(s, w, &err);
+	}
+	w->until = 0;
+	if (++w->asked < w->jobs.n)
+		return true;
+	w->phase = SUBMIT_STAGE;
+	if (json_is_array(w->body) || is_wide(s, w))
+		return true;
+	s->slices->submitting = NULL;
+	accept_all(s, w);
+	return true;
+}
+
+/* ---- a step ---- */
+
 static bool read_step(struct server *s, struct submit_work *w)
 {
 	struct err err;
@@ -525,7 +590,7 @@ static bool read_step(struct server *s, struct submit_work *w)
 	if (rc < 0)
 		return submit_refuse(s, w, &err);
 	if (rc == 0)
-		w->phase = SUBMIT_STAGE;
+		w->phase = wants_guarantee(w) ? SUBMIT_ASK : SUBMIT_STAGE;
 	return true;
 }
 
@@ -549,6 +614,8 @@ static bool submit_step(struct server *s, struct work *work)
 	switch (w->phase) {
 	case SUBMIT_READ:
 		return read_step(s, w);
+	case SUBMIT_ASK:
+		return ask_step(s, w);
 	case SUBMIT_STAGE:
 		if (!record_next(s, w))
 			accept_staged(s, w);
@@ -603,16 +670,6 @@ static bool same_is_read(const struct server *s, const struct submit_work *w)
 	       s->slices->submitting->who.uid == w->who.uid && strcmp(s->slices->submitting->key, w->key) == 0;
 }
 
-/* Few submissions, but of many jobs. */
-static bool is_wide(const struct server *s, const struct submit_work *w)
-{
-	int64_t count = 0;
-
-	for (size_t i = 0; i < w->jobs.n; i++)
-		count += submission_count(&w->jobs.v[i]);
-	return count > (s->slices->slice_steps ? 1 : WIDE);
-}
-
 static void submit_now(struct server *s, struct submit_work *w)
 {
 	struct err err;
@@ -640,8 +697,8 @@ static void submit_now(struct server *s, struct submit_work *w)
 			submit_refuse(s, w, &err);
 			return;
 		}
-		if (is_wide(s, w)) {
-			w->phase = SUBMIT_STAGE;
+		if (is_wide(s, w) || wants_guarantee(w)) {
+			w->phase = wants_guarantee(w) ? SUBMIT_ASK : SUBMIT_STAGE;
 			work_add(s, &w->work, &submit_kind);
 			return;
 		}
