@@ -85,10 +85,11 @@ static void next_store(struct server *s)
 {
 	char text[256];
 
-	snprintf(text, sizeof text, "{\"number\":%llu,\"seq\":%llu,\"script\":%llu,\"join\":%llu,\"token\":%llu}",
+	snprintf(text, sizeof text,
+		 "{\"number\":%llu,\"seq\":%llu,\"script\":%llu,\"join\":%llu,\"token\":%llu,\"priorities\":%s}",
 		 (unsigned long long)s->jobs->next_number, (unsigned long long)s->jobs->next_seq,
 		 (unsigned long long)s->jobs->next_script, (unsigned long long)s->hosts->next_join,
-		 (unsigned long long)s->realm->next_token);
+		 (unsigned long long)s->realm->next_token, s->jobs->priorities ? "true" : "false");
 	store_put_object(s->store, "meta", "next", text);
 }
 

@@ -103,6 +103,7 @@ static int on_object(void *context, const char *kind, const char *name, const ch
 		s->jobs->next_script = (uint64_t)json_integer_value(json_object_get(o, "script"));
 		s->hosts->next_join = (uint64_t)json_integer_value(json_object_get(o, "join"));
 		s->realm->next_token = (uint64_t)json_integer_value(json_object_get(o, "token"));
+		s->jobs->priorities |= json_is_true(json_object_get(o, "priorities"));
 	} else if (strcmp(kind, "cluster") == 0) {
 		rc = realm_object(s, name, o, err);
 	} else if (strcmp(kind, "token") == 0) {
@@ -196,6 +197,7 @@ static int on_job(void *context, uint64_t key, const char *head, struct err *err
 		spec_unref(p);
 		return 0;
 	}
+	s->jobs->priorities |= p->priority != 0; /* a store of an older server has no word of it */
 	if (job_key_index(key) >= 0) { /* an element with a spec of its own, of a store that had no EVENT_ALTER */
 		if (!entry_find(s, job_key_number(key), job_key_index(key), &id)) {
 			rc = err_set(err, -EINVAL, "its array is not there");

@@ -488,6 +488,7 @@ static void dump(struct history *h, struct strbuf *out)
 	for (size_t i = 0; i < s->jobs->arrays.n; i++)
 		if (s->jobs->arrays.v[i]->spec)
 			job_see(h, s->jobs->arrays.v[i]->first, s->jobs->arrays.v[i], out);
+	strbuf_printf(out, "priorities %d\n", s->jobs->priorities);
 	see(h, "/v1/queues", out);
 	see(h, "/v1/nodes", out);
 	for (uint32_t n = 0; n < s->hosts->nodes.n; n++) {
