@@ -8,6 +8,7 @@
 #include <getopt.h>
 #include <grp.h>
 #include <limits.h>
+#include <malloc.h>
 #include <pwd.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -649,6 +650,7 @@ int main(int argc, char **argv)
 		return check_conf(a.check, a.system);
 	if (a.copy_from)
 		return copy_store(a.copy_from, a.copy_to, a.json, &err) < 0 ? die("%s", err.text) : 0;
+	mallopt(M_MXFAST, 0); /* else one free() puts together what thousands have left, and takes 40 ms */
 	signal(SIGPIPE, SIG_IGN);
 	descriptors_raise();
 	umask(022);
