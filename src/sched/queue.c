@@ -9,7 +9,8 @@
 
 #include "sched/sched_internal.h"
 
-#define FEW 16 /* records that are added or removed one by one rather than by going through everything */
+#define ENTRIES_A_NODE 8 /* entries that can be moved while a node is looked at */
+#define FEW 16		 /* records that are added or removed one by one rather than by going through everything */
 #define STALE                                                                                                          \
 	1024 /* records of jobs that left again: more of them than that, and than jobs that wait, are cleared away */
 
@@ -150,14 +151,23 @@ void queue_add(struct sched *s, uint32_t id)
 	vec_push(&s->line.fresh, id);
 }
 
+/* Out of one of the sorted arrays; what that costs counts. */
+static void entry_drop(struct sched *s, queued_vec *v, double key, uint32_t job, size_t guess)
+{
+	size_t at = entry_find(v, key, job, guess);
+
+	s->p->work += (v->n - at) / ENTRIES_A_NODE;
+	vec_remove(v, at);
+}
+
 /* Out of the sorted arrays. */
 static void queue_drop(struct sched *s, const struct waiting *w, size_t guess)
 {
-	vec_remove(&s->line.by_key, entry_find(&s->line.by_key, w->key, w->job, guess));
+	entry_drop(s, &s->line.by_key, w->key, w->job, guess);
 	if (queue_has_fill(s))
-		vec_remove(&s->line.by_fill, entry_find(&s->line.by_fill, w->fill, w->job, guess));
+		entry_drop(s, &s->line.by_fill, w->fill, w->job, guess);
 	if (s->due_dates)
-		vec_remove(&s->line.by_due, entry_find(&s->line.by_due, w->due, w->job, guess));
+		entry_drop(s, &s->line.by_due, w->due, w->job, guess);
 }
 
 /* Out of the queue, but for the sorted arrays. */

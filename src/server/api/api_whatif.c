@@ -34,6 +34,7 @@
 
 #define CYCLES 2000	  /* ends and starts that it looks ahead, at most */
 #define BUDGET_US 1000000 /* of processor time */
+#define PACE 40000	  /* see sched_pace(): a step takes a few milliseconds */
 
 struct whatif_work {
 	struct work work;
@@ -129,6 +130,7 @@ static void begin(struct server *s, struct whatif_work *w)
 	w->nodes = mem_zalloc((s->cluster->requests.v[w->x.spec->request].nfrags + 1) * sizeof *w->nodes);
 	w->asked = s->clock->now;
 	w->forecast = forecast_create(s->sched);
+	forecast_pace(w->forecast, PACE);
 	w->gate = block_foresee(s, w->forecast, w->x.spec);
 }
 

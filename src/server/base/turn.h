@@ -30,6 +30,7 @@ struct turn {
 	bool asked;	   /* there are more in this one */
 	bool dirty;	   /* the scheduler must look */
 	bool undecided;	   /* its cycle goes on in the next turn */
+	bool cycled;	   /* ... since a request of this one has had its share already */
 	bool emptying;	   /* to stop when the last job has ended */
 	bool terminating, stopped;
 	bool dismissed;	   /* it was asked to stop by 'shunt down': commands need not wait until it is back */

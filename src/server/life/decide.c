@@ -19,7 +19,7 @@
 #include "server/life/dispatch.h"
 #include "server/server.h"
 
-#define PACE 200000 /* nodes that a cycle looks at in one turn: some milliseconds */
+#define PACE 80000 /* nodes that a cycle looks at in one turn: some milliseconds */
 
 void decide(struct server *s)
 {
@@ -27,6 +27,7 @@ void decide(struct server *s)
 
 	sched_pace(s->sched, s->slices->slice_steps ? (uint64_t)s->slices->slice_steps : PACE);
 	s->turn->undecided = !sched_cycle(s->sched, s->clock->now);
+	s->turn->cycled = true;
 	took = clock_us(CLOCK_MONOTONIC) - begin;
 	s->stats->cycle_us = took;
 	if (took > s->stats->max_cycle_us)
@@ -43,11 +44,12 @@ void turn_decide(struct server *s)
 		if (!attrs_bool(s->attrs, "scheduling") || s->turn->terminating || s->turn->emptying ||
 		    s->slices->queue_stops)
 			s->turn->undecided = false;
-		else if (!s->turn->undecided || !s->slices->sliced)
+		else if (!s->turn->undecided || (!s->slices->sliced && !s->turn->cycled))
 			decide(s);
 		if (s->turn->undecided)
 			break;
 	}
+	s->turn->cycled = false;
 	dispatch_settle(s);
 	dispatch_starts(s);
 	dispatch_settle(s);

@@ -31,7 +31,8 @@
 #include "server/life/foresee.h"
 #include "server/server.h"
 
-#define SLICE_US 15000 /* of a request */
+#define SLICE_US 8000  /* of a request */
+#define PACE 40000     /* see sched_pace(): a cycle takes a few milliseconds */
 #define SLICE_CYCLES 1 /* between looks at the clock: with many nodes one takes milliseconds */
 #define PIECES_MAX 500 /* jobs whose nodes are kept, for the picture of the plan */
 #define REST 20	       /* times as long as it took */
@@ -109,6 +110,7 @@ void foresee(struct server *s)
 		if (s->clock->now < f->idle_until)
 			return;
 		f->run = forecast_create(s->sched);
+		forecast_pace(f->run, PACE);
 		forecast_gate(f->run, s->gate);
 		map_fini(&f->coming);
 		vec_clear(&f->coming_pieces);

@@ -31,6 +31,7 @@
 #include "sched/sched.h"
 #include "server/base/clock.h"
 #include "server/base/instance.h"
+#include "server/base/turn.h"
 #include "server/base/words.h"
 #include "server/job/jobs.h"
 #include "server/job/spec.h"
@@ -264,6 +265,7 @@ void world_rebuild(struct server *s)
 		if (s->jobs->entries.v[id].spec)
 			sched_restore(s->sched, id, s->clock->now);
 	world_gates(s);
+	s->turn->undecided = s->turn->cycled = true; /* that was enough for one turn */
 }
 
 /* A job whose request could not be read when the server came up, since it named what was not there: perhaps it is now. */
