@@ -128,6 +128,18 @@ const struct attr attr_table[] = {
 		 "Directories, joined by commas, that are the same on all machines: output is written there directly. File "
 		 "systems of the network's kinds (NFS and the like) count by themselves."},
 
+	{"checkpoint_path", SERVER, .type = ATTR_TEXT, .initial = ".shunt/checkpoints",
+	 .about =
+		 "Where jobs have their checkpoint directories: absolute, or below each user's home. On a file system that all nodes "
+		 "share, else a job that is restarted on another node begins anew. qsub -c dir=PATH is another one for a job."},
+	{"checkpoint_interval", SERVER, .type = ATTR_DURATION, .initial = "3600", .min = 1, .max = YEAR,
+	 .about = "Seconds between periodic checkpoints of a job that asks for them and names no interval."},
+	{"checkpoint_interval_min", SERVER, SECONDS("0"), .alias = "checkpoint_min",
+	 .about = "The shortest interval that is kept, in seconds; a job that asks for a shorter one gets this."},
+	{"checkpoint_duration", SERVER, .type = ATTR_DURATION, .initial = "60", .min = 1, .max = YEAR,
+	 .about = "Seconds that a checkpoint may take, of a job that does not say."},
+	{"checkpoint_duration_max", SERVER, .type = ATTR_DURATION, .initial = "3600", .min = 1, .max = YEAR,
+	 .about = "The longest that a job may ask for, in seconds; one that asks for more is refused."},
 	{"deliver_for", SERVER, SECONDS("60"),
 	 .about =
 		 "Seconds that a job's output is tried to be delivered to a host which can't be reached; then it stays where the "

@@ -31,6 +31,7 @@
 #include "core/res.h"
 #include "rules/admit.h"
 #include "rules/attr.h"
+#include "rules/checkpoint.h"
 #include "rules/gate.h"
 #include "sched/policy.h"
 #include "server/base/asker.h"
@@ -485,6 +486,26 @@ static void owner_keep(struct server *s, struct spec *p)
 		p->home = word_add(s, u->home);
 }
 
+/* Interactive jobs make none. */
+static int read_checkpoint(struct server *s, const json_t *job, struct spec *p, struct err *err)
+{
+	struct arena *a = arena_create();
+	struct checkpoint_wish w = {0};
+	int64_t longest = attrs_number(s->attrs, "checkpoint_duration_max");
+	const char *text = NULL;
+	int rc = text_get(job, "checkpoint", TEXT_MAX, &text, err);
+
+	if (rc == 0)
+		rc = checkpoint_parse(text, a, &w, err);
+	if (rc == 0 && w.duration > longest)
+		rc = err_set(err, -EINVAL, "checkpoint: duration=%lld: the server allows %lld seconds",
+			     (long long)w.duration, (long long)longest);
+	if (rc == 0 && w.makes && !p->interactive)
+		p->checkpoint = word_add(s, text);
+	arena_destroy(a);
+	return rc;
+}
+
 static int read_rest(struct server *s, const struct asker *who, const json_t *job, struct submission *ret,
 		     struct err *err)
 {
@@ -518,6 +539,9 @@ static int read_rest(struct server *s, const struct asker *who, const json_t *jo
 	owner_keep(s, p);
 	p->host = word_add(s, host ? host : *who->address ? who->address : s->instance->host);
 	p->account = word_add(s, account);
+	rc = read_checkpoint(s, job, p, err);
+	if (rc < 0)
+		return rc;
 	p->project = word_add(s, project);
 	p->priority = (int16_t)priority;
 	p->at = at;
@@ -669,6 +693,8 @@ void spec_head(const struct server *s, const struct spec *p, struct strbuf *out)
 		json_text(&j, "account", word(s, p->account));
 	if (p->project)
 		json_text(&j, "project", word(s, p->project));
+	if (p->checkpoint)
+		json_text(&j, "checkpoint", word(s, p->checkpoint));
 	if (p->files_name)
 		json_text(&j, "files_name", word(s, p->files_name));
 	if (p->array_text)
@@ -720,6 +746,7 @@ int spec_restore(struct server *s, const char *head, struct spec **ret, struct e
 	p->queue = word_add(s, head_text(o, "queue"));
 	p->account = word_add(s, head_text(o, "account"));
 	p->project = word_add(s, head_text(o, "project"));
+	p->checkpoint = word_add(s, head_text(o, "checkpoint"));
 	p->files_name = word_add(s, head_text(o, "files_name"));
 	p->created = head_int(o, "created", 0);
 	p->origin = (uint32_t)head_int(o, "origin", 0);
