@@ -79,6 +79,8 @@ const char *event_name(int type)
 		return "signal";
 	case EVENT_RANK:
 		return "rank";
+	case EVENT_SAVED:
+		return "checkpoint";
 	default:
 		return event_type_name((enum event_type)type);
 	}
@@ -87,6 +89,25 @@ const char *event_name(int type)
 static const char *data_text(const json_t *data, const char *key)
 {
 	return json_string_value(json_object_get(data, key));
+}
+
+static void words_saved(const json_t *saves, struct strbuf *out)
+{
+	const char *state = data_text(saves, "state"), *cause = data_text(saves, "cause");
+	json_int_t from = json_integer_value(json_object_get(saves, "restarted"));
+
+	if (!state || strcmp(state, "none") == 0) {
+		if (from)
+			strbuf_printf(out, "restarted from checkpoint %lld", (long long)from);
+		else
+			strbuf_puts(out, "work was lost that no checkpoint covers");
+		return;
+	}
+	strbuf_printf(out, "checkpoint %s (%s)",
+		      strcmp(state, "good") == 0     ? "saved"
+		      : strcmp(state, "failed") == 0 ? "failed"
+						     : "begun",
+		      cause ? cause : "?");
 }
 
 static void words_finish(const json_t *data, struct strbuf *out)
@@ -163,6 +184,9 @@ void event_words(const struct server *s, const struct store_event *e, struct str
 		break;
 	case EVENT_RANK:
 		strbuf_puts(out, "moved within the queue");
+		break;
+	case EVENT_SAVED:
+		words_saved(json_object_get(data, "saves"), out);
 		break;
 	case EVENT_INTENT:
 		strbuf_printf(out, "asked to %s", text && strcmp(text, "rerun") == 0 ? "run again" : "be deleted");

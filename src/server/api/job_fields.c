@@ -569,6 +569,30 @@ static void f_array_counts(const struct subject *x, struct value *v)
 	put_scratch(v, VALUE_JSON);
 }
 
+static void f_checkpoints(const struct subject *x, struct value *v)
+{
+	static const char *const states[] = {"none", "begun", "good", "failed"};
+	const struct job_saves *saves = x->a || !x->e->outcome ? NULL : x->e->outcome->saves;
+	struct json j;
+
+	if (!saves)
+		return;
+	json_init(&j, &v->scratch, false);
+	json_open_object(&j, NULL);
+	json_int(&j, "number", saves->last.number);
+	if (saves->last.saved_us)
+		json_int(&j, "saved", saves->last.saved_us / 1000000);
+	json_text(&j, "state", states[saves->last.state]);
+	if (saves->last.state != SAVE_NONE)
+		json_text(&j, "cause", save_words[saves->last.cause]);
+	json_int(&j, "good", saves->last.good);
+	json_int(&j, "failed", saves->last.failed);
+	json_int(&j, "restarted", saves->last.restarted);
+	json_int(&j, "lost", saves->lost_ms / 1000);
+	json_close_object(&j);
+	put_scratch(v, VALUE_JSON);
+}
+
 #define BODY(key)                                                                                                      \
 	static void f_##key(const struct subject *x, struct value *v)                                                  \
 	{                                                                                                              \
@@ -592,6 +616,19 @@ static const struct field used_fields[] = {
 	{0},
 };
 static const struct schema used = {.fields = used_fields};
+
+static const struct field checkpoints_fields[] = {
+	{"number", .is = REQUIRED | IS_INT, "the last good one; 0: none"},
+	{"saved", .is = IS_INSTANT, "when that was made"},
+	{"state", .is = REQUIRED | IS_TEXT, "of the latest", .words = "none|begun|good|failed"},
+	{"cause", .is = IS_TEXT, NULL, .words = "periodic|asked|preempted|time_limit|shutdown|move"},
+	{"good", .is = REQUIRED | IS_INT, "of this attempt"},
+	{"failed", .is = REQUIRED | IS_INT, "the same"},
+	{"restarted", .is = REQUIRED | IS_INT, "the one that this attempt began with; 0: it began anew"},
+	{"lost", .is = REQUIRED | IS_INT, "seconds of work that were in no checkpoint when attempts ended"},
+	{0},
+};
+static const struct schema checkpoints = {.fields = checkpoints_fields};
 
 const struct field job_fields[] = {
 	{"id", .is = IS_TEXT, NULL, f_id, .example = "12.host"},
@@ -670,6 +707,8 @@ const struct field job_fields[] = {
 	{"shell", .is = IS_TEXT | IS_NULL | OF_BODY, NULL, f_shell},
 	{"umask", .is = IS_TEXT | IS_NULL | OF_BODY, NULL, f_umask},
 	{"checkpoint", .is = IS_TEXT | IS_NULL | OF_BODY, NULL, f_checkpoint},
+	{"checkpoints", .is = IS_OBJECT | IS_NULL | OF_BODY, "of a job that makes them", f_checkpoints,
+	 .of = &checkpoints},
 	{"stagein", .is = IS_TEXT | IS_NULL | OF_BODY, NULL, f_stagein},
 	{"stageout", .is = IS_TEXT | IS_NULL | OF_BODY, NULL, f_stageout},
 	{"submit_args", .is = IS_TEXT | IS_NULL | OF_BODY, NULL, f_submit_args},

@@ -22,6 +22,7 @@
 #include "plan/plan.h"
 #include "rules/gate.h"
 #include "rules/limit.h"
+#include "run/order.h"
 #include "server/base/clock.h"
 #include "server/base/instance.h"
 #include "server/base/post.h"
@@ -48,6 +49,15 @@ static struct outcome *outcome_of(struct entry *x)
 	if (!x->outcome)
 		x->outcome = mem_zalloc(sizeof *x->outcome);
 	return x->outcome;
+}
+
+static struct job_saves *saves_of(struct entry *x)
+{
+	struct outcome *o = outcome_of(x);
+
+	if (!o->saves)
+		o->saves = mem_zalloc(sizeof *o->saves);
+	return o->saves;
 }
 
 /* NULL: none. */
@@ -138,6 +148,8 @@ static void apply_intent(struct entry *x, const struct event *e, const struct pa
 {
 	x->intent = p->intent;
 	x->foreign = p->foreign;
+	if (p->drops && x->spec->checkpoint)
+		saves_of(x)->from_start = true;
 	outcome_of(x)->kill_at = e->time + p->delay;
 	if (p->comment)
 		comment_set(x, p->comment);
@@ -167,6 +179,23 @@ static void apply_alter(struct server *s, struct entry *x, struct job *job, cons
 	spec_unref(old);
 }
 
+static void apply_saved(struct entry *x, const struct payload *p)
+{
+	struct job_saves *v = saves_of(x);
+
+	v->attempt = p->saves.attempt;
+	v->last = p->saves.last;
+	v->lost_ms += p->saves.lost_ms;
+}
+
+static void apply_begun(struct entry *x)
+{
+	struct job_saves *v = x->outcome ? x->outcome->saves : NULL;
+
+	if (v && v->from_start)
+		*v = (struct job_saves){.lost_ms = v->lost_ms};
+}
+
 void entry_apply(struct server *s, const struct event *e, const struct payload *p)
 {
 	struct entry *x = &s->jobs->entries.v[e->job];
@@ -179,6 +208,7 @@ void entry_apply(struct server *s, const struct event *e, const struct payload *
 		break;
 	case EVENT_STARTED:
 		x->ran = true;
+		apply_begun(x);
 		apply_started(s, x, e, p);
 		gate_started(s->gate, e->job);
 		break;
@@ -215,6 +245,9 @@ void entry_apply(struct server *s, const struct event *e, const struct payload *
 		break;
 	case EVENT_RANK:
 		job->rank = p->rank;
+		break;
+	case EVENT_SAVED:
+		apply_saved(x, p);
 		break;
 	default:
 		break;
@@ -361,6 +394,18 @@ static void alter_write(const struct server *s, struct json *j, const struct pay
 	strbuf_fini(&head);
 }
 
+static void saved_write(struct json *j, const struct job_saves *v)
+{
+	struct strbuf text = {0};
+
+	saves_write(&v->last, &text);
+	json_int(j, "attempt", v->attempt);
+	json_raw(j, "saves", strbuf_text(&text));
+	if (v->lost_ms)
+		json_int(j, "lost_ms", v->lost_ms);
+	strbuf_fini(&text);
+}
+
 void payload_write(const struct server *s, int type, const struct payload *p, struct strbuf *out)
 {
 	size_t begin = out->n;
@@ -393,6 +438,8 @@ void payload_write(const struct server *s, int type, const struct payload *p, st
 	case EVENT_INTENT:
 		json_text(&j, "text", intent_name(p->intent));
 		json_int(&j, "delay", p->delay);
+		if (p->drops)
+			json_bool(&j, "drops", true);
 		if (p->foreign)
 			json_bool(&j, "foreign", true);
 		break;
@@ -404,6 +451,9 @@ void payload_write(const struct server *s, int type, const struct payload *p, st
 		break;
 	case EVENT_SUSPEND:
 		json_bool(&j, "suspended", p->suspended);
+		break;
+	case EVENT_SAVED:
+		saved_write(&j, &p->saves);
 		break;
 	case EVENT_RANK:
 		json_int(&j, "rank_us", llround(p->rank * 1e6));
@@ -472,6 +522,17 @@ static int alter_read(struct server *s, const json_t *data, struct payload *p, s
 	return rc;
 }
 
+static int saved_read(const json_t *data, struct job_saves *ret, struct err *err)
+{
+	char *text = json_dumps(json_object_get(data, "saves"), JSON_COMPACT);
+	int rc = text ? saves_read(text, strlen(text), &ret->last) : -EINVAL;
+
+	free(text);
+	ret->attempt = (uint32_t)number_of(data, "attempt");
+	ret->lost_ms = number_of(data, "lost_ms");
+	return rc ? err_set(err, rc, "what was saved can't be read") : 0;
+}
+
 int payload_read(struct server *s, int type, const json_t *data, struct payload *ret, struct err *err)
 {
 	*ret = (struct payload){
@@ -493,6 +554,7 @@ int payload_read(struct server *s, int type, const json_t *data, struct payload 
 		ret->intent = ret->text && strcmp(ret->text, "rerun") == 0 ? INTENT_RERUN : INTENT_DELETE;
 		ret->foreign = json_is_true(json_object_get(data, "foreign"));
 		ret->delay = number_of(data, "delay");
+		ret->drops = json_is_true(json_object_get(data, "drops"));
 		break;
 	case EVENT_ALTER:
 		return alter_read(s, data, ret, err);
@@ -502,6 +564,8 @@ int payload_read(struct server *s, int type, const json_t *data, struct payload 
 	case EVENT_SUSPEND:
 		ret->suspended = json_is_true(json_object_get(data, "suspended"));
 		break;
+	case EVENT_SAVED:
+		return saved_read(data, &ret->saves, err);
 	case EVENT_RANK:
 		ret->rank = (double)number_of(data, "rank_us") / 1e6;
 		break;

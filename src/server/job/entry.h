@@ -18,6 +18,7 @@
 
 #include "base/strbuf.h"
 #include "core/job.h"
+#include "run/checkpoint.h"
 #include "server/job/failures.h"
 
 struct server;
@@ -34,6 +35,7 @@ enum server_event {
 	EVENT_HOLDS,	   /* it has other holds */
 	EVENT_SUSPEND,	   /* it was suspended, or resumed */
 	EVENT_RANK,	   /* it has another place in the queue */
+	EVENT_SAVED,	   /* what is known of its checkpoints */
 	SERVER_EVENT_END
 };
 
@@ -61,6 +63,14 @@ enum exit_special {
 	EXIT_EXPIRED = -4,     /* its deadline could no longer be met */
 };
 
+/* Checkpoints of a job: only of those that make any. */
+struct job_saves {
+	uint32_t attempt;  /* ... which this is of */
+	struct saves last; /* as its shepherd told */
+	int64_t lost_ms;   /* work of attempts that was in no checkpoint when they ended */
+	bool from_start;   /* it is to be run again as if there were none */
+};
+
 /* What became of a job: only for those that were started, or have ended. */
 struct outcome {
 	char *exec_host; /* "n1/0+n1/1" */
@@ -71,6 +81,7 @@ struct outcome {
 	int64_t began_us;	      /* of one that runs: clock.boot_us when it began */
 	int64_t kill_at;	      /* instant: SIGKILL if SIGTERM was not enough; 0: nobody wants it ended */
 	pid_t session;
+	struct job_saves *saves; /* NULL: none */
 };
 
 /* The server's part of a job; its index in jobs.entries is the job's id in the core. */
@@ -110,7 +121,9 @@ struct payload {
 	struct retry retry;	       /* what follows from a failure; all 0: they are forgotten */
 	uint8_t intent;		       /* INTENT */
 	bool foreign;		       /* ... by another than its owner */
+	bool drops;		       /* ... without its checkpoints */
 	int64_t delay;		       /* ... seconds from SIGTERM to SIGKILL */
+	struct job_saves saves;	       /* SAVED; lost_ms is added to what there is */
 	uint8_t holds;		       /* HOLDS */
 	bool suspended;		       /* SUSPEND */
 	double rank;		       /* RANK */

@@ -30,6 +30,7 @@ static void outcome_free(struct outcome *o)
 	if (!o)
 		return;
 	free(o->exec_host);
+	free(o->saves);
 	free(o->comment);
 	free(o);
 }
