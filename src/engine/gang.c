@@ -258,6 +258,8 @@ static void tell_lost(struct engine *e, struct gang *g)
 	/* the usual loss of an attempt on one host is the listener's to put into words */
 	char *why = g->n == 1 && culprit->state == PART_LOST && !culprit->why ? NULL : part_epitaph(culprit);
 
+	if (g->part[0].result && g->part[0].result->saves.state != SAVE_NONE && e->l.attempt_saved)
+		e->l.attempt_saved(e->l.context, g->tag, &g->part[0].result->saves);
 	e->l.attempt_lost(e->l.context, g->tag, culprit->host->name, why);
 	free(why);
 }

@@ -26,6 +26,8 @@ struct signal_order {
 	char tag[64];
 	int signal;
 	int64_t walltime; /* not 0: this is what it may run, instead of a signal */
+	int64_t save;	  /* not 0: seconds that it has to save its work and end, instead of a signal, ... */
+	uint8_t cause;	  /* ... and why: enum checkpoint_cause */
 };
 
 struct mail_later {

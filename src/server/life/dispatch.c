@@ -46,6 +46,7 @@
 #include "server/life/dispatch.h"
 #include "server/life/foresee.h"
 #include "server/life/prepare.h"
+#include "server/life/save.h"
 #include "server/node/nodes.h"
 #include "server/server.h"
 #include "store/store.h"
@@ -78,7 +79,7 @@ void job_kill(struct server *s, uint32_t id, const struct payload *p)
 
 	if (x.delay < 0)
 		x.delay = setting_of(s, e->spec, "kill_delay");
-	if (t)
+	if (t && !(x.intent == INTENT_RERUN && !x.drops && attempt_save(s, t, SAVE_MOVE)))
 		attempt_kill(s, t, x.delay);
 	entry_event(s, id, EVENT_INTENT, &x);
 }
@@ -92,7 +93,7 @@ void job_kill_again(struct server *s, uint32_t id, uint32_t attempt)
 
 	if (attempt == entry_job(s, id)->attempt && e->intent)
 		delay = e->outcome->kill_at - s->clock->now;
-	if (t)
+	if (t && (e->intent || !attempt_save(s, t, SAVE_PREEMPTED)))
 		attempt_kill(s, t, delay);
 }
 
@@ -122,6 +123,8 @@ static void on_stopped(struct server *s, const struct event *e, struct strbuf *w
 		return;
 	strbuf_puts(why, "stopped to make room for emergency job ");
 	entry_id(s, e->by, why);
+	if (t->ordered && attempt_save(s, t, SAVE_PREEMPTED))
+		return;
 	if (t->ordered)
 		attempt_kill(s, t, setting_of(s, s->jobs->entries.v[e->job].spec, "kill_delay"));
 	else
@@ -357,7 +360,10 @@ void dispatch_orders(struct server *s)
 	}
 	s->agenda->starts.n = kept;
 	for (size_t i = 0; i < s->post->signals.n; i++)
-		if (s->post->signals.v[i].walltime)
+		if (s->post->signals.v[i].save)
+			engine_save(s->engine, s->post->signals.v[i].tag,
+				    (enum checkpoint_cause)s->post->signals.v[i].cause, s->post->signals.v[i].save);
+		else if (s->post->signals.v[i].walltime)
 			engine_limit(s->engine, s->post->signals.v[i].tag, s->post->signals.v[i].walltime);
 		else
 			engine_signal(s->engine, s->post->signals.v[i].tag, s->post->signals.v[i].signal);
@@ -602,8 +608,12 @@ static void on_attempt_ended(void *context, const struct result *r)
 
 	int64_t node = t->nfrags ? t->node[0] : NODE_ANY;
 
-	if (r->how != RESULT_NOT_STARTED)
+	if (r->how != RESULT_NOT_STARTED) {
 		failures_ran(s, t);
+		saves_ended(s, id, attempt, r,
+			    !is_current(s, id, attempt) || s->jobs->entries.v[id].intent == INTENT_RERUN ||
+				    r->cause == CAUSE_WALLTIME);
+	}
 	attempt_free(s, t);
 	if (!is_current(s, id, attempt))
 		return;
@@ -639,6 +649,7 @@ static void on_attempt_lost(void *context, const char *tag, const char *host, co
 	attempt_free(s, t);
 	if (!is_current(s, id, attempt))
 		return;
+	saves_ended(s, id, attempt, NULL, true);
 
 	struct entry *e = &s->jobs->entries.v[id];
 
@@ -666,6 +677,17 @@ static void on_attempt_lost(void *context, const char *tag, const char *host, co
 	free(comment);
 }
 
+static void on_attempt_saved(void *context, const char *tag, const struct saves *v)
+{
+	struct server *s = context;
+	uint32_t id;
+	uint32_t attempt;
+
+	turn_wake(s);
+	if (tag_parse(s, tag, &id, &attempt) && attempt_find(s, id, attempt))
+		saves_note(s, id, attempt, v, 0);
+}
+
 static void on_failed(void *context, const char *reason)
 {
 	struct server *s = context;
@@ -680,5 +702,6 @@ const struct engine_listener dispatch_engine = {
 	.attempt_refused = on_attempt_refused,
 	.attempt_ended = on_attempt_ended,
 	.attempt_lost = on_attempt_lost,
+	.attempt_saved = on_attempt_saved,
 	.failed = on_failed,
 };

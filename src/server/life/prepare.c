@@ -36,6 +36,7 @@
 #include "server/job/spec.h"
 #include "server/life/prepare.h"
 #include "server/life/prepare_internal.h"
+#include "server/life/save.h"
 #include "server/node/nodes.h"
 #include "server/server.h"
 #include "server/settings/conf.h"
@@ -386,6 +387,8 @@ static int draft_prepare(struct server *s, const struct draft *p, struct part_or
 		o->script = arena_printf(p->a, "%s/scripts/%s.SC", p->state, p->tag);
 		rc = script_text(s, spec, p->a, ret, err);
 	}
+	if (!o->room && !spec->interactive)
+		save_order(s, p->t, p->a, o);
 	draft_environment(s, p, o);
 	if (rc == 0 && !o->room && !spec->interactive)
 		rc = draft_files(s, p, o, err);

@@ -1,0 +1,110 @@
+/*
+ * save.c - see save.h. What is said here of a job's checkpoints is an event (EVENT_SAVED); the truth that a restart goes by is on disk.
+ */
+#include <string.h>
+
+#include "base/heap.h"
+#include "core/job.h"
+#include "rules/attr.h"
+#include "rules/checkpoint.h"
+#include "server/base/agenda.h"
+#include "server/base/clock.h"
+#include "server/base/post.h"
+#include "server/base/turn.h"
+#include "server/base/words.h"
+#include "server/book/ended.h"
+#include "server/job/attempt.h"
+#include "server/job/entry.h"
+#include "server/job/jobs.h"
+#include "server/job/spec.h"
+#include "server/life/save.h"
+#include "server/server.h"
+
+#define LATE 5 /* seconds after a shepherd should have ended a job by itself */
+
+/* What the job asked for, and where it said nothing what the site says. */
+static bool terms(const struct server *s, const struct spec *p, struct arena *a, struct checkpoint_wish *ret)
+{
+	int64_t shortest = attrs_number(s->attrs, "checkpoint_interval_min");
+
+	if (!p->checkpoint || checkpoint_parse(word(s, p->checkpoint), a, ret, NULL) < 0 || !ret->makes)
+		return false;
+	if (!ret->duration)
+		ret->duration = attrs_number(s->attrs, "checkpoint_duration");
+	if (!ret->interval)
+		ret->interval = attrs_number(s->attrs, "checkpoint_interval");
+	if (ret->interval < shortest)
+		ret->interval = shortest;
+	if (!ret->dir)
+		ret->dir = attrs_text(s->attrs, "checkpoint_path");
+	return true;
+}
+
+void save_order(const struct server *s, const struct attempt *t, struct arena *a, struct order *o)
+{
+	const struct entry *e = &s->jobs->entries.v[t->job];
+	const struct program_class *class = class_find("script");
+	const char *dot = strrchr(o->tag, '.');
+	struct checkpoint_wish w;
+
+	if (!terms(s, e->spec, a, &w))
+		return;
+	o->checkpoint = (struct order_checkpoint){
+		.method = CHECKPOINT_SIGNAL,
+		.saves_in = arena_printf(a, "%s/%.*s", w.dir, dot ? (int)(dot - o->tag) : 0, o->tag),
+		.periodic_signal = class->periodic_signal,
+		.preempt_signal = class->preempt_signal,
+		.interval = w.periodic ? w.interval : 0,
+		.duration = w.duration,
+		.keep = w.depth,
+		.exit_saves = class->exit_saves,
+		.restart_argument = class->restart_argument,
+		.from_start = e->outcome && e->outcome->saves && e->outcome->saves->from_start,
+	};
+}
+
+bool attempt_save(struct server *s, const struct attempt *t, enum checkpoint_cause cause)
+{
+	const struct spec *p = s->jobs->entries.v[t->job].spec;
+	struct arena *a = arena_create();
+	struct signal_order o = {.cause = (uint8_t)cause};
+	struct checkpoint_wish w;
+	bool makes = terms(s, p, a, &w);
+
+	if (makes) {
+		o.save = w.duration;
+		attempt_tag(s, t->job, t->attempt, o.tag);
+		vec_push(&s->post->signals, o);
+		heap_push(&s->agenda->kills, s->clock->now + w.duration + setting_of(s, p, "kill_delay") + LATE, t->job,
+			  t->attempt);
+	}
+	arena_destroy(a);
+	return makes;
+}
+
+void saves_note(struct server *s, uint32_t id, uint32_t attempt, const struct saves *v, int64_t lost_ms)
+{
+	const struct entry *e = &s->jobs->entries.v[id];
+	const struct job_saves *known = e->outcome ? e->outcome->saves : NULL;
+	bool same = known && known->attempt == attempt && memcmp(&known->last, v, sizeof *v) == 0;
+	bool better = v->state == SAVE_GOOD && !(known && known->attempt == attempt && known->last.good >= v->good);
+
+	if (!e->spec || !e->spec->checkpoint || (known && known->attempt > attempt) || (same && !lost_ms) ||
+	    (!lost_ms && v->state == SAVE_NONE && !v->restarted))
+		return;
+	entry_event(s, id, EVENT_SAVED,
+		    &(struct payload){.saves = {.attempt = attempt, .last = *v, .lost_ms = lost_ms}});
+	if (better)
+		book_event(s, id, 'C');
+	s->turn->dirty = true;
+}
+
+void saves_ended(struct server *s, uint32_t id, uint32_t attempt, const struct result *r, bool cut)
+{
+	const struct outcome *o = s->jobs->entries.v[id].outcome;
+	const struct job_saves *known = o ? o->saves : NULL;
+	struct saves v = r ? r->saves : known && known->attempt == attempt ? known->last : (struct saves){0};
+	int64_t ran = r ? r->ran_ms : o && o->began_us ? (s->clock->boot_us - o->began_us) / 1000 : 0;
+
+	saves_note(s, id, attempt, &v, cut && ran > v.covers_ms ? ran - v.covers_ms : 0);
+}

@@ -1,0 +1,25 @@
+/*
+ * save.h - checkpoints of jobs as the server sees them: what an order says of them, asking for one, and what became of them.
+ */
+#ifndef SERVER_SAVE_H
+#define SERVER_SAVE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/mem.h"
+#include "run/order.h"
+
+struct attempt;
+struct server;
+
+/* Fills in o->checkpoint for the part with the script; o->tag is set. */
+void save_order(const struct server *s, const struct attempt *t, struct arena *a, struct order *o);
+/* Asks it to save its work and end, and sees to it that it does. False: it makes no checkpoints. */
+bool attempt_save(struct server *s, const struct attempt *t, enum checkpoint_cause cause);
+/* Its shepherd told this; lost_ms: work of an attempt that is over which is in none. */
+void saves_note(struct server *s, uint32_t id, uint32_t attempt, const struct saves *v, int64_t lost_ms);
+/* The same of an attempt that ended, or, without a result, was lost. `cut`: it had not finished. */
+void saves_ended(struct server *s, uint32_t id, uint32_t attempt, const struct result *r, bool cut);
+
+#endif
