@@ -196,6 +196,8 @@ static void job_write(struct history *h, uid_t uid, struct strbuf *b)
 		strbuf_puts(b, ",\"interactive\":true");
 	if (one_in(h, 8))
 		strbuf_printf(b, ",\"exclusive\":\"%s\"", PICK(h, "none", "node", "host"));
+	if (one_in(h, 3))
+		strbuf_printf(b, ",\"checkpoint\":\"%s\"", PICK(h, "enabled", "n", "c=1", "interval=90s,duration=5"));
 	strbuf_puts(b, "}");
 }
 
@@ -378,6 +380,23 @@ static void op_admin(struct history *h)
 
 /* ---- what processes do ---- */
 
+static struct saves some_saves(struct history *h)
+{
+	struct saves v = {.state = (enum save_state)below(h, 4)};
+
+	if (v.state == SAVE_NONE)
+		return v;
+	v.cause = (enum checkpoint_cause)below(h, SAVE_CAUSES);
+	v.good = (int)below(h, 3);
+	v.failed = (int)below(h, 2);
+	v.number = below(h, 5);
+	v.covers_ms = below(h, 6000);
+	v.saved_us = h->now_us;
+	v.took_ms = below(h, 1000);
+	v.restarted = below(h, 3);
+	return v;
+}
+
 static void op_process(struct history *h)
 {
 	const struct bare_attempt *all;
@@ -391,6 +410,11 @@ static void op_process(struct history *h)
 		printf("# process %s%s\n", x.tag, x.started ? " runs" : "");
 	if (!x.started && !one_in(h, 4)) {
 		bare_started(h->s, x.tag);
+		return;
+	}
+	if (x.started && one_in(h, 3)) {
+		struct saves v = some_saves(h);
+		dispatch_engine.attempt_saved(h->s, x.tag, &v);
 		return;
 	}
 	bare_forget(x.tag);
@@ -410,6 +434,7 @@ static void op_process(struct history *h)
 				   .started_us = h->now_us - 5000000,
 				   .ended_us = h->now_us,
 				   .session = 4711,
+				   .saves = some_saves(h),
 				   .reason = one_in(h, 5) ? "some reason" : NULL};
 		dispatch_engine.attempt_ended(h->s, &r);
 	}
