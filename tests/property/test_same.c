@@ -3,7 +3,7 @@
  *
  * Random workloads with queues, routing, defaults, limits, arrays, dependencies, holds, -a, deadlines, emergency jobs, priorities, and jobs that exceed their
  * walltime are given to both: to the simulator as a workload file and a site, and to a real server with a real store, job by job, its clock set and its processes ended by
- * the test. Every job must start at the same instant in both, or in neither; be refused by both or by neither, for the same reason.
+ * the test. Every job must start at the same instant in both, or in neither, and be refused by both or by neither.
  *
  *	SHUNT_CASES=1000 build-test/tests/test_property_same	many of them
  *	SHUNT_SEED=7 build-test/tests/test_property_same		one, with the workload and what became of each job
@@ -223,17 +223,22 @@ static int64_t request_make(struct same *x, struct line *l, struct strbuf *body)
 
 static void kind_make(struct same *x, struct line *l, int64_t walltime, struct strbuf *body)
 {
+	static const struct {
+		const char *file, *body;
+	} powers[] = {
+		{"", ""},
+		{" powers=sc_alloc,q_alloc", ",\"powers\":[\"sc_alloc\",\"q_alloc\"]"},
+		{" powers=sc_alloc,c_exec", ",\"powers\":[\"sc_alloc\",\"c_exec\"]"},
+		{" powers=sc_alloc,s_exec", ",\"powers\":[\"sc_alloc\",\"s_exec\"]"},
+	};
 	int64_t deadline = l->at + 2 * walltime + below(x, 2000);
 	bool emergency = below(x, 3) == 0;
-	const char *power = emergency ? PICK(x, "", "sc_alloc", "c_exec", "s_exec") : "";
+	int power = emergency ? (int)below(x, 4) : 0;
 
-	strbuf_printf(&x->file, " type=%c deadline=%lld", emergency ? 'E' : 'Q', (long long)deadline);
-	strbuf_printf(body, ",\"type\":\"%c\",\"deadline\":%lld", emergency ? 'E' : 'Q', (long long)deadline);
-	if (*power) {
-		strbuf_printf(&x->file, " powers=sc_alloc,%s", strcmp(power, "sc_alloc") == 0 ? "q_alloc" : power);
-		strbuf_printf(body, ",\"powers\":[\"sc_alloc\",\"%s\"]",
-			      strcmp(power, "sc_alloc") == 0 ? "q_alloc" : power);
-	}
+	strbuf_printf(&x->file, " type=%c deadline=%lld%s", emergency ? 'E' : 'Q', (long long)deadline,
+		      powers[power].file);
+	strbuf_printf(body, ",\"type\":\"%c\",\"deadline\":%lld%s", emergency ? 'E' : 'Q', (long long)deadline,
+		      powers[power].body);
 }
 
 static void line_make(struct same *x, int64_t at)
