@@ -351,6 +351,7 @@ void node_heard(struct server *s, uint32_t node, const char *says)
 	free(n->unwell);
 	n->unwell = well ? NULL : mem_strdup(health);
 	node_maybe(s, node, well ? NODE_HEAL : NODE_FAIL, &(struct cause){.reason = n->unwell});
+	world_node_store(s, node);
 	world_node_gate(s, node);
 }
 

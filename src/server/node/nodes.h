@@ -37,7 +37,7 @@ struct node_info {
 	char *note;
 	struct node_life life;	     /* changed by life/lives.c alone */
 	struct node_life base;	     /* what it was before the first event that the store has of it ... */
-	uint64_t base_seq, last_seq; /* ... whose number is greater than the first; the last one at recovery, */
+	uint64_t base_seq, last_seq; /* ... whose number is greater than the first; the last one, */
 	uint32_t nevents;	     /* and how many there were */
 	char *unwell;		     /* what its health check says, or NULL */
 	struct node_health *failing; /* jobs that could not be started there, or NULL (failures.h) */

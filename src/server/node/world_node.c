@@ -123,7 +123,8 @@ static int restore_joined(struct server *s, uint32_t node, const json_t *o, stru
 int world_node_restore(struct server *s, const char *name, const json_t *o, struct err *err)
 {
 	int64_t cpus = json_integer_value(json_object_get(o, "cpus"));
-	const char *note = json_string_value(json_object_get(o, "note"));
+	const char *note = json_string_value(json_object_get(o, "note")),
+		   *unwell = json_string_value(json_object_get(o, "unwell"));
 	bool joined = json_is_true(json_object_get(o, "joined"));
 	struct res total = {.v = {[RES_CPU] = cpus,
 				  [RES_MEM] = json_integer_value(json_object_get(o, "memory")),
@@ -146,6 +147,7 @@ int world_node_restore(struct server *s, const char *name, const json_t *o, stru
 	}
 	base_restore(&s->hosts->nodes.v[node], o, node < s->hosts->here);
 	s->hosts->nodes.v[node].note = note && *note ? mem_strdup(note) : NULL;
+	s->hosts->nodes.v[node].unwell = unwell && joined ? mem_strdup(unwell) : NULL;
 	health_restore(s, node, o);
 	node_room(&s->hosts->nodes.v[node], cpus, total.v[RES_GPU]);
 	return 0;
@@ -166,6 +168,8 @@ void world_node_store(struct server *s, uint32_t node)
 	base_store(info, &j);
 	if (info->note)
 		json_text(&j, "note", info->note);
+	if (info->unwell)
+		json_text(&j, "unwell", info->unwell);
 	health_store(s, info, &j);
 	if (node_joined(&info->life)) {
 		json_bool(&j, "joined", true);
