@@ -31,7 +31,21 @@ void life_record(struct server *s, const char *kind, const char *name, const cha
 			       .reason = why->reason && *why->reason ? why->reason : NULL};
 
 	store_put_life(s->store, &e);
+	if (strcmp(kind, "queue") == 0)
+		store_trim_life(s->store, kind, name, LIFE_KEPT);
 	s->post->show_life(s, &e);
+}
+
+/* The older events of a node go, and what they led to is its base. */
+static void node_trim(struct server *s, uint32_t node)
+{
+	struct node_info *n = &s->hosts->nodes.v[node];
+
+	n->base = n->life;
+	n->base_seq = n->last_seq;
+	n->nevents = 0;
+	store_trim_life(s->store, "node", names_get(&s->cluster->node_names, node), LIFE_KEPT);
+	world_node_store(s, node);
 }
 
 int node_happens(struct server *s, uint32_t node, enum node_event_type type, const struct cause *why, struct err *err)
@@ -48,6 +62,9 @@ int node_happens(struct server *s, uint32_t node, enum node_event_type type, con
 	if (type == NODE_DRAIN)
 		heap_push(&s->agenda->retries, why->at, node, TIMER_CLOSE);
 	life_record(s, "node", names_get(&s->cluster->node_names, node), node_event_name(type), why);
+	n->last_seq = s->jobs->next_seq - 1;
+	if (++n->nevents >= 2 * LIFE_KEPT || type == NODE_GO)
+		node_trim(s, node);
 	return 0;
 }
 
@@ -160,19 +177,8 @@ static void node_settle(struct server *s, uint32_t node)
 
 void lives_settle(struct server *s)
 {
-	for (size_t i = 0; i < s->jobs->queues.n; i++)
-		store_trim_life(s->store, "queue", s->jobs->queues.v[i]->name, 2 * LIFE_KEPT);
-	for (uint32_t i = 0; i < s->hosts->nodes.n; i++) {
-		struct node_info *n = &s->hosts->nodes.v[i];
-		if (n->nevents >= 2 * LIFE_KEPT) {
-			n->base = n->life;
-			n->base_seq = n->last_seq;
-			n->nevents = 0;
-			store_trim_life(s->store, "node", names_get(&s->cluster->node_names, i), LIFE_KEPT);
-			world_node_store(s, i);
-		}
+	for (uint32_t i = 0; i < s->hosts->nodes.n; i++)
 		node_settle(s, i);
-	}
 }
 
 void life_due(struct server *s, uint32_t node)

@@ -18,7 +18,7 @@ struct server;
 
 #define BY_SERVER "the server"
 #define LIFE_KEPT                                                                                                      \
-	500 /* events of a node or a queue, at least; the others go when there are twice as many and the server is started */
+	500 /* events of a queue, or of a node that is gone; of a node that is there, at least: the others go when there are twice as many */
 
 /* Who did it, why, and for when; all may be missing. */
 struct cause {
