@@ -127,6 +127,7 @@ static void filter_add(struct query *q, const struct history_filter *f)
 	text_condition(q, "queue = ?", f->queue);
 	text_condition(q, "state = ?", f->state);
 	text_condition(q, "name = ?", f->name);
+	text_condition(q, "id = ?", f->id);
 	if (f->prefix) {
 		text_condition(q, "substr(name, 1, length(?))", f->prefix);
 		strbuf_printf(&q->sql, " = $%d", q->n);

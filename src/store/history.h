@@ -54,6 +54,7 @@ void store_trim_history(struct store *s, int64_t before, int64_t most);
 struct history_filter {
 	const char *user, *group, *account, *project, *queue, *state, *name;
 	const char *prefix;   /* of the name */
+	const char *id;	      /* of a job of another system */
 	uint64_t first, last; /* keys, of one job or array; last 0: any */
 	int64_t since, until; /* ended at or after, and before; until 0: no end */
 	bool attempts;	      /* also those that were followed by another */

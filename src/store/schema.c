@@ -72,6 +72,9 @@
 	" type TEXT NOT NULL, at BIGINT NOT NULL, who TEXT, reason TEXT);"                                             \
 	"CREATE INDEX life_name ON life (kind, name, seq);"
 
+/* Jobs of other systems are found by their ids. */
+#define VERSION_8 "CREATE INDEX history_id ON history (id, ended, key, attempt) WHERE id IS NOT NULL;"
+
 static const char *const migrations[][2] = {
 	{VERSION_1("INTEGER", "BLOB"), VERSION_1("BIGINT", "BYTEA")},
 	{VERSION_2("INTEGER"), VERSION_2("BIGSERIAL")},
@@ -81,6 +84,7 @@ static const char *const migrations[][2] = {
 	{VERSION_5(" WITHOUT ROWID"), VERSION_5("")},
 	{VERSION_6("INTEGER", "BLOB"), VERSION_6("BIGINT", "BYTEA")},
 	{VERSION_7("INTEGER"), VERSION_7("BIGINT")},
+	{VERSION_8, VERSION_8},
 };
 #define VERSION ((int64_t)(sizeof migrations / sizeof *migrations))
 

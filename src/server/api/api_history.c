@@ -227,7 +227,9 @@ static int past_add(void *context, const struct history_row *row)
 {
 	struct question *q = context;
 
-	if (row->last && !row->id && row->key <= q->f.last && (!q->f.user || strcmp(q->f.user, row->user) == 0)) {
+	bool asked = q->f.id || (!row->id && row->key <= q->f.last);
+
+	if (row->last && asked && (!q->f.user || strcmp(q->f.user, row->user) == 0)) {
 		past_job_add(&q->job, row);
 		q->rows++;
 	}
@@ -238,9 +240,11 @@ static int past_add(void *context, const struct history_row *row)
 
 static int job_read(struct question *q, struct store *store, struct err *err)
 {
-	q->job.element = job_key_index(q->f.first) >= 0;
-	int rc = history_job(store, q->f.first, past_add, q, err);
+	int rc;
 
+	q->job.element = q->f.id || job_key_index(q->f.first) >= 0;
+	q->f.most = 1;
+	rc = q->f.id ? history_read(store, &q->f, past_add, q, err) : history_job(store, q->f.first, past_add, q, err);
 	json_init(&q->j, &q->out, false);
 	json_open_object(&q->j, NULL);
 	if (rc == 0 && q->rows > 0)
@@ -275,7 +279,7 @@ static int question_read(struct read_work *w, struct store *store)
 
 static void job_unknown(struct question *q)
 {
-	if (job_key_number(q->f.first) >= q->s->jobs->next_number)
+	if (!q->f.id && job_key_number(q->f.first) >= q->s->jobs->next_number)
 		http_error(q->r, CODE_UNKNOWN_JOB, "There is no job %.100s: that number was never given to one.",
 			   q->id);
 	else
@@ -300,7 +304,7 @@ static void question_add(struct question *q)
 {
 	q->work.read = question_read;
 	q->work.done = question_done;
-	if (reader_add(q->s, q->f.last ? LANE_QUICK : LANE_LONG, &q->work))
+	if (reader_add(q->s, q->f.last || q->f.id ? LANE_QUICK : LANE_LONG, &q->work))
 		return;
 	http_header(q->r, "Retry-After", "2");
 	http_error(q->r, CODE_UNAVAILABLE, "Too many questions about the history are waiting. Try again later.");
@@ -333,12 +337,16 @@ static const char *copy_of(struct http_request *r, const char *text, size_t n)
 	return copy;
 }
 
-/* A job, an element, or an array with all its elements. */
+/* A job, an element, or an array with all its elements; or a job of another system: "slurm:12.cluster". */
 static int id_read(const char *text, struct history_filter *f, struct err *err)
 {
 	struct jobid id;
 	int rc = jobid_parse(text, &id, err);
 
+	if (rc < 0 && strchr(text, ':')) {
+		f->id = text;
+		return 0;
+	}
 	if (rc < 0)
 		return rc;
 	f->first = job_key(id.number, id.kind == JOBID_ELEMENT ? id.index : -1);
@@ -441,7 +449,7 @@ void api_past_job(struct server *s, struct http_request *r, const struct asker *
 	q->r = r;
 	q->kind = ASK_JOB;
 	q->id = copy_of(r, id, strlen(id));
-	if (id_read(id, &q->f, &err) < 0) {
+	if (id_read(q->id, &q->f, &err) < 0) {
 		api_refuse(r, &err);
 		free(q);
 	} else if (user_limit(q, w)) {

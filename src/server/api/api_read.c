@@ -382,7 +382,7 @@ void api_get(struct server *s, const struct call *c)
 	uint32_t id;
 	int rc = job_seen(s, c->w, c->name, &id, &a, &err);
 
-	if (rc == -ENOENT) {
+	if (rc == -ENOENT || (rc < 0 && strchr(c->name, ':'))) { /* perhaps of another system */
 		api_past_job(s, c->r, c->w, c->name);
 		return;
 	}
