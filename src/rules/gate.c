@@ -280,7 +280,9 @@ static struct depend_fate fate_asked(void *context, const struct jobid *id)
 	const struct asked *a = context;
 	struct target t;
 
-	return target_find(a->g, a->terms, id, &t) ? fate_of(a->g, t) : (struct depend_fate){.gone = true};
+	if (target_find(a->g, a->terms, id, &t))
+		return fate_of(a->g, t);
+	return a->terms->past ? a->terms->past(a->terms->context, id) : (struct depend_fate){.gone = true};
 }
 
 static enum depend_state judge(const struct gate *g, const struct gate_terms *terms, const struct depends *d,

@@ -51,12 +51,16 @@ void gate_ended(struct gate *g, uint32_t job, int status);
 /* Whom an id of a dependency means: a job, or any element of an array that is meant as a whole. False: there is none any more. */
 typedef bool (*gate_find)(void *context, const struct jobid *id, uint32_t *ret_job, bool *ret_whole);
 
+/* What became of a job that find() does not know; `gone` if nobody does. */
+typedef struct depend_fate (*gate_past)(void *context, const struct jobid *id);
+
 /* A job as it begins to wait. */
 struct gate_terms {
 	unsigned block;	    /* reasons that are not in what follows */
 	int64_t at, retry;  /* instants before which it may not start; 0: none */
 	const char *depend; /* as after -W depend=, or NULL */
 	gate_find find;
+	gate_past past; /* or NULL: nothing is known of others */
 	void *context;
 };
 

@@ -64,7 +64,7 @@ static unsigned standing(const struct server *s, const struct spec *p)
 
 static struct gate_terms terms_of(struct server *s, const struct spec *p)
 {
-	return (struct gate_terms){.at = p->at, .depend = p->depend, .find = find, .context = s};
+	return (struct gate_terms){.at = p->at, .depend = p->depend, .find = find, .past = depend_past, .context = s};
 }
 
 /* Brings the core in line with what blocks a waiting job. */

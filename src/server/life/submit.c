@@ -40,12 +40,15 @@
 #include "server/job/jobs.h"
 #include "server/job/spec.h"
 #include "server/life/block.h"
+#include "server/life/depend.h"
 #include "server/life/submit.h"
 #include "server/life/world.h"
 #include "server/server.h"
 #include "server/settings/conf.h"
 #include "server/site/who.h"
 #include "store/store.h"
+
+#define PAST_MOST 100 /* jobs of a dependency that are looked for in the history: each is a question to the database */
 
 /* ---- the site, as rules/admit.h sees it ---- */
 
@@ -121,28 +124,80 @@ int walltime_allowed(struct server *s, uint32_t queue, int64_t walltime, struct 
 	return admit_request(&site, word(s, queue), &text, "walltime", err);
 }
 
-int depend_check(struct server *s, const struct asker *who, const struct spec *p, struct err *err)
+/* One job that another is to wait for, or to run before. Settled: it is forgotten, and ended as was asked. */
+static int relation_check(struct server *s, const struct asker *who, enum depend_type type, const struct jobid *id,
+			  int *looks, bool *ret_settled, struct err *err)
+{
+	const struct array *a = array_find(s, id->number);
+	unsigned long long number = id->number;
+	uint32_t found = a ? a->first : 0;
+
+	*ret_settled = false;
+	if ((!a || id->kind == JOBID_ELEMENT) && !entry_find(s, id->number, id->index, &found)) {
+		struct depend_fate past;
+		if (++*looks > PAST_MOST)
+			return err_code(
+				err, CODE_REFUSED,
+				"depend: of the jobs that it names only %d may be ones that have left the queue",
+				PAST_MOST);
+		past = depend_past(s, id);
+		if (past.gone)
+			return err_code(err, CODE_REFUSED, "depend: there is no job %llu", number);
+		if (depend_is_before(type))
+			return err_code(err, CODE_REFUSED, "depend: job %llu no longer waits", number);
+		*ret_settled = depend_judge(type, &past) == DEPEND_SATISFIED;
+		return 0;
+	}
+	if (!depend_is_before(type))
+		return 0;
+	if (!may_change(who, s->jobs->entries.v[found].spec))
+		return err_code(err, CODE_REFUSED, "depend: job %llu is not yours", number);
+	if (a || entry_job(s, found)->state > STATE_ALLOCATED)
+		return err_code(err, CODE_REFUSED, "depend: job %llu no longer waits", number);
+	return 0;
+}
+
+/* Malloc'd; NULL if nothing is left. */
+static char *depend_text(const struct depends *d)
+{
+	struct strbuf text = {0};
+
+	for (uint32_t i = 0; i < d->n; i++) {
+		struct depends one = {&d->v[i], 1};
+		if (d->v[i].nids == 0 && d->v[i].type != DEPEND_ON)
+			continue;
+		strbuf_puts(&text, text.n ? "," : "");
+		depends_format(&one, &text);
+	}
+	return text.text; /* its own buffer, or NULL */
+}
+
+int depend_check(struct server *s, const struct asker *who, struct spec *p, struct err *err)
 {
 	struct depends d = {0};
-	int rc = 0;
+	bool any = false;
+	int looks = 0, rc = 0;
 
 	if (!p->depend || depends_parse(p->depend, &d, NULL) < 0)
 		return 0;
-	for (uint32_t i = 0; i < d.n && rc == 0; i++)
-		for (uint32_t k = 0; k < d.v[i].nids && rc == 0; k++) {
-			const struct jobid *id = &d.v[i].id[k];
-			struct array *a = array_find(s, id->number);
-			uint32_t found = a ? a->first : 0;
-			if ((!a || id->kind == JOBID_ELEMENT) && !entry_find(s, id->number, id->index, &found))
-				rc = err_code(err, CODE_REFUSED, "depend: there is no job %llu",
-					      (unsigned long long)id->number);
-			else if (!may_change(who, s->jobs->entries.v[found].spec) && depend_is_before(d.v[i].type))
-				rc = err_code(err, CODE_REFUSED, "depend: job %llu is not yours",
-					      (unsigned long long)id->number);
-			else if (depend_is_before(d.v[i].type) && (a || entry_job(s, found)->state > STATE_ALLOCATED))
-				rc = err_code(err, CODE_REFUSED, "depend: job %llu no longer waits",
-					      (unsigned long long)id->number);
+	for (uint32_t i = 0; i < d.n && rc == 0; i++) {
+		struct depend *x = &d.v[i];
+		for (uint32_t k = 0; k < x->nids && rc == 0;) {
+			bool settled;
+			rc = relation_check(s, who, x->type, &x->id[k], &looks, &settled, err);
+			if (rc < 0 || !settled) {
+				k++;
+				continue;
+			}
+			jobid_fini(&x->id[k]);
+			memmove(&x->id[k], &x->id[k + 1], (--x->nids - k) * sizeof *x->id);
+			any = true;
 		}
+	}
+	if (rc == 0 && any) {
+		free(p->depend);
+		p->depend = depend_text(&d);
+	}
 	depends_fini(&d);
 	return rc;
 }

@@ -31,7 +31,8 @@ void entry_fill(struct server *s, uint32_t id, uint64_t key, struct spec *p);
 /* Its elements have the core ids from `first` on. */
 struct array *array_add(struct server *s, uint64_t number, struct spec *p, const struct array_spec *spec,
 			uint32_t first);
-int depend_check(struct server *s, const struct asker *who, const struct spec *p, struct err *err);
+/* What it depends on can be waited for. Relations to forgotten jobs that are kept, by the history, are taken out of its text. */
+int depend_check(struct server *s, const struct asker *who, struct spec *p, struct err *err);
 /* Whether the rules take a new job, in which queue and with which defaults: its spec is made so. */
 int submit_check(struct server *s, const struct asker *who, struct submission *x, struct arena *a, struct err *err);
 /* The same of a job that waits in another queue: x->spec is as it was there. `exempt`: limits and access do not count. */
