@@ -13,6 +13,9 @@
 #include "cmd/screen.h"
 #include "cmd/show.h"
 
+#define TAIL_MOST 1000000
+#define TAIL_ROOM ((size_t)1 << 16)
+
 struct log_arguments {
 	bool json, follow;
 	const char *node, *queue;
@@ -34,6 +37,7 @@ static const char *const log_examples[] = {"shunt log -f 12", "What happens to j
 
 struct output_arguments {
 	bool follow, error;
+	int64_t tail; /* lines; -1: all */
 };
 
 static const struct option output_options[] = {
@@ -41,9 +45,12 @@ static const struct option output_options[] = {
 	 "Go on until the job has ended; wait for it if it has not begun.", 'f'},
 	{"error", OPTION_FLAG, offsetof(struct output_arguments, error), NULL, NULL, NULL, 0, 0,
 	 "Standard error instead of standard output.", 'e'},
+	{"tail", OPTION_NUMBER, offsetof(struct output_arguments, tail), "N", NULL, NULL, 0, TAIL_MOST,
+	 "Only the last N lines of what is there; with --follow what comes after them, too.", 'n'},
 	{0},
 };
-static const char *const output_examples[] = {"shunt output -f 12", "What job 12 prints, as it prints it.", NULL};
+static const char *const output_examples[] = {"shunt output -f 12", "What job 12 prints, as it prints it.",
+					      "shunt output -n 20 12", "The last 20 lines.", NULL};
 
 static void event_print(const json_t *event)
 {
@@ -221,18 +228,55 @@ static int log_run(const struct command *c, const void *arguments, const struct 
 
 struct output {
 	bool raw;
-	int rc; /* of writing */
+	int64_t tail;	    /* lines to be kept until all have come; -1: what comes is printed */
+	struct strbuf kept; /* these, and perhaps some before them */
+	size_t room;	    /* `kept` is cut when it has grown to this */
+	int64_t n;	    /* bytes that have come */
+	int rc;		    /* of writing */
 };
 
-static int output_piece(void *context, const char *data, size_t n)
+/* Where the last `lines` lines begin. The end of the text ends its last line, with a newline or without. */
+static size_t tail_begin(const char *text, size_t n, int64_t lines)
 {
-	struct output *o = context;
+	size_t at = n;
 
+	if (lines == 0)
+		return n;
+	while (at > 0 && !(text[at - 1] == '\n' && at < n && --lines == 0))
+		at--;
+	return at;
+}
+
+static void tail_cut(struct output *o)
+{
+	size_t begin = tail_begin(strbuf_text(&o->kept), o->kept.n, o->tail);
+
+	o->kept.n -= begin;
+	if (begin)
+		memmove(o->kept.text, o->kept.text + begin, o->kept.n);
+	o->room = 2 * o->kept.n + TAIL_ROOM;
+}
+
+static int output_print(struct output *o, const char *data, size_t n)
+{
 	if (o->raw)
 		o->rc = screen_raw(stdout, data, n);
 	else if (fwrite(data, 1, n, stdout) != n || fflush(stdout) != 0)
 		o->rc = -errno;
 	return o->rc;
+}
+
+static int output_piece(void *context, const char *data, size_t n)
+{
+	struct output *o = context;
+
+	o->n += (int64_t)n;
+	if (o->tail < 0)
+		return output_print(o, data, n);
+	strbuf_add(&o->kept, data, n);
+	if (o->kept.n > o->room)
+		tail_cut(o);
+	return 0;
 }
 
 /* Output comes byte by byte as the job wrote it, unless another user's job would write to this terminal. */
@@ -252,32 +296,49 @@ static bool output_raw(struct client *client, const char *id)
 	return own;
 }
 
+/* Reads it from byte `from`. Who follows a job that has not started waits for it. */
+static int output_read(struct client *client, const char *id, const struct output_arguments *a, bool follow,
+		       struct output *o, struct err *err)
+{
+	struct strbuf path = {0};
+	char from[24];
+	int rc;
+
+	show_job_path(&path, id, "/output");
+	query_add(&path, "stream", a->error ? "err" : "out");
+	query_add(&path, "follow", follow ? "1" : "0");
+	snprintf(from, sizeof from, "%lld", (long long)o->n);
+	query_add(&path, "from", from);
+	while ((rc = client_read(client, path.text, NULL, output_piece, o, err)) < 0 && a->follow &&
+	       strcmp(client_code(client), "bad_state") == 0)
+		sleep(1);
+	strbuf_fini(&path);
+	return rc;
+}
+
 static int output_run(const struct command *c, const void *arguments, const struct operands *operands)
 {
 	const struct output_arguments *a = arguments;
-	struct strbuf path = {0};
 	struct client *client;
 	struct err err;
 	int code = EXIT_OK;
 
 	if (!show_open(c, &client))
 		return EXIT_FAILED;
-	show_job_path(&path, operands->v[0], "/output");
-	query_add(&path, "stream", a->error ? "err" : "out");
-	query_add(&path, "follow", a->follow ? "1" : "0");
-	struct output o = {.raw = output_raw(client, operands->v[0])};
-	int rc = client_read(client, path.text, NULL, output_piece, &o, &err);
-	/* Who follows a job that has not started waits for it. */
-	while (rc < 0 && a->follow && strcmp(client_code(client), "bad_state") == 0) {
-		sleep(1);
-		rc = client_read(client, path.text, NULL, output_piece, &o, &err);
+	struct output o = {.raw = output_raw(client, operands->v[0]), .tail = a->tail, .room = TAIL_ROOM};
+	int rc = output_read(client, operands->v[0], a, a->follow && a->tail < 0, &o, &err);
+	if (rc == 0 && o.tail >= 0) {
+		tail_cut(&o);
+		o.tail = -1;
+		if (output_print(&o, strbuf_text(&o.kept), o.kept.n) == 0 && a->follow)
+			rc = output_read(client, operands->v[0], a, true, &o, &err);
 	}
 	if (o.rc < 0)
 		code = command_fail(c, "standard output: %s", strerror(-o.rc));
 	else if (rc < 0)
 		code = command_fail(c, "%s", err.text);
 	client_close(client);
-	strbuf_fini(&path);
+	strbuf_fini(&o.kept);
 	return code;
 }
 
