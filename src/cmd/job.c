@@ -13,16 +13,6 @@
 
 #define LABEL_WIDTH 16
 
-struct arguments {
-	bool json;
-};
-
-static const struct option options[] = {
-	{"json", OPTION_FLAG, offsetof(struct arguments, json), NULL, NULL, NULL, 0, 0, "Print JSON instead of text.",
-	 0},
-	{0},
-};
-
 static const char *const job_examples[] = {"shunt job 12", "What job 12 is and how far it is.", NULL};
 static const char *const why_examples[] = {"shunt why 12", "What job 12 waits for, and what would change it.", NULL};
 
@@ -192,7 +182,7 @@ static void job_print(const json_t *job)
 static int each(const struct command *c, const void *arguments, const struct operands *operands, const char *rest,
 		void (*print)(const json_t *answer))
 {
-	const struct arguments *a = arguments;
+	const struct show_arguments *a = arguments;
 	struct strbuf path = {0};
 	struct client *client;
 	int code = EXIT_OK;
@@ -240,8 +230,8 @@ const struct command command_job = {
 	.operands_max = INT_MAX,
 	.about = "Tell everything about a job.",
 	.examples = job_examples,
-	.options = options,
-	.size = sizeof(struct arguments),
+	.options = show_options,
+	.size = sizeof(struct show_arguments),
 	.run = job_run,
 };
 
@@ -252,7 +242,7 @@ const struct command command_why = {
 	.operands_max = INT_MAX,
 	.about = "Tell what a job waits for, and what would change it.",
 	.examples = why_examples,
-	.options = options,
-	.size = sizeof(struct arguments),
+	.options = show_options,
+	.size = sizeof(struct show_arguments),
 	.run = why_run,
 };

@@ -17,16 +17,6 @@
 #define PIPE_WIDTH 80
 #define BUCKETS 8
 
-struct arguments {
-	bool json;
-};
-
-static const struct option options[] = {
-	{"json", OPTION_FLAG, offsetof(struct arguments, json), NULL, NULL, NULL, 0, 0, "Print JSON instead of text.",
-	 0},
-	{0},
-};
-
 static const char *const examples[] = {"shunt report 12", "What job 12 used, and what to request next time.",
 				       "shunt report '14[]'", "The same of an array, with how its elements differ.",
 				       NULL};
@@ -352,8 +342,9 @@ static int not_ended(const struct command *c, struct client *client, const char 
 	return code;
 }
 
-static int job_report(const struct command *c, struct client *client, const struct arguments *a, const char *id)
+static int job_report(const struct command *c, struct client *client, const void *arguments, const char *id, bool first)
 {
+	const struct show_arguments *a = arguments;
 	struct report r = {.states = json_object()};
 	struct strbuf path = {0};
 	int code = EXIT_OK;
@@ -372,6 +363,7 @@ static int job_report(const struct command *c, struct client *client, const stru
 		show_json(all);
 		json_decref(all);
 	} else if (ok && r.rows > 0) {
+		printf("%s", first ? "" : "\n");
 		report_print(&r);
 	}
 	json_decref(r.first);
@@ -383,19 +375,7 @@ static int job_report(const struct command *c, struct client *client, const stru
 
 static int run(const struct command *c, const void *arguments, const struct operands *operands)
 {
-	struct client *client;
-	int code = EXIT_OK;
-
-	if (!show_open(c, &client))
-		return EXIT_FAILED;
-	for (int i = 0; i < operands->n; i++) {
-		int one = job_report(c, client, arguments, operands->v[i]);
-		code = code ? code : one;
-		if (i + 1 < operands->n && !((const struct arguments *)arguments)->json)
-			putchar('\n');
-	}
-	client_close(client);
-	return code;
+	return show_each(c, arguments, operands, job_report);
 }
 
 const struct command command_report = {
@@ -409,7 +389,7 @@ const struct command command_report = {
 		"were busy on average. Of an array, the element that used most counts, and the elements' run times and memory are shown. The advice is "
 		"tested with the history: how many jobs of the same user and name would have been ended at these limits.",
 	.examples = examples,
-	.options = options,
-	.size = sizeof(struct arguments),
+	.options = show_options,
+	.size = sizeof(struct show_arguments),
 	.run = run,
 };

@@ -22,6 +22,29 @@ bool show_open(const struct command *c, struct client **ret)
 	return false;
 }
 
+int show_each(const struct command *c, const void *arguments, const struct operands *operands,
+	      int (*one)(const struct command *c, struct client *client, const void *arguments, const char *operand,
+			 bool first))
+{
+	struct client *client;
+	int code = EXIT_OK;
+
+	if (!show_open(c, &client))
+		return EXIT_FAILED;
+	for (int i = 0; i < operands->n; i++) {
+		int rc = one(c, client, arguments, operands->v[i], i == 0);
+		code = code ? code : rc;
+	}
+	client_close(client);
+	return code;
+}
+
+const struct option show_options[] = {
+	{"json", OPTION_FLAG, offsetof(struct show_arguments, json), NULL, NULL, NULL, 0, 0,
+	 "Print JSON instead of text.", 0},
+	{0},
+};
+
 int show_code(const struct client *client)
 {
 	return code_exit(client_code(client));

@@ -18,6 +18,15 @@
 
 /* Connects. false: it can't, and the sentence was printed. */
 bool show_open(const struct command *c, struct client **ret);
+/* `one` with each operand, over one connection: the first exit code that is not 0. */
+int show_each(const struct command *c, const void *arguments, const struct operands *operands,
+	      int (*one)(const struct command *c, struct client *client, const void *arguments, const char *operand,
+			 bool first));
+/* The options of a command that has --json and nothing else. */
+struct show_arguments {
+	bool json;
+};
+extern const struct option show_options[];
 /* GETs or POSTs; false: it failed and the sentence was printed, *ret_code is the exit code. The caller frees with
  * reply_fini(). */
 bool show_get(const struct command *c, struct client *client, const char *path, struct reply *ret, int *ret_code);

@@ -152,8 +152,9 @@ static void past_trace(struct trace *t, struct client *client, const char *id)
 	strbuf_fini(&path);
 }
 
-static int trace(const struct command *c, struct client *client, const struct arguments *a, const char *id)
+static int trace(const struct command *c, struct client *client, const void *arguments, const char *id, bool first)
 {
+	const struct arguments *a = arguments;
 	struct trace t = {.a = a};
 	struct strbuf path = {0};
 	char days[32];
@@ -191,17 +192,7 @@ static int trace(const struct command *c, struct client *client, const struct ar
 
 static int run(const struct command *c, const void *arguments, const struct operands *operands)
 {
-	struct client *client;
-	int code = EXIT_OK;
-
-	if (!show_open(c, &client))
-		return EXIT_FAILED;
-	for (int i = 0; i < operands->n; i++) {
-		int one = trace(c, client, arguments, operands->v[i]);
-		code = code ? code : one;
-	}
-	client_close(client);
-	return code;
+	return show_each(c, arguments, operands, trace);
 }
 
 const struct command command_tracejob = {
