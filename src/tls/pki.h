@@ -53,10 +53,10 @@ int token_parse(const char *text, struct token *ret, struct err *err);
 void token_write(const struct token *t, char ret[TOKEN_SIZE]);
 /* The first line of a file; "-": of the standard input, which is asked for it if it is a terminal. Malloc'd; NULL and a sentence if there is none. */
 char *token_read(const char *file, struct err *err);
-void token_secret(char ret[64]);				 /* 128 random bits */
-void token_hash(const char *secret, char ret[FINGERPRINT_SIZE]); /* SHA-256 */
-void token_mac(const char *key, const char *text,
-	       char ret[64]); /* HMAC-SHA-256 of `text`, URL-safe base64: secrets that are derived, not kept */
-bool token_equal(const char *a, const char *b); /* in constant time */
+void secret_random(char ret[64]);				  /* 128 random bits */
+void secret_hash(const char *secret, char ret[FINGERPRINT_SIZE]); /* SHA-256 */
+void secret_mac(const char *key, const char *text,
+		char ret[64]); /* HMAC-SHA-256 of `text`, URL-safe base64: secrets that are derived, not kept */
+bool secret_equal(const char *a, const char *b); /* in constant time */
 
 #endif

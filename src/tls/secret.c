@@ -26,7 +26,7 @@ static void text_write(const unsigned char *bytes, size_t n, char *to, size_t si
 	strbuf_fini(&text);
 }
 
-void token_secret(char ret[64])
+void secret_random(char ret[64])
 {
 	unsigned char bytes[16];
 
@@ -36,7 +36,7 @@ void token_secret(char ret[64])
 	OPENSSL_cleanse(bytes, sizeof bytes);
 }
 
-void token_hash(const char *secret, char ret[FINGERPRINT_SIZE])
+void secret_hash(const char *secret, char ret[FINGERPRINT_SIZE])
 {
 	unsigned char digest[32];
 
@@ -46,7 +46,7 @@ void token_hash(const char *secret, char ret[FINGERPRINT_SIZE])
 		snprintf(ret + 2 * i, 3, "%02x", digest[i]);
 }
 
-void token_mac(const char *key, const char *text, char ret[64])
+void secret_mac(const char *key, const char *text, char ret[64])
 {
 	unsigned char mac[32];
 
@@ -55,7 +55,7 @@ void token_mac(const char *key, const char *text, char ret[64])
 	text_write(mac, sizeof mac, ret, 64);
 }
 
-bool token_equal(const char *a, const char *b)
+bool secret_equal(const char *a, const char *b)
 {
 	size_t n = strlen(a);
 

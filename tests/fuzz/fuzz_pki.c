@@ -67,7 +67,7 @@ static void token_check(const char *text)
 		return;
 	token_write(&t, written);
 	assert(token_parse(written, &again, &err) == 0);
-	assert(token_equal(t.id, again.id) && token_equal(t.secret, again.secret));
+	assert(secret_equal(t.id, again.id) && secret_equal(t.secret, again.secret));
 	assert(strlen(t.fingerprint) >= 32 && strncmp(t.fingerprint, again.fingerprint, 32) == 0);
 }
 

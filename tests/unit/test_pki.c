@@ -351,7 +351,7 @@ static void tokens_round(void **state)
 
 	for (size_t i = 0; i < sizeof ids / sizeof *ids; i++) {
 		strcpy(t.id, ids[i]);
-		token_secret(t.secret);
+		secret_random(t.secret);
 		strcpy(t.fingerprint, home.fingerprint);
 		token_write(&t, text);
 		assert_int_equal(token_parse(text, &back, &err), 0);
@@ -400,21 +400,21 @@ static void secrets(void **state)
 {
 	char a[64], b[64], hash[FINGERPRINT_SIZE];
 
-	token_secret(a);
-	token_secret(b);
+	secret_random(a);
+	secret_random(b);
 	assert_int_equal(strlen(a), 22);
 	assert_string_not_equal(a, b);
 	assert_int_equal(strspn(a, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"), 22);
-	token_hash("abc", hash);
+	secret_hash("abc", hash);
 	assert_string_equal(hash, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
 	/* RFC 4231, case 2: 5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843. */
-	token_mac("Jefe", "what do ya want for nothing?", a);
+	secret_mac("Jefe", "what do ya want for nothing?", a);
 	assert_string_equal(a, "W9zBRr9gdU5qBCQmCJV1x1oAPwidJzmDnexYuWTsOEM");
-	assert_true(token_equal("", ""));
-	assert_true(token_equal("abc", "abc"));
-	assert_false(token_equal("abc", "abd"));
-	assert_false(token_equal("abc", "ab"));
-	assert_false(token_equal("ab", "abc"));
+	assert_true(secret_equal("", ""));
+	assert_true(secret_equal("abc", "abc"));
+	assert_false(secret_equal("abc", "abd"));
+	assert_false(secret_equal("abc", "ab"));
+	assert_false(secret_equal("ab", "abc"));
 }
 
 int main(void)

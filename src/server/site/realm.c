@@ -183,8 +183,8 @@ static void secret_make(struct server *s)
 {
 	char half[2][64], both[128];
 
-	token_secret(half[0]);
-	token_secret(half[1]);
+	secret_random(half[0]);
+	secret_random(half[1]);
 	snprintf(both, sizeof both, "%s%s", half[0], half[1]);
 	s->realm->authority.secret = mem_strdup(both);
 	object_put(s, "secret", "secret", both, NULL, NULL);

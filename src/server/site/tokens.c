@@ -170,8 +170,8 @@ struct token_record *token_add(struct server *s, struct token_record *t, char re
 	t->number = s->realm->next_token++;
 	t->created = s->clock->now;
 	token_id(t, shown.id);
-	token_secret(shown.secret);
-	token_hash(shown.secret, t->hash);
+	secret_random(shown.secret);
+	secret_hash(shown.secret, t->hash);
 	snprintf(shown.fingerprint, sizeof shown.fingerprint, "%.*s", SHOWN_DIGITS, s->realm->authority.fingerprint);
 	token_write(&shown, ret_text);
 	vec_push(&all->list, *t);
@@ -225,8 +225,8 @@ static bool shown_right(const struct server *s, const struct token *shown, const
 	char own[FINGERPRINT_SIZE], given[FINGERPRINT_SIZE];
 
 	snprintf(own, sizeof own, "%.*s", SHOWN_DIGITS, s->realm->authority.fingerprint);
-	token_hash(shown->secret, given);
-	bool cluster = token_equal(shown->fingerprint, own), secret = token_equal(given, hash);
+	secret_hash(shown->secret, given);
+	bool cluster = secret_equal(shown->fingerprint, own), secret = secret_equal(given, hash);
 	return cluster && secret;
 }
 
@@ -288,7 +288,7 @@ static void job_secret(const struct server *s, const char *tag, char ret[64])
 	char text[96];
 
 	snprintf(text, sizeof text, "job %s", tag);
-	token_mac(s->realm->authority.secret, text, ret);
+	secret_mac(s->realm->authority.secret, text, ret);
 }
 
 /* The job of a tag whose attempt is its current one, and runs. */
@@ -307,7 +307,7 @@ static bool job_right(struct server *s, const struct token *shown, struct asker 
 	uint32_t id;
 
 	job_secret(s, tag, secret);
-	token_hash(secret, hash);
+	secret_hash(secret, hash);
 	if (!shown_right(s, shown, hash) || !job_runs(s, tag, &id))
 		return false;
 
@@ -333,7 +333,7 @@ static void pass_secret(const struct server *s, const char *id, char ret[64])
 	char text[96];
 
 	snprintf(text, sizeof text, "pass %.63s", id);
-	token_mac(s->realm->authority.secret, text, ret);
+	secret_mac(s->realm->authority.secret, text, ret);
 }
 
 static bool pass_read(const struct server *s, const char *id, int64_t *ret_until, uid_t *ret_uid)
@@ -356,7 +356,7 @@ static bool pass_genuine(const struct server *s, const struct token *shown, int6
 	if (!pass_read(s, shown->id, ret_until, ret_uid))
 		return false;
 	pass_secret(s, shown->id, secret);
-	token_hash(secret, hash);
+	secret_hash(secret, hash);
 	return shown_right(s, shown, hash);
 }
 
