@@ -26,6 +26,19 @@ static void restart_unbook(struct sched *s, const struct restart *r)
 	} while (n != part->first);
 }
 
+/* Books the partition of a restart. */
+static void restart_rebook(struct sched *s, const struct restart *r)
+{
+	const struct partition *part = &s->c->partitions.v[r->partition];
+	int64_t end = r->start + sched_length(s, cluster_job(s->c, r->job));
+	int32_t n = part->first;
+
+	do {
+		plan_book(s->p, (uint32_t)n, (struct owner){OWNER_RESTART, r->job}, r->start, end);
+		n = s->c->nodes.v[n].peer;
+	} while (n != part->first);
+}
+
 /* A running job is to be displaced: right after whoever takes its place, or as soon as it can, a partition is booked for it to start again. */
 static void restart_book(struct sched *s, uint32_t id, int64_t from)
 {
@@ -35,13 +48,11 @@ static void restart_book(struct sched *s, uint32_t id, int64_t from)
 
 	if (at == TIME_NEVER)
 		return;
-	vec_push(&s->position.restarts, (struct restart){id, part->name, at});
-	for (int32_t n = part->first;;) {
-		plan_book(s->p, (uint32_t)n, (struct owner){OWNER_RESTART, id}, at, at + length);
-		n = s->c->nodes.v[n].peer;
-		if (n == part->first)
-			break;
-	}
+
+	struct restart r = {id, part->name, at};
+
+	vec_push(&s->position.restarts, r);
+	restart_rebook(s, &r);
 }
 
 static void restart_drop(struct sched *s, uint32_t job)
@@ -81,6 +92,21 @@ void restarts_review(struct sched *s)
 	}
 }
 
+/* Gives a job another place, as early as the one it has, where it displaces nobody, and lets the one that it was to displace run to its end. False: that
+ * can't be, and the plan is as it was. */
+static bool spare(struct sched *s, const struct victim *v, const struct item *by)
+{
+	plan_mark mark = plan_begin(s->p);
+
+	plan_take_job(s->p, by->job);
+	if (item_place(s, by) > by->start || !plan_cut(s->p, v->job, v->full)) {
+		plan_rollback(s->p, mark);
+		return false;
+	}
+	special_tell(s, mark, by->job);
+	return true;
+}
+
 void displace_review(struct sched *s)
 {
 	for (size_t i = s->victims.n; i-- > 0;) {
@@ -88,21 +114,15 @@ void displace_review(struct sched *s)
 		const struct job *by = cluster_job(s->c, v.by);
 		struct restart *r = restart_find(s, v.job);
 		item_vec one = {0};
-		plan_mark mark;
-		int64_t at;
 		if (!r || by->state != STATE_ALLOCATED || by->start <= s->now)
 			continue;
 		vec_push(&one, item_of(s, by));
-		mark = plan_begin(s->p);
-		plan_take_job(s->p, v.by);
-		at = item_place(s, &one.v[0]);
-		if (at > one.v[0].start || plan_place(s->p, v.by, 0)->node == one.v[0].node) {
-			plan_rollback(s->p, mark);
-		} else {
-			plan_commit(s->p, mark);
+		restart_unbook(s, r); /* it may be in the way of what it is for */
+		if (spare(s, &v, &one.v[0])) {
 			items_publish(s, &one);
-			restart_drop(s, v.job);
-			victims_spare(s, v.job);
+			*r = s->position.restarts.v[--s->position.restarts.n];
+		} else {
+			restart_rebook(s, r);
 		}
 		vec_free(&one);
 	}

@@ -281,6 +281,7 @@ int64_t sched_planned(const struct sched *s, uint32_t id)
 void position_pass(struct sched *s)
 {
 	drop_missed(s);
+	restarts_review(s); /* of those that have ended */
 	if (s->freed && s->victims.n)
 		displace_review(s);
 	victims_stop(s);

@@ -301,7 +301,6 @@ void victims_note(struct sched *s, uint32_t job, uint32_t by, int64_t before); /
 void victims_release(struct sched *s); /* in a transaction: those for whom there is room run to their ends again */
 void victims_review(struct sched *s);  /* spares those whose places are no longer needed */
 void victims_stop(struct sched *s);    /* those whose time has come */
-void victims_spare(struct sched *s, uint32_t job); /* it is planned to its end again */
 bool victims_has(const struct sched *s, uint32_t job);
 int64_t victims_end(const struct sched *s, uint32_t job); /* when a running job would end if it were not stopped */
 void victims_full(struct sched *s, uint32_t job, int64_t full); /* it has another walltime */

@@ -97,15 +97,6 @@ static void drop_dead(struct sched *s)
 			s->victims.v[i] = s->victims.v[--s->victims.n];
 }
 
-void victims_spare(struct sched *s, uint32_t job)
-{
-	const struct victim *v = victim_find(s, job);
-	plan_mark mark = plan_begin(s->p);
-
-	plan_cut(s->p, job, v->full);
-	special_tell(s, mark, JOB_NONE);
-}
-
 /* Those whose places nobody needs any more: the job they were to be stopped for is elsewhere, or gone. */
 static void spare_unneeded(struct sched *s)
 {
