@@ -37,7 +37,6 @@ static void order_slim(const struct order *o, struct strbuf *out)
 {
 	struct order slim = {.id = o->id,
 			     .tag = o->tag,
-			     .attempt = o->attempt,
 			     .uid = o->uid,
 			     .gid = o->gid,
 			     .user = o->user,

@@ -34,7 +34,6 @@ static const char *const method_words[] = {"none", "signal", "script", NULL};
 const struct field order_fields[] = {
 	FIELD(order, TEXT, id),
 	FIELD(order, TEXT, tag),
-	FIELD(order, INT, attempt),
 	FIELD(order, ID, uid),
 	FIELD(order, ID, gid),
 	FIELD(order, TEXT, user),

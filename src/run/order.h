@@ -72,8 +72,7 @@ struct order_carry {
 struct order {
 	const char *id;	 /* "12.host" or "12[3].host": PBS_JOBID, and the name of the node file */
 	const char *tag; /* "12" or "12-3", then ".ATTEMPT": the name of the live file; no '/' in it */
-	int attempt;
-	uid_t uid; /* whose job it is; the nursery refuses what is not allowed to it */
+	uid_t uid;	 /* whose job it is; the nursery refuses what is not allowed to it */
 	gid_t gid;
 	const char *user; /* its name: initgroups, LOGNAME, USER */
 	const char *home;

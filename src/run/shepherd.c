@@ -17,10 +17,8 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -72,17 +70,6 @@ static int terminal_open(struct shepherd *s, int *ret_tty, struct err *err)
 	r = pty_terminal(&s->pty, ret_tty, err);
 	rights_end(s->place->who);
 	return r;
-}
-
-void shepherd_send(const struct shepherd *s, const char *text, size_t n)
-{
-	struct sockaddr_un to = {.sun_family = AF_UNIX};
-
-	if (!s->place->socket || strlen(s->place->socket) >= sizeof to.sun_path)
-		return;
-	strcpy(to.sun_path, s->place->socket);
-	/* The socket gives up after a while (SO_SNDTIMEO). Nobody there, or busy: the file has it. */
-	sendto(s->place->datagrams, text, n, MSG_NOSIGNAL, (struct sockaddr *)&to, sizeof to);
 }
 
 static int room_open(struct shepherd *s, struct err *err)

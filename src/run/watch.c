@@ -19,63 +19,12 @@
 #define LEFT_GRACE (SECOND / 2) /* for what the first process left behind */
 #define KILL_AGAIN (SECOND / 10)
 
-/* ---- time and signals ---- */
-
-void shepherd_signals(sigset_t *ret)
-{
-	sigemptyset(ret);
-	sigaddset(ret, SIGCHLD);
-	sigaddset(ret, SHEPHERD_SIGNAL);
-	sigaddset(ret, SIGTERM);
-}
-
-int64_t boot_us(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_BOOTTIME, &t);
-	return t.tv_sec * SECOND + t.tv_nsec / 1000;
-}
-
-int64_t shepherd_wall_us(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_REALTIME, &t);
-	return t.tv_sec * SECOND + t.tv_nsec / 1000;
-}
+/* ---- waiting ---- */
 
 void shepherd_ended(struct shepherd *s)
 {
 	s->r.ended_us = shepherd_wall_us();
 	s->r.ran_ms = (boot_us() - s->started) / 1000 + 1; /* 0 is an older host's */
-}
-
-/* A shepherd is a process for one attempt, and this may come at any time: while the prologue runs, while it waits for a terminal. */
-static int64_t changed_walltime;
-
-int64_t shepherd_walltime(const struct order *o)
-{
-	return changed_walltime ? changed_walltime : o->walltime;
-}
-
-int shepherd_pause(int64_t until, siginfo_t *ret)
-{
-	sigset_t set;
-	int signal;
-
-	shepherd_signals(&set);
-	if (until == NEVER) {
-		signal = sigwaitinfo(&set, ret);
-	} else { /* the wait does not count the time that the machine sleeps, so it is cut in pieces */
-		int64_t us = until - boot_us();
-		us = us < 0 ? 0 : us > 30 * SECOND ? 30 * SECOND : us;
-		struct timespec t = {.tv_sec = us / SECOND, .tv_nsec = us % SECOND * 1000};
-		signal = sigtimedwait(&set, ret, &t);
-	}
-	if (signal == SHEPHERD_SIGNAL && ret->si_code == SI_QUEUE && ret->si_value.sival_int < 0)
-		changed_walltime = -(int64_t)ret->si_value.sival_int;
-	return signal > 0 ? signal : 0;
 }
 
 int shepherd_watch_begin(struct shepherd *s, struct err *err)

@@ -359,7 +359,6 @@ struct order nest_order(struct nest *n, const char *tag, const char *script)
 		nest_write(n, path, script, strlen(script), 0644);
 	return (struct order){.id = arena_printf(n->a, "%s.host", tag),
 			      .tag = tag,
-			      .attempt = 1,
 			      .uid = n->uid,
 			      .gid = n->gid,
 			      .user = n->user,

@@ -469,7 +469,7 @@ static void order_common(struct server *s, const struct draft *x, struct order *
 	const struct spec *p = s->jobs->entries.v[t->job].spec;
 	struct strbuf id = {0};
 
-	*o = (struct order){.attempt = t->attempt, .uid = p->uid, .gid = x->who->gid, .umask = -1, .grace = t->grace};
+	*o = (struct order){.uid = p->uid, .gid = x->who->gid, .umask = -1, .grace = t->grace};
 	entry_id(s, t->job, &id);
 	o->id = arena_printf(x->a, "%s", strbuf_text(&id));
 	strbuf_fini(&id);
