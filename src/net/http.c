@@ -256,7 +256,9 @@ void http_flush(struct http *h)
 	for (size_t i = 0; i < h->ready.n; i++) {
 		struct http_request *r = h->ready.v[i];
 		r->queued = false;
-		if (r->stage == STAGE_ANSWERED)
+		if (r->inner)
+			inner_end(r);
+		else if (r->stage == STAGE_ANSWERED)
 			MHD_resume_connection(r->mhd);
 		else
 			stream_resume(r);

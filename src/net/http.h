@@ -95,6 +95,21 @@ struct stream_source {
 void http_stream(struct http_request *r, int status, const char *type, const struct stream_source *source);
 void stream_wake(struct http_request *r);
 
+/* A request that comes from no connection: `peer` asks, as the caller has made sure of. It goes through the handler as others do, which the caller calls
+ * itself. `done` gets the answer, within http_flush(); it must make no other request. A stream can't be asked for. All is copied. NULL: the path is
+ * broken. */
+struct inner {
+	struct peer peer;
+	const char *method, *path, *key; /* the path with its query; Idempotency-Key, or NULL */
+	const void *body;
+	size_t n;
+	uint64_t number; /* of the job to be submitted, which its user knows already; 0: none */
+	void (*done)(void *context, int status, const char *body, size_t n);
+	void *context;
+};
+struct http_request *http_inner(struct http *h, const struct inner *x);
+uint64_t request_number(const struct http_request *r); /* of an inner one; else 0 */
+
 /* Leaves HTTP (101, `Upgrade: protocol`): once the head is sent, `taken` gets a descriptor of the connection, whose bytes both ways are
  * the caller's; it closes it with http_release(), also after http_stop(). It is not called when the client went away before, or sent more before it
  * had the answer. */

@@ -73,7 +73,8 @@ struct http_request {
 	struct stream_source source;
 	struct strbuf out; /* what the source gave, sent up to `sent` */
 	size_t sent;
-	struct upgrade *upgrade; /* the answer leaves HTTP */
+	struct upgrade *upgrade;   /* the answer leaves HTTP */
+	const struct inner *inner; /* it came from no connection; else NULL */
 };
 
 struct http {
@@ -124,6 +125,10 @@ void request_refuse(struct http_request *r, enum code code, const char *fmt, ...
 	__attribute__((format(printf, 3, 4))); /* answers without waiting for a flush */
 
 void request_answer(struct http_request *r, int status, const char *type, struct MHD_Response *response);
+
+/* inner.c */
+void inner_answer(struct http_request *r, int status, const char *text, size_t n);
+void inner_end(struct http_request *r); /* hands the answer over */
 
 /* upgrade.c */
 void upgrade_drop(struct upgrade *u); /* of a request that is destroyed */

@@ -70,6 +70,8 @@ const char *request_query(const struct http_request *r, const char *name)
 
 const char *request_header(const struct http_request *r, const char *name)
 {
+	if (r->inner)
+		return strcmp(name, "Idempotency-Key") == 0 ? r->inner->key : NULL;
 	return MHD_lookup_connection_value(r->mhd, MHD_HEADER_KIND, name);
 }
 
@@ -82,12 +84,12 @@ const char *request_body(const struct http_request *r, size_t *ret_n)
 
 struct peer request_peer(const struct http_request *r)
 {
-	return r->connection->peer;
+	return r->inner ? r->inner->peer : r->connection->peer;
 }
 
 const char *request_remote(const struct http_request *r)
 {
-	return r->connection->remote;
+	return r->inner ? NULL : r->connection->remote;
 }
 
 struct arena *request_arena(struct http_request *r)
@@ -122,6 +124,10 @@ void request_answer(struct http_request *r, int status, const char *type, struct
 
 void http_reply(struct http_request *r, int status, const char *type, const void *body, size_t n)
 {
+	if (r->inner) {
+		inner_answer(r, status, body, n);
+		return;
+	}
 	/* MHD copies; its parameter is not const for the sake of its other modes. */
 	request_answer(r, status, type,
 		       MHD_create_response_from_buffer(n, n ? (void *)body : (void *)"", MHD_RESPMEM_MUST_COPY));
@@ -129,8 +135,9 @@ void http_reply(struct http_request *r, int status, const char *type, const void
 
 void http_reply_strbuf(struct http_request *r, int status, const char *type, struct strbuf *body)
 {
-	if (body->n == 0) {
-		http_reply(r, status, type, "", 0);
+	if (body->n == 0 || r->inner) {
+		http_reply(r, status, type, strbuf_text(body), body->n);
+		strbuf_fini(body);
 		return;
 	}
 	request_answer(r, status, type, MHD_create_response_from_buffer(body->n, body->text, MHD_RESPMEM_MUST_FREE));
@@ -182,6 +189,7 @@ void request_refuse(struct http_request *r, enum code code, const char *fmt, ...
 
 void http_stream(struct http_request *r, int status, const char *type, const struct stream_source *source)
 {
+	assert(!r->inner);
 	if (r->head) /* MHD sends the last chunk all the same, which must not be taken for the next answer */
 		http_header(r, "Connection", "close");
 	r->source = *source;

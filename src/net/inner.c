@@ -1,0 +1,59 @@
+/*
+ * inner.c - requests that come from no connection: the server asks itself on behalf of a user.
+ */
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "net/http_internal.h"
+
+struct http_request *http_inner(struct http *h, const struct inner *x)
+{
+	struct arena *a = arena_create();
+	struct http_request *r = mem_zalloc(sizeof *r);
+	struct inner *copy = arena_alloc(a, sizeof *copy);
+
+	*copy = *x;
+	copy->key = x->key ? arena_strndup(a, x->key, strlen(x->key)) : NULL;
+	*r = (struct http_request){.http = h, .arena = a, .stage = STAGE_HANDED, .inner = copy};
+	r->target = arena_strndup(a, x->path, strlen(x->path));
+	r->method = arena_strndup(a, x->method, strlen(x->method));
+	if (url_parse(r->target, a, &r->url, NULL) < 0) {
+		url_fini(&r->url);
+		arena_destroy(a);
+		free(r);
+		return NULL;
+	}
+	copy->path = r->target;
+	copy->method = r->method;
+	strbuf_add(&r->body, x->body, x->n);
+	copy->body = NULL;
+	h->stats.requests++; /* the loop commits at once what is asked for */
+	return r;
+}
+
+uint64_t request_number(const struct http_request *r)
+{
+	return r->inner ? r->inner->number : 0;
+}
+
+void inner_answer(struct http_request *r, int status, const char *text, size_t n)
+{
+	assert(r->stage < STAGE_ANSWERED);
+	r->status = status;
+	strbuf_add(&r->out, text, n);
+	r->stage = STAGE_ANSWERED;
+	r->queued = true;
+	vec_push(&r->http->ready, r);
+}
+
+void inner_end(struct http_request *r)
+{
+	r->inner->done(r->inner->context, r->status, strbuf_text(&r->out), r->out.n);
+	url_fini(&r->url);
+	strbuf_fini(&r->body);
+	strbuf_fini(&r->out);
+	vec_free(&r->headers);
+	arena_destroy(r->arena);
+	free(r);
+}
