@@ -1,0 +1,522 @@
+/*
+ * tray.c - see tray.h.
+ */
+#include "client/tray.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "base/strbuf.h"
+
+#define REQUEST "request"
+#define OFFER_MOST 4096
+#define TRIES 10000 /* for a number: others take some at the same time */
+#define DEEP 16	    /* names in a directory of somebody who left more than a change there */
+
+static int random_name(char ret[TRAY_NAME], const char *prefix, struct err *err)
+{
+	unsigned char bytes[12];
+	size_t n = strlen(prefix);
+
+	if (getrandom(bytes, sizeof bytes, 0) != sizeof bytes)
+		return err_set(err, -errno, "can't make a random name: %s", strerror(errno));
+	memcpy(ret, prefix, n);
+	for (size_t i = 0; i < sizeof bytes; i++)
+		snprintf(ret + n + 2 * i, 3, "%02x", bytes[i]);
+	return 0;
+}
+
+static int write_all(int fd, const char *text, size_t n)
+{
+	while (n > 0) {
+		ssize_t rc = write(fd, text, n);
+		if (rc < 0 && errno != EINTR)
+			return -errno;
+		if (rc > 0) {
+			text += rc;
+			n -= (size_t)rc;
+		}
+	}
+	return fsync(fd) < 0 ? -errno : 0;
+}
+
+/* The whole file, but not more than `most`. */
+static int read_all(int fd, size_t most, struct strbuf *out)
+{
+	char buffer[65536];
+
+	for (;;) {
+		ssize_t rc = read(fd, buffer, sizeof buffer);
+		if (rc == 0)
+			return 0;
+		if (rc < 0 && errno == EINTR)
+			continue;
+		if (rc < 0)
+			return -errno;
+		if (out->n + (size_t)rc > most)
+			return -EFBIG;
+		strbuf_add(out, buffer, (size_t)rc);
+	}
+}
+
+/* ---- the offer ---- */
+
+static bool tray_is_right(const char *name)
+{
+	size_t n = strlen(name);
+
+	return n > 1 && n < TRAY_NAME && name[0] == 'g' && strspn(name + 1, "0123456789abcdef") == n - 1;
+}
+
+int offer_parse(const char *text, size_t n, struct offer *ret, struct err *err)
+{
+	json_t *o = json_loadb(text, n, 0, NULL);
+	const char *tray = json_string_value(json_object_get(o, "tray")),
+		   *server = json_string_value(json_object_get(o, "server"));
+	json_int_t next = json_integer_value(json_object_get(o, "next")),
+		   wait = json_integer_value(json_object_get(o, "wait"));
+	int rc = 0;
+
+	*ret = (struct offer){0};
+	if (!tray || !tray_is_right(tray) || !server || strlen(server) >= sizeof ret->server || next < 1 || wait < 0 ||
+	    wait > 1000000) {
+		rc = err_set(err, -EINVAL, "it is not a offer for the spool");
+	} else {
+		snprintf(ret->tray, sizeof ret->tray, "%s", tray);
+		snprintf(ret->server, sizeof ret->server, "%s", server);
+		ret->next = (uint64_t)next;
+		ret->wait = (int)wait;
+		ret->shared = json_is_true(json_object_get(o, "shared"));
+	}
+	json_decref(o);
+	return rc;
+}
+
+int offer_read(const char *dir, struct offer *ret, struct err *err)
+{
+	char path[PATH_MAX];
+	struct strbuf text = {0};
+
+	snprintf(path, sizeof path, "%s/offer", dir);
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	if (fd < 0)
+		return err_set(err, -errno, "%.300s: %s", path, strerror(errno));
+	int rc = read_all(fd, OFFER_MOST, &text);
+	close(fd);
+	rc = rc < 0 ? err_set(err, rc, "%s", strerror(-rc)) : offer_parse(strbuf_text(&text), text.n, ret, err);
+	strbuf_fini(&text);
+	return rc < 0 ? err_prefix(err, rc, "%.300s", path) : 0;
+}
+
+static int directory_sync(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC), rc = fd < 0 || fsync(fd) < 0 ? -errno : 0;
+
+	if (fd >= 0)
+		close(fd);
+	return rc;
+}
+
+int offer_write(const char *dir, const struct offer *l, struct err *err)
+{
+	char path[PATH_MAX], fresh[PATH_MAX];
+	json_t *o = json_pack("{s:s, s:I, s:s, s:b, s:i}", "tray", l->tray, "next", (json_int_t)l->next, "server",
+			      l->server, "shared", l->shared, "wait", l->wait);
+	char *text = json_dumps(o, JSON_COMPACT);
+
+	snprintf(path, sizeof path, "%s/offer", dir);
+	snprintf(fresh, sizeof fresh, "%s/offer.new", dir);
+	unlink(fresh);
+	int fd = open(fresh, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, l->shared ? 0644 : 0600);
+	int rc = fd < 0 ? -errno : write_all(fd, text, strlen(text));
+	if (fd >= 0)
+		close(fd);
+	if (rc == 0 && rename(fresh, path) < 0)
+		rc = -errno;
+	if (rc == 0)
+		rc = directory_sync(dir);
+	free(text);
+	json_decref(o);
+	return rc < 0 ? err_set(err, rc, "%.300s: %s", path, strerror(-rc)) : 0;
+}
+
+int offer_remove(const char *dir, struct err *err)
+{
+	char path[PATH_MAX];
+
+	snprintf(path, sizeof path, "%s/offer", dir);
+	if (unlink(path) < 0 && errno != ENOENT)
+		return err_set(err, -errno, "%.300s: %s", path, strerror(errno));
+	return 0;
+}
+
+/* ---- a change ---- */
+
+void kept_fini(struct kept *x)
+{
+	free(x->path);
+	free(x->body);
+	*x = (struct kept){0};
+}
+
+/* "/v1/jobs", or that with an action. */
+static bool path_is_right(const char *path)
+{
+	static const char jobs[] = "/v1/jobs";
+	size_t n = strlen(jobs);
+
+	if (strncmp(path, jobs, n) != 0)
+		return false;
+	path += n;
+	return *path == '\0' ||
+	       (*path == '/' && path[1] && path[1 + strspn(path + 1, "abcdefghijklmnopqrstuvwxyz")] == '\0');
+}
+
+int kept_parse(const char *text, size_t n, struct kept *ret, struct err *err)
+{
+	json_error_t why;
+	json_t *o = json_loadb(text, n, JSON_ALLOW_NUL, &why);
+	const char *path = json_string_value(json_object_get(o, "path"));
+	const json_t *body = json_object_get(o, "body");
+	int rc = 0;
+
+	if (!o)
+		rc = err_set(err, -EINVAL, "it is not JSON: %s at byte %d", why.text, why.position);
+	else if (!path || !path_is_right(path) || !json_is_object(body))
+		rc = err_set(err, -EINVAL,
+			     "it must be an object with path (\"/v1/jobs\", or that with an action) and body");
+	/* Numbers are for one change each; and nobody waits at a terminal. */
+	else if (json_object_get(body, "jobs") || json_is_true(json_object_get(body, "interactive")))
+		rc = err_set(err, -EINVAL,
+			     "a list of jobs, or an interactive job, can't be submitted while no server runs");
+	if (rc == 0) {
+		ret->path = mem_strdup(path);
+		ret->body = json_dumps(body, JSON_COMPACT);
+	}
+	json_decref(o);
+	return rc;
+}
+
+static int request_write(int dir, const struct offer *l, const char *path, const char *body, struct err *err)
+{
+	struct strbuf text = {0};
+	int fd = openat(dir, REQUEST, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, l->shared ? 0640 : 0600);
+
+	strbuf_printf(&text, "{\"path\":\"%s\",\"body\":%s}", path, body);
+	int rc = fd < 0 ? -errno : text.n > TRAY_MOST ? -EFBIG : write_all(fd, text.text, text.n);
+	if (fd >= 0)
+		close(fd);
+	if (rc == 0 && fsync(dir) < 0)
+		rc = -errno;
+	strbuf_fini(&text);
+	if (rc == -EFBIG)
+		return err_set(err, rc, "the request has more than the %u MiB that can be kept while no server runs",
+			       TRAY_MOST >> 20);
+	return rc < 0 ? err_set(err, rc, "can't keep the request for the server's next start: %s", strerror(-rc)) : 0;
+}
+
+static bool is_there(int tray, uint64_t number)
+{
+	char name[TRAY_NAME];
+	struct stat st;
+
+	snprintf(name, sizeof name, "%" PRIu64, number);
+	return fstatat(tray, name, &st, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+/* Some number that is free while the one before it is not: they are taken one after the other, so that this is mostly the first one that is free. */
+static uint64_t number_free(int tray, uint64_t first)
+{
+	uint64_t taken = first, step = 1;
+
+	if (!is_there(tray, first))
+		return first;
+	for (; is_there(tray, taken + step) && step < UINT64_C(1) << 40; step *= 2)
+		taken += step;
+	uint64_t open = taken + step;
+	while (open - taken > 1) {
+		uint64_t middle = taken + (open - taken) / 2;
+		if (is_there(tray, middle))
+			taken = middle;
+		else
+			open = middle;
+	}
+	return open;
+}
+
+/* It gets the next number that is free. Over an empty directory of one's own a rename would succeed; that is nobody's change. */
+static int number_take(int tray, const char *name, uint64_t first, uint64_t *ret, struct err *err)
+{
+	uint64_t number = number_free(tray, first);
+
+	for (int i = 0; i < TRIES; i++, number++) {
+		char to[TRAY_NAME];
+		snprintf(to, sizeof to, "%" PRIu64, number);
+		if (renameat(tray, name, tray, to) == 0) {
+			*ret = number;
+			return 0;
+		}
+		/* another's file or empty directory is as good as taken */
+		if (!is_there(tray, number))
+			return err_set(err, -errno, "can't give the request a number: %s", strerror(errno));
+	}
+	return err_set(err, -EBUSY, "can't give the request a number: too many are taken at the same time");
+}
+
+static void change_drop(int tray, const char *name)
+{
+	char path[TRAY_NAME + 16];
+
+	snprintf(path, sizeof path, "%s/" REQUEST, name);
+	unlinkat(tray, path, 0);
+	unlinkat(tray, name, AT_REMOVEDIR);
+}
+
+static bool offer_holds(const char *dir, const struct offer *l)
+{
+	struct offer now;
+
+	return offer_read(dir, &now, NULL) == 0 && strcmp(now.tray, l->tray) == 0;
+}
+
+/* A server looks through this tray, or has done so. */
+static int take_back(int tray, uint64_t number, const char *name, struct err *err)
+{
+	char from[TRAY_NAME];
+
+	snprintf(from, sizeof from, "%" PRIu64, number);
+	if (renameat(tray, from, tray, name) < 0)
+		return 0; /* it has it */
+	change_drop(tray, name);
+	return err_set(err, -ESTALE, "the server has been started meanwhile");
+}
+
+static int change_put(const char *dir, int tray, const struct offer *l, const char *path, const char *body,
+		      uint64_t *ret, struct err *err)
+{
+	char name[TRAY_NAME];
+	mode_t mask;
+	int rc = random_name(name, "t", err);
+
+	if (rc < 0)
+		return rc;
+	mask = umask(l->shared ? 0007 : 0077); /* a later chmod would take the set-group-ID bit away */
+	rc = mkdirat(tray, name, 0770) < 0 ? -errno : 0;
+	int own = rc < 0 ? -1 : openat(tray, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+	if (own < 0) {
+		rc = rc < 0 ? rc : -errno;
+		umask(mask);
+		return err_set(err, rc, "can't keep the request for the server's next start: %s", strerror(-rc));
+	}
+	rc = request_write(own, l, path, body, err);
+	umask(mask);
+	if (rc == 0)
+		rc = number_take(tray, name, l->next, ret, err);
+	if (rc < 0) {
+		change_drop(tray, name);
+	} else if (fsync(own) < 0 || fsync(tray) < 0) {
+		rc = err_set(err, -errno, "can't keep the request for the server's next start: %s", strerror(errno));
+		if (take_back(tray, *ret, name, NULL) == 0)
+			rc = 0; /* what the server has it has */
+	} else if (!offer_holds(dir, l)) {
+		rc = take_back(tray, *ret, name, err);
+	}
+	close(own);
+	return rc;
+}
+
+static int tray_open(const char *dir, const char *tray)
+{
+	char path[PATH_MAX];
+
+	snprintf(path, sizeof path, "%s/%s", dir, tray);
+	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+	return fd < 0 ? -errno : fd;
+}
+
+int tray_put(const char *dir, const struct offer *l, const char *path, const char *body, uint64_t *ret_number,
+	     struct err *err)
+{
+	int tray = tray_open(dir, l->tray);
+
+	if (tray < 0 && !offer_holds(dir, l))
+		return err_set(err, -ESTALE, "the server has been started meanwhile");
+	if (tray < 0)
+		return err_set(err, tray, "can't keep the request for the server's next start: %.300s/%s: %s", dir,
+			       l->tray, strerror(-tray));
+	int rc = change_put(dir, tray, l, path, body, ret_number, err);
+	if (rc < 0 && rc != -ESTALE && !offer_holds(dir, l)) /* its tray may be gone */
+		rc = err_set(err, -ESTALE, "the server has been started meanwhile");
+	close(tray);
+	return rc;
+}
+
+/* ---- looking through a tray ---- */
+
+static bool name_parse(const char *text, struct tray_name *ret)
+{
+	char again[TRAY_NAME];
+
+	ret->taken = *text == 'm';
+	ret->number = strtoull(text + ret->taken, NULL, 10);
+	snprintf(again, sizeof again, "%s%" PRIu64, ret->taken ? "m" : "", ret->number);
+	return strcmp(again, text) == 0 && ret->number > 0 && ret->number < INT64_MAX;
+}
+
+static void name_format(const struct tray_name *x, char ret[TRAY_NAME])
+{
+	snprintf(ret, TRAY_NAME, "%s%" PRIu64, x->taken ? "m" : "", x->number);
+}
+
+static int by_number(const void *a, const void *b)
+{
+	const struct tray_name *x = a, *y = b;
+
+	return x->number != y->number ? (x->number > y->number) - (x->number < y->number) : x->taken - y->taken;
+}
+
+int tray_list(const char *dir, const char *tray, tray_names *ret, struct err *err)
+{
+	char path[PATH_MAX];
+	struct tray_name x;
+	const struct dirent *d;
+
+	snprintf(path, sizeof path, "%s/%s", dir, tray);
+	DIR *open = opendir(path);
+	if (!open)
+		return err_set(err, -errno, "%.300s: %s", path, strerror(errno));
+	while ((d = readdir(open)))
+		if (name_parse(d->d_name, &x))
+			vec_push(ret, x);
+	closedir(open);
+	if (ret->n)
+		qsort(ret->v, ret->n, sizeof *ret->v, by_number);
+	return 0;
+}
+
+/* Nobody but its owner, and the server, can have put anything into it. */
+static int owner_find(int fd, gid_t group, uid_t *ret, struct stat *st, struct err *err)
+{
+	if (fstat(fd, st) < 0)
+		return err_set(err, -errno, "%s", strerror(errno));
+	*ret = st->st_uid;
+	if (st->st_mode & 0007 || (st->st_mode & 0020 && group != (gid_t)-1 && st->st_gid != group))
+		return err_set(err, -EACCES, "others can write to it or read it");
+	return 0;
+}
+
+static int request_read(int dir, uid_t owner, struct kept *ret, struct err *err)
+{
+	struct strbuf text = {0};
+	struct stat st;
+	int fd = openat(dir, REQUEST, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY), rc = 0;
+
+	if (fd < 0 || fstat(fd, &st) < 0)
+		rc = err_set(err, -errno, "its request can't be opened: %s", strerror(errno));
+	else if (!S_ISREG(st.st_mode) || st.st_uid != owner || st.st_nlink != 1)
+		rc = err_set(err, -EACCES, "its request is not a file of its owner");
+	else if (st.st_size > TRAY_MOST || (rc = read_all(fd, TRAY_MOST, &text)) == -EFBIG)
+		rc = err_set(err, -EFBIG, "its request has more than %u MiB", TRAY_MOST >> 20);
+	else if (rc < 0)
+		rc = err_set(err, rc, "its request can't be read: %s", strerror(-rc));
+	else
+		rc = kept_parse(strbuf_text(&text), text.n, ret, err);
+	if (fd >= 0)
+		close(fd);
+	strbuf_fini(&text);
+	return rc;
+}
+
+int tray_read(int tray, const struct tray_name *name, gid_t group, struct kept *ret, struct err *err)
+{
+	char text[TRAY_NAME];
+	struct stat st;
+
+	*ret = (struct kept){.number = name->number, .uid = (uid_t)-1};
+	name_format(name, text);
+	int fd = openat(tray, text, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+	if (fd < 0)
+		return err_set(err, errno == ENOENT ? -ENOENT : -EINVAL, "it can't be opened: %s", strerror(errno));
+	int rc = owner_find(fd, group, &ret->uid, &st, err);
+	if (rc == 0) {
+		ret->time = st.st_ctime;
+		rc = request_read(fd, ret->uid, ret, err);
+	}
+	close(fd);
+	return rc;
+}
+
+int tray_take(int tray, struct tray_name *name)
+{
+	struct tray_name to = {name->number, true};
+	char old[TRAY_NAME], new[TRAY_NAME];
+
+	name_format(name, old);
+	name_format(&to, new);
+	if (!name->taken && renameat(tray, old, tray, new) < 0)
+		return -errno;
+	*name = to;
+	return 0;
+}
+
+/* What a directory of the spool may hold besides its request: nothing that we made. One level, a few names, no links followed. */
+static void rest_remove(int tray, const char *name)
+{
+	int fd = openat(tray, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+	DIR *open = fd < 0 ? NULL : fdopendir(fd);
+	const struct dirent *d;
+
+	if (!open) {
+		if (fd >= 0)
+			close(fd);
+		return;
+	}
+	for (int i = 0; i < DEEP && (d = readdir(open)); i++)
+		if (strcmp(d->d_name, ".") != 0 && strcmp(d->d_name, "..") != 0)
+			unlinkat(fd, d->d_name, 0);
+	closedir(open);
+}
+
+static int name_remove(int tray, const char *name)
+{
+	if (unlinkat(tray, name, 0) == 0) /* not even a directory */
+		return 0;
+	rest_remove(tray, name);
+	return unlinkat(tray, name, AT_REMOVEDIR) < 0 ? -errno : 0;
+}
+
+int tray_remove(int tray, const struct tray_name *name)
+{
+	char text[TRAY_NAME];
+
+	name_format(name, text);
+	return name_remove(tray, text);
+}
+
+void tray_sweep(int tray)
+{
+	int fd = openat(tray, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *open = fd < 0 ? NULL : fdopendir(fd);
+	struct tray_name x;
+	const struct dirent *d;
+
+	if (!open) {
+		if (fd >= 0)
+			close(fd);
+		return;
+	}
+	while ((d = readdir(open)))
+		if (strcmp(d->d_name, ".") != 0 && strcmp(d->d_name, "..") != 0 && !name_parse(d->d_name, &x))
+			name_remove(tray, d->d_name);
+	closedir(open);
+}
