@@ -13,6 +13,7 @@ struct audience {
 	VEC(struct stream *) streams;
 	VEC(struct waiter *) waiters; /* output.c */
 	uint64_t waiter_ids;
+	struct views *views;	    /* view.c */
 	struct terminal *terminals; /* terminal.c */
 	struct terminals *terminal_socket;
 	uint64_t terminal_numbers;

@@ -85,14 +85,15 @@ void show_members(const struct server *s, struct json *j, uint32_t id, const str
 		v.kind = VALUE_NULL;
 		strbuf_clear(&v.scratch);
 		job_fields[f->v[i]].get(&x, &v);
-		json_value(j, job_fields[f->v[i]].name, &v);
+		if (v.kind != VALUE_NULL || !f->sparse)
+			json_value(j, job_fields[f->v[i]].name, &v);
 	}
 	strbuf_fini(&v.scratch);
 }
 
 void show_whole(struct field_list *ret)
 {
-	ret->n = 0;
+	*ret = (struct field_list){0};
 	for (int i = 0; i < job_nfields; i++)
 		ret->v[ret->n++] = (uint8_t)i;
 }

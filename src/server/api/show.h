@@ -17,7 +17,8 @@ struct strbuf;
 struct field_list {
 	uint8_t v[96];
 	int n;
-	bool whole; /* some of them need the body */
+	bool whole;  /* some of them need the body */
+	bool sparse; /* members without a value are left out */
 };
 int show_fields_parse(const char *fields, struct field_list *ret, struct err *err); /* NULL: all that a list has */
 void show_whole(struct field_list *ret);					    /* all there are */

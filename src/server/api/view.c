@@ -1,0 +1,306 @@
+/*
+ * view.c - see view.h.
+ */
+#include "server/api/view.h"
+
+#include <endian.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/xattr.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/json.h"
+#include "base/map.h"
+#include "base/mem.h"
+#include "base/strbuf.h"
+#include "base/timetext.h"
+#include "base/vec.h"
+#include "core/job.h"
+#include "rules/attr.h"
+#include "server/api/audience.h"
+#include "server/api/counts.h"
+#include "server/api/show.h"
+#include "server/base/asker.h"
+#include "server/base/clock.h"
+#include "server/base/instance.h"
+#include "server/base/log.h"
+#include "server/base/stats.h"
+#include "server/base/turn.h"
+#include "server/base/work.h"
+#include "server/job/entry.h"
+#include "server/job/jobs.h"
+#include "server/job/spec.h"
+#include "server/server.h"
+#include "server/site/who.h"
+#include "store/store.h"
+
+#define STEP 32				 /* jobs */
+#define EVERY_US (10 * INT64_C(1000000)) /* between two, at least, ... */
+#define SHARE 100			 /* ... and as many times what one takes */
+
+/* Without those that have to be worked out. */
+static const char names[] =
+	"id,number,index,array,name,owner,host,queue,account,project,state,substate,type,deadline,guaranteed,priority,holds,at,depend,rerunnable,attempt,"
+	"resources,walltime,cpus,nodect,ppn,exclusive,memory,gpus,created,queued,started,ended,modified,planned_start,exec_host,exit_status,cause,used,comment,"
+	"mail,interactive,array_spec,array_counts";
+
+/* What one user may read. */
+struct page {
+	uid_t uid;
+	struct strbuf text;
+};
+
+/* One that is being put together, and then written by another thread, which owns it until it is done. */
+struct view {
+	struct work work;
+	struct server *s;
+	uv_work_t request;
+	char dir[PATH_MAX];
+	bool open, shared; /* everybody may read the whole; the server has users */
+	struct field_list fields;
+	uint32_t at;
+	struct strbuf all;
+	VEC(struct page) pages;
+	struct map of_uid; /* uid + 1 -> index + 1 */
+	int64_t cpu_us;
+	struct err err; /* of the thread */
+};
+
+/* Owned by the server's audience. */
+struct views {
+	bool running;
+	uint64_t commits; /* that there had been when the last one began */
+	int64_t due_us;
+	bool said; /* that it can't be written */
+};
+
+static struct views *views_of(struct server *s)
+{
+	if (!s->audience->views)
+		s->audience->views = mem_zalloc(sizeof *s->audience->views);
+	return s->audience->views;
+}
+
+/* ---- putting it together ---- */
+
+static void head_write(const struct server *s, struct strbuf *out)
+{
+	strbuf_printf(out, "{\"as_of\":%lld}\n", (long long)s->clock->now);
+}
+
+static struct page *page_of(struct view *v, uid_t uid)
+{
+	uint64_t *at = map_at(&v->of_uid, (uint64_t)uid + 1);
+
+	if (*at == 0) {
+		vec_push(&v->pages, (struct page){.uid = uid});
+		*at = v->pages.n;
+		head_write(v->s, &v->pages.v[v->pages.n - 1].text);
+	}
+	return &v->pages.v[*at - 1];
+}
+
+/* An array is one line, at its first element. */
+static void job_write(struct server *s, struct view *v, uint32_t id)
+{
+	const struct entry *e = &s->jobs->entries.v[id];
+	const struct array *a = e->spec && job_key_index(e->key) >= 0 ? array_find(s, job_key_number(e->key)) : NULL;
+	size_t before = v->all.n;
+	struct json j;
+
+	if (!e->spec || (a && a->first != id))
+		return;
+	if ((a ? array_state(s, a) : entry_state(s, id)) == 'C' &&
+	    entry_job(s, id)->since < s->clock->now - attrs_number(s->attrs, "show_completed"))
+		return;
+	json_init(&j, &v->all, false);
+	json_open_object(&j, NULL);
+	show_members(s, &j, id, a, &v->fields, NULL);
+	json_close_object(&j);
+	strbuf_puts(&v->all, "\n");
+	if (!v->open)
+		strbuf_add(&page_of(v, e->spec->uid)->text, v->all.text + before, v->all.n - before);
+}
+
+static struct view *view_create(struct server *s)
+{
+	struct view *v = mem_zalloc(sizeof *v);
+	struct asker anybody = {.uid = (uid_t)-1, .role = ROLE_USER};
+
+	v->s = s;
+	v->at = 1;
+	v->shared = s->instance->multi;
+	v->open = !v->shared || may_see_all(s, &anybody);
+	snprintf(v->dir, sizeof v->dir, "%s/offline", s->instance->where.state);
+	show_fields_parse(names, &v->fields, NULL);
+	v->fields.sparse = true;
+	head_write(s, &v->all);
+	return v;
+}
+
+static void view_free(struct view *v)
+{
+	for (size_t i = 0; i < v->pages.n; i++)
+		strbuf_fini(&v->pages.v[i].text);
+	vec_free(&v->pages);
+	map_fini(&v->of_uid);
+	strbuf_fini(&v->all);
+	free(v);
+}
+
+/* ---- writing it ---- */
+
+/* Lets one more user read a file of ours: an access list as the kernel has it, since only root could give the file away. */
+static int acl_allow(int fd, uid_t uid)
+{
+	const struct {
+		uint16_t tag, rights;
+		uint32_t id;
+	} rows[] = {{0x01, 6, UINT32_MAX},
+		    {0x02, 4, uid},
+		    {0x04, 0, UINT32_MAX},
+		    {0x10, 4, UINT32_MAX},
+		    {0x20, 0, UINT32_MAX}};
+	unsigned char list[4 + sizeof rows], *p = list;
+	uint32_t version = htole32(2);
+
+	memcpy(p, &version, 4);
+	p += 4;
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++, p += 8) {
+		uint16_t tag = htole16(rows[i].tag), rights = htole16(rows[i].rights);
+		uint32_t id = htole32(rows[i].id);
+		memcpy(p, &tag, 2);
+		memcpy(p + 2, &rights, 2);
+		memcpy(p + 4, &id, 4);
+	}
+	return fsetxattr(fd, "system.posix_acl_access", list, sizeof list, 0) < 0 ? -errno : 0;
+}
+
+/* Replaces a file. `uid` is the one user who can read it besides us; (uid_t)-1: nobody, or, with mode 0644, everybody. */
+static int file_replace(const char *path, mode_t mode, uid_t uid, const struct strbuf *text)
+{
+	char fresh[PATH_MAX + 32];
+	int rc = 0;
+
+	snprintf(fresh, sizeof fresh, "%s.new", path);
+	unlink(fresh);
+	int fd = open(fresh, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode);
+	if (fd < 0)
+		return -errno;
+	if (uid != (uid_t)-1)
+		rc = acl_allow(fd, uid);
+	for (size_t at = 0; at < text->n && rc == 0;) {
+		ssize_t n = write(fd, text->text + at, text->n - at);
+		if (n < 0 && errno != EINTR)
+			rc = -errno;
+		at += n > 0 ? (size_t)n : 0;
+	}
+	close(fd);
+	if (rc == 0 && rename(fresh, path) < 0)
+		rc = -errno;
+	if (rc < 0)
+		unlink(fresh);
+	return rc;
+}
+
+/* Not synced: what is lost with the machine's power is a picture of the queue. */
+static void view_write(struct view *v)
+{
+	char path[PATH_MAX + 16];
+	int rc;
+
+	snprintf(path, sizeof path, "%s/view", v->dir);
+	rc = file_replace(path, v->open && v->shared ? 0644 : 0600, (uid_t)-1, &v->all);
+	for (size_t i = 0; i < v->pages.n && rc == 0; i++) {
+		snprintf(path, sizeof path, "%s/view.%u", v->dir, (unsigned)v->pages.v[i].uid);
+		rc = file_replace(path, 0600, v->pages.v[i].uid, &v->pages.v[i].text);
+	}
+	if (rc < 0)
+		err_set(&v->err, rc, "%.300s: %s", path, strerror(-rc));
+}
+
+static void on_work(uv_work_t *request)
+{
+	view_write(request->data);
+}
+
+static void view_done(struct view *v)
+{
+	struct views *all = views_of(v->s);
+
+	if (*v->err.text && !all->said)
+		server_say(v->s, "the queue can't be written down for the time when the server is down: %s",
+			   v->err.text);
+	all->said = *v->err.text != '\0';
+	all->running = false;
+	all->due_us = v->s->clock->now_us + (v->cpu_us * SHARE > EVERY_US ? v->cpu_us * SHARE : EVERY_US);
+	view_free(v);
+}
+
+static void on_written(uv_work_t *request, int status)
+{
+	view_done(request->data);
+}
+
+/* ---- in slices ---- */
+
+static bool view_step(struct server *s, struct work *work)
+{
+	struct view *v = (struct view *)work;
+	int64_t begin = clock_us(CLOCK_THREAD_CPUTIME_ID);
+
+	for (int i = 0; i < STEP && v->at < s->jobs->entries.n; i++)
+		job_write(s, v, v->at++);
+	v->cpu_us += clock_us(CLOCK_THREAD_CPUTIME_ID) - begin;
+	if (v->at < s->jobs->entries.n)
+		return true;
+	v->request.data = v;
+	uv_queue_work(s->loop, &v->request, on_work, on_written);
+	return false;
+}
+
+static void view_pause(struct server *s, struct work *work)
+{
+}
+
+static void view_stop(struct server *s, struct work *work, const char *why)
+{
+	views_of(s)->running = false;
+	view_free((struct view *)work);
+}
+
+int64_t view_next(struct server *s)
+{
+	const struct views *all = views_of(s);
+
+	return all->running || all->commits == s->stats->commits ? TIME_NEVER : all->due_us;
+}
+
+void view_turn(struct server *s)
+{
+	static const struct work_kind kind = {view_step, view_pause, view_stop, .reads = true, .lasting = true};
+	struct views *all = views_of(s);
+
+	if (view_next(s) > s->clock->now_us || s->turn->terminating)
+		return;
+	all->running = true;
+	all->commits = s->stats->commits;
+	work_add(s, &view_create(s)->work, &kind);
+}
+
+void view_end(struct server *s)
+{
+	struct view *v = view_create(s);
+
+	while (views_of(s)->running) /* by the other thread: this one is newer */
+		uv_run(s->loop, UV_RUN_ONCE);
+	while (v->at < s->jobs->entries.n)
+		job_write(s, v, v->at++);
+	view_write(v);
+	view_done(v);
+}
