@@ -38,6 +38,7 @@
 #include "server/api/api.h"
 #include "server/api/audience.h"
 #include "server/api/events.h"
+#include "server/api/offline.h"
 #include "server/api/output.h"
 #include "server/api/terminal.h"
 #include "server/base/agenda.h"
@@ -126,7 +127,9 @@ static bool turn_commit(struct server *s)
 		return false;
 	if (!s->turn->trouble)
 		next_store(s);
-	rc = store_commit(s->store, &err);
+	rc = offline_offer(s, &err);
+	if (rc == 0)
+		rc = store_commit(s->store, &err);
 	if (rc == -ESTALE)
 		lead_deposed(s, &err);
 	if (rc < 0) {
@@ -228,6 +231,8 @@ static void sleep_set(struct server *s)
 		ms = (s->turn->retry_us - s->clock->now_us) / 1000 + 1;
 	if (s->turn->commit_us && (s->turn->commit_us - s->clock->now_us) / 1000 < ms)
 		ms = (s->turn->commit_us - s->clock->now_us) / 1000 + 1;
+	if ((next = offline_next(s)) != TIME_NEVER && (next - s->clock->now_us) / 1000 + 1 < ms)
+		ms = (next - s->clock->now_us) / 1000 + 1;
 	if ((next = retention_next(s)) != TIME_NEVER && (next * 1000000 - s->clock->now_us) / 1000 + 1 < ms)
 		ms = (next * 1000000 - s->clock->now_us) / 1000 + 1;
 	if (s->audience->waiters.n && ms > 200)
@@ -263,6 +268,9 @@ void server_turn(struct server *s)
 	if (!s->turn->trouble) {
 		forget_old(s);
 		retention_turn(s);
+	}
+	offline_turn(s);
+	if (!s->turn->trouble && !s->turn->merging) { /* the keys of the spool's changes are needed, however old */
 		subkeys_turn(s);
 		acted_turn(s);
 	}

@@ -38,6 +38,7 @@
 #include "rules/attr.h"
 #include "run/nursery.h"
 #include "server/api/events.h"
+#include "server/api/offline.h"
 #include "server/api/output.h"
 #include "server/api/terminal.h"
 #include "server/base/clock.h"
@@ -142,7 +143,8 @@ static int make_directories(struct server *s, struct err *err)
 		const char *name;
 		mode_t mode, multi;
 	} below[] = {{"live", 0700, 0750},	  {"scripts", 0700, 0711}, {"nodes", 0700, 0755},
-		     {"undelivered", 0700, 0711}, {"tmp", 0700, 0711},	   {"accounting", 0700, 0750}};
+		     {"undelivered", 0700, 0711}, {"tmp", 0700, 0711},	   {"accounting", 0700, 0750},
+		     {"offline", 0700, 0755}};
 	const struct passwd *pw =
 		s->instance->multi && *s->conf->run_as && geteuid() == 0 ? getpwnam(s->conf->run_as) : NULL;
 	char path[PATH_MAX];
@@ -415,6 +417,8 @@ static int bring_up(struct server *s, struct err *err)
 		s->jobs->next_number = 1;
 	if (s->jobs->next_script == 0)
 		s->jobs->next_script = 1;
+	if ((rc = offline_begin(s, err)) < 0)
+		return rc;
 	return terminals_begin(s, err);
 }
 
@@ -501,13 +505,14 @@ static int serve(struct server *s, struct arguments *a)
 		return 0;
 	}
 	if (rc < 0 || bring_up(s, &err) < 0 || open_socket(s, &err) < 0 || serve_others(s, &err) < 0 ||
-	    lead_start(s, &err) < 0)
+	    lead_start(s, &err) < 0 || offline_open(s, &err) < 0)
 		return failed(a, err.text);
 	server_say(s, "up: %zu nodes, %lld jobs, store %s, policy %s", (size_t)s->hosts->nodes.n,
 		   (long long)s->jobs->total, store_kind(s->store), attrs_text(s->attrs, "policy"));
 	belongings_mark(s);
 	say_ready(s, a);
 	loop_run(s);
+	offline_end(s);
 	stop(s);
 	server_say(s, "stopped; running jobs go on");
 	return 0;

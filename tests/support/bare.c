@@ -57,6 +57,8 @@ struct http_request {
 	const char *method, *path, *query, *body, *key;
 	size_t n;
 	uid_t uid;
+	uint64_t number;
+	const struct inner *inner;
 	int answers;
 	struct bare_answer *answer;
 	struct arena *arena;
@@ -94,6 +96,10 @@ struct peer request_peer(const struct http_request *r)
 {
 	return (struct peer){r->uid, getgid(), getpid()};
 }
+uint64_t request_number(const struct http_request *r)
+{
+	return r->number;
+}
 const char *request_remote(const struct http_request *r)
 {
 	return NULL;
@@ -105,6 +111,8 @@ struct arena *request_arena(struct http_request *r)
 static void answer(struct http_request *r, int status, const char *text, size_t n)
 {
 	r->answers++;
+	if (r->inner)
+		r->inner->done(r->inner->context, status, text, n);
 	if (!r->answer)
 		return;
 	r->answer->status = status;
@@ -158,6 +166,25 @@ void http_stream(struct http_request *r, int status, const char *type, const str
 }
 void stream_wake(struct http_request *r)
 {
+}
+/* Answered where it is made: nothing here waits for a flush. It stays, as what the machinery holds of it. */
+struct http_request *http_inner(struct http *h, const struct inner *x)
+{
+	struct arena *a = arena_create();
+	struct http_request *r = arena_alloc(a, sizeof *r);
+	struct inner *copy = arena_alloc(a, sizeof *copy);
+
+	*copy = *x;
+	*r = (struct http_request){.method = arena_strndup(a, x->method, strlen(x->method)),
+				   .path = arena_strndup(a, x->path, strlen(x->path)),
+				   .key = arena_strndup(a, x->key, strlen(x->key)),
+				   .body = arena_strndup(a, x->body, x->n),
+				   .n = x->n,
+				   .uid = x->peer.uid,
+				   .number = x->number,
+				   .inner = copy,
+				   .arena = a};
+	return r;
 }
 void http_flush(struct http *h)
 {

@@ -168,11 +168,22 @@ static bool asker_ready(struct server *s, struct http_request *r)
 	return l == LOOKUP_KNOWN || l == LOOKUP_NONE;
 }
 
+/* What was left in the trays comes first (offline.h). */
+static bool refuse_merging(const struct server *s, struct http_request *r)
+{
+	if (!s->turn->merging || request_number(r))
+		return false;
+	http_header(r, "Retry-After", "1");
+	http_error(r, CODE_UNAVAILABLE,
+		   "The server is doing what was asked for while it was down. Try again in a moment.");
+	return true;
+}
+
 void api_receive(void *context, struct http_request *r)
 {
 	struct server *s = context;
 
 	clock_read(s);
-	if (asker_ready(s, r) && !lead_answers(s, r))
+	if (!refuse_merging(s, r) && asker_ready(s, r) && !lead_answers(s, r))
 		api_handle(s, r);
 }

@@ -308,8 +308,16 @@ static void accepted(struct server *s, struct submit_work *w)
 	w->phase = SUBMIT_WRITE;
 }
 
+/* Its user knows the number already. If it is not free, which should not be, the next one is taken. */
+static void number_claim(struct server *s, const struct http_request *r)
+{
+	if (request_number(r) > s->jobs->next_number)
+		s->jobs->next_number = request_number(r);
+}
+
 static void accept_all(struct server *s, struct submit_work *w)
 {
+	number_claim(s, w->r);
 	w->first = s->jobs->next_number;
 	for (size_t i = 0; i < w->jobs.n; i++)
 		submit(s, &w->jobs.v[i], i ? &w->jobs.v[i - 1] : NULL);
@@ -434,6 +442,8 @@ static bool record_next(struct server *s, struct submit_work *w)
 
 	if (i == w->jobs.n)
 		return false;
+	if (i == 0)
+		number_claim(s, w->r);
 	if (i == 0)
 		w->first = intake_open(s, w->jobs.v, w->jobs.n, &w->id);
 	w->before |= is_before(w->jobs.v[i].spec);

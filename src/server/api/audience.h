@@ -13,6 +13,8 @@ struct audience {
 	VEC(struct stream *) streams;
 	VEC(struct waiter *) waiters; /* output.c */
 	uint64_t waiter_ids;
+	struct offline *offline;    /* offline.c */
+	struct refusals *refusals;  /* refusal.c */
 	struct views *views;	    /* view.c */
 	struct terminal *terminals; /* terminal.c */
 	struct terminals *terminal_socket;

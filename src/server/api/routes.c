@@ -157,8 +157,9 @@ const struct route routes[] = {
 	{"GET", "/v1/jobs/*", "getJob", .handle = api_get, .tag = "jobs", .summary = "One job, with everything",
 	 .about =
 		 "Of a job that the server has forgotten (keep_completed), what the history has; `past` is true "
-		 "then. A job that another system ran is found by its whole id (`slurm:12_3.cluster`). Users who may not see other users' jobs find their own.",
-	 .answer = &job_schema, .answered = "The job.", .codes = CODE(BAD_REQUEST) | CODE(UNKNOWN_JOB)},
+		 "then. A job that another system ran is found by its whole id (`slurm:12_3.cluster`). Users who may not see other users' jobs find their own. "
+		 "`refused`: it was submitted while the server was down, and refused at its start.",
+	 .answer = &job_schema, .answered = "The job.", .codes = CODE(BAD_REQUEST) | CODE(UNKNOWN_JOB) | CODE(REFUSED)},
 	{"PATCH", "/v1/jobs/*", "alterJob", MAY_OWNER, .changes = true, .keyed = true, .bodiless = true,
 	 .body = &alteration_body, .handle = api_alter_one, .tag = "jobs", .summary = "Change one job",
 	 .codes = CODE(UNKNOWN_JOB) | CODE(UNKNOWN_QUEUE) | CODE(BAD_STATE) | CODE(FINISHED) | CODE(REFUSED) |

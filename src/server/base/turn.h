@@ -31,6 +31,7 @@ struct turn {
 	bool dirty;	   /* the scheduler must look */
 	bool undecided;	   /* its cycle goes on in the next turn */
 	bool cycled;	   /* ... since a request of this one has had its share already */
+	bool merging;	   /* what is in the spool comes first: nothing is decided until it has been done */
 	bool emptying;	   /* to stop when the last job has ended */
 	bool terminating, stopped;
 	bool dismissed;	   /* it was asked to stop by 'shunt down': commands need not wait until it is back */

@@ -25,6 +25,8 @@ void decide(struct server *s)
 {
 	int64_t begin = clock_us(CLOCK_MONOTONIC), took;
 
+	if (s->turn->merging)
+		return;
 	sched_pace(s->sched, s->slices->slice_steps ? (uint64_t)s->slices->slice_steps : PACE);
 	s->turn->undecided = !sched_cycle(s->sched, s->clock->now);
 	s->turn->cycled = true;
@@ -36,6 +38,10 @@ void decide(struct server *s)
 
 void turn_decide(struct server *s)
 {
+	if (s->turn->merging) {
+		dispatch_settle(s);
+		return;
+	}
 	for (int i = 0; i < 8; i++) { /* an end may end others, and free what more can start in */
 		dispatch_settle(s);
 		if (!s->turn->dirty)

@@ -63,6 +63,14 @@ const struct conf_option conf_table[] = {
 	{"api", "idle", CONF_SECONDS, AT(api_idle), .initial = "60", .min = 1, .max = 86400,
 	 .about = "How long a connection may be idle."},
 
+	{"offline", "use", CONF_BOOL, AT(offline), .initial = "yes",
+	 .about =
+		 "Jobs can be submitted, listed and changed while the server is down; that is done at its next start."},
+	{"offline", "wait", CONF_SECONDS, AT(offline_wait), .initial = "3", .min = 0, .max = 86400,
+	 .about =
+		 "How long a command waits for a server that was killed or is being restarted, before it does without. "
+		 "SHUNT_WAIT in a user's environment comes first."},
+
 	{"mail", "program", CONF_PATH, AT(mail_program), .initial = "/usr/sbin/sendmail",
 	 .about = "The mail program, called as sendmail is: with -i -t -f FROM and the mail as its input."},
 

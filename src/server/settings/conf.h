@@ -37,6 +37,8 @@ struct conf {
 	int64_t api_connections, api_connections_per_user;
 	int64_t api_rate; /* requests a second and user; 0: any */
 	int64_t api_idle; /* seconds */
+	bool offline;
+	int64_t offline_wait; /* seconds */
 	char *mail_program;
 	char *listen;		  /* "[ADDRESS:]PORT", "none", or "": by the mode */
 	char *address;		  /* "HOST" or "HOST:PORT", or "": the host's name */

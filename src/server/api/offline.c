@@ -1,0 +1,428 @@
+/*
+ * offline.c - see offline.h.
+ */
+#include "server/api/offline.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/map.h"
+#include "base/mem.h"
+#include "base/timetext.h"
+#include "base/vec.h"
+#include "client/tray.h"
+#include "net/http.h"
+#include "server/api/api.h"
+#include "server/api/audience.h"
+#include "server/api/refusal.h"
+#include "server/api/view.h"
+#include "server/base/clock.h"
+#include "server/base/instance.h"
+#include "server/base/log.h"
+#include "server/base/turn.h"
+#include "server/base/users.h"
+#include "server/base/work.h"
+#include "server/job/jobs.h"
+#include "server/link/standby.h"
+#include "server/server.h"
+#include "server/settings/conf.h"
+#include "store/store.h"
+
+#define AHEAD 100	 /* numbers between those of jobs and those of the spool: so often the offer is written anew */
+#define BATCH 64	 /* changes that are committed together */
+#define PER_USER 10000	 /* changes of a user that are made at one start */
+#define PAUSE_US 1000000 /* until users are looked up again, when that failed */
+#define GAP 20000	 /* numbers: a change that is further from the one before was not numbered by our commands */
+
+struct tray {
+	char name[TRAY_NAME];
+	int fd;
+};
+
+struct taken {
+	struct server *s;
+	struct tray_name name;
+	uint32_t tray;
+	uid_t uid;
+	bool submission, asked, done;
+};
+
+/* Owned by the server's audience. */
+struct offline {
+	char dir[PATH_MAX];
+	VEC(struct tray) trays;
+	VEC(struct taken *) changes; /* in the order of their numbers */
+	size_t next;		     /* the first that is still to be asked for */
+	size_t waiting;		     /* asked for, and not answered */
+	size_t removed;		     /* those before it are no longer in the spool */
+	struct map of_uid;	     /* uid + 1 -> changes that were made */
+	uint64_t last;		     /* the highest number that counts */
+	bool lookup;		     /* the owner of the next one is being looked up */
+	int64_t pause_us;	     /* nothing is done until then: users can't be looked up */
+	size_t made, refused;
+	bool open; /* the offer is there */
+	struct offer offer;
+};
+
+static struct offline *offline_of(struct server *s)
+{
+	if (!s->audience->offline) {
+		s->audience->offline = mem_zalloc(sizeof *s->audience->offline);
+		snprintf(s->audience->offline->dir, PATH_MAX, "%s/offline", s->instance->where.state);
+	}
+	return s->audience->offline;
+}
+
+/* ---- the offer ---- */
+
+static int tray_make(const struct server *s, struct offline *o, struct err *err)
+{
+	unsigned char bytes[8];
+	char path[PATH_MAX + TRAY_NAME];
+
+	if (getrandom(bytes, sizeof bytes, 0) != sizeof bytes)
+		return err_set(err, -errno, "can't make a random name: %s", strerror(errno));
+	o->offer.tray[0] = 'g';
+	for (size_t i = 0; i < sizeof bytes; i++)
+		snprintf(o->offer.tray + 1 + 2 * i, 3, "%02x", bytes[i]);
+	snprintf(path, sizeof path, "%s/%s", o->dir, o->offer.tray);
+	int fd = mkdir(path, 0700) < 0 ? -1 : open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW), rc = 0;
+	if (fd < 0 || (s->instance->multi && fchmod(fd, 03777) < 0))
+		rc = err_set(err, -errno, "%.300s: %s", path, strerror(errno));
+	if (fd >= 0)
+		close(fd);
+	return rc;
+}
+
+int offline_open(struct server *s, struct err *err)
+{
+	struct offline *o = offline_of(s);
+
+	if (!s->conf->offline || lead_leased(s))
+		return 0;
+	int rc = tray_make(s, o, err);
+	if (rc < 0)
+		return rc;
+	snprintf(o->offer.server, sizeof o->offer.server, "%s", s->instance->name);
+	o->offer.shared = s->instance->multi;
+	o->offer.wait = (int)s->conf->offline_wait;
+	o->offer.next = (s->jobs->next_number > o->last ? s->jobs->next_number : o->last + 1) + AHEAD;
+	rc = offer_write(o->dir, &o->offer, err);
+	o->open = rc == 0;
+	return rc;
+}
+
+int offline_offer(struct server *s, struct err *err)
+{
+	struct offline *o = s->audience->offline;
+
+	if (!o || !o->open || s->jobs->next_number <= o->offer.next)
+		return 0;
+	o->offer.next = s->jobs->next_number + AHEAD;
+	int rc = offer_write(o->dir, &o->offer, err);
+	if (rc == 0)
+		return 0;
+	/* Without a offer nobody uses the spool; on a full disk that can be had. */
+	o->offer.next = 0;
+	server_say(s, "commands can't be used while the server is down, for now: %s", err->text);
+	return offer_remove(o->dir, err);
+}
+
+/* The next jobs are numbered from here on, whoever numbers them. */
+void offline_end(struct server *s)
+{
+	struct offline *o = s->audience->offline;
+	struct err err;
+
+	if (!o || !o->open)
+		return;
+	view_end(s);
+	if (s->turn->merging || o->offer.next == 0)
+		return;
+	o->offer.next = s->jobs->next_number;
+	if (offer_write(o->dir, &o->offer, &err) < 0)
+		server_say(s, "%s", err.text);
+}
+
+/* ---- what is in the spool ---- */
+
+static int by_number(const void *a, const void *b)
+{
+	const struct taken *x = *(struct taken *const *)a, *y = *(struct taken *const *)b;
+
+	return x->name.number != y->name.number ? (x->name.number > y->name.number) - (x->name.number < y->name.number)
+						: (int)x->tray - (int)y->tray;
+}
+
+static int tray_close(struct server *s, struct offline *o, const char *name, struct err *err)
+{
+	struct tray t = {.fd = -1};
+	char path[PATH_MAX + TRAY_NAME];
+	tray_names names = {0};
+
+	snprintf(t.name, sizeof t.name, "%s", name);
+	snprintf(path, sizeof path, "%s/%s", o->dir, t.name);
+	t.fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+	if (t.fd < 0)
+		return err_set(err, -errno, "%.300s: %s", path, strerror(errno));
+	int rc = tray_list(o->dir, t.name, &names, err);
+	for (size_t i = 0; i < names.n && rc == 0; i++) {
+		if (tray_take(t.fd, &names.v[i]) < 0)
+			continue;
+		struct taken *c = mem_zalloc(sizeof *c);
+		*c = (struct taken){.s = s, .name = names.v[i], .tray = (uint32_t)o->trays.n, .uid = (uid_t)-1};
+		vec_push(&o->changes, c);
+	}
+	if (rc == 0)
+		tray_sweep(t.fd);
+	vec_free(&names);
+	vec_push(&o->trays, t);
+	return rc;
+}
+
+/* Junk with numbers of its own making must not move the server's. */
+static void last_find(struct server *s, struct offline *o)
+{
+	o->last = s->jobs->next_number - 1;
+	for (size_t i = 0; i < o->changes.n; i++)
+		if (o->changes.v[i]->name.number > o->last && o->changes.v[i]->name.number - o->last <= GAP)
+			o->last = o->changes.v[i]->name.number;
+}
+
+int offline_begin(struct server *s, struct err *err)
+{
+	struct offline *o = offline_of(s);
+	const struct dirent *d;
+	int rc = 0;
+
+	if (lead_leased(s))
+		return 0;
+	DIR *dir = opendir(o->dir);
+	if (!dir)
+		return err_set(err, -errno, "%.300s: %s", o->dir, strerror(errno));
+	rc = offer_remove(o->dir, err);
+	while (rc == 0 && (d = readdir(dir)))
+		if (d->d_name[0] == 'g' && strlen(d->d_name) < TRAY_NAME)
+			rc = tray_close(s, o, d->d_name, err);
+	closedir(dir);
+	if (rc < 0)
+		return rc;
+	if (o->changes.n)
+		qsort(o->changes.v, o->changes.n, sizeof *o->changes.v, by_number);
+	last_find(s, o);
+	s->turn->merging = o->trays.n > 0;
+	return 0;
+}
+
+/* ---- doing it ---- */
+
+/* No job gets the number of a change. */
+static void number_use(struct server *s, const struct taken *c)
+{
+	if (c->name.number >= s->jobs->next_number && c->name.number <= s->audience->offline->last)
+		s->jobs->next_number = c->name.number + 1;
+}
+
+static void change_refuse(struct server *s, struct taken *c, const char *why)
+{
+	struct offline *o = s->audience->offline;
+
+	server_say(s, "change %" PRIu64 " of uid %d in the spool was refused: %s", c->name.number, (int)c->uid, why);
+	if (c->submission)
+		refusal_keep(s, c->name.number, c->uid, why);
+	number_use(s, c);
+	o->refused++;
+	c->done = true;
+}
+
+/* Its number was not free, which the offer rules out; unless, say, the store is an older copy. */
+static void number_lost(struct server *s, struct taken *c, uint64_t number)
+{
+	char why[100];
+
+	snprintf(why, sizeof why, "the number was in use, and it became job %" PRIu64, number);
+	server_say(s, "change %" PRIu64 " of uid %d in the spool: %s", c->name.number, (int)c->uid, why);
+	refusal_keep(s, c->name.number, c->uid, why);
+}
+
+static void on_answer(void *context, int status, const char *body, size_t n)
+{
+	struct taken *c = context;
+	struct offline *o = c->s->audience->offline;
+	json_t *json = json_loadb(body, n, 0, NULL);
+	const char *why = json_string_value(json_object_get(json_object_get(json, "error"), "message"));
+	json_int_t number = json_integer_value(json_object_get(json, "number"));
+
+	o->waiting--;
+	if (status == 503 || status == 504) { /* the store can't be written, or the server ends: again, then */
+		c->asked = false;
+		o->next = 0;
+	} else if (status / 100 != 2) {
+		change_refuse(c->s, c, why ? why : "the reason is not known");
+	} else {
+		if (c->submission && (uint64_t)number != c->name.number)
+			number_lost(c->s, c, (uint64_t)number);
+		c->done = true;
+		o->made++;
+	}
+	json_decref(json);
+}
+
+static bool user_exceeds(struct offline *o, uid_t uid)
+{
+	uint64_t *count = map_at(&o->of_uid, (uint64_t)uid + 1);
+
+	return ++*count > PER_USER;
+}
+
+/* Sends it, as its owner would. */
+static void change_send(struct server *s, struct taken *c, const struct kept *x, gid_t gid)
+{
+	struct offline *o = s->audience->offline;
+	char key[80];
+	struct inner inner = {.peer = {x->uid, gid, 0},
+			      .method = "POST",
+			      .path = x->path,
+			      .key = key,
+			      .body = x->body,
+			      .n = strlen(x->body),
+			      .number = c->name.number,
+			      .done = on_answer,
+			      .context = c};
+
+	snprintf(key, sizeof key, "spool:%s:%" PRIu64, o->trays.v[c->tray].name, c->name.number);
+	o->waiting++;
+	api_receive(s, http_inner(s->http, &inner)); /* the path is right */
+	if (!c->submission)
+		number_use(s, c);
+}
+
+static void on_lookup(struct server *s, void *context)
+{
+	s->audience->offline->lookup = false;
+	turn_wake(s);
+}
+
+/* Whether it was sent, or refused; else its owner is not known yet. */
+static bool change_begin(struct server *s, struct taken *c, const struct kept *x)
+{
+	struct offline *o = s->audience->offline;
+	struct user_key k = {USER_BY_ID, x->uid, NULL};
+	const struct user *user = NULL;
+	struct err err;
+	enum lookup l = users_find(s, k, &user, &err);
+
+	if (l == LOOKUP_PENDING) {
+		o->lookup = true;
+		users_wait(s, k, on_lookup, NULL);
+	} else if (l == LOOKUP_FAILED) {
+		o->pause_us = s->clock->now_us + PAUSE_US;
+		server_say(s, "changes in the spool wait: %s", err.text);
+	} else if (!user) {
+		change_refuse(s, c, "its owner has no account on this machine");
+	} else if (user_exceeds(o, x->uid)) {
+		change_refuse(s, c, "its owner has left too many changes");
+	} else {
+		change_send(s, c, x, user->gid);
+	}
+	return l == LOOKUP_KNOWN || l == LOOKUP_NONE;
+}
+
+static bool change_ask(struct server *s, struct taken *c)
+{
+	struct offline *o = s->audience->offline;
+	struct kept x;
+	struct err err;
+	int rc = tray_read(o->trays.v[c->tray].fd, &c->name, s->instance->multi ? getegid() : (gid_t)-1, &x, &err);
+
+	c->uid = x.uid;
+	c->submission = rc == 0 && strcmp(x.path, "/v1/jobs") == 0;
+	if (rc < 0)
+		change_refuse(s, c, err.text);
+	else if (c->name.number > o->last)
+		change_refuse(s, c, "its number does not follow those of the others");
+	c->asked = c->done || change_begin(s, c, &x);
+	kept_fini(&x);
+	return c->asked;
+}
+
+/* What was committed before this turn is removed. */
+static void changes_remove(struct server *s, struct offline *o)
+{
+	bool some = false;
+
+	if (store_pending(s->store))
+		return;
+	for (; o->removed < o->changes.n && o->changes.v[o->removed]->done; o->removed++) {
+		struct taken *c = o->changes.v[o->removed];
+		int rc = tray_remove(o->trays.v[c->tray].fd, &c->name);
+		if (rc < 0 && rc != -ENOENT)
+			server_say(s, "%s/%s/m%" PRIu64 " can't be removed (%s): remove it by hand", o->dir,
+				   o->trays.v[c->tray].name, c->name.number, strerror(-rc));
+		some = true;
+	}
+	for (size_t i = 0; i < o->trays.n && some; i++)
+		fsync(o->trays.v[i].fd);
+}
+
+static void merge_end(struct server *s, struct offline *o)
+{
+	char path[PATH_MAX + TRAY_NAME];
+
+	for (size_t i = 0; i < o->trays.n; i++) {
+		close(o->trays.v[i].fd);
+		snprintf(path, sizeof path, "%s/%s", o->dir, o->trays.v[i].name);
+		if (rmdir(path) < 0 && errno != ENOTEMPTY && errno != EEXIST)
+			server_say(s, "%s: %s", path, strerror(errno));
+	}
+	if (o->changes.n)
+		server_say(s, "done what was in the spool: %zu changes were made, %zu refused", o->made, o->refused);
+	for (size_t i = 0; i < o->changes.n; i++)
+		free(o->changes.v[i]);
+	vec_free(&o->changes);
+	vec_free(&o->trays);
+	s->turn->merging = false;
+	s->turn->dirty = true;
+}
+
+int64_t offline_next(struct server *s)
+{
+	if (!s->audience->offline || !s->audience->offline->open)
+		return TIME_NEVER;
+	if (!s->turn->merging)
+		return view_next(s);
+	return s->audience->offline->lookup ? TIME_NEVER : s->audience->offline->pause_us;
+}
+
+/* Ordinary submissions are made at once, so many of them can be in one commit; what takes several turns is alone. */
+static void merge_turn(struct server *s, struct offline *o)
+{
+	if (s->turn->trouble || s->turn->terminating || s->turn->emptying || o->lookup ||
+	    s->clock->now_us < o->pause_us)
+		return;
+	changes_remove(s, o);
+	for (; o->next < o->changes.n && o->waiting < BATCH && s->slices->works.n == 0; o->next++)
+		if (!o->changes.v[o->next]->asked && !change_ask(s, o->changes.v[o->next]))
+			return;
+	if (o->removed == o->changes.n)
+		merge_end(s, o);
+}
+
+void offline_turn(struct server *s)
+{
+	struct offline *o = s->audience->offline;
+
+	if (s->turn->merging)
+		merge_turn(s, o);
+	else if (o && o->open)
+		view_turn(s);
+}
