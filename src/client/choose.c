@@ -123,6 +123,8 @@ static int local_open(const struct where *w, struct client **ret)
 
 	snprintf(socket, sizeof socket, "%s/shuntd.sock", w->run);
 	*ret = client_create(socket, NULL);
+	(*ret)->offline = mem_zalloc(sizeof w->state + 16);
+	snprintf((*ret)->offline, sizeof w->state + 16, "%s/offline", w->state);
 	return 0;
 }
 

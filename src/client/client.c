@@ -21,6 +21,7 @@
 #include "base/mem.h"
 #include "base/unixsock.h"
 #include "client/client_internal.h"
+#include "client/offline.h"
 #include "tls/pki.h"
 
 #define ANSWER_MAX (512u << 20) /* bytes that client_ask takes: beyond, ask in pages */
@@ -29,6 +30,8 @@
 #define WAIT 30			/* seconds for a server that is not there; SHUNT_WAIT */
 #define PAUSE_FIRST 100		/* ms between two tries to reach it; then twice that, and so on, up to */
 #define PAUSE_MOST 1000
+#define KEY_SIZE 33    /* a key's, with its NUL */
+#define RETURNS 10     /* of a server, while a request is being kept for it */
 #define TAKEOVER 20000 /* ms in which one of several servers should lead again */
 
 /* What is asked. */
@@ -66,13 +69,17 @@ struct client *client_create(const char *socket, struct route *route)
 	c->route = route;
 	c->fd = -1;
 	c->timeout = seconds_of("SHUNT_TIMEOUT", 1, TIMEOUT);
-	c->wait = seconds_of("SHUNT_WAIT", 0, WAIT);
+	c->wait = seconds_of("SHUNT_WAIT", 0, -1);
+	c->waits_anyway = c->wait >= 0;
+	if (!c->waits_anyway)
+		c->wait = WAIT;
 	return c;
 }
 
 void client_patience(struct client *c, int seconds)
 {
 	c->wait = seconds;
+	c->waits_anyway = true;
 }
 
 int client_open_at(const char *socket, struct client **ret, struct err *err)
@@ -103,12 +110,19 @@ void client_close(struct client *c)
 	strbuf_fini(&c->head);
 	free(c->socket);
 	free(c->standby);
+	free(c->name);
+	free(c->offline);
 	free(c);
 }
 
 const char *client_standby(const struct client *c)
 {
 	return c->standby;
+}
+
+const char *client_absent(const struct client *c)
+{
+	return c->name;
 }
 
 void reply_fini(struct reply *r)
@@ -546,11 +560,23 @@ static bool again(struct waiting *w, int64_t most)
 	return true;
 }
 
+/* Where it can be done without, nobody waits long for it; and not at all, once somebody has. */
+static void patience_bound(struct client *c)
+{
+	struct offer l;
+
+	if (c->waits_anyway || !c->offline || c->doubt || offer_read(c->offline, &l, NULL) < 0)
+		return;
+	c->wait = offline_used(c->offline, &l) ? 0 : l.wait;
+}
+
 /* Whether to try again after no answer came (rc). */
 static bool server_awaited(struct client *c, const struct question *q, int rc, struct waiting *w)
 {
 	bool absent = rc == -ECONNREFUSED || rc == -EAGAIN || (rc == -ECONNRESET && c->doubt);
 
+	if (absent)
+		patience_bound(c);
 	/* A server that comes up replaces the socket of the last one: for a moment there is none. */
 	if (rc == -ENOENT && c->wait > 0 && !w->looked && !c->route) {
 		w->looked = true;
@@ -600,12 +626,79 @@ static int client_request(struct client *c, const struct question *q, struct rep
 	}
 }
 
+/* ---- without a server ---- */
+
+/* Nobody listens, and what was asked for is certain not to have been done. The offer is read first: see tray.h. */
+static bool server_is_down(struct client *c, int rc, struct offer *ret)
+{
+	if ((rc != -ECONNREFUSED && rc != -ENOENT) || c->route || !c->offline || c->doubt ||
+	    offer_read(c->offline, ret, NULL) < 0)
+		return false;
+	int fd = unix_connect(c->socket, PATIENCE * 1000, NULL);
+	if (fd >= 0)
+		close(fd);
+	return fd == -ECONNREFUSED || fd == -ENOENT;
+}
+
+static int key_make(char key[KEY_SIZE], struct err *err)
+{
+	unsigned char random[(KEY_SIZE - 1) / 2];
+
+	if (getrandom(random, sizeof random, 0) != sizeof random)
+		return err_set(err, -errno, "can't make a key for the request: %s", strerror(errno));
+	for (size_t i = 0; i < sizeof random; i++)
+		snprintf(key + 2 * i, 3, "%02x", random[i]);
+	return 0;
+}
+
+/* What can be done without a server. -EOPNOTSUPP: that can't. -ESTALE: there is one again. */
+static int question_keep(struct client *c, const struct offer *l, const struct question *q, struct reply *ret,
+			 struct err *err)
+{
+	struct offline_question x = {.method = q->method,
+				     .path = q->path,
+				     .body = q->body,
+				     .tsv = q->accept && strncmp(q->accept, "text/tab", 8) == 0};
+	struct err why = {.text = ""};
+	int rc = offline_answer(c->offline, l, &x, ret, &why);
+
+	if (rc < 0 && *why.text)
+		*err = why;
+	const char *code = json_string_value(json_object_get(json_object_get(ret->json, "error"), "code"));
+	snprintf(c->code, sizeof c->code, "%s", code ? code : "");
+	return rc;
+}
+
+/* Asks the server, or does without. *ret as of client_request(); *ret_here: it is the whole answer. */
+static int question_settle(struct client *c, const struct question *q, struct reply *ret, bool *ret_here,
+			   struct err *err)
+{
+	struct offer l;
+	int rc;
+
+	*ret_here = false;
+	free(c->name);
+	c->name = NULL;
+	for (int i = 0;; i++) {
+		rc = client_request(c, q, ret, err);
+		if (rc >= 0 || ret->status || q->upgrade || i == RETURNS || !server_is_down(c, rc, &l))
+			return rc;
+		int done = question_keep(c, &l, q, ret, err);
+		if (done == -ESTALE)
+			continue;
+		c->name = mem_strdup(l.server);
+		*ret_here = done != -EOPNOTSUPP || ret->status;
+		return done == -EOPNOTSUPP ? rc : done;
+	}
+}
+
 static int question_ask(struct client *c, const struct question *q, struct reply *ret, struct err *err)
 {
 	struct reply reply;
-	int rc = client_request(c, q, &reply, err);
+	bool here;
+	int rc = question_settle(c, q, &reply, &here, err);
 
-	if (rc == 0)
+	if (rc == 0 && !here)
 		rc = answer_take(c, &reply, err);
 	if (ret)
 		*ret = reply;
@@ -649,18 +742,13 @@ int client_ask_json(struct client *c, const char *method, const char *path, cons
 
 int client_submit(struct client *c, const json_t *body, struct reply *ret, struct err *err)
 {
-	unsigned char random[16];
-	char key[2 * sizeof random + 1];
+	char key[KEY_SIZE];
 	struct question q = {.method = "POST", .path = "/v1/jobs", .key = key};
+	int rc = key_make(key, err);
 
-	if (getrandom(random, sizeof random, 0) != sizeof random) {
-		if (ret)
-			*ret = (struct reply){0};
-		return err_set(err, -errno, "can't make a key for the submission: %s", strerror(errno));
-	}
-	for (size_t i = 0; i < sizeof random; i++)
-		snprintf(key + 2 * i, 3, "%02x", random[i]);
-	return body_ask(c, &q, body, ret, err);
+	if (rc < 0 && ret)
+		*ret = (struct reply){0};
+	return rc < 0 ? rc : body_ask(c, &q, body, ret, err);
 }
 
 int client_read(struct client *c, const char *path, const char *accept,
@@ -668,11 +756,14 @@ int client_read(struct client *c, const char *path, const char *accept,
 {
 	struct question q = {.method = "GET", .path = path, .accept = accept};
 	struct sink sink = {piece, context};
-	struct reply refused;
-	int rc = client_request(c, &q, &refused, err);
+	struct reply reply;
+	bool here;
+	int rc = question_settle(c, &q, &reply, &here, err);
 
-	reply_fini(&refused);
-	if (rc < 0)
+	if (rc == 0 && here)
+		rc = piece(context, strbuf_text(&reply.body), reply.body.n);
+	reply_fini(&reply);
+	if (rc < 0 || here)
 		return rc;
 	c->may_sleep = true;
 	return client_finish(c, &sink, err);

@@ -43,6 +43,8 @@ int client_open_cluster(const char *name, struct client **ret, struct err *err);
 int client_open_token(const char *where, const char *token_text, struct client **ret, struct err *err);
 /* The address of this machine's own server, if that stands by and another was asked instead; else NULL. Borrowed. */
 const char *client_standby(const struct client *c);
+/* After an answer that was given without the server, which does not run: its name; else NULL. Borrowed. */
+const char *client_absent(const struct client *c);
 void client_close(struct client *c);
 /* How long a server that is not there is waited for, instead of SHUNT_WAIT. */
 void client_patience(struct client *c, int seconds);

@@ -36,10 +36,13 @@ int route_follow(struct route *r, const char *leader);
 struct client {
 	char *socket;	     /* its path; of a route: what to call it */
 	struct route *route; /* or NULL: a socket of this host */
+	char *offline;	     /* the directory of the spool, for when it does not run; or NULL */
+	char *name;	     /* of the server that does not run, after an answer without it; or NULL */
 	char *standby;	     /* its server's address, if that stands by; or NULL */
 	int fd;		     /* -1: not connected */
 	bool used;	     /* this connection has carried a request before */
 	int timeout;	     /* seconds */
+	bool waits_anyway;   /* `wait` is the user's choice */
 	int wait;	     /* seconds that a server which is not there is waited for */
 	bool doubt;	     /* the present request was sent, and no answer has come */
 	int64_t asked;	     /* ms: when the present request began */

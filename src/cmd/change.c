@@ -45,6 +45,8 @@ static const char *server_name(struct change *ch)
 {
 	struct reply r = {0};
 
+	if (client_absent(ch->client))
+		return client_absent(ch->client);
 	if (!ch->server[0] && client_ask(ch->client, "GET", "/v1/server", NULL, 0, &r, NULL) == 0)
 		snprintf(ch->server, sizeof ch->server, "%s", object_text(r.json, "name"));
 	reply_fini(&r);

@@ -26,6 +26,8 @@ const char *qstat_server(struct qstat *q)
 {
 	struct reply reply = {0};
 
+	if (client_absent(q->client))
+		return client_absent(q->client);
 	if (!q->server_name[0] && client_ask(q->client, "GET", "/v1/server", NULL, 0, &reply, NULL) == 0)
 		snprintf(q->server_name, sizeof q->server_name, "%s", object_text(reply.json, "name"));
 	reply_fini(&reply);
@@ -95,7 +97,12 @@ void qstat_empty(struct qstat *q, const char *operand)
 	struct err err;
 
 	if (qstat_is_job(operand)) {
-		qstat_unknown(q, operand);
+		show_job_path(&path, operand, "");
+		if (client_ask(q->client, "GET", path.text, NULL, 0, NULL, &err) < 0 &&
+		    strcmp(client_code(q->client), "refused") == 0)
+			qstat_failed(q, NULL, &err);
+		else
+			qstat_unknown(q, operand);
 	} else if (*operand != '@') {
 		char queue[256];
 		snprintf(queue, sizeof queue, "%.*s", (int)strcspn(operand, "@"), operand);

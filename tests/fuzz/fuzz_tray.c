@@ -10,7 +10,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct kept x = {0};
 	struct offer o;
-	struct err err = {""};
+	struct err err = {.text = ""};
 
 	if (kept_parse((const char *)data, size, &x, &err) == 0) {
 		assert(strncmp(x.path, "/v1/jobs", 8) == 0 && !strpbrk(x.path, "?%. ") && x.body[0] == '{');

@@ -1,0 +1,211 @@
+/*
+ * offline.c - see offline.h.
+ */
+#include "client/offline.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "base/timetext.h"
+
+/* What can be asked for later: the rest is of use only to a job that runs now. */
+static const char *const actions[] = {"delete", "hold", "release", "move", "alter", "rerun", "order"};
+
+static bool action_is_kept(const char *path)
+{
+	if (strncmp(path, "/v1/jobs/", 9) != 0)
+		return false;
+	for (size_t i = 0; i < sizeof actions / sizeof *actions; i++)
+		if (strcmp(path + 9, actions[i]) == 0)
+			return true;
+	return false;
+}
+
+static void reply_set(struct reply *ret, int status, json_t *json)
+{
+	char *text = json_dumps(json, JSON_COMPACT | JSON_ENCODE_ANY);
+
+	*ret = (struct reply){.status = status, .json = json};
+	strbuf_puts(&ret->body, text ? text : "");
+	free(text);
+}
+
+static int refuse(struct reply *ret, int status, const char *code, int rc, struct err *err)
+{
+	reply_set(ret, status, json_pack("{s:{s:s, s:s}}", "error", "code", code, "message", err->text));
+	return rc;
+}
+
+/* ---- changes ---- */
+
+static int submit(const char *dir, const struct offer *l, const struct offline_question *q, struct reply *ret,
+		  struct err *err)
+{
+	json_t *body = json_loads(q->body, JSON_ALLOW_NUL, NULL);
+	bool array = json_is_string(json_object_get(body, "array"));
+	uint64_t number;
+	char id[400];
+	int rc = 0;
+
+	if (json_is_true(json_object_get(body, "interactive")))
+		rc = err_set(err, -EOPNOTSUPP, "an interactive job needs a running server");
+	else if (json_is_true(json_object_get(body, "require_guarantee")))
+		rc = err_set(err, -EOPNOTSUPP, "the server is not running, so the deadline can't be guaranteed now");
+	else if (json_object_get(body, "jobs"))
+		rc = err_set(err, -EOPNOTSUPP, "a list of jobs needs a running server");
+	json_decref(body);
+	if (rc == 0)
+		rc = tray_put(dir, l, q->path, q->body, &number, err);
+	if (rc < 0)
+		return rc;
+	snprintf(id, sizeof id, "%" PRIu64 "%s.%s", number, array ? "[]" : "", l->server);
+	reply_set(ret, 202,
+		  json_pack("{s:s, s:I, s:n, s:n, s:[s]}", "id", id, "number", (json_int_t)number, "guaranteed",
+			    "planned_start", "warnings",
+			    "the server is not running: the job is kept, and submitted when it is started"));
+	return 0;
+}
+
+/* What the server would say of this id now; NULL: nothing. */
+static json_t *id_error(const json_t *jobs, const struct offer *l, const char *id)
+{
+	const json_t *job = offline_find(jobs, id);
+	const char *state = json_string_value(json_object_get(job, "state"));
+
+	/* The server may know more jobs than it had written down, but none with such numbers. */
+	if (!job && strtoull(id, NULL, 10) >= l->next)
+		return json_pack("{s:s, s:s}", "code", "unknown_job", "message", "Unknown Job Id");
+	if (state && strcmp(state, "C") == 0)
+		return json_pack("{s:s, s:s}", "code", "finished", "message", "Job has finished");
+	return NULL;
+}
+
+/* The ids that can be meant go into the spool; the others are answered at once. */
+static int ids_act(const char *dir, const struct offer *l, const struct offline_question *q, json_t *body, json_t **ret,
+		   struct err *err)
+{
+	json_t *jobs = NULL, *good = json_array(), *results = json_array(), *id;
+	int64_t time;
+	uint64_t number;
+	size_t i;
+	int rc = offline_jobs(dir, l, &jobs, &time, err);
+
+	json_array_foreach(json_object_get(body, "ids"), i, id)
+	{
+		json_t *error = json_is_string(id) ? id_error(jobs, l, json_string_value(id)) : NULL;
+		json_t *result = json_pack("{s:O}", "id", id);
+		if (error)
+			json_object_set_new(result, "error", error);
+		else
+			json_array_append(good, id);
+		json_array_append_new(results, result);
+	}
+	if (rc == 0 && json_array_size(good)) {
+		json_object_set(body, "ids", good);
+		char *text = json_dumps(body, JSON_COMPACT);
+		rc = tray_put(dir, l, q->path, text, &number, err);
+		free(text);
+	}
+	json_decref(jobs);
+	json_decref(good);
+	*ret = results;
+	return rc;
+}
+
+static int act(const char *dir, const struct offer *l, const struct offline_question *q, struct reply *ret,
+	       struct err *err)
+{
+	json_t *body = json_loads(q->body ? q->body : "{}", JSON_ALLOW_NUL, NULL), *results = NULL;
+	uint64_t number;
+	int rc;
+
+	if (json_is_array(json_object_get(body, "ids"))) {
+		rc = ids_act(dir, l, q, body, &results, err);
+	} else {
+		results = json_array();
+		rc = tray_put(dir, l, q->path, q->body, &number, err);
+	}
+	json_decref(body);
+	if (rc < 0)
+		json_decref(results);
+	else
+		reply_set(ret, 202, json_pack("{s:o}", "results", results));
+	if (rc == 0)
+		fprintf(stderr, "The server is not running: this is kept, and done when it is started.\n");
+	return rc;
+}
+
+/* ---- reading ---- */
+
+static void tell_age(int64_t time)
+{
+	char when[40];
+
+	if (time)
+		fprintf(stderr, "The server is not running: jobs are shown as of %s, with your changes since.\n",
+			instant_format(time, when, sizeof when));
+	else
+		fprintf(stderr, "The server is not running: only what was submitted since is shown.\n");
+}
+
+static int read_jobs(const char *dir, const struct offer *l, const struct offline_question *q, struct reply *ret,
+		     struct err *err)
+{
+	const char *rest = q->path + strlen("/v1/jobs");
+	char id[256];
+	json_t *jobs, *job;
+	int64_t time;
+	int rc = offline_jobs(dir, l, &jobs, &time, err);
+
+	if (rc < 0)
+		return rc;
+	*ret = (struct reply){.status = 200};
+	if (*rest == '/') {
+		snprintf(id, sizeof id, "%.*s", (int)strcspn(rest + 1, "?"), rest + 1);
+		job = strchr(id, '/') ? NULL : offline_find(jobs, id);
+		if (strchr(id, '/'))
+			rc = err_set(err, -EOPNOTSUPP, "no server is running");
+		else if (job)
+			reply_set(ret, 200, json_incref(job));
+		else
+			rc = refuse(ret, 404, "unknown_job", err_set(err, -ENOENT, "Unknown Job Id %s", id), err);
+	} else {
+		rc = offline_list(jobs, *rest == '?' ? rest + 1 : "", q->tsv, &ret->body, err);
+		if (rc == 0 && !q->tsv)
+			ret->json = json_loadb(strbuf_text(&ret->body), ret->body.n, 0, NULL);
+	}
+	json_decref(jobs);
+	if (rc == 0)
+		tell_age(time);
+	return rc;
+}
+
+bool offline_used(const char *dir, const struct offer *l)
+{
+	char path[4096];
+	struct stat st;
+
+	snprintf(path, sizeof path, "%s/%s/%" PRIu64, dir, l->tray, l->next);
+	return lstat(path, &st) == 0;
+}
+
+int offline_answer(const char *dir, const struct offer *l, const struct offline_question *q, struct reply *ret,
+		   struct err *err)
+{
+	bool get = strcmp(q->method, "GET") == 0, post = strcmp(q->method, "POST") == 0;
+	size_t n = strlen("/v1/jobs");
+
+	if (post && strcmp(q->path, "/v1/jobs") == 0)
+		return submit(dir, l, q, ret, err);
+	if (post && action_is_kept(q->path))
+		return act(dir, l, q, ret, err);
+	if (get && strncmp(q->path, "/v1/jobs", n) == 0 && (q->path[n] == '\0' || strchr("/?", q->path[n])))
+		return read_jobs(dir, l, q, ret, err);
+	return -EOPNOTSUPP;
+}

@@ -1,0 +1,37 @@
+/*
+ * offline.h - the answers that commands get while no server runs: changes go into the spool (tray.h), and what is read is what the server wrote down last, with
+ * the user's own changes since.
+ */
+#ifndef CLIENT_OFFLINE_H
+#define CLIENT_OFFLINE_H
+
+#include <stdbool.h>
+
+#include "base/err.h"
+#include "client/client.h"
+#include "client/tray.h"
+
+struct offline_question {
+	const char *method, *path;
+	const char *body; /* JSON, or NULL */
+	bool tsv;	  /* of a list: lines */
+};
+
+/* Answers as the server would; *ret is filled in, also with an error that the server would have found. -EOPNOTSUPP: that takes a server. -ESTALE: there is one
+ * again. `dir` is STATE/offline. */
+int offline_answer(const char *dir, const struct offer *l, const struct offline_question *q, struct reply *ret,
+		   struct err *err);
+
+/* Whether somebody has used the spool already since the server went down: then nobody waits for it any more. */
+bool offline_used(const char *dir, const struct offer *l);
+
+/* ---- the queue ---- */
+
+/* The jobs that the user may see: an array of objects as GET /v1/jobs has them, by number. *ret_time: when the server wrote it down; 0: never. */
+int offline_jobs(const char *dir, const struct offer *l, json_t **ret, int64_t *ret_time, struct err *err);
+/* The rows that a query ("ids=1,2&state=Q") selects, as the answer's body. */
+int offline_list(const json_t *jobs, const char *query, bool tsv, struct strbuf *out, struct err *err);
+/* The row of this id ("12", "12.pine", "12[]"), or NULL. Borrowed. */
+json_t *offline_find(const json_t *jobs, const char *id);
+
+#endif

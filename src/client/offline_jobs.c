@@ -1,0 +1,251 @@
+/*
+ * offline_jobs.c - the queue while no server runs: the jobs that the server wrote down last, then the user's changes in the spool, in their order.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "base/vec.h"
+#include "client/offline.h"
+
+struct queue {
+	json_t *jobs;
+	const struct offer *offer;
+	VEC(struct kept) changes;
+};
+
+/* "12", "12.pine", "12[]", "12[].pine"; an element of an array stands for itself. */
+json_t *offline_find(const json_t *jobs, const char *id)
+{
+	size_t n = strcspn(id, "."), i;
+	json_t *job;
+
+	json_array_foreach(jobs, i, job)
+	{
+		const char *own = json_string_value(json_object_get(job, "id"));
+		if (own && strcspn(own, ".") == n && strncmp(own, id, n) == 0)
+			return job;
+	}
+	return NULL;
+}
+
+/* ---- what the server wrote down ---- */
+
+static int view_read(const char *path, json_t *jobs, int64_t *ret_time)
+{
+	FILE *f = fopen(path, "re");
+	char *line = NULL;
+	size_t room = 0;
+	ssize_t n;
+
+	if (!f)
+		return -errno;
+	while ((n = getline(&line, &room, f)) > 0) {
+		json_t *o = json_loadb(line, (size_t)n, 0, NULL);
+		if (json_is_integer(json_object_get(o, "as_of")))
+			*ret_time = json_integer_value(json_object_get(o, "as_of"));
+		else if (json_is_object(o))
+			json_array_append(jobs, o);
+		json_decref(o);
+	}
+	free(line);
+	fclose(f);
+	return 0;
+}
+
+/* Everybody's jobs, if the user may see them; else their own. */
+static void views_read(const char *dir, json_t *jobs, int64_t *ret_time)
+{
+	char path[PATH_MAX];
+
+	snprintf(path, sizeof path, "%s/view", dir);
+	if (view_read(path, jobs, ret_time) == 0)
+		return;
+	snprintf(path, sizeof path, "%s/view.%u", dir, (unsigned)getuid());
+	view_read(path, jobs, ret_time);
+}
+
+/* ---- the changes ---- */
+
+static const char *text_of(const json_t *o, const char *key)
+{
+	return json_string_value(json_object_get(o, key));
+}
+
+static void row_copy(json_t *row, const json_t *body, const char *from, const char *to)
+{
+	json_t *value = json_object_get(body, from);
+
+	if (value && !json_is_null(value))
+		json_object_set(row, to, value);
+}
+
+static void resources_join(json_t *row, const json_t *body)
+{
+	struct strbuf all = {0};
+	json_t *one;
+	size_t i;
+
+	json_array_foreach(json_object_get(body, "resources"), i, one) if (json_is_string(one))
+		strbuf_printf(&all, "%s%s", all.n ? "," : "", json_string_value(one));
+	if (all.n)
+		json_object_set_new(row, "resources", json_string(all.text));
+	strbuf_fini(&all);
+}
+
+static json_t *submission_row(const struct queue *q, const struct kept *x, const json_t *body)
+{
+	static const char *const same[] = {"queue",	 "type",    "deadline", "priority",   "at",    "depend",
+					   "account",	 "project", "mail",	"output",     "error", "workdir",
+					   "mail_to",	 "join",    "keep",	"shell",      "umask", "rerunnable",
+					   "checkpoint", "stagein", "stageout", "submit_args"};
+	const struct passwd *pw = getpwuid(x->uid);
+	const char *holds = text_of(body, "hold");
+	char id[400];
+	json_t *row;
+
+	snprintf(id, sizeof id, "%" PRIu64 "%s.%s", x->number, text_of(body, "array") ? "[]" : "", q->offer->server);
+	row = json_pack("{s:s, s:I, s:s, s:s, s:s, s:s, s:I, s:I, s:I}", "id", id, "number", (json_int_t)x->number,
+			"name", text_of(body, "name") ? text_of(body, "name") : "STDIN", "owner",
+			pw ? pw->pw_name : "?", "state", holds && *holds ? "H" : "Q", "comment",
+			"it was submitted while the server was down", "created", (json_int_t)x->time, "queued",
+			(json_int_t)x->time, "modified", (json_int_t)x->time);
+	for (size_t i = 0; i < sizeof same / sizeof *same; i++)
+		row_copy(row, body, same[i], same[i]);
+	row_copy(row, body, "hold", "holds");
+	row_copy(row, body, "array", "array_spec");
+	row_copy(row, body, "submit_host", "host");
+	resources_join(row, body);
+	return row;
+}
+
+static bool waits(const json_t *row)
+{
+	const char *state = text_of(row, "state");
+
+	return state && strchr("QHW", *state);
+}
+
+static void row_delete(json_t *jobs, const json_t *row)
+{
+	size_t i;
+	json_t *job;
+
+	json_array_foreach(jobs, i, job) if (job == row)
+	{
+		json_array_remove(jobs, i);
+		return;
+	}
+}
+
+static void row_change(json_t *jobs, json_t *row, const char *action, const json_t *body)
+{
+	static const char *const altered[] = {"name",	 "priority", "at",   "depend",
+					      "account", "deadline", "type", "comment"};
+
+	if (strcmp(action, "delete") == 0 && waits(row))
+		row_delete(jobs, row);
+	else if (strcmp(action, "delete") == 0)
+		json_object_set_new(row, "comment", json_string("it is deleted when the server is started"));
+	else if (strcmp(action, "hold") == 0 && waits(row))
+		json_object_set_new(row, "state", json_string("H"));
+	else if (strcmp(action, "release") == 0 && waits(row))
+		json_object_set_new(row, "state", json_string("Q"));
+	else if (strcmp(action, "move") == 0 && waits(row))
+		row_copy(row, body, "queue", "queue");
+	else if (strcmp(action, "alter") == 0) {
+		for (size_t i = 0; i < sizeof altered / sizeof *altered; i++)
+			row_copy(row, body, altered[i], altered[i]);
+		if (waits(row))
+			resources_join(row, body);
+	}
+}
+
+static void change_apply(struct queue *q, const struct kept *x)
+{
+	json_t *body = json_loads(x->body, JSON_ALLOW_NUL, NULL), *id;
+	size_t i;
+
+	if (strcmp(x->path, "/v1/jobs") == 0)
+		json_array_append_new(q->jobs, submission_row(q, x, body));
+	else
+		json_array_foreach(json_object_get(body, "ids"), i, id)
+		{
+			json_t *row = json_is_string(id) ? offline_find(q->jobs, json_string_value(id)) : NULL;
+			if (row)
+				row_change(q->jobs, row, x->path + strlen("/v1/jobs/"), body);
+		}
+	json_decref(body);
+}
+
+/* One's own; root's view has everybody's. */
+static bool is_ours(int tray, const struct tray_name *name)
+{
+	char text[TRAY_NAME];
+	struct stat st;
+
+	snprintf(text, sizeof text, "%s%" PRIu64, name->taken ? "m" : "", name->number);
+	return fstatat(tray, text, &st, AT_SYMLINK_NOFOLLOW) == 0 && (geteuid() == 0 || st.st_uid == geteuid());
+}
+
+static void tray_collect(struct queue *q, const char *dir, const char *name)
+{
+	char path[PATH_MAX];
+	tray_names names = {0};
+	struct kept x;
+
+	snprintf(path, sizeof path, "%s/%s", dir, name);
+	int tray = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+	if (tray >= 0 && tray_list(dir, name, &names, NULL) == 0)
+		for (size_t i = 0; i < names.n; i++) {
+			if (!is_ours(tray, &names.v[i]))
+				continue;
+			if (tray_read(tray, &names.v[i], (gid_t)-1, &x, NULL) == 0)
+				vec_push(&q->changes, x);
+			else
+				kept_fini(&x);
+		}
+	vec_free(&names);
+	if (tray >= 0)
+		close(tray);
+}
+
+static int by_number(const void *a, const void *b)
+{
+	const struct kept *x = a, *y = b;
+
+	return (x->number > y->number) - (x->number < y->number);
+}
+
+int offline_jobs(const char *dir, const struct offer *l, json_t **ret, int64_t *ret_time, struct err *err)
+{
+	struct queue q = {.jobs = json_array(), .offer = l};
+	DIR *open = opendir(dir);
+	const struct dirent *d;
+
+	*ret = q.jobs;
+	*ret_time = 0;
+	views_read(dir, q.jobs, ret_time);
+	while (open && (d = readdir(open)))
+		if (d->d_name[0] == 'g' && strlen(d->d_name) < TRAY_NAME)
+			tray_collect(&q, dir, d->d_name);
+	if (open)
+		closedir(open);
+	if (q.changes.n)
+		qsort(q.changes.v, q.changes.n, sizeof *q.changes.v, by_number);
+	for (size_t i = 0; i < q.changes.n; i++) {
+		change_apply(&q, &q.changes.v[i]);
+		kept_fini(&q.changes.v[i]);
+	}
+	vec_free(&q.changes);
+	return 0;
+}
