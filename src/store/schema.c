@@ -75,6 +75,15 @@
 /* Jobs of other systems are found by their ids. */
 #define VERSION_8 "CREATE INDEX history_id ON history (id, ended, key, attempt) WHERE id IS NOT NULL;"
 
+/* What users may use in a month, what is left, and the book of all changes. `last`: the last month with any. */
+#define VERSION_9(KEY)                                                                                                    \
+	"CREATE TABLE quota (\"user\" TEXT PRIMARY KEY, normal BIGINT NOT NULL, priority BIGINT NOT NULL,"                \
+	" interactive BIGINT NOT NULL, last BIGINT NOT NULL, month BIGINT NOT NULL, left_normal BIGINT NOT NULL,"         \
+	" left_priority BIGINT NOT NULL, left_interactive BIGINT NOT NULL);"                                              \
+	"CREATE TABLE quota_move (seq " KEY " PRIMARY KEY, \"user\" TEXT NOT NULL, time BIGINT NOT NULL,"                 \
+	" month BIGINT NOT NULL, type TEXT NOT NULL, cause TEXT NOT NULL, job BIGINT NOT NULL, seconds BIGINT NOT NULL);" \
+	"CREATE INDEX quota_move_month ON quota_move (month, \"user\", seq);"
+
 static const char *const migrations[][2] = {
 	{VERSION_1("INTEGER", "BLOB"), VERSION_1("BIGINT", "BYTEA")},
 	{VERSION_2("INTEGER"), VERSION_2("BIGSERIAL")},
@@ -85,9 +94,13 @@ static const char *const migrations[][2] = {
 	{VERSION_6("INTEGER", "BLOB"), VERSION_6("BIGINT", "BYTEA")},
 	{VERSION_7("INTEGER"), VERSION_7("BIGINT")},
 	{VERSION_8, VERSION_8},
+	{VERSION_9("INTEGER"), VERSION_9("BIGINT")},
 };
 #define VERSION ((int64_t)(sizeof migrations / sizeof *migrations))
 
+#define QUOTA_COLUMNS                                                                                                  \
+	"\"user\", normal, priority, interactive, last, month, left_normal, left_priority, left_interactive"
+#define MOVE_COLUMNS "seq, \"user\", time, month, type, cause, job, seconds"
 #define LIFE_COLUMNS "seq, kind, name, time, type, at, who, reason"
 #define LEDGER_CONFLICT                                                                                                \
 	" ON CONFLICT (day, \"user\", \"group\", account, queue) DO UPDATE SET"                                        \
@@ -146,6 +159,23 @@ const struct statement_row statements[STATEMENT_COUNT] = {
 			 LEDGER_TYPES "ii", ""},
 	[PUT_OUTBOX] = {"INSERT INTO outbox (seq, day, lines) VALUES ($1, $2, $3)", "iib", ""},
 	[TRIM_OUTBOX] = {"DELETE FROM outbox WHERE seq <= $1", "i", ""},
+	[PUT_QUOTA] = {"INSERT INTO quota (" QUOTA_COLUMNS ") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)"
+		       " ON CONFLICT (\"user\") DO UPDATE SET normal = excluded.normal, priority = excluded.priority,"
+		       " interactive = excluded.interactive, last = excluded.last, month = excluded.month,"
+		       " left_normal = excluded.left_normal, left_priority = excluded.left_priority,"
+		       " left_interactive = excluded.left_interactive",
+		       "tiiiiiiii", ""},
+	[DROP_QUOTA] = {"DELETE FROM quota WHERE \"user\" = $1", "t", ""},
+	[PUT_MOVE] = {"INSERT INTO quota_move (" MOVE_COLUMNS ") VALUES ($1, $2, $3, $4, $5, $6, $7, $8)"
+		      " ON CONFLICT (seq) DO UPDATE SET \"user\" = excluded.\"user\", time = excluded.time,"
+		      " month = excluded.month, type = excluded.type, cause = excluded.cause, job = excluded.job,"
+		      " seconds = excluded.seconds",
+		      "itiittii", ""},
+	[GET_QUOTA] = {"SELECT " QUOTA_COLUMNS " FROM quota ORDER BY \"user\"", "", "tiiiiiiii"},
+	[GET_MOVES] = {"SELECT " MOVE_COLUMNS " FROM quota_move WHERE month = $1 ORDER BY seq", "i", "itiittii"},
+	[GET_USER_MOVES] = {"SELECT " MOVE_COLUMNS " FROM quota_move WHERE month = $1 AND \"user\" = $2 ORDER BY seq",
+			    "it", "itiittii"},
+	[GET_BOOK] = {"SELECT " MOVE_COLUMNS " FROM quota_move ORDER BY seq", "", "itiittii"},
 	[PUT_LIFE] =
 		{"INSERT INTO life (" LIFE_COLUMNS ") VALUES ($1, $2, $3, $4, $5, $6, $7, $8)"
 		 " ON CONFLICT (seq) DO UPDATE SET kind = excluded.kind, name = excluded.name, time = excluded.time,"
@@ -216,6 +246,7 @@ const char *const postgres_statements[STATEMENT_COUNT] = {
 	/* In the order of the bytes, as SQLite has it, whatever the database's language. */
 	[GET_OBJECTS] = "SELECT kind, name, value FROM object ORDER BY kind COLLATE \"C\", name COLLATE \"C\"",
 	[GET_KIND] = "SELECT name, value FROM object WHERE kind = $1 ORDER BY name COLLATE \"C\"",
+	[GET_QUOTA] = "SELECT " QUOTA_COLUMNS " FROM quota ORDER BY \"user\" COLLATE \"C\"",
 	[GET_LEDGER] =
 		"SELECT " LEDGER_COLUMNS " FROM ledger ORDER BY day, \"user\" COLLATE \"C\", \"group\" COLLATE \"C\","
 		" account COLLATE \"C\", queue COLLATE \"C\"",

@@ -39,6 +39,9 @@ enum statement {
 	ADD_FOREIGN, /* to the ledger, unless that is */
 	PUT_OUTBOX,
 	TRIM_OUTBOX,
+	PUT_QUOTA,
+	DROP_QUOTA,
+	PUT_MOVE,
 	PUT_LIFE,
 	TRIM_LIFE,
 	GET_LIVES,
@@ -73,6 +76,10 @@ enum statement {
 	GET_LEDGER,
 	GET_OUTBOX,
 	GET_LINES,
+	GET_QUOTA,
+	GET_MOVES, /* of a month */
+	GET_USER_MOVES,
+	GET_BOOK, /* for copies */
 	STATEMENT_COUNT
 };
 

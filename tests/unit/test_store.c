@@ -310,11 +310,13 @@ static void older_schema_is_migrated(void **state)
 	run_sql(w, "DROP TABLE ledger");
 	run_sql(w, "DROP TABLE outbox");
 	run_sql(w, "DROP TABLE life");
+	run_sql(w, "DROP TABLE quota");
+	run_sql(w, "DROP TABLE quota_move");
 	run_sql(w, "DROP INDEX event_job");
 	run_sql(w, "UPDATE meta SET value = 1 WHERE name = 'schema_version'");
 
 	s = open_store(w->url);
-	expect_sql(w, "SELECT value FROM meta WHERE name = 'schema_version'", "8");
+	expect_sql(w, "SELECT value FROM meta WHERE name = 'schema_version'", "9");
 	expect_sql(w, COUNT_COMMITS, "1");
 	expect_content(s, "rotten",
 		       "object meta next 2\ndamaged job 1: it has 'rotten' in it\n"
@@ -408,6 +410,8 @@ static void it_knows_itself(void **state)
 	run_sql(w, "DROP TABLE ledger");
 	run_sql(w, "DROP TABLE outbox");
 	run_sql(w, "DROP TABLE life");
+	run_sql(w, "DROP TABLE quota");
+	run_sql(w, "DROP TABLE quota_move");
 	run_sql(w, "UPDATE meta SET value = 3 WHERE name = 'schema_version'");
 	s = open_store(w->url); /* another is never called the same */
 	assert_string_not_equal(store_id(s), id);
@@ -435,6 +439,8 @@ static void failed_migration_is_undone(void **state)
 	run_sql(w, "DROP TABLE ledger");
 	run_sql(w, "DROP TABLE outbox");
 	run_sql(w, "DROP TABLE life");
+	run_sql(w, "DROP TABLE quota");
+	run_sql(w, "DROP TABLE quota_move");
 	s = open_store(w->url);
 	store_close(s);
 }
@@ -449,7 +455,7 @@ static void newer_schema_is_refused(void **state)
 	run_sql(w, "UPDATE meta SET value = 99 WHERE name = 'schema_version'");
 	assert_int_equal(store_open(w->url, &s, &err), -ENOTSUP);
 	assert_non_null(strstr(err.text, "version 99"));
-	assert_non_null(strstr(err.text, "up to 8"));
+	assert_non_null(strstr(err.text, "up to 9"));
 }
 
 /* SQLite alone. */

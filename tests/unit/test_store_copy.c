@@ -21,6 +21,7 @@
 #include "base/mem.h"
 #include "store/copy.h"
 #include "store/outbox.h"
+#include "store/quota.h"
 #include "support/stores.h"
 
 #define EVENTS 12000 /* several commits */
@@ -78,6 +79,9 @@ static void fill(const struct world *w)
 	store_put_script(s, 2, "", 0);
 	store_put_life(s, &(struct store_life){7, "node", "n1", 10, 11, "drain", NULL, "why"});
 	store_put_life(s, &(struct store_life){8, "queue", "q", 10, 0, "created", "ana", NULL});
+	store_put_quota(s, &(struct store_quota){"ana", {1, 2, 3}, 200504, 200503, {0, 1, 2}});
+	store_put_quota(s, &(struct store_quota){"Bo", {1, 2, 3}, 0, 0, {0}});
+	store_put_move(s, &(struct store_move){9, "ana", 10, 200503, "normal", "taken", job_key(1, -1), -5});
 	store_put_outbox(s, &(struct outbox_row){7, 20261115, "a line\n", 7});
 	commit(s);
 	run_sql(w, "INSERT INTO damaged (time, what, reason, record) VALUES (5, 'job 9', 'it is rotten', 'r')");
