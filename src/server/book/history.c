@@ -36,8 +36,7 @@ static int64_t cpus_of(const char *exec_host)
 	return n;
 }
 
-/* How long an attempt ran of which no result tells it. */
-static int64_t ran_until_now(const struct server *s, const struct entry *e)
+int64_t ran_until_now(const struct server *s, const struct entry *e)
 {
 	const struct outcome *o = e->outcome;
 
@@ -88,7 +87,7 @@ void history_stopped(struct server *s, const struct event *e, const struct paylo
 		.text = p->text,
 		.started = job->start,
 		.ended = e->time,
-		.ran_ms = p->used ? p->ran_ms : ran_until_now(s, x),
+		.ran_ms = p->spent_ms,
 		.cpu_ms = p->used ? p->cpu_ms : 0,
 		.peak_kib = p->used ? p->memory_kib : 0,
 	};

@@ -6,10 +6,13 @@
 
 #include <stdint.h>
 
+struct entry;
 struct event;
 struct payload;
 struct server;
 
+/* How long an attempt has run of which no result tells it. */
+int64_t ran_until_now(const struct server *s, const struct entry *e);
 void history_stopped(struct server *s, const struct event *e,
 		     const struct payload *p);	   /* PREEMPT, before it is applied */
 void history_ended(struct server *s, uint32_t id); /* the job has ended */

@@ -215,8 +215,12 @@ void entry_apply(struct server *s, const struct event *e, const struct payload *
 	case EVENT_PLACED:
 		exec_host_set(s, x, p->attempt);
 		break;
-	case EVENT_START_FAILED:
 	case EVENT_PREEMPT:
+		if (p->spent_ms)
+			outcome_of(x)->spent_ms += p->spent_ms;
+		apply_stop(x, p);
+		break;
+	case EVENT_START_FAILED:
 		apply_stop(x, p);
 		break;
 	case EVENT_FINISH:
@@ -431,6 +435,10 @@ void payload_write(const struct server *s, int type, const struct payload *p, st
 		json_int(&j, "began_us", p->began_us);
 		json_int(&j, "boot", (int64_t)p->boot);
 		break;
+	case EVENT_PREEMPT:
+		if (p->spent_ms)
+			json_int(&j, "spent_ms", p->spent_ms);
+		break;
 	case EVENT_FINISH:
 	case EVENT_DELETE:
 		end_write(&j, p);
@@ -545,6 +553,9 @@ int payload_read(struct server *s, int type, const json_t *data, struct payload 
 	case EVENT_STARTED:
 		ret->began_us = number_of(data, "began_us");
 		ret->boot = (uint64_t)number_of(data, "boot");
+		break;
+	case EVENT_PREEMPT:
+		ret->spent_ms = number_of(data, "spent_ms");
 		break;
 	case EVENT_FINISH:
 	case EVENT_DELETE:

@@ -78,6 +78,7 @@ struct outcome {
 	int64_t cpu_ms, memory_kib;
 	int64_t started_us, ended_us; /* wall clock: when, not how long */
 	int64_t ran_ms;		      /* how long it ran */
+	int64_t spent_ms;	      /* how long earlier attempts ran, which were stopped */
 	int64_t began_us;	      /* of one that runs: clock.boot_us when it began */
 	int64_t kill_at;	      /* instant: SIGKILL if SIGTERM was not enough; 0: nobody wants it ended */
 	pid_t session;
@@ -114,6 +115,7 @@ struct payload {
 	bool lingers;	     /* FINISH: its processes are still being killed, and hold their CPUs */
 	bool used;	     /* FINISH: these are known */
 	int64_t cpu_ms, memory_kib, started_us, ended_us, ran_ms;
+	int64_t spent_ms; /* PREEMPT: how long it had run */
 	int64_t began_us; /* STARTED: clock.boot_us, */
 	uint64_t boot;	  /* ... which counts from this start of the machine */
 	pid_t session;

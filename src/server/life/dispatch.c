@@ -153,8 +153,10 @@ void dispatch_listener(void *context, const struct event *e)
 		on_stopped(s, e, &why);
 		if (why.n)
 			p.text = why.text;
-		if (e->type == EVENT_PREEMPT)
+		if (e->type == EVENT_PREEMPT) {
+			p.spent_ms = p.used ? p.ran_ms : ran_until_now(s, &s->jobs->entries.v[e->job]);
 			history_stopped(s, e, &p);
+		}
 		vec_push(doomed ? &s->agenda->doomed : &s->agenda->returned, e->job);
 		break;
 	case EVENT_STARTED:
