@@ -57,6 +57,13 @@ const struct attr attr_table[] = {
 	 .about = "The most that a job may ask for: walltime, ncpus, nodect, ngpus, mem, or a resource of the site."},
 	{"resources_min", BOTH, .type = ATTR_AMOUNTS, .about = "The least that a job must ask for, as resources_max."},
 
+	/* How much in a month: 'shunt quota'. */
+	{"quota", SERVER, BOOL("True"),
+	 .about =
+		 "Jobs are counted against their users' monthly quota, once any user has some. Users without an entry have none then."},
+	{"quota_returned", SERVER, .type = ATTR_NUMBER, .initial = "75", .min = 0, .max = 100,
+	 .about = "Percent of the walltime that a job did not use which return to its user's quota."},
+
 	/* How many. */
 	{"max_running", BOTH, COUNT, .about = "Jobs that run at once. Unset: any number."},
 	{"max_user_run", BOTH, COUNT, .alias = "max_user_running",

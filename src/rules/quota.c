@@ -4,7 +4,6 @@
 #include "rules/quota.h"
 
 #include <assert.h>
-#include <errno.h>
 
 #include "base/timetext.h"
 
@@ -75,11 +74,11 @@ static int enough(const struct quota *q, enum quota_type type, int64_t seconds, 
 		return 0;
 	duration_format(seconds, asked, sizeof asked);
 	if (over(q))
-		return err_set(err, -EDQUOT, "it needs %s of %s quota, and this user's quota ended with %02d/%d", asked,
-			       quota_type_name(type), q->end % 100, q->end / 100);
-	return err_set(err, -EDQUOT, "it needs %s of %s quota, and %s of %s is left this month", asked,
-		       quota_type_name(type), duration_format(q->left[type], left, sizeof left),
-		       duration_format(q->limit[type], (char[32]){0}, 32));
+		return err_code(err, CODE_REFUSED, "it needs %s of %s quota, and this user's quota ended with %02d/%d",
+				asked, quota_type_name(type), q->end % 100, q->end / 100);
+	return err_code(err, CODE_REFUSED, "it needs %s of %s quota, and %s of %s is left this month", asked,
+			quota_type_name(type), duration_format(q->left[type], left, sizeof left),
+			duration_format(q->limit[type], (char[32]){0}, 32));
 }
 
 int quota_take(struct quota *q, enum quota_type type, int64_t seconds, int32_t month, struct quota_claim *ret_claim,

@@ -38,6 +38,7 @@
 #include "server/base/instance.h"
 #include "server/base/log.h"
 #include "server/book/history.h"
+#include "server/book/quotas.h"
 #include "server/job/attempt.h"
 #include "server/job/entry.h"
 #include "server/job/jobs.h"
@@ -495,6 +496,8 @@ int recover(struct server *s, struct err *err)
 				      .life = on_life};
 	int rc = store_read(s->store, &reader, err);
 
+	if (rc >= 0)
+		rc = quotas_restore(s, err);
 	if (rc < 0)
 		return rc;
 	if (s->jobs->next_seq == 0)

@@ -10,6 +10,7 @@ struct books {
 	struct outbox *outbox; /* accounting records on their way to their files */
 	struct mailer *mailer;
 	struct retention retention;
+	struct quotas *quotas; /* what users may use in a month */
 };
 
 #endif

@@ -703,6 +703,11 @@ void spec_head(const struct server *s, const struct spec *p, struct strbuf *out)
 		json_bool(&j, "rerunnable", false);
 	if (p->interactive)
 		json_bool(&j, "interactive", true);
+	if (p->claim.month) {
+		json_int(&j, "quota_month", p->claim.month);
+		json_int(&j, "quota_type", p->claim.type);
+		json_int(&j, "quota", p->claim.seconds);
+	}
 	json_close_object(&j);
 }
 
@@ -761,6 +766,9 @@ int spec_restore(struct server *s, const char *head, struct spec **ret, struct e
 	p->at = head_int(o, "at", 0);
 	p->rerunnable = !json_is_false(json_object_get(o, "rerunnable"));
 	p->interactive = json_is_true(json_object_get(o, "interactive"));
+	p->claim = (struct quota_claim){(int32_t)head_int(o, "quota_month", 0),
+					(enum quota_type)(head_int(o, "quota_type", 0) % QUOTA_TYPES),
+					head_int(o, "quota", 0)};
 	p->legacy = !json_object_get(o, "eligible");
 	p->eligible = (uint32_t)head_int(o, "eligible", UINT32_MAX);
 	if (head_text(o, "depend"))

@@ -12,6 +12,7 @@
 
 #include "core/array.h"
 #include "core/reqtext.h"
+#include "rules/quota.h"
 
 struct asker;
 struct server;
@@ -40,6 +41,7 @@ struct spec {
 	uint8_t holds;
 	uint32_t files_name; /* the name in its output's paths: the one it had when it was started; 0: its name */
 	uint32_t eligible;   /* of an array's elements, or 1 or 0 of a job, when it was submitted; the first ones */
+	struct quota_claim claim; /* what each of its jobs has taken of its user's quota */
 	bool rerunnable, interactive, array;
 	bool legacy;  /* of a store that did not keep who was eligible, nor what was altered when */
 	char *depend; /* canonical text, or NULL */
@@ -49,8 +51,9 @@ struct spec {
 
 struct submission {
 	struct spec *spec;
-	char *body;	/* JSON */
-	bool guarantee; /* require_guarantee */
+	char *body;	     /* JSON */
+	bool guarantee;	     /* require_guarantee */
+	const char *warning; /* what its user is to know; NULL: nothing */
 	struct array_spec array;
 	struct reqtext text; /* what it asks for; the spec has the defaults, too */
 	const char *script;  /* in the arena */

@@ -37,6 +37,7 @@
 #include "server/base/work.h"
 #include "server/book/ended.h"
 #include "server/book/history.h"
+#include "server/book/quotas.h"
 #include "server/job/attempt.h"
 #include "server/job/entry.h"
 #include "server/job/failures.h"
@@ -171,8 +172,10 @@ void dispatch_listener(void *context, const struct event *e)
 		vec_push(&s->agenda->ended, e->job);
 	entry_apply(s, e, &p);
 	event_keep(s, e, &p);
-	if (ends)
+	if (ends) {
 		history_ended(s, e->job);
+		quotas_settle(s, e->job);
+	}
 	strbuf_fini(&why);
 }
 

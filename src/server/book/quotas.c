@@ -1,0 +1,290 @@
+/*
+ * quotas.c - see quotas.h.
+ */
+#include "server/book/quotas.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/map.h"
+#include "base/mem.h"
+#include "base/timetext.h"
+#include "base/vec.h"
+#include "core/job.h"
+#include "rules/attr.h"
+#include "server/base/clock.h"
+#include "server/base/words.h"
+#include "server/book/books.h"
+#include "server/book/history.h"
+#include "server/job/entry.h"
+#include "server/job/jobs.h"
+#include "server/job/spec.h"
+#include "server/server.h"
+#include "store/quota.h"
+#include "store/store.h"
+
+struct of_user {
+	uint32_t user; /* a word; 0: it was dropped */
+	struct quota quota;
+};
+
+struct quotas {
+	VEC(struct of_user) v;
+	struct map at; /* word -> index + 1 */
+};
+
+struct quotas *quotas_create(void)
+{
+	return mem_zalloc(sizeof(struct quotas));
+}
+
+void quotas_destroy(struct quotas *q)
+{
+	if (!q)
+		return;
+	vec_free(&q->v);
+	map_fini(&q->at);
+	free(q);
+}
+
+/* ---- finding and keeping ---- */
+
+static struct quota *find(const struct server *s, uint32_t user)
+{
+	struct quotas *q = s->books->quotas;
+	uint64_t at;
+
+	return map_get(&q->at, user, &at) ? &q->v.v[at - 1].quota : NULL;
+}
+
+static struct quota *add(struct server *s, uint32_t user)
+{
+	struct quotas *q = s->books->quotas;
+
+	vec_push(&q->v, (struct of_user){user, {{0}, 0, 0, {0}}});
+	map_set(&q->at, user, q->v.n);
+	return &q->v.v[q->v.n - 1].quota;
+}
+
+static int restore(void *context, const struct store_quota *row)
+{
+	struct server *s = context;
+	struct quota *q = add(s, word_add(s, row->user));
+
+	q->end = (int32_t)row->end;
+	q->month = (int32_t)row->month;
+	for (int i = 0; i < QUOTA_TYPES; i++) {
+		q->limit[i] = row->limit[i];
+		q->left[i] = row->left[i];
+	}
+	return 0;
+}
+
+int quotas_restore(struct server *s, struct err *err)
+{
+	return store_get_quota(s->store, restore, s, err);
+}
+
+static int32_t this_month(const struct server *s)
+{
+	return month_of(s->clock->now);
+}
+
+/* A quota and the moves that changed it, in this turn's commit. */
+static void keep(struct server *s, uint32_t user, const struct quota *q, const struct quota_moves *moves, uint64_t key)
+{
+	struct store_quota row = {.user = word(s, user), .end = q->end, .month = q->month};
+
+	for (int i = 0; i < QUOTA_TYPES; i++) {
+		row.limit[i] = q->limit[i];
+		row.left[i] = q->left[i];
+	}
+	store_put_quota(s->store, &row);
+	for (size_t i = 0; i < moves->n; i++)
+		store_put_move(s->store, &(struct store_move){.seq = s->jobs->next_seq++,
+							      .user = row.user,
+							      .time = s->clock->now,
+							      .month = moves->v[i].month,
+							      .type = quota_type_name(moves->v[i].type),
+							      .cause = quota_cause_name(moves->v[i].cause),
+							      .job = moves->v[i].cause <= QUOTA_LIMIT ? 0 : key,
+							      .seconds = moves->v[i].seconds});
+}
+
+/* ---- administrators ---- */
+
+bool quotas_count(const struct server *s)
+{
+	return s->books->quotas->at.n && attrs_bool(s->attrs, "quota");
+}
+
+bool quotas_get(struct server *s, const char *user, struct quota *ret)
+{
+	const struct quota *q = find(s, word_add(s, user));
+	struct quota_moves moves;
+
+	*ret = q ? *q : (struct quota){{0}, 0, 0, {0}};
+	quota_turn(ret, this_month(s), &moves); /* which the next change writes down */
+	return q;
+}
+
+size_t quotas_users(const struct server *s)
+{
+	return s->books->quotas->v.n;
+}
+
+const char *quotas_user(const struct server *s, size_t i)
+{
+	uint32_t user = s->books->quotas->v.v[i].user;
+
+	return user ? word(s, user) : NULL;
+}
+
+void quotas_set(struct server *s, const char *user, const int64_t limit[QUOTA_TYPES], int32_t end)
+{
+	uint32_t who = word_add(s, user);
+	struct quota *q = find(s, who);
+	struct quota_moves moves;
+
+	if (!q)
+		q = add(s, who);
+	quota_set(q, limit, end, this_month(s), &moves);
+	keep(s, who, q, &moves, 0);
+}
+
+bool quotas_drop(struct server *s, const char *user)
+{
+	uint32_t who = word_add(s, user);
+	uint64_t at;
+
+	if (!map_get(&s->books->quotas->at, who, &at))
+		return false;
+	quotas_set(s, user, (int64_t[QUOTA_TYPES]){0}, 0); /* the book says so */
+	s->books->quotas->v.v[at - 1].user = 0;
+	map_remove(&s->books->quotas->at, who);
+	store_drop_quota(s->store, user);
+	return true;
+}
+
+/* ---- jobs ---- */
+
+static enum quota_type type_of(const struct spec *p)
+{
+	if (p->interactive)
+		return QUOTA_INTERACTIVE;
+	return p->kind == KIND_QOS || p->kind == KIND_EMERGENCY ? QUOTA_PRIORITY : QUOTA_NORMAL;
+}
+
+/* Whether a quota has room for a bill with `more` of a type in it. */
+static int room(const struct quota *q, const struct quota_bill *bill, enum quota_type type, int64_t more,
+		struct err *err)
+{
+	struct quota trial = *q;
+	struct quota_claim claim;
+	struct quota_moves moves;
+
+	return quota_take(&trial, type, bill->seconds[type] + more, bill->month, &claim, &moves, err);
+}
+
+int quotas_bill(struct server *s, struct quota_bill *bill, struct spec *p, int64_t count, const char **ret_warning,
+		struct err *err)
+{
+	static const struct quota none;
+	const struct quota *q = find(s, p->owner);
+	enum quota_type type = type_of(p);
+	int64_t more = p->walltime * count;
+	int rc;
+
+	*ret_warning = NULL;
+	p->claim = (struct quota_claim){0};
+	if (!quotas_count(s))
+		return 0;
+	bill->user = p->owner;
+	bill->month = this_month(s);
+	rc = room(q ? q : &none, bill, type, more, err);
+	if (rc < 0 && type == QUOTA_PRIORITY && p->kind == KIND_QOS &&
+	    room(q ? q : &none, bill, QUOTA_NORMAL, more, NULL) == 0) {
+		type = QUOTA_NORMAL;
+		p->kind = KIND_COMMON;
+		p->deadline = TIME_NEVER;
+		*ret_warning = "the priority quota is too small for it: it is a normal job now, without a deadline";
+		rc = 0;
+	}
+	if (rc < 0)
+		return rc;
+	bill->seconds[type] += more;
+	p->claim = (struct quota_claim){bill->month, type, p->walltime};
+	return 0;
+}
+
+int quotas_take(struct server *s, const struct quota_bill *bill, uint64_t key, struct err *err)
+{
+	struct quota *q = bill->user ? find(s, bill->user) : NULL;
+	int rc = 0;
+
+	for (int type = 0; q && type < QUOTA_TYPES && rc == 0; type++)
+		if (bill->seconds[type])
+			rc = room(q, bill, type, 0, err);
+	for (int type = 0; q && type < QUOTA_TYPES && rc == 0; type++) {
+		struct quota_claim claim;
+		struct quota_moves moves;
+
+		if (!bill->seconds[type])
+			continue;
+		rc = quota_take(q, type, bill->seconds[type], bill->month, &claim, &moves, err);
+		keep(s, bill->user, q, &moves, key);
+	}
+	return rc;
+}
+
+bool quotas_low(struct server *s, const struct spec *p, char *ret, size_t size)
+{
+	const struct quota *q = p->claim.month ? find(s, p->owner) : NULL;
+	char left[32], limit[32];
+
+	if (!q || q->left[p->claim.type] >= q->limit[p->claim.type] / 10)
+		return false;
+	snprintf(ret, size, "%s of %s of %s quota is left this month",
+		 duration_format(q->left[p->claim.type], left, sizeof left),
+		 duration_format(q->limit[p->claim.type], limit, sizeof limit), quota_type_name(p->claim.type));
+	return true;
+}
+
+int quotas_alter(struct server *s, uint64_t key, const struct spec *old, struct spec *spec, struct err *err)
+{
+	struct quota *q = find(s, old->owner);
+	struct quota_moves moves;
+	int rc;
+
+	spec->claim = old->claim;
+	if (!old->claim.month || !q)
+		return 0;
+	rc = quota_alter(q, &spec->claim, spec->walltime, this_month(s), &moves, err);
+	if (moves.n)
+		keep(s, old->owner, q, &moves, key);
+	return rc;
+}
+
+void quotas_settle(struct server *s, uint32_t id)
+{
+	const struct entry *e = &s->jobs->entries.v[id];
+	const struct job *job = entry_job(s, id);
+	const struct outcome *o = e->outcome;
+	struct quota *q = find(s, e->spec->owner);
+	struct quota_claim claim = e->spec->claim; /* the job has ended: nobody asks for it again */
+	struct quota_moves moves;
+	int64_t ran_ms = 0;
+
+	if (!claim.month || !q)
+		return;
+	if (job->state == STATE_DONE)
+		ran_ms = o && o->ended_us ? o->ran_ms : ran_until_now(s, e);
+	quota_settle(q, &claim,
+		     &(struct quota_use){.seconds = (ran_ms + (o ? o->spent_ms : 0)) / 1000,
+					 .started = e->ran,
+					 .urgent = true,
+					 .percent = (int)attrs_number(s->attrs, "quota_returned")},
+		     this_month(s), &moves);
+	if (moves.n)
+		keep(s, e->spec->owner, q, &moves, e->key);
+}
