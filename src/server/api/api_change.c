@@ -31,6 +31,7 @@
 #include "server/base/post.h"
 #include "server/base/turn.h"
 #include "server/base/words.h"
+#include "server/book/quotas.h"
 #include "server/job/attempt.h"
 #include "server/job/body.h"
 #include "server/job/entry.h"
@@ -559,6 +560,8 @@ static int do_alter(struct change *c, uint32_t id, struct err *err)
 	if (runs(s, id) && (rc = walltime_check(s, id, c->w, c->last.to->walltime, err)) < 0)
 		return rc;
 	p.spec = c->last.to;
+	if ((rc = quotas_alter(s, e->key, e->spec, p.spec, err)) < 0)
+		return rc;
 	if (runs(s, id) && p.spec->walltime != e->spec->walltime)
 		p.text = walltime_words(e->spec->walltime, p.spec->walltime, c->arena);
 	if (c->last.body)

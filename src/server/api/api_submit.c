@@ -39,6 +39,7 @@
 #include "server/base/turn.h"
 #include "server/base/words.h"
 #include "server/base/work.h"
+#include "server/book/quotas.h"
 #include "server/job/entry.h"
 #include "server/job/jobs.h"
 #include "server/job/keys.h"
@@ -51,6 +52,7 @@
 #include "server/life/world.h"
 #include "server/node/nodes.h"
 #include "server/server.h"
+#include "store/store.h"
 
 #define BULK_MAX 10000
 #define LARGE 65536    /* bytes of a list of jobs, from which on it is read in slices */
@@ -109,8 +111,9 @@ static const struct field all_submitted_fields[] = {
 static const struct schema all_submitted = {.fields = all_submitted_fields};
 const struct schema submitted_answer = {.base = &submitted, .either = &all_submitted};
 
-static void submitted_write(struct server *s, struct json *j, uint64_t number)
+static void submitted_write(struct server *s, struct json *j, uint64_t number, const char *warning)
 {
+	char low[200];
 	struct array *a = array_find(s, number);
 	struct strbuf id = {0};
 	uint32_t first = a ? a->first : 0;
@@ -136,6 +139,10 @@ static void submitted_write(struct server *s, struct json *j, uint64_t number)
 		json_int(j, "patience", attrs_number(s->attrs, "interactive_grace"));
 	json_open_array(j, "warnings");
 	memory_warn(s, s->jobs->entries.v[first].spec, j);
+	if (warning)
+		json_text(j, NULL, warning);
+	if (quotas_low(s, s->jobs->entries.v[first].spec, low, sizeof low))
+		json_text(j, NULL, low);
 	json_close_array(j);
 	json_close_object(j);
 	strbuf_fini(&id);
@@ -189,7 +196,7 @@ static void repeat(struct server *s, struct http_request *r, const struct submis
 		uint32_t id;
 		if ((a && a->count && s->jobs->entries.v[a->first].spec) ||
 		    (!a && entry_find(s, k->first + i, -1, &id)))
-			submitted_write(s, &j, k->first + i);
+			submitted_write(s, &j, k->first + i, NULL);
 		else
 			forgotten_write(s, &j, k->first + i, k->arrays && k->arrays[i] == 'a');
 	}
@@ -230,6 +237,7 @@ struct submit_work {
 	json_t *body; /* as it was sent; an array of what has been read of a large one */
 	size_t at;    /* in its text */
 	VEC(struct submission) jobs;
+	struct quota_bill bill;
 	bool bulk;
 	bool special; /* some have deadlines: the answer says whether they are kept */
 	bool keyed;
@@ -278,6 +286,12 @@ static int read_one(struct server *s, struct submit_work *w, const json_t *job, 
 
 	if (rc == 0)
 		rc = submit_check(s, &w->who, &x, request_arena(w->r), err);
+	if (rc == 0)
+		rc = quotas_bill(s, &w->bill, x.spec, submission_count(&x), &x.warning, err);
+	if (rc == 0 && x.warning && x.guarantee)
+		rc = err_code(
+			err, CODE_REFUSED,
+			"the deadline can't be guaranteed: the priority quota is too small ('shunt quota' shows it)");
 	if (rc < 0) {
 		submission_fini(&x);
 		return w->bulk ? err_prefix(err, rc, "jobs[%zu]", w->jobs.n) : rc;
@@ -319,6 +333,7 @@ static void accept_all(struct server *s, struct submit_work *w)
 {
 	number_claim(s, w->r);
 	w->first = s->jobs->next_number;
+	quotas_take(s, &w->bill, job_key(w->first, -1), NULL); /* there was enough when it was read, in this turn */
 	for (size_t i = 0; i < w->jobs.n; i++)
 		submit(s, &w->jobs.v[i], i ? &w->jobs.v[i - 1] : NULL);
 	if (w->keyed)
@@ -334,7 +349,7 @@ static bool write_one(struct server *s, struct submit_work *w)
 	uint32_t id;
 
 	if ((a && a->spec) || (!a && entry_find(s, number, -1, &id)))
-		submitted_write(s, &w->j, number);
+		submitted_write(s, &w->j, number, w->jobs.v[w->written - 1].warning);
 	else
 		forgotten_write(s, &w->j, number, a != NULL);
 	if (json_is_array(w->body)) /* bit by bit, since there may be much */
@@ -478,6 +493,8 @@ static void accept_staged(struct server *s, struct submit_work *w)
 		if (rc < 0)
 			err_prefix(&w->err, rc, "jobs[%zu]", i);
 	}
+	if (rc == 0)
+		rc = quotas_take(s, &w->bill, job_key(w->first, -1), &w->err);
 	if (rc < 0) {
 		w->phase = SUBMIT_UNDO;
 		return;
