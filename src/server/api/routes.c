@@ -6,6 +6,7 @@
 #include "server/api/api.h"
 #include "server/api/api_import.h"
 #include "server/api/api_lives.h"
+#include "server/api/api_quota.h"
 #include "server/api/events.h"
 #include "server/api/output.h"
 #include "server/api/schemas.h"
@@ -97,6 +98,18 @@ static const struct field usage_query[] = {
 	{"first", .is = IS_INT, "a day, as 20261101", .least = 19700101, .most = 99991231},
 	{"last", .is = IS_INT, "a day", .least = 19700101, .most = 99991231},
 	{"user", .is = IS_TEXT},
+	{0},
+};
+
+static const struct field quota_query[] = {
+	{"user", .is = IS_TEXT, "another's, for operators"},
+	{"all", .is = IS_INT, "1: those of all users, for operators", .most = 1, .otherwise = "0"},
+	{0},
+};
+
+static const struct field moves_query[] = {
+	{"user", .is = IS_TEXT, "another's, for operators"},
+	{"month", .is = IS_INT, "as 202704; if not given, this one", .least = 197001, .most = 999912},
 	{0},
 };
 
@@ -274,6 +287,20 @@ const struct route routes[] = {
 	{"GET", "/v1/whoami", "whoAmI", .handle = api_whoami, .tag = "tokens",
 	 .summary = "Whom the server takes one for", .answer = &whoami_answer, .answered = "The user.",
 	 .result = "{\"user\": \"ann\", \"uid\": 1000, \"role\": \"user\", \"by\": \"token\"}"},
+
+	{"GET", "/v1/quota", "getQuota", .query = quota_query, .handle = api_quota, .tag = "quota",
+	 .summary = "Computation time that users may use in a month, and what is left", .answer = &quota_answer,
+	 .answered = "One's own; or another's, or all users'.", .codes = CODE(FORBIDDEN)},
+	{"POST", "/v1/quota", "setQuota", MAY_MANAGER, .changes = true, .body = &quota_body, .handle = api_quota_set,
+	 .tag = "quota", .summary = "Set the quota of users",
+	 .about = "Users that are not in the list keep theirs. Jobs are counted as soon as any user has quota.",
+	 .example = "{\"quota\": [{\"user\": \"ann\", \"limit\": {\"normal\": 720000, \"priority\": 72000, "
+		    "\"interactive\": 36000}, \"end\": 202704}]}"},
+	{"DELETE", "/v1/quota/*", "dropQuota", MAY_MANAGER, .changes = true, .handle = api_quota_drop, .tag = "quota",
+	 .summary = "Remove a user's entry", .codes = CODE(NOT_FOUND)},
+	{"GET", "/v1/quota/moves", "getQuotaMoves", .query = moves_query, .handle = api_quota_moves, .tag = "quota",
+	 .summary = "Everything that changed a user's quota in a month, in order", .answer = &moves_answer,
+	 .answered = "The book. Its lines add up to what is left.", .codes = CODE(FORBIDDEN)},
 
 	{"GET", "/v1/plan", "getPlan", .handle = api_plan, .tag = "watching",
 	 .summary = "Who holds what on which node when", .answer = &plan_answer,

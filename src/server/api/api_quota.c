@@ -1,0 +1,295 @@
+/*
+ * api_quota.c - see api_quota.h.
+ */
+#include "server/api/api_quota.h"
+
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "base/mem.h"
+#include "base/strbuf.h"
+#include "base/timetext.h"
+#include "base/vec.h"
+#include "net/http.h"
+#include "server/api/call.h"
+#include "server/api/query.h"
+#include "server/base/clock.h"
+#include "server/base/instance.h"
+#include "server/base/post.h"
+#include "server/base/reader.h"
+#include "server/book/quotas.h"
+#include "server/server.h"
+#include "server/site/who.h"
+#include "store/quota.h"
+
+#define MONTHS .least = 197001, .most = 999912
+
+/* ---- what is sent ---- */
+
+static const struct field times_fields[] = {
+	{"normal", .is = REQUIRED | IS_INT, .most = DURATION_MAX},
+	{"priority", .is = REQUIRED | IS_INT, .most = DURATION_MAX},
+	{"interactive", .is = REQUIRED | IS_INT, .most = DURATION_MAX},
+	{0},
+};
+static const struct schema times = {
+	.name = "QuotaTimes", .about = "Seconds for each type of job.", .fields = times_fields};
+
+static const struct field wanted_fields[] = {
+	{"user", .is = REQUIRED | IS_TEXT, .least = 1, .most = 255},
+	{"limit", .is = REQUIRED | IS_OBJECT, "a month", .of = &times},
+	{"end", .is = IS_INT | IS_NULL, "the last month with any, as 202704", MONTHS},
+	{0},
+};
+static const struct schema wanted = {.fields = wanted_fields};
+
+static const struct field body_fields[] = {
+	{"quota", .is = REQUIRED | IS_LIST, .of = &wanted, .item = IS_OBJECT, .least = 1, .most = 100000},
+	{0},
+};
+const struct schema quota_body = {.name = "QuotaChange", .fields = body_fields};
+
+static const struct field quota_fields[] = {
+	{"user", .is = REQUIRED | IS_TEXT},
+	{"limit", .is = REQUIRED | IS_OBJECT, "a month", .of = &times},
+	{"left", .is = REQUIRED | IS_OBJECT, "of this month", .of = &times},
+	{"month", .is = REQUIRED | IS_INT, "this one, as 202704"},
+	{"end", .is = REQUIRED | IS_INT | IS_NULL, "the last month with any"},
+	{0},
+};
+static const struct schema quota_schema = {.name = "Quota", .fields = quota_fields};
+
+static const struct field answer_fields[] = {
+	{"counted", .is = REQUIRED | IS_BOOL,
+	 "whether jobs are counted: some user has quota, and they are not turned off"},
+	{"quota", .is = REQUIRED | IS_LIST, .of = &quota_schema, .item = IS_OBJECT},
+	{0},
+};
+const struct schema quota_answer = {.fields = answer_fields};
+
+static const struct field move_fields[] = {
+	{"seq", .is = REQUIRED | IS_INT},
+	{"user", .is = REQUIRED | IS_TEXT},
+	{"time", .is = REQUIRED | IS_INSTANT},
+	{"type", .is = REQUIRED | IS_TEXT, .words = "normal|priority|interactive"},
+	{"cause", .is = REQUIRED | IS_TEXT, .words = "month|limit|taken|altered|returned|unneeded"},
+	{"job", .is = REQUIRED | IS_TEXT | IS_NULL, "the first of a request, where several were submitted"},
+	{"seconds", .is = REQUIRED | IS_INT, "what it added to what is left; less than 0: it took"},
+	{0},
+};
+static const struct schema move_schema = {.name = "QuotaMove", .fields = move_fields};
+
+static const struct field moves_fields[] = {
+	{"month", .is = REQUIRED | IS_INT},
+	{"moves", .is = REQUIRED | IS_LIST, .of = &move_schema, .item = IS_OBJECT},
+	{0},
+};
+const struct schema moves_answer = {.fields = moves_fields};
+
+/* ---- who may see what ---- */
+
+/* Whose quota are asked for; NULL: it was refused. */
+static const char *user_asked(const struct call *c)
+{
+	const char *user = request_query(c->r, "user");
+
+	if (user && strcmp(user, c->w->user) != 0 && c->w->role < ROLE_OPERATOR) {
+		http_error(c->r, CODE_FORBIDDEN, "You may see your own quota only; operators see everybody's.");
+		return NULL;
+	}
+	return user ? user : c->w->user;
+}
+
+/* ---- quota ---- */
+
+static void times_write(struct json *j, const char *key, const int64_t seconds[QUOTA_TYPES])
+{
+	json_open_object(j, key);
+	for (int type = 0; type < QUOTA_TYPES; type++)
+		json_int(j, quota_type_name(type), seconds[type]);
+	json_close_object(j);
+}
+
+static void quota_write(struct server *s, struct json *j, const char *user)
+{
+	struct quota q;
+
+	quotas_get(s, user, &q);
+	json_open_object(j, NULL);
+	json_text(j, "user", user);
+	times_write(j, "limit", q.limit);
+	times_write(j, "left", q.left);
+	json_int(j, "month", q.month);
+	if (q.end)
+		json_int(j, "end", q.end);
+	else
+		json_text(j, "end", NULL);
+	json_close_object(j);
+}
+
+static int by_name(const void *a, const void *b)
+{
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+static void all_write(struct server *s, struct json *j)
+{
+	VEC(const char *) users = {0};
+
+	for (size_t i = 0; i < quotas_users(s); i++)
+		if (quotas_user(s, i))
+			vec_push(&users, quotas_user(s, i));
+	if (users.n)
+		qsort(users.v, users.n, sizeof *users.v, by_name);
+	for (size_t i = 0; i < users.n; i++)
+		quota_write(s, j, users.v[i]);
+	vec_free(&users);
+}
+
+void api_quota(struct server *s, const struct call *c)
+{
+	bool all = query_number(c, "all", 0);
+	const char *user = user_asked(c);
+	struct strbuf out = {0};
+	struct json j;
+
+	if (!user)
+		return;
+	if (all && c->w->role < ROLE_OPERATOR) {
+		http_error(c->r, CODE_FORBIDDEN, "You may see your own quota only; operators see everybody's.");
+		return;
+	}
+	json_init(&j, &out, false);
+	json_open_object(&j, NULL);
+	json_bool(&j, "counted", quotas_count(s));
+	json_open_array(&j, "quota");
+	if (all)
+		all_write(s, &j);
+	else
+		quota_write(s, &j, user);
+	json_close_array(&j);
+	json_close_object(&j);
+	http_reply_strbuf(c->r, 200, "application/json", &out);
+	strbuf_fini(&out);
+}
+
+void api_quota_set(struct server *s, const struct call *c)
+{
+	const json_t *list = json_object_get(c->body, "quota"), *q;
+	struct strbuf out = {0};
+	size_t i;
+
+	json_array_foreach((json_t *)list, i, q)
+	{
+		int64_t limit[QUOTA_TYPES];
+
+		for (int type = 0; type < QUOTA_TYPES; type++)
+			limit[type] =
+				json_integer_value(json_object_get(json_object_get(q, "limit"), quota_type_name(type)));
+		quotas_set(s, json_string_value(json_object_get(q, "user")), limit,
+			   (int32_t)json_integer_value(json_object_get(q, "end")));
+	}
+	strbuf_puts(&out, "{}");
+	reply_later(s, c->r, 200, &out);
+}
+
+void api_quota_drop(struct server *s, const struct call *c)
+{
+	struct strbuf out = {0};
+
+	if (!quotas_drop(s, c->name)) {
+		http_error(c->r, CODE_NOT_FOUND, "User %.100s has no quota.", c->name);
+		return;
+	}
+	strbuf_puts(&out, "{}");
+	reply_later(s, c->r, 200, &out);
+}
+
+/* ---- the book ---- */
+
+struct book {
+	struct read_work work;
+	struct http_request *r;
+	int64_t month;
+	char *user, *server;
+	struct strbuf out;
+	struct json j;
+};
+
+static int move_write(void *context, const struct store_move *m)
+{
+	struct book *b = context;
+	char id[400];
+
+	json_open_object(&b->j, NULL);
+	json_int(&b->j, "seq", (int64_t)m->seq);
+	json_text(&b->j, "user", m->user);
+	json_int(&b->j, "time", m->time);
+	json_text(&b->j, "type", m->type);
+	json_text(&b->j, "cause", m->cause);
+	if (m->job && job_key_index(m->job) >= 0)
+		snprintf(id, sizeof id, "%llu[%lld].%s", (unsigned long long)job_key_number(m->job),
+			 (long long)job_key_index(m->job), b->server);
+	else
+		snprintf(id, sizeof id, "%llu.%s", (unsigned long long)job_key_number(m->job), b->server);
+	json_text(&b->j, "job", m->job ? id : NULL);
+	json_int(&b->j, "seconds", m->seconds);
+	json_close_object(&b->j);
+	return 0;
+}
+
+static int book_read(struct read_work *w, struct store *store)
+{
+	struct book *b = (struct book *)w;
+
+	json_init(&b->j, &b->out, false);
+	json_open_object(&b->j, NULL);
+	json_int(&b->j, "month", b->month);
+	json_open_array(&b->j, "moves");
+	int rc = store_get_moves(store, b->month, b->user, move_write, b, &w->err);
+	json_close_array(&b->j);
+	json_close_object(&b->j);
+	return rc;
+}
+
+static void book_free(struct book *b)
+{
+	strbuf_fini(&b->out);
+	free(b->user);
+	free(b->server);
+	free(b);
+}
+
+static void book_done(struct read_work *w)
+{
+	struct book *b = (struct book *)w;
+
+	if (w->rc == 0)
+		http_reply_strbuf(b->r, 200, "application/json", &b->out);
+	else
+		http_error(b->r, CODE_UNAVAILABLE, "The book of quota can't be read now: %s", w->err.text);
+	book_free(b);
+}
+
+void api_quota_moves(struct server *s, const struct call *c)
+{
+	const char *user = user_asked(c);
+	struct book *b;
+
+	if (!user)
+		return;
+	b = mem_zalloc(sizeof *b);
+	b->work = (struct read_work){.read = book_read, .done = book_done};
+	b->r = c->r;
+	b->month = query_number(c, "month", month_of(s->clock->now));
+	b->user = mem_strdup(user);
+	b->server = mem_strdup(s->instance->name);
+	if (reader_add(s, LANE_LONG, &b->work))
+		return;
+	http_header(c->r, "Retry-After", "2");
+	http_error(c->r, CODE_UNAVAILABLE, "Too many questions are waiting. Try again later.");
+	book_free(b);
+}

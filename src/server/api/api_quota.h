@@ -1,0 +1,19 @@
+/*
+ * api_quota.h - quota of users: shown, set, and the book of their changes.
+ */
+#ifndef SERVER_API_QUOTA_H
+#define SERVER_API_QUOTA_H
+
+#include "server/base/schema.h"
+
+struct call;
+struct server;
+
+extern const struct schema quota_body, quota_answer, moves_answer;
+
+void api_quota(struct server *s, const struct call *c);
+void api_quota_set(struct server *s, const struct call *c);
+void api_quota_drop(struct server *s, const struct call *c);
+void api_quota_moves(struct server *s, const struct call *c);
+
+#endif
