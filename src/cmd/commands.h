@@ -48,5 +48,7 @@ extern const struct command command_history;		 /* history.c */
 extern const struct command command_history_import;	 /* import.c */
 extern const struct command command_usage;		 /* usage.c */
 extern const struct command command_report;		 /* report.c */
+extern const struct command command_quota, command_quota_set, command_quota_drop, command_quota_import,
+	command_quota_export, command_quota_log; /* quota.c */
 
 #endif
