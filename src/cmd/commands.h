@@ -24,6 +24,7 @@ extern const struct command command_qrerun, command_qsig, command_qrun;
 extern const struct command command_qenable, command_qdisable, command_qstart, command_qstop,
 	command_qterm;			     /* qqueues.c */
 extern const struct command command_qmgr;    /* qmgr.c */
+extern const struct command command_kill;    /* kill.c */
 extern const struct command command_nqs2pbs; /* nqs2pbs.c */
 
 /* Other machines. */

@@ -21,6 +21,7 @@ const struct command *const commands[] = {
 	&command_submit,
 	&command_qsub,
 	&command_qdel,
+	&command_kill,
 	&command_qalter,
 	&command_qhold,
 	&command_qrls,
