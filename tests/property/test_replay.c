@@ -11,6 +11,7 @@
  * Each history is a process of its own: a server has no way to be taken down whole.
  */
 #include <glob.h>
+#include <pwd.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -46,6 +47,7 @@
 #include "server/node/nodes.h"
 #include "server/server.h"
 #include "store/history.h"
+#include "store/quota.h"
 #include "store/store.h"
 #include "support/bare.h"
 
@@ -330,12 +332,31 @@ static void attribute(struct history *h, const char *path, const char *name, con
 	    value);
 }
 
+/* Of both users, or others would be refused everything. */
+static void quota_give(struct history *h)
+{
+	const struct passwd *me = getpwuid(getuid());
+
+	ask(h, getuid(), "POST", "/v1/quota",
+	    "{\"quota\":[{\"user\":\"%s\",\"limit\":{\"normal\":%d,\"priority\":%d,\"interactive\":%d},\"end\":%s},"
+	    "{\"user\":\"nobody\",\"limit\":{\"normal\":%d,\"priority\":0,\"interactive\":9000}}]}",
+	    me ? me->pw_name : "root", (int)below(h, 400000), (int)below(h, 20000), (int)below(h, 20000),
+	    PICK(h, "null", "202704", "202701"), (int)below(h, 400000));
+}
+
 static void op_admin(struct history *h)
 {
 	char path[64], value[16];
 
 	snprintf(path, sizeof path, "/v1/queues/%s", PICK(h, "batch", "fast", "slow"));
 	snprintf(value, sizeof value, "%d", (int)below(h, 5));
+	if (one_in(h, 8)) {
+		if (one_in(h, 2))
+			quota_give(h);
+		else
+			attribute(h, "/v1/server", "quota", PICK(h, "True", "False"));
+		return;
+	}
 	switch (below(h, 11)) {
 	case 0:
 		attribute(h, "/v1/server", "max_running", value);
@@ -443,6 +464,8 @@ static void op_process(struct history *h)
 static void op_time(struct history *h)
 {
 	h->now_us += one_in(h, 4) ? below(h, 400) * 1000000 : below(h, 5000000);
+	if (one_in(h, 60)) /* another month, perhaps */
+		h->now_us += (int64_t)below(h, 20) * 86400000000;
 	bare_clock(h->now_us);
 	if (h->loud)
 		printf("# time %lld\n", (long long)(h->now_us / 1000000 - EPOCH));
@@ -494,6 +517,54 @@ static void running_see(struct history *h, uint32_t id, struct strbuf *out)
 	assert_int_equal(entry_job(h->s, id)->walltime, e->spec->walltime);
 }
 
+/* A user's quota as the store has them, and what the book adds up to. */
+struct balance {
+	char user[64];
+	int64_t month, limit[QUOTA_TYPES], left[QUOTA_TYPES], added[QUOTA_TYPES];
+};
+struct balances {
+	struct balance v[4];
+	size_t n;
+};
+
+static int quota_add(void *context, const struct store_quota *q)
+{
+	struct balances *all = context;
+	struct balance *b = &all->v[all->n++];
+
+	assert_true(all->n <= 4);
+	snprintf(b->user, sizeof b->user, "%s", q->user);
+	b->month = q->month;
+	memcpy(b->limit, q->limit, sizeof b->limit);
+	memcpy(b->left, q->left, sizeof b->left);
+	return 0;
+}
+
+static int move_add(void *context, const struct store_move *m)
+{
+	struct balance *b = context;
+
+	for (int type = 0; type < QUOTA_TYPES; type++)
+		if (strcmp(m->type, quota_type_name(type)) == 0)
+			b->added[type] += m->seconds;
+	return 0;
+}
+
+static void quota_check(struct history *h)
+{
+	struct balances all = {0};
+
+	assert_int_equal(store_get_quota(h->s->store, quota_add, &all, NULL), 0);
+	for (size_t i = 0; i < all.n; i++) {
+		struct balance *b = &all.v[i];
+
+		assert_int_equal(store_get_moves(h->s->store, b->month, b->user, move_add, b, NULL), 0);
+		assert_memory_equal(b->added, b->left, sizeof b->left);
+		for (int type = 0; type < QUOTA_TYPES; type++)
+			assert_true(b->left[type] >= 0 && b->left[type] <= b->limit[type]);
+	}
+}
+
 /* Everything, a line each. */
 static void dump(struct history *h, struct strbuf *out)
 {
@@ -503,6 +574,9 @@ static void dump(struct history *h, struct strbuf *out)
 		if (s->jobs->entries.v[id].spec) {
 			const struct entry *e = &s->jobs->entries.v[id];
 			job_see(h, id, NULL, out);
+			strbuf_printf(out, "  claim %d %d %lld spent %lld\n", e->spec->claim.month, e->spec->claim.type,
+				      (long long)e->spec->claim.seconds,
+				      (long long)(e->outcome ? e->outcome->spent_ms : 0));
 			strbuf_printf(out, "  key %llx block %x limited %d rank %.6f guaranteed %d since %lld\n",
 				      (unsigned long long)e->key, gate_blocks(s->gate, id), sched_limited(s->sched, id),
 				      entry_job(s, id)->rank, entry_job(s, id)->guaranteed,
@@ -516,6 +590,7 @@ static void dump(struct history *h, struct strbuf *out)
 	strbuf_printf(out, "priorities %d\n", s->jobs->priorities);
 	see(h, "/v1/queues", out);
 	see(h, "/v1/nodes", out);
+	see(h, "/v1/quota?all=1", out);
 	for (uint32_t n = 0; n < s->hosts->nodes.n; n++) {
 		const struct node_info *i = &s->hosts->nodes.v[n];
 		char path[64];
@@ -604,6 +679,7 @@ static bool restart(struct history *h)
 	if (one_in(h, 2))
 		lines_cut(h);
 	h->s = server_open(h);
+	quota_check(h);
 	dump(h, &after);
 	same = strcmp(strbuf_text(&before), strbuf_text(&after)) == 0;
 	if (!same)
