@@ -78,7 +78,7 @@ static void test_mistakes(void **state)
 		{"rate = 5\n", "shunt.conf:1: rate belongs in section [api]"},
 		{"[api]\n\nnodes = 4x8\n", "shunt.conf:3: nodes belongs before the first section"},
 		{"[apis]\n", "shunt.conf:1: there is no section [apis]; did you mean [api]?"},
-		{"[database]\n", "there are: run api mail"},
+		{"[database]\n", "there are: run api offline mail"},
 		{"[]\n", "there is no section []"},
 		{"[api\n", "not closed"},
 		{"hello\n", "a line is NAME = VALUE"},
