@@ -229,6 +229,7 @@ enum keep sched_would_keep(struct sched *s, uint32_t id, int64_t now, uint64_t w
 	unpromised_take(s);
 	at = plan_insert_latest(s->p, &m, id, now, *until, length);
 	plan_rollback(s->p, mark);
+	plan_forget(s->p, id); /* the next one may ask for another number of fragments */
 	if (at == TIME_NEVER && x.next != TIME_NEVER) {
 		*until = x.next;
 		return KEEP_UNKNOWN;
