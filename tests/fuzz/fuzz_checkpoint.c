@@ -11,7 +11,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct arena *a = arena_create();
 	struct checkpoint_wish w = {0};
-	struct err err = {""};
+	struct err err = {.text = ""};
 
 	if (checkpoint_parse(arena_strndup(a, (const char *)data, size), a, &w, &err) < 0
 		    ? !err.text[0]
