@@ -518,9 +518,8 @@ static void drive_instant(struct drive *d, int64_t at)
 		}
 	d->now = at;
 	for (int k = 0; k < n; k++) {
-		int id = d->id_of[todo[k].i];
-		if (todo[k].step == STEP_END && !d->job[id].runs)
-			continue; /* it was stopped just before */
+		if (todo[k].step == STEP_END && step_at(d, STEP_END, todo[k].i) != at)
+			continue; /* it was stopped just before, and may have been started again */
 		step_do(d, todo[k].step, todo[k].i);
 		if (!d->t->batch)
 			drive_cycle(d);
