@@ -437,5 +437,8 @@ void loop_run(struct server *s)
 	uv_run(s->loop, UV_RUN_DEFAULT);
 	engine_flush(s->engine);
 	loop_drain(s);
+	uv_prepare_stop(&s->turn->prepare); /* the loop may be run once more (view_end), but without turns */
+	uv_check_stop(&s->turn->check);
+	uv_timer_stop(&s->turn->timer);
 	http_stop(s->http);
 }
