@@ -56,10 +56,9 @@ struct order_checkpoint {
 	/* Of programs that write their own files and exit: exit code 0 after the preempt signal counts as `done`. That they wrote what they should, that it is on disk, and that
 	 * an earlier file survives an end in the middle is theirs to see to; and a periodic signal leads to a good checkpoint only by new/done. */
 	bool exit_saves;
-	bool restart_argument;	       /* "-Restart" is the last argument of an attempt that restarts */
-	bool from_start;	       /* earlier checkpoints are deleted: it begins anew */
-	const char *restart_of;	       /* another job's directory, if it has no checkpoint of its own; or NULL */
-	const char *saver, *restarter; /* of CHECKPOINT_SCRIPT: programs, or NULL */
+	bool restart_argument; /* "-Restart" is the last argument of an attempt that restarts */
+	bool from_start;       /* earlier checkpoints are deleted: it begins anew */
+	const char *saver;     /* of CHECKPOINT_SCRIPT: its program */
 };
 
 enum save_state { SAVE_NONE, SAVE_BEGUN, SAVE_GOOD, SAVE_FAILED };

@@ -288,9 +288,7 @@ static int order_check(const struct order *o, struct err *err)
 		{"pty", o->terminal.pty},
 		{"prologue", o->site.prologue},
 		{"epilogue", o->site.epilogue},
-		{"restart_of", o->checkpoint.restart_of},
 		{"saver", o->checkpoint.saver},
-		{"restarter", o->checkpoint.restarter},
 	};
 
 	if (!o->id || !o->tag || !o->user || !*o->id || !*o->user)

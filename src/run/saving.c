@@ -113,26 +113,20 @@ static int scribe_wait(struct shepherd *s, bool stoppable)
 	return why ? why : WIFEXITED(status) ? -WEXITSTATUS(status) : -EINTR;
 }
 
-static char *entry(const char *name, const char *value)
-{
-	char *text;
-
-	if (asprintf(&text, "%s=%s", name, value) < 0)
-		abort(); /* no memory */
-	return text;
-}
-
 static void environment_set(struct shepherd *s)
 {
+	const char *dir = s->saving.dir;
+	int64_t number = s->saving.page->number;
 	size_t n = 0;
 
 	while (s->place->env[n])
 		n++;
 	char **env = mem_zalloc((n + 3) * sizeof *env);
 	memcpy(env, s->place->env, n * sizeof *env);
-	env[n++] = entry("SHUNT_CHECKPOINT_DIR", s->saving.dir);
-	if (s->saving.page->number)
-		env[n++] = entry("SHUNT_RESTART", s->saving.page->path);
+	if (asprintf(&env[n++], "SHUNT_CHECKPOINT_DIR=%s", dir) < 0)
+		abort(); /* no memory */
+	if (number && asprintf(&env[n++], "SHUNT_RESTART=%s/%" PRId64, dir, number) < 0)
+		abort();
 	s->launch.env = env;
 }
 

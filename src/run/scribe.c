@@ -138,8 +138,6 @@ static int link_set(int dir, const char *name, int64_t number)
 static void find(const struct scribe_order *s, int dir, const struct identity *self)
 {
 	int64_t number = s->o->checkpoint.from_start ? 0 : last_read(dir);
-	const char *from = s->dir;
-	int other;
 
 	if (s->o->checkpoint.from_start)
 		unlinkat(dir, "last", 0);
@@ -147,12 +145,6 @@ static void find(const struct scribe_order *s, int dir, const struct identity *s
 	unlinkat(dir, "notice", 0);
 	numbers_walk(dir, 0, number); /* what was not complete when an attempt was killed */
 	gone_clear(dir, self);
-	if (!number && s->o->checkpoint.restart_of) {
-		from = s->o->checkpoint.restart_of;
-		other = open(from, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-		number = other < 0 ? 0 : last_read(other);
-	}
-	snprintf(s->page->path, sizeof s->page->path, "%s/%" PRId64, from, number);
 	s->page->number = number;
 }
 

@@ -16,7 +16,6 @@
 struct scribe_page {
 	int64_t number; /* PREPARE: of the checkpoint that may be written now; FIND: of the last good one, 0: none */
 	int64_t good; /* AWAIT, LOOK: the number that `last` was set to: from then on it is good, whatever becomes of the scribe */
-	char path[4096]; /* FIND: where that is */
 };
 
 enum scribe_task {
