@@ -69,7 +69,7 @@ static void say_ended(struct local *e, const struct result *r)
 
 static void say_saved(struct local *e, const char *tag, const struct saves *v)
 {
-	if (v->state != SAVE_NONE || v->restarted)
+	if (saves_any(v))
 		say(e, &(struct news){.report = SAYS_SAVED, .tag = tag, .saves = v});
 }
 
@@ -519,7 +519,7 @@ static void list_one(void *context, const char *tag)
 			       .result = live == LIVE_ENDED ? &r : NULL,
 			       .saves = live == LIVE_RUNNING || live == LIVE_LOST ? &r.saves : NULL};
 
-	if (i.saves && i.saves->state == SAVE_NONE && !i.saves->restarted)
+	if (i.saves && !saves_any(i.saves))
 		i.saves = NULL;
 
 	if (live != LIVE_NONE) /* forgotten a moment ago */

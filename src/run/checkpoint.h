@@ -74,6 +74,11 @@ struct saves {
 	int64_t took_ms;
 	int64_t restarted; /* the number of the one that the attempt began with; 0: it began anew */
 };
+/* Whether there is anything to report. */
+static inline bool saves_any(const struct saves *v)
+{
+	return v->state != SAVE_NONE || v->restarted;
+}
 
 /* An order to save, where a signal is expected (nursery.h): seconds that it has, at most 194 days; 0: the order's duration. */
 #define SAVE_WORD (1 << 30)

@@ -248,7 +248,7 @@ static void field_write(struct json *j, const struct field *f, const void *from)
 		json_text(j, f->key, f->words[*(const int *)at]);
 		break;
 	case SAVES:
-		if (((const struct saves *)at)->state == SAVE_NONE && !((const struct saves *)at)->restarted)
+		if (!saves_any(at))
 			break;
 		json_open_object(j, f->key);
 		for (const struct field *inner = saves_fields; inner->key; inner++)

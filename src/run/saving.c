@@ -400,9 +400,7 @@ void saving_close(struct shepherd *s)
 	if (!v->page || !v->number)
 		return;
 	v->waits = false;
-	v->final |= cause_is_final(v->cause);
-	if (v->task == SCRIBE_PREPARE || v->number < 0) { /* killed with the job: nobody was asked to save anything */
-		v->number = 0;
+	if (v->number < 0) { /* killed with the job: nobody was asked to save anything */
 		ended(s, false);
 		return;
 	}

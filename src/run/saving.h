@@ -20,7 +20,7 @@ struct saving {
 	pid_t scribe;	    /* 0: none is at work */
 	enum scribe_task task;
 	enum checkpoint_cause cause;
-	int64_t number;	      /* of the one under way; 0: none is */
+	int64_t number;	      /* of the one under way; -1: it is being prepared; 0: none is */
 	int64_t begun, until; /* boot_us() */
 	int64_t heard_at;     /* when the first process got the signal; 0: none has a handler for it yet, */
 	int64_t signal_at;    /* ... and then it is tried again */

@@ -90,7 +90,7 @@ void saves_note(struct server *s, uint32_t id, uint32_t attempt, const struct sa
 	bool better = v->state == SAVE_GOOD && !(known && known->attempt == attempt && known->last.good >= v->good);
 
 	if (!e->spec || !e->spec->checkpoint || (known && known->attempt > attempt) || (same && !lost_ms) ||
-	    (!lost_ms && v->state == SAVE_NONE && !v->restarted))
+	    (!lost_ms && !saves_any(v)))
 		return;
 	entry_event(s, id, EVENT_SAVED,
 		    &(struct payload){.saves = {.attempt = attempt, .last = *v, .lost_ms = lost_ms}});
