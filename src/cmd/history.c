@@ -268,16 +268,12 @@ static bool sums_ask(const struct command *c, struct client *client, const struc
 	return ok;
 }
 
-/* The first instant of the next month, here. */
-static int64_t month_named(int64_t instant, char *name, size_t size)
+/* "2026-11" */
+static void month_format(int64_t instant, char *name, size_t size)
 {
-	time_t t = (time_t)instant;
-	struct tm tm;
+	int32_t month = month_of(instant);
 
-	localtime_r(&t, &tm);
-	strftime(name, size, "%Y-%m", &tm);
-	tm = (struct tm){.tm_year = tm.tm_year, .tm_mon = tm.tm_mon + 1, .tm_mday = 1, .tm_isdst = -1};
-	return (int64_t)mktime(&tm);
+	snprintf(name, size, "%04d-%02d", month / 100, month % 100);
 }
 
 static void sum_add(json_t *all, struct table *t, const char *name, const json_t *sum)
@@ -314,9 +310,10 @@ static int sums_show(const struct command *c, struct client *client, const struc
 	size_t i;
 
 	for (int64_t from = since, to; from < until && code == EXIT_OK; from = to) {
-		to = months ? month_named(from, name, sizeof name) : until;
+		to = months ? month_end(from) : until;
 		if (to > until)
 			to = until;
+		month_format(from, name, sizeof name);
 		if (!sums_ask(c, client, a, months || whole ? "all" : a->sum, from, to, &reply, &code))
 			break;
 		json_array_foreach(json_object_get(reply.json, "sums"), i, sum)
