@@ -90,7 +90,7 @@ int offer_parse(const char *text, size_t n, struct offer *ret, struct err *err)
 	*ret = (struct offer){0};
 	if (!tray || !tray_is_right(tray) || !server || strlen(server) >= sizeof ret->server || next < 1 || wait < 0 ||
 	    wait > 1000000) {
-		rc = err_set(err, -EINVAL, "it is not a offer for the spool");
+		rc = err_set(err, -EINVAL, "it is not an offer of the spool");
 	} else {
 		snprintf(ret->tray, sizeof ret->tray, "%s", tray);
 		snprintf(ret->server, sizeof ret->server, "%s", server);

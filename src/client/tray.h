@@ -44,7 +44,7 @@ struct offer {
 	int wait;	      /* seconds that a command waits for the server before it uses the spool */
 };
 
-/* `dir` is STATE/offline. -ENOENT: there is none, so the spool can't be used. Other errors: it can't be read, or is not a offer. */
+/* `dir` is STATE/offline. -ENOENT: there is none, so the spool can't be used. Other errors: it can't be read, or is not an offer. */
 int offer_read(const char *dir, struct offer *ret, struct err *err);
 int offer_parse(const char *text, size_t n, struct offer *ret, struct err *err);
 /* Replaces it; it is on disk then. */

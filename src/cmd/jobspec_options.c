@@ -66,7 +66,7 @@ const struct option qsub_options[] = {
 	     "Whether it may be started again after the machine failed."),
 	TEXT('A', "account", account, "TEXT", "The account to charge."),
 	TEXT('P', "project", project, "TEXT",
-	     "The project (as in PBS Pro; a proxy user, as in TORQUE, there is none)."),
+	     "The project (as in PBS Pro; TORQUE's proxy user is not supported)."),
 	TEXT('c', "checkpoint", checkpoint, "WORDS",
 	     "Checkpoints: n (none), enabled, c=MINUTES, interval=MINUTES, duration=SECONDS, depth=NUMBER, dir=PATH."),
 	TEXT('u', "-u", users, "USER", "Accepted if it is yourself: jobs run as who submits them."),

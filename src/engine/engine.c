@@ -23,7 +23,7 @@ static void on_news(void *context, const struct news *n)
 	if (p) {
 		part_hear(e, p, n);
 		engine_settle(e);
-	} else if (n->report == SAYS_ENDED) { /* no part of ours; whoever listens may know it */
+	} else if (n->report == SAYS_ENDED) { /* not a part of ours; the listener may know it */
 		e->l.attempt_ended(e->l.context, n->r);
 	} else if (n->report == SAYS_LOST) {
 		e->l.attempt_lost(e->l.context, n->tag, HOST_HERE, NULL);

@@ -21,7 +21,7 @@
 #define LINE_BYTES 320	     /* of the live file, always */
 #define UNHEARD (SECOND / 5) /* how soon a signal for which there is no handler yet is tried again */
 
-/* ---- telling ---- */
+/* ---- reports ---- */
 
 /* A line of fixed length that is written over: an attempt of weeks has thousands of checkpoints. */
 static void live_write(struct shepherd *s, const char *text, size_t n)

@@ -13,7 +13,7 @@
 struct shepherd;
 
 struct saving {
-	struct saves saves; /* as it was told last */
+	struct saves saves; /* as reported last */
 	struct scribe_page *page;
 	const char *dir;
 	struct order order; /* of an attempt that restarts: with other arguments */
