@@ -81,5 +81,6 @@ const char *client_code(const struct client *c);
 
 /* Percent-encodes one part of a path or a query value. */
 void url_quote(const char *text, struct strbuf *out);
+char *url_unquote(const char *text, size_t n); /* malloc'd */
 
 #endif

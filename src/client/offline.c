@@ -158,7 +158,7 @@ static int read_jobs(const char *dir, const struct offer *l, const struct offlin
 		     struct err *err)
 {
 	const char *rest = q->path + strlen("/v1/jobs");
-	char id[256];
+	char *id;
 	json_t *jobs, *job;
 	int64_t time;
 	int rc = offline_jobs(dir, l, &jobs, &time, err);
@@ -167,14 +167,15 @@ static int read_jobs(const char *dir, const struct offer *l, const struct offlin
 		return rc;
 	*ret = (struct reply){.status = 200};
 	if (*rest == '/') {
-		snprintf(id, sizeof id, "%.*s", (int)strcspn(rest + 1, "?"), rest + 1);
+		id = url_unquote(rest + 1, strcspn(rest + 1, "?"));
 		job = strchr(id, '/') ? NULL : offline_find(jobs, id);
 		if (strchr(id, '/'))
 			rc = err_set(err, -EOPNOTSUPP, "no server is running");
 		else if (job)
 			reply_set(ret, 200, json_incref(job));
 		else
-			rc = refuse(ret, 404, "unknown_job", err_set(err, -ENOENT, "Unknown Job Id %s", id), err);
+			rc = refuse(ret, 404, "unknown_job", err_set(err, -ENOENT, "Unknown Job Id %.100s", id), err);
+		free(id);
 	} else {
 		rc = offline_list(jobs, *rest == '?' ? rest + 1 : "", q->tsv, &ret->body, err);
 		if (rc == 0 && !q->tsv)

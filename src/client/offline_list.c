@@ -1,7 +1,6 @@
 /*
  * offline_list.c - a list of jobs as the server would give it: which of them, which fields, JSON or lines.
  */
-#include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,24 +14,6 @@ struct selection {
 	char *ids, *user, *queue, *state, *name, *completed, *fields;
 };
 
-static char *decode(const char *text, size_t n)
-{
-	struct strbuf out = {0};
-
-	for (size_t i = 0; i < n; i++) {
-		char hex[3] = {0};
-		if (text[i] == '%' && i + 2 < n && isxdigit((unsigned char)text[i + 1]) &&
-		    isxdigit((unsigned char)text[i + 2])) {
-			memcpy(hex, text + i + 1, 2);
-			i += 2;
-			strbuf_add(&out, (char[]){(char)strtol(hex, NULL, 16)}, 1);
-		} else {
-			strbuf_add(&out, text[i] == '+' ? " " : text + i, 1);
-		}
-	}
-	return out.text ? out.text : mem_strdup("");
-}
-
 static void selection_read(const char *query, struct selection *x)
 {
 	const struct {
@@ -45,7 +26,7 @@ static void selection_read(const char *query, struct selection *x)
 		size_t n = strcspn(p, "&"), k = strcspn(p, "=");
 		for (size_t i = 0; i < sizeof known / sizeof *known && k < n; i++)
 			if (strlen(known[i].name) == k && strncmp(known[i].name, p, k) == 0 && !*known[i].to)
-				*known[i].to = decode(p + k + 1, n - k - 1);
+				*known[i].to = url_unquote(p + k + 1, n - k - 1);
 		p += n + (p[n] == '&');
 	}
 }
