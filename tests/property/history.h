@@ -1,0 +1,86 @@
+/*
+ * history.h - a random history of a whole server, with a real store: what people and processes do in it, and what is to be seen of it.
+ *
+ * history.c asks the server; history_people.c, history_steps.c say what happens; history_seen.c shows everything; history_books.c compares the books.
+ */
+#ifndef SHUNT_TESTS_HISTORY_H
+#define SHUNT_TESTS_HISTORY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/map.h"
+#include "base/rng.h"
+#include "base/strbuf.h"
+
+struct array;
+struct http_request;
+struct server;
+
+#define EPOCH INT64_C(1800000000)
+
+#define WAITING_MAX 4 /* requests that are under way */
+
+struct history {
+	struct server *s;
+	struct http_request *waiting[WAITING_MAX]; /* NULL: none */
+	struct rng rng;
+	char dir[64];
+	int64_t now_us;
+	uint64_t submitted;  /* the highest number given */
+	struct map accepted; /* numbers that became jobs: not those of submissions that a restart cut off */
+	int patience;	     /* < 0: a request is begun, and not waited for */
+	bool loud;
+};
+
+/* A server over the history's directory: from its store, if there is one. */
+struct server *server_open(struct history *h);
+
+/* Chance. */
+int64_t below(struct history *h, int64_t n);
+bool one_in(struct history *h, int64_t n);
+const char *pick(struct history *h, const char *const *list);
+#define PICK(h, ...) pick(h, (const char *const[]){__VA_ARGS__, NULL})
+
+/* Root, who manages, and somebody else. */
+uid_t someone(struct history *h);
+
+/* A request; without patience it is begun only. The body is formatted. */
+void ask(struct history *h, uid_t uid, const char *method, const char *path, const char *fmt, ...)
+	__attribute__((format(printf, 5, 6)));
+
+/* An attribute of the server or of a queue is set. */
+void attribute(struct history *h, const char *path, const char *name, const char *value);
+
+/* Requests that were answered meanwhile go; all of them do when their server has gone. */
+void waiting_end(struct history *h, bool all);
+
+/* Something that people do. */
+void op_submit(struct history *h);
+void op_alter(struct history *h);
+void op_walltime(struct history *h);
+void op_action(struct history *h);
+void op_order(struct history *h);
+void op_admin(struct history *h);
+
+/* One of everything that can happen, and a turn of the server. */
+void step(struct history *h);
+
+/* All that the API can show of a job, or of an array. */
+void job_see(struct history *h, uint32_t id, const struct array *a, struct strbuf *out);
+
+/* Everything that can be seen, a line each; and the lines that differ. */
+void dump(struct history *h, struct strbuf *out);
+void differ(const char *a, const char *b);
+
+/* Each user's quota is what was given, less what was taken. */
+void quota_check(struct history *h);
+
+/* Each job that was accepted has ended, once, and the ledger is what the history adds up to. */
+bool books_balance(struct history *h);
+
+/* The accounting files have each job's submission and end, once. */
+bool lines_balance(struct history *h);
+
+#endif

@@ -1,0 +1,262 @@
+/*
+ * history_people.c - what people do: submit, alter, hold, delete, order jobs; administer queues, nodes and quota.
+ */
+#include <pwd.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/vec.h"
+#include "property/history.h"
+#include "server/job/jobs.h"
+#include "server/job/spec.h"
+#include "server/server.h"
+
+static const char *resources(struct history *h)
+{
+	return PICK(h, "nodes=1:ppn=1", "nodes=1:ppn=2", "nodes=2:ppn=2", "nodes=1:ppn=4", "nodes=1:ppn=8", "ncpus=3",
+		    "nodes=1:big:ppn=4", "nodes=3:ppn=4", "nodes=2:ppn=1+1:ppn=3", "nodes=1:ppn=2,mem=1gb",
+		    "nodes=4:ppn=1,place=excl", "nodes=2:ppn=1,place=scatter:excl", "ncpus=1,place=exclhost");
+}
+
+static void some_job(struct history *h, char ret[64])
+{
+	uint64_t number = 1 + (uint64_t)below(h, (int64_t)h->submitted + 1);
+
+	if (one_in(h, 3))
+		snprintf(ret, 64, "%llu[]", (unsigned long long)number);
+	else if (one_in(h, 3))
+		snprintf(ret, 64, "%llu[%d]", (unsigned long long)number, (int)below(h, 7));
+	else if (one_in(h, 8))
+		snprintf(ret, 64, "%llu[1-3]", (unsigned long long)number);
+	else
+		snprintf(ret, 64, "%llu", (unsigned long long)number);
+}
+
+static void job_write(struct history *h, uid_t uid, struct strbuf *b)
+{
+	int64_t now = h->now_us / 1000000;
+
+	strbuf_printf(b, "{\"name\":\"j%d\",\"script\":\"exit %d\",\"resources\":[\"%s\",\"walltime=%lld\"]",
+		      (int)below(h, 9), (int)below(h, 3), resources(h), (long long)(1 + below(h, 400)));
+	if (one_in(h, 3))
+		strbuf_printf(b, ",\"array\":\"%s\"", PICK(h, "1-6", "0-4%2", "1-8%3", "1-3%1", "2,4,6%2"));
+	if (one_in(h, 5))
+		strbuf_printf(b, ",\"hold\":\"%s\"", uid ? "u" : PICK(h, "u", "o", "s", "uos"));
+	if (one_in(h, 6))
+		strbuf_printf(b, ",\"at\":%lld", (long long)(now + below(h, 300)));
+	if (one_in(h, 3) && h->submitted)
+		strbuf_printf(b, ",\"depend\":\"%s:%lld%s\"",
+			      PICK(h, "afterok", "afterany", "afternotok", "after", "before", "beforeok"),
+			      (long long)(1 + below(h, (int64_t)h->submitted)), one_in(h, 3) ? "[]" : "");
+	if (one_in(h, 4))
+		strbuf_printf(b, ",\"type\":\"Q\",\"deadline\":%lld", (long long)(now + 100 + below(h, 3000)));
+	else if (one_in(h, 12) && uid == getuid())
+		strbuf_printf(
+			b,
+			",\"type\":\"E\",\"deadline\":%lld,\"powers\":[\"sc_alloc\",\"q_alloc\",\"c_exec\",\"s_exec\",\"q_exec\"]",
+			(long long)(now + 100 + below(h, 1000)));
+	if (one_in(h, 4))
+		strbuf_printf(b, ",\"queue\":\"%s\"", PICK(h, "batch", "fast", "slow"));
+	if (one_in(h, 6))
+		strbuf_printf(b, ",\"priority\":%d", (int)below(h, 5));
+	if (one_in(h, 8))
+		strbuf_puts(b, ",\"rerunnable\":false");
+	if (one_in(h, 12))
+		strbuf_puts(b, ",\"interactive\":true");
+	if (one_in(h, 8))
+		strbuf_printf(b, ",\"exclusive\":\"%s\"", PICK(h, "none", "node", "host"));
+	if (one_in(h, 3))
+		strbuf_printf(b, ",\"checkpoint\":\"%s\"", PICK(h, "enabled", "n", "c=1", "interval=90s,duration=5"));
+	strbuf_puts(b, "}");
+}
+
+/* One, or a list, which is taken over in slices. */
+void op_submit(struct history *h)
+{
+	struct strbuf b = {0};
+	uid_t uid = someone(h);
+	int64_t n = one_in(h, 4) ? 1 + below(h, 4) : 0;
+
+	strbuf_puts(&b, n ? "{\"jobs\":[" : "");
+	for (int64_t i = 0; i == 0 || i < n; i++) {
+		strbuf_puts(&b, i ? "," : "");
+		job_write(h, uid, &b);
+	}
+	strbuf_puts(&b, n ? "]}" : "");
+	h->patience = n ? -(int)below(h, 2) : 0;
+	ask(h, uid, "POST", "/v1/jobs", "%s", b.text);
+	h->patience = 0;
+	h->submitted = h->s->jobs->next_number - 1;
+	strbuf_fini(&b);
+}
+
+void op_alter(struct history *h)
+{
+	struct strbuf b = {0};
+	char id[64];
+	int64_t now = h->now_us / 1000000;
+
+	some_job(h, id);
+	strbuf_printf(&b, "{\"ids\":[\"%s\"]", id);
+	switch (below(h, 13)) {
+	case 9:
+		strbuf_printf(&b, ",\"exclusive\":\"%s\"", PICK(h, "none", "node", "host"));
+		break;
+	case 10:
+	case 11:
+		strbuf_printf(&b, ",\"max_run_subjobs\":%d%s", (int)below(h, 4), one_in(h, 3) ? ",\"name\":\"t\"" : "");
+		break;
+	case 0:
+	case 1:
+	case 2:
+		strbuf_printf(&b, ",\"resources\":[\"%s\"]", resources(h));
+		break;
+	case 3:
+		strbuf_printf(&b, ",\"resources\":[\"walltime=%d\"]", (int)(1 + below(h, 500)));
+		break;
+	case 4:
+		strbuf_printf(&b, ",\"name\":\"a%d\",\"mail\":\"be\"", (int)below(h, 9));
+		break;
+	case 5:
+		strbuf_printf(&b, ",\"priority\":%d", (int)below(h, 5));
+		break;
+	case 6:
+		strbuf_puts(&b, ",\"type\":\"C\",\"deadline\":null");
+		break;
+	case 7:
+		strbuf_printf(&b, ",\"type\":\"Q\",\"deadline\":%lld", (long long)(now + 100 + below(h, 2000)));
+		break;
+	case 8:
+		strbuf_printf(&b, ",\"at\":%lld,\"comment\":\"mine\",\"output\":\"/tmp/x\"",
+			      (long long)(now + below(h, 100)));
+		break;
+	default:
+		strbuf_printf(&b, ",\"hold\":\"%s\"", PICK(h, "u", "n"));
+		break;
+	}
+	strbuf_puts(&b, "}");
+	ask(h, someone(h), "POST", "/v1/jobs/alter", "%s", b.text);
+	strbuf_fini(&b);
+}
+
+/* Of a job that runs, around what it has used and what it may. */
+void op_walltime(struct history *h)
+{
+	VEC(uint32_t) running = {0};
+	struct strbuf id = {0};
+
+	for (uint32_t i = 1; i < h->s->jobs->entries.n; i++)
+		if (h->s->jobs->entries.v[i].spec && entry_running(h->s, i))
+			vec_push(&running, i);
+	if (running.n) {
+		uint32_t x = running.v[below(h, (int64_t)running.n)];
+		entry_id(h->s, x, &id);
+		ask(h, someone(h), "POST", "/v1/jobs/alter", "{\"ids\":[\"%s\"],\"resources\":[\"walltime=%lld\"]}",
+		    id.text, (long long)(1 + below(h, 2 * h->s->jobs->entries.v[x].spec->walltime + 100)));
+	}
+	vec_free(&running);
+	strbuf_fini(&id);
+}
+
+void op_action(struct history *h)
+{
+	char id[64], path[64];
+	const char *what =
+		PICK(h, "hold", "release", "release", "delete", "rerun", "signal", "signal", "move", "run", "delete");
+	struct strbuf more = {0};
+
+	some_job(h, id);
+	if (strcmp(what, "hold") == 0 || strcmp(what, "release") == 0)
+		strbuf_printf(&more, ",\"holds\":\"%s\"", PICK(h, "u", "u", "o", "s", "uos"));
+	else if (strcmp(what, "delete") == 0)
+		strbuf_printf(&more, ",\"message\":\"%s\",\"delay\":%d%s", PICK(h, "no more", "because", ""),
+			      (int)below(h, 30), one_in(h, 6) ? ",\"purge\":true" : "");
+	else if (strcmp(what, "signal") == 0)
+		strbuf_printf(&more, ",\"signal\":\"%s\"", PICK(h, "STOP", "suspend", "CONT", "resume", "USR1"));
+	else if (strcmp(what, "move") == 0)
+		strbuf_printf(&more, ",\"queue\":\"%s\"", PICK(h, "batch", "fast", "slow", "none"));
+	snprintf(path, sizeof path, "/v1/jobs/%s", what);
+	if (one_in(h, 10))
+		ask(h, someone(h), "POST", path, "{\"filter\":{\"queue\":\"%s\"}%s}", PICK(h, "fast", "slow"),
+		    strbuf_text(&more));
+	else
+		ask(h, someone(h), "POST", path, "{\"ids\":[\"%s\"]%s}", id, strbuf_text(&more));
+	strbuf_fini(&more);
+}
+
+void op_order(struct history *h)
+{
+	char a[64], b[64];
+
+	some_job(h, a);
+	some_job(h, b);
+	ask(h, getuid(), "POST", "/v1/jobs/order", "{\"ids\":[\"%s\",\"%s\"]}", a, b);
+}
+
+/* Of both users, or others would be refused everything. */
+static void quota_give(struct history *h)
+{
+	const struct passwd *me = getpwuid(getuid());
+
+	ask(h, getuid(), "POST", "/v1/quota",
+	    "{\"quota\":[{\"user\":\"%s\",\"limit\":{\"normal\":%d,\"priority\":%d,\"interactive\":%d},\"end\":%s},"
+	    "{\"user\":\"nobody\",\"limit\":{\"normal\":%d,\"priority\":0,\"interactive\":9000}}]}",
+	    me ? me->pw_name : "root", (int)below(h, 400000), (int)below(h, 20000), (int)below(h, 20000),
+	    PICK(h, "null", "202704", "202701"), (int)below(h, 400000));
+}
+
+void op_admin(struct history *h)
+{
+	char path[64], value[16];
+
+	snprintf(path, sizeof path, "/v1/queues/%s", PICK(h, "batch", "fast", "slow"));
+	snprintf(value, sizeof value, "%d", (int)below(h, 5));
+	if (one_in(h, 8)) {
+		if (one_in(h, 2))
+			quota_give(h);
+		else
+			attribute(h, "/v1/server", "quota", PICK(h, "True", "False"));
+		return;
+	}
+	switch (below(h, 11)) {
+	case 0:
+		attribute(h, "/v1/server", "max_running", value);
+		break;
+	case 1:
+		attribute(h, "/v1/server", "max_user_run", value);
+		break;
+	case 2:
+		attribute(h, path, "max_running", value);
+		break;
+	case 3:
+		attribute(h, path, "max_user_run", value);
+		break;
+	case 4:
+		attribute(h, path, "started", PICK(h, "True", "False"));
+		break;
+	case 5:
+		attribute(h, "/v1/server", "scheduling", PICK(h, "True", "True", "False"));
+		break;
+	case 6:
+		ask(h, getuid(), "PATCH", PICK(h, "/v1/nodes/n1", "/v1/nodes/n3"), "{\"offline\":%s,\"note\":\"x\"}",
+		    PICK(h, "true", "false"));
+		break;
+	case 7:
+		ask(h, getuid(), "PATCH", PICK(h, "/v1/nodes/n1", "/v1/nodes/n2"), "{\"drain_at\":%lld,\"note\":\"y\"}",
+		    (long long)(h->now_us / 1000000 + 1 + below(h, 600)));
+		break;
+	case 8:
+		ask(h, getuid(), "PATCH", PICK(h, "/v1/nodes/n1", "/v1/nodes/n2"), "%s",
+		    PICK(h, "{\"drain_at\":null}", "{\"note\":null}"));
+		break;
+	case 9:
+		ask(h, getuid(), PICK(h, "PUT", "DELETE"), "/v1/queues/extra", "{}");
+		attribute(h, PICK(h, "/v1/queues/extra", "/v1/queues/slow"), "enabled",
+			  PICK(h, "True", "True", "False"));
+		break;
+	default:
+		attribute(h, "/v1/server", "policy", PICK(h, "shunt", "easy", "conservative", "oscar"));
+		break;
+	}
+}
