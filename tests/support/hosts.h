@@ -58,6 +58,17 @@ void hosts_turn(struct hosts *w);
 		}                                                                                                      \
 	} while (0)
 
+/* Only the hosts' side goes on; the server hears nothing. */
+#define hosts_await_agents(w, condition)                                                                               \
+	do {                                                                                                           \
+		for (int patience_ = 0; !(condition); patience_++) {                                                   \
+			if (patience_ > 30000)                                                                         \
+				fail_msg("%s:%d: %s does not come", __FILE__, __LINE__, #condition);                   \
+			uv_run((w)->agents, UV_RUN_NOWAIT);                                                            \
+			usleep(1000);                                                                                  \
+		}                                                                                                      \
+	} while (0)
+
 void host_cut(struct hosts *w, int i);	/* what was on the way is gone */
 void host_heal(struct hosts *w, int i); /* connects, and waits until the server has heard its hello */
 /* The server is killed and comes again: a new engine that knows nothing. Links are cut. */
