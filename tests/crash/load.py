@@ -132,9 +132,10 @@ class Clients:
         self.new(rng, mine, [self.job(rng, indices=self.indices(rng), limit=rng.choice((0, 2)), sleep=0.1)])
 
     def sure(self, rng, mine):
-        """A job to wait for. Another than a rerunnable one may be lost and so end without a trace: its successor then starts, rightly."""
+        """A job to wait for. Another than a rerunnable one may be lost and so end without a trace: its successor then starts, rightly. One that is
+        suspended may be ended by its walltime."""
         found = [j for j in mine.jobs[-30:] if j.id and not j.deleted and not j.element_deleted and j.rerunnable and not j.deadline()
-                 and j.sleep < 100]
+                 and j.sleep < 100 and not j.suspended]
         return rng.choice(found) if found else None
 
     def do_depend(self, rng, mine):
@@ -239,7 +240,7 @@ class Clients:
 
     def do_signals(self, rng, mine):
         found = self.pick(rng, mine, "R")
-        if not found:
+        if not found or found[0].wanted:
             return False
         job, id, _ = found
         job.suspended = True
@@ -282,9 +283,13 @@ class Clients:
             job.may[k].add(changes[k])
         sent = {"resources": [f"walltime={changes['walltime']}"]} if "walltime" in changes else changes
         job.busy, job.claim, claim = True, None, job.claim
+        element = bool(job.indices) and not id.split(".")[0].endswith("[]")
+        if "walltime" in changes:
+            job.limit_asked(changes["walltime"])
         try:
             told = self.change(action, job, id, **sent)
-            element = bool(job.indices) and not id.split(".")[0].endswith("[]")
+            if "walltime" in changes:
+                job.limit_answered(told, element)
             for k in before:
                 if told == "done" and not element:
                     job.may[k] = {changes[k]}

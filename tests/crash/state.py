@@ -46,7 +46,8 @@ def quiet(instance, checks, sample, seconds=10):
     while time.monotonic() < until:
         rows = instance.jobs(state="R,E,W", fields="id,name,state", arrays="expand", completed=0)
         pieces = instance.get("/v1/plan")["pieces"]  # an end that is put off, a start that is due
-        soon = any((p["end"] if p["state"] == "running" else p["start"]) < time.time() + 10 for p in pieces if p["state"] != "expected")
+        soon = any(p["end"] < time.time() + 30 if p["state"] == "running" else p["start"] < time.time() + 10
+                   for p in pieces if p["state"] != "expected")
         if not soon and all(row["state"] == "R" and checks.job_of(row).sleep > 100 for row in rows):
             now = take(instance, sample)
             if now == before:

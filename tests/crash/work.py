@@ -4,6 +4,7 @@ import collections
 import glob
 import json
 import os
+import signal
 import threading
 import time
 
@@ -25,6 +26,8 @@ exit {code}
 """
 # Queues of the wider load, and how many of their jobs may run at once.
 QUEUES = {"batch": 0, "narrow": 2, "mine": 3, "gate": 0}
+# Seconds between a limit and the end that it brings: the time to end in, and a loaded machine.
+LIMIT_SLACK = 15
 
 
 def uptime():
@@ -65,6 +68,7 @@ class Job:
         self.claim = None       # it was told to be guaranteed: {"deadline", "walltime"}
         self.moved = self.reshaped = self.suspended = False
         self.barred = []        # (index or None for all, since, until): it must not start then
+        self.limits = [[self.walltime, 0, float("inf")]]  # [walltime, since, until]: it may have been in force then
         # What the API may show of it: each a set, since an answer that did not come leaves both.
         self.may = {"priority": {self.priority}, "walltime": {self.walltime}, "rerunnable": {rerunnable},
                     "name": {self.token}, "queue": {more.get("queue", "batch")}}
@@ -125,6 +129,23 @@ class Job:
     def impossible(self):
         """It can never run, because of how the job before it ended."""
         return self.after and self.kind == "afterok" and (self.after.code != 0 or self.after.impossible())
+
+    def limit_asked(self, walltime):
+        self.limits.append([walltime, uptime(), float("inf")])
+
+    def limit_answered(self, told, element):
+        """The last that was asked for is in force, is not, or may be. Elements may have limits of their own."""
+        if told in ("finished", "bad_state", "refused"):
+            self.limits.pop()
+        elif told == "done" and not self.indices and not element:
+            for limit in self.limits[:-1]:
+                limit[2] = min(limit[2], uptime())
+
+    def limits_at(self, instant):
+        """Walltimes that may end it then. The server may have gone between its answer and its word to the host."""
+        def heard(until):
+            return max([until] + [up for down, up in self.record.downs if until - 1 < down < instant])
+        return [walltime for walltime, since, until in self.limits if since <= instant and instant <= heard(until) + LIMIT_SLACK]
 
     def may_repeat(self, index):
         """Attempts beyond the first that something which was asked for explains: a rerun, or an emergency job, which may have waited for a while."""
@@ -277,7 +298,7 @@ class Checks:
     def final(self):
         """Each job against its evidence, when nothing runs any more."""
         rows = {}
-        for row in self.instance.jobs(arrays="expand", fields="id,name,index,state,exit_status,cause,comment,attempt"):
+        for row in self.instance.jobs(arrays="expand", fields="id,name,index,state,exit_status,cause,comment,attempt,used_walltime"):
             rows.setdefault(row["name"].split("_")[0], {})[row["index"]] = row
         collapsed = {r["name"].split("_")[0]: r for r in
                      self.instance.jobs(fields="id,name,priority,walltime,rerunnable,queue,array_spec")}
@@ -354,6 +375,8 @@ class Checks:
             return self.complain(job, f"attempts are repeated or out of order: {say}")
         if len(starts) > 1 + repeats and not self.lost_allowed:
             return self.complain(job, f"it ran {len(starts)} times, and {repeats} repetitions were asked for: {say}")
+        if starts and not self.lost_allowed and not self.in_time(job, row, float(starts[-1][3])):
+            return self.complain(job, f"it ran for longer than {job.limits}: {say}")
         if deleted and row["cause"] == "deleted":
             if status == -3 and starts and not repeats and not self.lost_allowed:
                 return self.complain(job, f"it was deleted, and ran: {say}")
@@ -370,6 +393,8 @@ class Checks:
             return True
         if job.deadline() and row["cause"] == "expired" and status == -4:
             return True  # whether it may: guarantee()
+        if row["cause"] == "walltime":
+            return self.limited(job, row, starts, ends, say)
         if self.lost_allowed or len(starts) > 1:
             return self.repeated(job, index, row, starts, ends, status, say)
         if len(starts) != 1 or len(ends) != 1:
@@ -377,6 +402,24 @@ class Checks:
         if status != job.code:
             return self.complain(job, f"its exit status is {status} instead of {job.code}: {say}")
         return self.written(job, row, exact=True)
+
+    def in_time(self, job, row, start):
+        """No attempt goes on after its limit, whatever ended it."""
+        used = row["used_walltime"] or 0
+        return used <= max(job.limits_at(start + used), default=0) + LIMIT_SLACK
+
+    def limited(self, job, row, starts, ends, say):
+        """It was ended by its walltime, the one that it has been altered to: when that was over, and neither before nor without need."""
+        used, start = row["used_walltime"] or 0, float(starts[-1][3]) if starts else 0
+        reached = [limit for limit in job.limits_at(start + used) if limit <= used <= limit + LIMIT_SLACK]
+        if not starts or not reached:
+            return self.complain(job, f"it was ended by a walltime that it did not have, of {job.limits}: {say}")
+        if (ends and ends[-1][1] == starts[-1][1]) or not (job.suspended or job.sleep >= min(reached)):
+            return self.complain(job, f"it was ended by its walltime, and would not have run that long: {say}")
+        if row["exit_status"] not in (256 + signal.SIGTERM, 256 + signal.SIGKILL):
+            return self.complain(job, f"it was ended by its walltime, and its exit status is not that of a signal: {say}")
+        self.excused["jobs that their walltime ended, as it was last altered"] += 1
+        return True
 
     def repeated(self, job, index, row, starts, ends, status, say):
         """Attempts may be repeated, one after the other, and the last one is whole."""
