@@ -3,6 +3,7 @@
  */
 #include "sim/ask.h"
 
+#include <errno.h>
 #include <stdlib.h>
 
 #include "rules/partition.h"
@@ -40,6 +41,9 @@ int ask_of(struct cluster *c, const struct workload *w, const struct wjob *j, st
 		return ask_parted(c, w, j, &ask, ret, err);
 	if (j->text >= 0)
 		return cluster_request(c, &w->texts.v[j->text], &ret->request, err);
+	if (j->procs == 0)
+		return err_set(err, -EINVAL,
+			       "the number of processors is missing: no partition of this machine says it");
 	return cluster_request_procs(c, j->procs, &ret->request, err);
 }
 

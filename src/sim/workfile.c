@@ -325,12 +325,6 @@ static int word_read(struct draft *d, char *word, unsigned *seen, struct err *er
 		       excerpt);
 }
 
-/* Whether its partition may say how many processors a job has. */
-static bool sized_by_partition(const struct draft *d)
-{
-	return d->job.partition || (d->w->machine && strncmp(d->w->machine, "parts:", 6) == 0);
-}
-
 /* What follows from one word for another. */
 static int job_complete(struct draft *d, unsigned seen, struct err *err)
 {
@@ -338,7 +332,7 @@ static int job_complete(struct draft *d, unsigned seen, struct err *err)
 
 	if (!(seen & 1u << AT))
 		return err_set(err, -EINVAL, "at= is missing: when is the job submitted?");
-	if (!(seen & 1u << REQ) == !(seen & 1u << PROCS) && (seen & 1u << REQ || !sized_by_partition(d)))
+	if (!(seen & 1u << REQ) == !(seen & 1u << PROCS) && (seen & 1u << REQ || !workload_parted(d->w, &d->job)))
 		return err_set(err, -EINVAL, "a job has either req= (as after qsub -l) or procs=");
 	if (j->walltime < 0)
 		j->walltime = d->req_walltime;

@@ -89,6 +89,11 @@ out:
 	return rc;
 }
 
+bool workload_parted(const struct workload *w, const struct wjob *j)
+{
+	return j->partition || (w->machine && strncmp(w->machine, "parts:", 6) == 0);
+}
+
 int workload_set_machine(struct workload *w, const char *text, struct err *err)
 {
 	machine_groups groups = {0};

@@ -96,6 +96,8 @@ void workload_drop(struct workload *w, enum drop why, int64_t line, const char *
 	__attribute__((format(printf, 4, 5)));
 /* The index in `texts` of a request as after -l, new or known. *ret_walltime is what it says of it, else -1. */
 int workload_request(struct workload *w, const char *text, int32_t *ret_text, int64_t *ret_walltime, struct err *err);
+/* Whether a partition may say how many processors the job has. */
+bool workload_parted(const struct workload *w, const struct wjob *j);
 /* Takes the machine from its text: sets machine, nodes and procs. */
 int workload_set_machine(struct workload *w, const char *text, struct err *err);
 /* Sorts by submit time, keeping the file's order among equals. */

@@ -14,7 +14,7 @@ static void workload_check(const struct workload *w)
 	for (size_t i = 0; i < w->jobs.n; i++) {
 		const struct wjob *j = &w->jobs.v[i];
 		assert(j->submit >= 0 && j->runtime > 0 && j->walltime > 0 && j->user < w->users.n);
-		assert(j->text >= 0 ? (size_t)j->text < w->texts.n : j->procs > 0 || j->partition);
+		assert(j->text >= 0 ? (size_t)j->text < w->texts.n : j->procs > 0 || workload_parted(w, j));
 		assert(i == 0 || j->submit >= w->jobs.v[i - 1].submit);
 		assert(!map_get(&ids, (uint64_t)j->id, NULL));
 		map_set(&ids, (uint64_t)j->id, 1);
