@@ -86,13 +86,23 @@ static json_t *id_error(const json_t *jobs, const struct offer *l, const char *i
 	return NULL;
 }
 
-/* The ids that can be meant go into the spool; the others are answered at once. */
+static int keep(const char *dir, const struct offer *l, const struct offline_question *q, const char *text,
+		struct err *err)
+{
+	uint64_t number;
+	int rc = tray_put(dir, l, q->path, text, &number, err);
+
+	if (rc == 0)
+		fprintf(stderr, "The server is not running: this is kept, and done when it is started.\n");
+	return rc;
+}
+
+/* The ids that can be meant go into the tray; the others are answered at once. */
 static int ids_act(const char *dir, const struct offer *l, const struct offline_question *q, json_t *body, json_t **ret,
 		   struct err *err)
 {
 	json_t *jobs = NULL, *good = json_array(), *results = json_array(), *id;
 	int64_t time;
-	uint64_t number;
 	size_t i;
 	int rc = offline_jobs(dir, l, &jobs, &time, err);
 
@@ -109,7 +119,7 @@ static int ids_act(const char *dir, const struct offer *l, const struct offline_
 	if (rc == 0 && json_array_size(good)) {
 		json_object_set(body, "ids", good);
 		char *text = json_dumps(body, JSON_COMPACT);
-		rc = tray_put(dir, l, q->path, text, &number, err);
+		rc = keep(dir, l, q, text, err);
 		free(text);
 	}
 	json_decref(jobs);
@@ -122,22 +132,19 @@ static int act(const char *dir, const struct offer *l, const struct offline_ques
 	       struct err *err)
 {
 	json_t *body = json_loads(q->body ? q->body : "{}", JSON_ALLOW_NUL, NULL), *results = NULL;
-	uint64_t number;
 	int rc;
 
 	if (json_is_array(json_object_get(body, "ids"))) {
 		rc = ids_act(dir, l, q, body, &results, err);
 	} else {
 		results = json_array();
-		rc = tray_put(dir, l, q->path, q->body, &number, err);
+		rc = keep(dir, l, q, q->body, err);
 	}
 	json_decref(body);
 	if (rc < 0)
 		json_decref(results);
 	else
 		reply_set(ret, 202, json_pack("{s:o}", "results", results));
-	if (rc == 0)
-		fprintf(stderr, "The server is not running: this is kept, and done when it is started.\n");
 	return rc;
 }
 
