@@ -214,18 +214,27 @@ static int put(const struct command *c, struct client *client, json_t *list)
 
 static int set(const struct command *c, const void *arguments, const struct operands *operands)
 {
+	const struct set_arguments *a = arguments;
 	struct quota_line line = {.user = operands->v[0]};
 	struct client *client;
 	struct reply reply;
 	int code = EXIT_OK;
+	bool counted;
 
+	if (!a->limit[QUOTA_NORMAL] && !a->limit[QUOTA_PRIORITY] && !a->limit[QUOTA_INTERACTIVE] && !a->end)
+		return command_misused(c, "say what to set, as in 'shunt quota set %s --normal 200:00'", line.user);
 	if (!show_open(c, &client))
 		return EXIT_FAILED;
 	if (get(c, client, line.user, false, &reply, &code)) {
-		code = merge(c, arguments, json_array_get(json_object_get(reply.json, "quota"), 0), &line);
+		counted = json_is_true(json_object_get(reply.json, "counted"));
+		code = merge(c, a, json_array_get(json_object_get(reply.json, "quota"), 0), &line);
 		reply_fini(&reply);
 		if (code == EXIT_OK)
 			code = put(c, client, json_pack("[o]", wanted(&line)));
+		if (code == EXIT_OK && !counted)
+			command_warn(
+				c,
+				"jobs are counted from now on, unless the server's attribute quota is False: users without an entry can't submit");
 	}
 	client_close(client);
 	return code;
