@@ -121,6 +121,7 @@ bool request_admit(struct http_request *r);
 /* request.c */
 struct http_request *request_create(struct connection *c, struct MHD_Connection *mhd, const char *target);
 void request_destroy(struct http_request *r);
+void request_free(struct http_request *r); /* what it owns, and itself */
 void request_refuse(struct http_request *r, enum code code, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4))); /* answers without waiting for a flush */
 

@@ -50,10 +50,5 @@ void inner_answer(struct http_request *r, int status, const char *text, size_t n
 void inner_end(struct http_request *r)
 {
 	r->inner->done(r->inner->context, r->status, strbuf_text(&r->out), r->out.n);
-	url_fini(&r->url);
-	strbuf_fini(&r->body);
-	strbuf_fini(&r->out);
-	vec_free(&r->headers);
-	arena_destroy(r->arena);
-	free(r);
+	request_free(r);
 }

@@ -31,6 +31,16 @@ static void ready_remove(struct http_request *r)
 	}
 }
 
+void request_free(struct http_request *r)
+{
+	url_fini(&r->url);
+	strbuf_fini(&r->body);
+	strbuf_fini(&r->out);
+	vec_free(&r->headers);
+	arena_destroy(r->arena);
+	free(r);
+}
+
 void request_destroy(struct http_request *r)
 {
 	struct connection *c = r->connection;
@@ -45,12 +55,7 @@ void request_destroy(struct http_request *r)
 		MHD_destroy_response(r->response);
 	c->r = NULL;
 	c->since = uv_now(r->http->loop);
-	url_fini(&r->url);
-	strbuf_fini(&r->body);
-	strbuf_fini(&r->out);
-	vec_free(&r->headers);
-	arena_destroy(r->arena);
-	free(r);
+	request_free(r);
 }
 
 const char *request_method(const struct http_request *r)
