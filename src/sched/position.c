@@ -196,19 +196,6 @@ static void recount(struct sched *s)
 	vec_free(&all);
 }
 
-/* Reserved jobs whose slot can no longer hold their walltime, because the cycle comes late, are candidates again. */
-static void drop_missed(struct sched *s)
-{
-	for (size_t i = 0; i < s->special.n; i++) {
-		const struct job *job = cluster_job(s->c, s->special.v[i]);
-		if (job->state != STATE_ALLOCATED || s->now + job->walltime <= plan_piece(s->p, job->id, 0)->end)
-			continue;
-		plan_take_job(s->p, job->id);
-		sched_emit(s, EVENT_DEALLOCATE, job->id, 0, JOB_NONE);
-		sched_refresh(s);
-	}
-}
-
 static void add_specials(struct sched *s)
 {
 	job_vec list = {0};
@@ -280,7 +267,7 @@ int64_t sched_planned(const struct sched *s, uint32_t id)
 
 void position_pass(struct sched *s)
 {
-	drop_missed(s);
+	special_drop_missed(s);
 	restarts_review(s); /* of those that have ended */
 	if (s->freed && s->victims.n)
 		displace_review(s);

@@ -282,6 +282,8 @@ void history_finish(struct sched *s, const struct job *job); /* it ends at s->no
 void history_fini(struct history *h);
 
 /* special.c: starving, QoS and emergency jobs */
+/* Reserved jobs whose slot can no longer hold their walltime, because the cycle comes late, are candidates again. */
+void special_drop_missed(struct sched *s);
 void special_starve(struct sched *s);	  /* common jobs that waited too long become starving */
 bool special_full(const struct sched *s); /* as many do as may */
 bool special_asks(const struct sched *s); /* one waits for a place, and was not asked about yet */

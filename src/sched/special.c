@@ -405,8 +405,7 @@ static void place_starvings(struct sched *s)
 	vec_free(&list);
 }
 
-/* Reserved jobs whose slot can no longer hold their walltime, because the cycle comes late, are candidates again. */
-static void drop_missed(struct sched *s)
+void special_drop_missed(struct sched *s)
 {
 	for (size_t i = 0; i < s->special.n; i++) {
 		const struct job *job = cluster_job(s->c, s->special.v[i]);
@@ -431,7 +430,7 @@ static void newcomers_end(struct sched *s)
 
 void special_place(struct sched *s)
 {
-	drop_missed(s);
+	special_drop_missed(s);
 	victims_review(s);
 	if (special_asks(s) || s->freed)
 		pass_drop_reservations(s); /* what was not promised makes room */
