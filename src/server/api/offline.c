@@ -131,9 +131,9 @@ int offline_offer(struct server *s, struct err *err)
 	int rc = offer_write(o->dir, &o->offer, err);
 	if (rc == 0)
 		return 0;
-	/* Without a offer nobody uses the spool; on a full disk that can be had. */
+	/* Without an offer nobody uses the tray; on a full disk that is still possible. */
 	o->offer.next = 0;
-	server_say(s, "commands can't be used while the server is down, for now: %s", err->text);
+	server_say(s, "commands will need a running server until this is mended: %s", err->text);
 	return offer_remove(o->dir, err);
 }
 
