@@ -38,7 +38,7 @@ struct insertion {
 	int work;			   /* PUSH_WORK or POWER_WORK, and down */
 	int32_t chain[PUSH_DEPTH_MAX + 1]; /* nodes on the present chain of pushes: none is visited twice */
 	int nchain;
-	int ndead; /* in plan.dead */
+	int dead, ndead; /* in plan.dead: the first that is true now, and how many there are */
 };
 
 /* Whether the node may hold the fragment at all: up, allowed, features, exclusivity towards the job's other fragments. */

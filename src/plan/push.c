@@ -231,7 +231,7 @@ static int32_t push_target(struct insertion *in, const struct goal *g, int32_t f
 
 	bool alike = !g->apart && !g->whole && !g->on; /* then what goes for one goes for all of its shape */
 
-	for (int i = 0; i < in->ndead && alike; i++) {
+	for (int i = in->dead; i < in->ndead && alike; i++) {
 		const struct dead_end *d = &in->p->dead[i];
 		if (d->shape == g->shape && d->start == g->start && d->end == g->end)
 			return d->node != from && !node_in_chain(in, d->node) && node_measure(in, g, d->node, &area)
@@ -348,7 +348,7 @@ bool node_make_room(struct insertion *in, const struct goal *g, int32_t node, in
 {
 	struct plan *p = in->p;
 	stuck_vec stuck = {0};
-	int ndead = in->ndead;
+	int dead = in->dead, ndead = in->ndead;
 	uint64_t moves = p->moves;
 	bool fits = false;
 
@@ -379,11 +379,15 @@ bool node_make_room(struct insertion *in, const struct goal *g, int32_t node, in
 	vec_free(&stuck);
 	if (!fits) {
 		plan_rollback(p, mark);
-		if (in->p->moves != moves)
-			in->ndead = ndead; /* what the undone pushes filled is free again */
+		if (in->p->moves != moves) { /* what the undone pushes filled is free again */
+			in->dead = dead;
+			in->ndead = ndead;
+		}
 		return false;
 	}
-	in->ndead = 0; /* what was pushed away left room behind */
+	/* What was pushed away left room behind. In a chain that can be undone: then what was true before is true again. */
+	in->ndead = in->nchain ? in->ndead : 0;
+	in->dead = in->ndead;
 	goal_put(in, g, node);
 	plan_commit(p, mark);
 	return true;
