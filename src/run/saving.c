@@ -412,3 +412,12 @@ void saving_close(struct shepherd *s)
 	}
 	ended(s, good);
 }
+
+/* What can't be deleted now the server has deleted when it forgets the job. */
+void saving_erase(struct shepherd *s)
+{
+	if (!s->saving.page)
+		return;
+	scribe_begin(s, SCRIBE_ERASE, boot_us() + FIND_SECONDS * SECOND);
+	scribe_wait(s, false);
+}

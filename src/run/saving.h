@@ -48,5 +48,6 @@ bool saving_over(const struct shepherd *s, int64_t now);
 int64_t saving_limit_at(const struct shepherd *s, int64_t term_at);
 enum result_cause saving_result(const struct shepherd *s); /* why it was ended, if a final one was */
 void saving_close(struct shepherd *s);			   /* nothing of the job is left: the last look */
+void saving_erase(struct shepherd *s);			   /* it succeeded: its checkpoints go */
 
 #endif

@@ -110,6 +110,26 @@ static void gone_clear(int dir, const struct identity *self)
 		close(list);
 }
 
+int scribe_erase(const char *dir)
+{
+	struct identity self = {.uid = geteuid(), .gid = getegid()};
+	const char *slash = strrchr(dir, '/');
+	struct stat st;
+	char above[4096];
+
+	self.server = &self;
+	if (*dir != '/' || !slash[1] || strlen(dir) >= sizeof above)
+		return -EINVAL;
+	snprintf(above, sizeof above, "%.*s", (int)(slash - dir), dir);
+	int at = open(*above ? above : "/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (at < 0)
+		return errno == ENOENT ? 0 : -errno;
+	tmpdir_clear(at, slash + 1, &self);
+	int r = fstatat(at, slash + 1, &st, AT_SYMLINK_NOFOLLOW) == 0 ? -ENOTEMPTY : errno == ENOENT ? 0 : -errno;
+	close(at);
+	return r;
+}
+
 /* ---- tasks ---- */
 
 /* The number that `last` names; 0: none. */
@@ -270,6 +290,9 @@ static int look(const struct scribe_order *s, int dir)
 static int task_do(const struct scribe_order *s)
 {
 	struct identity self = {.uid = s->who->uid, .gid = s->who->gid};
+	if (s->task == SCRIBE_ERASE)
+		return scribe_erase(s->dir);
+
 	int r = s->task == SCRIBE_FIND ? directory_make(s->dir) : 0;
 	int dir = r ? r : open(s->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
@@ -285,6 +308,8 @@ static int task_do(const struct scribe_order *s)
 	case SCRIBE_AWAIT:
 	case SCRIBE_LOOK:
 		r = s->task == SCRIBE_AWAIT ? await(s, dir, &self) : look(s, dir);
+		break;
+	case SCRIBE_ERASE:
 		break;
 	}
 	if (!r)

@@ -22,7 +22,8 @@ enum scribe_task {
 	SCRIBE_FIND, /* makes the directory, if there is none, and looks for the last good checkpoint; from_start: after deleting all */
 	SCRIBE_PREPARE, /* an empty directory for the next, and the notice */
 	SCRIBE_AWAIT,	/* waits for `done`, or runs the saver, then makes it the last good one */
-	SCRIBE_LOOK, /* the same without waiting: the program is gone. ENODATA: it was not complete, and is deleted */
+	SCRIBE_LOOK,  /* the same without waiting: the program is gone. ENODATA: it was not complete, and is deleted */
+	SCRIBE_ERASE, /* deletes the directory with all that is in it: the job has succeeded */
 };
 
 struct scribe_order {
@@ -42,5 +43,7 @@ struct scribe_order {
 
 /* The child's pid, or -errno. */
 pid_t scribe_start(const struct scribe_order *s);
+/* Deletes a job's checkpoint directory (absolute), by a process that has become its user. 0: there is none any more; or -errno. */
+int scribe_erase(const char *dir);
 
 #endif

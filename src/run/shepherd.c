@@ -241,10 +241,13 @@ static void saving_finish(struct shepherd *s)
 	const struct saving *v = &s->saving;
 
 	saving_close(s);
-	if (!v->final || s->r.cause != CAUSE_ITSELF)
+	if (s->r.cause != CAUSE_ITSELF)
 		return;
-	if (v->saves.state == SAVE_GOOD || s->r.how != RESULT_EXITED || s->r.status)
+	bool succeeded = s->r.how == RESULT_EXITED && !s->r.status;
+	if (v->final && (v->saves.state == SAVE_GOOD || !succeeded))
 		s->r.cause = saving_result(s);
+	else if (succeeded)
+		saving_erase(s);
 }
 
 static void job_finished(struct shepherd *s)

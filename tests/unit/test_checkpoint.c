@@ -94,6 +94,8 @@ static void test_preempted(void **state)
 	}
 	steps_check(n, 60);
 	assert_string_equal(nest_read(n, nest_path(n, "result")), "60\n");
+	assert_int_equal(access(nest_path(n, "saves/job"), F_OK), -1); /* it succeeded: nothing is left */
+	assert_int_equal(access(nest_path(n, "saves"), F_OK), 0);
 	contains(nest_read(n, nest_path(n, "arguments")), "0 \n1 -Restart\n1 -Restart\n");
 	contains(nest_read(n, nest_path(n, "notices")), "cause=preempted\nfinal=yes\n");
 	contains(nest_read(n, nest_path(n, "notices")), "/saves/job/");
