@@ -37,6 +37,14 @@ static void on_opened(void *context, uint64_t id, int fd, const char *reason)
 	e->l.opened(e->l.context, id, fd, reason);
 }
 
+static void on_erased(void *context, const char *name, const char *reason)
+{
+	struct engine *e = context;
+
+	if (e->l.erased)
+		e->l.erased(e->l.context, name, reason);
+}
+
 static void on_failed(void *context, const char *reason)
 {
 	struct engine *e = context;
@@ -53,6 +61,7 @@ int engine_create(uv_loop_t *loop, const struct local_options *here, const struc
 	struct local_listener listener = {
 		.heard = on_news,
 		.opened = on_opened,
+		.erased = on_erased,
 		.failed = on_failed,
 		.context = e,
 	};
@@ -261,6 +270,14 @@ void engine_open(struct engine *e, uint64_t id, uid_t uid, gid_t gid, const char
 		local_open(errands_local(e->here), id, uid, gid, user, path, O_RDONLY, 0);
 	else
 		e->l.opened(e->l.context, id, -1, "this machine runs no jobs, and opens no files of users");
+}
+
+void engine_erase(struct engine *e, const char *name, const struct nursery_user *who, const char *path)
+{
+	if (e->here)
+		local_erase(errands_local(e->here), name, who, path);
+	else
+		on_erased(e, name, "this machine runs no jobs, and deletes no files of users");
 }
 
 struct local *engine_here(struct engine *e)

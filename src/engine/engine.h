@@ -49,6 +49,8 @@ struct engine_listener {
 	void (*attempt_saved)(
 		void *context, const char *tag,
 		const struct saves *saves); /* of the part with the script; may be told again. May be NULL */
+	void (*erased)(void *context, const char *name,
+		       const char *reason); /* engine_erase(); reason: it is there still */
 	void (*opened)(void *context, uint64_t id, int fd,
 		       const char *reason);		   /* engine_open(): fd is the listener's, or -1 */
 	void (*failed)(void *context, const char *reason); /* this machine's own: nothing more can be started here */
@@ -91,6 +93,8 @@ void engine_sweep(struct engine *e, bool (*known)(void *context, const char *tag
 
 /* A file on this machine as a user. */
 void engine_open(struct engine *e, uint64_t id, uid_t uid, gid_t gid, const char *user, const char *path);
+/* A job's checkpoint directory, seen from this machine, is deleted as its user. */
+void engine_erase(struct engine *e, const char *name, const struct nursery_user *who, const char *path);
 
 /* ---- other hosts: the server accepts links (server/link/agents.c) and hands them over ---- */
 

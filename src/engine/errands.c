@@ -610,6 +610,14 @@ struct files *errands_files(struct errands *all)
 	return all->files;
 }
 
+static void on_erased(void *context, const char *tag, const char *reason)
+{
+	struct errands *all = context;
+
+	if (!all->stopped && all->l.erased)
+		all->l.erased(all->l.context, tag, reason);
+}
+
 struct opener *errands_opener(struct errands *all)
 {
 	return all->opener;
@@ -619,8 +627,12 @@ int errands_start(uv_loop_t *loop, const struct local_options *o, const char *sp
 		  struct errands **ret, struct err *err)
 {
 	struct errands *all = mem_zalloc(sizeof *all);
-	struct local_listener listener = {
-		.heard = on_news, .opened = on_opened, .looked = on_looked, .failed = on_failed, .context = all};
+	struct local_listener listener = {.heard = on_news,
+					  .opened = on_opened,
+					  .looked = on_looked,
+					  .erased = on_erased,
+					  .failed = on_failed,
+					  .context = all};
 	int rc = local_start(loop, o, &listener, &all->local, err);
 
 	if (rc < 0) {

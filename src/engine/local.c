@@ -48,7 +48,7 @@ struct local {
 	struct strbuf out, in;
 	size_t sent;
 	VEC(int) fds; /* received, not yet claimed by an answer */
-	name_list ordered;
+	name_list ordered, erasing;
 	VEC(struct unsure {
 		char tag[64];
 		int signal; /* or a walltime (walltime_word), or save_word() */
@@ -184,14 +184,15 @@ enum attempt_state local_attach(struct local *e, const char *tag)
 
 /* ---- the nursery ---- */
 
-static void ordered_drop(struct local *e, const char *tag)
+static bool name_drop(name_list *list, const char *tag)
 {
-	for (size_t i = 0; i < e->ordered.n; i++)
-		if (strcmp(e->ordered.v[i], tag) == 0) {
-			free(e->ordered.v[i]);
-			vec_remove(&e->ordered, i);
-			return;
+	for (size_t i = 0; i < list->n; i++)
+		if (strcmp(list->v[i], tag) == 0) {
+			free(list->v[i]);
+			vec_remove(list, i);
+			return true;
 		}
+	return false;
 }
 
 static void on_answer(struct local *e, const struct answer *a)
@@ -201,12 +202,12 @@ static void on_answer(struct local *e, const struct answer *a)
 
 	switch (a->type) {
 	case ANSWER_STARTED:
-		ordered_drop(e, a->tag);
+		name_drop(&e->ordered, a->tag);
 		say(e, &(struct news){.report = SAYS_STARTED, .tag = a->tag, .pid = a->pid});
 		break;
 	case ANSWER_REFUSED: /* of one that it could not even read: orders are answered in order */
 		snprintf(tag, sizeof tag, "%s", a->tag ? a->tag : e->ordered.n ? e->ordered.v[0] : "");
-		ordered_drop(e, tag);
+		name_drop(&e->ordered, tag);
 		say(e, &(struct news){.report = SAYS_REFUSED,
 				      .tag = tag,
 				      .reason = a->reason ? a->reason : "no reason was given",
@@ -221,6 +222,10 @@ static void on_answer(struct local *e, const struct answer *a)
 	case ANSWER_SIGNALED:
 		if (e->unsure.n)
 			vec_remove(&e->unsure, 0);
+		break;
+	case ANSWER_ERASED:
+		if (a->tag && name_drop(&e->erasing, a->tag) && e->l.erased)
+			e->l.erased(e->l.context, a->tag, a->reason);
 		break;
 	case ANSWER_LOOKED:
 		if (e->l.looked)
@@ -351,6 +356,9 @@ static void on_poll_closed(uv_handle_t *h)
 							: SAYS_REFUSED, /* the nursery ended before it came to it */
 				      .tag = doubt.v[i]});
 	name_list_free(&doubt);
+	for (; e->erasing.n; free(e->erasing.v[--e->erasing.n]))
+		if (e->l.erased)
+			e->l.erased(e->l.context, e->erasing.v[e->erasing.n - 1], "the nursery was lost meanwhile");
 	live_list(e->o.live, adopt_one, e, NULL); /* whom the lost one watched for us */
 	for (size_t i = 0; i < e->unsure.n; i++)  /* one that was sent already does no harm when it comes twice */
 		nursery_signal(e->unsure.v[i].tag, e->unsure.v[i].signal, &e->out);
@@ -445,6 +453,12 @@ void local_open(struct local *e, uint64_t id, uid_t uid, gid_t gid, const char *
 void local_look(struct local *e, uint64_t id, uid_t uid, gid_t gid, const char *user, const char *path)
 {
 	nursery_look(id, &(struct nursery_user){uid, gid, user}, path, &e->out);
+}
+
+void local_erase(struct local *e, const char *tag, const struct nursery_user *who, const char *path)
+{
+	vec_push(&e->erasing, mem_strdup(tag));
+	nursery_erase(tag, who, path, &e->out);
 }
 
 void local_forget(struct local *e, const char *tag)

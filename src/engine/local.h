@@ -12,6 +12,7 @@
 
 #include "base/err.h"
 #include "engine/news.h"
+#include "run/nursery.h"
 
 struct local;
 
@@ -23,6 +24,8 @@ struct local_listener {
 		       const char *reason); /* local_open(): fd is the listener's, or -1 */
 	/* local_look(): the file system's type and whether it is a directory; 0, false if the user can't see it. May be NULL */
 	void (*looked)(void *context, uint64_t id, int64_t fs, bool directory);
+	/* local_erase(); reason: it is there still. May be NULL */
+	void (*erased)(void *context, const char *tag, const char *reason);
 	void (*failed)(void *context, const char *reason); /* the engine itself: nothing more can be started */
 	void *context;
 };
@@ -57,6 +60,8 @@ void local_save(struct local *e, const char *tag, enum checkpoint_cause cause, i
 void local_open(struct local *e, uint64_t id, uid_t uid, gid_t gid, const char *user, const char *path, int flags,
 		int mode); /* flags and mode as open() has them; regular files */
 void local_look(struct local *e, uint64_t id, uid_t uid, gid_t gid, const char *user, const char *path);
+/* A job's checkpoint directory is deleted, as its user. */
+void local_erase(struct local *e, const char *tag, const struct nursery_user *who, const char *path);
 /* All attempts that this machine has a live file of. What was LOST may not be cleaned up yet: after local_attach() the listener is told when it is. */
 struct local_item {
 	const char *tag;

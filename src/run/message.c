@@ -110,6 +110,22 @@ void nursery_open(uint64_t id, uid_t uid, gid_t gid, const char *user, const cha
 	path_frame(FRAME_OPEN, id, &(struct nursery_user){uid, gid, user}, path, flags, mode, out);
 }
 
+void nursery_erase(const char *tag, const struct nursery_user *who, const char *path, struct strbuf *out)
+{
+	size_t at = message_begin(out, FRAME_ERASE);
+	struct json j;
+
+	json_init(&j, out, false);
+	json_open_object(&j, NULL);
+	json_text(&j, "tag", tag);
+	json_int(&j, "uid", who->uid);
+	json_int(&j, "gid", who->gid);
+	json_text(&j, "user", who->name);
+	text_write(&j, "path", path);
+	json_close_object(&j);
+	message_end(out, at);
+}
+
 void answer_write(const struct answer *a, struct strbuf *out)
 {
 	struct json j;

@@ -17,6 +17,7 @@ enum frame_kind {
 	FRAME_CLEAN = 'c',
 	FRAME_OPEN = 'f',
 	FRAME_LOOK = 'l',
+	FRAME_ERASE = 'e',
 	FRAME_ANSWER = 'a'
 };
 
@@ -29,8 +30,8 @@ ssize_t message_next(const char *buf, size_t n, char *ret_kind, const char **ret
 struct request {
 	const char *tag;
 	int signal;  /* negative: seconds that it may run, as SHEPHERD_SIGNAL has it */
-	uint64_t id; /* from here on: of FRAME_OPEN and FRAME_LOOK */
-	uid_t uid;
+	uint64_t id; /* of FRAME_OPEN and FRAME_LOOK */
+	uid_t uid;   /* from here on: of FRAME_ERASE, too, which has a tag */
 	gid_t gid;
 	const char *user, *path;
 	int flags, mode;

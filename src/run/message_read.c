@@ -48,10 +48,12 @@ int request_read(char kind, const char *text, size_t n, struct arena *a, struct 
 				.gid = (gid_t)number_get(root, "gid"),
 				.flags = (int)number_get(root, "flags"),
 				.mode = (int)number_get(root, "mode")};
-	if (kind == FRAME_SIGNAL || kind == FRAME_CLEAN)
+	if (kind == FRAME_SIGNAL || kind == FRAME_CLEAN || kind == FRAME_ERASE)
 		good = ret->tag && ret->tag[0] && ret->tag[0] != '.' && !strchr(ret->tag, '/');
 	if (kind == FRAME_OPEN || kind == FRAME_LOOK)
-		good = ret->user && ret->path && is_id(json_object_get(root, "uid")) &&
+		good = true;
+	if (kind == FRAME_OPEN || kind == FRAME_LOOK || kind == FRAME_ERASE)
+		good = good && ret->user && ret->path && is_id(json_object_get(root, "uid")) &&
 		       is_id(json_object_get(root, "gid"));
 	json_decref(root);
 	return good ? 0 : -EINVAL;
@@ -64,7 +66,7 @@ int answer_read(const char *text, size_t n, struct arena *a, struct answer *ret,
 	int64_t t = json_integer_value(type);
 	int r = 0;
 
-	if (!json_is_integer(type) || t < ANSWER_STARTED || t > ANSWER_SIGNALED)
+	if (!json_is_integer(type) || t < ANSWER_STARTED || t > ANSWER_ERASED)
 		r = err_set(err, -EPROTO, "an answer of the nursery can't be understood: %.*s", n > 100 ? 100 : (int)n,
 			    text);
 	else

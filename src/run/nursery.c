@@ -30,6 +30,7 @@
 #include "run/live.h"
 #include "run/message.h"
 #include "run/room.h"
+#include "run/scribe.h"
 #include "run/shepherd.h"
 #include "run/sweep.h"
 #include "run/task.h"
@@ -305,6 +306,17 @@ static int file_open(const struct identity *who, const struct request *q, struct
 	return fd;
 }
 
+static int path_erase(const struct identity *who, const char *path, struct err *err)
+{
+	int r = identity_groups(who);
+
+	if (!r)
+		r = identity_become(who);
+	if (!r)
+		r = scribe_erase(path);
+	return r ? err_set(err, r, "%s: can't be deleted: %s", path, strerror(-r)) : 0;
+}
+
 static int path_look(const struct identity *who, const struct request *q, struct answer *a, struct err *err)
 {
 	int r = identity_groups(who);
@@ -325,8 +337,11 @@ static int path_look(const struct identity *who, const struct request *q, struct
 /* By a process of its own: a file system may take its time. */
 static void path_take(struct nest *n, char kind, const struct request *q)
 {
-	bool look = kind == FRAME_LOOK;
-	struct answer a = {.type = look ? ANSWER_LOOKED : ANSWER_OPENED, .id = q->id};
+	struct answer a = {.type = kind == FRAME_LOOK	 ? ANSWER_LOOKED
+				   : kind == FRAME_ERASE ? ANSWER_ERASED
+							 : ANSWER_OPENED,
+			   .id = q->id,
+			   .tag = q->tag};
 	struct identity who;
 	struct err err;
 
@@ -337,8 +352,11 @@ static void path_take(struct nest *n, char kind, const struct request *q)
 	pid_t pid = a.reason ? -1 : fork();
 	if (pid == 0) {
 		child_close(n);
-		int fd = look ? -1 : file_open(&who, q, &err);
-		if (look ? path_look(&who, q, &a, &err) : fd < 0)
+		int fd = kind == FRAME_OPEN ? file_open(&who, q, &err) : -1;
+		int r = kind == FRAME_LOOK    ? path_look(&who, q, &a, &err)
+			: kind == FRAME_ERASE ? path_erase(&who, q->path, &err)
+					      : fd;
+		if (r < 0)
 			a.reason = err.text;
 		opened_send(n, &a, fd);
 		_exit(0);

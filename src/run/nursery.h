@@ -80,6 +80,9 @@ void nursery_look(uint64_t id, const struct nursery_user *who, const char *path,
 void nursery_open(uint64_t id, uid_t uid, gid_t gid, const char *user, const char *path, int flags, int mode,
 		  struct strbuf *out);
 
+/* Delete a job's checkpoint directory (absolute), as its user; the tag is for the answer. */
+void nursery_erase(const char *tag, const struct nursery_user *who, const char *path, struct strbuf *out);
+
 /* read() for nursery.fd that also takes the descriptor that came along into *ret_fd (-1: none). Descriptors come in the order of the
  * ANSWER_OPENED without a reason; at most one in a call. */
 ssize_t nursery_read(int fd, void *buf, size_t size, int *ret_fd);
@@ -95,6 +98,7 @@ enum answer_type {
 	ANSWER_OPENED,	 /* `id`; the descriptor came with SCM_RIGHTS, or `reason` says why not */
 	ANSWER_LOOKED,	 /* `id`; `fs`, `directory`, or `reason` */
 	ANSWER_SIGNALED, /* `tag`: its shepherd, if there is one, has the signal; in the order of the signals */
+	ANSWER_ERASED,	 /* `tag`; `reason`: the directory is there still */
 };
 struct answer {
 	enum answer_type type;

@@ -46,6 +46,7 @@
 #include "server/job/spec.h"
 #include "server/life/block.h"
 #include "server/life/dispatch.h"
+#include "server/life/erase.h"
 #include "server/life/intake.h"
 #include "server/life/lives.h"
 #include "server/life/order.h"
@@ -120,6 +121,8 @@ static int on_object(void *context, const char *kind, const char *name, const ch
 		rc = refusal_restore(s, name, o, err);
 	} else if (strcmp(kind, "intake") == 0) {
 		rc = intake_restore(&r->intake, name, json_integer_value(json_object_get(o, "count")), err);
+	} else if (strcmp(kind, "erase") == 0) {
+		rc = erase_restore(s, name, o, err);
 	} else if (strcmp(kind, "history") == 0) {
 		r->history = true;
 	} else if (strcmp(kind, "reorder") == 0) {

@@ -273,6 +273,10 @@ void engine_limit(struct engine *e, const char *tag, int64_t walltime)
 void engine_open(struct engine *e, uint64_t id, uid_t uid, gid_t gid, const char *user, const char *path)
 {
 }
+void engine_erase(struct engine *e, const char *name, const struct nursery_user *who, const char *path)
+{
+}
+
 void engine_forget(struct engine *e, const char *tag)
 {
 }

@@ -35,6 +35,13 @@ struct mail_later {
 	uint8_t point; /* enum mail_point */
 };
 
+/* A directory that is to be deleted as its user (life/erase.h). */
+struct erase_later {
+	char *name, *path, *user;
+	uid_t uid;
+	gid_t gid;
+};
+
 struct post {
 	VEC(struct reply_later) replies;
 	VEC(struct signal_order) signals;
@@ -43,6 +50,8 @@ struct post {
 	void (*show)(struct server *s, const struct store_event *e);
 	void (*show_life)(struct server *s, const struct store_life *e);
 	VEC(char *) told; /* tags whose results this turn stores: forgotten after the commit */
+	VEC(struct erase_later) erases;
+	int erasing; /* ... that were sent, and not answered */
 };
 
 /* Answers a change, once it is on disk. Takes the body's text over. */

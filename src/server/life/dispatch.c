@@ -45,6 +45,7 @@
 #include "server/job/spec.h"
 #include "server/life/block.h"
 #include "server/life/dispatch.h"
+#include "server/life/erase.h"
 #include "server/life/foresee.h"
 #include "server/life/prepare.h"
 #include "server/life/save.h"
@@ -378,6 +379,7 @@ void dispatch_orders(struct server *s)
 		free(s->post->told.v[i]);
 	}
 	vec_clear(&s->post->told);
+	erase_send(s);
 	engine_flush(s->engine);
 }
 
@@ -693,6 +695,11 @@ static void on_attempt_saved(void *context, const char *tag, const struct saves 
 		saves_note(s, id, attempt, v, 0);
 }
 
+static void on_erased(void *context, const char *name, const char *reason)
+{
+	erase_done(context, name, reason);
+}
+
 static void on_failed(void *context, const char *reason)
 {
 	struct server *s = context;
@@ -708,5 +715,6 @@ const struct engine_listener dispatch_engine = {
 	.attempt_ended = on_attempt_ended,
 	.attempt_lost = on_attempt_lost,
 	.attempt_saved = on_attempt_saved,
+	.erased = on_erased,
 	.failed = on_failed,
 };

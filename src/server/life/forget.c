@@ -19,6 +19,7 @@
 #include "server/job/failures.h"
 #include "server/job/jobs.h"
 #include "server/job/spec.h"
+#include "server/life/erase.h"
 #include "server/life/forget.h"
 #include "server/life/prepare.h"
 #include "server/server.h"
@@ -83,6 +84,7 @@ static void entry_drop(struct server *s, uint32_t id)
 	struct entry *e = &s->jobs->entries.v[id];
 
 	output_forget(s, id);
+	erase_add(s, id);
 	outcome_free(e->outcome);
 	e->outcome = NULL;
 	failures_free(e->failures);

@@ -11,6 +11,7 @@
 #include "server/base/clock.h"
 #include "server/base/post.h"
 #include "server/base/turn.h"
+#include "server/base/users.h"
 #include "server/base/words.h"
 #include "server/book/ended.h"
 #include "server/job/attempt.h"
@@ -40,18 +41,40 @@ static bool terms(const struct server *s, const struct spec *p, struct arena *a,
 	return true;
 }
 
+static const char *directory(const struct checkpoint_wish *w, const char *tag, struct arena *a)
+{
+	const char *dot = strrchr(tag, '.');
+
+	return arena_printf(a, "%s/%.*s", w->dir, dot ? (int)(dot - tag) : 0, tag);
+}
+
+const char *save_directory(const struct server *s, uint32_t id, struct arena *a)
+{
+	const struct spec *p = s->jobs->entries.v[id].spec;
+	const struct user *owner = user_known(s, p->uid);
+	const char *home = p->home ? word(s, p->home) : owner ? owner->home : NULL;
+	struct checkpoint_wish w;
+	char tag[64];
+
+	if (!terms(s, p, a, &w))
+		return NULL;
+	attempt_tag(s, id, 0, tag);
+	if (*w.dir == '/')
+		return directory(&w, tag, a);
+	return home && *home == '/' ? arena_printf(a, "%s/%s", home, directory(&w, tag, a)) : NULL;
+}
+
 void save_order(const struct server *s, const struct attempt *t, struct arena *a, struct order *o)
 {
 	const struct entry *e = &s->jobs->entries.v[t->job];
 	const struct program_class *class = class_find("script");
-	const char *dot = strrchr(o->tag, '.');
 	struct checkpoint_wish w;
 
 	if (!terms(s, e->spec, a, &w))
 		return;
 	o->checkpoint = (struct order_checkpoint){
 		.method = CHECKPOINT_SIGNAL,
-		.saves_in = arena_printf(a, "%s/%.*s", w.dir, dot ? (int)(dot - o->tag) : 0, o->tag),
+		.saves_in = directory(&w, o->tag, a),
 		.periodic_signal = class->periodic_signal,
 		.preempt_signal = class->preempt_signal,
 		.interval = w.periodic ? w.interval : 0,
