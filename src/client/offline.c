@@ -215,5 +215,9 @@ int offline_answer(const char *dir, const struct offer *l, const struct offline_
 		return act(dir, l, q, ret, err);
 	if (get && strncmp(q->path, "/v1/jobs", n) == 0 && (q->path[n] == '\0' || strchr("/?", q->path[n])))
 		return read_jobs(dir, l, q, ret, err);
+	if (get && strcmp(q->path, "/v1/machine") == 0) {
+		reply_set(ret, 200, offline_machine(dir, l));
+		return 0;
+	}
 	return -EOPNOTSUPP;
 }

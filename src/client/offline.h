@@ -31,6 +31,12 @@ bool offline_used(const char *dir, const struct offer *l);
 int offline_jobs(const char *dir, const struct offer *l, json_t **ret, int64_t *ret_time, struct err *err);
 /* The rows that a query ("ids=1,2&state=Q") selects, as the answer's body. */
 int offline_list(const json_t *jobs, const char *query, bool tsv, struct strbuf *out, struct err *err);
+/* The first line of what the server wrote down: when, and the machine as it was. New; empty: there is none. */
+json_t *offline_head(const char *dir);
+/* As GET /v1/machine has it, but not up; `as_of`: when it was so. New. */
+json_t *offline_machine(const char *dir, const struct offer *l);
+/* Nothing has been started since then: what was expected to start comes later by that much. */
+void offline_put_off(json_t *jobs, int64_t since, int64_t now);
 /* The row of this id ("12", "12.pine", "12[]"), or NULL. Borrowed. */
 json_t *offline_find(const json_t *jobs, const char *id);
 

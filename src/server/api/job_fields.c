@@ -344,6 +344,27 @@ static void f_expected_made(const struct subject *x, struct value *v)
 		put_instant(v, x->s->outlook->expected_at);
 }
 
+/* When it will have ended at the latest, if it starts then. */
+static void f_expected_end(const struct subject *x, struct value *v)
+{
+	int64_t at;
+
+	if (!x->a && (x->job->state == STATE_NOW || x->job->state == STATE_RUNNING))
+		put_instant(v, x->job->start + x->p->walltime);
+	else if (expected(x, &at))
+		put_instant(v, at + x->p->walltime);
+}
+
+/* Asked to end, or to make room for another: its processes are still there. */
+static void f_quitting(const struct subject *x, struct value *v)
+{
+	bool runs = x->job->state == STATE_NOW || x->job->state == STATE_RUNNING;
+
+	put_bool(v, !x->a && !job_ended(x->job) &&
+			    (runs ? x->e->intent != INTENT_NONE
+				  : x->job->attempt && attempt_find(x->s, x->id, x->job->attempt)));
+}
+
 static void f_no_estimate(const struct subject *x, struct value *v)
 {
 	int64_t at;
@@ -569,6 +590,15 @@ static void f_array_counts(const struct subject *x, struct value *v)
 	put_scratch(v, VALUE_JSON);
 }
 
+/* As it was asked for; without the body, only if it asks for some. */
+static void f_checkpoint(const struct subject *x, struct value *v)
+{
+	if (x->body)
+		put_body(x, v, "checkpoint");
+	else
+		put_text(v, word(x->s, x->p->checkpoint));
+}
+
 static void f_checkpoints(const struct subject *x, struct value *v)
 {
 	static const char *const states[] = {"none", "begun", "good", "failed"};
@@ -604,7 +634,6 @@ BODY(mail_to)
 BODY(workdir)
 BODY(shell)
 BODY(umask)
-BODY(checkpoint)
 BODY(stagein)
 BODY(stageout)
 BODY(submit_args)
@@ -677,10 +706,14 @@ const struct field job_fields[] = {
 	 "when a waiting job would start if those ahead of it ran as long as they may and succeeded; not a promise",
 	 f_expected_start},
 	{"expected_made", .is = IS_INSTANT | IS_NULL, "the instant of that forecast", f_expected_made},
+	{"expected_end", .is = IS_INSTANT | IS_NULL,
+	 "the latest end of a running job, and of a waiting one that starts as expected", f_expected_end},
 	{"no_estimate", .is = IS_TEXT | IS_NULL, "why a waiting job has no expected start", f_no_estimate,
 	 .example = "held by its owner"},
 	{"exec_host", .is = IS_TEXT | IS_NULL, NULL, f_exec_host, .example = "n1/0+n1/1"},
 	{"exec_vnode", .is = IS_TEXT | IS_NULL, NULL, f_exec_vnode, .example = "(n1:ncpus=2)"},
+	{"quitting", .is = IS_BOOL, "it was asked to end or to make room, and its processes are still there",
+	 f_quitting},
 	{"exit_status", .is = IS_INT | IS_NULL,
 	 "exit code; 256 + signal; negative: never ran to an end (-1 could not be started, -2 lost, -3 deleted before it ran, -4 expired)",
 	 f_exit_status},
@@ -706,9 +739,8 @@ const struct field job_fields[] = {
 	{"workdir", .is = IS_TEXT | IS_NULL | OF_BODY, NULL, f_workdir},
 	{"shell", .is = IS_TEXT | IS_NULL | OF_BODY, NULL, f_shell},
 	{"umask", .is = IS_TEXT | IS_NULL | OF_BODY, NULL, f_umask},
-	{"checkpoint", .is = IS_TEXT | IS_NULL | OF_BODY, NULL, f_checkpoint},
-	{"checkpoints", .is = IS_OBJECT | IS_NULL | OF_BODY, "of a job that makes them", f_checkpoints,
-	 .of = &checkpoints},
+	{"checkpoint", .is = IS_TEXT | IS_NULL, "in lists, of those that make any", f_checkpoint},
+	{"checkpoints", .is = IS_OBJECT | IS_NULL, "of a job that makes them", f_checkpoints, .of = &checkpoints},
 	{"stagein", .is = IS_TEXT | IS_NULL | OF_BODY, NULL, f_stagein},
 	{"stageout", .is = IS_TEXT | IS_NULL | OF_BODY, NULL, f_stageout},
 	{"submit_args", .is = IS_TEXT | IS_NULL | OF_BODY, NULL, f_submit_args},

@@ -8,6 +8,7 @@
 #include "server/api/api_lives.h"
 #include "server/api/api_quota.h"
 #include "server/api/events.h"
+#include "server/api/machine.h"
 #include "server/api/output.h"
 #include "server/api/schemas.h"
 #include "server/api/terminal.h"
@@ -215,6 +216,12 @@ const struct route routes[] = {
 
 	{"GET", "/v1/server", "getServer", .handle = api_server, .tag = "server",
 	 .summary = "The server and its attributes", .answer = &server_answer, .answered = "The server."},
+	{"GET", "/v1/machine", "getMachine", .handle = api_machine, .tag = "server",
+	 .summary = "The machine at a glance: whether it starts jobs, and how many nodes it has",
+	 .answer = &machine_answer, .answered = "The machine.",
+	 .result =
+		 "{\"name\": \"pine\", \"now\": 1767225600, \"up\": true, \"scheduling\": true, \"policy\": \"push\", "
+		 "\"nodes\": 4, \"nodes_up\": 4, \"cpus\": 32}"},
 	{"PATCH", "/v1/server", "changeServer", MAY_MANAGER, .changes = true, .body = &changes_body,
 	 .handle = api_server_change, .tag = "server", .summary = "Change attributes", .codes = CODE(UNKNOWN_ATTRIBUTE),
 	 .example = "{\"changes\": [{\"op\": \"set\", \"name\": \"default_queue\", \"value\": \"batch\"}]}"},

@@ -24,6 +24,7 @@
 #include "rules/attr.h"
 #include "server/api/audience.h"
 #include "server/api/counts.h"
+#include "server/api/machine.h"
 #include "server/api/show.h"
 #include "server/base/asker.h"
 #include "server/base/clock.h"
@@ -35,6 +36,7 @@
 #include "server/job/entry.h"
 #include "server/job/jobs.h"
 #include "server/job/spec.h"
+#include "server/life/foresee.h"
 #include "server/server.h"
 #include "server/site/who.h"
 #include "store/store.h"
@@ -43,11 +45,13 @@
 #define EVERY_US (10 * INT64_C(1000000)) /* between two, at least, ... */
 #define SHARE 100			 /* ... and as many times what one takes */
 
+#define FORECAST_STEPS 25 /* of the last one: some 200 ms at most */
+
 /* Without those that have to be worked out. */
 static const char names[] =
 	"id,number,index,array,name,owner,host,queue,account,project,state,substate,type,deadline,guaranteed,priority,holds,at,depend,rerunnable,attempt,"
-	"resources,walltime,cpus,nodect,ppn,exclusive,memory,gpus,created,queued,started,ended,modified,planned_start,exec_host,exit_status,cause,used,comment,"
-	"mail,interactive,array_spec,array_counts";
+	"resources,walltime,cpus,nodect,ppn,exclusive,memory,gpus,created,queued,started,ended,modified,planned_start,expected_start,expected_end,quitting,exec_host,exit_status,cause,used,comment,"
+	"mail,interactive,array_spec,array_counts,checkpoint,checkpoints";
 
 /* What one user may read. */
 struct page {
@@ -90,7 +94,14 @@ static struct views *views_of(struct server *s)
 
 static void head_write(const struct server *s, struct strbuf *out)
 {
-	strbuf_printf(out, "{\"as_of\":%lld}\n", (long long)s->clock->now);
+	struct json j;
+
+	json_init(&j, out, false);
+	json_open_object(&j, NULL);
+	json_int(&j, "as_of", s->clock->now);
+	machine_write(s, &j, "machine");
+	json_close_object(&j);
+	strbuf_puts(out, "\n");
 }
 
 static struct page *page_of(struct view *v, uid_t uid)
@@ -132,6 +143,7 @@ static struct view *view_create(struct server *s)
 	struct view *v = mem_zalloc(sizeof *v);
 	struct asker anybody = {.uid = (uid_t)-1, .role = ROLE_USER};
 
+	foresee(s);
 	v->s = s;
 	v->at = 1;
 	v->shared = s->instance->multi;
@@ -295,6 +307,8 @@ void view_turn(struct server *s)
 
 void view_end(struct server *s)
 {
+	for (int i = 0; i < FORECAST_STEPS; i++)
+		foresee(s);
 	struct view *v = view_create(s);
 
 	while (views_of(s)->running) /* by the other thread: this one is newer */

@@ -1,0 +1,68 @@
+/*
+ * offline_machine.c - the machine while no server runs, and the starts that were expected then, put off by how long it has been away.
+ */
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "client/offline.h"
+
+json_t *offline_head(const char *dir)
+{
+	char path[PATH_MAX], *line = NULL;
+	json_t *head = NULL;
+	size_t room = 0;
+
+	for (int i = 0; i < 2 && !head; i++) {
+		if (i == 0)
+			snprintf(path, sizeof path, "%s/view", dir);
+		else
+			snprintf(path, sizeof path, "%s/view.%u", dir, (unsigned)getuid());
+		FILE *f = fopen(path, "re");
+		ssize_t n = f ? getline(&line, &room, f) : 0;
+		if (n > 0)
+			head = json_loadb(line, (size_t)n, 0, NULL);
+		if (f)
+			fclose(f);
+	}
+	free(line);
+	return json_is_object(head) ? head : json_object();
+}
+
+json_t *offline_machine(const char *dir, const struct offer *l)
+{
+	json_t *head = offline_head(dir), *machine = json_object_get(head, "machine");
+
+	machine = json_is_object(machine) ? json_copy(machine) : json_object();
+	json_object_set_new(machine, "name", json_string(l->server));
+	json_object_set_new(machine, "up", json_false());
+	json_object_set_new(machine, "now", json_integer((json_int_t)time(NULL)));
+	if (json_is_integer(json_object_get(head, "as_of")))
+		json_object_set(machine, "as_of", json_object_get(head, "as_of"));
+	json_decref(head);
+	return machine;
+}
+
+static void put_off(json_t *row, const char *key, int64_t by)
+{
+	json_t *at = json_object_get(row, key);
+
+	if (json_is_integer(at))
+		json_object_set_new(row, key, json_integer(json_integer_value(at) + by));
+}
+
+void offline_put_off(json_t *jobs, int64_t since, int64_t now)
+{
+	json_t *row;
+	size_t i;
+
+	if (since <= 0 || now <= since)
+		return;
+	json_array_foreach(jobs, i, row) if (json_is_integer(json_object_get(row, "expected_start")))
+	{
+		put_off(row, "expected_start", now - since);
+		put_off(row, "expected_end", now - since);
+	}
+}

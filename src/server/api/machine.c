@@ -1,0 +1,61 @@
+/*
+ * machine.c - see machine.h.
+ */
+#include "server/api/machine.h"
+
+#include <stdint.h>
+
+#include "base/json.h"
+#include "base/strbuf.h"
+#include "core/cluster.h"
+#include "net/http.h"
+#include "rules/attr.h"
+#include "server/api/api.h"
+#include "server/api/call.h"
+#include "server/base/clock.h"
+#include "server/base/instance.h"
+#include "server/node/nodes.h"
+#include "server/server.h"
+
+static const struct field machine_fields[] = {
+	{"name", .is = REQUIRED | IS_TEXT},
+	{"now", .is = REQUIRED | IS_INSTANT},
+	{"up", .is = REQUIRED | IS_BOOL, "false only in what commands show while the server is down"},
+	{"scheduling", .is = REQUIRED | IS_BOOL, "whether jobs are started"},
+	{"policy", .is = REQUIRED | IS_TEXT},
+	{"nodes", .is = REQUIRED | IS_INT},
+	{"nodes_up", .is = REQUIRED | IS_INT},
+	{"cpus", .is = REQUIRED | IS_INT},
+	{0},
+};
+const struct schema machine_answer = {"Machine", .fields = machine_fields};
+
+void machine_write(const struct server *s, struct json *j, const char *key)
+{
+	int64_t nodes, cpus, used, up = 0;
+
+	cluster_sum(s, &nodes, &cpus, &used);
+	for (uint32_t i = 0; i < s->hosts->nodes.n; i++)
+		up += !node_gone(&s->hosts->nodes.v[i].life) && s->cluster->nodes.v[i].up;
+	json_open_object(j, key);
+	json_text(j, "name", s->instance->name);
+	json_int(j, "now", s->clock->now);
+	json_bool(j, "up", true);
+	json_bool(j, "scheduling", attrs_bool(s->attrs, "scheduling"));
+	json_text(j, "policy", attrs_text(s->attrs, "policy"));
+	json_int(j, "nodes", nodes);
+	json_int(j, "nodes_up", up);
+	json_int(j, "cpus", cpus);
+	json_close_object(j);
+}
+
+void api_machine(struct server *s, const struct call *c)
+{
+	struct strbuf out = {0};
+	struct json j;
+
+	json_init(&j, &out, false);
+	machine_write(s, &j, NULL);
+	http_reply_strbuf(c->r, 200, "application/json", &out);
+	strbuf_fini(&out);
+}

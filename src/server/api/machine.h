@@ -1,0 +1,18 @@
+/*
+ * machine.h - the machine at a glance: whether it starts jobs, how many nodes it has; also for the time when the server is down (view.h).
+ */
+#ifndef SERVER_MACHINE_H
+#define SERVER_MACHINE_H
+
+#include "server/base/schema.h"
+
+struct call;
+struct json;
+struct server;
+
+extern const struct schema machine_answer;
+
+void api_machine(struct server *s, const struct call *c);
+void machine_write(const struct server *s, struct json *j, const char *key); /* as an object */
+
+#endif
