@@ -60,6 +60,7 @@ const struct command *const commands[] = {
 	&command_pbsnodes,
 	&command_tracejob,
 	&command_queue,
+	&command_js,
 	&command_job,
 	&command_why,
 	&command_plan,
