@@ -191,8 +191,9 @@ void simulation_print(const struct simulation *s, FILE *out)
 
 	count_text((int64_t)s->workload->jobs.n - refused, ran);
 	count_text((int64_t)s->workload->jobs.n, jobs);
-	fprintf(out, "%s: %s%s%s jobs on %s (%s processors)\n\n", s->workload->name, refused ? ran : "",
-		refused ? " of " : "", jobs, s->machine_name, count_text(s->procs, procs));
+	fprintf(out, "%s: %s%s%s job%s on %s (%s processors)\n\n", s->workload->name, refused ? ran : "",
+		refused ? " of " : "", jobs, s->workload->jobs.n == 1 ? "" : "s", s->machine_name,
+		count_text(s->procs, procs));
 	if (s->npolicies > SIDE_BY_SIDE)
 		print_rows(s, out);
 	else
@@ -300,8 +301,8 @@ int simulation_chart(const struct simulation *s, struct err *err)
 		const struct run *run = &s->runs.run[i];
 		runs[i] = (struct chart_run){run->policy->name, run->outcome, run->n, run->procs};
 	}
-	snprintf(title, sizeof title, "%.80s: %s jobs on %.60s", s->workload->name,
-		 count_text((int64_t)s->workload->jobs.n, jobs), s->machine_name);
+	snprintf(title, sizeof title, "%.80s: %s job%s on %.60s", s->workload->name,
+		 count_text((int64_t)s->workload->jobs.n, jobs), s->workload->jobs.n == 1 ? "" : "s", s->machine_name);
 	int rc = chart_run_draw(s->a->chart, title, runs, s->npolicies, err);
 	free(runs);
 	if (rc == 0)
