@@ -329,16 +329,47 @@ static void number_claim(struct server *s, const struct http_request *r)
 		s->jobs->next_number = request_number(r);
 }
 
-static void accept_all(struct server *s, struct submit_work *w)
+static bool is_before(const struct spec *p)
 {
+	struct depends d = {0};
+	bool found = false;
+
+	if (p->depend && depends_parse(p->depend, &d, NULL) == 0)
+		for (uint32_t i = 0; i < d.n; i++)
+			found |= depend_is_before(d.v[i].type);
+	depends_fini(&d);
+	return found;
+}
+
+/* What others may have taken or started since it was read; its quota is taken. `before`: it has dependencies that go by that. */
+static int confirm(struct server *s, const struct submit_work *w, bool before, struct err *err)
+{
+	for (size_t i = 0; i < w->jobs.n && before; i++) {
+		int rc = depend_check(s, &w->who, w->jobs.v[i].spec, err);
+		if (rc < 0)
+			return w->bulk ? err_prefix(err, rc, "jobs[%zu]", i) : rc;
+	}
+	return quotas_take(s, &w->bill, job_key(w->first, -1), err);
+}
+
+/* False: it was refused, and is over. */
+static bool accept_all(struct server *s, struct submit_work *w)
+{
+	bool before = false;
+	struct err err;
+
+	for (size_t i = 0; i < w->jobs.n; i++)
+		before |= is_before(w->jobs.v[i].spec);
 	number_claim(s, w->r);
 	w->first = s->jobs->next_number;
-	quotas_take(s, &w->bill, job_key(w->first, -1), NULL); /* there was enough when it was read, in this turn */
+	if (confirm(s, w, before, &err) < 0)
+		return submit_refuse(s, w, &err);
 	for (size_t i = 0; i < w->jobs.n; i++)
 		submit(s, &w->jobs.v[i], i ? &w->jobs.v[i - 1] : NULL);
 	if (w->keyed)
 		key_keep(s, w->r, &w->who, w->key, w->jobs.v, w->jobs.n, w->first);
 	accepted(s, w);
+	return true;
 }
 
 /* Whether there is more of the answer to write; else it has been given. */
@@ -438,18 +469,6 @@ static int read_next(struct server *s, struct submit_work *w, struct err *err)
 	return rest_read(text, n, w->at, w->jobs.n, err);
 }
 
-static bool is_before(const struct spec *p)
-{
-	struct depends d = {0};
-	bool found = false;
-
-	if (p->depend && depends_parse(p->depend, &d, NULL) == 0)
-		for (uint32_t i = 0; i < d.n; i++)
-			found |= depend_is_before(d.v[i].type);
-	depends_fini(&d);
-	return found;
-}
-
 /* The record of one more; false: there is none. */
 static bool record_next(struct server *s, struct submit_work *w)
 {
@@ -486,16 +505,7 @@ static void begin_next(struct server *s, struct submit_work *w)
 /* From this turn's commit on all are accepted. */
 static void accept_staged(struct server *s, struct submit_work *w)
 {
-	int rc = 0;
-
-	for (size_t i = 0; i < w->jobs.n && w->before && rc == 0; i++) { /* those may have started meanwhile */
-		rc = depend_check(s, &w->who, w->jobs.v[i].spec, &w->err);
-		if (rc < 0)
-			err_prefix(&w->err, rc, "jobs[%zu]", i);
-	}
-	if (rc == 0)
-		rc = quotas_take(s, &w->bill, job_key(w->first, -1), &w->err);
-	if (rc < 0) {
+	if (confirm(s, w, w->before, &w->err) < 0) {
 		w->phase = SUBMIT_UNDO;
 		return;
 	}
@@ -603,8 +613,7 @@ static bool ask_step(struct server *s, struct submit_work *w)
 	if (json_is_array(w->body) || is_wide(s, w))
 		return true;
 	s->slices->submitting = NULL;
-	accept_all(s, w);
-	return true;
+	return accept_all(s, w);
 }
 
 /* ---- a step ---- */
@@ -729,7 +738,8 @@ static void submit_now(struct server *s, struct submit_work *w)
 			work_add(s, &w->work, &submit_kind);
 			return;
 		}
-		accept_all(s, w);
+		if (!accept_all(s, w))
+			return;
 		if (w->special && s->turn->undecided) /* that takes another turn */
 			work_add(s, &w->work, &submit_kind);
 		else

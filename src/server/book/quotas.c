@@ -253,15 +253,17 @@ bool quotas_low(struct server *s, const struct spec *p, char *ret, size_t size)
 int quotas_alter(struct server *s, uint64_t key, const struct spec *old, struct spec *spec, struct err *err)
 {
 	struct quota *q = find(s, old->owner);
+	struct quota_claim claim = old->claim;
 	struct quota_moves moves;
-	int rc;
+	int rc = 0;
 
-	spec->claim = old->claim;
-	if (!old->claim.month || !q)
-		return 0;
-	rc = quota_alter(q, &spec->claim, spec->walltime, this_month(s), &moves, err);
-	if (moves.n)
-		keep(s, old->owner, q, &moves, key);
+	if (claim.month && q) {
+		rc = quota_alter(q, &claim, spec->walltime, this_month(s), &moves, err);
+		if (moves.n)
+			keep(s, old->owner, q, &moves, key);
+	}
+	if (rc == 0)
+		spec->claim = claim; /* not before: other elements of its array may have this spec already */
 	return rc;
 }
 

@@ -1,0 +1,165 @@
+/*
+ * test_halfway.c - requests to the whole server that fail halfway, meet others, or come after a restart.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "rules/quota.h"
+#include "server/base/users.h"
+#include "server/book/quotas.h"
+#include "server/job/entry.h"
+#include "server/job/jobs.h"
+#include "server/job/spec.h"
+#include "server/loop.h"
+#include "server/server.h"
+#include "support/bare.h"
+
+#define NODES "n[1-4]:cpus=8:mem=8gb"
+#define USER 65534
+#define HOUR 3600
+
+struct fixture {
+	struct server *s;
+	char dir[64];
+	struct bare_answer a;
+};
+
+static int ask(struct fixture *f, uid_t uid, const char *path, const char *body)
+{
+	strbuf_fini(&f->a.body);
+	f->a = (struct bare_answer){0};
+	return bare_ask(f->s, uid, "POST", path, body, &f->a);
+}
+
+static int64_t left(struct fixture *f, enum quota_type type)
+{
+	struct quota q;
+
+	assert_true(quotas_get(f->s, "nobody", &q));
+	return q.left[type];
+}
+
+static int setup(void **state)
+{
+	struct fixture *f = calloc(1, sizeof *f);
+
+	snprintf(f->dir, sizeof f->dir, "%s/shunt-halfway-XXXXXX", access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp");
+	if (!mkdtemp(f->dir))
+		return -1;
+	f->s = bare_open(f->dir, NODES);
+	*state = f;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct fixture *f = *state;
+	char command[100];
+
+	strbuf_fini(&f->a.body);
+	snprintf(command, sizeof command, "rm -rf %s", f->dir);
+	int rc = system(command);
+	free(f);
+	return rc;
+}
+
+static void give(struct fixture *f, int hours, int priority_hours)
+{
+	char body[200];
+
+	snprintf(body, sizeof body,
+		 "{\"quota\":[{\"user\":\"nobody\",\"limit\":{\"normal\":%d,\"priority\":%d,\"interactive\":0}}]}",
+		 hours * HOUR, priority_hours * HOUR);
+	assert_int_equal(ask(f, getuid(), "/v1/quota", body), 200);
+}
+
+/* There is enough for two of three elements: those return all that was taken for them. */
+static void altered_in_part(void **state)
+{
+	struct fixture *f = *state;
+
+	give(f, 5, 0);
+	assert_int_equal(
+		ask(f, USER, "/v1/jobs",
+		    "{\"script\":\"true\",\"hold\":\"u\",\"array\":\"1-3\",\"resources\":[\"walltime=1:00:00\"]}"),
+		201);
+	assert_int_equal(ask(f, USER, "/v1/jobs/alter", "{\"ids\":[\"1[]\"],\"resources\":[\"walltime=2:00:00\"]}"),
+			 200);
+	assert_non_null(strstr(f->a.body.text, "it needs 01:00:00 of normal quota, and 00:00:00 of 05:00:00 is left"));
+	assert_int_equal(left(f, QUOTA_NORMAL), 0);
+	assert_int_equal(ask(f, USER, "/v1/jobs/delete", "{\"ids\":[\"1[]\"]}"), 200);
+	assert_int_equal(left(f, QUOTA_NORMAL), 5 * HOUR);
+}
+
+#define URGENT                                                                                                         \
+	"{\"script\":\"true\",\"resources\":[\"walltime=1:00:00\"],\"type\":\"Q\",\"deadline\":\"+09:00:00\",\"require_guarantee\":true"
+
+/* Lets turns pass until they are answered, and ends them. */
+static void finish(struct fixture *f, struct http_request **r, int n)
+{
+	for (int i = 0; i < n; i++) {
+		for (int k = 0; k < 1000 && !bare_answered(r[i]); k++)
+			server_turn(f->s);
+		assert_true(bare_answered(r[i]));
+		bare_end(r[i]);
+	}
+}
+
+/* Both were read when there was enough for one. */
+static void quota_taken_meanwhile(void **state)
+{
+	struct fixture *f = *state;
+	struct bare_answer a[2] = {{0}};
+	struct http_request *r[2];
+
+	give(f, 0, 1);
+	for (int i = 0; i < 2; i++)
+		r[i] = bare_begin(f->s, USER, "POST", "/v1/jobs", NULL, URGENT "}", &a[i]);
+	finish(f, r, 2);
+	assert_int_equal(a[0].status, 201);
+	assert_int_equal(a[1].status, 422);
+	assert_non_null(
+		strstr(a[1].body.text, "it needs 01:00:00 of priority quota, and 00:00:00 of 01:00:00 is left"));
+	assert_int_equal(left(f, QUOTA_PRIORITY), 0);
+	for (int i = 0; i < 2; i++)
+		strbuf_fini(&a[i].body);
+}
+
+/* The one who alters it is not its owner, and nobody has looked its owner up since the server began. */
+static void altered_by_another(void **state)
+{
+	struct fixture *f = *state;
+	const struct user *u;
+	struct spec *p;
+
+	users_find(f->s, (struct user_key){USER_BY_ID, USER, NULL}, &u, NULL);
+	while (users_busy(f->s))
+		uv_run(f->s->loop, UV_RUN_ONCE);
+	assert_int_equal(ask(f, USER, "/v1/jobs", "{\"script\":\"true\",\"hold\":\"u\"}"), 201);
+	f->s = bare_open(f->dir, NODES);
+	users_forget(f->s);
+	p = f->s->jobs->entries.v[1].spec;
+	assert_true(p->group && p->home);
+	assert_int_equal(ask(f, getuid(), "/v1/jobs/alter", "{\"ids\":[\"1\"],\"name\":\"other\"}"), 200);
+	assert_true(f->s->jobs->entries.v[1].spec != p);
+	p = f->s->jobs->entries.v[1].spec;
+	assert_true(p->group && p->home);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(altered_in_part, setup, teardown),
+		cmocka_unit_test_setup_teardown(quota_taken_meanwhile, setup, teardown),
+		cmocka_unit_test_setup_teardown(altered_by_another, setup, teardown),
+	};
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
