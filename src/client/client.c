@@ -543,10 +543,10 @@ struct waiting {
 	bool looked;   /* whether its socket has come back */
 };
 
-static void tell_waiting(struct client *c, const char *why)
+static void tell_waiting(struct client *c, int seconds, const char *why)
 {
 	if (!c->told && isatty(STDERR_FILENO))
-		fprintf(stderr, "Waiting up to %d s for the Shunt server (%s): %s.\n", c->wait, c->socket, why);
+		fprintf(stderr, "Waiting up to %d s for the Shunt server (%s): %s.\n", seconds, c->socket, why);
 	c->told = true;
 }
 
@@ -560,34 +560,34 @@ static bool again(struct waiting *w, int64_t most)
 	return true;
 }
 
-/* Where it can be done without, nobody waits long for it; and not at all, once somebody has. */
-static void patience_bound(struct client *c)
+/* Seconds to wait for one that does not listen. Where it can be done without, nobody waits long for it; and not at all, once somebody has. */
+static int patience_of(const struct client *c)
 {
 	struct offer l;
 
 	if (c->waits_anyway || !c->offline || c->doubt || offer_read(c->offline, &l, NULL) < 0)
-		return;
-	c->wait = offline_used(c->offline, &l) ? 0 : l.wait;
+		return c->wait;
+	return offline_used(c->offline, &l) ? 0 : l.wait;
 }
 
 /* Whether to try again after no answer came (rc). */
 static bool server_awaited(struct client *c, const struct question *q, int rc, struct waiting *w)
 {
 	bool absent = rc == -ECONNREFUSED || rc == -EAGAIN || (rc == -ECONNRESET && c->doubt);
+	int wait = absent ? patience_of(c) : c->wait;
 
-	if (absent)
-		patience_bound(c);
 	/* A server that comes up replaces the socket of the last one: for a moment there is none. */
 	if (rc == -ENOENT && c->wait > 0 && !w->looked && !c->route) {
 		w->looked = true;
 		poll(NULL, 0, PAUSE_FIRST);
 		return true;
 	}
-	if (!absent || q->upgrade || (c->doubt && !question_repeatable(q)) || !again(w, (int64_t)c->wait * 1000))
+	if (!absent || q->upgrade || (c->doubt && !question_repeatable(q)) || !again(w, (int64_t)wait * 1000))
 		return false;
-	tell_waiting(c, rc == -EAGAIN ? "it is busy"
-			: c->route    ? "it is not running, or is being restarted"
-				      : "it is not running ('shunt up' starts it), or is being restarted");
+	tell_waiting(c, wait,
+		     rc == -EAGAIN ? "it is busy"
+		     : c->route	   ? "it is not running, or is being restarted"
+				   : "it is not running ('shunt up' starts it), or is being restarted");
 	return true;
 }
 
@@ -599,7 +599,7 @@ static bool answer_awaited(struct client *c, const struct question *q, struct wa
 
 	if ((!undone && !unknown) || q->upgrade || !again(w, (int64_t)(unknown ? c->timeout : c->wait) * 1000))
 		return false;
-	tell_waiting(c, "it can't take requests now");
+	tell_waiting(c, unknown ? c->timeout : c->wait, "it can't take requests now");
 	return true;
 }
 
