@@ -422,7 +422,8 @@ static int request_read(int dir, uid_t owner, struct kept *ret, struct err *err)
 	int fd = openat(dir, REQUEST, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY), rc = 0;
 
 	if (fd < 0 || fstat(fd, &st) < 0)
-		rc = err_set(err, -errno, "its request can't be opened: %s", strerror(errno));
+		rc = err_set(err, errno == ENOENT ? -ENODATA : -errno, "its request can't be opened: %s",
+			     strerror(errno));
 	else if (!S_ISREG(st.st_mode) || st.st_uid != owner || st.st_nlink != 1)
 		rc = err_set(err, -EACCES, "its request is not a file of its owner");
 	else if (st.st_size > TRAY_MOST || (rc = read_all(fd, TRAY_MOST, &text)) == -EFBIG)

@@ -76,7 +76,7 @@ struct tray_name {
 typedef VEC(struct tray_name) tray_names;
 int tray_list(const char *dir, const char *tray, tray_names *ret, struct err *err);
 /* Reads a change, and makes sure whose it is. `tray` is a descriptor. `group`: the server's, which may be that of the change; (gid_t)-1: the reader's own changes are looked at.
- * -EACCES, -EINVAL, -EFBIG: it is not one, with the reason; its owner is in ret->uid unless that is not known, which is (uid_t)-1. */
+ * -ENODATA: nothing is in it; a server was killed while it removed it. -EACCES, -EINVAL, -EFBIG: it is not one, with the reason; its owner is in ret->uid unless that is not known, which is (uid_t)-1. */
 int tray_read(int tray, const struct tray_name *name, gid_t group, struct kept *ret, struct err *err);
 int tray_take(int tray, struct tray_name *name);	 /* -ENOENT: it was taken back */
 int tray_remove(int tray, const struct tray_name *name); /* one that was taken */

@@ -417,8 +417,6 @@ static int bring_up(struct server *s, struct err *err)
 		s->jobs->next_number = 1;
 	if (s->jobs->next_script == 0)
 		s->jobs->next_script = 1;
-	if ((rc = offline_begin(s, err)) < 0)
-		return rc;
 	return terminals_begin(s, err);
 }
 
@@ -505,7 +503,7 @@ static int serve(struct server *s, struct arguments *a)
 		return 0;
 	}
 	if (rc < 0 || bring_up(s, &err) < 0 || open_socket(s, &err) < 0 || serve_others(s, &err) < 0 ||
-	    lead_start(s, &err) < 0 || offline_open(s, &err) < 0)
+	    lead_start(s, &err) < 0 || offline_begin(s, &err) < 0 || offline_open(s, &err) < 0)
 		return failed(a, err.text);
 	server_say(s, "up: %zu nodes, %lld jobs, store %s, policy %s", (size_t)s->hosts->nodes.n,
 		   (long long)s->jobs->total, store_kind(s->store), attrs_text(s->attrs, "policy"));

@@ -269,7 +269,7 @@ static void test_hostile(void **state)
 	struct err err;
 
 	assert_int_equal(mkdir(at("13"), 0700), 0); /* empty */
-	refused(13, -ENOENT);
+	refused(13, -ENODATA);
 	file_put("13/request", good, 0600);
 	assert_int_equal(read_one(13, &x, &err), 0);
 	kept_fini(&x);

@@ -346,7 +346,9 @@ static bool change_ask(struct server *s, struct taken *c)
 
 	c->uid = x.uid;
 	c->submission = rc == 0 && strcmp(x.path, "/v1/jobs") == 0;
-	if (rc < 0)
+	if (rc == -ENODATA)
+		c->done = true;
+	else if (rc < 0)
 		change_refuse(s, c, err.text);
 	else if (c->name.number > o->last)
 		change_refuse(s, c, "its number does not follow those of the others");

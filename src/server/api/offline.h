@@ -14,9 +14,10 @@
 
 struct server;
 
-/* After recovery: the spool is closed, and what is in it is to be done. It is not closed, nor looked at, where the store is shared with other servers. */
+/* Once it listens, before it answers anybody: the spool is closed, and what is in it is to be done. A server that fails before that leaves it open. It is not closed, nor
+ * looked at, where the store is shared with other servers. */
 int offline_begin(struct server *s, struct err *err);
-/* Once it listens: commands may use the spool when it does not any more. */
+/* Right after that: commands may use the spool when it does not any more. */
 int offline_open(struct server *s, struct err *err);
 void offline_turn(struct server *s);
 int64_t
