@@ -72,10 +72,23 @@ static int submit(const char *dir, const struct offer *l, const struct offline_q
 	return 0;
 }
 
+/* The job, or the array whose element is meant. */
+static const json_t *job_find(const json_t *jobs, const char *id)
+{
+	const json_t *job = offline_find(jobs, id);
+	size_t n = strcspn(id, "[");
+	char array[64];
+
+	if (job || id[n] != '[' || n > sizeof array - 3)
+		return job;
+	snprintf(array, sizeof array, "%.*s[]", (int)n, id);
+	return offline_find(jobs, array);
+}
+
 /* What the server would say of this id now; NULL: nothing. */
 static json_t *id_error(const json_t *jobs, const struct offer *l, const char *id)
 {
-	const json_t *job = offline_find(jobs, id);
+	const json_t *job = job_find(jobs, id);
 	const char *state = json_string_value(json_object_get(job, "state"));
 
 	/* The server may know more jobs than it had written down, but none with such numbers. */

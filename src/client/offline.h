@@ -27,7 +27,8 @@ bool offline_used(const char *dir, const struct offer *l);
 
 /* ---- the queue ---- */
 
-/* The jobs that the user may see: an array of objects as GET /v1/jobs has them, by number. *ret_time: when the server wrote it down; 0: never. */
+/* The jobs that the user may see, by number: an object whose keys are ids without the server's name ("12", "12[]", "12[3]"), and whose values are jobs as GET /v1/jobs
+ * has them. *ret_time: when the server wrote it down; 0: never. */
 int offline_jobs(const char *dir, const struct offer *l, json_t **ret, int64_t *ret_time, struct err *err);
 /* The rows that a query ("ids=1,2&state=Q") selects, as the answer's body. */
 int offline_list(const json_t *jobs, const char *query, bool tsv, struct strbuf *out, struct err *err);
@@ -37,7 +38,7 @@ json_t *offline_head(const char *dir);
 json_t *offline_machine(const char *dir, const struct offer *l);
 /* Nothing has been started since then: what was expected to start comes later by that much. */
 void offline_put_off(json_t *jobs, int64_t since, int64_t now);
-/* The row of this id ("12", "12.pine", "12[]"), or NULL. Borrowed. */
+/* The job of this id ("12", "12.pine", "12[]"), or NULL. Borrowed. */
 json_t *offline_find(const json_t *jobs, const char *id);
 
 #endif

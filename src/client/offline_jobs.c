@@ -24,19 +24,38 @@ struct queue {
 	VEC(struct kept) changes;
 };
 
-/* "12", "12.pine", "12[]", "12[].pine"; an element of an array stands for itself. */
+#define ID_MOST 64 /* characters of an id without the server's name */
+
+/* The key of an id: that without the server's name. NULL: no job has it. */
+static const char *key_of(const char *id, char ret[ID_MOST])
+{
+	size_t n = strcspn(id, ".");
+
+	if (n == 0 || n >= ID_MOST)
+		return NULL;
+	snprintf(ret, ID_MOST, "%.*s", (int)n, id);
+	return ret;
+}
+
 json_t *offline_find(const json_t *jobs, const char *id)
 {
-	size_t n = strcspn(id, "."), i;
-	json_t *job;
+	char room[ID_MOST];
+	const char *key = key_of(id, room);
 
-	json_array_foreach(jobs, i, job)
-	{
-		const char *own = json_string_value(json_object_get(job, "id"));
-		if (own && strcspn(own, ".") == n && strncmp(own, id, n) == 0)
-			return job;
-	}
-	return NULL;
+	return key ? json_object_get(jobs, key) : NULL;
+}
+
+/* Takes the row over. */
+static void row_add(json_t *jobs, json_t *row)
+{
+	const char *id = json_string_value(json_object_get(row, "id"));
+	char room[ID_MOST];
+	const char *key = id ? key_of(id, room) : NULL;
+
+	/* A server that was killed may have written a job down, and left its submission in the spool. */
+	if (key && !json_object_get(jobs, key))
+		json_object_set(jobs, key, row);
+	json_decref(row);
 }
 
 /* ---- what the server wrote down ---- */
@@ -55,7 +74,7 @@ static int view_read(const char *path, json_t *jobs, int64_t *ret_time)
 		if (json_is_integer(json_object_get(o, "as_of")))
 			*ret_time = json_integer_value(json_object_get(o, "as_of"));
 		else if (json_is_object(o))
-			json_array_append(jobs, o);
+			row_add(jobs, json_incref(o));
 		json_decref(o);
 	}
 	free(line);
@@ -136,25 +155,14 @@ static bool waits(const json_t *row)
 	return state && strchr("QHW", *state);
 }
 
-static void row_delete(json_t *jobs, const json_t *row)
-{
-	size_t i;
-	json_t *job;
-
-	json_array_foreach(jobs, i, job) if (job == row)
-	{
-		json_array_remove(jobs, i);
-		return;
-	}
-}
-
-static void row_change(json_t *jobs, json_t *row, const char *action, const json_t *body)
+static void row_change(json_t *jobs, const char *id, json_t *row, const char *action, const json_t *body)
 {
 	static const char *const altered[] = {"name",	 "priority", "at",   "depend",
 					      "account", "deadline", "type", "comment"};
+	char key[ID_MOST];
 
 	if (strcmp(action, "delete") == 0 && waits(row))
-		row_delete(jobs, row);
+		json_object_del(jobs, key_of(id, key));
 	else if (strcmp(action, "delete") == 0)
 		json_object_set_new(row, "comment", json_string("it is deleted when the server is started"));
 	else if (strcmp(action, "hold") == 0 && waits(row))
@@ -177,13 +185,13 @@ static void change_apply(struct queue *q, const struct kept *x)
 	size_t i;
 
 	if (strcmp(x->path, "/v1/jobs") == 0)
-		json_array_append_new(q->jobs, submission_row(q, x, body));
+		row_add(q->jobs, submission_row(q, x, body));
 	else
 		json_array_foreach(json_object_get(body, "ids"), i, id)
 		{
 			json_t *row = json_is_string(id) ? offline_find(q->jobs, json_string_value(id)) : NULL;
 			if (row)
-				row_change(q->jobs, row, x->path + strlen("/v1/jobs/"), body);
+				row_change(q->jobs, json_string_value(id), row, x->path + strlen("/v1/jobs/"), body);
 		}
 	json_decref(body);
 }
@@ -229,7 +237,7 @@ static int by_number(const void *a, const void *b)
 
 int offline_jobs(const char *dir, const struct offer *l, json_t **ret, int64_t *ret_time, struct err *err)
 {
-	struct queue q = {.jobs = json_array(), .offer = l};
+	struct queue q = {.jobs = json_object(), .offer = l};
 	DIR *open = opendir(dir);
 	const struct dirent *d;
 

@@ -12,6 +12,7 @@
 /* What a query selects; texts are decoded. */
 struct selection {
 	char *ids, *user, *queue, *state, *name, *completed, *fields;
+	json_t *wanted; /* with ids: its keys are those, without the server's name */
 };
 
 static void selection_read(const char *query, struct selection *x)
@@ -34,6 +35,7 @@ static void selection_read(const char *query, struct selection *x)
 static void selection_fini(struct selection *x)
 {
 	free(x->ids);
+	json_decref(x->wanted);
 	free(x->user);
 	free(x->queue);
 	free(x->state);
@@ -60,18 +62,26 @@ static bool in_list(const char *list, const char *word, size_t n)
 	return false;
 }
 
-/* The id with or without the server's name. */
-static bool id_in(const char *list, const char *id)
+static json_t *ids_read(const char *list)
 {
-	return in_list(list, id, strlen(id)) || in_list(list, id, strcspn(id, "."));
+	json_t *all = json_object();
+
+	for (const char *p = list; *p;) {
+		size_t n = strcspn(p, ",");
+		char *id = strndup(p, strcspn(p, ",."));
+		json_object_set_new(all, id, json_true());
+		free(id);
+		p += n + (p[n] == ',');
+	}
+	return all;
 }
 
-static bool is_selected(const struct selection *x, const json_t *job)
+static bool is_selected(const struct selection *x, const char *key, const json_t *job)
 {
 	const char *state = text_of(job, "state"), *queue = text_of(job, "queue");
 
-	if (x->ids)
-		return id_in(x->ids, text_of(job, "id"));
+	if (x->wanted)
+		return json_object_get(x->wanted, key) != NULL;
 	if (x->user && !in_list(x->user, text_of(job, "owner"), strlen(text_of(job, "owner"))))
 		return false;
 	if (x->queue && !in_list(x->queue, queue, strlen(queue)))
@@ -144,14 +154,15 @@ int offline_list(const json_t *jobs, const char *query, bool tsv, struct strbuf 
 {
 	struct selection x = {0};
 	json_t *list = json_array(), *job;
-	size_t i;
+	const char *key;
 
 	selection_read(query, &x);
+	x.wanted = x.ids ? ids_read(x.ids) : NULL;
 	if (tsv && !x.fields)
 		x.fields = mem_strdup("id");
-	json_array_foreach(jobs, i, job)
+	json_object_foreach((json_t *)jobs, key, job)
 	{
-		if (!is_selected(&x, job))
+		if (!is_selected(&x, key, job))
 			continue;
 		if (tsv)
 			row_write(out, job, x.fields);

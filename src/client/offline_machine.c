@@ -56,11 +56,11 @@ static void put_off(json_t *row, const char *key, int64_t by)
 void offline_put_off(json_t *jobs, int64_t since, int64_t now)
 {
 	json_t *row;
-	size_t i;
+	const char *key;
 
 	if (since <= 0 || now <= since)
 		return;
-	json_array_foreach(jobs, i, row) if (json_is_integer(json_object_get(row, "expected_start")))
+	json_object_foreach(jobs, key, row) if (json_is_integer(json_object_get(row, "expected_start")))
 	{
 		put_off(row, "expected_start", now - since);
 		put_off(row, "expected_end", now - since);
