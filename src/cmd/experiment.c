@@ -33,9 +33,9 @@ static const struct option traces_options[] = {
 	{0},
 };
 
-static int push(const struct command *c, const void *arguments, const struct operands *operands)
+static int generated(const struct command *c, const struct arguments *a,
+		     int (*run)(const struct push_options *, FILE *, bool *, struct err *))
 {
-	const struct arguments *a = arguments;
 	struct push_options o;
 	struct err err;
 
@@ -45,9 +45,19 @@ static int push(const struct command *c, const void *arguments, const struct ope
 	o.json = a->json;
 	o.progress = true;
 	o.charts = a->chart;
-	if (experiment_push(&o, stdout, NULL, &err) < 0)
+	if (run(&o, stdout, NULL, &err) < 0)
 		return command_fail(c, "%s", err.text);
 	return EXIT_OK;
+}
+
+static int push(const struct command *c, const void *arguments, const struct operands *operands)
+{
+	return generated(c, arguments, experiment_push);
+}
+
+static int move(const struct command *c, const void *arguments, const struct operands *operands)
+{
+	return generated(c, arguments, experiment_move);
 }
 
 static int traces(const struct command *c, const void *arguments, const struct operands *operands)
@@ -77,6 +87,20 @@ const struct command command_experiment_push = {
 	.options = push_options,
 	.size = sizeof(struct arguments),
 	.run = push,
+	.alone = true,
+};
+
+const struct command command_experiment_move = {
+	.name = "experiment move",
+	.operands = "",
+	.about = "Measure what moving running jobs would bring.",
+	.details =
+		"Generated workloads of jobs that fit on one node, in sizes that are powers of two and in odd ones: how much "
+		"of the distance to perfect packing is recovered by moving one running job for each blocked one, at "
+		"several costs of a move (checkpoint and restart).",
+	.options = push_options,
+	.size = sizeof(struct arguments),
+	.run = move,
 	.alone = true,
 };
 

@@ -1,6 +1,6 @@
 /*
- * experiment.h - what the project claims, measured: the push experiments and the published values on traces (both in
- * docs/simulator.md). Both print tables for people, or JSON, and draw charts.
+ * experiment.h - what the project claims, measured: the push experiments, moves of running jobs, and the published values on
+ * traces (all in docs/simulator.md). They print tables for people, or JSON, and draw charts.
  */
 #ifndef SIM_EXPERIMENT_H
 #define SIM_EXPERIMENT_H
@@ -23,6 +23,10 @@ void push_options_init(struct push_options *o); /* 30 seeds */
 /* Models A and C, the eight experiments, the ablation, the oracle, and what is claimed of them. *ret_claims is whether
  * every claim held; NULL: nobody asks. */
 int experiment_push(const struct push_options *o, FILE *out, bool *ret_claims, struct err *err);
+
+/* How much of the distance to perfect packing moving running jobs recovers (docs/simulator.md), by the sizes of the jobs and the cost of a move; what is
+ * claimed of it as above. */
+int experiment_move(const struct push_options *o, FILE *out, bool *ret_claims, struct err *err);
 
 struct traces_options {
 	const char *dir; /* where the traces are */

@@ -140,19 +140,6 @@ static struct policy variant_policy(enum variant v)
 	return p;
 }
 
-/* Requests as numbers of CPUs: names and fragments mean nothing to one large node. */
-static void flatten(struct workload *w)
-{
-	for (size_t i = 0; i < w->jobs.n; i++) {
-		struct wjob *j = &w->jobs.v[i];
-		const struct reqtext *t = &w->texts.v[j->text];
-		j->procs = 0;
-		for (int k = 0; k < t->nchunks; k++)
-			j->procs += (int32_t)(t->chunk[k].count * t->chunk[k].need.v[RES_CPU]);
-		j->text = -1;
-	}
-}
-
 /* What the oracle says of blocked attempts. */
 struct asking {
 	struct rng rng;
@@ -209,7 +196,7 @@ static struct workload *workload_of(int model, int experiment, enum variant v, i
 	struct workload *w = generate_oscar(&m);
 
 	if (v == V_FLAT)
-		flatten(w);
+		workload_flatten(w);
 	return w;
 }
 

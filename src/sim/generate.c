@@ -73,6 +73,16 @@ static void weights_tilt(double weight[SHAPES], double theta)
 		weight[i] = shapes[i].probability * pow(shapes[i].frags * shapes[i].cpus, theta);
 }
 
+/* Only the shapes of a mix, as likely among each other as in the model. */
+static void weights_sift(double weight[SHAPES], enum mix mix)
+{
+	for (size_t i = 0; i < SHAPES && mix != MIX_SOURCE; i++) {
+		bool power = (shapes[i].cpus & (shapes[i].cpus - 1)) == 0;
+		if (shapes[i].frags > 1 || power != (mix == MIX_POWERS))
+			weight[i] = 0;
+	}
+}
+
 static void weights_for_mean(double weight[SHAPES], double mean)
 {
 	double low = 0, high = 4;
@@ -123,7 +133,7 @@ static struct burst burst_draw(struct batch *b)
 		.shape = &shapes[pick(&b->rng, b->weight, SHAPES)],
 	};
 	int *favourite = b->favourite[burst.user];
-	burst.named = b->model->model == 'A' && rng_unit(&b->rng) < 0.15;
+	burst.named = b->model->model == 'A' && b->model->mix == MIX_SOURCE && rng_unit(&b->rng) < 0.15;
 	burst.exclusive = burst.shape->frags > 1 && rng_unit(&b->rng) < 0.05;
 	if (burst.named)
 		shuffle(&b->rng, favourite, FAVOURITES);
@@ -238,6 +248,9 @@ struct workload *generate_oscar(const struct oscar_model *m)
 	weights_tilt(b.weight, 0);
 	if (m->model != 'A')
 		weights_for_mean(b.weight, wanted);
+	weights_sift(b.weight, m->mix);
+	if (m->mix != MIX_SOURCE)
+		wanted = mean_size(b.weight);
 	for (int u = 0; u < USERS; u++) {
 		for (int i = 0; i < NODES; i++)
 			b.favourite[u][i] = i;
@@ -256,4 +269,13 @@ struct workload *generate_oscar(const struct oscar_model *m)
 	vec_free(&b.bursts);
 	vec_free(&b.jobs);
 	return w;
+}
+
+double generate_work(enum mix mix)
+{
+	double weight[SHAPES];
+
+	weights_tilt(weight, 0);
+	weights_sift(weight, mix);
+	return mean_size(weight) * RUNTIME_MEAN;
 }

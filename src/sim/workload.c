@@ -272,3 +272,15 @@ int workload_read(const char *path, enum rules rules, int64_t limit, struct work
 	*ret = w;
 	return 0;
 }
+
+void workload_flatten(struct workload *w)
+{
+	for (size_t i = 0; i < w->jobs.n; i++) {
+		struct wjob *j = &w->jobs.v[i];
+		const struct reqtext *t = &w->texts.v[j->text];
+		j->procs = 0;
+		for (int k = 0; k < t->nchunks; k++)
+			j->procs += (int32_t)(t->chunk[k].count * t->chunk[k].need.v[RES_CPU]);
+		j->text = -1;
+	}
+}

@@ -98,6 +98,8 @@ void workload_drop(struct workload *w, enum drop why, int64_t line, const char *
 int workload_request(struct workload *w, const char *text, int32_t *ret_text, int64_t *ret_walltime, struct err *err);
 /* Whether a partition may say how many processors the job has. */
 bool workload_parted(const struct workload *w, const struct wjob *j);
+/* Requests become numbers of CPUs, for a machine of one large node, to which names and fragments mean nothing. */
+void workload_flatten(struct workload *w);
 /* Takes the machine from its text: sets machine, nodes and procs. */
 int workload_set_machine(struct workload *w, const char *text, struct err *err);
 /* Sorts by submit time, keeping the file's order among equals. */
@@ -120,6 +122,14 @@ int workload_read_lines(struct lines *in, enum rules rules, int64_t limit, struc
 void workfile_write(const struct workload *w, FILE *out);
 
 /* Generators. */
+/* The sizes of jobs, beside which everything is alike. */
+enum mix {
+	MIX_SOURCE, /* those of the model */
+	MIX_POWERS, /* of one node: 1, 2, 4 and 8 CPUs */
+	MIX_ODD,    /* of one node: 3, 5 and 6 CPUs */
+	MIXES
+};
+
 struct oscar_model {
 	char model;	    /* 'A' or 'C' (docs/simulator.md) */
 	int jobs;	    /* 318 */
@@ -127,8 +137,10 @@ struct oscar_model {
 	int fixed_gap;	    /* arrivals exactly mean_gap apart, else exponential */
 	int qos, emergency; /* how many jobs become QoS (deadline 3 x walltime) or emergency (1.5 x) */
 	uint64_t seed;
+	enum mix mix;
 };
 struct workload *generate_oscar(const struct oscar_model *m); /* on 40 nodes x 8 named n1..n40 */
+double generate_work(enum mix mix); /* CPU-seconds of a job on average; of MIX_POWERS and MIX_ODD */
 /* Lublin and Feitelson 2003, batch jobs; walltime = run time. */
 struct workload *generate_lublin(int64_t procs, int64_t jobs, uint64_t seed);
 

@@ -454,6 +454,28 @@ static void oscar_experiments_share_their_jobs(void **state)
 	workload_destroy(b);
 }
 
+static void mixes_have_their_sizes(void **state)
+{
+	(void)state;
+	struct oscar_model m = {'A', .jobs = 318, .mean_gap = 60, .seed = 3};
+
+	for (m.mix = MIX_POWERS; m.mix < MIXES; m.mix++) {
+		struct workload *w = generate_oscar(&m);
+		double work = 0;
+		for (size_t i = 0; i < w->texts.n; i++) {
+			int64_t cpus = w->texts.v[i].chunk[0].need.v[RES_CPU];
+			assert_int_equal(w->texts.v[i].nchunks, 1);
+			assert_int_equal(w->texts.v[i].chunk[0].count, 1);
+			assert_int_equal((cpus & (cpus - 1)) == 0, m.mix == MIX_POWERS);
+		}
+		workload_flatten(w);
+		for (size_t i = 0; i < w->jobs.n; i++)
+			work += (double)(w->jobs.v[i].procs * w->jobs.v[i].runtime) / 318;
+		assert_true(work > 0.9 * generate_work(m.mix) && work < 1.1 * generate_work(m.mix));
+		workload_destroy(w);
+	}
+}
+
 static void oscar_of_one_job_ends(void **state)
 {
 	(void)state;
@@ -550,6 +572,7 @@ int main(void)
 		cmocka_unit_test(workfile_terms),
 		cmocka_unit_test(oscar_models),
 		cmocka_unit_test(oscar_experiments_share_their_jobs),
+		cmocka_unit_test(mixes_have_their_sizes),
 		cmocka_unit_test(oscar_of_one_job_ends),
 		cmocka_unit_test(lublin_model),
 		cmocka_unit_test(example_file),
