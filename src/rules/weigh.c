@@ -3,6 +3,7 @@
  */
 #include "rules/weigh.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 #include "base/mem.h"
@@ -49,4 +50,52 @@ void weigh_share(struct rung *v, size_t n)
 	for (size_t i = 0; i < n; i++)
 		v[i].rank = ranks[i];
 	free(ranks);
+}
+
+static int64_t micro(double rank)
+{
+	return llround(rank * 1e6);
+}
+
+/* Those behind `after`, at the beginning, in order. */
+static size_t behind(struct rung *others, size_t n, const struct rung *after)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < n; i++)
+		if (rank_cmp(&others[i], after) > 0)
+			others[kept++] = others[i];
+	if (kept)
+		qsort(others, kept, sizeof *others, rank_cmp);
+	return kept;
+}
+
+size_t weigh_insert(struct rung *others, size_t n, const struct rung *after, struct rung *moved, size_t k, double last)
+{
+	const struct rung *next = NULL, from = after ? *after : (struct rung){0};
+	size_t pushed = 0;
+
+	for (size_t i = 0; i < n; i++)
+		if ((!after || rank_cmp(&others[i], after) > 0) && (!next || rank_cmp(&others[i], next) < 0))
+			next = &others[i];
+	if (!after) {
+		for (size_t i = 0; i < k && next; i++)
+			moved[i].rank = next->rank - (double)(k - i);
+		return 0;
+	}
+
+	int64_t low = micro(from.rank), high = micro(next ? next->rank : last), room = (int64_t)k + 1;
+
+	if (!next && high - low < room)
+		high = low + room;
+	if (high - low >= room) {
+		for (size_t i = 0; i < k; i++)
+			moved[i].rank = (double)(low + (high - low) / room * ((int64_t)i + 1)) / 1e6;
+		return 0;
+	}
+	for (size_t i = 0; i < k; i++)
+		moved[i].rank = (double)++low / 1e6;
+	for (n = behind(others, n, &from); pushed < n && micro(others[pushed].rank) <= low; pushed++)
+		others[pushed].rank = (double)++low / 1e6;
+	return pushed;
 }

@@ -26,4 +26,10 @@ struct rung {
  * ranks. */
 void weigh_share(struct rung *v, size_t n);
 
+/* Jobs move to a place behind another. `others`: the jobs that wait, but for `moved`, in any order; `after`: the one of them that they are to be behind, NULL: none,
+ * they come first. `last`: what ranks of jobs to come begin with. Gives new ranks to `moved`, which are in their order, and, where there is no room between
+ * two of the others, to some of those, which are put at the beginning of `others`; their number is returned. Ranks are microseconds in the store: new ones are
+ * distinct there. */
+size_t weigh_insert(struct rung *others, size_t n, const struct rung *after, struct rung *moved, size_t k, double last);
+
 #endif

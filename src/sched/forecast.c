@@ -135,6 +135,20 @@ struct gate *forecast_gate(struct forecast *f, const struct gate *g)
 	return f->gate;
 }
 
+void forecast_rank(struct forecast *f, uint32_t id, double rank)
+{
+	struct job *job = cluster_job(&f->c, id);
+	bool waits = job_waits(job);
+
+	if (waits)
+		sched_withdraw(f->s, id, f->now);
+	job->rank = rank;
+	if (waits) {
+		sched_readmit(f->s, id, f->now);
+		sched_rank(f->s);
+	}
+}
+
 void forecast_submit(struct forecast *f, uint32_t job, int64_t now, bool held)
 {
 	f->now = now;

@@ -9,7 +9,7 @@
  * is not guaranteed, and it starts as soon as the others allow, ahead of normal jobs.
  *
  * A place is a promise: when something is freed, jobs are brought forward in the order of their places, each never later than it was. Only a job
- * that comes later with a deadline, or interactively, delays others. When a waiting job is removed or moved, the order is made again from
+ * that comes later with a deadline, or interactively, delays others, or somebody who moves jobs: then all are placed again in their new order. When a waiting job is removed, the order is made again from
  * FIFO, so that jobs that had been moved up return to where they belong; if that would delay a normal job, all are brought
  * forward instead.
  *
@@ -169,7 +169,7 @@ static void bring_forward(struct sched *s)
 	free(gaps.at);
 }
 
-/* When a job that waited was removed, or moved: the order anew, from FIFO. */
+/* When a job that waited was removed: the order anew, from FIFO. */
 static void recount(struct sched *s)
 {
 	item_vec all = {0};
@@ -196,6 +196,52 @@ static void recount(struct sched *s)
 	vec_free(&all);
 }
 
+static bool deep_enough(const struct sched *s, int64_t reserved)
+{
+	return s->c->settings.reserve_depth > 0 && reserved >= s->c->settings.reserve_depth;
+}
+
+/* Those without a place, but for what would be too many: they are where they were. */
+static void cut_to_depth(const struct sched *s, item_vec *all)
+{
+	int64_t commons = 0;
+	size_t kept = 0;
+
+	for (size_t i = 0; i < all->n; i++) {
+		struct item x = all->v[i];
+		bool common = !is_special(cluster_job(s->c, x.job));
+		if (!common || x.start != TIME_NEVER || !deep_enough(s, commons))
+			all->v[kept++] = x;
+		commons += common;
+	}
+	all->n = kept;
+}
+
+/* When somebody moved jobs: all of them in the order of their ranks, whoever is later for it. */
+static void reorder(struct sched *s)
+{
+	item_vec all = {0};
+	plan_mark mark = plan_begin(s->p);
+
+	items_collect(s, JOB_NONE, &all);
+	items_take(s, &all, 0);
+	for (size_t i = 0; i < s->line.by_key.n; i++) {
+		const struct queued *e = &s->line.by_key.v[i];
+		if (e->cpus >= 0 && e->planned == TIME_NEVER && sched_may(s, e->job))
+			vec_push(&all, item_of(s, cluster_job(s->c, e->job)));
+	}
+	items_sort(&all, items_by_arrival);
+	cut_to_depth(s, &all);
+	if (items_arrange(s, &all, 0)) {
+		plan_commit(s->p, mark);
+		items_publish(s, &all);
+	} else {
+		plan_rollback(s->p, mark);
+		bring_forward(s);
+	}
+	vec_free(&all);
+}
+
 static void add_specials(struct sched *s)
 {
 	job_vec list = {0};
@@ -208,11 +254,6 @@ static void add_specials(struct sched *s)
 			add_special(s, cluster_job(s->c, list.v[i]));
 	vec_free(&list);
 	vec_clear(&s->newcomers);
-}
-
-static bool deep_enough(const struct sched *s, int64_t reserved)
-{
-	return s->c->settings.reserve_depth > 0 && reserved >= s->c->settings.reserve_depth;
 }
 
 static void add_commons(struct sched *s)
@@ -276,11 +317,13 @@ void position_pass(struct sched *s)
 	restarts_review(s);
 	for (size_t i = 0; i < s->line.fresh.n && !s->position.nices; i++)
 		s->position.nices = item_is_nice(s, cluster_job(s->c, s->line.fresh.v[i]));
-	if (s->position.recount)
+	if (s->position.moved)
+		reorder(s);
+	else if (s->position.recount)
 		recount(s);
 	else if (s->freed || s->next_planned < s->now)
 		bring_forward(s);
-	s->position.recount = s->freed = s->stirred = false;
+	s->position.recount = s->position.moved = s->freed = s->stirred = false;
 	add_specials(s);
 	add_commons(s);
 	start_due(s);

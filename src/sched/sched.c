@@ -315,6 +315,11 @@ void sched_readmit(struct sched *s, uint32_t id, int64_t now)
 		queue_count(s, job, 1);
 }
 
+void sched_rank(struct sched *s)
+{
+	s->position.moved = true;
+}
+
 void sched_release(struct sched *s, uint32_t job, int64_t now)
 {
 	sched_at(s, now);

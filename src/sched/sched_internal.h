@@ -72,7 +72,8 @@ struct restart {
 /* What position.c knows. */
 struct position {
 	VEC(struct restart) restarts;
-	bool recount; /* a job that waited was removed or moved */
+	bool recount; /* a job that waited was removed */
+	bool moved;   /* ... or has another rank */
 	bool nices;   /* some that wait may be nice */
 };
 

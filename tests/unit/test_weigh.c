@@ -1,10 +1,12 @@
 /*
  * test_weigh.c - the order of jobs that wait: ranks by queues, and exchanged by priorities.
  */
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -70,12 +72,56 @@ static void random_ladders(void **state)
 	}
 }
 
+static int rung_cmp(const void *a, const void *b)
+{
+	const struct rung *x = a, *y = b;
+
+	return x->rank != y->rank ? (x->rank < y->rank ? -1 : 1) : x->job < y->job ? -1 : x->job > y->job;
+}
+
+/* Jobs are inserted where they should be, the others keep their order, and that is so in microseconds. */
+static void jobs_are_inserted(void **state)
+{
+	struct rng rng;
+
+	rng_seed(&rng, 7);
+	for (int round = 0; round < 3000; round++) {
+		struct rung v[24], moved[3], all[24], before[24];
+		size_t n = 1 + rng_below(&rng, 20), k = 1 + rng_below(&rng, 3), at = rng_below(&rng, n + 1);
+		for (size_t i = 0; i < n; i++) /* many are the same, or next to each other */
+			v[i] = (struct rung){1700000000 + (double)rng_below(&rng, 6) / 1e6 * (round % 2 ? 1 : 1e6), 0,
+					     (uint32_t)i + 1};
+		qsort(v, n, sizeof *v, rung_cmp);
+		memcpy(before, v, sizeof v);
+		for (size_t i = 0; i < k; i++)
+			moved[i] = (struct rung){5, 0, (uint32_t)(100 + i)};
+		struct rung after = at ? v[at - 1] : (struct rung){0};
+		size_t pushed = weigh_insert(v, n, at ? &after : NULL, moved, k, 1700000100);
+		memcpy(all, before, sizeof all);
+		for (size_t i = 0; i < pushed; i++)
+			for (size_t x = 0; x < n; x++)
+				if (all[x].job == v[i].job)
+					all[x] = v[i];
+		memcpy(all + n, moved, k * sizeof *moved);
+		for (size_t i = 0; i < n + k; i++) /* as the store has them */
+			all[i].rank = (double)llround(all[i].rank * 1e6) / 1e6;
+		qsort(all, n + k, sizeof *all, rung_cmp);
+		for (size_t i = 0; i < n + k; i++) {
+			uint32_t want = i < at	     ? before[i].job
+					: i < at + k ? (uint32_t)(100 + i - at)
+						     : before[i - k].job;
+			assert_int_equal(all[i].job, want);
+		}
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(queues_count_as_minutes),
 		cmocka_unit_test(places_are_exchanged),
 		cmocka_unit_test(random_ladders),
+		cmocka_unit_test(jobs_are_inserted),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -23,7 +23,7 @@
 #include "server/server.h"
 #include "store/store.h"
 
-void rank_set(struct server *s, uint32_t id, double rank)
+void rank_note(struct server *s, uint32_t id, double rank, const char *text, const char *who)
 {
 	bool queued = job_waits(entry_job(s, id));
 
@@ -31,10 +31,17 @@ void rank_set(struct server *s, uint32_t id, double rank)
 		return;
 	if (queued)
 		sched_withdraw(s->sched, id, s->clock->now);
-	entry_event(s, id, EVENT_RANK, &(struct payload){.rank = rank});
-	if (queued)
+	entry_event(s, id, EVENT_RANK, &(struct payload){.rank = rank, .text = text, .who = who});
+	if (queued) {
 		sched_readmit(s->sched, id, s->clock->now);
+		sched_rank(s->sched);
+	}
 	s->turn->dirty = true;
+}
+
+void rank_set(struct server *s, uint32_t id, double rank)
+{
+	rank_note(s, id, rank, NULL, NULL);
 }
 
 /* A user's waiting jobs share out the places they have (weigh_share). Of many jobs that is done in slices; the
