@@ -62,6 +62,7 @@ void op_alter(struct history *h);
 void op_walltime(struct history *h);
 void op_action(struct history *h);
 void op_order(struct history *h);
+void op_place(struct history *h);
 void op_admin(struct history *h);
 
 /* One of everything that can happen, and a turn of the server. */

@@ -194,6 +194,15 @@ void op_order(struct history *h)
 	ask(h, getuid(), "POST", "/v1/jobs/order", "{\"ids\":[\"%s\",\"%s\"]}", a, b);
 }
 
+void op_place(struct history *h)
+{
+	char a[64], b[64];
+
+	some_job(h, a);
+	some_job(h, b);
+	ask(h, someone(h), "POST", "/v1/jobs/place", "{\"ids\":[\"%s\"],\"after\":\"%s\"}", a, below(h, 4) ? b : "0");
+}
+
 /* Of both users, or others would be refused everything. */
 static void quota_give(struct history *h)
 {

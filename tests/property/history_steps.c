@@ -120,7 +120,10 @@ void step(struct history *h)
 		op_admin(h);
 		break;
 	case 10:
-		op_order(h);
+		if (below(h, 2))
+			op_order(h);
+		else
+			op_place(h);
 		break;
 	case 11:
 		op_time(h);

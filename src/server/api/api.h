@@ -40,6 +40,7 @@ void api_action_unknown(struct server *s, const struct call *c);
 void api_alter_one(struct server *s, const struct call *c); /* as an action on one job */
 void api_delete_one(struct server *s, const struct call *c);
 void api_order(struct server *s, const struct call *c);
+void api_place(struct server *s, const struct call *c);
 void api_server(struct server *s, const struct call *c);
 void api_server_change(struct server *s, const struct call *c);
 void api_queues(struct server *s, const struct call *c);

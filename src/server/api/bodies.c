@@ -127,6 +127,11 @@ static const struct field order_fields[] = {
 	{"ids", .is = REQUIRED | IS_LIST, "two waiting jobs of one queue", .item = IS_TEXT, .least = 2, .most = 2},
 	{0},
 };
+static const struct field place_fields[] = {
+	{"ids", .is = REQUIRED | IS_LIST, "a waiting job, or an array", .item = IS_TEXT, .least = 1, .most = 1},
+	{"after", .is = REQUIRED | IS_TEXT, "the job that it is to be behind; `0`: it is to be the first"},
+	{0},
+};
 
 const struct schema deletion_body = {.fields = deletion_fields};
 const struct schema delete_body = {.fields = deletion_fields, .base = &rerun_body};
@@ -137,6 +142,7 @@ const struct schema run_body = {.fields = run_fields, .base = &rerun_body};
 const struct schema move_body = {.fields = move_fields, .base = &rerun_body};
 const struct schema message_body = {.fields = message_fields, .base = &rerun_body};
 const struct schema order_body = {.fields = order_fields};
+const struct schema place_body = {.fields = place_fields};
 
 /* ---- server, queues and nodes ---- */
 

@@ -183,7 +183,7 @@ void event_words(const struct server *s, const struct store_event *e, struct str
 		strbuf_puts(out, "got its CPUs");
 		break;
 	case EVENT_RANK:
-		strbuf_puts(out, "moved within the queue");
+		strbuf_puts(out, text ? text : "moved within the queue");
 		break;
 	case EVENT_SAVED:
 		words_saved(json_object_get(data, "saves"), out);

@@ -166,6 +166,14 @@ const struct route routes[] = {
 	{"POST", "/v1/jobs/order", "orderJobs", MAY_OWNER, .changes = true, .body = &order_body, .handle = api_order,
 	 .tag = "actions", .summary = "Exchange two waiting jobs of one queue",
 	 .codes = CODE(UNKNOWN_JOB) | CODE(BAD_STATE), .example = "{\"ids\": [\"12\", \"13\"]}"},
+	{"POST", "/v1/jobs/place", "placeJob", MAY_OWNER, .changes = true, .body = &place_body, .handle = api_place,
+	 .tag = "actions", .summary = "Move a waiting job to a place behind another in the queue",
+	 .about = "Users move their own jobs, and only to a later expected start. Operators move any job anywhere; "
+		  "`warnings` has a sentence for every deadline that was expected to be met and no longer is.",
+	 .answer = &placed_answer, .answered = "It was moved.",
+	 .codes = CODE(UNKNOWN_JOB) | CODE(BAD_STATE) | CODE(REFUSED),
+	 .example = "{\"ids\": [\"12\"], \"after\": \"13\"}",
+	 .result = "{\"results\": [{\"id\": \"12\"}], \"warnings\": []}"},
 
 	{"POST", "/v1/jobs/*", NULL, .handle = api_action_unknown},
 	{"GET", "/v1/jobs/*", "getJob", .handle = api_get, .tag = "jobs", .summary = "One job, with everything",

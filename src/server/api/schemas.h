@@ -13,14 +13,14 @@ extern const struct schema submission_body, whatif_body;
 extern const struct schema alteration_body;
 extern const struct schema deletion_body;
 extern const struct schema delete_body, alter_body, hold_body, signal_body, rerun_body, run_body, move_body,
-	message_body, order_body;
+	message_body, order_body, place_body;
 extern const struct schema changes_body, shutdown_body;
 extern const struct schema node_body;
 extern const struct schema token_body, join_body, join_known, login_body;
 extern const struct schema import_body;
 
 extern const struct schema job_schema, list_answer, job_events_answer, why_answer;
-extern const struct schema submitted_answer, whatif_answer, results_answer;
+extern const struct schema submitted_answer, whatif_answer, results_answer, placed_answer;
 extern const struct schema server_answer, attributes_answer, cluster_answer;
 extern const struct schema queue_answer, queues_answer, node_answer, nodes_answer, lives_answer;
 extern const struct schema new_token_answer, tokens_answer, joined_answer, whoami_answer;
