@@ -15,7 +15,7 @@
 #include "base/timetext.h"
 
 /* What can be asked for later: the rest is of use only to a job that runs now. */
-static const char *const actions[] = {"delete", "hold", "release", "move", "alter", "rerun", "order"};
+static const char *const actions[] = {"delete", "hold", "release", "move", "alter", "rerun", "order", "place"};
 
 static bool action_is_kept(const char *path)
 {

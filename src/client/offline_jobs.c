@@ -171,7 +171,12 @@ static void row_change(json_t *jobs, const char *id, json_t *row, const char *ac
 		json_object_set_new(row, "state", json_string("Q"));
 	else if (strcmp(action, "move") == 0 && waits(row))
 		row_copy(row, body, "queue", "queue");
-	else if (strcmp(action, "alter") == 0) {
+	else if (strcmp(action, "place") == 0 && waits(row)) {
+		/* When it will start there is for the scheduler to say. */
+		json_object_set_new(row, "expected_start", json_null());
+		json_object_set_new(row, "expected_end", json_null());
+		json_object_set_new(row, "comment", json_string("it is moved when the server is started"));
+	} else if (strcmp(action, "alter") == 0) {
 		for (size_t i = 0; i < sizeof altered / sizeof *altered; i++)
 			row_copy(row, body, altered[i], altered[i]);
 		if (waits(row))

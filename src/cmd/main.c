@@ -22,6 +22,7 @@ const struct command *const commands[] = {
 	&command_qsub,
 	&command_qdel,
 	&command_kill,
+	&command_move,
 	&command_qalter,
 	&command_qhold,
 	&command_qrls,
