@@ -6,10 +6,12 @@
  * there: what fits onto the others may run. A partition is held by the ring of its nodes (core/partition.h), so that everything else that is
  * known of whole machines goes for it, too.
  */
+#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 
 #include "plan/insert_internal.h"
+#include "plan/pack.h"
 
 bool plan_in_partition(const struct plan *p, uint32_t id)
 {
@@ -24,11 +26,60 @@ bool plan_in_partition(const struct plan *p, uint32_t id)
 	return false;
 }
 
+/* A job may avoid some of its nodes, where it has failed. */
 bool plan_may_use(const struct plan *p, uint32_t id, const struct partition *part)
 {
 	const struct nodeset *on = cluster_job_nodes(p->cluster, cluster_job(p->cluster, id));
+	int32_t n = part->first;
 
-	return on && nodeset_has(on, (uint32_t)part->first);
+	if (!on)
+		return false;
+	while (!nodeset_has(on, (uint32_t)n)) {
+		n = p->cluster->nodes.v[n].peer;
+		if (n == part->first)
+			return false;
+	}
+	return true;
+}
+
+/* Whether some of the nodes are in the i-th partition, or, before the first, shared; they are marked. */
+static bool nodes_of(const struct cluster *c, size_t i, const bool *usable, bool *ret)
+{
+	bool any = false;
+
+	for (size_t n = 0; n < c->nodes.n; n++) {
+		ret[n] = c->nodes.v[n].partition == i && (!usable || usable[n]);
+		any |= ret[n];
+	}
+	return any;
+}
+
+enum fit pack_apart(const struct cluster *c, const struct request *r, bool parted, bool scatter, const bool *usable,
+		    struct err *err)
+{
+	bool *here;
+	size_t last = parted ? c->partitions.n : 0;
+	enum fit fit = FIT_NO;
+
+	if (c->partitions.n == 0) {
+		fit = pack_empty(c, r, scatter, usable);
+		if (fit == FIT_NO)
+			pack_refuse(c, r, scatter, usable, err);
+		return fit;
+	}
+	err_set(err, -EINVAL, "no node of a partition that suits it is in service");
+	here = mem_zalloc((c->nodes.n + 1) * sizeof *here);
+	for (size_t i = parted; i <= last && fit == FIT_NO; i++) {
+		if (parted && !nodes_of(c, i, usable, here))
+			continue;
+		if (!parted)
+			nodes_of(c, PARTITION_NONE, usable, here);
+		fit = pack_empty(c, r, scatter, here);
+		if (fit == FIT_NO)
+			pack_refuse(c, r, scatter, here, err);
+	}
+	free(here);
+	return fit;
 }
 
 /* Whether nobody has any of its nodes over the goal's interval. */
