@@ -70,6 +70,19 @@ int cluster_add_partition(struct cluster *c, const char *name, const uint32_t *n
 	return rc;
 }
 
+void cluster_drop_partitions(struct cluster *c)
+{
+	names_fini(&c->partition_names);
+	c->partition_names = (struct names){0};
+	vec_clear(&c->partitions);
+	for (uint32_t i = 0; i < c->nodes.n; i++) {
+		struct node *n = &c->nodes.v[i];
+		n->partition = PARTITION_NONE;
+		n->peer = (int32_t)i;
+		n->ring = i;
+	}
+}
+
 const struct partition *cluster_partition(const struct cluster *c, const char *name)
 {
 	uint32_t id;

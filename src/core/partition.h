@@ -30,6 +30,8 @@ struct cluster;
 /* Makes a partition of nodes that are in none yet; before the plan is made. -EEXIST: the name is taken. -ENOSPC: there are PARTITIONS_MAX. -EINVAL: no node, a node twice or
  * already in a partition, or a machine that would be divided; the sentence says which. */
 int cluster_add_partition(struct cluster *c, const char *name, const uint32_t *nodes, uint32_t n, struct err *err);
+/* There are none any more, and every node is a machine of its own; before the plan is made. */
+void cluster_drop_partitions(struct cluster *c);
 /* The partition of that name; NULL: there is none. */
 const struct partition *cluster_partition(const struct cluster *c, const char *name);
 const char *cluster_partition_name(const struct cluster *c, const struct partition *p);

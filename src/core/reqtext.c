@@ -16,7 +16,7 @@
 #include "base/suggest.h"
 #include "base/timetext.h"
 
-#define RESOURCES "walltime nodes select ncpus procs mem pmem gpus ngpus place"
+#define RESOURCES "walltime nodes select ncpus procs mem pmem gpus ngpus place partition"
 #define SHOWN 80 /* characters of a faulty part that its message repeats */
 
 void reqtext_init(struct reqtext *r)
@@ -158,7 +158,7 @@ static int chunk_add_other(struct chunk *k, const char *name, const char *value,
 
 	if (!is_name(name))
 		return err_set(err, -EINVAL, "\"%.*s\" is not the name of a resource", SHOWN, name);
-	if (same(name, "walltime") || same(name, "cput") || same(name, "place"))
+	if (same(name, "walltime") || same(name, "cput") || same(name, "place") || same(name, "partition"))
 		return err_set(err, -EINVAL,
 			       "%.*s is for the whole job: write it after a comma (as in -l nodes=1,%.*s=%.*s)", SHOWN,
 			       name, SHOWN, name, SHOWN, value);
@@ -312,6 +312,14 @@ static int access_parse(struct reqtext *r, const char *text, struct err *err)
 	return 0;
 }
 
+static int partition_parse(struct reqtext *r, const char *text, struct arena *arena, struct err *err)
+{
+	if (!is_name(text) || strlen(text) > PARTITION_NAME_MAX)
+		return err_set(err, -EINVAL, "it must be the name of a partition, or " PARTITION_WORD_ANY);
+	r->partition = same(text, PARTITION_WORD_ANY) ? PARTITION_WORD_ANY : arena_strndup(arena, text, strlen(text));
+	return 0;
+}
+
 static int walltime_parse(struct reqtext *r, const char *text, struct err *err)
 {
 	int64_t seconds = 0;
@@ -386,6 +394,8 @@ static int part_parse(struct reqtext *r, const char *key, char *value, struct ar
 		return memory_parse(value, &r->pmem, err);
 	if (same(key, "place"))
 		return place_parse(r, value, err);
+	if (same(key, "partition"))
+		return partition_parse(r, value, arena, err);
 	if (same(key, "naccesspolicy"))
 		return access_parse(r, value, err);
 	if (same(key, "vmem") || same(key, "pvmem") || same(key, "file"))
@@ -546,6 +556,8 @@ void reqtext_format(const struct reqtext *r, struct strbuf *out)
 		     r->whole == WHOLE_HOST   ? "exclhost"
 		     : r->whole == WHOLE_NODE ? "excl"
 					      : "");
+	if (r->partition)
+		PART("partition=%s", r->partition);
 	if (r->walltime >= 0)
 		PART("walltime=%s", duration_format(r->walltime, buf, sizeof buf));
 #undef PART

@@ -19,7 +19,8 @@
  *
  * For the whole job: walltime=; mem=, gpus= or ngpus=, and NAME=NUMBER for named resources; pmem=, for each CPU;
  * place=free, pack or scatter (vscatter is the same), and whether the job shares its nodes with others: shared, excl (it has
- * its nodes alone) or exclhost (their machines, too), as in place=scatter:excl; naccesspolicy=singlejob or shared, of Moab, says the latter alone. TORQUE's vmem=, pvmem=, cput=, pcput= and
+ * its nodes alone) or exclhost (their machines, too), as in place=scatter:excl; naccesspolicy=singlejob or shared, of Moab, says the latter alone;
+ * partition=NAME or any (rules/partition.h). TORQUE's vmem=, pvmem=, cput=, pcput= and
  * file= are checked and dropped, so that scripts run unchanged: nothing here plans with them.
  *
  * Names of keys are compared without regard to case.
@@ -35,9 +36,11 @@
 #include "base/strbuf.h"
 #include "core/res.h"
 
-#define CHUNKS_MAX 1024	  /* '+' parts in one request */
-#define FRAGS_MAX 1000000 /* fragments in one request */
-#define WORDS_MAX 16	  /* features, or named resources, of one chunk */
+#define CHUNKS_MAX 1024		 /* '+' parts in one request */
+#define FRAGS_MAX 1000000	 /* fragments in one request */
+#define WORDS_MAX 16		 /* features, or named resources, of one chunk */
+#define PARTITION_NAME_MAX 64	 /* characters */
+#define PARTITION_WORD_ANY "any" /* partition=any: whichever suits the job */
 
 /* Bounds that keep sums over a request, and their products with a walltime, far from overflow. */
 #define REQTEXT_MAX 65536		    /* characters of one -l */
@@ -71,15 +74,16 @@ struct chunk {
 /* Everything one or more -l options said. Strings live in the arena given to the parser. */
 struct reqtext {
 	struct chunk *chunk;
-	int nchunks;	      /* 0: the default, one CPU */
-	bool select;	      /* the chunks were given by select= */
-	int64_t walltime;     /* seconds, or -1: not said */
-	struct res job;	      /* amounts for the job as a whole (-l mem=..), to be spread evenly over its fragments */
-	int64_t pmem;	      /* KiB that each CPU of a fragment brings along, or 0 */
-	bool pack;	      /* place=pack: all fragments on one node */
-	bool scatter;	      /* place=scatter: all chunks are exclusive, and marked so */
-	enum wholeness whole; /* place=excl, place=exclhost */
-	int nnamed;	      /* named resources of the job as a whole, spread like `job` */
+	int nchunks;	       /* 0: the default, one CPU */
+	bool select;	       /* the chunks were given by select= */
+	int64_t walltime;      /* seconds, or -1: not said */
+	struct res job;	       /* amounts for the job as a whole (-l mem=..), to be spread evenly over its fragments */
+	int64_t pmem;	       /* KiB that each CPU of a fragment brings along, or 0 */
+	bool pack;	       /* place=pack: all fragments on one node */
+	bool scatter;	       /* place=scatter: all chunks are exclusive, and marked so */
+	enum wholeness whole;  /* place=excl, place=exclhost */
+	const char *partition; /* a name, or PARTITION_WORD_ANY; NULL: not said */
+	int nnamed;	       /* named resources of the job as a whole, spread like `job` */
 	struct named_amount named[WORDS_MAX];
 };
 

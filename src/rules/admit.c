@@ -157,13 +157,15 @@ static bool is_asked(const struct reqtext *t, const char *resource)
 		return asks_for(t, RES_MEM);
 	if (strcmp(resource, "ngpus") == 0 || strcmp(resource, "gpus") == 0)
 		return asks_for(t, RES_GPU);
+	if (strcmp(resource, "partition") == 0)
+		return t->partition != NULL;
 	return true;
 }
 
 /* What one object adds to a request that does not say it. */
 static int defaults_add(const struct attrs *a, struct reqtext *text, struct arena *arena, struct err *err)
 {
-	static const char *const resources[] = {"nodes", "select", "ncpus", "mem", "ngpus", "gpus"};
+	static const char *const resources[] = {"nodes", "select", "ncpus", "mem", "ngpus", "gpus", "partition"};
 	int rc = 0;
 
 	for (size_t i = 0; i < sizeof resources / sizeof *resources && rc == 0; i++) {

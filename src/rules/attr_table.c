@@ -9,6 +9,7 @@
 
 #define SERVER ATTR_SERVER
 #define QUEUE ATTR_QUEUE
+#define PARTITION ATTR_PARTITION
 #define BOTH (ATTR_SERVER | ATTR_QUEUE)
 #define JOBS_MAX INT64_C(1000000000)
 #define YEAR INT64_C(31536000)
@@ -167,6 +168,12 @@ const struct attr attr_table[] = {
 	{"mail_domain", SERVER, .type = ATTR_TEXT,
 	 .about = "Mail to users goes to user@DOMAIN; \"never\" sends none. Unset: to the user as the name is."},
 	{"comment", BOTH, .type = ATTR_TEXT, .about = "A note for people, which qstat -f shows."},
+
+	/* Partitions. */
+	{"nodes", PARTITION, .type = ATTR_LIST,
+	 .about =
+		 "Its nodes, joined by commas; n[1-8] are eight. A node is in one partition at most, and those in none are shared."},
+	{"comment", PARTITION, .type = ATTR_TEXT, .about = "A note for people, which shunt partitions shows."},
 };
 const int nattrs = sizeof attr_table / sizeof *attr_table;
 

@@ -5,7 +5,9 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "base/hostlist.h"
 #include "base/strbuf.h"
 
 bool partition_wanted(const struct cluster *c, const struct partition_ask *ask)
@@ -42,8 +44,10 @@ static int refuse_unknown(const struct cluster *c, const char *name, struct err 
 		rc = err_set(err, -EINVAL, "partition %.60s does not exist: there %s %.400s", name,
 			     c->partitions.n == 1 ? "is" : "are", strbuf_text(&known));
 	else
-		rc = err_set(err, -EINVAL, "partition %.60s does not exist: the nodes are not divided into partitions",
-			     name);
+		rc = err_set(
+			err, -EINVAL,
+			"partition %.60s does not exist: the nodes are not divided into partitions (-q names a queue)",
+			name);
 	strbuf_fini(&known);
 	return rc;
 }
@@ -139,18 +143,24 @@ static bool cut_fits(const struct cluster *c, const struct nodeset *set, int64_t
 	return true;
 }
 
-uint32_t partition_request(struct cluster *c, const struct partition_choice *choice)
+/* The CPUs of a fragment, the last of which may have fewer. */
+static int64_t cut_of(const struct cluster *c, const struct partition_choice *choice)
 {
 	const struct nodeset *set = &c->nodesets.v[choice->allowed];
-	int64_t least = INT64_MAX, procs = choice->procs;
-	VEC(struct frag) frags = {0};
-	uint32_t id;
+	int64_t least = INT64_MAX;
 
 	for (uint32_t i = 0; i < c->nodes.n; i++)
 		if (nodeset_has(set, i) && c->nodes.v[i].total.v[RES_CPU] < least)
 			least = c->nodes.v[i].total.v[RES_CPU];
-	if (least < 1 || !cut_fits(c, set, procs, least))
-		least = 1;
+	return least < 1 || !cut_fits(c, set, choice->procs, least) ? 1 : least;
+}
+
+uint32_t partition_request(struct cluster *c, const struct partition_choice *choice)
+{
+	int64_t least = cut_of(c, choice), procs = choice->procs;
+	VEC(struct frag) frags = {0};
+	uint32_t id;
+
 	while (procs > 0) {
 		int64_t n = procs < least ? procs : least;
 		struct shape s = {.need = {.v = {n}}, .whole = WHOLE_HOST};
@@ -160,6 +170,89 @@ uint32_t partition_request(struct cluster *c, const struct partition_choice *cho
 	id = cluster_intern(c, frags.v, (uint32_t)frags.n);
 	vec_free(&frags);
 	return id;
+}
+
+struct partition_ask partition_ask_of(const struct reqtext *text)
+{
+	bool any = text->partition && strcmp(text->partition, PARTITION_WORD_ANY) == 0;
+
+	return (struct partition_ask){.name = any ? NULL : text->partition, .any = any};
+}
+
+int partition_complete(struct cluster *c, struct reqtext *text, struct arena *arena, struct err *err)
+{
+	struct partition_ask ask = partition_ask_of(text);
+	struct partition_choice choice;
+	struct chunk *chunk;
+	int64_t cut;
+	int rc;
+
+	if (text->nchunks || !partition_wanted(c, &ask))
+		return 0;
+	rc = partition_choose(c, &ask, &choice, err);
+	if (rc < 0)
+		return rc;
+	chunk = arena_alloc(arena, 2 * sizeof *chunk);
+	cut = cut_of(c, &choice);
+	if (choice.procs >= cut)
+		chunk[text->nchunks++] = (struct chunk){.count = choice.procs / cut, .need = {.v = {cut}}};
+	if (choice.procs % cut)
+		chunk[text->nchunks++] = (struct chunk){.count = 1, .need = {.v = {choice.procs % cut}}};
+	text->chunk = chunk;
+	return 0;
+}
+
+int partition_resolve(struct cluster *c, const struct reqtext *text, uint32_t *ret_request, uint32_t *ret_allowed,
+		      struct err *err)
+{
+	struct partition_ask ask = partition_ask_of(text);
+	struct partition_choice choice;
+	uint32_t request;
+	int rc = cluster_request(c, text, &request, err);
+
+	*ret_allowed = NODES_ALL;
+	if (rc < 0)
+		return rc;
+	if (partition_wanted(c, &ask)) {
+		ask.procs = c->requests.v[request].total.v[RES_CPU];
+		rc = partition_choose(c, &ask, &choice, err);
+		request = cluster_request_whole(c, request, WHOLE_HOST);
+		*ret_allowed = rc == 0 ? choice.allowed : cluster_nodeset(c, NULL, 0, false);
+	}
+	*ret_request = request;
+	return rc;
+}
+
+static int site_partition(struct cluster *c, const char *name, const char *list, struct err *err)
+{
+	VEC(uint32_t) nodes = {0};
+	name_list names = {0};
+	int rc = hostlist_parse(list, &names, err);
+
+	for (size_t i = 0; i < names.n && rc == 0; i++) {
+		uint32_t node;
+		if (names_find(&c->node_names, names.v[i], &node))
+			vec_push(&nodes, node);
+		else
+			rc = err_set(err, -EINVAL, "partition %.60s: there is no node %.60s", name, names.v[i]);
+	}
+	if (rc == 0)
+		rc = cluster_add_partition(c, name, nodes.v, (uint32_t)nodes.n, err);
+	vec_free(&nodes);
+	name_list_free(&names);
+	return rc;
+}
+
+int partitions_of_site(struct cluster *c, const struct ruleset *site, struct err *err)
+{
+	int rc = 0;
+
+	for (size_t i = 0; i < site->partitions.n && rc == 0; i++) {
+		const char *list = attrs_text(&site->partitions.v[i].attrs, "nodes");
+		if (list && *list)
+			rc = site_partition(c, site->partitions.v[i].name, list, err);
+	}
+	return rc;
 }
 
 bool partition_sized_down(const struct cluster *c, const struct partition_choice *choice)

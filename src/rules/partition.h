@@ -21,6 +21,7 @@
 #include <stdint.h>
 
 #include "core/cluster.h"
+#include "rules/queue.h"
 
 /* What the user said of it. */
 struct partition_ask {
@@ -44,6 +45,19 @@ int partition_choose(struct cluster *c, const struct partition_ask *ask, struct 
 
 /* The request of a job in a partition: `procs` processors, cut for the nodes of the partitions that suit it. */
 uint32_t partition_request(struct cluster *c, const struct partition_choice *choice);
+
+/* What a text asks for. */
+struct partition_ask partition_ask_of(const struct reqtext *text);
+/* When it is submitted: a text that does not say how many processors, of a job in a partition, gets those of its partition. -EINVAL: it is refused. */
+int partition_complete(struct cluster *c, struct reqtext *text, struct arena *arena, struct err *err);
+/* The request of a text, and the nodes that suit it; a text without a number means one processor. It depends on the number of processors alone into
+ * how many fragments it is cut: so what is known of a job stays right when partitions change. -EINVAL: it is refused; if only because of the partition, the request is set all the same, and no
+ * node suits it. */
+int partition_resolve(struct cluster *c, const struct reqtext *text, uint32_t *ret_request, uint32_t *ret_allowed,
+		      struct err *err);
+
+/* The partitions of a site, in a cluster that has none. -EINVAL: a node is not there, or in two of them. */
+int partitions_of_site(struct cluster *c, const struct ruleset *site, struct err *err);
 
 /* Whether fewer processors were asked for than each suitable partition has: the others of its nodes stay idle. */
 bool partition_sized_down(const struct cluster *c, const struct partition_choice *choice);

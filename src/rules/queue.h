@@ -25,12 +25,14 @@ struct ruleset_queue {
 struct ruleset {
 	struct attrs attrs;
 	VEC(struct ruleset_queue) queues; /* a queue's number among limits is its index + 1 */
+	VEC(struct ruleset_queue) partitions;
 };
 
 void ruleset_init(struct ruleset *s);
 void ruleset_fini(struct ruleset *s);
 /* The index of a queue; -ENOENT: there is none. */
 int ruleset_find(const struct ruleset *s, const char *name);
-int ruleset_add(struct ruleset *s, const char *name); /* the index; -EEXIST */
+int ruleset_add(struct ruleset *s, const char *name);		      /* the index; -EEXIST */
+struct attrs *ruleset_partition(struct ruleset *s, const char *name); /* made, if it is new */
 
 #endif

@@ -161,7 +161,8 @@ static void refusals_name_their_cause(void **state)
 
 	refused(c, "E", 8, "partition E does not exist: there are A, B and C");
 	refused(one, "E", 8, "partition E does not exist: there is A");
-	refused(none, "E", 8, "partition E does not exist: the nodes are not divided into partitions");
+	refused(none, "E", 8,
+		"partition E does not exist: the nodes are not divided into partitions (-q names a queue)");
 	refused(c, NULL, 17, "it requests 17 processors, and the largest partition (C) has 16");
 	refused(c, "A", 9, "partition A has 8 processors, and the job requests 9");
 	cluster_destroy(c);
