@@ -54,6 +54,7 @@
 #include "server/life/walltime.h"
 #include "server/life/world.h"
 #include "server/node/nodes.h"
+#include "server/node/partitions.h"
 #include "server/node/world_node.h"
 #include "server/recover.h"
 #include "server/server.h"
@@ -133,6 +134,8 @@ static int on_object(void *context, const char *kind, const char *name, const ch
 	} else if (strcmp(kind, "queue") == 0) {
 		struct queue *q = queue_named(s, name);
 		rc = attrs_read(&(q ? q : queue_create(s, name))->attrs, o, err);
+	} else if (strcmp(kind, "partition") == 0) {
+		rc = partition_restore(s, name, o, err);
 	} else if (strcmp(kind, "node") == 0) {
 		rc = world_node_restore(s, name, o, err);
 	}

@@ -39,6 +39,7 @@
 #include "server/job/spec.h"
 #include "server/life/block.h"
 #include "server/life/foresee.h"
+#include "server/life/world.h"
 #include "server/server.h"
 #include "server/site/who.h"
 #include "store/store.h"
@@ -517,11 +518,10 @@ static void why_blocked(struct server *s, uint32_t id, struct strbuf *out)
 	unsigned block = gate_blocks(s->gate, id);
 	char when[32];
 
-	if (block & BLOCK_MISFIT)
-		strbuf_puts(
-			out,
-			"no node could hold it, since the nodes have changed: qalter -l what it asks for, or bring the nodes back");
-	else if (block & BLOCK_SYSTEM)
+	if (block & BLOCK_MISFIT) {
+		world_misfit(s, e->spec, out);
+		strbuf_puts(out, ": qalter -l what it asks for, or bring the nodes back");
+	} else if (block & BLOCK_SYSTEM)
 		strbuf_printf(out, "it is held by the system%s%s: qrls -h s, by a manager, releases it",
 			      e->outcome && e->outcome->comment ? ": " : "",
 			      e->outcome && e->outcome->comment ? e->outcome->comment : "");

@@ -271,6 +271,7 @@ static uint64_t array_of(const struct server *s, uint32_t id)
 void job_fill(const struct server *s, struct job *job, const struct spec *p)
 {
 	job->request = p->request == UINT32_MAX ? s->jobs->fallback : p->request;
+	job->allowed = p->allowed;
 	job->walltime = p->walltime;
 	job->deadline = p->deadline;
 	job->kind = p->kind;

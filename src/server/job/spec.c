@@ -33,6 +33,7 @@
 #include "rules/attr.h"
 #include "rules/checkpoint.h"
 #include "rules/gate.h"
+#include "rules/partition.h"
 #include "sched/policy.h"
 #include "server/base/asker.h"
 #include "server/base/clock.h"
@@ -42,6 +43,7 @@
 #include "server/job/jobs.h"
 #include "server/job/spec.h"
 #include "server/job/stage.h"
+#include "server/node/nodes.h"
 #include "server/server.h"
 #include "store/store.h"
 
@@ -134,8 +136,9 @@ int spec_fill(struct server *s, const struct reqtext *text, struct spec *spec, s
 {
 	struct strbuf canonical = {0};
 	struct reqtext timeless = *text;
-	int rc = cluster_request(s->cluster, text, &spec->request, err);
+	int rc = partition_resolve(s->cluster, text, &spec->request, &spec->allowed, err);
 
+	spec->layout = s->hosts->layout;
 	if (rc < 0)
 		return rc;
 	spec->walltime = text->walltime > 0 ? text->walltime : 1;
@@ -156,6 +159,30 @@ int spec_request(struct server *s, const struct spec *spec, struct arena *a, str
 		rc = reqtext_parse(ret, resources, a, err);
 	ret->walltime = spec->walltime;
 	return rc;
+}
+
+/* A job that no partition suits any more keeps its request, by which its events are understood, and may use no node. */
+static void spec_resolve(struct server *s, const struct reqtext *text, struct spec *p)
+{
+	struct err err;
+
+	p->request = UINT32_MAX;
+	p->layout = s->hosts->layout;
+	partition_resolve(s->cluster, text, &p->request, &p->allowed, &err);
+}
+
+void spec_lay(struct server *s, struct spec *p)
+{
+	struct arena *a;
+	struct reqtext text;
+	struct err err;
+
+	if (p->layout == s->hosts->layout && p->request != UINT32_MAX)
+		return;
+	a = arena_create();
+	if (spec_request(s, p, a, &text, &err) == 0)
+		spec_resolve(s, &text, p);
+	arena_destroy(a);
 }
 
 /* ---- one field after the other ---- */
@@ -287,6 +314,22 @@ static int read_exclusive(const json_t *job, int *ret, struct err *err)
 	return rc;
 }
 
+/* A job that does not say how many CPUs it wants has those of its partition, if it runs in one. */
+static int read_size(struct server *s, struct reqtext *full, struct submission *ret, struct arena *a, struct err *err)
+{
+	struct reqtext sized = ret->text;
+	int rc;
+
+	sized.partition = full->partition;
+	rc = partition_complete(s->cluster, &sized, a, err);
+	if (rc == 0 && sized.nchunks) {
+		full->chunk = ret->text.chunk = sized.chunk;
+		full->nchunks = ret->text.nchunks = sized.nchunks;
+		full->select = false;
+	}
+	return rc;
+}
+
 static int read_request(struct server *s, const json_t *job, const char *queue, struct arena *a, struct submission *ret,
 			struct err *err)
 {
@@ -309,6 +352,8 @@ static int read_request(struct server *s, const json_t *job, const char *queue, 
 	struct reqtext full = ret->text;
 
 	rc = admit_defaults(q ? &q->attrs : NULL, s->attrs, &full, a, err);
+	if (rc == 0 && ret->text.nchunks == 0) /* a queue has no defaults for what a partition determines */
+		rc = read_size(s, &full, ret, a, err);
 	return rc < 0 ? rc : spec_fill(s, &full, ret->spec, err);
 }
 
@@ -730,6 +775,7 @@ int spec_restore(struct server *s, const char *head, struct spec **ret, struct e
 	const char *name = head_text(o, "name"), *resources = head_text(o, "resources");
 	struct arena *a = arena_create();
 	struct spec *p = NULL;
+	struct strbuf canonical = {0};
 	struct reqtext text;
 	int rc = 0;
 
@@ -781,8 +827,14 @@ int spec_restore(struct server *s, const char *head, struct spec **ret, struct e
 	p->walltime = head_int(o, "walltime", 0);
 	if (p->walltime < 1)
 		p->walltime = 1;
-	if (spec_request(s, p, a, &text, err) < 0 || spec_fill(s, &text, p, err) < 0)
-		p->request = UINT32_MAX; /* the nodes have changed: it is kept, and held (block_begin) */
+	p->request = UINT32_MAX; /* if the nodes have changed: it is kept, and held (block_begin) */
+	if (spec_request(s, p, a, &text, err) == 0) {
+		spec_resolve(s, &text, p);
+		text.walltime = -1;
+		reqtext_format(&text, &canonical);
+		p->resources = word_add(s, strbuf_text(&canonical));
+		strbuf_fini(&canonical);
+	}
 	*ret = p;
 out:
 	json_decref(o);

@@ -33,8 +33,10 @@ struct spec {
 	int64_t walltime; /* seconds */
 	int64_t deadline; /* instant, or TIME_NEVER */
 	double rank;
-	uint64_t script; /* in the store; 0: none */
-	uint32_t request;
+	uint64_t script;  /* in the store; 0: none */
+	uint32_t request; /* UINT32_MAX: the cluster has nothing of the kind */
+	uint32_t allowed; /* nodes that suit it (rules/partition.h): a partition's, or NODES_ALL for shared ones */
+	uint32_t layout;  /* hosts.layout by which these two were found */
 	int16_t priority;
 	uint8_t kind, powers;
 	uint8_t mail; /* enum mail_point */
@@ -75,6 +77,8 @@ const char *whole_name(enum wholeness whole); /* as the API calls it: none, node
 int spec_restore(struct server *s, const char *head, struct spec **ret, struct err *err);
 /* A request, complete with its defaults, into a spec: its canonical text, its walltime, and the cluster's request. */
 int spec_fill(struct server *s, const struct reqtext *text, struct spec *spec, struct err *err);
+/* Once partitions are laid out anew: what follows for it, if that was not done before. */
+void spec_lay(struct server *s, struct spec *spec);
 /* What a spec asks for, as a text that is complete. */
 int spec_request(struct server *s, const struct spec *spec, struct arena *a, struct reqtext *ret, struct err *err);
 

@@ -55,7 +55,7 @@ static unsigned standing(const struct server *s, const struct spec *p)
 	const struct queue *q = queue_of(s, p->queue);
 	unsigned bits = 0;
 
-	if (p->request == UINT32_MAX || world_could_hold((struct server *)s, p->request) != FIT_YES)
+	if (p->request == UINT32_MAX || world_could_hold((struct server *)s, p) != FIT_YES)
 		bits |= BLOCK_MISFIT;
 	if (!q || !attrs_bool(&q->attrs, "started"))
 		bits |= BLOCK_QUEUE;
@@ -91,6 +91,7 @@ void block_begin(struct server *s, uint32_t id)
 	struct gate_terms t = terms_of(s, e->spec);
 	struct strbuf why = {0};
 
+	world_request(s, id); /* which may have changed while it ran */
 	t.block = e->holds | standing(s, e->spec);
 	if (failures_update(s, id))
 		t.retry = e->failures->until;

@@ -58,23 +58,26 @@ static int64_t pause_of(int64_t base, uint32_t step)
 /* ---- jobs ---- */
 
 /* The nodes that a job may use, also without `but`. */
-static uint32_t allowed_now(struct server *s, const struct job_failures *f, int64_t but)
+static uint32_t allowed_now(struct server *s, const struct entry *e, int64_t but)
 {
+	const struct job_failures *f = e->failures;
+	uint32_t set = e->spec->allowed; /* the partitions that suit it */
 	size_t n = s->cluster->nodes.n;
 	bool *has, any = but != NODE_ANY;
-	uint32_t set;
 
 	for (size_t i = 0; f && i < f->avoids.n && !any; i++)
 		any = f->avoids.v[i].until > s->clock->now;
 	if (!any)
-		return NODES_ALL;
+		return set;
 	has = mem_alloc(n * sizeof *has);
-	memset(has, true, n * sizeof *has);
+	for (uint32_t i = 0; i < n; i++)
+		has[i] = nodeset_has(&s->cluster->nodesets.v[set], i);
 	for (size_t i = 0; f && i < f->avoids.n; i++)
-		has[f->avoids.v[i].node] = f->avoids.v[i].until <= s->clock->now;
+		if (f->avoids.v[i].until > s->clock->now)
+			has[f->avoids.v[i].node] = false;
 	if (but != NODE_ANY)
 		has[but] = false;
-	set = cluster_nodeset(s->cluster, has, (uint32_t)n, true);
+	set = cluster_nodeset(s->cluster, has, (uint32_t)n, set == NODES_ALL);
 	free(has);
 	return set;
 }
@@ -85,7 +88,7 @@ static bool could_go_elsewhere(struct server *s, uint32_t id, int64_t node)
 	const struct entry *e = &s->jobs->entries.v[id];
 
 	return node != NODE_ANY && e->spec->request != UINT32_MAX &&
-	       world_could_hold_on(s, e->spec->request, allowed_now(s, e->failures, node)) != FIT_NO;
+	       world_could_hold_on(s, e->spec, allowed_now(s, e, node)) != FIT_NO;
 }
 
 /* A deadline leaves less time to wait. */
@@ -149,7 +152,7 @@ bool failures_update(struct server *s, uint32_t id)
 	const struct job_failures *f = s->jobs->entries.v[id].failures;
 	int64_t next = TIME_NEVER;
 
-	sched_allow(s->sched, id, allowed_now(s, f, NODE_ANY), s->clock->now);
+	sched_allow(s->sched, id, allowed_now(s, &s->jobs->entries.v[id], NODE_ANY), s->clock->now);
 	if (!f)
 		return false;
 	for (size_t i = 0; i < f->avoids.n; i++)

@@ -205,14 +205,14 @@ int depend_check(struct server *s, const struct asker *who, struct spec *p, stru
 /* Whether the nodes could ever hold it, and nothing else forbids that it waits here. */
 static int wait_check(struct server *s, const struct spec *p, struct err *err)
 {
-	enum fit fit = p->request == UINT32_MAX ? FIT_YES : world_could_hold(s, p->request);
+	enum fit fit = p->request == UINT32_MAX ? FIT_YES : world_could_hold(s, p);
 
 	if (p->request == UINT32_MAX)
 		return err_code(err, CODE_REFUSED, "the cluster no longer has what it asks for: %s",
 				word(s, p->resources));
 	if (fit == FIT_NO) {
 		struct err why;
-		world_refuse(s, p->request, &why);
+		world_refuse(s, p, &why);
 		return err_code(err, CODE_REFUSED, "%s ('shunt nodes' shows what each node has)", why.text);
 	}
 	if (fit == FIT_UNKNOWN)

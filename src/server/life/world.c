@@ -16,6 +16,7 @@
 
 #include "base/err.h"
 #include "base/mem.h"
+#include "base/strbuf.h"
 #include "base/vec.h"
 #include "core/cluster.h"
 #include "core/job.h"
@@ -26,6 +27,7 @@
 #include "rules/attr.h"
 #include "rules/gate.h"
 #include "rules/limit.h"
+#include "rules/partition.h"
 #include "rules/queue.h"
 #include "sched/policy.h"
 #include "sched/sched.h"
@@ -33,6 +35,7 @@
 #include "server/base/instance.h"
 #include "server/base/turn.h"
 #include "server/base/words.h"
+#include "server/job/failures.h"
 #include "server/job/jobs.h"
 #include "server/job/spec.h"
 #include "server/life/block.h"
@@ -40,6 +43,7 @@
 #include "server/life/foresee.h"
 #include "server/life/world.h"
 #include "server/node/nodes.h"
+#include "server/node/partitions.h"
 #include "server/node/world_node.h"
 #include "server/server.h"
 #include "server/settings/conf.h"
@@ -48,11 +52,7 @@ static int node_add(struct server *s, const char *name, int64_t cpus, int64_t me
 {
 	struct res total = {.v = {[RES_CPU] = cpus, [RES_MEM] = memory, [RES_GPU] = gpus}};
 
-	int rc = world_node_add(s, name, &total, err);
-
-	if (rc == 0) /* virtual nodes share this machine */
-		cluster_share_host(s->cluster, 0, (uint32_t)s->cluster->nodes.n - 1);
-	return rc;
+	return world_node_add(s, name, &total, err);
 }
 
 /* This machine as one node: the CPUs this process may use, neighbours first as hwloc orders them. */
@@ -146,6 +146,7 @@ void world_begin(struct server *s)
 
 	if (s->plan)
 		return;
+	partitions_lay(s);
 	settings_apply(s);
 	s->gate = gate_create();
 	s->limits = limits_create();
@@ -158,14 +159,15 @@ void world_begin(struct server *s)
 }
 
 /* One after the other, where a search for all fragments at once has given up. */
-static bool could_insert(struct server *s, uint32_t request, const bool *usable)
+static bool could_insert(struct server *s, const struct spec *p, const bool *usable)
 {
 	struct nodeset on = nodeset_make(usable, (uint32_t)s->hosts->nodes.n, false);
 	struct manner m = {.alloc = ALLOC_BEST, .scatter = s->world->policy.scatter, .on = &on};
 	struct plan *empty = plan_create(s->cluster);
 	bool fits;
 
-	cluster_job(s->cluster, s->world->scratch)->request = request;
+	cluster_job(s->cluster, s->world->scratch)->request = p->request;
+	cluster_job(s->cluster, s->world->scratch)->allowed = p->allowed;
 	fits = plan_insert(empty, &m, s->world->scratch, 1, 2);
 	plan_destroy(empty);
 	free(on.word);
@@ -183,34 +185,57 @@ static bool *nodes_usable(const struct server *s, uint32_t allowed)
 	return usable;
 }
 
-int world_refuse(struct server *s, uint32_t request, struct err *err)
-{
-	bool *usable = nodes_usable(s, NODES_ALL);
-	int rc = pack_refuse(s->cluster, &s->cluster->requests.v[request], s->world->policy.scatter, usable, err);
-
-	free(usable);
-	return rc;
-}
-
-enum fit world_could_hold_on(struct server *s, uint32_t request, uint32_t allowed)
+/* If not, the error has the reason, where it is known. */
+static enum fit could_hold(struct server *s, const struct spec *p, uint32_t allowed, struct err *err)
 {
 	bool *usable = nodes_usable(s, allowed);
-	enum fit fit;
+	enum fit fit = pack_apart(s->cluster, &s->cluster->requests.v[p->request], p->allowed != NODES_ALL,
+				  s->world->policy.scatter, usable, err);
 
-	fit = pack_empty(s->cluster, &s->cluster->requests.v[request], s->world->policy.scatter, usable);
-	if (fit == FIT_UNKNOWN && could_insert(s, request, usable))
+	if (fit == FIT_UNKNOWN && could_insert(s, p, usable))
 		fit = FIT_YES;
 	free(usable);
 	return fit;
 }
 
-enum fit world_could_hold(struct server *s, uint32_t request)
+int world_refuse(struct server *s, const struct spec *p, struct err *err)
 {
-	while (s->world->could.n <= request)
-		vec_push(&s->world->could, 0);
-	if (!s->world->could.v[request])
-		s->world->could.v[request] = (uint8_t)(1 + world_could_hold_on(s, request, NODES_ALL));
-	return (enum fit)(s->world->could.v[request] - 1);
+	err_set(err, -EINVAL, "no node could hold it");
+	could_hold(s, p, p->allowed, err);
+	return -EINVAL;
+}
+
+void world_misfit(struct server *s, const struct spec *p, struct strbuf *out)
+{
+	struct arena *a = arena_create();
+	uint32_t request, allowed;
+	struct reqtext text;
+	struct err err;
+
+	if (spec_request(s, p, a, &text, &err) == 0 &&
+	    partition_resolve(s->cluster, &text, &request, &allowed, &err) < 0)
+		strbuf_puts(out, err.text);
+	else
+		strbuf_puts(out, "no node could hold it, since the nodes have changed");
+	arena_destroy(a);
+}
+
+enum fit world_could_hold_on(struct server *s, const struct spec *p, uint32_t allowed)
+{
+	struct err err;
+
+	return could_hold(s, p, allowed, &err);
+}
+
+enum fit world_could_hold(struct server *s, const struct spec *p)
+{
+	uint64_t key = (uint64_t)p->allowed << 32 | p->request, fit;
+
+	if (!map_get(&s->world->could, key, &fit)) {
+		fit = world_could_hold_on(s, p, p->allowed);
+		map_set(&s->world->could, key, fit);
+	}
+	return (enum fit)fit;
 }
 
 void world_gates(struct server *s)
@@ -241,7 +266,8 @@ void world_rebuild(struct server *s)
 	struct plan *old = s->plan, *p;
 
 	settings_apply(s);
-	vec_clear(&s->world->could);
+	map_fini(&s->world->could);
+	s->world->could = (struct map){0};
 	foresee_again(s);
 	p = plan_create(s->cluster);
 	plan_advance(p, s->clock->now);
@@ -268,20 +294,22 @@ void world_rebuild(struct server *s)
 	s->turn->undecided = s->turn->cycled = true; /* that was enough for one turn */
 }
 
-/* A job whose request could not be read when the server came up, since it named what was not there: perhaps it is now. */
-static void request_again(struct server *s, uint32_t id)
+void world_request(struct server *s, uint32_t id)
 {
-	struct spec *p = s->jobs->entries.v[id].spec, found = {0};
-	struct arena *a = arena_create();
-	struct reqtext text;
-	struct err err;
+	struct spec *p = s->jobs->entries.v[id].spec;
+	struct job *job = entry_job(s, id);
+	bool queued = job_waits(job);
+	uint32_t request;
 
-	if (p->request == UINT32_MAX && spec_request(s, p, a, &text, &err) == 0 &&
-	    spec_fill(s, &text, &found, &err) == 0)
-		p->request = found.request;
-	if (p->request != UINT32_MAX)
-		entry_job(s, id)->request = p->request;
-	arena_destroy(a);
+	spec_lay(s, p);
+	request = p->request == UINT32_MAX ? s->jobs->fallback : p->request;
+	if (job->request == request)
+		return;
+	if (queued)
+		sched_withdraw(s->sched, id, s->clock->now);
+	job->request = request;
+	if (queued)
+		sched_readmit(s->sched, id, s->clock->now);
 }
 
 static bool waits(const struct server *s, uint32_t id)
@@ -293,15 +321,17 @@ static bool waits(const struct server *s, uint32_t id)
 
 void world_changed(struct server *s)
 {
+	partitions_lay(s);
 	for (uint32_t id = 1; id < s->jobs->entries.n; id++)
-		if (waits(s, id) && gate_blocks(s->gate, id) & BLOCK_MISFIT)
-			request_again(s, id);
+		if (waits(s, id))
+			world_request(s, id);
 	world_rebuild(s);
 	for (uint32_t id = 1; id < s->jobs->entries.n; id++) {
 		const struct spec *p = s->jobs->entries.v[id].spec;
 		if (!waits(s, id))
 			continue;
-		if (p->request == UINT32_MAX || world_could_hold(s, p->request) != FIT_YES)
+		failures_update(s, id); /* its nodes, in the new scheduler */
+		if (p->request == UINT32_MAX || world_could_hold(s, p) != FIT_YES)
 			block_set(s, id, BLOCK_MISFIT);
 		else
 			block_clear(s, id, BLOCK_MISFIT);

@@ -6,27 +6,33 @@
 
 #include <stdint.h>
 
-#include "base/vec.h"
+#include "base/map.h"
 #include "plan/pack.h"
 #include "sched/policy.h"
 
 struct server;
+struct spec;
+struct strbuf;
 
 struct world {
 	struct policy policy; /* the one it goes by */
-	VEC(uint8_t) could;   /* by request, whether it could ever run: 0 not asked yet, else enum fit + 1 */
+	struct map could;     /* by request and set of nodes, whether it could ever run: enum fit */
 	uint32_t scratch;     /* a core job that is never submitted: for what-if */
 };
 
 int world_nodes(struct server *s, struct err *err); /* by the configuration */
 void world_begin(struct server *s); /* plan and scheduler, once all nodes are known; does nothing the second time */
-enum fit world_could_hold(struct server *s, uint32_t request);			    /* all its nodes up and empty */
-int world_refuse(struct server *s, uint32_t request, struct err *err);		    /* why they could not: -EINVAL */
-enum fit world_could_hold_on(struct server *s, uint32_t request, uint32_t allowed); /* only those of a set */
+/* Whether its nodes could hold what it asks for if all were up and empty, and why not: -EINVAL; and whether those of a set alone could. */
+enum fit world_could_hold(struct server *s, const struct spec *p);
+int world_refuse(struct server *s, const struct spec *p, struct err *err);
+void world_misfit(struct server *s, const struct spec *p, struct strbuf *out); /* why it is held (BLOCK_MISFIT) */
+enum fit world_could_hold_on(struct server *s, const struct spec *p, uint32_t allowed);
 void world_settings(struct server *s); /* attributes of the server have changed: world_rebuild(), if it is concerned */
 void world_rebuild(
 	struct server *s); /* the policy, a setting or the nodes have changed: the same places under other rules */
 void world_gates(struct server *s);   /* all of them, with a new scheduler */
-void world_changed(struct server *s); /* nodes were added, changed or removed */
+void world_changed(struct server *s); /* nodes were added, changed or removed, or partitions */
+/* What a job that waits asks for follows from the nodes and partitions that there are now. Where that is something else than before, it loses its place. */
+void world_request(struct server *s, uint32_t id);
 
 #endif
