@@ -235,7 +235,7 @@ void api_server_change(struct server *s, const struct call *c)
 
 static const struct field attribute_fields[] = {
 	{"name", .is = REQUIRED | IS_TEXT},
-	{"of", .is = REQUIRED | IS_LIST, .item = IS_TEXT, .words = "server|queue"},
+	{"of", .is = REQUIRED | IS_LIST, .item = IS_TEXT, .words = "server|queue|partition"},
 	{"type", .is = REQUIRED | IS_TEXT},
 	{"default", .is = REQUIRED | IS_TEXT | IS_NULL},
 	{"words", .is = IS_TEXT, "the words it may be"},

@@ -31,6 +31,7 @@
 #include "server/job/spec.h"
 #include "server/life/foresee.h"
 #include "server/life/prepare.h"
+#include "server/life/world.h"
 #include "server/server.h"
 #include "store/store.h"
 
@@ -335,6 +336,24 @@ static void f_expected_start(const struct subject *x, struct value *v)
 		put_instant(v, at);
 }
 
+/* The one in which it has a place, else the one that it asked for. */
+static void f_partition(const struct subject *x, struct value *v)
+{
+	const struct cluster *c = x->s->cluster;
+	const char *asked = strstr(word(x->s, x->p->resources), "partition=");
+	uint32_t in = PARTITION_NONE;
+
+	if (!x->a && !job_ended(x->job) && plan_holds(x->s->plan, x->id))
+		in = c->nodes.v[plan_place(x->s->plan, x->id, 0)->node].partition;
+	if (in != PARTITION_NONE) {
+		put_text(v, names_get(&c->partition_names, in - 1));
+	} else if (asked) {
+		asked += strlen("partition=");
+		strbuf_add(&v->scratch, asked, strcspn(asked, ","));
+		put_scratch(v, VALUE_TEXT);
+	}
+}
+
 /* From what instant that was foreseen. */
 static void f_expected_made(const struct subject *x, struct value *v)
 {
@@ -488,9 +507,10 @@ static void f_comment(const struct subject *x, struct value *v)
 		put_text(v, x->e->outcome->comment);
 	else if (job_ended(x->job) || x->job->state >= STATE_NOW)
 		return;
-	else if (block & BLOCK_MISFIT)
-		put_text(v, "no node could hold it, since the nodes have changed");
-	else if (block & BLOCK_HOLDS)
+	else if (block & BLOCK_MISFIT) {
+		world_misfit((struct server *)x->s, x->e->spec, &v->scratch);
+		put_scratch(v, VALUE_TEXT);
+	} else if (block & BLOCK_HOLDS)
 		put_text(v, "held: qrls releases it");
 	else if (block & BLOCK_DEPEND)
 		put_text(v, "waits for jobs that it depends on");
@@ -694,6 +714,8 @@ const struct field job_fields[] = {
 	{"ppn", .is = IS_INT, NULL, f_ppn},
 	{"exclusive", .is = IS_TEXT | IS_NULL, "what no other job shares with it while it runs", f_exclusive,
 	 .words = "node|host"},
+	{"partition", .is = IS_TEXT | IS_NULL,
+	 "where it runs or has a reservation, else what it asked for: a name or any", f_partition, .example = "A"},
 	{"memory", .is = IS_INT | IS_NULL, "KiB", f_memory},
 	{"gpus", .is = IS_INT | IS_NULL, NULL, f_gpus},
 	{"created", .is = IS_INSTANT, NULL, f_created},

@@ -237,7 +237,8 @@ const struct route routes[] = {
 	 .handle = api_shutdown, .tag = "server", .summary = "End the server; running jobs go on",
 	 .example = "{\"mode\": \"quick\"}"},
 	{"GET", "/v1/attributes", "getAttributes", .handle = api_attributes, .tag = "server",
-	 .summary = "Which attributes servers and queues have", .answer = &attributes_answer, .answered = "The table."},
+	 .summary = "Which attributes servers, queues and partitions have", .answer = &attributes_answer,
+	 .answered = "The table."},
 	{"GET", "/v1/cluster", "getCluster", .handle = api_cluster, .tag = "server",
 	 .summary = "The cluster, its servers and its authority", .answer = &cluster_answer,
 	 .answered = "The cluster."},
@@ -261,6 +262,28 @@ const struct route routes[] = {
 	 .codes = CODE(UNKNOWN_QUEUE),
 	 .result = "{\"events\": [{\"seq\": 9, \"time\": 1767225600, \"queue\": \"batch\", \"type\": \"stopped\", "
 		   "\"who\": \"ann\", \"reason\": null, \"text\": \"stopped: its jobs wait, by ann\"}]}"},
+
+	{"GET", "/v1/partitions", "listPartitions", .handle = api_partitions, .tag = "partitions",
+	 .summary = "The partitions, and which nodes are in none", .answer = &partitions_answer,
+	 .answered = "The partitions.",
+	 .result = "{\"partitions\": [{\"name\": \"A\", \"nodes\": [\"n1\", \"n2\"], \"cpus\": 16, \"cpus_up\": 16, "
+		   "\"state\": \"busy\", \"job\": \"12.host\", \"waiting\": 3, \"attributes\": {\"nodes\": "
+		   "\"n1,n2\"}}], \"shared\": [\"n3\"]}"},
+	{"GET", "/v1/partitions/*", "getPartition", .handle = api_partition, .tag = "partitions",
+	 .summary = "One partition", .answer = &partition_answer, .answered = "The partition.",
+	 .codes = CODE(NOT_FOUND)},
+	{"PUT", "/v1/partitions/*", "createPartition", MAY_MANAGER, .changes = true, .handle = api_partition_create,
+	 .tag = "partitions", .summary = "Create a partition, without nodes", .status = 201,
+	 .codes = CODE(BAD_REQUEST) | CODE(BAD_STATE)},
+	{"PATCH", "/v1/partitions/*", "changePartition", MAY_MANAGER, .changes = true, .body = &changes_body,
+	 .handle = api_partition_change, .tag = "partitions", .summary = "Change its nodes, or its comment",
+	 .about = "Refused while a job runs on a node that would come or go, or on another of the partition. Jobs "
+		  "that wait for a partition which no longer suits them are held until one does.",
+	 .codes = CODE(NOT_FOUND) | CODE(UNKNOWN_ATTRIBUTE) | CODE(BAD_STATE),
+	 .example = "{\"changes\": [{\"op\": \"set\", \"name\": \"nodes\", \"value\": \"n[1-4]\"}]}"},
+	{"DELETE", "/v1/partitions/*", "deletePartition", MAY_MANAGER, .changes = true, .handle = api_partition_delete,
+	 .tag = "partitions", .summary = "Remove a partition; its nodes are shared then",
+	 .codes = CODE(NOT_FOUND) | CODE(BAD_STATE)},
 
 	{"GET", "/v1/nodes", "listNodes", .handle = api_nodes, .tag = "nodes", .summary = "The nodes",
 	 .answer = &nodes_answer, .answered = "The nodes."},
