@@ -15,7 +15,9 @@
 #define VERBS "create, delete, set, unset, list, print, active, help or quit"
 
 static const char *const verb_name[] = {"create", "delete", "set", "unset", "list", "print", "active", "help", "quit"};
-static const char *const object_name[] = {"", "server", "queue", "node"};
+static const char *const object_name[] = {"", "server", "queue", "node", "partition"};
+
+#define OBJECTS "server, queue, node or partition"
 
 const char *qmgr_verb_name(enum qmgr_verb verb)
 {
@@ -237,18 +239,20 @@ static int verb_read(struct tokens *t, struct qmgr_command *ret, struct err *err
 static int object_read(struct tokens *t, struct qmgr_command *ret, struct err *err)
 {
 	const struct token *word = token_look(t);
-	int i = word ? word_index(word->text, object_name, QMGR_NODE + 1) : -1;
+	int i = word ? word_index(word->text, object_name, QMGR_OBJECTS) : -1;
 
 	ret->object = QMGR_NONE;
 	if (!word && (ret->verb == QMGR_ACTIVE || ret->verb == QMGR_LIST || ret->verb == QMGR_PRINT))
 		return 0;
 	if (!word)
-		return err_set(err, -EINVAL, "%s what? Say server, queue or node", verb_name[ret->verb]);
-	if (word->kind == TOKEN_WORD && (strcasecmp(word->text, "queues") == 0 || strcasecmp(word->text, "nodes") == 0))
-		i = strcasecmp(word->text, "queues") == 0 ? QMGR_QUEUE : QMGR_NODE;
+		return err_set(err, -EINVAL, "%s what? Say " OBJECTS, verb_name[ret->verb]);
+	for (int k = QMGR_QUEUE; k < QMGR_OBJECTS && i < 0; k++) { /* "queues" */
+		size_t n = strlen(object_name[k]);
+		if (strncasecmp(word->text, object_name[k], n) == 0 && strcasecmp(word->text + n, "s") == 0)
+			i = k;
+	}
 	if (i < 0 || word->kind != TOKEN_WORD)
-		return err_set(err, -EINVAL, "%s \"%.60s\": say server, queue or node", verb_name[ret->verb],
-			       word->text);
+		return err_set(err, -EINVAL, "%s \"%.60s\": say " OBJECTS, verb_name[ret->verb], word->text);
 	ret->object = (enum qmgr_object)i;
 	t->at++;
 	return 0;
@@ -260,11 +264,11 @@ static bool change_begins(const struct tokens *t, size_t at)
 	return at + 1 < t->list.n && t->list.v[at].kind == TOKEN_WORD && t->list.v[at + 1].kind == TOKEN_OP;
 }
 
-/* The names of queues or nodes: words joined by commas. A name of the server, or "@server", is passed over: there is
+/* The names of queues, nodes or partitions: words joined by commas. A name of the server, or "@server", is passed over: there is
  * one. */
 static void names_read(struct tokens *t, struct qmgr_command *ret)
 {
-	bool more = ret->object == QMGR_QUEUE || ret->object == QMGR_NODE;
+	bool more = ret->object >= QMGR_QUEUE;
 	const struct token *word = token_look(t);
 
 	ret->name = arena_alloc(t->arena, (t->list.n + 1) * sizeof *ret->name);
@@ -319,7 +323,7 @@ static int command_check(const struct qmgr_command *c, struct err *err)
 	const char *verb = verb_name[c->verb], *object = object_name[c->object];
 
 	if (c->object == QMGR_SERVER && (c->verb == QMGR_CREATE || c->verb == QMGR_DELETE))
-		return err_set(err, -EINVAL, "%s server: there is one, always; say queue or node", verb);
+		return err_set(err, -EINVAL, "%s server: there is one, always; say queue, node or partition", verb);
 	if ((c->verb == QMGR_CREATE || c->verb == QMGR_DELETE) && c->nnames == 0)
 		return err_set(err, -EINVAL, "%s %s: its name is missing: %s %s NAME", verb, object, verb, object);
 	if ((c->verb == QMGR_DELETE || c->verb == QMGR_ACTIVE) && c->nchanges)

@@ -35,6 +35,8 @@ enum qmgr_object {
 	QMGR_SERVER,
 	QMGR_QUEUE,
 	QMGR_NODE,
+	QMGR_PARTITION,
+	QMGR_OBJECTS,
 };
 
 enum qmgr_op {
@@ -54,7 +56,7 @@ struct qmgr_change {
 struct qmgr_command {
 	enum qmgr_verb verb;
 	enum qmgr_object object;
-	const char **name; /* of queues or nodes, without "@server"; none: all, or the active ones */
+	const char **name; /* of queues, nodes or partitions, without "@server"; none: all, or the active ones */
 	int nnames;
 	struct qmgr_change *change;
 	int nchanges;

@@ -1,5 +1,5 @@
 /*
- * qmgr.c - `qmgr`: change and show the server, its queues and nodes, in the language of client/qmgr.h.
+ * qmgr.c - `qmgr`: change and show the server, its queues, nodes and partitions, in the language of client/qmgr.h.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -32,6 +32,8 @@ static const char *const examples[] = {
 	"A queue.",
 	"qmgr -c 'set server default_queue = short'",
 	"The queue for those who name none.",
+	"qmgr -c 'create partition A nodes = n[1-8]'",
+	"A partition of eight nodes, which a job has as a whole.",
 	"qmgr -c 'print server' > saved; qmgr < saved",
 	"Everything as commands, and back.",
 	NULL,
@@ -39,11 +41,12 @@ static const char *const examples[] = {
 
 static void language_print(void)
 {
-	printf("create|delete|set|unset|list|print  server|queue|node  [NAME,...]  [ATTRIBUTE [=|+=|-= VALUE], ...]\n"
+	printf("create|delete|set|unset|list|print  server|queue|node|partition  [NAME,...]  [ATTRIBUTE [=|+=|-= VALUE], ...]\n"
 	       "  create queue short queue_type = execution, enabled = true, started = true\n"
 	       "  set queue short resources_max.walltime = 1:00:00\n"
 	       "  set server managers += ann@*\n"
 	       "  set node n1 state = offline\n"
+	       "  create partition A nodes = n[1-8]; set partition A nodes -= n8\n"
 	       "  unset queue short max_running\n"
 	       "  list server; print server; list queue; print queue short\n"
 	       "  help attributes; quit\n");
@@ -77,12 +80,13 @@ static void attributes_change(struct change *ch, const char *path, const struct 
 	json_decref(body);
 }
 
-static void queue_do(struct change *ch, const struct qmgr_command *m, const char *name)
+/* Of a queue, or a partition. */
+static void object_do(struct change *ch, const struct qmgr_command *m, const char *name)
 {
 	struct strbuf path = {0};
 	bool good = true;
 
-	strbuf_puts(&path, "/v1/queues/");
+	strbuf_printf(&path, "/v1/%ss/", qmgr_object_name(m->object));
 	url_quote(name, &path);
 	if (m->verb == QMGR_DELETE)
 		change_ask(ch, "DELETE", path.text, NULL, name, NULL);
@@ -159,13 +163,13 @@ static void attributes_print(struct change *ch)
 /* Names that later commands mean when they give none. */
 struct active {
 	struct arena *arena;
-	const char **name[QMGR_NODE + 1];
-	int n[QMGR_NODE + 1];
+	const char **name[QMGR_OBJECTS];
+	int n[QMGR_OBJECTS];
 };
 
 static void active_set(struct active *active, const struct qmgr_command *m)
 {
-	for (int o = QMGR_QUEUE; m->object == QMGR_NONE && o <= QMGR_NODE; o++)
+	for (int o = QMGR_QUEUE; m->object == QMGR_NONE && o < QMGR_OBJECTS; o++)
 		for (int i = 0; i < active->n[o]; i++)
 			printf("%s %s\n", qmgr_object_name((enum qmgr_object)o), active->name[o][i]);
 	active->name[m->object] = m->name;
@@ -199,10 +203,10 @@ static void execute(struct change *ch, struct active *active, struct qmgr_comman
 		ch->code = command_fail(ch->c, "%s %s: which? Name it", qmgr_verb_name(m->verb),
 					qmgr_object_name(m->object));
 	for (int i = 0; i < m->nnames; i++)
-		if (m->object == QMGR_QUEUE)
-			queue_do(ch, m, m->name[i]);
-		else
+		if (m->object == QMGR_NODE)
 			node_do(ch, m, m->name[i]);
+		else
+			object_do(ch, m, m->name[i]);
 }
 
 /* Does what a text says. False: it is over. */
@@ -288,9 +292,9 @@ const struct command command_qmgr = {
 	.name = "qmgr",
 	.operands = "[SERVER]",
 	.operands_max = 1,
-	.about = "Change and show the server, its queues and nodes.",
+	.about = "Change and show the server, its queues, nodes and partitions.",
 	.details =
-		"Commands are 'create|delete|set|unset|list|print server|queue|node NAME,... ATTRIBUTE = VALUE, ...', "
+		"Commands are 'create|delete|set|unset|list|print server|queue|node|partition NAME,... ATTRIBUTE = VALUE, ...', "
 		"separated by lines or ';'. += and -= add to a list and take away.",
 	.examples = examples,
 	.options = options,

@@ -102,6 +102,27 @@ static void queue_print(const struct qmgr_command *m, const json_t *queue)
 	strbuf_fini(&before);
 }
 
+static void partition_print(const struct qmgr_command *m, const json_t *partition)
+{
+	const char *name = object_text(partition, "name");
+	struct strbuf before = {0};
+
+	if (m->verb == QMGR_LIST) {
+		printf("Partition %s\n", name);
+		if (m->nchanges == 0)
+			printf("\tstate = %s\n\tncpus = %lld\n", object_text(partition, "state"),
+			       (long long)object_number(partition, "cpus", 0));
+		strbuf_puts(&before, "\t");
+	} else {
+		printf("#\n# Create and define partition %s\n#\ncreate partition %s\n", name, name);
+		strbuf_printf(&before, "set partition %s ", name);
+	}
+	attributes_print(m, before.text, json_object_get(partition, "attributes"));
+	if (m->verb == QMGR_LIST)
+		printf("\n");
+	strbuf_fini(&before);
+}
+
 static const json_t *list_of(const struct reply *r, const char *key)
 {
 	return json_is_array(r->json) ? r->json : json_object_get(r->json, key);
@@ -154,6 +175,17 @@ static void nodes_print(struct change *ch, const struct qmgr_command *m)
 	reply_fini(&r);
 }
 
+static void partitions_print(struct change *ch, const struct qmgr_command *m)
+{
+	struct reply r;
+	json_t *partition;
+	size_t i;
+
+	if (change_ask(ch, "GET", "/v1/partitions", NULL, NULL, &r))
+		json_array_foreach(list_of(&r, "partitions"), i, partition) partition_print(m, partition);
+	reply_fini(&r);
+}
+
 static void server_print(struct change *ch, const struct qmgr_command *m)
 {
 	struct reply r;
@@ -177,6 +209,7 @@ static void server_print(struct change *ch, const struct qmgr_command *m)
 		if (m->nchanges == 0) {
 			printf("#\n# Create queues and set their attributes.\n#\n");
 			queues_print(ch, m);
+			partitions_print(ch, m);
 		}
 		printf("#\n# Set server attributes.\n#\n");
 		attributes_print(m, "set server ", attributes);
@@ -184,7 +217,7 @@ static void server_print(struct change *ch, const struct qmgr_command *m)
 	reply_fini(&r);
 }
 
-/* One queue or node by its name. */
+/* One queue, node or partition by its name. */
 static void named_print(struct change *ch, const struct qmgr_command *m, const char *name)
 {
 	struct strbuf path = {0};
@@ -195,6 +228,8 @@ static void named_print(struct change *ch, const struct qmgr_command *m, const c
 	if (change_ask(ch, "GET", path.text, NULL, name, &r)) {
 		if (m->object == QMGR_QUEUE)
 			queue_print(m, r.json);
+		else if (m->object == QMGR_PARTITION)
+			partition_print(m, r.json);
 		else
 			node_print(m, r.json);
 	}
@@ -208,6 +243,8 @@ void qmgr_show(struct change *ch, const struct qmgr_command *m)
 		server_print(ch, m);
 	else if (m->nnames == 0 && m->object == QMGR_QUEUE)
 		queues_print(ch, m);
+	else if (m->nnames == 0 && m->object == QMGR_PARTITION)
+		partitions_print(ch, m);
 	else if (m->nnames == 0)
 		nodes_print(ch, m);
 	for (int i = 0; i < m->nnames; i++)

@@ -49,10 +49,11 @@ static int command_apply(struct ruleset *s, const struct qmgr_command *c, struct
 			       qmgr_verb_name(c->verb));
 	if (c->object == QMGR_SERVER)
 		return changes_apply(&s->attrs, c, err);
-	if (c->object != QMGR_QUEUE || c->nnames == 0)
-		return err_set(err, -EINVAL, "%.60s: name the server or a queue", c->text);
+	if (c->object == QMGR_NONE || c->nnames == 0)
+		return err_set(err, -EINVAL, "%.60s: name the server, a queue or a partition", c->text);
 	for (int i = 0; i < c->nnames && rc == 0; i++)
-		rc = queue_apply(s, c->name[i], c, err);
+		rc = c->object == QMGR_QUEUE ? queue_apply(s, c->name[i], c, err)
+					     : changes_apply(ruleset_partition(s, c->name[i]), c, err);
 	return rc;
 }
 

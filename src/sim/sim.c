@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include "base/heap.h"
+#include "rules/partition.h"
 #include "rules/weigh.h"
 #include "sim/ask.h"
 #include "sim/machine.h"
@@ -468,6 +469,8 @@ int sim_run(const struct workload *w, const struct policy *policy, const struct 
 	m.c = cluster_create();
 	m.c->settings = o->settings;
 	rc = machine_build(m.c, o->machine, err);
+	if (rc == 0 && o->site)
+		rc = partitions_of_site(m.c, o->site, err);
 	if (rc < 0)
 		goto out;
 	if (o->push_depth >= 0)

@@ -82,16 +82,24 @@ static void test_layout(void **state)
 	expect("set server comment = a#b", "set server comment=a#b");
 }
 
+static void test_partitions(void **state)
+{
+	expect("create partition A nodes = n[1-4], comment = 'the old ones'",
+	       "create partition A nodes=n[1-4] comment=the old ones");
+	expect("set partition A nodes -= n4; d par A", "set partition A nodes-=n4; delete partition A");
+	expect("list partitions", "list partition");
+}
+
 static void test_wrong(void **state)
 {
 	expect("foo; list server",
 	       "! \"foo\" is not a command: a line begins with create, delete, set, unset, list, print, active, help or "
 	       "quit; list server");
-	expect("set", "! set what? Say server, queue or node");
-	expect("set foo x=1", "! set \"foo\": say server, queue or node");
+	expect("set", "! set what? Say server, queue, node or partition");
+	expect("set foo x=1", "! set \"foo\": say server, queue, node or partition");
 	expect("create queue", "! create queue: its name is missing: create queue NAME");
 	expect("create server x", "! \"x\" needs a value: x = VALUE (a value with blanks needs quotes)");
-	expect("delete server", "! delete server: there is one, always; say queue or node");
+	expect("delete server", "! delete server: there is one, always; say queue, node or partition");
 	expect("delete queue a b=1", "! delete queue takes names only: \"b\" is too much");
 	expect("set server", "! set server: an attribute is missing: set server NAME = VALUE");
 	expect("set queue a", "! set queue: an attribute is missing: set queue WHICH NAME = VALUE");
@@ -124,10 +132,8 @@ static void test_quote(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_commands),
-		cmocka_unit_test(test_layout),
-		cmocka_unit_test(test_wrong),
-		cmocka_unit_test(test_quote),
+		cmocka_unit_test(test_commands), cmocka_unit_test(test_layout), cmocka_unit_test(test_partitions),
+		cmocka_unit_test(test_wrong),	 cmocka_unit_test(test_quote),
 	};
 
 	return cmocka_run_group_tests_name("qmgr", tests, NULL, NULL);
