@@ -142,6 +142,7 @@ static void line_expected(const json_t *job, int64_t now)
 	if (object_number(job, "started", 0) > 0 && !json_is_object(json_object_get(job, "array_counts")))
 		return;
 	line_instant("expected start", job, "expected_start", now);
+	line_instant("expected end", job, "expected_end", now);
 	if (object_number(job, "expected_start", 0) > 0 && made > 0 && now - made >= FORECAST_OLD)
 		line("", "as of %s ago", duration_human(now - made, age, sizeof age));
 	if (*object_text(job, "no_estimate"))
@@ -160,6 +161,7 @@ static void job_print(const json_t *job)
 	if (json_is_true(object_value(job, "past")))
 		line("", "from the history: the queue has forgotten it");
 	line_text("queue", job, "queue");
+	line_text("partition", job, "partition");
 	line_asked(job);
 	line_deadline(job, now);
 	line_text("after", job, "depend");

@@ -93,6 +93,20 @@ static int resources_add(struct jobspec *s, const struct texts *texts, struct er
 	return rc;
 }
 
+static int partition_set(struct jobspec *s, const char *text, struct err *err)
+{
+	struct strbuf list = {0};
+	int rc;
+
+	strbuf_printf(&list, "partition=%s", text);
+	if (strchr(text, ','))
+		rc = err_set(err, -EINVAL, "--partition %.60s: one partition, or any", text);
+	else
+		rc = resources_add(s, &(struct texts){.v = (const char *[]){list.text}, .n = 1}, err);
+	strbuf_fini(&list);
+	return rc;
+}
+
 static int priority_set(struct jobspec *s, const char *option, const char *text, struct err *err)
 {
 	char *end;
@@ -334,8 +348,8 @@ static void texts_add(struct jobspec *s, const struct job_arguments *a)
 	for (size_t i = 0; i < sizeof row / sizeof *row; i++)
 		if (row[i].text)
 			jobspec_text(s, row[i].key, row[i].text);
-	if (a->queue)
-		queue_set(s, a->queue);
+	if (a->into.queue)
+		queue_set(s, a->into.queue);
 	if (a->shell)
 		shell_set(s, a->shell);
 	if (a->files.workdir)
@@ -370,6 +384,8 @@ int jobspec_add(struct jobspec *s, const struct job_arguments *a, struct err *er
 	flags_add(s, a);
 	if (rc == 0)
 		rc = resources_add(s, &a->resources, err);
+	if (rc == 0 && a->into.partition)
+		rc = partition_set(s, a->into.partition, err);
 	for (int i = 0; i < a->t.n && rc == 0; i++)
 		rc = t_set(s, a->t.v[i], err);
 	for (int i = 0; i < a->p.n && rc == 0; i++)

@@ -16,8 +16,10 @@
 /* Where the options' values go. */
 struct job_arguments {
 	const char *account, *arguments, *array, *at, *checkpoint, *comment, *deadline, *depend, *holds;
-	const char *name, *powers, *prefix, *priority, *project, *queue, *remove, *rerunnable, *shell, *type, *users,
-		*prologue;
+	const char *name, *powers, *prefix, *priority, *project, *remove, *rerunnable, *shell, *type, *users, *prologue;
+	struct {
+		const char *queue, *partition;
+	} into;
 	struct {
 		const char *mail, *mail_to;
 	} told;

@@ -72,6 +72,7 @@ const struct command *const commands[] = {
 	&command_nodes_online,
 	&command_nodes_set,
 	&command_nodes_remove,
+	&command_partitions,
 	&command_log,
 	&command_history,
 	&command_history_import,
