@@ -14,6 +14,9 @@
 
 static const char *resources(struct history *h)
 {
+	if (one_in(h, 5))
+		return PICK(h, "partition=A", "partition=any", "ncpus=2,partition=A", "nodes=2:ppn=2,partition=A",
+			    "ncpus=3,partition=any", "nodes=1:ppn=1,partition=B");
 	return PICK(h, "nodes=1:ppn=1", "nodes=1:ppn=2", "nodes=2:ppn=2", "nodes=1:ppn=4", "nodes=1:ppn=8", "ncpus=3",
 		    "nodes=1:big:ppn=4", "nodes=3:ppn=4", "nodes=2:ppn=1+1:ppn=3", "nodes=1:ppn=2,mem=1gb",
 		    "nodes=4:ppn=1,place=excl", "nodes=2:ppn=1,place=scatter:excl", "ncpus=1,place=exclhost");
@@ -215,6 +218,21 @@ static void quota_give(struct history *h)
 	    PICK(h, "null", "202704", "202701"), (int)below(h, 400000));
 }
 
+/* A is of small nodes, B of one node: at the end, when they are as large as they get, whatever was accepted fits (test_replay.c). */
+static void partition_change(struct history *h)
+{
+	const char *name = PICK(h, "A", "A", "B");
+	char path[64];
+
+	snprintf(path, sizeof path, "/v1/partitions/%s", name);
+	if (one_in(h, 4)) {
+		ask(h, getuid(), "DELETE", path, "{}");
+		return;
+	}
+	ask(h, getuid(), "PUT", path, "{}");
+	attribute(h, path, "nodes", *name == 'A' ? PICK(h, "n1", "n[1-2]", "n2", "") : PICK(h, "n3", "n2", "n3"));
+}
+
 void op_admin(struct history *h)
 {
 	char path[64], value[16];
@@ -226,6 +244,10 @@ void op_admin(struct history *h)
 			quota_give(h);
 		else
 			attribute(h, "/v1/server", "quota", PICK(h, "True", "False"));
+		return;
+	}
+	if (one_in(h, 5)) {
+		partition_change(h);
 		return;
 	}
 	switch (below(h, 11)) {

@@ -146,6 +146,7 @@ void dump(struct history *h, struct strbuf *out)
 	strbuf_printf(out, "priorities %d\n", s->jobs->priorities);
 	see(h, "/v1/queues", out);
 	see(h, "/v1/nodes", out);
+	see(h, "/v1/partitions", out);
 	see(h, "/v1/quota?all=1", out);
 	for (uint32_t n = 0; n < s->hosts->nodes.n; n++) {
 		const struct node_info *i = &s->hosts->nodes.v[n];

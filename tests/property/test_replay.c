@@ -92,6 +92,19 @@ static int unfinished(const struct history *h)
 	return n;
 }
 
+/* Jobs that need partitions, and those that need shared nodes, have their turns. */
+static void divide(struct history *h, bool divided)
+{
+	ask(h, getuid(), "DELETE", "/v1/partitions/A", "{}");
+	ask(h, getuid(), "DELETE", "/v1/partitions/B", "{}");
+	if (!divided)
+		return;
+	ask(h, getuid(), "PUT", "/v1/partitions/A", "{}");
+	ask(h, getuid(), "PUT", "/v1/partitions/B", "{}");
+	attribute(h, "/v1/partitions/A", "nodes", "n[1-2]");
+	attribute(h, "/v1/partitions/B", "nodes", "n3");
+}
+
 /* All that people may have forbidden is allowed, and everything that starts ends: the queue must empty itself. */
 static bool drain(struct history *h)
 {
@@ -115,6 +128,8 @@ static bool drain(struct history *h)
 	for (int i = 0; i < 2000 && unfinished(h); i++) {
 		const struct bare_attempt *all;
 		char tag[64];
+		if (i % 40 == 0)
+			divide(h, i % 80 == 0);
 		h->now_us += 30000000;
 		bare_clock(h->now_us);
 		server_turn(h->s);
