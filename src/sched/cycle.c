@@ -86,12 +86,14 @@ static void common_pass(struct sched *s)
 {
 	queue_settle(s); /* some starve now, and others lost their place */
 	s->effort.began = s->p->work;
+	s->effort.moves = 0;
 	if (s->due_dates)
 		due_pass(s);
 	else if (s->policy->keep)
 		conservative_pass(s);
 	else if (!s->drain)
 		pass_run(s);
+	migrate_start(s);
 	if (s->effort.unfinished && !s->due_dates)
 		s->head = JOB_NONE; /* the next one begins anew */
 }

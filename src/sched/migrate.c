@@ -1,19 +1,26 @@
 /*
  * migrate.c - moving one running job to make room for a blocked one: what checkpoints make possible.
  *
- * A job of one fragment may go on elsewhere, `migrate_cost` seconds later than planned. For a job that can't be placed
- * now, nodes are tried in the order of what they are short of, and on each the fragment that, once gone, lets the
- * job in; the smallest that does is moved. At most one move per blocked job.
+ * A job of one fragment may go on elsewhere, at a cost in seconds. For a job that can't be placed now, nodes are tried in the order of what they are short of,
+ * and on each the fragment that, once gone, lets the job in; the smallest that does is moved. At most one move per blocked job, and some tries per cycle.
+ *
+ * A move must be worth it: the job that is moved has run for as long as the move costs, so that it gets on between two moves, and would run for twice as long
+ * still. Jobs with deadlines stay where they are, and so does what was promised to others: both new places are free.
+ *
+ * Where somebody knows how a job is stopped and started again (sched_on_move) a move is a PREEMPT by the blocked job and a START elsewhere, in the same cycle;
+ * where processors become free is up to the listener. Elsewhere, in a simulator, it is a MIGRATE at settings.migrate_cost.
  */
 #include <stdlib.h>
 
 #include "sched/sched_internal.h"
 
 #define MIGRATE_TRIES 64 /* moves tried for one blocked job */
+#define MIGRATE_ASKS 32	 /* blocked jobs for which moves are tried in one cycle */
 
 /* A move that might help: the least CPU-seconds to carry first. */
 struct move {
 	double area;
+	int64_t cost;
 	uint32_t job;
 };
 
@@ -26,24 +33,55 @@ static int move_cmp(const void *a, const void *b)
 	return x->job < y->job ? -1 : x->job > y->job;
 }
 
-/* Tries to move a running job so that the blocked one fits. */
-static bool migrate_one(struct sched *s, uint32_t mover, uint32_t job, int64_t length)
+static int64_t cost_of(const struct sched *s, uint32_t job)
 {
-	struct piece x = *plan_piece(s->p, mover, 0);
-	int64_t end = x.end + s->c->settings.migrate_cost;
+	return s->ears.move ? s->ears.move(s->ears.move_context, job) : s->c->settings.migrate_cost;
+}
+
+/* A job that was moved in this pass runs where it was until the pass is over. */
+static bool is_moved(const struct sched *s, uint32_t job)
+{
+	for (size_t i = 0; i < s->moved.n; i++)
+		if (s->moved.v[i].job == job)
+			return true;
+	return false;
+}
+
+/* Whether a running job may make room, and what that costs. */
+static bool may_move(const struct sched *s, const struct piece *x, int64_t *ret_cost)
+{
+	const struct job *job = cluster_job(s->c, x->job);
+
+	if (!x->running || x->fixed || s->p->holds.v[x->job].nfrags > 1 || job->state != STATE_RUNNING ||
+	    job->deadline != TIME_NEVER || is_special(job) || victims_has(s, x->job) || is_moved(s, x->job))
+		return false;
+	*ret_cost = cost_of(s, x->job);
+	return *ret_cost >= 0 && s->now - job->start >= *ret_cost && x->end - s->now >= 2 * *ret_cost;
+}
+
+/* Tries to move a running job so that the blocked one fits. */
+static bool migrate_one(struct sched *s, const struct move *move, uint32_t job, int64_t length)
+{
+	struct piece x = *plan_piece(s->p, move->job, 0);
+	int64_t end = s->ears.move ? s->now + sched_length(s, cluster_job(s->c, move->job)) : x.end + move->cost;
 	plan_mark mark = plan_begin(s->p);
 	struct manner m = s->plain;
 
 	m.push_depth = 0;
-	plan_take(s->p, mover, 0);
-	if (plan_insert(s->p, &m, job, s->now, s->now + length) && plan_insert(s->p, &m, mover, s->now, end)) {
-		special_tell(s, mark, job); /* also of the one that moves */
-		plan_run(s->p, mover);
-		s->stats.migrations++;
-		return true;
+	plan_take(s->p, move->job, 0);
+	if (!plan_insert(s->p, &m, job, s->now, s->now + length) || !plan_insert(s->p, &m, move->job, s->now, end)) {
+		plan_rollback(s->p, mark);
+		return false;
 	}
-	plan_rollback(s->p, mark);
-	return false;
+	if (s->ears.move) {
+		plan_commit(s->p, mark);
+		vec_push(&s->moved, (struct moved){move->job, job});
+	} else {
+		special_tell(s, mark, job); /* also of the one that moves */
+	}
+	plan_run(s->p, move->job);
+	s->stats.migrations++;
+	return true;
 }
 
 bool migrate_for(struct sched *s, uint32_t job, int64_t length)
@@ -53,30 +91,44 @@ bool migrate_for(struct sched *s, uint32_t job, int64_t length)
 	VEC(struct move) moves = {0};
 	bool done = false;
 
-	if (s->c->settings.migrate_cost < 0 || s->p->nnodes < 2)
+	if ((s->c->settings.migrate_cost < 0 && !s->ears.move) || s->p->nnodes < 2 || s->effort.moves >= MIGRATE_ASKS)
 		return false;
 	if (!timeline_fits(plan_sum(s->p), s->now, s->now + length, &r->total))
 		return false;
+	s->effort.moves++;
 	for (uint32_t n = 0; n < s->p->nnodes; n++) {
 		const piece_vec *v = &s->p->node[n].pieces;
-		int64_t enough = (r->whole ? &s->p->total[n] : need)->v[RES_CPU];
+		int64_t enough = (r->whole ? &s->p->total[n] : need)->v[RES_CPU], cost;
 		if (s->p->free_now[n] >= enough || s->p->free_now[n] == 0)
 			continue;
 		for (size_t i = 0; i < v->n; i++) {
 			const struct piece *x = &v->v[i];
-			const struct job *other = cluster_job(s->c, x->job);
 			int64_t cpus = s->c->shapes.v[x->shape].need.v[RES_CPU];
-			if (!x->running || x->fixed || s->p->holds.v[x->job].nfrags > 1 ||
-			    other->state != STATE_RUNNING || other->deadline != TIME_NEVER || victims_has(s, x->job) ||
-			    s->p->free_now[n] + cpus < enough)
-				continue;
-			vec_push(&moves, (struct move){(double)cpus * (double)(x->end - s->now), x->job});
+			if (s->p->free_now[n] + cpus >= enough && may_move(s, x, &cost))
+				vec_push(&moves, (struct move){(double)cpus * (double)(x->end - s->now), cost, x->job});
 		}
 	}
 	if (moves.n > 1)
 		qsort(moves.v, moves.n, sizeof *moves.v, move_cmp);
 	for (size_t i = 0; i < moves.n && i < MIGRATE_TRIES && !done; i++)
-		done = migrate_one(s, moves.v[i].job, job, length);
+		done = migrate_one(s, &moves.v[i], job, length);
 	vec_free(&moves);
 	return done;
+}
+
+void migrate_start(struct sched *s)
+{
+	for (size_t i = 0; i < s->moved.n; i++) {
+		uint32_t id = s->moved.v[i].job;
+		const struct job *job = cluster_job(s->c, id);
+
+		sched_emit(s, EVENT_PREEMPT, id, 0, s->moved.v[i].by);
+		slot_count(s, job, 1); /* it goes on: as starting_add() */
+		sched_emit(s, EVENT_START, id, plan_piece(s->p, id, 0)->end, JOB_NONE);
+		if (s->due_dates)
+			history_start(s, job);
+		if (s->policy->know == KNOW_PREDICTION)
+			heap_push(&s->expiry, plan_piece(s->p, id, 0)->end, job->attempt, id);
+	}
+	vec_clear(&s->moved);
 }

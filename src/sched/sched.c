@@ -62,6 +62,7 @@ struct sched *sched_clone(const struct sched *s, struct cluster *c, struct plan 
 	vec_copy(&t->line.came, &s->line.came);
 	vec_copy(&t->newcomers, &s->newcomers);
 	vec_copy(&t->starting, &s->starting);
+	vec_copy(&t->moved, &s->moved);
 	vec_copy(&t->reserved, &s->reserved);
 	vec_copy(&t->failures, &s->failures);
 	vec_copy(&t->line.by_due, &s->line.by_due);
@@ -93,6 +94,7 @@ void sched_destroy(struct sched *s)
 	vec_free(&s->line.came);
 	vec_free(&s->newcomers);
 	vec_free(&s->starting);
+	vec_free(&s->moved);
 	vec_free(&s->reserved);
 	vec_free(&s->failures);
 	map_fini(&s->pred);
@@ -111,6 +113,12 @@ void sched_on_delay(struct sched *s, sched_delay delay, void *context)
 {
 	s->ears.delay = delay;
 	s->ears.delay_context = context;
+}
+
+void sched_on_move(struct sched *s, sched_move move, void *context)
+{
+	s->ears.move = move;
+	s->ears.move_context = context;
 }
 
 void sched_limit(struct sched *s, struct limits *limits)

@@ -35,6 +35,11 @@ bool sched_limited(const struct sched *s, uint32_t job);
 typedef int64_t (*sched_delay)(void *context, uint32_t job);
 void sched_on_delay(struct sched *s, sched_delay delay, void *context);
 
+/* Asked how many seconds are lost when a running job is stopped and started elsewhere from its checkpoint; < 0: it stays where it is. NULL: so do all, unless
+ * settings.migrate_cost says otherwise. */
+typedef int64_t (*sched_move)(void *context, uint32_t job);
+void sched_on_move(struct sched *s, sched_move move, void *context);
+
 /* Called where a common job could not start although the sum of free CPUs was enough, with the plan as it then is, which
  * it may read: for experiments. NULL: nobody is told. */
 typedef void (*sched_blocked)(void *context, const struct plan *p, uint32_t job, int64_t length);

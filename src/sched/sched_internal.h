@@ -124,6 +124,7 @@ struct effort {
 	enum stage stage; /* ... here, */
 	uint64_t left;	  /* ... with this many freeings */
 	int starving;	  /* how far it has come with starving jobs: special.c */
+	int moves;	  /* blocked jobs for which moves were tried: migrate.c */
 	struct map
 		tried; /* special jobs that the present cycle, and those that it goes on from, have asked about: TRIED_... */
 	struct {
@@ -151,8 +152,14 @@ struct ears {
 	sched_delay delay;
 	void *delay_context;
 	void *context;
+	sched_move move;
+	void *move_context;
 	sched_blocked on_blocked;
 	void *blocked_context;
+};
+
+struct moved {
+	uint32_t job, by;
 };
 
 struct sched { /* what owns memory here is copied by sched_clone() and freed by sched_destroy() */
@@ -173,11 +180,12 @@ struct sched { /* what owns memory here is copied by sched_clone() and freed by 
 	job_vec newcomers;	    /* special jobs that came since the last cycle */
 	VEC(struct victim) victims; /* of emergency jobs, to be stopped when their places are needed (victims.c) */
 	struct position position;
-	bool stirred;	      /* something was freed or reserved since special_to_now() */
-	job_vec starting;     /* placed at now in this cycle */
-	job_vec reserved;     /* transient reservations of common jobs: not promises */
-	int64_t next_planned; /* the earliest of the kept reservations */
-	uint32_t head;	      /* the first job that could not start, or JOB_NONE */
+	bool stirred;		 /* something was freed or reserved since special_to_now() */
+	job_vec starting;	 /* placed at now in this cycle */
+	VEC(struct moved) moved; /* running jobs that were given another place in this pass */
+	job_vec reserved;	 /* transient reservations of common jobs: not promises */
+	int64_t next_planned;	 /* the earliest of the kept reservations */
+	uint32_t head;		 /* the first job that could not start, or JOB_NONE */
 	struct window window;
 	VEC(struct failure) failures;
 	bool freed;    /* something ended, moved or changed since the last full pass */
@@ -312,6 +320,7 @@ void victims_restore(struct sched *s, const struct job *job);
 
 /* migrate.c */
 bool migrate_for(struct sched *s, uint32_t job, int64_t length);
+void migrate_start(struct sched *s); /* those that were moved in this cycle are stopped, and started elsewhere */
 
 /* Whether its limits allow it a place. */
 static inline bool sched_may(const struct sched *s, uint32_t job)

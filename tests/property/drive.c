@@ -102,6 +102,13 @@ int64_t drive_delay(void *context, uint32_t job)
 	return d->t->kill_delay ? d->t->kill_delay + job % 3 : 0;
 }
 
+static int64_t drive_move(void *context, uint32_t job)
+{
+	const struct drive *d = context;
+
+	return job % 4 ? d->move_cost : -1;
+}
+
 /* Where the event says the fragments are: as many as there are, on nodes that may hold them. */
 static void check_nodes(struct drive *d, const struct event *e)
 {
@@ -218,6 +225,8 @@ static bool may_take(const struct drive *d, const struct job *job, bool ran, con
 {
 	static const unsigned exec[KIND_COUNT] = {POWER_C_EXEC, POWER_S_EXEC, POWER_Q_EXEC, POWER_E_EXEC};
 
+	if (ran && d->move_cost && by->kind == KIND_COMMON) /* it goes on elsewhere: property-sched */
+		return job->kind == KIND_COMMON && job->id % 4 && d->now - job->start >= d->move_cost;
 	if (ran)
 		return by->kind == KIND_EMERGENCY && (by->powers & exec[job->kind]);
 	switch ((enum job_kind)job->kind) {
@@ -573,6 +582,8 @@ const char *drive_run(struct drive *d, const struct tcase *t, const struct polic
 	d->accident = true;
 	sched_listen(d->s, on_event, d);
 	sched_on_delay(d->s, drive_delay, d);
+	if (d->move_cost)
+		sched_on_move(d->s, drive_move, d);
 	while (!*d->wrong) {
 		int64_t at = next_instant(d);
 		if (at == TIME_NEVER)

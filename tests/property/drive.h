@@ -39,7 +39,8 @@ struct drive {
 		PACE_HALF,
 		PACE_NONE,
 		PACE_LEAST
-	} pace; /* cycles end as early as they can: in half the cases, in none, in all */
+	} pace;		   /* cycles end as early as they can: in half the cases, in none, in all */
+	int64_t move_cost; /* of running jobs, three of four; 0: none is moved */
 	VEC(struct drive_record) record;
 	VEC(int32_t) nodes;
 	struct drive_job job[CASE_JOBS]; /* by the scheduler's id */

@@ -84,6 +84,39 @@ static const char *paced(const struct tcase *t, const struct policy *policy)
 	return verdict(&b, wrong);
 }
 
+static int moves;
+
+/* Running jobs that are moved go on at once, elsewhere, and the one that they make room for starts. */
+static const char *moved(const struct tcase *t, const struct policy *policy)
+{
+	struct drive d = {.move_cost = 1 + t->njobs % 3};
+	const char *wrong = drive_run(&d, t, policy);
+
+	for (size_t i = 0; i < d.record.n && !wrong; i++) {
+		const struct drive_record *x = &d.record.v[i];
+		bool goes_on = false, makes_room = false;
+
+		if (x->e.type != EVENT_PREEMPT || x->e.by == JOB_NONE || cluster_job(d.c, x->e.by)->kind != KIND_COMMON)
+			continue;
+		moves++;
+		for (size_t k = i; k < d.record.n && d.record.v[k].e.time == x->e.time; k++) {
+			const struct event *e = &d.record.v[k].e;
+			goes_on |= e->type == EVENT_START && e->job == x->e.job;
+			makes_room |= e->type == EVENT_START && e->job == x->e.by;
+		}
+		if (goes_on && makes_room)
+			continue;
+		snprintf(message, sizeof message, "job %u is moved for %u at %lld, and %s", x->e.job, x->e.by,
+			 (long long)x->e.time, goes_on ? "that does not start" : "does not go on");
+		wrong = message;
+	}
+	if (wrong == message) {
+		drive_fini(&d);
+		return message;
+	}
+	return verdict(&d, wrong);
+}
+
 static void cycle_whole(struct sched *s, int64_t now)
 {
 	while (!sched_cycle(s, now))
@@ -308,6 +341,18 @@ static void test_repeatable(void **state)
 	EACH(all, repeatable, WITH_ALL, 60);
 }
 
+static void test_moved(void **state)
+{
+	(void)state;
+	moves = 0;
+	EACH(plain, moved, WITH_EARLY | WITH_NODES | WITH_MORE | WITH_ADMIN, 300);
+	EACH(plain, moved, WITH_KINDS | WITH_EARLY | WITH_NODES, 200);
+	EACH(plain, moved, WITH_STARVING | WITH_KINDS | WITH_EARLY | WITH_MORE, 200);
+	print_message("# %d moves\n", moves);
+	if (!getenv("SHUNT_SEED"))
+		assert_true(moves > 100);
+}
+
 static void test_paced(void **state)
 {
 	(void)state;
@@ -404,6 +449,7 @@ int main(void)
 		cmocka_unit_test(test_sound_one_node),
 		cmocka_unit_test(test_sound_cpus_only),
 		cmocka_unit_test(test_repeatable),
+		cmocka_unit_test(test_moved),
 		cmocka_unit_test(test_paced),
 		cmocka_unit_test(test_keeps),
 		cmocka_unit_test(test_incremental),
