@@ -112,6 +112,7 @@ void client_close(struct client *c)
 	free(c->standby);
 	free(c->name);
 	free(c->offline);
+	offline_forget(&c->seen);
 	free(c);
 }
 
@@ -660,7 +661,7 @@ static int question_keep(struct client *c, const struct offer *l, const struct q
 				     .body = q->body,
 				     .tsv = q->accept && strncmp(q->accept, "text/tab", 8) == 0};
 	struct err why = {.text = ""};
-	int rc = offline_answer(c->offline, l, &x, ret, &why);
+	int rc = offline_answer(c->offline, l, &x, &c->seen, ret, &why);
 
 	if (rc < 0 && *why.text)
 		*err = why;

@@ -10,6 +10,7 @@
 #include "base/vec.h"
 #include "client/client.h"
 #include "client/clusters.h"
+#include "client/offline.h"
 #include "client/response.h"
 
 #define CLIENT_BUFFER 65536
@@ -34,23 +35,24 @@ void route_end(struct route *r); /* ends shunt-connect */
 int route_follow(struct route *r, const char *leader);
 
 struct client {
-	char *socket;	     /* its path; of a route: what to call it */
-	struct route *route; /* or NULL: a socket of this host */
-	char *offline;	     /* the directory of the spool, for when it does not run; or NULL */
-	char *name;	     /* of the server that does not run, after an answer without it; or NULL */
-	char *standby;	     /* its server's address, if that stands by; or NULL */
-	int fd;		     /* -1: not connected */
-	bool used;	     /* this connection has carried a request before */
-	int timeout;	     /* seconds */
-	bool waits_anyway;   /* `wait` is the user's choice */
-	int wait;	     /* seconds that a server which is not there is waited for */
-	bool doubt;	     /* the present request was sent, and no answer has come */
-	int64_t asked;	     /* ms: when the present request began */
-	bool told;	     /* the user knows that we wait */
-	bool may_sleep;	     /* a stream that has begun */
-	bool yields;	     /* a signal ends the waiting */
-	bool upgraded;	     /* the connection is the caller's */
-	int at, n;	     /* unread bytes in `buffer` */
+	char *socket;		  /* its path; of a route: what to call it */
+	struct route *route;	  /* or NULL: a socket of this host */
+	char *offline;		  /* the directory of the spool, for when it does not run; or NULL */
+	struct offline_seen seen; /* what is in it */
+	char *name;		  /* of the server that does not run, after an answer without it; or NULL */
+	char *standby;		  /* its server's address, if that stands by; or NULL */
+	int fd;			  /* -1: not connected */
+	bool used;		  /* this connection has carried a request before */
+	int timeout;		  /* seconds */
+	bool waits_anyway;	  /* `wait` is the user's choice */
+	int wait;		  /* seconds that a server which is not there is waited for */
+	bool doubt;		  /* the present request was sent, and no answer has come */
+	int64_t asked;		  /* ms: when the present request began */
+	bool told;		  /* the user knows that we wait */
+	bool may_sleep;		  /* a stream that has begun */
+	bool yields;		  /* a signal ends the waiting */
+	bool upgraded;		  /* the connection is the caller's */
+	int at, n;		  /* unread bytes in `buffer` */
 	struct response answer;
 	struct strbuf head;
 	char code[40];

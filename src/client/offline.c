@@ -110,18 +110,51 @@ static int keep(const char *dir, const struct offer *l, const struct offline_que
 	return rc;
 }
 
-/* The ids that can be meant go into the tray; the others are answered at once. */
-static int ids_act(const char *dir, const struct offer *l, const struct offline_question *q, json_t *body, json_t **ret,
-		   struct err *err)
+void offline_forget(struct offline_seen *x)
 {
-	json_t *jobs = NULL, *good = json_array(), *results = json_array(), *id;
-	int64_t time;
+	json_decref(x->jobs);
+	x->jobs = NULL;
+}
+
+static struct timespec changed(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) == 0 ? st.st_mtim : (struct timespec){0};
+}
+
+static bool same_time(struct timespec a, struct timespec b)
+{
+	return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec;
+}
+
+/* The queue, read anew if something may have changed since. A command may ask for thousands of jobs, one after the other. */
+static int queue_look(const char *dir, const struct offer *l, struct offline_seen *seen, struct err *err)
+{
+	char path[4096];
+	struct timespec of_dir = changed(dir), of_tray;
+
+	snprintf(path, sizeof path, "%s/%s", dir, l->tray);
+	of_tray = changed(path);
+	if (seen->jobs && same_time(of_dir, seen->dir) && same_time(of_tray, seen->tray))
+		return 0;
+	offline_forget(seen);
+	seen->dir = of_dir;
+	seen->tray = of_tray;
+	return offline_jobs(dir, l, &seen->jobs, &seen->time, err);
+}
+
+/* The ids that can be meant go into the tray; the others are answered at once. */
+static int ids_act(const char *dir, const struct offer *l, const struct offline_question *q, struct offline_seen *seen,
+		   json_t *body, json_t **ret, struct err *err)
+{
+	json_t *good = json_array(), *results = json_array(), *id;
 	size_t i;
-	int rc = offline_jobs(dir, l, &jobs, &time, err);
+	int rc = queue_look(dir, l, seen, err);
 
 	json_array_foreach(json_object_get(body, "ids"), i, id)
 	{
-		json_t *error = json_is_string(id) ? id_error(jobs, l, json_string_value(id)) : NULL;
+		json_t *error = json_is_string(id) ? id_error(seen->jobs, l, json_string_value(id)) : NULL;
 		json_t *result = json_pack("{s:O}", "id", id);
 		if (error)
 			json_object_set_new(result, "error", error);
@@ -135,25 +168,25 @@ static int ids_act(const char *dir, const struct offer *l, const struct offline_
 		rc = keep(dir, l, q, text, err);
 		free(text);
 	}
-	json_decref(jobs);
 	json_decref(good);
 	*ret = results;
 	return rc;
 }
 
-static int act(const char *dir, const struct offer *l, const struct offline_question *q, struct reply *ret,
-	       struct err *err)
+static int act(const char *dir, const struct offer *l, const struct offline_question *q, struct offline_seen *seen,
+	       struct reply *ret, struct err *err)
 {
 	json_t *body = json_loads(q->body ? q->body : "{}", JSON_ALLOW_NUL, NULL), *results = NULL;
 	int rc;
 
 	if (json_is_array(json_object_get(body, "ids"))) {
-		rc = ids_act(dir, l, q, body, &results, err);
+		rc = ids_act(dir, l, q, seen, body, &results, err);
 	} else {
 		results = json_array();
 		rc = keep(dir, l, q, q->body, err);
 	}
 	json_decref(body);
+	offline_forget(seen);
 	if (rc < 0)
 		json_decref(results);
 	else
@@ -163,32 +196,34 @@ static int act(const char *dir, const struct offer *l, const struct offline_ques
 
 /* ---- reading ---- */
 
-static void tell_age(int64_t time)
+static void tell_age(struct offline_seen *seen)
 {
 	char when[40];
 
-	if (time)
+	if (seen->told)
+		return;
+	seen->told = true;
+	if (seen->time)
 		fprintf(stderr, "The server is not running: jobs are shown as of %s, with your changes since.\n",
-			instant_format(time, when, sizeof when));
+			instant_format(seen->time, when, sizeof when));
 	else
 		fprintf(stderr, "The server is not running: only what was submitted since is shown.\n");
 }
 
-static int read_jobs(const char *dir, const struct offer *l, const struct offline_question *q, struct reply *ret,
-		     struct err *err)
+static int read_jobs(const char *dir, const struct offer *l, const struct offline_question *q,
+		     struct offline_seen *seen, struct reply *ret, struct err *err)
 {
 	const char *rest = q->path + strlen("/v1/jobs");
 	char *id;
-	json_t *jobs, *job;
-	int64_t time;
-	int rc = offline_jobs(dir, l, &jobs, &time, err);
+	json_t *job;
+	int rc = queue_look(dir, l, seen, err);
 
 	if (rc < 0)
 		return rc;
 	*ret = (struct reply){.status = 200};
 	if (*rest == '/') {
 		id = url_unquote(rest + 1, strcspn(rest + 1, "?"));
-		job = strchr(id, '/') ? NULL : offline_find(jobs, id);
+		job = strchr(id, '/') ? NULL : offline_find(seen->jobs, id);
 		if (strchr(id, '/'))
 			rc = err_set(err, -EOPNOTSUPP, "no server is running");
 		else if (job)
@@ -197,13 +232,10 @@ static int read_jobs(const char *dir, const struct offer *l, const struct offlin
 			rc = refuse(ret, 404, "unknown_job", err_set(err, -ENOENT, "Unknown Job Id %.100s", id), err);
 		free(id);
 	} else {
-		rc = offline_list(jobs, *rest == '?' ? rest + 1 : "", q->tsv, &ret->body, err);
-		if (rc == 0 && !q->tsv)
-			ret->json = json_loadb(strbuf_text(&ret->body), ret->body.n, 0, NULL);
+		rc = offline_list(seen->jobs, *rest == '?' ? rest + 1 : "", q->tsv, &ret->body, &ret->json, err);
 	}
-	json_decref(jobs);
 	if (rc == 0)
-		tell_age(time);
+		tell_age(seen);
 	return rc;
 }
 
@@ -216,8 +248,8 @@ bool offline_used(const char *dir, const struct offer *l)
 	return lstat(path, &st) == 0;
 }
 
-int offline_answer(const char *dir, const struct offer *l, const struct offline_question *q, struct reply *ret,
-		   struct err *err)
+int offline_answer(const char *dir, const struct offer *l, const struct offline_question *q, struct offline_seen *seen,
+		   struct reply *ret, struct err *err)
 {
 	bool get = strcmp(q->method, "GET") == 0, post = strcmp(q->method, "POST") == 0;
 	size_t n = strlen("/v1/jobs");
@@ -225,9 +257,9 @@ int offline_answer(const char *dir, const struct offer *l, const struct offline_
 	if (post && strcmp(q->path, "/v1/jobs") == 0)
 		return submit(dir, l, q, ret, err);
 	if (post && action_is_kept(q->path))
-		return act(dir, l, q, ret, err);
+		return act(dir, l, q, seen, ret, err);
 	if (get && strncmp(q->path, "/v1/jobs", n) == 0 && (q->path[n] == '\0' || strchr("/?", q->path[n])))
-		return read_jobs(dir, l, q, ret, err);
+		return read_jobs(dir, l, q, seen, ret, err);
 	if (get && strcmp(q->path, "/v1/machine") == 0) {
 		reply_set(ret, 200, offline_machine(dir, l));
 		return 0;

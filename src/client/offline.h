@@ -6,6 +6,7 @@
 #define CLIENT_OFFLINE_H
 
 #include <stdbool.h>
+#include <time.h>
 
 #include "base/err.h"
 #include "client/client.h"
@@ -17,10 +18,19 @@ struct offline_question {
 	bool tsv;	  /* of a list: lines */
 };
 
+/* The queue as it was read last, for the next question. {0} is empty. */
+struct offline_seen {
+	json_t *jobs;		   /* as of offline_jobs(); NULL: nothing was read */
+	int64_t time;		   /* when the server wrote it down */
+	struct timespec dir, tray; /* when the two were changed */
+	bool told;		   /* the user knows how old it is */
+};
+void offline_forget(struct offline_seen *x);
+
 /* Answers as the server would; *ret is filled in, also with an error that the server would have found. -EOPNOTSUPP: that takes a server. -ESTALE: there is one
  * again. `dir` is STATE/offline. */
-int offline_answer(const char *dir, const struct offer *l, const struct offline_question *q, struct reply *ret,
-		   struct err *err);
+int offline_answer(const char *dir, const struct offer *l, const struct offline_question *q, struct offline_seen *seen,
+		   struct reply *ret, struct err *err);
 
 /* Whether somebody has used the spool already since the server went down: then nobody waits for it any more. */
 bool offline_used(const char *dir, const struct offer *l);
@@ -30,8 +40,9 @@ bool offline_used(const char *dir, const struct offer *l);
 /* The jobs that the user may see, by number: an object whose keys are ids without the server's name ("12", "12[]", "12[3]"), and whose values are jobs as GET /v1/jobs
  * has them. *ret_time: when the server wrote it down; 0: never. */
 int offline_jobs(const char *dir, const struct offer *l, json_t **ret, int64_t *ret_time, struct err *err);
-/* The rows that a query ("ids=1,2&state=Q") selects, as the answer's body. */
-int offline_list(const json_t *jobs, const char *query, bool tsv, struct strbuf *out, struct err *err);
+/* The rows that a query ("ids=1,2&state=Q") selects, as the answer's body. *ret_json: the same, new; NULL with `tsv`. */
+int offline_list(const json_t *jobs, const char *query, bool tsv, struct strbuf *out, json_t **ret_json,
+		 struct err *err);
 /* The first line of what the server wrote down: when, and the machine as it was. New; empty: there is none. */
 json_t *offline_head(const char *dir);
 /* As GET /v1/machine has it, but not up; `as_of`: when it was so. New. */

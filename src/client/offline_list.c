@@ -150,7 +150,8 @@ static json_t *object_select(json_t *job, const char *fields)
 	return some;
 }
 
-int offline_list(const json_t *jobs, const char *query, bool tsv, struct strbuf *out, struct err *err)
+int offline_list(const json_t *jobs, const char *query, bool tsv, struct strbuf *out, json_t **ret_json,
+		 struct err *err)
 {
 	struct selection x = {0};
 	json_t *list = json_array(), *job;
@@ -174,6 +175,7 @@ int offline_list(const json_t *jobs, const char *query, bool tsv, struct strbuf 
 	if (text)
 		strbuf_puts(out, text);
 	free(text);
+	*ret_json = tsv ? NULL : json_incref(answer);
 	json_decref(answer);
 	selection_fini(&x);
 	return 0;
