@@ -22,6 +22,8 @@ struct queue {
 	json_t *jobs;
 	const struct offer *offer;
 	VEC(struct kept) changes;
+	uid_t uid;	 /* whose name this is: mostly there is one user */
+	char owner[256]; /* or "": nobody's yet */
 };
 
 #define ID_MOST 64 /* characters of an id without the server's name */
@@ -122,23 +124,32 @@ static void resources_join(json_t *row, const json_t *body)
 	strbuf_fini(&all);
 }
 
-static json_t *submission_row(const struct queue *q, const struct kept *x, const json_t *body)
+static const char *owner_of(struct queue *q, uid_t uid)
+{
+	const struct passwd *pw = *q->owner && q->uid == uid ? NULL : getpwuid(uid);
+
+	if (!*q->owner || q->uid != uid)
+		snprintf(q->owner, sizeof q->owner, "%s", pw ? pw->pw_name : "?");
+	q->uid = uid;
+	return q->owner;
+}
+
+static json_t *submission_row(struct queue *q, const struct kept *x, const json_t *body)
 {
 	static const char *const same[] = {"queue",	 "type",    "deadline", "priority",   "at",    "depend",
 					   "account",	 "project", "mail",	"output",     "error", "workdir",
 					   "mail_to",	 "join",    "keep",	"shell",      "umask", "rerunnable",
 					   "checkpoint", "stagein", "stageout", "submit_args"};
-	const struct passwd *pw = getpwuid(x->uid);
 	const char *holds = text_of(body, "hold");
+	json_int_t time = x->time_us / 1000000;
 	char id[400];
 	json_t *row;
 
 	snprintf(id, sizeof id, "%" PRIu64 "%s.%s", x->number, text_of(body, "array") ? "[]" : "", q->offer->server);
 	row = json_pack("{s:s, s:I, s:s, s:s, s:s, s:s, s:I, s:I, s:I}", "id", id, "number", (json_int_t)x->number,
-			"name", text_of(body, "name") ? text_of(body, "name") : "STDIN", "owner",
-			pw ? pw->pw_name : "?", "state", holds && *holds ? "H" : "Q", "comment",
-			"it was submitted while the server was down", "created", (json_int_t)x->time, "queued",
-			(json_int_t)x->time, "modified", (json_int_t)x->time);
+			"name", text_of(body, "name") ? text_of(body, "name") : "STDIN", "owner", owner_of(q, x->uid),
+			"state", holds && *holds ? "H" : "Q", "comment", "it was submitted while the server was down",
+			"created", time, "queued", time, "modified", time);
 	for (size_t i = 0; i < sizeof same / sizeof *same; i++)
 		row_copy(row, body, same[i], same[i]);
 	row_copy(row, body, "hold", "holds");
@@ -186,7 +197,8 @@ static void row_change(json_t *jobs, const char *id, json_t *row, const char *ac
 
 static void change_apply(struct queue *q, const struct kept *x)
 {
-	json_t *body = json_loads(x->body, JSON_ALLOW_NUL, NULL), *id;
+	const json_t *body = x->body;
+	json_t *id;
 	size_t i;
 
 	if (strcmp(x->path, "/v1/jobs") == 0)
@@ -198,7 +210,6 @@ static void change_apply(struct queue *q, const struct kept *x)
 			if (row)
 				row_change(q->jobs, json_string_value(id), row, x->path + strlen("/v1/jobs/"), body);
 		}
-	json_decref(body);
 }
 
 /* One's own; root's view has everybody's. */
@@ -207,7 +218,7 @@ static bool is_ours(int tray, const struct tray_name *name)
 	char text[TRAY_NAME];
 	struct stat st;
 
-	snprintf(text, sizeof text, "%s%" PRIu64, name->taken ? "m" : "", name->number);
+	tray_name_format(name, text);
 	return fstatat(tray, text, &st, AT_SYMLINK_NOFOLLOW) == 0 && (geteuid() == 0 || st.st_uid == geteuid());
 }
 

@@ -165,7 +165,7 @@ int offer_remove(const char *dir, struct err *err)
 void kept_fini(struct kept *x)
 {
 	free(x->path);
-	free(x->body);
+	json_decref(x->body);
 	*x = (struct kept){0};
 }
 
@@ -187,7 +187,7 @@ int kept_parse(const char *text, size_t n, struct kept *ret, struct err *err)
 	json_error_t why;
 	json_t *o = json_loadb(text, n, JSON_ALLOW_NUL, &why);
 	const char *path = json_string_value(json_object_get(o, "path"));
-	const json_t *body = json_object_get(o, "body");
+	json_t *body = json_object_get(o, "body");
 	int rc = 0;
 
 	if (!o)
@@ -201,7 +201,7 @@ int kept_parse(const char *text, size_t n, struct kept *ret, struct err *err)
 			     "a list of jobs, or an interactive job, can't be submitted while no server runs");
 	if (rc == 0) {
 		ret->path = mem_strdup(path);
-		ret->body = json_dumps(body, JSON_COMPACT);
+		ret->body = json_incref(body);
 	}
 	json_decref(o);
 	return rc;
@@ -363,19 +363,26 @@ int tray_put(const char *dir, const struct offer *l, const char *path, const cha
 
 /* ---- looking through a tray ---- */
 
+void tray_name_format(const struct tray_name *x, char ret[TRAY_NAME])
+{
+	if (x->taken && x->time_us)
+		snprintf(ret, TRAY_NAME, "m%" PRIu64 "-%" PRId64, x->number, x->time_us);
+	else
+		snprintf(ret, TRAY_NAME, "%s%" PRIu64, x->taken ? "m" : "", x->number);
+}
+
 static bool name_parse(const char *text, struct tray_name *ret)
 {
 	char again[TRAY_NAME];
 
-	ret->taken = *text == 'm';
-	ret->number = strtoull(text + ret->taken, NULL, 10);
-	snprintf(again, sizeof again, "%s%" PRIu64, ret->taken ? "m" : "", ret->number);
-	return strcmp(again, text) == 0 && ret->number > 0 && ret->number < INT64_MAX;
-}
+	char *end;
 
-static void name_format(const struct tray_name *x, char ret[TRAY_NAME])
-{
-	snprintf(ret, TRAY_NAME, "%s%" PRIu64, x->taken ? "m" : "", x->number);
+	*ret = (struct tray_name){.taken = *text == 'm'};
+	ret->number = strtoull(text + ret->taken, &end, 10);
+	if (ret->taken && *end == '-')
+		ret->time_us = strtoll(end + 1, NULL, 10);
+	tray_name_format(ret, again);
+	return strcmp(again, text) == 0 && ret->time_us >= 0 && ret->number > 0 && ret->number < INT64_MAX;
 }
 
 static int by_number(const void *a, const void *b)
@@ -438,19 +445,25 @@ static int request_read(int dir, uid_t owner, struct kept *ret, struct err *err)
 	return rc;
 }
 
+/* A rename changes it, and so does the owner's chmod(), but nobody can set it to an earlier time. */
+static int64_t time_of(const struct stat *st)
+{
+	return (int64_t)st->st_ctim.tv_sec * 1000000 + st->st_ctim.tv_nsec / 1000;
+}
+
 int tray_read(int tray, const struct tray_name *name, gid_t group, struct kept *ret, struct err *err)
 {
 	char text[TRAY_NAME];
 	struct stat st;
 
 	*ret = (struct kept){.number = name->number, .uid = (uid_t)-1};
-	name_format(name, text);
+	tray_name_format(name, text);
 	int fd = openat(tray, text, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
 	if (fd < 0)
 		return err_set(err, errno == ENOENT ? -ENOENT : -EINVAL, "it can't be opened: %s", strerror(errno));
 	int rc = owner_find(fd, group, &ret->uid, &st, err);
 	if (rc == 0) {
-		ret->time = st.st_ctime;
+		ret->time_us = name->time_us ? name->time_us : time_of(&st);
 		rc = request_read(fd, ret->uid, ret, err);
 	}
 	close(fd);
@@ -459,12 +472,18 @@ int tray_read(int tray, const struct tray_name *name, gid_t group, struct kept *
 
 int tray_take(int tray, struct tray_name *name)
 {
-	struct tray_name to = {name->number, true};
+	struct tray_name to = {name->number, true, name->time_us};
 	char old[TRAY_NAME], new[TRAY_NAME];
+	struct stat st;
 
-	name_format(name, old);
-	name_format(&to, new);
-	if (!name->taken && renameat(tray, old, tray, new) < 0)
+	if (name->taken)
+		return 0;
+	tray_name_format(name, old);
+	if (fstatat(tray, old, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return -errno;
+	to.time_us = time_of(&st);
+	tray_name_format(&to, new);
+	if (renameat(tray, old, tray, new) < 0)
 		return -errno;
 	*name = to;
 	return 0;
@@ -500,7 +519,7 @@ int tray_remove(int tray, const struct tray_name *name)
 {
 	char text[TRAY_NAME];
 
-	name_format(name, text);
+	tray_name_format(name, text);
 	return name_remove(tray, text);
 }
 

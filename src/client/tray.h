@@ -5,7 +5,7 @@
  *	STATE/offline/TRAY/		one for each start of the server
  *	STATE/offline/TRAY/t01ab...	a change that a command is writing
  *	STATE/offline/TRAY/13		change 13 is in the spool; if it is a submission, its job is number 13
- *	STATE/offline/TRAY/m13		the server has taken it over, and will remove it when it has been made
+ *	STATE/offline/TRAY/m13-T	the server has taken it over, and will remove it when it has been made; T: when it got its number, in microseconds
  *	STATE/offline/TRAY/13/request	what to do
  *
  * Nobody locks anything. A change is a directory, so that it gets its number, and the name under which the server finds it, in one rename that fails if another has
@@ -55,9 +55,9 @@ int offer_remove(const char *dir, struct err *err); /* none there is fine */
 struct kept {
 	uint64_t number;
 	uid_t uid;
-	int64_t time; /* when it got its number */
-	char *path;   /* of a POST: "/v1/jobs", or "/v1/jobs/" and an action */
-	char *body;   /* JSON */
+	int64_t time_us; /* when it got its number */
+	char *path;	 /* of a POST: "/v1/jobs", or "/v1/jobs/" and an action */
+	json_t *body;	 /* an object */
 };
 void kept_fini(struct kept *x);
 /* Reads `request`. -EINVAL. */
@@ -71,9 +71,11 @@ int tray_put(const char *dir, const struct offer *l, const char *path, const cha
 /* The names of the changes in a tray, in the order of their numbers. */
 struct tray_name {
 	uint64_t number;
-	bool taken; /* by the server */
+	bool taken;	 /* by the server */
+	int64_t time_us; /* of one that was taken: when it got its number; 0: not known */
 };
 typedef VEC(struct tray_name) tray_names;
+void tray_name_format(const struct tray_name *x, char ret[TRAY_NAME]);
 int tray_list(const char *dir, const char *tray, tray_names *ret, struct err *err);
 /* Reads a change, and makes sure whose it is. `tray` is a descriptor. `group`: the server's, which may be that of the change; (gid_t)-1: the reader's own changes are looked at.
  * -ENODATA: nothing is in it; a server was killed while it removed it. -EACCES, -EINVAL, -EFBIG: it is not one, with the reason; its owner is in ret->uid unless that is not known, which is (uid_t)-1. */

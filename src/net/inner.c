@@ -37,6 +37,11 @@ uint64_t request_number(const struct http_request *r)
 	return r->inner ? r->inner->number : 0;
 }
 
+int64_t request_time_us(const struct http_request *r)
+{
+	return r->inner ? r->inner->time_us : 0;
+}
+
 void inner_answer(struct http_request *r, int status, const char *text, size_t n)
 {
 	assert(r->stage < STAGE_ANSWERED);

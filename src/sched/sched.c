@@ -168,11 +168,17 @@ static void sched_at(struct sched *s, int64_t now)
 	plan_advance(s->p, now);
 }
 
-void sched_submit(struct sched *s, uint32_t job, int64_t now)
+void sched_submit(struct sched *s, uint32_t job, int64_t when)
 {
-	sched_at(s, now);
+	int64_t now;
+
+	if (when > s->now)
+		sched_at(s, when);
+	now = s->now;
+	s->now = when; /* of the event only */
 	cluster_job(s->c, job)->waiting = WAITING_NONE;
 	sched_emit(s, EVENT_SUBMIT, job, 0, JOB_NONE);
+	s->now = now;
 }
 
 void sched_started(struct sched *s, uint32_t job, int64_t now)

@@ -47,7 +47,8 @@ void sched_on_blocked(struct sched *s, sched_blocked blocked, void *context);
 
 /* What happened. Each is an event of the job; decisions follow at the next cycle. `detail` is handed to the listener as the
  * event's: what else is known of it. */
-void sched_submit(struct sched *s, uint32_t job, int64_t now); /* a job in STATE_NEW, filled in */
+/* A job in STATE_NEW, filled in. `when` may be in the past: it was submitted while nobody was there to take it. */
+void sched_submit(struct sched *s, uint32_t job, int64_t when);
 void sched_started(struct sched *s, uint32_t job, int64_t now);
 void sched_start_failed(struct sched *s, uint32_t job, int64_t now, const void *detail);
 void sched_finish(struct sched *s, uint32_t job, int64_t now, const void *detail); /* it ran job->start .. now */

@@ -100,6 +100,11 @@ uint64_t request_number(const struct http_request *r)
 {
 	return r->number;
 }
+
+int64_t request_time_us(const struct http_request *r)
+{
+	return 0;
+}
 const char *request_remote(const struct http_request *r)
 {
 	return NULL;

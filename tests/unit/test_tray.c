@@ -79,7 +79,7 @@ static size_t names(void)
 
 static int read_one(uint64_t number, struct kept *ret, struct err *err)
 {
-	return tray_read(tray, &(struct tray_name){number, false}, getegid(), ret, err);
+	return tray_read(tray, &(struct tray_name){.number = number}, getegid(), ret, err);
 }
 
 static void test_offer(void **state)
@@ -112,7 +112,7 @@ static void test_offer(void **state)
 
 static void test_life(void **state)
 {
-	struct tray_name name = {13, false};
+	struct tray_name name = {.number = 13};
 	tray_names list = {0};
 	struct kept x;
 	struct err err;
@@ -122,16 +122,27 @@ static void test_life(void **state)
 	assert_int_equal(tray_list(dir, offer.tray, &list, &err), 0);
 	assert_int_equal(list.n, 2);
 	assert_int_equal(list.v[0].number, 13);
+	assert_int_equal(tray_read(tray, &list.v[0], getegid(), &x, &err), 0);
+	int64_t time_us = x.time_us;
+	kept_fini(&x);
 	assert_int_equal(tray_read(tray, &list.v[1], getegid(), &x, &err), 0);
-	assert_string_equal(x.body, BODY);
+	char *body = json_dumps(x.body, JSON_COMPACT);
+	assert_string_equal(body, BODY);
+	free(body);
 	assert_string_equal(x.path, "/v1/jobs");
 	assert_int_equal(x.uid, geteuid());
 	kept_fini(&x);
 	assert_int_equal(tray_take(tray, &name), 0);
 	assert_true(name.taken);
 	assert_int_equal(tray_read(tray, &name, getegid(), &x, &err), 0);
+	assert_int_equal(x.time_us, time_us);
 	kept_fini(&x);
-	assert_int_equal(tray_take(tray, &(struct tray_name){13, false}), -ENOENT);
+	/* also for the server that comes after one that was killed */
+	vec_clear(&list);
+	assert_int_equal(tray_list(dir, offer.tray, &list, &err), 0);
+	assert_true(list.v[0].number == 13 && list.v[0].taken && list.v[0].time_us == time_us);
+	assert_int_equal(tray_take(tray, &list.v[0]), 0);
+	assert_int_equal(tray_take(tray, &(struct tray_name){.number = 13}), -ENOENT);
 	assert_int_equal(tray_remove(tray, &name), 0);
 	assert_int_equal(names(), 1);
 	vec_free(&list);
@@ -300,7 +311,7 @@ static void test_hostile(void **state)
 	refused(16, -EINVAL);
 	assert_int_equal(put(), 17); /* all of these are taken */
 	for (uint64_t i = 13; i <= 17; i++)
-		assert_int_equal(tray_remove(tray, &(struct tray_name){i, false}), 0);
+		assert_int_equal(tray_remove(tray, &(struct tray_name){.number = i}), 0);
 	assert_int_equal(names(), 0);
 }
 

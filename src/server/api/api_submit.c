@@ -271,6 +271,17 @@ static void submit_free(struct server *s, struct submit_work *w)
 	free(w);
 }
 
+/* ---- submissions of the time when the server was down ---- */
+
+/* When it was submitted counts for the order, too. */
+static void date_set(const struct http_request *r, struct spec *p)
+{
+	if (!request_time_us(r))
+		return;
+	p->created = request_time_us(r) / 1000000;
+	p->rank = (double)request_time_us(r) / 1e6;
+}
+
 /* Always false: it is over. */
 static bool submit_refuse(struct server *s, struct submit_work *w, const struct err *err)
 {
@@ -284,6 +295,8 @@ static int read_one(struct server *s, struct submit_work *w, const json_t *job, 
 	struct submission x = {0};
 	int rc = spec_read(s, &w->who, job, true, request_arena(w->r), &x, err);
 
+	if (rc == 0)
+		date_set(w->r, x.spec);
 	if (rc == 0)
 		rc = submit_check(s, &w->who, &x, request_arena(w->r), err);
 	if (rc == 0)

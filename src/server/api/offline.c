@@ -53,6 +53,7 @@ struct taken {
 	struct tray_name name;
 	uint32_t tray;
 	uid_t uid;
+	int64_t time_us; /* when it was asked for */
 	bool submission, asked, done;
 };
 
@@ -189,6 +190,18 @@ static int tray_close(struct server *s, struct offline *o, const char *name, str
 	return rc;
 }
 
+/* Of this machine's changes the order of the numbers counts. Their owners can make a time later, but not earlier; so one is not later than those that follow. */
+static void times_settle(struct server *s, struct offline *o)
+{
+	int64_t least = s->clock->now_us;
+
+	for (size_t i = o->changes.n; i-- > 0;) {
+		int64_t *time = &o->changes.v[i]->name.time_us;
+		least = *time && *time < least ? *time : least;
+		o->changes.v[i]->time_us = least;
+	}
+}
+
 /* Junk with numbers of its own making must not move the server's. */
 static void last_find(struct server *s, struct offline *o)
 {
@@ -219,6 +232,7 @@ int offline_begin(struct server *s, struct err *err)
 	if (o->changes.n)
 		qsort(o->changes.v, o->changes.n, sizeof *o->changes.v, by_number);
 	last_find(s, o);
+	times_settle(s, o);
 	s->turn->merging = o->trays.n > 0;
 	return 0;
 }
@@ -288,20 +302,22 @@ static bool user_exceeds(struct offline *o, uid_t uid)
 static void change_send(struct server *s, struct taken *c, const struct kept *x, gid_t gid)
 {
 	struct offline *o = s->audience->offline;
-	char key[80];
+	char key[80], *body = json_dumps(x->body, JSON_COMPACT);
 	struct inner inner = {.peer = {x->uid, gid, 0},
 			      .method = "POST",
 			      .path = x->path,
 			      .key = key,
-			      .body = x->body,
-			      .n = strlen(x->body),
+			      .body = body,
+			      .n = strlen(body),
 			      .number = c->name.number,
+			      .time_us = c->time_us,
 			      .done = on_answer,
 			      .context = c};
 
 	snprintf(key, sizeof key, "spool:%s:%" PRIu64, o->trays.v[c->tray].name, c->name.number);
 	o->waiting++;
 	api_receive(s, http_inner(s->http, &inner)); /* the path is right */
+	free(body);
 	if (!c->submission)
 		number_use(s, c);
 }
@@ -367,9 +383,11 @@ static void changes_remove(struct server *s, struct offline *o)
 	for (; o->removed < o->changes.n && o->changes.v[o->removed]->done; o->removed++) {
 		struct taken *c = o->changes.v[o->removed];
 		int rc = tray_remove(o->trays.v[c->tray].fd, &c->name);
+		char name[TRAY_NAME];
+		tray_name_format(&c->name, name);
 		if (rc < 0 && rc != -ENOENT)
-			server_say(s, "%s/%s/m%" PRIu64 " can't be removed (%s): remove it by hand", o->dir,
-				   o->trays.v[c->tray].name, c->name.number, strerror(-rc));
+			server_say(s, "%s/%s/%s can't be removed (%s): remove it by hand", o->dir,
+				   o->trays.v[c->tray].name, name, strerror(-rc));
 		some = true;
 	}
 	for (size_t i = 0; i < o->trays.n && some; i++)

@@ -401,7 +401,7 @@ void submission_begun(struct server *s, uint64_t number, const struct spec *p, u
 static void begin(struct server *s, uint32_t id)
 {
 	s->jobs->entries.v[id].fresh = true;
-	sched_submit(s->sched, id, s->clock->now);
+	sched_submit(s->sched, id, s->jobs->entries.v[id].spec->created);
 	block_begin(s, id);
 }
 
