@@ -31,7 +31,8 @@ struct arguments {
 	{                                                                                                              \
 #field, OPTION_FLAG, offsetof(struct arguments, field), NULL, NULL, NULL, 0, 0, about, letter          \
 	}
-#define STATES "completed failed walltime memory deleted lost expired dependency not_started hung_up preempted rerun"
+#define STATES                                                                                                         \
+	"completed failed walltime memory deleted lost expired dependency not_started hung_up refused preempted rerun"
 
 static const struct option options[] = {
 	TEXT(user, "NAME", 'u', "Jobs of this user. Without it: your own; root's: everybody's."),

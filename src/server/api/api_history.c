@@ -20,7 +20,6 @@
 #include "server/api/call.h"
 #include "server/api/past_job.h"
 #include "server/api/query.h"
-#include "server/api/refusal.h"
 #include "server/api/request.h"
 #include "server/api/schemas.h"
 #include "server/base/instance.h"
@@ -443,16 +442,9 @@ void api_usage(struct server *s, const struct call *c)
 
 void api_past_job(struct server *s, struct http_request *r, const struct asker *w, const char *id)
 {
-	const char *refusal = refusal_find(s, w, strtoull(id, NULL, 10));
 	struct question *q;
 	struct err err;
 
-	if (refusal) {
-		http_error(r, CODE_REFUSED,
-			   "Job %.100s was submitted while the server was down, and refused when it was started: %s",
-			   id, refusal);
-		return;
-	}
 	q = mem_zalloc(sizeof *q);
 	q->s = s;
 	q->r = r;

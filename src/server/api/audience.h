@@ -14,7 +14,6 @@ struct audience {
 	VEC(struct waiter *) waiters; /* output.c */
 	uint64_t waiter_ids;
 	struct offline *offline;    /* offline.c */
-	struct refusals *refusals;  /* refusal.c */
 	struct views *views;	    /* view.c */
 	struct terminal *terminals; /* terminal.c */
 	struct terminals *terminal_socket;

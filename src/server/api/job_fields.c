@@ -740,7 +740,7 @@ const struct field job_fields[] = {
 	 "exit code; 256 + signal; negative: never ran to an end (-1 could not be started, -2 lost, -3 deleted before it ran, -4 expired)",
 	 f_exit_status},
 	{"cause", .is = IS_TEXT | IS_NULL, NULL, f_cause,
-	 .words = "walltime|memory|deleted|preempted|lost|expired|dependency|not_started|hung_up"},
+	 .words = "walltime|memory|deleted|preempted|lost|expired|dependency|not_started|hung_up|refused"},
 	{"used", .is = IS_OBJECT | IS_NULL, NULL, f_used, .of = &used},
 	{"used_walltime", .is = IS_INT | IS_NULL, "as in used; for lists", f_used_walltime},
 	{"used_cput", .is = IS_INT | IS_NULL, "as in used; for lists", f_used_cput},

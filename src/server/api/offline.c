@@ -15,7 +15,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/map.h"
 #include "base/mem.h"
 #include "base/timetext.h"
 #include "base/vec.h"
@@ -23,7 +22,6 @@
 #include "net/http.h"
 #include "server/api/api.h"
 #include "server/api/audience.h"
-#include "server/api/refusal.h"
 #include "server/api/view.h"
 #include "server/base/clock.h"
 #include "server/base/instance.h"
@@ -39,7 +37,6 @@
 
 #define AHEAD 100	 /* numbers between those of jobs and those of the spool: so often the offer is written anew */
 #define BATCH 64	 /* changes that are committed together */
-#define PER_USER 10000	 /* changes of a user that are made at one start */
 #define PAUSE_US 1000000 /* until users are looked up again, when that failed */
 #define GAP 20000	 /* numbers: a change that is further from the one before was not numbered by our commands */
 
@@ -65,7 +62,6 @@ struct offline {
 	size_t next;		     /* the first that is still to be asked for */
 	size_t waiting;		     /* asked for, and not answered */
 	size_t removed;		     /* those before it are no longer in the spool */
-	struct map of_uid;	     /* uid + 1 -> changes that were made */
 	uint64_t last;		     /* the highest number that counts */
 	bool lookup;		     /* the owner of the next one is being looked up */
 	int64_t pause_us;	     /* nothing is done until then: users can't be looked up */
@@ -251,8 +247,6 @@ static void change_refuse(struct server *s, struct taken *c, const char *why)
 	struct offline *o = s->audience->offline;
 
 	server_say(s, "change %" PRIu64 " of uid %d in the spool was refused: %s", c->name.number, (int)c->uid, why);
-	if (c->submission)
-		refusal_keep(s, c->name.number, c->uid, why);
 	number_use(s, c);
 	o->refused++;
 	c->done = true;
@@ -265,7 +259,6 @@ static void number_lost(struct server *s, struct taken *c, uint64_t number)
 
 	snprintf(why, sizeof why, "the number was in use, and it became job %" PRIu64, number);
 	server_say(s, "change %" PRIu64 " of uid %d in the spool: %s", c->name.number, (int)c->uid, why);
-	refusal_keep(s, c->name.number, c->uid, why);
 }
 
 static void on_answer(void *context, int status, const char *body, size_t n)
@@ -289,13 +282,6 @@ static void on_answer(void *context, int status, const char *body, size_t n)
 		o->made++;
 	}
 	json_decref(json);
-}
-
-static bool user_exceeds(struct offline *o, uid_t uid)
-{
-	uint64_t *count = map_at(&o->of_uid, (uint64_t)uid + 1);
-
-	return ++*count > PER_USER;
 }
 
 /* Sends it, as its owner would. */
@@ -345,8 +331,6 @@ static bool change_begin(struct server *s, struct taken *c, const struct kept *x
 		server_say(s, "changes in the spool wait: %s", err.text);
 	} else if (!user) {
 		change_refuse(s, c, "its owner has no account on this machine");
-	} else if (user_exceeds(o, x->uid)) {
-		change_refuse(s, c, "its owner has left too many changes");
 	} else {
 		change_send(s, c, x, user->gid);
 	}

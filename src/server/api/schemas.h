@@ -7,7 +7,7 @@
 #include "server/base/schema.h"
 
 #define STATES_ENDED                                                                                                   \
-	"completed|failed|walltime|memory|deleted|lost|expired|dependency|not_started|hung_up|preempted|rerun"
+	"completed|failed|walltime|memory|deleted|lost|expired|dependency|not_started|hung_up|refused|preempted|rerun"
 
 extern const struct schema submission_body, whatif_body;
 extern const struct schema alteration_body;

@@ -37,7 +37,7 @@
 const char *cause_name(uint8_t cause)
 {
 	static const char *const name[END_COUNT] = {NULL,      "walltime",   "memory",	    "deleted", "lost",
-						    "expired", "dependency", "not_started", "hung_up"};
+						    "expired", "dependency", "not_started", "hung_up", "refused"};
 
 	return cause < END_COUNT ? name[cause] : NULL;
 }

@@ -52,6 +52,7 @@ enum end_cause {
 	END_DEPEND,
 	END_NOT_STARTED,
 	END_HUNG_UP,
+	END_REFUSED, /* it was submitted while the server was down, and refused at its start */
 	END_COUNT
 };
 
