@@ -46,6 +46,7 @@ typedef VEC(struct piece) piece_vec;
 enum owner_kind {
 	OWNER_RESTART, /* a job that will be displaced is to start again there; id: the job */
 	OWNER_LEAVES,  /* the end of a node's life: it leaves at a known time; id: the node */
+	OWNER_OUTAGE,  /* the machine is shut down; id: 0 */
 };
 
 struct owner {

@@ -143,6 +143,10 @@ bool sched_cycle(struct sched *s, int64_t now)
 	plan_advance(s->p, now);
 	s->stats.cycles++;
 	s->drain = false;
+	if (s->outage.begin != TIME_NEVER && now >= s->outage.until) { /* its bookings are in the past */
+		s->outage.begin = TIME_NEVER;
+		sched_refresh(s);
+	}
 	cycle_begin(s);
 	queue_offer(s);
 	queue_settle(s);
@@ -177,5 +181,7 @@ int64_t sched_next_wake(const struct sched *s)
 		next = x.time;
 	if (victims_wake(s) < next)
 		next = victims_wake(s);
+	if (s->outage.begin != TIME_NEVER && s->outage.until < next)
+		next = s->outage.until;
 	return s->next_planned < next ? s->next_planned : next;
 }

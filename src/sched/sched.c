@@ -16,7 +16,7 @@ struct sched *sched_create(struct cluster *c, struct plan *p, const struct polic
 	s->p = p;
 	s->policy = policy;
 	s->head = s->effort.search.job = JOB_NONE;
-	s->next_planned = TIME_NEVER;
+	s->next_planned = s->outage.begin = TIME_NEVER;
 	s->plain = (struct manner){
 		.push_depth = policy->push_depth,
 		.alloc = policy->alloc,
@@ -411,17 +411,59 @@ void sched_drain(struct sched *s, uint32_t node, bool drain, int64_t now)
 	sched_refresh(s);
 }
 
+/* Books a node where nobody else has booked it. */
+static void node_book(struct sched *s, uint32_t node, struct owner owner, int64_t start, int64_t end)
+{
+	VEC(int64_t) spans = {0};
+	int64_t from, to;
+
+	while (plan_unbooked_span(&s->p->node[node], &start, end, &from, &to)) {
+		vec_push(&spans, from);
+		vec_push(&spans, to);
+	}
+	for (size_t i = 0; i < spans.n; i += 2)
+		plan_book(s->p, node, owner, spans.v[i], spans.v[i + 1]);
+	vec_free(&spans);
+}
+
+static void node_outage(struct sched *s, uint32_t node)
+{
+	struct owner owner = {OWNER_OUTAGE, 0};
+	int64_t begin = s->outage.begin > s->now ? s->outage.begin : s->now;
+
+	plan_unbook(s->p, node, owner);
+	if (s->outage.begin == TIME_NEVER || begin >= s->outage.until)
+		return;
+	node_unplan(s, node, begin);
+	node_book(s, node, owner, begin, s->outage.until);
+}
+
+void sched_outage(struct sched *s, int64_t begin, int64_t until, int64_t now)
+{
+	if (s->outage.begin == TIME_NEVER && begin == TIME_NEVER)
+		return;
+	sched_at(s, now);
+	pass_drop_reservations(s);
+	s->outage.begin = begin;
+	s->outage.until = until;
+	for (uint32_t node = 0; node < s->p->nnodes; node++)
+		node_outage(s, node);
+	sched_refresh(s);
+}
+
 void sched_leaves(struct sched *s, uint32_t node, int64_t at, int64_t now)
 {
 	struct owner owner = {OWNER_LEAVES, node};
 
 	sched_at(s, now);
 	pass_drop_reservations(s);
+	plan_unbook(s->p, node, (struct owner){OWNER_OUTAGE, 0});
 	plan_unbook(s->p, node, owner);
 	if (at != TIME_NEVER) {
 		node_unplan(s, node, at);
-		plan_book(s->p, node, owner, at, TIME_NEVER);
+		node_book(s, node, owner, at, TIME_NEVER);
 	}
+	node_outage(s, node);
 	sched_refresh(s);
 }
 

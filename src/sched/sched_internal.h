@@ -198,6 +198,9 @@ struct sched { /* what owns memory here is copied by sched_clone() and freed by 
 	struct limits *limits; /* NULL: none */
 	bool own_limits;       /* a copy's own */
 	struct sched_stats stats;
+	struct {
+		int64_t begin, until; /* TIME_NEVER: there is none; its end is not known */
+	} outage;
 	struct line line;
 	struct effort effort;
 	struct sweep sweep;
