@@ -62,6 +62,7 @@
 #include "server/life/decide.h"
 #include "server/life/dispatch.h"
 #include "server/life/forget.h"
+#include "server/life/outage.h"
 #include "server/link/agents.h"
 #include "server/link/nodes.h"
 #include "server/link/standby.h"
@@ -219,6 +220,8 @@ static void sleep_set(struct server *s)
 		wake = next;
 	if ((next = failures_next(s)) < wake)
 		wake = next;
+	if ((next = outage_next(s)) < wake)
+		wake = next;
 	if ((next = gate_next(s->gate)) < wake)
 		wake = next;
 	if (heap_peek(&s->agenda->forgets, &x) && x.time < wake)
@@ -265,6 +268,7 @@ void server_turn(struct server *s)
 	failures_due(s);
 	nodes_turn(s);
 	dispatch_overruns(s);
+	outage_turn(s);
 	if (!s->turn->trouble) {
 		forget_old(s);
 		retention_turn(s);

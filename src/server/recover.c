@@ -49,6 +49,7 @@
 #include "server/life/intake.h"
 #include "server/life/lives.h"
 #include "server/life/order.h"
+#include "server/life/outage.h"
 #include "server/life/submit.h"
 #include "server/life/walltime.h"
 #include "server/life/world.h"
@@ -125,6 +126,8 @@ static int on_object(void *context, const char *kind, const char *name, const ch
 		rc = erase_restore(s, name, o, err);
 	} else if (strcmp(kind, "history") == 0) {
 		r->history = true;
+	} else if (strcmp(kind, "outage") == 0) {
+		rc = outage_restore(s, o, err);
 	} else if (strcmp(kind, "reorder") == 0) {
 		reorder_restore(s, name);
 	} else if (strcmp(kind, "server") == 0) {

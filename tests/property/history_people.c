@@ -233,12 +233,30 @@ static void partition_change(struct history *h)
 	attribute(h, path, "nodes", *name == 'A' ? PICK(h, "n1", "n[1-2]", "n2", "") : PICK(h, "n3", "n2", "n3"));
 }
 
+/* So far away that it never begins. */
+static void shutdown_announce(struct history *h)
+{
+	long long begin = h->now_us / 1000000 + 3000000000LL;
+
+	if (one_in(h, 3))
+		ask(h, getuid(), "POST", "/v1/shutdown", "{\"mode\":\"cancel\"}");
+	else if (one_in(h, 2))
+		ask(h, getuid(), "POST", "/v1/shutdown", "{\"mode\":\"delay\",\"begin\":%lld}", begin);
+	else
+		ask(h, getuid(), "POST", "/v1/shutdown", "{\"mode\":\"%s\",\"begin\":%lld,\"until\":%lld}",
+		    PICK(h, "quick", "immediate"), begin, begin + 10000);
+}
+
 void op_admin(struct history *h)
 {
 	char path[64], value[16];
 
 	snprintf(path, sizeof path, "/v1/queues/%s", PICK(h, "batch", "fast", "slow"));
 	snprintf(value, sizeof value, "%d", (int)below(h, 5));
+	if (one_in(h, 12)) {
+		shutdown_announce(h);
+		return;
+	}
 	if (one_in(h, 8)) {
 		if (one_in(h, 2))
 			quota_give(h);

@@ -159,6 +159,7 @@ void dump(struct history *h, struct strbuf *out)
 	see(h, "/v1/queues/slow/events", out);
 	see(h, "/v1/queues/extra/events", out);
 	see(h, "/v1/server", out);
+	see(h, "/v1/machine", out);
 	if (h->loud)
 		for (uint32_t n = 0; n < s->plan->nnodes; n++)
 			for (size_t i = 0; i < s->plan->node[n].pieces.n; i++) {

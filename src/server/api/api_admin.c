@@ -36,6 +36,7 @@
 #include "server/life/dispatch.h"
 #include "server/life/foresee.h"
 #include "server/life/lives.h"
+#include "server/life/outage.h"
 #include "server/life/world.h"
 #include "server/link/agents.h"
 #include "server/server.h"
@@ -552,21 +553,38 @@ void api_metrics(struct server *s, const struct call *c)
 	strbuf_fini(&out);
 }
 
-/* "quick": running jobs go on. "kill": they are ended first, and none starts meanwhile. */
-void api_shutdown(struct server *s, const struct call *c)
+static int shutdown_read(const struct server *s, const struct call *c, struct outage *ret, struct err *err)
 {
 	const char *mode = json_string_value(json_object_get(c->body, "mode"));
-	bool kill = mode && strcmp(mode, "kill") == 0;
-	struct strbuf out = {0};
+	const json_t *begin = json_object_get(c->body, "begin"), *until = json_object_get(c->body, "until");
+	enum outage_kind kind = OUTAGE_LEAVE;
 
-	server_say(s, "asked to stop by %s; running jobs %s", c->w->user, kill ? "are ended" : "go on");
-	for (uint32_t id = 1; kill && id < s->jobs->entries.n; id++)
-		if (s->jobs->entries.v[id].spec &&
-		    (entry_job(s, id)->state == STATE_NOW || entry_job(s, id)->state == STATE_RUNNING))
-			job_kill(s, id, &(struct payload){.intent = INTENT_DELETE, .delay = -1, .who = c->w->user});
-	s->turn->dismissed = true;
-	s->turn->emptying = kill;
-	s->turn->terminating = !kill;
+	if (mode && !outage_kind_parse(mode, &kind))
+		return err_set(err, -EINVAL, "mode: \"%.60s\" is not known", mode);
+	*ret = (struct outage){.kind = (uint8_t)kind,
+			       .begin = begin ? json_integer_value(begin) : s->clock->now,
+			       .until = until ? json_integer_value(until) : TIME_NEVER};
+	snprintf(ret->who, sizeof ret->who, "%s", c->w->user);
+	if (ret->until <= (ret->begin > s->clock->now ? ret->begin : s->clock->now))
+		return err_set(err, -EINVAL, "until: the end of a shutdown comes after its beginning, and after now");
+	if (kind == OUTAGE_NONE && s->world->outage.kind == OUTAGE_NONE)
+		return err_code(err, CODE_BAD_STATE, "No shutdown is announced.");
+	if (s->world->outage.begun)
+		return err_code(err, CODE_BAD_STATE, "The shutdown has begun.");
+	return 0;
+}
+
+void api_shutdown(struct server *s, const struct call *c)
+{
+	struct strbuf out = {0};
+	struct outage x;
+	struct err err;
+
+	if (shutdown_read(s, c, &x, &err) < 0) {
+		api_refuse(c->r, &err);
+		return;
+	}
+	outage_set(s, &x);
 	strbuf_puts(&out, "{}");
 	if (store_lost(s->store)) /* no commit will tell that it may leave */
 		http_reply_strbuf(c->r, 200, "application/json", &out);

@@ -160,7 +160,12 @@ static const struct field changes_fields[] = {
 const struct schema changes_body = {"Changes", .fields = changes_fields};
 
 static const struct field shutdown_fields[] = {
-	{"mode", .is = IS_TEXT, "kill: running jobs are ended first", .words = "quick|kill", .otherwise = "quick"},
+	{"mode", .is = IS_TEXT,
+	 "what becomes of running jobs. quick: they go on; delay: they make checkpoints where they can, stop, and wait to run again; immediate: the same without checkpoints; kill: they are "
+	 "deleted. cancel: a shutdown that was announced is called off",
+	 .words = "quick|delay|immediate|kill|cancel", .otherwise = "quick"},
+	{"begin", .is = IS_INSTANT, "when; if not given, now"},
+	{"until", .is = IS_INSTANT, "when the machine is expected to be back"},
 	{0},
 };
 const struct schema shutdown_body = {.fields = shutdown_fields};

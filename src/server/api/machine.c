@@ -14,9 +14,18 @@
 #include "server/api/call.h"
 #include "server/base/clock.h"
 #include "server/base/instance.h"
+#include "server/life/outage.h"
 #include "server/node/nodes.h"
 #include "server/server.h"
 
+static const struct field outage_fields[] = {
+	{"kind", .is = REQUIRED | IS_TEXT, .words = "quick|delay|immediate|kill"},
+	{"begin", .is = REQUIRED | IS_INSTANT},
+	{"until", .is = REQUIRED | IS_INSTANT | IS_NULL, "when the machine is expected to be back"},
+	{"who", .is = REQUIRED | IS_TEXT},
+	{0},
+};
+static const struct schema outage = {.fields = outage_fields};
 static const struct field machine_fields[] = {
 	{"name", .is = REQUIRED | IS_TEXT},
 	{"now", .is = REQUIRED | IS_INSTANT},
@@ -26,6 +35,7 @@ static const struct field machine_fields[] = {
 	{"nodes", .is = REQUIRED | IS_INT},
 	{"nodes_up", .is = REQUIRED | IS_INT},
 	{"cpus", .is = REQUIRED | IS_INT},
+	{"shutdown", .is = REQUIRED | IS_OBJECT | IS_NULL, "that was announced, or has begun", .of = &outage},
 	{0},
 };
 const struct schema machine_answer = {"Machine", .fields = machine_fields};
@@ -46,6 +56,7 @@ void machine_write(const struct server *s, struct json *j, const char *key)
 	json_int(j, "nodes", nodes);
 	json_int(j, "nodes_up", up);
 	json_int(j, "cpus", cpus);
+	outage_write(s, j, "shutdown");
 	json_close_object(j);
 }
 

@@ -229,13 +229,13 @@ const struct route routes[] = {
 	 .answer = &machine_answer, .answered = "The machine.",
 	 .result =
 		 "{\"name\": \"pine\", \"now\": 1767225600, \"up\": true, \"scheduling\": true, \"policy\": \"push\", "
-		 "\"nodes\": 4, \"nodes_up\": 4, \"cpus\": 32}"},
+		 "\"nodes\": 4, \"nodes_up\": 4, \"cpus\": 32, \"shutdown\": null}"},
 	{"PATCH", "/v1/server", "changeServer", MAY_MANAGER, .changes = true, .body = &changes_body,
 	 .handle = api_server_change, .tag = "server", .summary = "Change attributes", .codes = CODE(UNKNOWN_ATTRIBUTE),
 	 .example = "{\"changes\": [{\"op\": \"set\", \"name\": \"default_queue\", \"value\": \"batch\"}]}"},
 	{"POST", "/v1/shutdown", "shutDown", MAY_MANAGER, .changes = true, .bodiless = true, .body = &shutdown_body,
-	 .handle = api_shutdown, .tag = "server", .summary = "End the server; running jobs go on",
-	 .example = "{\"mode\": \"quick\"}"},
+	 .handle = api_shutdown, .tag = "server", .summary = "End the server, now or at a time that is announced",
+	 .codes = CODE(BAD_STATE), .example = "{\"mode\": \"quick\"}"},
 	{"GET", "/v1/attributes", "getAttributes", .handle = api_attributes, .tag = "server",
 	 .summary = "Which attributes servers, queues and partitions have", .answer = &attributes_answer,
 	 .answered = "The table."},

@@ -86,6 +86,23 @@ void job_kill(struct server *s, uint32_t id, const struct payload *p)
 	entry_event(s, id, EVENT_INTENT, &x);
 }
 
+void job_put_back(struct server *s, uint32_t id, bool save, const char *who)
+{
+	const struct entry *e = &s->jobs->entries.v[id];
+	struct attempt *t = attempt_find(s, id, entry_job(s, id)->attempt);
+	struct payload x = {.intent = e->spec->rerunnable ? INTENT_RERUN : INTENT_DELETE,
+			    .delay = setting_of(s, e->spec, "kill_delay"),
+			    .who = who};
+
+	if (e->intent)
+		return; /* it ends already */
+	if (save && t && attempt_save(s, t, SAVE_SHUTDOWN))
+		x.intent = INTENT_RERUN;
+	else if (t)
+		attempt_kill(s, t, x.delay);
+	entry_event(s, id, EVENT_INTENT, &x);
+}
+
 /* The same after a restart: whether the signal left before is not known. */
 void job_kill_again(struct server *s, uint32_t id, uint32_t attempt)
 {

@@ -245,6 +245,7 @@ void world_gates(struct server *s)
 		s->hosts->nodes.v[i].leaves = 0; /* the plan is new */
 		world_node_gate(s, i);
 	}
+	outage_apply(s);
 }
 
 void world_settings(struct server *s)

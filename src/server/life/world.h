@@ -9,6 +9,7 @@
 #include "base/map.h"
 #include "plan/pack.h"
 #include "sched/policy.h"
+#include "server/life/outage.h"
 
 struct server;
 struct spec;
@@ -18,6 +19,7 @@ struct world {
 	struct policy policy; /* the one it goes by */
 	struct map could;     /* by request and set of nodes, whether it could ever run: enum fit */
 	uint32_t scratch;     /* a core job that is never submitted: for what-if */
+	struct outage outage;
 };
 
 int world_nodes(struct server *s, struct err *err); /* by the configuration */

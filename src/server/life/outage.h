@@ -1,0 +1,45 @@
+/*
+ * outage.h - the machine is shut down: at once or at a time that was announced, until an end that may be known.
+ *
+ * One that is announced is kept in the store, so that a restart before its time changes nothing; a server that is started when its time has come ends it.
+ * Until then no job is placed that would last into it, unless running jobs are left alone; expected starts behind it follow from the same plan.
+ */
+#ifndef SERVER_OUTAGE_H
+#define SERVER_OUTAGE_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+struct err;
+struct json;
+struct server;
+
+/* What becomes of the jobs that run. */
+enum outage_kind {
+	OUTAGE_NONE,
+	OUTAGE_LEAVE, /* they go on */
+	OUTAGE_SAVE,  /* checkpoints are made; what can't make any is stopped; all that may run again waits */
+	OUTAGE_STOP,  /* the same, without making checkpoints */
+	OUTAGE_END,   /* they are deleted */
+	OUTAGE_KINDS
+};
+
+/* Owned by struct world. */
+struct outage {
+	uint8_t kind;
+	bool begun;
+	int64_t begin, until; /* instants; until TIME_NEVER: not known */
+	char who[64];
+};
+
+bool outage_kind_parse(const char *word, enum outage_kind *ret);
+/* Announces it, or begins it if its time has come; instead of the one that was announced. OUTAGE_NONE: it is called off. */
+void outage_set(struct server *s, const struct outage *x);
+void outage_turn(struct server *s);    /* begins it when its time has come */
+int64_t outage_next(struct server *s); /* when that will be, or TIME_NEVER */
+void outage_apply(struct server *s);   /* to a new scheduler */
+int outage_restore(struct server *s, const json_t *o, struct err *err);
+void outage_write(const struct server *s, struct json *j, const char *key); /* an object, or null */
+
+#endif
