@@ -47,6 +47,8 @@ int offline_list(const json_t *jobs, const char *query, bool tsv, struct strbuf 
 json_t *offline_head(const char *dir);
 /* As GET /v1/machine has it, but not up; `as_of`: when it was so. New. */
 json_t *offline_machine(const char *dir, const struct offer *l);
+/* What was expected then holds until this: when it was written down, or the end of the shutdown that was announced, which it is reckoned with. */
+int64_t offline_since(const char *dir, int64_t written);
 /* Nothing has been started since then: what was expected to start comes later by that much. */
 void offline_put_off(json_t *jobs, int64_t since, int64_t now);
 /* The job of this id ("12", "12.pine", "12[]"), or NULL. Borrowed. */

@@ -260,7 +260,7 @@ int offline_jobs(const char *dir, const struct offer *l, json_t **ret, int64_t *
 	*ret = q.jobs;
 	*ret_time = 0;
 	views_read(dir, q.jobs, ret_time);
-	offline_put_off(q.jobs, *ret_time, (int64_t)time(NULL));
+	offline_put_off(q.jobs, offline_since(dir, *ret_time), (int64_t)time(NULL));
 	while (open && (d = readdir(open)))
 		if (d->d_name[0] == 'g' && strlen(d->d_name) < TRAY_NAME)
 			tray_collect(&q, dir, d->d_name);

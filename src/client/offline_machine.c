@@ -45,6 +45,16 @@ json_t *offline_machine(const char *dir, const struct offer *l)
 	return machine;
 }
 
+int64_t offline_since(const char *dir, int64_t written)
+{
+	json_t *head = offline_head(dir),
+	       *until = json_object_get(json_object_get(json_object_get(head, "machine"), "shutdown"), "until");
+	int64_t end = json_is_integer(until) ? json_integer_value(until) : 0;
+
+	json_decref(head);
+	return written && end > written ? end : written;
+}
+
 static void put_off(json_t *row, const char *key, int64_t by)
 {
 	json_t *at = json_object_get(row, key);

@@ -273,19 +273,27 @@ static void table_show(const struct list *l, bool extended)
 
 static void machine_show(const json_t *m)
 {
-	int64_t nodes = object_number(m, "nodes", 0), up = object_number(m, "nodes_up", 0),
-		since = object_number(m, "as_of", 0);
-	char when[40];
+	int64_t nodes = object_number(m, "nodes", 0), begin = object_number(m, "shutdown.begin", 0),
+		until = object_number(m, "shutdown.until", 0), now = object_number(m, "now", 0),
+		up = object_number(m, "nodes_up", 0), since = object_number(m, "as_of", 0);
+	char when[40], then[40];
 
-	printf("Current time: %s.\n", date_text(object_number(m, "now", 0), when, sizeof when));
+	printf("Current time: %s.\n", date_text(now, when, sizeof when));
+	date_text(since, when, sizeof when);
+	date_text(until, then, sizeof then);
 	if (json_is_true(json_object_get(m, "up")) && json_is_true(json_object_get(m, "scheduling")))
 		printf("Scheduler is up and running.\n");
 	else if (json_is_true(json_object_get(m, "up")))
 		printf("Scheduler is up, but starts no jobs (scheduling is False).\n");
+	else if (since && until > now)
+		printf("Scheduler is down since %s, until %s.\n", when, then);
 	else if (since)
-		printf("Scheduler is down since %s.\n", date_text(since, when, sizeof when));
+		printf("Scheduler is down since %s.\n", when);
 	else
 		printf("Scheduler is down.\n");
+	if (begin && json_is_true(json_object_get(m, "up")))
+		printf("Shutdown from %s until %s.\n", date_text(begin, when, sizeof when),
+		       until ? then : "an unknown time");
 	if (nodes && !up)
 		printf("Machine is down.\n");
 	else if (up < nodes)

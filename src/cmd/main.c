@@ -17,6 +17,7 @@ const struct command *const commands[] = {
 	/* The server, and what submits and changes jobs. */
 	&command_up,
 	&command_down,
+	&command_shutdown,
 	&command_status,
 	&command_submit,
 	&command_qsub,

@@ -88,7 +88,8 @@ struct term_arguments {
 #define ACCEPTED "Accepted: there is one daemon."
 static const struct option term_options[] = {
 	{"type", OPTION_WORD, AT(type), "TYPE", "quick", "quick delay immediate", 0, 0,
-	 "Accepted: running jobs go on in any case, and are there again when the server is.", 't'},
+	 "what becomes of running jobs: quick, they go on; delay, they make checkpoints where they can, stop, and wait to run again; immediate, the same without checkpoints",
+	 't'},
 	{"-f", OPTION_FLAG, AT(force), NULL, NULL, NULL, 0, 0, ACCEPTED, 'f'},
 	{"-s", OPTION_FLAG, AT(server), NULL, NULL, NULL, 0, 0, ACCEPTED, 's'},
 	{"-m", OPTION_FLAG, AT(mom), NULL, NULL, NULL, 0, 0, ACCEPTED, 'm'},
@@ -97,11 +98,12 @@ static const struct option term_options[] = {
 
 static int terminate(const struct command *c, const void *arguments, const struct operands *o)
 {
+	const struct term_arguments *a = arguments;
 	struct change ch;
 
 	if (!change_open(&ch, c))
 		return EXIT_FAILED;
-	json_t *body = json_pack("{s:s}", "mode", "quick");
+	json_t *body = json_pack("{s:s}", "mode", a->type);
 	change_ask(&ch, "POST", "/v1/shutdown", body, NULL, NULL);
 	json_decref(body);
 	return change_close(&ch);
