@@ -326,28 +326,31 @@ int jobspec_refused(const struct job_arguments *a, struct err *err)
 	return a->users ? users_check(a->users, err) : 0;
 }
 
+/* The words of Artaras, and the letters. */
+static void type_set(struct jobspec *s, const char *type)
+{
+	if (strcmp(type, "interactive") == 0)
+		s->interactive = true;
+	else
+		jobspec_text(s, "type", strcmp(type, "normal") == 0 ? "C" : strcmp(type, "priority") == 0 ? "Q" : type);
+}
+
 static void texts_add(struct jobspec *s, const struct job_arguments *a)
 {
 	const struct {
 		const char *key, *text;
 	} row[] = {
-		{"name", a->name},
-		{"output", a->files.output},
-		{"error", a->files.error},
-		{"join", a->files.join},
-		{"type", a->type},
-		{"depend", a->depend},
-		{"mail_to", a->told.mail_to},
-		{"account", a->account},
-		{"project", a->project},
-		{"checkpoint", a->checkpoint},
-		{"umask", a->files.umask},
-		{"comment", a->comment},
+		{"name", a->name},	   {"output", a->files.output}, {"error", a->files.error},
+		{"join", a->files.join},   {"depend", a->depend},	{"mail_to", a->told.mail_to},
+		{"account", a->account},   {"project", a->project},	{"checkpoint", a->checkpoint},
+		{"umask", a->files.umask}, {"comment", a->comment},
 	};
 
 	for (size_t i = 0; i < sizeof row / sizeof *row; i++)
 		if (row[i].text)
 			jobspec_text(s, row[i].key, row[i].text);
+	if (a->type)
+		type_set(s, a->type);
 	if (a->into.queue)
 		queue_set(s, a->into.queue);
 	if (a->shell)

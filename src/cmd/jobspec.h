@@ -26,6 +26,9 @@ struct job_arguments {
 	struct {
 		const char *error, *join, *keep, *output, *root, *umask, *workdir;
 	} files;
+	struct {
+		const char *file, *class, *processors, *runtime, *interval, *duration;
+	} items; /* items.h */
 	struct texts resources, more, t, p, variables;
 	int64_t patience;
 	bool hold, interactive, silent, export_all, x11, command, tolerant, exclusive;

@@ -16,9 +16,13 @@
 
 #include "base/timetext.h"
 #include "cmd/commands.h"
+#include "cmd/items.h"
 #include "cmd/show.h"
+#include "rules/quota_file.h"
 
 extern char **environ;
+
+#define QUOTA_LOW 10 /* this part of a month's quota, or less, is little */
 
 /* What is written for whom it may help, and never gets in a program's way. */
 static bool remarks_wanted(const struct jobspec *s)
@@ -147,19 +151,61 @@ static void guarantee_say(const struct jobspec *s, const struct reply *r, FILE *
 		fprintf(out, "The deadline %s is guaranteed.\n", by);
 }
 
+/* When it will start and be completed, as far as can be foreseen. */
+static void expected_say(struct client *client, const char *id)
+{
+	struct strbuf path = {0};
+	struct reply r = {0};
+	char start[40], end[40];
+
+	if (client_absent(client)) /* that was said */
+		return;
+	show_job_path(&path, id, "");
+	if (client_ask(client, "GET", path.text, NULL, 0, &r, NULL) == 0) {
+		int64_t from = object_number(r.json, "started", object_number(r.json, "expected_start", 0)),
+			to = object_number(r.json, "expected_end", 0);
+		if (from && to)
+			printf("It is expected to start at %s and to be completed by %s.\n",
+			       instant_format(from, start, sizeof start), instant_format(to, end, sizeof end));
+		else if (strcmp(object_text(r.json, "state"), "C") == 0)
+			printf("It has ended already.\n");
+		else if (*object_text(r.json, "no_estimate"))
+			printf("Its start can't be foreseen: %s.\n", object_text(r.json, "no_estimate"));
+	}
+	reply_fini(&r);
+	strbuf_fini(&path);
+}
+
+/* A tenth of the month's quota or less is left. */
+static void quota_say(const struct command *c, struct client *client, bool priority)
+{
+	const char *type = priority ? "priority" : "normal";
+	struct reply r = {0};
+	char left[40], all[40];
+
+	if (!client_absent(client) && client_ask(client, "GET", "/v1/quota", NULL, 0, &r, NULL) == 0 &&
+	    json_is_true(json_object_get(r.json, "counted"))) {
+		const json_t *quota = json_array_get(json_object_get(r.json, "quota"), 0);
+		int64_t limit = object_number(json_object_get(quota, "limit"), type, 0),
+			rest = object_number(json_object_get(quota, "left"), type, 0);
+		if (limit > 0 && rest <= limit / QUOTA_LOW)
+			command_warn(c, "your quota run low: %s of %s for %s jobs are left this month",
+				     quota_hours(rest, left, sizeof left), quota_hours(limit, all, sizeof all), type);
+	}
+	reply_fini(&r);
+}
+
 /* `shunt submit`: for people. */
-static void answer_say(const struct jobspec *s, const struct reply *r)
+static void answer_say(const struct command *c, struct client *client, const struct jobspec *s, const struct reply *r)
 {
 	const char *id = object_text(r->json, "id");
-	int64_t start = object_number(r->json, "planned_start", -1);
-	char when[40];
 
-	printf("Job %s is in: %s.\n", id, object_text(s->job, "name"));
-	if (start > time(NULL) && !json_object_get(s->job, "deadline"))
-		printf("It is planned to start at %s.\n", instant_format(start, when, sizeof when));
+	printf("Submitted job %s (%s).\n", id, object_text(s->job, "name"));
+	expected_say(client, id);
 	guarantee_say(s, r, stdout);
 	printf("Watch it with 'shunt job %.*s', read its output with 'shunt output %.*s'.\n", (int)strcspn(id, "."), id,
 	       (int)strcspn(id, "."), id);
+	quota_say(c, client, json_object_get(s->job, "deadline"));
 }
 
 static int answer(const struct command *c, struct client *client, const struct jobspec *s, bool json,
@@ -170,7 +216,7 @@ static int answer(const struct command *c, struct client *client, const struct j
 	else if (c->own && !s->silent)
 		printf("%s\n", object_text(r->json, "id"));
 	else if (!c->own && !s->silent)
-		answer_say(s, r);
+		answer_say(c, client, s, r);
 	if (c->own && remarks_wanted(s))
 		guarantee_say(s, r, stderr);
 	if (!s->block)
@@ -201,6 +247,8 @@ static int submit(const struct command *c, struct jobspec *s, bool json)
 
 /* What the words of the command line are: options before "--", a command after it. */
 struct call {
+	struct arena *arena;
+	struct items items;
 	struct job_arguments *a;
 	char **operand;
 	int noperands;
@@ -215,7 +263,9 @@ static int call_parse(const struct command *c, int argc, char **argv, struct cal
 
 	while (before < argc && strcmp(argv[before], "--") != 0)
 		before++;
-	*ret = (struct call){.a = options_create(c), .operand = mem_zalloc(sizeof(char *) * ((size_t)argc + 1))};
+	*ret = (struct call){.arena = arena_create(),
+			     .a = options_create(c),
+			     .operand = mem_zalloc(sizeof(char *) * ((size_t)argc + 1))};
 	ret->command = before < argc;
 	ret->word = argv + before + ret->command;
 	ret->nwords = argc - before - ret->command;
@@ -233,6 +283,28 @@ static int call_parse(const struct command *c, int argc, char **argv, struct cal
 			       "\"%.60s\" is one too many: options go before the script, its arguments into -F \"...\"",
 			       ret->operand[1]);
 	return 0;
+}
+
+/* What is to be known of the job besides: asked for, if nothing names what is to be run and there is a user to ask. */
+static int call_complete(const struct command *c, struct call *call, struct err *err)
+{
+	bool named = call->command || call->noperands, asks = isatty(STDIN_FILENO);
+	struct words words;
+	int rc = items_gather(call->a, call->arena, &call->items, err);
+
+	if (rc < 0 || named || (!call->items.any && (c->own || !asks || call->a->interactive)))
+		return rc;
+	rc = asks ? items_ask(&call->items, call->arena, err) : 0;
+	if (rc == 0)
+		rc = items_check(&call->items, err);
+	if (rc == 0)
+		rc = items_program(&call->items, call->arena, &words, err);
+	if (rc == 0) {
+		call->command = true;
+		call->word = words.v;
+		call->nwords = words.n;
+	}
+	return rc;
 }
 
 static bool functions_exported(void)
@@ -306,6 +378,8 @@ static int prepare(const struct command *c, const struct call *call, struct jobs
 	if (rc == 0 && !call->command)
 		rc = directives_add(c, s, &source, call->a->prefix, arena, &directives, err);
 	if (rc == 0)
+		rc = items_put(&call->items, s, err);
+	if (rc == 0)
 		rc = jobspec_add(s, call->a, err);
 	if (rc == 0)
 		rc = defaults_put(s, &source, err);
@@ -339,7 +413,7 @@ static int qsub(const struct command *c, int argc, char **argv)
 		code = command_misused(c, "%s", err.text);
 	} else if (rc > 0) {
 		code = options_answer(c, rc);
-	} else if (prepare(c, &call, &s, &err) < 0) {
+	} else if (call_complete(c, &call, &err) < 0 || prepare(c, &call, &s, &err) < 0) {
 		code = command_fail(c, "%s", err.text);
 	} else {
 		submit_args_put(&s, argc, argv);
@@ -348,6 +422,7 @@ static int qsub(const struct command *c, int argc, char **argv)
 	jobspec_fini(&s);
 	options_free(c, call.a);
 	free(call.operand);
+	arena_destroy(call.arena);
 	return code;
 }
 
@@ -368,6 +443,10 @@ static const char *const submit_examples[] = {
 	"Four CPUs of one node, for up to two hours.",
 	"shunt submit job.sh --deadline +3h --require-guarantee",
 	"Only if it is certain to be done in three hours.",
+	"shunt submit --job dynamol.job --run-time 2:30",
+	"What dynamol.job says, but for the run-time.",
+	"shunt submit",
+	"On a terminal: asks for everything.",
 	"shunt submit --array 1-100%5 --depend afterok:12 job.sh",
 	"A hundred jobs, five at once, when job 12 has ended well.",
 	NULL,
@@ -399,7 +478,8 @@ const struct command command_submit = {
 	.operand_kind = OPTION_FILE,
 	.operands_max = 1,
 	.about = "Submit a job, and tell what becomes of it.",
-	.details = DETAILS " The same as qsub, for people.",
+	.details = DETAILS
+	" The same as qsub, for people. Without script and command, and on a terminal, it asks for what neither the command line nor the job description (--job) has.",
 	.examples = submit_examples,
 	.options = qsub_options,
 	.hints = qsub_hints,
