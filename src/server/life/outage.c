@@ -37,11 +37,12 @@ bool outage_kind_parse(const char *word, enum outage_kind *ret)
 	return false;
 }
 
-/* What was announced is known to the plan, unless jobs may last into it. */
+/* What was announced is known to the plan, unless jobs may last into it. Once it has begun nothing is planned before its end; if that is not known, what is expected
+ * comes later by as long as it takes (client/offline.h). */
 void outage_apply(struct server *s)
 {
 	const struct outage *x = &s->world->outage;
-	bool plans = x->kind && (x->kind != OUTAGE_LEAVE || x->begun);
+	bool plans = x->kind && (x->begun ? x->until != TIME_NEVER : x->kind != OUTAGE_LEAVE);
 
 	sched_outage(s->sched, plans ? x->begin : TIME_NEVER, x->until, s->clock->now);
 	foresee_again(s);
