@@ -150,21 +150,19 @@ static int file_gather(const char *path, struct arena *arena, struct items *x, s
 int items_gather(const struct job_arguments *a, struct arena *arena, struct items *ret, struct err *err)
 {
 	const char *const options[JOB_ITEMS] = {
-		[ITEM_CLASS] = a->items.class,		 [ITEM_TYPE] = a->type,
-		[ITEM_PARTITION] = a->into.partition,
-		[ITEM_PROCESSORS] = a->items.processors, [ITEM_RUNTIME] = a->items.runtime,
-		[ITEM_DEADLINE] = a->deadline,		 [ITEM_INTERVAL] = a->items.interval,
-		[ITEM_DURATION] = a->items.duration,
+		[ITEM_CLASS] = a->items.class,	      [ITEM_TYPE] = a->type,
+		[ITEM_PARTITION] = a->into.partition, [ITEM_PROCESSORS] = a->items.processors,
+		[ITEM_RUNTIME] = a->items.runtime,    [ITEM_DEADLINE] = a->deadline,
+		[ITEM_INTERVAL] = a->items.interval,  [ITEM_DURATION] = a->items.duration,
 	};
 
-	*ret = (struct items){.any = a->items.file};
+	*ret = (struct items){.file = a->items.file};
 	for (int i = 0; i < JOB_ITEMS; i++) {
 		int rc = options[i] ? value_check((enum job_item)i, options[i], err) : 0;
 		if (rc < 0)
 			return err_prefix(err, rc, "%s %.60s", rows[i].option, options[i]);
 		ret->value[i] = options[i];
 		ret->given[i] = options[i] || given_otherwise(a, (enum job_item)i);
-		ret->any |= options[i] && i != ITEM_TYPE && i != ITEM_DEADLINE;
 	}
 	return a->items.file ? file_gather(a->items.file, arena, ret, err) : 0;
 }
@@ -228,6 +226,8 @@ static int item_ask(struct items *x, enum job_item i, struct arena *arena, struc
 		}
 		if (!*text && (rows[i].otherwise || !needed(x, i)))
 			return 0;
+		if (rows[i].otherwise && strcasecmp(text, rows[i].otherwise) == 0)
+			return 0;
 		if (*text && value_check(i, text, &why) == 0) {
 			x->value[i] = text;
 			x->given[i] = true;
@@ -242,7 +242,7 @@ int items_ask(struct items *x, struct arena *arena, struct err *err)
 	int rc = 0;
 
 	for (int i = 0; i < JOB_ITEMS && rc == 0; i++) {
-		if (x->given[i] || (i == ITEM_DEADLINE && !is_priority(x)) || i == ITEM_PARTITION)
+		if (x->given[i] || (i == ITEM_DEADLINE && !is_priority(x)))
 			continue;
 		if (i == ITEM_DURATION && !x->given[ITEM_INTERVAL])
 			continue;

@@ -12,7 +12,7 @@
 struct items {
 	const char *value[JOB_ITEMS]; /* in the arena; NULL: not given, or by another option */
 	bool given[JOB_ITEMS];
-	bool any; /* some item, or a file: it is not a script that comes from standard input */
+	bool file; /* there is a description: no script comes from standard input */
 };
 
 /* From the options, and the file if there is one. -EINVAL, -errno. */

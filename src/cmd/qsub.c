@@ -292,7 +292,7 @@ static int call_complete(const struct command *c, struct call *call, struct err 
 	struct words words;
 	int rc = items_gather(call->a, call->arena, &call->items, err);
 
-	if (rc < 0 || named || (!call->items.any && (c->own || !asks || call->a->interactive)))
+	if (rc < 0 || named || (!call->items.file && (c->own || !asks || call->a->interactive)))
 		return rc;
 	rc = asks ? items_ask(&call->items, call->arena, err) : 0;
 	if (rc == 0)
@@ -375,6 +375,8 @@ static int prepare(const struct command *c, const struct call *call, struct jobs
 
 	if (rc < 0 && !call->command && call->noperands == 0)
 		rc = script_missing(c, call, rc, err);
+	if (rc < 0 && !call->command && call->noperands == 0 && !c->own && source.text.n == 0)
+		rc = items_check(&call->items, err);
 	if (rc == 0 && !call->command)
 		rc = directives_add(c, s, &source, call->a->prefix, arena, &directives, err);
 	if (rc == 0)
