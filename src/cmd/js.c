@@ -44,6 +44,7 @@ enum {
 	C_QUITTING,
 	C_TYPE,
 	C_INTERACTIVE,
+	C_PARTITION,
 	C_STARTED,
 	C_START,
 	C_END,
@@ -56,7 +57,7 @@ enum {
 	C_CHECKPOINTS,
 	COLUMNS_LONG
 };
-#define FIELDS "id,owner,state,quitting,type,interactive,started,expected_start,expected_end,name"
+#define FIELDS "id,owner,state,quitting,type,interactive,partition,started,expected_start,expected_end,name"
 #define FIELDS_LONG FIELDS ",cpus,created,deadline,checkpoint,checkpoints"
 
 struct row {
@@ -68,7 +69,7 @@ struct row {
 
 struct list {
 	VEC(struct row) rows;
-	int columns, id_wide, user_wide;
+	int columns, id_wide, user_wide, partition_wide;
 	int64_t now;
 };
 
@@ -86,6 +87,12 @@ static char type_letter(char *const *cell)
 	if (strcmp(cell[C_INTERACTIVE], "1") == 0)
 		return 'I';
 	return cell[C_TYPE][0] == 'Q' ? 'P' : cell[C_TYPE][0] == 'E' ? 'E' : 'N';
+}
+
+/* Where it runs, or waits to run. */
+static const char *partition_text(char *const *cell)
+{
+	return *cell[C_PARTITION] && strcmp(cell[C_PARTITION], "any") != 0 ? cell[C_PARTITION] : "-";
 }
 
 /* "Wed Jul  3 10:09"; of today "     -     09:35"; in another year "2027-07-03 10:09". */
@@ -144,6 +151,8 @@ static void row_add(void *context, char *const *cell)
 		l->id_wide = columns_of(x.cell[C_ID]);
 	if (columns_of(x.cell[C_OWNER]) > l->user_wide)
 		l->user_wide = columns_of(x.cell[C_OWNER]);
+	if (columns_of(partition_text(x.cell)) > l->partition_wide)
+		l->partition_wide = columns_of(partition_text(x.cell));
 	vec_push(&l->rows, x);
 }
 
@@ -195,7 +204,8 @@ static void row_print(const struct list *l, const struct row *x, int width)
 
 	cell_pad(&out, x->cell[C_ID], l->id_wide);
 	cell_pad(&out, x->cell[C_OWNER], l->user_wide);
-	strbuf_printf(&out, "%c %c - ", status_letter(x->cell), type_letter(x->cell));
+	strbuf_printf(&out, "%c %c ", status_letter(x->cell), type_letter(x->cell));
+	cell_pad(&out, partition_text(x->cell), l->partition_wide);
 	cell_pad(&out, time_text(x->cell[x->runs ? C_STARTED : C_START], l->now, start, sizeof start), TIME_WIDE);
 	cell_pad(&out, time_text(x->cell[C_END], l->now, end, sizeof end), TIME_WIDE);
 	strbuf_puts(&out, x->cell[C_NAME]);
@@ -256,7 +266,8 @@ static void table_show(const struct list *l, bool extended)
 
 	cell_pad(&head, "JID", l->id_wide);
 	cell_pad(&head, "User", l->user_wide);
-	strbuf_puts(&head, "S T L ");
+	strbuf_puts(&head, "S T ");
+	cell_pad(&head, "L", l->partition_wide);
 	cell_pad(&head, "Starting time", TIME_WIDE);
 	cell_pad(&head, "Completion time", TIME_WIDE);
 	strbuf_puts(&head, "Job");
@@ -270,6 +281,31 @@ static void table_show(const struct list *l, bool extended)
 }
 
 /* ---- the machine ---- */
+
+/* The partitions with their processors; then what is in none. */
+static void configuration_show(const json_t *m, int64_t nodes)
+{
+	const json_t *partition, *node, *list = json_object_get(m, "partitions");
+	int64_t shared = object_number(m, "shared", 0), inside = 0;
+	struct strbuf line = {0};
+	size_t i, k;
+
+	if (nodes)
+		printf("Configuration:\n");
+	json_array_foreach(list, i, partition)
+	{
+		strbuf_clear(&line);
+		strbuf_printf(&line, "  Partition %s (#%lld): ", object_text(partition, "name"),
+			      (long long)object_number(partition, "cpus", 0));
+		json_array_foreach(json_object_get(partition, "nodes"), k, node)
+			strbuf_printf(&line, "%s%s", k ? "-" : "", value_text(node));
+		inside += (int64_t)k;
+		line_print(line.text, terminal_columns());
+	}
+	if (shared)
+		printf("  Shared nodes: %lld (#%lld)\n", (long long)(nodes - inside), (long long)shared);
+	strbuf_fini(&line);
+}
 
 static void machine_show(const json_t *m)
 {
@@ -298,9 +334,7 @@ static void machine_show(const json_t *m)
 		printf("Machine is down.\n");
 	else if (up < nodes)
 		printf("Machine is up, but for %lld of %lld nodes.\n", (long long)(nodes - up), (long long)nodes);
-	if (nodes)
-		printf("Configuration:\n  Shared nodes: %lld (#%lld)\n", (long long)nodes,
-		       (long long)object_number(m, "cpus", 0));
+	configuration_show(m, nodes);
 	putchar('\n');
 }
 
@@ -333,6 +367,7 @@ static int print_text(const struct command *c, struct client *client, const json
 	struct list l = {.columns = extended ? COLUMNS_LONG : COLUMNS,
 			 .id_wide = 3,
 			 .user_wide = USER_WIDE,
+			 .partition_wide = 1,
 			 .now = object_number(machine, "now", 0)};
 	struct err err;
 	int code = EXIT_OK;

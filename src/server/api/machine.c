@@ -8,6 +8,7 @@
 #include "base/json.h"
 #include "base/strbuf.h"
 #include "core/cluster.h"
+#include "core/partition.h"
 #include "net/http.h"
 #include "rules/attr.h"
 #include "server/api/api.h"
@@ -26,6 +27,13 @@ static const struct field outage_fields[] = {
 	{0},
 };
 static const struct schema outage = {.fields = outage_fields};
+static const struct field part_fields[] = {
+	{"name", .is = REQUIRED | IS_TEXT},
+	{"cpus", .is = REQUIRED | IS_INT},
+	{"nodes", .is = REQUIRED | IS_LIST, .item = IS_TEXT},
+	{0},
+};
+static const struct schema part = {.fields = part_fields};
 static const struct field machine_fields[] = {
 	{"name", .is = REQUIRED | IS_TEXT},
 	{"now", .is = REQUIRED | IS_INSTANT},
@@ -35,10 +43,37 @@ static const struct field machine_fields[] = {
 	{"nodes", .is = REQUIRED | IS_INT},
 	{"nodes_up", .is = REQUIRED | IS_INT},
 	{"cpus", .is = REQUIRED | IS_INT},
+	{"partitions", .is = REQUIRED | IS_LIST, "by name", .of = &part, .item = IS_OBJECT},
+	{"shared", .is = REQUIRED | IS_INT, "CPUs of nodes that are in none"},
 	{"shutdown", .is = REQUIRED | IS_OBJECT | IS_NULL, "that was announced, or has begun", .of = &outage},
 	{0},
 };
 const struct schema machine_answer = {"Machine", .fields = machine_fields};
+
+static void partitions_write(const struct server *s, struct json *j)
+{
+	const struct cluster *c = s->cluster;
+	int64_t shared = 0;
+
+	json_open_array(j, "partitions");
+	for (size_t i = 0; i < c->partitions.n; i++) {
+		const struct partition *p = &c->partitions.v[i];
+		json_open_object(j, NULL);
+		json_text(j, "name", cluster_partition_name(c, p));
+		json_int(j, "cpus", p->procs);
+		json_open_array(j, "nodes");
+		for (uint32_t n = 0; n < c->nodes.n; n++)
+			if (c->nodes.v[n].partition == i + 1)
+				json_text(j, NULL, names_get(&c->node_names, n));
+		json_close_array(j);
+		json_close_object(j);
+	}
+	json_close_array(j);
+	for (uint32_t n = 0; n < c->nodes.n; n++)
+		if (c->nodes.v[n].partition == PARTITION_NONE && !node_gone(&s->hosts->nodes.v[n].life))
+			shared += c->nodes.v[n].total.v[RES_CPU];
+	json_int(j, "shared", shared);
+}
 
 void machine_write(const struct server *s, struct json *j, const char *key)
 {
@@ -56,6 +91,7 @@ void machine_write(const struct server *s, struct json *j, const char *key)
 	json_int(j, "nodes", nodes);
 	json_int(j, "nodes_up", up);
 	json_int(j, "cpus", cpus);
+	partitions_write(s, j);
 	outage_write(s, j, "shutdown");
 	json_close_object(j);
 }

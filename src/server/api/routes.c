@@ -229,7 +229,7 @@ const struct route routes[] = {
 	 .answer = &machine_answer, .answered = "The machine.",
 	 .result =
 		 "{\"name\": \"pine\", \"now\": 1767225600, \"up\": true, \"scheduling\": true, \"policy\": \"push\", "
-		 "\"nodes\": 4, \"nodes_up\": 4, \"cpus\": 32, \"shutdown\": null}"},
+		 "\"nodes\": 4, \"nodes_up\": 4, \"cpus\": 32, \"partitions\": [], \"shared\": 32, \"shutdown\": null}"},
 	{"PATCH", "/v1/server", "changeServer", MAY_MANAGER, .changes = true, .body = &changes_body,
 	 .handle = api_server_change, .tag = "server", .summary = "Change attributes", .codes = CODE(UNKNOWN_ATTRIBUTE),
 	 .example = "{\"changes\": [{\"op\": \"set\", \"name\": \"default_queue\", \"value\": \"batch\"}]}"},
