@@ -295,9 +295,13 @@ void sched_delete(struct sched *s, uint32_t job, int64_t now, const void *detail
 	sched_leave(s, EVENT_DELETE, job, now, detail);
 }
 
-void sched_hold(struct sched *s, uint32_t job, int64_t now)
+void sched_hold(struct sched *s, uint32_t job, int64_t when)
 {
-	sched_leave(s, EVENT_HOLD, job, now, NULL);
+	int64_t now = s->now;
+
+	sched_leave(s, EVENT_HOLD, job, when, NULL);
+	if (when < now) /* as of its submission, which was in the past */
+		sched_at(s, now);
 }
 
 void sched_withdraw(struct sched *s, uint32_t id, int64_t now)

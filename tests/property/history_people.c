@@ -6,11 +6,14 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/strbuf.h"
 #include "base/vec.h"
+#include "net/http.h"
 #include "property/history.h"
 #include "server/job/jobs.h"
 #include "server/job/spec.h"
 #include "server/server.h"
+#include "support/bare.h"
 
 static const char *resources(struct history *h)
 {
@@ -74,9 +77,51 @@ static void job_write(struct history *h, uid_t uid, struct strbuf *b)
 	strbuf_puts(b, "}");
 }
 
+/* One that was left while there was no server; some are refused, and are jobs all the same. A repeated one is made once. */
+static void left(struct history *h, uid_t uid, const char *body)
+{
+	char key[40];
+	struct inner x = {.key = key,
+			  .body = body,
+			  .number = h->s->jobs->next_number + (uint64_t)below(h, 4),
+			  .time_us = h->now_us - below(h, 500) * 1000000};
+
+	snprintf(key, sizeof key, "spool:%llu", (unsigned long long)x.number);
+	for (int i = 0; i < 2; i++) {
+		struct bare_answer a = {0};
+		bare_left(h->s, uid, &x, &a);
+		if (h->loud)
+			printf("# %lld %u left %s -> %d %.160s\n", (long long)(h->now_us / 1000000 - EPOCH),
+			       (unsigned)uid, body, a.status, strbuf_text(&a.body));
+		strbuf_fini(&a.body);
+	}
+	h->submitted = h->s->jobs->next_number - 1;
+}
+
+static void op_left(struct history *h)
+{
+	struct strbuf b = {0};
+	uid_t uid = someone(h);
+
+	if (one_in(h, 4))
+		strbuf_printf(&b, "{\"script\":\"x\",\"resources\":[\"nodes=%d\"]%s%s}", (int)(90 + below(h, 9)),
+			      PICK(h, "", ",\"queue\":\"none\"", ",\"hold\":\"u\""),
+			      one_in(h, 3) ? ",\"array\":\"1-9\"" : "");
+	else
+		job_write(h, uid, &b);
+	if (!strstr(b.text, "interactive"))
+		left(h, uid, b.text);
+	strbuf_fini(&b);
+}
+
 /* One, or a list, which is taken over in slices. */
 void op_submit(struct history *h)
 {
+	if (one_in(h, 8)) {
+		op_left(h);
+		return;
+	}
+
 	struct strbuf b = {0};
 	uid_t uid = someone(h);
 	int64_t n = one_in(h, 4) ? 1 + below(h, 4) : 0;

@@ -58,6 +58,7 @@ struct http_request {
 	size_t n;
 	uid_t uid;
 	uint64_t number;
+	int64_t time_us;
 	const struct inner *inner;
 	int answers;
 	struct bare_answer *answer;
@@ -103,7 +104,7 @@ uint64_t request_number(const struct http_request *r)
 
 int64_t request_time_us(const struct http_request *r)
 {
-	return 0;
+	return r->time_us;
 }
 const char *request_remote(const struct http_request *r)
 {
@@ -187,6 +188,7 @@ struct http_request *http_inner(struct http *h, const struct inner *x)
 				   .n = x->n,
 				   .uid = x->peer.uid,
 				   .number = x->number,
+				   .time_us = x->time_us,
 				   .inner = copy,
 				   .arena = a};
 	return r;
@@ -543,8 +545,8 @@ struct server *bare_open(const char *dir, const char *nodes)
 	return s;
 }
 
-struct http_request *bare_begin(struct server *s, uid_t uid, const char *method, const char *path, const char *key,
-				const char *body, struct bare_answer *ret)
+static struct http_request *request_make(struct server *s, uid_t uid, const char *method, const char *path,
+					 const char *key, const char *body, struct bare_answer *ret)
 {
 	struct arena *a = arena_create();
 	struct http_request *r = arena_alloc(a, sizeof *r);
@@ -564,8 +566,21 @@ struct http_request *bare_begin(struct server *s, uid_t uid, const char *method,
 				   .key = key ? arena_strndup(a, key, strlen(key)) : NULL,
 				   .body = arena_strndup(a, body, strlen(body)),
 				   .n = strlen(body)};
+	return r;
+}
+
+static void request_begin(struct server *s, struct http_request *r)
+{
 	api_receive(s, r);
 	users_settle(s);
+}
+
+struct http_request *bare_begin(struct server *s, uid_t uid, const char *method, const char *path, const char *key,
+				const char *body, struct bare_answer *ret)
+{
+	struct http_request *r = request_make(s, uid, method, path, key, body, ret);
+
+	request_begin(s, r);
 	return r;
 }
 
@@ -580,11 +595,9 @@ void bare_end(struct http_request *r)
 	arena_destroy(r->arena);
 }
 
-int bare_ask(struct server *s, uid_t uid, const char *method, const char *path, const char *body,
-	     struct bare_answer *ret)
+/* The status of its answer; it is gone then. */
+static int request_end(struct server *s, struct http_request *r)
 {
-	struct bare_answer none = {0};
-	struct http_request *r = bare_begin(s, uid, method, path, NULL, body, ret ? ret : &none);
 	int status;
 
 	for (int i = 0; i < 1000 && !bare_answered(r); i++)
@@ -592,6 +605,25 @@ int bare_ask(struct server *s, uid_t uid, const char *method, const char *path, 
 	assert(bare_answered(r));
 	status = r->answer->status;
 	bare_end(r);
+	return status;
+}
+
+int bare_ask(struct server *s, uid_t uid, const char *method, const char *path, const char *body,
+	     struct bare_answer *ret)
+{
+	struct bare_answer none = {0};
+	int status = request_end(s, bare_begin(s, uid, method, path, NULL, body, ret ? ret : &none));
+
 	strbuf_fini(&none.body);
 	return status;
+}
+
+int bare_left(struct server *s, uid_t uid, const struct inner *x, struct bare_answer *ret)
+{
+	struct http_request *r = request_make(s, uid, "POST", "/v1/jobs", x->key, x->body, ret);
+
+	r->number = x->number;
+	r->time_us = x->time_us;
+	request_begin(s, r);
+	return request_end(s, r);
 }

@@ -12,6 +12,8 @@
 #include "base/strbuf.h"
 #include "base/vec.h"
 
+struct inner;
+
 struct bare_answer {
 	int status;
 	struct strbuf body;
@@ -30,6 +32,8 @@ struct server *bare_open(const char *dir, const char *nodes);
 /* Asks as a user, and lets turns pass until it is answered. Returns the status; `ret`, whose body is the caller's, may be NULL. */
 int bare_ask(struct server *s, uid_t uid, const char *method, const char *path, const char *body,
 	     struct bare_answer *ret);
+/* A submission that was left while there was no server: key, number, time and body of `x` count. */
+int bare_left(struct server *s, uid_t uid, const struct inner *x, struct bare_answer *ret);
 
 /* The same, but returns at once; the answer comes with the turns, or never if the server is dropped before. A key makes it repeatable; NULL: none. */
 struct http_request;

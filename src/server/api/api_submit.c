@@ -316,6 +316,7 @@ static void refused_keep(struct server *s, struct submit_work *w, const struct e
 	}
 	if (rc == 0) {
 		date_set(w->r, x.spec);
+		s->jobs->priorities |= x.spec->priority != 0;
 		if (request_number(w->r) > s->jobs->next_number)
 			s->jobs->next_number = request_number(w->r);
 		total_count(s, x.spec, 1);

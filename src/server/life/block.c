@@ -73,8 +73,11 @@ static void settle(struct server *s, uint32_t id)
 	const struct job *job = entry_job(s, id);
 	bool blocked = gate_blocks(s->gate, id) != 0;
 
+	const struct entry *e = &s->jobs->entries.v[id];
+
+	/* One that begins as held is so since it was submitted: its record says no more. */
 	if (blocked && job_waits(job))
-		sched_hold(s->sched, id, s->clock->now);
+		sched_hold(s->sched, id, e->fresh ? e->spec->created : s->clock->now);
 	else if (!blocked && job->state == STATE_HELD)
 		sched_release(s->sched, id, s->clock->now);
 	s->turn->dirty = true;
