@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +17,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "base/strbuf.h"
 #include "base/timetext.h"
 #include "base/vec.h"
 #include "client/tray.h"
@@ -54,17 +56,31 @@ struct taken {
 	bool submission, asked, done;
 };
 
+typedef VEC(struct tray) tray_vec;
+typedef VEC(struct taken *) taken_vec;
+
+/* What has been done, and is being removed by another thread, which owns it meanwhile. */
+struct sweep {
+	uv_work_t request;
+	struct server *s;
+	atomic_bool stop;
+	char dir[PATH_MAX];
+	tray_vec trays;
+	taken_vec changes;
+	struct strbuf said; /* lines for the log */
+};
+
 /* Owned by the server's audience. */
 struct offline {
 	char dir[PATH_MAX];
-	VEC(struct tray) trays;
-	VEC(struct taken *) changes; /* in the order of their numbers */
-	size_t next;		     /* the first that is still to be asked for */
-	size_t waiting;		     /* asked for, and not answered */
-	size_t removed;		     /* those before it are no longer in the spool */
-	uint64_t last;		     /* the highest number that counts */
-	bool lookup;		     /* the owner of the next one is being looked up */
-	int64_t pause_us;	     /* nothing is done until then: users can't be looked up */
+	tray_vec trays;
+	taken_vec changes;   /* in the order of their numbers */
+	size_t next;	     /* the first that is still to be asked for */
+	size_t waiting;	     /* asked for, and not answered */
+	struct sweep *sweep; /* the spool is being emptied; or NULL */
+	uint64_t last;	     /* the highest number that counts */
+	bool lookup;	     /* the owner of the next one is being looked up */
+	int64_t pause_us;    /* nothing is done until then: users can't be looked up */
 	size_t made, refused;
 	bool open; /* the offer is there */
 	struct offer offer;
@@ -140,6 +156,10 @@ void offline_end(struct server *s)
 	struct offline *o = s->audience->offline;
 	struct err err;
 
+	if (o && o->sweep)
+		atomic_store(&o->sweep->stop, true);
+	while (o && o->sweep)
+		uv_run(s->loop, UV_RUN_ONCE);
 	if (!o || !o->open)
 		return;
 	view_end(s);
@@ -278,7 +298,6 @@ static void on_answer(void *context, int status, const char *body, size_t n)
 	} else {
 		if (c->submission && (uint64_t)number != c->name.number)
 			number_lost(c->s, c, (uint64_t)number);
-		c->done = true;
 		o->made++;
 	}
 	json_decref(json);
@@ -357,43 +376,64 @@ static bool change_ask(struct server *s, struct taken *c)
 	return c->asked;
 }
 
-/* What was committed before this turn is removed. */
-static void changes_remove(struct server *s, struct offline *o)
-{
-	bool some = false;
+/* ---- its end ---- */
 
-	if (store_pending(s->store))
-		return;
-	for (; o->removed < o->changes.n && o->changes.v[o->removed]->done; o->removed++) {
-		struct taken *c = o->changes.v[o->removed];
-		int rc = tray_remove(o->trays.v[c->tray].fd, &c->name);
-		char name[TRAY_NAME];
+static void on_sweep(uv_work_t *request)
+{
+	struct sweep *w = request->data;
+	char name[TRAY_NAME];
+
+	for (size_t i = 0; i < w->changes.n && !atomic_load(&w->stop); i++) {
+		const struct taken *c = w->changes.v[i];
+		int rc = tray_remove(w->trays.v[c->tray].fd, &c->name);
 		tray_name_format(&c->name, name);
 		if (rc < 0 && rc != -ENOENT)
-			server_say(s, "%s/%s/%s can't be removed (%s): remove it by hand", o->dir,
-				   o->trays.v[c->tray].name, name, strerror(-rc));
-		some = true;
+			strbuf_printf(&w->said, "%s/%s/%s can't be removed (%s): remove it by hand\n", w->dir,
+				      w->trays.v[c->tray].name, name, strerror(-rc));
 	}
-	for (size_t i = 0; i < o->trays.n && some; i++)
-		fsync(o->trays.v[i].fd);
+	for (size_t i = 0; i < w->trays.n; i++) {
+		char path[PATH_MAX + TRAY_NAME];
+		close(w->trays.v[i].fd);
+		snprintf(path, sizeof path, "%s/%s", w->dir, w->trays.v[i].name);
+		if (rmdir(path) < 0 && errno != ENOTEMPTY && errno != EEXIST)
+			strbuf_printf(&w->said, "%s: %s\n", path, strerror(errno));
+	}
 }
 
+static void on_swept(uv_work_t *request, int status)
+{
+	struct sweep *w = request->data;
+	char *rest = w->said.text, *line;
+
+	while ((line = strsep(&rest, "\n")))
+		if (*line)
+			server_say(w->s, "%s", line);
+	w->s->audience->offline->sweep = NULL;
+	for (size_t i = 0; i < w->changes.n; i++)
+		free(w->changes.v[i]);
+	vec_free(&w->changes);
+	vec_free(&w->trays);
+	strbuf_fini(&w->said);
+	free(w);
+}
+
+/* All of it is committed. What is left of it on the disk is removed by another thread, since a file system may take its time for thousands of directories; after
+ * a crash before that, their keys tell that they were made. */
 static void merge_end(struct server *s, struct offline *o)
 {
-	char path[PATH_MAX + TRAY_NAME];
+	struct sweep *w = mem_zalloc(sizeof *w);
 
-	for (size_t i = 0; i < o->trays.n; i++) {
-		close(o->trays.v[i].fd);
-		snprintf(path, sizeof path, "%s/%s", o->dir, o->trays.v[i].name);
-		if (rmdir(path) < 0 && errno != ENOTEMPTY && errno != EEXIST)
-			server_say(s, "%s: %s", path, strerror(errno));
-	}
-	if (o->changes.n)
+	w->s = s;
+	w->request.data = w;
+	snprintf(w->dir, sizeof w->dir, "%s", o->dir);
+	w->trays = o->trays;
+	w->changes = o->changes;
+	o->trays = (tray_vec){0};
+	o->changes = (taken_vec){0};
+	o->sweep = w;
+	uv_queue_work(s->loop, &w->request, on_sweep, on_swept);
+	if (w->changes.n)
 		server_say(s, "done what was in the spool: %zu changes were made, %zu refused", o->made, o->refused);
-	for (size_t i = 0; i < o->changes.n; i++)
-		free(o->changes.v[i]);
-	vec_free(&o->changes);
-	vec_free(&o->trays);
 	s->turn->merging = false;
 	s->turn->dirty = true;
 }
@@ -413,11 +453,10 @@ static void merge_turn(struct server *s, struct offline *o)
 	if (s->turn->trouble || s->turn->terminating || s->turn->emptying || o->lookup ||
 	    s->clock->now_us < o->pause_us)
 		return;
-	changes_remove(s, o);
 	for (; o->next < o->changes.n && o->waiting < BATCH && s->slices->works.n == 0; o->next++)
 		if (!o->changes.v[o->next]->asked && !change_ask(s, o->changes.v[o->next]))
 			return;
-	if (o->removed == o->changes.n)
+	if (o->next == o->changes.n && o->waiting == 0 && !store_pending(s->store))
 		merge_end(s, o);
 }
 
