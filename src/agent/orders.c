@@ -291,7 +291,7 @@ static void on_order(struct agent *a, const json_t *head, const char *script, si
 
 	if (rc == 0)
 		rc = order_take(a, script, n, arena, &o, &err);
-	if (rc < 0) /* EPERM: its user is not known here */
+	if (rc < 0) /* EPERM: it names files of this host's own */
 		refused_tell(a, tag ? tag : "", text ? err.text : "that is not an order", rc == -EPERM);
 	else
 		errands_order(a->errands, &o);

@@ -141,17 +141,14 @@ static void on_opened(void *context, int fd, const char *reason)
 
 static void reader_open(struct reader *r)
 {
-	struct opener_user who;
+	struct opener_user who = {.uid = BY_NAME, .name = r->user};
 	char spooled[PATH_MAX];
 	const char *path = r->path;
-	struct err err;
 
 	if (*r->tag && errands_spooled(r->a->errands, r->tag, r->which, spooled, sizeof spooled))
 		path = spooled;
 	if (!*path)
 		reader_fail(r, "its output is not here any more");
-	else if (opener_find(r->user, &who, &err) < 0)
-		reader_fail(r, err.text);
 	else
 		r->opening = opener_ask(errands_opener(r->a->errands), &who, path, O_RDONLY, 0, on_opened, r);
 }

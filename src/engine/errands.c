@@ -30,6 +30,11 @@ struct errand *errand_find(const struct errands *all, const char *tag)
 	return NULL;
 }
 
+struct opener_user errand_user(const struct errand *e)
+{
+	return (struct opener_user){e->o.foreign.look_up ? BY_NAME : e->o.uid, e->o.gid, e->o.user};
+}
+
 static void on_timer(uv_timer_t *t);
 static void questions_end(struct errand *e);
 
@@ -257,9 +262,9 @@ static void errand_fetch(struct errand *e)
 }
 
 /* Where relative paths begin: the working directory, or the user's home if that is not here, as the job itself does. */
-static void paths_settle(struct errand *e, bool workdir)
+static void paths_settle(struct errand *e, bool workdir, const char *home)
 {
-	const char *base = workdir || !e->o.home ? e->o.workdir : e->o.home;
+	const char *base = workdir || !home ? e->o.workdir : home;
 
 	for (int i = 0; i < e->n; i++) {
 		struct parcel *p = &e->parcel[i];
@@ -268,15 +273,15 @@ static void paths_settle(struct errand *e, bool workdir)
 	}
 }
 
-static void on_seen(void *context, int64_t fs, bool directory)
+static void on_seen(void *context, const struct sight *s)
 {
 	struct question *q = context;
 	struct errand *e = q->e;
 
 	q->opening = NULL;
 	if (q->parcel < 0) {
-		paths_settle(e, directory);
-	} else if (fs && network_is((uint64_t)fs, q->path)) {
+		paths_settle(e, s->directory, e->o.foreign.look_up ? s->home : e->o.home);
+	} else if (s->fs && network_is((uint64_t)s->fs, q->path)) {
 		e->parcel[q->parcel].over = true;
 		e->o.carry.spool &= ~(1 << e->parcel[q->parcel].f->use);
 	}
@@ -287,18 +292,18 @@ static void on_seen(void *context, int64_t fs, bool directory)
 static void ask(struct errand *e, int parcel, const char *path)
 {
 	struct question *q = &e->question[e->nquestions++];
+	struct opener_user who = errand_user(e);
 
 	*q = (struct question){.e = e, .path = path, .parcel = parcel};
 	e->waiting++;
-	q->opening =
-		opener_look(e->all->opener, &(struct opener_user){e->o.uid, e->o.gid, e->o.user}, path, on_seen, q);
+	q->opening = opener_look(e->all->opener, &who, path, on_seen, q);
 }
 
 /* A file system that does not answer is treated as one of this host: its output is carried, and waits in the spool meanwhile. */
 static void questions_end(struct errand *e)
 {
 	questions_drop(e);
-	paths_settle(e, false);
+	paths_settle(e, false, e->o.home);
 	errand_fetch(e);
 }
 
@@ -431,12 +436,12 @@ static void on_opened(void *context, uint64_t id, int fd, const char *reason)
 		close(fd); /* nobody has asked */
 }
 
-static void on_looked(void *context, uint64_t id, int64_t fs, bool directory)
+static void on_looked(void *context, uint64_t id, const struct sight *s)
 {
 	struct errands *all = context;
 
 	if (!all->stopped)
-		opener_looked(all->opener, id, fs, directory);
+		opener_looked(all->opener, id, s);
 }
 
 static void on_failed(void *context, const char *reason)

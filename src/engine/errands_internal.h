@@ -76,6 +76,7 @@ struct errands {
 
 /* ---- errands.c ---- */
 struct errand *errand_find(const struct errands *all, const char *tag);
+struct opener_user errand_user(const struct errand *e);
 bool errand_may(struct errand *e);  /* carry; else what is under way is broken off */
 void errand_step(struct errand *e); /* one of its parcels is over: what is next? It may be gone afterwards */
 

@@ -229,7 +229,7 @@ static void on_answer(struct local *e, const struct answer *a)
 		break;
 	case ANSWER_LOOKED:
 		if (e->l.looked)
-			e->l.looked(e->l.context, a->id, a->fs, a->directory);
+			e->l.looked(e->l.context, a->id, &(struct sight){a->fs, a->directory, a->home});
 		break;
 	case ANSWER_OPENED:
 		if (!a->reason && e->fds.n) {

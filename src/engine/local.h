@@ -16,14 +16,20 @@
 
 struct local;
 
+/* What a user sees at a path. */
+struct sight {
+	int64_t fs; /* the file system's type; 0: nothing is seen */
+	bool directory;
+	const char *home; /* the user's, if the nursery has looked it up; else NULL */
+};
+
 /* Whom it tells. Strings are borrowed for the call. */
 struct local_listener {
 	void (*heard)(void *context,
 		      const struct news *n); /* of a part; until local_forget() an end may be told again */
 	void (*opened)(void *context, uint64_t id, int fd,
 		       const char *reason); /* local_open(): fd is the listener's, or -1 */
-	/* local_look(): the file system's type and whether it is a directory; 0, false if the user can't see it. May be NULL */
-	void (*looked)(void *context, uint64_t id, int64_t fs, bool directory);
+	void (*looked)(void *context, uint64_t id, const struct sight *s); /* local_look(). May be NULL */
 	/* local_erase(); reason: it is there still. May be NULL */
 	void (*erased)(void *context, const char *tag, const char *reason);
 	void (*failed)(void *context, const char *reason); /* the engine itself: nothing more can be started */

@@ -4,7 +4,6 @@
 #include "engine/opener.h"
 
 #include <errno.h>
-#include <pwd.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -16,7 +15,7 @@ struct opening {
 	struct opener *o;
 	uint64_t id;
 	void (*done)(void *context, int fd, const char *reason); /* or, when it is only looked at: */
-	void (*looked)(void *context, int64_t fs, bool directory);
+	void (*looked)(void *context, const struct sight *s);
 	void *context;
 };
 
@@ -52,7 +51,7 @@ static struct opening *opening_add(struct opener *o, void *context)
 }
 
 struct opening *opener_look(struct opener *o, const struct opener_user *who, const char *path,
-			    void (*looked)(void *context, int64_t fs, bool directory), void *context)
+			    void (*looked)(void *context, const struct sight *s), void *context)
 {
 	struct opening *q = opening_add(o, context);
 
@@ -113,7 +112,7 @@ bool opener_answer(struct opener *o, uint64_t id, int fd, const char *reason)
 	return true;
 }
 
-bool opener_looked(struct opener *o, uint64_t id, int64_t fs, bool directory)
+bool opener_looked(struct opener *o, uint64_t id, const struct sight *s)
 {
 	if (!(id & OURS))
 		return false;
@@ -121,16 +120,6 @@ bool opener_looked(struct opener *o, uint64_t id, int64_t fs, bool directory)
 	struct opening q = opening_take(o, id);
 
 	if (q.looked)
-		q.looked(q.context, fs, directory);
+		q.looked(q.context, s);
 	return true;
-}
-
-int opener_find(const char *user, struct opener_user *ret, struct err *err)
-{
-	const struct passwd *pw = getpwnam(user);
-
-	if (!pw)
-		return err_set(err, -ENOENT, "the user %.100s is not known on this host", user);
-	*ret = (struct opener_user){.uid = pw->pw_uid, .gid = pw->pw_gid, .name = user};
-	return 0;
 }

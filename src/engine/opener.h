@@ -13,21 +13,19 @@ struct opener *opener_create(struct local *l);
 void opener_destroy(struct opener *o); /* nobody is told any more */
 
 struct opener_user {
-	uid_t uid;
+	uid_t uid; /* BY_NAME: uid and gid are those of this host for that name, which the nursery looks up */
 	gid_t gid;
 	const char *name;
 };
 /* `done` gets the descriptor, which is its own from then on, or -1 and the reason; never from inside this call. */
 struct opening *opener_ask(struct opener *o, const struct opener_user *who, const char *path, int flags, int mode,
 			   void (*done)(void *context, int fd, const char *reason), void *context);
-/* What the user sees at that path: the type of its file system (0: nothing) and whether it is a directory. */
+/* What the user sees at that path. */
 struct opening *opener_look(struct opener *o, const struct opener_user *who, const char *path,
-			    void (*looked)(void *context, int64_t fs, bool directory), void *context);
+			    void (*looked)(void *context, const struct sight *s), void *context);
 void opening_cancel(struct opening *q); /* not wanted any more; NULL is none */
 /* What the local engine tells. False: not asked for here. */
 bool opener_answer(struct opener *o, uint64_t id, int fd, const char *reason);
-bool opener_looked(struct opener *o, uint64_t id, int64_t fs, bool directory);
-/* A user of this host by name. -ENOENT. */
-int opener_find(const char *user, struct opener_user *ret, struct err *err);
+bool opener_looked(struct opener *o, uint64_t id, const struct sight *s);
 
 #endif

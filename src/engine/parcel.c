@@ -79,7 +79,7 @@ void parcel_begin(struct parcel *p)
 				.index = (int)(p - e->parcel),
 				.ticket = e->o.carry.ticket ? e->o.carry.ticket : "",
 				.signature = e->o.carry.signature ? e->o.carry.signature : "",
-				.who = {.uid = e->o.uid, .gid = e->o.gid, .name = e->o.user},
+				.who = errand_user(e),
 				.here = p->here,
 				.took = p->took,
 				.size = p->size};

@@ -41,6 +41,7 @@ static void order_slim(const struct order *o, struct strbuf *out)
 			     .gid = o->gid,
 			     .user = o->user,
 			     .home = o->home,
+			     .foreign.look_up = o->foreign.look_up,
 			     .workdir = o->workdir,
 			     .spare = o->spare,
 			     .umask = o->umask,

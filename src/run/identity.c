@@ -2,7 +2,7 @@
  * identity.c - users and groups.
  *
  * The nursery of a system is root and trusts its server with users' jobs, but not with root itself, and not with a uid under another
- * user's name. Looking users up may ask a directory over the network, so it is done once a minute for each user.
+ * user's name. Looking users up may ask a directory over the network: an answer is good for a minute, and used for some minutes more while another is fetched.
  */
 #include "run/identity.h"
 
@@ -15,13 +15,19 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "base/strbuf.h"
+#include "run/order.h"
 
-#define KEPT 64	    /* users */
-#define KEPT_FOR 60 /* seconds */
+#define KEPT 64	       /* users */
+#define FRESH_FOR 60   /* seconds; */
+#define USABLE_FOR 300 /* ... and so long while another is fetched */
+#define BRIEF 2	       /* no such user, or a failure: it may be otherwise in a moment */
 #define GROUPS_MAX 65536
+#define BUFFER_MAX (16 << 20)
 
 struct known {
-	char *user;
+	char *user, *home, *shell;
+	char *trouble; /* why it is not known; NULL: it is */
 	uid_t uid;
 	gid_t gid; /* the first group, as the user database has it */
 	gid_t *groups;
@@ -39,47 +45,157 @@ static time_t now(void)
 	return t.tv_sec;
 }
 
-static int known_fill(struct known *k, const char *user, struct err *err)
-{
-	struct passwd *pw = getpwnam(user);
+/* ---- asking, in a process of its own; what it writes only identity_keep() reads ---- */
 
-	if (!pw)
-		return err_set(err, -EPERM, "the user %s is not known on this host", user);
-	*k = (struct known){.uid = pw->pw_uid, .gid = pw->pw_gid, .since = now(), .ngroups = 64};
-	for (;;) {
-		int room = k->ngroups;
-		k->groups = mem_realloc(k->groups, (size_t)room, sizeof *k->groups);
-		if (getgrouplist(user, k->gid, k->groups, &k->ngroups) >= 0)
-			break;
-		if (k->ngroups <= room) /* some libraries do not say how many */
-			k->ngroups = room * 2;
-		if (k->ngroups > GROUPS_MAX)
-			return err_set(err, -EPERM, "the user %s is in too many groups", user);
+struct answer_head {
+	int error; /* 0; ENOENT: there is none; or why it failed */
+	uid_t uid;
+	gid_t gid;
+	int ngroups;
+	size_t home, shell; /* bytes, with their ends */
+};
+
+static int passwd_look(const char *user, struct passwd *entry, char **buf)
+{
+	struct passwd *found = NULL;
+	int error = ERANGE;
+
+	for (size_t size = 4096; error == ERANGE && size <= BUFFER_MAX; size *= 4) {
+		*buf = mem_realloc(*buf, size, 1);
+		error = getpwnam_r(user, entry, *buf, size, &found);
 	}
-	k->user = mem_strdup(user);
-	return 0;
+	if (found)
+		return 0;
+	/* Not found has many names, by module (getpwnam(3)). */
+	return error == 0 || error == ESRCH || error == EBADF || error == EPERM ? ENOENT : error;
 }
 
+static int groups_look(const char *user, gid_t gid, gid_t **groups, int *n)
+{
+	*n = 64;
+	for (;;) {
+		int room = *n;
+		*groups = mem_realloc(*groups, (size_t)room, sizeof **groups);
+		if (getgrouplist(user, gid, *groups, n) >= 0)
+			return 0;
+		if (*n <= room) /* some libraries do not say how many */
+			*n = room * 2;
+		if (*n > GROUPS_MAX)
+			return E2BIG;
+	}
+}
+
+void identity_look(const char *user, struct strbuf *out)
+{
+	struct answer_head h = {0};
+	struct passwd entry;
+	char *buf = NULL;
+	gid_t *groups = NULL;
+
+	h.error = passwd_look(user, &entry, &buf);
+	if (!h.error)
+		h.error = groups_look(user, entry.pw_gid, &groups, &h.ngroups);
+	if (h.error) {
+		h.ngroups = 0;
+		strbuf_add(out, (const char *)&h, sizeof h);
+	} else {
+		const char *home = entry.pw_dir && *entry.pw_dir ? entry.pw_dir : "/";
+		const char *shell = entry.pw_shell && *entry.pw_shell ? entry.pw_shell : "/bin/sh";
+		h.uid = entry.pw_uid;
+		h.gid = entry.pw_gid;
+		h.home = strlen(home) + 1;
+		h.shell = strlen(shell) + 1;
+		strbuf_add(out, (const char *)&h, sizeof h);
+		strbuf_add(out, home, h.home);
+		strbuf_add(out, shell, h.shell);
+		strbuf_add(out, (const char *)groups, (size_t)h.ngroups * sizeof *groups);
+	}
+	free(groups);
+	free(buf);
+}
+
+/* ---- keeping ---- */
+
 /* The place of a user, by its name's hash: another user with the same place is forgotten. */
-static struct known *known_get(const char *user, struct err *err)
+static struct known *known_at(const char *user)
 {
 	size_t place = 0;
 
 	for (const char *p = user; *p; p++)
 		place = place * 31 + (unsigned char)*p;
-	struct known *k = &known[place % KEPT];
-	if (k->user && !strcmp(k->user, user) && now() - k->since < KEPT_FOR)
-		return k;
+	return &known[place % KEPT];
+}
+
+static time_t age(const struct known *k, const char *user)
+{
+	return k->user && strcmp(k->user, user) == 0 ? now() - k->since : USABLE_FOR;
+}
+
+enum identity_age identity_age(const char *user, bool by_name)
+{
+	const struct known *k = known_at(user);
+	time_t t = age(k, user);
+
+	if (geteuid() != 0 && !by_name)
+		return IDENTITY_FRESH; /* there is but one, this process's own */
+	if (t < (k->trouble ? BRIEF : FRESH_FOR))
+		return IDENTITY_FRESH;
+	return t < USABLE_FOR && !k->trouble ? IDENTITY_STALE : IDENTITY_NONE;
+}
+
+static void known_clear(struct known *k)
+{
 	free(k->user);
+	free(k->home);
+	free(k->shell);
+	free(k->trouble);
 	free(k->groups);
 	*k = (struct known){0};
-	if (known_fill(k, user, err)) {
-		free(k->groups);
-		*k = (struct known){0};
-		return NULL;
-	}
-	return k;
 }
+
+static void trouble_set(struct known *k, const char *user, int error)
+{
+	struct strbuf text = {0};
+
+	if (error == ENOENT)
+		strbuf_printf(&text, "the user %s is not known on this host", user);
+	else if (error == E2BIG)
+		strbuf_printf(&text, "the user %s is in too many groups", user);
+	else
+		strbuf_printf(&text, "the user %s can't be looked up on this host: %s", user,
+			      error ? strerror(error) : "the user database does not answer");
+	k->trouble = text.text;
+}
+
+void identity_keep(const char *user, const char *answer, size_t n)
+{
+	struct known *k = known_at(user);
+	struct answer_head h = {0};
+
+	if (n >= sizeof h)
+		memcpy(&h, answer, sizeof h);
+	if (n != sizeof h + h.home + h.shell + (size_t)h.ngroups * sizeof *k->groups)
+		n = 0;
+	if ((n == 0 || (h.error && h.error != ENOENT)) && age(k, user) < USABLE_FOR && !k->trouble)
+		return; /* what is known is used for as long as it may be */
+	known_clear(k);
+	k->user = mem_strdup(user);
+	k->since = now();
+	if (n == 0 || h.error) {
+		trouble_set(k, user, n == 0 ? 0 : h.error);
+		return;
+	}
+	answer += sizeof h;
+	k->uid = h.uid;
+	k->gid = h.gid;
+	k->home = mem_strdup(answer);
+	k->shell = mem_strdup(answer + h.home);
+	k->ngroups = h.ngroups;
+	k->groups = mem_alloc(((size_t)h.ngroups + 1) * sizeof *k->groups);
+	memcpy(k->groups, answer + h.home + h.shell, (size_t)h.ngroups * sizeof *k->groups);
+}
+
+/* ---- using ---- */
 
 static bool is_member(const struct known *k, gid_t gid)
 {
@@ -89,32 +205,57 @@ static bool is_member(const struct known *k, gid_t gid)
 	return k->gid == gid;
 }
 
+static int known_get(const char *user, const struct known **ret, struct err *err)
+{
+	const struct known *k = known_at(user);
+
+	*ret = k;
+	if (age(k, user) >= USABLE_FOR)
+		return err_set(err, -EPERM, "the user %s has not been looked up on this host", user);
+	return k->trouble ? err_set(err, -EPERM, "%s", k->trouble) : 0;
+}
+
+/* A nursery that is not root has no other user's rights to give. */
+static int own_get(uid_t uid, const char *user, struct identity *ret, struct err *err)
+{
+	if (uid != geteuid())
+		return err_set(err, -EPERM,
+			       "jobs of user %s (uid %u) can't run here: this server is not root, "
+			       "and runs those of uid %u only",
+			       user, (unsigned)uid, (unsigned)geteuid());
+	ret->uid = uid;
+	ret->gid = getegid();
+	return 0;
+}
+
 int identity_get(uid_t uid, gid_t gid, const char *user, bool root_jobs, struct identity *ret, struct err *err)
 {
-	if (geteuid() != 0) {
-		if (uid != geteuid())
-			return err_set(err, -EPERM,
-				       "jobs of user %s (uid %u) can't run here: this server is not root, "
-				       "and runs those of uid %u only",
-				       user, (unsigned)uid, (unsigned)geteuid());
-		*ret = (struct identity){.uid = uid, .gid = getegid()};
-		return 0;
+	const struct known *k = NULL;
+	bool by_name = uid == BY_NAME;
+
+	if ((by_name || geteuid() == 0) && !(uid == 0 && !root_jobs) && known_get(user, &k, err))
+		return -EPERM;
+	if (by_name) {
+		uid = k->uid;
+		gid = k->gid;
 	}
+	*ret = (struct identity){.home = k ? k->home : NULL, .shell = k ? k->shell : NULL};
+	if (geteuid() != 0)
+		return own_get(uid, user, ret, err);
 	if (uid == 0 && !root_jobs)
 		return err_set(err, -EPERM, "root may not have jobs here (the server's attribute root_jobs allows it)");
-
-	struct known *k = known_get(user, err);
-	if (!k)
-		return -EPERM;
 	if (k->uid != uid)
 		return err_set(err, -EPERM, "the user %s has uid %u on this host, not %u", user, (unsigned)k->uid,
 			       (unsigned)uid);
 	if (!is_member(k, gid))
 		return err_set(err, -EPERM, "the user %s is not in the group %u on this host", user, (unsigned)gid);
-	*ret = (struct identity){.uid = uid, .gid = gid, .groups = k->groups, .ngroups = k->ngroups, .change = true};
+	ret->uid = uid;
+	ret->gid = gid;
+	ret->groups = k->groups;
+	ret->ngroups = k->ngroups;
+	ret->change = true;
 	return 0;
 }
-
 int identity_groups(const struct identity *who)
 {
 	if (who->change && setgroups((size_t)who->ngroups, who->groups))

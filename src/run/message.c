@@ -89,8 +89,10 @@ static void path_frame(enum frame_kind kind, uint64_t id, const struct nursery_u
 	json_init(&j, out, false);
 	json_open_object(&j, NULL);
 	json_int(&j, "id", (int64_t)id);
-	json_int(&j, "uid", who->uid);
-	json_int(&j, "gid", who->gid);
+	if (who->uid != (uid_t)-1) {
+		json_int(&j, "uid", who->uid);
+		json_int(&j, "gid", who->gid);
+	}
 	json_text(&j, "user", who->name);
 	text_write(&j, "path", path);
 	json_int(&j, "flags", flags);
@@ -144,6 +146,8 @@ void answer_write(const struct answer *a, struct strbuf *out)
 		json_int(&j, "fs", a->fs);
 	if (a->directory)
 		json_bool(&j, "directory", true);
+	if (a->type == ANSWER_LOOKED && a->home)
+		text_write(&j, "home", a->home);
 	if (a->reason)
 		json_text(&j, "reason", a->reason);
 	if (a->unclear)

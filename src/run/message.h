@@ -31,7 +31,7 @@ struct request {
 	const char *tag;
 	int signal;  /* negative: seconds that it may run, as SHEPHERD_SIGNAL has it */
 	uint64_t id; /* of FRAME_OPEN and FRAME_LOOK */
-	uid_t uid;   /* from here on: of FRAME_ERASE, too, which has a tag */
+	uid_t uid;   /* from here on: of FRAME_ERASE, too, which has a tag. BY_NAME: that of the name, here */
 	gid_t gid;
 	const char *user, *path;
 	int flags, mode;

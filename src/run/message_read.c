@@ -37,14 +37,14 @@ static bool is_id(const json_t *v)
 int request_read(char kind, const char *text, size_t n, struct arena *a, struct request *ret)
 {
 	json_t *root = json_loadb(text, n, 0, NULL);
-	bool good = false;
+	bool good = false, by_name = !json_object_get(root, "uid");
 
 	*ret = (struct request){.tag = text_get(root, "tag", a),
 				.user = text_get(root, "user", a),
 				.path = text_get(root, "path", a),
 				.signal = (int)number_get(root, "signal"),
 				.id = (uint64_t)number_get(root, "id"),
-				.uid = (uid_t)number_get(root, "uid"),
+				.uid = by_name ? (uid_t)-1 : (uid_t)number_get(root, "uid"),
 				.gid = (gid_t)number_get(root, "gid"),
 				.flags = (int)number_get(root, "flags"),
 				.mode = (int)number_get(root, "mode")};
@@ -53,8 +53,8 @@ int request_read(char kind, const char *text, size_t n, struct arena *a, struct 
 	if (kind == FRAME_OPEN || kind == FRAME_LOOK)
 		good = true;
 	if (kind == FRAME_OPEN || kind == FRAME_LOOK || kind == FRAME_ERASE)
-		good = good && ret->user && ret->path && is_id(json_object_get(root, "uid")) &&
-		       is_id(json_object_get(root, "gid"));
+		good = good && ret->user && ret->path &&
+		       (by_name || (is_id(json_object_get(root, "uid")) && is_id(json_object_get(root, "gid"))));
 	json_decref(root);
 	return good ? 0 : -EINVAL;
 }
@@ -77,7 +77,8 @@ int answer_read(const char *text, size_t n, struct arena *a, struct answer *ret,
 				       .id = (uint64_t)number_get(root, "id"),
 				       .unclear = json_is_true(json_object_get(root, "unclear")),
 				       .fs = number_get(root, "fs"),
-				       .directory = json_is_true(json_object_get(root, "directory"))};
+				       .directory = json_is_true(json_object_get(root, "directory")),
+				       .home = text_get(root, "home", a)};
 	json_decref(root);
 	return r;
 }

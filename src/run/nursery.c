@@ -2,7 +2,7 @@
  * nursery.c - the process that forks shepherds.
  *
  * It is small and does little, because everything it holds is copied with each fork. It waits for two things: orders, and ends of
- * its children. What could take long (ending leftovers, opening files on a slow disk) a child of its own does.
+ * its children. What could take long (ending leftovers, opening files on a slow disk, asking a user database) a child of its own does.
  */
 #include "run/nursery.h"
 
@@ -28,6 +28,7 @@
 #include "run/cgroup.h"
 #include "run/identity.h"
 #include "run/live.h"
+#include "run/lookups.h"
 #include "run/message.h"
 #include "run/room.h"
 #include "run/scribe.h"
@@ -55,6 +56,7 @@ struct nest {
 	struct identity server; /* who owns LIVE */
 	struct cgroup cgroup;
 	VEC(struct child) children;
+	struct lookups lookups;
 	struct strbuf in, out;
 };
 
@@ -113,7 +115,7 @@ static void child_close(struct nest *n)
 
 /* ---- orders ---- */
 
-static int order_start(struct nest *n, const struct order *o, struct arena *a, pid_t *ret_pid, struct err *err)
+static int order_start(struct nest *n, struct order *o, struct arena *a, pid_t *ret_pid, struct err *err)
 {
 	struct identity who;
 	struct shepherd_place place = {.datagrams = n->datagrams,
@@ -122,10 +124,11 @@ static int order_start(struct nest *n, const struct order *o, struct arena *a, p
 				       .who = &who,
 				       .dir = n->live,
 				       .live_path = n->instance};
-	int r = identity_get(o->uid, o->gid, o->user, n->o->root_jobs, &who, err);
+	int r = identity_get(o->foreign.look_up ? BY_NAME : o->uid, o->gid, o->user, n->o->root_jobs, &who, err);
 
 	if (r)
 		return r;
+	order_own(o, &who, a);
 	who.server = &n->server;
 	place.env = room_environment(o, n->instance, a);
 	place.live = live_create(n->live, o->tag, &n->server, err);
@@ -148,6 +151,16 @@ static int order_start(struct nest *n, const struct order *o, struct arena *a, p
 	return r;
 }
 
+/* True when nothing has to wait for its user. */
+static bool user_ready(struct nest *n, const char *user, bool by_name)
+{
+	enum identity_age age = identity_age(user, by_name);
+
+	if (age == IDENTITY_STALE)
+		lookups_refresh(&n->lookups, user);
+	return age != IDENTITY_NONE;
+}
+
 static void order_take(struct nest *n, const char *text, size_t length, struct arena *a)
 {
 	struct order o;
@@ -158,10 +171,12 @@ static void order_take(struct nest *n, const char *text, size_t length, struct a
 	if (order_read(text, length, a, &o, &err)) {
 		answer_give(n, &(struct answer){
 				       .type = ANSWER_REFUSED, .tag = order_tag(text, length, a), .reason = err.text});
-	} else if (o.by_name) { /* order_settle() comes first */
+	} else if (o.foreign.by_name) { /* order_settle() comes first */
 		answer_give(n, &(struct answer){.type = ANSWER_REFUSED,
 						.tag = o.tag,
 						.reason = "its order is not settled for this host"});
+	} else if (!user_ready(n, o.user, o.foreign.look_up)) {
+		lookups_park(&n->lookups, o.user, o.tag, FRAME_ORDER, text, length);
 	} else if ((rc = order_start(n, &o, a, &pid, &err))) { /* EPERM: whose job it is */
 		answer_give(n,
 			    &(struct answer){
@@ -349,6 +364,8 @@ static void path_take(struct nest *n, char kind, const struct request *q)
 		a.reason = "it can be opened for reading, or for writing, and in no other way";
 	else if (identity_get(q->uid, q->gid, q->user, n->o->root_jobs, &who, &err))
 		a.reason = err.text;
+	else
+		a.home = who.home;
 	pid_t pid = a.reason ? -1 : fork();
 	if (pid == 0) {
 		child_close(n);
@@ -378,13 +395,32 @@ static void frame_take(struct nest *n, char kind, const char *text, size_t lengt
 		order_take(n, text, length, a);
 	else if (request_read(kind, text, length, a, &q))
 		; /* not of this version */
+	else if ((kind == FRAME_SIGNAL || kind == FRAME_CLEAN) &&
+		 lookups_follow(&n->lookups, q.tag, kind, text, length))
+		; /* its order waits for its user */
 	else if (kind == FRAME_SIGNAL)
 		signal_take(n, &q);
 	else if (kind == FRAME_CLEAN)
 		clean_take(n, q.tag);
+	else if (!user_ready(n, q.user, q.uid == BY_NAME))
+		lookups_park(&n->lookups, q.user, NULL, kind, text, length);
 	else
 		path_take(n, kind, &q);
 	arena_destroy(a);
+}
+
+static void on_unpark(void *context, char kind, const char *text, size_t length)
+{
+	frame_take(context, kind, text, length);
+}
+
+static void on_child(void *context)
+{
+	struct nest *n = context;
+
+	child_close(n);
+	close(n->o->fd);
+	close(n->datagrams);
 }
 
 /* False when the server is gone, or talks nonsense. */
@@ -412,19 +448,25 @@ static bool frames_read(struct nest *n)
 
 static void nest_serve(struct nest *n)
 {
-	struct pollfd fds[] = {{.fd = n->o->fd, .events = POLLIN}, {.fd = n->signals, .events = POLLIN}};
 	struct signalfd_siginfo info[8];
+	pollfd_vec fds = {0};
 	bool more = true;
 
 	while (more) {
-		if (poll(fds, 2, -1) < 0 && errno != EINTR)
+		vec_clear(&fds);
+		vec_push(&fds, ((struct pollfd){.fd = n->o->fd, .events = POLLIN}));
+		vec_push(&fds, ((struct pollfd){.fd = n->signals, .events = POLLIN}));
+		int patience = lookups_fds(&n->lookups, &fds);
+		if (poll(fds.v, fds.n, patience) < 0 && errno != EINTR)
 			break;
-		if (fds[1].revents && read(n->signals, info, sizeof info) > 0)
+		lookups_turn(&n->lookups); /* before frames that belong to what is parked */
+		if (fds.v[1].revents && read(n->signals, info, sizeof info) > 0)
 			children_reap(n);
-		if (fds[0].revents)
+		if (fds.v[0].revents)
 			more = frames_read(n);
 		answers_send(n);
 	}
+	vec_free(&fds);
 }
 
 static int lock_take(struct nest *n, struct err *err)
@@ -516,7 +558,10 @@ int nursery_main(const struct nursery_options *o)
 		dprintf(STDERR_FILENO, "shuntd: nursery: %s\n", err.text);
 		return 1;
 	}
+	n.lookups = (struct lookups){.child = on_child, .unpark = on_unpark, .context = &n};
 	nest_serve(&n);
+	lookups_finish(&n.lookups);
+	lookups_fini(&n.lookups);
 	/* Shepherds go on; what this process holds goes with it. */
 	cgroup_fini(&n.cgroup);
 	for (size_t i = 0; i < n.children.n; i++)

@@ -70,7 +70,7 @@ static inline int walltime_word(int64_t walltime)
 	return walltime < 1 ? -1 : walltime > INT32_MAX ? -INT32_MAX : (int)-walltime;
 }
 struct nursery_user {
-	uid_t uid;
+	uid_t uid; /* -1: uid and gid are those of this host for that name */
 	gid_t gid;
 	const char *name;
 };
@@ -106,9 +106,10 @@ struct answer {
 	pid_t pid;
 	uint64_t id;
 	const char *reason;
-	bool unclear;	/* REFUSED: the cause may be the job or its user as well as the host */
-	int64_t fs;	/* type of the file system, as statfs() has it */
-	bool directory; /* the path is one */
+	bool unclear;	  /* REFUSED: the cause may be the job or its user as well as the host */
+	int64_t fs;	  /* type of the file system, as statfs() has it */
+	bool directory;	  /* the path is one */
+	const char *home; /* LOOKED: the user's, if it was looked up */
 };
 int answer_read(const char *text, size_t n, struct arena *a, struct answer *ret, struct err *err);
 

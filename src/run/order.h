@@ -16,6 +16,8 @@
 #include "base/strbuf.h"
 #include "run/checkpoint.h"
 
+#define BY_NAME ((uid_t)-1) /* a uid: that of this host for the user's name, and so is the gid */
+
 /* A node of the job and the host that serves it. */
 struct order_host {
 	const char *name;    /* the node */
@@ -69,10 +71,18 @@ struct order_carry {
 	int spool; /* 1: the output, 2: the error output are written to `spare` from the beginning */
 };
 
+/* Of an order that another machine's server wrote. */
+struct order_foreign {
+	bool by_name; /* uid, gid, home and shell are this host's for `user`, not the order's; paths and environment have @STATE@, @RUN@ and @BIN@ replaced by the host */
+	bool look_up; /* the latter has been done; its nursery looks the user up */
+	int nplaced;  /* so many entries at the end of env are the server's own, and have them replaced */
+};
+
+struct identity;
 struct order {
 	const char *id;	 /* "12.host" or "12[3].host": PBS_JOBID, and the name of the node file */
 	const char *tag; /* "12" or "12-3", then ".ATTEMPT": the name of the live file; no '/' in it */
-	uid_t uid;	 /* whose job it is; the nursery refuses what is not allowed to it */
+	uid_t uid;	 /* whose job it is; the nursery refuses what is not allowed to it. */
 	gid_t gid;
 	const char *user; /* its name: initgroups, LOGNAME, USER */
 	const char *home;
@@ -111,10 +121,9 @@ struct order {
 	/* ---- of a host that another machine's server orders ---- */
 	struct order_gpus gpu;
 	int64_t lease; /* seconds: it ends itself (CAUSE_LEASE) when LIVE/.lease is older; <= 0: never */
-	bool by_name; /* uid, gid, home and shell are this host's for `user`, not the order's; paths and environment have @STATE@, @RUN@ and @BIN@ replaced by the host */
+	struct order_foreign foreign;
 	struct order_carry carry;
 	struct order_checkpoint checkpoint;
-	int nplaced; /* so many entries at the end of env are the server's own, and have them replaced */
 };
 
 enum result_how {
@@ -155,10 +164,12 @@ int64_t script_hash(const void *text, size_t n); /* never 0 */
 void order_write(const struct order *o, struct strbuf *out);
 /* Also checks it: names, absolute paths, sizes. What *ret points to is the arena's. */
 int order_read(const char *text, size_t n, struct arena *a, struct order *ret, struct err *err);
-/* An order with `by_name` becomes one of this host (run/order_place.c): `state`, `run` and `bin` are its own directories, the user is looked up by name. Refuses, with a sentence, a
- * user that is not known here, and paths in the host's directories that a server has no business with. What it changes is the arena's. */
+/* An order with `by_name` becomes one of this host (run/order_place.c), with `look_up`: `state`, `run` and `bin` are its own directories. Refuses, with a sentence,
+ * paths in the host's directories that a server has no business with. What it changes is the arena's. */
 int order_settle(struct order *o, const char *state, const char *run, const char *bin, struct arena *a,
 		 struct err *err);
+/* ... and gets the rest from its user, whom the nursery has looked up. */
+void order_own(struct order *o, const struct identity *who, struct arena *a);
 void result_write(const struct result *r, struct strbuf *out);
 void saves_write(const struct saves *v, struct strbuf *out);
 int saves_read(const char *text, size_t n, struct saves *ret); /* or -EINVAL */

@@ -1,15 +1,16 @@
 /*
  * order_place.c - an order of another machine's server becomes one of this host.
  *
- * The server knows neither the host's directories nor the numbers of its users: it writes @STATE@, @RUN@ and @BIN@, and a name. What
+ * The server knows neither the host's directories nor the numbers of its users: it writes @STATE@, @RUN@ and @BIN@, and a name. The agent puts its directories in; the
+ * nursery, which looks users up, the rest. What
  * the host makes for a job with its own rights (script, node file, spare output) lies where such things lie: a server may order jobs of users, but
  * not have files of root written, or given away.
  */
 #include <errno.h>
-#include <pwd.h>
 #include <string.h>
 
 #include "base/vec.h"
+#include "run/identity.h"
 #include "run/order.h"
 
 struct places {
@@ -94,28 +95,25 @@ static void env_settle(struct order *o, const struct places *p)
 	while (o->env[n])
 		n++;
 	char **env = arena_alloc(p->a, (n + 1) * sizeof *env);
-	size_t placed = o->nplaced < 0 ? 0 : (size_t)o->nplaced > n ? n : (size_t)o->nplaced;
+	size_t placed = o->foreign.nplaced < 0 ? 0 : (size_t)o->foreign.nplaced > n ? n : (size_t)o->foreign.nplaced;
 	for (size_t i = 0; i < n; i++)
 		env[i] = i + placed >= n ? text_settle(p, o->env[i]) : o->env[i];
 	o->env = env;
 }
 
-static int user_settle(struct order *o, struct arena *a, struct err *err)
+void order_own(struct order *o, const struct identity *who, struct arena *a)
 {
-	struct passwd *pw = getpwnam(o->user);
-
-	if (!pw)
-		return err_set(err, -EPERM, "the user %s is not known on this host", o->user);
-	o->uid = pw->pw_uid;
-	o->gid = pw->pw_gid;
-	o->home = arena_strndup(a, pw->pw_dir, strlen(pw->pw_dir));
+	if (!o->foreign.look_up)
+		return;
+	o->uid = who->uid;
+	o->gid = who->gid;
+	o->home = arena_printf(a, "%s", who->home);
 	env_set(o, a, "HOME", o->home);
 	if (!o->shell_given) {
-		const char *shell = *pw->pw_shell ? pw->pw_shell : "/bin/sh";
-		o->shell = arena_strndup(a, shell, strlen(shell));
+		o->shell = arena_printf(a, "%s", who->shell);
 		env_set(o, a, "SHELL", o->shell);
 	}
-	return 0;
+	o->foreign.look_up = false;
 }
 
 int order_settle(struct order *o, const char *state, const char *run, const char *bin, struct arena *a, struct err *err)
@@ -126,18 +124,19 @@ int order_settle(struct order *o, const char *state, const char *run, const char
 				&n.spare,  &n.nodefile_path, &n.tmpdir,	      &n.terminal.pty,
 				&n.home,   &n.site.prologue, &n.site.epilogue};
 
-	if (o->by_name && (path_check("script", o->script, err) || path_check("spare", o->spare, err) ||
-			   path_check("nodefile_path", o->nodefile_path, err) || path_check("tmpdir", o->tmpdir, err) ||
-			   socket_check(o->terminal.pty, err)))
+	if (o->foreign.by_name && (path_check("script", o->script, err) || path_check("spare", o->spare, err) ||
+				   path_check("nodefile_path", o->nodefile_path, err) ||
+				   path_check("tmpdir", o->tmpdir, err) || socket_check(o->terminal.pty, err)))
 		return -EPERM;
 	for (size_t i = 0; i < sizeof paths / sizeof *paths; i++)
 		path_settle(&p, paths[i]);
 	env_settle(&n, &p);
-	int r = o->by_name ? user_settle(&n, a, err) : 0;
-	if (r)
-		return r;
-	n.by_name = false;
-	n.nplaced = 0;
+	if (n.foreign.by_name) {
+		n.home = NULL;
+		n.foreign.look_up = true;
+		n.foreign.by_name = false;
+	}
+	n.foreign.nplaced = 0;
 	*o = n;
 	return 0;
 }

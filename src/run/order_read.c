@@ -267,8 +267,8 @@ static int fields_read(const char *what, const struct field *f, const char *text
 /* One that the host is still to complete (order_settle) begins with a word for one of its directories. */
 static bool is_path(const struct order *o, const char *path)
 {
-	return *path == '/' || (o->by_name && (!strncmp(path, "@STATE@/", 8) || !strncmp(path, "@RUN@/", 6) ||
-					       !strncmp(path, "@BIN@/", 6)));
+	return *path == '/' || (o->foreign.by_name && (!strncmp(path, "@STATE@/", 8) || !strncmp(path, "@RUN@/", 6) ||
+						       !strncmp(path, "@BIN@/", 6)));
 }
 
 static int order_check(const struct order *o, struct err *err)

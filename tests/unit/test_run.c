@@ -3,7 +3,6 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <pwd.h>
 #include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -19,6 +18,7 @@
 
 #include <cmocka.h>
 
+#include "run/identity.h"
 #include "support/nest.h"
 #include "support/skip.h"
 
@@ -70,7 +70,8 @@ static void test_order_text(void **state)
 	assert_string_equal(r.env[1], "B=\x80");
 	assert_true(r.uid == 4294967294U && r.umask == 022 && r.login && r.ncpus == 2 && r.cpus[1] == 70000);
 	assert_null(r.err);
-	assert_true(!r.nhosts && !r.gpu.ngpus && !r.room && !r.lease && !r.by_name && !r.nplaced && !r.part);
+	assert_true(!r.nhosts && !r.gpu.ngpus && !r.room && !r.lease && !r.foreign.by_name && !r.foreign.nplaced &&
+		    !r.part);
 	strbuf_fini(&text);
 	arena_destroy(a);
 }
@@ -92,9 +93,9 @@ static void test_order_hosts(void **state)
 			  .gpu.ngpus = 2,
 			  .gpu.hide_gpus = true,
 			  .lease = 600,
-			  .by_name = true,
+			  .foreign.by_name = true,
 			  .tmpdir = "@STATE@/tmp/1.1",
-			  .nplaced = 3};
+			  .foreign.nplaced = 3};
 	struct order r;
 	struct err err;
 	struct strbuf text = {0};
@@ -102,7 +103,8 @@ static void test_order_hosts(void **state)
 	order_write(&o, &text);
 	if (order_read(text.text, text.n, a, &r, &err))
 		fail_msg("%s", err.text);
-	assert_true(r.part == 1 && r.room && r.gpu.hide_gpus && r.lease == 600 && r.by_name && r.nplaced == 3);
+	assert_true(r.part == 1 && r.room && r.gpu.hide_gpus && r.lease == 600 && r.foreign.by_name &&
+		    r.foreign.nplaced == 3);
 	assert_true(r.gpu.ngpus == 2 && r.gpu.gpus[1] == 3 && r.nhosts == 2);
 	assert_string_equal(r.hosts[0].address, "[fe80::1]:7723");
 	assert_string_equal(r.hosts[1].address, "");
@@ -127,11 +129,11 @@ static void test_order_hosts(void **state)
 static void test_order_settle(void **state)
 {
 	struct arena *a = arena_create();
-	struct passwd *pw = getpwuid(geteuid());
+	const struct identity who = {.uid = 5000, .gid = 6000, .home = "/home/here", .shell = "/bin/here"};
 	char *env[] = {"A=@STATE@", "HOME=/elsewhere", "P=@BIN@:/bin:@RUN@/x", "Q=@STATE@", NULL};
 	struct order o = {.id = "1.h",
 			  .tag = "1.1",
-			  .user = pw->pw_name,
+			  .user = "someone",
 			  .uid = 77777,
 			  .home = "/elsewhere",
 			  .shell = "/elsewhere/sh",
@@ -143,8 +145,8 @@ static void test_order_settle(void **state)
 			  .tmpdir = "@STATE@/tmp/1.1",
 			  .terminal.pty = "@RUN@/terminal.sock",
 			  .site.prologue = "/etc/prologue",
-			  .by_name = true,
-			  .nplaced = 2},
+			  .foreign.by_name = true,
+			  .foreign.nplaced = 2},
 		     before = o;
 	struct err err;
 
@@ -157,21 +159,18 @@ static void test_order_settle(void **state)
 	assert_string_equal(o.workdir, "/w/@STATE@");
 	assert_string_equal(o.site.prologue, "/etc/prologue");
 	assert_string_equal(o.env[0], "A=@STATE@"); /* the user's own */
-	assert_string_equal(o.env[1], arena_printf(a, "HOME=%s", pw->pw_dir));
 	assert_string_equal(o.env[2], "P=/bin:/bin:/run/x/x");
 	assert_string_equal(o.env[3], "Q=/state");
-	assert_string_equal(o.env[4], arena_printf(a, "SHELL=%s", o.shell));
+	assert_true(o.foreign.look_up && !o.foreign.by_name && !o.foreign.nplaced && !o.home); /* the nursery's to do */
+	order_own(&o, &who, a);
+	assert_string_equal(o.env[1], "HOME=/home/here");
+	assert_string_equal(o.env[4], "SHELL=/bin/here");
 	assert_null(o.env[5]);
 	assert_string_equal(env[1], "HOME=/elsewhere");
-	assert_true(o.uid == geteuid() && o.gid == pw->pw_gid && !o.by_name && !o.nplaced);
-	assert_string_equal(o.home, pw->pw_dir);
-	assert_string_not_equal(o.shell, "/elsewhere/sh");
+	assert_true(o.uid == 5000 && o.gid == 6000 && !o.foreign.look_up);
+	assert_string_equal(o.home, "/home/here");
+	assert_string_equal(o.shell, "/bin/here");
 
-	o = before;
-	o.user = "no-such-user";
-	assert_int_equal(order_settle(&o, "/state", "/run/x", "/bin", a, &err), -EPERM);
-	contains(err.text, "no-such-user is not known on this host");
-	assert_true(o.by_name && o.uid == 77777);
 	const char *bad[] = {"/etc/shadow", "@STATE@/node.key", "@STATE@/scripts/../node.key", "@RUN@/scripts/x"};
 	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
 		o = before;
@@ -186,6 +185,7 @@ static void test_order_settle(void **state)
 	o.shell_given = true;
 	o.shell = "/bin/given";
 	assert_int_equal(order_settle(&o, "/state", "/run/x", "/bin", a, &err), 0);
+	order_own(&o, &who, a);
 	assert_string_equal(o.shell, "/bin/given");
 	arena_destroy(a);
 }

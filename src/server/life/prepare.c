@@ -365,7 +365,7 @@ static int draft_prepare(struct server *s, const struct draft *p, struct part_or
 	ret->host = p->host;
 	o->part = p->index;
 	o->room = p->index > 0;
-	o->by_name = !p->here;
+	o->foreign.by_name = !p->here;
 	o->lease = p->here ? 0 : p->t->lease;
 	o->spare = arena_printf(p->a, "%s/%s", p->state, p->here ? "undelivered" : "spool");
 	o->nodefile_path =

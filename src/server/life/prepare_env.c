@@ -265,7 +265,7 @@ void draft_environment(struct server *s, const struct draft *p, struct order *o)
 	env_server(s, p, &env);
 	env_hosts(s, p, o, &env);
 	env_places(s, p, o, &env);
-	o->nplaced = p->here ? 0 : env.placed;
+	o->foreign.nplaced = p->here ? 0 : env.placed;
 	o->env = arena_alloc(p->a, (env.list.n + 1) * sizeof *o->env);
 	memcpy(o->env, env.list.v, env.list.n * sizeof *o->env);
 	vec_free(&env.list);

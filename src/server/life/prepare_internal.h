@@ -49,7 +49,7 @@ uint32_t draft_first(const struct draft *p);
 const char *replace_words(const struct server *s, uint32_t id, const char *path, struct arena *a);
 /* prepare_files.c: o->carried and its ticket. */
 int draft_files(struct server *s, const struct draft *p, struct order *o, struct err *err);
-/* o->env and o->nplaced, by the rest of the order. */
+/* o->env and o->foreign.nplaced, by the rest of the order. */
 void draft_environment(struct server *s, const struct draft *p, struct order *o);
 
 #endif
