@@ -21,7 +21,11 @@ struct agenda {
 	struct heap forgets; /* (when, core id): completed jobs to be forgotten */
 	struct heap kills;   /* (when, core id, attempt): SIGKILL if SIGTERM was not enough */
 	job_vec starts; /* START was decided; their CPUs or their last attempt are not free yet, or the order was not built */
-	job_vec begun, returned, doomed, ended; /* events of this turn that something follows from (dispatch_settle) */
+	job_vec begun, returned, ended; /* events of this turn that something follows from (dispatch_settle) */
+	VEC(struct doomed {
+		uint32_t job;
+		char *comment; /* by whom, and why; or NULL */
+	}) doomed;	       /* ... of jobs that somebody had deleted */
 };
 
 #endif

@@ -150,6 +150,14 @@ static void on_stopped(struct server *s, const struct event *e, struct strbuf *w
 		attempt_free(s, t);
 }
 
+/* What it was deleted with outlasts what has come between. */
+static void doomed_note(struct server *s, uint32_t id)
+{
+	const struct outcome *o = s->jobs->entries.v[id].outcome;
+
+	vec_push(&s->agenda->doomed, ((struct doomed){id, o && o->comment ? mem_strdup(o->comment) : NULL}));
+}
+
 void dispatch_listener(void *context, const struct event *e)
 {
 	static const struct payload nothing;
@@ -176,7 +184,10 @@ void dispatch_listener(void *context, const struct event *e)
 			p.spent_ms = p.used ? p.ran_ms : ran_until_now(s, &s->jobs->entries.v[e->job]);
 			history_stopped(s, e, &p);
 		}
-		vec_push(doomed ? &s->agenda->doomed : &s->agenda->returned, e->job);
+		if (doomed)
+			doomed_note(s, e->job);
+		else
+			vec_push(&s->agenda->returned, e->job);
 		break;
 	case EVENT_STARTED:
 		p.began_us = s->clock->boot_us;
@@ -197,6 +208,26 @@ void dispatch_listener(void *context, const struct event *e)
 	strbuf_fini(&why);
 }
 
+/* It was not ordered, and will not be. */
+static void start_withdraw(struct server *s, uint32_t id, const char *why)
+{
+	struct attempt *t = attempt_find(s, id, entry_job(s, id)->attempt);
+
+	if (t)
+		attempt_free(s, t);
+	sched_start_failed(s->sched, id, s->clock->now,
+			   &(struct payload){.text = why}); /* dispatch_settle() ends it if somebody wants that */
+}
+
+/* The cycle that stopped it may have found another place for it at once. */
+static void start_recall(struct server *s, uint32_t id)
+{
+	const struct attempt *t = attempt_find(s, id, entry_job(s, id)->attempt);
+
+	if (entry_job(s, id)->state == STATE_NOW && !(t && t->ordered))
+		start_withdraw(s, id, NULL);
+}
+
 /* What follows from events, once the scheduler is done with them. */
 static void settle_once(struct server *s)
 {
@@ -209,10 +240,18 @@ static void settle_once(struct server *s)
 		mail_event(s, id, MAIL_BEGIN);
 	}
 	vec_clear(&s->agenda->begun);
-	for (size_t i = 0; i < s->agenda->doomed.n; i++)
-		if (entry_job(s, s->agenda->doomed.v[i])->state <= STATE_ALLOCATED)
-			job_end_waiting(s, s->agenda->doomed.v[i], END_DELETED, NULL);
+	for (size_t i = 0; i < s->agenda->doomed.n; i++) {
+		struct doomed d = s->agenda->doomed.v[i];
+		start_recall(s, d.job);
+		if (entry_job(s, d.job)->state <= STATE_ALLOCATED)
+			job_end_waiting(s, d.job, END_DELETED, &(struct payload){.comment = d.comment});
+		free(d.comment);
+	}
 	vec_clear(&s->agenda->doomed);
+	for (size_t i = 0; i < s->agenda->returned.n; i++)
+		if (s->jobs->entries.v[s->agenda->returned.v[i]].spec &&
+		    s->jobs->entries.v[s->agenda->returned.v[i]].holds)
+			start_recall(s, s->agenda->returned.v[i]); /* held while it ran; it comes again */
 	for (size_t i = 0; i < s->agenda->returned.n; i++)
 		if (s->jobs->entries.v[s->agenda->returned.v[i]].spec && /* it may have been held meanwhile */
 		    entry_job(s, s->agenda->returned.v[i])->state <= STATE_ALLOCATED)
@@ -253,17 +292,6 @@ void job_end_waiting(struct server *s, uint32_t id, enum end_cause cause, const 
 }
 
 /* ---- starts ---- */
-
-/* It was not ordered, and will not be. */
-static void start_withdraw(struct server *s, uint32_t id, const char *why)
-{
-	struct attempt *t = attempt_find(s, id, entry_job(s, id)->attempt);
-
-	if (t)
-		attempt_free(s, t);
-	sched_start_failed(s->sched, id, s->clock->now,
-			   &(struct payload){.text = why}); /* dispatch_settle() ends it if somebody wants that */
-}
 
 static bool plan_on(const struct server *s, uint32_t id, uint32_t node)
 {

@@ -1,0 +1,151 @@
+/*
+ * test_dispatch.c - running jobs that an emergency job stops while something else was asked of them: what was asked holds, even where the scheduler finds another place for them at
+ * once.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "server/loop.h"
+#include "server/server.h"
+#include "support/bare.h"
+
+#define EPOCH INT64_C(1800000000)
+
+struct fixture {
+	struct server *s;
+	char dir[64];
+	struct bare_answer a;
+	int64_t now; /* seconds */
+};
+
+static int ask(struct fixture *f, const char *method, const char *path, const char *body)
+{
+	strbuf_fini(&f->a.body);
+	f->a = (struct bare_answer){0};
+	return bare_ask(f->s, getuid(), method, path, body, &f->a);
+}
+
+static void shows(struct fixture *f, const char *text)
+{
+	assert_int_equal(ask(f, "GET", "/v1/jobs/1", NULL), 200);
+	if (!strstr(f->a.body.text, text))
+		fail_msg("%s is not in %s", text, f->a.body.text);
+}
+
+static void pass(struct fixture *f, int64_t seconds)
+{
+	for (; seconds > 0; seconds--) {
+		f->now++;
+		bare_clock(f->now * 1000000);
+		server_turn(f->s);
+	}
+}
+
+static void all_start(struct fixture *f)
+{
+	const struct bare_attempt *all;
+	size_t n = bare_attempts(&all);
+
+	for (size_t i = 0; i < n; i++)
+		if (!all[i].started)
+			bare_started(f->s, all[i].tag);
+	server_turn(f->s);
+}
+
+static int setup(void **state)
+{
+	struct fixture *f = calloc(1, sizeof *f);
+
+	snprintf(f->dir, sizeof f->dir, "%s/shunt-dispatch-XXXXXX",
+		 access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp");
+	if (!f || !mkdtemp(f->dir))
+		return -1;
+	f->now = EPOCH;
+	bare_clear();
+	bare_clock(f->now * 1000000);
+	f->s = bare_open(f->dir, "n[1-2]:cpus=4:mem=8gb");
+	*state = f;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct fixture *f = *state;
+	char command[100];
+
+	strbuf_fini(&f->a.body);
+	snprintf(command, sizeof command, "rm -rf %s", f->dir);
+	int rc = system(command);
+	free(f);
+	return rc;
+}
+
+/* Job 1 runs on a node whose every CPU an emergency job needs in some seconds; the other is idle. */
+static void victim_make(struct fixture *f)
+{
+	const char *where;
+	char body[400];
+
+	assert_int_equal(ask(f, "PATCH", "/v1/server",
+			     "{\"changes\":[{\"op\":\"set\",\"name\":\"kill_delay\",\"value\":\"1\"}]}"),
+			 200);
+	assert_int_equal(
+		ask(f, "POST", "/v1/jobs", "{\"script\":\"true\",\"resources\":[\"nodes=1:ppn=1\",\"walltime=3600\"]}"),
+		201);
+	pass(f, 1);
+	all_start(f);
+	shows(f, "\"exec_host\":\"n");
+	where = strstr(f->a.body.text, "\"exec_host\":\"n") + strlen("\"exec_host\":\"");
+	snprintf(
+		body, sizeof body,
+		"{\"script\":\"true\",\"type\":\"E\",\"deadline\":%lld,\"resources\":[\"nodes=%.2s:ppn=4\",\"walltime=30\"],"
+		"\"powers\":[\"c_exec\",\"s_exec\",\"sc_alloc\"]}",
+		(long long)f->now + 30 + 5, where);
+	assert_int_equal(ask(f, "POST", "/v1/jobs", body), 201);
+	server_turn(f->s);
+	shows(f, "\"state\":\"R\"");
+}
+
+static void deleted(void **state)
+{
+	struct fixture *f = *state;
+
+	victim_make(f);
+	assert_int_equal(ask(f, "POST", "/v1/jobs/delete", "{\"ids\":[\"1\"],\"message\":\"not wanted\",\"delay\":60}"),
+			 200);
+	pass(f, 10);
+	shows(f, "\"state\":\"C\"");
+	shows(f, "\"cause\":\"deleted\"");
+	shows(f, "not wanted");
+	f->s = bare_open(f->dir, "n[1-2]:cpus=4:mem=8gb");
+	shows(f, "\"cause\":\"deleted\"");
+	shows(f, "not wanted");
+}
+
+static void held(void **state)
+{
+	struct fixture *f = *state;
+
+	victim_make(f);
+	assert_int_equal(ask(f, "POST", "/v1/jobs/hold", "{\"ids\":[\"1\"]}"), 200);
+	pass(f, 10);
+	shows(f, "\"state\":\"H\"");
+	f->s = bare_open(f->dir, "n[1-2]:cpus=4:mem=8gb");
+	shows(f, "\"state\":\"H\"");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(deleted, setup, teardown),
+		cmocka_unit_test_setup_teardown(held, setup, teardown),
+	};
+
+	return cmocka_run_group_tests_name("dispatch", tests, NULL, NULL);
+}
