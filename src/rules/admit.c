@@ -265,7 +265,7 @@ static int step_request(const struct walk *w, const struct step *s, struct reqte
 	return rc < 0 ? rc : defaults_add(w->site->attrs, ret, w->arena, err);
 }
 
-static bool is_route(const struct attrs *queue)
+bool admit_routes(const struct attrs *queue)
 {
 	return strcmp(attrs_text(queue, "queue_type"), "Route") == 0;
 }
@@ -340,7 +340,7 @@ static int route(struct walk *w, const struct step *s, struct err *err)
 
 static int step_to(struct walk *w, const struct step *s, struct err *err)
 {
-	bool routes = is_route(s->queue.attrs), exempt = w->job->exempt && !s->before && !routes;
+	bool routes = admit_routes(s->queue.attrs), exempt = w->job->exempt && !s->before && !routes;
 	struct amounts asked;
 	struct reqtext text;
 	int rc = step_request(w, s, &text, err);
@@ -351,7 +351,7 @@ static int step_to(struct walk *w, const struct step *s, struct err *err)
 	if (!exempt && ((rc = amounts_check(w->site->attrs, SERVER, &asked, NULL, err)) < 0 ||
 			(rc = queue_check(w, s, &asked, err)) < 0))
 		return rc;
-	if (routes)
+	if (routes && attrs_bool(s->queue.attrs, "started"))
 		return route(w, s, err);
 	*w->ret = (struct admitted){s->queue, text};
 	return 0;

@@ -54,7 +54,10 @@ struct admitted {
 	struct reqtext text;	  /* with what the queues on its way and the server add */
 };
 
-/* The queue that takes a job which names `queue`. A routing queue passes it on to the first of its destinations that accepts it. What a job does not ask for
+/* A routing queue: its jobs are passed on, and none runs there. */
+bool admit_routes(const struct attrs *queue);
+
+/* The queue that takes a job which names `queue`. A routing queue passes it on to the first of its destinations that accepts it; one that is stopped keeps it. What a job does not ask for
  * it gets from the queue that takes it, else from the routing queues on its way there, the last first, else from the server (resources_default).
  *
  * -ENOENT: there is no such queue; -EINVAL: a default can't be read, or the array has too many elements; -EDQUOT: it is refused (CODE_REFUSED). */

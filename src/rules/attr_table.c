@@ -39,7 +39,7 @@ const struct attr attr_table[] = {
 	/* Where jobs go. */
 	{"default_queue", SERVER, .type = ATTR_TEXT, .about = "The queue of jobs that name none."},
 	{"queue_type", QUEUE, .type = ATTR_WORD, .initial = "Execution", .words = "Execution Route",
-	 .about = "Execution: its jobs run. Route: it passes them on to route_destinations."},
+	 .about = "Execution: its jobs run. Route: it passes them on to route_destinations, while it is started."},
 	{"enabled", QUEUE, BOOL("False"), .about = "Jobs may be submitted to it or moved into it."},
 	{"started", QUEUE, BOOL("False"), .about = "Its jobs may be started, or routed."},
 	{"priority", QUEUE, .type = ATTR_NUMBER, .initial = "0", .min = -1024, .max = 1023,

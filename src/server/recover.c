@@ -50,6 +50,7 @@
 #include "server/life/lives.h"
 #include "server/life/order.h"
 #include "server/life/outage.h"
+#include "server/life/queues.h"
 #include "server/life/submit.h"
 #include "server/life/walltime.h"
 #include "server/life/world.h"
@@ -541,6 +542,7 @@ int recover(struct server *s, struct err *err)
 		if (s->jobs->arrays.v[i]->spec->legacy)
 			legacy_end(s, job_key(s->jobs->arrays.v[i]->number, -1), s->jobs->arrays.v[i]->spec);
 	world_gates(s);
+	queues_route(s);
 	if (!r.history)
 		history_begin(s);
 	return 0;

@@ -10,7 +10,9 @@
 
 #include <cmocka.h>
 
+#include "server/base/work.h"
 #include "server/job/jobs.h"
+#include "server/loop.h"
 #include "server/server.h"
 #include "support/bare.h"
 
@@ -217,6 +219,64 @@ static void moved_ranks(void **state)
 }
 
 /* Defaults are for jobs that come in: those that wait stay as they are, also when the server is restarted. */
+/* Turns, until what is done in slices is done. */
+static void settle(struct fixture *f)
+{
+	for (int i = 0; i == 0 || (f->s->slices->works.n && i < 1000); i++)
+		server_turn(f->s);
+}
+
+static void start(struct fixture *f, const char *queue, bool started)
+{
+	char path[80];
+
+	snprintf(path, sizeof path, "/v1/queues/%s", queue);
+	assert_int_equal(ask(f, getuid(), "PATCH", path,
+			     started ? "{\"changes\":[" SET("started", "True") "]}"
+				     : "{\"changes\":[" SET("started", "False") "]}"),
+			 200);
+	settle(f);
+}
+
+/* A routing queue that is stopped keeps its jobs; started, it passes them on, as far as somebody takes them. */
+static void route_stopped(void **state)
+{
+	struct fixture *f = *state;
+	unsigned long long one, many, large;
+
+	queue(f, "small", SET("resources_max.walltime", "100"));
+	queue(f, "in", SET("queue_type", "Route") "," SET("route_destinations", "small"));
+	start(f, "in", false);
+	one = submit(f, "\"queue\":\"in\",\"resources\":[\"walltime=50\"]");
+	many = submit(f, "\"queue\":\"in\",\"resources\":[\"walltime=60\"],\"array\":\"1-3\"");
+	large = submit(f, "\"queue\":\"in\",\"resources\":[\"walltime=500\"]");
+	assert_true(one && many && large);
+	shows(f, one, "\"queue\":\"in\"");
+	assert_int_equal(ask(f, getuid(), "POST", "/v1/jobs/release", "{\"filter\":{},\"holds\":\"u\"}"), 200);
+	settle(f);
+	shows(f, one, "\"state\":\"Q\"");
+	shows(f, one, "its queue is stopped");
+	assert_int_equal(ask(f, getuid(), "POST", "/v1/jobs/run", "{\"ids\":[\"1\"]}"), 200);
+	says(f, "routing queue, where no job runs");
+
+	f->s = bare_open(f->dir, NODES); /* the same after a restart */
+	shows(f, one, "\"queue\":\"in\"");
+
+	start(f, "in", true);
+	shows(f, one, "\"queue\":\"small\"");
+	assert_int_equal(ask(f, getuid(), "GET", "/v1/jobs?arrays=collapse&fields=id,queue", NULL), 200);
+	assert_null(strstr(f->a.body.text, "[].bare\",\"queue\":\"in\""));
+	shows(f, large, "\"queue\":\"in\"");
+	shows(f, large, "no destination of its routing queue accepts it");
+
+	queue(f, "large", "");
+	queue(f, "in", SET("route_destinations", "small,large"));
+	settle(f);
+	shows(f, large, "\"queue\":\"large\"");
+	f->s = bare_open(f->dir, NODES);
+	shows(f, large, "\"queue\":\"large\"");
+}
+
 static void restarted(void **state)
 {
 	struct fixture *f = *state;
@@ -237,6 +297,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(altered, setup, teardown),
 		cmocka_unit_test_setup_teardown(moved, setup, teardown),
 		cmocka_unit_test_setup_teardown(moved_ranks, setup, teardown),
+		cmocka_unit_test_setup_teardown(route_stopped, setup, teardown),
 		cmocka_unit_test_setup_teardown(restarted, setup, teardown),
 	};
 

@@ -37,6 +37,7 @@
 #include "server/life/foresee.h"
 #include "server/life/lives.h"
 #include "server/life/outage.h"
+#include "server/life/queues.h"
 #include "server/life/world.h"
 #include "server/link/agents.h"
 #include "server/server.h"
@@ -218,6 +219,7 @@ static void server_changed(struct server *s)
 	world_settings(s);
 	agents_settings(s);
 	block_limits(s);
+	queues_route(s);
 }
 
 void api_server_change(struct server *s, const struct call *c)
@@ -446,8 +448,9 @@ void api_queue_change(struct server *s, const struct call *c)
 	attrs_store(s, "queue", q->name, &q->attrs);
 	queue_record(s, q, c->body, started, enabled, c->w->user);
 	if (attrs_bool(&q->attrs, "started") != started)
-		block_queue(s, q);
+		queue_toggled(s, q);
 	block_limits(s);
+	queues_route(s);
 	strbuf_puts(&out, "{}");
 	reply_later(s, c->r, 200, &out);
 }

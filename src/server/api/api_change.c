@@ -21,8 +21,8 @@
 #include "core/depend.h"
 #include "core/job.h"
 #include "core/kind.h"
+#include "rules/admit.h"
 #include "rules/gate.h"
-#include "rules/weigh.h"
 #include "sched/sched.h"
 #include "server/api/change.h"
 #include "server/base/asker.h"
@@ -40,6 +40,7 @@
 #include "server/job/spec.h"
 #include "server/life/block.h"
 #include "server/life/dispatch.h"
+#include "server/life/move.h"
 #include "server/life/order.h"
 #include "server/life/prepare.h"
 #include "server/life/submit.h"
@@ -238,6 +239,7 @@ static int nodes_arg(struct change *c, uint32_t *ret, struct err *err)
 static int do_run(struct change *c, uint32_t id, struct err *err)
 {
 	struct server *s = c->s;
+	const struct queue *q = queue_of(s, s->jobs->entries.v[id].spec->queue);
 	bool held = entry_job(s, id)->state == STATE_HELD;
 	uint32_t on;
 	int rc;
@@ -248,6 +250,9 @@ static int do_run(struct change *c, uint32_t id, struct err *err)
 		return state_error(s, id, "it runs already", err);
 	if (gate_blocks(s->gate, id) & ~(unsigned)(BLOCK_QUEUE | BLOCK_RETRY))
 		return state_error(s, id, "it is held, or waits for its time or for other jobs", err);
+	if (q && admit_routes(&q->attrs))
+		return state_error(s, id, "it waits in a routing queue, where no job runs: qmove moves it to another",
+				   err);
 	if ((rc = nodes_arg(c, &on, err)) < 0)
 		return rc;
 	if (held)
@@ -263,45 +268,18 @@ static int do_run(struct change *c, uint32_t id, struct err *err)
 	return 0;
 }
 
-static struct asker owner_of(struct server *s, const struct spec *p)
-{
-	struct asker w = {.uid = p->uid, .gid = p->gid};
-
-	snprintf(w.user, sizeof w.user, "%s", word(s, p->owner));
-	return w;
-}
-
 static int do_move(struct change *c, uint32_t id, struct err *err)
 {
 	struct server *s = c->s;
 	const char *name = arg_text(c, "queue");
-	struct asker owner = owner_of(s, s->jobs->entries.v[id].spec);
-	struct submission x = {0};
-	int rc;
 
 	if (entry_ended(s, id))
 		return ended_error(err);
 	if (runs(s, id))
 		return state_error(s, id, "a running job can't be moved", err);
-	if (!name || !queue_named(s, name)) {
+	if (!name || !queue_named(s, name))
 		return err_code(err, CODE_UNKNOWN_QUEUE, "There is no queue %.60s.", name ? name : "\"\"");
-	}
-	x.spec = spec_copy(s->jobs->entries.v[id].spec);
-	x.spec->holds = s->jobs->entries.v[id].holds;
-	rc = move_check(s, &owner, &x, name, c->w->role >= ROLE_OPERATOR, c->arena, err);
-	if (rc == 0) {
-		const struct queue *from = queue_of(s, s->jobs->entries.v[id].spec->queue),
-				   *to = queue_of(s, x.spec->queue);
-		double rank = weigh_moved(from ? &from->attrs : NULL, to ? &to->attrs : NULL, entry_job(s, id)->rank);
-		entry_alter(
-			s, id,
-			&(struct payload){.spec = x.spec,
-					  .text = arena_printf(c->arena, "moved to queue %s", word(s, x.spec->queue)),
-					  .who = c->w->user});
-		rank_set(s, id, rank);
-	}
-	spec_unref(x.spec);
-	return rc;
+	return job_move(s, id, name, c->w->role >= ROLE_OPERATOR, c->w->user, c->arena, err);
 }
 
 static int append(const char *path, const char *text)

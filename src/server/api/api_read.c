@@ -540,8 +540,12 @@ static void why_blocked(struct server *s, uint32_t id, struct strbuf *out)
 								: "it failed, and is tried again later",
 			      e->failures ? e->failures->total : 0);
 	else if (block & BLOCK_QUEUE)
-		strbuf_printf(out, "its queue %s is stopped: qstart, by an operator, starts it",
-			      word(s, e->spec->queue));
+		strbuf_printf(
+			out,
+			queue_is_started(s, e->spec->queue)
+				? "no destination of its routing queue %s accepts it: qmove moves it to another queue"
+				: "its queue %s is stopped: qstart, by an operator, starts it",
+			word(s, e->spec->queue));
 }
 
 /* When a job that waits is expected to start, or why nobody can say. */

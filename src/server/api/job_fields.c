@@ -519,7 +519,9 @@ static void f_comment(const struct subject *x, struct value *v)
 	else if (block & BLOCK_RETRY)
 		put_text(v, "failed, and is not tried again yet");
 	else if (block & BLOCK_QUEUE)
-		put_text(v, "its queue is stopped");
+		put_text(v, queue_is_started(x->s, x->s->jobs->entries.v[x->id].spec->queue)
+				    ? "no destination of its routing queue accepts it"
+				    : "its queue is stopped");
 	else if (sched_limited(x->s->sched, x->id))
 		put_text(v, "a limit on running jobs is reached");
 	else if (json_is_string(json_object_get(x->body, "comment")))

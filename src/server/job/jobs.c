@@ -119,6 +119,13 @@ struct queue *queue_of(const struct server *s, uint32_t word)
 	return word < s->jobs->queue_by_word.n ? s->jobs->queue_by_word.v[word] : NULL;
 }
 
+bool queue_is_started(const struct server *s, uint32_t word)
+{
+	const struct queue *q = queue_of(s, word);
+
+	return q && attrs_bool(&q->attrs, "started");
+}
+
 static void queue_index(struct server *s, const char *name, struct queue *q)
 {
 	uint32_t at = word_add(s, name);

@@ -84,6 +84,7 @@ struct array *array_find(const struct server *s, uint64_t number);
 bool entry_find(const struct server *s, uint64_t number, int64_t index, uint32_t *ret);
 struct queue *queue_named(const struct server *s, const char *name);
 struct queue *queue_of(const struct server *s, uint32_t word); /* by the word of its name; NULL: there is none */
+bool queue_is_started(const struct server *s, uint32_t word);
 struct queue *queue_create(struct server *s, const char *name);
 void queue_destroy(struct server *s, struct queue *q);
 /* A number that holds for a job: its queue's, else the server's. */

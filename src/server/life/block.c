@@ -17,6 +17,7 @@
 #include "core/depend.h"
 #include "core/job.h"
 #include "plan/pack.h"
+#include "rules/admit.h"
 #include "rules/attr.h"
 #include "rules/gate.h"
 #include "rules/limit.h"
@@ -57,7 +58,7 @@ static unsigned standing(const struct server *s, const struct spec *p)
 
 	if (p->request == UINT32_MAX || world_could_hold((struct server *)s, p) != FIT_YES)
 		bits |= BLOCK_MISFIT;
-	if (!q || !attrs_bool(&q->attrs, "started"))
+	if (!q || !attrs_bool(&q->attrs, "started") || admit_routes(&q->attrs))
 		bits |= BLOCK_QUEUE;
 	return bits;
 }
@@ -173,74 +174,11 @@ void block_array(struct server *s, const struct array *a)
 	s->turn->dirty = true;
 }
 
-/* ---- queues that are started and stopped ---- */
-
-/* Brings all jobs of a queue in line with whether it is started, in slices. Nothing of it is kept: recovery derives the same. */
-struct queue_work {
-	struct work work;
-	uint32_t queue; /* the word of its name */
-	uint32_t at;	/* jobs before it are done */
-	bool stops;	/* nothing is started until that is complete */
-};
-
-#define SCAN 64 /* jobs that a step looks at */
-
-static void queue_free(struct server *s, struct queue_work *w)
-{
-	s->slices->queue_works--;
-	s->slices->queue_stops -= w->stops;
-	s->turn->dirty = true;
-	free(w);
-}
-
-static bool queue_step(struct server *s, struct work *work)
-{
-	struct queue_work *w = (struct queue_work *)work;
-	const struct queue *q = queue_of(s, w->queue);
-	bool started = q && attrs_bool(&q->attrs, "started");
-
-	for (int i = 0; i < SCAN && w->at < s->jobs->entries.n; i++) {
-		uint32_t id = w->at++;
-		const struct entry *e = &s->jobs->entries.v[id];
-		bool blocked = gate_blocks(s->gate, id) & BLOCK_QUEUE;
-		if (!e->spec || e->spec->queue != w->queue || entry_ended(s, id))
-			continue;
-		if (started && blocked)
-			block_clear(s, id, BLOCK_QUEUE);
-		else if (!started && !blocked && entry_job(s, id)->state <= STATE_ALLOCATED)
-			block_set(s, id, BLOCK_QUEUE);
-		else
-			continue;
-		break; /* that was a step's worth */
-	}
-	if (w->at < s->jobs->entries.n)
-		return true;
-	queue_free(s, w);
-	return false;
-}
+/* ---- dependencies ---- */
 
 static void work_pause(struct server *s, struct work *work)
 {
 }
-
-static void queue_end(struct server *s, struct work *work, const char *why)
-{
-	queue_free(s, (struct queue_work *)work);
-}
-
-void block_queue(struct server *s, const struct queue *q)
-{
-	static const struct work_kind kind = {queue_step, work_pause, queue_end, .reads = false, .lasting = true};
-	struct queue_work *w = mem_zalloc(sizeof *w);
-
-	w->queue = word_add(s, q->name);
-	w->stops = !attrs_bool(&q->attrs, "started");
-	s->slices->queue_works++;
-	s->slices->queue_stops += w->stops;
-	work_add(s, &w->work, &kind);
-}
-
-/* ---- dependencies ---- */
 
 /* One step of what the gate has heard of; false: nothing. */
 static bool news_take(struct server *s)

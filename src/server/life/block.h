@@ -11,16 +11,14 @@
 
 struct server;
 struct array;
-struct queue;
 struct forecast;
 struct spec;
 
 void block_begin(struct server *s, uint32_t id); /* a job begins to wait, or does so by another spec */
 void block_set(struct server *s, uint32_t id, unsigned bits);
 void block_clear(struct server *s, uint32_t id, unsigned bits);
-void block_running(struct server *s, uint32_t id);	   /* a job runs, whatever blocked it */
-void block_queue(struct server *s, const struct queue *q); /* it was started or stopped */
-void block_due(struct server *s);			   /* jobs whose time has come */
+void block_running(struct server *s, uint32_t id); /* a job runs, whatever blocked it */
+void block_due(struct server *s);		   /* jobs whose time has come */
 /* What jobs that have started or ended mean for others: as many steps of it; the rest becomes a work. False: there was nothing. */
 bool block_news(struct server *s, int64_t *steps);
 /* Appends what other jobs it waits for. */

@@ -222,7 +222,10 @@ bool foresee_not(const struct server *s, uint32_t id, struct strbuf *why)
 			      : block & BLOCK_USER ? "its owner"
 						   : "an operator");
 	else if (block & BLOCK_QUEUE)
-		strbuf_printf(why, "its queue %s is stopped", word(s, e->spec->queue));
+		strbuf_printf(why,
+			      queue_is_started(s, e->spec->queue) ? "no destination of its routing queue %s accepts it"
+								  : "its queue %s is stopped",
+			      word(s, e->spec->queue));
 	else if (!attrs_bool(s->attrs, "scheduling"))
 		strbuf_puts(why, "the server does not start jobs now (scheduling is False)");
 	else if ((block & BLOCK_DEPEND) && depends_parse(e->spec->depend, &d, NULL) == 0)

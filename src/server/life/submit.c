@@ -240,6 +240,14 @@ int submit_check(struct server *s, const struct asker *who, struct submission *x
 	return depend_check(s, who, x->spec, err);
 }
 
+struct asker owner_of(const struct server *s, const struct spec *p)
+{
+	struct asker w = {.uid = p->uid, .gid = p->gid};
+
+	snprintf(w.user, sizeof w.user, "%s", word(s, p->owner));
+	return w;
+}
+
 int move_check(struct server *s, const struct asker *owner, struct submission *x, const char *queue, bool exempt,
 	       struct arena *a, struct err *err)
 {

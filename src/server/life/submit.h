@@ -35,6 +35,7 @@ struct array *array_add(struct server *s, uint64_t number, struct spec *p, const
 int depend_check(struct server *s, const struct asker *who, struct spec *p, struct err *err);
 /* Whether the rules take a new job, in which queue and with which defaults: its spec is made so. */
 int submit_check(struct server *s, const struct asker *who, struct submission *x, struct arena *a, struct err *err);
+struct asker owner_of(const struct server *s, const struct spec *p); /* a job's, as one who asks */
 /* The same of a job that waits in another queue: x->spec is as it was there. `exempt`: limits and access do not count. */
 int move_check(struct server *s, const struct asker *owner, struct submission *x, const char *queue, bool exempt,
 	       struct arena *a, struct err *err);
