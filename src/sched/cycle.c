@@ -59,6 +59,21 @@ static void start_due(struct sched *s)
 	cycle_start(s);
 }
 
+/* A place that has gone by altogether (the machine slept, or there was no server): nothing in the plan keeps others from being there now. Whoever had it waits again, for
+ * another place or for the end of what its deadline allows. */
+static void drop_gone(struct sched *s)
+{
+	for (size_t i = s->special.n; i-- > 0;) {
+		const struct job *job = cluster_job(s->c, s->special.v[i]);
+		if (job->state != STATE_ALLOCATED || plan_piece(s->p, job->id, 0)->end > s->now)
+			continue;
+		s->position.recount = true;
+		plan_take_job(s->p, job->id);
+		sched_emit(s, EVENT_DEALLOCATE, job->id, 0, JOB_NONE);
+		sched_refresh(s);
+	}
+}
+
 void sched_pace(struct sched *s, uint64_t work)
 {
 	s->effort.pace = work;
@@ -141,6 +156,7 @@ bool sched_cycle(struct sched *s, int64_t now)
 		start_due(s); /* they have waited long enough for what others are given */
 	s->now = now;
 	plan_advance(s->p, now);
+	drop_gone(s);
 	s->stats.cycles++;
 	s->drain = false;
 	if (s->outage.begin != TIME_NEVER && now >= s->outage.until) { /* its bookings are in the past */

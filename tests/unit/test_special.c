@@ -670,6 +670,22 @@ static void test_reservation_at_now_starts(void **state)
 	is(b, STATE_RUNNING);
 }
 
+/* Time that was lost (a machine that slept, a server that was down): a place that has gone by is not started in, where others may be now. */
+static void test_place_gone_by(void **state)
+{
+	(void)state;
+	open_patient(1, TIME_NEVER);
+	uint32_t r = world_common(&w, 0, "nodes=1:ppn=8", 100);
+	world_cycle(&w, 0);
+	uint32_t q = qos(1, "nodes=1:ppn=1", 100, 500);
+	world_cycle(&w, 1);
+	reserved_at(q, 400);
+	sched_overrun(w.s, r, 10002, 10000);
+	world_cycle(&w, 10000);
+	is(q, STATE_EXPIRED);
+	is(r, STATE_RUNNING);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_teardown(name, teardown)
@@ -702,6 +718,7 @@ int main(void)
 		TEST(test_slot_too_late),
 		TEST(test_late_within_tolerance),
 		TEST(test_reservation_at_now_starts),
+		TEST(test_place_gone_by),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
