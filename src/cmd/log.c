@@ -139,29 +139,7 @@ static void events_print(const json_t *list, const struct log_arguments *a, stru
 	fflush(stdout);
 }
 
-/* Of a node or a queue. */
-static int log_thing(const struct command *c, struct client *client, const struct log_arguments *a)
-{
-	const char *name = a->node ? a->node : a->queue;
-	struct follow f = {.kind = a->node ? "node" : "queue", .id = name, .json = a->json};
-	struct strbuf path = {0};
-	struct reply events;
-	int code = EXIT_OK;
-
-	strbuf_printf(&path, "/v1/%ss/", f.kind);
-	url_quote(name, &path);
-	strbuf_puts(&path, "/events");
-	if (show_get(c, client, path.text, &events, &code)) {
-		events_print(json_object_get(events.json, "events"), a, &f);
-		reply_fini(&events);
-		if (a->follow)
-			code = follow(c, client, &f);
-	}
-	strbuf_fini(&path);
-	return code;
-}
-
-/* All events of a job, page by page, in the first page's list. */
+/* All events, page by page, in the first page's list. */
 static bool events_get(const struct command *c, struct client *client, const char *path, struct reply *ret, int *code)
 {
 	struct strbuf more = {0};
@@ -186,6 +164,28 @@ static bool events_get(const struct command *c, struct client *client, const cha
 		reply_fini(ret);
 	strbuf_fini(&more);
 	return ok;
+}
+
+/* Of a node or a queue. */
+static int log_thing(const struct command *c, struct client *client, const struct log_arguments *a)
+{
+	const char *name = a->node ? a->node : a->queue;
+	struct follow f = {.kind = a->node ? "node" : "queue", .id = name, .json = a->json};
+	struct strbuf path = {0};
+	struct reply events;
+	int code = EXIT_OK;
+
+	strbuf_printf(&path, "/v1/%ss/", f.kind);
+	url_quote(name, &path);
+	strbuf_puts(&path, "/events");
+	if (events_get(c, client, path.text, &events, &code)) {
+		events_print(json_object_get(events.json, "events"), a, &f);
+		reply_fini(&events);
+		if (a->follow)
+			code = follow(c, client, &f);
+	}
+	strbuf_fini(&path);
+	return code;
 }
 
 static int log_print(const struct command *c, struct client *client, const char *id, const struct log_arguments *a)

@@ -11,6 +11,7 @@
 #include "core/cluster.h"
 #include "net/http.h"
 #include "server/api/call.h"
+#include "server/api/query.h"
 #include "server/api/schemas.h"
 #include "server/job/jobs.h"
 #include "server/life/lives.h"
@@ -35,45 +36,57 @@ static const struct field life_fields[] = {
 static const struct schema life = {"LifeEvent", .fields = life_fields};
 static const struct field lives_fields[] = {
 	{"events", .is = REQUIRED | IS_LIST, .of = &life, .item = IS_OBJECT},
+	{"next", .is = IS_INT, "there are more: give this as `after`"},
 	{0},
 };
 const struct schema lives_answer = {.fields = lives_fields};
 
+#define PAGE 500 /* events in one answer */
+
 struct lives {
 	struct json *j;
-	size_t n;
+	int64_t after; /* the last one that the client has; -1: none */
+	size_t n, all;
+	uint64_t last;
 };
 
 static int one(void *context, const struct store_life *e)
 {
 	struct lives *l = context;
 
+	l->all++;
+	if ((int64_t)e->seq <= l->after)
+		return 0;
+	if (l->n++ == PAGE)
+		return 1; /* there are more */
 	life_json(e, l->j);
-	l->n++;
+	l->last = e->seq;
 	return 0;
 }
 
 /* Also of one that is no more, as long as its events are kept. */
-static void answer(struct server *s, struct http_request *r, const char *kind, const char *name, bool known)
+static void answer(struct server *s, const struct call *c, const char *kind, bool known)
 {
 	struct strbuf out = {0};
 	struct json j;
-	struct lives l = {.j = &j};
+	struct lives l = {.j = &j, .after = query_number(c, "after", -1)};
 	struct err err;
 
 	json_init(&j, &out, false);
 	json_open_object(&j, NULL);
 	json_open_array(&j, "events");
-	int rc = store_get_life(s->store, kind, name, one, &l, &err);
+	int rc = store_get_life(s->store, kind, c->name, one, &l, &err);
 	json_close_array(&j);
+	if (l.n > PAGE)
+		json_int(&j, "next", (int64_t)l.last);
 	json_close_object(&j);
 	if (rc < 0)
-		http_error(r, CODE_UNAVAILABLE, "The store can't be read: %s.", err.text);
-	else if (l.n == 0 && !known)
-		http_error(r, kind[0] == 'n' ? CODE_UNKNOWN_NODE : CODE_UNKNOWN_QUEUE, "There is no %s %.60s.", kind,
-			   name);
+		http_error(c->r, CODE_UNAVAILABLE, "The store can't be read: %s.", err.text);
+	else if (l.all == 0 && !known)
+		http_error(c->r, kind[0] == 'n' ? CODE_UNKNOWN_NODE : CODE_UNKNOWN_QUEUE, "There is no %s %.60s.", kind,
+			   c->name);
 	else
-		http_reply_strbuf(r, 200, "application/json", &out);
+		http_reply_strbuf(c->r, 200, "application/json", &out);
 	strbuf_fini(&out);
 }
 
@@ -81,11 +94,10 @@ void api_node_events(struct server *s, const struct call *c)
 {
 	uint32_t node;
 
-	answer(s, c->r, "node", c->name,
-	       names_find(&s->cluster->node_names, c->name, &node) && !world_node_past(s, node));
+	answer(s, c, "node", names_find(&s->cluster->node_names, c->name, &node) && !world_node_past(s, node));
 }
 
 void api_queue_events(struct server *s, const struct call *c)
 {
-	answer(s, c->r, "queue", c->name, queue_named(s, c->name) != NULL);
+	answer(s, c, "queue", queue_named(s, c->name) != NULL);
 }

@@ -35,7 +35,7 @@ static const struct field list_query[] = {
 	{0},
 };
 
-static const struct field job_events_query[] = {
+static const struct field past_events_query[] = {
 	{"after", .is = IS_INT, "only events after this one: `next` of the page before", .most = SEQ_MOST},
 	{0},
 };
@@ -193,7 +193,7 @@ const struct route routes[] = {
 	{"GET", "/v1/jobs/*/script", "getScript", MAY_OWNER, .handle = api_script, .tag = "jobs",
 	 .summary = "The script", .about = "For the job's owner and managers.", .type = "text/plain",
 	 .answered = "The text.", .codes = CODE(BAD_REQUEST) | CODE(UNKNOWN_JOB) | CODE(NOT_FOUND)},
-	{"GET", "/v1/jobs/*/events", "getHistory", .query = job_events_query, .handle = api_history, .tag = "jobs",
+	{"GET", "/v1/jobs/*/events", "getHistory", .query = past_events_query, .handle = api_history, .tag = "jobs",
 	 .summary = "What happened to the job", .answer = &job_events_answer,
 	 .answered = "Its events, oldest first; at most 1,000.", .codes = CODE(UNKNOWN_JOB),
 	 .result = "{\"events\": [{\"seq\": 7, \"time\": 1767225600, \"type\": \"submit\", \"text\": \"submitted by "
@@ -256,9 +256,10 @@ const struct route routes[] = {
 	 .example = "{\"changes\": [{\"op\": \"set\", \"name\": \"started\", \"value\": \"True\"}]}"},
 	{"DELETE", "/v1/queues/*", "deleteQueue", MAY_MANAGER, .changes = true, .handle = api_queue_delete,
 	 .tag = "queues", .summary = "Remove an empty queue", .codes = CODE(UNKNOWN_QUEUE) | CODE(BAD_STATE)},
-	{"GET", "/v1/queues/*/events", "getQueueEvents", .handle = api_queue_events, .tag = "queues",
-	 .summary = "What happened to the queue, who did it, and why", .answer = &lives_answer,
-	 .answered = "Its events, oldest first. At least the last 500 are kept, also of a queue that is no more.",
+	{"GET", "/v1/queues/*/events", "getQueueEvents", .query = past_events_query, .handle = api_queue_events,
+	 .tag = "queues", .summary = "What happened to the queue, who did it, and why", .answer = &lives_answer,
+	 .answered =
+		 "Its events, oldest first; at most 500. At least the last 500 are kept, also of a queue that is no more.",
 	 .codes = CODE(UNKNOWN_QUEUE),
 	 .result = "{\"events\": [{\"seq\": 9, \"time\": 1767225600, \"queue\": \"batch\", \"type\": \"stopped\", "
 		   "\"who\": \"ann\", \"reason\": null, \"text\": \"stopped: its jobs wait, by ann\"}]}"},
@@ -296,9 +297,10 @@ const struct route routes[] = {
 	{"DELETE", "/v1/nodes/*", "removeNode", MAY_MANAGER, .changes = true, .query = node_delete_query,
 	 .handle = api_node_remove, .tag = "nodes", .summary = "Remove a node that joined, and revoke its certificate",
 	 .codes = CODE(UNKNOWN_NODE) | CODE(BAD_STATE)},
-	{"GET", "/v1/nodes/*/events", "getNodeEvents", .handle = api_node_events, .tag = "nodes",
-	 .summary = "What happened to the node, who did it, and why", .answer = &lives_answer,
-	 .answered = "Its events, oldest first. At least the last 500 are kept, also of a node that is no more.",
+	{"GET", "/v1/nodes/*/events", "getNodeEvents", .query = past_events_query, .handle = api_node_events,
+	 .tag = "nodes", .summary = "What happened to the node, who did it, and why", .answer = &lives_answer,
+	 .answered =
+		 "Its events, oldest first; at most 500. At least the last 500 are kept, also of a node that is no more.",
 	 .codes = CODE(UNKNOWN_NODE),
 	 .result = "{\"events\": [{\"seq\": 9, \"time\": 1767225600, \"node\": \"n3\", \"type\": \"offline\", "
 		   "\"who\": \"ann\", \"reason\": \"new disk\", \"text\": \"taken offline, by ann: new disk\"}]}"},
