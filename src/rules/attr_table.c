@@ -167,6 +167,13 @@ const struct attr attr_table[] = {
 	{"mail_from", SERVER, .type = ATTR_TEXT, .initial = "adm", .about = "Who mail about jobs comes from."},
 	{"mail_domain", SERVER, .type = ATTR_TEXT,
 	 .about = "Mail to users goes to user@DOMAIN; \"never\" sends none. Unset: to the user as the name is."},
+	{"log_events", SERVER, .type = ATTR_LIST,
+	 .words = "startup shutdown jobsubmit jobstart checkpoint jobfinish jobremove jobmove quota error all",
+	 .about =
+		 "Kinds of events that have a line each in events.log, in the state directory: startup, shutdown, jobsubmit, jobstart, checkpoint, jobfinish, jobremove, "
+		 "jobmove, quota, error; or all. Unset: none."},
+	{"log_format", SERVER, .type = ATTR_WORD, .initial = "text", .words = "text json",
+	 .about = "What those lines are: text for people, or a JSON object each."},
 	{"comment", BOTH, .type = ATTR_TEXT, .about = "A note for people, which qstat -f shows."},
 
 	/* Partitions. */

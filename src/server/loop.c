@@ -38,6 +38,7 @@
 #include "server/api/api.h"
 #include "server/api/audience.h"
 #include "server/api/events.h"
+#include "server/api/journal.h"
 #include "server/api/offline.h"
 #include "server/api/output.h"
 #include "server/api/terminal.h"
@@ -180,6 +181,7 @@ static void turn_tell(struct server *s)
 		server_say(s, "%s", err.text);
 	mails_send(s);
 	stream_flush(s);
+	journal_flush(s);
 	output_turn(s);
 	terminals_turn(s);
 }
@@ -253,6 +255,7 @@ static void loop_end(struct server *s)
 	if (s->turn->stopped)
 		return;
 	s->turn->stopped = true;
+	journal_shutdown(s, true);
 	works_stop(s, "the server is shutting down");
 	users_stop(s);
 	agents_bye(s);
@@ -331,6 +334,8 @@ static void turn(struct server *s)
 	stream_tick(s);
 	http_flush(s->http);
 	turn_spent(s, TURN_TELL);
+	if (s->turn->emptying || s->turn->terminating)
+		journal_shutdown(s, false);
 	if (s->turn->emptying && s->jobs->attempts.n == 0)
 		s->turn->terminating = true;
 	if (s->turn->terminating && !store_pending(s->store) && !outbox_settle(s->books->outbox))

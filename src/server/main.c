@@ -38,6 +38,7 @@
 #include "rules/attr.h"
 #include "run/nursery.h"
 #include "server/api/events.h"
+#include "server/api/journal.h"
 #include "server/api/offline.h"
 #include "server/api/output.h"
 #include "server/api/terminal.h"
@@ -364,6 +365,8 @@ static int prepare(struct server *s, struct err *err)
 	s->hosts->stream = stream_taken;
 	s->post->show = stream_event;
 	s->post->show_life = stream_life;
+	s->post->show_move = journal_move;
+	s->post->heard = journal_heard;
 	clock_read(s);
 	s->instance->boot = hash_bytes(boot_id(boot), strlen(boot)) & INT64_MAX; /* as JSON has numbers */
 	s->stats->began = s->clock->now;
@@ -508,6 +511,7 @@ static int serve(struct server *s, struct arguments *a)
 	server_say(s, "up: %zu nodes, %lld jobs, store %s, policy %s", (size_t)s->hosts->nodes.n,
 		   (long long)s->jobs->total, store_kind(s->store), attrs_text(s->attrs, "policy"));
 	belongings_mark(s);
+	journal_startup(s);
 	say_ready(s, a);
 	loop_run(s);
 	offline_end(s);

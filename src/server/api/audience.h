@@ -15,6 +15,7 @@ struct audience {
 	uint64_t waiter_ids;
 	struct offline *offline;    /* offline.c */
 	struct views *views;	    /* view.c */
+	struct journal *journal;    /* journal.c */
 	struct terminal *terminals; /* terminal.c */
 	struct terminals *terminal_socket;
 	uint64_t terminal_numbers;

@@ -21,6 +21,7 @@
 #include "server/api/audience.h"
 #include "server/api/call.h"
 #include "server/api/events.h"
+#include "server/api/journal.h"
 #include "server/api/query.h"
 #include "server/base/asker.h"
 #include "server/base/clock.h"
@@ -242,6 +243,7 @@ void stream_event(struct server *s, const struct store_event *e)
 	struct event_line *l;
 	uint32_t id;
 
+	journal_event(s, e);
 	if (!s->audience->ring || !entry_find(s, job_key_number(e->job), job_key_index(e->job), &id))
 		return;
 	l = &s->audience->ring->line[s->audience->ring->n++ % RING];

@@ -8,12 +8,14 @@
 #include <time.h>
 
 #include "base/text.h"
+#include "server/base/post.h"
+#include "server/server.h"
 
 void server_say(const struct server *s, const char *fmt, ...)
 {
 	struct timespec ts;
 	struct tm tm;
-	char when[32];
+	char when[32], text[1000];
 	va_list ap;
 
 	clock_gettime(CLOCK_REALTIME, &ts);
@@ -22,4 +24,10 @@ void server_say(const struct server *s, const char *fmt, ...)
 	va_start(ap, fmt);
 	text_vprint(stderr, when, fmt, ap); /* much of it was written by nodes and users */
 	va_end(ap);
+	if (!s || !s->post || !s->post->heard)
+		return;
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof text, fmt, ap);
+	va_end(ap);
+	s->post->heard((struct server *)s, text);
 }

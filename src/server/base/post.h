@@ -13,6 +13,7 @@ struct http_request;
 struct server;
 struct store_event;
 struct store_life;
+struct store_move;
 
 /* An answer that waits for the commit of what it tells. */
 struct reply_later {
@@ -49,6 +50,8 @@ struct post {
 	/* Shows an event to those who watch, after the commit. */
 	void (*show)(struct server *s, const struct store_event *e);
 	void (*show_life)(struct server *s, const struct store_life *e);
+	void (*show_move)(struct server *s, const struct store_move *m); /* of quota; may be NULL */
+	void (*heard)(struct server *s, const char *text);		 /* what the log says; the same */
 	VEC(char *) told; /* tags whose results this turn stores: forgotten after the commit */
 	VEC(struct erase_later) erases;
 	int erasing; /* ... that were sent, and not answered */

@@ -13,6 +13,7 @@
 #include "core/job.h"
 #include "rules/attr.h"
 #include "server/base/clock.h"
+#include "server/base/post.h"
 #include "server/base/words.h"
 #include "server/book/books.h"
 #include "server/book/history.h"
@@ -100,15 +101,19 @@ static void keep(struct server *s, uint32_t user, const struct quota *q, const s
 		row.left[i] = q->left[i];
 	}
 	store_put_quota(s->store, &row);
-	for (size_t i = 0; i < moves->n; i++)
-		store_put_move(s->store, &(struct store_move){.seq = s->jobs->next_seq++,
-							      .user = row.user,
-							      .time = s->clock->now,
-							      .month = moves->v[i].month,
-							      .type = quota_type_name(moves->v[i].type),
-							      .cause = quota_cause_name(moves->v[i].cause),
-							      .job = moves->v[i].cause <= QUOTA_LIMIT ? 0 : key,
-							      .seconds = moves->v[i].seconds});
+	for (size_t i = 0; i < moves->n; i++) {
+		struct store_move m = {.seq = s->jobs->next_seq++,
+				       .user = row.user,
+				       .time = s->clock->now,
+				       .month = moves->v[i].month,
+				       .type = quota_type_name(moves->v[i].type),
+				       .cause = quota_cause_name(moves->v[i].cause),
+				       .job = moves->v[i].cause <= QUOTA_LIMIT ? 0 : key,
+				       .seconds = moves->v[i].seconds};
+		store_put_move(s->store, &m);
+		if (s->post->show_move)
+			s->post->show_move(s, &m);
+	}
 }
 
 /* ---- administrators ---- */

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <jansson.h>
+#include <string.h>
 
 #include "sched/policy.h"
 
@@ -25,11 +26,31 @@ static int policy_check(const char *text, const char **ret, struct err *err)
 	return 0;
 }
 
+/* Each of a list is one of the attribute's words. */
+static int words_check(const struct attr *attr, const char *text, struct err *err)
+{
+	for (const char *p = text; *p; p += strspn(p, ", +")) {
+		size_t n = strcspn(p, ", +");
+		const char *w = attr->words;
+		while (*w && (strcspn(w, " ") != n || strncmp(w, p, n) != 0)) {
+			w += strcspn(w, " ");
+			w += *w == ' ';
+		}
+		if (n && !*w)
+			return err_set(err, -EINVAL, "%s: \"%.*s\" is not known; there is: %s", attr->name,
+				       n > SHOWN ? SHOWN : (int)n, p, attr->words);
+		p += n;
+	}
+	return 0;
+}
+
 int setting_change(struct attrs *a, enum attr_op op, const char *name, const char *value, struct err *err)
 {
 	const struct attr *attr = attr_find(a->owner, name);
 
 	if (attr && attr->type == ATTR_POLICY && op == ATTR_SET && policy_check(value, &value, err) < 0)
+		return -EINVAL;
+	if (attr && attr->type == ATTR_LIST && attr->words && op != ATTR_UNSET && words_check(attr, value, err) < 0)
 		return -EINVAL;
 	return attrs_change(a, op, name, value, err);
 }

@@ -1,0 +1,411 @@
+/*
+ * journal.c - see journal.h.
+ */
+#include "server/api/journal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <jansson.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/json.h"
+#include "base/mem.h"
+#include "base/strbuf.h"
+#include "base/timetext.h"
+#include "base/vec.h"
+#include "core/cluster.h"
+#include "core/job.h"
+#include "rules/attr.h"
+#include "server/api/audience.h"
+#include "server/api/events.h"
+#include "server/base/clock.h"
+#include "server/base/instance.h"
+#include "server/base/log.h"
+#include "server/base/words.h"
+#include "server/job/entry.h"
+#include "server/job/jobs.h"
+#include "server/job/spec.h"
+#include "server/life/foresee.h"
+#include "server/life/outage.h"
+#include "server/life/world.h"
+#include "server/server.h"
+#include "store/quota.h"
+#include "store/store.h"
+
+#define MOST (1u << 20) /* bytes that wait at most: what is more is left out, and that is said */
+
+/* One that is told when it is committed: then its job's start can be foreseen. */
+struct later {
+	struct store_event e;
+	char *data;
+};
+
+/* Owned by the server's audience. */
+struct journal {
+	VEC(struct later) events;
+	struct strbuf out;
+	bool full, failed;
+	bool closing; /* the shutdown's first line is written */
+};
+
+static struct journal *journal_of(struct server *s)
+{
+	if (!s->audience->journal)
+		s->audience->journal = mem_zalloc(sizeof *s->audience->journal);
+	return s->audience->journal;
+}
+
+/* Whether events of a kind are asked for. */
+static bool wanted(const struct server *s, const char *kind)
+{
+	const char *list = attrs_text(s->attrs, "log_events");
+	size_t n = strlen(kind);
+
+	for (const char *p = list; p && *p;) {
+		size_t k = strcspn(p, ", ");
+		if ((k == n && strncmp(p, kind, n) == 0) || (k == 3 && strncmp(p, "all", 3) == 0))
+			return true;
+		p += k;
+		p += strspn(p, ", ");
+	}
+	return false;
+}
+
+/* ---- a line ---- */
+
+struct line {
+	struct strbuf *out;
+	struct json j;
+	bool json;
+};
+
+static void line_begin(const struct server *s, struct line *l, struct strbuf *out, int64_t time, const char *kind)
+{
+	const char *format = attrs_text(s->attrs, "log_format");
+	char when[40];
+
+	*l = (struct line){.out = out, .json = format && strcmp(format, "json") == 0};
+	if (l->json) {
+		json_init(&l->j, out, false);
+		json_open_object(&l->j, NULL);
+		json_int(&l->j, "time", time);
+		json_text(&l->j, "event", kind);
+	} else {
+		strbuf_printf(out, "%s %s", instant_format(time, when, sizeof when), kind);
+	}
+}
+
+static void line_end(struct line *l)
+{
+	if (l->json)
+		json_close_object(&l->j);
+	strbuf_puts(l->out, "\n");
+}
+
+/* Nothing is said of what there is none of. In text, words stand as they are, all else is quoted as in JSON. */
+static void put_text(struct line *l, const char *key, const char *value)
+{
+	struct json j;
+
+	if (!value || !*value)
+		return;
+	if (l->json) {
+		json_text(&l->j, key, value);
+		return;
+	}
+	strbuf_printf(l->out, " %s=", key);
+	if (value[strspn(value, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._:@/+,[]-")] == '\0') {
+		strbuf_puts(l->out, value);
+		return;
+	}
+	json_init(&j, l->out, false);
+	json_text(&j, NULL, value);
+}
+
+static void put_int(struct line *l, const char *key, int64_t n)
+{
+	if (l->json)
+		json_int(&l->j, key, n);
+	else
+		strbuf_printf(l->out, " %s=%lld", key, (long long)n);
+}
+
+static void put_instant(struct line *l, const char *key, int64_t at)
+{
+	char when[40];
+
+	if (at <= 0 || at == TIME_NEVER)
+		return;
+	if (l->json)
+		json_int(&l->j, key, at);
+	else
+		put_text(l, key, instant_format(at, when, sizeof when));
+}
+
+static void put_duration(struct line *l, const char *key, int64_t seconds)
+{
+	char text[40];
+
+	if (l->json)
+		json_int(&l->j, key, seconds);
+	else
+		put_text(l, key, duration_format(seconds, text, sizeof text));
+}
+
+static void put_job(const struct server *s, struct line *l, uint32_t id)
+{
+	struct strbuf text = {0};
+
+	entry_id(s, id, &text);
+	put_text(l, "job", text.text);
+	strbuf_fini(&text);
+}
+
+/* The jobs that have processes, joined by commas. */
+static void put_running(const struct server *s, struct line *l)
+{
+	struct strbuf text = {0};
+
+	for (uint32_t id = 1; id < s->jobs->entries.n; id++)
+		if (s->jobs->entries.v[id].spec && entry_running(s, id)) {
+			strbuf_puts(&text, text.n ? "," : "");
+			entry_id(s, id, &text);
+		}
+	put_text(l, "jobs", strbuf_text(&text));
+	strbuf_fini(&text);
+}
+
+/* ---- jobs ---- */
+
+static void put_submitted(const struct server *s, struct line *l, uint32_t id)
+{
+	const struct spec *p = s->jobs->entries.v[id].spec;
+	const struct job *job = entry_job(s, id);
+	int64_t start;
+
+	put_text(l, "user", word(s, p->owner));
+	put_text(l, "program", p->name);
+	put_text(l, "class", "script");
+	put_text(l, "type",
+		 p->interactive		     ? "interactive"
+		 : p->kind == KIND_QOS	     ? "priority"
+		 : p->kind == KIND_EMERGENCY ? "emergency"
+					     : "normal");
+	put_text(l, "resources", word(s, p->resources));
+	put_int(l, "processors", cluster_job_request(s->cluster, job)->total.v[RES_CPU]);
+	put_duration(l, "run_time", p->walltime);
+	put_instant(l, "deadline", p->deadline);
+	put_text(l, "checkpoint", word(s, p->checkpoint));
+	if (entry_running(s, id)) {
+		put_instant(l, "start", job->start);
+		put_instant(l, "completion", job->start + p->walltime);
+	} else if (foresee_start(s, id, &start)) {
+		put_instant(l, "start", start);
+		put_instant(l, "completion", start + p->walltime);
+	}
+}
+
+static void put_finished(const struct server *s, struct line *l, uint32_t id)
+{
+	const struct entry *e = &s->jobs->entries.v[id];
+	const struct outcome *o = e->outcome;
+
+	put_instant(l, "started", o ? o->started_us / 1000000 : 0);
+	put_instant(l, "ended", o ? o->ended_us / 1000000 : 0);
+	put_duration(l, "run_time", e->spec->walltime);
+	put_duration(l, "ran", o ? o->ran_ms / 1000 : 0);
+	put_int(l, "exit_status", e->exit_status);
+	put_text(l, "cause", cause_name(e->cause));
+}
+
+static void put_saved(struct line *l, const json_t *data)
+{
+	const json_t *saves = json_object_get(data, "saves");
+	const char *cause = json_string_value(json_object_get(saves, "cause"));
+	bool periodic = cause && (strcmp(cause, "periodic") == 0 || strcmp(cause, "asked") == 0);
+
+	put_text(l, "checkpoint", periodic ? "periodic" : "final");
+	put_text(l, "cause", cause);
+	put_text(l, "state", json_string_value(json_object_get(saves, "state")));
+}
+
+/* The kind of an event; NULL: it is not for the log. */
+static const char *kind_of(const struct later *x, const json_t *data)
+{
+	const char *state;
+
+	switch (x->e.type) {
+	case EVENT_SUBMIT:
+		return "jobsubmit";
+	case EVENT_STARTED:
+		return "jobstart";
+	case EVENT_FINISH:
+		return "jobfinish";
+	case EVENT_DELETE:
+	case EVENT_EXPIRE:
+		return "jobremove";
+	case EVENT_RANK:
+		return "jobmove";
+	case EVENT_SAVED:
+		state = json_string_value(json_object_get(json_object_get(data, "saves"), "state"));
+		return state && strcmp(state, "none") != 0 ? "checkpoint" : NULL;
+	default:
+		return NULL;
+	}
+}
+
+static void event_write(struct server *s, struct journal *n, const struct later *x)
+{
+	json_t *data = x->data ? json_loads(x->data, 0, NULL) : NULL;
+	const char *kind = kind_of(x, data);
+	struct line l;
+	uint32_t id;
+
+	if (kind && wanted(s, kind) && entry_find(s, job_key_number(x->e.job), job_key_index(x->e.job), &id) &&
+	    s->jobs->entries.v[id].spec) {
+		line_begin(s, &l, &n->out, x->e.time, kind);
+		put_job(s, &l, id);
+		if (x->e.type == EVENT_SUBMIT)
+			put_submitted(s, &l, id);
+		else if (x->e.type == EVENT_FINISH)
+			put_finished(s, &l, id);
+		else if (x->e.type == EVENT_SAVED)
+			put_saved(&l, data);
+		else if (x->e.type == EVENT_RANK)
+			put_text(&l, "text", json_string_value(json_object_get(data, "text")));
+		else if (x->e.type == EVENT_STARTED) {
+			put_int(&l, "attempt", entry_job(s, id)->attempt);
+			put_instant(&l, "completion", x->e.time + s->jobs->entries.v[id].spec->walltime);
+		}
+		put_text(&l, "by", json_string_value(json_object_get(data, "who")));
+		line_end(&l);
+	}
+	json_decref(data);
+}
+
+void journal_event(struct server *s, const struct store_event *e)
+{
+	const char *list = attrs_text(s->attrs, "log_events");
+	struct later x = {.e = *e, .data = e->data ? mem_strdup(e->data) : NULL};
+
+	if (!list || !*list) {
+		free(x.data);
+		return;
+	}
+	x.e.nodes = x.e.data = NULL;
+	vec_push(&journal_of(s)->events, x);
+}
+
+/* ---- the others ---- */
+
+void journal_move(struct server *s, const struct store_move *m)
+{
+	struct strbuf id = {0};
+	struct line l;
+
+	if (!wanted(s, "quota"))
+		return;
+	line_begin(s, &l, &journal_of(s)->out, m->time, "quota");
+	put_text(&l, "user", m->user);
+	put_text(&l, "type", m->type);
+	put_text(&l, "cause", m->cause);
+	if (m->job) {
+		key_id(s, m->job, &id);
+		put_text(&l, "job", id.text);
+	}
+	put_int(&l, "seconds", m->seconds);
+	line_end(&l);
+	strbuf_fini(&id);
+}
+
+void journal_heard(struct server *s, const char *text)
+{
+	struct line l;
+
+	if (!s->audience || !s->attrs || !wanted(s, "error"))
+		return;
+	line_begin(s, &l, &journal_of(s)->out, s->clock->now, "error");
+	put_text(&l, "text", text);
+	line_end(&l);
+}
+
+void journal_startup(struct server *s)
+{
+	struct line l;
+
+	if (!wanted(s, "startup"))
+		return;
+	line_begin(s, &l, &journal_of(s)->out, s->clock->now, "startup");
+	put_running(s, &l);
+	line_end(&l);
+	journal_flush(s);
+}
+
+void journal_shutdown(struct server *s, bool complete)
+{
+	struct journal *n = journal_of(s);
+	struct line l;
+
+	if (!wanted(s, "shutdown") || (!complete && n->closing))
+		return;
+	n->closing = true;
+	line_begin(s, &l, &n->out, s->clock->now, "shutdown");
+	put_text(&l, "state", complete ? "complete" : "begun");
+	if (complete)
+		put_running(s, &l);
+	else
+		put_instant(&l, "until", s->world->outage.kind ? s->world->outage.until : 0);
+	line_end(&l);
+	journal_flush(s);
+}
+
+/* ---- writing it ---- */
+
+static int file_append(const char *path, const struct strbuf *text)
+{
+	int fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0640), rc = 0;
+
+	if (fd < 0)
+		return -errno;
+	for (size_t at = 0; at < text->n && rc == 0;) {
+		ssize_t n = write(fd, text->text + at, text->n - at);
+		if (n < 0 && errno != EINTR)
+			rc = -errno;
+		at += n > 0 ? (size_t)n : 0;
+	}
+	close(fd);
+	return rc;
+}
+
+void journal_flush(struct server *s)
+{
+	struct journal *n = s->audience->journal;
+	char path[PATH_MAX + 16];
+	bool submitted = false;
+
+	if (!n || (!n->events.n && !n->out.n))
+		return;
+	for (size_t i = 0; i < n->events.n; i++)
+		submitted |= n->events.v[i].e.type == EVENT_SUBMIT;
+	if (submitted && wanted(s, "jobsubmit"))
+		foresee(s);
+	for (size_t i = 0; i < n->events.n; i++) {
+		if (n->out.n < MOST)
+			event_write(s, n, &n->events.v[i]);
+		free(n->events.v[i].data);
+	}
+	vec_clear(&n->events);
+	snprintf(path, sizeof path, "%s/events.log", s->instance->where.state);
+	int rc = n->out.n ? file_append(path, &n->out) : 0;
+	strbuf_clear(&n->out);
+	bool failed = rc < 0;
+	if (failed && !n->failed) {
+		n->failed = true; /* before it is said: that is heard, too */
+		server_say(s, "%s can't be written: %s", path, strerror(-rc));
+	}
+	n->failed = failed;
+}
