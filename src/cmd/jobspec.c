@@ -321,8 +321,9 @@ int jobspec_refused(const struct job_arguments *a, struct err *err)
 		return err_set(err, -EINVAL,
 			       "-D %.60s: jobs can't have another root directory; -d PATH is where it starts",
 			       a->files.root);
-	if (a->prologue)
-		return err_set(err, -EINVAL, "-T %.60s: prologues are the site's; put it into the script", a->prologue);
+	if (a->files.prologue)
+		return err_set(err, -EINVAL, "-T %.60s: prologues are the site's; put it into the script",
+			       a->files.prologue);
 	return a->users ? users_check(a->users, err) : 0;
 }
 

@@ -16,7 +16,7 @@
 /* Where the options' values go. */
 struct job_arguments {
 	const char *account, *arguments, *array, *at, *checkpoint, *comment, *deadline, *depend, *holds;
-	const char *name, *powers, *prefix, *priority, *project, *remove, *rerunnable, *shell, *type, *users, *prologue;
+	const char *name, *powers, *prefix, *priority, *project, *remove, *rerunnable, *shell, *type, *users;
 	struct {
 		const char *queue, *partition;
 	} into;
@@ -24,7 +24,7 @@ struct job_arguments {
 		const char *mail, *mail_to;
 	} told;
 	struct {
-		const char *error, *join, *keep, *output, *root, *umask, *workdir;
+		const char *error, *join, *keep, *output, *prologue, *root, *umask, *workdir;
 	} files;
 	struct {
 		const char *file, *class, *processors, *runtime, *interval, *duration;

@@ -93,7 +93,7 @@ const struct option qsub_options[] = {
 	TEXT('C', "-C", prefix, "PREFIX",
 	     "What directives in the script begin with, instead of #PBS (or $PBS_DPREFIX). Empty: none."),
 	TEXT('D', "-D", files.root, "PATH", "A root directory for the job: only / is taken."),
-	TEXT('T', "-T", prologue, "NAME", "Not taken: prologues are the site's."),
+	TEXT('T', "-T", files.prologue, "NAME", "Not taken: prologues are the site's."),
 	FLAG('n', "exclusive", exclusive, "No other job on its nodes while it runs. The same as -l place=excl."),
 	{"-b", OPTION_SECONDS, AT(patience), "SECONDS", NULL, NULL, 0, 0, "Accepted: commands wait for the server by themselves.", 'b'},
 	FLAG('f', "-f", tolerant, "Accepted: every job is safe from a restart of the server."),

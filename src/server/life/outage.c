@@ -11,7 +11,6 @@
 #include "base/strbuf.h"
 #include "base/timetext.h"
 #include "core/job.h"
-#include "sched/sched.h"
 #include "server/base/clock.h"
 #include "server/base/log.h"
 #include "server/base/turn.h"
@@ -19,7 +18,6 @@
 #include "server/job/jobs.h"
 #include "server/job/spec.h"
 #include "server/life/dispatch.h"
-#include "server/life/foresee.h"
 #include "server/life/world.h"
 #include "server/server.h"
 #include "store/store.h"
@@ -35,18 +33,6 @@ bool outage_kind_parse(const char *word, enum outage_kind *ret)
 			return true;
 		}
 	return false;
-}
-
-/* What was announced is known to the plan, unless jobs may last into it. Once it has begun nothing is planned before its end; if that is not known, what is expected
- * comes later by as long as it takes (client/offline.h). */
-void outage_apply(struct server *s)
-{
-	const struct outage *x = &s->world->outage;
-	bool plans = x->kind && (x->begun ? x->until != TIME_NEVER : x->kind != OUTAGE_LEAVE);
-
-	sched_outage(s->sched, plans ? x->begin : TIME_NEVER, x->until, s->clock->now);
-	foresee_again(s);
-	s->turn->dirty = true;
 }
 
 static void outage_store(struct server *s)
@@ -82,7 +68,7 @@ static void outage_begin(struct server *s)
 
 	server_say(s, "shutdown asked for by %s begins; running jobs %s", x->who, words[x->kind]);
 	x->begun = true;
-	outage_apply(s);
+	world_outage(s);
 	jobs_stop(s, x);
 	s->turn->dismissed = true;
 	s->turn->emptying = x->kind != OUTAGE_LEAVE;
@@ -104,7 +90,7 @@ void outage_set(struct server *s, const struct outage *x)
 	else
 		server_say(s, "%s called the shutdown off", x->who);
 	outage_store(s);
-	outage_apply(s);
+	world_outage(s);
 }
 
 int64_t outage_next(struct server *s)

@@ -38,7 +38,6 @@ bool outage_kind_parse(const char *word, enum outage_kind *ret);
 void outage_set(struct server *s, const struct outage *x);
 void outage_turn(struct server *s);    /* begins it when its time has come */
 int64_t outage_next(struct server *s); /* when that will be, or TIME_NEVER */
-void outage_apply(struct server *s);   /* to a new scheduler */
 int outage_restore(struct server *s, const json_t *o, struct err *err);
 void outage_write(const struct server *s, struct json *j, const char *key); /* an object, or null */
 

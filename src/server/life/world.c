@@ -238,6 +238,18 @@ enum fit world_could_hold(struct server *s, const struct spec *p)
 	return (enum fit)fit;
 }
 
+/* What was announced is known to the plan, unless jobs may last into it. Once it has begun nothing is planned before its end; if that is not known, what is expected
+ * comes later by as long as it takes (client/offline.h). */
+void world_outage(struct server *s)
+{
+	const struct outage *x = &s->world->outage;
+	bool plans = x->kind && (x->begun ? x->until != TIME_NEVER : x->kind != OUTAGE_LEAVE);
+
+	sched_outage(s->sched, plans ? x->begin : TIME_NEVER, x->until, s->clock->now);
+	foresee_again(s);
+	s->turn->dirty = true;
+}
+
 void world_gates(struct server *s)
 {
 	for (uint32_t i = 0; i < s->hosts->nodes.n; i++) {
@@ -245,7 +257,7 @@ void world_gates(struct server *s)
 		s->hosts->nodes.v[i].leaves = 0; /* the plan is new */
 		world_node_gate(s, i);
 	}
-	outage_apply(s);
+	world_outage(s);
 }
 
 void world_settings(struct server *s)

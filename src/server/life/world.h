@@ -32,6 +32,7 @@ enum fit world_could_hold_on(struct server *s, const struct spec *p, uint32_t al
 void world_settings(struct server *s); /* attributes of the server have changed: world_rebuild(), if it is concerned */
 void world_rebuild(
 	struct server *s); /* the policy, a setting or the nodes have changed: the same places under other rules */
+void world_outage(struct server *s);  /* a shutdown was announced, has begun or was called off */
 void world_gates(struct server *s);   /* all of them, with a new scheduler */
 void world_changed(struct server *s); /* nodes were added, changed or removed, or partitions */
 /* What a job that waits asks for follows from the nodes and partitions that there are now. Where that is something else than before, it loses its place. */
