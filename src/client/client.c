@@ -629,16 +629,21 @@ static int client_request(struct client *c, const struct question *q, struct rep
 
 /* ---- without a server ---- */
 
-/* Nobody listens, and what was asked for is certain not to have been done. The offer is read first: see tray.h. */
-static bool server_is_down(struct client *c, int rc, struct offer *ret)
+enum presence { SERVER_UNKNOWN, SERVER_DOWN, SERVER_BACK };
+
+/* After no answer came, and what was asked for is certain not to have been done: SERVER_DOWN if nobody listens and the spool can be used; SERVER_BACK if one listens meanwhile,
+ * as when this command was stopped. The offer is read first: see tray.h. */
+static enum presence server_look(struct client *c, int rc, struct offer *ret)
 {
-	if ((rc != -ECONNREFUSED && rc != -ENOENT) || c->route || !c->offline || c->doubt ||
-	    offer_read(c->offline, ret, NULL) < 0)
-		return false;
+	if ((rc != -ECONNREFUSED && rc != -ENOENT) || c->route || !c->offline || c->doubt)
+		return SERVER_UNKNOWN;
+	bool offered = offer_read(c->offline, ret, NULL) == 0;
 	int fd = unix_connect(c->socket, PATIENCE * 1000, NULL);
 	if (fd >= 0)
 		close(fd);
-	return fd == -ECONNREFUSED || fd == -ENOENT;
+	if (fd >= 0)
+		return SERVER_BACK;
+	return offered && (fd == -ECONNREFUSED || fd == -ENOENT) ? SERVER_DOWN : SERVER_UNKNOWN;
 }
 
 static int key_make(char key[KEY_SIZE], struct err *err)
@@ -682,7 +687,12 @@ static int question_settle(struct client *c, const struct question *q, struct re
 	c->name = NULL;
 	for (int i = 0;; i++) {
 		rc = client_request(c, q, ret, err);
-		if (rc >= 0 || ret->status || q->upgrade || i == RETURNS || !server_is_down(c, rc, &l))
+		if (rc >= 0 || ret->status || q->upgrade || i == RETURNS)
+			return rc;
+		enum presence found = server_look(c, rc, &l);
+		if (found == SERVER_BACK)
+			continue;
+		if (found == SERVER_UNKNOWN)
 			return rc;
 		int done = question_keep(c, &l, q, ret, err);
 		if (done == -ESTALE)
