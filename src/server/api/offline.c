@@ -249,7 +249,7 @@ int offline_begin(struct server *s, struct err *err)
 		qsort(o->changes.v, o->changes.n, sizeof *o->changes.v, by_number);
 	last_find(s, o);
 	times_settle(s, o);
-	s->turn->merging = o->trays.n > 0;
+	s->turn->merging = o->changes.n > 0; /* else nobody need wait */
 	return 0;
 }
 
@@ -466,6 +466,8 @@ void offline_turn(struct server *s)
 
 	if (s->turn->merging)
 		merge_turn(s, o);
+	else if (o && o->trays.n) /* that nothing was in */
+		merge_end(s, o);
 	else if (o && o->open)
 		view_turn(s);
 }
