@@ -11,6 +11,9 @@
 
 #include <cmocka.h>
 
+#include "run/order.h"
+#include "server/job/jobs.h"
+#include "server/life/dispatch.h"
 #include "server/loop.h"
 #include "server/server.h"
 #include "support/bare.h"
@@ -140,11 +143,38 @@ static void held(void **state)
 	shows(f, "\"state\":\"H\"");
 }
 
+/* A job that was purged, and whose processes stay, is not forgotten before they have gone: they hold CPUs. */
+static void purged(void **state)
+{
+	struct fixture *f = *state;
+	const struct bare_attempt *all;
+	uint32_t id;
+
+	assert_int_equal(ask(f, "POST", "/v1/jobs", "{\"script\":\"true\",\"resources\":[\"nodes=1:ppn=2\"]}"), 201);
+	pass(f, 1);
+	all_start(f);
+	assert_int_equal(ask(f, "POST", "/v1/jobs/delete", "{\"ids\":[\"1\"],\"purge\":true}"), 200);
+	shows(f, "\"state\":\"C\"");
+	f->now += 30 * 86400;
+	pass(f, 1);
+	shows(f, "\"state\":\"C\"");
+	assert_int_equal(bare_attempts(&all), 1);
+	char tag[64];
+	memcpy(tag, all[0].tag, sizeof tag);
+	bare_forget(tag);
+	dispatch_engine.attempt_ended(
+		f->s, &(struct result){.tag = tag, .how = RESULT_EXITED, .ended_us = f->now * 1000000, .session = 1});
+	f->now += 120;
+	pass(f, 1);
+	assert_false(entry_find(f->s, 1, -1, &id));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(deleted, setup, teardown),
 		cmocka_unit_test_setup_teardown(held, setup, teardown),
+		cmocka_unit_test_setup_teardown(purged, setup, teardown),
 	};
 
 	return cmocka_run_group_tests_name("dispatch", tests, NULL, NULL);

@@ -116,7 +116,9 @@ void entry_forget(struct server *s, uint32_t id)
 
 	if (!e->spec || !entry_ended(s, id))
 		return;
-	if (is_awaited(s, number) || (a && a->ended < a->count)) {
+	/* Processes of one that was purged may still be there, and hold CPUs: without their job a restart would not know of them. */
+	if (is_awaited(s, number) || (a && a->ended < a->count) ||
+	    attempt_lingers(s, id, entry_job(s, id)->attempt + 1)) {
 		heap_push(&s->agenda->forgets, s->clock->now + 60, id, 0);
 		return;
 	}
