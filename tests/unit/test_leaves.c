@@ -144,12 +144,66 @@ static void nowhere(void **state)
 	world_fini(&w);
 }
 
+static int64_t expected(uint32_t job)
+{
+	struct forecast *f = forecast_create(w.s);
+	struct whatif what;
+	int32_t nodes[2];
+
+	forecast_whatif(f, job, 100, &what, nodes);
+	forecast_destroy(f);
+	return what.start;
+}
+
+/* The machine is down from 100 to 200: nothing lasts into it, what runs goes on, and what waits is expected behind it. Nodes that leave meanwhile don't
+ * matter. */
+static void outage(void **state)
+{
+	(void)state;
+	static const char *const names[] = {"shunt", "easy", "conservative", "oscar", "artaras"};
+
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+		open_world(names[i], 2);
+
+		uint32_t runs = world_common(&w, 0, "nodes=1:ppn=8", 150);
+
+		world_cycle(&w, 0);
+		sched_outage(w.s, 100, 200, 10);
+		plan_check(w.p);
+
+		uint32_t late = world_common(&w, 10, "nodes=2:ppn=8", 91),
+			 quick = world_common(&w, 10, "nodes=1:ppn=8", 90);
+
+		world_cycle(&w, 10);
+		is(runs, STATE_RUNNING);
+		is(late, STATE_CANDIDATE);
+		assert_int_equal(expected(late), 200);
+		is(quick, STATE_RUNNING);
+		sched_leaves(w.s, 0, 150, 20);
+		plan_check(w.p);
+		sched_leaves(w.s, 0, 50, 20);
+		plan_check(w.p);
+		sched_leaves(w.s, 0, TIME_NEVER, 20);
+		plan_check(w.p);
+		world_cycle(&w, 20);
+		assert_int_equal(expected(late), 200);
+		sched_outage(w.s, TIME_NEVER, TIME_NEVER, 30); /* called off */
+		plan_check(w.p);
+		sched_finish(w.s, runs, 40, NULL);
+		sched_finish(w.s, quick, 40, NULL);
+		world_cycle(&w, 40);
+		is(late, STATE_RUNNING);
+		world_fini(&w);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_policy),
 		cmocka_unit_test(reservations_move),
 		cmocka_unit_test(nowhere),
+		cmocka_unit_test(outage),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
