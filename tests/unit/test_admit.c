@@ -55,6 +55,7 @@ static void add_route(struct fixture *f, const char *queue, const char *to)
 	add(f, queue);
 	set(f, queue, "queue_type", "Route");
 	set(f, queue, "route_destinations", to);
+	set(f, queue, "started", "True");
 }
 
 static int setup(void **state)
@@ -253,6 +254,10 @@ static void routing(void **state)
 		"least 00:02:00 (resources_min.walltime)");
 	refused(f, ask(f, "long", "walltime=120"),
 		"queue long accepts jobs from routing queues only (from_route_only)");
+	set(f, "feed", "started", "False"); /* then it keeps them */
+	assert_int_equal(ask(f, "feed", "walltime=60"), 0);
+	assert_string_equal(f->got.queue.name, "feed");
+	set(f, "feed", "started", "True");
 	assert_int_equal(ask_as(f, "long", "walltime=1", (struct admit_job){.exempt = true}), 0);
 	assert_int_equal(ask_as(f, "feed", "walltime=90", (struct admit_job){.exempt = true}), -EDQUOT);
 	set(f, NULL, "resources_max.walltime", "100");
