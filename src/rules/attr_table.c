@@ -148,6 +148,10 @@ const struct attr attr_table[] = {
 	 .about = "Seconds that a checkpoint may take, of a job that does not say."},
 	{"checkpoint_duration_max", SERVER, .type = ATTR_DURATION, .initial = "3600", .min = 1, .max = YEAR,
 	 .about = "The longest that a job may ask for, in seconds; one that asks for more is refused."},
+	{"move_classes", SERVER, .type = ATTR_LIST,
+	 .about =
+		 "Classes of programs, joined by commas, whose running jobs may be stopped at a checkpoint and go on elsewhere when a waiting "
+		 "job fits by that. Unset: none are."},
 	{"deliver_for", SERVER, SECONDS("60"),
 	 .about =
 		 "Seconds that a job's output is tried to be delivered to a host which can't be reached; then it stays where the "

@@ -48,6 +48,7 @@
 #include "server/life/erase.h"
 #include "server/life/intake.h"
 #include "server/life/lives.h"
+#include "server/life/migrate.h"
 #include "server/life/order.h"
 #include "server/life/outage.h"
 #include "server/life/queues.h"
@@ -115,6 +116,8 @@ static int on_object(void *context, const char *kind, const char *name, const ch
 		rc = token_restore(s, name, o, err);
 	} else if (strcmp(kind, "revoked") == 0) {
 		rc = revoke_restore(s, name, o, err);
+	} else if (strcmp(kind, "moves") == 0) {
+		rc = moves_restore(s, name, o, err);
 	} else if (strcmp(kind, "key") == 0) {
 		rc = subkey_restore(s, name, o, err);
 	} else if (strcmp(kind, "acted") == 0) {

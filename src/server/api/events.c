@@ -165,7 +165,10 @@ void event_words(const struct server *s, const struct store_event *e, struct str
 		strbuf_printf(out, "could not be started%s%s", text ? ": " : "", text ? text : "");
 		break;
 	case EVENT_PREEMPT:
-		strbuf_printf(out, "stopped, to run again%s%s", text ? ": " : "", text ? text : "");
+		if (json_is_true(json_object_get(data, "moves")))
+			strbuf_printf(out, "stopped, to go on elsewhere%s%s", text ? ": " : "", text ? text : "");
+		else
+			strbuf_printf(out, "stopped, to run again%s%s", text ? ": " : "", text ? text : "");
 		break;
 	case EVENT_MIGRATE:
 		strbuf_printf(out, e->by ? "goes on until %s, when its place is needed" : "goes on until %s",

@@ -641,6 +641,7 @@ static void f_checkpoints(const struct subject *x, struct value *v)
 	json_int(&j, "failed", saves->last.failed);
 	json_int(&j, "restarted", saves->last.restarted);
 	json_int(&j, "lost", saves->lost_ms / 1000);
+	json_int(&j, "moves", saves->moves);
 	json_close_object(&j);
 	put_scratch(v, VALUE_JSON);
 }
@@ -677,6 +678,7 @@ static const struct field checkpoints_fields[] = {
 	{"failed", .is = REQUIRED | IS_INT, "the same"},
 	{"restarted", .is = REQUIRED | IS_INT, "the one that this attempt began with; 0: it began anew"},
 	{"lost", .is = REQUIRED | IS_INT, "seconds of work that were in no checkpoint when attempts ended"},
+	{"moves", .is = REQUIRED | IS_INT, "how often the job was stopped to go on elsewhere"},
 	{0},
 };
 static const struct schema checkpoints = {.fields = checkpoints_fields};

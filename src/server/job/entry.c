@@ -193,7 +193,7 @@ static void apply_begun(struct entry *x)
 	struct job_saves *v = x->outcome ? x->outcome->saves : NULL;
 
 	if (v && v->from_start)
-		*v = (struct job_saves){.lost_ms = v->lost_ms};
+		*v = (struct job_saves){.lost_ms = v->lost_ms, .moves = v->moves};
 }
 
 void entry_apply(struct server *s, const struct event *e, const struct payload *p)
@@ -208,6 +208,8 @@ void entry_apply(struct server *s, const struct event *e, const struct payload *
 		break;
 	case EVENT_STARTED:
 		x->ran = true;
+		if (x->outcome && x->outcome->saves)
+			x->outcome->saves->moving = 0;
 		apply_begun(x);
 		apply_started(s, x, e, p);
 		gate_started(s->gate, e->job);
@@ -218,9 +220,15 @@ void entry_apply(struct server *s, const struct event *e, const struct payload *
 	case EVENT_PREEMPT:
 		if (p->spent_ms)
 			outcome_of(x)->spent_ms += p->spent_ms;
+		if (p->moves) {
+			saves_of(x)->moves++;
+			saves_of(x)->moving = e->time;
+		}
 		apply_stop(x, p);
 		break;
 	case EVENT_START_FAILED:
+		if (x->outcome && x->outcome->saves)
+			x->outcome->saves->moving = 0; /* it waits as others do */
 		apply_stop(x, p);
 		break;
 	case EVENT_FINISH:
@@ -439,6 +447,8 @@ void payload_write(const struct server *s, int type, const struct payload *p, st
 	case EVENT_PREEMPT:
 		if (p->spent_ms)
 			json_int(&j, "spent_ms", p->spent_ms);
+		if (p->moves)
+			json_bool(&j, "moves", true);
 		break;
 	case EVENT_FINISH:
 	case EVENT_DELETE:
@@ -557,6 +567,7 @@ int payload_read(struct server *s, int type, const json_t *data, struct payload 
 		break;
 	case EVENT_PREEMPT:
 		ret->spent_ms = number_of(data, "spent_ms");
+		ret->moves = json_is_true(json_object_get(data, "moves"));
 		break;
 	case EVENT_FINISH:
 	case EVENT_DELETE:

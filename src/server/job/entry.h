@@ -70,6 +70,8 @@ struct job_saves {
 	struct saves last; /* as its shepherd told */
 	int64_t lost_ms;   /* work of attempts that was in no checkpoint when they ended */
 	bool from_start;   /* it is to be run again as if there were none */
+	uint32_t moves;	   /* how often it was stopped to go on elsewhere */
+	int64_t moving;	   /* ... since this instant; 0: it goes on */
 };
 
 /* What became of a job: only for those that were started, or have ended. */
@@ -117,6 +119,7 @@ struct payload {
 	bool used;	     /* FINISH: these are known */
 	int64_t cpu_ms, memory_kib, started_us, ended_us, ran_ms;
 	int64_t spent_ms; /* PREEMPT: how long it had run */
+	bool moves;	  /* ... to go on elsewhere */
 	int64_t began_us; /* STARTED: clock.boot_us, */
 	uint64_t boot;	  /* ... which counts from this start of the machine */
 	pid_t session;

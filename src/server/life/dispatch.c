@@ -47,6 +47,7 @@
 #include "server/life/dispatch.h"
 #include "server/life/erase.h"
 #include "server/life/foresee.h"
+#include "server/life/migrate.h"
 #include "server/life/prepare.h"
 #include "server/life/save.h"
 #include "server/node/nodes.h"
@@ -133,6 +134,12 @@ static const struct attempt *on_start(struct server *s, const struct event *e)
 	return NULL;
 }
 
+/* A job without precedence takes a running one's place only when that has another one: sched/migrate.c. */
+static bool is_move(const struct server *s, const struct event *e)
+{
+	return e->type == EVENT_PREEMPT && e->by != JOB_NONE && entry_job(s, e->by)->deadline == TIME_NEVER;
+}
+
 /* A job lost its place to another: its processes must go. The reason goes into `why`. */
 static void on_stopped(struct server *s, const struct event *e, struct strbuf *why)
 {
@@ -140,9 +147,11 @@ static void on_stopped(struct server *s, const struct event *e, struct strbuf *w
 
 	if (!t || e->by == JOB_NONE)
 		return;
-	strbuf_puts(why, "stopped to make room for emergency job ");
+	strbuf_puts(why, is_move(s, e)				       ? "moved to make room for job "
+			 : entry_job(s, e->by)->kind == KIND_EMERGENCY ? "stopped to make room for emergency job "
+								       : "stopped to make room for job ");
 	entry_id(s, e->by, why);
-	if (t->ordered && attempt_save(s, t, SAVE_PREEMPTED))
+	if (t->ordered && attempt_save(s, t, is_move(s, e) ? SAVE_MOVE : SAVE_PREEMPTED))
 		return;
 	if (t->ordered)
 		attempt_kill(s, t, setting_of(s, s->jobs->entries.v[e->job].spec, "kill_delay"));
@@ -182,6 +191,7 @@ void dispatch_listener(void *context, const struct event *e)
 			p.text = why.text;
 		if (e->type == EVENT_PREEMPT) {
 			p.spent_ms = p.used ? p.ran_ms : ran_until_now(s, &s->jobs->entries.v[e->job]);
+			p.moves = is_move(s, e);
 			history_stopped(s, e, &p);
 		}
 		if (doomed)
@@ -192,6 +202,7 @@ void dispatch_listener(void *context, const struct event *e)
 	case EVENT_STARTED:
 		p.began_us = s->clock->boot_us;
 		p.boot = s->instance->boot;
+		move_learn(s, e->job);
 		vec_push(&s->agenda->begun, e->job);
 		break;
 	default:

@@ -41,6 +41,20 @@ static bool terms(const struct server *s, const struct spec *p, struct arena *a,
 	return true;
 }
 
+int64_t save_duration(const struct server *s, const struct spec *p)
+{
+	struct checkpoint_wish w;
+	struct arena *a;
+	int64_t duration;
+
+	if (!p->checkpoint)
+		return 0;
+	a = arena_create();
+	duration = terms(s, p, a, &w) ? w.duration : 0;
+	arena_destroy(a);
+	return duration;
+}
+
 static const char *directory(const struct checkpoint_wish *w, const char *tag, struct arena *a)
 {
 	const char *dot = strrchr(tag, '.');

@@ -41,6 +41,7 @@
 #include "server/life/block.h"
 #include "server/life/dispatch.h"
 #include "server/life/foresee.h"
+#include "server/life/migrate.h"
 #include "server/life/world.h"
 #include "server/node/nodes.h"
 #include "server/node/partitions.h"
@@ -136,6 +137,7 @@ static void sched_make(struct server *s)
 	s->sched = sched_create(s->cluster, s->plan, policy_now(s));
 	sched_listen(s->sched, dispatch_listener, s);
 	sched_on_delay(s->sched, kill_delay, s);
+	moves_offer(s);
 	sched_limit(s->sched, s->limits);
 }
 
@@ -272,6 +274,7 @@ void world_settings(struct server *s)
 		world_rebuild(s);
 	else
 		foresee_again(s); /* limits count there */
+	moves_offer(s);
 }
 
 void world_rebuild(struct server *s)

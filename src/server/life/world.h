@@ -9,6 +9,7 @@
 #include "base/map.h"
 #include "plan/pack.h"
 #include "sched/policy.h"
+#include "server/life/migrate.h"
 #include "server/life/outage.h"
 
 struct server;
@@ -16,9 +17,10 @@ struct spec;
 struct strbuf;
 
 struct world {
-	struct policy policy; /* the one it goes by */
-	struct map could;     /* by request and set of nodes, whether it could ever run: enum fit */
-	uint32_t scratch;     /* a core job that is never submitted: for what-if */
+	struct policy policy;  /* the one it goes by */
+	struct map could;      /* by request and set of nodes, whether it could ever run: enum fit */
+	class_moves_vec moves; /* by class */
+	uint32_t scratch;      /* a core job that is never submitted: for what-if */
 	struct outage outage;
 };
 
