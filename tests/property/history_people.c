@@ -313,7 +313,7 @@ void op_admin(struct history *h)
 		partition_change(h);
 		return;
 	}
-	switch (below(h, 11)) {
+	switch (below(h, 12)) {
 	case 0:
 		attribute(h, "/v1/server", "max_running", value);
 		break;
@@ -348,6 +348,9 @@ void op_admin(struct history *h)
 		ask(h, getuid(), PICK(h, "PUT", "DELETE"), "/v1/queues/extra", "{}");
 		attribute(h, PICK(h, "/v1/queues/extra", "/v1/queues/slow"), "enabled",
 			  PICK(h, "True", "True", "False"));
+		break;
+	case 10:
+		attribute(h, "/v1/server", "move_classes", PICK(h, "script", "script", ""));
 		break;
 	default:
 		attribute(h, "/v1/server", "policy", PICK(h, "shunt", "easy", "conservative", "oscar"));
