@@ -168,10 +168,17 @@ static bool asker_ready(struct server *s, struct http_request *r)
 	return l == LOOKUP_KNOWN || l == LOOKUP_NONE;
 }
 
+/* Whether the server is there, and that it should stop: neither changes what follows. */
+static bool is_about_server(struct http_request *r)
+{
+	return strcmp(request_path(r), "/v1/shutdown") == 0 ||
+	       (strcmp(request_path(r), "/v1/server") == 0 && strcmp(request_method(r), "GET") == 0);
+}
+
 /* What was left in the trays comes first (offline.h). */
 static bool refuse_merging(const struct server *s, struct http_request *r)
 {
-	if (!s->turn->merging || request_number(r))
+	if (!s->turn->merging || request_number(r) || is_about_server(r))
 		return false;
 	http_header(r, "Retry-After", "1");
 	http_error(r, CODE_UNAVAILABLE,
