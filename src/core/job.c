@@ -17,6 +17,7 @@ static const uint8_t to[STATE_COUNT][EVENT_COUNT] = {
 			     [EVENT_STARVE] = STATE_CANDIDATE,
 			     [EVENT_GUARANTEE] = STATE_CANDIDATE,
 			     [EVENT_ALLOCATE] = STATE_ALLOCATED,
+			     [EVENT_KEEP] = STATE_CANDIDATE,
 			     [EVENT_START] = STATE_NOW,
 			     [EVENT_EXPIRE] = STATE_EXPIRED,
 			     [EVENT_DELETE] = STATE_DELETED},
@@ -116,9 +117,9 @@ const char *job_state_name(enum job_state state)
 
 const char *event_type_name(enum event_type type)
 {
-	static const char *const name[EVENT_COUNT] = {"submit",	    "hold",	 "release", "starve",  "allocate",
-						      "deallocate", "guarantee", "start",   "started", "start-failed",
-						      "preempt",    "migrate",	 "finish",  "expire",  "delete"};
+	static const char *const name[EVENT_COUNT] = {
+		"submit",  "hold",	   "release", "starve",	 "allocate", "deallocate", "guarantee", "start",
+		"started", "start-failed", "preempt", "migrate", "finish",   "expire",	   "delete",	"keep"};
 
 	return type < EVENT_COUNT ? name[type] : "?";
 }

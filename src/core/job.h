@@ -53,13 +53,14 @@ enum event_type {
 	EVENT_FINISH,
 	EVENT_EXPIRE,
 	EVENT_DELETE,
+	EVENT_KEEP, /* the place of a candidate, which it will have unless somebody with a deadline comes: `at`, `nodes`; no nodes: it has none */
 	EVENT_COUNT
 };
 
 struct event {
 	int64_t time;
-	int64_t at;	      /* ALLOCATE: planned start. START, MIGRATE: planned end */
-	const int32_t *nodes; /* ALLOCATE, START, MIGRATE: a node for each fragment; borrowed */
+	int64_t at;	      /* ALLOCATE, KEEP: planned start. START, MIGRATE: planned end */
+	const int32_t *nodes; /* ALLOCATE, KEEP, START, MIGRATE: a node for each fragment; borrowed */
 	uint32_t nnodes;
 	uint32_t job;
 	uint32_t by; /* the job for which it was done, or JOB_NONE */

@@ -512,19 +512,22 @@ void plan_node_up(struct plan *p, uint32_t node, bool up)
 void plan_apply(struct plan *p, const struct event *event)
 {
 	const struct job *job = cluster_job(p->cluster, event->job);
-	int64_t start = event->type == EVENT_ALLOCATE ? event->at : event->time;
-	int64_t end = event->type == EVENT_ALLOCATE ? start + cluster_length(p->cluster, job) : event->at;
+	bool later = event->type == EVENT_ALLOCATE || event->type == EVENT_KEEP;
+	int64_t start = later ? event->at : event->time;
+	int64_t end = later ? start + cluster_length(p->cluster, job) : event->at;
 
 	switch ((enum event_type)event->type) {
 	case EVENT_ALLOCATE:
+	case EVENT_KEEP:
 	case EVENT_START:
 	case EVENT_MIGRATE:
 		plan_take_job(p, event->job);
 		for (uint32_t i = 0; i < event->nnodes; i++)
 			plan_put(p, event->job, i, event->nodes[i], start, end);
-		if (event->type != EVENT_ALLOCATE)
+		if (!later)
 			plan_run(p, event->job);
 		break;
+	case EVENT_HOLD:
 	case EVENT_DEALLOCATE:
 	case EVENT_START_FAILED:
 	case EVENT_PREEMPT:

@@ -55,6 +55,18 @@ static void restart_book(struct sched *s, uint32_t id, int64_t from)
 	restart_rebook(s, &r);
 }
 
+void restarts_settle(struct sched *s)
+{
+	for (size_t i = 0; i < s->victims.n; i++) {
+		const struct victim *v = &s->victims.v[i];
+		const struct job *job = cluster_job(s->c, v->job);
+		bool runs = job->state == STATE_RUNNING || job->state == STATE_NOW;
+		if (runs && v->attempt == job->attempt && !restart_find(s, v->job) && plan_holds(s->p, v->by) &&
+		    plan_in_partition(s->p, v->job))
+			restart_book(s, v->job, plan_piece(s->p, v->by, 0)->end);
+	}
+}
+
 static void restart_drop(struct sched *s, uint32_t job)
 {
 	struct restart *r = restart_find(s, job);

@@ -113,7 +113,8 @@ void sched_emit_detail(struct sched *s, enum event_type type, uint32_t id, int64
 
 	enum job_kind by_kind = by == JOB_NONE ? KIND_COMMON : cluster_job(s->c, by)->kind;
 
-	if (type == EVENT_ALLOCATE || type == EVENT_START || type == EVENT_MIGRATE) {
+	if (type == EVENT_ALLOCATE || type == EVENT_START || type == EVENT_MIGRATE ||
+	    (type == EVENT_KEEP && plan_holds(s->p, id))) {
 		e.nnodes = s->p->holds.v[id].nfrags;
 		vec_reserve(&s->nodes, e.nnodes);
 		plan_nodes(s->p, id, s->nodes.v);

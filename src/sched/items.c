@@ -5,6 +5,8 @@
 
 #include "sched/position_internal.h"
 
+#define ITEM_WORK 100 /* nodes that can be looked at while a job is given a place */
+
 bool item_is_nice(const struct sched *s, const struct job *job)
 {
 	return job->nice > s->now;
@@ -15,8 +17,7 @@ bool item_is_at_once(const struct sched *s, const struct job *job)
 	return job->kind == KIND_EMERGENCY && job->deadline <= job->submit + sched_length(s, job);
 }
 
-/* Equal if its fragments are on the same nodes. */
-static uint64_t places_hash(const struct sched *s, uint32_t job)
+uint64_t places_hash(const struct sched *s, uint32_t job)
 {
 	uint64_t hash = 0;
 
@@ -119,6 +120,7 @@ void items_collect(const struct sched *s, uint32_t job, item_vec *ret)
 
 int64_t item_place(struct sched *s, const struct item *x)
 {
+	s->p->work += ITEM_WORK + s->c->partitions.n;
 	return plan_insert_earliest(s->p, &s->plain, x->job, s->now, x->length);
 }
 
@@ -199,6 +201,43 @@ static void publish_special(struct sched *s, const struct item *x, int64_t start
 		sched_emit(s, EVENT_ALLOCATE, x->job, start, JOB_NONE);
 	if (job->deadline != TIME_NEVER && !job->guaranteed && start + x->length <= job->deadline)
 		sched_emit(s, EVENT_GUARANTEE, x->job, 0, JOB_NONE);
+}
+
+/* The place that a job has now, if it is another than it was told of. */
+static void place_tell(struct sched *s, uint32_t id, int64_t start)
+{
+	struct waiting *w = queue_get(s, id);
+	uint64_t where = start == TIME_NEVER ? 0 : places_hash(s, id);
+
+	if (start == w->kept && where == w->where)
+		return;
+	w->kept = start;
+	w->where = where;
+	sched_emit(s, EVENT_KEEP, id, start == TIME_NEVER ? 0 : start, JOB_NONE);
+}
+
+void places_tell(struct sched *s)
+{
+	for (size_t i = 0; i < s->line.by_key.n; i++) {
+		const struct queued *e = &s->line.by_key.v[i];
+		if (e->cpus >= 0)
+			place_tell(s, e->job, e->planned);
+	}
+}
+
+void place_forget(struct sched *s, uint32_t id)
+{
+	if (cluster_job(s->c, id)->waiting == WAITING_NONE || queue_get(s, id)->kept == TIME_NEVER)
+		return;
+	plan_take_job(s->p, id);
+	place_tell(s, id, TIME_NEVER);
+}
+
+bool sched_kept(const struct sched *s, uint32_t id)
+{
+	const struct job *job = cluster_job(s->c, id);
+
+	return job->state == STATE_CANDIDATE && job->waiting != WAITING_NONE && queue_get(s, id)->kept != TIME_NEVER;
 }
 
 void items_publish(struct sched *s, const item_vec *v)

@@ -163,7 +163,10 @@ void pass_drop_reservations(struct sched *s)
 	for (size_t i = 0; i < s->reserved.n; i++)
 		plan_take_job(s->p, s->reserved.v[i]);
 	vec_clear(&s->reserved);
+	if (s->policy->position) /* restored ones have places before they are in the array */
+		queue_settle(s);
 	for (size_t i = 0; s->policy->keep && i < s->line.by_key.n; i++) {
+		place_forget(s, s->line.by_key.v[i].job);
 		plan_take_job(s->p, s->line.by_key.v[i].job);
 		s->line.by_key.v[i].planned = TIME_NEVER;
 	}

@@ -249,11 +249,15 @@ static void add_specials(struct sched *s)
 	for (size_t i = 0; i < s->special.n; i++)
 		if (cluster_job(s->c, s->special.v[i])->state == STATE_CANDIDATE)
 			vec_push(&list, s->special.v[i]);
-	for (size_t i = 0; i < list.n; i++)
-		if (sched_may(s, list.v[i]))
-			add_special(s, cluster_job(s->c, list.v[i]));
+	for (size_t i = 0; i < list.n && !cycle_tired(s); i++) {
+		if (!sched_may(s, list.v[i]) || cycle_tried(s, list.v[i], TRIED_PLACE))
+			continue;
+		cycle_try(s, list.v[i], TRIED_PLACE);
+		add_special(s, cluster_job(s->c, list.v[i]));
+	}
 	vec_free(&list);
-	vec_clear(&s->newcomers);
+	if (!s->effort.unfinished)
+		vec_clear(&s->newcomers);
 }
 
 static void add_commons(struct sched *s)
@@ -265,14 +269,18 @@ static void add_commons(struct sched *s)
 		if (s->line.by_key.v[i].planned == TIME_NEVER)
 			vec_push(&list, s->line.by_key.v[i].job);
 	reserved = (int64_t)(s->line.by_key.n - list.n);
-	for (size_t i = 0; i < list.n && !deep_enough(s, reserved); i++, reserved++) {
-		if (sched_may(s, list.v[i]))
-			add_common(s, list.v[i]);
-		else
+	for (size_t i = 0; i < list.n && !deep_enough(s, reserved) && !cycle_tired(s); i++, reserved++) {
+		bool tried = cycle_tried(s, list.v[i], TRIED_PLACE);
+		if (!sched_may(s, list.v[i])) {
 			queue_line_up(s, list.v[i]);
+		} else if (!tried) {
+			cycle_try(s, list.v[i], TRIED_PLACE);
+			add_common(s, list.v[i]);
+		}
 	}
 	vec_free(&list);
-	vec_clear(&s->line.fresh);
+	if (!s->effort.unfinished)
+		vec_clear(&s->line.fresh);
 }
 
 /* Those whose time has come start. */
@@ -308,6 +316,7 @@ int64_t sched_planned(const struct sched *s, uint32_t id)
 
 void position_pass(struct sched *s)
 {
+	restarts_settle(s);
 	special_drop_missed(s);
 	restarts_review(s); /* of those that have ended */
 	if (s->freed && s->victims.n)
@@ -324,7 +333,11 @@ void position_pass(struct sched *s)
 	else if (s->freed || s->next_planned < s->now)
 		bring_forward(s);
 	s->position.recount = s->position.moved = s->freed = s->stirred = false;
+	s->effort.began = s->p->work; /* however long that took, at least one job more gets its place */
 	add_specials(s);
-	add_commons(s);
-	start_due(s);
+	if (!s->effort.unfinished)
+		add_commons(s);
+	if (!s->effort.unfinished) /* else the next cycle goes on, at once */
+		start_due(s);
+	places_tell(s);
 }

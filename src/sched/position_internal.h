@@ -51,6 +51,8 @@ void item_publish_common(struct sched *s, const struct item *x, int64_t start);
 bool displace(struct sched *s, struct item x, const item_vec *others);
 /* Jobs that were to displace others and can have a place as early without doing so: the others go on. */
 void displace_review(struct sched *s);
+/* Bookings are derived: a scheduler that was made anew finds them again. */
+void restarts_settle(struct sched *s);
 /* Bookings of those that were stopped become their places; of those that have ended, or are spared, they are free. */
 void restarts_review(struct sched *s);
 

@@ -96,13 +96,19 @@ static bool is_wide(const struct sched *s, int64_t cpus)
 	return 2 * cpus > s->c->total.v[RES_CPU];
 }
 
+/* One that was restored may have a place. */
+static struct queued entry_of(const struct waiting *w, double key, int32_t cpus)
+{
+	return (struct queued){key, w->length, w->kept, w->job, cpus};
+}
+
 static void entry_insert(queued_vec *v, double key, const struct waiting *w, int32_t cpus)
 {
 	size_t at = v->n;
 
 	if (v->n && !(v->v[v->n - 1].key < key || (v->v[v->n - 1].key == key && v->v[v->n - 1].job < w->job)))
 		at = entry_find(v, key, w->job, v->n);
-	vec_insert(v, at, (struct queued){key, w->length, TIME_NEVER, w->job, cpus});
+	vec_insert(v, at, entry_of(w, key, cpus));
 }
 
 size_t queue_size(const struct sched *s)
@@ -135,7 +141,7 @@ void queue_add(struct sched *s, uint32_t id)
 		vec_push(&s->line.waiting, (struct waiting){0});
 	}
 	w = &s->line.waiting.v[job->waiting];
-	*w = (struct waiting){.job = id, .length = sched_length(s, job), .fresh = true};
+	*w = (struct waiting){.job = id, .length = sched_length(s, job), .fresh = true, .kept = TIME_NEVER};
 	if (s->policy->know == KNOW_PREDICTION) {
 		w->pred = history_predict(s, job);
 		w->length = (int64_t)w->pred + s->c->settings.tolerance;
@@ -221,6 +227,7 @@ void queue_line_up(struct sched *s, uint32_t id)
 	if (!queue_has(s, id)) /* it is being started */
 		return;
 	if (plan_holds(s->p, id)) { /* nothing that was promised */
+		place_forget(s, id);
 		plan_take_job(s->p, id);
 		for (size_t i = 0; i < s->reserved.n; i++)
 			if (s->reserved.v[i] == id)
@@ -360,7 +367,7 @@ static void entries_add(const struct sched *s, queued_vec *v, size_t offset)
 		if (s->line.came.n <= FEW)
 			entry_insert(v, *key, w, cpus);
 		else
-			vec_push(&batch, (struct queued){*key, w->length, TIME_NEVER, w->job, cpus});
+			vec_push(&batch, entry_of(w, *key, cpus));
 	}
 	if (batch.n)
 		entries_merge(v, &batch);

@@ -248,6 +248,28 @@ static uint32_t overrun_victim(const struct sched *s, int32_t node)
 	return victim;
 }
 
+/* Before nodes change: what is not promised makes room; what is kept stays, but for what the change concerns (place_lose). */
+static void places_ease(struct sched *s)
+{
+	if (s->policy->position)
+		queue_settle(s);
+	else
+		pass_drop_reservations(s);
+}
+
+/* A job that has not started loses its place. */
+static void place_lose(struct sched *s, uint32_t job, uint32_t by)
+{
+	if (s->policy->position && cluster_job(s->c, job)->state == STATE_CANDIDATE) {
+		s->line.by_key.v[queue_find(s, job)].planned = TIME_NEVER;
+		place_forget(s, job);
+		s->position.recount = true;
+	}
+	plan_take_job(s->p, job);
+	if (cluster_job(s->c, job)->state == STATE_ALLOCATED)
+		sched_emit(s, EVENT_DEALLOCATE, job, 0, by);
+}
+
 /* Reserved jobs that have no room any more where a job holds a node. */
 static void overrun_remove(struct sched *s, int32_t node, uint8_t whole, uint32_t by)
 {
@@ -255,10 +277,8 @@ static void overrun_remove(struct sched *s, int32_t node, uint8_t whole, uint32_
 	uint32_t victim;
 
 	do {
-		while ((victim = overrun_victim(s, n)) != JOB_NONE) {
-			plan_take_job(s->p, victim);
-			sched_emit(s, EVENT_DEALLOCATE, victim, 0, by);
-		}
+		while ((victim = overrun_victim(s, n)) != JOB_NONE)
+			place_lose(s, victim, by);
 		n = plan_next_whole(s->p, whole, node, n);
 	} while (n != node);
 }
@@ -266,7 +286,7 @@ static void overrun_remove(struct sched *s, int32_t node, uint8_t whole, uint32_
 void sched_overrun(struct sched *s, uint32_t job, int64_t until, int64_t now)
 {
 	sched_at(s, now);
-	pass_drop_reservations(s);
+	places_ease(s);
 	plan_set_end(s->p, job, until);
 	for (uint32_t i = 0; i < s->p->holds.v[job].nfrags; i++)
 		overrun_remove(s, plan_place(s->p, job, i)->node, plan_piece(s->p, job, i)->whole, job);
@@ -312,6 +332,7 @@ void sched_withdraw(struct sched *s, uint32_t id, int64_t now)
 	s->position.recount |= plan_holds(s->p, id);
 	if (!s->policy->keep)
 		pass_drop_reservations(s);
+	place_forget(s, id);
 	sched_free(s, id);
 	if (job->state == STATE_ALLOCATED)
 		sched_emit(s, EVENT_DEALLOCATE, id, 0, JOB_NONE);
@@ -397,8 +418,7 @@ static void node_unplan(struct sched *s, uint32_t node, int64_t after)
 				i++;
 				continue;
 			}
-			plan_take_job(s->p, job);
-			sched_emit(s, EVENT_DEALLOCATE, job, 0, JOB_NONE);
+			place_lose(s, job, JOB_NONE);
 			i = 0;
 		}
 		at = s->c->nodes.v[at].peer;
@@ -408,7 +428,7 @@ static void node_unplan(struct sched *s, uint32_t node, int64_t after)
 void sched_drain(struct sched *s, uint32_t node, bool drain, int64_t now)
 {
 	sched_at(s, now);
-	pass_drop_reservations(s);
+	places_ease(s);
 	if (drain)
 		node_unplan(s, node, TIME_BEGIN);
 	node_close(s, node, drain);
@@ -447,7 +467,7 @@ void sched_outage(struct sched *s, int64_t begin, int64_t until, int64_t now)
 	if (s->outage.begin == TIME_NEVER && begin == TIME_NEVER)
 		return;
 	sched_at(s, now);
-	pass_drop_reservations(s);
+	places_ease(s);
 	s->outage.begin = begin;
 	s->outage.until = until;
 	for (uint32_t node = 0; node < s->p->nnodes; node++)
@@ -460,7 +480,7 @@ void sched_leaves(struct sched *s, uint32_t node, int64_t at, int64_t now)
 	struct owner owner = {OWNER_LEAVES, node};
 
 	sched_at(s, now);
-	pass_drop_reservations(s);
+	places_ease(s);
 	plan_unbook(s->p, node, (struct owner){OWNER_OUTAGE, 0});
 	plan_unbook(s->p, node, owner);
 	if (at != TIME_NEVER) {
@@ -474,7 +494,7 @@ void sched_leaves(struct sched *s, uint32_t node, int64_t at, int64_t now)
 void sched_pause(struct sched *s, uint32_t node, bool pause, int64_t now)
 {
 	sched_at(s, now);
-	pass_drop_reservations(s);
+	places_ease(s);
 	node_close(s, node, pause);
 	sched_refresh(s);
 }
@@ -498,11 +518,9 @@ void sched_allow(struct sched *s, uint32_t id, uint32_t allowed, int64_t now)
 	job->allowed = allowed;
 	if (!job_waits(job))
 		return;
-	pass_drop_reservations(s);
-	if (job->state == STATE_ALLOCATED && !placed_within(s, id, &s->c->nodesets.v[allowed])) {
-		plan_take_job(s->p, id);
-		sched_emit(s, EVENT_DEALLOCATE, id, 0, JOB_NONE);
-	}
+	places_ease(s);
+	if (plan_holds(s->p, id) && !placed_within(s, id, &s->c->nodesets.v[allowed]))
+		place_lose(s, id, JOB_NONE);
 	sched_refresh(s);
 }
 
@@ -548,8 +566,16 @@ void sched_restore(struct sched *s, uint32_t id, int64_t now)
 	sched_at(s, now);
 	if (has_slot(job))
 		slot_count(s, job, 1);
+	if (job->state == STATE_CANDIDATE && plan_holds(s->p, id) && (!s->policy->position || is_special(job))) {
+		plan_take_job(s->p, id); /* another policy's */
+		sched_emit(s, EVENT_KEEP, id, 0, JOB_NONE);
+	}
 	if (job_waits(job))
 		sched_enqueue(s, job);
+	if (job->state == STATE_CANDIDATE && plan_holds(s->p, id)) { /* as it was told of */
+		queue_get(s, id)->kept = plan_piece(s->p, id, 0)->start;
+		queue_get(s, id)->where = places_hash(s, id);
+	}
 	victims_restore(s, job);
 	if (s->starving)
 		queue_count(s, job, 1);

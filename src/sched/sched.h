@@ -119,6 +119,9 @@ int64_t sched_next_wake(const struct sched *s);
 /* When a waiting job is planned to start; TIME_NEVER: it has no place. A promise by policies that keep places. */
 int64_t sched_planned(const struct sched *s, uint32_t job);
 
+/* Whether it has a place that it was told of (EVENT_KEEP): one that survives it all but its cause. */
+bool sched_kept(const struct sched *s, uint32_t job);
+
 struct sched_stats {
 	uint64_t cycles, full_passes;
 	uint64_t rescued;    /* jobs that could start only because fragments were pushed */

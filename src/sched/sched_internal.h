@@ -20,9 +20,11 @@ struct waiting {
 	double pred;	  /* predicted run time, where the policy predicts */
 	double due;	  /* instant from which it is overdue (due.c) */
 	uint32_t job;
-	bool sorted; /* it is in the sorted arrays; else among those that came */
-	bool fresh;  /* it came since the last cycle */
-	bool line;   /* it waits for its limits to allow another: it is out of the arrays, and keeps its keys */
+	bool sorted;	/* it is in the sorted arrays; else among those that came */
+	bool fresh;	/* it came since the last cycle */
+	int64_t kept;	/* the start of the place that was told of it (EVENT_KEEP); TIME_NEVER: none */
+	uint64_t where; /* ... and where that is: places_hash() */
+	bool line;	/* it waits for its limits to allow another: it is out of the arrays, and keeps its keys */
 };
 
 /* What a scan of the queue reads, contiguous. */
@@ -320,6 +322,11 @@ int64_t victims_end(const struct sched *s, uint32_t job); /* when a running job 
 void victims_full(struct sched *s, uint32_t job, int64_t full); /* it has another walltime */
 int64_t victims_wake(const struct sched *s);
 void victims_restore(struct sched *s, const struct job *job);
+
+/* items.c: of places that are kept (policy.position) */
+uint64_t places_hash(const struct sched *s, uint32_t job); /* equal if its fragments are on the same nodes */
+void places_tell(struct sched *s);			   /* those that have changed are events */
+void place_forget(struct sched *s, uint32_t job); /* a job loses the one that it was told of, if there is one */
 
 /* migrate.c */
 bool migrate_for(struct sched *s, uint32_t job, int64_t length);

@@ -278,7 +278,7 @@ static void replay_check(struct drive *d)
 	plan_check(q);
 	for (uint32_t i = 0; i < d->c->njobs; i++) {
 		struct job a = *cluster_job(d->c, i), b = *cluster_job(c, i);
-		if (a.state == STATE_CANDIDATE)
+		if (a.state == STATE_CANDIDATE && !sched_kept(d->s, i))
 			plan_take_job(live, i); /* a reservation that was not promised is no event */
 		a.waiting = b.waiting = 0;
 		if (a.submit != b.submit || a.start != b.start || a.since != b.since || a.by != b.by ||

@@ -17,11 +17,11 @@
  * n new, h held, c candidate, a allocated, N now, r running, d done, x expired, X deleted. */
 static const char state_letter[] = "nhcaNrdxX";
 static const char *const expected[STATE_COUNT] = {
-	[STATE_NEW] = "c..............",       [STATE_HELD] = "..c..........xX",
-	[STATE_CANDIDATE] = ".h.ca.cN.....xX", [STATE_ALLOCATED] = "....acaN.....xX",
-	[STATE_NOW] = "........rc.N..X",       [STATE_RUNNING] = "..........crd.X",
-	[STATE_DONE] = "...............",      [STATE_EXPIRED] = "...............",
-	[STATE_DELETED] = "...............",
+	[STATE_NEW] = "c...............",	[STATE_HELD] = "..c..........xX.",
+	[STATE_CANDIDATE] = ".h.ca.cN.....xXc", [STATE_ALLOCATED] = "....acaN.....xX.",
+	[STATE_NOW] = "........rc.N..X.",	[STATE_RUNNING] = "..........crd.X.",
+	[STATE_DONE] = "................",	[STATE_EXPIRED] = "................",
+	[STATE_DELETED] = "................",
 };
 
 static struct job a_job(enum job_state state, enum job_kind kind)
