@@ -524,7 +524,7 @@ int recover(struct server *s, struct err *err)
 	intake_recovered(s, &r.intake);
 	if (s->jobs->next_script <= r.highest_script)
 		s->jobs->next_script = r.highest_script + 1;
-	plan_advance(s->plan, s->clock->now);
+	world_folded(s);
 	block_limits(s);
 	restore_entries(s);
 	for (uint32_t id = 1; id < s->jobs->entries.n; id++) {

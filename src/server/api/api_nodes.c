@@ -39,6 +39,7 @@
 #include "server/link/nodes.h"
 #include "server/node/health.h"
 #include "server/node/nodes.h"
+#include "server/node/partitions.h"
 #include "server/node/world_node.h"
 #include "server/server.h"
 
@@ -522,6 +523,13 @@ void api_node_remove(struct server *s, const struct call *c)
 
 	if (!node_find(s, c, &node))
 		return;
+	if (partition_of_node(s, node)) {
+		http_error(
+			c->r, CODE_BAD_STATE,
+			"Node %.60s is in partition %s: take it out first (qmgr -c 'set partition %s nodes -= %.60s').",
+			c->name, partition_of_node(s, node)->name, partition_of_node(s, node)->name, c->name);
+		return;
+	}
 	if (nodes_remove(s, node, query_number(c, "force", 0), c->w->user, &err) < 0) {
 		api_refuse(c->r, &err);
 		return;

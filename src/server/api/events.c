@@ -149,6 +149,13 @@ void event_words(const struct server *s, const struct store_event *e, struct str
 		strbuf_printf(out, "planned to start %s on %s", instant_format(e->at, when, sizeof when),
 			      e->nodes ? e->nodes : "?");
 		break;
+	case EVENT_KEEP:
+		if (e->nodes)
+			strbuf_printf(out, "will start by %s, on %s", instant_format(e->at, when, sizeof when),
+				      e->nodes);
+		else
+			strbuf_puts(out, "has no expected start");
+		break;
 	case EVENT_DEALLOCATE:
 		strbuf_puts(out, "lost its planned place");
 		break;

@@ -257,8 +257,11 @@ static void f_ppn(const struct subject *x, struct value *v)
 
 static void f_exclusive(const struct subject *x, struct value *v)
 {
-	if (request_of(x)->whole)
-		put_text(v, whole_name(request_of(x)->whole));
+	const struct request *r =
+		x->p->request == UINT32_MAX ? request_of(x) : &x->s->cluster->requests.v[x->p->request];
+
+	if (r->whole)
+		put_text(v, whole_name(r->whole));
 }
 
 static void f_memory(const struct subject *x, struct value *v)
@@ -310,6 +313,8 @@ static void f_planned_start(const struct subject *x, struct value *v)
 {
 	if (!x->a && x->job->state == STATE_ALLOCATED)
 		put_instant(v, x->job->start);
+	else if (!x->a && sched_kept(x->s->sched, x->id))
+		put_instant(v, sched_planned(x->s->sched, x->id));
 }
 
 /* Of an array: of its first element to come. */

@@ -201,7 +201,8 @@ void entry_apply(struct server *s, const struct event *e, const struct payload *
 	struct entry *x = &s->jobs->entries.v[e->job];
 	struct job *job = entry_job(s, e->job);
 
-	x->modified = e->time;
+	if (e->type != EVENT_KEEP) /* which is the scheduler's, and changes often */
+		x->modified = e->time;
 	switch ((int)e->type) {
 	case EVENT_START:
 		apply_start(s, x, p);

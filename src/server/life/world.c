@@ -277,20 +277,19 @@ void world_settings(struct server *s)
 	moves_offer(s);
 }
 
-void world_rebuild(struct server *s)
+/* Plan and scheduler anew, with the same places: of jobs that run, are reserved, or keep theirs. A scheduler that has no jobs yet knows of none that is kept: then
+ * those of all candidates are. */
+static void plan_anew(struct server *s, bool folded)
 {
-	struct plan *old = s->plan, *p;
+	struct plan *old = s->plan, *p = plan_create(s->cluster);
 
-	settings_apply(s);
-	map_fini(&s->world->could);
-	s->world->could = (struct map){0};
-	foresee_again(s);
-	p = plan_create(s->cluster);
 	plan_advance(p, s->clock->now);
 	for (uint32_t id = 1; id < s->jobs->entries.n; id++) {
 		const struct job *job = entry_job(s, id);
 		bool lives = job->state == STATE_NOW || job->state == STATE_RUNNING;
-		if (!s->jobs->entries.v[id].spec || (!lives && job->state != STATE_ALLOCATED) || !plan_holds(old, id))
+		bool kept = folded ? job->state == STATE_CANDIDATE : sched_kept(s->sched, id);
+		if (!s->jobs->entries.v[id].spec || !plan_holds(old, id) ||
+		    (!lives && job->state != STATE_ALLOCATED && !kept))
 			continue;
 		for (uint32_t i = 0; i < old->holds.v[id].nfrags; i++) {
 			const struct piece *x = plan_piece(old, id, i);
@@ -303,6 +302,20 @@ void world_rebuild(struct server *s)
 	s->plan = p;
 	plan_destroy(old);
 	sched_make(s);
+}
+
+void world_folded(struct server *s)
+{
+	plan_anew(s, true);
+}
+
+void world_rebuild(struct server *s)
+{
+	settings_apply(s);
+	map_fini(&s->world->could);
+	s->world->could = (struct map){0};
+	foresee_again(s);
+	plan_anew(s, false);
 	for (uint32_t id = 1; id < s->jobs->entries.n; id++)
 		if (s->jobs->entries.v[id].spec)
 			sched_restore(s->sched, id, s->clock->now);
@@ -341,6 +354,11 @@ void world_changed(struct server *s)
 	for (uint32_t id = 1; id < s->jobs->entries.n; id++)
 		if (waits(s, id))
 			world_request(s, id);
+		else if (s->jobs->entries.v[id].spec)
+			spec_lay(s, s->jobs->entries.v[id].spec);
+	for (size_t i = 0; i < s->jobs->arrays.n; i++)
+		if (s->jobs->arrays.v[i]->spec)
+			spec_lay(s, s->jobs->arrays.v[i]->spec);
 	world_rebuild(s);
 	for (uint32_t id = 1; id < s->jobs->entries.n; id++) {
 		const struct spec *p = s->jobs->entries.v[id].spec;

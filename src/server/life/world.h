@@ -32,6 +32,9 @@ int world_refuse(struct server *s, const struct spec *p, struct err *err);
 void world_misfit(struct server *s, const struct spec *p, struct strbuf *out); /* why it is held (BLOCK_MISFIT) */
 enum fit world_could_hold_on(struct server *s, const struct spec *p, uint32_t allowed);
 void world_settings(struct server *s); /* attributes of the server have changed: world_rebuild(), if it is concerned */
+/* At recovery, once all events are folded. Those of the past may not fit the nodes and partitions of today, so that the plan is only right about where
+ * jobs are: it is made anew from that. */
+void world_folded(struct server *s);
 void world_rebuild(
 	struct server *s); /* the policy, a setting or the nodes have changed: the same places under other rules */
 void world_outage(struct server *s);  /* a shutdown was announced, has begun or was called off */
