@@ -74,17 +74,40 @@ static void pieces_add(struct plan_view *v, const json_t *pieces)
 	}
 }
 
-void plan_view_make(struct plan_view *v, const json_t *plan, int64_t horizon)
+/* Those of a partition together, shared ones last; each as the server has them (first). */
+static int node_compare(const void *a, const void *b)
+{
+	const struct plan_node *x = a, *y = b;
+	int order = strcmp(x->partition, y->partition);
+
+	if (order && (!*x->partition || !*y->partition))
+		return *x->partition ? -1 : 1;
+	return order ? order : x->first < y->first ? -1 : x->first > y->first;
+}
+
+static void nodes_add(struct plan_view *v, const json_t *nodes)
 {
 	const json_t *node;
 	size_t i;
 
-	*v = (struct plan_view){.now = object_number(plan, "now", (int64_t)time(NULL))};
-	json_array_foreach(json_object_get(plan, "nodes"), i, node)
+	json_array_foreach(nodes, i, node)
+	{
 		vec_push(&v->nodes, (struct plan_node){.name = object_text(node, "name"),
+						       .partition = object_text(node, "partition"),
 						       .cpus = object_number(node, "cpus", 0),
 						       .leaves = object_number(node, "drain_at", INT64_MAX),
-						       .up = !json_is_false(json_object_get(node, "up"))});
+						       .up = !json_is_false(json_object_get(node, "up")),
+						       .first = i});
+		v->divided |= *v->nodes.v[i].partition != '\0';
+	}
+	if (v->divided)
+		qsort(v->nodes.v, v->nodes.n, sizeof *v->nodes.v, node_compare);
+}
+
+void plan_view_make(struct plan_view *v, const json_t *plan, int64_t horizon)
+{
+	*v = (struct plan_view){.now = object_number(plan, "now", (int64_t)time(NULL))};
+	nodes_add(v, json_object_get(plan, "nodes"));
 	pieces_add(v, json_object_get(plan, "pieces"));
 	v->until = v->now + SHORTEST;
 	for (size_t k = 0; k < v->pieces.n; k++)

@@ -24,6 +24,7 @@ struct plan_piece {
 
 struct plan_node {
 	const char *name;
+	const char *partition; /* "": none */
 	int64_t cpus;
 	bool up;
 	int64_t leaves;	 /* instant at which it is out of service; INT64_MAX: not known */
@@ -32,7 +33,8 @@ struct plan_node {
 
 struct plan_view {
 	int64_t now, until;
-	VEC(struct plan_node) nodes;
+	VEC(struct plan_node) nodes;   /* by partition, shared ones last; else as the server has them */
+	bool divided;		       /* some are in partitions */
 	VEC(struct plan_piece) pieces; /* by node, then start, then job */
 };
 

@@ -157,8 +157,9 @@ static size_t idle_print(const struct picture *p, size_t i)
 	char when[40];
 	size_t first = i;
 
-	for (; i < p->v->nodes.n && p->v->nodes.v[i].n == 0 && p->v->nodes.v[i].up == p->v->nodes.v[first].up &&
-	       p->v->nodes.v[i].leaves == p->v->nodes.v[first].leaves;
+	for (; i < p->v->nodes.n && p->v->nodes.v[i].n == 0 &&
+	       strcmp(p->v->nodes.v[i].partition, p->v->nodes.v[first].partition) == 0 &&
+	       p->v->nodes.v[i].up == p->v->nodes.v[first].up && p->v->nodes.v[i].leaves == p->v->nodes.v[first].leaves;
 	     i++)
 		vec_push(&names, (char *)p->v->nodes.v[i].name);
 	hostlist_format(names.v, names.n, &text);
@@ -209,6 +210,9 @@ void plan_picture(const struct plan_view *v, int width, bool colour, FILE *out)
 	p.width = (width > NARROWEST ? width : NARROWEST) - p.label - 2;
 	axis_print(&p);
 	for (size_t i = 0; i < v->nodes.n;) {
+		const char *in = v->nodes.v[i].partition;
+		if (v->divided && (i == 0 || strcmp(v->nodes.v[i - 1].partition, in) != 0))
+			fprintf(out, "%s%s\n", *in ? "partition " : "shared nodes", in);
 		if (v->nodes.v[i].n == 0)
 			i = idle_print(&p, i);
 		else

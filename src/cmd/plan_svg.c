@@ -99,6 +99,8 @@ static void node_draw(const struct plan_view *v, const struct plan_node *node, d
 	int64_t *free_at = mem_zalloc((size_t)(node->cpus > 0 ? node->cpus : 1) * sizeof *free_at);
 	struct strbuf name = {0};
 
+	xml_quote(node->partition, &name);
+	strbuf_puts(&name, *node->partition ? " " : "");
 	xml_quote(node->name, &name);
 	fprintf(out, "<rect x='%d' y='%.1f' width='%d' height='%.1f' fill='%s'/><text x='4' y='%.1f'>%s</text>\n", LEFT,
 		y, WIDTH - LEFT - 10, band_height(node), node->up ? "#f2f2f2" : "#f6d5d5", y + 13, strbuf_text(&name));

@@ -48,11 +48,8 @@ static void nothing_to_pause(struct server *s, struct work *w)
 }
 
 static const struct field plan_node_fields[] = {
-	{"name", .is = REQUIRED | IS_TEXT},
-	{"cpus", .is = REQUIRED | IS_INT},
-	{"up", .is = REQUIRED | IS_BOOL},
-	{"drain_at", .is = IS_INSTANT},
-	{0},
+	{"name", .is = REQUIRED | IS_TEXT}, {"cpus", .is = REQUIRED | IS_INT}, {"up", .is = REQUIRED | IS_BOOL},
+	{"drain_at", .is = IS_INSTANT},	    {"partition", .is = IS_TEXT},      {0},
 };
 static const struct schema plan_node = {.fields = plan_node_fields};
 static const struct field piece_fields[] = {
@@ -167,6 +164,9 @@ static void node_write(const struct server *s, struct json *j, uint32_t node)
 	json_bool(j, "up", sched_node_open(s->sched, node));
 	if (s->hosts->nodes.v[node].life.at)
 		json_int(j, "drain_at", s->hosts->nodes.v[node].life.at);
+	if (s->cluster->nodes.v[node].partition != PARTITION_NONE)
+		json_text(j, "partition",
+			  names_get(&s->cluster->partition_names, s->cluster->nodes.v[node].partition - 1));
 	json_close_object(j);
 }
 
