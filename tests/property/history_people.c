@@ -353,7 +353,8 @@ void op_admin(struct history *h)
 		attribute(h, "/v1/server", "move_classes", PICK(h, "script", "script", ""));
 		break;
 	default:
-		attribute(h, "/v1/server", "policy", PICK(h, "shunt", "easy", "conservative", "oscar"));
+		attribute(h, "/v1/server", "policy",
+			  PICK(h, "shunt", "easy", "conservative", "oscar", "artaras", "artaras"));
 		break;
 	}
 }

@@ -77,6 +77,7 @@ struct same {
 	int64_t now;
 	bool loud;
 	bool priorities; /* some jobs have one */
+	bool divided;	 /* some nodes are in partitions */
 	char dir[64];
 	char policy[32];
 };
@@ -163,6 +164,33 @@ static void routes_make(struct same *x)
 	set(x, "inner", "route_destinations", PICK(x, "feed,batch", "fast", "batch,fast"));
 }
 
+static void partition_make(struct same *x, const char *name, const char *nodes)
+{
+	char path[80], body[200];
+	struct err err;
+
+	assert_int_equal(attrs_change(ruleset_partition(&x->site, name), ATTR_SET, "nodes", nodes, &err), 0);
+	snprintf(path, sizeof path, "/v1/partitions/%s", name);
+	assert_int_equal(bare_ask(x->s, getuid(), "PUT", path, "{}", NULL), 201);
+	snprintf(body, sizeof body, "{\"changes\":[{\"op\":\"set\",\"name\":\"nodes\",\"value\":\"%s\"}]}", nodes);
+	assert_int_equal(bare_ask(x->s, getuid(), "PATCH", path, body, NULL), 200);
+	if (x->loud)
+		printf("# partition %s: %s\n", name, nodes);
+}
+
+static void partitions_make(struct same *x)
+{
+	x->divided = below(x, 3) == 0;
+	if (!x->divided)
+		return;
+	if (below(x, 2)) {
+		partition_make(x, "A", "n1,n2");
+	} else {
+		partition_make(x, "A", "n1");
+		partition_make(x, "B", "n2");
+	}
+}
+
 static void site_make(struct same *x)
 {
 	static const char *const names[] = {"batch", "fast"};
@@ -173,6 +201,7 @@ static void site_make(struct same *x)
 		maybe_limit(x, names[i], "max_user_run");
 	}
 	routes_make(x);
+	partitions_make(x);
 	set(x, "fast", "priority", PICK(x, "0", "2", "5"));
 	maybe_set(x, "fast", "resources_max.ncpus", PICK(x, "4", "8"));
 	maybe_set(x, "batch", "resources_default.ncpus", "3");
@@ -206,13 +235,16 @@ static int64_t request_make(struct same *x, struct line *l, struct strbuf *body)
 	const char *request = PICK(x, "ncpus=1", "ncpus=1", "ncpus=2", "ncpus=4", "ncpus=8", "nodes=2:ppn=2",
 				   "nodes=3:ppn=4", "nodes=1:ppn=3", "");
 	int64_t walltime = 10 + below(x, 200);
+	const char *partition = x->divided && *request && below(x, 2) ? PICK(x, "A", "A", "B", "any") : "";
 	bool said = below(x, 8) != 0;
 
 	l->run = below(x, 8) ? 1 + below(x, walltime - 1) : walltime + below(x, 60); /* killed */
 	strbuf_printf(&x->file, "at=%lld user=%s req=%s run=%lld", (long long)l->at, getpwuid(l->uid)->pw_name, request,
 		      (long long)l->run);
-	strbuf_printf(body, "{\"script\":\"true\",\"resources\":[%s%s%s", *request ? "\"" : "", request,
-		      *request ? "\"" : "");
+	if (*partition)
+		strbuf_printf(&x->file, " partition=%s", partition);
+	strbuf_printf(body, "{\"script\":\"true\",\"resources\":[%s%s%s%s%s", *request ? "\"" : "", request,
+		      *partition ? ",partition=" : "", partition, *request ? "\"" : "");
 	if (said) {
 		strbuf_printf(&x->file, " walltime=%lld", (long long)walltime);
 		strbuf_printf(body, "%s\"walltime=%lld\"", *request ? "," : "", (long long)walltime);
@@ -549,9 +581,11 @@ static bool live_through(uint64_t seed, bool loud)
 	ruleset_init(&x.site);
 	bare_clock(x.now * 1000000);
 	x.s = bare_open(x.dir, NODES);
-	snprintf(x.policy, sizeof x.policy, "%s", PICK(&x, "shunt", "shunt", "easy", "fcfs", "conservative", "oscar"));
+	snprintf(x.policy, sizeof x.policy, "%s",
+		 PICK(&x, "shunt", "shunt", "easy", "fcfs", "conservative", "oscar", "artaras"));
 	x.s->turn->wake = TIME_NEVER; /* the loop's, which is not there: the test wakes it */
-	x.priorities = below(&x, 2);
+	x.priorities = below(&x, 2) &&
+		       strcmp(x.policy, "artaras") != 0; /* where priorities would exchange places that are kept */
 	site_make(&x);
 	workload_make(&x);
 	serve(&x);
