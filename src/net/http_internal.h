@@ -121,7 +121,6 @@ bool request_admit(struct http_request *r);
 /* request.c */
 struct http_request *request_create(struct connection *c, struct MHD_Connection *mhd, const char *target);
 void request_destroy(struct http_request *r);
-void request_free(struct http_request *r); /* what it owns, and itself */
 void request_refuse(struct http_request *r, enum code code, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4))); /* answers without waiting for a flush */
 
@@ -139,5 +138,16 @@ void upgrade_end(struct upgrade *u);  /* http stops; the descriptor stays with w
 struct MHD_Response *stream_response(struct http_request *r);
 void stream_resume(struct http_request *r);
 void streams_left(struct http *h); /* ends those whose clients hung up */
+
+/* What it owns, and itself. Here, since both request.c and inner.c, which request.c calls, end requests. */
+static inline void request_free(struct http_request *r)
+{
+	url_fini(&r->url);
+	strbuf_fini(&r->body);
+	strbuf_fini(&r->out);
+	vec_free(&r->headers);
+	arena_destroy(r->arena);
+	free(r);
+}
 
 #endif

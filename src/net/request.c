@@ -31,16 +31,6 @@ static void ready_remove(struct http_request *r)
 	}
 }
 
-void request_free(struct http_request *r)
-{
-	url_fini(&r->url);
-	strbuf_fini(&r->body);
-	strbuf_fini(&r->out);
-	vec_free(&r->headers);
-	arena_destroy(r->arena);
-	free(r);
-}
-
 void request_destroy(struct http_request *r)
 {
 	struct connection *c = r->connection;
