@@ -105,10 +105,10 @@ static void period_add(struct strbuf *path, int64_t since, int64_t until)
 
 /* ---- jobs ---- */
 
-static const char *const fields[] = {"id",     "attempt", "owner",    "group",	     "account",	   "project",
-				     "queue",  "name",	  "state",    "exit_status", "submitted",  "started",
-				     "ended",  "nodes",	  "cpus",     "gpus",	     "memory_kib", "walltime",
-				     "ran_ms", "cpu_ms",  "peak_kib", "resources",   "hosts",	   "comment"};
+static const char *const fields[] = {
+	"id",	       "attempt",   "owner",	"group",     "account", "project", "queue",  "name",	   "state",
+	"exit_status", "submitted", "started",	"ended",     "nodes",	"cpus",	   "gpus",   "memory_kib", "walltime",
+	"ran_ms",      "cpu_ms",    "peak_kib", "resources", "hosts",	"comment", "lost_ms"};
 #define NFIELDS (sizeof fields / sizeof *fields)
 
 /* What is collected before it is printed. */

@@ -72,6 +72,36 @@ static void line_used(const json_t *job)
 		line("used", "%s", a);
 }
 
+/* "2 good, the last 2026-11-15 14:05:00 (3m ago); restarted from number 1; 12s of work lost" */
+static void line_checkpoints(const json_t *job, int64_t now)
+{
+	int64_t saved = object_number(job, "checkpoints.saved", 0), lost = object_number(job, "checkpoints.lost", 0),
+		from = object_number(job, "checkpoints.restarted", 0),
+		bad = object_number(job, "checkpoints.failed", 0);
+	struct strbuf text = {0};
+	char when[40], buf[40];
+
+	if (!json_is_object(json_object_get(job, "checkpoints")))
+		return;
+	if (saved > 0)
+		strbuf_printf(&text, "number %" PRId64 " made %s (%s ago)", object_number(job, "checkpoints.number", 0),
+			      instant_format(saved, when, sizeof when),
+			      duration_human(now > saved ? now - saved : 0, buf, sizeof buf));
+	else if (object_number(job, "checkpoints.number", 0) > 0)
+		strbuf_printf(&text, "number %" PRId64 " of an earlier attempt",
+			      object_number(job, "checkpoints.number", 0));
+	else
+		strbuf_puts(&text, "none yet");
+	if (bad > 0)
+		strbuf_printf(&text, "; %" PRId64 " failed", bad);
+	if (from > 0)
+		strbuf_printf(&text, "; restarted from number %" PRId64, from);
+	if (lost > 0)
+		strbuf_printf(&text, "; %s of work lost", duration_human(lost, buf, sizeof buf));
+	line("checkpoints", "%s", text.text);
+	strbuf_fini(&text);
+}
+
 static void line_asked(const json_t *job)
 {
 	int64_t cpus = object_number(job, "cpus", 0), nodes = object_number(job, "nodect", 0),
@@ -165,6 +195,7 @@ static void job_print(const json_t *job)
 	line_asked(job);
 	line_deadline(job, now);
 	line_text("after", job, "depend");
+	line_text("restarts", job, "restart");
 	line_text("elements", job, "array_spec");
 	line_instant("not before", job, "at", now);
 	line_instant("submitted", job, "created", now);
@@ -172,6 +203,7 @@ static void job_print(const json_t *job)
 	line_instant("started", job, "started", now);
 	line_text("on", job, "exec_host");
 	line_used(job);
+	line_checkpoints(job, now);
 	line_instant("finished", job, "ended", now);
 	line_end(job);
 	line_text("directory", job, "workdir");

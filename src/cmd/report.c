@@ -30,6 +30,7 @@ struct report {
 	json_t *states; /* how many ended how */
 	run_list runs;
 	struct advice advice;
+	int64_t lost_ms;      /* work of all its attempts that no checkpoint covers */
 	int64_t like, failed; /* jobs like it, and those that the advice would have ended */
 };
 
@@ -88,6 +89,9 @@ static void own_add(struct report *r, json_t *row)
 {
 	const char *state = object_text(row, "state");
 
+	r->lost_ms += object_number(row, "lost_ms", 0);
+	if (!json_is_true(object_value(row, "last")))
+		return;
 	if (!r->first)
 		r->first = json_incref(row);
 	r->rows++;
@@ -250,6 +254,15 @@ static void backtest_print(const struct report *r)
 	strbuf_fini(&text);
 }
 
+static void lost_print(const struct report *r)
+{
+	char lost[40];
+
+	if (r->lost_ms >= 1000)
+		printf("\n%s of work were lost when attempts were stopped: no checkpoint covered them.\n",
+		       duration_human(r->lost_ms / 1000, lost, sizeof lost));
+}
+
 static void report_print(const struct report *r)
 {
 	int width = terminal_columns();
@@ -263,6 +276,7 @@ static void report_print(const struct report *r)
 	}
 	advice_compare(r->runs.v, r->runs.n, &text);
 	fputs(text.text, stdout);
+	lost_print(r);
 	if (r->rows > 1) {
 		struct spread time = spread_of(&r->runs, false), memory = spread_of(&r->runs, true);
 		spread_print("run time of the elements, from", &time, false, width);
@@ -313,6 +327,7 @@ static json_t *report_json(const struct report *r)
 			amount_json(object_number(r->first, "walltime", 0)), "advice", "cpus", amount_json(a->cpus),
 			"memory_kib", amount_json(a->memory_kib), "walltime", amount_json(a->walltime), "request",
 			strbuf_text(&request), "tested", "jobs", (json_int_t)r->like, "failed", (json_int_t)r->failed);
+	json_object_set_new(all, "lost_ms", json_integer(r->lost_ms));
 	if (r->rows == 1)
 		json_object_set(all, "used", r->runs.n ? json_array_get(runs, 0) : json_null());
 	if (r->rows > 1 && r->runs.n) {
@@ -351,6 +366,7 @@ static int job_report(const struct command *c, struct client *client, const void
 
 	strbuf_puts(&path, "/v1/history");
 	query_add(&path, "id", id);
+	query_add(&path, "attempts", "1");
 	bool ok = rows_read(c, client, path.text, &r, own_add, &code);
 	if (ok && r.rows == 0)
 		code = not_ended(c, client, id);

@@ -41,7 +41,8 @@ static void row_change(struct store *s, enum statement what, const struct histor
 				  {.n = row->walltime},
 				  {.n = row->ran_ms},
 				  {.n = row->cpu_ms},
-				  {.n = row->peak_kib}};
+				  {.n = row->peak_kib},
+				  {.n = row->lost_ms}};
 
 	change_add(s, what, v);
 }
@@ -77,6 +78,13 @@ void store_add_ledger(struct store *s, const struct ledger_row *row)
 void store_add_foreign(struct store *s, const struct ledger_row *row, uint64_t key, int64_t attempt)
 {
 	ledger_change(s, ADD_FOREIGN, row, key, attempt);
+}
+
+void store_set_lost(struct store *s, uint64_t key, int64_t attempt, int64_t lost_ms)
+{
+	const struct value v[] = {{.n = lost_ms}, {.n = (int64_t)key}, {.n = attempt}};
+
+	change_add(s, SET_LOST, v);
 }
 
 void store_trim_history(struct store *s, int64_t before, int64_t most)
@@ -196,6 +204,7 @@ static int tell_row(void *context, const struct value *v)
 		.ran_ms = v[23].n,
 		.cpu_ms = v[24].n,
 		.peak_kib = v[25].n,
+		.lost_ms = v[26].n,
 	};
 
 	return t->row(t->context, &row);

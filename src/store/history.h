@@ -25,6 +25,7 @@ struct history_row {
 	int64_t submitted, started, ended;		 /* instants; started is 0 if it never was */
 	int64_t nodes, cpus, gpus, memory_kib, walltime; /* requested; 0: nothing was said */
 	int64_t ran_ms, cpu_ms, peak_kib;		 /* used */
+	int64_t lost_ms;				 /* of ran_ms: what was in no checkpoint when it was stopped */
 };
 
 /* What attempts had, and what they used. */
@@ -47,6 +48,8 @@ void store_add_ledger(struct store *s, const struct ledger_row *row); /* adds to
 /* The same of a job of another system: unless there is a row of that key and attempt. The row is put after what it adds to the ledger. */
 void store_put_foreign(struct store *s, const struct history_row *row);
 void store_add_foreign(struct store *s, const struct ledger_row *row, uint64_t key, int64_t attempt);
+/* Of an attempt that was stopped, and has a row: what it lost is known only when its processes are gone. */
+void store_set_lost(struct store *s, uint64_t key, int64_t attempt, int64_t lost_ms);
 /* Forgets rows that ended before an instant, `most` at a time, the oldest first. The ledger stays. */
 void store_trim_history(struct store *s, int64_t before, int64_t most);
 

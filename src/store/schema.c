@@ -84,6 +84,9 @@
 	" month BIGINT NOT NULL, type TEXT NOT NULL, cause TEXT NOT NULL, job BIGINT NOT NULL, seconds BIGINT NOT NULL);" \
 	"CREATE INDEX quota_move_month ON quota_move (month, \"user\", seq);"
 
+/* Work of an attempt that was in no checkpoint when it was stopped. */
+#define VERSION_10 "ALTER TABLE history ADD COLUMN lost_ms BIGINT NOT NULL DEFAULT 0;"
+
 static const char *const migrations[][2] = {
 	{VERSION_1("INTEGER", "BLOB"), VERSION_1("BIGINT", "BYTEA")},
 	{VERSION_2("INTEGER"), VERSION_2("BIGSERIAL")},
@@ -95,6 +98,7 @@ static const char *const migrations[][2] = {
 	{VERSION_7("INTEGER"), VERSION_7("BIGINT")},
 	{VERSION_8, VERSION_8},
 	{VERSION_9("INTEGER"), VERSION_9("BIGINT")},
+	{VERSION_10, VERSION_10},
 };
 #define VERSION ((int64_t)(sizeof migrations / sizeof *migrations))
 
@@ -134,7 +138,7 @@ const struct statement_row statements[STATEMENT_COUNT] = {
 	[DROP_SCRIPT] = {"DELETE FROM script WHERE id = $1", "i", ""},
 	[PUT_HISTORY] =
 		{"INSERT INTO history (" HISTORY_COLUMNS ") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12,"
-		 " $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26)"
+		 " $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26, $27)"
 		 " ON CONFLICT (key, attempt) DO UPDATE SET last = excluded.last, id = excluded.id,"
 		 " \"user\" = excluded.\"user\", \"group\" = excluded.\"group\", account = excluded.account,"
 		 " project = excluded.project, queue = excluded.queue, name = excluded.name,"
@@ -142,8 +146,10 @@ const struct statement_row statements[STATEMENT_COUNT] = {
 		 " text = excluded.text, exit_status = excluded.exit_status, submitted = excluded.submitted,"
 		 " started = excluded.started, ended = excluded.ended, nodes = excluded.nodes, cpus = excluded.cpus,"
 		 " gpus = excluded.gpus, memory_kib = excluded.memory_kib, walltime = excluded.walltime,"
-		 " ran_ms = excluded.ran_ms, cpu_ms = excluded.cpu_ms, peak_kib = excluded.peak_kib",
+		 " ran_ms = excluded.ran_ms, cpu_ms = excluded.cpu_ms, peak_kib = excluded.peak_kib,"
+		 " lost_ms = excluded.lost_ms",
 		 HISTORY_TYPES, ""},
+	[SET_LOST] = {"UPDATE history SET lost_ms = $1 WHERE key = $2 AND attempt = $3", "iii", ""},
 	[TRIM_HISTORY] = {"DELETE FROM history WHERE (key, attempt) IN"
 			  " (SELECT key, attempt FROM history WHERE ended < $1 ORDER BY ended LIMIT $2)",
 			  "ii", ""},
@@ -152,7 +158,7 @@ const struct statement_row statements[STATEMENT_COUNT] = {
 			LEDGER_TYPES, ""},
 	[PUT_FOREIGN] =
 		{"INSERT INTO history (" HISTORY_COLUMNS ") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12,"
-		 " $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26) ON CONFLICT DO NOTHING",
+		 " $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26, $27) ON CONFLICT DO NOTHING",
 		 HISTORY_TYPES, ""},
 	[ADD_FOREIGN] = {"INSERT INTO ledger (" LEDGER_COLUMNS ") SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10"
 			 " WHERE NOT EXISTS (SELECT 1 FROM history WHERE key = $11 AND attempt = $12)" LEDGER_CONFLICT,

@@ -33,6 +33,7 @@ enum statement {
 	DROP_EVENTS,
 	DROP_SCRIPT,
 	PUT_HISTORY,
+	SET_LOST,
 	TRIM_HISTORY,
 	ADD_LEDGER,
 	PUT_FOREIGN, /* of another system, unless it is there */
@@ -92,8 +93,8 @@ extern const char *const postgres_statements[STATEMENT_COUNT]; /* NULL: the same
 
 #define HISTORY_COLUMNS                                                                                                \
 	"key, attempt, last, id, \"user\", \"group\", account, project, queue, name, resources, hosts, state, text,"   \
-	" exit_status, submitted, started, ended, nodes, cpus, gpus, memory_kib, walltime, ran_ms, cpu_ms, peak_kib"
-#define HISTORY_TYPES "iiitttttttttttiiiiiiiiiiii"
+	" exit_status, submitted, started, ended, nodes, cpus, gpus, memory_kib, walltime, ran_ms, cpu_ms, peak_kib, lost_ms"
+#define HISTORY_TYPES "iiitttttttttttiiiiiiiiiiiii"
 #define LEDGER_COLUMNS "day, \"user\", \"group\", account, queue, attempts, ran_ms, alloc_ms, gpu_ms, cpu_ms"
 #define LEDGER_TYPES "ittttiiiii"
 

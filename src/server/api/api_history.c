@@ -75,6 +75,7 @@ static const struct field past_fields[] = {
 	{"ran_ms", .is = REQUIRED | IS_INT},
 	{"cpu_ms", .is = REQUIRED | IS_INT},
 	{"peak_kib", .is = REQUIRED | IS_INT, "the most memory that it had at once"},
+	{"lost_ms", .is = REQUIRED | IS_INT, "of ran_ms: what was in no checkpoint when it was stopped"},
 	{"comment", .is = REQUIRED | IS_TEXT | IS_NULL},
 	{0},
 };
@@ -162,6 +163,7 @@ static void row_members(struct question *q, const struct history_row *row)
 	json_int(j, "ran_ms", row->ran_ms);
 	json_int(j, "cpu_ms", row->cpu_ms);
 	json_int(j, "peak_kib", row->peak_kib);
+	json_int(j, "lost_ms", row->lost_ms);
 	json_text(j, "comment", row->text);
 }
 

@@ -49,6 +49,16 @@ static void day_add(void *context, const struct ledger_row *x)
 	store_add_ledger(context, x);
 }
 
+/* What the attempt that ends now lost, as far as is known already. One that makes no checkpoints loses everything. */
+static int64_t lost_of(const struct server *s, const struct entry *e, const struct history_row *row)
+{
+	const struct job_saves *v = e->outcome ? e->outcome->saves : NULL;
+
+	if (!e->spec->checkpoint)
+		return row->last ? 0 : row->ran_ms;
+	return v && v->attempt == row->attempt ? v->attempt_lost_ms : 0;
+}
+
 static void row_put(struct server *s, uint32_t id, struct history_row *row)
 {
 	const struct entry *e = &s->jobs->entries.v[id];
@@ -70,6 +80,7 @@ static void row_put(struct server *s, uint32_t id, struct history_row *row)
 	row->gpus = q->total.v[RES_GPU];
 	row->memory_kib = q->total.v[RES_MEM];
 	row->walltime = p->walltime;
+	row->lost_ms = lost_of(s, e, row);
 	store_put_history(s->store, row);
 	ledger_split(row, day_add, s->store);
 }

@@ -186,6 +186,7 @@ static void apply_saved(struct entry *x, const struct payload *p)
 	v->attempt = p->saves.attempt;
 	v->last = p->saves.last;
 	v->lost_ms += p->saves.lost_ms;
+	v->attempt_lost_ms = p->saves.lost_ms;
 }
 
 static void apply_begun(struct entry *x)

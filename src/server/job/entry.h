@@ -66,12 +66,13 @@ enum exit_special {
 
 /* Checkpoints of a job: only of those that make any. */
 struct job_saves {
-	uint32_t attempt;  /* ... which this is of */
-	struct saves last; /* as its shepherd told */
-	int64_t lost_ms;   /* work of attempts that was in no checkpoint when they ended */
-	bool from_start;   /* it is to be run again as if there were none */
-	uint32_t moves;	   /* how often it was stopped to go on elsewhere */
-	int64_t moving;	   /* ... since this instant; 0: it goes on */
+	uint32_t attempt;	 /* ... which this is of */
+	struct saves last;	 /* as its shepherd told */
+	int64_t lost_ms;	 /* work of attempts that was in no checkpoint when they ended, */
+	int64_t attempt_lost_ms; /* ... and of `attempt` alone */
+	bool from_start;	 /* it is to be run again as if there were none */
+	uint32_t moves;		 /* how often it was stopped to go on elsewhere */
+	int64_t moving;		 /* ... since this instant; 0: it goes on */
 };
 
 /* What became of a job: only for those that were started, or have ended. */

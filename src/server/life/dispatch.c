@@ -710,9 +710,9 @@ static void on_attempt_lost(void *context, const char *tag, const char *host, co
 	struct failure f = {.node = failures_node(s, t, host), .lost = true};
 
 	attempt_free(s, t);
+	saves_ended(s, id, attempt, NULL, true);
 	if (!is_current(s, id, attempt))
 		return;
-	saves_ended(s, id, attempt, NULL, true);
 
 	struct entry *e = &s->jobs->entries.v[id];
 

@@ -20,6 +20,7 @@
 #include "server/job/spec.h"
 #include "server/life/save.h"
 #include "server/server.h"
+#include "store/history.h"
 
 #define LATE 5 /* seconds after a shepherd should have ended a job by itself */
 
@@ -143,5 +144,9 @@ void saves_ended(struct server *s, uint32_t id, uint32_t attempt, const struct r
 	struct saves v = r ? r->saves : known && known->attempt == attempt ? known->last : (struct saves){0};
 	int64_t ran = r ? r->ran_ms : o && o->began_us ? (s->clock->boot_us - o->began_us) / 1000 : 0;
 
-	saves_note(s, id, attempt, &v, cut && ran > v.covers_ms ? ran - v.covers_ms : 0);
+	int64_t lost = cut && ran > v.covers_ms ? ran - v.covers_ms : 0;
+
+	saves_note(s, id, attempt, &v, lost);
+	if (lost && s->jobs->entries.v[id].spec->checkpoint)
+		store_set_lost(s->store, s->jobs->entries.v[id].key, attempt, lost); /* if it was stopped before */
 }
