@@ -57,8 +57,10 @@ struct order_checkpoint {
 	 * an earlier file survives an end in the middle is theirs to see to; and a periodic signal leads to a good checkpoint only by new/done. */
 	bool exit_saves;
 	bool restart_argument; /* "-Restart" is the last argument of an attempt that restarts */
-	bool from_start;       /* earlier checkpoints are deleted: it begins anew */
-	const char *saver;     /* of CHECKPOINT_SCRIPT: its program */
+	const char *
+		restart_of; /* another job's directory, absolute: what it starts from as long as it has no checkpoint of its own; NULL: the beginning */
+	bool from_start;    /* earlier checkpoints are deleted: it begins anew */
+	const char *saver;  /* of CHECKPOINT_SCRIPT: its program */
 };
 
 enum save_state { SAVE_NONE, SAVE_BEGUN, SAVE_GOOD, SAVE_FAILED };

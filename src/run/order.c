@@ -92,6 +92,7 @@ const struct field order_fields[] = {
 	INSIDE(FLAG, checkpoint, exit_saves),
 	INSIDE(FLAG, checkpoint, restart_argument),
 	INSIDE(FLAG, checkpoint, from_start),
+	INSIDE(TEXT, checkpoint, restart_of),
 	INSIDE(TEXT, checkpoint, saver),
 	{0},
 };

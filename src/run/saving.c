@@ -115,7 +115,7 @@ static int scribe_wait(struct shepherd *s, bool stoppable)
 
 static void environment_set(struct shepherd *s)
 {
-	const char *dir = s->saving.dir;
+	const char *dir = s->saving.dir, *from = s->saving.page->other ? s->o->checkpoint.restart_of : dir;
 	int64_t number = s->saving.page->number;
 	size_t n = 0;
 
@@ -125,7 +125,7 @@ static void environment_set(struct shepherd *s)
 	memcpy(env, s->place->env, n * sizeof *env);
 	if (asprintf(&env[n++], "SHUNT_CHECKPOINT_DIR=%s", dir) < 0)
 		abort(); /* no memory */
-	if (number && asprintf(&env[n++], "SHUNT_RESTART=%s/%" PRId64, dir, number) < 0)
+	if (number && asprintf(&env[n++], "SHUNT_RESTART=%s/%" PRId64, from, number) < 0)
 		abort();
 	s->launch.env = env;
 }
@@ -162,6 +162,10 @@ int saving_open(struct shepherd *s, struct err *err)
 		s->r.unclear = true;
 		if (r == -ECANCELED)
 			s->r.cause = CAUSE_ORDERED;
+		if (r == -ENODATA)
+			return err_set(err, r,
+				       "there is no checkpoint in %.300s any more, and it was to start from that",
+				       s->o->checkpoint.restart_of);
 		return err_set(err, r, "its checkpoint directory %.300s can't be used: %s", v->dir, strerror(-r));
 	}
 	environment_set(s);

@@ -155,7 +155,7 @@ static int link_set(int dir, const char *name, int64_t number)
 	return symlinkat(number_text(number, text), dir, fresh) || renameat(dir, fresh, dir, name) ? -errno : 0;
 }
 
-static void find(const struct scribe_order *s, int dir, const struct identity *self)
+static int find(const struct scribe_order *s, int dir, const struct identity *self)
 {
 	int64_t number = s->o->checkpoint.from_start ? 0 : last_read(dir);
 
@@ -165,7 +165,15 @@ static void find(const struct scribe_order *s, int dir, const struct identity *s
 	unlinkat(dir, "notice", 0);
 	numbers_walk(dir, 0, number); /* what was not complete when an attempt was killed */
 	gone_clear(dir, self);
+	s->page->other = !number && s->o->checkpoint.restart_of;
+	if (s->page->other) {
+		int other = open(s->o->checkpoint.restart_of, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		number = other < 0 ? 0 : last_read(other);
+		if (!number)
+			return -ENODATA;
+	}
 	s->page->number = number;
+	return 0;
 }
 
 static int notice_write(const struct scribe_order *s, int dir, int64_t number)
@@ -301,8 +309,7 @@ static int task_do(const struct scribe_order *s)
 		return r ? r : -errno;
 	switch (s->task) {
 	case SCRIBE_FIND:
-		find(s, dir, &self);
-		return 0;
+		return find(s, dir, &self);
 	case SCRIBE_PREPARE:
 		return prepare(s, dir);
 	case SCRIBE_AWAIT:

@@ -15,11 +15,12 @@
 /* What scribe and shepherd share. */
 struct scribe_page {
 	int64_t number; /* PREPARE: of the checkpoint that may be written now; FIND: of the last good one, 0: none */
+	bool other;	/* FIND: that one is in restart_of */
 	int64_t good; /* AWAIT, LOOK: the number that `last` was set to: from then on it is good, whatever becomes of the scribe */
 };
 
 enum scribe_task {
-	SCRIBE_FIND, /* makes the directory, if there is none, and looks for the last good checkpoint; from_start: after deleting all */
+	SCRIBE_FIND, /* makes the directory, if there is none, and looks for the last good checkpoint; from_start: after deleting all. ENODATA: restart_of has none */
 	SCRIBE_PREPARE, /* an empty directory for the next, and the notice */
 	SCRIBE_AWAIT,	/* waits for `done`, or runs the saver, then makes it the last good one */
 	SCRIBE_LOOK,  /* the same without waiting: the program is gone. ENODATA: it was not complete, and is deleted */
