@@ -8,7 +8,7 @@
 PREFIX ?= /usr/local
 FUZZ_SECONDS ?= 60
 
-.PHONY: build up down test test-vm bench fuzz format install clean help
+.PHONY: build up down test test-vm test-displace bench fuzz format install clean help
 
 build: packages-run moved-build build/build.ninja
 	@ninja -C build
@@ -45,6 +45,11 @@ build-test/build.ninja: | packages-test moved-build-test
 test-vm: build
 	@tools/test-vm build
 
+# Outside CI: some minutes.
+test-displace: packages-test moved-build-test build-test/build.ninja
+	@ninja -C build-test
+	@SHUNT_DISPLACEMENTS=1000 tests/scenario/checkpoint build-test/src/cmd/shunt build-test/src/server/shuntd thousand
+
 bench: build
 	@if [ -x bench/run ]; then bench/run build; else meson test -C build --benchmark --verbose; fi
 
@@ -72,6 +77,7 @@ help:
 	@sed -n '/^#     make/s/^#     //p' Makefile
 	@echo "make bench   measures speed"
 	@echo "make test-vm boots a machine with full control groups and systemd, and tests jobs and units in it"
+	@echo "make test-displace  stops and restarts counting programs 1,000 times"
 	@echo "make fuzz    feeds the parsers with noise for FUZZ_SECONDS=60 each"
 	@echo "make format  lays out the sources by .clang-format"
 	@echo "make install PREFIX=/usr/local DESTDIR="

@@ -64,7 +64,8 @@ static long restore(const char *dir)
 		exit(1);
 	}
 	fclose(f);
-	if (written >= 0 && ftruncate(STDOUT_FILENO, written) == 0)
+	/* The output of a new job (submit --restart) is another file, which is shorter. */
+	if (written >= 0 && lseek(STDOUT_FILENO, 0, SEEK_END) >= written && ftruncate(STDOUT_FILENO, written) == 0)
 		lseek(STDOUT_FILENO, written, SEEK_SET);
 	return n;
 }
