@@ -16,7 +16,7 @@
 /* Where the options' values go. */
 struct job_arguments {
 	const char *account, *arguments, *array, *at, *checkpoint, *comment, *deadline, *depend, *holds;
-	const char *name, *powers, *prefix, *priority, *project, *remove, *rerunnable, *shell, *type, *users;
+	const char *name, *powers, *prefix, *priority, *project, *remove, *rerunnable, *restart, *shell, *type, *users;
 	struct {
 		const char *queue, *partition;
 	} into;

@@ -79,6 +79,8 @@ const struct option qsub_options[] = {
 	     "The project (as in PBS Pro; TORQUE's proxy user is not supported)."),
 	TEXT('c', "checkpoint", checkpoint, "WORDS",
 	     "Checkpoints: n (none), enabled, c=MINUTES, interval=MINUTES, duration=SECONDS, depth=NUMBER, dir=PATH."),
+	TEXT(0, "restart", restart, "JOB",
+	     "Start from the last checkpoint of a job of yours that has ended, with its script unless another is given."),
 	TEXT('u', "-u", users, "USER", "Accepted if it is yourself: jobs run as who submits them."),
 	TEXT(0, "umask", files.umask, "OCTAL", "The umask it starts with."),
 	TEXT(0, "comment", comment, "TEXT", "A sentence kept with the job."),

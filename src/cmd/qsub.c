@@ -200,7 +200,10 @@ static void answer_say(const struct command *c, struct client *client, const str
 {
 	const char *id = object_text(r->json, "id");
 
-	printf("Submitted job %s (%s).\n", id, object_text(s->job, "name"));
+	if (*object_text(s->job, "name"))
+		printf("Submitted job %s (%s).\n", id, object_text(s->job, "name"));
+	else
+		printf("Submitted job %s, which goes on where job %s ended.\n", id, object_text(s->job, "restart"));
 	expected_say(client, id);
 	guarantee_say(s, r, stdout);
 	printf("Watch it with 'shunt job %.*s', read its output with 'shunt output %.*s'.\n", (int)strcspn(id, "."), id,
@@ -317,7 +320,7 @@ static bool functions_exported(void)
 
 static int source_read(const struct call *call, struct source *source, struct err *err)
 {
-	bool none = call->noperands == 0 && call->a->interactive;
+	bool none = call->noperands == 0 && (call->a->interactive || call->a->restart);
 
 	if (call->command)
 		source_command(source, call->word, call->nwords, call->a->export_all && functions_exported());
@@ -383,6 +386,8 @@ static int prepare(const struct command *c, const struct call *call, struct jobs
 		rc = items_put(&call->items, s, err);
 	if (rc == 0)
 		rc = jobspec_add(s, call->a, err);
+	if (rc == 0 && call->a->restart && !call->command && call->noperands == 0)
+		goto out; /* all else is the other job's */
 	if (rc == 0)
 		rc = defaults_put(s, &source, err);
 	if (rc == 0) {
@@ -397,6 +402,7 @@ static int prepare(const struct command *c, const struct call *call, struct jobs
 		if (!s->silent)
 			paths_warn(c, s);
 	}
+out:
 	directives_fini(&directives);
 	source_fini(&source);
 	arena_destroy(arena);
@@ -451,6 +457,8 @@ static const char *const submit_examples[] = {
 	"On a terminal: asks for everything.",
 	"shunt submit --array 1-100%5 --depend afterok:12 job.sh",
 	"A hundred jobs, five at once, when job 12 has ended well.",
+	"shunt submit --restart 12 --resources walltime=8:00:00",
+	"Go on where job 12 was stopped by its limit, for up to eight hours.",
 	NULL,
 };
 

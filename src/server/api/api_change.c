@@ -468,6 +468,7 @@ static int alter_read(struct change *c, uint32_t id, struct err *err)
 	if (rc == 0) {
 		x.spec->created = old->created;
 		x.spec->origin = old->origin;
+		x.spec->restart = old->restart;
 		x.spec->rank = old->rank;
 		x.spec->script = old->script;
 		x.spec->interactive = old->interactive;

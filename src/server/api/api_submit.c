@@ -48,6 +48,7 @@
 #include "server/life/dispatch.h"
 #include "server/life/intake.h"
 #include "server/life/order.h"
+#include "server/life/restart.h"
 #include "server/life/submit.h"
 #include "server/life/world.h"
 #include "server/node/nodes.h"
@@ -340,13 +341,19 @@ static bool submit_refuse(struct server *s, struct submit_work *w, const struct 
 	return false;
 }
 
-static int read_one(struct server *s, struct submit_work *w, const json_t *job, struct err *err)
+static int read_one(struct server *s, struct submit_work *w, json_t *job, struct err *err)
 {
 	struct submission x = {0};
-	int rc = spec_read(s, &w->who, job, true, request_arena(w->r), &x, err);
+	struct restart from;
+	int rc = restart_read(s, &w->who, job, request_arena(w->r), &from, err);
 
 	if (rc == 0)
+		rc = spec_read(s, &w->who, from.job, !from.key, request_arena(w->r), &x, err);
+	json_decref(from.job); /* its script is the body's, or in the arena */
+	if (rc == 0)
 		date_set(w->r, x.spec);
+	if (rc == 0)
+		rc = restart_apply(&x, &from, err);
 	if (rc == 0)
 		rc = submit_check(s, &w->who, &x, request_arena(w->r), err);
 	if (rc == 0)
@@ -772,7 +779,8 @@ static bool same_is_read(const struct server *s, const struct submit_work *w)
 static void submit_now(struct server *s, struct submit_work *w)
 {
 	struct err err;
-	const json_t *list, *job;
+	const json_t *list;
+	json_t *job;
 	size_t i;
 	int rc = 0;
 

@@ -651,6 +651,14 @@ static void f_checkpoints(const struct subject *x, struct value *v)
 	put_scratch(v, VALUE_JSON);
 }
 
+static void f_restart(const struct subject *x, struct value *v)
+{
+	if (!x->p->restart)
+		return;
+	key_id(x->s, x->p->restart, &v->scratch);
+	put_scratch(v, VALUE_TEXT);
+}
+
 #define BODY(key)                                                                                                      \
 	static void f_##key(const struct subject *x, struct value *v)                                                  \
 	{                                                                                                              \
@@ -771,6 +779,7 @@ const struct field job_fields[] = {
 	{"shell", .is = IS_TEXT | IS_NULL | OF_BODY, NULL, f_shell},
 	{"umask", .is = IS_TEXT | IS_NULL | OF_BODY, NULL, f_umask},
 	{"checkpoint", .is = IS_TEXT | IS_NULL, "in lists, of those that make any", f_checkpoint},
+	{"restart", .is = IS_TEXT | IS_NULL, "the job whose last checkpoint it starts from", f_restart},
 	{"checkpoints", .is = IS_OBJECT | IS_NULL, "of a job that makes them", f_checkpoints, .of = &checkpoints},
 	{"stagein", .is = IS_TEXT | IS_NULL | OF_BODY, NULL, f_stagein},
 	{"stageout", .is = IS_TEXT | IS_NULL | OF_BODY, NULL, f_stageout},

@@ -52,6 +52,7 @@ struct jobs {
 	VEC(struct tally) tally;
 	struct map dependents; /* number -> index + 1 into dependent_lists */
 	VEC(job_vec) dependent_lists;
+	struct map restarts;	  /* number -> core id of the latest job that restarts from its checkpoint */
 	struct keys *keys;	  /* keys.c */
 	struct map script_files;  /* id -> what stat() says of the file that this server wrote (prepare.c) */
 	struct map script_hashes; /* id -> the hash of its text, of the same */

@@ -740,6 +740,8 @@ void spec_head(const struct server *s, const struct spec *p, struct strbuf *out)
 		json_text(&j, "project", word(s, p->project));
 	if (p->checkpoint)
 		json_text(&j, "checkpoint", word(s, p->checkpoint));
+	if (p->restart)
+		json_int(&j, "restart", (int64_t)p->restart);
 	if (p->files_name)
 		json_text(&j, "files_name", word(s, p->files_name));
 	if (p->array_text)
@@ -803,6 +805,7 @@ int spec_restore(struct server *s, const char *head, struct spec **ret, struct e
 	p->origin = (uint32_t)head_int(o, "origin", 0);
 	p->rank = (double)head_int(o, "rank_us", p->created * 1000000) / 1e6;
 	p->script = (uint64_t)head_int(o, "script", 0);
+	p->restart = (uint64_t)head_int(o, "restart", 0);
 	p->kind = (uint8_t)head_int(o, "kind", KIND_COMMON);
 	p->deadline = head_int(o, "deadline", TIME_NEVER);
 	p->powers = (uint8_t)head_int(o, "powers", 0);

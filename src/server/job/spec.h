@@ -34,6 +34,7 @@ struct spec {
 	int64_t deadline; /* instant, or TIME_NEVER */
 	double rank;
 	uint64_t script;  /* in the store; 0: none */
+	uint64_t restart; /* the key of the job whose last checkpoint it starts from; 0: none */
 	uint32_t request; /* UINT32_MAX: the cluster has nothing of the kind */
 	uint32_t allowed; /* nodes that suit it (rules/partition.h): a partition's, or NODES_ALL for shared ones */
 	uint32_t layout;  /* hosts.layout by which these two were found */

@@ -22,6 +22,7 @@
 #include "server/life/erase.h"
 #include "server/life/forget.h"
 #include "server/life/prepare.h"
+#include "server/life/restart.h"
 #include "server/server.h"
 #include "server/site/realm.h"
 #include "store/store.h"
@@ -117,7 +118,7 @@ void entry_forget(struct server *s, uint32_t id)
 	if (!e->spec || !entry_ended(s, id))
 		return;
 	/* Processes of one that was purged may still be there, and hold CPUs: without their job a restart would not know of them. */
-	if (is_awaited(s, number) || (a && a->ended < a->count) ||
+	if (is_awaited(s, number) || restart_awaits(s, number) || (a && a->ended < a->count) ||
 	    attempt_lingers(s, id, entry_job(s, id)->attempt + 1)) {
 		heap_push(&s->agenda->forgets, s->clock->now + 60, id, 0);
 		return;

@@ -18,6 +18,7 @@
 #include "server/job/entry.h"
 #include "server/job/jobs.h"
 #include "server/job/spec.h"
+#include "server/life/restart.h"
 #include "server/life/save.h"
 #include "server/server.h"
 #include "store/history.h"
@@ -97,6 +98,7 @@ void save_order(const struct server *s, const struct attempt *t, struct arena *a
 		.keep = w.depth,
 		.exit_saves = class->exit_saves,
 		.restart_argument = class->restart_argument,
+		.restart_of = restart_directory(s, t->job, a),
 		.from_start = e->outcome && e->outcome->saves && e->outcome->saves->from_start,
 	};
 }

@@ -285,6 +285,8 @@ void entry_fill(struct server *s, uint32_t id, uint64_t key, struct spec *p)
 	job->user = names_add(&s->cluster->user_names, word(s, p->owner));
 	job->rank = p->rank;
 	job->by = JOB_NONE;
+	if (p->restart)
+		map_set(&s->jobs->restarts, job_key_number(p->restart), id);
 }
 
 uint32_t entries_reserve(struct server *s, int64_t count)
