@@ -394,6 +394,8 @@ static int on_event(void *context, const struct store_event *e, struct err *err)
 	uint32_t id;
 	int rc = fold(context, e, err);
 
+	if (e->time > r->s->jobs->seen && e->time <= r->s->clock->now)
+		r->s->jobs->seen = e->time;
 	if (rc < 0 && entry_find(r->s, job_key_number(e->job), job_key_index(e->job), &id))
 		r->s->jobs->entries.v[id].broken = true;
 	return rc;
@@ -637,6 +639,7 @@ void recover_attempts(struct server *s)
 				if (current &&
 				    (job->state == STATE_RUNNING || (s->instance->rebooted && begins_here(s, t)))) {
 					/* its live file was removed, or did not survive the machine's end */
+					map_set(&s->jobs->unseen, (uint64_t)id << 32 | n, 1);
 					dispatch_engine.attempt_lost(s, tag, NULL, NULL);
 					break;
 				}
@@ -652,8 +655,10 @@ void recover_attempts(struct server *s)
 			case ATTEMPT_UNKNOWN: /* a host is not there yet: what is wanted of it waits for it */
 				signals_again(s, id, n, current);
 				break;
-			case ATTEMPT_ENDED:
 			case ATTEMPT_LOST:
+				map_set(&s->jobs->unseen, (uint64_t)id << 32 | n, 1);
+				break;
+			case ATTEMPT_ENDED:
 				break;
 			}
 		}

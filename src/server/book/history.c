@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "base/map.h"
 #include "core/cluster.h"
 #include "core/job.h"
 #include "core/res.h"
@@ -39,9 +40,12 @@ static int64_t cpus_of(const char *exec_host)
 int64_t ran_until_now(const struct server *s, const struct entry *e)
 {
 	const struct outcome *o = e->outcome;
+	uint32_t id = (uint32_t)(e - s->jobs->entries.v);
+	int64_t until = s->clock->boot_us;
 
-	return e->ran && o && o->began_us && s->clock->boot_us > o->began_us ? (s->clock->boot_us - o->began_us) / 1000
-									     : 0;
+	if (map_get(&s->jobs->unseen, (uint64_t)id << 32 | entry_job(s, id)->attempt, &(uint64_t){0}))
+		until -= (s->clock->now - s->jobs->seen) * 1000000;
+	return e->ran && o && o->began_us && until > o->began_us ? (until - o->began_us) / 1000 : 0;
 }
 
 static void day_add(void *context, const struct ledger_row *x)

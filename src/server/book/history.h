@@ -11,7 +11,7 @@ struct event;
 struct payload;
 struct server;
 
-/* How long an attempt has run of which no result tells it. */
+/* How long an attempt has run of which no result tells it: until now, or until a server saw it last. */
 int64_t ran_until_now(const struct server *s, const struct entry *e);
 void history_stopped(struct server *s, const struct event *e,
 		     const struct payload *p);	   /* PREEMPT, before it is applied */

@@ -12,6 +12,7 @@
 #include "base/vec.h"
 #include "core/job.h"
 #include "rules/attr.h"
+#include "rules/gate.h"
 #include "server/base/clock.h"
 #include "server/base/post.h"
 #include "server/base/words.h"
@@ -272,6 +273,22 @@ int quotas_alter(struct server *s, uint64_t key, const struct spec *old, struct 
 	return rc;
 }
 
+/* Those that came before it have lower ids. */
+bool quotas_urgent(const struct server *s, uint32_t id)
+{
+	const struct job *job = entry_job(s, id);
+
+	if (s->jobs->entries.v[id].spec->claim.month == 0 || s->jobs->entries.v[id].spec->claim.type != QUOTA_PRIORITY)
+		return false;
+	if (job->kind == KIND_EMERGENCY)
+		return true;
+	for (uint32_t other = 1; other < id; other++)
+		if (s->jobs->entries.v[other].spec && entry_job(s, other)->state <= STATE_ALLOCATED &&
+		    entry_job(s, other)->kind == KIND_COMMON && gate_blocks(s->gate, other) == 0)
+			return true;
+	return false;
+}
+
 void quotas_settle(struct server *s, uint32_t id)
 {
 	const struct entry *e = &s->jobs->entries.v[id];
@@ -289,7 +306,7 @@ void quotas_settle(struct server *s, uint32_t id)
 	quota_settle(q, &claim,
 		     &(struct quota_use){.seconds = (ran_ms + (o ? o->spent_ms : 0)) / 1000,
 					 .started = e->ran,
-					 .urgent = true,
+					 .urgent = e->urgent,
 					 .percent = (int)attrs_number(s->attrs, "quota_returned")},
 		     this_month(s), &moves);
 	if (moves.n)

@@ -92,6 +92,7 @@ static void apply_start(const struct server *s, struct entry *x, const struct pa
 	x->outcome->kill_at = 0;
 	x->suspended = x->resumed = x->limited = false;
 	x->intent = INTENT_NONE;
+	x->urgent |= p->urgent;
 	comment_set(x, NULL);
 }
 
@@ -439,6 +440,8 @@ void payload_write(const struct server *s, int type, const struct payload *p, st
 	switch (type) {
 	case EVENT_START:
 	case EVENT_PLACED:
+		if (p->urgent)
+			json_bool(&j, "urgent", true);
 		if (p->attempt)
 			attempt_write(p->attempt, &j);
 		break;
@@ -563,6 +566,9 @@ int payload_read(struct server *s, int type, const json_t *data, struct payload 
 	};
 	ret->failed = failures_read(s, json_object_get(data, "failures"), &ret->retry);
 	switch (type) {
+	case EVENT_START:
+		ret->urgent = json_is_true(json_object_get(data, "urgent"));
+		break;
 	case EVENT_STARTED:
 		ret->began_us = number_of(data, "began_us");
 		ret->boot = (uint64_t)number_of(data, "boot");

@@ -104,6 +104,7 @@ struct entry {
 	bool resumed; /* it was suspended, and goes on */
 	bool limited; /* its walltime was changed while it ran */
 	bool ran;     /* its script was started, now or once */
+	bool urgent;  /* it was started before others that had come first: it needed its priority */
 	bool foreign; /* deleted by another than its owner */
 	bool broken;  /* a part of its history could not be read */
 	bool fresh;   /* being submitted: its record, written last, says whether it began as held */
@@ -119,13 +120,15 @@ struct payload {
 	bool lingers;	     /* FINISH: its processes are still being killed, and hold their CPUs */
 	bool used;	     /* FINISH: these are known */
 	int64_t cpu_ms, memory_kib, started_us, ended_us, ran_ms;
-	int64_t spent_ms; /* PREEMPT: how long it had run */
-	bool moves;	  /* ... to go on elsewhere */
+	int64_t spent_ms; /* PREEMPT: how long it had run, as far as it is charged, */
+	int64_t free_ms;  /* ... and the rest: what saving its work took, for others or for a shutdown. Not kept */
+	bool moves;	  /* PREEMPT: to go on elsewhere */
 	int64_t began_us; /* STARTED: clock.boot_us, */
 	uint64_t boot;	  /* ... which counts from this start of the machine */
 	pid_t session;
 	bool failed;		       /* `retry` is set */
 	struct retry retry;	       /* what follows from a failure; all 0: they are forgotten */
+	bool urgent;		       /* START: before others that came first */
 	uint8_t intent;		       /* INTENT */
 	bool foreign;		       /* ... by another than its owner */
 	bool drops;		       /* ... without its checkpoints */

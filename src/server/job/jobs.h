@@ -57,6 +57,8 @@ struct jobs {
 	struct map script_files;  /* id -> what stat() says of the file that this server wrote (prepare.c) */
 	struct map script_hashes; /* id -> the hash of its text, of the same */
 	struct map scripts;	  /* hash of text and owner -> id; id | SCRIPT_BIT -> how many jobs use it */
+	struct map unseen;	  /* attempts that ended while no server ran: core id << 32 | attempt */
+	int64_t seen; /* the instant of the last event before this server started: they ran until then at least */
 	uint64_t next_number, next_seq, next_script;
 	int64_t total;	   /* that have not ended */
 	bool priorities;   /* somebody uses them */

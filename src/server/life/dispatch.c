@@ -179,6 +179,7 @@ void dispatch_listener(void *context, const struct event *e)
 	switch ((enum event_type)e->type) {
 	case EVENT_START:
 		p.attempt = on_start(s, e);
+		p.urgent = quotas_urgent(s, e->job);
 		foresee_started(s, e->job, e->time);
 		break;
 	case EVENT_MIGRATE:
@@ -193,6 +194,7 @@ void dispatch_listener(void *context, const struct event *e)
 			p.spent_ms = p.used ? p.ran_ms : ran_until_now(s, &s->jobs->entries.v[e->job]);
 			p.moves = is_move(s, e);
 			history_stopped(s, e, &p);
+			p.spent_ms -= p.free_ms < p.spent_ms ? p.free_ms : p.spent_ms;
 		}
 		if (doomed)
 			doomed_note(s, e->job);
@@ -649,6 +651,7 @@ static void requeue(struct server *s, uint32_t id, const struct result *r)
 	struct payload p = r ? result_payload(s, id, r) : (struct payload){0};
 
 	p.text = "to be run again, as was asked for";
+	p.free_ms = r ? saves_free(&r->saves) : 0;
 	p.exit_status = 0;
 	p.cause = END_ITSELF;
 	if (entry_job(s, id)->state == STATE_NOW)

@@ -139,6 +139,13 @@ void saves_note(struct server *s, uint32_t id, uint32_t attempt, const struct sa
 	s->turn->dirty = true;
 }
 
+int64_t saves_free(const struct saves *v)
+{
+	bool done = v->state == SAVE_GOOD || v->state == SAVE_FAILED;
+
+	return done && cause_is_final(v->cause) && v->cause != SAVE_LIMIT ? v->took_ms : 0;
+}
+
 void saves_ended(struct server *s, uint32_t id, uint32_t attempt, const struct result *r, bool cut)
 {
 	const struct outcome *o = s->jobs->entries.v[id].outcome;

@@ -26,5 +26,7 @@ bool attempt_save(struct server *s, const struct attempt *t, enum checkpoint_cau
 void saves_note(struct server *s, uint32_t id, uint32_t attempt, const struct saves *v, int64_t lost_ms);
 /* The same of an attempt that ended, or, without a result, was lost. `cut`: it had not finished. */
 void saves_ended(struct server *s, uint32_t id, uint32_t attempt, const struct result *r, bool cut);
+/* Milliseconds that an attempt was busy saving its work only because others wanted it to stop: its user is not charged for them. */
+int64_t saves_free(const struct saves *v);
 
 #endif
