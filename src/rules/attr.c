@@ -95,7 +95,10 @@ int attr_op_parse(const char *text, enum attr_op *ret, struct err *err)
 
 static int name_unknown(const struct attrs *a, const char *name, struct err *err)
 {
-	const char *what = a->owner == ATTR_SERVER ? "the server" : a->owner == ATTR_QUEUE ? "a queue" : "a partition";
+	const char *what = a->owner == ATTR_SERVER  ? "the server"
+			   : a->owner == ATTR_QUEUE ? "a queue"
+			   : a->owner == ATTR_CLASS ? "a class"
+						    : "a partition";
 	const struct attr *other = attr_find(a->owner == ATTR_SERVER ? ATTR_QUEUE : ATTR_SERVER, name);
 	struct strbuf words = {0};
 	char near[SUGGEST_SIZE];
@@ -341,6 +344,8 @@ void attr_table_write(struct json *j)
 			json_text(j, NULL, "queue");
 		if (attr->owner & ATTR_PARTITION)
 			json_text(j, NULL, "partition");
+		if (attr->owner & ATTR_CLASS)
+			json_text(j, NULL, "class");
 		json_close_array(j);
 		json_text(j, "type", attr_type_name(attr->type));
 		json_text(j, "default", attr->initial);

@@ -1,5 +1,5 @@
 /*
- * attr.h - what administrators set of the server, of queues and of partitions.
+ * attr.h - what administrators set of the server, of queues, of partitions and of program classes.
  *
  * One table says which attributes there are: their type, default, range, and what they mean. qmgr, the API, the
  * documentation and the server read the same rows. A `struct attrs` is what is set of one object; what is not set has
@@ -20,7 +20,7 @@
 
 struct json; /* base/json.h */
 
-enum attr_owner { ATTR_SERVER = 1, ATTR_QUEUE = 2, ATTR_PARTITION = 4 };
+enum attr_owner { ATTR_SERVER = 1, ATTR_QUEUE = 2, ATTR_PARTITION = 4, ATTR_CLASS = 8 };
 
 enum attr_type {
 	ATTR_BOOL,

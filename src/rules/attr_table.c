@@ -10,6 +10,7 @@
 #define SERVER ATTR_SERVER
 #define QUEUE ATTR_QUEUE
 #define PARTITION ATTR_PARTITION
+#define CLASS ATTR_CLASS
 #define BOTH (ATTR_SERVER | ATTR_QUEUE)
 #define JOBS_MAX INT64_C(1000000000)
 #define YEAR INT64_C(31536000)
@@ -152,6 +153,30 @@ const struct attr attr_table[] = {
 	 .about =
 		 "Classes of programs, joined by commas, whose running jobs may be stopped at a checkpoint and go on elsewhere when a waiting "
 		 "job fits by that. Unset: none are."},
+	/* Program classes: how jobs are saved and restarted. */
+	{"method", CLASS, .type = ATTR_WORD, .initial = "signal", .words = "signal script",
+	 .about =
+		 "signal: the program saves itself when it gets a signal. script: `saver` runs beside it and saves it."},
+	{"periodic_signal", CLASS, .type = ATTR_NUMBER, .initial = "10", .min = 0, .max = 64,
+	 .about =
+		 "The number of the signal for a checkpoint after which the program goes on; 0: it makes none of them."},
+	{"preempt_signal", CLASS, .type = ATTR_NUMBER, .initial = "12", .min = 0, .max = 64,
+	 .about =
+		 "The number of the signal for the last checkpoint, after which the program must exit; 0: none is sent."},
+	{"restart_argument", CLASS, BOOL("True"),
+	 .about = "-Restart is the last argument of a script that restarts. $SHUNT_RESTART is set in any case."},
+	{"exit_saves", CLASS, BOOL("False"),
+	 .about = "Exit status 0 after the preempt signal counts as a checkpoint, without the file `done`."},
+	{"saver", CLASS, .type = ATTR_TEXT,
+	 .about =
+		 "The program of the method script, an absolute path: run as the job's user in the directory of the checkpoint, "
+		 "with that path, the session of the job and the cause as arguments; exit status 0 is a good checkpoint."},
+	{"checkpoint_interval", CLASS, .type = ATTR_DURATION, .min = 1, .max = YEAR,
+	 .about = "As the server's, for jobs of the class. Unset: the server's."},
+	{"checkpoint_interval_min", CLASS, SECONDS(NULL), .about = "The same."},
+	{"checkpoint_duration", CLASS, .type = ATTR_DURATION, .min = 1, .max = YEAR, .about = "The same."},
+	{"checkpoint_duration_max", CLASS, .type = ATTR_DURATION, .min = 1, .max = YEAR, .about = "The same."},
+
 	{"deliver_for", SERVER, SECONDS("60"),
 	 .about =
 		 "Seconds that a job's output is tried to be delivered to a host which can't be reached; then it stays where the "

@@ -10,19 +10,6 @@
 
 #include "base/timetext.h"
 
-#define SIGNAL_USR1 10 /* as Linux has them; the core knows no signals */
-#define SIGNAL_USR2 12
-
-static const struct program_class classes[] = {{"script", SIGNAL_USR1, SIGNAL_USR2, true, false}};
-
-const struct program_class *class_find(const char *name)
-{
-	for (size_t i = 0; i < sizeof classes / sizeof *classes; i++)
-		if (!strcmp(classes[i].name, name))
-			return &classes[i];
-	return NULL;
-}
-
 struct value {
 	const char *word; /* for messages */
 	char *text;	  /* after '='; NULL: none */

@@ -1,5 +1,5 @@
 /*
- * checkpoint.h - whether and when a job makes checkpoints: the words of `qsub -c`, and what program classes say.
+ * checkpoint.h - whether and when a job makes checkpoints: the words of `qsub -c`.
  *
  *	n, none, u		it makes none (u: nothing was said)
  *	s, shutdown, enabled	only when it is stopped: preempted, at its walltime, when its machine shuts down
@@ -30,14 +30,5 @@ struct checkpoint_wish {
 
 /* -EINVAL with a sentence that names the word, and which there are. NULL and "" make none. */
 int checkpoint_parse(const char *text, struct arena *a, struct checkpoint_wish *ret, struct err *err);
-
-/* How programs of a class are started, saved and restarted. So far there is one, `script`: started once, with SIGUSR1 (periodic) and SIGUSR2 (to end) as the description of Artaras has it (30 and
- * 31 there), restarted with the argument -Restart. */
-struct program_class {
-	const char *name;
-	int periodic_signal, preempt_signal;
-	bool restart_argument, exit_saves;
-};
-const struct program_class *class_find(const char *name); /* NULL: there is none */
 
 #endif

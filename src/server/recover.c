@@ -39,6 +39,7 @@
 #include "server/book/history.h"
 #include "server/book/quotas.h"
 #include "server/job/attempt.h"
+#include "server/job/classes.h"
 #include "server/job/entry.h"
 #include "server/job/jobs.h"
 #include "server/job/keys.h"
@@ -140,6 +141,9 @@ static int on_object(void *context, const char *kind, const char *name, const ch
 	} else if (strcmp(kind, "queue") == 0) {
 		struct queue *q = queue_named(s, name);
 		rc = attrs_read(&(q ? q : queue_create(s, name))->attrs, o, err);
+	} else if (strcmp(kind, "class") == 0) {
+		struct class *x = class_named(s, name);
+		rc = attrs_read(&(x ? x : class_create(s, name))->attrs, o, err);
 	} else if (strcmp(kind, "partition") == 0) {
 		rc = partition_restore(s, name, o, err);
 	} else if (strcmp(kind, "node") == 0) {

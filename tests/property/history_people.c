@@ -74,6 +74,8 @@ static void job_write(struct history *h, uid_t uid, struct strbuf *b)
 		strbuf_printf(b, ",\"exclusive\":\"%s\"", PICK(h, "none", "node", "host"));
 	if (one_in(h, 3))
 		strbuf_printf(b, ",\"checkpoint\":\"%s\"", PICK(h, "enabled", "n", "c=1", "interval=90s,duration=5"));
+	if (one_in(h, 5))
+		strbuf_puts(b, ",\"class\":\"own\"");
 	if (one_in(h, 6) && h->submitted)
 		strbuf_printf(b, ",\"restart\":\"%lld\"", (long long)(1 + below(h, (int64_t)h->submitted)));
 	strbuf_puts(b, "}");

@@ -51,6 +51,7 @@ static void keyed_world(int which, int cuts, int turns, struct strbuf *out)
 	bare_clear();
 	bare_clock(h.now_us);
 	h.s = server_open(&h);
+	ask(&h, getuid(), "PUT", "/v1/classes/own", "{}");
 	ask(&h, getuid(), "PUT", "/v1/queues/fast", "{}");
 	attribute(&h, "/v1/server", "scheduling", "False");
 	for (int i = 0; i < 4; i++)

@@ -175,6 +175,8 @@ static bool live_through(uint64_t seed, bool loud)
 	rng_seed(&h.rng, seed);
 	bare_clock(h.now_us);
 	h.s = server_open(&h);
+	ask(&h, getuid(), "PUT", "/v1/classes/own", "{}");
+	attribute(&h, "/v1/classes/own", "preempt_signal", "15");
 	ask(&h, getuid(), "PUT", "/v1/queues/fast", "{}");
 	ask(&h, getuid(), "PUT", "/v1/queues/slow", "{}");
 	attribute(&h, "/v1/queues/fast", "enabled", "True");

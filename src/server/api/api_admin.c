@@ -19,6 +19,7 @@
 #include "rules/attr.h"
 #include "sched/sched.h"
 #include "server/api/api.h"
+#include "server/api/attributes.h"
 #include "server/api/call.h"
 #include "server/api/counts.h"
 #include "server/api/request.h"
@@ -47,7 +48,7 @@
 
 #define VERSION_TEXT SHUNT_VERSION
 
-static void attrs_store(struct server *s, const char *kind, const char *name, const struct attrs *a)
+void attrs_store(struct server *s, const char *kind, const char *name, const struct attrs *a)
 {
 	struct strbuf text = {0};
 	struct json j;
@@ -60,8 +61,7 @@ static void attrs_store(struct server *s, const char *kind, const char *name, co
 	strbuf_fini(&text);
 }
 
-/* All changes or none. Operators may start, stop, enable and disable queues. */
-static int changes_apply(struct server *s, struct attrs *a, const json_t *body, const struct asker *w, struct err *err)
+int changes_apply(struct server *s, struct attrs *a, const json_t *body, const struct asker *w, struct err *err)
 {
 	const json_t *v;
 	struct attrs copy;
@@ -238,7 +238,7 @@ void api_server_change(struct server *s, const struct call *c)
 
 static const struct field attribute_fields[] = {
 	{"name", .is = REQUIRED | IS_TEXT},
-	{"of", .is = REQUIRED | IS_LIST, .item = IS_TEXT, .words = "server|queue|partition"},
+	{"of", .is = REQUIRED | IS_LIST, .item = IS_TEXT, .words = "server|queue|partition|class"},
 	{"type", .is = REQUIRED | IS_TEXT},
 	{"default", .is = REQUIRED | IS_TEXT | IS_NULL},
 	{"words", .is = IS_TEXT, "the words it may be"},
@@ -338,7 +338,7 @@ static void queue_drop(struct server *s, struct queue *q, const char *who)
 	queue_destroy(s, q);
 }
 
-static bool name_is_good(const char *name)
+bool name_is_good(const char *name)
 {
 	return strlen(name) <= 64 &&
 	       name[strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-")] == '\0';

@@ -37,6 +37,7 @@ static const struct field settings[] = {
 	{"account", .is = IS_TEXT | IS_NULL},
 	{"comment", .is = IS_TEXT | IS_NULL},
 	{"checkpoint", .is = IS_TEXT | IS_NULL},
+	{"class", .is = IS_TEXT | IS_NULL, "its program class: how it is saved and restarted"},
 	{"stagein", .is = IS_TEXT | IS_NULL},
 	{"stageout", .is = IS_TEXT | IS_NULL},
 	{"umask", .is = IS_TEXT | IS_NULL, "octal"},

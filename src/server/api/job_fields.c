@@ -651,6 +651,12 @@ static void f_checkpoints(const struct subject *x, struct value *v)
 	put_scratch(v, VALUE_JSON);
 }
 
+static void f_class(const struct subject *x, struct value *v)
+{
+	if (x->p->class)
+		put_text(v, word(x->s, x->p->class));
+}
+
 static void f_restart(const struct subject *x, struct value *v)
 {
 	if (!x->p->restart)
@@ -779,6 +785,7 @@ const struct field job_fields[] = {
 	{"shell", .is = IS_TEXT | IS_NULL | OF_BODY, NULL, f_shell},
 	{"umask", .is = IS_TEXT | IS_NULL | OF_BODY, NULL, f_umask},
 	{"checkpoint", .is = IS_TEXT | IS_NULL, "in lists, of those that make any", f_checkpoint},
+	{"class", .is = IS_TEXT | IS_NULL, "its program class", f_class},
 	{"restart", .is = IS_TEXT | IS_NULL, "the job whose last checkpoint it starts from", f_restart},
 	{"checkpoints", .is = IS_OBJECT | IS_NULL, "of a job that makes them", f_checkpoints, .of = &checkpoints},
 	{"stagein", .is = IS_TEXT | IS_NULL | OF_BODY, NULL, f_stagein},

@@ -40,6 +40,7 @@
 #include "server/base/instance.h"
 #include "server/base/users.h"
 #include "server/base/words.h"
+#include "server/job/classes.h"
 #include "server/job/jobs.h"
 #include "server/job/spec.h"
 #include "server/job/stage.h"
@@ -460,9 +461,9 @@ static uint64_t script_keep(struct server *s, const struct spec *p, const char *
 /* Everything that is only needed to start it. */
 static int body_write(const json_t *job, struct submission *ret, struct err *err)
 {
-	static const char *const texts[] = {"shell",	"workdir", "output",	  "error",	"join",
-					    "keep",	"mail_to", "umask",	  "checkpoint", "stagein",
-					    "stageout", "comment", "submit_args", NULL};
+	static const char *const texts[] = {"shell",   "workdir",  "output",  "error",	     "join",
+					    "keep",    "mail_to",  "umask",   "checkpoint",  "class",
+					    "stagein", "stageout", "comment", "submit_args", NULL};
 	json_t *body = json_object();
 	int rc = 0;
 
@@ -531,12 +532,31 @@ static void owner_keep(struct server *s, struct spec *p)
 		p->home = word_add(s, u->home);
 }
 
+static int read_class(struct server *s, const json_t *job, struct spec *p, struct err *err)
+{
+	struct strbuf all = {0};
+	const char *name = NULL;
+	int rc = text_get(job, "class", 64, &name, err);
+
+	if (rc < 0 || !name || !*name)
+		return rc;
+	p->class = word_add(s, name);
+	if (class_named(s, name))
+		return 0;
+	for (size_t i = 0; i < s->jobs->classes.n; i++)
+		strbuf_printf(&all, "%s%s", i ? ", " : "", s->jobs->classes.v[i]->name);
+	rc = err_set(err, -EINVAL, "class: there is no class %.60s (there is: %.300s)", name,
+		     all.n ? strbuf_text(&all) : "none");
+	strbuf_fini(&all);
+	return rc;
+}
+
 /* Interactive jobs make none. */
 static int read_checkpoint(struct server *s, const json_t *job, struct spec *p, struct err *err)
 {
 	struct arena *a = arena_create();
 	struct checkpoint_wish w = {0};
-	int64_t longest = attrs_number(s->attrs, "checkpoint_duration_max");
+	int64_t longest = class_number(s, p, "checkpoint_duration_max");
 	const char *text = NULL;
 	int rc = text_get(job, "checkpoint", TEXT_MAX, &text, err);
 
@@ -584,7 +604,9 @@ static int read_rest(struct server *s, const struct asker *who, const json_t *jo
 	owner_keep(s, p);
 	p->host = word_add(s, host ? host : *who->address ? who->address : s->instance->host);
 	p->account = word_add(s, account);
-	rc = read_checkpoint(s, job, p, err);
+	rc = read_class(s, job, p, err);
+	if (rc == 0)
+		rc = read_checkpoint(s, job, p, err);
 	if (rc < 0)
 		return rc;
 	p->project = word_add(s, project);
@@ -740,6 +762,8 @@ void spec_head(const struct server *s, const struct spec *p, struct strbuf *out)
 		json_text(&j, "project", word(s, p->project));
 	if (p->checkpoint)
 		json_text(&j, "checkpoint", word(s, p->checkpoint));
+	if (p->class)
+		json_text(&j, "class", word(s, p->class));
 	if (p->restart)
 		json_int(&j, "restart", (int64_t)p->restart);
 	if (p->files_name)
@@ -800,6 +824,7 @@ int spec_restore(struct server *s, const char *head, struct spec **ret, struct e
 	p->account = word_add(s, head_text(o, "account"));
 	p->project = word_add(s, head_text(o, "project"));
 	p->checkpoint = word_add(s, head_text(o, "checkpoint"));
+	p->class = word_add(s, head_text(o, "class"));
 	p->files_name = word_add(s, head_text(o, "files_name"));
 	p->created = head_int(o, "created", 0);
 	p->origin = (uint32_t)head_int(o, "origin", 0);

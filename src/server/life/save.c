@@ -15,6 +15,7 @@
 #include "server/base/words.h"
 #include "server/book/ended.h"
 #include "server/job/attempt.h"
+#include "server/job/classes.h"
 #include "server/job/entry.h"
 #include "server/job/jobs.h"
 #include "server/job/spec.h"
@@ -28,14 +29,14 @@
 /* What the job asked for, and where it said nothing what the site says. */
 static bool terms(const struct server *s, const struct spec *p, struct arena *a, struct checkpoint_wish *ret)
 {
-	int64_t shortest = attrs_number(s->attrs, "checkpoint_interval_min");
+	int64_t shortest = class_number(s, p, "checkpoint_interval_min");
 
 	if (!p->checkpoint || checkpoint_parse(word(s, p->checkpoint), a, ret, NULL) < 0 || !ret->makes)
 		return false;
 	if (!ret->duration)
-		ret->duration = attrs_number(s->attrs, "checkpoint_duration");
+		ret->duration = class_number(s, p, "checkpoint_duration");
 	if (!ret->interval)
-		ret->interval = attrs_number(s->attrs, "checkpoint_interval");
+		ret->interval = class_number(s, p, "checkpoint_interval");
 	if (ret->interval < shortest)
 		ret->interval = shortest;
 	if (!ret->dir)
@@ -83,21 +84,24 @@ const char *save_directory(const struct server *s, uint32_t id, struct arena *a)
 void save_order(const struct server *s, const struct attempt *t, struct arena *a, struct order *o)
 {
 	const struct entry *e = &s->jobs->entries.v[t->job];
-	const struct program_class *class = class_find("script");
+	const struct attrs *class = class_attrs(s, e->spec);
+	const char *saver = attrs_text(class, "saver");
+	bool script = strcmp(attrs_text(class, "method"), "script") == 0 && saver;
 	struct checkpoint_wish w;
 
 	if (!terms(s, e->spec, a, &w))
 		return;
 	o->checkpoint = (struct order_checkpoint){
-		.method = CHECKPOINT_SIGNAL,
+		.method = script ? CHECKPOINT_SCRIPT : CHECKPOINT_SIGNAL,
 		.saves_in = directory(&w, o->tag, a),
-		.periodic_signal = class->periodic_signal,
-		.preempt_signal = class->preempt_signal,
+		.periodic_signal = (int)attrs_number(class, "periodic_signal"),
+		.preempt_signal = (int)attrs_number(class, "preempt_signal"),
 		.interval = w.periodic ? w.interval : 0,
 		.duration = w.duration,
 		.keep = w.depth,
-		.exit_saves = class->exit_saves,
-		.restart_argument = class->restart_argument,
+		.exit_saves = attrs_bool(class, "exit_saves"),
+		.restart_argument = attrs_bool(class, "restart_argument"),
+		.saver = script ? arena_printf(a, "%s", saver) : NULL,
 		.restart_of = restart_directory(s, t->job, a),
 		.from_start = e->outcome && e->outcome->saves && e->outcome->saves->from_start,
 	};

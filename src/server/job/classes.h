@@ -1,0 +1,34 @@
+/*
+ * classes.h - program classes: how the programs of a job are saved and restarted, as administrators set it with qmgr.
+ *
+ * A class is a name with attributes (rules/attr.h, those of classes). A job that names none has the defaults of the table. Whether a job makes checkpoints at all, and how often, its own
+ * words say (`qsub -c`).
+ */
+#ifndef SERVER_CLASSES_H
+#define SERVER_CLASSES_H
+
+#include <stdint.h>
+
+#include "rules/attr.h"
+
+struct server;
+struct spec;
+
+struct class
+{
+	char *name;
+	struct attrs attrs;
+};
+
+/* NULL: there is none. */
+struct class *class_named(const struct server *s, const char *name);
+struct class *class_create(struct server *s, const char *name);
+void class_destroy(struct server *s, struct class *x);
+/* A job's, or the defaults. */
+const struct attrs *class_attrs(const struct server *s, const struct spec *p);
+/* A number that the class may set, else the server's. */
+int64_t class_number(const struct server *s, const struct spec *p, const char *name);
+/* Jobs that name it and have not ended. */
+int64_t class_jobs(const struct server *s, const struct class *x);
+
+#endif
