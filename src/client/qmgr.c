@@ -15,9 +15,9 @@
 #define VERBS "create, delete, set, unset, list, print, active, help or quit"
 
 static const char *const verb_name[] = {"create", "delete", "set", "unset", "list", "print", "active", "help", "quit"};
-static const char *const object_name[] = {"", "server", "queue", "node", "partition"};
+static const char *const object_name[] = {"", "server", "queue", "node", "partition", "class"};
 
-#define OBJECTS "server, queue, node or partition"
+#define OBJECTS "server, queue, node, partition or class"
 
 const char *qmgr_verb_name(enum qmgr_verb verb)
 {
@@ -248,7 +248,8 @@ static int object_read(struct tokens *t, struct qmgr_command *ret, struct err *e
 		return err_set(err, -EINVAL, "%s what? Say " OBJECTS, verb_name[ret->verb]);
 	for (int k = QMGR_QUEUE; k < QMGR_OBJECTS && i < 0; k++) { /* "queues" */
 		size_t n = strlen(object_name[k]);
-		if (strncasecmp(word->text, object_name[k], n) == 0 && strcasecmp(word->text + n, "s") == 0)
+		if (strncasecmp(word->text, object_name[k], n) == 0 &&
+		    strcasecmp(word->text + n, k == QMGR_CLASS ? "es" : "s") == 0)
 			i = k;
 	}
 	if (i < 0 || word->kind != TOKEN_WORD)
@@ -323,7 +324,8 @@ static int command_check(const struct qmgr_command *c, struct err *err)
 	const char *verb = verb_name[c->verb], *object = object_name[c->object];
 
 	if (c->object == QMGR_SERVER && (c->verb == QMGR_CREATE || c->verb == QMGR_DELETE))
-		return err_set(err, -EINVAL, "%s server: there is one, always; say queue, node or partition", verb);
+		return err_set(err, -EINVAL, "%s server: there is one, always; say queue, node, partition or class",
+			       verb);
 	if ((c->verb == QMGR_CREATE || c->verb == QMGR_DELETE) && c->nnames == 0)
 		return err_set(err, -EINVAL, "%s %s: its name is missing: %s %s NAME", verb, object, verb, object);
 	if ((c->verb == QMGR_DELETE || c->verb == QMGR_ACTIVE) && c->nchanges)

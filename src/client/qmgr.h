@@ -36,6 +36,7 @@ enum qmgr_object {
 	QMGR_QUEUE,
 	QMGR_NODE,
 	QMGR_PARTITION,
+	QMGR_CLASS,
 	QMGR_OBJECTS,
 };
 

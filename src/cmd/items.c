@@ -19,7 +19,7 @@ static const struct {
 	const char *otherwise; /* what an empty answer means; NULL: an answer is needed */
 } rows[JOB_ITEMS] = {
 	[ITEM_PROGRAM] = {"-- COMMAND", "with its arguments", NULL},
-	[ITEM_CLASS] = {"--class", "script", "script"},
+	[ITEM_CLASS] = {"--class", "script, or a class of the site", "script"},
 	[ITEM_TYPE] = {"--type", "normal, priority, interactive", "normal"},
 	[ITEM_PARTITION] = {"--partition", "its name", "any"},
 	[ITEM_PROCESSORS] = {"--processors", "a number", NULL},
@@ -75,8 +75,8 @@ static int value_check(enum job_item i, const char *text, struct err *err)
 			rc = err_set(err, -EINVAL, "write the program and its arguments");
 		break;
 	case ITEM_CLASS:
-		if (strcasecmp(text, "script") != 0)
-			rc = err_set(err, -EINVAL, "the classes of programs are: script");
+		if (strpbrk(text, ",=+: \t") || strlen(text) > 64)
+			rc = err_set(err, -EINVAL, "that is not the name of a class");
 		break;
 	case ITEM_TYPE:
 		if (!type_of(text))
@@ -294,6 +294,8 @@ int items_put(const struct items *x, struct jobspec *s, struct err *err)
 	int64_t t;
 	int rc = 0;
 
+	if (x->value[ITEM_CLASS] && strcasecmp(x->value[ITEM_CLASS], "script") != 0)
+		jobspec_text(s, "class", x->value[ITEM_CLASS]);
 	if (x->value[ITEM_PARTITION])
 		resource_add(s, "partition", x->value[ITEM_PARTITION]);
 	if (x->value[ITEM_TYPE])

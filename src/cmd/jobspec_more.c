@@ -65,7 +65,7 @@ static int sandbox_set(struct jobspec *s, const char *value, struct err *err)
 
 static int more_set(struct jobspec *s, const char *name, const char *value, struct err *err)
 {
-	static const char *const kept[] = {"depend", "stagein", "stageout", "umask"};
+	static const char *const kept[] = {"depend", "stagein", "stageout", "umask", "class"};
 	/* Hints for other schedulers, or for what is always so here. */
 	static const char *const passed[] = {"x",
 					     "run_count",

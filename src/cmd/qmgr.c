@@ -41,12 +41,13 @@ static const char *const examples[] = {
 
 static void language_print(void)
 {
-	printf("create|delete|set|unset|list|print  server|queue|node|partition  [NAME,...]  [ATTRIBUTE [=|+=|-= VALUE], ...]\n"
+	printf("create|delete|set|unset|list|print  server|queue|node|partition|class  [NAME,...]  [ATTRIBUTE [=|+=|-= VALUE], ...]\n"
 	       "  create queue short queue_type = execution, enabled = true, started = true\n"
 	       "  set queue short resources_max.walltime = 1:00:00\n"
 	       "  set server managers += ann@*\n"
 	       "  set node n1 state = offline\n"
 	       "  create partition A nodes = n[1-8]; set partition A nodes -= n8\n"
+	       "  create class mine preempt_signal = 15, exit_saves = true\n"
 	       "  unset queue short max_running\n"
 	       "  list server; print server; list queue; print queue short\n"
 	       "  help attributes; quit\n");
@@ -80,13 +81,18 @@ static void attributes_change(struct change *ch, const char *path, const struct 
 	json_decref(body);
 }
 
-/* Of a queue, or a partition. */
+void object_path(enum qmgr_object object, struct strbuf *out)
+{
+	strbuf_printf(out, "/v1/%s%s/", qmgr_object_name(object), object == QMGR_CLASS ? "es" : "s");
+}
+
+/* Of a queue, a partition or a class. */
 static void object_do(struct change *ch, const struct qmgr_command *m, const char *name)
 {
 	struct strbuf path = {0};
 	bool good = true;
 
-	strbuf_printf(&path, "/v1/%ss/", qmgr_object_name(m->object));
+	object_path(m->object, &path);
 	url_quote(name, &path);
 	if (m->verb == QMGR_DELETE)
 		change_ask(ch, "DELETE", path.text, NULL, name, NULL);
@@ -292,9 +298,9 @@ const struct command command_qmgr = {
 	.name = "qmgr",
 	.operands = "[SERVER]",
 	.operands_max = 1,
-	.about = "Change and show the server, its queues, nodes and partitions.",
+	.about = "Change and show the server, its queues, nodes, partitions and program classes.",
 	.details =
-		"Commands are 'create|delete|set|unset|list|print server|queue|node|partition NAME,... ATTRIBUTE = VALUE, ...', "
+		"Commands are 'create|delete|set|unset|list|print server|queue|node|partition|class NAME,... ATTRIBUTE = VALUE, ...', "
 		"separated by lines or ';'. += and -= add to a list and take away.",
 	.examples = examples,
 	.options = options,

@@ -7,6 +7,8 @@
 #include "client/qmgr.h"
 #include "cmd/change.h"
 
+/* "/v1/queues/" */
+void object_path(enum qmgr_object object, struct strbuf *out);
 /* "list": attributes for people. "print": commands that make it again. */
 void qmgr_show(struct change *ch, const struct qmgr_command *m);
 

@@ -123,6 +123,24 @@ static void partition_print(const struct qmgr_command *m, const json_t *partitio
 	strbuf_fini(&before);
 }
 
+static void class_print(const struct qmgr_command *m, const json_t *class)
+{
+	const char *name = object_text(class, "name");
+	struct strbuf before = {0};
+
+	if (m->verb == QMGR_LIST) {
+		printf("Class %s\n", name);
+		strbuf_puts(&before, "\t");
+	} else {
+		printf("#\n# Create and define class %s\n#\ncreate class %s\n", name, name);
+		strbuf_printf(&before, "set class %s ", name);
+	}
+	attributes_print(m, before.text, json_object_get(class, "attributes"));
+	if (m->verb == QMGR_LIST)
+		printf("\n");
+	strbuf_fini(&before);
+}
+
 static const json_t *list_of(const struct reply *r, const char *key)
 {
 	return json_is_array(r->json) ? r->json : json_object_get(r->json, key);
@@ -186,6 +204,17 @@ static void partitions_print(struct change *ch, const struct qmgr_command *m)
 	reply_fini(&r);
 }
 
+static void classes_print(struct change *ch, const struct qmgr_command *m)
+{
+	struct reply r;
+	json_t *class;
+	size_t i;
+
+	if (change_ask(ch, "GET", "/v1/classes", NULL, NULL, &r))
+		json_array_foreach(list_of(&r, "classes"), i, class) class_print(m, class);
+	reply_fini(&r);
+}
+
 static void server_print(struct change *ch, const struct qmgr_command *m)
 {
 	struct reply r;
@@ -210,6 +239,7 @@ static void server_print(struct change *ch, const struct qmgr_command *m)
 			printf("#\n# Create queues and set their attributes.\n#\n");
 			queues_print(ch, m);
 			partitions_print(ch, m);
+			classes_print(ch, m);
 		}
 		printf("#\n# Set server attributes.\n#\n");
 		attributes_print(m, "set server ", attributes);
@@ -223,13 +253,15 @@ static void named_print(struct change *ch, const struct qmgr_command *m, const c
 	struct strbuf path = {0};
 	struct reply r;
 
-	strbuf_printf(&path, "/v1/%ss/", qmgr_object_name(m->object));
+	object_path(m->object, &path);
 	url_quote(name, &path);
 	if (change_ask(ch, "GET", path.text, NULL, name, &r)) {
 		if (m->object == QMGR_QUEUE)
 			queue_print(m, r.json);
 		else if (m->object == QMGR_PARTITION)
 			partition_print(m, r.json);
+		else if (m->object == QMGR_CLASS)
+			class_print(m, r.json);
 		else
 			node_print(m, r.json);
 	}
@@ -245,6 +277,8 @@ void qmgr_show(struct change *ch, const struct qmgr_command *m)
 		queues_print(ch, m);
 	else if (m->nnames == 0 && m->object == QMGR_PARTITION)
 		partitions_print(ch, m);
+	else if (m->nnames == 0 && m->object == QMGR_CLASS)
+		classes_print(ch, m);
 	else if (m->nnames == 0)
 		nodes_print(ch, m);
 	for (int i = 0; i < m->nnames; i++)

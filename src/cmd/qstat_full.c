@@ -14,7 +14,7 @@ static const char fields[] =
 	"attempt,resources,walltime,cpus,nodect,memory,gpus,created,queued,started,ended,modified,expected_start,"
 	"expected_made,no_estimate,"
 	"exec_host,exec_vnode,exit_status,used,comment,output,error,join,keep,mail,mail_to,shell,umask,interactive,"
-	"checkpoint,checkpoints,restart,stagein,stageout,submit_args,index,array,array_spec,max_run_subjobs,array_counts,session";
+	"checkpoint,class,checkpoints,restart,stagein,stageout,submit_args,index,array,array_spec,max_run_subjobs,array_counts,session";
 
 enum style { STYLE_TEXT, STYLE_XML, STYLE_JSON, STYLE_DSV };
 

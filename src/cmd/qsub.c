@@ -291,7 +291,7 @@ static int call_parse(const struct command *c, int argc, char **argv, struct cal
 /* What is to be known of the job besides: asked for, if nothing names what is to be run and there is a user to ask. */
 static int call_complete(const struct command *c, struct call *call, struct err *err)
 {
-	bool named = call->command || call->noperands, asks = isatty(STDIN_FILENO);
+	bool named = call->command || call->noperands || call->a->restart, asks = isatty(STDIN_FILENO);
 	struct words words;
 	int rc = items_gather(call->a, call->arena, &call->items, err);
 

@@ -42,7 +42,7 @@ static int command_apply(struct ruleset *s, const struct qmgr_command *c, struct
 {
 	int rc = 0;
 
-	if (c->object == QMGR_NODE)
+	if (c->object == QMGR_NODE || c->object == QMGR_CLASS)
 		return 0;
 	if (c->verb != QMGR_CREATE && c->verb != QMGR_SET && c->verb != QMGR_UNSET)
 		return err_set(err, -EINVAL, "%s: only create, set and unset say what a site is",
