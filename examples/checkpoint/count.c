@@ -85,7 +85,7 @@ int main(int argc, char **argv)
 		nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
 		if (!asked)
 			continue;
-		asked = 0;
+		asked = final; /* the last one is tried again */
 		if (save(n) == 0 && final)
 			return 0;
 	}

@@ -42,7 +42,7 @@ while n < most:
     n += 1
     time.sleep(0.01)  # the work
     if asked:
-        asked = False
+        asked = final  # the last one is tried again
         if save(n) and final:
             sys.exit(0)
 print("counted to %d" % n)

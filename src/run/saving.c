@@ -195,10 +195,23 @@ void saving_started(struct shepherd *s)
 
 static void ended(struct shepherd *s, bool good);
 
+/* For a quarter of the time that is left, since the program needs the rest. */
+static void directory_ask(struct shepherd *s)
+{
+	struct saving *v = &s->saving;
+	int64_t now = boot_us(), part = (v->until - now) / 4;
+
+	scribe_begin(s, SCRIBE_PREPARE, now + (part > SECOND ? part : SECOND));
+	if (v->scribe < 0) {
+		v->scribe = 0;
+		ended(s, false);
+	}
+}
+
 static void prepare(struct shepherd *s, enum checkpoint_cause cause, int64_t until)
 {
 	struct saving *v = &s->saving;
-	int64_t now = boot_us(), part = (until - now) / 4;
+	int64_t now = boot_us();
 
 	v->cause = cause;
 	v->final |= cause_is_final(cause);
@@ -209,11 +222,7 @@ static void prepare(struct shepherd *s, enum checkpoint_cause cause, int64_t unt
 	v->saves.state = SAVE_BEGUN;
 	v->saves.cause = cause;
 	tell(s);
-	scribe_begin(s, SCRIBE_PREPARE, now + (part > SECOND ? part : SECOND));
-	if (v->scribe < 0) {
-		v->scribe = 0;
-		ended(s, false);
-	}
+	directory_ask(s);
 }
 
 static void signal_try(struct shepherd *s)
@@ -287,7 +296,11 @@ bool saving_reaped(struct shepherd *s, pid_t pid, int status)
 	v->late_at = NEVER;
 	if (s->stage == KILLED || !s->job)
 		return true; /* the last look decides */
-	if (v->task == SCRIBE_PREPARE)
+	/* A disk that was too busy is asked again, for the last one, as long as half of the time is left. */
+	if (v->task == SCRIBE_PREPARE && WIFSIGNALED(status) && v->final &&
+	    boot_us() < v->begun + (v->until - v->begun) / 2)
+		directory_ask(s);
+	else if (v->task == SCRIBE_PREPARE)
 		prepared(s, well);
 	else
 		ended(s, v->page->good == v->number);
