@@ -341,10 +341,18 @@ static void texts_add(struct jobspec *s, const struct job_arguments *a)
 	const struct {
 		const char *key, *text;
 	} row[] = {
-		{"name", a->name},	 {"output", a->files.output}, {"error", a->files.error},
-		{"join", a->files.join}, {"depend", a->depend},	      {"mail_to", a->told.mail_to},
-		{"account", a->account}, {"project", a->project},     {"checkpoint", a->checkpoint},
-		{"restart", a->restart}, {"umask", a->files.umask},   {"comment", a->comment},
+		{"name", a->name},
+		{"output", a->files.output},
+		{"error", a->files.error},
+		{"join", a->files.join},
+		{"depend", a->depend},
+		{"mail_to", a->told.mail_to},
+		{"account", a->account},
+		{"project", a->project},
+		{"checkpoint", a->checkpoint},
+		{"restart", a->items.restart},
+		{"umask", a->files.umask},
+		{"comment", a->comment},
 	};
 
 	for (size_t i = 0; i < sizeof row / sizeof *row; i++)

@@ -16,7 +16,7 @@
 /* Where the options' values go. */
 struct job_arguments {
 	const char *account, *arguments, *array, *at, *checkpoint, *comment, *deadline, *depend, *holds;
-	const char *name, *powers, *prefix, *priority, *project, *remove, *rerunnable, *restart, *shell, *type, *users;
+	const char *name, *powers, *prefix, *priority, *project, *remove, *rerunnable, *shell, *type, *users;
 	struct {
 		const char *queue, *partition;
 	} into;
@@ -27,7 +27,7 @@ struct job_arguments {
 		const char *error, *join, *keep, *output, *prologue, *root, *umask, *workdir;
 	} files;
 	struct {
-		const char *file, *class, *processors, *runtime, *interval, *duration;
+		const char *file, *class, *restart, *processors, *runtime, *interval, *duration;
 	} items; /* items.h */
 	struct texts resources, more, t, p, variables;
 	int64_t patience;

@@ -291,7 +291,7 @@ static int call_parse(const struct command *c, int argc, char **argv, struct cal
 /* What is to be known of the job besides: asked for, if nothing names what is to be run and there is a user to ask. */
 static int call_complete(const struct command *c, struct call *call, struct err *err)
 {
-	bool named = call->command || call->noperands || call->a->restart, asks = isatty(STDIN_FILENO);
+	bool named = call->command || call->noperands || call->a->items.restart, asks = isatty(STDIN_FILENO);
 	struct words words;
 	int rc = items_gather(call->a, call->arena, &call->items, err);
 
@@ -320,7 +320,7 @@ static bool functions_exported(void)
 
 static int source_read(const struct call *call, struct source *source, struct err *err)
 {
-	bool none = call->noperands == 0 && (call->a->interactive || call->a->restart);
+	bool none = call->noperands == 0 && (call->a->interactive || call->a->items.restart);
 
 	if (call->command)
 		source_command(source, call->word, call->nwords, call->a->export_all && functions_exported());
@@ -386,7 +386,7 @@ static int prepare(const struct command *c, const struct call *call, struct jobs
 		rc = items_put(&call->items, s, err);
 	if (rc == 0)
 		rc = jobspec_add(s, call->a, err);
-	if (rc == 0 && call->a->restart && !call->command && call->noperands == 0)
+	if (rc == 0 && call->a->items.restart && !call->command && call->noperands == 0)
 		goto out; /* all else is the other job's */
 	if (rc == 0)
 		rc = defaults_put(s, &source, err);
