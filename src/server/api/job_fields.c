@@ -348,7 +348,10 @@ static void f_partition(const struct subject *x, struct value *v)
 	const char *asked = strstr(word(x->s, x->p->resources), "partition=");
 	uint32_t in = PARTITION_NONE;
 
-	if (!x->a && !job_ended(x->job) && plan_holds(x->s->plan, x->id))
+	bool placed = !x->a && !job_ended(x->job) && plan_holds(x->s->plan, x->id);
+
+	/* Places that are made anew in every cycle are not told. */
+	if (placed && (x->job->state != STATE_CANDIDATE || sched_kept(x->s->sched, x->id)))
 		in = c->nodes.v[plan_place(x->s->plan, x->id, 0)->node].partition;
 	if (in != PARTITION_NONE) {
 		put_text(v, names_get(&c->partition_names, in - 1));
