@@ -149,11 +149,10 @@ const struct attr attr_table[] = {
 	 .about = "Seconds that a checkpoint may take, of a job that does not say."},
 	{"checkpoint_duration_max", SERVER, .type = ATTR_DURATION, .initial = "3600", .min = 1, .max = YEAR,
 	 .about = "The longest that a job may ask for, in seconds; one that asks for more is refused."},
-	{"move_classes", SERVER, .type = ATTR_LIST,
+	{"move", SERVER, BOOL("False"),
 	 .about =
-		 "Classes of programs, joined by commas, whose running jobs may be stopped at a checkpoint and go on elsewhere when a waiting "
-		 "job fits by that. Unset: none are."},
-	/* Program classes: how jobs are saved and restarted. */
+		 "Whether a running job that makes checkpoints may be stopped at one and go on elsewhere when a waiting job fits by that."},
+	{"move", CLASS, .type = ATTR_BOOL, .about = "The same, of jobs of the class. Unset: the server's."},
 	{"method", CLASS, .type = ATTR_WORD, .initial = "signal", .words = "signal script",
 	 .about =
 		 "signal: the program saves itself when it gets a signal. script: `saver` runs beside it and saves it."},

@@ -522,6 +522,7 @@ int recover(struct server *s, struct err *err)
 		s->jobs->next_seq = 1;
 	lives_settle(s);
 	world_begin(s);
+	moves_offer(s); /* classes are known now */
 	s->instance->rebooted = r.rebooted;
 	s->realm->join_floor = s->hosts->next_join ? s->hosts->next_join : 1;
 	boot_store(s);

@@ -354,7 +354,7 @@ void op_admin(struct history *h)
 			  PICK(h, "True", "True", "False"));
 		break;
 	case 10:
-		attribute(h, "/v1/server", "move_classes", PICK(h, "script", "script", ""));
+		attribute(h, "/v1/server", "move", PICK(h, "True", "True", "False"));
 		break;
 	default:
 		attribute(h, "/v1/server", "policy",

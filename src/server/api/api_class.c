@@ -17,6 +17,7 @@
 #include "server/base/post.h"
 #include "server/job/classes.h"
 #include "server/job/jobs.h"
+#include "server/life/migrate.h"
 #include "server/server.h"
 #include "store/store.h"
 
@@ -114,6 +115,7 @@ void api_class_change(struct server *s, const struct call *c)
 		return;
 	}
 	attrs_store(s, "class", x->name, &x->attrs);
+	moves_offer(s);
 	strbuf_puts(&out, "{}");
 	reply_later(s, c->r, 200, &out);
 }

@@ -62,6 +62,13 @@ int64_t class_number(const struct server *s, const struct spec *p, const char *n
 	return attrs_number(attrs_is_set(a, name) ? a : s->attrs, name);
 }
 
+bool class_bool(const struct server *s, const struct spec *p, const char *name)
+{
+	const struct attrs *a = class_attrs(s, p);
+
+	return attrs_bool(attrs_is_set(a, name) ? a : s->attrs, name);
+}
+
 int64_t class_jobs(const struct server *s, const struct class *x)
 {
 	int64_t n = 0;

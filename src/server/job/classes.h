@@ -28,6 +28,7 @@ void class_destroy(struct server *s, struct class *x);
 const struct attrs *class_attrs(const struct server *s, const struct spec *p);
 /* A number that the class may set, else the server's. */
 int64_t class_number(const struct server *s, const struct spec *p, const char *name);
+bool class_bool(const struct server *s, const struct spec *p, const char *name); /* the same */
 /* Jobs that name it and have not ended. */
 int64_t class_jobs(const struct server *s, const struct class *x);
 

@@ -7,9 +7,10 @@
 #include <string.h>
 
 #include "rules/attr.h"
-#include "rules/checkpoint.h"
 #include "sched/sched.h"
 #include "server/base/clock.h"
+#include "server/base/words.h"
+#include "server/job/classes.h"
 #include "server/job/entry.h"
 #include "server/job/jobs.h"
 #include "server/job/spec.h"
@@ -18,7 +19,11 @@
 #include "server/server.h"
 #include "store/store.h"
 
-#define CLASS "script" /* the class of all jobs, so far */
+/* Jobs that name none are a class, too. */
+static const char *class_of(const struct server *s, const struct spec *p)
+{
+	return p->class ? word(s, p->class) : "-";
+}
 
 static struct class_moves *moves_of(const struct server *s, const char *class)
 {
@@ -38,20 +43,22 @@ static int64_t cost(void *context, uint32_t id)
 	int64_t longest;
 
 	if (!e->spec || !e->spec->rerunnable || e->spec->interactive || e->suspended || e->intent ||
-	    !attrs_list_has(s->attrs, "move_classes", CLASS, NULL))
+	    !class_bool(s, e->spec, "move"))
 		return -1;
 	longest = save_duration(s, e->spec);
 	if (longest == 0 || (saves && saves->last.state == SAVE_FAILED))
 		return -1;
-	known = moves_of(s, CLASS);
+	known = moves_of(s, class_of(s, e->spec));
 	return known ? (known->seconds + known->n - 1) / known->n : longest;
 }
 
 void moves_offer(struct server *s)
 {
-	const char *classes = attrs_text(s->attrs, "move_classes");
+	bool any = attrs_bool(s->attrs, "move");
 
-	sched_on_move(s->sched, classes && *classes ? cost : NULL, s);
+	for (size_t i = 0; i < s->jobs->classes.n && !any; i++)
+		any = attrs_bool(&s->jobs->classes.v[i]->attrs, "move");
+	sched_on_move(s->sched, any ? cost : NULL, s);
 }
 
 static struct class_moves *moves_add(struct server *s, const char *class)
@@ -68,15 +75,17 @@ void move_learn(struct server *s, uint32_t id)
 {
 	const struct outcome *o = s->jobs->entries.v[id].outcome;
 	struct class_moves *m;
+	const char *class;
 	char text[96];
 
 	if (!o || !o->saves || !o->saves->moving)
 		return;
-	m = moves_add(s, CLASS);
+	class = class_of(s, s->jobs->entries.v[id].spec);
+	m = moves_add(s, class);
 	m->n++;
 	m->seconds += s->clock->now - o->saves->moving;
 	snprintf(text, sizeof text, "{\"moves\":%lld,\"seconds\":%lld}", (long long)m->n, (long long)m->seconds);
-	store_put_object(s->store, "moves", CLASS, text);
+	store_put_object(s->store, "moves", class, text);
 }
 
 int moves_restore(struct server *s, const char *class, const json_t *o, struct err *err)

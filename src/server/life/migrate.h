@@ -2,8 +2,7 @@
  * migrate.h - running jobs that are stopped at a checkpoint and go on elsewhere, so that a blocked one can start (sched/migrate.c decides): which may be, what it
  * costs, and what it has cost.
  *
- * Only jobs of the classes that the server's attribute move_classes names, that make checkpoints, may be run again and have not failed to make their last
- * one. The cost is at first what a checkpoint may take at most; then the mean of what moves of the class have cost, from the stop to the start.
+ * Only jobs of a class, or a server, with move = True that make checkpoints, may be run again and have not failed to make their last one. The cost is at first what a checkpoint may take at most; then the mean of what moves of the class have cost, from the stop to the start.
  */
 #ifndef SERVER_MIGRATE_H
 #define SERVER_MIGRATE_H
@@ -25,7 +24,7 @@ struct class_moves {
 
 typedef VEC(struct class_moves) class_moves_vec;
 
-void moves_offer(struct server *s); /* the scheduler has begun, or the attribute has changed */
+void moves_offer(struct server *s); /* the scheduler has begun, or an attribute has changed */
 /* A job runs: if it was moved, it goes on. */
 void move_learn(struct server *s, uint32_t id);
 int moves_restore(struct server *s, const char *class, const json_t *o, struct err *err);
