@@ -155,7 +155,7 @@ def steady(view, saved):
     def of(x, leave_out):
         if isinstance(x, dict):
             runs = x.get("state") == "R"
-            return {k: None if k == "expected_start" else of(v, leave_out) for k, v in x.items() if k not in leave_out and not (runs and k.startswith("used"))}
+            return {k: None if k in ("expected_start", "expected_end", "made") else of(v, leave_out) for k, v in x.items() if k not in leave_out and not (runs and k.startswith("used"))}
         if isinstance(x, list):
             return [of(v, leave_out) for v in x if not isinstance(v, dict) or v.get("state") != "expected"]
         if isinstance(x, str):
