@@ -137,6 +137,15 @@ static double recovered(const struct moves *m, int size, int policy, int cost, d
 	return all;
 }
 
+/* What goes for all costs stands in the first of their rows. */
+static void first_cell(struct table *t, int cost, double seconds)
+{
+	if (cost)
+		table_cell(t, "%s", "");
+	else
+		table_cell(t, "%.0f", seconds);
+}
+
 static void moves_print(const struct moves *m, FILE *out)
 {
 	static const char *const columns[] = {"CPUs",	       "policy",	  ">wait, s",
@@ -154,8 +163,8 @@ static void moves_print(const struct moves *m, FILE *out)
 				double part = recovered(m, size, policy, cost, &error);
 				table_cell(t, "%s", cost ? "" : sizes[size].about);
 				table_cell(t, "%s", cost ? "" : policy_names[policy]);
-				table_cell(t, cost ? "" : "%.0f", mean(m, size, policy, STAYING, false, -1));
-				table_cell(t, cost ? "" : "%.0f", mean(m, size, policy, PACKED, false, -1));
+				first_cell(t, cost, mean(m, size, policy, STAYING, false, -1));
+				first_cell(t, cost, mean(m, size, policy, PACKED, false, -1));
 				table_cell(t, "%lld s", (long long)costs[cost]);
 				table_cell(t, "%.0f", mean(m, size, policy, MOVING + cost, false, -1));
 				if (isnan(part))

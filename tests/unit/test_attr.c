@@ -47,8 +47,8 @@ static void test_table(void **state)
 	for (const struct attr *a = attr_table; a < attr_table + nattrs; a++) {
 		assert_non_null(a->about);
 		assert_int_equal(a->about[strlen(a->about) - 1], '.');
-		assert_true(a->owner & (ATTR_SERVER | ATTR_QUEUE | ATTR_PARTITION));
-		for (int owner = ATTR_SERVER; owner <= ATTR_PARTITION; owner <<= 1) {
+		assert_true(a->owner & (ATTR_SERVER | ATTR_QUEUE | ATTR_PARTITION | ATTR_CLASS));
+		for (int owner = ATTR_SERVER; owner <= ATTR_CLASS; owner <<= 1) {
 			if (!(a->owner & owner))
 				continue;
 			assert_ptr_equal(attr_find(owner, a->name), a);
