@@ -294,10 +294,23 @@ void dispatch_settle(struct server *s)
 	while (block_news(s, &s->slices->depend_steps));
 }
 
+/* Processes of an earlier attempt, which another job stopped, may still save work that nobody goes on with. */
+static void lingering_kill(struct server *s, uint32_t id)
+{
+	for (uint32_t n = entry_job(s, id)->attempt; n > 0; n--) {
+		const struct attempt *t = attempt_find(s, id, n);
+		if (t && t->ordered) {
+			attempt_kill(s, t, setting_of(s, s->jobs->entries.v[id].spec, "kill_delay"));
+			return; /* it is the only one: the next one starts when it is gone */
+		}
+	}
+}
+
 void job_end_waiting(struct server *s, uint32_t id, enum end_cause cause, const struct payload *given)
 {
 	struct payload p = given ? *given : (struct payload){0};
 
+	lingering_kill(s, id);
 	p.cause = (uint8_t)cause;
 	p.exit_status = cause == END_NOT_STARTED ? EXIT_NOT_STARTED : EXIT_NEVER_RAN;
 	sched_delete(s->sched, id, s->clock->now, &p);
