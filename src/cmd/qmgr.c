@@ -72,13 +72,13 @@ static json_t *changes_body(const struct qmgr_command *m)
 	return json_pack("{s:o}", "changes", list);
 }
 
-static void attributes_change(struct change *ch, const char *path, const struct qmgr_command *m, const char *what)
+static bool attributes_change(struct change *ch, const char *path, const struct qmgr_command *m, const char *what)
 {
 	json_t *body = changes_body(m);
+	bool good = m->nchanges == 0 || change_ask(ch, "PATCH", path, body, what, NULL);
 
-	if (m->nchanges)
-		change_ask(ch, "PATCH", path, body, what, NULL);
 	json_decref(body);
+	return good;
 }
 
 void object_path(enum qmgr_object object, struct strbuf *out)
@@ -98,8 +98,8 @@ static void object_do(struct change *ch, const struct qmgr_command *m, const cha
 		change_ask(ch, "DELETE", path.text, NULL, name, NULL);
 	else if (m->verb == QMGR_CREATE)
 		good = change_ask(ch, "PUT", path.text, NULL, name, NULL);
-	if (m->verb != QMGR_DELETE && good)
-		attributes_change(ch, path.text, m, name);
+	if (m->verb != QMGR_DELETE && good && !attributes_change(ch, path.text, m, name) && m->verb == QMGR_CREATE)
+		change_ask(ch, "DELETE", path.text, NULL, name, NULL); /* not as it was meant to be */
 	strbuf_fini(&path);
 }
 
