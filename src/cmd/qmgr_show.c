@@ -146,17 +146,6 @@ static const json_t *list_of(const struct reply *r, const char *key)
 	return json_is_array(r->json) ? r->json : json_object_get(r->json, key);
 }
 
-static void queues_print(struct change *ch, const struct qmgr_command *m)
-{
-	struct reply r;
-	json_t *queue;
-	size_t i;
-
-	if (change_ask(ch, "GET", "/v1/queues", NULL, NULL, &r))
-		json_array_foreach(list_of(&r, "queues"), i, queue) queue_print(m, queue);
-	reply_fini(&r);
-}
-
 static void node_print(const struct qmgr_command *m, const json_t *node)
 {
 	const char *name = object_text(node, "name"), *note = object_text(node, "note");
@@ -182,36 +171,26 @@ static void node_print(const struct qmgr_command *m, const json_t *node)
 	strbuf_fini(&before);
 }
 
-static void nodes_print(struct change *ch, const struct qmgr_command *m)
+static const struct {
+	const char *list;
+	void (*print)(const struct qmgr_command *m, const json_t *object);
+} kinds[QMGR_OBJECTS] = {
+	[QMGR_QUEUE] = {"queues", queue_print},
+	[QMGR_NODE] = {"nodes", node_print},
+	[QMGR_PARTITION] = {"partitions", partition_print},
+	[QMGR_CLASS] = {"classes", class_print},
+};
+
+static void all_print(struct change *ch, const struct qmgr_command *m, enum qmgr_object kind)
 {
+	char path[32];
 	struct reply r;
-	json_t *node;
+	json_t *object;
 	size_t i;
 
-	if (change_ask(ch, "GET", "/v1/nodes", NULL, NULL, &r))
-		json_array_foreach(list_of(&r, "nodes"), i, node) node_print(m, node);
-	reply_fini(&r);
-}
-
-static void partitions_print(struct change *ch, const struct qmgr_command *m)
-{
-	struct reply r;
-	json_t *partition;
-	size_t i;
-
-	if (change_ask(ch, "GET", "/v1/partitions", NULL, NULL, &r))
-		json_array_foreach(list_of(&r, "partitions"), i, partition) partition_print(m, partition);
-	reply_fini(&r);
-}
-
-static void classes_print(struct change *ch, const struct qmgr_command *m)
-{
-	struct reply r;
-	json_t *class;
-	size_t i;
-
-	if (change_ask(ch, "GET", "/v1/classes", NULL, NULL, &r))
-		json_array_foreach(list_of(&r, "classes"), i, class) class_print(m, class);
+	snprintf(path, sizeof path, "/v1/%s", kinds[kind].list);
+	if (change_ask(ch, "GET", path, NULL, NULL, &r))
+		json_array_foreach(list_of(&r, kinds[kind].list), i, object) kinds[kind].print(m, object);
 	reply_fini(&r);
 }
 
@@ -237,9 +216,9 @@ static void server_print(struct change *ch, const struct qmgr_command *m)
 	} else {
 		if (m->nchanges == 0) {
 			printf("#\n# Create queues and set their attributes.\n#\n");
-			queues_print(ch, m);
-			partitions_print(ch, m);
-			classes_print(ch, m);
+			all_print(ch, m, QMGR_QUEUE);
+			all_print(ch, m, QMGR_PARTITION);
+			all_print(ch, m, QMGR_CLASS);
 		}
 		printf("#\n# Set server attributes.\n#\n");
 		attributes_print(m, "set server ", attributes);
@@ -247,7 +226,7 @@ static void server_print(struct change *ch, const struct qmgr_command *m)
 	reply_fini(&r);
 }
 
-/* One queue, node or partition by its name. */
+/* One by its name. */
 static void named_print(struct change *ch, const struct qmgr_command *m, const char *name)
 {
 	struct strbuf path = {0};
@@ -255,16 +234,8 @@ static void named_print(struct change *ch, const struct qmgr_command *m, const c
 
 	object_path(m->object, &path);
 	url_quote(name, &path);
-	if (change_ask(ch, "GET", path.text, NULL, name, &r)) {
-		if (m->object == QMGR_QUEUE)
-			queue_print(m, r.json);
-		else if (m->object == QMGR_PARTITION)
-			partition_print(m, r.json);
-		else if (m->object == QMGR_CLASS)
-			class_print(m, r.json);
-		else
-			node_print(m, r.json);
-	}
+	if (change_ask(ch, "GET", path.text, NULL, name, &r))
+		kinds[m->object].print(m, r.json);
 	reply_fini(&r);
 	strbuf_fini(&path);
 }
@@ -273,14 +244,8 @@ void qmgr_show(struct change *ch, const struct qmgr_command *m)
 {
 	if (m->object == QMGR_SERVER || m->object == QMGR_NONE)
 		server_print(ch, m);
-	else if (m->nnames == 0 && m->object == QMGR_QUEUE)
-		queues_print(ch, m);
-	else if (m->nnames == 0 && m->object == QMGR_PARTITION)
-		partitions_print(ch, m);
-	else if (m->nnames == 0 && m->object == QMGR_CLASS)
-		classes_print(ch, m);
 	else if (m->nnames == 0)
-		nodes_print(ch, m);
+		all_print(ch, m, m->object);
 	for (int i = 0; i < m->nnames; i++)
 		named_print(ch, m, m->name[i]);
 }
