@@ -493,6 +493,9 @@ void reason_text(const struct sched *s, uint32_t job, const struct reason *r, jo
 		strbuf_puts(out, " comes first and nothing may pass it");
 		break;
 	}
+	if (s->policy->position && job_waits(cluster_job(s->c, job)) && cluster_job(s->c, job)->nice > s->now)
+		strbuf_printf(out, "; for another %s it is nice, and jobs submitted later go first",
+			      duration_human(cluster_job(s->c, job)->nice - s->now, when, sizeof when));
 	if (r->allocated && r->when != TIME_NEVER && cluster_job(s->c, job)->deadline != TIME_NEVER)
 		strbuf_printf(out,
 			      "; its slot in %s is the latest that meets its deadline, and it starts earlier if it can",

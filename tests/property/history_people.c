@@ -62,6 +62,8 @@ static void job_write(struct history *h, uid_t uid, struct strbuf *b)
 			b,
 			",\"type\":\"E\",\"deadline\":%lld,\"powers\":[\"sc_alloc\",\"q_alloc\",\"c_exec\",\"s_exec\",\"q_exec\"]",
 			(long long)(now + 100 + below(h, 1000)));
+	else if (one_in(h, 6))
+		strbuf_printf(b, ",\"type\":\"N\",\"deadline\":%lld", (long long)(now + 1 + below(h, 1000)));
 	if (one_in(h, 4))
 		strbuf_printf(b, ",\"queue\":\"%s\"", PICK(h, "batch", "fast", "slow"));
 	if (one_in(h, 6))
@@ -151,7 +153,13 @@ void op_alter(struct history *h)
 
 	some_job(h, id);
 	strbuf_printf(&b, "{\"ids\":[\"%s\"]", id);
-	switch (below(h, 13)) {
+	switch (below(h, 15)) {
+	case 13:
+		strbuf_printf(&b, ",\"type\":\"N\",\"deadline\":%lld", (long long)(now + below(h, 1000)));
+		break;
+	case 14: /* what its deadline meant goes with its type */
+		strbuf_printf(&b, ",\"type\":\"%s\"", PICK(h, "C", "Q", "E", "N"));
+		break;
 	case 9:
 		strbuf_printf(&b, ",\"exclusive\":\"%s\"", PICK(h, "none", "node", "host"));
 		break;

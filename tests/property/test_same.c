@@ -273,6 +273,14 @@ static void kind_make(struct same *x, struct line *l, int64_t walltime, struct s
 		      powers[power].body);
 }
 
+static void nice_make(struct same *x, const struct line *l, struct strbuf *body)
+{
+	int64_t until = l->at + 1 + below(x, 400);
+
+	strbuf_printf(&x->file, " type=nice deadline=%lld", (long long)until);
+	strbuf_printf(body, ",\"type\":\"N\",\"deadline\":%lld", (long long)until);
+}
+
 static void line_make(struct same *x, int64_t at)
 {
 	const struct line *last = x->lines.n ? &x->lines.v[x->lines.n - 1] : NULL;
@@ -312,6 +320,8 @@ static void line_make(struct same *x, int64_t at)
 	}
 	if (below(x, 8) == 0 && policy_find(x->policy)->deadlines)
 		kind_make(x, &l, walltime, &body);
+	else if (policy_find(x->policy)->position && below(x, 5) == 0)
+		nice_make(x, &l, &body);
 	if (below(x, 6) == 0) {
 		l.exit = 3;
 		strbuf_puts(&x->file, " exit=3");

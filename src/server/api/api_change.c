@@ -360,8 +360,24 @@ static json_t *as_submission(struct server *s, uint32_t id, json_t *body)
 			if (p->powers & 1 << i)
 				json_array_append_new(powers, json_string(power_name(i)));
 		json_object_set_new(o, "powers", powers);
+	} else if (p->nice) {
+		json_object_set_new(o, "type", json_string("N"));
+		json_object_set_new(o, "deadline", json_integer(p->nice));
 	}
 	return o;
+}
+
+/* Another type: a deadline means something else then, or nothing, and powers are for emergency jobs alone. */
+static void retype(json_t *o, const json_t *args)
+{
+	const char *to = json_string_value(json_object_get(args, "type"));
+	const char *from = json_string_value(json_object_get(o, "type"));
+
+	if (!to || (from && strcmp(from, to) == 0))
+		return;
+	if (*to == 'C' || *to == 'N' || (from && *from == 'N'))
+		json_object_del(o, "deadline");
+	json_object_del(o, "powers");
 }
 
 static int overlay(json_t *o, const json_t *args, bool running, struct err *err)
@@ -376,6 +392,7 @@ static int overlay(json_t *o, const json_t *args, bool running, struct err *err)
 	const char *key;
 	json_t *value;
 
+	retype(o, args);
 	json_object_foreach((json_t *)args, key, value)
 	{
 		int i = 0;

@@ -152,12 +152,19 @@ static void f_substate(const struct subject *x, struct value *v)
 
 static void f_type(const struct subject *x, struct value *v)
 {
-	put_letter(v, job_kind_letter(x->job->kind));
+	bool nice = x->job->nice && x->job->kind == KIND_COMMON;
+
+	put_letter(v, nice ? 'N' : job_kind_letter(x->job->kind));
 }
 
 static void f_deadline(const struct subject *x, struct value *v)
 {
 	put_instant(v, x->job->deadline);
+}
+
+static void f_nice_until(const struct subject *x, struct value *v)
+{
+	put_instant(v, x->job->nice ? x->job->nice : TIME_NEVER);
 }
 
 static void f_guaranteed(const struct subject *x, struct value *v)
@@ -721,8 +728,9 @@ const struct field job_fields[] = {
 	 f_state, .words = "Q|R|H|W|S|E|C|B"},
 	{"substate", .is = IS_TEXT, NULL, f_substate,
 	 .words = "candidate|allocated|now|running|done|expired|deleted|held"},
-	{"type", .is = IS_TEXT, "S is starving", f_type, .words = "C|Q|E|S"},
+	{"type", .is = IS_TEXT, "S is starving", f_type, .words = "C|Q|E|N|S"},
 	{"deadline", .is = IS_INSTANT | IS_NULL, NULL, f_deadline},
+	{"nice_until", .is = IS_INSTANT | IS_NULL, "of type N: until then jobs submitted later go first", f_nice_until},
 	{"guaranteed", .is = IS_BOOL, NULL, f_guaranteed},
 	{"powers", .is = IS_LIST, NULL, f_powers, .item = IS_TEXT,
 	 .words = "sc_alloc|q_alloc|e_alloc|c_exec|s_exec|q_exec|e_exec"},

@@ -194,11 +194,13 @@ static void put_submitted(const struct server *s, struct line *l, uint32_t id)
 		 p->interactive		     ? "interactive"
 		 : p->kind == KIND_QOS	     ? "priority"
 		 : p->kind == KIND_EMERGENCY ? "emergency"
+		 : p->nice		     ? "nice"
 					     : "normal");
 	put_text(l, "resources", word(s, p->resources));
 	put_int(l, "processors", cluster_job_request(s->cluster, job)->total.v[RES_CPU]);
 	put_duration(l, "run_time", p->walltime);
 	put_instant(l, "deadline", p->deadline);
+	put_instant(l, "nice_until", p->nice ? p->nice : TIME_NEVER);
 	put_text(l, "checkpoint", word(s, p->checkpoint));
 	if (entry_running(s, id)) {
 		put_instant(l, "start", job->start);

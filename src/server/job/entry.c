@@ -160,7 +160,8 @@ static void apply_intent(struct entry *x, const struct event *e, const struct pa
 bool asks_otherwise(const struct spec *a, const struct spec *b)
 {
 	return a->resources != b->resources || a->request != b->request || a->walltime != b->walltime ||
-	       a->deadline != b->deadline || a->kind != b->kind || a->powers != b->powers || a->queue != b->queue;
+	       a->deadline != b->deadline || a->kind != b->kind || a->nice != b->nice || a->powers != b->powers ||
+	       a->queue != b->queue;
 }
 
 static void apply_alter(struct server *s, struct entry *x, struct job *job, const struct payload *p)
@@ -285,6 +286,7 @@ void job_fill(const struct server *s, struct job *job, const struct spec *p)
 	job->allowed = p->allowed;
 	job->walltime = p->walltime;
 	job->deadline = p->deadline;
+	job->nice = p->nice;
 	job->kind = p->kind;
 	job->powers = p->powers;
 	job->guaranteed = false;

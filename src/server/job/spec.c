@@ -233,36 +233,65 @@ int holds_parse(const char *text, uint8_t *ret, struct err *err)
 	return 0;
 }
 
+/* The instant of "deadline", or TIME_NEVER. */
+static int read_deadline(const struct server *s, const json_t *job, int64_t *ret, struct err *err)
+{
+	const json_t *d = json_object_get(job, "deadline");
+	const char *text = NULL;
+	int rc = 0;
+
+	*ret = TIME_NEVER;
+	if (json_is_integer(d))
+		*ret = json_integer_value(d);
+	else if ((rc = text_get(job, "deadline", 64, &text, err)) == 0 && text &&
+		 (rc = instant_parse(text, s->clock->now, ret, err)) < 0)
+		err_prefix(err, rc, "deadline \"%.40s\"", text);
+	return rc;
+}
+
+/* Type N: the deadline is the date on which it stops being nice. It is a common job in all else. */
+static int read_nice(const struct server *s, struct spec *p, struct err *err)
+{
+	const char *policy = attrs_text(s->attrs, "policy");
+
+	if (p->deadline == TIME_NEVER)
+		return err_set(
+			err, -EINVAL,
+			"a nice job (type N) needs a deadline, after which it no longer lets others go first: --deadline \"2h\" from now, say, or a date");
+	if (p->deadline < 1 || p->deadline > INT64_C(1) << 40)
+		return err_set(err, -EINVAL, "deadline: %lld must be an instant from 1 to 2^40",
+			       (long long)p->deadline);
+	if (!policy_find(policy)->position)
+		return err_code(err, CODE_REFUSED, "the server's policy (%s) has no nice jobs: artaras has them",
+				policy);
+	p->nice = p->deadline;
+	p->deadline = TIME_NEVER;
+	return 0;
+}
+
 static int read_kind(struct server *s, const struct asker *who, const json_t *job, struct spec *p, struct err *err)
 {
-	const char *type, *deadline = NULL;
-	const json_t *d = json_object_get(job, "deadline"), *v;
+	const char *type;
+	const json_t *v;
 	size_t i;
 	int rc = text_get(job, "type", 8, &type, err);
 
 	if (rc < 0)
 		return rc;
 	p->kind = KIND_COMMON;
-	p->deadline = TIME_NEVER;
+	p->nice = 0;
 	if (type && strcmp(type, "Q") == 0)
 		p->kind = KIND_QOS;
 	else if (type && strcmp(type, "E") == 0)
 		p->kind = KIND_EMERGENCY;
-	else if (type && strcmp(type, "C") != 0)
-		return err_set(err, -EINVAL, "type \"%.8s\" must be C (common), Q (with a deadline) or E (emergency)",
+	else if (type && strcmp(type, "C") != 0 && strcmp(type, "N") != 0)
+		return err_set(err, -EINVAL,
+			       "type \"%.8s\" must be C (common), Q (with a deadline), E (emergency) or N (nice)",
 			       type);
-	if (json_is_integer(d)) {
-		p->deadline = json_integer_value(d);
-	} else {
-		rc = text_get(job, "deadline", 64, &deadline, err);
-		if (rc == 0 && deadline) {
-			rc = instant_parse(deadline, s->clock->now, &p->deadline, err);
-			if (rc < 0)
-				err_prefix(err, rc, "deadline \"%.40s\"", deadline);
-		}
-		if (rc < 0)
-			return rc;
-	}
+	if ((rc = read_deadline(s, job, &p->deadline, err)) < 0)
+		return rc;
+	if (type && *type == 'N')
+		return read_nice(s, p, err);
 	if (p->deadline != TIME_NEVER && p->kind == KIND_COMMON)
 		p->kind = KIND_QOS;
 	if (p->deadline == TIME_NEVER && p->kind != KIND_COMMON)
@@ -616,6 +645,8 @@ static int read_rest(struct server *s, const struct asker *who, const json_t *jo
 		p->rerunnable = false;
 		if (ret->spec->array)
 			return err_set(err, -EINVAL, "an array can't be interactive");
+		if (p->nice)
+			return err_set(err, -EINVAL, "an interactive job can't be nice: it starts at once");
 	}
 	return 0;
 }
@@ -744,6 +775,8 @@ void spec_head(const struct server *s, const struct spec *p, struct strbuf *out)
 		json_int(&j, "kind", p->kind);
 	if (p->deadline != TIME_NEVER)
 		json_int(&j, "deadline", p->deadline);
+	if (p->nice)
+		json_int(&j, "nice", p->nice);
 	if (p->powers)
 		json_int(&j, "powers", p->powers);
 	if (p->priority)
@@ -833,6 +866,7 @@ int spec_restore(struct server *s, const char *head, struct spec **ret, struct e
 	p->restart = (uint64_t)head_int(o, "restart", 0);
 	p->kind = (uint8_t)head_int(o, "kind", KIND_COMMON);
 	p->deadline = head_int(o, "deadline", TIME_NEVER);
+	p->nice = head_int(o, "nice", 0);
 	p->powers = (uint8_t)head_int(o, "powers", 0);
 	p->priority = (int16_t)head_int(o, "priority", 0);
 	p->mail = (uint8_t)head_int(o, "mail", MAIL_ABORT);

@@ -33,6 +33,7 @@ struct spec {
 	int64_t at;	  /* instant, or 0 */
 	int64_t walltime; /* seconds */
 	int64_t deadline; /* instant, or TIME_NEVER */
+	int64_t nice;	  /* type N: until this instant jobs submitted later pass it; 0: it is not nice */
 	double rank;
 	uint64_t script;  /* in the store; 0: none */
 	uint64_t restart; /* the key of the job whose last checkpoint it starts from; 0: none */

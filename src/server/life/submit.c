@@ -235,6 +235,8 @@ int submit_check(struct server *s, const struct asker *who, struct submission *x
 		return err_code(
 			err, CODE_REFUSED,
 			"jobs of root are refused here (root_jobs = no in the configuration): submit as an ordinary user");
+	if (x->spec->nice && x->spec->nice <= s->clock->now)
+		return err_code(err, CODE_REFUSED, "the deadline of a nice job has passed already: give a later one");
 	if ((rc = place(s, who, x, &(struct admit_job){0}, a, err)) < 0 || (rc = wait_check(s, x->spec, err)) < 0)
 		return rc;
 	return depend_check(s, who, x->spec, err);
