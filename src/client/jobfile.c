@@ -33,6 +33,7 @@ static const struct {
 	{"Run-time", ITEM_RUNTIME},
 	{"Walltime", ITEM_RUNTIME},
 	{"Deadline", ITEM_DEADLINE},
+	{"Nice until", ITEM_DEADLINE},
 	{"Checkpoint interval", ITEM_INTERVAL},
 	{"Checkpoint duration", ITEM_DURATION},
 };

@@ -134,6 +134,18 @@ static const char *owner_of(struct queue *q, uid_t uid)
 	return q->owner;
 }
 
+/* The deadline of a nice job is when it stops being nice. */
+static void row_nice(json_t *row)
+{
+	const char *type = text_of(row, "type");
+
+	json_object_del(row, "nice_until");
+	if (!type || strcmp(type, "N") != 0)
+		return;
+	row_copy(row, row, "deadline", "nice_until");
+	json_object_del(row, "deadline");
+}
+
 static json_t *submission_row(struct queue *q, const struct kept *x, const json_t *body)
 {
 	static const char *const same[] = {"queue",	 "type",    "deadline", "priority",   "at",    "depend",
@@ -152,6 +164,7 @@ static json_t *submission_row(struct queue *q, const struct kept *x, const json_
 			"created", time, "queued", time, "modified", time);
 	for (size_t i = 0; i < sizeof same / sizeof *same; i++)
 		row_copy(row, body, same[i], same[i]);
+	row_nice(row);
 	row_copy(row, body, "hold", "holds");
 	row_copy(row, body, "array", "array_spec");
 	row_copy(row, body, "submit_host", "host");
@@ -190,6 +203,8 @@ static void row_change(json_t *jobs, const char *id, json_t *row, const char *ac
 	} else if (strcmp(action, "alter") == 0) {
 		for (size_t i = 0; i < sizeof altered / sizeof *altered; i++)
 			row_copy(row, body, altered[i], altered[i]);
+		if (json_object_get(body, "type") || json_object_get(body, "deadline"))
+			row_nice(row);
 		if (waits(row))
 			resources_join(row, body);
 	}

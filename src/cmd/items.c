@@ -20,7 +20,7 @@ static const struct {
 } rows[JOB_ITEMS] = {
 	[ITEM_PROGRAM] = {"-- COMMAND", "with its arguments", NULL},
 	[ITEM_CLASS] = {"--class", "script, or a class of the site", "script"},
-	[ITEM_TYPE] = {"--type", "normal, priority, interactive", "normal"},
+	[ITEM_TYPE] = {"--type", "normal, priority, interactive, nice", "normal"},
 	[ITEM_PARTITION] = {"--partition", "its name", "any"},
 	[ITEM_PROCESSORS] = {"--processors", "a number", NULL},
 	[ITEM_RUNTIME] = {"--run-time", "hh:mm", NULL},
@@ -33,7 +33,8 @@ static const struct {
 
 static const struct {
 	const char *word, *type;
-} types[] = {{"normal", "C"}, {"priority", "Q"}, {"interactive", "I"}, {"C", "C"}, {"Q", "Q"}, {"E", "E"}};
+} types[] = {{"normal", "C"}, {"priority", "Q"}, {"interactive", "I"}, {"nice", "N"},
+	     {"C", "C"},      {"Q", "Q"},	 {"E", "E"},	       {"N", "N"}};
 
 static const char *type_of(const char *text)
 {
@@ -43,11 +44,12 @@ static const char *type_of(const char *text)
 	return NULL;
 }
 
-static bool is_priority(const struct items *x)
+/* A priority job is to be completed by it; a nice one lets others go first until then. */
+static bool needs_deadline(const struct items *x)
 {
 	const char *type = x->value[ITEM_TYPE] ? type_of(x->value[ITEM_TYPE]) : NULL;
 
-	return type && strcmp(type, "Q") == 0;
+	return type && strchr("QN", *type);
 }
 
 static int number_check(const char *text, long most, struct err *err)
@@ -80,7 +82,7 @@ static int value_check(enum job_item i, const char *text, struct err *err)
 		break;
 	case ITEM_TYPE:
 		if (!type_of(text))
-			rc = err_set(err, -EINVAL, "the types of jobs are: normal, priority, interactive");
+			rc = err_set(err, -EINVAL, "the types of jobs are: normal, priority, interactive, nice");
 		break;
 	case ITEM_PARTITION:
 		if (strpbrk(text, ",=+: \t") || strlen(text) > 100)
@@ -172,7 +174,7 @@ int items_gather(const struct job_arguments *a, struct arena *arena, struct item
 static bool needed(const struct items *x, enum job_item i)
 {
 	if (i == ITEM_DEADLINE)
-		return is_priority(x);
+		return needs_deadline(x);
 	if (i == ITEM_PROCESSORS)
 		return !x->given[ITEM_PARTITION];
 	return !rows[i].otherwise;
@@ -242,7 +244,7 @@ int items_ask(struct items *x, struct arena *arena, struct err *err)
 	int rc = 0;
 
 	for (int i = 0; i < JOB_ITEMS && rc == 0; i++) {
-		if (x->given[i] || (i == ITEM_DEADLINE && !is_priority(x)))
+		if (x->given[i] || (i == ITEM_DEADLINE && !needs_deadline(x)))
 			continue;
 		if (i == ITEM_DURATION && !x->given[ITEM_INTERVAL])
 			continue;

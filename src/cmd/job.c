@@ -160,6 +160,7 @@ static void line_state(const json_t *job)
 static void line_deadline(const json_t *job, int64_t now)
 {
 	line_instant("deadline", job, "deadline", now);
+	line_instant("nice until", job, "nice_until", now);
 	if (object_number(job, "deadline", 0) > 0 && *object_text(job, "state") != 'C')
 		line("", json_is_true(object_value(job, "guaranteed")) ? "guaranteed" : "not guaranteed");
 }

@@ -172,8 +172,8 @@ static int t_set(struct jobspec *s, const char *text, struct err *err)
 		return array_set(s, "-t", text, err);
 	if (text[0] == '%')
 		return jobspec_throttle(s, "-t %", text + 1, err);
-	if (!type[0] || text[1] || !strchr("CQE", type[0]))
-		return err_set(err, -EINVAL, "-t %.60s: write C, Q or E for the type, or 1-100 for an array", text);
+	if (!type[0] || text[1] || !strchr("CQEN", type[0]))
+		return err_set(err, -EINVAL, "-t %.60s: write C, Q, E or N for the type, or 1-100 for an array", text);
 	jobspec_text(s, "type", type);
 	return 0;
 }
@@ -333,7 +333,11 @@ static void type_set(struct jobspec *s, const char *type)
 	if (strcmp(type, "interactive") == 0)
 		s->interactive = true;
 	else
-		jobspec_text(s, "type", strcmp(type, "normal") == 0 ? "C" : strcmp(type, "priority") == 0 ? "Q" : type);
+		jobspec_text(s, "type",
+			     strcmp(type, "normal") == 0     ? "C"
+			     : strcmp(type, "priority") == 0 ? "Q"
+			     : strcmp(type, "nice") == 0     ? "N"
+							     : type);
 }
 
 static void texts_add(struct jobspec *s, const struct job_arguments *a)

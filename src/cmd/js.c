@@ -49,6 +49,7 @@ enum {
 	C_START,
 	C_END,
 	C_NAME,
+	C_NICE,
 	COLUMNS,
 	C_CPUS = COLUMNS, /* the long form */
 	C_CREATED,
@@ -57,7 +58,7 @@ enum {
 	C_CHECKPOINTS,
 	COLUMNS_LONG
 };
-#define FIELDS "id,owner,state,quitting,type,interactive,partition,started,expected_start,expected_end,name"
+#define FIELDS "id,owner,state,quitting,type,interactive,partition,started,expected_start,expected_end,name,nice_until"
 #define FIELDS_LONG FIELDS ",cpus,created,deadline,checkpoint,checkpoints"
 
 struct row {
@@ -82,10 +83,12 @@ static char status_letter(char *const *cell)
 	return strchr("RB", cell[C_STATE][0]) ? 'R' : 'W';
 }
 
-static char type_letter(char *const *cell)
+static char type_letter(char *const *cell, int64_t now)
 {
 	if (strcmp(cell[C_INTERACTIVE], "1") == 0)
 		return 'I';
+	if (strtoll(cell[C_NICE], NULL, 10) > now) /* from then on it is a normal one */
+		return 'n';
 	return cell[C_TYPE][0] == 'Q' ? 'P' : cell[C_TYPE][0] == 'E' ? 'E' : 'N';
 }
 
@@ -204,7 +207,7 @@ static void row_print(const struct list *l, const struct row *x, int width)
 
 	cell_pad(&out, x->cell[C_ID], l->id_wide);
 	cell_pad(&out, x->cell[C_OWNER], l->user_wide);
-	strbuf_printf(&out, "%c %c ", status_letter(x->cell), type_letter(x->cell));
+	strbuf_printf(&out, "%c %c ", status_letter(x->cell), type_letter(x->cell, l->now));
 	cell_pad(&out, partition_text(x->cell), l->partition_wide);
 	cell_pad(&out, time_text(x->cell[x->runs ? C_STARTED : C_START], l->now, start, sizeof start), TIME_WIDE);
 	cell_pad(&out, time_text(x->cell[C_END], l->now, end, sizeof end), TIME_WIDE);
@@ -251,6 +254,9 @@ static void more_print(const struct row *x, int width)
 	if (*x->cell[C_DEADLINE])
 		strbuf_printf(&out, ", deadline %s",
 			      date_text(strtoll(x->cell[C_DEADLINE], NULL, 10), when, sizeof when));
+	if (*x->cell[C_NICE])
+		strbuf_printf(&out, ", nice until %s",
+			      date_text(strtoll(x->cell[C_NICE], NULL, 10), when, sizeof when));
 	line_print(strbuf_text(&out), width);
 	strbuf_clear(&out);
 	strbuf_puts(&out, "    ");

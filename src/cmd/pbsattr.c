@@ -252,6 +252,7 @@ static const struct row rows[] = {
 	{"estimated", "none", "no_estimate", FORM_TEXT, PBS_BOTH, NULL},
 	{"type", NULL, "type", FORM_TEXT, PBS_BOTH, NULL},
 	{"deadline", NULL, "deadline", FORM_INSTANT, PBS_BOTH, NULL},
+	{"nice_until", NULL, "nice_until", FORM_INSTANT, PBS_BOTH, NULL},
 	{"guaranteed", NULL, NULL, FORM_TEXT, PBS_BOTH, guaranteed_add},
 };
 
