@@ -17,6 +17,7 @@
 #include "agent/agent_internal.h"
 #include "base/json.h"
 #include "run/nursery.h"
+#include "run/script.h"
 
 /* ---- sets of tags: a handful at most ---- */
 
@@ -271,7 +272,7 @@ static int order_take(struct agent *a, const char *script, size_t n, struct aren
 	rc = order_settle(o, a->home.state, a->home.run, a->home.bin, arena, err);
 	if (rc < 0 || !o->script)
 		return rc;
-	if (o->script_hash && o->script_hash != script_hash(script, n))
+	if (!order_print_matches(o, script, n))
 		return err_set(err, -EBADMSG, "its script did not arrive as it was sent (%zu bytes)", n);
 	script_path(a, o->tag, path, sizeof path);
 	o->script = arena_printf(arena, "%s", path);

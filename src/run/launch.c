@@ -19,6 +19,7 @@
 
 #include "run/live.h"
 #include "run/rights.h"
+#include "run/script.h"
 #include "run/task.h"
 
 void job_say(const char *fmt, ...)

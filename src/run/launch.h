@@ -32,11 +32,6 @@ struct task;
  * closes by itself when it can. */
 noreturn void launch_task(const struct launch *l, const struct task *t, const int fds[3], int trouble);
 
-/* 0: the file is the text that the order means. Else -errno and the sentence: it is not run. With the rights of `who`. */
-int script_check(const struct order *o, const struct identity *who, struct err *err);
-/* Replaces the process by the script's interpreter, or, without a script, the shell. Returns the exit code to leave with if it can't, after a line
- * on standard error. */
-int script_exec(const struct order *o, char **env);
 /* "shunt: ..." on standard error, which is the job's. */
 void job_say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 

@@ -43,6 +43,12 @@ struct order_file {
 	uint64_t join;	     /* of its certificate; 0: the server's */
 };
 
+/* Of the script's text: another text is not run. Without both, anything is. */
+struct order_print {
+	const char *script_sha256; /* in hex; NULL: not known */
+	int64_t script_hash; /* 61 bits, for hosts that don't know the other key: counts only where that is missing; 0: not known */
+};
+
 /* Of an interactive job. */
 struct order_terminal {
 	const char *pty;  /* path of the socket at which the host takes terminals (see pty.h); NULL: none */
@@ -91,9 +97,9 @@ struct order {
 	bool login;	   /* start the shell as a login shell */
 	const char *
 		script; /* path of the script's file, readable by the user; NULL: an interactive job (the shell itself) */
-	int64_t script_hash; /* script_hash() of its text, without which it is not run; 0: not known */
-	char **argv;	     /* arguments of the script; NULL-terminated */
-	char **env;	     /* whole environment, NULL-terminated */
+	struct order_print print;
+	char **argv; /* arguments of the script; NULL-terminated */
+	char **env;  /* whole environment, NULL-terminated */
 	const char *
 		workdir; /* where it starts; if that can't be: home, else "/", and a line in the error output says so */
 	const char *out,
@@ -160,7 +166,6 @@ struct result {
 };
 
 /* Strings may hold any bytes but NUL: what is not UTF-8 travels as {"hex": "..."}. */
-int64_t script_hash(const void *text, size_t n); /* never 0 */
 void order_write(const struct order *o, struct strbuf *out);
 /* Also checks it: names, absolute paths, sizes. What *ret points to is the arena's. */
 int order_read(const char *text, size_t n, struct arena *a, struct order *ret, struct err *err);

@@ -7,53 +7,76 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include <openssl/sha.h>
 
 #include "base/map.h"
 #include "base/vec.h"
 #include "run/launch.h"
 #include "run/rights.h"
+#include "run/script.h"
 
 #define HEAD_SIZE 1024 /* a longer "#!" line is no use to anyone */
 
 /* ---- whether it is the right one ---- */
 
-int64_t script_hash(const void *text, size_t n)
+void script_print_make(struct script_print *ret, const void *text, size_t n)
 {
-	return (int64_t)(hash_bytes(text, n) >> 3 | 1); /* as large as an order's numbers may be */
+	unsigned char digest[SHA256_DIGEST_LENGTH];
+
+	if (!SHA256(text, n, digest))
+		abort(); /* no memory */
+	for (size_t i = 0; i < sizeof digest; i++)
+		snprintf(ret->sha256 + 2 * i, 3, "%02x", digest[i]);
+	ret->hash = (int64_t)(hash_bytes(text, n) >> 3 | 1); /* as large as an order's numbers may be */
+}
+
+void order_print_set(struct order *o, const struct script_print *p, struct arena *a)
+{
+	o->print = (struct order_print){.script_sha256 = arena_printf(a, "%s", p->sha256), .script_hash = p->hash};
+}
+
+bool order_print_matches(const struct order *o, const void *text, size_t n)
+{
+	struct script_print p;
+
+	script_print_make(&p, text, n);
+	if (o->print.script_sha256)
+		return !strcmp(o->print.script_sha256, p.sha256);
+	return !o->print.script_hash || o->print.script_hash == p.hash;
 }
 
 #define SCRIPT_MAX (INT64_C(1) << 30)
 
-static int64_t file_hash(int fd)
+static bool file_matches(const struct order *o, int fd)
 {
 	struct stat st;
-	int64_t hash = 0;
 
 	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_size > SCRIPT_MAX)
-		return 0;
+		return false;
 	size_t size = (size_t)st.st_size, n = 0;
 	char *text = mem_alloc(size + 1);
 	for (ssize_t got = 1; n < size && got > 0; n += got > 0 ? (size_t)got : 0)
 		got = read(fd, text + n, size - n);
-	if (n == size)
-		hash = script_hash(text, n);
+	bool same = n == size && order_print_matches(o, text, n);
 	free(text);
-	return hash;
+	return same;
 }
 
 int script_check(const struct order *o, const struct identity *who, struct err *err)
 {
-	if (!o->script || !o->script_hash)
+	if (!o->script || (!o->print.script_sha256 && !o->print.script_hash))
 		return 0;
 	int fd = rights_open(who, o->script, O_RDONLY | O_NOFOLLOW, 0);
 	if (fd < 0)
 		return err_set(err, fd, "its script's file %s can't be read: %s", o->script, strerror(-fd));
-	int64_t hash = file_hash(fd);
+	bool same = file_matches(o, fd);
 	close(fd);
-	if (hash == o->script_hash)
+	if (same)
 		return 0;
 	return err_set(err, -ESTALE,
 		       "its script's file %s was changed on disk: it does not have the text that was submitted",

@@ -25,6 +25,7 @@
 #include "run/live.h"
 #include "run/rights.h"
 #include "run/room.h"
+#include "run/script.h"
 #include "run/shepherd_internal.h"
 #include "run/site.h"
 

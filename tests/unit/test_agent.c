@@ -23,6 +23,7 @@
 #include "engine/watch.h"
 #include "net/listener.h"
 #include "run/order.h"
+#include "run/script.h"
 #include "support/wire.h"
 
 static const char *program; /* shunt-agent */
@@ -170,7 +171,8 @@ static void tag_send(struct world *w, const char *type, const char *tag, int num
 	link_pack(now(w)->link, NULL, 0, "{s:s,s:s,s:i}", "t", type, "tag", tag, "signal", number);
 }
 
-static int64_t order_hash; /* of the script, in the next order; 0: none */
+static struct script_print order_print; /* of the script, in the next order; hash 0: none */
+static bool order_is_older;		/* ... by a server that does not know script_sha256 */
 
 static void order_send(struct world *w, const char *tag, const char *user, const char *script)
 {
@@ -188,9 +190,11 @@ static void order_send(struct world *w, const char *tag, const char *user, const
 	json_object_set_new(o, "out", json_string(path));
 	snprintf(path, sizeof path, "%s/%s.err", w->work, tag);
 	json_object_set_new(o, "err", json_string(path));
-	if (order_hash)
-		json_object_set_new(o, "script_hash", json_integer(order_hash));
-	order_hash = 0;
+	if (order_print.hash)
+		json_object_set_new(o, "script_hash", json_integer(order_print.hash));
+	if (order_print.hash && !order_is_older)
+		json_object_set_new(o, "script_sha256", json_string(order_print.sha256));
+	order_print.hash = 0;
 	link_pack(now(w)->link, script, strlen(script), "{s:s,s:o}", "t", "order", "order", o);
 }
 
@@ -451,7 +455,7 @@ static void test_order(void **state)
 	assert_int_equal(json_array_size(json_object_get(hello, "inventory")), 0);
 	json_decref(hello);
 
-	order_hash = script_hash("echo $SOCKET $USER; id -un; exit 3\n", 35);
+	script_print_make(&order_print, "echo $SOCKET $USER; id -un; exit 3\n", 35);
 	order_send(w, "7.1", w->user, "echo $SOCKET $USER; id -un; exit 3\n");
 	TURN_UNTIL(&w->loop, frame_with(w, "ended", "\"7.1\""));
 	assert_non_null(frame_with(w, "started", "\"7.1\""));
@@ -471,10 +475,17 @@ static void test_order(void **state)
 	assert_true(there(w, "scripts/7.1.SC"));
 	tag_send(w, "forget", "7.1", 0);
 	TURN_UNTIL(&w->loop, !there(w, "live/7.1") && !there(w, "scripts/7.1.SC"));
-	order_hash = script_hash("true\n", 5);
-	order_send(w, "6.1", w->user, "tru\n"); /* not what was sent */
-	TURN_UNTIL(&w->loop, frame_with(w, "refused", "\"6.1\""));
-	assert_holds(frame_with(w, "refused", "\"6.1\""), "did not arrive as it was sent");
+	for (int older = 0; older < 2; older++) {
+		char tag[8], quoted[16];
+		snprintf(tag, sizeof tag, "6.%d", older + 1);
+		snprintf(quoted, sizeof quoted, "\"%s\"", tag);
+		order_is_older = older;
+		script_print_make(&order_print, "true\n", 5);
+		order_send(w, tag, w->user, "tru\n"); /* not what was sent */
+		TURN_UNTIL(&w->loop, frame_with(w, "refused", quoted));
+		assert_holds(frame_with(w, "refused", quoted), "did not arrive as it was sent");
+	}
+	order_is_older = false;
 	order_send(w, "8.1", "no-such-user-here", "true\n");
 	TURN_UNTIL(&w->loop, frame_with(w, "refused", "\"8.1\""));
 	assert_holds(frame_with(w, "refused", "\"8.1\""), "not known on this host");

@@ -19,6 +19,7 @@
 #include <cmocka.h>
 
 #include "run/identity.h"
+#include "run/script.h"
 #include "support/nest.h"
 #include "support/skip.h"
 
@@ -49,7 +50,7 @@ static void test_order_text(void **state)
 			  .uid = 4294967294U,
 			  .gid = 7,
 			  .script = "/\xfe",
-			  .script_hash = INT64_MAX / 4,
+			  .print = {.script_sha256 = "12ab", .script_hash = INT64_MAX / 4},
 			  .out = "/o",
 			  .argv = argv,
 			  .env = env,
@@ -64,7 +65,8 @@ static void test_order_text(void **state)
 	order_write(&o, &text);
 	assert_int_equal(order_read(text.text, text.n, a, &r, NULL), 0);
 	assert_string_equal(r.script, "/\xfe");
-	assert_true(r.script_hash == INT64_MAX / 4);
+	assert_true(r.print.script_hash == INT64_MAX / 4);
+	assert_string_equal(r.print.script_sha256, "12ab");
 	assert_string_equal(r.argv[2], argv[2]);
 	assert_null(r.argv[3]);
 	assert_string_equal(r.env[1], "B=\x80");
@@ -609,33 +611,72 @@ static void test_shells(void **state)
 	contains(nest_read(n, o.err), "can't be read: Permission denied");
 }
 
+static void print_set(struct order *o, const char *text, size_t n)
+{
+	static struct script_print p;
+
+	script_print_make(&p, text, n);
+	o->print = (struct order_print){.script_sha256 = p.sha256, .script_hash = p.hash};
+}
+
 /* A file with another text than the one that was ordered is not run, whatever its size and time. */
 static void test_script_changed(void **state)
 {
 	struct nest *n = *state;
 	struct order o = nest_order(n, "1.1", "echo one");
 
-	o.script_hash = script_hash("echo one", 8);
+	print_set(&o, "echo one", 8);
+	assert_string_equal(o.print.script_sha256, "5d103558eaead1115ccc8d98a33ccff8bb622fde768a7cfcef2cc9f7cf455f49");
 	ends(nest_run(n, &o), RESULT_EXITED, 0, CAUSE_ITSELF);
 	assert_string_equal(nest_read(n, o.out), "one\n");
 
 	o = nest_order(n, "2.1", "echo two");
-	o.script_hash = script_hash("echo one", 8);
+	print_set(&o, "echo one", 8);
 	struct result r = nest_run(n, &o);
 	assert_int_equal(r.how, RESULT_NOT_STARTED);
 	contains(r.reason, "was changed on disk");
 	assert_string_equal(nest_read(n, o.out), "");
 
 	o = nest_order(n, "3.1", "");
-	o.script_hash = script_hash("", 0);
+	print_set(&o, "", 0);
 	ends(nest_run(n, &o), RESULT_EXITED, 0, CAUSE_ITSELF);
 
 	o = nest_order(n, "4.1", "echo one");
-	o.script_hash = script_hash("echo one", 8);
+	print_set(&o, "echo one", 8);
 	o.script = nest_path(n, "missing");
 	r = nest_run(n, &o);
 	assert_int_equal(r.how, RESULT_NOT_STARTED);
 	contains(r.reason, "can't be read");
+}
+
+/* Two texts with one 64-bit hash are not hard to make. */
+static void test_script_forged(void **state)
+{
+	struct nest *n = *state;
+	struct order o = nest_order(n, "1.1", "exit 39#PPpRJwpZ");
+	struct script_print forged;
+
+	print_set(&o, "echo 63J38H92Os8", 16);
+	script_print_make(&forged, "exit 39#PPpRJwpZ", 16);
+	assert_true(forged.hash == o.print.script_hash);
+	struct result r = nest_run(n, &o);
+	assert_int_equal(r.how, RESULT_NOT_STARTED);
+	contains(r.reason, "was changed on disk");
+}
+
+/* A server of before `script_sha256` sends its hash alone: that counts then. */
+static void test_script_of_older_server(void **state)
+{
+	struct nest *n = *state;
+	struct order o = nest_order(n, "1.1", "echo one");
+
+	print_set(&o, "echo one", 8);
+	o.print.script_sha256 = NULL;
+	ends(nest_run(n, &o), RESULT_EXITED, 0, CAUSE_ITSELF);
+	o = nest_order(n, "2.1", "echo two");
+	print_set(&o, "echo one", 8);
+	o.print.script_sha256 = NULL;
+	assert_int_equal(nest_run(n, &o).how, RESULT_NOT_STARTED);
 }
 
 /* ---- output ---- */
@@ -885,6 +926,8 @@ static int tests(void)
 		TEST(test_scripts),
 		TEST(test_shells),
 		TEST(test_script_changed),
+		TEST(test_script_forged),
+		TEST(test_script_of_older_server),
 		TEST(test_output_joined),
 		TEST(test_output_spare),
 		TEST(test_output_vanishes),

@@ -56,8 +56,7 @@ struct jobs {
 	struct map restarts;	     /* number -> core id of the latest job that restarts from its checkpoint */
 	VEC(struct class *) classes; /* classes.c, by name */
 	struct keys *keys;	     /* keys.c */
-	struct map script_files;     /* id -> what stat() says of the file that this server wrote (prepare.c) */
-	struct map script_hashes;    /* id -> the hash of its text, of the same */
+	struct map script_files;     /* id -> struct script_file * of the file that this server wrote (prepare.c) */
 	struct map scripts;	     /* hash of text and owner -> id; id | SCRIPT_BIT -> how many jobs use it */
 	struct map unseen;	     /* attempts that ended while no server ran: core id << 32 | attempt */
 	int64_t seen; /* the instant of the last event before this server started: they ran until then at least */

@@ -26,6 +26,7 @@
 #include "engine/engine.h"
 #include "rules/attr.h"
 #include "run/order.h"
+#include "run/script.h"
 #include "server/base/instance.h"
 #include "server/base/log.h"
 #include "server/base/users.h"
@@ -178,33 +179,55 @@ static uint64_t file_print(const struct stat *st)
 	return hash_bytes(what, sizeof what) | 1;
 }
 
+struct script_file {
+	uint64_t stat; /* file_print() of it; 0: in doubt */
+	struct script_print print;
+};
+
+static struct script_file *script_file_of(const struct server *s, uint64_t script)
+{
+	uint64_t at;
+
+	return map_get(&s->jobs->script_files, script, &at) ? (struct script_file *)(uintptr_t)at : NULL;
+}
+
+static struct script_file *script_file_add(struct server *s, uint64_t script)
+{
+	struct script_file *f = mem_zalloc(sizeof *f);
+
+	map_set(&s->jobs->script_files, script, (uint64_t)(uintptr_t)f);
+	return f;
+}
+
 void script_file_doubt(struct server *s, uint64_t script)
 {
-	if (map_get(&s->jobs->script_files, script, &(uint64_t){0}))
-		map_set(&s->jobs->script_files, script, 0);
+	struct script_file *f = script_file_of(s, script);
+
+	if (f)
+		f->stat = 0;
 }
 
 void script_file_drop(struct server *s, uint64_t script)
 {
+	struct script_file *f = script_file_of(s, script);
 	char path[4096];
 
-	if (!map_get(&s->jobs->script_files, script, &(uint64_t){0}))
+	if (!f)
 		return;
 	script_path(s, script, path, sizeof path);
 	unlink(path);
 	map_remove(&s->jobs->script_files, script);
-	map_remove(&s->jobs->script_hashes, script);
+	free(f);
 }
 
 /* Written by each server when it first needs it, and again when it was lost or changed, or a start has failed; never half. A file that this server
- * did not write is not used: it may be another job's (belongings.c). That its text is the right one is checked where it is used, by the hash
+ * did not write is not used: it may be another job's (belongings.c). That its text is the right one is checked where it is used, by the SHA-256
  * that the order has (run/script.c): a file that was given to its user is not ours to read any more. */
 static int script_file(struct server *s, const struct spec *p, struct arena *a, struct order *o, struct err *err)
 {
 	char path[4096], temporary[4104], *text;
-	uint64_t print, hash;
+	struct script_file *known;
 	struct stat st;
-	bool known;
 	size_t n;
 	int fd, rc;
 
@@ -212,10 +235,9 @@ static int script_file(struct server *s, const struct spec *p, struct arena *a, 
 		return 0;
 	script_path(s, p->script, path, sizeof path);
 	o->script = arena_printf(a, "%s", path);
-	known = map_get(&s->jobs->script_files, p->script, &print) &&
-		map_get(&s->jobs->script_hashes, p->script, &hash);
-	if (known && lstat(path, &st) == 0 && file_print(&st) == print) {
-		o->script_hash = (int64_t)hash;
+	known = script_file_of(s, p->script);
+	if (known && lstat(path, &st) == 0 && file_print(&st) == known->stat) {
+		order_print_set(o, &known->print, a);
 		return 0;
 	}
 	if (known)
@@ -235,9 +257,11 @@ static int script_file(struct server *s, const struct spec *p, struct arena *a, 
 		rc = err_set(err, -errno, "%s: %s", temporary, strerror(errno));
 		unlink(temporary);
 	} else {
-		map_set(&s->jobs->script_files, p->script, file_print(&st));
-		o->script_hash = script_hash(text, n);
-		map_set(&s->jobs->script_hashes, p->script, (uint64_t)o->script_hash);
+		if (!known)
+			known = script_file_add(s, p->script);
+		known->stat = file_print(&st);
+		script_print_make(&known->print, text, n);
+		order_print_set(o, &known->print, a);
 	}
 	if (fd >= 0)
 		close(fd);
@@ -248,6 +272,7 @@ static int script_file(struct server *s, const struct spec *p, struct arena *a, 
 /* Its text, for a host that does not see our directories. */
 static int script_text(struct server *s, const struct spec *p, struct arena *a, struct part_order *ret, struct err *err)
 {
+	struct script_print print;
 	size_t n;
 	char *text, *copy;
 	int rc = p->script ? store_get_script(s->store, p->script, &text, &n, err) : 0;
@@ -259,7 +284,8 @@ static int script_text(struct server *s, const struct spec *p, struct arena *a, 
 	free(text);
 	ret->script = copy;
 	ret->nscript = n;
-	ret->order.script_hash = script_hash(copy, n);
+	script_print_make(&print, copy, n);
+	order_print_set(&ret->order, &print, a);
 	return 0;
 }
 

@@ -6,7 +6,7 @@
  * one. Who means it sets the files aside first (--set-aside).
  *
  * A backup that was put back has the right id, and yet gives numbers again. Therefore the names of an attempt's files have a part that is drawn at
- * random when a server starts and stays with the jobs that it accepts (attempt_tag), and scripts are written anew by each server. An order has the hash of
+ * random when a server starts and stays with the jobs that it accepts (attempt_tag), and scripts are written anew by each server. An order has the SHA-256 of
  * its script's text, and nothing else is run (run/script.c).
  */
 #include <dirent.h>
