@@ -190,11 +190,20 @@ static void order_take(struct nest *n, const char *text, size_t length, struct a
 
 /* ---- signals ---- */
 
-/* To whichever shepherd holds the live file: an earlier nursery may have forked it. */
-static int shepherd_signal(struct nest *n, const char *tag, int signal)
+/* A child is found before it has written anything, however long it is kept from that; as it is not reaped yet, its number is its own. Else whichever shepherd holds the live
+ * file: an earlier nursery may have forked it. */
+static int shepherd_find(struct nest *n, const char *tag)
+{
+	for (size_t i = 0; i < n->children.n; i++)
+		if (n->children.v[i].shepherd && strcmp(n->children.v[i].tag, tag) == 0)
+			return (int)syscall(SYS_pidfd_open, n->children.v[i].pid, 0);
+	return live_shepherd(n->live, tag);
+}
+
+/* Closes the pidfd. */
+static int shepherd_signal(int fd, int signal)
 {
 	siginfo_t info = {.si_signo = SHEPHERD_SIGNAL, .si_code = SI_QUEUE};
-	int fd = live_shepherd(n->live, tag);
 
 	if (fd < 0)
 		return fd;
@@ -208,7 +217,7 @@ static int shepherd_signal(struct nest *n, const char *tag, int signal)
 
 static void signal_take(struct nest *n, const struct request *q)
 {
-	shepherd_signal(n, q->tag, q->signal);
+	shepherd_signal(shepherd_find(n, q->tag), q->signal);
 	answer_give(n, &(struct answer){.type = ANSWER_SIGNALED, .tag = q->tag});
 }
 
@@ -219,7 +228,8 @@ static void leftovers_end(struct nest *n, const char *tag)
 
 	/* One that executes another program just now shows no environment for a moment: so it is looked for again. */
 	for (int turn = 0; turn < CLEAN_TURNS && quiet < CLEAN_QUIET; turn++) {
-		if (shepherd_signal(n, tag, SIGKILL) == 0) { /* not dead at all: it ends its job, and says so */
+		if (shepherd_signal(live_shepherd(n->live, tag), SIGKILL) ==
+		    0) { /* not dead at all: it ends its job, and says so */
 			quiet = 0;
 		} else {
 			cgroup_kill(&n->cgroup, tag);

@@ -90,8 +90,13 @@ static void scribe_begin(struct shepherd *s, enum scribe_task task, int64_t late
 	v->scribe = scribe_start(&x);
 }
 
+static bool is_kill(int signal, const siginfo_t *info)
+{
+	return signal == SHEPHERD_SIGNAL && info->si_value.sival_int == SIGKILL;
+}
+
 /* Its exit status; -ETIME if it had to be killed, -ECANCELED if the job is not wanted any more. */
-static int scribe_wait(struct shepherd *s, bool stoppable)
+static int scribe_wait(struct shepherd *s, bool (*unwanted)(int signal, const siginfo_t *info))
 {
 	pid_t pid = s->saving.scribe;
 	siginfo_t info;
@@ -102,8 +107,7 @@ static int scribe_wait(struct shepherd *s, bool stoppable)
 		return (int)pid;
 	while (waitpid(pid, &status, WNOHANG) == 0) {
 		int signal = shepherd_pause(s->saving.late_at, &info);
-		int value = signal == SHEPHERD_SIGNAL ? info.si_value.sival_int : signal;
-		bool stop = value == SIGKILL || (stoppable && value == SIGTERM);
+		bool stop = unwanted(signal, &info);
 		if (!why && (stop || boot_us() >= s->saving.late_at)) {
 			why = stop ? -ECANCELED : -ETIME;
 			s->saving.late_at = NEVER;
@@ -157,7 +161,7 @@ int saving_open(struct shepherd *s, struct err *err)
 		abort(); /* no memory */
 	v->dir = directory_path(s->o);
 	scribe_begin(s, SCRIBE_FIND, boot_us() + FIND_SECONDS * SECOND);
-	int r = scribe_wait(s, true);
+	int r = scribe_wait(s, shepherd_early);
 	if (r) {
 		s->r.unclear = true;
 		if (r == -ECANCELED)
@@ -424,7 +428,7 @@ void saving_close(struct shepherd *s)
 	bool good = v->page->good == v->number;
 	if (!good) {
 		scribe_begin(s, SCRIBE_LOOK, v->until > least ? v->until : least);
-		scribe_wait(s, false);
+		scribe_wait(s, is_kill);
 		good = v->page->good == v->number;
 	}
 	ended(s, good);
@@ -436,5 +440,5 @@ void saving_erase(struct shepherd *s)
 	if (!s->saving.page)
 		return;
 	scribe_begin(s, SCRIBE_ERASE, boot_us() + FIND_SECONDS * SECOND);
-	scribe_wait(s, false);
+	scribe_wait(s, is_kill);
 }

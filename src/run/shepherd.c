@@ -28,6 +28,7 @@
 #include "run/script.h"
 #include "run/shepherd_internal.h"
 #include "run/site.h"
+#include "run/tree.h"
 
 /* ---- starting ---- */
 
@@ -103,6 +104,8 @@ static int program_start(struct shepherd *s, struct err *err)
 	}
 	s->r.session = s->job;
 	live_say(s->place->live, &s->live_at, "session", s->job); /* the same line at the same place as by the child */
+	if (shepherd_paused_early())
+		tree_signal(getpid(), SIGSTOP);
 	saving_started(s);
 	return 0;
 }

@@ -33,5 +33,9 @@ noreturn void shepherd_main(const struct order *o, const struct shepherd_place *
 void shepherd_signals(sigset_t *ret);
 /* Waits for one of them until that instant (or INT64_MAX); 0 if none came. */
 int shepherd_pause(int64_t until, siginfo_t *ret);
+/* For everything that waits before the job's first process is there: what shepherd_pause() returned must not be lost. True: the attempt is to end now; an order to save its
+ * work and end is one of these, as there is no work yet. That the job is to be paused is remembered. */
+bool shepherd_early(int signal, const siginfo_t *info);
+bool shepherd_paused_early(void);
 
 #endif

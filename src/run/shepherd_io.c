@@ -61,6 +61,26 @@ int shepherd_pause(int64_t until, siginfo_t *ret)
 	return signal > 0 ? signal : 0;
 }
 
+static bool paused_early;
+
+bool shepherd_early(int signal, const siginfo_t *info)
+{
+	bool ordered = signal == SHEPHERD_SIGNAL && info->si_code == SI_QUEUE;
+	int value = ordered ? info->si_value.sival_int : signal;
+	enum checkpoint_cause cause;
+	int64_t seconds;
+
+	if (value == SIGSTOP || value == SIGCONT)
+		paused_early = value == SIGSTOP;
+	return value == SIGTERM || value == SIGKILL ||
+	       (save_word_read(value, &cause, &seconds) && cause_is_final(cause));
+}
+
+bool shepherd_paused_early(void)
+{
+	return paused_early;
+}
+
 /* ---- to the server ---- */
 
 void shepherd_send(const struct shepherd *s, const char *text, size_t n)

@@ -62,9 +62,7 @@ static int program_wait(pid_t pid, int64_t seconds, bool stoppable, int *ret_why
 
 	while (waitpid(pid, &status, WNOHANG) == 0) {
 		int signal = shepherd_pause(until, &info);
-		bool stopped = stoppable && (signal == SIGTERM ||
-					     (signal == SHEPHERD_SIGNAL && (info.si_value.sival_int == SIGKILL ||
-									    info.si_value.sival_int == SIGTERM)));
+		bool stopped = stoppable && shepherd_early(signal, &info);
 		if (!stopped && boot_us() < until)
 			continue;
 		*ret_why = stopped ? -ECANCELED : -ETIMEDOUT;

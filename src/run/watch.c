@@ -90,9 +90,7 @@ int shepherd_client_await(struct shepherd *s, struct err *err)
 	siginfo_t info;
 
 	while (!pty_attached(&s->pty)) {
-		int signal = watch_pause(s, pty_next(&s->pty), &info);
-		int value = signal == SHEPHERD_SIGNAL ? info.si_value.sival_int : signal;
-		if (value == SIGTERM || value == SIGKILL) {
+		if (shepherd_early(watch_pause(s, pty_next(&s->pty), &info), &info)) {
 			s->r.cause = CAUSE_ORDERED;
 			s->pty.hung_up = true; /* nor is anybody waited for with the result */
 			return err_set(err, -ECANCELED, "it was ended before its terminal was there");

@@ -323,6 +323,102 @@ static void test_hostile(void **state)
 	rmdir(secret);
 }
 
+static void prologue_set(struct nest *n, struct order *o, const char *text)
+{
+	char *path = arena_printf(n->a, "%s/prologue", n->dir);
+
+	nest_write(n, path, text, strlen(text), 0755);
+	o->site.prologue = path;
+}
+
+/* Before its program runs there is nothing to be saved: it ends at once. */
+static void test_early_final(void **state)
+{
+	static const enum checkpoint_cause causes[] = {SAVE_PREEMPTED, SAVE_SHUTDOWN, SAVE_MOVE};
+	struct nest *n = *state;
+	struct result r;
+	char tag[16];
+
+	for (size_t i = 0; i < sizeof causes / sizeof *causes; i++) { /* while the prologue runs */
+		snprintf(tag, sizeof tag, "7.%zu", i + 1);
+		struct order o = saving_order(n, tag, COUNT(1000000));
+		prologue_set(n, &o, "#!/bin/sh\necho x; exec sleep 100");
+		nest_send(n, &o);
+		nest_await(n, o.out);
+		nest_save(n, tag, causes[i], 0);
+		r = nest_result(n, tag);
+		assert_int_equal(r.how, RESULT_NOT_STARTED);
+		assert_int_equal(r.cause, CAUSE_ORDERED);
+	}
+	struct order o =
+		saving_order(n, "7.9", COUNT(1000000)); /* while it waits for its terminal, which never comes */
+	o.terminal.pty = nest_path(n, "nobody.sock");
+	o.terminal.patience = 100;
+	nest_send(n, &o);
+	nest_answer(n, ANSWER_STARTED, "7.9");
+	nest_save(n, "7.9", SAVE_PREEMPTED, 0);
+	r = nest_result(n, "7.9");
+	assert_int_equal(r.how, RESULT_NOT_STARTED);
+	assert_int_equal(r.cause, CAUSE_ORDERED);
+	assert_int_equal(access(nest_path(n, "steps"), F_OK), -1);
+}
+
+/* At any moment of its start: it has not begun, or it saves what it has done. */
+static void test_early_race(void **state)
+{
+	struct nest *n = *state;
+	char tag[16];
+
+	for (int i = 1; i <= 30; i++) {
+		snprintf(tag, sizeof tag, "7.%d", i);
+		struct order o = saving_order(n, tag, COUNT(1000000));
+		nest_send(n, &o);
+		usleep((useconds_t)(i % 10) * 1000);
+		nest_save(n, tag, SAVE_PREEMPTED, 0);
+		struct result r = nest_result(n, tag);
+		assert_int_equal(r.cause, CAUSE_ORDERED);
+		if (r.how == RESULT_NOT_STARTED)
+			continue;
+		assert_int_equal(r.saves.state, SAVE_GOOD);
+		assert_int_equal(r.status, 0);
+	}
+}
+
+/* One that does not end it changes nothing; what pauses it holds when it runs. */
+static void test_early_other(void **state)
+{
+	struct nest *n = *state;
+	struct order o = saving_order(n, "7.1", "echo up >up; exit 3");
+	char path[64], c = 0;
+	struct result r;
+	pid_t pid;
+
+	prologue_set(n, &o, arena_printf(n->a, "#!/bin/sh\necho x; while ! [ -e %s/go ]; do sleep 0.1; done", n->dir));
+	nest_send(n, &o);
+	nest_await(n, o.out);
+	nest_save(n, "7.1", SAVE_ASKED, 0);
+	nest_signal(n, "7.1", SIGSTOP);
+	nest_signal(n, "7.1", SIGCONT);
+	nest_signal(n, "7.1", SIGSTOP);
+	nest_write(n, arena_printf(n->a, "%s/go", n->dir), "x", 1, 0644);
+	do {
+		usleep(10000);
+		assert_int_equal(live_look(n->live, "7.1", n->a, &r, &pid), LIVE_RUNNING);
+	} while (!r.session);
+	snprintf(path, sizeof path, "/proc/%d/stat", r.session);
+	for (int i = 0; i < 3000 && c != 'T'; i++) {
+		const char *stat = nest_read(n, path);
+		c = stat ? strrchr(stat, ')')[2] : 0;
+		usleep(10000);
+	}
+	assert_int_equal(c, 'T');
+	nest_signal(n, "7.1", SIGCONT);
+	r = nest_result(n, "7.1");
+	assert_int_equal(r.how, RESULT_EXITED);
+	assert_int_equal(r.status, 3);
+	assert_int_equal(r.cause, CAUSE_ITSELF);
+}
+
 /* What a job was submitted with is not its own; nor does it get there without a method. */
 static void test_environment(void **state)
 {
@@ -338,8 +434,9 @@ static void test_environment(void **state)
 static int tests(void)
 {
 	const struct CMUnitTest all[] = {
-		TEST(test_preempted), TEST(test_periodic), TEST(test_failed),  TEST(test_walltime),
-		TEST(test_exit),      TEST(test_script),   TEST(test_hostile), TEST(test_environment),
+		TEST(test_preempted),	TEST(test_periodic),   TEST(test_failed),      TEST(test_walltime),
+		TEST(test_exit),	TEST(test_script),     TEST(test_hostile),     TEST(test_environment),
+		TEST(test_early_final), TEST(test_early_race), TEST(test_early_other),
 	};
 
 	return cmocka_run_group_tests_name("checkpoint", all, NULL, NULL);
