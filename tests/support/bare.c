@@ -267,6 +267,10 @@ void engine_signal(struct engine *e, const char *tag, int signal)
 }
 void engine_save(struct engine *e, const char *tag, enum checkpoint_cause cause, int64_t seconds)
 {
+	struct bare_attempt *x = attempt_at(tag);
+
+	if (x && cause_is_final(cause))
+		x->saves++;
 }
 
 void engine_limit(struct engine *e, const char *tag, int64_t walltime)

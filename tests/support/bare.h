@@ -22,9 +22,10 @@ struct bare_answer {
 /* An attempt that was ordered, and of which the server was not told the end. */
 struct bare_attempt {
 	char tag[64];
-	bool started; /* and that was told */
-	int signal;
-	int64_t walltime; /* it may run for so many seconds */ /* the last one sent */
+	bool started;	  /* and that was told */
+	int signal;	  /* the last one sent */
+	int64_t walltime; /* it may run for so many seconds */
+	int saves;	  /* how often it was asked to save its work and end */
 };
 
 /* A server on the store in `dir`, new or as it was left, up to the first turn of its loop. */

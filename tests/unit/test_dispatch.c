@@ -3,6 +3,7 @@
  * once.
  */
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -89,8 +90,8 @@ static int teardown(void **state)
 	return rc;
 }
 
-/* Job 1 runs on a node whose every CPU an emergency job needs in some seconds; the other is idle. */
-static void victim_make(struct fixture *f)
+/* Job 1, with these members, runs on a node whose every CPU an emergency job needs in some seconds; the other is idle. */
+static void victim_make(struct fixture *f, const char *members)
 {
 	const char *where;
 	char body[400];
@@ -98,9 +99,9 @@ static void victim_make(struct fixture *f)
 	assert_int_equal(ask(f, "PATCH", "/v1/server",
 			     "{\"changes\":[{\"op\":\"set\",\"name\":\"kill_delay\",\"value\":\"1\"}]}"),
 			 200);
-	assert_int_equal(
-		ask(f, "POST", "/v1/jobs", "{\"script\":\"true\",\"resources\":[\"nodes=1:ppn=1\",\"walltime=3600\"]}"),
-		201);
+	snprintf(body, sizeof body, "{\"script\":\"true\",\"resources\":[\"nodes=1:ppn=1\",\"walltime=3600\"]%s}",
+		 members);
+	assert_int_equal(ask(f, "POST", "/v1/jobs", body), 201);
 	pass(f, 1);
 	all_start(f);
 	shows(f, "\"exec_host\":\"n");
@@ -119,7 +120,7 @@ static void deleted(void **state)
 {
 	struct fixture *f = *state;
 
-	victim_make(f);
+	victim_make(f, "");
 	assert_int_equal(ask(f, "POST", "/v1/jobs/delete", "{\"ids\":[\"1\"],\"message\":\"not wanted\",\"delay\":60}"),
 			 200);
 	pass(f, 10);
@@ -135,7 +136,7 @@ static void held(void **state)
 {
 	struct fixture *f = *state;
 
-	victim_make(f);
+	victim_make(f, "");
 	assert_int_equal(ask(f, "POST", "/v1/jobs/hold", "{\"ids\":[\"1\"]}"), 200);
 	pass(f, 10);
 	shows(f, "\"state\":\"H\"");
@@ -169,12 +170,77 @@ static void purged(void **state)
 	assert_false(entry_find(f->s, 1, -1, &id));
 }
 
+/* The first one of job 1. */
+static const struct bare_attempt *attempt_first(void)
+{
+	const struct bare_attempt *all;
+
+	for (size_t i = 0, n = bare_attempts(&all); i < n; i++)
+		if (atoi(all[i].tag) == 1 && !strcmp(strrchr(all[i].tag, '.'), ".1"))
+			return &all[i];
+	return NULL;
+}
+
+static void attempt_end(struct fixture *f, const struct result *r)
+{
+	struct result x = *r;
+	char tag[64];
+
+	snprintf(tag, sizeof tag, "%s", attempt_first()->tag);
+	bare_forget(tag);
+	x.tag = tag;
+	dispatch_engine.attempt_ended(f->s, &x);
+	pass(f, 1);
+}
+
+/* A stopped job, which still saves its work, is deleted: nobody goes on with it, so that its processes end, by force if need be. */
+static void deleted_while_saving(void **state)
+{
+	struct fixture *f = *state;
+
+	victim_make(f, ",\"checkpoint\":\"enabled\"");
+	pass(f, 5);
+	assert_int_equal(attempt_first()->saves, 1);
+	assert_int_equal(attempt_first()->signal, 0);
+	shows(f, "\"attempt\":2"); /* it has another place, but the first is not over */
+	assert_int_equal(ask(f, "POST", "/v1/jobs/delete", "{\"ids\":[\"1\"]}"), 200);
+	server_turn(f->s);
+	shows(f, "\"state\":\"C\"");
+	assert_int_equal(attempt_first()->signal, SIGTERM);
+	pass(f, 2);
+	assert_int_equal(attempt_first()->signal, SIGKILL);
+	f->s = bare_open(f->dir, "n[1-2]:cpus=4:mem=8gb");
+	shows(f, "\"state\":\"C\"");
+	attempt_end(f, &(struct result){.how = RESULT_SIGNALED, .status = SIGKILL, .ended_us = f->now * 1000000});
+	shows(f, "\"cause\":\"deleted\"");
+}
+
+/* It was to be run again before its program ran: that is not a failure. */
+static void rerun_before_it_runs(void **state)
+{
+	struct fixture *f = *state;
+
+	assert_int_equal(ask(f, "POST", "/v1/jobs", "{\"script\":\"true\",\"resources\":[\"nodes=1:ppn=1\"]}"), 201);
+	pass(f, 1);
+	all_start(f);
+	assert_int_equal(ask(f, "POST", "/v1/jobs/rerun", "{\"ids\":[\"1\"]}"), 200);
+	server_turn(f->s);
+	attempt_end(f, &(struct result){.how = RESULT_NOT_STARTED,
+					.cause = CAUSE_ORDERED,
+					.reason = "it was ended while the prologue ran",
+					.unclear = true});
+	shows(f, "\"attempt\":2"); /* at once, without the pause after a failure */
+	shows(f, "\"failures\":0");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(deleted, setup, teardown),
 		cmocka_unit_test_setup_teardown(held, setup, teardown),
 		cmocka_unit_test_setup_teardown(purged, setup, teardown),
+		cmocka_unit_test_setup_teardown(deleted_while_saving, setup, teardown),
+		cmocka_unit_test_setup_teardown(rerun_before_it_runs, setup, teardown),
 	};
 
 	return cmocka_run_group_tests_name("dispatch", tests, NULL, NULL);

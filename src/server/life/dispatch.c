@@ -699,6 +699,8 @@ static void on_attempt_ended(void *context, const struct result *r)
 	if (r->how == RESULT_NOT_STARTED) {
 		if (s->jobs->entries.v[id].intent == INTENT_DELETE)
 			start_undo(s, id, NULL);
+		else if (s->jobs->entries.v[id].intent == INTENT_RERUN && r->cause == CAUSE_ORDERED)
+			requeue(s, id, NULL);
 		else
 			job_failed(s, id,
 				   &(struct failure){.node = node,
