@@ -155,18 +155,23 @@ static bool open_gate(struct sim *m)
 	return any;
 }
 
-/* Jobs that are still there although their planned ends have come hold what they have. A trace counts them as gone, as the literature does. */
-static void overruns(struct sim *m)
+/* Jobs that are still there although their planned ends have come hold what they have. A trace counts them as gone, as the literature does.
+ * Whether there were any. */
+static bool overruns(struct sim *m)
 {
 	struct heap_item x;
+	bool any = false;
 
 	while (m->ruled && heap_peek(&m->due, &x) && x.time <= m->now) {
 		const struct job *job = cluster_job(m->c, (uint32_t)x.tie);
 		heap_pop(&m->due, &x);
 		if (job->state == STATE_RUNNING && job->attempt == x.value &&
-		    plan_piece(m->p, job->id, 0)->end <= m->now)
+		    plan_piece(m->p, job->id, 0)->end <= m->now) {
 			sched_overrun(m->sched, job->id, m->now + SCHED_OVERRUN, m->now);
+			any = true;
+		}
 	}
+	return any;
 }
 
 /* The scheduler decides once. */
@@ -352,8 +357,10 @@ static void reorder(struct sim *m, uint32_t user)
 		if (waits)
 			sched_withdraw(m->sched, job->id, m->now);
 		job->rank = rungs.v[i].rank;
-		if (waits)
+		if (waits) {
 			sched_readmit(m->sched, job->id, m->now);
+			sched_rank(m->sched);
+		}
 	}
 	vec_free(&rungs);
 }
@@ -426,7 +433,7 @@ static void run(struct sim *m, const struct policy *policy)
 			; /* what opens by itself comes first */
 		} else if (next < n && m->w->jobs.v[next].submit <= m->now) {
 			next += submit(m, next, policy, &accepted);
-			if (!accepted)
+			if (!accepted && !overruns(m)) /* a server has seen the time, whatever it answered */
 				continue;
 		} else if (ends && end.time <= m->now) {
 			heap_pop(&m->ends, &end);
