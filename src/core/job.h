@@ -90,6 +90,7 @@ struct job {
 	uint8_t kind;
 	uint8_t powers;	       /* emergency jobs */
 	uint8_t deallocations; /* of a starving job, by QoS jobs */
+	bool interactive;      /* it starts when it comes, or not at all (sched/entrance.h) */
 	bool guaranteed;       /* the submitter was told that the deadline will be met */
 };
 

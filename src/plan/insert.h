@@ -40,10 +40,8 @@ struct search {
 /* How an insertion is made: a property of the policy and of the job's powers. */
 struct manner {
 	unsigned may_remove; /* enum removable */
-	bool by_share; /* of running jobs in partitions the one that has run longest, relative to its walltime; else the
-			      * one that loses least */
-	bool only_younger; /* ... and of starving jobs only those submitted later that do not start now */
-	int push_depth;	   /* 0: no push; 1: the source's; more: pushed fragments push others */
+	bool only_younger;   /* ... and of starving jobs only those submitted later that do not start now */
+	int push_depth;	     /* 0: no push; 1: the source's; more: pushed fragments push others */
 	enum alloc alloc;
 	bool scatter;		  /* fragments of one job never share a node */
 	bool largest_first;	  /* free fragments: most CPUs first, instead of fewest */

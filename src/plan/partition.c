@@ -173,8 +173,7 @@ static bool partition_try(struct insertion *in, const struct partition *part, co
 	return done;
 }
 
-/* What speaks against displacing the job that runs in a partition when the goal needs it: how long it will have run, which is lost; or, by
- * share, the part of its walltime that it has not run yet. */
+/* What speaks against displacing the job that runs in a partition when the goal needs it: how long it will have run, which is lost. */
 static double partition_cost(const struct insertion *in, const struct partition *part, const struct goal *g)
 {
 	const struct plan *p = in->p;
@@ -187,8 +186,7 @@ static double partition_cost(const struct insertion *in, const struct partition 
 			if (v->v[i].running && v->v[i].end > g->start) {
 				const struct job *job = cluster_job(p->cluster, v->v[i].job);
 				double run = (double)(g->start - job->start);
-				double against = in->m->by_share ? 1 - run / (double)job->walltime : run;
-				cost = against > cost ? against : cost;
+				cost = run > cost ? run : cost;
 			}
 		n = p->cluster->nodes.v[n].peer;
 	} while (n != part->first);

@@ -1,5 +1,5 @@
 /*
- * displace.c - running jobs that have to make room in a partition for one with a deadline, or an interactive one (position.c).
+ * displace.c - running jobs that have to make room in a partition for one with a deadline (position.c). For interactive ones: entrance.c.
  *
  * It goes on until its place is needed (victims.c). What it needs to start again, right afterwards, is booked in the plan when the other is
  * placed, so that the starts predicted for those that wait take it into account.
@@ -67,7 +67,23 @@ void restarts_settle(struct sched *s)
 	}
 }
 
-static void restart_drop(struct sched *s, uint32_t job)
+void restart_lift(struct sched *s, uint32_t job)
+{
+	const struct restart *r = restart_find(s, job);
+
+	if (r)
+		restart_unbook(s, r);
+}
+
+void restart_return(struct sched *s, uint32_t job)
+{
+	const struct restart *r = restart_find(s, job);
+
+	if (r)
+		restart_rebook(s, r);
+}
+
+void restart_drop(struct sched *s, uint32_t job)
 {
 	struct restart *r = restart_find(s, job);
 
@@ -77,8 +93,7 @@ static void restart_drop(struct sched *s, uint32_t job)
 	*r = s->position.restarts.v[--s->position.restarts.n];
 }
 
-/* A running job whose place is needed at once, and was taken: it waits again. */
-static void stop_now(struct sched *s, uint32_t id, uint32_t by)
+void displace_stop(struct sched *s, uint32_t id, uint32_t by)
 {
 	bool runs = cluster_job(s->c, id)->state == STATE_RUNNING;
 
@@ -154,7 +169,6 @@ bool displace(struct sched *s, struct item x, const item_vec *others)
 		if (others->v[i].latest == TIME_NEVER)
 			plan_take_job(s->p, others->v[i].job);
 	m.may_remove = REMOVE_RUN_COMMON;
-	m.by_share = item_is_at_once(s, job);
 
 	plan_mark inner = plan_begin(s->p);
 
@@ -183,7 +197,7 @@ bool displace(struct sched *s, struct item x, const item_vec *others)
 			restart_book(s, cut.v[i], plan_piece(s->p, x.job, 0)->end);
 			continue;
 		}
-		stop_now(s, cut.v[i], x.job);
+		displace_stop(s, cut.v[i], x.job);
 		vec_push(&all, item_of(s, cluster_job(s->c, cut.v[i]))); /* before all that wait */
 	}
 	for (size_t i = 0; i < others->n; i++)

@@ -12,11 +12,6 @@ bool item_is_nice(const struct sched *s, const struct job *job)
 	return job->nice > s->now;
 }
 
-bool item_is_at_once(const struct sched *s, const struct job *job)
-{
-	return job->kind == KIND_EMERGENCY && job->deadline <= job->submit + sched_length(s, job);
-}
-
 uint64_t places_hash(const struct sched *s, uint32_t job)
 {
 	uint64_t hash = 0;

@@ -13,8 +13,7 @@
  * FIFO, so that jobs that had been moved up return to where they belong; if that would delay a normal job, all are brought
  * forward instead.
  *
- * Nice jobs are behind all others until their date. An interactive job, which is an emergency job whose deadline allows no waiting, starts when it comes, if need
- * be in the place of the normal job that has run longest, relative to its walltime; if that would break a guarantee, it expires.
+ * Nice jobs are behind all others until their date. Interactive jobs start when they come, or expire: entrance.c.
  */
 #include <stdlib.h>
 
@@ -76,9 +75,7 @@ static void add_special(struct sched *s, const struct job *job)
 		all.n--;
 		bool placed = x.latest >= s->now && displace(s, x, &all);
 		all.n++;
-		if (!placed && item_is_at_once(s, job))
-			sched_emit(s, EVENT_EXPIRE, job->id, 0, JOB_NONE);
-		else if (!placed)
+		if (!placed)
 			place_unpromised(s, &all);
 	}
 	vec_free(&all);
@@ -253,7 +250,8 @@ static void add_specials(struct sched *s)
 		if (!sched_may(s, list.v[i]) || cycle_tried(s, list.v[i], TRIED_PLACE))
 			continue;
 		cycle_try(s, list.v[i], TRIED_PLACE);
-		add_special(s, cluster_job(s->c, list.v[i]));
+		(cluster_job(s->c, list.v[i])->interactive ? entrance_add : add_special)(s,
+											 cluster_job(s->c, list.v[i]));
 	}
 	vec_free(&list);
 	if (!s->effort.unfinished)

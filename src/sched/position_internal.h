@@ -21,8 +21,6 @@ typedef VEC(struct item) item_vec;
 
 struct item item_of(const struct sched *s, const struct job *job);
 bool item_is_nice(const struct sched *s, const struct job *job);
-/* An interactive job: it starts when it comes, or not at all. */
-bool item_is_at_once(const struct sched *s, const struct job *job);
 
 /* Orders: FIFO, nice jobs behind; as they are scheduled; guaranteed ones by their latest starts, then the others as they are scheduled. */
 int items_by_arrival(const void *a, const void *b);
@@ -46,14 +44,23 @@ bool items_arrange(struct sched *s, item_vec *v, size_t from);
 void items_publish(struct sched *s, const item_vec *v);
 void item_publish_common(struct sched *s, const struct item *x, int64_t start);
 
-/* displace.c: takes a job with a deadline, or an interactive one, in where no order of those that wait meets it: at the latest place that its
+/* displace.c: takes a job with a deadline in where no order of those that wait meets it: at the latest place that its
  * deadline allows, in the place of a running normal job. */
 bool displace(struct sched *s, struct item x, const item_vec *others);
 /* Jobs that were to displace others and can have a place as early without doing so: the others go on. */
 void displace_review(struct sched *s);
+/* A running job whose place was taken: it waits again. */
+void displace_stop(struct sched *s, uint32_t job, uint32_t by);
+/* The booking of a job, if it has one, is out of the plan for a while, is there again, is dropped. */
+void restart_lift(struct sched *s, uint32_t job);
+void restart_return(struct sched *s, uint32_t job);
+void restart_drop(struct sched *s, uint32_t job);
 /* Bookings are derived: a scheduler that was made anew finds them again. */
 void restarts_settle(struct sched *s);
 /* Bookings of those that were stopped become their places; of those that have ended, or are spared, they are free. */
 void restarts_review(struct sched *s);
+
+/* entrance.c: an interactive job starts, or expires. */
+void entrance_add(struct sched *s, const struct job *job);
 
 #endif

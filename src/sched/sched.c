@@ -42,6 +42,7 @@ struct sched *sched_clone(const struct sched *s, struct cluster *c, struct plan 
 	t->p = p;
 	t->ears.listener = NULL;
 	t->ears.on_blocked = NULL;
+	t->ears.yield = NULL;
 	if (s->open.word) {
 		t->open.word = mem_alloc(s->open.nwords * sizeof *t->open.word);
 		memcpy(t->open.word, s->open.word, s->open.nwords * sizeof *t->open.word);

@@ -9,6 +9,7 @@
 #include "base/heap.h"
 #include "base/map.h"
 #include "rules/limit.h"
+#include "sched/entrance.h"
 #include "sched/sched.h"
 
 #define WAITING_NONE UINT32_MAX /* job.waiting of a job that has no record in the queue */
@@ -156,6 +157,8 @@ struct ears {
 	void *context;
 	sched_move move;
 	void *move_context;
+	struct yield (*yield)(void *context, uint32_t job);
+	void *yield_context;
 	sched_blocked on_blocked;
 	void *blocked_context;
 };

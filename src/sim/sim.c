@@ -317,6 +317,7 @@ static uint32_t add(struct sim *m, int64_t i, const struct policy *policy, const
 	if (policy->deadlines) {
 		job->kind = w->kind;
 		job->powers = w->powers;
+		job->interactive = w->interactive;
 		job->deadline = w->deadline;
 	}
 	m->outcome[i].estimate = taken->walltime;

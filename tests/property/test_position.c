@@ -136,6 +136,7 @@ static void submit(struct history *h, uint32_t i)
 	job->allowed = got.allowed;
 	job->walltime = x->walltime;
 	job->deadline = x->deadline;
+	job->interactive = x->interactive;
 	job->kind = x->interactive ? KIND_EMERGENCY : x->deadline == TIME_NEVER ? KIND_COMMON : KIND_QOS;
 	job->nice = x->nice;
 	sched_submit(h->s, job->id, h->now);

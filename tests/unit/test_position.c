@@ -289,6 +289,7 @@ static uint32_t interactive(int64_t now, int64_t walltime)
 	job->allowed = got.allowed;
 	job->walltime = walltime;
 	job->kind = KIND_EMERGENCY;
+	job->interactive = true;
 	job->deadline = now + walltime;
 	sched_submit(w.s, job->id, now);
 	world_cycle(&w, now);
