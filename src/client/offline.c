@@ -44,6 +44,15 @@ static int refuse(struct reply *ret, int status, const char *code, int rc, struc
 
 /* ---- changes ---- */
 
+/* Puts it into the tray. */
+static int put(const char *dir, const struct offer *l, const struct offline_question *q, const char *body,
+	       uint64_t *ret_number, struct err *err)
+{
+	struct change c = {.path = q->path, .body = body};
+
+	return *l->lease ? err_set(err, -EOPNOTSUPP, "no server is running") : tray_put(dir, l, &c, ret_number, err);
+}
+
 static int submit(const char *dir, const struct offer *l, const struct offline_question *q, struct reply *ret,
 		  struct err *err)
 {
@@ -61,7 +70,7 @@ static int submit(const char *dir, const struct offer *l, const struct offline_q
 		rc = err_set(err, -EOPNOTSUPP, "a list of jobs needs a running server");
 	json_decref(body);
 	if (rc == 0)
-		rc = tray_put(dir, l, q->path, q->body, &number, err);
+		rc = put(dir, l, q, q->body, &number, err);
 	if (rc < 0)
 		return rc;
 	snprintf(id, sizeof id, "%" PRIu64 "%s.%s", number, array ? "[]" : "", l->server);
@@ -92,7 +101,8 @@ static json_t *id_error(const json_t *jobs, const struct offer *l, const char *i
 	const char *state = json_string_value(json_object_get(job, "state"));
 
 	/* The server may know more jobs than it had written down, but none with such numbers. */
-	if (!job && strtoull(id, NULL, 10) >= l->next)
+	uint64_t number = strtoull(id, NULL, 10);
+	if (!job && number >= l->next && (!l->end || number < l->end))
 		return json_pack("{s:s, s:s}", "code", "unknown_job", "message", "Unknown Job Id");
 	if (state && strcmp(state, "C") == 0)
 		return json_pack("{s:s, s:s}", "code", "finished", "message", "Job has finished");
@@ -103,7 +113,7 @@ static int keep(const char *dir, const struct offer *l, const struct offline_que
 		struct err *err)
 {
 	uint64_t number;
-	int rc = tray_put(dir, l, q->path, text, &number, err);
+	int rc = put(dir, l, q, text, &number, err);
 
 	if (rc == 0)
 		fprintf(stderr, "The server is not running: this is kept, and done when it is started.\n");

@@ -78,23 +78,42 @@ static bool tray_is_right(const char *name)
 	return n > 1 && n < TRAY_NAME && name[0] == 'g' && strspn(name + 1, "0123456789abcdef") == n - 1;
 }
 
+static bool word_is_right(const char *text)
+{
+	size_t n = strlen(text);
+
+	return n < TRAY_LEASE && strspn(text, "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-_") == n;
+}
+
+static const char *text_of(const json_t *o, const char *key)
+{
+	const char *text = json_string_value(json_object_get(o, key));
+
+	return text ? text : "";
+}
+
 int offer_parse(const char *text, size_t n, struct offer *ret, struct err *err)
 {
 	json_t *o = json_loadb(text, n, 0, NULL);
 	const char *tray = json_string_value(json_object_get(o, "tray")),
 		   *server = json_string_value(json_object_get(o, "server"));
+	const char *lease = text_of(o, "lease"), *cluster = text_of(o, "cluster");
 	json_int_t next = json_integer_value(json_object_get(o, "next")),
+		   end = json_integer_value(json_object_get(o, "end")),
 		   wait = json_integer_value(json_object_get(o, "wait"));
 	int rc = 0;
 
 	*ret = (struct offer){0};
-	if (!tray || !tray_is_right(tray) || !server || strlen(server) >= sizeof ret->server || next < 1 || wait < 0 ||
-	    wait > 1000000) {
+	if (!tray || !tray_is_right(tray) || !server || strlen(server) >= sizeof ret->server || next < 1 || end < 0 ||
+	    wait < 0 || wait > 1000000 || !word_is_right(lease) || !word_is_right(cluster)) {
 		rc = err_set(err, -EINVAL, "it is not an offer of the spool");
 	} else {
 		snprintf(ret->tray, sizeof ret->tray, "%s", tray);
 		snprintf(ret->server, sizeof ret->server, "%s", server);
+		snprintf(ret->lease, sizeof ret->lease, "%s", lease);
+		snprintf(ret->cluster, sizeof ret->cluster, "%s", cluster);
 		ret->next = (uint64_t)next;
+		ret->end = (uint64_t)end;
 		ret->wait = (int)wait;
 		ret->shared = json_is_true(json_object_get(o, "shared"));
 	}
@@ -132,6 +151,10 @@ int offer_write(const char *dir, const struct offer *l, struct err *err)
 	char path[PATH_MAX], fresh[PATH_MAX];
 	json_t *o = json_pack("{s:s, s:I, s:s, s:b, s:i}", "tray", l->tray, "next", (json_int_t)l->next, "server",
 			      l->server, "shared", l->shared, "wait", l->wait);
+	if (l->end)
+		json_object_set_new(o, "end", json_integer((json_int_t)l->end));
+	if (*l->lease)
+		json_object_update_new(o, json_pack("{s:s, s:s}", "lease", l->lease, "cluster", l->cluster));
 	char *text = json_dumps(o, JSON_COMPACT);
 
 	snprintf(path, sizeof path, "%s/offer", dir);
@@ -166,6 +189,10 @@ void kept_fini(struct kept *x)
 {
 	free(x->path);
 	json_decref(x->body);
+	free(x->sealed);
+	free(x->lease);
+	free(x->token);
+	free(x->seal);
 	*x = (struct kept){0};
 }
 
@@ -182,12 +209,46 @@ static bool path_is_right(const char *path)
 	       (*path == '/' && path[1] && path[1 + strspn(path + 1, "abcdefghijklmnopqrstuvwxyz")] == '\0');
 }
 
+void seal_text(const char *lease, const char *path, const char *body, struct strbuf *ret)
+{
+	strbuf_printf(ret, "shunt change\n%s\n%s\n%s", lease, path, body);
+}
+
+/* The body of a sealed one is a text, of which every byte counts; new. */
+static json_t *body_open(const json_t *o)
+{
+	const json_t *sealed = json_object_get(o, "sealed");
+
+	return sealed ? json_loadb(json_string_value(sealed), json_string_length(sealed), JSON_ALLOW_NUL, NULL)
+		      : json_incref(json_object_get(o, "body"));
+}
+
+static bool seal_is_right(const json_t *o)
+{
+	const json_t *sealed = json_object_get(o, "sealed");
+	const char *token = text_of(o, "token");
+
+	return !sealed || (json_is_string(sealed) && strlen(json_string_value(sealed)) == json_string_length(sealed) &&
+			   *text_of(o, "lease") && word_is_right(text_of(o, "lease")) && *token &&
+			   strlen(token) < TRAY_LEASE && *text_of(o, "seal") && word_is_right(text_of(o, "seal")));
+}
+
+static void seal_take(const json_t *o, struct kept *ret)
+{
+	if (!json_object_get(o, "sealed"))
+		return;
+	ret->sealed = mem_strdup(text_of(o, "sealed"));
+	ret->lease = mem_strdup(text_of(o, "lease"));
+	ret->token = mem_strdup(text_of(o, "token"));
+	ret->seal = mem_strdup(text_of(o, "seal"));
+}
+
 int kept_parse(const char *text, size_t n, struct kept *ret, struct err *err)
 {
 	json_error_t why;
 	json_t *o = json_loadb(text, n, JSON_ALLOW_NUL, &why);
 	const char *path = json_string_value(json_object_get(o, "path"));
-	json_t *body = json_object_get(o, "body");
+	json_t *body = seal_is_right(o) ? body_open(o) : NULL;
 	int rc = 0;
 
 	if (!o)
@@ -202,17 +263,34 @@ int kept_parse(const char *text, size_t n, struct kept *ret, struct err *err)
 	if (rc == 0) {
 		ret->path = mem_strdup(path);
 		ret->body = json_incref(body);
+		seal_take(o, ret);
 	}
+	json_decref(body);
 	json_decref(o);
 	return rc;
 }
 
-static int request_write(int dir, const struct offer *l, const char *path, const char *body, struct err *err)
+static void request_format(const struct offer *l, const struct change *c, struct strbuf *out)
+{
+	if (!*l->lease) {
+		strbuf_printf(out, "{\"path\":\"%s\",\"body\":%s}", c->path, c->body);
+		return;
+	}
+	json_t *o = json_pack("{s:s, s:s, s:s, s:s, s:s}", "path", c->path, "lease", l->lease, "token", c->token,
+			      "seal", c->seal, "sealed", c->body);
+	char *text = json_dumps(o, JSON_COMPACT);
+
+	strbuf_puts(out, text ? text : "");
+	free(text);
+	json_decref(o);
+}
+
+static int request_write(int dir, const struct offer *l, const struct change *c, struct err *err)
 {
 	struct strbuf text = {0};
 	int fd = openat(dir, REQUEST, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, l->shared ? 0640 : 0600);
 
-	strbuf_printf(&text, "{\"path\":\"%s\",\"body\":%s}", path, body);
+	request_format(l, c, &text);
 	int rc = fd < 0 ? -errno : text.n > TRAY_MOST ? -EFBIG : write_all(fd, text.text, text.n);
 	if (fd >= 0)
 		close(fd);
@@ -255,12 +333,14 @@ static uint64_t number_free(int tray, uint64_t first)
 }
 
 /* It gets the next number that is free. Over an empty directory of one's own a rename would succeed; that is nobody's change. */
-static int number_take(int tray, const char *name, uint64_t first, uint64_t *ret, struct err *err)
+static int number_take(int tray, const char *name, const struct offer *l, uint64_t *ret, struct err *err)
 {
-	uint64_t number = number_free(tray, first);
+	uint64_t number = number_free(tray, l->next);
 
 	for (int i = 0; i < TRIES; i++, number++) {
 		char to[TRAY_NAME];
+		if (l->end && number >= l->end)
+			return err_set(err, -ENOSPC, "this host has no more ids to give while the server is down");
 		snprintf(to, sizeof to, "%" PRIu64, number);
 		if (renameat(tray, name, tray, to) == 0) {
 			*ret = number;
@@ -301,8 +381,8 @@ static int take_back(int tray, uint64_t number, const char *name, struct err *er
 	return err_set(err, -ESTALE, "the server has been started meanwhile");
 }
 
-static int change_put(const char *dir, int tray, const struct offer *l, const char *path, const char *body,
-		      uint64_t *ret, struct err *err)
+static int change_put(const char *dir, int tray, const struct offer *l, const struct change *c, uint64_t *ret,
+		      struct err *err)
 {
 	char name[TRAY_NAME];
 	mode_t mask;
@@ -318,10 +398,10 @@ static int change_put(const char *dir, int tray, const struct offer *l, const ch
 		umask(mask);
 		return err_set(err, rc, "can't keep the request for the server's next start: %s", strerror(-rc));
 	}
-	rc = request_write(own, l, path, body, err);
+	rc = request_write(own, l, c, err);
 	umask(mask);
 	if (rc == 0)
-		rc = number_take(tray, name, l->next, ret, err);
+		rc = number_take(tray, name, l, ret, err);
 	if (rc < 0) {
 		change_drop(tray, name);
 	} else if (fsync(own) < 0 || fsync(tray) < 0) {
@@ -344,8 +424,7 @@ static int tray_open(const char *dir, const char *tray)
 	return fd < 0 ? -errno : fd;
 }
 
-int tray_put(const char *dir, const struct offer *l, const char *path, const char *body, uint64_t *ret_number,
-	     struct err *err)
+int tray_put(const char *dir, const struct offer *l, const struct change *c, uint64_t *ret_number, struct err *err)
 {
 	int tray = tray_open(dir, l->tray);
 
@@ -354,10 +433,26 @@ int tray_put(const char *dir, const struct offer *l, const char *path, const cha
 	if (tray < 0)
 		return err_set(err, tray, "can't keep the request for the server's next start: %.300s/%s: %s", dir,
 			       l->tray, strerror(-tray));
-	int rc = change_put(dir, tray, l, path, body, ret_number, err);
+	int rc = change_put(dir, tray, l, c, ret_number, err);
 	if (rc < 0 && rc != -ESTALE && !offer_holds(dir, l)) /* its tray may be gone */
 		rc = err_set(err, -ESTALE, "the server has been started meanwhile");
 	close(tray);
+	return rc;
+}
+
+int tray_make(const char *dir, bool shared, char ret[TRAY_NAME], struct err *err)
+{
+	char path[PATH_MAX];
+	int rc = random_name(ret, "g", err);
+
+	if (rc < 0)
+		return rc;
+	snprintf(path, sizeof path, "%s/%s", dir, ret);
+	int fd = mkdir(path, 0700) < 0 ? -1 : open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+	if (fd < 0 || (shared && fchmod(fd, 03777) < 0))
+		rc = err_set(err, -errno, "%.300s: %s", path, strerror(errno));
+	if (fd >= 0)
+		close(fd);
 	return rc;
 }
 
@@ -422,9 +517,8 @@ static int owner_find(int fd, gid_t group, uid_t *ret, struct stat *st, struct e
 	return 0;
 }
 
-static int request_read(int dir, uid_t owner, struct kept *ret, struct err *err)
+static int request_read(int dir, uid_t owner, struct strbuf *text, struct err *err)
 {
-	struct strbuf text = {0};
 	struct stat st;
 	int fd = openat(dir, REQUEST, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY), rc = 0;
 
@@ -433,15 +527,12 @@ static int request_read(int dir, uid_t owner, struct kept *ret, struct err *err)
 			     strerror(errno));
 	else if (!S_ISREG(st.st_mode) || st.st_uid != owner || st.st_nlink != 1)
 		rc = err_set(err, -EACCES, "its request is not a file of its owner");
-	else if (st.st_size > TRAY_MOST || (rc = read_all(fd, TRAY_MOST, &text)) == -EFBIG)
+	else if (st.st_size > TRAY_MOST || (rc = read_all(fd, TRAY_MOST, text)) == -EFBIG)
 		rc = err_set(err, -EFBIG, "its request has more than %u MiB", TRAY_MOST >> 20);
 	else if (rc < 0)
 		rc = err_set(err, rc, "its request can't be read: %s", strerror(-rc));
-	else
-		rc = kept_parse(strbuf_text(&text), text.n, ret, err);
 	if (fd >= 0)
 		close(fd);
-	strbuf_fini(&text);
 	return rc;
 }
 
@@ -451,7 +542,8 @@ static int64_t time_of(const struct stat *st)
 	return (int64_t)st->st_ctim.tv_sec * 1000000 + st->st_ctim.tv_nsec / 1000;
 }
 
-int tray_read(int tray, const struct tray_name *name, gid_t group, struct kept *ret, struct err *err)
+int tray_text(int tray, const struct tray_name *name, gid_t group, struct kept *ret, struct strbuf *ret_text,
+	      struct err *err)
 {
 	char text[TRAY_NAME];
 	struct stat st;
@@ -464,9 +556,20 @@ int tray_read(int tray, const struct tray_name *name, gid_t group, struct kept *
 	int rc = owner_find(fd, group, &ret->uid, &st, err);
 	if (rc == 0) {
 		ret->time_us = name->time_us ? name->time_us : time_of(&st);
-		rc = request_read(fd, ret->uid, ret, err);
+		rc = request_read(fd, ret->uid, ret_text, err);
 	}
 	close(fd);
+	return rc;
+}
+
+int tray_read(int tray, const struct tray_name *name, gid_t group, struct kept *ret, struct err *err)
+{
+	struct strbuf text = {0};
+	int rc = tray_text(tray, name, group, ret, &text, err);
+
+	if (rc == 0)
+		rc = kept_parse(strbuf_text(&text), text.n, ret, err);
+	strbuf_fini(&text);
 	return rc;
 }
 

@@ -19,6 +19,10 @@
  * tray. A command reads the offer, then finds that no server listens, puts its change into the tray, and then finds that the offer is still the same: so the
  * next server has not looked yet. If the offer is another one, the command takes its change back, unless the server was faster.
  *
+ * On other hosts the offer is the agent's, with a lease that the server gave it, and the trays are below the agent's STATE. The agent is not trusted with whose changes they are, so each is
+ * sealed by the secret of its user's login token: seal_text() is what the seal covers, and secret_mac() with the secret's hash, which the server keeps, makes it. Numbers come from a
+ * block that no other host has (server/job/jobs.h).
+ *
  * The numbers: the server never gives a job a number that is not below `next` of its offer (it writes a new offer first), so numbers of the spool are not given to others.
  */
 #ifndef CLIENT_TRAY_H
@@ -31,17 +35,22 @@
 #include <sys/types.h>
 
 #include "base/err.h"
+#include "base/strbuf.h"
 #include "base/vec.h"
 
 #define TRAY_NAME 64
+#define TRAY_LEASE 128
 #define TRAY_MOST (16u << 20) /* bytes of a change */
 
 struct offer {
-	char tray[TRAY_NAME]; /* the directory's name */
-	uint64_t next;	      /* numbers of changes begin here */
-	char server[256];     /* what follows the number in job ids */
-	bool shared;	      /* of a server for many users */
-	int wait;	      /* seconds that a command waits for the server before it uses the spool */
+	char tray[TRAY_NAME];	  /* the directory's name */
+	uint64_t next;		  /* numbers of changes begin here, */
+	uint64_t end;		  /* ... and are below this; 0: there is no end */
+	char server[256];	  /* what follows the number in job ids */
+	bool shared;		  /* of a server for many users */
+	int wait;		  /* seconds that a command waits for the server before it uses the spool */
+	char lease[TRAY_LEASE];	  /* of an agent: what seals are for; "": changes are not sealed */
+	char cluster[TRAY_LEASE]; /* of an agent: the fingerprint of the cluster's authority, as tokens have it */
 };
 
 /* `dir` is STATE/offline. -ENOENT: there is none, so the spool can't be used. Other errors: it can't be read, or is not an offer. */
@@ -55,18 +64,27 @@ int offer_remove(const char *dir, struct err *err); /* none there is fine */
 struct kept {
 	uint64_t number;
 	uid_t uid;
-	int64_t time_us; /* when it got its number */
-	char *path;	 /* of a POST: "/v1/jobs", or "/v1/jobs/" and an action */
-	json_t *body;	 /* an object */
+	int64_t time_us;	    /* when it got its number */
+	char *path;		    /* of a POST: "/v1/jobs", or "/v1/jobs/" and an action */
+	json_t *body;		    /* an object */
+	char *sealed;		    /* its text as it was sealed; NULL: it has no seal */
+	char *lease, *token, *seal; /* of a sealed one: for which lease, by which token (its id), and the seal */
 };
 void kept_fini(struct kept *x);
 /* Reads `request`. -EINVAL. */
 int kept_parse(const char *text, size_t n, struct kept *ret, struct err *err);
 
+/* What a user asks for. */
+struct change {
+	const char *path, *body;  /* as in struct kept; the body's text */
+	const char *token, *seal; /* for an offer with a lease: the token's id, and the seal; else NULL */
+};
+/* What a seal covers. */
+void seal_text(const char *lease, const char *path, const char *body, struct strbuf *ret);
+
 /* Puts a change into the spool; it is on disk then. *ret_number is the one it got. -ESTALE: a server has been started meanwhile, and the change is not
  * in the spool: ask the server. */
-int tray_put(const char *dir, const struct offer *l, const char *path, const char *body, uint64_t *ret_number,
-	     struct err *err);
+int tray_put(const char *dir, const struct offer *l, const struct change *c, uint64_t *ret_number, struct err *err);
 
 /* The names of the changes in a tray, in the order of their numbers. */
 struct tray_name {
@@ -80,6 +98,11 @@ int tray_list(const char *dir, const char *tray, tray_names *ret, struct err *er
 /* Reads a change, and makes sure whose it is. `tray` is a descriptor. `group`: the server's, which may be that of the change; (gid_t)-1: the reader's own changes are looked at.
  * -ENODATA: nothing is in it; a server was killed while it removed it. -EACCES, -EINVAL, -EFBIG: it is not one, with the reason; its owner is in ret->uid unless that is not known, which is (uid_t)-1. */
 int tray_read(int tray, const struct tray_name *name, gid_t group, struct kept *ret, struct err *err);
+/* The same, but what was written is not looked into. *ret_text is appended to. */
+int tray_text(int tray, const struct tray_name *name, gid_t group, struct kept *ret, struct strbuf *ret_text,
+	      struct err *err);
+/* Makes a tray with a random name. `shared`: for everybody. */
+int tray_make(const char *dir, bool shared, char ret[TRAY_NAME], struct err *err);
 int tray_take(int tray, struct tray_name *name);	 /* -ENOENT: it was taken back */
 int tray_remove(int tray, const struct tray_name *name); /* one that was taken */
 void tray_sweep(int tray);				 /* removes what commands began and never finished */

@@ -26,6 +26,7 @@
 #define BODY "{\"script\":\"true\"}"
 
 static char dir[64], path[256];
+static const struct change submission = {.path = "/v1/jobs", .body = BODY};
 static struct offer offer;
 static int tray;
 
@@ -61,7 +62,7 @@ static uint64_t put(void)
 	uint64_t number = 0;
 	struct err err;
 
-	assert_int_equal(tray_put(dir, &offer, "/v1/jobs", BODY, &number, &err), 0);
+	assert_int_equal(tray_put(dir, &offer, &submission, &number, &err), 0);
 	return number;
 }
 
@@ -94,6 +95,8 @@ static void test_offer(void **state)
 		"{\"tray\":\"g1\",\"next\":0,\"server\":\"a\",\"wait\":1}",
 		"{\"tray\":\"g1\",\"next\":1,\"server\":7,\"wait\":1}",
 		"{\"tray\":\"g1\",\"next\":1,\"server\":\"a\",\"wait\":-1}",
+		"{\"tray\":\"g1\",\"next\":1,\"server\":\"a\",\"wait\":1,\"end\":-1}",
+		"{\"tray\":\"g1\",\"next\":1,\"server\":\"a\",\"wait\":1,\"lease\":\"a b\"}",
 	};
 	struct offer x;
 	struct err err;
@@ -157,13 +160,13 @@ static void test_started_meanwhile(void **state)
 
 	strcpy(other.tray, "g02");
 	assert_int_equal(offer_write(dir, &other, &err), 0);
-	assert_int_equal(tray_put(dir, &offer, "/v1/jobs", BODY, &number, &err), -ESTALE);
+	assert_int_equal(tray_put(dir, &offer, &submission, &number, &err), -ESTALE);
 	assert_int_equal(names(), 0);
 	assert_int_equal(offer_remove(dir, &err), 0);
-	assert_int_equal(tray_put(dir, &offer, "/v1/jobs", BODY, &number, &err), -ESTALE);
+	assert_int_equal(tray_put(dir, &offer, &submission, &number, &err), -ESTALE);
 	assert_int_equal(names(), 0);
 	assert_int_equal(rmdir(at("")), 0);
-	assert_int_equal(tray_put(dir, &offer, "/v1/jobs", BODY, &number, &err), -ESTALE);
+	assert_int_equal(tray_put(dir, &offer, &submission, &number, &err), -ESTALE);
 }
 
 /* Many at once: each gets a number of its own, and there is no gap. */
@@ -177,7 +180,7 @@ static void test_crowd(void **state)
 		if (fork() == 0) {
 			uint64_t number;
 			for (int k = 0; k < EACH; k++)
-				if (tray_put(dir, &offer, "/v1/jobs", BODY, &number, NULL) < 0)
+				if (tray_put(dir, &offer, &submission, &number, NULL) < 0)
 					_exit(1);
 			_exit(0);
 		}
@@ -202,7 +205,7 @@ static pid_t writer(int *ret_fd)
 	assert_int_equal(pipe(fds), 0);
 	pid = fork();
 	if (pid == 0) {
-		while (tray_put(dir, &offer, "/v1/jobs", BODY, &number, NULL) == 0)
+		while (tray_put(dir, &offer, &submission, &number, NULL) == 0)
 			if (write(fds[1], &number, sizeof number) != sizeof number)
 				_exit(1);
 		_exit(1);
@@ -329,6 +332,12 @@ static void test_parse(void **state)
 		"{\"path\":\"/v1/jobs\",\"body\":[]}",
 		"{\"path\":\"/v1/jobs\",\"body\":{\"jobs\":[]}}",
 		"{\"path\":\"/v1/jobs\",\"body\":{\"interactive\":true}}",
+		"{\"path\":\"/v1/jobs\",\"sealed\":{},\"lease\":\"a\",\"token\":\"u1\",\"seal\":\"x\"}",
+		"{\"path\":\"/v1/jobs\",\"sealed\":\"[]\",\"lease\":\"a\",\"token\":\"u1\",\"seal\":\"x\"}",
+		"{\"path\":\"/v1/jobs\",\"sealed\":\"{}\",\"lease\":\"a\\nb\",\"token\":\"u1\",\"seal\":\"x\"}",
+		"{\"path\":\"/v1/jobs\",\"sealed\":\"{}\",\"lease\":\"a\",\"token\":\"u1\"}",
+		"{\"path\":\"/v1/jobs\",\"sealed\":\"{}\\u0000\",\"lease\":\"a\",\"token\":\"u1\",\"seal\":\"x\"}",
+		"{\"path\":\"/v1/jobs\",\"sealed\":\"{\\\"jobs\\\":[]}\",\"lease\":\"a\",\"token\":\"u1\",\"seal\":\"x\"}",
 	};
 	struct kept x = {0};
 	struct err err;
@@ -337,6 +346,35 @@ static void test_parse(void **state)
 		assert_int_equal(kept_parse(wrong[i], strlen(wrong[i]), &x, &err), -EINVAL);
 		assert_true(*err.text);
 	}
+}
+
+/* Of a host with an agent: every byte of the body is as it was sealed, and numbers end. */
+static void test_sealed(void **state)
+{
+	static const struct change sealed = {
+		.path = "/v1/jobs", .body = "{\"script\": \"a\\u0000b\\n\"  }", .token = "u7", .seal = "Zm9v-_"};
+	struct kept x;
+	struct err err;
+	uint64_t number;
+
+	snprintf(offer.lease, sizeof offer.lease, "3-77-abc");
+	snprintf(offer.cluster, sizeof offer.cluster, "00ff");
+	offer.end = 14;
+	assert_int_equal(offer_write(dir, &offer, &err), 0);
+	assert_int_equal(offer_read(dir, &offer, &err), 0);
+	assert_string_equal(offer.lease, "3-77-abc");
+	assert_string_equal(offer.cluster, "00ff");
+	assert_int_equal(tray_put(dir, &offer, &sealed, &number, &err), 0);
+	assert_int_equal(number, 13);
+	assert_int_equal(read_one(13, &x, &err), 0);
+	assert_string_equal(x.sealed, sealed.body);
+	assert_string_equal(x.lease, "3-77-abc");
+	assert_string_equal(x.token, "u7");
+	assert_string_equal(x.seal, "Zm9v-_");
+	assert_int_equal(json_string_length(json_object_get(x.body, "script")), 4);
+	kept_fini(&x);
+	assert_int_equal(tray_put(dir, &offer, &sealed, &number, &err), -ENOSPC);
+	assert_int_equal(names(), 1);
 }
 
 int main(void)
@@ -348,6 +386,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_crowd, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_killed, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_hostile, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_sealed, setup, teardown),
 		cmocka_unit_test(test_parse),
 	};
 

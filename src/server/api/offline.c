@@ -12,8 +12,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/mem.h"
@@ -97,32 +95,13 @@ static struct offline *offline_of(struct server *s)
 
 /* ---- the offer ---- */
 
-static int tray_make(const struct server *s, struct offline *o, struct err *err)
-{
-	unsigned char bytes[8];
-	char path[PATH_MAX + TRAY_NAME];
-
-	if (getrandom(bytes, sizeof bytes, 0) != sizeof bytes)
-		return err_set(err, -errno, "can't make a random name: %s", strerror(errno));
-	o->offer.tray[0] = 'g';
-	for (size_t i = 0; i < sizeof bytes; i++)
-		snprintf(o->offer.tray + 1 + 2 * i, 3, "%02x", bytes[i]);
-	snprintf(path, sizeof path, "%s/%s", o->dir, o->offer.tray);
-	int fd = mkdir(path, 0700) < 0 ? -1 : open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW), rc = 0;
-	if (fd < 0 || (s->instance->multi && fchmod(fd, 03777) < 0))
-		rc = err_set(err, -errno, "%.300s: %s", path, strerror(errno));
-	if (fd >= 0)
-		close(fd);
-	return rc;
-}
-
 int offline_open(struct server *s, struct err *err)
 {
 	struct offline *o = offline_of(s);
 
 	if (!s->conf->offline || lead_leased(s))
 		return 0;
-	int rc = tray_make(s, o, err);
+	int rc = tray_make(o->dir, s->instance->multi, o->offer.tray, err);
 	if (rc < 0)
 		return rc;
 	snprintf(o->offer.server, sizeof o->offer.server, "%s", s->instance->name);
