@@ -34,6 +34,11 @@ void route_end(struct route *r); /* ends shunt-connect */
 /* The server that answered does not lead. `leader`: who does, or "". Returns how long to wait (ms) before the next is tried. */
 int route_follow(struct route *r, const char *leader);
 
+/* The seal of a change (tray.h), which shunt-connect makes: commands don't load OpenSSL. */
+#define SEAL_SIZE 64
+struct token;
+int seal_make(const struct token *t, const char *lease, const struct change *c, char ret[SEAL_SIZE], struct err *err);
+
 struct client {
 	char *socket;		  /* its path; of a route: what to call it */
 	struct route *route;	  /* or NULL: a socket of this host */

@@ -13,6 +13,8 @@
 
 #include "base/mem.h"
 #include "base/timetext.h"
+#include "client/client_internal.h"
+#include "tls/pki.h"
 
 /* What can be asked for later: the rest is of use only to a job that runs now. */
 static const char *const actions[] = {"delete", "hold", "release", "move", "alter", "rerun", "order", "place"};
@@ -44,13 +46,28 @@ static int refuse(struct reply *ret, int status, const char *code, int rc, struc
 
 /* ---- changes ---- */
 
-/* Puts it into the tray. */
+/* Puts it into the tray, with a seal where the offer asks for one. */
 static int put(const char *dir, const struct offer *l, const struct offline_question *q, const char *body,
 	       uint64_t *ret_number, struct err *err)
 {
 	struct change c = {.path = q->path, .body = body};
+	char seal[SEAL_SIZE];
+	struct token t = {0};
+	int rc = 0;
 
-	return *l->lease ? err_set(err, -EOPNOTSUPP, "no server is running") : tray_put(dir, l, &c, ret_number, err);
+	if (*l->lease && !q->token)
+		return err_set(err, -EOPNOTSUPP, "no server is running");
+	if (*l->lease) {
+		rc = token_parse(q->token, &t, err);
+		if (rc == 0)
+			rc = seal_make(&t, l->lease, &c, seal, err);
+		c.token = t.id;
+		c.seal = seal;
+	}
+	if (rc == 0)
+		rc = tray_put(dir, l, &c, ret_number, err);
+	explicit_bzero(&t, sizeof t);
+	return rc;
 }
 
 static int submit(const char *dir, const struct offer *l, const struct offline_question *q, struct reply *ret,

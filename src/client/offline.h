@@ -14,8 +14,9 @@
 
 struct offline_question {
 	const char *method, *path;
-	const char *body; /* JSON, or NULL */
-	bool tsv;	  /* of a list: lines */
+	const char *body;  /* JSON, or NULL */
+	bool tsv;	   /* of a list: lines */
+	const char *token; /* with which changes are sealed where the offer asks for that; or NULL */
 };
 
 /* The queue as it was read last, for the next question. {0} is empty. */

@@ -2,7 +2,7 @@
  * route.c - the way to a server on another host: the program shunt-connect, which speaks TLS, over a socketpair.
  *
  * It is a process of its own because OpenSSL would cost every command more time than all else it does. It gets the authority's
- * certificate in a file without a name, and never the token.
+ * certificate in a file without a name, and never the token; only to seal a change it gets the token's secret.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "client/client_internal.h"
+#include "tls/pki.h"
 
 #define SERVERS_MOST 32
 #define PAUSE 500 /* ms, when no server leads: another is about to take over */
@@ -103,20 +104,12 @@ static int text_file(const char *text, struct err *err)
 	return high;
 }
 
-/* 0: our socket, 1: nothing, 2: as ours, 3: the authority's certificate. */
-static int program_start(struct route *r, const char *program, int fd, int ca, struct err *err)
+/* 0: our socket, 1: nothing, 2: as ours, 3: the authority's certificate, if it is needed. */
+static int program_start(char *const *argv, const char *program, int fd, int ca, pid_t *ret, struct err *err)
 {
-	VEC(char *) argv = {0};
 	posix_spawn_file_actions_t files;
 	posix_spawnattr_t how;
 	sigset_t none;
-
-	vec_push(&argv, "shunt-connect");
-	vec_push(&argv, r->ca ? "--ca" : "--fingerprint");
-	vec_push(&argv, r->ca ? ARGUMENT_CA : r->fingerprint);
-	for (size_t i = 0; i < r->servers.n; i++)
-		vec_push(&argv, r->servers.v[i]);
-	vec_push(&argv, NULL);
 
 	sigemptyset(&none);
 	posix_spawnattr_init(&how);
@@ -127,32 +120,31 @@ static int program_start(struct route *r, const char *program, int fd, int ca, s
 	posix_spawn_file_actions_addopen(&files, 1, "/dev/null", O_WRONLY, 0);
 	if (ca >= 0)
 		posix_spawn_file_actions_adddup2(&files, ca, 3);
-	int rc = posix_spawn(&r->pid, program, &files, &how, argv.v, environ);
+	int rc = posix_spawn(ret, program, &files, &how, argv, environ);
 	posix_spawn_file_actions_destroy(&files);
 	posix_spawnattr_destroy(&how);
-	vec_free(&argv);
 	if (rc == 0)
 		return 0;
-	r->pid = 0;
+	*ret = 0;
 	return err_set(err, -rc, "can't start %.200s: %s", program, strerror(rc));
 }
 
-int route_start(struct route *r, struct err *err)
+/* Starts shunt-connect with these arguments: the socket to it, or -errno. `ca_text`: a certificate that it gets, or NULL. */
+static int program_talk(char *const *argv, const char *ca_text, pid_t *ret, struct err *err)
 {
 	char program[PATH_MAX + 64];
 	int fd[2], high = -1, ca = -1, rc = program_find(program, sizeof program, err);
 
 	if (rc < 0)
 		return rc;
-	route_end(r);
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fd) < 0)
 		return err_set(err, -errno, "can't make a pair of sockets: %s", strerror(errno));
 	if ((high = fcntl(fd[1], F_DUPFD_CLOEXEC, 10)) < 0)
 		rc = err_set(err, -errno, "can't move a socket: %s", strerror(errno));
-	if (rc == 0 && r->ca && (ca = text_file(r->ca, err)) < 0)
+	if (rc == 0 && ca_text && (ca = text_file(ca_text, err)) < 0)
 		rc = ca;
 	if (rc == 0)
-		rc = program_start(r, program, high, ca, err);
+		rc = program_start(argv, program, high, ca, ret, err);
 	close(fd[1]);
 	if (high >= 0)
 		close(high);
@@ -161,6 +153,76 @@ int route_start(struct route *r, struct err *err)
 	if (rc == 0)
 		return fd[0];
 	close(fd[0]);
+	return rc;
+}
+
+int route_start(struct route *r, struct err *err)
+{
+	VEC(char *) argv = {0};
+
+	route_end(r);
+	vec_push(&argv, "shunt-connect");
+	vec_push(&argv, r->ca ? "--ca" : "--fingerprint");
+	vec_push(&argv, r->ca ? ARGUMENT_CA : r->fingerprint);
+	for (size_t i = 0; i < r->servers.n; i++)
+		vec_push(&argv, r->servers.v[i]);
+	vec_push(&argv, NULL);
+	int fd = program_talk(argv.v, r->ca, &r->pid, err);
+	vec_free(&argv);
+	return fd;
+}
+
+/* ---- seals ---- */
+
+static bool all_send(int fd, const char *text, size_t n)
+{
+	while (n > 0) {
+		ssize_t rc = send(fd, text, n, MSG_NOSIGNAL);
+		if (rc < 0 && errno != EINTR)
+			return false;
+		text += rc > 0 ? rc : 0;
+		n -= rc > 0 ? (size_t)rc : 0;
+	}
+	return shutdown(fd, SHUT_WR) == 0;
+}
+
+static size_t all_receive(int fd, char *to, size_t size)
+{
+	size_t n = 0;
+	ssize_t rc = 1;
+
+	while (n < size && rc != 0) {
+		rc = recv(fd, to + n, size - n, 0);
+		if (rc < 0 && errno != EINTR)
+			break;
+		n += rc > 0 ? (size_t)rc : 0;
+	}
+	return n;
+}
+
+int seal_make(const struct token *t, const char *lease, const struct change *c, char ret[SEAL_SIZE], struct err *err)
+{
+	static char *const argv[] = {(char *)"shunt-connect", (char *)"--seal", NULL};
+	struct strbuf text = {0};
+	pid_t pid = 0;
+	int fd = program_talk(argv, NULL, &pid, err), rc = 0;
+	size_t n = 0;
+
+	if (fd < 0)
+		return fd;
+	strbuf_printf(&text, "%s\n", t->secret);
+	seal_text(lease, c->path, c->body, &text);
+	if (all_send(fd, text.text, text.n))
+		n = all_receive(fd, ret, SEAL_SIZE - 1);
+	ret[n] = '\0';
+	if (n == 0 || n == SEAL_SIZE - 1)
+		rc = err_set(err, -EIO,
+			     "shunt-connect, which seals requests while the server is down, ended without a word");
+	close(fd);
+	while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+		;
+	explicit_bzero(text.text, text.n);
+	strbuf_fini(&text);
 	return rc;
 }
 
@@ -174,6 +236,8 @@ int route_answered(struct route *r, const char *line, struct err *err)
 		return err_set(err, -EHOSTUNREACH, "no server of %.100s can be used: %s", r->name, line + 6);
 	if (strncmp(line, "absent ", 7) == 0)
 		return err_set(err, -ECONNREFUSED, "no server of %.100s can be used: %s", r->name, line + 7);
+	if (strncmp(line, "silent ", 7) == 0)
+		return err_set(err, -EHOSTDOWN, "no server of %.100s can be reached: %s", r->name, line + 7);
 	return err_set(err, -EHOSTUNREACH,
 		       "the program shunt-connect, which reaches the servers of %.100s, ended without a word", r->name);
 }

@@ -4,8 +4,12 @@
  *	shunt-connect (--ca FILE | --fingerprint HEX) WHERE...
  *
  * Descriptor 0 is a stream socket. Tries the addresses in turn, checks that it is this cluster's server, says "ok WHERE\n", or
- * "error SENTENCE\n" and ends with 1 ("absent SENTENCE\n": none of them accepts connections now); then carries bytes both ways until either side ends. It ends with its client, and not by the
+ * "error SENTENCE\n" and ends with 1 ("absent SENTENCE\n": none of them accepts connections now; "silent SENTENCE\n": nor do all of their machines answer); then carries bytes both ways until either side ends. It ends with its client, and not by the
  * signals of the terminal, since the client may want to say something after them.
+ *
+ *	shunt-connect --seal
+ *
+ * Reads a line with a token's secret, and what is to be sealed with it (client/tray.h) up to the end; answers with the seal.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -27,6 +31,7 @@
 #define PORT "7722"   /* where none is said */
 #define PATIENCE 5000 /* ms for an address; and for what is left to send when the client has gone */
 #define CA_MAX (1 << 20)
+#define SEAL_MOST (32u << 20)
 
 static int64_t now_ms(void)
 {
@@ -208,6 +213,29 @@ static void carry(struct tls *t)
 	}
 }
 
+/* ---- seals ---- */
+
+static int seal(void)
+{
+	struct strbuf text = {0};
+	char part[16384], hash[FINGERPRINT_SIZE], mac[64];
+	ssize_t n = 1;
+
+	while (n != 0 && text.n < SEAL_MOST) {
+		n = recv(CLIENT, part, sizeof part, 0);
+		if (n < 0 && errno != EINTR)
+			return 1;
+		strbuf_add(&text, part, n > 0 ? (size_t)n : 0);
+	}
+	char *newline = strchr(strbuf_text(&text), '\n');
+	if (!newline || n != 0 || strlen(text.text) != text.n)
+		return 1;
+	*newline = '\0';
+	secret_hash(text.text, hash);
+	secret_mac(hash, newline + 1, mac);
+	return send(CLIENT, mac, strlen(mac), MSG_NOSIGNAL) < 0;
+}
+
 /* ---- from the command line ---- */
 
 static char *file_read(const char *path)
@@ -246,19 +274,22 @@ static int fail(const char *word, const char *text)
 
 /* The first of the servers that is one. What was wrong with the others is told when none is. */
 static int servers_try(struct tls_context *c, char **where, struct tls **ret, const char **ret_where,
-		       struct strbuf *trouble, bool *ret_absent)
+		       struct strbuf *trouble, const char **ret_word)
 {
+	bool absent = true, silent = true;
 	struct err err;
 	int rc = -ENOENT;
 
-	*ret_absent = true;
 	for (; *where && rc != 0 && rc != -EPIPE; where++) {
 		rc = where_try(c, *where, ret, &err);
 		*ret_where = *where;
-		*ret_absent = *ret_absent && (rc == -ECONNREFUSED || rc == -ECONNRESET);
+		absent = absent && (rc == -ECONNREFUSED || rc == -ECONNRESET);
+		silent = silent && (absent || rc == -ECONNREFUSED || rc == -ECONNRESET || rc == -ETIMEDOUT ||
+				    rc == -EHOSTUNREACH || rc == -ENETUNREACH);
 		if (rc < 0)
 			strbuf_printf(trouble, "%s%s: %s", trouble->n ? "; " : "", *where, err.text);
 	}
+	*ret_word = absent ? "absent" : silent ? "silent" : "error";
 	return rc;
 }
 
@@ -267,20 +298,19 @@ static int serve(const struct tls_options *o, char **where)
 	struct tls_context *c;
 	struct tls *t = NULL;
 	struct strbuf trouble = {0};
-	const char *which = NULL;
-	bool absent;
+	const char *which = NULL, *word;
 	struct err err;
 	int rc = 1;
 
 	if (tls_context_create(o, false, &c, &err) < 0)
 		return fail("error", err.text);
-	if (servers_try(c, where, &t, &which, &trouble, &absent) == 0) {
+	if (servers_try(c, where, &t, &which, &trouble, &word) == 0) {
 		say("ok", which);
 		carry(t);
 		tls_free(t);
 		rc = 0;
 	} else
-		fail(absent ? "absent" : "error", strbuf_text(&trouble));
+		fail(word, strbuf_text(&trouble));
 	tls_context_free(c);
 	strbuf_fini(&trouble);
 	return rc;
@@ -294,12 +324,15 @@ int main(int argc, char **argv)
 	for (size_t i = 0; i < sizeof ignored / sizeof *ignored; i++)
 		signal(ignored[i], SIG_IGN);
 	setenv("RES_OPTIONS", "timeout:2 attempts:2", 0); /* a name that nobody answers for must not cost a minute */
+	if (argc == 2 && strcmp(argv[1], "--seal") == 0)
+		return seal();
 	if (argc >= 4 && strcmp(argv[1], "--ca") == 0 && !(o.ca = file_read(argv[2])))
 		return fail("error", "the file with the authority's certificate can't be read");
 	if (argc >= 4 && strcmp(argv[1], "--fingerprint") == 0)
 		o.fingerprint = argv[2];
 	if (!o.ca && !o.fingerprint) {
 		fputs("usage: shunt-connect (--ca FILE | --fingerprint HEX) WHERE...\n"
+		      "       shunt-connect --seal\n"
 		      "Commands start it to reach a server over TLS; descriptor 0 is their socket.\n",
 		      stderr);
 		return 2;
