@@ -209,7 +209,8 @@ static int on_job(void *context, uint64_t key, const char *head, struct err *err
 	world_begin(s);
 	rc = spec_restore(s, head, &p, err);
 
-	if (job_key_number(key) > r->highest) /* also a damaged one's: ids never repeat */
+	if (!number_leased(job_key_number(key)) &&
+	    job_key_number(key) > r->highest) /* also a damaged one's: ids never repeat */
 		r->highest = job_key_number(key);
 	if (rc < 0)
 		return rc;

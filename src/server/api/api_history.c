@@ -281,7 +281,9 @@ static int question_read(struct read_work *w, struct store *store)
 
 static void job_unknown(struct question *q)
 {
-	if (!q->f.id && job_key_number(q->f.first) >= q->s->jobs->next_number)
+	uint64_t number = job_key_number(q->f.first);
+
+	if (!q->f.id && !number_leased(number) && number >= q->s->jobs->next_number)
 		http_error(q->r, CODE_UNKNOWN_JOB, "There is no job %.100s: that number was never given to one.",
 			   q->id);
 	else

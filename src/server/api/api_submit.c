@@ -318,10 +318,9 @@ static void refused_keep(struct server *s, struct submit_work *w, const struct e
 	if (rc == 0) {
 		date_set(w->r, x.spec);
 		s->jobs->priorities |= x.spec->priority != 0;
-		if (request_number(w->r) > s->jobs->next_number)
-			s->jobs->next_number = request_number(w->r);
 		total_count(s, x.spec, 1);
-		uint64_t number = submit(s, &x, NULL);
+		uint64_t number = number_for(s, request_number(w->r));
+		submit(s, number, &x, NULL);
 		if (entry_find(s, number, x.spec->array ? 0 : -1, &id))
 			job_end_waiting(s, id, END_REFUSED, &(struct payload){.text = why->text});
 		if (w->keyed)
@@ -392,13 +391,6 @@ static void accepted(struct server *s, struct submit_work *w)
 	w->phase = SUBMIT_WRITE;
 }
 
-/* Its user knows the number already. If it is not free, which should not be, the next one is taken. */
-static void number_claim(struct server *s, const struct http_request *r)
-{
-	if (request_number(r) > s->jobs->next_number)
-		s->jobs->next_number = request_number(r);
-}
-
 static bool is_before(const struct spec *p)
 {
 	struct depends d = {0};
@@ -430,12 +422,11 @@ static bool accept_all(struct server *s, struct submit_work *w)
 
 	for (size_t i = 0; i < w->jobs.n; i++)
 		before |= is_before(w->jobs.v[i].spec);
-	number_claim(s, w->r);
-	w->first = s->jobs->next_number;
+	w->first = number_for(s, request_number(w->r));
 	if (confirm(s, w, before, &err) < 0)
 		return submit_refuse(s, w, &err);
 	for (size_t i = 0; i < w->jobs.n; i++)
-		submit(s, &w->jobs.v[i], i ? &w->jobs.v[i - 1] : NULL);
+		submit(s, w->first + i, &w->jobs.v[i], i ? &w->jobs.v[i - 1] : NULL);
 	if (w->keyed)
 		key_keep(s, w->r, &w->who, w->key, w->jobs.v, w->jobs.n, w->first);
 	accepted(s, w);
@@ -546,10 +537,10 @@ static bool record_next(struct server *s, struct submit_work *w)
 
 	if (i == w->jobs.n)
 		return false;
-	if (i == 0)
-		number_claim(s, w->r);
-	if (i == 0)
-		w->first = intake_open(s, w->jobs.v, w->jobs.n, &w->id);
+	if (i == 0) {
+		w->first = number_for(s, request_number(w->r));
+		intake_open(s, w->first, w->jobs.v, w->jobs.n, &w->id);
+	}
 	w->before |= is_before(w->jobs.v[i].spec);
 	intake_stage(s, w->first + i, &w->jobs.v[i], i ? &w->jobs.v[i - 1] : NULL);
 	w->staged++;

@@ -73,6 +73,19 @@ char entry_state(const struct server *s, uint32_t id)
 	return block & (BLOCK_TIME | BLOCK_RETRY) ? 'W' : 'Q';
 }
 
+uint64_t number_for(const struct server *s, uint64_t wanted)
+{
+	if (number_leased(wanted))
+		return map_get(&s->jobs->by_number, wanted, &(uint64_t){0}) ? s->jobs->next_number : wanted;
+	return wanted > s->jobs->next_number ? wanted : s->jobs->next_number;
+}
+
+void number_take(struct server *s, uint64_t first, uint64_t count)
+{
+	if (!number_leased(first) && first + count > s->jobs->next_number)
+		s->jobs->next_number = first + count;
+}
+
 struct array *array_find(const struct server *s, uint64_t number)
 {
 	uint64_t at;

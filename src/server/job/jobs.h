@@ -21,6 +21,16 @@ struct keys;
 
 #define ARRAY_BIT (UINT64_C(1) << 63)
 
+/* A host that takes changes while the server is down (api/spool.h) numbers them from a block of its own, which the number of its join gives it: no two hosts
+ * share one, whatever became of the store, and the server's own numbers stay below all of them. */
+#define LEASED_FIRST UINT64_C(1000000000)
+#define LEASED_EACH UINT64_C(1000000)
+
+static inline bool number_leased(uint64_t number)
+{
+	return number >= LEASED_FIRST;
+}
+
 struct array {
 	uint64_t number;
 	uint32_t first, count; /* its elements are entries first .. first + count - 1, by index */
@@ -84,6 +94,9 @@ void entry_id(const struct server *s, uint32_t id, struct strbuf *out);		  /* "1
 void key_id(const struct server *s, uint64_t key, struct strbuf *out);		  /* the same by the key */
 void array_id(const struct server *s, const struct array *a, struct strbuf *out); /* "12[].name" */
 char entry_state(const struct server *s, uint32_t id);				  /* the letter */
+/* The number for a submission: `wanted`, which its user knows already, if it is free; else, and with 0, the next one. It is taken by submit(). */
+uint64_t number_for(const struct server *s, uint64_t wanted);
+void number_take(struct server *s, uint64_t first, uint64_t count); /* the next one is not among these */
 struct array *array_find(const struct server *s, uint64_t number);
 bool entry_find(const struct server *s, uint64_t number, int64_t index, uint32_t *ret);
 struct queue *queue_named(const struct server *s, const char *name);

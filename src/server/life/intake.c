@@ -34,20 +34,18 @@ static void mark_name(uint64_t first, char ret[24])
 	snprintf(ret, 24, "%" PRIu64, first);
 }
 
-uint64_t intake_open(struct server *s, const struct submission *x, size_t count, uint32_t *ret_id)
+void intake_open(struct server *s, uint64_t first, const struct submission *x, size_t count, uint32_t *ret_id)
 {
-	uint64_t first = s->jobs->next_number;
 	char name[24], value[48];
 	int64_t jobs = 0;
 
 	for (size_t i = 0; i < count; i++)
 		jobs += submission_count(&x[i]);
 	*ret_id = entries_reserve(s, jobs);
-	s->jobs->next_number += count;
+	number_take(s, first, count);
 	mark_name(first, name);
 	snprintf(value, sizeof value, "{\"count\":%zu}", count);
 	store_put_object(s->store, "intake", name, value);
-	return first;
 }
 
 void intake_close(struct server *s, uint64_t first)
@@ -143,8 +141,7 @@ void intake_recovered(struct server *s, struct intake_marks *m)
 		if (!map_get(&s->jobs->scripts, m->scripts.v[i], &(uint64_t){0}))
 			store_drop_script(s->store, m->scripts.v[i]);
 	for (size_t i = 0; i < m->v.n; i++) {
-		if (s->jobs->next_number < m->v.v[i].first + m->v.v[i].count)
-			s->jobs->next_number = m->v.v[i].first + m->v.v[i].count;
+		number_take(s, m->v.v[i].first, m->v.v[i].count);
 		intake_close(s, m->v.v[i].first);
 	}
 	vec_free(&m->scripts);

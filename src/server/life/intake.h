@@ -21,9 +21,9 @@
 struct server;
 struct submission;
 
-/* Numbers for `count` submissions, the first of which it returns, and core ids for their jobs: both are in the same order, as recovery has them. The mark
+/* Numbers for `count` submissions, from `first` on (number_for()), and core ids for their jobs: both are in the same order, as recovery has them. The mark
  * is in this turn's commit. */
-uint64_t intake_open(struct server *s, const struct submission *x, size_t count, uint32_t *ret_id);
+void intake_open(struct server *s, uint64_t first, const struct submission *x, size_t count, uint32_t *ret_id);
 /* The record of a submission. `before`: the one before it with the same request, or NULL. */
 void intake_stage(struct server *s, uint64_t number, struct submission *x, const struct submission *before);
 void intake_unstage(struct server *s, uint64_t number, const struct submission *x);

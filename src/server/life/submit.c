@@ -417,13 +417,13 @@ static void begin(struct server *s, uint32_t id)
 	block_begin(s, id);
 }
 
-uint64_t submit(struct server *s, struct submission *x, const struct submission *before)
+void submit(struct server *s, uint64_t number, struct submission *x, const struct submission *before)
 {
-	uint64_t number = s->jobs->next_number++;
 	struct strbuf head = {0};
 	struct spec *p = x->spec;
 	uint32_t first, end, eligible = 0;
 
+	number_take(s, number, 1);
 	submission_settle(s, x, before);
 	first = entries_reserve(s, submission_count(x));
 	end = s->cluster->njobs;
@@ -439,5 +439,4 @@ uint64_t submit(struct server *s, struct submission *x, const struct submission 
 	store_put_job(s->store, job_key(number, -1), strbuf_text(&head), x->body);
 	strbuf_fini(&head);
 	submission_begun(s, number, p, first, end - first);
-	return number;
 }
