@@ -105,12 +105,15 @@ struct inner {
 	size_t n;
 	uint64_t number; /* of the job to be submitted, which its user knows already; 0: none */
 	int64_t time_us; /* when the user asked for it */
+	const char *token,
+		*address; /* the id of a token by which it is known who asks, and from where; NULL: as by the local socket */
 	void (*done)(void *context, int status, const char *body, size_t n);
 	void *context;
 };
 struct http_request *http_inner(struct http *h, const struct inner *x);
-uint64_t request_number(const struct http_request *r); /* of an inner one; else 0 */
-int64_t request_time_us(const struct http_request *r); /* the same */
+uint64_t request_number(const struct http_request *r);				   /* of an inner one; else 0 */
+int64_t request_time_us(const struct http_request *r);				   /* the same */
+const char *request_token(const struct http_request *r, const char **ret_address); /* the same; else NULL */
 
 /* Leaves HTTP (101, `Upgrade: protocol`): once the head is sent, `taken` gets a descriptor of the connection, whose bytes both ways are
  * the caller's; it closes it with http_release(), also after http_stop(). It is not called when the client went away before, or sent more before it

@@ -15,6 +15,8 @@ struct http_request *http_inner(struct http *h, const struct inner *x)
 
 	*copy = *x;
 	copy->key = x->key ? arena_strndup(a, x->key, strlen(x->key)) : NULL;
+	copy->token = x->token ? arena_strndup(a, x->token, strlen(x->token)) : NULL;
+	copy->address = x->address ? arena_strndup(a, x->address, strlen(x->address)) : NULL;
 	*r = (struct http_request){.http = h, .arena = a, .stage = STAGE_HANDED, .inner = copy};
 	r->target = arena_strndup(a, x->path, strlen(x->path));
 	r->method = arena_strndup(a, x->method, strlen(x->method));
@@ -40,6 +42,12 @@ uint64_t request_number(const struct http_request *r)
 int64_t request_time_us(const struct http_request *r)
 {
 	return r->inner ? r->inner->time_us : 0;
+}
+
+const char *request_token(const struct http_request *r, const char **ret_address)
+{
+	*ret_address = r->inner && r->inner->token ? r->inner->address : NULL;
+	return r->inner ? r->inner->token : NULL;
 }
 
 void inner_answer(struct http_request *r, int status, const char *text, size_t n)

@@ -283,6 +283,22 @@ static bool login_right(struct server *s, const struct token *shown, struct aske
 	return true;
 }
 
+bool token_sealed(struct server *s, const char *id, const char *text, const char *seal, uid_t *ret_uid,
+		  const char **ret_user)
+{
+	struct token_record *t = token_find(s, id);
+	char right[64];
+
+	secret_mac(t ? t->hash : "nobody", text, right);
+	if (!secret_equal(right, seal) || !t || t->kind != TOKEN_LOGIN || t->expires <= s->clock->now || !t->user ||
+	    token_user_check(s, t->uid, t->user, NULL) < 0)
+		return false;
+	t->used = s->clock->now;
+	*ret_uid = t->uid;
+	*ret_user = t->user;
+	return true;
+}
+
 static void job_secret(const struct server *s, const char *tag, char ret[64])
 {
 	char text[96];

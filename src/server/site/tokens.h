@@ -80,6 +80,9 @@ int token_restore(struct server *s, const char *id, const json_t *o, struct err 
 bool token_whose(struct server *s, const char *text, uid_t *ret_uid, gid_t *ret_gid);
 /* Whom a token stands for: token_whose() has been looked up. CODE_UNAUTHORIZED: nobody (the sentence does not say which part was wrong); CODE_TOO_MANY: too many wrong ones from there. */
 int token_check(struct server *s, const char *text, const char *address, struct asker *ret, struct err *err);
+/* Whether that seal of a text is a login token's, by its id: then whose, with the name that he had when it was made. */
+bool token_sealed(struct server *s, const char *id, const char *text, const char *seal, uid_t *ret_uid,
+		  const char **ret_user);
 /* Whether the proof that was shown still counts: for answers that go on. */
 bool token_holds(struct server *s, const struct asker *w);
 void token_of_job(const struct server *s, const char *tag, char ret[TOKEN_SIZE]);

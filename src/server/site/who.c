@@ -51,7 +51,10 @@ int who_asks(struct server *s, struct http_request *r, struct asker *ret, struct
 	} else {
 		struct peer peer = request_peer(r);
 		const struct user *a = user_known(s, peer.uid);
-		*ret = (struct asker){.uid = peer.uid, .gid = peer.gid, .by = BY_SOCKET};
+		const char *address, *token = request_token(r, &address);
+		*ret = (struct asker){.uid = peer.uid, .gid = peer.gid, .by = token ? BY_TOKEN : BY_SOCKET};
+		snprintf(ret->token, sizeof ret->token, "%s", token ? token : "");
+		snprintf(ret->address, sizeof ret->address, "%s", token && address ? address : "");
 		if (!a)
 			return err_code(err, CODE_FORBIDDEN, "The user id %u has no account on this machine.",
 					(unsigned)peer.uid);
