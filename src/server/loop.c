@@ -41,6 +41,7 @@
 #include "server/api/journal.h"
 #include "server/api/offline.h"
 #include "server/api/output.h"
+#include "server/api/spool.h"
 #include "server/api/terminal.h"
 #include "server/base/agenda.h"
 #include "server/base/clock.h"
@@ -236,6 +237,8 @@ static void sleep_set(struct server *s)
 		ms = (s->turn->retry_us - s->clock->now_us) / 1000 + 1;
 	if (s->turn->commit_us && (s->turn->commit_us - s->clock->now_us) / 1000 < ms)
 		ms = (s->turn->commit_us - s->clock->now_us) / 1000 + 1;
+	if ((next = spool_next(s)) != TIME_NEVER && (next - s->clock->now_us) / 1000 + 1 < ms)
+		ms = (next - s->clock->now_us) / 1000 + 1;
 	if ((next = offline_next(s)) != TIME_NEVER && (next - s->clock->now_us) / 1000 + 1 < ms)
 		ms = (next - s->clock->now_us) / 1000 + 1;
 	if ((next = retention_next(s)) != TIME_NEVER && (next * 1000000 - s->clock->now_us) / 1000 + 1 < ms)
@@ -277,6 +280,7 @@ void server_turn(struct server *s)
 		retention_turn(s);
 	}
 	offline_turn(s);
+	spool_turn(s);
 	if (!s->turn->trouble && !s->turn->merging) { /* the keys of the spool's changes are needed, however old */
 		subkeys_turn(s);
 		acted_turn(s);

@@ -41,6 +41,7 @@
 #include "server/api/journal.h"
 #include "server/api/offline.h"
 #include "server/api/output.h"
+#include "server/api/spool.h"
 #include "server/api/terminal.h"
 #include "server/base/clock.h"
 #include "server/base/instance.h"
@@ -363,6 +364,8 @@ static int prepare(struct server *s, struct err *err)
 	listener.context = s;
 	listener.opened = on_opened;
 	s->hosts->stream = stream_taken;
+	s->hosts->lease = spool_lease;
+	s->hosts->kept = spool_frame;
 	s->post->show = stream_event;
 	s->post->show_life = stream_life;
 	s->post->show_move = journal_move;

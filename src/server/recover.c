@@ -32,6 +32,7 @@
 #include "rules/gate.h"
 #include "sched/sched.h"
 #include "server/api/acted.h"
+#include "server/api/spool.h"
 #include "server/base/agenda.h"
 #include "server/base/clock.h"
 #include "server/base/instance.h"
@@ -115,6 +116,10 @@ static int on_object(void *context, const char *kind, const char *name, const ch
 		rc = realm_object(s, name, o, err);
 	} else if (strcmp(kind, "token") == 0) {
 		rc = token_restore(s, name, o, err);
+	} else if (strcmp(kind, "spooled") == 0) {
+		rc = spool_restore_mark(s, name, o, err);
+	} else if (strcmp(kind, "spool") == 0) {
+		rc = spool_restore_host(s, name, o, err);
 	} else if (strcmp(kind, "revoked") == 0) {
 		rc = revoke_restore(s, name, o, err);
 	} else if (strcmp(kind, "moves") == 0) {

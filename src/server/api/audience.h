@@ -14,6 +14,7 @@ struct audience {
 	VEC(struct waiter *) waiters; /* output.c */
 	uint64_t waiter_ids;
 	struct offline *offline;    /* offline.c */
+	struct spool *spool;	    /* spool.c */
 	struct views *views;	    /* view.c */
 	struct journal *journal;    /* journal.c */
 	struct terminal *terminals; /* terminal.c */

@@ -149,10 +149,11 @@ static void welcome(const struct visit *v)
 {
 	struct server *s = v->s;
 
-	link_pack(v->link, NULL, 0, "{s:s,s:i,s:s,s:I,s:s,s:o,s:s,s:I,s:o,s:o}", "t", "welcome", "protocol", PROTOCOL,
-		  "version", SHUNT_VERSION, "epoch", (json_int_t)s->realm->epoch, "name", name_of(v), "servers",
-		  agents_servers(s), "ca", s->realm->authority.cert, "heartbeat", (json_int_t)s->conf->heartbeat,
-		  "settings", settings(s), "revoked", revoked_json(s));
+	link_pack(v->link, NULL, 0, "{s:s,s:i,s:s,s:I,s:s,s:o,s:s,s:I,s:o,s:o,s:o*}", "t", "welcome", "protocol",
+		  PROTOCOL, "version", SHUNT_VERSION, "epoch", (json_int_t)s->realm->epoch, "name", name_of(v),
+		  "servers", agents_servers(s), "ca", s->realm->authority.cert, "heartbeat",
+		  (json_int_t)s->conf->heartbeat, "settings", settings(s), "revoked", revoked_json(s), "spool",
+		  s->hosts->lease ? s->hosts->lease(s, v->node) : NULL);
 }
 
 /* Another machine has this node's key: a copy of its disk, say. The first that came is the node as long as it gives signs of life; to take turns would
@@ -295,6 +296,8 @@ static void on_frame(void *context, struct link *l, json_t *head, const char *da
 		on_renew(v, head);
 	else if (strcmp(type, "facts") == 0)
 		on_facts(v, head);
+	else if ((strcmp(type, "kept") == 0 || strcmp(type, "emptied") == 0) && v->s->hosts->kept)
+		v->s->hosts->kept(v->s, v->node, head, data, n);
 	else
 		engine_frame(v->s->engine, name_of(v), head, data, n);
 }
@@ -367,6 +370,11 @@ void agents_link(struct server *s, struct link *l)
 	}
 	v->node = node;
 	link_trust(l);
+}
+
+struct link *agents_link_of(const struct server *s, uint32_t node)
+{
+	return agent_connected(&s->hosts->nodes.v[node]) ? s->hosts->nodes.v[node].agent->visit->link : NULL;
 }
 
 /* ---- stopping ---- */

@@ -65,6 +65,9 @@ struct hosts {
 	uint32_t layout;			/* grows whenever they are laid out anew */
 	/* Takes over a link that a node has opened for a file or a terminal; false: nobody asked for it. */
 	bool (*stream)(struct server *s, uint32_t node, struct link *l, const json_t *head);
+	/* What a node may do while the server is down, for its welcome, new; and frames about what it did (api/spool.h). */
+	json_t *(*lease)(struct server *s, uint32_t node);
+	void (*kept)(struct server *s, uint32_t node, const json_t *head, const char *data, size_t n);
 	uint64_t next_join; /* the number of the next node that joins, or joins again */
 	int64_t agents_at;  /* instant: somebody may have been silent for too long; 0: look at once */
 	int64_t agents_us;  /* boot_us when that was last thought of */
