@@ -9,6 +9,7 @@
  *	peers.c		links from other hosts
  *	terminal.c	interactive jobs, from here to the server
  *	streams.c	files that the server wants to read
+ *	spool.c		what users of this host leave while the server is down
  *	home.c		directories and files; facts.c, health.c: this machine
  *
  * Everything belongs to one loop in one thread.
@@ -62,6 +63,9 @@ struct agent {
 	/* terminal.c */
 	struct terminals *terminal_socket;
 	struct terminal *terminals;
+
+	/* spool.c */
+	struct spool *spool;
 
 	/* streams.c */
 	struct reader *readers;
@@ -118,6 +122,13 @@ void peers_stop(struct agent *a);
 int terminal_start(struct agent *a, struct err *err);
 void terminal_cut(struct agent *a); /* the server is lost: their shepherds call again */
 void terminal_stop(struct agent *a);
+
+/* spool.c */
+int spool_start(struct agent *a, struct err *err);
+void spool_lease(struct agent *a, const json_t *lease); /* a welcome; `lease` NULL: it says nothing of it */
+void spool_done(struct agent *a, const json_t *head);	/* the server has a change, or refuses it */
+void spool_turn(struct agent *a);			/* at each heartbeat */
+void spool_stop(struct agent *a);
 
 /* streams.c: what the server asks for by `dial`; `where` it is called */
 void streams_dial(struct agent *a, const json_t *head, const char *where);

@@ -192,7 +192,8 @@ static int bring_up(struct agent *a, struct err *err)
 	if ((rc = credential_load(a, err)) < 0 || (rc = facts_collect(a->member.cgroup, &a->facts, err)) < 0)
 		return rc;
 	a->health = health_create(a->loop, on_health, a);
-	if ((rc = orders_start(a, err)) < 0 || (rc = peers_start(a, err)) < 0 || (rc = terminal_start(a, err)) < 0)
+	if ((rc = spool_start(a, err)) < 0 || (rc = orders_start(a, err)) < 0 || (rc = peers_start(a, err)) < 0 ||
+	    (rc = terminal_start(a, err)) < 0)
 		return rc;
 	facts_say(a->facts, machine, sizeof machine);
 	agent_say("up: version %s, node %s of %s, %s, port %d", SHUNT_VERSION, a->member.name, a->member.cluster,
@@ -205,6 +206,7 @@ static void tear_down(struct agent *a)
 {
 	session_stop(a);
 	terminal_stop(a);
+	spool_stop(a);
 	streams_stop(a);
 	peers_stop(a);
 	health_stop(a->health);

@@ -1,0 +1,337 @@
+/*
+ * spool.c - what users of this host leave while the server is down is kept, and brought to it when it is back (client/tray.h, docs/protocol.md).
+ *
+ *	offer --(server gone: commands fill its tray)--> welcome --> new offer, old trays are closed --> their changes go out, in order --> done: removed --> emptied
+ *
+ * Nothing here is needed while the server is down: commands write into the tray themselves, so that a dead agent loses nothing and holds up nobody. What is in the
+ * trays is the truth; after each welcome it is listed anew. An offer is replaced before its tray is closed (chmod), and a tray is closed before it is listed: a command that
+ * comes late can't put anything into it, and knows by the offer.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "agent/agent_internal.h"
+#include "client/tray.h"
+
+#define WINDOW 32 /* changes that are under way */
+#define PIECE (512 * 1024)
+#define AHEAD                                                                                                          \
+	100 /* numbers between what was seen in a tray, and those of the next: some may come before it is closed */
+
+struct item {
+	uint32_t tray;
+	struct tray_name name;
+	int64_t time_us;
+	enum { ITEM_WAITS, ITEM_SENT, ITEM_OVER } state;
+};
+
+struct closed_tray {
+	char name[TRAY_NAME];
+	int fd;
+};
+
+struct spool {
+	char dir[PATH_MAX];
+	struct offer offer; /* of now; tray "": there is none */
+	VEC(struct closed_tray) trays;
+	VEC(struct item) items; /* by number */
+	size_t under_way, over;
+	bool telling; /* something was brought since the welcome: the server learns when that was all */
+};
+
+static int64_t now_us(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_REALTIME, &t);
+	return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
+}
+
+static bool is_tray(const char *name)
+{
+	return name[0] == 'g' && strlen(name) < TRAY_NAME;
+}
+
+/* ---- the offer ---- */
+
+/* The highest number that anybody here was given, or is about to be. */
+static uint64_t number_highest(const struct spool *p)
+{
+	uint64_t highest = p->offer.next ? p->offer.next - 1 : 0;
+	const struct dirent *d;
+	DIR *dir = opendir(p->dir);
+
+	while (dir && (d = readdir(dir))) {
+		tray_names names = {0};
+		if (is_tray(d->d_name) && tray_list(p->dir, d->d_name, &names, NULL) == 0 && names.n &&
+		    names.v[names.n - 1].number < p->offer.end && names.v[names.n - 1].number > highest)
+			highest = names.v[names.n - 1].number;
+		vec_free(&names);
+	}
+	if (dir)
+		closedir(dir);
+	return highest;
+}
+
+static int offer_renew(struct spool *p, struct offer *fresh, struct err *err)
+{
+	uint64_t highest = number_highest(p);
+	int rc = tray_make(p->dir, fresh->shared, fresh->tray, err);
+
+	if (fresh->next <= highest && highest < fresh->end)
+		fresh->next = highest + 1 + (highest >= p->offer.next ? AHEAD : 0);
+	if (rc == 0)
+		rc = offer_write(p->dir, fresh, err);
+	if (rc == 0)
+		p->offer = *fresh;
+	return rc;
+}
+
+/* ---- what is in the trays ---- */
+
+static int by_number(const void *a, const void *b)
+{
+	const struct item *x = a, *y = b;
+
+	return x->name.number != y->name.number ? (x->name.number > y->name.number) - (x->name.number < y->name.number)
+						: (int)x->tray - (int)y->tray;
+}
+
+static void items_clear(struct spool *p)
+{
+	for (size_t i = 0; i < p->trays.n; i++)
+		close(p->trays.v[i].fd);
+	p->trays.n = p->items.n = p->under_way = p->over = 0;
+}
+
+static void tray_close(struct spool *p, const char *name)
+{
+	struct closed_tray t = {.fd = -1};
+	char path[PATH_MAX + TRAY_NAME];
+	tray_names names = {0};
+
+	snprintf(t.name, sizeof t.name, "%s", name);
+	snprintf(path, sizeof path, "%s/%s", p->dir, name);
+	t.fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+	if (t.fd < 0)
+		return;
+	fchmod(t.fd, 0700);
+	if (tray_list(p->dir, name, &names, NULL) == 0)
+		for (size_t i = 0; i < names.n; i++)
+			if (tray_take(t.fd, &names.v[i]) == 0)
+				vec_push(&p->items, (struct item){.tray = (uint32_t)p->trays.n, .name = names.v[i]});
+	tray_sweep(t.fd);
+	vec_free(&names);
+	vec_push(&p->trays, t);
+}
+
+/* The order of the numbers counts. Their owners can make a time later, but not earlier; so one is not later than those that follow. */
+static void times_settle(struct spool *p)
+{
+	int64_t least = now_us();
+
+	for (size_t i = p->items.n; i-- > 0;) {
+		int64_t time = p->items.v[i].name.time_us;
+		least = time && time < least ? time : least;
+		p->items.v[i].time_us = least;
+	}
+}
+
+static void trays_collect(struct spool *p)
+{
+	const struct dirent *d;
+	DIR *dir = opendir(p->dir);
+
+	items_clear(p);
+	while (dir && (d = readdir(dir)))
+		if (is_tray(d->d_name) && strcmp(d->d_name, p->offer.tray) != 0)
+			tray_close(p, d->d_name);
+	if (dir)
+		closedir(dir);
+	if (p->items.n)
+		qsort(p->items.v, p->items.n, sizeof *p->items.v, by_number);
+	times_settle(p);
+}
+
+/* ---- bringing it ---- */
+
+static void item_end(struct spool *p, struct item *x)
+{
+	int rc = tray_remove(p->trays.v[x->tray].fd, &x->name);
+
+	if (rc < 0 && rc != -ENOENT)
+		agent_say("change %" PRIu64 " in %s/%s can't be removed: %s", x->name.number, p->dir,
+			  p->trays.v[x->tray].name, strerror(-rc));
+	p->under_way -= x->state == ITEM_SENT;
+	p->over += x->state != ITEM_OVER;
+	x->state = ITEM_OVER;
+}
+
+static void item_send(struct agent *a, struct item *x)
+{
+	struct spool *p = a->spool;
+	struct strbuf text = {0};
+	struct kept kept;
+	struct err err;
+	int rc = tray_text(p->trays.v[x->tray].fd, &x->name, getegid(), &kept, &text, &err);
+
+	if (rc < 0 || text.n == 0) {
+		if (rc < 0 && rc != -ENODATA)
+			agent_say("change %" PRIu64 " of uid %d is not brought to the server: %s", x->name.number,
+				  (int)kept.uid, err.text);
+		item_end(p, x);
+	} else {
+		int64_t age = now_us() - x->time_us;
+		for (size_t at = 0; at < text.n; at += PIECE)
+			link_pack(session_link(a), text.text + at, text.n - at < PIECE ? text.n - at : PIECE,
+				  "{s:s,s:I,s:I,s:I}", "t", "kept", "number", (json_int_t)x->name.number, "size",
+				  (json_int_t)text.n, "age", (json_int_t)age);
+		x->state = ITEM_SENT;
+		p->under_way++;
+		p->telling = true;
+	}
+	strbuf_fini(&text);
+}
+
+/* All of it is done: the trays go, and the server learns that nothing more comes of earlier leases. */
+static void spool_empty(struct agent *a)
+{
+	struct spool *p = a->spool;
+	char path[PATH_MAX + TRAY_NAME];
+
+	for (size_t i = 0; i < p->trays.n; i++) {
+		snprintf(path, sizeof path, "%s/%s", p->dir, p->trays.v[i].name);
+		if (rmdir(path) < 0 && errno != ENOENT)
+			agent_say("%s: %s", path, strerror(errno));
+	}
+	if (p->items.n)
+		agent_say("what users left while the server was down has been brought to it: %zu changes", p->items.n);
+	if (p->telling)
+		link_pack(session_link(a), NULL, 0, "{s:s,s:s}", "t", "emptied", "lease", p->offer.lease);
+	p->telling = false;
+	items_clear(p);
+}
+
+static void spool_more(struct agent *a)
+{
+	struct spool *p = a->spool;
+
+	for (size_t i = 0; i < p->items.n && session_link(a) && p->under_way < WINDOW; i++)
+		if (p->items.v[i].state == ITEM_WAITS)
+			item_send(a, &p->items.v[i]);
+	if (session_link(a) && p->trays.n && p->over == p->items.n)
+		spool_empty(a);
+}
+
+void spool_done(struct agent *a, const json_t *head)
+{
+	struct spool *p = a->spool;
+	uint64_t number = (uint64_t)json_integer_value(json_object_get(head, "number"));
+	const char *why = json_string_value(json_object_get(head, "why"));
+
+	for (size_t i = 0; i < p->items.n; i++) {
+		struct item *x = &p->items.v[i];
+		if (x->name.number != number || x->state != ITEM_SENT)
+			continue;
+		if (json_is_true(json_object_get(head, "again"))) {
+			x->state = ITEM_WAITS; /* spool_turn() */
+			p->under_way--;
+			return;
+		}
+		if (why)
+			agent_say("the server refused change %" PRIu64 ": %s", number, why);
+		item_end(p, x);
+		break;
+	}
+	spool_more(a);
+}
+
+/* ---- the server's word ---- */
+
+static bool lease_read(const json_t *o, struct offer *ret)
+{
+	json_t *copy = json_copy((json_t *)o);
+	char *text;
+	bool right;
+
+	json_object_set_new(copy, "tray", json_string("g0"));
+	text = json_dumps(copy, JSON_COMPACT);
+	right = text && offer_parse(text, strlen(text), ret, NULL) == 0 && *ret->lease && ret->end > ret->next;
+	free(text);
+	json_decref(copy);
+	return right;
+}
+
+void spool_lease(struct agent *a, const json_t *lease)
+{
+	struct spool *p = a->spool;
+	struct offer fresh;
+	struct err err = {.text = ""};
+	int rc;
+
+	if (!lease) /* a server of an older version: what is here waits for a newer one */
+		return;
+	if (lease_read(lease, &fresh)) {
+		rc = offer_renew(p, &fresh, &err);
+	} else {
+		rc = offer_remove(p->dir, &err);
+		p->offer = (struct offer){0};
+	}
+	if (rc < 0) {
+		agent_say("commands on this host will need a running server until this is mended: %s", err.text);
+		offer_remove(p->dir, NULL);
+		return;
+	}
+	trays_collect(p);
+	spool_more(a);
+}
+
+/* Somebody here could not reach the server, although this agent does: the tray is closed as after a welcome. */
+void spool_turn(struct agent *a)
+{
+	struct spool *p = a->spool;
+	tray_names names = {0};
+	struct offer fresh = p->offer;
+	struct err err;
+
+	if (!session_link(a))
+		return;
+	if (p->items.n == 0 && *p->offer.tray && tray_list(p->dir, p->offer.tray, &names, NULL) == 0 && names.n) {
+		if (offer_renew(p, &fresh, &err) == 0)
+			trays_collect(p);
+		else
+			agent_say("%s", err.text);
+	}
+	vec_free(&names);
+	spool_more(a);
+}
+
+int spool_start(struct agent *a, struct err *err)
+{
+	struct spool *p = mem_zalloc(sizeof *p);
+
+	a->spool = p;
+	snprintf(p->dir, sizeof p->dir, "%.*s/offline", PATH_MAX - 16, a->home.state);
+	if (offer_read(p->dir, &p->offer, err) < 0) /* none, or damaged: the next welcome brings another */
+		p->offer = (struct offer){0};
+	return 0;
+}
+
+void spool_stop(struct agent *a)
+{
+	if (!a->spool)
+		return;
+	items_clear(a->spool);
+	vec_free(&a->spool->items);
+	vec_free(&a->spool->trays);
+	free(a->spool);
+	a->spool = NULL;
+}
