@@ -14,6 +14,16 @@
 
 /* ---- clusters ---- */
 
+/* The spool of this host's agent, if there is one; whether it is of the same cluster its offer says. New. */
+static char *agent_spool(void)
+{
+	const char *home = getenv("SHUNT_AGENT_HOME");
+	char path[4096];
+
+	snprintf(path, sizeof path, "%s/offline", home && *home == '/' ? home : "/var/lib/shunt-agent");
+	return mem_strdup(path);
+}
+
 static void login_open(struct login *l, struct client **ret)
 {
 	char called[128];
@@ -24,6 +34,7 @@ static void login_open(struct login *l, struct client **ret)
 	r->token = l->token;
 	l->ca = l->token = NULL;
 	*ret = client_create(called, r);
+	(*ret)->offline = agent_spool();
 	login_fini(l);
 }
 

@@ -561,12 +561,26 @@ static bool again(struct waiting *w, int64_t most)
 	return true;
 }
 
+/* The offer of the spool that this client can use: of an agent one of the same cluster. */
+static bool offer_find(const struct client *c, struct offer *ret)
+{
+	struct token t;
+	bool found = c->offline && offer_read(c->offline, ret, NULL) == 0;
+
+	if (found && c->route) {
+		found = *ret->lease && c->route->token && token_parse(c->route->token, &t, NULL) == 0 &&
+			strcmp(t.fingerprint, ret->cluster) == 0;
+		explicit_bzero(&t, sizeof t);
+	}
+	return found;
+}
+
 /* Seconds to wait for one that does not listen. Where it can be done without, nobody waits long for it; and not at all, once somebody has. */
 static int patience_of(const struct client *c)
 {
 	struct offer l;
 
-	if (c->waits_anyway || !c->offline || c->doubt || offer_read(c->offline, &l, NULL) < 0)
+	if (c->waits_anyway || c->doubt || !offer_find(c, &l))
 		return c->wait;
 	return offline_used(c->offline, &l) ? 0 : l.wait;
 }
@@ -632,12 +646,14 @@ static int client_request(struct client *c, const struct question *q, struct rep
 enum presence { SERVER_UNKNOWN, SERVER_DOWN, SERVER_BACK };
 
 /* After no answer came, and what was asked for is certain not to have been done: SERVER_DOWN if nobody listens and the spool can be used; SERVER_BACK if one listens meanwhile,
- * as when this command was stopped. The offer is read first: see tray.h. */
-static enum presence server_look(struct client *c, int rc, struct offer *ret)
+ * as when this command was stopped. The offer is read first: see tray.h. On other hosts *ret was read before the server was asked, if `offered`: to try all servers again takes its time. */
+static enum presence server_look(struct client *c, int rc, bool offered, struct offer *ret)
 {
-	if ((rc != -ECONNREFUSED && rc != -ENOENT) || c->route || !c->offline || c->doubt)
+	if (c->route)
+		return offered && !c->doubt && (rc == -ECONNREFUSED || rc == -EHOSTDOWN) ? SERVER_DOWN : SERVER_UNKNOWN;
+	if ((rc != -ECONNREFUSED && rc != -ENOENT) || !c->offline || c->doubt)
 		return SERVER_UNKNOWN;
-	bool offered = offer_read(c->offline, ret, NULL) == 0;
+	offered = offer_find(c, ret);
 	int fd = unix_connect(c->socket, PATIENCE * 1000, NULL);
 	if (fd >= 0)
 		close(fd);
@@ -664,6 +680,7 @@ static int question_keep(struct client *c, const struct offer *l, const struct q
 	struct offline_question x = {.method = q->method,
 				     .path = q->path,
 				     .body = q->body,
+				     .token = c->route ? c->route->token : NULL,
 				     .tsv = q->accept && strncmp(q->accept, "text/tab", 8) == 0};
 	struct err why = {.text = ""};
 	int rc = offline_answer(c->offline, l, &x, &c->seen, ret, &why);
@@ -686,10 +703,11 @@ static int question_settle(struct client *c, const struct question *q, struct re
 	free(c->name);
 	c->name = NULL;
 	for (int i = 0;; i++) {
+		bool offered = c->route && offer_find(c, &l);
 		rc = client_request(c, q, ret, err);
 		if (rc >= 0 || ret->status || q->upgrade || i == RETURNS)
 			return rc;
-		enum presence found = server_look(c, rc, &l);
+		enum presence found = server_look(c, rc, offered, &l);
 		if (found == SERVER_BACK)
 			continue;
 		if (found == SERVER_UNKNOWN)
