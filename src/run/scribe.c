@@ -132,16 +132,20 @@ int scribe_erase(const char *dir)
 
 /* ---- tasks ---- */
 
-/* The number that `last` names; 0: none. */
+/* The number that `last` names; 0: there is none; or -errno: that can't be known now, so that nothing may be deleted. */
 static int64_t last_read(int dir)
 {
 	char name[NUMBER_TEXT] = "";
 	ssize_t n = readlinkat(dir, "last", name, sizeof name - 1);
 	int64_t number = n > 0 ? number_of(name) : 0;
-	int fd = number ? directory_open(dir, name) : -1;
 
-	if (fd < 0)
+	if (n < 0 && errno != ENOENT && errno != EINVAL) /* EINVAL: the user has put something else there */
+		return -errno;
+	if (!number)
 		return 0;
+	int fd = directory_open(dir, name);
+	if (fd < 0)
+		return fd == -ENOENT || fd == -ENOTDIR || fd == -ELOOP ? 0 : fd;
 	close(fd);
 	return number;
 }
@@ -159,6 +163,8 @@ static int find(const struct scribe_order *s, int dir, const struct identity *se
 {
 	int64_t number = s->o->checkpoint.from_start ? 0 : last_read(dir);
 
+	if (number < 0)
+		return (int)number;
 	if (s->o->checkpoint.from_start)
 		unlinkat(dir, "last", 0);
 	unlinkat(dir, "new", 0);
@@ -168,9 +174,9 @@ static int find(const struct scribe_order *s, int dir, const struct identity *se
 	s->page->other = !number && s->o->checkpoint.restart_of;
 	if (s->page->other) {
 		int other = open(s->o->checkpoint.restart_of, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-		number = other < 0 ? 0 : last_read(other);
-		if (!number)
-			return -ENODATA;
+		number = other >= 0 ? last_read(other) : errno == ENOENT || errno == ENOTDIR ? 0 : -errno;
+		if (number <= 0)
+			return number ? (int)number : -ENODATA;
 	}
 	s->page->number = number;
 	return 0;
@@ -197,9 +203,11 @@ static int notice_write(const struct scribe_order *s, int dir, int64_t number)
 
 static int prepare(const struct scribe_order *s, int dir)
 {
-	int64_t number = numbers_walk(dir, 0, last_read(dir)) + 1;
+	int64_t last = last_read(dir), number = last < 0 ? 0 : numbers_walk(dir, 0, last) + 1;
 	char name[NUMBER_TEXT];
 
+	if (last < 0)
+		return (int)last;
 	if (mkdirat(dir, number_text(number, name), 0700))
 		return -errno;
 	int r = link_set(dir, "new", number);
@@ -319,10 +327,11 @@ static int task_do(const struct scribe_order *s)
 	case SCRIBE_ERASE:
 		break;
 	}
+	int64_t last = r ? last_read(dir) : 0;
 	if (!r)
 		surplus_drop(s, dir, &self);
-	else
-		numbers_walk(dir, 0, last_read(dir));
+	else if (last >= 0)
+		numbers_walk(dir, 0, last);
 	if (r && s->task == SCRIBE_LOOK)
 		gone_clear(dir, &self);
 	return r;

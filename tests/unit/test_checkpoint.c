@@ -323,6 +323,30 @@ static void test_hostile(void **state)
 	rmdir(secret);
 }
 
+/* A checkpoint that can't be read now is not deleted for that, nor does its job begin anew. */
+static void test_unreadable(void **state)
+{
+	struct nest *n = *state;
+	struct order o = saving_order(n, "7.1", COUNT(1000000));
+	struct result r;
+
+	nest_send(n, &o);
+	nest_await(n, nest_path(n, "ready"));
+	nest_save(n, "7.1", SAVE_PREEMPTED, 0);
+	assert_int_equal(nest_result(n, "7.1").saves.state, SAVE_GOOD);
+	assert_int_equal(chmod(nest_path(n, "saves/job/1"), 0), 0);
+	o = saving_order(n, "7.2", "exit 9");
+	nest_send(n, &o);
+	r = nest_result(n, "7.2");
+	assert_int_equal(r.how, RESULT_NOT_STARTED);
+	contains(r.reason, "can't be used: Permission denied");
+	assert_int_equal(chmod(nest_path(n, "saves/job/1"), 0700), 0);
+	o = saving_order(n, "7.3", "cat $SHUNT_RESTART/n");
+	r = nest_run(n, &o);
+	assert_int_equal(r.saves.restarted, 1);
+	assert_int_equal(r.status, 0);
+}
+
 static void prologue_set(struct nest *n, struct order *o, const char *text)
 {
 	char *path = arena_printf(n->a, "%s/prologue", n->dir);
@@ -388,12 +412,14 @@ static void test_early_race(void **state)
 static void test_early_other(void **state)
 {
 	struct nest *n = *state;
-	struct order o = saving_order(n, "7.1", "echo up >up; exit 3");
+	struct order o = saving_order(n, "7.1", "read x <on; exit 3");
 	char path[64], c = 0;
 	struct result r;
 	pid_t pid;
 
 	prologue_set(n, &o, arena_printf(n->a, "#!/bin/sh\necho x; while ! [ -e %s/go ]; do sleep 0.1; done", n->dir));
+	assert_int_equal(mkfifo(nest_path(n, "on"), 0666), 0);
+	assert_int_equal(chmod(nest_path(n, "on"), 0666), 0);
 	nest_send(n, &o);
 	nest_await(n, o.out);
 	nest_save(n, "7.1", SAVE_ASKED, 0);
@@ -413,10 +439,13 @@ static void test_early_other(void **state)
 	}
 	assert_int_equal(c, 'T');
 	nest_signal(n, "7.1", SIGCONT);
+	int on = open(nest_path(n, "on"), O_RDWR | O_CLOEXEC);
+	assert_int_equal(write(on, "x\n", 2), 2);
 	r = nest_result(n, "7.1");
 	assert_int_equal(r.how, RESULT_EXITED);
 	assert_int_equal(r.status, 3);
 	assert_int_equal(r.cause, CAUSE_ITSELF);
+	close(on);
 }
 
 /* What a job was submitted with is not its own; nor does it get there without a method. */
@@ -434,9 +463,9 @@ static void test_environment(void **state)
 static int tests(void)
 {
 	const struct CMUnitTest all[] = {
-		TEST(test_preempted),	TEST(test_periodic),   TEST(test_failed),      TEST(test_walltime),
-		TEST(test_exit),	TEST(test_script),     TEST(test_hostile),     TEST(test_environment),
-		TEST(test_early_final), TEST(test_early_race), TEST(test_early_other),
+		TEST(test_preempted),	TEST(test_periodic),	TEST(test_failed),     TEST(test_walltime),
+		TEST(test_exit),	TEST(test_script),	TEST(test_hostile),    TEST(test_unreadable),
+		TEST(test_environment), TEST(test_early_final), TEST(test_early_race), TEST(test_early_other),
 	};
 
 	return cmocka_run_group_tests_name("checkpoint", all, NULL, NULL);
