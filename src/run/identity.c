@@ -21,7 +21,6 @@
 #define KEPT 64	       /* users */
 #define FRESH_FOR 60   /* seconds; */
 #define USABLE_FOR 300 /* ... and so long while another is fetched */
-#define BRIEF 2	       /* no such user, or a failure: it may be otherwise in a moment */
 #define GROUPS_MAX 65536
 #define BUFFER_MAX (16 << 20)
 
@@ -138,9 +137,9 @@ enum identity_age identity_age(const char *user, bool by_name)
 
 	if (geteuid() != 0 && !by_name)
 		return IDENTITY_FRESH; /* there is but one, this process's own */
-	if (t < (k->trouble ? BRIEF : FRESH_FOR))
-		return IDENTITY_FRESH;
-	return t < USABLE_FOR && !k->trouble ? IDENTITY_STALE : IDENTITY_NONE;
+	if (k->trouble)		       /* it was the answer to what waited for it; by now it may be otherwise */
+		return IDENTITY_NONE;
+	return t < FRESH_FOR ? IDENTITY_FRESH : t < USABLE_FOR ? IDENTITY_STALE : IDENTITY_NONE;
 }
 
 static void known_clear(struct known *k)

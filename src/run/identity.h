@@ -28,7 +28,7 @@ struct identity {
 enum identity_age {
 	IDENTITY_NONE,	/* it must be looked up first */
 	IDENTITY_STALE, /* it can be used while it is looked up anew */
-	IDENTITY_FRESH	/* so is the answer that there is no such user, for a moment */
+	IDENTITY_FRESH
 };
 enum identity_age identity_age(const char *user, bool by_name);
 /* Asks the user database, which may never answer: in a process of its own. */

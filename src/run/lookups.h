@@ -22,7 +22,7 @@ typedef VEC(struct pollfd) pollfd_vec;
 struct lookups {
 	VEC(struct lookup *) list;
 	void (*child)(void *context); /* in the new process: closes what it must not hold */
-	/* A frame that was parked: its user is known now, or identity_get() says why not. It may be parked again. */
+	/* A frame that was parked: its user is known now, or identity_get() says why not. */
 	void (*unpark)(void *context, char kind, const char *text, size_t n);
 	void *context;
 };

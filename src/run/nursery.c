@@ -58,6 +58,7 @@ struct nest {
 	struct cgroup cgroup;
 	VEC(struct child) children;
 	struct lookups lookups;
+	bool answered; /* the frame's user has just been looked up for it: that counts, whatever it is */
 	struct strbuf in, out;
 };
 
@@ -155,7 +156,7 @@ static int order_start(struct nest *n, struct order *o, struct arena *a, pid_t *
 /* True when nothing has to wait for its user. */
 static bool user_ready(struct nest *n, const char *user, bool by_name)
 {
-	enum identity_age age = identity_age(user, by_name);
+	enum identity_age age = n->answered ? IDENTITY_FRESH : identity_age(user, by_name);
 
 	if (age == IDENTITY_STALE)
 		lookups_refresh(&n->lookups, user);
@@ -422,7 +423,11 @@ static void frame_take(struct nest *n, char kind, const char *text, size_t lengt
 
 static void on_unpark(void *context, char kind, const char *text, size_t length)
 {
-	frame_take(context, kind, text, length);
+	struct nest *n = context;
+
+	n->answered = true;
+	frame_take(n, kind, text, length);
+	n->answered = false;
 }
 
 static void on_child(void *context)

@@ -1,6 +1,6 @@
 /*
  * test_lookups.c - a nursery whose user database hangs, fails, or does not know a user: others' jobs start meanwhile, and what waits goes on in its order. The C library's
- * getpwnam_r() is replaced by one that looks for files: NAME.hangs, NAME.fails.
+ * getpwnam_r() is replaced by one that looks for files: NAME.hangs, NAME.fails, NAME.missing.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -42,6 +42,8 @@ int __wrap_getpwnam_r(const char *name, struct passwd *entry, char *buf, size_t 
 	for (int i = 0; i < 6000 && users_are(name, "hangs"); i++) /* a test that was killed leaves nothing behind */
 		usleep(10000);
 	*ret = NULL;
+	if (users_are(name, "missing"))
+		return 0;
 	return users_are(name, "fails") ? EIO : __real_getpwnam_r(name, entry, buf, size, ret);
 }
 
@@ -103,6 +105,22 @@ static void test_unknown(void **state)
 	assert_true(a.unclear);
 }
 
+/* Of a user who is there now the next job starts, however soon. */
+static void test_missing(void **state)
+{
+	struct nest *n = *state;
+	struct order o = order_by_name(n, "1.1", "exit 0"), other = order_by_name(n, "2.1", "exit 0");
+
+	user_set(n, "missing");
+	nest_send(n, &o);
+	nest_send(n, &other);
+	contains(nest_answer(n, ANSWER_REFUSED, "1.1").reason, "is not known on this host");
+	contains(nest_answer(n, ANSWER_REFUSED, "2.1").reason, "is not known on this host");
+	unlink(user_file(n, "missing"));
+	assert_int_equal(nest_run(n, &o).status, 0);
+	assert_int_equal(nest_run(n, &other).status, 0);
+}
+
 static void test_fails(void **state)
 {
 	struct nest *n = *state;
@@ -114,8 +132,7 @@ static void test_fails(void **state)
 	contains(a.reason, "can't be looked up on this host: Input/output error");
 	assert_true(a.unclear);
 	unlink(user_file(n, "fails"));
-	sleep(3); /* a failure is remembered for a moment */
-	assert_int_equal(nest_run(n, &o).status, 0);
+	assert_int_equal(nest_run(n, &o).status, 0); /* nothing is left of the failure */
 }
 
 /* What belongs to the waiting order waits with it; all else goes on. */
@@ -191,7 +208,7 @@ static void test_nursery_ends(void **state)
 static int tests(void)
 {
 	const struct CMUnitTest all[] = {
-		TEST(test_by_name), TEST(test_unknown),		TEST(test_fails),
+		TEST(test_by_name), TEST(test_unknown),		TEST(test_missing),	 TEST(test_fails),
 		TEST(test_hangs),   TEST(test_ended_meanwhile), TEST(test_nursery_ends),
 	};
 
