@@ -56,11 +56,19 @@ struct reorder {
 	} ladder;
 };
 
+/* It has begun to wait, and not to run: a job that is still being taken over (intake.h) can have no event yet. */
+static bool in_line(const struct server *s, uint32_t id)
+{
+	const struct job *job = entry_job(s, id);
+
+	return s->jobs->entries.v[id].spec && (job->state == STATE_HELD || job_waits(job));
+}
+
 static void ladder_build(const struct server *s, struct ladder *l, uint32_t owner)
 {
 	for (uint32_t id = 1; id < s->jobs->entries.n; id++) {
 		const struct spec *p = s->jobs->entries.v[id].spec;
-		if (!p || p->owner != owner || entry_job(s, id)->state > STATE_ALLOCATED)
+		if (!in_line(s, id) || p->owner != owner)
 			continue;
 		struct rung rung = {entry_job(s, id)->rank, p->priority, id};
 		vec_push(&l->rungs, rung);
@@ -104,7 +112,7 @@ static bool reorder_step(struct server *s, struct work *w)
 	}
 	if (l->at < l->rungs.n) {
 		uint32_t id = l->rungs.v[l->at].job;
-		if (s->jobs->entries.v[id].spec && entry_job(s, id)->state <= STATE_ALLOCATED) /* it still waits */
+		if (in_line(s, id))
 			rank_set(s, id, l->rungs.v[l->at].rank);
 		l->at++;
 		return true;
