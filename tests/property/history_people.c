@@ -65,7 +65,7 @@ static void job_write(struct history *h, uid_t uid, struct strbuf *b)
 	else if (one_in(h, 6))
 		strbuf_printf(b, ",\"type\":\"N\",\"deadline\":%lld", (long long)(now + 1 + below(h, 1000)));
 	if (one_in(h, 4))
-		strbuf_printf(b, ",\"queue\":\"%s\"", PICK(h, "batch", "fast", "slow"));
+		strbuf_printf(b, ",\"queue\":\"%s\"", PICK(h, "batch", "fast", "slow", "entry", "entry"));
 	if (one_in(h, 6))
 		strbuf_printf(b, ",\"priority\":%d", (int)below(h, 5));
 	if (one_in(h, 8))
@@ -235,10 +235,10 @@ void op_action(struct history *h)
 	else if (strcmp(what, "signal") == 0)
 		strbuf_printf(&more, ",\"signal\":\"%s\"", PICK(h, "STOP", "suspend", "CONT", "resume", "USR1"));
 	else if (strcmp(what, "move") == 0)
-		strbuf_printf(&more, ",\"queue\":\"%s\"", PICK(h, "batch", "fast", "slow", "none"));
+		strbuf_printf(&more, ",\"queue\":\"%s\"", PICK(h, "batch", "fast", "slow", "entry", "none"));
 	snprintf(path, sizeof path, "/v1/jobs/%s", what);
 	if (one_in(h, 10))
-		ask(h, someone(h), "POST", path, "{\"filter\":{\"queue\":\"%s\"}%s}", PICK(h, "fast", "slow"),
+		ask(h, someone(h), "POST", path, "{\"filter\":{\"queue\":\"%s\"}%s}", PICK(h, "fast", "slow", "entry"),
 		    strbuf_text(&more));
 	else
 		ask(h, someone(h), "POST", path, "{\"ids\":[\"%s\"]%s}", id, strbuf_text(&more));
@@ -304,6 +304,33 @@ static void shutdown_announce(struct history *h)
 		    PICK(h, "quick", "immediate"), begin, begin + 10000);
 }
 
+/* Jobs are refused by one destination or all of them, are left in the routing queue, and go on later. */
+static void routes_change(struct history *h)
+{
+	switch (below(h, 6)) {
+	case 0:
+		attribute(h, "/v1/queues/entry", "route_destinations",
+			  PICK(h, "fast,slow", "slow,fast", "slow", "batch"));
+		break;
+	case 1:
+		attribute(h, "/v1/queues/entry", "started", PICK(h, "True", "True", "False"));
+		break;
+	case 2:
+		attribute(h, "/v1/queues/entry", "enabled", PICK(h, "True", "True", "False"));
+		break;
+	case 3:
+		attribute(h, PICK(h, "/v1/queues/fast", "/v1/queues/slow"), "resources_max.walltime",
+			  PICK(h, "00:01:00", "00:04:00", "10:00:00"));
+		break;
+	case 4:
+		attribute(h, PICK(h, "/v1/queues/fast", "/v1/queues/slow"), "max_queuable", PICK(h, "1", "4", "100"));
+		break;
+	default:
+		attribute(h, "/v1/queues/slow", "from_route_only", PICK(h, "True", "False", "False"));
+		break;
+	}
+}
+
 void op_admin(struct history *h)
 {
 	char path[64], value[16];
@@ -323,6 +350,10 @@ void op_admin(struct history *h)
 	}
 	if (one_in(h, 5)) {
 		partition_change(h);
+		return;
+	}
+	if (one_in(h, 6)) {
+		routes_change(h);
 		return;
 	}
 	switch (below(h, 12)) {

@@ -140,9 +140,9 @@ void dump(struct history *h, struct strbuf *out)
 			running_see(h, id, out);
 			job_check(entry_job(s, id));
 		}
-	for (size_t i = 0; i < s->jobs->arrays.n; i++)
-		if (s->jobs->arrays.v[i]->spec)
-			job_see(h, s->jobs->arrays.v[i]->first, s->jobs->arrays.v[i], out);
+	for (uint64_t number = 1; number < s->jobs->next_number; number++) /* which is not the order they came in */
+		if (array_find(s, number) && array_find(s, number)->spec)
+			job_see(h, array_find(s, number)->first, array_find(s, number), out);
 	strbuf_printf(out, "priorities %d\n", s->jobs->priorities);
 	see(h, "/v1/queues", out);
 	see(h, "/v1/nodes", out);

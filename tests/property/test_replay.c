@@ -93,8 +93,8 @@ static int unfinished(const struct history *h)
 	return n;
 }
 
-/* Jobs that need partitions, and those that need shared nodes, have their turns. */
-static void divide(struct history *h, bool divided)
+/* Jobs that need shared nodes (0), and those that need partitions, of one kind of nodes or another (1, 2), have their turns. */
+static void divide(struct history *h, int divided)
 {
 	ask(h, getuid(), "DELETE", "/v1/partitions/A", "{}");
 	ask(h, getuid(), "DELETE", "/v1/partitions/B", "{}");
@@ -102,8 +102,8 @@ static void divide(struct history *h, bool divided)
 		return;
 	ask(h, getuid(), "PUT", "/v1/partitions/A", "{}");
 	ask(h, getuid(), "PUT", "/v1/partitions/B", "{}");
-	attribute(h, "/v1/partitions/A", "nodes", "n[1-2]");
-	attribute(h, "/v1/partitions/B", "nodes", "n3");
+	attribute(h, "/v1/partitions/A", "nodes", divided == 1 ? "n[1-2]" : "n3");
+	attribute(h, "/v1/partitions/B", "nodes", divided == 1 ? "n3" : "n[1-2]");
 }
 
 /* All that people may have forbidden is allowed, and everything that starts ends: the queue must empty itself. */
@@ -117,6 +117,12 @@ static bool drain(struct history *h)
 		attribute(h, queues[i], "max_running", "1"); /* one at a time: nobody may be left behind */
 		attribute(h, queues[i], "max_user_run", "1");
 	}
+	for (int i = 1; i < 3; i++) {
+		attribute(h, queues[i], "max_queuable", "100000");
+		attribute(h, queues[i], "resources_max.walltime", "1000:00:00");
+	}
+	attribute(h, "/v1/queues/entry", "route_destinations", "fast,slow");
+	attribute(h, "/v1/queues/entry", "started", "True");
 	attribute(h, "/v1/server", "max_running", "3");
 	attribute(h, "/v1/server", "max_user_run", "2");
 	attribute(h, "/v1/server", "scheduling", "True");
@@ -130,7 +136,7 @@ static bool drain(struct history *h)
 		const struct bare_attempt *all;
 		char tag[64];
 		if (i % 40 == 0)
-			divide(h, i % 80 == 0);
+			divide(h, (int[]){1, 0, 2, 0}[i / 40 % 4]);
 		h->now_us += 30000000;
 		bare_clock(h->now_us);
 		server_turn(h->s);
@@ -184,6 +190,11 @@ static bool live_through(uint64_t seed, bool loud)
 	attribute(&h, "/v1/queues/fast", "priority", "3");
 	attribute(&h, "/v1/queues/slow", "enabled", "True");
 	attribute(&h, "/v1/queues/slow", "started", "True");
+	ask(&h, getuid(), "PUT", "/v1/queues/entry", "{}");
+	attribute(&h, "/v1/queues/entry", "queue_type", "Route");
+	attribute(&h, "/v1/queues/entry", "route_destinations", "fast,slow");
+	attribute(&h, "/v1/queues/entry", "enabled", "True");
+	attribute(&h, "/v1/queues/entry", "started", "True");
 	for (int i = 0; i < STEPS && good; i++) {
 		step(&h);
 		if (one_in(&h, 12))
