@@ -3,13 +3,15 @@ import random
 import threading
 import time
 
+import books
+import counting
 from instance import Gone
 from work import Job, QUEUES, uptime
 
 # What clients do, how often, and the name by which --ops has it.
 BASIC = "one", "bulk", "array", "depend", "hold", "release", "delete"
 WIDE = ("deadlines", "emergencies", "arrays", "times", "reruns", "alters", "holds", "signals", "moves", "messages", "limits",
-        "stops", "keys", "still")
+        "stops", "keys", "still", "quotas", "checkpoints", "offline")
 
 
 def ops_parse(text):
@@ -98,11 +100,11 @@ class Clients:
             mine.long.append(self.job(rng, sleep=3000, walltime=3600, queue="batch", resources=["nodes=1:ppn=1"]))
             self.new(rng, mine, mine.long[-1:])
         table = [(9, "one"), (2, "bulk"), (2, "array"), (2, "depend"), (2, "hold"), (1, "release"), (2, "delete"), (3, "deadlines"),
-                 (0.5, "emergencies"), (2, "arrays"), (1, "times"), (2, "reruns"), (4, "alters"), (2, "holds"), (2, "signals"),
-                 (2, "moves"), (2, "messages")]
+                 (1, "emergencies"), (2, "arrays"), (1, "times"), (2, "reruns"), (4, "alters"), (2, "holds"), (2, "signals"),
+                 (2, "moves"), (2, "messages"), (5, "checkpoints")]
         table = [(weight, name) for weight, name in table if name in self.ops]
         name = rng.choices([n for _, n in table], [w for w, _ in table])[0]
-        if self.outstanding > self.most and name in ("one", "bulk", "array", "depend", "hold", "deadlines", "arrays", "times"):
+        if self.outstanding > self.most and name in ("one", "bulk", "array", "depend", "hold", "deadlines", "arrays", "times", "checkpoints"):
             return
         if getattr(self, "do_" + name)(rng, mine) is not False:
             self.done[name] = self.done.get(name, 0) + 1
@@ -194,6 +196,11 @@ class Clients:
                        queue=rng.choice(("batch", "batch", "mine", "narrow")), **({"require_guarantee": True} if rng.random() < 0.3 else {}))
         self.new(rng, mine, [job])
 
+    def do_checkpoints(self, rng, mine):
+        """It counts for some seconds, on a part of a node: it is stopped for others, and moved when they fit by that."""
+        self.new(rng, mine, [self.job(rng, steps=rng.choice((20, 80, 150)), size=0, sleep=0, queue=rng.choice(("batch", "batch", "mine")), walltime=300,
+                                      resources=[rng.choice(("nodes=1:ppn=1", "nodes=1:ppn=2"))], checkpoint="periodic", **{"class": counting.CLASS})])
+
     def do_emergencies(self, rng, mine):
         """It may stop common and starving jobs, not those that were guaranteed."""
         job = self.job(rng, walltime=30, type="E", deadline=int(time.time()) + 30 + rng.choice((2, 5, 20)), queue="batch",
@@ -217,7 +224,7 @@ class Clients:
 
     def do_reruns(self, rng, mine):
         found = self.pick(rng, mine, "R,S")
-        if not found:
+        if not found or (found[0].steps and rng.random() < 0.8):
             return False
         job, id, index = found
         job.reruns[index] += 1
@@ -329,6 +336,7 @@ class Clients:
             job.asked = uptime()
             self.record.write("asked", job, size=job.size, sleep=job.sleep, code=job.code, indices=job.indices, limit=job.limit, hold=job.hold,
                               after=job.after and job.after.token, walltime=job.walltime, **job.more)
+        self.record.requests.append(jobs)
         body = [job.body() for job in jobs]
         key = {"Idempotency-Key": f"{self.seed}-{jobs[0].token}"} if "keys" in self.ops and self.turn() else {}
         while True:
@@ -423,6 +431,10 @@ class Clients:
             if limit:
                 self.set("queues/" + queue, "max_user_run" if queue == "mine" else "max_running", limit)
         self.set("server", "kill_delay", 1)
+        if "checkpoints" in self.ops:
+            counting.prepare(self)
+        if "quotas" in self.ops:
+            books.give(self.instance)
 
     def administer(self, rng):
         try:

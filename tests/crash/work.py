@@ -8,6 +8,9 @@ import signal
 import threading
 import time
 
+import books
+import counting
+
 # Times of the record and of the evidence are those of /proc/uptime, which nobody sets.
 SCRIPT = """#!/bin/sh
 # {token}
@@ -43,7 +46,7 @@ class Job:
     """One submission: a job, or an array."""
 
     def __init__(self, record, rng, code=None, size=None, sleep=None, indices=None, limit=0, hold="", after=None,
-                 kind="afterany", rerunnable=True, walltime=None, **more):
+                 kind="afterany", rerunnable=True, walltime=None, steps=0, **more):
         self.record = record
         self.token = record.token()
         self.code = rng.randrange(4) if code is None else code
@@ -51,6 +54,7 @@ class Job:
         self.sleep = rng.choice((0, 0, 0.1, 0.4, 1, 2)) if sleep is None else sleep
         self.indices, self.limit, self.hold, self.after, self.kind = indices, limit, hold, after, kind
         self.rerunnable = rerunnable
+        self.steps = steps      # of one that counts, and saves its work (counting.py)
         self.more = more        # keys of the submission, as they are
         self.priority = rng.randrange(-20, 20)
         self.walltime = walltime or rng.choice((60, 300, 3600))
@@ -82,7 +86,7 @@ class Job:
                              for i in self.after.indices or [None])
         script = SCRIPT.format(token=self.token, directory=self.record.directory, before=before, code=self.code,
                                output=f"yes {self.token} | head -c {self.size}\n" if self.size else "",
-                               wait=f"sleep {self.sleep}\n" if self.sleep else "")
+                               wait=counting.SCRIPT.format(steps=self.steps) if self.steps else f"sleep {self.sleep}\n" if self.sleep else "")
         os.makedirs(self.directory(), exist_ok=True)
         b = {"script": script, "name": self.token, "workdir": self.directory(), "join": "oe",
              "resources": [f"walltime={self.walltime}"], "priority": self.priority, "mail": "n",
@@ -149,6 +153,8 @@ class Job:
 
     def may_repeat(self, index):
         """Attempts beyond the first that something which was asked for explains: a rerun, or an emergency job, which may have waited for a while."""
+        if self.steps:
+            return 10**6  # it may be moved whenever others fit by that: see counting.py
         return self.reruns[index] + self.reruns[None] * bool(self.indices) + \
             sum(1 for at in self.record.emergencies if at > (self.asked or 0) - 100)
 
@@ -157,6 +163,7 @@ class Record:
     def __init__(self, directory):
         self.directory = directory
         self.jobs = {}  # by token
+        self.requests = []  # jobs that were submitted together
         self.emergencies = []  # when they were asked for
         self.downs = []  # [since, until] without a server
         self.pauses = []  # [since, until]: the administrator had set scheduling to false
@@ -165,6 +172,9 @@ class Record:
         os.makedirs(directory + "/evidence")
         os.makedirs(directory + "/out")
         self.file = open(directory + "/record", "a", buffering=1)
+
+    def now(self):
+        return uptime()
 
     def token(self):
         with self.lock:
@@ -204,8 +214,8 @@ class Record:
 class Checks:
     """Compares the record and the evidence with what the server says; collects complaints."""
 
-    def __init__(self, instance, record, lost_allowed=False):
-        self.instance, self.record, self.lost_allowed = instance, record, lost_allowed
+    def __init__(self, instance, record, lost_allowed=False, quota=False):
+        self.instance, self.record, self.lost_allowed, self.quota = instance, record, lost_allowed, quota
         self.complaints = []
         self.seen = {}  # number -> token, for ever
         self.excused = collections.Counter()
@@ -299,7 +309,7 @@ class Checks:
     def final(self):
         """Each job against its evidence, when nothing runs any more."""
         rows = {}
-        for row in self.instance.jobs(arrays="expand", fields="id,name,index,state,exit_status,cause,comment,attempt,used_walltime"):
+        for row in self.instance.jobs(arrays="expand", fields="id,name,index,state,exit_status,cause,comment,attempt,used_walltime,walltime,checkpoints"):
             rows.setdefault(row["name"].split("_")[0], {})[row["index"]] = row
         collapsed = {r["name"].split("_")[0]: r for r in
                      self.instance.jobs(fields="id,name,priority,walltime,rerunnable,queue,array_spec")}
@@ -322,7 +332,13 @@ class Checks:
                     self.starts(job, i, mine[i])
             if job.claim:
                 self.guarantee(job, mine[None])
+            if job.steps:
+                counting.check(self, job, mine[None])
         self.limits()
+        if self.quota:
+            book = books.Books(self)
+            book.check(rows)
+            self.excused["lines in the book of quota"] = book.lines
         self.accounting(rows)
 
     def accounting(self, rows):
