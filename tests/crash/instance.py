@@ -93,7 +93,12 @@ class Instance:
             c.close()
 
     def get(self, path):
+        """Once it has done what users left while it was down."""
+        until = time.monotonic() + 30
         status, answer = self.request("GET", path)
+        while status == 503 and time.monotonic() < until:
+            time.sleep(0.02)
+            status, answer = self.request("GET", path)
         assert status == 200, f"GET {path}: {status} {answer}"
         return answer
 
