@@ -106,6 +106,13 @@ int64_t request_time_us(const struct http_request *r)
 {
 	return r->time_us;
 }
+
+const char *request_token(const struct http_request *r, const char **ret_address)
+{
+	*ret_address = r->inner && r->inner->token ? r->inner->address : NULL;
+	return r->inner ? r->inner->token : NULL;
+}
+
 const char *request_remote(const struct http_request *r)
 {
 	return NULL;
