@@ -125,9 +125,10 @@ void terminal_stop(struct agent *a);
 
 /* spool.c */
 int spool_start(struct agent *a, struct err *err);
-void spool_lease(struct agent *a, const json_t *lease); /* a welcome; `lease` NULL: it says nothing of it */
-void spool_done(struct agent *a, const json_t *head);	/* the server has a change, or refuses it */
-void spool_turn(struct agent *a);			/* at each heartbeat */
+void spool_lease(struct agent *a, struct link *server,
+		 const json_t *lease); /* a welcome; `lease` NULL: it says nothing of it */
+void spool_done(struct agent *a, struct link *server, const json_t *head); /* it has a change, or refuses it */
+void spool_turn(struct agent *a, struct link *server);			   /* at each heartbeat */
 void spool_stop(struct agent *a);
 
 /* streams.c: what the server asks for by `dial`; `where` it is called */

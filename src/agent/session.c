@@ -242,7 +242,7 @@ static void on_heartbeat(uv_timer_t *t)
 	}
 	ping(s);
 	credential_turn(s->a);
-	spool_turn(s->a);
+	spool_turn(s->a, s->link);
 }
 
 static void on_pong(struct session *s, const json_t *head)
@@ -375,7 +375,7 @@ static void on_welcome(struct session *s, const json_t *head)
 	credential_turn(a);
 	revoked_set(s, head);
 	peers_trust(a, false);
-	spool_lease(a, json_object_get(head, "spool"));
+	spool_lease(a, s->link, json_object_get(head, "spool"));
 }
 
 static void on_sorry(struct session *s, const json_t *head)
@@ -421,7 +421,7 @@ static void on_frame(void *context, struct link *l, json_t *head, const char *da
 	} else if (strcmp(t, "certificate") == 0) {
 		credential_take(s->a, text_of(head, "certificate"));
 	} else if (strcmp(t, "done") == 0) {
-		spool_done(s->a, head);
+		spool_done(s->a, s->link, head);
 	} else if (strcmp(t, "dial") == 0) {
 		streams_dial(s->a, head, s->where);
 	} else if (strcmp(t, "revoked") == 0) {

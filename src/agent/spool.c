@@ -175,9 +175,8 @@ static void item_end(struct spool *p, struct item *x)
 	x->state = ITEM_OVER;
 }
 
-static void item_send(struct agent *a, struct item *x)
+static void item_send(struct spool *p, struct link *server, struct item *x)
 {
-	struct spool *p = a->spool;
 	struct strbuf text = {0};
 	struct kept kept;
 	struct err err;
@@ -191,7 +190,7 @@ static void item_send(struct agent *a, struct item *x)
 	} else {
 		int64_t age = now_us() - x->time_us;
 		for (size_t at = 0; at < text.n; at += PIECE)
-			link_pack(session_link(a), text.text + at, text.n - at < PIECE ? text.n - at : PIECE,
+			link_pack(server, text.text + at, text.n - at < PIECE ? text.n - at : PIECE,
 				  "{s:s,s:I,s:I,s:I}", "t", "kept", "number", (json_int_t)x->name.number, "size",
 				  (json_int_t)text.n, "age", (json_int_t)age);
 		x->state = ITEM_SENT;
@@ -202,9 +201,8 @@ static void item_send(struct agent *a, struct item *x)
 }
 
 /* All of it is done: the trays go, and the server learns that nothing more comes of earlier leases. */
-static void spool_empty(struct agent *a)
+static void spool_empty(struct spool *p, struct link *server)
 {
-	struct spool *p = a->spool;
 	char path[PATH_MAX + TRAY_NAME];
 
 	for (size_t i = 0; i < p->trays.n; i++) {
@@ -215,23 +213,22 @@ static void spool_empty(struct agent *a)
 	if (p->items.n)
 		agent_say("what users left while the server was down has been brought to it: %zu changes", p->items.n);
 	if (p->telling)
-		link_pack(session_link(a), NULL, 0, "{s:s,s:s}", "t", "emptied", "lease", p->offer.lease);
+		link_pack(server, NULL, 0, "{s:s,s:s}", "t", "emptied", "lease", p->offer.lease);
 	p->telling = false;
 	items_clear(p);
 }
 
-static void spool_more(struct agent *a)
+static void spool_more(struct spool *p, struct link *server)
 {
-	struct spool *p = a->spool;
 
-	for (size_t i = 0; i < p->items.n && session_link(a) && p->under_way < WINDOW; i++)
+	for (size_t i = 0; i < p->items.n && p->under_way < WINDOW; i++)
 		if (p->items.v[i].state == ITEM_WAITS)
-			item_send(a, &p->items.v[i]);
-	if (session_link(a) && p->trays.n && p->over == p->items.n)
-		spool_empty(a);
+			item_send(p, server, &p->items.v[i]);
+	if (p->trays.n && p->over == p->items.n)
+		spool_empty(p, server);
 }
 
-void spool_done(struct agent *a, const json_t *head)
+void spool_done(struct agent *a, struct link *server, const json_t *head)
 {
 	struct spool *p = a->spool;
 	uint64_t number = (uint64_t)json_integer_value(json_object_get(head, "number"));
@@ -251,7 +248,7 @@ void spool_done(struct agent *a, const json_t *head)
 		item_end(p, x);
 		break;
 	}
-	spool_more(a);
+	spool_more(p, server);
 }
 
 /* ---- the server's word ---- */
@@ -270,7 +267,7 @@ static bool lease_read(const json_t *o, struct offer *ret)
 	return right;
 }
 
-void spool_lease(struct agent *a, const json_t *lease)
+void spool_lease(struct agent *a, struct link *server, const json_t *lease)
 {
 	struct spool *p = a->spool;
 	struct offer fresh;
@@ -291,19 +288,17 @@ void spool_lease(struct agent *a, const json_t *lease)
 		return;
 	}
 	trays_collect(p);
-	spool_more(a);
+	spool_more(p, server);
 }
 
 /* Somebody here could not reach the server, although this agent does: the tray is closed as after a welcome. */
-void spool_turn(struct agent *a)
+void spool_turn(struct agent *a, struct link *server)
 {
 	struct spool *p = a->spool;
 	tray_names names = {0};
 	struct offer fresh = p->offer;
 	struct err err;
 
-	if (!session_link(a))
-		return;
 	if (p->items.n == 0 && *p->offer.tray && tray_list(p->dir, p->offer.tray, &names, NULL) == 0 && names.n) {
 		if (offer_renew(p, &fresh, &err) == 0)
 			trays_collect(p);
@@ -311,7 +306,7 @@ void spool_turn(struct agent *a)
 			agent_say("%s", err.text);
 	}
 	vec_free(&names);
-	spool_more(a);
+	spool_more(p, server);
 }
 
 int spool_start(struct agent *a, struct err *err)
