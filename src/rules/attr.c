@@ -125,7 +125,7 @@ static int resource_of(const struct attr *attr, enum attr_op op, const char *nam
 	const char *dot = strchr(name, '.');
 
 	*ret = NULL;
-	if (attr->type != ATTR_AMOUNTS || (!dot && op == ATTR_UNSET))
+	if (!attr_is_dotted(attr) || (!dot && op == ATTR_UNSET))
 		return 0;
 	*ret = attr_resource(attr, dot ? dot + 1 : "", err);
 	return *ret ? 0 : -EINVAL;
@@ -222,7 +222,7 @@ static int64_t number_of(const struct attrs *a, const struct attr *attr, const c
 		return attr->initial[0] == 'T';
 	if (attr->initial && attr->words && strcmp(attr->initial, attr->words) == 0)
 		return -1; /* a duration without end */
-	if (attr->initial && attr->type != ATTR_AMOUNTS)
+	if (attr->initial && !attr_is_dotted(attr))
 		return strtoll(attr->initial, NULL, 10);
 	if (!default_make(attr, resource, &initial))
 		return otherwise;
@@ -257,6 +257,11 @@ const char *attrs_text(const struct attrs *a, const char *name)
 int64_t attrs_amount(const struct attrs *a, const char *name, const char *resource)
 {
 	return number_of(a, row(a, name), resource, -1);
+}
+
+int64_t attrs_weight(const struct attrs *a, const char *name, const char *word, int64_t otherwise)
+{
+	return number_of(a, row(a, name), word, otherwise);
 }
 
 /* "user@host" or "user" against a name and a host. */
@@ -302,7 +307,8 @@ static void value_write(const struct attr_value *v, struct json *j)
 	attr_value_name(v, &name);
 	if (v->attr->type == ATTR_BOOL)
 		json_bool(j, name.text, v->number != 0);
-	else if ((v->attr->type == ATTR_NUMBER || v->attr->type == ATTR_DURATION) && !(v->attr->words && v->number < 0))
+	else if (v->attr->type == ATTR_NUMBER || v->attr->type == ATTR_WEIGHTS ||
+		 (v->attr->type == ATTR_DURATION && !(v->attr->words && v->number < 0)))
 		json_int(j, name.text, v->number);
 	else
 		json_text(j, name.text, v->text);
@@ -322,7 +328,7 @@ void attrs_write_defaults(enum attr_owner owner, struct json *j)
 		char *resource = NULL;
 		if (!(attr->owner & owner) || !attr->initial)
 			continue;
-		if (attr->type == ATTR_AMOUNTS)
+		if (attr_is_dotted(attr))
 			resource = strndup(attr->initial, strcspn(attr->initial, "="));
 		if (default_make(attr, resource, &v)) {
 			value_write(&v, j);
@@ -351,7 +357,7 @@ void attr_table_write(struct json *j)
 		json_text(j, "default", attr->initial);
 		if (attr->words)
 			json_text(j, "words", attr->words);
-		if (attr->type == ATTR_NUMBER || attr->type == ATTR_DURATION) {
+		if (attr->type == ATTR_NUMBER || attr->type == ATTR_DURATION || attr->type == ATTR_WEIGHTS) {
 			json_int(j, "min", attr->min);
 			json_int(j, "max", attr->max);
 		}

@@ -32,17 +32,20 @@ enum attr_type {
 	ATTR_LIST,     /* user@host, groups, queues, joined by ',' */
 	ATTR_HOSTS,    /* the same, of hosts: small letters */
 	ATTR_AMOUNTS,  /* NAME.RESOURCE: each resource has a value of its own */
+	ATTR_WEIGHTS,  /* NAME.WORD: each of `words` has a number of its own */
 };
 
 struct attr {
 	const char *name;
 	int owner; /* enum attr_owner, either or both */
 	enum attr_type type;
-	const char *initial; /* the default as text; of amounts "walltime=01:00:00"; NULL: none */
-	int64_t min, max;    /* of numbers and durations */
-	const char *words;   /* of ATTR_WORD, separated by blanks; also what they may be cut to */
-	const char *alias;   /* other names, separated by blanks, or NULL */
-	const char *about;   /* a sentence */
+	const char *
+		initial; /* the default as text; of amounts "walltime=01:00:00", of weights "queue_time=1"; NULL: none */
+	int64_t min, max; /* of numbers and durations */
+	const char *
+		words; /* of ATTR_WORD, separated by blanks; also what they may be cut to; of ATTR_WEIGHTS what may stand behind the dot */
+	const char *alias; /* other names, separated by blanks, or NULL */
+	const char *about; /* a sentence */
 };
 
 extern const struct attr attr_table[];
@@ -84,6 +87,8 @@ const char *attrs_text(const struct attrs *a, const char *name); /* NULL if ther
 /* Of resources_max, resources_min (ncpus, nodect, ngpus, mem in KiB, walltime and cput in seconds, named ones) and of
  * resources_default where the value is a number; -1 if there is none. */
 int64_t attrs_amount(const struct attrs *a, const char *name, const char *resource);
+/* Of weights; `otherwise` if there is none. */
+int64_t attrs_weight(const struct attrs *a, const char *name, const char *word, int64_t otherwise);
 /* Whether a list lets `name` in: the first element that matches decides, one that begins with '-' against. '*' in an
  * element stands for anything. "user@host" is compared with both; without "@host", or with `host` NULL, the name
  * alone is. */

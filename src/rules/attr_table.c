@@ -6,6 +6,7 @@
 
 #include "core/array.h"
 #include "rules/attr.h"
+#include "rules/attr_internal.h"
 
 #define SERVER ATTR_SERVER
 #define QUEUE ATTR_QUEUE
@@ -15,6 +16,8 @@
 #define JOBS_MAX INT64_C(1000000000)
 #define YEAR INT64_C(31536000)
 
+#define FACTORS "queue_time expansion cpus memory walltime deadline queue" /* rules/priority.h */
+#define WEIGHTS .type = ATTR_WEIGHTS, .words = FACTORS, .min = -JOBS_MAX, .max = JOBS_MAX
 #define BOOL(initial_) .type = ATTR_BOOL, .initial = (initial_)
 #define COUNT .type = ATTR_NUMBER, .min = 0, .max = JOBS_MAX
 #define SECONDS(initial_) .type = ATTR_DURATION, .initial = (initial_), .min = 0, .max = YEAR
@@ -94,6 +97,17 @@ const struct attr attr_table[] = {
 		 "(conservative), and those that starve at once. 0: any number; then each cycle takes longer, the more jobs wait."},
 	{"starve_after", SERVER, SECONDS(NULL), .alias = "max_starve",
 	 .about = "Seconds after which a common job that waits may reserve. Unset: as the policy has it."},
+
+	{"priority_order", SERVER, .type = ATTR_WORD, .initial = "policy", .words = "policy sum product",
+	 .about =
+		 "Which of the jobs that wait comes first. policy: as the policy has it. sum: the one of the highest priority, the sum of its weighted factors. product: the same, "
+		 "of the product of stages: each factor as a number from 0 to 1, raised to the power of its weight."},
+	{"priority_weight", SERVER, WEIGHTS, .initial = "queue_time=1",
+	 .about =
+		 "The weight of a factor of the priority, such as priority_weight.cpus; \"shunt priority --factors\" lists them."},
+	{"priority_low", SERVER, WEIGHTS,
+	 .about = "The value of a factor at which its stage is 0. Unset: as \"shunt priority --factors\" has it."},
+	{"priority_high", SERVER, WEIGHTS, .about = "The value of a factor at which its stage is 1."},
 
 	/* Running. */
 	{"kill_delay", SERVER, SECONDS("10"), .alias = "grace",
@@ -215,9 +229,10 @@ const int nattrs = sizeof attr_table / sizeof *attr_table;
 const char *attr_type_name(enum attr_type type)
 {
 	static const char *const name[] = {
-		[ATTR_BOOL] = "bool", [ATTR_NUMBER] = "number", [ATTR_DURATION] = "duration",
-		[ATTR_TEXT] = "text", [ATTR_WORD] = "word",	[ATTR_POLICY] = "policy",
-		[ATTR_LIST] = "list", [ATTR_HOSTS] = "hosts",	[ATTR_AMOUNTS] = "amounts",
+		[ATTR_BOOL] = "bool",	    [ATTR_NUMBER] = "number", [ATTR_DURATION] = "duration",
+		[ATTR_TEXT] = "text",	    [ATTR_WORD] = "word",     [ATTR_POLICY] = "policy",
+		[ATTR_LIST] = "list",	    [ATTR_HOSTS] = "hosts",   [ATTR_AMOUNTS] = "amounts",
+		[ATTR_WEIGHTS] = "weights",
 	};
 
 	return name[type];
@@ -234,12 +249,17 @@ static bool word_in(const char *words, const char *word, size_t n)
 	return false;
 }
 
+bool attr_is_dotted(const struct attr *attr)
+{
+	return attr->type == ATTR_AMOUNTS || attr->type == ATTR_WEIGHTS;
+}
+
 const struct attr *attr_find(enum attr_owner owner, const char *name)
 {
 	size_t n = strcspn(name, ".");
 
 	for (const struct attr *a = attr_table; a < attr_table + nattrs; a++)
-		if (a->owner & owner && (name[n] == '\0' || a->type == ATTR_AMOUNTS) &&
+		if (a->owner & owner && (name[n] == '\0' || attr_is_dotted(a)) &&
 		    ((strncasecmp(a->name, name, n) == 0 && a->name[n] == '\0') || word_in(a->alias, name, n)))
 			return a;
 	return NULL;

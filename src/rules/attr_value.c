@@ -61,7 +61,7 @@ static enum form value_form(const struct attr_value *v)
 	static const enum form form[] = {
 		[ATTR_BOOL] = FORM_BOOL, [ATTR_NUMBER] = FORM_NUMBER, [ATTR_DURATION] = FORM_SECONDS,
 		[ATTR_TEXT] = FORM_TEXT, [ATTR_WORD] = FORM_WORD,     [ATTR_POLICY] = FORM_TEXT,
-		[ATTR_LIST] = FORM_LIST, [ATTR_HOSTS] = FORM_LIST,
+		[ATTR_LIST] = FORM_LIST, [ATTR_HOSTS] = FORM_LIST,    [ATTR_WEIGHTS] = FORM_NUMBER,
 	};
 
 	return v->attr->type == ATTR_AMOUNTS ? amount_form(v->attr, v->resource) : form[v->attr->type];
@@ -78,6 +78,11 @@ char *attr_resource(const struct attr *attr, const char *text, struct err *err)
 	for (size_t i = 0; i < n; i++)
 		if (n >= sizeof name || (!isalnum((unsigned char)text[i]) && !strchr("._-", text[i])))
 			n = 0;
+	if (n == 0 && attr->type == ATTR_WEIGHTS) {
+		err_set(err, -EINVAL, "needs a factor, as in %s.%.*s", attr->name, (int)strcspn(attr->words, " "),
+			attr->words);
+		return NULL;
+	}
 	if (n == 0) {
 		err_set(err, -EINVAL, "needs a resource of letters, digits, '.', '-' and '_', as in %s.walltime",
 			attr->name);
@@ -85,7 +90,11 @@ char *attr_resource(const struct attr *attr, const char *text, struct err *err)
 	}
 	for (size_t i = 0; i <= n; i++)
 		name[i] = (char)tolower((unsigned char)text[i]);
-	for (size_t i = 0; i < sizeof same / sizeof *same && !is_default(attr); i++)
+	if (attr->type == ATTR_WEIGHTS && !word_is(name, attr->words)) {
+		err_set(err, -EINVAL, "there is no factor \"%s\"; factors are %s", name, attr->words);
+		return NULL;
+	}
+	for (size_t i = 0; i < sizeof same / sizeof *same && attr->type == ATTR_AMOUNTS && !is_default(attr); i++)
 		if (word_is(name, same[i].names))
 			return mem_strdup(same[i].name);
 	return mem_strdup(name);
@@ -333,7 +342,8 @@ static int amount_make(struct attr_value *v, const struct attr_value *old, enum 
 	}
 	if (rc == 0) {
 		v->number = n;
-		v->text = n < 0 && v->attr->words ? mem_strdup(v->attr->words) : amount_format(form, n);
+		v->text = n < 0 && v->attr->type == ATTR_DURATION && v->attr->words ? mem_strdup(v->attr->words)
+										    : amount_format(form, n);
 	}
 	return rc;
 }
