@@ -138,6 +138,8 @@ static void sweep_on(struct sched *s)
 
 static void sweep_begin(struct sched *s)
 {
+	if (queue_is_stale(s))
+		queue_sort(s);
 	s->sweep = (struct sweep){.on = true, .job = JOB_NONE, .dirty = s->dirty, .moved = TIME_BEGIN};
 	s->dirty = TIME_BEGIN; /* what is freed while it goes on is for the next one */
 	s->next_planned = TIME_NEVER;

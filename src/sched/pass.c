@@ -232,7 +232,7 @@ static bool pass_head_stays(struct sched *s)
 	const struct queued *e = &s->line.by_key.v[0];
 
 	return s->policy->reserve == RESERVE_HEAD && s->reserved.n == 1 && s->line.by_key.n &&
-	       e->job == s->reserved.v[0] && s->order != ORDER_WFP3 && !pass_reached(s) && sched_may(s, e->job) &&
+	       e->job == s->reserved.v[0] && !queue_is_stale(s) && !pass_reached(s) && sched_may(s, e->job) &&
 	       !pass_could_start_before(s, plan_piece(s->p, e->job, 0)->start, e->cpus, e->length);
 }
 
@@ -252,7 +252,7 @@ static void pass_full(struct sched *s)
 	}
 	if (s->reserved.n)
 		pass_drop_reservations(s);
-	if (s->order == ORDER_WFP3)
+	if (queue_is_stale(s))
 		queue_sort(s);
 	s->head = JOB_NONE;
 	if (s->freed || pass_reached(s))
@@ -344,8 +344,7 @@ void pass_sort_fresh(struct sched *s)
 
 void pass_run(struct sched *s)
 {
-	bool full =
-		s->freed || s->head == JOB_NONE || s->order == ORDER_WFP3 || pass_reached(s) || !sched_may(s, s->head);
+	bool full = s->freed || s->head == JOB_NONE || queue_is_stale(s) || pass_reached(s) || !sched_may(s, s->head);
 
 	if (s->line.by_key.n == 0) { /* nobody waits: whatever was freed, the next to come asks about everything */
 		s->head = JOB_NONE;

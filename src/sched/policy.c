@@ -3,6 +3,7 @@
  */
 #include "sched/policy.h"
 
+#include <errno.h>
 #include <string.h>
 
 /* EASY with another order of the queue: the head, in that order, reserves. */
@@ -93,6 +94,16 @@ const struct policy policies[] = {
 	 .deadlines = true},
 };
 const int npolicies = sizeof policies / sizeof *policies;
+
+int policy_prioritize(const struct policy *p, const struct priority_settings *x, struct err *err)
+{
+	if (x->order == PRIORITY_POLICY || !p->position)
+		return 0;
+	return err_set(
+		err, -EINVAL,
+		"priority_order: the policy %s starts jobs in the order of their submission and knows no priorities: set priority_order = policy, or another policy",
+		p->name);
+}
 
 void policy_pack(struct policy *p, bool pack)
 {

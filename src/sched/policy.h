@@ -7,7 +7,9 @@
 
 #include <stdbool.h>
 
+#include "base/err.h"
 #include "plan/insert.h"
+#include "rules/priority.h"
 
 /* In what order waiting jobs are looked at: the least key first, equals by arrival. */
 enum queue_order {
@@ -21,8 +23,9 @@ enum queue_order {
 	ORDER_F2,
 	ORDER_F3,
 	ORDER_F4,
-	ORDER_WFP3, /* Tang et al., 2009: -(wait / length)^3 x processors; changes with time */
-	ORDER_DUE,  /* ours: due dates, see sched/due.c */
+	ORDER_WFP3,	/* Tang et al., 2009: -(wait / length)^3 x processors; changes with time */
+	ORDER_DUE,	/* ours: due dates, see sched/due.c */
+	ORDER_PRIORITY, /* the highest first, as the site has them (sched_on_weigh) */
 };
 
 enum reserve { RESERVE_NONE = 0, RESERVE_HEAD = 1, RESERVE_ALL = 1 << 30 };
@@ -63,6 +66,8 @@ extern const int npolicies;
 
 /* The policy of that name; NULL if there is none. */
 const struct policy *policy_find(const char *name);
+/* Whether jobs can be ordered by these priorities under it. -EINVAL, with why not. */
+int policy_prioritize(const struct policy *p, const struct priority_settings *x, struct err *err);
 /* Jobs go to the fullest nodes that they fit on; or (false) the parts of a job go to different nodes. */
 void policy_pack(struct policy *p, bool pack);
 

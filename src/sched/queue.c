@@ -11,6 +11,7 @@
 
 #define ENTRIES_A_NODE 8 /* entries that can be moved while a node is looked at */
 #define FEW 16		 /* records that are added or removed one by one rather than by going through everything */
+#define WEIGH_EVERY 10	 /* seconds after which priorities are asked for again */
 #define STALE                                                                                                          \
 	1024 /* records of jobs that left again: more of them than that, and than jobs that wait, are cleared away */
 
@@ -39,6 +40,8 @@ double order_key(const struct sched *s, enum queue_order order, const struct job
 		double x = ((double)s->now - r) / p;
 		return -x * x * x * q;
 	}
+	case ORDER_PRIORITY:
+		return -s->ears.weigh(s->ears.weigh_context, job->id, s->line.weighed); /* all for one instant */
 	default:
 		return r;
 	}
@@ -220,6 +223,14 @@ static uint64_t job_shape(const struct job *job)
 	return hash_bytes(of, sizeof of);
 }
 
+/* Its place among those that wait for the same limits: by rank, or by the priority that it has now. */
+static int64_t line_rank(const struct sched *s, const struct job *job, const struct waiting *w)
+{
+	double rank = s->order == ORDER_PRIORITY ? w->key * 1e3 : job->rank * 1e6;
+
+	return llround(fmax(-9e18, fmin(9e18, rank)));
+}
+
 void queue_line_up(struct sched *s, uint32_t id)
 {
 	const struct job *job = cluster_job(s->c, id);
@@ -241,7 +252,7 @@ void queue_line_up(struct sched *s, uint32_t id)
 	w->line = true;
 	if (s->due_dates)
 		history_unwait(s, job, w->pred);
-	limits_wait(s->limits, job->limits, job_shape(job), llround(job->rank * 1e6), id);
+	limits_wait(s->limits, job->limits, job_shape(job), line_rank(s, job, w), id);
 }
 
 bool queue_in_line(const struct sched *s, uint32_t job)
@@ -260,6 +271,8 @@ static bool line_leave(void *context, uint32_t id)
 	struct waiting *w = queue_get(s, id);
 	w->line = false;
 	w->fresh = true;
+	if (s->order == ORDER_PRIORITY)
+		w->key = order_key(s, s->order, job, w->length);
 	if (s->due_dates)
 		history_wait(s, job, w->pred);
 	vec_push(&s->line.came, id);
@@ -413,8 +426,16 @@ void queue_settle(struct sched *s)
 		queue_get(s, s->line.fresh.v[i])->fresh = true;
 }
 
+bool queue_is_stale(const struct sched *s)
+{
+	return s->order == ORDER_WFP3 ||
+	       (s->order == ORDER_PRIORITY && (s->line.reweigh || s->now - s->line.weighed >= WEIGH_EVERY));
+}
+
 void queue_sort(struct sched *s)
 {
+	s->line.reweigh = false;
+	s->line.weighed = s->now;
 	for (size_t i = 0; i < s->line.by_key.n; i++) {
 		struct queued *e = &s->line.by_key.v[i];
 		e->key = order_key(s, s->order, cluster_job(s->c, e->job), e->length);

@@ -122,6 +122,21 @@ void sched_on_move(struct sched *s, sched_move move, void *context)
 	s->ears.move_context = context;
 }
 
+void sched_on_weigh(struct sched *s, sched_weigh weigh, void *context)
+{
+	s->ears.weigh = weigh;
+	s->ears.weigh_context = context;
+	s->order = ORDER_PRIORITY;
+	s->due_dates = false;
+	if (s->backfill != ORDER_NONE)
+		s->backfill = ORDER_PRIORITY;
+}
+
+void sched_reweigh(struct sched *s)
+{
+	s->line.reweigh = true;
+}
+
 void sched_limit(struct sched *s, struct limits *limits)
 {
 	s->limits = limits;

@@ -112,6 +112,8 @@ struct line {
 	queued_vec by_due;	     /* the same by due date (due.c) */
 	job_vec wide;		     /* those that need more than half of the machine, by arrival (due.c) */
 	struct heap patience;	     /* (when it starves, job) of waiting common jobs, with stale ones */
+	bool reweigh;		     /* priorities have changed: the arrays are to be sorted again */
+	int64_t weighed;	     /* the instant for which keys that change with time were computed */
 	double queued_area;	     /* CPU-seconds that waiting jobs ask for */
 	job_vec fresh; /* common jobs that came since the last cycle; before queue_settle() also some that left again */
 };
@@ -161,6 +163,8 @@ struct ears {
 	void *yield_context;
 	sched_blocked on_blocked;
 	void *blocked_context;
+	sched_weigh weigh; /* NULL: the policy's order is the order */
+	void *weigh_context;
 };
 
 struct moved {
@@ -239,7 +243,8 @@ void queue_settle(struct sched *s);
 size_t queue_size(const struct sched *s);
 size_t queue_find(const struct sched *s, uint32_t job);		     /* its position in by_key */
 size_t queue_after(const struct sched *s, double key, uint32_t job); /* that of who comes next, also if it has left */
-void queue_sort(struct sched *s);				     /* keys that change with time */
+bool queue_is_stale(const struct sched *s);			     /* its keys may be other ones by now: */
+void queue_sort(struct sched *s);				     /* ... they are computed again */
 bool queue_has_fill(const struct sched *s);			     /* backfill has an order of its own */
 struct waiting *queue_get(const struct sched *s, uint32_t job);
 bool queue_before(const struct sched *s, uint32_t a, uint32_t b); /* in the policy's order */
