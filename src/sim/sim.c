@@ -470,6 +470,7 @@ int sim_run(const struct workload *w, const struct policy *policy, const struct 
 {
 	struct sim m = {.w = w, .o = o, .ret = ret, .now = INT64_MIN};
 	struct policy altered = *policy;
+	struct priority_settings priority = {0};
 	bool priorities = false;
 	int rc;
 
@@ -481,6 +482,12 @@ int sim_run(const struct workload *w, const struct policy *policy, const struct 
 		rc = partitions_of_site(m.c, o->site, err);
 	if (rc < 0)
 		goto out;
+	if (o->site)
+		rc = priority_settings_of(&priority, &o->site->attrs, err);
+	if (rc == 0)
+		rc = policy_prioritize(policy, &priority, err);
+	if (rc < 0)
+		goto out;
 	if (o->push_depth >= 0)
 		altered.push_depth = o->push_depth;
 	if (o->site && attrs_is_set(&o->site->attrs, "node_pack"))
@@ -488,6 +495,10 @@ int sim_run(const struct workload *w, const struct policy *policy, const struct 
 	m.p = plan_create(m.c);
 	m.sched = sched_create(m.c, m.p, &altered);
 	terms_init(&m.terms, w, o->site, m.sched);
+	m.terms.c = m.c;
+	m.terms.priority = priority;
+	if (priority.order != PRIORITY_POLICY)
+		sched_on_weigh(m.sched, terms_weigh, &m.terms);
 	m.ruled = o->site || w->terms.n;
 	m.outcome = mem_zalloc(sizeof *m.outcome * (w->jobs.n + 1));
 	for (size_t i = 0; i < w->jobs.n; i++) {

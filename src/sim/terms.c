@@ -159,6 +159,20 @@ int64_t terms_delay(const struct terms *t, uint32_t job)
 	return own >= 0 ? own : t->site ? attrs_number(&t->site->attrs, "kill_delay") : 0;
 }
 
+double terms_weigh(void *context, uint32_t job, int64_t now)
+{
+	const struct terms *t = context;
+	const struct attrs *q = queue_of(t, job);
+	struct prioritized x;
+	struct weighing w;
+
+	prioritized_of(&x, t->c, cluster_job(t->c, job));
+	if (q)
+		x.queue = attrs_number(q, "priority");
+	priority_weigh(&t->priority, &x, now, &w);
+	return w.priority;
+}
+
 int terms_priority(const struct terms *t, const struct wjob *j)
 {
 	return terms_of(t, j)->priority;

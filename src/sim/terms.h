@@ -9,6 +9,7 @@
 #include "core/cluster.h"
 #include "rules/admit.h"
 #include "rules/gate.h"
+#include "rules/priority.h"
 #include "rules/queue.h"
 #include "sched/sched.h"
 #include "sim/workload.h"
@@ -23,8 +24,10 @@ struct terms {
 	struct heap releases; /* (when, core id): holds that end */
 	VEC(uint32_t) queues; /* by core id: the number of its queue, 0: none */
 	struct map counts;    /* numbers of queue and user, 0: all -> jobs that wait or run */
-	bool priorities;      /* some job has one */
-	struct arena *arena;  /* of the last few jobs that were admitted */
+	bool priorities;      /* some job has one, among those of its user */
+	struct priority_settings priority;
+	const struct cluster *c;
+	struct arena *arena; /* of the last few jobs that were admitted */
 	uint32_t asked;
 };
 
@@ -50,6 +53,8 @@ enum depend_state terms_enter(struct terms *t, const struct wjob *j, uint32_t jo
 void terms_leave(struct terms *t, const struct wjob *j, uint32_t job);
 /* How long a job may take to end when it is ended (kill_delay). */
 int64_t terms_delay(const struct terms *t, uint32_t job);
+/* Its priority among all, by the site's weights (terms.priority): for the scheduler, the terms being the context. */
+double terms_weigh(void *context, uint32_t job, int64_t now);
 int terms_priority(const struct terms *t, const struct wjob *j);
 /* The next job that may be considered from now on (1), or can't any more (-1); 0: none. */
 int terms_news(struct terms *t, int64_t now, uint32_t *ret_job);

@@ -137,6 +137,21 @@ static void maybe_set(struct same *x, const char *queue, const char *name, const
 		set(x, queue, name, value);
 }
 
+/* Jobs are ordered by priorities, or (mostly) by the policy. */
+static void priorities_make(struct same *x)
+{
+	if (strcmp(x->policy, "artaras") == 0 || below(x, 3))
+		return;
+	set(x, NULL, "priority_order", PICK(x, "sum", "product"));
+	maybe_set(x, NULL, "priority_weight.queue_time", PICK(x, "0", "3"));
+	maybe_set(x, NULL, "priority_weight.cpus", PICK(x, "7", "-5"));
+	maybe_set(x, NULL, "priority_weight.walltime", PICK(x, "100", "-100"));
+	maybe_set(x, NULL, "priority_weight.expansion", PICK(x, "10", "1"));
+	maybe_set(x, NULL, "priority_weight.memory", PICK(x, "1", "-1"));
+	maybe_set(x, NULL, "priority_weight.queue", "2");
+	maybe_set(x, NULL, "priority_high.cpus", "4");
+}
+
 /* Jobs are routed to a queue with narrow limits, else to the others. */
 static void routes_make(struct same *x)
 {
@@ -207,6 +222,7 @@ static void site_make(struct same *x)
 	maybe_set(x, "batch", "resources_default.ncpus", "3");
 	set(x, NULL, "default_queue", PICK(x, "batch", "batch", "feed"));
 	set(x, NULL, "policy", x->policy);
+	priorities_make(x);
 	set(x, NULL, "operators", getpwuid(getuid())->pw_name);
 	maybe_set(x, NULL, "tolerance", PICK(x, "1", "20"));
 	maybe_set(x, NULL, "node_pack", PICK(x, "True", "False"));

@@ -87,6 +87,8 @@ int changes_apply(struct server *s, struct attrs *a, const json_t *body, const s
 		if (rc < 0)
 			break;
 	}
+	if (rc == 0 && a == s->attrs)
+		rc = settings_agree(&copy, err);
 	if (rc < 0) {
 		attrs_fini(&copy);
 		return rc;

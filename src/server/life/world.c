@@ -33,6 +33,7 @@
 #include "sched/sched.h"
 #include "server/base/clock.h"
 #include "server/base/instance.h"
+#include "server/base/log.h"
 #include "server/base/turn.h"
 #include "server/base/words.h"
 #include "server/job/failures.h"
@@ -42,6 +43,7 @@
 #include "server/life/dispatch.h"
 #include "server/life/foresee.h"
 #include "server/life/migrate.h"
+#include "server/life/priority.h"
 #include "server/life/world.h"
 #include "server/node/nodes.h"
 #include "server/node/partitions.h"
@@ -108,7 +110,11 @@ int world_nodes(struct server *s, struct err *err)
 
 static void settings_apply(struct server *s)
 {
+	struct err err;
+
 	settings_of_server(&s->cluster->settings, s->attrs);
+	if (priority_settings_of(&s->world->priority, s->attrs, &err) < 0) /* they are checked before they are set */
+		server_say(s, "%s", err.text);
 }
 
 /* How long a job may take to end, by its queue. */
@@ -139,6 +145,8 @@ static void sched_make(struct server *s)
 	sched_on_delay(s->sched, kill_delay, s);
 	moves_offer(s);
 	sched_limit(s->sched, s->limits);
+	if (priority_rules(s))
+		sched_on_weigh(s->sched, job_priority, s);
 }
 
 void world_begin(struct server *s)
@@ -266,14 +274,17 @@ void world_settings(struct server *s)
 {
 	struct settings settings = s->cluster->settings;
 	struct policy policy = s->world->policy;
+	bool prioritized = priority_rules(s);
 
 	settings_apply(s);
 	policy_now(s);
 	if (memcmp(&settings, &s->cluster->settings, sizeof settings) != 0 ||
-	    memcmp(&policy, &s->world->policy, sizeof policy) != 0)
+	    memcmp(&policy, &s->world->policy, sizeof policy) != 0 || prioritized != priority_rules(s))
 		world_rebuild(s);
 	else
-		foresee_again(s); /* limits count there */
+		foresee_again(s); /* limits count there, and weights */
+	sched_reweigh(s->sched);
+	s->turn->dirty = true;
 	moves_offer(s);
 }
 

@@ -8,6 +8,7 @@
 
 #include "base/map.h"
 #include "plan/pack.h"
+#include "rules/priority.h"
 #include "sched/policy.h"
 #include "server/life/migrate.h"
 #include "server/life/outage.h"
@@ -17,7 +18,8 @@ struct spec;
 struct strbuf;
 
 struct world {
-	struct policy policy;  /* the one it goes by */
+	struct policy policy; /* the one it goes by */
+	struct priority_settings priority;
 	struct map could;      /* by request and set of nodes, whether it could ever run: enum fit */
 	class_moves_vec moves; /* by class */
 	uint32_t scratch;      /* a core job that is never submitted: for what-if */

@@ -7,6 +7,7 @@
 #include <jansson.h>
 #include <string.h>
 
+#include "rules/priority.h"
 #include "sched/policy.h"
 
 #define SHOWN 60 /* characters of a value that its message repeats */
@@ -53,6 +54,17 @@ int setting_change(struct attrs *a, enum attr_op op, const char *name, const cha
 	if (attr && attr->type == ATTR_LIST && attr->words && op != ATTR_UNSET && words_check(attr, value, err) < 0)
 		return -EINVAL;
 	return attrs_change(a, op, name, value, err);
+}
+
+int settings_agree(const struct attrs *server, struct err *err)
+{
+	const struct policy *p = policy_find(attrs_text(server, "policy"));
+	struct priority_settings priority;
+	int rc = priority_settings_of(&priority, server, err);
+
+	if (rc == 0 && p)
+		rc = policy_prioritize(p, &priority, err);
+	return rc;
 }
 
 int attrs_read(struct attrs *a, const json_t *object, struct err *err)

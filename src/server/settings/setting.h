@@ -10,6 +10,8 @@ struct json_t; /* jansson.h, which can't be included beside base/json.h */
 
 /* attrs_change(), and a policy must be one that a server can follow. */
 int setting_change(struct attrs *a, enum attr_op op, const char *name, const char *value, struct err *err);
+/* Whether the server's attributes go together. */
+int settings_agree(const struct attrs *server, struct err *err);
 /* What attrs_write() wrote, into an empty `a`. What can't be read is left out, and the first of it is the error:
  * -EINVAL. */
 int attrs_read(struct attrs *a, const struct json_t *object, struct err *err);

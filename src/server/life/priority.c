@@ -1,0 +1,35 @@
+/*
+ * priority.c - see priority.h.
+ */
+#include "server/life/priority.h"
+
+#include "server/job/jobs.h"
+#include "server/job/spec.h"
+#include "server/life/world.h"
+#include "server/server.h"
+
+void job_prioritized(const struct server *s, uint32_t id, struct prioritized *ret)
+{
+	const struct spec *p = s->jobs->entries.v[id].spec; /* NULL: what-if */
+	const struct queue *q = p ? queue_of(s, p->queue) : NULL;
+
+	prioritized_of(ret, s->cluster, entry_job(s, id));
+	if (q)
+		ret->queue = attrs_number(&q->attrs, "priority");
+}
+
+double job_priority(void *context, uint32_t id, int64_t now)
+{
+	const struct server *s = context;
+	struct prioritized job;
+	struct weighing w;
+
+	job_prioritized(s, id, &job);
+	priority_weigh(&s->world->priority, &job, now, &w);
+	return w.priority;
+}
+
+bool priority_rules(const struct server *s)
+{
+	return s->world->priority.order != PRIORITY_POLICY && !s->world->policy.position;
+}

@@ -1,0 +1,20 @@
+/*
+ * priority.h - priorities of waiting jobs, as the site weighs them (rules/priority.h).
+ */
+#ifndef SERVER_LIFE_PRIORITY_H
+#define SERVER_LIFE_PRIORITY_H
+
+#include <stdint.h>
+
+#include "rules/priority.h"
+
+struct server;
+
+/* What of a job counts. */
+void job_prioritized(const struct server *s, uint32_t id, struct prioritized *ret);
+/* By the settings in force: for the scheduler, the server being the context. */
+double job_priority(void *context, uint32_t id, int64_t now);
+/* Whether priorities are what orders jobs: some policies have an order that they can't replace. */
+bool priority_rules(const struct server *s);
+
+#endif
