@@ -102,6 +102,13 @@ static const struct field usage_query[] = {
 	{0},
 };
 
+static const struct field priority_query[] = {
+	{"limit", .is = IS_INT, "jobs that are shown", .least = 1, .most = 100000, .otherwise = "100"},
+	{"try", .is = IS_TEXT, "weights, bounds (`low.`, `high.`) and the order that would be instead",
+	 .example = "cpus=10,order=sum"},
+	{0},
+};
+
 static const struct field quota_query[] = {
 	{"user", .is = IS_TEXT, "another's, for operators"},
 	{"all", .is = IS_INT, "1: those of all users, for operators", .most = 1, .otherwise = "0"},
@@ -230,6 +237,10 @@ const struct route routes[] = {
 	 .result =
 		 "{\"name\": \"pine\", \"now\": 1767225600, \"up\": true, \"scheduling\": true, \"policy\": \"push\", "
 		 "\"nodes\": 4, \"nodes_up\": 4, \"cpus\": 32, \"partitions\": [], \"shared\": 32, \"shutdown\": null}"},
+	{"GET", "/v1/priority", "getPriority", .query = priority_query, .handle = api_priority, .tag = "server",
+	 .summary = "The priorities of waiting jobs, factor by factor", .answer = &priority_answer,
+	 .answered = "The jobs, the highest priority first. With `try` each has the place that it would have.",
+	 .codes = CODE(UNKNOWN_ATTRIBUTE)},
 	{"PATCH", "/v1/server", "changeServer", MAY_MANAGER, .changes = true, .body = &changes_body,
 	 .handle = api_server_change, .tag = "server", .summary = "Change attributes", .codes = CODE(UNKNOWN_ATTRIBUTE),
 	 .example = "{\"changes\": [{\"op\": \"set\", \"name\": \"default_queue\", \"value\": \"batch\"}]}"},

@@ -1,0 +1,240 @@
+/*
+ * api_priority.c - the priorities of waiting jobs, with what they are made of; and what other weights would make of them.
+ */
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "base/strbuf.h"
+#include "base/vec.h"
+#include "core/job.h"
+#include "net/http.h"
+#include "rules/priority.h"
+#include "server/api/api.h"
+#include "server/api/call.h"
+#include "server/api/query.h"
+#include "server/api/request.h"
+#include "server/api/schemas.h"
+#include "server/base/clock.h"
+#include "server/base/words.h"
+#include "server/job/jobs.h"
+#include "server/job/spec.h"
+#include "server/life/priority.h"
+#include "server/life/world.h"
+#include "server/server.h"
+#include "server/settings/setting.h"
+#include "server/site/who.h"
+
+static const struct field part_fields[] = {
+	{"value", .is = REQUIRED | IS_REAL, "in the factor's unit"},
+	{"part", .is = REQUIRED | IS_REAL, "of a sum what is added, of a product what is multiplied with"},
+	{0},
+};
+static const struct schema part = {.fields = part_fields};
+static const struct field ranked_fields[] = {
+	{"id", .is = REQUIRED | IS_TEXT},
+	{"user", .is = REQUIRED | IS_TEXT},
+	{"queue", .is = REQUIRED | IS_TEXT},
+	{"place", .is = REQUIRED | IS_INT, "among the jobs that wait, the highest priority being first"},
+	{"priority", .is = REQUIRED | IS_REAL},
+	{"tried", .is = IS_INT, "its place with the weights in `try`"},
+	{"factors", .is = REQUIRED | IS_OBJECT, "those that have a weight, by name", .of = &part, .item = IS_OBJECT},
+	{0},
+};
+static const struct schema ranked = {.fields = ranked_fields};
+static const struct field factor_fields[] = {
+	{"name", .is = REQUIRED | IS_TEXT},
+	{"unit", .is = REQUIRED | IS_TEXT},
+	{"about", .is = REQUIRED | IS_TEXT},
+	{"weight", .is = REQUIRED | IS_INT},
+	{"low", .is = REQUIRED | IS_INT, "the value at which its stage is 0, in a product"},
+	{"high", .is = REQUIRED | IS_INT, "the value at which its stage is 1"},
+	{0},
+};
+static const struct schema factor = {.fields = factor_fields};
+static const struct field priority_fields[] = {
+	{"order", .is = REQUIRED | IS_TEXT,
+	 "what orders the jobs; policy: not their priorities, which are shown as a sum", .words = "policy|sum|product"},
+	{"now", .is = REQUIRED | IS_INSTANT},
+	{"factors", .is = REQUIRED | IS_LIST, .of = &factor, .item = IS_OBJECT},
+	{"waiting", .is = REQUIRED | IS_INT, "jobs that wait and could start, of all users"},
+	{"jobs", .is = REQUIRED | IS_LIST, "the first of them that the user may see", .of = &ranked, .item = IS_OBJECT},
+	{0},
+};
+const struct schema priority_answer = {.fields = priority_fields};
+
+/* A job on its way to a place. */
+struct contender {
+	double priority, tried;
+	uint32_t job, place_tried;
+};
+typedef VEC(struct contender) contenders;
+
+static int by_priority(const void *a, const void *b)
+{
+	const struct contender *x = a, *y = b;
+
+	if (x->priority != y->priority)
+		return x->priority > y->priority ? -1 : 1;
+	return x->job < y->job ? -1 : x->job > y->job;
+}
+
+static int by_tried(const void *a, const void *b)
+{
+	const struct contender *x = a, *y = b;
+
+	if (x->tried != y->tried)
+		return x->tried > y->tried ? -1 : 1;
+	return x->job < y->job ? -1 : x->job > y->job;
+}
+
+/* The attributes that "cpus=10, low.cpus=1" would make, one setting after the other. */
+static int settings_try(const struct server *s, const char *text, struct priority_settings *ret, struct err *err)
+{
+	char *copy = mem_strdup(text), *rest = copy, *one;
+	struct attrs a;
+	int rc = 0;
+
+	attrs_copy(&a, s->attrs);
+	while (rc == 0 && (one = strsep(&rest, ", "))) {
+		char *value = strchr(one, '='), name[96];
+		const char *kind = "weight.";
+		if (!*one)
+			continue;
+		if (!value) {
+			rc = err_set(err, -EINVAL, "try: \"%.60s\" is not FACTOR=WEIGHT, as in cpus=10", one);
+			break;
+		}
+		*value++ = '\0';
+		if (strcmp(one, "order") == 0 || strncmp(one, "low.", 4) == 0 || strncmp(one, "high.", 5) == 0)
+			kind = "";
+		snprintf(name, sizeof name, "priority_%s%.60s", kind, one);
+		rc = setting_change(&a, ATTR_SET, name, value, err);
+	}
+	if (rc == 0)
+		rc = priority_settings_of(ret, &a, err);
+	attrs_fini(&a);
+	free(copy);
+	return rc;
+}
+
+static void contenders_collect(const struct server *s, const struct priority_settings *x,
+			       const struct priority_settings *tried, contenders *ret)
+{
+	struct prioritized job;
+	struct weighing w;
+
+	for (uint32_t id = 1; id < s->jobs->entries.n; id++) {
+		struct contender c = {.job = id};
+		if (!s->jobs->entries.v[id].spec || !job_waits(entry_job(s, id)))
+			continue;
+		job_prioritized(s, id, &job);
+		priority_weigh(x, &job, s->clock->now, &w);
+		c.priority = w.priority;
+		if (tried) {
+			priority_weigh(tried, &job, s->clock->now, &w);
+			c.tried = w.priority;
+		}
+		vec_push(ret, c);
+	}
+	if (tried && ret->n) {
+		qsort(ret->v, ret->n, sizeof *ret->v, by_tried);
+		for (size_t i = 0; i < ret->n; i++)
+			ret->v[i].place_tried = (uint32_t)i + 1;
+	}
+	if (ret->n)
+		qsort(ret->v, ret->n, sizeof *ret->v, by_priority);
+}
+
+static void contender_write(const struct server *s, const struct priority_settings *x, const struct contender *c,
+			    size_t place, struct json *j)
+{
+	const struct spec *p = s->jobs->entries.v[c->job].spec;
+	struct strbuf id = {0};
+	struct prioritized job;
+	struct weighing w;
+
+	entry_id(s, c->job, &id);
+	job_prioritized(s, c->job, &job);
+	priority_weigh(x, &job, s->clock->now, &w);
+	json_open_object(j, NULL);
+	json_text(j, "id", id.text);
+	json_text(j, "user", word(s, p->owner));
+	json_text(j, "queue", word(s, p->queue));
+	json_int(j, "place", (int64_t)place);
+	json_double(j, "priority", c->priority);
+	if (c->place_tried)
+		json_int(j, "tried", c->place_tried);
+	json_open_object(j, "factors");
+	for (int i = 0; i < FACTOR_COUNT; i++) {
+		if (x->weight[i] == 0)
+			continue;
+		json_open_object(j, factor_table[i].name);
+		json_double(j, "value", w.value[i]);
+		json_double(j, "part", w.part[i]);
+		json_close_object(j);
+	}
+	json_close_object(j);
+	json_close_object(j);
+	strbuf_fini(&id);
+}
+
+static void factors_write(const struct priority_settings *x, struct json *j)
+{
+	json_open_array(j, "factors");
+	for (int i = 0; i < FACTOR_COUNT; i++) {
+		json_open_object(j, NULL);
+		json_text(j, "name", factor_table[i].name);
+		json_text(j, "unit", factor_table[i].unit);
+		json_text(j, "about", factor_table[i].about);
+		json_int(j, "weight", (int64_t)x->weight[i]);
+		json_int(j, "low", (int64_t)x->low[i]);
+		json_int(j, "high", (int64_t)x->high[i]);
+		json_close_object(j);
+	}
+	json_close_array(j);
+}
+
+void api_priority(struct server *s, const struct call *c)
+{
+	static const char *const order[] = {
+		[PRIORITY_POLICY] = "policy", [PRIORITY_SUM] = "sum", [PRIORITY_PRODUCT] = "product"};
+	const struct priority_settings *x = &s->world->priority;
+	const char *try = request_query(c->r, "try");
+	int64_t left = query_number(c, "limit", 100);
+	struct priority_settings tried;
+	contenders list = {0};
+	struct strbuf out = {0};
+	struct json j;
+	struct err err;
+
+	if (try && settings_try(s, try, &tried, &err) < 0) {
+		api_refuse(c->r, &err);
+		return;
+	}
+	contenders_collect(s, x, try ? &tried : NULL, &list);
+	json_init(&j, &out, false);
+	json_open_object(&j, NULL);
+	json_text(&j, "order", order[priority_rules(s) ? x->order : PRIORITY_POLICY]);
+	json_int(&j, "now", s->clock->now);
+	factors_write(try ? &tried : x, &j);
+	json_int(&j, "waiting", (int64_t)list.n);
+	json_open_array(&j, "jobs");
+	for (size_t i = 0; i < list.n && left > 0; i++)
+		if (may_see(s, c->w, s->jobs->entries.v[list.v[i].job].spec)) {
+			contender_write(s, x, &list.v[i], i + 1, &j);
+			left--;
+		}
+	json_close_array(&j);
+	json_close_object(&j);
+	http_reply_strbuf(c->r, 200, "application/json", &out);
+	strbuf_fini(&out);
+	vec_free(&list);
+}
