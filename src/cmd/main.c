@@ -74,6 +74,7 @@ const struct command *const commands[] = {
 	&command_nodes_set,
 	&command_nodes_remove,
 	&command_partitions,
+	&command_priority,
 	&command_log,
 	&command_history,
 	&command_history_import,

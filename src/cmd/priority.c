@@ -1,0 +1,175 @@
+/*
+ * priority.c - `shunt priority`: who comes first among waiting jobs, and why; and who would with other weights.
+ */
+#include <string.h>
+
+#include "base/table.h"
+#include "cmd/commands.h"
+#include "cmd/show.h"
+
+struct arguments {
+	const char *try;
+	int64_t limit;
+	bool factors, json;
+};
+
+#define AT(field) offsetof(struct arguments, field)
+static const struct option options[] = {
+	{"try", OPTION_TEXT, AT(try), "WEIGHTS", NULL, NULL, 0, 0,
+	 "Show the places that jobs would have with these weights; nothing is changed. FACTOR=WEIGHT, joined by commas; also low.FACTOR=, high.FACTOR=, and order=sum or product.",
+	 't'},
+	{"limit", OPTION_NUMBER, AT(limit), "N", "100", NULL, 1, 100000, "Show the first N jobs.", 'n'},
+	{"factors", OPTION_FLAG, AT(factors), NULL, NULL, NULL, 0, 0,
+	 "List the factors, their weights and their bounds instead.", 0},
+	{"json", OPTION_FLAG, AT(json), NULL, NULL, NULL, 0, 0, "Print the API's answer instead of a table.", 0},
+	{0},
+};
+
+static const char *const examples[] = {
+	"shunt priority",
+	"Waiting jobs in the order of their priorities, and what each factor adds.",
+	"shunt priority --try 'cpus=10, queue_time=2'",
+	"Who would move with these weights.",
+	"qmgr -c 'set server priority_order = sum, priority_weight.cpus = 10'",
+	"As a manager: order jobs by priority, large ones first.",
+	NULL,
+};
+
+/* A number as short as it can be: 1.5, 12, 0.25. */
+static void real_cell(struct table *t, const json_t *v)
+{
+	char text[40];
+
+	snprintf(text, sizeof text, "%.2f", json_number_value(v));
+	for (size_t n = strlen(text); n && (text[n - 1] == '0' || text[n - 1] == '.');) {
+		bool point = text[n - 1] == '.';
+		text[--n] = '\0';
+		if (point)
+			break;
+	}
+	table_cell(t, "%s", text);
+}
+
+static void factors_print(const json_t *answer)
+{
+	static const char *const columns[] = {"=factor", ">weight", ">low", ">high", "unit", "!about"};
+	struct table *t = table_create(columns, 6);
+	const json_t *f;
+	size_t i;
+
+	json_array_foreach(json_object_get(answer, "factors"), i, f)
+	{
+		table_cell(t, "%s", object_text(f, "name"));
+		table_cell(t, "%lld", (long long)object_number(f, "weight", 0));
+		table_cell(t, "%lld", (long long)object_number(f, "low", 0));
+		table_cell(t, "%lld", (long long)object_number(f, "high", 0));
+		table_cell(t, "%s", object_text(f, "unit"));
+		table_cell(t, "%s", object_text(f, "about"));
+	}
+	table_print(t, stdout, 0);
+	table_destroy(t);
+}
+
+/* How many places up or down. */
+static void tried_cells(struct table *t, const json_t *job)
+{
+	long long moved = object_number(job, "place", 0) - object_number(job, "tried", 0);
+
+	table_cell(t, "%lld", (long long)object_number(job, "tried", 0));
+	if (moved)
+		table_cell(t, "%+lld", moved);
+	else
+		table_cell(t, " ");
+}
+
+static void jobs_print(const json_t *answer, bool tried)
+{
+	const char *columns[32] = {">place", "=job", "user", "~queue", ">priority"};
+	const json_t *jobs = json_object_get(answer, "jobs"), *of = json_object_get(json_array_get(jobs, 0), "factors"),
+		     *v, *job;
+	char heading[20][32], id[64];
+	const char *name;
+	int n = 5, k = 0;
+	size_t i;
+
+	if (tried) {
+		columns[n++] = ">tried";
+		columns[n++] = ">moves";
+	}
+	json_object_foreach((json_t *)of, name, v)
+	{
+		snprintf(heading[k], sizeof heading[k], ">%s", name);
+		columns[n++] = heading[k++];
+	}
+	struct table *t = table_create(columns, n);
+	json_array_foreach(jobs, i, job)
+	{
+		table_cell(t, "%lld", (long long)object_number(job, "place", 0));
+		table_cell(t, "%s", id_short(object_text(job, "id"), id, sizeof id));
+		table_cell(t, "%s", object_text(job, "user"));
+		table_cell(t, "%s", object_text(job, "queue"));
+		real_cell(t, json_object_get(job, "priority"));
+		if (tried)
+			tried_cells(t, job);
+		json_object_foreach(json_object_get(job, "factors"), name, v) real_cell(t, json_object_get(v, "part"));
+	}
+	table_print(t, stdout, 0);
+	table_destroy(t);
+}
+
+static void print(const json_t *answer, bool tried)
+{
+	long long waiting = object_number(answer, "waiting", 0),
+		  shown = (long long)json_array_size(json_object_get(answer, "jobs"));
+
+	if (shown == 0)
+		printf("No job waits%s.\n", waiting ? " that you may see" : "");
+	else
+		jobs_print(answer, tried);
+	if (shown && shown < waiting)
+		printf("%lld of %lld waiting jobs; --limit shows more.\n", shown, waiting);
+	if (strcmp(object_text(answer, "order"), "policy") == 0)
+		printf("The policy orders the jobs, not these priorities: priority_order is \"policy\".\n");
+}
+
+static int run(const struct command *c, const void *arguments, const struct operands *operands)
+{
+	const struct arguments *a = arguments;
+	struct strbuf path = {0};
+	struct client *client;
+	struct reply reply;
+	int code = EXIT_OK;
+
+	if (!show_open(c, &client))
+		return EXIT_FAILED;
+	strbuf_printf(&path, "/v1/priority?limit=%lld", (long long)a->limit);
+	if (a->try) {
+		strbuf_puts(&path, "&try=");
+		url_quote(a->try, &path);
+	}
+	if (show_get(c, client, path.text, &reply, &code)) {
+		if (a->json)
+			show_json(reply.json);
+		else if (a->factors)
+			factors_print(reply.json);
+		else
+			print(reply.json, a->try != NULL);
+		reply_fini(&reply);
+	}
+	strbuf_fini(&path);
+	client_close(client);
+	return code;
+}
+
+const struct command command_priority = {
+	.name = "priority",
+	.operands = "",
+	.about = "Show which waiting jobs come first, and what their priorities are made of.",
+	.details =
+		"Each column is what a factor adds to the priority (or, of a product, what it is multiplied with). Factors of weight 0 are left out; --factors lists all. "
+		"Managers set weights with qmgr: priority_weight.FACTOR; and priority_order, which says whether jobs are started in this order.",
+	.examples = examples,
+	.options = options,
+	.size = sizeof(struct arguments),
+	.run = run,
+};
