@@ -77,7 +77,7 @@ static void job_write(struct history *h, uid_t uid, struct strbuf *b)
 	if (one_in(h, 3))
 		strbuf_printf(b, ",\"checkpoint\":\"%s\"", PICK(h, "enabled", "n", "c=1", "interval=90s,duration=5"));
 	if (one_in(h, 5))
-		strbuf_puts(b, ",\"class\":\"own\"");
+		strbuf_printf(b, ",\"class\":\"%s\"", PICK(h, "own", "own", "own", "other"));
 	if (one_in(h, 6) && h->submitted)
 		strbuf_printf(b, ",\"restart\":\"%lld\"", (long long)(1 + below(h, (int64_t)h->submitted)));
 	strbuf_puts(b, "}");
@@ -304,6 +304,20 @@ static void shutdown_announce(struct history *h)
 		    PICK(h, "quick", "immediate"), begin, begin + 10000);
 }
 
+/* A class that jobs have can't be deleted; what it says is part of their next start. */
+static void class_change(struct history *h)
+{
+	const char *path = PICK(h, "/v1/classes/own", "/v1/classes/other");
+
+	if (one_in(h, 4))
+		ask(h, getuid(), PICK(h, "PUT", "DELETE"), path, "{}");
+	else if (one_in(h, 2))
+		attribute(h, path, "move", PICK(h, "True", "False"));
+	else
+		attribute(h, path, PICK(h, "checkpoint_interval", "checkpoint_duration", "periodic_signal"),
+			  PICK(h, "5", "30"));
+}
+
 /* Jobs are refused by one destination or all of them, are left in the routing queue, and go on later. */
 static void routes_change(struct history *h)
 {
@@ -342,7 +356,9 @@ void op_admin(struct history *h)
 		return;
 	}
 	if (one_in(h, 8)) {
-		if (one_in(h, 2))
+		if (one_in(h, 8))
+			ask(h, getuid(), "DELETE", "/v1/quota/nobody", "{}");
+		else if (one_in(h, 2))
 			quota_give(h);
 		else
 			attribute(h, "/v1/server", "quota", PICK(h, "True", "False"));
@@ -354,6 +370,10 @@ void op_admin(struct history *h)
 	}
 	if (one_in(h, 6)) {
 		routes_change(h);
+		return;
+	}
+	if (one_in(h, 12)) {
+		class_change(h);
 		return;
 	}
 	switch (below(h, 12)) {
