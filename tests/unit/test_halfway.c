@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "plan/plan.h"
 #include "rules/quota.h"
 #include "server/base/users.h"
 #include "server/book/quotas.h"
@@ -152,12 +153,55 @@ static void altered_by_another(void **state)
 	assert_true(p->group && p->home);
 }
 
+static void set(struct fixture *f, const char *name, const char *value)
+{
+	char body[100];
+
+	snprintf(body, sizeof body, "{\"changes\":[{\"op\":\"set\",\"name\":\"%s\",\"value\":\"%s\"}]}", name, value);
+	strbuf_fini(&f->a.body);
+	f->a = (struct bare_answer){0};
+	assert_int_equal(bare_ask(f->s, getuid(), "PATCH", "/v1/server", body, &f->a), 200);
+}
+
+#define NOW INT64_C(1800000000)
+
+/* Nothing is scheduled, and the time of a reservation passes: a restart does not take it for a running job. */
+static void overdue(void **state)
+{
+	static const char body[] = "{\"script\":\"true\",\"resources\":[\"nodes=4:ppn=8,walltime=1:00:00\"]}";
+	struct fixture *f = *state;
+	const struct bare_attempt *all;
+
+	bare_clear();
+	bare_clock(NOW * 1000000);
+	f->s = bare_open(f->dir, NODES);
+	set(f, "policy", "artaras");
+	assert_int_equal(ask(f, USER, "/v1/jobs", body), 201);
+	assert_int_equal(bare_attempts(&all), 1);
+	bare_started(f->s, all[0].tag);
+	assert_int_equal(ask(f, USER, "/v1/jobs", body), 201);
+	server_turn(f->s);
+	assert_true(plan_holds(f->s->plan, 2));
+	set(f, "scheduling", "False");
+	assert_int_equal(ask(f, getuid(), "/v1/jobs/delete", "{\"ids\":[\"1\"],\"purge\":true}"), 200);
+	bare_clear();
+	bare_clock((NOW + 3700) * 1000000);
+	server_turn(f->s);
+	for (int round = 0; round < 2; round++) {
+		assert_true(plan_holds(f->s->plan, 2));
+		assert_int_equal(f->s->plan->free_now[0], 8);
+		f->s = bare_open(f->dir, NODES);
+	}
+	bare_clock(0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(altered_in_part, setup, teardown),
 		cmocka_unit_test_setup_teardown(quota_taken_meanwhile, setup, teardown),
 		cmocka_unit_test_setup_teardown(altered_by_another, setup, teardown),
+		cmocka_unit_test_setup_teardown(overdue, setup, teardown),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
