@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -46,19 +47,33 @@ static int refuse(struct reply *ret, int status, const char *code, int rc, struc
 
 /* ---- changes ---- */
 
+/* Two requests that are the same to the letter are still two. */
+static int nonce_make(char ret[33], struct err *err)
+{
+	unsigned char bytes[16];
+
+	if (getrandom(bytes, sizeof bytes, 0) != sizeof bytes)
+		return err_set(err, -errno, "can't make a key for the request: %s", strerror(errno));
+	for (size_t i = 0; i < sizeof bytes; i++)
+		snprintf(ret + 2 * i, 3, "%02x", bytes[i]);
+	return 0;
+}
+
 /* Puts it into the tray, with a seal where the offer asks for one. */
 static int put(const char *dir, const struct offer *l, const struct offline_question *q, const char *body,
 	       uint64_t *ret_number, struct err *err)
 {
 	struct change c = {.path = q->path, .body = body};
-	char seal[SEAL_SIZE];
+	char seal[SEAL_SIZE], nonce[33];
 	struct token t = {0};
 	int rc = 0;
 
 	if (*l->lease && !q->token)
 		return err_set(err, -EOPNOTSUPP, "no server is running");
 	if (*l->lease) {
-		rc = token_parse(q->token, &t, err);
+		if ((rc = nonce_make(nonce, err)) == 0)
+			rc = token_parse(q->token, &t, err);
+		c.nonce = nonce;
 		if (rc == 0)
 			rc = seal_make(&t, l->lease, &c, seal, err);
 		c.token = t.id;

@@ -211,7 +211,7 @@ int seal_make(const struct token *t, const char *lease, const struct change *c, 
 	if (fd < 0)
 		return fd;
 	strbuf_printf(&text, "%s\n", t->secret);
-	seal_text(lease, c->path, c->body, &text);
+	seal_text(lease, c->nonce, c->path, c->body, &text);
 	if (all_send(fd, text.text, text.n))
 		n = all_receive(fd, ret, SEAL_SIZE - 1);
 	ret[n] = '\0';

@@ -191,6 +191,7 @@ void kept_fini(struct kept *x)
 	json_decref(x->body);
 	free(x->sealed);
 	free(x->lease);
+	free(x->nonce);
 	free(x->token);
 	free(x->seal);
 	*x = (struct kept){0};
@@ -209,9 +210,9 @@ static bool path_is_right(const char *path)
 	       (*path == '/' && path[1] && path[1 + strspn(path + 1, "abcdefghijklmnopqrstuvwxyz")] == '\0');
 }
 
-void seal_text(const char *lease, const char *path, const char *body, struct strbuf *ret)
+void seal_text(const char *lease, const char *nonce, const char *path, const char *body, struct strbuf *ret)
 {
-	strbuf_printf(ret, "shunt change\n%s\n%s\n%s", lease, path, body);
+	strbuf_printf(ret, "shunt change\n%s\n%s\n%s\n%s", lease, nonce, path, body);
 }
 
 /* The body of a sealed one is a text, of which every byte counts; new. */
@@ -225,12 +226,13 @@ static json_t *body_open(const json_t *o)
 
 static bool seal_is_right(const json_t *o)
 {
+	static const char *const words[] = {"lease", "nonce", "token", "seal"};
 	const json_t *sealed = json_object_get(o, "sealed");
-	const char *token = text_of(o, "token");
+	bool right = json_is_string(sealed) && strlen(json_string_value(sealed)) == json_string_length(sealed);
 
-	return !sealed || (json_is_string(sealed) && strlen(json_string_value(sealed)) == json_string_length(sealed) &&
-			   *text_of(o, "lease") && word_is_right(text_of(o, "lease")) && *token &&
-			   strlen(token) < TRAY_LEASE && *text_of(o, "seal") && word_is_right(text_of(o, "seal")));
+	for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+		right = right && *text_of(o, words[i]) && word_is_right(text_of(o, words[i]));
+	return !sealed || right;
 }
 
 static void seal_take(const json_t *o, struct kept *ret)
@@ -239,6 +241,7 @@ static void seal_take(const json_t *o, struct kept *ret)
 		return;
 	ret->sealed = mem_strdup(text_of(o, "sealed"));
 	ret->lease = mem_strdup(text_of(o, "lease"));
+	ret->nonce = mem_strdup(text_of(o, "nonce"));
 	ret->token = mem_strdup(text_of(o, "token"));
 	ret->seal = mem_strdup(text_of(o, "seal"));
 }
@@ -276,8 +279,8 @@ static void request_format(const struct offer *l, const struct change *c, struct
 		strbuf_printf(out, "{\"path\":\"%s\",\"body\":%s}", c->path, c->body);
 		return;
 	}
-	json_t *o = json_pack("{s:s, s:s, s:s, s:s, s:s}", "path", c->path, "lease", l->lease, "token", c->token,
-			      "seal", c->seal, "sealed", c->body);
+	json_t *o = json_pack("{s:s, s:s, s:s, s:s, s:s, s:s}", "path", c->path, "lease", l->lease, "nonce", c->nonce,
+			      "token", c->token, "seal", c->seal, "sealed", c->body);
 	char *text = json_dumps(o, JSON_COMPACT);
 
 	strbuf_puts(out, text ? text : "");

@@ -64,11 +64,12 @@ int offer_remove(const char *dir, struct err *err); /* none there is fine */
 struct kept {
 	uint64_t number;
 	uid_t uid;
-	int64_t time_us;	    /* when it got its number */
-	char *path;		    /* of a POST: "/v1/jobs", or "/v1/jobs/" and an action */
-	json_t *body;		    /* an object */
-	char *sealed;		    /* its text as it was sealed; NULL: it has no seal */
-	char *lease, *token, *seal; /* of a sealed one: for which lease, by which token (its id), and the seal */
+	int64_t time_us; /* when it got its number */
+	char *path;	 /* of a POST: "/v1/jobs", or "/v1/jobs/" and an action */
+	json_t *body;	 /* an object */
+	char *sealed;	 /* its text as it was sealed; NULL: it has no seal */
+	char *lease, *nonce, *token,
+		*seal; /* of a sealed one: for which lease; what no other change has; by which token (its id); the seal */
 };
 void kept_fini(struct kept *x);
 /* Reads `request`. -EINVAL. */
@@ -76,11 +77,11 @@ int kept_parse(const char *text, size_t n, struct kept *ret, struct err *err);
 
 /* What a user asks for. */
 struct change {
-	const char *path, *body;  /* as in struct kept; the body's text */
-	const char *token, *seal; /* for an offer with a lease: the token's id, and the seal; else NULL */
+	const char *path, *body;	  /* as in struct kept; the body's text */
+	const char *nonce, *token, *seal; /* for an offer with a lease, as in struct kept; else NULL */
 };
 /* What a seal covers. */
-void seal_text(const char *lease, const char *path, const char *body, struct strbuf *ret);
+void seal_text(const char *lease, const char *nonce, const char *path, const char *body, struct strbuf *ret);
 
 /* Puts a change into the spool; it is on disk then. *ret_number is the one it got. -ESTALE: a server has been started meanwhile, and the change is not
  * in the spool: ask the server. */

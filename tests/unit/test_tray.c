@@ -332,12 +332,13 @@ static void test_parse(void **state)
 		"{\"path\":\"/v1/jobs\",\"body\":[]}",
 		"{\"path\":\"/v1/jobs\",\"body\":{\"jobs\":[]}}",
 		"{\"path\":\"/v1/jobs\",\"body\":{\"interactive\":true}}",
-		"{\"path\":\"/v1/jobs\",\"sealed\":{},\"lease\":\"a\",\"token\":\"u1\",\"seal\":\"x\"}",
-		"{\"path\":\"/v1/jobs\",\"sealed\":\"[]\",\"lease\":\"a\",\"token\":\"u1\",\"seal\":\"x\"}",
-		"{\"path\":\"/v1/jobs\",\"sealed\":\"{}\",\"lease\":\"a\\nb\",\"token\":\"u1\",\"seal\":\"x\"}",
-		"{\"path\":\"/v1/jobs\",\"sealed\":\"{}\",\"lease\":\"a\",\"token\":\"u1\"}",
-		"{\"path\":\"/v1/jobs\",\"sealed\":\"{}\\u0000\",\"lease\":\"a\",\"token\":\"u1\",\"seal\":\"x\"}",
-		"{\"path\":\"/v1/jobs\",\"sealed\":\"{\\\"jobs\\\":[]}\",\"lease\":\"a\",\"token\":\"u1\",\"seal\":\"x\"}",
+		"{\"path\":\"/v1/jobs\",\"sealed\":{},\"lease\":\"a\",\"nonce\":\"n\",\"token\":\"u1\",\"seal\":\"x\"}",
+		"{\"path\":\"/v1/jobs\",\"sealed\":\"[]\",\"lease\":\"a\",\"nonce\":\"n\",\"token\":\"u1\",\"seal\":\"x\"}",
+		"{\"path\":\"/v1/jobs\",\"sealed\":\"{}\",\"lease\":\"a\\nb\",\"nonce\":\"n\",\"token\":\"u1\",\"seal\":\"x\"}",
+		"{\"path\":\"/v1/jobs\",\"sealed\":\"{}\",\"lease\":\"a\",\"nonce\":\"n\",\"token\":\"u1\"}",
+		"{\"path\":\"/v1/jobs\",\"sealed\":\"{}\",\"lease\":\"a\",\"token\":\"u1\",\"seal\":\"x\"}",
+		"{\"path\":\"/v1/jobs\",\"sealed\":\"{}\\u0000\",\"lease\":\"a\",\"nonce\":\"n\",\"token\":\"u1\",\"seal\":\"x\"}",
+		"{\"path\":\"/v1/jobs\",\"sealed\":\"{\\\"jobs\\\":[]}\",\"lease\":\"a\",\"nonce\":\"n\",\"token\":\"u1\",\"seal\":\"x\"}",
 	};
 	struct kept x = {0};
 	struct err err;
@@ -351,8 +352,11 @@ static void test_parse(void **state)
 /* Of a host with an agent: every byte of the body is as it was sealed, and numbers end. */
 static void test_sealed(void **state)
 {
-	static const struct change sealed = {
-		.path = "/v1/jobs", .body = "{\"script\": \"a\\u0000b\\n\"  }", .token = "u7", .seal = "Zm9v-_"};
+	static const struct change sealed = {.path = "/v1/jobs",
+					     .body = "{\"script\": \"a\\u0000b\\n\"  }",
+					     .nonce = "n1",
+					     .token = "u7",
+					     .seal = "Zm9v-_"};
 	struct kept x;
 	struct err err;
 	uint64_t number;
@@ -369,6 +373,7 @@ static void test_sealed(void **state)
 	assert_int_equal(read_one(13, &x, &err), 0);
 	assert_string_equal(x.sealed, sealed.body);
 	assert_string_equal(x.lease, "3-77-abc");
+	assert_string_equal(x.nonce, "n1");
 	assert_string_equal(x.token, "u7");
 	assert_string_equal(x.seal, "Zm9v-_");
 	assert_int_equal(json_string_length(json_object_get(x.body, "script")), 4);

@@ -370,7 +370,7 @@ static bool brought_ask(struct server *s, struct brought *b)
 	uid_t uid;
 	bool begun = true;
 
-	seal_text(b->x.lease, b->x.path, b->x.sealed, &text);
+	seal_text(b->x.lease, b->x.nonce, b->x.path, b->x.sealed, &text);
 	if (b->lease < host_of(s, b->join)->closed)
 		brought_refuse(s, b, "its host had said that it has no more of that time");
 	else if (!token_sealed(s, b->x.token, text.text, b->x.seal, &uid, &name))
