@@ -75,9 +75,10 @@ struct job {
 	int64_t walltime; /* seconds, without tolerance */
 	int64_t deadline; /* instant, or TIME_NEVER */
 	int64_t start;	  /* planned (ALLOCATED) or real (NOW, RUNNING and after) */
-	int64_t since;	  /* instant of the last change of state */
-	int64_t nice;	  /* until this instant jobs submitted later may pass it; 0: never */
-	double rank;	  /* its place among jobs that wait: the instant of submission unless it was set before */
+	int64_t saved; /* instant: what it did before is in a checkpoint; one before `start`, or 0: nothing of this attempt is */
+	int64_t since; /* instant of the last change of state */
+	int64_t nice;  /* until this instant jobs submitted later may pass it; 0: never */
+	double rank;   /* its place among jobs that wait: the instant of submission unless it was set before */
 	uint32_t id;
 	uint32_t request; /* cluster_request() */
 	uint32_t user;
@@ -107,6 +108,12 @@ void job_check(const struct job *job);
 static inline bool job_waits(const struct job *job)
 {
 	return job->state == STATE_CANDIDATE || job->state == STATE_ALLOCATED;
+}
+
+/* Since when the work of a running job would be lost if it were stopped. Of several, the one with the latest instant loses least, whenever that is. */
+static inline int64_t job_unsaved_since(const struct job *job)
+{
+	return job->saved > job->start ? job->saved : job->start;
 }
 
 static inline bool job_ended(const struct job *job)

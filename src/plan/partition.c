@@ -173,7 +173,7 @@ static bool partition_try(struct insertion *in, const struct partition *part, co
 	return done;
 }
 
-/* What speaks against displacing the job that runs in a partition when the goal needs it: how long it will have run, which is lost. */
+/* What speaks against displacing the job that runs in a partition when the goal needs it: the work that is lost. */
 static double partition_cost(const struct insertion *in, const struct partition *part, const struct goal *g)
 {
 	const struct plan *p = in->p;
@@ -185,8 +185,8 @@ static double partition_cost(const struct insertion *in, const struct partition 
 		for (size_t i = 0; i < v->n; i++)
 			if (v->v[i].running && v->v[i].end > g->start) {
 				const struct job *job = cluster_job(p->cluster, v->v[i].job);
-				double run = (double)(g->start - job->start);
-				cost = run > cost ? run : cost;
+				double lost = (double)(g->start - job_unsaved_since(job));
+				cost = lost > cost ? lost : cost;
 			}
 		n = p->cluster->nodes.v[n].peer;
 	} while (n != part->first);

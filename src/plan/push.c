@@ -83,6 +83,7 @@ static unsigned removable_by(const struct insertion *in, const struct piece *x)
 }
 
 /* 1 starving, 2 QoS, 4 emergency reserved; 8, 16, 32, 64 running common to emergency: docs/scheduling.md. */
+#define CATEGORY_RUNNING 8
 static unsigned category(unsigned bit)
 {
 	return bit <= REMOVE_CRITICAL ? (bit ? 1 : 0) : bit / 2;
@@ -300,35 +301,93 @@ static const struct piece *choose_push(const struct insertion *in, const struct 
 	return best;
 }
 
-/* The job to remove next: the least important kind, and of equals the one that frees most here. */
+/* A job that could be removed from a node. */
+struct removal {
+	uint32_t job;
+	unsigned bit;	 /* its kind: enum removable */
+	int64_t unsaved; /* of one that runs: since when its work is lost; else 0 */
+	double frees;	 /* CPU-seconds of the goal's interval */
+};
+
+/* The least important kind first; of that the one that loses least, then the one that frees most here, then the latest submitted. */
+static bool removal_before(const struct removal *a, const struct removal *b)
+{
+	if (a->bit != b->bit)
+		return a->bit < b->bit;
+	if (a->unsaved != b->unsaved)
+		return a->unsaved > b->unsaved;
+	return a->frees != b->frees ? a->frees > b->frees : a->job > b->job;
+}
+
+static struct removal removal_of(const struct insertion *in, const struct goal *g, int32_t node, const struct piece *x,
+				 unsigned bit)
+{
+	const piece_vec *v = &in->p->node[node].pieces;
+	struct removal r = {.job = x->job,
+			    .bit = bit,
+			    .unsaved = x->running ? job_unsaved_since(cluster_job(in->p->cluster, x->job)) : 0};
+
+	for (size_t k = 0; k < v->n; k++)
+		if (v->v[k].job == x->job && overlaps(&v->v[k], g))
+			r.frees += contribution(in->p, node, &v->v[k], g);
+	return r;
+}
+
+/* The job to remove next. */
 static uint32_t choose_removal(const struct insertion *in, const struct goal *g, int32_t node)
 {
-	uint32_t best = JOB_NONE;
-	unsigned kind = 0;
-	double most = 0;
+	struct removal best = {.job = JOB_NONE};
 	int32_t at = node;
 
 	do {
 		const piece_vec *v = &in->p->node[at].pieces;
 		for (size_t i = 0; i < v->n; i++) {
 			unsigned bit = removable_by(in, &v->v[i]);
-			double c = 0;
 			if (!bit || !overlaps(&v->v[i], g) ||
 			    (at != node && g->whole != WHOLE_HOST && v->v[i].whole != WHOLE_HOST))
 				continue;
-			for (size_t k = 0; k < v->n; k++)
-				if (v->v[k].job == v->v[i].job && overlaps(&v->v[k], g))
-					c += contribution(in->p, at, &v->v[k], g);
-			if (best == JOB_NONE || bit < kind ||
-			    (bit == kind && (c > most || (c == most && v->v[i].job > best)))) {
-				best = v->v[i].job;
-				kind = bit;
-				most = c;
-			}
+			struct removal r = removal_of(in, g, at, &v->v[i], bit);
+			if (best.job == JOB_NONE || removal_before(&r, &best))
+				best = r;
 		}
 		at = in->p->machines || g->whole == WHOLE_HOST ? in->p->cluster->nodes.v[at].peer : node;
 	} while (at != node);
-	return best;
+	return best.job;
+}
+
+static int removal_cmp(const void *a, const void *b)
+{
+	return removal_before(a, b) ? -1 : removal_before(b, a) ? 1 : 0;
+}
+
+/* Seconds of work that are lost if running jobs have to leave a node which lacks so many CPU-seconds: in the order in which they would, after all else that can leave. */
+static double node_loss(const struct insertion *in, const struct goal *g, int32_t node, int depth, double shortage)
+{
+	const piece_vec *v = &in->p->node[node].pieces;
+	VEC(struct removal) removals = {0};
+	double loss = 0;
+
+	for (size_t i = 0; i < v->n; i++) {
+		const struct piece *x = &v->v[i];
+		unsigned bit = removable_by(in, x);
+		bool first = true;
+		if (!overlaps(x, g))
+			continue;
+		if (!x->running && (bit || can_push(in->p, x, node, depth, NULL)))
+			shortage -= contribution(in->p, node, x, g);
+		for (size_t k = 0; k < removals.n && first; k++)
+			first = removals.v[k].job != x->job;
+		if (x->running && bit && first)
+			vec_push(&removals, removal_of(in, g, node, x, bit));
+	}
+	if (removals.n > 1)
+		qsort(removals.v, removals.n, sizeof *removals.v, removal_cmp);
+	for (size_t i = 0; i < removals.n && shortage > 0; i++) {
+		shortage -= removals.v[i].frees;
+		loss += (double)(g->start - removals.v[i].unsaved);
+	}
+	vec_free(&removals);
+	return loss;
 }
 
 bool piece_removable(const struct insertion *in, const struct piece *x)
@@ -395,6 +454,7 @@ bool node_make_room(struct insertion *in, const struct goal *g, int32_t node, in
 
 struct option {
 	unsigned category;
+	double loss; /* seconds of work */
 	double shortage;
 	int32_t node;
 };
@@ -405,6 +465,8 @@ static int option_cmp(const void *a, const void *b)
 
 	if (x->category != y->category)
 		return x->category < y->category ? -1 : 1;
+	if (x->loss != y->loss)
+		return x->loss < y->loss ? -1 : 1;
 	if (x->shortage != y->shortage)
 		return x->shortage < y->shortage ? -1 : 1;
 	return x->node - y->node;
@@ -422,8 +484,10 @@ bool goal_make_room(struct insertion *in, const struct goal *g, int depth)
 		if (node_in_chain(in, n))
 			continue;
 		struct viability v = node_viability(in, g, n, depth, NULL);
-		if (v.viable)
-			vec_push(&options, (struct option){v.category, v.shortage, n});
+		if (!v.viable)
+			continue;
+		double loss = v.category >= CATEGORY_RUNNING ? node_loss(in, g, n, depth, v.shortage) : 0;
+		vec_push(&options, (struct option){v.category, loss, v.shortage, n});
 	}
 	if (options.n > 1)
 		qsort(options.v, options.n, sizeof *options.v, option_cmp);

@@ -215,6 +215,38 @@ static void deleted_while_saving(void **state)
 	shows(f, "\"cause\":\"deleted\"");
 }
 
+/* Of two jobs the older is stopped, since its checkpoint leaves less to lose; also by a server that has only read of it. */
+static void saved_is_stopped(void **state)
+{
+	struct fixture *f = *state;
+	struct saves v = {.state = SAVE_GOOD, .good = 1, .number = 1, .covers_ms = 100000};
+
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(ask(f, "POST", "/v1/jobs",
+				     "{\"script\":\"true\",\"checkpoint\":\"enabled\",\"resources\":[\"nodes=1:ppn=4\","
+				     "\"walltime=3600\"]}"),
+				 201);
+		pass(f, 1);
+		all_start(f);
+		pass(f, 60);
+	}
+	dispatch_engine.attempt_saved(f->s, attempt_first()->tag, &v);
+	assert_int_equal(ask(f, "POST", "/v1/jobs/hold", "{\"ids\":[\"2\"]}"),
+			 200); /* what came before is stored, too */
+	assert_int_equal(ask(f, "POST", "/v1/jobs/release", "{\"ids\":[\"2\"]}"), 200);
+	f->s = bare_open(f->dir, "n[1-2]:cpus=4:mem=8gb");
+	shows(f, "\"checkpoints\":{");
+	char body[300];
+	snprintf(
+		body, sizeof body,
+		"{\"script\":\"true\",\"type\":\"E\",\"deadline\":%lld,\"resources\":[\"nodes=1:ppn=4\",\"walltime=30\"],"
+		"\"powers\":[\"c_exec\",\"s_exec\"]}",
+		(long long)f->now + 30 + 5);
+	assert_int_equal(ask(f, "POST", "/v1/jobs", body), 201);
+	pass(f, 5);
+	assert_int_equal(attempt_first()->saves, 1);
+}
+
 /* It was to be run again before its program ran: that is not a failure. */
 static void rerun_before_it_runs(void **state)
 {
@@ -240,6 +272,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(held, setup, teardown),
 		cmocka_unit_test_setup_teardown(purged, setup, teardown),
 		cmocka_unit_test_setup_teardown(deleted_while_saving, setup, teardown),
+		cmocka_unit_test_setup_teardown(saved_is_stopped, setup, teardown),
 		cmocka_unit_test_setup_teardown(rerun_before_it_runs, setup, teardown),
 	};
 

@@ -203,6 +203,19 @@ static void a_displaced_job_runs_again_right_afterwards(void **state)
 	world_fini(&w);
 }
 
+static void a_job_that_saved_its_work_is_displaced_first(void **state)
+{
+	(void)state;
+	open_world("parts:4,4");
+	uint32_t a = normal(0, 100), b = normal(5, 90);
+
+	world_job(&w, a)->saved = 6;
+	starts(priority(7, 10, 40), 30);
+	assert_int_equal(world_last(&w, a, EVENT_MIGRATE)->at, 30);
+	assert_int_equal(world_count(&w, b, EVENT_MIGRATE), 0);
+	world_fini(&w);
+}
+
 static void a_victim_is_spared_when_another_ends(void **state)
 {
 	(void)state;
@@ -374,6 +387,7 @@ int main(void)
 		cmocka_unit_test(removal_returns_them_to_their_positions),
 		cmocka_unit_test(a_deadline_that_cannot_be_met),
 		cmocka_unit_test(a_displaced_job_runs_again_right_afterwards),
+		cmocka_unit_test(a_job_that_saved_its_work_is_displaced_first),
 		cmocka_unit_test(a_victim_is_spared_when_another_ends),
 		cmocka_unit_test(a_larger_partition_stays_free),
 		cmocka_unit_test(a_later_job_starts_where_an_earlier_one_cannot),

@@ -369,6 +369,59 @@ static void test_victim_is_stopped_in_time(void **state)
 	is(e, STATE_RUNNING);
 }
 
+/* Who is to be stopped at 200 when three nodes are full since 0, 10 and 20, and the work of one is saved up to some instant. */
+static uint32_t victim_with(int saver, int64_t saved)
+{
+	uint32_t job[3], victim = JOB_NONE;
+
+	open_world(3);
+	for (int i = 0; i < 3; i++) {
+		job[i] = world_common(&w, i * 10, "nodes=1:ppn=8", 1000);
+		world_cycle(&w, i * 10);
+	}
+	world_job(&w, job[saver])->saved = saved;
+	world_submit(&w, 40, KIND_EMERGENCY, "nodes=1:ppn=8", 100, 300, POWER_C_EXEC);
+	world_cycle(&w, 40);
+	for (uint32_t i = 0; i < 3; i++)
+		if (world_count(&w, job[i], EVENT_MIGRATE)) {
+			assert_int_equal(victim, JOB_NONE);
+			victim = i;
+		}
+	world_fini(&w);
+	return victim;
+}
+
+/* The victim is the one that loses least: what it did since its last checkpoint, or its start. */
+static void test_victim_loses_least(void **state)
+{
+	(void)state;
+	assert_int_equal(victim_with(0, 0), 2);
+	assert_int_equal(victim_with(0, 19), 2);
+	assert_int_equal(victim_with(0, 21), 0);
+	assert_int_equal(victim_with(1, 35), 1);
+	assert_int_equal(victim_with(2, 5), 2); /* of an earlier attempt */
+	/* On one node, too; one that frees more than is needed is not spared for that. */
+	open_world(1);
+	uint32_t large = world_common(&w, 0, "nodes=1:ppn=6", 1000);
+	world_cycle(&w, 0);
+	uint32_t small = world_common(&w, 10, "nodes=1:ppn=2", 1000);
+	world_cycle(&w, 10);
+	world_submit(&w, 20, KIND_EMERGENCY, "nodes=1:ppn=2", 100, 300, POWER_C_EXEC);
+	world_cycle(&w, 20);
+	assert_int_equal(world_count(&w, large, EVENT_MIGRATE), 0);
+	assert_int_equal(world_count(&w, small, EVENT_MIGRATE), 1);
+	world_fini(&w);
+	open_world(1);
+	large = world_common(&w, 0, "nodes=1:ppn=6", 1000);
+	small = world_common(&w, 0, "nodes=1:ppn=2", 1000);
+	world_cycle(&w, 0);
+	world_job(&w, large)->saved = 15;
+	world_submit(&w, 20, KIND_EMERGENCY, "nodes=1:ppn=2", 100, 300, POWER_C_EXEC);
+	world_cycle(&w, 20);
+	assert_int_equal(world_count(&w, large, EVENT_MIGRATE), 1);
+	assert_int_equal(world_count(&w, small, EVENT_MIGRATE), 0);
+}
+
 /* When the emergency job is deleted, its victims are spared. */
 static void test_victim_of_none(void **state)
 {
@@ -703,6 +756,7 @@ int main(void)
 		TEST(test_victim_is_spared),
 		TEST(test_victims_one_by_one),
 		TEST(test_victim_is_stopped_in_time),
+		TEST(test_victim_loses_least),
 		TEST(test_victim_of_none),
 		TEST(test_no_other_power_removes_it),
 		TEST(test_least_important_first),

@@ -181,10 +181,12 @@ static void apply_alter(struct server *s, struct entry *x, struct job *job, cons
 	spec_unref(old);
 }
 
-static void apply_saved(struct entry *x, const struct payload *p)
+static void apply_saved(struct entry *x, struct job *job, const struct payload *p)
 {
 	struct job_saves *v = saves_of(x);
 
+	if (p->saves.attempt == job->attempt && p->saves.last.covers_ms > 0)
+		job->saved = job->start + p->saves.last.covers_ms / 1000;
 	v->attempt = p->saves.attempt;
 	v->last = p->saves.last;
 	v->lost_ms += p->saves.lost_ms;
@@ -263,7 +265,7 @@ void entry_apply(struct server *s, const struct event *e, const struct payload *
 		job->rank = p->rank;
 		break;
 	case EVENT_SAVED:
-		apply_saved(x, p);
+		apply_saved(x, job, p);
 		break;
 	default:
 		break;
