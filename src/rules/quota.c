@@ -104,8 +104,23 @@ static void give(struct quota *q, enum quota_cause cause, enum quota_type type, 
 	move(q, cause, type, seconds < room ? seconds : room, ret);
 }
 
-int quota_alter(struct quota *q, struct quota_claim *claim, int64_t seconds, int32_t month, struct quota_moves *ret,
-		struct err *err)
+/* Of another type: all of it is taken there, as if it were submitted now, and what it had taken is returned. */
+static int retype(struct quota *q, struct quota_claim *claim, enum quota_type type, int64_t seconds,
+		  struct quota_moves *ret, struct err *err)
+{
+	int rc = enough(q, type, seconds, err);
+
+	if (rc < 0)
+		return rc;
+	move(q, QUOTA_ALTERED, type, -seconds, ret);
+	if (claim->month == q->month && !over(q))
+		give(q, QUOTA_ALTERED, claim->type, claim->seconds, ret);
+	*claim = (struct quota_claim){q->month, type, seconds};
+	return 0;
+}
+
+int quota_alter(struct quota *q, struct quota_claim *claim, enum quota_type type, int64_t seconds, int32_t month,
+		struct quota_moves *ret, struct err *err)
 {
 	int64_t more = seconds - claim->seconds;
 	int rc;
@@ -113,6 +128,8 @@ int quota_alter(struct quota *q, struct quota_claim *claim, int64_t seconds, int
 	quota_turn(q, month, ret);
 	if (!claim->month)
 		return 0;
+	if (type != claim->type)
+		return retype(q, claim, type, seconds, ret, err);
 	if (more > 0) {
 		rc = enough(q, claim->type, more, err);
 		if (rc < 0)

@@ -64,9 +64,9 @@ void quota_set(struct quota *q, const int64_t limit[QUOTA_TYPES], int32_t end, i
 int quota_take(struct quota *q, enum quota_type type, int64_t seconds, int32_t month, struct quota_claim *ret_claim,
 	       struct quota_moves *ret, struct err *err);
 
-/* Its walltime limit is altered. More is taken; less is returned in full if it was taken this month. -EDQUOT as above. */
-int quota_alter(struct quota *q, struct quota_claim *claim, int64_t seconds, int32_t month, struct quota_moves *ret,
-		struct err *err);
+/* Its walltime limit, or its type, is altered. More is taken; less is returned in full if it was taken this month. -EDQUOT as above. */
+int quota_alter(struct quota *q, struct quota_claim *claim, enum quota_type type, int64_t seconds, int32_t month,
+		struct quota_moves *ret, struct err *err);
 
 /* How a job ended, as far as quota go. */
 struct quota_use {

@@ -159,12 +159,31 @@ static void a_walltime_that_is_altered_takes_more_or_less(void **state)
 	struct quota_moves m;
 	struct err err;
 
-	assert_int_equal(quota_alter(&q, &c, 4 * HOUR, 200504, &m, &err), 0);
+	assert_int_equal(quota_alter(&q, &c, QUOTA_NORMAL, 4 * HOUR, 200504, &m, &err), 0);
 	assert_int_equal(q.left[QUOTA_NORMAL], 196 * HOUR);
-	assert_int_equal(quota_alter(&q, &c, 300 * HOUR, 200504, &m, &err), -EDQUOT);
+	assert_int_equal(quota_alter(&q, &c, QUOTA_NORMAL, 300 * HOUR, 200504, &m, &err), -EDQUOT);
 	assert_int_equal(c.seconds, 4 * HOUR);
-	assert_int_equal(quota_alter(&q, &c, 200 * HOUR, 200504, &m, &err), 0);
+	assert_int_equal(quota_alter(&q, &c, QUOTA_NORMAL, 200 * HOUR, 200504, &m, &err), 0);
 	assert_int_equal(q.left[QUOTA_NORMAL], 0);
+}
+
+static void another_type_is_charged_as_that_one(void **state)
+{
+	struct quota q = april();
+	struct quota_claim c = taken(&q, QUOTA_NORMAL, 10 * HOUR);
+	int64_t priority = q.left[QUOTA_PRIORITY];
+	struct quota_moves m;
+	struct err err;
+
+	assert_int_equal(quota_alter(&q, &c, QUOTA_PRIORITY, 4 * HOUR, 200504, &m, &err), 0);
+	assert_int_equal(q.left[QUOTA_NORMAL], 200 * HOUR);
+	assert_int_equal(q.left[QUOTA_PRIORITY], priority - 4 * HOUR);
+	assert_int_equal(c.type, QUOTA_PRIORITY);
+	assert_int_equal(quota_alter(&q, &c, QUOTA_NORMAL, 300 * HOUR, 200504, &m, &err), -EDQUOT);
+	assert_int_equal(c.type, QUOTA_PRIORITY);
+	assert_int_equal(quota_alter(&q, &c, QUOTA_NORMAL, 4 * HOUR, 200504, &m, &err), 0);
+	assert_int_equal(q.left[QUOTA_PRIORITY], priority);
+	assert_int_equal(q.left[QUOTA_NORMAL], 196 * HOUR);
 }
 
 static void a_lower_limit_is_never_below_nothing(void **state)
@@ -331,7 +350,8 @@ static void books_balance(void **state)
 				break;
 			case 1:
 				if (claims.n)
-					quota_alter(&q, &claims.v[i], rng_range(&r, 1, 300), month, &m, &err);
+					quota_alter(&q, &claims.v[i], rng_below(&r, QUOTA_TYPES), rng_range(&r, 1, 300),
+						    month, &m, &err);
 				break;
 			case 2:
 				if (claims.n)
@@ -366,6 +386,7 @@ int main(void)
 		cmocka_unit_test(priority_that_was_not_needed_is_charged_as_normal),
 		cmocka_unit_test(unless_normal_is_too_small),
 		cmocka_unit_test(a_walltime_that_is_altered_takes_more_or_less),
+		cmocka_unit_test(another_type_is_charged_as_that_one),
 		cmocka_unit_test(a_lower_limit_is_never_below_nothing),
 		cmocka_unit_test(months_turn_at_local_midnight),
 		cmocka_unit_test(the_file_of_figure_3_3_is_read),

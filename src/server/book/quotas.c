@@ -264,7 +264,7 @@ int quotas_alter(struct server *s, uint64_t key, const struct spec *old, struct 
 	int rc = 0;
 
 	if (claim.month && q) {
-		rc = quota_alter(q, &claim, spec->walltime, this_month(s), &moves, err);
+		rc = quota_alter(q, &claim, type_of(spec), spec->walltime, this_month(s), &moves, err);
 		if (moves.n)
 			keep(s, old->owner, q, &moves, key);
 	}
