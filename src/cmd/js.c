@@ -384,7 +384,10 @@ static int print_text(const struct command *c, struct client *client, const json
 		if (l.rows.n)
 			qsort(l.rows.v, l.rows.n, sizeof *l.rows.v, row_cmp);
 		machine_show(machine);
-		table_show(&l, extended);
+		if (l.rows.n)
+			table_show(&l, extended);
+		else
+			printf("No jobs are running or waiting.\n");
 	}
 	list_fini(&l);
 	return code;
