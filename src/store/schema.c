@@ -190,6 +190,7 @@ const struct statement_row statements[STATEMENT_COUNT] = {
 	[TRIM_LIFE] = {"DELETE FROM life WHERE kind = $1 AND name = $2 AND seq <="
 		       " (SELECT seq FROM life WHERE kind = $1 AND name = $2 ORDER BY seq DESC LIMIT 1 OFFSET $3)",
 		       "tti", ""},
+	[TRIM_EVENTS] = {"DELETE FROM event WHERE job = $1 AND type = $2 AND seq < $3", "iii", ""},
 	[GET_LIVES] = {"SELECT " LIFE_COLUMNS " FROM life ORDER BY seq", "", "ittititt"},
 	[GET_LIFE] = {"SELECT " LIFE_COLUMNS " FROM life WHERE kind = $1 AND name = $2 ORDER BY seq", "tt", "ittititt"},
 	[KEEP_LIFE] =

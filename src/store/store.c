@@ -270,6 +270,12 @@ void store_put_event(struct store *s, const struct store_event *e)
 	       store_text(s, e->nodes), store_text(s, e->data));
 }
 
+void store_put_last_event(struct store *s, const struct store_event *e)
+{
+	CHANGE(s, TRIM_EVENTS, number_value(e->job), number_value((uint64_t)e->type), number_value(e->seq));
+	store_put_event(s, e);
+}
+
 void store_put_life(struct store *s, const struct store_life *e)
 {
 	CHANGE(s, PUT_LIFE, number_value(e->seq), text_value(s, e->kind), text_value(s, e->name),

@@ -103,6 +103,8 @@ void store_put_job(struct store *s, uint64_t key, const char *head, const char *
 void store_put_body(struct store *s, uint64_t key, const char *body); /* the head stays, if there is one */
 void store_put_head(struct store *s, uint64_t key, const char *head); /* the body stays */
 void store_put_event(struct store *s, const struct store_event *e);
+/* ... in the place of the job's earlier events of that type. */
+void store_put_last_event(struct store *s, const struct store_event *e);
 void store_put_script(struct store *s, uint64_t id, const void *text, size_t n);
 void store_put_life(struct store *s, const struct store_life *e);
 void store_trim_life(struct store *s, const char *kind, const char *name, uint64_t keep); /* but for the last ones */

@@ -45,6 +45,7 @@ enum statement {
 	PUT_MOVE,
 	PUT_LIFE,
 	TRIM_LIFE,
+	TRIM_EVENTS,
 	GET_LIVES,
 	GET_LIFE,
 	KEEP_LIFE,

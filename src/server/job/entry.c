@@ -326,7 +326,9 @@ void event_keep(struct server *s, const struct event *e, const struct payload *p
 	payload_write(s, e->type, p, &data);
 	x.nodes = nodes.n ? nodes.text : NULL;
 	x.data = data.n ? data.text : NULL;
-	if (!is_recorded(&s->jobs->entries.v[e->job], e))
+	if (e->type == EVENT_KEEP) /* its place may change thousands of times: the last one counts */
+		store_put_last_event(s->store, &x);
+	else if (!is_recorded(&s->jobs->entries.v[e->job], e))
 		store_put_event(s->store, &x);
 	s->post->show(s, &x);
 	strbuf_fini(&nodes);
