@@ -2,10 +2,14 @@
  * items.c - waiting jobs on their way to places: in which order, and what becomes of it (position.c).
  */
 #include <stdlib.h>
+#include <string.h>
 
 #include "sched/position_internal.h"
 
-#define ITEM_WORK 100 /* nodes that can be looked at while a job is given a place */
+#define ITEM_WORK 100	  /* nodes that can be looked at while a job is given a place */
+#define ENTRIES_A_NODE 64 /* of the queue that can be passed over while a node is looked at */
+#define ROUNDS 3	  /* an order in which all are given places more often than this, ... */
+#define SPARE 256	  /* ... and some of them more often, is given up */
 
 bool item_is_nice(const struct sched *s, const struct job *job)
 {
@@ -111,6 +115,7 @@ void items_collect(const struct sched *s, uint32_t job, item_vec *ret)
 			vec_push(ret, x);
 	}
 	items_sort(ret, items_by_start);
+	s->p->work += s->line.by_key.n / ENTRIES_A_NODE + 2 * ret->n;
 }
 
 int64_t item_place(struct sched *s, const struct item *x)
@@ -142,29 +147,62 @@ size_t items_place(struct sched *s, const item_vec *v, size_t from)
 	return v->n;
 }
 
+/* Whether a late job has a place in time without those from `from` to `to`, which have places; if it has none, they stay out. */
+static bool item_in_time(struct sched *s, const item_vec *v, const struct item *x, size_t from, size_t to)
+{
+	plan_mark mark = plan_begin(s->p);
+	bool good;
+
+	for (size_t i = from; i < to; i++)
+		plan_take_job(s->p, v->v[i].job);
+	good = !is_late(x, item_place(s, x));
+	if (good) {
+		plan_rollback(s->p, mark);
+	} else {
+		plan_take_job(s->p, x->job);
+		plan_commit(s->p, mark);
+	}
+	return good;
+}
+
 /* Moves a late job up from its position, to the latest one that meets its deadline; those it passes lose their places. Its new position, where it
- * is placed; SIZE_MAX: there is none. */
+ * is placed; SIZE_MAX: there is none. The fewer are before it, the earlier its place: the position is found in steps that double, then by halves. */
 static size_t item_move_up(struct sched *s, item_vec *v, size_t at)
 {
 	struct item x = v->v[at];
+	size_t late = at, good = SIZE_MAX, step = 1;
 
-	while (at-- > 0) {
-		v->v[at + 1] = v->v[at];
-		v->v[at] = x;
-		plan_take_job(s->p, v->v[at + 1].job);
-		if (!is_late(&x, item_place(s, &x)))
-			return at;
-		plan_take_job(s->p, x.job);
+	while (late > 0 && good == SIZE_MAX) {
+		size_t to = late > step ? late - step : 0;
+		if (item_in_time(s, v, &x, to, late))
+			good = to;
+		else
+			late = to;
+		step *= 2;
 	}
-	return SIZE_MAX;
+	if (good == SIZE_MAX)
+		return SIZE_MAX;
+	while (late - good > 1) {
+		size_t mid = good + (late - good) / 2;
+		if (item_in_time(s, v, &x, mid, late))
+			good = mid;
+		else
+			late = mid;
+	}
+	for (size_t i = good; i < late; i++)
+		plan_take_job(s->p, v->v[i].job);
+	item_place(s, &x);
+	memmove(&v->v[good + 1], &v->v[good], (at - good) * sizeof x);
+	v->v[good] = x;
+	return good;
 }
 
 bool items_arrange(struct sched *s, item_vec *v, size_t from)
 {
-	size_t most = 4 * v->n + 16; /* moves: two jobs might pass each other for ever */
+	uint64_t began = s->p->work, most = (ROUNDS * v->n + SPARE) * (ITEM_WORK + s->c->partitions.n);
 
 	while ((from = items_place(s, v, from)) < v->n) {
-		if (most-- == 0)
+		if (s->p->work - began > most) /* two jobs might pass each other for ever */
 			return false;
 		from = item_move_up(s, v, from);
 		if (from == SIZE_MAX)

@@ -81,25 +81,6 @@ static void add_special(struct sched *s, const struct job *job)
 	vec_free(&all);
 }
 
-/* Normal jobs: behind all others but nice ones. */
-static void add_common(struct sched *s, uint32_t id)
-{
-	struct item x = item_of(s, cluster_job(s->c, id));
-	item_vec later = {0};
-
-	for (size_t i = 0; i < s->line.by_key.n && s->position.nices; i++) {
-		const struct job *job = cluster_job(s->c, s->line.by_key.v[i].job);
-		if (item_is_nice(s, job) && !x.nice && plan_holds(s->p, job->id))
-			vec_push(&later, item_of(s, job));
-	}
-	items_sort(&later, items_by_start);
-	items_take(s, &later, 0);
-	item_publish_common(s, &x, item_place(s, &x));
-	items_place(s, &later, 0);
-	items_publish(s, &later);
-	vec_free(&later);
-}
-
 /* ---- the pass ---- */
 
 /* When each partition is empty next: most jobs can't be brought forward, and that is seen from it. */
@@ -258,24 +239,53 @@ static void add_specials(struct sched *s)
 		vec_clear(&s->newcomers);
 }
 
+/* Nice jobs that have places lose them, so that others come before. */
+static void nices_take(struct sched *s, item_vec *ret)
+{
+	for (size_t i = 0; i < s->line.by_key.n && s->position.nices; i++) {
+		const struct queued *e = &s->line.by_key.v[i];
+		if (e->planned != TIME_NEVER && item_is_nice(s, cluster_job(s->c, e->job)))
+			vec_push(ret, item_of(s, cluster_job(s->c, e->job)));
+	}
+	items_sort(ret, items_by_start);
+	items_take(s, ret, 0);
+}
+
+static void commons_place(struct sched *s, const job_vec *list, bool nice)
+{
+	for (size_t i = 0; i < list->n && !cycle_tired(s); i++) {
+		struct item x = item_of(s, cluster_job(s->c, list->v[i]));
+		if (x.nice != nice)
+			continue;
+		if (!sched_may(s, x.job)) {
+			queue_line_up(s, x.job);
+		} else if (!cycle_tried(s, x.job, TRIED_PLACE)) {
+			cycle_try(s, x.job, TRIED_PLACE);
+			item_publish_common(s, &x, item_place(s, &x));
+		}
+	}
+}
+
+/* Those that have no place yet, as many as may: normal jobs behind all others but nice ones, then nice ones. */
 static void add_commons(struct sched *s)
 {
 	job_vec list = {0};
-	int64_t reserved = 0;
+	item_vec nices = {0};
+	int64_t depth = s->c->settings.reserve_depth, reserved;
 
 	for (size_t i = 0; i < s->line.by_key.n; i++)
 		if (s->line.by_key.v[i].planned == TIME_NEVER)
 			vec_push(&list, s->line.by_key.v[i].job);
 	reserved = (int64_t)(s->line.by_key.n - list.n);
-	for (size_t i = 0; i < list.n && !deep_enough(s, reserved) && !cycle_tired(s); i++, reserved++) {
-		bool tried = cycle_tried(s, list.v[i], TRIED_PLACE);
-		if (!sched_may(s, list.v[i])) {
-			queue_line_up(s, list.v[i]);
-		} else if (!tried) {
-			cycle_try(s, list.v[i], TRIED_PLACE);
-			add_common(s, list.v[i]);
-		}
-	}
+	if (depth > 0 && (int64_t)list.n > depth - reserved)
+		list.n = depth > reserved ? (size_t)(depth - reserved) : 0;
+	if (list.n)
+		nices_take(s, &nices);
+	commons_place(s, &list, false);
+	items_place(s, &nices, 0);
+	items_publish(s, &nices);
+	commons_place(s, &list, true);
+	vec_free(&nices);
 	vec_free(&list);
 	if (!s->effort.unfinished)
 		vec_clear(&s->line.fresh);
