@@ -255,10 +255,27 @@ static void test_nodes(void **state)
 	assert_string_equal(n.node.v[5].feature[1], "ib");
 	assert_null(n.node.v[5].feature[2]);
 	conf_nodes_fini(&n);
+	assert_int_equal(conf_nodes_parse("parts:2,1,3 4x2 m[1-2]:cpus=4:partition=big", &n, &err), 0);
+	assert_int_equal(n.node.n, 12);
+	assert_string_equal(n.node.v[1].partition, "A");
+	assert_string_equal(n.node.v[2].partition, "B");
+	assert_string_equal(n.node.v[5].partition, "C");
+	assert_int_equal(n.node.v[5].cpus, 1);
+	assert_string_equal(n.node.v[6].name, "n7");
+	assert_null(n.node.v[6].partition);
+	assert_string_equal(n.node.v[11].partition, "big");
+	conf_nodes_fini(&n);
 
 	static const struct {
 		const char *text, *says;
 	} bad[] = {
+		{"parts:", "1 to"},
+		{"parts", "1 to"},
+		{"parts:8,,8", "1 to"},
+		{"parts:8,0", "1 to"},
+		{"parts:99999,2", "more than 100000 nodes"},
+		{"n1:cpus=1:partition=any", "begins with a letter"},
+		{"n1:cpus=1:partition=1a", "begins with a letter"},
 		{"", "no nodes"},
 		{"0x8", "needs cpus=N"},
 		{"n1:cpus=0", "from 1 to"},

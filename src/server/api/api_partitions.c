@@ -237,6 +237,14 @@ static int change_apply(struct attrs *a, const json_t *change, size_t i, struct 
 	return rc;
 }
 
+static int fixed_error(const struct partition_def *d, struct err *err)
+{
+	return err_code(
+		err, CODE_BAD_STATE,
+		"the nodes of partition %s are set in the configuration file (nodes =): change them there, and start the server again",
+		d->name);
+}
+
 /* Whether the definition may become the other one; if its nodes are others, they and those that it had are marked. */
 static int def_check(struct server *s, const struct partition_def *d, const struct partition_def *next, bool *ret,
 		     bool *ret_moves, struct err *err)
@@ -250,6 +258,8 @@ static int def_check(struct server *s, const struct partition_def *d, const stru
 	for (size_t i = 0; i < n; i++)
 		ret[i] |= had[i];
 	free(had);
+	if (rc == 0 && *ret_moves && d->fixed)
+		return fixed_error(d, err);
 	return rc == 0 && *ret_moves ? layout_check(s, ret, err) : rc;
 }
 
@@ -299,7 +309,7 @@ void api_partition_delete(struct server *s, const struct call *c)
 		return;
 	nodes = mem_zalloc((s->cluster->nodes.n + 1) * sizeof *nodes);
 	partition_nodes(s, d, nodes, NULL);
-	if (layout_check(s, nodes, &err) < 0) {
+	if ((d->fixed ? fixed_error(d, &err) : layout_check(s, nodes, &err)) < 0) {
 		api_refuse(c->r, &err);
 	} else {
 		server_say(s, "partition %s was deleted by %s", d->name, c->w->user);

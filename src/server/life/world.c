@@ -156,6 +156,7 @@ void world_begin(struct server *s)
 
 	if (s->plan)
 		return;
+	partitions_configure(s);
 	partitions_lay(s);
 	settings_apply(s);
 	s->gate = gate_create();

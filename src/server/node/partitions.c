@@ -18,6 +18,7 @@
 #include "server/base/log.h"
 #include "server/node/nodes.h"
 #include "server/server.h"
+#include "server/settings/conf.h"
 #include "server/settings/setting.h"
 #include "store/store.h"
 
@@ -89,6 +90,32 @@ void partition_store(struct server *s, const struct partition_def *d)
 	json_close_object(&j);
 	store_put_object(s->store, "partition", d->name, text.text);
 	strbuf_fini(&text);
+}
+
+void partitions_configure(struct server *s)
+{
+	struct conf_nodes nodes;
+	struct err err;
+
+	if (conf_nodes_parse(s->conf->nodes, &nodes, &err) < 0)
+		return;
+	for (size_t i = 0; i < nodes.node.n; i++) {
+		const struct conf_node *n = &nodes.node.v[i];
+		struct partition_def *d = n->partition ? partition_find(s, n->partition) : NULL;
+		if (!n->partition || (d && d->fixed))
+			continue;
+		struct strbuf list = {0};
+		for (size_t k = i; k < nodes.node.n; k++)
+			if (nodes.node.v[k].partition && strcmp(nodes.node.v[k].partition, n->partition) == 0)
+				strbuf_printf(&list, "%s%s", list.n ? "," : "", nodes.node.v[k].name);
+		if (!d)
+			d = def_add(s, n->partition);
+		d->fixed = true;
+		if (attrs_change(&d->attrs, ATTR_SET, "nodes", list.text, &err) < 0)
+			server_say(s, "partition %s: %s", d->name, err.text);
+		strbuf_fini(&list);
+	}
+	conf_nodes_fini(&nodes);
 }
 
 int partition_nodes(const struct server *s, const struct partition_def *d, bool *has, struct err *err)

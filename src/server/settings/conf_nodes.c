@@ -4,11 +4,14 @@
 #include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/hostlist.h"
 #include "base/map.h"
 #include "core/feature.h"
+#include "core/partition.h"
 #include "core/reqtext.h"
 #include "server/settings/conf.h"
 
@@ -27,6 +30,7 @@ static void node_fini(struct conf_node *n)
 	for (char **f = n->feature; f && *f; f++)
 		free(*f);
 	free(n->feature);
+	free(n->partition);
 }
 
 void conf_nodes_fini(struct conf_nodes *n)
@@ -60,7 +64,19 @@ bool conf_node_name_good(const char *name)
 	return isalnum((unsigned char)*name) && word_ok(name);
 }
 
-/* cpus=8, mem=16gb, gpus=1, or a feature. */
+static int partition_read(struct group *g, char *name, struct err *err)
+{
+	if (!isalpha((unsigned char)*name) || !word_ok(name) || strlen(name) > PARTITION_NAME_MAX ||
+	    strcasecmp(name, PARTITION_WORD_ANY) == 0)
+		return err_set(
+			err, -EINVAL,
+			"partition=%.*s: a name has up to %d letters, digits, '_', '.' and '-', begins with a letter, and is not \"%s\"",
+			SHOWN, name, PARTITION_NAME_MAX, PARTITION_WORD_ANY);
+	g->like.partition = name;
+	return 0;
+}
+
+/* cpus=8, mem=16gb, gpus=1, partition=A, or a feature. */
 static int group_word(struct group *g, char *word, struct err *err)
 {
 	char *value = strchr(word, '=');
@@ -81,7 +97,10 @@ static int group_word(struct group *g, char *word, struct err *err)
 			int rc = memory_parse(value, &g->like.memory, err);
 			return rc < 0 ? err_prefix(err, rc, "mem=%.*s", SHOWN, value) : 0;
 		}
-		return err_set(err, -EINVAL, "%.*s: a node has cpus=, mem=, gpus= and features", SHOWN, word);
+		if (strcmp(word, "partition") == 0)
+			return partition_read(g, value, err);
+		return err_set(err, -EINVAL, "%.*s: a node has cpus=, mem=, gpus=, partition= and features", SHOWN,
+			       word);
 	}
 	if (!word_ok(word))
 		return err_set(err, -EINVAL, "\"%.*s\" is no feature (up to 63 letters, digits, '.', '-' and '_')",
@@ -104,6 +123,7 @@ static int node_add(struct conf_nodes *all, struct names *known, const char *nam
 		return err_set(err, -EINVAL, "more than %d nodes", CONF_NODES_MAX);
 	names_add(known, name);
 	n.name = mem_strdup(name);
+	n.partition = n.partition ? mem_strdup(n.partition) : NULL;
 	if (g->nfeatures) {
 		n.feature = mem_zalloc(((size_t)g->nfeatures + 1) * sizeof *n.feature);
 		for (int i = 0; i < g->nfeatures; i++)
@@ -127,6 +147,30 @@ static bool grid_read(char *text, int64_t *ret_count, int64_t *ret_cpus)
 	return ok;
 }
 
+/* "8,8,16": partitions A, B and C of nodes with one CPU. */
+static int parts_parse(char *sizes, struct conf_nodes *all, struct names *known, int64_t *numbered, struct err *err)
+{
+	char letter[8], name[32], *size;
+	int rc = 0;
+
+	for (uint32_t i = 0; rc == 0 && (size = strsep(&sizes, ",")); i++) {
+		struct group g = {.like.cpus = 1};
+		int64_t count = 0;
+		snprintf(name, sizeof name, "%s", i < PARTITIONS_MAX ? partition_letter(i, letter) : "");
+		g.like.partition = mem_strdup(name);
+		if (i >= PARTITIONS_MAX)
+			rc = err_set(err, -EINVAL, "more than %d partitions", PARTITIONS_MAX);
+		else if (!number_read(size, 1, CONF_NODES_MAX, &count))
+			rc = err_set(err, -EINVAL, "a partition has 1 to %d nodes, as in parts:8,8,16", CONF_NODES_MAX);
+		for (int64_t k = 0; rc == 0 && k < count; k++) {
+			snprintf(name, sizeof name, "n%lld", (long long)++*numbered);
+			rc = node_add(all, known, name, &g, err);
+		}
+		free(g.like.partition);
+	}
+	return rc;
+}
+
 /* One group, which is cut up. *numbered counts the nodes that were named n1, n2, ... */
 static int group_parse(char *text, struct conf_nodes *all, struct names *known, int64_t *numbered, struct err *err)
 {
@@ -137,6 +181,8 @@ static int group_parse(char *text, struct conf_nodes *all, struct names *known, 
 	bool grid = grid_read(hosts, &count, &g.like.cpus);
 	int rc = 0;
 
+	if (strcmp(hosts, "parts") == 0)
+		return parts_parse(rest ? rest : hosts + strlen(hosts), all, known, numbered, err);
 	while (rc == 0 && (word = strsep(&rest, ":")))
 		rc = group_word(&g, word, err);
 	if (rc == 0 && g.like.cpus == 0)
@@ -174,7 +220,7 @@ int conf_nodes_parse(const char *text, struct conf_nodes *ret, struct err *err)
 			err_prefix(err, rc, "%s", shown);
 	}
 	if (rc == 0 && !all.automatic && !all.none && all.node.n == 0)
-		rc = err_set(err, -EINVAL, "no nodes; use auto, none, 4x8, or n[1-4]:cpus=8:mem=16gb");
+		rc = err_set(err, -EINVAL, "no nodes; use auto, none, 4x8, parts:8,8,16, or n[1-4]:cpus=8:mem=16gb");
 	names_fini(&known);
 	free(copy);
 	if (rc < 0)
