@@ -76,6 +76,8 @@ static double stage(double value, double low, double high, double weight)
 {
 	double x = (value - low) / (high - low);
 
+	if (weight == 0)
+		return 1;
 	x = x < 0 ? 0 : x > 1 ? 1 : x;
 	return weight < 0 ? pow(1 - x, -weight) : pow(x, weight);
 }

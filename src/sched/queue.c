@@ -434,13 +434,17 @@ bool queue_is_stale(const struct sched *s)
 
 void queue_sort(struct sched *s)
 {
+	queued_vec *v = &s->line.by_key;
+	bool sorted = true;
+
 	s->line.reweigh = false;
 	s->line.weighed = s->now;
-	for (size_t i = 0; i < s->line.by_key.n; i++) {
-		struct queued *e = &s->line.by_key.v[i];
+	for (size_t i = 0; i < v->n; i++) {
+		struct queued *e = &v->v[i];
 		e->key = order_key(s, s->order, cluster_job(s->c, e->job), e->length);
 		queue_get(s, e->job)->key = e->key;
+		sorted = sorted && (i == 0 || entry_cmp(e - 1, e) < 0);
 	}
-	if (s->line.by_key.n > 1)
-		qsort(s->line.by_key.v, s->line.by_key.n, sizeof *s->line.by_key.v, entry_cmp);
+	if (!sorted) /* time alone rarely changes the order */
+		qsort(v->v, v->n, sizeof *v->v, entry_cmp);
 }

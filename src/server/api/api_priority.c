@@ -135,10 +135,11 @@ static void contenders_collect(const struct server *s, const struct priority_set
 		struct contender c = {.job = id};
 		if (!s->jobs->entries.v[id].spec || !job_waits(entry_job(s, id)))
 			continue;
-		job_prioritized(s, id, &job);
+		job_prioritized(s, id, x, &job);
 		priority_weigh(x, &job, s->clock->now, &w);
 		c.priority = w.priority;
 		if (tried) {
+			job_prioritized(s, id, tried, &job);
 			priority_weigh(tried, &job, s->clock->now, &w);
 			c.tried = w.priority;
 		}
@@ -162,7 +163,7 @@ static void contender_write(const struct server *s, const struct priority_settin
 	struct weighing w;
 
 	entry_id(s, c->job, &id);
-	job_prioritized(s, c->job, &job);
+	job_prioritized(s, c->job, x, &job);
 	priority_weigh(x, &job, s->clock->now, &w);
 	json_open_object(j, NULL);
 	json_text(j, "id", id.text);

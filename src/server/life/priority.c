@@ -8,10 +8,10 @@
 #include "server/life/world.h"
 #include "server/server.h"
 
-void job_prioritized(const struct server *s, uint32_t id, struct prioritized *ret)
+void job_prioritized(const struct server *s, uint32_t id, const struct priority_settings *x, struct prioritized *ret)
 {
 	const struct spec *p = s->jobs->entries.v[id].spec; /* NULL: what-if */
-	const struct queue *q = p ? queue_of(s, p->queue) : NULL;
+	const struct queue *q = p && x->weight[FACTOR_QUEUE] != 0 ? queue_of(s, p->queue) : NULL;
 
 	prioritized_of(ret, s->cluster, entry_job(s, id));
 	if (q)
@@ -24,7 +24,7 @@ double job_priority(void *context, uint32_t id, int64_t now)
 	struct prioritized job;
 	struct weighing w;
 
-	job_prioritized(s, id, &job);
+	job_prioritized(s, id, &s->world->priority, &job);
 	priority_weigh(&s->world->priority, &job, now, &w);
 	return w.priority;
 }

@@ -10,8 +10,8 @@
 
 struct server;
 
-/* What of a job counts. */
-void job_prioritized(const struct server *s, uint32_t id, struct prioritized *ret);
+/* What of a job counts, with these weights. */
+void job_prioritized(const struct server *s, uint32_t id, const struct priority_settings *x, struct prioritized *ret);
 /* By the settings in force: for the scheduler, the server being the context. */
 double job_priority(void *context, uint32_t id, int64_t now);
 /* Whether priorities are what orders jobs: some policies have an order that they can't replace. */
