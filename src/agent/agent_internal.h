@@ -10,6 +10,7 @@
  *	terminal.c	interactive jobs, from here to the server
  *	streams.c	files that the server wants to read
  *	spool.c		what users of this host leave while the server is down
+ *	views.c		the queue as last seen, for them
  *	home.c		directories and files; facts.c, health.c: this machine
  *
  * Everything belongs to one loop in one thread.
@@ -66,6 +67,7 @@ struct agent {
 
 	/* spool.c */
 	struct spool *spool;
+	struct views *views; /* views.c */
 
 	/* streams.c */
 	struct reader *readers;
@@ -130,6 +132,11 @@ void spool_lease(struct agent *a, struct link *server,
 void spool_done(struct agent *a, struct link *server, const json_t *head); /* it has a change, or refuses it */
 void spool_turn(struct agent *a, struct link *server);			   /* at each heartbeat */
 void spool_stop(struct agent *a);
+
+/* views.c */
+void views_start(struct agent *a);
+void views_frame(struct agent *a, const json_t *head, const char *data, size_t n); /* a piece of one */
+void views_stop(struct agent *a);
 
 /* streams.c: what the server asks for by `dial`; `where` it is called */
 void streams_dial(struct agent *a, const json_t *head, const char *where);

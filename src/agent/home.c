@@ -94,8 +94,8 @@ int home_make(const struct home *h, struct err *err)
 	static const struct {
 		const char *name;
 		mode_t mode;
-	} below[] = {{"live", 0700}, {"scripts", 0711}, {"nodes", 0755},
-		     {"tmp", 0711},  {"spool", 0711},	{"offline", 0755}};
+	} below[] = {{"live", 0700},  {"scripts", 0711}, {"nodes", 0755},	 {"tmp", 0711},
+		     {"spool", 0711}, {"offline", 0755}, {"offline/views", 0711}};
 	char path[PATH_MAX + 16];
 	int rc = directory_make(h->state, 0711, err);
 

@@ -191,6 +191,7 @@ static int bring_up(struct agent *a, struct err *err)
 	a->loop = uv_default_loop();
 	if ((rc = credential_load(a, err)) < 0 || (rc = facts_collect(a->member.cgroup, &a->facts, err)) < 0)
 		return rc;
+	views_start(a);
 	a->health = health_create(a->loop, on_health, a);
 	if ((rc = spool_start(a, err)) < 0 || (rc = orders_start(a, err)) < 0 || (rc = peers_start(a, err)) < 0 ||
 	    (rc = terminal_start(a, err)) < 0)
@@ -207,6 +208,7 @@ static void tear_down(struct agent *a)
 	session_stop(a);
 	terminal_stop(a);
 	spool_stop(a);
+	views_stop(a);
 	streams_stop(a);
 	peers_stop(a);
 	health_stop(a->health);

@@ -422,6 +422,8 @@ static void on_frame(void *context, struct link *l, json_t *head, const char *da
 		credential_take(s->a, text_of(head, "certificate"));
 	} else if (strcmp(t, "done") == 0) {
 		spool_done(s->a, s->link, head);
+	} else if (strcmp(t, "view") == 0) {
+		views_frame(s->a, head, data, n);
 	} else if (strcmp(t, "dial") == 0) {
 		streams_dial(s->a, head, s->where);
 	} else if (strcmp(t, "revoked") == 0) {

@@ -37,6 +37,7 @@ int route_follow(struct route *r, const char *leader);
 /* The seal of a change (tray.h), which shunt-connect makes: commands don't load OpenSSL. */
 #define SEAL_SIZE 64
 struct token;
+int text_seal(const struct token *t, const char *text, char ret[SEAL_SIZE], struct err *err); /* of any text */
 int seal_make(const struct token *t, const char *lease, const struct change *c, char ret[SEAL_SIZE], struct err *err);
 
 struct client {

@@ -6,6 +6,7 @@
 #define CLIENT_OFFLINE_H
 
 #include <stdbool.h>
+#include <stdio.h>
 #include <time.h>
 
 #include "base/err.h"
@@ -45,11 +46,13 @@ int offline_jobs(const char *dir, const struct offer *l, json_t **ret, int64_t *
 int offline_list(const json_t *jobs, const char *query, bool tsv, struct strbuf *out, json_t **ret_json,
 		 struct err *err);
 /* The first line of what the server wrote down: when, and the machine as it was. New; empty: there is none. */
-json_t *offline_head(const char *dir);
+json_t *offline_head(const char *dir, const struct offer *l);
 /* As GET /v1/machine has it, but not up; `as_of`: when it was so. New. */
 json_t *offline_machine(const char *dir, const struct offer *l);
 /* What was expected then holds until this: when it was written down, or the end of the shutdown that was announced, which it is reckoned with. */
-int64_t offline_since(const char *dir, int64_t written);
+int64_t offline_since(const char *dir, const struct offer *l, int64_t written);
+/* Opens the view that the user may read: everybody's jobs, or their own. NULL: there is none. */
+FILE *offline_view(const char *dir, const struct offer *l);
 /* Nothing has been started since then: what was expected to start comes later by that much. */
 void offline_put_off(json_t *jobs, int64_t since, int64_t now);
 /* The job of this id ("12", "12.pine", "12[]"), or NULL. Borrowed. */

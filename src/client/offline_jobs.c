@@ -62,16 +62,14 @@ static void row_add(json_t *jobs, json_t *row)
 
 /* ---- what the server wrote down ---- */
 
-static int view_read(const char *path, json_t *jobs, int64_t *ret_time)
+static void view_read(const char *dir, const struct offer *l, json_t *jobs, int64_t *ret_time)
 {
-	FILE *f = fopen(path, "re");
+	FILE *f = offline_view(dir, l);
 	char *line = NULL;
 	size_t room = 0;
 	ssize_t n;
 
-	if (!f)
-		return -errno;
-	while ((n = getline(&line, &room, f)) > 0) {
+	while (f && (n = getline(&line, &room, f)) > 0) {
 		json_t *o = json_loadb(line, (size_t)n, 0, NULL);
 		if (json_is_integer(json_object_get(o, "as_of")))
 			*ret_time = json_integer_value(json_object_get(o, "as_of"));
@@ -80,20 +78,8 @@ static int view_read(const char *path, json_t *jobs, int64_t *ret_time)
 		json_decref(o);
 	}
 	free(line);
-	fclose(f);
-	return 0;
-}
-
-/* Everybody's jobs, if the user may see them; else their own. */
-static void views_read(const char *dir, json_t *jobs, int64_t *ret_time)
-{
-	char path[PATH_MAX];
-
-	snprintf(path, sizeof path, "%s/view", dir);
-	if (view_read(path, jobs, ret_time) == 0)
-		return;
-	snprintf(path, sizeof path, "%s/view.%u", dir, (unsigned)getuid());
-	view_read(path, jobs, ret_time);
+	if (f)
+		fclose(f);
 }
 
 /* ---- the changes ---- */
@@ -274,8 +260,8 @@ int offline_jobs(const char *dir, const struct offer *l, json_t **ret, int64_t *
 
 	*ret = q.jobs;
 	*ret_time = 0;
-	views_read(dir, q.jobs, ret_time);
-	offline_put_off(q.jobs, offline_since(dir, *ret_time), (int64_t)time(NULL));
+	view_read(dir, l, q.jobs, ret_time);
+	offline_put_off(q.jobs, offline_since(dir, l, *ret_time), (int64_t)time(NULL));
 	while (open && (d = readdir(open)))
 		if (d->d_name[0] == 'g' && strlen(d->d_name) < TRAY_NAME)
 			tray_collect(&q, dir, d->d_name);

@@ -9,31 +9,44 @@
 
 #include "client/offline.h"
 
-json_t *offline_head(const char *dir)
+FILE *offline_view(const char *dir, const struct offer *l)
 {
-	char path[PATH_MAX], *line = NULL;
-	json_t *head = NULL;
-	size_t room = 0;
+	char path[PATH_MAX];
+	FILE *f = NULL;
 
-	for (int i = 0; i < 2 && !head; i++) {
-		if (i == 0)
+	for (int i = 0; i < 2 && !f; i++) {
+		if (*l->lease)
+			snprintf(path, sizeof path, "%s/views/%s", dir, i == 0 ? "all" : l->view);
+		else if (i == 0)
 			snprintf(path, sizeof path, "%s/view", dir);
 		else
 			snprintf(path, sizeof path, "%s/view.%u", dir, (unsigned)getuid());
-		FILE *f = fopen(path, "re");
-		ssize_t n = f ? getline(&line, &room, f) : 0;
-		if (n > 0)
-			head = json_loadb(line, (size_t)n, 0, NULL);
-		if (f)
-			fclose(f);
+		f = fopen(path, "re");
 	}
+	return f;
+}
+
+json_t *offline_head(const char *dir, const struct offer *l)
+{
+	FILE *f = offline_view(dir, l);
+	char *line = NULL;
+	size_t room = 0;
+	ssize_t n = f ? getline(&line, &room, f) : 0;
+	json_t *head = n > 0 ? json_loadb(line, (size_t)n, 0, NULL) : NULL;
+
+	if (f)
+		fclose(f);
 	free(line);
-	return json_is_object(head) ? head : json_object();
+	if (!json_is_object(head)) {
+		json_decref(head);
+		head = json_object();
+	}
+	return head;
 }
 
 json_t *offline_machine(const char *dir, const struct offer *l)
 {
-	json_t *head = offline_head(dir), *machine = json_object_get(head, "machine");
+	json_t *head = offline_head(dir, l), *machine = json_object_get(head, "machine");
 
 	machine = json_is_object(machine) ? json_copy(machine) : json_object();
 	json_object_set_new(machine, "name", json_string(l->server));
@@ -45,9 +58,9 @@ json_t *offline_machine(const char *dir, const struct offer *l)
 	return machine;
 }
 
-int64_t offline_since(const char *dir, int64_t written)
+int64_t offline_since(const char *dir, const struct offer *l, int64_t written)
 {
-	json_t *head = offline_head(dir),
+	json_t *head = offline_head(dir, l),
 	       *until = json_object_get(json_object_get(json_object_get(head, "machine"), "shutdown"), "until");
 	int64_t end = json_is_integer(until) ? json_integer_value(until) : 0;
 

@@ -200,19 +200,19 @@ static size_t all_receive(int fd, char *to, size_t size)
 	return n;
 }
 
-int seal_make(const struct token *t, const char *lease, const struct change *c, char ret[SEAL_SIZE], struct err *err)
+int text_seal(const struct token *t, const char *text, char ret[SEAL_SIZE], struct err *err)
 {
 	static char *const argv[] = {(char *)"shunt-connect", (char *)"--seal", NULL};
-	struct strbuf text = {0};
+	struct strbuf all = {0};
 	pid_t pid = 0;
 	int fd = program_talk(argv, NULL, &pid, err), rc = 0;
 	size_t n = 0;
 
 	if (fd < 0)
 		return fd;
-	strbuf_printf(&text, "%s\n", t->secret);
-	seal_text(lease, c->nonce, c->path, c->body, &text);
-	if (all_send(fd, text.text, text.n))
+	strbuf_printf(&all, "%s\n", t->secret);
+	strbuf_puts(&all, text);
+	if (all_send(fd, all.text, all.n))
 		n = all_receive(fd, ret, SEAL_SIZE - 1);
 	ret[n] = '\0';
 	if (n == 0 || n == SEAL_SIZE - 1)
@@ -221,7 +221,17 @@ int seal_make(const struct token *t, const char *lease, const struct change *c, 
 	close(fd);
 	while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
 		;
-	explicit_bzero(text.text, text.n);
+	explicit_bzero(all.text, all.n);
+	strbuf_fini(&all);
+	return rc;
+}
+
+int seal_make(const struct token *t, const char *lease, const struct change *c, char ret[SEAL_SIZE], struct err *err)
+{
+	struct strbuf text = {0};
+
+	seal_text(lease, c->nonce, c->path, c->body, &text);
+	int rc = text_seal(t, text.text, ret, err);
 	strbuf_fini(&text);
 	return rc;
 }

@@ -40,7 +40,8 @@
 
 #define TRAY_NAME 64
 #define TRAY_LEASE 128
-#define TRAY_MOST (16u << 20) /* bytes of a change */
+#define TRAY_VIEW "shunt view" /* whose seal is the name of a user's view at an agent */
+#define TRAY_MOST (16u << 20)  /* bytes of a change */
 
 struct offer {
 	char tray[TRAY_NAME];	  /* the directory's name */
@@ -50,6 +51,7 @@ struct offer {
 	bool shared;		  /* of a server for many users */
 	int wait;		  /* seconds that a command waits for the server before it uses the spool */
 	char lease[TRAY_LEASE];	  /* of an agent: what seals are for; "": changes are not sealed */
+	char view[TRAY_LEASE];	  /* of an agent: the name of the user's view, if that is known (agent/views.c) */
 	char cluster[TRAY_LEASE]; /* of an agent: the fingerprint of the cluster's authority, as tokens have it */
 };
 

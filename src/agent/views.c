@@ -1,0 +1,138 @@
+/*
+ * views.c - the queue as the server last wrote it down, for users of this host to read while it is down (client/offline.h).
+ *
+ *	STATE/offline/views/all		everybody's jobs, where users may see each other's
+ *	STATE/offline/views/NAME	a user's own: nobody can list the directory, and only the server and the user, by the login token, can work the name out
+ *
+ * The server sends them by pieces; one that is not complete is not seen.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "agent/agent_internal.h"
+
+#define NAME_MOST 64
+#define KEPT (31 * 86400) /* seconds: longer than most login tokens live */
+#define FRESH ".new"
+
+struct views {
+	char dir[PATH_MAX];
+	char name[NAME_MOST]; /* of the one that is being sent */
+	int fd;		      /* -1: none is */
+	int64_t size, at;
+};
+
+static bool name_is_right(const char *name)
+{
+	size_t n = strlen(name);
+
+	return n > 2 && n < NAME_MOST &&
+	       strspn(name, "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-_") == n;
+}
+
+static void path_of(const struct views *v, const char *name, const char *end, char ret[PATH_MAX + NAME_MOST + 8])
+{
+	snprintf(ret, PATH_MAX + NAME_MOST + 8, "%s/%s%s", v->dir, name, end);
+}
+
+static void view_drop(struct views *v)
+{
+	char path[PATH_MAX + NAME_MOST + 8];
+
+	if (v->fd < 0)
+		return;
+	close(v->fd);
+	v->fd = -1;
+	path_of(v, v->name, FRESH, path);
+	unlink(path);
+}
+
+static void view_begin(struct views *v, const char *name, int64_t size)
+{
+	char path[PATH_MAX + NAME_MOST + 8];
+
+	view_drop(v);
+	snprintf(v->name, sizeof v->name, "%s", name);
+	v->size = size;
+	v->at = 0;
+	path_of(v, name, size ? FRESH : "", path);
+	unlink(path);
+	if (size)
+		v->fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0644);
+}
+
+/* What is lost with the machine's power is a picture of the queue: it is not synced. */
+static void view_end(struct views *v)
+{
+	char from[PATH_MAX + NAME_MOST + 8], to[PATH_MAX + NAME_MOST + 8];
+
+	path_of(v, v->name, FRESH, from);
+	path_of(v, v->name, "", to);
+	close(v->fd);
+	v->fd = -1;
+	if (rename(from, to) < 0)
+		unlink(from);
+}
+
+void views_frame(struct agent *a, const json_t *head, const char *data, size_t n)
+{
+	struct views *v = a->views;
+	const char *name = json_string_value(json_object_get(head, "name"));
+	int64_t size = json_integer_value(json_object_get(head, "size")),
+		at = json_integer_value(json_object_get(head, "at"));
+
+	if (!name || !name_is_right(name) || size < 0)
+		return;
+	if (at == 0)
+		view_begin(v, name, size);
+	if (v->fd < 0 || strcmp(name, v->name) != 0 || at != v->at || v->at + (int64_t)n > v->size)
+		return;
+	if (write(v->fd, data, n) != (ssize_t)n) {
+		view_drop(v);
+		return;
+	}
+	v->at += (int64_t)n;
+	if (v->at == v->size)
+		view_end(v);
+}
+
+/* Of users who have not been here for long. */
+static void views_sweep(const struct views *v)
+{
+	DIR *dir = opendir(v->dir);
+	const struct dirent *d;
+	struct stat st;
+
+	while (dir && (d = readdir(dir)))
+		if (d->d_name[0] != '.' && fstatat(dirfd(dir), d->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+		    st.st_mtime < time(NULL) - KEPT)
+			unlinkat(dirfd(dir), d->d_name, 0);
+	if (dir)
+		closedir(dir);
+}
+
+void views_start(struct agent *a)
+{
+	struct views *v = mem_zalloc(sizeof *v);
+
+	a->views = v;
+	v->fd = -1;
+	snprintf(v->dir, sizeof v->dir, "%.*s/offline/views", PATH_MAX - 16, a->home.state);
+	views_sweep(v);
+}
+
+void views_stop(struct agent *a)
+{
+	if (!a->views)
+		return;
+	view_drop(a->views);
+	free(a->views);
+	a->views = NULL;
+}
