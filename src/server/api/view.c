@@ -26,6 +26,7 @@
 #include "server/api/counts.h"
 #include "server/api/machine.h"
 #include "server/api/show.h"
+#include "server/api/view_share.h"
 #include "server/base/asker.h"
 #include "server/base/clock.h"
 #include "server/base/instance.h"
@@ -254,9 +255,17 @@ static void view_done(struct view *v)
 	view_free(v);
 }
 
+static const struct strbuf *page_text(void *context, uid_t uid)
+{
+	return &page_of(context, uid)->text;
+}
+
 static void on_written(uv_work_t *request, int status)
 {
-	view_done(request->data);
+	struct view *v = request->data;
+
+	view_share(v->s, v->open ? &v->all : NULL, page_text, v);
+	view_done(v);
 }
 
 /* ---- in slices ---- */

@@ -23,6 +23,7 @@
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "base/vec.h"
+#include "client/tray.h"
 #include "net/address.h"
 #include "server/base/asker.h"
 #include "server/base/clock.h"
@@ -456,7 +457,15 @@ int token_check(struct server *s, const char *text, const char *address, struct 
 	if (!token_right(s, text, ret))
 		return token_failed(s, address, err);
 	snprintf(ret->address, sizeof ret->address, "%.63s", address);
+	struct token_record *t = ret->by == BY_TOKEN ? token_find(s, ret->token) : NULL;
+	if (t)
+		snprintf(t->from, sizeof t->from, "%.63s", address);
 	return 0;
+}
+
+void token_view(const struct token_record *t, char ret[64])
+{
+	secret_mac(t->hash, TRAY_VIEW, ret);
 }
 
 bool token_holds(struct server *s, const struct asker *w)

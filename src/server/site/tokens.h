@@ -39,8 +39,9 @@ struct token_record {
 	char *name;	 /* of a join: the only node it is for, or NULL */
 	int64_t created; /* instants */
 	int64_t expires;
-	int64_t uses; /* of a join: how many are left */
-	int64_t used; /* when last, of a join in the store; 0: never */
+	int64_t uses;  /* of a join: how many are left */
+	int64_t used;  /* when last, of a join in the store; 0: never */
+	char from[64]; /* of a login: from which address, since this server began to lead; "": not known */
 };
 
 struct tokens {
@@ -83,6 +84,8 @@ int token_check(struct server *s, const char *text, const char *address, struct 
 /* Whether that seal of a text is a login token's, by its id: then whose, with the name that he had when it was made. */
 bool token_sealed(struct server *s, const char *id, const char *text, const char *seal, uid_t *ret_uid,
 		  const char **ret_user);
+/* The name of a user's view at an agent (agent/views.c), of a login token. */
+void token_view(const struct token_record *t, char ret[64]);
 /* Whether the proof that was shown still counts: for answers that go on. */
 bool token_holds(struct server *s, const struct asker *w);
 void token_of_job(const struct server *s, const char *tag, char ret[TOKEN_SIZE]);
