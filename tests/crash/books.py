@@ -3,6 +3,7 @@ import collections
 
 LIMIT = 10**9  # seconds: nothing is refused
 RETURNED = 75  # percent of what was not used
+SAVING = 2     # seconds at the end of an attempt that counted, in which it saved its work to make room: those are free
 SLACK = 8      # seconds of an attempt before its first line and after its last
 
 
@@ -17,8 +18,8 @@ def back(walltime, used):
     return max(0, walltime - used) * RETURNED // 100
 
 
-def used(lines, walltime):
-    """(least, most) seconds that it ran, by its own lines."""
+def used(lines, walltime, free):
+    """(least, most) seconds that count, by its own lines; of each attempt some may be free."""
     starts = [(l[1], float(l[3])) for l in lines if l[0] == "start" and len(l) == 4]
     ends = {l[1]: float(l[3]) for l in lines if l[0] == "end" and len(l) == 4}
     last = {}  # of any line with a time
@@ -27,7 +28,7 @@ def used(lines, walltime):
             last[l[1]] = float(l[3])
     least = most = 0.0
     for k, (attempt, began) in enumerate(starts):
-        least += last.get(attempt, began) - began
+        least += max(0, last.get(attempt, began) - began - free)
         if attempt in ends:
             most += ends[attempt] - began + SLACK
         else:
@@ -95,7 +96,7 @@ class Books:
         say = f"{row['id']}: of {walltime} s were returned {got} s by {[(m['cause'], m['type'], m['seconds']) for m in lines]}, evidence {evidence}"
         if causes["returned"] > 1 or causes["unneeded"] > 2 or (causes["returned"] and causes["unneeded"]):
             return self.checks.complain(job, f"it was settled twice: {say}")
-        least, most = used(evidence, walltime)
+        least, most = used(evidence, walltime, SAVING if job.steps else 0)
         began = any(l[0] == "start" for l in evidence)
         highest = back(walltime, least) if began else walltime
         lowest = back(walltime, most + (0 if began else SLACK))
