@@ -18,31 +18,29 @@
 #include "server/loop.h"
 #include "server/server.h"
 #include "support/bare.h"
+#include "support/site.h"
 
+#define NODES "n[1-2]:cpus=4:mem=8gb"
 #define EPOCH INT64_C(1800000000)
 
-struct fixture {
-	struct server *s;
-	char dir[64];
-	struct bare_answer a;
-	int64_t now; /* seconds */
-};
-
-static int ask(struct fixture *f, const char *method, const char *path, const char *body)
+static int setup(void **state)
 {
-	strbuf_fini(&f->a.body);
-	f->a = (struct bare_answer){0};
-	return bare_ask(f->s, getuid(), method, path, body, &f->a);
+	return site_setup(state, NODES, EPOCH);
 }
 
-static void shows(struct fixture *f, const char *text)
+static int ask(struct site *f, const char *method, const char *path, const char *body)
+{
+	return site_ask(f, getuid(), method, path, body);
+}
+
+static void shows(struct site *f, const char *text)
 {
 	assert_int_equal(ask(f, "GET", "/v1/jobs/1", NULL), 200);
 	if (!strstr(f->a.body.text, text))
 		fail_msg("%s is not in %s", text, f->a.body.text);
 }
 
-static void pass(struct fixture *f, int64_t seconds)
+static void pass(struct site *f, int64_t seconds)
 {
 	for (; seconds > 0; seconds--) {
 		f->now++;
@@ -51,7 +49,7 @@ static void pass(struct fixture *f, int64_t seconds)
 	}
 }
 
-static void all_start(struct fixture *f)
+static void all_start(struct site *f)
 {
 	const struct bare_attempt *all;
 	size_t n = bare_attempts(&all);
@@ -62,36 +60,8 @@ static void all_start(struct fixture *f)
 	server_turn(f->s);
 }
 
-static int setup(void **state)
-{
-	struct fixture *f = calloc(1, sizeof *f);
-
-	snprintf(f->dir, sizeof f->dir, "%s/shunt-dispatch-XXXXXX",
-		 access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp");
-	if (!f || !mkdtemp(f->dir))
-		return -1;
-	f->now = EPOCH;
-	bare_clear();
-	bare_clock(f->now * 1000000);
-	f->s = bare_open(f->dir, "n[1-2]:cpus=4:mem=8gb");
-	*state = f;
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	struct fixture *f = *state;
-	char command[100];
-
-	strbuf_fini(&f->a.body);
-	snprintf(command, sizeof command, "rm -rf %s", f->dir);
-	int rc = system(command);
-	free(f);
-	return rc;
-}
-
 /* Job 1, with these members, runs on a node whose every CPU an emergency job needs in some seconds; the other is idle. */
-static void victim_make(struct fixture *f, const char *members)
+static void victim_make(struct site *f, const char *members)
 {
 	const char *where;
 	char body[400];
@@ -118,7 +88,7 @@ static void victim_make(struct fixture *f, const char *members)
 
 static void deleted(void **state)
 {
-	struct fixture *f = *state;
+	struct site *f = *state;
 
 	victim_make(f, "");
 	assert_int_equal(ask(f, "POST", "/v1/jobs/delete", "{\"ids\":[\"1\"],\"message\":\"not wanted\",\"delay\":60}"),
@@ -127,27 +97,27 @@ static void deleted(void **state)
 	shows(f, "\"state\":\"C\"");
 	shows(f, "\"cause\":\"deleted\"");
 	shows(f, "not wanted");
-	f->s = bare_open(f->dir, "n[1-2]:cpus=4:mem=8gb");
+	site_reopen(f);
 	shows(f, "\"cause\":\"deleted\"");
 	shows(f, "not wanted");
 }
 
 static void held(void **state)
 {
-	struct fixture *f = *state;
+	struct site *f = *state;
 
 	victim_make(f, "");
 	assert_int_equal(ask(f, "POST", "/v1/jobs/hold", "{\"ids\":[\"1\"]}"), 200);
 	pass(f, 10);
 	shows(f, "\"state\":\"H\"");
-	f->s = bare_open(f->dir, "n[1-2]:cpus=4:mem=8gb");
+	site_reopen(f);
 	shows(f, "\"state\":\"H\"");
 }
 
 /* A job that was purged, and whose processes stay, is not forgotten before they have gone: they hold CPUs. */
 static void purged(void **state)
 {
-	struct fixture *f = *state;
+	struct site *f = *state;
 	const struct bare_attempt *all;
 	uint32_t id;
 
@@ -181,7 +151,7 @@ static const struct bare_attempt *attempt_first(void)
 	return NULL;
 }
 
-static void attempt_end(struct fixture *f, const struct result *r)
+static void attempt_end(struct site *f, const struct result *r)
 {
 	struct result x = *r;
 	char tag[64];
@@ -196,7 +166,7 @@ static void attempt_end(struct fixture *f, const struct result *r)
 /* A stopped job, which still saves its work, is deleted: nobody goes on with it, so that its processes end, by force if need be. */
 static void deleted_while_saving(void **state)
 {
-	struct fixture *f = *state;
+	struct site *f = *state;
 
 	victim_make(f, ",\"checkpoint\":\"enabled\"");
 	pass(f, 5);
@@ -209,7 +179,7 @@ static void deleted_while_saving(void **state)
 	assert_int_equal(attempt_first()->signal, SIGTERM);
 	pass(f, 2);
 	assert_int_equal(attempt_first()->signal, SIGKILL);
-	f->s = bare_open(f->dir, "n[1-2]:cpus=4:mem=8gb");
+	site_reopen(f);
 	shows(f, "\"state\":\"C\"");
 	attempt_end(f, &(struct result){.how = RESULT_SIGNALED, .status = SIGKILL, .ended_us = f->now * 1000000});
 	shows(f, "\"cause\":\"deleted\"");
@@ -218,7 +188,7 @@ static void deleted_while_saving(void **state)
 /* Of two jobs the older is stopped, since its checkpoint leaves less to lose; also by a server that has only read of it. */
 static void saved_is_stopped(void **state)
 {
-	struct fixture *f = *state;
+	struct site *f = *state;
 	struct saves v = {.state = SAVE_GOOD, .good = 1, .number = 1, .covers_ms = 100000};
 
 	for (int i = 0; i < 2; i++) {
@@ -234,7 +204,7 @@ static void saved_is_stopped(void **state)
 	assert_int_equal(ask(f, "POST", "/v1/jobs/hold", "{\"ids\":[\"2\"]}"),
 			 200); /* what came before is stored, too */
 	assert_int_equal(ask(f, "POST", "/v1/jobs/release", "{\"ids\":[\"2\"]}"), 200);
-	f->s = bare_open(f->dir, "n[1-2]:cpus=4:mem=8gb");
+	site_reopen(f);
 	shows(f, "\"checkpoints\":{");
 	char body[300];
 	snprintf(
@@ -250,7 +220,7 @@ static void saved_is_stopped(void **state)
 /* It was to be run again before its program ran: that is not a failure. */
 static void rerun_before_it_runs(void **state)
 {
-	struct fixture *f = *state;
+	struct site *f = *state;
 
 	assert_int_equal(ask(f, "POST", "/v1/jobs", "{\"script\":\"true\",\"resources\":[\"nodes=1:ppn=1\"]}"), 201);
 	pass(f, 1);
@@ -268,12 +238,12 @@ static void rerun_before_it_runs(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(deleted, setup, teardown),
-		cmocka_unit_test_setup_teardown(held, setup, teardown),
-		cmocka_unit_test_setup_teardown(purged, setup, teardown),
-		cmocka_unit_test_setup_teardown(deleted_while_saving, setup, teardown),
-		cmocka_unit_test_setup_teardown(saved_is_stopped, setup, teardown),
-		cmocka_unit_test_setup_teardown(rerun_before_it_runs, setup, teardown),
+		cmocka_unit_test_setup_teardown(deleted, setup, site_teardown),
+		cmocka_unit_test_setup_teardown(held, setup, site_teardown),
+		cmocka_unit_test_setup_teardown(purged, setup, site_teardown),
+		cmocka_unit_test_setup_teardown(deleted_while_saving, setup, site_teardown),
+		cmocka_unit_test_setup_teardown(saved_is_stopped, setup, site_teardown),
+		cmocka_unit_test_setup_teardown(rerun_before_it_runs, setup, site_teardown),
 	};
 
 	return cmocka_run_group_tests_name("dispatch", tests, NULL, NULL);

@@ -20,25 +20,23 @@
 #include "server/loop.h"
 #include "server/server.h"
 #include "support/bare.h"
+#include "support/site.h"
 
 #define NODES "n[1-4]:cpus=8:mem=8gb"
 #define USER 65534
 #define HOUR 3600
 
-struct fixture {
-	struct server *s;
-	char dir[64];
-	struct bare_answer a;
-};
-
-static int ask(struct fixture *f, uid_t uid, const char *path, const char *body)
+static int setup(void **state)
 {
-	strbuf_fini(&f->a.body);
-	f->a = (struct bare_answer){0};
-	return bare_ask(f->s, uid, "POST", path, body, &f->a);
+	return site_setup(state, NODES, 0);
 }
 
-static int64_t left(struct fixture *f, enum quota_type type)
+static int ask(struct site *f, uid_t uid, const char *path, const char *body)
+{
+	return site_ask(f, uid, "POST", path, body);
+}
+
+static int64_t left(struct site *f, enum quota_type type)
 {
 	struct quota q;
 
@@ -46,31 +44,7 @@ static int64_t left(struct fixture *f, enum quota_type type)
 	return q.left[type];
 }
 
-static int setup(void **state)
-{
-	struct fixture *f = calloc(1, sizeof *f);
-
-	snprintf(f->dir, sizeof f->dir, "%s/shunt-halfway-XXXXXX", access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp");
-	if (!mkdtemp(f->dir))
-		return -1;
-	f->s = bare_open(f->dir, NODES);
-	*state = f;
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	struct fixture *f = *state;
-	char command[100];
-
-	strbuf_fini(&f->a.body);
-	snprintf(command, sizeof command, "rm -rf %s", f->dir);
-	int rc = system(command);
-	free(f);
-	return rc;
-}
-
-static void give(struct fixture *f, int hours, int priority_hours)
+static void give(struct site *f, int hours, int priority_hours)
 {
 	char body[200];
 
@@ -83,7 +57,7 @@ static void give(struct fixture *f, int hours, int priority_hours)
 /* There is enough for two of three elements: those return all that was taken for them. */
 static void altered_in_part(void **state)
 {
-	struct fixture *f = *state;
+	struct site *f = *state;
 
 	give(f, 5, 0);
 	assert_int_equal(
@@ -102,7 +76,7 @@ static void altered_in_part(void **state)
 	"{\"script\":\"true\",\"resources\":[\"walltime=1:00:00\"],\"type\":\"Q\",\"deadline\":\"+09:00:00\",\"require_guarantee\":true"
 
 /* Lets turns pass until they are answered, and ends them. */
-static void finish(struct fixture *f, struct http_request **r, int n)
+static void finish(struct site *f, struct http_request **r, int n)
 {
 	for (int i = 0; i < n; i++) {
 		for (int k = 0; k < 1000 && !bare_answered(r[i]); k++)
@@ -115,7 +89,7 @@ static void finish(struct fixture *f, struct http_request **r, int n)
 /* Both were read when there was enough for one. */
 static void quota_taken_meanwhile(void **state)
 {
-	struct fixture *f = *state;
+	struct site *f = *state;
 	struct bare_answer a[2] = {{0}};
 	struct http_request *r[2];
 
@@ -135,7 +109,7 @@ static void quota_taken_meanwhile(void **state)
 /* The one who alters it is not its owner, and nobody has looked its owner up since the server began. */
 static void altered_by_another(void **state)
 {
-	struct fixture *f = *state;
+	struct site *f = *state;
 	const struct user *u;
 	struct spec *p;
 
@@ -143,7 +117,7 @@ static void altered_by_another(void **state)
 	while (users_busy(f->s))
 		uv_run(f->s->loop, UV_RUN_ONCE);
 	assert_int_equal(ask(f, USER, "/v1/jobs", "{\"script\":\"true\",\"hold\":\"u\"}"), 201);
-	f->s = bare_open(f->dir, NODES);
+	site_reopen(f);
 	users_forget(f->s);
 	p = f->s->jobs->entries.v[1].spec;
 	assert_true(p->group && p->home);
@@ -153,36 +127,26 @@ static void altered_by_another(void **state)
 	assert_true(p->group && p->home);
 }
 
-static void set(struct fixture *f, const char *name, const char *value)
-{
-	char body[100];
-
-	snprintf(body, sizeof body, "{\"changes\":[{\"op\":\"set\",\"name\":\"%s\",\"value\":\"%s\"}]}", name, value);
-	strbuf_fini(&f->a.body);
-	f->a = (struct bare_answer){0};
-	assert_int_equal(bare_ask(f->s, getuid(), "PATCH", "/v1/server", body, &f->a), 200);
-}
-
 #define NOW INT64_C(1800000000)
 
 /* Nothing is scheduled, and the time of a reservation passes: a restart does not take it for a running job. */
 static void overdue(void **state)
 {
 	static const char body[] = "{\"script\":\"true\",\"resources\":[\"nodes=4:ppn=8,walltime=1:00:00\"]}";
-	struct fixture *f = *state;
+	struct site *f = *state;
 	const struct bare_attempt *all;
 
 	bare_clear();
 	bare_clock(NOW * 1000000);
-	f->s = bare_open(f->dir, NODES);
-	set(f, "policy", "artaras");
+	site_reopen(f);
+	assert_int_equal(site_set(f, "policy", "artaras"), 200);
 	assert_int_equal(ask(f, USER, "/v1/jobs", body), 201);
 	assert_int_equal(bare_attempts(&all), 1);
 	bare_started(f->s, all[0].tag);
 	assert_int_equal(ask(f, USER, "/v1/jobs", body), 201);
 	server_turn(f->s);
 	assert_true(plan_holds(f->s->plan, 2));
-	set(f, "scheduling", "False");
+	assert_int_equal(site_set(f, "scheduling", "False"), 200);
 	assert_int_equal(ask(f, getuid(), "/v1/jobs/delete", "{\"ids\":[\"1\"],\"purge\":true}"), 200);
 	bare_clear();
 	bare_clock((NOW + 3700) * 1000000);
@@ -190,7 +154,7 @@ static void overdue(void **state)
 	for (int round = 0; round < 2; round++) {
 		assert_true(plan_holds(f->s->plan, 2));
 		assert_int_equal(f->s->plan->free_now[0], 8);
-		f->s = bare_open(f->dir, NODES);
+		site_reopen(f);
 	}
 	bare_clock(0);
 }
@@ -198,10 +162,10 @@ static void overdue(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(altered_in_part, setup, teardown),
-		cmocka_unit_test_setup_teardown(quota_taken_meanwhile, setup, teardown),
-		cmocka_unit_test_setup_teardown(altered_by_another, setup, teardown),
-		cmocka_unit_test_setup_teardown(overdue, setup, teardown),
+		cmocka_unit_test_setup_teardown(altered_in_part, setup, site_teardown),
+		cmocka_unit_test_setup_teardown(quota_taken_meanwhile, setup, site_teardown),
+		cmocka_unit_test_setup_teardown(altered_by_another, setup, site_teardown),
+		cmocka_unit_test_setup_teardown(overdue, setup, site_teardown),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -15,113 +15,71 @@
 #include "server/loop.h"
 #include "server/server.h"
 #include "support/bare.h"
+#include "support/site.h"
 
 #define NODES "n1:cpus=4:mem=8gb"
 #define USER 65534
 #define NOW INT64_C(1800000000)
 
-struct fixture {
-	struct server *s;
-	char dir[64];
-	struct bare_answer a;
-};
-
-static int ask(struct fixture *f, uid_t uid, const char *method, const char *path, const char *body)
+static int setup(void **state)
 {
-	strbuf_fini(&f->a.body);
-	f->a = (struct bare_answer){0};
-	return bare_ask(f->s, uid, method, path, body, &f->a);
+	return site_setup(state, NODES, NOW);
 }
 
-static int set(struct fixture *f, const char *name, const char *value)
-{
-	char body[200];
-
-	snprintf(body, sizeof body, "{\"changes\":[{\"op\":\"set\",\"name\":\"%s\",\"value\":\"%s\"}]}", name, value);
-	return ask(f, getuid(), "PATCH", "/v1/server", body);
-}
-
-static void submit(struct fixture *f, const char *resources)
+static void submit(struct site *f, const char *resources)
 {
 	char body[200];
 
 	snprintf(body, sizeof body, "{\"script\":\"true\",\"resources\":[\"%s\"]}", resources);
-	if (ask(f, USER, "POST", "/v1/jobs", body) != 201)
+	if (site_ask(f, USER, "POST", "/v1/jobs", body) != 201)
 		fail_msg("%s: %s", body, strbuf_text(&f->a.body));
 }
 
-static void says(struct fixture *f, const char *text)
+static void says(struct site *f, const char *text)
 {
 	if (!strstr(strbuf_text(&f->a.body), text))
 		fail_msg("%s is not in %s", text, strbuf_text(&f->a.body));
 }
 
 /* The ids that the list has, in its order: "3 2 4". */
-static void listed(struct fixture *f, const char *path, const char *expected)
+static void listed(struct site *f, const char *path, const char *expected)
 {
 	char got[200] = "";
 
-	assert_int_equal(ask(f, getuid(), "GET", path, NULL), 200);
+	assert_int_equal(site_ask(f, getuid(), "GET", path, NULL), 200);
 	for (const char *p = f->a.body.text; (p = strstr(p, "\"id\":\"")); p++)
 		snprintf(got + strlen(got), sizeof got - strlen(got), "%s%d", *got ? " " : "", atoi(p + 6));
 	assert_string_equal(got, expected);
 }
 
-static int setup(void **state)
-{
-	struct fixture *f = calloc(1, sizeof *f);
-
-	snprintf(f->dir, sizeof f->dir, "%s/shunt-prior-XXXXXX", access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp");
-	if (!f || !mkdtemp(f->dir))
-		return -1;
-	bare_clock(NOW * 1000000);
-	f->s = bare_open(f->dir, NODES);
-	*state = f;
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	struct fixture *f = *state;
-	char command[100];
-
-	strbuf_fini(&f->a.body);
-	bare_clear();
-	bare_clock(0);
-	snprintf(command, sizeof command, "rm -rf %s", f->dir);
-	int rc = system(command);
-	free(f);
-	return rc;
-}
-
 /* They wait: nothing is started yet. */
-static void three_jobs(struct fixture *f)
+static void three_jobs(struct site *f)
 {
-	assert_int_equal(set(f, "scheduling", "False"), 200);
+	assert_int_equal(site_set(f, "scheduling", "False"), 200);
 	submit(f, "ncpus=4,walltime=3:00:00");
 	submit(f, "ncpus=3,walltime=1:00:00");
 	submit(f, "ncpus=4,walltime=2:00:00");
 }
 
-static void starts(struct fixture *f, const char *path)
+static void starts(struct site *f, const char *path)
 {
-	assert_int_equal(set(f, "scheduling", "True"), 200);
+	assert_int_equal(site_set(f, "scheduling", "True"), 200);
 	server_turn(f->s);
-	assert_int_equal(ask(f, getuid(), "GET", path, NULL), 200);
+	assert_int_equal(site_ask(f, getuid(), "GET", path, NULL), 200);
 	says(f, "\"state\":\"R\"");
 }
 
 static void highest_first(void **state)
 {
-	struct fixture *f = *state;
+	struct site *f = *state;
 
-	assert_int_equal(set(f, "priority_order", "sum"), 200);
-	assert_int_equal(set(f, "priority_weight.walltime", "-1000"), 200);
+	assert_int_equal(site_set(f, "priority_order", "sum"), 200);
+	assert_int_equal(site_set(f, "priority_weight.walltime", "-1000"), 200);
 	three_jobs(f);
 	listed(f, "/v1/priority", "2 3 1");
 	says(f, "\"order\":\"sum\"");
 	says(f, "\"waiting\":3");
-	assert_int_equal(set(f, "priority_weight.cpus", "2000"),
+	assert_int_equal(site_set(f, "priority_weight.cpus", "2000"),
 			 200); /* 4 CPUs, 2 hours: 6000; 3 and 1, 4 and 3: 5000 */
 	listed(f, "/v1/priority", "3 1 2");
 	starts(f, "/v1/jobs/3");
@@ -129,13 +87,13 @@ static void highest_first(void **state)
 
 static void after_a_restart(void **state)
 {
-	struct fixture *f = *state;
+	struct site *f = *state;
 
-	assert_int_equal(set(f, "priority_order", "product"), 200);
-	assert_int_equal(set(f, "priority_weight.walltime", "-1"), 200);
-	assert_int_equal(set(f, "priority_weight.queue_time", "0"), 200);
+	assert_int_equal(site_set(f, "priority_order", "product"), 200);
+	assert_int_equal(site_set(f, "priority_weight.walltime", "-1"), 200);
+	assert_int_equal(site_set(f, "priority_weight.queue_time", "0"), 200);
 	three_jobs(f);
-	f->s = bare_open(f->dir, NODES);
+	site_reopen(f);
 	listed(f, "/v1/priority", "2 3 1");
 	says(f, "\"order\":\"product\"");
 	starts(f, "/v1/jobs/2");
@@ -144,17 +102,17 @@ static void after_a_restart(void **state)
 /* Another order takes hold at once. */
 static void changed_while_they_wait(void **state)
 {
-	struct fixture *f = *state;
+	struct site *f = *state;
 
 	three_jobs(f);
-	assert_int_equal(set(f, "priority_order", "sum"), 200);
-	assert_int_equal(set(f, "priority_weight.walltime", "-1000"), 200);
+	assert_int_equal(site_set(f, "priority_order", "sum"), 200);
+	assert_int_equal(site_set(f, "priority_weight.walltime", "-1000"), 200);
 	starts(f, "/v1/jobs/2");
 }
 
 static void tried_before_it_is_set(void **state)
 {
-	struct fixture *f = *state;
+	struct site *f = *state;
 
 	three_jobs(f);
 	listed(f, "/v1/priority", "1 2 3"); /* by queue time: all the same, the first one first */
@@ -163,33 +121,33 @@ static void tried_before_it_is_set(void **state)
 	says(f, "\"place\":1,\"priority\":0,\"tried\":3");
 	listed(f, "/v1/priority?limit=1", "1");
 	says(f, "\"waiting\":3");
-	assert_int_equal(ask(f, getuid(), "GET", "/v1/priority?try=cpu=1", NULL), 400);
+	assert_int_equal(site_ask(f, getuid(), "GET", "/v1/priority?try=cpu=1", NULL), 400);
 	says(f, "there is no factor");
-	assert_int_equal(ask(f, getuid(), "GET", "/v1/priority?try=cpus", NULL), 400);
+	assert_int_equal(site_ask(f, getuid(), "GET", "/v1/priority?try=cpus", NULL), 400);
 	says(f, "is not FACTOR=WEIGHT");
 }
 
 static void impossible_settings_are_refused(void **state)
 {
-	struct fixture *f = *state;
+	struct site *f = *state;
 
-	assert_int_equal(set(f, "policy", "artaras"), 200);
-	assert_int_equal(set(f, "priority_order", "sum"), 400);
+	assert_int_equal(site_set(f, "policy", "artaras"), 200);
+	assert_int_equal(site_set(f, "priority_order", "sum"), 400);
 	says(f, "knows no priorities");
-	assert_int_equal(set(f, "policy", "easy"), 200);
-	assert_int_equal(set(f, "priority_order", "product"), 200);
-	assert_int_equal(set(f, "policy", "artaras"), 400);
-	assert_int_equal(set(f, "priority_low.cpus", "5000"), 400);
+	assert_int_equal(site_set(f, "policy", "easy"), 200);
+	assert_int_equal(site_set(f, "priority_order", "product"), 200);
+	assert_int_equal(site_set(f, "policy", "artaras"), 400);
+	assert_int_equal(site_set(f, "priority_low.cpus", "5000"), 400);
 	says(f, "must be below");
 }
 
 static void others_are_not_shown(void **state)
 {
-	struct fixture *f = *state;
+	struct site *f = *state;
 
-	assert_int_equal(set(f, "query_other_jobs", "False"), 200);
+	assert_int_equal(site_set(f, "query_other_jobs", "False"), 200);
 	three_jobs(f);
-	assert_int_equal(ask(f, 1, "GET", "/v1/priority", NULL), 200);
+	assert_int_equal(site_ask(f, 1, "GET", "/v1/priority", NULL), 200);
 	assert_null(strstr(f->a.body.text, "\"id\""));
 	listed(f, "/v1/priority", "1 2 3"); /* but to managers */
 }
@@ -197,12 +155,12 @@ static void others_are_not_shown(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(highest_first, setup, teardown),
-		cmocka_unit_test_setup_teardown(after_a_restart, setup, teardown),
-		cmocka_unit_test_setup_teardown(changed_while_they_wait, setup, teardown),
-		cmocka_unit_test_setup_teardown(tried_before_it_is_set, setup, teardown),
-		cmocka_unit_test_setup_teardown(impossible_settings_are_refused, setup, teardown),
-		cmocka_unit_test_setup_teardown(others_are_not_shown, setup, teardown),
+		cmocka_unit_test_setup_teardown(highest_first, setup, site_teardown),
+		cmocka_unit_test_setup_teardown(after_a_restart, setup, site_teardown),
+		cmocka_unit_test_setup_teardown(changed_while_they_wait, setup, site_teardown),
+		cmocka_unit_test_setup_teardown(tried_before_it_is_set, setup, site_teardown),
+		cmocka_unit_test_setup_teardown(impossible_settings_are_refused, setup, site_teardown),
+		cmocka_unit_test_setup_teardown(others_are_not_shown, setup, site_teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

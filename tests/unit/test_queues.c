@@ -15,47 +15,40 @@
 #include "server/loop.h"
 #include "server/server.h"
 #include "support/bare.h"
+#include "support/site.h"
 
 #define NODES "n[1-4]:cpus=8:mem=8gb"
 #define USER 65534
 
-struct fixture {
-	struct server *s;
-	char dir[64];
-	struct bare_answer a;
-};
-
-static int ask(struct fixture *f, uid_t uid, const char *method, const char *path, const char *body)
+static int setup(void **state)
 {
-	strbuf_fini(&f->a.body);
-	f->a = (struct bare_answer){0};
-	return bare_ask(f->s, uid, method, path, body, &f->a);
+	return site_setup(state, NODES, 0);
 }
 
-static void queue(struct fixture *f, const char *name, const char *changes)
+static void queue(struct site *f, const char *name, const char *changes)
 {
 	char path[80], body[1024];
 
 	snprintf(path, sizeof path, "/v1/queues/%s", name);
-	ask(f, getuid(), "PUT", path, "{}");
+	site_ask(f, getuid(), "PUT", path, "{}");
 	snprintf(body, sizeof body,
 		 "{\"changes\":[{\"op\":\"set\",\"name\":\"enabled\",\"value\":\"True\"},"
 		 "{\"op\":\"set\",\"name\":\"started\",\"value\":\"True\"}%s%s]}",
 		 *changes ? "," : "", changes);
-	if (ask(f, getuid(), "PATCH", path, body) != 200)
+	if (site_ask(f, getuid(), "PATCH", path, body) != 200)
 		fail_msg("%s: %s", body, strbuf_text(&f->a.body));
 }
 
 #define SET(name, value) "{\"op\":\"set\",\"name\":\"" name "\",\"value\":\"" value "\"}"
 
 /* The number of the job; 0: it was refused. */
-static unsigned long long submit(struct fixture *f, const char *more)
+static unsigned long long submit(struct site *f, const char *more)
 {
 	char body[512];
 	unsigned long long number = 0;
 
 	snprintf(body, sizeof body, "{\"script\":\"true\",\"hold\":\"u\"%s%s}", *more ? "," : "", more);
-	if (ask(f, USER, "POST", "/v1/jobs", body) != 201)
+	if (site_ask(f, USER, "POST", "/v1/jobs", body) != 201)
 		return 0;
 	const char *id = strstr(f->a.body.text, "\"id\":\"");
 	assert_non_null(id);
@@ -63,66 +56,42 @@ static unsigned long long submit(struct fixture *f, const char *more)
 	return number;
 }
 
-static int alter(struct fixture *f, uid_t uid, unsigned long long job, const char *body)
+static int alter(struct site *f, uid_t uid, unsigned long long job, const char *body)
 {
 	char path[80];
 
 	snprintf(path, sizeof path, "/v1/jobs/%llu", job);
-	return ask(f, uid, "PATCH", path, body);
+	return site_ask(f, uid, "PATCH", path, body);
 }
 
-static bool move(struct fixture *f, uid_t uid, unsigned long long job, const char *to)
+static bool move(struct site *f, uid_t uid, unsigned long long job, const char *to)
 {
 	char body[100];
 
 	snprintf(body, sizeof body, "{\"ids\":[\"%llu\"],\"queue\":\"%s\"}", job, to);
-	return ask(f, uid, "POST", "/v1/jobs/move", body) == 200 && !strstr(f->a.body.text, "\"error\":{");
+	return site_ask(f, uid, "POST", "/v1/jobs/move", body) == 200 && !strstr(f->a.body.text, "\"error\":{");
 }
 
-static void shows(struct fixture *f, unsigned long long job, const char *text)
+static void shows(struct site *f, unsigned long long job, const char *text)
 {
 	char path[80];
 
 	snprintf(path, sizeof path, "/v1/jobs/%llu", job);
-	assert_int_equal(ask(f, getuid(), "GET", path, NULL), 200);
+	assert_int_equal(site_ask(f, getuid(), "GET", path, NULL), 200);
 	if (!strstr(f->a.body.text, text))
 		fail_msg("%s is not in %s", text, f->a.body.text);
 }
 
-static void says(struct fixture *f, const char *text)
+static void says(struct site *f, const char *text)
 {
 	if (!strstr(strbuf_text(&f->a.body), text))
 		fail_msg("%s is not in %s", text, strbuf_text(&f->a.body));
 }
 
-static int setup(void **state)
-{
-	struct fixture *f = calloc(1, sizeof *f);
-
-	snprintf(f->dir, sizeof f->dir, "%s/shunt-queues-XXXXXX", access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp");
-	if (!f || !mkdtemp(f->dir))
-		return -1;
-	f->s = bare_open(f->dir, NODES);
-	*state = f;
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	struct fixture *f = *state;
-	char command[100];
-
-	strbuf_fini(&f->a.body);
-	snprintf(command, sizeof command, "rm -rf %s", f->dir);
-	int rc = system(command);
-	free(f);
-	return rc;
-}
-
 /* A job gets the defaults of the queue that takes it, and its limits are judged with them. */
 static void routed(void **state)
 {
-	struct fixture *f = *state;
+	struct site *f = *state;
 	unsigned long long job;
 
 	queue(f, "short", SET("resources_max.walltime", "600") "," SET("resources_default.walltime", "300"));
@@ -145,7 +114,7 @@ static void routed(void **state)
 /* What a queue asks of those who come in it does not ask again of those who are there. */
 static void altered(void **state)
 {
-	struct fixture *f = *state;
+	struct site *f = *state;
 	unsigned long long job;
 
 	queue(f, "inner",
@@ -165,14 +134,15 @@ static void altered(void **state)
 
 static void moved(void **state)
 {
-	struct fixture *f = *state;
+	struct site *f = *state;
 	unsigned long long job;
 
 	queue(f, "a", "");
 	queue(f, "b", SET("resources_max.ncpus", "2") "," SET("resources_default.mem", "1gb"));
 	queue(f, "feed", SET("queue_type", "Route") "," SET("route_destinations", "b,a"));
 	job = submit(f, "\"queue\":\"a\",\"resources\":[\"ncpus=2\"]");
-	assert_int_equal(ask(f, getuid(), "PATCH", "/v1/server", "{\"changes\":[" SET("max_queued", "1") "]}"), 200);
+	assert_int_equal(site_ask(f, getuid(), "PATCH", "/v1/server", "{\"changes\":[" SET("max_queued", "1") "]}"),
+			 200);
 	assert_int_equal(submit(f, "\"queue\":\"a\""), 0);
 	if (!move(f, USER, job, "b")) /* the server has no more jobs than before */
 		fail_msg("%s", strbuf_text(&f->a.body));
@@ -190,7 +160,7 @@ static void moved(void **state)
 	assert_true(move(f, getuid(), job, "b"));
 }
 
-static double rank_of(struct fixture *f, unsigned long long job)
+static double rank_of(struct site *f, unsigned long long job)
 {
 	uint32_t id;
 
@@ -201,7 +171,7 @@ static double rank_of(struct fixture *f, unsigned long long job)
 /* The priority of a queue counts for jobs that are moved there as for those that are submitted there. */
 static void moved_ranks(void **state)
 {
-	struct fixture *f = *state;
+	struct site *f = *state;
 	unsigned long long here, there;
 
 	bare_clock(INT64_C(1800000000) * 1000000);
@@ -211,7 +181,7 @@ static void moved_ranks(void **state)
 	assert_true(rank_of(f, here) == rank_of(f, there) + 180);
 	assert_true(move(f, USER, here, "fast"));
 	assert_true(rank_of(f, here) == rank_of(f, there));
-	f->s = bare_open(f->dir, NODES);
+	site_reopen(f);
 	assert_true(rank_of(f, here) == rank_of(f, there));
 	assert_true(move(f, USER, there, "batch"));
 	assert_true(rank_of(f, there) == rank_of(f, here) + 180);
@@ -220,20 +190,20 @@ static void moved_ranks(void **state)
 
 /* Defaults are for jobs that come in: those that wait stay as they are, also when the server is restarted. */
 /* Turns, until what is done in slices is done. */
-static void settle(struct fixture *f)
+static void settle(struct site *f)
 {
 	for (int i = 0; i == 0 || (f->s->slices->works.n && i < 1000); i++)
 		server_turn(f->s);
 }
 
-static void start(struct fixture *f, const char *queue, bool started)
+static void start(struct site *f, const char *queue, bool started)
 {
 	char path[80];
 
 	snprintf(path, sizeof path, "/v1/queues/%s", queue);
-	assert_int_equal(ask(f, getuid(), "PATCH", path,
-			     started ? "{\"changes\":[" SET("started", "True") "]}"
-				     : "{\"changes\":[" SET("started", "False") "]}"),
+	assert_int_equal(site_ask(f, getuid(), "PATCH", path,
+				  started ? "{\"changes\":[" SET("started", "True") "]}"
+					  : "{\"changes\":[" SET("started", "False") "]}"),
 			 200);
 	settle(f);
 }
@@ -241,7 +211,7 @@ static void start(struct fixture *f, const char *queue, bool started)
 /* A routing queue that is stopped keeps its jobs; started, it passes them on, as far as somebody takes them. */
 static void route_stopped(void **state)
 {
-	struct fixture *f = *state;
+	struct site *f = *state;
 	unsigned long long one, many, large;
 
 	queue(f, "small", SET("resources_max.walltime", "100"));
@@ -252,19 +222,19 @@ static void route_stopped(void **state)
 	large = submit(f, "\"queue\":\"in\",\"resources\":[\"walltime=500\"]");
 	assert_true(one && many && large);
 	shows(f, one, "\"queue\":\"in\"");
-	assert_int_equal(ask(f, getuid(), "POST", "/v1/jobs/release", "{\"filter\":{},\"holds\":\"u\"}"), 200);
+	assert_int_equal(site_ask(f, getuid(), "POST", "/v1/jobs/release", "{\"filter\":{},\"holds\":\"u\"}"), 200);
 	settle(f);
 	shows(f, one, "\"state\":\"Q\"");
 	shows(f, one, "its queue is stopped");
-	assert_int_equal(ask(f, getuid(), "POST", "/v1/jobs/run", "{\"ids\":[\"1\"]}"), 200);
+	assert_int_equal(site_ask(f, getuid(), "POST", "/v1/jobs/run", "{\"ids\":[\"1\"]}"), 200);
 	says(f, "routing queue, where no job runs");
 
-	f->s = bare_open(f->dir, NODES); /* the same after a restart */
+	site_reopen(f); /* the same after a restart */
 	shows(f, one, "\"queue\":\"in\"");
 
 	start(f, "in", true);
 	shows(f, one, "\"queue\":\"small\"");
-	assert_int_equal(ask(f, getuid(), "GET", "/v1/jobs?arrays=collapse&fields=id,queue", NULL), 200);
+	assert_int_equal(site_ask(f, getuid(), "GET", "/v1/jobs?arrays=collapse&fields=id,queue", NULL), 200);
 	assert_null(strstr(f->a.body.text, "[].bare\",\"queue\":\"in\""));
 	shows(f, large, "\"queue\":\"in\"");
 	shows(f, large, "no destination of its routing queue accepts it");
@@ -273,19 +243,19 @@ static void route_stopped(void **state)
 	queue(f, "in", SET("route_destinations", "small,large"));
 	settle(f);
 	shows(f, large, "\"queue\":\"large\"");
-	f->s = bare_open(f->dir, NODES);
+	site_reopen(f);
 	shows(f, large, "\"queue\":\"large\"");
 }
 
 static void restarted(void **state)
 {
-	struct fixture *f = *state;
+	struct site *f = *state;
 	unsigned long long job = submit(f, "\"queue\":\"batch\",\"resources\":[\"walltime=100\"]");
 
 	assert_true(job > 0);
 	queue(f, "batch", SET("resources_default.mem", "1gb") "," SET("resources_default.nodes", "2:ppn=3"));
 	shows(f, job, "\"cpus\":1");
-	f->s = bare_open(f->dir, NODES); /* the old one is gone as after a crash */
+	site_reopen(f); /* the old one is gone as after a crash */
 	shows(f, job, "\"cpus\":1");
 	assert_null(strstr(f->a.body.text, "1048576"));
 }
@@ -293,12 +263,12 @@ static void restarted(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(routed, setup, teardown),
-		cmocka_unit_test_setup_teardown(altered, setup, teardown),
-		cmocka_unit_test_setup_teardown(moved, setup, teardown),
-		cmocka_unit_test_setup_teardown(moved_ranks, setup, teardown),
-		cmocka_unit_test_setup_teardown(route_stopped, setup, teardown),
-		cmocka_unit_test_setup_teardown(restarted, setup, teardown),
+		cmocka_unit_test_setup_teardown(routed, setup, site_teardown),
+		cmocka_unit_test_setup_teardown(altered, setup, site_teardown),
+		cmocka_unit_test_setup_teardown(moved, setup, site_teardown),
+		cmocka_unit_test_setup_teardown(moved_ranks, setup, site_teardown),
+		cmocka_unit_test_setup_teardown(route_stopped, setup, site_teardown),
+		cmocka_unit_test_setup_teardown(restarted, setup, site_teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
