@@ -3,7 +3,7 @@ import collections
 
 LIMIT = 10**9  # seconds: nothing is refused
 RETURNED = 75  # percent of what was not used
-SAVING = 2     # seconds at the end of an attempt that counted, in which it saved its work to make room: those are free
+SAVING = 2     # seconds at the end of an attempt that counted, in which it may have saved its work to make room
 SLACK = 8      # seconds of an attempt before its first line and after its last
 
 
@@ -19,7 +19,8 @@ def back(walltime, used):
 
 
 def used(lines, walltime, free):
-    """(least, most) seconds that count, by its own lines; of each attempt some may be free."""
+    """(least, most) seconds that count, by its own lines. What an attempt ran after it had been told to make room, or the server had gone
+    before it told it, is free: of attempts that were followed by another any part may be, of the last one `free` seconds."""
     starts = [(l[1], float(l[3])) for l in lines if l[0] == "start" and len(l) == 4]
     ends = {l[1]: float(l[3]) for l in lines if l[0] == "end" and len(l) == 4}
     last = {}  # of any line with a time
@@ -28,7 +29,7 @@ def used(lines, walltime, free):
             last[l[1]] = float(l[3])
     least = most = 0.0
     for k, (attempt, began) in enumerate(starts):
-        least += max(0, last.get(attempt, began) - began - free)
+        least = max(0, last.get(attempt, began) - began - free)  # of the last one
         if attempt in ends:
             most += ends[attempt] - began + SLACK
         else:

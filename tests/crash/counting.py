@@ -3,7 +3,9 @@
 CLASS = "counter"
 SAVE_SECONDS = 5  # that a checkpoint may take, and that one must have run for to be moved
 
-SCRIPT = """n=0
+# A signal may come between the fork of a command and its exec, when it still has the shell's handler; the shell would say so.
+SCRIPT = """exec 2>/dev/null
+n=0
 [ -z "$SHUNT_RESTART" ] || read -r n <"$SHUNT_RESTART/state"
 echo "resumed $SHUNT_ATTEMPT $n 0" >>"$evidence"
 asked= final=

@@ -247,7 +247,7 @@ class Clients:
 
     def do_signals(self, rng, mine):
         found = self.pick(rng, mine, "R")
-        if not found or found[0].wanted:
+        if not found or found[0].wanted or found[0].steps:  # one that is suspended goes on failing to save
             return False
         job, id, _ = found
         job.suspended = True
