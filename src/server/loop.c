@@ -65,6 +65,7 @@
 #include "server/life/dispatch.h"
 #include "server/life/forget.h"
 #include "server/life/outage.h"
+#include "server/life/queues.h"
 #include "server/link/agents.h"
 #include "server/link/nodes.h"
 #include "server/link/standby.h"
@@ -286,6 +287,7 @@ void server_turn(struct server *s)
 		acted_turn(s);
 	}
 	turn_spent(s, TURN_DUE);
+	queues_turn(s);
 	if (!s->slices->sliced)
 		works_turn(s);
 	turn_spent(s, TURN_WORKS);
@@ -361,7 +363,7 @@ static void before_poll(uv_prepare_t *prepare)
 		turn(s);
 	s->slices->sliced = false;
 	/* the poll does not wait then; started before, the timer would be over by now */
-	if ((works_ready(s) || s->turn->undecided) && !s->turn->stopped)
+	if ((works_ready(s) || s->turn->undecided || (s->turn->route && !s->turn->trouble)) && !s->turn->stopped)
 		uv_timer_start(&s->turn->timer, on_timer, 0, 0);
 	turn_count(s);
 }

@@ -26,6 +26,7 @@
 #include "property/history.h"
 #include "rules/gate.h"
 #include "run/order.h"
+#include "server/base/turn.h"
 #include "server/base/work.h"
 #include "server/job/jobs.h"
 #include "server/life/dispatch.h"
@@ -59,7 +60,7 @@ static bool restart(struct history *h)
 
 	/* Actions are not waited for, but what recovery would derive is. */
 	for (int i = 0; i == 0 || ((store_pending(h->s->store) || gate_has_news(h->s->gate) ||
-				    h->s->slices->queue_works || h->s->slices->accepted) &&
+				    h->s->slices->queue_works || h->s->turn->route || h->s->slices->accepted) &&
 				   i < 1000);
 	     i++) {
 		h->now_us += 1000; /* a commit may wait for company */

@@ -247,6 +247,37 @@ static void route_stopped(void **state)
 	shows(f, large, "\"queue\":\"large\"");
 }
 
+/* One that no destination accepted is offered again when a job has left one, and when nodes have changed. */
+static void route_again(void **state)
+{
+	struct site *f = *state;
+	unsigned long long first, second, third;
+
+	queue(f, "small", SET("max_queuable", "1"));
+	queue(f, "in", SET("queue_type", "Route") "," SET("route_destinations", "small"));
+	start(f, "in", false);
+	first = submit(f, "\"queue\":\"in\"");
+	second = submit(f, "\"queue\":\"in\"");
+	start(f, "in", true);
+	shows(f, first, "\"queue\":\"small\"");
+	shows(f, second, "\"queue\":\"in\"");
+	assert_int_equal(site_ask(f, getuid(), "POST", "/v1/jobs/delete", "{\"ids\":[\"1\"]}"), 200);
+	settle(f);
+	shows(f, second, "\"queue\":\"small\"");
+
+	queue(f, "small", SET("max_queuable", "9"));
+	start(f, "in", false);
+	third = submit(f, "\"queue\":\"in\",\"resources\":[\"nodes=4:ppn=8\"]");
+	assert_int_equal(site_ask(f, getuid(), "PUT", "/v1/partitions/A", "{}"), 201);
+	assert_int_equal(site_ask(f, getuid(), "PATCH", "/v1/partitions/A", "{\"changes\":[" SET("nodes", "n1") "]}"),
+			 200);
+	start(f, "in", true);
+	shows(f, third, "\"queue\":\"in\"");
+	assert_int_equal(site_ask(f, getuid(), "DELETE", "/v1/partitions/A", "{}"), 200);
+	settle(f);
+	shows(f, third, "\"queue\":\"small\"");
+}
+
 static void restarted(void **state)
 {
 	struct site *f = *state;
@@ -268,6 +299,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(moved, setup, site_teardown),
 		cmocka_unit_test_setup_teardown(moved_ranks, setup, site_teardown),
 		cmocka_unit_test_setup_teardown(route_stopped, setup, site_teardown),
+		cmocka_unit_test_setup_teardown(route_again, setup, site_teardown),
 		cmocka_unit_test_setup_teardown(restarted, setup, site_teardown),
 	};
 

@@ -31,6 +31,7 @@ struct turn {
 	bool dirty;	   /* the scheduler must look */
 	bool undecided;	   /* its cycle goes on in the next turn */
 	bool cycled;	   /* ... since a request of this one has had its share already */
+	bool route;	   /* a destination may accept now what waits in a routing queue */
 	bool merging;	   /* what is in the spool comes first: nothing is decided until it has been done */
 	bool emptying;	   /* to stop when the last job has ended */
 	bool terminating, stopped;

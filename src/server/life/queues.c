@@ -90,8 +90,15 @@ void queue_toggled(struct server *s, const struct queue *q)
 	work_add(s, &w->work, &kind);
 }
 
+void queues_turn(struct server *s)
+{
+	if (s->turn->route && !s->turn->trouble && !s->slices->queue_works)
+		queues_route(s);
+}
+
 void queues_route(struct server *s)
 {
+	s->turn->route = false;
 	for (size_t i = 0; i < s->jobs->queues.n; i++) {
 		const struct queue *q = s->jobs->queues.v[i];
 		if (q->total && admit_routes(&q->attrs) && attrs_bool(&q->attrs, "started"))

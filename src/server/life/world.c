@@ -384,4 +384,5 @@ void world_changed(struct server *s)
 		else
 			block_clear(s, id, BLOCK_MISFIT);
 	}
+	s->turn->route = true;
 }
