@@ -74,8 +74,8 @@ struct settings {
 	double fixed_factor;	 /* FF >= 1: what a fixed CPU weighs */
 	int64_t starve_after;	 /* seconds; TIME_NEVER: no job starves; STARVE_AUTO: the policy's due dates */
 	int max_deallocations;	 /* by QoS jobs; then a starving job is critical */
-	int64_t migrate_cost;	 /* seconds to move a running job; < 0: never */
 	bool interactive_breaks; /* interactive jobs may break deadlines that were guaranteed */
+	int64_t migrate_cost;	 /* seconds to move a running job; < 0: never */
 	int64_t reserve_depth; /* waiting jobs that hold reservations at once, of a policy by which all do; 0: any number */
 };
 

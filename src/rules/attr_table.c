@@ -120,6 +120,9 @@ const struct attr attr_table[] = {
 	{"interactive_grace", SERVER, .type = ATTR_DURATION, .initial = "30", .min = 1, .max = YEAR,
 	 .about =
 		 "Seconds for which an interactive job waits for its terminal, when it starts or when the connection breaks."},
+	{"interactive_breaks_deadlines", SERVER, BOOL("False"),
+	 .about =
+		 "Under the policy artaras an interactive job may displace or delay jobs even if a guaranteed deadline is missed. False: it is refused then."},
 	{"max_start_failures", SERVER, .type = ATTR_NUMBER, .initial = "3", .min = 1, .max = 1000,
 	 .about =
 		 "A job is held, with the reason in its comment, after this many failures to start it with no other node left to try, after "

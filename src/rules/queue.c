@@ -24,6 +24,7 @@ void settings_of_server(struct settings *x, const struct attrs *server)
 	x->tolerance = attrs_number(server, "tolerance");
 	x->starve_after = starve >= 0 ? starve : STARVE_AUTO;
 	x->migrate_cost = -1;
+	x->interactive_breaks = attrs_bool(server, "interactive_breaks_deadlines");
 	x->reserve_depth = attrs_number(server, "reservation_depth");
 }
 

@@ -23,7 +23,7 @@ struct search_in {
 	struct entrance *e;
 };
 
-void sched_on_yield(struct sched *s, sched_yield yield, void *context)
+void sched_on_yield(struct sched *s, sched_asks_yield yield, void *context)
 {
 	s->ears.yield = yield;
 	s->ears.yield_context = context;

@@ -17,8 +17,8 @@ struct yield {
 	int64_t from;  /* it may be stopped from this instant on; TIME_NEVER: not at all */
 };
 /* Asked of running jobs; NULL: all may be stopped, which takes no time. It is not asked by forecasts. */
-typedef struct yield (*sched_yield)(void *context, uint32_t job);
-void sched_on_yield(struct sched *s, sched_yield yield, void *context);
+typedef struct yield (*sched_asks_yield)(void *context, uint32_t job);
+void sched_on_yield(struct sched *s, sched_asks_yield yield, void *context);
 
 enum entry_way {
 	ENTRANCE_FREE,	    /* there is room */

@@ -232,7 +232,7 @@ static void publish_special(struct sched *s, const struct item *x, int64_t start
 	}
 	if (job->state == STATE_CANDIDATE || start != x->start || places_hash(s, x->job) != x->where)
 		sched_emit(s, EVENT_ALLOCATE, x->job, start, JOB_NONE);
-	if (job->deadline != TIME_NEVER && !job->guaranteed && start + x->length <= job->deadline)
+	if (job->deadline != TIME_NEVER && !job->interactive && !job->guaranteed && start + x->length <= job->deadline)
 		sched_emit(s, EVENT_GUARANTEE, x->job, 0, JOB_NONE);
 }
 
