@@ -23,6 +23,9 @@ static const struct code_row table[CODES] = {
 	[CODE_TOO_LARGE] = {"too_large", 413, EFBIG, "the body has too many bytes"},
 	[CODE_REFUSED] = {"refused", 422, EDQUOT,
 			  "understood, but a rule forbids it: limits, ACL, deadline not guaranteed"},
+	[CODE_WOULD_DISPLACE] =
+		{"would_displace", 409, EBUSY,
+		 "an interactive job could start only in the place of running ones, which its `displace` does not allow"},
 	[CODE_KEY_REUSED] = {"key_reused", 422, EINVAL, "the `Idempotency-Key` came with another body before"},
 	[CODE_TOO_MANY] = {"too_many", 429, EAGAIN,
 			   "too many requests a second, connections or failed logins of this user or address"},

@@ -70,8 +70,11 @@ static void job_write(struct history *h, uid_t uid, struct strbuf *b)
 		strbuf_printf(b, ",\"priority\":%d", (int)below(h, 5));
 	if (one_in(h, 8))
 		strbuf_puts(b, ",\"rerunnable\":false");
-	if (one_in(h, 12))
+	if (one_in(h, 12)) {
 		strbuf_puts(b, ",\"interactive\":true");
+		if (!one_in(h, 3)) /* under artaras it may take the place of others */
+			strbuf_printf(b, ",\"displace\":%d", (int)(one_in(h, 2) ? 1000 : below(h, 30)));
+	}
 	if (one_in(h, 8))
 		strbuf_printf(b, ",\"exclusive\":\"%s\"", PICK(h, "none", "node", "host"));
 	if (one_in(h, 3))
@@ -413,7 +416,8 @@ void op_admin(struct history *h)
 			  PICK(h, "True", "True", "False"));
 		break;
 	case 10:
-		attribute(h, "/v1/server", "move", PICK(h, "True", "True", "False"));
+		attribute(h, "/v1/server", PICK(h, "move", "move", "interactive_breaks_deadlines"),
+			  PICK(h, "True", "True", "False"));
 		break;
 	default:
 		attribute(h, "/v1/server", "policy",

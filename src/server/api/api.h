@@ -17,7 +17,6 @@ struct spec;
 struct strbuf;
 
 bool submit_repeats(struct server *s, struct http_request *r, const struct asker *w);
-void scratch_fill(struct server *s, const struct spec *p); /* as if it were to be submitted now */
 void api_submit(struct server *s, const struct call *c);
 void api_tokens(struct server *s, const struct call *c);
 void api_token_create(struct server *s, const struct call *c);

@@ -489,6 +489,7 @@ static int alter_read(struct change *c, uint32_t id, struct err *err)
 		x.spec->rank = old->rank;
 		x.spec->script = old->script;
 		x.spec->interactive = old->interactive;
+		x.spec->now = old->now;
 		x.spec->group = old->group; /* its owner need not have been looked up since the server was started */
 		x.spec->home = old->home;
 		x.spec->files_name = files_name_after(s, old, x.spec, runs(s, id));

@@ -46,6 +46,7 @@
 #include "server/job/spec.h"
 #include "server/life/decide.h"
 #include "server/life/dispatch.h"
+#include "server/life/entrance.h"
 #include "server/life/intake.h"
 #include "server/life/order.h"
 #include "server/life/restart.h"
@@ -59,16 +60,6 @@
 #define LARGE 65536    /* bytes of a list of jobs, from which on it is read in slices */
 #define ASK_WORK 50000 /* nodes that a step of the search for a guarantee looks at */
 #define WIDE 2000      /* jobs and elements of arrays, from which on they are taken over in slices */
-
-/* Fills the core's scratch job in, as if it were to be submitted now. */
-void scratch_fill(struct server *s, const struct spec *p)
-{
-	struct job *job = cluster_job(s->cluster, s->world->scratch);
-
-	job_fill(s, job, p);
-	job->submit = s->clock->now;
-	job->rank = p->rank;
-}
 
 /* Virtual nodes have whatever memory the configuration says, or none to speak of; the machine has what it has. */
 static void memory_warn(const struct server *s, const struct spec *p, struct json *j)
@@ -128,7 +119,7 @@ static void submitted_write(struct server *s, struct json *j, uint64_t number, c
 	json_open_object(j, NULL);
 	json_text(j, "id", id.text);
 	json_int(j, "number", (int64_t)number);
-	if (entry_job(s, first)->deadline != TIME_NEVER)
+	if (entry_job(s, first)->deadline != TIME_NEVER && !entry_job(s, first)->interactive)
 		json_bool(j, "guaranteed", entry_job(s, first)->guaranteed);
 	else
 		json_text(j, "guaranteed", NULL);
@@ -357,6 +348,8 @@ static int read_one(struct server *s, struct submit_work *w, json_t *job, struct
 		rc = submit_check(s, &w->who, &x, request_arena(w->r), err);
 	if (rc == 0)
 		rc = quotas_bill(s, &w->bill, x.spec, submission_count(&x), &x.warning, err);
+	if (rc == 0 && w->bulk && x.spec->now)
+		rc = err_code(err, CODE_REFUSED, "an interactive job starts at once: submit it by itself");
 	if (rc == 0 && x.warning && x.guarantee)
 		rc = err_code(
 			err, CODE_REFUSED,
@@ -374,7 +367,7 @@ static int read_one(struct server *s, struct submit_work *w, json_t *job, struct
 static void accepted(struct server *s, struct submit_work *w)
 {
 	for (size_t i = 0; i < w->jobs.n; i++) {
-		w->special |= w->jobs.v[i].spec->kind != KIND_COMMON;
+		w->special |= w->jobs.v[i].spec->kind != KIND_COMMON || w->jobs.v[i].spec->now;
 		s->jobs->priorities |= w->jobs.v[i].spec->priority != 0;
 	}
 	if (s->jobs->priorities)
@@ -437,6 +430,8 @@ static bool accept_all(struct server *s, struct submit_work *w)
 static bool write_one(struct server *s, struct submit_work *w)
 {
 	uint64_t number = w->first + w->written++;
+
+	entrance_settle(s, number);
 	const struct array *a = array_find(s, number);
 	uint32_t id;
 
@@ -601,12 +596,18 @@ static bool is_wide(const struct server *s, const struct submit_work *w)
 	return count > (s->slices->slice_steps ? 1 : WIDE);
 }
 
-/* ---- require_guarantee ---- */
+/* ---- what has to be asked first ---- */
 
-static bool wants_guarantee(const struct submit_work *w)
+/* It is known only now whether it can be had: a guarantee, or a start at once. */
+static bool is_asked(const struct submission *x)
+{
+	return x->guarantee || x->spec->now;
+}
+
+static bool wants_answer(const struct submit_work *w)
 {
 	for (size_t i = w->asked; i < w->jobs.n; i++)
-		if (w->jobs.v[i].guarantee)
+		if (is_asked(&w->jobs.v[i]))
 			return true;
 	return false;
 }
@@ -644,19 +645,21 @@ static bool ask_step(struct server *s, struct submit_work *w)
 	enum keep keep = KEEP_YES;
 	struct err err;
 
-	bool begins = x->guarantee && w->until == 0;
+	bool begins = is_asked(x) && w->until == 0;
 
 	if (begins)
-		w->until = x->spec->deadline;
+		w->until = x->spec->now ? 1 : x->spec->deadline;
 	w->work.waits = !decided(s, begins);
 	if (w->work.waits)
 		return true;
 	if (x->guarantee) {
-		scratch_fill(s, x->spec);
+		world_scratch(s, x->spec);
 		keep = s->world->policy.position
 			       ? position_keeps(s, x->spec)
 			       : sched_would_keep(s->sched, s->world->scratch, s->clock->now, ASK_WORK, &w->until);
 	}
+	if (x->spec->now && entrance_check(s, x, &err) < 0)
+		return submit_refuse(s, w, &err);
 	if (keep == KEEP_UNKNOWN)
 		return true;
 	if (keep == KEEP_NO) {
@@ -687,7 +690,7 @@ static bool read_step(struct server *s, struct submit_work *w)
 	if (rc < 0)
 		return submit_refuse(s, w, &err);
 	if (rc == 0)
-		w->phase = wants_guarantee(w) ? SUBMIT_ASK : SUBMIT_STAGE;
+		w->phase = wants_answer(w) ? SUBMIT_ASK : SUBMIT_STAGE;
 	return true;
 }
 
@@ -795,8 +798,8 @@ static void submit_now(struct server *s, struct submit_work *w)
 			submit_refuse(s, w, &err);
 			return;
 		}
-		if (is_wide(s, w) || wants_guarantee(w)) {
-			w->phase = wants_guarantee(w) ? SUBMIT_ASK : SUBMIT_STAGE;
+		if (is_wide(s, w) || wants_answer(w)) {
+			w->phase = wants_answer(w) ? SUBMIT_ASK : SUBMIT_STAGE;
 			work_add(s, &w->work, &submit_kind);
 			return;
 		}

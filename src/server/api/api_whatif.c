@@ -19,15 +19,19 @@
 #include "core/cluster.h"
 #include "net/http.h"
 #include "rules/gate.h"
+#include "sched/entrance.h"
 #include "sched/forecast.h"
 #include "server/api/api.h"
 #include "server/api/call.h"
 #include "server/api/request.h"
 #include "server/api/schemas.h"
 #include "server/base/clock.h"
+#include "server/base/turn.h"
 #include "server/base/work.h"
+#include "server/job/jobs.h"
 #include "server/job/spec.h"
 #include "server/life/block.h"
+#include "server/life/entrance.h"
 #include "server/life/submit.h"
 #include "server/life/world.h"
 #include "server/server.h"
@@ -66,6 +70,9 @@ static const struct field whatif_fields[] = {
 	{"deadline", .is = IS_INSTANT},
 	{"guaranteed", .is = REQUIRED | IS_BOOL | IS_NULL, "null without a deadline"},
 	{"reason", .is = REQUIRED | IS_TEXT | IS_NULL, "why it is not possible"},
+	{"displaces", .is = IS_LIST,
+	 "of an interactive job that starts at once: running jobs that have to make room for it", .item = IS_TEXT},
+	{"delay", .is = IS_INT, "... and how many seconds that takes, at most"},
 	{"now", .is = REQUIRED | IS_INSTANT},
 	{0},
 };
@@ -112,6 +119,48 @@ static void answer(struct server *s, struct whatif_work *w)
 	strbuf_fini(&out);
 }
 
+/* An interactive job that starts at once or not at all. */
+static void answer_now(struct server *s, struct whatif_work *w)
+{
+	struct entrance e = {.way = ENTRANCE_FULL};
+	struct strbuf out = {0}, id = {0};
+	struct err err = {.text = ""};
+	bool possible;
+	struct json j;
+
+	if (!w->rule && entrance_look(s, w->x.spec, &e, &err) < 0)
+		w->rule = mem_strdup(err.text);
+	possible = !w->rule;
+	json_init(&j, &out, false);
+	json_open_object(&j, NULL);
+	json_bool(&j, "possible", possible);
+	if (possible) {
+		json_int(&j, "start", s->clock->now + e.takes);
+		json_int(&j, "end", s->clock->now + e.takes + w->x.spec->walltime);
+	} else {
+		json_text(&j, "start", NULL);
+		json_text(&j, "end", NULL);
+	}
+	json_open_array(&j, "nodes");
+	json_close_array(&j);
+	json_text(&j, "guaranteed", NULL);
+	json_text(&j, "reason", w->rule);
+	json_open_array(&j, "displaces");
+	for (size_t i = 0; i < e.victims.n; i++) {
+		strbuf_clear(&id);
+		entry_id(s, e.victims.v[i], &id);
+		json_text(&j, NULL, id.text);
+	}
+	json_close_array(&j);
+	json_int(&j, "delay", e.takes);
+	json_int(&j, "now", s->clock->now);
+	json_close_object(&j);
+	http_reply_strbuf(w->r, 200, "application/json", &out);
+	strbuf_fini(&id);
+	strbuf_fini(&out);
+	entrance_fini(&e);
+}
+
 static void whatif_free(struct server *s, struct whatif_work *w)
 {
 	if (s->slices->asking == w)
@@ -126,7 +175,7 @@ static void whatif_free(struct server *s, struct whatif_work *w)
 static void begin(struct server *s, struct whatif_work *w)
 {
 	s->slices->asking = w;
-	scratch_fill(s, w->x.spec);
+	world_scratch(s, w->x.spec);
 	w->nodes = mem_zalloc((s->cluster->requests.v[w->x.spec->request].nfrags + 1) * sizeof *w->nodes);
 	w->asked = s->clock->now;
 	w->forecast = forecast_create(s->sched);
@@ -142,6 +191,14 @@ static bool whatif_step(struct server *s, struct work *work)
 	if (s->slices->asking && s->slices->asking != w) {
 		work->waits = true;
 		return true;
+	}
+	if (w->x.spec->now) {
+		work->waits = s->turn->undecided;
+		if (work->waits)
+			return true;
+		answer_now(s, w);
+		whatif_free(s, w);
+		return false;
 	}
 	if (!w->forecast) {
 		begin(s, w);

@@ -59,7 +59,12 @@ static const struct field submission_fields[] = {
 	{"environment", .is = IS_LIST, "each NAME=value, or what is not UTF-8 as base64", .of = &base64,
 	 .item = IS_TEXT | IS_OBJECT},
 	{"workdir", .is = IS_TEXT, "absolute: where it starts and where relative paths lead", .otherwise = "/"},
-	{"interactive", .is = IS_BOOL, "it has a terminal", .otherwise = "false"},
+	{"interactive", .is = IS_BOOL, "it has a terminal; under the policy artaras it starts at once or is refused",
+	 .otherwise = "false"},
+	{"displace", .is = IS_INT | IS_NULL,
+	 "of an interactive job that starts at once: running jobs may be displaced if that takes at most this many seconds. "
+	 "Without it none is, and a job that can't start otherwise is refused (`would_displace`)",
+	 .least = 0, .most = INT32_MAX},
 	{"project", .is = IS_TEXT | IS_NULL},
 	{"restart", .is = IS_TEXT | IS_NULL,
 	 "a job of the same user that has ended: this one starts from its last checkpoint, with its script and whatever else is not given here",

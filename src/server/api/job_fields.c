@@ -154,12 +154,12 @@ static void f_type(const struct subject *x, struct value *v)
 {
 	bool nice = x->job->nice && x->job->kind == KIND_COMMON;
 
-	put_letter(v, nice ? 'N' : job_kind_letter(x->job->kind));
+	put_letter(v, x->job->interactive ? 'I' : nice ? 'N' : job_kind_letter(x->job->kind));
 }
 
 static void f_deadline(const struct subject *x, struct value *v)
 {
-	put_instant(v, x->job->deadline);
+	put_instant(v, x->job->interactive ? TIME_NEVER : x->job->deadline);
 }
 
 static void f_nice_until(const struct subject *x, struct value *v)
@@ -728,7 +728,8 @@ const struct field job_fields[] = {
 	 f_state, .words = "Q|R|H|W|S|E|C|B"},
 	{"substate", .is = IS_TEXT, NULL, f_substate,
 	 .words = "candidate|allocated|now|running|done|expired|deleted|held"},
-	{"type", .is = IS_TEXT, "S is starving", f_type, .words = "C|Q|E|N|S"},
+	{"type", .is = IS_TEXT, "S is starving; I: interactive, and started at once or not at all", f_type,
+	 .words = "C|Q|E|N|S|I"},
 	{"deadline", .is = IS_INSTANT | IS_NULL, NULL, f_deadline},
 	{"nice_until", .is = IS_INSTANT | IS_NULL, "of type N: until then jobs submitted later go first", f_nice_until},
 	{"guaranteed", .is = IS_BOOL, NULL, f_guaranteed},

@@ -141,7 +141,7 @@ const struct route routes[] = {
 		  "With an `Idempotency-Key` the request can be repeated safely until an answer other than 503 or "
 		  "504 comes.",
 	 .status = 201, .answer = &submitted_answer, .answered = "Accepted, and on disk.",
-	 .codes = CODE(FORBIDDEN) | CODE(UNKNOWN_QUEUE) | CODE(REFUSED) | CODE(KEY_REUSED),
+	 .codes = CODE(FORBIDDEN) | CODE(UNKNOWN_QUEUE) | CODE(REFUSED) | CODE(WOULD_DISPLACE) | CODE(KEY_REUSED),
 	 .example = "{\"script\": \"#!/bin/sh\\necho hello\\n\", \"name\": \"hello\", \"resources\": "
 		    "[\"nodes=1:ppn=2,walltime=10:00\"], \"workdir\": \"/home/ann\"}",
 	 .result = "{\"id\": \"12.host\", \"number\": 12, \"guaranteed\": null, \"planned_start\": null, "

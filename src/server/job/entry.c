@@ -138,11 +138,12 @@ static void apply_end(struct entry *x, const struct payload *p)
 	}
 }
 
-static void apply_expire(struct entry *x)
+static void apply_expire(struct entry *x, const struct job *job)
 {
 	apply_end(x, &(struct payload){.exit_status = EXIT_EXPIRED,
 				       .cause = END_EXPIRED,
-				       .text = "its deadline could no longer be met"});
+				       .text = job->interactive ? "no place was free, and none could be made free"
+								: "its deadline could no longer be met"});
 }
 
 static void apply_intent(struct entry *x, const struct event *e, const struct payload *p)
@@ -242,7 +243,7 @@ void entry_apply(struct server *s, const struct event *e, const struct payload *
 		apply_end(x, p);
 		break;
 	case EVENT_EXPIRE:
-		apply_expire(x);
+		apply_expire(x, job);
 		break;
 	case EVENT_INTENT:
 		apply_intent(x, e, p);
@@ -287,9 +288,10 @@ void job_fill(const struct server *s, struct job *job, const struct spec *p)
 	job->request = p->request == UINT32_MAX ? s->jobs->fallback : p->request;
 	job->allowed = p->allowed;
 	job->walltime = p->walltime;
-	job->deadline = p->deadline;
+	job->deadline = p->now ? p->created + p->walltime : p->deadline;
 	job->nice = p->nice;
-	job->kind = p->kind;
+	job->kind = p->now ? KIND_EMERGENCY : p->kind;
+	job->interactive = p->now;
 	job->powers = p->powers;
 	job->guaranteed = false;
 	job->deallocations = 0;

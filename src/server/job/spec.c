@@ -651,6 +651,26 @@ static int read_rest(struct server *s, const struct asker *who, const json_t *jo
 	return 0;
 }
 
+/* Under the policy artaras an interactive job starts when it comes. */
+static int read_now(const struct server *s, const json_t *job, struct submission *ret, struct err *err)
+{
+	struct spec *p = ret->spec;
+	int rc = number_get(job, "displace", 0, INT32_MAX, &ret->displace, err);
+
+	if (rc < 0)
+		return rc;
+	if (json_is_null(json_object_get(job, "displace")) || !json_object_get(job, "displace"))
+		ret->displace = -1;
+	p->now = p->interactive && policy_find(attrs_text(s->attrs, "policy"))->position;
+	if (ret->displace >= 0 && !p->interactive)
+		return err_set(err, -EINVAL, "displace is for interactive jobs");
+	if (p->now && (p->kind != KIND_COMMON || p->at || p->holds || p->depend))
+		return err_set(
+			err, -EINVAL,
+			"an interactive job starts at once: it can't have a deadline, a time to start (-a), a hold or dependencies");
+	return 0;
+}
+
 int spec_read(struct server *s, const struct asker *who, const json_t *job, bool script_needed, struct arena *a,
 	      struct submission *ret, struct err *err)
 {
@@ -693,8 +713,9 @@ int spec_read(struct server *s, const struct asker *who, const json_t *job, bool
 	p->rank = (double)s->clock->now_us / 1e6;
 	if ((rc = read_array(s, job, ret, err)) < 0 || (rc = read_rest(s, who, job, ret, err)) < 0 ||
 	    (rc = read_kind(s, who, job, p, err)) < 0 || (rc = read_request(s, job, queue, a, ret, err)) < 0 ||
-	    (rc = read_depend(job, p, err)) < 0 || (rc = body_check(job, err)) < 0 ||
-	    (rc = read_script(job, a, &script, &n, err)) < 0 || (rc = body_write(job, ret, err)) < 0)
+	    (rc = read_depend(job, p, err)) < 0 || (rc = read_now(s, job, ret, err)) < 0 ||
+	    (rc = body_check(job, err)) < 0 || (rc = read_script(job, a, &script, &n, err)) < 0 ||
+	    (rc = body_write(job, ret, err)) < 0)
 		return rc;
 	if (script_needed && !script && !p->interactive)
 		return err_set(err, -EINVAL, "script is missing");
@@ -807,6 +828,8 @@ void spec_head(const struct server *s, const struct spec *p, struct strbuf *out)
 		json_bool(&j, "rerunnable", false);
 	if (p->interactive)
 		json_bool(&j, "interactive", true);
+	if (p->now)
+		json_bool(&j, "now", true);
 	if (p->claim.month) {
 		json_int(&j, "quota_month", p->claim.month);
 		json_int(&j, "quota_type", p->claim.type);
@@ -874,6 +897,7 @@ int spec_restore(struct server *s, const char *head, struct spec **ret, struct e
 	p->at = head_int(o, "at", 0);
 	p->rerunnable = !json_is_false(json_object_get(o, "rerunnable"));
 	p->interactive = json_is_true(json_object_get(o, "interactive"));
+	p->now = json_is_true(json_object_get(o, "now"));
 	p->claim = (struct quota_claim){(int32_t)head_int(o, "quota_month", 0),
 					(enum quota_type)(head_int(o, "quota_type", 0) % QUOTA_TYPES),
 					head_int(o, "quota", 0)};

@@ -48,6 +48,7 @@ struct spec {
 	uint32_t eligible;   /* of an array's elements, or 1 or 0 of a job, when it was submitted; the first ones */
 	struct quota_claim claim; /* what each of its jobs has taken of its user's quota */
 	bool rerunnable, interactive, array;
+	bool now;     /* an interactive one that starts at once or not at all: policy artaras */
 	bool legacy;  /* of a store that did not keep who was eligible, nor what was altered when */
 	char *depend; /* canonical text, or NULL */
 	char *array_text;
@@ -58,6 +59,7 @@ struct submission {
 	struct spec *spec;
 	char *body;	     /* JSON */
 	bool guarantee;	     /* require_guarantee */
+	int64_t displace;    /* it may displace others if that takes at most so many seconds; < 0: not at all */
 	const char *warning; /* what its user is to know; NULL: nothing */
 	struct array_spec array;
 	struct reqtext text; /* what it asks for; the spec has the defaults, too */

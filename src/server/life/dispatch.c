@@ -148,6 +148,7 @@ static void on_stopped(struct server *s, const struct event *e, struct strbuf *w
 	if (!t || e->by == JOB_NONE)
 		return;
 	strbuf_puts(why, is_move(s, e)				       ? "moved to make room for job "
+			 : entry_job(s, e->by)->interactive	       ? "stopped to make room for interactive job "
 			 : entry_job(s, e->by)->kind == KIND_EMERGENCY ? "stopped to make room for emergency job "
 								       : "stopped to make room for job ");
 	entry_id(s, e->by, why);

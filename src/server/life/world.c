@@ -29,6 +29,7 @@
 #include "rules/limit.h"
 #include "rules/partition.h"
 #include "rules/queue.h"
+#include "sched/entrance.h"
 #include "sched/policy.h"
 #include "sched/sched.h"
 #include "server/base/clock.h"
@@ -44,6 +45,7 @@
 #include "server/life/foresee.h"
 #include "server/life/migrate.h"
 #include "server/life/priority.h"
+#include "server/life/save.h"
 #include "server/life/world.h"
 #include "server/node/nodes.h"
 #include "server/node/partitions.h"
@@ -126,6 +128,18 @@ static int64_t kill_delay(void *context, uint32_t job)
 	return p ? setting_of(s, p, "kill_delay") : attrs_number(s->attrs, "kill_delay");
 }
 
+/* What stopping a running job for an interactive one takes. One that would not run again is not stopped. */
+static struct yield yield_of(void *context, uint32_t job)
+{
+	const struct server *s = context;
+	const struct spec *p = s->jobs->entries.v[job].spec;
+	int64_t saves = p ? save_duration(s, p) : 0;
+
+	if (!p || p->interactive || s->jobs->entries.v[job].intent || (!saves && !p->rerunnable))
+		return (struct yield){.from = TIME_NEVER};
+	return (struct yield){.takes = saves ? saves : setting_of(s, p, "kill_delay")};
+}
+
 /* The policy by name, with what node_pack says of it. */
 static const struct policy *policy_now(struct server *s)
 {
@@ -143,10 +157,20 @@ static void sched_make(struct server *s)
 	s->sched = sched_create(s->cluster, s->plan, policy_now(s));
 	sched_listen(s->sched, dispatch_listener, s);
 	sched_on_delay(s->sched, kill_delay, s);
+	sched_on_yield(s->sched, yield_of, s);
 	moves_offer(s);
 	sched_limit(s->sched, s->limits);
 	if (priority_rules(s))
 		sched_on_weigh(s->sched, job_priority, s);
+}
+
+void world_scratch(struct server *s, const struct spec *p)
+{
+	struct job *job = cluster_job(s->cluster, s->world->scratch);
+
+	job_fill(s, job, p);
+	job->submit = s->clock->now;
+	job->rank = p->rank;
 }
 
 void world_begin(struct server *s)

@@ -26,6 +26,8 @@ struct world {
 	struct outage outage;
 };
 
+/* Fills the scratch job in, as if it were to be submitted now. */
+void world_scratch(struct server *s, const struct spec *p);
 int world_nodes(struct server *s, struct err *err); /* by the configuration */
 void world_begin(struct server *s); /* plan and scheduler, once all nodes are known; does nothing the second time */
 /* Whether its nodes could hold what it asks for if all were up and empty, and why not: -EINVAL; and whether those of a set alone could. */
