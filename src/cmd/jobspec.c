@@ -382,6 +382,23 @@ static void texts_add(struct jobspec *s, const struct job_arguments *a)
 		json_object_set_new(s->job, "require_guarantee", json_true());
 }
 
+/* What may be displaced for an interactive job is answered in advance. */
+static int displace_set(struct jobspec *s, const struct job_arguments *a, struct err *err)
+{
+	int64_t seconds = INT32_MAX;
+	int rc = a->wait_at_most ? duration_parse(a->wait_at_most, &seconds, err) : 0;
+
+	if (rc < 0)
+		return err_prefix(err, rc, "--wait-at-most %.40s", a->wait_at_most);
+	if (!a->yes && !a->wait_at_most)
+		return 0;
+	if (!s->interactive)
+		return err_set(err, -EINVAL, "--yes and --wait-at-most are for interactive jobs (-I)");
+	json_object_set_new(s->job, "displace", json_integer(seconds < INT32_MAX ? seconds : INT32_MAX));
+	s->answered = true;
+	return 0;
+}
+
 static void flags_add(struct jobspec *s, const struct job_arguments *a)
 {
 	s->interactive |= a->interactive;
@@ -398,6 +415,8 @@ int jobspec_add(struct jobspec *s, const struct job_arguments *a, struct err *er
 
 	texts_add(s, a);
 	flags_add(s, a);
+	if (rc == 0)
+		rc = displace_set(s, a, err);
 	if (rc == 0)
 		rc = resources_add(s, &a->resources, err);
 	if (rc == 0 && a->into.partition)

@@ -32,7 +32,8 @@ struct job_arguments {
 	struct texts resources, more, t, p, variables;
 	int64_t patience;
 	bool hold, interactive, silent, export_all, x11, command, tolerant, exclusive;
-	bool require_guarantee, block, json;
+	bool require_guarantee, block, json, yes;
+	const char *wait_at_most;
 };
 
 struct variable {
@@ -43,7 +44,8 @@ struct jobspec {
 	json_t *job; /* the API's keys */
 	VEC(struct variable) variables;
 	bool interactive, silent, block, export_all, x11, command;
-	bool workdir; /* was given: output goes where the job was submitted all the same */
+	bool answered; /* whether others may be displaced for it */
+	bool workdir;  /* was given: output goes where the job was submitted all the same */
 };
 
 void jobspec_init(struct jobspec *s);

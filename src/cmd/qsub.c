@@ -122,13 +122,17 @@ int job_submit(const struct command *c, struct client *client, const struct jobs
 
 	if (!show_submit(c, client, s->job, ret, &code))
 		return code;
-	if (s->silent)
-		return EXIT_OK;
+	job_warn(c, s, ret);
+	return EXIT_OK;
+}
+
+void job_warn(const struct command *c, const struct jobspec *s, const struct reply *r)
+{
 	size_t i;
 	json_t *warning;
-	json_array_foreach(json_object_get(ret->json, "warnings"), i, warning) if (json_is_string(warning))
+
+	json_array_foreach(json_object_get(r->json, "warnings"), i, warning) if (json_is_string(warning) && !s->silent)
 		command_warn(c, "%s", value_text(warning));
-	return EXIT_OK;
 }
 
 /* Whether the deadline is promised. */

@@ -39,5 +39,6 @@ int job_interact(const struct command *c, struct client *client, struct jobspec 
 
 /* Hands it in; 0 and the answer, or the exit code. Says what there is to say. */
 int job_submit(const struct command *c, struct client *client, const struct jobspec *s, struct reply *ret);
+void job_warn(const struct command *c, const struct jobspec *s, const struct reply *r); /* what the answer warns of */
 
 #endif

@@ -59,7 +59,9 @@ static int seat_state(const struct seat *seat, int *ret_code)
 	struct err err;
 	int rc = seat_ask(seat, "GET", &r, &err), state = rc < 0 ? 0 : object_text(r.json, "state")[0];
 
-	if (rc < 0 && *client_code(seat->client)) {
+	if (client_absent(seat->client)) { /* the queue as it was written down some time ago */
+		state = 0;
+	} else if (rc < 0 && *client_code(seat->client)) {
 		command_fail(seat->c, "%s", err.text);
 		*ret_code = show_code(seat->client);
 		state = -1;
@@ -193,6 +195,58 @@ static void signals_set(void (*handler)(int))
 		sigaction(leaving[i], &how, NULL);
 }
 
+/* Whether its user agrees to what has to be done first; then the submission says so. */
+static bool displace_agree(struct client *client, struct jobspec *s, struct err *err)
+{
+	char *body = json_dumps(s->job, JSON_COMPACT), line[16] = "";
+	struct reply r = {0};
+	int rc = client_ask(client, "POST", "/v1/whatif", body, strlen(body), &r, err);
+	const json_t *who = json_object_get(r.json, "displaces");
+	int64_t delay = object_number(r.json, "delay", 0);
+	bool agreed =
+		rc == 0 && json_array_size(who) == 0; /* there is room now, or a reason that the server will give */
+
+	free(body);
+	if (rc == 0 && !agreed) {
+		printf("No place is free. To make room, %s stopped:",
+		       json_array_size(who) > 1 ? "these jobs are" : "this job is");
+		for (size_t i = 0; i < json_array_size(who); i++)
+			printf(" %s", value_text(json_array_get(who, i)));
+		printf("\nThis takes up to %lld s. Start your job all the same? [y/N] ", (long long)delay);
+		fflush(stdout);
+		agreed = fgets(line, sizeof line, stdin) && (line[0] == 'y' || line[0] == 'Y');
+		err_set(err, -ECANCELED, "nothing was submitted");
+	}
+	if (agreed)
+		json_object_set_new(s->job, "displace", json_integer(delay));
+	reply_fini(&r);
+	return agreed;
+}
+
+/* Submits it. While its user is asked, ^C ends this process, and nothing is left of it. */
+static int seat_submit(const struct command *c, struct client *client, struct jobspec *s, struct reply *ret)
+{
+	int code = EXIT_FAILED, rc;
+	struct err err;
+
+	for (;;) {
+		signals_set(on_interrupt);
+		rc = client_submit(client, s->job, ret, &err);
+		signals_set(SIG_DFL);
+		if (rc == 0 || s->answered || strcmp(client_code(client), "would_displace") != 0)
+			break;
+		reply_fini(ret);
+		*ret = (struct reply){0};
+		if (!displace_agree(client, s, &err))
+			return command_fail(c, "%s", err.text);
+	}
+	signals_set(on_interrupt);
+	if (!show_answered(c, client, rc, &err, ret, &code))
+		return code;
+	job_warn(c, s, ret);
+	return EXIT_OK;
+}
+
 int job_interact(const struct command *c, struct client *client, struct jobspec *s)
 {
 	struct reply r = {0};
@@ -202,8 +256,7 @@ int job_interact(const struct command *c, struct client *client, struct jobspec 
 	if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO))
 		return command_fail(c, "-I needs a terminal: leave it out to submit a script");
 	json_object_set_new(s->job, "interactive", json_true());
-	signals_set(on_interrupt);
-	int code = job_submit(c, client, s, &r);
+	int code = seat_submit(c, client, s, &r);
 	if (code == EXIT_OK) {
 		seat.id = object_text(r.json, "id");
 		seat.patience = (int)object_number(r.json, "patience", PTY_PATIENCE);

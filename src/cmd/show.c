@@ -51,8 +51,8 @@ int show_code(const struct client *client)
 }
 
 /* What is wrong is printed. */
-static bool answered(const struct command *c, const struct client *client, int rc, const struct err *err,
-		     struct reply *ret, int *ret_code)
+bool show_answered(const struct command *c, const struct client *client, int rc, const struct err *err,
+		   struct reply *ret, int *ret_code)
 {
 	if (rc == 0)
 		return true;
@@ -68,7 +68,7 @@ bool show_get(const struct command *c, struct client *client, const char *path, 
 	struct err err;
 	int rc = client_ask(client, "GET", path, NULL, 0, ret, &err);
 
-	return answered(c, client, rc, &err, ret, ret_code);
+	return show_answered(c, client, rc, &err, ret, ret_code);
 }
 
 bool show_post(const struct command *c, struct client *client, const char *path, const json_t *body, struct reply *ret,
@@ -77,7 +77,7 @@ bool show_post(const struct command *c, struct client *client, const char *path,
 	struct err err;
 	int rc = client_ask_json(client, "POST", path, body, ret, &err);
 
-	return answered(c, client, rc, &err, ret, ret_code);
+	return show_answered(c, client, rc, &err, ret, ret_code);
 }
 
 bool show_submit(const struct command *c, struct client *client, const json_t *body, struct reply *ret, int *ret_code)
@@ -85,7 +85,7 @@ bool show_submit(const struct command *c, struct client *client, const json_t *b
 	struct err err;
 	int rc = client_submit(client, body, ret, &err);
 
-	return answered(c, client, rc, &err, ret, ret_code);
+	return show_answered(c, client, rc, &err, ret, ret_code);
 }
 
 void show_json(const json_t *value)

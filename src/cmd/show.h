@@ -32,6 +32,9 @@ extern const struct option show_options[];
 bool show_get(const struct command *c, struct client *client, const char *path, struct reply *ret, int *ret_code);
 bool show_post(const struct command *c, struct client *client, const char *path, const json_t *body, struct reply *ret,
 	       int *ret_code);
+/* What a request returned: 0 is true; else the error is said, and the exit code is its own. */
+bool show_answered(const struct command *c, const struct client *client, int rc, const struct err *err,
+		   struct reply *ret, int *ret_code);
 bool show_submit(const struct command *c, struct client *client, const json_t *body, struct reply *ret, int *ret_code);
 /* The exit code that PBS's commands have for the last answer's error: 153 for an unknown job. */
 int show_code(const struct client *client);
