@@ -79,7 +79,7 @@ const struct option qsub_options[] = {
 	TEXT('P', "project", project, "TEXT",
 	     "The project (as in PBS Pro; TORQUE's proxy user is not supported)."),
 	TEXT('c', "checkpoint", checkpoint, "WORDS",
-	     "Checkpoints: n (none), enabled, c=MINUTES, interval=MINUTES, duration=SECONDS, depth=NUMBER, dir=PATH."),
+	     "Checkpoints: n (none), enabled, c=MINUTES, interval=MINUTES, duration=SECONDS, depth=NUMBER, dir=PATH, saver=PATH, restarter=PATH."),
 	TEXT(0, "restart", items.restart, "JOB",
 	     "Start from the last checkpoint of a job of yours that has ended, with its script unless another is given."),
 	TEXT('u', "-u", users, "USER", "Accepted if it is yourself: jobs run as who submits them."),

@@ -186,7 +186,11 @@ const struct attr attr_table[] = {
 	{"saver", CLASS, .type = ATTR_TEXT,
 	 .about =
 		 "The program of the method script, an absolute path: run as the job's user in the directory of the checkpoint, "
-		 "with that path, the session of the job and the cause as arguments; exit status 0 is a good checkpoint."},
+		 "with that path, the session of the job and the cause as arguments; exit status 0 is a good checkpoint. qsub -c saver=PATH is the user's own."},
+	{"restarter", CLASS, .type = ATTR_TEXT,
+	 .about =
+		 "A program, an absolute path, that is run instead of the script when a job restarts: as its user, with the path of the checkpoint "
+		 "as argument. Unset: the script is run again. qsub -c restarter=PATH is the user's own."},
 	{"checkpoint_interval", CLASS, .type = ATTR_DURATION, .min = 1, .max = YEAR,
 	 .about = "As the server's, for jobs of the class. Unset: the server's."},
 	{"checkpoint_interval_min", CLASS, SECONDS(NULL), .about = "The same."},

@@ -75,14 +75,29 @@ static int take_depth(const struct value *v, struct err *err)
 	return 0;
 }
 
-static int take_dir(const struct value *v, struct err *err)
+static int path_take(const struct value *v, const char **ret, struct err *err)
 {
 	if (!v->text || *v->text != '/' || strlen(v->text) > 3000)
-		return err_set(err, -EINVAL, "checkpoint: dir=%.40s must be an absolute path of at most 3000 bytes",
-			       v->text ? v->text : "");
+		return err_set(err, -EINVAL, "checkpoint: %.60s must have an absolute path of at most 3000 bytes",
+			       v->word);
 	v->w->makes = true;
-	v->w->dir = v->text;
+	*ret = v->text;
 	return 0;
+}
+
+static int take_dir(const struct value *v, struct err *err)
+{
+	return path_take(v, &v->w->dir, err);
+}
+
+static int take_saver(const struct value *v, struct err *err)
+{
+	return path_take(v, &v->w->saver, err);
+}
+
+static int take_restarter(const struct value *v, struct err *err)
+{
+	return path_take(v, &v->w->restarter, err);
 }
 
 static const struct {
@@ -94,7 +109,7 @@ static const struct {
 	{"s", PLAIN, take_makes},	   {"shutdown", PLAIN, take_makes},   {"enabled", PLAIN, take_makes},
 	{"c", MAY, take_periodic},	   {"w", MAY, take_periodic},	      {"periodic", PLAIN, take_periodic},
 	{"interval", MUST, take_interval}, {"duration", MUST, take_duration}, {"depth", MUST, take_depth},
-	{"dir", MUST, take_dir},
+	{"dir", MUST, take_dir},	   {"saver", MUST, take_saver},	      {"restarter", MUST, take_restarter},
 };
 #define NWORDS (sizeof words / sizeof *words)
 
@@ -109,7 +124,7 @@ static int word_take(struct value *v, char *word, bool *none, struct err *err)
 		return err_set(
 			err, -EINVAL,
 			"checkpoint: \"%.40s\" is not one of n, s, c, c=MINUTES, w, w=MINUTES, u, none, enabled, "
-			"shutdown, periodic, interval=MINUTES, duration=SECONDS, depth=NUMBER, dir=PATH",
+			"shutdown, periodic, interval=MINUTES, duration=SECONDS, depth=NUMBER, dir=PATH, saver=PATH, restarter=PATH",
 			word);
 	v->word = word;
 	v->text = equals ? equals + 1 : NULL;

@@ -7,6 +7,8 @@
  *	duration=SECONDS	how long one may take, then the job is killed
  *	depth=NUMBER		how many are kept
  *	dir=PATH		the directory in which the job's own is made
+ *	saver=PATH		a program of the user that saves the job, which gets no signals then
+ *	restarter=PATH		a program of the user that is run instead of the job's script when that restarts
  *
  * joined by commas. Where PBS has minutes and seconds any duration with a unit or a colon is accepted, too: interval=90s, duration=5m.
  */
@@ -23,9 +25,10 @@
 
 struct checkpoint_wish {
 	bool makes, periodic;
-	int64_t interval, duration; /* seconds; 0: the class's */
-	int depth;		    /* 0: the class's */
-	const char *dir;	    /* absolute, in the arena; NULL: the site's */
+	int64_t interval, duration;    /* seconds; 0: the class's */
+	int depth;		       /* 0: the class's */
+	const char *dir;	       /* absolute, in the arena; NULL: the site's */
+	const char *saver, *restarter; /* the same; NULL: the class's */
 };
 
 /* -EINVAL with a sentence that names the word, and which there are. NULL and "" make none. */

@@ -61,6 +61,8 @@ struct order_checkpoint {
 		restart_of; /* another job's directory, absolute: what it starts from as long as it has no checkpoint of its own; NULL: the beginning */
 	bool from_start;    /* earlier checkpoints are deleted: it begins anew */
 	const char *saver;  /* of CHECKPOINT_SCRIPT: its program */
+	const char *
+		restarter; /* run instead of the script of an attempt that restarts, with the checkpoint's path as argument; NULL: the script is */
 };
 
 enum save_state { SAVE_NONE, SAVE_BEGUN, SAVE_GOOD, SAVE_FAILED };

@@ -95,6 +95,7 @@ const struct field order_fields[] = {
 	INSIDE(FLAG, checkpoint, from_start),
 	INSIDE(TEXT, checkpoint, restart_of),
 	INSIDE(TEXT, checkpoint, saver),
+	INSIDE(TEXT, checkpoint, restarter),
 	{0},
 };
 

@@ -289,6 +289,7 @@ static int order_check(const struct order *o, struct err *err)
 		{"prologue", o->site.prologue},
 		{"epilogue", o->site.epilogue},
 		{"saver", o->checkpoint.saver},
+		{"restarter", o->checkpoint.restarter},
 		{"restart_of", o->checkpoint.restart_of},
 	};
 

@@ -134,11 +134,31 @@ static void environment_set(struct shepherd *s)
 	s->launch.env = env;
 }
 
+/* It is the user's, as the script is: it is run in the same way. */
+static void restarter_set(struct shepherd *s)
+{
+	const char *from = s->saving.page->other ? s->o->checkpoint.restart_of : s->saving.dir;
+	char **argv = mem_zalloc(2 * sizeof *argv);
+
+	if (asprintf(&argv[0], "%s/%" PRId64, from, s->saving.page->number) < 0)
+		abort(); /* no memory */
+	s->saving.order = *s->o;
+	s->saving.order.script = s->o->checkpoint.restarter;
+	s->saving.order.argv = argv;
+	s->launch.o = &s->saving.order;
+}
+
 static void arguments_set(struct shepherd *s)
 {
 	size_t n = 0;
 
-	if (!s->o->checkpoint.restart_argument || !s->saving.page->number)
+	if (!s->saving.page->number)
+		return;
+	if (s->o->checkpoint.restarter) {
+		restarter_set(s);
+		return;
+	}
+	if (!s->o->checkpoint.restart_argument)
 		return;
 	while (s->o->argv[n])
 		n++;

@@ -261,6 +261,40 @@ static void test_script(void **state)
 	assert_int_equal(r.saves.number, 1);
 }
 
+/* The user's own programs: one saves it, the other is run instead of its script when it restarts. Both are the user. */
+static void test_restarter(void **state)
+{
+	static const char saver[] = "#!/bin/sh\nid -u >who; echo 42 >n";
+	static const char restarter[] =
+		"#!/bin/sh\necho \"$# $(cat $1/n) $(cat $1/who) $(id -u) ${SHUNT_RESTART#$1}\"; exit 4";
+	struct nest *n = *state;
+	struct order o = saving_order(n, "7.1", "echo x >ready; sleep 1000");
+	struct result r;
+
+	nest_write(n, nest_path(n, "saver"), saver, strlen(saver), 0755);
+	nest_write(n, nest_path(n, "restarter"), restarter, strlen(restarter), 0755);
+	o.checkpoint.method = CHECKPOINT_SCRIPT;
+	o.checkpoint.saver = nest_path(n, "saver");
+	o.checkpoint.restarter = nest_path(n, "restarter");
+	o.checkpoint.duration = 2;
+	nest_send(n, &o);
+	nest_await(n, nest_path(n, "ready"));
+	nest_save(n, "7.1", SAVE_PREEMPTED, 0);
+	assert_int_equal(nest_result(n, "7.1").saves.state, SAVE_GOOD);
+	struct order again = saving_order(n, "7.2", "exit 9");
+	again.checkpoint = o.checkpoint;
+	r = nest_run(n, &again);
+	assert_int_equal(r.status, 4);
+	assert_string_equal(nest_read(n, again.out),
+			    arena_printf(n->a, "1 42 %u %u \n", (unsigned)n->uid, (unsigned)n->uid));
+	/* One that is not there is an error of the job, which is shown. */
+	again = saving_order(n, "7.3", "exit 9");
+	again.checkpoint = o.checkpoint;
+	again.checkpoint.restarter = nest_path(n, "missing");
+	assert_int_equal(nest_run(n, &again).status, 127);
+	contains(nest_read(n, again.err), "missing can't be read");
+}
+
 static void test_hostile(void **state)
 {
 	struct nest *n = *state;
@@ -463,9 +497,10 @@ static void test_environment(void **state)
 static int tests(void)
 {
 	const struct CMUnitTest all[] = {
-		TEST(test_preempted),	TEST(test_periodic),	TEST(test_failed),     TEST(test_walltime),
-		TEST(test_exit),	TEST(test_script),	TEST(test_hostile),    TEST(test_unreadable),
-		TEST(test_environment), TEST(test_early_final), TEST(test_early_race), TEST(test_early_other),
+		TEST(test_preempted),	TEST(test_periodic),	TEST(test_failed),	TEST(test_walltime),
+		TEST(test_exit),	TEST(test_script),	TEST(test_restarter),	TEST(test_hostile),
+		TEST(test_unreadable),	TEST(test_environment), TEST(test_early_final), TEST(test_early_race),
+		TEST(test_early_other),
 	};
 
 	return cmocka_run_group_tests_name("checkpoint", all, NULL, NULL);

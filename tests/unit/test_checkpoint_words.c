@@ -31,10 +31,10 @@ static void test_words(void **state)
 		{"interval=90s,duration=20,depth=3",
 		 {.makes = true, .periodic = true, .interval = 90, .duration = 20, .depth = 3}},
 	};
-	static const char *const bad[] = {"x",	      "c=",	   "c=0",	 "s=1",
-					  "interval", "interval=", "duration=0", "depth=0",
-					  "depth=1x", "dir=rel",   "n,s",	 "c=99999999999999",
-					  "dir",      "=",	   "c=-1",	 "none=1"};
+	static const char *const bad[] = {
+		"x",	   "c=",       "c=0",	     "s=1",   "interval",	  "interval=", "duration=0",
+		"depth=0", "depth=1x", "dir=rel",    "n,s",   "c=99999999999999", "dir",       "=",
+		"c=-1",	   "none=1",   "saver=save", "saver", "restarter=",	  "n,saver=/s"};
 	struct arena *a = arena_create();
 	struct checkpoint_wish w;
 	struct err err;
@@ -45,6 +45,10 @@ static void test_words(void **state)
 	}
 	assert_int_equal(checkpoint_parse("dir=/a b", a, &w, &err), 0);
 	assert_string_equal(w.dir, "/a b");
+	assert_int_equal(checkpoint_parse("saver=/home/me/save,restarter=/r", a, &w, &err), 0);
+	assert_true(w.makes && !w.periodic);
+	assert_string_equal(w.saver, "/home/me/save");
+	assert_string_equal(w.restarter, "/r");
 	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
 		if (checkpoint_parse(bad[i], a, &w, &err) != -22)
 			fail_msg("%s is accepted", bad[i]);

@@ -85,12 +85,16 @@ void save_order(const struct server *s, const struct attempt *t, struct arena *a
 {
 	const struct entry *e = &s->jobs->entries.v[t->job];
 	const struct attrs *class = class_attrs(s, e->spec);
-	const char *saver = attrs_text(class, "saver");
-	bool script = strcmp(attrs_text(class, "method"), "script") == 0 && saver;
+	const char *restarter = attrs_text(class, "restarter");
 	struct checkpoint_wish w;
 
 	if (!terms(s, e->spec, a, &w))
 		return;
+
+	const char *saver = w.saver ? w.saver : attrs_text(class, "saver");
+	bool script = w.saver || (strcmp(attrs_text(class, "method"), "script") == 0 && saver);
+
+	restarter = w.restarter ? w.restarter : restarter;
 	o->checkpoint = (struct order_checkpoint){
 		.method = script ? CHECKPOINT_SCRIPT : CHECKPOINT_SIGNAL,
 		.saves_in = directory(&w, o->tag, a),
@@ -102,6 +106,7 @@ void save_order(const struct server *s, const struct attempt *t, struct arena *a
 		.exit_saves = attrs_bool(class, "exit_saves"),
 		.restart_argument = attrs_bool(class, "restart_argument"),
 		.saver = script ? arena_printf(a, "%s", saver) : NULL,
+		.restarter = restarter ? arena_printf(a, "%s", restarter) : NULL,
 		.restart_of = restart_directory(s, t->job, a),
 		.from_start = e->outcome && e->outcome->saves && e->outcome->saves->from_start,
 	};
