@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "server/base/clock.h"
 #include "server/base/work.h"
 #include "server/job/jobs.h"
 #include "server/loop.h"
@@ -275,6 +276,12 @@ static void route_again(void **state)
 	shows(f, third, "\"queue\":\"in\"");
 	assert_int_equal(site_ask(f, getuid(), "DELETE", "/v1/partitions/A", "{}"), 200);
 	settle(f);
+	shows(f, third, "\"queue\":\"small\"");
+
+	start(f, "in", false); /* nor does one stay whose deadline has passed */
+	third = submit(f, "\"queue\":\"in\",\"resources\":[\"walltime=60\"],\"type\":\"Q\",\"deadline\":\"+00:20:00\"");
+	bare_clock((f->s->clock->now + 7200) * 1000000);
+	start(f, "in", true);
 	shows(f, third, "\"queue\":\"small\"");
 }
 

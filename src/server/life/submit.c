@@ -203,7 +203,7 @@ int depend_check(struct server *s, const struct asker *who, struct spec *p, stru
 }
 
 /* Whether the nodes could ever hold it, and nothing else forbids that it waits here. */
-static int wait_check(struct server *s, const struct spec *p, struct err *err)
+static int fit_check(struct server *s, const struct spec *p, struct err *err)
 {
 	enum fit fit = p->request == UINT32_MAX ? FIT_YES : world_could_hold(s, p);
 
@@ -219,9 +219,16 @@ static int wait_check(struct server *s, const struct spec *p, struct err *err)
 		return err_code(
 			err, CODE_REFUSED,
 			"no way was found to place it, even with all nodes empty, though there may be one: request fewer different kinds of parts");
-	if (p->deadline <= s->clock->now)
-		return err_code(err, CODE_REFUSED, "the deadline has passed already: give a later one");
 	return 0;
+}
+
+static int wait_check(struct server *s, const struct spec *p, struct err *err)
+{
+	int rc = fit_check(s, p, err);
+
+	if (rc == 0 && p->deadline <= s->clock->now)
+		return err_code(err, CODE_REFUSED, "the deadline has passed already: give a later one");
+	return rc;
 }
 
 int submit_check(struct server *s, const struct asker *who, struct submission *x, struct arena *a, struct err *err)
@@ -261,7 +268,7 @@ int move_check(struct server *s, const struct asker *owner, struct submission *x
 	x->spec->queue = word_add(s, queue);
 	if ((rc = place(s, owner, x, &job, a, err)) < 0)
 		return rc;
-	return exempt ? 0 : wait_check(s, x->spec, err);
+	return exempt ? 0 : fit_check(s, x->spec, err); /* one whose deadline has passed expires in any queue */
 }
 
 int alter_check(struct server *s, const struct asker *owner, const struct submission *x, bool exempt, struct arena *a,
