@@ -67,6 +67,13 @@ void restarts_settle(struct sched *s)
 	}
 }
 
+void restarts_forget(struct sched *s)
+{
+	for (size_t i = 0; i < s->position.restarts.n; i++)
+		restart_unbook(s, &s->position.restarts.v[i]);
+	vec_clear(&s->position.restarts);
+}
+
 void restart_lift(struct sched *s, uint32_t job)
 {
 	const struct restart *r = restart_find(s, job);

@@ -484,6 +484,7 @@ void sched_outage(struct sched *s, int64_t begin, int64_t until, int64_t now)
 		return;
 	sched_at(s, now);
 	places_ease(s);
+	restarts_forget(s);
 	s->outage.begin = begin;
 	s->outage.until = until;
 	for (uint32_t node = 0; node < s->p->nnodes; node++)
@@ -497,6 +498,7 @@ void sched_leaves(struct sched *s, uint32_t node, int64_t at, int64_t now)
 
 	sched_at(s, now);
 	places_ease(s);
+	restarts_forget(s);
 	plan_unbook(s->p, node, (struct owner){OWNER_OUTAGE, 0});
 	plan_unbook(s->p, node, owner);
 	if (at != TIME_NEVER) {

@@ -336,6 +336,9 @@ uint64_t places_hash(const struct sched *s, uint32_t job); /* equal if its fragm
 void places_tell(struct sched *s);			   /* those that have changed are events */
 void place_forget(struct sched *s, uint32_t job); /* a job loses the one that it was told of, if there is one */
 
+/* displace.c: before nodes are booked for something else; restarts are booked again around it in the next pass */
+void restarts_forget(struct sched *s);
+
 /* migrate.c */
 bool migrate_for(struct sched *s, uint32_t job, int64_t length);
 void migrate_start(struct sched *s); /* those that were moved in this cycle are stopped, and started elsewhere */
