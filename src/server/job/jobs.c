@@ -20,7 +20,6 @@
 #include "rules/attr.h"
 #include "rules/gate.h"
 #include "server/base/instance.h"
-#include "server/base/turn.h"
 #include "server/base/words.h"
 #include "server/job/jobs.h"
 #include "server/job/spec.h"
@@ -243,7 +242,6 @@ void total_count(struct server *s, const struct spec *p, int64_t change)
 {
 	struct queue *q = queue_of(s, p->queue);
 
-	s->turn->route |= change < 0; /* there is room for another */
 	s->jobs->total += change;
 	tally_of(s, p->owner, 0)->total += change;
 	if (q) {

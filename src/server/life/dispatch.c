@@ -278,6 +278,7 @@ static void settle_once(struct server *s)
 		struct array *a = array_find(s, job_key_number(e->key));
 		foresee_forget(s, id);
 		total_count(s, e->spec, -1);
+		s->turn->route = true; /* its queue has room for another */
 		if (a)
 			a->ended++;
 		s->stats->finished++;
