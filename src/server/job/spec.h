@@ -28,12 +28,14 @@ struct spec {
 	uint32_t group, home; /* the name of its group, its owner's home, when it was submitted; 0: not known */
 	uid_t uid;
 	gid_t gid;
-	int64_t created;  /* instant */
-	uint32_t origin;  /* server.origin of the server that accepted it; 0: it is older than that field */
-	int64_t at;	  /* instant, or 0 */
-	int64_t walltime; /* seconds */
-	int64_t deadline; /* instant, or TIME_NEVER */
-	int64_t nice;	  /* type N: until this instant jobs submitted later pass it; 0: it is not nice */
+	int64_t created;	  /* instant */
+	uint32_t origin;	  /* server.origin of the server that accepted it; 0: it is older than that field */
+	int64_t at;		  /* instant, or 0 */
+	int64_t walltime;	  /* seconds */
+	struct {		  /* by its type */
+		int64_t deadline; /* instant, or TIME_NEVER */
+		int64_t nice;	  /* type N: until this instant jobs submitted later pass it; 0: it is not nice */
+	};
 	double rank;
 	uint64_t script;  /* in the store; 0: none */
 	uint64_t restart; /* the key of the job whose last checkpoint it starts from; 0: none */
