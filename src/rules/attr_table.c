@@ -93,8 +93,12 @@ const struct attr attr_table[] = {
 	 .about = "Seconds that a job may run beyond its walltime before it is ended."},
 	{"reservation_depth", SERVER, .type = ATTR_NUMBER, .initial = "1000", .min = 0, .max = JOBS_MAX,
 	 .about =
-		 "Waiting jobs that have a reservation at once, under a policy by which every job reserves "
-		 "(conservative), and those that starve at once. 0: any number; then each cycle takes longer, the more jobs wait."},
+		 "Waiting jobs that have a reservation at once: by default one under policies such as easy, and 1000 where every job reserves (conservative) or starves. "
+		 "0: any number; then each cycle takes longer, the more jobs wait."},
+	{"backfill", SERVER, .type = ATTR_WORD, .words = "none first_fit best_fit greedy",
+	 .about =
+		 "Which jobs overtake those that can't start, without delaying the ones that have reservations. none: no job does. first_fit: each that fits, in the order of the queue. "
+		 "best_fit: each that fits, the one with the most CPUs first. greedy: those that together leave the fewest CPUs idle. Unset: as the policy has it."},
 	{"starve_after", SERVER, SECONDS(NULL), .alias = "max_starve",
 	 .about = "Seconds after which a common job that waits may reserve. Unset: as the policy has it."},
 

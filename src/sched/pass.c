@@ -13,6 +13,9 @@
 
 #include "sched/sched_internal.h"
 
+#define GREEDY_JOBS 512	   /* that are chosen from */
+#define GREEDY_CPUS 131072 /* of a machine that has more free, the last ones are filled in order */
+
 void window_build(struct sched *s)
 {
 	const struct timeline *t = plan_sum(s->p);
@@ -200,9 +203,38 @@ static bool pass_reserve(struct sched *s, uint32_t job, int64_t length)
 	return false;
 }
 
+/* Starts those that together fill best what is free; false: the cycle has done enough. Where a job needs more than CPUs, or they lie on nodes where it does not fit, the choice
+ * is a guess: whoever else fits is started afterwards. */
+static bool fill_best(struct sched *s, const queued_vec *queue, size_t from)
+{
+	int64_t room = s->window.cpus[0] < GREEDY_CPUS ? s->window.cpus[0] : GREEDY_CPUS;
+	uint16_t chosen[GREEDY_JOBS];
+	queued_vec fit = {0};
+	bool tired = false;
+	size_t n = 0;
+
+	for (size_t i = from; i < queue->n && fit.n < GREEDY_JOBS; i++) {
+		const struct queued *e = &queue->v[i];
+		if (e->cpus > 0 && window_allows(&s->window, e->cpus, s->now + e->length) && sched_may(s, e->job) &&
+		    !plan_holds(s->p, e->job))
+			vec_push(&fit, *e);
+	}
+	if (fit.n > 1) {
+		n = greedy_choose(fit.v, fit.n, room, chosen);
+		s->p->work += fit.n * ((uint64_t)room / 4096 + 1);
+	}
+	for (size_t i = 0; i < n && !tired; i++)
+		tired = pass_try_now(s, fit.v[chosen[i]].job, fit.v[chosen[i]].length) && cycle_tired(s);
+	vec_free(&fit);
+	window_build(s);
+	return !tired;
+}
+
 void pass_fill(struct sched *s, queued_vec *queue, size_t i)
 {
 	window_renew(s);
+	if (s->policy->greedy && !fill_best(s, queue, i))
+		return;
 	while (s->window.cpus[0] > 0) {
 		int64_t most = s->window.cpus[0];
 		const struct queued *e;

@@ -105,10 +105,40 @@ int policy_prioritize(const struct policy *p, const struct priority_settings *x,
 		p->name);
 }
 
-void policy_pack(struct policy *p, bool pack)
+static int backfill_alter(struct policy *p, const char *kind, bool prioritized, struct err *err)
 {
-	p->alloc = ALLOC_BEST;
-	p->scatter = !pack;
+	if (p->keep || (p->order == ORDER_DUE && !prioritized))
+		return err_set(
+			err, -EINVAL,
+			"backfill: the policy %s has its own; set it with a policy such as easy, fcfs or oscar%s",
+			p->name, p->keep ? "" : ", or with priority_order");
+	if (strcmp(kind, "none") == 0)
+		p->backfill = ORDER_NONE;
+	else
+		p->backfill = strcmp(kind, "best_fit") == 0 ? ORDER_LARGEST : p->order;
+	p->greedy = strcmp(kind, "greedy") == 0;
+	if (p->backfill != ORDER_NONE && p->reserve == RESERVE_NONE && p->starve == STARVE_NOTHING)
+		p->reserve = RESERVE_HEAD; /* of fcfs, where nothing overtook */
+	return 0;
+}
+
+int policy_alter(struct policy *p, const struct attrs *server, struct err *err)
+{
+	const char *backfill = attrs_text(server, "backfill");
+	bool prioritized = strcmp(attrs_text(server, "priority_order"), "policy") != 0;
+	int rc = 0;
+
+	if (attrs_is_set(server, "node_pack")) {
+		p->alloc = ALLOC_BEST;
+		p->scatter = !attrs_bool(server, "node_pack");
+	}
+	if (backfill)
+		rc = backfill_alter(p, backfill, prioritized, err);
+	if (attrs_is_set(server, "reservation_depth") && p->reserve > RESERVE_NONE && p->reserve < RESERVE_ALL) {
+		int64_t depth = attrs_number(server, "reservation_depth");
+		p->reserve = depth > 0 && depth < RESERVE_ALL ? (int)depth : RESERVE_ALL - 1;
+	}
+	return rc;
 }
 
 const struct policy *policy_find(const char *name)

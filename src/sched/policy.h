@@ -17,6 +17,7 @@ enum queue_order {
 	ORDER_ARRIVAL,
 	ORDER_SHORTEST, /* length */
 	ORDER_SMALLEST, /* processors, as TORQUE's default scheduler */
+	ORDER_LARGEST,	/* ... the most first */
 	ORDER_AREA,	/* length x processors */
 	ORDER_WEIGHT,	/* as AREA, fixed CPUs counting more */
 	ORDER_F1,	/* F1-F4: Carastan-Santos and de Camargo, 2017 */
@@ -50,6 +51,7 @@ struct policy {
 	const char *about;
 	enum queue_order order;
 	enum queue_order backfill; /* of jobs behind the first that can't start; ORDER_NONE: they wait too */
+	bool greedy;		   /* ... those together that fill best what is free (greedy.c) */
 	int reserve;		   /* how many jobs that can't start reserve: enum reserve */
 	bool keep;		   /* reservations are kept, and only moved forward (conservative) */
 	bool position; /* ... also those of jobs with deadlines, by their position in the queue (position.c) */
@@ -68,7 +70,7 @@ extern const int npolicies;
 const struct policy *policy_find(const char *name);
 /* Whether jobs can be ordered by these priorities under it. -EINVAL, with why not. */
 int policy_prioritize(const struct policy *p, const struct priority_settings *x, struct err *err);
-/* Jobs go to the fullest nodes that they fit on; or (false) the parts of a job go to different nodes. */
-void policy_pack(struct policy *p, bool pack);
+/* What the server's attributes say otherwise than the row: node_pack, backfill, reservation_depth. -EINVAL, with what does not go with the policy: that is left out. */
+int policy_alter(struct policy *p, const struct attrs *server, struct err *err);
 
 #endif

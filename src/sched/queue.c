@@ -24,6 +24,8 @@ double order_key(const struct sched *s, enum queue_order order, const struct job
 		return p;
 	case ORDER_SMALLEST:
 		return q;
+	case ORDER_LARGEST:
+		return -q;
 	case ORDER_AREA:
 		return p * q;
 	case ORDER_WEIGHT:

@@ -128,7 +128,7 @@ void sched_on_weigh(struct sched *s, sched_weigh weigh, void *context)
 	s->ears.weigh_context = context;
 	s->order = ORDER_PRIORITY;
 	s->due_dates = false;
-	if (s->backfill != ORDER_NONE)
+	if (s->backfill != ORDER_NONE && s->backfill != ORDER_LARGEST)
 		s->backfill = ORDER_PRIORITY;
 }
 

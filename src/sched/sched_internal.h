@@ -265,7 +265,9 @@ void starting_add(struct sched *s, uint32_t job); /* it has its place, and is st
 void cycle_start(struct sched *s);		  /* starts the jobs in s->starting */
 void pass_run(struct sched *s);
 void pass_fill(struct sched *s, queued_vec *queue,
-	       size_t from);	    /* starts every job that fits; reserved ones are passed over */
+	       size_t from); /* starts every job that fits; reserved ones are passed over */
+/* greedy.c: those of `jobs` that together use the most of `room` CPUs, as indexes; how many they are */
+size_t greedy_choose(const struct queued *jobs, size_t n, int64_t room, uint16_t *ret);
 bool pass_reached(struct sched *s); /* a planned end or start was reached that no event has told of yet */
 /* Whether the sum leaves room for a job to start before the reservation it has. It needs the CPUs from its start until its
  * end or its planned start, whichever is first: from there on it holds them itself. */

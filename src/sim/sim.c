@@ -486,12 +486,12 @@ int sim_run(const struct workload *w, const struct policy *policy, const struct 
 		rc = priority_settings_of(&priority, &o->site->attrs, err);
 	if (rc == 0)
 		rc = policy_prioritize(policy, &priority, err);
+	if (rc == 0 && o->site)
+		rc = policy_alter(&altered, &o->site->attrs, err);
 	if (rc < 0)
 		goto out;
 	if (o->push_depth >= 0)
 		altered.push_depth = o->push_depth;
-	if (o->site && attrs_is_set(&o->site->attrs, "node_pack"))
-		policy_pack(&altered, attrs_bool(&o->site->attrs, "node_pack"));
 	m.p = plan_create(m.c);
 	m.sched = sched_create(m.c, m.p, &altered);
 	terms_init(&m.terms, w, o->site, m.sched);

@@ -140,15 +140,16 @@ static struct yield yield_of(void *context, uint32_t job)
 	return (struct yield){.takes = saves ? saves : setting_of(s, p, "kill_delay")};
 }
 
-/* The policy by name, with what node_pack says of it. */
+/* The policy by name, with what other attributes say of it. */
 static const struct policy *policy_now(struct server *s)
 {
 	const char *name = attrs_text(s->attrs, "policy");
 	const struct policy *p = name ? policy_find(name) : NULL;
+	struct err err;
 
 	s->world->policy = p ? *p : *policy_find("shunt");
-	if (attrs_is_set(s->attrs, "node_pack"))
-		policy_pack(&s->world->policy, attrs_bool(s->attrs, "node_pack"));
+	if (policy_alter(&s->world->policy, s->attrs, &err) < 0) /* they are checked before they are set */
+		server_say(s, "%s", err.text);
 	return &s->world->policy;
 }
 

@@ -64,6 +64,10 @@ int settings_agree(const struct attrs *server, struct err *err)
 
 	if (rc == 0 && p)
 		rc = policy_prioritize(p, &priority, err);
+	if (rc == 0 && p) {
+		struct policy altered = *p;
+		rc = policy_alter(&altered, server, err);
+	}
 	return rc;
 }
 

@@ -1,0 +1,125 @@
+/*
+ * test_backfill.c - who overtakes a job that can't start: by the server's attributes, in the simulator.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "rules/queue.h"
+#include "sim/sim.h"
+
+/* At instant 10, 7 of 8 CPUs become free, until 200; job 3 needs all of them, and the others would end in time. */
+static const char work[] = "#shunt-workload 1\n"
+			   "machine nodes:1x8\n"
+			   "at=0 user=a req=ncpus=1 run=200 walltime=200\n"
+			   "at=0 user=a req=ncpus=7 run=10 walltime=10\n"
+			   "at=1 user=a req=ncpus=8 run=10 walltime=10\n"
+			   "at=2 user=a req=ncpus=2 run=50 walltime=50\n"
+			   "at=2 user=a req=ncpus=6 run=50 walltime=50\n"
+			   "at=2 user=a req=ncpus=4 run=50 walltime=50\n"
+			   "at=2 user=a req=ncpus=3 run=50 walltime=50\n";
+
+static void set(struct attrs *a, const char *name, const char *value)
+{
+	struct err err;
+
+	if (attrs_change(a, ATTR_SET, name, value, &err) < 0)
+		fail_msg("%s", err.text);
+}
+
+/* Jobs that start then: "4 6". */
+static void overtake(const char *policy, const char *backfill, const char *expected)
+{
+	char path[] = "/tmp/shunt-backfill-XXXXXX", got[100] = "";
+	struct sim_result r = {0};
+	struct sim_options o;
+	struct ruleset site;
+	struct workload *w;
+	struct err err;
+	int fd = mkstemp(path);
+
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, work, strlen(work)), strlen(work));
+	close(fd);
+	ruleset_init(&site);
+	ruleset_add(&site, "batch");
+	set(&site.queues.v[0].attrs, "enabled", "True");
+	set(&site.queues.v[0].attrs, "started", "True");
+	set(&site.attrs, "default_queue", "batch");
+	if (backfill)
+		set(&site.attrs, "backfill", backfill);
+	sim_options_init(&o);
+	o.site = &site;
+	o.check = true;
+	if (workload_read(path, RULES_SITE, 0, &w, &err) < 0)
+		fail_msg("%s", err.text);
+	o.machine = w->machine;
+	if (sim_run(w, policy_find(policy), &o, &r, &err) < 0)
+		fail_msg("%s", err.text);
+	for (int64_t i = 0; i < r.n; i++)
+		if (r.outcome[i].start == 10)
+			snprintf(got + strlen(got), sizeof got - strlen(got), "%s%lld", *got ? " " : "",
+				 (long long)i + 1);
+	assert_string_equal(got, expected);
+	assert_true(r.outcome[2].start == 200); /* nobody delays the one that reserved */
+	sim_result_fini(&r);
+	workload_destroy(w);
+	ruleset_fini(&site);
+	unlink(path);
+}
+
+static void kinds(void **state)
+{
+	overtake("easy", NULL, "4 6");
+	overtake("easy", "first_fit", "4 6"); /* 2 and 4 CPUs: one stays idle */
+	overtake("easy", "best_fit", "5");    /* 6: the largest */
+	overtake("easy", "greedy", "6 7");    /* 4 and 3: all of them */
+	overtake("easy", "none", "");
+	overtake("fcfs", NULL, "");
+	overtake("fcfs", "first_fit", "4 6");
+}
+
+static int altered(const char *policy, const char *name, const char *value, struct policy *ret)
+{
+	struct err err;
+	struct attrs a;
+	int rc;
+
+	attrs_init(&a, ATTR_SERVER);
+	assert_int_equal(attrs_change(&a, ATTR_SET, name, value, &err), 0);
+	*ret = *policy_find(policy);
+	rc = policy_alter(ret, &a, &err);
+	if (rc < 0)
+		assert_non_null(strstr(err.text, name));
+	attrs_fini(&a);
+	return rc;
+}
+
+static void what_goes_together(void **state)
+{
+	struct policy p;
+
+	assert_true(altered("conservative", "backfill", "none", &p) < 0);
+	assert_true(altered("artaras", "backfill", "greedy", &p) < 0);
+	assert_true(altered("shunt", "backfill", "best_fit", &p) <
+		    0); /* it has its own order, unless there are priorities */
+	assert_int_equal(altered("easy", "reservation_depth", "5", &p), 0);
+	assert_int_equal(p.reserve, 5);
+	assert_int_equal(altered("conservative", "reservation_depth", "5", &p), 0);
+	assert_int_equal(p.reserve, RESERVE_ALL);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(kinds),
+		cmocka_unit_test(what_goes_together),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
