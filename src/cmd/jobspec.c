@@ -386,11 +386,11 @@ static void texts_add(struct jobspec *s, const struct job_arguments *a)
 static int displace_set(struct jobspec *s, const struct job_arguments *a, struct err *err)
 {
 	int64_t seconds = INT32_MAX;
-	int rc = a->wait_at_most ? duration_parse(a->wait_at_most, &seconds, err) : 0;
+	int rc = a->seat.wait_at_most ? duration_parse(a->seat.wait_at_most, &seconds, err) : 0;
 
 	if (rc < 0)
-		return err_prefix(err, rc, "--wait-at-most %.40s", a->wait_at_most);
-	if (!a->yes && !a->wait_at_most)
+		return err_prefix(err, rc, "--wait-at-most %.40s", a->seat.wait_at_most);
+	if (!a->seat.yes && !a->seat.wait_at_most)
 		return 0;
 	if (!s->interactive)
 		return err_set(err, -EINVAL, "--yes and --wait-at-most are for interactive jobs (-I)");
@@ -405,8 +405,8 @@ static void flags_add(struct jobspec *s, const struct job_arguments *a)
 	s->silent |= a->silent;
 	s->block |= a->block;
 	s->export_all |= a->export_all;
-	s->x11 |= a->x11;
-	s->command |= a->command;
+	s->x11 |= a->seat.x11;
+	s->command |= a->seat.command;
 }
 
 int jobspec_add(struct jobspec *s, const struct job_arguments *a, struct err *err)

@@ -31,9 +31,12 @@ struct job_arguments {
 	} items; /* items.h */
 	struct texts resources, more, t, p, variables;
 	int64_t patience;
-	bool hold, interactive, silent, export_all, x11, command, tolerant, exclusive;
-	bool require_guarantee, block, json, yes;
-	const char *wait_at_most;
+	bool hold, interactive, silent, export_all, tolerant, exclusive;
+	bool require_guarantee, block, json;
+	struct {
+		const char *wait_at_most;
+		bool yes, x11, command;
+	} seat; /* of an interactive job */
 };
 
 struct variable {
