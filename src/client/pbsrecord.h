@@ -8,8 +8,8 @@
 
 #include <stdint.h>
 
+#include "base/arena.h"
 #include "base/err.h"
-#include "base/mem.h"
 
 struct record_field {
 	const char *key, *value; /* value "" where there was none */

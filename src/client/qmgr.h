@@ -14,8 +14,8 @@
 
 #include <stddef.h>
 
+#include "base/arena.h"
 #include "base/err.h"
-#include "base/mem.h"
 #include "base/strbuf.h"
 
 enum qmgr_verb {

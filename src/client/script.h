@@ -16,8 +16,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "base/arena.h"
 #include "base/err.h"
-#include "base/mem.h"
 #include "base/vec.h"
 
 #define SCRIPT_PREFIX "#PBS"

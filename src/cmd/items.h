@@ -4,7 +4,7 @@
 #ifndef CMD_ITEMS_H
 #define CMD_ITEMS_H
 
-#include "base/mem.h"
+#include "base/arena.h"
 #include "client/jobfile.h"
 #include "client/script.h"
 #include "cmd/jobspec.h"

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/arena.h"
 #include "base/lines.h"
 
 /* The first two make a job; the others are there in one on several hosts. */

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/arena.h"
 #include "base/mem.h"
 #include "base/timetext.h"
 #include "base/utf8.h"

@@ -10,7 +10,7 @@
 #include <jansson.h>
 #include <stdbool.h>
 
-#include "base/mem.h"
+#include "base/arena.h"
 #include "base/strbuf.h"
 #include "base/vec.h"
 

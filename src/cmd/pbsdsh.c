@@ -14,6 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/arena.h"
 #include "cmd/commands.h"
 #include "cmd/jobhosts.h"
 #include "cmd/program.h"

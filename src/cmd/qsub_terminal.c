@@ -13,7 +13,7 @@
 #include <sys/random.h>
 #include <unistd.h>
 
-#include "base/mem.h"
+#include "base/arena.h"
 #include "cmd/qsub.h"
 #include "cmd/show.h"
 #include "run/pty.h"

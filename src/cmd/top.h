@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/mem.h"
+#include "base/arena.h"
 #include "base/strbuf.h"
 #include "base/vec.h"
 #include "client/client.h"

@@ -11,7 +11,7 @@
 #ifndef ENGINE_TICKET_H
 #define ENGINE_TICKET_H
 
-#include "base/mem.h"
+#include "base/arena.h"
 #include "run/order.h"
 #include "tls/pki.h"
 

@@ -18,10 +18,10 @@
 #include <sys/types.h>
 #include <uv.h>
 
+#include "base/arena.h"
 #include "base/base64.h"
 #include "base/code.h"
 #include "base/err.h"
-#include "base/mem.h"
 #include "base/strbuf.h"
 
 struct http;	     /* the listener */

@@ -9,8 +9,8 @@
 
 #include <stddef.h>
 
+#include "base/arena.h"
 #include "base/err.h"
-#include "base/mem.h"
 #include "base/vec.h"
 
 #define URL_QUERY_MAX 64 /* parameters */

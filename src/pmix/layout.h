@@ -8,8 +8,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/arena.h"
 #include "base/err.h"
-#include "base/mem.h"
 #include "base/strbuf.h"
 #include "base/vec.h"
 

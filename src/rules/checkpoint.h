@@ -18,8 +18,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/arena.h"
 #include "base/err.h"
-#include "base/mem.h"
 
 #define CHECKPOINT_DEPTH_MAX 1000
 

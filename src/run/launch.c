@@ -17,6 +17,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "base/mem.h"
 #include "run/live.h"
 #include "run/rights.h"
 #include "run/script.h"

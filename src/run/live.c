@@ -16,6 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/mem.h"
 #include "run/nursery.h"
 
 #define LIVE_BYTES 65536 /* a result's reason is bounded, so this is plenty */

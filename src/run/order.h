@@ -11,8 +11,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "base/arena.h"
 #include "base/err.h"
-#include "base/mem.h"
 #include "base/strbuf.h"
 #include "run/checkpoint.h"
 

@@ -7,7 +7,7 @@
 
 #include <stddef.h>
 
-#include "base/mem.h"
+#include "base/arena.h"
 
 enum kind { TEXT, TEXTS, INT, INT64, ID, FLAG, INTS, HOSTS, FILES, WORD, SAVES };
 

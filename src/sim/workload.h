@@ -12,9 +12,9 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "base/arena.h"
 #include "base/err.h"
 #include "base/map.h"
-#include "base/mem.h"
 #include "base/timetext.h"
 #include "base/vec.h"
 #include "core/array.h"

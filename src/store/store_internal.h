@@ -7,8 +7,8 @@
 #ifndef STORE_STORE_INTERNAL_H
 #define STORE_STORE_INTERNAL_H
 
+#include "base/arena.h"
 #include "base/map.h"
-#include "base/mem.h"
 #include "base/vec.h"
 #include "store/store.h"
 

@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/arena.h"
 #include "base/code.h"
 #include "base/err.h"
 #include "base/mem.h"

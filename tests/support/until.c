@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "base/mem.h"
+#include "base/arena.h"
 #include "support/until.h"
 
 void contains(const char *text, const char *part)

@@ -17,13 +17,13 @@
 
 #include <cmocka.h>
 
+#include "base/arena.h"
 #include "base/err.h"
 #include "base/heap.h"
 #include "base/hostlist.h"
 #include "base/json.h"
 #include "base/lines.h"
 #include "base/map.h"
-#include "base/mem.h"
 #include "base/rng.h"
 #include "base/strbuf.h"
 #include "base/table.h"

@@ -15,7 +15,7 @@
 
 #include <cmocka.h>
 
-#include "base/mem.h"
+#include "base/arena.h"
 #include "server/book/mail.h"
 
 static struct arena *arena;

@@ -13,9 +13,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/arena.h"
 #include "base/err.h"
 #include "base/map.h"
-#include "base/mem.h"
 #include "base/vec.h"
 #include "core/cluster.h"
 #include "core/depend.h"

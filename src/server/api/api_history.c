@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/arena.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/strbuf.h"

@@ -7,8 +7,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "base/arena.h"
 #include "base/json.h"
-#include "base/mem.h"
 #include "base/strbuf.h"
 #include "base/timetext.h"
 #include "core/cluster.h"

@@ -20,6 +20,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/arena.h"
 #include "base/json.h"
 #include "base/map.h"
 #include "base/mem.h"

@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/arena.h"
 #include "base/json.h"
-#include "base/mem.h"
 #include "base/strbuf.h"
 #include "server/api/past_job.h"
 #include "server/api/show.h"

@@ -20,6 +20,7 @@
 #include <strings.h>
 #include <unistd.h>
 
+#include "base/arena.h"
 #include "base/mem.h"
 #include "base/vec.h"
 #include "engine/relay.h"

@@ -15,6 +15,7 @@
 #include <string.h>
 #include <sys/types.h>
 
+#include "base/arena.h"
 #include "base/base64.h"
 #include "base/err.h"
 #include "base/json.h"

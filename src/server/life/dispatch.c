@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/types.h>
 
+#include "base/arena.h"
 #include "base/heap.h"
 #include "base/map.h"
 #include "base/mem.h"

@@ -4,8 +4,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/arena.h"
 #include "base/err.h"
-#include "base/mem.h"
 #include "core/job.h"
 #include "rules/weigh.h"
 #include "server/base/asker.h"

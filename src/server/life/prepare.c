@@ -16,6 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/arena.h"
 #include "base/err.h"
 #include "base/map.h"
 #include "base/mem.h"

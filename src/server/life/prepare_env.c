@@ -10,9 +10,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/arena.h"
 #include "base/base64.h"
 #include "base/map.h"
-#include "base/mem.h"
 #include "base/strbuf.h"
 #include "base/vec.h"
 #include "core/cluster.h"

@@ -16,9 +16,9 @@
 #include <strings.h>
 #include <unistd.h>
 
+#include "base/arena.h"
 #include "base/err.h"
 #include "base/map.h"
-#include "base/mem.h"
 #include "core/cluster.h"
 #include "engine/engine.h"
 #include "engine/ticket.h"

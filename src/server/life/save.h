@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/mem.h"
+#include "base/arena.h"
 #include "run/order.h"
 
 struct attempt;

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/types.h>
 
+#include "base/arena.h"
 #include "base/err.h"
 #include "base/map.h"
 #include "base/mem.h"

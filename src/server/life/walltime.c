@@ -9,8 +9,8 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "base/arena.h"
 #include "base/err.h"
-#include "base/mem.h"
 #include "base/strbuf.h"
 #include "base/timetext.h"
 #include "base/vec.h"

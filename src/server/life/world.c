@@ -14,6 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/arena.h"
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/strbuf.h"

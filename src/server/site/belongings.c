@@ -26,9 +26,9 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/arena.h"
 #include "base/err.h"
 #include "base/map.h"
-#include "base/mem.h"
 #include "base/strbuf.h"
 #include "run/nursery.h"
 #include "server/base/instance.h"

@@ -1,0 +1,99 @@
+/*
+ * arena.c - memory that is freed whole.
+ *
+ * An arena is a list of blocks, newest first; requests are cut from the newest.
+ * What does not fit in a quarter of a block gets one of its own, placed behind
+ * the newest, so that the room left in that one is not lost.
+ */
+#include "base/arena.h"
+
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/strbuf.h"
+
+#define BLOCK_SIZE 16384
+#define ALIGN _Alignof(max_align_t)
+
+struct block {
+	struct block *next;
+	size_t used, size; /* bytes of data */
+	_Alignas(max_align_t) char data[];
+};
+
+struct arena {
+	struct block *newest;
+};
+
+struct arena *arena_create(void)
+{
+	return mem_zalloc(sizeof(struct arena));
+}
+
+void arena_destroy(struct arena *a)
+{
+	if (!a)
+		return;
+	for (struct block *b = a->newest, *next; b; b = next) {
+		next = b->next;
+		free(b);
+	}
+	free(a);
+}
+
+static struct block *block_create(size_t size)
+{
+	struct block *b =
+		mem_zalloc(size > SIZE_MAX - sizeof *b ? SIZE_MAX : sizeof *b + size); /* aborts at SIZE_MAX */
+
+	b->size = size;
+	return b;
+}
+
+void *arena_alloc(struct arena *a, size_t size)
+{
+	struct block *b = a->newest;
+
+	if (size > SIZE_MAX - ALIGN)
+		size = SIZE_MAX - ALIGN; /* which block_create() cannot give either */
+	size = (size + ALIGN - 1) / ALIGN * ALIGN;
+	if (!b || size > b->size - b->used) {
+		b = block_create(size > BLOCK_SIZE / 4 ? size : BLOCK_SIZE);
+		if (a->newest && b->size == size) {
+			b->next = a->newest->next;
+			a->newest->next = b;
+		} else {
+			b->next = a->newest;
+			a->newest = b;
+		}
+	}
+	void *p = b->data + b->used;
+	b->used += size;
+	return p;
+}
+
+char *arena_strndup(struct arena *a, const char *s, size_t n)
+{
+	size_t len = strnlen(s, n);
+	char *copy = arena_alloc(a, len + 1);
+
+	memcpy(copy, s, len);
+	return copy;
+}
+
+char *arena_printf(struct arena *a, const char *fmt, ...)
+{
+	struct strbuf b = {0};
+	va_list ap;
+
+	va_start(ap, fmt);
+	strbuf_vprintf(&b, fmt, ap);
+	va_end(ap);
+
+	char *text = arena_strndup(a, b.text, b.n);
+	strbuf_fini(&b);
+	return text;
+}
