@@ -16,7 +16,7 @@
 #include <unistd.h>
 #include <utmpx.h>
 
-#include "base/map.h"
+#include "base/names.h"
 #include "run/cgroup.h"
 
 #define GPUS_MOST 256

@@ -4,8 +4,8 @@
 #ifndef CLIENT_PAST_INTERNAL_H
 #define CLIENT_PAST_INTERNAL_H
 
-#include "base/map.h"
 #include "base/mem.h"
+#include "base/names.h"
 #include "base/strbuf.h"
 #include "base/vec.h"
 #include "client/past.h"

@@ -10,6 +10,7 @@
 #include "cmd/object.h"
 #include "cmd/show.h"
 #include "core/array.h"
+#include "core/jobid.h"
 
 #define IDS_AT_ONCE 5000
 

@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/map.h"
+#include "base/names.h"
 #include "base/vec.h"
 
 /* A job, or the elements of an array that have ended. */

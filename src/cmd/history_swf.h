@@ -10,7 +10,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "base/map.h"
+#include "base/names.h"
 #include "base/vec.h"
 
 struct swf_job {

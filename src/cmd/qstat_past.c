@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/map.h"
+#include "base/names.h"
 #include "cmd/qstat.h"
 
 #define PAST_MOST "10000" /* rows of the history that are looked at */

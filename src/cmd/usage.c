@@ -6,7 +6,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/map.h"
+#include "base/names.h"
 #include "base/table.h"
 #include "base/vec.h"
 #include "cmd/commands.h"

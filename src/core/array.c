@@ -1,15 +1,15 @@
 /*
- * array.c - array specifications and job ids.
+ * array.c - array specifications.
  *
  * A text is expanded to its elements (their number is bounded before that), sorted, and folded again: overlaps,
  * duplicates and order take care of themselves, and the result does not depend on how it was written.
  */
 #include "core/array.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <string.h>
 
+#include "base/amount.h"
 #include "base/vec.h"
 
 #define SHOWN 80 /* characters of a faulty text that its message repeats */
@@ -22,39 +22,23 @@ void array_fini(struct array_spec *a)
 	*a = (struct array_spec){0};
 }
 
-/* Reads digits and moves past them; false if there are none or they are more than `max`. */
-static bool number_scan(const char **at, int64_t max, int64_t *ret)
-{
-	int64_t n = 0;
-
-	if (!isdigit((unsigned char)**at))
-		return false;
-	for (; isdigit((unsigned char)**at); ++*at) {
-		n = n * 10 + (**at - '0');
-		if (n > max)
-			return false;
-	}
-	*ret = n;
-	return true;
-}
-
 /* One "7", "7-9" or "1-9:2". */
 static int range_scan(const char **at, index_list *list, struct err *err)
 {
 	int64_t first, last, step = 1;
 
-	if (!number_scan(at, ARRAY_INDEX_MAX, &first))
+	if (!digits_scan(at, ARRAY_INDEX_MAX, &first))
 		return err_set(err, -EINVAL, "an index is a whole number from 0 to %d", ARRAY_INDEX_MAX);
 	last = first;
 	if (**at == '-') {
 		++*at;
-		if (!number_scan(at, ARRAY_INDEX_MAX, &last))
+		if (!digits_scan(at, ARRAY_INDEX_MAX, &last))
 			return err_set(err, -EINVAL, "a range needs two numbers from 0 to %d, as in 1-100",
 				       ARRAY_INDEX_MAX);
 		if (last < first)
 			return err_set(err, -EINVAL, "the range %lld-%lld runs backwards", (long long)first,
 				       (long long)last);
-		if (**at == ':' && (++*at, !number_scan(at, ARRAY_INDEX_MAX, &step) || step == 0))
+		if (**at == ':' && (++*at, !digits_scan(at, ARRAY_INDEX_MAX, &step) || step == 0))
 			return err_set(err, -EINVAL, "the step after ':' must be a whole number from 1 to %d",
 				       ARRAY_INDEX_MAX);
 	}
@@ -74,7 +58,7 @@ static int list_scan(const char *at, index_list *list, int64_t *ret_limit, struc
 		rc = range_scan(&at, list, err);
 	}
 	*ret_limit = 0;
-	if (rc == 0 && *at == '%' && (at++, !number_scan(&at, ARRAY_COUNT_MAX, ret_limit) || *ret_limit == 0))
+	if (rc == 0 && *at == '%' && (at++, !digits_scan(&at, ARRAY_COUNT_MAX, ret_limit) || *ret_limit == 0))
 		rc = err_set(err, -EINVAL, "the limit after '%%' must be a whole number from 1 to %d", ARRAY_COUNT_MAX);
 	if (rc == 0 && *at)
 		rc = err_set(err, -EINVAL,
@@ -175,88 +159,4 @@ int64_t array_next(const struct array_spec *a, int64_t after)
 bool array_has(const struct array_spec *a, int64_t index)
 {
 	return index >= 0 && array_next(a, index - 1) == index;
-}
-
-/* ---- ids ---- */
-
-/* What stands between the brackets; *at is behind the opening one. */
-static int brackets_scan(const char **at, struct jobid *id, struct err *err)
-{
-	const char *close = strchr(*at, ']');
-
-	if (!close)
-		return err_set(err, -EINVAL, "the bracket is not closed; an element is 12[3], the array 12[]");
-	if (close == *at) {
-		id->kind = JOBID_ARRAY;
-	} else {
-		char *inside = strndup(*at, (size_t)(close - *at));
-		int rc = array_parse(inside, &id->some, err);
-		free(inside);
-		if (rc < 0)
-			return rc;
-		id->kind = id->some.count == 1 ? JOBID_ELEMENT : JOBID_SOME;
-	}
-	if (id->kind == JOBID_ELEMENT) {
-		id->index = id->some.range[0].first;
-		array_fini(&id->some);
-	}
-	*at = close + 1;
-	return 0;
-}
-
-static bool server_name_ok(const char *at)
-{
-	if (*at != '.' && *at != '@')
-		return *at == '\0';
-	for (; *at; at++)
-		if (!isalnum((unsigned char)*at) && !strchr("._-@", *at))
-			return false;
-	return true;
-}
-
-int jobid_parse(const char *text, struct jobid *ret, struct err *err)
-{
-	struct jobid id = {.kind = JOBID_JOB, .index = -1};
-	const char *at = text;
-	int64_t number;
-	int rc = 0;
-
-	if (!number_scan(&at, JOB_NUMBER_MAX, &number))
-		return err_set(err, -EINVAL,
-			       "\"%.*s\" is not a job id; use the number that qsub printed, as in 12, 12[3] or 12[]",
-			       SHOWN, text);
-	id.number = (uint64_t)number;
-	if (*at == '[')
-		at++, rc = brackets_scan(&at, &id, err);
-	if (rc < 0)
-		return err_prefix(err, rc, "job id %.*s", SHOWN, text);
-	if (!server_name_ok(at)) {
-		jobid_fini(&id);
-		return err_set(err, -EINVAL,
-			       "\"%.*s\" is not a job id: after the number comes nothing or .SERVER, not \"%.20s\"",
-			       SHOWN, text, at);
-	}
-	*ret = id;
-	return 0;
-}
-
-void jobid_fini(struct jobid *id)
-{
-	array_fini(&id->some);
-}
-
-void jobid_format(const struct jobid *id, const char *name, struct strbuf *out)
-{
-	strbuf_printf(out, "%llu", (unsigned long long)id->number);
-	if (id->kind == JOBID_ELEMENT)
-		strbuf_printf(out, "[%lld]", (long long)id->index);
-	if (id->kind == JOBID_ARRAY)
-		strbuf_puts(out, "[]");
-	if (id->kind == JOBID_SOME) {
-		strbuf_puts(out, "[");
-		array_format(&id->some, out);
-		strbuf_puts(out, "]");
-	}
-	if (name)
-		strbuf_printf(out, ".%s", name);
 }

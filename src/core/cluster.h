@@ -13,6 +13,7 @@
 
 #include "base/err.h"
 #include "base/map.h"
+#include "base/names.h"
 #include "base/timetext.h"
 #include "base/vec.h"
 #include "core/feature.h"

@@ -21,7 +21,7 @@
 
 #include "base/err.h"
 #include "base/strbuf.h"
-#include "core/array.h"
+#include "core/jobid.h"
 
 #define DEPEND_TEXT_MAX 262144 /* characters */
 #define DEPEND_JOBS_MAX 10000  /* ids in one text; also what on: may count */

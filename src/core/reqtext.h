@@ -31,6 +31,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/amount.h"
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/strbuf.h"
@@ -43,11 +44,10 @@
 #define PARTITION_WORD_ANY "any" /* partition=any: whichever suits the job */
 
 /* Bounds that keep sums over a request, and their products with a walltime, far from overflow. */
-#define REQTEXT_MAX 65536		    /* characters of one -l */
-#define CPUS_MAX INT64_C(1000000)	    /* of a fragment; GPUs too */
-#define CPUS_TOTAL_MAX INT64_C(100000000)   /* of a request */
-#define MEMORY_MAX ((INT64_C(1) << 53) - 1) /* KiB, of a fragment and of a request */
-#define AMOUNT_MAX INT64_C(1000000000000)   /* of a named resource */
+#define REQTEXT_MAX 65536		  /* characters of one -l */
+#define CPUS_MAX INT64_C(1000000)	  /* of a fragment; GPUs too */
+#define CPUS_TOTAL_MAX INT64_C(100000000) /* of a request */
+#define AMOUNT_MAX INT64_C(1000000000000) /* of a named resource */
 
 /* What a job keeps to itself wherever it has a fragment: nothing, its nodes, or their machines with all of their nodes.
  * No other job is there while it runs; its own fragments may share a node all the same. */
@@ -96,11 +96,6 @@ int reqtext_parse(struct reqtext *r, const char *text, struct arena *arena, stru
 
 /* The canonical text, which parses back to the same request. */
 void reqtext_format(const struct reqtext *r, struct strbuf *out);
-
-/* "8gb", "512mb", "100kb", "2tb", "4096" (bytes), also b/w suffixes of PBS and Slurm-style K/M/G/T; in KiB, rounded up.
- * -EINVAL with what is wrong; it does not repeat the text, so prefix it. */
-int memory_parse(const char *text, int64_t *ret_kib, struct err *err);
-const char *memory_format(int64_t kib, char *buf, unsigned long size); /* largest exact unit: "8gb" */
 
 /* "unknown resource 'wallclock'; did you mean walltime?" `more`: names of the site's own, with blanks between. -EINVAL. */
 int resource_unknown(const char *name, const char *more, struct err *err);

@@ -13,6 +13,7 @@
 #define ENGINE_ENGINE_INTERNAL_H
 
 #include "base/map.h"
+#include "base/names.h"
 #include "base/vec.h"
 #include "engine/engine.h"
 #include "engine/errands.h"

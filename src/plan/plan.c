@@ -58,6 +58,44 @@ void plan_destroy(struct plan *p)
 	free(p);
 }
 
+struct plan *plan_clone(const struct plan *p)
+{
+	struct plan *q = plan_create(p->cluster);
+
+	q->now = p->now;
+	q->version = p->version;
+	q->loose = p->loose;
+	q->wholes = p->wholes;
+	q->machines = p->machines;
+	q->nreserved = p->nreserved;
+	q->horizon = p->horizon;
+	q->last_booking = p->last_booking;
+	timeline_copy(&q->sum, p->nnodes == 1 ? &p->sum : plan_sum((struct plan *)p));
+	memcpy(q->total, p->total, p->nnodes * sizeof *p->total);
+	memcpy(q->free_now, p->free_now, p->nnodes * sizeof *p->free_now);
+	for (uint32_t i = 0; i < p->nnodes; i++) {
+		q->node[i].loose = p->node[i].loose;
+		timeline_copy(&q->node[i].line, &p->node[i].line);
+		if (p->node[i].bookings) {
+			q->node[i].bookings = mem_zalloc(sizeof *q->node[i].bookings);
+			vec_copy(q->node[i].bookings, p->node[i].bookings);
+		}
+		vec_reserve(&q->node[i].pieces, p->node[i].pieces.n + 1);
+		q->node[i].pieces.n = p->node[i].pieces.n;
+		if (p->node[i].pieces.n)
+			memcpy(q->node[i].pieces.v, p->node[i].pieces.v, p->node[i].pieces.n * sizeof(struct piece));
+	}
+	for (size_t j = 0; j < p->holds.n; j++) {
+		struct hold h = p->holds.v[j];
+		if (h.nfrags > 1) {
+			h.many = mem_alloc(h.nfrags * sizeof *h.many);
+			memcpy(h.many, p->holds.v[j].many, h.nfrags * sizeof *h.many);
+		}
+		vec_push(&q->holds, h);
+	}
+	return q;
+}
+
 static struct place *place_of(struct plan *p, uint32_t job, uint32_t frag)
 {
 	struct hold *h = &p->holds.v[job];

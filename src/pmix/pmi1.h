@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/map.h"
+#include "base/names.h"
 #include "base/strbuf.h"
 #include "base/vec.h"
 #include "pmix/layout.h"

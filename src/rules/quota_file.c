@@ -9,7 +9,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "base/map.h"
+#include "base/names.h"
 #include "base/timetext.h"
 #include "base/vec.h"
 

@@ -27,6 +27,7 @@
 #include "base/err.h"
 #include "base/map.h"
 #include "base/mem.h"
+#include "base/names.h"
 #include "base/strbuf.h"
 #include "base/text.h"
 #include "base/unixsock.h"

@@ -19,6 +19,7 @@
 #include "base/json.h"
 #include "base/map.h"
 #include "base/mem.h"
+#include "base/names.h"
 #include "base/strbuf.h"
 #include "base/vec.h"
 #include "core/array.h"

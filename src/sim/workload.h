@@ -14,7 +14,7 @@
 
 #include "base/arena.h"
 #include "base/err.h"
-#include "base/map.h"
+#include "base/names.h"
 #include "base/timetext.h"
 #include "base/vec.h"
 #include "core/array.h"

@@ -6,7 +6,7 @@
 #ifndef TLS_REVOKED_H
 #define TLS_REVOKED_H
 
-#include "base/map.h"
+#include "base/names.h"
 #include "base/vec.h"
 #include "tls/pki.h"
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/map.h"
+#include "base/names.h"
 #include "base/vec.h"
 #include "property/history.h"
 #include "server/book/ledger.h"

@@ -14,6 +14,7 @@
 
 #include "base/rng.h"
 #include "core/array.h"
+#include "core/jobid.h"
 
 static void test_canonical(void **state)
 {

@@ -24,6 +24,7 @@
 #include "base/json.h"
 #include "base/lines.h"
 #include "base/map.h"
+#include "base/names.h"
 #include "base/rng.h"
 #include "base/strbuf.h"
 #include "base/table.h"

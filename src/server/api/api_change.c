@@ -15,7 +15,7 @@
 
 #include "base/arena.h"
 #include "base/err.h"
-#include "base/map.h"
+#include "base/names.h"
 #include "base/vec.h"
 #include "core/cluster.h"
 #include "core/depend.h"

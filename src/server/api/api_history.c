@@ -15,7 +15,7 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
-#include "core/array.h"
+#include "core/jobid.h"
 #include "net/http.h"
 #include "server/api/api.h"
 #include "server/api/call.h"

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 
 #include "base/json.h"
-#include "base/map.h"
+#include "base/names.h"
 #include "base/strbuf.h"
 #include "core/cluster.h"
 #include "net/http.h"

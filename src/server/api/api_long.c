@@ -9,8 +9,8 @@
 #include <string.h>
 
 #include "base/json.h"
-#include "base/map.h"
 #include "base/mem.h"
+#include "base/names.h"
 #include "base/strbuf.h"
 #include "base/timetext.h"
 #include "base/vec.h"

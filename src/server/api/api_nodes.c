@@ -12,8 +12,8 @@
 
 #include "base/err.h"
 #include "base/json.h"
-#include "base/map.h"
 #include "base/mem.h"
+#include "base/names.h"
 #include "base/strbuf.h"
 #include "base/vec.h"
 #include "core/cluster.h"

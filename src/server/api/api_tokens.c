@@ -14,8 +14,8 @@
 #include <sys/types.h>
 
 #include "base/json.h"
-#include "base/map.h"
 #include "base/mem.h"
+#include "base/names.h"
 #include "base/strbuf.h"
 #include "core/cluster.h"
 #include "net/http.h"

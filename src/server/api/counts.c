@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/map.h"
 #include "base/mem.h"
+#include "base/names.h"
 #include "server/base/words.h"
 #include "server/job/entry.h"
 #include "server/job/jobs.h"

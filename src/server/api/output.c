@@ -22,8 +22,8 @@
 
 #include "base/arena.h"
 #include "base/json.h"
-#include "base/map.h"
 #include "base/mem.h"
+#include "base/names.h"
 #include "base/strbuf.h"
 #include "base/vec.h"
 #include "core/cluster.h"

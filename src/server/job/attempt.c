@@ -19,6 +19,7 @@
 #include "base/json.h"
 #include "base/map.h"
 #include "base/mem.h"
+#include "base/names.h"
 #include "base/strbuf.h"
 #include "core/cluster.h"
 #include "core/res.h"

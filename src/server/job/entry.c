@@ -13,8 +13,8 @@
 
 #include "base/err.h"
 #include "base/json.h"
-#include "base/map.h"
 #include "base/mem.h"
+#include "base/names.h"
 #include "base/strbuf.h"
 #include "core/array.h"
 #include "core/cluster.h"

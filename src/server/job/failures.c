@@ -10,8 +10,8 @@
 #include <string.h>
 
 #include "base/json.h"
-#include "base/map.h"
 #include "base/mem.h"
+#include "base/names.h"
 #include "base/vec.h"
 #include "core/cluster.h"
 #include "server/job/entry.h"

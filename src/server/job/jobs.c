@@ -16,6 +16,7 @@
 #include "base/vec.h"
 #include "core/array.h"
 #include "core/job.h"
+#include "core/jobid.h"
 #include "plan/plan.h"
 #include "rules/attr.h"
 #include "rules/gate.h"

@@ -16,6 +16,7 @@
 #include "core/array.h"
 #include "core/depend.h"
 #include "core/job.h"
+#include "core/jobid.h"
 #include "plan/pack.h"
 #include "rules/admit.h"
 #include "rules/attr.h"

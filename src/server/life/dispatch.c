@@ -14,8 +14,8 @@
 
 #include "base/arena.h"
 #include "base/heap.h"
-#include "base/map.h"
 #include "base/mem.h"
+#include "base/names.h"
 #include "base/strbuf.h"
 #include "base/timetext.h"
 #include "base/vec.h"

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/heap.h"
-#include "base/map.h"
+#include "base/names.h"
 #include "base/strbuf.h"
 #include "base/timetext.h"
 #include "core/cluster.h"

@@ -20,6 +20,7 @@
 #include "base/err.h"
 #include "base/map.h"
 #include "base/mem.h"
+#include "base/names.h"
 #include "base/strbuf.h"
 #include "core/cluster.h"
 #include "core/reqtext.h"

@@ -13,6 +13,7 @@
 #include "base/arena.h"
 #include "base/base64.h"
 #include "base/map.h"
+#include "base/names.h"
 #include "base/strbuf.h"
 #include "base/vec.h"
 #include "core/cluster.h"

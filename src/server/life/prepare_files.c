@@ -18,7 +18,7 @@
 
 #include "base/arena.h"
 #include "base/err.h"
-#include "base/map.h"
+#include "base/names.h"
 #include "core/cluster.h"
 #include "engine/engine.h"
 #include "engine/ticket.h"

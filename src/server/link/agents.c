@@ -15,8 +15,8 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "base/map.h"
 #include "base/mem.h"
+#include "base/names.h"
 #include "base/strbuf.h"
 #include "core/cluster.h"
 #include "engine/engine.h"

@@ -18,8 +18,8 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "base/map.h"
 #include "base/mem.h"
+#include "base/names.h"
 #include "base/timetext.h"
 #include "base/vec.h"
 #include "core/cluster.h"

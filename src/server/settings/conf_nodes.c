@@ -9,7 +9,7 @@
 #include <strings.h>
 
 #include "base/hostlist.h"
-#include "base/map.h"
+#include "base/names.h"
 #include "core/feature.h"
 #include "core/partition.h"
 #include "core/reqtext.h"

@@ -11,8 +11,8 @@
 
 #include "base/err.h"
 #include "base/json.h"
-#include "base/map.h"
 #include "base/mem.h"
+#include "base/names.h"
 #include "base/strbuf.h"
 #include "engine/engine.h"
 #include "engine/errands.h"

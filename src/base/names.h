@@ -1,0 +1,25 @@
+/*
+ * names.h - strings numbered densely from 0 in the order they were first seen.
+ */
+#ifndef BASE_NAMES_H
+#define BASE_NAMES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/map.h"
+
+struct names {
+	char **name;
+	size_t n, cap;
+	struct map index; /* hash of the name -> id + 1 of the first name with it */
+	uint32_t *next;	  /* id + 1 of the next name with the same hash */
+};
+
+void names_fini(struct names *s);		       /* {0} is empty */
+uint32_t names_add(struct names *s, const char *name); /* the id, new or old */
+bool names_find(const struct names *s, const char *name, uint32_t *ret_id);
+const char *names_get(const struct names *s, uint32_t id); /* borrowed; NULL if there is none */
+
+#endif
