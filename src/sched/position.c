@@ -227,12 +227,13 @@ static void add_specials(struct sched *s)
 	for (size_t i = 0; i < s->special.n; i++)
 		if (cluster_job(s->c, s->special.v[i])->state == STATE_CANDIDATE)
 			vec_push(&list, s->special.v[i]);
-	for (size_t i = 0; i < list.n && !cycle_tired(s); i++) {
+	for (size_t i = 0; i < list.n && !s->effort.unfinished; i++) {
 		if (!sched_may(s, list.v[i]) || cycle_tried(s, list.v[i], TRIED_PLACE))
 			continue;
 		cycle_try(s, list.v[i], TRIED_PLACE);
 		(cluster_job(s->c, list.v[i])->interactive ? entrance_add : add_special)(s,
 											 cluster_job(s->c, list.v[i]));
+		cycle_tired(s);
 	}
 	vec_free(&list);
 	if (!s->effort.unfinished)
@@ -251,9 +252,10 @@ static void nices_take(struct sched *s, item_vec *ret)
 	items_take(s, ret, 0);
 }
 
+/* One at least: what it took to get here, such as nice jobs that made way, must not keep all of them from their places for ever. */
 static void commons_place(struct sched *s, const job_vec *list, bool nice)
 {
-	for (size_t i = 0; i < list->n && !cycle_tired(s); i++) {
+	for (size_t i = 0; i < list->n && !s->effort.unfinished; i++) {
 		struct item x = item_of(s, cluster_job(s->c, list->v[i]));
 		if (x.nice != nice)
 			continue;
@@ -262,6 +264,7 @@ static void commons_place(struct sched *s, const job_vec *list, bool nice)
 		} else if (!cycle_tried(s, x.job, TRIED_PLACE)) {
 			cycle_try(s, x.job, TRIED_PLACE);
 			item_publish_common(s, &x, item_place(s, &x));
+			cycle_tired(s);
 		}
 	}
 }
