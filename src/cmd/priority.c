@@ -88,17 +88,16 @@ static void jobs_print(const json_t *answer, bool tried)
 	const json_t *jobs = json_object_get(answer, "jobs"), *of = json_object_get(json_array_get(jobs, 0), "factors"),
 		     *v, *job;
 	char heading[20][32], id[64];
-	const char *name;
 	int n = 5, k = 0;
-	size_t i;
+	size_t i, f;
 
 	if (tried) {
 		columns[n++] = ">tried";
 		columns[n++] = ">moves";
 	}
-	json_object_foreach((json_t *)of, name, v)
+	json_array_foreach(of, i, v)
 	{
-		snprintf(heading[k], sizeof heading[k], ">%s", name);
+		snprintf(heading[k], sizeof heading[k], ">%s", object_text(v, "name"));
 		columns[n++] = heading[k++];
 	}
 	struct table *t = table_create(columns, n);
@@ -111,7 +110,7 @@ static void jobs_print(const json_t *answer, bool tried)
 		real_cell(t, json_object_get(job, "priority"));
 		if (tried)
 			tried_cells(t, job);
-		json_object_foreach(json_object_get(job, "factors"), name, v) real_cell(t, json_object_get(v, "part"));
+		json_array_foreach(json_object_get(job, "factors"), f, v) real_cell(t, json_object_get(v, "part"));
 	}
 	table_print(t, stdout, 0);
 	table_destroy(t);

@@ -33,6 +33,7 @@
 #include "server/site/who.h"
 
 static const struct field part_fields[] = {
+	{"name", .is = REQUIRED | IS_TEXT},
 	{"value", .is = REQUIRED | IS_REAL, "in the factor's unit"},
 	{"part", .is = REQUIRED | IS_REAL, "of a sum what is added, of a product what is multiplied with"},
 	{0},
@@ -45,7 +46,7 @@ static const struct field ranked_fields[] = {
 	{"place", .is = REQUIRED | IS_INT, "among the jobs that wait, the highest priority being first"},
 	{"priority", .is = REQUIRED | IS_REAL},
 	{"tried", .is = IS_INT, "its place with the weights in `try`"},
-	{"factors", .is = REQUIRED | IS_OBJECT, "those that have a weight, by name", .of = &part, .item = IS_OBJECT},
+	{"factors", .is = REQUIRED | IS_LIST, "those that have a weight", .of = &part, .item = IS_OBJECT},
 	{0},
 };
 static const struct schema ranked = {.fields = ranked_fields};
@@ -173,16 +174,17 @@ static void contender_write(const struct server *s, const struct priority_settin
 	json_double(j, "priority", c->priority);
 	if (c->place_tried)
 		json_int(j, "tried", c->place_tried);
-	json_open_object(j, "factors");
+	json_open_array(j, "factors");
 	for (int i = 0; i < FACTOR_COUNT; i++) {
 		if (x->weight[i] == 0)
 			continue;
-		json_open_object(j, factor_table[i].name);
+		json_open_object(j, NULL);
+		json_text(j, "name", factor_table[i].name);
 		json_double(j, "value", w.value[i]);
 		json_double(j, "part", w.part[i]);
 		json_close_object(j);
 	}
-	json_close_object(j);
+	json_close_array(j);
 	json_close_object(j);
 	strbuf_fini(&id);
 }
