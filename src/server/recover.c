@@ -78,6 +78,11 @@ struct recovery {
 	bool rebooted;
 	bool history; /* there is one */
 	struct intake_marks intake;
+	VEC(struct leased {
+		uint64_t key;
+		struct spec *spec;
+	}) leased;     /* jobs with numbers of hosts, which are read before the others, */
+	size_t placed; /* ... and so many of them are restored */
 };
 
 const char *boot_id(char id[64])
@@ -204,22 +209,13 @@ static int on_life(void *context, const struct store_life *e, struct err *err)
 	return life_restore(r->s, e, err);
 }
 
-static int on_job(void *context, uint64_t key, const char *head, struct err *err)
+/* The spec is given away. */
+static int job_restore(struct recovery *r, uint64_t key, struct spec *p, struct err *err)
 {
-	struct recovery *r = context;
 	struct server *s = r->s;
-	struct spec *p;
 	uint32_t id;
-	int rc;
+	int rc = 0;
 
-	world_begin(s);
-	rc = spec_restore(s, head, &p, err);
-
-	if (!number_leased(job_key_number(key)) &&
-	    job_key_number(key) > r->highest) /* also a damaged one's: ids never repeat */
-		r->highest = job_key_number(key);
-	if (rc < 0)
-		return rc;
 	if (intake_drop(s, &r->intake, key, p->script)) {
 		spec_unref(p);
 		return 0;
@@ -247,6 +243,51 @@ static int on_job(void *context, uint64_t key, const char *head, struct err *err
 	}
 	spec_unref(p);
 	return rc;
+}
+
+static int leased_compare(const void *a, const void *b)
+{
+	uint64_t x = ((const struct leased *)a)->spec->came, y = ((const struct leased *)b)->spec->came;
+
+	return (x > y) - (x < y);
+}
+
+/* Those that came before the server gave this number away. */
+static void leased_restore(struct recovery *r, uint64_t number)
+{
+	struct err err;
+
+	if (r->placed == 0 && r->leased.n)
+		qsort(r->leased.v, r->leased.n, sizeof *r->leased.v, leased_compare);
+	for (; r->placed < r->leased.n && r->leased.v[r->placed].spec->came >> CAME_BITS <= number; r->placed++) {
+		struct leased *x = &r->leased.v[r->placed];
+		if (job_restore(r, x->key, x->spec, &err) < 0)
+			server_say(r->s, "job %llu: %s", (unsigned long long)job_key_number(x->key), err.text);
+	}
+}
+
+/* In the order in which they came in. */
+static int on_job(void *context, uint64_t key, const char *head, struct err *err)
+{
+	struct recovery *r = context;
+	uint64_t number = job_key_number(key);
+	struct spec *p;
+	int rc;
+
+	world_begin(r->s);
+	rc = spec_restore(r->s, head, &p, err);
+	if (!number_leased(number) && number > r->highest) /* also a damaged one's: ids never repeat */
+		r->highest = number;
+	if (rc < 0)
+		return rc;
+	if (number_leased(number)) {
+		if ((uint32_t)p->came > r->s->jobs->leased)
+			r->s->jobs->leased = (uint32_t)p->came;
+		vec_push(&r->leased, (struct leased){key, p});
+		return 0;
+	}
+	leased_restore(r, number);
+	return job_restore(r, key, p, err);
 }
 
 /* Nodes by name. Those that are not in the configuration any more are there, too (world_node_restore). */
@@ -403,6 +444,8 @@ static int on_event(void *context, const struct store_event *e, struct err *err)
 {
 	struct recovery *r = context;
 	uint32_t id;
+
+	leased_restore(r, UINT64_MAX);
 	int rc = fold(context, e, err);
 
 	if (e->time > r->s->jobs->seen && e->time <= r->s->clock->now)
@@ -521,6 +564,8 @@ int recover(struct server *s, struct err *err)
 				      .life = on_life};
 	int rc = store_read(s->store, &reader, err);
 
+	leased_restore(&r, UINT64_MAX);
+	vec_free(&r.leased);
 	if (rc >= 0)
 		rc = quotas_restore(s, err);
 	if (rc < 0)

@@ -15,6 +15,9 @@
 #include "base/strbuf.h"
 #include "store/store_internal.h"
 
+#define TEXT_OF_(x) #x
+#define TEXT_OF(x) TEXT_OF_(x)
+
 /* KEY: a 64-bit primary key; BYTES: any bytes. What a job's owner rarely asks for (body) stays out of the pages that
  * change often. */
 #define VERSION_1(KEY, BYTES)                                                                                          \
@@ -225,7 +228,9 @@ const struct statement_row statements[STATEMENT_COUNT] = {
 	[GET_META] = {"SELECT value FROM meta WHERE name = $1", "t", "i"},
 	[GET_OBJECTS] = {"SELECT kind, name, value FROM object ORDER BY kind, name", "", "ttt"},
 	[GET_KIND] = {"SELECT name, value FROM object WHERE kind = $1 ORDER BY name", "t", "tt"},
-	[GET_JOBS] = {"SELECT key, head FROM job ORDER BY key", "", "it"},
+	[GET_JOBS] = {"SELECT key, head FROM job ORDER BY key >> " TEXT_OF(JOB_KEY_SHIFT) " < " TEXT_OF(
+			      STORE_FIRST_READ) ", key",
+		      "", "it"},
 	[GET_EVENTS] = {"SELECT " EVENT_COLUMNS " FROM event ORDER BY seq", "", "iiiiiitt"},
 	[GET_JOB_EVENTS] = {"SELECT " EVENT_COLUMNS " FROM event WHERE job = $1 ORDER BY seq", "i", "iiiiiitt"},
 	[GET_BODY] = {"SELECT body FROM body WHERE key = $1", "i", "t"},

@@ -22,6 +22,9 @@
 #define JOB_KEY_SHIFT 20
 #define JOB_INDEX_MAX ((1 << JOB_KEY_SHIFT) - 2)
 
+/* Jobs with numbers from this one on, which hosts gave them, are read before the others. */
+#define STORE_FIRST_READ 1000000000
+
 static inline uint64_t job_key(uint64_t number, int64_t index) /* index < 0: none */
 {
 	return number << JOB_KEY_SHIFT | (index < 0 ? 0 : (uint64_t)index + 1);

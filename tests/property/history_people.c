@@ -92,7 +92,9 @@ static void left(struct history *h, uid_t uid, const char *body)
 	char key[40];
 	struct inner x = {.key = key,
 			  .body = body,
-			  .number = h->s->jobs->next_number + (uint64_t)below(h, 4),
+			  .number = one_in(h, 3) ? LEASED_FIRST + (uint64_t)below(h, 3) * LEASED_EACH +
+							   (uint64_t)below(h, 50)
+						 : h->s->jobs->next_number + (uint64_t)below(h, 4),
 			  .time_us = h->now_us - below(h, 500) * 1000000};
 
 	snprintf(key, sizeof key, "spool:%llu", (unsigned long long)x.number);

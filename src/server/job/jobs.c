@@ -87,6 +87,12 @@ void number_take(struct server *s, uint64_t first, uint64_t count)
 		s->jobs->next_number = first + count;
 }
 
+void job_came(struct server *s, uint64_t number, struct spec *p)
+{
+	if (number_leased(number))
+		p->came = s->jobs->next_number << CAME_BITS | ++s->jobs->leased;
+}
+
 struct array *array_find(const struct server *s, uint64_t number)
 {
 	uint64_t at;

@@ -23,13 +23,14 @@ struct keys;
 
 /* A host that takes changes while the server is down (api/spool.h) numbers them from a block of its own, which the number of its join gives it: no two hosts
  * share one, whatever became of the store, and the server's own numbers stay below all of them. */
-#define LEASED_FIRST UINT64_C(1000000000)
+#define LEASED_FIRST UINT64_C(1000000000) /* STORE_FIRST_READ */
 #define LEASED_EACH UINT64_C(1000000)
 
 static inline bool number_leased(uint64_t number)
 {
 	return number >= LEASED_FIRST;
 }
+#define CAME_BITS 32 /* of spec.came: how many such jobs came before; above them the next number of the server's own */
 
 struct array {
 	uint64_t number;
@@ -71,6 +72,7 @@ struct jobs {
 	struct map unseen;	     /* attempts that ended while no server ran: core id << 32 | attempt */
 	int64_t seen; /* the instant of the last event before this server started: they ran until then at least */
 	uint64_t next_number, next_seq, next_script;
+	uint32_t leased;   /* jobs with numbers of hosts that came in */
 	int64_t total;	   /* that have not ended */
 	bool priorities;   /* somebody uses them */
 	uint32_t fallback; /* a request of one CPU, for jobs that no node could hold any more */
@@ -96,6 +98,8 @@ void array_id(const struct server *s, const struct array *a, struct strbuf *out)
 char entry_state(const struct server *s, uint32_t id);				  /* the letter */
 /* The number for a submission: `wanted`, which its user knows already, if it is free; else, and with 0, the next one. It is taken by submit(). */
 uint64_t number_for(const struct server *s, uint64_t wanted);
+/* One with a host's number keeps when it came in: numbers alone do not tell. */
+void job_came(struct server *s, uint64_t number, struct spec *p);
 void number_take(struct server *s, uint64_t first, uint64_t count); /* the next one is not among these */
 struct array *array_find(const struct server *s, uint64_t number);
 bool entry_find(const struct server *s, uint64_t number, int64_t index, uint32_t *ret);

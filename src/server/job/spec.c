@@ -789,6 +789,8 @@ void spec_head(const struct server *s, const struct spec *p, struct strbuf *out)
 	json_int(&j, "created", p->created);
 	if (p->origin)
 		json_int(&j, "origin", p->origin);
+	if (p->came)
+		json_int(&j, "came", (int64_t)p->came);
 	json_int(&j, "rank_us", llround(p->rank * 1e6));
 	json_int(&j, "eligible", p->eligible);
 	if (p->script)
@@ -885,6 +887,7 @@ int spec_restore(struct server *s, const char *head, struct spec **ret, struct e
 	p->files_name = word_add(s, head_text(o, "files_name"));
 	p->created = head_int(o, "created", 0);
 	p->origin = (uint32_t)head_int(o, "origin", 0);
+	p->came = (uint64_t)head_int(o, "came", 0);
 	p->rank = (double)head_int(o, "rank_us", p->created * 1000000) / 1e6;
 	p->script = (uint64_t)head_int(o, "script", 0);
 	p->restart = (uint64_t)head_int(o, "restart", 0);

@@ -28,8 +28,11 @@ struct spec {
 	uint32_t group, home; /* the name of its group, its owner's home, when it was submitted; 0: not known */
 	uid_t uid;
 	gid_t gid;
-	int64_t created;	  /* instant */
-	uint32_t origin;	  /* server.origin of the server that accepted it; 0: it is older than that field */
+	struct {		 /* how it came in */
+		int64_t created; /* instant */
+		uint32_t origin; /* server.origin of the server that accepted it; 0: it is older than that field */
+		uint64_t came;	 /* of one with a host's number (job_came()): its place among the others; else 0 */
+	};
 	int64_t at;		  /* instant, or 0 */
 	int64_t walltime;	  /* seconds */
 	struct {		  /* by its type */

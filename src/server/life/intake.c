@@ -70,6 +70,7 @@ void intake_stage(struct server *s, uint64_t number, struct submission *x, const
 	struct strbuf head = {0};
 	struct spec *p = x->spec;
 
+	job_came(s, number, p);
 	submission_settle(s, x, before);
 	p->eligible = !likely_eligible(s, p) ? 0 : p->array ? x->array.count : 1;
 	spec_head(s, p, &head);

@@ -434,6 +434,7 @@ void submit(struct server *s, uint64_t number, struct submission *x, const struc
 	uint32_t first, end, eligible = 0;
 
 	number_take(s, number, 1);
+	job_came(s, number, x->spec);
 	submission_settle(s, x, before);
 	first = entries_reserve(s, submission_count(x));
 	end = s->cluster->njobs;
