@@ -10,6 +10,7 @@
 #include "server/api/query.h"
 #include "server/api/request.h"
 #include "server/api/route.h"
+#include "server/api/submitted.h"
 #include "server/base/clock.h"
 #include "server/base/turn.h"
 #include "server/base/users.h"

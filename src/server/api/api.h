@@ -16,7 +16,6 @@ struct http_request;
 struct spec;
 struct strbuf;
 
-bool submit_repeats(struct server *s, struct http_request *r, const struct asker *w);
 void api_submit(struct server *s, const struct call *c);
 void api_tokens(struct server *s, const struct call *c);
 void api_token_create(struct server *s, const struct call *c);
