@@ -50,6 +50,7 @@
 #include "server/life/dispatch.h"
 #include "server/life/erase.h"
 #include "server/life/intake.h"
+#include "server/life/kill.h"
 #include "server/life/lives.h"
 #include "server/life/migrate.h"
 #include "server/life/order.h"

@@ -40,6 +40,7 @@
 #include "server/job/spec.h"
 #include "server/life/block.h"
 #include "server/life/dispatch.h"
+#include "server/life/kill.h"
 #include "server/life/move.h"
 #include "server/life/order.h"
 #include "server/life/prepare.h"

@@ -19,13 +19,8 @@ void dispatch_withdraw(struct server *s,
 extern const struct engine_listener dispatch_engine;
 /* Ends one that does not run. Of the payload, which may be NULL, text, who and foreign count. */
 void job_end_waiting(struct server *s, uint32_t id, enum end_cause cause, const struct payload *p);
-/* Ends a running job's processes by its intent: SIGTERM, after `delay` seconds SIGKILL (< 0: as its queue says). */
-/* A running job is to wait again, from its last checkpoint, which it makes now if `save` and it can; one that may not run again is deleted. */
-void job_put_back(struct server *s, uint32_t id, bool save, const char *who);
-void job_kill(struct server *s, uint32_t id, const struct payload *p);
+/* Ends a job in any state, without waiting for its processes. */
 void job_purge(struct server *s, uint32_t id, const struct payload *p);
-void job_kill_again(struct server *s, uint32_t id, uint32_t attempt);
-void signal_later(struct server *s, uint32_t id, uint32_t attempt, int signal); /* after the commit */
 void dispatch_settle(struct server *s); /* what follows from events: dependencies, books, mail */
 
 #endif

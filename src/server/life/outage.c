@@ -17,7 +17,7 @@
 #include "server/job/entry.h"
 #include "server/job/jobs.h"
 #include "server/job/spec.h"
-#include "server/life/dispatch.h"
+#include "server/life/kill.h"
 #include "server/life/world.h"
 #include "server/server.h"
 #include "store/store.h"

@@ -39,6 +39,7 @@
 #include "server/job/jobs.h"
 #include "server/job/spec.h"
 #include "server/life/dispatch.h"
+#include "server/life/kill.h"
 #include "server/life/lives.h"
 #include "server/life/world.h"
 #include "server/link/agents.h"
