@@ -43,6 +43,14 @@ int priority_settings_of(struct priority_settings *x, const struct attrs *server
 	return 0;
 }
 
+bool priority_drifts(const struct priority_settings *x)
+{
+	bool curved = x->weight[FACTOR_EXPANSION] != 0 || x->weight[FACTOR_DEADLINE] != 0;
+
+	/* as a sum, queue time grows by the same for all */
+	return curved || (x->order == PRIORITY_PRODUCT && x->weight[FACTOR_QUEUE_TIME] != 0);
+}
+
 void prioritized_of(struct prioritized *ret, const struct cluster *c, const struct job *job)
 {
 	const struct res *total = &cluster_job_request(c, job)->total;
@@ -79,7 +87,8 @@ static double stage(double value, double low, double high, double weight)
 	if (weight == 0)
 		return 1;
 	x = x < 0 ? 0 : x > 1 ? 1 : x;
-	return weight < 0 ? pow(1 - x, -weight) : pow(x, weight);
+	x = weight < 0 ? 1 - x : x;
+	return fabs(weight) == 1 ? x : pow(x, fabs(weight));
 }
 
 void priority_weigh(const struct priority_settings *x, const struct prioritized *job, int64_t now, struct weighing *ret)

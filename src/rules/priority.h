@@ -45,6 +45,9 @@ struct priority_settings {
 /* What the server's attributes say. -EINVAL: bounds that are no interval. */
 int priority_settings_of(struct priority_settings *x, const struct attrs *server, struct err *err);
 
+/* Whether time alone can change who comes first. */
+bool priority_drifts(const struct priority_settings *x);
+
 /* What is known of a job. */
 struct prioritized {
 	double rank;	      /* its place in time */

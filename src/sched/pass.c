@@ -376,7 +376,9 @@ void pass_sort_fresh(struct sched *s)
 
 void pass_run(struct sched *s)
 {
-	bool full = s->freed || s->head == JOB_NONE || queue_is_stale(s) || pass_reached(s) || !sched_may(s, s->head);
+	/* priorities that only time has changed wait for something to be freed */
+	bool moved = s->order == ORDER_WFP3 || s->line.reweigh;
+	bool full = s->freed || s->head == JOB_NONE || moved || pass_reached(s) || !sched_may(s, s->head);
 
 	if (s->line.by_key.n == 0) { /* nobody waits: whatever was freed, the next to come asks about everything */
 		s->head = JOB_NONE;

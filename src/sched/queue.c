@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/keysort.h"
 #include "sched/sched_internal.h"
 
 #define ENTRIES_A_NODE 8 /* entries that can be moved while a node is looked at */
@@ -17,6 +18,9 @@
 
 double order_key(const struct sched *s, enum queue_order order, const struct job *job, int64_t length)
 {
+	if (order == ORDER_PRIORITY)
+		return -s->ears.weigh(s->ears.weigh_context, job->id, s->line.weighed); /* all for one instant */
+
 	double r = job->rank, p = (double)length, q = (double)cluster_job_request(s->c, job)->total.v[RES_CPU];
 
 	switch (order) {
@@ -42,8 +46,6 @@ double order_key(const struct sched *s, enum queue_order order, const struct job
 		double x = ((double)s->now - r) / p;
 		return -x * x * x * q;
 	}
-	case ORDER_PRIORITY:
-		return -s->ears.weigh(s->ears.weigh_context, job->id, s->line.weighed); /* all for one instant */
 	default:
 		return r;
 	}
@@ -430,8 +432,25 @@ void queue_settle(struct sched *s)
 
 bool queue_is_stale(const struct sched *s)
 {
+	const struct line *l = &s->line;
+
 	return s->order == ORDER_WFP3 ||
-	       (s->order == ORDER_PRIORITY && (s->line.reweigh || s->now - s->line.weighed >= WEIGH_EVERY));
+	       (s->order == ORDER_PRIORITY && (l->reweigh || (l->drifts && s->now - l->weighed >= WEIGH_EVERY)));
+}
+
+static void entries_sort(queued_vec *v)
+{
+	struct keyed *order = mem_alloc(v->n * sizeof *order);
+	struct queued *sorted = mem_alloc(v->n * sizeof *sorted);
+
+	for (size_t i = 0; i < v->n; i++)
+		order[i] = (struct keyed){v->v[i].key, v->v[i].job, (uint32_t)i};
+	keysort(order, v->n);
+	for (size_t i = 0; i < v->n; i++)
+		sorted[i] = v->v[order[i].at];
+	memcpy(v->v, sorted, v->n * sizeof *sorted);
+	free(sorted);
+	free(order);
 }
 
 void queue_sort(struct sched *s)
@@ -447,6 +466,6 @@ void queue_sort(struct sched *s)
 		queue_get(s, e->job)->key = e->key;
 		sorted = sorted && (i == 0 || entry_cmp(e - 1, e) < 0);
 	}
-	if (!sorted) /* time alone rarely changes the order */
-		qsort(v->v, v->n, sizeof *v->v, entry_cmp);
+	if (!sorted)
+		entries_sort(v);
 }

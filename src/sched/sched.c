@@ -122,8 +122,9 @@ void sched_on_move(struct sched *s, sched_move move, void *context)
 	s->ears.move_context = context;
 }
 
-void sched_on_weigh(struct sched *s, sched_weigh weigh, void *context)
+void sched_on_weigh(struct sched *s, sched_weigh weigh, bool drifts, void *context)
 {
+	s->line.drifts = drifts;
 	s->ears.weigh = weigh;
 	s->ears.weigh_context = context;
 	s->order = ORDER_PRIORITY;
@@ -132,8 +133,9 @@ void sched_on_weigh(struct sched *s, sched_weigh weigh, void *context)
 		s->backfill = ORDER_PRIORITY;
 }
 
-void sched_reweigh(struct sched *s)
+void sched_reweigh(struct sched *s, bool drifts)
 {
+	s->line.drifts = drifts;
 	s->line.reweigh = true;
 }
 

@@ -41,10 +41,10 @@ typedef int64_t (*sched_move)(void *context, uint32_t job);
 void sched_on_move(struct sched *s, sched_move move, void *context);
 
 /* Asked for the priority of a common job: the highest comes first, in backfill too, and of equals the one submitted first. It takes the place of the policy's order; to be set
- * before there are jobs, and not for a policy by position. Priorities are asked for again every ten seconds at the latest, when a cycle comes then. */
+ * before there are jobs, and not for a policy by position. If it `drifts`, time alone changes who comes first: then it is asked for again when something was freed, ten seconds after the last time or later. */
 typedef double (*sched_weigh)(void *context, uint32_t job, int64_t now);
-void sched_on_weigh(struct sched *s, sched_weigh weigh, void *context);
-void sched_reweigh(struct sched *s); /* ... or by the next cycle: something else than time has changed them */
+void sched_on_weigh(struct sched *s, sched_weigh weigh, bool drifts, void *context);
+void sched_reweigh(struct sched *s, bool drifts); /* something else than time has changed the priorities */
 
 /* Called where a common job could not start although the sum of free CPUs was enough, with the plan as it then is, which
  * it may read: for experiments. NULL: nobody is told. */

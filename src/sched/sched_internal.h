@@ -113,6 +113,7 @@ struct line {
 	job_vec wide;		     /* those that need more than half of the machine, by arrival (due.c) */
 	struct heap patience;	     /* (when it starves, job) of waiting common jobs, with stale ones */
 	bool reweigh;		     /* priorities have changed: the arrays are to be sorted again */
+	bool drifts;		     /* ... and do so with time */
 	int64_t weighed;	     /* the instant for which keys that change with time were computed */
 	double queued_area;	     /* CPU-seconds that waiting jobs ask for */
 	job_vec fresh; /* common jobs that came since the last cycle; before queue_settle() also some that left again */

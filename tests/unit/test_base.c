@@ -22,6 +22,7 @@
 #include "base/heap.h"
 #include "base/hostlist.h"
 #include "base/json.h"
+#include "base/keysort.h"
 #include "base/lines.h"
 #include "base/map.h"
 #include "base/names.h"
@@ -873,9 +874,42 @@ static void test_text(void **state)
 	assert_int_equal(utf8_unfinished("", 0), 0);
 }
 
+static int keyed_compare(const void *a, const void *b)
+{
+	const struct keyed *x = a, *y = b;
+
+	if (x->key != y->key)
+		return x->key < y->key ? -1 : 1;
+	return x->tie < y->tie ? -1 : x->tie > y->tie;
+}
+
+static void test_keysort(void **state)
+{
+	static const double odd[] = {0.0, -0.0, 1e300, -1e300, 5e-324, -5e-324, INFINITY, -INFINITY, 1, -1};
+	struct keyed v[500], w[500];
+	struct rng r;
+
+	(void)state;
+	rng_seed(&r, 1);
+	keysort(NULL, 0);
+	for (int round = 0; round < 200; round++) {
+		size_t n = (size_t)rng_below(&r, 500);
+		for (size_t i = 0; i < n; i++) {
+			double key = round % 3 ? (double)rng_range(&r, -1000, 1000) / 7 : odd[rng_below(&r, 10)];
+			v[i] = (struct keyed){key, (uint32_t)(i * 2654435761u), (uint32_t)i};
+		}
+		memcpy(w, v, n * sizeof *v);
+		qsort(w, n, sizeof *w, keyed_compare);
+		keysort(v, n);
+		for (size_t i = 0; i < n; i++)
+			assert_int_equal(v[i].at, w[i].at);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_keysort),
 		cmocka_unit_test(test_err),
 		cmocka_unit_test(test_code),
 		cmocka_unit_test(test_arena),

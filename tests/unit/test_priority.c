@@ -119,6 +119,30 @@ static void extremes_stay_numbers(void **state)
 	attrs_fini(&a);
 }
 
+/* Of two jobs the order may change with time, or never does. */
+static void what_drifts(void **state)
+{
+	static const struct {
+		const char *order, *factor;
+		bool drifts;
+	} rows[] = {{"sum", "cpus", false},	   {"sum", "walltime", false}, {"sum", "expansion", true},
+		    {"sum", "deadline", true},	   {"product", "cpus", true}, /* queue time has a weight */
+		    {"product", "expansion", true}};
+	struct priority_settings x;
+	struct attrs a;
+	char name[64];
+
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		attrs_init(&a, ATTR_SERVER);
+		set(&a, "priority_order", rows[i].order);
+		snprintf(name, sizeof name, "priority_weight.%s", rows[i].factor);
+		set(&a, name, "3");
+		assert_int_equal(priority_settings_of(&x, &a, NULL), 0);
+		assert_int_equal(priority_drifts(&x), rows[i].drifts);
+		attrs_fini(&a);
+	}
+}
+
 static void wrong_settings_are_named(void **state)
 {
 	struct priority_settings x;
@@ -142,8 +166,11 @@ static void wrong_settings_are_named(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(sum_of_weighted_factors),  cmocka_unit_test(nearness_of_a_deadline),
-		cmocka_unit_test(product_of_stages),	    cmocka_unit_test(extremes_stay_numbers),
+		cmocka_unit_test(sum_of_weighted_factors),
+		cmocka_unit_test(nearness_of_a_deadline),
+		cmocka_unit_test(product_of_stages),
+		cmocka_unit_test(extremes_stay_numbers),
+		cmocka_unit_test(what_drifts),
 		cmocka_unit_test(wrong_settings_are_named),
 	};
 

@@ -11,6 +11,7 @@
 
 #include "base/err.h"
 #include "base/json.h"
+#include "base/keysort.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "base/vec.h"
@@ -71,30 +72,11 @@ static const struct field priority_fields[] = {
 };
 const struct schema priority_answer = {.fields = priority_fields};
 
-/* A job on its way to a place. */
-struct contender {
-	double priority, tried;
-	uint32_t job, place_tried;
+/* Jobs that wait, by id, and their places; at first in the order of their ids. */
+struct ranking {
+	VEC(struct keyed) first; /* key: the priority, its sign changed; tie: the job */
+	uint32_t *tried;	 /* by job: its place with other weights; NULL: none are tried */
 };
-typedef VEC(struct contender) contenders;
-
-static int by_priority(const void *a, const void *b)
-{
-	const struct contender *x = a, *y = b;
-
-	if (x->priority != y->priority)
-		return x->priority > y->priority ? -1 : 1;
-	return x->job < y->job ? -1 : x->job > y->job;
-}
-
-static int by_tried(const void *a, const void *b)
-{
-	const struct contender *x = a, *y = b;
-
-	if (x->tried != y->tried)
-		return x->tried > y->tried ? -1 : 1;
-	return x->job < y->job ? -1 : x->job > y->job;
-}
 
 /* The attributes that "cpus=10, low.cpus=1" would make, one setting after the other. */
 static int settings_try(const struct server *s, const char *text, struct priority_settings *ret, struct err *err)
@@ -126,62 +108,58 @@ static int settings_try(const struct server *s, const char *text, struct priorit
 	return rc;
 }
 
-static void contenders_collect(const struct server *s, const struct priority_settings *x,
-			       const struct priority_settings *tried, contenders *ret)
+static void ranking_make(const struct server *s, const struct priority_settings *x, struct ranking *ret)
 {
 	struct prioritized job;
 	struct weighing w;
 
+	vec_clear(&ret->first);
 	for (uint32_t id = 1; id < s->jobs->entries.n; id++) {
-		struct contender c = {.job = id};
 		if (!s->jobs->entries.v[id].spec || !job_waits(entry_job(s, id)))
 			continue;
 		job_prioritized(s, id, x, &job);
 		priority_weigh(x, &job, s->clock->now, &w);
-		c.priority = w.priority;
-		if (tried) {
-			job_prioritized(s, id, tried, &job);
-			priority_weigh(tried, &job, s->clock->now, &w);
-			c.tried = w.priority;
-		}
-		vec_push(ret, c);
+		vec_push(&ret->first, (struct keyed){-w.priority, id, id});
 	}
-	if (tried && ret->n) {
-		qsort(ret->v, ret->n, sizeof *ret->v, by_tried);
-		for (size_t i = 0; i < ret->n; i++)
-			ret->v[i].place_tried = (uint32_t)i + 1;
-	}
-	if (ret->n)
-		qsort(ret->v, ret->n, sizeof *ret->v, by_priority);
+	keysort(ret->first.v, ret->first.n);
 }
 
-static void contender_write(const struct server *s, const struct priority_settings *x, const struct contender *c,
-			    size_t place, struct json *j)
+static void ranking_try(const struct server *s, const struct priority_settings *x, struct ranking *ret)
 {
-	const struct spec *p = s->jobs->entries.v[c->job].spec;
+	ranking_make(s, x, ret);
+	ret->tried = mem_zalloc(s->jobs->entries.n * sizeof *ret->tried);
+	for (size_t i = 0; i < ret->first.n; i++)
+		ret->tried[ret->first.v[i].at] = (uint32_t)i + 1;
+}
+
+static void ranked_write(const struct server *s, const struct priority_settings *x, const struct ranking *r, size_t i,
+			 struct json *j)
+{
+	uint32_t job = r->first.v[i].at;
+	const struct spec *p = s->jobs->entries.v[job].spec;
 	struct strbuf id = {0};
-	struct prioritized job;
+	struct prioritized known;
 	struct weighing w;
 
-	entry_id(s, c->job, &id);
-	job_prioritized(s, c->job, x, &job);
-	priority_weigh(x, &job, s->clock->now, &w);
+	entry_id(s, job, &id);
+	job_prioritized(s, job, x, &known);
+	priority_weigh(x, &known, s->clock->now, &w);
 	json_open_object(j, NULL);
 	json_text(j, "id", id.text);
 	json_text(j, "user", word(s, p->owner));
 	json_text(j, "queue", word(s, p->queue));
-	json_int(j, "place", (int64_t)place);
-	json_double(j, "priority", c->priority);
-	if (c->place_tried)
-		json_int(j, "tried", c->place_tried);
+	json_int(j, "place", (int64_t)i + 1);
+	json_double(j, "priority", w.priority);
+	if (r->tried)
+		json_int(j, "tried", r->tried[job]);
 	json_open_array(j, "factors");
-	for (int i = 0; i < FACTOR_COUNT; i++) {
-		if (x->weight[i] == 0)
+	for (int k = 0; k < FACTOR_COUNT; k++) {
+		if (x->weight[k] == 0)
 			continue;
 		json_open_object(j, NULL);
-		json_text(j, "name", factor_table[i].name);
-		json_double(j, "value", w.value[i]);
-		json_double(j, "part", w.part[i]);
+		json_text(j, "name", factor_table[k].name);
+		json_double(j, "value", w.value[k]);
+		json_double(j, "part", w.part[k]);
 		json_close_object(j);
 	}
 	json_close_array(j);
@@ -213,7 +191,7 @@ void api_priority(struct server *s, const struct call *c)
 	const char *try = request_query(c->r, "try");
 	int64_t left = query_number(c, "limit", 100);
 	struct priority_settings tried;
-	contenders list = {0};
+	struct ranking list = {0};
 	struct strbuf out = {0};
 	struct json j;
 	struct err err;
@@ -222,22 +200,25 @@ void api_priority(struct server *s, const struct call *c)
 		api_refuse(c->r, &err);
 		return;
 	}
-	contenders_collect(s, x, try ? &tried : NULL, &list);
+	if (try)
+		ranking_try(s, &tried, &list);
+	ranking_make(s, x, &list);
 	json_init(&j, &out, false);
 	json_open_object(&j, NULL);
 	json_text(&j, "order", order[priority_rules(s) ? x->order : PRIORITY_POLICY]);
 	json_int(&j, "now", s->clock->now);
 	factors_write(try ? &tried : x, &j);
-	json_int(&j, "waiting", (int64_t)list.n);
+	json_int(&j, "waiting", (int64_t)list.first.n);
 	json_open_array(&j, "jobs");
-	for (size_t i = 0; i < list.n && left > 0; i++)
-		if (may_see(s, c->w, s->jobs->entries.v[list.v[i].job].spec)) {
-			contender_write(s, x, &list.v[i], i + 1, &j);
+	for (size_t i = 0; i < list.first.n && left > 0; i++)
+		if (may_see(s, c->w, s->jobs->entries.v[list.first.v[i].at].spec)) {
+			ranked_write(s, x, &list, i, &j);
 			left--;
 		}
 	json_close_array(&j);
 	json_close_object(&j);
 	http_reply_strbuf(c->r, 200, "application/json", &out);
 	strbuf_fini(&out);
-	vec_free(&list);
+	vec_free(&list.first);
+	free(list.tried);
 }

@@ -10,10 +10,12 @@
 
 void job_prioritized(const struct server *s, uint32_t id, const struct priority_settings *x, struct prioritized *ret)
 {
-	const struct spec *p = s->jobs->entries.v[id].spec; /* NULL: what-if */
-	const struct queue *q = p && x->weight[FACTOR_QUEUE] != 0 ? queue_of(s, p->queue) : NULL;
-
 	prioritized_of(ret, s->cluster, entry_job(s, id));
+	if (x->weight[FACTOR_QUEUE] == 0)
+		return;
+
+	const struct spec *p = s->jobs->entries.v[id].spec; /* NULL: what-if */
+	const struct queue *q = p ? queue_of(s, p->queue) : NULL;
 	if (q)
 		ret->queue = attrs_number(&q->attrs, "priority");
 }

@@ -163,7 +163,7 @@ static void sched_make(struct server *s)
 	moves_offer(s);
 	sched_limit(s->sched, s->limits);
 	if (priority_rules(s))
-		sched_on_weigh(s->sched, job_priority, s);
+		sched_on_weigh(s->sched, job_priority, priority_drifts(&s->world->priority), s);
 }
 
 void world_scratch(struct server *s, const struct spec *p)
@@ -310,7 +310,7 @@ void world_settings(struct server *s)
 		world_rebuild(s);
 	else
 		foresee_again(s); /* limits count there, and weights */
-	sched_reweigh(s->sched);
+	sched_reweigh(s->sched, priority_drifts(&s->world->priority));
 	s->turn->dirty = true;
 	moves_offer(s);
 }

@@ -1,0 +1,63 @@
+/*
+ * keysort.c - digit by digit, from the least: first those of the tie, then those of the key. What is equal in a digit stays in its order.
+ */
+#include "base/keysort.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+#define BITS 11
+#define VALUES (1 << BITS)
+
+/* As an unsigned number, in the order of the keys. */
+static uint64_t key_bits(double key)
+{
+	uint64_t bits;
+
+	key += 0.0; /* -0.0 is 0.0 */
+	memcpy(&bits, &key, sizeof bits);
+	return bits >> 63 ? ~bits : bits | UINT64_C(1) << 63;
+}
+
+static uint32_t digit(const struct keyed *x, bool tie, int shift)
+{
+	return (uint32_t)((tie ? x->tie : key_bits(x->key)) >> shift) & (VALUES - 1);
+}
+
+/* False: the digit is the same in all of them, and nothing was done. */
+static bool digit_sort(const struct keyed *from, struct keyed *to, size_t n, bool tie, int shift)
+{
+	size_t place[VALUES] = {0}, sum = 0;
+
+	for (size_t i = 0; i < n; i++)
+		place[digit(&from[i], tie, shift)]++;
+	if (place[digit(&from[0], tie, shift)] == n)
+		return false;
+	for (size_t d = 0; d < VALUES; d++) {
+		size_t count = place[d];
+		place[d] = sum;
+		sum += count;
+	}
+	for (size_t i = 0; i < n; i++)
+		to[place[digit(&from[i], tie, shift)]++] = from[i];
+	return true;
+}
+
+void keysort(struct keyed *v, size_t n)
+{
+	struct keyed *room = n ? mem_alloc(n * sizeof *room) : NULL, *a = v, *b = room;
+
+	for (int tie = 1; tie >= 0 && n > 1; tie--)
+		for (int shift = 0; shift < (tie ? 32 : 64); shift += BITS)
+			if (digit_sort(a, b, n, tie, shift)) {
+				struct keyed *t = a;
+				a = b;
+				b = t;
+			}
+	if (a != v && n)
+		memcpy(v, a, n * sizeof *v);
+	free(room);
+}
