@@ -95,10 +95,6 @@ const struct attr attr_table[] = {
 	 .about =
 		 "Waiting jobs that have a reservation at once: by default one under policies such as easy, and 1000 where every job reserves (conservative) or starves. "
 		 "0: any number; then each cycle takes longer, the more jobs wait."},
-	{"backfill", SERVER, .type = ATTR_WORD, .words = "none first_fit best_fit greedy",
-	 .about =
-		 "Which jobs overtake those that can't start, without delaying the ones that have reservations. none: no job does. first_fit: each that fits, in the order of the queue. "
-		 "best_fit: each that fits, the one with the most CPUs first. greedy: those that together leave the fewest CPUs idle. Unset: as the policy has it."},
 	{"starve_after", SERVER, SECONDS(NULL), .alias = "max_starve",
 	 .about = "Seconds after which a common job that waits may reserve. Unset: as the policy has it."},
 
@@ -112,6 +108,10 @@ const struct attr attr_table[] = {
 	{"priority_low", SERVER, WEIGHTS,
 	 .about = "The value of a factor at which its stage is 0. Unset: as \"shunt priority --factors\" has it."},
 	{"priority_high", SERVER, WEIGHTS, .about = "The value of a factor at which its stage is 1."},
+	{"backfill", SERVER, .type = ATTR_WORD, .words = "none first_fit best_fit greedy",
+	 .about =
+		 "Which jobs overtake those that can't start, without delaying the ones that have reservations. none: no job does. first_fit: each that fits, in the order of the queue. "
+		 "best_fit: each that fits, the one with the most CPUs first. greedy: those that together leave the fewest CPUs idle. Unset: as the policy has it."},
 
 	/* Running. */
 	{"kill_delay", SERVER, SECONDS("10"), .alias = "grace",

@@ -110,8 +110,8 @@ static int backfill_alter(struct policy *p, const char *kind, bool prioritized, 
 	if (p->keep || (p->order == ORDER_DUE && !prioritized))
 		return err_set(
 			err, -EINVAL,
-			"backfill: the policy %s has its own; set it with a policy such as easy, fcfs or oscar%s",
-			p->name, p->keep ? "" : ", or with priority_order");
+			"backfill: the policy %s has a backfill of its own: unset backfill, or set a policy such as easy, fcfs or oscar%s",
+			p->name, p->keep ? "" : ", or priority_order");
 	if (strcmp(kind, "none") == 0)
 		p->backfill = ORDER_NONE;
 	else

@@ -114,11 +114,33 @@ static void what_goes_together(void **state)
 	assert_int_equal(p.reserve, RESERVE_ALL);
 }
 
+/* `qmgr -c 'print server'` sets one after the other, in the order of the table: each must go with those before. */
+static void printed_can_be_read(void **state)
+{
+	struct attrs all, some;
+	struct err err;
+
+	attrs_init(&all, ATTR_SERVER);
+	attrs_init(&some, ATTR_SERVER);
+	set(&all, "backfill", "greedy");
+	set(&all, "priority_order", "sum");
+	set(&all, "policy", "shunt");
+	for (size_t i = 0; i < all.set.n; i++) {
+		struct policy p = *policy_find("shunt");
+		set(&some, all.set.v[i].attr->name, all.set.v[i].text);
+		if (policy_alter(&p, &some, &err) < 0)
+			fail_msg("%s", err.text);
+	}
+	attrs_fini(&all);
+	attrs_fini(&some);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(kinds),
 		cmocka_unit_test(what_goes_together),
+		cmocka_unit_test(printed_can_be_read),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
