@@ -468,4 +468,5 @@ void queue_sort(struct sched *s)
 	}
 	if (!sorted)
 		entries_sort(v);
+	s->p->work += v->n; /* it takes as long as looking at so many nodes */
 }
