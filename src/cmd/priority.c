@@ -127,7 +127,7 @@ static void print(const json_t *answer, bool tried)
 		jobs_print(answer, tried);
 	if (shown && shown < waiting)
 		printf("%lld of %lld waiting jobs; --limit shows more.\n", shown, waiting);
-	if (strcmp(object_text(answer, "order"), "policy") == 0)
+	if (shown && strcmp(object_text(answer, "order"), "policy") == 0)
 		printf("The policy orders the jobs, not these priorities: priority_order is \"policy\".\n");
 }
 

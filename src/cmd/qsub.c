@@ -142,8 +142,8 @@ static void guarantee_say(const struct jobspec *s, const struct reply *r, FILE *
 	int64_t start = object_number(r->json, "planned_start", -1);
 	char by[40], from[40];
 
-	if (!json_object_get(s->job, "deadline"))
-		return;
+	if (!json_object_get(s->job, "deadline") || strcmp(object_text(s->job, "type"), "N") == 0)
+		return; /* a nice job's is when it stops being nice */
 	instant_format(deadline, by, sizeof by);
 	if (!json_is_true(json_object_get(r->json, "guaranteed")))
 		fprintf(out, "The deadline %s is not guaranteed: 'shunt why %s' tells more.\n", by,

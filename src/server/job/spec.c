@@ -258,7 +258,7 @@ static int read_nice(const struct server *s, struct spec *p, struct err *err)
 	if (p->deadline == TIME_NEVER)
 		return err_set(
 			err, -EINVAL,
-			"a nice job (type N) needs a deadline, after which it no longer lets others go first: --deadline \"2h\" from now, say, or a date");
+			"a nice job (type N) needs a deadline, after which it no longer lets others go first: --deadline +2h, or a date");
 	if (p->deadline < 1 || p->deadline > INT64_C(1) << 40)
 		return err_set(err, -EINVAL, "deadline: %lld must be an instant from 1 to 2^40",
 			       (long long)p->deadline);
@@ -296,8 +296,7 @@ static int read_kind(struct server *s, const struct asker *who, const json_t *jo
 	if (p->deadline != TIME_NEVER && p->kind == KIND_COMMON)
 		p->kind = KIND_QOS;
 	if (p->deadline == TIME_NEVER && p->kind != KIND_COMMON)
-		return err_set(err, -EINVAL,
-			       "a job of type %s needs a deadline: --deadline \"2h\" from now, say, or a date", type);
+		return err_set(err, -EINVAL, "a job of type %s needs a deadline: --deadline +2h, or a date", type);
 	if (p->kind == KIND_COMMON)
 		return 0;
 	if (p->kind == KIND_EMERGENCY && who->role < ROLE_OPERATOR)
