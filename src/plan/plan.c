@@ -319,7 +319,7 @@ static void plan_log(struct plan *p, int what, int32_t node, uint32_t slot, cons
 		vec_push(&p->log, (struct undo){*x, node, slot, what});
 }
 
-void plan_put(struct plan *p, uint32_t job, uint32_t frag, int32_t node, int64_t start, int64_t end)
+static void put(struct plan *p, uint32_t job, uint32_t frag, int32_t node, int64_t start, int64_t end, bool live)
 {
 	hold_open(p, job);
 	assert(place_of(p, job, frag)->node == NODE_ANY);
@@ -332,7 +332,7 @@ void plan_put(struct plan *p, uint32_t job, uint32_t frag, int32_t node, int64_t
 		.job = job,
 		.frag = frag,
 		.shape = f->shape,
-		.live = start <= p->now,
+		.live = live,
 		.fixed = f->node != NODE_ANY,
 		.whole = r->whole,
 	};
@@ -340,6 +340,19 @@ void plan_put(struct plan *p, uint32_t job, uint32_t frag, int32_t node, int64_t
 
 	piece_add(p, node, slot, &x);
 	plan_log(p, UNDO_PUT, node, slot, &x);
+}
+
+void plan_put(struct plan *p, uint32_t job, uint32_t frag, int32_t node, int64_t start, int64_t end)
+{
+	put(p, job, frag, node, start, end, start <= p->now);
+}
+
+void plan_adopt(struct plan *p, const struct plan *from, uint32_t job)
+{
+	for (uint32_t i = 0; i < from->holds.v[job].nfrags; i++) {
+		const struct piece *x = plan_piece(from, job, i);
+		put(p, job, i, plan_place(from, job, i)->node, x->start, x->end, x->live);
+	}
 }
 
 void plan_take(struct plan *p, uint32_t job, uint32_t frag)

@@ -163,6 +163,8 @@ uint32_t plan_whole_first(const struct plan *p, const struct piece *x, int32_t n
 
 /* Puts a fragment that is nowhere; it must fit. Takes one that is somewhere. */
 void plan_put(struct plan *p, uint32_t job, uint32_t frag, int32_t node, int64_t start, int64_t end);
+/* All fragments of a job, where they are in another plan of the same cluster, whether or not their time has come. */
+void plan_adopt(struct plan *p, const struct plan *from, uint32_t job);
 void plan_take(struct plan *p, uint32_t job, uint32_t frag);
 void plan_forget(struct plan *p, uint32_t job);	  /* a job that has no place, and may come again with another request */
 void plan_take_job(struct plan *p, uint32_t job); /* all fragments that have a place; outside a transaction for good */

@@ -321,6 +321,7 @@ static void plan_anew(struct server *s, bool folded)
 {
 	struct plan *old = s->plan, *p = plan_create(s->cluster);
 
+	plan_advance(p, s->clock->now);
 	for (uint32_t id = 1; id < s->jobs->entries.n; id++) {
 		const struct job *job = entry_job(s, id);
 		bool lives = job->state == STATE_NOW || job->state == STATE_RUNNING;
@@ -328,16 +329,10 @@ static void plan_anew(struct server *s, bool folded)
 		if (!s->jobs->entries.v[id].spec || !plan_holds(old, id) ||
 		    (!lives && job->state != STATE_ALLOCATED && !kept))
 			continue;
-		for (uint32_t i = 0; i < old->holds.v[id].nfrags; i++) {
-			const struct piece *x = plan_piece(old, id, i);
-			plan_advance(p,
-				     x->live ? x->start : x->start - 1); /* one that is overdue does not run by that */
-			plan_put(p, id, i, plan_place(old, id, i)->node, x->start, x->end);
-		}
+		plan_adopt(p, old, id);
 		if (lives)
 			plan_run(p, id);
 	}
-	plan_advance(p, s->clock->now);
 	sched_destroy(s->sched);
 	s->plan = p;
 	plan_destroy(old);
