@@ -113,6 +113,22 @@ static int64_t amount_asked(const struct amounts *asked, const char *resource)
 	return 0;
 }
 
+/* What an interactive job may ask for, whichever queue it is. */
+static int interactive_check(const struct attrs *server, int64_t walltime, struct err *err)
+{
+	int64_t most = attrs_number(server, "interactive_walltime");
+	char asked[32], allowed[32];
+
+	if (most < 0 || walltime <= most)
+		return 0;
+	if (most == 0)
+		return err_code(err, CODE_REFUSED, SERVER " accepts no interactive jobs (interactive_walltime is 0)");
+	return err_code(err, CODE_REFUSED,
+			"walltime=%s is more than " SERVER
+			" allows an interactive job: at most %s (interactive_walltime)",
+			duration_format(walltime, asked, sizeof asked), duration_format(most, allowed, sizeof allowed));
+}
+
 /* resources_max and resources_min, of a queue or of the server; `only` one resource, or NULL. */
 static int amounts_check(const struct attrs *a, const char *of, const struct amounts *asked, const char *only,
 			 struct err *err)
@@ -178,12 +194,25 @@ static int defaults_add(const struct attrs *a, struct reqtext *text, struct aren
 	return rc < 0 ? err_prefix(err, rc, "resources_default") : 0;
 }
 
-int admit_defaults(const struct attrs *queue, const struct attrs *server, struct reqtext *text, struct arena *arena,
-		   struct err *err)
+/* The defaults of the server come last. They do not give an interactive job more than it may ask for. */
+static int server_defaults_add(const struct attrs *server, bool limited, struct reqtext *text, struct arena *arena,
+			       struct err *err)
 {
+	int rc = defaults_add(server, text, arena, err);
+	int64_t most = limited ? attrs_number(server, "interactive_walltime") : -1;
+
+	if (most > 0 && (text->walltime > most || text->walltime < 0))
+		text->walltime = most;
+	return rc;
+}
+
+int admit_defaults(const struct attrs *queue, const struct attrs *server, bool interactive, struct reqtext *text,
+		   struct arena *arena, struct err *err)
+{
+	bool limited = interactive && text->walltime < 0;
 	int rc = queue ? defaults_add(queue, text, arena, err) : 0;
 
-	return rc < 0 ? rc : defaults_add(server, text, arena, err);
+	return rc < 0 ? rc : server_defaults_add(server, limited, text, arena, err);
 }
 
 /* ---- access and numbers ---- */
@@ -262,7 +291,9 @@ static int step_request(const struct walk *w, const struct step *s, struct reqte
 	*ret = *w->job->text;
 	for (; s && rc == 0; s = s->before)
 		rc = defaults_add(s->queue.attrs, ret, w->arena, err);
-	return rc < 0 ? rc : defaults_add(w->site->attrs, ret, w->arena, err);
+	return rc < 0 ? rc
+		      : server_defaults_add(w->site->attrs, w->job->interactive && w->job->text->walltime < 0, ret,
+					    w->arena, err);
 }
 
 bool admit_routes(const struct attrs *queue)
@@ -348,6 +379,8 @@ static int step_to(struct walk *w, const struct step *s, struct err *err)
 	if (rc < 0)
 		return rc;
 	amounts_of(&text, &asked);
+	if (!exempt && w->job->interactive && (rc = interactive_check(w->site->attrs, text.walltime, err)) < 0)
+		return rc;
 	if (!exempt && ((rc = amounts_check(w->site->attrs, SERVER, &asked, NULL, err)) < 0 ||
 			(rc = queue_check(w, s, &asked, err)) < 0))
 		return rc;
@@ -372,14 +405,16 @@ int admit(const struct admit_site *site, const char *queue, const struct admit_j
 	return rc < 0 ? rc : step_to(&w, &first, err);
 }
 
-int admit_request(const struct admit_site *site, const char *queue, const struct reqtext *text, const char *only,
-		  struct err *err)
+int admit_request(const struct admit_site *site, const char *queue, const struct reqtext *text, bool interactive,
+		  const char *only, struct err *err)
 {
 	struct admit_queue q;
 	struct amounts asked;
 	char of[80];
-	int rc;
+	int rc = interactive ? interactive_check(site->attrs, text->walltime, err) : 0;
 
+	if (rc < 0)
+		return rc;
 	amounts_of(text, &asked);
 	rc = amounts_check(site->attrs, SERVER, &asked, only, err);
 	if (rc < 0 || !queue || !site->queue(site->context, queue, &q))

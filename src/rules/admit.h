@@ -44,7 +44,7 @@ struct admit_job {
 	struct admit_party by;
 	const struct reqtext *text; /* what it asks for, without defaults */
 	int64_t count;		    /* elements of an array, else 1 */
-	bool array;
+	bool array, interactive;
 	const char *from; /* it is moved: the queue where it counts already; NULL: it is new */
 	bool exempt; /* an operator moves it: the queue that is named takes it whatever its limits, unless it is a routing queue */
 };
@@ -64,13 +64,13 @@ bool admit_routes(const struct attrs *queue);
 int admit(const struct admit_site *site, const char *queue, const struct admit_job *job, struct arena *arena,
 	  struct admitted *ret, struct err *err);
 
-/* Whether a job may ask for that in a queue where it is already (NULL: in none): resources_max and resources_min of the server and the queue. `only`: the
- * resource that is judged; NULL: all. -EDQUOT. */
-int admit_request(const struct admit_site *site, const char *queue, const struct reqtext *text, const char *only,
-		  struct err *err);
+/* Whether a job may ask for that in a queue where it is already (NULL: in none): resources_max and resources_min of the server and the queue, and of an
+ * interactive job interactive_walltime. `only`: the resource that is judged; NULL: all. -EDQUOT. */
+int admit_request(const struct admit_site *site, const char *queue, const struct reqtext *text, bool interactive,
+		  const char *only, struct err *err);
 
-/* What is not asked for is added by resources_default of a queue (may be NULL), else of the server. */
-int admit_defaults(const struct attrs *queue, const struct attrs *server, struct reqtext *text, struct arena *arena,
-		   struct err *err);
+/* What is not asked for is added by resources_default of a queue (may be NULL), else of the server; an interactive job gets no more than interactive_walltime. */
+int admit_defaults(const struct attrs *queue, const struct attrs *server, bool interactive, struct reqtext *text,
+		   struct arena *arena, struct err *err);
 
 #endif

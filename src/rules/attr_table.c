@@ -124,6 +124,14 @@ const struct attr attr_table[] = {
 	{"interactive_grace", SERVER, .type = ATTR_DURATION, .initial = "30", .min = 1, .max = YEAR,
 	 .about =
 		 "Seconds for which an interactive job waits for its terminal, when it starts or when the connection breaks."},
+	{"interactive_walltime", SERVER, SECONDS(NULL), .alias = "interactive_limit",
+	 .about =
+		 "The longest walltime of an interactive job, in seconds: one that asks for more is refused, and one that does not ask gets at most this. 0: "
+		 "interactive jobs are refused. Unset: as for other jobs."},
+	{"interactive_warning", SERVER, SECONDS(NULL),
+	 .about =
+		 "Seconds before the end of its walltime at which an interactive job's terminal shows a warning; 0: never. Unset: five minutes, or a tenth of the "
+		 "walltime if that is less."},
 	{"interactive_breaks_deadlines", SERVER, BOOL("False"),
 	 .about =
 		 "Under the policy artaras an interactive job may displace or delay jobs even if a guaranteed deadline is missed. False: it is refused then."},

@@ -62,6 +62,7 @@ const struct field order_fields[] = {
 	LIST(order, INTS, cpus, ncpus),
 	INSIDE(TEXT, terminal, pty),
 	INSIDE(INT64, terminal, patience),
+	INSIDE(INT64, terminal, warning),
 	INSIDE(TEXT, site, prologue),
 	INSIDE(TEXT, site, epilogue),
 	INSIDE(INT64, site, site_seconds),

@@ -53,6 +53,7 @@ struct order_print {
 struct order_terminal {
 	const char *pty;  /* path of the socket at which the host takes terminals (see pty.h); NULL: none */
 	int64_t patience; /* for how many seconds its client may be away; <= 0: 30 */
+	int64_t warning; /* seconds before the end of the walltime at which it shows a warning; 0: never; < 0: five minutes, or a tenth of the walltime */
 };
 
 /* The site's scripts around the job. */

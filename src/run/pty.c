@@ -245,6 +245,18 @@ void pty_turn(struct pty *p, const struct pollfd fds[PTY_FDS])
 		pty_push(p->conn, &p->wire.out); /* that it broke is found by reading */
 }
 
+bool pty_show(struct pty *p, const char *text)
+{
+	size_t n = strlen(text);
+
+	if (wire_room(&p->wire) < n)
+		return false;
+	wire_send(&p->wire, text, n);
+	if (p->conn >= 0)
+		pty_push(p->conn, &p->wire.out);
+	return true;
+}
+
 /* ---- the end ---- */
 
 static void relay_step(struct pty *p, int64_t until)

@@ -106,6 +106,8 @@ int pty_terminal(struct pty *p, int *ret_slave, struct err *err);
 #define PTY_FDS 2
 void pty_fds(const struct pty *p, struct pollfd fds[PTY_FDS]);
 void pty_turn(struct pty *p, const struct pollfd fds[PTY_FDS]);
+/* Shows text of our own on the client's terminal. False: not now, since the client has not yet read enough of what was sent before. */
+bool pty_show(struct pty *p, const char *text);
 /* Calls again if there is no connection, gives up after a while; and when to look next, or INT64_MAX. */
 void pty_look(struct pty *p, int64_t now);
 int64_t pty_next(const struct pty *p);

@@ -41,6 +41,7 @@ struct shepherd {
 	enum stage stage;
 	int ordered;					   /* the last signal by order */
 	int64_t started, kill_at, sample_at, sample_every; /* boot_us() */
+	int64_t warned, warn_again;			   /* the end its terminal was warned of; not before */
 	struct rusage before;				   /* of children that were not the job's */
 };
 

@@ -13,11 +13,14 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/timetext.h"
 #include "run/shepherd_internal.h"
 #include "run/tree.h"
 
 #define LEFT_GRACE (SECOND / 2) /* for what the first process left behind */
 #define KILL_AGAIN (SECOND / 10)
+#define WARN_MOST                                                                                                      \
+	300 /* seconds before the end of its walltime that an interactive job's terminal is warned, if the server does not say */
 
 /* ---- waiting ---- */
 
@@ -196,6 +199,32 @@ static int64_t term_at(const struct shepherd *s)
 	return walltime < 0 ? NEVER : s->started + walltime * SECOND;
 }
 
+/* The end of its walltime is announced on an interactive job's terminal, and again if it changes. */
+static int64_t warn_at(const struct shepherd *s)
+{
+	int64_t walltime = shepherd_walltime(s->o), before = s->o->terminal.warning, at;
+
+	if (!s->o->terminal.pty || walltime < 0 || before == 0 || s->stage != RUNNING || s->warned == term_at(s))
+		return NEVER;
+	if (before < 0)
+		before = walltime / 10 < WARN_MOST ? walltime / 10 : WARN_MOST;
+	at = term_at(s) - before * SECOND;
+	return at > s->warn_again ? at : s->warn_again;
+}
+
+static void warn(struct shepherd *s, int64_t now)
+{
+	int64_t left = (term_at(s) - now + SECOND / 2) / SECOND;
+	char line[160], in[32], limit[32];
+
+	snprintf(line, sizeof line, "\r\n=>> PBS: job %.60s ends in %s (walltime %s)\r\n", s->o->id,
+		 duration_format(left, in, sizeof in), duration_format(shepherd_walltime(s->o), limit, sizeof limit));
+	if (pty_show(&s->pty, line))
+		s->warned = term_at(s);
+	else
+		s->warn_again = now + SECOND;
+}
+
 static void time_look(struct shepherd *s)
 {
 	int64_t now = boot_us();
@@ -205,6 +234,8 @@ static void time_look(struct shepherd *s)
 	lease_look(s, now);
 	crew_look(&s->crew, now);
 	saving_look(s, now);
+	if (now >= warn_at(s) && now < term_at(s))
+		warn(s, now);
 	if (s->stage == RUNNING && now >= saving_limit_at(s, term_at(s)))
 		saving_begin(s, SAVE_LIMIT, term_at(s));
 	if (s->stage == RUNNING && saving_over(s, now)) {
@@ -227,6 +258,8 @@ static int64_t next_instant(const struct shepherd *s)
 		next = crew;
 	if (s->o->terminal.pty && pty_next(&s->pty) < next)
 		next = pty_next(&s->pty);
+	if (warn_at(s) < next)
+		next = warn_at(s);
 	if (saving_next(s) < next)
 		next = saving_next(s);
 	if (s->stage == RUNNING && saving_limit_at(s, term_at(s)) < next)

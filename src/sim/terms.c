@@ -102,7 +102,8 @@ int terms_admit(struct terms *t, const struct wjob *j, const struct reqtext *tex
 	struct admit_job job = {.by = {names_get(&t->w->users, j->user), x->host, x->groups},
 				.text = text,
 				.count = x->array.count ? x->array.count : 1,
-				.array = x->array.count > 0};
+				.array = x->array.count > 0,
+				.interactive = j->interactive};
 	struct admitted in;
 	int rc;
 

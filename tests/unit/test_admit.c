@@ -172,16 +172,51 @@ static void request_alone(void **state)
 	set(f, "batch", "resources_min.ncpus", "2");
 	reqtext_init(&text);
 	text.walltime = 60;
-	assert_int_equal(admit_request(&site, "batch", &text, "walltime", &f->err), 0);
-	assert_int_equal(admit_request(&site, "batch", &text, NULL, &f->err), -EDQUOT);
+	assert_int_equal(admit_request(&site, "batch", &text, false, "walltime", &f->err), 0);
+	assert_int_equal(admit_request(&site, "batch", &text, false, NULL, &f->err), -EDQUOT);
 	text.walltime = 61;
-	assert_int_equal(admit_request(&site, "batch", &text, "walltime", &f->err), -EDQUOT);
-	assert_int_equal(admit_request(&site, NULL, &text, NULL, &f->err), 0);
+	assert_int_equal(admit_request(&site, "batch", &text, false, "walltime", &f->err), -EDQUOT);
+	assert_int_equal(admit_request(&site, NULL, &text, false, NULL, &f->err), 0);
 	set(f, NULL, "resources_max.walltime", "60");
-	assert_int_equal(admit_request(&site, NULL, &text, NULL, &f->err), -EDQUOT);
+	assert_int_equal(admit_request(&site, NULL, &text, false, NULL, &f->err), -EDQUOT);
 	assert_string_equal(
 		f->err.text,
 		"walltime=00:01:01 is more than this server allows: at most 00:01:00 (resources_max.walltime)");
+}
+
+/* The lower of what an interactive job asks for and interactive_walltime counts; one that asks for more is refused. */
+static void interactive(void **state)
+{
+	struct fixture *f = *state;
+	struct admit_site site = {&f->site.attrs, find, count, f};
+	struct admit_job job = {.interactive = true};
+	struct reqtext text;
+
+	set(f, NULL, "resources_default.walltime", "7200");
+	set(f, "batch", "resources_default.walltime", "5400");
+	assert_int_equal(ask_as(f, "batch", "walltime=10:00:00", job), 0);
+	set(f, NULL, "interactive_walltime", "2700");
+	assert_int_equal(ask_as(f, "batch", "", job), 0);
+	assert_int_equal(f->got.text.walltime, 2700);
+	assert_int_equal(ask_as(f, "batch", "walltime=45:00", job), 0);
+	assert_int_equal(ask_as(f, "batch", "walltime=30:00", job), 0);
+	assert_int_equal(f->got.text.walltime, 1800);
+	assert_int_equal(ask_as(f, "batch", "walltime=45:01", job), -EDQUOT);
+	assert_string_equal(
+		f->err.text,
+		"walltime=00:45:01 is more than this server allows an interactive job: at most 00:45:00 (interactive_walltime)");
+	assert_int_equal(ask(f, "batch", "walltime=45:01"), 0);
+	assert_int_equal(ask(f, "batch", ""), 0);
+	assert_int_equal(f->got.text.walltime, 5400);
+
+	reqtext_init(&text);
+	text.walltime = 2701;
+	assert_int_equal(admit_request(&site, "batch", &text, true, "walltime", &f->err), -EDQUOT);
+	assert_int_equal(admit_request(&site, "batch", &text, false, "walltime", &f->err), 0);
+
+	set(f, NULL, "interactive_walltime", "0");
+	assert_int_equal(ask_as(f, "batch", "", job), -EDQUOT);
+	assert_string_equal(f->err.text, "this server accepts no interactive jobs (interactive_walltime is 0)");
 }
 
 static void access(void **state)
@@ -355,6 +390,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(plain, setup, teardown),
 		cmocka_unit_test_setup_teardown(bounds, setup, teardown),
 		cmocka_unit_test_setup_teardown(request_alone, setup, teardown),
+		cmocka_unit_test_setup_teardown(interactive, setup, teardown),
 		cmocka_unit_test_setup_teardown(access, setup, teardown),
 		cmocka_unit_test_setup_teardown(numbers, setup, teardown),
 		cmocka_unit_test_setup_teardown(routing, setup, teardown),

@@ -381,7 +381,7 @@ static int read_request(struct server *s, const json_t *job, const char *queue, 
 	const struct queue *q = queue_named(s, queue);
 	struct reqtext full = ret->text;
 
-	rc = admit_defaults(q ? &q->attrs : NULL, s->attrs, &full, a, err);
+	rc = admit_defaults(q ? &q->attrs : NULL, s->attrs, ret->spec->interactive, &full, a, err);
 	if (rc == 0 && ret->text.nchunks == 0) /* a queue has no defaults for what a partition determines */
 		rc = read_size(s, &full, ret, a, err);
 	return rc < 0 ? rc : spec_fill(s, &full, ret->spec, err);

@@ -408,6 +408,7 @@ static int draft_prepare(struct server *s, const struct draft *p, struct part_or
 	if (spec->interactive && !o->room) {
 		o->terminal.pty = arena_printf(p->a, "%s/terminal.sock", p->run);
 		o->terminal.patience = attrs_number(s->attrs, "interactive_grace");
+		o->terminal.warning = attrs_number(s->attrs, "interactive_warning"); /* < 0: unset */
 	}
 	if (!o->room && p->here)
 		rc = script_file(s, spec, p->a, o, err);

@@ -106,6 +106,7 @@ static int place(struct server *s, const struct asker *who, struct submission *x
 	job->text = &x->text;
 	job->count = submission_count(x);
 	job->array = x->spec->array;
+	job->interactive = x->spec->interactive;
 	rc = admit(&site, word(s, x->spec->queue), job, a, &in, err);
 	if (rc < 0)
 		return rc;
@@ -117,14 +118,14 @@ static int place(struct server *s, const struct asker *who, struct submission *x
 	return rc;
 }
 
-int walltime_allowed(struct server *s, uint32_t queue, int64_t walltime, struct err *err)
+int walltime_allowed(struct server *s, const struct spec *p, int64_t walltime, struct err *err)
 {
 	struct admit_site site = site_of(s);
 	struct reqtext text;
 
 	reqtext_init(&text);
 	text.walltime = walltime;
-	return admit_request(&site, word(s, queue), &text, "walltime", err);
+	return admit_request(&site, word(s, p->queue), &text, p->interactive, "walltime", err);
 }
 
 /* One job that another is to wait for, or to run before. Settled: it is forgotten, and ended as was asked. */
@@ -281,8 +282,10 @@ int alter_check(struct server *s, const struct asker *owner, const struct submis
 	struct reqtext text;
 	int rc = exempt ? 0 : spec_request(s, x->spec, a, &text, err);
 
-	if (!exempt && (rc < 0 || (rc = admit_request(&site, word(s, x->spec->queue), &text, NULL, err)) < 0 ||
-			(rc = wait_check(s, x->spec, err)) < 0))
+	if (!exempt &&
+	    (rc < 0 ||
+	     (rc = admit_request(&site, word(s, x->spec->queue), &text, x->spec->interactive, NULL, err)) < 0 ||
+	     (rc = wait_check(s, x->spec, err)) < 0))
 		return rc;
 	return depend_check(s, owner, x->spec, err); /* what isn't there nobody can wait for */
 }

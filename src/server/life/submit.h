@@ -43,6 +43,6 @@ int move_check(struct server *s, const struct asker *owner, struct submission *x
 int alter_check(struct server *s, const struct asker *owner, const struct submission *x, bool exempt, struct arena *a,
 		struct err *err);
 /* resources_max of queue and server. */
-int walltime_allowed(struct server *s, uint32_t queue, int64_t walltime, struct err *err);
+int walltime_allowed(struct server *s, const struct spec *p, int64_t walltime, struct err *err);
 
 #endif

@@ -90,7 +90,7 @@ int walltime_check(struct server *s, uint32_t id, const struct asker *w, int64_t
 				duration_format(run, text, sizeof text));
 	if (walltime < p->walltime || w->role >= ROLE_OPERATOR)
 		return 0;
-	rc = walltime_allowed(s, p->queue, walltime, err);
+	rc = walltime_allowed(s, p, walltime, err);
 	if (rc < 0)
 		return rc;
 	if (s->turn->dirty) /* what waits reserves first */
