@@ -108,6 +108,13 @@ const struct attr attr_table[] = {
 	{"priority_low", SERVER, WEIGHTS,
 	 .about = "The value of a factor at which its stage is 0. Unset: as \"shunt priority --factors\" has it."},
 	{"priority_high", SERVER, WEIGHTS, .about = "The value of a factor at which its stage is 1."},
+	{"fairshare_window", SERVER, .type = ATTR_NUMBER, .initial = "1", .min = 1, .max = 366,
+	 .about = "Days that fairshare takes together. All use within a window counts the same."},
+	{"fairshare_depth", SERVER, .type = ATTR_NUMBER, .initial = "30", .min = 1, .max = 3660,
+	 .about = "Windows whose use counts for fairshare. What is older does not count."},
+	{"fairshare_decay", SERVER, .type = ATTR_NUMBER, .initial = "90", .min = 0, .max = 100,
+	 .about =
+		 "Percent that use in one window counts of use in the next, for fairshare. 100: all windows count the same."},
 	{"backfill", SERVER, .type = ATTR_WORD, .words = "none first_fit best_fit greedy",
 	 .about =
 		 "Which jobs overtake those that can't start, without delaying the ones that have reservations. none: no job does. first_fit: each that fits, in the order of the queue. "
