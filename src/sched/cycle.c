@@ -42,36 +42,45 @@ void cycle_start(struct sched *s)
 	vec_clear(&s->starting);
 }
 
-/* Reserved jobs whose time has come start where they are. */
-static void collect_due(struct sched *s)
+/* A place that has gone by altogether (the machine slept, or there was no server): nothing in the plan keeps others from being there now. */
+static bool place_gone(const struct sched *s, const struct job *job, int64_t now)
+{
+	return job->state == STATE_ALLOCATED && plan_piece(s->p, job->id, 0)->end <= now;
+}
+
+/* Reserved jobs whose time has come start where they are; `now` may be later than the instant of the last cycle, which is theirs. */
+static void collect_due(struct sched *s, int64_t now)
 {
 	for (size_t i = 0; i < s->special.n; i++) {
 		const struct job *job = cluster_job(s->c, s->special.v[i]);
-		if (job->state == STATE_ALLOCATED && job->start <= s->now)
+		if (job->state == STATE_ALLOCATED && job->start <= s->now && !place_gone(s, job, now))
 			starting_add(s, job->id);
 	}
 }
 
-static void start_due(struct sched *s)
+static void start_due(struct sched *s, int64_t now)
 {
 	if (s->special.n)
-		collect_due(s);
+		collect_due(s, now);
 	cycle_start(s);
 }
 
-/* A place that has gone by altogether (the machine slept, or there was no server): nothing in the plan keeps others from being there now. Whoever had it waits again, for
- * another place or for the end of what its deadline allows. */
-static void drop_gone(struct sched *s)
+/* Whoever had a place that has gone by waits again, for another one or for the end of what its deadline allows. Whether anybody had. */
+static bool drop_gone(struct sched *s)
 {
+	bool any = false;
+
 	for (size_t i = s->special.n; i-- > 0;) {
 		const struct job *job = cluster_job(s->c, s->special.v[i]);
-		if (job->state != STATE_ALLOCATED || plan_piece(s->p, job->id, 0)->end > s->now)
+		if (!place_gone(s, job, s->now))
 			continue;
 		s->position.recount = true;
 		plan_take_job(s->p, job->id);
 		sched_emit(s, EVENT_DEALLOCATE, job->id, 0, JOB_NONE);
 		sched_refresh(s);
+		any = true;
 	}
+	return any;
 }
 
 void sched_pace(struct sched *s, uint64_t work)
@@ -150,13 +159,13 @@ static void cycle_stages(struct sched *s)
 
 bool sched_cycle(struct sched *s, int64_t now)
 {
-	bool resumed = s->effort.unfinished;
+	bool resumed = s->effort.unfinished, slow;
 
 	if (resumed && s->effort.stage == STAGE_SPECIAL && now > s->now)
-		start_due(s); /* they have waited long enough for what others are given */
+		start_due(s, now); /* they have waited long enough for what others are given */
 	s->now = now;
 	plan_advance(s->p, now);
-	drop_gone(s);
+	slow = drop_gone(s);
 	s->stats.cycles++;
 	s->drain = false;
 	if (s->outage.begin != TIME_NEVER && now >= s->outage.until) { /* its bookings are in the past */
@@ -173,8 +182,8 @@ bool sched_cycle(struct sched *s, int64_t now)
 		position_pass(s);
 	else if (!s->effort.unfinished)
 		cycle_stages(s);
-	if (!s->effort.unfinished || s->effort.stage != STAGE_SPECIAL) /* else they can still be pushed */
-		start_due(s);
+	if (!s->effort.unfinished || s->effort.stage != STAGE_SPECIAL || slow) /* else they can still be pushed */
+		start_due(s, now);
 	return cycle_end(s, resumed);
 }
 

@@ -19,9 +19,6 @@ static void special_add(struct sched *s, uint32_t job)
 	while (i > 0 && s->special.v[i - 1] > job)
 		i--;
 	vec_insert(&s->special, i, job);
-	map_remove(&s->effort.tried, job);
-	if (s->effort.search.job == job)
-		s->effort.search.job = JOB_NONE;
 }
 
 static void special_remove(struct sched *s, uint32_t job)
@@ -84,6 +81,7 @@ void starting_add(struct sched *s, uint32_t id)
 /* A job begins to wait, or stops waiting. */
 void sched_enqueue(struct sched *s, const struct job *job)
 {
+	cycle_untry(s, job->id);
 	if (is_special(job)) {
 		special_add(s, job->id);
 		vec_push(&s->newcomers, job->id);
@@ -135,6 +133,8 @@ void sched_emit_detail(struct sched *s, enum event_type type, uint32_t id, int64
 		sched_dequeue(s, job);
 	else if (!waited && job_waits(job))
 		sched_enqueue(s, job);
+	else if (type == EVENT_DEALLOCATE)
+		cycle_untry(s, id);
 	if (s->ears.listener)
 		s->ears.listener(s->ears.context, &e);
 }
@@ -175,6 +175,13 @@ void cycle_try(struct sched *s, uint32_t job, unsigned what)
 		return;
 	map_get(&s->effort.tried, job, &known);
 	map_set(&s->effort.tried, job, known | what);
+}
+
+void cycle_untry(struct sched *s, uint32_t job)
+{
+	map_remove(&s->effort.tried, job);
+	if (s->effort.search.job == job)
+		s->effort.search.job = JOB_NONE;
 }
 
 bool cycle_tired(struct sched *s)

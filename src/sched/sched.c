@@ -229,7 +229,7 @@ void sched_requeue(struct sched *s, uint32_t job, int64_t now, const void *detai
 	sched_emit_detail(s, EVENT_PREEMPT, job, 0, JOB_NONE, detail);
 }
 
-/* The youngest job that is reserved at an instant and holds something of a node; also one that has the node's machine to itself, from another of its nodes. */
+/* The youngest job that has not started, has a place at an instant and holds something of a node; also one that has the node's machine to itself, from another of its nodes. */
 static uint32_t reserved_at(const struct sched *s, int32_t node, int64_t at)
 {
 	uint32_t found = JOB_NONE;
@@ -239,7 +239,7 @@ static uint32_t reserved_at(const struct sched *s, int32_t node, int64_t at)
 		const piece_vec *v = &s->p->node[n].pieces;
 		for (size_t k = 0; k < v->n; k++) {
 			const struct piece *x = &v->v[k];
-			if (!x->live && x->start <= at && at < x->end && (n == node || x->whole == WHOLE_HOST) &&
+			if (!x->running && x->start <= at && at < x->end && (n == node || x->whole == WHOLE_HOST) &&
 			    (found == JOB_NONE || x->job > found))
 				found = x->job;
 		}
@@ -248,7 +248,7 @@ static uint32_t reserved_at(const struct sched *s, int32_t node, int64_t at)
 	return found;
 }
 
-/* A reserved job on the node that can stay no longer, since more is held than there is; the youngest. JOB_NONE: none. */
+/* A job on the node that has not started and can stay no longer, since more is held than there is; the youngest. JOB_NONE: none. */
 static uint32_t overrun_victim(const struct sched *s, int32_t node)
 {
 	const struct timeline *line = &s->p->node[node].line;
@@ -259,7 +259,7 @@ static uint32_t overrun_victim(const struct sched *s, int32_t node)
 		bool short_ = false;
 		for (uint32_t d = 1; d < line->stride; d++)
 			short_ |= step[d] < 0;
-		uint32_t job = short_ ? reserved_at(s, node, step[0]) : JOB_NONE;
+		uint32_t job = short_ ? reserved_at(s, node, step[0] > s->now ? step[0] : s->now) : JOB_NONE;
 		if (job != JOB_NONE && (victim == JOB_NONE || job > victim))
 			victim = job;
 	}
@@ -281,6 +281,7 @@ static void place_lose(struct sched *s, uint32_t job, uint32_t by)
 	if (s->policy->position && cluster_job(s->c, job)->state == STATE_CANDIDATE) {
 		s->line.by_key.v[queue_find(s, job)].planned = TIME_NEVER;
 		place_forget(s, job);
+		cycle_untry(s, job);
 		s->position.recount = true;
 	}
 	plan_take_job(s->p, job);

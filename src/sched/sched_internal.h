@@ -256,6 +256,8 @@ bool cycle_tired(struct sched *s);
 /* Whether a special job was asked about in this cycle, or in those that it goes on from; and that it was. */
 bool cycle_tried(const struct sched *s, uint32_t job, unsigned what);
 void cycle_try(struct sched *s, uint32_t job, unsigned what);
+/* It has lost what was found for it: it is asked about again, in its turn, also if a cycle is under way. */
+void cycle_untry(struct sched *s, uint32_t job);
 /* Out of the queue into the line of its limits, which are reached. */
 void queue_line_up(struct sched *s, uint32_t job);
 bool queue_in_line(const struct sched *s, uint32_t job);

@@ -31,7 +31,6 @@ void special_tell(struct sched *s, plan_mark mark, uint32_t by)
 			continue;
 		}
 		sched_refresh(s);
-		map_remove(&s->effort.tried, job->id);
 		sched_emit(s,
 			   job->state == STATE_RUNNING ? EVENT_PREEMPT
 			   : job->state == STATE_NOW   ? EVENT_START_FAILED
@@ -382,7 +381,7 @@ static bool starvings_to_now(struct sched *s, const job_vec *list)
 static void starvings_forget(struct sched *s, const job_vec *list)
 {
 	for (size_t i = 0; i < list->n && s->effort.pace; i++)
-		map_remove(&s->effort.tried, list->v[i]);
+		cycle_untry(s, list->v[i]);
 }
 
 /* Starving jobs, oldest first: now if possible, else as the policy says. */

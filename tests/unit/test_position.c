@@ -353,6 +353,57 @@ static void interactive_jobs_break_no_guarantee(void **state)
 }
 
 /* The example's schedule, as its comments say. */
+static void open_node(void)
+{
+	world_init(&w, "artaras");
+	world_add_nodes(&w, 1, 8);
+	world_open(&w);
+	sched_pace(w.s, 1);
+}
+
+/* A cycle was cut when it had placed a job at the present instant: that one has not started, and makes way for what is still there. */
+static void an_overrun_takes_the_place_of_who_has_not_started(void **state)
+{
+	(void)state;
+	open_node();
+	uint32_t r = world_common(&w, 0, "nodes=1:ppn=8", 10);
+
+	world_cycle(&w, 0);
+	world_cycle(&w, 0);
+	runs(r);
+	uint32_t a = world_common(&w, 10, "nodes=1:ppn=8", 20), b = world_common(&w, 10, "nodes=1:ppn=8", 30);
+	world_cycle(&w, 10);
+	starts(a, 10);
+	starts(b, TIME_NEVER);
+	sched_overrun(w.s, r, 12, 10);
+	plan_check(w.p);
+	for (int i = 0; i < 4; i++)
+		world_cycle(&w, 10);
+	starts(a, 12);
+	starts(b, 32);
+	world_fini(&w);
+}
+
+/* Time was lost between two parts of a cycle: a place that has gone by meanwhile is not started in. */
+static void a_place_goes_by_within_a_cycle(void **state)
+{
+	(void)state;
+	open_node();
+	uint32_t p = world_submit(&w, 0, KIND_QOS, "nodes=1:ppn=8", 10, 100000, 0),
+		 q = world_submit(&w, 0, KIND_QOS, "nodes=1:ppn=8", 10, 100000, 0);
+
+	world_cycle(&w, 0);
+	starts(p, 0);
+	starts(q, TIME_NEVER);
+	for (int i = 0; i < 4; i++)
+		world_cycle(&w, 5000);
+	runs(p);
+	assert_int_equal(world_last(&w, p, EVENT_START)->time, 5000);
+	assert_int_equal(world_last(&w, p, EVENT_START)->at, 5010);
+	starts(q, 5010);
+	world_fini(&w);
+}
+
 static void the_example_by_hand(void **state)
 {
 	static const int64_t hours[] = {3, 0, 0, 9, 13, 8, 2, 7, 2};
@@ -396,6 +447,8 @@ int main(void)
 		cmocka_unit_test(interactive_jobs_start_at_once),
 		cmocka_unit_test(interactive_jobs_displace_who_has_run_longest),
 		cmocka_unit_test(interactive_jobs_break_no_guarantee),
+		cmocka_unit_test(an_overrun_takes_the_place_of_who_has_not_started),
+		cmocka_unit_test(a_place_goes_by_within_a_cycle),
 		cmocka_unit_test(the_example_by_hand),
 	};
 
