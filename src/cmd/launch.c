@@ -4,6 +4,7 @@
  */
 #include <errno.h>
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
@@ -26,6 +27,11 @@ static const struct option options[] = {
 	 "Put the rank before each line that it writes: \"[3] text\".", 'l'},
 	{"output", OPTION_FILE, AT(output), "FILE", NULL, NULL, 0, 0,
 	 "What ranks write goes to files: %r in the name is the rank, %n the node.", 'o'},
+	{"send", OPTION_FILE, AT(send), "FILE", NULL, NULL, 0, 0,
+	 "Send a copy of FILE to every host; the program or an argument that is FILE means the copy there.", 0},
+	{"pass", OPTION_TEXT, AT(pass), "SIGNALS", "10,12", NULL, 0, 0,
+	 "Pass on these signals (numbers, joined by commas) to the ranks, once they have handlers for them; others end the program.",
+	 0},
 	{"timeout", OPTION_SECONDS, AT(timeout), "TIME", NULL, NULL, 0, 0,
 	 "End the program after that time; the exit code is 124 then.", 0},
 	{0},
@@ -40,6 +46,34 @@ static const char *name_make(struct arena *a)
 	if (getrandom(number, sizeof number, 0) != sizeof number)
 		abort();
 	return arena_printf(a, "shunt.%016llx%016llx", number[0], number[1]);
+}
+
+/* Also a program: it is run from there. */
+#define SEND_MAX (64 << 20)
+
+static int file_read(const char *path, struct layout *l, struct err *err)
+{
+	FILE *in = fopen(path, "re");
+	struct strbuf text = {0};
+	char piece[65536];
+	int rc = 0;
+
+	if (!in)
+		return err_set(err, -errno, "--send: %.300s: %s", path, strerror(errno));
+	for (size_t n; text.n <= SEND_MAX && (n = fread(piece, 1, sizeof piece, in)) > 0;)
+		strbuf_add(&text, piece, n);
+	if (ferror(in))
+		rc = err_set(err, -EIO, "--send: %.300s can't be read", path);
+	else if (text.n > SEND_MAX)
+		rc = err_set(err, -EFBIG, "--send: %.300s has more than 64 MiB", path);
+	fclose(in);
+	if (rc == 0) {
+		l->file = path;
+		l->text = memcpy(arena_alloc(l->arena, text.n + 1), strbuf_text(&text), text.n);
+		l->ntext = text.n;
+	}
+	strbuf_fini(&text);
+	return rc;
 }
 
 static int layout_make(const struct launch_arguments *a, char **argv, struct layout *l, struct err *err)
@@ -58,7 +92,9 @@ static int layout_make(const struct launch_arguments *a, char **argv, struct lay
 	char *workdir = getcwd(NULL, 0);
 	l->workdir = arena_printf(l->arena, "%s", workdir ? workdir : "/");
 	free(workdir);
-	rc = launch_map(&hosts, a, l, err);
+	rc = a->send ? file_read(a->send, l, err) : 0;
+	if (rc == 0)
+		rc = launch_map(&hosts, a, l, err);
 	jobhosts_fini(&hosts);
 	return rc;
 }
@@ -115,7 +151,7 @@ const struct command command_launch = {
 		"has the environment and directory of this command. Standard input goes to rank 0. When a rank "
 		"fails (a signal, or an exit code that is not 0 before MPI_Finalize) or calls MPI_Abort, all are ended: SIGTERM, after two "
 		"seconds SIGKILL. The exit code is that of the first that failed, 128 and the signal's number where it was a signal. "
-		"SIGINT, SIGTERM and SIGHUP end all ranks, SIGUSR1 and SIGUSR2 are passed on. MPI_Comm_spawn is not supported: a "
+		"SIGINT, SIGTERM and SIGHUP end all ranks; SIGUSR1 and SIGUSR2 (--pass) are passed on to each rank as soon as it has a handler for them. MPI_Comm_spawn is not supported: a "
 		"program has the ranks that it was started with.",
 	.examples = examples,
 	.options = options,

@@ -14,6 +14,8 @@ struct launch_arguments {
 	int64_t timeout;	 /* seconds; -1: none */
 	const char *map, *bind;	 /* words */
 	const char *output;	 /* NULL: ours */
+	const char *send;	 /* NULL: none */
+	const char *pass;	 /* signals */
 	bool label;
 };
 

@@ -34,6 +34,7 @@ struct hub {
 	VEC(struct peer) peer; /* by host */
 	VEC(struct fence) fence;
 	int signals, in; /* `in` -1: the input has ended */
+	sigset_t passed; /* what ranks get */
 	bool in_sent;	 /* rank 0's host has not taken it yet */
 	bool ending;
 	int code;
@@ -312,7 +313,7 @@ static void signals_read(struct hub *h)
 
 	while (read(h->signals, &s, sizeof s) == sizeof s) {
 		int signal = (int)s.ssi_signo;
-		if (signal != SIGUSR1 && signal != SIGUSR2) {
+		if (!sigismember(&h->passed, signal)) {
 			hub_end(h, 128 + signal, signal);
 			continue;
 		}
@@ -321,13 +322,31 @@ static void signals_read(struct hub *h)
 	}
 }
 
-static int signals_open(sigset_t *before)
+/* "10,12". -EINVAL: there is no such signal, or nobody can handle it. */
+static int signals_parse(const char *text, sigset_t *ret, struct err *err)
 {
-	static const int handled[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2};
-	sigset_t set;
+	sigemptyset(ret);
+	for (const char *p = text; *p;) {
+		char *end;
+		long n = strtol(p, &end, 10);
+		if (end == p || (*end && *end != ',') || n < 1 || n > SIGRTMAX || n == SIGKILL || n == SIGSTOP ||
+		    n == SIGCHLD || n == SIGPIPE)
+			return err_set(
+				err, -EINVAL,
+				"--pass %.100s: signals are numbers from 1 to %d, joined by commas (not KILL, STOP, CHLD, PIPE)",
+				text, SIGRTMAX);
+		sigaddset(ret, (int)n);
+		p = *end ? end + 1 : end;
+	}
+	return 0;
+}
+
+static int signals_open(const sigset_t *passed, sigset_t *before)
+{
+	static const int handled[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
+	sigset_t set = *passed;
 
 	signal(SIGPIPE, SIG_IGN);
-	sigemptyset(&set);
 	for (size_t i = 0; i < sizeof handled / sizeof *handled; i++)
 		sigaddset(&set, handled[i]);
 	sigprocmask(SIG_BLOCK, &set, before);
@@ -434,10 +453,15 @@ int hub_run(const struct layout *l, const struct launch_arguments *a, struct lau
 {
 	struct hub h = {.l = l, .output = output, .in = STDIN_FILENO, .seconds = a->timeout};
 	sigset_t before;
+	struct err err;
 
+	if (signals_parse(a->pass, &h.passed, &err) < 0) {
+		output_note(output, "%s", err.text);
+		return EXIT_USAGE;
+	}
 	if (a->timeout > 0)
 		h.timeout_at = now_ms() + a->timeout * 1000;
-	h.signals = signals_open(&before);
+	h.signals = signals_open(&h.passed, &before);
 	peers_start(&h, &before);
 	struct pollfd *polls = mem_alloc((h.peer.n + 4) * sizeof *polls);
 	while (hub_busy(&h))

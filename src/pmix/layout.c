@@ -44,8 +44,12 @@ json_t *layout_head(const struct layout *l)
 			hosts, json_pack("{s:s,s:i}", "name", l->host.v[i].name, "cpus", (int)l->host.v[i].cpus));
 	for (uint32_t r = 0; r < l->size; r++)
 		json_array_append_new(ranks, json_pack("[i,i]", (int)l->rank[r].node, (int)l->rank[r].host));
-	return json_pack("{s:s,s:s,s:i,s:i,s:b,s:o,s:o,s:o}", "t", "setup", "name", l->name, "here", (int)l->here,
-			 "argc", argc, "bind", l->bind, "nodes", nodes, "hosts", hosts, "ranks", ranks);
+	json_t *head =
+		json_pack("{s:s,s:s,s:i,s:i,s:b,s:o,s:o,s:o}", "t", "setup", "name", l->name, "here", (int)l->here,
+			  "argc", argc, "bind", l->bind, "nodes", nodes, "hosts", hosts, "ranks", ranks);
+	if (l->file)
+		json_object_set_new(head, "file", json_integer((json_int_t)l->ntext));
+	return head;
 }
 
 void layout_data(const struct layout *l, struct strbuf *out)
@@ -55,6 +59,10 @@ void layout_data(const struct layout *l, struct strbuf *out)
 		strbuf_add(out, *a, strlen(*a) + 1);
 	for (char **e = l->env; *e; e++)
 		strbuf_add(out, *e, strlen(*e) + 1);
+	if (l->file) {
+		strbuf_add(out, l->file, strlen(l->file) + 1);
+		strbuf_add(out, l->ntext ? l->text : "", l->ntext);
+	}
 }
 
 /* ---- reading ---- */
@@ -128,6 +136,24 @@ static int ranks_read(struct layout *l, json_t *ranks)
 	return 0;
 }
 
+/* A file is the end of the data, and its path the last of the texts. Returns how much of the data the texts are; 0: that can't be. */
+static size_t file_read(struct layout *l, const json_t *head, const char *data, size_t n)
+{
+	const json_t *size = json_object_get(head, "file");
+	size_t bytes = size ? (size_t)json_integer_value(size) : 0, texts = n - bytes, at;
+
+	if (!size)
+		return n;
+	if (!json_is_integer(size) || bytes >= n || texts < 2 || data[texts - 1])
+		return 0;
+	for (at = texts - 1; at > 0 && data[at - 1]; at--)
+		;
+	l->file = arena_strndup(l->arena, data + at, texts - 1 - at);
+	l->text = memcpy(arena_alloc(l->arena, bytes + 1), data + texts, bytes);
+	l->ntext = bytes;
+	return at;
+}
+
 int layout_read(const json_t *head, const char *data, size_t n, struct layout *ret, struct err *err)
 {
 	struct layout l = {.arena = arena_create()};
@@ -140,7 +166,7 @@ int layout_read(const json_t *head, const char *data, size_t n, struct layout *r
 	    argc > 0) {
 		l.name = arena_strndup(l.arena, name, strlen(name));
 		l.bind = bind;
-		rc = texts_read(&l, data, n, (size_t)argc);
+		rc = texts_read(&l, data, file_read(&l, head, data, n), (size_t)argc);
 		if (rc == 0)
 			rc = hosts_read(&l, nodes, hosts);
 		if (rc == 0 && (here < 0 || (size_t)here >= l.host.n))

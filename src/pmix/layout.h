@@ -34,6 +34,10 @@ struct layout {
 	const char *workdir;
 	char **argv, **env; /* NULL-terminated; `env` is added to what the host's part of the job has */
 	bool bind;	    /* ranks to CPUs of their own */
+	const char *
+		file; /* a copy of it goes to every host, where words of argv that are this path mean the copy; NULL: none */
+	const char *text; /* ... what is in it */
+	size_t ntext;
 };
 
 /* Fills in what is derived, when hosts, ranks and `size` are known. */

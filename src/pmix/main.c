@@ -20,6 +20,8 @@
 #include "pmix/protocol.h"
 #include "pmix/ranks.h"
 
+#define RETRY_MS 100 /* how soon a signal for which a rank has no handler yet is tried again */
+
 struct fence {
 	char *who;
 	uint64_t id;
@@ -284,7 +286,8 @@ static void frame_handle(struct part *p, const json_t *head, const char *data, s
 		p->input_end = true;
 		input_push(p);
 	} else if (strcmp(t, "signal") == 0) {
-		ranks_signal(&p->ranks, signal);
+		if (signal > 0 && signal < NSIG)
+			ranks_pass(&p->ranks, signal);
 	} else if (strcmp(t, "stop") == 0) {
 		part_stop(p, signal);
 	} else if (strcmp(t, "fence") == 0 &&
@@ -405,7 +408,10 @@ static void part_step(struct part *p, poll_vec *v)
 {
 	polls_fill(p, v);
 	int64_t wait = p->kill_at ? p->kill_at - now_ms() : -1;
-	if (poll(v->v, v->n, p->kill_at && wait < 0 ? 0 : (int)wait) < 0 && errno != EINTR)
+	wait = p->kill_at && wait < 0 ? 0 : wait;
+	if (ranks_retry(&p->ranks) && (wait < 0 || wait > RETRY_MS))
+		wait = RETRY_MS;
+	if (poll(v->v, v->n, (int)wait) < 0 && errno != EINTR)
 		return;
 	if (v->v[0].revents)
 		launcher_read(p);

@@ -8,7 +8,7 @@
  *
  *	to shunt-pmix:	setup			(layout.h) once, first
  *			in + data, in_end	for rank 0; after each `in` the launcher waits for in_ok, so that nothing else waits behind it
- *			signal {"signal"}	to all ranks
+ *			signal {"signal"}	to all ranks, as soon as each has a handler for it
  *			stop {"signal"}		the same, and two seconds later SIGKILL
  *			fence {"who"} + data	everybody's data, for the oldest fence of these ranks
  *			ask {"id","rank"}	what has the rank to tell? `told` is the answer

@@ -14,9 +14,12 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "run/tree.h"
 
 /* ---- CPUs ---- */
 
@@ -124,6 +127,33 @@ static int env_make(const struct layout *l, uint32_t rank, int pmi1, meet_env *e
 	return rc;
 }
 
+/* ---- the file ---- */
+
+/* In memory: nothing is left on disk, and a file system without programs does not matter. Ranks inherit it, and open it by its number. */
+static int file_make(struct ranks *r, struct err *err)
+{
+	const struct layout *l = r->l;
+	size_t argc = 0, done = 0;
+	ssize_t n = 0;
+
+	while (l->argv[argc])
+		argc++;
+	r->argv = l->argv;
+	if (!l->file)
+		return 0;
+	r->file = memfd_create("script", 0);
+	for (; r->file >= 0 && done < l->ntext; done += (size_t)n)
+		if ((n = write(r->file, l->text + done, l->ntext - done)) <= 0)
+			break;
+	if (r->file < 0 || done < l->ntext)
+		return err_set(err, -errno, "%s can't be copied: %s", l->file, strerror(errno));
+	const char *path = arena_printf(l->arena, "/proc/self/fd/%d", r->file);
+	r->argv = arena_alloc(l->arena, (argc + 1) * sizeof *r->argv);
+	for (size_t i = 0; i < argc; i++)
+		r->argv[i] = strcmp(l->argv[i], l->file) == 0 ? (char *)path : l->argv[i];
+	return 0;
+}
+
 /* ---- starting ---- */
 
 struct birth {
@@ -192,7 +222,7 @@ static int pipes_make(struct birth *b, struct rank *r, int *ret_in)
 static int rank_start(struct ranks *all, size_t local, int report, struct err *err)
 {
 	struct rank *r = &all->rank.v[local];
-	struct birth b = {.parent = getpid(), .report = report, .argv = all->l->argv};
+	struct birth b = {.parent = getpid(), .report = report, .argv = all->argv};
 	meet_env env = {0};
 	cpu_set_t cpus;
 
@@ -227,13 +257,14 @@ static int rank_start(struct ranks *all, size_t local, int report, struct err *e
 int ranks_start(const struct layout *l, struct ranks *ret, int *ret_code, struct err *err)
 {
 	const struct layout_host *h = &l->host.v[l->here];
-	struct ranks r = {.l = l, .in = -1};
+	struct ranks r = {.l = l, .in = -1, .file = -1};
 	int report[2], code, rc = 0;
 
 	*ret_code = 1;
 	if (pipe2(report, O_CLOEXEC) < 0)
 		return err_set(err, -errno, "no pipe: %s", strerror(errno));
 	pmi1_init(&r.pmi1, l);
+	rc = file_make(&r, err);
 	for (size_t i = 0; i < h->rank.n; i++)
 		vec_push(&r.rank, (struct rank){.rank = h->rank.v[i], .out = -1, .err = -1});
 	for (size_t i = 0; i < h->rank.n && rc == 0; i++)
@@ -263,6 +294,29 @@ void ranks_signal(struct ranks *r, int signal)
 	for (size_t i = 0; i < r->rank.n; i++)
 		if (r->rank.v[i].pid)
 			kill(-r->rank.v[i].pid, signal);
+}
+
+bool ranks_retry(struct ranks *r)
+{
+	bool waits = false;
+
+	for (size_t i = 0; i < r->rank.n; i++) {
+		struct rank *k = &r->rank.v[i];
+		if (!k->unheard || !k->pid)
+			continue;
+		if (process_signal_heard(k->pid, k->unheard) + tree_signal_heard(k->pid, k->unheard) > 0)
+			k->unheard = 0;
+		else
+			waits = true;
+	}
+	return waits;
+}
+
+void ranks_pass(struct ranks *r, int signal)
+{
+	for (size_t i = 0; i < r->rank.n; i++)
+		r->rank.v[i].unheard = signal;
+	ranks_retry(r);
 }
 
 struct rank *ranks_reap(struct ranks *r)
@@ -298,6 +352,9 @@ void ranks_fini(struct ranks *r)
 	}
 	if (r->in >= 0)
 		close(r->in);
+	if (r->file >= 0)
+		close(r->file);
+	r->file = -1;
 	vec_free(&r->rank);
 	pmi1_fini(&r->pmi1);
 	r->in = -1;

@@ -142,6 +142,11 @@ static bool is_heard(pid_t pid, int signal)
 	return (blocked | caught) >> (signal - 1) & 1;
 }
 
+int process_signal_heard(pid_t pid, int signal)
+{
+	return is_heard(pid, signal) && kill(pid, signal) == 0;
+}
+
 int tree_signal_heard(pid_t root, int signal)
 {
 	pid_list l = {0};
@@ -149,7 +154,7 @@ int tree_signal_heard(pid_t root, int signal)
 
 	tree_list(root, &l);
 	for (size_t i = 0; i < l.n; i++)
-		n += is_heard(l.v[i], signal) && kill(l.v[i], signal) == 0;
+		n += process_signal_heard(l.v[i], signal);
 	vec_free(&l);
 	return n;
 }

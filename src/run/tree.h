@@ -18,6 +18,7 @@ void tree_list(pid_t root, pid_list *ret);
 void tree_signal(pid_t root, int signal);
 /* Only to those that have a handler for it, or wait for it with the signal blocked: a shell that runs the program would die of it. Returns how many got it. */
 int tree_signal_heard(pid_t root, int signal);
+int process_signal_heard(pid_t pid, int signal); /* the same, to one process: 1, or 0 */
 /* Stops what it finds until nothing new appears, then SIGKILL to all: also a bomb of forks gets no further. */
 void tree_kill(pid_t root);
 /* KiB of memory that they hold. Pages that processes share are counted in each of them unless `exact`, which costs more. */

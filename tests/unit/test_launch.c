@@ -136,6 +136,46 @@ static void test_setup_there_and_back(void **state)
 	layout_fini(&l);
 }
 
+/* A file that goes along, of any bytes. */
+static void test_setup_with_a_file(void **state)
+{
+	struct layout l = map("n1 n2", -1, -1, "block"), r;
+	char *argv[] = {"/bin/sh", "/s/1.SC", NULL}, *env[] = {"A=b", NULL};
+	static const char text[] = "#!/bin/sh\n\0more";
+	struct strbuf data = {0};
+	struct err err;
+
+	l.name = "run";
+	l.workdir = "/tmp";
+	l.argv = argv;
+	l.env = env;
+	l.file = "/s/1.SC";
+	for (size_t n = 0; n <= sizeof text; n += sizeof text) { /* an empty one, too */
+		l.text = text;
+		l.ntext = n;
+		strbuf_clear(&data);
+		json_t *head = layout_head(&l);
+		layout_data(&l, &data);
+		assert_int_equal(layout_read(head, data.text, data.n, &r, &err), 0);
+		assert_string_equal(r.file, "/s/1.SC");
+		assert_int_equal(r.ntext, n);
+		assert_memory_equal(r.text, text, n);
+		assert_string_equal(r.argv[1], "/s/1.SC");
+		assert_string_equal(r.env[0], "A=b");
+		assert_null(r.env[1]);
+		layout_fini(&r);
+		for (int64_t wrong = -1; wrong < (int64_t)data.n + 9;
+		     wrong++) { /* whatever it says, nothing else is read */
+			json_object_set_new(head, "file", json_integer(wrong));
+			if (layout_read(head, data.text, data.n, &r, &err) == 0)
+				layout_fini(&r);
+		}
+		json_decref(head);
+	}
+	strbuf_fini(&data);
+	layout_fini(&l);
+}
+
 /* ---- what ranks write ---- */
 
 static void file_is(const char *name, const char *expected)
@@ -246,6 +286,7 @@ int main(void)
 		cmocka_unit_test(test_hosts),
 		cmocka_unit_test(test_too_many),
 		cmocka_unit_test(test_setup_there_and_back),
+		cmocka_unit_test(test_setup_with_a_file),
 		cmocka_unit_test(test_labels_and_files),
 		cmocka_unit_test(test_frames_in_pieces),
 		cmocka_unit_test(test_environment_for_other_hosts),
