@@ -19,7 +19,7 @@ static const struct {
 	const char *otherwise; /* what an empty answer means; NULL: an answer is needed */
 } rows[JOB_ITEMS] = {
 	[ITEM_PROGRAM] = {"-- COMMAND", "with its arguments", NULL},
-	[ITEM_CLASS] = {"--class", "script, or a class of the site", "script"},
+	[ITEM_CLASS] = {"--class", "script, spmd, or a class of the site", "script"},
 	[ITEM_TYPE] = {"--type", "normal, priority, interactive, nice", "normal"},
 	[ITEM_PARTITION] = {"--partition", "its name", "any"},
 	[ITEM_PROCESSORS] = {"--processors", "a number", NULL},
@@ -296,7 +296,7 @@ int items_put(const struct items *x, struct jobspec *s, struct err *err)
 	int64_t t;
 	int rc = 0;
 
-	if (x->value[ITEM_CLASS] && strcasecmp(x->value[ITEM_CLASS], "script") != 0)
+	if (x->value[ITEM_CLASS])
 		jobspec_text(s, "class", x->value[ITEM_CLASS]);
 	if (x->value[ITEM_PARTITION])
 		resource_add(s, "partition", x->value[ITEM_PARTITION]);

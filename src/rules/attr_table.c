@@ -189,6 +189,10 @@ const struct attr attr_table[] = {
 	 .about =
 		 "Whether a running job that makes checkpoints may be stopped at one and go on elsewhere when a waiting job fits by that."},
 	{"move", CLASS, .type = ATTR_BOOL, .about = "The same, of jobs of the class. Unset: the server's."},
+	{"start", CLASS, .type = ATTR_WORD, .initial = "script", .words = "script spmd",
+	 .about =
+		 "script: the script is run once, and starts the rest itself. spmd: it is run once for each processor of the job, with its rank and the number of ranks in "
+		 "SHUNT_RANK and SHUNT_SIZE. Unset, the class spmd has spmd."},
 	{"method", CLASS, .type = ATTR_WORD, .initial = "signal", .words = "signal script",
 	 .about =
 		 "signal: the program saves itself when it gets a signal. script: `saver` runs beside it and saves it."},

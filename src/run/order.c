@@ -45,6 +45,7 @@ const struct field order_fields[] = {
 	INSIDE(TEXT, print, script_sha256),
 	INSIDE(INT64, print, script_hash),
 	FIELD(order, TEXTS, argv),
+	FIELD(order, TEXT, launcher),
 	FIELD(order, TEXTS, env),
 	FIELD(order, TEXT, workdir),
 	FIELD(order, TEXT, out),

@@ -100,7 +100,9 @@ struct order {
 		script; /* path of the script's file, readable by the user; NULL: an interactive job (the shell itself) */
 	struct order_print print;
 	char **argv; /* arguments of the script; NULL-terminated */
-	char **env;  /* whole environment, NULL-terminated */
+	const char *
+		launcher; /* path of `shunt`: the script is run by `shunt launch`, once for each line of the node file; NULL: it is run once */
+	char **env; /* whole environment, NULL-terminated */
 	const char *
 		workdir; /* where it starts; if that can't be: home, else "/", and a line in the error output says so */
 	const char *out,

@@ -120,9 +120,9 @@ int order_settle(struct order *o, const char *state, const char *run, const char
 {
 	const struct places p = {.word = {"@STATE@", "@RUN@", "@BIN@"}, .dir = {state, run, bin}, .a = a};
 	struct order n = *o;
-	const char **paths[] = {&n.script, &n.workdir,	     &n.out,	      &n.err,
-				&n.spare,  &n.nodefile_path, &n.tmpdir,	      &n.terminal.pty,
-				&n.home,   &n.site.prologue, &n.site.epilogue};
+	const char **paths[] = {&n.script,	 &n.launcher, &n.workdir,	&n.out,
+				&n.err,		 &n.spare,    &n.nodefile_path, &n.tmpdir,
+				&n.terminal.pty, &n.home,     &n.site.prologue, &n.site.epilogue};
 
 	if (o->foreign.by_name && (path_check("script", o->script, err) || path_check("spare", o->spare, err) ||
 				   path_check("nodefile_path", o->nodefile_path, err) ||

@@ -279,6 +279,7 @@ static int order_check(const struct order *o, struct err *err)
 		{"home", o->home},
 		{"shell", o->shell},
 		{"script", o->script},
+		{"launcher", o->launcher},
 		{"workdir", o->workdir},
 		{"out", o->out},
 		{"err", o->err},

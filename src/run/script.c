@@ -152,11 +152,37 @@ static bool is_shell(const char *program)
 	return false;
 }
 
+typedef VEC(char *) word_list;
+
+/* What stands before a script that is run on every CPU of the job: its text goes to all hosts, and signals of its checkpoints reach each rank. */
+static void launcher_add(const struct order *o, word_list *argv)
+{
+	static char pass[64];
+	const struct order_checkpoint *c = &o->checkpoint;
+	int signal[] = {c->periodic_signal, c->preempt_signal};
+
+	for (size_t i = 0; i < 2 && c->method == CHECKPOINT_SIGNAL; i++)
+		if (signal[i] > 0)
+			snprintf(pass + strlen(pass), 32, "%s%d", *pass ? "," : "", signal[i]);
+	vec_push(argv, (char *)o->launcher);
+	vec_push(argv, "launch");
+	vec_push(argv, "--send");
+	vec_push(argv, (char *)o->script);
+	if (*pass) {
+		vec_push(argv, "--pass");
+		vec_push(argv, pass);
+	}
+	vec_push(argv, "--");
+}
+
 static int program_exec(const struct order *o, const char *program, char *argument, char **env)
 {
-	VEC(char *) argv = {0};
+	word_list argv = {0};
 
-	vec_push(&argv, argv0(program, o->login && is_shell(program)));
+	bool launched = o->launcher && o->script;
+	if (launched)
+		launcher_add(o, &argv);
+	vec_push(&argv, argv0(program, o->login && is_shell(program) && !launched));
 	if (argument)
 		vec_push(&argv, argument);
 	if (o->script)
@@ -164,10 +190,12 @@ static int program_exec(const struct order *o, const char *program, char *argume
 	for (char **a = o->argv; o->script && a && *a; a++)
 		vec_push(&argv, *a);
 	vec_push(&argv, NULL);
+	if (launched)
+		program = o->launcher;
 	execve(program, argv.v, env);
 
 	int why = errno;
-	job_say("the interpreter %.500s can't be run: %s", program, strerror(why));
+	job_say("%s %.500s can't be run: %s", launched ? "the launcher" : "the interpreter", program, strerror(why));
 	vec_free(&argv);
 	return why == ENOENT || why == ENOTDIR ? 127 : 126;
 }
@@ -175,14 +203,16 @@ static int program_exec(const struct order *o, const char *program, char *argume
 /* A program instead of a script. */
 static int binary_exec(const struct order *o, char **env)
 {
-	VEC(char *) argv = {0};
+	word_list argv = {0};
 
+	if (o->launcher)
+		launcher_add(o, &argv);
 	vec_push(&argv, (char *)o->script);
 	for (char **a = o->argv; a && *a; a++)
 		vec_push(&argv, *a);
 	vec_push(&argv, NULL);
-	execve(o->script, argv.v, env);
-	job_say("%.500s can't be run: %s", o->script, strerror(errno));
+	execve(argv.v[0], argv.v, env);
+	job_say("%.500s can't be run: %s", argv.v[0], strerror(errno));
 	vec_free(&argv);
 	return 126;
 }

@@ -5,6 +5,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/mem.h"
 #include "base/vec.h"
@@ -45,6 +46,31 @@ void class_destroy(struct server *s, struct class *x)
 	attrs_fini(&x->attrs);
 	free(x->name);
 	free(x);
+}
+
+#define SPMD "spmd"
+static const char *const standard[] = {"script", SPMD};
+
+const char *class_meant(const struct server *s, const char *text)
+{
+	if (class_named(s, text))
+		return text;
+	for (size_t i = 0; i < s->jobs->classes.n; i++)
+		if (strcasecmp(s->jobs->classes.v[i]->name, text) == 0)
+			return s->jobs->classes.v[i]->name;
+	for (size_t i = 0; i < sizeof standard / sizeof *standard; i++)
+		if (strcasecmp(standard[i], text) == 0)
+			return standard[i];
+	return NULL;
+}
+
+bool class_is_spmd(const struct server *s, const struct spec *p)
+{
+	const struct attrs *a = class_attrs(s, p);
+
+	if (attrs_is_set(a, "start"))
+		return strcmp(attrs_text(a, "start"), SPMD) == 0;
+	return p->class && strcasecmp(word(s, p->class), SPMD) == 0;
 }
 
 const struct attrs *class_attrs(const struct server *s, const struct spec *p)

@@ -13,6 +13,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/types.h>
 
 #include "base/arena.h"
@@ -569,13 +570,17 @@ static int read_class(struct server *s, const json_t *job, struct spec *p, struc
 
 	if (rc < 0 || !name || !*name)
 		return rc;
-	p->class = word_add(s, name);
-	if (class_named(s, name))
+	const char *meant = class_meant(s, name);
+	p->class = word_add(s, meant ? meant : name);
+	if (meant)
 		return 0;
-	for (size_t i = 0; i < s->jobs->classes.n; i++)
-		strbuf_printf(&all, "%s%s", i ? ", " : "", s->jobs->classes.v[i]->name);
-	rc = err_set(err, -EINVAL, "class: there is no class %.60s (there is: %.300s)", name,
-		     all.n ? strbuf_text(&all) : "none");
+	strbuf_puts(&all, "script, spmd");
+	for (size_t i = 0; i < s->jobs->classes.n; i++) {
+		const char *other = s->jobs->classes.v[i]->name;
+		if (strcasecmp(other, "script") && strcasecmp(other, "spmd"))
+			strbuf_printf(&all, ", %s", other);
+	}
+	rc = err_set(err, -EINVAL, "class: there is no class %.60s (there are: %.300s)", name, strbuf_text(&all));
 	strbuf_fini(&all);
 	return rc;
 }

@@ -35,6 +35,7 @@
 #include "server/base/words.h"
 #include "server/job/attempt.h"
 #include "server/job/body.h"
+#include "server/job/classes.h"
 #include "server/job/jobs.h"
 #include "server/job/spec.h"
 #include "server/life/prepare.h"
@@ -325,6 +326,7 @@ static void draft_directories(const struct server *s, struct draft *p)
 	p->state = p->here ? s->instance->where.state : "@STATE@";
 	p->run = p->here ? s->instance->where.run : "@RUN@";
 	p->rsh = p->here ? s->instance->rsh : "@BIN@/pbs_rsh";
+	p->launcher = arena_printf(p->a, "%s/shunt", p->here ? bin : "@BIN@");
 	p->path = !p->here ? "@BIN@" : known ? "" : bin;
 }
 
@@ -416,6 +418,8 @@ static int draft_prepare(struct server *s, const struct draft *p, struct part_or
 		o->script = arena_printf(p->a, "%s/scripts/%s.SC", p->state, p->tag);
 		rc = script_text(s, spec, p->a, ret, err);
 	}
+	if (!o->room && class_is_spmd(s, spec))
+		o->launcher = p->launcher;
 	if (!o->room && !spec->interactive)
 		save_order(s, p->t, p->a, o);
 	draft_environment(s, p, o);

@@ -34,7 +34,7 @@ struct draft {
 	const char *host;  /* as the engine has it */
 	bool here;	   /* it is this machine's */
 	const char *state; /* the host's directories: our own, or the words that an agent replaces by its own */
-	const char *run, *rsh;
+	const char *run, *rsh, *launcher;
 	const char *path; /* directory of our commands there, or "" if that is found anyway */
 	struct layout layout;
 };
