@@ -3,6 +3,7 @@ import http.client
 import json
 import os
 import re
+import resource
 import shutil
 import signal
 import socket
@@ -81,6 +82,12 @@ class Server:
         with open(os.path.join(self.home, "run", "shuntd.pid")) as f:
             self.pid = int(f.read())
 
+    def start_timed(self):
+        """Seconds by the clock and on the processor until the API answers."""
+        before = children_seconds()
+        took = timed(self.start)
+        return took, children_seconds() - before + cpu_seconds(self.pid)
+
     def answers(self):
         try:
             return self.get("/v1/server")
@@ -133,6 +140,25 @@ class Server:
         """Resident, in kB."""
         with open(f"/proc/{self.pid}/status") as f:
             return int(re.search(r"VmRSS:\s*(\d+)", f.read()).group(1))
+
+
+def cpu_seconds(pid):
+    """Of all its threads; by the scheduler's own account, since a tick of the other (/proc/PID/stat) is 10 ms."""
+    tasks = f"/proc/{pid}/task"
+    return sum(int(open(f"{tasks}/{t}/schedstat").read().split()[0]) for t in os.listdir(tasks)) / 1e9
+
+
+def on_cpu(server, work):
+    """Seconds that the server's processor time grew by meanwhile, and what the work returns."""
+    before = cpu_seconds(server.pid)
+    found = work()
+    return cpu_seconds(server.pid) - before, found
+
+
+def children_seconds():
+    """Processor time of the commands that have ended."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def alive(pid):
