@@ -70,9 +70,37 @@ static void ledger_change(struct store *s, enum statement what, const struct led
 	change_add(s, what, v);
 }
 
+static bool is_text(const struct value *v, const char *text)
+{
+	return v->n == (int64_t)strlen(text) && memcmp(v->text, text, (size_t)v->n) == 0;
+}
+
+/* The addition of the same entry that is queued last, so that thousands of jobs that end together are one; NULL: it is another's, or may be on disk. */
+static struct value *ledger_queued(const struct store *s, const struct ledger_row *row)
+{
+	if (s->ledger <= s->done || s->ledger <= s->doubt)
+		return NULL;
+	struct value *v = (struct value *)s->changes.v[s->ledger - 1].v;
+	return v[0].n == row->day && is_text(&v[1], row->user) && is_text(&v[2], row->group) &&
+			       is_text(&v[3], row->account ? row->account : "") && is_text(&v[4], row->queue)
+		       ? v
+		       : NULL;
+}
+
 void store_add_ledger(struct store *s, const struct ledger_row *row)
 {
-	ledger_change(s, ADD_LEDGER, row, 0, 0); /* which has no place for the last two */
+	struct value *v = ledger_queued(s, row);
+
+	if (!v) {
+		ledger_change(s, ADD_LEDGER, row, 0, 0); /* which has no place for the last two */
+		s->ledger = s->changes.n;
+		return;
+	}
+	v[5].n += row->attempts;
+	v[6].n += row->used.ran_ms;
+	v[7].n += row->used.alloc_ms;
+	v[8].n += row->used.gpu_ms;
+	v[9].n += row->used.cpu_ms;
 }
 
 void store_add_foreign(struct store *s, const struct ledger_row *row, uint64_t key, int64_t attempt)

@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <pthread.h>
 #include <sqlite3.h>
 #include <stdio.h>
 #include <string.h>
@@ -29,6 +30,10 @@ struct sqlite {
 
 /* How long a commit waits for a lock before it fails with -EBUSY, and the caller tries again later. */
 #define BUSY_MS 100
+
+/* What statements need while they run, cursors of a table with many indexes above all, comes from slots of its own. */
+#define LOOKASIDE_BYTES 1200
+#define LOOKASIDE_SLOTS 200
 
 /* The page cache is bounded; the log is copied back once it has 4,000 pages (16 MiB), and cut to 64 MiB after a huge
  * commit. */
@@ -219,17 +224,26 @@ static int sqlite_alone(struct sqlite *s, struct err *err)
 	return rc;
 }
 
+/* SQLite counts its memory under a lock, at each allocation, unless it is told before its first use that nobody asks. */
+static void sqlite_prepare_once(void)
+{
+	sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
+}
+
 static int sqlite_open(const char *where, int how, void **ret, struct err *err)
 {
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
 	struct sqlite *s = mem_zalloc(sizeof *s);
 	bool make = !(how & OPEN_EXISTING);  /* else another thread may open it, and the mask is everybody's */
 	mode_t mask = make ? umask(077) : 0; /* the log and its index get the mode of the file */
 	int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | (make ? SQLITE_OPEN_CREATE : 0);
 
+	pthread_once(&once, sqlite_prepare_once);
 	s->path = mem_strdup(where);
 	int rc = sqlite3_open_v2(where, &s->db, flags, NULL) == SQLITE_OK ? 0 : sqlite_fail(s, err);
 	if (rc == 0) {
 		sqlite3_extended_result_codes(s->db, 1);
+		sqlite3_db_config(s->db, SQLITE_DBCONFIG_LOOKASIDE, NULL, LOOKASIDE_BYTES, LOOKASIDE_SLOTS);
 		sqlite3_busy_timeout(s->db, BUSY_MS);
 		if (how & OPEN_ALONE)
 			rc = sqlite_alone(s, err);

@@ -374,7 +374,7 @@ static void commit_done(struct store *s, size_t n)
 	vec_clear(&s->changes);
 	map_fini(&s->latest);
 	s->latest = (struct map){0};
-	s->dropped = 0;
+	s->dropped = s->ledger = 0;
 	arena_destroy(s->arena);
 	s->arena = arena_create();
 }

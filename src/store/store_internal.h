@@ -154,6 +154,7 @@ struct store {
 	VEC(struct change) changes;
 	struct map latest;   /* record_slot() -> index + 1 of the newest change of a body or a script */
 	size_t dropped;	     /* index + 1 of the newest change that dropped a job's bodies; 0: none has */
+	size_t ledger;	     /* index + 1 of the newest addition to the ledger; 0: there is none */
 	struct arena *arena; /* owns their values */
 	size_t done, doubt;  /* see store.c */
 	char *lost;	     /* the sentence that says so; NULL: it is where it was */

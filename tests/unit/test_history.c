@@ -256,7 +256,9 @@ static void ledger_adds(void **state)
 	struct err err;
 
 	store_add_ledger(s, &row);
+	size_t pending = store_pending(s);
 	store_add_ledger(s, &row);
+	assert_int_equal(store_pending(s), pending); /* of the same day, user and queue: one change */
 	commit(s);
 	row.day = 20261116;
 	row.account = "physics";

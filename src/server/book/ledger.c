@@ -9,10 +9,15 @@
 static int64_t day_of(int64_t instant, int64_t *ret_began)
 {
 	time_t t = (time_t)instant;
-	struct tm tm;
+	struct tm tm, midnight;
 
 	localtime_r(&t, &tm);
 	int64_t day = (tm.tm_year + 1900) * INT64_C(10000) + (tm.tm_mon + 1) * 100 + tm.tm_mday;
+	*ret_began = instant - (tm.tm_hour * 3600 + tm.tm_min * 60 + tm.tm_sec);
+	t = (time_t)*ret_began;
+	localtime_r(&t, &midnight);
+	if (midnight.tm_mday == tm.tm_mday && midnight.tm_gmtoff == tm.tm_gmtoff)
+		return day; /* mktime looks at the file of the time zone each time */
 	tm.tm_hour = tm.tm_min = tm.tm_sec = 0;
 	tm.tm_isdst = -1; /* a day may have 23 or 25 hours */
 	*ret_began = (int64_t)mktime(&tm);
