@@ -318,15 +318,16 @@ static void line_up(struct line *l, struct knot **v, size_t n)
 
 	qsort(v, n, sizeof *v, knot_cmp);
 	for (size_t i = 0; i < n; i = end) {
-		int64_t here =
-			0; /* those that are equal are one step, and what is below them is compared as if they were one */
+		/* those that are equal are one step, and what is below them is compared as if they were one */
+		int64_t here = 0;
 		vec_clear(&below);
 		for (end = i; end < n && knot_cmp(&v[i], &v[end]) == 0; end++) {
 			here += v[end]->leaf && v[end]->used > 0;
-			v[end]->standing = l->all ? 100.0 * (double)(l->all - l->before) / (double)l->all : 100;
 			for (uint32_t k = v[end]->first; k != NONE; k = l->x->knots.v[k].next)
 				vec_push(&below, &l->x->knots.v[k]);
 		}
+		for (size_t k = i; k < end; k++)
+			v[k]->standing = l->all ? 100.0 * (double)(l->all - l->before - here) / (double)l->all : 100;
 		l->before += here;
 		if (below.n)
 			line_up(l, below.v, below.n);

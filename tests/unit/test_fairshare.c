@@ -40,17 +40,17 @@ static void no_targets(void **state)
 	use(x, "", "g", "c", TODAY, 2 * HOUR);
 	use(x, "q", "g", "c", TODAY, 2 * HOUR); /* one user, on two accounts: together */
 	shares_rank(x, &WEEK, TODAY);
-	assert_float_equal(standing(x, "p", "h", "b"), 100, 1e-9);
-	assert_float_equal(standing(x, "", "g", "a"), 200.0 / 3, 1e-9);
-	assert_float_equal(standing(x, "", "g", "c"), 100.0 / 3, 1e-9);
-	assert_float_equal(standing(x, "q", "g", "c"), 100.0 / 3, 1e-9);
-	/* who has used nothing is first, too; and changes nothing for the others */
+	assert_float_equal(standing(x, "p", "h", "b"), 200.0 / 3, 1e-9);
+	assert_float_equal(standing(x, "", "g", "a"), 100.0 / 3, 1e-9);
+	assert_float_equal(standing(x, "", "g", "c"), 0, 1e-9);
+	assert_float_equal(standing(x, "q", "g", "c"), 0, 1e-9);
+	/* who has used nothing is first; and changes nothing for the others */
 	shares_member(x, "", "g", "new");
 	assert_true(shares_stale(x));
 	shares_rank(x, &WEEK, TODAY);
 	assert_false(shares_stale(x));
 	assert_float_equal(standing(x, "", "g", "new"), 100, 1e-9);
-	assert_float_equal(standing(x, "", "g", "a"), 200.0 / 3, 1e-9);
+	assert_float_equal(standing(x, "", "g", "a"), 100.0 / 3, 1e-9);
 	shares_destroy(x);
 }
 
@@ -76,11 +76,11 @@ static void targets(void **state)
 	/* a target of 0 is behind everybody */
 	shares_target(x, SHARE_GROUP, "B", 0);
 	shares_rank(x, &WEEK, TODAY);
-	assert_float_equal(standing(x, "", "B", "b1"), 25, 1e-9);
+	assert_float_equal(standing(x, "", "B", "b1"), 0, 1e-9);
 	/* none left */
 	shares_forget_targets(x);
 	shares_rank(x, &WEEK, TODAY);
-	assert_float_equal(standing(x, "", "A", "a2"), 100, 1e-9);
+	assert_float_equal(standing(x, "", "A", "a2"), 75, 1e-9);
 	shares_destroy(x);
 }
 
@@ -101,18 +101,18 @@ static void tree(void **state)
 	use(x, "biology", "g", "b", TODAY, 79 * HOUR);
 	shares_rank(x, &WEEK, TODAY);
 	/* physics had 80, biology 79: all of biology is first, though lasers had 60 */
-	assert_float_equal(standing(x, "biology", "g", "b"), 100, 1e-9);
-	assert_float_equal(standing(x, "lasers", "g", "l"), 200.0 / 3, 1e-9);
-	assert_float_equal(standing(x, "optics", "g", "o"), 100.0 / 3, 1e-9);
+	assert_float_equal(standing(x, "biology", "g", "b"), 200.0 / 3, 1e-9);
+	assert_float_equal(standing(x, "lasers", "g", "l"), 100.0 / 3, 1e-9);
+	assert_float_equal(standing(x, "optics", "g", "o"), 0, 1e-9);
 	/* when both have had the same, what is below them is compared as if they were one */
 	use(x, "biology", "g", "b", TODAY, 1 * HOUR);
 	use(x, "biology", "g", "b2", TODAY, 1);
 	use(x, "lasers", "g", "l", TODAY, 1);
 	shares_rank(x, &WEEK, TODAY);
-	assert_float_equal(standing(x, "biology", "g", "b2"), 100, 1e-9); /* hardly anything of 50 */
-	assert_float_equal(standing(x, "lasers", "g", "l"), 75, 1e-9);	  /* 60 of 90 */
-	assert_float_equal(standing(x, "biology", "g", "b"), 50, 1e-9);	  /* 80 of 50 */
-	assert_float_equal(standing(x, "optics", "g", "o"), 25, 1e-9);	  /* 20 of 10 */
+	assert_float_equal(standing(x, "biology", "g", "b2"), 75, 1e-9); /* hardly anything of 50 */
+	assert_float_equal(standing(x, "lasers", "g", "l"), 50, 1e-9);	 /* 60 of 90 */
+	assert_float_equal(standing(x, "biology", "g", "b"), 25, 1e-9);	 /* 80 of 50 */
+	assert_float_equal(standing(x, "optics", "g", "o"), 0, 1e-9);	 /* 20 of 10 */
 	shares_destroy(x);
 }
 
@@ -125,7 +125,7 @@ static void circle_of_parents_ends(void **state)
 	shares_parent(x, "b", "a");
 	use(x, "a", "g", "u", TODAY, HOUR);
 	shares_rank(x, &WEEK, TODAY);
-	assert_float_equal(standing(x, "a", "g", "u"), 100, 1e-9);
+	assert_float_equal(standing(x, "a", "g", "u"), 0, 1e-9);
 	shares_destroy(x);
 }
 
@@ -165,7 +165,7 @@ static void see(void *context, const struct share_row *r)
 
 	x->rows++;
 	x->used += r->depth == 0 ? r->used : 0;
-	assert_true(r->used > 0 && r->used <= 100 && r->cpu_hours > 0 && r->standing > 0 && r->standing <= 100);
+	assert_true(r->used > 0 && r->used <= 100 && r->cpu_hours > 0 && r->standing >= 0 && r->standing < 100);
 }
 
 /* Ten years of all of a large cluster, with any decay: every number stays a number, and the listed parts are the whole. */
@@ -187,7 +187,7 @@ static void ten_years(void **state)
 		shares_list(x, see, &seen);
 		assert_int_equal(seen.rows, 3);
 		assert_float_equal(seen.used, 100, 1e-6);
-		assert_float_equal(standing(x, "", "g", "u0"), 100, 1e-9);
+		assert_float_equal(standing(x, "", "g", "u0"), 200.0 / 3, 1e-9);
 		shares_destroy(x);
 	}
 }
@@ -249,8 +249,8 @@ static void many(void **state)
 		use(x, "", "g", name, TODAY, HOUR + i);
 	}
 	shares_rank(x, &WEEK, TODAY);
-	assert_float_equal(standing(x, "", "g", "u0"), 100, 1e-9);
-	assert_float_equal(standing(x, "", "g", "u99999"), 0.001, 1e-9);
+	assert_float_equal(standing(x, "", "g", "u0"), 99.999, 1e-9);
+	assert_float_equal(standing(x, "", "g", "u99999"), 0, 1e-9);
 	shares_destroy(x);
 }
 
