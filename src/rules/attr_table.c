@@ -16,7 +16,7 @@
 #define JOBS_MAX INT64_C(1000000000)
 #define YEAR INT64_C(31536000)
 
-#define FACTORS "queue_time expansion cpus memory walltime deadline queue" /* rules/priority.h */
+#define FACTORS "queue_time expansion cpus memory walltime deadline queue fairshare" /* rules/priority.h */
 #define WEIGHTS .type = ATTR_WEIGHTS, .words = FACTORS, .min = -JOBS_MAX, .max = JOBS_MAX
 #define BOOL(initial_) .type = ATTR_BOOL, .initial = (initial_)
 #define COUNT .type = ATTR_NUMBER, .min = 0, .max = JOBS_MAX

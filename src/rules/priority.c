@@ -20,6 +20,8 @@ const struct factor_row factor_table[FACTOR_COUNT] = {
 	[FACTOR_DEADLINE] = {"deadline", "percent", "of the time to its deadline that it would run; 0: it has none", 0,
 			     100},
 	[FACTOR_QUEUE] = {"queue", "", "the priority that is set of its queue", -1024, 1023},
+	[FACTOR_FAIRSHARE] = {"fairshare", "percent",
+			      "of the users who have used something, those behind its user by fairshare", 0, 100},
 };
 
 int priority_settings_of(struct priority_settings *x, const struct attrs *server, struct err *err)
@@ -45,7 +47,8 @@ int priority_settings_of(struct priority_settings *x, const struct attrs *server
 
 bool priority_drifts(const struct priority_settings *x)
 {
-	bool curved = x->weight[FACTOR_EXPANSION] != 0 || x->weight[FACTOR_DEADLINE] != 0;
+	bool curved =
+		x->weight[FACTOR_EXPANSION] != 0 || x->weight[FACTOR_DEADLINE] != 0 || x->weight[FACTOR_FAIRSHARE] != 0;
 
 	/* as a sum, queue time grows by the same for all */
 	return curved || (x->order == PRIORITY_PRODUCT && x->weight[FACTOR_QUEUE_TIME] != 0);
@@ -76,6 +79,7 @@ static void values_of(const struct prioritized *job, int64_t now, double *v)
 	v[FACTOR_WALLTIME] = length / 3600;
 	v[FACTOR_DEADLINE] = job->deadline == TIME_NEVER ? 0 : left <= length ? 100 : 100 * length / left;
 	v[FACTOR_QUEUE] = (double)job->queue;
+	v[FACTOR_FAIRSHARE] = job->fairshare;
 	for (int i = 0; i < FACTOR_COUNT; i++)
 		v[i] = v[i] > NO_LIMIT ? NO_LIMIT : v[i] < -NO_LIMIT ? -NO_LIMIT : v[i];
 }

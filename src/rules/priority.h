@@ -25,6 +25,7 @@ enum factor {
 	FACTOR_WALLTIME,
 	FACTOR_DEADLINE,
 	FACTOR_QUEUE,
+	FACTOR_FAIRSHARE,
 	FACTOR_COUNT
 };
 
@@ -55,6 +56,7 @@ struct prioritized {
 	int64_t deadline;     /* TIME_NEVER: none */
 	int64_t cpus, memory; /* KiB */
 	int64_t queue;	      /* the priority that is set of its queue */
+	double fairshare;     /* the standing of its member (fairshare.h) */
 };
 
 /* ... by the core alone: the rest is 0. */

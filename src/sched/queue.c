@@ -460,6 +460,8 @@ void queue_sort(struct sched *s)
 
 	s->line.reweigh = false;
 	s->line.weighed = s->now;
+	if (s->order == ORDER_PRIORITY && s->ears.prepare)
+		s->ears.prepare(s->ears.weigh_context, s->now);
 	for (size_t i = 0; i < v->n; i++) {
 		struct queued *e = &v->v[i];
 		e->key = order_key(s, s->order, cluster_job(s->c, e->job), e->length);

@@ -122,10 +122,11 @@ void sched_on_move(struct sched *s, sched_move move, void *context)
 	s->ears.move_context = context;
 }
 
-void sched_on_weigh(struct sched *s, sched_weigh weigh, bool drifts, void *context)
+void sched_on_weigh(struct sched *s, sched_weigh weigh, sched_prepare prepare, bool drifts, void *context)
 {
 	s->line.drifts = drifts;
 	s->ears.weigh = weigh;
+	s->ears.prepare = prepare;
 	s->ears.weigh_context = context;
 	s->order = ORDER_PRIORITY;
 	s->due_dates = false;

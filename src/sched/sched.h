@@ -43,7 +43,9 @@ void sched_on_move(struct sched *s, sched_move move, void *context);
 /* Asked for the priority of a common job: the highest comes first, in backfill too, and of equals the one submitted first. It takes the place of the policy's order; to be set
  * before there are jobs, and not for a policy by position. If it `drifts`, time alone changes who comes first: then it is asked for again when something was freed, ten seconds after the last time or later. */
 typedef double (*sched_weigh)(void *context, uint32_t job, int64_t now);
-void sched_on_weigh(struct sched *s, sched_weigh weigh, bool drifts, void *context);
+/* Called before it asks for the priorities of all jobs; NULL: nothing is to be prepared. */
+typedef void (*sched_prepare)(void *context, int64_t now);
+void sched_on_weigh(struct sched *s, sched_weigh weigh, sched_prepare prepare, bool drifts, void *context);
 void sched_reweigh(struct sched *s, bool drifts); /* something else than time has changed the priorities */
 
 /* Called where a common job could not start although the sum of free CPUs was enough, with the plan as it then is, which

@@ -165,6 +165,7 @@ struct ears {
 	sched_blocked on_blocked;
 	void *blocked_context;
 	sched_weigh weigh; /* NULL: the policy's order is the order */
+	sched_prepare prepare;
 	void *weigh_context;
 };
 

@@ -56,6 +56,7 @@
 #include "server/book/ended.h"
 #include "server/book/outbox.h"
 #include "server/book/retention.h"
+#include "server/book/sharing.h"
 #include "server/job/attempt.h"
 #include "server/job/failures.h"
 #include "server/job/jobs.h"
@@ -301,9 +302,11 @@ void server_turn(struct server *s)
 		return;
 	bool stored = turn_commit(s);
 	turn_spent(s, TURN_COMMIT);
-	if (stored)
+	if (stored) {
 		turn_tell(s);
-	else
+		if (!store_pending(s->store))
+			sharing_committed(s);
+	} else
 		give_up_replies(s);
 	if (s->turn->terminating && store_lost(s->store)) /* all is saved, and it won't get better */
 		loop_end(s);
@@ -363,7 +366,8 @@ static void before_poll(uv_prepare_t *prepare)
 		turn(s);
 	s->slices->sliced = false;
 	/* the poll does not wait then; started before, the timer would be over by now */
-	if ((works_ready(s) || s->turn->undecided || (s->turn->route && !s->turn->trouble)) && !s->turn->stopped)
+	if ((works_ready(s) || sharing_reads(s) || s->turn->undecided || (s->turn->route && !s->turn->trouble)) &&
+	    !s->turn->stopped)
 		uv_timer_start(&s->turn->timer, on_timer, 0, 0);
 	turn_count(s);
 }

@@ -40,6 +40,7 @@
 #include "server/base/log.h"
 #include "server/book/history.h"
 #include "server/book/quotas.h"
+#include "server/book/sharing.h"
 #include "server/job/attempt.h"
 #include "server/job/classes.h"
 #include "server/job/entry.h"
@@ -587,6 +588,7 @@ int recover(struct server *s, struct err *err)
 	world_folded(s);
 	block_limits(s);
 	restore_entries(s);
+	sharing_begin(s, s->world->priority.weight[FACTOR_FAIRSHARE] != 0);
 	for (uint32_t id = 1; id < s->jobs->entries.n; id++) {
 		struct entry *e = &s->jobs->entries.v[id];
 		if (!e->spec || entry_ended(s, id))

@@ -17,6 +17,7 @@
 #include "server/base/work.h"
 #include "server/book/books.h"
 #include "server/book/quotas.h"
+#include "server/book/sharing.h"
 #include "server/job/jobs.h"
 #include "server/life/foresee.h"
 #include "server/life/world.h"
@@ -44,6 +45,7 @@ struct server *server_create(void)
 	s->hosts = mem_zalloc(sizeof *s->hosts);
 	s->books = mem_zalloc(sizeof *s->books);
 	s->books->quotas = quotas_create();
+	s->books->sharing = sharing_create();
 	s->realm = mem_zalloc(sizeof *s->realm);
 	s->world = mem_zalloc(sizeof *s->world);
 	s->outlook = mem_zalloc(sizeof *s->outlook);

@@ -498,7 +498,7 @@ int sim_run(const struct workload *w, const struct policy *policy, const struct 
 	m.terms.c = m.c;
 	m.terms.priority = priority;
 	if (priority.order != PRIORITY_POLICY)
-		sched_on_weigh(m.sched, terms_weigh, priority_drifts(&priority), &m.terms);
+		sched_on_weigh(m.sched, terms_weigh, NULL, priority_drifts(&priority), &m.terms);
 	m.ruled = o->site || w->terms.n;
 	m.outcome = mem_zalloc(sizeof *m.outcome * (w->jobs.n + 1));
 	for (size_t i = 0; i < w->jobs.n; i++) {

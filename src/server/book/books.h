@@ -10,7 +10,8 @@ struct books {
 	struct outbox *outbox; /* accounting records on their way to their files */
 	struct mailer *mailer;
 	struct retention retention;
-	struct quotas *quotas; /* what users may use in a month */
+	struct quotas *quotas;	 /* what users may use in a month */
+	struct sharing *sharing; /* who has used how much of late */
 };
 
 #endif

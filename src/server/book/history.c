@@ -14,6 +14,7 @@
 #include "server/book/ended.h"
 #include "server/book/history.h"
 #include "server/book/ledger.h"
+#include "server/book/sharing.h"
 #include "server/job/entry.h"
 #include "server/job/jobs.h"
 #include "server/server.h"
@@ -50,7 +51,10 @@ int64_t ran_until_now(const struct server *s, const struct entry *e)
 
 static void day_add(void *context, const struct ledger_row *x)
 {
-	store_add_ledger(context, x);
+	struct server *s = context;
+
+	store_add_ledger(s->store, x);
+	sharing_add(s, x);
 }
 
 /* What the attempt that ends now lost, as far as is known already. One that makes no checkpoints loses everything. */
@@ -86,7 +90,7 @@ static void row_put(struct server *s, uint32_t id, struct history_row *row)
 	row->walltime = p->walltime;
 	row->lost_ms = lost_of(s, e, row);
 	store_put_history(s->store, row);
-	ledger_split(row, day_add, s->store);
+	ledger_split(row, day_add, s);
 }
 
 void history_stopped(struct server *s, const struct event *e, const struct payload *p)

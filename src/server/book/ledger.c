@@ -26,6 +26,37 @@ static int64_t day_of(int64_t instant, int64_t *ret_began)
 	return day;
 }
 
+int64_t ledger_date(int64_t instant)
+{
+	return day_of(instant, &(int64_t){0});
+}
+
+int64_t ledger_midnight(int64_t instant)
+{
+	int64_t began;
+
+	day_of(instant, &began);
+	return began;
+}
+
+int64_t ledger_day(int64_t date)
+{
+	struct tm tm = {.tm_year = (int)(date / 10000) - 1900,
+			.tm_mon = (int)(date / 100 % 100) - 1,
+			.tm_mday = (int)(date % 100)};
+
+	return (int64_t)timegm(&tm) / 86400;
+}
+
+int64_t ledger_date_of(int64_t day)
+{
+	time_t t = (time_t)(day * 86400);
+	struct tm tm;
+
+	gmtime_r(&t, &tm);
+	return (tm.tm_year + 1900) * INT64_C(10000) + (tm.tm_mon + 1) * 100 + tm.tm_mday;
+}
+
 /* What falls on the first `part` of `whole`, in whole numbers that add up. */
 static int64_t share(int64_t amount, int64_t part, int64_t whole)
 {

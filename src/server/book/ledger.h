@@ -10,4 +10,11 @@
  * all days are exact. The days of one that did not run are none, but it counts as an attempt on the day of its end. */
 void ledger_split(const struct history_row *row, void (*day)(void *context, const struct ledger_row *x), void *context);
 
+/* Days as the ledger calls them, 20261115; where the server is. */
+int64_t ledger_date(int64_t instant);
+int64_t ledger_midnight(int64_t instant); /* when that day began */
+/* The same as numbers without gaps, and back. */
+int64_t ledger_day(int64_t date);
+int64_t ledger_date_of(int64_t day);
+
 #endif

@@ -163,7 +163,7 @@ static void sched_make(struct server *s)
 	moves_offer(s);
 	sched_limit(s->sched, s->limits);
 	if (priority_rules(s))
-		sched_on_weigh(s->sched, job_priority, priority_drifts(&s->world->priority), s);
+		sched_on_weigh(s->sched, job_priority, priority_prepare, priority_drifts(&s->world->priority), s);
 }
 
 void world_scratch(struct server *s, const struct spec *p)
