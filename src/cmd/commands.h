@@ -47,6 +47,7 @@ extern const struct command command_qstat, command_qselect, command_pbsnodes, co
 extern const struct command command_js, command_queue, command_nodes, command_whatif, command_plan, command_top;
 extern const struct command command_partitions;
 extern const struct command command_priority;
+extern const struct command command_fairshare;
 extern const struct command command_job, command_why;	 /* job.c */
 extern const struct command command_log, command_output; /* log.c */
 extern const struct command command_history;		 /* history.c */

@@ -75,6 +75,7 @@ const struct command *const commands[] = {
 	&command_nodes_remove,
 	&command_partitions,
 	&command_priority,
+	&command_fairshare,
 	&command_log,
 	&command_history,
 	&command_history_import,

@@ -28,6 +28,7 @@ void api_openapi(struct server *s, const struct call *c);
 /* A request has come: answers it, once the user who asks has been looked up. */
 void api_receive(void *context, struct http_request *r);
 void api_whatif(struct server *s, const struct call *c);
+void api_fairshare(struct server *s, const struct call *c);
 void api_priority(struct server *s, const struct call *c);
 void api_list(struct server *s, const struct call *c);
 void api_get(struct server *s, const struct call *c);

@@ -29,6 +29,7 @@
 #include "server/base/clock.h"
 #include "server/base/post.h"
 #include "server/book/ledger.h"
+#include "server/book/sharing.h"
 #include "server/job/jobs.h"
 #include "server/server.h"
 #include "store/history.h"
@@ -155,6 +156,7 @@ static int rows_add(struct server *s, const struct history_row *rows, size_t n, 
 		ledger_split(&rows[i], day_add, &a); /* before the row: only if that is not there */
 		store_put_foreign(s->store, &rows[i]);
 	}
+	sharing_again(s);
 	strbuf_printf(out, "{\"added\":%lld,\"known\":%lld,\"too_old\":%lld}", (long long)fresh - (long long)known,
 		      (long long)known, (long long)old);
 	return 0;

@@ -25,6 +25,7 @@
 #include "server/api/schemas.h"
 #include "server/base/clock.h"
 #include "server/base/words.h"
+#include "server/book/sharing.h"
 #include "server/job/jobs.h"
 #include "server/job/spec.h"
 #include "server/life/priority.h"
@@ -108,7 +109,7 @@ static int settings_try(const struct server *s, const char *text, struct priorit
 	return rc;
 }
 
-static void ranking_make(const struct server *s, const struct priority_settings *x, struct ranking *ret)
+static void ranking_make(struct server *s, const struct priority_settings *x, struct ranking *ret)
 {
 	struct prioritized job;
 	struct weighing w;
@@ -124,7 +125,7 @@ static void ranking_make(const struct server *s, const struct priority_settings 
 	keysort(ret->first.v, ret->first.n);
 }
 
-static void ranking_try(const struct server *s, const struct priority_settings *x, struct ranking *ret)
+static void ranking_try(struct server *s, const struct priority_settings *x, struct ranking *ret)
 {
 	ranking_make(s, x, ret);
 	ret->tried = mem_zalloc(s->jobs->entries.n * sizeof *ret->tried);
@@ -132,7 +133,7 @@ static void ranking_try(const struct server *s, const struct priority_settings *
 		ret->tried[ret->first.v[i].at] = (uint32_t)i + 1;
 }
 
-static void ranked_write(const struct server *s, const struct priority_settings *x, const struct ranking *r, size_t i,
+static void ranked_write(struct server *s, const struct priority_settings *x, const struct ranking *r, size_t i,
 			 struct json *j)
 {
 	uint32_t job = r->first.v[i].at;
@@ -200,6 +201,7 @@ void api_priority(struct server *s, const struct call *c)
 		api_refuse(c->r, &err);
 		return;
 	}
+	sharing_rank(s);
 	if (try)
 		ranking_try(s, &tried, &list);
 	ranking_make(s, x, &list);

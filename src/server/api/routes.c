@@ -241,6 +241,10 @@ const struct route routes[] = {
 	 .summary = "The priorities of waiting jobs, factor by factor", .answer = &priority_answer,
 	 .answered = "The jobs, the highest priority first. With `try` each has the place that it would have.",
 	 .codes = CODE(UNKNOWN_ATTRIBUTE)},
+	{"GET", "/v1/fairshare", "getFairshare", .handle = api_fairshare, .tag = "server",
+	 .summary = "Who has used how much of its share", .answer = &fairshare_answer,
+	 .answered =
+		 "A tree of accounts, groups and users, a line each. A level without targets is left out. Who may not see other users' jobs sees no other users."},
 	{"PATCH", "/v1/server", "changeServer", MAY_MANAGER, .changes = true, .body = &changes_body,
 	 .handle = api_server_change, .tag = "server", .summary = "Change attributes", .codes = CODE(UNKNOWN_ATTRIBUTE),
 	 .example = "{\"changes\": [{\"op\": \"set\", \"name\": \"default_queue\", \"value\": \"batch\"}]}"},

@@ -26,7 +26,7 @@ extern const struct schema class_answer, classes_answer;
 extern const struct schema partition_answer, partitions_answer;
 extern const struct schema queue_answer, queues_answer, node_answer, nodes_answer, lives_answer;
 extern const struct schema new_token_answer, tokens_answer, joined_answer, whoami_answer;
-extern const struct schema plan_answer, priority_answer;
+extern const struct schema plan_answer, priority_answer, fairshare_answer;
 extern const struct schema past_answer, sums_answer, usage_answer, added_answer;
 
 #endif
