@@ -6,6 +6,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <fnmatch.h>
+#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
@@ -95,14 +96,12 @@ int attr_op_parse(const char *text, enum attr_op *ret, struct err *err)
 
 static int name_unknown(const struct attrs *a, const char *name, struct err *err)
 {
-	const char *what = a->owner == ATTR_SERVER  ? "the server"
-			   : a->owner == ATTR_QUEUE ? "a queue"
-			   : a->owner == ATTR_CLASS ? "a class"
-						    : "a partition";
+	const char *own = attr_owner_name(a->owner);
 	const struct attr *other = attr_find(a->owner == ATTR_SERVER ? ATTR_QUEUE : ATTR_SERVER, name);
 	struct strbuf words = {0};
-	char near[SUGGEST_SIZE];
+	char near[SUGGEST_SIZE], what[32];
 
+	snprintf(what, sizeof what, "%s %s", a->owner == ATTR_SERVER ? "the" : *own == 'a' ? "an" : "a", own);
 	for (int i = 0; i < nattrs; i++)
 		if (attr_table[i].owner & a->owner)
 			strbuf_printf(&words, "%s ", attr_table[i].name);
@@ -156,7 +155,7 @@ int attrs_change(struct attrs *a, enum attr_op op, const char *name, const char 
 
 /* ---- asking ---- */
 
-#define ROWS 256 /* several times those of the table */
+#define ROWS 512 /* several times those of the table */
 
 static size_t row_hash(const char *name)
 {
@@ -169,7 +168,7 @@ static const uint8_t *rows_by_hash(void)
 	static uint8_t slot[ROWS];
 	static bool made;
 
-	assert(nattrs < ROWS / 2);
+	assert(nattrs < ROWS / 2 && nattrs < UINT8_MAX);
 	for (int i = 0; i < nattrs && !made; i++) {
 		size_t at = row_hash(attr_table[i].name);
 		while (slot[at])
@@ -344,14 +343,9 @@ void attr_table_write(struct json *j)
 		json_open_object(j, NULL);
 		json_text(j, "name", attr->name);
 		json_open_array(j, "of");
-		if (attr->owner & ATTR_SERVER)
-			json_text(j, NULL, "server");
-		if (attr->owner & ATTR_QUEUE)
-			json_text(j, NULL, "queue");
-		if (attr->owner & ATTR_PARTITION)
-			json_text(j, NULL, "partition");
-		if (attr->owner & ATTR_CLASS)
-			json_text(j, NULL, "class");
+		for (int owner = 1; owner < ATTR_OWNERS; owner *= 2)
+			if (attr->owner & owner)
+				json_text(j, NULL, attr_owner_name((enum attr_owner)owner));
 		json_close_array(j);
 		json_text(j, "type", attr_type_name(attr->type));
 		json_text(j, "default", attr->initial);

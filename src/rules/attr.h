@@ -1,5 +1,5 @@
 /*
- * attr.h - what administrators set of the server, of queues, of partitions and of program classes.
+ * attr.h - what administrators set of the server, of queues, and of named objects (object.h).
  *
  * One table says which attributes there are: their type, default, range, and what they mean. qmgr, the API, the
  * documentation and the server read the same rows. A `struct attrs` is what is set of one object; what is not set has
@@ -20,17 +20,29 @@
 
 struct json; /* base/json.h */
 
-enum attr_owner { ATTR_SERVER = 1, ATTR_QUEUE = 2, ATTR_PARTITION = 4, ATTR_CLASS = 8 };
+enum attr_owner {
+	ATTR_SERVER = 1,
+	ATTR_QUEUE = 2,
+	ATTR_PARTITION = 4,
+	ATTR_CLASS = 8,
+	ATTR_USER = 16,
+	ATTR_GROUP = 32,
+	ATTR_ACCOUNT = 64,
+	ATTR_QOS = 128,
+	ATTR_OWNERS = 256 /* beyond the last */
+};
 
 enum attr_type {
 	ATTR_BOOL,
 	ATTR_NUMBER,
 	ATTR_DURATION, /* any form of a duration; kept and shown as seconds */
+	ATTR_MEMORY,   /* with a unit; the number is KiB */
 	ATTR_TEXT,     /* a line */
 	ATTR_WORD,     /* one of `words` */
 	ATTR_POLICY,   /* the name of a policy; whether there is one, the scheduler knows */
 	ATTR_LIST,     /* user@host, groups, queues, joined by ',' */
 	ATTR_HOSTS,    /* the same, of hosts: small letters */
+	ATTR_NODES,    /* the same, of nodes: n[1-8] are eight */
 	ATTR_AMOUNTS,  /* NAME.RESOURCE: each resource has a value of its own */
 	ATTR_WEIGHTS,  /* NAME.WORD: each of `words` has a number of its own */
 };
@@ -51,7 +63,8 @@ struct attr {
 extern const struct attr attr_table[];
 extern const int nattrs;
 
-const char *attr_type_name(enum attr_type type); /* "bool", "number", ... */
+const char *attr_type_name(enum attr_type type);    /* "bool", "number", ... */
+const char *attr_owner_name(enum attr_owner owner); /* of one: "server", "queue", ... */
 /* The row of a name or alias ("resources_max.walltime" finds resources_max); NULL if that kind of object has none. */
 const struct attr *attr_find(enum attr_owner owner, const char *name);
 

@@ -1,5 +1,5 @@
 /*
- * attr_table.c - the attributes of the server and of queues.
+ * attr_table.c - the attributes of the server, of queues and of named objects.
  */
 #include <string.h>
 #include <strings.h>
@@ -12,6 +12,9 @@
 #define QUEUE ATTR_QUEUE
 #define PARTITION ATTR_PARTITION
 #define CLASS ATTR_CLASS
+#define ACCOUNT ATTR_ACCOUNT
+#define QOS ATTR_QOS
+#define OF_PARTIES (ATTR_USER | ATTR_GROUP | ATTR_ACCOUNT | ATTR_QOS) /* whose job it is, and how it is served */
 #define BOTH (ATTR_SERVER | ATTR_QUEUE)
 #define JOBS_MAX INT64_C(1000000000)
 #define YEAR INT64_C(31536000)
@@ -249,23 +252,44 @@ const struct attr attr_table[] = {
 	{"comment", BOTH, .type = ATTR_TEXT, .about = "A note for people, which qstat -f shows."},
 
 	/* Partitions. */
-	{"nodes", PARTITION, .type = ATTR_LIST,
+	{"nodes", PARTITION, .type = ATTR_NODES,
 	 .about =
 		 "Its nodes, joined by commas; n[1-8] are eight. A node is in one partition at most, and those in none are shared."},
 	{"comment", PARTITION, .type = ATTR_TEXT, .about = "A note for people, which shunt partitions shows."},
+
+	/* Users, groups, accounts and qualities of service. */
+	{"parent", ACCOUNT, .type = ATTR_TEXT, .about = "The account that it is a part of."},
+	{"default_account", ATTR_USER | ATTR_GROUP, .type = ATTR_TEXT,
+	 .about = "The account of jobs that name none: their user's, else their group's."},
+	{"default_qos", ATTR_USER | ATTR_GROUP | ACCOUNT | BOTH, .type = ATTR_TEXT,
+	 .about =
+		 "The quality of service of jobs that ask for none: their user's, else their account's, their group's, their queue's, the server's. One that the user may not use is passed over."},
+	{"fairshare", OF_PARTIES, .type = ATTR_NUMBER, .min = 0, .max = 100,
+	 .about = "Percent of the machine that it is to get in the long run; of an account, of its parent's part."},
+	{"comment", OF_PARTIES, .type = ATTR_TEXT, .about = "A note for people."},
 };
 const int nattrs = sizeof attr_table / sizeof *attr_table;
 
 const char *attr_type_name(enum attr_type type)
 {
 	static const char *const name[] = {
-		[ATTR_BOOL] = "bool",	    [ATTR_NUMBER] = "number", [ATTR_DURATION] = "duration",
-		[ATTR_TEXT] = "text",	    [ATTR_WORD] = "word",     [ATTR_POLICY] = "policy",
-		[ATTR_LIST] = "list",	    [ATTR_HOSTS] = "hosts",   [ATTR_AMOUNTS] = "amounts",
-		[ATTR_WEIGHTS] = "weights",
+		[ATTR_BOOL] = "bool",	    [ATTR_NUMBER] = "number",	[ATTR_DURATION] = "duration",
+		[ATTR_MEMORY] = "memory",   [ATTR_TEXT] = "text",	[ATTR_WORD] = "word",
+		[ATTR_POLICY] = "policy",   [ATTR_LIST] = "list",	[ATTR_HOSTS] = "hosts",
+		[ATTR_AMOUNTS] = "amounts", [ATTR_WEIGHTS] = "weights", [ATTR_NODES] = "nodes",
 	};
 
 	return name[type];
+}
+
+const char *attr_owner_name(enum attr_owner owner)
+{
+	static const char *const name[] = {"server", "queue", "partition", "class", "user", "group", "account", "qos"};
+	int i = 0;
+
+	while ((int)owner >> (i + 1))
+		i++;
+	return name[i];
 }
 
 static bool word_in(const char *words, const char *word, size_t n)

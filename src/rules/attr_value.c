@@ -59,9 +59,10 @@ static enum form amount_form(const struct attr *attr, const char *resource)
 static enum form value_form(const struct attr_value *v)
 {
 	static const enum form form[] = {
-		[ATTR_BOOL] = FORM_BOOL, [ATTR_NUMBER] = FORM_NUMBER, [ATTR_DURATION] = FORM_SECONDS,
-		[ATTR_TEXT] = FORM_TEXT, [ATTR_WORD] = FORM_WORD,     [ATTR_POLICY] = FORM_TEXT,
-		[ATTR_LIST] = FORM_LIST, [ATTR_HOSTS] = FORM_LIST,    [ATTR_WEIGHTS] = FORM_NUMBER,
+		[ATTR_BOOL] = FORM_BOOL,     [ATTR_NUMBER] = FORM_NUMBER, [ATTR_DURATION] = FORM_SECONDS,
+		[ATTR_TEXT] = FORM_TEXT,     [ATTR_WORD] = FORM_WORD,	  [ATTR_POLICY] = FORM_TEXT,
+		[ATTR_LIST] = FORM_LIST,     [ATTR_HOSTS] = FORM_LIST,	  [ATTR_WEIGHTS] = FORM_NUMBER,
+		[ATTR_MEMORY] = FORM_MEMORY, [ATTR_NODES] = FORM_LIST,
 	};
 
 	return v->attr->type == ATTR_AMOUNTS ? amount_form(v->attr, v->resource) : form[v->attr->type];
@@ -304,6 +305,18 @@ static int list_apply(name_list *l, bool add, const char *text, bool fold, struc
 	return rc;
 }
 
+/* n[1-4] are four elements. */
+static int nodes_apply(name_list *l, bool add, const char *text, struct err *err)
+{
+	name_list names = {0};
+	int rc = *text ? hostlist_parse(text, &names, err) : 0;
+
+	for (size_t i = 0; i < names.n && rc == 0; i++)
+		rc = list_apply(l, add, names.v[i], false, err);
+	name_list_free(&names);
+	return rc;
+}
+
 static int list_make(const struct attr_value *v, const struct attr_value *old, enum attr_op op, const char *text,
 		     char **ret, struct err *err)
 {
@@ -312,7 +325,9 @@ static int list_make(const struct attr_value *v, const struct attr_value *old, e
 	bool fold = v->attr->type == ATTR_HOSTS;
 	int rc = old && op != ATTR_SET ? list_apply(&l, true, old->text, fold, err) : 0;
 
-	if (rc == 0)
+	if (rc == 0 && v->attr->type == ATTR_NODES)
+		rc = nodes_apply(&l, op != ATTR_REMOVE, text, err);
+	else if (rc == 0)
 		rc = list_apply(&l, op != ATTR_REMOVE, text, fold, err);
 	if (rc == 0 && l.n == 0 && op != ATTR_REMOVE)
 		rc = err_set(err, -EINVAL, "the list is empty; use unset to drop it");

@@ -47,7 +47,7 @@ static void test_table(void **state)
 	for (const struct attr *a = attr_table; a < attr_table + nattrs; a++) {
 		assert_non_null(a->about);
 		assert_int_equal(a->about[strlen(a->about) - 1], '.');
-		assert_true(a->owner & (ATTR_SERVER | ATTR_QUEUE | ATTR_PARTITION | ATTR_CLASS));
+		assert_true(a->owner & (ATTR_OWNERS - 1));
 		for (int owner = ATTR_SERVER; owner <= ATTR_CLASS; owner <<= 1) {
 			if (!(a->owner & owner))
 				continue;
