@@ -15,9 +15,10 @@
 #define VERBS "create, delete, set, unset, list, print, active, help or quit"
 
 static const char *const verb_name[] = {"create", "delete", "set", "unset", "list", "print", "active", "help", "quit"};
-static const char *const object_name[] = {"", "server", "queue", "node", "partition", "class"};
+static const char *const object_names[QMGR_KIND][2] = {
+	{"", ""}, {"server", "servers"}, {"queue", "queues"}, {"node", "nodes"}};
 
-#define OBJECTS "server, queue, node, partition or class"
+#define OBJECTS "server, queue, node, partition, class, user, group, account or qos"
 
 const char *qmgr_verb_name(enum qmgr_verb verb)
 {
@@ -26,7 +27,12 @@ const char *qmgr_verb_name(enum qmgr_verb verb)
 
 const char *qmgr_object_name(enum qmgr_object object)
 {
-	return object_name[object];
+	return object < QMGR_KIND ? object_names[object][0] : object_table[object - QMGR_KIND].name;
+}
+
+const char *qmgr_object_plural(enum qmgr_object object)
+{
+	return object < QMGR_KIND ? object_names[object][1] : object_table[object - QMGR_KIND].plural;
 }
 
 void qmgr_quote(const char *value, struct strbuf *out)
@@ -239,19 +245,21 @@ static int verb_read(struct tokens *t, struct qmgr_command *ret, struct err *err
 static int object_read(struct tokens *t, struct qmgr_command *ret, struct err *err)
 {
 	const struct token *word = token_look(t);
-	int i = word ? word_index(word->text, object_name, QMGR_OBJECTS) : -1;
+	const char *names[QMGR_OBJECTS];
+	int i;
+
+	for (int k = 0; k < QMGR_OBJECTS; k++)
+		names[k] = qmgr_object_name((enum qmgr_object)k);
+	i = word ? word_index(word->text, names, QMGR_OBJECTS) : -1;
 
 	ret->object = QMGR_NONE;
 	if (!word && (ret->verb == QMGR_ACTIVE || ret->verb == QMGR_LIST || ret->verb == QMGR_PRINT))
 		return 0;
 	if (!word)
 		return err_set(err, -EINVAL, "%s what? Say " OBJECTS, verb_name[ret->verb]);
-	for (int k = QMGR_QUEUE; k < QMGR_OBJECTS && i < 0; k++) { /* "queues" */
-		size_t n = strlen(object_name[k]);
-		if (strncasecmp(word->text, object_name[k], n) == 0 &&
-		    strcasecmp(word->text + n, k == QMGR_CLASS ? "es" : "s") == 0)
+	for (int k = QMGR_QUEUE; k < QMGR_OBJECTS && i < 0; k++)
+		if (strcasecmp(word->text, qmgr_object_plural((enum qmgr_object)k)) == 0)
 			i = k;
-	}
 	if (i < 0 || word->kind != TOKEN_WORD)
 		return err_set(err, -EINVAL, "%s \"%.60s\": say " OBJECTS, verb_name[ret->verb], word->text);
 	ret->object = (enum qmgr_object)i;
@@ -265,7 +273,7 @@ static bool change_begins(const struct tokens *t, size_t at)
 	return at + 1 < t->list.n && t->list.v[at].kind == TOKEN_WORD && t->list.v[at + 1].kind == TOKEN_OP;
 }
 
-/* The names of queues, nodes or partitions: words joined by commas. A name of the server, or "@server", is passed over: there is
+/* The names of queues, nodes or objects: words joined by commas. A name of the server, or "@server", is passed over: there is
  * one. */
 static void names_read(struct tokens *t, struct qmgr_command *ret)
 {
@@ -321,10 +329,10 @@ static int changes_read(struct tokens *t, struct qmgr_command *ret, struct err *
 
 static int command_check(const struct qmgr_command *c, struct err *err)
 {
-	const char *verb = verb_name[c->verb], *object = object_name[c->object];
+	const char *verb = verb_name[c->verb], *object = qmgr_object_name(c->object);
 
 	if (c->object == QMGR_SERVER && (c->verb == QMGR_CREATE || c->verb == QMGR_DELETE))
-		return err_set(err, -EINVAL, "%s server: there is one, always; say queue, node, partition or class",
+		return err_set(err, -EINVAL, "%s server: there is always exactly one; name another kind of object",
 			       verb);
 	if ((c->verb == QMGR_CREATE || c->verb == QMGR_DELETE) && c->nnames == 0)
 		return err_set(err, -EINVAL, "%s %s: its name is missing: %s %s NAME", verb, object, verb, object);

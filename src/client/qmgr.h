@@ -17,6 +17,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/strbuf.h"
+#include "rules/object.h"
 
 enum qmgr_verb {
 	QMGR_CREATE,
@@ -35,9 +36,8 @@ enum qmgr_object {
 	QMGR_SERVER,
 	QMGR_QUEUE,
 	QMGR_NODE,
-	QMGR_PARTITION,
-	QMGR_CLASS,
-	QMGR_OBJECTS,
+	QMGR_KIND, /* and the kinds of named objects from here on: QMGR_KIND + OBJECT_CLASS is a class */
+	QMGR_OBJECTS = QMGR_KIND + OBJECT_KINDS,
 };
 
 enum qmgr_op {
@@ -57,7 +57,7 @@ struct qmgr_change {
 struct qmgr_command {
 	enum qmgr_verb verb;
 	enum qmgr_object object;
-	const char **name; /* of queues, nodes or partitions, without "@server"; none: all, or the active ones */
+	const char **name; /* of queues, nodes or objects, without "@server"; none: all, or the active ones */
 	int nnames;
 	struct qmgr_change *change;
 	int nchanges;
@@ -70,6 +70,7 @@ int qmgr_parse(const char *text, size_t n, size_t *at, struct arena *arena, stru
 
 const char *qmgr_verb_name(enum qmgr_verb verb);
 const char *qmgr_object_name(enum qmgr_object object);
+const char *qmgr_object_plural(enum qmgr_object object);
 /* A value as the language has it: in quotes where it needs them. */
 void qmgr_quote(const char *value, struct strbuf *out);
 

@@ -1,5 +1,5 @@
 /*
- * qmgr.c - `qmgr`: change and show the server, its queues, nodes and partitions, in the language of client/qmgr.h.
+ * qmgr.c - `qmgr`: change and show the server, its queues, nodes and named objects, in the language of client/qmgr.h.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -41,13 +41,14 @@ static const char *const examples[] = {
 
 static void language_print(void)
 {
-	printf("create|delete|set|unset|list|print  server|queue|node|partition|class  [NAME,...]  [ATTRIBUTE [=|+=|-= VALUE], ...]\n"
+	printf("create|delete|set|unset|list|print  server|queue|node|partition|class|user|group|account|qos  [NAME,...]  [ATTRIBUTE [=|+=|-= VALUE], ...]\n"
 	       "  create queue short queue_type = execution, enabled = true, started = true\n"
 	       "  set queue short resources_max.walltime = 1:00:00\n"
 	       "  set server managers += ann@*\n"
 	       "  set node n1 state = offline\n"
 	       "  create partition A nodes = n[1-8]; set partition A nodes -= n8\n"
 	       "  create class mine preempt_signal = 15, exit_saves = true\n"
+	       "  create account physics; create account atoms parent = physics\n"
 	       "  unset queue short max_running\n"
 	       "  list server; print server; list queue; print queue short\n"
 	       "  help attributes; quit\n");
@@ -83,10 +84,10 @@ static bool attributes_change(struct change *ch, const char *path, const struct 
 
 void object_path(enum qmgr_object object, struct strbuf *out)
 {
-	strbuf_printf(out, "/v1/%s%s/", qmgr_object_name(object), object == QMGR_CLASS ? "es" : "s");
+	strbuf_printf(out, "/v1/%s/", qmgr_object_plural(object));
 }
 
-/* Of a queue, a partition or a class. */
+/* Of a queue or a named object. */
 static void object_do(struct change *ch, const struct qmgr_command *m, const char *name)
 {
 	struct strbuf path = {0};
@@ -298,9 +299,10 @@ const struct command command_qmgr = {
 	.name = "qmgr",
 	.operands = "[SERVER]",
 	.operands_max = 1,
-	.about = "Change and show the server, its queues, nodes, partitions and program classes.",
+	.about =
+		"Change and show the server, its queues, nodes, partitions, program classes, users, groups, accounts and QoS.",
 	.details =
-		"Commands are 'create|delete|set|unset|list|print server|queue|node|partition|class NAME,... ATTRIBUTE = VALUE, ...', "
+		"Commands are 'create|delete|set|unset|list|print server|queue|node|partition|class|user|group|account|qos NAME,... ATTRIBUTE = VALUE, ...', "
 		"separated by lines or ';'. += and -= add to a list and take away.",
 	.examples = examples,
 	.options = options,

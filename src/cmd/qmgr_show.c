@@ -2,6 +2,7 @@
  * qmgr_show.c - `list` and `print`. What print writes, qmgr reads: everything that is set, queues before what refers
  * to them.
  */
+#include <ctype.h>
 #include <string.h>
 #include <strings.h>
 
@@ -102,40 +103,23 @@ static void queue_print(const struct qmgr_command *m, const json_t *queue)
 	strbuf_fini(&before);
 }
 
-static void partition_print(const struct qmgr_command *m, const json_t *partition)
+/* Of any kind. */
+static void object_print(const struct qmgr_command *m, enum qmgr_object kind, const json_t *object)
 {
-	const char *name = object_text(partition, "name");
+	const char *what = qmgr_object_name(kind), *name = object_text(object, "name");
 	struct strbuf before = {0};
 
 	if (m->verb == QMGR_LIST) {
-		printf("Partition %s\n", name);
-		if (m->nchanges == 0)
-			printf("\tstate = %s\n\tncpus = %lld\n", object_text(partition, "state"),
-			       (long long)object_number(partition, "cpus", 0));
+		printf("%c%s %s\n", toupper((unsigned char)*what), what + 1, name);
+		if (m->nchanges == 0 && kind == QMGR_KIND + OBJECT_PARTITION)
+			printf("\tstate = %s\n\tncpus = %lld\n", object_text(object, "state"),
+			       (long long)object_number(object, "cpus", 0));
 		strbuf_puts(&before, "\t");
 	} else {
-		printf("#\n# Create and define partition %s\n#\ncreate partition %s\n", name, name);
-		strbuf_printf(&before, "set partition %s ", name);
+		printf("#\n# Create and define %s %s\n#\ncreate %s %s\n", what, name, what, name);
+		strbuf_printf(&before, "set %s %s ", what, name);
 	}
-	attributes_print(m, before.text, json_object_get(partition, "attributes"));
-	if (m->verb == QMGR_LIST)
-		printf("\n");
-	strbuf_fini(&before);
-}
-
-static void class_print(const struct qmgr_command *m, const json_t *class)
-{
-	const char *name = object_text(class, "name");
-	struct strbuf before = {0};
-
-	if (m->verb == QMGR_LIST) {
-		printf("Class %s\n", name);
-		strbuf_puts(&before, "\t");
-	} else {
-		printf("#\n# Create and define class %s\n#\ncreate class %s\n", name, name);
-		strbuf_printf(&before, "set class %s ", name);
-	}
-	attributes_print(m, before.text, json_object_get(class, "attributes"));
+	attributes_print(m, before.text, json_object_get(object, "attributes"));
 	if (m->verb == QMGR_LIST)
 		printf("\n");
 	strbuf_fini(&before);
@@ -171,15 +155,30 @@ static void node_print(const struct qmgr_command *m, const json_t *node)
 	strbuf_fini(&before);
 }
 
-static const struct {
-	const char *list;
-	void (*print)(const struct qmgr_command *m, const json_t *object);
-} kinds[QMGR_OBJECTS] = {
-	[QMGR_QUEUE] = {"queues", queue_print},
-	[QMGR_NODE] = {"nodes", node_print},
-	[QMGR_PARTITION] = {"partitions", partition_print},
-	[QMGR_CLASS] = {"classes", class_print},
-};
+static void one_print(const struct qmgr_command *m, enum qmgr_object kind, const json_t *object)
+{
+	if (kind == QMGR_QUEUE)
+		queue_print(m, object);
+	else if (kind == QMGR_NODE)
+		node_print(m, object);
+	else
+		object_print(m, kind, object);
+}
+
+/* How many accounts an object is below. */
+static int depth_of(const json_t *list, const json_t *object)
+{
+	int depth = 0;
+	const char *parent;
+
+	while (depth <= ACCOUNT_DEPTH_MAX && *(parent = object_text(json_object_get(object, "attributes"), "parent"))) {
+		const json_t *other;
+		size_t i;
+		depth++;
+		json_array_foreach(list, i, other) if (strcmp(object_text(other, "name"), parent) == 0) object = other;
+	}
+	return depth;
+}
 
 static void all_print(struct change *ch, const struct qmgr_command *m, enum qmgr_object kind)
 {
@@ -188,9 +187,14 @@ static void all_print(struct change *ch, const struct qmgr_command *m, enum qmgr
 	json_t *object;
 	size_t i;
 
-	snprintf(path, sizeof path, "/v1/%s", kinds[kind].list);
-	if (change_ask(ch, "GET", path, NULL, NULL, &r))
-		json_array_foreach(list_of(&r, kinds[kind].list), i, object) kinds[kind].print(m, object);
+	snprintf(path, sizeof path, "/v1/%s", qmgr_object_plural(kind));
+	if (change_ask(ch, "GET", path, NULL, NULL, &r)) {
+		const json_t *list = list_of(&r, qmgr_object_plural(kind));
+		bool tree = kind == QMGR_KIND + OBJECT_ACCOUNT && m->verb == QMGR_PRINT; /* what others name is first */
+		for (int depth = 0; depth <= (tree ? ACCOUNT_DEPTH_MAX : 0); depth++)
+			json_array_foreach(list, i, object) if (!tree || depth_of(list, object) == depth)
+				one_print(m, kind, object);
+	}
 	reply_fini(&r);
 }
 
@@ -217,8 +221,8 @@ static void server_print(struct change *ch, const struct qmgr_command *m)
 		if (m->nchanges == 0) {
 			printf("#\n# Create queues and set their attributes.\n#\n");
 			all_print(ch, m, QMGR_QUEUE);
-			all_print(ch, m, QMGR_PARTITION);
-			all_print(ch, m, QMGR_CLASS);
+			for (int kind = QMGR_KIND; kind < QMGR_OBJECTS; kind++)
+				all_print(ch, m, (enum qmgr_object)kind);
 		}
 		printf("#\n# Set server attributes.\n#\n");
 		attributes_print(m, "set server ", attributes);
@@ -235,7 +239,7 @@ static void named_print(struct change *ch, const struct qmgr_command *m, const c
 	object_path(m->object, &path);
 	url_quote(name, &path);
 	if (change_ask(ch, "GET", path.text, NULL, name, &r))
-		kinds[m->object].print(m, r.json);
+		one_print(m, m->object, r.json);
 	reply_fini(&r);
 	strbuf_fini(&path);
 }

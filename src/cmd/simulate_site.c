@@ -38,11 +38,20 @@ static int queue_apply(struct ruleset *s, const char *name, const struct qmgr_co
 	return changes_apply(&s->queues.v[at].attrs, c, err);
 }
 
+static int object_apply(struct ruleset *s, enum object_kind kind, const char *name, const struct qmgr_command *c,
+			struct err *err)
+{
+	struct object *x = object_make(&s->objects, kind, name);
+	int rc = changes_apply(&x->attrs, c, err);
+
+	return rc < 0 ? rc : object_check(&s->objects, x, err);
+}
+
 static int command_apply(struct ruleset *s, const struct qmgr_command *c, struct err *err)
 {
 	int rc = 0;
 
-	if (c->object == QMGR_NODE || c->object == QMGR_CLASS)
+	if (c->object == QMGR_NODE)
 		return 0;
 	if (c->verb != QMGR_CREATE && c->verb != QMGR_SET && c->verb != QMGR_UNSET)
 		return err_set(err, -EINVAL, "%s: only create, set and unset say what a site is",
@@ -50,10 +59,11 @@ static int command_apply(struct ruleset *s, const struct qmgr_command *c, struct
 	if (c->object == QMGR_SERVER)
 		return changes_apply(&s->attrs, c, err);
 	if (c->object == QMGR_NONE || c->nnames == 0)
-		return err_set(err, -EINVAL, "%.60s: name the server, a queue or a partition", c->text);
+		return err_set(err, -EINVAL, "%.60s: name the server, a queue or an object", c->text);
 	for (int i = 0; i < c->nnames && rc == 0; i++)
-		rc = c->object == QMGR_QUEUE ? queue_apply(s, c->name[i], c, err)
-					     : changes_apply(ruleset_partition(s, c->name[i]), c, err);
+		rc = c->object == QMGR_QUEUE
+			     ? queue_apply(s, c->name[i], c, err)
+			     : object_apply(s, (enum object_kind)(c->object - QMGR_KIND), c->name[i], c, err);
 	return rc;
 }
 

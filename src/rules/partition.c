@@ -247,10 +247,11 @@ int partitions_of_site(struct cluster *c, const struct ruleset *site, struct err
 {
 	int rc = 0;
 
-	for (size_t i = 0; i < site->partitions.n && rc == 0; i++) {
-		const char *list = attrs_text(&site->partitions.v[i].attrs, "nodes");
+	for (size_t i = 0; i < site->objects.of[OBJECT_PARTITION].n && rc == 0; i++) {
+		const struct object *x = site->objects.of[OBJECT_PARTITION].v[i];
+		const char *list = attrs_text(&x->attrs, "nodes");
 		if (list && *list)
-			rc = site_partition(c, site->partitions.v[i].name, list, err);
+			rc = site_partition(c, x->name, list, err);
 	}
 	return rc;
 }

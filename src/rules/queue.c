@@ -42,21 +42,7 @@ void ruleset_fini(struct ruleset *s)
 		free(s->queues.v[i].name);
 	}
 	vec_free(&s->queues);
-	for (size_t i = 0; i < s->partitions.n; i++) {
-		attrs_fini(&s->partitions.v[i].attrs);
-		free(s->partitions.v[i].name);
-	}
-	vec_free(&s->partitions);
-}
-
-struct attrs *ruleset_partition(struct ruleset *s, const char *name)
-{
-	for (size_t i = 0; i < s->partitions.n; i++)
-		if (strcmp(s->partitions.v[i].name, name) == 0)
-			return &s->partitions.v[i].attrs;
-	vec_push(&s->partitions, (struct ruleset_queue){.name = mem_strdup(name)});
-	attrs_init(&s->partitions.v[s->partitions.n - 1].attrs, ATTR_PARTITION);
-	return &s->partitions.v[s->partitions.n - 1].attrs;
+	objects_fini(&s->objects);
 }
 
 int ruleset_find(const struct ruleset *s, const char *name)

@@ -8,6 +8,7 @@
 #include "core/cluster.h"
 #include "rules/attr.h"
 #include "rules/limit.h"
+#include "rules/object.h"
 
 /* The limits on running jobs that attributes set: of the server, or of the queue that limits know by this number. */
 void limits_of_server(struct limits *l, const struct attrs *server);
@@ -16,7 +17,7 @@ void limits_of_queue(struct limits *l, uint32_t number, const struct attrs *queu
 /* The settings of the scheduler that the server's attributes are. */
 void settings_of_server(struct settings *x, const struct attrs *server);
 
-/* The rules of a site, as the simulator has them: the server's attributes, and queues by name. */
+/* The rules of a site, as the simulator has them: the server's attributes, queues by name, and the other objects. */
 struct ruleset_queue {
 	char *name;
 	struct attrs attrs;
@@ -25,14 +26,13 @@ struct ruleset_queue {
 struct ruleset {
 	struct attrs attrs;
 	VEC(struct ruleset_queue) queues; /* a queue's number among limits is its index + 1 */
-	VEC(struct ruleset_queue) partitions;
+	struct objects objects;
 };
 
 void ruleset_init(struct ruleset *s);
 void ruleset_fini(struct ruleset *s);
 /* The index of a queue; -ENOENT: there is none. */
 int ruleset_find(const struct ruleset *s, const char *name);
-int ruleset_add(struct ruleset *s, const char *name);		      /* the index; -EEXIST */
-struct attrs *ruleset_partition(struct ruleset *s, const char *name); /* made, if it is new */
+int ruleset_add(struct ruleset *s, const char *name); /* the index; -EEXIST */
 
 #endif

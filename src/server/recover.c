@@ -42,7 +42,6 @@
 #include "server/book/quotas.h"
 #include "server/book/sharing.h"
 #include "server/job/attempt.h"
-#include "server/job/classes.h"
 #include "server/job/entry.h"
 #include "server/job/jobs.h"
 #include "server/job/keys.h"
@@ -66,6 +65,7 @@
 #include "server/recover.h"
 #include "server/server.h"
 #include "server/settings/conf.h"
+#include "server/settings/objects.h"
 #include "server/settings/setting.h"
 #include "server/site/realm.h"
 #include "server/site/revoke.h"
@@ -154,13 +154,12 @@ static int on_object(void *context, const char *kind, const char *name, const ch
 	} else if (strcmp(kind, "queue") == 0) {
 		struct queue *q = queue_named(s, name);
 		rc = attrs_read(&(q ? q : queue_create(s, name))->attrs, o, err);
-	} else if (strcmp(kind, "class") == 0) {
-		struct class *x = class_named(s, name);
-		rc = attrs_read(&(x ? x : class_create(s, name))->attrs, o, err);
-	} else if (strcmp(kind, "partition") == 0) {
-		rc = partition_restore(s, name, o, err);
 	} else if (strcmp(kind, "node") == 0) {
 		rc = world_node_restore(s, name, o, err);
+	} else {
+		rc = object_restore(s, kind, name, o, err);
+		if (rc == -ENOENT)
+			rc = 0; /* nothing of ours */
 	}
 	json_decref(o);
 	return rc;

@@ -5,6 +5,7 @@
 
 #include "base/mem.h"
 #include "rules/attr.h"
+#include "rules/object.h"
 #include "server/api/audience.h"
 #include "server/base/agenda.h"
 #include "server/base/clock.h"
@@ -40,6 +41,7 @@ struct server *server_create(void)
 	s->reader = mem_zalloc(sizeof *s->reader);
 	s->conf = mem_zalloc(sizeof *s->conf);
 	s->attrs = mem_zalloc(sizeof *s->attrs);
+	s->objects = mem_zalloc(sizeof *s->objects);
 	s->jobs = mem_zalloc(sizeof *s->jobs);
 	s->agenda = mem_zalloc(sizeof *s->agenda);
 	s->hosts = mem_zalloc(sizeof *s->hosts);

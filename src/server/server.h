@@ -30,6 +30,7 @@ struct instance;
 struct jobs;
 struct limits;
 struct names;
+struct objects;
 struct outlook;
 struct plan;
 struct post;
@@ -67,6 +68,7 @@ struct server {
 	struct reader *reader;
 	struct conf *conf; /* settings/ */
 	struct attrs *attrs;
+	struct objects *objects;
 	struct jobs *jobs; /* job/ */
 	struct agenda *agenda;
 	struct hosts *hosts; /* node/ */

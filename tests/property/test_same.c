@@ -184,7 +184,9 @@ static void partition_make(struct same *x, const char *name, const char *nodes)
 	char path[80], body[200];
 	struct err err;
 
-	assert_int_equal(attrs_change(ruleset_partition(&x->site, name), ATTR_SET, "nodes", nodes, &err), 0);
+	assert_int_equal(attrs_change(&object_make(&x->site.objects, OBJECT_PARTITION, name)->attrs, ATTR_SET, "nodes",
+				      nodes, &err),
+			 0);
 	snprintf(path, sizeof path, "/v1/partitions/%s", name);
 	assert_int_equal(bare_ask(x->s, getuid(), "PUT", path, "{}", NULL), 201);
 	snprintf(body, sizeof body, "{\"changes\":[{\"op\":\"set\",\"name\":\"nodes\",\"value\":\"%s\"}]}", nodes);

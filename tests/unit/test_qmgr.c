@@ -95,11 +95,11 @@ static void test_wrong(void **state)
 	expect("foo; list server",
 	       "! \"foo\" is not a command: a line begins with create, delete, set, unset, list, print, active, help or "
 	       "quit; list server");
-	expect("set", "! set what? Say server, queue, node, partition or class");
-	expect("set foo x=1", "! set \"foo\": say server, queue, node, partition or class");
+	expect("set", "! set what? Say server, queue, node, partition, class, user, group, account or qos");
+	expect("set foo x=1", "! set \"foo\": say server, queue, node, partition, class, user, group, account or qos");
 	expect("create queue", "! create queue: its name is missing: create queue NAME");
 	expect("create server x", "! \"x\" needs a value: x = VALUE (a value with blanks needs quotes)");
-	expect("delete server", "! delete server: there is one, always; say queue, node, partition or class");
+	expect("delete server", "! delete server: there is always exactly one; name another kind of object");
 	expect("delete queue a b=1", "! delete queue takes names only: \"b\" is too much");
 	expect("set server", "! set server: an attribute is missing: set server NAME = VALUE");
 	expect("set queue a", "! set queue: an attribute is missing: set queue WHICH NAME = VALUE");

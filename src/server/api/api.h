@@ -43,16 +43,15 @@ void api_order(struct server *s, const struct call *c);
 void api_place(struct server *s, const struct call *c);
 void api_server(struct server *s, const struct call *c);
 void api_server_change(struct server *s, const struct call *c);
-void api_classes(struct server *s, const struct call *c);
-void api_class(struct server *s, const struct call *c);
-void api_class_create(struct server *s, const struct call *c);
-void api_class_change(struct server *s, const struct call *c);
-void api_class_delete(struct server *s, const struct call *c);
+/* Of the kind that the route says. */
+struct object *api_object_find(struct server *s, const struct call *c); /* that the path names; NULL: it was answered */
+void api_objects(struct server *s, const struct call *c);
+void api_object(struct server *s, const struct call *c);
+void api_object_create(struct server *s, const struct call *c);
+void api_object_change(struct server *s, const struct call *c);
+void api_object_delete(struct server *s, const struct call *c);
 void api_partitions(struct server *s, const struct call *c);
 void api_partition(struct server *s, const struct call *c);
-void api_partition_create(struct server *s, const struct call *c);
-void api_partition_change(struct server *s, const struct call *c);
-void api_partition_delete(struct server *s, const struct call *c);
 void api_queues(struct server *s, const struct call *c);
 void api_queue(struct server *s, const struct call *c);
 void api_queue_create(struct server *s, const struct call *c);

@@ -42,61 +42,11 @@
 #include "server/life/world.h"
 #include "server/link/agents.h"
 #include "server/server.h"
-#include "server/settings/setting.h"
+#include "server/settings/objects.h"
 #include "server/site/realm.h"
 #include "store/store.h"
 
 #define VERSION_TEXT SHUNT_VERSION
-
-void attrs_store(struct server *s, const char *kind, const char *name, const struct attrs *a)
-{
-	struct strbuf text = {0};
-	struct json j;
-
-	json_init(&j, &text, false);
-	json_open_object(&j, NULL);
-	attrs_write(a, &j);
-	json_close_object(&j);
-	store_put_object(s->store, kind, name, text.text);
-	strbuf_fini(&text);
-}
-
-int changes_apply(struct server *s, struct attrs *a, const json_t *body, const struct asker *w, struct err *err)
-{
-	const json_t *v;
-	struct attrs copy;
-	size_t i;
-	int rc = 0;
-
-	attrs_copy(&copy, a);
-	json_array_foreach(json_object_get(body, "changes"), i, v)
-	{
-		const char *name = json_string_value(json_object_get(v, "name")),
-			   *value = json_string_value(json_object_get(v, "value"));
-		enum attr_op op;
-		rc = attr_op_parse(json_string_value(json_object_get(v, "op")), &op, err);
-		if (rc == 0 && op != ATTR_UNSET && !value)
-			rc = err_set(err, -EINVAL, "changes[%zu] needs a value, a text", i);
-		if (rc == 0 && op != ATTR_UNSET && a == s->attrs && strcasecmp(name, "default_queue") == 0 &&
-		    !queue_named(s, value))
-			rc = err_set(err, -EINVAL, "default_queue: there is no queue %.60s: create it first", value);
-		if (rc == 0 && w->role < ROLE_MANAGER && strcasecmp(name, "enabled") && strcasecmp(name, "started"))
-			rc = err_code(err, CODE_FORBIDDEN, "%.60s is for managers to change", name);
-		if (rc == 0)
-			rc = setting_change(&copy, op, name, value ? value : "", err);
-		if (rc < 0)
-			break;
-	}
-	if (rc == 0 && a == s->attrs)
-		rc = settings_agree(&copy, err);
-	if (rc < 0) {
-		attrs_fini(&copy);
-		return rc;
-	}
-	attrs_fini(a);
-	*a = copy;
-	return 0;
-}
 
 static void counts_write(struct json *j, const int64_t counts[256])
 {
@@ -240,7 +190,8 @@ void api_server_change(struct server *s, const struct call *c)
 
 static const struct field attribute_fields[] = {
 	{"name", .is = REQUIRED | IS_TEXT},
-	{"of", .is = REQUIRED | IS_LIST, .item = IS_TEXT, .words = "server|queue|partition|class"},
+	{"of", .is = REQUIRED | IS_LIST, .item = IS_TEXT,
+	 .words = "server|queue|partition|class|user|group|account|qos"},
 	{"type", .is = REQUIRED | IS_TEXT},
 	{"default", .is = REQUIRED | IS_TEXT | IS_NULL},
 	{"words", .is = IS_TEXT, "the words it may be"},
@@ -338,12 +289,6 @@ static void queue_drop(struct server *s, struct queue *q, const char *who)
 	life_record(s, "queue", q->name, "deleted", &(struct cause){.who = who});
 	store_drop_object(s->store, "queue", q->name);
 	queue_destroy(s, q);
-}
-
-bool name_is_good(const char *name)
-{
-	return strlen(name) <= 64 &&
-	       name[strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-")] == '\0';
 }
 
 /* What was changed, as events. Started and enabled are events of their own. */

@@ -1,17 +1,13 @@
 /*
  * api_partitions.c - partitions: defined, changed, shown.
  */
-#include <errno.h>
-#include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "base/err.h"
-#include "base/hostlist.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
@@ -21,12 +17,10 @@
 #include "net/http.h"
 #include "plan/plan.h"
 #include "server/api/api.h"
+#include "server/api/api_partitions.h"
 #include "server/api/call.h"
-#include "server/api/request.h"
 #include "server/api/schemas.h"
 #include "server/base/asker.h"
-#include "server/base/log.h"
-#include "server/base/post.h"
 #include "server/job/jobs.h"
 #include "server/job/spec.h"
 #include "server/life/layout.h"
@@ -34,9 +28,7 @@
 #include "server/node/partitions.h"
 #include "server/node/world_node.h"
 #include "server/server.h"
-#include "server/settings/setting.h"
 #include "server/site/who.h"
-#include "store/store.h"
 
 static const struct field partition_fields[] = {
 	{"name", .is = REQUIRED | IS_TEXT},
@@ -92,8 +84,8 @@ static uint32_t job_on(const struct server *s, uint32_t node)
 	return JOB_NONE;
 }
 
-static void partition_show(struct server *s, const struct asker *w, const struct partition_def *d,
-			   const int64_t *waiting, struct json *j)
+static void partition_show(struct server *s, const struct asker *w, const struct object *d, const int64_t *waiting,
+			   struct json *j)
 {
 	bool *has = mem_zalloc((s->cluster->nodes.n + 1) * sizeof *has);
 	int64_t cpus = 0, up = 0, n = 0;
@@ -141,8 +133,8 @@ void api_partitions(struct server *s, const struct call *c)
 	json_init(&j, &out, false);
 	json_open_object(&j, NULL);
 	json_open_array(&j, "partitions");
-	for (size_t i = 0; i < s->hosts->partitions.n; i++)
-		partition_show(s, c->w, s->hosts->partitions.v[i], waiting, &j);
+	for (size_t i = 0; i < s->objects->of[OBJECT_PARTITION].n; i++)
+		partition_show(s, c->w, s->objects->of[OBJECT_PARTITION].v[i], waiting, &j);
 	json_close_array(&j);
 	json_open_array(&j, "shared");
 	for (uint32_t i = 0; i < s->cluster->nodes.n; i++)
@@ -155,19 +147,9 @@ void api_partitions(struct server *s, const struct call *c)
 	free(waiting);
 }
 
-/* The partition that the path names; NULL: it was answered. */
-static struct partition_def *def_find(struct server *s, const struct call *c)
-{
-	struct partition_def *d = partition_find(s, c->name);
-
-	if (!d)
-		http_error(c->r, CODE_NOT_FOUND, "There is no partition %.60s.", c->name);
-	return d;
-}
-
 void api_partition(struct server *s, const struct call *c)
 {
-	const struct partition_def *d = def_find(s, c);
+	const struct object *d = api_object_find(s, c);
 	struct strbuf out = {0};
 	int64_t *waiting;
 	struct json j;
@@ -184,139 +166,36 @@ void api_partition(struct server *s, const struct call *c)
 
 /* ---- changing ---- */
 
-static void done(struct server *s, const struct call *c, int status)
-{
-	struct strbuf out = {0};
-
-	strbuf_puts(&out, "{}");
-	reply_later(s, c->r, status, &out);
-}
-
-void api_partition_create(struct server *s, const struct call *c)
-{
-	struct err err;
-
-	if (partition_create(s, c->name, &err) < 0) {
-		api_refuse(c->r, &err);
-		return;
-	}
-	partition_store(s, partition_find(s, c->name));
-	server_say(s, "partition %s was created by %s", c->name, c->w->user);
-	done(s, c, 201);
-}
-
-/* n[1-4] are four nodes. */
-static int value_expand(const char *value, struct strbuf *out, struct err *err)
-{
-	name_list names = {0};
-	int rc = *value ? hostlist_parse(value, &names, err) : 0;
-
-	for (size_t i = 0; i < names.n; i++)
-		strbuf_printf(out, "%s%s", i ? "," : "", names.v[i]);
-	name_list_free(&names);
-	return rc;
-}
-
-static int change_apply(struct attrs *a, const json_t *change, size_t i, struct err *err)
-{
-	const char *name = json_string_value(json_object_get(change, "name")),
-		   *value = json_string_value(json_object_get(change, "value"));
-	struct strbuf list = {0};
-	enum attr_op op;
-	int rc = attr_op_parse(json_string_value(json_object_get(change, "op")), &op, err);
-
-	if (rc == 0 && op != ATTR_UNSET && !value)
-		rc = err_set(err, -EINVAL, "changes[%zu] needs a value, a text", i);
-	if (rc == 0 && op != ATTR_UNSET && strcasecmp(name, "nodes") == 0) {
-		rc = value_expand(value, &list, err);
-		value = strbuf_text(&list);
-	}
-	if (rc == 0)
-		rc = setting_change(a, op, name, value ? value : "", err);
-	strbuf_fini(&list);
-	return rc;
-}
-
-static int fixed_error(const struct partition_def *d, struct err *err)
-{
-	return err_code(
-		err, CODE_BAD_STATE,
-		"the nodes of partition %s are set in the configuration file (nodes =): change them there, and start the server again",
-		d->name);
-}
-
-/* Whether the definition may become the other one; if its nodes are others, they and those that it had are marked. */
-static int def_check(struct server *s, const struct partition_def *d, const struct partition_def *next, bool *ret,
-		     bool *ret_moves, struct err *err)
+int partition_check(struct server *s, const struct object *x, const struct object *next, void **ret, struct err *err)
 {
 	size_t n = s->cluster->nodes.n;
-	bool *had = mem_zalloc((n + 1) * sizeof *had);
-	int rc = partition_nodes(s, next, ret, err);
+	bool *nodes = mem_zalloc((n + 1) * sizeof *nodes), *had = mem_zalloc((n + 1) * sizeof *had);
+	int rc = next ? partition_nodes(s, next, nodes, err) : 0;
+	bool moves;
 
-	partition_nodes(s, d, had, NULL);
-	*ret_moves = memcmp(had, ret, n * sizeof *had) != 0;
+	partition_nodes(s, x, had, NULL);
+	moves = memcmp(had, nodes, n * sizeof *had) != 0;
 	for (size_t i = 0; i < n; i++)
-		ret[i] |= had[i];
+		nodes[i] |= had[i];
 	free(had);
-	if (rc == 0 && *ret_moves && d->fixed)
-		return fixed_error(d, err);
-	return rc == 0 && *ret_moves ? layout_check(s, ret, err) : rc;
-}
-
-void api_partition_change(struct server *s, const struct call *c)
-{
-	struct partition_def *d = def_find(s, c), next;
-	bool *nodes, moves = false;
-	const json_t *v;
-	struct err err;
-	size_t i;
-	int rc = 0;
-
-	if (!d)
-		return;
-	next = (struct partition_def){.name = d->name};
-	attrs_copy(&next.attrs, &d->attrs);
-	json_array_foreach(json_object_get(c->body, "changes"), i, v) if (rc == 0) rc =
-		change_apply(&next.attrs, v, i, &err);
-	nodes = mem_zalloc((s->cluster->nodes.n + 1) * sizeof *nodes);
-	if (rc == 0)
-		rc = def_check(s, d, &next, nodes, &moves, &err);
-	if (rc < 0) {
-		attrs_fini(&next.attrs);
-		api_refuse(c->r, &err);
-	} else {
-		attrs_fini(&d->attrs);
-		d->attrs = next.attrs;
-		partition_store(s, d);
-		if (moves) {
-			const char *list = attrs_text(&d->attrs, "nodes");
-			server_say(s, "partition %s has the nodes %s, set by %s", d->name, list ? list : "(none)",
-				   c->w->user);
-			layout_change(s, nodes);
-		}
-		done(s, c, 200);
+	if (rc == 0 && (moves || !next) && x->fixed)
+		rc = err_code(
+			err, CODE_BAD_STATE,
+			"the nodes of partition %s are set in the configuration file (nodes =): change them there, and start the server again",
+			x->name);
+	if (rc == 0 && moves)
+		rc = layout_check(s, nodes, err);
+	if (rc == 0 && moves) {
+		*ret = nodes;
+		return 0;
 	}
 	free(nodes);
+	return rc;
 }
 
-void api_partition_delete(struct server *s, const struct call *c)
+void partition_done(struct server *s, void *nodes)
 {
-	struct partition_def *d = def_find(s, c);
-	bool *nodes;
-	struct err err;
-
-	if (!d)
-		return;
-	nodes = mem_zalloc((s->cluster->nodes.n + 1) * sizeof *nodes);
-	partition_nodes(s, d, nodes, NULL);
-	if ((d->fixed ? fixed_error(d, &err) : layout_check(s, nodes, &err)) < 0) {
-		api_refuse(c->r, &err);
-	} else {
-		server_say(s, "partition %s was deleted by %s", d->name, c->w->user);
-		store_drop_object(s->store, "partition", d->name);
-		partition_destroy(s, d);
+	if (nodes)
 		layout_change(s, nodes);
-		done(s, c, 200);
-	}
 	free(nodes);
 }

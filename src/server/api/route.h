@@ -36,6 +36,7 @@ struct route {
 	const struct field *query; /* parameters, up to one without a name */
 	const struct schema *body;
 	handler handle;
+	int kind; /* of the object that it is about (rules/object.h); else 0 */
 
 	/* The rest is for the description. */
 	const char *tag, *summary, *about;

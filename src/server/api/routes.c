@@ -3,6 +3,7 @@
  */
 #include "server/api/route.h"
 
+#include "rules/object.h"
 #include "server/api/api.h"
 #include "server/api/api_import.h"
 #include "server/api/api_lives.h"
@@ -129,6 +130,56 @@ static const struct field moves_query[] = {
 						   .tag = "actions", .summary = text, .answer = &results_answer,       \
 						   .answered = "One result for each id, in order.",                    \
 						   .codes = CODE(REFUSED) | CODE(KEY_REUSED), __VA_ARGS__              \
+	}
+
+/* Named objects of a kind. */
+#define OBJECTS(plural, Name, kind_, list, of, attr, value)                                                            \
+	{"GET",                                                                                                        \
+	 "/v1/" plural,                                                                                                \
+	 "list" Name "Objects",                                                                                        \
+	 .handle = api_objects,                                                                                        \
+	 .kind = OBJECT_##kind_,                                                                                       \
+	 .tag = plural,                                                                                                \
+	 .summary = "The " of,                                                                                         \
+	 .answer = &list##_answer,                                                                                     \
+	 .answered = "The objects, by name."},                                                                         \
+		{"GET",                                                                                                \
+		 "/v1/" plural "/*",                                                                                   \
+		 "get" Name,                                                                                           \
+		 .handle = api_object,                                                                                 \
+		 .kind = OBJECT_##kind_,                                                                               \
+		 .tag = plural,                                                                                        \
+		 .summary = "One of them",                                                                             \
+		 .answer = &object_answer,                                                                             \
+		 .answered = "The object.",                                                                            \
+		 .codes = CODE(NOT_FOUND)},                                                                            \
+		{"PUT",                                                                                                \
+		 "/v1/" plural "/*",                                                                                   \
+		 "create" Name,                                                                                        \
+		 MAY_MANAGER,                                                                                          \
+		 .changes = true,                                                                                      \
+		 .handle = api_object_create,                                                                          \
+		 .kind = OBJECT_##kind_,                                                                               \
+		 .tag = plural,                                                                                        \
+		 .summary = "Create one",                                                                              \
+		 .status = 201,                                                                                        \
+		 .codes = CODE(BAD_REQUEST) | CODE(BAD_STATE)},                                                        \
+		{"PATCH",                                                                                              \
+		 "/v1/" plural "/*",                                                                                   \
+		 "change" Name,                                                                                        \
+		 MAY_MANAGER,                                                                                          \
+		 .changes = true,                                                                                      \
+		 .body = &changes_body,                                                                                \
+		 .handle = api_object_change,                                                                          \
+		 .kind = OBJECT_##kind_,                                                                               \
+		 .tag = plural,                                                                                        \
+		 .summary = "Change attributes",                                                                       \
+		 .codes = CODE(NOT_FOUND) | CODE(UNKNOWN_ATTRIBUTE),                                                   \
+		 .example = "{\"changes\": [{\"op\": \"set\", \"name\": \"" attr "\", \"value\": \"" value "\"}]}"},   \
+	{                                                                                                              \
+		"DELETE", "/v1/" plural "/*", "delete" Name, MAY_MANAGER,                                              \
+			.changes = true, .handle = api_object_delete, .kind = OBJECT_##kind_, .tag = plural,           \
+			.summary = "Remove one that nothing names", .codes = CODE(NOT_FOUND) | CODE(BAD_STATE)         \
 	}
 
 const struct route routes[] = {
@@ -279,19 +330,12 @@ const struct route routes[] = {
 	 .result = "{\"events\": [{\"seq\": 9, \"time\": 1767225600, \"queue\": \"batch\", \"type\": \"stopped\", "
 		   "\"who\": \"ann\", \"reason\": null, \"text\": \"stopped: its jobs wait, by ann\"}]}"},
 
-	{"GET", "/v1/classes", "listClasses", .handle = api_classes, .tag = "classes",
-	 .summary = "The program classes: how jobs are saved and restarted", .answer = &classes_answer,
-	 .answered = "The classes."},
-	{"GET", "/v1/classes/*", "getClass", .handle = api_class, .tag = "classes", .summary = "One class",
-	 .answer = &class_answer, .answered = "The class.", .codes = CODE(NOT_FOUND)},
-	{"PUT", "/v1/classes/*", "createClass", MAY_MANAGER, .changes = true, .handle = api_class_create,
-	 .tag = "classes", .summary = "Create a class", .status = 201, .codes = CODE(BAD_REQUEST) | CODE(BAD_STATE)},
-	{"PATCH", "/v1/classes/*", "changeClass", MAY_MANAGER, .changes = true, .body = &changes_body,
-	 .handle = api_class_change, .tag = "classes", .summary = "Change attributes",
-	 .codes = CODE(NOT_FOUND) | CODE(UNKNOWN_ATTRIBUTE),
-	 .example = "{\"changes\": [{\"op\": \"set\", \"name\": \"preempt_signal\", \"value\": \"15\"}]}"},
-	{"DELETE", "/v1/classes/*", "deleteClass", MAY_MANAGER, .changes = true, .handle = api_class_delete,
-	 .tag = "classes", .summary = "Remove a class that no job has", .codes = CODE(NOT_FOUND) | CODE(BAD_STATE)},
+	OBJECTS("classes", "Class", CLASS, classes, "program classes: how jobs are saved and restarted",
+		"preempt_signal", "15"),
+	OBJECTS("users", "User", USER, users, "users of whom something is set", "priority", "10"),
+	OBJECTS("groups", "Group", GROUP, groups, "groups of whom something is set", "priority", "10"),
+	OBJECTS("accounts", "Account", ACCOUNT, accounts, "accounts", "parent", "physics"),
+	OBJECTS("qos", "Qos", QOS, qos, "qualities of service", "priority", "10"),
 
 	{"GET", "/v1/partitions", "listPartitions", .handle = api_partitions, .tag = "partitions",
 	 .summary = "The partitions, and which nodes are in none", .answer = &partitions_answer,
@@ -299,20 +343,21 @@ const struct route routes[] = {
 	 .result = "{\"partitions\": [{\"name\": \"A\", \"nodes\": [\"n1\", \"n2\"], \"cpus\": 16, \"cpus_up\": 16, "
 		   "\"state\": \"busy\", \"job\": \"12.host\", \"waiting\": 3, \"attributes\": {\"nodes\": "
 		   "\"n1,n2\"}}], \"shared\": [\"n3\"]}"},
-	{"GET", "/v1/partitions/*", "getPartition", .handle = api_partition, .tag = "partitions",
-	 .summary = "One partition", .answer = &partition_answer, .answered = "The partition.",
+	{"GET", "/v1/partitions/*", "getPartition", .handle = api_partition, .kind = OBJECT_PARTITION,
+	 .tag = "partitions", .summary = "One partition", .answer = &partition_answer, .answered = "The partition.",
 	 .codes = CODE(NOT_FOUND)},
-	{"PUT", "/v1/partitions/*", "createPartition", MAY_MANAGER, .changes = true, .handle = api_partition_create,
-	 .tag = "partitions", .summary = "Create a partition, without nodes", .status = 201,
+	{"PUT", "/v1/partitions/*", "createPartition", MAY_MANAGER, .changes = true, .handle = api_object_create,
+	 .kind = OBJECT_PARTITION, .tag = "partitions", .summary = "Create a partition, without nodes", .status = 201,
 	 .codes = CODE(BAD_REQUEST) | CODE(BAD_STATE)},
 	{"PATCH", "/v1/partitions/*", "changePartition", MAY_MANAGER, .changes = true, .body = &changes_body,
-	 .handle = api_partition_change, .tag = "partitions", .summary = "Change its nodes, or its comment",
+	 .handle = api_object_change, .kind = OBJECT_PARTITION, .tag = "partitions",
+	 .summary = "Change its nodes, or its comment",
 	 .about = "Refused while a job runs on a node that would come or go, or on another of the partition. Jobs "
 		  "that wait for a partition which no longer suits them are held until one does.",
 	 .codes = CODE(NOT_FOUND) | CODE(UNKNOWN_ATTRIBUTE) | CODE(BAD_STATE),
 	 .example = "{\"changes\": [{\"op\": \"set\", \"name\": \"nodes\", \"value\": \"n[1-4]\"}]}"},
-	{"DELETE", "/v1/partitions/*", "deletePartition", MAY_MANAGER, .changes = true, .handle = api_partition_delete,
-	 .tag = "partitions", .summary = "Remove a partition; its nodes are shared then",
+	{"DELETE", "/v1/partitions/*", "deletePartition", MAY_MANAGER, .changes = true, .handle = api_object_delete,
+	 .kind = OBJECT_PARTITION, .tag = "partitions", .summary = "Remove a partition; its nodes are shared then",
 	 .codes = CODE(NOT_FOUND) | CODE(BAD_STATE)},
 
 	{"GET", "/v1/nodes", "listNodes", .handle = api_nodes, .tag = "nodes", .summary = "The nodes",

@@ -1,7 +1,7 @@
 /*
  * classes.h - program classes: how the programs of a job are saved and restarted, as administrators set it with qmgr.
  *
- * A class is a name with attributes (rules/attr.h, those of classes). A job that names none has the defaults of the table. Two classes are there always, `script` and `spmd`; what
+ * A class is an object (settings/objects.h). A job that names none has the defaults of the table. Two classes are there always, `script` and `spmd`; what
  * an administrator sets of them is stored as of any other. Whether a job makes checkpoints at all, and how often, its own
  * words say (`qsub -c`).
  */
@@ -10,21 +10,11 @@
 
 #include <stdint.h>
 
-#include "rules/attr.h"
+#include "rules/object.h"
 
 struct server;
 struct spec;
 
-struct class
-{
-	char *name;
-	struct attrs attrs;
-};
-
-/* NULL: there is none. */
-struct class *class_named(const struct server *s, const char *name);
-struct class *class_create(struct server *s, const char *name);
-void class_destroy(struct server *s, struct class *x);
 /* The class that a text means: in its own spelling, or without regard to case. NULL: there is none. */
 const char *class_meant(const struct server *s, const char *text);
 /* A job's, or the defaults. */
@@ -34,6 +24,6 @@ int64_t class_number(const struct server *s, const struct spec *p, const char *n
 bool class_bool(const struct server *s, const struct spec *p, const char *name); /* the same */
 bool class_is_spmd(const struct server *s, const struct spec *p); /* its script is run once for each processor */
 /* Jobs that name it and have not ended. */
-int64_t class_jobs(const struct server *s, const struct class *x);
+int64_t class_jobs(const struct server *s, const struct object *x);
 
 #endif

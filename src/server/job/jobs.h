@@ -48,7 +48,6 @@ struct queue {
 };
 
 /* Someone's jobs, for limits: of a user, or of a user in a queue. */
-struct class;
 struct tally {
 	int64_t total;
 };
@@ -64,12 +63,11 @@ struct jobs {
 	VEC(struct tally) tally;
 	struct map dependents; /* number -> index + 1 into dependent_lists */
 	VEC(job_vec) dependent_lists;
-	struct map restarts;	     /* number -> core id of the latest job that restarts from its checkpoint */
-	VEC(struct class *) classes; /* classes.c, by name */
-	struct keys *keys;	     /* keys.c */
-	struct map script_files;     /* id -> struct script_file * of the file that this server wrote (prepare.c) */
-	struct map scripts;	     /* hash of text and owner -> id; id | SCRIPT_BIT -> how many jobs use it */
-	struct map unseen;	     /* attempts that ended while no server ran: core id << 32 | attempt */
+	struct map restarts;	 /* number -> core id of the latest job that restarts from its checkpoint */
+	struct keys *keys;	 /* keys.c */
+	struct map script_files; /* id -> struct script_file * of the file that this server wrote (prepare.c) */
+	struct map scripts;	 /* hash of text and owner -> id; id | SCRIPT_BIT -> how many jobs use it */
+	struct map unseen;	 /* attempts that ended while no server ran: core id << 32 | attempt */
 	int64_t seen; /* the instant of the last event before this server started: they ran until then at least */
 	uint64_t next_number, next_seq, next_script;
 	uint32_t leased;   /* jobs with numbers of hosts that came in */

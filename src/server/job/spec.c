@@ -575,8 +575,8 @@ static int read_class(struct server *s, const json_t *job, struct spec *p, struc
 	if (meant)
 		return 0;
 	strbuf_puts(&all, "script, spmd");
-	for (size_t i = 0; i < s->jobs->classes.n; i++) {
-		const char *other = s->jobs->classes.v[i]->name;
+	for (size_t i = 0; i < s->objects->of[OBJECT_CLASS].n; i++) {
+		const char *other = s->objects->of[OBJECT_CLASS].v[i]->name;
 		if (strcasecmp(other, "script") && strcasecmp(other, "spmd"))
 			strbuf_printf(&all, ", %s", other);
 	}

@@ -56,8 +56,8 @@ void moves_offer(struct server *s)
 {
 	bool any = attrs_bool(s->attrs, "move");
 
-	for (size_t i = 0; i < s->jobs->classes.n && !any; i++)
-		any = attrs_bool(&s->jobs->classes.v[i]->attrs, "move");
+	for (size_t i = 0; i < s->objects->of[OBJECT_CLASS].n && !any; i++)
+		any = attrs_bool(&s->objects->of[OBJECT_CLASS].v[i]->attrs, "move");
 	sched_on_move(s->sched, any ? cost : NULL, s);
 }
 

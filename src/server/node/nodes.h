@@ -14,7 +14,6 @@
 struct err;
 struct json;
 struct node_health;
-struct partition_def;
 struct link;
 struct server;
 
@@ -59,10 +58,9 @@ struct node_info {
 };
 
 struct hosts {
-	VEC(struct node_info) nodes;		/* by the ids that the core has for them */
-	uint32_t here;				/* nodes of the configuration, on this machine */
-	VEC(struct partition_def *) partitions; /* by name; see partitions.h */
-	uint32_t layout;			/* grows whenever they are laid out anew */
+	VEC(struct node_info) nodes; /* by the ids that the core has for them */
+	uint32_t here;		     /* nodes of the configuration, on this machine */
+	uint32_t layout;	     /* grows whenever they are laid out anew */
 	/* Takes over a link that a node has opened for a file or a terminal; false: nobody asked for it. */
 	bool (*stream)(struct server *s, uint32_t node, struct link *l, const json_t *head);
 	/* What a node may do while the server is down, for its welcome, new; and frames about what it did (api/spool.h). */

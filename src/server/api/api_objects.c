@@ -1,0 +1,230 @@
+/*
+ * api_objects.c - named objects (rules/object.h): shown, created, changed and removed. A route says which kind it is about.
+ */
+#include <jansson.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "base/strbuf.h"
+#include "net/http.h"
+#include "server/api/api.h"
+#include "server/api/api_partitions.h"
+#include "server/api/attributes.h"
+#include "server/api/call.h"
+#include "server/api/request.h"
+#include "server/api/route.h"
+#include "server/api/schemas.h"
+#include "server/base/log.h"
+#include "server/base/post.h"
+#include "server/job/classes.h"
+#include "server/life/migrate.h"
+#include "server/server.h"
+#include "server/settings/objects.h"
+
+/* ---- what is special to a kind ---- */
+
+static int class_check(struct server *s, const struct object *x, const struct object *next, void **ret, struct err *err)
+{
+	int64_t jobs = next ? 0 : class_jobs(s, x);
+
+	if (jobs)
+		return err_code(err, CODE_BAD_STATE, "class %s has %lld job%s that did not end yet", x->name,
+				(long long)jobs, jobs == 1 ? "" : "s");
+	return 0;
+}
+
+static void class_done(struct server *s, void *context)
+{
+	moves_offer(s);
+}
+
+static const struct ways {
+	/* Whether it may become `next`, or be removed if that is NULL. What is in *ret, done() gets, and frees. */
+	int (*check)(struct server *s, const struct object *x, const struct object *next, void **ret, struct err *err);
+	void (*done)(struct server *s, void *context); /* what follows */
+} ways[OBJECT_KINDS] = {
+	[OBJECT_PARTITION] = {partition_check, partition_done},
+	[OBJECT_CLASS] = {class_check, class_done},
+};
+
+static int ways_check(struct server *s, const struct object *x, const struct object *next, void **ret, struct err *err)
+{
+	const struct object *by = next ? NULL : object_named_by(s->objects, x);
+	int rc = next ? object_check(s->objects, next, err) : 0;
+
+	if (by)
+		return err_code(err, CODE_BAD_STATE, "%s %s is named by %s %s", object_table[x->kind].name, x->name,
+				object_table[by->kind].name, by->name);
+	return rc == 0 && ways[x->kind].check ? ways[x->kind].check(s, x, next, ret, err) : rc;
+}
+
+static void ways_done(struct server *s, enum object_kind kind, void *context)
+{
+	if (ways[kind].done)
+		ways[kind].done(s, context);
+}
+
+/* ---- showing ---- */
+
+static const struct field object_fields[] = {
+	{"name", .is = REQUIRED | IS_TEXT},
+	{"attributes", .is = REQUIRED | IS_OBJECT},
+	{"defaults", .is = REQUIRED | IS_OBJECT},
+	{0},
+};
+const struct schema object_answer = {"Object", .fields = object_fields};
+
+#define LIST_ANSWER(kind)                                                                                              \
+	static const struct field kind##_fields[] = {                                                                  \
+		{#kind, .is = REQUIRED | IS_LIST, "by name", .of = &object_answer, .item = IS_OBJECT},                 \
+		{0},                                                                                                   \
+	};                                                                                                             \
+	const struct schema kind##_answer = {.fields = kind##_fields}
+LIST_ANSWER(classes);
+LIST_ANSWER(users);
+LIST_ANSWER(groups);
+LIST_ANSWER(accounts);
+LIST_ANSWER(qos);
+
+static void object_show(const struct object *x, struct json *j)
+{
+	json_open_object(j, NULL);
+	json_text(j, "name", x->name);
+	json_open_object(j, "attributes");
+	attrs_write(&x->attrs, j);
+	json_close_object(j);
+	json_open_object(j, "defaults");
+	attrs_write_defaults(x->attrs.owner, j);
+	json_close_object(j);
+	json_close_object(j);
+}
+
+struct object *api_object_find(struct server *s, const struct call *c)
+{
+	struct object *x = object_find(s->objects, (enum object_kind)c->route->kind, c->name);
+
+	if (!x)
+		http_error(c->r, CODE_NOT_FOUND, "There is no %s %.60s.", object_table[c->route->kind].name, c->name);
+	return x;
+}
+
+void api_objects(struct server *s, const struct call *c)
+{
+	enum object_kind kind = (enum object_kind)c->route->kind;
+	struct strbuf out = {0};
+	struct json j;
+
+	json_init(&j, &out, false);
+	json_open_object(&j, NULL);
+	json_open_array(&j, object_table[kind].plural);
+	for (size_t i = 0; i < s->objects->of[kind].n; i++)
+		object_show(s->objects->of[kind].v[i], &j);
+	json_close_array(&j);
+	json_close_object(&j);
+	http_reply_strbuf(c->r, 200, "application/json", &out);
+	strbuf_fini(&out);
+}
+
+void api_object(struct server *s, const struct call *c)
+{
+	const struct object *x = api_object_find(s, c);
+	struct strbuf out = {0};
+	struct json j;
+
+	if (!x)
+		return;
+	json_init(&j, &out, false);
+	object_show(x, &j);
+	http_reply_strbuf(c->r, 200, "application/json", &out);
+	strbuf_fini(&out);
+}
+
+/* ---- changing ---- */
+
+static void answer(struct server *s, const struct call *c, int status)
+{
+	struct strbuf out = {0};
+
+	strbuf_puts(&out, "{}");
+	reply_later(s, c->r, status, &out);
+}
+
+static struct object *create(struct server *s, const struct call *c)
+{
+	enum object_kind kind = (enum object_kind)c->route->kind;
+	struct object *x = NULL;
+	struct err err;
+
+	if (object_create(s->objects, kind, c->name, &x, &err) < 0)
+		api_refuse(c->r, &err);
+	else
+		server_say(s, "%s %s was created by %s", object_table[kind].name, c->name, c->w->user);
+	return x;
+}
+
+void api_object_create(struct server *s, const struct call *c)
+{
+	const struct object *x = create(s, c);
+
+	if (!x)
+		return;
+	object_store(s, x);
+	answer(s, c, 201);
+}
+
+/* The object that a change is about: found, or made where that is meant. NULL: it was answered. */
+static struct object *changed_find(struct server *s, const struct call *c, bool *ret_new)
+{
+	enum object_kind kind = (enum object_kind)c->route->kind;
+	const struct object_row *row = &object_table[kind];
+	bool meant = row->implicit || (row->defaults && strcmp(c->name, OBJECT_DEFAULT) == 0);
+
+	*ret_new = meant && !object_find(s->objects, kind, c->name);
+	return *ret_new ? create(s, c) : api_object_find(s, c);
+}
+
+void api_object_change(struct server *s, const struct call *c)
+{
+	bool new;
+	struct object *x = changed_find(s, c, &new), next;
+	void *context = NULL;
+	struct err err;
+
+	if (!x)
+		return;
+	next = *x;
+	attrs_copy(&next.attrs, &x->attrs);
+	if (changes_apply(s, &next.attrs, c->body, c->w, &err) < 0 || ways_check(s, x, &next, &context, &err) < 0) {
+		attrs_fini(&next.attrs);
+		if (new)
+			object_destroy(s->objects, x);
+		api_refuse(c->r, &err);
+		return;
+	}
+	attrs_fini(&x->attrs);
+	x->attrs = next.attrs;
+	object_store(s, x);
+	server_say(s, "%s %s was changed by %s", object_table[x->kind].name, x->name, c->w->user);
+	ways_done(s, x->kind, context);
+	answer(s, c, 200);
+}
+
+void api_object_delete(struct server *s, const struct call *c)
+{
+	struct object *x = api_object_find(s, c);
+	void *context = NULL;
+	struct err err;
+
+	if (!x)
+		return;
+	if (ways_check(s, x, NULL, &context, &err) < 0) {
+		api_refuse(c->r, &err);
+		return;
+	}
+	server_say(s, "%s %s was deleted by %s", object_table[x->kind].name, x->name, c->w->user);
+	object_drop(s, x);
+	ways_done(s, (enum object_kind)c->route->kind, context);
+	answer(s, c, 200);
+}

@@ -1,0 +1,58 @@
+/*
+ * attributes.c - see attributes.h.
+ */
+#include "server/api/attributes.h"
+
+#include <errno.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/err.h"
+#include "rules/attr.h"
+#include "server/base/asker.h"
+#include "server/job/jobs.h"
+#include "server/server.h"
+#include "server/settings/setting.h"
+
+int changes_apply(struct server *s, struct attrs *a, const json_t *body, const struct asker *w, struct err *err)
+{
+	const json_t *v;
+	struct attrs copy;
+	size_t i;
+	int rc = 0;
+
+	attrs_copy(&copy, a);
+	json_array_foreach(json_object_get(body, "changes"), i, v)
+	{
+		const char *name = json_string_value(json_object_get(v, "name")),
+			   *value = json_string_value(json_object_get(v, "value"));
+		enum attr_op op;
+		rc = attr_op_parse(json_string_value(json_object_get(v, "op")), &op, err);
+		if (rc == 0 && op != ATTR_UNSET && !value)
+			rc = err_set(err, -EINVAL, "changes[%zu] needs a value, a text", i);
+		if (rc == 0 && op != ATTR_UNSET && a == s->attrs && strcasecmp(name, "default_queue") == 0 &&
+		    !queue_named(s, value))
+			rc = err_set(err, -EINVAL, "default_queue: there is no queue %.60s: create it first", value);
+		if (rc == 0 && w->role < ROLE_MANAGER && strcasecmp(name, "enabled") && strcasecmp(name, "started"))
+			rc = err_code(err, CODE_FORBIDDEN, "%.60s is for managers to change", name);
+		if (rc == 0)
+			rc = setting_change(&copy, op, name, value ? value : "", err);
+		if (rc < 0)
+			break;
+	}
+	if (rc == 0 && a == s->attrs)
+		rc = settings_agree(&copy, err);
+	if (rc < 0) {
+		attrs_fini(&copy);
+		return rc;
+	}
+	attrs_fini(a);
+	*a = copy;
+	return 0;
+}
+
+bool name_is_good(const char *name)
+{
+	return strlen(name) <= 64 &&
+	       name[strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-")] == '\0';
+}

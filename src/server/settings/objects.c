@@ -1,0 +1,45 @@
+/*
+ * objects.c - see objects.h.
+ */
+#include "server/settings/objects.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "base/strbuf.h"
+#include "server/server.h"
+#include "server/settings/setting.h"
+#include "store/store.h"
+
+void attrs_store(struct server *s, const char *kind, const char *name, const struct attrs *a)
+{
+	struct strbuf text = {0};
+	struct json j;
+
+	json_init(&j, &text, false);
+	json_open_object(&j, NULL);
+	attrs_write(a, &j);
+	json_close_object(&j);
+	store_put_object(s->store, kind, name, text.text);
+	strbuf_fini(&text);
+}
+
+void object_store(struct server *s, const struct object *x)
+{
+	attrs_store(s, object_table[x->kind].name, x->name, &x->attrs);
+}
+
+void object_drop(struct server *s, struct object *x)
+{
+	store_drop_object(s->store, object_table[x->kind].name, x->name);
+	object_destroy(s->objects, x);
+}
+
+int object_restore(struct server *s, const char *kind, const char *name, const struct json_t *o, struct err *err)
+{
+	for (int k = 0; k < OBJECT_KINDS; k++)
+		if (strcmp(kind, object_table[k].name) == 0)
+			return attrs_read(&object_make(s->objects, (enum object_kind)k, name)->attrs, o, err);
+	return -ENOENT;
+}
