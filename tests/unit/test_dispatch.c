@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include "run/order.h"
+#include "server/base/turn.h"
 #include "server/job/jobs.h"
 #include "server/life/dispatch.h"
 #include "server/loop.h"
@@ -235,6 +236,20 @@ static void rerun_before_it_runs(void **state)
 	shows(f, "\"failures\":0");
 }
 
+/* A start that waits until others' processes are gone keeps nobody busy. */
+static void waits_for_cpus(void **state)
+{
+	struct site *f = *state;
+
+	victim_make(f, "");
+	pass(f, 6); /* it was to end by now */
+	assert_int_equal(ask(f, "GET", "/v1/jobs/2", NULL), 200);
+	assert_non_null(strstr(f->a.body.text, "\"substate\":\"now\""));
+	for (int i = 0; i < 10; i++)
+		server_turn(f->s);
+	assert_false(f->s->turn->dirty);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -244,6 +259,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(deleted_while_saving, setup, site_teardown),
 		cmocka_unit_test_setup_teardown(saved_is_stopped, setup, site_teardown),
 		cmocka_unit_test_setup_teardown(rerun_before_it_runs, setup, site_teardown),
+		cmocka_unit_test_setup_teardown(waits_for_cpus, setup, site_teardown),
 	};
 
 	return cmocka_run_group_tests_name("dispatch", tests, NULL, NULL);

@@ -175,6 +175,7 @@ static void attempt_release(struct server *s, struct attempt *t)
 
 void attempt_free(struct server *s, struct attempt *t)
 {
+	s->turn->dirty |= t->held || t->ordered; /* else nothing is free that was not */
 	attempt_release(s, t);
 	map_remove(&s->jobs->attempts, attempt_key(t->job, t->attempt));
 	free(t->node);
@@ -184,7 +185,6 @@ void attempt_free(struct server *s, struct attempt *t)
 	free(t->ngpus);
 	free(t->memory);
 	free(t);
-	s->turn->dirty = true;
 }
 
 /* The lowest that nobody has. */
