@@ -43,6 +43,7 @@ enum attr_type {
 	ATTR_LIST,     /* user@host, groups, queues, joined by ',' */
 	ATTR_HOSTS,    /* the same, of hosts: small letters */
 	ATTR_NODES,    /* the same, of nodes: n[1-8] are eight */
+	ATTR_HOURS,    /* of the week: base/hours.h */
 	ATTR_AMOUNTS,  /* NAME.RESOURCE: each resource has a value of its own */
 	ATTR_WEIGHTS,  /* NAME.WORD: each of `words` has a number of its own */
 };

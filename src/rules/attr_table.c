@@ -145,6 +145,18 @@ const struct attr attr_table[] = {
 	{"interactive_breaks_deadlines", SERVER, BOOL("False"),
 	 .about =
 		 "Under the policy artaras an interactive job may displace or delay jobs even if a guaranteed deadline is missed. False: it is refused then."},
+	{"long_checkpoint", SERVER, SECONDS(NULL),
+	 .about =
+		 "A checkpoint that may take longer than this many seconds is a long one: interactive jobs under the policy artaras don't wait for it, see long_checkpoint_rule. Unset: none is."},
+	{"long_checkpoint_rule", SERVER, .type = ATTR_WORD, .words = "remove nights times",
+	 .about =
+		 "What becomes of jobs with long checkpoints under the policy artaras. remove: an interactive job stops them without a checkpoint, and they resume from their last one. "
+		 "nights: they run only in long_checkpoint_hours, and are saved before those end. times: an interactive job can stop them only in long_checkpoint_times. Unset: remove."},
+	{"long_checkpoint_hours", SERVER, .type = ATTR_HOURS,
+	 .about =
+		 "When jobs with long checkpoints run, such as \"Mon-Fri 19:00-07:00, Sat-Sun 00:00-24:00\", with the rule nights. Unset: at any time."},
+	{"long_checkpoint_times", SERVER, .type = ATTR_HOURS,
+	 .about = "When interactive jobs can stop jobs with long checkpoints, with the rule times. Unset: never."},
 	{"max_start_failures", SERVER, .type = ATTR_NUMBER, .initial = "3", .min = 1, .max = 1000,
 	 .about =
 		 "A job is held, with the reason in its comment, after this many failures to start it with no other node left to try, after "
@@ -277,6 +289,7 @@ const char *attr_type_name(enum attr_type type)
 		[ATTR_MEMORY] = "memory",   [ATTR_TEXT] = "text",	[ATTR_WORD] = "word",
 		[ATTR_POLICY] = "policy",   [ATTR_LIST] = "list",	[ATTR_HOSTS] = "hosts",
 		[ATTR_AMOUNTS] = "amounts", [ATTR_WEIGHTS] = "weights", [ATTR_NODES] = "nodes",
+		[ATTR_HOURS] = "hours",
 	};
 
 	return name[type];

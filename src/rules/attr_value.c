@@ -8,6 +8,7 @@
 #include <strings.h>
 
 #include "base/hostlist.h"
+#include "base/hours.h"
 #include "base/timetext.h"
 #include "core/reqtext.h"
 #include "rules/attr_internal.h"
@@ -29,6 +30,7 @@ enum form {
 	FORM_TEXT,
 	FORM_WORD,
 	FORM_LIST,
+	FORM_HOURS,
 	FORM_REQUEST
 };
 
@@ -62,7 +64,7 @@ static enum form value_form(const struct attr_value *v)
 		[ATTR_BOOL] = FORM_BOOL,     [ATTR_NUMBER] = FORM_NUMBER, [ATTR_DURATION] = FORM_SECONDS,
 		[ATTR_TEXT] = FORM_TEXT,     [ATTR_WORD] = FORM_WORD,	  [ATTR_POLICY] = FORM_TEXT,
 		[ATTR_LIST] = FORM_LIST,     [ATTR_HOSTS] = FORM_LIST,	  [ATTR_WEIGHTS] = FORM_NUMBER,
-		[ATTR_MEMORY] = FORM_MEMORY, [ATTR_NODES] = FORM_LIST,
+		[ATTR_MEMORY] = FORM_MEMORY, [ATTR_NODES] = FORM_LIST,	  [ATTR_HOURS] = FORM_HOURS,
 	};
 
 	return v->attr->type == ATTR_AMOUNTS ? amount_form(v->attr, v->resource) : form[v->attr->type];
@@ -384,6 +386,8 @@ int attr_value_make(struct attr_value *v, const struct attr_value *old, enum att
 	if (form == FORM_REQUEST)
 		return request_parse(v->resource, text, &v->text, &v->number, err);
 	rc = line_check(text, err);
+	if (rc == 0 && form == FORM_HOURS)
+		rc = hours_read(text, &(struct hours){0}, err);
 	if (rc == 0)
 		v->text = mem_strdup(text);
 	return rc;
