@@ -6,6 +6,7 @@
  */
 #include <errno.h>
 #include <linux/sched.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/signalfd.h>
 #include <sys/timerfd.h>
