@@ -15,6 +15,7 @@ void settings_default(struct settings *s)
 		.fixed_factor = 1.5,
 		.starve_after = STARVE_AUTO,
 		.max_deallocations = 3,
+		.long_saving = TIME_NEVER,
 		.migrate_cost = -1,
 	};
 }
@@ -511,4 +512,21 @@ double cluster_weight(const struct cluster *c, const struct job *job)
 	const struct request *r = cluster_job_request(c, job);
 
 	return (double)job->walltime * ((double)r->cpus_free + c->settings.fixed_factor * (double)r->cpus_fixed);
+}
+
+/* ---- hours ---- */
+
+bool cluster_nights_short(const struct cluster *c, const struct job *job)
+{
+	return cluster_nightly(c, job) && cluster_length(c, job) > hours_longest(&c->settings.nights);
+}
+
+int64_t cluster_end(const struct cluster *c, const struct job *job, int64_t start)
+{
+	int64_t end = start + cluster_length(c, job), begin, until;
+
+	if (cluster_nights_short(c, job) && hours_next(&c->settings.nights, start, &begin, &until) && begin <= start &&
+	    until < end)
+		end = until;
+	return end;
 }

@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "base/hours.h"
 #include "base/map.h"
 #include "base/names.h"
 #include "base/timetext.h"
@@ -76,6 +77,8 @@ struct settings {
 	int64_t starve_after;	 /* seconds; TIME_NEVER: no job starves; STARVE_AUTO: the policy's due dates */
 	int max_deallocations;	 /* by QoS jobs; then a starving job is critical */
 	bool interactive_breaks; /* interactive jobs may break deadlines that were guaranteed */
+	int64_t long_saving;	 /* jobs whose checkpoints take more seconds than this, ... */
+	struct hours nights;	 /* ... run only in these hours, under the policy artaras; none: at any time */
 	int64_t migrate_cost;	 /* seconds to move a running job; < 0: never */
 	int64_t reserve_depth; /* waiting jobs that hold reservations at once, of a policy by which all do; 0: any number */
 };
@@ -171,6 +174,15 @@ static inline int64_t cluster_length(const struct cluster *c, const struct job *
 {
 	return job->walltime + c->settings.tolerance;
 }
+
+/* It runs only in settings.nights; ... and is longer than any of them: then it is stopped at their end, and goes on in the next. */
+static inline bool cluster_nightly(const struct cluster *c, const struct job *job)
+{
+	return c->settings.nights.n && job->saving > c->settings.long_saving;
+}
+bool cluster_nights_short(const struct cluster *c, const struct job *job);
+/* When the place of a job ends that starts at an instant. */
+int64_t cluster_end(const struct cluster *c, const struct job *job, int64_t start);
 
 /* Walltime x (CPUs of free fragments + FF x CPUs of fixed ones). */
 double cluster_weight(const struct cluster *c, const struct job *job);

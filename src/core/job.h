@@ -59,7 +59,7 @@ enum event_type {
 
 struct event {
 	int64_t time;
-	int64_t at;	      /* ALLOCATE, KEEP: planned start. START, MIGRATE: planned end */
+	int64_t at; /* ALLOCATE, KEEP: planned start. START, MIGRATE: planned end. PREEMPT, START_FAILED: when the hours end in which it may run; 0: another reason */
 	const int32_t *nodes; /* ALLOCATE, KEEP, START, MIGRATE: a node for each fragment; borrowed */
 	uint32_t nnodes;
 	uint32_t job;
@@ -76,9 +76,10 @@ struct job {
 	int64_t deadline; /* instant, or TIME_NEVER */
 	int64_t start;	  /* planned (ALLOCATED) or real (NOW, RUNNING and after) */
 	int64_t saved; /* instant: what it did before is in a checkpoint; one before `start`, or 0: nothing of this attempt is */
-	int64_t since; /* instant of the last change of state */
-	int64_t nice;  /* until this instant jobs submitted later may pass it; 0: never */
-	double rank;   /* its place among jobs that wait: the instant of submission unless it was set before */
+	int64_t saving; /* seconds that a checkpoint of it may take; 0: it makes none */
+	int64_t since;	/* instant of the last change of state */
+	int64_t nice;	/* until this instant jobs submitted later may pass it; 0: never */
+	double rank;	/* its place among jobs that wait: the instant of submission unless it was set before */
 	uint32_t id;
 	uint32_t request; /* cluster_request() */
 	uint32_t user;

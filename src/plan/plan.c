@@ -565,7 +565,7 @@ void plan_apply(struct plan *p, const struct event *event)
 	const struct job *job = cluster_job(p->cluster, event->job);
 	bool later = event->type == EVENT_ALLOCATE || event->type == EVENT_KEEP;
 	int64_t start = later ? event->at : event->time;
-	int64_t end = later ? start + cluster_length(p->cluster, job) : event->at;
+	int64_t end = later ? cluster_end(p->cluster, job, start) : event->at;
 
 	switch ((enum event_type)event->type) {
 	case EVENT_ALLOCATE:

@@ -5,6 +5,8 @@
 
 #include <errno.h>
 
+#include "rules/leave.h"
+
 void limits_of_server(struct limits *l, const struct attrs *server)
 {
 	limits_set(l, LIMIT_ALL, 0, attrs_number(server, "max_running"));
@@ -25,6 +27,7 @@ void settings_of_server(struct settings *x, const struct attrs *server)
 	x->starve_after = starve >= 0 ? starve : STARVE_AUTO;
 	x->migrate_cost = -1;
 	x->interactive_breaks = attrs_bool(server, "interactive_breaks_deadlines");
+	leave_settings(x, server);
 	x->reserve_depth = attrs_number(server, "reservation_depth");
 }
 

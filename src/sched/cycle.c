@@ -29,6 +29,7 @@ static void start_job(struct sched *s, uint32_t job)
 
 	sched_emit(s, EVENT_START, job, end, JOB_NONE);
 	plan_run(s->p, job);
+	nights_note(s, cluster_job(s->c, job));
 	if (s->due_dates)
 		history_start(s, cluster_job(s->c, job));
 	if (s->policy->know == KNOW_PREDICTION)
@@ -206,6 +207,8 @@ int64_t sched_next_wake(const struct sched *s)
 		next = x.time;
 	if (victims_wake(s) < next)
 		next = victims_wake(s);
+	if (nights_wake(s) < next)
+		next = nights_wake(s);
 	if (s->outage.begin != TIME_NEVER && s->outage.until < next)
 		next = s->outage.until;
 	return s->next_planned < next ? s->next_planned : next;

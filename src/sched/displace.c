@@ -42,10 +42,12 @@ static void restart_rebook(struct sched *s, const struct restart *r)
 /* A running job is to be displaced: right after whoever takes its place, or as soon as it can, a partition is booked for it to start again. */
 static void restart_book(struct sched *s, uint32_t id, int64_t from)
 {
-	int64_t length = sched_length(s, cluster_job(s->c, id));
+	int64_t length = sched_length(s, cluster_job(s->c, id)), at;
 	const struct partition *part;
-	int64_t at = plan_partition_earliest(s->p, id, from, length, &part);
 
+	if (cluster_nightly(s->c, cluster_job(s->c, id))) /* it waits for its hours, as others do */
+		return;
+	at = plan_partition_earliest(s->p, id, from, length, &part);
 	if (at == TIME_NEVER)
 		return;
 
@@ -120,7 +122,7 @@ void restarts_review(struct sched *s)
 		if (job->state == STATE_CANDIDATE && !is_special(job) && !queue_in_line(s, r.job)) {
 			struct item x = item_of(s, job);
 			int64_t from = r.start > s->now ? r.start : s->now;
-			item_publish_common(s, &x, plan_insert_earliest(s->p, &s->plain, r.job, from, x.length));
+			item_publish_common(s, &x, place_earliest(s, r.job, from, x.length));
 		}
 		sched_refresh(s);
 	}

@@ -121,7 +121,7 @@ void items_collect(const struct sched *s, uint32_t job, item_vec *ret)
 int64_t item_place(struct sched *s, const struct item *x)
 {
 	s->p->work += ITEM_WORK + s->c->partitions.n;
-	return plan_insert_earliest(s->p, &s->plain, x->job, s->now, x->length);
+	return place_earliest(s, x->job, s->now, x->length);
 }
 
 void items_take(struct sched *s, const item_vec *v, size_t from)
@@ -232,7 +232,8 @@ static void publish_special(struct sched *s, const struct item *x, int64_t start
 	}
 	if (job->state == STATE_CANDIDATE || start != x->start || places_hash(s, x->job) != x->where)
 		sched_emit(s, EVENT_ALLOCATE, x->job, start, JOB_NONE);
-	if (job->deadline != TIME_NEVER && !job->interactive && !job->guaranteed && start + x->length <= job->deadline)
+	if (job->deadline != TIME_NEVER && !job->interactive && !job->guaranteed && !cluster_nights_short(s->c, job) &&
+	    start + x->length <= job->deadline)
 		sched_emit(s, EVENT_GUARANTEE, x->job, 0, JOB_NONE);
 }
 

@@ -71,9 +71,10 @@ static void add_special(struct sched *s, const struct job *job)
 	items_collect(s, job->id, &all);
 	x.latest = job->deadline - x.length;
 	vec_push(&all, x);
-	if (x.latest < s->now || (!try_order(s, &all, NULL) && !try_order(s, &all, items_by_latest))) {
+	if (x.latest < s->now || cluster_nights_short(s->c, job) ||
+	    (!try_order(s, &all, NULL) && !try_order(s, &all, items_by_latest))) {
 		all.n--;
-		bool placed = x.latest >= s->now && displace(s, x, &all);
+		bool placed = x.latest >= s->now && !cluster_nightly(s->c, job) && displace(s, x, &all);
 		all.n++;
 		if (!placed)
 			place_unpromised(s, &all);
@@ -333,6 +334,7 @@ void position_pass(struct sched *s)
 	if (s->freed && s->victims.n)
 		displace_review(s);
 	victims_stop(s);
+	nights_stop(s);
 	queue_settle(s);
 	restarts_review(s);
 	for (size_t i = 0; i < s->line.fresh.n && !s->position.nices; i++)

@@ -44,6 +44,9 @@ bool items_arrange(struct sched *s, item_vec *v, size_t from);
 void items_publish(struct sched *s, const item_vec *v);
 void item_publish_common(struct sched *s, const struct item *x, int64_t start);
 
+/* nights.c: the earliest place of a job that has none, from an instant on, in the hours in which it may run. */
+int64_t place_earliest(struct sched *s, uint32_t job, int64_t from, int64_t length);
+
 /* displace.c: takes a job with a deadline in where no order of those that wait meets it: at the latest place that its
  * deadline allows, in the place of a running normal job. */
 bool displace(struct sched *s, struct item x, const item_vec *others);

@@ -59,6 +59,7 @@ struct sched *sched_clone(const struct sched *s, struct cluster *c, struct plan 
 	vec_copy(&t->special, &s->special);
 	vec_copy(&t->victims, &s->victims);
 	vec_copy(&t->position.restarts, &s->position.restarts);
+	t->position.nights = (struct heap){0}; /* see nights.c */
 	vec_copy(&t->line.fresh, &s->line.fresh);
 	vec_copy(&t->line.came, &s->line.came);
 	vec_copy(&t->newcomers, &s->newcomers);
@@ -91,6 +92,7 @@ void sched_destroy(struct sched *s)
 	vec_free(&s->special);
 	vec_free(&s->victims);
 	vec_free(&s->position.restarts);
+	heap_fini(&s->position.nights);
 	vec_free(&s->line.fresh);
 	vec_free(&s->line.came);
 	vec_free(&s->newcomers);
@@ -599,6 +601,7 @@ void sched_restore(struct sched *s, uint32_t id, int64_t now)
 		queue_get(s, id)->where = places_hash(s, id);
 	}
 	victims_restore(s, job);
+	nights_note(s, job);
 	if (s->starving)
 		queue_count(s, job, 1);
 	sched_refresh(s);

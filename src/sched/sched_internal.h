@@ -75,9 +75,10 @@ struct restart {
 /* What position.c knows. */
 struct position {
 	VEC(struct restart) restarts;
-	bool recount; /* a job that waited was removed */
-	bool moved;   /* ... or has another rank */
-	bool nices;   /* some that wait may be nice */
+	struct heap nights; /* (when it is stopped, job, attempt) of those whose hours end before they do: nights.c */
+	bool recount;	    /* a job that waited was removed */
+	bool moved;	    /* ... or has another rank */
+	bool nices;	    /* some that wait may be nice */
 };
 
 #define DUE_SMALL 0.01 /* jobs that together hold less than this share of finished work are small */
@@ -298,6 +299,11 @@ void due_submit(struct sched *s, struct waiting *w); /* duedate.c */
 double machine_cpus(const struct sched *s);
 double job_width(const struct sched *s, uint32_t job); /* a share of the machine */
 void due_pass(struct sched *s);
+
+/* nights.c: jobs that run only in certain hours */
+void nights_note(struct sched *s, const struct job *job); /* it was started, or found running */
+void nights_stop(struct sched *s);			  /* those whose hours end */
+int64_t nights_wake(const struct sched *s);
 
 /* history.c */
 double history_predict(const struct sched *s, const struct job *job);	    /* easy++ */

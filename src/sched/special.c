@@ -408,7 +408,8 @@ void special_drop_missed(struct sched *s)
 {
 	for (size_t i = 0; i < s->special.n; i++) {
 		const struct job *job = cluster_job(s->c, s->special.v[i]);
-		if (job->state != STATE_ALLOCATED || s->now + job->walltime <= plan_piece(s->p, job->id, 0)->end)
+		if (job->state != STATE_ALLOCATED || s->now + job->walltime <= plan_piece(s->p, job->id, 0)->end ||
+		    (cluster_nights_short(s->c, job) && s->now <= job->start))
 			continue;
 		plan_take_job(s->p, job->id);
 		sched_emit(s, EVENT_DEALLOCATE, job->id, 0, JOB_NONE);

@@ -201,7 +201,7 @@ void victims_restore(struct sched *s, const struct job *job)
 {
 	int64_t full = job->start + sched_length(s, job);
 
-	if (!runs(job) || !may_cut(s, job->by) || planned_end(s, job->id) >= full)
+	if (!runs(job) || cluster_nightly(s->c, job) || !may_cut(s, job->by) || planned_end(s, job->id) >= full)
 		return;
 	vec_push(&s->victims, (struct victim){job->id, job->by, full, job->attempt});
 }

@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -252,6 +253,72 @@ static void counting_begins_at_the_last_start(void **state)
 	world_fini(&w);
 }
 
+#define MONDAY INT64_C(345600) /* 1970-01-05 00:00 UTC */
+#define HOUR INT64_C(3600)
+
+static void open_nights(const char *hours)
+{
+	struct err err;
+
+	open_world("parts:4,4");
+	if (hours_read(hours, &w.c->settings.nights, &err) < 0)
+		fail_msg("%s", err.text);
+	w.c->settings.long_saving = 60;
+}
+
+static uint32_t saving(int64_t now, int64_t walltime, int64_t seconds)
+{
+	struct job *job = job_new(0, walltime);
+
+	job->saving = seconds;
+	return come(job, now);
+}
+
+/* Those whose checkpoints take long wait for their hours, the others don't. */
+static void nights_are_waited_for(void **state)
+{
+	open_nights("19:00-07:00");
+	uint32_t quick = saving(MONDAY + 8 * HOUR, HOUR, 60), slow = saving(MONDAY + 8 * HOUR, 2 * HOUR, 61);
+
+	assert_int_equal(world_job(&w, quick)->state, STATE_RUNNING);
+	assert_int_equal(sched_planned(w.s, slow), MONDAY + 19 * HOUR);
+	assert_int_equal(sched_next_wake(w.s), MONDAY + 19 * HOUR);
+	world_cycle(&w, MONDAY + 19 * HOUR);
+	assert_int_equal(world_job(&w, slow)->state, STATE_RUNNING);
+	/* What is left of the night is not enough for another: it does not begin. */
+	uint32_t late = saving(MONDAY + 30 * HOUR, 2 * HOUR, 61);
+	assert_int_equal(sched_planned(w.s, late), MONDAY + 43 * HOUR);
+	/* A deadline that can't be met then is not guaranteed. */
+	struct job *job = job_new(0, HOUR);
+	job->saving = 61;
+	job->kind = KIND_QOS;
+	job->deadline = MONDAY + 40 * HOUR;
+	come(job, MONDAY + 32 * HOUR);
+	assert_false(job->guaranteed);
+	world_fini(&w);
+}
+
+/* One that is longer than any night is stopped in time to save its work, and goes on in the next. */
+static void long_jobs_take_several_nights(void **state)
+{
+	open_nights("19:00-07:00");
+	uint32_t a = saving(MONDAY + 20 * HOUR, 30 * HOUR, 600);
+
+	assert_int_equal(world_job(&w, a)->state, STATE_RUNNING);
+	assert_int_equal(world_last(&w, a, EVENT_START)->at, MONDAY + 31 * HOUR);
+	assert_int_equal(sched_next_wake(w.s), MONDAY + 31 * HOUR - 600);
+	world_cycle(&w, MONDAY + 31 * HOUR - 600);
+	assert_int_equal(world_job(&w, a)->state, STATE_CANDIDATE);
+	assert_int_equal(world_last(&w, a, EVENT_PREEMPT)->at, MONDAY + 31 * HOUR);
+	assert_int_equal(sched_planned(w.s, a), MONDAY + 43 * HOUR);
+	world_cycle(&w, MONDAY + 43 * HOUR);
+	assert_int_equal(world_job(&w, a)->state, STATE_RUNNING);
+	sched_finish(w.s, a, MONDAY + 44 * HOUR, NULL);
+	world_cycle(&w, MONDAY + 55 * HOUR - 600); /* nobody is there to be stopped */
+	assert_int_equal(world_count(&w, a, EVENT_PREEMPT), 1);
+	world_fini(&w);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -263,8 +330,11 @@ int main(void)
 		cmocka_unit_test(interactive_jobs_are_not_displaced),
 		cmocka_unit_test(on_shared_nodes_as_few_as_are_enough),
 		cmocka_unit_test(counting_begins_at_the_last_start),
+		cmocka_unit_test(nights_are_waited_for),
+		cmocka_unit_test(long_jobs_take_several_nights),
 	};
 
+	setenv("TZ", "UTC", 1);
 	cmocka_set_message_output(CM_OUTPUT_TAP);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,48 @@
+/*
+ * leave.c - see leave.h.
+ */
+#include "rules/leave.h"
+
+#include <string.h>
+
+#include "base/hours.h"
+
+static bool rule_is(const struct attrs *server, const char *word)
+{
+	const char *rule = attrs_text(server, "long_checkpoint_rule");
+
+	return strcmp(rule ? rule : "remove", word) == 0;
+}
+
+static bool hours_of(const struct attrs *server, const char *name, struct hours *ret)
+{
+	const char *text = attrs_text(server, name);
+
+	return text && hours_read(text, ret, NULL) == 0; /* they are checked before they are set */
+}
+
+struct leave leave_of(const struct attrs *server, int64_t saving, int64_t delay, int64_t now)
+{
+	int64_t most = attrs_number(server, "long_checkpoint"), end;
+	struct leave x = {.takes = saving ? saving : delay, .saves = saving > 0};
+	struct hours times;
+
+	if (most < 0 || saving <= most)
+		return x;
+	if (rule_is(server, "remove"))
+		return (struct leave){.takes = delay};
+	if (rule_is(server, "times") &&
+	    !(hours_of(server, "long_checkpoint_times", &times) && hours_next(&times, now, &x.from, &end)))
+		x.from = TIME_NEVER;
+	return x;
+}
+
+void leave_settings(struct settings *x, const struct attrs *server)
+{
+	int64_t most = attrs_number(server, "long_checkpoint");
+
+	x->nights = (struct hours){0};
+	x->long_saving = most < 0 ? TIME_NEVER : most;
+	if (most >= 0 && rule_is(server, "nights"))
+		hours_of(server, "long_checkpoint_hours", &x->nights);
+}

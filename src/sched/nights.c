@@ -1,0 +1,81 @@
+/*
+ * nights.c - jobs that run only in certain hours (policy artaras): those whose checkpoints take so long that interactive jobs should not have to wait for them.
+ *
+ * One that fits into a night or a weekend is placed in the first that has room for all of it. One that is longer than any of them is placed from where there is
+ * room to the end of those hours, is stopped early enough before to save its work, and waits again. A forecast takes it for finished then.
+ */
+#include "sched/position_internal.h"
+
+#define SPANS_MOST 2000 /* nights that are looked at for a place */
+
+/* A place that ends by `until`: of the whole length or, if it may be cut, of what is left, but of more than `least`. */
+static int64_t place_until(struct sched *s, uint32_t id, int64_t from, int64_t until, int64_t length, int64_t least)
+{
+	while (until - from > least) {
+		int64_t part = length < until - from ? length : until - from;
+		int64_t at = plan_insert_earliest(s->p, &s->plain, id, from, part);
+		if (at == TIME_NEVER || at + part <= until)
+			return at;
+		plan_take_job(s->p, id);
+		from = at;
+	}
+	return TIME_NEVER;
+}
+
+int64_t place_earliest(struct sched *s, uint32_t id, int64_t from, int64_t length)
+{
+	const struct job *job = cluster_job(s->c, id);
+	int64_t begin, end, least, at = TIME_NEVER;
+
+	if (!cluster_nightly(s->c, job))
+		return plan_insert_earliest(s->p, &s->plain, id, from, length);
+	least = cluster_nights_short(s->c, job) ? 2 * job->saving : length - 1;
+	for (int i = 0; i < SPANS_MOST && hours_next(&s->c->settings.nights, from, &begin, &end); i++) {
+		if (begin < from)
+			begin = from;
+		if (end == TIME_NEVER)
+			return plan_insert_earliest(s->p, &s->plain, id, begin, length);
+		at = place_until(s, id, begin, end, length, least);
+		if (at != TIME_NEVER)
+			return at;
+		from = end;
+	}
+	return TIME_NEVER;
+}
+
+/* ---- running ---- */
+
+void nights_note(struct sched *s, const struct job *job)
+{
+	int64_t end = plan_holds(s->p, job->id) ? plan_piece(s->p, job->id, 0)->end : TIME_NEVER;
+
+	if ((job->state == STATE_NOW || job->state == STATE_RUNNING) && cluster_nightly(s->c, job) &&
+	    end < job->start + sched_length(s, job))
+		heap_push(&s->position.nights, end - job->saving, job->id, job->attempt);
+}
+
+void nights_stop(struct sched *s)
+{
+	struct heap_item x;
+
+	while (heap_peek(&s->position.nights, &x) && x.time <= s->now) {
+		const struct job *job = cluster_job(s->c, (uint32_t)x.tie);
+		bool runs = job->state == STATE_RUNNING;
+		int64_t end;
+		heap_pop(&s->position.nights, &x);
+		if ((!runs && job->state != STATE_NOW) || job->attempt != x.value || !cluster_nightly(s->c, job))
+			continue;
+		end = plan_piece(s->p, job->id, 0)->end;
+		plan_take_job(s->p, job->id);
+		sched_emit(s, runs ? EVENT_PREEMPT : EVENT_START_FAILED, job->id, end, JOB_NONE);
+		queue_settle(s);
+		sched_refresh(s);
+	}
+}
+
+int64_t nights_wake(const struct sched *s)
+{
+	struct heap_item x;
+
+	return heap_peek(&s->position.nights, &x) ? x.time : TIME_NEVER;
+}
