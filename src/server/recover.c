@@ -348,7 +348,7 @@ static void fold_attempt(struct server *s, const struct event *x, const json_t *
 		break;
 	case EVENT_START_FAILED:
 	case EVENT_PREEMPT: /* of a job that lost its place to another processes may linger: recover_attempts() asks */
-		if (x->by == JOB_NONE)
+		if (x->by == JOB_NONE && !x->at)
 			attempt_discard(s, x->job, number);
 		break;
 	case EVENT_FINISH:

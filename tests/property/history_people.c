@@ -418,6 +418,14 @@ void op_admin(struct history *h)
 			  PICK(h, "True", "True", "False"));
 		break;
 	case 10:
+		if (one_in(h, 2)) {
+			attribute(h, "/v1/server", "long_checkpoint_rule",
+				  PICK(h, "nights", "nights", "times", "remove"));
+			attribute(h, "/v1/server", "long_checkpoint", PICK(h, "3", "3", "30", "1000"));
+			attribute(h, "/v1/server", PICK(h, "long_checkpoint_hours", "long_checkpoint_times"),
+				  PICK(h, "08:05-08:15,08:20-08:40", "08:10-08:13", "Fri 08:00-10:00", "10:00-08:30"));
+			break;
+		}
 		attribute(h, "/v1/server", PICK(h, "move", "move", "interactive_breaks_deadlines"),
 			  PICK(h, "True", "True", "False"));
 		break;

@@ -20,6 +20,7 @@
 #include "server/base/post.h"
 #include "server/job/classes.h"
 #include "server/life/migrate.h"
+#include "server/life/world.h"
 #include "server/server.h"
 #include "server/settings/objects.h"
 
@@ -38,6 +39,7 @@ static int class_check(struct server *s, const struct object *x, const struct ob
 static void class_done(struct server *s, void *context)
 {
 	moves_offer(s);
+	world_savings(s);
 }
 
 static const struct ways {

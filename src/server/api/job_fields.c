@@ -378,15 +378,24 @@ static void f_expected_made(const struct subject *x, struct value *v)
 		put_instant(v, x->s->outlook->expected_at);
 }
 
+/* One that is longer than the hours in which it may run needs several of them. */
+static int64_t end_after(const struct subject *x, int64_t start)
+{
+	const struct cluster *c = x->s->cluster;
+
+	return cluster_nights_short(c, x->job) ? hours_done(&c->settings.nights, start, x->p->walltime, x->job->saving)
+					       : start + x->p->walltime;
+}
+
 /* When it will have ended at the latest, if it starts then. */
 static void f_expected_end(const struct subject *x, struct value *v)
 {
 	int64_t at;
 
 	if (!x->a && (x->job->state == STATE_NOW || x->job->state == STATE_RUNNING))
-		put_instant(v, x->job->start + x->p->walltime);
+		put_instant(v, end_after(x, x->job->start));
 	else if (expected(x, &at))
-		put_instant(v, at + x->p->walltime);
+		put_instant(v, end_after(x, at));
 }
 
 /* Asked to end, or to make room for another: its processes are still there. */

@@ -100,7 +100,7 @@ void history_stopped(struct server *s, const struct event *e, const struct paylo
 	struct history_row row = {
 		.attempt = job->attempt,
 		.hosts = x->outcome ? x->outcome->exec_host : NULL,
-		.state = e->by != JOB_NONE	     ? "preempted"
+		.state = e->by != JOB_NONE || e->at  ? "preempted"
 			 : x->intent == INTENT_RERUN ? "rerun"
 						     : "lost",
 		.text = p->text,

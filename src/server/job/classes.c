@@ -6,7 +6,9 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/arena.h"
 #include "base/vec.h"
+#include "rules/checkpoint.h"
 #include "server/base/words.h"
 #include "server/job/jobs.h"
 #include "server/job/spec.h"
@@ -57,6 +59,21 @@ bool class_bool(const struct server *s, const struct spec *p, const char *name)
 	const struct attrs *a = class_attrs(s, p);
 
 	return attrs_bool(attrs_is_set(a, name) ? a : s->attrs, name);
+}
+
+int64_t class_saving(const struct server *s, const struct spec *p)
+{
+	struct checkpoint_wish w;
+	struct arena *a;
+	int64_t duration = 0;
+
+	if (!p->checkpoint)
+		return 0;
+	a = arena_create();
+	if (checkpoint_parse(word(s, p->checkpoint), a, &w, NULL) == 0 && w.makes)
+		duration = w.duration ? w.duration : class_number(s, p, "checkpoint_duration");
+	arena_destroy(a);
+	return duration;
 }
 
 int64_t class_jobs(const struct server *s, const struct object *x)

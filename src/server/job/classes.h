@@ -23,6 +23,8 @@ const struct attrs *class_attrs(const struct server *s, const struct spec *p);
 int64_t class_number(const struct server *s, const struct spec *p, const char *name);
 bool class_bool(const struct server *s, const struct spec *p, const char *name); /* the same */
 bool class_is_spmd(const struct server *s, const struct spec *p); /* its script is run once for each processor */
+/* Seconds that a checkpoint of a job may take; 0: it makes none. */
+int64_t class_saving(const struct server *s, const struct spec *p);
 /* Jobs that name it and have not ended. */
 int64_t class_jobs(const struct server *s, const struct object *x);
 

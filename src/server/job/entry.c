@@ -27,6 +27,7 @@
 #include "server/base/instance.h"
 #include "server/base/post.h"
 #include "server/job/attempt.h"
+#include "server/job/classes.h"
 #include "server/job/entry.h"
 #include "server/job/failures.h"
 #include "server/job/jobs.h"
@@ -290,6 +291,7 @@ void job_fill(const struct server *s, struct job *job, const struct spec *p)
 	job->walltime = p->walltime;
 	job->deadline = p->now ? p->created + p->walltime : p->deadline;
 	job->nice = p->nice;
+	job->saving = class_saving(s, p);
 	job->kind = p->now ? KIND_EMERGENCY : p->kind;
 	job->interactive = p->now;
 	job->powers = p->powers;

@@ -86,14 +86,20 @@ static void on_stopped(struct server *s, const struct event *e, struct strbuf *w
 {
 	struct attempt *t = attempt_find(s, e->job, entry_job(s, e->job)->attempt);
 
-	if (!t || e->by == JOB_NONE)
+	if (!t || (e->by == JOB_NONE && !e->at))
 		return;
-	strbuf_puts(why, is_move(s, e)				       ? "moved to make room for job "
-			 : entry_job(s, e->by)->interactive	       ? "stopped to make room for interactive job "
-			 : entry_job(s, e->by)->kind == KIND_EMERGENCY ? "stopped to make room for emergency job "
-								       : "stopped to make room for job ");
-	entry_id(s, e->by, why);
-	if (t->ordered && attempt_save(s, t, is_move(s, e) ? SAVE_MOVE : SAVE_PREEMPTED))
+	if (e->by == JOB_NONE)
+		strbuf_puts(why, "its checkpoints take long: it runs in the hours of long_checkpoint_hours");
+	else
+		strbuf_puts(why, is_move(s, e)			    ? "moved to make room for job "
+				 : entry_job(s, e->by)->interactive ? "stopped to make room for interactive job "
+				 : entry_job(s, e->by)->kind == KIND_EMERGENCY
+					 ? "stopped to make room for emergency job "
+					 : "stopped to make room for job ");
+	if (e->by != JOB_NONE)
+		entry_id(s, e->by, why);
+	if (t->ordered && save_before(s, e->job, e->by) &&
+	    attempt_save(s, t, is_move(s, e) ? SAVE_MOVE : SAVE_PREEMPTED))
 		return;
 	if (t->ordered)
 		attempt_kill(s, t, setting_of(s, s->jobs->entries.v[e->job].spec, "kill_delay"));

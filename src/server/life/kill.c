@@ -73,6 +73,6 @@ void job_kill_again(struct server *s, uint32_t id, uint32_t attempt)
 
 	if (attempt == entry_job(s, id)->attempt && e->intent)
 		delay = e->outcome->kill_at - s->clock->now;
-	if (t && (e->intent || !attempt_save(s, t, SAVE_PREEMPTED)))
+	if (t && (e->intent || !save_before(s, id, entry_job(s, id)->by) || !attempt_save(s, t, SAVE_PREEMPTED)))
 		attempt_kill(s, t, delay);
 }

@@ -45,7 +45,7 @@ static int64_t cost(void *context, uint32_t id)
 	if (!e->spec || !e->spec->rerunnable || e->spec->interactive || e->suspended || e->intent ||
 	    !class_bool(s, e->spec, "move"))
 		return -1;
-	longest = save_duration(s, e->spec);
+	longest = class_saving(s, e->spec);
 	if (longest == 0 || (saves && saves->last.state == SAVE_FAILED))
 		return -1;
 	known = moves_of(s, class_of(s, e->spec));

@@ -7,6 +7,7 @@
 #include "core/job.h"
 #include "rules/attr.h"
 #include "rules/checkpoint.h"
+#include "rules/leave.h"
 #include "server/base/agenda.h"
 #include "server/base/clock.h"
 #include "server/base/post.h"
@@ -42,20 +43,6 @@ static bool terms(const struct server *s, const struct spec *p, struct arena *a,
 	if (!ret->dir)
 		ret->dir = attrs_text(s->attrs, "checkpoint_path");
 	return true;
-}
-
-int64_t save_duration(const struct server *s, const struct spec *p)
-{
-	struct checkpoint_wish w;
-	struct arena *a;
-	int64_t duration;
-
-	if (!p->checkpoint)
-		return 0;
-	a = arena_create();
-	duration = terms(s, p, a, &w) ? w.duration : 0;
-	arena_destroy(a);
-	return duration;
 }
 
 static const char *directory(const struct checkpoint_wish *w, const char *tag, struct arena *a)
@@ -129,6 +116,14 @@ bool attempt_save(struct server *s, const struct attempt *t, enum checkpoint_cau
 	}
 	arena_destroy(a);
 	return makes;
+}
+
+bool save_before(const struct server *s, uint32_t id, uint32_t by)
+{
+	const struct spec *p = s->jobs->entries.v[id].spec;
+
+	return by == JOB_NONE || !entry_job(s, by)->interactive ||
+	       leave_of(s->attrs, class_saving(s, p), setting_of(s, p, "kill_delay"), s->clock->now).saves;
 }
 
 void saves_note(struct server *s, uint32_t id, uint32_t attempt, const struct saves *v, int64_t lost_ms)

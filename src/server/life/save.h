@@ -18,10 +18,10 @@ struct spec;
 void save_order(const struct server *s, const struct attempt *t, struct arena *a, struct order *o);
 /* Where a job has its checkpoints, absolute; NULL: it makes none, or its user's home is not known. */
 const char *save_directory(const struct server *s, uint32_t id, struct arena *a);
-int64_t save_duration(const struct server *s,
-		      const struct spec *p); /* how long one of its checkpoints may take; 0: it makes none */
 /* Asks it to save its work and end, and sees to it that it does. False: it makes no checkpoints. */
 bool attempt_save(struct server *s, const struct attempt *t, enum checkpoint_cause cause);
+/* Whether a job that is stopped for another (JOB_NONE: for none) saves its work first, if it makes checkpoints: rules/leave.h. */
+bool save_before(const struct server *s, uint32_t id, uint32_t by);
 /* Its shepherd told this; lost_ms: work of an attempt that is over which is in none. */
 void saves_note(struct server *s, uint32_t id, uint32_t attempt, const struct saves *v, int64_t lost_ms);
 /* The same of an attempt that ended, or, without a result, was lost. `cut`: it had not finished. */

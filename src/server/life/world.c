@@ -27,6 +27,7 @@
 #include "plan/plan.h"
 #include "rules/attr.h"
 #include "rules/gate.h"
+#include "rules/leave.h"
 #include "rules/limit.h"
 #include "rules/partition.h"
 #include "rules/queue.h"
@@ -38,6 +39,7 @@
 #include "server/base/log.h"
 #include "server/base/turn.h"
 #include "server/base/words.h"
+#include "server/job/classes.h"
 #include "server/job/failures.h"
 #include "server/job/jobs.h"
 #include "server/job/spec.h"
@@ -116,6 +118,8 @@ static void settings_apply(struct server *s)
 	struct err err;
 
 	settings_of_server(&s->cluster->settings, s->attrs);
+	if (!policy_find(attrs_text(s->attrs, "policy"))->position)
+		s->cluster->settings.nights = (struct hours){0};
 	if (priority_settings_of(&s->world->priority, s->attrs, &err) < 0) /* they are checked before they are set */
 		server_say(s, "%s", err.text);
 }
@@ -133,12 +137,17 @@ static int64_t kill_delay(void *context, uint32_t job)
 static struct yield yield_of(void *context, uint32_t job)
 {
 	const struct server *s = context;
-	const struct spec *p = s->jobs->entries.v[job].spec;
-	int64_t saves = p ? save_duration(s, p) : 0;
+	const struct entry *e = &s->jobs->entries.v[job];
+	const struct spec *p = e->spec;
+	bool saved = e->outcome && e->outcome->saves && e->outcome->saves->last.good;
+	struct leave x;
 
-	if (!p || p->interactive || s->jobs->entries.v[job].intent || (!saves && !p->rerunnable))
+	if (!p || p->interactive || e->intent)
 		return (struct yield){.from = TIME_NEVER};
-	return (struct yield){.takes = saves ? saves : setting_of(s, p, "kill_delay")};
+	x = leave_of(s->attrs, entry_job(s, job)->saving, setting_of(s, p, "kill_delay"), s->clock->now);
+	if (!x.saves && !saved && !p->rerunnable)
+		x.from = TIME_NEVER;
+	return (struct yield){.takes = x.takes, .from = x.from};
 }
 
 /* The policy by name, with what other attributes say of it. */
@@ -297,6 +306,34 @@ void world_gates(struct server *s)
 	world_outage(s);
 }
 
+/* Whether checkpoints of some jobs take another time than they did; most jobs have the same words as the one before. */
+static bool savings_update(struct server *s)
+{
+	uint32_t checkpoint = 0, class = 0;
+	int64_t saving = 0;
+	bool any = false;
+
+	for (uint32_t id = 1; id < s->jobs->entries.n; id++) {
+		const struct spec *p = s->jobs->entries.v[id].spec;
+		if (!p || !p->checkpoint || entry_ended(s, id))
+			continue;
+		if (p->checkpoint != checkpoint || p->class != class)
+			saving = class_saving(s, p);
+		checkpoint = p->checkpoint;
+		class = p->class;
+		any |= entry_job(s, id)->saving != saving;
+		entry_job(s, id)->saving = saving;
+	}
+	return any;
+}
+
+void world_savings(struct server *s)
+{
+	if (savings_update(s) && s->cluster->settings.nights.n)
+		sched_rank(s->sched);
+	s->turn->dirty = true;
+}
+
 void world_settings(struct server *s)
 {
 	struct settings settings = s->cluster->settings;
@@ -313,6 +350,9 @@ void world_settings(struct server *s)
 	sched_reweigh(s->sched, priority_drifts(&s->world->priority));
 	s->turn->dirty = true;
 	moves_offer(s);
+	if (savings_update(s) || memcmp(&settings.nights, &s->cluster->settings.nights, sizeof settings.nights) != 0 ||
+	    settings.long_saving != s->cluster->settings.long_saving)
+		sched_rank(s->sched); /* some have places where they may not run */
 }
 
 /* Plan and scheduler anew, with the same places: of jobs that run, are reserved, or keep theirs. A scheduler that has no jobs yet knows of none that is kept: then

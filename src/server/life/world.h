@@ -41,6 +41,7 @@ void world_settings(struct server *s); /* attributes of the server have changed:
 void world_folded(struct server *s);
 void world_rebuild(
 	struct server *s); /* the policy, a setting or the nodes have changed: the same places under other rules */
+void world_savings(struct server *s); /* a class was changed */
 void world_outage(struct server *s);  /* a shutdown was announced, has begun or was called off */
 void world_gates(struct server *s);   /* all of them, with a new scheduler */
 void world_changed(struct server *s); /* nodes were added, changed or removed, or partitions */
