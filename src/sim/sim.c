@@ -9,8 +9,10 @@
 #include <time.h>
 
 #include "base/heap.h"
+#include "rules/leave.h"
 #include "rules/partition.h"
 #include "rules/weigh.h"
+#include "sched/entrance.h"
 #include "sim/ask.h"
 #include "sim/machine.h"
 #include "sim/terms.h"
@@ -59,12 +61,13 @@ static struct simulated *outcome_of(struct sim *m, uint32_t job)
 static void on_start(struct sim *m, const struct event *e)
 {
 	struct simulated *x = outcome_of(m, e->job);
-	int64_t run = m->w->jobs.v[m->index.v[e->job]].runtime;
+	int64_t run = m->w->jobs.v[m->index.v[e->job]].runtime - x->saved;
 	int64_t limit = x->estimate + m->c->settings.tolerance;
 
+	run = run < limit ? run : limit;
 	x->start = e->time;
-	x->runtime = run < limit ? run : limit;
-	x->end = e->time + x->runtime;
+	x->runtime = x->saved + run;
+	x->end = e->time + run;
 	heap_push(&m->ends, x->end, (uint64_t)e->job, cluster_job(m->c, e->job)->attempt);
 	if (m->ruled)
 		heap_push(&m->due, e->time + limit, (uint64_t)e->job, cluster_job(m->c, e->job)->attempt);
@@ -88,6 +91,34 @@ static void job_ended_here(struct sim *m, uint32_t job, int status)
 	terms_leave(&m->terms, &m->w->jobs.v[m->index.v[job]], job);
 }
 
+/* By the rules of the site, when a running job leaves for an interactive one. */
+static struct leave leave_now(const struct sim *m, uint32_t job)
+{
+	int64_t saving = cluster_job(m->c, job)->saving;
+
+	if (!m->o->site)
+		return (struct leave){.takes = saving, .saves = saving > 0};
+	return leave_of(&m->o->site->attrs, saving, terms_delay(&m->terms, job), m->now);
+}
+
+static struct yield yield_of(void *context, uint32_t job)
+{
+	struct leave x = leave_now(context, job);
+
+	return (struct yield){.takes = x.takes, .from = x.from};
+}
+
+/* What it did is in a checkpoint, from which it goes on, or was in vain. */
+static void on_stopped(const struct sim *m, const struct event *e, struct simulated *x)
+{
+	bool left = e->by != JOB_NONE && cluster_job(m->c, e->by)->interactive;
+	bool saves = left ? leave_now(m, e->job).saves : cluster_job(m->c, e->job)->saving > 0;
+
+	*(saves ? &x->saved : &x->lost) += e->time - x->start;
+	x->preemptions += x->preemptions < UINT8_MAX;
+	x->start = x->end = -1;
+}
+
 static void on_event(void *context, const struct event *e)
 {
 	struct sim *m = context;
@@ -106,9 +137,7 @@ static void on_event(void *context, const struct event *e)
 			x->broken_by_power = true; /* cleared again if it makes it all the same */
 		break;
 	case EVENT_PREEMPT:
-		x->lost += e->time - x->start;
-		x->preemptions += x->preemptions < UINT8_MAX;
-		x->start = x->end = -1;
+		on_stopped(m, e, x);
 		if (x->guaranteed && by == KIND_EMERGENCY)
 			x->broken_by_power = true;
 		break;
@@ -250,7 +279,7 @@ static int admit_job(struct sim *m, const struct wjob *w, struct taken *ret, str
 	struct chunk chunk[2];
 	int64_t procs = w->procs ? w->procs : m->c->requests.v[ret->ask.request].total.v[RES_CPU];
 	struct reqtext text = w->text >= 0 ? m->w->texts.v[w->text] : procs_text(m->c, procs, chunk);
-	struct entrance in;
+	struct taken_in in;
 	int rc;
 
 	text.walltime = w->assumed ? -1 : w->walltime;
@@ -312,6 +341,7 @@ static uint32_t add(struct sim *m, int64_t i, const struct policy *policy, const
 	job->request = taken->ask.request;
 	job->allowed = taken->ask.allowed;
 	job->nice = w->nice;
+	job->saving = w->checkpoint;
 	job->user = w->user;
 	job->walltime = policy->know == KNOW_RUNTIME && w->runtime < taken->walltime ? w->runtime : taken->walltime;
 	if (policy->deadlines) {
@@ -490,6 +520,8 @@ int sim_run(const struct workload *w, const struct policy *policy, const struct 
 		rc = policy_alter(&altered, &o->site->attrs, err);
 	if (rc < 0)
 		goto out;
+	if (!altered.position)
+		m.c->settings.nights = (struct hours){0};
 	if (o->push_depth >= 0)
 		altered.push_depth = o->push_depth;
 	m.p = plan_create(m.c);
@@ -520,6 +552,7 @@ int sim_run(const struct workload *w, const struct policy *policy, const struct 
 		vec_push(&m.of_user, (job_vec){0});
 	if (o->site)
 		sched_on_delay(m.sched, kill_delay, &m);
+	sched_on_yield(m.sched, yield_of, &m);
 	sched_pace(m.sched, o->pace);
 	sched_listen(m.sched, on_event, &m);
 	sched_on_blocked(m.sched, o->blocked, o->blocked_context);

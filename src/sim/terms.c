@@ -92,7 +92,7 @@ static bool may_emergency(const struct attrs *a, const char *user, const char *h
 	       attrs_list_has(a, "managers", user, host) || attrs_list_has(a, "operators", user, host);
 }
 
-int terms_admit(struct terms *t, const struct wjob *j, const struct reqtext *text, struct entrance *ret,
+int terms_admit(struct terms *t, const struct wjob *j, const struct reqtext *text, struct taken_in *ret,
 		struct err *err)
 {
 	const struct wterms *x = terms_of(t, j);
@@ -117,7 +117,7 @@ int terms_admit(struct terms *t, const struct wjob *j, const struct reqtext *tex
 	}
 	rc = admit(&site, queue, &job, t->arena, &in, err);
 	if (rc == 0)
-		*ret = (struct entrance){(uint32_t)ruleset_find(t->site, in.queue.name) + 1, in.text};
+		*ret = (struct taken_in){(uint32_t)ruleset_find(t->site, in.queue.name) + 1, in.text};
 	return rc;
 }
 

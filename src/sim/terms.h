@@ -35,13 +35,13 @@ void terms_init(struct terms *t, const struct workload *w, const struct ruleset 
 void terms_fini(struct terms *t);
 
 /* What a site makes of a job that is submitted. */
-struct entrance {
+struct taken_in {
 	uint32_t queue;	     /* its number; 0: none */
 	struct reqtext text; /* with the site's defaults; valid until the next job asks */
 };
 
 /* Which queue of the site takes a job, or all elements of an array, that asks for this (without a walltime, if it says none). -EPERM, with why none does. */
-int terms_admit(struct terms *t, const struct wjob *j, const struct reqtext *text, struct entrance *ret,
+int terms_admit(struct terms *t, const struct wjob *j, const struct reqtext *text, struct taken_in *ret,
 		struct err *err);
 /* Whether the jobs that it depends on were submitted before. -ENOENT, with which was not. */
 int terms_depend(const struct terms *t, const struct wjob *j, struct err *err);

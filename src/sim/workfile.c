@@ -35,6 +35,7 @@ enum word {
 	HOST,
 	GROUPS,
 	PARTITION,
+	CHECKPOINT,
 	WORDS
 };
 #define OF_TERMS                                                                                                       \
@@ -279,6 +280,11 @@ static int partition_read(struct draft *d, const char *value, struct err *err)
 	return 0;
 }
 
+static int checkpoint_read(struct draft *d, const char *value, struct err *err)
+{
+	return length_read(value, &d->job.checkpoint, err);
+}
+
 static const struct {
 	const char *name;
 	int (*read)(struct draft *d, const char *value, struct err *err);
@@ -303,6 +309,7 @@ static const struct {
 	[HOST] = {"host", host_read},
 	[GROUPS] = {"groups", groups_read},
 	[PARTITION] = {"partition", partition_read},
+	[CHECKPOINT] = {"checkpoint", checkpoint_read},
 };
 
 static int word_read(struct draft *d, char *word, unsigned *seen, struct err *err)
@@ -321,7 +328,7 @@ static int word_read(struct draft *d, char *word, unsigned *seen, struct err *er
 	}
 	return err_set(err, -EINVAL,
 		       "%s: unknown; use at= user= req= procs= walltime= run= type= deadline= powers= id= queue= "
-		       "array= depend= start= hold= exit= priority= host= groups= partition=",
+		       "array= depend= start= hold= exit= priority= host= groups= partition= checkpoint=",
 		       excerpt);
 }
 
@@ -346,9 +353,10 @@ static int job_complete(struct draft *d, unsigned seen, struct err *err)
 	if (!(seen & 1u << USER))
 		j->user = names_add(&d->w->users, "user");
 	if (j->interactive) {
-		if (seen & (1u << DEADLINE | 1u << POWERS))
-			return err_set(err, -EINVAL,
-				       "an interactive job starts at once: it has no deadline= or powers=");
+		if (seen & (1u << DEADLINE | 1u << POWERS | 1u << CHECKPOINT))
+			return err_set(
+				err, -EINVAL,
+				"an interactive job starts at once: it has no deadline=, powers= or checkpoint=");
 		j->deadline = j->submit + j->walltime;
 		j->powers = POWER_C_EXEC | POWER_S_EXEC | POWER_Q_EXEC;
 		return 0;
@@ -511,6 +519,8 @@ static void job_write(const struct workload *w, size_t i, FILE *out)
 		fprintf(out, " walltime=%s", duration_format(j->walltime, buf, sizeof buf));
 	if (j->assumed || j->runtime != j->walltime)
 		fprintf(out, " run=%s", duration_format(j->runtime, buf, sizeof buf));
+	if (j->checkpoint)
+		fprintf(out, " checkpoint=%s", duration_format(j->checkpoint, buf, sizeof buf));
 	if (j->interactive)
 		fprintf(out, " type=interactive");
 	else if (j->nice)

@@ -28,6 +28,7 @@ struct wjob {
 	int64_t walltime;   /* seconds the user asked for */
 	int64_t deadline;   /* instant, or TIME_NEVER */
 	int64_t nice;	    /* instant until which later jobs may pass it; 0: they may not */
+	int64_t checkpoint; /* seconds that a checkpoint of it takes; 0: it makes none */
 	int32_t procs;	    /* processors; 0 when `text` says it, or when its partition does */
 	int32_t text;	    /* index into workload.texts, or -1 */
 	uint32_t user;	    /* index into workload.users */
