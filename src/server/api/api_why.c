@@ -1,0 +1,178 @@
+/*
+ * api_why.c - why a job waits, in a sentence.
+ */
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include "base/json.h"
+#include "base/strbuf.h"
+#include "base/timetext.h"
+#include "core/job.h"
+#include "net/http.h"
+#include "rules/attr.h"
+#include "rules/gate.h"
+#include "sched/explain.h"
+#include "server/api/api.h"
+#include "server/api/call.h"
+#include "server/api/request.h"
+#include "server/api/schemas.h"
+#include "server/base/clock.h"
+#include "server/base/words.h"
+#include "server/job/entry.h"
+#include "server/job/failures.h"
+#include "server/job/jobs.h"
+#include "server/job/spec.h"
+#include "server/life/block.h"
+#include "server/life/foresee.h"
+#include "server/life/world.h"
+#include "server/server.h"
+
+static void name_job(void *context, uint32_t job, struct strbuf *out)
+{
+	entry_id(context, job, out);
+}
+
+static void why_blocked(struct server *s, uint32_t id, struct strbuf *out)
+{
+	const struct entry *e = &s->jobs->entries.v[id];
+	unsigned block = gate_blocks(s->gate, id);
+	char when[32];
+
+	if (block & BLOCK_MISFIT) {
+		world_misfit(s, e->spec, out);
+		strbuf_puts(out, ": qalter -l what it asks for, or bring the nodes back");
+	} else if (block & BLOCK_SYSTEM)
+		strbuf_printf(out, "it is held by the system%s%s: qrls -h s, by a manager, releases it",
+			      e->outcome && e->outcome->comment ? ": " : "",
+			      e->outcome && e->outcome->comment ? e->outcome->comment : "");
+	else if (block & BLOCK_HOLDS)
+		strbuf_printf(out, "it is held by its %s: qrls -h %s releases it",
+			      block & BLOCK_USER ? "user" : "operator", block & BLOCK_USER ? "u" : "o");
+	else if (block & BLOCK_DEPEND) {
+		strbuf_puts(out, "it waits for other jobs: ");
+		block_explain(s, id, out);
+	} else if (block & BLOCK_TIME)
+		strbuf_printf(out, "it is not to start before %s (-a): qalter -a changes that",
+			      instant_format(e->spec->at, when, sizeof when));
+	else if (block & BLOCK_RETRY)
+		strbuf_printf(out, "%s (failure %u)",
+			      e->outcome && e->outcome->comment ? e->outcome->comment
+								: "it failed, and is tried again later",
+			      e->failures ? e->failures->total : 0);
+	else if (block & BLOCK_QUEUE)
+		strbuf_printf(
+			out,
+			queue_is_started(s, e->spec->queue)
+				? "no destination of its routing queue %s accepts it: qmove moves it to another queue"
+				: "its queue %s is stopped: qstart, by an operator, starts it",
+			word(s, e->spec->queue));
+}
+
+/* When a job that waits is expected to start, or why nobody can say. */
+static void why_expected(const struct server *s, uint32_t id, bool known, int64_t at, struct strbuf *out)
+{
+	char when[32], age[32];
+
+	if (known) {
+		strbuf_printf(out, "; it is expected to start in %s",
+			      duration_human(at > s->clock->now ? at - s->clock->now : 0, when, sizeof when));
+		if (gate_blocks(s->gate, id) & BLOCK_DEPEND)
+			strbuf_puts(out, ", if the jobs it waits for succeed");
+		if (s->outlook->expected_at > 0 && s->clock->now - s->outlook->expected_at >= FORECAST_OLD)
+			strbuf_printf(out, " (as of %s ago)",
+				      duration_human(s->clock->now - s->outlook->expected_at, age, sizeof age));
+	} else if (gate_blocks(s->gate, id) & (BLOCK_HOLDS | BLOCK_QUEUE | BLOCK_MISFIT)) {
+		strbuf_puts(out, "; until then there is no estimate of its start");
+	} else {
+		strbuf_puts(out, "; no estimate: ");
+		foresee_not(s, id, out);
+	}
+}
+
+static const struct field why_fields[] = {
+	{"text", .is = REQUIRED | IS_TEXT, "a sentence"},
+	{"why", .is = REQUIRED | IS_TEXT, "the reason in a word",
+	 .words = "not|next|held|never|short|scattered|whole|reserved|turn|limit|leaves"},
+	{"when", .is = REQUIRED | IS_INSTANT | IS_NULL, "its expected start"},
+	{"made", .is = REQUIRED | IS_INSTANT | IS_NULL, "the instant of that forecast"},
+	{"needed", .is = IS_INT, "CPUs, if there are too few; whole nodes or machines, if too few are empty"},
+	{"free", .is = IS_INT},
+	{"missing", .is = IS_INT},
+	{"holders", .is = REQUIRED | IS_LIST, "jobs that hold what it needs", .item = IS_TEXT},
+	{0},
+};
+const struct schema why_answer = {.fields = why_fields};
+
+void api_why(struct server *s, const struct call *c)
+{
+	struct strbuf out = {0}, sentence = {0};
+	struct reason reason;
+	int64_t at = TIME_NEVER;
+	struct array *a;
+	struct json j;
+	uint32_t id;
+	bool known;
+
+	if (!api_job(s, c->r, c->w, c->name, &id, &a))
+		return;
+	if (a) /* an array waits as its first waiting element does */
+		for (uint32_t i = 0; i < a->count && entry_job(s, id)->state > STATE_ALLOCATED; i++)
+			id = a->first + i;
+	sched_explain(s->sched, id, &reason);
+	foresee(s);
+	known = foresee_start(s, id, &at);
+	if (entry_job(s, id)->state == STATE_NEW)
+		strbuf_puts(&sentence, "it is being submitted");
+	else if (entry_job(s, id)->state == STATE_HELD)
+		why_blocked(s, id, &sentence);
+	else if (!attrs_bool(s->attrs, "scheduling") && job_waits(entry_job(s, id)))
+		strbuf_puts(&sentence, "the server does not start jobs now (scheduling is False)");
+	else if (reason.why == WHY_NOT) {
+		char state = entry_state(s, id);
+		strbuf_printf(&sentence, "it does not wait: it %s",
+			      state == 'C'   ? "has ended"
+			      : state == 'E' ? "is ending"
+					     : "runs");
+		if (state == 'C')
+			strbuf_printf(&sentence, " with exit status %d", s->jobs->entries.v[id].exit_status);
+		if (state == 'C' && s->jobs->entries.v[id].outcome && s->jobs->entries.v[id].outcome->comment)
+			strbuf_printf(&sentence, ": %s", s->jobs->entries.v[id].outcome->comment);
+	} else {
+		reason_text(s->sched, id, &reason, name_job, s, &sentence);
+		failures_text(s, id, &sentence);
+	}
+	if (entry_job(s, id)->state < STATE_NOW && reason.why != WHY_NEXT)
+		why_expected(s, id, known, at, &sentence);
+	json_init(&j, &out, false);
+	json_open_object(&j, NULL);
+	json_text(&j, "why", why_name(reason.why));
+	json_text(&j, "text", strbuf_text(&sentence));
+	if (known)
+		json_int(&j, "when", at);
+	else
+		json_text(&j, "when", NULL);
+	if (known && s->outlook->expected_at > 0)
+		json_int(&j, "made", s->outlook->expected_at);
+	else
+		json_text(&j, "made", NULL);
+	if (reason.why == WHY_SHORT || reason.why == WHY_NEVER || reason.why == WHY_WHOLE) {
+		json_int(&j, "needed", reason.needed);
+		json_int(&j, "free", reason.free);
+		json_int(&j, "missing", reason.missing);
+	}
+	json_open_array(&j, "holders");
+	for (size_t i = 0; i < reason.holders.n; i++) {
+		strbuf_clear(&sentence);
+		entry_id(s, reason.holders.v[i], &sentence);
+		json_text(&j, NULL, sentence.text);
+	}
+	json_close_array(&j);
+	json_close_object(&j);
+	reason_fini(&reason);
+	http_reply_strbuf(c->r, 200, "application/json", &out);
+	strbuf_fini(&out);
+	strbuf_fini(&sentence);
+}
