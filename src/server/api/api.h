@@ -33,7 +33,7 @@ void api_priority(struct server *s, const struct call *c);
 void api_list(struct server *s, const struct call *c);
 void api_get(struct server *s, const struct call *c);
 void api_script(struct server *s, const struct call *c);
-void api_history(struct server *s, const struct call *c);
+void api_job_events(struct server *s, const struct call *c);
 void api_why(struct server *s, const struct call *c);
 void api_action(struct server *s, const struct call *c);
 void api_action_unknown(struct server *s, const struct call *c);

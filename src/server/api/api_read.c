@@ -22,7 +22,6 @@
 #include "server/api/api.h"
 #include "server/api/call.h"
 #include "server/api/counts.h"
-#include "server/api/events.h"
 #include "server/api/query.h"
 #include "server/api/request.h"
 #include "server/api/schemas.h"
@@ -421,81 +420,4 @@ void api_script(struct server *s, const struct call *c)
 	}
 	http_reply(c->r, 200, "text/plain; charset=utf-8", script, n);
 	free(script);
-}
-
-#define EVENTS_PAGE 1000 /* events of a job in one answer */
-
-struct history_writer {
-	struct server *s;
-	struct json *j;
-	int64_t after; /* the last one that the client has; -1: none */
-	uint32_t n;
-	uint64_t last;
-};
-
-static int history_one(void *context, const struct store_event *e)
-{
-	struct history_writer *h = context;
-	struct strbuf text = {0};
-
-	if ((int64_t)e->seq <= h->after)
-		return 0;
-	if (e->type == EVENT_HOLD ||
-	    e->type == EVENT_RELEASE) /* how blocks look to the core: 'why' says what they are */
-		return 0;
-	if (e->type == EVENT_PLACED)
-		return 0;
-	if (h->n++ == EVENTS_PAGE)
-		return 1;
-	h->last = e->seq;
-	event_words(h->s, e, &text);
-	json_open_object(h->j, NULL);
-	json_int(h->j, "seq", (int64_t)e->seq);
-	json_int(h->j, "time", e->time);
-	json_text(h->j, "type", event_name(e->type));
-	json_text(h->j, "text", strbuf_text(&text));
-	if (e->nodes)
-		json_text(h->j, "nodes", e->nodes);
-	json_close_object(h->j);
-	strbuf_fini(&text);
-	return 0;
-}
-
-static const struct field event_fields[] = {
-	{"seq", .is = REQUIRED | IS_INT},
-	{"time", .is = REQUIRED | IS_INSTANT},
-	{"type", .is = REQUIRED | IS_TEXT},
-	{"text", .is = REQUIRED | IS_TEXT, "a sentence"},
-	{"nodes", .is = IS_TEXT, "where it has a place, or runs, joined by `+`", .example = "n1+n2"},
-	{0},
-};
-static const struct schema event = {.fields = event_fields};
-static const struct field history_fields[] = {
-	{"events", .is = REQUIRED | IS_LIST, .of = &event, .item = IS_OBJECT},
-	{"next", .is = IS_INT, "there are more: give this as `after`"},
-	{0},
-};
-const struct schema job_events_answer = {.fields = history_fields};
-
-void api_history(struct server *s, const struct call *c)
-{
-	struct strbuf out = {0};
-	struct array *a;
-	struct json j;
-	uint32_t id;
-
-	if (!api_job(s, c->r, c->w, c->name, &id, &a))
-		return;
-	json_init(&j, &out, false);
-	json_open_object(&j, NULL);
-	json_open_array(&j, "events");
-	struct history_writer h = {s, &j, query_number(c, "after", -1), 0, 0};
-	history_one(&h, &(struct store_event){.time = s->jobs->entries.v[id].spec->created, .type = EVENT_SUBMIT});
-	store_get_events(s->store, a ? job_key(a->number, -1) : s->jobs->entries.v[id].key, history_one, &h, NULL);
-	json_close_array(&j);
-	if (h.n > EVENTS_PAGE)
-		json_int(&j, "next", (int64_t)h.last);
-	json_close_object(&j);
-	http_reply_strbuf(c->r, 200, "application/json", &out);
-	strbuf_fini(&out);
 }

@@ -251,7 +251,7 @@ const struct route routes[] = {
 	{"GET", "/v1/jobs/*/script", "getScript", MAY_OWNER, .handle = api_script, .tag = "jobs",
 	 .summary = "The script", .about = "For the job's owner and managers.", .type = "text/plain",
 	 .answered = "The text.", .codes = CODE(BAD_REQUEST) | CODE(UNKNOWN_JOB) | CODE(NOT_FOUND)},
-	{"GET", "/v1/jobs/*/events", "getHistory", .query = past_events_query, .handle = api_history, .tag = "jobs",
+	{"GET", "/v1/jobs/*/events", "getHistory", .query = past_events_query, .handle = api_job_events, .tag = "jobs",
 	 .summary = "What happened to the job", .answer = &job_events_answer,
 	 .answered = "Its events, oldest first; at most 1,000.", .codes = CODE(UNKNOWN_JOB),
 	 .result = "{\"events\": [{\"seq\": 7, \"time\": 1767225600, \"type\": \"submit\", \"text\": \"submitted by "
