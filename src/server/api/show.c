@@ -13,8 +13,10 @@
 #include "base/json.h"
 #include "base/strbuf.h"
 #include "server/api/show_internal.h"
+#include "server/job/entry.h"
 #include "server/job/jobs.h"
 #include "server/server.h"
+#include "server/site/who.h"
 
 int show_fields_parse(const char *text, struct field_list *ret, struct err *err)
 {
@@ -152,4 +154,11 @@ void show_row(const struct server *s, struct strbuf *out, uint32_t id, const str
 	}
 	strbuf_add(out, "\n", 1);
 	strbuf_fini(&v.scratch);
+}
+
+/* The words of qsub are as private as the environment: -v is among them. */
+void show_close(const struct server *s, const struct asker *w, uint32_t id, json_t *body)
+{
+	if (!may_see_private(w, s->jobs->entries.v[id].spec))
+		json_object_del(body, "submit_args");
 }

@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 struct array;
+struct asker;
 struct err;
 struct json;
 struct server;
@@ -25,6 +26,8 @@ void show_whole(struct field_list *ret);					    /* all there are */
 /* Members of the open object. `a`: an array as a whole, `id` being its first element. `body` may be NULL. */
 void show_members(const struct server *s, struct json *j, uint32_t id, const struct array *a,
 		  const struct field_list *f, const json_t *body);
+/* Takes out of a body what this user may not see. */
+void show_close(const struct server *s, const struct asker *w, uint32_t id, json_t *body);
 void show_row(const struct server *s, struct strbuf *out, uint32_t id, const struct array *a,
 	      const struct field_list *f);
 void vnodes_format(const char *exec_host, struct strbuf *out); /* (n1:ncpus=2)+(n2:ncpus=2) of n1/0+n1/1+n2/0+n2/1 */

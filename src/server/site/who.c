@@ -101,6 +101,11 @@ bool may_see_all(const struct server *s, const struct asker *w)
 							  : !s->instance->multi;
 }
 
+bool may_see_private(const struct asker *w, const struct spec *p)
+{
+	return w->uid == p->uid || w->role == ROLE_MANAGER;
+}
+
 bool may_change(const struct asker *w, const struct spec *p)
 {
 	return w->role >= ROLE_OPERATOR || w->uid == p->uid;

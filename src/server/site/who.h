@@ -22,7 +22,8 @@ int who_asks(struct server *s, struct http_request *r, struct asker *ret, struct
 bool who_known(void *server,
 	       const struct http_request *r); /* over TLS: by the head alone, and without counting failures */
 bool may_see(const struct server *s, const struct asker *w, const struct spec *p);
-bool may_see_all(const struct server *s, const struct asker *w); /* jobs of all users */
+bool may_see_all(const struct server *s, const struct asker *w);   /* jobs of all users */
+bool may_see_private(const struct asker *w, const struct spec *p); /* its script and its environment */
 bool may_change(const struct asker *w, const struct spec *p);
 
 #endif

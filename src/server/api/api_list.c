@@ -1,5 +1,5 @@
 /*
- * api_read.c - jobs as lists and one by one.
+ * api_list.c - jobs as a list: all, by a filter, or by their ids.
  */
 #include <errno.h>
 #include <jansson.h>
@@ -15,9 +15,7 @@
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "base/vec.h"
-#include "core/job.h"
 #include "net/http.h"
-#include "plan/plan.h"
 #include "rules/attr.h"
 #include "server/api/api.h"
 #include "server/api/call.h"
@@ -152,18 +150,6 @@ static void listing_free(void *context)
 	free(l);
 }
 
-static bool is_close(const struct server *s, const struct asker *w, uint32_t id)
-{
-	return w->uid == s->jobs->entries.v[id].spec->uid || w->role == ROLE_MANAGER;
-}
-
-/* The words of qsub are as private as the environment: -v is among them. */
-static void body_close(const struct server *s, const struct asker *w, uint32_t id, json_t *body)
-{
-	if (!is_close(s, w, id))
-		json_object_del(body, "submit_args");
-}
-
 static void listing_item(struct listing *l, struct strbuf *out, uint32_t id, const struct array *a)
 {
 	struct json j;
@@ -175,7 +161,7 @@ static void listing_item(struct listing *l, struct strbuf *out, uint32_t id, con
 	}
 	if (l->fields.whole)
 		body_read(l->s, id, &body, NULL);
-	body_close(l->s, &l->who, id, body);
+	show_close(l->s, &l->who, id, body);
 	strbuf_puts(out, l->first ? "" : ",");
 	l->first = false;
 	json_init(&j, out, false);
@@ -355,69 +341,4 @@ void api_list(struct server *s, const struct call *c)
 	struct stream_source source = {listing_fill, listing_free, l};
 
 	http_stream(c->r, 200, l->tsv ? "text/tab-separated-values" : "application/json", &source);
-}
-
-/* What is the owner's alone. */
-static bool is_private_to(struct server *s, struct http_request *r, const struct asker *w, uint32_t id)
-{
-	if (is_close(s, w, id))
-		return true;
-	http_error(r, CODE_FORBIDDEN, "Only its owner and managers may read that.");
-	return false;
-}
-
-void api_get(struct server *s, const struct call *c)
-{
-	struct field_list f = {0};
-	struct strbuf out = {0};
-	struct array *a;
-	json_t *body = NULL;
-	struct json j;
-	struct err err;
-	uint32_t id;
-	int rc = job_seen(s, c->w, c->name, &id, &a, &err);
-
-	if (rc == -ENOENT || (rc < 0 && strchr(c->name, ':'))) { /* perhaps of another system */
-		api_past_job(s, c->r, c->w, c->name);
-		return;
-	}
-	if (rc < 0) {
-		api_refuse(c->r, &err);
-		return;
-	}
-	if (a || entry_job(s, id)->state < STATE_NOW)
-		foresee(s);
-	show_whole(&f);
-	body_read(s, id, &body, NULL);
-	body_close(s, c->w, id, body);
-	json_init(&j, &out, false);
-	json_open_object(&j, NULL);
-	show_members(s, &j, id, a, &f, body);
-	if (is_close(s, c->w, id) && json_object_get(body, "environment")) {
-		char *environment = json_dumps(json_object_get(body, "environment"), JSON_COMPACT);
-		json_raw(&j, "environment", environment);
-		free(environment);
-	}
-	json_close_object(&j);
-	json_decref(body);
-	http_reply_strbuf(c->r, 200, "application/json", &out);
-	strbuf_fini(&out);
-}
-
-void api_script(struct server *s, const struct call *c)
-{
-	struct array *a;
-	struct err err;
-	char *script;
-	size_t n;
-	uint32_t id;
-
-	if (!api_job(s, c->r, c->w, c->name, &id, &a) || !is_private_to(s, c->r, c->w, id))
-		return;
-	if (store_get_script(s->store, s->jobs->entries.v[id].spec->script, &script, &n, &err) < 0) {
-		http_error(c->r, CODE_NOT_FOUND, "Job %.100s has no script.", c->name);
-		return;
-	}
-	http_reply(c->r, 200, "text/plain; charset=utf-8", script, n);
-	free(script);
 }
