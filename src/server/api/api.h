@@ -68,10 +68,10 @@ void cluster_sum(const struct server *s, int64_t *ret_nodes, int64_t *ret_cpus, 
 void nodes_metrics(const struct server *s, struct strbuf *out);
 void api_plan(struct server *s, const struct call *c);
 void api_log(struct server *s, const struct call *c);
-void api_past(struct server *s, const struct call *c);
+void api_history(struct server *s, const struct call *c);
 /* A job that the server does not know: from the history, or 404. */
 void api_past_job(struct server *s, struct http_request *r, const struct asker *w, const char *id);
-void api_past_sums(struct server *s, const struct call *c);
+void api_history_sums(struct server *s, const struct call *c);
 void api_usage(struct server *s, const struct call *c);
 
 #endif

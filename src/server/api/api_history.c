@@ -430,12 +430,12 @@ static void question_begin(struct server *s, const struct call *c, enum question
 		free(q);
 }
 
-void api_past(struct server *s, const struct call *c)
+void api_history(struct server *s, const struct call *c)
 {
 	question_begin(s, c, ASK_ROWS);
 }
 
-void api_past_sums(struct server *s, const struct call *c)
+void api_history_sums(struct server *s, const struct call *c)
 {
 	question_begin(s, c, ASK_SUMS);
 }

@@ -433,7 +433,7 @@ const struct route routes[] = {
 	{"GET", "/v1/metrics", "getMetrics", .handle = api_metrics, .tag = "watching",
 	 .summary = "Counters and gauges for Prometheus", .type = "text/plain", .answered = "Prometheus text."},
 
-	{"GET", "/v1/history", "listHistory", .query = history_query, .handle = api_past, .tag = "history",
+	{"GET", "/v1/history", "listHistory", .query = history_query, .handle = api_history, .tag = "history",
 	 .summary = "Jobs that have ended, newest first",
 	 .about = "They are kept long after the queue has forgotten them. Users who may not see other users' jobs "
 		  "see their own.",
@@ -447,7 +447,7 @@ const struct route routes[] = {
 	 .example = "{\"jobs\": [{\"id\": \"slurm:12.old\", \"owner\": \"ann\", \"state\": \"completed\", "
 		    "\"submitted\": 1769767200, \"started\": 1769767201, \"ended\": 1769770801, \"cpus\": 2, "
 		    "\"ran_ms\": 3600000}]}"},
-	{"GET", "/v1/history/sums", "sumHistory", .query = sums_query, .handle = api_past_sums, .tag = "history",
+	{"GET", "/v1/history/sums", "sumHistory", .query = sums_query, .handle = api_history_sums, .tag = "history",
 	 .summary = "What jobs that have ended had and used, summed up by a column", .answer = &sums_answer,
 	 .answered = "The sums.", .codes = CODE(FORBIDDEN)},
 	{"GET", "/v1/usage", "getUsage", .query = usage_query, .handle = api_usage, .tag = "history",
