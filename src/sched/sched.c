@@ -305,15 +305,18 @@ static void overrun_remove(struct sched *s, int32_t node, uint8_t whole, uint32_
 	} while (n != node);
 }
 
-void sched_overrun(struct sched *s, uint32_t job, int64_t until, int64_t now)
+bool sched_overrun(struct sched *s, uint32_t job, int64_t until, int64_t now)
 {
 	sched_at(s, now);
+	if (victims_has(s, job)) /* it was cut short, and is stopped by the next cycle */
+		return false;
 	places_ease(s);
 	plan_set_end(s->p, job, until);
 	for (uint32_t i = 0; i < s->p->holds.v[job].nfrags; i++)
 		overrun_remove(s, plan_place(s->p, job, i)->node, plan_piece(s->p, job, i)->whole, job);
 	sched_emit(s, EVENT_MIGRATE, job, until, JOB_NONE);
 	sched_refresh(s);
+	return true;
 }
 
 /* A job that leaves while it may hold a place, also a transient one. */

@@ -63,8 +63,9 @@ void sched_finish(struct sched *s, uint32_t job, int64_t now, const void *detail
 /* A running job was stopped and is to run again. */
 void sched_requeue(struct sched *s, uint32_t job, int64_t now, const void *detail);
 /* It is still there although its planned end has come: it holds what it has until `until`, and whoever was reserved there
- * meanwhile is a candidate again. To be told before a cycle; the scheduler takes a planned end for an end otherwise. */
-void sched_overrun(struct sched *s, uint32_t job, int64_t until, int64_t now);
+ * meanwhile is a candidate again. To be told before a cycle; the scheduler takes a planned end for an end otherwise. False: it was cut short for another, which keeps its
+ * place, and the next cycle stops it. */
+bool sched_overrun(struct sched *s, uint32_t job, int64_t until, int64_t now);
 #define SCHED_OVERRUN 2 /* seconds by which it is prolonged at a time */
 /* A running job, or one that is being started, has another walltime (job->walltime, changed before) and is planned to end at `until`, which is after now.
  * Reserved jobs that this leaves no room for at their time, on whichever nodes, lose their places. */

@@ -195,10 +195,8 @@ static bool overruns(struct sim *m)
 		const struct job *job = cluster_job(m->c, (uint32_t)x.tie);
 		heap_pop(&m->due, &x);
 		if (job->state == STATE_RUNNING && job->attempt == x.value &&
-		    plan_piece(m->p, job->id, 0)->end <= m->now) {
-			sched_overrun(m->sched, job->id, m->now + SCHED_OVERRUN, m->now);
-			any = true;
-		}
+		    plan_piece(m->p, job->id, 0)->end <= m->now)
+			any |= sched_overrun(m->sched, job->id, m->now + SCHED_OVERRUN, m->now);
 	}
 	return any;
 }

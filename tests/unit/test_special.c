@@ -422,6 +422,23 @@ static void test_victim_loses_least(void **state)
 	assert_int_equal(world_count(&w, small, EVENT_MIGRATE), 0);
 }
 
+/* A victim whose cut end has come did not take too long: it is stopped, and the emergency job has its place. */
+static void test_victim_is_not_an_overrun(void **state)
+{
+	(void)state;
+	open_patient(1, TIME_NEVER);
+	uint32_t r = world_common(&w, 0, "nodes=1:ppn=8", 1000);
+	world_cycle(&w, 0);
+	uint32_t e = world_submit(&w, 20, KIND_EMERGENCY, "nodes=1:ppn=8", 100, 300, POWER_C_EXEC);
+	world_cycle(&w, 20);
+	reserved_at(e, 200);
+	assert_false(sched_overrun(w.s, r, 202, 200));
+	reserved_at(e, 200);
+	world_cycle(&w, 200);
+	is(e, STATE_RUNNING);
+	is(r, STATE_CANDIDATE);
+}
+
 /* When the emergency job is deleted, its victims are spared. */
 static void test_victim_of_none(void **state)
 {
@@ -765,6 +782,7 @@ int main(void)
 		TEST(test_start_failure),
 		TEST(test_node_down_and_up),
 		TEST(test_overrun),
+		TEST(test_victim_is_not_an_overrun),
 		TEST(test_hold_and_release),
 		TEST(test_release_of_one_that_starves_at_once),
 		TEST(test_release_of_one_that_waited),

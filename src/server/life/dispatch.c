@@ -437,7 +437,8 @@ void dispatch_overruns(struct server *s)
 			sched_started(s->sched, id, s->clock->now);
 		if (plan_piece(s->plan, id, 0)->end > s->clock->now)
 			continue;
-		sched_overrun(s->sched, id, s->clock->now + SCHED_OVERRUN, s->clock->now);
+		if (!sched_overrun(s->sched, id, s->clock->now + SCHED_OVERRUN, s->clock->now))
+			heap_push(&s->agenda->ends, s->clock->now + SCHED_OVERRUN, x.tie, x.value);
 		s->turn->dirty = true;
 	}
 	while (heap_peek(&s->agenda->kills, &x) && x.time <= s->clock->now) {
