@@ -6,7 +6,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,19 +13,17 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
-#include "base/timetext.h"
 #include "base/vec.h"
-#include "core/array.h"
 #include "core/cluster.h"
 #include "core/depend.h"
 #include "core/job.h"
 #include "core/kind.h"
-#include "core/reqtext.h"
 #include "net/http.h"
 #include "sched/forecast.h"
 #include "sched/sched.h"
 #include "server/api/api.h"
 #include "server/api/call.h"
+#include "server/api/joblist.h"
 #include "server/api/request.h"
 #include "server/api/submitted.h"
 #include "server/base/clock.h"
@@ -292,74 +289,22 @@ static bool write_one(struct server *s, struct submit_work *w)
 
 /* ---- a large one, in slices ---- */
 
-static void blanks_skip(const char *text, size_t n, size_t *at)
-{
-	while (*at < n && strchr(" \t\r\n", text[*at]) && text[*at])
-		++*at;
-}
-
-static bool skip(const char *text, size_t n, size_t *at, const char *what)
-{
-	size_t length = strlen(what);
-
-	blanks_skip(text, n, at);
-	if (n - *at < length || memcmp(text + *at, what, length) != 0)
-		return false;
-	*at += length;
-	return true;
-}
-
-/* {"jobs": [ ... is read job by job. Whatever else it is: as a whole. */
-static bool is_list(const char *text, size_t n, size_t *at)
-{
-	*at = 0;
-	return skip(text, n, at, "{") && skip(text, n, at, "\"jobs\"") && skip(text, n, at, ":") &&
-	       skip(text, n, at, "[");
-}
-
-/* What follows the last job: the end of the list, perhaps other keys, the end of the object. */
-static int rest_read(const char *text, size_t n, size_t at, size_t jobs, struct err *err)
-{
-	struct strbuf rest = {0};
-	json_error_t error;
-	json_t *others;
-
-	if (!skip(text, n, &at, "]"))
-		return err_set(err, -EINVAL, "the body is not JSON: ',' or ']' expected after jobs[%zu]", jobs - 1);
-	strbuf_puts(&rest, "{");
-	if (!skip(text, n, &at, ",") && !skip(text, n, &(size_t){at}, "}"))
-		strbuf_puts(&rest, ","); /* an error */
-	strbuf_add(&rest, text + at, n - at);
-	others = json_loadb(rest.text, rest.n, JSON_ALLOW_NUL, &error);
-	strbuf_fini(&rest);
-	if (!others)
-		return err_set(err, -EINVAL, "the body is not JSON: after the list of jobs: %s", error.text);
-	json_decref(others);
-	return 0;
-}
-
 /* The next job: 1; 0: that was the last one; -EINVAL. */
 static int read_next(struct server *s, struct submit_work *w, struct err *err)
 {
 	size_t n;
 	const char *text = request_body(w->r, &n);
-	json_error_t error;
-	json_t *job = json_loadb(text + w->at, n - w->at, JSON_ALLOW_NUL | JSON_DISABLE_EOF_CHECK, &error);
+	json_t *job = joblist_next(text, n, &w->at, w->jobs.n, err);
 	int rc = -EINVAL;
 
 	if (!job)
-		return err_set(err, rc, "the body is not JSON: jobs[%zu]: %s", w->jobs.n, error.text);
-	w->at += (size_t)error.position;
+		return rc;
 	if (w->jobs.n == BULK_MAX)
 		err_set(err, rc, "jobs must hold 1 to %d jobs, and there are more", BULK_MAX);
 	else
 		rc = read_one(s, w, job, err);
 	json_array_append_new(w->body, job); /* its script stays there */
-	if (rc < 0)
-		return rc;
-	if (skip(text, n, &w->at, ","))
-		return 1;
-	return rest_read(text, n, w->at, w->jobs.n, err);
+	return rc < 0 ? rc : joblist_more(text, n, &w->at, w->jobs.n, err);
 }
 
 /* The record of one more; false: there is none. */
@@ -663,8 +608,7 @@ void api_submit(struct server *s, const struct call *c)
 	w->keyed = keyed > 0;
 	if (keyed < 0)
 		submit_refuse(s, w, &err);
-	else if ((n > (s->slices->slice_steps ? 0 : LARGE) || same_is_read(s, w)) && is_list(text, n, &w->at) &&
-		 !skip(text, n, &(size_t){w->at}, "]"))
+	else if ((n > (s->slices->slice_steps ? 0 : LARGE) || same_is_read(s, w)) && joblist_begins(text, n, &w->at))
 		submit_large(s, w);
 	else
 		submit_now(s, w);
