@@ -24,7 +24,7 @@ static const struct option options[] = {
 
 static const char *const examples[] = {"shunt top --mine", "Watch my jobs.", NULL};
 
-/* Beside this program, or in libexec next to its directory. */
+/* Runs shunt-top: beside this program, or in libexec next to its directory. */
 static void program_try(const char *where, char *const *argv)
 {
 	char self[PATH_MAX], path[PATH_MAX + 64];

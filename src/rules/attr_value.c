@@ -307,7 +307,7 @@ static int list_apply(name_list *l, bool add, const char *text, bool fold, struc
 	return rc;
 }
 
-/* n[1-4] are four elements. */
+/* An attribute that is a list of nodes: n[1-4] are four of its elements. */
 static int nodes_apply(name_list *l, bool add, const char *text, struct err *err)
 {
 	name_list names = {0};

@@ -143,7 +143,7 @@ static bool cut_fits(const struct cluster *c, const struct nodeset *set, int64_t
 	return true;
 }
 
-/* The CPUs of a fragment, the last of which may have fewer. */
+/* A request for CPUs is cut into fragments for its partition: how many CPUs each has; the last may have fewer. */
 static int64_t cut_of(const struct cluster *c, const struct partition_choice *choice)
 {
 	const struct nodeset *set = &c->nodesets.v[choice->allowed];

@@ -91,7 +91,7 @@ struct head {
 	char *interpreter, *argument; /* in text; NULL: none */
 };
 
-/* 0, or the exit code. */
+/* The beginning of a job's script, with its #! line. 0, or the exit code. */
 static int head_read(const char *path, struct head *h)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);

@@ -307,7 +307,7 @@ static void note_refusal(struct refusals *r, const struct wjob *w, int64_t jobs,
 	r->reason[i].jobs += jobs;
 }
 
-/* Whether a job, or an array of them, is taken in: by the site's rules, and by the machine. */
+/* Whether a job of the workload, or an array of them, comes in: by the site's rules, and by the machine. */
 static bool accept(struct sim *m, const struct wjob *w, int64_t jobs, bool scatter, struct taken *ret)
 {
 	struct err why;

@@ -44,7 +44,7 @@
 
 /* ---- hosts ---- */
 
-/* "n1" and "n1.example.org" are the same host; two names with a domain must be equal. */
+/* Of stagein and output paths: "n1" and "n1.example.org" are the same host; two names with a domain must be equal. */
 static bool host_same(const char *a, const char *b)
 {
 	size_t n = strcspn(a, "."), m = strcspn(b, ".");
@@ -62,7 +62,7 @@ static bool host_is_here(const struct server *s, const char *host)
 	return strcasecmp(host, "localhost") == 0 || host_same(host, name) || host_same(host, s->instance->host);
 }
 
-/* A joined node by its name, the name that its machine has, or its address. */
+/* Whether the host of a path is a joined node: by its name, the name that its machine has, or its address. */
 static bool host_is_node(const struct server *s, uint32_t node, const char *host)
 {
 	const struct node_info *n = &s->hosts->nodes.v[node];
