@@ -14,25 +14,23 @@
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "base/vec.h"
-#include "core/cluster.h"
 #include "core/depend.h"
 #include "core/job.h"
 #include "core/kind.h"
 #include "net/http.h"
-#include "sched/forecast.h"
-#include "sched/sched.h"
 #include "server/api/api.h"
 #include "server/api/call.h"
+#include "server/api/guarantee.h"
 #include "server/api/joblist.h"
+#include "server/api/refused.h"
 #include "server/api/request.h"
+#include "server/api/submit_work.h"
 #include "server/api/submitted.h"
-#include "server/base/clock.h"
 #include "server/base/post.h"
 #include "server/base/turn.h"
 #include "server/base/words.h"
 #include "server/base/work.h"
 #include "server/book/quotas.h"
-#include "server/job/entry.h"
 #include "server/job/jobs.h"
 #include "server/job/keys.h"
 #include "server/job/spec.h"
@@ -43,44 +41,14 @@
 #include "server/life/order.h"
 #include "server/life/restart.h"
 #include "server/life/submit.h"
-#include "server/life/world.h"
 #include "server/server.h"
 #include "store/store.h"
 
 #define BULK_MAX 10000
-#define LARGE 65536    /* bytes of a list of jobs, from which on it is read in slices */
-#define ASK_WORK 50000 /* nodes that a step of the search for a guarantee looks at */
-#define WIDE 2000      /* jobs and elements of arrays, from which on they are taken over in slices */
+#define LARGE 65536 /* bytes of a list of jobs, from which on it is read in slices */
+#define WIDE 2000   /* jobs and elements of arrays, from which on they are taken over in slices */
 
 /* ---- one request ---- */
-
-/* A submission under way. All of its jobs are read and checked before any is accepted, and those that were read count in limits. A small one is accepted
- * in one turn; a large one is done in slices (work.h, intake.h). */
-struct submit_work {
-	struct work work;
-	struct http_request *r;
-	struct asker who;
-	json_t *body; /* as it was sent; an array of what has been read of a large one */
-	size_t at;    /* in its text */
-	VEC(struct submission) jobs;
-	struct quota_bill bill;
-	bool bulk;
-	bool special; /* some have deadlines: the answer says whether they are kept */
-	bool keyed;
-	char key[KEY_MAX + 1];
-	uint64_t first;	   /* number */
-	size_t staged;	   /* those whose records are in the store */
-	size_t begun;	   /* those whose jobs are all there */
-	uint32_t id, done; /* the core id of the next one's first job; how many of it are there */
-	size_t written;	   /* of the answer */
-	size_t asked;	   /* those whose guarantees were asked about */
-	int64_t until;	   /* how far the search for the next one's has come; 0: it has not begun */
-	enum { SUBMIT_READ, SUBMIT_ASK, SUBMIT_STAGE, SUBMIT_BEGIN, SUBMIT_WRITE, SUBMIT_UNDO } phase;
-	bool before;	/* some are to run before others that wait */
-	struct err err; /* UNDO: why */
-	struct strbuf out;
-	struct json j;
-};
 
 static void submit_free(struct server *s, struct submit_work *w)
 {
@@ -95,64 +63,6 @@ static void submit_free(struct server *s, struct submit_work *w)
 	if (s->slices->submitting == w)
 		s->slices->submitting = NULL;
 	free(w);
-}
-
-/* ---- submissions of the time when the server was down ---- */
-
-/* When it was submitted counts for the order, too. */
-static void date_set(const struct http_request *r, struct spec *p)
-{
-	if (!request_time_us(r))
-		return;
-	p->created = request_time_us(r) / 1000000;
-	p->rank = (double)request_time_us(r) / 1e6;
-}
-
-/* What is left of a submission that was refused, less and less of it, so that it can be a job; new. It waits for nothing and is one element. */
-static json_t *refused_body(const json_t *body, int attempt)
-{
-	static const char *const who[] = {"name", "mail", "mail_to", "submit_args", "array"};
-	json_t *less = attempt < 2 ? json_copy((json_t *)body) : json_object();
-
-	for (size_t i = 0; i < sizeof who / sizeof *who && attempt == 2; i++)
-		if (json_object_get(body, who[i]))
-			json_object_set(less, who[i], json_object_get(body, who[i]));
-	if (attempt > 0)
-		json_object_del(less, "queue");
-	json_object_del(less, "depend");
-	json_object_del(less, "hold");
-	if (json_object_get(body, "array"))
-		json_object_set_new(less, "array", json_string("0"));
-	return less;
-}
-
-/* Its user was told an id: it is a job that has ended, with the reason, and they get mail. */
-static void refused_keep(struct server *s, struct submit_work *w, const struct err *why)
-{
-	struct submission x = {0};
-	json_t *body = NULL;
-	int rc = -EINVAL;
-	uint32_t id;
-
-	for (int i = 0; i < 4 && rc < 0; i++) {
-		submission_fini(&x);
-		json_decref(body);
-		body = refused_body(w->body, i);
-		rc = spec_read(s, &w->who, body, false, request_arena(w->r), &x, NULL);
-	}
-	if (rc == 0) {
-		date_set(w->r, x.spec);
-		s->jobs->priorities |= x.spec->priority != 0;
-		total_count(s, x.spec, 1);
-		uint64_t number = number_for(s, request_number(w->r));
-		submit(s, number, &x, NULL);
-		if (entry_find(s, number, x.spec->array ? 0 : -1, &id))
-			job_end_waiting(s, id, END_REFUSED, &(struct payload){.text = why->text});
-		if (w->keyed)
-			submitted_key(s, w->r, &w->who, w->key, &x, 1, number);
-	}
-	submission_fini(&x);
-	json_decref(body);
 }
 
 /* Always false: it is over. */
@@ -175,7 +85,7 @@ static int read_one(struct server *s, struct submit_work *w, json_t *job, struct
 		rc = spec_read(s, &w->who, from.job, !from.key, request_arena(w->r), &x, err);
 	json_decref(from.job); /* its script is the body's, or in the arena */
 	if (rc == 0)
-		date_set(w->r, x.spec);
+		submission_date(w->r, x.spec);
 	if (rc == 0)
 		rc = restart_apply(&x, &from, err);
 	if (rc == 0)
@@ -380,80 +290,15 @@ static bool is_wide(const struct server *s, const struct submit_work *w)
 
 /* ---- what has to be asked first ---- */
 
-/* It is known only now whether it can be had: a guarantee, or a start at once. */
-static bool is_asked(const struct submission *x)
-{
-	return x->guarantee || x->spec->now;
-}
-
-static bool wants_answer(const struct submit_work *w)
-{
-	for (size_t i = w->asked; i < w->jobs.n; i++)
-		if (is_asked(&w->jobs.v[i]))
-			return true;
-	return false;
-}
-
-/* Whoever came before has been decided about; also if nothing has happened since: the last cycle may have made room for some. */
-static bool decided(struct server *s, bool begins)
-{
-	if (begins && !s->turn->undecided) {
-		dispatch_settle(s);
-		decide(s);
-	}
-	return !s->turn->undecided;
-}
-
-/* Where every job has a position (policy artaras) one more may move all of them: a cycle of a copy tells. */
-static enum keep position_keeps(struct server *s, const struct spec *p)
-{
-	uint32_t n = s->cluster->requests.v[p->request].nfrags;
-	int32_t *nodes = mem_zalloc((n + 1) * sizeof *nodes);
-	struct forecast *f = forecast_create(s->sched);
-	struct whatif x;
-
-	forecast_pace(f, 0); /* the cycle that follows is to be complete */
-	forecast_submit(f, s->world->scratch, s->clock->now, false);
-	forecast_whatif(f, s->world->scratch, 0, &x, nodes);
-	forecast_destroy(f);
-	free(nodes);
-	return x.guaranteed ? KEEP_YES : KEEP_NO;
-}
-
 /* The next one; in the step in which the last one was asked about they are accepted, or begin to be. */
 static bool ask_step(struct server *s, struct submit_work *w)
 {
-	const struct submission *x = &w->jobs.v[w->asked];
-	enum keep keep = KEEP_YES;
 	struct err err;
+	int rc = guarantee_ask(s, w, &err);
 
-	bool begins = is_asked(x) && w->until == 0;
-
-	if (begins)
-		w->until = x->spec->now ? 1 : x->spec->deadline;
-	w->work.waits = !decided(s, begins);
-	if (w->work.waits)
-		return true;
-	if (x->guarantee) {
-		world_scratch(s, x->spec);
-		keep = s->world->policy.position
-			       ? position_keeps(s, x->spec)
-			       : sched_would_keep(s->sched, s->world->scratch, s->clock->now, ASK_WORK, &w->until);
-	}
-	if (x->spec->now && entrance_check(s, x, &err) < 0)
+	if (rc < 0)
 		return submit_refuse(s, w, &err);
-	if (keep == KEEP_UNKNOWN)
-		return true;
-	if (keep == KEEP_NO) {
-		err_code(
-			&err, CODE_REFUSED,
-			"the deadline can't be guaranteed now: ask for less, for a later deadline, or leave out --require-guarantee");
-		if (w->bulk)
-			err_prefix(&err, -EPERM, "jobs[%zu]", w->asked);
-		return submit_refuse(s, w, &err);
-	}
-	w->until = 0;
-	if (++w->asked < w->jobs.n)
+	if (rc > 0)
 		return true;
 	w->phase = SUBMIT_STAGE;
 	if (json_is_array(w->body) || is_wide(s, w))
@@ -472,7 +317,7 @@ static bool read_step(struct server *s, struct submit_work *w)
 	if (rc < 0)
 		return submit_refuse(s, w, &err);
 	if (rc == 0)
-		w->phase = wants_answer(w) ? SUBMIT_ASK : SUBMIT_STAGE;
+		w->phase = guarantee_wanted(w) ? SUBMIT_ASK : SUBMIT_STAGE;
 	return true;
 }
 
@@ -580,8 +425,8 @@ static void submit_now(struct server *s, struct submit_work *w)
 			submit_refuse(s, w, &err);
 			return;
 		}
-		if (is_wide(s, w) || wants_answer(w)) {
-			w->phase = wants_answer(w) ? SUBMIT_ASK : SUBMIT_STAGE;
+		if (is_wide(s, w) || guarantee_wanted(w)) {
+			w->phase = guarantee_wanted(w) ? SUBMIT_ASK : SUBMIT_STAGE;
 			work_add(s, &w->work, &submit_kind);
 			return;
 		}

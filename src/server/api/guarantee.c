@@ -1,0 +1,99 @@
+/*
+ * guarantee.c - see guarantee.h.
+ */
+#include <errno.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include "base/err.h"
+#include "base/mem.h"
+#include "core/cluster.h"
+#include "sched/forecast.h"
+#include "sched/sched.h"
+#include "server/api/guarantee.h"
+#include "server/api/submit_work.h"
+#include "server/base/clock.h"
+#include "server/base/turn.h"
+#include "server/base/work.h"
+#include "server/job/jobs.h"
+#include "server/job/spec.h"
+#include "server/life/decide.h"
+#include "server/life/dispatch.h"
+#include "server/life/entrance.h"
+#include "server/life/world.h"
+#include "server/server.h"
+
+#define ASK_WORK 50000 /* nodes that a step of the search for a guarantee looks at */
+
+/* It is known only now whether it can be had: a guarantee, or a start at once. */
+static bool is_asked(const struct submission *x)
+{
+	return x->guarantee || x->spec->now;
+}
+
+bool guarantee_wanted(const struct submit_work *w)
+{
+	for (size_t i = w->asked; i < w->jobs.n; i++)
+		if (is_asked(&w->jobs.v[i]))
+			return true;
+	return false;
+}
+
+/* All that came before has been decided about; also if nothing has happened since: the last cycle may have made room for some. */
+static bool decided(struct server *s, bool begins)
+{
+	if (begins && !s->turn->undecided) {
+		dispatch_settle(s);
+		decide(s);
+	}
+	return !s->turn->undecided;
+}
+
+/* Where every job has a position (policy artaras) one more may move all of them: a cycle of a copy tells. */
+static enum keep position_keeps(struct server *s, const struct spec *p)
+{
+	uint32_t n = s->cluster->requests.v[p->request].nfrags;
+	int32_t *nodes = mem_zalloc((n + 1) * sizeof *nodes);
+	struct forecast *f = forecast_create(s->sched);
+	struct whatif x;
+
+	forecast_pace(f, 0); /* the cycle that follows is to be complete */
+	forecast_submit(f, s->world->scratch, s->clock->now, false);
+	forecast_whatif(f, s->world->scratch, 0, &x, nodes);
+	forecast_destroy(f);
+	free(nodes);
+	return x.guaranteed ? KEEP_YES : KEEP_NO;
+}
+
+int guarantee_ask(struct server *s, struct submit_work *w, struct err *err)
+{
+	const struct submission *x = &w->jobs.v[w->asked];
+	bool begins = is_asked(x) && w->until == 0;
+	enum keep keep = KEEP_YES;
+
+	if (begins)
+		w->until = x->spec->now ? 1 : x->spec->deadline;
+	w->work.waits = !decided(s, begins);
+	if (w->work.waits)
+		return 1;
+	if (x->guarantee) {
+		world_scratch(s, x->spec);
+		keep = s->world->policy.position
+			       ? position_keeps(s, x->spec)
+			       : sched_would_keep(s->sched, s->world->scratch, s->clock->now, ASK_WORK, &w->until);
+	}
+	if (x->spec->now && entrance_check(s, x, err) < 0)
+		return -EPERM;
+	if (keep == KEEP_UNKNOWN)
+		return 1;
+	if (keep == KEEP_NO) {
+		int rc = err_code(
+			err, CODE_REFUSED,
+			"the deadline can't be guaranteed now: ask for less, for a later deadline, or leave out --require-guarantee");
+		return w->bulk ? err_prefix(err, rc, "jobs[%zu]", w->asked) : rc;
+	}
+	w->until = 0;
+	return ++w->asked < w->jobs.n;
+}
