@@ -26,6 +26,7 @@ enum checkpoint_method {
 	CHECKPOINT_NONE,
 	CHECKPOINT_SIGNAL, /* the program saves itself when it gets a signal */
 	CHECKPOINT_SCRIPT, /* a program that runs beside it, as its user, saves it; exit code 0 is its `done` */
+	CHECKPOINT_CRIU,   /* CRIU saves it as it is (criu.h), and the program need not know */
 };
 
 /* Why. Numbers are in stores and on the wire: they stay. */
@@ -48,7 +49,8 @@ extern const char *const save_words[]; /* periodic, asked, preempted, time_limit
 /* What an order says of it. */
 struct order_checkpoint {
 	enum checkpoint_method method;
-	const char *saves_in;		     /* the directory: absolute, or below the user's home; NULL: none */
+	const char *
+		saves_in; /* the directory: absolute, or below the user's home; of CHECKPOINT_CRIU: criu.h; NULL: none */
 	int periodic_signal, preempt_signal; /* 0: none is sent */
 	int64_t interval;		     /* seconds; <= 0: none are made periodically */
 	int64_t duration;		     /* seconds that one may take */

@@ -91,18 +91,28 @@ static void directory_enter(const char *workdir, const char *home)
 	}
 }
 
-/* From root's child to the user's own process; -errno if it can't be the user's. */
-static int user_become(const struct launch *l)
+bool launch_has_init(const struct launch *l)
+{
+	return l->o->checkpoint.method == CHECKPOINT_CRIU && !l->o->room;
+}
+
+void launch_place(const struct launch *l)
 {
 	cgroup_enter(l->cgroup, l->o->tag);
 	files_limit(l->o->files);
 	cpus_bind(l->o);
+}
+
+/* From root's child to the user's own process; -errno if it can't be the user's. */
+static int user_become(const struct launch *l)
+{
+	launch_place(l);
 	int r = identity_become(l->who);
 	if (r)
 		return r;
 	/* Only now: a change of user takes it away. If the shepherd is gone already, nobody would send it. */
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if (getppid() != l->parent)
+	if (getppid() != (launch_has_init(l) ? 0 : l->parent)) /* which is in another PID namespace */
 		_exit(126);
 	return 0;
 }
@@ -120,6 +130,8 @@ static void session_say(const struct launch *l)
 {
 	off_t at = l->live_at;
 
+	if (launch_has_init(l)) /* its number is another one here */
+		return;
 	live_say(l->live, &at, "session", getpid());
 }
 

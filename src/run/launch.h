@@ -24,6 +24,10 @@ struct launch {
 };
 #define TROUBLE_SIZE 512
 
+/* Its first process is shunt-init, in a PID namespace of its own (criu.h). */
+bool launch_has_init(const struct launch *l);
+/* Where the order wants it: control group, CPUs, limit of open files. */
+void launch_place(const struct launch *l);
 /* The memory may be the shepherd's (vfork): it changes nothing there but `trouble`. */
 noreturn void launch_job(const struct launch *l);
 

@@ -335,6 +335,15 @@ static int file_open(const struct identity *who, const struct request *q, struct
 
 static int path_erase(const struct identity *who, const char *path, struct err *err)
 {
+	char images[4096];
+
+	if (images_named(path)) { /* they are root's */
+		int bad = images_path(path, images, sizeof images, err);
+		if (!bad && (bad = scribe_erase(images)))
+			err_set(err, bad, "%s: can't be deleted: %s", images, strerror(-bad));
+		return bad;
+	}
+
 	int r = identity_groups(who);
 
 	if (!r)

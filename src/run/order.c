@@ -29,7 +29,7 @@
 #name, kind_, offsetof(struct struct_, name), NULL, offsetof(struct struct_, number)                   \
 	}
 
-static const char *const method_words[] = {"none", "signal", "script", NULL};
+static const char *const method_words[] = {"none", "signal", "script", "criu", NULL};
 
 const struct field order_fields[] = {
 	FIELD(order, TEXT, id),

@@ -8,6 +8,7 @@
 #include <jansson.h>
 #include <string.h>
 
+#include "run/criu.h"
 #include "run/order_internal.h"
 
 #define LIST_MAX 100000 /* elements of a list */
@@ -267,8 +268,9 @@ static int fields_read(const char *what, const struct field *f, const char *text
 /* One that the host is still to complete (order_settle) begins with a word for one of its directories. */
 static bool is_path(const struct order *o, const char *path)
 {
-	return *path == '/' || (o->foreign.by_name && (!strncmp(path, "@STATE@/", 8) || !strncmp(path, "@RUN@/", 6) ||
-						       !strncmp(path, "@BIN@/", 6)));
+	return *path == '/' || (o->checkpoint.method == CHECKPOINT_CRIU && images_named(path)) ||
+	       (o->foreign.by_name &&
+		(!strncmp(path, "@STATE@/", 8) || !strncmp(path, "@RUN@/", 6) || !strncmp(path, "@BIN@/", 6)));
 }
 
 static int order_check(const struct order *o, struct err *err)
@@ -309,6 +311,11 @@ static int order_check(const struct order *o, struct err *err)
 	if (o->checkpoint.periodic_signal < 0 || o->checkpoint.periodic_signal > 64 ||
 	    o->checkpoint.preempt_signal < 0 || o->checkpoint.preempt_signal > 64)
 		return err_set(err, -EINVAL, "order: signals of checkpoints are 1 to 64, or 0 for none");
+	if (o->checkpoint.method == CHECKPOINT_CRIU &&
+	    (!images_named(o->checkpoint.saves_in) ||
+	     (o->checkpoint.restart_of && !images_named(o->checkpoint.restart_of))))
+		return err_set(err, -EINVAL, "order: '%.200s' can't be a place for images of CRIU",
+			       o->checkpoint.saves_in);
 	if (o->part < 0 || o->part > LIST_MAX)
 		return err_set(err, -EINVAL, "order: %d can't be a part", o->part);
 	if (o->umask < -1 || o->umask > 0777)

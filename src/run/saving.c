@@ -4,6 +4,7 @@
 #include "run/saving.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
@@ -11,6 +12,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include "run/live.h"
 #include "run/shepherd_internal.h"
@@ -56,6 +58,11 @@ static void tell(struct shepherd *s)
 
 /* ---- before the start ---- */
 
+static bool is_criu(const struct shepherd *s)
+{
+	return s->o->checkpoint.method == CHECKPOINT_CRIU;
+}
+
 static const char *directory_path(const struct order *o)
 {
 	const char *path = o->checkpoint.saves_in;
@@ -66,13 +73,35 @@ static const char *directory_path(const struct order *o)
 	return asprintf(&whole, "%s/%s", o->home && *o->home ? o->home : "", path) < 0 ? path : whole;
 }
 
+/* What CRIU can save must be here, and be root's. */
+static int images_open(struct shepherd *s, struct err *err)
+{
+	static char dir[4096], other[4096];
+	struct saving *v = &s->saving;
+	int r = criu_check(err);
+
+	if (!r && s->o->nhosts)
+		r = err_set(err, -ENOTSUP, "CRIU can save jobs on one host only");
+	if (!r)
+		r = images_path(s->o->checkpoint.saves_in, dir, sizeof dir, err);
+	if (!r && s->o->checkpoint.restart_of)
+		r = images_path(s->o->checkpoint.restart_of, other, sizeof other, err);
+	v->root = (struct identity){.uid = geteuid(), .gid = getegid()};
+	v->dir = dir;
+	v->other = s->o->checkpoint.restart_of ? other : NULL;
+	for (int i = 0; i < 2; i++)
+		if (s->output.fd[i] < 0 || fstat(s->output.fd[i], &v->output[i]))
+			v->output[i] = (struct stat){0};
+	return r;
+}
+
 static void scribe_begin(struct shepherd *s, enum scribe_task task, int64_t late_at)
 {
 	struct saving *v = &s->saving;
 	int64_t left = v->until - boot_us();
 	struct scribe_order x = {.task = task,
 				 .o = s->o,
-				 .who = s->place->who,
+				 .who = is_criu(s) ? &s->saving.root : s->place->who,
 				 .dir = v->dir,
 				 .env = s->launch.env,
 				 .cause = v->cause,
@@ -82,6 +111,8 @@ static void scribe_begin(struct shepherd *s, enum scribe_task task, int64_t late
 				 .session = s->r.session,
 				 .done = s->o->checkpoint.exit_saves && v->final && s->r.how == RESULT_EXITED &&
 					 s->r.status == 0,
+				 .other = v->other,
+				 .output = v->output,
 				 .page = v->page};
 
 	v->task = task;
@@ -119,7 +150,7 @@ static int scribe_wait(struct shepherd *s, bool (*unwanted)(int signal, const si
 
 static void environment_set(struct shepherd *s)
 {
-	const char *dir = s->saving.dir, *from = s->saving.page->other ? s->o->checkpoint.restart_of : dir;
+	const char *dir = s->saving.dir, *from = s->saving.page->other ? s->saving.other : dir;
 	int64_t number = s->saving.page->number;
 	size_t n = 0;
 
@@ -137,7 +168,7 @@ static void environment_set(struct shepherd *s)
 /* It is the user's, as the script is: it is run in the same way. */
 static void restarter_set(struct shepherd *s)
 {
-	const char *from = s->saving.page->other ? s->o->checkpoint.restart_of : s->saving.dir;
+	const char *from = s->saving.page->other ? s->saving.other : s->saving.dir;
 	char **argv = mem_zalloc(2 * sizeof *argv);
 
 	if (asprintf(&argv[0], "%s/%" PRId64, from, s->saving.page->number) < 0)
@@ -179,7 +210,12 @@ int saving_open(struct shepherd *s, struct err *err)
 	v->page = mmap(NULL, sizeof *v->page, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (v->page == MAP_FAILED)
 		abort(); /* no memory */
-	v->dir = directory_path(s->o);
+	v->dir = is_criu(s) ? NULL : directory_path(s->o);
+	v->other = s->o->checkpoint.restart_of;
+	if (is_criu(s) && images_open(s, err)) {
+		s->r.unclear = true;
+		return -ECANCELED;
+	}
 	scribe_begin(s, SCRIBE_FIND, boot_us() + FIND_SECONDS * SECOND);
 	int r = scribe_wait(s, shepherd_early);
 	if (r) {
@@ -189,11 +225,13 @@ int saving_open(struct shepherd *s, struct err *err)
 		if (r == -ENODATA)
 			return err_set(err, r,
 				       "there is no checkpoint in %.300s any more, and it was to start from that",
-				       s->o->checkpoint.restart_of);
+				       v->other);
 		return err_set(err, r, "its checkpoint directory %.300s can't be used: %s", v->dir, strerror(-r));
 	}
-	environment_set(s);
-	arguments_set(s);
+	if (!is_criu(s)) {
+		environment_set(s);
+		arguments_set(s);
+	}
 	v->saves.number = v->saves.restarted = v->page->number;
 	return 0;
 }
@@ -201,9 +239,52 @@ int saving_open(struct shepherd *s, struct err *err)
 static int64_t interval(const struct shepherd *s)
 {
 	const struct order_checkpoint *c = &s->o->checkpoint;
-	bool heard = c->method == CHECKPOINT_SCRIPT || c->periodic_signal > 0;
+	bool heard = c->method != CHECKPOINT_SIGNAL || c->periodic_signal > 0;
 
 	return c->interval > 0 && heard ? c->interval * SECOND : 0;
+}
+
+bool saving_restores(const struct shepherd *s)
+{
+	return s->saving.page && is_criu(s) && s->saving.page->number;
+}
+
+static void restore_run(struct shepherd *s, const char *dir)
+{
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+	for (int i = 0; i < 3; i++)
+		dup2(null, i);
+	launch_place(&s->launch);
+	criu_restore(dir, s->place->who, s->output.fd);
+}
+
+pid_t saving_restore(struct shepherd *s, struct err *err)
+{
+	struct saving *v = &s->saving;
+	char dir[4200], why[CRIU_WHY] = "";
+
+	snprintf(dir, sizeof dir, "%s/%" PRId64, v->page->other ? v->other : v->dir, v->page->number);
+	v->scribe = fork();
+	if (v->scribe == 0)
+		restore_run(s, dir);
+	v->late_at = boot_us() + (FIND_SECONDS + s->o->checkpoint.duration) * SECOND;
+	int r = scribe_wait(s, shepherd_early);
+	pid_t pid = r ? r : criu_restored(dir, why);
+	if (pid > 0)
+		return pid;
+	if (r)
+		criu_restored(dir, why);
+	tree_kill(getpid()); /* what it may have begun with */
+	while (waitpid(-1, NULL, 0) > 0)
+		;
+	s->r.unclear = true;
+	if (r == -ECANCELED)
+		s->r.cause = CAUSE_ORDERED;
+	return err_set(err, -ECANCELED, "CRIU can't restore it from checkpoint %" PRId64 ": %s", v->page->number,
+		       *why	     ? why
+		       : r == -ETIME ? "it took too long"
+				     : strerror(-r));
 }
 
 void saving_started(struct shepherd *s)
@@ -256,7 +337,7 @@ static void signal_try(struct shepherd *s)
 	int signal = v->final ? c->preempt_signal : c->periodic_signal;
 
 	v->signal_at = NEVER;
-	if (c->method == CHECKPOINT_SCRIPT || signal <= 0)
+	if (c->method != CHECKPOINT_SIGNAL || signal <= 0)
 		v->heard_at = boot_us();
 	else if (s->o->launcher ? process_signal_heard(s->job, signal) : tree_signal_heard(getpid(), signal))
 		v->heard_at = boot_us();
@@ -284,6 +365,26 @@ static void prepared(struct shepherd *s, bool ready)
 	}
 }
 
+/* A dump has left the processes as it found them, or stopped; one that was cut short may have damaged them. */
+static void dumped(struct shepherd *s, bool good, bool cut)
+{
+	struct saving *v = &s->saving;
+
+	if (*v->page->why)
+		strbuf_printf(&s->say, "%scheckpoint %" PRId64 " failed: %s", s->say.n ? ". " : "", v->number,
+			      v->page->why);
+	v->page->why[0] = '\0';
+	if (cut && !v->final) {
+		strbuf_printf(&s->say,
+			      "%sCRIU did not save it within %" PRId64 " s: it goes on from the checkpoint before",
+			      s->say.n ? ". " : "", s->o->checkpoint.duration);
+		v->cause = SAVE_SHUTDOWN; /* it is not the job's fault */
+	}
+	v->ends = cut || (good && v->final);
+	if (!v->ends)
+		tree_signal(getpid(), SIGCONT);
+}
+
 static void ended(struct shepherd *s, bool good)
 {
 	struct saving *v = &s->saving;
@@ -303,7 +404,7 @@ static void ended(struct shepherd *s, bool good)
 	v->signal_at = v->final ? v->signal_at : NEVER;
 	v->next_at = !interval(s) || v->final ? NEVER : v->begun + interval(s) > now ? v->begun + interval(s) : now;
 	tell(s);
-	if (v->waits) {
+	if (v->waits && !v->ends) {
 		v->waits = false;
 		prepare(s, v->waiting, v->waiting_until);
 	}
@@ -326,8 +427,11 @@ bool saving_reaped(struct shepherd *s, pid_t pid, int status)
 		directory_ask(s);
 	else if (v->task == SCRIBE_PREPARE)
 		prepared(s, well);
-	else
+	else {
+		if (is_criu(s))
+			dumped(s, v->page->good == v->number, WIFSIGNALED(status));
 		ended(s, v->page->good == v->number);
+	}
 	return true;
 }
 
@@ -339,7 +443,7 @@ void saving_begin(struct shepherd *s, enum checkpoint_cause cause, int64_t until
 	bool final = cause_is_final(cause);
 	int64_t now = boot_us();
 
-	if (!v->page || s->stage != RUNNING || !s->job)
+	if (!v->page || v->ends || s->stage != RUNNING || !s->job)
 		return;
 	if (v->final || v->waits) { /* it can only become shorter */
 		if (final && v->final && until < v->until)
@@ -387,7 +491,7 @@ void saving_look(struct shepherd *s, int64_t now)
 		return;
 	if (now >= v->signal_at && v->number > 0)
 		signal_try(s);
-	if (now >= v->next_at && !v->number)
+	if (now >= v->next_at && !v->number && !(is_criu(s) && s->ordered == SIGSTOP))
 		saving_begin(s, SAVE_PERIODIC, now + s->o->checkpoint.duration * SECOND);
 }
 

@@ -8,6 +8,8 @@
 #ifndef RUN_SAVING_H
 #define RUN_SAVING_H
 
+#include <sys/stat.h>
+
 #include "run/scribe.h"
 
 struct shepherd;
@@ -16,8 +18,12 @@ struct saving {
 	struct saves saves; /* as reported last */
 	struct scribe_page *page;
 	const char *dir;
-	struct order order; /* of an attempt that restarts: with other arguments */
-	pid_t scribe;	    /* 0: none is at work */
+	struct order order;    /* of an attempt that restarts: with other arguments */
+	const char *other;     /* the path of restart_of; NULL: none */
+	struct stat output[2]; /* of CHECKPOINT_CRIU: where the job's output goes */
+	struct identity root;  /* ... and as whom its scribes run */
+	bool ends;	       /* ... the job is saved, or was damaged by a dump that had to be stopped: it is killed */
+	pid_t scribe;	       /* 0: none is at work */
 	enum scribe_task task;
 	enum checkpoint_cause cause;
 	int64_t number;	      /* of the one under way; -1: it is being prepared; 0: none is */
@@ -35,7 +41,10 @@ struct saving {
 
 /* Before the job starts: finds the checkpoint to restart from, and sets launch.env and launch.o. -errno and a sentence if the directory can't be used. */
 int saving_open(struct shepherd *s, struct err *err);
-void saving_started(struct shepherd *s); /* the job runs */
+/* An attempt that CRIU restores: the first process is the shepherd's child then. */
+bool saving_restores(const struct shepherd *s);
+pid_t saving_restore(struct shepherd *s, struct err *err); /* its number, or -errno and a sentence */
+void saving_started(struct shepherd *s);		   /* the job runs */
 /* False: the word is something else. */
 bool saving_word(struct shepherd *s, int word);
 void saving_begin(struct shepherd *s, enum checkpoint_cause cause, int64_t until); /* or it waits, or one was begun */

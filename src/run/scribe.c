@@ -173,7 +173,7 @@ static int find(const struct scribe_order *s, int dir, const struct identity *se
 	gone_clear(dir, self);
 	s->page->other = !number && s->o->checkpoint.restart_of;
 	if (s->page->other) {
-		int other = open(s->o->checkpoint.restart_of, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		int other = open(s->other, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 		number = other >= 0 ? last_read(other) : errno == ENOENT || errno == ENOTDIR ? 0 : -errno;
 		if (number <= 0)
 			return number ? (int)number : -ENODATA;
@@ -274,6 +274,14 @@ static int saver_run(const struct scribe_order *s, int checkpoint)
 	return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? 0 : -ECANCELED;
 }
 
+static int images_write(const struct scribe_order *s)
+{
+	char number[NUMBER_TEXT], path[4096 + NUMBER_TEXT];
+
+	snprintf(path, sizeof path, "%s/%s", s->dir, number_text(s->number, number));
+	return criu_dump(s->session, path, s->output, s->page->why);
+}
+
 static int await(const struct scribe_order *s, int dir, const struct identity *self)
 {
 	char name[NUMBER_TEXT];
@@ -285,6 +293,8 @@ static int await(const struct scribe_order *s, int dir, const struct identity *s
 	gone_clear(dir, self);
 	if (s->o->checkpoint.method == CHECKPOINT_SCRIPT)
 		r = saver_run(s, checkpoint);
+	if (s->o->checkpoint.method == CHECKPOINT_CRIU)
+		r = images_write(s);
 	while (s->o->checkpoint.method == CHECKPOINT_SIGNAL && !is_done(checkpoint)) {
 		nanosleep(&pause, NULL);
 		pause.tv_nsec = pause.tv_nsec < LOOK_MOST ? pause.tv_nsec * 2 : LOOK_MOST;

@@ -9,6 +9,7 @@
 
 #include <sys/types.h>
 
+#include "run/criu.h"
 #include "run/identity.h"
 #include "run/order.h"
 
@@ -16,6 +17,7 @@
 struct scribe_page {
 	int64_t number; /* PREPARE: of the checkpoint that may be written now; FIND: of the last good one, 0: none */
 	bool other;	/* FIND: that one is in restart_of */
+	char why[CRIU_WHY]; /* AWAIT, of CHECKPOINT_CRIU: what went wrong */
 	int64_t good; /* AWAIT, LOOK: the number that `last` was set to: from then on it is good, whatever becomes of the scribe */
 };
 
@@ -34,11 +36,13 @@ struct scribe_order {
 	const char *dir; /* absolute */
 	char **env;	 /* of the job, for the saver */
 	enum checkpoint_cause cause;
-	int64_t until;	 /* PREPARE: wall clock, microseconds */
-	int64_t seconds; /* PREPARE: until then */
-	int64_t number;	 /* AWAIT, LOOK */
-	pid_t session;	 /* AWAIT: of the job, for the saver */
-	bool done;	 /* LOOK: it counts without `done` (exit_saves) */
+	int64_t until;		   /* PREPARE: wall clock, microseconds */
+	int64_t seconds;	   /* PREPARE: until then */
+	int64_t number;		   /* AWAIT, LOOK */
+	pid_t session;		   /* AWAIT: of the job, for the saver, or CRIU */
+	bool done;		   /* LOOK: it counts without `done` (exit_saves) */
+	const char *other;	   /* FIND: the path of restart_of */
+	const struct stat *output; /* AWAIT, of CHECKPOINT_CRIU: the attempt's output and error output */
 	struct scribe_page *page;
 };
 

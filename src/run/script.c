@@ -16,6 +16,7 @@
 
 #include "base/map.h"
 #include "base/vec.h"
+#include "run/criu.h"
 #include "run/launch.h"
 #include "run/rights.h"
 #include "run/script.h"
@@ -157,6 +158,11 @@ typedef VEC(char *) word_list;
 /* What stands before a script that is run on every CPU of the job: its text goes to all hosts, and signals of its checkpoints reach each rank. */
 static void launcher_add(const struct order *o, word_list *argv)
 {
+	if (o->checkpoint.method == CHECKPOINT_CRIU)
+		vec_push(argv, (char *)criu_init());
+	if (!o->launcher)
+		return;
+
 	static char pass[64];
 	const struct order_checkpoint *c = &o->checkpoint;
 	int signal[] = {c->periodic_signal, c->preempt_signal};
@@ -179,7 +185,7 @@ static int program_exec(const struct order *o, const char *program, char *argume
 {
 	word_list argv = {0};
 
-	bool launched = o->launcher && o->script;
+	bool launched = o->script && (o->launcher || o->checkpoint.method == CHECKPOINT_CRIU);
 	if (launched)
 		launcher_add(o, &argv);
 	vec_push(&argv, argv0(program, o->login && is_shell(program) && !launched));
@@ -191,7 +197,7 @@ static int program_exec(const struct order *o, const char *program, char *argume
 		vec_push(&argv, *a);
 	vec_push(&argv, NULL);
 	if (launched)
-		program = o->launcher;
+		program = argv.v[0];
 	execve(program, argv.v, env);
 
 	int why = errno;
@@ -205,8 +211,7 @@ static int binary_exec(const struct order *o, char **env)
 {
 	word_list argv = {0};
 
-	if (o->launcher)
-		launcher_add(o, &argv);
+	launcher_add(o, &argv);
 	vec_push(&argv, (char *)o->script);
 	for (char **a = o->argv; a && *a; a++)
 		vec_push(&argv, *a);

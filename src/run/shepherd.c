@@ -46,10 +46,13 @@ static int not_started(struct shepherd *s, const struct err *err)
 static pid_t job_fork(struct shepherd *s, const struct launch *l)
 {
 	int group = cgroup_open(s->place->cgroup, s->o->tag);
-	struct clone_args args = {.flags = CLONE_INTO_CGROUP, .exit_signal = SIGCHLD, .cgroup = (uint64_t)group};
+	uint64_t namespaces = launch_has_init(l) ? CLONE_NEWPID : 0;
+	struct clone_args args = {.flags = namespaces | (group >= 0 ? CLONE_INTO_CGROUP : 0),
+				  .exit_signal = SIGCHLD,
+				  .cgroup = (uint64_t)(group >= 0 ? group : 0)};
 	pid_t pid;
 
-	if (group >= 0)
+	if (args.flags)
 		pid = (pid_t)syscall(SYS_clone3, &args, sizeof args);
 	else
 		pid = vfork();
@@ -95,9 +98,13 @@ static int program_start(struct shepherd *s, struct err *err)
 		return r;
 	s->launch.live = s->place->live;
 	s->launch.live_at = s->live_at;
-	s->job = job_fork(s, &s->launch);
+	s->job = saving_restores(s) ? saving_restore(s, err) : job_fork(s, &s->launch);
 	if (s->launch.tty >= 0)
 		close(s->launch.tty);
+	if (s->job < 0 && saving_restores(s)) {
+		s->job = 0;
+		return -ECANCELED;
+	}
 	if (s->job < 0) {
 		s->job = 0;
 		return err_set(err, -errno, "no process could be made for it: %s", strerror(errno));
@@ -291,11 +298,11 @@ static void result_tell(struct shepherd *s)
 }
 
 /* After vfork the first process has our memory, after clone3 it has its own. */
-static char *trouble_make(const struct cgroup *c)
+static char *trouble_make(const struct cgroup *c, const struct order *o)
 {
 	static char plain[TROUBLE_SIZE];
 
-	if (c->kind != CGROUP_V2)
+	if (c->kind != CGROUP_V2 && o->checkpoint.method != CHECKPOINT_CRIU)
 		return plain;
 	char *shared = mmap(NULL, TROUBLE_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (shared == MAP_FAILED)
@@ -320,7 +327,7 @@ void shepherd_main(const struct order *o, const struct shepherd_place *place)
 	int r = live_say(place->live, &s.live_at, "pid", getpid());
 	if (r) /* then nobody could find it, nor know that it began */
 		err_set(&err, r, "its shepherd can't write to its live file: %s", strerror(-r));
-	s.trouble = trouble_make(place->cgroup);
+	s.trouble = trouble_make(place->cgroup, o);
 	if (r || prepare(&s, &err) || job_start(&s, &err)) {
 		not_started(&s, &err);
 	} else {

@@ -239,6 +239,10 @@ static void time_look(struct shepherd *s)
 		warn(s, now);
 	if (s->stage == RUNNING && now >= saving_limit_at(s, term_at(s)))
 		saving_begin(s, SAVE_LIMIT, term_at(s));
+	if (s->saving.ends && s->stage != KILLED) {
+		cause_set(s, saving_result(s));
+		tree_finish(s);
+	}
 	if (s->stage == RUNNING && saving_over(s, now)) {
 		cause_set(s, saving_result(s));
 		tree_end(s, SIGTERM, s->o->grace * SECOND);
@@ -283,6 +287,11 @@ static void first_ended(struct shepherd *s, int status)
 {
 	s->r.how = WIFSIGNALED(status) ? RESULT_SIGNALED : RESULT_EXITED;
 	s->r.status = WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status);
+	if (launch_has_init(&s->launch) && s->r.how == RESULT_EXITED && s->r.status > 128 &&
+	    s->r.status <= 128 + SIGRTMAX) {
+		s->r.how = RESULT_SIGNALED; /* init.c */
+		s->r.status -= 128;
+	}
 	shepherd_ended(s);
 	if (s->r.how == RESULT_SIGNALED && s->r.status == s->ordered)
 		cause_set(s, CAUSE_ORDERED);
