@@ -8,6 +8,7 @@
 #include "rules/attr.h"
 #include "rules/checkpoint.h"
 #include "rules/leave.h"
+#include "run/criu.h"
 #include "server/base/agenda.h"
 #include "server/base/clock.h"
 #include "server/base/post.h"
@@ -45,10 +46,19 @@ static bool terms(const struct server *s, const struct spec *p, struct arena *a,
 	return true;
 }
 
-static const char *directory(const struct checkpoint_wish *w, const char *tag, struct arena *a)
+/* A user's own program comes before what the class has. */
+static bool is_criu(const struct server *s, const struct spec *p, const struct checkpoint_wish *w)
+{
+	return !w->saver && strcmp(attrs_text(class_attrs(s, p), "method"), "criu") == 0;
+}
+
+static const char *directory(const struct server *s, const struct spec *p, const struct checkpoint_wish *w,
+			     const char *tag, struct arena *a)
 {
 	const char *dot = strrchr(tag, '.');
 
+	if (is_criu(s, p, w))
+		return arena_printf(a, IMAGES "%.*s", dot ? (int)(dot - tag) : 0, tag);
 	return arena_printf(a, "%s/%.*s", w->dir, dot ? (int)(dot - tag) : 0, tag);
 }
 
@@ -63,9 +73,10 @@ const char *save_directory(const struct server *s, uint32_t id, struct arena *a)
 	if (!terms(s, p, a, &w))
 		return NULL;
 	attempt_tag(s, id, 0, tag);
-	if (*w.dir == '/')
-		return directory(&w, tag, a);
-	return home && *home == '/' ? arena_printf(a, "%s/%s", home, directory(&w, tag, a)) : NULL;
+	const char *dir = directory(s, p, &w, tag, a);
+	if (*dir == '/' || is_criu(s, p, &w))
+		return dir;
+	return home && *home == '/' ? arena_printf(a, "%s/%s", home, dir) : NULL;
 }
 
 void save_order(const struct server *s, const struct attempt *t, struct arena *a, struct order *o)
@@ -80,11 +91,14 @@ void save_order(const struct server *s, const struct attempt *t, struct arena *a
 
 	const char *saver = w.saver ? w.saver : attrs_text(class, "saver");
 	bool script = w.saver || (strcmp(attrs_text(class, "method"), "script") == 0 && saver);
+	bool criu = is_criu(s, e->spec, &w);
 
 	restarter = w.restarter ? w.restarter : restarter;
 	o->checkpoint = (struct order_checkpoint){
-		.method = script ? CHECKPOINT_SCRIPT : CHECKPOINT_SIGNAL,
-		.saves_in = directory(&w, o->tag, a),
+		.method = criu	   ? CHECKPOINT_CRIU
+			  : script ? CHECKPOINT_SCRIPT
+				   : CHECKPOINT_SIGNAL,
+		.saves_in = directory(s, e->spec, &w, o->tag, a),
 		.periodic_signal = (int)attrs_number(class, "periodic_signal"),
 		.preempt_signal = (int)attrs_number(class, "preempt_signal"),
 		.interval = w.periodic ? w.interval : 0,
