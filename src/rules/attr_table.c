@@ -271,6 +271,13 @@ const struct attr attr_table[] = {
 	{"comment", PARTITION, .type = ATTR_TEXT, .about = "A note for people, which shunt partitions shows."},
 
 	/* Users, groups, accounts and qualities of service. */
+	{"acl_users", ACCOUNT | QOS, .type = ATTR_LIST,
+	 .about =
+		 "Users (user@host, * for any) whose jobs may be charged to the account, or have the QoS; -user shuts one out. Of acl_users, acl_groups and acl_accounts any that is set and names "
+		 "the user is enough; without any it is for everybody, and an account has the lists of its parent."},
+	{"acl_groups", ACCOUNT | QOS, .type = ATTR_LIST, .about = "Groups whose members may use it, as acl_users."},
+	{"acl_accounts", QOS, .type = ATTR_LIST, .about = "Accounts whose jobs may use it, as acl_users."},
+	{"dedicated", QOS, BOOL("False"), .about = "Its jobs have their nodes to themselves."},
 	{"parent", ACCOUNT, .type = ATTR_TEXT, .about = "The account that it is a part of."},
 	{"default_account", ATTR_USER | ATTR_GROUP, .type = ATTR_TEXT,
 	 .about = "The account of jobs that name none: their user's, else their group's."},

@@ -1,0 +1,120 @@
+/*
+ * access.c - see access.h.
+ */
+#include "rules/access.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/strbuf.h"
+
+const struct object *account_above(const struct objects *o, const struct object *x)
+{
+	const char *parent = attrs_text(&x->attrs, "parent");
+
+	return parent ? object_find(o, OBJECT_ACCOUNT, parent) : NULL;
+}
+
+/* Whether one of its lists names the party; *ret_open: it has none. */
+static bool lists_admit(const struct object *x, const struct admit_party *by, const char *account, bool *ret_open)
+{
+	bool users = attrs_is_set(&x->attrs, "acl_users"), groups = attrs_is_set(&x->attrs, "acl_groups"),
+	     accounts = x->kind == OBJECT_QOS && attrs_is_set(&x->attrs, "acl_accounts");
+
+	*ret_open = !users && !groups && !accounts;
+	if (users && attrs_list_has(&x->attrs, "acl_users", by->user, by->host))
+		return true;
+	for (const char *const *g = by->groups; groups && g && *g; g++)
+		if (attrs_list_has(&x->attrs, "acl_groups", *g, NULL))
+			return true;
+	return accounts && account && attrs_list_has(&x->attrs, "acl_accounts", account, NULL);
+}
+
+static bool admits(const struct objects *o, const struct object *x, const struct admit_party *by, const char *account)
+{
+	bool open = true;
+
+	for (int depth = 0; x && open && depth <= ACCOUNT_DEPTH_MAX; depth++) {
+		if (lists_admit(x, by, account, &open))
+			return true;
+		x = open && x->kind == OBJECT_ACCOUNT ? account_above(o, x) : NULL;
+	}
+	return open;
+}
+
+static struct object *defined(const struct objects *o, enum object_kind kind, const char *name)
+{
+	return name && strcmp(name, OBJECT_DEFAULT) != 0 ? object_find(o, kind, name) : NULL;
+}
+
+static int unknown(const struct objects *o, enum object_kind kind, const char *name, struct err *err)
+{
+	struct strbuf all = {0};
+
+	for (size_t i = 0; i < o->of[kind].n && all.n < 300; i++)
+		if (strcmp(o->of[kind].v[i]->name, OBJECT_DEFAULT) != 0)
+			strbuf_printf(&all, "%s%s", all.n ? ", " : "", o->of[kind].v[i]->name);
+	err_code(err, CODE_REFUSED, "there is no %s %.60s (there is: %.300s)", object_table[kind].name, name,
+		 all.n ? strbuf_text(&all) : "none");
+	strbuf_fini(&all);
+	return -EDQUOT;
+}
+
+/* What the job names: it must be there, and for its user. */
+static int named_check(const struct objects *o, enum object_kind kind, const struct access_party *p,
+		       const char *account, const char **name, struct err *err)
+{
+	const struct object *x = defined(o, kind, *name);
+
+	if (!x)
+		return unknown(o, kind, *name, err);
+	if (!admits(o, x, &p->by, account))
+		return err_code(err, CODE_REFUSED, "%s %s is not for user %.60s (acl_users, acl_groups%s)",
+				object_table[kind].name, x->name, p->by.user,
+				kind == OBJECT_QOS ? ", acl_accounts" : "");
+	*name = x->name;
+	return 0;
+}
+
+/* A default that an object sets, if the user may have it. */
+static const char *default_of(const struct objects *o, const struct attrs *a, const char *attr, enum object_kind kind,
+			      const struct access_party *p, const char *account)
+{
+	const struct object *x = a && attrs_is_set(a, attr) ? defined(o, kind, attrs_text(a, attr)) : NULL;
+
+	return x && admits(o, x, &p->by, account) ? x->name : NULL;
+}
+
+static const char *default_find(const struct objects *o, enum object_kind kind, const struct access_party *p,
+				const char *account)
+{
+	const char *attr = kind == OBJECT_QOS ? "default_qos" : "default_account", *found = NULL;
+	const struct object *user = object_find(o, OBJECT_USER, p->by.user),
+			    *charged = kind == OBJECT_QOS ? defined(o, OBJECT_ACCOUNT, account) : NULL,
+			    *group = p->group ? object_find(o, OBJECT_GROUP, p->group) : NULL,
+			    *users = object_find(o, OBJECT_USER, OBJECT_DEFAULT);
+	const struct attrs *in[] = {user ? &user->attrs : NULL,		  charged ? &charged->attrs : NULL,
+				    group ? &group->attrs : NULL,	  users ? &users->attrs : NULL,
+				    kind == OBJECT_QOS ? p->queue : NULL, kind == OBJECT_QOS ? p->server : NULL};
+
+	for (size_t i = 0; i < sizeof in / sizeof *in && !found; i++)
+		found = default_of(o, in[i], attr, kind, p, account);
+	return found;
+}
+
+int access_resolve(const struct objects *o, const struct access_party *p, struct access *x, struct err *err)
+{
+	bool defines = object_count(o, OBJECT_ACCOUNT) > 0;
+	int rc = 0;
+
+	if (!x->account)
+		x->account = defines ? default_find(o, OBJECT_ACCOUNT, p, NULL) : NULL;
+	else if (defines)
+		rc = named_check(o, OBJECT_ACCOUNT, p, NULL, &x->account, err);
+	if (rc < 0)
+		return rc;
+	if (x->qos)
+		return named_check(o, OBJECT_QOS, p, x->account, &x->qos, err);
+	x->qos = default_find(o, OBJECT_QOS, p, x->account);
+	return 0;
+}
