@@ -93,6 +93,11 @@ static int resources_add(struct jobspec *s, const struct texts *texts, struct er
 	return rc;
 }
 
+int jobspec_resource(struct jobspec *s, const char *text, struct err *err)
+{
+	return resources_add(s, &(struct texts){.v = (const char *[]){text}, .n = 1}, err);
+}
+
 static int partition_set(struct jobspec *s, const char *text, struct err *err)
 {
 	struct strbuf list = {0};
@@ -102,7 +107,7 @@ static int partition_set(struct jobspec *s, const char *text, struct err *err)
 	if (strchr(text, ','))
 		rc = err_set(err, -EINVAL, "--partition %.60s: one partition, or any", text);
 	else
-		rc = resources_add(s, &(struct texts){.v = (const char *[]){list.text}, .n = 1}, err);
+		rc = jobspec_resource(s, list.text, err);
 	strbuf_fini(&list);
 	return rc;
 }

@@ -58,6 +58,8 @@ int jobspec_add(struct jobspec *s, const struct job_arguments *a, struct err *er
 /* What can't be had, and what to do instead: -EINVAL. */
 int jobspec_refused(const struct job_arguments *a, struct err *err);
 /* Sets a key, text by text: what is not UTF-8 becomes '?' (only names and paths come here). */
+/* As if -l had said it. */
+int jobspec_resource(struct jobspec *s, const char *text, struct err *err);
 void jobspec_text(struct jobspec *s, const char *key, const char *text);
 /* Output to "dir" becomes output to "dir/" where that is a directory: only here, and as the user, can that be seen. */
 void jobspec_directories(struct jobspec *s);

@@ -63,12 +63,30 @@ static int sandbox_set(struct jobspec *s, const char *value, struct err *err)
 	return 0;
 }
 
+/* Words for Maui: QOS:NAME;OTHER:...; those that mean nothing here are passed over. */
+static int maui_set(struct jobspec *s, const char *value, struct err *err)
+{
+	char *copy = mem_strdup(value), *rest = copy, *one;
+	struct strbuf text = {0};
+	int rc = 0;
+
+	while (rc == 0 && (one = strsep(&rest, ";"))) {
+		if (strncasecmp(one, "QOS:", 4) != 0)
+			continue;
+		strbuf_clear(&text);
+		strbuf_printf(&text, "qos=%s", one + 4);
+		rc = jobspec_resource(s, text.text, err);
+	}
+	strbuf_fini(&text);
+	free(copy);
+	return rc < 0 ? err_prefix(err, rc, "-W x=%.60s", value) : 0;
+}
+
 static int more_set(struct jobspec *s, const char *name, const char *value, struct err *err)
 {
 	static const char *const kept[] = {"depend", "stagein", "stageout", "umask", "class"};
 	/* Hints for other schedulers, or for what is always so here. */
-	static const char *const passed[] = {"x",
-					     "run_count",
+	static const char *const passed[] = {"run_count",
 					     "pwd",
 					     "job_radix",
 					     "fault_tolerant",
@@ -86,6 +104,8 @@ static int more_set(struct jobspec *s, const char *name, const char *value, stru
 	for (size_t i = 0; i < sizeof passed / sizeof *passed; i++)
 		if (strcasecmp(name, passed[i]) == 0)
 			return 0;
+	if (strcasecmp(name, "x") == 0)
+		return maui_set(s, value, err);
 	if (strcasecmp(name, "block") == 0)
 		return flag_set(&s->block, name, value, err);
 	if (strcasecmp(name, "interactive") == 0)

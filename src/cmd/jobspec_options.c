@@ -86,7 +86,7 @@ const struct option qsub_options[] = {
 	TEXT(0, "umask", files.umask, "OCTAL", "The umask it starts with."),
 	TEXT(0, "comment", comment, "TEXT", "A sentence kept with the job."),
 	TEXTS('W', "-W", more, "NAME=VALUE,...",
-	      "More: depend, stagein, stageout, umask, group_list, max_run_subjobs, block=true, interactive=true, sandbox."),
+	      "More: depend, stagein, stageout, umask, group_list, max_run_subjobs, block=true, interactive=true, sandbox, x=QOS:NAME."),
 	FLAG('I', "interactive", interactive, "A shell on the nodes, on this terminal, as soon as it runs."),
 	FLAG(0, "yes", seat.yes, "With -I: displace running jobs without asking, however long that takes."),
 	TEXT(0, "wait-at-most", seat.wait_at_most, "SECONDS",
@@ -135,7 +135,7 @@ const struct option qalter_options[] = {
 	TEXT('u', "-u", users, "USER", "Accepted if it is yourself."),
 	TEXT(0, "umask", files.umask, "OCTAL", "The umask it starts with."),
 	TEXT(0, "comment", comment, "TEXT", "A sentence kept with the job."),
-	TEXTS('W', "-W", more, "NAME=VALUE,...", "More: depend, stagein, stageout, umask, max_run_subjobs."),
+	TEXTS('W', "-W", more, "NAME=VALUE,...", "More: depend, stagein, stageout, umask, max_run_subjobs, x=QOS:NAME."),
 	{0},
 };
 

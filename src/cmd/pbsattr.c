@@ -193,6 +193,7 @@ static const struct row rows[] = {
 	{"partition", NULL, "partition", FORM_TEXT, PBS_BOTH, NULL},
 	{"server", NULL, NULL, FORM_TEXT, PBS_BOTH, server_add},
 	{"Account_Name", NULL, "account", FORM_TEXT, PBS_BOTH, NULL},
+	{"qos", NULL, "qos", FORM_TEXT, PBS_BOTH, NULL},
 	{"Checkpoint", NULL, "checkpoint", FORM_TEXT, PBS_BOTH, NULL},
 	{"class", NULL, "class", FORM_TEXT, PBS_BOTH, NULL},
 	{"restart_of", NULL, "restart", FORM_TEXT, PBS_BOTH, NULL},

@@ -269,6 +269,7 @@ struct taken {
 	struct ask ask;
 	uint32_t queue;
 	int64_t walltime;
+	struct access access;
 };
 
 /* By the rules of the site: its queue, and what it asks for there. */
@@ -285,6 +286,7 @@ static int admit_job(struct sim *m, const struct wjob *w, struct taken *ret, str
 	if (rc < 0)
 		return rc;
 	ret->queue = in.queue;
+	ret->access = in.access;
 	ret->walltime = in.text.walltime > 0 ? in.text.walltime : 1;
 	if (ret->ask.allowed != NODES_ALL) /* a site has no defaults for what its partition determines */
 		return 0;
@@ -352,7 +354,7 @@ static uint32_t add(struct sim *m, int64_t i, const struct policy *policy, const
 	m->outcome[i].procs = m->c->requests.v[taken->ask.request].total.v[RES_CPU];
 	vec_push(&m->index, i);
 	if (m->ruled)
-		terms_fill(&m->terms, w, taken->queue, job);
+		terms_fill(&m->terms, w, taken->queue, &taken->access, job);
 	if (m->of_user.n)
 		vec_push(&m->of_user.v[w->user], job->id);
 	return job->id;

@@ -35,6 +35,7 @@ void terms_fini(struct terms *t)
 	map_fini(&t->counts);
 	heap_fini(&t->releases);
 	vec_free(&t->queues);
+	vec_free(&t->access);
 	arena_destroy(t->arena);
 }
 
@@ -116,14 +117,24 @@ int terms_admit(struct terms *t, const struct wjob *j, const struct reqtext *tex
 		t->arena = arena_create();
 	}
 	rc = admit(&site, queue, &job, t->arena, &in, err);
-	if (rc == 0)
-		*ret = (struct taken_in){(uint32_t)ruleset_find(t->site, in.queue.name) + 1, in.text};
+	if (rc < 0)
+		return rc;
+
+	struct access_party party = {
+		.by = job.by, .group = x->groups ? x->groups[0] : NULL, .queue = in.queue.attrs, .server = a};
+	const struct object *q;
+
+	*ret = (struct taken_in){(uint32_t)ruleset_find(t->site, in.queue.name) + 1, in.text, {x->account, x->qos}};
+	rc = access_resolve(&t->site->objects, &party, &ret->access, err);
+	q = rc == 0 && ret->access.qos ? object_find(&t->site->objects, OBJECT_QOS, ret->access.qos) : NULL;
+	if (q && attrs_bool(&q->attrs, "dedicated") && ret->text.whole == WHOLE_NOT)
+		ret->text.whole = WHOLE_NODE;
 	return rc;
 }
 
 /* ---- submitting ---- */
 
-void terms_fill(struct terms *t, const struct wjob *j, uint32_t queue, struct job *job)
+void terms_fill(struct terms *t, const struct wjob *j, uint32_t queue, const struct access *access, struct job *job)
 {
 	const struct wterms *x = terms_of(t, j);
 	uint64_t array = x->array.count ? (uint64_t)(j->id - j->element) : 0;
@@ -133,6 +144,9 @@ void terms_fill(struct terms *t, const struct wjob *j, uint32_t queue, struct jo
 	while (t->queues.n <= job->id)
 		vec_push(&t->queues, 0);
 	t->queues.v[job->id] = queue;
+	while (t->access.n <= job->id)
+		vec_push(&t->access, (struct access){0});
+	t->access.v[job->id] = *access;
 	if (t->site)
 		count(t, queue, j->user + 1, 1);
 	if (array && j->element == 0) {

@@ -7,6 +7,7 @@
 #include "base/heap.h"
 #include "base/map.h"
 #include "core/cluster.h"
+#include "rules/access.h"
 #include "rules/admit.h"
 #include "rules/gate.h"
 #include "rules/priority.h"
@@ -19,12 +20,13 @@ struct terms {
 	const struct ruleset *site; /* NULL: no queue has attributes */
 	struct gate *gate;
 	struct limits *limits;
-	struct map by_id;     /* id of the workload -> core id + 1 */
-	struct map array_at;  /* the same of an array -> its terms, index + 1 */
-	struct heap releases; /* (when, core id): holds that end */
-	VEC(uint32_t) queues; /* by core id: the number of its queue, 0: none */
-	struct map counts;    /* numbers of queue and user, 0: all -> jobs that wait or run */
-	bool priorities;      /* some job has one, among those of its user */
+	struct map by_id;	   /* id of the workload -> core id + 1 */
+	struct map array_at;	   /* the same of an array -> its terms, index + 1 */
+	struct heap releases;	   /* (when, core id): holds that end */
+	VEC(uint32_t) queues;	   /* by core id: the number of its queue, 0: none */
+	VEC(struct access) access; /* the same: its account and QoS */
+	struct map counts;	   /* numbers of queue and user, 0: all -> jobs that wait or run */
+	bool priorities;	   /* some job has one, among those of its user */
 	struct priority_settings priority;
 	const struct cluster *c;
 	struct arena *arena; /* of the last few jobs that were admitted */
@@ -38,6 +40,7 @@ void terms_fini(struct terms *t);
 struct taken_in {
 	uint32_t queue;	     /* its number; 0: none */
 	struct reqtext text; /* with the site's defaults; valid until the next job asks */
+	struct access access;
 };
 
 /* Which queue of the site takes a job, or all elements of an array, that asks for this (without a walltime, if it says none). -EPERM, with why none does. */
@@ -46,7 +49,7 @@ int terms_admit(struct terms *t, const struct wjob *j, const struct reqtext *tex
 /* Whether the jobs that it depends on were submitted before. -ENOENT, with which was not. */
 int terms_depend(const struct terms *t, const struct wjob *j, struct err *err);
 /* A core job in STATE_NEW gets its limits and its rank. Of an array all elements, before the first is submitted. */
-void terms_fill(struct terms *t, const struct wjob *j, uint32_t queue, struct job *job);
+void terms_fill(struct terms *t, const struct wjob *j, uint32_t queue, const struct access *access, struct job *job);
 /* It was submitted: whether it may be considered, or can never be. */
 enum depend_state terms_enter(struct terms *t, const struct wjob *j, uint32_t job, int64_t now);
 /* It has ended, and counts no more where jobs that wait or run do. */

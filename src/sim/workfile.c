@@ -36,11 +36,13 @@ enum word {
 	GROUPS,
 	PARTITION,
 	CHECKPOINT,
+	ACCOUNT,
+	QOS,
 	WORDS
 };
 #define OF_TERMS                                                                                                       \
 	(1u << QUEUE | 1u << ARRAY | 1u << DEPEND | 1u << START | 1u << HOLD | 1u << EXIT | 1u << PRIORITY |           \
-	 1u << HOST | 1u << GROUPS)
+	 1u << HOST | 1u << GROUPS | 1u << ACCOUNT | 1u << QOS)
 #define PRIORITY_MAX 1024
 #define ELEMENTS_MAX 5000000 /* of all arrays of a file */
 
@@ -254,6 +256,22 @@ static int host_read(struct draft *d, const char *value, struct err *err)
 	return 0;
 }
 
+static int account_read(struct draft *d, const char *value, struct err *err)
+{
+	if (!*value)
+		return err_set(err, -EINVAL, "a name must follow");
+	d->terms.account = arena_strndup(d->w->arena, value, strlen(value));
+	return 0;
+}
+
+static int qos_read(struct draft *d, const char *value, struct err *err)
+{
+	if (!*value)
+		return err_set(err, -EINVAL, "a name must follow");
+	d->terms.qos = arena_strndup(d->w->arena, value, strlen(value));
+	return 0;
+}
+
 static int groups_read(struct draft *d, const char *value, struct err *err)
 {
 	const char **list = arena_alloc(d->w->arena, (strlen(value) / 2 + 2) * sizeof *list);
@@ -310,6 +328,8 @@ static const struct {
 	[GROUPS] = {"groups", groups_read},
 	[PARTITION] = {"partition", partition_read},
 	[CHECKPOINT] = {"checkpoint", checkpoint_read},
+	[ACCOUNT] = {"account", account_read},
+	[QOS] = {"qos", qos_read},
 };
 
 static int word_read(struct draft *d, char *word, unsigned *seen, struct err *err)
@@ -328,7 +348,7 @@ static int word_read(struct draft *d, char *word, unsigned *seen, struct err *er
 	}
 	return err_set(err, -EINVAL,
 		       "%s: unknown; use at= user= req= procs= walltime= run= type= deadline= powers= id= queue= "
-		       "array= depend= start= hold= exit= priority= host= groups= partition= checkpoint=",
+		       "array= depend= start= hold= exit= priority= host= groups= partition= checkpoint= account= qos=",
 		       excerpt);
 }
 
@@ -500,6 +520,10 @@ static void terms_write(const struct wterms *t, FILE *out)
 		fprintf(out, " host=%s", t->host);
 	for (const char *const *g = t->groups; g && *g; g++)
 		fprintf(out, "%s%s", g == t->groups ? " groups=" : ",", *g);
+	if (t->account)
+		fprintf(out, " account=%s", t->account);
+	if (t->qos)
+		fprintf(out, " qos=%s", t->qos);
 }
 
 static void job_write(const struct workload *w, size_t i, FILE *out)

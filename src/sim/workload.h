@@ -55,6 +55,7 @@ struct wterms {
 	int priority;		   /* among its user's jobs */
 	const char *host;	   /* it is submitted from; NULL: not said */
 	const char *const *groups; /* of its user, NULL at the end; NULL: not said */
+	const char *account, *qos; /* NULL: not said */
 };
 
 /* Why lines or jobs were left out. */

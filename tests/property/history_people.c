@@ -21,8 +21,9 @@ static const char *resources(struct history *h)
 		return PICK(h, "partition=A", "partition=any", "ncpus=2,partition=A", "nodes=2:ppn=2,partition=A",
 			    "ncpus=3,partition=any", "nodes=1:ppn=1,partition=B");
 	return PICK(h, "nodes=1:ppn=1", "nodes=1:ppn=2", "nodes=2:ppn=2", "nodes=1:ppn=4", "nodes=1:ppn=8", "ncpus=3",
-		    "nodes=1:big:ppn=4", "nodes=3:ppn=4", "nodes=2:ppn=1+1:ppn=3", "nodes=1:ppn=2,mem=1gb",
-		    "nodes=4:ppn=1,place=excl", "nodes=2:ppn=1,place=scatter:excl", "ncpus=1,place=exclhost");
+		    "nodes=1:big:ppn=4", "nodes=3:ppn=4", "ncpus=1,qos=high", "nodes=1:ppn=2,qos=low",
+		    "nodes=2:ppn=1+1:ppn=3", "nodes=1:ppn=2,mem=1gb", "nodes=4:ppn=1,place=excl",
+		    "nodes=2:ppn=1,place=scatter:excl", "ncpus=1,place=exclhost");
 }
 
 static void some_job(struct history *h, char ret[64])
@@ -81,6 +82,8 @@ static void job_write(struct history *h, uid_t uid, struct strbuf *b)
 		strbuf_printf(b, ",\"checkpoint\":\"%s\"", PICK(h, "enabled", "n", "c=1", "interval=90s,duration=5"));
 	if (one_in(h, 5))
 		strbuf_printf(b, ",\"class\":\"%s\"", PICK(h, "own", "own", "own", "other"));
+	if (one_in(h, 4))
+		strbuf_printf(b, ",\"account\":\"%s\"", PICK(h, "top", "low", "low", "none"));
 	if (one_in(h, 6) && h->submitted)
 		strbuf_printf(b, ",\"restart\":\"%lld\"", (long long)(1 + below(h, (int64_t)h->submitted)));
 	strbuf_puts(b, "}");
@@ -323,6 +326,35 @@ static void class_change(struct history *h)
 			  PICK(h, "5", "30"));
 }
 
+/* Who may charge an account or use a QoS, and which are there at all. */
+static void party_change(struct history *h)
+{
+	const char *path = PICK(h, "/v1/accounts/low", "/v1/accounts/top", "/v1/qos/high", "/v1/qos/low");
+
+	switch (below(h, 6)) {
+	case 0:
+		ask(h, getuid(), PICK(h, "PUT", "PUT", "DELETE"), path, "{}");
+		break;
+	case 1:
+		attribute(h, path, "acl_users", PICK(h, "nobody", "*", "root,nobody"));
+		break;
+	case 2:
+		attribute(h, PICK(h, "/v1/users/nobody", "/v1/users/default", "/v1/queues/fast", "/v1/server"),
+			  "default_qos", PICK(h, "high", "low"));
+		break;
+	case 3:
+		attribute(h, PICK(h, "/v1/users/nobody", "/v1/groups/nogroup"), "default_account",
+			  PICK(h, "top", "low"));
+		break;
+	case 4:
+		attribute(h, "/v1/accounts/low", "parent", "top");
+		break;
+	default:
+		attribute(h, "/v1/qos/high", "dedicated", PICK(h, "True", "False"));
+		break;
+	}
+}
+
 /* Jobs are refused by one destination or all of them, are left in the routing queue, and go on later. */
 static void routes_change(struct history *h)
 {
@@ -379,6 +411,10 @@ void op_admin(struct history *h)
 	}
 	if (one_in(h, 12)) {
 		class_change(h);
+		return;
+	}
+	if (one_in(h, 8)) {
+		party_change(h);
 		return;
 	}
 	switch (below(h, 12)) {

@@ -148,6 +148,10 @@ void dump(struct history *h, struct strbuf *out)
 	see(h, "/v1/nodes", out);
 	see(h, "/v1/partitions", out);
 	see(h, "/v1/classes", out);
+	see(h, "/v1/users", out);
+	see(h, "/v1/groups", out);
+	see(h, "/v1/accounts", out);
+	see(h, "/v1/qos", out);
 	see(h, "/v1/quota?all=1", out);
 	for (uint32_t n = 0; n < s->hosts->nodes.n; n++) {
 		const struct node_info *i = &s->hosts->nodes.v[n];

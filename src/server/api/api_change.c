@@ -337,6 +337,8 @@ static json_t *as_submission(struct server *s, uint32_t id, json_t *body)
 		json_array_append_new(resources, json_string(word(s, p->resources)));
 	snprintf(walltime, sizeof walltime, "walltime=%lld", (long long)p->walltime);
 	json_array_append_new(resources, json_string(walltime));
+	if (p->qos)
+		json_array_append_new(resources, json_sprintf("qos=%s", word(s, p->qos)));
 	json_object_set_new(o, "resources", resources);
 	json_object_set_new(o, "priority", json_integer(p->priority));
 	if (p->at)
@@ -475,10 +477,12 @@ static int alter_read(struct change *c, uint32_t id, struct err *err)
 	owner.role = c->w->role;
 	if (rc == 0)
 		rc = spec_read(s, &owner, o, false, c->arena, &x, err);
-	if (rc == 0 && runs(s, id) && x.spec->resources != old->resources) {
+	if (rc == 0 && runs(s, id) && (x.spec->resources != old->resources || x.spec->qos != old->qos)) {
 		rc = err_code(err, CODE_BAD_STATE,
 			      "of the resources of a running job only the walltime can be changed");
 	}
+	if (rc == 0 && !runs(s, id) && (x.spec->account != old->account || x.spec->qos != old->qos))
+		rc = job_access(s, &owner, x.spec, c->arena, err);
 	if (rc == 0 && !runs(s, id))
 		rc = alter_check(s, &owner, &x, c->w->role >= ROLE_OPERATOR, c->arena, err);
 	if (rc == 0 && waits_for(s, x.spec->depend, job_key_number(s->jobs->entries.v[id].key), DEPTH_MAX))

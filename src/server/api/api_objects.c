@@ -3,6 +3,7 @@
  */
 #include <jansson.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "base/err.h"
 #include "base/json.h"
@@ -18,7 +19,10 @@
 #include "server/api/schemas.h"
 #include "server/base/log.h"
 #include "server/base/post.h"
+#include "server/base/words.h"
 #include "server/job/classes.h"
+#include "server/job/jobs.h"
+#include "server/job/spec.h"
 #include "server/life/migrate.h"
 #include "server/life/world.h"
 #include "server/server.h"
@@ -36,6 +40,22 @@ static int class_check(struct server *s, const struct object *x, const struct ob
 	return 0;
 }
 
+/* An account or a QoS that jobs have. */
+static int party_check(struct server *s, const struct object *x, const struct object *next, void **ret, struct err *err)
+{
+	int64_t jobs = 0;
+
+	for (uint32_t id = 1; id < s->jobs->entries.n && !next; id++) {
+		const struct spec *p = s->jobs->entries.v[id].spec;
+		uint32_t has = !p ? 0 : x->kind == OBJECT_QOS ? p->qos : p->account;
+		jobs += has && strcmp(word(s, has), x->name) == 0 && !entry_ended(s, id);
+	}
+	if (jobs && (x->kind == OBJECT_QOS || object_count(s->objects, x->kind) > 1))
+		return err_code(err, CODE_BAD_STATE, "%s %s has %lld job%s that did not end yet",
+				object_table[x->kind].name, x->name, (long long)jobs, jobs == 1 ? "" : "s");
+	return 0;
+}
+
 static void class_done(struct server *s, void *context)
 {
 	moves_offer(s);
@@ -49,6 +69,8 @@ static const struct ways {
 } ways[OBJECT_KINDS] = {
 	[OBJECT_PARTITION] = {partition_check, partition_done},
 	[OBJECT_CLASS] = {class_check, class_done},
+	[OBJECT_QOS] = {party_check, NULL},
+	[OBJECT_ACCOUNT] = {party_check, NULL},
 };
 
 static int ways_check(struct server *s, const struct object *x, const struct object *next, void **ret, struct err *err)

@@ -9,6 +9,7 @@
 
 #include "base/err.h"
 #include "rules/attr.h"
+#include "rules/object.h"
 #include "server/base/asker.h"
 #include "server/job/jobs.h"
 #include "server/server.h"
@@ -33,6 +34,9 @@ int changes_apply(struct server *s, struct attrs *a, const json_t *body, const s
 		if (rc == 0 && op != ATTR_UNSET && a == s->attrs && strcasecmp(name, "default_queue") == 0 &&
 		    !queue_named(s, value))
 			rc = err_set(err, -EINVAL, "default_queue: there is no queue %.60s: create it first", value);
+		if (rc == 0 && op != ATTR_UNSET && strcasecmp(name, "default_qos") == 0 &&
+		    !object_find(s->objects, OBJECT_QOS, value))
+			rc = err_set(err, -EINVAL, "default_qos: there is no qos %.60s: create it first", value);
 		if (rc == 0 && w->role < ROLE_MANAGER && strcasecmp(name, "enabled") && strcasecmp(name, "started"))
 			rc = err_code(err, CODE_FORBIDDEN, "%.60s is for managers to change", name);
 		if (rc == 0)

@@ -135,6 +135,11 @@ static void f_account(const struct subject *x, struct value *v)
 	put_text(v, word(x->s, x->p->account));
 }
 
+static void f_qos(const struct subject *x, struct value *v)
+{
+	put_text(v, word(x->s, x->p->qos));
+}
+
 static void f_project(const struct subject *x, struct value *v)
 {
 	put_text(v, word(x->s, x->p->project));
@@ -732,6 +737,7 @@ const struct field job_fields[] = {
 	{"queue", .is = IS_TEXT, NULL, f_queue},
 	{"account", .is = IS_TEXT | IS_NULL, NULL, f_account},
 	{"project", .is = IS_TEXT | IS_NULL, NULL, f_project},
+	{"qos", .is = IS_TEXT | IS_NULL, "its quality of service", f_qos},
 	{"state", .is = IS_TEXT,
 	 "queued, running, held or waiting for a job it depends on, waiting for its time, suspended, exiting, completed, an array that has begun",
 	 f_state, .words = "Q|R|H|W|S|E|C|B"},

@@ -50,7 +50,7 @@
 
 /* Without those that have to be worked out. */
 static const char names[] =
-	"id,number,index,array,name,owner,host,queue,account,project,state,substate,type,deadline,nice_until,guaranteed,priority,holds,at,depend,rerunnable,attempt,"
+	"id,number,index,array,name,owner,host,queue,account,qos,project,state,substate,type,deadline,nice_until,guaranteed,priority,holds,at,depend,rerunnable,attempt,"
 	"resources,walltime,cpus,nodect,ppn,exclusive,partition,memory,gpus,created,queued,started,ended,modified,planned_start,expected_start,expected_end,quitting,partition,exec_host,exit_status,cause,used,comment,"
 	"mail,interactive,array_spec,array_counts,checkpoint,checkpoints";
 

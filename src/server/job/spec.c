@@ -378,6 +378,7 @@ static int read_request(struct server *s, const json_t *job, const char *queue, 
 		return rc;
 	if (whole >= 0)
 		ret->text.whole = (enum wholeness)whole;
+	ret->spec->qos = word_add(s, ret->text.qos);
 
 	const struct queue *q = queue_named(s, queue);
 	struct reqtext full = ret->text;
@@ -825,6 +826,8 @@ void spec_head(const struct server *s, const struct spec *p, struct strbuf *out)
 		json_text(&j, "checkpoint", word(s, p->checkpoint));
 	if (p->class)
 		json_text(&j, "class", word(s, p->class));
+	if (p->qos)
+		json_text(&j, "qos", word(s, p->qos));
 	if (p->restart)
 		json_int(&j, "restart", (int64_t)p->restart);
 	if (p->files_name)
@@ -888,6 +891,7 @@ int spec_restore(struct server *s, const char *head, struct spec **ret, struct e
 	p->project = word_add(s, head_text(o, "project"));
 	p->checkpoint = word_add(s, head_text(o, "checkpoint"));
 	p->class = word_add(s, head_text(o, "class"));
+	p->qos = word_add(s, head_text(o, "qos"));
 	p->files_name = word_add(s, head_text(o, "files_name"));
 	p->created = head_int(o, "created", 0);
 	p->origin = (uint32_t)head_int(o, "origin", 0);

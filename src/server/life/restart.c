@@ -126,6 +126,9 @@ static int merge(struct server *s, uint32_t id, json_t *given, struct restart *r
 	json_object_set_new(ret->job, "mail", mail_text(p));
 	json_object_update(ret->job, given);
 	resources_merge(s, p, ret->job);
+	if (p->qos) /* before what is given now, which wins */
+		json_array_insert_new(json_object_get(ret->job, "resources"), 0,
+				      json_sprintf("qos=%s", word(s, p->qos)));
 	json_object_del(ret->job, "restart");
 	return 0;
 }

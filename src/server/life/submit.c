@@ -25,6 +25,7 @@
 #include "core/jobid.h"
 #include "core/res.h"
 #include "plan/pack.h"
+#include "rules/access.h"
 #include "rules/admit.h"
 #include "rules/attr.h"
 #include "rules/gate.h"
@@ -116,6 +117,40 @@ static int place(struct server *s, const struct asker *who, struct submission *x
 		rc = spec_fill(s, &in.text, x->spec, err);
 	x->spec->queue = word_add(s, in.queue.name);
 	return rc;
+}
+
+/* A dedicated QoS: nobody else is on its nodes. */
+static int dedicate(struct server *s, struct spec *p, struct arena *a, struct err *err)
+{
+	const struct object *q = p->qos ? object_find(s->objects, OBJECT_QOS, word(s, p->qos)) : NULL;
+	struct reqtext text;
+	int rc;
+
+	if (!q || !attrs_bool(&q->attrs, "dedicated"))
+		return 0;
+	rc = spec_request(s, p, a, &text, err);
+	if (rc < 0 || text.whole != WHOLE_NOT)
+		return rc;
+	text.whole = WHOLE_NODE;
+	return spec_fill(s, &text, p, err);
+}
+
+int job_access(struct server *s, const struct asker *owner, struct spec *p, struct arena *a, struct err *err)
+{
+	const struct queue *q = queue_of(s, p->queue);
+	struct access_party party = {
+		.by = {owner->user, *owner->address ? owner->address : word(s, p->host), groups_of(s, owner, a)},
+		.group = word(s, p->group),
+		.queue = q ? &q->attrs : NULL,
+		.server = s->attrs};
+	struct access x = {p->account ? word(s, p->account) : NULL, p->qos ? word(s, p->qos) : NULL};
+	int rc = access_resolve(s->objects, &party, &x, err);
+
+	if (rc < 0)
+		return rc;
+	p->account = word_add(s, x.account);
+	p->qos = word_add(s, x.qos);
+	return dedicate(s, p, a, err);
 }
 
 int walltime_allowed(struct server *s, const struct spec *p, int64_t walltime, struct err *err)
@@ -248,7 +283,8 @@ int submit_check(struct server *s, const struct asker *who, struct submission *x
 			"jobs of root are refused here (root_jobs = no in the configuration): submit as an ordinary user");
 	if (x->spec->nice && x->spec->nice <= s->clock->now)
 		return err_code(err, CODE_REFUSED, "the deadline of a nice job has passed already: give a later one");
-	if ((rc = place(s, who, x, &(struct admit_job){0}, a, err)) < 0 || (rc = wait_check(s, x->spec, err)) < 0)
+	if ((rc = place(s, who, x, &(struct admit_job){0}, a, err)) < 0 ||
+	    (rc = job_access(s, who, x->spec, a, err)) < 0 || (rc = wait_check(s, x->spec, err)) < 0)
 		return rc;
 	return depend_check(s, who, x->spec, err);
 }

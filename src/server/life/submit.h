@@ -42,6 +42,8 @@ int move_check(struct server *s, const struct asker *owner, struct submission *x
 /* Whether a job that waits may become what x->spec asks for, in the queue where it is. */
 int alter_check(struct server *s, const struct asker *owner, const struct submission *x, bool exempt, struct arena *a,
 		struct err *err);
+/* Which account and QoS a job has: what its spec names, if its owner may use it, else the defaults. Its spec is made so. */
+int job_access(struct server *s, const struct asker *owner, struct spec *p, struct arena *a, struct err *err);
 /* resources_max of queue and server. */
 int walltime_allowed(struct server *s, const struct spec *p, int64_t walltime, struct err *err);
 
