@@ -19,7 +19,9 @@
 #include "run/pty.h"
 
 #define LOOK_FIRST_MS 10
-#define LOOK_LATER_MS 1000
+#define LOOK_SOON_MS 100   /* while others make room for it, say: someone is waiting at the terminal */
+#define LOOK_LATER_MS 1000 /* ... after this: */
+#define SOON_MS 60000
 #define ATTACH_SECONDS 10 /* for one try: the server waits for the job's side */
 #define LAST_LOOKS 100	  /* at a job that should have ended by now, */
 #define LAST_LOOK_MS 100  /* ... so long apart */
@@ -107,7 +109,7 @@ static int way_make(void *context, struct pty_way *w, struct err *err)
 /* Until the job's terminal is there, or it has ended without: then *ret_code is set. */
 static bool terminal_await(const struct seat *seat, struct pty_way *w, int *ret_code)
 {
-	int pause = LOOK_FIRST_MS, unreachable = 0;
+	int pause = LOOK_FIRST_MS, waited = 0, unreachable = 0;
 	struct err err = {.text = ""};
 
 	for (;;) {
@@ -128,7 +130,9 @@ static bool terminal_await(const struct seat *seat, struct pty_way *w, int *ret_
 			return false;
 		}
 		poll(NULL, 0, interrupted ? 0 : pause);
-		pause = pause * 3 / 2 < LOOK_LATER_MS ? pause * 3 / 2 : LOOK_LATER_MS;
+		waited = waited < SOON_MS ? waited + pause : waited;
+		int most = waited < SOON_MS ? LOOK_SOON_MS : LOOK_LATER_MS;
+		pause = pause * 3 / 2 < most ? pause * 3 / 2 : most;
 	}
 }
 
