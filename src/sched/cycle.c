@@ -183,6 +183,8 @@ bool sched_cycle(struct sched *s, int64_t now)
 		position_pass(s);
 	else if (!s->effort.unfinished)
 		cycle_stages(s);
+	if (!s->policy->position && !s->effort.unfinished)
+		outage_fill(s);
 	if (!s->effort.unfinished || s->effort.stage != STAGE_SPECIAL || slow) /* else they can still be pushed */
 		start_due(s, now);
 	return cycle_end(s, resumed);

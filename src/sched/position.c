@@ -350,7 +350,9 @@ void position_pass(struct sched *s)
 	add_specials(s);
 	if (!s->effort.unfinished)
 		add_commons(s);
-	if (!s->effort.unfinished) /* else the next cycle goes on, at once */
+	if (!s->effort.unfinished) { /* else the next cycle goes on, at once */
+		outage_fill(s);
 		start_due(s);
+	}
 	places_tell(s);
 }

@@ -487,15 +487,18 @@ static void node_outage(struct sched *s, uint32_t node)
 	node_book(s, node, owner, begin, s->outage.until);
 }
 
-void sched_outage(struct sched *s, int64_t begin, int64_t until, int64_t now)
+void sched_outage(struct sched *s, int64_t begin, int64_t until, bool saves, int64_t now)
 {
 	if (s->outage.begin == TIME_NEVER && begin == TIME_NEVER)
 		return;
 	sched_at(s, now);
 	places_ease(s);
 	restarts_forget(s);
+	if (begin > s->outage.begin)
+		outage_lift(s);
 	s->outage.begin = begin;
 	s->outage.until = until;
+	s->outage.saves = saves;
 	for (uint32_t node = 0; node < s->p->nnodes; node++)
 		node_outage(s, node);
 	sched_refresh(s);

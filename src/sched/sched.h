@@ -103,8 +103,9 @@ void sched_pause(struct sched *s, uint32_t node, bool pause, int64_t now);
  * what is reserved there for longer loses its place. */
 void sched_leaves(struct sched *s, uint32_t node, int64_t at, int64_t now);
 
-/* The machine is down from an instant on (TIME_NEVER: it is not) until another (TIME_NEVER: nobody knows when): no job is placed anywhere that would last into it. */
-void sched_outage(struct sched *s, int64_t begin, int64_t until, int64_t now);
+/* The machine is down from an instant on (TIME_NEVER: it is not) until another (TIME_NEVER: nobody knows when): no job is placed anywhere that would last into it. `saves`:
+ * jobs that make checkpoints are saved then and go on afterwards: one that has no place before may start all the same. */
+void sched_outage(struct sched *s, int64_t begin, int64_t until, bool saves, int64_t now);
 
 /* Whether it is up, and neither drained nor paused. */
 bool sched_node_open(const struct sched *s, uint32_t node);

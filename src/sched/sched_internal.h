@@ -212,6 +212,7 @@ struct sched { /* what owns memory here is copied by sched_clone() and freed by 
 	struct sched_stats stats;
 	struct {
 		int64_t begin, until; /* TIME_NEVER: there is none; its end is not known */
+		bool saves;	      /* running jobs that make checkpoints, and they go on afterwards */
 	} outage;
 	struct line line;
 	struct effort effort;
@@ -304,6 +305,10 @@ void due_pass(struct sched *s);
 void nights_note(struct sched *s, const struct job *job); /* it was started, or found running */
 void nights_stop(struct sched *s);			  /* those whose hours end */
 int64_t nights_wake(const struct sched *s);
+
+/* outage.c: jobs that can't end before an announced shutdown, and are saved then, start all the same. */
+void outage_fill(struct sched *s);
+void outage_lift(struct sched *s); /* ... and go on if it is called off, or put off */
 
 /* history.c */
 double history_predict(const struct sched *s, const struct job *job);	    /* easy++ */

@@ -275,6 +275,7 @@ static void submit(struct month *m, uint32_t i)
 	job->interactive = x->interactive;
 	job->kind = x->interactive ? KIND_EMERGENCY : x->deadline == TIME_NEVER ? KIND_COMMON : KIND_QOS;
 	job->nice = x->nice;
+	job->saving = x->deadline == TIME_NEVER && i % 3 ? 120 : 0; /* it may start shortly before a shutdown */
 	sched_submit(m->s, job->id, m->now);
 }
 
@@ -293,7 +294,7 @@ static void finish(struct month *m, uint32_t i)
 /* What was promised before is void: that was not foreseen. */
 static void announce(struct month *m, struct outage *o)
 {
-	sched_outage(m->s, o->begin, o->until, m->now);
+	sched_outage(m->s, o->begin, o->until, true, m->now);
 	for (uint32_t i = 0; i < JOBS; i++)
 		m->job[i].guaranteed = false;
 	o->told = TIME_NEVER;

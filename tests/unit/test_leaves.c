@@ -168,7 +168,7 @@ static void outage(void **state)
 		uint32_t runs = world_common(&w, 0, "nodes=1:ppn=8", 150);
 
 		world_cycle(&w, 0);
-		sched_outage(w.s, 100, 200, 10);
+		sched_outage(w.s, 100, 200, false, 10);
 		plan_check(w.p);
 
 		uint32_t late = world_common(&w, 10, "nodes=2:ppn=8", 91),
@@ -187,7 +187,7 @@ static void outage(void **state)
 		plan_check(w.p);
 		world_cycle(&w, 20);
 		assert_int_equal(expected(late), 200);
-		sched_outage(w.s, TIME_NEVER, TIME_NEVER, 30); /* called off */
+		sched_outage(w.s, TIME_NEVER, TIME_NEVER, false, 30); /* called off */
 		plan_check(w.p);
 		sched_finish(w.s, runs, 40, NULL);
 		sched_finish(w.s, quick, 40, NULL);
@@ -197,13 +197,58 @@ static void outage(void **state)
 	}
 }
 
+static uint32_t saving(int64_t now, int64_t walltime)
+{
+	uint32_t job = world_common(&w, now, "nodes=1:ppn=8", walltime);
+
+	world_job(&w, job)->saving = 20;
+	return job;
+}
+
+/* A shutdown at which jobs are saved: those that make checkpoints start before it, even if they can't end by then. */
+static void saved_at_an_outage(void **state)
+{
+	static const char *const names[] = {"shunt", "easy", "conservative", "oscar", "artaras"};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+		open_world(names[i], 2);
+
+		uint32_t runs = world_common(&w, 0, "nodes=1:ppn=8", 30);
+
+		world_cycle(&w, 0);
+		sched_outage(w.s, 100, 200, true, 10);
+
+		uint32_t plain = world_common(&w, 10, "nodes=1:ppn=8", 500), first = saving(10, 500),
+			 second = saving(10, 500), third = saving(10, 500);
+
+		world_cycle(&w, 10);
+		plan_check(w.p);
+		is(plain, STATE_CANDIDATE);
+		is(first, STATE_RUNNING);
+		assert_int_equal(world_last(&w, first, EVENT_START)->at, 100);
+		is(second, STATE_CANDIDATE);
+		assert_int_equal(expected(second), 30); /* when the other has ended */
+		sched_finish(w.s, runs, 30, NULL);
+		world_cycle(&w, 30);
+		is(second, STATE_RUNNING);
+		is(third, STATE_CANDIDATE);
+		sched_requeue(w.s, second, 90, NULL);
+		world_cycle(&w, 90); /* too late to do anything before it would have to be saved */
+		is(third, STATE_CANDIDATE);
+		sched_outage(w.s, TIME_NEVER, TIME_NEVER, false, 95); /* called off: what was started goes on */
+		world_cycle(&w, 95);
+		plan_check(w.p);
+		assert_int_equal(plan_piece(w.p, first, 0)->end, 510);
+		world_fini(&w);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_policy),
-		cmocka_unit_test(reservations_move),
-		cmocka_unit_test(nowhere),
-		cmocka_unit_test(outage),
+		cmocka_unit_test(every_policy), cmocka_unit_test(reservations_move),  cmocka_unit_test(nowhere),
+		cmocka_unit_test(outage),	cmocka_unit_test(saved_at_an_outage),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -291,7 +291,7 @@ void world_outage(struct server *s)
 	const struct outage *x = &s->world->outage;
 	bool plans = x->kind && (x->begun ? x->until != TIME_NEVER : x->kind != OUTAGE_LEAVE);
 
-	sched_outage(s->sched, plans ? x->begin : TIME_NEVER, x->until, s->clock->now);
+	sched_outage(s->sched, plans ? x->begin : TIME_NEVER, x->until, x->kind == OUTAGE_SAVE, s->clock->now);
 	foresee_again(s);
 	s->turn->dirty = true;
 }

@@ -1,0 +1,85 @@
+/*
+ * outage.c - before an announced shutdown (sched_outage): jobs that make checkpoints use the time that is left, although they can't end by then.
+ *
+ * They are started where nothing else has a place, after all that can end in time. The plan has them until the shutdown, which saves and stops them; they go on afterwards, as any
+ * job that was stopped. Nothing of this is reserved: a job that could start so later is shown where it is planned without it, until a forecast comes to that instant.
+ */
+#include "sched/sched_internal.h"
+
+#define TRIES_MOST 1000 /* jobs that are tried in a cycle */
+
+static bool is_candidate(const struct sched *s, const struct queued *e)
+{
+	const struct job *job = cluster_job(s->c, e->job);
+	int64_t left = s->outage.begin - s->now;
+
+	return e->cpus >= 0 && job->saving && left > 2 * job->saving && sched_length(s, job) > left &&
+	       e->planned > s->now && !cluster_nightly(s->c, job) && sched_may(s, e->job);
+}
+
+/* Until the shutdown, in the place of the one that it has later. */
+static bool place_until_outage(struct sched *s, uint32_t id)
+{
+	struct manner m = s->plain;
+	plan_mark mark = plan_begin(s->p);
+
+	m.push_depth = 0;
+	plan_take_job(s->p, id);
+	if (!plan_insert(s->p, &m, id, s->now, s->outage.begin)) {
+		plan_rollback(s->p, mark);
+		return false;
+	}
+	plan_commit(s->p, mark);
+	return true;
+}
+
+static void reserved_forget(struct sched *s, uint32_t id)
+{
+	for (size_t i = 0; i < s->reserved.n; i++)
+		if (s->reserved.v[i] == id) {
+			vec_remove(&s->reserved, i);
+			return;
+		}
+}
+
+void outage_fill(struct sched *s)
+{
+	int tries = 0;
+
+	if (!s->outage.saves || s->outage.begin == TIME_NEVER || s->outage.begin <= s->now)
+		return;
+	queue_settle(s);
+	for (size_t i = 0; i < s->line.by_key.n && tries < TRIES_MOST;) {
+		struct queued e = s->line.by_key.v[i];
+		if (!is_candidate(s, &e) || (tries++, !place_until_outage(s, e.job))) {
+			i++;
+			continue;
+		}
+		if (s->policy->position) { /* start_due() follows */
+			s->line.by_key.v[i++].planned = s->now;
+			continue;
+		}
+		reserved_forget(s, e.job);
+		starting_add(s, e.job);
+		queue_remove(s, e.job);
+	}
+}
+
+void outage_lift(struct sched *s)
+{
+	job_vec cut = {0};
+
+	for (uint32_t n = 0; n < s->p->nnodes; n++)
+		for (size_t i = 0; i < s->p->node[n].pieces.n; i++) {
+			const struct piece *x = &s->p->node[n].pieces.v[i];
+			const struct job *job = cluster_job(s->c, x->job);
+			if (x->running && x->frag == 0 && x->end == s->outage.begin && job->saving &&
+			    job->start + sched_length(s, job) > x->end)
+				vec_push(&cut, x->job);
+		}
+	for (size_t i = 0; i < cut.n; i++) {
+		const struct job *job = cluster_job(s->c, cut.v[i]);
+		sched_set_end(s, job->id, job->start + sched_length(s, job), s->now);
+	}
+	vec_free(&cut);
+}
