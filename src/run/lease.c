@@ -75,12 +75,11 @@ void lease_begin(struct lease *l, int64_t seconds, int64_t now)
 		l->look_at = now;
 }
 
-bool lease_over(struct lease *l, int dir, int64_t now)
+static void look(struct lease *l, int dir, int64_t now)
 {
 	int64_t stamp, soon = l->length / 8 > LOOK_LEAST ? l->length / 8 : LOOK_LEAST;
 
-	if (now < l->look_at)
-		return false;
+	l->suspended = false;
 	switch (word_read(dir, &stamp)) {
 	case WORD_NONE: /* it counts from what was known before */
 		break;
@@ -88,10 +87,31 @@ bool lease_over(struct lease *l, int dir, int64_t now)
 		l->since = stamp < now ? stamp : now;
 		break;
 	case WORD_SUSPENDED:
+		l->suspended = true;
 		l->since = now;
 		l->look_at = now + soon;
-		return false;
+		return;
 	}
 	l->look_at = l->since + l->length;
+}
+
+bool lease_over(struct lease *l, int dir, int64_t now)
+{
+	if (now < l->look_at)
+		return false;
+	look(l, dir, now);
 	return now >= l->look_at;
+}
+
+int64_t lease_early(const struct lease *l, int64_t before)
+{
+	return l->suspended || l->look_at == INT64_MAX ? INT64_MAX : l->look_at - before;
+}
+
+bool lease_ends(struct lease *l, int dir, int64_t now, int64_t before)
+{
+	if (now < lease_early(l, before))
+		return false;
+	look(l, dir, now);
+	return now >= lease_early(l, before);
 }

@@ -22,9 +22,15 @@ struct lease {
 	int64_t length;	 /* microseconds; <= 0: none */
 	int64_t since;	 /* the last word that is known; at first the shepherd's start */
 	int64_t look_at; /* when to look again; INT64_MAX: never */
+	bool suspended;	 /* it does not end for now */
 };
 void lease_begin(struct lease *l, int64_t seconds, int64_t now);
 /* Looks if it is time to. True: it has ended, at since + length. `dir`: LIVE. */
 bool lease_over(struct lease *l, int dir, int64_t now);
+
+/* When it is time to get ready for the end, so much earlier; INT64_MAX: never, as far as is known. */
+int64_t lease_early(const struct lease *l, int64_t before);
+/* Looks if it is that time. True: it will end at look_at unless there is a word until then. */
+bool lease_ends(struct lease *l, int dir, int64_t now, int64_t before);
 
 #endif

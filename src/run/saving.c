@@ -495,6 +495,25 @@ void saving_look(struct shepherd *s, int64_t now)
 		saving_begin(s, SAVE_PERIODIC, now + s->o->checkpoint.duration * SECOND);
 }
 
+int64_t saving_before_lease(const struct shepherd *s)
+{
+	int64_t time = s->o->checkpoint.duration * SECOND, most = s->lease.length / 2;
+
+	if (!s->saving.page || s->saving.final || s->stage != RUNNING || !s->job ||
+	    s->saving.leased_until == s->lease.look_at)
+		return 0;
+	return time < most ? time : most;
+}
+
+void saving_lease(struct shepherd *s)
+{
+	const struct order_checkpoint *c = &s->o->checkpoint;
+	bool goes_on = c->method != CHECKPOINT_SIGNAL || c->periodic_signal > 0;
+
+	s->saving.leased_until = s->lease.look_at;
+	saving_begin(s, goes_on ? SAVE_PERIODIC : SAVE_SHUTDOWN, s->lease.look_at);
+}
+
 int64_t saving_next(const struct shepherd *s)
 {
 	const struct saving *v = &s->saving;

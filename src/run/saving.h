@@ -36,7 +36,8 @@ struct saving {
 	bool waits;	      /* a final one does, until the one under way is over: */
 	enum checkpoint_cause waiting;
 	int64_t waiting_until;
-	off_t live_at; /* where its line is; 0: it has none */
+	int64_t leased_until; /* the end of a lease for which it was saved already */
+	off_t live_at;	      /* where its line is; 0: it has none */
 };
 
 /* Before the job starts: finds the checkpoint to restart from, and sets launch.env and launch.o. -errno and a sentence if the directory can't be used. */
@@ -50,6 +51,10 @@ bool saving_word(struct shepherd *s, int word);
 void saving_begin(struct shepherd *s, enum checkpoint_cause cause, int64_t until); /* or it waits, or one was begun */
 bool saving_reaped(struct shepherd *s, pid_t pid, int status);			   /* it was a scribe */
 void saving_look(struct shepherd *s, int64_t now);
+/* How long before the end of a lease its work is saved; 0: it makes no checkpoints, or was saved for this one. */
+int64_t saving_before_lease(const struct shepherd *s);
+/* It will end: one after which it goes on, since the server may be back in time; of a program that has none of these, the last one. */
+void saving_lease(struct shepherd *s);
 int64_t saving_next(const struct shepherd *s);
 /* A final one's time is over: the job is to be ended. */
 bool saving_over(const struct shepherd *s, int64_t now);

@@ -180,6 +180,11 @@ void shepherd_lease_say(struct shepherd *s)
 /* The time for its end counts from the lease's, not from now: the machine may have slept. */
 static void lease_look(struct shepherd *s, int64_t now)
 {
+	int64_t before = saving_before_lease(s);
+
+	if (before && lease_ends(&s->lease, s->place->dir, now, before) && now < s->lease.look_at &&
+	    saving_before_lease(s))
+		saving_lease(s);
 	if (!lease_over(&s->lease, s->place->dir, now))
 		return;
 	int64_t last = s->lease.look_at + s->o->grace * SECOND;
@@ -258,6 +263,10 @@ static void time_look(struct shepherd *s)
 static int64_t next_instant(const struct shepherd *s)
 {
 	int64_t next = s->sample_at < s->lease.look_at ? s->sample_at : s->lease.look_at, crew = crew_next(&s->crew);
+	int64_t before = saving_before_lease(s);
+
+	if (before && lease_early(&s->lease, before) < next)
+		next = lease_early(&s->lease, before);
 
 	if (crew < next)
 		next = crew;

@@ -101,6 +101,36 @@ static void test_preempted(void **state)
 	contains(nest_read(n, nest_path(n, "notices")), "/saves/job/");
 }
 
+/* A host that has no word from its server: the work is saved before the job has to end. */
+static void test_lease(void **state)
+{
+	struct nest *n = *state;
+	struct order o = saving_order(n, "7.1", COUNT(100000));
+
+	o.lease = 10; /* no file: from its own start */
+	o.grace = 1;
+	o.checkpoint.duration = 5;
+	nest_send(n, &o);
+	nest_answer(n, ANSWER_STARTED, "7.1");
+	struct result r = nest_result(n, "7.1");
+	assert_int_equal(r.cause, CAUSE_LEASE);
+	assert_int_equal(r.saves.state, SAVE_GOOD);
+	assert_int_equal(r.saves.cause, SAVE_PERIODIC);
+	assert_int_equal(r.saves.good, 1); /* once for an end */
+	assert_true(r.saves.covers_ms > 0);
+	o = saving_order(n, "7.2", COUNT(100000));
+	o.lease = 10;
+	o.checkpoint.duration = 5;
+	o.checkpoint.periodic_signal = 0; /* it can only be asked to end */
+	nest_send(n, &o);
+	nest_answer(n, ANSWER_STARTED, "7.2");
+	r = nest_result(n, "7.2");
+	assert_int_equal(r.saves.restarted, 1);
+	assert_int_equal(r.cause, CAUSE_SHUTDOWN);
+	assert_int_equal(r.saves.state, SAVE_GOOD);
+	assert_int_equal(r.saves.number, 2);
+}
+
 static void test_periodic(void **state)
 {
 	struct nest *n = *state;
@@ -497,10 +527,10 @@ static void test_environment(void **state)
 static int tests(void)
 {
 	const struct CMUnitTest all[] = {
-		TEST(test_preempted),	TEST(test_periodic),	TEST(test_failed),	TEST(test_walltime),
-		TEST(test_exit),	TEST(test_script),	TEST(test_restarter),	TEST(test_hostile),
-		TEST(test_unreadable),	TEST(test_environment), TEST(test_early_final), TEST(test_early_race),
-		TEST(test_early_other),
+		TEST(test_preempted),  TEST(test_lease),       TEST(test_periodic),    TEST(test_failed),
+		TEST(test_walltime),   TEST(test_exit),	       TEST(test_script),      TEST(test_restarter),
+		TEST(test_hostile),    TEST(test_unreadable),  TEST(test_environment), TEST(test_early_final),
+		TEST(test_early_race), TEST(test_early_other),
 	};
 
 	return cmocka_run_group_tests_name("checkpoint", all, NULL, NULL);
