@@ -209,15 +209,21 @@ static void start(struct site *f, const char *queue, bool started)
 	settle(f);
 }
 
+/* A stopped routing queue `in` with the destination `small`. */
+static void route_make(struct site *f, const char *small)
+{
+	queue(f, "small", small);
+	queue(f, "in", SET("queue_type", "Route") "," SET("route_destinations", "small"));
+	start(f, "in", false);
+}
+
 /* A routing queue that is stopped keeps its jobs; started, it passes them on, as far as somebody takes them. */
 static void route_stopped(void **state)
 {
 	struct site *f = *state;
 	unsigned long long one, many, large;
 
-	queue(f, "small", SET("resources_max.walltime", "100"));
-	queue(f, "in", SET("queue_type", "Route") "," SET("route_destinations", "small"));
-	start(f, "in", false);
+	route_make(f, SET("resources_max.walltime", "100"));
 	one = submit(f, "\"queue\":\"in\",\"resources\":[\"walltime=50\"]");
 	many = submit(f, "\"queue\":\"in\",\"resources\":[\"walltime=60\"],\"array\":\"1-3\"");
 	large = submit(f, "\"queue\":\"in\",\"resources\":[\"walltime=500\"]");
@@ -254,9 +260,7 @@ static void route_again(void **state)
 	struct site *f = *state;
 	unsigned long long first, second, third;
 
-	queue(f, "small", SET("max_queuable", "1"));
-	queue(f, "in", SET("queue_type", "Route") "," SET("route_destinations", "small"));
-	start(f, "in", false);
+	route_make(f, SET("max_queuable", "1"));
 	first = submit(f, "\"queue\":\"in\"");
 	second = submit(f, "\"queue\":\"in\"");
 	start(f, "in", true);
