@@ -28,6 +28,7 @@ extern const struct command command_qmgr;    /* qmgr.c */
 extern const struct command command_kill;    /* kill.c */
 extern const struct command command_move;    /* move.c */
 extern const struct command command_nqs2pbs; /* nqs2pbs.c */
+extern const struct command command_artaras2qmgr;
 
 /* Other machines. */
 extern const struct command command_token_create, command_token_list, command_token_revoke; /* token.c */

@@ -40,6 +40,7 @@ const struct command *const commands[] = {
 	&command_qstop,
 	&command_qterm,
 	&command_nqs2pbs,
+	&command_artaras2qmgr,
 	/* Other machines: nodes that join, users who log in. */
 	&command_token_create,
 	&command_token_list,
