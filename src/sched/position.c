@@ -253,18 +253,21 @@ static void nices_take(struct sched *s, item_vec *ret)
 	items_take(s, ret, 0);
 }
 
-/* One at least: what it took to get here, such as nice jobs that made way, must not keep all of them from their places for ever. */
-static void commons_place(struct sched *s, const job_vec *list, bool nice)
+/* One at least: what it took to get here, such as nice jobs that made way, must not keep all of them from their places for ever. Who starts now, or
+ * has to wait for a limit, leaves the queue: only the others count. */
+static void commons_place(struct sched *s, const job_vec *list, bool nice, int64_t *reserved)
 {
-	for (size_t i = 0; i < list->n && !s->effort.unfinished; i++) {
+	for (size_t i = 0; i < list->n && !s->effort.unfinished && !deep_enough(s, *reserved); i++) {
 		struct item x = item_of(s, cluster_job(s->c, list->v[i]));
 		if (x.nice != nice)
 			continue;
 		if (!sched_may(s, x.job)) {
 			queue_line_up(s, x.job);
 		} else if (!cycle_tried(s, x.job, TRIED_PLACE)) {
+			int64_t at = item_place(s, &x);
 			cycle_try(s, x.job, TRIED_PLACE);
-			item_publish_common(s, &x, item_place(s, &x));
+			item_publish_common(s, &x, at);
+			*reserved += at > s->now;
 			cycle_tired(s);
 		}
 	}
@@ -275,29 +278,32 @@ static void add_commons(struct sched *s)
 {
 	job_vec list = {0};
 	item_vec nices = {0};
-	int64_t depth = s->c->settings.reserve_depth, reserved;
+	int64_t reserved = 0;
 
-	for (size_t i = 0; i < s->line.by_key.n; i++)
-		if (s->line.by_key.v[i].planned == TIME_NEVER)
-			vec_push(&list, s->line.by_key.v[i].job);
-	reserved = (int64_t)(s->line.by_key.n - list.n);
-	if (depth > 0 && (int64_t)list.n > depth - reserved)
-		list.n = depth > reserved ? (size_t)(depth - reserved) : 0;
-	if (list.n)
+	for (size_t i = 0; i < s->line.by_key.n; i++) {
+		const struct queued *e = &s->line.by_key.v[i];
+		if (e->planned == TIME_NEVER)
+			vec_push(&list, e->job);
+		else
+			reserved += e->planned > s->now;
+	}
+	if (list.n && !deep_enough(s, reserved))
 		nices_take(s, &nices);
-	commons_place(s, &list, false);
+	commons_place(s, &list, false, &reserved);
 	items_place(s, &nices, 0);
 	items_publish(s, &nices);
-	commons_place(s, &list, true);
+	commons_place(s, &list, true, &reserved);
 	vec_free(&nices);
 	vec_free(&list);
 	if (!s->effort.unfinished)
 		vec_clear(&s->line.fresh);
 }
 
-/* Those whose time has come start. */
-static void start_due(struct sched *s)
+/* Those whose time has come start. Whether a limit kept any of them from it, which leaves room for others. */
+static bool start_due(struct sched *s)
 {
+	bool kept = false;
+
 	s->next_planned = TIME_NEVER;
 	s->position.nices = false;
 	for (size_t i = 0; i < s->line.by_key.n;) {
@@ -309,6 +315,7 @@ static void start_due(struct sched *s)
 				queue_remove(s, e.job);
 			} else {
 				queue_line_up(s, e.job);
+				kept = true;
 			}
 			continue;
 		}
@@ -317,6 +324,7 @@ static void start_due(struct sched *s)
 			s->next_planned = e.planned;
 		i++;
 	}
+	return kept;
 }
 
 int64_t sched_planned(const struct sched *s, uint32_t id)
@@ -350,9 +358,9 @@ void position_pass(struct sched *s)
 	add_specials(s);
 	if (!s->effort.unfinished)
 		add_commons(s);
-	if (!s->effort.unfinished) { /* else the next cycle goes on, at once */
+	if (!s->effort.unfinished) /* else the next cycle goes on, at once */
 		outage_fill(s);
-		start_due(s);
-	}
+	while (!s->effort.unfinished && start_due(s))
+		add_commons(s);
 	places_tell(s);
 }

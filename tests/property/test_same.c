@@ -230,8 +230,7 @@ static void site_make(struct same *x)
 	maybe_set(x, NULL, "node_pack", PICK(x, "True", "False"));
 	if (policy_find(x->policy)->order != ORDER_DUE && !policy_find(x->policy)->keep)
 		maybe_set(x, NULL, "backfill", PICK(x, "none", "first_fit", "best_fit", "greedy"));
-	if (!policy_find(x->policy)->position)
-		maybe_set(x, NULL, "reservation_depth", PICK(x, "1", "3", "0"));
+	maybe_set(x, NULL, "reservation_depth", PICK(x, "1", "3", "0"));
 	maybe_set(x, NULL, "kill_delay", PICK(x, "0", "30"));
 	maybe_set(x, NULL, "resources_max.walltime", "180");
 	maybe_set(x, NULL, "max_queued", PICK(x, "8", "20"));
