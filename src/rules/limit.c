@@ -9,27 +9,45 @@
 #include "base/map.h"
 #include "base/vec.h"
 
+#define INDEX_NONE UINT32_MAX
+
 struct rule {
 	enum limit_kind kind;
-	int64_t most; /* below 0: any number */
+	uint64_t of;
+	int64_t most[LIMIT_MEASURES]; /* below 0: any number */
+	uint32_t fallback;	      /* the rule that holds where this one has LIMIT_INHERIT; INDEX_NONE: none */
+	bool exempt;		      /* of a QoS */
 };
 
 struct counter {
 	uint32_t rule;
-	int64_t active;
+	uint32_t up;   /* of an account: that of the one above; INDEX_NONE: none */
+	uint32_t line; /* the first that waits behind it; INDEX_NONE: none */
+	bool fallen;   /* it is among those to be looked at */
+	int64_t active[LIMIT_MEASURES];
 };
 
 struct class
 {
 	uint32_t counter[LIMIT_KINDS];
 	uint32_t n;
+	uint32_t qos; /* its rule; INDEX_NONE: none */
 };
 
 /* Jobs of one class that ask for the same, and wait. */
 struct line {
 	uint64_t key;
 	uint32_t class;
+	uint32_t behind;     /* the counter that it waits behind */
+	uint32_t next, prev; /* others there; INDEX_NONE: none */
+	struct limit_need need;
 	struct heap waiting; /* (rank, job); also some that have gone since */
+};
+
+/* What a job has taken. */
+struct held {
+	struct limit_need need;
+	uint32_t class, times;
 };
 
 struct limits {
@@ -37,16 +55,19 @@ struct limits {
 	VEC(struct counter) counters;
 	VEC(struct class) classes;
 	VEC(struct line) lines;
-	VEC(uint32_t) spare_rules, spare_counters, spare_classes;
-	struct map rule_at, counter_at, class_at, line_at; /* hash of what it is -> index + 1 */
-	bool offers;					   /* somebody may leave a line */
+	VEC(struct held) held;
+	VEC(uint32_t) spare_rules, spare_counters, spare_classes, spare_lines, spare_held;
+	struct map rule_at, counter_at, class_at, line_at; /* hash of what it is -> index */
+	struct map held_at;				   /* job -> index */
+	VEC(uint32_t) fallen;				   /* counters behind which somebody may leave a line */
+	bool changed;					   /* ... or behind any */
 };
 
 struct limits *limits_create(void)
 {
 	struct limits *l = mem_zalloc(sizeof *l);
 
-	vec_push(&l->classes, (struct class){0}); /* LIMITS_NONE */
+	vec_push(&l->classes, (struct class){.qos = INDEX_NONE}); /* LIMITS_NONE */
 	return l;
 }
 
@@ -60,15 +81,26 @@ struct limits *limits_clone(const struct limits *l)
 	vec_copy(&t->lines, &l->lines);
 	for (size_t i = 0; i < l->lines.n; i++)
 		vec_copy(&t->lines.v[i].waiting, &l->lines.v[i].waiting);
+	vec_copy(&t->held, &l->held);
 	vec_copy(&t->spare_rules, &l->spare_rules);
 	vec_copy(&t->spare_counters, &l->spare_counters);
 	vec_copy(&t->spare_classes, &l->spare_classes);
+	vec_copy(&t->spare_lines, &l->spare_lines);
+	vec_copy(&t->spare_held, &l->spare_held);
 	map_copy(&t->rule_at, &l->rule_at);
 	map_copy(&t->counter_at, &l->counter_at);
 	map_copy(&t->class_at, &l->class_at);
 	map_copy(&t->line_at, &l->line_at);
-	t->offers = l->offers;
+	map_copy(&t->held_at, &l->held_at);
+	vec_copy(&t->fallen, &l->fallen);
+	t->changed = l->changed;
 	return t;
+}
+
+static void map_empty(struct map *m)
+{
+	map_fini(m);
+	*m = (struct map){0};
 }
 
 static void lines_clear(struct limits *l)
@@ -76,8 +108,10 @@ static void lines_clear(struct limits *l)
 	for (size_t i = 0; i < l->lines.n; i++)
 		heap_fini(&l->lines.v[i].waiting);
 	vec_clear(&l->lines);
-	map_fini(&l->line_at);
-	l->line_at = (struct map){0};
+	vec_clear(&l->spare_lines);
+	map_empty(&l->line_at);
+	for (size_t i = 0; i < l->counters.n; i++)
+		l->counters.v[i].line = INDEX_NONE;
 }
 
 void limits_destroy(struct limits *l)
@@ -89,26 +123,36 @@ void limits_destroy(struct limits *l)
 	vec_free(&l->rules);
 	vec_free(&l->counters);
 	vec_free(&l->classes);
+	vec_free(&l->held);
 	vec_free(&l->spare_rules);
 	vec_free(&l->spare_counters);
 	vec_free(&l->spare_classes);
+	vec_free(&l->spare_lines);
+	vec_free(&l->spare_held);
+	vec_free(&l->fallen);
 	map_fini(&l->rule_at);
 	map_fini(&l->counter_at);
 	map_fini(&l->class_at);
+	map_fini(&l->held_at);
 	free(l);
 }
 
 void limits_clear(struct limits *l)
 {
 	lines_clear(l);
-	for (size_t i = 0; i < l->counters.n; i++)
-		l->counters.v[i].active = 0;
-	l->offers = false;
+	for (size_t i = 0; i < l->counters.n; i++) {
+		l->counters.v[i].fallen = false;
+		for (int m = 0; m < LIMIT_MEASURES; m++)
+			l->counters.v[i].active[m] = 0;
+	}
+	vec_clear(&l->held);
+	vec_clear(&l->spare_held);
+	map_empty(&l->held_at);
+	vec_clear(&l->fallen);
+	l->changed = false;
 }
 
 /* ---- who counts where ---- */
-
-#define INDEX_NONE UINT32_MAX
 
 static uint64_t rule_key(enum limit_kind kind, uint64_t of)
 {
@@ -122,7 +166,8 @@ static uint64_t counter_key(uint32_t rule, uint32_t user)
 
 static uint64_t class_key(const struct limit_party *p)
 {
-	return hash_bytes((uint64_t[3]){p->user, p->queue, p->array}, 3 * sizeof(uint64_t));
+	return hash_bytes((uint64_t[6]){p->user, p->queue, p->array, p->group, p->account, p->qos},
+			  6 * sizeof(uint64_t));
 }
 
 /* A free index, or one behind the end. */
@@ -140,10 +185,15 @@ static uint64_t class_key(const struct limit_party *p)
 static uint32_t rule_of(struct limits *l, enum limit_kind kind, uint64_t of)
 {
 	uint64_t key = rule_key(kind, of), at;
+	struct rule r = {.kind = kind, .of = of, .fallback = INDEX_NONE};
 
 	if (map_get(&l->rule_at, key, &at))
 		return (uint32_t)at;
-	at = spare_or_new(&l->spare_rules, &l->rules, (struct rule){kind, -1});
+	if (kind >= LIMIT_OF_USER && of)
+		r.fallback = rule_of(l, kind, 0);
+	for (int m = 0; m < LIMIT_MEASURES; m++)
+		r.most[m] = r.fallback == INDEX_NONE ? -1 : LIMIT_INHERIT;
+	at = spare_or_new(&l->spare_rules, &l->rules, r);
 	map_set(&l->rule_at, key, at);
 	return (uint32_t)at;
 }
@@ -155,36 +205,83 @@ static uint32_t counter_of(struct limits *l, enum limit_kind kind, uint64_t of, 
 
 	if (map_get(&l->counter_at, key, &at))
 		return (uint32_t)at;
-	at = spare_or_new(&l->spare_counters, &l->counters, (struct counter){.rule = rule});
+	at = spare_or_new(&l->spare_counters, &l->counters,
+			  (struct counter){.rule = rule, .up = INDEX_NONE, .line = INDEX_NONE});
 	map_set(&l->counter_at, key, at);
 	return (uint32_t)at;
 }
 
-void limits_set(struct limits *l, enum limit_kind kind, uint64_t of, int64_t most)
+void limits_cap(struct limits *l, enum limit_kind kind, uint64_t of, enum limit_measure measure, int64_t most)
 {
 	uint32_t rule = rule_of(l, kind, of);
+	struct rule *r = &l->rules.v[rule];
 
-	if (l->rules.v[rule].most == most)
+	if (r->most[measure] == most)
 		return;
-	l->rules.v[rule].most = most;
-	l->offers = true;
+	r->most[measure] = most;
+	l->changed = true;
+}
+
+void limits_set(struct limits *l, enum limit_kind kind, uint64_t of, int64_t most)
+{
+	limits_cap(l, kind, of, LIMIT_JOBS, most);
+}
+
+void limits_exempt(struct limits *l, uint32_t qos, bool exempt)
+{
+	uint32_t rule = rule_of(l, LIMIT_OF_QOS, qos);
+	struct rule *r = &l->rules.v[rule];
+
+	l->changed |= r->exempt != exempt;
+	r->exempt = exempt;
+}
+
+/* What a counter counts, into (1) or out of (-1) those above it. */
+static void above_add(struct limits *l, const struct counter *c, int sign)
+{
+	for (uint32_t i = c->up; i != INDEX_NONE; i = l->counters.v[i].up)
+		for (int m = 0; m < LIMIT_MEASURES; m++)
+			l->counters.v[i].active[m] += sign * c->active[m];
+}
+
+void limits_parent(struct limits *l, uint32_t account, uint32_t parent)
+{
+	uint32_t up = parent ? counter_of(l, LIMIT_OF_ACCOUNT, parent, 0) : INDEX_NONE;
+	uint32_t at = counter_of(l, LIMIT_OF_ACCOUNT, account, 0);
+	struct counter *c = &l->counters.v[at];
+
+	if (c->up == up)
+		return;
+	above_add(l, c, -1);
+	c->up = up;
+	above_add(l, c, 1);
+	l->changed = true;
 }
 
 uint32_t limits_class(struct limits *l, const struct limit_party *p)
 {
 	uint64_t key = class_key(p), at;
-	struct class c = {0};
+	struct class c = {.qos = INDEX_NONE};
 
 	if (map_get(&l->class_at, key, &at))
 		return (uint32_t)at;
 	c.counter[c.n++] = counter_of(l, LIMIT_ALL, 0, 0);
 	c.counter[c.n++] = counter_of(l, LIMIT_USER, 0, p->user);
-	if (p->array)
-		c.counter[c.n++] = counter_of(l, LIMIT_ARRAY, p->array, 0);
+	c.counter[c.n++] = counter_of(l, LIMIT_OF_USER, p->user, 0);
+	if (p->group)
+		c.counter[c.n++] = counter_of(l, LIMIT_OF_GROUP, p->group, 0);
+	if (p->account)
+		c.counter[c.n++] = counter_of(l, LIMIT_OF_ACCOUNT, p->account, 0);
+	if (p->qos) {
+		c.counter[c.n++] = counter_of(l, LIMIT_OF_QOS, p->qos, 0);
+		c.qos = rule_of(l, LIMIT_OF_QOS, p->qos);
+	}
 	if (p->queue) {
 		c.counter[c.n++] = counter_of(l, LIMIT_QUEUE, p->queue, 0);
 		c.counter[c.n++] = counter_of(l, LIMIT_QUEUE_USER, p->queue, p->user);
 	}
+	if (p->array)
+		c.counter[c.n++] = counter_of(l, LIMIT_ARRAY, p->array, 0);
 	at = spare_or_new(&l->spare_classes, &l->classes, c);
 	map_set(&l->class_at, key, at);
 	return (uint32_t)at;
@@ -205,92 +302,266 @@ void limits_drop_array(struct limits *l, const struct limit_party *p)
 
 	map_remove(&l->rule_at, rule_hash);
 	vec_push(&l->spare_rules, (uint32_t)rule);
-	if (map_get(&l->counter_at, counter, &at)) {
+	if (map_get(&l->counter_at, counter, &at) && l->counters.v[at].line == INDEX_NONE &&
+	    !l->counters.v[at].fallen) {
 		map_remove(&l->counter_at, counter);
 		vec_push(&l->spare_counters, (uint32_t)at);
 	}
 }
 
-/* ---- counting ---- */
+/* ---- room ---- */
 
-int64_t limits_room(const struct limits *l, uint32_t class)
+static int64_t rule_most(const struct limits *l, const struct rule *r, int m)
 {
-	const struct class *c = &l->classes.v[class];
+	if (r->most[m] == LIMIT_INHERIT && r->fallback != INDEX_NONE)
+		return l->rules.v[r->fallback].most[m];
+	return r->most[m];
+}
+
+/* How many such jobs a counter has room for; the measure that says so. */
+static int64_t counter_room(const struct limits *l, const struct counter *c, const struct limit_need *need, int *ret)
+{
+	const struct rule *r = &l->rules.v[c->rule];
 	int64_t room = INT64_MAX;
 
-	for (uint32_t i = 0; i < c->n; i++) {
-		const struct counter *x = &l->counters.v[c->counter[i]];
-		int64_t most = l->rules.v[x->rule].most;
-		if (most >= 0 && most - x->active < room)
-			room = most - x->active;
-	}
-	return room > 0 ? room : 0;
-}
-
-bool limits_reached(const struct limits *l, uint32_t class, enum limit_kind *ret_kind, int64_t *ret_most)
-{
-	const struct class *c = &l->classes.v[class];
-
-	for (uint32_t i = c->n; i-- > 0;) { /* the narrowest is the most telling */
-		const struct counter *x = &l->counters.v[c->counter[i]];
-		const struct rule *r = &l->rules.v[x->rule];
-		if (r->most < 0 || x->active < r->most)
+	for (int m = 0; m < LIMIT_MEASURES; m++) {
+		int64_t most = rule_most(l, r, m), n;
+		if (most < 0 || need->v[m] <= 0)
 			continue;
-		*ret_kind = r->kind;
-		*ret_most = r->most;
-		return true;
+		n = most > c->active[m] ? (most - c->active[m]) / need->v[m] : 0;
+		if (n < room) {
+			room = n;
+			*ret = m;
+		}
 	}
-	return false;
+	return room;
 }
 
-void limits_count(struct limits *l, uint32_t class, int sign)
+/* The counter with the least room for such a job; of several the narrowest, which is the most telling. INDEX_NONE: no limit holds. */
+static uint32_t tightest(const struct limits *l, uint32_t class, const struct limit_need *need, int64_t *ret_room,
+			 int *ret_measure)
 {
-	const struct class *c = &l->classes.v[class];
+	const struct class *k = &l->classes.v[class];
+	bool exempt = k->qos != INDEX_NONE && l->rules.v[k->qos].exempt;
+	uint32_t found = INDEX_NONE;
 
-	for (uint32_t i = 0; i < c->n; i++) {
-		struct counter *x = &l->counters.v[c->counter[i]];
-		x->active += sign;
-		assert(x->active >= 0);
+	*ret_room = INT64_MAX;
+	for (uint32_t i = k->n; i-- > 0;)
+		for (uint32_t at = k->counter[i]; at != INDEX_NONE; at = l->counters.v[at].up) {
+			const struct counter *c = &l->counters.v[at];
+			int measure = 0;
+			int64_t room;
+			if (exempt && l->rules.v[c->rule].kind != LIMIT_ARRAY)
+				continue;
+			room = counter_room(l, c, need, &measure);
+			if (room < *ret_room) {
+				*ret_room = room;
+				*ret_measure = measure;
+				found = at;
+			}
+		}
+	return found;
+}
+
+int64_t limits_room(const struct limits *l, uint32_t class, const struct limit_need *need)
+{
+	int64_t room;
+	int measure;
+
+	tightest(l, class, need, &room, &measure);
+	return room;
+}
+
+bool limits_reached(const struct limits *l, uint32_t class, const struct limit_need *need, struct limit_reached *ret)
+{
+	int64_t room;
+	int measure = 0;
+	uint32_t at = tightest(l, class, need, &room, &measure);
+
+	if (at == INDEX_NONE || room > 0)
+		return false;
+
+	const struct counter *c = &l->counters.v[at];
+	const struct rule *r = &l->rules.v[c->rule];
+
+	*ret = (struct limit_reached){r->kind, (enum limit_measure)measure, r->of, rule_most(l, r, measure),
+				      c->active[measure]};
+	return true;
+}
+
+int64_t limits_used(const struct limits *l, enum limit_kind kind, uint64_t of, enum limit_measure measure)
+{
+	uint64_t at;
+
+	if (!map_get(&l->rule_at, rule_key(kind, of), &at) ||
+	    !map_get(&l->counter_at, counter_key((uint32_t)at, 0), &at))
+		return 0;
+	return l->counters.v[at].active[measure];
+}
+
+/* ---- counting ---- */
+
+static void counter_fell(struct limits *l, uint32_t at)
+{
+	struct counter *c = &l->counters.v[at];
+
+	if (c->fallen || c->line == INDEX_NONE)
+		return;
+	c->fallen = true;
+	vec_push(&l->fallen, at);
+}
+
+static void class_count(struct limits *l, uint32_t class, const struct limit_need *need, int sign)
+{
+	const struct class *k = &l->classes.v[class];
+
+	for (uint32_t i = 0; i < k->n; i++)
+		for (uint32_t at = k->counter[i]; at != INDEX_NONE; at = l->counters.v[at].up) {
+			struct counter *c = &l->counters.v[at];
+			for (int m = 0; m < LIMIT_MEASURES && sign; m++) {
+				c->active[m] += sign * need->v[m];
+				assert(c->active[m] >= 0);
+			}
+			if (sign <= 0)
+				counter_fell(l, at);
+		}
+}
+
+void limits_take(struct limits *l, uint32_t job, uint32_t class, const struct limit_need *need)
+{
+	uint64_t at;
+
+	if (!map_get(&l->held_at, job, &at)) {
+		at = spare_or_new(&l->spare_held, &l->held, (struct held){.class = class, .need = *need});
+		map_set(&l->held_at, job, at);
 	}
-	if (sign < 0)
-		l->offers = true;
+	l->held.v[at].times++;
+	class_count(l, l->held.v[at].class, &l->held.v[at].need, 1);
+}
+
+void limits_give(struct limits *l, uint32_t job)
+{
+	uint64_t at = 0;
+	bool has = map_get(&l->held_at, job, &at);
+
+	assert(has && l->held.v[at].times > 0);
+	class_count(l, l->held.v[at].class, &l->held.v[at].need, -1);
+	if (--l->held.v[at].times == 0) {
+		map_remove(&l->held_at, job);
+		vec_push(&l->spare_held, (uint32_t)at);
+	}
+}
+
+void limits_stir(struct limits *l, uint32_t class)
+{
+	class_count(l, class, NULL, 0);
 }
 
 /* ---- lines ---- */
 
-void limits_wait(struct limits *l, uint32_t class, uint64_t shape, int64_t rank, uint32_t job)
+/* Behind the counter that has the least room for its jobs. */
+static void line_attach(struct limits *l, uint32_t i)
 {
-	uint64_t key = hash_bytes((uint64_t[2]){class, shape}, 2 * sizeof(uint64_t)), *at = map_at(&l->line_at, key);
+	struct line *line = &l->lines.v[i];
+	int64_t room;
+	int measure;
+	uint32_t at = tightest(l, line->class, &line->need, &room, &measure);
 
-	if (*at == 0) {
-		vec_push(&l->lines, (struct line){.key = key, .class = class});
-		*at = l->lines.n;
+	if (at == INDEX_NONE) { /* the limit is gone meanwhile: all are asked about again */
+		at = l->classes.v[line->class].counter[0];
+		l->changed = true;
 	}
-	heap_push(&l->lines.v[*at - 1].waiting, rank, job, 0);
+	line->behind = at;
+	line->prev = INDEX_NONE;
+	line->next = l->counters.v[at].line;
+	if (line->next != INDEX_NONE)
+		l->lines.v[line->next].prev = i;
+	l->counters.v[at].line = i;
 }
 
-static void line_remove(struct limits *l, size_t i)
+static void line_detach(struct limits *l, uint32_t i)
 {
-	map_remove(&l->line_at, l->lines.v[i].key);
-	heap_fini(&l->lines.v[i].waiting);
-	l->lines.v[i] = l->lines.v[--l->lines.n];
-	if (i < l->lines.n)
-		map_set(&l->line_at, l->lines.v[i].key, i + 1);
+	const struct line *line = &l->lines.v[i];
+
+	if (line->prev != INDEX_NONE)
+		l->lines.v[line->prev].next = line->next;
+	else
+		l->counters.v[line->behind].line = line->next;
+	if (line->next != INDEX_NONE)
+		l->lines.v[line->next].prev = line->prev;
+}
+
+void limits_wait(struct limits *l, uint32_t class, const struct limit_need *need, uint64_t shape, int64_t rank,
+		 uint32_t job)
+{
+	uint64_t key = hash_bytes((uint64_t[2]){class, shape}, 2 * sizeof(uint64_t)), at;
+	int measure;
+
+	if (!map_get(&l->line_at, key, &at)) {
+		at = spare_or_new(&l->spare_lines, &l->lines, (struct line){.key = key, .class = class, .need = *need});
+		map_set(&l->line_at, key, at);
+		line_attach(l, (uint32_t)at);
+	} else if (counter_room(l, &l->counters.v[l->lines.v[at].behind], need, &measure) > 0) {
+		line_detach(l, (uint32_t)at); /* it is another counter by now that has no room */
+		line_attach(l, (uint32_t)at);
+	}
+	heap_push(&l->lines.v[at].waiting, rank, job, 0);
+}
+
+/* As many as may leave do; who is left waits behind the counter that says so. */
+static void line_offer(struct limits *l, uint32_t i, bool (*leave)(void *context, uint32_t job), void *context)
+{
+	struct line *line = &l->lines.v[i];
+	int64_t room = limits_room(l, line->class, &line->need);
+	struct heap_item x;
+
+	while (room > 0 && heap_pop(&line->waiting, &x))
+		room -= leave(context, (uint32_t)x.tie);
+	line_detach(l, i);
+	if (line->waiting.n) {
+		line_attach(l, i);
+		return;
+	}
+	map_remove(&l->line_at, line->key);
+	heap_fini(&line->waiting);
+	line->waiting = (struct heap){0};
+	vec_push(&l->spare_lines, i);
+}
+
+/* Nobody behind it can start: each job is at least one, and has at least one CPU. */
+static bool counter_full(const struct limits *l, const struct counter *c)
+{
+	static const struct limit_need least = {{1, 1, 0}};
+	int measure;
+
+	return counter_room(l, c, &least, &measure) <= 0;
+}
+
+/* Those that are behind it now: one that is put behind it again comes before them. */
+static void counter_offer(struct limits *l, uint32_t at, bool (*leave)(void *context, uint32_t job), void *context)
+{
+	for (uint32_t i = l->counters.v[at].line, next; i != INDEX_NONE; i = next) {
+		next = l->lines.v[i].next;
+		line_offer(l, i, leave, context);
+	}
 }
 
 void limits_offer(struct limits *l, bool (*leave)(void *context, uint32_t job), void *context)
 {
-	struct heap_item x;
+	VEC(uint32_t) fallen = {0};
+	bool changed = l->changed; /* then a line may be behind a counter that does not count for it any more */
 
-	if (!l->offers)
-		return;
-	l->offers = false;
-	for (size_t i = l->lines.n; i-- > 0;) {
-		struct line *line = &l->lines.v[i];
-		int64_t room = limits_room(l, line->class);
-		while (room > 0 && heap_pop(&line->waiting, &x))
-			room -= leave(context, (uint32_t)x.tie);
-		if (line->waiting.n == 0)
-			line_remove(l, i);
+	if (changed) {
+		l->changed = false;
+		for (uint32_t at = 0; at < l->counters.n; at++)
+			counter_fell(l, at);
 	}
+	vec_copy(&fallen, &l->fallen);
+	vec_clear(&l->fallen);
+	for (size_t i = 0; i < fallen.n; i++)
+		l->counters.v[fallen.v[i]].fallen = false;
+	for (size_t i = 0; i < fallen.n; i++)
+		if (changed || !counter_full(l, &l->counters.v[fallen.v[i]]))
+			counter_offer(l, fallen.v[i], leave, context);
+	vec_free(&fallen);
 }

@@ -1,15 +1,16 @@
 /*
- * limit.h - how many jobs may run at once: of all, of a user, of an array, of a queue, of a user in a queue.
+ * limit.h - how much may run at once: of all, of a user, group, account, array, queue or QoS, of a user in a queue.
  *
- * A limit is a rule (how many) and a counter for each party that it counts (who). Jobs of one user, queue and array count against the same limits: they are
- * one *class*, by whose number a job carries its limits (job.limits).
+ * A limit is a rule (how many jobs, CPUs, how much memory) and a counter for each party that it counts (who). Jobs of one user, group, account, queue, QoS and array
+ * count against the same limits: they are one *class*, by whose number a job carries its limits (job.limits). An account counts what the accounts below it run, too.
  *
  * A job counts from the moment it is given a place that is remembered, a start or a reservation that was promised (ALLOCATE), until it loses the place or
  * ends. A job that merely waits counts nowhere, however long it waits: so a wide job takes no slot from a narrow one behind the same limit. Since places are
  * events, who has a slot is the same after a restart.
  *
- * Jobs that find their limit reached wait in *lines*, one for each class and shape of request. When a slot is free, as many as may start leave each line,
- * by rank: whether one of a line fits holds for those behind it, and the scheduler's order decides between lines.
+ * Jobs that find their limit reached wait in *lines*, one for each class and shape of request, and each line behind one counter that has no room for it. When
+ * that counter falls, as many as may start leave the line, by rank: whether one of a line fits holds for those behind it, and the scheduler's order decides
+ * between lines. Lines behind other counters are not looked at.
  */
 #ifndef RULES_LIMIT_H
 #define RULES_LIMIT_H
@@ -18,14 +19,34 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define LIMITS_NONE 0 /* the class of jobs without limits */
+#define LIMITS_NONE 0	 /* the class of jobs without limits */
+#define LIMIT_INHERIT -2 /* of a user, group, account or QoS: as `of` 0 has it */
 
-enum limit_kind { LIMIT_ALL, LIMIT_USER, LIMIT_ARRAY, LIMIT_QUEUE, LIMIT_QUEUE_USER, LIMIT_KINDS };
+enum limit_kind {
+	LIMIT_ALL,
+	LIMIT_USER, /* the same for each */
+	LIMIT_ARRAY,
+	LIMIT_QUEUE,
+	LIMIT_QUEUE_USER,
+	LIMIT_OF_USER, /* of one, or by `of` 0 of those without a limit of their own; so are the following */
+	LIMIT_OF_GROUP,
+	LIMIT_OF_ACCOUNT,
+	LIMIT_OF_QOS,
+	LIMIT_KINDS
+};
 
-/* Whose job it is. */
+enum limit_measure { LIMIT_JOBS, LIMIT_CPUS, LIMIT_MEMORY, LIMIT_MEASURES };
+
+/* What a job takes of each; memory in KiB. */
+struct limit_need {
+	int64_t v[LIMIT_MEASURES];
+};
+
+/* Whose job it is. Numbers; 0: none. */
 struct limit_party {
 	uint32_t user, queue;
-	uint64_t array; /* its number; 0: none */
+	uint64_t array;
+	uint32_t group, account, qos;
 };
 
 struct limits;
@@ -33,24 +54,44 @@ struct limits *limits_create(void);
 struct limits *limits_clone(const struct limits *l);
 void limits_destroy(struct limits *l);
 
-/* How many may run at once; below 0: any number. `of`: the array's number, or the queue; else 0. */
-void limits_set(struct limits *l, enum limit_kind kind, uint64_t of, int64_t most);
+/* How much may run at once; below 0: any number, or LIMIT_INHERIT. `of`: the array's number, or that of queue, user, group, account or QoS; else 0. */
+void limits_cap(struct limits *l, enum limit_kind kind, uint64_t of, enum limit_measure measure, int64_t most);
+void limits_set(struct limits *l, enum limit_kind kind, uint64_t of, int64_t most); /* jobs */
+/* Jobs of a QoS start whatever the limits are, but for their array's. They count. */
+void limits_exempt(struct limits *l, uint32_t qos, bool exempt);
+/* An account is a part of another; 0: of none. */
+void limits_parent(struct limits *l, uint32_t account, uint32_t parent);
+
 /* The class of a party, made if new. */
 uint32_t limits_class(struct limits *l, const struct limit_party *party);
 /* An array is forgotten, and so is its class. None of its jobs counts or waits. */
 void limits_drop_array(struct limits *l, const struct limit_party *party);
 
-/* How many more of a class may start now; INT64_MAX: any number. */
-int64_t limits_room(const struct limits *l, uint32_t class);
-/* The limit that a class has reached, with its number; false: another may start. */
-bool limits_reached(const struct limits *l, uint32_t class, enum limit_kind *ret_kind, int64_t *ret_most);
-/* A job is given a slot (1), or gives it back (-1). */
-void limits_count(struct limits *l, uint32_t class, int sign);
+/* How many more such jobs of a class may start now; INT64_MAX: any number. */
+int64_t limits_room(const struct limits *l, uint32_t class, const struct limit_need *need);
+
+struct limit_reached {
+	enum limit_kind kind;
+	enum limit_measure measure;
+	uint64_t of; /* whose limit it is: of an account perhaps one above */
+	int64_t most, used;
+};
+/* The limit that leaves no room for such a job of a class; false: another may start. */
+bool limits_reached(const struct limits *l, uint32_t class, const struct limit_need *need, struct limit_reached *ret);
+/* How much of a measure a party has now. */
+int64_t limits_used(const struct limits *l, enum limit_kind kind, uint64_t of, enum limit_measure measure);
+
+/* A job is given a slot, or gives it back. What is given back is what was taken, whatever the job asks for by now. */
+void limits_take(struct limits *l, uint32_t job, uint32_t class, const struct limit_need *need);
+void limits_give(struct limits *l, uint32_t job);
+/* A job of a class that might have taken a slot no longer waits: others may. */
+void limits_stir(struct limits *l, uint32_t class);
 /* Nobody counts, and nobody waits. */
 void limits_clear(struct limits *l);
 
 /* A job waits until its limits allow another. `shape`: a hash of what it asks for. */
-void limits_wait(struct limits *l, uint32_t class, uint64_t shape, int64_t rank, uint32_t job);
+void limits_wait(struct limits *l, uint32_t class, const struct limit_need *need, uint64_t shape, int64_t rank,
+		 uint32_t job);
 /* Asks those who may leave their lines, by rank. `leave` says false for a job that does not wait there any more. */
 void limits_offer(struct limits *l, bool (*leave)(void *context, uint32_t job), void *context);
 

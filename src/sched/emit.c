@@ -65,8 +65,12 @@ bool has_slot(const struct job *job)
 
 void slot_count(struct sched *s, const struct job *job, int sign)
 {
-	if (s->limits && sign)
-		limits_count(s->limits, job->limits, sign);
+	struct limit_need need = sched_need(s, job);
+
+	if (s->limits && sign > 0)
+		limits_take(s->limits, job->id, job->limits, &need);
+	else if (s->limits && sign < 0)
+		limits_give(s->limits, job->id);
 }
 
 void starting_add(struct sched *s, uint32_t id)

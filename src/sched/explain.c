@@ -3,6 +3,7 @@
  * rolled back, with less and less in it.
  */
 #include "sched/explain.h"
+#include "base/amount.h"
 
 #include <stdlib.h>
 
@@ -273,8 +274,11 @@ static void explain(struct sched *s, uint32_t id, struct reason *r)
 		r->why = WHY_HELD;
 	if (!job_waits(job))
 		return;
-	if (sched_limited(s, id) && limits_reached(s->limits, job->limits, &r->limit, &r->needed)) {
+	struct limit_need need = sched_need(s, job);
+
+	if (sched_limited(s, id) && limits_reached(s->limits, job->limits, &need, &r->limit)) {
 		r->why = WHY_LIMIT;
+		r->needed = r->limit.measure == LIMIT_JOBS ? r->limit.most : need.v[r->limit.measure];
 		return;
 	}
 	if (job->waiting != WAITING_NONE && job->kind == KIND_COMMON)
@@ -381,18 +385,34 @@ static const char *dim_name(const struct sched *s, enum res_dim d, int64_t n)
 	}
 }
 
-/* With the number, and an s. */
-static const char *limit_text(enum limit_kind kind)
+/* "the limit of 64 CPUs of its user is reached (max_cpus): it asks for 8, and 60 are in use" */
+static void limit_text(const struct limit_reached *r, int64_t asked, struct strbuf *out)
 {
-	static const char *const text[LIMIT_KINDS] = {
-		[LIMIT_ALL] = "the limit of %lld running job%s of the server is reached (max_running)",
-		[LIMIT_USER] = "the limit of %lld running job%s of a user is reached (max_user_run)",
-		[LIMIT_ARRAY] = "the limit of %lld running element%s of its array is reached (%%, qsub -t)",
-		[LIMIT_QUEUE] = "the limit of %lld running job%s of its queue is reached (max_running)",
-		[LIMIT_QUEUE_USER] = "the limit of %lld running job%s of a user in its queue is reached (max_user_run)",
+	static const char *const whose[LIMIT_KINDS] = {
+		[LIMIT_ALL] = "of the server",	   [LIMIT_USER] = "of a user",
+		[LIMIT_ARRAY] = "of its array",	   [LIMIT_QUEUE] = "of its queue",
+		[LIMIT_OF_USER] = "of its user",   [LIMIT_QUEUE_USER] = "of a user in its queue",
+		[LIMIT_OF_GROUP] = "of its group", [LIMIT_OF_ACCOUNT] = "of its account, or one above it,",
+		[LIMIT_OF_QOS] = "of its QoS",
 	};
+	bool users = r->kind == LIMIT_USER || r->kind == LIMIT_QUEUE_USER, many = r->most != 1;
+	char most[32], used[32], need[32];
 
-	return text[kind];
+	if (r->measure == LIMIT_JOBS)
+		strbuf_printf(out, "the limit of %lld running %s%s %s is reached (%s)", (long long)r->most,
+			      r->kind == LIMIT_ARRAY ? "element" : "job", many ? "s" : "", whose[r->kind],
+			      r->kind == LIMIT_ARRAY ? "%, qsub -t"
+			      : users		     ? "max_user_run"
+						     : "max_running");
+	else if (r->measure == LIMIT_CPUS)
+		strbuf_printf(
+			out, "the limit of %lld CPU%s %s is reached (max_cpus): it asks for %lld, and %lld are in use",
+			(long long)r->most, many ? "s" : "", whose[r->kind], (long long)asked, (long long)r->used);
+	else
+		strbuf_printf(out,
+			      "the limit of %s of memory %s is reached (max_memory): it asks for %s, and %s are in use",
+			      memory_format(r->most, most, sizeof most), whose[r->kind],
+			      memory_format(asked, need, sizeof need), memory_format(r->used, used, sizeof used));
 }
 
 static void text_job(uint32_t job, job_namer name, void *context, struct strbuf *out)
@@ -439,7 +459,7 @@ void reason_text(const struct sched *s, uint32_t job, const struct reason *r, jo
 		strbuf_printf(out, "nothing is in its way: it starts with the next cycle");
 		break;
 	case WHY_LIMIT:
-		strbuf_printf(out, limit_text(r->limit), (long long)r->needed, r->needed == 1 ? "" : "s");
+		limit_text(&r->limit, r->needed, out);
 		break;
 	case WHY_HELD:
 		strbuf_printf(out, "it is held; release it");

@@ -18,7 +18,7 @@ enum why {
 	WHY_WHOLE,	  /* it needs `needed` whole nodes or machines, and `free` are empty */
 	WHY_RESERVED_FOR, /* it would delay `by`, which has a reservation at `by_start` */
 	WHY_TURN,	  /* the policy lets nobody pass `by` */
-	WHY_LIMIT,	  /* as many run as the limit `limit` allows, which is `needed` */
+	WHY_LIMIT,	  /* `limit` leaves no room for it */
 	WHY_LEAVES,	  /* it would last longer than a node that it needs: `node` leaves at `by_start` */
 	WHY_COUNT
 };
@@ -35,7 +35,7 @@ struct reason {
 	int64_t when;	 /* the earliest start by what is planned now; TIME_NEVER: not known */
 	uint32_t by;	 /* RESERVED_FOR, TURN */
 	int64_t by_start;
-	enum limit_kind limit;
+	struct limit_reached limit;
 	uint32_t node;	 /* LEAVES */
 	int64_t shorter; /* RESERVED_FOR, LEAVES: it would start now if its walltime were at most this; 0: it would not */
 };

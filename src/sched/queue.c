@@ -193,6 +193,8 @@ static bool queue_retire(struct sched *s, uint32_t id, struct waiting *ret)
 	*ret = s->line.waiting.v[job->waiting];
 	if (s->due_dates && !ret->line)
 		history_unwait(s, job, ret->pred);
+	if (s->limits && !ret->line) /* who waits in line behind it may be next */
+		limits_stir(s->limits, job->limits);
 	vec_push(&s->line.spare, job->waiting);
 	job->waiting = WAITING_NONE;
 	return true;
@@ -256,7 +258,9 @@ void queue_line_up(struct sched *s, uint32_t id)
 	w->line = true;
 	if (s->due_dates)
 		history_unwait(s, job, w->pred);
-	limits_wait(s->limits, job->limits, job_shape(job), line_rank(s, job, w), id);
+
+	struct limit_need need = sched_need(s, job);
+	limits_wait(s->limits, job->limits, &need, job_shape(job), line_rank(s, job, w), id);
 }
 
 bool queue_in_line(const struct sched *s, uint32_t job)

@@ -360,10 +360,21 @@ void restarts_forget(struct sched *s);
 bool migrate_for(struct sched *s, uint32_t job, int64_t length);
 void migrate_start(struct sched *s); /* those that were moved in this cycle are stopped, and started elsewhere */
 
+/* What it takes of its limits. */
+static inline struct limit_need sched_need(const struct sched *s, const struct job *job)
+{
+	const struct res *total = &cluster_job_request(s->c, job)->total;
+
+	return (struct limit_need){{1, total->v[RES_CPU], total->v[RES_MEM]}};
+}
+
 /* Whether its limits allow it a place. */
 static inline bool sched_may(const struct sched *s, uint32_t job)
 {
-	return !s->limits || limits_room(s->limits, cluster_job(s->c, job)->limits) > 0;
+	const struct job *x = cluster_job(s->c, job);
+	struct limit_need need = sched_need(s, x);
+
+	return !s->limits || limits_room(s->limits, x->limits, &need) > 0;
 }
 
 static inline int64_t sched_length(const struct sched *s, const struct job *job)

@@ -1,5 +1,5 @@
 /*
- * test_limit.c - limits on running jobs: counters, classes, lines.
+ * test_limit.c - limits on what runs: counters, classes, lines, amounts, accounts; and random worlds, in which counters equal a recomputation.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -7,6 +7,7 @@
 
 #include <cmocka.h>
 
+#include "base/rng.h"
 #include "base/vec.h"
 #include "rules/limit.h"
 
@@ -24,15 +25,26 @@ static bool leave(void *context, uint32_t job)
 
 static uint32_t class_of(struct limits *l, uint32_t user, uint32_t queue, uint64_t array)
 {
-	return limits_class(l, &(struct limit_party){user, queue, array});
+	return limits_class(l, &(struct limit_party){.user = user, .queue = queue, .array = array});
+}
+
+static const struct limit_need one = {{1, 1, 0}};
+
+/* Of jobs that all ask for the same the class is enough to know which gives its slot back. */
+static void count(struct limits *l, uint32_t class, int sign)
+{
+	if (sign > 0)
+		limits_take(l, class, class, &one);
+	else
+		limits_give(l, class);
 }
 
 static void no_limit_is_any_number(void **state)
 {
 	struct limits *l = limits_create();
 
-	assert_int_equal(limits_room(l, LIMITS_NONE), INT64_MAX);
-	assert_int_equal(limits_room(l, class_of(l, 1, 1, 0)), INT64_MAX);
+	assert_int_equal(limits_room(l, LIMITS_NONE, &one), INT64_MAX);
+	assert_int_equal(limits_room(l, class_of(l, 1, 1, 0), &one), INT64_MAX);
 	limits_destroy(l);
 }
 
@@ -40,24 +52,23 @@ static void every_limit_counts_its_own(void **state)
 {
 	struct limits *l = limits_create();
 	uint32_t a = class_of(l, 1, 1, 0), b = class_of(l, 2, 1, 0), c = class_of(l, 1, 2, 0), d = class_of(l, 1, 1, 7);
-	enum limit_kind kind;
-	int64_t most;
+	struct limit_reached r;
 
 	limits_set(l, LIMIT_USER, 0, 2);
 	limits_set(l, LIMIT_QUEUE, 1, 3);
 	limits_set(l, LIMIT_ARRAY, 7, 1);
-	limits_count(l, d, 1);
-	assert_int_equal(limits_room(l, d), 0);
-	assert_true(limits_reached(l, d, &kind, &most));
-	assert_int_equal(kind, LIMIT_ARRAY);
-	assert_int_equal(most, 1);
-	assert_int_equal(limits_room(l, a), 1);
-	limits_count(l, c, 1);
-	assert_int_equal(limits_room(l, a), 0);
-	assert_int_equal(limits_room(l, b), 2);
-	limits_count(l, d, -1);
-	assert_int_equal(limits_room(l, a), 1);
-	assert_false(limits_reached(l, a, &kind, &most));
+	count(l, d, 1);
+	assert_int_equal(limits_room(l, d, &one), 0);
+	assert_true(limits_reached(l, d, &one, &r));
+	assert_int_equal(r.kind, LIMIT_ARRAY);
+	assert_int_equal(r.most, 1);
+	assert_int_equal(limits_room(l, a, &one), 1);
+	count(l, c, 1);
+	assert_int_equal(limits_room(l, a, &one), 0);
+	assert_int_equal(limits_room(l, b, &one), 2);
+	count(l, d, -1);
+	assert_int_equal(limits_room(l, a, &one), 1);
+	assert_false(limits_reached(l, a, &one, &r));
 	limits_destroy(l);
 }
 
@@ -67,9 +78,9 @@ static void a_limit_holds_for_classes_to_come(void **state)
 	struct limits *l = limits_create();
 
 	limits_set(l, LIMIT_QUEUE_USER, 4, 1);
-	limits_count(l, class_of(l, 9, 4, 0), 1);
-	assert_int_equal(limits_room(l, class_of(l, 9, 4, 12)), 0);
-	assert_int_equal(limits_room(l, class_of(l, 8, 4, 0)), 1);
+	count(l, class_of(l, 9, 4, 0), 1);
+	assert_int_equal(limits_room(l, class_of(l, 9, 4, 12), &one), 0);
+	assert_int_equal(limits_room(l, class_of(l, 8, 4, 0), &one), 1);
 	limits_destroy(l);
 }
 
@@ -81,14 +92,14 @@ static void lines_do_not_wait_for_each_other(void **state)
 	left_vec v = {0};
 
 	limits_set(l, LIMIT_ALL, 0, 1);
-	limits_count(l, a, 1);
-	limits_wait(l, a, 1, 30, 3);
-	limits_wait(l, a, 1, 10, 1);
-	limits_wait(l, a, 1, 5, 1000);
-	limits_wait(l, a, 2, 20, 2);
+	count(l, a, 1);
+	limits_wait(l, a, &one, 1, 30, 3);
+	limits_wait(l, a, &one, 1, 10, 1);
+	limits_wait(l, a, &one, 1, 5, 1000);
+	limits_wait(l, a, &one, 2, 20, 2);
 	limits_offer(l, leave, &v);
 	assert_int_equal(v.n, 0);
-	limits_count(l, a, -1);
+	count(l, a, -1);
 	limits_offer(l, leave, &v);
 	assert_int_equal(v.n, 2);
 	assert_int_equal(v.v[0] + v.v[1], 3);
@@ -108,13 +119,13 @@ static void a_clone_goes_on_by_itself(void **state)
 	left_vec v = {0};
 
 	limits_set(l, LIMIT_ARRAY, 5, 1);
-	limits_count(l, a, 1);
-	limits_wait(l, a, 0, 1, 1);
+	count(l, a, 1);
+	limits_wait(l, a, &one, 0, 1, 1);
 	t = limits_clone(l);
-	limits_count(t, a, -1);
+	count(t, a, -1);
 	limits_offer(t, leave, &v);
 	assert_int_equal(v.n, 1);
-	assert_int_equal(limits_room(l, a), 0);
+	assert_int_equal(limits_room(l, a, &one), 0);
 	limits_offer(l, leave, &v);
 	assert_int_equal(v.n, 1);
 	vec_free(&v);
@@ -129,14 +140,245 @@ static void what_is_dropped_is_used_again(void **state)
 	uint32_t first = class_of(l, 1, 1, 1);
 
 	for (uint64_t n = 1; n < 1000; n++) {
-		struct limit_party p = {1, 1, n};
+		struct limit_party p = {.user = 1, .queue = 1, .array = n};
 		limits_set(l, LIMIT_ARRAY, n, 2);
 		assert_int_equal(limits_class(l, &p), first);
-		assert_int_equal(limits_room(l, first), 2);
+		assert_int_equal(limits_room(l, first, &one), 2);
 		limits_drop_array(l, &p);
 		class_of(l, 1, 1, n + 1);
 	}
 	limits_destroy(l);
+}
+
+/* ---- amounts, and whose they are ---- */
+
+static const struct limit_need wide = {{1, 8, 1024}};
+
+static void amounts_count(void **state)
+{
+	struct limits *l = limits_create();
+	uint32_t a = limits_class(l, &(struct limit_party){.user = 1, .group = 5}),
+		 b = limits_class(l, &(struct limit_party){.user = 2, .group = 5});
+	struct limit_reached r;
+
+	limits_cap(l, LIMIT_OF_USER, 0, LIMIT_CPUS, 16);
+	limits_cap(l, LIMIT_OF_USER, 2, LIMIT_CPUS, 64);
+	limits_cap(l, LIMIT_OF_GROUP, 5, LIMIT_MEMORY, 4 * 1024);
+	assert_int_equal(limits_room(l, a, &wide), 2);
+	assert_int_equal(limits_room(l, b, &wide), 4);
+	limits_take(l, 10, a, &wide);
+	limits_take(l, 11, a, &wide);
+	assert_true(limits_reached(l, a, &wide, &r));
+	assert_int_equal(r.kind, LIMIT_OF_USER);
+	assert_int_equal(r.measure, LIMIT_CPUS);
+	assert_int_equal(r.most, 16);
+	assert_int_equal(r.used, 16);
+	assert_int_equal(r.of, 1);
+	assert_int_equal(limits_room(l, b, &wide), 2);
+	limits_cap(l, LIMIT_OF_USER, 1, LIMIT_CPUS, -1); /* its own: any number */
+	assert_int_equal(limits_room(l, a, &wide), 2);
+	limits_cap(l, LIMIT_OF_USER, 1, LIMIT_CPUS, LIMIT_INHERIT);
+	assert_int_equal(limits_room(l, a, &wide), 0);
+	limits_give(l, 10);
+	assert_int_equal(limits_room(l, a, &wide), 1);
+	assert_int_equal(limits_used(l, LIMIT_OF_GROUP, 5, LIMIT_MEMORY), 1024);
+	limits_destroy(l);
+}
+
+static void accounts_count_what_is_below(void **state)
+{
+	struct limits *l = limits_create();
+	uint32_t low = limits_class(l, &(struct limit_party){.user = 1, .account = 3}),
+		 top = limits_class(l, &(struct limit_party){.user = 2, .account = 1});
+	struct limit_reached r;
+
+	limits_parent(l, 3, 2);
+	limits_parent(l, 2, 1);
+	limits_cap(l, LIMIT_OF_ACCOUNT, 1, LIMIT_CPUS, 10);
+	limits_take(l, 10, low, &wide);
+	assert_int_equal(limits_used(l, LIMIT_OF_ACCOUNT, 1, LIMIT_CPUS), 8);
+	assert_int_equal(limits_room(l, top, &wide), 0);
+	assert_true(limits_reached(l, low, &wide, &r));
+	assert_int_equal(r.of, 1);
+	limits_parent(l, 2, 0); /* what it has goes with it */
+	assert_int_equal(limits_used(l, LIMIT_OF_ACCOUNT, 1, LIMIT_CPUS), 0);
+	assert_int_equal(limits_used(l, LIMIT_OF_ACCOUNT, 2, LIMIT_CPUS), 8);
+	assert_int_equal(limits_room(l, top, &wide), 1);
+	limits_parent(l, 3, 1);
+	assert_int_equal(limits_used(l, LIMIT_OF_ACCOUNT, 2, LIMIT_CPUS), 0);
+	assert_int_equal(limits_used(l, LIMIT_OF_ACCOUNT, 1, LIMIT_CPUS), 8);
+	limits_give(l, 10);
+	assert_int_equal(limits_used(l, LIMIT_OF_ACCOUNT, 1, LIMIT_CPUS), 0);
+	limits_destroy(l);
+}
+
+static void an_exempt_qos_ignores_limits(void **state)
+{
+	struct limits *l = limits_create();
+	uint32_t a = limits_class(l, &(struct limit_party){.user = 1, .qos = 4}),
+		 b = limits_class(l, &(struct limit_party){.user = 1, .qos = 4, .array = 9});
+
+	limits_cap(l, LIMIT_OF_USER, 0, LIMIT_CPUS, 4);
+	limits_set(l, LIMIT_ARRAY, 9, 1);
+	assert_int_equal(limits_room(l, a, &wide), 0);
+	limits_exempt(l, 4, true);
+	assert_int_equal(limits_room(l, a, &wide), INT64_MAX);
+	assert_int_equal(limits_room(l, b, &wide), 1);
+	limits_exempt(l, 4, false);
+	assert_int_equal(limits_room(l, a, &wide), 0);
+	limits_destroy(l);
+}
+
+/* ---- a small scheduler over random parties: counters are the sums of what runs, no limit is exceeded, and nobody is forgotten in a line ---- */
+
+enum { JOBS = 400, USERS = 7, ACCOUNTS = 5 };
+
+struct world {
+	struct limits *l;
+	struct {
+		struct limit_need need;
+		uint32_t user, account, class;
+		enum { NONE, QUEUED, LINED, RUNS, DONE } state;
+	} job[JOBS];
+	uint32_t parent[ACCOUNTS + 1];
+	int64_t user_most[USERS + 1], account_most[ACCOUNTS + 1];
+};
+
+static bool world_leave(void *context, uint32_t id)
+{
+	struct world *w = context;
+
+	if (w->job[id].state != LINED)
+		return false;
+	w->job[id].state = QUEUED;
+	return true;
+}
+
+static bool account_below(const struct world *w, uint32_t account, uint32_t top)
+{
+	while (account && account != top)
+		account = w->parent[account];
+	return account == top;
+}
+
+static int64_t user_sum(const struct world *w, uint32_t user)
+{
+	int64_t sum = 0;
+
+	for (int i = 0; i < JOBS; i++)
+		if (w->job[i].state == RUNS && w->job[i].user == user)
+			sum += w->job[i].need.v[LIMIT_CPUS];
+	return sum;
+}
+
+static int64_t account_sum(const struct world *w, uint32_t account)
+{
+	int64_t sum = 0;
+
+	for (int i = 0; i < JOBS; i++)
+		if (w->job[i].state == RUNS && account_below(w, w->job[i].account, account))
+			sum += w->job[i].need.v[LIMIT_CPUS];
+	return sum;
+}
+
+static bool world_fits(const struct world *w, int i)
+{
+	int64_t cpus = w->job[i].need.v[LIMIT_CPUS];
+
+	if (w->user_most[w->job[i].user] >= 0 && user_sum(w, w->job[i].user) + cpus > w->user_most[w->job[i].user])
+		return false;
+	for (uint32_t a = w->job[i].account; a; a = w->parent[a])
+		if (w->account_most[a] >= 0 && account_sum(w, a) + cpus > w->account_most[a])
+			return false;
+	return true;
+}
+
+static void world_cycle(struct world *w)
+{
+	limits_offer(w->l, world_leave, w);
+	for (int i = 0; i < JOBS; i++) {
+		if (w->job[i].state != QUEUED)
+			continue;
+		bool room = limits_room(w->l, w->job[i].class, &w->job[i].need) > 0;
+		assert_int_equal(room, world_fits(w, i));
+		if (room) {
+			w->job[i].state = RUNS;
+			limits_take(w->l, (uint32_t)i, w->job[i].class, &w->job[i].need);
+			limits_stir(w->l, w->job[i].class);
+		} else {
+			w->job[i].state = LINED;
+			limits_wait(w->l, w->job[i].class, &w->job[i].need, (uint64_t)w->job[i].need.v[LIMIT_CPUS], i,
+				    (uint32_t)i);
+		}
+	}
+}
+
+static void world_check(const struct world *w)
+{
+	for (uint32_t u = 1; u <= USERS; u++)
+		assert_int_equal(limits_used(w->l, LIMIT_OF_USER, u, LIMIT_CPUS), user_sum(w, u));
+	for (uint32_t a = 1; a <= ACCOUNTS; a++)
+		assert_int_equal(limits_used(w->l, LIMIT_OF_ACCOUNT, a, LIMIT_CPUS), account_sum(w, a));
+}
+
+static void world_act(struct world *w, struct rng *r)
+{
+	int i = (int)rng_below(r, JOBS);
+	uint32_t a = 1 + (uint32_t)rng_below(r, ACCOUNTS), u = 1 + (uint32_t)rng_below(r, USERS);
+
+	switch (rng_below(r, 8)) {
+	case 0:
+		w->user_most[u] = (int64_t)rng_below(r, 40) - 1;
+		limits_cap(w->l, LIMIT_OF_USER, u, LIMIT_CPUS, w->user_most[u]);
+		break;
+	case 1:
+		w->account_most[a] = (int64_t)rng_below(r, 80) - 1;
+		limits_cap(w->l, LIMIT_OF_ACCOUNT, a, LIMIT_CPUS, w->account_most[a]);
+		break;
+	case 2: /* accounts with lower numbers are above: no circles */
+		w->parent[a] = (uint32_t)rng_below(r, a);
+		limits_parent(w->l, a, w->parent[a]);
+		break;
+	default:
+		if (w->job[i].state == RUNS)
+			limits_give(w->l, (uint32_t)i);
+		else if (w->job[i].state == QUEUED)
+			limits_stir(w->l, w->job[i].class);
+		w->job[i].state = w->job[i].state == NONE || w->job[i].state == DONE ? QUEUED : DONE;
+	}
+}
+
+static void random_worlds_count_right_and_forget_nobody(void **state)
+{
+	for (uint64_t seed = 1; seed <= 40; seed++) {
+		struct world w = {.l = limits_create()};
+		struct rng r;
+
+		rng_seed(&r, seed);
+		for (uint32_t u = 0; u <= USERS; u++)
+			w.user_most[u] = -1;
+		for (uint32_t a = 0; a <= ACCOUNTS; a++)
+			w.account_most[a] = -1;
+		for (int i = 0; i < JOBS; i++) {
+			w.job[i].user = 1 + (uint32_t)rng_below(&r, USERS);
+			w.job[i].account = (uint32_t)rng_below(&r, ACCOUNTS + 1);
+			w.job[i].need = (struct limit_need){{1, 1 + (int64_t)rng_below(&r, 4), 0}};
+			w.job[i].class = limits_class(
+				w.l, &(struct limit_party){.user = w.job[i].user, .account = w.job[i].account});
+		}
+		for (int step = 0; step < 300; step++) {
+			for (uint64_t n = rng_below(&r, 6); n > 0; n--)
+				world_act(&w, &r);
+			world_cycle(&w);
+			for (int more = 0; more < 50; more++) /* each start lets the next of its line come */
+				world_cycle(&w);
+			world_check(&w);
+			for (int i = 0; i < JOBS; i++)
+				if (w.job[i].state == LINED)
+					assert_false(world_fits(&w, i));
+		}
+		limits_destroy(w.l);
+	}
 }
 
 int main(void)
@@ -148,6 +390,10 @@ int main(void)
 		cmocka_unit_test(lines_do_not_wait_for_each_other),
 		cmocka_unit_test(a_clone_goes_on_by_itself),
 		cmocka_unit_test(what_is_dropped_is_used_again),
+		cmocka_unit_test(amounts_count),
+		cmocka_unit_test(accounts_count_what_is_below),
+		cmocka_unit_test(an_exempt_qos_ignores_limits),
+		cmocka_unit_test(random_worlds_count_right_and_forget_nobody),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

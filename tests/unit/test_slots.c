@@ -203,7 +203,8 @@ static void history(const char *policy, uint64_t seed)
 		for (uint32_t u = 1; u <= 3; u++) {
 			uint32_t class = limits_class(limits, &(struct limit_party){.user = u});
 			assert_true(running(class) <= (step < 60 ? 2 : 3));
-			assert_int_equal(limits_room(limits, class), (step < 60 ? 2 : 3) - running(class));
+			assert_int_equal(limits_room(limits, class, &(struct limit_need){{1, 1, 0}}),
+					 (step < 60 ? 2 : 3) - running(class));
 		}
 	}
 	for (int i = 0; i < 400; i++) { /* nobody is left behind */
