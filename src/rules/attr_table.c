@@ -74,6 +74,17 @@ const struct attr attr_table[] = {
 
 	/* How many. */
 	{"max_running", BOTH, COUNT, .about = "Jobs that run at once. Unset: any number."},
+	{"max_running", OF_PARTIES, COUNT,
+	 .about =
+		 "Jobs that run at once: of the user, of the group, of the account and those below it, of the QoS. Unset: as `default` of the same kind has it, else any number."},
+	{"max_cpus", OF_PARTIES | QUEUE, COUNT,
+	 .about = "CPUs that its running jobs have together, as they asked for them. Unset: as max_running."},
+	{"max_memory", OF_PARTIES | QUEUE, .type = ATTR_MEMORY,
+	 .about =
+		 "Memory that its running jobs have together, such as 64gb, as they asked for it. Unset: as max_running."},
+	{"ignores_limits", QOS, BOOL("False"),
+	 .about =
+		 "Its jobs start whatever the limits on running jobs, CPUs and memory are, but for that of their array. They count where others do."},
 	{"max_user_run", BOTH, COUNT, .alias = "max_user_running",
 	 .about = "Jobs of one user that run at once. Unset: any number."},
 	{"max_queued", SERVER, COUNT, .alias = "max_queuable",

@@ -7,6 +7,9 @@
 
 #include "rules/leave.h"
 
+static const char *const measure_attr[LIMIT_MEASURES] = {
+	[LIMIT_JOBS] = "max_running", [LIMIT_CPUS] = "max_cpus", [LIMIT_MEMORY] = "max_memory"};
+
 void limits_of_server(struct limits *l, const struct attrs *server)
 {
 	limits_set(l, LIMIT_ALL, 0, attrs_number(server, "max_running"));
@@ -15,8 +18,27 @@ void limits_of_server(struct limits *l, const struct attrs *server)
 
 void limits_of_queue(struct limits *l, uint32_t number, const struct attrs *queue)
 {
-	limits_set(l, LIMIT_QUEUE, number, attrs_number(queue, "max_running"));
+	for (int m = 0; m < LIMIT_MEASURES; m++)
+		limits_cap(l, LIMIT_QUEUE, number, (enum limit_measure)m, attrs_number(queue, measure_attr[m]));
 	limits_set(l, LIMIT_QUEUE_USER, number, attrs_number(queue, "max_user_run"));
+}
+
+void limits_of_object(struct limits *l, enum object_kind kind, uint32_t number, const struct attrs *a)
+{
+	static const enum limit_kind of[OBJECT_KINDS] = {[OBJECT_USER] = LIMIT_OF_USER,
+							 [OBJECT_GROUP] = LIMIT_OF_GROUP,
+							 [OBJECT_ACCOUNT] = LIMIT_OF_ACCOUNT,
+							 [OBJECT_QOS] = LIMIT_OF_QOS};
+
+	if (!of[kind])
+		return;
+	for (int m = 0; m < LIMIT_MEASURES; m++)
+		limits_cap(l, of[kind], number, (enum limit_measure)m,
+			   a && attrs_is_set(a, measure_attr[m]) ? attrs_number(a, measure_attr[m])
+			   : number				 ? LIMIT_INHERIT
+								 : -1);
+	if (kind == OBJECT_QOS && number)
+		limits_exempt(l, number, a && attrs_bool(a, "ignores_limits"));
 }
 
 void settings_of_server(struct settings *x, const struct attrs *server)

@@ -13,6 +13,8 @@
 /* The limits on running jobs that attributes set: of the server, or of the queue that limits know by this number. */
 void limits_of_server(struct limits *l, const struct attrs *server);
 void limits_of_queue(struct limits *l, uint32_t number, const struct attrs *queue);
+/* Those of a user, group, account or QoS that limits know by this number; of all without their own by 0. `a` NULL: it has none of its own any more. */
+void limits_of_object(struct limits *l, enum object_kind kind, uint32_t number, const struct attrs *a);
 
 /* The settings of the scheduler that the server's attributes are. */
 void settings_of_server(struct settings *x, const struct attrs *server);

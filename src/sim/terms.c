@@ -4,6 +4,7 @@
 #include "sim/terms.h"
 
 #include <errno.h>
+#include <string.h>
 
 #include "rules/weigh.h"
 
@@ -14,6 +15,27 @@ static const struct wterms *terms_of(const struct terms *t, const struct wjob *j
 	return j->terms ? &t->w->terms.v[j->terms - 1] : &none;
 }
 
+/* By which limits know a group, an account or a QoS; 0: none. */
+static uint32_t party_number(struct terms *t, const char *name)
+{
+	return name ? names_add(&t->parties, name) + 1 : 0;
+}
+
+static void object_limits(struct terms *t, const struct object *x)
+{
+	bool all = strcmp(x->name, OBJECT_DEFAULT) == 0;
+	uint32_t number = 0;
+
+	if (!object_table[x->kind].defaults)
+		return;
+	if (!all && x->kind == OBJECT_USER && !names_find(&t->w->users, x->name, &number))
+		return;
+	number = all ? 0 : x->kind == OBJECT_USER ? number + 1 : party_number(t, x->name);
+	limits_of_object(t->limits, x->kind, number, &x->attrs);
+	if (x->kind == OBJECT_ACCOUNT && number)
+		limits_parent(t->limits, number, party_number(t, attrs_text(&x->attrs, "parent")));
+}
+
 void terms_init(struct terms *t, const struct workload *w, const struct ruleset *site, struct sched *sched)
 {
 	*t = (struct terms){
@@ -22,6 +44,9 @@ void terms_init(struct terms *t, const struct workload *w, const struct ruleset 
 		limits_of_server(t->limits, &site->attrs);
 	for (size_t i = 0; site && i < site->queues.n; i++)
 		limits_of_queue(t->limits, (uint32_t)i + 1, &site->queues.v[i].attrs);
+	for (int k = 0; site && k < OBJECT_KINDS; k++)
+		for (size_t i = 0; i < site->objects.of[k].n; i++)
+			object_limits(t, site->objects.of[k].v[i]);
 	if (site || w->terms.n) /* else nobody has any */
 		sched_limit(sched, t->limits);
 }
@@ -32,6 +57,7 @@ void terms_fini(struct terms *t)
 	limits_destroy(t->limits);
 	map_fini(&t->by_id);
 	map_fini(&t->array_at);
+	names_fini(&t->parties);
 	map_fini(&t->counts);
 	heap_fini(&t->releases);
 	vec_free(&t->queues);
@@ -138,7 +164,12 @@ void terms_fill(struct terms *t, const struct wjob *j, uint32_t queue, const str
 {
 	const struct wterms *x = terms_of(t, j);
 	uint64_t array = x->array.count ? (uint64_t)(j->id - j->element) : 0;
-	struct limit_party party = {.user = j->user + 1, .queue = queue, .array = array};
+	struct limit_party party = {.user = j->user + 1,
+				    .queue = queue,
+				    .array = array,
+				    .group = party_number(t, x->groups ? x->groups[0] : NULL),
+				    .account = party_number(t, access->account),
+				    .qos = party_number(t, access->qos)};
 
 	map_set(&t->by_id, (uint64_t)j->id, job->id + 1);
 	while (t->queues.n <= job->id)

@@ -25,6 +25,7 @@ struct terms {
 	struct heap releases;	   /* (when, core id): holds that end */
 	VEC(uint32_t) queues;	   /* by core id: the number of its queue, 0: none */
 	VEC(struct access) access; /* the same: its account and QoS */
+	struct names parties;	   /* groups, accounts and QoS; their number among limits is the index + 1 */
 	struct map counts;	   /* numbers of queue and user, 0: all -> jobs that wait or run */
 	bool priorities;	   /* some job has one, among those of its user */
 	struct priority_settings priority;

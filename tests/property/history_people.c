@@ -331,7 +331,15 @@ static void party_change(struct history *h)
 {
 	const char *path = PICK(h, "/v1/accounts/low", "/v1/accounts/top", "/v1/qos/high", "/v1/qos/low");
 
-	switch (below(h, 6)) {
+	switch (below(h, 8)) {
+	case 6:
+		attribute(h, PICK(h, path, path, "/v1/users/default", "/v1/users/nobody", "/v1/queues/fast"),
+			  "max_cpus", PICK(h, "2", "4", "8", "100"));
+		break;
+	case 7:
+		attribute(h, PICK(h, path, "/v1/groups/default", "/v1/users/nobody"), "max_running",
+			  PICK(h, "1", "2", "50"));
+		break;
 	case 0:
 		ask(h, getuid(), PICK(h, "PUT", "PUT", "DELETE"), path, "{}");
 		break;

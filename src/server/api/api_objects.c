@@ -23,6 +23,7 @@
 #include "server/job/classes.h"
 #include "server/job/jobs.h"
 #include "server/job/spec.h"
+#include "server/life/block.h"
 #include "server/life/migrate.h"
 #include "server/life/world.h"
 #include "server/server.h"
@@ -56,6 +57,11 @@ static int party_check(struct server *s, const struct object *x, const struct ob
 	return 0;
 }
 
+static void party_done(struct server *s, void *context)
+{
+	block_limits(s);
+}
+
 static void class_done(struct server *s, void *context)
 {
 	moves_offer(s);
@@ -69,8 +75,10 @@ static const struct ways {
 } ways[OBJECT_KINDS] = {
 	[OBJECT_PARTITION] = {partition_check, partition_done},
 	[OBJECT_CLASS] = {class_check, class_done},
-	[OBJECT_QOS] = {party_check, NULL},
-	[OBJECT_ACCOUNT] = {party_check, NULL},
+	[OBJECT_QOS] = {party_check, party_done},
+	[OBJECT_ACCOUNT] = {party_check, party_done},
+	[OBJECT_GROUP] = {NULL, party_done},
+	[OBJECT_USER] = {NULL, party_done},
 };
 
 static int ways_check(struct server *s, const struct object *x, const struct object *next, void **ret, struct err *err)
@@ -248,6 +256,7 @@ void api_object_delete(struct server *s, const struct call *c)
 		return;
 	}
 	server_say(s, "%s %s was deleted by %s", object_table[x->kind].name, x->name, c->w->user);
+	block_forget(s, x);
 	object_drop(s, x);
 	ways_done(s, (enum object_kind)c->route->kind, context);
 	answer(s, c, 200);

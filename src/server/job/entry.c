@@ -284,6 +284,16 @@ static uint64_t array_of(const struct server *s, uint32_t id)
 	return job_key_index(key) >= 0 ? job_key_number(key) : 0;
 }
 
+struct limit_party spec_party(const struct spec *p, uint64_t array)
+{
+	return (struct limit_party){.user = p->owner,
+				    .queue = p->queue,
+				    .array = array,
+				    .group = p->group,
+				    .account = p->account,
+				    .qos = p->qos};
+}
+
 void job_fill(const struct server *s, struct job *job, const struct spec *p)
 {
 	job->request = p->request == UINT32_MAX ? s->jobs->fallback : p->request;
@@ -297,7 +307,8 @@ void job_fill(const struct server *s, struct job *job, const struct spec *p)
 	job->powers = p->powers;
 	job->guaranteed = false;
 	job->deallocations = 0;
-	job->limits = limits_class(s->limits, &(struct limit_party){p->owner, p->queue, array_of(s, job->id)});
+	struct limit_party party = spec_party(p, array_of(s, job->id));
+	job->limits = limits_class(s->limits, &party);
 }
 
 /* ---- keeping it ---- */

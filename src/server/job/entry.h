@@ -18,6 +18,7 @@
 
 #include "base/strbuf.h"
 #include "core/job.h"
+#include "rules/limit.h"
 #include "run/checkpoint.h"
 #include "server/job/failures.h"
 
@@ -146,6 +147,8 @@ struct payload {
 
 /* The fold. The core's own events have been applied to the job already (job_apply). */
 void entry_apply(struct server *s, const struct event *e, const struct payload *p);
+/* Whose job it is, for limits. `array`: the number of its array, or 0. */
+struct limit_party spec_party(const struct spec *p, uint64_t array);
 /* What the core knows of a job, by its spec: at submission, when it is altered, at recovery. */
 void job_fill(const struct server *s, struct job *job, const struct spec *p);
 

@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/mem.h"
 #include "base/strbuf.h"
@@ -159,13 +160,40 @@ const struct gate *block_foresee(struct server *s, struct forecast *f, const str
 
 /* ---- limits ---- */
 
+/* By which limits know it. */
+static uint32_t object_number_of(struct server *s, const struct object *x)
+{
+	return object_table[x->kind].defaults && strcmp(x->name, OBJECT_DEFAULT) == 0 ? 0 : word_add(s, x->name);
+}
+
+static void object_limits(struct server *s, const struct object *x)
+{
+	uint32_t number = object_number_of(s, x);
+
+	limits_of_object(s->limits, x->kind, number, &x->attrs);
+	if (x->kind == OBJECT_ACCOUNT && number)
+		limits_parent(s->limits, number, word_add(s, attrs_text(&x->attrs, "parent")));
+}
+
 void block_limits(struct server *s)
 {
 	limits_of_server(s->limits, s->attrs);
 	for (size_t i = 0; i < s->jobs->queues.n; i++)
 		limits_of_queue(s->limits, word_add(s, s->jobs->queues.v[i]->name), &s->jobs->queues.v[i]->attrs);
+	for (int k = 0; k < OBJECT_KINDS; k++)
+		for (size_t i = 0; i < s->objects->of[k].n; i++)
+			object_limits(s, s->objects->of[k].v[i]);
 	sched_refresh(s->sched);
 	s->turn->dirty = true;
+}
+
+void block_forget(struct server *s, const struct object *x)
+{
+	uint32_t number = object_number_of(s, x);
+
+	limits_of_object(s->limits, x->kind, number, NULL);
+	if (x->kind == OBJECT_ACCOUNT && number)
+		limits_parent(s->limits, number, 0);
 }
 
 void block_array(struct server *s, const struct array *a)

@@ -9,6 +9,7 @@
 
 #include "rules/gate.h"
 
+struct object;
 struct server;
 struct array;
 struct forecast;
@@ -26,6 +27,7 @@ void block_explain(struct server *s, uint32_t id, struct strbuf *out);
 
 /* The limits on running jobs, by the attributes as they are now; and the throttle of an array. */
 void block_limits(struct server *s);
+void block_forget(struct server *s, const struct object *x); /* one that is about to be removed has none any more */
 void block_array(struct server *s, const struct array *a);
 
 /* The job server.scratch is submitted to a forecast by its spec, as it would be to the server. Returns the forecast's gate, which is the forecast's. */

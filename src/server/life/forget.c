@@ -104,7 +104,8 @@ static void array_forget(struct server *s, struct array *a)
 	store_drop_job(s->store, job_key(a->number, -1));
 	script_unref(s, a->spec->script);
 	map_remove(&s->jobs->by_number, a->number);
-	limits_drop_array(s->limits, &(struct limit_party){a->spec->owner, a->spec->queue, a->number});
+	struct limit_party party = spec_party(a->spec, a->number);
+	limits_drop_array(s->limits, &party);
 	spec_unref(a->spec);
 	a->spec = NULL;
 }
