@@ -65,6 +65,7 @@ static void on_start(struct sim *m, const struct event *e)
 	int64_t limit = x->estimate + m->c->settings.tolerance;
 
 	run = run < limit ? run : limit;
+	terms_started(&m->terms, e->job);
 	x->start = e->time;
 	x->runtime = x->saved + run;
 	x->end = e->time + run;
@@ -137,6 +138,7 @@ static void on_event(void *context, const struct event *e)
 			x->broken_by_power = true; /* cleared again if it makes it all the same */
 		break;
 	case EVENT_PREEMPT:
+		terms_stopped(&m->terms, e->job, x->start, e->time);
 		on_stopped(m, e, x);
 		if (x->guaranteed && by == KIND_EMERGENCY)
 			x->broken_by_power = true;
@@ -153,6 +155,7 @@ static void on_event(void *context, const struct event *e)
 		break;
 	case EVENT_FINISH:
 		m->ended++;
+		terms_stopped(&m->terms, e->job, x->start, e->time);
 		job_ended_here(m, e->job, exit_status(m, e->job));
 		break;
 	case EVENT_DELETE:
@@ -527,10 +530,10 @@ int sim_run(const struct workload *w, const struct policy *policy, const struct 
 	m.p = plan_create(m.c);
 	m.sched = sched_create(m.c, m.p, &altered);
 	terms_init(&m.terms, w, o->site, m.sched);
-	m.terms.c = m.c;
-	m.terms.priority = priority;
+	terms_prioritize(&m.terms, m.c, &priority);
 	if (priority.order != PRIORITY_POLICY)
-		sched_on_weigh(m.sched, terms_weigh, NULL, priority_drifts(&priority), &m.terms);
+		sched_on_weigh(m.sched, terms_weigh, m.terms.shares ? terms_prepare : NULL, priority_drifts(&priority),
+			       &m.terms);
 	m.ruled = o->site || w->terms.n;
 	m.outcome = mem_zalloc(sizeof *m.outcome * (w->jobs.n + 1));
 	for (size_t i = 0; i < w->jobs.n; i++) {

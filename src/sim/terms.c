@@ -8,6 +8,8 @@
 
 #include "rules/weigh.h"
 
+#define DAY 86400 /* of UTC */
+
 static const struct wterms *terms_of(const struct terms *t, const struct wjob *j)
 {
 	static const struct wterms none = {0};
@@ -51,6 +53,16 @@ void terms_init(struct terms *t, const struct workload *w, const struct ruleset 
 		sched_limit(sched, t->limits);
 }
 
+void terms_prioritize(struct terms *t, const struct cluster *c, const struct priority_settings *x)
+{
+	t->c = c;
+	t->priority = *x;
+	if (x->order == PRIORITY_POLICY || x->weight[FACTOR_FAIRSHARE] == 0)
+		return;
+	t->shares = shares_create();
+	fairshare_settings_of(&t->fairshare, &t->site->attrs);
+}
+
 void terms_fini(struct terms *t)
 {
 	gate_destroy(t->gate);
@@ -62,6 +74,9 @@ void terms_fini(struct terms *t)
 	heap_fini(&t->releases);
 	vec_free(&t->queues);
 	vec_free(&t->access);
+	vec_free(&t->runs);
+	vec_free(&t->members);
+	shares_destroy(t->shares);
 	arena_destroy(t->arena);
 }
 
@@ -187,6 +202,12 @@ void terms_fill(struct terms *t, const struct wjob *j, uint32_t queue, const str
 	}
 	if (t->site || j->terms)
 		job->limits = limits_class(t->limits, &party);
+	if (t->shares) {
+		while (t->members.n <= job->id)
+			vec_push(&t->members, 0);
+		t->members.v[job->id] = shares_member(t->shares, "", x->groups && *x->groups ? *x->groups : "",
+						      names_get(&t->w->users, j->user));
+	}
 	job->rank = weigh_rank(queue_of(t, job->id), (double)j->submit);
 	t->priorities |= x->priority != 0;
 }
@@ -205,6 +226,49 @@ int64_t terms_delay(const struct terms *t, uint32_t job)
 	return own >= 0 ? own : t->site ? attrs_number(&t->site->attrs, "kill_delay") : 0;
 }
 
+/* Time x CPUs of a job in [start, end), on the days on which it fell. */
+static void use_split(const struct terms *t, uint32_t job, int64_t start, int64_t end,
+		      void (*add)(struct shares *x, uint32_t member, int64_t day, int64_t ms))
+{
+	int64_t cpus = cluster_job_request(t->c, cluster_job(t->c, job))->total.v[RES_CPU];
+
+	while (start < end) {
+		int64_t day = start / DAY - (start % DAY < 0), until = (day + 1) * DAY < end ? (day + 1) * DAY : end;
+		add(t->shares, t->members.v[job], day, (until - start) * 1000 * cpus);
+		start = until;
+	}
+}
+
+void terms_started(struct terms *t, uint32_t job)
+{
+	if (t->shares)
+		vec_push(&t->runs, (struct share_run){job, cluster_job(t->c, job)->attempt});
+}
+
+void terms_stopped(struct terms *t, uint32_t job, int64_t started, int64_t now)
+{
+	if (t->shares && started >= 0)
+		use_split(t, job, started, now, shares_use);
+}
+
+void terms_prepare(void *context, int64_t now)
+{
+	struct terms *t = context;
+	size_t kept = 0;
+
+	shares_settle(t->shares);
+	for (size_t i = 0; i < t->runs.n; i++) {
+		const struct job *job = cluster_job(t->c, t->runs.v[i].job);
+		if (job->attempt != t->runs.v[i].attempt || (job->state != STATE_RUNNING && job->state != STATE_NOW))
+			continue;
+		t->runs.v[kept++] = t->runs.v[i];
+		if (job->state == STATE_RUNNING)
+			use_split(t, job->id, job->start, now, shares_run);
+	}
+	t->runs.n = kept;
+	shares_rank(t->shares, &t->fairshare, now / DAY);
+}
+
 double terms_weigh(void *context, uint32_t job, int64_t now)
 {
 	const struct terms *t = context;
@@ -215,6 +279,11 @@ double terms_weigh(void *context, uint32_t job, int64_t now)
 	prioritized_of(&x, t->c, cluster_job(t->c, job));
 	if (q)
 		x.queue = attrs_number(q, "priority");
+	if (t->shares) {
+		if (shares_stale(t->shares))
+			terms_prepare(context, now);
+		x.fairshare = shares_standing(t->shares, t->members.v[job]);
+	}
 	priority_weigh(&t->priority, &x, now, &w);
 	return w.priority;
 }

@@ -9,11 +9,17 @@
 #include "core/cluster.h"
 #include "rules/access.h"
 #include "rules/admit.h"
+#include "rules/fairshare.h"
 #include "rules/gate.h"
 #include "rules/priority.h"
 #include "rules/queue.h"
 #include "sched/sched.h"
 #include "sim/workload.h"
+
+/* A job that runs. */
+struct share_run {
+	uint32_t job, attempt;
+};
 
 struct terms {
 	const struct workload *w;
@@ -29,12 +35,18 @@ struct terms {
 	struct map counts;	   /* numbers of queue and user, 0: all -> jobs that wait or run */
 	bool priorities;	   /* some job has one, among those of its user */
 	struct priority_settings priority;
+	struct shares *shares; /* NULL: fairshare does not count */
+	struct fairshare_settings fairshare;
+	VEC(struct share_run) runs; /* jobs that run, if it does; some of them have ended */
+	VEC(uint32_t) members;	    /* by core id */
 	const struct cluster *c;
 	struct arena *arena; /* of the last few jobs that were admitted */
 	uint32_t asked;
 };
 
 void terms_init(struct terms *t, const struct workload *w, const struct ruleset *site, struct sched *sched);
+/* What orders jobs by priorities: before there are any. */
+void terms_prioritize(struct terms *t, const struct cluster *c, const struct priority_settings *x);
 void terms_fini(struct terms *t);
 
 /* What a site makes of a job that is submitted. */
@@ -59,6 +71,11 @@ void terms_leave(struct terms *t, const struct wjob *j, uint32_t job);
 int64_t terms_delay(const struct terms *t, uint32_t job);
 /* Its priority among all, by the site's weights (terms.priority): for the scheduler, the terms being the context. */
 double terms_weigh(void *context, uint32_t job, int64_t now);
+/* Before it asks for those of all jobs. */
+void terms_prepare(void *context, int64_t now);
+/* A job has started; what it used until it ended or was stopped counts. */
+void terms_started(struct terms *t, uint32_t job);
+void terms_stopped(struct terms *t, uint32_t job, int64_t started, int64_t now);
 int terms_priority(const struct terms *t, const struct wjob *j);
 /* The next job that may be considered from now on (1), or can't any more (-1); 0: none. */
 int terms_news(struct terms *t, int64_t now, uint32_t *ret_job);

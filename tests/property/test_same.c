@@ -149,6 +149,7 @@ static void priorities_make(struct same *x)
 	maybe_set(x, NULL, "priority_weight.expansion", PICK(x, "10", "1"));
 	maybe_set(x, NULL, "priority_weight.memory", PICK(x, "1", "-1"));
 	maybe_set(x, NULL, "priority_weight.queue", "2");
+	maybe_set(x, NULL, "priority_weight.fairshare", PICK(x, "10", "1000"));
 	maybe_set(x, NULL, "priority_high.cpus", "4");
 }
 
