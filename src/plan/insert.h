@@ -66,6 +66,7 @@ unsigned plan_removable(const struct plan *p, uint32_t job);
  * [start, end), of those that anything may be put on; and how many it has. */
 uint32_t plan_whole_free(struct plan *p, const struct nodeset *on, uint32_t job, int64_t start, int64_t end);
 uint32_t plan_whole_count(const struct plan *p, uint32_t job);
+int64_t plan_cpus(const struct plan *p, uint32_t job); /* that a job with a place has: of whole nodes all */
 
 /* On one node that the job may use, and whose pieces stay where they are, its timeline says at once what fits. */
 bool plan_is_simple(const struct plan *p, const struct manner *m, uint32_t job);

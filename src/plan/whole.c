@@ -131,3 +131,20 @@ uint32_t plan_whole_count(const struct plan *p, uint32_t job)
 	free(marked);
 	return count;
 }
+
+int64_t plan_cpus(const struct plan *p, uint32_t job)
+{
+	int64_t cpus = 0;
+
+	if (!plan_piece(p, job, 0)->whole)
+		return cluster_job_request(p->cluster, cluster_job(p->cluster, job))->total.v[RES_CPU];
+
+	bool *marked = mem_zalloc((p->nnodes + 1) * sizeof *marked);
+	for (uint32_t i = 0; i < p->holds.v[job].nfrags; i++) {
+		int32_t node = plan_place(p, job, i)->node;
+		cpus += marked[node] ? 0 : p->cluster->nodes.v[node].total.v[RES_CPU];
+		marked[node] = true;
+	}
+	free(marked);
+	return cpus;
+}

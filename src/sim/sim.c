@@ -65,7 +65,7 @@ static void on_start(struct sim *m, const struct event *e)
 	int64_t limit = x->estimate + m->c->settings.tolerance;
 
 	run = run < limit ? run : limit;
-	terms_started(&m->terms, e->job);
+	terms_started(&m->terms, m->p, e->job);
 	x->start = e->time;
 	x->runtime = x->saved + run;
 	x->end = e->time + run;

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "plan/insert.h"
 #include "rules/weigh.h"
 
 #define DAY 86400 /* of UTC */
@@ -76,6 +77,7 @@ void terms_fini(struct terms *t)
 	vec_free(&t->access);
 	vec_free(&t->runs);
 	vec_free(&t->members);
+	vec_free(&t->cpus);
 	shares_destroy(t->shares);
 	arena_destroy(t->arena);
 }
@@ -230,19 +232,21 @@ int64_t terms_delay(const struct terms *t, uint32_t job)
 static void use_split(const struct terms *t, uint32_t job, int64_t start, int64_t end,
 		      void (*add)(struct shares *x, uint32_t member, int64_t day, int64_t ms))
 {
-	int64_t cpus = cluster_job_request(t->c, cluster_job(t->c, job))->total.v[RES_CPU];
-
 	while (start < end) {
 		int64_t day = start / DAY - (start % DAY < 0), until = (day + 1) * DAY < end ? (day + 1) * DAY : end;
-		add(t->shares, t->members.v[job], day, (until - start) * 1000 * cpus);
+		add(t->shares, t->members.v[job], day, (until - start) * 1000 * t->cpus.v[job]);
 		start = until;
 	}
 }
 
-void terms_started(struct terms *t, uint32_t job)
+void terms_started(struct terms *t, const struct plan *p, uint32_t job)
 {
-	if (t->shares)
-		vec_push(&t->runs, (struct share_run){job, cluster_job(t->c, job)->attempt});
+	if (!t->shares)
+		return;
+	vec_push(&t->runs, (struct share_run){job, cluster_job(t->c, job)->attempt});
+	while (t->cpus.n <= job)
+		vec_push(&t->cpus, 0);
+	t->cpus.v[job] = (uint32_t)plan_cpus(p, job);
 }
 
 void terms_stopped(struct terms *t, uint32_t job, int64_t started, int64_t now)

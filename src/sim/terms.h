@@ -39,6 +39,7 @@ struct terms {
 	struct fairshare_settings fairshare;
 	VEC(struct share_run) runs; /* jobs that run, if it does; some of them have ended */
 	VEC(uint32_t) members;	    /* by core id */
+	VEC(uint32_t) cpus;	    /* ... that it has, once it was started */
 	const struct cluster *c;
 	struct arena *arena; /* of the last few jobs that were admitted */
 	uint32_t asked;
@@ -74,7 +75,7 @@ double terms_weigh(void *context, uint32_t job, int64_t now);
 /* Before it asks for those of all jobs. */
 void terms_prepare(void *context, int64_t now);
 /* A job has started; what it used until it ended or was stopped counts. */
-void terms_started(struct terms *t, uint32_t job);
+void terms_started(struct terms *t, const struct plan *p, uint32_t job);
 void terms_stopped(struct terms *t, uint32_t job, int64_t started, int64_t now);
 int terms_priority(const struct terms *t, const struct wjob *j);
 /* The next job that may be considered from now on (1), or can't any more (-1); 0: none. */

@@ -386,11 +386,13 @@ static const struct line *line_of(const struct same *x, uint32_t id)
 
 static void end(struct same *x, const char *tag, enum result_how how, int status, enum result_cause cause)
 {
+	uint32_t id, attempt;
+	int64_t began = tag_parse(x->s, tag, &id, &attempt) ? entry_job(x->s, id)->start : x->now - 1;
 	struct result r = {.tag = tag,
 			   .how = how,
 			   .status = status,
 			   .cause = cause,
-			   .started_us = x->now * 1000000 - 1000000,
+			   .started_us = began * 1000000,
 			   .ended_us = x->now * 1000000,
 			   .session = 1};
 
