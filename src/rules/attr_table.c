@@ -295,8 +295,10 @@ const struct attr attr_table[] = {
 	{"default_qos", ATTR_USER | ATTR_GROUP | ACCOUNT | BOTH, .type = ATTR_TEXT,
 	 .about =
 		 "The quality of service of jobs that ask for none: their user's, else their account's, their group's, their queue's, the server's. One that the user may not use is passed over."},
-	{"fairshare", OF_PARTIES, .type = ATTR_NUMBER, .min = 0, .max = 100,
-	 .about = "Percent of the machine that it is to get in the long run; of an account, of its parent's part."},
+	{"fairshare", ATTR_USER | ATTR_GROUP | ACCOUNT, .type = ATTR_NUMBER, .min = 0, .max = 100,
+	 .about =
+		 "Percent of what its siblings use together that it is to get in the long run: of an account, those with the same parent; of a group, those on the same account; of a user, those in "
+		 "the same group. It counts as priority_weight.fairshare says."},
 	{"comment", OF_PARTIES, .type = ATTR_TEXT, .about = "A note for people."},
 };
 const int nattrs = sizeof attr_table / sizeof *attr_table;

@@ -11,7 +11,7 @@
 #include "base/names.h"
 #include "base/strbuf.h"
 #include "base/vec.h"
-#include "rules/attr.h"
+#include "rules/object.h"
 
 #define UNIT                                                                                                           \
 	(INT64_C(1)                                                                                                    \
@@ -53,6 +53,7 @@ struct shares {
 	VEC(struct member) members;
 	struct names names[SHARE_LEVELS];
 	VEC(struct wish) wishes[SHARE_LEVELS]; /* by name; may be shorter */
+	int64_t rest[SHARE_LEVELS];	       /* targets of the others; -1: none */
 	VEC(struct knot) knots;		       /* parents before children; the first is the root. Empty: to be made */
 };
 
@@ -67,7 +68,10 @@ void fairshare_settings_of(struct fairshare_settings *ret, const struct attrs *s
 
 struct shares *shares_create(void)
 {
-	return mem_zalloc(sizeof(struct shares));
+	struct shares *x = mem_zalloc(sizeof *x);
+
+	shares_forget_targets(x);
+	return x;
 }
 
 void shares_destroy(struct shares *x)
@@ -142,7 +146,34 @@ void shares_forget_targets(struct shares *x)
 {
 	for (int i = 0; i < SHARE_LEVELS; i++)
 		vec_clear(&x->wishes[i]);
+	for (int i = 0; i < SHARE_LEVELS; i++)
+		x->rest[i] = -1;
 	vec_clear(&x->knots);
+}
+
+void shares_target_rest(struct shares *x, enum share_level level, int64_t percent)
+{
+	x->rest[level] = percent;
+	vec_clear(&x->knots);
+}
+
+void shares_aim(struct shares *x, const struct objects *o)
+{
+	static const enum object_kind kind[] = {
+		[SHARE_ACCOUNT] = OBJECT_ACCOUNT, [SHARE_GROUP] = OBJECT_GROUP, [SHARE_USER] = OBJECT_USER};
+
+	shares_forget_targets(x);
+	for (int level = 0; level < SHARE_LEVELS; level++)
+		for (size_t i = 0; i < o->of[kind[level]].n; i++) {
+			const struct object *a = o->of[kind[level]].v[i];
+			int64_t percent = attrs_number(&a->attrs, "fairshare");
+			if (strcmp(a->name, OBJECT_DEFAULT) == 0)
+				shares_target_rest(x, (enum share_level)level, percent);
+			else if (percent >= 0)
+				shares_target(x, (enum share_level)level, a->name, percent);
+			if (level == SHARE_ACCOUNT && attrs_is_set(&a->attrs, "parent"))
+				shares_parent(x, a->name, attrs_text(&a->attrs, "parent"));
+		}
 }
 
 void shares_use(struct shares *x, uint32_t member, int64_t day, int64_t ms)
@@ -209,7 +240,7 @@ static bool level_counts(const struct shares *x, enum share_level level)
 	for (size_t i = 0; i < x->wishes[level].n; i++)
 		if (x->wishes[level].v[i].target >= 0 || x->wishes[level].v[i].parent != NONE)
 			return true;
-	return level == SHARE_USER;
+	return level == SHARE_USER || x->rest[level] >= 0;
 }
 
 static void tree_make(struct shares *x)
@@ -286,6 +317,7 @@ static void shares_divide(struct shares *x, uint32_t parent)
 	for (uint32_t k = x->knots.v[parent].first; k != NONE; k = x->knots.v[k].next) {
 		struct knot *c = &x->knots.v[k];
 		int64_t target = wish_of(x, c->level, c->name).target;
+		target = target >= 0 ? target : x->rest[c->level];
 		c->share = target >= 0 ? target * (WHOLE / 100) : -1;
 		left -= target >= 0 ? c->share : 0;
 		without += target < 0 && c->used > 0;
@@ -380,7 +412,7 @@ static void list_below(const struct shares *x, uint32_t parent, uint32_t depth,
 				     .name = names_get(&x->names[k->level], k->name),
 				     .depth = depth,
 				     .target = 100.0 * (double)k->share / WHOLE,
-				     .own = wish_of(x, k->level, k->name).target >= 0,
+				     .own = wish_of(x, k->level, k->name).target >= 0 || x->rest[k->level] >= 0,
 				     .used = 100.0 * (double)k->used / (double)x->knots.v[parent].used,
 				     .cpu_hours = (double)k->used / UNIT / 3600e3,
 				     .standing = k->standing,

@@ -20,6 +20,7 @@
 #include <stdint.h>
 
 struct attrs;
+struct objects;
 
 enum share_level { SHARE_ACCOUNT, SHARE_GROUP, SHARE_USER, SHARE_LEVELS };
 
@@ -41,7 +42,11 @@ uint32_t shares_member(struct shares *x, const char *account, const char *group,
 void shares_target(struct shares *x, enum share_level level, const char *name, int64_t percent);
 /* The account above another; NULL: none. */
 void shares_parent(struct shares *x, const char *account, const char *parent);
+/* ... of all that have none of their own; -1: they divide what the others leave. */
+void shares_target_rest(struct shares *x, enum share_level level, int64_t percent);
 void shares_forget_targets(struct shares *x); /* and parents */
+/* All of them, as the objects of a site have them. */
+void shares_aim(struct shares *x, const struct objects *o);
 
 /* Use of jobs that have ended. Days are numbered without gaps. */
 void shares_use(struct shares *x, uint32_t member, int64_t day, int64_t ms);

@@ -62,6 +62,7 @@ void terms_prioritize(struct terms *t, const struct cluster *c, const struct pri
 		return;
 	t->shares = shares_create();
 	fairshare_settings_of(&t->fairshare, &t->site->attrs);
+	shares_aim(t->shares, &t->site->objects);
 }
 
 void terms_fini(struct terms *t)
@@ -207,8 +208,9 @@ void terms_fill(struct terms *t, const struct wjob *j, uint32_t queue, const str
 	if (t->shares) {
 		while (t->members.n <= job->id)
 			vec_push(&t->members, 0);
-		t->members.v[job->id] = shares_member(t->shares, "", x->groups && *x->groups ? *x->groups : "",
-						      names_get(&t->w->users, j->user));
+		t->members.v[job->id] =
+			shares_member(t->shares, access->account ? access->account : "",
+				      x->groups && *x->groups ? *x->groups : "", names_get(&t->w->users, j->user));
 	}
 	job->rank = weigh_rank(queue_of(t, job->id), (double)j->submit);
 	t->priorities |= x->priority != 0;

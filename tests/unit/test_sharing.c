@@ -149,6 +149,37 @@ static void least_use_first(void **state)
 	assert_non_null(strstr(f->a.body.text, "\"state\":\"R\""));
 }
 
+/* Of two users one is to get three times as much. The target holds at once, and after a restart. */
+static void targets(void **state)
+{
+	struct site *f = *state;
+
+	assert_int_equal(site_set(f, "priority_order", "sum"), 200);
+	assert_int_equal(site_set(f, "priority_weight.queue_time", "0"), 200);
+	assert_int_equal(site_set(f, "priority_weight.fairshare", "1"), 200);
+	submit(f, A, "ncpus=4,walltime=1:00:00");
+	begins(f);
+	submit(f, B, "ncpus=4,walltime=1:00:00");
+	at(f, 600);
+	ends(f, 600000);
+	begins(f); /* B's */
+	submit(f, A, "ncpus=4,walltime=1:00:00");
+	submit(f, B, "ncpus=4,walltime=1:00:00");
+	at(f, 601 + 400); /* B has used less; but it is to get only a quarter */
+	assert_int_equal(site_ask(f, getuid(), "PATCH", "/v1/users/nobody",
+				  "{\"changes\":[{\"op\":\"set\",\"name\":\"fairshare\",\"value\":\"75\"}]}"),
+			 200);
+	site_reopen(f);
+	server_turn(f->s);
+	assert_true(used(f, "nobody") > used(f, "daemon"));
+	assert_non_null(strstr(f->a.body.text, "\"target\":75,\"own\":true"));
+	assert_non_null(strstr(f->a.body.text, "\"target\":25,\"own\":false"));
+	ends(f, 400000);
+	at(f, 601 + 420);
+	assert_int_equal(site_ask(f, getuid(), "GET", "/v1/jobs/3", NULL), 200);
+	assert_non_null(strstr(f->a.body.text, "\"state\":\"R\""));
+}
+
 /* Users who may not see others' jobs see no other users. */
 static void only_oneself(void **state)
 {
@@ -170,6 +201,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(over_midnight, setup, site_teardown),
 		cmocka_unit_test_setup_teardown(least_use_first, setup, site_teardown),
+		cmocka_unit_test_setup_teardown(targets, setup, site_teardown),
 		cmocka_unit_test_setup_teardown(only_oneself, setup, site_teardown),
 	};
 

@@ -203,6 +203,7 @@ void sharing_rank(struct server *s)
 	if (!sharing_ready(g))
 		return;
 	r.passed_ms = (s->clock->now - ledger_midnight(s->clock->now)) * 1000;
+	shares_aim(g->x, s->objects);
 	shares_settle(g->x);
 	attempts_each(s, attempt_run, &r);
 	shares_rank(g->x, &g->settings, r.today);
