@@ -184,3 +184,22 @@ void sched_set_end(struct sched *s, uint32_t id, int64_t until, int64_t now)
 	sched_emit(s, EVENT_MIGRATE, id, until, JOB_NONE);
 	sched_refresh(s);
 }
+
+void extend_after_outage(struct sched *s)
+{
+	job_vec cut = {0};
+
+	for (uint32_t n = 0; n < s->p->nnodes; n++)
+		for (size_t i = 0; i < s->p->node[n].pieces.n; i++) {
+			const struct piece *x = &s->p->node[n].pieces.v[i];
+			const struct job *job = cluster_job(s->c, x->job);
+			if (x->running && x->frag == 0 && x->end == s->outage.begin && job->saving &&
+			    job->start + sched_length(s, job) > x->end)
+				vec_push(&cut, x->job);
+		}
+	for (size_t i = 0; i < cut.n; i++) {
+		const struct job *job = cluster_job(s->c, cut.v[i]);
+		sched_set_end(s, job->id, job->start + sched_length(s, job), s->now);
+	}
+	vec_free(&cut);
+}

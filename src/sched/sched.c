@@ -495,7 +495,7 @@ void sched_outage(struct sched *s, int64_t begin, int64_t until, bool saves, int
 	places_ease(s);
 	restarts_forget(s);
 	if (begin > s->outage.begin)
-		outage_lift(s);
+		extend_after_outage(s);
 	s->outage.begin = begin;
 	s->outage.until = until;
 	s->outage.saves = saves;

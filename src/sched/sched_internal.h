@@ -308,7 +308,8 @@ int64_t nights_wake(const struct sched *s);
 
 /* outage.c: jobs that can't end before an announced shutdown, and are saved then, start all the same. */
 void outage_fill(struct sched *s);
-void outage_lift(struct sched *s); /* ... and go on if it is called off, or put off */
+/* extend.c: ... and have their full time again if it is called off, or put off. */
+void extend_after_outage(struct sched *s);
 
 /* history.c */
 double history_predict(const struct sched *s, const struct job *job);	    /* easy++ */
