@@ -19,7 +19,8 @@
 #define JOBS_MAX INT64_C(1000000000)
 #define YEAR INT64_C(31536000)
 
-#define FACTORS "queue_time expansion cpus memory walltime deadline queue fairshare" /* rules/priority.h */
+#define FACTORS                                                                                                        \
+	"queue_time expansion cpus memory walltime deadline queue fairshare user group account qos" /* rules/priority.h */
 #define WEIGHTS .type = ATTR_WEIGHTS, .words = FACTORS, .min = -JOBS_MAX, .max = JOBS_MAX
 #define BOOL(initial_) .type = ATTR_BOOL, .initial = (initial_)
 #define COUNT .type = ATTR_NUMBER, .min = 0, .max = JOBS_MAX
@@ -295,6 +296,9 @@ const struct attr attr_table[] = {
 	{"default_qos", ATTR_USER | ATTR_GROUP | ACCOUNT | BOTH, .type = ATTR_TEXT,
 	 .about =
 		 "The quality of service of jobs that ask for none: their user's, else their account's, their group's, their queue's, the server's. One that the user may not use is passed over."},
+	{"priority", OF_PARTIES, .type = ATTR_NUMBER, .initial = "0", .min = -JOBS_MAX, .max = JOBS_MAX,
+	 .about =
+		 "A factor of the priority of its jobs, which counts as priority_weight.user, .group, .account and .qos say."},
 	{"fairshare", ATTR_USER | ATTR_GROUP | ACCOUNT, .type = ATTR_NUMBER, .min = 0, .max = 100,
 	 .about =
 		 "Percent of what its siblings use together that it is to get in the long run: of an account, those with the same parent; of a group, those on the same account; of a user, those in "

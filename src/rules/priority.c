@@ -22,6 +22,10 @@ const struct factor_row factor_table[FACTOR_COUNT] = {
 	[FACTOR_QUEUE] = {"queue", "", "the priority that is set of its queue", -1024, 1023},
 	[FACTOR_FAIRSHARE] = {"fairshare", "percent",
 			      "of the users who have used something, those behind its user by fairshare", 0, 100},
+	[FACTOR_USER] = {"user", "", "the priority that is set of its user", -1000, 1000},
+	[FACTOR_GROUP] = {"group", "", "the priority that is set of its group", -1000, 1000},
+	[FACTOR_ACCOUNT] = {"account", "", "the priority that is set of its account", -1000, 1000},
+	[FACTOR_QOS] = {"qos", "", "the priority that is set of its quality of service", -1000, 1000},
 };
 
 int priority_settings_of(struct priority_settings *x, const struct attrs *server, struct err *err)
@@ -80,6 +84,10 @@ static void values_of(const struct prioritized *job, int64_t now, double *v)
 	v[FACTOR_DEADLINE] = job->deadline == TIME_NEVER ? 0 : left <= length ? 100 : 100 * length / left;
 	v[FACTOR_QUEUE] = (double)job->queue;
 	v[FACTOR_FAIRSHARE] = job->fairshare;
+	v[FACTOR_USER] = (double)job->user;
+	v[FACTOR_GROUP] = (double)job->group;
+	v[FACTOR_ACCOUNT] = (double)job->account;
+	v[FACTOR_QOS] = (double)job->qos;
 	for (int i = 0; i < FACTOR_COUNT; i++)
 		v[i] = v[i] > NO_LIMIT ? NO_LIMIT : v[i] < -NO_LIMIT ? -NO_LIMIT : v[i];
 }

@@ -26,6 +26,10 @@ enum factor {
 	FACTOR_DEADLINE,
 	FACTOR_QUEUE,
 	FACTOR_FAIRSHARE,
+	FACTOR_USER,
+	FACTOR_GROUP,
+	FACTOR_ACCOUNT,
+	FACTOR_QOS,
 	FACTOR_COUNT
 };
 
@@ -51,12 +55,13 @@ bool priority_drifts(const struct priority_settings *x);
 
 /* What is known of a job. */
 struct prioritized {
-	double rank;	      /* its place in time */
-	int64_t walltime;     /* seconds */
-	int64_t deadline;     /* TIME_NEVER: none */
-	int64_t cpus, memory; /* KiB */
-	int64_t queue;	      /* the priority that is set of its queue */
-	double fairshare;     /* the standing of its member (fairshare.h) */
+	double rank;			   /* its place in time */
+	int64_t walltime;		   /* seconds */
+	int64_t deadline;		   /* TIME_NEVER: none */
+	int64_t cpus, memory;		   /* KiB */
+	int64_t queue;			   /* the priority that is set of its queue */
+	double fairshare;		   /* the standing of its member (fairshare.h) */
+	int64_t user, group, account, qos; /* the priorities that are set of them */
 };
 
 /* ... by the core alone: the rest is 0. */

@@ -78,6 +78,7 @@ void terms_fini(struct terms *t)
 	vec_free(&t->access);
 	vec_free(&t->runs);
 	vec_free(&t->members);
+	vec_free(&t->set);
 	vec_free(&t->cpus);
 	shares_destroy(t->shares);
 	arena_destroy(t->arena);
@@ -178,6 +179,11 @@ int terms_admit(struct terms *t, const struct wjob *j, const struct reqtext *tex
 
 /* ---- submitting ---- */
 
+static int64_t set_of(const struct terms *t, enum object_kind kind, const char *name)
+{
+	return name ? objects_number(&t->site->objects, kind, name, "priority", 0) : 0;
+}
+
 void terms_fill(struct terms *t, const struct wjob *j, uint32_t queue, const struct access *access, struct job *job)
 {
 	const struct wterms *x = terms_of(t, j);
@@ -205,6 +211,14 @@ void terms_fill(struct terms *t, const struct wjob *j, uint32_t queue, const str
 	}
 	if (t->site || j->terms)
 		job->limits = limits_class(t->limits, &party);
+	if (t->site && t->priority.order != PRIORITY_POLICY) {
+		while (t->set.n <= job->id)
+			vec_push(&t->set, (struct set_priorities){0});
+		t->set.v[job->id] = (struct set_priorities){set_of(t, OBJECT_USER, names_get(&t->w->users, j->user)),
+							    set_of(t, OBJECT_GROUP, x->groups ? x->groups[0] : NULL),
+							    set_of(t, OBJECT_ACCOUNT, access->account),
+							    set_of(t, OBJECT_QOS, access->qos)};
+	}
 	if (t->shares) {
 		while (t->members.n <= job->id)
 			vec_push(&t->members, 0);
@@ -285,6 +299,12 @@ double terms_weigh(void *context, uint32_t job, int64_t now)
 	prioritized_of(&x, t->c, cluster_job(t->c, job));
 	if (q)
 		x.queue = attrs_number(q, "priority");
+	if (job < t->set.n) {
+		x.user = t->set.v[job].user;
+		x.group = t->set.v[job].group;
+		x.account = t->set.v[job].account;
+		x.qos = t->set.v[job].qos;
+	}
 	if (t->shares) {
 		if (shares_stale(t->shares))
 			terms_prepare(context, now);

@@ -21,6 +21,11 @@ struct share_run {
 	uint32_t job, attempt;
 };
 
+/* The priorities that a site has set of a job's parties. */
+struct set_priorities {
+	int64_t user, group, account, qos;
+};
+
 struct terms {
 	const struct workload *w;
 	const struct ruleset *site; /* NULL: no queue has attributes */
@@ -35,7 +40,8 @@ struct terms {
 	struct map counts;	   /* numbers of queue and user, 0: all -> jobs that wait or run */
 	bool priorities;	   /* some job has one, among those of its user */
 	struct priority_settings priority;
-	struct shares *shares; /* NULL: fairshare does not count */
+	VEC(struct set_priorities) set; /* by core id, if jobs are ordered by priorities */
+	struct shares *shares;		/* NULL: fairshare does not count */
 	struct fairshare_settings fairshare;
 	VEC(struct share_run) runs; /* jobs that run, if it does; some of them have ended */
 	VEC(uint32_t) members;	    /* by core id */

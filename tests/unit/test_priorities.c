@@ -99,6 +99,52 @@ static void after_a_restart(void **state)
 	starts(f, "/v1/jobs/2");
 }
 
+static void party_set(struct site *f, const char *path, const char *value)
+{
+	char body[200];
+
+	snprintf(body, sizeof body, "{\"changes\":[{\"op\":\"set\",\"name\":\"priority\",\"value\":\"%s\"}]}", value);
+	if (site_ask(f, getuid(), "PATCH", path, body) != 200)
+		fail_msg("%s: %s", path, strbuf_text(&f->a.body));
+}
+
+/* Jobs of a user, an account or a QoS with a priority come first, at once; and after a restart. */
+static void parties(void **state)
+{
+	struct site *f = *state;
+
+	assert_int_equal(site_set(f, "scheduling", "False"), 200);
+	assert_int_equal(site_set(f, "priority_order", "sum"), 200);
+	assert_int_equal(site_set(f, "priority_weight.queue_time", "0"), 200);
+	for (const char *const *w = (const char *const[]){"user", "account", "qos", NULL}; *w; w++) {
+		char name[40];
+		snprintf(name, sizeof name, "priority_weight.%s", *w);
+		assert_int_equal(site_set(f, name, "10"), 200);
+	}
+	assert_int_equal(site_ask(f, getuid(), "PUT", "/v1/accounts/lab", NULL), 201);
+	assert_int_equal(site_ask(f, getuid(), "PUT", "/v1/qos/high", NULL), 201);
+	submit(f, "ncpus=1,walltime=1:00:00");
+	assert_int_equal(site_ask(f, 1, "POST", "/v1/jobs", "{\"script\":\"true\",\"resources\":[\"ncpus=1\"]}"), 201);
+	assert_int_equal(site_ask(f, USER, "POST", "/v1/jobs",
+				  "{\"script\":\"true\",\"resources\":[\"ncpus=1\"],\"account\":\"lab\"}"),
+			 201);
+	assert_int_equal(
+		site_ask(f, USER, "POST", "/v1/jobs", "{\"script\":\"true\",\"resources\":[\"ncpus=1,qos=high\"]}"),
+		201);
+	listed(f, "/v1/priority", "1 2 3 4");
+	party_set(f, "/v1/users/daemon", "1");
+	party_set(f, "/v1/qos/high", "5");
+	party_set(f, "/v1/accounts/lab", "7");
+	listed(f, "/v1/priority", "3 4 2 1");
+	party_set(f, "/v1/qos/default", "-3"); /* of those that have no QoS nothing is set */
+	listed(f, "/v1/priority", "3 4 2 1");
+	party_set(f, "/v1/users/default", "2"); /* of all that have none of their own */
+	listed(f, "/v1/priority", "3 4 1 2");
+	says(f, "\"name\":\"user\",\"value\":2,\"part\":20");
+	site_reopen(f);
+	listed(f, "/v1/priority", "3 4 1 2");
+}
+
 /* Another order takes hold at once. */
 static void changed_while_they_wait(void **state)
 {
@@ -157,6 +203,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(highest_first, setup, site_teardown),
 		cmocka_unit_test_setup_teardown(after_a_restart, setup, site_teardown),
+		cmocka_unit_test_setup_teardown(parties, setup, site_teardown),
 		cmocka_unit_test_setup_teardown(changed_while_they_wait, setup, site_teardown),
 		cmocka_unit_test_setup_teardown(tried_before_it_is_set, setup, site_teardown),
 		cmocka_unit_test_setup_teardown(impossible_settings_are_refused, setup, site_teardown),

@@ -25,6 +25,7 @@
 #include "server/job/spec.h"
 #include "server/life/block.h"
 #include "server/life/migrate.h"
+#include "server/life/priority.h"
 #include "server/life/world.h"
 #include "server/server.h"
 #include "server/settings/objects.h"
@@ -60,6 +61,7 @@ static int party_check(struct server *s, const struct object *x, const struct ob
 static void party_done(struct server *s, void *context)
 {
 	block_limits(s);
+	priority_parties(s);
 }
 
 static void class_done(struct server *s, void *context)
