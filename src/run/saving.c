@@ -382,7 +382,7 @@ static void dumped(struct shepherd *s, bool good, bool cut)
 	}
 	v->ends = cut || (good && v->final);
 	if (!v->ends)
-		tree_signal(getpid(), SIGCONT);
+		tree_signal(getpid(), s->paused && !v->final ? SIGSTOP : SIGCONT);
 }
 
 static void ended(struct shepherd *s, bool good)
@@ -477,6 +477,12 @@ bool saving_word(struct shepherd *s, int word)
 	return true;
 }
 
+/* When the next periodic one begins. A job that is suspended does nothing new, and would not hear the signal: it is saved when it goes on. */
+static int64_t periodic_at(const struct shepherd *s)
+{
+	return s->saving.number || s->paused ? NEVER : s->saving.next_at;
+}
+
 void saving_look(struct shepherd *s, int64_t now)
 {
 	struct saving *v = &s->saving;
@@ -491,7 +497,7 @@ void saving_look(struct shepherd *s, int64_t now)
 		return;
 	if (now >= v->signal_at && v->number > 0)
 		signal_try(s);
-	if (now >= v->next_at && !v->number && !(is_criu(s) && s->ordered == SIGSTOP))
+	if (now >= periodic_at(s))
 		saving_begin(s, SAVE_PERIODIC, now + s->o->checkpoint.duration * SECOND);
 }
 
@@ -527,8 +533,8 @@ int64_t saving_next(const struct shepherd *s)
 		return next;
 	if (v->number > 0 && v->signal_at < next)
 		next = v->signal_at;
-	if (!v->number && v->next_at < next)
-		next = v->next_at;
+	if (periodic_at(s) < next)
+		next = periodic_at(s);
 	if (v->final && v->until < next)
 		next = v->until;
 	return next;

@@ -111,7 +111,8 @@ static int program_start(struct shepherd *s, struct err *err)
 	}
 	s->r.session = s->job;
 	live_say(s->place->live, &s->live_at, "session", s->job); /* the same line at the same place as by the child */
-	if (shepherd_paused_early())
+	s->paused = shepherd_paused_early();
+	if (s->paused)
 		tree_signal(getpid(), SIGSTOP);
 	saving_started(s);
 	return 0;

@@ -140,6 +140,8 @@ static void signal_give(struct shepherd *s, int signal)
 	if (saving_word(s, signal) || signal < 1 || signal > SIGRTMAX)
 		return;
 	s->ordered = signal;
+	if (signal == SIGSTOP || signal == SIGCONT)
+		s->paused = signal == SIGSTOP;
 	if (signal == SIGKILL) {
 		cause_set(s, CAUSE_ORDERED);
 		tree_finish(s);

@@ -472,14 +472,32 @@ static void test_early_race(void **state)
 	}
 }
 
+/* Until its first process is stopped. */
+static void stopped_await(struct nest *n, const char *tag)
+{
+	char path[64], c = 0;
+	struct result r;
+	pid_t pid;
+
+	do {
+		usleep(10000);
+		assert_int_equal(live_look(n->live, tag, n->a, &r, &pid), LIVE_RUNNING);
+	} while (!r.session);
+	snprintf(path, sizeof path, "/proc/%d/stat", r.session);
+	for (int i = 0; i < 3000 && c != 'T'; i++) {
+		const char *stat = nest_read(n, path);
+		c = stat ? strrchr(stat, ')')[2] : 0;
+		usleep(10000);
+	}
+	assert_int_equal(c, 'T');
+}
+
 /* One that does not end it changes nothing; what pauses it holds when it runs. */
 static void test_early_other(void **state)
 {
 	struct nest *n = *state;
 	struct order o = saving_order(n, "7.1", "read x <on; exit 3");
-	char path[64], c = 0;
 	struct result r;
-	pid_t pid;
 
 	prologue_set(n, &o, arena_printf(n->a, "#!/bin/sh\necho x; while ! [ -e %s/go ]; do sleep 0.1; done", n->dir));
 	assert_int_equal(mkfifo(nest_path(n, "on"), 0666), 0);
@@ -491,17 +509,7 @@ static void test_early_other(void **state)
 	nest_signal(n, "7.1", SIGCONT);
 	nest_signal(n, "7.1", SIGSTOP);
 	nest_write(n, arena_printf(n->a, "%s/go", n->dir), "x", 1, 0644);
-	do {
-		usleep(10000);
-		assert_int_equal(live_look(n->live, "7.1", n->a, &r, &pid), LIVE_RUNNING);
-	} while (!r.session);
-	snprintf(path, sizeof path, "/proc/%d/stat", r.session);
-	for (int i = 0; i < 3000 && c != 'T'; i++) {
-		const char *stat = nest_read(n, path);
-		c = stat ? strrchr(stat, ')')[2] : 0;
-		usleep(10000);
-	}
-	assert_int_equal(c, 'T');
+	stopped_await(n, "7.1");
 	nest_signal(n, "7.1", SIGCONT);
 	int on = open(nest_path(n, "on"), O_RDWR | O_CLOEXEC);
 	assert_int_equal(write(on, "x\n", 2), 2);
@@ -510,6 +518,55 @@ static void test_early_other(void **state)
 	assert_int_equal(r.status, 3);
 	assert_int_equal(r.cause, CAUSE_ITSELF);
 	close(on);
+}
+
+/* Saves and does nothing else. It has no children: one that is stopped before its exec keeps a shell from being stopped, too. */
+#define SAVE_ONLY "trap ': >$SHUNT_CHECKPOINT_DIR/new/done' USR1; while :; do read x <>on; done"
+
+static struct saves saves_now(struct nest *n, const char *tag)
+{
+	struct result r;
+	pid_t pid;
+
+	assert_int_equal(live_look(n->live, tag, n->a, &r, &pid), LIVE_RUNNING);
+	return r.saves;
+}
+
+/* A suspended job is not asked to save its work, whether it was suspended before its start or later; it is when it goes on. */
+static void test_suspended(void **state)
+{
+	struct nest *n = *state;
+	struct order o = saving_order(n, "7.1", SAVE_ONLY);
+	struct saves s;
+
+	o.checkpoint.interval = 1;
+	assert_int_equal(mkfifo(nest_path(n, "on"), 0666), 0);
+	assert_int_equal(chmod(nest_path(n, "on"), 0666), 0);
+	prologue_set(n, &o, arena_printf(n->a, "#!/bin/sh\necho x; while ! [ -e %s/go ]; do sleep 0.1; done", n->dir));
+	nest_send(n, &o);
+	nest_await(n, o.out);
+	nest_signal(n, "7.1", SIGSTOP);
+	nest_write(n, arena_printf(n->a, "%s/go", n->dir), "x", 1, 0644);
+	stopped_await(n, "7.1");
+	usleep(3000000);
+	assert_int_equal(saves_now(n, "7.1").state, SAVE_NONE);
+	nest_signal(n, "7.1", SIGCONT);
+	assert_int_equal(nest_saved(n, "7.1", SAVE_GOOD).number, 1);
+	nest_signal(n, "7.1", SIGSTOP);
+	stopped_await(n, "7.1");
+	do { /* one that had begun */
+		usleep(10000);
+		s = saves_now(n, "7.1");
+	} while (s.state == SAVE_BEGUN);
+	usleep(3000000);
+	assert_int_equal(saves_now(n, "7.1").state, s.state);
+	assert_int_equal(saves_now(n, "7.1").good, s.good);
+	assert_int_equal(saves_now(n, "7.1").failed, s.failed);
+	nest_signal(n, "7.1", SIGCONT);
+	while (nest_saved(n, "7.1", SAVE_GOOD).good <= s.good)
+		;
+	nest_signal(n, "7.1", SIGKILL);
+	nest_result(n, "7.1");
 }
 
 /* What a job was submitted with is not its own; nor does it get there without a method. */
@@ -530,7 +587,7 @@ static int tests(void)
 		TEST(test_preempted),  TEST(test_lease),       TEST(test_periodic),    TEST(test_failed),
 		TEST(test_walltime),   TEST(test_exit),	       TEST(test_script),      TEST(test_restarter),
 		TEST(test_hostile),    TEST(test_unreadable),  TEST(test_environment), TEST(test_early_final),
-		TEST(test_early_race), TEST(test_early_other),
+		TEST(test_early_race), TEST(test_early_other), TEST(test_suspended),
 	};
 
 	return cmocka_run_group_tests_name("checkpoint", all, NULL, NULL);
