@@ -125,11 +125,22 @@ static void row_nice(json_t *row)
 {
 	const char *type = text_of(row, "type");
 
-	json_object_del(row, "nice_until");
 	if (!type || strcmp(type, "N") != 0)
 		return;
 	row_copy(row, row, "deadline", "nice_until");
 	json_object_del(row, "deadline");
+}
+
+/* As the server does it: with another type a deadline means something else, or nothing. */
+static void row_retype(json_t *row, const json_t *body)
+{
+	const char *to = text_of(body, "type"), *from = text_of(row, "type");
+
+	if (!to || (from && strcmp(from, to) == 0))
+		return;
+	json_object_del(row, "nice_until");
+	if (*to == 'C' || *to == 'N')
+		json_object_set_new(row, "deadline", json_null());
 }
 
 static json_t *submission_row(struct queue *q, const struct kept *x, const json_t *body)
@@ -187,10 +198,10 @@ static void row_change(json_t *jobs, const char *id, json_t *row, const char *ac
 		json_object_set_new(row, "expected_end", json_null());
 		json_object_set_new(row, "comment", json_string("it is moved when the server is started"));
 	} else if (strcmp(action, "alter") == 0) {
+		row_retype(row, body);
 		for (size_t i = 0; i < sizeof altered / sizeof *altered; i++)
 			row_copy(row, body, altered[i], altered[i]);
-		if (json_object_get(body, "type") || json_object_get(body, "deadline"))
-			row_nice(row);
+		row_nice(row);
 		if (waits(row))
 			resources_join(row, body);
 	}
