@@ -263,6 +263,17 @@ static void explain_turn(struct sched *s, uint32_t job, struct reason *r)
 	}
 }
 
+/* Whether a limit keeps it waiting: which one, and how much it asks for. */
+static bool limit_explain(const struct sched *s, const struct job *job, struct limit_reached *ret, int64_t *ret_asked)
+{
+	struct limit_need need = sched_need(s, job);
+
+	if (!sched_limited(s, job->id) || !limits_reached(s->limits, job->limits, &need, ret))
+		return false;
+	*ret_asked = ret->measure == LIMIT_JOBS ? ret->most : need.v[ret->measure];
+	return true;
+}
+
 static void explain(struct sched *s, uint32_t id, struct reason *r)
 {
 	const struct job *job = cluster_job(s->c, id);
@@ -274,11 +285,8 @@ static void explain(struct sched *s, uint32_t id, struct reason *r)
 		r->why = WHY_HELD;
 	if (!job_waits(job))
 		return;
-	struct limit_need need = sched_need(s, job);
-
-	if (sched_limited(s, id) && limits_reached(s->limits, job->limits, &need, &r->limit)) {
+	if (limit_explain(s, job, &r->limit, &r->needed)) {
 		r->why = WHY_LIMIT;
-		r->needed = r->limit.measure == LIMIT_JOBS ? r->limit.most : need.v[r->limit.measure];
 		return;
 	}
 	if (job->waiting != WAITING_NONE && job->kind == KIND_COMMON)
@@ -443,6 +451,17 @@ static void text_holders(const struct sched *s, const struct reason *r, job_name
 	if (end > s->now)
 		strbuf_printf(out, ", %s is planned to end in %s", r->holders.n > 1 ? "the last of which" : "which",
 			      duration_human(end - s->now, when, sizeof when));
+}
+
+bool sched_limit_text(const struct sched *s, uint32_t id, struct strbuf *out)
+{
+	struct limit_reached reached;
+	int64_t asked;
+
+	if (!limit_explain(s, cluster_job(s->c, id), &reached, &asked))
+		return false;
+	limit_text(&reached, asked, out);
+	return true;
 }
 
 void reason_text(const struct sched *s, uint32_t job, const struct reason *r, job_namer name, void *context,

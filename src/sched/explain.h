@@ -43,6 +43,8 @@ struct reason {
 /* The reason, true of the plan as it is at the instant of the last event. Changes nothing. */
 void sched_explain(struct sched *s, uint32_t job, struct reason *ret);
 void reason_fini(struct reason *r);
+/* Which limit keeps it waiting, in words; false: none does. It takes no time. */
+bool sched_limit_text(const struct sched *s, uint32_t job, struct strbuf *out);
 
 /* In plain words: what it waits for, who holds it, until when, and what would change it. */
 typedef void (*job_namer)(void *context, uint32_t job, struct strbuf *out); /* NULL: jobs are called by their numbers */

@@ -17,6 +17,7 @@
 #include "core/res.h"
 #include "plan/plan.h"
 #include "rules/gate.h"
+#include "sched/explain.h"
 #include "sched/sched.h"
 #include "server/api/counts.h"
 #include "server/api/schemas.h"
@@ -551,8 +552,8 @@ static void f_comment(const struct subject *x, struct value *v)
 		put_text(v, queue_is_started(x->s, x->s->jobs->entries.v[x->id].spec->queue)
 				    ? "no destination of its routing queue accepts it"
 				    : "its queue is stopped");
-	else if (sched_limited(x->s->sched, x->id))
-		put_text(v, "a limit on running jobs is reached");
+	else if (sched_limit_text(x->s->sched, x->id, &v->scratch))
+		put_scratch(v, VALUE_TEXT);
 	else if (json_is_string(json_object_get(x->body, "comment")))
 		put_body(x, v, "comment");
 	else
