@@ -33,6 +33,8 @@ struct of_user {
 struct quotas {
 	VEC(struct of_user) v;
 	struct map at; /* word -> index + 1 */
+	uint32_t open; /* the jobs below have ended: quotas_urgent() does not look at them again */
+	uint32_t seen; /* a job that could be started when quotas_urgent() looked last; 0: none */
 };
 
 struct quotas *quotas_create(void)
@@ -273,20 +275,37 @@ int quotas_alter(struct server *s, uint64_t key, const struct spec *old, struct 
 	return rc;
 }
 
+static bool could_start(const struct server *s, uint32_t id)
+{
+	return s->jobs->entries.v[id].spec && entry_job(s, id)->state <= STATE_ALLOCATED &&
+	       entry_job(s, id)->kind == KIND_COMMON && gate_blocks(s->gate, id) == 0;
+}
+
+/* The job that was found last mostly still waits; else only those are looked at that have not ended, from the oldest. */
+static bool goes_before_others(const struct server *s, uint32_t id)
+{
+	struct quotas *q = s->books->quotas;
+
+	if (q->seen && q->seen < id && could_start(s, q->seen))
+		return true;
+	while (q->open < id && (q->open == 0 || entry_job(s, q->open)->state >= STATE_DONE))
+		q->open++;
+	for (uint32_t other = q->open; other < id; other++)
+		if (could_start(s, other)) {
+			q->seen = other;
+			return true;
+		}
+	return false;
+}
+
 /* Those that came before it have lower ids. */
 bool quotas_urgent(const struct server *s, uint32_t id)
 {
-	const struct job *job = entry_job(s, id);
+	const struct quota_claim *claim = &s->jobs->entries.v[id].spec->claim;
 
-	if (s->jobs->entries.v[id].spec->claim.month == 0 || s->jobs->entries.v[id].spec->claim.type != QUOTA_PRIORITY)
+	if (claim->month == 0 || claim->type != QUOTA_PRIORITY)
 		return false;
-	if (job->kind == KIND_EMERGENCY)
-		return true;
-	for (uint32_t other = 1; other < id; other++)
-		if (s->jobs->entries.v[other].spec && entry_job(s, other)->state <= STATE_ALLOCATED &&
-		    entry_job(s, other)->kind == KIND_COMMON && gate_blocks(s->gate, other) == 0)
-			return true;
-	return false;
+	return entry_job(s, id)->kind == KIND_EMERGENCY || goes_before_others(s, id);
 }
 
 void quotas_settle(struct server *s, uint32_t id)
