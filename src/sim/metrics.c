@@ -11,6 +11,7 @@
 #include <stdlib.h>
 
 #include "base/heap.h"
+#include "base/keysort.h"
 #include "base/mem.h"
 #include "base/timetext.h"
 #include "base/vec.h"
@@ -192,48 +193,39 @@ static void promises_compute(struct metrics *m, const struct simulated *o, int64
 	}
 }
 
-enum step { ENDS, STARTS, SUBMITS };
-
-struct event {
-	int64_t time, job;
-	enum step step;
-};
-
-static int event_compare(const void *a, const void *b)
-{
-	const struct event *x = a, *y = b;
-
-	return x->time < y->time ? -1 : x->time > y->time;
-}
+enum step { SUBMITS, STARTS, ENDS, STEPS };
 
 /* Integrates the idle processors over the times when some queued job needs no more than those. The queue is a
  * heap by size, from which started jobs are only taken when they come to its top. */
 static void loss_compute(struct metrics *m, const struct simulated *o, int64_t n)
 {
-	struct event *event = mem_realloc(NULL, (size_t)n * 3 + 1, sizeof *event);
+	struct keyed *event = mem_realloc(NULL, (size_t)n * STEPS + 1, sizeof *event); /* job x STEPS + step */
 	struct heap queue = {0};
 	struct heap_item top;
-	int64_t idle = m->procs, events = 0, since = 0;
+	int64_t idle = m->procs, since = 0;
+	uint32_t events = 0;
 	double lost = 0;
 
 	for (int64_t i = 0; i < n; i++) {
-		event[events++] = (struct event){o[i].submit, i, SUBMITS};
-		event[events++] = (struct event){o[i].start, i, STARTS};
-		event[events++] = (struct event){o[i].end, i, ENDS};
+		int64_t at[STEPS] = {[SUBMITS] = o[i].submit, [STARTS] = o[i].start, [ENDS] = o[i].end};
+		for (int step = 0; step < STEPS; step++, events++)
+			event[events] = (struct keyed){(double)at[step], events, events};
 	}
-	qsort(event, (size_t)events, sizeof *event, event_compare);
-	for (int64_t k = 0; k < events; k++) {
-		const struct simulated *j = &o[event[k].job];
-		int64_t now = event[k].time;
+	keysort(event, events);
+	for (uint32_t k = 0; k < events; k++) {
+		uint64_t job = event[k].at / STEPS;
+		enum step step = event[k].at % STEPS;
+		const struct simulated *j = &o[job];
+		int64_t now = (int64_t)event[k].key;
 		while (now > since && heap_peek(&queue, &top) && o[top.value].start <= since)
 			heap_pop(&queue, &top);
 		if (now > since && heap_peek(&queue, &top) && top.time <= idle)
 			lost += (double)idle * (double)(now - since);
 		since = now;
-		if (event[k].step == SUBMITS)
-			heap_push(&queue, j->procs, (uint64_t)event[k].job, (uint64_t)event[k].job);
+		if (step == SUBMITS)
+			heap_push(&queue, j->procs, job, job);
 		else
-			idle += event[k].step == ENDS ? j->procs : -j->procs;
+			idle += step == ENDS ? j->procs : -j->procs;
 	}
 	m->loss_of_capacity = m->makespan > 0 ? lost / ((double)m->procs * m->makespan) : 0;
 	heap_fini(&queue);
