@@ -15,8 +15,8 @@
 #define LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 const struct object_row object_table[OBJECT_KINDS] = {
-	[OBJECT_PARTITION] = {"partition", "partitions", ATTR_PARTITION},
-	[OBJECT_CLASS] = {"class", "classes", ATTR_CLASS},
+	[OBJECT_PARTITION] = {"partition", "partitions", ATTR_PARTITION, .implicit = false},
+	[OBJECT_CLASS] = {"class", "classes", ATTR_CLASS, .implicit = false},
 	[OBJECT_USER] = {"user", "users", ATTR_USER, .implicit = true, .defaults = true},
 	[OBJECT_GROUP] = {"group", "groups", ATTR_GROUP, .implicit = true, .defaults = true},
 	[OBJECT_ACCOUNT] = {"account", "accounts", ATTR_ACCOUNT, .defaults = true},

@@ -57,15 +57,23 @@ static enum word word_read(int dir, int64_t *ret)
 	return WORD_STAMP;
 }
 
+/* When it came; INT64_MAX: leases are suspended; INT64_MIN: there is none. */
+static int64_t word_at(int dir)
+{
+	int64_t stamp = INT64_MIN;
+	enum word w = word_read(dir, &stamp);
+
+	return w == WORD_SUSPENDED ? INT64_MAX : w == WORD_STAMP ? stamp : INT64_MIN;
+}
+
 int64_t lease_word(const char *live)
 {
 	int dir = open(live, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	int64_t stamp = INT64_MIN;
-	enum word w = dir < 0 ? WORD_NONE : word_read(dir, &stamp);
+	int64_t at = dir < 0 ? INT64_MIN : word_at(dir);
 
 	if (dir >= 0)
 		close(dir);
-	return w == WORD_SUSPENDED ? INT64_MAX : w == WORD_STAMP ? stamp : INT64_MIN;
+	return at;
 }
 
 void lease_begin(struct lease *l, int64_t seconds, int64_t now)
@@ -77,22 +85,12 @@ void lease_begin(struct lease *l, int64_t seconds, int64_t now)
 
 static void look(struct lease *l, int dir, int64_t now)
 {
-	int64_t stamp, soon = l->length / 8 > LOOK_LEAST ? l->length / 8 : LOOK_LEAST;
+	int64_t word = word_at(dir), soon = l->length / 8 > LOOK_LEAST ? l->length / 8 : LOOK_LEAST;
 
-	l->suspended = false;
-	switch (word_read(dir, &stamp)) {
-	case WORD_NONE: /* it counts from what was known before */
-		break;
-	case WORD_STAMP:
-		l->since = stamp < now ? stamp : now;
-		break;
-	case WORD_SUSPENDED:
-		l->suspended = true;
-		l->since = now;
-		l->look_at = now + soon;
-		return;
-	}
-	l->look_at = l->since + l->length;
+	l->suspended = word == INT64_MAX;
+	if (word != INT64_MIN) /* else it counts from what was known before */
+		l->since = word < now ? word : now;
+	l->look_at = l->since + (l->suspended ? soon : l->length);
 }
 
 bool lease_over(struct lease *l, int dir, int64_t now)
