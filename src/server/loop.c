@@ -247,6 +247,8 @@ static void sleep_set(struct server *s)
 		ms = (next * 1000000 - s->clock->now_us) / 1000 + 1;
 	if (s->audience->waiters.n && ms > 200)
 		ms = 200;
+	if (sharing_reads(s) && !s->turn->trouble)
+		ms = 1;
 	if (ms < 1)
 		ms = 1;
 	if (!s->turn->trouble &&
@@ -366,8 +368,7 @@ static void before_poll(uv_prepare_t *prepare)
 		turn(s);
 	s->slices->sliced = false;
 	/* the poll does not wait then; started before, the timer would be over by now */
-	if ((works_ready(s) || sharing_reads(s) || s->turn->undecided || (s->turn->route && !s->turn->trouble)) &&
-	    !s->turn->stopped)
+	if ((works_ready(s) || s->turn->undecided || (s->turn->route && !s->turn->trouble)) && !s->turn->stopped)
 		uv_timer_start(&s->turn->timer, on_timer, 0, 0);
 	turn_count(s);
 }

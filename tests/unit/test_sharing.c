@@ -116,6 +116,16 @@ static void over_midnight(void **state)
 	for (int i = 0; i < 50; i++)
 		server_turn(f->s);
 	assert_float_equal(used(f, "nobody"), 8, 1e-6);
+	/* more windows than there were days since the first job anywhere */
+	assert_int_equal(site_set(f, "fairshare_window", "366"), 200);
+	assert_int_equal(site_set(f, "fairshare_depth", "3660"), 200);
+	for (int i = 0; i < 50; i++)
+		server_turn(f->s);
+	assert_float_equal(used(f, "nobody"), 8, 1e-6);
+	assert_int_equal(site_set(f, "fairshare_window", "10"), 200);
+	assert_int_equal(site_set(f, "fairshare_depth", "30"), 200);
+	for (int i = 0; i < 50; i++)
+		server_turn(f->s);
 	at(f, 7200 + 400 * DAY);
 	assert_float_equal(used(f, "nobody"), -1, 1e-9);
 }

@@ -81,7 +81,7 @@ void api_fairshare(struct server *s, const struct call *c)
 	json_int(&l.j, "window", f.window);
 	json_int(&l.j, "depth", f.depth);
 	json_int(&l.j, "decay", f.decay);
-	json_bool(&l.j, "complete", !sharing_reads(s));
+	json_bool(&l.j, "complete", sharing_complete(s));
 	json_open_array(&l.j, "shares");
 	shares_list(sharing_shares(s), share_write, &l);
 	json_close_array(&l.j);

@@ -27,6 +27,7 @@
 #include "store/store.h"
 
 #define ROWS_OF_TURN 1000 /* of the ledger, and as many days */
+#define RETRY 60	  /* seconds */
 
 /* The words of a spec that make its member. */
 struct party {
@@ -42,7 +43,8 @@ struct sharing {
 		struct party party;
 		uint32_t member;
 	}) parties;
-	int64_t rows; /* read in this turn */
+	int64_t rows;  /* read in this turn */
+	int64_t retry; /* instant: the ledger could not be read, and is not asked before */
 };
 
 struct sharing *sharing_create(void)
@@ -84,6 +86,15 @@ void sharing_again(struct server *s)
 	s->books->sharing->settings.depth = 0;
 }
 
+void sharing_settings(struct server *s)
+{
+	struct fairshare_settings f;
+
+	fairshare_settings_of(&f, s->attrs);
+	if (memcmp(&f, &s->books->sharing->settings, sizeof f) != 0)
+		sharing_again(s);
+}
+
 static void sharing_restart(struct sharing *g, const struct fairshare_settings *f, int64_t now)
 {
 	int64_t today = ledger_day(ledger_date(now));
@@ -91,6 +102,8 @@ static void sharing_restart(struct sharing *g, const struct fairshare_settings *
 	shares_forget_use(g->x);
 	g->settings = *f;
 	g->first = (today / f->window - f->depth + 1) * f->window;
+	if (g->first < 0) /* there were no jobs before 1970 */
+		g->first = 0;
 	g->from = today + 2; /* also if somebody sets the clock back a little */
 }
 
@@ -111,13 +124,15 @@ static void sharing_read(struct server *s, int64_t most)
 	struct fairshare_settings f;
 	struct err err;
 
-	fairshare_settings_of(&f, s->attrs);
-	if (memcmp(&f, &g->settings, sizeof f) != 0)
+	if (!g->settings.depth) {
+		fairshare_settings_of(&f, s->attrs);
 		sharing_restart(g, &f, s->clock->now);
+	}
 	for (g->rows = 0; !sharing_ready(g) && g->rows < most; g->rows++) {
 		int64_t date = ledger_date_of(g->from - 1);
 		if (ledger_read(s->store, date, date, row_take, s, &err) < 0) {
 			server_say(s, "fairshare: the ledger can't be read: %s", err.text);
+			g->retry = s->clock->now + RETRY;
 			return;
 		}
 		g->from--;
@@ -132,12 +147,18 @@ void sharing_begin(struct server *s, bool now)
 
 void sharing_committed(struct server *s)
 {
-	sharing_read(s, ROWS_OF_TURN);
+	if (sharing_reads(s))
+		sharing_read(s, ROWS_OF_TURN);
+}
+
+bool sharing_complete(const struct server *s)
+{
+	return sharing_ready(s->books->sharing);
 }
 
 bool sharing_reads(const struct server *s)
 {
-	return !sharing_ready(s->books->sharing);
+	return !sharing_ready(s->books->sharing) && s->clock->now >= s->books->sharing->retry;
 }
 
 /* ---- members and their standing ---- */

@@ -22,11 +22,14 @@ struct sharing *sharing_create(void);
 void sharing_begin(struct server *s, bool now);
 /* Beside store_add_ledger(). */
 void sharing_add(struct server *s, const struct ledger_row *x);
-/* All is read again: rows came from elsewhere. If the settings are others than before, it is read by itself. */
+/* All is read again: rows came from elsewhere. */
 void sharing_again(struct server *s);
+void sharing_settings(
+	struct server *s); /* attributes of the server have changed: the same, if windows are others than before */
 /* Nothing waits to be stored: reads on. */
 void sharing_committed(struct server *s);
-bool sharing_reads(const struct server *s); /* there is more to read */
+bool sharing_reads(const struct server *s);    /* there is more to read, now */
+bool sharing_complete(const struct server *s); /* there is nothing more */
 
 /* Who comes first as of now, with what running jobs have used. */
 void sharing_rank(struct server *s);

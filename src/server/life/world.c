@@ -39,6 +39,7 @@
 #include "server/base/log.h"
 #include "server/base/turn.h"
 #include "server/base/words.h"
+#include "server/book/sharing.h"
 #include "server/job/classes.h"
 #include "server/job/failures.h"
 #include "server/job/jobs.h"
@@ -118,6 +119,7 @@ static void settings_apply(struct server *s)
 	struct err err;
 
 	settings_of_server(&s->cluster->settings, s->attrs);
+	sharing_settings(s);
 	if (!policy_find(attrs_text(s->attrs, "policy"))->position)
 		s->cluster->settings.nights = (struct hours){0};
 	if (priority_settings_of(&s->world->priority, s->attrs, &err) < 0) /* they are checked before they are set */
