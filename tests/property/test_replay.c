@@ -122,6 +122,12 @@ static bool drain(struct history *h)
 		attribute(h, queues[i], "max_queuable", "100000");
 		attribute(h, queues[i], "resources_max.walltime", "1000:00:00");
 	}
+	/* these may be less than a single job asks for; not all of them are there */
+	for (const char *const *p =
+		     (const char *const[]){"/v1/users/default", "/v1/users/nobody", "/v1/queues/fast",
+					   "/v1/accounts/low", "/v1/accounts/top", "/v1/qos/high", "/v1/qos/low", NULL};
+	     *p; p++)
+		attribute(h, *p, "max_cpus", "1000");
 	attribute(h, "/v1/queues/entry", "route_destinations", "fast,slow");
 	attribute(h, "/v1/queues/entry", "started", "True");
 	attribute(h, "/v1/server", "max_running", "3");
