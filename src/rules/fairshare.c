@@ -257,6 +257,9 @@ static void tree_make(struct shares *x)
 		m->knot = knot_below(x, &at, k, SHARE_USER, m->name[SHARE_USER]);
 		x->knots.v[m->knot].leaf = true;
 	}
+	for (uint32_t a = 0; a < x->wishes[SHARE_ACCOUNT].n; a++) /* its target counts also while nobody uses it */
+		if (x->wishes[SHARE_ACCOUNT].v[a].target >= 0)
+			account_knot(x, &at, a);
 	map_fini(&at);
 }
 
@@ -399,9 +402,10 @@ static void list_below(const struct shares *x, uint32_t parent, uint32_t depth,
 		       void (*row)(void *context, const struct share_row *r), void *context)
 {
 	VEC(struct knot *) v = {0};
+	double all = (double)x->knots.v[parent].used;
 
 	for (uint32_t k = x->knots.v[parent].first; k != NONE; k = x->knots.v[k].next)
-		if (x->knots.v[k].used > 0)
+		if (x->knots.v[k].used > 0 || wish_of(x, x->knots.v[k].level, x->knots.v[k].name).target >= 0)
 			vec_push(&v, &x->knots.v[k]);
 	if (v.n)
 		qsort(v.v, v.n, sizeof *v.v, knot_cmp);
@@ -413,7 +417,7 @@ static void list_below(const struct shares *x, uint32_t parent, uint32_t depth,
 				     .depth = depth,
 				     .target = 100.0 * (double)k->share / WHOLE,
 				     .own = wish_of(x, k->level, k->name).target >= 0 || x->rest[k->level] >= 0,
-				     .used = 100.0 * (double)k->used / (double)x->knots.v[parent].used,
+				     .used = all > 0 ? 100.0 * (double)k->used / all : 0,
 				     .cpu_hours = (double)k->used / UNIT / 3600e3,
 				     .standing = k->standing,
 			     });

@@ -71,7 +71,7 @@ struct share_row {
 	double cpu_hours; /* with decay */
 	double standing;  /* of a user, or the first of those below */
 };
-/* Every line with use, those above before those below, siblings in their order. */
+/* Every line with use or a target, those above before those below, siblings in their order. */
 void shares_list(const struct shares *x, void (*row)(void *context, const struct share_row *r), void *context);
 
 #endif

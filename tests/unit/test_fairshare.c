@@ -93,6 +93,7 @@ static void tree(void **state)
 	shares_target(x, SHARE_ACCOUNT, "physics", 50);
 	shares_target(x, SHARE_ACCOUNT, "biology", 50);
 	shares_parent(x, "lasers", "physics");
+	shares_target(x, SHARE_ACCOUNT, "history", 0); /* nobody uses it */
 	shares_parent(x, "optics", "physics");
 	shares_target(x, SHARE_ACCOUNT, "lasers", 90);
 	shares_target(x, SHARE_ACCOUNT, "optics", 10);
