@@ -51,7 +51,7 @@ static int list_convert(const char *attribute, char *value, struct strbuf *out, 
 		while (at && ((at > known && at[-1] != ' ') || (at[length] && at[length] != ' ')))
 			at = strcasestr(at + 1, word);
 		if (!at)
-			return err_set(err, -EINVAL, "\"%.40s\" is not a kind of event (there are: %s)", word, known);
+			return err_set(err, -EINVAL, "\"%.40s\" is not a kind of event ; known: %s", word, known);
 		strbuf_printf(out, "%s%.*s", n++ ? "," : "", (int)length, at);
 	}
 	strbuf_puts(out, "\"\n");
@@ -75,7 +75,7 @@ static int setting_convert(char *line, struct strbuf *out, struct err *err)
 		struct strbuf all = {0};
 		for (i = 0; i < SETTINGS; i++)
 			strbuf_printf(&all, "%s%s", i ? ", " : "", settings[i].key);
-		err_set(err, -EINVAL, "there is no setting \"%.60s\" (there are: %s)", line, strbuf_text(&all));
+		err_set(err, -EINVAL, "there is no setting \"%.60s\"; known: %s", line, strbuf_text(&all));
 		strbuf_fini(&all);
 		return -EINVAL;
 	}

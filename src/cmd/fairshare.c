@@ -7,16 +7,6 @@
 #include "cmd/commands.h"
 #include "cmd/show.h"
 
-struct arguments {
-	bool json;
-};
-
-#define AT(field) offsetof(struct arguments, field)
-static const struct option options[] = {
-	{"json", OPTION_FLAG, AT(json), NULL, NULL, NULL, 0, 0, "Print the API's answer instead of a table.", 0},
-	{0},
-};
-
 static const char *const examples[] = {
 	"shunt fairshare",
 	"Accounts, groups and users, first those who come first.",
@@ -72,22 +62,7 @@ static void print(const json_t *answer)
 
 static int run(const struct command *c, const void *arguments, const struct operands *operands)
 {
-	const struct arguments *a = arguments;
-	struct client *client;
-	struct reply reply;
-	int code = EXIT_OK;
-
-	if (!show_open(c, &client))
-		return EXIT_FAILED;
-	if (show_get(c, client, "/v1/fairshare", &reply, &code)) {
-		if (a->json)
-			show_json(reply.json);
-		else
-			print(reply.json);
-		reply_fini(&reply);
-	}
-	client_close(client);
-	return code;
+	return show_answer(c, "/v1/fairshare", ((const struct show_arguments *)arguments)->json, print);
 }
 
 const struct command command_fairshare = {
@@ -98,7 +73,7 @@ const struct command command_fairshare = {
 		"Siblings of one account or group stand below each other. Targets in parentheses were not set: they are equal parts of what the other targets leave. Used is the part of "
 		"what all siblings used; CPU hours count less the older they are. Standing says how many of the users listed come behind one, in percent; it is the factor \"fairshare\" of the priority.",
 	.examples = examples,
-	.options = options,
-	.size = sizeof(struct arguments),
+	.options = show_options,
+	.size = sizeof(struct show_arguments),
 	.run = run,
 };

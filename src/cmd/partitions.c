@@ -9,16 +9,6 @@
 #include "cmd/commands.h"
 #include "cmd/show.h"
 
-struct arguments {
-	bool json;
-};
-
-static const struct option options[] = {
-	{"json", OPTION_FLAG, offsetof(struct arguments, json), NULL, NULL, NULL, 0, 0,
-	 "Print the API's answer instead of a table.", 0},
-	{0},
-};
-
 static const char *const examples[] = {
 	"shunt partitions",
 	"The partitions, what runs in them, and how many jobs wait.",
@@ -88,22 +78,7 @@ static void print(const json_t *answer)
 
 static int run(const struct command *c, const void *arguments, const struct operands *operands)
 {
-	const struct arguments *a = arguments;
-	struct client *client;
-	struct reply reply;
-	int code = EXIT_OK;
-
-	if (!show_open(c, &client))
-		return EXIT_FAILED;
-	if (show_get(c, client, "/v1/partitions", &reply, &code)) {
-		if (a->json)
-			show_json(reply.json);
-		else
-			print(reply.json);
-		reply_fini(&reply);
-	}
-	client_close(client);
-	return code;
+	return show_answer(c, "/v1/partitions", ((const struct show_arguments *)arguments)->json, print);
 }
 
 const struct command command_partitions = {
@@ -114,7 +89,7 @@ const struct command command_partitions = {
 		"A partition is a set of nodes that a job has as a whole, to itself. Nodes that are in no partition are "
 		"shared. Managers define partitions with qmgr.",
 	.examples = examples,
-	.options = options,
-	.size = sizeof(struct arguments),
+	.options = show_options,
+	.size = sizeof(struct show_arguments),
 	.run = run,
 };

@@ -39,6 +39,22 @@ int show_each(const struct command *c, const void *arguments, const struct opera
 	return code;
 }
 
+int show_answer(const struct command *c, const char *path, bool json, void (*print)(const json_t *answer))
+{
+	struct client *client;
+	struct reply reply;
+	int code = EXIT_OK;
+
+	if (!show_open(c, &client))
+		return EXIT_FAILED;
+	if (show_get(c, client, path, &reply, &code)) {
+		(json ? show_json : print)(reply.json);
+		reply_fini(&reply);
+	}
+	client_close(client);
+	return code;
+}
+
 const struct option show_options[] = {
 	{"json", OPTION_FLAG, offsetof(struct show_arguments, json), NULL, NULL, NULL, 0, 0,
 	 "Print JSON instead of text.", 0},

@@ -22,6 +22,8 @@ bool show_open(const struct command *c, struct client **ret);
 int show_each(const struct command *c, const void *arguments, const struct operands *operands,
 	      int (*one)(const struct command *c, struct client *client, const void *arguments, const char *operand,
 			 bool first));
+/* GETs, and prints the answer, or all of it as JSON. The exit code. */
+int show_answer(const struct command *c, const char *path, bool json, void (*print)(const json_t *answer));
 /* The options of a command that has --json and nothing else. */
 struct show_arguments {
 	bool json;

@@ -6,7 +6,7 @@
  *
  * Members are the leaves of a tree: accounts below their parents, in them groups, in these users. Among siblings, those that have used least for their targets
  * come first, and with them everything below them: a user whose account has used too much comes behind every user whose account has used too little. The *standing*
- * of a member says how many of the users with use come behind it, in percent: 100 for who has used nothing, 0 for the last.
+ * of a member is the percentage of all users with use that come behind it: 100 if it has used nothing, 0 if it is the last.
  *
  * A target is a percentage of what the siblings use together. Siblings with use but without a target divide equally what the targets leave of 100. Accounts form
  * a level of the tree only if one of them has a target or a parent, groups only if one has a target; so where nobody has a target, all users are equal.

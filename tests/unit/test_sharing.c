@@ -130,16 +130,22 @@ static void over_midnight(void **state)
 	assert_float_equal(used(f, "nobody"), -1, 1e-9);
 }
 
-/* Who has used less starts next, though submitted later; also after a restart. */
-static void least_use_first(void **state)
+/* Fairshare alone orders jobs, and a job of A has all CPUs. */
+static void first_runs(struct site *f)
 {
-	struct site *f = *state;
-
 	assert_int_equal(site_set(f, "priority_order", "sum"), 200);
 	assert_int_equal(site_set(f, "priority_weight.queue_time", "0"), 200);
 	assert_int_equal(site_set(f, "priority_weight.fairshare", "1"), 200);
 	submit(f, A, "ncpus=4,walltime=1:00:00");
 	begins(f);
+}
+
+/* Who has used less starts next, though submitted later; also after a restart. */
+static void least_use_first(void **state)
+{
+	struct site *f = *state;
+
+	first_runs(f);
 	submit(f, A, "ncpus=4,walltime=1:00:00");
 	submit(f, B, "ncpus=4,walltime=1:00:00");
 	at(f, 600);
@@ -164,11 +170,7 @@ static void targets(void **state)
 {
 	struct site *f = *state;
 
-	assert_int_equal(site_set(f, "priority_order", "sum"), 200);
-	assert_int_equal(site_set(f, "priority_weight.queue_time", "0"), 200);
-	assert_int_equal(site_set(f, "priority_weight.fairshare", "1"), 200);
-	submit(f, A, "ncpus=4,walltime=1:00:00");
-	begins(f);
+	first_runs(f);
 	submit(f, B, "ncpus=4,walltime=1:00:00");
 	at(f, 600);
 	ends(f, 600000);
