@@ -71,6 +71,8 @@ static int maui_set(struct jobspec *s, const char *value, struct err *err)
 	int rc = 0;
 
 	while (rc == 0 && (one = strsep(&rest, ";"))) {
+		if (strcasecmp(one, "QOS") == 0)
+			rc = err_set(err, -EINVAL, "it names no quality of service: use QOS:NAME");
 		if (strncasecmp(one, "QOS:", 4) != 0)
 			continue;
 		strbuf_clear(&text);

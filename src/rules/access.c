@@ -54,8 +54,8 @@ static int unknown(const struct objects *o, enum object_kind kind, const char *n
 	for (size_t i = 0; i < o->of[kind].n && all.n < 300; i++)
 		if (strcmp(o->of[kind].v[i]->name, OBJECT_DEFAULT) != 0)
 			strbuf_printf(&all, "%s%s", all.n ? ", " : "", o->of[kind].v[i]->name);
-	err_code(err, CODE_REFUSED, "there is no %s %.60s; known: %.300s", object_table[kind].name, name,
-		 all.n ? strbuf_text(&all) : "none");
+	err_code(err, CODE_REFUSED, "there is no %s %.60s; %s%.300s", object_table[kind].name, name,
+		 all.n ? "known: " : "none is defined", strbuf_text(&all));
 	strbuf_fini(&all);
 	return -EDQUOT;
 }
