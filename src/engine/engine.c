@@ -222,7 +222,7 @@ static enum attempt_state attached(struct engine *e, const char *tag)
 
 	if (!g || (g->told && g->part[0].state == PART_ENDED))
 		return ATTEMPT_ENDED;
-	if (g->told)
+	if (g->told || (g->part[0].host->here && g->part[0].state == PART_ORDERED)) /* attach_here() */
 		return ATTEMPT_LOST;
 	return g->part[0].state == PART_RUNS ? ATTEMPT_RUNS : ATTEMPT_UNKNOWN;
 }

@@ -693,31 +693,35 @@ void recover_attempts(struct server *s)
 			if (!t && (!current || job->state == STATE_NOW)) /* NOW: it waits for its CPUs */
 				continue;
 			attempt_tag(s, id, n, tag);
+			uint64_t unseen = (uint64_t)id << 32 | n;
+			map_set(&s->jobs->unseen, unseen, 1); /* the engine may tell its end while it is asked */
 			switch (attach(s, t, tag)) {
 			case ATTEMPT_NEVER:
 				if (current &&
 				    (job->state == STATE_RUNNING || (s->instance->rebooted && begins_here(s, t)))) {
 					/* its live file was removed, or did not survive the machine's end */
-					map_set(&s->jobs->unseen, (uint64_t)id << 32 | n, 1);
 					dispatch_engine.attempt_lost(s, tag, NULL, NULL);
 					break;
 				}
+				map_remove(&s->jobs->unseen, unseen);
 				attempt_discard(s, id, n);
 				if (current) /* the order never left, or never arrived */
 					sched_start_failed(s->sched, id, s->clock->now, NULL);
 				break;
 			case ATTEMPT_RUNS:
+				map_remove(&s->jobs->unseen, unseen);
 				if (current && job->state == STATE_NOW)
 					sched_started(s->sched, id, s->clock->now);
 				signals_again(s, id, n, current);
 				break;
 			case ATTEMPT_UNKNOWN: /* a host is not there yet: what is wanted of it waits for it */
+				map_remove(&s->jobs->unseen, unseen);
 				signals_again(s, id, n, current);
 				break;
 			case ATTEMPT_LOST:
-				map_set(&s->jobs->unseen, (uint64_t)id << 32 | n, 1);
 				break;
 			case ATTEMPT_ENDED:
+				map_remove(&s->jobs->unseen, unseen);
 				break;
 			}
 		}
