@@ -146,7 +146,7 @@ def shown(api):
 
 
 # What the machine, the build and the moment of the start decide.
-PASSING = {"server": {"home", "log", "state_directory", "host", "pid", "version", "uptime", "uptime_s"}, "cluster": {"address", "servers", "version", "epoch"}}
+PASSING = {"server": {"home", "log", "state_directory", "host", "pid", "version", "uptime", "uptime_s", "clock_ahead"}, "cluster": {"address", "servers", "version", "epoch"}}
 
 
 def steady(view, saved):
