@@ -402,8 +402,10 @@ static int bring_up(struct server *s, struct err *err)
 	int rc;
 
 	snprintf(path, sizeof path, "%s/accounting", s->instance->where.state);
-	if ((rc = outbox_open(s->store, *s->conf->accounting ? s->conf->accounting : path, &host, &s->books->outbox,
-			      err)) < 0)
+	if ((rc = outbox_open(
+		     s->store,
+		     &(struct outbox_place){OUTBOX_ACCOUNTING, *s->conf->accounting ? s->conf->accounting : path, NULL},
+		     &host, &s->books->outbox, err)) < 0)
 		return rc;
 	s->books->mailer = mailer_start(s->loop, mail_say, s);
 	if ((rc = recover(s, err)) < 0)

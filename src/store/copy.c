@@ -41,6 +41,8 @@ static const struct {
 	{"history", "job of the history", "jobs of the history", GET_HISTORY, PUT_HISTORY},
 	{"ledger", "entry of the ledger", "entries of the ledger", GET_LEDGER, ADD_LEDGER},
 	{"outbox", "batch of accounting lines", "batches of accounting lines", GET_LINES, PUT_OUTBOX},
+	{"journal", "batch of lines of the event log", "batches of lines of the event log", GET_JOURNAL_LINES,
+	 PUT_JOURNAL},
 	{"quota", "user's quota", "quota of users", GET_QUOTA, PUT_QUOTA},
 	{"quota_move", "change of quota", "changes of quota", GET_BOOK, PUT_MOVE},
 };

@@ -90,6 +90,10 @@
 /* Work of an attempt that was in no checkpoint when it was stopped. */
 #define VERSION_10 "ALTER TABLE history ADD COLUMN lost_ms BIGINT NOT NULL DEFAULT 0;"
 
+/* Lines of the event log that may not be in its file yet. */
+#define VERSION_11(KEY, BYTES)                                                                                         \
+	"CREATE TABLE journal (seq " KEY " PRIMARY KEY, day BIGINT NOT NULL, lines " BYTES " NOT NULL);"
+
 static const char *const migrations[][2] = {
 	{VERSION_1("INTEGER", "BLOB"), VERSION_1("BIGINT", "BYTEA")},
 	{VERSION_2("INTEGER"), VERSION_2("BIGSERIAL")},
@@ -102,6 +106,7 @@ static const char *const migrations[][2] = {
 	{VERSION_8, VERSION_8},
 	{VERSION_9("INTEGER"), VERSION_9("BIGINT")},
 	{VERSION_10, VERSION_10},
+	{VERSION_11("INTEGER", "BLOB"), VERSION_11("BIGINT", "BYTEA")},
 };
 #define VERSION ((int64_t)(sizeof migrations / sizeof *migrations))
 
@@ -168,6 +173,8 @@ const struct statement_row statements[STATEMENT_COUNT] = {
 			 LEDGER_TYPES "ii", ""},
 	[PUT_OUTBOX] = {"INSERT INTO outbox (seq, day, lines) VALUES ($1, $2, $3)", "iib", ""},
 	[TRIM_OUTBOX] = {"DELETE FROM outbox WHERE seq <= $1", "i", ""},
+	[PUT_JOURNAL] = {"INSERT INTO journal (seq, day, lines) VALUES ($1, $2, $3)", "iib", ""},
+	[TRIM_JOURNAL] = {"DELETE FROM journal WHERE seq <= $1", "i", ""},
 	[PUT_QUOTA] = {"INSERT INTO quota (" QUOTA_COLUMNS ") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)"
 		       " ON CONFLICT (\"user\") DO UPDATE SET normal = excluded.normal, priority = excluded.priority,"
 		       " interactive = excluded.interactive, last = excluded.last, month = excluded.month,"
@@ -245,6 +252,8 @@ const struct statement_row statements[STATEMENT_COUNT] = {
 			LEDGER_TYPES},
 	[GET_OUTBOX] = {"SELECT seq, day, lines FROM outbox WHERE seq > $1 ORDER BY seq LIMIT $2", "ii", "iib"},
 	[GET_LINES] = {"SELECT seq, day, lines FROM outbox ORDER BY seq", "", "iib"},
+	[GET_JOURNAL] = {"SELECT seq, day, lines FROM journal WHERE seq > $1 ORDER BY seq LIMIT $2", "ii", "iib"},
+	[GET_JOURNAL_LINES] = {"SELECT seq, day, lines FROM journal ORDER BY seq", "", "iib"},
 };
 
 /* A lease is a matter of the database's clock; a SQLite store has no leases. */

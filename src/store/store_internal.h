@@ -40,6 +40,8 @@ enum statement {
 	ADD_FOREIGN, /* to the ledger, unless that is */
 	PUT_OUTBOX,
 	TRIM_OUTBOX,
+	PUT_JOURNAL,
+	TRIM_JOURNAL,
 	PUT_QUOTA,
 	DROP_QUOTA,
 	PUT_MOVE,
@@ -78,6 +80,8 @@ enum statement {
 	GET_LEDGER,
 	GET_OUTBOX,
 	GET_LINES,
+	GET_JOURNAL,
+	GET_JOURNAL_LINES,
 	GET_QUOTA,
 	GET_MOVES, /* of a month */
 	GET_USER_MOVES,

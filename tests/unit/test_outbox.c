@@ -1,5 +1,5 @@
 /*
- * test_outbox.c - accounting lines reach the file of their day once, whatever happens in between: kills at every point, full disks, and administrators
+ * test_outbox.c - accounting lines reach the file of their day once, and those of the event log its only one, whatever happens in between: kills at every point, full disks, and administrators
  * who rename, cut and remove files.
  */
 #include <errno.h>
@@ -81,14 +81,19 @@ static void append(const char *name, const char *what)
 	fclose(f);
 }
 
-static struct outbox *begin(struct store *s)
+static struct outbox *begin_at(struct store *s, const struct outbox_place *place)
 {
 	struct outbox *o;
 	struct err err = {.text = ""};
 
-	if (outbox_open(s, dir, &nobody, &o, &err) < 0)
+	if (outbox_open(s, place, &nobody, &o, &err) < 0)
 		fail_msg("%s", err.text);
 	return o;
+}
+
+static struct outbox *begin(struct store *s)
+{
+	return begin_at(s, &(struct outbox_place){OUTBOX_ACCOUNTING, dir, NULL});
 }
 
 static int turn(struct store *s, struct outbox *o, const char *lines, int64_t now, struct err *err)
@@ -143,6 +148,32 @@ static void lines_reach_their_day(void **state)
 	again(w, &s, &o);
 	expect_turn(s, o, "more\n", NOW + 2 * DAY);
 	assert_string_equal(content("20261117"), "later\nmore\n");
+	end(s, o);
+}
+
+static void one_file_is_rotated(void **state)
+{
+	const struct world *w = *state;
+	const struct outbox_place place = {OUTBOX_JOURNAL, dir, "events.log"};
+	struct store *s = open_store(w->url);
+	struct outbox *o = begin_at(s, &place);
+	char to[300];
+
+	expect_turn(s, o, "one\n", NOW);
+	expect_turn(s, o, "two\n", NOW + DAY);
+	assert_string_equal(content("events.log"), "one\ntwo\n");
+	expect_sql(w, "SELECT count(*) FROM journal", "2");
+	expect_sql(w, "SELECT count(*) FROM outbox", "0");
+	snprintf(to, sizeof to, "%s/events.log.1", dir);
+	assert_int_equal(rename(at("events.log"), to), 0);
+	outbox_close(o);
+	store_close(s);
+	s = open_store(w->url);
+	o = begin_at(s, &place);
+	expect_turn(s, o, "three\n", NOW);
+	assert_true(outbox_settle(o));
+	commit(s);
+	expect_sql(w, "SELECT count(*) FROM journal", "0");
 	end(s, o);
 }
 
@@ -266,8 +297,10 @@ static void bad_directories_are_refused(void **state)
 	struct err err;
 
 	append("file", "");
-	assert_int_equal(outbox_open(s, at("file"), &nobody, &o, &err), -ENOTDIR);
-	assert_int_equal(outbox_open(s, at("no/such"), &nobody, &o, &err), -ENOENT);
+	assert_int_equal(outbox_open(s, &(struct outbox_place){OUTBOX_ACCOUNTING, at("file"), NULL}, &nobody, &o, &err),
+			 -ENOTDIR);
+	assert_int_equal(outbox_open(s, &(struct outbox_place){OUTBOX_JOURNAL, at("no/such"), "x"}, &nobody, &o, &err),
+			 -ENOENT);
 	store_close(s);
 }
 
@@ -293,7 +326,7 @@ static void much_is_written_in_turns(void **state)
 	uv_loop_init(&loop);
 	memset(big, 'x', SIZE);
 	strcpy(big + SIZE - 1, "\n");
-	assert_int_equal(outbox_open(s, dir, &host, &o, &err), 0);
+	assert_int_equal(outbox_open(s, &(struct outbox_place){OUTBOX_ACCOUNTING, dir, NULL}, &host, &o, &err), 0);
 	assert_int_equal(symlink("/dev/full", at("20261115")), 0);
 	for (int i = 0; i < ROWS; i++) {
 		big[0] = (char)('a' + i);
@@ -334,25 +367,36 @@ static int take_done(void *context, const char *name, const char *value)
 static void work(const char *url)
 {
 	struct store *s = open_store(url);
-	struct outbox *o = begin(s);
+	struct outbox *o = begin(s), *log = begin_at(s, &(struct outbox_place){OUTBOX_JOURNAL, dir, "events.log"});
 	char lines[64], number[16];
+	struct err err;
 	int done = 0;
 
 	store_get_objects(s, "test", take_done, &done, NULL);
+	outbox_commit(log);
 	expect_turn(s, o, NULL, NOW);
+	assert_int_equal(outbox_turn(log, &err), 0);
 	while (done++ < TURNS) {
 		snprintf(number, sizeof number, "%d", done);
 		store_put_object(s, "test", "done", number);
 		for (int i = 0; i < done % 3 + 1; i++) {
 			snprintf(lines, sizeof lines, "%d line %d\n", done, i);
 			outbox_add(o, NOW + (done > 4) * DAY, lines, strlen(lines));
+			if (i == 0)
+				outbox_add(log, NOW + (done > 4) * DAY, lines, strlen(lines));
 		}
+		outbox_commit(log);
 		expect_turn(s, o, NULL, NOW);
+		assert_int_equal(outbox_turn(log, &err), 0);
 		if (done % 2)
 			outbox_settle(o);
+		if (done % 3)
+			outbox_settle(log);
 	}
 	outbox_settle(o);
+	outbox_settle(log);
 	commit(s);
+	outbox_close(log);
 	end(s, o);
 }
 
@@ -396,6 +440,9 @@ static void killed_at_every_point(void **state)
 					    "4 line 0\n4 line 1\n");
 			assert_string_equal(content("20261116"),
 					    "5 line 0\n5 line 1\n5 line 2\n6 line 0\n7 line 0\n7 line 1\n");
+			assert_string_equal(content("events.log"),
+					    "1 line 0\n2 line 0\n3 line 0\n4 line 0\n5 line 0\n6 line 0\n7 line 0\n");
+			unlink(at("events.log"));
 			unlink(at("20261115"));
 			unlink(at("20261116"));
 			void *again = (void *)w;
@@ -427,7 +474,7 @@ int main(void)
 		BOTH(lines_reach_their_day),	 BOTH(files_are_compared),
 		SQLITE(renamed_files_are_found), SQLITE(removed_files_are_written_again),
 		BOTH(full_disks_are_waited_for), SQLITE(bad_directories_are_refused),
-		BOTH(much_is_written_in_turns),
+		BOTH(one_file_is_rotated),	 BOTH(much_is_written_in_turns),
 	};
 
 	return cmocka_run_group_tests(tests, world_start, world_stop);

@@ -277,17 +277,21 @@ static void lines_wait_in_the_outbox(void **state)
 	struct strbuf seen = {0};
 
 	for (uint64_t i = 1; i <= 4; i++)
-		store_put_outbox(s, &(struct outbox_row){i, 20261110 + (int64_t)i, "a\nb\xff\n", i + 1});
-	assert_int_equal(store_get_outbox(s, 0, 10, take_row, &seen, NULL), 0);
+		store_put_outbox(s, OUTBOX_ACCOUNTING,
+				 &(struct outbox_row){i, 20261110 + (int64_t)i, "a\nb\xff\n", i + 1});
+	assert_int_equal(store_get_outbox(s, OUTBOX_ACCOUNTING, 0, 10, take_row, &seen, NULL), 0);
 	assert_int_equal(seen.n, 0);
 	commit(s);
-	store_trim_outbox(s, 1);
+	store_trim_outbox(s, OUTBOX_ACCOUNTING, 1);
 	commit(s);
-	assert_int_equal(store_get_outbox(s, 0, 2, take_row, &seen, NULL), 0);
+	assert_int_equal(store_get_outbox(s, OUTBOX_ACCOUNTING, 0, 2, take_row, &seen, NULL), 0);
 	assert_string_equal(seen.text, "2 20261112 a\nb|3 20261113 a\nb\xff|");
 	strbuf_clear(&seen);
-	assert_int_equal(store_get_outbox(s, 3, 10, take_row, &seen, NULL), 0);
+	assert_int_equal(store_get_outbox(s, OUTBOX_ACCOUNTING, 3, 10, take_row, &seen, NULL), 0);
 	assert_string_equal(seen.text, "4 20261114 a\nb\xff\n|");
+	strbuf_clear(&seen);
+	assert_int_equal(store_get_outbox(s, OUTBOX_JOURNAL, 0, 10, take_row, &seen, NULL), 0);
+	assert_int_equal(seen.n, 0);
 	strbuf_fini(&seen);
 	store_close(s);
 }
@@ -309,6 +313,7 @@ static void older_schema_is_migrated(void **state)
 	run_sql(w, "DROP TABLE history");
 	run_sql(w, "DROP TABLE ledger");
 	run_sql(w, "DROP TABLE outbox");
+	run_sql(w, "DROP TABLE journal");
 	run_sql(w, "DROP TABLE life");
 	run_sql(w, "DROP TABLE quota");
 	run_sql(w, "DROP TABLE quota_move");
@@ -316,7 +321,7 @@ static void older_schema_is_migrated(void **state)
 	run_sql(w, "UPDATE meta SET value = 1 WHERE name = 'schema_version'");
 
 	s = open_store(w->url);
-	expect_sql(w, "SELECT value FROM meta WHERE name = 'schema_version'", "10");
+	expect_sql(w, "SELECT value FROM meta WHERE name = 'schema_version'", "11");
 	expect_sql(w, COUNT_COMMITS, "1");
 	expect_content(s, "rotten",
 		       "object meta next 2\ndamaged job 1: it has 'rotten' in it\n"
@@ -409,6 +414,7 @@ static void it_knows_itself(void **state)
 	run_sql(w, "DROP TABLE history");
 	run_sql(w, "DROP TABLE ledger");
 	run_sql(w, "DROP TABLE outbox");
+	run_sql(w, "DROP TABLE journal");
 	run_sql(w, "DROP TABLE life");
 	run_sql(w, "DROP TABLE quota");
 	run_sql(w, "DROP TABLE quota_move");
@@ -438,6 +444,7 @@ static void failed_migration_is_undone(void **state)
 	run_sql(w, "DROP TABLE history");
 	run_sql(w, "DROP TABLE ledger");
 	run_sql(w, "DROP TABLE outbox");
+	run_sql(w, "DROP TABLE journal");
 	run_sql(w, "DROP TABLE life");
 	run_sql(w, "DROP TABLE quota");
 	run_sql(w, "DROP TABLE quota_move");
@@ -455,7 +462,7 @@ static void newer_schema_is_refused(void **state)
 	run_sql(w, "UPDATE meta SET value = 99 WHERE name = 'schema_version'");
 	assert_int_equal(store_open(w->url, &s, &err), -ENOTSUP);
 	assert_non_null(strstr(err.text, "version 99"));
-	assert_non_null(strstr(err.text, "up to 10"));
+	assert_non_null(strstr(err.text, "up to 11"));
 }
 
 /* SQLite alone. */

@@ -82,7 +82,8 @@ static void fill(const struct world *w)
 	store_put_quota(s, &(struct store_quota){"ana", {1, 2, 3}, 200504, 200503, {0, 1, 2}});
 	store_put_quota(s, &(struct store_quota){"Bo", {1, 2, 3}, 0, 0, {0}});
 	store_put_move(s, &(struct store_move){9, "ana", 10, 200503, "normal", "taken", job_key(1, -1), -5});
-	store_put_outbox(s, &(struct outbox_row){7, 20261115, "a line\n", 7});
+	store_put_outbox(s, OUTBOX_ACCOUNTING, &(struct outbox_row){7, 20261115, "a line\n", 7});
+	store_put_outbox(s, OUTBOX_JOURNAL, &(struct outbox_row){9, 1, "an event\n", 9});
 	commit(s);
 	run_sql(w, "INSERT INTO damaged (time, what, reason, record) VALUES (5, 'job 9', 'it is rotten', 'r')");
 	run_sql(w,

@@ -51,9 +51,21 @@ struct row {
 	struct strbuf lines;
 };
 
+/* What there is to say of each kind. */
+static const struct kind {
+	const char *object; /* of the store, where its cursor is */
+	const char *what, *file;
+} kinds[] = {
+	[OUTBOX_ACCOUNTING] = {"accounting", "accounting records", "an accounting file"},
+	[OUTBOX_JOURNAL] = {"journal", "lines of the event log", "a file of the event log"},
+};
+#define ONE_FILE 1 /* the day of all lines, where days have no files of their own */
+
 struct outbox {
 	struct store *store;
+	enum outbox_kind kind;
 	char *dir;
+	char *name;	     /* of the one file; NULL: each day has one */
 	struct strbuf lines; /* of this turn, and their day */
 	int64_t day;
 	uint64_t next, committed; /* rows */
@@ -74,13 +86,23 @@ struct outbox {
 	void *context;
 };
 
-static int64_t date_of(int64_t instant)
+static int64_t date_of(const struct outbox *o, int64_t instant)
 {
 	time_t t = (time_t)instant;
 	struct tm tm;
 
+	if (o->name)
+		return ONE_FILE;
 	localtime_r(&t, &tm);
 	return (tm.tm_year + 1900) * INT64_C(10000) + (tm.tm_mon + 1) * 100 + tm.tm_mday;
+}
+
+static void day_path(const struct outbox *o, int64_t day, char *path, size_t size)
+{
+	if (o->name)
+		snprintf(path, size, "%s/%s", o->dir, o->name);
+	else
+		snprintf(path, size, "%s/%" PRId64, o->dir, day);
 }
 
 /* ---- what the store has ---- */
@@ -104,8 +126,8 @@ static void cursor_put(struct outbox *o)
 	snprintf(text, sizeof text,
 		 "{\"seq\":%" PRIu64 ",\"day\":%" PRId64 ",\"inode\":%" PRIu64 ",\"size\":%" PRId64 "}", c->seq, c->day,
 		 c->inode, c->size);
-	store_put_object(o->store, "accounting", "cursor", text);
-	store_trim_outbox(o->store, c->seq);
+	store_put_object(o->store, kinds[o->kind].object, "cursor", text);
+	store_trim_outbox(o->store, o->kind, c->seq);
 	o->stored = *c;
 }
 
@@ -119,21 +141,23 @@ static int row_count(void *context, const struct outbox_row *row)
 
 static void on_timer(uv_timer_t *t);
 
-int outbox_open(struct store *store, const char *dir, const struct outbox_host *host, struct outbox **ret,
-		struct err *err)
+int outbox_open(struct store *store, const struct outbox_place *place, const struct outbox_host *host,
+		struct outbox **ret, struct err *err)
 {
+	const char *dir = place->dir, *what = kinds[place->kind].what;
 	struct outbox *o;
 	struct stat st;
 	int rc;
 
 	if (mkdir(dir, 0750) < 0 && errno != EEXIST)
-		return err_set(err, -errno, "can't make the directory of accounting records, %s: %s", dir,
-			       strerror(errno));
+		return err_set(err, -errno, "can't make the directory of %s, %s: %s", what, dir, strerror(errno));
 	if (stat(dir, &st) < 0 || !S_ISDIR(st.st_mode))
-		return err_set(err, -ENOTDIR, "%s, where accounting records go, is not a directory", dir);
+		return err_set(err, -ENOTDIR, "%s, where %s go, is not a directory", dir, what);
 	o = mem_zalloc(sizeof *o);
 	o->store = store;
+	o->kind = place->kind;
 	o->dir = mem_strdup(dir);
+	o->name = place->name ? mem_strdup(place->name) : NULL;
 	o->loop = host->loop;
 	o->wake = host->wake;
 	o->context = host->context;
@@ -142,11 +166,11 @@ int outbox_open(struct store *store, const char *dir, const struct outbox_host *
 		uv_timer_init(o->loop, &o->timer);
 		o->timer.data = o->sync.data = o;
 	}
-	rc = store_get_objects(store, "accounting", cursor_read, &o->stored, err);
+	rc = store_get_objects(store, kinds[o->kind].object, cursor_read, &o->stored, err);
 	o->synced = o->written = o->stored;
 	o->committed = o->stored.seq;
 	if (rc == 0)
-		rc = store_get_outbox(store, o->stored.seq, INT64_MAX, row_count, o, err);
+		rc = store_get_outbox(store, o->kind, o->stored.seq, INT64_MAX, row_count, o, err);
 	o->next = o->committed + 1;
 	o->behind = o->check = o->committed > o->stored.seq;
 	if (rc < 0)
@@ -177,6 +201,7 @@ void outbox_close(struct outbox *o)
 	strbuf_fini(&o->lines);
 	free(o->trouble);
 	free(o->dir);
+	free(o->name);
 	o->closing = true;
 	if (!o->loop)
 		free(o);
@@ -190,7 +215,7 @@ static void seal(struct outbox *o)
 {
 	struct row row = {o->next++, o->day, o->lines};
 
-	store_put_outbox(o->store, &(struct outbox_row){row.seq, row.day, row.lines.text, row.lines.n});
+	store_put_outbox(o->store, o->kind, &(struct outbox_row){row.seq, row.day, row.lines.text, row.lines.n});
 	o->lines = (struct strbuf){0};
 	if (o->behind)
 		strbuf_fini(&row.lines);
@@ -200,7 +225,7 @@ static void seal(struct outbox *o)
 
 void outbox_add(struct outbox *o, int64_t instant, const char *lines, size_t n)
 {
-	int64_t day = date_of(instant);
+	int64_t day = date_of(o, instant);
 
 	if (o->lines.n && o->day != day)
 		seal(o);
@@ -251,7 +276,7 @@ static int written_open(const struct outbox *o)
 	struct stat st;
 	int fd;
 
-	snprintf(path, sizeof path, "%s/%" PRId64, o->dir, o->written.day);
+	day_path(o, o->written.day, path, sizeof path);
 	fd = open(path, O_RDWR | O_CLOEXEC);
 	if (fd >= 0 && fstat(fd, &st) == 0 && st.st_ino == o->written.inode)
 		return fd;
@@ -284,7 +309,7 @@ static int day_open(const struct outbox *o, int64_t day, bool create, char *path
 {
 	int fd, dir;
 
-	snprintf(path, size, "%s/%" PRId64, o->dir, day);
+	day_path(o, day, path, size);
 	fd = open(path, O_RDWR | O_APPEND | O_CLOEXEC);
 	if (fd >= 0 || errno != ENOENT || !create)
 		return fd < 0 ? -errno : fd;
@@ -364,7 +389,7 @@ static bool day_compare(const struct outbox *o, int64_t day, struct outbox_text 
 	bool same = false, known = c->day == day;
 	struct stat st;
 
-	snprintf(path, sizeof path, "%s/%" PRId64, o->dir, day);
+	day_path(o, day, path, sizeof path);
 	if (stat(path, &st) < 0)
 		st = (struct stat){0};
 	if (known && st.st_ino == c->inode && st.st_size >= c->size)
@@ -405,7 +430,7 @@ static int batch_read(struct outbox *o, struct err *err)
 	int rc;
 
 	rows_forget(o);
-	rc = store_get_outbox(o->store, o->written.seq, BATCH_ROWS, row_take, &b, err);
+	rc = store_get_outbox(o->store, o->kind, o->written.seq, BATCH_ROWS, row_take, &b, err);
 	return rc < 0 ? rc : 0;
 }
 
@@ -469,19 +494,18 @@ static int report(struct outbox *o, int rc, bool again, struct err *err)
 	if (rc < 0 && (!o->trouble || strcmp(o->trouble, why.text) != 0)) {
 		free(o->trouble);
 		o->trouble = mem_strdup(why.text);
-		return err_set(err, rc, "can't write accounting records, they wait in the store: %s", why.text);
+		return err_set(err, rc, "can't write %s, they wait in the store: %s", kinds[o->kind].what, why.text);
 	}
 	if (rc == 0 && o->trouble) {
 		free(o->trouble);
 		o->trouble = NULL;
-		err_set(err, 0, "accounting records can be written again");
+		err_set(err, 0, "%s can be written again", kinds[o->kind].what);
 		return 1;
 	}
 	if (rc == 0 && again) {
 		err_set(err, 0,
-			"an accounting file in %s was removed, replaced or shortened while the server did not run: records that may have been in it are "
-			"written again",
-			o->dir);
+			"%s in %s was removed, replaced or shortened while the server did not run: what may have been in it is written again",
+			kinds[o->kind].file, o->dir);
 		return 1;
 	}
 	return 0;

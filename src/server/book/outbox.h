@@ -1,5 +1,5 @@
 /*
- * outbox.h - accounting lines from the events that cause them to the file of their day; a crash loses none and repeats none.
+ * outbox.h - lines from the events that cause them to their file: accounting to that of the day, the event log to its one; a crash loses none and repeats none.
  *
  *	outbox_add -> outbox_commit, before the turn's commit: a row of the store -> outbox_turn, after it: the file -> now and then the file is
  *	synced -> outbox_commit: the cursor is stored, and the rows that it has passed are removed
@@ -18,7 +18,7 @@
 #include <uv.h>
 
 #include "base/err.h"
-#include "store/store.h"
+#include "store/outbox.h"
 
 struct outbox;
 
@@ -28,9 +28,14 @@ struct outbox_host {
 	void *context;
 };
 
-/* Makes DIR if it is not there (0750), and looks at what the store has; files are first touched by outbox_turn. */
-int outbox_open(struct store *store, const char *dir, const struct outbox_host *host, struct outbox **ret,
-		struct err *err);
+struct outbox_place {
+	enum outbox_kind kind;
+	const char *dir, *name; /* NULL: files are named after days */
+};
+
+/* Makes the directory if it is not there (0750), and looks at what the store has; files are first touched by outbox_turn. */
+int outbox_open(struct store *store, const struct outbox_place *place, const struct outbox_host *host,
+		struct outbox **ret, struct err *err);
 void outbox_close(struct outbox *o); /* accepts NULL */
 
 void outbox_add(struct outbox *o, int64_t instant, const char *lines,
