@@ -125,7 +125,9 @@ static bool turn_commit(struct server *s)
 	int64_t begin = clock_us(CLOCK_MONOTONIC);
 	int rc;
 
+	journal_commit(s);
 	outbox_commit(s->books->outbox);
+	outbox_commit(s->books->journal);
 	if (!store_pending(s->store))
 		return true;
 	if (s->turn->trouble && s->clock->now_us < s->turn->retry_us)
@@ -180,11 +182,11 @@ static void turn_tell(struct server *s)
 		http_reply_strbuf(s->post->replies.v[i].r, s->post->replies.v[i].status, "application/json",
 				  &s->post->replies.v[i].body);
 	vec_clear(&s->post->replies);
-	if (outbox_turn(s->books->outbox, &err) != 0)
-		server_say(s, "%s", err.text);
+	for (int i = 0; i < 2; i++)
+		if (outbox_turn(i ? s->books->journal : s->books->outbox, &err) != 0)
+			server_say(s, "%s", err.text);
 	mails_send(s);
 	stream_flush(s);
-	journal_flush(s);
 	output_turn(s);
 	terminals_turn(s);
 }
@@ -251,8 +253,8 @@ static void sleep_set(struct server *s)
 		ms = 1;
 	if (ms < 1)
 		ms = 1;
-	if (!s->turn->trouble &&
-	    (s->turn->dirty || (store_pending(s->store) && !s->turn->commit_us))) /* telling has led to more */
+	if (!s->turn->trouble && (s->turn->dirty || (journal_waits(s) && !s->turn->commit_us) ||
+				  (store_pending(s->store) && !s->turn->commit_us))) /* telling has led to more */
 		ms = 0;
 	uv_timer_start(&s->turn->timer, on_timer, (uint64_t)ms, 0);
 }
@@ -262,7 +264,6 @@ static void loop_end(struct server *s)
 	if (s->turn->stopped)
 		return;
 	s->turn->stopped = true;
-	journal_shutdown(s, true);
 	works_stop(s, "the server is shutting down");
 	users_stop(s);
 	agents_bye(s);
@@ -325,6 +326,14 @@ static void silent_turn(struct server *s)
 	uv_timer_start(&s->turn->timer, on_timer, RETRY_US / 1000, 0);
 }
 
+/* Files of lines are synced. Whether there is more to commit. */
+static bool books_settle(struct server *s)
+{
+	bool more = outbox_settle(s->books->outbox);
+
+	return outbox_settle(s->books->journal) || more;
+}
+
 static void turn(struct server *s)
 {
 	uint64_t requests = http_stats(s->http).requests;
@@ -349,7 +358,7 @@ static void turn(struct server *s)
 		journal_shutdown(s, false);
 	if (s->turn->emptying && s->jobs->attempts.n == 0)
 		s->turn->terminating = true;
-	if (s->turn->terminating && !store_pending(s->store) && !outbox_settle(s->books->outbox))
+	if (s->turn->terminating && !store_pending(s->store) && !journal_shutdown(s, true) && !books_settle(s))
 		loop_end(s);
 	sleep_set(s);
 }

@@ -405,7 +405,9 @@ static int bring_up(struct server *s, struct err *err)
 	if ((rc = outbox_open(
 		     s->store,
 		     &(struct outbox_place){OUTBOX_ACCOUNTING, *s->conf->accounting ? s->conf->accounting : path, NULL},
-		     &host, &s->books->outbox, err)) < 0)
+		     &host, &s->books->outbox, err)) < 0 ||
+	    (rc = outbox_open(s->store, &(struct outbox_place){OUTBOX_JOURNAL, s->instance->where.state, "events.log"},
+			      &host, &s->books->journal, err)) < 0)
 		return rc;
 	s->books->mailer = mailer_start(s->loop, mail_say, s);
 	if ((rc = recover(s, err)) < 0)

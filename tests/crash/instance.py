@@ -75,6 +75,18 @@ class Instance:
                 time.sleep(0.01)
         raise AssertionError(f"the server (process {self.server.pid}) did not answer within {seconds} s")
 
+    def log_events(self):
+        """Everything that happens is in the event log from now on; asked again where the server has died."""
+        for _ in range(100):
+            try:
+                for name, value in (("log_format", "json"), ("log_events", "all")):
+                    status, answer = self.request("PATCH", "/v1/server", {"changes": [{"op": "set", "name": name, "value": value}]})
+                    assert status == 200, f"{name}: {status} {answer}"
+                return
+            except Gone:
+                time.sleep(0.1)
+        raise AssertionError("the event log can't be turned on")
+
     def up(self, **faults):
         self.start(**faults)
         assert self.wait_up(), "the server ended before it was up:\n" + self.log_text()[-2000:]

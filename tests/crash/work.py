@@ -340,6 +340,29 @@ class Checks:
             book.check(rows)
             self.excused["lines in the book of quota"] = book.lines
         self.accounting(rows)
+        self.event_log(rows)
+
+    def event_log(self, rows):
+        """The lines of the event log, if there is one, against the jobs' events, as those of the accounting."""
+        kinds = {"submit": "jobsubmit", "started": "jobstart", "finish": "jobfinish", "delete": "jobremove", "expire": "jobremove"}
+        found, path = collections.Counter(), self.instance.home + "/state/events.log"
+        if not os.path.exists(path):
+            return
+        with open(path, errors="replace") as f:
+            for line in f:
+                try:
+                    event = json.loads(line)
+                    found[event.get("job"), event["event"]] += 1
+                except ValueError:
+                    self.complain(None, f"{path} has a line that is not whole: {line!r}")
+        for token, mine in rows.items():
+            for row in mine.values():
+                events = [e["type"] for e in self.instance.get(f"/v1/jobs/{row['id']}/events")["events"]]
+                expected = collections.Counter(kinds[e] for e in events if e in kinds)
+                lines = {k: found[row["id"], k] for k in set(kinds.values()) if found[row["id"], k]}
+                if lines != expected:
+                    self.complain(self.record.jobs.get(token), f"{row['id']}: lines of the event log {lines}, events {events}")
+        self.excused["lines of the event log"] = sum(found.values())
 
     def accounting(self, rows):
         """The lines of the accounting files against the jobs' events: none is missing, none is there twice, none is cut."""

@@ -547,6 +547,8 @@ struct server *bare_open(const char *dir, const char *nodes)
 	snprintf(path, sizeof path, "%s/accounting", dir);
 	assert(outbox_open(s->store, &(struct outbox_place){OUTBOX_ACCOUNTING, path, NULL}, &(struct outbox_host){0},
 			   &s->books->outbox, &err) == 0);
+	assert(outbox_open(s->store, &(struct outbox_place){OUTBOX_JOURNAL, dir, "events.log"},
+			   &(struct outbox_host){0}, &s->books->journal, &err) == 0);
 	assert(recover(s, &err) == 0);
 	recover_defaults(s);
 	for (uint32_t i = 0; i < s->hosts->nodes.n; i++)

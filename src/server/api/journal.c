@@ -3,14 +3,10 @@
  */
 #include "server/api/journal.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <jansson.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/json.h"
 #include "base/mem.h"
@@ -23,9 +19,9 @@
 #include "server/api/audience.h"
 #include "server/api/events.h"
 #include "server/base/clock.h"
-#include "server/base/instance.h"
-#include "server/base/log.h"
 #include "server/base/words.h"
+#include "server/book/books.h"
+#include "server/book/outbox.h"
 #include "server/job/entry.h"
 #include "server/job/jobs.h"
 #include "server/job/spec.h"
@@ -36,9 +32,7 @@
 #include "store/quota.h"
 #include "store/store.h"
 
-#define MOST (1u << 20) /* bytes that wait at most: what is more is left out, and that is said */
-
-/* One that is told when it is committed: then its job's start can be foreseen. */
+/* One that is told when the turn has decided: then its job's start can be foreseen. */
 struct later {
 	struct store_event e;
 	char *data;
@@ -48,8 +42,7 @@ struct later {
 struct journal {
 	VEC(struct later) events;
 	struct strbuf out;
-	bool full, failed;
-	bool closing; /* the shutdown's first line is written */
+	bool closing, closed; /* the shutdown's first line was added, and its last */
 };
 
 static struct journal *journal_of(struct server *s)
@@ -344,17 +337,17 @@ void journal_startup(struct server *s)
 	line_begin(s, &l, &journal_of(s)->out, s->clock->now, "startup");
 	put_running(s, &l);
 	line_end(&l);
-	journal_flush(s);
 }
 
-void journal_shutdown(struct server *s, bool complete)
+bool journal_shutdown(struct server *s, bool complete)
 {
 	struct journal *n = journal_of(s);
 	struct line l;
 
-	if (!wanted(s, "shutdown") || (!complete && n->closing))
-		return;
+	if (!wanted(s, "shutdown") || (complete ? n->closed : n->closing))
+		return false;
 	n->closing = true;
+	n->closed = complete;
 	line_begin(s, &l, &n->out, s->clock->now, "shutdown");
 	put_text(&l, "state", complete ? "complete" : "begun");
 	if (complete)
@@ -362,52 +355,33 @@ void journal_shutdown(struct server *s, bool complete)
 	else
 		put_instant(&l, "until", s->world->outage.kind ? s->world->outage.until : 0);
 	line_end(&l);
-	journal_flush(s);
+	return true;
 }
 
-/* ---- writing it ---- */
-
-static int file_append(const char *path, const struct strbuf *text)
+bool journal_waits(const struct server *s)
 {
-	int fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0640), rc = 0;
+	const struct journal *n = s->audience->journal;
 
-	if (fd < 0)
-		return -errno;
-	for (size_t at = 0; at < text->n && rc == 0;) {
-		ssize_t n = write(fd, text->text + at, text->n - at);
-		if (n < 0 && errno != EINTR)
-			rc = -errno;
-		at += n > 0 ? (size_t)n : 0;
-	}
-	close(fd);
-	return rc;
+	return n && (n->events.n || n->out.n);
 }
 
-void journal_flush(struct server *s)
+void journal_commit(struct server *s)
 {
 	struct journal *n = s->audience->journal;
-	char path[PATH_MAX + 16];
 	bool submitted = false;
 
-	if (!n || (!n->events.n && !n->out.n))
+	if (!journal_waits(s))
 		return;
 	for (size_t i = 0; i < n->events.n; i++)
 		submitted |= n->events.v[i].e.type == EVENT_SUBMIT;
 	if (submitted && wanted(s, "jobsubmit"))
 		foresee(s);
 	for (size_t i = 0; i < n->events.n; i++) {
-		if (n->out.n < MOST)
-			event_write(s, n, &n->events.v[i]);
+		event_write(s, n, &n->events.v[i]);
 		free(n->events.v[i].data);
 	}
 	vec_clear(&n->events);
-	snprintf(path, sizeof path, "%s/events.log", s->instance->where.state);
-	int rc = n->out.n ? file_append(path, &n->out) : 0;
+	if (n->out.n)
+		outbox_add(s->books->journal, s->clock->now, n->out.text, n->out.n);
 	strbuf_clear(&n->out);
-	bool failed = rc < 0;
-	if (failed && !n->failed) {
-		n->failed = true; /* before it is said: that is heard, too */
-		server_say(s, "%s can't be written: %s", path, strerror(-rc));
-	}
-	n->failed = failed;
 }

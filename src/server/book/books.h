@@ -7,7 +7,8 @@
 #include "server/book/retention.h"
 
 struct books {
-	struct outbox *outbox; /* accounting records on their way to their files */
+	struct outbox *outbox;	/* accounting records on their way to their files */
+	struct outbox *journal; /* lines of the event log, the same */
 	struct mailer *mailer;
 	struct retention retention;
 	struct quotas *quotas;	 /* what users may use in a month */
