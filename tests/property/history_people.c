@@ -83,6 +83,8 @@ static void job_write(struct history *h, uid_t uid, struct strbuf *b)
 	if (one_in(h, 5))
 		strbuf_printf(b, ",\"class\":\"%s\"", PICK(h, "own", "own", "own", "other"));
 	if (one_in(h, 4))
+		strbuf_printf(b, ",\"program\":\"%s\"", PICK(h, "/bin/sim -n 3", "x", "./run.sh a b", ""));
+	if (one_in(h, 4))
 		strbuf_printf(b, ",\"account\":\"%s\"", PICK(h, "top", "low", "low", "none"));
 	if (one_in(h, 6) && h->submitted)
 		strbuf_printf(b, ",\"restart\":\"%lld\"", (long long)(1 + below(h, (int64_t)h->submitted)));

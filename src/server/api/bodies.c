@@ -71,6 +71,8 @@ static const struct field submission_fields[] = {
 	 .example = "12"},
 	{"submit_host", .is = IS_TEXT | IS_NULL},
 	{"submit_args", .is = IS_TEXT | IS_NULL},
+	{"program", .is = IS_TEXT | IS_NULL, "the command line of its program, for people: up to 1,024 bytes",
+	 .example = "/opt/MolSim -steps 100"},
 	{0},
 };
 

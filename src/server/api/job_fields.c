@@ -116,6 +116,11 @@ static void f_name(const struct subject *x, struct value *v)
 	put_text(v, x->p->name);
 }
 
+static void f_program(const struct subject *x, struct value *v)
+{
+	put_text(v, x->p->program);
+}
+
 static void f_owner(const struct subject *x, struct value *v)
 {
 	put_text(v, word(x->s, x->p->owner));
@@ -814,6 +819,7 @@ const struct field job_fields[] = {
 	{"umask", .is = IS_TEXT | IS_NULL | OF_BODY, NULL, f_umask},
 	{"checkpoint", .is = IS_TEXT | IS_NULL, "in lists, of those that make any", f_checkpoint},
 	{"class", .is = IS_TEXT | IS_NULL, "its program class", f_class},
+	{"program", .is = IS_TEXT | IS_NULL, "the command line of its program; null: its name says as much", f_program},
 	{"restart", .is = IS_TEXT | IS_NULL, "the job whose last checkpoint it starts from", f_restart},
 	{"checkpoints", .is = IS_OBJECT | IS_NULL, "of a job that makes them", f_checkpoints, .of = &checkpoints},
 	{"stagein", .is = IS_TEXT | IS_NULL | OF_BODY, NULL, f_stagein},

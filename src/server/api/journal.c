@@ -181,7 +181,7 @@ static void put_submitted(const struct server *s, struct line *l, uint32_t id)
 	int64_t start;
 
 	put_text(l, "user", word(s, p->owner));
-	put_text(l, "program", p->name);
+	put_text(l, "program", p->program ? p->program : p->name);
 	put_text(l, "class", p->class ? word(s, p->class) : "script");
 	put_text(l, "type",
 		 p->interactive		     ? "interactive"

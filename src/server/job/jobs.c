@@ -208,6 +208,7 @@ void spec_unref(struct spec *p)
 		return;
 	free(p->depend);
 	free(p->array_text);
+	free(p->program);
 	free(p);
 }
 

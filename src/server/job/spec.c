@@ -53,6 +53,7 @@
 #define NAME_MAX_CHARS 236
 #define SCRIPT_MAX (16u << 20)
 #define TEXT_MAX 4096
+#define PROGRAM_MAX 1024 /* the commands cut it there, too */
 
 static const struct {
 	const char *name;
@@ -492,9 +493,9 @@ static uint64_t script_keep(struct server *s, const struct spec *p, const char *
 /* Everything that is only needed to start it. */
 static int body_write(const json_t *job, struct submission *ret, struct err *err)
 {
-	static const char *const texts[] = {"shell",   "workdir",  "output",  "error",	     "join",
-					    "keep",    "mail_to",  "umask",   "checkpoint",  "class",
-					    "stagein", "stageout", "comment", "submit_args", NULL};
+	static const char *const texts[] = {"shell",   "workdir",     "output",	    "error", "join",	"keep",
+					    "mail_to", "umask",	      "checkpoint", "class", "stagein", "stageout",
+					    "comment", "submit_args", "program",    NULL};
 	json_t *body = json_object();
 	int rc = 0;
 
@@ -609,7 +610,7 @@ static int read_checkpoint(struct server *s, const json_t *job, struct spec *p, 
 static int read_rest(struct server *s, const struct asker *who, const json_t *job, struct submission *ret,
 		     struct err *err)
 {
-	const char *mail, *hold, *host, *account, *project;
+	const char *mail, *hold, *host, *account, *project, *program;
 	int64_t priority = 0, at = 0;
 	struct spec *p = ret->spec;
 	int rc;
@@ -620,6 +621,7 @@ static int read_rest(struct server *s, const struct asker *who, const json_t *jo
 	    (rc = text_get(job, "submit_host", 255, &host, err)) < 0 ||
 	    (rc = text_get(job, "account", 255, &account, err)) < 0 ||
 	    (rc = text_get(job, "project", 255, &project, err)) < 0 ||
+	    (rc = text_get(job, "program", PROGRAM_MAX, &program, err)) < 0 ||
 	    (rc = number_get(job, "priority", -1024, 1023, &priority, err)) < 0 ||
 	    (rc = number_get(job, "at", 0, INT64_C(1) << 40, &at, err)) < 0 ||
 	    (rc = bool_get(job, "rerunnable", &p->rerunnable, err)) < 0 ||
@@ -633,6 +635,8 @@ static int read_rest(struct server *s, const struct asker *who, const json_t *jo
 	if ((p->holds & BLOCK_SYSTEM && who->role < ROLE_MANAGER) ||
 	    (p->holds & BLOCK_OTHER && who->role < ROLE_OPERATOR))
 		return err_set(err, -EPERM, "holds of type o are for operators and s for managers: use u");
+	if (program && *program && strcmp(program, p->name) != 0)
+		p->program = mem_strdup(program);
 	p->owner = word_add(s, who->user);
 	p->uid = who->uid;
 	p->gid = who->gid;
@@ -770,6 +774,7 @@ struct spec *spec_copy(const struct spec *p)
 	x->array = false;
 	x->array_text = NULL;
 	x->depend = p->depend ? mem_strdup(p->depend) : NULL;
+	x->program = p->program ? mem_strdup(p->program) : NULL;
 	return x;
 }
 
@@ -828,6 +833,8 @@ void spec_head(const struct server *s, const struct spec *p, struct strbuf *out)
 		json_text(&j, "class", word(s, p->class));
 	if (p->qos)
 		json_text(&j, "qos", word(s, p->qos));
+	if (p->program)
+		json_text(&j, "program", p->program);
 	if (p->restart)
 		json_int(&j, "restart", (int64_t)p->restart);
 	if (p->files_name)
@@ -917,6 +924,8 @@ int spec_restore(struct server *s, const char *head, struct spec **ret, struct e
 	p->eligible = (uint32_t)head_int(o, "eligible", UINT32_MAX);
 	if (head_text(o, "depend"))
 		p->depend = mem_strdup(head_text(o, "depend"));
+	if (head_text(o, "program"))
+		p->program = mem_strdup(head_text(o, "program"));
 	if (head_text(o, "array")) {
 		p->array = true;
 		p->array_text = mem_strdup(head_text(o, "array"));

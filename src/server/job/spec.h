@@ -54,10 +54,13 @@ struct spec {
 	uint32_t eligible;   /* of an array's elements, or 1 or 0 of a job, when it was submitted; the first ones */
 	struct quota_claim claim; /* what each of its jobs has taken of its user's quota */
 	bool rerunnable, interactive, array;
-	bool now;     /* an interactive one that starts at once or not at all: policy artaras */
-	bool legacy;  /* of a store that did not keep who was eligible, nor what was altered when */
-	char *depend; /* canonical text, or NULL */
-	char *array_text;
+	bool now;	      /* an interactive one that starts at once or not at all: policy artaras */
+	bool legacy;	      /* of a store that did not keep who was eligible, nor what was altered when */
+	struct {	      /* texts of its own, or NULL */
+		char *depend; /* canonical */
+		char *array_text;
+		char *program; /* the command line that it runs, for people; NULL: its name says as much */
+	};
 	char name[]; /* NUL-terminated */
 };
 
