@@ -145,10 +145,10 @@ static void row_retype(json_t *row, const json_t *body)
 
 static json_t *submission_row(struct queue *q, const struct kept *x, const json_t *body)
 {
-	static const char *const same[] = {"queue",	 "type",    "deadline", "priority",   "at",    "depend",
-					   "account",	 "project", "mail",	"output",     "error", "workdir",
-					   "mail_to",	 "join",    "keep",	"shell",      "umask", "rerunnable",
-					   "checkpoint", "stagein", "stageout", "submit_args"};
+	static const char *const same[] = {"queue",	 "type",    "deadline", "priority",    "at",	"depend",
+					   "account",	 "project", "mail",	"output",      "error", "workdir",
+					   "mail_to",	 "join",    "keep",	"shell",       "umask", "rerunnable",
+					   "checkpoint", "stagein", "stageout", "submit_args", "class", "program"};
 	const char *holds = text_of(body, "hold");
 	json_int_t time = x->time_us / 1000000;
 	char id[400];

@@ -50,6 +50,7 @@ enum {
 	C_START,
 	C_END,
 	C_NAME,
+	C_PROGRAM,
 	C_NICE,
 	COLUMNS,
 	C_CPUS = COLUMNS, /* the long form */
@@ -57,10 +58,12 @@ enum {
 	C_DEADLINE,
 	C_CHECKPOINT,
 	C_CHECKPOINTS,
+	C_CLASS,
 	COLUMNS_LONG
 };
-#define FIELDS "id,owner,state,quitting,type,interactive,partition,started,expected_start,expected_end,name,nice_until"
-#define FIELDS_LONG FIELDS ",cpus,created,deadline,checkpoint,checkpoints"
+#define FIELDS                                                                                                         \
+	"id,owner,state,quitting,type,interactive,partition,started,expected_start,expected_end,name,program,nice_until"
+#define FIELDS_LONG FIELDS ",cpus,created,deadline,checkpoint,checkpoints,class"
 
 struct row {
 	char *cell[COLUMNS_LONG];
@@ -97,6 +100,17 @@ static char type_letter(char *const *cell, int64_t now)
 static const char *partition_text(char *const *cell)
 {
 	return *cell[C_PARTITION] && strcmp(cell[C_PARTITION], "any") != 0 ? cell[C_PARTITION] : "-";
+}
+
+/* The program without its directory, with its arguments; of a script without a file, the job's name. */
+static const char *program_text(char *const *cell)
+{
+	const char *text = cell[C_PROGRAM], *base = text;
+
+	for (const char *p = text; *p && !strchr(" '", *p); p++)
+		if (*p == '/' && p[1] && p[1] != ' ')
+			base = p + 1;
+	return *text ? base : cell[C_NAME];
 }
 
 /* "Wed Jul  3 10:09"; of today "     -     09:35"; in another year "2027-07-03 10:09". */
@@ -212,7 +226,7 @@ static void row_print(const struct list *l, const struct row *x, int width)
 	cell_pad(&out, partition_text(x->cell), l->partition_wide);
 	cell_pad(&out, time_text(x->cell[x->runs ? C_STARTED : C_START], l->now, start, sizeof start), TIME_WIDE);
 	cell_pad(&out, time_text(x->cell[C_END], l->now, end, sizeof end), TIME_WIDE);
-	strbuf_puts(&out, x->cell[C_NAME]);
+	strbuf_puts(&out, program_text(x->cell));
 	line_print(strbuf_text(&out), width);
 	strbuf_fini(&out);
 }
@@ -249,7 +263,8 @@ static void more_print(const struct row *x, int width)
 	struct strbuf out = {0};
 	char when[40];
 
-	strbuf_printf(&out, "    Class script, %s processor%s, submitted %s", x->cell[C_CPUS],
+	strbuf_printf(&out, "    Class %s, %s processor%s, submitted %s",
+		      *x->cell[C_CLASS] ? x->cell[C_CLASS] : "script", x->cell[C_CPUS],
 		      strcmp(x->cell[C_CPUS], "1") == 0 ? "" : "s",
 		      date_text(strtoll(x->cell[C_CREATED], NULL, 10), when, sizeof when));
 	if (*x->cell[C_DEADLINE])

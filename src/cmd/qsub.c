@@ -399,6 +399,7 @@ static int prepare(const struct command *c, const struct call *call, struct jobs
 		/* The script of an interactive job only says what it needs, unless -x says that it is to be run. */
 		if (!s->interactive || call->command || s->command)
 			source_put(&source, s->job);
+		source_program(&source, s->job);
 		if (!s->silent && source.text.n + !s->interactive > 0)
 			source_remarks(c, &source, &directives);
 		if (missing && !s->silent)

@@ -10,12 +10,15 @@
 #include "cmd/jobspec.h"
 
 #define SCRIPT_MAX (16 << 20)
+#define PROGRAM_MAX 1024 /* bytes that the server takes */
 
 /* The script: from a file, standard input ("-" or no name), or made of the words of a command. */
 struct source {
 	struct strbuf text;
 	char name[256];	   /* the job's name unless given: the file's, the program's, or STDIN */
 	const char *label; /* for messages: the file's name, or "standard input" */
+	struct strbuf
+		program; /* what is run, as a shell reads it: a file's path or a command; empty: nothing with a name */
 };
 
 /* In qsub_script.c. -errno with a sentence that says what to do. */
@@ -25,6 +28,8 @@ void source_command(struct source *s, char *const *word, int n, bool functions);
 /* A word as a shell reads it again. */
 void word_quote(const char *word, struct strbuf *out);
 void source_fini(struct source *s);
+/* What is run and its arguments, as `program`; up to PROGRAM_MAX bytes. */
+void source_program(const struct source *s, json_t *job);
 /* The text as the API takes it: `script`, or `script_base64`. */
 void source_put(const struct source *s, json_t *job);
 /* What a newcomer would not expect of this script, on standard error. */

@@ -93,6 +93,8 @@ int source_file(struct source *s, const char *path, struct err *err)
 
 	*s = (struct source){.label = standard ? "standard input" : path};
 	name_set(s, standard ? "STDIN" : path);
+	if (!standard)
+		word_quote(path, &s->program);
 	if (!standard && (fd = file_open(path, err)) < 0)
 		return fd;
 	if (standard && isatty(STDIN_FILENO))
@@ -126,17 +128,37 @@ void source_command(struct source *s, char *const *word, int n, bool functions)
 {
 	*s = (struct source){.label = "the command"};
 	name_set(s, word[0]);
-	strbuf_printf(&s->text, "#!%s\nexec", functions ? "/bin/bash" : "/bin/sh");
 	for (int i = 0; i < n; i++) {
-		strbuf_puts(&s->text, " ");
-		word_quote(word[i], &s->text);
+		strbuf_puts(&s->program, i ? " " : "");
+		word_quote(word[i], &s->program);
 	}
-	strbuf_puts(&s->text, "\n");
+	strbuf_printf(&s->text, "#!%s\nexec %s\n", functions ? "/bin/bash" : "/bin/sh", strbuf_text(&s->program));
+}
+
+void source_program(const struct source *s, json_t *job)
+{
+	struct strbuf all = {0};
+	const json_t *arg;
+	size_t i, n;
+
+	strbuf_add(&all, strbuf_text(&s->program), s->program.n);
+	json_array_foreach(json_object_get(job, "args"), i, arg)
+	{
+		strbuf_puts(&all, " ");
+		word_quote(json_string_value(arg) ? json_string_value(arg) : "", &all);
+	}
+	for (n = all.n < PROGRAM_MAX ? all.n : PROGRAM_MAX; n < all.n && (all.text[n] & 0xc0) == 0x80;)
+		n--;
+	json_t *text = s->program.n ? json_stringn(all.text, n) : NULL; /* NULL, too, if it is not UTF-8 */
+	if (text)
+		json_object_set_new(job, "program", text);
+	strbuf_fini(&all);
 }
 
 void source_fini(struct source *s)
 {
 	strbuf_fini(&s->text);
+	strbuf_fini(&s->program);
 }
 
 void source_put(const struct source *s, json_t *job)

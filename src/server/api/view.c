@@ -52,7 +52,7 @@
 static const char names[] =
 	"id,number,index,array,name,owner,host,queue,account,qos,project,state,substate,type,deadline,nice_until,guaranteed,priority,holds,at,depend,rerunnable,attempt,"
 	"resources,walltime,cpus,nodect,ppn,exclusive,partition,memory,gpus,created,queued,started,ended,modified,planned_start,expected_start,expected_end,quitting,partition,exec_host,exit_status,cause,used,comment,"
-	"mail,interactive,array_spec,array_counts,checkpoint,checkpoints";
+	"mail,interactive,array_spec,array_counts,checkpoint,checkpoints,class,program";
 
 /* What one user may read. */
 struct page {
