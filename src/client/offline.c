@@ -281,6 +281,22 @@ static int read_jobs(const char *dir, const struct offer *l, const struct offlin
 	return rc;
 }
 
+static int read_quota(const char *dir, const struct offer *l, const struct offline_question *q,
+		      struct offline_seen *seen, struct reply *ret, struct err *err)
+{
+	const char *rest = q->path + strlen("/v1/quota");
+	json_t *answer;
+	int rc = queue_look(dir, l, seen, err);
+
+	if (rc == 0)
+		rc = offline_quota(dir, l, seen->jobs, *rest == '?' ? rest + 1 : "", &answer, err);
+	if (rc < 0)
+		return rc;
+	reply_set(ret, 200, answer);
+	tell_age(seen);
+	return 0;
+}
+
 bool offline_used(const char *dir, const struct offer *l)
 {
 	char path[4096];
@@ -318,6 +334,9 @@ int offline_answer(const char *dir, const struct offer *offer, const struct offl
 		return act(dir, l, q, seen, ret, err);
 	if (get && strncmp(q->path, "/v1/jobs", n) == 0 && (q->path[n] == '\0' || strchr("/?", q->path[n])))
 		return read_jobs(dir, l, q, seen, ret, err);
+	n = strlen("/v1/quota");
+	if (get && strncmp(q->path, "/v1/quota", n) == 0 && (q->path[n] == '\0' || q->path[n] == '?'))
+		return read_quota(dir, l, q, seen, ret, err);
 	if (get && strcmp(q->path, "/v1/machine") == 0) {
 		reply_set(ret, 200, offline_machine(dir, l));
 		return 0;

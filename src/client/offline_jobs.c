@@ -62,7 +62,7 @@ static void row_add(json_t *jobs, json_t *row)
 
 /* ---- what the server wrote down ---- */
 
-static void view_read(const char *dir, const struct offer *l, json_t *jobs, int64_t *ret_time)
+void offline_written(const char *dir, const struct offer *l, json_t *jobs, int64_t *ret_time)
 {
 	FILE *f = offline_view(dir, l);
 	char *line = NULL;
@@ -271,7 +271,7 @@ int offline_jobs(const char *dir, const struct offer *l, json_t **ret, int64_t *
 
 	*ret = q.jobs;
 	*ret_time = 0;
-	view_read(dir, l, q.jobs, ret_time);
+	offline_written(dir, l, q.jobs, ret_time);
 	offline_put_off(q.jobs, offline_since(dir, l, *ret_time), (int64_t)time(NULL));
 	while (open && (d = readdir(open)))
 		if (d->d_name[0] == 'g' && strlen(d->d_name) < TRAY_NAME)

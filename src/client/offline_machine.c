@@ -26,9 +26,8 @@ FILE *offline_view(const char *dir, const struct offer *l)
 	return f;
 }
 
-json_t *offline_head(const char *dir, const struct offer *l)
+static json_t *head_read(FILE *f)
 {
-	FILE *f = offline_view(dir, l);
 	char *line = NULL;
 	size_t room = 0;
 	ssize_t n = f ? getline(&line, &room, f) : 0;
@@ -42,6 +41,27 @@ json_t *offline_head(const char *dir, const struct offer *l)
 		head = json_object();
 	}
 	return head;
+}
+
+json_t *offline_head(const char *dir, const struct offer *l)
+{
+	return head_read(offline_view(dir, l));
+}
+
+/* Not in a view that everybody may read: then the user has a page with this alone. */
+json_t *offline_quotas(const char *dir, const struct offer *l)
+{
+	json_t *head = offline_head(dir, l), *quotas = json_incref(json_object_get(head, "quotas"));
+	char path[PATH_MAX];
+
+	json_decref(head);
+	if (quotas || *l->lease)
+		return quotas;
+	snprintf(path, sizeof path, "%s/view.%u", dir, (unsigned)getuid());
+	head = head_read(fopen(path, "re"));
+	quotas = json_incref(json_object_get(head, "quotas"));
+	json_decref(head);
+	return quotas;
 }
 
 json_t *offline_machine(const char *dir, const struct offer *l)

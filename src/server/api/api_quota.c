@@ -149,6 +149,19 @@ static void all_write(struct server *s, struct json *j)
 	vec_free(&users);
 }
 
+void quotas_write(struct server *s, struct json *j, const char *key, const char *user)
+{
+	json_open_object(j, key);
+	json_bool(j, "counted", quotas_count(s));
+	json_open_array(j, "quota");
+	if (user)
+		quota_write(s, j, user);
+	else
+		all_write(s, j);
+	json_close_array(j);
+	json_close_object(j);
+}
+
 void api_quota(struct server *s, const struct call *c)
 {
 	bool all = query_number(c, "all", 0);
@@ -163,15 +176,7 @@ void api_quota(struct server *s, const struct call *c)
 		return;
 	}
 	json_init(&j, &out, false);
-	json_open_object(&j, NULL);
-	json_bool(&j, "counted", quotas_count(s));
-	json_open_array(&j, "quota");
-	if (all)
-		all_write(s, &j);
-	else
-		quota_write(s, &j, user);
-	json_close_array(&j);
-	json_close_object(&j);
+	quotas_write(s, &j, NULL, all ? NULL : user);
 	http_reply_strbuf(c->r, 200, "application/json", &out);
 	strbuf_fini(&out);
 }

@@ -7,10 +7,13 @@
 #include "server/base/schema.h"
 
 struct call;
+struct json;
 struct server;
 
 extern const struct schema quota_body, quota_answer, moves_answer;
 
+/* As GET /v1/quota answers; user NULL: all. */
+void quotas_write(struct server *s, struct json *j, const char *key, const char *user);
 void api_quota(struct server *s, const struct call *c);
 void api_quota_set(struct server *s, const struct call *c);
 void api_quota_drop(struct server *s, const struct call *c);

@@ -2,6 +2,7 @@
  * view.c - see view.h.
  */
 #include "server/api/view.h"
+#include "server/api/api_quota.h"
 
 #include <endian.h>
 #include <errno.h>
@@ -33,7 +34,10 @@
 #include "server/base/log.h"
 #include "server/base/stats.h"
 #include "server/base/turn.h"
+#include "server/base/users.h"
+#include "server/base/words.h"
 #include "server/base/work.h"
+#include "server/book/quotas.h"
 #include "server/job/entry.h"
 #include "server/job/jobs.h"
 #include "server/job/spec.h"
@@ -93,7 +97,10 @@ static struct views *views_of(struct server *s)
 
 /* ---- putting it together ---- */
 
-static void head_write(const struct server *s, struct strbuf *out)
+enum whose { NOBODYS, ALL, ONES };
+
+/* With whose quota: those of `user`, everybody's, or none, where others may read it. */
+static void head_write(struct server *s, struct strbuf *out, enum whose quotas, const char *user)
 {
 	struct json j;
 
@@ -101,18 +108,20 @@ static void head_write(const struct server *s, struct strbuf *out)
 	json_open_object(&j, NULL);
 	json_int(&j, "as_of", s->clock->now);
 	machine_write(s, &j, "machine");
+	if (quotas != NOBODYS)
+		quotas_write(s, &j, "quotas", quotas == ONES ? user : NULL);
 	json_close_object(&j);
 	strbuf_puts(out, "\n");
 }
 
-static struct page *page_of(struct view *v, uid_t uid)
+static struct page *page_of(struct view *v, uid_t uid, const char *user)
 {
 	uint64_t *at = map_at(&v->of_uid, (uint64_t)uid + 1);
 
 	if (*at == 0) {
 		vec_push(&v->pages, (struct page){.uid = uid});
 		*at = v->pages.n;
-		head_write(v->s, &v->pages.v[v->pages.n - 1].text);
+		head_write(v->s, &v->pages.v[v->pages.n - 1].text, user ? ONES : NOBODYS, user);
 	}
 	return &v->pages.v[*at - 1];
 }
@@ -136,7 +145,10 @@ static void job_write(struct server *s, struct view *v, uint32_t id)
 	json_close_object(&j);
 	strbuf_puts(&v->all, "\n");
 	if (!v->open)
-		strbuf_add(&page_of(v, e->spec->uid)->text, v->all.text + before, v->all.n - before);
+		strbuf_add(&page_of(v, e->spec->uid, word(s, e->spec->owner))->text, v->all.text + before,
+			   v->all.n - before);
+	else if (v->shared && quotas_count(s)) /* a page for their quota alone */
+		page_of(v, e->spec->uid, word(s, e->spec->owner));
 }
 
 static struct view *view_create(struct server *s)
@@ -152,7 +164,7 @@ static struct view *view_create(struct server *s)
 	snprintf(v->dir, sizeof v->dir, "%s/offline", s->instance->where.state);
 	show_fields_parse(names, &v->fields, NULL);
 	v->fields.sparse = true;
-	head_write(s, &v->all);
+	head_write(s, &v->all, v->open && v->shared ? NOBODYS : ALL, NULL);
 	return v;
 }
 
@@ -257,7 +269,10 @@ static void view_done(struct view *v)
 
 static const struct strbuf *page_text(void *context, uid_t uid)
 {
-	return &page_of(context, uid)->text;
+	struct view *v = context;
+	const struct user *u = user_known(v->s, uid);
+
+	return &page_of(v, uid, u ? u->name : NULL)->text;
 }
 
 static void on_written(uv_work_t *request, int status)
