@@ -587,6 +587,20 @@ static struct payload result_payload(const struct server *s, uint32_t id, const 
 	};
 }
 
+/* A job that was to save its work before its limit, and did not, is reported as such. */
+static const char *limit_text(const struct entry *e)
+{
+	const struct job_saves *v = e->outcome ? e->outcome->saves : NULL;
+
+	if (!e->spec->checkpoint)
+		return "ended because it ran longer than its walltime";
+	if (!v || !v->last.number || v->from_start)
+		return "ended without a checkpoint because it ran longer than its walltime: it can't be restarted";
+	if (v->last.state != SAVE_GOOD || v->last.cause != SAVE_LIMIT)
+		return "ended because it ran longer than its walltime, without a last checkpoint: a restart goes on from the one before";
+	return "ended because it ran longer than its walltime; its work is saved";
+}
+
 static void result_finish(struct server *s, uint32_t id, const struct result *r)
 {
 	struct payload p = result_payload(s, id, r);
@@ -594,7 +608,7 @@ static void result_finish(struct server *s, uint32_t id, const struct result *r)
 	if (r->reason && *r->reason)
 		p.text = r->reason;
 	else if (p.cause == END_WALLTIME)
-		p.text = "ended because it ran longer than its walltime";
+		p.text = limit_text(&s->jobs->entries.v[id]);
 	finish(s, id, &p);
 }
 
