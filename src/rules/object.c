@@ -170,6 +170,24 @@ static int tree_check(const struct objects *o, const struct object *next, struct
 	return 0;
 }
 
+bool class_runs_spmd(const char *name, const struct attrs *a)
+{
+	if (a && attrs_is_set(a, "start"))
+		return strcmp(attrs_text(a, "start"), CLASS_SPMD) == 0;
+	return strcasecmp(name, CLASS_SPMD) == 0;
+}
+
+/* CRIU saves one tree of processes; the ranks of an SPMD job are several, on any number of hosts. */
+static int class_check(const struct object *next, struct err *err)
+{
+	if (strcmp(attrs_text(&next->attrs, "method"), "criu") != 0 || !class_runs_spmd(next->name, &next->attrs))
+		return 0;
+	return err_set(
+		err, -EINVAL,
+		"class %.60s: method = criu does not work with start = spmd: use the method signal or script, or start = script",
+		next->name);
+}
+
 int object_check(const struct objects *o, const struct object *next, struct err *err)
 {
 	for (size_t i = 0; i < sizeof references / sizeof *references; i++) {
@@ -179,7 +197,9 @@ int object_check(const struct objects *o, const struct object *next, struct err 
 			return err_set(err, -EINVAL, "%s: there is no %s %.60s: create it first", r->attr,
 				       object_table[r->to].name, name);
 	}
-	return next->kind == OBJECT_ACCOUNT ? tree_check(o, next, err) : 0;
+	return next->kind == OBJECT_ACCOUNT ? tree_check(o, next, err)
+	       : next->kind == OBJECT_CLASS ? class_check(next, err)
+					    : 0;
 }
 
 const struct object *object_named_by(const struct objects *o, const struct object *x)

@@ -63,7 +63,13 @@ size_t object_count(const struct objects *o, enum object_kind kind);
 int64_t objects_number(const struct objects *o, enum object_kind kind, const char *name, const char *attr,
 		       int64_t otherwise);
 
-/* Whether `next`, which an object is to become, goes together with the others: names in it exist, and accounts are a tree. -EINVAL. */
+#define CLASS_SPMD "spmd" /* a class that is there without being made */
+
+/* Whether a class (a: its attributes; NULL: it was not made) runs its script once for each processor. */
+bool class_runs_spmd(const char *name, const struct attrs *a);
+
+/* Whether `next`, which an object is to become, goes together with the others: names in it exist, accounts are a tree, and a class can save what it
+ * starts. -EINVAL. */
 int object_check(const struct objects *o, const struct object *next, struct err *err);
 /* An object that names this one; NULL: none does, it may be removed. */
 const struct object *object_named_by(const struct objects *o, const struct object *x);

@@ -1,6 +1,7 @@
 /*
  * test_object.c - named objects: a sorted store of each kind, defaults, and what they name.
  */
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -80,6 +81,23 @@ static void a_default_holds_for_the_others(void **state)
 	objects_fini(&o);
 }
 
+static void criu_saves_no_spmd_class(void **state)
+{
+	struct objects o = {0};
+	struct err err;
+
+	made(&o, OBJECT_CLASS, "frozen");
+	assert_int_equal(change(&o, OBJECT_CLASS, "frozen", "method", "criu", &err), 0);
+	assert_int_equal(change(&o, OBJECT_CLASS, "frozen", "start", "script", &err), 0);
+	assert_int_equal(change(&o, OBJECT_CLASS, "frozen", "start", "spmd", &err), -EINVAL);
+	assert_non_null(strstr(err.text, "method = criu does not work with start = spmd"));
+	made(&o, OBJECT_CLASS, "SPMD"); /* is started so without a word */
+	assert_int_equal(change(&o, OBJECT_CLASS, "SPMD", "method", "criu", &err), -EINVAL);
+	assert_int_equal(change(&o, OBJECT_CLASS, "SPMD", "start", "script", &err), 0);
+	assert_int_equal(change(&o, OBJECT_CLASS, "SPMD", "method", "criu", &err), 0);
+	objects_fini(&o);
+}
+
 static void accounts_are_a_tree(void **state)
 {
 	struct objects o = {0};
@@ -115,6 +133,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(kinds_are_sorted_by_name),
 		cmocka_unit_test(a_default_holds_for_the_others),
+		cmocka_unit_test(criu_saves_no_spmd_class),
 		cmocka_unit_test(accounts_are_a_tree),
 	};
 

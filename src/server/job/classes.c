@@ -14,8 +14,7 @@
 #include "server/job/spec.h"
 #include "server/server.h"
 
-#define SPMD "spmd"
-static const char *const standard[] = {"script", SPMD};
+static const char *const standard[] = {"script", CLASS_SPMD};
 
 const char *class_meant(const struct server *s, const char *text)
 {
@@ -32,11 +31,7 @@ const char *class_meant(const struct server *s, const char *text)
 
 bool class_is_spmd(const struct server *s, const struct spec *p)
 {
-	const struct attrs *a = class_attrs(s, p);
-
-	if (attrs_is_set(a, "start"))
-		return strcmp(attrs_text(a, "start"), SPMD) == 0;
-	return p->class && strcasecmp(word(s, p->class), SPMD) == 0;
+	return p->class && class_runs_spmd(word(s, p->class), class_attrs(s, p));
 }
 
 const struct attrs *class_attrs(const struct server *s, const struct spec *p)
