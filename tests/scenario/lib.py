@@ -21,7 +21,8 @@ import tempfile
 import time
 import traceback
 
-LIMIT = 20  # seconds that a command may take
+LIMIT = 20  # seconds that a command may take, on a usual machine
+PATIENCE = int(os.environ.get("SHUNT_PATIENCE", "1"))  # times as long on a slow one
 HOST = socket.gethostname().split(".")[0]
 ME = pwd.getpwuid(os.geteuid()).pw_name
 
@@ -121,7 +122,7 @@ def run(args, env=None, cwd=None, input=None, user=None, limit=LIMIT, groups=Non
     else:
         more = {}
     try:
-        p = subprocess.run(args, env=env, cwd=cwd, input=b"" if input is None else input, timeout=limit,
+        p = subprocess.run(args, env=env, cwd=cwd, input=b"" if input is None else input, timeout=limit * PATIENCE,
             capture_output=True, **more)
         return Result(p.returncode, p.stdout.decode("utf-8", "surrogateescape"),
             p.stderr.decode("utf-8", "surrogateescape"), " ".join(map(str, args)))
@@ -132,7 +133,7 @@ def run(args, env=None, cwd=None, input=None, user=None, limit=LIMIT, groups=Non
 
 def until(what, limit=LIMIT):
     """Asks until it is true; its value, or what it was in the end."""
-    end = time.monotonic() + limit
+    end = time.monotonic() + limit * PATIENCE
     while True:
         value = what()
         if value or time.monotonic() > end:
@@ -150,7 +151,7 @@ def gone(pid):
 
 class Unix(http.client.HTTPConnection):
     def __init__(self, path, timeout=LIMIT):
-        super().__init__("shunt", timeout=timeout)
+        super().__init__("shunt", timeout=timeout * PATIENCE)
         self.path = path
 
     def connect(self):
@@ -267,7 +268,7 @@ class Instance:
 
     def wait(self, id, states="C", limit=LIMIT):
         """Waits until the job is in one of the states; the job."""
-        end = time.monotonic() + limit
+        end = time.monotonic() + limit * PATIENCE
         while True:
             j = self.job(id)
             if j["state"] in states:
