@@ -289,6 +289,51 @@ static void route_again(void **state)
 	shows(f, third, "\"queue\":\"small\"");
 }
 
+static void end(struct site *f, unsigned long long job)
+{
+	char body[80];
+
+	snprintf(body, sizeof body, "{\"ids\":[\"%llu\"]}", job);
+	assert_int_equal(site_ask(f, getuid(), "POST", "/v1/jobs/delete", body), 200);
+	settle(f);
+}
+
+/* Jobs that wait in a routing queue go on, by their ids, when a destination has room: submitted there, moved there, elements of an array. */
+static void routed_on(void **state)
+{
+	struct site *f = *state;
+	unsigned long long in, first, array, other, last;
+
+	queue(f, "inner", SET("max_queuable", "1"));
+	queue(f, "plain", "");
+	queue(f, "feed", SET("queue_type", "Route") "," SET("route_destinations", "inner") "," SET("started", "False"));
+	other = submit(f, "\"queue\":\"plain\"");
+	in = submit(f, "\"queue\":\"inner\"");
+	first = submit(f, "\"queue\":\"feed\"");
+	array = submit(f, "\"queue\":\"feed\",\"array\":\"1-3\"");
+	last = submit(f, "\"queue\":\"feed\"");
+	assert_true(first && array && last);
+	start(f, "feed", true);
+	end(f, submit(f, "\"queue\":\"plain\"")); /* of no use to them */
+	shows(f, first, "\"queue\":\"feed\"");
+	end(f, in);
+	shows(f, first, "\"queue\":\"inner\"");
+	shows(f, last, "\"queue\":\"feed\"");
+	start(f, "feed", false);
+	assert_true(move(f, getuid(), other, "feed")); /* it came before all of them */
+	start(f, "feed", true);
+	end(f, first);
+	shows(f, other, "\"queue\":\"inner\"");
+	end(f, other);
+	shows(f, last, "\"queue\":\"feed\"");
+	queue(f, "inner", SET("max_queuable", "3"));
+	end(f, submit(f, "\"queue\":\"plain\""));
+	shows(f, last, "\"queue\":\"feed\""); /* the elements come first */
+	queue(f, "inner", SET("max_queuable", "4"));
+	end(f, submit(f, "\"queue\":\"plain\""));
+	shows(f, last, "\"queue\":\"inner\"");
+}
+
 static void restarted(void **state)
 {
 	struct site *f = *state;
@@ -311,6 +356,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(moved_ranks, setup, site_teardown),
 		cmocka_unit_test_setup_teardown(route_stopped, setup, site_teardown),
 		cmocka_unit_test_setup_teardown(route_again, setup, site_teardown),
+		cmocka_unit_test_setup_teardown(routed_on, setup, site_teardown),
 		cmocka_unit_test_setup_teardown(restarted, setup, site_teardown),
 	};
 

@@ -180,6 +180,8 @@ static void apply_alter(struct server *s, struct entry *x, struct job *job, cons
 		job->walltime = p->spec->walltime;
 		x->limited = true;
 	}
+	if (old->queue != p->spec->queue && queue_routes(s, p->spec->queue))
+		vec_push(&s->jobs->routed.jobs, job->id);
 	spec_unref(old);
 }
 

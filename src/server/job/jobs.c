@@ -18,6 +18,7 @@
 #include "core/job.h"
 #include "core/jobid.h"
 #include "plan/plan.h"
+#include "rules/admit.h"
 #include "rules/attr.h"
 #include "rules/gate.h"
 #include "server/base/instance.h"
@@ -144,6 +145,13 @@ bool queue_is_started(const struct server *s, uint32_t word)
 	const struct queue *q = queue_of(s, word);
 
 	return q && attrs_bool(&q->attrs, "started");
+}
+
+bool queue_routes(const struct server *s, uint32_t word)
+{
+	const struct queue *q = queue_of(s, word);
+
+	return q && admit_routes(&q->attrs);
 }
 
 static void queue_index(struct server *s, const char *name, struct queue *q)

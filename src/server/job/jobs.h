@@ -52,12 +52,19 @@ struct tally {
 	int64_t total;
 };
 
+/* Jobs in routing queues, so that those who leave room for one need not look for them among all. It is derived. */
+struct routed {
+	job_vec jobs;	 /* that were found there; 0: it has left since */
+	uint32_t beyond; /* jobs from this one on have not been looked at yet */
+};
+
 struct jobs {
 	VEC(struct entry) entries;
 	VEC(struct array *) arrays;
 	struct map by_number; /* number -> core id, or ARRAY_BIT | index in arrays */
 	struct map attempts;  /* attempt_key() -> struct attempt * */
 	VEC(struct queue *) queues;
+	struct routed routed;		   /* queues.c */
 	VEC(struct queue *) queue_by_word; /* the same by their names' words; NULL: no queue */
 	struct map tallies;		   /* words of queue and user -> index + 1 into tally */
 	VEC(struct tally) tally;
@@ -104,6 +111,7 @@ bool entry_find(const struct server *s, uint64_t number, int64_t index, uint32_t
 struct queue *queue_named(const struct server *s, const char *name);
 struct queue *queue_of(const struct server *s, uint32_t word); /* by the word of its name; NULL: there is none */
 bool queue_is_started(const struct server *s, uint32_t word);
+bool queue_routes(const struct server *s, uint32_t word); /* it passes jobs on */
 struct queue *queue_create(struct server *s, const char *name);
 void queue_destroy(struct server *s, struct queue *q);
 /* A number that holds for a job: its queue's, else the server's. */

@@ -8,8 +8,9 @@ struct queue;
 struct server;
 
 void queue_toggled(struct server *s, const struct queue *q); /* it was started or stopped */
-/* Jobs that wait in started routing queues are offered to their destinations: something has changed that those may accept them by. */
+/* Queues have been changed: jobs that wait in started routing queues will be offered to the destinations. */
 void queues_route(struct server *s);
-void queues_turn(struct server *s); /* the same, if turn.route says so, one pass at a time */
+/* The same, if turn.route says that one may accept more than before; one pass at a time. */
+void queues_turn(struct server *s);
 
 #endif
