@@ -30,7 +30,7 @@ static void start_job(struct sched *s, uint32_t job)
 	sched_emit(s, EVENT_START, job, end, JOB_NONE);
 	plan_run(s->p, job);
 	nights_note(s, cluster_job(s->c, job));
-	if (s->due_dates)
+	if (s->due.dates)
 		history_start(s, cluster_job(s->c, job));
 	if (s->policy->know == KNOW_PREDICTION)
 		heap_push(&s->expiry, end, cluster_job(s->c, job)->attempt, job);
@@ -112,14 +112,14 @@ static void common_pass(struct sched *s)
 	queue_settle(s); /* some starve now, and others lost their place */
 	s->effort.began = s->p->work;
 	s->effort.moves = 0;
-	if (s->due_dates)
+	if (s->due.dates)
 		due_pass(s);
 	else if (s->policy->keep)
 		conservative_pass(s);
 	else if (!s->drain)
 		pass_run(s);
 	migrate_start(s);
-	if (s->effort.unfinished && !s->due_dates)
+	if (s->effort.unfinished && !s->due.dates)
 		s->head = JOB_NONE; /* the next one begins anew */
 }
 

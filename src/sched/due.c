@@ -92,7 +92,7 @@ static double due_slack(const struct sched *s, uint32_t id, int64_t at)
 	const struct job *job = cluster_job(s->c, id);
 	double bound = RELAX_UNTIL * s->history.longest_wait, distance = (double)(at - s->now);
 	double left = bound - (double)(at - job->submit);
-	double idle = (double)s->idle_now * distance;
+	double idle = (double)s->due.idle_now * distance;
 	double area = (double)job->walltime * (double)cluster_job_request(s->c, job)->total.v[RES_CPU];
 
 	if (left <= 0 || distance <= 0)
@@ -148,7 +148,7 @@ static double due_youth(const struct sched *s)
 	const struct waiting *w = queue_get(s, s->head);
 	double submit = (double)cluster_job(s->c, s->head)->submit, span = w->due - submit;
 
-	return s->overdue || span <= 0 ? 0 : sqrt(fmax(0, 1 - ((double)s->now - submit) / span));
+	return s->due.overdue || span <= 0 ? 0 : sqrt(fmax(0, 1 - ((double)s->now - submit) / span));
 }
 
 /* How many jobs are overdue, as far as it matters. */
@@ -163,10 +163,10 @@ static int due_count(const struct sched *s)
 
 static void due_reserve_all(struct sched *s)
 {
-	s->overdue = due_count(s);
-	s->idle_now = timeline_step(plan_sum(s->p), timeline_find(plan_sum(s->p), s->now))[1 + RES_CPU];
-	if (s->overdue >= 2)
-		due_reserve_overdue(s, s->overdue);
+	s->due.overdue = due_count(s);
+	s->due.idle_now = timeline_step(plan_sum(s->p), timeline_find(plan_sum(s->p), s->now))[1 + RES_CPU];
+	if (s->due.overdue >= 2)
+		due_reserve_overdue(s, s->due.overdue);
 	else /* one for the head: the younger and the narrower, the more relaxed */
 		due_reserve(s, s->head, RELAX * due_youth(s) * (1 - job_width(s, s->head)));
 	window_build(s);
@@ -287,13 +287,13 @@ static void due_fresh(struct sched *s)
 
 void due_pass(struct sched *s)
 {
-	bool full = s->freed || s->head == JOB_NONE || pass_reached(s) || due_count(s) != s->overdue ||
+	bool full = s->freed || s->head == JOB_NONE || pass_reached(s) || due_count(s) != s->due.overdue ||
 		    !sched_may(s, s->head),
 	     filling = s->effort.filling;
 
 	s->effort.filling = false;
 	/* a new job that comes before the head changes more than itself */
-	for (size_t i = 0; i < s->line.fresh.n && !full && !s->overdue; i++)
+	for (size_t i = 0; i < s->line.fresh.n && !full && !s->due.overdue; i++)
 		full = queue_before(s, s->line.fresh.v[i], s->head);
 	if (full) {
 		due_full(s);

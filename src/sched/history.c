@@ -104,7 +104,7 @@ void history_wait(struct sched *s, const struct job *job, double pred)
 void history_unwait(struct sched *s, const struct job *job, double pred)
 {
 	s->history.queued_pred -= pred * cpus_of(s, job);
-	map_set(&s->pred, job->id, (uint64_t)pred);
+	map_set(&s->due.pred, job->id, (uint64_t)pred);
 }
 
 void history_start(struct sched *s, const struct job *job)
@@ -133,14 +133,14 @@ void history_finish(struct sched *s, const struct job *job)
 
 	if (s->policy->know == KNOW_PREDICTION)
 		history_note(h, job->user, run);
-	if (!s->due_dates)
+	if (!s->due.dates)
 		return;
 
 	double cpus = cpus_of(s, job), work = run * cpus;
 	uint64_t keys[KINDRED], pred = 0;
 
-	map_get(&s->pred, job->id, &pred);
-	map_remove(&s->pred, job->id);
+	map_get(&s->due.pred, job->id, &pred);
+	map_remove(&s->due.pred, job->id);
 	h->work += work;
 	h->work_length += run * work;
 	h->work_pred += (double)pred * cpus;

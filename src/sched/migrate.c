@@ -125,7 +125,7 @@ void migrate_start(struct sched *s)
 		sched_emit(s, EVENT_PREEMPT, id, 0, s->moved.v[i].by);
 		slot_count(s, job, 1); /* it goes on: as starting_add() */
 		sched_emit(s, EVENT_START, id, plan_piece(s->p, id, 0)->end, JOB_NONE);
-		if (s->due_dates)
+		if (s->due.dates)
 			history_start(s, job);
 		if (s->policy->know == KNOW_PREDICTION)
 			heap_push(&s->expiry, plan_piece(s->p, id, 0)->end, job->attempt, id);

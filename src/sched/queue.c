@@ -153,7 +153,7 @@ void queue_add(struct sched *s, uint32_t id)
 		w->pred = history_predict(s, job);
 		w->length = (int64_t)w->pred + s->c->settings.tolerance;
 	}
-	if (s->due_dates) {
+	if (s->due.dates) {
 		due_submit(s, w);
 		history_wait(s, job, w->pred);
 	} else {
@@ -179,7 +179,7 @@ static void queue_drop(struct sched *s, const struct waiting *w, size_t guess)
 	entry_drop(s, &s->line.by_key, w->key, w->job, guess);
 	if (queue_has_fill(s))
 		entry_drop(s, &s->line.by_fill, w->fill, w->job, guess);
-	if (s->due_dates)
+	if (s->due.dates)
 		entry_drop(s, &s->line.by_due, w->due, w->job, guess);
 }
 
@@ -191,7 +191,7 @@ static bool queue_retire(struct sched *s, uint32_t id, struct waiting *ret)
 	if (job->waiting == WAITING_NONE)
 		return false;
 	*ret = s->line.waiting.v[job->waiting];
-	if (s->due_dates && !ret->line)
+	if (s->due.dates && !ret->line)
 		history_unwait(s, job, ret->pred);
 	if (s->limits && !ret->line) /* who waits in line behind it may be next */
 		limits_stir(s->limits, job->limits);
@@ -256,7 +256,7 @@ void queue_line_up(struct sched *s, uint32_t id)
 	queue_take_out(s, w);
 	w->sorted = w->fresh = false;
 	w->line = true;
-	if (s->due_dates)
+	if (s->due.dates)
 		history_unwait(s, job, w->pred);
 
 	struct limit_need need = sched_need(s, job);
@@ -281,7 +281,7 @@ static bool line_leave(void *context, uint32_t id)
 	w->fresh = true;
 	if (s->order == ORDER_PRIORITY)
 		w->key = order_key(s, s->order, job, w->length);
-	if (s->due_dates)
+	if (s->due.dates)
 		history_wait(s, job, w->pred);
 	vec_push(&s->line.came, id);
 	vec_push(&s->line.fresh, id);
@@ -312,7 +312,7 @@ void queue_leave(struct sched *s, uint32_t id)
 	entry_mark(&s->line.by_key, w.key, id);
 	if (queue_has_fill(s))
 		entry_mark(&s->line.by_fill, w.fill, id);
-	if (s->due_dates)
+	if (s->due.dates)
 		entry_mark(&s->line.by_due, w.due, id);
 	vec_push(&s->line.left, w);
 }
@@ -421,9 +421,9 @@ void queue_settle(struct sched *s)
 		entries_add(s, &s->line.by_key, offsetof(struct waiting, key));
 		if (queue_has_fill(s))
 			entries_add(s, &s->line.by_fill, offsetof(struct waiting, fill));
-		if (s->due_dates)
+		if (s->due.dates)
 			entries_add(s, &s->line.by_due, offsetof(struct waiting, due));
-		for (size_t i = 0; i < s->line.came.n && s->due_dates; i++)
+		for (size_t i = 0; i < s->line.came.n && s->due.dates; i++)
 			if (is_wide(s,
 				    cluster_job_request(s->c, cluster_job(s->c, s->line.came.v[i]))->total.v[RES_CPU]))
 				vec_push(&s->line.wide, s->line.came.v[i]);

@@ -26,8 +26,8 @@ struct sched *sched_create(struct cluster *c, struct plan *p, const struct polic
 		      c->settings.starve_after != TIME_NEVER;
 	s->order = policy->order;
 	s->backfill = policy->backfill;
-	s->due_dates = policy->order == ORDER_DUE && c->settings.starve_after == STARVE_AUTO;
-	if (policy->order == ORDER_DUE && !s->due_dates)
+	s->due.dates = policy->order == ORDER_DUE && c->settings.starve_after == STARVE_AUTO;
+	if (policy->order == ORDER_DUE && !s->due.dates)
 		s->order = s->backfill =
 			ORDER_WEIGHT; /* the site sets the bound on waiting: within it, lightest first */
 	return s;
@@ -71,7 +71,7 @@ struct sched *sched_clone(const struct sched *s, struct cluster *c, struct plan 
 	vec_copy(&t->line.wide, &s->line.wide);
 	vec_copy(&t->nodes, &s->nodes);
 	vec_copy(&t->expiry, &s->expiry);
-	map_copy(&t->pred, &s->pred);
+	map_copy(&t->due.pred, &s->due.pred);
 	map_copy(&t->effort.tried, &s->effort.tried);
 	map_copy(&t->history.last, &s->history.last);
 	vec_copy(&t->history.pairs, &s->history.pairs);
@@ -100,7 +100,7 @@ void sched_destroy(struct sched *s)
 	vec_free(&s->moved);
 	vec_free(&s->reserved);
 	vec_free(&s->failures);
-	map_fini(&s->pred);
+	map_fini(&s->due.pred);
 	map_fini(&s->effort.tried);
 	vec_free(&s->line.by_due);
 	vec_free(&s->line.wide);
@@ -131,7 +131,7 @@ void sched_on_weigh(struct sched *s, sched_weigh weigh, sched_prepare prepare, b
 	s->ears.prepare = prepare;
 	s->ears.weigh_context = context;
 	s->order = ORDER_PRIORITY;
-	s->due_dates = false;
+	s->due.dates = false;
 	if (s->backfill != ORDER_NONE && s->backfill != ORDER_LARGEST)
 		s->backfill = ORDER_PRIORITY;
 }
@@ -332,7 +332,7 @@ static void sched_leave(struct sched *s, enum event_type type, uint32_t job, int
 	if (!is_special(cluster_job(s->c, job)))
 		queue_leave(s, job);
 	sched_emit_detail(s, type, job, 0, JOB_NONE, detail);
-	map_remove(&s->pred, job);
+	map_remove(&s->due.pred, job);
 }
 
 void sched_delete(struct sched *s, uint32_t job, int64_t now, const void *detail)
@@ -366,7 +366,7 @@ void sched_withdraw(struct sched *s, uint32_t id, int64_t now)
 	if (!is_special(job))
 		queue_leave(s, id);
 	sched_dequeue(s, job);
-	map_remove(&s->pred, id);
+	map_remove(&s->due.pred, id);
 }
 
 void sched_readmit(struct sched *s, uint32_t id, int64_t now)

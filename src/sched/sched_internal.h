@@ -174,6 +174,14 @@ struct moved {
 	uint32_t job, by;
 };
 
+/* due.c: common jobs in the order of due dates. */
+struct due {
+	bool dates;	  /* they are ordered so */
+	int overdue;	  /* jobs that were overdue in the last pass */
+	int64_t idle_now; /* CPUs free when reservations are made */
+	struct map pred;  /* predicted run time, in seconds, of jobs that left the queue and have not ended */
+};
+
 struct sched { /* what owns memory here is copied by sched_clone() and freed by sched_destroy() */
 	struct cluster *c;
 	struct plan *p;
@@ -181,13 +189,11 @@ struct sched { /* what owns memory here is copied by sched_clone() and freed by 
 	struct manner plain; /* the policy's way to place, without powers */
 	struct nodeset open; /* nodes that are neither drained nor paused; without words: nobody has asked yet */
 	uint32_t nclosed;    /* the others; 0: plain.on is NULL */
-	bool due_dates;	     /* common jobs are ordered by due.c */
 	enum queue_order order,
 		backfill; /* of common jobs: the policy's, unless settings.starve_after says otherwise */
 	bool starving;	  /* common jobs that waited too long become starving */
 	int64_t now;
-	int overdue;		    /* jobs that were overdue in the last pass (due.c) */
-	int64_t idle_now;	    /* CPUs free when reservations are made (due.c) */
+	struct due due;
 	job_vec special;	    /* waiting starving, QoS and emergency jobs, FIFO */
 	job_vec newcomers;	    /* special jobs that came since the last cycle */
 	VEC(struct victim) victims; /* of emergency jobs, to be stopped when their places are needed (victims.c) */
@@ -204,9 +210,8 @@ struct sched { /* what owns memory here is copied by sched_clone() and freed by 
 	int64_t dirty; /* ... and what became free lies before this instant */
 	bool drain;    /* a starving job waits for the machine to empty */
 	struct history history;
-	struct heap expiry; /* KNOW_PREDICTION: when predictions of running jobs pass */
-	struct map pred;    /* due.c: predicted run time, in seconds, of jobs that left the queue and have not ended */
-	VEC(int32_t) nodes; /* scratch of an event */
+	struct heap expiry;    /* KNOW_PREDICTION: when predictions of running jobs pass */
+	VEC(int32_t) nodes;    /* scratch of an event */
 	struct limits *limits; /* NULL: none */
 	bool own_limits;       /* a copy's own */
 	struct sched_stats stats;
