@@ -138,8 +138,6 @@ static void sweep_on(struct sched *s)
 
 static void sweep_begin(struct sched *s)
 {
-	if (queue_is_stale(s))
-		queue_sort(s);
 	s->sweep = (struct sweep){.on = true, .job = JOB_NONE, .dirty = s->dirty, .moved = TIME_BEGIN};
 	s->dirty = TIME_BEGIN; /* what is freed while it goes on is for the next one */
 	s->next_planned = TIME_NEVER;
@@ -175,8 +173,11 @@ static void fresh_place(struct sched *s)
 
 void conservative_pass(struct sched *s)
 {
-	if (!s->sweep.on && (s->freed || s->next_planned <= s->now))
+	if (!s->sweep.on && (s->freed || s->next_planned <= s->now)) {
+		if (queue_is_stale(s) && !queue_weigh(s))
+			return;
 		sweep_begin(s);
+	}
 	if (!s->sweep.on)
 		fresh_place(s);
 	else

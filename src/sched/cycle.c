@@ -98,6 +98,7 @@ static void cycle_begin(struct sched *s)
 		s->effort.seen = s->effort.freeings;
 		s->effort.stage = STAGE_SPECIAL;
 		s->effort.starving = 0;
+		s->line.ordered = false;
 	} else if (s->effort.stage != STAGE_SPECIAL &&
 		   (special_asks(s) || (s->effort.left != s->effort.freeings && !s->sweep.on))) {
 		s->effort.stage = STAGE_SPECIAL;
@@ -158,6 +159,20 @@ static void cycle_stages(struct sched *s)
 		special_to_now(s);
 }
 
+/* What is left of a cycle in which the queue has been sorted. */
+static void cycle_decide(struct sched *s)
+{
+	expire_predictions(s);
+	if (s->starving)
+		special_starve(s);
+	if (s->policy->position)
+		position_pass(s);
+	else if (!s->effort.unfinished)
+		cycle_stages(s);
+	if (!s->policy->position && !s->effort.unfinished)
+		outage_fill(s);
+}
+
 bool sched_cycle(struct sched *s, int64_t now)
 {
 	bool resumed = s->effort.unfinished, slow;
@@ -176,15 +191,8 @@ bool sched_cycle(struct sched *s, int64_t now)
 	cycle_begin(s);
 	queue_offer(s);
 	queue_settle(s);
-	expire_predictions(s);
-	if (s->starving)
-		special_starve(s);
-	if (s->policy->position)
-		position_pass(s);
-	else if (!s->effort.unfinished)
-		cycle_stages(s);
-	if (!s->policy->position && !s->effort.unfinished)
-		outage_fill(s);
+	if (!cycle_tired(s)) /* many came at once, or wait behind a limit */
+		cycle_decide(s);
 	if (!s->effort.unfinished || s->effort.stage != STAGE_SPECIAL || slow) /* else they can still be pushed */
 		start_due(s, now);
 	return cycle_end(s, resumed);

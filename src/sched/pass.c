@@ -264,7 +264,8 @@ static bool pass_head_stays(struct sched *s)
 	const struct queued *e = &s->line.by_key.v[0];
 
 	return s->policy->reserve == RESERVE_HEAD && s->reserved.n == 1 && s->line.by_key.n &&
-	       e->job == s->reserved.v[0] && !queue_is_stale(s) && !pass_reached(s) && sched_may(s, e->job) &&
+	       e->job == s->reserved.v[0] && s->order != ORDER_WFP3 && !queue_is_stale(s) && !pass_reached(s) &&
+	       sched_may(s, e->job) &&
 	       !pass_could_start_before(s, plan_piece(s->p, e->job, 0)->start, e->cpus, e->length);
 }
 
@@ -284,9 +285,9 @@ static void pass_full(struct sched *s)
 	}
 	if (s->reserved.n)
 		pass_drop_reservations(s);
-	if (queue_is_stale(s))
-		queue_sort(s);
 	s->head = JOB_NONE;
+	if (queue_is_stale(s) && !queue_weigh(s))
+		return;
 	if (s->freed || pass_reached(s))
 		vec_clear(&s->failures);
 	window_build(s);
@@ -377,7 +378,7 @@ void pass_sort_fresh(struct sched *s)
 void pass_run(struct sched *s)
 {
 	/* priorities that only time has changed wait for something to be freed */
-	bool moved = s->order == ORDER_WFP3 || s->line.reweigh;
+	bool moved = s->order == ORDER_WFP3 || s->line.reweigh || s->line.weighing;
 	bool full = s->freed || s->head == JOB_NONE || moved || pass_reached(s) || !sched_may(s, s->head);
 
 	if (s->line.by_key.n == 0) { /* nobody waits: whatever was freed, the next to come asks about everything */

@@ -2,6 +2,7 @@
  * queue.c - waiting common jobs, sorted. Keys are fixed when a job comes in (all but WFP3's), so that an array with
  * binary search does: what a scan reads lies together.
  */
+#include <assert.h>
 #include <math.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -12,7 +13,10 @@
 
 #define ENTRIES_A_NODE 8 /* entries that can be moved while a node is looked at */
 #define FEW 16		 /* records that are added or removed one by one rather than by going through everything */
+#define MANY 4096	 /* entries that are sorted by their digits */
 #define WEIGH_EVERY 10	 /* seconds after which priorities are asked for again */
+#define WEIGH_NODES 4	 /* a job is weighed while so many nodes are looked at, */
+#define SORT_NODES 1	 /* ... and sorted in its turn */
 #define STALE                                                                                                          \
 	1024 /* records of jobs that left again: more of them than that, and than jobs that wait, are cleared away */
 
@@ -43,7 +47,7 @@ double order_key(const struct sched *s, enum queue_order order, const struct job
 	case ORDER_F4:
 		return p * sqrt(q) + 530000 * log10(r + 1);
 	case ORDER_WFP3: {
-		double x = ((double)s->now - r) / p;
+		double x = ((double)s->line.weighed - r) / p;
 		return -x * x * x * q;
 	}
 	default:
@@ -158,6 +162,7 @@ void queue_add(struct sched *s, uint32_t id)
 		history_wait(s, job, w->pred);
 	} else {
 		w->key = order_key(s, s->order, job, w->length);
+		w->next = w->key;
 		w->fill = s->backfill == s->order ? w->key : order_key(s, s->backfill, job, w->length);
 	}
 	vec_push(&s->line.came, id);
@@ -197,6 +202,7 @@ static bool queue_retire(struct sched *s, uint32_t id, struct waiting *ret)
 		limits_stir(s->limits, job->limits);
 	vec_push(&s->line.spare, job->waiting);
 	job->waiting = WAITING_NONE;
+	s->line.mixed = true;
 	return true;
 }
 
@@ -255,7 +261,7 @@ void queue_line_up(struct sched *s, uint32_t id)
 	struct waiting *w = queue_get(s, id);
 	queue_take_out(s, w);
 	w->sorted = w->fresh = false;
-	w->line = true;
+	w->line = s->line.mixed = true;
 	if (s->due.dates)
 		history_unwait(s, job, w->pred);
 
@@ -280,7 +286,7 @@ static bool line_leave(void *context, uint32_t id)
 	w->line = false;
 	w->fresh = true;
 	if (s->order == ORDER_PRIORITY)
-		w->key = order_key(s, s->order, job, w->length);
+		w->key = w->next = order_key(s, s->order, job, w->length);
 	if (s->due.dates)
 		history_wait(s, job, w->pred);
 	vec_push(&s->line.came, id);
@@ -357,6 +363,26 @@ static int entry_cmp(const void *a, const void *b)
 	return x->job < y->job ? -1 : x->job > y->job;
 }
 
+static void entries_sort(queued_vec *v)
+{
+	if (v->n < MANY) {
+		qsort(v->v, v->n, sizeof *v->v, entry_cmp);
+		return;
+	}
+
+	struct keyed *order = mem_alloc(v->n * sizeof *order);
+	struct queued *sorted = mem_alloc(v->n * sizeof *sorted);
+
+	for (size_t i = 0; i < v->n; i++)
+		order[i] = (struct keyed){v->v[i].key, v->v[i].job, (uint32_t)i};
+	keysort(order, v->n);
+	for (size_t i = 0; i < v->n; i++)
+		sorted[i] = v->v[order[i].at];
+	memcpy(v->v, sorted, v->n * sizeof *sorted);
+	free(sorted);
+	free(order);
+}
+
 /* Merges `batch`, which is sorted here, into `v`. */
 static void entries_merge(queued_vec *v, queued_vec *batch)
 {
@@ -364,7 +390,7 @@ static void entries_merge(queued_vec *v, queued_vec *batch)
 
 	for (size_t i = 1; i < k; i++)
 		if (entry_cmp(&batch->v[i - 1], &batch->v[i]) > 0) { /* an array's elements come sorted */
-			qsort(batch->v, k, sizeof *batch->v, entry_cmp);
+			entries_sort(batch);
 			break;
 		}
 	vec_reserve(v, old + k);
@@ -413,10 +439,31 @@ static void list_keep(const struct sched *s, job_vec *v, size_t flag, bool value
 	v->n -= to;
 }
 
+/* Those that came, and have not left again, are sorted in from now on. */
+static void came_settle(struct sched *s)
+{
+	if (s->line.mixed) {
+		list_keep(s, &s->line.came, offsetof(struct waiting, sorted), false);
+		return;
+	}
+	for (size_t i = 0; i < s->line.came.n; i++)
+		queue_get(s, s->line.came.v[i])->sorted = true;
+}
+
+static void fresh_settle(struct sched *s)
+{
+	if (!s->line.mixed)
+		return;
+	list_keep(s, &s->line.fresh, offsetof(struct waiting, fresh), true);
+	for (size_t i = 0; i < s->line.fresh.n; i++)
+		queue_get(s, s->line.fresh.v[i])->fresh = true;
+}
+
 void queue_settle(struct sched *s)
 {
 	settle_left(s);
-	list_keep(s, &s->line.came, offsetof(struct waiting, sorted), false);
+	s->p->work += s->line.came.n * SORT_NODES;
+	came_settle(s);
 	if (s->line.came.n) {
 		entries_add(s, &s->line.by_key, offsetof(struct waiting, key));
 		if (queue_has_fill(s))
@@ -429,50 +476,85 @@ void queue_settle(struct sched *s)
 				vec_push(&s->line.wide, s->line.came.v[i]);
 	}
 	vec_clear(&s->line.came);
-	list_keep(s, &s->line.fresh, offsetof(struct waiting, fresh), true);
-	for (size_t i = 0; i < s->line.fresh.n; i++)
-		queue_get(s, s->line.fresh.v[i])->fresh = true;
+	fresh_settle(s);
+	s->line.mixed = false;
 }
 
 bool queue_is_stale(const struct sched *s)
 {
 	const struct line *l = &s->line;
 
+	if (l->weighing || l->reweigh)
+		return true;
+	if (l->ordered)
+		return false;
 	return s->order == ORDER_WFP3 ||
-	       (s->order == ORDER_PRIORITY && (l->reweigh || (l->drifts && s->now - l->weighed >= WEIGH_EVERY)));
+	       (s->order == ORDER_PRIORITY && l->drifts && s->now - l->weighed >= WEIGH_EVERY);
 }
 
-static void entries_sort(queued_vec *v)
+static void weigh_begin(struct sched *s)
 {
-	struct keyed *order = mem_alloc(v->n * sizeof *order);
-	struct queued *sorted = mem_alloc(v->n * sizeof *sorted);
-
-	for (size_t i = 0; i < v->n; i++)
-		order[i] = (struct keyed){v->v[i].key, v->v[i].job, (uint32_t)i};
-	keysort(order, v->n);
-	for (size_t i = 0; i < v->n; i++)
-		sorted[i] = v->v[order[i].at];
-	memcpy(v->v, sorted, v->n * sizeof *sorted);
-	free(sorted);
-	free(order);
+	s->line.weighing = true;
+	s->line.reweigh = false;
+	s->line.weighed = s->now;
+	s->line.weighed_to = 0;
+	if (s->order == ORDER_PRIORITY && s->ears.prepare)
+		s->ears.prepare(s->ears.weigh_context, s->now);
 }
 
-void queue_sort(struct sched *s)
+/* Whether a record is that of a job in the sorted arrays. */
+static bool is_sorted(const struct sched *s, size_t at)
+{
+	const struct waiting *w = &s->line.waiting.v[at];
+
+	return w->sorted && !w->line && cluster_job(s->c, w->job)->waiting == at;
+}
+
+/* All have been weighed: the array is made anew. The records lie in the order of jobs in memory, the array does not. */
+static void weigh_end(struct sched *s)
 {
 	queued_vec *v = &s->line.by_key;
 	bool sorted = true;
+	size_t n = v->n;
 
-	s->line.reweigh = false;
-	s->line.weighed = s->now;
-	if (s->order == ORDER_PRIORITY && s->ears.prepare)
-		s->ears.prepare(s->ears.weigh_context, s->now);
-	for (size_t i = 0; i < v->n; i++) {
-		struct queued *e = &v->v[i];
-		e->key = order_key(s, s->order, cluster_job(s->c, e->job), e->length);
-		queue_get(s, e->job)->key = e->key;
-		sorted = sorted && (i == 0 || entry_cmp(e - 1, e) < 0);
+	vec_clear(v);
+	for (size_t i = 0; i < s->line.waiting.n; i++) {
+		struct waiting *w = &s->line.waiting.v[i];
+		struct queued e;
+		if (!is_sorted(s, i))
+			continue;
+		w->key = w->next;
+		e = entry_of(w, w->key,
+			     (int32_t)cluster_job_request(s->c, cluster_job(s->c, w->job))->total.v[RES_CPU]);
+		if (s->policy->keep)
+			e.planned = plan_holds(s->p, w->job) ? plan_piece(s->p, w->job, 0)->start : TIME_NEVER;
+		vec_push(v, e);
+		sorted = sorted && (v->n == 1 || entry_cmp(&v->v[v->n - 2], &v->v[v->n - 1]) < 0);
 	}
+	assert(v->n == n);
 	if (!sorted)
 		entries_sort(v);
-	s->p->work += v->n; /* it takes as long as looking at so many nodes */
+	s->line.weighing = false;
+	s->line.ordered = true;
+	s->p->work += n * SORT_NODES;
+}
+
+bool queue_weigh(struct sched *s)
+{
+	struct line *l = &s->line;
+
+	if (!l->weighing || l->reweigh)
+		weigh_begin(s);
+	while (l->weighed_to < l->waiting.n) {
+		size_t i = l->weighed_to++;
+		struct waiting *w = &l->waiting.v[i];
+		if (!is_sorted(s, i))
+			continue;
+		w->next = order_key(s, s->order, cluster_job(s->c, w->job), w->length);
+		s->p->work += WEIGH_NODES;
+		if (cycle_tired(s))
+			return false;
+	}
+	weigh_end(s);
+	return !cycle_tired(s);
 }

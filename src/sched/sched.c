@@ -139,7 +139,7 @@ void sched_on_weigh(struct sched *s, sched_weigh weigh, sched_prepare prepare, b
 void sched_reweigh(struct sched *s, bool drifts)
 {
 	s->line.drifts = drifts;
-	s->line.reweigh = true;
+	s->line.reweigh = s->order == ORDER_PRIORITY;
 }
 
 void sched_limit(struct sched *s, struct limits *limits)

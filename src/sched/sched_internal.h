@@ -17,15 +17,16 @@
 /* A waiting common job. */
 struct waiting {
 	double key, fill; /* in the policy's order, and in that of backfill */
+	double next;	  /* the key that it will have when all have been weighed (queue_weigh) */
 	int64_t length;	  /* seconds it is planned for */
 	double pred;	  /* predicted run time, where the policy predicts */
 	double due;	  /* instant from which it is overdue (due.c) */
 	uint32_t job;
 	bool sorted;	/* it is in the sorted arrays; else among those that came */
 	bool fresh;	/* it came since the last cycle */
+	bool line;	/* it waits for its limits to allow another: it is out of the arrays, and keeps its keys */
 	int64_t kept;	/* the start of the place that was told of it (EVENT_KEEP); TIME_NEVER: none */
 	uint64_t where; /* ... and where that is: places_hash() */
-	bool line;	/* it waits for its limits to allow another: it is out of the arrays, and keeps its keys */
 };
 
 /* What a scan of the queue reads, contiguous. */
@@ -109,6 +110,7 @@ struct line {
 	queued_vec by_fill;	     /* the same in backfill order, when that is another one */
 	VEC(struct waiting) left;    /* left the queue and are still in those arrays, until queue_settle() ... */
 	job_vec came;		     /* ... and those that are not in them yet, with some that have left again */
+	bool mixed;		     /* some have left since queue_settle() that `came` and `fresh` may name */
 	size_t scanned;		     /* the position that a scan of one of them has come to */
 	queued_vec by_due;	     /* the same by due date (due.c) */
 	job_vec wide;		     /* those that need more than half of the machine, by arrival (due.c) */
@@ -116,6 +118,9 @@ struct line {
 	bool reweigh;		     /* priorities have changed: the arrays are to be sorted again */
 	bool drifts;		     /* ... and do so with time */
 	int64_t weighed;	     /* the instant for which keys that change with time were computed */
+	bool weighing;		     /* they are being computed for it, which may take several cycles: */
+	size_t weighed_to;	     /* ... of the records before this one they have been */
+	bool ordered;		     /* they were in this cycle, or in those that it goes on from */
 	double queued_area;	     /* CPU-seconds that waiting jobs ask for */
 	job_vec fresh; /* common jobs that came since the last cycle; before queue_settle() also some that left again */
 };
@@ -253,8 +258,9 @@ size_t queue_size(const struct sched *s);
 size_t queue_find(const struct sched *s, uint32_t job);		     /* its position in by_key */
 size_t queue_after(const struct sched *s, double key, uint32_t job); /* that of who comes next, also if it has left */
 bool queue_is_stale(const struct sched *s);			     /* its keys may be other ones by now: */
-void queue_sort(struct sched *s);				     /* ... they are computed again */
-bool queue_has_fill(const struct sched *s);			     /* backfill has an order of its own */
+/* ... they are computed again, and the queue is sorted by them. False: the cycle has done enough, and the next one goes on. */
+bool queue_weigh(struct sched *s);
+bool queue_has_fill(const struct sched *s); /* backfill has an order of its own */
 struct waiting *queue_get(const struct sched *s, uint32_t job);
 bool queue_before(const struct sched *s, uint32_t a, uint32_t b); /* in the policy's order */
 double order_key(const struct sched *s, enum queue_order order, const struct job *job, int64_t length);

@@ -399,6 +399,9 @@ const struct policy *case_policy(const char *name, int push_depth)
 	assert_non_null(p);
 	if (push_depth < 0)
 		return p;
+	for (int i = 0; i < n; i++)
+		if (strcmp(altered[i].name, name) == 0 && altered[i].push_depth == push_depth)
+			return &altered[i];
 	assert_true(n < 32);
 	altered[n] = *p;
 	altered[n].push_depth = push_depth;

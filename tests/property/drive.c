@@ -525,6 +525,8 @@ static void drive_instant(struct drive *d, int64_t at)
 				todo[n++].i = i;
 			}
 		}
+	if (d->weighs && at != d->now)
+		sched_reweigh(d->s, false);
 	d->now = at;
 	for (int k = 0; k < n; k++) {
 		if (todo[k].step == STEP_END && step_at(d, STEP_END, todo[k].i) != at)
@@ -563,6 +565,15 @@ static void check_idle(struct drive *d)
 		drive_wrong(d, "job %u waits and the machine is empty", idle);
 }
 
+/* One that is wide overtakes in time; who comes first changes every few seconds. */
+static double drive_weigh(void *context, uint32_t id, int64_t now)
+{
+	const struct drive *d = context;
+	const struct job *job = cluster_job(d->c, id);
+
+	return (double)(now - job->submit) * (double)(1 + job->walltime % 7) + (double)(id * 37 % 50);
+}
+
 const char *drive_run(struct drive *d, const struct tcase *t, const struct policy *policy)
 {
 	int same = 0;
@@ -584,6 +595,8 @@ const char *drive_run(struct drive *d, const struct tcase *t, const struct polic
 	sched_on_delay(d->s, drive_delay, d);
 	if (d->move_cost)
 		sched_on_move(d->s, drive_move, d);
+	if (d->weighs)
+		sched_on_weigh(d->s, drive_weigh, NULL, false, d);
 	while (!*d->wrong) {
 		int64_t at = next_instant(d);
 		if (at == TIME_NEVER)

@@ -40,6 +40,7 @@ struct drive {
 		PACE_NONE,
 		PACE_LEAST
 	} pace;		   /* cycles end as early as they can: in half the cases, in none, in all */
+	bool weighs;	   /* common jobs are in the order of priorities that change with time */
 	int64_t move_cost; /* of running jobs, three of four; 0: none is moved */
 	VEC(struct drive_record) record;
 	VEC(int32_t) nodes;

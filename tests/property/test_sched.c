@@ -65,9 +65,9 @@ static const char *same_starts(const struct drive *a, const struct drive *b)
 }
 
 /* A cycle that is cut into many decides what a whole one would. */
-static const char *paced(const struct tcase *t, const struct policy *policy)
+static const char *paced_as(const struct tcase *t, const struct policy *policy, bool weighs)
 {
-	struct drive a = {.pace = PACE_NONE}, b = {.pace = PACE_LEAST};
+	struct drive a = {.pace = PACE_NONE, .weighs = weighs}, b = {.pace = PACE_LEAST, .weighs = weighs};
 	const char *wrong = drive_run(&a, t, policy);
 
 	if (!wrong)
@@ -82,6 +82,17 @@ static const char *paced(const struct tcase *t, const struct policy *policy)
 		return message;
 	}
 	return verdict(&b, wrong);
+}
+
+static const char *paced(const struct tcase *t, const struct policy *policy)
+{
+	return paced_as(t, policy, false);
+}
+
+/* Also where jobs are weighed for it, some at a time. */
+static const char *paced_by_weight(const struct tcase *t, const struct policy *policy)
+{
+	return paced_as(t, policy, true);
 }
 
 static int moves;
@@ -365,6 +376,9 @@ static void test_paced(void **state)
 	drive_reserve_depth = 3;
 	case_check(paced, WITH_EARLY | WITH_NODES | WITH_MORE, case_policy("conservative", -1), 300);
 	case_check(paced, WITH_STARVING | WITH_EARLY | WITH_NODES, case_policy("easy", -1), 300);
+	case_check(paced_by_weight, WITH_EARLY | WITH_NODES | WITH_MORE, case_policy("easy", -1), 600);
+	case_check(paced_by_weight, WITH_EARLY | WITH_NODES | WITH_MORE, case_policy("conservative", -1), 600);
+	case_check(paced_by_weight, WITH_KINDS | WITH_EARLY | WITH_NODES, case_policy("wfp3", -1), 300);
 	drive_reserve_depth = 0;
 }
 

@@ -368,11 +368,12 @@ static void an_overrun_takes_the_place_of_who_has_not_started(void **state)
 	open_node();
 	uint32_t r = world_common(&w, 0, "nodes=1:ppn=8", 10);
 
-	world_cycle(&w, 0);
-	world_cycle(&w, 0);
+	for (int i = 0; i < 4; i++)
+		world_cycle(&w, 0);
 	runs(r);
 	uint32_t a = world_common(&w, 10, "nodes=1:ppn=8", 20), b = world_common(&w, 10, "nodes=1:ppn=8", 30);
-	world_cycle(&w, 10);
+	for (int i = 0; i < 8 && sched_planned(w.s, a) == TIME_NEVER; i++) /* taking them in is a cycle of its own */
+		world_cycle(&w, 10);
 	starts(a, 10);
 	starts(b, TIME_NEVER);
 	sched_overrun(w.s, r, 12, 10);
