@@ -223,8 +223,8 @@ static bool fill_best(struct sched *s, const queued_vec *queue, size_t from)
 		n = greedy_choose(fit.v, fit.n, room, chosen);
 		s->p->work += fit.n * ((uint64_t)room / 4096 + 1);
 	}
-	for (size_t i = 0; i < n && !tired; i++)
-		tired = pass_try_now(s, fit.v[chosen[i]].job, fit.v[chosen[i]].length) && cycle_tired(s);
+	while (n-- > 0 && !tired) /* in the order of the queue: they are chosen from the last to the first */
+		tired = pass_try_now(s, fit.v[chosen[n]].job, fit.v[chosen[n]].length) && cycle_tired(s);
 	vec_free(&fit);
 	window_build(s);
 	return !tired;
