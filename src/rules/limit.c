@@ -24,6 +24,7 @@ struct counter {
 	uint32_t up;   /* of an account: that of the one above; INDEX_NONE: none */
 	uint32_t line; /* the first that waits behind it; INDEX_NONE: none */
 	bool fallen;   /* it is among those to be looked at */
+	uint64_t fell; /* stamp */
 	int64_t active[LIMIT_MEASURES];
 };
 
@@ -41,6 +42,7 @@ struct line {
 	uint32_t behind;     /* the counter that it waits behind */
 	uint32_t next, prev; /* others there; INDEX_NONE: none */
 	struct limit_need need;
+	uint64_t asked;	     /* stamp; those that fell before have no room for more of it */
 	struct heap waiting; /* (rank, job); also some that have gone since */
 };
 
@@ -61,6 +63,8 @@ struct limits {
 	struct map held_at;				   /* job -> index */
 	VEC(uint32_t) fallen;				   /* counters behind which somebody may leave a line */
 	bool changed;					   /* ... or behind any */
+	bool all;					   /* ... of which some have not been looked at since */
+	uint64_t stamp; /* counts when counters fall and lines are asked: what came later has a larger one */
 };
 
 struct limits *limits_create(void)
@@ -94,6 +98,8 @@ struct limits *limits_clone(const struct limits *l)
 	map_copy(&t->held_at, &l->held_at);
 	vec_copy(&t->fallen, &l->fallen);
 	t->changed = l->changed;
+	t->all = l->all;
+	t->stamp = l->stamp;
 	return t;
 }
 
@@ -405,7 +411,10 @@ static void counter_fell(struct limits *l, uint32_t at)
 {
 	struct counter *c = &l->counters.v[at];
 
-	if (c->fallen || c->line == INDEX_NONE)
+	if (c->line == INDEX_NONE)
+		return;
+	c->fell = ++l->stamp;
+	if (c->fallen)
 		return;
 	c->fallen = true;
 	vec_push(&l->fallen, at);
@@ -537,31 +546,42 @@ static bool counter_full(const struct limits *l, const struct counter *c)
 	return counter_room(l, c, &least, &measure) <= 0;
 }
 
-/* Those that are behind it now: one that is put behind it again comes before them. */
-static void counter_offer(struct limits *l, uint32_t at, bool (*leave)(void *context, uint32_t job), void *context)
+/* Those that are behind it and were not asked since it fell; one that is put behind it again comes before them. False: as many as may were asked, and there are more. */
+static bool counter_offer(struct limits *l, uint32_t at, size_t *left, bool (*leave)(void *context, uint32_t job),
+			  void *context)
 {
 	for (uint32_t i = l->counters.v[at].line, next; i != INDEX_NONE; i = next) {
 		next = l->lines.v[i].next;
+		if (l->lines.v[i].asked > l->counters.v[at].fell)
+			continue;
+		if (*left == 0)
+			return false;
+		--*left;
+		l->lines.v[i].asked = ++l->stamp;
 		line_offer(l, i, leave, context);
 	}
+	return true;
 }
 
-void limits_offer(struct limits *l, bool (*leave)(void *context, uint32_t job), void *context)
+bool limits_offer(struct limits *l, size_t most, bool (*leave)(void *context, uint32_t job), void *context)
 {
-	VEC(uint32_t) fallen = {0};
-	bool changed = l->changed; /* then a line may be behind a counter that does not count for it any more */
+	size_t done = 0, left = most;
 
-	if (changed) {
+	if (l->changed) { /* then a line may be behind a counter that does not count for it any more */
 		l->changed = false;
+		l->all = true;
 		for (uint32_t at = 0; at < l->counters.n; at++)
 			counter_fell(l, at);
 	}
-	vec_copy(&fallen, &l->fallen);
-	vec_clear(&l->fallen);
-	for (size_t i = 0; i < fallen.n; i++)
-		l->counters.v[fallen.v[i]].fallen = false;
-	for (size_t i = 0; i < fallen.n; i++)
-		if (changed || !counter_full(l, &l->counters.v[fallen.v[i]]))
-			counter_offer(l, fallen.v[i], leave, context);
-	vec_free(&fallen);
+	for (; done < l->fallen.n; done++) {
+		uint32_t at = l->fallen.v[done];
+		if ((l->all || !counter_full(l, &l->counters.v[at])) && !counter_offer(l, at, &left, leave, context))
+			break;
+		l->counters.v[at].fallen = false;
+	}
+	for (size_t i = done; i < l->fallen.n; i++)
+		l->fallen.v[i - done] = l->fallen.v[i];
+	l->fallen.n -= done;
+	l->all = l->all && l->fallen.n;
+	return l->fallen.n == 0;
 }

@@ -92,7 +92,8 @@ void limits_clear(struct limits *l);
 /* A job waits until its limits allow another. `shape`: a hash of what it asks for. */
 void limits_wait(struct limits *l, uint32_t class, const struct limit_need *need, uint64_t shape, int64_t rank,
 		 uint32_t job);
-/* Asks those who may leave their lines, by rank. `leave` says false for a job that does not wait there any more. */
-void limits_offer(struct limits *l, bool (*leave)(void *context, uint32_t job), void *context);
+/* Asks those who may leave their lines, by rank, of so many lines at most. `leave` says false for a job that does not wait there any more. False: there are
+ * more to be asked. */
+bool limits_offer(struct limits *l, size_t most, bool (*leave)(void *context, uint32_t job), void *context);
 
 #endif

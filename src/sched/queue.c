@@ -15,6 +15,7 @@
 #define FEW 16		 /* records that are added or removed one by one rather than by going through everything */
 #define MANY 4096	 /* entries that are sorted by their digits */
 #define WEIGH_EVERY 10	 /* seconds after which priorities are asked for again */
+#define LINE_NODES 8	 /* a line is asked while so many nodes are looked at */
 #define WEIGH_NODES 4	 /* a job is weighed while so many nodes are looked at, */
 #define SORT_NODES 1	 /* ... and sorted in its turn */
 #define STALE                                                                                                          \
@@ -298,8 +299,10 @@ static bool line_leave(void *context, uint32_t id)
 
 void queue_offer(struct sched *s)
 {
-	if (s->limits)
-		limits_offer(s->limits, line_leave, s);
+	uint64_t most = s->effort.pace ? s->effort.pace / LINE_NODES + 1 : SIZE_MAX;
+
+	if (s->limits && !limits_offer(s->limits, most, line_leave, s))
+		s->effort.unfinished = true; /* nobody starts until all have been asked: their order decides */
 }
 
 /* ---- leaving ---- */

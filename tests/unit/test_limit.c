@@ -97,17 +97,48 @@ static void lines_do_not_wait_for_each_other(void **state)
 	limits_wait(l, a, &one, 1, 10, 1);
 	limits_wait(l, a, &one, 1, 5, 1000);
 	limits_wait(l, a, &one, 2, 20, 2);
-	limits_offer(l, leave, &v);
+	limits_offer(l, SIZE_MAX, leave, &v);
 	assert_int_equal(v.n, 0);
 	count(l, a, -1);
-	limits_offer(l, leave, &v);
+	limits_offer(l, SIZE_MAX, leave, &v);
 	assert_int_equal(v.n, 2);
 	assert_int_equal(v.v[0] + v.v[1], 3);
-	limits_offer(l, leave, &v); /* nothing has changed */
+	limits_offer(l, SIZE_MAX, leave, &v); /* nothing has changed */
 	assert_int_equal(v.n, 2);
 	limits_set(l, LIMIT_ALL, 0, -1);
-	limits_offer(l, leave, &v);
+	limits_offer(l, SIZE_MAX, leave, &v);
 	assert_int_equal(v.n, 3);
+	vec_free(&v);
+	limits_destroy(l);
+}
+
+/* Some lines at a time: each is asked once, also when those that were asked wait again, and once more when another slot is given back. */
+static void lines_are_asked_in_slices(void **state)
+{
+	struct limits *l = limits_create();
+	uint32_t a = class_of(l, 1, 0, 0);
+	left_vec v = {0};
+	int calls = 1;
+
+	limits_set(l, LIMIT_ALL, 0, 2);
+	count(l, a, 1);
+	count(l, a, 1);
+	for (uint32_t k = 0; k < 30; k++)
+		limits_wait(l, a, &one, 1 + k % 10, k, 1 + k);
+	count(l, a, -1);
+	for (; !limits_offer(l, 3, leave, &v); calls++)
+		assert_true(calls < 10);
+	assert_int_equal(calls, 4);
+	assert_int_equal(v.n, 10);
+	for (uint32_t i = 0; i < v.n; i++)
+		assert_true(v.v[i] <= 10);
+	assert_true(limits_offer(l, 3, leave, &v));
+	limits_stir(l, a);
+	assert_false(limits_offer(l, 3, leave, &v));
+	count(l, a, -1); /* all are asked again, for two */
+	while (!limits_offer(l, 3, leave, &v))
+		;
+	assert_int_equal(v.n, 30);
 	vec_free(&v);
 	limits_destroy(l);
 }
@@ -123,10 +154,10 @@ static void a_clone_goes_on_by_itself(void **state)
 	limits_wait(l, a, &one, 0, 1, 1);
 	t = limits_clone(l);
 	count(t, a, -1);
-	limits_offer(t, leave, &v);
+	limits_offer(t, SIZE_MAX, leave, &v);
 	assert_int_equal(v.n, 1);
 	assert_int_equal(limits_room(l, a, &one), 0);
-	limits_offer(l, leave, &v);
+	limits_offer(l, SIZE_MAX, leave, &v);
 	assert_int_equal(v.n, 1);
 	vec_free(&v);
 	limits_destroy(t);
@@ -295,7 +326,8 @@ static bool world_fits(const struct world *w, int i)
 
 static void world_cycle(struct world *w)
 {
-	limits_offer(w->l, world_leave, w);
+	while (!limits_offer(w->l, 2, world_leave, w)) /* it makes no difference */
+		;
 	for (int i = 0; i < JOBS; i++) {
 		if (w->job[i].state != QUEUED)
 			continue;
@@ -388,6 +420,7 @@ int main(void)
 		cmocka_unit_test(every_limit_counts_its_own),
 		cmocka_unit_test(a_limit_holds_for_classes_to_come),
 		cmocka_unit_test(lines_do_not_wait_for_each_other),
+		cmocka_unit_test(lines_are_asked_in_slices),
 		cmocka_unit_test(a_clone_goes_on_by_itself),
 		cmocka_unit_test(what_is_dropped_is_used_again),
 		cmocka_unit_test(amounts_count),
