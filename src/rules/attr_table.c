@@ -83,9 +83,12 @@ const struct attr attr_table[] = {
 	{"max_memory", OF_PARTIES | QUEUE, .type = ATTR_MEMORY,
 	 .about =
 		 "Memory that its running jobs have together, such as 64gb, as they asked for it. Unset: as max_running."},
+	{"max_cpu_seconds", OF_PARTIES | QUEUE, .type = ATTR_NUMBER, .min = 0, .max = INT64_C(1000000000000000),
+	 .about =
+		 "CPU-seconds that its running jobs may still have before them: the sum of CPUs times what is left of the walltime, which falls as they run. Unset: as max_running."},
 	{"ignores_limits", QOS, BOOL("False"),
 	 .about =
-		 "Its jobs start whatever the limits on running jobs, CPUs and memory are, but for that of their array. They count where others do."},
+		 "Its jobs start whatever the limits on running jobs, CPUs, memory and CPU-seconds are, but for that of their array. They count where others do."},
 	{"max_user_run", BOTH, COUNT, .alias = "max_user_running",
 	 .about = "Jobs of one user that run at once. Unset: any number."},
 	{"max_queued", SERVER, COUNT, .alias = "max_queuable",

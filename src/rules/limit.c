@@ -4,9 +4,11 @@
 #include "rules/limit.h"
 
 #include <assert.h>
+#include <string.h>
 
 #include "base/heap.h"
 #include "base/map.h"
+#include "base/timetext.h"
 #include "base/vec.h"
 
 #define INDEX_NONE UINT32_MAX
@@ -21,11 +23,14 @@ struct rule {
 
 struct counter {
 	uint32_t rule;
-	uint32_t up;   /* of an account: that of the one above; INDEX_NONE: none */
-	uint32_t line; /* the first that waits behind it; INDEX_NONE: none */
-	bool fallen;   /* it is among those to be looked at */
-	uint64_t fell; /* stamp */
-	int64_t active[LIMIT_MEASURES];
+	uint32_t up;			/* of an account: that of the one above; INDEX_NONE: none */
+	uint32_t line;			/* the first that waits behind it; INDEX_NONE: none */
+	bool fallen;			/* it is among those to be looked at */
+	uint64_t fell;			/* stamp */
+	int64_t active[LIMIT_MEASURES]; /* of CPU-seconds: those that don't fall, see counter_active() */
+	int64_t falling;		/* CPUs of those that fall */
+	int64_t ends;			/* the sum of their CPUs x end */
+	int64_t due;			/* when it is looked at for that; TIME_NEVER: not known */
 };
 
 struct class
@@ -50,6 +55,8 @@ struct line {
 struct held {
 	struct limit_need need;
 	uint32_t class, times;
+	bool runs;
+	int64_t end; /* of one that runs, as long as its CPU-seconds fall; TIME_NEVER: none are left */
 };
 
 struct limits {
@@ -65,6 +72,9 @@ struct limits {
 	bool changed;					   /* ... or behind any */
 	bool all;					   /* ... of which some have not been looked at since */
 	uint64_t stamp; /* counts when counters fall and lines are asked: what came later has a larger one */
+	int64_t now;
+	struct heap ends; /* (end, job) of those whose CPU-seconds fall; also some that have gone since */
+	struct heap due;  /* (when, counter) that may have room then; the same */
 };
 
 struct limits *limits_create(void)
@@ -100,6 +110,9 @@ struct limits *limits_clone(const struct limits *l)
 	t->changed = l->changed;
 	t->all = l->all;
 	t->stamp = l->stamp;
+	t->now = l->now;
+	vec_copy(&t->ends, &l->ends);
+	vec_copy(&t->due, &l->due);
 	return t;
 }
 
@@ -136,6 +149,8 @@ void limits_destroy(struct limits *l)
 	vec_free(&l->spare_lines);
 	vec_free(&l->spare_held);
 	vec_free(&l->fallen);
+	heap_fini(&l->ends);
+	heap_fini(&l->due);
 	map_fini(&l->rule_at);
 	map_fini(&l->counter_at);
 	map_fini(&l->class_at);
@@ -148,6 +163,8 @@ void limits_clear(struct limits *l)
 	lines_clear(l);
 	for (size_t i = 0; i < l->counters.n; i++) {
 		l->counters.v[i].fallen = false;
+		l->counters.v[i].falling = l->counters.v[i].ends = 0;
+		l->counters.v[i].due = TIME_NEVER;
 		for (int m = 0; m < LIMIT_MEASURES; m++)
 			l->counters.v[i].active[m] = 0;
 	}
@@ -155,7 +172,10 @@ void limits_clear(struct limits *l)
 	vec_clear(&l->spare_held);
 	map_empty(&l->held_at);
 	vec_clear(&l->fallen);
+	vec_clear(&l->ends);
+	vec_clear(&l->due);
 	l->changed = false;
+	l->now = 0;
 }
 
 /* ---- who counts where ---- */
@@ -212,9 +232,22 @@ static uint32_t counter_of(struct limits *l, enum limit_kind kind, uint64_t of, 
 	if (map_get(&l->counter_at, key, &at))
 		return (uint32_t)at;
 	at = spare_or_new(&l->spare_counters, &l->counters,
-			  (struct counter){.rule = rule, .up = INDEX_NONE, .line = INDEX_NONE});
+			  (struct counter){.rule = rule, .up = INDEX_NONE, .line = INDEX_NONE, .due = TIME_NEVER});
 	map_set(&l->counter_at, key, at);
 	return (uint32_t)at;
+}
+
+static void counter_fell(struct limits *l, uint32_t at)
+{
+	struct counter *c = &l->counters.v[at];
+
+	if (c->line == INDEX_NONE)
+		return;
+	c->fell = ++l->stamp;
+	if (c->fallen)
+		return;
+	c->fallen = true;
+	vec_push(&l->fallen, at);
 }
 
 void limits_cap(struct limits *l, enum limit_kind kind, uint64_t of, enum limit_measure measure, int64_t most)
@@ -245,9 +278,12 @@ void limits_exempt(struct limits *l, uint32_t qos, bool exempt)
 /* What a counter counts, into (1) or out of (-1) those above it. */
 static void above_add(struct limits *l, const struct counter *c, int sign)
 {
-	for (uint32_t i = c->up; i != INDEX_NONE; i = l->counters.v[i].up)
+	for (uint32_t i = c->up; i != INDEX_NONE; i = l->counters.v[i].up) {
 		for (int m = 0; m < LIMIT_MEASURES; m++)
 			l->counters.v[i].active[m] += sign * c->active[m];
+		l->counters.v[i].falling += sign * c->falling;
+		l->counters.v[i].ends += sign * c->ends;
+	}
 }
 
 void limits_parent(struct limits *l, uint32_t account, uint32_t parent)
@@ -324,6 +360,12 @@ static int64_t rule_most(const struct limits *l, const struct rule *r, int m)
 	return r->most[m];
 }
 
+/* How much of a measure a counter has now. */
+static int64_t counter_active(const struct limits *l, const struct counter *c, int m)
+{
+	return m == LIMIT_CPU_SECONDS ? c->active[m] + c->ends - c->falling * l->now : c->active[m];
+}
+
 /* How many such jobs a counter has room for; the measure that says so. */
 static int64_t counter_room(const struct limits *l, const struct counter *c, const struct limit_need *need, int *ret)
 {
@@ -331,10 +373,11 @@ static int64_t counter_room(const struct limits *l, const struct counter *c, con
 	int64_t room = INT64_MAX;
 
 	for (int m = 0; m < LIMIT_MEASURES; m++) {
-		int64_t most = rule_most(l, r, m), n;
+		int64_t most = rule_most(l, r, m), active, n;
 		if (most < 0 || need->v[m] <= 0)
 			continue;
-		n = most > c->active[m] ? (most - c->active[m]) / need->v[m] : 0;
+		active = counter_active(l, c, m);
+		n = most > active ? (most - active) / need->v[m] : 0;
 		if (n < room) {
 			room = n;
 			*ret = m;
@@ -391,8 +434,21 @@ bool limits_reached(const struct limits *l, uint32_t class, const struct limit_n
 	const struct rule *r = &l->rules.v[c->rule];
 
 	*ret = (struct limit_reached){r->kind, (enum limit_measure)measure, r->of, rule_most(l, r, measure),
-				      c->active[measure]};
+				      counter_active(l, c, measure)};
 	return true;
+}
+
+const char *limit_whose(enum limit_kind kind)
+{
+	static const char *const whose[LIMIT_KINDS] = {
+		[LIMIT_ALL] = "of the server",	   [LIMIT_USER] = "of a user",
+		[LIMIT_ARRAY] = "of its array",	   [LIMIT_QUEUE] = "of its queue",
+		[LIMIT_OF_USER] = "of its user",   [LIMIT_QUEUE_USER] = "of a user in its queue",
+		[LIMIT_OF_GROUP] = "of its group", [LIMIT_OF_ACCOUNT] = "of its account, or one above it,",
+		[LIMIT_OF_QOS] = "of its QoS",
+	};
+
+	return whose[kind];
 }
 
 int64_t limits_used(const struct limits *l, enum limit_kind kind, uint64_t of, enum limit_measure measure)
@@ -402,35 +458,35 @@ int64_t limits_used(const struct limits *l, enum limit_kind kind, uint64_t of, e
 	if (!map_get(&l->rule_at, rule_key(kind, of), &at) ||
 	    !map_get(&l->counter_at, counter_key((uint32_t)at, 0), &at))
 		return 0;
-	return l->counters.v[at].active[measure];
+	return counter_active(l, &l->counters.v[at], measure);
 }
 
 /* ---- counting ---- */
 
-static void counter_fell(struct limits *l, uint32_t at)
+/* A job's slot, into (1) or out of (-1) one counter. */
+static void counter_add(struct counter *c, const struct held *h, int sign)
 {
-	struct counter *c = &l->counters.v[at];
-
-	if (c->line == INDEX_NONE)
-		return;
-	c->fell = ++l->stamp;
-	if (c->fallen)
-		return;
-	c->fallen = true;
-	vec_push(&l->fallen, at);
+	for (int m = 0; m < LIMIT_CPU_SECONDS; m++) {
+		c->active[m] += sign * h->need.v[m];
+		assert(c->active[m] >= 0);
+	}
+	if (!h->runs) {
+		c->active[LIMIT_CPU_SECONDS] += sign * h->need.v[LIMIT_CPU_SECONDS];
+	} else if (h->end != TIME_NEVER) {
+		c->falling += sign * h->need.v[LIMIT_CPUS];
+		c->ends += sign * h->need.v[LIMIT_CPUS] * h->end;
+	}
 }
 
-static void class_count(struct limits *l, uint32_t class, const struct limit_need *need, int sign)
+/* A slot of a class in all of its counters; NULL: they are only looked at again. */
+static void class_count(struct limits *l, uint32_t class, const struct held *h, int sign)
 {
 	const struct class *k = &l->classes.v[class];
 
 	for (uint32_t i = 0; i < k->n; i++)
 		for (uint32_t at = k->counter[i]; at != INDEX_NONE; at = l->counters.v[at].up) {
-			struct counter *c = &l->counters.v[at];
-			for (int m = 0; m < LIMIT_MEASURES && sign; m++) {
-				c->active[m] += sign * need->v[m];
-				assert(c->active[m] >= 0);
-			}
+			if (h)
+				counter_add(&l->counters.v[at], h, sign);
 			if (sign <= 0)
 				counter_fell(l, at);
 		}
@@ -445,7 +501,7 @@ void limits_take(struct limits *l, uint32_t job, uint32_t class, const struct li
 		map_set(&l->held_at, job, at);
 	}
 	l->held.v[at].times++;
-	class_count(l, l->held.v[at].class, &l->held.v[at].need, 1);
+	class_count(l, l->held.v[at].class, &l->held.v[at], 1);
 }
 
 void limits_give(struct limits *l, uint32_t job)
@@ -454,7 +510,7 @@ void limits_give(struct limits *l, uint32_t job)
 	bool has = map_get(&l->held_at, job, &at);
 
 	assert(has && l->held.v[at].times > 0);
-	class_count(l, l->held.v[at].class, &l->held.v[at].need, -1);
+	class_count(l, l->held.v[at].class, &l->held.v[at], -1);
 	if (--l->held.v[at].times == 0) {
 		map_remove(&l->held_at, job);
 		vec_push(&l->spare_held, (uint32_t)at);
@@ -464,6 +520,96 @@ void limits_give(struct limits *l, uint32_t job)
 void limits_stir(struct limits *l, uint32_t class)
 {
 	class_count(l, class, NULL, 0);
+}
+
+/* ---- CPU-seconds that fall ---- */
+
+/* Those who wait behind its counters are looked at again: when they may go has changed. */
+static void held_runs(struct limits *l, struct held *h, const struct limit_need *need, int64_t end)
+{
+	for (uint32_t i = 0; i < h->times; i++)
+		class_count(l, h->class, h, -1);
+	h->need = *need;
+	h->runs = true;
+	h->end = end > l->now ? end : TIME_NEVER;
+	for (uint32_t i = 0; i < h->times; i++)
+		class_count(l, h->class, h, 1);
+}
+
+static void held_ends(struct limits *l, struct held *h)
+{
+	struct limit_need need = h->need;
+
+	held_runs(l, h, &need, h->end);
+}
+
+void limits_run(struct limits *l, uint32_t job, const struct limit_need *need, int64_t end)
+{
+	uint64_t at;
+
+	if (!map_get(&l->held_at, job, &at) ||
+	    (l->held.v[at].runs && l->held.v[at].end == end && memcmp(&l->held.v[at].need, need, sizeof *need) == 0))
+		return;
+	held_runs(l, &l->held.v[at], need, end);
+	if (l->held.v[at].end != TIME_NEVER)
+		heap_push(&l->ends, end, job, 0);
+}
+
+void limits_advance(struct limits *l, int64_t now)
+{
+	struct heap_item x;
+	uint64_t at;
+
+	if (now <= l->now)
+		return;
+	l->now = now;
+	while (heap_peek(&l->ends, &x) && x.time <= now) {
+		heap_pop(&l->ends, &x);
+		if (map_get(&l->held_at, x.tie, &at) && l->held.v[at].runs && l->held.v[at].end == x.time)
+			held_ends(l, &l->held.v[at]);
+	}
+	while (heap_peek(&l->due, &x) && x.time <= now) {
+		heap_pop(&l->due, &x);
+		l->counters.v[x.tie].due = TIME_NEVER; /* it is computed anew, from those that are behind it then */
+		counter_fell(l, (uint32_t)x.tie);
+	}
+}
+
+int64_t limits_next(const struct limits *l)
+{
+	struct heap_item x;
+
+	return heap_peek(&l->due, &x) ? x.time : TIME_NEVER;
+}
+
+/* When a counter has fallen far enough for such a job, if those that run go on: not before, but perhaps later. */
+static int64_t counter_when(const struct limits *l, const struct counter *c, const struct limit_need *need)
+{
+	int64_t most = rule_most(l, &l->rules.v[c->rule], LIMIT_CPU_SECONDS),
+		over = counter_active(l, c, LIMIT_CPU_SECONDS) + need->v[LIMIT_CPU_SECONDS] - most;
+
+	if (most < need->v[LIMIT_CPU_SECONDS] || c->falling == 0 || over <= 0)
+		return TIME_NEVER;
+	return l->now + (over + c->falling - 1) / c->falling;
+}
+
+int64_t limits_when(const struct limits *l, uint32_t class, const struct limit_need *need)
+{
+	int64_t room;
+	int measure;
+	uint32_t at = tightest(l, class, need, &room, &measure);
+
+	return at != INDEX_NONE && room == 0 ? counter_when(l, &l->counters.v[at], need) : TIME_NEVER;
+}
+
+static void counter_due(struct limits *l, uint32_t at, const struct limit_need *need)
+{
+	int64_t when = counter_when(l, &l->counters.v[at], need);
+
+	if (when >= l->counters.v[at].due)
+		return;
+	l->counters.v[at].due = when;
+	heap_push(&l->due, when, at, 0);
 }
 
 /* ---- lines ---- */
@@ -486,6 +632,7 @@ static void line_attach(struct limits *l, uint32_t i)
 	if (line->next != INDEX_NONE)
 		l->lines.v[line->next].prev = i;
 	l->counters.v[at].line = i;
+	counter_due(l, at, &line->need);
 }
 
 static void line_detach(struct limits *l, uint32_t i)
@@ -537,10 +684,12 @@ static void line_offer(struct limits *l, uint32_t i, bool (*leave)(void *context
 	vec_push(&l->spare_lines, i);
 }
 
-/* Nobody behind it can start: each job is at least one, and has at least one CPU. */
+/* Each job is at least one, and has at least a CPU for a second. */
+static const struct limit_need least = {{1, 1, 0, 1}};
+
+/* Nobody behind it can start. */
 static bool counter_full(const struct limits *l, const struct counter *c)
 {
-	static const struct limit_need least = {{1, 1, 0}};
 	int measure;
 
 	return counter_room(l, c, &least, &measure) <= 0;
@@ -575,7 +724,9 @@ bool limits_offer(struct limits *l, size_t most, bool (*leave)(void *context, ui
 	}
 	for (; done < l->fallen.n; done++) {
 		uint32_t at = l->fallen.v[done];
-		if ((l->all || !counter_full(l, &l->counters.v[at])) && !counter_offer(l, at, &left, leave, context))
+		if (!l->all && counter_full(l, &l->counters.v[at]))
+			counter_due(l, at, &least);
+		else if (!counter_offer(l, at, &left, leave, context))
 			break;
 		l->counters.v[at].fallen = false;
 	}

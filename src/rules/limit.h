@@ -8,6 +8,9 @@
  * ends. A job that merely waits counts nowhere, however long it waits: so a wide job takes no slot from a narrow one behind the same limit. Since places are
  * events, who has a slot is the same after a restart.
  *
+ * CPU-seconds are those that a party's jobs still have before them: CPUs x walltime of one that has a place, CPUs x what is left of its walltime of one that runs. They
+ * fall by themselves, as time goes by (limits_advance).
+ *
  * Jobs that find their limit reached wait in *lines*, one for each class and shape of request, and each line behind one counter that has no room for it. When
  * that counter falls, as many as may start leave the line, by rank: whether one of a line fits holds for those behind it, and the scheduler's order decides
  * between lines. Lines behind other counters are not looked at.
@@ -18,6 +21,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include "core/cluster.h"
 
 #define LIMITS_NONE 0	 /* the class of jobs without limits */
 #define LIMIT_INHERIT -2 /* of a user, group, account or QoS: as `of` 0 has it */
@@ -35,12 +40,20 @@ enum limit_kind {
 	LIMIT_KINDS
 };
 
-enum limit_measure { LIMIT_JOBS, LIMIT_CPUS, LIMIT_MEMORY, LIMIT_MEASURES };
+enum limit_measure { LIMIT_JOBS, LIMIT_CPUS, LIMIT_MEMORY, LIMIT_CPU_SECONDS, LIMIT_MEASURES };
 
 /* What a job takes of each; memory in KiB. */
 struct limit_need {
 	int64_t v[LIMIT_MEASURES];
 };
+
+/* Of a job with this request and walltime. */
+static inline struct limit_need limit_need_of(const struct request *r, int64_t walltime)
+{
+	int64_t cpus = r->total.v[RES_CPU], memory = r->total.v[RES_MEM];
+
+	return (struct limit_need){{1, cpus, memory, cpus * walltime}};
+}
 
 /* Whose job it is. Numbers; 0: none. */
 struct limit_party {
@@ -78,12 +91,17 @@ struct limit_reached {
 };
 /* The limit that leaves no room for such a job of a class; false: another may start. */
 bool limits_reached(const struct limits *l, uint32_t class, const struct limit_need *need, struct limit_reached *ret);
+const char *limit_whose(enum limit_kind kind); /* "of its user" */
 /* How much of a measure a party has now. */
 int64_t limits_used(const struct limits *l, enum limit_kind kind, uint64_t of, enum limit_measure measure);
 
 /* A job is given a slot, or gives it back. What is given back is what was taken, whatever the job asks for by now. */
 void limits_take(struct limits *l, uint32_t job, uint32_t class, const struct limit_need *need);
 void limits_give(struct limits *l, uint32_t job);
+/* It runs, until `end` at the latest: its CPU-seconds fall from now on. Also if that is another end than before. */
+void limits_run(struct limits *l, uint32_t job, const struct limit_need *need, int64_t end);
+/* It is later now. */
+void limits_advance(struct limits *l, int64_t now);
 /* A job of a class that might have taken a slot no longer waits: others may. */
 void limits_stir(struct limits *l, uint32_t class);
 /* Nobody counts, and nobody waits. */
@@ -92,6 +110,10 @@ void limits_clear(struct limits *l);
 /* A job waits until its limits allow another. `shape`: a hash of what it asks for. */
 void limits_wait(struct limits *l, uint32_t class, const struct limit_need *need, uint64_t shape, int64_t rank,
 		 uint32_t job);
+/* When time alone may let somebody leave a line; TIME_NEVER: never. */
+int64_t limits_next(const struct limits *l);
+/* When time alone may make room for such a job of a class, which waits in no line; TIME_NEVER: never. */
+int64_t limits_when(const struct limits *l, uint32_t class, const struct limit_need *need);
 /* Asks those who may leave their lines, by rank, of so many lines at most. `leave` says false for a job that does not wait there any more. False: there are
  * more to be asked. */
 bool limits_offer(struct limits *l, size_t most, bool (*leave)(void *context, uint32_t job), void *context);

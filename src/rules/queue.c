@@ -7,8 +7,10 @@
 
 #include "rules/leave.h"
 
-static const char *const measure_attr[LIMIT_MEASURES] = {
-	[LIMIT_JOBS] = "max_running", [LIMIT_CPUS] = "max_cpus", [LIMIT_MEMORY] = "max_memory"};
+static const char *const measure_attr[LIMIT_MEASURES] = {[LIMIT_JOBS] = "max_running",
+							 [LIMIT_CPUS] = "max_cpus",
+							 [LIMIT_MEMORY] = "max_memory",
+							 [LIMIT_CPU_SECONDS] = "max_cpu_seconds"};
 
 void limits_of_server(struct limits *l, const struct attrs *server)
 {

@@ -179,8 +179,7 @@ bool sched_cycle(struct sched *s, int64_t now)
 
 	if (resumed && s->effort.stage == STAGE_SPECIAL && now > s->now)
 		start_due(s, now); /* they have waited long enough for what others are given */
-	s->now = now;
-	plan_advance(s->p, now);
+	sched_at(s, now);
 	slow = drop_gone(s);
 	s->stats.cycles++;
 	s->drain = false;
@@ -198,6 +197,14 @@ bool sched_cycle(struct sched *s, int64_t now)
 	return cycle_end(s, resumed);
 }
 
+/* When time alone may let a job start that a limit keeps from it. */
+static int64_t sched_limit_ends(const struct sched *s, const struct job *job)
+{
+	struct limit_need need = sched_need(s, job);
+
+	return s->limits ? limits_when(s->limits, job->limits, &need) : TIME_NEVER;
+}
+
 int64_t sched_next_wake(const struct sched *s)
 {
 	int64_t next = TIME_NEVER;
@@ -212,7 +219,12 @@ int64_t sched_next_wake(const struct sched *s)
 			at = job->deadline - sched_length(s, job) + 1;
 		if (at < next)
 			next = at;
+		at = job->state == STATE_CANDIDATE ? sched_limit_ends(s, job) : TIME_NEVER;
+		if (at < next)
+			next = at;
 	}
+	if (s->limits && limits_next(s->limits) < next)
+		next = limits_next(s->limits);
 	if (heap_peek(&s->line.patience, &x) && x.time < next && !special_full(s))
 		next = x.time;
 	if (victims_wake(s) < next)

@@ -73,6 +73,14 @@ void slot_count(struct sched *s, const struct job *job, int sign)
 		limits_give(s->limits, job->id);
 }
 
+void slot_run(struct sched *s, const struct job *job)
+{
+	struct limit_need need = sched_need(s, job);
+
+	if (s->limits && (job->state == STATE_NOW || job->state == STATE_RUNNING))
+		limits_run(s->limits, job->id, &need, job->start + job->walltime);
+}
+
 void starting_add(struct sched *s, uint32_t id)
 {
 	const struct job *job = cluster_job(s->c, id);
@@ -129,6 +137,7 @@ void sched_emit_detail(struct sched *s, enum event_type type, uint32_t id, int64
 	if (job_apply(job, &e, by_kind, &err) != 0)
 		assert(!"an event that is not legal in the job's state");
 	slot_count(s, job, has_slot(job) - had_slot);
+	slot_run(s, job);
 	if (s->starving)
 		queue_count(s, job, 1);
 	if (type == EVENT_STARVE)

@@ -396,31 +396,30 @@ static const char *dim_name(const struct sched *s, enum res_dim d, int64_t n)
 /* "the limit of 64 CPUs of its user is reached (max_cpus): it asks for 8, and 60 are in use" */
 static void limit_text(const struct limit_reached *r, int64_t asked, struct strbuf *out)
 {
-	static const char *const whose[LIMIT_KINDS] = {
-		[LIMIT_ALL] = "of the server",	   [LIMIT_USER] = "of a user",
-		[LIMIT_ARRAY] = "of its array",	   [LIMIT_QUEUE] = "of its queue",
-		[LIMIT_OF_USER] = "of its user",   [LIMIT_QUEUE_USER] = "of a user in its queue",
-		[LIMIT_OF_GROUP] = "of its group", [LIMIT_OF_ACCOUNT] = "of its account, or one above it,",
-		[LIMIT_OF_QOS] = "of its QoS",
-	};
 	bool users = r->kind == LIMIT_USER || r->kind == LIMIT_QUEUE_USER, many = r->most != 1;
+	const char *whose = limit_whose(r->kind);
 	char most[32], used[32], need[32];
 
 	if (r->measure == LIMIT_JOBS)
 		strbuf_printf(out, "the limit of %lld running %s%s %s is reached (%s)", (long long)r->most,
-			      r->kind == LIMIT_ARRAY ? "element" : "job", many ? "s" : "", whose[r->kind],
+			      r->kind == LIMIT_ARRAY ? "element" : "job", many ? "s" : "", whose,
 			      r->kind == LIMIT_ARRAY ? "%, qsub -t"
 			      : users		     ? "max_user_run"
 						     : "max_running");
 	else if (r->measure == LIMIT_CPUS)
+		strbuf_printf(out,
+			      "the limit of %lld CPU%s %s is reached (max_cpus): it asks for %lld, and %lld are in use",
+			      (long long)r->most, many ? "s" : "", whose, (long long)asked, (long long)r->used);
+	else if (r->measure == LIMIT_CPU_SECONDS)
 		strbuf_printf(
-			out, "the limit of %lld CPU%s %s is reached (max_cpus): it asks for %lld, and %lld are in use",
-			(long long)r->most, many ? "s" : "", whose[r->kind], (long long)asked, (long long)r->used);
+			out,
+			"the limit of %lld CPU-seconds %s is reached (max_cpu_seconds): it asks for %lld, and running jobs have %lld left",
+			(long long)r->most, whose, (long long)asked, (long long)r->used);
 	else
 		strbuf_printf(out,
 			      "the limit of %s of memory %s is reached (max_memory): it asks for %s, and %s are in use",
-			      memory_format(r->most, most, sizeof most), whose[r->kind],
-			      memory_format(asked, need, sizeof need), memory_format(r->used, used, sizeof used));
+			      memory_format(r->most, most, sizeof most), whose, memory_format(asked, need, sizeof need),
+			      memory_format(r->used, used, sizeof used));
 }
 
 static void text_job(uint32_t job, job_namer name, void *context, struct strbuf *out)

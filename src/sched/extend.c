@@ -162,8 +162,8 @@ void sched_set_end(struct sched *s, uint32_t id, int64_t until, int64_t now)
 	plan_mark mark;
 	int64_t end = plan_piece(s->p, id, 0)->end;
 
-	s->now = now;
-	plan_advance(s->p, now);
+	sched_at(s, now);
+	slot_run(s, cluster_job(s->c, id));
 	if (victims_has(s, id)) { /* its place is needed before: that stays so */
 		victims_full(s, id, until);
 		until = until < end ? until : end;

@@ -183,10 +183,12 @@ static void sched_free(struct sched *s, uint32_t job)
 	}
 }
 
-static void sched_at(struct sched *s, int64_t now)
+void sched_at(struct sched *s, int64_t now)
 {
 	s->now = now;
 	plan_advance(s->p, now);
+	if (s->limits)
+		limits_advance(s->limits, now);
 }
 
 void sched_submit(struct sched *s, uint32_t job, int64_t when)
@@ -596,6 +598,7 @@ void sched_restore(struct sched *s, uint32_t id, int64_t now)
 	sched_at(s, now);
 	if (has_slot(job))
 		slot_count(s, job, 1);
+	slot_run(s, job);
 	if (job->state == STATE_CANDIDATE && plan_holds(s->p, id) && (!s->policy->position || is_special(job))) {
 		plan_take_job(s->p, id); /* another policy's */
 		sched_emit(s, EVENT_KEEP, id, 0, JOB_NONE);

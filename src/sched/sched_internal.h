@@ -244,6 +244,8 @@ void sched_dequeue(struct sched *s, const struct job *job); /* ... or stops wait
 void queue_count(struct sched *s, const struct job *job, int sign);
 bool has_slot(const struct job *job); /* it counts against its limits: it has a place that is remembered */
 void slot_count(struct sched *s, const struct job *job, int sign);
+void slot_run(struct sched *s, const struct job *job); /* it runs: its CPU-seconds fall */
+void sched_at(struct sched *s, int64_t now);
 
 void patience_begin(struct sched *s, const struct job *job); /* a common job waits: when will it starve? */
 
@@ -375,9 +377,7 @@ void migrate_start(struct sched *s); /* those that were moved in this cycle are 
 /* What it takes of its limits. */
 static inline struct limit_need sched_need(const struct sched *s, const struct job *job)
 {
-	const struct res *total = &cluster_job_request(s->c, job)->total;
-
-	return (struct limit_need){{1, total->v[RES_CPU], total->v[RES_MEM]}};
+	return limit_need_of(cluster_job_request(s->c, job), job->walltime);
 }
 
 /* Whether its limits allow it a place. */

@@ -333,7 +333,11 @@ static void party_change(struct history *h)
 {
 	const char *path = PICK(h, "/v1/accounts/low", "/v1/accounts/top", "/v1/qos/high", "/v1/qos/low");
 
-	switch (below(h, 8)) {
+	switch (below(h, 9)) {
+	case 8:
+		attribute(h, PICK(h, path, "/v1/users/default", "/v1/users/nobody", "/v1/queues/fast"),
+			  "max_cpu_seconds", PICK(h, "600", "3600", "20000", "1000000"));
+		break;
 	case 6:
 		attribute(h, PICK(h, path, path, "/v1/users/default", "/v1/users/nobody", "/v1/queues/fast"),
 			  "max_cpus", PICK(h, "2", "4", "8", "100"));

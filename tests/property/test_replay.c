@@ -126,8 +126,10 @@ static bool drain(struct history *h)
 	for (const char *const *p =
 		     (const char *const[]){"/v1/users/default", "/v1/users/nobody", "/v1/queues/fast",
 					   "/v1/accounts/low", "/v1/accounts/top", "/v1/qos/high", "/v1/qos/low", NULL};
-	     *p; p++)
+	     *p; p++) {
 		attribute(h, *p, "max_cpus", "1000");
+		attribute(h, *p, "max_cpu_seconds", "1000000000");
+	}
 	attribute(h, "/v1/queues/entry", "route_destinations", "fast,slow");
 	attribute(h, "/v1/queues/entry", "started", "True");
 	attribute(h, "/v1/server", "max_running", "3");

@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "base/rng.h"
+#include "base/timetext.h"
 #include "base/vec.h"
 #include "rules/limit.h"
 
@@ -28,7 +29,7 @@ static uint32_t class_of(struct limits *l, uint32_t user, uint32_t queue, uint64
 	return limits_class(l, &(struct limit_party){.user = user, .queue = queue, .array = array});
 }
 
-static const struct limit_need one = {{1, 1, 0}};
+static const struct limit_need one = {{1, 1, 0, 0}};
 
 /* Of jobs that all ask for the same the class is enough to know which gives its slot back. */
 static void count(struct limits *l, uint32_t class, int sign)
@@ -260,6 +261,48 @@ static void an_exempt_qos_ignores_limits(void **state)
 	limits_destroy(l);
 }
 
+/* 4 CPUs for 100 seconds each, of which 1000 may be before them. */
+static void cpu_seconds_fall_as_jobs_run(void **state)
+{
+	static const struct limit_need need = {{1, 4, 0, 400}};
+	struct limits *l = limits_create();
+	uint32_t a = limits_class(l, &(struct limit_party){.user = 1});
+	left_vec v = {0};
+
+	limits_cap(l, LIMIT_OF_USER, 0, LIMIT_CPU_SECONDS, 1000);
+	limits_advance(l, 50);
+	assert_int_equal(limits_room(l, a, &need), 2);
+	limits_take(l, 1, a, &need);
+	limits_take(l, 2, a, &need);
+	limits_wait(l, a, &need, 1, 1, 3);
+	limits_offer(l, SIZE_MAX, leave, &v);
+	assert_int_equal(limits_next(l), TIME_NEVER); /* neither of them runs */
+	limits_run(l, 1, &need, 150);
+	limits_offer(l, SIZE_MAX, leave, &v);
+	assert_int_equal(limits_used(l, LIMIT_OF_USER, 1, LIMIT_CPU_SECONDS), 800);
+	assert_int_equal(limits_next(l), 100); /* 200 too many, 4 a second */
+	assert_int_equal(limits_when(l, a, &need), 100);
+	limits_run(l, 2, &need, 170);
+	limits_offer(l, SIZE_MAX, leave, &v);
+	assert_int_equal(limits_used(l, LIMIT_OF_USER, 1, LIMIT_CPU_SECONDS), 880);
+	assert_int_equal(limits_next(l), 85);
+	limits_advance(l, 84);
+	limits_offer(l, SIZE_MAX, leave, &v);
+	assert_int_equal(v.n, 0);
+	limits_advance(l, 85);
+	limits_offer(l, SIZE_MAX, leave, &v);
+	assert_int_equal(v.n, 1);
+	limits_advance(l, 1000); /* who runs beyond its end has nothing left, not less */
+	assert_int_equal(limits_used(l, LIMIT_OF_USER, 1, LIMIT_CPU_SECONDS), 0);
+	limits_give(l, 1);
+	limits_run(l, 2, &need, 1010); /* its walltime was extended */
+	assert_int_equal(limits_used(l, LIMIT_OF_USER, 1, LIMIT_CPU_SECONDS), 40);
+	limits_give(l, 2);
+	assert_int_equal(limits_used(l, LIMIT_OF_USER, 1, LIMIT_CPU_SECONDS), 0);
+	vec_free(&v);
+	limits_destroy(l);
+}
+
 /* ---- a small scheduler over random parties: counters are the sums of what runs, no limit is exceeded, and nobody is forgotten in a line ---- */
 
 enum { JOBS = 400, USERS = 7, ACCOUNTS = 5 };
@@ -270,9 +313,11 @@ struct world {
 		struct limit_need need;
 		uint32_t user, account, class;
 		enum { NONE, QUEUED, LINED, RUNS, DONE } state;
+		int64_t end; /* of one that runs; TIME_NEVER: it has not begun */
 	} job[JOBS];
+	int64_t now;
 	uint32_t parent[ACCOUNTS + 1];
-	int64_t user_most[USERS + 1], account_most[ACCOUNTS + 1];
+	int64_t user_most[USERS + 1], user_seconds[USERS + 1], account_most[ACCOUNTS + 1];
 };
 
 static bool world_leave(void *context, uint32_t id)
@@ -302,6 +347,19 @@ static int64_t user_sum(const struct world *w, uint32_t user)
 	return sum;
 }
 
+/* CPU-seconds that are left. */
+static int64_t user_left(const struct world *w, uint32_t user)
+{
+	int64_t sum = 0;
+
+	for (int i = 0; i < JOBS; i++)
+		if (w->job[i].state == RUNS && w->job[i].user == user)
+			sum += w->job[i].end == TIME_NEVER ? w->job[i].need.v[LIMIT_CPU_SECONDS]
+			       : w->job[i].end > w->now	   ? w->job[i].need.v[LIMIT_CPUS] * (w->job[i].end - w->now)
+							   : 0;
+	return sum;
+}
+
 static int64_t account_sum(const struct world *w, uint32_t account)
 {
 	int64_t sum = 0;
@@ -317,6 +375,9 @@ static bool world_fits(const struct world *w, int i)
 	int64_t cpus = w->job[i].need.v[LIMIT_CPUS];
 
 	if (w->user_most[w->job[i].user] >= 0 && user_sum(w, w->job[i].user) + cpus > w->user_most[w->job[i].user])
+		return false;
+	if (w->user_seconds[w->job[i].user] >= 0 &&
+	    user_left(w, w->job[i].user) + w->job[i].need.v[LIMIT_CPU_SECONDS] > w->user_seconds[w->job[i].user])
 		return false;
 	for (uint32_t a = w->job[i].account; a; a = w->parent[a])
 		if (w->account_most[a] >= 0 && account_sum(w, a) + cpus > w->account_most[a])
@@ -335,20 +396,25 @@ static void world_cycle(struct world *w)
 		assert_int_equal(room, world_fits(w, i));
 		if (room) {
 			w->job[i].state = RUNS;
+			w->job[i].end = TIME_NEVER;
 			limits_take(w->l, (uint32_t)i, w->job[i].class, &w->job[i].need);
 			limits_stir(w->l, w->job[i].class);
 		} else {
 			w->job[i].state = LINED;
-			limits_wait(w->l, w->job[i].class, &w->job[i].need, (uint64_t)w->job[i].need.v[LIMIT_CPUS], i,
-				    (uint32_t)i);
+			limits_wait(
+				w->l, w->job[i].class, &w->job[i].need,
+				(uint64_t)(w->job[i].need.v[LIMIT_CPUS] * 10000 + w->job[i].need.v[LIMIT_CPU_SECONDS]),
+				i, (uint32_t)i);
 		}
 	}
 }
 
 static void world_check(const struct world *w)
 {
-	for (uint32_t u = 1; u <= USERS; u++)
+	for (uint32_t u = 1; u <= USERS; u++) {
 		assert_int_equal(limits_used(w->l, LIMIT_OF_USER, u, LIMIT_CPUS), user_sum(w, u));
+		assert_int_equal(limits_used(w->l, LIMIT_OF_USER, u, LIMIT_CPU_SECONDS), user_left(w, u));
+	}
 	for (uint32_t a = 1; a <= ACCOUNTS; a++)
 		assert_int_equal(limits_used(w->l, LIMIT_OF_ACCOUNT, a, LIMIT_CPUS), account_sum(w, a));
 }
@@ -358,7 +424,18 @@ static void world_act(struct world *w, struct rng *r)
 	int i = (int)rng_below(r, JOBS);
 	uint32_t a = 1 + (uint32_t)rng_below(r, ACCOUNTS), u = 1 + (uint32_t)rng_below(r, USERS);
 
-	switch (rng_below(r, 8)) {
+	switch (rng_below(r, 12)) {
+	case 3:
+		w->user_seconds[u] = (int64_t)rng_below(r, 4000) - 1;
+		limits_cap(w->l, LIMIT_OF_USER, u, LIMIT_CPU_SECONDS, w->user_seconds[u]);
+		break;
+	case 4:
+	case 5: /* it begins, or has another end */
+		if (w->job[i].state != RUNS)
+			break;
+		w->job[i].end = w->now + 1 + (int64_t)rng_below(r, 200);
+		limits_run(w->l, (uint32_t)i, &w->job[i].need, w->job[i].end);
+		break;
 	case 0:
 		w->user_most[u] = (int64_t)rng_below(r, 40) - 1;
 		limits_cap(w->l, LIMIT_OF_USER, u, LIMIT_CPUS, w->user_most[u]);
@@ -380,6 +457,22 @@ static void world_act(struct world *w, struct rng *r)
 	}
 }
 
+/* Time goes by: before limits_next() nobody could have gone. */
+static void world_pass(struct world *w, struct rng *r)
+{
+	int64_t until = w->now + (int64_t)rng_below(r, 20), next = limits_next(w->l);
+
+	if (next <= until) {
+		w->now = next - 1;
+		for (int i = 0; i < JOBS; i++)
+			if (w->job[i].state == LINED)
+				assert_false(world_fits(w, i));
+		until = next;
+	}
+	w->now = until;
+	limits_advance(w->l, w->now);
+}
+
 static void random_worlds_count_right_and_forget_nobody(void **state)
 {
 	for (uint64_t seed = 1; seed <= 40; seed++) {
@@ -388,13 +481,15 @@ static void random_worlds_count_right_and_forget_nobody(void **state)
 
 		rng_seed(&r, seed);
 		for (uint32_t u = 0; u <= USERS; u++)
-			w.user_most[u] = -1;
+			w.user_most[u] = w.user_seconds[u] = -1;
 		for (uint32_t a = 0; a <= ACCOUNTS; a++)
 			w.account_most[a] = -1;
 		for (int i = 0; i < JOBS; i++) {
 			w.job[i].user = 1 + (uint32_t)rng_below(&r, USERS);
 			w.job[i].account = (uint32_t)rng_below(&r, ACCOUNTS + 1);
-			w.job[i].need = (struct limit_need){{1, 1 + (int64_t)rng_below(&r, 4), 0}};
+			w.job[i].need = (struct limit_need){{1, 1 + (int64_t)rng_below(&r, 4), 0, 0}};
+			w.job[i].need.v[LIMIT_CPU_SECONDS] =
+				w.job[i].need.v[LIMIT_CPUS] * 100 * (1 + (int64_t)rng_below(&r, 3));
 			w.job[i].class = limits_class(
 				w.l, &(struct limit_party){.user = w.job[i].user, .account = w.job[i].account});
 		}
@@ -408,6 +503,7 @@ static void random_worlds_count_right_and_forget_nobody(void **state)
 			for (int i = 0; i < JOBS; i++)
 				if (w.job[i].state == LINED)
 					assert_false(world_fits(&w, i));
+			world_pass(&w, &r);
 		}
 		limits_destroy(w.l);
 	}
@@ -426,6 +522,7 @@ int main(void)
 		cmocka_unit_test(amounts_count),
 		cmocka_unit_test(accounts_count_what_is_below),
 		cmocka_unit_test(an_exempt_qos_ignores_limits),
+		cmocka_unit_test(cpu_seconds_fall_as_jobs_run),
 		cmocka_unit_test(random_worlds_count_right_and_forget_nobody),
 	};
 
