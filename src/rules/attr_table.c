@@ -86,6 +86,14 @@ const struct attr attr_table[] = {
 	{"max_cpu_seconds", OF_PARTIES | QUEUE, .type = ATTR_NUMBER, .min = 0, .max = INT64_C(1000000000000000),
 	 .about =
 		 "CPU-seconds that its running jobs may still have before them: the sum of CPUs times what is left of the walltime, which falls as they run. Unset: as max_running."},
+	{"soft_max_running", OF_PARTIES | QUEUE, COUNT,
+	 .about =
+		 "The same as max_running, but soft: when no other job can use the CPUs that are free, more of its jobs start. Unset: as `default` of the same kind has it, else any number."},
+	{"soft_max_cpus", OF_PARTIES | QUEUE, COUNT, .about = "As max_cpus, but soft, as soft_max_running is."},
+	{"soft_max_memory", OF_PARTIES | QUEUE, .type = ATTR_MEMORY,
+	 .about = "As max_memory, but soft, as soft_max_running is."},
+	{"soft_max_cpu_seconds", OF_PARTIES | QUEUE, .type = ATTR_NUMBER, .min = 0, .max = INT64_C(1000000000000000),
+	 .about = "As max_cpu_seconds, but soft, as soft_max_running is."},
 	{"ignores_limits", QOS, BOOL("False"),
 	 .about =
 		 "Its jobs start whatever the limits on running jobs, CPUs, memory and CPU-seconds are, but for that of their array. They count where others do."},

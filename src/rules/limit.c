@@ -17,6 +17,7 @@ struct rule {
 	enum limit_kind kind;
 	uint64_t of;
 	int64_t most[LIMIT_MEASURES]; /* below 0: any number */
+	int64_t soft[LIMIT_MEASURES]; /* the same */
 	uint32_t fallback;	      /* the rule that holds where this one has LIMIT_INHERIT; INDEX_NONE: none */
 	bool exempt;		      /* of a QoS */
 };
@@ -73,8 +74,10 @@ struct limits {
 	bool all;					   /* ... of which some have not been looked at since */
 	uint64_t stamp; /* counts when counters fall and lines are asked: what came later has a larger one */
 	int64_t now;
-	struct heap ends; /* (end, job) of those whose CPU-seconds fall; also some that have gone since */
-	struct heap due;  /* (when, counter) that may have room then; the same */
+	bool yields;	   /* there has been a soft limit */
+	int64_t yield_due; /* when time alone may let somebody go whom only soft limits hold then */
+	struct heap ends;  /* (end, job) of those whose CPU-seconds fall; also some that have gone since */
+	struct heap due;   /* (when, counter) that may have room then; the same */
 };
 
 struct limits *limits_create(void)
@@ -82,6 +85,7 @@ struct limits *limits_create(void)
 	struct limits *l = mem_zalloc(sizeof *l);
 
 	vec_push(&l->classes, (struct class){.qos = INDEX_NONE}); /* LIMITS_NONE */
+	l->yield_due = TIME_NEVER;
 	return l;
 }
 
@@ -111,6 +115,8 @@ struct limits *limits_clone(const struct limits *l)
 	t->all = l->all;
 	t->stamp = l->stamp;
 	t->now = l->now;
+	t->yields = l->yields;
+	t->yield_due = l->yield_due;
 	vec_copy(&t->ends, &l->ends);
 	vec_copy(&t->due, &l->due);
 	return t;
@@ -176,6 +182,7 @@ void limits_clear(struct limits *l)
 	vec_clear(&l->due);
 	l->changed = false;
 	l->now = 0;
+	l->yield_due = TIME_NEVER;
 }
 
 /* ---- who counts where ---- */
@@ -218,7 +225,7 @@ static uint32_t rule_of(struct limits *l, enum limit_kind kind, uint64_t of)
 	if (kind >= LIMIT_OF_USER && of)
 		r.fallback = rule_of(l, kind, 0);
 	for (int m = 0; m < LIMIT_MEASURES; m++)
-		r.most[m] = r.fallback == INDEX_NONE ? -1 : LIMIT_INHERIT;
+		r.most[m] = r.soft[m] = r.fallback == INDEX_NONE ? -1 : LIMIT_INHERIT;
 	at = spare_or_new(&l->spare_rules, &l->rules, r);
 	map_set(&l->rule_at, key, at);
 	return (uint32_t)at;
@@ -258,6 +265,18 @@ void limits_cap(struct limits *l, enum limit_kind kind, uint64_t of, enum limit_
 	if (r->most[measure] == most)
 		return;
 	r->most[measure] = most;
+	l->changed = true;
+}
+
+void limits_soft(struct limits *l, enum limit_kind kind, uint64_t of, enum limit_measure measure, int64_t most)
+{
+	uint32_t rule = rule_of(l, kind, of);
+	struct rule *r = &l->rules.v[rule];
+
+	if (r->soft[measure] == most)
+		return;
+	r->soft[measure] = most;
+	l->yields |= most >= 0;
 	l->changed = true;
 }
 
@@ -353,11 +372,16 @@ void limits_drop_array(struct limits *l, const struct limit_party *p)
 
 /* ---- room ---- */
 
-static int64_t rule_most(const struct limits *l, const struct rule *r, int m)
+/* Which limits count. */
+enum firm { HARD, SOFT };
+
+static int64_t rule_most(const struct limits *l, const struct rule *r, int m, enum firm firm)
 {
-	if (r->most[m] == LIMIT_INHERIT && r->fallback != INDEX_NONE)
-		return l->rules.v[r->fallback].most[m];
-	return r->most[m];
+	const struct rule *f = r->fallback == INDEX_NONE ? r : &l->rules.v[r->fallback];
+	int64_t most = r->most[m] == LIMIT_INHERIT ? f->most[m] : r->most[m],
+		soft = r->soft[m] == LIMIT_INHERIT ? f->soft[m] : r->soft[m];
+
+	return firm == SOFT && soft >= 0 && (most < 0 || soft < most) ? soft : most;
 }
 
 /* How much of a measure a counter has now. */
@@ -367,13 +391,14 @@ static int64_t counter_active(const struct limits *l, const struct counter *c, i
 }
 
 /* How many such jobs a counter has room for; the measure that says so. */
-static int64_t counter_room(const struct limits *l, const struct counter *c, const struct limit_need *need, int *ret)
+static int64_t counter_room(const struct limits *l, const struct counter *c, const struct limit_need *need,
+			    enum firm firm, int *ret)
 {
 	const struct rule *r = &l->rules.v[c->rule];
 	int64_t room = INT64_MAX;
 
 	for (int m = 0; m < LIMIT_MEASURES; m++) {
-		int64_t most = rule_most(l, r, m), active, n;
+		int64_t most = rule_most(l, r, m, firm), active, n;
 		if (most < 0 || need->v[m] <= 0)
 			continue;
 		active = counter_active(l, c, m);
@@ -387,8 +412,8 @@ static int64_t counter_room(const struct limits *l, const struct counter *c, con
 }
 
 /* The counter with the least room for such a job; of several the narrowest, which is the most telling. INDEX_NONE: no limit holds. */
-static uint32_t tightest(const struct limits *l, uint32_t class, const struct limit_need *need, int64_t *ret_room,
-			 int *ret_measure)
+static uint32_t tightest(const struct limits *l, uint32_t class, const struct limit_need *need, enum firm firm,
+			 int64_t *ret_room, int *ret_measure)
 {
 	const struct class *k = &l->classes.v[class];
 	bool exempt = k->qos != INDEX_NONE && l->rules.v[k->qos].exempt;
@@ -402,7 +427,7 @@ static uint32_t tightest(const struct limits *l, uint32_t class, const struct li
 			int64_t room;
 			if (exempt && l->rules.v[c->rule].kind != LIMIT_ARRAY)
 				continue;
-			room = counter_room(l, c, need, &measure);
+			room = counter_room(l, c, need, firm, &measure);
 			if (room < *ret_room) {
 				*ret_room = room;
 				*ret_measure = measure;
@@ -412,29 +437,46 @@ static uint32_t tightest(const struct limits *l, uint32_t class, const struct li
 	return found;
 }
 
-int64_t limits_room(const struct limits *l, uint32_t class, const struct limit_need *need)
+static int64_t class_room(const struct limits *l, uint32_t class, const struct limit_need *need, enum firm firm)
 {
 	int64_t room;
 	int measure;
 
-	tightest(l, class, need, &room, &measure);
+	tightest(l, class, need, firm, &room, &measure);
 	return room;
+}
+
+int64_t limits_room(const struct limits *l, uint32_t class, const struct limit_need *need)
+{
+	return class_room(l, class, need, SOFT);
+}
+
+int64_t limits_room_hard(const struct limits *l, uint32_t class, const struct limit_need *need)
+{
+	return class_room(l, class, need, HARD);
 }
 
 bool limits_reached(const struct limits *l, uint32_t class, const struct limit_need *need, struct limit_reached *ret)
 {
 	int64_t room;
 	int measure = 0;
-	uint32_t at = tightest(l, class, need, &room, &measure);
+	uint32_t at = tightest(l, class, need, HARD, &room, &measure);
+	bool soft = at == INDEX_NONE || room > 0;
 
+	if (soft)
+		at = tightest(l, class, need, SOFT, &room, &measure);
 	if (at == INDEX_NONE || room > 0)
 		return false;
 
 	const struct counter *c = &l->counters.v[at];
 	const struct rule *r = &l->rules.v[c->rule];
 
-	*ret = (struct limit_reached){r->kind, (enum limit_measure)measure, r->of, rule_most(l, r, measure),
-				      counter_active(l, c, measure)};
+	*ret = (struct limit_reached){r->kind,
+				      (enum limit_measure)measure,
+				      r->of,
+				      rule_most(l, r, measure, soft ? SOFT : HARD),
+				      counter_active(l, c, measure),
+				      soft};
 	return true;
 }
 
@@ -563,6 +605,8 @@ void limits_advance(struct limits *l, int64_t now)
 	if (now <= l->now)
 		return;
 	l->now = now;
+	if (l->yield_due <= now)
+		l->yield_due = TIME_NEVER; /* limits_yield() follows */
 	while (heap_peek(&l->ends, &x) && x.time <= now) {
 		heap_pop(&l->ends, &x);
 		if (map_get(&l->held_at, x.tie, &at) && l->held.v[at].runs && l->held.v[at].end == x.time)
@@ -579,13 +623,14 @@ int64_t limits_next(const struct limits *l)
 {
 	struct heap_item x;
 
-	return heap_peek(&l->due, &x) ? x.time : TIME_NEVER;
+	return heap_peek(&l->due, &x) && x.time < l->yield_due ? x.time : l->yield_due;
 }
 
 /* When a counter has fallen far enough for such a job, if those that run go on: not before, but perhaps later. */
-static int64_t counter_when(const struct limits *l, const struct counter *c, const struct limit_need *need)
+static int64_t counter_when(const struct limits *l, const struct counter *c, const struct limit_need *need,
+			    enum firm firm)
 {
-	int64_t most = rule_most(l, &l->rules.v[c->rule], LIMIT_CPU_SECONDS),
+	int64_t most = rule_most(l, &l->rules.v[c->rule], LIMIT_CPU_SECONDS, firm),
 		over = counter_active(l, c, LIMIT_CPU_SECONDS) + need->v[LIMIT_CPU_SECONDS] - most;
 
 	if (most < need->v[LIMIT_CPU_SECONDS] || c->falling == 0 || over <= 0)
@@ -597,14 +642,14 @@ int64_t limits_when(const struct limits *l, uint32_t class, const struct limit_n
 {
 	int64_t room;
 	int measure;
-	uint32_t at = tightest(l, class, need, &room, &measure);
+	uint32_t at = tightest(l, class, need, HARD, &room, &measure);
 
-	return at != INDEX_NONE && room == 0 ? counter_when(l, &l->counters.v[at], need) : TIME_NEVER;
+	return at != INDEX_NONE && room == 0 ? counter_when(l, &l->counters.v[at], need, HARD) : TIME_NEVER;
 }
 
 static void counter_due(struct limits *l, uint32_t at, const struct limit_need *need)
 {
-	int64_t when = counter_when(l, &l->counters.v[at], need);
+	int64_t when = counter_when(l, &l->counters.v[at], need, SOFT);
 
 	if (when >= l->counters.v[at].due)
 		return;
@@ -620,7 +665,7 @@ static void line_attach(struct limits *l, uint32_t i)
 	struct line *line = &l->lines.v[i];
 	int64_t room;
 	int measure;
-	uint32_t at = tightest(l, line->class, &line->need, &room, &measure);
+	uint32_t at = tightest(l, line->class, &line->need, SOFT, &room, &measure);
 
 	if (at == INDEX_NONE) { /* the limit is gone meanwhile: all are asked about again */
 		at = l->classes.v[line->class].counter[0];
@@ -657,11 +702,22 @@ void limits_wait(struct limits *l, uint32_t class, const struct limit_need *need
 		at = spare_or_new(&l->spare_lines, &l->lines, (struct line){.key = key, .class = class, .need = *need});
 		map_set(&l->line_at, key, at);
 		line_attach(l, (uint32_t)at);
-	} else if (counter_room(l, &l->counters.v[l->lines.v[at].behind], need, &measure) > 0) {
+	} else if (counter_room(l, &l->counters.v[l->lines.v[at].behind], need, SOFT, &measure) > 0) {
 		line_detach(l, (uint32_t)at); /* it is another counter by now that has no room */
 		line_attach(l, (uint32_t)at);
 	}
 	heap_push(&l->lines.v[at].waiting, rank, job, 0);
+}
+
+/* Nobody waits in it any more, and it is behind no counter. */
+static void line_drop(struct limits *l, uint32_t i)
+{
+	struct line *line = &l->lines.v[i];
+
+	map_remove(&l->line_at, line->key);
+	heap_fini(&line->waiting);
+	line->waiting = (struct heap){0};
+	vec_push(&l->spare_lines, i);
 }
 
 /* As many as may leave do; who is left waits behind the counter that says so. */
@@ -674,14 +730,10 @@ static void line_offer(struct limits *l, uint32_t i, bool (*leave)(void *context
 	while (room > 0 && heap_pop(&line->waiting, &x))
 		room -= leave(context, (uint32_t)x.tie);
 	line_detach(l, i);
-	if (line->waiting.n) {
+	if (line->waiting.n)
 		line_attach(l, i);
-		return;
-	}
-	map_remove(&l->line_at, line->key);
-	heap_fini(&line->waiting);
-	line->waiting = (struct heap){0};
-	vec_push(&l->spare_lines, i);
+	else
+		line_drop(l, i);
 }
 
 /* Each job is at least one, and has at least a CPU for a second. */
@@ -692,7 +744,7 @@ static bool counter_full(const struct limits *l, const struct counter *c)
 {
 	int measure;
 
-	return counter_room(l, c, &least, &measure) <= 0;
+	return counter_room(l, c, &least, SOFT, &measure) <= 0;
 }
 
 /* Those that are behind it and were not asked since it fell; one that is put behind it again comes before them. False: as many as may were asked, and there are more. */
@@ -735,4 +787,58 @@ bool limits_offer(struct limits *l, size_t most, bool (*leave)(void *context, ui
 	l->fallen.n -= done;
 	l->all = l->all && l->fallen.n;
 	return l->fallen.n == 0;
+}
+
+/* ---- soft limits ---- */
+
+bool limits_yields(const struct limits *l)
+{
+	return l->yields;
+}
+
+/* A line may be asked about now, or when time has made room under the hard limits. */
+static void line_yields(struct limits *l, uint32_t i, struct heap *order)
+{
+	const struct line *line = &l->lines.v[i];
+	struct heap_item first;
+	int64_t when;
+
+	if (!heap_peek(&line->waiting, &first))
+		return;
+	if (limits_room_hard(l, line->class, &line->need) > 0) {
+		heap_push(order, first.time, first.tie, i);
+		return;
+	}
+	when = limits_when(l, line->class, &line->need);
+	if (when < l->yield_due)
+		l->yield_due = when;
+}
+
+void limits_yield(struct limits *l, int64_t cpus, enum yielded (*start)(void *context, uint32_t job), void *context)
+{
+	enum yielded result = YIELD_NOT;
+	struct heap order = {0};
+	struct heap_item x;
+
+	l->yield_due = TIME_NEVER;
+	for (uint32_t i = 0; i < l->lines.n; i++)
+		if (l->lines.v[i].waiting.n && l->lines.v[i].need.v[LIMIT_CPUS] <= cpus)
+			line_yields(l, i, &order);
+	while (result != YIELD_ENOUGH && heap_pop(&order, &x)) {
+		uint32_t i = (uint32_t)x.value;
+		struct heap_item first;
+		if (limits_room_hard(l, l->lines.v[i].class, &l->lines.v[i].need) <= 0)
+			continue;
+		result = start(context, (uint32_t)x.tie);
+		if (result == YIELD_NOT || result == YIELD_ENOUGH)
+			continue;
+		heap_pop(&l->lines.v[i].waiting, &first);
+		if (l->lines.v[i].waiting.n) {
+			line_yields(l, i, &order);
+		} else {
+			line_detach(l, i);
+			line_drop(l, i);
+		}
+	}
+	heap_fini(&order);
 }

@@ -14,6 +14,8 @@
  * Jobs that find their limit reached wait in *lines*, one for each class and shape of request, and each line behind one counter that has no room for it. When
  * that counter falls, as many as may start leave the line, by rank: whether one of a line fits holds for those behind it, and the scheduler's order decides
  * between lines. Lines behind other counters are not looked at.
+ *
+ * A limit may be soft: it holds like any other, but when nothing else can use what is free, those who wait behind soft limits alone may start (limits_yield).
  */
 #ifndef RULES_LIMIT_H
 #define RULES_LIMIT_H
@@ -70,6 +72,8 @@ void limits_destroy(struct limits *l);
 /* How much may run at once; below 0: any number, or LIMIT_INHERIT. `of`: the array's number, or that of queue, user, group, account or QoS; else 0. */
 void limits_cap(struct limits *l, enum limit_kind kind, uint64_t of, enum limit_measure measure, int64_t most);
 void limits_set(struct limits *l, enum limit_kind kind, uint64_t of, int64_t most); /* jobs */
+/* The same, of the soft limit. */
+void limits_soft(struct limits *l, enum limit_kind kind, uint64_t of, enum limit_measure measure, int64_t most);
 /* Jobs of a QoS start whatever the limits are, but for their array's. They count. */
 void limits_exempt(struct limits *l, uint32_t qos, bool exempt);
 /* An account is a part of another; 0: of none. */
@@ -82,12 +86,14 @@ void limits_drop_array(struct limits *l, const struct limit_party *party);
 
 /* How many more such jobs of a class may start now; INT64_MAX: any number. */
 int64_t limits_room(const struct limits *l, uint32_t class, const struct limit_need *need);
+int64_t limits_room_hard(const struct limits *l, uint32_t class, const struct limit_need *need); /* soft ones yield */
 
 struct limit_reached {
 	enum limit_kind kind;
 	enum limit_measure measure;
 	uint64_t of; /* whose limit it is: of an account perhaps one above */
 	int64_t most, used;
+	bool soft; /* it is a soft one, and the hard ones leave room */
 };
 /* The limit that leaves no room for such a job of a class; false: another may start. */
 bool limits_reached(const struct limits *l, uint32_t class, const struct limit_need *need, struct limit_reached *ret);
@@ -113,9 +119,15 @@ void limits_wait(struct limits *l, uint32_t class, const struct limit_need *need
 /* When time alone may let somebody leave a line; TIME_NEVER: never. */
 int64_t limits_next(const struct limits *l);
 /* When time alone may make room for such a job of a class, which waits in no line; TIME_NEVER: never. */
-int64_t limits_when(const struct limits *l, uint32_t class, const struct limit_need *need);
+int64_t limits_when(const struct limits *l, uint32_t class, const struct limit_need *need); /* hard ones */
 /* Asks those who may leave their lines, by rank, of so many lines at most. `leave` says false for a job that does not wait there any more. False: there are
  * more to be asked. */
 bool limits_offer(struct limits *l, size_t most, bool (*leave)(void *context, uint32_t job), void *context);
+
+bool limits_yields(const struct limits *l); /* whether there are soft limits */
+/* What became of a job that was asked whether it can start: it has not waited there any more; it starts; neither it nor its like can; no more is to be asked. */
+enum yielded { YIELD_GONE, YIELD_STARTS, YIELD_NOT, YIELD_ENOUGH };
+/* Asks those whom only soft limits keep in their lines, and that need no more CPUs than these, by rank. */
+void limits_yield(struct limits *l, int64_t cpus, enum yielded (*start)(void *context, uint32_t job), void *context);
 
 #endif

@@ -12,6 +12,11 @@ static const char *const measure_attr[LIMIT_MEASURES] = {[LIMIT_JOBS] = "max_run
 							 [LIMIT_MEMORY] = "max_memory",
 							 [LIMIT_CPU_SECONDS] = "max_cpu_seconds"};
 
+static const char *const soft_attr[LIMIT_MEASURES] = {[LIMIT_JOBS] = "soft_max_running",
+						      [LIMIT_CPUS] = "soft_max_cpus",
+						      [LIMIT_MEMORY] = "soft_max_memory",
+						      [LIMIT_CPU_SECONDS] = "soft_max_cpu_seconds"};
+
 void limits_of_server(struct limits *l, const struct attrs *server)
 {
 	limits_set(l, LIMIT_ALL, 0, attrs_number(server, "max_running"));
@@ -20,9 +25,19 @@ void limits_of_server(struct limits *l, const struct attrs *server)
 
 void limits_of_queue(struct limits *l, uint32_t number, const struct attrs *queue)
 {
-	for (int m = 0; m < LIMIT_MEASURES; m++)
+	for (int m = 0; m < LIMIT_MEASURES; m++) {
 		limits_cap(l, LIMIT_QUEUE, number, (enum limit_measure)m, attrs_number(queue, measure_attr[m]));
+		limits_soft(l, LIMIT_QUEUE, number, (enum limit_measure)m, attrs_number(queue, soft_attr[m]));
+	}
 	limits_set(l, LIMIT_QUEUE_USER, number, attrs_number(queue, "max_user_run"));
+}
+
+/* Of an object, or of `default` (0). */
+static int64_t limit_of(const struct attrs *a, const char *name, uint32_t number)
+{
+	if (a && attrs_is_set(a, name))
+		return attrs_number(a, name);
+	return number ? LIMIT_INHERIT : -1;
 }
 
 void limits_of_object(struct limits *l, enum object_kind kind, uint32_t number, const struct attrs *a)
@@ -34,11 +49,10 @@ void limits_of_object(struct limits *l, enum object_kind kind, uint32_t number, 
 
 	if (!of[kind])
 		return;
-	for (int m = 0; m < LIMIT_MEASURES; m++)
-		limits_cap(l, of[kind], number, (enum limit_measure)m,
-			   a && attrs_is_set(a, measure_attr[m]) ? attrs_number(a, measure_attr[m])
-			   : number				 ? LIMIT_INHERIT
-								 : -1);
+	for (int m = 0; m < LIMIT_MEASURES; m++) {
+		limits_cap(l, of[kind], number, (enum limit_measure)m, limit_of(a, measure_attr[m], number));
+		limits_soft(l, of[kind], number, (enum limit_measure)m, limit_of(a, soft_attr[m], number));
+	}
 	if (kind == OBJECT_QOS && number)
 		limits_exempt(l, number, a && attrs_bool(a, "ignores_limits"));
 }

@@ -171,6 +171,8 @@ static void cycle_decide(struct sched *s)
 		cycle_stages(s);
 	if (!s->policy->position && !s->effort.unfinished)
 		outage_fill(s);
+	if (!s->effort.unfinished)
+		pass_yield(s);
 }
 
 bool sched_cycle(struct sched *s, int64_t now)

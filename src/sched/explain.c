@@ -397,29 +397,33 @@ static const char *dim_name(const struct sched *s, enum res_dim d, int64_t n)
 static void limit_text(const struct limit_reached *r, int64_t asked, struct strbuf *out)
 {
 	bool users = r->kind == LIMIT_USER || r->kind == LIMIT_QUEUE_USER, many = r->most != 1;
-	const char *whose = limit_whose(r->kind);
+	const char *soft = r->soft ? "soft " : "", *attr = r->soft ? "soft_" : "", *whose = limit_whose(r->kind);
 	char most[32], used[32], need[32];
 
 	if (r->measure == LIMIT_JOBS)
-		strbuf_printf(out, "the limit of %lld running %s%s %s is reached (%s)", (long long)r->most,
-			      r->kind == LIMIT_ARRAY ? "element" : "job", many ? "s" : "", whose,
+		strbuf_printf(out, "the %slimit of %lld running %s%s %s is reached (%s%s)", soft, (long long)r->most,
+			      r->kind == LIMIT_ARRAY ? "element" : "job", many ? "s" : "", whose, attr,
 			      r->kind == LIMIT_ARRAY ? "%, qsub -t"
 			      : users		     ? "max_user_run"
 						     : "max_running");
 	else if (r->measure == LIMIT_CPUS)
-		strbuf_printf(out,
-			      "the limit of %lld CPU%s %s is reached (max_cpus): it asks for %lld, and %lld are in use",
-			      (long long)r->most, many ? "s" : "", whose, (long long)asked, (long long)r->used);
+		strbuf_printf(
+			out,
+			"the %slimit of %lld CPU%s %s is reached (%smax_cpus): it asks for %lld, and %lld are in use",
+			soft, (long long)r->most, many ? "s" : "", whose, attr, (long long)asked, (long long)r->used);
 	else if (r->measure == LIMIT_CPU_SECONDS)
 		strbuf_printf(
 			out,
-			"the limit of %lld CPU-seconds %s is reached (max_cpu_seconds): it asks for %lld, and running jobs have %lld left",
-			(long long)r->most, whose, (long long)asked, (long long)r->used);
+			"the %slimit of %lld CPU-seconds %s is reached (%smax_cpu_seconds): it asks for %lld, and running jobs have %lld left",
+			soft, (long long)r->most, whose, attr, (long long)asked, (long long)r->used);
 	else
-		strbuf_printf(out,
-			      "the limit of %s of memory %s is reached (max_memory): it asks for %s, and %s are in use",
-			      memory_format(r->most, most, sizeof most), whose, memory_format(asked, need, sizeof need),
-			      memory_format(r->used, used, sizeof used));
+		strbuf_printf(
+			out,
+			"the %slimit of %s of memory %s is reached (%smax_memory): it asks for %s, and %s are in use",
+			soft, memory_format(r->most, most, sizeof most), whose, attr,
+			memory_format(asked, need, sizeof need), memory_format(r->used, used, sizeof used));
+	if (r->soft)
+		strbuf_puts(out, "; it starts when no other job can use the CPUs that it needs");
 }
 
 static void text_job(uint32_t job, job_namer name, void *context, struct strbuf *out)

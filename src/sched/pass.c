@@ -407,3 +407,37 @@ void pass_run(struct sched *s)
 	}
 	vec_clear(&s->line.fresh);
 }
+
+/* ---- soft limits ---- */
+
+static enum yielded yield_start(void *context, uint32_t id)
+{
+	struct sched *s = context;
+	int64_t cpus;
+
+	if (!queue_in_line(s, id))
+		return YIELD_GONE;
+	cpus = cluster_job_request(s->c, cluster_job(s->c, id))->total.v[RES_CPU];
+	window_renew(s);
+	if (s->effort.unfinished || s->window.cpus[0] <= 0)
+		return YIELD_ENOUGH;
+	if (!window_allows(&s->window, cpus, s->now + queue_get(s, id)->length) ||
+	    !pass_try_now(s, id, queue_get(s, id)->length))
+		return YIELD_NOT;
+	cycle_tired(s);
+	return YIELD_STARTS;
+}
+
+void pass_yield(struct sched *s)
+{
+	if (!s->limits || !limits_yields(s->limits) || s->drain)
+		return;
+	window_renew(s);
+	if (s->window.cpus[0] <= 0)
+		return;
+	if (s->freed || pass_reached(s)) /* no pass has looked at what is free: all who wait are in lines */
+		vec_clear(&s->failures);
+	s->line.yields = true;
+	limits_yield(s->limits, s->window.cpus[0], yield_start, s);
+	s->line.yields = false;
+}

@@ -111,6 +111,7 @@ struct line {
 	VEC(struct waiting) left;    /* left the queue and are still in those arrays, until queue_settle() ... */
 	job_vec came;		     /* ... and those that are not in them yet, with some that have left again */
 	bool mixed;		     /* some have left since queue_settle() that `came` and `fresh` may name */
+	bool yields;		     /* soft limits don't count: nobody else can use what is free */
 	size_t scanned;		     /* the position that a scan of one of them has come to */
 	queued_vec by_due;	     /* the same by due date (due.c) */
 	job_vec wide;		     /* those that need more than half of the machine, by arrival (due.c) */
@@ -283,6 +284,7 @@ void queue_offer(struct sched *s); /* back into the queue, as limits allow */
 void starting_add(struct sched *s, uint32_t job); /* it has its place, and is started at the end of the cycle */
 void cycle_start(struct sched *s);		  /* starts the jobs in s->starting */
 void pass_run(struct sched *s);
+void pass_yield(struct sched *s); /* those whom only soft limits hold start in what is left */
 void pass_fill(struct sched *s, queued_vec *queue,
 	       size_t from); /* starts every job that fits; reserved ones are passed over */
 /* greedy.c: those of `jobs` that together use the most of `room` CPUs, as indexes; how many they are */
@@ -386,7 +388,11 @@ static inline bool sched_may(const struct sched *s, uint32_t job)
 	const struct job *x = cluster_job(s->c, job);
 	struct limit_need need = sched_need(s, x);
 
-	return !s->limits || limits_room(s->limits, x->limits, &need) > 0;
+	if (!s->limits)
+		return true;
+	if (s->line.yields || x->kind != KIND_COMMON) /* those that reserve by right are held by hard limits alone */
+		return limits_room_hard(s->limits, x->limits, &need) > 0;
+	return limits_room(s->limits, x->limits, &need) > 0;
 }
 
 static inline int64_t sched_length(const struct sched *s, const struct job *job)

@@ -333,7 +333,12 @@ static void party_change(struct history *h)
 {
 	const char *path = PICK(h, "/v1/accounts/low", "/v1/accounts/top", "/v1/qos/high", "/v1/qos/low");
 
-	switch (below(h, 9)) {
+	switch (below(h, 10)) {
+	case 9:
+		attribute(h, PICK(h, path, "/v1/users/default", "/v1/users/nobody", "/v1/queues/fast"),
+			  PICK(h, "soft_max_running", "soft_max_cpus", "soft_max_cpu_seconds"),
+			  PICK(h, "1", "2", "1000"));
+		break;
 	case 8:
 		attribute(h, PICK(h, path, "/v1/users/default", "/v1/users/nobody", "/v1/queues/fast"),
 			  "max_cpu_seconds", PICK(h, "600", "3600", "20000", "1000000"));

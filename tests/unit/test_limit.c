@@ -303,6 +303,50 @@ static void cpu_seconds_fall_as_jobs_run(void **state)
 	limits_destroy(l);
 }
 
+static enum yielded yield_leave(void *context, uint32_t job)
+{
+	if (job == 9) /* it does not fit */
+		return YIELD_NOT;
+	return leave(context, job) ? YIELD_STARTS : YIELD_GONE;
+}
+
+static void soft_limits_yield_and_hard_ones_do_not(void **state)
+{
+	struct limits *l = limits_create();
+	uint32_t a = limits_class(l, &(struct limit_party){.user = 1});
+	struct limit_reached r;
+	left_vec v = {0};
+
+	assert_false(limits_yields(l));
+	limits_soft(l, LIMIT_OF_USER, 0, LIMIT_JOBS, 1);
+	limits_cap(l, LIMIT_OF_USER, 0, LIMIT_JOBS, 3);
+	assert_true(limits_yields(l));
+	limits_take(l, 100, a, &one);
+	assert_int_equal(limits_room(l, a, &one), 0);
+	assert_int_equal(limits_room_hard(l, a, &one), 2);
+	assert_true(limits_reached(l, a, &one, &r));
+	assert_true(r.soft && r.most == 1 && r.used == 1);
+	for (uint32_t job = 1; job <= 4; job++)
+		limits_wait(l, a, &one, 1, job, job);
+	limits_wait(l, a, &wide, 2, 0, 9);
+	limits_wait(l, a, &one, 1, 0, 1000);
+	limits_offer(l, SIZE_MAX, leave, &v);
+	assert_int_equal(v.n, 0);
+	limits_yield(l, 0, yield_leave, &v); /* no CPU is free */
+	assert_int_equal(v.n, 0);
+	limits_take(l, 101, a, &one);
+	limits_yield(l, 8, yield_leave, &v); /* who starts does not count yet: that is for the caller */
+	assert_int_equal(v.n, 4);
+	limits_take(l, 102, a, &one);
+	assert_true(limits_reached(l, a, &one, &r));
+	assert_true(!r.soft && r.most == 3 && r.used == 3);
+	limits_wait(l, a, &one, 1, 5, 5);
+	limits_yield(l, 8, yield_leave, &v);
+	assert_int_equal(v.n, 4);
+	vec_free(&v);
+	limits_destroy(l);
+}
+
 /* ---- a small scheduler over random parties: counters are the sums of what runs, no limit is exceeded, and nobody is forgotten in a line ---- */
 
 enum { JOBS = 400, USERS = 7, ACCOUNTS = 5 };
@@ -523,6 +567,7 @@ int main(void)
 		cmocka_unit_test(accounts_count_what_is_below),
 		cmocka_unit_test(an_exempt_qos_ignores_limits),
 		cmocka_unit_test(cpu_seconds_fall_as_jobs_run),
+		cmocka_unit_test(soft_limits_yield_and_hard_ones_do_not),
 		cmocka_unit_test(random_worlds_count_right_and_forget_nobody),
 	};
 
