@@ -6,6 +6,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "base/amount.h"
 #include "base/heap.h"
 #include "base/map.h"
 #include "base/timetext.h"
@@ -480,6 +481,26 @@ bool limits_reached(const struct limits *l, uint32_t class, const struct limit_n
 	return true;
 }
 
+bool limits_exceeded(const struct limits *l, uint32_t class, const struct limit_need *need, struct limit_reached *ret)
+{
+	const struct class *k = &l->classes.v[class];
+
+	if (k->qos != INDEX_NONE && l->rules.v[k->qos].exempt)
+		return false;
+	for (uint32_t i = k->n; i-- > 0;)
+		for (uint32_t at = k->counter[i]; at != INDEX_NONE; at = l->counters.v[at].up) {
+			const struct rule *r = &l->rules.v[l->counters.v[at].rule];
+			for (int m = LIMIT_CPUS; m < LIMIT_MEASURES; m++) {
+				int64_t most = rule_most(l, r, m, HARD);
+				if (most <= 0 || need->v[m] <= most)
+					continue;
+				*ret = (struct limit_reached){.kind = r->kind, .measure = m, .of = r->of, .most = most};
+				return true;
+			}
+		}
+	return false;
+}
+
 const char *limit_whose(enum limit_kind kind)
 {
 	static const char *const whose[LIMIT_KINDS] = {
@@ -491,6 +512,24 @@ const char *limit_whose(enum limit_kind kind)
 	};
 
 	return whose[kind];
+}
+
+int limits_admit(struct limits *l, const struct limit_party *party, const struct limit_need *need, struct err *err)
+{
+	struct limit_reached r;
+	char asked[32], most[32];
+
+	if (!limits_exceeded(l, limits_class(l, party), need, &r))
+		return 0;
+	if (r.measure == LIMIT_MEMORY)
+		return err_code(err, CODE_REFUSED,
+				"it asks for %s of memory, and could never start: the limit %s is %s (max_memory)",
+				memory_format(need->v[r.measure], asked, sizeof asked), limit_whose(r.kind),
+				memory_format(r.most, most, sizeof most));
+	return err_code(err, CODE_REFUSED, "it asks for %lld %s, and could never start: the limit %s is %lld (%s)",
+			(long long)need->v[r.measure],
+			r.measure == LIMIT_CPUS ? "CPUs" : "CPU-seconds (CPUs times walltime)", limit_whose(r.kind),
+			(long long)r.most, r.measure == LIMIT_CPUS ? "max_cpus" : "max_cpu_seconds");
 }
 
 int64_t limits_used(const struct limits *l, enum limit_kind kind, uint64_t of, enum limit_measure measure)

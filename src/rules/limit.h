@@ -24,6 +24,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/err.h"
 #include "core/cluster.h"
 
 #define LIMITS_NONE 0	 /* the class of jobs without limits */
@@ -97,6 +98,10 @@ struct limit_reached {
 };
 /* The limit that leaves no room for such a job of a class; false: another may start. */
 bool limits_reached(const struct limits *l, uint32_t class, const struct limit_need *need, struct limit_reached *ret);
+/* The hard limit that such a job of a class exceeds alone: it could never start. A limit of 0 stops a party for the time being: its jobs wait. */
+bool limits_exceeded(const struct limits *l, uint32_t class, const struct limit_need *need, struct limit_reached *ret);
+/* The same for one that is submitted. Error code REFUSED: the limit and the value. */
+int limits_admit(struct limits *l, const struct limit_party *party, const struct limit_need *need, struct err *err);
 const char *limit_whose(enum limit_kind kind); /* "of its user" */
 /* How much of a measure a party has now. */
 int64_t limits_used(const struct limits *l, enum limit_kind kind, uint64_t of, enum limit_measure measure);

@@ -291,9 +291,14 @@ static int admit_job(struct sim *m, const struct wjob *w, struct taken *ret, str
 	ret->queue = in.queue;
 	ret->access = in.access;
 	ret->walltime = in.text.walltime > 0 ? in.text.walltime : 1;
-	if (ret->ask.allowed != NODES_ALL) /* a site has no defaults for what its partition determines */
-		return 0;
-	return cluster_request(m->c, &in.text, &ret->ask.request, err);
+	if (ret->ask.allowed == NODES_ALL) /* a site has no defaults for what its partition determines */
+		rc = cluster_request(m->c, &in.text, &ret->ask.request, err);
+	if (rc < 0)
+		return rc;
+
+	struct limit_need need = limit_need_of(&m->c->requests.v[ret->ask.request], ret->walltime);
+
+	return terms_limits(&m->terms, w, ret->queue, &ret->access, &need, err);
 }
 
 static void note_refusal(struct refusals *r, const struct wjob *w, int64_t jobs, const struct err *why)

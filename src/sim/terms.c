@@ -184,16 +184,32 @@ static int64_t set_of(const struct terms *t, enum object_kind kind, const char *
 	return name ? objects_number(&t->site->objects, kind, name, "priority", 0) : 0;
 }
 
-void terms_fill(struct terms *t, const struct wjob *j, uint32_t queue, const struct access *access, struct job *job)
+static struct limit_party party_of(struct terms *t, const struct wjob *j, uint32_t queue, const struct access *access,
+				   uint64_t array)
 {
 	const struct wterms *x = terms_of(t, j);
-	uint64_t array = x->array.count ? (uint64_t)(j->id - j->element) : 0;
-	struct limit_party party = {.user = j->user + 1,
+
+	return (struct limit_party){.user = j->user + 1,
 				    .queue = queue,
 				    .array = array,
 				    .group = party_number(t, x->groups ? x->groups[0] : NULL),
 				    .account = party_number(t, access->account),
 				    .qos = party_number(t, access->qos)};
+}
+
+int terms_limits(struct terms *t, const struct wjob *j, uint32_t queue, const struct access *access,
+		 const struct limit_need *need, struct err *err)
+{
+	struct limit_party party = party_of(t, j, queue, access, 0);
+
+	return limits_admit(t->limits, &party, need, err);
+}
+
+void terms_fill(struct terms *t, const struct wjob *j, uint32_t queue, const struct access *access, struct job *job)
+{
+	const struct wterms *x = terms_of(t, j);
+	uint64_t array = x->array.count ? (uint64_t)(j->id - j->element) : 0;
+	struct limit_party party = party_of(t, j, queue, access, array);
 
 	map_set(&t->by_id, (uint64_t)j->id, job->id + 1);
 	while (t->queues.n <= job->id)

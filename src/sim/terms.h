@@ -68,6 +68,9 @@ int terms_admit(struct terms *t, const struct wjob *j, const struct reqtext *tex
 		struct err *err);
 /* Whether the jobs that it depends on were submitted before. -ENOENT, with which was not. */
 int terms_depend(const struct terms *t, const struct wjob *j, struct err *err);
+/* Whether its party may have as much at once as it asks for. */
+int terms_limits(struct terms *t, const struct wjob *j, uint32_t queue, const struct access *access,
+		 const struct limit_need *need, struct err *err);
 /* A core job in STATE_NEW gets its limits and its rank. Of an array all elements, before the first is submitted. */
 void terms_fill(struct terms *t, const struct wjob *j, uint32_t queue, const struct access *access, struct job *job);
 /* It was submitted: whether it may be considered, or can never be. */

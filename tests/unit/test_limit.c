@@ -347,6 +347,26 @@ static void soft_limits_yield_and_hard_ones_do_not(void **state)
 	limits_destroy(l);
 }
 
+static void what_exceeds_a_hard_limit_alone_is_refused(void **state)
+{
+	struct limits *l = limits_create();
+	struct limit_party p = {.user = 1, .qos = 4};
+	struct err err;
+
+	limits_soft(l, LIMIT_OF_USER, 0, LIMIT_CPUS, 4);
+	assert_int_equal(limits_admit(l, &p, &wide, &err), 0);
+	limits_cap(l, LIMIT_OF_USER, 0, LIMIT_CPUS, 7);
+	assert_int_not_equal(limits_admit(l, &p, &wide, &err), 0);
+	assert_string_equal(err.text,
+			    "it asks for 8 CPUs, and could never start: the limit of its user is 7 (max_cpus)");
+	limits_exempt(l, 4, true);
+	assert_int_equal(limits_admit(l, &p, &wide, &err), 0);
+	limits_exempt(l, 4, false);
+	limits_cap(l, LIMIT_OF_USER, 0, LIMIT_CPUS, 0); /* stopped for the time being */
+	assert_int_equal(limits_admit(l, &p, &wide, &err), 0);
+	limits_destroy(l);
+}
+
 /* ---- a small scheduler over random parties: counters are the sums of what runs, no limit is exceeded, and nobody is forgotten in a line ---- */
 
 enum { JOBS = 400, USERS = 7, ACCOUNTS = 5 };
@@ -568,6 +588,7 @@ int main(void)
 		cmocka_unit_test(an_exempt_qos_ignores_limits),
 		cmocka_unit_test(cpu_seconds_fall_as_jobs_run),
 		cmocka_unit_test(soft_limits_yield_and_hard_ones_do_not),
+		cmocka_unit_test(what_exceeds_a_hard_limit_alone_is_refused),
 		cmocka_unit_test(random_worlds_count_right_and_forget_nobody),
 	};
 

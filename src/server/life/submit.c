@@ -241,6 +241,15 @@ int depend_check(struct server *s, const struct asker *who, struct spec *p, stru
 	return rc;
 }
 
+/* Whether it asks for more than its user, group, account, QoS or queue may have at once. */
+static int limit_check(struct server *s, const struct spec *p, struct err *err)
+{
+	struct limit_party party = spec_party(p, 0);
+	struct limit_need need = limit_need_of(&s->cluster->requests.v[p->request], p->walltime);
+
+	return limits_admit(s->limits, &party, &need, err);
+}
+
 /* Whether the nodes could ever hold it, and nothing else forbids that it waits here. */
 static int fit_check(struct server *s, const struct spec *p, struct err *err)
 {
@@ -258,7 +267,7 @@ static int fit_check(struct server *s, const struct spec *p, struct err *err)
 		return err_code(
 			err, CODE_REFUSED,
 			"no way was found to place it, even with all nodes empty, though there may be one: request fewer different kinds of parts");
-	return 0;
+	return limit_check(s, p, err);
 }
 
 static int wait_check(struct server *s, const struct spec *p, struct err *err)
