@@ -118,3 +118,13 @@ int access_resolve(const struct objects *o, const struct access_party *p, struct
 	x->qos = default_find(o, OBJECT_QOS, p, x->account);
 	return 0;
 }
+
+void access_preempt(const struct objects *o, const char *qos, uint8_t *kind, uint8_t *powers)
+{
+	const struct object *x = qos ? object_find(o, OBJECT_QOS, qos) : NULL;
+
+	if (!x || *kind != KIND_QOS || !attrs_bool(&x->attrs, "may_preempt"))
+		return;
+	*kind = KIND_EMERGENCY;
+	*powers |= POWER_SC_ALLOC | POWER_C_EXEC | POWER_S_EXEC;
+}

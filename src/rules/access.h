@@ -7,6 +7,7 @@
 #ifndef RULES_ACCESS_H
 #define RULES_ACCESS_H
 
+#include "core/kind.h"
 #include "rules/admit.h"
 #include "rules/object.h"
 
@@ -25,6 +26,9 @@ struct access_party {
 
 /* Fills in what `x` does not name. Texts are those of the objects. Error code REFUSED: it is not there, or not for this user. */
 int access_resolve(const struct objects *o, const struct access_party *p, struct access *x, struct err *err);
+
+/* What a QoS that may preempt makes of a job with a deadline: an emergency job, with the powers to stop common and starving ones. Others stay as they are. */
+void access_preempt(const struct objects *o, const char *qos, uint8_t *kind, uint8_t *powers);
 
 const struct object *account_above(const struct objects *o, const struct object *x); /* NULL: it is at the top */
 

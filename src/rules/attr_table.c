@@ -300,6 +300,9 @@ const struct attr attr_table[] = {
 		 "the user is enough; without any it is for everybody, and an account has the lists of its parent."},
 	{"acl_groups", ACCOUNT | QOS, .type = ATTR_LIST, .about = "Groups whose members may use it, as acl_users."},
 	{"acl_accounts", QOS, .type = ATTR_LIST, .about = "Accounts whose jobs may use it, as acl_users."},
+	{"may_preempt", QOS, BOOL("False"),
+	 .about =
+		 "Its jobs with a deadline are emergency jobs: if the deadline can't be kept otherwise, common and starving jobs are stopped and requeued for them."},
 	{"dedicated", QOS, BOOL("False"), .about = "Its jobs have their nodes to themselves."},
 	{"parent", ACCOUNT, .type = ATTR_TEXT, .about = "The account that it is a part of."},
 	{"default_account", ATTR_USER | ATTR_GROUP, .type = ATTR_TEXT,

@@ -227,6 +227,8 @@ void terms_fill(struct terms *t, const struct wjob *j, uint32_t queue, const str
 	}
 	if (t->site || j->terms)
 		job->limits = limits_class(t->limits, &party);
+	if (t->site)
+		access_preempt(&t->site->objects, access->qos, &job->kind, &job->powers);
 	if (t->site && t->priority.order != PRIORITY_POLICY) {
 		while (t->set.n <= job->id)
 			vec_push(&t->set, (struct set_priorities){0});

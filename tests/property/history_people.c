@@ -366,6 +366,7 @@ static void party_change(struct history *h)
 			  PICK(h, "top", "low"));
 		break;
 	case 4:
+		attribute(h, PICK(h, "/v1/qos/high", "/v1/qos/low"), "may_preempt", PICK(h, "True", "False"));
 		attribute(h, "/v1/accounts/low", "parent", "top");
 		break;
 	default:

@@ -78,6 +78,7 @@ struct same {
 	bool loud;
 	bool priorities; /* some jobs have one */
 	bool divided;	 /* some nodes are in partitions */
+	bool parties;	 /* there are accounts and QoS, with limits */
 	char dir[64];
 	char policy[32];
 };
@@ -209,6 +210,55 @@ static void partitions_make(struct same *x)
 	}
 }
 
+static void object_set(struct same *x, enum object_kind kind, const char *name, const char *attr, const char *value)
+{
+	char path[80], body[200];
+	struct err err;
+
+	assert_int_equal(attrs_change(&object_make(&x->site.objects, kind, name)->attrs, ATTR_SET, attr, value, &err),
+			 0);
+	snprintf(path, sizeof path, "/v1/%s/%s", object_table[kind].plural, name);
+	snprintf(body, sizeof body, "{\"changes\":[{\"op\":\"set\",\"name\":\"%s\",\"value\":\"%s\"}]}", attr, value);
+	if (!object_table[kind].implicit)
+		bare_ask(x->s, getuid(), "PUT", path, "{}", NULL); /* perhaps it is there */
+	assert_int_equal(bare_ask(x->s, getuid(), "PATCH", path, body, NULL), 200);
+	if (x->loud)
+		printf("# set %s %s %s = %s\n", object_table[kind].name, name, attr, value);
+}
+
+/* Accounts, one below the other, QoS, and limits of them and of users. */
+static void parties_make(struct same *x)
+{
+	static const struct {
+		enum object_kind kind;
+		const char *name;
+	} parties[] = {{OBJECT_USER, "default"}, {OBJECT_USER, "nobody"}, {OBJECT_ACCOUNT, "top"},
+		       {OBJECT_ACCOUNT, "low"},	 {OBJECT_QOS, "default"}, {OBJECT_QOS, "fine"}};
+
+	x->parties = below(x, 2) == 0;
+	if (!x->parties)
+		return;
+	object_set(x, OBJECT_ACCOUNT, "top", "max_running", "20");
+	object_set(x, OBJECT_ACCOUNT, "low", "parent", "top");
+	object_set(x, OBJECT_QOS, "fine", "ignores_limits", PICK(x, "False", "False", "True"));
+	object_set(x, OBJECT_QOS, "fine", "may_preempt", PICK(x, "False", "True"));
+	for (size_t i = 0; i < sizeof parties / sizeof *parties; i++) {
+		if (below(x, 3) == 0)
+			object_set(x, parties[i].kind, parties[i].name, "max_running", PICK(x, "1", "2", "4"));
+		if (below(x, 3) == 0)
+			object_set(x, parties[i].kind, parties[i].name, "max_cpus", PICK(x, "4", "8", "11"));
+		if (below(x, 3) == 0)
+			object_set(x, parties[i].kind, parties[i].name, "max_cpu_seconds",
+				   PICK(x, "300", "1000", "2000"));
+		if (below(x, 4) == 0)
+			object_set(x, parties[i].kind, parties[i].name, "soft_max_running", PICK(x, "1", "2"));
+		if (below(x, 4) == 0)
+			object_set(x, parties[i].kind, parties[i].name, "soft_max_cpus", PICK(x, "2", "4", "6"));
+		if (below(x, 4) == 0)
+			object_set(x, parties[i].kind, parties[i].name, "soft_max_cpu_seconds", PICK(x, "200", "600"));
+	}
+}
+
 static void site_make(struct same *x)
 {
 	static const char *const names[] = {"batch", "fast"};
@@ -239,6 +289,7 @@ static void site_make(struct same *x)
 	maybe_set(x, NULL, "max_array_size", "5");
 	maybe_limit(x, NULL, "max_running");
 	maybe_limit(x, NULL, "max_user_run");
+	parties_make(x);
 }
 
 /* ---- the workload, told to both ---- */
@@ -270,6 +321,10 @@ static int64_t request_make(struct same *x, struct line *l, struct strbuf *body)
 	if (said) {
 		strbuf_printf(&x->file, " walltime=%lld", (long long)walltime);
 		strbuf_printf(body, "%s\"walltime=%lld\"", *request ? "," : "", (long long)walltime);
+	}
+	if (x->parties && below(x, 3) == 0) {
+		strbuf_puts(&x->file, " qos=fine");
+		strbuf_printf(body, "%s\"qos=fine\"", *request || said ? "," : "");
 	}
 	strbuf_puts(body, "]");
 	return walltime;
@@ -347,6 +402,11 @@ static void line_make(struct same *x, int64_t at)
 	if (below(x, 6) == 0) {
 		l.exit = 3;
 		strbuf_puts(&x->file, " exit=3");
+	}
+	if (x->parties && below(x, 4)) {
+		const char *account = PICK(x, "top", "low", "low");
+		strbuf_printf(&x->file, " account=%s", account);
+		strbuf_printf(&body, ",\"account\":\"%s\"", account);
 	}
 	if (x->priorities && below(x, 4) == 0) {
 		int priority = (int)below(x, 7) - 3;

@@ -21,6 +21,7 @@
 #include "core/depend.h"
 #include "core/job.h"
 #include "core/kind.h"
+#include "rules/access.h"
 #include "rules/admit.h"
 #include "rules/gate.h"
 #include "sched/sched.h"
@@ -483,6 +484,8 @@ static int alter_read(struct change *c, uint32_t id, struct err *err)
 	}
 	if (rc == 0 && !runs(s, id) && (x.spec->account != old->account || x.spec->qos != old->qos))
 		rc = job_access(s, &owner, x.spec, c->arena, err);
+	else if (rc == 0 && x.spec->qos)
+		access_preempt(s->objects, word(s, x.spec->qos), &x.spec->kind, &x.spec->powers);
 	if (rc == 0 && !runs(s, id))
 		rc = alter_check(s, &owner, &x, c->w->role >= ROLE_OPERATOR, c->arena, err);
 	if (rc == 0 && waits_for(s, x.spec->depend, job_key_number(s->jobs->entries.v[id].key), DEPTH_MAX))

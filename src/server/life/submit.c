@@ -150,6 +150,7 @@ int job_access(struct server *s, const struct asker *owner, struct spec *p, stru
 		return rc;
 	p->account = word_add(s, x.account);
 	p->qos = word_add(s, x.qos);
+	access_preempt(s->objects, x.qos, &p->kind, &p->powers);
 	return dedicate(s, p, a, err);
 }
 
