@@ -41,7 +41,7 @@ static const char *const examples[] = {
 
 /* What there is to show, over all nodes. */
 struct shape {
-	bool load, memory, gpus, jobs, features, note;
+	bool load, memory, gpus, speed, jobs, features, note;
 	int bar; /* characters */
 };
 
@@ -56,11 +56,19 @@ static const char *bar(int64_t used, int64_t all, int width, char buf[BAR_WIDE +
 	return buf;
 }
 
+static double speed_of_node(const json_t *node)
+{
+	const json_t *speed = json_object_get(node, "speed");
+
+	return json_is_number(speed) ? json_number_value(speed) : 1;
+}
+
 static void shape_see(struct shape *s, const json_t *node)
 {
 	s->load |= json_is_number(json_object_get(node, "load"));
 	s->memory |= object_number(node, "memory", 0) > 0;
 	s->gpus |= object_number(node, "gpus", 0) > 0;
+	s->speed |= speed_of_node(node) != 1;
 	s->jobs |= json_array_size(json_object_get(node, "jobs")) > 0;
 	s->features |= json_array_size(json_object_get(node, "features")) > 0 || *object_text(node, "class");
 	s->note |= *object_text(node, "note") || *object_text(node, "health") || object_number(node, "drain_at", 0) > 0;
@@ -83,6 +91,8 @@ static struct table *shape_table(const struct shape *s)
 	}
 	if (s->gpus)
 		column[n++] = ">gpus";
+	if (s->speed)
+		column[n++] = ">speed";
 	if (s->jobs)
 		column[n++] = "~jobs";
 	if (s->features)
@@ -182,6 +192,8 @@ static void node_row(const struct shape *s, struct table *t, const json_t *node)
 		table_cell(t, "%lld/%lld", (long long)object_number(node, "gpus_used", 0), (long long)gpus);
 	else if (s->gpus)
 		table_cell(t, " ");
+	if (s->speed)
+		table_cell(t, "%g", speed_of_node(node));
 	if (s->jobs)
 		jobs_cell(t, node);
 	if (s->features)

@@ -11,6 +11,7 @@
 #include "base/timetext.h"
 #include "cmd/change.h"
 #include "cmd/commands.h"
+#include "core/speed.h"
 
 /* Asks for each node of the lists; `rest` follows the name in the path. */
 static int nodes_each(const struct command *c, char *const *word, int n, const char *method, const char *rest,
@@ -179,6 +180,8 @@ static bool setting_add(json_t *body, const char *word)
 	const char *value = strchr(word, '=') + 1;
 	size_t n = (size_t)(value - word) - 1;
 	char name[32], *end;
+	struct err err;
+	uint32_t speed;
 	long long number = strtoll(value, &end, 10);
 
 	snprintf(name, sizeof name, "%.*s", (int)n, word);
@@ -188,6 +191,8 @@ static bool setting_add(json_t *body, const char *word)
 		json_object_set_new(body, name, *value ? json_string(value) : json_null());
 	else if ((strcmp(name, "cpus") == 0 || strcmp(name, "gpus") == 0) && *value && !*end)
 		json_object_set_new(body, name, json_integer(number));
+	else if (strcmp(name, "speed") == 0 && speed_parse(*value ? value : "1", &speed, &err) == 0)
+		json_object_set_new(body, name, json_real((double)speed / SPEED_USUAL));
 	else
 		return false;
 	return true;
@@ -204,7 +209,8 @@ static int set(const struct command *c, const void *arguments, const struct oper
 			node[n++] = operands->v[i];
 		else if (!setting_add(body, operands->v[i]))
 			code = command_misused(
-				c, "\"%s\": there are class=NAME, features=A,B, note=TEXT, cpus=N and gpus=N",
+				c,
+				"\"%s\": there are class=NAME, features=A,B, note=TEXT, cpus=N, gpus=N and speed=N (0.001 to 1000)",
 				operands->v[i]);
 	if (code == EXIT_OK && (n == 0 || json_object_size(body) == 0))
 		code = command_misused(c, "%s is missing", n == 0 ? "NODE" : "NAME=VALUE");
@@ -228,7 +234,7 @@ const struct command command_nodes_set = {
 	.operands = "NODE... NAME=VALUE...",
 	.operands_min = 2,
 	.operands_max = INT_MAX,
-	.about = "Change nodes: class, features, note, and how many of their CPUs and GPUs jobs may use.",
+	.about = "Change nodes: class, features, note, speed, and how many of their CPUs and GPUs jobs may use.",
 	.details = "An empty value removes a class, the features or a note.",
 	.examples = set_examples,
 	.run = set,

@@ -183,6 +183,8 @@ void pbsattr_node(struct pbsattrs *a, const json_t *node, enum pbs_family family
 		pbsattr_add(a, "resources_assigned", "ncpus", PBSATTR_NUMBER, "%" PRId64,
 			    object_number(node, "cpus_used", 0));
 	}
+	if (json_is_number(json_object_get(node, "speed")) && json_number_value(json_object_get(node, "speed")) != 1)
+		pbsattr_add(a, "speed", NULL, PBSATTR_TEXT, "%g", json_number_value(json_object_get(node, "speed")));
 	if (json_is_number(json_object_get(node, "load")))
 		pbsattr_add(a, "loadave", NULL, PBSATTR_TEXT, "%.2f", json_number_value(json_object_get(node, "load")));
 	if (*object_text(node, "note"))

@@ -9,6 +9,7 @@
 #include "cmd/commands.h"
 #include "cmd/object.h"
 #include "cmd/qmgr.h"
+#include "core/speed.h"
 
 struct arguments {
 	struct texts commands;
@@ -104,7 +105,20 @@ static void object_do(struct change *ch, const struct qmgr_command *m, const cha
 	strbuf_fini(&path);
 }
 
-/* Of a node its state and note can be set. "state += offline" and "-= offline" are as "=" offline and free. */
+/* The speed of a node as a number, new; NULL, and it was said: it is none. */
+static json_t *speed_value(struct change *ch, const char *text)
+{
+	struct err err;
+	uint32_t speed = SPEED_USUAL;
+
+	if (*text && speed_parse(text, &speed, &err) < 0) {
+		ch->code = command_fail(ch->c, "%s", err.text);
+		return NULL;
+	}
+	return json_real((double)speed / SPEED_USUAL);
+}
+
+/* Of a node its state, note and speed can be set. "state += offline" and "-= offline" are as "=" offline and free. */
 static json_t *node_body(struct change *ch, const struct qmgr_command *m)
 {
 	json_t *body = json_object();
@@ -113,11 +127,21 @@ static json_t *node_body(struct change *ch, const struct qmgr_command *m)
 		const struct qmgr_change *x = &m->change[i];
 		bool state = strcasecmp(x->name, "state") == 0, note = strcasecmp(x->name, "note") == 0;
 		const char *value = state && x->op == QMGR_MINUS ? "free" : x->value;
+		if (strcasecmp(x->name, "speed") == 0) {
+			json_t *speed = speed_value(ch, m->verb == QMGR_UNSET ? "" : value);
+			if (!speed) {
+				json_decref(body);
+				return NULL;
+			}
+			json_object_set_new(body, "speed", speed);
+			continue;
+		}
 		if (!state && !note && strcasecmp(x->name, "comment") != 0) {
-			ch->code = command_fail(ch->c,
-						"%s: of a node state and note can be set; the rest is what it has (the "
-						"configuration file's \"nodes\")",
-						x->name);
+			ch->code = command_fail(
+				ch->c,
+				"%s: of a node state, note and speed can be set; the rest is what it has (the "
+				"configuration file's \"nodes\")",
+				x->name);
 			json_decref(body);
 			return NULL;
 		}

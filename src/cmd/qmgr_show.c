@@ -27,7 +27,10 @@ static const char *attribute_text(const json_t *value, char *buf, size_t size)
 		return value_text(value);
 	if (json_is_boolean(value))
 		return json_is_true(value) ? "True" : "False";
-	snprintf(buf, size, "%lld", (long long)json_integer_value(value));
+	if (json_is_real(value))
+		snprintf(buf, size, "%g", json_real_value(value));
+	else
+		snprintf(buf, size, "%lld", (long long)json_integer_value(value));
 	return json_is_number(value) ? buf : "";
 }
 
@@ -148,6 +151,8 @@ static void node_print(const struct qmgr_command *m, const json_t *node)
 		attribute_print(m, before.text, "state", json_object_get(node, "state"));
 		attribute_print(m, before.text, "np", json_object_get(node, "cpus"));
 	}
+	if (m->verb == QMGR_LIST || json_number_value(json_object_get(node, "speed")) != 1)
+		attribute_print(m, before.text, "speed", json_object_get(node, "speed"));
 	if (note[0])
 		attribute_print(m, before.text, "note", json_object_get(node, "note"));
 	if (m->verb == QMGR_LIST)

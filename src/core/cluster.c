@@ -72,7 +72,12 @@ int cluster_add_node(struct cluster *c, const char *name, const struct res *tota
 	if (names_find(&c->node_names, name, &id))
 		return err_set(err, -EEXIST, "node %s: there is one of that name", name);
 	id = names_add(&c->node_names, name);
-	vec_push(&c->nodes, (struct node){.name = id, .total = *total, .peer = (int32_t)id, .ring = id, .up = true});
+	vec_push(&c->nodes, (struct node){.name = id,
+					  .total = *total,
+					  .peer = (int32_t)id,
+					  .ring = id,
+					  .speed = SPEED_USUAL,
+					  .up = true});
 	cluster_use_dims(c, total);
 	res_add(&c->total, total);
 	return 0;

@@ -22,6 +22,7 @@
 #include "core/partition.h"
 #include "core/reqtext.h"
 #include "core/res.h"
+#include "core/speed.h"
 
 #define NODE_ANY (-1)
 #define STARVE_AUTO (-1) /* settings.starve_after: the policy sets each job's due date itself */
@@ -33,6 +34,7 @@ struct node {
 	int32_t peer;	    /* the next node of the same machine, or partition, in a ring; itself if it has none */
 	uint32_t ring;	    /* equal for the nodes of one ring */
 	uint32_t partition; /* PARTITION_NONE, or its index plus one */
+	uint32_t speed;	    /* thousandths of a usual node's (speed.h) */
 	bool up;
 };
 

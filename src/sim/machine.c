@@ -159,9 +159,10 @@ static int named_parts_make(struct cluster *c, struct named_parts *p, int rc, st
 /* The words of a node line that are not amounts. */
 struct node_words {
 	char *features, *partition;
+	uint32_t speed; /* 0: not said */
 };
 
-/* One word of a node line: cpus=8, mem=16gb, gpus=1, features=a,b, partition=A or a named resource. */
+/* One word of a node line: cpus=8, mem=16gb, gpus=1, speed=1.5, features=a,b, partition=A or a named resource. */
 static int node_word(struct cluster *c, char *word, struct res *total, struct node_words *ret, struct err *err)
 {
 	char *value = strchr(word, '=');
@@ -179,6 +180,8 @@ static int node_word(struct cluster *c, char *word, struct res *total, struct no
 		ret->partition = value;
 		return *value ? 0 : err_set(err, -EINVAL, "partition=: a name must follow");
 	}
+	if (strcmp(word, "speed") == 0)
+		return speed_parse(value, &ret->speed, err);
 	if (strcmp(word, "mem") == 0)
 		return memory_parse(value, &total->v[RES_MEM], err);
 	if (sscanf(value, "%lld%c", &n, &rest) != 1 || n < 0 || n > MACHINE_CPUS_MAX)
@@ -218,8 +221,11 @@ static int node_line(struct cluster *c, struct named_parts *parts, char *line, s
 		rc = err_set(err, -EINVAL, "node %s: needs cpus=N, at least 1", hosts);
 	if (rc == 0)
 		rc = hostlist_parse(hosts, &names, err);
-	for (size_t i = 0; i < names.n && rc == 0; i++)
+	for (size_t i = 0; i < names.n && rc == 0; i++) {
 		rc = cluster_add_node(c, names.v[i], &total, err);
+		if (rc == 0 && more.speed)
+			c->nodes.v[c->nodes.n - 1].speed = more.speed;
+	}
 	for (char *f = more.features ? strtok_r(more.features, ",", &save) : NULL; f && rc == 0;
 	     f = strtok_r(NULL, ",", &save))
 		for (size_t i = 0; i < names.n && rc == 0; i++)

@@ -466,7 +466,7 @@ void op_admin(struct history *h)
 		break;
 	case 8:
 		ask(h, getuid(), "PATCH", PICK(h, "/v1/nodes/n1", "/v1/nodes/n2"), "%s",
-		    PICK(h, "{\"drain_at\":null}", "{\"note\":null}"));
+		    PICK(h, "{\"drain_at\":null}", "{\"note\":null}", "{\"speed\":2.5}", "{\"speed\":null}"));
 		break;
 	case 9:
 		ask(h, getuid(), PICK(h, "PUT", "DELETE"), "/v1/queues/extra", "{}");

@@ -169,6 +169,7 @@ static const struct field node_fields[] = {
 	{"memory_used", .is = REQUIRED | IS_INT, "KiB that jobs have asked for"},
 	{"gpus", .is = REQUIRED | IS_INT},
 	{"gpus_used", .is = REQUIRED | IS_INT},
+	{"speed", .is = REQUIRED | IS_REAL, "beside a usual node"},
 	{"features", .is = REQUIRED | IS_LIST, .item = IS_TEXT},
 	{"class", .is = REQUIRED | IS_TEXT | IS_NULL},
 	{"drain_at", .is = REQUIRED | IS_INSTANT | IS_NULL},
@@ -211,6 +212,7 @@ static void node_show(const struct server *s, uint32_t node, struct json *j)
 	json_int(j, "memory_used", info->memory_used);
 	json_int(j, "gpus", n->total.v[RES_GPU]);
 	json_int(j, "gpus_used", world_gpus_used(s, node));
+	json_double(j, "speed", (double)n->speed / SPEED_USUAL);
 	json_open_array(j, "features");
 	for (uint32_t i = 0; (i = features_next(&s->cluster->features, n->features, i)) < FEATURES_MAX; i++)
 		json_text(j, NULL, names_get(&s->cluster->feature_names, i));
@@ -250,6 +252,7 @@ struct node_change {
 	const json_t *class; /* text or null */
 	int64_t cpus, gpus;  /* -1: all there are; -2: as it is */
 	int64_t drain;	     /* instant; 0: not at all; -1: as it is */
+	uint32_t speed;	     /* 0: as it is */
 };
 
 static void offline_read(const json_t *body, struct node_change *c)
@@ -331,7 +334,7 @@ static int change_read(const struct server *s, const struct node_info *n, const 
 		       struct err *err)
 {
 	static const char *const agents[] = {"features", "class", "cpus", "gpus"};
-	const json_t *features = json_object_get(body, "features");
+	const json_t *features = json_object_get(body, "features"), *speed = json_object_get(body, "speed");
 	int rc = 0;
 
 	offline_read(body, c);
@@ -352,6 +355,10 @@ static int change_read(const struct server *s, const struct node_info *n, const 
 		rc = limit_read(body, "cpus", 1, n->agent, &c->cpus, err);
 	if (rc == 0)
 		rc = limit_read(body, "gpus", 0, n->agent, &c->gpus, err);
+	if (rc == 0 && json_is_number(speed))
+		rc = speed_of(json_number_value(speed), &c->speed, err);
+	else if (json_is_null(speed))
+		c->speed = SPEED_USUAL;
 	return rc;
 }
 
@@ -414,7 +421,10 @@ static void service_change(struct server *s, uint32_t node, const struct node_ch
 static void alter_record(struct server *s, uint32_t node, const struct node_change *c, const char *who)
 {
 	struct strbuf text = {0};
+	char speed[16];
 
+	if (c->speed)
+		strbuf_printf(&text, " speed=%s", speed_format(c->speed, speed, sizeof speed));
 	if (c->has_features)
 		strbuf_printf(&text, " features=%s", strbuf_text(&c->features));
 	if (c->class)
@@ -444,6 +454,8 @@ static int change_make(struct server *s, uint32_t node, struct node_change *c, c
 		n->cpus_limit = c->cpus;
 	if (c->gpus != -2)
 		n->gpus_limit = c->gpus;
+	if (c->speed)
+		s->cluster->nodes.v[node].speed = c->speed;
 	if (node_joined(&n->life))
 		node_resize(s, node);
 	if (c->note) {

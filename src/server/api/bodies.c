@@ -191,6 +191,7 @@ static const struct field node_fields[] = {
 	{"features", .is = IS_LIST | IS_TEXT, "words; as a text, joined by commas", .item = IS_TEXT},
 	{"cpus", .is = IS_INT | IS_NULL, "at most as many as there are; null: all"},
 	{"gpus", .is = IS_INT | IS_NULL, "at most as many as there are; null: all"},
+	{"speed", .is = IS_REAL | IS_NULL, "how fast it is beside a usual node, from 0.001 to 1000; null: 1"},
 	{0},
 };
 const struct schema node_body = {.fields = node_fields};

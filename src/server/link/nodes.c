@@ -227,6 +227,7 @@ static void node_leave(struct server *s, uint32_t node)
 	world_node_store(s, node);
 	world_node_size(s, node, &(struct res){0});
 	s->cluster->nodes.v[node].features = 0;
+	s->cluster->nodes.v[node].speed = SPEED_USUAL;
 	world_changed(s);
 	server_say(s, "node %s was removed", names_get(&s->cluster->node_names, node));
 }

@@ -122,7 +122,8 @@ static int restore_joined(struct server *s, uint32_t node, const json_t *o, stru
 
 int world_node_restore(struct server *s, const char *name, const json_t *o, struct err *err)
 {
-	int64_t cpus = json_integer_value(json_object_get(o, "cpus"));
+	int64_t cpus = json_integer_value(json_object_get(o, "cpus")),
+		speed = json_integer_value(json_object_get(o, "speed"));
 	const char *note = json_string_value(json_object_get(o, "note")),
 		   *unwell = json_string_value(json_object_get(o, "unwell"));
 	bool joined = json_is_true(json_object_get(o, "joined"));
@@ -149,6 +150,8 @@ int world_node_restore(struct server *s, const char *name, const json_t *o, stru
 	s->hosts->nodes.v[node].note = note && *note ? mem_strdup(note) : NULL;
 	s->hosts->nodes.v[node].unwell = unwell && joined ? mem_strdup(unwell) : NULL;
 	health_restore(s, node, o);
+	if (speed > 0 && speed <= SPEED_MAX)
+		s->cluster->nodes.v[node].speed = (uint32_t)speed;
 	node_room(&s->hosts->nodes.v[node], cpus, total.v[RES_GPU]);
 	return 0;
 }
@@ -165,6 +168,8 @@ void world_node_store(struct server *s, uint32_t node)
 	json_int(&j, "cpus", n->total.v[RES_CPU]);
 	json_int(&j, "memory", n->total.v[RES_MEM]);
 	json_int(&j, "gpus", n->total.v[RES_GPU]);
+	if (n->speed != SPEED_USUAL)
+		json_int(&j, "speed", n->speed);
 	base_store(info, &j);
 	if (info->note)
 		json_text(&j, "note", info->note);
