@@ -23,6 +23,7 @@ struct simulated {
 	int64_t procs;
 	uint32_t user;
 	uint8_t kind;	      /* as submitted */
+	bool killed;	      /* its walltime was over before it had ended */
 	bool kept;	      /* from running, by rules: a hold, a stopped queue, a dependency that failed */
 	bool guaranteed;      /* it was told so */
 	bool broken;	      /* ... and missed it */

@@ -57,13 +57,28 @@ static struct simulated *outcome_of(struct sim *m, uint32_t job)
 	return &m->outcome[m->index.v[job]];
 }
 
+/* A run time of a usual node on those that a job has, of which the slowest counts; as it is, unless the workload says that speeds matter. */
+static int64_t scaled(const struct sim *m, uint32_t job, int64_t run)
+{
+	uint32_t speed = SPEED_MAX;
+
+	if (!m->w->speeds)
+		return run;
+	for (uint32_t i = 0; i < m->p->holds.v[job].nfrags; i++) {
+		uint32_t x = m->c->nodes.v[plan_place(m->p, job, i)->node].speed;
+		speed = x < speed ? x : speed;
+	}
+	return (run * SPEED_USUAL + speed - 1) / speed;
+}
+
 /* A started job's end: its run time, unless it is killed at walltime + tolerance first. */
 static void on_start(struct sim *m, const struct event *e)
 {
 	struct simulated *x = outcome_of(m, e->job);
-	int64_t run = m->w->jobs.v[m->index.v[e->job]].runtime - x->saved;
+	int64_t run = scaled(m, e->job, m->w->jobs.v[m->index.v[e->job]].runtime - x->saved);
 	int64_t limit = x->estimate + m->c->settings.tolerance;
 
+	x->killed = run > limit;
 	run = run < limit ? run : limit;
 	terms_started(&m->terms, m->p, e->job);
 	x->start = e->time;
@@ -79,9 +94,8 @@ static void on_start(struct sim *m, const struct event *e)
 static int exit_status(const struct sim *m, uint32_t job)
 {
 	const struct wjob *j = &m->w->jobs.v[m->index.v[job]];
-	bool killed = m->outcome[m->index.v[job]].runtime < j->runtime;
 
-	return killed ? 271 : j->terms ? m->w->terms.v[j->terms - 1].exit : 0;
+	return m->outcome[m->index.v[job]].killed ? 271 : j->terms ? m->w->terms.v[j->terms - 1].exit : 0;
 }
 
 static void job_ended_here(struct sim *m, uint32_t job, int status)

@@ -463,6 +463,10 @@ static int line_read(struct workload *w, char *line, int64_t number, struct err 
 		return 0;
 	if (strncmp(line, "machine", 7) == 0 && (line[7] == '\0' || strchr(BLANKS, line[7])))
 		return machine_read(w, line + 7, err);
+	if (strncmp(line, "speeds", 6) == 0 && line[6 + strspn(line + 6, BLANKS)] == '\0') {
+		w->speeds = true;
+		return 0;
+	}
 	return job_read(w, line, number, err);
 }
 
@@ -569,6 +573,8 @@ void workfile_write(const struct workload *w, FILE *out)
 		fprintf(out, "machine %s\n", w->machine);
 	else if (w->procs)
 		fprintf(out, "machine flat:%lld\n", (long long)w->procs);
+	if (w->speeds)
+		fprintf(out, "speeds\n");
 	for (size_t i = 0; i < w->jobs.n; i++)
 		if (w->jobs.v[i].element == 0) /* the others are in its line */
 			job_write(w, i, out);
