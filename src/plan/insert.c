@@ -1,9 +1,7 @@
 /*
  * insert.c - a job's fragments onto nodes, all or none.
  *
- * A run of equal free fragments shares one scan of the nodes: after one lands on the best node that node has even less free,
- * so it stays the best until it is full. Sorting the nodes once by free CPU-seconds and filling each in turn gives what a
- * scan per fragment would.
+ * A run of equal free fragments shares one scan of the nodes; which of them it gets is chosen in offer.c.
  *
  * Where fragments of several shapes do not all fit one after the other, pack.c searches for a way in which they do.
  */
@@ -103,8 +101,7 @@ bool goal_fits(const struct insertion *in, const struct goal *g, int32_t node)
 
 int32_t goal_best_fit(const struct insertion *in, const struct goal *g)
 {
-	int32_t best = NODE_ANY;
-	double least = 0;
+	struct offer best = {.node = NODE_ANY};
 
 	in->p->work += in->p->nnodes;
 	for (int32_t n = 0; n < (int32_t)in->p->nnodes; n++) {
@@ -113,12 +110,11 @@ int32_t goal_best_fit(const struct insertion *in, const struct goal *g)
 			continue;
 		if (in->m->alloc == ALLOC_FIRST)
 			return n;
-		if (best == NODE_ANY || area < least) {
-			best = n;
-			least = area;
-		}
+		struct offer o = offer_make(in, g, n, area, 0);
+		if (best.node == NODE_ANY || offer_before(&o, &best))
+			best = o;
 	}
-	return best;
+	return best.node;
 }
 
 void goal_put(struct insertion *in, const struct goal *g, int32_t node)
@@ -126,73 +122,31 @@ void goal_put(struct insertion *in, const struct goal *g, int32_t node)
 	plan_put(in->p, g->job, g->frag, node, g->start, g->end);
 }
 
-struct offer {
-	double area;
-	int32_t node;
-	int64_t copies;
-};
-
-static int offer_cmp(const void *a, const void *b)
-{
-	const struct offer *x = a, *y = b;
-
-	if (x->area != y->area)
-		return x->area < y->area ? -1 : 1;
-	return x->node - y->node;
-}
-
-/* Brings the `count` least of n to the front, in their order. They are few of many: sorting all takes longer than finding them. */
-static void offers_select(struct offer *v, size_t n, size_t count)
-{
-	size_t lo = 0, hi = n - 1;
-
-	while (count < n && lo < hi) {
-		struct offer pivot = v[lo + (hi - lo) / 2];
-		size_t i = lo, j = hi;
-		for (;;) {
-			while (offer_cmp(&v[i], &pivot) < 0)
-				i++;
-			while (offer_cmp(&v[j], &pivot) > 0)
-				j--;
-			if (i >= j)
-				break;
-			struct offer x = v[i];
-			v[i++] = v[j];
-			v[j--] = x;
-		}
-		if (count - 1 <= j)
-			hi = j;
-		else
-			lo = j + 1;
-	}
-	qsort(v, count < n ? count : n, sizeof *v, offer_cmp);
-}
-
 /* Puts as many of `count` equal free fragments, from g.frag on, as fit without making room; how many that were goes to
  * *ret_placed. False, and none is put: they do not all fit, and nobody may be moved for them. */
 static bool place_run(struct insertion *in, struct goal g, uint32_t count, uint32_t *ret_placed)
 {
 	bool apart = in->m->scatter || in->p->cluster->shapes.v[g.shape].exclusive;
-	VEC(struct offer) offers = {0};
+	offer_vec offers = {0};
 	uint32_t placed = 0;
 	int64_t copies = 0;
 
 	in->p->work += in->p->nnodes;
 	for (int32_t n = 0; n < (int32_t)in->p->nnodes; n++) {
-		struct offer o = {.node = n};
-		o.copies = node_measure(in, &g, n, &o.area);
-		if (!o.copies)
+		double area;
+		int64_t here = node_measure(in, &g, n, &area);
+		if (!here)
 			continue;
 		if (apart)
-			o.copies = 1;
-		vec_push(&offers, o);
-		copies += o.copies;
+			here = 1;
+		offers_add(&offers, in, &g, n, here, count, area);
+		copies += here;
 		if (in->m->alloc == ALLOC_FIRST && copies >= count)
 			break;
 	}
 	bool pointless = copies < count && !in->m->push_depth && !in->m->may_remove;
-	if (!pointless && in->m->alloc == ALLOC_BEST && offers.n > 1)
-		offers_select(offers.v, offers.n, count);
+	if (!pointless)
+		offers_choose(&offers, in, &g, count);
 	for (size_t i = 0; i < offers.n && placed < count && !pointless; i++)
 		for (int64_t k = 0; k < offers.v[i].copies && placed < count; k++, g.frag++, placed++)
 			goal_put(in, &g, offers.v[i].node);

@@ -26,9 +26,14 @@ enum removable {
 	REMOVE_RUN_EMERGENCY = 1 << 7,
 };
 
+/* Which of the nodes that fit a fragment gets (offer.c); of equals the first. */
 enum alloc {
-	ALLOC_BEST,  /* least free CPU-seconds over the interval */
-	ALLOC_FIRST, /* the first node that fits */
+	ALLOC_BEST,	  /* least free CPU-seconds over the interval */
+	ALLOC_FIRST,	  /* the first node that fits */
+	ALLOC_LOAD,	  /* the least share of its CPUs in use over the interval */
+	ALLOC_FASTEST,	  /* the highest speed; of equals the best */
+	ALLOC_SPREAD,	  /* the fewest fragments of its job; of equals the most free CPU-seconds */
+	ALLOC_CONTIGUOUS, /* the job's nodes as close together as they can be, in the order of nodes */
 };
 
 /* A search that may not take long. */

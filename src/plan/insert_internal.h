@@ -46,7 +46,23 @@ bool goal_allowed(const struct insertion *in, const struct goal *g, int32_t node
 
 bool node_in_chain(const struct insertion *in, int32_t node);
 
-/* The best fitting node, not among the chain; NODE_ANY: none. */
+/* offer.c: a node that could take some of a run of equal fragments. The least key comes first, then the least area, then the first node. */
+struct offer {
+	double key, area; /* area: free CPU-seconds */
+	int64_t copies;
+	int32_t node;
+};
+typedef VEC(struct offer) offer_vec;
+
+/* One copy on a node with that much free, where `before` others of the same run are; and whether it comes before another. */
+struct offer offer_make(const struct insertion *in, const struct goal *g, int32_t node, double area, int64_t before);
+bool offer_before(const struct offer *a, const struct offer *b);
+/* Adds what a node offers: `copies` of the goal, of which `count` are wanted; and brings those to the front that together take `count`. */
+void offers_add(offer_vec *v, const struct insertion *in, const struct goal *g, int32_t node, int64_t copies,
+		uint32_t count, double area);
+void offers_choose(offer_vec *v, const struct insertion *in, const struct goal *g, uint32_t count);
+
+/* The fitting node that the allocation prefers, not among the chain; NODE_ANY: none. */
 int32_t goal_best_fit(const struct insertion *in, const struct goal *g);
 
 /* Copies of the goal that the node could take as it is, and the free CPU-seconds there. */

@@ -234,7 +234,7 @@ static const char *try_small(uint64_t seed)
 
 	if (pack_empty(t.c, q, t.scatter, NULL) != (fits ? FIT_YES : FIT_NO))
 		wrong = fits ? "it fits the empty machine" : "it does not fit the empty machine";
-	m.alloc = chance(&r, 0.3) ? ALLOC_FIRST : ALLOC_BEST;
+	m.alloc = (enum alloc)rng_below(&r, ALLOC_CONTIGUOUS + 1);
 	m.push_depth = !may && chance(&r, 0.3);
 	fits = oracle_fits(&t, start, end, may, false);
 

@@ -64,7 +64,7 @@ static struct manner random_manner(struct bench *b)
 		.may_remove = rng_below(r, 2) ? (unsigned)rng_below(r, 256) : 0,
 		.only_younger = rng_below(r, 2),
 		.push_depth = (int)rng_below(r, 4),
-		.alloc = rng_below(r, 4) ? ALLOC_BEST : ALLOC_FIRST,
+		.alloc = (enum alloc)rng_below(r, ALLOC_CONTIGUOUS + 1),
 		.scatter = rng_below(r, 5) == 0,
 		.largest_first = rng_below(r, 2),
 		.on = rng_below(r, 3) ? NULL : &b->on,

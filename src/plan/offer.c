@@ -1,0 +1,195 @@
+/*
+ * offer.c - which of the nodes that fit are taken: node allocation.
+ *
+ * Every method is a key: the least comes first. A run of equal fragments shares one scan: where a node that has taken one stays the best
+ * until it is full, it is one offer of several copies; where another is better then (load, spread), every copy is an
+ * offer with a key of its own. Keys grow with the copies on a node, so that the least of all offers are what choosing
+ * a node for one fragment after the other would give.
+ */
+#include <stdlib.h>
+
+#include "plan/insert_internal.h"
+
+/* The fragments of the goal's job on a node, without the goal's own. */
+static uint32_t own_count(const struct insertion *in, const struct goal *g, int32_t node)
+{
+	const piece_vec *v = &in->p->node[node].pieces;
+	uint32_t n = 0;
+
+	for (size_t i = 0; i < v->n; i++)
+		n += v->v[i].job == g->job && v->v[i].frag != g->frag;
+	return n;
+}
+
+/* The first and the last node that the goal's job has; false: none yet. */
+static bool own_range(const struct insertion *in, const struct goal *g, int32_t *ret_first, int32_t *ret_last)
+{
+	const struct hold *h = &in->p->holds.v[g->job];
+	bool any = false;
+
+	for (uint32_t i = 0; i < h->nfrags; i++) {
+		int32_t node = plan_place(in->p, g->job, i)->node;
+		if (node == NODE_ANY || i == g->frag)
+			continue;
+		if (!any || node < *ret_first)
+			*ret_first = node;
+		if (!any || node > *ret_last)
+			*ret_last = node;
+		any = true;
+	}
+	return any;
+}
+
+/* The key of the copy after `before` others of the same run. */
+static double offer_key(const struct insertion *in, const struct goal *g, int32_t node, double area, int64_t before)
+{
+	const struct plan *p = in->p;
+	double length = (double)(g->end - g->start);
+	int32_t first = node, last = node;
+
+	switch (in->m->alloc) {
+	case ALLOC_FASTEST:
+		return -(double)p->cluster->nodes.v[node].speed;
+	case ALLOC_LOAD: {
+		double total = (double)p->total[node].v[RES_CPU] * length;
+		double more = (double)p->cluster->shapes.v[g->shape].need.v[RES_CPU] * length * (double)before;
+		return total > 0 ? (total - area + more) / total : 0;
+	}
+	case ALLOC_SPREAD:
+		return (double)(own_count(in, g, node) + before);
+	case ALLOC_CONTIGUOUS:
+		if (!own_range(in, g, &first, &last))
+			return 0;
+		return node < first ? last - node : node > last ? node - first : last - first;
+	case ALLOC_BEST:
+	case ALLOC_FIRST:
+		break;
+	}
+	return 0;
+}
+
+/* Whether after one copy another node may be better. */
+static bool alloc_alternates(enum alloc a)
+{
+	return a == ALLOC_LOAD || a == ALLOC_SPREAD;
+}
+
+/* What decides among equal keys. */
+static double offer_area(const struct insertion *in, double area)
+{
+	switch (in->m->alloc) {
+	case ALLOC_BEST:
+	case ALLOC_FASTEST:
+		return area;
+	case ALLOC_SPREAD:
+		return -area;
+	default:
+		return 0;
+	}
+}
+
+struct offer offer_make(const struct insertion *in, const struct goal *g, int32_t node, double area, int64_t before)
+{
+	return (struct offer){
+		.key = offer_key(in, g, node, area, before), .area = offer_area(in, area), .node = node, .copies = 1};
+}
+
+static int offer_cmp(const void *a, const void *b)
+{
+	const struct offer *x = a, *y = b;
+
+	if (x->key != y->key)
+		return x->key < y->key ? -1 : 1;
+	if (x->area != y->area)
+		return x->area < y->area ? -1 : 1;
+	return x->node - y->node;
+}
+
+bool offer_before(const struct offer *a, const struct offer *b)
+{
+	return offer_cmp(a, b) < 0;
+}
+
+void offers_add(offer_vec *v, const struct insertion *in, const struct goal *g, int32_t node, int64_t copies,
+		uint32_t count, double area)
+{
+	struct offer o = offer_make(in, g, node, area, 0);
+
+	if (!alloc_alternates(in->m->alloc)) {
+		o.copies = copies;
+		vec_push(v, o);
+		return;
+	}
+	for (int64_t i = 0; i < copies && i < count; i++) {
+		if (i)
+			o = offer_make(in, g, node, area, i);
+		vec_push(v, o);
+	}
+}
+
+/* Brings the `count` least of n to the front, in their order. They are few of many: sorting all takes longer than finding them. */
+static void offers_select(struct offer *v, size_t n, size_t count)
+{
+	size_t lo = 0, hi = n - 1;
+
+	while (count < n && lo < hi) {
+		struct offer pivot = v[lo + (hi - lo) / 2];
+		size_t i = lo, j = hi;
+		for (;;) {
+			while (offer_cmp(&v[i], &pivot) < 0)
+				i++;
+			while (offer_cmp(&v[j], &pivot) > 0)
+				j--;
+			if (i >= j)
+				break;
+			struct offer x = v[i];
+			v[i++] = v[j];
+			v[j--] = x;
+		}
+		if (count - 1 <= j)
+			hi = j;
+		else
+			lo = j + 1;
+	}
+	qsort(v, count < n ? count : n, sizeof *v, offer_cmp);
+}
+
+/* The nodes between which, with those that the job has, there are the fewest others; they are in their order. */
+static void offers_together(offer_vec *v, const struct insertion *in, const struct goal *g, uint32_t count)
+{
+	int32_t first = 0, last = 0, least = INT32_MAX;
+	bool any = own_range(in, g, &first, &last);
+	size_t from = 0, best = 0, until = v->n;
+	int64_t copies = 0;
+
+	for (size_t to = 0; to < v->n; to++) {
+		copies += v->v[to].copies;
+		while (copies - v->v[from].copies >= count)
+			copies -= v->v[from++].copies;
+		if (copies < count)
+			continue;
+		int32_t a = v->v[from].node, b = v->v[to].node;
+		if (any && first < a)
+			a = first;
+		if (any && last > b)
+			b = last;
+		if (b - a < least) {
+			least = b - a;
+			best = from;
+			until = to + 1;
+		}
+	}
+	for (size_t i = best; i < until; i++)
+		v->v[i - best] = v->v[i];
+	v->n = until - best;
+}
+
+void offers_choose(offer_vec *v, const struct insertion *in, const struct goal *g, uint32_t count)
+{
+	if (v->n < 2 || in->m->alloc == ALLOC_FIRST)
+		return;
+	if (in->m->alloc == ALLOC_CONTIGUOUS)
+		offers_together(v, in, g, count);
+	else
+		offers_select(v->v, v->n, count);
+}
