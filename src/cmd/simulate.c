@@ -48,6 +48,10 @@ static const struct option options[] = {
 	 "policies or there is only one; else to the first): is the result more than luck?",
 	 0},
 	{"seed", OPTION_NUMBER, AT(seed), "S", "1", NULL, 0, INT32_MAX, "Seed of --shake and --generate.", 0},
+	{"node-allocation", OPTION_TEXT, AT(allocation), "METHOD", NULL,
+	 "first_available min_resource load fastest spread contiguous push", 0, 0,
+	 "Which of the nodes that fit a job gets, as the server's node_allocation. Otherwise as the site has it (--config), else as the policy has it.",
+	 0},
 	{"push", OPTION_NUMBER, AT(push), "DEPTH", NULL, NULL, 0, 8,
 	 "How deep planned parts of jobs may be pushed to other nodes to make room, instead of what the policy says. 0: never.",
 	 0},
@@ -230,6 +234,7 @@ static int options_get(const struct simulation *s, struct sim_options *o, struct
 	sim_options_init(o);
 	o->machine = s->machine;
 	o->push_depth = (int)a->push;
+	o->allocation = a->allocation;
 	if (s->site.ruled) {
 		o->site = &s->site.rules;
 		settings_of_server(&o->settings, &s->site.rules.attrs);

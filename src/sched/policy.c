@@ -122,9 +122,53 @@ static int backfill_alter(struct policy *p, const char *kind, bool prioritized, 
 	return 0;
 }
 
+static const struct {
+	const char *name;
+	enum alloc alloc;
+	bool push;
+} methods[] = {
+	{"first_available", .alloc = ALLOC_FIRST},
+	{"min_resource", .alloc = ALLOC_BEST},
+	{"load", .alloc = ALLOC_LOAD},
+	{"fastest", .alloc = ALLOC_FASTEST},
+	{"spread", .alloc = ALLOC_SPREAD},
+	{"contiguous", .alloc = ALLOC_CONTIGUOUS},
+	{"push", .alloc = ALLOC_BEST, .push = true},
+};
+
+int policy_allocate(struct policy *p, const char *method, struct err *err)
+{
+	size_t i = 0;
+
+	while (i < sizeof methods / sizeof *methods && strcmp(methods[i].name, method) != 0)
+		i++;
+	if (i == sizeof methods / sizeof *methods)
+		return err_set(err, -EINVAL, "node_allocation: \"%.40s\" is not known; there is: %s", method,
+			       attr_find(ATTR_SERVER, "node_allocation")->words);
+	if (p->position)
+		return err_set(
+			err, -EINVAL,
+			"node_allocation: the policy %s gives jobs whole partitions, in which there is no choice of nodes: unset node_allocation, or set another policy",
+			p->name);
+	p->alloc = methods[i].alloc;
+	p->push_depth = !methods[i].push ? 0 : p->push_depth ? p->push_depth : 1;
+	return 0;
+}
+
+/* node_pack = True says the same of these, and the contrary of the others. */
+static int pack_agrees(const struct policy *p, const char *method, struct err *err)
+{
+	if (p->alloc == ALLOC_BEST)
+		return 0;
+	return err_set(
+		err, -EINVAL,
+		"node_allocation: node_pack = True fills the fullest nodes first, which %s does not: unset node_pack, or set node_allocation = min_resource or push",
+		method);
+}
+
 int policy_alter(struct policy *p, const struct attrs *server, struct err *err)
 {
-	const char *backfill = attrs_text(server, "backfill");
+	const char *backfill = attrs_text(server, "backfill"), *method = attrs_text(server, "node_allocation");
 	bool prioritized = strcmp(attrs_text(server, "priority_order"), "policy") != 0;
 	int rc = 0;
 
@@ -132,7 +176,11 @@ int policy_alter(struct policy *p, const struct attrs *server, struct err *err)
 		p->alloc = ALLOC_BEST;
 		p->scatter = !attrs_bool(server, "node_pack");
 	}
-	if (backfill)
+	if (method)
+		rc = policy_allocate(p, method, err);
+	if (rc == 0 && method && attrs_bool(server, "node_pack"))
+		rc = pack_agrees(p, method, err);
+	if (rc == 0 && backfill)
 		rc = backfill_alter(p, backfill, prioritized, err);
 	if (attrs_is_set(server, "reservation_depth") && p->reserve > RESERVE_NONE && p->reserve < RESERVE_ALL) {
 		int64_t depth = attrs_number(server, "reservation_depth");

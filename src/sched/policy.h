@@ -70,7 +70,9 @@ extern const int npolicies;
 const struct policy *policy_find(const char *name);
 /* Whether jobs can be ordered by these priorities under it. -EINVAL, with why not. */
 int policy_prioritize(const struct policy *p, const struct priority_settings *x, struct err *err);
-/* What the server's attributes say otherwise than the row: node_pack, backfill, reservation_depth. -EINVAL, with what does not go with the policy: that is left out. */
+/* The nodes that jobs get, by a word of the attribute node_allocation. -EINVAL: it is none, or does not go with the policy. */
+int policy_allocate(struct policy *p, const char *method, struct err *err);
+/* What the server's attributes say otherwise than the row: node_pack, node_allocation, backfill, reservation_depth. -EINVAL, with what does not go with the policy: that is left out. */
 int policy_alter(struct policy *p, const struct attrs *server, struct err *err);
 
 #endif

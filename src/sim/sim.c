@@ -544,6 +544,10 @@ int sim_run(const struct workload *w, const struct policy *policy, const struct 
 		goto out;
 	if (!altered.position)
 		m.c->settings.nights = (struct hours){0};
+	if (o->allocation)
+		rc = policy_allocate(&altered, o->allocation, err);
+	if (rc < 0)
+		goto out;
 	if (o->push_depth >= 0)
 		altered.push_depth = o->push_depth;
 	m.p = plan_create(m.c);

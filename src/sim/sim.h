@@ -20,9 +20,10 @@ struct sim_options {
 	const char *machine;	    /* see machine.h */
 	const struct ruleset *site; /* its queues and limits; NULL: none */
 	struct settings settings;
-	int push_depth; /* instead of the policy's; -1: as the policy says */
-	bool check;	/* every invariant after each cycle: slow */
-	uint64_t pace;	/* sched_pace() */
+	const char *allocation; /* node_allocation, instead of the policy's or the site's; NULL: none */
+	int push_depth;		/* instead of the policy's; -1: as the policy says */
+	bool check;		/* every invariant after each cycle: slow */
+	uint64_t pace;		/* sched_pace() */
 	void (*progress)(void *context, int64_t jobs_done);
 	void *progress_context;
 	sched_listener listener; /* sees every event */

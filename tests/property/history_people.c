@@ -486,6 +486,9 @@ void op_admin(struct history *h)
 			  PICK(h, "True", "True", "False"));
 		break;
 	default:
+		if (one_in(h, 3))
+			attribute(h, "/v1/server", "node_allocation",
+				  PICK(h, "first_available", "load", "fastest", "spread", "contiguous", "push"));
 		attribute(h, "/v1/server", "policy",
 			  PICK(h, "shunt", "easy", "conservative", "oscar", "artaras", "artaras"));
 		break;

@@ -279,6 +279,10 @@ static void site_make(struct same *x)
 	set(x, NULL, "operators", getpwuid(getuid())->pw_name);
 	maybe_set(x, NULL, "tolerance", PICK(x, "1", "20"));
 	maybe_set(x, NULL, "node_pack", PICK(x, "True", "False"));
+	if (!attrs_bool(&x->site.attrs, "node_pack") && !policy_find(x->policy)->position)
+		maybe_set(x, NULL, "node_allocation",
+			  PICK(x, "first_available", "min_resource", "load", "fastest", "spread", "contiguous",
+			       policy_find(x->policy)->keep ? "push" : "cover"));
 	if (policy_find(x->policy)->order != ORDER_DUE && !policy_find(x->policy)->keep)
 		maybe_set(x, NULL, "backfill", PICK(x, "none", "first_fit", "best_fit", "greedy"));
 	maybe_set(x, NULL, "reservation_depth", PICK(x, "1", "3", "0"));
