@@ -66,18 +66,23 @@ static json_t *count_of(hwloc_topology_t t, hwloc_obj_type_t type)
 static int processors(json_t *facts, struct err *err)
 {
 	hwloc_topology_t t;
-	json_t *os = json_array();
+	json_t *os = json_array(), *numa = json_array();
 	char model[256];
 
 	setenv("HWLOC_PLUGINS_PATH", "", 0);
 	if (hwloc_topology_init(&t) < 0 || hwloc_topology_load(t) < 0) {
 		json_decref(os);
+		json_decref(numa);
 		return err_set(err, -EIO, "hwloc can't read this machine's processors");
 	}
-	for (int i = 0, n = hwloc_get_nbobjs_by_type(t, HWLOC_OBJ_PU); i < n; i++)
-		json_array_append_new(os, json_integer(hwloc_get_obj_by_type(t, HWLOC_OBJ_PU, (unsigned)i)->os_index));
+	for (int i = 0, n = hwloc_get_nbobjs_by_type(t, HWLOC_OBJ_PU); i < n; i++) {
+		hwloc_obj_t cpu = hwloc_get_obj_by_type(t, HWLOC_OBJ_PU, (unsigned)i);
+		json_array_append_new(os, json_integer(cpu->os_index));
+		json_array_append_new(numa, json_integer(cpu->nodeset ? hwloc_bitmap_first(cpu->nodeset) : -1));
+	}
 	json_object_set_new(facts, "cpus", json_integer((json_int_t)json_array_size(os)));
 	json_object_set_new(facts, "os_cpus", os);
+	json_object_set_new(facts, "numa_cpus", numa);
 	json_object_set_new(facts, "sockets", count_of(t, HWLOC_OBJ_PACKAGE));
 	json_object_set_new(facts, "cores", count_of(t, HWLOC_OBJ_CORE));
 	json_object_set_new(facts, "numa", count_of(t, HWLOC_OBJ_NUMANODE));

@@ -15,8 +15,10 @@ struct instance {
 	char *name; /* of the server: the part after the dot of job ids */
 	char *host;
 	char program[4096];
-	char rsh[4096];	 /* the program that reaches a job's nodes */
-	int *cpu_os;	 /* the machine's CPU for each of a real node's, or NULL: no binding */
+	char rsh[4096];	   /* the program that reaches a job's nodes */
+	int *cpu_os;	   /* the machine's CPU for each of a real node's, or NULL: no binding */
+	int32_t *cpu_numa; /* the NUMA node of each of a real node's, of which there are ncpu_numa */
+	int ncpu_numa;
 	uid_t uid;	 /* of the account that started it */
 	uint32_t origin; /* of the jobs that it accepts: drawn anew at each start, see belongings.c */
 	bool multi;	 /* system mode: jobs of many users */

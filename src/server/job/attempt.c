@@ -22,6 +22,7 @@
 #include "base/names.h"
 #include "base/strbuf.h"
 #include "core/cluster.h"
+#include "core/numa.h"
 #include "core/res.h"
 #include "engine/engine.h"
 #include "rules/attr.h"
@@ -187,6 +188,44 @@ void attempt_free(struct server *s, struct attempt *t)
 	free(t);
 }
 
+#define NUMA_MAX 65535
+
+/* The NUMA node of each of a node's CPUs, new; NULL: not known. */
+static int32_t *numa_of(const struct server *s, uint32_t node, int64_t *ret_n)
+{
+	const struct node_info *n = &s->hosts->nodes.v[node];
+	const json_t *list = n->agent ? json_object_get(n->agent->facts, "numa_cpus") : NULL;
+	size_t count = json_array_size(list);
+	int32_t *numa;
+
+	if (s->instance->real && node < s->hosts->here)
+		count = (size_t)s->instance->ncpu_numa;
+	*ret_n = (int64_t)count;
+	if (count == 0)
+		return NULL;
+	numa = mem_alloc(count * sizeof *numa);
+	for (size_t i = 0; i < count; i++) {
+		json_int_t x = list ? json_integer_value(json_array_get(list, i)) : s->instance->cpu_numa[i];
+		numa[i] = x >= 0 && x <= NUMA_MAX ? (int32_t)x : -1;
+	}
+	return numa;
+}
+
+/* CPUs of one NUMA node, where they fit. */
+static bool take_cpus(const struct server *s, uint32_t node, int64_t want, int32_t **ret, int32_t *ret_n)
+{
+	int64_t known;
+	int32_t *numa = numa_of(s, node, &known);
+	bool done;
+
+	*ret = mem_zalloc((size_t)(want + 1) * sizeof **ret);
+	done = numa_take(s->hosts->nodes.v[node].cpu_used, s->cluster->nodes.v[node].total.v[RES_CPU], numa, known,
+			 want, *ret);
+	*ret_n = done ? (int32_t)want : 0;
+	free(numa);
+	return done;
+}
+
 /* The lowest that nobody has. */
 static bool take(bool *used, int64_t total, int64_t want, int32_t **ret, int32_t *ret_n)
 {
@@ -237,7 +276,7 @@ bool attempt_place(struct server *s, struct attempt *t)
 	for (uint32_t i = 0; i < t->nfrags; i++) {
 		const struct res *need = frag_need(s, t->job, i), *total = &s->cluster->nodes.v[t->node[i]].total;
 		struct node_info *n = &s->hosts->nodes.v[t->node[i]];
-		if (!take(n->cpu_used, total->v[RES_CPU], need->v[RES_CPU], &t->cpu[i], &t->ncpus[i]) ||
+		if (!take_cpus(s, (uint32_t)t->node[i], need->v[RES_CPU], &t->cpu[i], &t->ncpus[i]) ||
 		    !take(n->gpu_used, total->v[RES_GPU], need->v[RES_GPU], &t->gpu[i], &t->ngpus[i])) {
 			attempt_release(s, t);
 			return false;

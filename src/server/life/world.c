@@ -79,8 +79,13 @@ static int real_node(struct server *s, struct err *err)
 	int all = hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_PU);
 
 	s->instance->cpu_os = mem_zalloc(((size_t)(all > 0 ? all : 1)) * sizeof *s->instance->cpu_os);
-	for (int i = 0; i < all; i++)
-		s->instance->cpu_os[n++] = (int)hwloc_get_obj_by_type(topology, HWLOC_OBJ_PU, (unsigned)i)->os_index;
+	s->instance->cpu_numa = mem_zalloc(((size_t)(all > 0 ? all : 1)) * sizeof *s->instance->cpu_numa);
+	for (int i = 0; i < all; i++) {
+		hwloc_obj_t cpu = hwloc_get_obj_by_type(topology, HWLOC_OBJ_PU, (unsigned)i);
+		s->instance->cpu_numa[n] = cpu->nodeset ? hwloc_bitmap_first(cpu->nodeset) : -1;
+		s->instance->cpu_os[n++] = (int)cpu->os_index;
+	}
+	s->instance->ncpu_numa = n;
 	hwloc_topology_destroy(topology);
 	if (n == 0)
 		n = 1;
