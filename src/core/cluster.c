@@ -40,6 +40,7 @@ void cluster_destroy(struct cluster *c)
 	names_fini(&c->user_names);
 	names_fini(&c->partition_names);
 	names_fini(&c->res_names);
+	topology_free(c->topology);
 	vec_free(&c->nodes);
 	vec_free(&c->partitions);
 	vec_free(&c->shapes);
@@ -77,10 +78,19 @@ int cluster_add_node(struct cluster *c, const char *name, const struct res *tota
 					  .peer = (int32_t)id,
 					  .ring = id,
 					  .speed = SPEED_USUAL,
+					  .leaf = topology_leaf(c->topology, name),
 					  .up = true});
 	cluster_use_dims(c, total);
 	res_add(&c->total, total);
 	return 0;
+}
+
+void cluster_set_topology(struct cluster *c, struct topology *t)
+{
+	topology_free(c->topology);
+	c->topology = t;
+	for (uint32_t n = 0; n < c->nodes.n; n++)
+		c->nodes.v[n].leaf = topology_leaf(t, names_get(&c->node_names, n));
 }
 
 void cluster_share_host(struct cluster *c, uint32_t a, uint32_t b)

@@ -23,6 +23,7 @@
 #include "core/reqtext.h"
 #include "core/res.h"
 #include "core/speed.h"
+#include "core/topology.h"
 
 #define NODE_ANY (-1)
 #define STARVE_AUTO (-1) /* settings.starve_after: the policy sets each job's due date itself */
@@ -35,6 +36,7 @@ struct node {
 	uint32_t ring;	    /* equal for the nodes of one ring */
 	uint32_t partition; /* PARTITION_NONE, or its index plus one */
 	uint32_t speed;	    /* thousandths of a usual node's (speed.h) */
+	uint32_t leaf;	    /* the switch that it is at, plus one, as an index into topology.leaf; 0: not known */
 	bool up;
 };
 
@@ -104,6 +106,7 @@ struct cluster {
 	int nres;	  /* dimensions in use */
 	struct res total; /* of the nodes that are up */
 	struct settings settings;
+	struct topology *topology; /* by which the nodes of a job are kept close together; NULL: they are not */
 };
 
 struct cluster *cluster_create(void);
@@ -111,6 +114,8 @@ void cluster_destroy(struct cluster *c);
 
 /* Adds a node; -EEXIST when the name is taken. Nodes are added before the plan is made. */
 int cluster_add_node(struct cluster *c, const char *name, const struct res *total, struct err *err);
+/* Takes over a tree of switches; nodes that are added later have their places in it, too. NULL: there is none any more. */
+void cluster_set_topology(struct cluster *c, struct topology *t);
 /* Adds a feature to a node; -ENOSPC: the cluster has FEATURES_MAX others. */
 int cluster_add_feature(struct cluster *c, uint32_t node, const char *feature, struct err *err);
 /* Two nodes, and those that they were on one machine with, are on one machine. Before the plan is made. */
