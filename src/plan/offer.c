@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "plan/insert_internal.h"
+#include "plan/near.h"
 
 /* The fragments of the goal's job on a node, without the goal's own. */
 static uint32_t own_count(const struct insertion *in, const struct goal *g, int32_t node)
@@ -88,16 +89,39 @@ static double offer_area(const struct insertion *in, double area)
 	}
 }
 
+/* Whether the goal's job has nodes, and none of them at the same switch. */
+static bool is_far(const struct insertion *in, const struct goal *g, int32_t node)
+{
+	const struct cluster *c = in->p->cluster;
+	const struct hold *h = &in->p->holds.v[g->job];
+	bool any = false;
+
+	for (uint32_t i = 0; c->topology && i < h->nfrags; i++) {
+		int32_t other = plan_place(in->p, g->job, i)->node;
+		if (other == NODE_ANY || i == g->frag)
+			continue;
+		if (c->nodes.v[other].leaf == c->nodes.v[node].leaf)
+			return false;
+		any = true;
+	}
+	return any;
+}
+
 struct offer offer_make(const struct insertion *in, const struct goal *g, int32_t node, double area, int64_t before)
 {
-	return (struct offer){
-		.key = offer_key(in, g, node, area, before), .area = offer_area(in, area), .node = node, .copies = 1};
+	return (struct offer){.far = is_far(in, g, node),
+			      .key = offer_key(in, g, node, area, before),
+			      .area = offer_area(in, area),
+			      .node = node,
+			      .copies = 1};
 }
 
 static int offer_cmp(const void *a, const void *b)
 {
 	const struct offer *x = a, *y = b;
 
+	if (x->far != y->far)
+		return x->far ? 1 : -1;
 	if (x->key != y->key)
 		return x->key < y->key ? -1 : 1;
 	if (x->area != y->area)
@@ -184,8 +208,39 @@ static void offers_together(offer_vec *v, const struct insertion *in, const stru
 	v->n = until - best;
 }
 
+/* Keeps the offers at the fewest switches that have enough; nodes that are at none are one together. */
+static void offers_near(offer_vec *v, const struct insertion *in, uint32_t count)
+{
+	const struct cluster *c = in->p->cluster;
+	uint32_t leaves = (uint32_t)c->topology->leaf.n;
+	int64_t *room = mem_zalloc((leaves + 1) * sizeof *room);
+	bool *own = mem_zalloc((leaves + 1) * sizeof *own), *chosen = mem_zalloc((leaves + 1) * sizeof *chosen);
+	size_t kept = 0;
+
+	for (size_t i = 0; i < v->n; i++) {
+		uint32_t leaf = c->nodes.v[v->v[i].node].leaf;
+		if (leaf) {
+			room[leaf - 1] += v->v[i].copies;
+			own[leaf - 1] |= !v->v[i].far && in->p->holds.v[in->job].placed > 0;
+		}
+	}
+	if (near_choose(c->topology, room, own, count, chosen)) {
+		for (size_t i = 0; i < v->n; i++) {
+			uint32_t leaf = c->nodes.v[v->v[i].node].leaf;
+			if (leaf && chosen[leaf - 1])
+				v->v[kept++] = v->v[i];
+		}
+		v->n = kept;
+	}
+	free(room);
+	free(own);
+	free(chosen);
+}
+
 void offers_choose(offer_vec *v, const struct insertion *in, const struct goal *g, uint32_t count)
 {
+	if (v->n > 1 && in->p->cluster->topology)
+		offers_near(v, in, count);
 	if (v->n < 2 || in->m->alloc == ALLOC_FIRST)
 		return;
 	if (in->m->alloc == ALLOC_CONTIGUOUS)
