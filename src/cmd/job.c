@@ -203,6 +203,8 @@ static void job_print(const json_t *job)
 	line_expected(job, now);
 	line_instant("started", job, "started", now);
 	line_text("on", job, "exec_host");
+	if (object_number(job, "switches", 0) > 0)
+		line("switches", "%lld", (long long)object_number(job, "switches", 0));
 	line_used(job);
 	line_checkpoints(job, now);
 	line_instant("finished", job, "ended", now);

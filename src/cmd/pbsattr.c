@@ -204,6 +204,7 @@ static const struct row rows[] = {
 	{"Error_Path", NULL, "error", FORM_PATH, PBS_BOTH, NULL},
 	{"exec_host", NULL, "exec_host", FORM_TEXT, PBS_BOTH, NULL},
 	{"exec_vnode", NULL, "exec_vnode", FORM_TEXT, PBS_PRO, NULL},
+	{"switches", NULL, "switches", FORM_COUNT, PBS_BOTH, NULL},
 	{"Execution_Time", NULL, "at", FORM_INSTANT, PBS_BOTH, NULL},
 	{"Hold_Types", NULL, "holds", FORM_NONE, PBS_BOTH, NULL},
 	{"interactive", NULL, NULL, FORM_TEXT, PBS_BOTH, interactive_add},

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/arena.h"
@@ -15,6 +16,7 @@
 #include "core/job.h"
 #include "core/reqtext.h"
 #include "core/res.h"
+#include "plan/near.h"
 #include "plan/plan.h"
 #include "rules/gate.h"
 #include "sched/explain.h"
@@ -436,6 +438,22 @@ static void f_exec_host(const struct subject *x, struct value *v)
 		put_text(v, x->e->outcome->exec_host);
 }
 
+/* The switches that its nodes are at, where the server knows any. */
+static void f_switches(const struct subject *x, struct value *v)
+{
+	VEC(uint32_t) leaf = {0};
+
+	if (x->a || !x->e->outcome || !x->e->outcome->exec_host || !x->s->cluster->topology)
+		return;
+	for (const char *p = x->e->outcome->exec_host; *p; p += strcspn(p, "+"), p += *p == '+') {
+		char name[256];
+		snprintf(name, sizeof name, "%.*s", (int)strcspn(p, "/"), p);
+		vec_push(&leaf, topology_leaf(x->s->cluster->topology, name));
+	}
+	put_int(v, near_span(leaf.v, (uint32_t)leaf.n));
+	vec_free(&leaf);
+}
+
 void vnodes_format(const char *exec_host, struct strbuf *out)
 {
 	for (const char *p = exec_host; *p;) {
@@ -789,6 +807,8 @@ const struct field job_fields[] = {
 	{"no_estimate", .is = IS_TEXT | IS_NULL, "why a waiting job has no expected start", f_no_estimate,
 	 .example = "held by its owner"},
 	{"exec_host", .is = IS_TEXT | IS_NULL, NULL, f_exec_host, .example = "n1/0+n1/1"},
+	{"switches", .is = IS_INT | IS_NULL, "at which its nodes are, if the server knows the tree of switches",
+	 f_switches},
 	{"exec_vnode", .is = IS_TEXT | IS_NULL, NULL, f_exec_vnode, .example = "(n1:ncpus=2)"},
 	{"quitting", .is = IS_BOOL, "it was asked to end or to make room, and its processes are still there",
 	 f_quitting},

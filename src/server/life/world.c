@@ -105,7 +105,9 @@ int world_nodes(struct server *s, struct err *err)
 	if (rc < 0)
 		return rc;
 	s->cluster = cluster_create();
-	if (nodes.automatic)
+	if (*s->conf->topology)
+		rc = topology_open(s->conf->topology, &s->cluster->topology, err);
+	if (rc == 0 && nodes.automatic)
 		rc = real_node(s, err);
 	for (size_t i = 0; i < nodes.node.n && rc == 0; i++) {
 		const struct conf_node *n = &nodes.node.v[i];

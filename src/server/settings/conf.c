@@ -88,6 +88,9 @@ const struct conf_option conf_table[] = {
 		 "longer must join again."},
 	{"cluster", "heartbeat", CONF_SECONDS, AT(heartbeat), .initial = "5", .min = 1, .max = 3600,
 	 .about = "Seconds between two signs of life of an agent."},
+	{"cluster", "topology", CONF_PATH, AT(topology), .initial = "",
+	 .about =
+		 "File with the tree of switches, in the format of Slurm's topology.conf. The nodes of a job are then kept at as few switches as possible. It is read when the server starts."},
 	{"cluster", "health", CONF_PATH, AT(health), .initial = "",
 	 .about =
 		 "Program that each agent runs as root now and then: while it ends with another code than 0, its first "

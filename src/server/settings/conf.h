@@ -44,7 +44,8 @@ struct conf {
 	char *address;		  /* "HOST" or "HOST:PORT", or "": the host's name */
 	int64_t certificate_life; /* seconds, as all of these */
 	int64_t heartbeat;
-	char *health; /* program, or "" */
+	char *topology; /* file, or "" */
+	char *health;	/* program, or "" */
 	int64_t health_every, health_timeout;
 	bool munge;
 	int64_t connections; /* over TLS */
