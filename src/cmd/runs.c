@@ -70,6 +70,8 @@ static int run_make(void *context, int task, void *ret, struct err *err)
 	run->seconds = result.seconds;
 	run->stats = result.stats;
 	run->pushes = result.pushes;
+	run->near = result.near;
+	run->apart = result.apart;
 	sim_result_fini(&result);
 	return 0;
 }

@@ -27,6 +27,7 @@ struct run {
 	double seconds;
 	struct sched_stats stats;
 	uint64_t pushes;
+	struct nearness near, apart;
 };
 
 /* The measure at an offset of struct metrics. */

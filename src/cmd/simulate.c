@@ -52,6 +52,9 @@ static const struct option options[] = {
 	 "first_available min_resource load fastest spread contiguous push", 0, 0,
 	 "Which of the nodes that fit a job gets, as the server's node_allocation. Otherwise as the site has it (--config), else as the policy has it.",
 	 0},
+	{"topology", OPTION_FILE, AT(topology), "FILE", NULL, NULL, 0, 0,
+	 "Keep the nodes of each job close together in this tree of switches (Slurm's topology.conf), and show what that costs.",
+	 0},
 	{"push", OPTION_NUMBER, AT(push), "DEPTH", NULL, NULL, 0, 8,
 	 "How deep planned parts of jobs may be pushed to other nodes to make room, instead of what the policy says. 0: never.",
 	 0},
@@ -235,6 +238,7 @@ static int options_get(const struct simulation *s, struct sim_options *o, struct
 	o->machine = s->machine;
 	o->push_depth = (int)a->push;
 	o->allocation = a->allocation;
+	o->topology = a->topology;
 	if (s->site.ruled) {
 		o->site = &s->site.rules;
 		settings_of_server(&o->settings, &s->site.rules.attrs);

@@ -11,7 +11,7 @@
 
 struct simulate_arguments {
 	const char *policy, *machine, *rules, *starts, *chart, *starve_after, *generate, *model, *save, *from_history,
-		*config, *allocation;
+		*config, *allocation, *topology;
 	bool json;
 	int64_t shake, seed, limit, push, migrate, tolerance, jobs, cores;
 };

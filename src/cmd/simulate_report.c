@@ -184,6 +184,21 @@ static void print_push(const struct run *run, FILE *out)
 			count_text((int64_t)run->stats.migrations, a));
 }
 
+static void print_near(const struct run *run, FILE *out)
+{
+	fprintf(out,
+		"%s: switches of a job of several nodes: %.2f, without the topology %.2f; mean wait %.0f s, without it %.0f s\n",
+		run->policy->name, run->near.switches, run->apart.switches, run->near.wait, run->apart.wait);
+}
+
+static void json_near(struct json *j, const char *name, const struct nearness *x)
+{
+	json_open_object(j, name);
+	json_double(j, "switches", x->switches);
+	json_double(j, "wait", x->wait);
+	json_close_object(j);
+}
+
 void simulation_print(const struct simulation *s, FILE *out)
 {
 	char ran[32], jobs[32], procs[32];
@@ -200,6 +215,8 @@ void simulation_print(const struct simulation *s, FILE *out)
 		print_columns(s, out);
 	for (int i = 0; i < s->npolicies; i++)
 		print_push(&s->runs.run[i], out);
+	for (int i = 0; i < s->npolicies && s->a->topology; i++)
+		print_near(&s->runs.run[i], out);
 	if (s->a->shake > 0)
 		shaken_print(&s->runs, shaken_base(&s->runs), (uint64_t)s->a->seed, out);
 }
@@ -241,6 +258,10 @@ void simulation_json(const struct simulation *s, FILE *out)
 		refusals_json(&j, &run->unruled);
 		json_close_array(&j);
 		json_int(&j, "pushes", (int64_t)run->pushes);
+		if (s->a->topology) {
+			json_near(&j, "topology", &run->near);
+			json_near(&j, "without_topology", &run->apart);
+		}
 		json_int(&j, "rescued", (int64_t)run->stats.rescued);
 		json_int(&j, "migrations", (int64_t)run->stats.migrations);
 		metrics_json(&j, &run->metrics);

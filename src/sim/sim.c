@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include "base/heap.h"
+#include "plan/near.h"
 #include "rules/leave.h"
 #include "rules/partition.h"
 #include "rules/weigh.h"
@@ -18,6 +19,9 @@
 #include "sim/terms.h"
 
 struct sim {
+	struct topology *topology; /* of what is measured; NULL: nothing is */
+	double spans;		   /* switches, over the starts of jobs of several nodes */
+	int64_t spanning;	   /* ... and how many those were */
 	const struct workload *w;
 	struct cluster *c;
 	struct plan *p;
@@ -57,6 +61,23 @@ static struct simulated *outcome_of(struct sim *m, uint32_t job)
 	return &m->outcome[m->index.v[job]];
 }
 
+/* The switches that a job of several nodes is at. */
+static void span_count(struct sim *m, const struct event *e)
+{
+	VEC(uint32_t) leaf = {0};
+	bool several = false;
+
+	for (uint32_t i = 0; m->topology && i < e->nnodes; i++) {
+		vec_push(&leaf, topology_leaf(m->topology, names_get(&m->c->node_names, (uint32_t)e->nodes[i])));
+		several |= e->nodes[i] != e->nodes[0];
+	}
+	if (several) {
+		m->spans += near_span(leaf.v, (uint32_t)leaf.n);
+		m->spanning++;
+	}
+	vec_free(&leaf);
+}
+
 /* A run time of a usual node on those that a job has, of which the slowest counts; as it is, unless the workload says that speeds matter. */
 static int64_t scaled(const struct sim *m, uint32_t job, int64_t run)
 {
@@ -78,6 +99,7 @@ static void on_start(struct sim *m, const struct event *e)
 	int64_t run = scaled(m, e->job, m->w->jobs.v[m->index.v[e->job]].runtime - x->saved);
 	int64_t limit = x->estimate + m->c->settings.tolerance;
 
+	span_count(m, e);
 	x->killed = run > limit;
 	run = run < limit ? run : limit;
 	terms_started(&m->terms, m->p, e->job);
@@ -517,6 +539,41 @@ static int64_t kill_delay(void *context, uint32_t job)
 	return terms_delay(&((struct sim *)context)->terms, job);
 }
 
+static double mean_wait(const struct sim_result *r)
+{
+	double sum = 0;
+	int64_t n = 0;
+
+	for (int64_t i = 0; i < r->n; i++)
+		if (r->outcome[i].start >= 0) {
+			sum += (double)(r->outcome[i].start - r->outcome[i].submit);
+			n++;
+		}
+	return n ? sum / (double)n : 0;
+}
+
+/* With the topology, and by another run without. */
+static int nearness_compute(const struct sim *m, const struct policy *policy, struct sim_result *ret, struct err *err)
+{
+	struct sim_options o = *m->o;
+	struct sim_result other;
+	int rc = 0;
+
+	ret->near = (struct nearness){m->spanning ? m->spans / (double)m->spanning : 0, mean_wait(ret)};
+	if (o.apart)
+		return 0;
+	o.apart = true;
+	o.listener = NULL;
+	o.blocked = NULL;
+	o.progress = NULL;
+	rc = sim_run(m->w, policy, &o, &other, err);
+	if (rc == 0) {
+		ret->apart = other.near;
+		sim_result_fini(&other);
+	}
+	return rc;
+}
+
 int sim_run(const struct workload *w, const struct policy *policy, const struct sim_options *o, struct sim_result *ret,
 	    struct err *err)
 {
@@ -532,6 +589,14 @@ int sim_run(const struct workload *w, const struct policy *policy, const struct 
 	rc = machine_build(m.c, o->machine, err);
 	if (rc == 0 && o->site)
 		rc = partitions_of_site(m.c, o->site, err);
+	if (rc == 0 && o->topology)
+		rc = topology_open(o->topology, &m.topology, err);
+	if (rc == 0 && o->topology && !o->apart) {
+		struct topology *t;
+		rc = topology_open(o->topology, &t, err);
+		if (rc == 0)
+			cluster_set_topology(m.c, t);
+	}
 	if (rc < 0)
 		goto out;
 	if (o->site)
@@ -597,7 +662,12 @@ int sim_run(const struct workload *w, const struct policy *policy, const struct 
 	ret->stats = *sched_stats(m.sched);
 	ret->pushes = m.p->moves;
 	ret->attempts = m.p->attempts;
+	if (o->topology)
+		rc = nearness_compute(&m, policy, ret, err);
+	if (rc < 0)
+		sim_result_fini(ret);
 out:
+	topology_free(m.topology);
 	terms_fini(&m.terms);
 	sched_destroy(m.sched);
 	plan_destroy(m.p);

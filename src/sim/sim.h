@@ -20,6 +20,9 @@ struct sim_options {
 	const char *machine;	    /* see machine.h */
 	const struct ruleset *site; /* its queues and limits; NULL: none */
 	struct settings settings;
+	const char
+		*topology; /* file with the tree of switches; NULL: none. It is also run without, for what that costs */
+	bool apart;	   /* ... it is only measured: the nodes of a job are not kept close together */
 	const char *allocation; /* node_allocation, instead of the policy's or the site's; NULL: none */
 	int push_depth;		/* instead of the policy's; -1: as the policy says */
 	bool check;		/* every invariant after each cycle: slow */
@@ -46,6 +49,11 @@ struct refusals {
 	} reason[REFUSALS_MAX];
 };
 
+/* What keeping the nodes of jobs close together brings and costs, with the topology and without. */
+struct nearness {
+	double switches, wait; /* switches of a job of several nodes, and seconds of a job, on average */
+};
+
 struct sim_result {
 	struct simulated *outcome; /* in the order of the workload; owned */
 	int64_t n, procs;
@@ -53,7 +61,8 @@ struct sim_result {
 	struct refusals unfit;	 /* the machine can't hold their requests, even if it were empty */
 	struct refusals unruled; /* the site's rules do not take them */
 	int64_t unsure;		 /* jobs for which no place was found on the empty machine, though there may be one */
-	double seconds;		 /* of real time that it took */
+	struct nearness near, apart; /* with sim_options.topology */
+	double seconds;		     /* of real time that it took */
 	struct sched_stats stats;
 	uint64_t pushes, attempts; /* fragments moved, undone moves included; insertions tried */
 };
