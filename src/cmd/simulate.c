@@ -49,7 +49,7 @@ static const struct option options[] = {
 	 0},
 	{"seed", OPTION_NUMBER, AT(seed), "S", "1", NULL, 0, INT32_MAX, "Seed of --shake and --generate.", 0},
 	{"node-allocation", OPTION_TEXT, AT(allocation), "METHOD", NULL,
-	 "first_available min_resource load fastest spread contiguous push", 0, 0,
+	 "first_available min_resource load fastest spread contiguous push cover", 0, 0,
 	 "Which of the nodes that fit a job gets, as the server's node_allocation. Otherwise as the site has it (--config), else as the policy has it.",
 	 0},
 	{"topology", OPTION_FILE, AT(topology), "FILE", NULL, NULL, 0, 0,

@@ -364,3 +364,18 @@ bool plan_insert(struct plan *p, const struct manner *m, uint32_t job, int64_t s
 	plan_rollback(p, mark);
 	return false;
 }
+
+bool plan_fits_on(struct plan *p, const struct manner *m, uint32_t job, int32_t node, int64_t start, int64_t end)
+{
+	const struct job *owner = cluster_job(p->cluster, job);
+	struct insertion in = {.p = p, .m = m, .job = job, .live_only = !end_reached(p)};
+	struct goal g = {.job = job,
+			 .shape = cluster_job_request(p->cluster, owner)->frag[0].shape,
+			 .start = start,
+			 .end = end,
+			 .on = cluster_job_nodes(p->cluster, owner)};
+	double area;
+
+	hold_ready(p, job);
+	return node_measure(&in, &g, node, &area) > 0;
+}

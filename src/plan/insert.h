@@ -64,6 +64,9 @@ int64_t plan_insert_earliest(struct plan *p, const struct manner *m, uint32_t jo
 int64_t plan_insert_latest(struct plan *p, const struct manner *m, uint32_t job, int64_t from, int64_t until,
 			   int64_t length);
 
+/* Whether a job of one fragment, which names no node and shares it, could be on a node over [start, end) as things are. */
+bool plan_fits_on(struct plan *p, const struct manner *m, uint32_t job, int32_t node, int64_t start, int64_t end);
+
 /* Which enum removable a job in the plan is, or 0 when nothing could remove it. */
 unsigned plan_removable(const struct plan *p, uint32_t job);
 

@@ -116,11 +116,11 @@ const struct attr attr_table[] = {
 	 .about = "True: jobs go to the fullest nodes that they fit on. False: parts of a job go to different nodes. "
 		  "Unset: as the policy has it."},
 	{"node_allocation", SERVER, .type = ATTR_WORD,
-	 .words = "first_available min_resource load fastest spread contiguous push",
+	 .words = "first_available min_resource load fastest spread contiguous push cover",
 	 .about =
 		 "Which of the nodes that fit a job gets. first_available: the first ones. min_resource: those with the least free. load: those with the least share of their CPUs in use. "
 		 "fastest: those with the highest speed. spread: its parts on as many nodes as possible, those with the most free. contiguous: nodes as close together as possible, in the order of nodes. "
-		 "push: as min_resource, and planned jobs move to other nodes to make room. Unset: as the policy has it."},
+		 "push: as min_resource, and planned jobs move to other nodes to make room. cover: of the jobs that could start, as many as possible, on as few nodes as possible. Unset: as the policy has it."},
 	{"tolerance", SERVER, SECONDS("0"),
 	 .about = "Seconds that a job may run beyond its walltime before it is ended."},
 	{"reservation_depth", SERVER, .type = ATTR_NUMBER, .initial = "1000", .min = 0, .max = JOBS_MAX,

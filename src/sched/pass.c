@@ -10,10 +10,13 @@
  * asked about, unless it comes before the first that waits.
  */
 #include <stdlib.h>
+#include <string.h>
 
 #include "sched/sched_internal.h"
 
-#define GREEDY_JOBS 512	   /* that are chosen from */
+#define GREEDY_JOBS 512 /* that are chosen from */
+#define COVER_JOBS 64
+#define COVER_MORE 8	   /* jobs behind those that start anyway which are tried together with them */
 #define GREEDY_CPUS 131072 /* of a machine that has more free, the last ones are filled in order */
 
 void window_build(struct sched *s)
@@ -140,6 +143,17 @@ bool pass_try_now(struct sched *s, uint32_t id, int64_t length)
 	return true;
 }
 
+/* A job starts on a node, if it may, and fits there. */
+static bool pass_start_on(struct sched *s, uint32_t id, int64_t length, int32_t node)
+{
+	if (!sched_may(s, id) || !plan_fits_on(s->p, &s->plain, id, node, s->now, s->now + length))
+		return false;
+	plan_put(s->p, id, 0, node, s->now, s->now + length);
+	starting_add(s, id);
+	queue_remove(s, id);
+	return true;
+}
+
 bool pass_could_start_before(struct sched *s, int64_t planned, int64_t cpus, int64_t length)
 {
 	const struct timeline *t = plan_sum(s->p);
@@ -203,6 +217,17 @@ static bool pass_reserve(struct sched *s, uint32_t job, int64_t length)
 	return false;
 }
 
+/* Jobs from a place in the queue on that could be started as far as their numbers of CPUs say, up to `most`. */
+static void fill_gather(struct sched *s, const queued_vec *queue, size_t from, size_t most, queued_vec *ret)
+{
+	for (size_t i = from; i < queue->n && ret->n < most; i++) {
+		const struct queued *e = &queue->v[i];
+		if (e->cpus > 0 && window_allows(&s->window, e->cpus, s->now + e->length) && sched_may(s, e->job) &&
+		    !plan_holds(s->p, e->job))
+			vec_push(ret, *e);
+	}
+}
+
 /* Starts those that together fill best what is free; false: the cycle has done enough. Where a job needs more than CPUs, or they lie on nodes where it does not fit, the choice
  * is a guess: whoever else fits is started afterwards. */
 static bool fill_best(struct sched *s, const queued_vec *queue, size_t from)
@@ -213,12 +238,7 @@ static bool fill_best(struct sched *s, const queued_vec *queue, size_t from)
 	bool tired = false;
 	size_t n = 0;
 
-	for (size_t i = from; i < queue->n && fit.n < GREEDY_JOBS; i++) {
-		const struct queued *e = &queue->v[i];
-		if (e->cpus > 0 && window_allows(&s->window, e->cpus, s->now + e->length) && sched_may(s, e->job) &&
-		    !plan_holds(s->p, e->job))
-			vec_push(&fit, *e);
-	}
+	fill_gather(s, queue, from, GREEDY_JOBS, &fit);
 	if (fit.n > 1) {
 		n = greedy_choose(fit.v, fit.n, room, chosen);
 		s->p->work += fit.n * ((uint64_t)room / 4096 + 1);
@@ -230,9 +250,80 @@ static bool fill_best(struct sched *s, const queued_vec *queue, size_t from)
 	return !tired;
 }
 
+/* Starts jobs on the nodes that the smallest cover has for them; false: the cycle has done enough. */
+static bool start_covered(struct sched *s, const queued_vec *jobs, size_t n, const int32_t *node)
+{
+	bool more = true;
+
+	for (size_t i = 0; i < n && more; i++)
+		more = node[i] == NODE_ANY || !pass_start_on(s, jobs->v[i].job, jobs->v[i].length, node[i]) ||
+		       !cycle_tired(s);
+	window_build(s);
+	return more;
+}
+
+static bool fill_cover(struct sched *s, const queued_vec *queue, size_t from)
+{
+	int32_t node[COVER_JOBS];
+	queued_vec fit = {0};
+	bool more = true;
+
+	fill_gather(s, queue, from, COVER_JOBS, &fit);
+	if (fit.n > 1) {
+		cover_choose(s, fit.v, fit.n, node);
+		more = start_covered(s, &fit, fit.n, node);
+	}
+	vec_free(&fit);
+	return more;
+}
+
+/* How many of the first jobs could start one after the other in the ordinary way. */
+static size_t lead_count(struct sched *s, const queued_vec *lead)
+{
+	plan_mark mark = plan_begin(s->p);
+	size_t n = 0;
+
+	while (n < lead->n && plan_insert(s->p, &s->plain, lead->v[n].job, s->now, s->now + lead->v[n].length))
+		n++;
+	plan_rollback(s->p, mark);
+	return n;
+}
+
+/* The first jobs of the queue get their nodes together: those that could start in the ordinary way, and the next ones as long as there is a cover of all. */
+static void pass_cover(struct sched *s)
+{
+	int32_t node[COVER_JOBS], next[COVER_JOBS];
+	queued_vec lead = {0};
+	size_t n, done = 0;
+
+	for (size_t i = 0; i < s->line.by_key.n && lead.n < COVER_JOBS; i++) {
+		const struct queued *e = &s->line.by_key.v[i];
+		if (cluster_job_request(s->c, cluster_job(s->c, e->job))->nfrags > 1 || !sched_may(s, e->job) ||
+		    plan_holds(s->p, e->job) || !window_allows(&s->window, e->cpus, s->now + e->length))
+			break;
+		vec_push(&lead, *e);
+	}
+	n = lead_count(s, &lead);
+	for (size_t k = n > 1 ? n : 2; n > 0 && k <= lead.n && k <= n + COVER_MORE; k++) {
+		bool all = true;
+		cover_choose(s, lead.v, k, next);
+		for (size_t i = 0; i < k; i++)
+			all &= next[i] != NODE_ANY;
+		if (!all)
+			break;
+		memcpy(node, next, k * sizeof *node);
+		done = k;
+	}
+	if (done)
+		start_covered(s, &lead, done, node);
+	vec_free(&lead);
+}
+
 void pass_fill(struct sched *s, queued_vec *queue, size_t i)
 {
 	window_renew(s);
+	if (s->policy->cover && !fill_cover(s, queue, i))
+		return;
 	if (s->policy->greedy && !fill_best(s, queue, i))
 		return;
 	while (s->window.cpus[0] > 0) {
@@ -291,6 +382,8 @@ static void pass_full(struct sched *s)
 	if (s->freed || pass_reached(s))
 		vec_clear(&s->failures);
 	window_build(s);
+	if (s->policy->cover)
+		pass_cover(s);
 	while (i < s->line.by_key.n) {
 		struct queued e = s->line.by_key.v[i];
 		s->line.scanned = i;

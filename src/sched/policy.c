@@ -125,7 +125,7 @@ static int backfill_alter(struct policy *p, const char *kind, bool prioritized, 
 static const struct {
 	const char *name;
 	enum alloc alloc;
-	bool push;
+	bool push, cover;
 } methods[] = {
 	{"first_available", .alloc = ALLOC_FIRST},
 	{"min_resource", .alloc = ALLOC_BEST},
@@ -134,6 +134,7 @@ static const struct {
 	{"spread", .alloc = ALLOC_SPREAD},
 	{"contiguous", .alloc = ALLOC_CONTIGUOUS},
 	{"push", .alloc = ALLOC_BEST, .push = true},
+	{"cover", .alloc = ALLOC_BEST, .cover = true},
 };
 
 int policy_allocate(struct policy *p, const char *method, struct err *err)
@@ -150,7 +151,13 @@ int policy_allocate(struct policy *p, const char *method, struct err *err)
 			err, -EINVAL,
 			"node_allocation: the policy %s gives jobs whole partitions, in which there is no choice of nodes: unset node_allocation, or set another policy",
 			p->name);
+	if (methods[i].cover && p->keep)
+		return err_set(
+			err, -EINVAL,
+			"node_allocation: cover chooses among the jobs that wait, and under the policy %s each has its place already: set another method, or a policy such as easy",
+			p->name);
 	p->alloc = methods[i].alloc;
+	p->cover = methods[i].cover;
 	p->push_depth = !methods[i].push ? 0 : p->push_depth ? p->push_depth : 1;
 	return 0;
 }
@@ -162,7 +169,7 @@ static int pack_agrees(const struct policy *p, const char *method, struct err *e
 		return 0;
 	return err_set(
 		err, -EINVAL,
-		"node_allocation: node_pack = True fills the fullest nodes first, which %s does not: unset node_pack, or set node_allocation = min_resource or push",
+		"node_allocation: node_pack = True fills the fullest nodes first, which %s does not: unset node_pack, or set node_allocation = min_resource, push or cover",
 		method);
 }
 

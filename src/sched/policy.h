@@ -59,6 +59,7 @@ struct policy {
 	enum starve starve;
 	bool deadlines; /* QoS and emergency jobs are known; else they are common jobs */
 	enum alloc alloc;
+	bool cover; /* jobs that could start now are given nodes together: as many jobs, on as few nodes as possible (cover.c) */
 	bool scatter; /* fragments of a job never share a node */
 	int push_depth;
 };

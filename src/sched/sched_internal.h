@@ -287,6 +287,9 @@ void pass_run(struct sched *s);
 void pass_yield(struct sched *s); /* those whom only soft limits hold start in what is left */
 void pass_fill(struct sched *s, queued_vec *queue,
 	       size_t from); /* starts every job that fits; reserved ones are passed over */
+/* cover.c: the node of each of `jobs`, of which the most are to start on the fewest nodes; NODE_ANY: it has none, and goes the ordinary way */
+void cover_choose(struct sched *s, const struct queued *jobs, size_t n, int32_t *ret_node);
+
 /* greedy.c: those of `jobs` that together use the most of `room` CPUs, as indexes; how many they are */
 size_t greedy_choose(const struct queued *jobs, size_t n, int64_t room, uint16_t *ret);
 bool pass_reached(struct sched *s); /* a planned end or start was reached that no event has told of yet */

@@ -9,10 +9,12 @@
 
 #include <cmocka.h>
 
+#include "base/lines.h"
 #include "base/rng.h"
 #include "plan/insert.h"
 #include "rules/attr.h"
 #include "sched/policy.h"
+#include "sim/sim.h"
 
 #define NODES 6
 #define TIME 20
@@ -229,6 +231,50 @@ static void what_goes_together(void **state)
 	assert_int_equal(altered("easy", "min_resource", "True", &p), 0);
 	assert_true(altered("easy", "spread", "True", &p) < 0);
 	assert_true(altered("artaras", "push", NULL, &p) < 0);
+	assert_true(altered("conservative", "cover", NULL, &p) < 0);
+	assert_int_equal(altered("easy", "cover", "True", &p), 0);
+	assert_true(p.cover);
+}
+
+/* At 10 all of both nodes becomes free. Best fit has the first job on n2, where then only one of the two fits that need it. */
+static const char work[] = "#shunt-workload 1\n"
+			   "at=0 user=a req=nodes=n1:ppn=6+n2:ppn=4 run=10 walltime=10\n"
+			   "at=1 user=a req=nodes=1:ppn=2 run=50 walltime=50\n"
+			   "at=1 user=a req=nodes=1:ppn=2:f run=50 walltime=50\n"
+			   "at=1 user=a req=nodes=1:ppn=2:f run=50 walltime=50\n";
+
+/* How many start then. */
+static int start_together(const char *method, const char *policy)
+{
+	struct lines *in = lines_over(work, sizeof work - 1);
+	struct workload *w = workload_create("test");
+	struct sim_options o;
+	struct sim_result r;
+	struct err err;
+	int n = 0;
+
+	if (workload_read_lines(in, RULES_SITE, 0, w, &err) < 0)
+		fail_msg("%s", err.text);
+	lines_close(in);
+	sim_options_init(&o);
+	o.machine = "node n1 cpus=6\nnode n2 cpus=4 features=f";
+	o.allocation = method;
+	o.check = true;
+	if (sim_run(w, policy_find(policy), &o, &r, &err) < 0)
+		fail_msg("%s", err.text);
+	for (int64_t i = 0; i < r.n; i++)
+		n += r.outcome[i].start == 10;
+	sim_result_fini(&r);
+	workload_destroy(w);
+	return n;
+}
+
+static void cover_starts_more(void **state)
+{
+	assert_int_equal(start_together("min_resource", "fcfs"), 2);
+	assert_int_equal(start_together("cover", "fcfs"), 3);
+	assert_int_equal(start_together("min_resource", "easy"), 2);
+	assert_int_equal(start_together("cover", "easy"), 3);
 }
 
 int main(void)
@@ -236,6 +282,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(methods),
 		cmocka_unit_test(what_goes_together),
+		cmocka_unit_test(cover_starts_more),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
