@@ -60,6 +60,11 @@ static int move(const struct command *c, const void *arguments, const struct ope
 	return generated(c, arguments, experiment_move);
 }
 
+static int cover(const struct command *c, const void *arguments, const struct operands *operands)
+{
+	return generated(c, arguments, experiment_cover);
+}
+
 static int traces(const struct command *c, const void *arguments, const struct operands *operands)
 {
 	const struct arguments *a = arguments;
@@ -101,6 +106,19 @@ const struct command command_experiment_move = {
 	.options = push_options,
 	.size = sizeof(struct arguments),
 	.run = move,
+	.alone = true,
+};
+
+const struct command command_experiment_cover = {
+	.name = "experiment cover",
+	.operands = "",
+	.about = "Compare the smallest cover with other methods of node allocation.",
+	.details =
+		"Generated workloads of jobs that fit on one node, under easy with node_allocation = cover, min_resource and first_available, on nodes of equal and of "
+		"different speeds, at three arrival rates: mean waits, turnarounds and nodes in use, with 95% intervals of the differences.",
+	.options = push_options,
+	.size = sizeof(struct arguments),
+	.run = cover,
 	.alone = true,
 };
 

@@ -28,6 +28,9 @@ int experiment_push(const struct push_options *o, FILE *out, bool *ret_claims, s
  * claimed of it as above. */
 int experiment_move(const struct push_options *o, FILE *out, bool *ret_claims, struct err *err);
 
+/* Node allocation by the smallest cover beside two others, over spreads of node speed and arrival rates; nothing is claimed of it. */
+int experiment_cover(const struct push_options *o, FILE *out, bool *ret_claims, struct err *err);
+
 struct traces_options {
 	const char *dir; /* where the traces are */
 	int workers;
