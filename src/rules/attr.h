@@ -44,6 +44,7 @@ enum attr_type {
 	ATTR_HOSTS,    /* the same, of hosts: small letters */
 	ATTR_NODES,    /* the same, of nodes: n[1-8] are eight */
 	ATTR_HOURS,    /* of the week: base/hours.h */
+	ATTR_TIME,     /* an instant; the number is seconds since 1970 UTC, the text UTC */
 	ATTR_AMOUNTS,  /* NAME.RESOURCE: each resource has a value of its own */
 	ATTR_WEIGHTS,  /* NAME.WORD: each of `words` has a number of its own */
 };

@@ -334,7 +334,7 @@ const char *attr_type_name(enum attr_type type)
 		[ATTR_MEMORY] = "memory",   [ATTR_TEXT] = "text",	[ATTR_WORD] = "word",
 		[ATTR_POLICY] = "policy",   [ATTR_LIST] = "list",	[ATTR_HOSTS] = "hosts",
 		[ATTR_AMOUNTS] = "amounts", [ATTR_WEIGHTS] = "weights", [ATTR_NODES] = "nodes",
-		[ATTR_HOURS] = "hours",
+		[ATTR_HOURS] = "hours",	    [ATTR_TIME] = "time",
 	};
 
 	return name[type];

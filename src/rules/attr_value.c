@@ -7,6 +7,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/day.h"
 #include "base/hostlist.h"
 #include "base/hours.h"
 #include "base/timetext.h"
@@ -31,6 +32,7 @@ enum form {
 	FORM_WORD,
 	FORM_LIST,
 	FORM_HOURS,
+	FORM_TIME,
 	FORM_REQUEST
 };
 
@@ -65,6 +67,7 @@ static enum form value_form(const struct attr_value *v)
 		[ATTR_TEXT] = FORM_TEXT,     [ATTR_WORD] = FORM_WORD,	  [ATTR_POLICY] = FORM_TEXT,
 		[ATTR_LIST] = FORM_LIST,     [ATTR_HOSTS] = FORM_LIST,	  [ATTR_WEIGHTS] = FORM_NUMBER,
 		[ATTR_MEMORY] = FORM_MEMORY, [ATTR_NODES] = FORM_LIST,	  [ATTR_HOURS] = FORM_HOURS,
+		[ATTR_TIME] = FORM_TIME,
 	};
 
 	return v->attr->type == ATTR_AMOUNTS ? amount_form(v->attr, v->resource) : form[v->attr->type];
@@ -253,6 +256,21 @@ static int request_parse(const char *resource, const char *text, char **ret, int
 	return rc;
 }
 
+/* An instant, without regard to the present one; kept as text of UTC. */
+static int time_parse(const char *text, char **ret, int64_t *ret_number, struct err *err)
+{
+	char utc[32];
+	int rc = *text == '+' ? err_set(err, -EINVAL, "must be a date and a time, such as 2026-12-24T08:00")
+			      : instant_parse(text, 0, ret_number, err);
+
+	if (rc < 0)
+		return rc;
+	if (!instant_utc(*ret_number, utc, sizeof utc))
+		return err_set(err, -EINVAL, "\"%.*s\" is out of range", SHOWN, text);
+	*ret = mem_strdup(utc);
+	return 0;
+}
+
 /* ---- lists ---- */
 
 static int element_check(const char *text, struct err *err)
@@ -383,6 +401,8 @@ int attr_value_make(struct attr_value *v, const struct attr_value *old, enum att
 		return amount_make(v, old, op, form, text, err);
 	if (form == FORM_WORD)
 		return word_parse(v->attr, text, &v->text, err);
+	if (form == FORM_TIME)
+		return time_parse(text, &v->text, &v->number, err);
 	if (form == FORM_REQUEST)
 		return request_parse(v->resource, text, &v->text, &v->number, err);
 	rc = line_check(text, err);
