@@ -39,6 +39,7 @@ void cluster_destroy(struct cluster *c)
 	features_fini(&c->features);
 	names_fini(&c->user_names);
 	names_fini(&c->partition_names);
+	names_fini(&c->reservation_names);
 	names_fini(&c->res_names);
 	topology_free(c->topology);
 	vec_free(&c->nodes);

@@ -73,7 +73,9 @@ struct nodeset {
 	bool rest;
 };
 
-#define NODES_ALL 0 /* the set of all nodes, also of those that are added later */
+#define NODES_ALL 0		 /* the set of all nodes, also of those that are added later */
+#define KEYS_NONE 0		 /* of a job's keys, which are a set of the same kind: none */
+#define BOUND_NOWHERE UINT32_MAX /* of a job that is bound: to what it may not use */
 
 struct settings {
 	int64_t tolerance;	 /* seconds added to every walltime in the plan */
@@ -93,8 +95,9 @@ struct job_page;
 
 struct cluster {
 	struct names node_names, feature_names, user_names, partition_names;
-	struct features features; /* sets of feature_names */
-	struct names res_names;	  /* of dimensions RES_NAMED and up */
+	struct features features;	/* sets of feature_names */
+	struct names res_names;		/* of dimensions RES_NAMED and up */
+	struct names reservation_names; /* a reservation's id (job.bound) is its number here, + 1 */
 	VEC(struct node) nodes;
 	VEC(struct partition) partitions;
 	VEC(struct shape) shapes;

@@ -87,6 +87,8 @@ struct job {
 	uint32_t waiting; /* the scheduler's record of it while it waits */
 	uint32_t allowed; /* nodes that it may be placed on: cluster_nodeset(), or NODES_ALL */
 	uint32_t limits;  /* on running jobs: rules/limit.h; 0: none */
+	uint32_t keys;	  /* ids of reservations that it may use (plan/fence.h): cluster_nodeset(), or KEYS_NONE */
+	uint32_t bound;	  /* the id of the one that it starts nowhere but in; 0: it is not bound */
 	uint32_t attempt;
 	uint8_t state;
 	uint8_t kind;

@@ -1,8 +1,8 @@
 /*
  * booking.h - nodes that are taken over an interval by something other than a job.
  *
- * A booking is a piece of the plan that is not a job's: all of a node, over [start, end). It belongs to an *owner*: today the end
- * of a node's life (it leaves the cluster at a known time); maintenance and reservations are owners to come.
+ * A booking is a piece of the plan that is not a job's: all of a node, over [start, end). It belongs to an *owner*, such as the end
+ * of a node's life (it leaves the cluster at a known time). Reservations, which some jobs may use, are fences instead (fence.h).
  *
  * Nothing is free where a booking is, and what a job holds there does not count: a job that was running when the booking was made
  * may last into it. Nothing else is placed there, since nothing is free. Bookings of one node don't overlap.

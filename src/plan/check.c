@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "plan/booking.h"
+#include "plan/fence.h"
 
 /* The sum with what is pending: bringing that in changes nothing that anybody could see. */
 static const struct timeline *settled_sum(const struct plan *p)
@@ -72,6 +73,18 @@ static void check_whole(const struct plan *p, uint32_t node, struct timeline *li
 	vec_free(&seen);
 }
 
+/* Fences of a node are sorted and apart, and their edges are known. */
+static void check_fences(const struct plan *p, uint32_t node)
+{
+	const fence_vec *v = p->node[node].fences;
+
+	for (size_t i = 0; v && i < v->n; i++) {
+		const struct fence *f = &v->v[i];
+		assert(f->id && f->start < f->end && (i == 0 || v->v[i - 1].end <= f->start));
+		assert(plan_next_edge(p, f->start - 1) == f->start && plan_next_edge(p, f->end - 1) == f->end);
+	}
+}
+
 /* Takes the node where it is booked. */
 static void check_bookings(const struct plan *p, uint32_t node, struct timeline *line, struct timeline *sum)
 {
@@ -117,9 +130,11 @@ static void check_node(const struct plan *p, uint32_t i, struct timeline *sum)
 			take(n, x, &s->need, &line, sum, &free_now);
 		assert(x->live || x->start <= p->horizon);
 		assert(x->live || !plan_booked(p, i, x->start, x->end));
+		assert(x->live || plan_piece_passes(p, job, x->whole, (int32_t)i, x->start, x->end));
 		loose += !x->running && !x->fixed;
 	}
 	check_bookings(p, i, &line, sum);
+	check_fences(p, i);
 	if (node->up)
 		check_whole(p, i, &line, sum, &free_now);
 	assert(loose == n->loose && n->features == node->features);

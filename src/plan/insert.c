@@ -9,6 +9,7 @@
 
 #include <stdlib.h>
 
+#include "plan/fence.h"
 #include "plan/insert_internal.h"
 #include "plan/pack.h"
 
@@ -38,7 +39,8 @@ bool plan_is_simple(const struct plan *p, const struct manner *m, uint32_t id)
 	const struct request *r = cluster_job_request(p->cluster, job);
 
 	if (p->nnodes != 1 || m->may_remove || r->nfrags != 1 || r->whole || !p->node[0].up ||
-	    p->cluster->partitions.n || job->allowed != NODES_ALL || (m->on && !nodeset_has(m->on, 0)))
+	    p->cluster->partitions.n || job->allowed != NODES_ALL || plan_has_fences(p, job) ||
+	    (m->on && !nodeset_has(m->on, 0)))
 		return false;
 
 	uint32_t features = p->cluster->shapes.v[r->frag[0].shape].features;
@@ -55,6 +57,8 @@ bool goal_allowed(const struct insertion *in, const struct goal *g, int32_t node
 	if (!n->up || c->nodes.v[node].partition != g->partition ||
 	    !features_cover(&c->features, n->features, s->features) || (g->on && !nodeset_has(g->on, (uint32_t)node)) ||
 	    (in->m->on && !nodeset_has(in->m->on, (uint32_t)node)))
+		return false;
+	if (in->p->edges.n && !plan_piece_passes(in->p, cluster_job(c, g->job), g->whole, node, g->start, g->end))
 		return false;
 	if (!in->m->scatter && !g->apart)
 		return true;
@@ -339,6 +343,8 @@ bool plan_insert(struct plan *p, const struct manner *m, uint32_t job, int64_t s
 
 	p->attempts++;
 	hold_ready(p, job);
+	if (owner->bound && !p->edges.n)
+		return false;
 	if (!m->may_remove && !timeline_fits(plan_sum(p), start, end, &r->total))
 		return false;
 
@@ -377,5 +383,5 @@ bool plan_fits_on(struct plan *p, const struct manner *m, uint32_t job, int32_t 
 	double area;
 
 	hold_ready(p, job);
-	return node_measure(&in, &g, node, &area) > 0;
+	return (!owner->bound || p->edges.n) && node_measure(&in, &g, node, &area) > 0;
 }

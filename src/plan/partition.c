@@ -10,6 +10,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "plan/fence.h"
 #include "plan/insert_internal.h"
 #include "plan/pack.h"
 
@@ -232,20 +233,30 @@ bool partition_insert(struct insertion *in, const struct request *r, struct goal
 	return in->m->may_remove && partition_displace(in, r, g);
 }
 
-int64_t plan_partition_free(const struct plan *p, const struct partition *part, int64_t from, int64_t length)
+/* The same for a job, which does not pass all fences; NULL: any. */
+static int64_t partition_free_for(const struct plan *p, const struct job *job, const struct partition *part,
+				  int64_t from, int64_t length)
 {
+	bool fences = job && plan_has_fences(p, job);
 	int32_t n = part->first;
 	uint32_t agreed = 0;
 
 	while (agreed < part->nodes && from != TIME_NEVER) {
 		int64_t at = from;
-		if (p->node[n].up)
-			at = timeline_earliest(&p->node[n].line, from, length, &p->total[n]);
+		if (fences)
+			at = plan_opens(p, job, (uint32_t)n, at, length);
+		if (p->node[n].up && at != TIME_NEVER)
+			at = timeline_earliest(&p->node[n].line, at, length, &p->total[n]);
 		agreed = at == from ? agreed + 1 : 1;
 		from = at;
 		n = p->cluster->nodes.v[n].peer;
 	}
 	return from;
+}
+
+int64_t plan_partition_free(const struct plan *p, const struct partition *part, int64_t from, int64_t length)
+{
+	return partition_free_for(p, NULL, part, from, length);
 }
 
 int64_t plan_partition_earliest(const struct plan *p, uint32_t job, int64_t from, int64_t length,
@@ -258,7 +269,7 @@ int64_t plan_partition_earliest(const struct plan *p, uint32_t job, int64_t from
 		int64_t at;
 		if (!plan_may_use(p, job, &c->partitions.v[i]))
 			continue;
-		at = plan_partition_free(p, &c->partitions.v[i], from, length);
+		at = partition_free_for(p, cluster_job(c, job), &c->partitions.v[i], from, length);
 		if (at >= best)
 			continue;
 		best = at;

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "plan/booking.h"
+#include "plan/fence.h"
 
 struct plan *plan_create(const struct cluster *c)
 {
@@ -42,7 +43,11 @@ void plan_destroy(struct plan *p)
 		if (p->node[i].bookings)
 			vec_free(p->node[i].bookings);
 		free(p->node[i].bookings);
+		if (p->node[i].fences)
+			vec_free(p->node[i].fences);
+		free(p->node[i].fences);
 	}
+	vec_free(&p->edges);
 	for (size_t i = 0; i < p->holds.n; i++)
 		if (p->holds.v[i].nfrags > 1)
 			free(p->holds.v[i].many);
@@ -70,6 +75,7 @@ struct plan *plan_clone(const struct plan *p)
 	q->nreserved = p->nreserved;
 	q->horizon = p->horizon;
 	q->last_booking = p->last_booking;
+	vec_copy(&q->edges, &p->edges);
 	timeline_copy(&q->sum, p->nnodes == 1 ? &p->sum : plan_sum((struct plan *)p));
 	memcpy(q->total, p->total, p->nnodes * sizeof *p->total);
 	memcpy(q->free_now, p->free_now, p->nnodes * sizeof *p->free_now);
@@ -79,6 +85,10 @@ struct plan *plan_clone(const struct plan *p)
 		if (p->node[i].bookings) {
 			q->node[i].bookings = mem_zalloc(sizeof *q->node[i].bookings);
 			vec_copy(q->node[i].bookings, p->node[i].bookings);
+		}
+		if (p->node[i].fences) {
+			q->node[i].fences = mem_zalloc(sizeof *q->node[i].fences);
+			vec_copy(q->node[i].fences, p->node[i].fences);
 		}
 		vec_reserve(&q->node[i].pieces, p->node[i].pieces.n + 1);
 		q->node[i].pieces.n = p->node[i].pieces.n;
@@ -458,13 +468,15 @@ static bool piece_fits(const struct plan *p, int32_t node, const struct piece *x
 	return true;
 }
 
-/* Whether a piece that lasts longer than it did runs into a booking. */
-static bool runs_into_booking(const struct plan *p, int32_t node, const struct piece *x, int64_t end)
+/* Whether a piece that lasts longer than it did runs into a booking, or a fence. */
+static bool runs_into_other(const struct plan *p, int32_t node, const struct piece *x, int64_t end)
 {
+	const struct job *job = cluster_job(p->cluster, x->job);
 	int32_t n = node;
 
 	do {
-		if (end > x->end && plan_booked(p, (uint32_t)n, x->end, end))
+		if (end > x->end && (plan_booked(p, (uint32_t)n, x->end, end) ||
+				     (plan_has_fences(p, job) && !plan_passes(p, job, (uint32_t)n, x->end, end, NULL))))
 			return true;
 		n = plan_next_whole(p, x->whole, node, n);
 	} while (n != node);
@@ -491,7 +503,7 @@ bool plan_cut(struct plan *p, uint32_t job, int64_t end)
 	for (uint32_t i = 0; i < nfrags; i++) {
 		struct place at = *place_of(p, job, i);
 		was[i] = (struct undo){.piece = p->node[at.node].pieces.v[at.slot], .node = at.node};
-		fits = fits && !runs_into_booking(p, at.node, &was[i].piece, end);
+		fits = fits && !runs_into_other(p, at.node, &was[i].piece, end);
 		was[i].piece.start = p->now;
 		was[i].piece.end = end;
 		plan_take(p, job, i);

@@ -17,7 +17,7 @@
  * Invariants (plan_check): on every node, at every instant, the pieces' needs and what is free add up to the total, and
  * nothing is negative; the cluster's timeline is the sum of the nodes'; an exclusive fragment shares its node with no
  * other fragment of its job; a job with whole nodes shares them with no other job, and its own pieces fit there together; where a
- * node is booked (booking.h) nothing is free, and nothing is planned but what was running already.
+ * node is booked (booking.h) nothing is free, and nothing is planned but what was running already; what is planned and does not run passes all fences (fence.h).
  */
 #ifndef PLAN_PLAN_H
 #define PLAN_PLAN_H
@@ -27,6 +27,7 @@
 
 #include "base/vec.h"
 #include "core/cluster.h"
+#include "core/fence.h"
 #include "plan/timeline.h"
 
 struct piece {
@@ -66,6 +67,7 @@ struct plan_node {
 	struct timeline line;
 	piece_vec pieces;      /* in no order */
 	booking_vec *bookings; /* by their starts, apart from each other; NULL: it never had one */
+	fence_vec *fences;     /* the same */
 	uint32_t loose;	       /* pieces that can be pushed: neither running nor fixed */
 	bool up;	       /* this and the features as the cluster has them: what a scan reads lies together */
 	uint32_t features;
@@ -113,6 +115,7 @@ struct plan {
 	uint32_t nreserved;	/* pieces that are not live */
 	int64_t horizon;	/* no reserved piece or booking starts after it: from there on the sum only grows */
 	int64_t last_booking;	/* when the last one starts; TIME_BEGIN: there is none */
+	VEC(int64_t) edges;	/* when fences begin and end, each instant once, sorted */
 	VEC(struct hold) holds; /* by job id */
 	VEC(struct undo) log;
 	int depth;		  /* transactions open */

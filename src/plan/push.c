@@ -230,7 +230,9 @@ static int32_t push_target(struct insertion *in, const struct goal *g, int32_t f
 	double area;
 	int32_t node;
 
-	bool alike = !g->apart && !g->whole && !g->on; /* then what goes for one goes for all of its shape */
+	const struct job *job = cluster_job(in->p->cluster, g->job);
+	/* then what goes for one goes for all of its shape */
+	bool alike = !g->apart && !g->whole && !g->on && job->keys == KEYS_NONE && !job->bound;
 
 	for (int i = in->dead; i < in->ndead && alike; i++) {
 		const struct dead_end *d = &in->p->dead[i];

@@ -2,13 +2,14 @@
  * search.c - when a job can be placed: every event point is tested, forward from now or backward from a deadline.
  *
  * A job can start at t but not just before only because a piece ended at t; it can start at t but not just after only
- * because a piece starts at t + length (or the deadline is there). So the ends of pieces, and the starts less the length,
+ * because a piece starts at t + length (or the deadline is there). The edges of fences count as both. So the ends of pieces, and the starts less the length,
  * are all the instants there are to test; pushing fragments about does not change that, since it moves them between nodes
  * and not in time. Nor does it change what is free in sum: instants at which the sum is short are skipped, backward with all
  * counted as free that may be removed. Forward, so are those before every fragment could have a node if only running jobs held any: that alone is mostly the answer.
  */
 #include <stdlib.h>
 
+#include "plan/fence.h"
 #include "plan/insert.h"
 
 typedef VEC(int64_t) instant_vec;
@@ -156,11 +157,12 @@ static int64_t room_first(const struct timeline *line, int64_t from, int64_t len
 	return at < best ? at : best;
 }
 
-/* No instant before it can hold `count` fragments of a shape; exact for one. Where fragments can be pushed, only what runs
+/* No instant before it can hold `count` fragments of a shape; exact for one, but for fences. Where fragments can be pushed, only what runs
  * is in the way. */
-static int64_t shape_bound(const struct plan *p, const struct manner *m, const struct nodeset *on, const struct frag *f,
+static int64_t shape_bound(const struct plan *p, const struct manner *m, const struct job *job, const struct frag *f,
 			   uint32_t count, int64_t from, int64_t length)
 {
+	const struct nodeset *on = cluster_job_nodes(p->cluster, job);
 	const struct shape *s = &p->cluster->shapes.v[f->shape];
 	int64_t most = f->node == NODE_ANY && (m->scatter || s->exclusive) ? 1 : count, bound = TIME_NEVER,
 		single = TIME_NEVER;
@@ -173,12 +175,15 @@ static int64_t shape_bound(const struct plan *p, const struct manner *m, const s
 		    (f->node != NODE_ANY && f->node != (int32_t)n) || (on && !nodeset_has(on, n)) ||
 		    (m->on && !nodeset_has(m->on, n)))
 			continue;
+		int64_t opens = plan_has_fences(p, job) ? plan_opens(p, job, n, from, length) : from;
+		if (opens == TIME_NEVER)
+			continue;
 		if (m->push_depth && p->loose)
-			node_instants(p, n, s, from, most, &at);
+			node_instants(p, n, s, opens, most, &at);
 		else if (count == 1 && !s->whole)
-			single = room_first(&node->line, from, length, &s->need, single);
+			single = room_first(&node->line, opens, length, &s->need, single);
 		else
-			node_rooms(p, n, s, from, length, most, &at);
+			node_rooms(p, n, s, opens, length, most, &at);
 	}
 	if (at.n >= count)
 		bound = select_kth(at.v, at.n, count - 1);
@@ -189,7 +194,7 @@ static int64_t shape_bound(const struct plan *p, const struct manner *m, const s
 static int64_t earliest_bound(const struct plan *p, const struct manner *m, uint32_t job, int64_t from, int64_t length)
 {
 	const struct request *r = request_of(p, job);
-	const struct nodeset *on = cluster_job_nodes(p->cluster, cluster_job(p->cluster, job));
+	const struct job *owner = cluster_job(p->cluster, job);
 	int64_t bound = from;
 
 	for (uint32_t i = 0, k; i < r->nfrags && bound != TIME_NEVER; i = k) {
@@ -197,7 +202,7 @@ static int64_t earliest_bound(const struct plan *p, const struct manner *m, uint
 		for (k = i + 1; k < r->nfrags; k++)
 			if (r->frag[k].shape != r->frag[i].shape || r->frag[k].node != r->frag[i].node)
 				break;
-		b = shape_bound(p, m, on, &r->frag[i], k - i, from, length);
+		b = shape_bound(p, m, owner, &r->frag[i], k - i, from, length);
 		if (b > bound)
 			bound = b;
 	}
@@ -215,7 +220,7 @@ static bool moves_pieces(const struct plan *p, const struct manner *m)
 static int64_t next_instant(const struct plan *p, const struct manner *m, int64_t when)
 {
 	bool all = moves_pieces(p, m);
-	int64_t next = TIME_NEVER;
+	int64_t next = plan_next_edge(p, when);
 
 	for (uint32_t n = 0; n < p->nnodes; n++) {
 		const struct timeline *line = &p->node[n].line;
@@ -362,6 +367,9 @@ int64_t plan_insert_latest(struct plan *p, const struct manner *m, uint32_t job,
 			if (v->v[i].start - length >= from && v->v[i].start - length < last)
 				vec_push(&at, v->v[i].start - length);
 	}
+	for (size_t i = 0; i < p->edges.n; i++)
+		if (p->edges.v[i] - length >= from && p->edges.v[i] - length < last)
+			vec_push(&at, p->edges.v[i] - length);
 	at.n = distinct(at.v, at.n);
 	if (!parted)
 		room_init(p, m, &room);

@@ -13,8 +13,11 @@
 
 #include "base/rng.h"
 #include "plan/booking.h"
+#include "plan/fence.h"
 #include "plan/insert.h"
 #include "property/drive.h"
+
+#define FENCES 3
 
 static char message[200];
 
@@ -38,6 +41,11 @@ static void bench_open(struct bench *b, const struct tcase *t)
 		if (job->kind == KIND_COMMON && rng_below(&b->r, 2))
 			job->kind = KIND_STARVING;
 		job->state = rng_below(&b->r, 2) ? STATE_ALLOCATED : STATE_RUNNING;
+		bool key[FENCES + 1] = {0};
+		for (int k = 1; k <= FENCES; k++)
+			key[k] = rng_below(&b->r, 3) == 0;
+		job->keys = rng_below(&b->r, 2) ? cluster_nodeset(b->c, key, FENCES + 1, false) : KEYS_NONE;
+		job->bound = rng_below(&b->r, 8) ? 0 : (uint32_t)rng_range(&b->r, 1, FENCES);
 	}
 	b->p = plan_create(b->c);
 	plan_advance(b->p, 10);
@@ -94,6 +102,82 @@ static void random_booking(struct bench *b)
 		plan_unbook(b->p, node, (struct owner){OWNER_LEAVES, id});
 	else if (bookable(b->p, node, start, end))
 		plan_book(b->p, node, (struct owner){OWNER_LEAVES, id}, start, end);
+}
+
+/* Whether everything that is planned on the node passes its fences, one more included. */
+static bool fenceable(struct bench *b, uint32_t node, const struct fence *f)
+{
+	const fence_vec *v = b->p->node[node].fences;
+
+	for (size_t i = 0; v && i < v->n; i++)
+		if (v->v[i].start < f->end && v->v[i].end > f->start)
+			return false;
+	for (uint32_t n = 0; n < b->p->nnodes; n++)
+		for (size_t i = 0; i < b->p->node[n].pieces.n; i++) {
+			const struct piece *x = &b->p->node[n].pieces.v[i];
+			const struct job *job = cluster_job(b->c, x->job);
+			bool key = job->keys != KEYS_NONE && nodeset_has(&b->c->nodesets.v[job->keys], f->id);
+			if ((n == node || x->whole == WHOLE_HOST) && !x->live && x->start < f->end &&
+			    x->end > f->start && !key)
+				return false;
+		}
+	return true;
+}
+
+/* A fence is put up, or all are taken down. */
+static void random_fence(struct bench *b)
+{
+	uint32_t node = (uint32_t)rng_below(&b->r, b->p->nnodes);
+	struct fence f = {.start = rng_range(&b->r, 5, 80), .id = (uint32_t)rng_range(&b->r, 1, FENCES)};
+	bool bound = false;
+
+	f.end = rng_below(&b->r, 4) ? f.start + rng_range(&b->r, 1, 60) : TIME_NEVER;
+	for (uint32_t i = 0; i < b->c->njobs; i++) /* they would be left outside */
+		bound |= cluster_job(b->c, i)->bound && plan_holds(b->p, i);
+	if (rng_below(&b->r, 12) == 0 && !bound)
+		plan_unfence(b->p);
+	else if (rng_below(&b->r, 2) && fenceable(b, node, &f))
+		plan_fence(b->p, node, &f);
+}
+
+/* Whether a job that was just put passes, instant by instant. */
+static bool behind_fences(const struct plan *p, uint32_t id)
+{
+	const struct job *job = cluster_job(p->cluster, id);
+
+	for (uint32_t f = 0; f < p->holds.v[id].nfrags; f++) {
+		const struct piece *x = plan_piece(p, id, f);
+		const fence_vec *v = p->node[plan_place(p, id, f)->node].fences;
+		for (int64_t at = x->start; at < x->end; at++) {
+			uint32_t in = 0;
+			for (size_t i = 0; v && i < v->n; i++)
+				if (v->v[i].start <= at && at < v->v[i].end)
+					in = v->v[i].id;
+			if (job->bound ? in != job->bound
+				       : in && (job->keys == KEYS_NONE ||
+						!nodeset_has(&p->cluster->nodesets.v[job->keys], in)))
+				return false;
+		}
+	}
+	return true;
+}
+
+/* The earliest start is the first at which an insertion succeeds, also where fences are. */
+static const char *earliest(struct bench *b, uint32_t job, int64_t from, int64_t length)
+{
+	const struct manner m = {.alloc = ALLOC_FIRST};
+	int64_t at, first;
+	plan_mark mark = plan_begin(b->p);
+
+	at = plan_insert_earliest(b->p, &m, job, from, length);
+	plan_rollback(b->p, mark);
+	mark = plan_begin(b->p);
+	for (first = from; first < from + 200 && !plan_insert(b->p, &m, job, first, first + length); first++)
+		;
+	plan_rollback(b->p, mark);
+	if (first < from + 200 ? at != first : at < first)
+		return "the earliest start is not the first that there is";
+	return NULL;
 }
 
 /* One change, or none. */
@@ -176,6 +260,7 @@ static const char *rollback(const struct tcase *t, const struct policy *policy)
 	bench_open(&b, t);
 	for (int i = 0; i < t->njobs && !wrong; i++) {
 		random_booking(&b);
+		random_fence(&b);
 		plan_check(b.p);
 		wrong = random_change(&b);
 		plan_check(b.p);
@@ -200,8 +285,12 @@ static const char *insertion(const struct tcase *t, const struct policy *policy)
 		struct manner m = random_manner(&b);
 		int64_t start = rng_range(&b.r, 10, 40), end = start + cluster_length(b.c, cluster_job(b.c, i));
 		random_booking(&b);
+		random_fence(&b);
+		wrong = earliest(&b, i, start, end - start);
 		struct plan *before = plan_clone(b.p);
 		bool done = plan_insert(b.p, &m, i, start, end);
+		if (done && !behind_fences(b.p, i))
+			wrong = "a job was put where a fence keeps it out";
 		for (uint32_t f = 0; done && f < b.p->holds.v[i].nfrags; f++)
 			if (plan_booked(b.p, (uint32_t)plan_place(b.p, i, f)->node, start, end))
 				wrong = "a fragment was put on a node that is booked";
