@@ -189,6 +189,7 @@ bool sched_cycle(struct sched *s, int64_t now)
 		s->outage.begin = TIME_NEVER;
 		sched_refresh(s);
 	}
+	fences_reach(s);
 	cycle_begin(s);
 	queue_offer(s);
 	queue_settle(s);
@@ -235,5 +236,7 @@ int64_t sched_next_wake(const struct sched *s)
 		next = nights_wake(s);
 	if (s->outage.begin != TIME_NEVER && s->outage.until < next)
 		next = s->outage.until;
+	if (s->next_edge < next)
+		next = s->next_edge;
 	return s->next_planned < next ? s->next_planned : next;
 }

@@ -28,7 +28,8 @@ void window_build(struct sched *s)
 
 	w->n = 0;
 	w->version = s->p->version;
-	w->exact = s->p->nnodes == 1 && s->c->nres == 1 && s->c->partitions.n == 0 && sched_node_open(s, 0);
+	w->exact = s->p->nnodes == 1 && s->c->nres == 1 && s->c->partitions.n == 0 && sched_node_open(s, 0) &&
+		   !s->p->edges.n;
 	for (i++; i < t->n && least > 0; i++) {
 		const int64_t *step = timeline_step(t, i);
 		if (step[0] > s->p->horizon)
@@ -68,7 +69,8 @@ bool failure_known(const struct sched *s, const struct job *job, int64_t length)
 
 	for (size_t i = 0; i < s->failures.n; i++) {
 		const struct failure *f = &s->failures.v[i];
-		if (length < f->length || (f->allowed != NODES_ALL && f->allowed != job->allowed))
+		if (length < f->length || (f->allowed != NODES_ALL && f->allowed != job->allowed) ||
+		    f->keys != job->keys || f->bound != job->bound)
 			continue;
 		if (f->request == job->request)
 			return true;
@@ -86,6 +88,8 @@ void failure_note(struct sched *s, const struct job *job, int64_t length)
 	struct failure f = {
 		.request = job->request,
 		.allowed = job->allowed,
+		.keys = job->keys,
+		.bound = job->bound,
 		.nfrags = r->nfrags,
 		.need = shape->need,
 		.length = length,
@@ -106,7 +110,7 @@ static bool pass_place_now(struct sched *s, uint32_t id, int64_t length)
 	plan_mark mark;
 
 	if (s->window.exact && s->window.version == s->p->version && job->allowed == NODES_ALL && r->nfrags == 1 &&
-	    !r->whole) {
+	    !r->whole && !job->bound) {
 		plan_put(s->p, id, 0, 0, s->now, s->now + length); /* the window has said that it fits */
 		return true;
 	}
@@ -395,6 +399,10 @@ static void pass_full(struct sched *s)
 		if (window_allows(&s->window, e.cpus, s->now + e.length) && pass_try_now(s, e.job, e.length)) {
 			if (cycle_tired(s))
 				break;
+			continue;
+		}
+		if (s->backfill == ORDER_NONE && cluster_job(s->c, e.job)->bound) {
+			i++; /* nobody waits for a reservation but those that are bound to it */
 			continue;
 		}
 		if (s->head == JOB_NONE)

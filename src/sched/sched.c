@@ -16,7 +16,7 @@ struct sched *sched_create(struct cluster *c, struct plan *p, const struct polic
 	s->p = p;
 	s->policy = policy;
 	s->head = s->effort.search.job = JOB_NONE;
-	s->next_planned = s->outage.begin = TIME_NEVER;
+	s->next_planned = s->next_edge = s->outage.begin = TIME_NEVER;
 	s->plain = (struct manner){
 		.push_depth = policy->push_depth,
 		.alloc = policy->alloc,
@@ -272,7 +272,7 @@ static uint32_t overrun_victim(const struct sched *s, int32_t node)
 }
 
 /* Before nodes change: what is not promised makes room; what is kept stays, but for what the change concerns (place_lose). */
-static void places_ease(struct sched *s)
+void places_ease(struct sched *s)
 {
 	if (s->policy->position)
 		queue_settle(s);
@@ -281,7 +281,7 @@ static void places_ease(struct sched *s)
 }
 
 /* A job that has not started loses its place. */
-static void place_lose(struct sched *s, uint32_t job, uint32_t by)
+void place_lose(struct sched *s, uint32_t job, uint32_t by)
 {
 	if (s->policy->position && cluster_job(s->c, job)->state == STATE_CANDIDATE) {
 		s->line.by_key.v[queue_find(s, job)].planned = TIME_NEVER;

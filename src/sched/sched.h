@@ -107,6 +107,12 @@ void sched_leaves(struct sched *s, uint32_t node, int64_t at, int64_t now);
  * jobs that make checkpoints are saved then and go on afterwards: one that has no place before may start all the same. */
 void sched_outage(struct sched *s, int64_t begin, int64_t until, bool saves, int64_t now);
 
+/* Nodes that only some jobs may use over an interval (plan/fence.h), in the place of those that were there before; sorted or not, those of a node apart from each other. Jobs that
+ * run go on; those that are reserved where they may not be lose their places. */
+void sched_fences(struct sched *s, const struct node_fence *fences, size_t n, int64_t now);
+/* The keys of a job to them, and the one that it is bound to. */
+void sched_keys(struct sched *s, uint32_t job, uint32_t keys, uint32_t bound, int64_t now);
+
 /* Whether it is up, and neither drained nor paused. */
 bool sched_node_open(const struct sched *s, uint32_t node);
 

@@ -54,6 +54,7 @@ struct window {
 struct failure {
 	uint32_t request;
 	uint32_t allowed; /* the nodes that were asked */
+	uint32_t keys, bound;
 	uint32_t nfrags;
 	struct res need; /* per fragment, if uniform */
 	int64_t length;
@@ -209,6 +210,7 @@ struct sched { /* what owns memory here is copied by sched_clone() and freed by 
 	VEC(struct moved) moved; /* running jobs that were given another place in this pass */
 	job_vec reserved;	 /* transient reservations of common jobs: not promises */
 	int64_t next_planned;	 /* the earliest of the kept reservations */
+	int64_t next_edge;	 /* when a fence begins or ends next */
 	uint32_t head;		 /* the first job that could not start, or JOB_NONE */
 	struct window window;
 	VEC(struct failure) failures;
@@ -326,6 +328,15 @@ int64_t nights_wake(const struct sched *s);
 
 /* outage.c: jobs that can't end before an announced shutdown, and are saved then, start all the same. */
 void outage_fill(struct sched *s);
+/* fences.c: reservations */
+void fences_reach(struct sched *s); /* at the beginning of a cycle: some may have begun or ended */
+/* The first fence that would keep a job from running now for that long; of a bound one its own, which it waits for. False: there is none. */
+bool fences_find(const struct sched *s, uint32_t job, int64_t length, struct fence *ret);
+
+/* sched.c */
+void places_ease(struct sched *s);			     /* before nodes change: what is not promised makes room */
+void place_lose(struct sched *s, uint32_t job, uint32_t by); /* a job that has not started loses its place */
+
 /* extend.c: ... and have their full time again if it is called off, or put off. */
 void extend_after_outage(struct sched *s);
 

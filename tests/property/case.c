@@ -89,6 +89,27 @@ static void random_job(struct rng *r, const struct tcase *t, struct case_job *j,
 		j->failures = (int)rng_range(r, 1, 2);
 }
 
+static void random_fences(struct rng *r, struct tcase *t)
+{
+	int wanted = (int)rng_range(r, 1, CASE_FENCES);
+
+	while (wanted-- > 0) {
+		struct case_fence f = {.node = (int)rng_below(r, (uint64_t)t->nnodes),
+				       .id = (uint32_t)rng_range(r, 1, CASE_KEYS),
+				       .start = rng_range(r, 0, 80)};
+		bool apart = true;
+		f.end = f.start + rng_range(r, 1, 60);
+		for (int i = 0; i < t->nfences; i++)
+			apart &= t->fence[i].node != f.node || t->fence[i].end <= f.start || f.end <= t->fence[i].start;
+		if (apart)
+			t->fence[t->nfences++] = f;
+	}
+	for (int i = 0; i < t->njobs; i++) {
+		t->job[i].keys = chance(r, 0.5) ? 0 : (unsigned)rng_below(r, 2 << CASE_KEYS) & ~1u;
+		t->job[i].bound = chance(r, 0.85) ? 0 : (uint32_t)rng_range(r, 1, CASE_KEYS);
+	}
+}
+
 void case_random(struct tcase *t, uint64_t seed, unsigned flavour)
 {
 	struct rng r;
@@ -122,6 +143,8 @@ void case_random(struct tcase *t, uint64_t seed, unsigned flavour)
 	for (int i = 0; i < t->njobs && (flavour & WITH_WHOLE); i++)
 		if (chance(&r, 0.3))
 			t->job[i].whole = chance(&r, 0.6) ? WHOLE_NODE : WHOLE_HOST;
+	if (flavour & WITH_FENCES)
+		random_fences(&r, t);
 }
 
 static bool frag_fits(const struct case_amounts *n, const struct case_amounts *f)
@@ -187,6 +210,8 @@ void case_print(const struct tcase *t)
 		print_instant("release", j->release, NOT_AT_ALL);
 		print_instant("delete", j->delete, NOT_AT_ALL);
 		print_instant("failures", j->failures, 0);
+		print_instant("keys", j->keys, 0);
+		print_instant("bound", j->bound, 0);
 		if (j->whole)
 			print_message(" whole %s", j->whole == WHOLE_HOST ? "machines" : "nodes");
 		for (int k = 0; k < j->nfrags; k++) {
@@ -203,6 +228,9 @@ void case_print(const struct tcase *t)
 	for (int i = 0; i < t->naccidents; i++)
 		print_message("#   node %d down %lld up %lld\n", t->accident[i].node, (long long)t->accident[i].down,
 			      (long long)t->accident[i].up);
+	for (int i = 0; i < t->nfences; i++)
+		print_message("#   node %d fence %u from %lld to %lld\n", t->fence[i].node, t->fence[i].id,
+			      (long long)t->fence[i].start, (long long)t->fence[i].end);
 }
 
 /* Trying a case: an abort() of the code under test comes back here. */
@@ -254,6 +282,13 @@ static void drop_node(struct tcase *t, int n)
 	memmove(&t->beside[n], &t->beside[n + 1], (size_t)(t->nnodes - n - 1) * sizeof t->beside[0]);
 	t->beside[0] = t->beside[t->nnodes - 1] = false;
 	t->nnodes--;
+	for (int i = 0; i < t->nfences;)
+		if (t->fence[i].node == n) {
+			t->fence[i] = t->fence[--t->nfences];
+		} else {
+			t->fence[i].node -= t->fence[i].node > n;
+			i++;
+		}
 	for (int i = 0; i < t->njobs; i++)
 		for (int k = 0; k < t->job[i].nfrags; k++) {
 			struct case_frag *f = &t->job[i].frag[k];

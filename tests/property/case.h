@@ -13,6 +13,8 @@
 #define CASE_JOBS 16
 #define CASE_FRAGS 4
 #define CASE_ACCIDENTS 3
+#define CASE_FENCES 4
+#define CASE_KEYS 2
 #define NOT_AT_ALL (-1)
 
 struct case_amounts {
@@ -34,6 +36,8 @@ struct case_job {
 	int64_t hold, release, delete; /* instants, or NOT_AT_ALL */
 	int failures;		       /* of its first starts */
 	int whole;		       /* enum wholeness */
+	unsigned keys;		       /* bit i: it passes fences of id i */
+	uint32_t bound;		       /* 0: it is not */
 	int nfrags;
 	struct case_frag frag[CASE_FRAGS];
 };
@@ -43,13 +47,21 @@ struct case_accident {
 	int64_t down, up;
 };
 
+/* A node that only some jobs may use, from the beginning on. */
+struct case_fence {
+	int node;
+	uint32_t id;
+	int64_t start, end;
+};
+
 struct tcase {
 	uint64_t seed;
-	int nnodes, njobs, naccidents;
+	int nnodes, njobs, naccidents, nfences;
 	struct case_amounts node[CASE_NODES];
 	bool beside[CASE_NODES]; /* on the same machine as the node before it */
 	struct case_job job[CASE_JOBS];
 	struct case_accident accident[CASE_ACCIDENTS];
+	struct case_fence fence[CASE_FENCES];
 	int64_t tolerance, starve_after, kill_delay;
 	int max_deallocations;
 	bool ends_first; /* at one instant ends come before submissions; else as in the simulator */
@@ -69,6 +81,7 @@ enum flavour {
 	WITH_NODES = 1 << 7,	 /* more than one node */
 	WITH_WHOLE = 1 << 8,	 /* jobs with whole nodes or machines, machines of several nodes */
 	WITH_ALL = (1 << 9) - 1,
+	WITH_FENCES = 1 << 9, /* and reservations */
 };
 
 void case_random(struct tcase *t, uint64_t seed, unsigned flavour);

@@ -87,6 +87,13 @@ struct job *drive_add_job(struct cluster *c, const struct case_job *j, const str
 	job->request = request;
 	job->walltime = j->walltime;
 	job->user = job->id % 3;
+	if (j->keys) {
+		bool key[CASE_KEYS + 1];
+		for (int i = 0; i <= CASE_KEYS; i++)
+			key[i] = j->keys >> i & 1;
+		job->keys = cluster_nodeset(c, key, CASE_KEYS + 1, false);
+	}
+	job->bound = j->bound;
 	if (policy->deadlines) {
 		job->kind = (uint8_t)j->kind;
 		job->deadline = j->deadline;
@@ -133,6 +140,27 @@ static void check_nodes(struct drive *d, const struct event *e)
 		for (uint32_t k = 0; k < r->nfrags; k++)
 			if (k != i && e->nodes[k] == n && (s->exclusive || d->policy->scatter))
 				drive_wrong(d, "job %u: exclusive fragment %u shares node %d with %u", e->job, i, n, k);
+	}
+}
+
+/* A job starts where fences keep it out, or outside those that it is bound to. */
+static void check_fences(struct drive *d, const struct event *e)
+{
+	const struct case_job *j = &d->t->job[d->job[e->job].of];
+
+	for (uint32_t i = 0; i < e->nnodes; i++) {
+		bool inside = false;
+		for (int k = 0; k < d->t->nfences; k++) {
+			const struct case_fence *f = &d->t->fence[k];
+			if (f->node != e->nodes[i] || f->start >= e->at || f->end <= e->time)
+				continue;
+			if (!j->bound && !(j->keys >> f->id & 1))
+				drive_wrong(d, "job %u starts on node %d, into a fence that it does not pass", e->job,
+					    f->node);
+			inside |= f->id == j->bound && f->start <= e->time;
+		}
+		if (j->bound && !inside)
+			drive_wrong(d, "job %u starts outside the fence that it is bound to", e->job);
 	}
 }
 
@@ -187,6 +215,7 @@ static void on_start(struct drive *d, const struct event *e)
 	int64_t length = j->walltime + d->t->tolerance;
 
 	check_nodes(d, e);
+	check_fences(d, e);
 	if (x->runs)
 		drive_wrong(d, "job %u starts while it runs", e->job);
 	if (d->policy->know != KNOW_PREDICTION && (e->at < e->time + j->walltime || e->at > e->time + length))
@@ -576,6 +605,7 @@ static double drive_weigh(void *context, uint32_t id, int64_t now)
 
 const char *drive_run(struct drive *d, const struct tcase *t, const struct policy *policy)
 {
+	struct node_fence fence[CASE_FENCES];
 	int same = 0;
 
 	d->t = t;
@@ -595,6 +625,11 @@ const char *drive_run(struct drive *d, const struct tcase *t, const struct polic
 	sched_on_delay(d->s, drive_delay, d);
 	if (d->move_cost)
 		sched_on_move(d->s, drive_move, d);
+	for (int i = 0; i < t->nfences; i++) {
+		const struct case_fence *f = &t->fence[i];
+		fence[i] = (struct node_fence){(uint32_t)f->node, {f->start, f->end, f->id}};
+	}
+	sched_fences(d->s, fence, (size_t)t->nfences, -1);
 	if (d->weighs)
 		sched_on_weigh(d->s, drive_weigh, NULL, false, d);
 	while (!*d->wrong) {

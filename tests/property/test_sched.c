@@ -450,6 +450,20 @@ static void test_conservative_depth(void **state)
 	drive_reserve_depth = 0;
 }
 
+/* Reservations: nobody starts where he may not, nobody is forgotten when they end, and nothing that holds without them is lost. */
+static void test_fences(void **state)
+{
+	(void)state;
+	EACH(all, sound, WITH_ALL | WITH_FENCES, 300);
+	EACH(all, sound, (WITH_ALL & ~WITH_NODES) | WITH_FENCES, 100);
+	EACH(all, sound, WITH_FENCES | WITH_NODES | WITH_EARLY, 300);
+	EACH(all, repeatable, WITH_ALL | WITH_FENCES, 30);
+	EACH(plain, paced, WITH_EARLY | WITH_NODES | WITH_MORE | WITH_FENCES, 150);
+	case_check(no_delay, WITH_EARLY | WITH_NODES | WITH_FENCES, case_policy("easy", -1), 400);
+	case_check(no_delay, WITH_EARLY | WITH_NODES | WITH_FENCES, case_policy("conservative", -1), 400);
+	case_check(no_delay, WITH_EARLY | WITH_NODES | WITH_FENCES, case_policy("artaras", -1), 400);
+}
+
 static void test_replay(void **state)
 {
 	(void)state;
@@ -470,6 +484,7 @@ int main(void)
 		cmocka_unit_test(test_easy_no_delay),
 		cmocka_unit_test(test_conservative_no_delay),
 		cmocka_unit_test(test_conservative_depth),
+		cmocka_unit_test(test_fences),
 		cmocka_unit_test(test_replay),
 	};
 
