@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "plan/booking.h"
+#include "plan/fence.h"
 #include "sched/sched_internal.h"
 
 const char *why_name(enum why why)
@@ -18,7 +19,7 @@ const char *why_name(enum why why)
 		[WHY_SHORT] = "short",	 [WHY_SCATTERED] = "scattered",
 		[WHY_WHOLE] = "whole",	 [WHY_RESERVED_FOR] = "reserved",
 		[WHY_TURN] = "turn",	 [WHY_LIMIT] = "limit",
-		[WHY_LEAVES] = "leaves",
+		[WHY_LEAVES] = "leaves", [WHY_RESERVATION] = "reservation",
 	};
 
 	return names[why];
@@ -368,6 +369,43 @@ static void explain_leaving(struct sched *s, uint32_t id, const leaver_vec *leav
 	reason_fini(&other);
 }
 
+/* Whether a fence is why: would it start now, or ever, if there were none? */
+static void explain_fences(struct sched *s, uint32_t id, struct reason *r)
+{
+	struct job *job = cluster_job(s->c, id);
+	uint32_t bound = job->bound;
+	int64_t length = sched_length(s, job), tolerance = s->c->settings.tolerance;
+	struct reason other;
+	struct fence f = {0};
+	size_t lifted = plan_lift_fences(s->p);
+
+	job->bound = 0;
+	explain(s, id, &other);
+	job->bound = bound;
+	plan_lower_fences(s->p, lifted);
+	if (other.why == WHY_NEXT || other.why == WHY_TURN || (r->why == WHY_NEVER && other.why != WHY_NEVER)) {
+		struct reason why = {.why = WHY_RESERVATION,
+				     .by = JOB_NONE,
+				     .when = r->when,
+				     .allocated = r->allocated,
+				     .by_start = TIME_NEVER,
+				     .by_end = TIME_NEVER};
+		if (fences_find(s, id, length, &f)) {
+			why.reservation = f.id;
+			why.by_start = f.start;
+			why.by_end = f.end;
+		}
+		plan_mark mark = plan_begin(s->p);
+		plan_take_job(s->p, id);
+		if (!bound && f.id && f.start - s->now > tolerance && would_fit(s, id, f.start - s->now))
+			why.shorter = f.start - s->now - tolerance;
+		plan_rollback(s->p, mark);
+		reason_fini(r);
+		*r = why;
+	}
+	reason_fini(&other);
+}
+
 void sched_explain(struct sched *s, uint32_t id, struct reason *r)
 {
 	leaver_vec leavers = {0};
@@ -376,6 +414,9 @@ void sched_explain(struct sched *s, uint32_t id, struct reason *r)
 	leavers_collect(s->p, &leavers);
 	if (leavers.n && r->why != WHY_NOT && r->why != WHY_HELD && r->why != WHY_NEXT && r->why != WHY_TURN)
 		explain_leaving(s, id, &leavers, r);
+	if (plan_has_fences(s->p, cluster_job(s->c, id)) && job_waits(cluster_job(s->c, id)) && r->why != WHY_LIMIT &&
+	    r->why != WHY_NEXT && r->why != WHY_TURN && r->why != WHY_LEAVES)
+		explain_fences(s, id, r);
 	vec_free(&leavers);
 }
 
@@ -434,6 +475,38 @@ static void text_job(uint32_t job, job_namer name, void *context, struct strbuf 
 		strbuf_printf(out, "%u", job);
 }
 
+/* "it is kept out by reservation course, which begins in 2h" */
+static void text_reservation(const struct sched *s, uint32_t job, const struct reason *r, struct strbuf *out)
+{
+	const char *name = r->reservation ? names_get(&s->c->reservation_names, r->reservation - 1) : NULL;
+	char when[32];
+	bool begun = r->by_start <= s->now;
+	uint32_t bound = cluster_job(s->c, job)->bound;
+
+	if (bound == BOUND_NOWHERE) {
+		strbuf_puts(out, "it starts only in a reservation that it may not use");
+	} else if (bound && !name) {
+		name = names_get(&s->c->reservation_names, bound - 1);
+		strbuf_printf(out, "it starts only in reservation %s, which is over", name ? name : "?");
+	} else if (bound && begun) {
+		strbuf_printf(out, "it starts only in reservation %s, and would not end before that does, in %s", name,
+			      duration_human(r->by_end - s->now, when, sizeof when));
+	} else if (bound) {
+		strbuf_printf(out, "it starts only in reservation %s, which begins in %s", name,
+			      duration_human(r->by_start - s->now, when, sizeof when));
+	} else if (begun) {
+		strbuf_printf(out, "reservation %s keeps it from nodes that it needs", name ? name : "?");
+		if (r->by_end != TIME_NEVER)
+			strbuf_printf(out, " for another %s", duration_human(r->by_end - s->now, when, sizeof when));
+	} else {
+		strbuf_printf(out, "it would run into reservation %s, which begins in %s", name ? name : "?",
+			      duration_human(r->by_start - s->now, when, sizeof when));
+	}
+	if (r->shorter > 0)
+		strbuf_printf(out, "; with a walltime of %s or less it would start now",
+			      duration_human(r->shorter, when, sizeof when));
+}
+
 static void text_holders(const struct sched *s, const struct reason *r, job_namer name, void *context,
 			 struct strbuf *out)
 {
@@ -454,6 +527,25 @@ static void text_holders(const struct sched *s, const struct reason *r, job_name
 	if (end > s->now)
 		strbuf_printf(out, ", %s is planned to end in %s", r->holders.n > 1 ? "the last of which" : "which",
 			      duration_human(end - s->now, when, sizeof when));
+}
+
+bool sched_bound_text(const struct sched *s, uint32_t id, struct strbuf *out)
+{
+	const struct job *job = cluster_job(s->c, id);
+	struct reason r = {.why = WHY_RESERVATION, .by_start = TIME_NEVER, .by_end = TIME_NEVER};
+	struct fence f;
+
+	if (!job->bound || !job_waits(job))
+		return false;
+	if (fences_find(s, id, sched_length(s, job), &f)) {
+		r.reservation = f.id;
+		r.by_start = f.start;
+		r.by_end = f.end;
+	}
+	if (r.by_start <= s->now && sched_length(s, job) <= r.by_end - s->now)
+		return false; /* it has its turn there */
+	text_reservation(s, id, &r, out);
+	return true;
 }
 
 bool sched_limit_text(const struct sched *s, uint32_t id, struct strbuf *out)
@@ -526,6 +618,9 @@ void reason_text(const struct sched *s, uint32_t job, const struct reason *r, jo
 		if (r->shorter > 0)
 			strbuf_printf(out, "; with a walltime of %s or less it would start now",
 				      duration_human(r->shorter, shorter, sizeof shorter));
+		break;
+	case WHY_RESERVATION:
+		text_reservation(s, job, r, out);
 		break;
 	case WHY_COUNT:
 		break;

@@ -20,6 +20,7 @@ enum why {
 	WHY_TURN,	  /* the policy lets nobody pass `by` */
 	WHY_LIMIT,	  /* `limit` leaves no room for it */
 	WHY_LEAVES,	  /* it would last longer than a node that it needs: `node` leaves at `by_start` */
+	WHY_RESERVATION,  /* `reservation` keeps it out from `by_start` to `by_end`; or it is bound to it */
 	WHY_COUNT
 };
 
@@ -36,8 +37,10 @@ struct reason {
 	uint32_t by;	 /* RESERVED_FOR, TURN */
 	int64_t by_start;
 	struct limit_reached limit;
-	uint32_t node;	 /* LEAVES */
-	int64_t shorter; /* RESERVED_FOR, LEAVES: it would start now if its walltime were at most this; 0: it would not */
+	uint32_t node;	      /* LEAVES */
+	uint32_t reservation; /* RESERVATION: its id; 0: the one that it is bound to has no time left for it */
+	int64_t by_end;
+	int64_t shorter; /* RESERVED_FOR, LEAVES, RESERVATION: it would start now if its walltime were at most this; 0: it would not */
 };
 
 /* The reason, true of the plan as it is at the instant of the last event. Changes nothing. */
@@ -45,6 +48,8 @@ void sched_explain(struct sched *s, uint32_t job, struct reason *ret);
 void reason_fini(struct reason *r);
 /* Which limit keeps it waiting, in words; false: none does. It takes no time. */
 bool sched_limit_text(const struct sched *s, uint32_t job, struct strbuf *out);
+/* The same of a job that is bound to a reservation: what it waits for, as far as that goes. */
+bool sched_bound_text(const struct sched *s, uint32_t job, struct strbuf *out);
 
 /* In plain words: what it waits for, who holds it, until when, and what would change it. */
 typedef void (*job_namer)(void *context, uint32_t job, struct strbuf *out); /* NULL: jobs are called by their numbers */

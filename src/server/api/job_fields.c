@@ -575,7 +575,7 @@ static void f_comment(const struct subject *x, struct value *v)
 		put_text(v, queue_is_started(x->s, x->s->jobs->entries.v[x->id].spec->queue)
 				    ? "no destination of its routing queue accepts it"
 				    : "its queue is stopped");
-	else if (sched_limit_text(x->s->sched, x->id, &v->scratch))
+	else if (sched_bound_text(x->s->sched, x->id, &v->scratch) || sched_limit_text(x->s->sched, x->id, &v->scratch))
 		put_scratch(v, VALUE_TEXT);
 	else if (json_is_string(json_object_get(x->body, "comment")))
 		put_body(x, v, "comment");

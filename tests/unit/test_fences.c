@@ -1,0 +1,166 @@
+/*
+ * test_fences.c - reservations as the scheduler sees them: nodes that only some jobs may use for a time.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "plan/fence.h"
+#include "sched/explain.h"
+#include "sched/forecast.h"
+#include "sched/policy.h"
+#include "support/world.h"
+
+static struct world w;
+static uint32_t course;
+
+/* Two nodes; the first is for `course` in [100, 200). */
+static void open_world(const char *policy)
+{
+	world_init(&w, policy);
+	world_add_nodes(&w, 2, 8);
+	world_open(&w);
+	course = names_add(&w.c->reservation_names, "course") + 1;
+
+	struct node_fence f = {0, {100, 200, course}};
+
+	sched_fences(w.s, &f, 1, 0);
+	plan_check(w.p);
+}
+
+static void is(uint32_t job, enum job_state state)
+{
+	assert_string_equal(job_state_name(world_job(&w, job)->state), job_state_name(state));
+}
+
+static void because(uint32_t job, const char *text)
+{
+	struct strbuf out = {0};
+	struct reason r;
+
+	sched_explain(w.s, job, &r);
+	plan_check(w.p);
+	reason_text(w.s, job, &r, NULL, NULL, &out);
+	assert_string_equal(why_name(r.why), why_name(WHY_RESERVATION));
+	assert_string_equal(strbuf_text(&out), text);
+	reason_fini(&r);
+	strbuf_fini(&out);
+}
+
+static void give(uint32_t job, uint32_t bound)
+{
+	bool has[8] = {0};
+
+	has[course] = true;
+	sched_keys(w.s, job, cluster_nodeset(w.c, has, 8, false), bound, w.p->now);
+}
+
+static void under(const char *policy)
+{
+	open_world(policy);
+
+	uint32_t outside = world_common(&w, 0, "nodes=2:ppn=8", 150), inside = world_common(&w, 0, "nodes=1:ppn=4", 60);
+
+	give(inside, course);
+	world_cycle(&w, 0);
+	is(outside, STATE_CANDIDATE);
+	is(inside, STATE_CANDIDATE);
+	because(outside,
+		"it would run into reservation course, which begins in 1m 40s; with a walltime of 1m 40s or less it would start now");
+	because(inside, "it starts only in reservation course, which begins in 1m 40s");
+
+	/* One that ends before it begins may use the node; one with a key may last into it. */
+	uint32_t quick = world_common(&w, 1, "nodes=n1:ppn=4", 90), member = world_common(&w, 1, "nodes=n1:ppn=4", 150);
+
+	give(member, 0);
+	world_cycle(&w, 1);
+	is(quick, STATE_RUNNING);
+	is(member, STATE_RUNNING);
+	sched_finish(w.s, quick, 91, NULL);
+	world_cycle(&w, 91);
+	assert_true(sched_next_wake(w.s) <= 100);
+	world_cycle(&w, 100);
+	is(inside, STATE_RUNNING);
+	assert_int_equal(world_node(&w, inside, 0), 1);
+	is(outside, STATE_CANDIDATE);
+
+	/* It is bound, and does not fit in what is left. */
+	uint32_t late = world_common(&w, 120, "nodes=1:ppn=1", 100);
+
+	give(late, course);
+	world_cycle(&w, 120);
+	because(late, "it starts only in reservation course, and would not end before that does, in 1m 20s");
+	sched_finish(w.s, inside, 150, NULL);
+	sched_finish(w.s, member, 151, NULL);
+	world_cycle(&w, 151);
+	is(outside, STATE_CANDIDATE);
+	because(outside, "reservation course keeps it from nodes that it needs for another 49s");
+
+	/* It is taken away. */
+	sched_fences(w.s, NULL, 0, 160);
+	world_cycle(&w, 160);
+	is(outside, STATE_RUNNING);
+	because(late, "it starts only in reservation course, which is over");
+	world_fini(&w);
+}
+
+static void test_common(void **state)
+{
+	(void)state;
+	under("easy");
+	under("conservative");
+}
+
+/* Nobody waits behind a job that waits for its reservation. */
+static void test_passed(void **state)
+{
+	(void)state;
+	open_world("fcfs");
+
+	uint32_t inside = world_common(&w, 0, "nodes=1:ppn=4", 60);
+
+	give(inside, course);
+
+	uint32_t next = world_common(&w, 0, "nodes=1:ppn=4", 60);
+
+	world_cycle(&w, 0);
+	is(inside, STATE_CANDIDATE);
+	is(next, STATE_RUNNING);
+	world_fini(&w);
+}
+
+/* A place that was reserved where a fence is put up is lost; what runs goes on. */
+static void test_put_up(void **state)
+{
+	(void)state;
+	world_init(&w, "conservative");
+	world_add_nodes(&w, 1, 8);
+	world_open(&w);
+
+	uint32_t runs = world_common(&w, 0, "nodes=1:ppn=8", 150), next = world_common(&w, 0, "nodes=1:ppn=8", 50);
+	struct node_fence f = {0, {100, 300, 1}};
+
+	world_cycle(&w, 0);
+	is(runs, STATE_RUNNING);
+	assert_int_equal(sched_planned(w.s, next), 150);
+	sched_fences(w.s, &f, 1, 10);
+	plan_check(w.p);
+	world_cycle(&w, 10);
+	is(runs, STATE_RUNNING);
+	assert_int_equal(sched_planned(w.s, next), 300);
+	plan_check(w.p);
+	world_fini(&w);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {cmocka_unit_test(test_common), cmocka_unit_test(test_passed),
+					   cmocka_unit_test(test_put_up)};
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
