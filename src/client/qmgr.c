@@ -18,7 +18,7 @@ static const char *const verb_name[] = {"create", "delete", "set", "unset", "lis
 static const char *const object_names[QMGR_KIND][2] = {
 	{"", ""}, {"server", "servers"}, {"queue", "queues"}, {"node", "nodes"}};
 
-#define OBJECTS "server, queue, node, partition, class, user, group, account or qos"
+#define OBJECTS "server, queue, node, partition, class, user, group, account, qos or reservation"
 
 const char *qmgr_verb_name(enum qmgr_verb verb)
 {

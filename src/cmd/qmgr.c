@@ -42,7 +42,7 @@ static const char *const examples[] = {
 
 static void language_print(void)
 {
-	printf("create|delete|set|unset|list|print  server|queue|node|partition|class|user|group|account|qos  [NAME,...]  [ATTRIBUTE [=|+=|-= VALUE], ...]\n"
+	printf("create|delete|set|unset|list|print  server|queue|node|partition|class|user|group|account|qos|reservation  [NAME,...]  [ATTRIBUTE [=|+=|-= VALUE], ...]\n"
 	       "  create queue short queue_type = execution, enabled = true, started = true\n"
 	       "  set queue short resources_max.walltime = 1:00:00\n"
 	       "  set server managers += ann@*\n"
@@ -326,7 +326,7 @@ const struct command command_qmgr = {
 	.about =
 		"Change and show the server, its queues, nodes, partitions, program classes, users, groups, accounts and QoS.",
 	.details =
-		"Commands are 'create|delete|set|unset|list|print server|queue|node|partition|class|user|group|account|qos NAME,... ATTRIBUTE = VALUE, ...', "
+		"Commands are 'create|delete|set|unset|list|print server|queue|node|partition|class|user|group|account|qos|reservation NAME,... ATTRIBUTE = VALUE, ...', "
 		"separated by lines or ';'. += and -= add to a list and take away.",
 	.examples = examples,
 	.options = options,

@@ -20,16 +20,23 @@
 
 struct json; /* base/json.h */
 
+/* Kinds of objects that have attributes: bit, name. */
+#define ATTR_OWNER_TABLE(X)                                                                                            \
+	X(SERVER, 0, "server")                                                                                         \
+	X(QUEUE, 1, "queue")                                                                                           \
+	X(PARTITION, 2, "partition")                                                                                   \
+	X(CLASS, 3, "class")                                                                                           \
+	X(USER, 4, "user")                                                                                             \
+	X(GROUP, 5, "group")                                                                                           \
+	X(ACCOUNT, 6, "account")                                                                                       \
+	X(QOS, 7, "qos")                                                                                               \
+	X(RESERVATION, 8, "reservation")
+
 enum attr_owner {
-	ATTR_SERVER = 1,
-	ATTR_QUEUE = 2,
-	ATTR_PARTITION = 4,
-	ATTR_CLASS = 8,
-	ATTR_USER = 16,
-	ATTR_GROUP = 32,
-	ATTR_ACCOUNT = 64,
-	ATTR_QOS = 128,
-	ATTR_OWNERS = 256 /* beyond the last */
+#define ATTR_OWNER_ENUM(NAME, bit, name) ATTR_##NAME = 1 << bit,
+	ATTR_OWNER_TABLE(ATTR_OWNER_ENUM)
+#undef ATTR_OWNER_ENUM
+		ATTR_OWNERS = 512 /* beyond the last */
 };
 
 enum attr_type {

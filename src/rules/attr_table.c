@@ -14,6 +14,7 @@
 #define CLASS ATTR_CLASS
 #define ACCOUNT ATTR_ACCOUNT
 #define QOS ATTR_QOS
+#define RESERVATION ATTR_RESERVATION
 #define OF_PARTIES (ATTR_USER | ATTR_GROUP | ATTR_ACCOUNT | ATTR_QOS) /* whose job it is, and how it is served */
 #define BOTH (ATTR_SERVER | ATTR_QUEUE)
 #define JOBS_MAX INT64_C(1000000000)
@@ -324,6 +325,43 @@ const struct attr attr_table[] = {
 		 "Percent of what its siblings use together that it is to get in the long run: of an account, those with the same parent; of a group, those on the same account; of a user, those in "
 		 "the same group. It counts as priority_weight.fairshare says."},
 	{"comment", OF_PARTIES, .type = ATTR_TEXT, .about = "A note for people."},
+	{"reservation", QOS, .type = ATTR_TEXT,
+	 .about = "The reservation that its jobs start nowhere else than in, unless they name another one."},
+
+	/* Reservations. */
+	{"nodes", RESERVATION, .type = ATTR_NODES,
+	 .about = "Its nodes, joined by commas; n[1-8] are eight, and all are all that there are."},
+	{"node_count", RESERVATION, .type = ATTR_NUMBER, .min = 1, .max = 1000000,
+	 .about =
+		 "If nodes is not set: that many are chosen when its times are set, where fewest jobs are in the way."},
+	{"features", RESERVATION, .type = ATTR_TEXT,
+	 .about = "Features of the nodes that are chosen, such as gpu:fast."},
+	{"start", RESERVATION, .type = ATTR_TIME,
+	 .about =
+		 "When it begins, such as 2026-12-24T08:00. Of a weekly one: the first time. It holds once its nodes and times are set."},
+	{"end", RESERVATION, .type = ATTR_TIME,
+	 .about = "When it ends. Of a weekly one: for good. Unset: see duration."},
+	{"duration", RESERVATION, .type = ATTR_DURATION, .min = 1, .max = 10 * YEAR,
+	 .about = "Seconds that it lasts, or a time such as 4:00:00, instead of end."},
+	{"hours", RESERVATION, .type = ATTR_HOURS,
+	 .about = "Makes it weekly: its hours, in local time, such as \"Mon 08:00-12:00, Thu 14:00-18:00\"."},
+	{"except", RESERVATION, .type = ATTR_LIST,
+	 .about = "Days on which a weekly one does not hold, such as 2026-12-24,2026-12-31."},
+	{"acl_users", RESERVATION, .type = ATTR_LIST,
+	 .about =
+		 "Users (user@host, * for any) whose jobs may run in it. Any of the lists is enough; without any it is for nobody. They may also run elsewhere."},
+	{"acl_groups", RESERVATION, .type = ATTR_LIST, .about = "Groups, as acl_users: those that jobs run with."},
+	{"acl_accounts", RESERVATION, .type = ATTR_LIST, .about = "Accounts, as acl_users."},
+	{"acl_queues", RESERVATION, .type = ATTR_LIST, .alias = "acl_classes", .about = "Queues, as acl_users."},
+	{"acl_qos", RESERVATION, .type = ATTR_LIST, .about = "Qualities of service, as acl_users."},
+	{"acl_jobs", RESERVATION, .type = ATTR_LIST, .about = "Numbers of jobs, as acl_users."},
+	{"maintenance", RESERVATION, BOOL("False"),
+	 .about = "It is for nobody, whatever its lists say, and may lie over other reservations."},
+	{"ignore_jobs", RESERVATION, BOOL("False"),
+	 .about = "It is made even if running jobs last into it. They go on. False: it is refused then."},
+	{"breaks_deadlines", RESERVATION, BOOL("False"),
+	 .about = "It is made even if guaranteed deadlines are in the way. False: it is refused then."},
+	{"comment", RESERVATION, .type = ATTR_TEXT, .about = "A note for people, which showres shows."},
 };
 const int nattrs = sizeof attr_table / sizeof *attr_table;
 
@@ -342,7 +380,10 @@ const char *attr_type_name(enum attr_type type)
 
 const char *attr_owner_name(enum attr_owner owner)
 {
-	static const char *const name[] = {"server", "queue", "partition", "class", "user", "group", "account", "qos"};
+#define OWNER_NAME(NAME, bit, name) [bit] = name,
+	static const char *const name[] = {ATTR_OWNER_TABLE(OWNER_NAME)};
+#undef OWNER_NAME
+	_Static_assert(ATTR_OWNERS == 1 << (sizeof name / sizeof *name), "beyond the last");
 	int i = 0;
 
 	while ((int)owner >> (i + 1))

@@ -11,12 +11,14 @@
 
 #include "core/partition.h"
 #include "core/reqtext.h"
+#include "rules/reservation.h"
 
 #define LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 const struct object_row object_table[OBJECT_KINDS] = {
 	[OBJECT_PARTITION] = {"partition", "partitions", ATTR_PARTITION, .implicit = false},
 	[OBJECT_CLASS] = {"class", "classes", ATTR_CLASS, .implicit = false},
+	[OBJECT_RESERVATION] = {"reservation", "reservations", ATTR_RESERVATION, .implicit = true},
 	[OBJECT_USER] = {"user", "users", ATTR_USER, .implicit = true, .defaults = true},
 	[OBJECT_GROUP] = {"group", "groups", ATTR_GROUP, .implicit = true, .defaults = true},
 	[OBJECT_ACCOUNT] = {"account", "accounts", ATTR_ACCOUNT, .defaults = true},
@@ -142,6 +144,7 @@ static const struct reference {
 	{"parent", ATTR_ACCOUNT, OBJECT_ACCOUNT},
 	{"default_qos", ATTR_USER | ATTR_GROUP | ATTR_ACCOUNT, OBJECT_QOS},
 	{"default_account", ATTR_USER | ATTR_GROUP, OBJECT_ACCOUNT},
+	{"reservation", ATTR_QOS, OBJECT_RESERVATION},
 };
 
 static const char *reference_of(const struct object *x, const struct reference *r)
@@ -197,9 +200,10 @@ int object_check(const struct objects *o, const struct object *next, struct err 
 			return err_set(err, -EINVAL, "%s: there is no %s %.60s: create it first", r->attr,
 				       object_table[r->to].name, name);
 	}
-	return next->kind == OBJECT_ACCOUNT ? tree_check(o, next, err)
-	       : next->kind == OBJECT_CLASS ? class_check(next, err)
-					    : 0;
+	return next->kind == OBJECT_ACCOUNT	  ? tree_check(o, next, err)
+	       : next->kind == OBJECT_CLASS	  ? class_check(next, err)
+	       : next->kind == OBJECT_RESERVATION ? reservation_check(next, err)
+						  : 0;
 }
 
 const struct object *object_named_by(const struct objects *o, const struct object *x)

@@ -1,5 +1,5 @@
 /*
- * object.h - what administrators define by name: partitions, program classes, users, groups, accounts and qualities of service.
+ * object.h - what administrators define by name: partitions, program classes, reservations, users, groups, accounts and qualities of service.
  *
  * Each kind is a row of one table: its name, and whose attributes (attr.h) its objects have. The server, the simulator, the API and qmgr go by the same rows; an
  * object is its name with the attributes that are set. Nothing here knows jobs: what follows from an object is for those to say who ask for it.
@@ -21,6 +21,7 @@
 enum object_kind {
 	OBJECT_PARTITION,
 	OBJECT_CLASS,
+	OBJECT_RESERVATION,
 	OBJECT_QOS,
 	OBJECT_ACCOUNT,
 	OBJECT_GROUP,

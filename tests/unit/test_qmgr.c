@@ -95,8 +95,10 @@ static void test_wrong(void **state)
 	expect("foo; list server",
 	       "! \"foo\" is not a command: a line begins with create, delete, set, unset, list, print, active, help or "
 	       "quit; list server");
-	expect("set", "! set what? Say server, queue, node, partition, class, user, group, account or qos");
-	expect("set foo x=1", "! set \"foo\": say server, queue, node, partition, class, user, group, account or qos");
+	expect("set",
+	       "! set what? Say server, queue, node, partition, class, user, group, account, qos or reservation");
+	expect("set foo x=1",
+	       "! set \"foo\": say server, queue, node, partition, class, user, group, account, qos or reservation");
 	expect("create queue", "! create queue: its name is missing: create queue NAME");
 	expect("create server x", "! \"x\" needs a value: x = VALUE (a value with blanks needs quotes)");
 	expect("delete server", "! delete server: there is always exactly one; name another kind of object");

@@ -188,10 +188,13 @@ void api_server_change(struct server *s, const struct call *c)
 	reply_later(s, c->r, 200, &out);
 }
 
+#define OWNER_WORD(NAME, bit, name) "|" name
+static const char owner_words[] = ATTR_OWNER_TABLE(OWNER_WORD);
+#undef OWNER_WORD
+
 static const struct field attribute_fields[] = {
 	{"name", .is = REQUIRED | IS_TEXT},
-	{"of", .is = REQUIRED | IS_LIST, .item = IS_TEXT,
-	 .words = "server|queue|partition|class|user|group|account|qos"},
+	{"of", .is = REQUIRED | IS_LIST, .item = IS_TEXT, .words = &owner_words[1]},
 	{"type", .is = REQUIRED | IS_TEXT},
 	{"default", .is = REQUIRED | IS_TEXT | IS_NULL},
 	{"words", .is = IS_TEXT, "the words it may be"},
