@@ -98,14 +98,15 @@ int jobspec_resource(struct jobspec *s, const char *text, struct err *err)
 	return resources_add(s, &(struct texts){.v = (const char *[]){text}, .n = 1}, err);
 }
 
-static int partition_set(struct jobspec *s, const char *text, struct err *err)
+/* An option that names one thing, as -l KEY=NAME does. */
+static int named_set(struct jobspec *s, const char *option, const char *key, const char *text, struct err *err)
 {
 	struct strbuf list = {0};
 	int rc;
 
-	strbuf_printf(&list, "partition=%s", text);
+	strbuf_printf(&list, "%s=%s", key, text);
 	if (strchr(text, ','))
-		rc = err_set(err, -EINVAL, "--partition %.60s: one partition, or any", text);
+		rc = err_set(err, -EINVAL, "--%s %.60s: name one", option, text);
 	else
 		rc = jobspec_resource(s, list.text, err);
 	strbuf_fini(&list);
@@ -425,7 +426,9 @@ int jobspec_add(struct jobspec *s, const struct job_arguments *a, struct err *er
 	if (rc == 0)
 		rc = resources_add(s, &a->resources, err);
 	if (rc == 0 && a->into.partition)
-		rc = partition_set(s, a->into.partition, err);
+		rc = named_set(s, "partition", "partition", a->into.partition, err);
+	if (rc == 0 && a->into.reservation)
+		rc = named_set(s, "reservation", "advres", a->into.reservation, err);
 	for (int i = 0; i < a->t.n && rc == 0; i++)
 		rc = t_set(s, a->t.v[i], err);
 	for (int i = 0; i < a->p.n && rc == 0; i++)

@@ -18,7 +18,7 @@ struct job_arguments {
 	const char *account, *arguments, *array, *at, *checkpoint, *comment, *deadline, *depend, *holds;
 	const char *name, *powers, *prefix, *priority, *project, *remove, *rerunnable, *shell, *type, *users;
 	struct {
-		const char *queue, *partition;
+		const char *queue, *partition, *reservation;
 	} into;
 	struct {
 		const char *mail, *mail_to;

@@ -63,7 +63,7 @@ static int sandbox_set(struct jobspec *s, const char *value, struct err *err)
 	return 0;
 }
 
-/* Words for Maui: QOS:NAME;OTHER:...; those that mean nothing here are passed over. */
+/* Words for Maui: QOS:NAME;ADVRES:NAME;OTHER:...; those that mean nothing here are passed over. */
 static int maui_set(struct jobspec *s, const char *value, struct err *err)
 {
 	char *copy = mem_strdup(value), *rest = copy, *one;
@@ -73,10 +73,13 @@ static int maui_set(struct jobspec *s, const char *value, struct err *err)
 	while (rc == 0 && (one = strsep(&rest, ";"))) {
 		if (strcasecmp(one, "QOS") == 0)
 			rc = err_set(err, -EINVAL, "it names no quality of service: use QOS:NAME");
-		if (strncasecmp(one, "QOS:", 4) != 0)
+		if (strcasecmp(one, "ADVRES") == 0)
+			rc = err_set(err, -EINVAL, "it names no reservation: use ADVRES:NAME");
+		bool reserved = strncasecmp(one, "ADVRES:", 7) == 0;
+		if (!reserved && strncasecmp(one, "QOS:", 4) != 0)
 			continue;
 		strbuf_clear(&text);
-		strbuf_printf(&text, "qos=%s", one + 4);
+		strbuf_printf(&text, "%s=%s", reserved ? "advres" : "qos", strchr(one, ':') + 1);
 		rc = jobspec_resource(s, text.text, err);
 	}
 	strbuf_fini(&text);

@@ -32,6 +32,8 @@ const struct option qsub_options[] = {
 	TEXT('q', "queue", into.queue, "QUEUE", "The queue to hand it in to."),
 	TEXT(0, "partition", into.partition, "NAME|any",
 	     "Run in this partition, or in any that suits it, alone. The same as -l partition=NAME."),
+	TEXT(0, "reservation", into.reservation, "NAME",
+	     "Start in this reservation, and nowhere else. The same as -l advres=NAME."),
 	TEXT('o', "output", files.output, "PATH", "Where its standard output goes; a directory: the usual name in it."),
 	TEXT('e', "error", files.error, "PATH", "Where its standard error goes."),
 	WORD('j', "join", files.join, "oe|eo|n", "oe eo n", "Join both: oe into the output file, eo into the error file."),

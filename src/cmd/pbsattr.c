@@ -194,6 +194,7 @@ static const struct row rows[] = {
 	{"server", NULL, NULL, FORM_TEXT, PBS_BOTH, server_add},
 	{"Account_Name", NULL, "account", FORM_TEXT, PBS_BOTH, NULL},
 	{"qos", NULL, "qos", FORM_TEXT, PBS_BOTH, NULL},
+	{"advres", NULL, "reservation", FORM_TEXT, PBS_BOTH, NULL},
 	{"Checkpoint", NULL, "checkpoint", FORM_TEXT, PBS_BOTH, NULL},
 	{"class", NULL, "class", FORM_TEXT, PBS_BOTH, NULL},
 	{"restart_of", NULL, "restart", FORM_TEXT, PBS_BOTH, NULL},

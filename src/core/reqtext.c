@@ -18,7 +18,7 @@
 
 #define QOS_NAME_MAX 64
 #define QOS_LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-"
-#define RESOURCES "walltime nodes select ncpus procs mem pmem gpus ngpus place partition qos"
+#define RESOURCES "walltime nodes select ncpus procs mem pmem gpus ngpus place partition qos advres"
 #define SHOWN 80 /* characters of a faulty part that its message repeats */
 
 void reqtext_init(struct reqtext *r)
@@ -116,7 +116,7 @@ static int chunk_add_other(struct chunk *k, const char *name, const char *value,
 	if (!is_name(name))
 		return err_set(err, -EINVAL, "\"%.*s\" is not the name of a resource", SHOWN, name);
 	if (same(name, "walltime") || same(name, "cput") || same(name, "place") || same(name, "partition") ||
-	    same(name, "qos"))
+	    same(name, "qos") || same(name, "advres"))
 		return err_set(err, -EINVAL,
 			       "%.*s is for the whole job: write it after a comma (as in -l nodes=1,%.*s=%.*s)", SHOWN,
 			       name, SHOWN, name, SHOWN, value);
@@ -287,6 +287,16 @@ static int qos_parse(struct reqtext *r, const char *text, struct arena *arena, s
 	return 0;
 }
 
+static int advres_parse(struct reqtext *r, const char *text, struct arena *arena, struct err *err)
+{
+	if (!*text || strlen(text) > QOS_NAME_MAX || text[strspn(text, QOS_LETTERS)])
+		return err_set(err, -EINVAL,
+			       "it must be the name of a reservation: up to %d letters, digits, '_', '.' and '-'",
+			       QOS_NAME_MAX);
+	r->reservation = arena_strndup(arena, text, strlen(text));
+	return 0;
+}
+
 static int walltime_parse(struct reqtext *r, const char *text, struct err *err)
 {
 	int64_t seconds = 0;
@@ -365,6 +375,8 @@ static int part_parse(struct reqtext *r, const char *key, char *value, struct ar
 		return partition_parse(r, value, arena, err);
 	if (same(key, "qos"))
 		return qos_parse(r, value, arena, err);
+	if (same(key, "advres") || same(key, "reservation"))
+		return advres_parse(r, value, arena, err);
 	if (same(key, "naccesspolicy"))
 		return access_parse(r, value, err);
 	if (same(key, "vmem") || same(key, "pvmem") || same(key, "file"))

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/strbuf.h"
+#include "rules/reservation.h"
 
 const struct object *account_above(const struct objects *o, const struct object *x)
 {
@@ -102,6 +103,34 @@ static const char *default_find(const struct objects *o, enum object_kind kind, 
 	return found;
 }
 
+/* The reservation that it names, else that of its QoS. One with a list of jobs may come to name this job later. */
+static int reservation_resolve(const struct objects *o, const struct access_party *p, struct access *x, struct err *err)
+{
+	const struct object *q = x->qos ? object_find(o, OBJECT_QOS, x->qos) : NULL, *r;
+	struct reservation_party party = {.user = p->by.user,
+					  .host = p->by.host,
+					  .group = p->group,
+					  .account = x->account,
+					  .queue = p->queue_name,
+					  .qos = x->qos};
+	bool own = x->reservation != NULL;
+
+	if (!own && q)
+		x->reservation = attrs_text(&q->attrs, "reservation");
+	if (!x->reservation)
+		return 0;
+	r = object_find(o, OBJECT_RESERVATION, x->reservation);
+	if (!r)
+		return unknown(o, OBJECT_RESERVATION, x->reservation, err);
+	if (own && reservation_over(r, p->now))
+		return err_code(err, CODE_REFUSED, "reservation %s is over", r->name);
+	if (own && !reservation_admits(r, &party) && !attrs_is_set(&r->attrs, "acl_jobs"))
+		return err_code(err, CODE_REFUSED, "reservation %s is not for this job of user %.60s%s", r->name,
+				p->by.user, attrs_bool(&r->attrs, "maintenance") ? ": it is for maintenance" : "");
+	x->reservation = r->name;
+	return 0;
+}
+
 int access_resolve(const struct objects *o, const struct access_party *p, struct access *x, struct err *err)
 {
 	bool defines = object_count(o, OBJECT_ACCOUNT) > 0;
@@ -114,9 +143,10 @@ int access_resolve(const struct objects *o, const struct access_party *p, struct
 	if (rc < 0)
 		return rc;
 	if (x->qos)
-		return named_check(o, OBJECT_QOS, p, x->account, &x->qos, err);
-	x->qos = default_find(o, OBJECT_QOS, p, x->account);
-	return 0;
+		rc = named_check(o, OBJECT_QOS, p, x->account, &x->qos, err);
+	else
+		x->qos = default_find(o, OBJECT_QOS, p, x->account);
+	return rc < 0 ? rc : reservation_resolve(o, p, x, err);
 }
 
 void access_preempt(const struct objects *o, const char *qos, uint8_t *kind, uint8_t *powers)

@@ -14,6 +14,7 @@
 /* What a job has; NULL: none. */
 struct access {
 	const char *account, *qos;
+	const char *reservation; /* that it starts nowhere else than in */
 };
 
 /* Whose job it is, and where. */
@@ -21,7 +22,9 @@ struct access_party {
 	struct admit_party by;
 	const char *group;	   /* the one that it runs with; NULL: not known */
 	const struct attrs *queue; /* NULL: none */
+	const char *queue_name;
 	const struct attrs *server;
+	int64_t now; /* a reservation that has gone by is for nobody */
 };
 
 /* Fills in what `x` does not name. Texts are those of the objects. Error code REFUSED: it is not there, or not for this user. */

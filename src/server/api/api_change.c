@@ -482,7 +482,8 @@ static int alter_read(struct change *c, uint32_t id, struct err *err)
 		rc = err_code(err, CODE_BAD_STATE,
 			      "of the resources of a running job only the walltime can be changed");
 	}
-	if (rc == 0 && !runs(s, id) && (x.spec->account != old->account || x.spec->qos != old->qos))
+	if (rc == 0 && !runs(s, id) &&
+	    (x.spec->account != old->account || x.spec->qos != old->qos || x.spec->reservation != old->reservation))
 		rc = job_access(s, &owner, x.spec, c->arena, err);
 	else if (rc == 0 && x.spec->qos)
 		access_preempt(s->objects, word(s, x.spec->qos), &x.spec->kind, &x.spec->powers);

@@ -148,6 +148,11 @@ static void f_qos(const struct subject *x, struct value *v)
 	put_text(v, word(x->s, x->p->qos));
 }
 
+static void f_reservation(const struct subject *x, struct value *v)
+{
+	put_text(v, word(x->s, x->p->reservation));
+}
+
 static void f_project(const struct subject *x, struct value *v)
 {
 	put_text(v, word(x->s, x->p->project));
@@ -762,6 +767,7 @@ const struct field job_fields[] = {
 	{"account", .is = IS_TEXT | IS_NULL, NULL, f_account},
 	{"project", .is = IS_TEXT | IS_NULL, NULL, f_project},
 	{"qos", .is = IS_TEXT | IS_NULL, "its quality of service", f_qos},
+	{"reservation", .is = IS_TEXT | IS_NULL, "that it starts nowhere else than in", f_reservation},
 	{"state", .is = IS_TEXT,
 	 "queued, running, held or waiting for a job it depends on, waiting for its time, suspended, exiting, completed, an array that has begun",
 	 f_state, .words = "Q|R|H|W|S|E|C|B"},

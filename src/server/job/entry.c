@@ -163,7 +163,7 @@ bool asks_otherwise(const struct spec *a, const struct spec *b)
 {
 	return a->resources != b->resources || a->request != b->request || a->walltime != b->walltime ||
 	       a->deadline != b->deadline || a->kind != b->kind || a->nice != b->nice || a->powers != b->powers ||
-	       a->queue != b->queue || a->account != b->account || a->qos != b->qos;
+	       a->queue != b->queue || a->account != b->account || a->qos != b->qos || a->reservation != b->reservation;
 }
 
 static void apply_alter(struct server *s, struct entry *x, struct job *job, const struct payload *p)

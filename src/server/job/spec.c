@@ -380,6 +380,7 @@ static int read_request(struct server *s, const json_t *job, const char *queue, 
 	if (whole >= 0)
 		ret->text.whole = (enum wholeness)whole;
 	ret->spec->qos = word_add(s, ret->text.qos);
+	ret->spec->reservation = word_add(s, ret->text.reservation);
 
 	const struct queue *q = queue_named(s, queue);
 	struct reqtext full = ret->text;
@@ -833,6 +834,8 @@ void spec_head(const struct server *s, const struct spec *p, struct strbuf *out)
 		json_text(&j, "class", word(s, p->class));
 	if (p->qos)
 		json_text(&j, "qos", word(s, p->qos));
+	if (p->reservation)
+		json_text(&j, "reservation", word(s, p->reservation));
 	if (p->program)
 		json_text(&j, "program", p->program);
 	if (p->restart)
@@ -899,6 +902,7 @@ int spec_restore(struct server *s, const char *head, struct spec **ret, struct e
 	p->checkpoint = word_add(s, head_text(o, "checkpoint"));
 	p->class = word_add(s, head_text(o, "class"));
 	p->qos = word_add(s, head_text(o, "qos"));
+	p->reservation = word_add(s, head_text(o, "reservation"));
 	p->files_name = word_add(s, head_text(o, "files_name"));
 	p->created = head_int(o, "created", 0);
 	p->origin = (uint32_t)head_int(o, "origin", 0);

@@ -129,6 +129,9 @@ static int merge(struct server *s, uint32_t id, json_t *given, struct restart *r
 	if (p->qos) /* before what is given now, which wins */
 		json_array_insert_new(json_object_get(ret->job, "resources"), 0,
 				      json_sprintf("qos=%s", word(s, p->qos)));
+	if (p->reservation)
+		json_array_insert_new(json_object_get(ret->job, "resources"), 0,
+				      json_sprintf("advres=%s", word(s, p->reservation)));
 	json_object_del(ret->job, "restart");
 	return 0;
 }

@@ -142,8 +142,11 @@ int job_access(struct server *s, const struct asker *owner, struct spec *p, stru
 		.by = {owner->user, *owner->address ? owner->address : word(s, p->host), groups_of(s, owner, a)},
 		.group = word(s, p->group),
 		.queue = q ? &q->attrs : NULL,
-		.server = s->attrs};
-	struct access x = {p->account ? word(s, p->account) : NULL, p->qos ? word(s, p->qos) : NULL};
+		.queue_name = word(s, p->queue),
+		.server = s->attrs,
+		.now = s->clock->now};
+	struct access x = {p->account ? word(s, p->account) : NULL, p->qos ? word(s, p->qos) : NULL,
+			   p->reservation ? word(s, p->reservation) : NULL};
 	int rc = access_resolve(s->objects, &party, &x, err);
 
 	if (rc < 0)
@@ -151,6 +154,7 @@ int job_access(struct server *s, const struct asker *owner, struct spec *p, stru
 	p->account = word_add(s, x.account);
 	p->qos = word_add(s, x.qos);
 	access_preempt(s->objects, x.qos, &p->kind, &p->powers);
+	p->reservation = word_add(s, x.reservation);
 	return dedicate(s, p, a, err);
 }
 
