@@ -67,6 +67,7 @@
 #include "server/life/forget.h"
 #include "server/life/outage.h"
 #include "server/life/queues.h"
+#include "server/life/reservations.h"
 #include "server/link/agents.h"
 #include "server/link/nodes.h"
 #include "server/link/standby.h"
@@ -229,6 +230,8 @@ static void sleep_set(struct server *s)
 		wake = next;
 	if ((next = outage_next(s)) < wake)
 		wake = next;
+	if ((next = reservations_wake(s)) < wake)
+		wake = next;
 	if ((next = gate_next(s->gate)) < wake)
 		wake = next;
 	if (heap_peek(&s->agenda->forgets, &x) && x.time < wake)
@@ -280,6 +283,7 @@ void server_turn(struct server *s)
 	nodes_turn(s);
 	dispatch_overruns(s);
 	outage_turn(s);
+	reservations_turn(s);
 	if (!s->turn->trouble) {
 		forget_old(s);
 		retention_turn(s);

@@ -31,6 +31,7 @@
 #include "server/job/entry.h"
 #include "server/job/failures.h"
 #include "server/job/jobs.h"
+#include "server/job/reserved.h"
 #include "server/job/spec.h"
 #include "server/server.h"
 #include "store/store.h"
@@ -311,6 +312,9 @@ void job_fill(const struct server *s, struct job *job, const struct spec *p)
 	job->deallocations = 0;
 	struct limit_party party = spec_party(p, array_of(s, job->id));
 	job->limits = limits_class(s->limits, &party);
+	uint64_t number = job_key_number(s->jobs->entries.v[job->id].key);
+	job->keys = reserved_keys(s, p, number);
+	job->bound = reserved_bound(s, p, number);
 }
 
 /* ---- keeping it ---- */

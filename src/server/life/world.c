@@ -49,6 +49,7 @@
 #include "server/life/foresee.h"
 #include "server/life/migrate.h"
 #include "server/life/priority.h"
+#include "server/life/reservations.h"
 #include "server/life/save.h"
 #include "server/life/world.h"
 #include "server/node/nodes.h"
@@ -313,6 +314,7 @@ void world_gates(struct server *s)
 		world_node_gate(s, i);
 	}
 	world_outage(s);
+	reservations_lay(s);
 }
 
 /* Whether checkpoints of some jobs take another time than they did; most jobs have the same words as the one before. */

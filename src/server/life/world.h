@@ -25,6 +25,7 @@ struct world {
 	class_moves_vec moves; /* by class */
 	uint32_t scratch;      /* a core job that is never submitted: for what-if */
 	struct outage outage;
+	int64_t reservations_next; /* when they are laid out again */
 };
 
 /* Fills the scratch job in, as if it were to be submitted now. */

@@ -1,0 +1,276 @@
+/*
+ * reservations.c - see reservations.h.
+ */
+#include "server/life/reservations.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/map.h"
+#include "base/strbuf.h"
+#include "plan/plan.h"
+#include "rules/reservation.h"
+#include "sched/sched.h"
+#include "server/base/clock.h"
+#include "server/base/log.h"
+#include "server/base/turn.h"
+#include "server/base/words.h"
+#include "server/job/entry.h"
+#include "server/job/jobs.h"
+#include "server/job/reserved.h"
+#include "server/job/spec.h"
+#include "server/life/foresee.h"
+#include "server/life/world.h"
+#include "server/server.h"
+#include "server/settings/objects.h"
+#include "store/store.h"
+
+#define NAMED_MOST 5 /* jobs that an error names */
+
+/* ---- keys ---- */
+
+/* Numbers that lists of jobs name: their keys are looked at one by one. */
+static void numbers_named(const struct server *s, struct map *ret)
+{
+	for (size_t i = 0; i < s->objects->of[OBJECT_RESERVATION].n; i++) {
+		const char *list = attrs_text(&s->objects->of[OBJECT_RESERVATION].v[i]->attrs, "acl_jobs");
+		for (const char *p = list; p && *p; p += strcspn(p, ","), p += *p == ',')
+			map_set(ret, strtoull(p, NULL, 10), 1);
+	}
+}
+
+/* Jobs of the same owner, group, account, queue and QoS have the same keys. */
+static uint64_t party_hash(const struct spec *p)
+{
+	uint32_t words[] = {p->owner, p->host, p->group, p->account, p->queue, p->qos};
+
+	return hash_bytes(words, sizeof words) | 1;
+}
+
+static void keys_give(struct server *s)
+{
+	struct map named = {0}, known = {0};
+
+	numbers_named(s, &named);
+	for (uint32_t id = 1; id < s->jobs->entries.n; id++) {
+		const struct spec *p = s->jobs->entries.v[id].spec;
+		uint64_t number, keys, hash;
+		if (!p || entry_ended(s, id))
+			continue;
+		number = job_key_number(s->jobs->entries.v[id].key);
+		hash = party_hash(p);
+		if (map_get(&named, number, &keys) || !map_get(&known, hash, &keys)) {
+			bool own = map_get(&named, number, &keys);
+			keys = reserved_keys(s, p, number);
+			if (!own)
+				map_set(&known, hash, keys);
+		}
+		sched_keys(s->sched, id, (uint32_t)keys, reserved_bound(s, p, number), s->clock->now);
+	}
+	map_fini(&named);
+	map_fini(&known);
+}
+
+/* ---- laid out ---- */
+
+void reservations_lay(struct server *s)
+{
+	node_fence_vec fences = {0};
+
+	reservations_fences(s->objects, s->cluster, s->clock->now, &fences);
+	keys_give(s);
+	sched_fences(s->sched, fences.v, fences.n, s->clock->now);
+	vec_free(&fences);
+	s->world->reservations_next = reservations_next(s->objects, s->clock->now);
+	foresee_again(s);
+	s->turn->dirty = true;
+}
+
+int64_t reservations_wake(struct server *s)
+{
+	return s->objects->of[OBJECT_RESERVATION].n ? s->world->reservations_next : TIME_NEVER;
+}
+
+void reservations_turn(struct server *s)
+{
+	if (reservations_wake(s) > s->clock->now || s->turn->merging || s->turn->trouble)
+		return;
+	for (size_t i = s->objects->of[OBJECT_RESERVATION].n; i-- > 0;) {
+		struct object *x = s->objects->of[OBJECT_RESERVATION].v[i];
+		if (!reservation_over(x, s->clock->now) || x->fixed || object_named_by(s->objects, x))
+			continue;
+		server_say(s, "reservation %s is over", x->name);
+		object_drop(s, x);
+	}
+	reservations_lay(s);
+}
+
+/* ---- what is in its way ---- */
+
+static bool admitted(const struct server *s, const struct object *next, uint32_t id)
+{
+	const struct entry *e = &s->jobs->entries.v[id];
+	char number[24];
+	struct reservation_party p = reserved_party(s, e->spec, job_key_number(e->key), number);
+
+	return reservation_admits(next, &p);
+}
+
+static bool meets(const span_vec *spans, const struct piece *x)
+{
+	for (size_t i = 0; i < spans->n; i++)
+		if (spans->v[i].start < x->end && (x->live || spans->v[i].end > x->start))
+			return true;
+	return false;
+}
+
+static void concern(struct server *s, const struct object *next, const struct piece *x, concerned_vec *ret)
+{
+	const struct job *job = entry_job(s, x->job);
+
+	for (size_t i = 0; i < ret->n; i++)
+		if (ret->v[i].job == x->job)
+			return;
+	if (!s->jobs->entries.v[x->job].spec || admitted(s, next, x->job))
+		return;
+	vec_push(ret, (struct concerned){.job = x->job,
+					 .end = x->end,
+					 .runs = x->running,
+					 .guaranteed = !x->running && job->guaranteed});
+}
+
+void reservation_concerns(struct server *s, const struct object *next, concerned_vec *ret)
+{
+	bool *has = calloc(s->cluster->nodes.n + 1, sizeof *has);
+	span_vec spans = {0};
+
+	reservation_nodes(next, s->cluster, has, NULL);
+	if (reservation_holds(next))
+		reservation_spans(next, s->clock->now, s->clock->now + (int64_t)RESERVATION_DAYS * 86400, &spans);
+	for (uint32_t n = 0; n < s->plan->nnodes && spans.n; n++)
+		for (size_t i = 0; has[n] && i < s->plan->node[n].pieces.n; i++)
+			if (meets(&spans, &s->plan->node[n].pieces.v[i]))
+				concern(s, next, &s->plan->node[n].pieces.v[i], ret);
+	vec_free(&spans);
+	free(has);
+}
+
+/* "job 12.host", "jobs 12.host, 13.host and 4 more" of those that run, or have guarantees. */
+static size_t concerned_text(struct server *s, const concerned_vec *v, bool runs, struct strbuf *out)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < v->n; i++) {
+		if (runs ? !v->v[i].runs : !v->v[i].guaranteed)
+			continue;
+		if (n++ >= NAMED_MOST)
+			continue;
+		strbuf_puts(out, n > 1 ? ", " : "");
+		entry_id(s, v->v[i].job, out);
+	}
+	if (n > NAMED_MOST)
+		strbuf_printf(out, " and %zu more", n - NAMED_MOST);
+	return n;
+}
+
+int reservation_allowed(struct server *s, const struct object *next, struct err *err)
+{
+	bool *has = calloc(s->cluster->nodes.n + 1, sizeof *has);
+	concerned_vec jobs = {0};
+	struct strbuf names = {0};
+	int rc = reservation_nodes(next, s->cluster, has, err);
+
+	if (rc == 0)
+		rc = reservations_overlap(s->objects, s->cluster, next, s->clock->now, err);
+	if (rc == 0)
+		reservation_concerns(s, next, &jobs);
+	if (rc == 0 && !attrs_bool(&next->attrs, "ignore_jobs") && concerned_text(s, &jobs, true, &names))
+		rc = err_code(err, CODE_BAD_STATE,
+			      "running jobs last into it: %s; with ignore_jobs they go on, and it is made all the same",
+			      names.text);
+	strbuf_clear(&names);
+	if (rc == 0 && !attrs_bool(&next->attrs, "breaks_deadlines") && concerned_text(s, &jobs, false, &names))
+		rc = err_code(err, CODE_BAD_STATE,
+			      "guaranteed deadlines are in its way: %s; with breaks_deadlines it is made all the same",
+			      names.text);
+	strbuf_fini(&names);
+	vec_free(&jobs);
+	free(has);
+	return rc;
+}
+
+/* ---- nodes that are chosen ---- */
+
+/* The set of features "gpu:fast"; -EINVAL: there is none of that name. */
+static int features_read(struct server *s, const char *text, uint32_t *ret, struct err *err)
+{
+	char *copy = mem_strdup(text ? text : ""), *rest = copy, *one;
+	uint32_t id;
+	int rc = 0;
+
+	*ret = FEATURES_NONE;
+	while (rc == 0 && (one = strsep(&rest, ":,"))) {
+		if (!*one)
+			continue;
+		if (!names_find(&s->cluster->feature_names, one, &id))
+			rc = err_set(err, -EINVAL, "features: no node has the feature %.60s", one);
+		else
+			*ret = features_add(&s->cluster->features, *ret, id);
+	}
+	free(copy);
+	return rc;
+}
+
+/* Whether `next` may have this node alone, and how many jobs are in the way there. */
+static bool node_suits(struct server *s, const struct object *next, uint32_t node, size_t *ret_jobs)
+{
+	struct object one = *next;
+	concerned_vec jobs = {0};
+	bool suits;
+
+	attrs_copy(&one.attrs, &next->attrs);
+	suits = attrs_change(&one.attrs, ATTR_SET, "nodes", names_get(&s->cluster->node_names, node), NULL) == 0 &&
+		reservations_overlap(s->objects, s->cluster, &one, s->clock->now, NULL) == 0;
+	reservation_concerns(s, &one, &jobs);
+	*ret_jobs = jobs.n;
+	vec_free(&jobs);
+	attrs_fini(&one.attrs);
+	return suits;
+}
+
+int reservation_choose(struct server *s, struct object *next, struct err *err)
+{
+	int64_t wanted = attrs_number(&next->attrs, "node_count"), found = 0;
+	struct strbuf list = {0};
+	uint32_t features;
+	struct object probe = *next;
+	bool holds;
+	int rc;
+
+	if (wanted < 0 || attrs_is_set(&next->attrs, "nodes"))
+		return 0;
+	attrs_copy(&probe.attrs, &next->attrs);
+	attrs_change(&probe.attrs, ATTR_SET, "nodes", "all", NULL);
+	holds = reservation_holds(&probe);
+	attrs_fini(&probe.attrs);
+	rc = features_read(s, attrs_text(&next->attrs, "features"), &features, err);
+	for (int pass = 0; rc == 0 && holds && pass < 2; pass++) /* those without jobs first */
+		for (uint32_t n = 0; n < s->cluster->nodes.n && found < wanted; n++) {
+			const struct node *x = &s->cluster->nodes.v[n];
+			size_t jobs;
+			if (!x->up || !features_cover(&s->cluster->features, x->features, features) ||
+			    !node_suits(s, next, n, &jobs) || (jobs > 0) != (pass == 1))
+				continue;
+			strbuf_printf(&list, "%s%s", list.n ? "," : "", names_get(&s->cluster->node_names, n));
+			found++;
+		}
+	if (rc == 0 && holds && found < wanted)
+		rc = err_code(err, CODE_BAD_STATE,
+			      "node_count: %lld nodes are up, suit it and are not reserved at that time",
+			      (long long)found);
+	if (rc == 0 && holds)
+		rc = attrs_change(&next->attrs, ATTR_SET, "nodes", list.text, err);
+	strbuf_fini(&list);
+	return rc;
+}
