@@ -102,6 +102,13 @@ struct forecast *forecast_create(const struct sched *s)
 	return f;
 }
 
+void forecast_fences(struct forecast *f, const struct node_fence *fences, size_t n, const uint32_t *keys, size_t nkeys)
+{
+	for (uint32_t id = 0; id < f->c.njobs && id < nkeys; id++)
+		cluster_job(&f->c, id)->keys = keys[id];
+	sched_fences(f->s, fences, n, f->now);
+}
+
 void forecast_destroy(struct forecast *f)
 {
 	if (!f)

@@ -33,6 +33,8 @@ void forecast_pace(struct forecast *f, uint64_t work); /* see sched_pace(); that
 struct gate *forecast_gate(struct forecast *f, const struct gate *g);
 /* A job in STATE_NEW, filled in, is submitted to the copy now; held if something keeps it from the scheduler. */
 void forecast_submit(struct forecast *f, uint32_t job, int64_t now, bool held);
+/* Other reservations hold in the copy, and jobs have other keys (by id, 0 .. n - 1). Before it is run. */
+void forecast_fences(struct forecast *f, const struct node_fence *fences, size_t n, const uint32_t *keys, size_t nkeys);
 /* A waiting job has another place in the copy's queue. Before it is run. */
 void forecast_rank(struct forecast *f, uint32_t job, double rank);
 /* Runs until every waiting job has started, `told` has had enough, or after `cycles` cycles; then it may be run on. Whether nothing is

@@ -4,6 +4,7 @@
 #include <pwd.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/strbuf.h"
@@ -22,8 +23,8 @@ static const char *resources(struct history *h)
 			    "ncpus=3,partition=any", "nodes=1:ppn=1,partition=B");
 	return PICK(h, "nodes=1:ppn=1", "nodes=1:ppn=2", "nodes=2:ppn=2", "nodes=1:ppn=4", "nodes=1:ppn=8", "ncpus=3",
 		    "nodes=1:big:ppn=4", "nodes=3:ppn=4", "ncpus=1,qos=high", "nodes=1:ppn=2,qos=low",
-		    "nodes=2:ppn=1+1:ppn=3", "nodes=1:ppn=2,mem=1gb", "nodes=4:ppn=1,place=excl",
-		    "nodes=2:ppn=1,place=scatter:excl", "ncpus=1,place=exclhost");
+		    "ncpus=1,advres=course", "nodes=2:ppn=1+1:ppn=3", "nodes=1:ppn=2,mem=1gb",
+		    "nodes=4:ppn=1,place=excl", "nodes=2:ppn=1,place=scatter:excl", "ncpus=1,place=exclhost");
 }
 
 static void some_job(struct history *h, char ret[64])
@@ -375,6 +376,40 @@ static void party_change(struct history *h)
 	}
 }
 
+/* Nodes for some, now, soon or weekly. */
+static void reservation_change(struct history *h)
+{
+	const char *path = PICK(h, "/v1/reservations/course", "/v1/reservations/course", "/v1/reservations/disks");
+	int64_t at = h->now_us / 1000000 - 20 + below(h, 300);
+	char body[600], start[32];
+	time_t t = (time_t)at;
+	struct tm tm;
+
+	gmtime_r(&t, &tm);
+	strftime(start, sizeof start, "%Y-%m-%dT%H:%M:%SZ", &tm);
+	switch (below(h, 5)) {
+	case 0:
+		ask(h, getuid(), "DELETE", path, "{}");
+		return;
+	case 1:
+		attribute(h, path, PICK(h, "acl_users", "acl_queues", "acl_qos"),
+			  PICK(h, "nobody", "*", "fast", "high"));
+		return;
+	case 2:
+		attribute(h, path, "hours", "Mon-Sun 00:00-12:00, Mon-Sun 13:00-20:00");
+		return;
+	default:
+		snprintf(
+			body, sizeof body,
+			"{\"changes\":[{\"op\":\"set\",\"name\":\"nodes\",\"value\":\"%s\"},{\"op\":\"set\",\"name\":\"start\","
+			"\"value\":\"%s\"},{\"op\":\"set\",\"name\":\"duration\",\"value\":\"%s\"},"
+			"{\"op\":\"set\",\"name\":\"ignore_jobs\",\"value\":\"%s\"},{\"op\":\"set\",\"name\":\"maintenance\",\"value\":\"%s\"}]}",
+			PICK(h, "n1", "n2", "n1,n2", "all"), start, PICK(h, "20", "300", "4000"),
+			PICK(h, "True", "True", "False"), PICK(h, "False", "False", "True"));
+		ask(h, getuid(), "PATCH", path, "%s", body);
+	}
+}
+
 /* Jobs are refused by one destination or all of them, are left in the routing queue, and go on later. */
 static void routes_change(struct history *h)
 {
@@ -434,7 +469,10 @@ void op_admin(struct history *h)
 		return;
 	}
 	if (one_in(h, 8)) {
-		party_change(h);
+		if (one_in(h, 3))
+			reservation_change(h);
+		else
+			party_change(h);
 		return;
 	}
 	switch (below(h, 12)) {

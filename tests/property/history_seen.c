@@ -152,6 +152,7 @@ void dump(struct history *h, struct strbuf *out)
 	see(h, "/v1/groups", out);
 	see(h, "/v1/accounts", out);
 	see(h, "/v1/qos", out);
+	see(h, "/v1/reservations", out);
 	see(h, "/v1/quota?all=1", out);
 	for (uint32_t n = 0; n < s->hosts->nodes.n; n++) {
 		const struct node_info *i = &s->hosts->nodes.v[n];

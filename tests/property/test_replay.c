@@ -140,6 +140,14 @@ static bool drain(struct history *h)
 		snprintf(path, sizeof path, "/v1/nodes/n%c", *p);
 		ask(h, getuid(), "PATCH", path, "{\"offline\":false}");
 	}
+	/* jobs that are bound to it run in it, all others too */
+	ask(h, getuid(), "DELETE", "/v1/reservations/course", "{}");
+	ask(h, getuid(), "DELETE", "/v1/reservations/disks", "{}");
+	attribute(h, "/v1/reservations/course", "ignore_jobs", "True");
+	attribute(h, "/v1/reservations/course", "breaks_deadlines", "True");
+	attribute(h, "/v1/reservations/course", "acl_users", "*");
+	attribute(h, "/v1/reservations/course", "hours", "Mon-Sun 00:00-24:00");
+	attribute(h, "/v1/reservations/course", "nodes", "all");
 	ask(h, getuid(), "POST", "/v1/jobs/release", "{\"filter\":{},\"holds\":\"uos\"}");
 	for (int i = 0; i < 2000 && unfinished(h); i++) {
 		const struct bare_attempt *all;

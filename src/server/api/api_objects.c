@@ -10,13 +10,16 @@
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "net/http.h"
+#include "rules/reservation.h"
 #include "server/api/api.h"
 #include "server/api/api_partitions.h"
+#include "server/api/api_reservations.h"
 #include "server/api/attributes.h"
 #include "server/api/call.h"
 #include "server/api/request.h"
 #include "server/api/route.h"
 #include "server/api/schemas.h"
+#include "server/base/clock.h"
 #include "server/base/log.h"
 #include "server/base/post.h"
 #include "server/base/words.h"
@@ -26,6 +29,7 @@
 #include "server/life/block.h"
 #include "server/life/migrate.h"
 #include "server/life/priority.h"
+#include "server/life/reservations.h"
 #include "server/life/world.h"
 #include "server/server.h"
 #include "server/settings/objects.h"
@@ -70,17 +74,55 @@ static void class_done(struct server *s, void *context)
 	world_savings(s);
 }
 
+static int reservation_change(struct server *s, const struct object *x, const struct object *next, void **ret,
+			      struct err *err)
+{
+	return next ? reservation_allowed(s, next, err) : 0;
+}
+
+/* When it holds, or will next. */
+static void reservation_show(struct server *s, const struct object *x, struct json *j)
+{
+	struct span next;
+	bool known = reservation_next(x, s->clock->now, &next);
+
+	json_text(j, "state",
+		  !reservation_holds(x)		? "incomplete"
+		  : !known			? "over"
+		  : next.start <= s->clock->now ? "active"
+						: "planned");
+	if (known)
+		json_int(j, "begins", next.start);
+	else
+		json_text(j, "begins", NULL);
+	if (known && next.end != TIME_NEVER)
+		json_int(j, "ends", next.end);
+	else
+		json_text(j, "ends", NULL);
+}
+
+static void reservation_done(struct server *s, void *context)
+{
+	reservations_lay(s);
+}
+
 static const struct ways {
 	/* Whether it may become `next`, or be removed if that is NULL. What is in *ret, done() gets, and frees. */
 	int (*check)(struct server *s, const struct object *x, const struct object *next, void **ret, struct err *err);
-	void (*done)(struct server *s, void *context); /* what follows */
+	void (*done)(struct server *s, void *context);				 /* what follows */
+	int (*complete)(struct server *s, struct object *next, struct err *err); /* what follows from what is set */
+	void (*show)(struct server *s, const struct object *x, struct json *j);	 /* what else there is to show */
+	/* What a change would do to jobs, as members of the open object. */
+	void (*foretell)(struct server *s, const struct object *next, const struct asker *w, struct json *j);
 } ways[OBJECT_KINDS] = {
-	[OBJECT_PARTITION] = {partition_check, partition_done},
-	[OBJECT_CLASS] = {class_check, class_done},
-	[OBJECT_QOS] = {party_check, party_done},
-	[OBJECT_ACCOUNT] = {party_check, party_done},
-	[OBJECT_GROUP] = {NULL, party_done},
-	[OBJECT_USER] = {NULL, party_done},
+	[OBJECT_PARTITION] = {.check = partition_check, .done = partition_done},
+	[OBJECT_CLASS] = {.check = class_check, .done = class_done},
+	[OBJECT_RESERVATION] = {reservation_change, reservation_done, reservation_choose, reservation_show,
+				reservation_foretell},
+	[OBJECT_QOS] = {.check = party_check, .done = party_done},
+	[OBJECT_ACCOUNT] = {.check = party_check, .done = party_done},
+	[OBJECT_GROUP] = {.done = party_done},
+	[OBJECT_USER] = {.done = party_done},
 };
 
 static int ways_check(struct server *s, const struct object *x, const struct object *next, void **ret, struct err *err)
@@ -110,19 +152,29 @@ static const struct field object_fields[] = {
 };
 const struct schema object_answer = {"Object", .fields = object_fields};
 
-#define LIST_ANSWER(kind)                                                                                              \
+/* What reservation_show() adds. */
+static const struct field reservation_fields[] = {
+	{"state", .is = REQUIRED | IS_TEXT, .words = "incomplete|planned|active|over"},
+	{"begins", .is = REQUIRED | IS_INSTANT | IS_NULL, "when it holds, or will next"},
+	{"ends", .is = REQUIRED | IS_INSTANT | IS_NULL},
+	{0},
+};
+const struct schema reservation_answer = {"Reservation", .base = &object_answer, .fields = reservation_fields};
+
+#define LIST_ANSWER(kind, one)                                                                                         \
 	static const struct field kind##_fields[] = {                                                                  \
-		{#kind, .is = REQUIRED | IS_LIST, "by name", .of = &object_answer, .item = IS_OBJECT},                 \
+		{#kind, .is = REQUIRED | IS_LIST, "by name", .of = &one, .item = IS_OBJECT},                           \
 		{0},                                                                                                   \
 	};                                                                                                             \
 	const struct schema kind##_answer = {.fields = kind##_fields}
-LIST_ANSWER(classes);
-LIST_ANSWER(users);
-LIST_ANSWER(groups);
-LIST_ANSWER(accounts);
-LIST_ANSWER(qos);
+LIST_ANSWER(classes, object_answer);
+LIST_ANSWER(users, object_answer);
+LIST_ANSWER(groups, object_answer);
+LIST_ANSWER(accounts, object_answer);
+LIST_ANSWER(qos, object_answer);
+LIST_ANSWER(reservations, reservation_answer);
 
-static void object_show(const struct object *x, struct json *j)
+static void object_show(struct server *s, const struct object *x, struct json *j)
 {
 	json_open_object(j, NULL);
 	json_text(j, "name", x->name);
@@ -132,6 +184,8 @@ static void object_show(const struct object *x, struct json *j)
 	json_open_object(j, "defaults");
 	attrs_write_defaults(x->attrs.owner, j);
 	json_close_object(j);
+	if (ways[x->kind].show)
+		ways[x->kind].show(s, x, j);
 	json_close_object(j);
 }
 
@@ -154,7 +208,7 @@ void api_objects(struct server *s, const struct call *c)
 	json_open_object(&j, NULL);
 	json_open_array(&j, object_table[kind].plural);
 	for (size_t i = 0; i < s->objects->of[kind].n; i++)
-		object_show(s->objects->of[kind].v[i], &j);
+		object_show(s, s->objects->of[kind].v[i], &j);
 	json_close_array(&j);
 	json_close_object(&j);
 	http_reply_strbuf(c->r, 200, "application/json", &out);
@@ -170,7 +224,7 @@ void api_object(struct server *s, const struct call *c)
 	if (!x)
 		return;
 	json_init(&j, &out, false);
-	object_show(x, &j);
+	object_show(s, x, &j);
 	http_reply_strbuf(c->r, 200, "application/json", &out);
 	strbuf_fini(&out);
 }
@@ -219,6 +273,29 @@ static struct object *changed_find(struct server *s, const struct call *c, bool 
 	return *ret_new ? create(s, c) : api_object_find(s, c);
 }
 
+/* A change that is not made: what it would do. */
+static void answer_dry(struct server *s, const struct call *c, const struct object *next, const struct err *refused)
+{
+	struct strbuf out = {0};
+	struct json j;
+
+	json_init(&j, &out, false);
+	json_open_object(&j, NULL);
+	json_text(&j, "refused", refused ? refused->text : NULL);
+	if (ways[next->kind].foretell)
+		ways[next->kind].foretell(s, next, c->w, &j);
+	json_close_object(&j);
+	http_reply_strbuf(c->r, 200, "application/json", &out);
+	strbuf_fini(&out);
+}
+
+static bool is_dry(const struct call *c)
+{
+	const char *dry = request_query(c->r, "dry_run");
+
+	return dry && strcmp(dry, "true") == 0;
+}
+
 void api_object_change(struct server *s, const struct call *c)
 {
 	bool new;
@@ -230,11 +307,20 @@ void api_object_change(struct server *s, const struct call *c)
 		return;
 	next = *x;
 	attrs_copy(&next.attrs, &x->attrs);
-	if (changes_apply(s, &next.attrs, c->body, c->w, &err) < 0 || ways_check(s, x, &next, &context, &err) < 0) {
+	int rc = changes_apply(s, &next.attrs, c->body, c->w, &err);
+	bool read = rc == 0;
+	if (rc == 0 && ways[next.kind].complete)
+		rc = ways[next.kind].complete(s, &next, &err);
+	if (rc == 0)
+		rc = ways_check(s, x, &next, &context, &err);
+	if (rc < 0 || is_dry(c)) {
+		if (read && is_dry(c))
+			answer_dry(s, c, &next, rc < 0 ? &err : NULL);
+		else
+			api_refuse(c->r, &err);
 		attrs_fini(&next.attrs);
 		if (new)
 			object_destroy(s->objects, x);
-		api_refuse(c->r, &err);
 		return;
 	}
 	attrs_fini(&x->attrs);

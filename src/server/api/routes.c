@@ -122,6 +122,12 @@ static const struct field moves_query[] = {
 	{0},
 };
 
+static const struct field dry_query[] = {
+	{"dry_run", .is = IS_TEXT, "true: nothing is changed, and the answer says what would happen",
+	 .words = "true|false"},
+	{0},
+};
+
 /* ---- the rows ---- */
 
 #define ACTION(name, op, who, text, ...)                                                                               \
@@ -133,7 +139,7 @@ static const struct field moves_query[] = {
 	}
 
 /* Named objects of a kind. */
-#define OBJECTS(plural, Name, kind_, list, of, attr, value)                                                            \
+#define OBJECTS(plural, Name, kind_, list, one, of, attr, value)                                                       \
 	{"GET",                                                                                                        \
 	 "/v1/" plural,                                                                                                \
 	 "list" Name "Objects",                                                                                        \
@@ -150,7 +156,7 @@ static const struct field moves_query[] = {
 		 .kind = OBJECT_##kind_,                                                                               \
 		 .tag = plural,                                                                                        \
 		 .summary = "One of them",                                                                             \
-		 .answer = &object_answer,                                                                             \
+		 .answer = &one,                                                                                       \
 		 .answered = "The object.",                                                                            \
 		 .codes = CODE(NOT_FOUND)},                                                                            \
 		{"PUT",                                                                                                \
@@ -168,6 +174,7 @@ static const struct field moves_query[] = {
 		 "/v1/" plural "/*",                                                                                   \
 		 "change" Name,                                                                                        \
 		 MAY_MANAGER,                                                                                          \
+		 .query = dry_query,                                                                                   \
 		 .changes = true,                                                                                      \
 		 .body = &changes_body,                                                                                \
 		 .handle = api_object_change,                                                                          \
@@ -303,8 +310,8 @@ const struct route routes[] = {
 	 .handle = api_shutdown, .tag = "server", .summary = "End the server, now or at a time that is announced",
 	 .codes = CODE(BAD_STATE), .example = "{\"mode\": \"quick\"}"},
 	{"GET", "/v1/attributes", "getAttributes", .handle = api_attributes, .tag = "server",
-	 .summary = "Which attributes servers, queues, partitions and program classes have",
-	 .answer = &attributes_answer, .answered = "The table."},
+	 .summary = "Which attributes the server, queues and named objects have", .answer = &attributes_answer,
+	 .answered = "The table."},
 	{"GET", "/v1/cluster", "getCluster", .handle = api_cluster, .tag = "server",
 	 .summary = "The cluster, its servers and its authority", .answer = &cluster_answer,
 	 .answered = "The cluster."},
@@ -330,12 +337,14 @@ const struct route routes[] = {
 	 .result = "{\"events\": [{\"seq\": 9, \"time\": 1767225600, \"queue\": \"batch\", \"type\": \"stopped\", "
 		   "\"who\": \"ann\", \"reason\": null, \"text\": \"stopped: its jobs wait, by ann\"}]}"},
 
-	OBJECTS("classes", "Class", CLASS, classes, "program classes: how jobs are saved and restarted",
+	OBJECTS("classes", "Class", CLASS, classes, object_answer, "program classes: how jobs are saved and restarted",
 		"preempt_signal", "15"),
-	OBJECTS("users", "User", USER, users, "users of whom something is set", "priority", "10"),
-	OBJECTS("groups", "Group", GROUP, groups, "groups of whom something is set", "priority", "10"),
-	OBJECTS("accounts", "Account", ACCOUNT, accounts, "accounts", "parent", "physics"),
-	OBJECTS("qos", "Qos", QOS, qos, "qualities of service", "priority", "10"),
+	OBJECTS("users", "User", USER, users, object_answer, "users of whom something is set", "priority", "10"),
+	OBJECTS("groups", "Group", GROUP, groups, object_answer, "groups of whom something is set", "priority", "10"),
+	OBJECTS("accounts", "Account", ACCOUNT, accounts, object_answer, "accounts", "parent", "physics"),
+	OBJECTS("reservations", "Reservation", RESERVATION, reservations, reservation_answer,
+		"reservations: nodes that only some jobs may use at a time", "duration", "4:00:00"),
+	OBJECTS("qos", "Qos", QOS, qos, object_answer, "qualities of service", "priority", "10"),
 
 	{"GET", "/v1/partitions", "listPartitions", .handle = api_partitions, .tag = "partitions",
 	 .summary = "The partitions, and which nodes are in none", .answer = &partitions_answer,
