@@ -96,6 +96,7 @@ static void nodes_add(struct plan_view *v, const json_t *nodes)
 						       .partition = object_text(node, "partition"),
 						       .cpus = object_number(node, "cpus", 0),
 						       .leaves = object_number(node, "drain_at", INT64_MAX),
+						       .kept = json_object_get(node, "reservations"),
 						       .up = !json_is_false(json_object_get(node, "up")),
 						       .first = i});
 		v->divided |= *v->nodes.v[i].partition != '\0';

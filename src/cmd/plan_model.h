@@ -27,8 +27,9 @@ struct plan_node {
 	const char *partition; /* "": none */
 	int64_t cpus;
 	bool up;
-	int64_t leaves;	 /* instant at which it is out of service; INT64_MAX: not known */
-	size_t first, n; /* its pieces */
+	int64_t leaves;	    /* instant at which it is out of service; INT64_MAX: not known */
+	const json_t *kept; /* reservations that hold there next; borrowed, or NULL */
+	size_t first, n;    /* its pieces */
 };
 
 struct plan_view {

@@ -111,6 +111,32 @@ static void lane_print(const struct picture *p, const struct lane *l)
 	fputc('\n', p->out);
 }
 
+static bool kept_same(const struct plan_node *a, const struct plan_node *b)
+{
+	return (!json_array_size(a->kept) && !json_array_size(b->kept)) ||
+	       (a->kept && b->kept && json_equal(a->kept, b->kept));
+}
+
+/* "reservation course from 08:00 to 12:00" */
+static void kept_print(const struct picture *p, const struct plan_node *node, const char *before)
+{
+	const json_t *x;
+	size_t i;
+
+	json_array_foreach(node->kept, i, x)
+	{
+		int64_t start = object_number(x, "start", 0), end = object_number(x, "end", -1);
+		char text[40];
+		if (start >= p->v->until && i > 0)
+			break;
+		fprintf(p->out, "%sreservation %s", i ? ", " : before, object_text(x, "name"));
+		if (start > p->v->now)
+			fprintf(p->out, " from %s", instant_near(start, p->v->now, text, sizeof text));
+		if (end >= 0)
+			fprintf(p->out, " to %s", instant_near(end, p->v->now, text, sizeof text));
+	}
+}
+
 static void node_print(const struct picture *p, const struct plan_node *node)
 {
 	struct lane lanes[LANES_MAX];
@@ -147,6 +173,11 @@ static void node_print(const struct picture *p, const struct plan_node *node)
 	if (node->leaves != INT64_MAX)
 		fprintf(p->out, "%-*s | out of service at %s\n", p->label, "",
 			instant_format(node->leaves, cpus, sizeof cpus));
+	if (json_array_size(node->kept)) {
+		fprintf(p->out, "%-*s | ", p->label, "");
+		kept_print(p, node, "");
+		fprintf(p->out, "\n");
+	}
 }
 
 /* Nodes i.. that have nothing planned, on one line. Returns the next node. */
@@ -157,9 +188,11 @@ static size_t idle_print(const struct picture *p, size_t i)
 	char when[40];
 	size_t first = i;
 
-	for (; i < p->v->nodes.n && p->v->nodes.v[i].n == 0 &&
-	       strcmp(p->v->nodes.v[i].partition, p->v->nodes.v[first].partition) == 0 &&
-	       p->v->nodes.v[i].up == p->v->nodes.v[first].up && p->v->nodes.v[i].leaves == p->v->nodes.v[first].leaves;
+	for (;
+	     i < p->v->nodes.n && p->v->nodes.v[i].n == 0 &&
+	     strcmp(p->v->nodes.v[i].partition, p->v->nodes.v[first].partition) == 0 &&
+	     p->v->nodes.v[i].up == p->v->nodes.v[first].up && p->v->nodes.v[i].leaves == p->v->nodes.v[first].leaves &&
+	     kept_same(&p->v->nodes.v[i], &p->v->nodes.v[first]);
 	     i++)
 		vec_push(&names, (char *)p->v->nodes.v[i].name);
 	hostlist_format(names.v, names.n, &text);
@@ -167,6 +200,7 @@ static size_t idle_print(const struct picture *p, size_t i)
 	if (p->v->nodes.v[first].leaves != INT64_MAX)
 		fprintf(p->out, ", out of service at %s",
 			instant_format(p->v->nodes.v[first].leaves, when, sizeof when));
+	kept_print(p, &p->v->nodes.v[first], "; ");
 	fprintf(p->out, "\n");
 	strbuf_fini(&text);
 	vec_free(&names);

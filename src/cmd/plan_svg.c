@@ -94,6 +94,28 @@ static void piece_draw(const struct plan_view *v, const struct plan_piece *p, in
 	}
 }
 
+/* When reservations hold, with their names. */
+static void kept_draw(const struct plan_view *v, const struct plan_node *node, double y, FILE *out)
+{
+	const json_t *x;
+	size_t i;
+
+	json_array_foreach(node->kept, i, x)
+	{
+		int64_t start = object_number(x, "start", 0), end = object_number(x, "end", INT64_MAX);
+		struct strbuf name = {0};
+		start = start > v->now ? start : v->now;
+		end = end < v->until ? end : v->until;
+		if (start >= end)
+			continue;
+		xml_quote(object_text(x, "name"), &name);
+		fprintf(out,
+			"<rect x='%.1f' y='%.1f' width='%.1f' height='%.1f' fill='#d9e4f6' stroke='#7a96c8'><title>reservation %s</title></rect>\n",
+			x_of(v, start), y, x_of(v, end) - x_of(v, start), band_height(node), strbuf_text(&name));
+		strbuf_fini(&name);
+	}
+}
+
 static void node_draw(const struct plan_view *v, const struct plan_node *node, double y, FILE *out)
 {
 	int64_t *free_at = mem_zalloc((size_t)(node->cpus > 0 ? node->cpus : 1) * sizeof *free_at);
@@ -107,6 +129,7 @@ static void node_draw(const struct plan_view *v, const struct plan_node *node, d
 	if (node->leaves < v->until)
 		fprintf(out, "<rect x='%.1f' y='%.1f' width='%.1f' height='%.1f' fill='#f6d5d5'/>\n",
 			x_of(v, node->leaves), y, WIDTH - 10 - x_of(v, node->leaves), band_height(node));
+	kept_draw(v, node, y, out);
 	for (size_t i = node->first; i < node->first + node->n; i++)
 		if (v->pieces.v[i].start < v->until)
 			piece_draw(v, &v->pieces.v[i], free_at, node->cpus, y, out);

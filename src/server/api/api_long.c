@@ -41,15 +41,28 @@
 
 #define LINES 64	   /* of the log that a step reads */
 #define PIECES 16	   /* of the plan that a step writes */
+#define KEPT_MOST 8	   /* reservations of a node */
 #define LOG_MAX (8u << 20) /* bytes of lines that are wanted */
 
 static void nothing_to_pause(struct server *s, struct work *w)
 {
 }
 
+static const struct field kept_fields[] = {
+	{"name", .is = REQUIRED | IS_TEXT},
+	{"start", .is = REQUIRED | IS_INSTANT},
+	{"end", .is = REQUIRED | IS_INSTANT | IS_NULL},
+	{0},
+};
+static const struct schema kept = {.fields = kept_fields};
 static const struct field plan_node_fields[] = {
-	{"name", .is = REQUIRED | IS_TEXT}, {"cpus", .is = REQUIRED | IS_INT}, {"up", .is = REQUIRED | IS_BOOL},
-	{"drain_at", .is = IS_INSTANT},	    {"partition", .is = IS_TEXT},      {0},
+	{"name", .is = REQUIRED | IS_TEXT},
+	{"cpus", .is = REQUIRED | IS_INT},
+	{"up", .is = REQUIRED | IS_BOOL},
+	{"drain_at", .is = IS_INSTANT},
+	{"partition", .is = IS_TEXT},
+	{"reservations", .is = IS_LIST, "the next that hold there, at most 8", .of = &kept, .item = IS_OBJECT},
+	{0},
 };
 static const struct schema plan_node = {.fields = plan_node_fields};
 static const struct field piece_fields[] = {
@@ -154,6 +167,30 @@ static void pieces_collect(struct server *s, struct plan_work *w)
 	}
 }
 
+/* The next reservations that hold on a node. */
+static void node_kept(const struct server *s, struct json *j, uint32_t node)
+{
+	const fence_vec *v = s->plan->node[node].fences;
+	int n = 0;
+
+	json_open_array(j, "reservations");
+	for (size_t i = 0; v && i < v->n && n < KEPT_MOST; i++) {
+		const struct fence *f = &v->v[i];
+		if (f->end <= s->clock->now)
+			continue;
+		n++;
+		json_open_object(j, NULL);
+		json_text(j, "name", names_get(&s->cluster->reservation_names, f->id - 1));
+		json_int(j, "start", f->start);
+		if (f->end == TIME_NEVER)
+			json_text(j, "end", NULL);
+		else
+			json_int(j, "end", f->end);
+		json_close_object(j);
+	}
+	json_close_array(j);
+}
+
 static void node_write(const struct server *s, struct json *j, uint32_t node)
 {
 	if (world_node_past(s, node))
@@ -167,6 +204,8 @@ static void node_write(const struct server *s, struct json *j, uint32_t node)
 	if (s->cluster->nodes.v[node].partition != PARTITION_NONE)
 		json_text(j, "partition",
 			  names_get(&s->cluster->partition_names, s->cluster->nodes.v[node].partition - 1));
+	if (s->plan->node[node].fences && s->plan->node[node].fences->n)
+		node_kept(s, j, node);
 	json_close_object(j);
 }
 
