@@ -483,9 +483,13 @@ static bool next_end(struct sim *m, struct heap_item *ret)
 	return false;
 }
 
+/* Weekly reservations begin for ever. Nobody who has not started after so many begins and ends of them will. */
+#define IDLE_WAKES 500
+
 static void run(struct sim *m, const struct policy *policy)
 {
 	int64_t next = 0, n = (int64_t)m->w->jobs.n;
+	int idle = 0;
 	bool accepted;
 
 	for (;;) {
@@ -500,12 +504,14 @@ static void run(struct sim *m, const struct policy *policy)
 			at = m->w->jobs.v[next].submit;
 		if (opens < at)
 			at = opens;
-		if (at == TIME_NEVER)
+		idle = ends || next < n ? 0 : idle + 1;
+		if (at == TIME_NEVER || idle > IDLE_WAKES)
 			break;
 		if (at > m->now)
 			m->now = at;
-		if (opens <= m->now) {
-			; /* what opens by itself comes first */
+		if (opens <= m->now) { /* what opens by itself comes first */
+			if (m->terms.lays <= m->now)
+				terms_lay(&m->terms, m->now);
 		} else if (next < n && m->w->jobs.v[next].submit <= m->now) {
 			next += submit(m, next, policy, &accepted);
 			if (!accepted && !overruns(m)) /* a server has seen the time, whatever it answered */
@@ -623,6 +629,8 @@ int sim_run(const struct workload *w, const struct policy *policy, const struct 
 		sched_on_weigh(m.sched, terms_weigh, m.terms.shares ? terms_prepare : NULL, priority_drifts(&priority),
 			       &m.terms);
 	m.ruled = o->site || w->terms.n;
+	if (w->jobs.n)
+		terms_lay(&m.terms, w->jobs.v[0].submit);
 	m.outcome = mem_zalloc(sizeof *m.outcome * (w->jobs.n + 1));
 	for (size_t i = 0; i < w->jobs.n; i++) {
 		const struct wjob *j = &w->jobs.v[i];

@@ -4,9 +4,11 @@
 #include "sim/terms.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "plan/insert.h"
+#include "rules/reservation.h"
 #include "rules/weigh.h"
 
 #define DAY 86400 /* of UTC */
@@ -43,6 +45,8 @@ void terms_init(struct terms *t, const struct workload *w, const struct ruleset 
 {
 	*t = (struct terms){
 		.w = w, .site = site, .gate = gate_create(), .limits = limits_create(), .arena = arena_create()};
+	t->sched = sched;
+	t->lays = TIME_NEVER;
 	if (site)
 		limits_of_server(t->limits, &site->attrs);
 	for (size_t i = 0; site && i < site->queues.n; i++)
@@ -54,7 +58,7 @@ void terms_init(struct terms *t, const struct workload *w, const struct ruleset 
 		sched_limit(sched, t->limits);
 }
 
-void terms_prioritize(struct terms *t, const struct cluster *c, const struct priority_settings *x)
+void terms_prioritize(struct terms *t, struct cluster *c, const struct priority_settings *x)
 {
 	t->c = c;
 	t->priority = *x;
@@ -165,11 +169,16 @@ int terms_admit(struct terms *t, const struct wjob *j, const struct reqtext *tex
 	if (rc < 0)
 		return rc;
 
-	struct access_party party = {
-		.by = job.by, .group = x->groups ? x->groups[0] : NULL, .queue = in.queue.attrs, .server = a};
+	struct access_party party = {.by = job.by,
+				     .group = x->groups ? x->groups[0] : NULL,
+				     .queue = in.queue.attrs,
+				     .queue_name = in.queue.name,
+				     .server = a,
+				     .now = j->submit};
 	const struct object *q;
 
-	*ret = (struct taken_in){(uint32_t)ruleset_find(t->site, in.queue.name) + 1, in.text, {x->account, x->qos}};
+	*ret = (struct taken_in){
+		(uint32_t)ruleset_find(t->site, in.queue.name) + 1, in.text, {x->account, x->qos, x->reservation}};
 	rc = access_resolve(&t->site->objects, &party, &ret->access, err);
 	q = rc == 0 && ret->access.qos ? object_find(&t->site->objects, OBJECT_QOS, ret->access.qos) : NULL;
 	if (q && attrs_bool(&q->attrs, "dedicated") && ret->text.whole == WHOLE_NOT)
@@ -203,6 +212,40 @@ int terms_limits(struct terms *t, const struct wjob *j, uint32_t queue, const st
 	struct limit_party party = party_of(t, j, queue, access, 0);
 
 	return limits_admit(t->limits, &party, need, err);
+}
+
+/* Which reservations it may use, and the one that it is bound to. */
+static void keys_give(struct terms *t, const struct wjob *j, uint32_t queue, const struct access *access,
+		      struct job *job)
+{
+	const struct wterms *x = terms_of(t, j);
+	char number[24];
+	struct reservation_party p = {.user = names_get(&t->w->users, j->user),
+				      .host = x->host,
+				      .group = x->groups ? x->groups[0] : NULL,
+				      .account = access->account,
+				      .queue = queue ? t->site->queues.v[queue - 1].name : NULL,
+				      .qos = access->qos,
+				      .job = number};
+	const struct object *r =
+		access->reservation ? object_find(&t->site->objects, OBJECT_RESERVATION, access->reservation) : NULL;
+
+	snprintf(number, sizeof number, "%lld", (long long)j->id);
+	job->keys = reservations_keys(&t->site->objects, t->c, &p);
+	if (r)
+		job->bound = reservation_admits(r, &p) ? reservation_id(t->c, r->name) : BOUND_NOWHERE;
+}
+
+void terms_lay(struct terms *t, int64_t now)
+{
+	node_fence_vec fences = {0};
+
+	if (!t->site || !t->site->objects.of[OBJECT_RESERVATION].n)
+		return;
+	reservations_fences(&t->site->objects, t->c, now, &fences);
+	sched_fences(t->sched, fences.v, fences.n, now);
+	vec_free(&fences);
+	t->lays = reservations_next(&t->site->objects, now);
 }
 
 void terms_fill(struct terms *t, const struct wjob *j, uint32_t queue, const struct access *access, struct job *job)
@@ -244,6 +287,8 @@ void terms_fill(struct terms *t, const struct wjob *j, uint32_t queue, const str
 			shares_member(t->shares, access->account ? access->account : "",
 				      x->groups && *x->groups ? *x->groups : "", names_get(&t->w->users, j->user));
 	}
+	if (t->site && t->site->objects.of[OBJECT_RESERVATION].n)
+		keys_give(t, j, queue, access, job);
 	job->rank = weigh_rank(queue_of(t, job->id), (double)j->submit);
 	t->priorities |= x->priority != 0;
 }
@@ -430,5 +475,7 @@ int64_t terms_next(const struct terms *t)
 	int64_t next = gate_next(t->gate);
 	struct heap_item x;
 
+	if (t->lays < next)
+		next = t->lays;
 	return heap_peek(&t->releases, &x) && x.time < next ? x.time : next;
 }

@@ -46,14 +46,16 @@ struct terms {
 	VEC(struct share_run) runs; /* jobs that run, if it does; some of them have ended */
 	VEC(uint32_t) members;	    /* by core id */
 	VEC(uint32_t) cpus;	    /* ... that it has, once it was started */
-	const struct cluster *c;
+	struct cluster *c;
+	struct sched *sched;
+	int64_t lays;	     /* when reservations are laid out next */
 	struct arena *arena; /* of the last few jobs that were admitted */
 	uint32_t asked;
 };
 
 void terms_init(struct terms *t, const struct workload *w, const struct ruleset *site, struct sched *sched);
 /* What orders jobs by priorities: before there are any. */
-void terms_prioritize(struct terms *t, const struct cluster *c, const struct priority_settings *x);
+void terms_prioritize(struct terms *t, struct cluster *c, const struct priority_settings *x);
 void terms_fini(struct terms *t);
 
 /* What a site makes of a job that is submitted. */
@@ -87,6 +89,8 @@ void terms_prepare(void *context, int64_t now);
 void terms_started(struct terms *t, const struct plan *p, uint32_t job);
 void terms_stopped(struct terms *t, uint32_t job, int64_t started, int64_t now);
 int terms_priority(const struct terms *t, const struct wjob *j);
+/* Reservations of the site, from an instant on: at first, and whenever terms_next() has come. */
+void terms_lay(struct terms *t, int64_t now);
 /* The next job that may be considered from now on (1), or can't any more (-1); 0: none. */
 int terms_news(struct terms *t, int64_t now, uint32_t *ret_job);
 int64_t terms_next(const struct terms *t); /* when time alone changes something; TIME_NEVER: never */

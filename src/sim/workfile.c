@@ -38,11 +38,12 @@ enum word {
 	CHECKPOINT,
 	ACCOUNT,
 	QOS,
+	RESERVATION,
 	WORDS
 };
 #define OF_TERMS                                                                                                       \
 	(1u << QUEUE | 1u << ARRAY | 1u << DEPEND | 1u << START | 1u << HOLD | 1u << EXIT | 1u << PRIORITY |           \
-	 1u << HOST | 1u << GROUPS | 1u << ACCOUNT | 1u << QOS)
+	 1u << HOST | 1u << GROUPS | 1u << ACCOUNT | 1u << QOS | 1u << RESERVATION)
 #define PRIORITY_MAX 1024
 #define ELEMENTS_MAX 5000000 /* of all arrays of a file */
 
@@ -272,6 +273,14 @@ static int qos_read(struct draft *d, const char *value, struct err *err)
 	return 0;
 }
 
+static int reservation_read(struct draft *d, const char *value, struct err *err)
+{
+	if (!*value)
+		return err_set(err, -EINVAL, "a name must follow");
+	d->terms.reservation = arena_strndup(d->w->arena, value, strlen(value));
+	return 0;
+}
+
 static int groups_read(struct draft *d, const char *value, struct err *err)
 {
 	const char **list = arena_alloc(d->w->arena, (strlen(value) / 2 + 2) * sizeof *list);
@@ -330,6 +339,7 @@ static const struct {
 	[CHECKPOINT] = {"checkpoint", checkpoint_read},
 	[ACCOUNT] = {"account", account_read},
 	[QOS] = {"qos", qos_read},
+	[RESERVATION] = {"reservation", reservation_read},
 };
 
 static int word_read(struct draft *d, char *word, unsigned *seen, struct err *err)
@@ -346,10 +356,11 @@ static int word_read(struct draft *d, char *word, unsigned *seen, struct err *er
 		int rc = words[i].read(d, equals + 1, err);
 		return rc < 0 ? err_prefix(err, rc, "%s", excerpt) : 0;
 	}
-	return err_set(err, -EINVAL,
-		       "%s: unknown; use at= user= req= procs= walltime= run= type= deadline= powers= id= queue= "
-		       "array= depend= start= hold= exit= priority= host= groups= partition= checkpoint= account= qos=",
-		       excerpt);
+	return err_set(
+		err, -EINVAL,
+		"%s: unknown; use at= user= req= procs= walltime= run= type= deadline= powers= id= queue= "
+		"array= depend= start= hold= exit= priority= host= groups= partition= checkpoint= account= qos= reservation=",
+		excerpt);
 }
 
 /* What follows from one word for another. */
@@ -528,6 +539,8 @@ static void terms_write(const struct wterms *t, FILE *out)
 		fprintf(out, " account=%s", t->account);
 	if (t->qos)
 		fprintf(out, " qos=%s", t->qos);
+	if (t->reservation)
+		fprintf(out, " reservation=%s", t->reservation);
 }
 
 static void job_write(const struct workload *w, size_t i, FILE *out)

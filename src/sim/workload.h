@@ -46,16 +46,16 @@ struct wjob {
 
 /* What the rules of a site go by, of the jobs of one line: docs/workload-format.md. */
 struct wterms {
-	const char *queue;	   /* NULL: none is named; in the arena, as all texts here */
-	const char *depend;	   /* as after -W depend=, with the ids of the workload; or NULL */
-	struct array_spec array;   /* count 0: no array. Elements follow each other, and their ids do */
-	int64_t start;		   /* not before this instant; 0: at once */
-	int64_t release;	   /* held until then; 0: not held; TIME_NEVER: for good */
-	int exit;		   /* status that it ends with */
-	int priority;		   /* among its user's jobs */
-	const char *host;	   /* it is submitted from; NULL: not said */
-	const char *const *groups; /* of its user, NULL at the end; NULL: not said */
-	const char *account, *qos; /* NULL: not said */
+	const char *queue;			 /* NULL: none is named; in the arena, as all texts here */
+	const char *depend;			 /* as after -W depend=, with the ids of the workload; or NULL */
+	struct array_spec array;		 /* count 0: no array. Elements follow each other, and their ids do */
+	int64_t start;				 /* not before this instant; 0: at once */
+	int64_t release;			 /* held until then; 0: not held; TIME_NEVER: for good */
+	int exit;				 /* status that it ends with */
+	int priority;				 /* among its user's jobs */
+	const char *host;			 /* it is submitted from; NULL: not said */
+	const char *const *groups;		 /* of its user, NULL at the end; NULL: not said */
+	const char *account, *qos, *reservation; /* NULL: not said */
 };
 
 /* Why lines or jobs were left out. */

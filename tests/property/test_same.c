@@ -18,6 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -79,6 +80,7 @@ struct same {
 	bool priorities; /* some jobs have one */
 	bool divided;	 /* some nodes are in partitions */
 	bool parties;	 /* there are accounts and QoS, with limits */
+	bool reserved;	 /* ... and reservations */
 	char dir[64];
 	char policy[32];
 };
@@ -227,6 +229,36 @@ static void object_set(struct same *x, enum object_kind kind, const char *name, 
 }
 
 /* Accounts, one below the other, QoS, and limits of them and of users. */
+/* Nodes that only some jobs may use, at a time or weekly; another is for maintenance. */
+static void reservations_make(struct same *x)
+{
+	char start[32];
+	time_t at = (time_t)(EPOCH + below(x, 1500));
+	struct tm tm;
+
+	x->reserved = below(x, 2) == 0;
+	if (!x->reserved)
+		return;
+	gmtime_r(&at, &tm);
+	strftime(start, sizeof start, "%Y-%m-%dT%H:%M:%SZ", &tm);
+	object_set(x, OBJECT_RESERVATION, "course", "nodes", PICK(x, "n1", "n2", "n1,n2"));
+	object_set(x, OBJECT_RESERVATION, "course", "start", start);
+	if (below(x, 3))
+		object_set(x, OBJECT_RESERVATION, "course", "duration", PICK(x, "100", "500", "1500"));
+	else
+		object_set(x, OBJECT_RESERVATION, "course", "hours", "Mon-Sun 00:00-12:05, Mon-Sun 12:10-24:00");
+	if (below(x, 2))
+		object_set(x, OBJECT_RESERVATION, "course", "acl_users", PICK(x, "nobody", "*"));
+	if (below(x, 2))
+		object_set(x, OBJECT_RESERVATION, "course", "acl_queues", PICK(x, "fast", "small"));
+	if (below(x, 3) == 0) {
+		object_set(x, OBJECT_RESERVATION, "disks", "maintenance", "True");
+		object_set(x, OBJECT_RESERVATION, "disks", "nodes", PICK(x, "n1", "n3", "all"));
+		object_set(x, OBJECT_RESERVATION, "disks", "start", start);
+		object_set(x, OBJECT_RESERVATION, "disks", "duration", PICK(x, "60", "300"));
+	}
+}
+
 static void parties_make(struct same *x)
 {
 	static const struct {
@@ -294,6 +326,7 @@ static void site_make(struct same *x)
 	maybe_limit(x, NULL, "max_running");
 	maybe_limit(x, NULL, "max_user_run");
 	parties_make(x);
+	reservations_make(x);
 }
 
 /* ---- the workload, told to both ---- */
@@ -329,6 +362,10 @@ static int64_t request_make(struct same *x, struct line *l, struct strbuf *body)
 	if (x->parties && below(x, 3) == 0) {
 		strbuf_puts(&x->file, " qos=fine");
 		strbuf_printf(body, "%s\"qos=fine\"", *request || said ? "," : "");
+	}
+	if (x->reserved && *request && below(x, 6) == 0) {
+		strbuf_puts(&x->file, " reservation=course");
+		strbuf_puts(body, ",\"advres=course\"");
 	}
 	strbuf_puts(body, "]");
 	return walltime;
@@ -587,18 +624,25 @@ static void earlier(int64_t *at, int64_t other)
 		*at = other;
 }
 
+/* Weekly reservations begin for ever: as in the simulator. */
+#define IDLE_WAKES 500
+
 static void serve(struct same *x)
 {
 	size_t next = 0;
 
-	for (;;) {
+	for (int idle = 0; idle <= IDLE_WAKES; idle++) {
 		int64_t at = sched_next_wake(x->s->sched);
 		uint32_t id = 0;
 		earlier(&at, gate_next(x->s->gate));
-		if (next_end(x, &id))
+		if (next_end(x, &id)) {
 			earlier(&at, end_of(x, id));
-		if (next < x->lines.n)
+			idle = 0;
+		}
+		if (next < x->lines.n) {
 			earlier(&at, x->lines.v[next].at);
+			idle = 0;
+		}
 		for (size_t i = 0; i < x->lines.n; i++)
 			if (x->lines.v[i].release > x->now && x->lines.v[i].number)
 				earlier(&at, x->lines.v[i].release);
