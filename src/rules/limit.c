@@ -281,6 +281,17 @@ void limits_soft(struct limits *l, enum limit_kind kind, uint64_t of, enum limit
 	l->changed = true;
 }
 
+void limits_credit(struct limits *l, uint32_t account, enum limit_measure measure, int64_t most)
+{
+	uint32_t at = counter_of(l, LIMIT_OF_ACCOUNT, account, 0);
+	struct rule *r = &l->rules.v[l->counters.v[at].rule];
+	bool more = most < 0 || (r->most[measure] >= 0 && most > r->most[measure]);
+
+	r->most[measure] = most;
+	if (more)
+		counter_fell(l, at);
+}
+
 void limits_set(struct limits *l, enum limit_kind kind, uint64_t of, int64_t most)
 {
 	limits_cap(l, kind, of, LIMIT_JOBS, most);
@@ -393,12 +404,12 @@ static int64_t counter_active(const struct limits *l, const struct counter *c, i
 
 /* How many such jobs a counter has room for; the measure that says so. */
 static int64_t counter_room(const struct limits *l, const struct counter *c, const struct limit_need *need,
-			    enum firm firm, int *ret)
+			    enum firm firm, int first, int *ret)
 {
 	const struct rule *r = &l->rules.v[c->rule];
 	int64_t room = INT64_MAX;
 
-	for (int m = 0; m < LIMIT_MEASURES; m++) {
+	for (int m = first; m < LIMIT_MEASURES; m++) {
 		int64_t most = rule_most(l, r, m, firm), active, n;
 		if (most < 0 || need->v[m] <= 0)
 			continue;
@@ -426,9 +437,8 @@ static uint32_t tightest(const struct limits *l, uint32_t class, const struct li
 			const struct counter *c = &l->counters.v[at];
 			int measure = 0;
 			int64_t room;
-			if (exempt && l->rules.v[c->rule].kind != LIMIT_ARRAY)
-				continue;
-			room = counter_room(l, c, need, firm, &measure);
+			bool free = exempt && l->rules.v[c->rule].kind != LIMIT_ARRAY;
+			room = counter_room(l, c, need, firm, free ? LIMIT_CREDIT : 0, &measure);
 			if (room < *ret_room) {
 				*ret_room = room;
 				*ret_measure = measure;
@@ -490,7 +500,7 @@ bool limits_exceeded(const struct limits *l, uint32_t class, const struct limit_
 	for (uint32_t i = k->n; i-- > 0;)
 		for (uint32_t at = k->counter[i]; at != INDEX_NONE; at = l->counters.v[at].up) {
 			const struct rule *r = &l->rules.v[l->counters.v[at].rule];
-			for (int m = LIMIT_CPUS; m < LIMIT_MEASURES; m++) {
+			for (int m = LIMIT_CPUS; m < LIMIT_CREDIT; m++) { /* credits may still come */
 				int64_t most = rule_most(l, r, m, HARD);
 				if (most <= 0 || need->v[m] <= most)
 					continue;
@@ -551,6 +561,8 @@ static void counter_add(struct counter *c, const struct held *h, int sign)
 		c->active[m] += sign * h->need.v[m];
 		assert(c->active[m] >= 0);
 	}
+	for (int m = LIMIT_CREDIT; m < LIMIT_MEASURES; m++)
+		c->active[m] += sign * h->need.v[m];
 	if (!h->runs) {
 		c->active[LIMIT_CPU_SECONDS] += sign * h->need.v[LIMIT_CPU_SECONDS];
 	} else if (h->end != TIME_NEVER) {
@@ -741,7 +753,7 @@ void limits_wait(struct limits *l, uint32_t class, const struct limit_need *need
 		at = spare_or_new(&l->spare_lines, &l->lines, (struct line){.key = key, .class = class, .need = *need});
 		map_set(&l->line_at, key, at);
 		line_attach(l, (uint32_t)at);
-	} else if (counter_room(l, &l->counters.v[l->lines.v[at].behind], need, SOFT, &measure) > 0) {
+	} else if (counter_room(l, &l->counters.v[l->lines.v[at].behind], need, SOFT, 0, &measure) > 0) {
 		line_detach(l, (uint32_t)at); /* it is another counter by now that has no room */
 		line_attach(l, (uint32_t)at);
 	}
@@ -776,14 +788,14 @@ static void line_offer(struct limits *l, uint32_t i, bool (*leave)(void *context
 }
 
 /* Each job is at least one, and has at least a CPU for a second. */
-static const struct limit_need least = {{1, 1, 0, 1}};
+static const struct limit_need least = {{1, 1, 0, 1, 0, 0, 0, 0}};
 
 /* Nobody behind it can start. */
 static bool counter_full(const struct limits *l, const struct counter *c)
 {
 	int measure;
 
-	return counter_room(l, c, &least, SOFT, &measure) <= 0;
+	return counter_room(l, c, &least, SOFT, 0, &measure) <= 0;
 }
 
 /* Those that are behind it and were not asked since it fell; one that is put behind it again comes before them. False: as many as may were asked, and there are more. */

@@ -43,19 +43,27 @@ enum limit_kind {
 	LIMIT_KINDS
 };
 
-enum limit_measure { LIMIT_JOBS, LIMIT_CPUS, LIMIT_MEMORY, LIMIT_CPU_SECONDS, LIMIT_MEASURES };
+enum limit_measure {
+	LIMIT_JOBS,
+	LIMIT_CPUS,
+	LIMIT_MEMORY,
+	LIMIT_CPU_SECONDS,
+	LIMIT_CREDIT, /* of accounts: what jobs hold of their credits, for each unit (rules/credit.h) */
+	LIMIT_MEASURES = LIMIT_CREDIT + 4
+};
 
 /* What a job takes of each; memory in KiB. */
 struct limit_need {
 	int64_t v[LIMIT_MEASURES];
 };
 
-/* Of a job with this request and walltime. */
-static inline struct limit_need limit_need_of(const struct request *r, int64_t walltime)
+/* Of a job with this request and walltime, that may run for `length` seconds. */
+static inline struct limit_need limit_need_of(const struct request *r, int64_t walltime, int64_t length)
 {
 	int64_t cpus = r->total.v[RES_CPU], memory = r->total.v[RES_MEM];
 
-	return (struct limit_need){{1, cpus, memory, cpus * walltime}};
+	return (struct limit_need){{1, cpus, memory, cpus * walltime, cpus * length, r->total.v[RES_GPU] * length,
+				    memory * length, r->nfrags * length}};
 }
 
 /* Whose job it is. Numbers; 0: none. */
@@ -75,7 +83,9 @@ void limits_cap(struct limits *l, enum limit_kind kind, uint64_t of, enum limit_
 void limits_set(struct limits *l, enum limit_kind kind, uint64_t of, int64_t most); /* jobs */
 /* The same, of the soft limit. */
 void limits_soft(struct limits *l, enum limit_kind kind, uint64_t of, enum limit_measure measure, int64_t most);
-/* Jobs of a QoS start whatever the limits are, but for their array's. They count. */
+/* What an account's credits pay for; below 0: any amount. Less of it concerns nobody who waits. */
+void limits_credit(struct limits *l, uint32_t account, enum limit_measure measure, int64_t most);
+/* Jobs of a QoS start whatever the limits are, but for their array's and credits. They count. */
 void limits_exempt(struct limits *l, uint32_t qos, bool exempt);
 /* An account is a part of another; 0: of none. */
 void limits_parent(struct limits *l, uint32_t account, uint32_t parent);
@@ -109,7 +119,7 @@ int64_t limits_used(const struct limits *l, enum limit_kind kind, uint64_t of, e
 /* A job is given a slot, or gives it back. What is given back is what was taken, whatever the job asks for by now. */
 void limits_take(struct limits *l, uint32_t job, uint32_t class, const struct limit_need *need);
 void limits_give(struct limits *l, uint32_t job);
-/* It runs, until `end` at the latest: its CPU-seconds fall from now on. Also if that is another end than before. */
+/* It runs, until `end` at the latest: its CPU-seconds fall from now on. Also if that is another end than before, or if it needs more or less of its credits. */
 void limits_run(struct limits *l, uint32_t job, const struct limit_need *need, int64_t end);
 /* It is later now. */
 void limits_advance(struct limits *l, int64_t now);

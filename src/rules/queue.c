@@ -7,15 +7,15 @@
 
 #include "rules/leave.h"
 
-static const char *const measure_attr[LIMIT_MEASURES] = {[LIMIT_JOBS] = "max_running",
-							 [LIMIT_CPUS] = "max_cpus",
-							 [LIMIT_MEMORY] = "max_memory",
-							 [LIMIT_CPU_SECONDS] = "max_cpu_seconds"};
+static const char *const measure_attr[LIMIT_CREDIT] = {[LIMIT_JOBS] = "max_running",
+						       [LIMIT_CPUS] = "max_cpus",
+						       [LIMIT_MEMORY] = "max_memory",
+						       [LIMIT_CPU_SECONDS] = "max_cpu_seconds"};
 
-static const char *const soft_attr[LIMIT_MEASURES] = {[LIMIT_JOBS] = "soft_max_running",
-						      [LIMIT_CPUS] = "soft_max_cpus",
-						      [LIMIT_MEMORY] = "soft_max_memory",
-						      [LIMIT_CPU_SECONDS] = "soft_max_cpu_seconds"};
+static const char *const soft_attr[LIMIT_CREDIT] = {[LIMIT_JOBS] = "soft_max_running",
+						    [LIMIT_CPUS] = "soft_max_cpus",
+						    [LIMIT_MEMORY] = "soft_max_memory",
+						    [LIMIT_CPU_SECONDS] = "soft_max_cpu_seconds"};
 
 void limits_of_server(struct limits *l, const struct attrs *server)
 {
@@ -25,7 +25,7 @@ void limits_of_server(struct limits *l, const struct attrs *server)
 
 void limits_of_queue(struct limits *l, uint32_t number, const struct attrs *queue)
 {
-	for (int m = 0; m < LIMIT_MEASURES; m++) {
+	for (int m = 0; m < LIMIT_CREDIT; m++) {
 		limits_cap(l, LIMIT_QUEUE, number, (enum limit_measure)m, attrs_number(queue, measure_attr[m]));
 		limits_soft(l, LIMIT_QUEUE, number, (enum limit_measure)m, attrs_number(queue, soft_attr[m]));
 	}
@@ -49,7 +49,7 @@ void limits_of_object(struct limits *l, enum object_kind kind, uint32_t number, 
 
 	if (!of[kind])
 		return;
-	for (int m = 0; m < LIMIT_MEASURES; m++) {
+	for (int m = 0; m < LIMIT_CREDIT; m++) {
 		limits_cap(l, of[kind], number, (enum limit_measure)m, limit_of(a, measure_attr[m], number));
 		limits_soft(l, of[kind], number, (enum limit_measure)m, limit_of(a, soft_attr[m], number));
 	}

@@ -9,6 +9,7 @@
 
 #include "plan/booking.h"
 #include "plan/fence.h"
+#include "rules/credit.h"
 #include "sched/sched_internal.h"
 
 const char *why_name(enum why why)
@@ -434,6 +435,20 @@ static const char *dim_name(const struct sched *s, enum res_dim d, int64_t n)
 	}
 }
 
+/* In hours of the unit, at the full price. */
+static void credit_text(const struct limit_reached *r, int64_t asked, struct strbuf *out)
+{
+	struct credit_tariff t = {(enum credit_unit)(r->measure - LIMIT_CREDIT), 100};
+	char most[40], used[40], need[40];
+
+	strbuf_printf(
+		out,
+		"its account, or one above it, has too few credits (%s): it may use %s, and of %s other jobs hold %s",
+		credit_unit_name(t.unit), duration_format(credit_price(&t, asked), need, sizeof need),
+		duration_format(credit_price(&t, r->most), most, sizeof most),
+		duration_format(credit_price(&t, r->used), used, sizeof used));
+}
+
 /* "the limit of 64 CPUs of its user is reached (max_cpus): it asks for 8, and 60 are in use" */
 static void limit_text(const struct limit_reached *r, int64_t asked, struct strbuf *out)
 {
@@ -441,6 +456,10 @@ static void limit_text(const struct limit_reached *r, int64_t asked, struct strb
 	const char *soft = r->soft ? "soft " : "", *attr = r->soft ? "soft_" : "", *whose = limit_whose(r->kind);
 	char most[32], used[32], need[32];
 
+	if (r->measure >= LIMIT_CREDIT) {
+		credit_text(r, asked, out);
+		return;
+	}
 	if (r->measure == LIMIT_JOBS)
 		strbuf_printf(out, "the %slimit of %lld running %s%s %s is reached (%s%s)", soft, (long long)r->most,
 			      r->kind == LIMIT_ARRAY ? "element" : "job", many ? "s" : "", whose, attr,

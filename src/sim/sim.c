@@ -332,7 +332,7 @@ static int admit_job(struct sim *m, const struct wjob *w, struct taken *ret, str
 	if (rc < 0)
 		return rc;
 
-	struct limit_need need = limit_need_of(&m->c->requests.v[ret->ask.request], ret->walltime);
+	struct limit_need need = limit_need_of(&m->c->requests.v[ret->ask.request], ret->walltime, ret->walltime);
 
 	return terms_limits(&m->terms, w, ret->queue, &ret->access, &need, err);
 }

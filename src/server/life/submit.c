@@ -250,7 +250,7 @@ int depend_check(struct server *s, const struct asker *who, struct spec *p, stru
 static int limit_check(struct server *s, const struct spec *p, struct err *err)
 {
 	struct limit_party party = spec_party(p, 0);
-	struct limit_need need = limit_need_of(&s->cluster->requests.v[p->request], p->walltime);
+	struct limit_need need = limit_need_of(&s->cluster->requests.v[p->request], p->walltime, p->walltime);
 
 	return limits_admit(s->limits, &party, &need, err);
 }
