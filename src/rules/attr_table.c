@@ -95,6 +95,11 @@ const struct attr attr_table[] = {
 	 .about = "As max_memory, but soft, as soft_max_running is."},
 	{"soft_max_cpu_seconds", OF_PARTIES | QUEUE, .type = ATTR_NUMBER, .min = 0, .max = INT64_C(1000000000000000),
 	 .about = "As max_cpu_seconds, but soft, as soft_max_running is."},
+	{"credit_unit", ACCOUNT, .type = ATTR_WORD, .words = "cpu_hours gpu_hours memory_gb_hours node_hours",
+	 .about =
+		 "What the account pays for, with credits that \"shunt credit\" deposits: its jobs, and those of accounts below it, start only if they can be paid. Unset: it does not pay."},
+	{"credit_rate", ACCOUNT, .type = ATTR_NUMBER, .initial = "100", .min = 0, .max = 100000,
+	 .about = "Percent of the price that the account pays."},
 	{"ignores_limits", QOS, BOOL("False"),
 	 .about =
 		 "Its jobs start whatever the limits on running jobs, CPUs, memory and CPU-seconds are, but for that of their array. They count where others do."},

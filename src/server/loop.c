@@ -53,6 +53,7 @@
 #include "server/base/users.h"
 #include "server/base/work.h"
 #include "server/book/books.h"
+#include "server/book/credits.h"
 #include "server/book/ended.h"
 #include "server/book/outbox.h"
 #include "server/book/retention.h"
@@ -233,6 +234,8 @@ static void sleep_set(struct server *s)
 	if ((next = reservations_wake(s)) < wake)
 		wake = next;
 	if ((next = gate_next(s->gate)) < wake)
+		wake = next;
+	if ((next = credits_next(s)) < wake)
 		wake = next;
 	if (heap_peek(&s->agenda->forgets, &x) && x.time < wake)
 		wake = x.time;

@@ -38,6 +38,7 @@
 #include "server/base/clock.h"
 #include "server/base/instance.h"
 #include "server/base/log.h"
+#include "server/book/credits.h"
 #include "server/book/history.h"
 #include "server/book/quotas.h"
 #include "server/book/sharing.h"
@@ -154,6 +155,8 @@ static int on_object(void *context, const char *kind, const char *name, const ch
 	} else if (strcmp(kind, "queue") == 0) {
 		struct queue *q = queue_named(s, name);
 		rc = attrs_read(&(q ? q : queue_create(s, name))->attrs, o, err);
+	} else if (strcmp(kind, "credit") == 0) {
+		rc = credits_restore(s, name, o, err);
 	} else if (strcmp(kind, "node") == 0) {
 		rc = world_node_restore(s, name, o, err);
 	} else {

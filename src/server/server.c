@@ -17,6 +17,7 @@
 #include "server/base/users.h"
 #include "server/base/work.h"
 #include "server/book/books.h"
+#include "server/book/credits.h"
 #include "server/book/quotas.h"
 #include "server/book/sharing.h"
 #include "server/job/jobs.h"
@@ -46,6 +47,7 @@ struct server *server_create(void)
 	s->agenda = mem_zalloc(sizeof *s->agenda);
 	s->hosts = mem_zalloc(sizeof *s->hosts);
 	s->books = mem_zalloc(sizeof *s->books);
+	s->books->credits = credits_create();
 	s->books->quotas = quotas_create();
 	s->books->sharing = sharing_create();
 	s->realm = mem_zalloc(sizeof *s->realm);

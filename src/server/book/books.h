@@ -11,6 +11,7 @@ struct books {
 	struct outbox *journal; /* lines of the event log, the same */
 	struct mailer *mailer;
 	struct retention retention;
+	struct credits *credits; /* what accounts pay with */
 	struct quotas *quotas;	 /* what users may use in a month */
 	struct sharing *sharing; /* who has used how much of late */
 };

@@ -30,6 +30,7 @@
 #include "server/base/turn.h"
 #include "server/base/words.h"
 #include "server/base/work.h"
+#include "server/book/credits.h"
 #include "server/job/entry.h"
 #include "server/job/failures.h"
 #include "server/job/jobs.h"
@@ -183,6 +184,7 @@ void block_limits(struct server *s)
 	for (int k = 0; k < OBJECT_KINDS; k++)
 		for (size_t i = 0; i < s->objects->of[k].n; i++)
 			object_limits(s, s->objects->of[k].v[i]);
+	credits_limits(s);
 	sched_refresh(s->sched);
 	s->turn->dirty = true;
 }
@@ -192,8 +194,11 @@ void block_forget(struct server *s, const struct object *x)
 	uint32_t number = object_number_of(s, x);
 
 	limits_of_object(s->limits, x->kind, number, NULL);
-	if (x->kind == OBJECT_ACCOUNT && number)
-		limits_parent(s->limits, number, 0);
+	if (x->kind != OBJECT_ACCOUNT || !number)
+		return;
+	limits_parent(s->limits, number, 0);
+	for (int m = LIMIT_CREDIT; m < LIMIT_MEASURES; m++)
+		limits_credit(s->limits, number, (enum limit_measure)m, -1);
 }
 
 void block_array(struct server *s, const struct array *a)

@@ -15,6 +15,7 @@
 #include "server/base/stats.h"
 #include "server/base/turn.h"
 #include "server/base/work.h"
+#include "server/book/credits.h"
 #include "server/life/decide.h"
 #include "server/life/dispatch.h"
 #include "server/server.h"
@@ -38,6 +39,7 @@ void decide(struct server *s)
 
 void turn_decide(struct server *s)
 {
+	credits_turn(s);
 	if (s->turn->merging) {
 		dispatch_settle(s);
 		return;

@@ -36,6 +36,7 @@
 #include "server/base/turn.h"
 #include "server/base/users.h"
 #include "server/base/work.h"
+#include "server/book/credits.h"
 #include "server/book/ended.h"
 #include "server/book/history.h"
 #include "server/book/quotas.h"
@@ -165,6 +166,7 @@ void dispatch_listener(void *context, const struct event *e)
 	if (ends) {
 		history_ended(s, e->job);
 		quotas_settle(s, e->job);
+		credits_settle(s, e->job);
 	}
 	strbuf_fini(&why);
 }

@@ -1,0 +1,320 @@
+/*
+ * credits.c - see credits.h.
+ */
+#include "server/book/credits.h"
+
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/map.h"
+#include "base/mem.h"
+#include "base/timetext.h"
+#include "base/vec.h"
+#include "core/cluster.h"
+#include "core/job.h"
+#include "rules/access.h"
+#include "rules/attr.h"
+#include "rules/object.h"
+#include "server/base/clock.h"
+#include "server/base/turn.h"
+#include "server/base/words.h"
+#include "server/book/books.h"
+#include "server/book/history.h"
+#include "server/job/entry.h"
+#include "server/job/jobs.h"
+#include "server/job/spec.h"
+#include "server/server.h"
+#include "store/quota.h"
+#include "store/store.h"
+
+struct of_account {
+	uint32_t account; /* a word */
+	struct credit credit;
+};
+
+struct credits {
+	VEC(struct of_account) v;
+	struct map at; /* word -> index + 1 */
+	int64_t next;  /* when the next deposit expires */
+};
+
+struct credits *credits_create(void)
+{
+	struct credits *c = mem_zalloc(sizeof *c);
+
+	c->next = TIME_NEVER;
+	return c;
+}
+
+void credits_destroy(struct credits *c)
+{
+	if (!c)
+		return;
+	for (size_t i = 0; i < c->v.n; i++)
+		credit_fini(&c->v.v[i].credit);
+	vec_free(&c->v);
+	map_fini(&c->at);
+	free(c);
+}
+
+/* ---- finding and keeping ---- */
+
+static struct credit *find(const struct server *s, uint32_t account)
+{
+	struct credits *c = s->books->credits;
+	uint64_t at;
+
+	return map_get(&c->at, account, &at) ? &c->v.v[at - 1].credit : NULL;
+}
+
+static struct credit *find_or_add(struct server *s, uint32_t account)
+{
+	struct credits *c = s->books->credits;
+	struct credit *x = find(s, account);
+
+	if (x)
+		return x;
+	vec_push(&c->v, (struct of_account){.account = account});
+	map_set(&c->at, account, c->v.n);
+	return &c->v.v[c->v.n - 1].credit;
+}
+
+static bool tariff_of(const struct object *x, struct credit_tariff *ret)
+{
+	if (!attrs_is_set(&x->attrs, "credit_unit") ||
+	    !credit_unit_find(attrs_text(&x->attrs, "credit_unit"), &ret->unit))
+		return false;
+	ret->rate = attrs_number(&x->attrs, "credit_rate");
+	return true;
+}
+
+static int64_t escrow_of(const struct server *s, uint32_t account, const struct credit_tariff *t)
+{
+	return credit_price(t, limits_used(s->limits, LIMIT_OF_ACCOUNT, account, credit_measure(t->unit)));
+}
+
+bool credits_get(struct server *s, const struct object *account, struct credit_state *ret)
+{
+	uint32_t number = word_add(s, account->name);
+
+	*ret = (struct credit_state){.credit = find(s, number)};
+	if (!tariff_of(account, &ret->tariff))
+		return false;
+	ret->balance = ret->credit ? credit_balance(ret->credit) : 0;
+	ret->escrow = escrow_of(s, number, &ret->tariff);
+	if (ret->escrow > ret->balance) /* started by force */
+		ret->escrow = ret->balance;
+	return true;
+}
+
+static void limit_set(struct server *s, const struct object *x)
+{
+	uint32_t number = word_add(s, x->name);
+	const struct credit *c = find(s, number);
+	struct credit_tariff t = {0};
+	bool pays = strcmp(x->name, OBJECT_DEFAULT) != 0 && tariff_of(x, &t);
+
+	for (int unit = 0; unit < CREDIT_UNITS; unit++)
+		limits_credit(s->limits, number, credit_measure((enum credit_unit)unit),
+			      pays && (int)t.unit == unit ? credit_limit(&t, c ? credit_balance(c) : 0) : -1);
+}
+
+void credits_limits(struct server *s)
+{
+	for (size_t i = 0; i < s->objects->of[OBJECT_ACCOUNT].n; i++)
+		limit_set(s, s->objects->of[OBJECT_ACCOUNT].v[i]);
+}
+
+static void store(struct server *s, uint32_t account, const struct credit *c)
+{
+	json_t *list = json_array(), *o;
+	char *text;
+
+	for (size_t i = 0; i < c->deposits.n; i++) {
+		const struct credit_deposit *d = &c->deposits.v[i];
+		json_array_append_new(list, json_pack("[I,I,I,I]", (json_int_t)d->id, (json_int_t)d->amount,
+						      (json_int_t)d->left, (json_int_t)d->expires));
+	}
+	o = json_pack("{s:I, s:I, s:I, s:o}", "spent", (json_int_t)c->spent, "expired", (json_int_t)c->expired,
+		      "withdrawn", (json_int_t)c->withdrawn, "deposits", list);
+	text = json_dumps(o, JSON_COMPACT);
+	store_put_object(s->store, "credit", word(s, account), text);
+	free(text);
+	json_decref(o);
+}
+
+int credits_restore(struct server *s, const char *account, const struct json_t *o, struct err *err)
+{
+	struct credit *c = find_or_add(s, word_add(s, account));
+	const json_t *list = json_object_get((const json_t *)o, "deposits"), *d;
+	size_t i;
+
+	json_array_foreach((json_t *)list, i, d)
+		credit_add(c, &(struct credit_deposit){(uint64_t)json_integer_value(json_array_get(d, 0)),
+						       json_integer_value(json_array_get(d, 1)),
+						       json_integer_value(json_array_get(d, 2)),
+						       json_integer_value(json_array_get(d, 3))});
+	c->spent = json_integer_value(json_object_get((const json_t *)o, "spent"));
+	c->expired = json_integer_value(json_object_get((const json_t *)o, "expired"));
+	c->withdrawn = json_integer_value(json_object_get((const json_t *)o, "withdrawn"));
+	c->deposited += c->spent + c->expired + c->withdrawn;
+	s->books->credits->next = 0; /* credits_turn() looks */
+	return 0;
+}
+
+/* A line of the book, the deposits, and what that means for jobs: in this turn's commit. */
+static void keep(struct server *s, uint32_t account, const char *cause, int64_t amount, uint64_t key)
+{
+	struct credit *c = find_or_add(s, account);
+	const struct object *x = object_find(s->objects, OBJECT_ACCOUNT, word(s, account));
+	char name[OBJECT_NAME_MAX + 2];
+	struct store_move m = {.seq = s->jobs->next_seq++,
+			       .user = name,
+			       .time = s->clock->now,
+			       .month = month_of(s->clock->now),
+			       .type = "credit",
+			       .cause = cause,
+			       .job = key,
+			       .seconds = amount};
+
+	snprintf(name, sizeof name, CREDIT_BOOK_PREFIX "%.*s", OBJECT_NAME_MAX, word(s, account));
+	store_put_move(s->store, &m);
+	store(s, account, c);
+	if (x)
+		limit_set(s, x);
+	s->books->credits->next = 0;
+	s->turn->dirty = true;
+}
+
+/* ---- administrators ---- */
+
+static int account_find(struct server *s, const char *name, struct credit_state *ret, uint32_t *ret_number,
+			struct err *err)
+{
+	const struct object *x =
+		strcmp(name, OBJECT_DEFAULT) == 0 ? NULL : object_find(s->objects, OBJECT_ACCOUNT, name);
+
+	if (!x)
+		return err_code(err, CODE_NOT_FOUND, "there is no account %.60s", name);
+	if (!credits_get(s, x, ret))
+		return err_code(
+			err, CODE_BAD_STATE,
+			"account %s does not pay for its jobs: qmgr -c 'set account %s credit_unit = cpu_hours' lets it",
+			name, name);
+	*ret_number = word_add(s, name);
+	return 0;
+}
+
+static int enough(const char *name, const struct credit_state *x, int64_t amount, struct err *err)
+{
+	if (amount <= x->balance - x->escrow)
+		return 0;
+	return err_code(err, CODE_BAD_STATE, "account %s has %lld unit-seconds that no job holds, and not %lld", name,
+			(long long)(x->balance - x->escrow), (long long)amount);
+}
+
+int credits_change(struct server *s, const struct credit_order *o, struct err *err)
+{
+	struct credit_state from, to = {0};
+	uint32_t number, other = 0;
+	int rc = account_find(s, o->account, &from, &number, err);
+
+	if (rc == 0 && o->op == CREDIT_TRANSFER)
+		rc = account_find(s, o->to, &to, &other, err);
+	if (rc == 0 && o->op == CREDIT_TRANSFER && (number == other || from.tariff.unit != to.tariff.unit))
+		rc = err_code(err, CODE_BAD_STATE,
+			      number == other ? "an account can't transfer credits to itself"
+					      : "the accounts have different units (credit_unit)");
+	if (rc == 0 && o->op == CREDIT_DEPOSIT && o->expires <= s->clock->now)
+		rc = err_code(err, CODE_BAD_STATE, "the deposit would have expired already: give a later date");
+	if (rc == 0 && o->op != CREDIT_WITHDRAW &&
+	    (o->op == CREDIT_DEPOSIT ? from.balance : to.balance) > CREDIT_MOST - o->amount)
+		rc = err_code(err, CODE_BAD_STATE, "an account holds at most %lld hours",
+			      (long long)(CREDIT_MOST / 3600));
+	if (rc == 0 && o->op != CREDIT_DEPOSIT)
+		rc = enough(o->account, &from, o->amount, err);
+	if (rc < 0)
+		return rc;
+	find_or_add(s, number);
+	if (o->op == CREDIT_DEPOSIT) {
+		credit_add(find(s, number),
+			   &(struct credit_deposit){s->jobs->next_seq, o->amount, o->amount, o->expires});
+		keep(s, number, "deposit", o->amount, 0);
+	} else if (o->op == CREDIT_WITHDRAW) {
+		keep(s, number, "withdrawal", -credit_withdraw(find(s, number), o->amount), 0);
+	} else {
+		find_or_add(s, other); /* both pointers after that */
+		credit_transfer(find(s, number), find(s, other), o->amount, &s->jobs->next_seq);
+		keep(s, number, "transfer", -o->amount, 0);
+		keep(s, other, "transfer", o->amount, 0);
+	}
+	return 0;
+}
+
+/* ---- jobs ---- */
+
+static void charge(struct server *s, uint32_t id, const struct object *x, int64_t ran_ms)
+{
+	const struct job *job = entry_job(s, id);
+	const struct request *r = cluster_job_request(s->cluster, job);
+	struct limit_need need = limit_need_of(r, job->walltime, cluster_length(s->cluster, job));
+	uint32_t number = word_add(s, x->name);
+	struct credit *c = find(s, number);
+	struct credit_tariff t;
+	int64_t spent = 0;
+
+	if (!c || !tariff_of(x, &t))
+		return;
+	spent = credit_spend(c, credit_charge(&t, &need, r, ran_ms));
+	if (spent)
+		keep(s, number, "job", -spent, s->jobs->entries.v[id].key);
+}
+
+/* Attempts that were stopped before cost nothing: what they held is free again. */
+void credits_settle(struct server *s, uint32_t id)
+{
+	const struct entry *e = &s->jobs->entries.v[id];
+	const struct outcome *o = e->outcome;
+	const struct object *x =
+		e->spec->account ? object_find(s->objects, OBJECT_ACCOUNT, word(s, e->spec->account)) : NULL;
+	int64_t ran_ms = 0;
+
+	if (!x || !e->ran || entry_job(s, id)->state != STATE_DONE)
+		return;
+	ran_ms = o && o->ended_us ? o->ran_ms : ran_until_now(s, e);
+	for (int depth = 0; x && depth <= ACCOUNT_DEPTH_MAX; depth++) {
+		charge(s, id, x, ran_ms);
+		x = account_above(s->objects, x);
+	}
+}
+
+/* ---- time ---- */
+
+int64_t credits_next(const struct server *s)
+{
+	return s->books->credits->next;
+}
+
+void credits_turn(struct server *s)
+{
+	struct credits *c = s->books->credits;
+
+	if (c->next > s->clock->now)
+		return;
+	for (size_t i = 0; i < c->v.n; i++) {
+		const struct object *x = object_find(s->objects, OBJECT_ACCOUNT, word(s, c->v.v[i].account));
+		struct credit_tariff t;
+		int64_t over = credit_expire(&c->v.v[i].credit, s->clock->now,
+					     x && tariff_of(x, &t) ? escrow_of(s, c->v.v[i].account, &t) : 0);
+		if (over)
+			keep(s, c->v.v[i].account, "expired", -over, 0);
+	}
+	c->next = TIME_NEVER;
+	for (size_t i = 0; i < c->v.n; i++) {
+		int64_t at = credit_next(&c->v.v[i].credit, s->clock->now);
+		if (at < c->next)
+			c->next = at;
+	}
+}
