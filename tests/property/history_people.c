@@ -329,12 +329,49 @@ static void class_change(struct history *h)
 			  PICK(h, "5", "30"));
 }
 
+/* What accounts pay for, and with what. */
+static void credits_change(struct history *h)
+{
+	const char *account = PICK(h, "low", "top"), *path = *account == 'l' ? "/v1/accounts/low" : "/v1/accounts/top";
+	int amount = 1 + (int)below(h, 50000);
+
+	switch (below(h, 6)) {
+	case 0:
+		attribute(h, path, "credit_unit", PICK(h, "cpu_hours", "cpu_hours", "node_hours", "memory_gb_hours"));
+		break;
+	case 1:
+		attribute(h, path, "credit_rate", PICK(h, "100", "50", "133"));
+		break;
+	case 2:
+		ask(h, getuid(), "POST", "/v1/credits", "{\"op\":\"withdraw\",\"account\":\"%s\",\"amount\":%d}",
+		    account, amount / 10 + 1);
+		break;
+	case 3:
+		ask(h, getuid(), "POST", "/v1/credits",
+		    "{\"op\":\"transfer\",\"account\":\"%s\",\"to\":\"%s\",\"amount\":%d}", account,
+		    *account == 'l' ? "top" : "low", amount / 10 + 1);
+		break;
+	case 4:
+		ask(h, getuid(), "POST", "/v1/credits",
+		    "{\"op\":\"deposit\",\"account\":\"%s\",\"amount\":%d,\"expires\":%lld}", account, amount,
+		    (long long)(h->now_us / 1000000 + 1 + below(h, 3000)));
+		break;
+	default:
+		ask(h, getuid(), "POST", "/v1/credits", "{\"op\":\"deposit\",\"account\":\"%s\",\"amount\":%d}",
+		    account, amount);
+	}
+}
+
 /* Who may charge an account or use a QoS, and which are there at all. */
 static void party_change(struct history *h)
 {
 	const char *path = PICK(h, "/v1/accounts/low", "/v1/accounts/top", "/v1/qos/high", "/v1/qos/low");
 
-	switch (below(h, 10)) {
+	switch (below(h, 12)) {
+	case 10:
+	case 11:
+		credits_change(h);
+		break;
 	case 9:
 		attribute(h, PICK(h, path, "/v1/users/default", "/v1/users/nobody", "/v1/queues/fast"),
 			  PICK(h, "soft_max_running", "soft_max_cpus", "soft_max_cpu_seconds"),

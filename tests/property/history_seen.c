@@ -16,9 +16,12 @@
 #include "core/job.h"
 #include "plan/plan.h"
 #include "property/history.h"
+#include "rules/access.h"
 #include "rules/gate.h"
 #include "sched/sched.h"
 #include "server/api/show.h"
+#include "server/base/words.h"
+#include "server/book/credits.h"
 #include "server/job/attempt.h"
 #include "server/job/body.h"
 #include "server/job/jobs.h"
@@ -121,6 +124,50 @@ void quota_check(struct history *h)
 	}
 }
 
+static int credit_line(void *context, const struct store_move *m)
+{
+	*(int64_t *)context += m->seconds;
+	return 0;
+}
+
+/* The books of accounts balance: what was deposited is somewhere, the lines add up to what is left, and a recomputation from where jobs have places to what is held. */
+static void credits_check(struct history *h)
+{
+	struct server *s = h->s;
+
+	for (size_t i = 0; i < s->objects->of[OBJECT_ACCOUNT].n; i++) {
+		const struct object *x = s->objects->of[OBJECT_ACCOUNT].v[i];
+		struct credit_state state;
+		int64_t sum = 0, held = 0;
+		char name[80];
+
+		if (!credits_get(s, x, &state))
+			continue;
+		snprintf(name, sizeof name, CREDIT_BOOK_PREFIX "%s", x->name);
+		for (int64_t month = month_of(EPOCH); month <= month_of(h->now_us / 1000000); month++)
+			assert_int_equal(store_get_moves(s->store, month, name, credit_line, &sum, NULL), 0);
+		assert_int_equal(sum, state.balance);
+		assert_true(state.balance >= 0 && state.escrow <= state.balance);
+		for (uint32_t id = 1; id < s->jobs->entries.n; id++) {
+			const struct job *job = entry_job(s, id);
+			const struct object *a = s->jobs->entries.v[id].spec && s->jobs->entries.v[id].spec->account
+							 ? object_find(s->objects, OBJECT_ACCOUNT,
+								       word(s, s->jobs->entries.v[id].spec->account))
+							 : NULL;
+			bool has =
+				job->state == STATE_ALLOCATED || job->state == STATE_NOW || job->state == STATE_RUNNING;
+			while (a && a != x)
+				a = account_above(s->objects, a);
+			if (has && a)
+				held += limit_need_of(cluster_job_request(s->cluster, job), job->walltime,
+						      cluster_length(s->cluster, job))
+						.v[credit_measure(state.tariff.unit)];
+		}
+		held = credit_price(&state.tariff, held);
+		assert_int_equal(state.escrow, held < state.balance ? held : state.balance);
+	}
+}
+
 /* Everything, a line each. */
 void dump(struct history *h, struct strbuf *out)
 {
@@ -154,6 +201,8 @@ void dump(struct history *h, struct strbuf *out)
 	see(h, "/v1/qos", out);
 	see(h, "/v1/reservations", out);
 	see(h, "/v1/quota?all=1", out);
+	see(h, "/v1/credits", out);
+	credits_check(h);
 	for (uint32_t n = 0; n < s->hosts->nodes.n; n++) {
 		const struct node_info *i = &s->hosts->nodes.v[n];
 		char path[64];

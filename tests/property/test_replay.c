@@ -130,6 +130,8 @@ static bool drain(struct history *h)
 		attribute(h, *p, "max_cpus", "1000");
 		attribute(h, *p, "max_cpu_seconds", "1000000000");
 	}
+	attribute(h, "/v1/accounts/low", "credit_rate", "0");
+	attribute(h, "/v1/accounts/top", "credit_rate", "0");
 	attribute(h, "/v1/queues/entry", "route_destinations", "fast,slow");
 	attribute(h, "/v1/queues/entry", "started", "True");
 	attribute(h, "/v1/server", "max_running", "3");

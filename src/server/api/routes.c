@@ -5,6 +5,7 @@
 
 #include "rules/object.h"
 #include "server/api/api.h"
+#include "server/api/api_credits.h"
 #include "server/api/api_import.h"
 #include "server/api/api_lives.h"
 #include "server/api/api_quota.h"
@@ -118,6 +119,17 @@ static const struct field quota_query[] = {
 
 static const struct field moves_query[] = {
 	{"user", .is = IS_TEXT, "another's, for operators"},
+	{"month", .is = IS_INT, "as 202704; if not given, this one", .least = 197001, .most = 999912},
+	{0},
+};
+
+static const struct field credits_query[] = {
+	{"account", .is = IS_TEXT, "this one only"},
+	{0},
+};
+
+static const struct field statement_query[] = {
+	{"account", .is = REQUIRED | IS_TEXT},
 	{"month", .is = IS_INT, "as 202704; if not given, this one", .least = 197001, .most = 999912},
 	{0},
 };
@@ -424,6 +436,18 @@ const struct route routes[] = {
 	{"GET", "/v1/quota/moves", "getQuotaMoves", .query = moves_query, .handle = api_quota_moves, .tag = "quota",
 	 .summary = "Everything that changed a user's quota in a month, in order", .answer = &moves_answer,
 	 .answered = "The book. Its lines add up to what is left.", .codes = CODE(FORBIDDEN)},
+
+	{"GET", "/v1/credits", "getCredits", .query = credits_query, .handle = api_credits, .tag = "credits",
+	 .summary = "What accounts pay their jobs with", .answer = &credits_answer,
+	 .answered = "Those accounts with credits that the caller may charge; for operators all."},
+	{"POST", "/v1/credits", "changeCredits", MAY_MANAGER, .changes = true, .body = &credits_body,
+	 .handle = api_credits_change, .tag = "credits", .summary = "Deposit, withdraw or transfer credits",
+	 .codes = CODE(NOT_FOUND) | CODE(BAD_STATE),
+	 .example = "{\"op\": \"deposit\", \"account\": \"physics\", \"amount\": 36000000, \"expires\": 1830000000}"},
+	{"GET", "/v1/credits/statement", "getCreditStatement", .query = statement_query,
+	 .handle = api_credits_statement, .tag = "credits",
+	 .summary = "Everything that changed an account's credits in a month, in order", .answer = &statement_answer,
+	 .answered = "The book. The lines of all months add up to the balance.", .codes = CODE(NOT_FOUND)},
 
 	{"GET", "/v1/plan", "getPlan", .handle = api_plan, .tag = "watching",
 	 .summary = "Who holds what on which node when", .answer = &plan_answer,
