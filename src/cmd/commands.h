@@ -59,6 +59,8 @@ extern const struct command command_history;		 /* history.c */
 extern const struct command command_history_import;	 /* import.c */
 extern const struct command command_usage;		 /* usage.c */
 extern const struct command command_report;		 /* report.c */
+extern const struct command command_credit, command_credit_deposit, command_credit_withdraw, command_credit_transfer,
+	command_credit_statement; /* credit.c */
 extern const struct command command_quota, command_quota_set, command_quota_drop, command_quota_import,
 	command_quota_export, command_quota_log; /* quota.c */
 
