@@ -10,6 +10,7 @@
 #include "plan/booking.h"
 #include "plan/fence.h"
 #include "rules/credit.h"
+#include "sched/explain_internal.h"
 #include "sched/sched_internal.h"
 
 const char *why_name(enum why why)
@@ -31,8 +32,7 @@ void reason_fini(struct reason *r)
 	vec_free(&r->holders);
 }
 
-/* Whether the job could be put at [now, now + length) with the plan as it is at this point. Leaves no trace. */
-static bool would_fit(struct sched *s, uint32_t job, int64_t length)
+bool explain_fits(struct sched *s, uint32_t job, int64_t length)
 {
 	plan_mark mark = plan_begin(s->p);
 	bool fits = plan_insert(s->p, &s->plain, job, s->now, s->now + length);
@@ -53,12 +53,6 @@ static uint32_t whole_needed(struct sched *s, uint32_t job, int64_t length)
 	return count;
 }
 
-struct claim {
-	int64_t start, end;
-	uint32_t job;
-};
-typedef VEC(struct claim) claim_vec;
-
 static int by_start(const void *a, const void *b)
 {
 	const struct claim *x = a, *y = b;
@@ -77,8 +71,7 @@ static int by_end(const void *a, const void *b)
 	return x->job < y->job ? -1 : x->job > y->job;
 }
 
-/* The jobs in the plan that run (live) or are reserved, each once, sorted. */
-static void claims_collect(const struct plan *p, bool live, claim_vec *ret)
+void claims_collect(const struct plan *p, bool live, claim_vec *ret)
 {
 	for (uint32_t n = 0; n < p->nnodes; n++)
 		for (size_t i = 0; i < p->node[n].pieces.n; i++) {
@@ -101,7 +94,7 @@ static int64_t longest_now(struct sched *s, uint32_t job, const claim_vec *reser
 	for (size_t lo = 0, hi = reserved->n; lo < hi;) {
 		size_t mid = lo + (hi - lo) / 2;
 		int64_t length = reserved->v[mid].start - s->now - tolerance;
-		if (length > 0 && !would_fit(s, job, length + tolerance)) {
+		if (length > 0 && !explain_fits(s, job, length + tolerance)) {
 			hi = mid;
 			continue;
 		}
@@ -130,7 +123,7 @@ static size_t claims_take(struct sched *s, uint32_t job, int64_t length, const c
 		plan_mark mark = plan_begin(s->p);
 		for (size_t i = out; i < to; i++)
 			plan_take_job(s->p, v->v[i].job);
-		if (would_fit(s, job, length)) {
+		if (explain_fits(s, job, length)) {
 			plan_rollback(s->p, mark);
 			enough = to;
 		} else {
@@ -187,8 +180,7 @@ static void usable_least(struct sched *s, const struct nodeset *on, int64_t leng
 	timeline_least(sum, s->now, s->now + length, ret);
 }
 
-/* Takes running jobs out in the order of their ends until the job would fit: they hold what it needs. */
-static bool explain_running(struct sched *s, uint32_t job, int64_t length, struct reason *r)
+bool explain_running(struct sched *s, uint32_t job, int64_t length, struct reason *r)
 {
 	const struct request *q = cluster_job_request(s->c, cluster_job(s->c, job));
 	claim_vec running = {0};
@@ -298,7 +290,7 @@ static void explain(struct sched *s, uint32_t id, struct reason *r)
 		r->allocated = job->state == STATE_ALLOCATED;
 		plan_take_job(s->p, id);
 	}
-	if (would_fit(s, id, length))
+	if (explain_fits(s, id, length))
 		explain_turn(s, id, r);
 	else if (!explain_reservation(s, id, length, r) && !explain_running(s, id, length, r))
 		explain_never(s, id, r);
@@ -362,7 +354,7 @@ static void explain_leaving(struct sched *s, uint32_t id, const leaver_vec *leav
 				r->by_start = leavers->v[i].at;
 				r->node = leavers->v[i].node;
 			}
-			if (length > r->shorter && would_fit(s, id, length + tolerance))
+			if (length > r->shorter && explain_fits(s, id, length + tolerance))
 				r->shorter = length;
 		}
 		plan_rollback(s->p, mark);
@@ -398,7 +390,7 @@ static void explain_fences(struct sched *s, uint32_t id, struct reason *r)
 		}
 		plan_mark mark = plan_begin(s->p);
 		plan_take_job(s->p, id);
-		if (!bound && f.id && f.start - s->now > tolerance && would_fit(s, id, f.start - s->now))
+		if (!bound && f.id && f.start - s->now > tolerance && explain_fits(s, id, f.start - s->now))
 			why.shorter = f.start - s->now - tolerance;
 		plan_rollback(s->p, mark);
 		reason_fini(r);
