@@ -542,6 +542,37 @@ int limits_admit(struct limits *l, const struct limit_party *party, const struct
 			(long long)r.most, r.measure == LIMIT_CPUS ? "max_cpus" : "max_cpu_seconds");
 }
 
+static bool is_exempt(const struct limits *l, const struct class *k, const struct counter *c)
+{
+	return k->qos != INDEX_NONE && l->rules.v[k->qos].exempt && l->rules.v[c->rule].kind != LIMIT_ARRAY;
+}
+
+bool limits_each(const struct limits *l, uint32_t class, const struct limit_need *need, uint32_t *at,
+		 struct limit_reached *ret)
+{
+	const struct class *k = &l->classes.v[class];
+	uint32_t seen = 0;
+
+	for (uint32_t i = k->n; i-- > 0;)
+		for (uint32_t up = k->counter[i]; up != INDEX_NONE; up = l->counters.v[up].up)
+			for (int m = 0; m < LIMIT_MEASURES; m++) {
+				const struct counter *c = &l->counters.v[up];
+				const struct rule *r = &l->rules.v[c->rule];
+				int64_t hard = rule_most(l, r, m, HARD), soft = rule_most(l, r, m, SOFT),
+					left = need->v[m] + counter_active(l, c, m);
+				bool full = hard >= 0 && hard < left;
+				if (seen++ < *at || (is_exempt(l, k, c) && m < LIMIT_CREDIT) || need->v[m] <= 0 ||
+				    !(full || (soft >= 0 && soft < left)))
+					continue;
+				*at = seen;
+				*ret = (struct limit_reached){
+					r->kind, (enum limit_measure)m, r->of, full ? hard : soft, left - need->v[m],
+					!full};
+				return true;
+			}
+	return false;
+}
+
 int64_t limits_used(const struct limits *l, enum limit_kind kind, uint64_t of, enum limit_measure measure)
 {
 	uint64_t at;

@@ -113,6 +113,9 @@ bool limits_exceeded(const struct limits *l, uint32_t class, const struct limit_
 /* The same for one that is submitted. Error code REFUSED: the limit and the value. */
 int limits_admit(struct limits *l, const struct limit_party *party, const struct limit_need *need, struct err *err);
 const char *limit_whose(enum limit_kind kind); /* "of its user" */
+/* The same for each of several, one after the other: *at is 0 at first. False: there is none after that. */
+bool limits_each(const struct limits *l, uint32_t class, const struct limit_need *need, uint32_t *at,
+		 struct limit_reached *ret);
 /* How much of a measure a party has now. */
 int64_t limits_used(const struct limits *l, enum limit_kind kind, uint64_t of, enum limit_measure measure);
 

@@ -4,6 +4,7 @@
  */
 #include "sched/explain.h"
 #include "base/amount.h"
+#include "base/hostlist.h"
 
 #include <stdlib.h>
 
@@ -16,12 +17,14 @@
 const char *why_name(enum why why)
 {
 	static const char *const names[WHY_COUNT] = {
-		[WHY_NOT] = "not",	 [WHY_NEXT] = "next",
-		[WHY_HELD] = "held",	 [WHY_NEVER] = "never",
-		[WHY_SHORT] = "short",	 [WHY_SCATTERED] = "scattered",
-		[WHY_WHOLE] = "whole",	 [WHY_RESERVED_FOR] = "reserved",
-		[WHY_TURN] = "turn",	 [WHY_LIMIT] = "limit",
-		[WHY_LEAVES] = "leaves", [WHY_RESERVATION] = "reservation",
+		[WHY_NOT] = "not",	   [WHY_NEXT] = "next",
+		[WHY_HELD] = "held",	   [WHY_NEVER] = "never",
+		[WHY_SHORT] = "short",	   [WHY_SCATTERED] = "scattered",
+		[WHY_WHOLE] = "whole",	   [WHY_RESERVED_FOR] = "reserved",
+		[WHY_TURN] = "turn",	   [WHY_LIMIT] = "limit",
+		[WHY_LEAVES] = "leaves",   [WHY_NODES] = "nodes",
+		[WHY_AVOIDED] = "avoided", [WHY_BOOKED] = "booked",
+		[WHY_ORDER] = "order",	   [WHY_RESERVATION] = "reservation",
 	};
 
 	return names[why];
@@ -30,6 +33,7 @@ const char *why_name(enum why why)
 void reason_fini(struct reason *r)
 {
 	vec_free(&r->holders);
+	vec_free(&r->nodes);
 }
 
 bool explain_fits(struct sched *s, uint32_t job, int64_t length)
@@ -540,6 +544,16 @@ static void text_holders(const struct sched *s, const struct reason *r, job_name
 			      duration_human(end - s->now, when, sizeof when));
 }
 
+static void text_nodes(const struct sched *s, const struct reason *r, struct strbuf *out)
+{
+	name_list names = {0};
+
+	for (size_t i = 0; i < r->nodes.n; i++)
+		vec_push(&names, mem_strdup(names_get(&s->c->node_names, r->nodes.v[i])));
+	hostlist_format(names.v, names.n, out);
+	name_list_free(&names);
+}
+
 bool sched_bound_text(const struct sched *s, uint32_t id, struct strbuf *out)
 {
 	const struct job *job = cluster_job(s->c, id);
@@ -632,6 +646,33 @@ void reason_text(const struct sched *s, uint32_t job, const struct reason *r, jo
 		break;
 	case WHY_RESERVATION:
 		text_reservation(s, job, r, out);
+		break;
+	case WHY_NODES:
+		strbuf_puts(out, "nodes that it needs are down or take no jobs: ");
+		text_nodes(s, r, out);
+		break;
+	case WHY_AVOIDED:
+		strbuf_puts(out, "it avoids nodes where it failed: ");
+		text_nodes(s, r, out);
+		break;
+	case WHY_BOOKED:
+		strbuf_puts(out, "nodes that it needs are kept free from jobs ");
+		if (r->by_start > s->now)
+			strbuf_printf(out, "in %s, before it would end: ",
+				      duration_human(r->by_start - s->now, when, sizeof when));
+		else
+			strbuf_puts(out, "now: ");
+		text_nodes(s, r, out);
+		break;
+	case WHY_ORDER:
+		strbuf_printf(
+			out,
+			"%lld other waiting job%s compete%s with it, and the order in which jobs are considered favors them",
+			(long long)r->needed, r->needed == 1 ? "" : "s", r->needed == 1 ? "s" : "");
+		if (r->by != JOB_NONE) {
+			strbuf_puts(out, "; the first is job ");
+			text_job(r->by, name, context, out);
+		}
 		break;
 	case WHY_COUNT:
 		break;

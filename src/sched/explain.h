@@ -21,6 +21,11 @@ enum why {
 	WHY_LIMIT,	  /* `limit` leaves no room for it */
 	WHY_LEAVES,	  /* it would last longer than a node that it needs: `node` leaves at `by_start` */
 	WHY_RESERVATION,  /* `reservation` keeps it out from `by_start` to `by_end`; or it is bound to it */
+	/* these are among the reasons of sched_blockers() only */
+	WHY_NODES,   /* `nodes`, which it needs, are down or closed */
+	WHY_AVOIDED, /* it avoids `nodes` */
+	WHY_BOOKED,  /* `nodes` are kept free for something else, from `by_start` on */
+	WHY_ORDER,   /* `needed` other waiting jobs compete with it; the first that comes before it is `by` */
 	WHY_COUNT
 };
 
@@ -29,6 +34,7 @@ const char *why_name(enum why why);
 
 struct reason {
 	enum why why;
+	bool implied;	  /* of sched_blockers(): it is gone when the others are */
 	bool allocated;	  /* it has a place already: `when` is planned, what follows is why not now */
 	enum res_dim dim; /* SHORT, NEVER */
 	int64_t needed, free, missing;
@@ -40,6 +46,7 @@ struct reason {
 	uint32_t node;	      /* LEAVES */
 	uint32_t reservation; /* RESERVATION: its id; 0: the one that it is bound to has no time left for it */
 	int64_t by_end;
+	job_vec nodes; /* NODES, AVOIDED, BOOKED */
 	int64_t shorter; /* RESERVED_FOR, LEAVES, RESERVATION: it would start now if its walltime were at most this; 0: it would not */
 };
 

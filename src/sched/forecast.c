@@ -131,6 +131,11 @@ void forecast_destroy(struct forecast *f)
 	free(f);
 }
 
+struct sched *forecast_sched(struct forecast *f)
+{
+	return f->s;
+}
+
 void forecast_pace(struct forecast *f, uint64_t work)
 {
 	sched_pace(f->s, work);

@@ -28,6 +28,8 @@ struct forecast;
 /* A copy of the scheduler's world, at its instant. It shares nothing that changes with it: another thread may run it. */
 struct forecast *forecast_create(const struct sched *s);
 void forecast_destroy(struct forecast *f);
+/* The copy itself, for what is to be changed before it is run. */
+struct sched *forecast_sched(struct forecast *f);
 void forecast_pace(struct forecast *f, uint64_t work); /* see sched_pace(); that of the scheduler otherwise */
 /* What keeps held jobs from the scheduler goes on in the copy, too: from a clone of `g`, which is returned and is the forecast's. Before it is run. */
 struct gate *forecast_gate(struct forecast *f, const struct gate *g);

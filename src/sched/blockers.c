@@ -1,0 +1,541 @@
+/*
+ * blockers.c - see blockers.h.
+ *
+ * Whether nodes alone would do is asked of empty ones (plan/pack.h), and whether running jobs leave room of the plan, inside a transaction. Who would
+ * come first if all that were gone is asked of a copy of the scheduler itself, which makes one cycle: no other answer holds for every policy.
+ */
+#include "sched/blockers.h"
+
+#include <stdlib.h>
+
+#include "plan/booking.h"
+#include "plan/fence.h"
+#include "plan/insert.h"
+#include "plan/pack.h"
+#include "sched/explain_internal.h"
+#include "sched/forecast.h"
+#include "sched/sched_internal.h"
+
+#define PRUNE_MOST 64  /* holders and nodes of which each is asked whether it matters */
+#define CYCLES_MOST 64 /* of the copy */
+#define COPY_MOST 2000 /* waiting jobs: with more, a copy is made only if there is no other way */
+#define TRIES_MOST 16
+
+struct kept {
+	uint32_t node;
+	struct booking booking;
+};
+
+/* What is found out on the way. */
+struct inquiry {
+	struct sched *s;
+	const struct blockers_ask *ask;
+	const struct job *job;
+	int64_t length;
+	bool *open;	       /* nodes that it may have: those that are open, and those of WHY_NODES */
+	VEC(uint32_t) reopen;  /* closed ones that it needs */
+	VEC(uint32_t) raised;  /* those of them that were down */
+	VEC(struct kept) kept; /* bookings that are in its way */
+	job_vec promised;      /* jobs with promised places that are in its way */
+	job_vec holders;       /* running ones */
+	VEC(struct limit_reached) limits;
+	bool unfenced;	/* reservations are in its way */
+	bool unavoided; /* nodes that it avoids are needed */
+	reason_vec *reasons;
+};
+
+void reasons_fini(reason_vec *v)
+{
+	for (size_t i = 0; i < v->n; i++)
+		reason_fini(&v->v[i]);
+	vec_free(v);
+}
+
+static struct reason *reason_add(struct inquiry *q, enum why why)
+{
+	vec_push(q->reasons, (struct reason){.why = why, .by = JOB_NONE, .when = TIME_NEVER});
+	return &q->reasons->v[q->reasons->n - 1];
+}
+
+/* ---- limits ---- */
+
+static bool limit_same(const struct limit_reached *a, const struct limit_reached *b)
+{
+	return a->kind == b->kind && a->measure == b->measure && a->of == b->of;
+}
+
+/* Whether a limit is reached, too, when the jobs that are in its way are gone. */
+static bool limit_stays(struct inquiry *q, const struct limits *l, const struct limit_need *need,
+			const struct limit_reached *reached)
+{
+	struct limit_reached other;
+
+	for (uint32_t at = 0; limits_each(l, q->job->limits, need, &at, &other);)
+		if (limit_same(&other, reached))
+			return true;
+	return false;
+}
+
+/* The last to be asked: who holds what it needs may be who makes a limit full. */
+static void limits_ask(struct inquiry *q)
+{
+	struct limit_need need = sched_need(q->s, q->job);
+	struct limit_reached reached;
+	struct limits *then = NULL;
+
+	for (uint32_t at = 0; q->s->limits && limits_each(q->s->limits, q->job->limits, &need, &at, &reached);) {
+		if (!then) {
+			then = limits_clone(q->s->limits);
+			for (size_t i = 0; i < q->holders.n; i++)
+				limits_give(then, q->holders.v[i]);
+			for (size_t i = 0; i < q->promised.n; i++)
+				limits_give(then, q->promised.v[i]);
+		}
+		struct reason *r = reason_add(q, WHY_LIMIT);
+		r->limit = reached;
+		r->needed = reached.measure == LIMIT_JOBS ? reached.most : need.v[reached.measure];
+		r->implied = !limit_stays(q, then, &need, &reached);
+		if (!r->implied)
+			vec_push(&q->limits, reached);
+	}
+	limits_destroy(then);
+}
+
+/* ---- nodes ---- */
+
+/* Whether nodes, if they were empty, could hold it. */
+static bool could_hold(const struct inquiry *q, const bool *usable)
+{
+	struct err err;
+
+	return pack_apart(q->s->c, cluster_job_request(q->s->c, q->job), q->ask->allowed != NODES_ALL,
+			  q->s->plain.scatter, usable, &err) != FIT_NO;
+}
+
+static bool may_use(const struct inquiry *q, uint32_t node, uint32_t allowed)
+{
+	return q->ask->there[node] && nodeset_has(&q->s->c->nodesets.v[allowed], node);
+}
+
+/* Each of `nodes` is left out again if it would do without. */
+static void nodes_prune(const struct inquiry *q, bool *usable, job_vec *nodes)
+{
+	for (size_t i = nodes->n; i-- > 0 && nodes->n <= PRUNE_MOST;) {
+		usable[nodes->v[i]] = false;
+		if (could_hold(q, usable))
+			vec_remove(nodes, i);
+		else
+			usable[nodes->v[i]] = true;
+	}
+}
+
+/* False: it could not run on any nodes that there are. */
+static bool nodes_ask(struct inquiry *q)
+{
+	uint32_t n = (uint32_t)q->s->c->nodes.n;
+	job_vec closed = {0};
+	bool fits;
+
+	for (uint32_t i = 0; i < n; i++)
+		q->open[i] = may_use(q, i, q->ask->allowed) && sched_node_open(q->s, i);
+	if (could_hold(q, q->open))
+		return true;
+	for (uint32_t i = 0; i < n; i++)
+		if (may_use(q, i, q->ask->allowed) && !q->open[i]) {
+			q->open[i] = true;
+			vec_push(&closed, i);
+		}
+	fits = could_hold(q, q->open);
+	if (fits) {
+		nodes_prune(q, q->open, &closed);
+		vec_copy(&q->reopen, &closed);
+		reason_add(q, WHY_NODES)->nodes = closed;
+	} else {
+		vec_free(&closed);
+	}
+	return fits;
+}
+
+static void avoided_ask(struct inquiry *q)
+{
+	uint32_t n = (uint32_t)q->s->c->nodes.n;
+	bool *usable = mem_zalloc((n + 1) * sizeof *usable);
+	job_vec avoided = {0};
+
+	for (uint32_t i = 0; i < n; i++) {
+		usable[i] = q->open[i] && may_use(q, i, q->job->allowed);
+		if (q->open[i] && !usable[i])
+			vec_push(&avoided, i);
+	}
+	q->unavoided = avoided.n && !could_hold(q, usable);
+	for (uint32_t i = 0; i < n && !q->unavoided; i++)
+		q->open[i] = usable[i];
+	if (q->unavoided)
+		reason_add(q, WHY_AVOIDED)->nodes = avoided;
+	else
+		vec_free(&avoided);
+	free(usable);
+}
+
+static void booked_ask(struct inquiry *q)
+{
+	uint32_t n = (uint32_t)q->s->c->nodes.n;
+	bool *usable = mem_zalloc((n + 1) * sizeof *usable);
+	const struct booking *b;
+	job_vec booked = {0};
+	int64_t first = TIME_NEVER;
+
+	for (uint32_t i = 0; i < n; i++) {
+		usable[i] = q->open[i];
+		if (!q->open[i] || !(b = plan_booked(q->s->p, i, q->s->now, q->s->now + q->length)))
+			continue;
+		usable[i] = false;
+		first = b->start < first ? b->start : first;
+		vec_push(&booked, i);
+	}
+	if (booked.n && !could_hold(q, usable)) {
+		for (size_t i = 0; i < booked.n; i++)
+			usable[booked.v[i]] = true;
+		nodes_prune(q, usable, &booked);
+		struct reason *r = reason_add(q, WHY_BOOKED);
+		r->by_start = first;
+		for (size_t i = 0; i < booked.n; i++)
+			while ((b = plan_booked(q->s->p, booked.v[i], q->s->now, q->s->now + q->length))) {
+				vec_push(&q->kept, (struct kept){booked.v[i], *b});
+				plan_unbook(q->s->p, booked.v[i], b->owner);
+			}
+		r->nodes = booked;
+	} else {
+		vec_free(&booked);
+	}
+	free(usable);
+}
+
+/* Reservations that keep it out, or that it is bound to. */
+static void fenced_ask(struct inquiry *q)
+{
+	uint32_t n = (uint32_t)q->s->c->nodes.n;
+	bool *usable = mem_zalloc((n + 1) * sizeof *usable);
+	struct fence f = {0};
+
+	for (uint32_t i = 0; i < n; i++)
+		usable[i] = q->open[i] && plan_passes(q->s->p, q->job, i, q->s->now, q->s->now + q->length, NULL);
+	q->unfenced = plan_has_fences(q->s->p, q->job) && !could_hold(q, usable);
+	if (q->unfenced) {
+		struct reason *r = reason_add(q, WHY_RESERVATION);
+		r->by_start = r->by_end = TIME_NEVER;
+		if (fences_find(q->s, q->ask->job, q->length, &f)) {
+			r->reservation = f.id;
+			r->by_start = f.start;
+			r->by_end = f.end;
+		}
+	}
+	free(usable);
+}
+
+/* ---- the plan ---- */
+
+static bool is_promised(const struct inquiry *q, uint32_t job)
+{
+	return cluster_job(q->s->c, job)->state == STATE_ALLOCATED && job != q->ask->job;
+}
+
+/* Promised places alone, on empty nodes: those of them without which it would fit. */
+static void promised_ask(struct inquiry *q)
+{
+	struct plan *p, *real = q->s->p;
+	claim_vec claims = {0};
+	job_vec in = {0};
+
+	if (q->s->special.n == 0)
+		return;
+	p = plan_create(q->s->c);
+	claims_collect(real, false, &claims);
+	plan_advance(p, q->s->now);
+	for (uint32_t n = 0; n < real->nnodes; n++)
+		for (size_t i = 0; real->node[n].bookings && i < real->node[n].bookings->n; i++) {
+			const struct booking *b = &real->node[n].bookings->v[i];
+			plan_book(p, n, b->owner, b->start, b->end);
+		}
+	for (size_t i = 0; i < claims.n; i++)
+		if (is_promised(q, claims.v[i].job)) {
+			plan_adopt(p, real, claims.v[i].job);
+			vec_push(&in, claims.v[i].job);
+		}
+	q->s->p = p;
+	for (size_t i = 0; i < in.n && !explain_fits(q->s, q->ask->job, q->length); i++) {
+		vec_push(&q->promised, in.v[i]);
+		plan_take_job(p, in.v[i]);
+	}
+	for (size_t i = q->promised.n; i-- > 0;) { /* those that matter */
+		plan_adopt(p, real, q->promised.v[i]);
+		if (explain_fits(q->s, q->ask->job, q->length))
+			vec_remove(&q->promised, i);
+		else
+			plan_take_job(p, q->promised.v[i]);
+	}
+	q->s->p = real;
+	for (size_t i = 0; i < q->promised.n; i++) {
+		struct reason *r = reason_add(q, WHY_RESERVED_FOR);
+		r->by = q->promised.v[i];
+		r->by_start = plan_piece(real, r->by, 0)->start;
+	}
+	vec_free(&in);
+	vec_free(&claims);
+	plan_destroy(p);
+}
+
+/* Running jobs that it would fit beside are not to blame. */
+static void holders_prune(struct inquiry *q, job_vec *holders)
+{
+	for (size_t i = 0; i < holders->n && holders->n <= PRUNE_MOST;) {
+		plan_mark mark = plan_begin(q->s->p);
+		for (size_t k = 0; k < holders->n; k++)
+			if (k != i)
+				plan_take_job(q->s->p, holders->v[k]);
+		bool fits = explain_fits(q->s, q->ask->job, q->length);
+		plan_rollback(q->s->p, mark);
+		if (fits)
+			vec_remove(holders, i);
+		else
+			i++;
+	}
+}
+
+/* Takes out of the plan what waiting jobs have there, but for what was promised and is not in its way. */
+static void plan_ease(struct inquiry *q)
+{
+	claim_vec claims = {0};
+
+	claims_collect(q->s->p, false, &claims);
+	for (size_t i = 0; i < claims.n; i++)
+		if (!is_promised(q, claims.v[i].job))
+			plan_take_job(q->s->p, claims.v[i].job);
+	for (size_t i = 0; i < q->promised.n; i++)
+		plan_take_job(q->s->p, q->promised.v[i]);
+	vec_free(&claims);
+}
+
+static void running_ask(struct inquiry *q)
+{
+	struct sched *s = q->s;
+	plan_mark mark = plan_begin(s->p);
+	struct reason r = {.by = JOB_NONE, .when = TIME_NEVER};
+
+	plan_ease(q);
+	if (!explain_fits(s, q->ask->job, q->length)) {
+		plan_mark inner = plan_begin(s->p);
+		bool fits = explain_running(s, q->ask->job, q->length, &r);
+		plan_rollback(s->p, inner);
+		if (fits) {
+			holders_prune(q, &r.holders);
+			vec_copy(&q->holders, &r.holders);
+			vec_push(q->reasons, r);
+		} else { /* empty nodes would do, says pack.h: then it is how they are shared out */
+			reason_fini(&r);
+			reason_add(q, WHY_SCATTERED);
+		}
+	}
+	plan_rollback(s->p, mark);
+}
+
+/* ---- the order ---- */
+
+/* In a copy where none of the other reasons is left: whether it starts at once. */
+static bool starts(struct inquiry *q)
+{
+	struct forecast *f = forecast_create(q->s);
+	struct sched *s = forecast_sched(f);
+	uint32_t id = q->ask->job;
+	bool done = false;
+
+	sched_pace(s, 0);
+	for (size_t i = 0; q->ask->along && i < q->ask->along->n; i++)
+		sched_release(s, q->ask->along->v[i], s->now);
+	if (q->job->state == STATE_HELD)
+		sched_release(s, id, s->now);
+	for (size_t i = 0; i < q->limits.n; i++) {
+		limits_cap(s->limits, q->limits.v[i].kind, q->limits.v[i].of, q->limits.v[i].measure, -1);
+		limits_soft(s->limits, q->limits.v[i].kind, q->limits.v[i].of, q->limits.v[i].measure, -1);
+	}
+	for (size_t i = 0; i < q->reopen.n; i++) {
+		sched_node(s, q->reopen.v[i], true, s->now);
+		sched_drain(s, q->reopen.v[i], false, s->now);
+	}
+	for (size_t i = 0; i < q->kept.n; i++)
+		plan_unbook(s->p, q->kept.v[i].node, q->kept.v[i].booking.owner);
+	if (q->unfenced) {
+		plan_lift_fences(s->p);
+		cluster_job(s->c, id)->bound = 0;
+	}
+	if (q->unavoided)
+		sched_allow(s, id, q->ask->allowed, s->now);
+	for (size_t i = 0; i < q->promised.n; i++)
+		sched_delete(s, q->promised.v[i], s->now, NULL);
+	for (size_t i = 0; i < q->holders.n; i++)
+		sched_finish(s, q->holders.v[i], s->now, NULL);
+	sched_refresh(s);
+	for (int i = 0; i < CYCLES_MOST && !done; i++)
+		done = sched_cycle(s, s->now);
+	done = !job_waits(cluster_job(s->c, id)) && cluster_job(s->c, id)->state != STATE_HELD;
+	forecast_destroy(f);
+	return done;
+}
+
+/* The scheduler has looked at it as it is, and did not start it. */
+static bool was_passed_over(const struct inquiry *q)
+{
+	return q->reasons->n == 0 && !q->ask->released && q->job->waiting != WAITING_NONE &&
+	       !queue_get(q->s, q->ask->job)->fresh;
+}
+
+/* Whether another, which is asked before it in every order that the policy has, would start then and leave no room for it. */
+static bool leaves_none(struct inquiry *q, const struct queued *e)
+{
+	struct sched *s = q->s;
+	const struct waiting *w = queue_get(s, q->ask->job), *x = queue_get(s, e->job);
+	plan_mark mark;
+	bool none;
+
+	if (!sched_may(s, e->job) || (queue_has_fill(s) && x->fill > w->fill) || (s->due.dates && x->due > w->due))
+		return false;
+	mark = plan_begin(s->p);
+	none = plan_insert(s->p, &s->plain, e->job, s->now, s->now + e->length) &&
+	       !explain_fits(s, q->ask->job, q->length);
+	plan_rollback(s->p, mark);
+	return none;
+}
+
+/* A long queue is not copied if that answers it. False: it is not known. */
+static bool surely_later(struct inquiry *q)
+{
+	struct sched *s = q->s;
+	bool later = false;
+	int tries = 0;
+
+	if (sched_waiting(s) < COPY_MOST || q->job->waiting == WAITING_NONE || is_special(q->job) || q->reopen.n ||
+	    q->kept.n || q->unfenced || q->unavoided)
+		return false;
+	queue_settle(s);
+	plan_mark mark = plan_begin(s->p);
+	plan_ease(q);
+	for (size_t i = 0; i < q->holders.n; i++)
+		plan_take_job(s->p, q->holders.v[i]);
+	const struct timeline *sum = plan_sum(s->p);
+	int64_t most = timeline_step(sum, timeline_find(sum, s->now))[1 + RES_CPU];
+	double key = queue_get(s, q->ask->job)->key;
+	for (size_t i = 0; i < s->line.by_key.n && !later && tries < TRIES_MOST; i++) {
+		const struct queued *e = &s->line.by_key.v[i];
+		if (e->key > key || (e->key == key && e->job >= q->ask->job))
+			break;
+		if (e->cpus > most)
+			continue;
+		tries++;
+		later = leaves_none(q, e);
+	}
+	plan_rollback(s->p, mark);
+	return later;
+}
+
+static void order_ask(struct inquiry *q)
+{
+	struct sched *s = q->s;
+	int64_t others = (int64_t)sched_waiting(s) - (job_waits(q->job) ? 1 : 0) +
+			 (int64_t)(q->ask->along ? q->ask->along->n : 0);
+	struct reason *r;
+
+	if (others <= 0 || (!was_passed_over(q) && !surely_later(q) && starts(q)))
+		return;
+	r = reason_add(q, WHY_ORDER);
+	r->needed = others;
+	for (size_t i = 0; i < s->special.n && r->by == JOB_NONE; i++)
+		r->by = s->special.v[i] == q->ask->job ? JOB_NONE : s->special.v[i];
+	if (r->by == JOB_NONE && s->line.by_key.n && s->line.by_key.v[0].job != q->ask->job)
+		r->by = s->line.by_key.v[0].job;
+}
+
+/* ---- all of it ---- */
+
+/* Nodes that it needs, and that are down, are up in the plan meanwhile. */
+static void nodes_raise(struct inquiry *q)
+{
+	for (size_t i = 0; i < q->reopen.n; i++) {
+		uint32_t n = q->reopen.v[i];
+		if (q->s->c->nodes.v[n].up || q->s->p->node[n].pieces.n > 0)
+			continue;
+		q->s->c->nodes.v[n].up = true;
+		plan_node_up(q->s->p, n, true);
+		vec_push(&q->raised, n);
+	}
+}
+
+static void nodes_lower(struct inquiry *q)
+{
+	for (size_t i = 0; i < q->raised.n; i++) {
+		plan_node_up(q->s->p, q->raised.v[i], false);
+		q->s->c->nodes.v[q->raised.v[i]].up = false;
+	}
+}
+
+static void bookings_restore(struct inquiry *q)
+{
+	for (size_t i = 0; i < q->kept.n; i++) {
+		const struct booking *b = &q->kept.v[i].booking;
+		plan_book(q->s->p, q->kept.v[i].node, b->owner, b->start, b->end);
+	}
+}
+
+static void plan_ask(struct inquiry *q)
+{
+	struct sched *s = q->s;
+	struct manner plain = s->plain;
+	struct nodeset on = nodeset_make(q->open, (uint32_t)s->c->nodes.n, false);
+	struct job *job = cluster_job(s->c, q->ask->job);
+	uint32_t allowed = job->allowed, bound = job->bound;
+	size_t edges;
+
+	s->plain.on = &on;
+	if (q->unavoided)
+		job->allowed = q->ask->allowed;
+	job->bound = 0;
+	promised_ask(q);
+	job->bound = q->unfenced ? 0 : bound;
+	edges = q->unfenced ? plan_lift_fences(s->p) : s->p->edges.n;
+	running_ask(q);
+	plan_lower_fences(s->p, edges);
+	job->bound = bound;
+	job->allowed = allowed;
+	s->plain = plain;
+	free(on.word);
+}
+
+void sched_blockers(struct sched *s, const struct blockers_ask *ask, reason_vec *ret)
+{
+	struct inquiry q = {.s = s, .ask = ask, .job = cluster_job(s->c, ask->job), .reasons = ret};
+
+	q.length = sched_length(s, q.job);
+	if (q.job->waiting != WAITING_NONE && q.job->kind == KIND_COMMON)
+		q.length = queue_get(s, ask->job)->length;
+	q.open = mem_zalloc((s->c->nodes.n + 1) * sizeof *q.open);
+	if (!nodes_ask(&q)) {
+		reason_add(&q, WHY_NEVER);
+		limits_ask(&q);
+	} else {
+		nodes_raise(&q);
+		avoided_ask(&q);
+		booked_ask(&q);
+		fenced_ask(&q);
+		plan_ask(&q);
+		bookings_restore(&q);
+		nodes_lower(&q);
+		limits_ask(&q);
+		order_ask(&q);
+	}
+	vec_free(&q.reopen);
+	vec_free(&q.raised);
+	vec_free(&q.kept);
+	vec_free(&q.promised);
+	vec_free(&q.holders);
+	vec_free(&q.limits);
+	free(q.open);
+}
