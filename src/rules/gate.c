@@ -302,6 +302,35 @@ enum depend_state gate_explain(const struct gate *g, const struct gate_terms *te
 	return state;
 }
 
+void gate_unmet(const struct gate *g, const struct gate_terms *terms, gate_relation relation, void *context)
+{
+	struct asked a = {g, terms};
+	struct depends d = {0};
+	struct strbuf text = {0};
+
+	if (!terms->depend || depends_parse(terms->depend, &d, NULL) < 0)
+		return;
+	for (uint32_t i = 0; i < d.n; i++) {
+		const struct depend *one = &d.v[i];
+		strbuf_clear(&text);
+		if (one->type == DEPEND_ON && one->count) {
+			strbuf_printf(&text, "on:%u: waits for other jobs that are to be submitted to run before it",
+				      one->count);
+			relation(context, one->type, NULL, text.text);
+		}
+		for (uint32_t k = 0; k < one->nids && one->type < DEPEND_BEFORE; k++) {
+			struct depend_fate fate = fate_asked(&a, &one->id[k]);
+			if (depend_judge(one->type, &fate) != DEPEND_WAITING)
+				continue;
+			strbuf_clear(&text);
+			depend_explain(one->type, &one->id[k], &fate, DEPEND_WAITING, &text);
+			relation(context, one->type, &one->id[k], text.text);
+		}
+	}
+	strbuf_fini(&text);
+	depends_fini(&d);
+}
+
 /* Those that wait until others have been submitted that are to run before them (on:3) wait for another text. */
 static enum depend_state depend_enter(struct gate *g, uint32_t job, const struct gate_terms *terms, struct strbuf *why)
 {

@@ -89,4 +89,8 @@ bool gate_has_news(const struct gate *g);
 /* What a job waits for, as depends_judge() says it. */
 enum depend_state gate_explain(const struct gate *g, const struct gate_terms *terms, struct strbuf *why);
 
+/* Each relation that is not fulfilled yet, with its text; `id` is NULL for those of on:. */
+typedef void (*gate_relation)(void *context, enum depend_type type, const struct jobid *id, const char *text);
+void gate_unmet(const struct gate *g, const struct gate_terms *terms, gate_relation relation, void *context);
+
 #endif

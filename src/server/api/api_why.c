@@ -27,8 +27,10 @@
 #include "server/job/spec.h"
 #include "server/life/block.h"
 #include "server/life/foresee.h"
+#include "server/life/grounds.h"
 #include "server/life/world.h"
 #include "server/server.h"
+#include "server/site/who.h"
 
 static void name_job(void *context, uint32_t job, struct strbuf *out)
 {
@@ -92,6 +94,30 @@ static void why_expected(const struct server *s, uint32_t id, bool known, int64_
 	}
 }
 
+static const struct field limit_fields[] = {
+	{"of", .is = REQUIRED | IS_TEXT, "whose limit it is",
+	 .words = "server|users|array|queue|queue_users|user|group|account|qos"},
+	{"name", .is = REQUIRED | IS_TEXT | IS_NULL,
+	 "of the queue, user, group, account or QoS; null: the default, or none"},
+	{"measure", .is = REQUIRED | IS_TEXT,
+	 .words = "jobs|cpus|memory|cpu_seconds|cpu_credits|gpu_credits|memory_credits|node_credits"},
+	{"most", .is = REQUIRED | IS_INT},
+	{"used", .is = REQUIRED | IS_INT},
+	{0},
+};
+static const struct schema limit = {.fields = limit_fields};
+static const struct field reason_fields[] = {
+	{"code", .is = REQUIRED | IS_TEXT, "in a word", .words = GROUND_CODES},
+	{"text", .is = REQUIRED | IS_TEXT, "a sentence"},
+	{"change", .is = REQUIRED | IS_TEXT, "what would change it"},
+	{"implied", .is = REQUIRED | IS_BOOL, "it is gone when the others are"},
+	{"jobs", .is = REQUIRED | IS_LIST, "other jobs that it is about, as far as the user may see them",
+	 .item = IS_TEXT},
+	{"nodes", .is = REQUIRED | IS_LIST, "nodes that it is about", .item = IS_TEXT},
+	{"limit", .is = IS_OBJECT, .of = &limit},
+	{0},
+};
+static const struct schema one_reason = {.fields = reason_fields};
 static const struct field why_fields[] = {
 	{"text", .is = REQUIRED | IS_TEXT, "a sentence"},
 	{"why", .is = REQUIRED | IS_TEXT, "the reason in a word",
@@ -102,9 +128,80 @@ static const struct field why_fields[] = {
 	{"free", .is = IS_INT},
 	{"missing", .is = IS_INT},
 	{"holders", .is = REQUIRED | IS_LIST, "jobs that hold what it needs", .item = IS_TEXT},
+	{"reasons", .is = REQUIRED | IS_LIST,
+	 "every reason for which it does not start now: with all of them gone it starts at once, with fewer it does not, but for those that are implied",
+	 .of = &one_reason, .item = IS_OBJECT},
 	{0},
 };
 const struct schema why_answer = {.fields = why_fields};
+
+static void limit_write(struct server *s, const struct limit_reached *l, struct json *j)
+{
+	static const char *const of[LIMIT_KINDS] = {
+		[LIMIT_ALL] = "server",
+		[LIMIT_USER] = "users",
+		[LIMIT_ARRAY] = "array",
+		[LIMIT_QUEUE] = "queue",
+		[LIMIT_QUEUE_USER] = "queue_users",
+		[LIMIT_OF_USER] = "user",
+		[LIMIT_OF_GROUP] = "group",
+		[LIMIT_OF_ACCOUNT] = "account",
+		[LIMIT_OF_QOS] = "qos",
+	};
+	static const char *const measure[LIMIT_MEASURES] = {"jobs",	      "cpus",	     "memory",
+							    "cpu_seconds",    "cpu_credits", "gpu_credits",
+							    "memory_credits", "node_credits"};
+
+	json_open_object(j, "limit");
+	json_text(j, "of", of[l->kind]);
+	json_text(j, "name", l->kind == LIMIT_ARRAY || l->of == 0 ? NULL : word(s, (uint32_t)l->of));
+	json_text(j, "measure", measure[l->measure]);
+	json_int(j, "most", l->most);
+	json_int(j, "used", l->used);
+	json_close_object(j);
+}
+
+static void id_write(struct server *s, const struct asker *w, uint32_t job, struct json *j)
+{
+	struct strbuf id = {0};
+
+	if (job != JOB_NONE && s->jobs->entries.v[job].spec && may_see(s, w, s->jobs->entries.v[job].spec)) {
+		entry_id(s, job, &id);
+		json_text(j, NULL, id.text);
+	}
+	strbuf_fini(&id);
+}
+
+static void reasons_write(struct server *s, const struct asker *w, uint32_t job, struct json *j)
+{
+	ground_vec list = {0};
+
+	if (entry_job(s, job)->state == STATE_HELD || job_waits(entry_job(s, job)))
+		grounds_find(s, job, &list);
+	json_open_array(j, "reasons");
+	for (size_t i = 0; i < list.n; i++) {
+		const struct ground *g = &list.v[i];
+		json_open_object(j, NULL);
+		json_text(j, "code", g->code);
+		json_text(j, "text", g->text);
+		json_text(j, "change", g->change);
+		json_bool(j, "implied", g->detail.implied);
+		json_open_array(j, "jobs");
+		id_write(s, w, g->detail.by, j);
+		for (size_t k = 0; k < g->detail.holders.n; k++)
+			id_write(s, w, g->detail.holders.v[k], j);
+		json_close_array(j);
+		json_open_array(j, "nodes");
+		for (size_t k = 0; k < g->detail.nodes.n; k++)
+			json_text(j, NULL, names_get(&s->cluster->node_names, g->detail.nodes.v[k]));
+		json_close_array(j);
+		if (g->detail.why == WHY_LIMIT)
+			limit_write(s, &g->detail.limit, j);
+		json_close_object(j);
+	}
+	json_close_array(j);
+	grounds_fini(&list);
+}
 
 void api_why(struct server *s, const struct call *c)
 {
@@ -170,6 +267,7 @@ void api_why(struct server *s, const struct call *c)
 		json_text(&j, NULL, sentence.text);
 	}
 	json_close_array(&j);
+	reasons_write(s, c->w, id, &j);
 	json_close_object(&j);
 	reason_fini(&reason);
 	http_reply_strbuf(c->r, 200, "application/json", &out);

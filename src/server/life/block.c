@@ -147,6 +147,13 @@ void block_explain(struct server *s, uint32_t id, struct strbuf *out)
 	gate_explain(s->gate, &t, out);
 }
 
+void block_unmet(struct server *s, uint32_t id, gate_relation relation, void *context)
+{
+	struct gate_terms t = terms_of(s, s->jobs->entries.v[id].spec);
+
+	gate_unmet(s->gate, &t, relation, context);
+}
+
 const struct gate *block_foresee(struct server *s, struct forecast *f, const struct spec *p)
 {
 	struct gate *g = forecast_gate(f, s->gate);

@@ -24,6 +24,8 @@ void block_due(struct server *s);		   /* jobs whose time has come */
 bool block_news(struct server *s, int64_t *steps);
 /* Appends what other jobs it waits for. */
 void block_explain(struct server *s, uint32_t id, struct strbuf *out);
+/* Each of them by itself. */
+void block_unmet(struct server *s, uint32_t id, gate_relation relation, void *context);
 
 /* The limits on running jobs, by the attributes as they are now; and the throttle of an array. */
 void block_limits(struct server *s);

@@ -1,0 +1,269 @@
+/*
+ * grounds.c - see grounds.h: what the gate has (rules/gate.h), then what the scheduler has.
+ */
+#include "server/life/grounds.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/strbuf.h"
+#include "base/timetext.h"
+#include "core/jobid.h"
+#include "rules/attr.h"
+#include "rules/gate.h"
+#include "sched/blockers.h"
+#include "server/base/clock.h"
+#include "server/base/turn.h"
+#include "server/base/words.h"
+#include "server/job/entry.h"
+#include "server/job/failures.h"
+#include "server/job/jobs.h"
+#include "server/job/spec.h"
+#include "server/life/block.h"
+#include "server/life/world.h"
+#include "server/node/nodes.h"
+#include "server/server.h"
+
+struct finding {
+	struct server *s;
+	uint32_t id;
+	const struct entry *e;
+	ground_vec *list;
+};
+
+void grounds_fini(ground_vec *v)
+{
+	for (size_t i = 0; i < v->n; i++) {
+		free(v->v[i].text);
+		free(v->v[i].change);
+		reason_fini(&v->v[i].detail);
+	}
+	vec_free(v);
+}
+
+static struct ground *add(struct finding *f, const char *code, const struct strbuf *text, const char *change)
+{
+	struct ground g = {.code = code,
+			   .text = mem_strdup(strbuf_text(text)),
+			   .change = mem_strdup(change),
+			   .detail = {.why = WHY_NOT, .by = JOB_NONE}};
+
+	vec_push(f->list, g);
+	return &f->list->v[f->list->n - 1];
+}
+
+static struct ground *say(struct finding *f, const char *code, const char *text, const char *change)
+{
+	struct strbuf out = {0};
+	struct ground *g;
+
+	strbuf_puts(&out, text);
+	g = add(f, code, &out, change);
+	strbuf_fini(&out);
+	return g;
+}
+
+/* ---- the gate's ---- */
+
+static void find_holds(struct finding *f, unsigned block)
+{
+	const char *comment = f->e->outcome ? f->e->outcome->comment : NULL;
+	struct strbuf text = {0};
+
+	if (block & BLOCK_USER)
+		say(f, "hold_user", "its user holds it", "qrls -h u releases it");
+	if (block & BLOCK_OTHER)
+		say(f, "hold_other", "an operator holds it", "qrls -h o, by an operator, releases it");
+	if (block & BLOCK_SYSTEM) {
+		strbuf_printf(&text, "the system holds it%s%s", comment ? ": " : "", comment ? comment : "");
+		add(f, "hold_system", &text, "qrls -h s, by a manager, releases it");
+	}
+	strbuf_fini(&text);
+}
+
+static void find_relation(void *context, enum depend_type type, const struct jobid *id, const char *text)
+{
+	struct finding *f = context;
+	struct ground *g;
+	uint32_t other;
+
+	if (f->list->n >= GROUNDS_MOST)
+		return;
+	g = say(f, "depend", text, "qalter -W depend= changes what it waits for");
+	if (id && entry_find(f->s, id->number, id->index, &other))
+		g->detail.by = other;
+}
+
+static void find_times(struct finding *f, unsigned block)
+{
+	struct strbuf text = {0}, change = {0};
+	char when[32];
+
+	if (block & BLOCK_TIME) {
+		strbuf_printf(&text, "it is not to start before %s (-a)",
+			      instant_format(f->e->spec->at, when, sizeof when));
+		add(f, "time", &text, "qalter -a changes that");
+	}
+	strbuf_clear(&text);
+	if (block & BLOCK_RETRY) {
+		strbuf_printf(&text, "it could not be started or was lost (failure %u)",
+			      f->e->failures ? f->e->failures->total : 0);
+		if (f->e->failures)
+			strbuf_printf(&change, "it is tried again at %s",
+				      instant_format(f->e->failures->until, when, sizeof when));
+		add(f, "retry", &text, strbuf_text(&change));
+	}
+	strbuf_fini(&text);
+	strbuf_fini(&change);
+}
+
+static void find_place(struct finding *f, unsigned block)
+{
+	const char *queue = word(f->s, f->e->spec->queue);
+	struct strbuf text = {0}, change = {0};
+
+	if (block & BLOCK_QUEUE) {
+		if (queue_is_started(f->s, f->e->spec->queue)) {
+			strbuf_printf(&text, "no destination of its routing queue %s accepts it", queue);
+			add(f, "route", &text, "qmove moves it to another queue");
+		} else {
+			strbuf_printf(&text, "its queue %s is stopped", queue);
+			strbuf_printf(&change, "qstart %s, by an operator, starts the queue", queue);
+			add(f, "queue", &text, change.text);
+		}
+	}
+	strbuf_clear(&text);
+	if (block & BLOCK_MISFIT) {
+		world_misfit(f->s, f->e->spec, &text);
+		add(f, "misfit", &text, "qalter -l changes what it asks for; or nodes that could hold it are added");
+	}
+	strbuf_fini(&text);
+	strbuf_fini(&change);
+}
+
+/* ---- the scheduler's ---- */
+
+static void name_job(void *context, uint32_t job, struct strbuf *out)
+{
+	entry_id(context, job, out);
+}
+
+static void change_of(const struct finding *f, const struct reason *r, struct strbuf *out)
+{
+	char when[32];
+
+	switch (r->why) {
+	case WHY_LIMIT:
+		strbuf_puts(out, r->limit.measure != LIMIT_JOBS && r->needed > r->limit.most
+					 ? "it asks for more than the limit ever allows: qalter -l, or a higher limit"
+					 : "another job that counts against the limit ends, or the limit is raised");
+		break;
+	case WHY_SHORT:
+	case WHY_SCATTERED:
+	case WHY_WHOLE:
+		strbuf_puts(out, "those jobs end");
+		break;
+	case WHY_RESERVED_FOR:
+		strbuf_puts(out, "that job starts, or this one has a shorter walltime (qalter -l walltime=)");
+		break;
+	case WHY_NODES:
+		strbuf_puts(out, "the nodes come back: shunt nodes, by an operator 'shunt nodes online'");
+		break;
+	case WHY_AVOIDED:
+		strbuf_puts(out, "the time for which it avoids them passes; qhold and qrls let it try them again");
+		break;
+	case WHY_BOOKED:
+		strbuf_puts(out,
+			    "the nodes are free for jobs again, or it has a shorter walltime (qalter -l walltime=)");
+		break;
+	case WHY_RESERVATION:
+		strbuf_puts(
+			out,
+			"the reservation is released (releaseres), or lets the job in; or the job has a shorter walltime");
+		break;
+	case WHY_NEVER:
+		strbuf_puts(out, "qalter -l changes what it asks for");
+		break;
+	case WHY_ORDER:
+		strbuf_puts(
+			out,
+			"they start or end, or it comes first: showq -i shows the order, qorder and qalter -p change it");
+		break;
+	default:
+		break;
+	}
+	if (r->why == WHY_SHORT && r->when != TIME_NEVER && r->when > f->s->clock->now)
+		strbuf_printf(out, ", in %s at the latest",
+			      duration_human(r->when - f->s->clock->now, when, sizeof when));
+}
+
+/* A stopped queue that is started releases all that it alone holds. */
+static void along_collect(const struct finding *f, unsigned block, job_vec *ret)
+{
+	const struct server *s = f->s;
+
+	for (uint32_t id = 1; block & BLOCK_QUEUE && id < s->jobs->entries.n; id++)
+		if (id != f->id && gate_blocks(s->gate, id) == BLOCK_QUEUE && s->jobs->entries.v[id].spec &&
+		    s->jobs->entries.v[id].spec->queue == f->e->spec->queue && entry_job(s, id)->state == STATE_HELD)
+			vec_push(ret, id);
+}
+
+static void find_scheduled(struct finding *f, unsigned block, bool released)
+{
+	struct server *s = f->s;
+	bool *there = mem_zalloc((s->cluster->nodes.n + 1) * sizeof *there);
+	job_vec along = {0};
+	struct blockers_ask ask = {f->id, f->e->spec->allowed, there, &along, released};
+	struct strbuf text = {0}, change = {0};
+	reason_vec reasons = {0};
+
+	for (uint32_t i = 0; i < s->hosts->nodes.n; i++)
+		there[i] = !node_gone(&s->hosts->nodes.v[i].life);
+	along_collect(f, block, &along);
+	sched_blockers(s->sched, &ask, &reasons);
+	for (size_t i = 0; i < reasons.n; i++) {
+		strbuf_clear(&text);
+		strbuf_clear(&change);
+		reason_text(s->sched, f->id, &reasons.v[i], name_job, s, &text);
+		change_of(f, &reasons.v[i], &change);
+		add(f, why_name(reasons.v[i].why), &text, strbuf_text(&change))->detail = reasons.v[i];
+	}
+	vec_free(&reasons); /* what they own is the list's now */
+	strbuf_fini(&text);
+	strbuf_fini(&change);
+	vec_free(&along);
+	free(there);
+}
+
+/* Who depends on a job that holds what it needs waits for one event, not for two. */
+static void find_implied(struct finding *f)
+{
+	for (size_t i = 0; i < f->list->n; i++) {
+		struct ground *g = &f->list->v[i];
+		for (size_t k = 0; strcmp(g->code, "depend") == 0 && k < f->list->n; k++)
+			for (size_t n = 0; n < f->list->v[k].detail.holders.n; n++)
+				g->detail.implied |= f->list->v[k].detail.holders.v[n] == g->detail.by;
+	}
+}
+
+void grounds_find(struct server *s, uint32_t id, ground_vec *ret)
+{
+	struct finding f = {s, id, &s->jobs->entries.v[id], ret};
+	unsigned block = gate_blocks(s->gate, id);
+	bool off = !attrs_bool(s->attrs, "scheduling");
+
+	find_holds(&f, block);
+	find_times(&f, block);
+	if (block & BLOCK_DEPEND)
+		block_unmet(s, id, find_relation, &f);
+	find_place(&f, block);
+	if (off)
+		say(&f, "scheduling", "the server does not start jobs now (scheduling is False)",
+		    "qmgr -c 'set server scheduling = True', by a manager");
+	if (!(block & BLOCK_MISFIT))
+		find_scheduled(&f, block, block || off || s->turn->dirty);
+	find_implied(&f);
+}
