@@ -17,6 +17,7 @@
 #include "base/vec.h"
 #include "net/http.h"
 #include "rules/attr.h"
+#include "sched/order.h"
 #include "server/api/api.h"
 #include "server/api/call.h"
 #include "server/api/counts.h"
@@ -245,6 +246,49 @@ static int choose(struct listing *l, const char *ids, struct err *err)
 	return 0;
 }
 
+struct ending {
+	int64_t at;
+	uint32_t job;
+};
+
+static int by_ending(const void *a, const void *b)
+{
+	const struct ending *x = a, *y = b;
+
+	if (x->at != y->at)
+		return x->at < y->at ? -1 : 1;
+	return x->job < y->job ? -1 : x->job > y->job;
+}
+
+/* order=schedule: who runs, by the planned end; who may be considered, in the scheduler's order; who is blocked; who has ended. */
+static void choose_scheduled(struct listing *l)
+{
+	struct server *s = l->s;
+	uint32_t n = (uint32_t)s->jobs->entries.n;
+	bool *listed = mem_zalloc(n + 1);
+	VEC(struct ending) active = {0};
+
+	l->chosen = l->f.expand = true;
+	l->at = 0;
+	for (uint32_t id = 1; id < n; id++)
+		if (s->jobs->entries.v[id].spec && entry_running(s, id))
+			vec_push(&active,
+				 (struct ending){entry_job(s, id)->start + s->jobs->entries.v[id].spec->walltime, id});
+	if (active.n > 1)
+		qsort(active.v, active.n, sizeof *active.v, by_ending);
+	for (size_t i = 0; i < active.n; i++)
+		vec_push(&l->ids, active.v[i].job);
+	sched_order(s->sched, &l->ids);
+	for (size_t i = 0; i < l->ids.n; i++)
+		listed[l->ids.v[i]] = true;
+	for (int ended = 0; ended < 2; ended++)
+		for (uint32_t id = 1; id < n; id++)
+			if (s->jobs->entries.v[id].spec && !listed[id] && entry_ended(s, id) == ended)
+				vec_push(&l->ids, id);
+	vec_free(&active);
+	free(listed);
+}
+
 /* The first entry after a job, an element, or a whole array, for pages. */
 static uint32_t after_id(const struct server *s, const char *text)
 {
@@ -332,6 +376,8 @@ void api_list(struct server *s, const struct call *c)
 		l->at = 0;
 		rc = choose(l, x, &err);
 	}
+	if (rc == 0 && !l->chosen && (x = request_query(c->r, "order")) && strcmp(x, "schedule") == 0)
+		choose_scheduled(l);
 	if (rc < 0) {
 		api_refuse(c->r, &err);
 		listing_free(l);

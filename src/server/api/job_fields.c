@@ -2,6 +2,7 @@
  * job_fields.c - the fields of a job: how each is found, and one table of them, from which lists are chosen and the API is described.
  */
 #include <jansson.h>
+#include <math.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -34,6 +35,7 @@
 #include "server/job/spec.h"
 #include "server/life/foresee.h"
 #include "server/life/prepare.h"
+#include "server/life/priority.h"
 #include "server/life/world.h"
 #include "server/server.h"
 #include "store/store.h"
@@ -151,6 +153,11 @@ static void f_qos(const struct subject *x, struct value *v)
 static void f_reservation(const struct subject *x, struct value *v)
 {
 	put_text(v, word(x->s, x->p->reservation));
+}
+
+static void f_group(const struct subject *x, struct value *v)
+{
+	put_text(v, word(x->s, x->p->group));
 }
 
 static void f_project(const struct subject *x, struct value *v)
@@ -588,6 +595,36 @@ static void f_comment(const struct subject *x, struct value *v)
 		put_shortage(x, v);
 }
 
+/* In words, for lists: all that keeps it from being considered. */
+static void f_blocks(const struct subject *x, struct value *v)
+{
+	static const struct {
+		unsigned bit;
+		const char *word;
+	} words[] = {
+		{BLOCK_USER, "user"},	  {BLOCK_OTHER, "other"}, {BLOCK_SYSTEM, "system"}, {BLOCK_TIME, "time"},
+		{BLOCK_DEPEND, "depend"}, {BLOCK_QUEUE, "queue"}, {BLOCK_MISFIT, "misfit"}, {BLOCK_RETRY, "retry"},
+	};
+	unsigned block = gate_blocks(x->s->gate, x->id);
+
+	if (x->a || job_ended(x->job) || x->job->state == STATE_NOW || x->job->state == STATE_RUNNING)
+		return;
+	for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+		if (block & words[i].bit)
+			strbuf_printf(&v->scratch, "%s%s", v->scratch.n ? "," : "", words[i].word);
+	if (sched_limited(x->s->sched, x->id))
+		strbuf_printf(&v->scratch, "%slimit", v->scratch.n ? "," : "");
+	if (v->scratch.n)
+		put_scratch(v, VALUE_TEXT);
+}
+
+/* As the site weighs it. */
+static void f_weight(const struct subject *x, struct value *v)
+{
+	if (!x->a && priority_rules(x->s) && job_waits(x->job))
+		put_int(v, llround(job_priority((void *)x->s, x->id, x->s->clock->now)));
+}
+
 static void f_session(const struct subject *x, struct value *v)
 {
 	if (!x->a && x->e->outcome && x->e->outcome->session == 0 && x->job->state == STATE_RUNNING)
@@ -765,6 +802,7 @@ const struct field job_fields[] = {
 	{"host", .is = IS_TEXT | IS_NULL, "where it was submitted", f_host},
 	{"queue", .is = IS_TEXT, NULL, f_queue},
 	{"account", .is = IS_TEXT | IS_NULL, NULL, f_account},
+	{"group", .is = IS_TEXT | IS_NULL, "its owner's, when it was submitted", f_group},
 	{"project", .is = IS_TEXT | IS_NULL, NULL, f_project},
 	{"qos", .is = IS_TEXT | IS_NULL, "its quality of service", f_qos},
 	{"reservation", .is = IS_TEXT | IS_NULL, "that it starts nowhere else than in", f_reservation},
@@ -827,6 +865,11 @@ const struct field job_fields[] = {
 	{"used_walltime", .is = IS_INT | IS_NULL, "as in used; for lists", f_used_walltime},
 	{"used_cput", .is = IS_INT | IS_NULL, "as in used; for lists", f_used_cput},
 	{"comment", .is = IS_TEXT | IS_NULL, "a sentence: why it waits, or how it ended", f_comment},
+	{"blocks", .is = IS_TEXT | IS_NULL,
+	 "what keeps a waiting job from being considered, joined by commas: user, other, system (holds), time, depend, queue, misfit, retry, limit; null: nothing does",
+	 f_blocks, .example = "user,depend"},
+	{"weight", .is = IS_INT | IS_NULL,
+	 "the priority of a waiting job, rounded; null: the policy orders the jobs (priority_order)", f_weight},
 	{"session", .is = IS_INT | IS_NULL, "of the running job", f_session},
 	{"mail", .is = IS_TEXT, NULL, f_mail},
 	{"interactive", .is = IS_BOOL, "it has a terminal", f_interactive},

@@ -30,6 +30,9 @@ static const struct field list_query[] = {
 	 .words = "0|1|recent", .otherwise = "1"},
 	{"arrays", .is = IS_TEXT, "an array as one row, or its elements", .words = "collapse|expand",
 	 .otherwise = "collapse"},
+	{"order", .is = IS_TEXT,
+	 "schedule: running jobs by their planned ends, then waiting ones as the scheduler considers them, then blocked ones; elements of arrays one by one, and no pages",
+	 .words = "number|schedule", .otherwise = "number"},
 	{"after", .is = IS_TEXT, "the `next` of the page before"},
 	{"limit", .is = IS_INT, "jobs of a page", .least = 1, .most = 1000000000},
 	{"fields", .is = IS_TEXT, "keys of a job, joined by commas; required for tab-separated values",
@@ -217,8 +220,9 @@ const struct route routes[] = {
 	 .result = "{\"id\": \"12.host\", \"number\": 12, \"guaranteed\": null, \"planned_start\": null, "
 		   "\"warnings\": []}"},
 	{"GET", "/v1/jobs", "listJobs", .query = list_query, .handle = api_list, .tag = "jobs",
-	 .summary = "List jobs, by number", .also = "text/tab-separated-values", .answer = &list_answer,
-	 .answered = "The jobs that match and that the user may see.", .codes = CODE(UNKNOWN_QUEUE),
+	 .summary = "List jobs, by number or as the scheduler considers them", .also = "text/tab-separated-values",
+	 .answer = &list_answer, .answered = "The jobs that match and that the user may see.",
+	 .codes = CODE(UNKNOWN_QUEUE),
 	 .result = "{\"jobs\": [{\"id\": \"12.host\", \"name\": \"hello\", \"state\": \"R\"}], \"next\": null}"},
 
 	ACTION("delete", "deleteJobs", MAY_OWNER, "End jobs, or take them out of the queue", .body = &delete_body,
