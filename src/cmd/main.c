@@ -62,6 +62,7 @@ const struct command *const commands[] = {
 	&command_qselect,
 	&command_pbsnodes,
 	&command_tracejob,
+	&command_showq,
 	&command_showres,
 	&command_setres,
 	&command_releaseres,

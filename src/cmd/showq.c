@@ -1,0 +1,325 @@
+/*
+ * showq.c - `showq`: the queue as Maui shows it: running jobs, then waiting ones in the order in which they are considered, then blocked ones.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/map.h"
+#include "base/names.h"
+#include "base/table.h"
+#include "base/timetext.h"
+#include "cmd/commands.h"
+#include "cmd/show.h"
+
+struct arguments {
+	bool json, running, idle, blocked, verbose;
+	const char *user, *queue;
+};
+
+#define AT(field) offsetof(struct arguments, field)
+#define FLAG(letter, name, field, about)                                                                               \
+	{                                                                                                              \
+		name, OPTION_FLAG, AT(field), NULL, NULL, NULL, 0, 0, about, letter                                    \
+	}
+static const struct option options[] = {
+	FLAG('r', "running", running, "Running jobs only, with more columns."),
+	FLAG('i', "idle", idle, "Waiting jobs that may be considered only, with more columns."),
+	FLAG('b', "blocked", blocked, "Blocked jobs only, with what blocks them."),
+	{"user", OPTION_TEXT, AT(user), "USER[,USER...]", NULL, NULL, 0, 0, "Only these users' jobs.", 'u'},
+	{"class", OPTION_TEXT, AT(queue), "QUEUE", NULL, NULL, 0, 0, "Only jobs of this queue.", 'c'},
+	FLAG('v', "verbose", verbose, "Full job ids, and the names of queues and groups."),
+	FLAG(0, "json", json, "Print JSON instead of tables."),
+	{0},
+};
+
+static const char *const examples[] = {
+	"showq",    "Running, waiting and blocked jobs, with totals.",
+	"showq -i", "Waiting jobs with their priorities, the next one first.",
+	"showq -b", "Blocked jobs, and what blocks each of them.",
+	NULL,
+};
+
+enum {
+	C_ID,
+	C_OWNER,
+	C_GROUP,
+	C_QUEUE,
+	C_QOS,
+	C_STATE,
+	C_CPUS,
+	C_WALLTIME,
+	C_STARTED,
+	C_QUEUED,
+	C_CREATED,
+	C_END,
+	C_BLOCKS,
+	C_WEIGHT,
+	C_USED,
+	C_CPUT,
+	C_HOSTS,
+	COLUMNS
+};
+static const char fields[] = "id,owner,group,queue,qos,state,cpus,walltime,started,queued,created,expected_end,blocks,"
+			     "weight,used_walltime,used_cput,exec_host";
+
+enum section { ACTIVE, IDLE, BLOCKED, SECTIONS };
+
+struct list {
+	const struct arguments *a;
+	struct table *table[SECTIONS];
+	int64_t jobs[SECTIONS], cpus;
+	struct names nodes; /* that running jobs have */
+	int64_t now;
+};
+
+static int64_t number(const char *cell)
+{
+	return strtoll(cell, NULL, 10);
+}
+
+static enum section section_of(char *const *cell)
+{
+	if (strchr("RSE", cell[C_STATE][0]))
+		return ACTIVE;
+	return *cell[C_BLOCKS] ? BLOCKED : IDLE;
+}
+
+/* Maui's words. */
+static const char *state_name(char *const *cell)
+{
+	const char *blocks = cell[C_BLOCKS];
+
+	switch (cell[C_STATE][0]) {
+	case 'R':
+		return "Running";
+	case 'S':
+		return "Suspended";
+	case 'E':
+		return "Completing";
+	}
+	return strstr(blocks, "system") || strstr(blocks, "misfit") ? "SystemHold"
+	       : strstr(blocks, "other")			    ? "BatchHold"
+	       : strstr(blocks, "user")				    ? "UserHold"
+	       : strstr(blocks, "time") || strstr(blocks, "depend") ? "Hold"
+	       : strstr(blocks, "retry")			    ? "Deferred"
+	       : strstr(blocks, "queue")			    ? "NotQueued"
+								    : "Idle";
+}
+
+static void id_cell(struct list *l, struct table *t, char *const *cell)
+{
+	char id[64];
+
+	table_cell(t, "%s", l->a->verbose ? cell[C_ID] : id_short(cell[C_ID], id, sizeof id));
+}
+
+/* (time in the queue + walltime) / walltime */
+static void xfactor_cell(struct list *l, struct table *t, char *const *cell)
+{
+	int64_t wall = number(cell[C_WALLTIME]), until = number(cell[C_STARTED]) > 0 ? number(cell[C_STARTED]) : l->now,
+		waited = until - number(*cell[C_QUEUED] ? cell[C_QUEUED] : cell[C_CREATED]);
+
+	table_cell(t, "%.1f", wall > 0 ? (double)((waited > 0 ? waited : 0) + wall) / (double)wall : 1.0);
+}
+
+static void hosts_count(struct list *l, const char *hosts)
+{
+	struct strbuf name = {0};
+
+	for (const char *p = hosts; *p; p += strcspn(p, "+"), p += *p == '+') {
+		strbuf_clear(&name);
+		strbuf_add(&name, p, strcspn(p, "/+"));
+		names_add(&l->nodes, strbuf_text(&name));
+	}
+	strbuf_fini(&name);
+}
+
+static void active_row(struct list *l, struct table *t, char *const *cell)
+{
+	int64_t end = number(cell[C_END]), used = number(cell[C_USED]), cpus = number(cell[C_CPUS]);
+	char left[40], when[40], host[64];
+
+	l->cpus += cpus;
+	hosts_count(l, cell[C_HOSTS]);
+	id_cell(l, t, cell);
+	if (l->a->running) {
+		table_cell(t, "%c", cell[C_STATE][0]);
+		table_cell(t, used > 0 ? "%.1f" : "-",
+			   100.0 * (double)number(cell[C_CPUT]) / (double)(used * (cpus > 0 ? cpus : 1)));
+		xfactor_cell(l, t, cell);
+		table_cell(t, "%s", *cell[C_QOS] ? cell[C_QOS] : "-");
+	}
+	table_cell(t, "%s", cell[C_OWNER]);
+	if (l->a->running) {
+		snprintf(host, sizeof host, "%.*s", (int)strcspn(cell[C_HOSTS], "/"), cell[C_HOSTS]);
+		table_cell(t, "%s", cell[C_GROUP]);
+		table_cell(t, "%s", *host ? host : "-");
+	} else {
+		table_cell(t, "%s", state_name(cell));
+	}
+	table_cell(t, "%s", cell[C_CPUS]);
+	table_cell(t, "%s", end > 0 ? duration_format(end > l->now ? end - l->now : 0, left, sizeof left) : "-");
+	table_cell(t, "%s", instant_near(number(cell[C_STARTED]), l->now, when, sizeof when));
+}
+
+static void waiting_row(struct list *l, struct table *t, char *const *cell, enum section section)
+{
+	int64_t queued = number(*cell[C_QUEUED] ? cell[C_QUEUED] : cell[C_CREATED]);
+	bool more = section == IDLE && l->a->idle;
+	char wall[40], when[40];
+
+	id_cell(l, t, cell);
+	if (more) {
+		table_cell(t, "%s", *cell[C_WEIGHT] ? cell[C_WEIGHT] : "-");
+		xfactor_cell(l, t, cell);
+		table_cell(t, "%s", *cell[C_QOS] ? cell[C_QOS] : "-");
+	}
+	table_cell(t, "%s", cell[C_OWNER]);
+	if (more)
+		table_cell(t, "%s", cell[C_GROUP]);
+	else
+		table_cell(t, "%s", state_name(cell));
+	table_cell(t, "%s", cell[C_CPUS]);
+	table_cell(t, "%s", duration_format(number(cell[C_WALLTIME]), wall, sizeof wall));
+	if (more)
+		table_cell(t, "%s", cell[C_QUEUE]);
+	table_cell(t, "%s", instant_near(queued, l->now, when, sizeof when));
+	if (section == BLOCKED)
+		table_cell(t, "%s", cell[C_BLOCKS]);
+}
+
+static void row(void *context, char *const *cell)
+{
+	struct list *l = context;
+	enum section section = section_of(cell);
+
+	l->jobs[section]++;
+	if (section == ACTIVE)
+		active_row(l, l->table[section], cell);
+	else
+		waiting_row(l, l->table[section], cell, section);
+}
+
+static struct table *table_of(const struct arguments *a, enum section section)
+{
+	static const char *const active[] = {"JOBNAME", "USERNAME", "STATE", ">PROC", ">REMAINING", ">STARTTIME"};
+	static const char *const active_more[] = {"JOBNAME", "S",      ">EFFIC", ">XFACTOR",   "~Q",	    "USER",
+						  "~GROUP",  "~MHOST", ">PROC",	 ">REMAINING", ">STARTTIME"};
+	static const char *const idle[] = {"JOBNAME", "USERNAME", "STATE", ">PROC", ">WCLIMIT", ">QUEUETIME"};
+	static const char *const idle_more[] = {"JOBNAME", ">PRIORITY", ">XFACTOR", "~Q",     "USER",
+						"~GROUP",  ">PROC",	">WCLIMIT", "~CLASS", ">SYSTEMQUEUETIME"};
+	static const char *const blocked[] = {"JOBNAME",  "USERNAME",	"STATE",      ">PROC",
+					      ">WCLIMIT", ">QUEUETIME", "!BLOCKED BY"};
+
+	if (section == ACTIVE)
+		return a->running ? table_create(active_more, 11) : table_create(active, 6);
+	if (section == IDLE)
+		return a->idle ? table_create(idle_more, 10) : table_create(idle, 6);
+	return table_create(blocked, 7);
+}
+
+static double percent(int64_t part, int64_t all)
+{
+	return all > 0 ? 100.0 * (double)part / (double)all : 0;
+}
+
+static void active_total(const struct list *l, const json_t *machine)
+{
+	int64_t cpus = object_number(machine, "cpus", 0), nodes = object_number(machine, "nodes", 0);
+
+	printf("\n%6" PRId64 " Active Job%s   %" PRId64 " of %" PRId64 " Processors Active (%.2f%%)\n", l->jobs[ACTIVE],
+	       l->jobs[ACTIVE] == 1 ? " " : "s", l->cpus, cpus, percent(l->cpus, cpus));
+	printf("%19s%zu of %" PRId64 " Nodes Active (%.2f%%)\n\n", "", l->nodes.n, nodes,
+	       percent((int64_t)l->nodes.n, nodes));
+}
+
+static void sections_print(const struct list *l, const json_t *machine, const bool *shown)
+{
+	static const char *const titles[] = {"ACTIVE JOBS--------------------", "IDLE JOBS----------------------",
+					     "BLOCKED JOBS-------------------"};
+	static const char *const words[] = {"Active", "Idle", "Blocked"};
+
+	for (int i = 0; i < SECTIONS; i++) {
+		if (!shown[i])
+			continue;
+		printf("%s\n", titles[i]);
+		table_print(l->table[i], stdout, 0);
+		if (i == ACTIVE)
+			active_total(l, machine);
+		else
+			printf("\n%" PRId64 " %s Job%s\n\n", l->jobs[i], words[i], l->jobs[i] == 1 ? "" : "s");
+	}
+	printf("Total Jobs: %" PRId64 "   Active Jobs: %" PRId64 "   Idle Jobs: %" PRId64 "   Blocked Jobs: %" PRId64
+	       "\n",
+	       l->jobs[ACTIVE] + l->jobs[IDLE] + l->jobs[BLOCKED], l->jobs[ACTIVE], l->jobs[IDLE], l->jobs[BLOCKED]);
+	if (!json_is_true(json_object_get(machine, "scheduling")))
+		printf("The server does not start jobs now (scheduling is False).\n");
+}
+
+static int tables_print(const struct command *c, struct client *client, const struct arguments *a, struct strbuf *path)
+{
+	bool all = !a->running && !a->idle && !a->blocked;
+	const bool shown[] = {all || a->running, all || a->idle, all || a->blocked};
+	struct list l = {.a = a, .now = (int64_t)time(NULL)};
+	struct reply machine;
+	int code = EXIT_OK;
+	struct err err;
+
+	if (!show_get(c, client, "/v1/machine", &machine, &code))
+		return code;
+	for (int i = 0; i < SECTIONS; i++)
+		l.table[i] = table_of(a, i);
+	query_add(path, "fields", fields);
+	if (tsv_read(client, path->text, COLUMNS, row, &l, &err) < 0)
+		code = command_fail(c, "%s", err.text);
+	else
+		sections_print(&l, machine.json, shown);
+	for (int i = 0; i < SECTIONS; i++)
+		table_destroy(l.table[i]);
+	names_fini(&l.nodes);
+	reply_fini(&machine);
+	return code;
+}
+
+static int run(const struct command *c, const void *arguments, const struct operands *operands)
+{
+	const struct arguments *a = arguments;
+	struct strbuf path = {0};
+	struct client *client;
+	struct reply reply;
+	int code = EXIT_OK;
+
+	if (!show_open(c, &client))
+		return EXIT_FAILED;
+	strbuf_puts(&path, "/v1/jobs");
+	query_add(&path, "order", "schedule");
+	query_add(&path, "completed", "0");
+	users_query(&path, a->user);
+	query_add(&path, "queue", a->queue);
+	if (!a->json) {
+		code = tables_print(c, client, a, &path);
+	} else if (show_get(c, client, path.text, &reply, &code)) {
+		show_json(json_object_get(reply.json, "jobs"));
+		reply_fini(&reply);
+	}
+	client_close(client);
+	strbuf_fini(&path);
+	return code;
+}
+
+const struct command command_showq = {
+	.name = "showq",
+	.operands = "",
+	.about = "List running, waiting and blocked jobs as the scheduler sees them.",
+	.details =
+		"Running jobs come in the order of their planned ends, waiting ones in the order in which the scheduler considers them; blocked jobs are not considered. "
+		"The columns are Maui's: XFACTOR is (time in the queue + walltime) / walltime, EFFIC the CPU time used in percent of the CPUs' time. "
+		"'checkjob JOB' shows everything that keeps a job from starting.",
+	.examples = examples,
+	.options = options,
+	.size = sizeof(struct arguments),
+	.run = run,
+	.own = true,
+};
