@@ -49,6 +49,7 @@ extern const struct command command_qstat, command_qselect, command_pbsnodes, co
 extern const struct command command_js, command_queue, command_nodes, command_whatif, command_plan, command_top;
 extern const struct command command_partitions;
 extern const struct command command_showq;			   /* showq.c */
+extern const struct command command_checkjob;			   /* checkjob.c */
 extern const struct command command_reservations, command_showres; /* reservations.c */
 extern const struct command command_reservations_add, command_reservations_change, command_reservations_remove,
 	command_setres, command_releaseres; /* setres.c */

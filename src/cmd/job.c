@@ -192,6 +192,8 @@ static void job_print(const json_t *job)
 	if (json_is_true(object_value(job, "past")))
 		line("", "from the history: the queue has forgotten it");
 	line_text("queue", job, "queue");
+	line_text("account", job, "account");
+	line_text("qos", job, "qos");
 	line_text("partition", job, "partition");
 	line_asked(job);
 	line_deadline(job, now);
@@ -252,7 +254,13 @@ static int job_run(const struct command *c, const void *arguments, const struct 
 
 static void why_print(const json_t *why)
 {
+	const json_t *reasons = json_object_get(why, "reasons");
+
 	print_wrapped(stdout, object_text(why, "text"), 0, 0);
+	if (json_array_size(reasons) > 1) {
+		printf("\nEvery reason for which it does not start now:\n");
+		reasons_print(reasons);
+	}
 }
 
 static int why_run(const struct command *c, const void *arguments, const struct operands *operands)

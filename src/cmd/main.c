@@ -63,6 +63,7 @@ const struct command *const commands[] = {
 	&command_pbsnodes,
 	&command_tracejob,
 	&command_showq,
+	&command_checkjob,
 	&command_showres,
 	&command_setres,
 	&command_releaseres,

@@ -45,6 +45,9 @@ void show_json(const json_t *value);
 /* A line of comma-separated values: these members of an object; NULL: their names. */
 void show_csv(const json_t *object, const char *const *fields, size_t n);
 
+/* Every reason for which a job waits, numbered (checkjob.c). */
+void reasons_print(const json_t *reasons);
+
 /* "[[CC]YY]MMDDhhmm[.SS]", local time. -EINVAL with a sentence. */
 int stamp_parse(const char *text, int64_t *ret, struct err *err);
 /* Columns of standard output; 0: it is no terminal. */
