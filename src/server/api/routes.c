@@ -9,6 +9,7 @@
 #include "server/api/api_import.h"
 #include "server/api/api_lives.h"
 #include "server/api/api_quota.h"
+#include "server/api/backfill.h"
 #include "server/api/events.h"
 #include "server/api/machine.h"
 #include "server/api/output.h"
@@ -104,6 +105,13 @@ static const struct field usage_query[] = {
 	{"first", .is = IS_INT, "a day, as 20261101", .least = 19700101, .most = 99991231},
 	{"last", .is = IS_INT, "a day", .least = 19700101, .most = 99991231},
 	{"user", .is = IS_TEXT},
+	{0},
+};
+
+static const struct field backfill_query[] = {
+	{"queue", .is = IS_TEXT, "for jobs of this queue"},
+	{"feature", .is = IS_TEXT, "only nodes that have it"},
+	{"duration", .is = IS_INT, "only what is free for so many seconds", .most = TIME_MOST},
 	{0},
 };
 
@@ -311,6 +319,11 @@ const struct route routes[] = {
 	 .result =
 		 "{\"name\": \"pine\", \"now\": 1767225600, \"up\": true, \"scheduling\": true, \"policy\": \"push\", "
 		 "\"nodes\": 4, \"nodes_up\": 4, \"cpus\": 32, \"partitions\": [], \"shared\": 32, \"shutdown\": null}"},
+	{"GET", "/v1/backfill", "getBackfill", .query = backfill_query, .handle = api_backfill, .tag = "server",
+	 .summary = "What would start at once: so many CPUs for so long", .answer = &backfill_answer,
+	 .answered = "The windows, wider and shorter ones first.", .codes = CODE(UNKNOWN_QUEUE),
+	 .result = "{\"now\": 1767225600, \"windows\": [{\"cpus\": 8, \"nodes\": 2, \"duration\": 3600}, {\"cpus\": 4, "
+		   "\"nodes\": 1, \"duration\": null}]}"},
 	{"GET", "/v1/priority", "getPriority", .query = priority_query, .handle = api_priority, .tag = "server",
 	 .summary = "The priorities of waiting jobs, factor by factor", .answer = &priority_answer,
 	 .answered = "The jobs, the highest priority first. With `try` each has the place that it would have.",

@@ -1,0 +1,94 @@
+/*
+ * room.c - see room.h. Of each node what stays free from now on falls step by step; the steps of all nodes together are the rooms.
+ */
+#include "sched/room.h"
+
+#include <stdlib.h>
+
+#include "plan/fence.h"
+#include "sched/sched_internal.h"
+
+/* At an instant a node has less free than before. */
+struct drop {
+	int64_t at, cpus;
+	bool last; /* nothing is left of the node */
+};
+typedef VEC(struct drop) drop_vec;
+
+static int by_instant(const void *a, const void *b)
+{
+	const struct drop *x = a, *y = b;
+
+	return x->at < y->at ? -1 : x->at > y->at;
+}
+
+/* The instant from which a reservation keeps the job out of a node. */
+static int64_t fence_begins(const struct sched *s, const struct job *job, uint32_t node)
+{
+	const struct fence *f = NULL;
+
+	if (!plan_has_fences(s->p, job) || plan_passes(s->p, job, node, s->now, TIME_NEVER, &f))
+		return TIME_NEVER;
+	return f ? f->start : s->now;
+}
+
+/* What is free on a node now; how that falls goes to `drops`. */
+static int64_t node_drops(struct sched *s, const struct job *job, uint32_t node, drop_vec *drops)
+{
+	const struct timeline *line = &s->p->node[node].line;
+	uint32_t i = timeline_find(line, s->now);
+	int64_t least = timeline_step(line, i)[1 + RES_CPU], first = least, fence = fence_begins(s, job, node);
+
+	if (least <= 0 || fence <= s->now)
+		return 0;
+	for (i++; i < line->n && least > 0; i++) {
+		const int64_t *step = timeline_step(line, i);
+		int64_t left = step[1 + RES_CPU] > 0 ? step[1 + RES_CPU] : 0;
+		if (step[0] >= fence)
+			break;
+		if (left >= least)
+			continue;
+		vec_push(drops, (struct drop){step[0], least - left, left == 0});
+		least = left;
+	}
+	if (fence != TIME_NEVER && least > 0)
+		vec_push(drops, (struct drop){fence, least, true});
+	return first;
+}
+
+static void rooms_make(const struct sched *s, const drop_vec *drops, struct room all, room_vec *ret)
+{
+	int64_t tolerance = s->c->settings.tolerance;
+
+	for (size_t i = 0; i < drops->n && all.cpus > 0;) {
+		int64_t at = drops->v[i].at;
+		all.length = at - s->now - tolerance;
+		if (all.length > 0)
+			vec_push(ret, all);
+		for (; i < drops->n && drops->v[i].at == at; i++) {
+			all.cpus -= drops->v[i].cpus;
+			all.nodes -= drops->v[i].last;
+		}
+	}
+	all.length = TIME_NEVER;
+	if (all.cpus > 0)
+		vec_push(ret, all);
+}
+
+void sched_room(struct sched *s, const struct job *job, const bool *may, room_vec *ret)
+{
+	struct room all = {0};
+	drop_vec drops = {0};
+
+	if (s->drain || (s->backfill == ORDER_NONE && s->head != JOB_NONE))
+		return;
+	for (uint32_t n = 0; n < s->p->nnodes; n++) {
+		int64_t cpus = may[n] && sched_node_open(s, n) ? node_drops(s, job, n, &drops) : 0;
+		all.cpus += cpus;
+		all.nodes += cpus > 0;
+	}
+	if (drops.n > 1)
+		qsort(drops.v, drops.n, sizeof *drops.v, by_instant);
+	rooms_make(s, &drops, all, ret);
+	vec_free(&drops);
+}
