@@ -64,6 +64,8 @@ const struct command *const commands[] = {
 	&command_tracejob,
 	&command_showq,
 	&command_checkjob,
+	&command_showbf,
+	&command_showstart,
 	&command_showres,
 	&command_setres,
 	&command_releaseres,
