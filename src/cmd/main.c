@@ -66,6 +66,8 @@ const struct command *const commands[] = {
 	&command_checkjob,
 	&command_showbf,
 	&command_showstart,
+	&command_showstats,
+	&command_showgrid,
 	&command_showres,
 	&command_setres,
 	&command_releaseres,
