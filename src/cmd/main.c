@@ -68,6 +68,7 @@ const struct command *const commands[] = {
 	&command_showstart,
 	&command_showstats,
 	&command_showgrid,
+	&command_diagnose,
 	&command_showres,
 	&command_setres,
 	&command_releaseres,

@@ -1,0 +1,328 @@
+/*
+ * diagnose.c - `diagnose`: Maui's views of the scheduler's insides: priorities, fairshare, nodes, blocked jobs, and objects with their limits.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/table.h"
+#include "base/timetext.h"
+#include "cmd/commands.h"
+#include "cmd/show.h"
+
+struct arguments {
+	bool accounts, classes, fairshare, groups, jobs, nodes, priority, blocked, qos, partitions, users, json;
+};
+
+#define AT(field) offsetof(struct arguments, field)
+#define FLAG(letter, name, field, about)                                                                               \
+	{                                                                                                              \
+		name, OPTION_FLAG, AT(field), NULL, NULL, NULL, 0, 0, about, letter                                    \
+	}
+static const struct option options[] = {
+	FLAG('a', "accounts", accounts, "Accounts, with what is set of them."),
+	FLAG('c', "classes", classes, "Queues, with their limits."),
+	FLAG('f', "fairshare", fairshare, "Fairshare: targets and use."),
+	FLAG('g', "groups", groups, "Groups, with what is set of them."),
+	FLAG('j', "jobs", jobs, "Jobs that run or wait."),
+	FLAG('n', "nodes", nodes, "Nodes, with what is configured and used."),
+	FLAG('p', "priority", priority, "Priorities of waiting jobs, and what each factor adds."),
+	FLAG('q', "queue", blocked, "Blocked jobs, and what blocks them."),
+	FLAG('Q', "qos", qos, "Qualities of service."),
+	FLAG('t', "partitions", partitions, "Partitions."),
+	FLAG('u', "users", users, "Users, with what is set of them."),
+	FLAG(0, "json", json, "Print the API's answer instead of a table."),
+	{0},
+};
+
+static const char *const examples[] = {
+	"diagnose -p", "Every factor of the priorities of waiting jobs.",
+	"diagnose -q", "Blocked jobs, and what blocks each of them.",
+	"diagnose -u", "Users with their limits and targets.",
+	NULL,
+};
+
+/* ---- priorities ---- */
+
+static double real(const json_t *x, const char *key)
+{
+	return json_number_value(json_object_get(x, key));
+}
+
+/* What a factor adds, and its part of all that is added, as Maui has it: 12.0(60.0%). */
+static void factor_cell(struct table *t, const json_t *factors, const json_t *f)
+{
+	double all = 0, part = real(f, "part");
+	const json_t *x;
+	size_t i;
+
+	json_array_foreach(factors, i, x) all += real(x, "part") < 0 ? -real(x, "part") : real(x, "part");
+	table_cell(t, "%.1f(%.1f%%)", part, all > 0 ? 100 * (part < 0 ? -part : part) / all : 0);
+}
+
+static void priority_print(const json_t *answer)
+{
+	const char *columns[32] = {"=Job", ">PRIORITY"};
+	const json_t *jobs = json_object_get(answer, "jobs"), *of = json_object_get(json_array_get(jobs, 0), "factors"),
+		     *v, *job;
+	char heading[24][40], id[64];
+	int n = 2;
+	size_t i, f;
+
+	printf("diagnosing job priority information (order: %s)\n\n", object_text(answer, "order"));
+	json_array_foreach(of, i, v) if (n < 24)
+	{
+		snprintf(heading[n], sizeof heading[n], ">%s", object_text(v, "name"));
+		columns[n] = heading[n];
+		n++;
+	}
+	struct table *t = table_create(columns, n);
+	table_cell(t, "Weights");
+	table_cell(t, "-");
+	json_array_foreach(of, i, v)
+	{
+		const json_t *w;
+		size_t k;
+		json_array_foreach(json_object_get(answer, "factors"), k,
+				   w) if (strcmp(object_text(w, "name"), object_text(v, "name")) == 0)
+			table_cell(t, "%" PRId64, object_number(w, "weight", 0));
+	}
+	json_array_foreach(jobs, i, job)
+	{
+		const json_t *factors = json_object_get(job, "factors");
+		table_cell(t, "%s", id_short(object_text(job, "id"), id, sizeof id));
+		table_cell(t, "%.1f", real(job, "priority"));
+		json_array_foreach(factors, f, v) factor_cell(t, factors, v);
+	}
+	table_print(t, stdout, 0);
+	printf("\nIdle Jobs: %" PRId64 "\n", object_number(answer, "waiting", 0));
+	table_destroy(t);
+}
+
+/* ---- nodes ---- */
+
+static void features_cell(struct table *t, const json_t *features)
+{
+	struct strbuf text = {0};
+	const json_t *f;
+	size_t i;
+
+	json_array_foreach(features, i, f) strbuf_printf(&text, "[%s]", value_text(f));
+	table_cell(t, "%s", text.n ? text.text : "[NONE]");
+	strbuf_fini(&text);
+}
+
+static void nodes_print(const json_t *answer)
+{
+	static const char *const columns[] = {"=Name",	">Procs", ">Memory", ">GPUs",	 ">Speed",
+					      "=State", ">Load",  ">Jobs",   "~Features"};
+	int64_t cpus = 0, used = 0, nodes = 0;
+	struct table *t = table_create(columns, 9);
+	const json_t *n;
+	size_t i;
+
+	printf("diagnosing node table (used:total)\n\n");
+	json_array_foreach(json_object_get(answer, "nodes"), i, n)
+	{
+		char a[40], b[40];
+		cpus += object_number(n, "cpus", 0);
+		used += object_number(n, "cpus_used", 0);
+		nodes++;
+		table_cell(t, "%s", object_text(n, "name"));
+		table_cell(t, "%" PRId64 ":%" PRId64, object_number(n, "cpus_used", 0), object_number(n, "cpus", 0));
+		table_cell(t, "%s:%s", memory_human(object_number(n, "memory_used", 0), a, sizeof a),
+			   memory_human(object_number(n, "memory", 0), b, sizeof b));
+		table_cell(t, "%" PRId64 ":%" PRId64, object_number(n, "gpus_used", 0), object_number(n, "gpus", 0));
+		table_cell(t, "%.2f", real(n, "speed"));
+		table_cell(t, "%s", object_text(n, "state"));
+		table_cell(t, "%.2f", real(n, "load"));
+		table_cell(t, "%zu", json_array_size(json_object_get(n, "jobs")));
+		features_cell(t, json_object_get(n, "features"));
+	}
+	table_print(t, stdout, 0);
+	printf("\nTotal Nodes: %" PRId64 "  Procs: %" PRId64 " of %" PRId64 " in use\n", nodes, used, cpus);
+	table_destroy(t);
+}
+
+/* ---- fairshare ---- */
+
+static void fairshare_print(const json_t *answer)
+{
+	static const char *const columns[] = {"=FSName", ">Target%", ">Used%", ">ProcHours", ">Standing"};
+	struct table *t = table_create(columns, 5);
+	const json_t *x;
+	size_t i;
+
+	printf("FairShare: %" PRId64 " windows of %" PRId64 " days, decay %" PRId64 "%%\n\n",
+	       object_number(answer, "depth", 0), object_number(answer, "window", 0),
+	       object_number(answer, "decay", 0));
+	json_array_foreach(json_object_get(answer, "shares"), i, x)
+	{
+		table_cell(t, "%*s%s:%s", 2 * (int)object_number(x, "depth", 0), "", object_text(x, "level"),
+			   *object_text(x, "name") ? object_text(x, "name") : "-");
+		table_cell(t, "%.2f", real(x, "target"));
+		table_cell(t, "%.2f", real(x, "used"));
+		table_cell(t, "%.2f", real(x, "cpu_hours"));
+		table_cell(t, "%.0f", real(x, "standing"));
+	}
+	table_print(t, stdout, 0);
+	table_destroy(t);
+}
+
+/* ---- objects ---- */
+
+/* "max_cpus=64 priority=10" */
+static void attributes_cell(struct table *t, const json_t *attributes)
+{
+	struct strbuf text = {0};
+	const char *key;
+	json_t *value;
+
+	json_object_foreach((json_t *)attributes, key, value)
+	{
+		char *raw = json_is_string(value) ? NULL : json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT);
+		strbuf_printf(&text, "%s%s=%s", text.n ? " " : "", key, raw ? raw : value_text(value));
+		free(raw);
+	}
+	table_cell(t, "%s", text.n ? text.text : "-");
+	strbuf_fini(&text);
+}
+
+/* The answer has one list. */
+static void objects_print(const json_t *answer)
+{
+	static const char *const columns[] = {"=Name", "!Attributes"};
+	const json_t *list = NULL, *x;
+	struct table *t = table_create(columns, 2);
+	const char *key;
+	json_t *value;
+	size_t i;
+
+	json_object_foreach((json_t *)answer, key, value) if (json_is_array(value) && !list) list = value;
+	json_array_foreach(list, i, x)
+	{
+		table_cell(t, "%s", object_text(x, "name"));
+		attributes_cell(t, json_object_get(x, "attributes"));
+	}
+	if (json_array_size(list))
+		table_print(t, stdout, 0);
+	else
+		printf("None are defined.\n");
+	table_destroy(t);
+}
+
+/* ---- jobs ---- */
+
+enum { C_ID, C_STATE, C_CPUS, C_WALLTIME, C_OWNER, C_GROUP, C_ACCOUNT, C_QUEUE, C_QOS, C_BLOCKS, C_COMMENT, COLUMNS };
+static const char fields[] = "id,state,cpus,walltime,owner,group,account,queue,qos,blocks,comment";
+
+struct list {
+	struct table *table;
+	bool blocked;
+	size_t n;
+};
+
+static void job_row(void *context, char *const *cell)
+{
+	struct list *l = context;
+	char id[64], wall[40];
+
+	if (l->blocked && !*cell[C_BLOCKS])
+		return;
+	l->n++;
+	table_cell(l->table, "%s", id_short(cell[C_ID], id, sizeof id));
+	table_cell(l->table, "%s", state_word(cell[C_STATE]));
+	table_cell(l->table, "%s", cell[C_CPUS]);
+	table_cell(l->table, "%s", duration_format(strtoll(cell[C_WALLTIME], NULL, 10), wall, sizeof wall));
+	table_cell(l->table, "%s", cell[C_OWNER]);
+	if (l->blocked) {
+		table_cell(l->table, "%s", cell[C_BLOCKS]);
+		table_cell(l->table, "%s", cell[C_COMMENT]);
+		return;
+	}
+	for (int i = C_GROUP; i <= C_QOS; i++)
+		table_cell(l->table, "%s", *cell[i] ? cell[i] : "-");
+}
+
+static int jobs_show(const struct command *c, const struct arguments *a)
+{
+	static const char *const all[] = {"=Name",  "State",	">Procs", ">WCLimit", "User",
+					  "~Group", "~Account", "~Class", "~QOS"};
+	static const char *const blocked[] = {"=Name", "State", ">Procs", ">WCLimit", "User", "Blocked by", "!Reason"};
+	struct list l = {table_create(a->blocked ? blocked : all, a->blocked ? 7 : 9), a->blocked, 0};
+	struct strbuf path = {0};
+	struct client *client;
+	int code = EXIT_OK;
+	struct err err;
+
+	if (!show_open(c, &client)) {
+		table_destroy(l.table);
+		return EXIT_FAILED;
+	}
+	strbuf_puts(&path, "/v1/jobs?order=schedule&completed=0");
+	query_add(&path, "fields", fields);
+	if (tsv_read(client, path.text, COLUMNS, job_row, &l, &err) < 0)
+		code = command_fail(c, "%s", err.text);
+	else if (l.n)
+		table_print(l.table, stdout, 0);
+	else
+		printf(a->blocked ? "No job is blocked.\n" : "No jobs.\n");
+	client_close(client);
+	strbuf_fini(&path);
+	table_destroy(l.table);
+	return code;
+}
+
+/* ---- which ---- */
+
+static int run(const struct command *c, const void *arguments, const struct operands *operands)
+{
+	const struct arguments *a = arguments;
+	const struct {
+		bool asked;
+		const char *path;
+		void (*print)(const json_t *answer);
+	} views[] = {
+		{a->priority, "/v1/priority?limit=100000", priority_print},
+		{a->fairshare, "/v1/fairshare", fairshare_print},
+		{a->nodes, "/v1/nodes", nodes_print},
+		{a->users, "/v1/users", objects_print},
+		{a->groups, "/v1/groups", objects_print},
+		{a->accounts, "/v1/accounts", objects_print},
+		{a->qos, "/v1/qos", objects_print},
+		{a->classes, "/v1/queues", objects_print},
+		{a->partitions, "/v1/partitions", objects_print},
+		{(a->jobs || a->blocked) && a->json, "/v1/jobs?order=schedule&completed=0", show_json},
+	};
+	int code = EXIT_OK;
+	bool any = false;
+
+	for (size_t i = 0; i < sizeof views / sizeof *views; i++) {
+		if (!views[i].asked)
+			continue;
+		printf("%s", any && !a->json ? "\n" : "");
+		int rc = show_answer(c, views[i].path, a->json, views[i].print);
+		code = code ? code : rc;
+		any = true;
+	}
+	if ((a->jobs || a->blocked) && !a->json) {
+		int rc = jobs_show(c, a);
+		code = code ? code : rc;
+	} else if (!any) {
+		return command_misused(c, "choose what to diagnose: -p, -f, -j, -n, -q, -t, -u, -g, -a, -c or -Q");
+	}
+	return code;
+}
+
+const struct command command_diagnose = {
+	.name = "diagnose",
+	.operands = "",
+	.about = "Show what the scheduler works with: priorities, fairshare, nodes, blocked jobs, limits.",
+	.details =
+		"Of a priority every factor is shown with what it adds and its part of all that is added. Several letters show several views.",
+	.examples = examples,
+	.options = options,
+	.size = sizeof(struct arguments),
+	.run = run,
+	.own = true,
+};
