@@ -50,6 +50,7 @@ const struct command *const commands[] = {
 	&command_logout,
 	&command_clusters,
 	&command_config_check,
+	&command_import_config,
 	&command_store_copy,
 	/* Inside of jobs. */
 	&command_launch,
