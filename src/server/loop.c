@@ -213,8 +213,13 @@ static void give_up_replies(struct server *s)
 	s->post->replies.n = kept;
 }
 
+/* Timers are looked at before the poll: what ends in the poll was followed by a turn already, which set it anew. Only one that is over before the poll
+ * comes here, and the poll would wait for something else. */
 static void on_timer(uv_timer_t *t)
 {
+	struct server *s = t->data;
+
+	s->turn->over = true;
 }
 
 /* When there is something to do although nobody calls. */
@@ -345,6 +350,7 @@ static void turn(struct server *s)
 {
 	uint64_t requests = http_stats(s->http).requests;
 
+	s->turn->over = false;
 	if (s->turn->stopped)
 		return;
 	s->turn->asked = s->turn->requests != requests;
@@ -380,7 +386,7 @@ static void before_poll(uv_prepare_t *prepare)
 {
 	struct server *s = prepare->data;
 
-	if (s->turn->dirty || s->turn->requests != http_stats(s->http).requests)
+	if (s->turn->dirty || s->turn->over || s->turn->requests != http_stats(s->http).requests)
 		turn(s);
 	s->slices->sliced = false;
 	/* the poll does not wait then; started before, the timer would be over by now */
@@ -465,6 +471,7 @@ void loop_run(struct server *s)
 	uv_check_start(&s->turn->check, after_poll);
 	uv_prepare_start(&s->turn->prepare, before_poll);
 	uv_timer_init(s->loop, &s->turn->timer);
+	s->turn->timer.data = s;
 	uv_timer_start(&s->turn->timer, on_timer, 1, 0);
 	s->turn->dirty = true;
 	turn_count(s);

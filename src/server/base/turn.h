@@ -30,6 +30,7 @@ struct turn {
 	bool asked;	   /* there are more in this one */
 	bool dirty;	   /* the scheduler must look */
 	bool undecided;	   /* its cycle goes on in the next turn */
+	bool over;	   /* the loop was to wait for a time that has gone by before it could */
 	bool cycled;	   /* ... since a request of this one has had its share already */
 	bool route;	   /* a destination may accept now what waits in a routing queue */
 	bool merging;	   /* what is in the spool comes first: nothing is decided until it has been done */
