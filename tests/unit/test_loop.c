@@ -1,11 +1,12 @@
 /*
- * test_loop.c - the loop never waits for somebody to call while it has something to do.
+ * test_loop.c - the loop never waits for somebody to call while it has something to do; and what comes in while a server takes over.
  */
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <string.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -14,8 +15,10 @@
 #include "base/err.h"
 #include "server/api/journal.h"
 #include "server/base/turn.h"
+#include "server/link/standby.h"
 #include "server/loop.h"
 #include "server/server.h"
+#include "server/site/realm.h"
 #include "support/bare.h"
 #include "support/site.h"
 
@@ -115,11 +118,48 @@ static void late(void **state)
 	assert_true(f->s->turn->stopped);
 }
 
+/* In the turn in which it takes the lead, nothing of the store was read yet: neither jobs nor tokens. */
+struct take_over {
+	uv_prepare_t prepare;
+	struct site *f;
+	uint64_t epoch;
+	int status;
+};
+
+static void on_taken(uv_prepare_t *p)
+{
+	struct take_over *t = p->data;
+
+	if (t->f->s->realm->epoch != t->epoch && !t->status)
+		t->status = site_ask(t->f, getuid(), "GET", "/v1/jobs", NULL);
+}
+
+static void take_over(void **state)
+{
+	struct site *f = *state;
+	struct take_over t = {.f = f};
+	struct err err;
+
+	assert_int_equal(site_ask(f, getuid(), "GET", "/v1/jobs", NULL), 200); /* its user is known now */
+	assert_int_equal(lead_take(f->s, &err), 0);
+	t.epoch = f->s->realm->epoch;
+	t.prepare.data = &t;
+	uv_prepare_init(f->s->loop, &t.prepare);
+	uv_prepare_start(&t.prepare, on_taken);
+	assert_int_equal(standby_wait(f->s), 0);
+	uv_close((uv_handle_t *)&t.prepare, NULL);
+	uv_run(f->s->loop, UV_RUN_NOWAIT);
+	assert_int_equal(t.status, 503);
+	assert_non_null(strstr(f->a.body.text, "about to take over"));
+	assert_int_equal(site_ask(f, getuid(), "GET", "/v1/jobs", NULL), 200);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(stop_with_a_log, setup, site_teardown),
 		cmocka_unit_test_setup_teardown(late, setup, site_teardown),
+		cmocka_unit_test_setup_teardown(take_over, setup, site_teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -55,6 +55,7 @@
 struct lead {
 	struct store_leader leader;
 	bool standing;
+	bool taken;	   /* it is to lead when the loop in which it stood by has ended */
 	bool mute;	   /* a leader that can't renew its lease */
 	char trouble[512]; /* said last */
 	int64_t retry_us, look_us, register_us;
@@ -213,6 +214,7 @@ static bool told_to_stop(const struct server *s, const struct http_request *r)
 static void standby_answer(struct server *s, struct http_request *r)
 {
 	const struct store_leader *l = &s->realm->lead->leader;
+	bool other = l->left > 0 && !s->realm->lead->taken;
 	char text[512];
 
 	if (told_to_stop(s, r)) {
@@ -221,11 +223,11 @@ static void standby_answer(struct server *s, struct http_request *r)
 		http_reply(r, 200, "application/json", "{}", 2);
 		return;
 	}
-	if (l->left > 0)
+	if (other)
 		snprintf(text, sizeof text, "This server stands by; %s leads.", leader_name(l));
 	else
 		snprintf(text, sizeof text, "This server stands by, and no other leads: it is about to take over.");
-	refuse(s, r, l->left > 0 ? l->address : "", text);
+	refuse(s, r, other ? l->address : "", text);
 }
 
 bool lead_answers(struct server *s, struct http_request *r)
@@ -248,7 +250,7 @@ void standby_link(struct server *s, struct link *l)
 
 	link_events_set(l, &nothing, NULL);
 	link_pack(l, NULL, 0, "{s:s,s:s,s:i,s:s}", "t", "sorry", "reason", "this server stands by", "retry", 1,
-		  "leader", leader->left > 0 ? leader->address : "");
+		  "leader", leader->left > 0 && !s->realm->lead->taken ? leader->address : "");
 	link_close(l, "this server stands by");
 }
 
@@ -276,7 +278,7 @@ static void on_try(uv_timer_t *t)
 	int rc = take(s, &err);
 	if (rc == 0) {
 		server_say(s, "this server leads now (epoch %llu)", (unsigned long long)s->realm->epoch);
-		l->standing = false;
+		l->taken = true;
 		uv_stop(s->loop);
 		return;
 	}
@@ -320,6 +322,8 @@ int standby_wait(struct server *s)
 	if (s->turn->terminating)
 		users_stop(s);
 	http_flush(s->http);
+	/* not before: what came in while the loop ended would be answered without jobs and tokens, which are read now */
+	l->standing = !l->taken;
 	uv_close((uv_handle_t *)&l->check, NULL);
 	uv_timer_stop(&l->timer);
 	return l->standing;
