@@ -209,7 +209,11 @@ static int do_rerun(struct change *c, uint32_t id, struct err *err)
 		return state_error(c->s, id, "only a running job can be run again", err);
 	if (!c->s->jobs->entries.v[id].spec->rerunnable)
 		return state_error(c->s, id, "it is not rerunnable (-r n)", err);
-	job_kill(c->s, id, &(struct payload){.intent = INTENT_RERUN, .drops = true, .who = c->w->user});
+	job_kill(c->s, id,
+		 &(struct payload){.intent = INTENT_RERUN,
+				   .drops = true,
+				   .billed = c->w->uid == c->s->jobs->entries.v[id].spec->uid,
+				   .who = c->w->user});
 	return 0;
 }
 

@@ -272,22 +272,31 @@ static void charge(struct server *s, uint32_t id, const struct object *x, int64_
 		keep(s, number, "job", -spent, s->jobs->entries.v[id].key);
 }
 
-/* Attempts that were stopped before cost nothing: what they held is free again. */
-void credits_settle(struct server *s, uint32_t id)
+/* By its account, and by those above it. */
+static void charge_all(struct server *s, uint32_t id, int64_t ran_ms)
 {
-	const struct entry *e = &s->jobs->entries.v[id];
-	const struct outcome *o = e->outcome;
-	const struct object *x =
-		e->spec->account ? object_find(s->objects, OBJECT_ACCOUNT, word(s, e->spec->account)) : NULL;
-	int64_t ran_ms = 0;
+	const struct spec *p = s->jobs->entries.v[id].spec;
+	const struct object *x = p->account ? object_find(s->objects, OBJECT_ACCOUNT, word(s, p->account)) : NULL;
 
-	if (!x || !e->ran || entry_job(s, id)->state != STATE_DONE)
-		return;
-	ran_ms = o && o->ended_us ? o->ran_ms : ran_until_now(s, e);
 	for (int depth = 0; x && depth <= ACCOUNT_DEPTH_MAX; depth++) {
 		charge(s, id, x, ran_ms);
 		x = account_above(s->objects, x);
 	}
+}
+
+void credits_stopped(struct server *s, uint32_t id, int64_t ran_ms)
+{
+	if (s->jobs->entries.v[id].billed)
+		charge_all(s, id, ran_ms);
+}
+
+void credits_settle(struct server *s, uint32_t id)
+{
+	const struct entry *e = &s->jobs->entries.v[id];
+	const struct outcome *o = e->outcome;
+
+	if (e->ran && entry_job(s, id)->state == STATE_DONE)
+		charge_all(s, id, o && o->ended_us ? o->ran_ms : ran_until_now(s, e));
 }
 
 /* ---- time ---- */

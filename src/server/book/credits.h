@@ -44,7 +44,10 @@ struct credit_state {
 };
 bool credits_get(struct server *s, const struct object *account, struct credit_state *ret);
 
-/* A job has ended: what it used is charged. */
+/* An attempt is stopped, and the job waits again: its owner pays for one that they wanted stopped. Otherwise the site did it, and what was held is free again. Before
+ * the event is applied to the entry. */
+void credits_stopped(struct server *s, uint32_t id, int64_t ran_ms);
+/* A job has ended: what its last attempt used is charged. */
 void credits_settle(struct server *s, uint32_t id);
 /* What has expired is gone. */
 void credits_turn(struct server *s);

@@ -94,6 +94,7 @@ static void apply_start(const struct server *s, struct entry *x, const struct pa
 	x->outcome->kill_at = 0;
 	x->suspended = x->resumed = x->limited = false;
 	x->intent = INTENT_NONE;
+	x->billed = false;
 	x->urgent |= p->urgent;
 	comment_set(x, NULL);
 }
@@ -113,6 +114,7 @@ static void apply_stop(struct entry *x, const struct payload *p)
 {
 	x->suspended = x->resumed = x->limited = false;
 	x->intent = INTENT_NONE;
+	x->billed = false;
 	if (x->outcome) {
 		x->outcome->kill_at = 0;
 		x->outcome->session = 0; /* which was read from its live file, if anybody asked */
@@ -152,6 +154,7 @@ static void apply_intent(struct entry *x, const struct event *e, const struct pa
 {
 	x->intent = p->intent;
 	x->foreign = p->foreign;
+	x->billed = p->billed;
 	if (p->drops && x->spec->checkpoint)
 		saves_of(x)->from_start = true;
 	outcome_of(x)->kill_at = e->time + p->delay;
@@ -491,6 +494,8 @@ void payload_write(const struct server *s, int type, const struct payload *p, st
 		json_int(&j, "delay", p->delay);
 		if (p->drops)
 			json_bool(&j, "drops", true);
+		if (p->billed)
+			json_bool(&j, "billed", true);
 		if (p->foreign)
 			json_bool(&j, "foreign", true);
 		break;
@@ -613,6 +618,7 @@ int payload_read(struct server *s, int type, const json_t *data, struct payload 
 		ret->foreign = json_is_true(json_object_get(data, "foreign"));
 		ret->delay = number_of(data, "delay");
 		ret->drops = json_is_true(json_object_get(data, "drops"));
+		ret->billed = json_is_true(json_object_get(data, "billed"));
 		break;
 	case EVENT_ALTER:
 		return alter_read(s, data, ret, err);

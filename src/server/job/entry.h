@@ -107,6 +107,7 @@ struct entry {
 	bool ran;     /* its script was started, now or once */
 	bool urgent;  /* it was started before others that had come first: it needed its priority */
 	bool foreign; /* deleted by another than its owner */
+	bool billed;  /* of one that runs: its owner wants it run again, and pays for this attempt */
 	bool broken;  /* a part of its history could not be read */
 	bool fresh;   /* being submitted: its record, written last, says whether it began as held */
 };
@@ -133,6 +134,7 @@ struct payload {
 	uint8_t intent;		       /* INTENT */
 	bool foreign;		       /* ... by another than its owner */
 	bool drops;		       /* ... without its checkpoints */
+	bool billed;		       /* ... by its owner: what the attempt used is charged */
 	int64_t delay;		       /* ... seconds from SIGTERM to SIGKILL */
 	struct job_saves saves;	       /* SAVED; lost_ms is added to what there is */
 	uint8_t holds;		       /* HOLDS */
