@@ -344,6 +344,8 @@ static json_t *as_submission(struct server *s, uint32_t id, json_t *body)
 	json_array_append_new(resources, json_string(walltime));
 	if (p->qos)
 		json_array_append_new(resources, json_sprintf("qos=%s", word(s, p->qos)));
+	if (p->reservation)
+		json_array_append_new(resources, json_sprintf("advres=%s", word(s, p->reservation)));
 	json_object_set_new(o, "resources", resources);
 	json_object_set_new(o, "priority", json_integer(p->priority));
 	if (p->at)
