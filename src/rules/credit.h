@@ -60,6 +60,8 @@ enum limit_measure credit_measure(enum credit_unit unit);
 int64_t credit_limit(const struct credit_tariff *t, int64_t balance);
 /* What an amount of that measure costs, rounded up. */
 int64_t credit_price(const struct credit_tariff *t, int64_t amount);
+/* What a request costs for so many seconds, rounded up. */
+int64_t credit_of(const struct credit_tariff *t, const struct request *r, int64_t seconds);
 /* What a job has used that ran for so many milliseconds; not more than what it held. */
 int64_t credit_charge(const struct credit_tariff *t, const struct limit_need *need, const struct request *r,
 		      int64_t ran_ms);
