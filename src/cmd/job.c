@@ -165,6 +165,17 @@ static void line_deadline(const json_t *job, int64_t now)
 		line("", json_is_true(object_value(job, "guaranteed")) ? "guaranteed" : "not guaranteed");
 }
 
+static void line_price(const json_t *job)
+{
+	char price[40], budget[40];
+
+	if (*object_text(job, "price_unit"))
+		line("price", "%s of a budget of %s %s",
+		     duration_format(object_number(job, "price", 0), price, sizeof price),
+		     duration_format(object_number(job, "budget", 0), budget, sizeof budget),
+		     object_text(job, "price_unit"));
+}
+
 static void line_expected(const json_t *job, int64_t now)
 {
 	int64_t made = object_number(job, "expected_made", 0);
@@ -197,6 +208,7 @@ static void job_print(const json_t *job)
 	line_text("partition", job, "partition");
 	line_asked(job);
 	line_deadline(job, now);
+	line_price(job);
 	line_text("after", job, "depend");
 	line_text("restarts", job, "restart");
 	line_text("elements", job, "array_spec");

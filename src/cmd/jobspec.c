@@ -72,6 +72,17 @@ static int letters_check(const char *option, const char *text, const char *lette
 	return err_set(err, -EINVAL, "%s %.60s: write letters of \"%s\"", option, text, letters);
 }
 
+static int deadline_set(struct jobspec *s, const char *option, const char *text, struct err *err)
+{
+	int64_t t;
+	int rc = instant_parse(text, time(NULL), &t, err);
+
+	if (rc < 0)
+		return err_prefix(err, rc, "%s %.60s", option, text);
+	json_object_set_new(s->job, "deadline", json_integer(t));
+	return 0;
+}
+
 static int resources_add(struct jobspec *s, const struct texts *texts, struct err *err)
 {
 	struct arena *arena = arena_create();
@@ -84,6 +95,8 @@ static int resources_add(struct jobspec *s, const struct texts *texts, struct er
 		rc = reqtext_parse(&r, texts->v[i], arena, err);
 		if (rc < 0)
 			err_prefix(err, rc, "-l");
+		if (rc == 0 && r.deadline)
+			rc = deadline_set(s, "-l deadline", r.deadline, err);
 		if (rc == 0 && !list)
 			json_object_set_new(s->job, "resources", list = json_array());
 		if (rc == 0)
@@ -122,17 +135,6 @@ static int priority_set(struct jobspec *s, const char *option, const char *text,
 		return err_set(err, -EINVAL, "%s %.60s: a priority is a number from %d to %d", option, text,
 			       PRIORITY_MIN, PRIORITY_MAX);
 	json_object_set_new(s->job, "priority", json_integer(n));
-	return 0;
-}
-
-static int deadline_set(struct jobspec *s, const char *option, const char *text, struct err *err)
-{
-	int64_t t;
-	int rc = instant_parse(text, time(NULL), &t, err);
-
-	if (rc < 0)
-		return err_prefix(err, rc, "%s %.60s", option, text);
-	json_object_set_new(s->job, "deadline", json_integer(t));
 	return 0;
 }
 
@@ -429,6 +431,10 @@ int jobspec_add(struct jobspec *s, const struct job_arguments *a, struct err *er
 		rc = named_set(s, "partition", "partition", a->into.partition, err);
 	if (rc == 0 && a->into.reservation)
 		rc = named_set(s, "reservation", "advres", a->into.reservation, err);
+	if (rc == 0 && a->estimate)
+		rc = named_set(s, "estimate", "estimate", a->estimate, err);
+	if (rc == 0 && a->budget)
+		rc = named_set(s, "budget", "budget", a->budget, err);
 	for (int i = 0; i < a->t.n && rc == 0; i++)
 		rc = t_set(s, a->t.v[i], err);
 	for (int i = 0; i < a->p.n && rc == 0; i++)

@@ -15,7 +15,8 @@
 
 /* Where the options' values go. */
 struct job_arguments {
-	const char *account, *arguments, *array, *at, *checkpoint, *comment, *deadline, *depend, *holds;
+	const char *account, *arguments, *array, *at, *checkpoint, *comment, *deadline, *estimate, *budget, *depend,
+		*holds;
 	const char *name, *powers, *prefix, *priority, *project, *remove, *rerunnable, *shell, *type, *users;
 	struct {
 		const char *queue, *partition, *reservation;

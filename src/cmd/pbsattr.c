@@ -175,6 +175,16 @@ static void guaranteed_add(struct pbsattrs *a, const struct row *row, const json
 			    json_is_true(object_value(job, "guaranteed")) ? "True" : "False");
 }
 
+static void price_add(struct pbsattrs *a, const struct row *row, const json_t *job, enum pbs_family family)
+{
+	char buf[40];
+
+	if (*object_text(job, "price_unit"))
+		pbsattr_add(a, row->name, NULL, PBSATTR_TEXT, "%s %s",
+			    duration_format(object_number(job, "price", 0), buf, sizeof buf),
+			    object_text(job, "price_unit"));
+}
+
 static void interactive_add(struct pbsattrs *a, const struct row *row, const json_t *job, enum pbs_family family)
 {
 	if (json_is_true(object_value(job, "interactive")) || *object_text(job, "interactive"))
@@ -218,6 +228,8 @@ static const struct row rows[] = {
 	{"Priority", NULL, "priority", FORM_NUMBER, PBS_BOTH, NULL},
 	{"qtime", NULL, "created", FORM_INSTANT, PBS_BOTH, NULL},
 	{"Rerunable", NULL, "rerunnable", FORM_BOOL, PBS_BOTH, NULL},
+	{"Resource_List", "budget", "budget", FORM_DURATION, PBS_BOTH, NULL},
+	{"Resource_List", "estimate", "estimate", FORM_DURATION, PBS_BOTH, NULL},
 	{"Resource_List", "mem", "memory", FORM_MEMORY, PBS_BOTH, NULL},
 	{"Resource_List", "ncpus", "cpus", FORM_NUMBER, PBS_BOTH, NULL},
 	{"Resource_List", "ngpus", "gpus", FORM_COUNT, PBS_BOTH, NULL},
@@ -255,6 +267,7 @@ static const struct row rows[] = {
 	{"estimated", "none", "no_estimate", FORM_TEXT, PBS_BOTH, NULL},
 	{"type", NULL, "type", FORM_TEXT, PBS_BOTH, NULL},
 	{"deadline", NULL, "deadline", FORM_INSTANT, PBS_BOTH, NULL},
+	{"price", NULL, NULL, FORM_TEXT, PBS_BOTH, price_add},
 	{"nice_until", NULL, "nice_until", FORM_INSTANT, PBS_BOTH, NULL},
 	{"guaranteed", NULL, NULL, FORM_TEXT, PBS_BOTH, guaranteed_add},
 };

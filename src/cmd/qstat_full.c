@@ -10,7 +10,7 @@
 
 /* All that lines of a list can say; of a job alone the server tells these without being asked, and its environment. */
 static const char fields[] =
-	"id,name,owner,host,queue,account,qos,reservation,project,state,type,deadline,nice_until,guaranteed,priority,holds,at,depend,rerunnable,"
+	"id,name,owner,host,queue,account,qos,reservation,project,state,type,deadline,estimate,budget,price,price_unit,nice_until,guaranteed,priority,holds,at,depend,rerunnable,"
 	"attempt,resources,walltime,cpus,nodect,memory,gpus,created,queued,started,ended,modified,expected_start,"
 	"expected_made,no_estimate,"
 	"exec_host,exec_vnode,exit_status,used,comment,output,error,join,keep,mail,mail_to,shell,umask,interactive,"

@@ -11,7 +11,7 @@
 
 struct arguments {
 	struct texts resources;
-	const char *deadline, *type, *queue;
+	const char *deadline, *type, *queue, *account;
 	bool json;
 };
 
@@ -24,6 +24,7 @@ static const struct option options[] = {
 	{"type", OPTION_WORD, AT(type), "C|Q|E|N", NULL, "C Q E N", 0, 0,
 	 "Common, with a deadline, emergency, or nice.", 't'},
 	{"queue", OPTION_TEXT, AT(queue), "QUEUE", NULL, NULL, 0, 0, "The queue it would be submitted to.", 'q'},
+	{"account", OPTION_TEXT, AT(account), "ACCOUNT", NULL, NULL, 0, 0, "The account to charge.", 'A'},
 	{"json", OPTION_FLAG, AT(json), NULL, NULL, NULL, 0, 0, "Print JSON instead of sentences.", 0},
 	{0},
 };
@@ -33,6 +34,8 @@ static const char *const examples[] = {
 	"When would such a job start?",
 	"shunt whatif -l ncpus=16,walltime=2h --deadline +5h",
 	"Could it be done in five hours?",
+	"shunt whatif -A physics -l ncpus=16,estimate=2:00:00,deadline=+5h",
+	"What would that cost?",
 	NULL,
 };
 
@@ -52,6 +55,7 @@ static json_t *body_make(const struct arguments *a)
 	text_set(body, "deadline", a->deadline);
 	text_set(body, "type", a->type);
 	text_set(body, "queue", a->queue);
+	text_set(body, "account", a->account);
 	return body;
 }
 
@@ -103,6 +107,11 @@ static void answer_print(const json_t *answer, bool deadline)
 		strbuf_puts(&text, ".");
 	}
 	paragraph(&text);
+	if (*object_text(answer, "price_unit"))
+		strbuf_printf(&text, "The price would be %s %s.",
+			      duration_format(object_number(answer, "price", 0), when, sizeof when),
+			      object_text(answer, "price_unit"));
+	paragraph(&text);
 	if (start > 0 && deadline)
 		strbuf_printf(&text, "The deadline would %sbe guaranteed.",
 			      json_is_true(json_object_get(answer, "guaranteed")) ? "" : "not ");
@@ -124,7 +133,7 @@ static int run(const struct command *c, const void *arguments, const struct oper
 		if (a->json)
 			show_json(reply.json);
 		else
-			answer_print(reply.json, a->deadline);
+			answer_print(reply.json, json_is_boolean(json_object_get(reply.json, "guaranteed")));
 		code = json_is_true(json_object_get(reply.json, "possible")) ? EXIT_OK : EXIT_FAILED;
 		reply_fini(&reply);
 	}

@@ -185,6 +185,12 @@ static inline int64_t cluster_length(const struct cluster *c, const struct job *
 	return job->walltime + c->settings.tolerance;
 }
 
+/* Seconds of what it asks for that its account pays for, at most. */
+static inline int64_t cluster_paid(const struct cluster *c, const struct job *job)
+{
+	return job->priced ? job->priced : cluster_length(c, job);
+}
+
 /* It runs only in settings.nights; ... and is longer than any of them: then it is stopped at their end, and goes on in the next. */
 static inline bool cluster_nightly(const struct cluster *c, const struct job *job)
 {

@@ -78,6 +78,7 @@ struct job {
 	int64_t saved; /* instant: what it did before is in a checkpoint; one before `start`, or 0: nothing of this attempt is */
 	int64_t saving; /* seconds that a checkpoint of it may take; 0: it makes none */
 	int64_t since;	/* instant of the last change of state */
+	int64_t priced; /* seconds for which its account pays whatever it uses (rules/libra.h); 0: as long as it runs */
 	int64_t nice;	/* until this instant jobs submitted later may pass it; 0: never */
 	double rank;	/* its place among jobs that wait: the instant of submission unless it was set before */
 	uint32_t id;

@@ -17,8 +17,10 @@
 #include "base/timetext.h"
 
 #define QOS_NAME_MAX 64
+#define TERM_MAX 64 /* characters of a deadline or a budget */
 #define QOS_LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-"
-#define RESOURCES "walltime nodes select ncpus procs mem pmem gpus ngpus place partition qos advres"
+#define RESOURCES                                                                                                      \
+	"walltime nodes select ncpus procs mem pmem gpus ngpus place partition qos advres estimate deadline budget"
 #define SHOWN 80 /* characters of a faulty part that its message repeats */
 
 void reqtext_init(struct reqtext *r)
@@ -116,7 +118,8 @@ static int chunk_add_other(struct chunk *k, const char *name, const char *value,
 	if (!is_name(name))
 		return err_set(err, -EINVAL, "\"%.*s\" is not the name of a resource", SHOWN, name);
 	if (same(name, "walltime") || same(name, "cput") || same(name, "place") || same(name, "partition") ||
-	    same(name, "qos") || same(name, "advres"))
+	    same(name, "qos") || same(name, "advres") || same(name, "estimate") || same(name, "deadline") ||
+	    same(name, "budget"))
 		return err_set(err, -EINVAL,
 			       "%.*s is for the whole job: write it after a comma (as in -l nodes=1,%.*s=%.*s)", SHOWN,
 			       name, SHOWN, name, SHOWN, value);
@@ -309,6 +312,27 @@ static int walltime_parse(struct reqtext *r, const char *text, struct err *err)
 	return rc;
 }
 
+static int estimate_parse(struct reqtext *r, const char *text, struct err *err)
+{
+	int64_t seconds = 0;
+	int rc = duration_parse(text, &seconds, err);
+
+	if (rc == 0 && seconds == 0)
+		rc = err_set(err, -EINVAL, "a job needs at least one second");
+	if (rc == 0)
+		r->estimate = seconds;
+	return rc;
+}
+
+/* What it means depends on when, and for which account. */
+static int term_parse(const char *text, struct arena *arena, const char **ret, struct err *err)
+{
+	if (!*text || strlen(text) > TERM_MAX)
+		return err_set(err, -EINVAL, "it must have 1 to %d characters", TERM_MAX);
+	*ret = arena_strndup(arena, text, strlen(text));
+	return 0;
+}
+
 /* What people call resources elsewhere, and what they are here. */
 static const char *resource_near(const char *name, const char *more, char near[SUGGEST_SIZE])
 {
@@ -377,6 +401,12 @@ static int part_parse(struct reqtext *r, const char *key, char *value, struct ar
 		return qos_parse(r, value, arena, err);
 	if (same(key, "advres") || same(key, "reservation"))
 		return advres_parse(r, value, arena, err);
+	if (same(key, "estimate"))
+		return estimate_parse(r, value, err);
+	if (same(key, "deadline"))
+		return term_parse(value, arena, &r->deadline, err);
+	if (same(key, "budget"))
+		return term_parse(value, arena, &r->budget, err);
 	if (same(key, "naccesspolicy"))
 		return access_parse(r, value, err);
 	if (same(key, "vmem") || same(key, "pvmem") || same(key, "file"))

@@ -20,7 +20,7 @@
  * For the whole job: walltime=; mem=, gpus= or ngpus=, and NAME=NUMBER for named resources; pmem=, for each CPU;
  * place=free, pack or scatter (vscatter is the same), and whether the job shares its nodes with others: shared, excl (it has
  * its nodes alone) or exclhost (their machines, too), as in place=scatter:excl; naccesspolicy=singlejob or shared, of Moab, says the latter alone;
- * partition=NAME or any (rules/partition.h); qos=NAME, advres=NAME (rules/access.h). TORQUE's vmem=, pvmem=, cput=, pcput= and
+ * partition=NAME or any (rules/partition.h); qos=NAME, advres=NAME (rules/access.h); estimate=, deadline= and budget= (rules/libra.h). TORQUE's vmem=, pvmem=, cput=, pcput= and
  * file= are checked and dropped, so that scripts run unchanged: nothing here plans with them.
  *
  * Names of keys are compared without regard to case.
@@ -85,6 +85,9 @@ struct reqtext {
 	const char *partition; /* a name, or PARTITION_WORD_ANY; NULL: not said */
 	const char *qos;       /* a quality of service; NULL: not said. Not a part of the canonical text */
 	const char *reservation; /* that it starts nowhere else than in; the same */
+	int64_t estimate;	 /* seconds; 0: not said; the same */
+	const char *deadline;	 /* as it was written; NULL: not said; the same */
+	const char *budget;	 /* the same */
 	int nnamed;		 /* named resources of the job as a whole, spread like `job` */
 	struct named_amount named[WORDS_MAX];
 };

@@ -126,6 +126,9 @@ void sched_pace(struct sched *s, uint64_t work);
  * looks at `work` nodes (0: any number): if that was not enough it is KEEP_UNKNOWN, and goes on below *until, which is the deadline at first. */
 enum keep { KEEP_NO, KEEP_YES, KEEP_UNKNOWN };
 enum keep sched_would_keep(struct sched *s, uint32_t job, int64_t now, uint64_t work, int64_t *until);
+/* When such a job could be completed at the earliest, with a guarantee, if it can be paid; TIME_NEVER: its limits leave no room, or a search of that length finds
+ * nothing. */
+int64_t sched_soonest(struct sched *s, uint32_t job, int64_t now, uint64_t work);
 /* Forgets what earlier cycles learnt, so that the next one asks about every job: for timers and tests. */
 void sched_refresh(struct sched *s);
 

@@ -236,6 +236,28 @@ enum keep sched_would_keep(struct sched *s, uint32_t id, int64_t now, uint64_t w
 	return at != TIME_NEVER ? KEEP_YES : KEEP_NO;
 }
 
+int64_t sched_soonest(struct sched *s, uint32_t id, int64_t now, uint64_t work)
+{
+	const struct job *job = cluster_job(s->c, id);
+	struct search x = {.stop = s->p->work + work, .next = TIME_NEVER};
+	struct limit_need need = sched_need(s, job);
+	struct manner m = s->plain;
+	int64_t length = sched_length(s, job), at;
+	struct limit_reached r;
+	plan_mark mark;
+
+	if (!sched_may(s, id) && !(limits_reached(s->limits, job->limits, &need, &r) && r.measure >= LIMIT_CREDIT))
+		return TIME_NEVER;
+	m.may_remove = job->kind == KIND_EMERGENCY ? special_granted(job) : REMOVE_STARVING;
+	m.search = &x;
+	mark = plan_begin(s->p);
+	unpromised_take(s);
+	at = plan_insert_earliest(s->p, &m, id, now, length);
+	plan_rollback(s->p, mark);
+	plan_forget(s->p, id);
+	return at == TIME_NEVER ? TIME_NEVER : at + length;
+}
+
 void special_starve(struct sched *s)
 {
 	struct heap_item x;

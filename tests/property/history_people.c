@@ -41,10 +41,29 @@ static void some_job(struct history *h, char ret[64])
 		snprintf(ret, 64, "%llu", (unsigned long long)number);
 }
 
+/* One with a price, which may start at once. */
+static void priced_write(struct history *h, struct strbuf *b)
+{
+	int64_t now = h->now_us / 1000000;
+
+	strbuf_printf(
+		b,
+		"{\"name\":\"p%d\",\"script\":\"exit %d\",\"resources\":[\"%s\"],\"estimate\":%lld,\"deadline\":%lld,\"budget\":%lld",
+		(int)below(h, 9), (int)below(h, 3), resources(h), (long long)(1 + below(h, 400)),
+		(long long)(now + 10 + below(h, 3000)), (long long)below(h, 20000));
+	if (!one_in(h, 3))
+		strbuf_printf(b, ",\"account\":\"%s\"", PICK(h, "low", "top", "low"));
+	strbuf_puts(b, "}");
+}
+
 static void job_write(struct history *h, uid_t uid, struct strbuf *b)
 {
 	int64_t now = h->now_us / 1000000;
 
+	if (one_in(h, 8)) {
+		priced_write(h, b);
+		return;
+	}
 	strbuf_printf(b, "{\"name\":\"j%d\",\"script\":\"exit %d\",\"resources\":[\"%s\",\"walltime=%lld\"]",
 		      (int)below(h, 9), (int)below(h, 3), resources(h), (long long)(1 + below(h, 400)));
 	if (one_in(h, 3))

@@ -160,7 +160,7 @@ static void credits_check(struct history *h)
 				a = account_above(s->objects, a);
 			if (has && a)
 				held += limit_need_of(cluster_job_request(s->cluster, job), job->walltime,
-						      cluster_length(s->cluster, job))
+						      cluster_paid(s->cluster, job))
 						.v[credit_measure(state.tariff.unit)];
 		}
 		held = credit_price(&state.tariff, held);

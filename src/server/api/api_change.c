@@ -346,6 +346,10 @@ static json_t *as_submission(struct server *s, uint32_t id, json_t *body)
 		json_array_append_new(resources, json_sprintf("qos=%s", word(s, p->qos)));
 	if (p->reservation)
 		json_array_append_new(resources, json_sprintf("advres=%s", word(s, p->reservation)));
+	if (p->libra.estimate) {
+		json_object_set_new(o, "estimate", json_integer(p->libra.estimate));
+		json_object_set_new(o, "budget", json_integer(p->libra.budget));
+	}
 	json_object_set_new(o, "resources", resources);
 	json_object_set_new(o, "priority", json_integer(p->priority));
 	if (p->at)
@@ -464,6 +468,20 @@ static uint32_t files_name_after(struct server *s, const struct spec *old, const
 	return old->files_name ? old->files_name : word_add(s, old->name);
 }
 
+/* A price was agreed for what it asks for, by when and for whom. */
+static int terms_keep(const struct spec *old, struct spec *p, bool running, struct err *err)
+{
+	if (!old->libra.estimate && !p->libra.estimate)
+		return 0;
+	if (old->libra.estimate != p->libra.estimate || old->libra.budget != p->libra.budget ||
+	    (!running && asks_otherwise(old, p)))
+		return err_code(
+			err, CODE_BAD_STATE,
+			"what a job with a budget asks for was agreed when it was submitted: submit another one");
+	p->libra = old->libra;
+	return 0;
+}
+
 /* Works out what a job is altered to, into c->last. */
 static int alter_read(struct change *c, uint32_t id, struct err *err)
 {
@@ -484,6 +502,8 @@ static int alter_read(struct change *c, uint32_t id, struct err *err)
 	owner.role = c->w->role;
 	if (rc == 0)
 		rc = spec_read(s, &owner, o, false, c->arena, &x, err);
+	if (rc == 0)
+		rc = terms_keep(old, x.spec, runs(s, id), err);
 	if (rc == 0 && runs(s, id) && (x.spec->resources != old->resources || x.spec->qos != old->qos)) {
 		rc = err_code(err, CODE_BAD_STATE,
 			      "of the resources of a running job only the walltime can be changed");

@@ -17,6 +17,7 @@
 #include "rules/object.h"
 #include "server/api/call.h"
 #include "server/api/query.h"
+#include "server/api/schemas.h"
 #include "server/base/clock.h"
 #include "server/base/instance.h"
 #include "server/base/post.h"
@@ -26,8 +27,6 @@
 #include "server/server.h"
 #include "server/site/who.h"
 #include "store/quota.h"
-
-#define UNITS "cpu_hours|gpu_hours|memory_gb_hours|node_hours"
 
 /* ---- what is sent ---- */
 
@@ -52,7 +51,7 @@ static const struct schema deposit_schema = {.name = "CreditDeposit", .fields = 
 
 static const struct field account_fields[] = {
 	{"account", .is = REQUIRED | IS_TEXT},
-	{"unit", .is = REQUIRED | IS_TEXT, .words = UNITS},
+	{"unit", .is = REQUIRED | IS_TEXT, .words = CREDIT_UNIT_WORDS},
 	{"rate", .is = REQUIRED | IS_INT, "percent of the price"},
 	{"balance", .is = REQUIRED | IS_INT, "seconds of the unit, with what jobs hold"},
 	{"escrow", .is = REQUIRED | IS_INT, "what jobs hold that run or have a guaranteed place"},

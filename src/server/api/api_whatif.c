@@ -28,6 +28,7 @@
 #include "server/base/clock.h"
 #include "server/base/turn.h"
 #include "server/base/work.h"
+#include "server/book/prices.h"
 #include "server/job/jobs.h"
 #include "server/job/spec.h"
 #include "server/life/block.h"
@@ -69,6 +70,8 @@ static const struct field whatif_fields[] = {
 	{"nodes", .is = REQUIRED | IS_LIST, .item = IS_TEXT},
 	{"deadline", .is = IS_INSTANT},
 	{"guaranteed", .is = REQUIRED | IS_BOOL | IS_NULL, "null without a deadline"},
+	{"price", .is = IS_INT, "what a job with an estimate and a deadline costs: unit-seconds"},
+	{"price_unit", .is = IS_TEXT, .words = CREDIT_UNIT_WORDS},
 	{"reason", .is = REQUIRED | IS_TEXT | IS_NULL, "why it is not possible"},
 	{"displaces", .is = IS_LIST,
 	 "of an interactive job that starts at once: running jobs that have to make room for it", .item = IS_TEXT},
@@ -85,8 +88,13 @@ static void answer(struct server *s, struct whatif_work *w)
 	int64_t at = w->known.start;
 	bool unblocked = !gate_blocks(w->gate, s->world->scratch);
 	struct strbuf out = {0};
+	struct price price;
+	struct err err;
 	struct json j;
 
+	if (!w->rule && p->libra.estimate && !w->known.open && unblocked &&
+	    prices_check(s, p, w->known.guaranteed, at == TIME_NEVER ? TIME_NEVER : at + p->walltime, &err) < 0)
+		w->rule = mem_strdup(err.text);
 	json_init(&j, &out, false);
 	json_open_object(&j, NULL);
 	json_bool(&j, "possible", (at != TIME_NEVER || w->known.open || !unblocked) && !w->rule);
@@ -106,6 +114,10 @@ static void answer(struct server *s, struct whatif_work *w)
 		json_bool(&j, "guaranteed", w->known.guaranteed);
 	} else {
 		json_text(&j, "guaranteed", NULL);
+	}
+	if (prices_get(s, p, &price)) {
+		json_int(&j, "price", price.amount);
+		json_text(&j, "price_unit", credit_unit_name(price.tariff.unit));
 	}
 	json_text(&j, "reason",
 		  w->rule	     ? w->rule

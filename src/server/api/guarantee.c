@@ -17,6 +17,7 @@
 #include "server/base/clock.h"
 #include "server/base/turn.h"
 #include "server/base/work.h"
+#include "server/book/prices.h"
 #include "server/job/jobs.h"
 #include "server/job/spec.h"
 #include "server/life/decide.h"
@@ -25,7 +26,8 @@
 #include "server/life/world.h"
 #include "server/server.h"
 
-#define ASK_WORK 50000 /* nodes that a step of the search for a guarantee looks at */
+#define SOON_WORK 200000 /* ... and one for what a refusal says */
+#define ASK_WORK 50000	 /* nodes that a step of the search for a guarantee looks at */
 
 /* It is known only now whether it can be had: a guarantee, or a start at once. */
 static bool is_asked(const struct submission *x)
@@ -52,7 +54,7 @@ static bool decided(struct server *s, bool begins)
 }
 
 /* Where every job has a position (policy artaras) one more may move all of them: a cycle of a copy tells. */
-static enum keep position_keeps(struct server *s, const struct spec *p)
+static enum keep position_keeps(struct server *s, const struct spec *p, int64_t *ret_done)
 {
 	uint32_t n = s->cluster->requests.v[p->request].nfrags;
 	int32_t *nodes = mem_zalloc((n + 1) * sizeof *nodes);
@@ -64,6 +66,7 @@ static enum keep position_keeps(struct server *s, const struct spec *p)
 	forecast_whatif(f, s->world->scratch, 0, &x, nodes);
 	forecast_destroy(f);
 	free(nodes);
+	*ret_done = x.start == TIME_NEVER ? TIME_NEVER : x.start + p->walltime;
 	return x.guaranteed ? KEEP_YES : KEEP_NO;
 }
 
@@ -72,6 +75,7 @@ int guarantee_ask(struct server *s, struct submit_work *w, struct err *err)
 	const struct submission *x = &w->jobs.v[w->asked];
 	bool begins = is_asked(x) && w->until == 0;
 	enum keep keep = KEEP_YES;
+	int64_t done = TIME_NEVER;
 
 	if (begins)
 		w->until = x->spec->now ? 1 : x->spec->deadline;
@@ -81,13 +85,19 @@ int guarantee_ask(struct server *s, struct submit_work *w, struct err *err)
 	if (x->guarantee) {
 		world_scratch(s, x->spec);
 		keep = s->world->policy.position
-			       ? position_keeps(s, x->spec)
+			       ? position_keeps(s, x->spec, &done)
 			       : sched_would_keep(s->sched, s->world->scratch, s->clock->now, ASK_WORK, &w->until);
 	}
 	if (x->spec->now && entrance_check(s, x, err) < 0)
 		return -EPERM;
 	if (keep == KEEP_UNKNOWN)
 		return 1;
+	if (x->spec->libra.estimate && (keep == KEEP_NO || prices_check(s, x->spec, true, done, err) < 0)) {
+		if (!s->world->policy.position)
+			done = sched_soonest(s->sched, s->world->scratch, s->clock->now, SOON_WORK);
+		int rc = prices_check(s, x->spec, keep != KEEP_NO, done, err);
+		return w->bulk ? err_prefix(err, rc, "jobs[%zu]", w->asked) : rc;
+	}
 	if (keep == KEEP_NO) {
 		int rc = err_code(
 			err, CODE_REFUSED,

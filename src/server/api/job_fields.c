@@ -28,6 +28,7 @@
 #include "server/api/show_internal.h"
 #include "server/base/clock.h"
 #include "server/base/words.h"
+#include "server/book/prices.h"
 #include "server/job/attempt.h"
 #include "server/job/entry.h"
 #include "server/job/failures.h"
@@ -185,6 +186,34 @@ static void f_type(const struct subject *x, struct value *v)
 static void f_deadline(const struct subject *x, struct value *v)
 {
 	put_instant(v, x->job->interactive ? TIME_NEVER : x->job->deadline);
+}
+
+static void f_estimate(const struct subject *x, struct value *v)
+{
+	if (x->p->libra.estimate)
+		put_int(v, x->p->libra.estimate);
+}
+
+static void f_budget(const struct subject *x, struct value *v)
+{
+	if (x->p->libra.estimate)
+		put_int(v, x->p->libra.budget);
+}
+
+static void f_price(const struct subject *x, struct value *v)
+{
+	struct price price;
+
+	if (prices_get(x->s, x->p, &price))
+		put_int(v, price.amount);
+}
+
+static void f_price_unit(const struct subject *x, struct value *v)
+{
+	struct price price;
+
+	if (prices_get(x->s, x->p, &price))
+		put_text(v, credit_unit_name(price.tariff.unit));
 }
 
 static void f_nice_until(const struct subject *x, struct value *v)
@@ -814,6 +843,11 @@ const struct field job_fields[] = {
 	{"type", .is = IS_TEXT, "S is starving; I: interactive, and started at once or not at all", f_type,
 	 .words = "C|Q|E|N|S|I"},
 	{"deadline", .is = IS_INSTANT | IS_NULL, NULL, f_deadline},
+	{"estimate", .is = IS_INT | IS_NULL, "of a job with a budget: seconds that it is said to run", f_estimate},
+	{"budget", .is = IS_INT | IS_NULL, "what it may cost: unit-seconds", f_budget},
+	{"price", .is = IS_INT | IS_NULL, "what it costs: unit-seconds", f_price},
+	{"price_unit", .is = IS_TEXT | IS_NULL, "the unit of budget and price: that of its account, or CPU hours",
+	 f_price_unit, .words = CREDIT_UNIT_WORDS},
 	{"nice_until", .is = IS_INSTANT | IS_NULL, "of type N: until then jobs submitted later go first", f_nice_until},
 	{"guaranteed", .is = IS_BOOL, NULL, f_guaranteed},
 	{"powers", .is = IS_LIST, NULL, f_powers, .item = IS_TEXT,

@@ -9,6 +9,8 @@
 #define STATES_ENDED                                                                                                   \
 	"completed|failed|walltime|memory|deleted|lost|expired|dependency|not_started|hung_up|refused|preempted|rerun"
 
+#define CREDIT_UNIT_WORDS "cpu_hours|gpu_hours|memory_gb_hours|node_hours"
+
 extern const struct schema submission_body, whatif_body;
 extern const struct schema alteration_body;
 extern const struct schema deletion_body;

@@ -81,7 +81,7 @@ static struct credit *find_or_add(struct server *s, uint32_t account)
 	return &c->v.v[c->v.n - 1].credit;
 }
 
-static bool tariff_of(const struct object *x, struct credit_tariff *ret)
+bool credits_tariff(const struct object *x, struct credit_tariff *ret)
 {
 	if (!attrs_is_set(&x->attrs, "credit_unit") ||
 	    !credit_unit_find(attrs_text(&x->attrs, "credit_unit"), &ret->unit))
@@ -100,7 +100,7 @@ bool credits_get(struct server *s, const struct object *account, struct credit_s
 	uint32_t number = word_add(s, account->name);
 
 	*ret = (struct credit_state){.credit = find(s, number)};
-	if (!tariff_of(account, &ret->tariff))
+	if (!credits_tariff(account, &ret->tariff))
 		return false;
 	ret->balance = ret->credit ? credit_balance(ret->credit) : 0;
 	ret->escrow = escrow_of(s, number, &ret->tariff);
@@ -114,7 +114,7 @@ static void limit_set(struct server *s, const struct object *x)
 	uint32_t number = word_add(s, x->name);
 	const struct credit *c = find(s, number);
 	struct credit_tariff t = {0};
-	bool pays = strcmp(x->name, OBJECT_DEFAULT) != 0 && tariff_of(x, &t);
+	bool pays = strcmp(x->name, OBJECT_DEFAULT) != 0 && credits_tariff(x, &t);
 
 	for (int unit = 0; unit < CREDIT_UNITS; unit++)
 		limits_credit(s->limits, number, credit_measure((enum credit_unit)unit),
@@ -259,13 +259,13 @@ static void charge(struct server *s, uint32_t id, const struct object *x, int64_
 {
 	const struct job *job = entry_job(s, id);
 	const struct request *r = cluster_job_request(s->cluster, job);
-	struct limit_need need = limit_need_of(r, job->walltime, cluster_length(s->cluster, job));
+	struct limit_need need = limit_need_of(r, job->walltime, cluster_paid(s->cluster, job));
 	uint32_t number = word_add(s, x->name);
 	struct credit *c = find(s, number);
 	struct credit_tariff t;
 	int64_t spent = 0;
 
-	if (!c || !tariff_of(x, &t))
+	if (!c || !credits_tariff(x, &t))
 		return;
 	spent = credit_spend(c, credit_charge(&t, &need, r, ran_ms));
 	if (spent)
@@ -290,13 +290,19 @@ void credits_stopped(struct server *s, uint32_t id, int64_t ran_ms)
 		charge_all(s, id, ran_ms);
 }
 
+/* A price was agreed for a deadline: who keeps it is paid it, and who does not, what the job used if that is less. */
 void credits_settle(struct server *s, uint32_t id)
 {
 	const struct entry *e = &s->jobs->entries.v[id];
 	const struct outcome *o = e->outcome;
 
-	if (e->ran && entry_job(s, id)->state == STATE_DONE)
-		charge_all(s, id, o && o->ended_us ? o->ran_ms : ran_until_now(s, e));
+	const struct job *job = entry_job(s, id);
+
+	if (e->ran && job->state == STATE_DONE)
+		charge_all(s, id,
+			   job->priced && job->since <= job->deadline ? job->priced * 1000
+			   : o && o->ended_us			      ? o->ran_ms
+								      : ran_until_now(s, e));
 }
 
 /* ---- time ---- */
@@ -316,7 +322,7 @@ void credits_turn(struct server *s)
 		const struct object *x = object_find(s->objects, OBJECT_ACCOUNT, word(s, c->v.v[i].account));
 		struct credit_tariff t;
 		int64_t over = credit_expire(&c->v.v[i].credit, s->clock->now,
-					     x && tariff_of(x, &t) ? escrow_of(s, c->v.v[i].account, &t) : 0);
+					     x && credits_tariff(x, &t) ? escrow_of(s, c->v.v[i].account, &t) : 0);
 		if (over)
 			keep(s, c->v.v[i].account, "expired", -over, 0);
 	}

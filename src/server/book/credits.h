@@ -44,6 +44,9 @@ struct credit_state {
 };
 bool credits_get(struct server *s, const struct object *account, struct credit_state *ret);
 
+/* What an account pays for; false: for nothing. */
+bool credits_tariff(const struct object *account, struct credit_tariff *ret);
+
 /* An attempt is stopped, and the job waits again: its owner pays for one that they wanted stopped. Otherwise the site did it, and what was held is free again. Before
  * the event is applied to the entry. */
 void credits_stopped(struct server *s, uint32_t id, int64_t ran_ms);

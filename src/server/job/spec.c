@@ -35,6 +35,7 @@
 #include "rules/attr.h"
 #include "rules/checkpoint.h"
 #include "rules/gate.h"
+#include "rules/libra.h"
 #include "rules/partition.h"
 #include "sched/policy.h"
 #include "server/base/asker.h"
@@ -53,6 +54,7 @@
 #define NAME_MAX_CHARS 236
 #define SCRIPT_MAX (16u << 20)
 #define TEXT_MAX 4096
+#define ESTIMATE_MAX (INT64_C(1) << 40)
 #define PROGRAM_MAX 1024 /* the commands cut it there, too */
 
 static const struct {
@@ -236,19 +238,19 @@ int holds_parse(const char *text, uint8_t *ret, struct err *err)
 	return 0;
 }
 
-/* The instant of "deadline", or TIME_NEVER. */
-static int read_deadline(const struct server *s, const json_t *job, int64_t *ret, struct err *err)
+/* The instant of "deadline", or TIME_NEVER. `given`: what -l says of it, which wins. */
+static int read_deadline(const struct server *s, const json_t *job, const char *given, int64_t *ret, struct err *err)
 {
 	const json_t *d = json_object_get(job, "deadline");
 	const char *text = NULL;
 	int rc = 0;
 
 	*ret = TIME_NEVER;
-	if (json_is_integer(d))
+	if (json_is_integer(d) && !given)
 		*ret = json_integer_value(d);
-	else if ((rc = text_get(job, "deadline", 64, &text, err)) == 0 && text &&
-		 (rc = instant_parse(text, s->clock->now, ret, err)) < 0)
-		err_prefix(err, rc, "deadline \"%.40s\"", text);
+	else if ((given || (rc = text_get(job, "deadline", 64, &text, err)) == 0) && (given || text) &&
+		 (rc = instant_parse(given ? given : text, s->clock->now, ret, err)) < 0)
+		err_prefix(err, rc, "deadline \"%.40s\"", given ? given : text);
 	return rc;
 }
 
@@ -272,8 +274,10 @@ static int read_nice(const struct server *s, struct spec *p, struct err *err)
 	return 0;
 }
 
-static int read_kind(struct server *s, const struct asker *who, const json_t *job, struct spec *p, struct err *err)
+static int read_kind(struct server *s, const struct asker *who, const json_t *job, struct submission *ret,
+		     struct err *err)
 {
+	struct spec *p = ret->spec;
 	const char *type;
 	const json_t *v;
 	size_t i;
@@ -291,7 +295,7 @@ static int read_kind(struct server *s, const struct asker *who, const json_t *jo
 		return err_set(err, -EINVAL,
 			       "type \"%.8s\" must be C (common), Q (with a deadline), E (emergency) or N (nice)",
 			       type);
-	if ((rc = read_deadline(s, job, &p->deadline, err)) < 0)
+	if ((rc = read_deadline(s, job, ret->text.deadline, &p->deadline, err)) < 0)
 		return rc;
 	if (type && *type == 'N')
 		return read_nice(s, p, err);
@@ -362,10 +366,11 @@ static int read_size(struct server *s, struct reqtext *full, struct submission *
 	return rc;
 }
 
-static int read_request(struct server *s, const json_t *job, const char *queue, struct arena *a, struct submission *ret,
-			struct err *err)
+/* What it asks for, as far as it says so itself. */
+static int read_text(struct server *s, const json_t *job, struct arena *a, struct submission *ret, struct err *err)
 {
 	const json_t *list = json_object_get(job, "resources"), *v;
+	char estimate[40], walltime[40];
 	size_t i;
 	int whole, rc = list_check(job, "resources", false, err);
 
@@ -381,7 +386,21 @@ static int read_request(struct server *s, const json_t *job, const char *queue, 
 		ret->text.whole = (enum wholeness)whole;
 	ret->spec->qos = word_add(s, ret->text.qos);
 	ret->spec->reservation = word_add(s, ret->text.reservation);
+	rc = number_get(job, "estimate", 1, ESTIMATE_MAX, &ret->text.estimate, err);
+	if (rc == 0 && ret->text.estimate > ESTIMATE_MAX)
+		rc = err_set(err, -EINVAL, "estimate: at most %lld seconds", (long long)ESTIMATE_MAX);
+	if (rc == 0 && ret->text.estimate && ret->text.walltime < 0)
+		ret->text.walltime = ret->text.estimate;
+	if (rc == 0 && ret->text.estimate > ret->text.walltime && ret->text.estimate)
+		rc = err_set(err, -EINVAL, "the estimate (%s) is longer than the walltime (%s)",
+			     duration_format(ret->text.estimate, estimate, sizeof estimate),
+			     duration_format(ret->text.walltime, walltime, sizeof walltime));
+	return rc;
+}
 
+static int read_request(struct server *s, const char *queue, struct arena *a, struct submission *ret, struct err *err)
+{
+	int rc;
 	const struct queue *q = queue_named(s, queue);
 	struct reqtext full = ret->text;
 
@@ -389,6 +408,38 @@ static int read_request(struct server *s, const json_t *job, const char *queue, 
 	if (rc == 0 && ret->text.nchunks == 0) /* a queue has no defaults for what a partition determines */
 		rc = read_size(s, &full, ret, a, err);
 	return rc < 0 ? rc : spec_fill(s, &full, ret->spec, err);
+}
+
+/* What it may cost; see rules/libra.h. */
+static int read_libra(const struct server *s, const json_t *job, struct submission *ret, struct err *err)
+{
+	int64_t budget = LIBRA_NO_BUDGET;
+	struct spec *p = ret->spec;
+	int rc = number_get(job, "budget", 0, CREDIT_MOST, &budget, err);
+
+	if (rc == 0 && budget == LIBRA_NO_BUDGET && ret->text.budget &&
+	    (rc = libra_budget_parse(ret->text.budget, &budget, err)) < 0)
+		err_prefix(err, rc, "budget=%.40s", ret->text.budget);
+	if (rc < 0 || (!ret->text.estimate && budget == LIBRA_NO_BUDGET))
+		return rc;
+	if (!ret->text.estimate || p->kind != KIND_QOS)
+		return err_set(
+			err, -EINVAL,
+			"%s needs an estimate, a deadline and a budget: -l estimate=1:00:00,deadline=+3h,budget=2",
+			ret->text.estimate ? "an estimate" : "a budget");
+	if (p->array || p->interactive || p->holds || p->at || p->depend)
+		return err_set(
+			err, -EINVAL,
+			"a job with a budget is a single job that may start at once: no array, not interactive, without a hold, -a or dependencies");
+	p->libra = (struct libra_terms){
+		.estimate = ret->text.estimate,
+		.window = p->deadline > s->clock->now ? p->deadline - s->clock->now : 1,
+		.budget = budget,
+		.alpha = attrs_number(s->attrs, "libra_alpha"),
+		.beta = attrs_number(s->attrs, "libra_beta"),
+	};
+	ret->guarantee = true;
+	return 0;
 }
 
 int throttle_get(const json_t *job, int64_t *ret, struct err *err)
@@ -723,8 +774,9 @@ int spec_read(struct server *s, const struct asker *who, const json_t *job, bool
 	p->origin = s->instance->origin;
 	p->rank = (double)s->clock->now_us / 1e6;
 	if ((rc = read_array(s, job, ret, err)) < 0 || (rc = read_rest(s, who, job, ret, err)) < 0 ||
-	    (rc = read_kind(s, who, job, p, err)) < 0 || (rc = read_request(s, job, queue, a, ret, err)) < 0 ||
-	    (rc = read_depend(job, p, err)) < 0 || (rc = read_now(s, job, ret, err)) < 0 ||
+	    (rc = read_text(s, job, a, ret, err)) < 0 || (rc = read_kind(s, who, job, ret, err)) < 0 ||
+	    (rc = read_request(s, queue, a, ret, err)) < 0 || (rc = read_depend(job, p, err)) < 0 ||
+	    (rc = read_libra(s, job, ret, err)) < 0 || (rc = read_now(s, job, ret, err)) < 0 ||
 	    (rc = body_check(job, err)) < 0 || (rc = read_script(job, a, &script, &n, err)) < 0 ||
 	    (rc = body_write(job, ret, err)) < 0)
 		return rc;
@@ -810,6 +862,13 @@ void spec_head(const struct server *s, const struct spec *p, struct strbuf *out)
 		json_int(&j, "kind", p->kind);
 	if (p->deadline != TIME_NEVER)
 		json_int(&j, "deadline", p->deadline);
+	if (p->libra.estimate) {
+		json_int(&j, "estimate", p->libra.estimate);
+		json_int(&j, "window", p->libra.window);
+		json_int(&j, "budget", p->libra.budget);
+		json_int(&j, "libra_alpha", p->libra.alpha);
+		json_int(&j, "libra_beta", p->libra.beta);
+	}
 	if (p->nice)
 		json_int(&j, "nice", p->nice);
 	if (p->powers)
@@ -912,6 +971,11 @@ int spec_restore(struct server *s, const char *head, struct spec **ret, struct e
 	p->restart = (uint64_t)head_int(o, "restart", 0);
 	p->kind = (uint8_t)head_int(o, "kind", KIND_COMMON);
 	p->deadline = head_int(o, "deadline", TIME_NEVER);
+	p->libra = (struct libra_terms){.estimate = head_int(o, "estimate", 0),
+					.window = head_int(o, "window", 1),
+					.budget = head_int(o, "budget", LIBRA_NO_BUDGET),
+					.alpha = head_int(o, "libra_alpha", 0),
+					.beta = head_int(o, "libra_beta", 0)};
 	p->nice = head_int(o, "nice", 0);
 	p->powers = (uint8_t)head_int(o, "powers", 0);
 	p->priority = (int16_t)head_int(o, "priority", 0);

@@ -12,6 +12,7 @@
 
 #include "core/array.h"
 #include "core/reqtext.h"
+#include "rules/libra.h"
 #include "rules/quota.h"
 
 struct asker;
@@ -41,6 +42,7 @@ struct spec {
 		int64_t deadline; /* instant, or TIME_NEVER */
 		int64_t nice;	  /* type N: until this instant jobs submitted later pass it; 0: it is not nice */
 	};
+	struct libra_terms libra; /* its price, if it has one */
 	double rank;
 	uint64_t script;  /* in the store; 0: none */
 	uint64_t restart; /* the key of the job whose last checkpoint it starts from; 0: none */

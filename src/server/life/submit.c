@@ -29,6 +29,7 @@
 #include "rules/admit.h"
 #include "rules/attr.h"
 #include "rules/gate.h"
+#include "rules/libra.h"
 #include "rules/limit.h"
 #include "rules/queue.h"
 #include "rules/weigh.h"
@@ -250,7 +251,8 @@ int depend_check(struct server *s, const struct asker *who, struct spec *p, stru
 static int limit_check(struct server *s, const struct spec *p, struct err *err)
 {
 	struct limit_party party = spec_party(p, 0);
-	struct limit_need need = limit_need_of(&s->cluster->requests.v[p->request], p->walltime, p->walltime);
+	struct limit_need need = limit_need_of(&s->cluster->requests.v[p->request], p->walltime,
+					       p->libra.estimate ? libra_seconds(&p->libra) : p->walltime);
 
 	return limits_admit(s->limits, &party, &need, err);
 }
