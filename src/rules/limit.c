@@ -20,6 +20,7 @@ struct rule {
 	int64_t most[LIMIT_MEASURES]; /* below 0: any number */
 	int64_t soft[LIMIT_MEASURES]; /* the same */
 	uint32_t fallback;	      /* the rule that holds where this one has LIMIT_INHERIT; INDEX_NONE: none */
+	uint32_t set;		      /* a bit for each measure with a limit of its own, hard or soft */
 	bool exempt;		      /* of a QoS */
 };
 
@@ -68,6 +69,7 @@ struct limits {
 	VEC(struct line) lines;
 	VEC(struct held) held;
 	VEC(uint32_t) spare_rules, spare_counters, spare_classes, spare_lines, spare_held;
+	uint32_t limiting; /* rules that limit anything: mostly none, and then nothing else is looked at */
 	struct map rule_at, counter_at, class_at, line_at; /* hash of what it is -> index */
 	struct map held_at;				   /* job -> index */
 	VEC(uint32_t) fallen;				   /* counters behind which somebody may leave a line */
@@ -106,6 +108,7 @@ struct limits *limits_clone(const struct limits *l)
 	vec_copy(&t->spare_classes, &l->spare_classes);
 	vec_copy(&t->spare_lines, &l->spare_lines);
 	vec_copy(&t->spare_held, &l->spare_held);
+	t->limiting = l->limiting;
 	map_copy(&t->rule_at, &l->rule_at);
 	map_copy(&t->counter_at, &l->counter_at);
 	map_copy(&t->class_at, &l->class_at);
@@ -232,6 +235,15 @@ static uint32_t rule_of(struct limits *l, enum limit_kind kind, uint64_t of)
 	return (uint32_t)at;
 }
 
+/* One of its limits has changed. */
+static void rule_note(struct limits *l, struct rule *r, int m)
+{
+	uint32_t before = r->set, bit = UINT32_C(1) << m;
+
+	r->set = r->most[m] >= 0 || r->soft[m] >= 0 ? before | bit : before & ~bit;
+	l->limiting += (r->set != 0) - (before != 0);
+}
+
 static uint32_t counter_of(struct limits *l, enum limit_kind kind, uint64_t of, uint32_t user)
 {
 	uint32_t rule = rule_of(l, kind, of);
@@ -266,6 +278,7 @@ void limits_cap(struct limits *l, enum limit_kind kind, uint64_t of, enum limit_
 	if (r->most[measure] == most)
 		return;
 	r->most[measure] = most;
+	rule_note(l, r, (int)measure);
 	l->changed = true;
 }
 
@@ -277,6 +290,7 @@ void limits_soft(struct limits *l, enum limit_kind kind, uint64_t of, enum limit
 	if (r->soft[measure] == most)
 		return;
 	r->soft[measure] = most;
+	rule_note(l, r, (int)measure);
 	l->yields |= most >= 0;
 	l->changed = true;
 }
@@ -288,6 +302,7 @@ void limits_credit(struct limits *l, uint32_t account, enum limit_measure measur
 	bool more = most < 0 || (r->most[measure] >= 0 && most > r->most[measure]);
 
 	r->most[measure] = most;
+	rule_note(l, r, (int)measure);
 	if (more)
 		counter_fell(l, at);
 }
@@ -374,6 +389,8 @@ void limits_drop_array(struct limits *l, const struct limit_party *p)
 	uint64_t rule = at, counter = counter_key((uint32_t)rule, 0);
 
 	map_remove(&l->rule_at, rule_hash);
+	l->limiting -= l->rules.v[rule].set != 0;
+	l->rules.v[rule].set = 0;
 	vec_push(&l->spare_rules, (uint32_t)rule);
 	if (map_get(&l->counter_at, counter, &at) && l->counters.v[at].line == INDEX_NONE &&
 	    !l->counters.v[at].fallen) {
@@ -383,6 +400,11 @@ void limits_drop_array(struct limits *l, const struct limit_party *p)
 }
 
 /* ---- room ---- */
+
+bool limits_any(const struct limits *l)
+{
+	return l->limiting > 0;
+}
 
 /* Which limits count. */
 enum firm { HARD, SOFT };
@@ -407,9 +429,11 @@ static int64_t counter_room(const struct limits *l, const struct counter *c, con
 			    enum firm firm, int first, int *ret)
 {
 	const struct rule *r = &l->rules.v[c->rule];
+	uint32_t set = r->set | (r->fallback == INDEX_NONE ? 0 : l->rules.v[r->fallback].set);
 	int64_t room = INT64_MAX;
 
-	for (int m = first; m < LIMIT_MEASURES; m++) {
+	for (set = set >> first << first; set; set &= set - 1) {
+		int m = __builtin_ctz(set);
 		int64_t most = rule_most(l, r, m, firm), active, n;
 		if (most < 0 || need->v[m] <= 0)
 			continue;
@@ -432,6 +456,8 @@ static uint32_t tightest(const struct limits *l, uint32_t class, const struct li
 	uint32_t found = INDEX_NONE;
 
 	*ret_room = INT64_MAX;
+	if (!limits_any(l))
+		return INDEX_NONE;
 	for (uint32_t i = k->n; i-- > 0;)
 		for (uint32_t at = k->counter[i]; at != INDEX_NONE; at = l->counters.v[at].up) {
 			const struct counter *c = &l->counters.v[at];

@@ -95,6 +95,7 @@ uint32_t limits_class(struct limits *l, const struct limit_party *party);
 /* An array is forgotten, and so is its class. None of its jobs counts or waits. */
 void limits_drop_array(struct limits *l, const struct limit_party *party);
 
+bool limits_any(const struct limits *l); /* false: nothing is limited, and every question below has that answer */
 /* How many more such jobs of a class may start now; INT64_MAX: any number. */
 int64_t limits_room(const struct limits *l, uint32_t class, const struct limit_need *need);
 int64_t limits_room_hard(const struct limits *l, uint32_t class, const struct limit_need *need); /* soft ones yield */

@@ -400,10 +400,11 @@ static inline struct limit_need sched_need(const struct sched *s, const struct j
 static inline bool sched_may(const struct sched *s, uint32_t job)
 {
 	const struct job *x = cluster_job(s->c, job);
-	struct limit_need need = sched_need(s, x);
+	struct limit_need need;
 
-	if (!s->limits)
+	if (!s->limits || !limits_any(s->limits))
 		return true;
+	need = sched_need(s, x);
 	if (s->line.yields || x->kind != KIND_COMMON) /* those that reserve by right are held by hard limits alone */
 		return limits_room_hard(s->limits, x->limits, &need) > 0;
 	return limits_room(s->limits, x->limits, &need) > 0;

@@ -49,6 +49,33 @@ static void no_limit_is_any_number(void **state)
 	limits_destroy(l);
 }
 
+/* Whether anything is limited follows the limits: set and lifted, inherited, soft, copied, of arrays that are forgotten. */
+static void whether_anything_is_limited_follows_the_limits(void **state)
+{
+	struct limits *l = limits_create(), *copy;
+	const struct limit_party party = {.user = 1, .queue = 1, .array = 7};
+	uint32_t class = limits_class(l, &party);
+
+	assert_false(limits_any(l));
+	limits_cap(l, LIMIT_OF_USER, 0, LIMIT_CPUS, 3);
+	assert_true(limits_any(l));
+	assert_int_equal(limits_room(l, class, &(struct limit_need){{1, 2}}), 1); /* as all users have it */
+	limits_soft(l, LIMIT_OF_USER, 1, LIMIT_JOBS, 0);
+	limits_cap(l, LIMIT_OF_USER, 0, LIMIT_CPUS, -1);
+	assert_true(limits_any(l));
+	assert_int_equal(limits_room(l, class, &one), 0);
+	assert_int_equal(limits_room_hard(l, class, &one), INT64_MAX);
+	limits_soft(l, LIMIT_OF_USER, 1, LIMIT_JOBS, -1);
+	assert_false(limits_any(l));
+	limits_set(l, LIMIT_ARRAY, 7, 2);
+	copy = limits_clone(l);
+	assert_true(limits_any(copy));
+	limits_drop_array(l, &party);
+	assert_false(limits_any(l));
+	limits_destroy(copy);
+	limits_destroy(l);
+}
+
 static void every_limit_counts_its_own(void **state)
 {
 	struct limits *l = limits_create();
@@ -577,6 +604,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(no_limit_is_any_number),
+		cmocka_unit_test(whether_anything_is_limited_follows_the_limits),
 		cmocka_unit_test(every_limit_counts_its_own),
 		cmocka_unit_test(a_limit_holds_for_classes_to_come),
 		cmocka_unit_test(lines_do_not_wait_for_each_other),
