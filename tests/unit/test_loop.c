@@ -162,5 +162,6 @@ int main(void)
 		cmocka_unit_test_setup_teardown(take_over, setup, site_teardown),
 	};
 
+	cmocka_set_message_output(CM_OUTPUT_TAP);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
