@@ -13,6 +13,7 @@
 #include "plan/plan.h"
 #include "rules/quota.h"
 #include "server/base/users.h"
+#include "server/base/work.h"
 #include "server/book/quotas.h"
 #include "server/job/entry.h"
 #include "server/job/jobs.h"
@@ -28,6 +29,7 @@
 
 static int setup(void **state)
 {
+	setenv("TZ", "UTC", 1);
 	return site_setup(state, NODES, 0);
 }
 
@@ -159,6 +161,54 @@ static void overdue(void **state)
 	bare_clock(0);
 }
 
+#define RESERVE                                                                                                                                      \
+	"{\"changes\":[{\"op\":\"set\",\"name\":\"nodes\",\"value\":\"all\"},{\"op\":\"set\",\"name\":\"start\",\"value\":\"2027-01-15T09:00:00\"}," \
+	"{\"op\":\"set\",\"name\":\"duration\",\"value\":\"2:00:00\"},{\"op\":\"set\",\"name\":\"acl_users\",\"value\":\"root\"}]}"
+
+static struct http_request *dry_begin(struct site *f, struct bare_answer *ret)
+{
+	return bare_begin(f->s, getuid(), "PATCH", "/v1/reservations/exam?dry_run=true", NULL, RESERVE, ret);
+}
+
+/* What a reservation would do is foreseen step by step, one dry run after the other, from what was there when it was asked for: others are served in between,
+ * and may remove it. */
+static void dry_run_in_slices(void **state)
+{
+	static const char body[] = "{\"script\":\"true\",\"resources\":[\"nodes=4:ppn=8,walltime=1:00:00\"]}";
+	struct site *f = *state;
+	const struct bare_attempt *all;
+	struct bare_answer a[3] = {{0}};
+	struct http_request *r[3];
+
+	bare_clear();
+	bare_clock(NOW * 1000000);
+	site_reopen(f);
+	assert_int_equal(ask(f, USER, "/v1/jobs", body), 201);
+	assert_int_equal(bare_attempts(&all), 1);
+	bare_started(f->s, all[0].tag);
+	assert_int_equal(ask(f, USER, "/v1/jobs", body), 201);
+	assert_int_equal(site_ask(f, getuid(), "PUT", "/v1/reservations/exam", "{}"), 201);
+	r[0] = dry_begin(f, &a[0]);
+	finish(f, r, 1);
+	assert_int_equal(a[0].status, 200);
+	assert_non_null(strstr(a[0].body.text, "\"refused\":null"));
+	assert_non_null(strstr(a[0].body.text, "\"start\":1800003600,\"start_then\":1800010800"));
+
+	f->s->slices->slice_steps = 1;
+	r[1] = dry_begin(f, &a[1]);
+	r[2] = dry_begin(f, &a[2]);
+	server_turn(f->s);
+	assert_false(bare_answered(r[1]) || bare_answered(r[2]));
+	assert_int_equal(site_ask(f, getuid(), "DELETE", "/v1/reservations/exam", NULL), 200);
+	assert_int_equal(ask(f, USER, "/v1/jobs/delete", "{\"ids\":[\"2\"]}"), 200);
+	finish(f, &r[1], 2);
+	assert_string_equal(a[1].body.text, a[0].body.text);
+	assert_int_equal(a[2].status, 200);
+	for (int i = 0; i < 3; i++)
+		strbuf_fini(&a[i].body);
+	bare_clock(0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -166,6 +216,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(quota_taken_meanwhile, setup, site_teardown),
 		cmocka_unit_test_setup_teardown(altered_by_another, setup, site_teardown),
 		cmocka_unit_test_setup_teardown(overdue, setup, site_teardown),
+		cmocka_unit_test_setup_teardown(dry_run_in_slices, setup, site_teardown),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

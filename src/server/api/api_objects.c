@@ -112,8 +112,8 @@ static const struct ways {
 	void (*done)(struct server *s, void *context);				 /* what follows */
 	int (*complete)(struct server *s, struct object *next, struct err *err); /* what follows from what is set */
 	void (*show)(struct server *s, const struct object *x, struct json *j);	 /* what else there is to show */
-	/* What a change would do to jobs, as members of the open object. */
-	void (*foretell)(struct server *s, const struct object *next, const struct asker *w, struct json *j);
+	/* Answers what a change would do to jobs. */
+	void (*foretell)(struct server *s, const struct object *next, struct http_request *r, const char *refused);
 } ways[OBJECT_KINDS] = {
 	[OBJECT_PARTITION] = {.check = partition_check, .done = partition_done},
 	[OBJECT_CLASS] = {.check = class_check, .done = class_done},
@@ -279,11 +279,13 @@ static void answer_dry(struct server *s, const struct call *c, const struct obje
 	struct strbuf out = {0};
 	struct json j;
 
+	if (ways[next->kind].foretell) {
+		ways[next->kind].foretell(s, next, c->r, refused ? refused->text : NULL);
+		return;
+	}
 	json_init(&j, &out, false);
 	json_open_object(&j, NULL);
 	json_text(&j, "refused", refused ? refused->text : NULL);
-	if (ways[next->kind].foretell)
-		ways[next->kind].foretell(s, next, c->w, &j);
 	json_close_object(&j);
 	http_reply_strbuf(c->r, 200, "application/json", &out);
 	strbuf_fini(&out);

@@ -1,7 +1,8 @@
 /*
  * api_reservations.c - see api_reservations.h.
  *
- * Jobs that run into it, or have a place there that is guaranteed, are in the plan. When the others would start follows from two forecasts, without and with it.
+ * Jobs that run into it, or have a place there that is guaranteed, are in the plan. When the others would start follows from two forecasts, without and with it,
+ * which are made in slices.
  */
 #include "server/api/api_reservations.h"
 
@@ -10,24 +11,40 @@
 
 #include "base/json.h"
 #include "base/map.h"
+#include "base/mem.h"
 #include "base/strbuf.h"
+#include "net/http.h"
 #include "rules/reservation.h"
 #include "sched/forecast.h"
-#include "server/base/asker.h"
 #include "server/base/clock.h"
 #include "server/base/words.h"
+#include "server/base/work.h"
 #include "server/job/entry.h"
 #include "server/job/jobs.h"
 #include "server/job/reserved.h"
 #include "server/job/spec.h"
 #include "server/life/reservations.h"
 #include "server/server.h"
-#include "server/site/who.h"
 #include "store/store.h"
 
 #define CYCLES 300    /* of a forecast */
 #define PACE 40000    /* of each of them: a few milliseconds */
 #define JOBS_MOST 500 /* waiting jobs that are shown */
+
+/* A dry run, in slices: both forecasts begin with what was there when it began. One at a time, as each has a copy of all jobs. */
+struct dry_run {
+	struct work work;
+	struct http_request *r;
+	char *refused;	    /* NULL: it can be made */
+	concerned_vec jobs; /* that have places in its way */
+	node_fence_vec fences;
+	uint32_t *keys; /* as they would be, of the first nkeys jobs */
+	size_t nkeys;
+	struct forecast *before, *after; /* without it, and with it */
+	struct map starts, then;	 /* ... what they foresaw */
+	int cycles;			 /* of the one that is being made */
+	bool begun;
+};
 
 static bool note_start(void *context, const struct foreseen *f)
 {
@@ -35,46 +52,17 @@ static bool note_start(void *context, const struct foreseen *f)
 	return true;
 }
 
-static void foresee(struct server *s, const node_fence_vec *fences, const uint32_t *keys, struct map *ret)
-{
-	struct forecast *f = forecast_create(s->sched);
-
-	forecast_pace(f, PACE);
-	if (fences)
-		forecast_fences(f, fences->v, fences->n, keys, s->jobs->entries.n);
-	forecast_run(f, CYCLES, note_start, ret);
-	forecast_destroy(f);
-}
-
-/* The keys that jobs would have, by core id. */
-static uint32_t *keys_then(struct server *s)
-{
-	uint32_t *keys = calloc(s->jobs->entries.n + 1, sizeof *keys);
-
-	for (uint32_t id = 1; id < s->jobs->entries.n; id++) {
-		const struct entry *e = &s->jobs->entries.v[id];
-		if (e->spec && !entry_ended(s, id))
-			keys[id] = reserved_keys(s, e->spec, job_key_number(e->key));
-	}
-	return keys;
-}
-
-/* Starts of waiting jobs, as things are and as they would be. */
-static void compare(struct server *s, const struct object *next, struct map *before, struct map *after)
+/* Fences and keys if the object were as it would be. */
+static void pretend(struct server *s, const struct object *next, struct dry_run *d)
 {
 	struct object *x = object_find(s->objects, OBJECT_RESERVATION, next->name);
 	struct attrs was = x->attrs;
-	node_fence_vec fences = {0};
-	uint32_t *keys;
 
 	x->attrs = next->attrs;
-	reservations_fences(s->objects, s->cluster, s->clock->now, &fences);
-	keys = keys_then(s);
+	reservations_fences(s->objects, s->cluster, s->clock->now, &d->fences);
+	d->keys = keys_now(s);
+	d->nkeys = s->jobs->entries.n;
 	x->attrs = was;
-	foresee(s, NULL, NULL, before);
-	foresee(s, &fences, keys, after);
-	free(keys);
-	vec_free(&fences);
 }
 
 static void job_write(struct server *s, uint32_t id, bool runs, bool guaranteed, const int64_t *before,
@@ -96,29 +84,26 @@ static void job_write(struct server *s, uint32_t id, bool runs, bool guaranteed,
 	strbuf_fini(&name);
 }
 
-void reservation_foretell(struct server *s, const struct object *next, const struct asker *w, struct json *j)
+static void jobs_write(struct server *s, const struct dry_run *d, struct json *j)
 {
-	struct map before = {0}, after = {0}, told = {0};
-	concerned_vec jobs = {0};
 	uint64_t start, then, seen;
+	struct map told = {0};
 	int shown = 0;
 
-	(void)w;
 	json_open_array(j, "jobs");
-	reservation_concerns(s, next, &jobs);
-	for (size_t i = 0; i < jobs.n; i++) {
-		if (!jobs.v[i].runs && !jobs.v[i].guaranteed)
+	for (size_t i = 0; i < d->jobs.n; i++) {
+		const struct concerned *x = &d->jobs.v[i];
+		if ((!x->runs && !x->guaranteed) || !s->jobs->entries.v[x->job].spec)
 			continue;
-		map_set(&told, jobs.v[i].job, 1);
-		job_write(s, jobs.v[i].job, jobs.v[i].runs, jobs.v[i].guaranteed, NULL, NULL, j);
+		map_set(&told, x->job, 1);
+		job_write(s, x->job, x->runs, x->guaranteed, NULL, NULL, j);
 	}
-	compare(s, next, &before, &after);
-	for (uint32_t id = 1; id < s->jobs->entries.n && shown < JOBS_MOST; id++) {
-		if (!s->jobs->entries.v[id].spec || map_get(&told, id, &seen) || !map_get(&before, id, &start))
+	for (uint32_t id = 1; id < d->nkeys && shown < JOBS_MOST; id++) {
+		if (!s->jobs->entries.v[id].spec || map_get(&told, id, &seen) || !map_get(&d->starts, id, &start))
 			continue;
 
 		int64_t a = (int64_t)start, b = 0;
-		bool still = map_get(&after, id, &then);
+		bool still = map_get(&d->then, id, &then);
 
 		b = still ? (int64_t)then : 0;
 		if (still && b <= a)
@@ -127,8 +112,96 @@ void reservation_foretell(struct server *s, const struct object *next, const str
 		shown++;
 	}
 	json_close_array(j);
-	map_fini(&before);
-	map_fini(&after);
 	map_fini(&told);
-	vec_free(&jobs);
+}
+
+static void answer(struct server *s, const struct dry_run *d)
+{
+	struct strbuf out = {0};
+	struct json j;
+
+	json_init(&j, &out, false);
+	json_open_object(&j, NULL);
+	json_text(&j, "refused", d->refused);
+	jobs_write(s, d, &j);
+	json_close_object(&j);
+	http_reply_strbuf(d->r, 200, "application/json", &out);
+	strbuf_fini(&out);
+}
+
+static void dry_free(struct server *s, struct dry_run *d)
+{
+	if (s->slices->foretelling == &d->work)
+		s->slices->foretelling = NULL;
+	forecast_destroy(d->before);
+	forecast_destroy(d->after);
+	map_fini(&d->starts);
+	map_fini(&d->then);
+	vec_free(&d->jobs);
+	vec_free(&d->fences);
+	free(d->keys);
+	free(d->refused);
+	free(d);
+}
+
+/* A cycle of a forecast, which is gone after its last. */
+static void foresee_some(struct dry_run *d, struct forecast **f, struct map *ret)
+{
+	if (!forecast_run(*f, 1, note_start, ret) && ++d->cycles < CYCLES)
+		return;
+	forecast_destroy(*f);
+	*f = NULL;
+	d->cycles = 0;
+}
+
+static bool dry_step(struct server *s, struct work *work)
+{
+	struct dry_run *d = (struct dry_run *)work;
+
+	work->waits = s->slices->foretelling && s->slices->foretelling != work;
+	if (work->waits)
+		return true;
+	s->slices->foretelling = work;
+	if (!d->begun && !d->before) {
+		d->before = forecast_create(s->sched);
+		forecast_pace(d->before, PACE);
+	} else if (!d->begun) {
+		d->after = forecast_create(forecast_sched(d->before));
+		forecast_pace(d->after, PACE);
+		forecast_fences(d->after, d->fences.v, d->fences.n, d->keys, d->nkeys);
+		d->begun = true;
+	} else if (d->before) {
+		foresee_some(d, &d->before, &d->starts);
+	} else if (d->after) {
+		foresee_some(d, &d->after, &d->then);
+	} else {
+		answer(s, d);
+		dry_free(s, d);
+		return false;
+	}
+	return true;
+}
+
+static void dry_pause(struct server *s, struct work *work)
+{
+}
+
+static void dry_stop(struct server *s, struct work *work, const char *why)
+{
+	struct dry_run *d = (struct dry_run *)work;
+
+	http_error(d->r, CODE_UNAVAILABLE, "It could not be foreseen (%s). Try again later.", why);
+	dry_free(s, d);
+}
+
+void reservation_foretell(struct server *s, const struct object *next, struct http_request *r, const char *refused)
+{
+	static const struct work_kind kind = {dry_step, dry_pause, dry_stop, .reads = true, .lasting = false};
+	struct dry_run *d = mem_zalloc(sizeof *d);
+
+	d->r = r;
+	d->refused = refused ? mem_strdup(refused) : NULL;
+	reservation_concerns(s, next, &d->jobs);
+	pretend(s, next, d);
+	work_add(s, &d->work, &kind);
 }

@@ -6,11 +6,11 @@
 
 #include "rules/object.h"
 
-struct asker;
-struct json;
+struct http_request;
 struct server;
 
-/* Members of the open object: the jobs that it would concern, and how. */
-void reservation_foretell(struct server *s, const struct object *next, const struct asker *w, struct json *j);
+/* Answers a request that only asks what a reservation that is `next` would do: the jobs that it would concern, and how. `refused` says why it can't be made;
+ * NULL: it can. */
+void reservation_foretell(struct server *s, const struct object *next, struct http_request *r, const char *refused);
 
 #endif

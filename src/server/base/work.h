@@ -48,6 +48,7 @@ struct slices {
 	struct submit_work *submitting; /* api_submit.c: the large one that is being taken over; NULL: none */
 	bool accepted;			/* ... and its jobs begin to wait: not all are there yet */
 	struct whatif_work *asking;	/* api_whatif.c: the one that is being answered; NULL: none */
+	struct work *foretelling;	/* api_reservations.c: the dry run that is being answered; NULL: none */
 	struct placing *placing;	/* api_place.c: the one whose turn it is; NULL: none */
 	struct work *news_work;		/* block.c; NULL: what jobs mean for others has been looked at */
 	int64_t depend_steps;		/* that this turn has left for them */

@@ -48,28 +48,42 @@ static uint64_t party_hash(const struct spec *p)
 	return hash_bytes(words, sizeof words) | 1;
 }
 
-static void keys_give(struct server *s)
+uint32_t *keys_now(struct server *s)
 {
+	uint32_t *ret = calloc(s->jobs->entries.n + 1, sizeof *ret);
 	struct map named = {0}, known = {0};
+	uint64_t keys, any;
 
 	numbers_named(s, &named);
 	for (uint32_t id = 1; id < s->jobs->entries.n; id++) {
 		const struct spec *p = s->jobs->entries.v[id].spec;
-		uint64_t number, keys, hash;
 		if (!p || entry_ended(s, id))
 			continue;
-		number = job_key_number(s->jobs->entries.v[id].key);
-		hash = party_hash(p);
-		if (map_get(&named, number, &keys) || !map_get(&known, hash, &keys)) {
-			bool own = map_get(&named, number, &keys);
+		uint64_t number = job_key_number(s->jobs->entries.v[id].key), hash = party_hash(p);
+		bool own = map_get(&named, number, &any);
+		if (own || !map_get(&known, hash, &keys)) {
 			keys = reserved_keys(s, p, number);
 			if (!own)
 				map_set(&known, hash, keys);
 		}
-		sched_keys(s->sched, id, (uint32_t)keys, reserved_bound(s, p, number), s->clock->now);
+		ret[id] = (uint32_t)keys;
 	}
 	map_fini(&named);
 	map_fini(&known);
+	return ret;
+}
+
+static void keys_give(struct server *s)
+{
+	uint32_t *keys = keys_now(s);
+
+	for (uint32_t id = 1; id < s->jobs->entries.n; id++) {
+		const struct spec *p = s->jobs->entries.v[id].spec;
+		if (p && !entry_ended(s, id))
+			sched_keys(s->sched, id, keys[id],
+				   reserved_bound(s, p, job_key_number(s->jobs->entries.v[id].key)), s->clock->now);
+	}
+	free(keys);
 }
 
 /* ---- laid out ---- */
@@ -125,13 +139,15 @@ static bool meets(const span_vec *spans, const struct piece *x)
 	return false;
 }
 
-static void concern(struct server *s, const struct object *next, const struct piece *x, concerned_vec *ret)
+static void concern(struct server *s, const struct object *next, const struct piece *x, struct map *seen,
+		    concerned_vec *ret)
 {
 	const struct job *job = entry_job(s, x->job);
+	uint64_t any;
 
-	for (size_t i = 0; i < ret->n; i++)
-		if (ret->v[i].job == x->job)
-			return;
+	if (map_get(seen, x->job, &any))
+		return;
+	map_set(seen, x->job, 1);
 	if (!s->jobs->entries.v[x->job].spec || admitted(s, next, x->job))
 		return;
 	vec_push(ret, (struct concerned){.job = x->job,
@@ -143,6 +159,7 @@ static void concern(struct server *s, const struct object *next, const struct pi
 void reservation_concerns(struct server *s, const struct object *next, concerned_vec *ret)
 {
 	bool *has = calloc(s->cluster->nodes.n + 1, sizeof *has);
+	struct map seen = {0};
 	span_vec spans = {0};
 
 	reservation_nodes(next, s->cluster, has, NULL);
@@ -151,7 +168,8 @@ void reservation_concerns(struct server *s, const struct object *next, concerned
 	for (uint32_t n = 0; n < s->plan->nnodes && spans.n; n++)
 		for (size_t i = 0; has[n] && i < s->plan->node[n].pieces.n; i++)
 			if (meets(&spans, &s->plan->node[n].pieces.v[i]))
-				concern(s, next, &s->plan->node[n].pieces.v[i], ret);
+				concern(s, next, &s->plan->node[n].pieces.v[i], &seen, ret);
+	map_fini(&seen);
 	vec_free(&spans);
 	free(has);
 }

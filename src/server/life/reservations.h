@@ -14,6 +14,8 @@ struct server;
 
 /* Fences and keys as the objects are now. */
 void reservations_lay(struct server *s);
+/* The keys that jobs have as the objects are now, by core id. The caller's. */
+uint32_t *keys_now(struct server *s);
 void reservations_turn(struct server *s);    /* when their time has come; those that are over are removed */
 int64_t reservations_wake(struct server *s); /* when that will be */
 
