@@ -1,0 +1,192 @@
+/*
+ * chain.c - see chain.h.
+ */
+#include "hooks/chain.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+static const char *const results[] = {"accepted", "refused", "failed"};
+
+void hook_answer_fini(struct hook_answer *a)
+{
+	free(a->message);
+	json_decref(a->changes);
+	json_decref(a->log);
+	json_decref(a->mails);
+	json_decref(a->ran);
+	*a = (struct hook_answer){0};
+}
+
+/* ---- calls ---- */
+
+static void add(json_t **list, json_t *x)
+{
+	if (!*list)
+		*list = json_array();
+	json_array_append_new(*list, x);
+}
+
+static void changes_add(struct hook_answer *a, json_t *job, const json_t *changes)
+{
+	if (!changes)
+		return;
+	hook_changes_apply(job, changes);
+	if (!a->changes)
+		a->changes = json_object();
+	hook_changes_apply(a->changes, changes);
+}
+
+static void verdict_add(struct hook_answer *a, const char *file, const struct hook_verdict *v)
+{
+	const json_t *x;
+	size_t i;
+
+	json_array_foreach(v->log, i, x) add(&a->log, json_pack("{s:s, s:O}", "file", file, "text", x));
+	json_array_foreach(v->mails, i, x) add(&a->mails, json_incref((json_t *)x));
+}
+
+/* Whether the next file is to be asked. */
+static bool verdict_take(const struct hook_chain *c, const char *file, struct hook_verdict *v, json_t *job,
+			 enum hook_event event, struct hook_answer *a)
+{
+	bool decides = event == HOOK_SUBMIT || event == HOOK_MODIFY;
+	struct err err;
+
+	if (v->result == HOOK_FAILED && !(decides && c->failure_refuses))
+		return true;
+	if (v->result == HOOK_ACCEPTED) {
+		changes_add(a, job, v->changes);
+		verdict_add(a, file, v);
+		return true;
+	}
+	verdict_add(a, file, v);
+	a->result = v->result;
+	if (v->result == HOOK_REFUSED)
+		err_set(&err, 0, "%s", v->message);
+	else
+		err_set(&err, 0,
+			"the site's hook %.100s failed, and so nothing is accepted now; tell the administrator: %s",
+			file, v->message);
+	a->message = mem_strdup(err.text);
+	json_decref(a->changes);
+	a->changes = NULL;
+	return false;
+}
+
+static void file_call(const struct hook_chain *c, size_t i, const struct hook_subject *subject,
+		      struct hook_verdict *ret)
+{
+	if (!c->file[i].broken) {
+		hook_call(&c->file[i].source, &c->limits, subject, ret);
+		return;
+	}
+	ret->result = HOOK_FAILED;
+	ret->message = mem_strdup(c->file[i].broken);
+}
+
+void hook_chain_call(const struct hook_chain *c, const struct hook_subject *subject, struct hook_answer *ret)
+{
+	struct hook_subject x = *subject;
+	bool asks = subject->event == HOOK_MODIFY, more = true;
+	json_t *own = json_deep_copy(asks ? subject->asked : subject->job);
+
+	*ret = (struct hook_answer){0};
+	if (asks)
+		x.asked = own;
+	else
+		x.job = own;
+	for (size_t i = 0; i < c->n && more; i++) {
+		const char *name = c->file[i].source.name;
+		struct hook_verdict v = {0};
+		if (!c->file[i].broken && !(c->file[i].events & 1u << subject->event))
+			continue;
+		if (c->begins)
+			c->begins(c->context, i);
+		int64_t begin = c->clock_us ? c->clock_us(c->context) : 0;
+		file_call(c, i, &x, &v);
+		int64_t end = c->clock_us ? c->clock_us(c->context) : 0;
+		add(&ret->ran, json_pack("{s:s, s:I, s:s?}", "file", name, "us", (json_int_t)(end - begin), "failed",
+					 v.result == HOOK_FAILED ? v.message : NULL));
+		more = verdict_take(c, name, &v, own, subject->event, ret);
+		hook_verdict_fini(&v);
+	}
+	json_decref(own);
+}
+
+/* ---- as JSON ---- */
+
+void hook_answer_write(const struct hook_answer *a, struct strbuf *out)
+{
+	json_t *o = json_pack("{s:s, s:s?, s:O?, s:O?, s:O?, s:O?}", "result", results[a->result], "message",
+			      a->message, "changes", a->changes, "log", a->log, "mails", a->mails, "ran", a->ran);
+	char *text = json_dumps(o, JSON_COMPACT);
+
+	strbuf_puts(out, text);
+	free(text);
+	json_decref(o);
+}
+
+/* Each member of a list has these texts; a '?' says that one may be null, and a '#' that it is a number. */
+static bool rows_good(const json_t *list, const char *const *names)
+{
+	const json_t *x, *value;
+	size_t i;
+
+	if (!json_is_array(list))
+		return false;
+	json_array_foreach(list, i, x) for (const char *const *name = names; *name; name++)
+	{
+		bool number = **name == '#', null = **name == '?';
+		value = json_object_get(x, *name + (number || null));
+		if (number ? !json_is_integer(value) : !json_is_string(value) && !(null && json_is_null(value)))
+			return false;
+	}
+	return true;
+}
+
+static bool list_take(const json_t *o, const char *name, const char *const *names, json_t **ret)
+{
+	json_t *list = json_object_get(o, name);
+
+	if (!list || json_is_null(list))
+		return true;
+	if (!rows_good(list, names))
+		return false;
+	*ret = json_incref(list);
+	return true;
+}
+
+static bool result_read(const json_t *o, enum hook_result *ret)
+{
+	const char *text = json_string_value(json_object_get(o, "result"));
+
+	for (int i = 0; text && i < 3; i++)
+		if (strcmp(text, results[i]) == 0) {
+			*ret = (enum hook_result)i;
+			return true;
+		}
+	return false;
+}
+
+int hook_answer_read(const json_t *o, struct hook_answer *ret, struct err *err)
+{
+	static const char *const log[] = {"file", "text", NULL}, *const mails[] = {"to", "subject", "text", NULL},
+				 *const ran[] = {"file", "#us", "?failed", NULL};
+	const char *message = json_string_value(json_object_get(o, "message"));
+	json_t *changes = json_object_get(o, "changes");
+
+	*ret = (struct hook_answer){0};
+	if (result_read(o, &ret->result) && (message || ret->result == HOOK_ACCEPTED) &&
+	    (!changes || json_is_null(changes) || json_is_object(changes)) && list_take(o, "log", log, &ret->log) &&
+	    list_take(o, "mails", mails, &ret->mails) && list_take(o, "ran", ran, &ret->ran)) {
+		ret->message = message ? mem_strdup(message) : NULL;
+		ret->changes = json_is_object(changes) ? json_incref(changes) : NULL;
+		return 0;
+	}
+	hook_answer_fini(ret);
+	return err_set(err, -EINVAL, "the answer of the hooks' process can't be read");
+}

@@ -1,0 +1,271 @@
+/*
+ * worker.c - see worker.h.
+ */
+#include "hooks/worker.h"
+
+#include <errno.h>
+#include <jansson.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/frame.h"
+#include "base/mem.h"
+#include "base/strbuf.h"
+#include "hooks/chain.h"
+#include "hooks/hook.h"
+
+#define NICE 5
+
+struct worker {
+	int fd;
+	hook_files files;
+	int64_t time_us, ends_us;
+	struct strbuf in;
+	size_t taken;
+	bool lost; /* nobody reads */
+};
+
+/* Time on the processor: on a busy machine a hook is not to blame for others. */
+static int64_t cpu_us(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+	return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
+}
+
+static bool is_late(void *context)
+{
+	return cpu_us() >= ((struct worker *)context)->ends_us;
+}
+
+static int64_t clock_now(void *context)
+{
+	return cpu_us();
+}
+
+static void say(struct worker *w, const char *head)
+{
+	struct strbuf out = {0};
+
+	frame_put(&out, head, strlen(head), "", 0);
+	for (size_t done = 0; done < out.n && !w->lost;) {
+		ssize_t n = write(w->fd, out.text + done, out.n - done);
+		if (n > 0)
+			done += (size_t)n;
+		else if (n < 0 && errno != EINTR)
+			w->lost = true;
+	}
+	strbuf_fini(&out);
+}
+
+static void say_json(struct worker *w, json_t *o)
+{
+	char *text = json_dumps(o, JSON_COMPACT);
+
+	say(w, text);
+	free(text);
+	json_decref(o);
+}
+
+/* ---- what it can do ---- */
+
+static void files_forget(struct worker *w)
+{
+	for (size_t i = 0; i < w->files.n; i++) {
+		free((char *)w->files.v[i].source.name);
+		free((char *)w->files.v[i].source.text);
+		free(w->files.v[i].broken);
+	}
+	vec_clear(&w->files);
+}
+
+static void do_files(struct worker *w, const json_t *head, const char *data, size_t n)
+{
+	const json_t *x;
+	size_t i, at = 0;
+
+	files_forget(w);
+	json_array_foreach(json_object_get(head, "files"), i, x)
+	{
+		const char *name = json_string_value(json_object_get(x, "name")),
+			   *broken = json_string_value(json_object_get(x, "broken"));
+		size_t bytes = (size_t)json_integer_value(json_object_get(x, "bytes"));
+		struct hook_file f = {.events = (unsigned)json_integer_value(json_object_get(x, "events"))};
+		if (!name || bytes > n - at)
+			return;
+		char *text = mem_alloc(bytes + 1);
+		memcpy(text, data + at, bytes);
+		text[bytes] = '\0';
+		at += bytes;
+		f.source = (struct hook_source){mem_strdup(name), text, bytes};
+		f.broken = broken ? mem_strdup(broken) : NULL;
+		vec_push(&w->files, f);
+	}
+}
+
+static struct hook_limits limits_of(struct worker *w, const json_t *head)
+{
+	w->time_us = json_integer_value(json_object_get(head, "time_us"));
+	w->ends_us = cpu_us() + w->time_us;
+	return (struct hook_limits){(size_t)json_integer_value(json_object_get(head, "memory")), is_late, w};
+}
+
+static void do_check(struct worker *w, const json_t *head, const char *data, size_t n)
+{
+	struct hook_limits limits = limits_of(w, head);
+	const char *name = json_string_value(json_object_get(head, "name"));
+	unsigned events = 0;
+	struct err err;
+
+	if (hook_check(&(struct hook_source){name ? name : "?", data, n}, &limits, &events, &err) < 0)
+		say_json(w, json_pack("{s:s}", "error", err.text));
+	else
+		say_json(w, json_pack("{s:i}", "events", (int)events));
+}
+
+static void file_begins(void *context, size_t file)
+{
+	struct worker *w = context;
+
+	w->ends_us = cpu_us() + w->time_us;
+	say_json(w, json_pack("{s:s}", "at", w->files.v[file].source.name));
+}
+
+/* Whether the next job is to be looked at. */
+static bool call_one(struct worker *w, const struct hook_chain *c, const struct hook_subject *subject)
+{
+	struct hook_answer a;
+	struct strbuf text = {0};
+	bool more;
+
+	hook_chain_call(c, subject, &a);
+	strbuf_puts(&text, "{\"answer\":");
+	hook_answer_write(&a, &text);
+	strbuf_puts(&text, "}");
+	say(w, text.text);
+	more = a.result == HOOK_ACCEPTED && !w->lost;
+	strbuf_fini(&text);
+	hook_answer_fini(&a);
+	return more;
+}
+
+static void do_call(struct worker *w, const json_t *head, const char *data, size_t n)
+{
+	const char *name = json_string_value(json_object_get(head, "event"));
+	int event = name ? hook_event_find(name) : -1;
+	json_t *body = event < 0 ? NULL : json_loadb(data, n, JSON_ALLOW_NUL, NULL);
+	const json_t *list = json_object_get(body, "jobs"), *job = json_object_get(body, "job");
+	struct hook_chain c = {.file = w->files.v,
+			       .n = w->files.n,
+			       .limits = limits_of(w, head),
+			       .failure_refuses = json_is_true(json_object_get(head, "refuses")),
+			       .begins = file_begins,
+			       .clock_us = clock_now,
+			       .context = w};
+	struct hook_subject x = {.event = event < 0 ? HOOK_SUBMIT : (enum hook_event)event,
+				 .asked = json_object_get(body, "asked"),
+				 .facts = json_object_get(head, "facts"),
+				 .site = json_object_get(head, "site")};
+	size_t i, answered = 0;
+	bool more = true;
+
+	if (event == HOOK_SUBMIT && json_is_array(list)) {
+		json_array_foreach((json_t *)list, i, x.job)
+		{
+			if (!more || !json_is_object(x.job))
+				break;
+			more = call_one(w, &c, &x);
+			answered++;
+		}
+	} else if (json_is_object(body)) { /* what is no job, the server refuses */
+		x.job = event == HOOK_SUBMIT ? body : job;
+		if (json_is_object(x.job) && (event != HOOK_MODIFY || json_is_object(x.asked))) {
+			call_one(w, &c, &x);
+			answered++;
+		}
+	}
+	say_json(w, json_pack("{s:I}", "done", (json_int_t)answered));
+	json_decref(body);
+}
+
+static void frame_do(struct worker *w, const char *text, size_t ntext, const char *data, size_t n)
+{
+	json_t *head = json_loadb(text, ntext, 0, NULL);
+	const char *what = json_string_value(json_object_get(head, "do"));
+
+	if (what && strcmp(what, "files") == 0)
+		do_files(w, head, data, n);
+	else if (what && strcmp(what, "check") == 0)
+		do_check(w, head, data, n);
+	else if (what && strcmp(what, "call") == 0)
+		do_call(w, head, data, n);
+	json_decref(head);
+}
+
+/* Whether all that is there makes sense. */
+static bool frames_do(struct worker *w)
+{
+	const char *head, *data;
+	size_t nhead, n;
+	ssize_t took;
+
+	while ((took = frame_next(w->in.text, w->in.n, HOOK_FRAME_MAX, &head, &nhead, &data, &n)) > 0) {
+		frame_do(w, head, nhead, data, n);
+		memmove(w->in.text, w->in.text + took, w->in.n - (size_t)took);
+		w->in.n -= (size_t)took;
+	}
+	return took == 0;
+}
+
+static int worker_run(int fd)
+{
+	struct worker w = {.fd = fd};
+	static char buf[65536];
+	ssize_t n;
+	bool good = true;
+
+	while (good && !w.lost && ((n = read(fd, buf, sizeof buf)) > 0 || (n < 0 && errno == EINTR)))
+		if (n > 0) {
+			strbuf_add(&w.in, buf, (size_t)n);
+			good = frames_do(&w);
+		}
+	files_forget(&w);
+	vec_free(&w.files);
+	strbuf_fini(&w.in);
+	return good ? 0 : 1;
+}
+
+/* It has no need of any of that: if a hook finds a way out of Lua, it finds nothing there. A limit that can't be set is not missed. */
+static void rights_drop(void)
+{
+	const struct rlimit none = {0, 0};
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+	prctl(PR_SET_DUMPABLE, 0);
+	setrlimit(RLIMIT_NOFILE, &none); /* open files stay */
+	setrlimit(RLIMIT_NPROC, &none);
+	setrlimit(RLIMIT_FSIZE, &none);
+	setrlimit(RLIMIT_CORE, &none);
+	if (nice(NICE) < 0)
+		return;
+}
+
+int hook_command(void)
+{
+	if (isatty(0)) {
+		fputs("shunt-hook is started by shuntd: 'shunt hooks' shows what it does\n", stderr);
+		return 2;
+	}
+	rights_drop();
+	_exit(worker_run(0)); /* no sanitizer looks for leaks, which takes rights that it has not any more */
+}

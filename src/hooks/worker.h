@@ -1,0 +1,21 @@
+/*
+ * worker.h - the process in which hooks run (the program shunt-hook), beside the server.
+ *
+ * It reads frames (base/frame.h) from its standard input, which is a socket, and answers there:
+ *
+ *	{"do": "files", "files": [{"name", "bytes", "events", "broken"}]} and their texts	no answer; from now on these are the hooks
+ *	{"do": "check", "name"} and a text		{"events": bits}, or {"error": a sentence}
+ *	{"do": "call", "event", "facts", "site", "refuses"} and what is submitted, or an object with `job` and, of modify, `asked`
+ *		{"at": file} before each file's call; then {"answer": hook_answer} for each job; at last {"done": number of jobs}
+ *
+ * With each: "memory" (bytes) and "time_us" (on the processor) of a call. The caller ends a process that stays in a call for longer.
+ */
+#ifndef HOOKS_WORKER_H
+#define HOOKS_WORKER_H
+
+#define HOOK_FRAME_MAX ((size_t)1 << 30)
+
+/* Gives up all rights, and answers until its input ends: the exit status. */
+int hook_command(void);
+
+#endif

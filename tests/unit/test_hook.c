@@ -1,0 +1,381 @@
+/*
+ * test_hook.c - hooks: what they may change, what they can't reach, and that every call ends.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "hooks/chain.h"
+#include "hooks/hook.h"
+
+#define MEMORY (4 << 20)
+
+static int looks;
+
+/* A clock of the test's own: some looks long. */
+static bool late(void *context)
+{
+	return ++looks > 1000;
+}
+
+static const struct hook_limits limits = {.memory = MEMORY, .late = late};
+
+static struct hook_verdict call(enum hook_event e, const char *text, const char *job, const char *asked)
+{
+	struct hook_source x = {"t.lua", text, strlen(text)};
+	json_t *j = json_loads(job, 0, NULL), *a = asked ? json_loads(asked, 0, NULL) : NULL,
+	       *facts = json_pack("{s:s, s:s}", "user", "ann", "group", "staff"),
+	       *site = json_pack("{s:s, s:{s:{s:s}}}", "name", "pine", "queues", "batch", "type", "Execution");
+	struct hook_subject s = {e, j, a, facts, site};
+	struct hook_verdict v = {0};
+
+	assert_non_null(j);
+	looks = 0;
+	hook_call(&x, &limits, &s, &v);
+	json_decref(j);
+	json_decref(a);
+	json_decref(facts);
+	json_decref(site);
+	return v;
+}
+
+/* The function's body in, the changes or the message out. */
+static void expect(const char *body, const char *job, const char *expected)
+{
+	char text[4096], *got;
+	struct hook_verdict v;
+
+	snprintf(text, sizeof text, "function on_submit(job)\n%s\nend", body);
+	v = call(HOOK_SUBMIT, text, job, NULL);
+	got = v.changes ? json_dumps(v.changes, JSON_COMPACT | JSON_SORT_KEYS) : NULL;
+	if (strcmp(expected, v.message ? v.message : got ? got : "") != 0)
+		print_error("%s\nexpected %s\ngot      %s\n", body, expected, v.message ? v.message : got ? got : "");
+	assert_string_equal(v.message ? v.message : got ? got : "", expected);
+	free(got);
+	hook_verdict_fini(&v);
+}
+
+static void fails(const char *body, const char *why)
+{
+	char text[4096];
+	struct hook_verdict v;
+
+	snprintf(text, sizeof text, "function on_submit(job)\n%s\nend", body);
+	v = call(HOOK_SUBMIT, text, "{\"name\":\"a\"}", NULL);
+	if (v.result != HOOK_FAILED || !strstr(v.message, why))
+		print_error("%s\nexpected %s\ngot      %s\n", body, why, v.message ? v.message : "nothing");
+	assert_int_equal(v.result, HOOK_FAILED);
+	assert_non_null(strstr(v.message, why));
+	assert_null(v.changes);
+	assert_null(v.log);
+	hook_verdict_fini(&v);
+}
+
+static void what_changes(void **state)
+{
+	expect("", "{}", "");
+	expect("job.account = job.account or 'general'", "{}", "{\"account\":\"general\"}");
+	expect("job.account = job.account or 'general'", "{\"account\":\"x\"}", "{\"account\":\"x\"}");
+	expect("job.account = nil", "{\"account\":\"x\"}", "{\"account\":null}");
+	expect("job.priority = 5 job.priority = job.priority + 1", "{}", "{\"priority\":6}");
+	expect("job.rerunnable = false", "{}", "{\"rerunnable\":false}");
+	expect("job.queue = site.queues.batch and 'batch'", "{}", "{\"queue\":\"batch\"}");
+	expect("job.name = job.user .. job.group .. site.name", "{\"user\":\"root\"}", "{\"name\":\"annstaffpine\"}");
+}
+
+static void what_is_requested(void **state)
+{
+	static const char job[] = "{\"resources\":[\"nodes=2:ppn=4,walltime=1:00:00\",\"mem=2gb\"]}";
+
+	expect("job.name = job.walltime .. job.resources.nodes .. job.resources.mem .. tostring(job.resources.gpus)",
+	       job, "{\"name\":\"36002:ppn=42gbnil\"}");
+	expect("job.walltime = 60 job.name = job.walltime .. job.resources.walltime", job,
+	       "{\"name\":\"6060\",\"resources\":[\"walltime=60\"]}");
+	expect("job.resources.nodes = '1:ppn=8' job.resources.gpus = 2", job,
+	       "{\"resources\":[\"nodes=1:ppn=8\",\"gpus=2\"]}");
+	fails("job.resources.nodes = '1,walltime=5'", "a comma or a blank");
+	fails("job.resources['a b'] = '1'", "letters, digits");
+	fails("job.resources = {}", "can't be changed here");
+	fails("job.walltime = -1", "above 0");
+	fails("job.walltime = 'long'", "above 0");
+}
+
+static void changes_are_put_in(void **state)
+{
+	json_t *job = json_loads("{\"name\":\"a\",\"resources\":[\"walltime=5\"]}", 0, NULL),
+	       *changes = json_loads("{\"name\":\"b\",\"resources\":[\"walltime=9\"]}", 0, NULL);
+	char *text;
+
+	hook_changes_apply(job, changes);
+	text = json_dumps(job, JSON_COMPACT | JSON_SORT_KEYS);
+	assert_string_equal(text, "{\"name\":\"b\",\"resources\":[\"walltime=5\",\"walltime=9\"]}");
+	free(text);
+	json_decref(job);
+	json_decref(changes);
+}
+
+static void what_is_refused(void **state)
+{
+	struct hook_verdict v;
+
+	expect("refuse('no: ' .. job.name)", "{\"name\":\"a\"}", "no: a");
+	expect("pcall(refuse, 'no') job.name = 'x'", "{}", "no");
+	expect("pcall(refuse, 'first') refuse('second')", "{}", "first");
+	expect("refuse('a\\nb\\27[31m')", "{}", "a b [31m");
+	fails("refuse()", "bad argument");
+	v = call(HOOK_START, "function on_start(job) refuse('no') end", "{}", NULL);
+	assert_int_equal(v.result, HOOK_FAILED);
+	assert_non_null(strstr(v.message, "nothing can be refused"));
+	hook_verdict_fini(&v);
+}
+
+static void what_is_altered(void **state)
+{
+	static const char text[] = "function on_modify(job, changes)\n"
+				   " if changes.walltime and changes.walltime > 3600 then refuse('too long') end\n"
+				   " if changes.name then changes.comment = job.name .. ' before' end\n"
+				   " if changes.mail then job.name = 'x' end\n"
+				   "end";
+	struct hook_verdict v = call(HOOK_MODIFY, text, "{\"name\":\"a\"}", "{\"name\":\"b\"}");
+
+	assert_string_equal(json_string_value(json_object_get(v.changes, "comment")), "a before");
+	hook_verdict_fini(&v);
+	v = call(HOOK_MODIFY, text, "{}", "{\"resources\":[\"walltime=2:00:00\"]}");
+	assert_int_equal(v.result, HOOK_REFUSED);
+	hook_verdict_fini(&v);
+	v = call(HOOK_MODIFY, text, "{\"name\":\"a\"}", "{\"mail\":\"b\"}");
+	assert_int_equal(v.result, HOOK_FAILED);
+	assert_non_null(strstr(v.message, "read-only"));
+	hook_verdict_fini(&v);
+}
+
+static void what_is_said(void **state)
+{
+	struct hook_verdict v =
+		call(HOOK_END, "function on_end(job) log('over') notify('ann', 'a\\nb', 'text\\n') end", "{}", NULL);
+	const json_t *mail = json_array_get(v.mails, 0);
+
+	assert_int_equal(v.result, HOOK_ACCEPTED);
+	assert_string_equal(json_string_value(json_array_get(v.log, 0)), "over");
+	assert_string_equal(json_string_value(json_object_get(mail, "subject")), "a b");
+	assert_string_equal(json_string_value(json_object_get(mail, "to")), "ann");
+	hook_verdict_fini(&v);
+	fails("for i = 1, 100 do log('x') end", "at most 20");
+	fails("for i = 1, 100 do notify('a', 'b', 'c') end", "at most 5");
+	fails("notify('a b', 'c', 'd')", "recipient");
+	fails("notify('a', 'c', string.rep('x', 100000))", "16384");
+}
+
+static void what_no_hook_can_change(void **state)
+{
+	fails("job.user = 'root'", "job.user can't be changed here");
+	fails("job.script = 'rm'", "can't be changed");
+	fails("job.workdir = '/'", "can't be changed");
+	fails("job[1] = 2", "can't be changed");
+	fails("job.name = 5", "must be a text");
+	fails("job.priority = 1.5", "whole number");
+	fails("job.name = {}", "not a table");
+	fails("job.name = string.rep('x', 5000)", "4096 bytes");
+	fails("job.name = 'a\\0b'", "zero byte");
+	fails("job.name = 'a\\27b'", "control character");
+	fails("job.name = '\\255'", "UTF-8");
+	expect("rawset(job, 'user', 'root')", "{}", ""); /* a table that nobody reads */
+	expect("rawset(job, 'account', 'x')", "{}", "");
+}
+
+/* Ways out that others have found in other sandboxes. */
+static void nothing_to_reach(void **state)
+{
+	static const char *const names[] = {
+		"io",	"os",	       "package",  "require",	 "debug",	   "coroutine",
+		"load", "loadfile",    "dofile",   "loadstring", "collectgarbage", "print",
+		"warn", "string.dump", "newproxy", "setfenv",	 "module"};
+	char body[200];
+
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+		snprintf(body, sizeof body, "if %s ~= nil then refuse('%s') end", names[i], names[i]);
+		expect(body, "{}", "");
+	}
+	expect("for k, v in pairs(_G) do if type(v) == 'userdata' then refuse(k) end end", "{}", "");
+	fails("setmetatable({}, {__gc = function() while true do end end})", "__gc");
+	fails("getmetatable(job).__index = nil", "index a boolean");
+	fails("setmetatable(job, {})", "protected metatable");
+	expect("if getmetatable('').__index ~= string then refuse('?') end", "{}", "");
+}
+
+static void bytecode_is_no_source(void **state)
+{
+	struct hook_source x = {"b.lua", "\x1bLuaT\0", 7};
+	unsigned events;
+	struct err err;
+
+	assert_true(hook_check(&x, &limits, &events, &err) < 0);
+	assert_non_null(strstr(err.text, "binary"));
+}
+
+static void every_call_ends(void **state)
+{
+	fails("while true do end", "ran for too long");
+	fails("while true do pcall(function() while true do end end) end", "ran for too long");
+	fails("local function f() return f() end f()", "ran for too long");
+	fails("local function f() return xpcall(f, f) end while true do f() end", "too long");
+	fails("local t = setmetatable({}, {__index = function(t, k) while true do end end}) return t.x", "too long");
+	fails("local x <close> = setmetatable({}, {__close = function() while true do end end})", "too long");
+	fails("string.gsub(string.rep('x', 1000), '.', function() while true do end end)", "too long");
+	fails("table.sort({1, 2, 3}, function() while true do end end)", "too long");
+	fails("local function f() f() f() end f()", "hook_memory");
+	fails("for i = 1, 1e9 do pcall(error) end", "too long");
+	fails("error({})", "not a text");
+	fails("error('\\0')", "");
+	fails("error()", "not a text");
+}
+
+static void memory_is_bounded(void **state)
+{
+	fails("string.rep('x', 1 << 30)", "hook_memory");
+	fails("string.rep('x', 1 << 20, string.rep('y', 1 << 20))", "too large");
+	fails("local t = {} while true do t[#t + 1] = {} end", "hook_memory");
+	fails("local s = 'x' while true do s = s .. s end", "hook_memory");
+	fails("local t = {} for i = 1, 1e7 do t[i] = i end", "hook_memory");
+	fails("table.concat(setmetatable({}, {__len = function() return 1 << 40 end, __index = function() return 'xxxxxxxxxx' end}))",
+	      "");
+	fails("string.format('%99999d', 1)", "invalid conversion");
+	fails("while true do pcall(string.rep, 'x', 1 << 30) end", "too long");
+}
+
+static void too_little_memory(void **state)
+{
+	struct hook_source x = {"t.lua", "function on_submit(job) end", 27};
+	unsigned events;
+	struct err err;
+
+	for (size_t memory = 0; memory < 40000; memory += 500) {
+		struct hook_limits tight = {.memory = memory};
+		if (hook_check(&x, &tight, &events, &err) < 0)
+			assert_non_null(strstr(err.text, "hook_memory"));
+	}
+}
+
+static void what_is_checked(void **state)
+{
+	static const struct {
+		const char *text, *error;
+		unsigned events;
+	} cases[] = {
+		{"function on_submit() end", NULL, 1},
+		{"function on_end() end function on_modify() end", NULL, 10},
+		{"function on_submit( end", "t.lua:1:", 0},
+		{"", "it defines none of", 0},
+		{"on_submit = 5", "it defines none of", 0},
+		{"while true do end", "too long", 0},
+		{"error('at the top')", "at the top", 0},
+		{"refuse('at the top')", "inside a function", 0},
+		{"local x = string.rep('x', 1 << 30)", "hook_memory", 0},
+	};
+
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct hook_source x = {"t.lua", cases[i].text, strlen(cases[i].text)};
+		unsigned events = 0;
+		struct err err = {.text = ""};
+		looks = 0;
+		assert_int_equal(hook_check(&x, &limits, &events, &err) < 0, cases[i].error != NULL);
+		if (cases[i].error && !strstr(err.text, cases[i].error))
+			fail_msg("%s: %s", cases[i].text, err.text);
+		assert_int_equal(events, cases[i].events);
+	}
+}
+
+/* ---- several files ---- */
+
+static struct hook_answer chain(const char *const *texts, size_t n, bool refuses)
+{
+	static const char *const names[] = {"a.lua", "b.lua", "c.lua"};
+	struct hook_file files[3];
+	json_t *job = json_pack("{s:s}", "name", "x");
+	struct hook_chain c = {.file = files, .n = n, .limits = limits, .failure_refuses = refuses};
+	struct hook_subject s = {.event = HOOK_SUBMIT, .job = job};
+	struct hook_answer a;
+
+	for (size_t i = 0; i < n; i++)
+		files[i] = (struct hook_file){{names[i], texts[i], strlen(texts[i])}, 1, NULL};
+	looks = 0;
+	hook_chain_call(&c, &s, &a);
+	assert_string_equal(json_string_value(json_object_get(job, "name")), "x");
+	json_decref(job);
+	return a;
+}
+
+static void one_after_the_other(void **state)
+{
+	const char *texts[] = {"function on_submit(j) j.name = j.name .. '1' j.walltime = 5 log('one') end",
+			       "function on_submit(j) j.name = j.name .. '2' .. j.walltime end",
+			       "function on_submit(j) error('three') end"};
+	struct hook_answer a = chain(texts, 2, true);
+
+	assert_int_equal(a.result, HOOK_ACCEPTED);
+	assert_string_equal(json_string_value(json_object_get(a.changes, "name")), "x125");
+	assert_int_equal(json_array_size(a.ran), 2);
+	hook_answer_fini(&a);
+	a = chain(texts, 3, true);
+	assert_int_equal(a.result, HOOK_FAILED);
+	assert_null(a.changes);
+	assert_string_equal(
+		a.message,
+		"the site's hook c.lua failed, and so nothing is accepted now; tell the administrator: c.lua:1: three");
+	hook_answer_fini(&a);
+	a = chain(texts, 3, false);
+	assert_int_equal(a.result, HOOK_ACCEPTED);
+	assert_string_equal(json_string_value(json_object_get(a.changes, "name")), "x125");
+	hook_answer_fini(&a);
+}
+
+static void an_answer_is_read_as_it_was_written(void **state)
+{
+	const char *texts[] = {"function on_submit(j) j.name = 'y' log('one') notify('a', 'b', 'c') end"};
+	struct hook_answer a = chain(texts, 1, true), b;
+	struct strbuf out = {0}, again = {0};
+	json_t *o;
+
+	hook_answer_write(&a, &out);
+	o = json_loads(out.text, 0, NULL);
+	assert_int_equal(hook_answer_read(o, &b, NULL), 0);
+	hook_answer_write(&b, &again);
+	assert_string_equal(out.text, again.text);
+	json_decref(o);
+	hook_answer_fini(&b);
+	o = json_loads("{\"result\":\"refused\"}", 0, NULL);
+	assert_true(hook_answer_read(o, &b, NULL) < 0);
+	json_decref(o);
+	hook_answer_fini(&a);
+	hook_answer_fini(&b);
+	strbuf_fini(&out);
+	strbuf_fini(&again);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_changes),
+		cmocka_unit_test(what_is_requested),
+		cmocka_unit_test(changes_are_put_in),
+		cmocka_unit_test(what_is_refused),
+		cmocka_unit_test(what_is_altered),
+		cmocka_unit_test(what_is_said),
+		cmocka_unit_test(what_no_hook_can_change),
+		cmocka_unit_test(nothing_to_reach),
+		cmocka_unit_test(bytecode_is_no_source),
+		cmocka_unit_test(every_call_ends),
+		cmocka_unit_test(memory_is_bounded),
+		cmocka_unit_test(too_little_memory),
+		cmocka_unit_test(what_is_checked),
+		cmocka_unit_test(one_after_the_other),
+		cmocka_unit_test(an_answer_is_read_as_it_was_written),
+	};
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
