@@ -48,12 +48,12 @@ static bool quantum(struct server *s, struct work *w, int64_t end, int64_t *step
 	int64_t begin = monotonic_us(), now = begin;
 
 	w->continued_us = s->clock->boot_us;
-	w->waits = false;
+	w->waits = w->sleeps = false;
 	do {
 		if (!w->kind->step(s, w))
 			return false;
 		now = monotonic_us();
-	} while (!w->waits && now < end && now - begin < QUANTUM_US && --*steps > 0);
+	} while (!w->waits && !w->sleeps && now < end && now - begin < QUANTUM_US && --*steps > 0);
 	w->kind->pause(s, w);
 	return true;
 }
@@ -66,7 +66,7 @@ static bool goes_on(const struct server *s, const struct work *w)
 bool works_ready(const struct server *s)
 {
 	for (size_t i = 0; i < s->slices->works.n; i++)
-		if (goes_on(s, s->slices->works.v[i]))
+		if (goes_on(s, s->slices->works.v[i]) && !s->slices->works.v[i]->sleeps)
 			return true;
 	return false;
 }
@@ -88,7 +88,7 @@ void works_turn(struct server *s)
 		more = !able || quantum(s, w, end, &steps);
 		if (more)
 			vec_push(&s->slices->works, w);
-		idle = more && (!able || w->waits) ? idle + 1 : 0;
+		idle = more && (!able || w->waits || w->sleeps) ? idle + 1 : 0;
 	}
 }
 

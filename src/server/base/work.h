@@ -35,7 +35,8 @@ struct work_kind {
 struct work {
 	const struct work_kind *kind;
 	int64_t continued_us; /* boot_us */
-	bool waits;	      /* set by a step that has nothing to do until another work has ended */
+	bool waits;	      /* set by a step that has nothing to do until another work has ended, ... */
+	bool sleeps;	      /* ... or until something comes from outside, which wakes the turn */
 };
 
 /* What is done in slices. */
