@@ -311,6 +311,13 @@ const struct attr attr_table[] =
 		{"mail_domain", SERVER, .type = ATTR_TEXT,
 		 .about =
 			 "Mail to users goes to user@DOMAIN; \"never\" sends none. Unset: to the user as the name is."},
+		{"hook_time", SERVER, .type = ATTR_NUMBER, .initial = "500", .min = 1, .max = 10000,
+		 .about = "Milliseconds on the processor that one call of a hook may take; then it has failed."},
+		{"hook_memory", SERVER, .type = ATTR_MEMORY, .initial = "65536kb", .min = 1024, .max = 1 << 20,
+		 .about = "Memory that one call of a hook may have; one that needs more has failed."},
+		{"hook_failure", SERVER, .type = ATTR_WORD, .initial = "refuse", .words = "refuse accept",
+		 .about =
+			 "What follows when a hook for submit or modify fails. refuse: the request is refused. accept: it goes on as if the hook did not exist."},
 		{"log_events", SERVER, .type = ATTR_LIST,
 		 .words = "startup shutdown jobsubmit jobstart checkpoint jobfinish jobremove jobmove quota error all",
 		 .about =

@@ -35,6 +35,7 @@
 #include "core/cluster.h"
 #include "engine/engine.h"
 #include "engine/tasks.h"
+#include "hooks/worker.h"
 #include "net/http.h"
 #include "rules/attr.h"
 #include "run/nursery.h"
@@ -67,6 +68,7 @@
 #include "server/settings/conf.h"
 #include "server/site/belongings.h"
 #include "server/site/copystore.h"
+#include "server/site/hooks.h"
 #include "server/site/realm.h"
 #include "store/store.h"
 
@@ -428,6 +430,7 @@ static int bring_up(struct server *s, struct err *err)
 		s->jobs->next_number = 1;
 	if (s->jobs->next_script == 0)
 		s->jobs->next_script = 1;
+	hooks_begin(s);
 	return terminals_begin(s, err);
 }
 
@@ -488,6 +491,7 @@ static void stop(struct server *s)
 	char path[PATH_MAX];
 
 	lead_end(s);
+	hooks_end(s);
 	/* A socket that nobody listens at is what commands see of a server that is being restarted, and wait for. */
 	snprintf(path, sizeof path, "%s/shuntd.sock", s->instance->where.run);
 	if (s->turn->dismissed)
@@ -658,6 +662,8 @@ int main(int argc, char **argv)
 
 	if (argc > 1 && strcmp(argv[1], "--nursery") == 0)
 		return nursery_command(argc, argv);
+	if (argc > 1 && strcmp(argv[1], "--hook") == 0)
+		return hook_command();
 	s = server_create();
 	if (parse(argc, argv, &a) < 0)
 		return 2;

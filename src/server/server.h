@@ -24,6 +24,7 @@ struct cluster;
 struct conf;
 struct engine;
 struct gate;
+struct hooks;
 struct hosts;
 struct http;
 struct instance;
@@ -74,6 +75,7 @@ struct server {
 	struct hosts *hosts; /* node/ */
 	struct books *books; /* book/ */
 	struct realm *realm; /* site/ */
+	struct hooks *hooks; /* NULL: they have not begun */
 	struct world *world; /* life/ */
 	struct outlook *outlook;
 	struct audience *audience; /* api/ */

@@ -76,6 +76,10 @@ const struct conf_option conf_table[] = {
 	{"mail", "program", CONF_PATH, AT(mail_program), .initial = "/usr/sbin/sendmail",
 	 .about = "The mail program, called as sendmail is: with -i -t -f FROM and the mail as its input."},
 
+	{"hooks", "directory", CONF_PATH, AT(hook_directory), .initial = "",
+	 .about =
+		 "Directory of the site's hooks, NAME.lua, which must belong to root or to the server's account. Unset: hooks, beside this file."},
+
 	{"cluster", "listen", CONF_LISTEN, AT(listen), .initial = "",
 	 .about = "[ADDRESS:]PORT for other machines: agents, and the API over TLS; or none. Unset: 7722 of a system's "
 		  "server, none of a personal one."},

@@ -40,6 +40,7 @@ struct conf {
 	bool offline;
 	int64_t offline_wait; /* seconds */
 	char *mail_program;
+	char *hook_directory;	  /* "" for the one beside the file */
 	char *listen;		  /* "[ADDRESS:]PORT", "none", or "": by the mode */
 	char *address;		  /* "HOST" or "HOST:PORT", or "": the host's name */
 	int64_t certificate_life; /* seconds, as all of these */

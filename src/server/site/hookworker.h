@@ -1,0 +1,64 @@
+/*
+ * hookworker.h - the processes that hooks run in, and the questions that wait for them.
+ *
+ * A few processes; each is started when it is needed, and has one question at a time. One that says nothing for too long is ended.
+ */
+#ifndef SERVER_SITE_HOOKWORKER_H
+#define SERVER_SITE_HOOKWORKER_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <uv.h>
+
+#include "base/strbuf.h"
+#include "base/vec.h"
+
+struct hook_answer;
+struct hook_ask;
+struct hook_worker;
+struct server;
+
+#define HOOK_WORKERS 2
+
+struct hook_terms {
+	int64_t time_ms, memory_kib;
+	bool refuses; /* a hook that fails does */
+};
+
+/* What the crew asks its owner. */
+struct hook_crew_calls {
+	bool (*may_begin)(void *context); /* false: only trials of files are sent */
+	struct hook_terms (*terms)(void *context);
+	json_t *(*site)(void *context);
+	void (*answered)(void *context, struct hook_ask *a, const struct hook_answer *x);
+	void *context;
+};
+
+/* Owned by struct hooks. */
+struct hook_crew {
+	struct server *s;
+	struct hook_crew_calls calls;
+	struct hook_worker *worker[HOOK_WORKERS]; /* NULL: not running */
+	VEC(struct hook_ask *) waiting;
+	json_t *files; /* in force: their names, and their texts one after the other */
+	struct strbuf texts;
+	uint64_t version; /* of these */
+	bool stopped;
+	uv_timer_t again;
+};
+
+void hook_crew_begin(struct hook_crew *c, struct server *s, const struct hook_crew_calls *calls);
+void hook_crew_end(struct hook_crew *c); /* ends the processes; nobody is answered any more */
+/* From the next question on these are the hooks. Takes both over. */
+void hook_crew_files(struct hook_crew *c, json_t *files, struct strbuf *texts);
+void hook_crew_add(struct hook_crew *c, struct hook_ask *a);
+/* Nobody waits for it any more. */
+void hook_crew_drop(struct hook_crew *c, struct hook_ask *a);
+void hook_crew_go(struct hook_crew *c); /* may_begin() may say otherwise than before */
+/* Whether a file is good: events or error. The texts are borrowed. */
+struct hook_ask *hook_crew_check(struct hook_crew *c, const char *name, const char *text, size_t n,
+				 void (*done)(struct server *s, void *context), void *context);
+
+#endif
