@@ -28,6 +28,7 @@
 #include "server/api/submitted.h"
 #include "server/base/post.h"
 #include "server/base/turn.h"
+#include "server/base/users.h"
 #include "server/base/words.h"
 #include "server/base/work.h"
 #include "server/book/quotas.h"
@@ -42,6 +43,7 @@
 #include "server/life/restart.h"
 #include "server/life/submit.h"
 #include "server/server.h"
+#include "server/site/hooks.h"
 #include "store/store.h"
 
 #define BULK_MAX 10000
@@ -58,6 +60,7 @@ static void submit_free(struct server *s, struct submit_work *w)
 		submission_fini(&w->jobs.v[i]);
 	}
 	vec_free(&w->jobs);
+	hook_ask_free(w->hook);
 	json_decref(w->body);
 	strbuf_fini(&w->out);
 	if (s->slices->submitting == w)
@@ -79,6 +82,9 @@ static int read_one(struct server *s, struct submit_work *w, json_t *job, struct
 {
 	struct submission x = {0};
 	struct restart from;
+
+	if (w->hook && w->jobs.n < w->hook->answers.n)
+		hook_changes_apply(job, w->hook->answers.v[w->jobs.n].changes);
 	int rc = restart_read(s, &w->who, job, request_arena(w->r), &from, err);
 
 	if (rc == 0)
@@ -324,14 +330,13 @@ static bool read_step(struct server *s, struct submit_work *w)
 	return true;
 }
 
-static bool submit_step(struct server *s, struct work *work)
+static bool phase_step(struct server *s, struct submit_work *w)
 {
-	struct submit_work *w = (struct submit_work *)work;
 	const struct submission_key *known = w->keyed ? subkey_find(s, w->who.uid, w->key) : NULL;
 
 	if (s->slices->submitting != w && w->phase <= SUBMIT_STAGE) {
 		if (s->slices->submitting) { /* it may have the same key; and memory is for one */
-			work->waits = true;
+			w->work.waits = true;
 			return true;
 		}
 		s->slices->submitting = w;
@@ -342,6 +347,8 @@ static bool submit_step(struct server *s, struct work *work)
 		return false;
 	}
 	switch (w->phase) {
+	case SUBMIT_HOOK:
+		break;
 	case SUBMIT_READ:
 		return read_step(s, w);
 	case SUBMIT_ASK:
@@ -354,14 +361,22 @@ static bool submit_step(struct server *s, struct work *work)
 		begin_next(s, w);
 		return true;
 	case SUBMIT_WRITE:
-		work->waits = w->special && s->turn->undecided;
-		return work->waits || write_one(s, w);
+		w->work.waits = w->special && s->turn->undecided;
+		return w->work.waits || write_one(s, w);
 	case SUBMIT_UNDO:
 		return undo_next(s, w);
 	}
 	return false;
 }
 
+static bool hook_step(struct server *s, struct submit_work *w);
+
+static bool submit_step(struct server *s, struct work *work)
+{
+	struct submit_work *w = (struct submit_work *)work;
+
+	return w->phase == SUBMIT_HOOK ? hook_step(s, w) : phase_step(s, w);
+}
 static void submit_pause(struct server *s, struct work *work)
 {
 }
@@ -385,13 +400,6 @@ static void submit_stop(struct server *s, struct work *work, const char *why)
 
 static const struct work_kind submit_kind = {submit_step, submit_pause, submit_stop, .reads = false, .lasting = false};
 
-static void submit_large(struct server *s, struct submit_work *w)
-{
-	w->bulk = true;
-	w->body = json_array();
-	work_add(s, &w->work, &submit_kind);
-}
-
 /* ---- any other, at once ---- */
 
 static bool same_is_read(const struct server *s, const struct submit_work *w)
@@ -400,7 +408,8 @@ static bool same_is_read(const struct server *s, const struct submit_work *w)
 	       s->slices->submitting->who.uid == w->who.uid && strcmp(s->slices->submitting->key, w->key) == 0;
 }
 
-static void submit_now(struct server *s, struct submit_work *w)
+/* Whether it goes on as a work. */
+static bool submit_now(struct server *s, struct submit_work *w)
 {
 	struct err err;
 	const json_t *list;
@@ -424,40 +433,89 @@ static void submit_now(struct server *s, struct submit_work *w)
 		if (!w->bulk)
 			rc = read_one(s, w, w->body, &err);
 		json_array_foreach((json_t *)list, i, job) if (w->bulk && rc == 0) rc = read_one(s, w, job, &err);
-		if (rc < 0) {
-			submit_refuse(s, w, &err);
-			return;
-		}
+		if (rc < 0)
+			return submit_refuse(s, w, &err);
 		if (is_wide(s, w) || guarantee_wanted(w)) {
 			w->phase = guarantee_wanted(w) ? SUBMIT_ASK : SUBMIT_STAGE;
-			work_add(s, &w->work, &submit_kind);
-			return;
+			return true;
 		}
 		if (!accept_all(s, w))
-			return;
+			return false;
 		if (w->special && s->turn->undecided) /* that takes another turn */
-			work_add(s, &w->work, &submit_kind);
-		else
-			while (write_one(s, w))
-				;
+			return true;
+		while (write_one(s, w))
+			;
 	}
+	return false;
+}
+
+/* The same; a large one is read in slices. */
+static bool submit_begin(struct server *s, struct submit_work *w)
+{
+	size_t n;
+	const char *text = request_body(w->r, &n);
+
+	if ((n <= (s->slices->slice_steps ? 0 : LARGE) && !same_is_read(s, w)) || !joblist_begins(text, n, &w->at))
+		return submit_now(s, w);
+	w->bulk = true;
+	w->body = json_array();
+	w->phase = SUBMIT_READ;
+	return true;
+}
+
+/* ---- the site's hooks come first ---- */
+
+static void hook_begin(struct server *s, struct submit_work *w)
+{
+	static const char *const roles[] = {
+		[ROLE_USER] = "user", [ROLE_OPERATOR] = "operator", [ROLE_MANAGER] = "manager"};
+	const char *group = user_group(s, w->who.uid, w->who.gid), *text;
+	size_t n;
+
+	text = request_body(w->r, &n);
+	w->hook = hooks_ask(
+		s, HOOK_SUBMIT,
+		json_pack("{s:s, s:s?, s:s}", "user", w->who.user, "group", group, "role", roles[w->who.role]), text, n,
+		NULL, NULL);
+}
+
+/* What they said of its jobs is put in when these are read. */
+static bool hook_step(struct server *s, struct submit_work *w)
+{
+	const struct hook_answer *last = w->hook->answers.n ? &w->hook->answers.v[w->hook->answers.n - 1] : NULL;
+	struct err err;
+
+	if (!w->hook->over) {
+		w->work.sleeps = true;
+		return true;
+	}
+	w->phase = SUBMIT_READ;
+	if (!last || last->result == HOOK_ACCEPTED)
+		return submit_begin(s, w);
+	w->body = request_number(w->r) ? api_body(w->r, &err) : NULL; /* for the record that is kept of it */
+	int rc = err_code(&err, CODE_REFUSED, "%s", last->message);
+	if (w->hook->answers.n > 1)
+		err_prefix(&err, rc, "jobs[%zu]", w->hook->answers.n - 1);
+	return submit_refuse(s, w, &err);
 }
 
 void api_submit(struct server *s, const struct call *c)
 {
 	struct submit_work *w = mem_zalloc(sizeof *w);
 	struct err err;
-	size_t n;
-	const char *text = request_body(c->r, &n);
 	int keyed = subkey_given(c->r, w->key, &err);
 
 	w->r = c->r;
 	w->who = *c->w;
 	w->keyed = keyed > 0;
-	if (keyed < 0)
+	w->phase = SUBMIT_READ;
+	if (keyed < 0) {
 		submit_refuse(s, w, &err);
-	else if ((n > (s->slices->slice_steps ? 0 : LARGE) || same_is_read(s, w)) && joblist_begins(text, n, &w->at))
-		submit_large(s, w);
-	else
-		submit_now(s, w);
+	} else if (hooks_want(s, HOOK_SUBMIT) && !(w->keyed && subkey_find(s, w->who.uid, w->key))) {
+		w->phase = SUBMIT_HOOK;
+		hook_begin(s, w);
+		work_add(s, &w->work, &submit_kind);
+	} else if (submit_begin(s, w)) {
+		work_add(s, &w->work, &submit_kind);
+	}
 }

@@ -20,6 +20,7 @@
 #include "server/job/keys.h"
 #include "server/job/spec.h"
 
+struct hook_ask;
 struct http_request;
 
 /* A submission under way. All of its jobs are read and checked before any is accepted, and those that were read count in limits. A small one is accepted
@@ -43,9 +44,10 @@ struct submit_work {
 	size_t written;	   /* of the answer */
 	size_t asked;	   /* those whose guarantees were asked about */
 	int64_t until;	   /* how far the search for the next one's has come; 0: it has not begun */
-	enum { SUBMIT_READ, SUBMIT_ASK, SUBMIT_STAGE, SUBMIT_BEGIN, SUBMIT_WRITE, SUBMIT_UNDO } phase;
-	bool before;	/* some are to run before others that wait */
-	struct err err; /* UNDO: why */
+	enum { SUBMIT_HOOK, SUBMIT_READ, SUBMIT_ASK, SUBMIT_STAGE, SUBMIT_BEGIN, SUBMIT_WRITE, SUBMIT_UNDO } phase;
+	struct hook_ask *hook; /* what the site's hooks are asked, and have said; NULL: nothing */
+	bool before;	       /* some are to run before others that wait */
+	struct err err;	       /* UNDO: why */
 	struct strbuf out;
 	struct json j;
 };
