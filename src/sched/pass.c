@@ -81,6 +81,23 @@ bool failure_known(const struct sched *s, const struct job *job, int64_t length)
 	return false;
 }
 
+/* Takes out those from which nothing follows that does not follow from this one: each job asks about all that are left. */
+static void failures_prune(struct sched *s, const struct failure *f)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < s->failures.n && f->uniform; i++) {
+		const struct failure *g = &s->failures.v[i];
+		bool implied = g->uniform && g->nfrags >= f->nfrags && g->length >= f->length &&
+			       (f->allowed == NODES_ALL || f->allowed == g->allowed) && f->keys == g->keys &&
+			       f->bound == g->bound && res_covers(&g->need, &f->need);
+		if (!implied)
+			s->failures.v[kept++] = *g;
+	}
+	if (f->uniform)
+		s->failures.n = kept;
+}
+
 void failure_note(struct sched *s, const struct job *job, int64_t length)
 {
 	const struct request *r = cluster_job_request(s->c, job);
@@ -97,6 +114,7 @@ void failure_note(struct sched *s, const struct job *job, int64_t length)
 		.uniform = r->uniform && !shape->features && !shape->exclusive && !shape->whole,
 	};
 
+	failures_prune(s, &f);
 	if (s->failures.n < 64)
 		vec_push(&s->failures, f);
 }
