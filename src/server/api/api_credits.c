@@ -16,12 +16,12 @@
 #include "rules/access.h"
 #include "rules/object.h"
 #include "server/api/call.h"
+#include "server/api/moves.h"
 #include "server/api/query.h"
 #include "server/api/schemas.h"
 #include "server/base/clock.h"
 #include "server/base/instance.h"
 #include "server/base/post.h"
-#include "server/base/reader.h"
 #include "server/base/users.h"
 #include "server/book/credits.h"
 #include "server/server.h"
@@ -199,76 +199,12 @@ void api_credits_change(struct server *s, const struct call *c)
 
 /* ---- the book ---- */
 
-struct statement {
-	struct read_work work;
-	struct http_request *r;
-	int64_t month;
-	char *account, *server;
-	struct strbuf out;
-	struct json j;
-};
-
-static int line_write(void *context, const struct store_move *m)
-{
-	struct statement *b = context;
-	char id[400];
-
-	json_open_object(&b->j, NULL);
-	json_int(&b->j, "seq", (int64_t)m->seq);
-	json_int(&b->j, "time", m->time);
-	json_text(&b->j, "cause", m->cause);
-	if (m->job && job_key_index(m->job) >= 0)
-		snprintf(id, sizeof id, "%llu[%lld].%s", (unsigned long long)job_key_number(m->job),
-			 (long long)job_key_index(m->job), b->server);
-	else
-		snprintf(id, sizeof id, "%llu.%s", (unsigned long long)job_key_number(m->job), b->server);
-	json_text(&b->j, "job", m->job ? id : NULL);
-	json_int(&b->j, "amount", m->seconds);
-	json_close_object(&b->j);
-	return 0;
-}
-
-static int statement_read(struct read_work *w, struct store *store)
-{
-	struct statement *b = (struct statement *)w;
-	int rc;
-
-	json_init(&b->j, &b->out, false);
-	json_open_object(&b->j, NULL);
-	json_text(&b->j, "account", b->account + strlen(CREDIT_BOOK_PREFIX));
-	json_int(&b->j, "month", b->month);
-	json_open_array(&b->j, "lines");
-	rc = store_get_moves(store, b->month, b->account, line_write, b, &w->err);
-	json_close_array(&b->j);
-	json_close_object(&b->j);
-	return rc;
-}
-
-static void statement_free(struct statement *b)
-{
-	strbuf_fini(&b->out);
-	free(b->account);
-	free(b->server);
-	free(b);
-}
-
-static void statement_done(struct read_work *w)
-{
-	struct statement *b = (struct statement *)w;
-
-	if (w->rc == 0)
-		http_reply_strbuf(b->r, 200, "application/json", &b->out);
-	else
-		http_error(b->r, CODE_UNAVAILABLE, "The book of credits can't be read now: %s", w->err.text);
-	statement_free(b);
-}
-
 void api_credits_statement(struct server *s, const struct call *c)
 {
+	static const struct moves_form form = {"credits", "lines", "amount", .users = false};
 	const char *account = request_query(c->r, "account");
 	const struct object *x = account ? object_find(s->objects, OBJECT_ACCOUNT, account) : NULL;
 	char name[OBJECT_NAME_MAX + 2];
-	struct statement *b;
 
 	if (!x || !account_seen(s, c, x)) {
 		http_error(c->r, CODE_NOT_FOUND, "There is no account %.60s that you may charge.",
@@ -276,15 +212,5 @@ void api_credits_statement(struct server *s, const struct call *c)
 		return;
 	}
 	snprintf(name, sizeof name, CREDIT_BOOK_PREFIX "%.*s", OBJECT_NAME_MAX, x->name);
-	b = mem_zalloc(sizeof *b);
-	b->work = (struct read_work){.read = statement_read, .done = statement_done};
-	b->r = c->r;
-	b->month = query_number(c, "month", month_of(s->clock->now));
-	b->account = mem_strdup(name);
-	b->server = mem_strdup(s->instance->name);
-	if (reader_add(s, LANE_LONG, &b->work))
-		return;
-	http_header(c->r, "Retry-After", "2");
-	http_error(c->r, CODE_UNAVAILABLE, "Too many questions are waiting. Try again later.");
-	statement_free(b);
+	moves_reply(s, c, &form, name, x->name);
 }

@@ -15,11 +15,11 @@
 #include "base/vec.h"
 #include "net/http.h"
 #include "server/api/call.h"
+#include "server/api/moves.h"
 #include "server/api/query.h"
 #include "server/base/clock.h"
 #include "server/base/instance.h"
 #include "server/base/post.h"
-#include "server/base/reader.h"
 #include "server/book/quotas.h"
 #include "server/server.h"
 #include "server/site/who.h"
@@ -215,86 +215,11 @@ void api_quota_drop(struct server *s, const struct call *c)
 
 /* ---- the book ---- */
 
-struct book {
-	struct read_work work;
-	struct http_request *r;
-	int64_t month;
-	char *user, *server;
-	struct strbuf out;
-	struct json j;
-};
-
-static int move_write(void *context, const struct store_move *m)
-{
-	struct book *b = context;
-	char id[400];
-
-	json_open_object(&b->j, NULL);
-	json_int(&b->j, "seq", (int64_t)m->seq);
-	json_text(&b->j, "user", m->user);
-	json_int(&b->j, "time", m->time);
-	json_text(&b->j, "type", m->type);
-	json_text(&b->j, "cause", m->cause);
-	if (m->job && job_key_index(m->job) >= 0)
-		snprintf(id, sizeof id, "%llu[%lld].%s", (unsigned long long)job_key_number(m->job),
-			 (long long)job_key_index(m->job), b->server);
-	else
-		snprintf(id, sizeof id, "%llu.%s", (unsigned long long)job_key_number(m->job), b->server);
-	json_text(&b->j, "job", m->job ? id : NULL);
-	json_int(&b->j, "seconds", m->seconds);
-	json_close_object(&b->j);
-	return 0;
-}
-
-static int book_read(struct read_work *w, struct store *store)
-{
-	struct book *b = (struct book *)w;
-
-	json_init(&b->j, &b->out, false);
-	json_open_object(&b->j, NULL);
-	json_int(&b->j, "month", b->month);
-	json_open_array(&b->j, "moves");
-	int rc = store_get_moves(store, b->month, b->user, move_write, b, &w->err);
-	json_close_array(&b->j);
-	json_close_object(&b->j);
-	return rc;
-}
-
-static void book_free(struct book *b)
-{
-	strbuf_fini(&b->out);
-	free(b->user);
-	free(b->server);
-	free(b);
-}
-
-static void book_done(struct read_work *w)
-{
-	struct book *b = (struct book *)w;
-
-	if (w->rc == 0)
-		http_reply_strbuf(b->r, 200, "application/json", &b->out);
-	else
-		http_error(b->r, CODE_UNAVAILABLE, "The book of quota can't be read now: %s", w->err.text);
-	book_free(b);
-}
-
 void api_quota_moves(struct server *s, const struct call *c)
 {
+	static const struct moves_form form = {"quota", "moves", "seconds", .users = true};
 	const char *user = user_asked(c);
-	struct book *b;
 
-	if (!user)
-		return;
-	b = mem_zalloc(sizeof *b);
-	b->work = (struct read_work){.read = book_read, .done = book_done};
-	b->r = c->r;
-	b->month = query_number(c, "month", month_of(s->clock->now));
-	b->user = mem_strdup(user);
-	b->server = mem_strdup(s->instance->name);
-	if (reader_add(s, LANE_LONG, &b->work))
-		return;
-	http_header(c->r, "Retry-After", "2");
-	http_error(c->r, CODE_UNAVAILABLE, "Too many questions are waiting. Try again later.");
-	book_free(b);
+	if (user)
+		moves_reply(s, c, &form, user, NULL);
 }
