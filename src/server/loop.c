@@ -66,6 +66,7 @@
 #include "server/life/decide.h"
 #include "server/life/dispatch.h"
 #include "server/life/forget.h"
+#include "server/life/hooked.h"
 #include "server/life/outage.h"
 #include "server/life/queues.h"
 #include "server/life/reservations.h"
@@ -188,6 +189,7 @@ static void turn_tell(struct server *s)
 		if (outbox_turn(i ? s->books->journal : s->books->outbox, &err) != 0)
 			server_say(s, "%s", err.text);
 	mails_send(s);
+	hooks_send(s);
 	stream_flush(s);
 	output_turn(s);
 	terminals_turn(s);

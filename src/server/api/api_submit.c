@@ -38,6 +38,7 @@
 #include "server/life/decide.h"
 #include "server/life/dispatch.h"
 #include "server/life/entrance.h"
+#include "server/life/hooked.h"
 #include "server/life/intake.h"
 #include "server/life/order.h"
 #include "server/life/restart.h"
@@ -116,6 +117,16 @@ static int read_one(struct server *s, struct submit_work *w, json_t *job, struct
 	return 0;
 }
 
+/* What the hooks said is kept with the job; of an array with its first element. */
+static void hook_note(struct server *s, uint64_t number, const struct hook_answer *answer)
+{
+	const struct array *a = array_find(s, number);
+	uint32_t id = a ? a->first : 0;
+
+	if (a || entry_find(s, number, -1, &id))
+		hooked_note(s, id, answer);
+}
+
 /* All of its jobs are there. */
 static void accepted(struct server *s, struct submit_work *w)
 {
@@ -184,6 +195,8 @@ static bool write_one(struct server *s, struct submit_work *w)
 {
 	uint64_t number = w->first + w->written++;
 
+	if (w->hook && w->written <= w->hook->answers.n)
+		hook_note(s, number, &w->hook->answers.v[w->written - 1]);
 	entrance_settle(s, number);
 	const struct array *a = array_find(s, number);
 	uint32_t id;
@@ -492,6 +505,7 @@ static bool hook_step(struct server *s, struct submit_work *w)
 	w->phase = SUBMIT_READ;
 	if (!last || last->result == HOOK_ACCEPTED)
 		return submit_begin(s, w);
+	hooked_mails(s, last);
 	w->body = request_number(w->r) ? api_body(w->r, &err) : NULL; /* for the record that is kept of it */
 	int rc = err_code(&err, CODE_REFUSED, "%s", last->message);
 	if (w->hook->answers.n > 1)

@@ -36,6 +36,11 @@ struct mail_later {
 	uint8_t point; /* enum mail_point */
 };
 
+struct hook_later {
+	uint32_t job;
+	uint8_t event; /* enum hook_event */
+};
+
 /* A directory that is to be deleted as its user (life/erase.h). */
 struct erase_later {
 	char *name, *path, *user;
@@ -47,6 +52,9 @@ struct post {
 	VEC(struct reply_later) replies;
 	VEC(struct signal_order) signals;
 	VEC(struct mail_later) mails;
+	VEC(struct hook_later) hooks; /* life/hooked.h: starts and ends that the hooks hear of, */
+	int hooks_asked;	      /* ... those that they hear of now, */
+	uint64_t hooks_dropped;	      /* ... and that were too many */
 	/* Shows an event to those who watch, after the commit. */
 	void (*show)(struct server *s, const struct store_event *e);
 	void (*show_life)(struct server *s, const struct store_life *e);

@@ -93,24 +93,14 @@ static const char *sender(const struct mail *m)
 	return m->from && address_ok(m->from, strlen(m->from)) ? m->from : "adm";
 }
 
-int mail_format(const struct mail *m, struct strbuf *out, struct err *err)
+static void job_add(const struct mail *m, struct strbuf *out)
 {
 	static const char *const event[] = {
 		[MAIL_JOB_BEGUN] = "Begun execution",
 		[MAIL_JOB_ENDED] = "Execution terminated",
 		[MAIL_JOB_ABORTED] = "Aborted by PBS Server",
 	};
-	struct strbuf to = {0};
 
-	recipients_add(m, &to);
-	if (to.n == 0)
-		return err_set(err, -EINVAL, "no address in \"%.80s\" that mail about job %.40s could go to", m->to,
-			       m->id);
-	line_add(out, "From: ", sender(m));
-	line_add(out, "To: ", to.text);
-	line_add(out, "Subject: PBS JOB ", m->id);
-	strbuf_puts(out, "Auto-Submitted: auto-generated\nMIME-Version: 1.0\n"
-			 "Content-Type: text/plain; charset=UTF-8\nContent-Transfer-Encoding: 8bit\n\n");
 	line_add(out, "PBS Job Id: ", m->id);
 	line_add(out, "Job Name:   ", m->name);
 	if (m->exec_host)
@@ -124,6 +114,26 @@ int mail_format(const struct mail *m, struct strbuf *out, struct err *err)
 		strbuf_puts(out, "\n");
 		text_add(out, m->advice);
 	}
+}
+
+int mail_format(const struct mail *m, struct strbuf *out, struct err *err)
+{
+	struct strbuf to = {0};
+
+	recipients_add(m, &to);
+	if (to.n == 0)
+		return err_set(err, -EINVAL, "no address in \"%.80s\" that mail about %s%.40s could go to", m->to,
+			       m->kind == MAIL_NOTICE ? "" : "job ", m->kind == MAIL_NOTICE ? m->name : m->id);
+	line_add(out, "From: ", sender(m));
+	line_add(out, "To: ", to.text);
+	line_add(out, m->kind == MAIL_NOTICE ? "Subject: " : "Subject: PBS JOB ",
+		 m->kind == MAIL_NOTICE ? m->name : m->id);
+	strbuf_puts(out, "Auto-Submitted: auto-generated\nMIME-Version: 1.0\n"
+			 "Content-Type: text/plain; charset=UTF-8\nContent-Transfer-Encoding: 8bit\n\n");
+	if (m->kind == MAIL_NOTICE)
+		text_add(out, m->text);
+	else
+		job_add(m, out);
 	strbuf_fini(&to);
 	return 0;
 }

@@ -14,14 +14,14 @@
 #include "base/err.h"
 #include "base/strbuf.h"
 
-enum mail_kind { MAIL_JOB_BEGUN, MAIL_JOB_ENDED, MAIL_JOB_ABORTED };
+enum mail_kind { MAIL_JOB_BEGUN, MAIL_JOB_ENDED, MAIL_JOB_ABORTED, MAIL_NOTICE };
 
 struct mail {
 	enum mail_kind kind;
 	const char *from;	/* an address, or a user's name */
 	const char *to;		/* joined by ','; what is no address is left out */
 	const char *domain;	/* for those without '@'; NULL: they stay local; "never": nothing is sent */
-	const char *id, *name;	/* of the job */
+	const char *id, *name;	/* of the job; of a notice: "", and its subject */
 	const char *exec_host;	/* or NULL */
 	const char *text;	/* why, or anything more: lines; or NULL */
 	int64_t exit_status;	/* of an ended job */

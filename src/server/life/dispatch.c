@@ -49,6 +49,7 @@
 #include "server/life/dispatch.h"
 #include "server/life/erase.h"
 #include "server/life/foresee.h"
+#include "server/life/hooked.h"
 #include "server/life/kill.h"
 #include "server/life/migrate.h"
 #include "server/life/prepare.h"
@@ -202,6 +203,7 @@ static void settle_once(struct server *s)
 		s->stats->started++;
 		book_event(s, id, 'S');
 		mail_event(s, id, MAIL_BEGIN);
+		hook_later(s, id, HOOK_START);
 	}
 	vec_clear(&s->agenda->begun);
 	for (size_t i = 0; i < s->agenda->doomed.n; i++) {
@@ -235,6 +237,7 @@ static void settle_once(struct server *s)
 		heap_push(&s->agenda->forgets, s->clock->now + setting_of(s, e->spec, "keep_completed"), id, 0);
 		book_event(s, id, entry_job(s, id)->state == STATE_DONE ? 'E' : 'D');
 		mail_event(s, id, e->cause == END_ITSELF ? MAIL_END : MAIL_ABORT);
+		hook_later(s, id, HOOK_END);
 	}
 	vec_clear(&s->agenda->ended);
 }

@@ -321,7 +321,7 @@ static void on_answer(void *context, struct hook_ask *a, const struct hook_answe
 	size_t i;
 
 	ran_count(h, x);
-	if (a->event == HOOK_SUBMIT)
+	if (a->event == HOOK_SUBMIT && x->result != HOOK_ACCEPTED) /* else it is in the job's events */
 		json_array_foreach(x->log, i, line)
 			server_say(h->s, "hook %s (submit of %s): %s", json_string_value(json_object_get(line, "file")),
 				   user ? user : "?", json_string_value(json_object_get(line, "text")));
