@@ -38,7 +38,9 @@
 #include "server/job/jobs.h"
 #include "server/job/keys.h"
 #include "server/job/spec.h"
+#include "server/life/hooked.h"
 #include "server/server.h"
+#include "server/site/hooks.h"
 #include "server/site/who.h"
 
 #define SCAN 256 /* jobs that a step looks at */
@@ -76,6 +78,14 @@ struct action {
 	/* What the last element of the present item was altered to, and its key while it is certain to be so. */
 	struct spec *altered;
 	uint64_t altered_as;
+	/* What the hooks were asked about one of the jobs, for all that have the same spec and follow it. */
+	struct {
+		struct hook_ask *ask; /* NULL: nothing */
+		struct spec *of;
+		char *text;
+		json_t *args; /* with their changes; NULL: as they were */
+		bool said;    /* what they said has been passed on */
+	} hook;
 	bool begun;			 /* something was done */
 	struct acted *acted;		 /* of one with a key: what it has done, now and before; NULL: it has none */
 	bool repeats;			 /* that was not nothing when it began */
@@ -213,27 +223,111 @@ static bool lookup_filter(struct action *a)
 
 /* ---- changing them ---- */
 
-static void target_change(struct action *a, struct item *x, uint32_t id)
+static void hook_forget(struct action *a)
+{
+	hook_ask_free(a->hook.ask);
+	spec_unref(a->hook.of);
+	free(a->hook.text);
+	json_decref(a->hook.args);
+	memset(&a->hook, 0, sizeof a->hook);
+}
+
+static int hook_begin(struct action *a, uint32_t id, struct err *err)
+{
+	static const char *const roles[] = {
+		[ROLE_USER] = "user", [ROLE_OPERATOR] = "operator", [ROLE_MANAGER] = "manager"};
+	struct server *s = a->c.s;
+	json_t *subject, *facts;
+	int rc = change_subject(&a->c, id, &subject, err);
+
+	if (rc < 0)
+		return rc;
+	hook_forget(a);
+	a->hook.of = s->jobs->entries.v[id].spec;
+	a->hook.of->refs++;
+	a->hook.text = json_dumps(subject, JSON_COMPACT);
+	facts = hook_facts(s, id);
+	json_object_set_new(facts, "by", json_string(a->who.user));
+	json_object_set_new(facts, "role", json_string(roles[a->who.role]));
+	a->hook.ask = hooks_ask(s, HOOK_MODIFY, facts, a->hook.text, strlen(a->hook.text), NULL, NULL);
+	json_decref(subject);
+	return 0;
+}
+
+/* The site's hooks have seen the change of this job: 0; else 1, and it is looked at again later. An error: it is refused. */
+static int hook_see(struct action *a, uint32_t id, struct err *err)
+{
+	struct server *s = a->c.s;
+	bool known = a->hook.ask && a->hook.of == s->jobs->entries.v[id].spec;
+
+	if (!a->kind->hooked || !hooks_want(s, HOOK_MODIFY) || entry_ended(s, id))
+		return 0;
+	if (!known) {
+		int rc = hook_begin(a, id, err);
+		if (rc < 0)
+			return rc;
+	}
+	if (!a->hook.ask->over) {
+		a->work.sleeps = true;
+		return 1;
+	}
+	const struct hook_answer *answer = a->hook.ask->answers.n ? a->hook.ask->answers.v : NULL;
+	if (answer && answer->result != HOOK_ACCEPTED) {
+		if (!a->hook.said)
+			hooked_mails(s, answer);
+		a->hook.said = true;
+		return err_code(err, CODE_REFUSED, "%s", answer->message);
+	}
+	if (answer && answer->changes && !a->hook.args) {
+		a->hook.args = json_deep_copy(a->body);
+		hook_changes_apply(a->hook.args, answer->changes);
+	}
+	return 0;
+}
+
+/* Done as the hooks have it. */
+static int change_run(struct action *a, uint32_t id, struct err *err)
+{
+	const json_t *args = a->c.args;
+	bool seen = a->hook.ask && a->hook.of == a->c.s->jobs->entries.v[id].spec;
+	int rc;
+
+	if (seen && a->hook.args)
+		a->c.args = a->hook.args;
+	rc = a->kind->run(&a->c, id, err);
+	a->c.args = args;
+	if (rc == 0 && seen && a->hook.ask->answers.n && !a->hook.said) {
+		hooked_note(a->c.s, id, a->hook.ask->answers.v);
+		a->hook.said = true;
+	}
+	return rc;
+}
+
+/* False: it is to be looked at again, when the hooks have seen it. */
+static bool target_change(struct action *a, struct item *x, uint32_t id)
 {
 	struct server *s = a->c.s;
 	struct err err;
 	int rc;
 
 	if (x->code || (x->jobs > 1 && (!s->jobs->entries.v[id].spec || entry_ended(s, id))))
-		return; /* of many elements the first error counts, and those that have ended do not */
+		return true; /* of many elements the first error counts, and those that have ended do not */
 	if (a->filter && !filter_fits(a, id)) {
 		x->skipped = true;
-		return;
+		return true;
 	}
 	if (s->jobs->entries.v[id].spec) {
+		rc = hook_see(a, id, &err);
+		if (rc > 0)
+			return false;
 		a->begun = true;
-		rc = a->kind->run(&a->c, id, &err);
+		rc = rc < 0 ? rc : change_run(a, id, &err);
 	} else {
 		rc = err_code(&err, CODE_UNKNOWN_JOB, "There is no job %.100s.", x->text);
 	}
 	if (rc < 0) {
 		item_fail(a, x, s->jobs->entries.v[id].key, &err);
-		return;
+		return true;
 	}
 	x->done++;
 	if (a->acted)
@@ -244,6 +338,7 @@ static void target_change(struct action *a, struct item *x, uint32_t id)
 		a->altered->refs++;
 		a->altered_as = s->jobs->entries.v[id].key;
 	}
+	return true;
 }
 
 static void item_end(struct action *a, struct item *x)
@@ -265,12 +360,14 @@ static bool change_waiting(struct action *a)
 	if (a->at == a->targets.n)
 		return false;
 
-	struct target *t = &a->targets.v[a->at++];
+	struct target *t = &a->targets.v[a->at];
 
 	if (!t->done && a->c.s->jobs->entries.v[t->job].spec && entry_job(a->c.s, t->job)->state <= STATE_ALLOCATED) {
-		target_change(a, &a->items.v[t->item], t->job);
+		if (!target_change(a, &a->items.v[t->item], t->job))
+			return true;
 		t->done = true;
 	}
+	a->at++;
 	return true;
 }
 
@@ -279,12 +376,13 @@ static bool change_all(struct action *a)
 	if (a->at == a->targets.n)
 		return false;
 
-	struct target t = a->targets.v[a->at++];
+	struct target t = a->targets.v[a->at];
 
-	if (!t.done) {
-		target_change(a, &a->items.v[t.item], t.job);
-	} else if (a->repeats && !a->altered && a->kind->whole && a->items.v[t.item].array &&
-		   a->c.s->jobs->entries.v[t.job].spec) {
+	if (!t.done && !target_change(a, &a->items.v[t.item], t.job))
+		return true;
+	a->at++;
+	if (t.done && a->repeats && !a->altered && a->kind->whole && a->items.v[t.item].array &&
+	    a->c.s->jobs->entries.v[t.job].spec) {
 		a->altered = a->c.s->jobs->entries.v[t.job].spec; /* by the request that was cut off */
 		a->altered->refs++;
 		a->altered_as = 0;
@@ -352,6 +450,7 @@ static bool write_items(struct action *a)
 static void action_free(struct action *a)
 {
 	change_end(&a->c);
+	hook_forget(a);
 	arena_destroy(a->c.arena);
 	for (size_t i = 0; i < a->items.n; i++) {
 		free(a->items.v[i].message);

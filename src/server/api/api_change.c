@@ -381,6 +381,21 @@ static json_t *as_submission(struct server *s, uint32_t id, json_t *body)
 	return o;
 }
 
+int change_subject(struct change *c, uint32_t id, json_t **ret, struct err *err)
+{
+	json_t *body = NULL, *asked;
+	int rc = body_read(c->s, id, &body, err);
+
+	if (rc < 0)
+		return rc;
+	asked = json_copy((json_t *)c->args);
+	json_object_del(asked, "ids");
+	json_object_del(asked, "filter");
+	*ret = json_pack("{s:o, s:o}", "job", as_submission(c->s, id, body), "asked", asked);
+	json_decref(body);
+	return 0;
+}
+
 /* Another type: a deadline means something else then, or nothing, and powers are for emergency jobs alone. */
 static void retype(json_t *o, const json_t *args)
 {
@@ -625,10 +640,14 @@ void change_end(struct change *c)
 /* ---- which ---- */
 
 static const struct action_kind actions[] = {
-	{"delete", do_delete, .ends = true, .whole = false},	{"alter", do_alter, .ends = false, .whole = true},
-	{"hold", do_hold, .ends = false, .whole = false},	{"release", do_release, .ends = false, .whole = false},
-	{"signal", do_signal, .ends = false, .whole = false},	{"rerun", do_rerun, .ends = false, .whole = false},
-	{"run", do_run, .ends = false, .whole = false},		{"move", do_move, .ends = false, .whole = true},
+	{"delete", do_delete, .ends = true, .whole = false},
+	{"alter", do_alter, .ends = false, .whole = true, .hooked = true},
+	{"hold", do_hold, .ends = false, .whole = false},
+	{"release", do_release, .ends = false, .whole = false},
+	{"signal", do_signal, .ends = false, .whole = false},
+	{"rerun", do_rerun, .ends = false, .whole = false},
+	{"run", do_run, .ends = false, .whole = false},
+	{"move", do_move, .ends = false, .whole = true, .hooked = true},
 	{"message", do_message, .ends = false, .whole = false},
 };
 

@@ -35,10 +35,13 @@ struct change {
 struct action_kind {
 	const char *name;
 	int (*run)(struct change *c, uint32_t id, struct err *err);
-	bool ends;  /* it ends jobs: waiting ones first, or they would start where others have ended */
-	bool whole; /* done to all elements, it shows in the array as a whole */
+	bool ends;   /* it ends jobs: waiting ones first, or they would start where others have ended */
+	bool whole;  /* done to all elements, it shows in the array as a whole */
+	bool hooked; /* the site's hooks see it first */
 };
 
+/* What hooks are asked about a change: {"job": as it is, "asked": what is to change}, the caller's. */
+int change_subject(struct change *c, uint32_t id, json_t **ret, struct err *err);
 const struct action_kind *action_find(const char *name); /* NULL: there is none */
 void change_pause(
 	struct change *c); /* others may change jobs before this one goes on: forgets what it remembers of them */
