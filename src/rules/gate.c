@@ -60,11 +60,15 @@ struct gate {
 	struct target now; /* what is being looked at: */
 	uint32_t at;	   /* the next relation of it, index + 1; 0: none */
 	size_t pending;
+	uint32_t freed; /* see gate_freed() */
 };
 
 struct gate *gate_create(void)
 {
-	return mem_zalloc(sizeof(struct gate));
+	struct gate *g = mem_zalloc(sizeof *g);
+
+	g->freed = NONE;
+	return g;
 }
 
 struct gate *gate_clone(const struct gate *g)
@@ -117,6 +121,8 @@ static void block_change(struct gate *g, uint32_t job, unsigned block)
 
 	g->pending += opens(block);
 	g->pending -= opens(x->block);
+	if (x->block && !block && !(x->fate & FATE_ENDED) && job < g->freed)
+		g->freed = job;
 	x->block = (uint16_t)block;
 }
 
@@ -206,6 +212,14 @@ void gate_block(struct gate *g, uint32_t job, unsigned bits)
 void gate_unblock(struct gate *g, uint32_t job, unsigned bits)
 {
 	block_change(g, job, gate_blocks(g, job) & ~bits);
+}
+
+uint32_t gate_freed(struct gate *g)
+{
+	uint32_t freed = g->freed;
+
+	g->freed = NONE;
+	return freed;
 }
 
 size_t gate_pending(const struct gate *g)

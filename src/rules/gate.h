@@ -72,6 +72,8 @@ void gate_leave(struct gate *g, uint32_t job);
 unsigned gate_blocks(const struct gate *g, uint32_t job); /* enum block; 0: it is eligible */
 void gate_block(struct gate *g, uint32_t job, unsigned bits);
 void gate_unblock(struct gate *g, uint32_t job, unsigned bits);
+/* The lowest job for which the last of its reasons has gone since this was asked last; UINT32_MAX: of none. */
+uint32_t gate_freed(struct gate *g);
 size_t gate_pending(const struct gate *g); /* blocked jobs that time or other jobs may make eligible */
 
 /* ---- what follows ---- */

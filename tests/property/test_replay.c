@@ -28,6 +28,7 @@
 #include "run/order.h"
 #include "server/base/turn.h"
 #include "server/base/work.h"
+#include "server/book/quotas.h"
 #include "server/job/jobs.h"
 #include "server/life/dispatch.h"
 #include "server/loop.h"
@@ -83,6 +84,26 @@ static bool restart(struct history *h)
 	strbuf_fini(&before);
 	strbuf_fini(&after);
 	return same;
+}
+
+/* Whether somebody who came before could be started is remembered; now and then it is counted anew. */
+static bool overtakes_right(const struct history *h, int step)
+{
+	const struct server *s = h->s;
+	uint32_t n = (uint32_t)s->jobs->entries.n, first = 1;
+
+	while (first < n && !(s->jobs->entries.v[first].spec && entry_job(s, first)->state <= STATE_ALLOCATED &&
+			      entry_job(s, first)->kind == KIND_COMMON && gate_blocks(s->gate, first) == 0))
+		first++;
+	for (uint32_t i = 1; i < n && step % 3 == 0; i++) {
+		uint32_t id = step % 2 ? i : n - i;
+		if (quotas_overtakes(s, id) == (first < id))
+			continue;
+		printf("# job %u could be started, and %u is said to come %s\n", first, id,
+		       first < id ? "first" : "later");
+		return false;
+	}
+	return true;
 }
 
 static int unfinished(const struct history *h)
@@ -216,7 +237,8 @@ static bool live_through(uint64_t seed, bool loud)
 	attribute(&h, "/v1/queues/entry", "started", "True");
 	for (int i = 0; i < STEPS && good; i++) {
 		step(&h);
-		if (one_in(&h, 12))
+		good = overtakes_right(&h, i);
+		if (good && one_in(&h, 12))
 			good = restart(&h);
 	}
 	good = good && restart(&h) && drain(&h) && restart(&h) && books_balance(&h) && lines_balance(&h);

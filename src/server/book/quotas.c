@@ -33,8 +33,9 @@ struct of_user {
 struct quotas {
 	VEC(struct of_user) v;
 	struct map at; /* word -> index + 1 */
-	uint32_t open; /* the jobs below have ended: quotas_urgent() does not look at them again */
-	uint32_t seen; /* a job that could be started when quotas_urgent() looked last; 0: none */
+	uint32_t
+		none; /* no job below could be started when quotas_overtakes() looked last, nor could any since unless it was eased or freed */
+	uint32_t seen; /* a job that could be started then; 0: none */
 };
 
 struct quotas *quotas_create(void)
@@ -281,18 +282,26 @@ static bool could_start(const struct server *s, uint32_t id)
 	       entry_job(s, id)->kind == KIND_COMMON && gate_blocks(s->gate, id) == 0;
 }
 
-/* The job that was found last mostly still waits; else only those are looked at that have not ended, from the oldest. */
-static bool goes_before_others(const struct server *s, uint32_t id)
+static void lower(struct quotas *q, uint32_t id)
+{
+	if (id < q->none)
+		q->none = id;
+}
+
+/* The job that was found last mostly still waits; else none is looked at twice without a reason. New ones have higher ids than all that were looked at. */
+bool quotas_overtakes(const struct server *s, uint32_t id)
 {
 	struct quotas *q = s->books->quotas;
 
 	if (q->seen && q->seen < id && could_start(s, q->seen))
 		return true;
-	while (q->open < id && (q->open == 0 || entry_job(s, q->open)->state >= STATE_DONE))
-		q->open++;
-	for (uint32_t other = q->open; other < id; other++)
-		if (could_start(s, other)) {
-			q->seen = other;
+	lower(q, gate_freed(s->gate));
+	if (s->jobs->eased)
+		lower(q, s->jobs->eased);
+	s->jobs->eased = 0;
+	for (; q->none < id; q->none++)
+		if (could_start(s, q->none)) {
+			q->seen = q->none;
 			return true;
 		}
 	return false;
@@ -305,7 +314,7 @@ bool quotas_urgent(const struct server *s, uint32_t id)
 
 	if (claim->month == 0 || claim->type != QUOTA_PRIORITY)
 		return false;
-	return entry_job(s, id)->kind == KIND_EMERGENCY || goes_before_others(s, id);
+	return entry_job(s, id)->kind == KIND_EMERGENCY || quotas_overtakes(s, id);
 }
 
 void quotas_settle(struct server *s, uint32_t id)

@@ -53,6 +53,8 @@ bool quotas_low(struct server *s, const struct spec *p, char *ret, size_t size);
 int quotas_alter(struct server *s, uint64_t key, const struct spec *old, struct spec *spec, struct err *err);
 /* Whether a job that takes priority quota, and starts now, goes before others that came first and could be started, too. */
 bool quotas_urgent(const struct server *s, uint32_t id);
+/* Whether a common job that came before it could be started. */
+bool quotas_overtakes(const struct server *s, uint32_t id);
 /* A job has ended: what it did not use is returned. */
 void quotas_settle(struct server *s, uint32_t id);
 

@@ -320,6 +320,7 @@ void job_fill(const struct server *s, struct job *job, const struct spec *p)
 	uint64_t number = job_key_number(s->jobs->entries.v[job->id].key);
 	job->keys = reserved_keys(s, p, number);
 	job->bound = reserved_bound(s, p, number);
+	entry_eased(s, job->id);
 }
 
 /* ---- keeping it ---- */

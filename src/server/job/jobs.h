@@ -77,6 +77,7 @@ struct jobs {
 	struct map unseen;	 /* attempts that ended while no server ran: core id << 32 | attempt */
 	int64_t seen; /* the instant of the last event before this server started: they ran until then at least */
 	uint64_t next_number, next_seq, next_script;
+	uint32_t eased;	   /* the lowest that got another spec or waits again, for quotas_overtakes(); 0: none */
 	uint32_t leased;   /* jobs with numbers of hosts that came in */
 	int64_t total;	   /* that have not ended */
 	bool priorities;   /* somebody uses them */
@@ -95,6 +96,12 @@ static inline bool entry_running(const struct server *s, uint32_t id)
 static inline bool entry_ended(const struct server *s, uint32_t id)
 {
 	return job_ended(cluster_job(s->cluster, id));
+}
+/* It may be one that could be started now, and was none before. */
+static inline void entry_eased(const struct server *s, uint32_t id)
+{
+	if (!s->jobs->eased || id < s->jobs->eased)
+		s->jobs->eased = id;
 }
 struct entry *entry_get(const struct server *s, uint32_t id);
 void entry_id(const struct server *s, uint32_t id, struct strbuf *out);		  /* "12[3].name" */

@@ -138,6 +138,7 @@ void dispatch_listener(void *context, const struct event *e)
 	case EVENT_PREEMPT:
 	case EVENT_START_FAILED:
 		on_stopped(s, e, &why);
+		entry_eased(s, e->job);
 		if (why.n)
 			p.text = why.text;
 		if (e->type == EVENT_PREEMPT) {
