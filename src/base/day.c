@@ -20,7 +20,7 @@ int day_read(const char *text, int64_t *ret_begin, int64_t *ret_end, struct err 
 	next = tm;
 	*ret_begin = mktime(&tm);
 	if (tm.tm_mday != next.tm_mday || tm.tm_mon != next.tm_mon)
-		return err_set(err, -EINVAL, "there is no day %.40s", text);
+		return err_set(err, -EINVAL, "%.40s is not a day of the calendar", text);
 	next.tm_mday++;
 	*ret_end = mktime(&next);
 	return 0;

@@ -159,7 +159,7 @@ static void target_read(struct conversion *c, struct attrs *a, const char *value
 		return;
 	}
 	if (*end)
-		convert_remark(c, "FSTARGET=%.40s: a floor or a ceiling is not known; it is a target", value);
+		convert_remark(c, "FSTARGET=%.40s: floors and ceilings are not supported; it becomes a target", value);
 	if (percent != rint(percent))
 		convert_remark(c, "FSTARGET=%.40s is rounded to %.0f", value, rint(percent));
 	convert_number(c, a, "fairshare", (int64_t)rint(percent));
@@ -339,7 +339,7 @@ static bool word_read(struct conversion *c, const char *key, const char *value)
 		if (words[i].attribute)
 			convert_set(c, &c->site.attrs, words[i].attribute, words[i].value);
 		else
-			convert_remark(c, "%s %s: as it is here", key, value);
+			convert_remark(c, "%s %s: the same here", key, value);
 		return true;
 	}
 	if (known)
@@ -353,8 +353,8 @@ static const struct {
 	{"SERVERHOST", "the server's own machine: 'shunt up' or /etc/shunt/shunt.conf"},
 	{"SERVERPORT", "the port is set in shunt.conf"},
 	{"SERVERMODE", "'shunt simulate --config' tries a configuration without a cluster"},
-	{"RMCFG", "there is no second program to connect: server and scheduler are one"},
-	{"RMTYPE", "there is no second program to connect: server and scheduler are one"},
+	{"RMCFG", "not needed: server and scheduler are one program"},
+	{"RMTYPE", "not needed: server and scheduler are one program"},
 	{"RMPOLLINTERVAL", "not needed: jobs are planned at every event, without a poll"},
 	{"RMHOST", "not needed: server and scheduler are one"},
 	{"AMCFG", "accounts and their use are in the server itself"},
@@ -364,10 +364,10 @@ static const struct {
 	{"LOGFILEMAXSIZE", "the log is in the state directory, or in the journal"},
 	{"LOGLEVEL", "the log is in the state directory, or in the journal"},
 	{"LOGDIR", "the log is in the state directory, or in the journal"},
-	{"DEFERTIME", "start_retry and max_start_failures say what becomes of jobs that can't be started"},
-	{"DEFERCOUNT", "start_retry and max_start_failures say what becomes of jobs that can't be started"},
-	{"JOBNODEMATCHPOLICY", "jobs say it: -l nodes=2:ppn=4:e for two nodes, place=excl for whole ones"},
-	{"NODEACCESSPOLICY", "jobs or a QoS say it: -l place=excl, or dedicated = True"},
+	{"DEFERTIME", "start_retry and max_start_failures govern jobs that cannot be started"},
+	{"DEFERCOUNT", "start_retry and max_start_failures govern jobs that cannot be started"},
+	{"JOBNODEMATCHPOLICY", "jobs request it: -l nodes=2:ppn=4:e for two nodes, place=excl for whole ones"},
+	{"NODEACCESSPOLICY", "jobs request it with -l place=excl, or a QoS has dedicated = True"},
 	{"ENABLEMULTIREQJOBS", "always on"},
 	{"ENABLEMULTINODEJOBS", "always on"},
 	{"JOBPRIOACCRUALPOLICY", "queue time counts from the submission, or the end of holds and dependencies"},

@@ -22,14 +22,13 @@ static const struct {
 	{"allow_node_submit", "always on"},
 	{"moab_array_compatible", "not needed"},
 	{"default_node", "not needed"},
-	{"pbs_version", "what the old server was"},
-	{"pbs_license_info", "not needed: there are no licences of ours"},
-	{"license_count", "not needed: there are no licences of ours"},
+	{"pbs_version", "the version of the old server"},
+	{"pbs_license_info", "not needed: Shunt has no licence count"},
+	{"license_count", "not needed: Shunt has no licence count"},
 	{"flatuid", "names and numbers of users are the same on all machines"},
 	{"authorized_users", "'shunt login' on the users' machines"},
 	{"default_chunk", "use resources_default"},
-	{"resources_available",
-	 "what there is: nodes report it; amounts of the site, resources_available of the server"},
+	{"resources_available", "nodes report theirs; amounts of the whole site have no equivalent"},
 	{"resources_assigned", "a state, not a setting"},
 	{"state_count", "a state, not a setting"},
 	{"total_jobs", "a state, not a setting"},
@@ -62,7 +61,7 @@ static void command_read(struct conversion *c, const struct qmgr_command *m)
 	}
 	if ((m->verb != QMGR_CREATE && m->verb != QMGR_SET && m->verb != QMGR_UNSET) ||
 	    (m->object != QMGR_SERVER && m->nnames == 0)) {
-		convert_remark(c, "%.100s: only create, set and unset say what a site is", m->text);
+		convert_remark(c, "%.100s: only create, set and unset are read", m->text);
 		return;
 	}
 	for (int k = 0; k < (m->object == QMGR_SERVER ? 1 : m->nnames); k++) {

@@ -67,7 +67,7 @@ static void nodes_remark(struct conversion *c, const char *name, const char *nod
 		convert_remark(
 			c,
 			"partition %.60s has the nodes %.200s: give them a feature ('shunt nodes set %.200s features=%.60s'), which its jobs ask for (-l nodes=1:ppn=1:%.60s), "
-			"or make them a partition ('create partition'), which a job has as a whole",
+			"or make them a partition ('create partition'), which each job uses as a whole",
 			name, nodes, nodes, name, name);
 }
 
@@ -250,7 +250,7 @@ static const struct {
 	{"TaskEpilog", NULL, "epilogue in shunt.conf"},
 	{"HealthCheckProgram", NULL, "health in shunt.conf"},
 	{"MailProg", NULL, "mail_from and mail_domain; the mail program is set in shunt.conf"},
-	{"Licenses", NULL, "named amounts of the site: resources_available of the server"},
+	{"Licenses", NULL, "named amounts of the whole site have no equivalent"},
 	{"TopologyPlugin", NULL, "topology in shunt.conf names a file in the same format"},
 	{"AccountingStorageType", NULL, "the history is in the server: shunt history import reads what sacct prints"},
 	{"JobCompType", NULL, "the history is in the server: shunt history import reads what sacct prints"},
@@ -419,10 +419,10 @@ void convert_slurm_end(struct conversion *c)
 	if (w->size && !w->cpus)
 		convert_remark(
 			c,
-			"PriorityWeightJobSize: without lines NodeName it is not known how many CPUs the largest job has");
+			"PriorityWeightJobSize: without NodeName lines the size of the largest possible job is unknown");
 	convert_remark(
 		c,
-		"PriorityWeight...: factors have units here (minutes, CPUs, percent), so that the weights are other numbers; look at 'shunt priority'");
+		"PriorityWeight...: factors have units here (minutes, CPUs, percent), so the weights differ; check with 'shunt priority'");
 }
 
 void convert_slurm_fini(struct conversion *c)

@@ -135,7 +135,7 @@ int offline_quota(const char *dir, const struct offer *l, const json_t *jobs, co
 			json_array_append_new(list, now_of(one, before, jobs));
 	}
 	if (!written || (user && json_is_true(json_object_get(written, "counted")) && !json_array_size(list)))
-		rc = err_set(err, -EOPNOTSUPP, "no server is running, and it has not written down these quota");
+		rc = err_set(err, -EOPNOTSUPP, "no server is running, and it saved no copy of these quotas");
 	else
 		*ret = json_pack("{s:O, s:O}", "counted", json_object_get(written, "counted"), "quota", list);
 	json_decref(list);

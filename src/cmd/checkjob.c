@@ -12,7 +12,7 @@
 
 static const char *const examples[] = {
 	"checkjob 12",
-	"What job 12 asks for, whether it may run, and if not every reason.",
+	"Show what job 12 requests, whether it can run now and, if not, every reason.",
 	"checkjob --json 12",
 	"The same for programs.",
 	NULL,
@@ -106,9 +106,9 @@ void reasons_print(const json_t *reasons)
 	json_array_foreach(reasons, i, r)
 	{
 		strbuf_clear(&text);
-		strbuf_printf(&text, "%s. What changes it: %s.", object_text(r, "text"), object_text(r, "change"));
+		strbuf_printf(&text, "%s. To resolve: %s.", object_text(r, "text"), object_text(r, "change"));
 		if (json_is_true(json_object_get(r, "implied")))
-			strbuf_puts(&text, " (Gone when the others are.)");
+			strbuf_puts(&text, " (Implied by the others.)");
 		printf("%3zu. %-11s ", i + 1, object_text(r, "code"));
 		print_wrapped(stdout, text.text, 17, 17);
 	}
@@ -123,7 +123,7 @@ static void verdict_print(const json_t *job, const json_t *why)
 	if (!strchr("QHW", *text_or(job, "state", "C"))) {
 		print_wrapped(stdout, object_text(why, "text"), 0, 0);
 	} else if (n == 0) {
-		printf("job can run now: nothing keeps it from starting with the next cycle\n");
+		printf("job can run now: it starts in the next cycle\n");
 	} else {
 		printf("job cannot run now, for %zu reason%s:\n", n, n == 1 ? "" : "s");
 		reasons_print(reasons);
@@ -169,9 +169,9 @@ const struct command command_checkjob = {
 	.operands = "JOB...",
 	.operands_min = 1,
 	.operands_max = INT_MAX,
-	.about = "Show whether a job may run, and if not every reason.",
+	.about = "Show whether a job can run now and, if not, every reason.",
 	.details =
-		"Each reason comes with what would change it. With all of them gone the job starts at once; with fewer it does not. "
+		"Each reason comes with what would resolve it. If all of them are resolved, the job starts at once; if only some are, it does not. "
 		"The words before the sentences are the codes that programs read with --json.",
 	.examples = examples,
 	.options = show_options,

@@ -46,7 +46,7 @@ static void print_accounts(const json_t *answer)
 	if (json_array_size(list))
 		table_print(t, stdout, 0);
 	else
-		printf("No account pays for its jobs with credits (qmgr: credit_unit of an account).\n");
+		printf("No account uses credits (set credit_unit of an account with qmgr).\n");
 	table_destroy(t);
 }
 
@@ -63,7 +63,8 @@ static int run(const struct command *c, const void *arguments, const struct oper
 	return code;
 }
 
-static const char *const examples[] = {"shunt credit", "What the accounts that I may charge have left.", NULL};
+static const char *const examples[] = {"shunt credit",
+				       "Show the remaining credits of the accounts that you may charge.", NULL};
 
 const struct command command_credit = {
 	.name = "credit",
@@ -71,9 +72,9 @@ const struct command command_credit = {
 	.operands_max = 1,
 	.about = "Show the credits of accounts.",
 	.details =
-		"An account with a credit_unit pays for its jobs and for those of the accounts below it. A job that starts, or whose deadline is guaranteed, holds as "
-		"much as it may use at most in escrow; when it ends, what it used is spent, and the rest is free again. An attempt that is requeued, rerun or lost costs nothing. "
-		"Times are those of the unit: 10:00:00 of cpu_hours is ten hours of one CPU.",
+		"An account with a credit_unit pays for its jobs and for those of the accounts below it. When a job starts, or when its deadline is guaranteed, the most that it "
+		"may use is held in escrow; when it ends, what it used is spent and the rest is released. "
+		"Amounts are hours of the unit: 10:00:00 of cpu_hours is ten hours of one CPU.",
 	.examples = examples,
 	.options = show_options,
 	.size = sizeof(struct show_arguments),
@@ -114,7 +115,7 @@ struct deposit_arguments {
 
 static const struct option deposit_options[] = {
 	{"expires", OPTION_TEXT, offsetof(struct deposit_arguments, expires), "DATE", NULL, NULL, 0, 0,
-	 "Date from which what is left of the deposit is gone, such as 2027-01-31.", 0},
+	 "Date on which the rest of the deposit expires, such as 2027-01-31.", 0},
 	{0},
 };
 
@@ -134,7 +135,7 @@ static int deposit(const struct command *c, const void *arguments, const struct 
 
 static const char *const deposit_examples[] = {
 	"shunt credit deposit physics 10000 --expires 2027-01-31",
-	"Ten thousand hours, until the end of January.",
+	"Deposit ten thousand hours that expire at the end of January.",
 	NULL,
 };
 
@@ -143,7 +144,7 @@ const struct command command_credit_deposit = {
 	.operands = "ACCOUNT HOURS",
 	.operands_min = 2,
 	.operands_max = 2,
-	.about = "Give an account credits.",
+	.about = "Deposit credits into an account.",
 	.examples = deposit_examples,
 	.options = deposit_options,
 	.size = sizeof(struct deposit_arguments),
@@ -160,8 +161,8 @@ const struct command command_credit_withdraw = {
 	.operands = "ACCOUNT HOURS",
 	.operands_min = 2,
 	.operands_max = 2,
-	.about = "Take credits back from an account.",
-	.details = "What jobs hold stays: only as much as is available can be taken.",
+	.about = "Withdraw credits from an account.",
+	.details = "Credits held for jobs cannot be withdrawn.",
 	.run = withdraw,
 };
 
@@ -176,7 +177,8 @@ const struct command command_credit_transfer = {
 	.operands_min = 3,
 	.operands_max = 3,
 	.about = "Move credits from one account to another.",
-	.details = "Those that expire first go first, and keep their dates. Both accounts must have the same unit.",
+	.details =
+		"Credits that expire first are transferred first and keep their dates. Both accounts must have the same unit.",
 	.run = transfer,
 };
 
@@ -189,7 +191,7 @@ struct statement_arguments {
 
 static const struct option statement_options[] = {
 	{"month", OPTION_TEXT, offsetof(struct statement_arguments, month), "MONTH", NULL, NULL, 0, 0,
-	 "Of that month, \"Apr 2027\"; if not given, of this one.", 0},
+	 "Month to show, such as \"Apr 2027\"; the current one by default.", 0},
 	{"json", OPTION_FLAG, offsetof(struct statement_arguments, json), NULL, NULL, NULL, 0, 0,
 	 "Print JSON; amounts in seconds of the unit.", 0},
 	{0},

@@ -20,25 +20,25 @@ struct arguments {
 		name, OPTION_FLAG, AT(field), NULL, NULL, NULL, 0, 0, about, letter                                    \
 	}
 static const struct option options[] = {
-	FLAG('a', "accounts", accounts, "Accounts, with what is set of them."),
+	FLAG('a', "accounts", accounts, "Accounts, with their settings."),
 	FLAG('c', "classes", classes, "Queues, with their limits."),
 	FLAG('f', "fairshare", fairshare, "Fairshare: targets and use."),
-	FLAG('g', "groups", groups, "Groups, with what is set of them."),
-	FLAG('j', "jobs", jobs, "Jobs that run or wait."),
-	FLAG('n', "nodes", nodes, "Nodes, with what is configured and used."),
-	FLAG('p', "priority", priority, "Priorities of waiting jobs, and what each factor adds."),
+	FLAG('g', "groups", groups, "Groups, with their settings."),
+	FLAG('j', "jobs", jobs, "Running and waiting jobs."),
+	FLAG('n', "nodes", nodes, "Nodes, with configured and used resources."),
+	FLAG('p', "priority", priority, "Priorities of waiting jobs, with the contribution of each factor."),
 	FLAG('q', "queue", blocked, "Blocked jobs, and what blocks them."),
 	FLAG('Q', "qos", qos, "Qualities of service."),
 	FLAG('t', "partitions", partitions, "Partitions."),
-	FLAG('u', "users", users, "Users, with what is set of them."),
+	FLAG('u', "users", users, "Users, with their settings."),
 	FLAG(0, "json", json, "Print the API's answer instead of a table."),
 	{0},
 };
 
 static const char *const examples[] = {
-	"diagnose -p", "Every factor of the priorities of waiting jobs.",
-	"diagnose -q", "Blocked jobs, and what blocks each of them.",
-	"diagnose -u", "Users with their limits and targets.",
+	"diagnose -p", "Show every factor of the priorities of waiting jobs.",
+	"diagnose -q", "Show blocked jobs and what blocks each of them.",
+	"diagnose -u", "Show users with their limits and targets.",
 	NULL,
 };
 
@@ -319,7 +319,7 @@ const struct command command_diagnose = {
 	.operands = "",
 	.about = "Show what the scheduler works with: priorities, fairshare, nodes, blocked jobs, limits.",
 	.details =
-		"Of a priority every factor is shown with what it adds and its part of all that is added. Several letters show several views.",
+		"For priorities, each factor is shown with its contribution and share of the total. Several options show several views.",
 	.examples = examples,
 	.options = options,
 	.size = sizeof(struct arguments),

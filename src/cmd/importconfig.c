@@ -14,7 +14,7 @@ struct arguments {
 
 static const struct option options[] = {
 	{"from", OPTION_WORD, offsetof(struct arguments, from), "SYSTEM", NULL, "maui slurm sacctmgr qmgr", 0, 0,
-	 "What the files are. By default each is recognized by its content.", 'f'},
+	 "Kind of the files. By default it is recognized from their content.", 'f'},
 	{0},
 };
 
@@ -59,7 +59,7 @@ static int run(const struct command *c, const void *arguments, const struct oper
 		else if (!kind_of(arguments, strbuf_text(&text), &from))
 			code = command_fail(
 				c,
-				"%s: it is neither maui.cfg, slurm.conf, a dump of sacctmgr nor the output of qmgr; --from says what it is",
+				"%s: not recognized as maui.cfg, slurm.conf, sacctmgr or qmgr output; give its kind with --from",
 				path);
 		else
 			conversion_read(conversion, from, base ? base + 1 : path, strbuf_text(&text));
@@ -76,11 +76,11 @@ static int run(const struct command *c, const void *arguments, const struct oper
 
 static const char *const examples[] = {
 	"shunt import-config /usr/local/maui/maui.cfg",
-	"Show what a site of Maui would set, and what has no equivalent.",
+	"Convert Maui's configuration, with remarks on what has no equivalent.",
 	"sacctmgr dump linux file=linux.cfg; sacctmgr -P show qos > qos.txt; shunt import-config /etc/slurm/slurm.conf linux.cfg qos.txt > site.qmgr",
-	"A site of Slurm: read site.qmgr, change what you like, then: qmgr < site.qmgr",
+	"Convert a Slurm site; review site.qmgr, then apply it with: qmgr < site.qmgr",
 	"shunt simulate --config site.qmgr --policy shunt old.swf",
-	"Try it before anything changes.",
+	"Try the result in the simulator first.",
 	NULL,
 };
 
@@ -92,9 +92,9 @@ const struct command command_import_config = {
 	.operands_max = 100,
 	.about = "Convert a configuration of Maui, Slurm or PBS into directives for qmgr.",
 	.details =
-		"Reads maui.cfg, slurm.conf, what sacctmgr dump and sacctmgr -P show qos print, and qmgr -c 'print server' of TORQUE, PBS Pro and OpenPBS; - is standard input. "
-		"Several files become one site. Nothing is changed: the directives are printed, and behind them a remark, as a comment, for everything that has no equivalent or "
-		"is set elsewhere.",
+		"Reads maui.cfg, slurm.conf, the output of sacctmgr dump and sacctmgr -P show qos, and of qmgr -c 'print server' from TORQUE, PBS Pro and OpenPBS; - is standard input. "
+		"Several files become one site. Nothing is changed: the directives are printed, followed by a remark, as a comment, for every setting that has no equivalent or "
+		"belongs elsewhere.",
 	.examples = examples,
 	.options = options,
 	.size = sizeof(struct arguments),

@@ -270,7 +270,7 @@ static void why_print(const json_t *why)
 
 	print_wrapped(stdout, object_text(why, "text"), 0, 0);
 	if (json_array_size(reasons) > 1) {
-		printf("\nEvery reason for which it does not start now:\n");
+		printf("\nReasons why it does not start now:\n");
 		reasons_print(reasons);
 	}
 }

@@ -119,7 +119,7 @@ static int named_set(struct jobspec *s, const char *option, const char *key, con
 
 	strbuf_printf(&list, "%s=%s", key, text);
 	if (strchr(text, ','))
-		rc = err_set(err, -EINVAL, "--%s %.60s: name one", option, text);
+		rc = err_set(err, -EINVAL, "--%s %.60s: give exactly one name", option, text);
 	else
 		rc = jobspec_resource(s, list.text, err);
 	strbuf_fini(&list);

@@ -74,7 +74,7 @@ static int maui_set(struct jobspec *s, const char *value, struct err *err)
 		if (strcasecmp(one, "QOS") == 0)
 			rc = err_set(err, -EINVAL, "it names no quality of service: use QOS:NAME");
 		if (strcasecmp(one, "ADVRES") == 0)
-			rc = err_set(err, -EINVAL, "it names no reservation: use ADVRES:NAME");
+			rc = err_set(err, -EINVAL, "the name of the reservation is missing: use ADVRES:NAME");
 		bool reserved = strncasecmp(one, "ADVRES:", 7) == 0;
 		if (!reserved && strncasecmp(one, "QOS:", 4) != 0)
 			continue;

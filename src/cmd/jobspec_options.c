@@ -33,7 +33,7 @@ const struct option qsub_options[] = {
 	TEXT(0, "partition", into.partition, "NAME|any",
 	     "Run in this partition, or in any that suits it, alone. The same as -l partition=NAME."),
 	TEXT(0, "reservation", into.reservation, "NAME",
-	     "Start in this reservation, and nowhere else. The same as -l advres=NAME."),
+	     "Run only inside this reservation, as -l advres=NAME."),
 	TEXT('o', "output", files.output, "PATH", "Where its standard output goes; a directory: the usual name in it."),
 	TEXT('e', "error", files.error, "PATH", "Where its standard error goes."),
 	WORD('j', "join", files.join, "oe|eo|n", "oe eo n", "Join both: oe into the output file, eo into the error file."),

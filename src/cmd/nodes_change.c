@@ -210,7 +210,7 @@ static int set(const struct command *c, const void *arguments, const struct oper
 		else if (!setting_add(body, operands->v[i]))
 			code = command_misused(
 				c,
-				"\"%s\": there are class=NAME, features=A,B, note=TEXT, cpus=N, gpus=N and speed=N (0.001 to 1000)",
+				"\"%s\": use class=NAME, features=A,B, note=TEXT, cpus=N, gpus=N or speed=N (0.001 to 1000)",
 				operands->v[i]);
 	if (code == EXIT_OK && (n == 0 || json_object_size(body) == 0))
 		code = command_misused(c, "%s is missing", n == 0 ? "NODE" : "NAME=VALUE");

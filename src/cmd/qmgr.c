@@ -34,7 +34,7 @@ static const char *const examples[] = {
 	"qmgr -c 'set server default_queue = short'",
 	"The queue for those who name none.",
 	"qmgr -c 'create partition A nodes = n[1-8]'",
-	"A partition of eight nodes, which a job has as a whole.",
+	"A partition of eight nodes, which each job uses as a whole.",
 	"qmgr -c 'print server' > saved; qmgr < saved",
 	"Everything as commands, and back.",
 	NULL,

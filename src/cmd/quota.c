@@ -389,7 +389,7 @@ struct log_arguments {
 
 static const struct option log_options[] = {
 	{"month", OPTION_TEXT, offsetof(struct log_arguments, month), "MONTH", NULL, NULL, 0, 0,
-	 "Of that month, \"Apr 2027\"; if not given, of this one.", 0},
+	 "Month to show, such as \"Apr 2027\"; the current one by default.", 0},
 	{"json", OPTION_FLAG, offsetof(struct log_arguments, json), NULL, NULL, NULL, 0, 0,
 	 "Print JSON; times in seconds.", 0},
 	{0},

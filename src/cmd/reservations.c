@@ -79,7 +79,7 @@ static void print(const json_t *answer)
 	size_t i;
 
 	if (json_array_size(list) == 0) {
-		printf("No reservations. A manager makes one with 'shunt reservations add NAME --nodes n[1-4] --start TIME --duration 4h --users ann'.\n");
+		printf("No reservations. A manager creates one with 'shunt reservations add NAME --nodes n[1-4] --start TIME --duration 4h --users ann'.\n");
 		return;
 	}
 	t = table_create(columns, 8);
@@ -95,20 +95,20 @@ static int run(const struct command *c, const void *arguments, const struct oper
 
 static const char *const examples[] = {
 	"shunt reservations",
-	"The reservations: when they hold next, their nodes, and for whom they are.",
+	"List the reservations with their next times, nodes and users.",
 	"shunt reservations add course --nodes n[1-4] --hours 'Mon 08:00-12:00' --groups course",
-	"As a manager: four nodes for a course, every Monday morning.",
+	"As a manager, reserve four nodes for a course every Monday morning.",
 	"shunt submit --reservation course job.sh",
-	"Run in it, and nowhere else.",
+	"Run only inside the reservation.",
 	NULL,
 };
 
 const struct command command_reservations = {
 	.name = "reservations",
 	.operands = "",
-	.about = "List reservations: nodes that only some jobs may use at a time.",
+	.about = "List reservations: nodes set aside for certain jobs at certain times.",
 	.details =
-		"Jobs that a reservation names may run in it and elsewhere. Others neither start in it nor last into it.",
+		"Jobs that a reservation admits may run inside it or elsewhere. Other jobs neither start in it nor are still running when it begins.",
 	.examples = examples,
 	.options = show_options,
 	.size = sizeof(struct show_arguments),
@@ -123,7 +123,7 @@ struct showres_arguments {
 
 static const struct option showres_options[] = {
 	{"nodes", OPTION_FLAG, offsetof(struct showres_arguments, nodes), NULL, NULL, NULL, 0, 0,
-	 "A line for each node of each reservation.", 'n'},
+	 "Print a line for each node of each reservation.", 'n'},
 	{"json", OPTION_FLAG, offsetof(struct showres_arguments, json), NULL, NULL, NULL, 0, 0,
 	 "Print JSON instead of a table.", 0},
 	{0},
@@ -244,7 +244,7 @@ static int showres(const struct command *c, const void *arguments, const struct 
 				json_array_append(kept, x);
 		}
 		if (operands->n && json_array_size(kept) == 0)
-			code = command_fail(c, "there is no reservation %s", operands->v[0]);
+			code = command_fail(c, "unknown reservation %s", operands->v[0]);
 		else if (a->json)
 			show_json(kept);
 		else
@@ -267,8 +267,8 @@ const struct command command_showres = {
 	.operands_max = INT_MAX,
 	.about = "List reservations as Maui does.",
 	.details =
-		"The columns are Maui's: S is R for one that holds now, else I; Start and End are relative to now, and N is the number of its nodes. Of weekly reservations the present or the next "
-		"time is shown. Waiting jobs' own places in the plan are in 'shunt plan'.",
+		"The columns are Maui's: S is R for a reservation that is active now, else I; Start and End are relative to now, and N is the number of nodes. A weekly reservation is shown with its current or next "
+		"window. 'shunt plan' shows the planned places of waiting jobs.",
 	.examples = showres_examples,
 	.options = showres_options,
 	.size = sizeof(struct showres_arguments),

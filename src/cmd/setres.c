@@ -37,31 +37,31 @@ struct arguments {
 		     "How long it lasts, such as 4:00:00 or 2h, instead of --end."),                                   \
 		TEXT(0, "hours", hours, "HOURS",                                                                       \
 		     "Make it weekly, in local time, such as 'Mon 08:00-12:00, Thu 14:00-18:00'."),                    \
-		TEXT(0, "except", except, "DATE[,DATE...]", "Days on which a weekly one does not hold."),              \
-		TEXT('u', "users", users, "USER[,USER...]", "Users whose jobs may run in it."),                        \
-		TEXT('g', "groups", groups, "GROUP[,GROUP...]", "Groups whose jobs may run in it."),                   \
-		TEXT('a', "accounts", accounts, "ACCOUNT[,ACCOUNT...]", "Accounts whose jobs may run in it."),         \
-		TEXT('q', "queues", queues, "QUEUE[,QUEUE...]", "Queues whose jobs may run in it."),                   \
-		TEXT('Q', "qos", qos, "QOS[,QOS...]", "Qualities of service whose jobs may run in it."),               \
-		TEXT('j', "jobs", jobs, "NUMBER[,NUMBER...]", "Jobs that may run in it."),                             \
+		TEXT(0, "except", except, "DATE[,DATE...]", "Days on which a weekly reservation is skipped."),         \
+		TEXT('u', "users", users, "USER[,USER...]", "Users whose jobs may run inside."),                       \
+		TEXT('g', "groups", groups, "GROUP[,GROUP...]", "Groups whose jobs may run inside."),                  \
+		TEXT('a', "accounts", accounts, "ACCOUNT[,ACCOUNT...]", "Accounts whose jobs may run inside."),        \
+		TEXT('q', "queues", queues, "QUEUE[,QUEUE...]", "Queues whose jobs may run inside."),                  \
+		TEXT('Q', "qos", qos, "QOS[,QOS...]", "Qualities of service whose jobs may run inside."),              \
+		TEXT('j', "jobs", jobs, "NUMBER[,NUMBER...]", "Jobs that may run inside."),                            \
 		TEXT('f', "features", features, "FEATURE[:FEATURE...]",                                                \
-		     "Features of the nodes, where a number of nodes is given."),                                      \
-		TEXT('m', "comment", comment, "TEXT", "A note for people."),                                           \
-		FLAG('M', "maintenance", maintenance, "It is for nobody, and may lie over other reservations."),       \
-		FLAG(0, "ignore-jobs", ignore_jobs, "Make it even if running jobs last into it. They go on."),         \
-		FLAG(0, "force", force, "Make it even if guaranteed deadlines are in the way."),                       \
-		FLAG(0, "dry-run", dry_run, "Change nothing; list the jobs that it would concern."),                   \
+		     "Features of the nodes to choose, if a number is given."),                                        \
+		TEXT('m', "comment", comment, "TEXT", "Comment."),                                                     \
+		FLAG('M', "maintenance", maintenance, "Admit no job; may overlap other reservations."),                \
+		FLAG(0, "ignore-jobs", ignore_jobs, "Create it even if running jobs extend into it."),                 \
+		FLAG(0, "force", force, "Create it even if that breaks guaranteed deadlines."),                        \
+		FLAG(0, "dry-run", dry_run, "Change nothing; list the affected jobs."),                                \
 		FLAG(0, "json", json, "Print JSON, with --dry-run."),                                                  \
 	{                                                                                                              \
 		0                                                                                                      \
 	}
 
 static const struct option add_options[] = {
-	TEXT('n', "nodes", nodes, "NODES", "Its nodes: n[1-4], all, or a number of nodes to choose."),
+	TEXT('n', "nodes", nodes, "NODES", "Nodes to reserve: n[1-4], all, or a number of nodes to choose."),
 	SHARED,
 };
 static const struct option set_options[] = {
-	TEXT('n', "name", name, "NAME", "Its name; otherwise the user's, with a number."),
+	TEXT('n', "name", name, "NAME", "Name of the reservation; by default the user's name with a number."),
 	SHARED,
 };
 
@@ -173,9 +173,9 @@ static void later_cell(struct table *t, const json_t *x)
 	if (json_is_true(json_object_get(x, "running")))
 		table_cell(t, "runs into it");
 	else if (json_is_true(json_object_get(x, "guaranteed")))
-		table_cell(t, "its guaranteed deadline is in the way");
+		table_cell(t, "its guaranteed deadline would break");
 	else if (before >= 0 && after < 0)
-		table_cell(t, "does not start in sight");
+		table_cell(t, "no start can be predicted");
 	else if (after > before)
 		table_cell(t, "starts %s later", duration_human(after - before, text, sizeof text));
 	else
@@ -184,7 +184,7 @@ static void later_cell(struct table *t, const json_t *x)
 
 static void dry_print(const json_t *answer)
 {
-	static const char *const columns[] = {"job", "owner", "~what would happen"};
+	static const char *const columns[] = {"job", "owner", "~effect"};
 	const json_t *list = json_object_get(answer, "jobs"), *x;
 	const char *refused = object_text(answer, "refused");
 	struct table *t;
@@ -192,7 +192,7 @@ static void dry_print(const json_t *answer)
 	size_t i;
 
 	if (json_array_size(list) == 0)
-		printf("No job is concerned.\n");
+		printf("No job is affected.\n");
 	t = table_create(columns, 3);
 	json_array_foreach(list, i, x)
 	{
@@ -254,9 +254,11 @@ static int add(const struct command *c, const void *arguments, const struct oper
 	const struct arguments *a = arguments;
 
 	if (!a->nodes)
-		return command_misused(c, "which nodes? Give --nodes, such as --nodes n[1-4] or --nodes 4");
+		return command_misused(
+			c, "--nodes is missing: give nodes, such as --nodes n[1-4], or a number, such as --nodes 4");
 	if (!a->hours && !a->end && !a->duration)
-		return command_misused(c, "until when? Give --end or --duration, or --hours for a weekly one");
+		return command_misused(
+			c, "the end is missing: give --end or --duration, or --hours for a weekly reservation");
 	return make(c, a, operands->v[0], a->nodes, true);
 }
 
@@ -274,7 +276,7 @@ static int setres(const struct command *c, const void *arguments, const struct o
 	int code;
 
 	if (!a->hours && !a->end && !a->duration)
-		return command_misused(c, "until when? Give -e or -d, or --hours for a weekly one");
+		return command_misused(c, "the end is missing: give -e or -d, or --hours for a weekly reservation");
 	if (a->name)
 		strbuf_puts(&name, a->name);
 	else
@@ -307,15 +309,15 @@ static int release(const struct command *c, const void *arguments, const struct 
 	return change_close(&ch) == EXIT_OK ? EXIT_OK : EXIT_FAILED;
 }
 
-#define ABOUT                                                                                                                                                                              \
-	"It is refused where it overlaps another reservation, where running jobs last into it, and where guaranteed deadlines are in its way; --dry-run lists the jobs. Jobs need not be " \
-	"submitted before: who may use it is decided by its lists."
+#define ABOUT                                                                                                                                                                             \
+	"A reservation is refused if it overlaps another one, if running jobs extend into it, or if it breaks guaranteed deadlines; --dry-run lists the jobs. Its lists also admit jobs " \
+	"that are submitted later."
 
 static const char *const add_examples[] = {
 	"shunt reservations add course --nodes n[1-4] --hours 'Mon 08:00-12:00' --groups course",
-	"Four nodes for a course, every Monday morning.",
+	"Reserve four nodes for a course every Monday morning.",
 	"shunt reservations add disks --nodes n3 --start 2026-12-24T08:00 --duration 4h --maintenance --dry-run",
-	"List the jobs that a maintenance would concern.",
+	"List the jobs that a maintenance would affect.",
 	NULL,
 };
 
@@ -324,7 +326,7 @@ const struct command command_reservations_add = {
 	.operands = "NAME",
 	.operands_min = 1,
 	.operands_max = 1,
-	.about = "Keep nodes for some jobs, at a time or weekly.",
+	.about = "Reserve nodes for certain jobs, once or weekly.",
 	.details = ABOUT,
 	.examples = add_examples,
 	.options = add_options,
@@ -334,7 +336,7 @@ const struct command command_reservations_add = {
 
 static const char *const change_examples[] = {
 	"shunt reservations change course --except 2026-12-24,2026-12-31",
-	"It does not hold on these days.",
+	"Skip these days.",
 	NULL,
 };
 
@@ -351,8 +353,8 @@ const struct command command_reservations_change = {
 	.run = change,
 };
 
-static const char *const remove_examples[] = {
-	"shunt reservations remove course", "Its nodes are for all jobs again. Jobs that are bound to it wait.", NULL};
+static const char *const remove_examples[] = {"shunt reservations remove course",
+					      "Release its nodes for all jobs. Jobs bound to it keep waiting.", NULL};
 static const struct option no_options[] = {{0}};
 
 const struct command command_reservations_remove = {
@@ -368,11 +370,11 @@ const struct command command_reservations_remove = {
 
 static const char *const setres_examples[] = {
 	"setres -u ann,bob -d 4:00:00 'n[1-2]'",
-	"Two nodes for two users, for four hours from now on.",
+	"Reserve two nodes for two users for the next four hours.",
 	"setres -g course -n exam -s 08:00_12/24 -e 12:00_12/24 TASKS==4",
-	"Four nodes, which are chosen, at a time.",
+	"Reserve any four nodes for one morning.",
 	"setres -M -n disks -s +2h -d 1h --dry-run ALL",
-	"List the jobs that a maintenance of all nodes would concern.",
+	"List the jobs that a maintenance of all nodes would affect.",
 	NULL,
 };
 
@@ -390,7 +392,7 @@ const struct command command_setres = {
 	.own = true,
 };
 
-static const char *const release_examples[] = {"releaseres exam", "Its nodes are for all jobs again.", NULL};
+static const char *const release_examples[] = {"releaseres exam", "Release its nodes for all jobs.", NULL};
 
 const struct command command_releaseres = {
 	.name = "releaseres",

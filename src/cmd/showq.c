@@ -24,9 +24,9 @@ struct arguments {
 		name, OPTION_FLAG, AT(field), NULL, NULL, NULL, 0, 0, about, letter                                    \
 	}
 static const struct option options[] = {
-	FLAG('r', "running", running, "Running jobs only, with more columns."),
-	FLAG('i', "idle", idle, "Waiting jobs that may be considered only, with more columns."),
-	FLAG('b', "blocked", blocked, "Blocked jobs only, with what blocks them."),
+	FLAG('r', "running", running, "Show only running jobs, with more columns."),
+	FLAG('i', "idle", idle, "Show only eligible waiting jobs, with more columns."),
+	FLAG('b', "blocked", blocked, "Show only blocked jobs, with what blocks them."),
 	{"user", OPTION_TEXT, AT(user), "USER[,USER...]", NULL, NULL, 0, 0, "Only these users' jobs.", 'u'},
 	{"class", OPTION_TEXT, AT(queue), "QUEUE", NULL, NULL, 0, 0, "Only jobs of this queue.", 'c'},
 	FLAG('v', "verbose", verbose, "Full job ids, and the names of queues and groups."),
@@ -37,7 +37,7 @@ static const struct option options[] = {
 static const char *const examples[] = {
 	"showq",    "Running, waiting and blocked jobs, with totals.",
 	"showq -i", "Waiting jobs with their priorities, the next one first.",
-	"showq -b", "Blocked jobs, and what blocks each of them.",
+	"showq -b", "Show blocked jobs and what blocks each of them.",
 	NULL,
 };
 
@@ -255,7 +255,7 @@ static void sections_print(const struct list *l, const json_t *machine, const bo
 	       "\n",
 	       l->jobs[ACTIVE] + l->jobs[IDLE] + l->jobs[BLOCKED], l->jobs[ACTIVE], l->jobs[IDLE], l->jobs[BLOCKED]);
 	if (!json_is_true(json_object_get(machine, "scheduling")))
-		printf("The server does not start jobs now (scheduling is False).\n");
+		printf("The server is not starting jobs (scheduling is False).\n");
 }
 
 static int tables_print(const struct command *c, struct client *client, const struct arguments *a, struct strbuf *path)
@@ -314,9 +314,9 @@ const struct command command_showq = {
 	.operands = "",
 	.about = "List running, waiting and blocked jobs as the scheduler sees them.",
 	.details =
-		"Running jobs come in the order of their planned ends, waiting ones in the order in which the scheduler considers them; blocked jobs are not considered. "
+		"Running jobs are sorted by planned end, waiting jobs in the order in which the scheduler considers them; blocked jobs are not considered. "
 		"The columns are Maui's: XFACTOR is (time in the queue + walltime) / walltime, EFFIC the CPU time used in percent of the CPUs' time. "
-		"'checkjob JOB' shows everything that keeps a job from starting.",
+		"'checkjob JOB' shows every reason why a job does not start.",
 	.examples = examples,
 	.options = options,
 	.size = sizeof(struct arguments),

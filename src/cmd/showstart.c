@@ -17,9 +17,9 @@
 
 static const char *const start_examples[] = {
 	"showstart 12",
-	"When job 12 is expected to start and end.",
+	"Show when job 12 is expected to start and end.",
 	"showstart 16@2:00:00",
-	"When a job of 16 CPUs and two hours would, if it were submitted now.",
+	"Show when a job of 16 CPUs and two hours would start if submitted now.",
 	NULL,
 };
 
@@ -120,8 +120,8 @@ const struct command command_showstart = {
 	.operands_max = INT_MAX,
 	.about = "Show when a job would start and end.",
 	.details =
-		"Of a job that waits the forecast is shown, which takes every job to run as long as it may and nobody else to come; of PROCS@DURATION, when such a job would start if "
-		"it were submitted now. 'shunt whatif' asks for other requests. Exit code 1: there is no estimate.",
+		"For a waiting job this is the forecast, which assumes that every job uses its full walltime and no further jobs arrive. For PROCS@DURATION it is when such a job would start if "
+		"submitted now; 'shunt whatif' takes other requests. Exit code 1: no estimate.",
 	.examples = start_examples,
 	.options = show_options,
 	.size = sizeof(struct show_arguments),
@@ -148,9 +148,9 @@ static const struct option bf_options[] = {
 
 static const char *const bf_examples[] = {
 	"showbf",
-	"How many CPUs a job may have, and for how long, to start at once.",
+	"Show the sizes and walltimes of jobs that would start at once.",
 	"showbf -d 2:00:00 -f fast",
-	"Only what is free for two hours, on nodes with the feature fast.",
+	"The same for two hours or more, on nodes with the feature fast.",
 	NULL,
 };
 
@@ -200,9 +200,9 @@ static int bf_run(const struct command *c, const void *arguments, const struct o
 const struct command command_showbf = {
 	.name = "showbf",
 	.operands = "",
-	.about = "Show what would start at once: so many CPUs for so long.",
+	.about = "Show the largest jobs that would start at once.",
 	.details =
-		"A line each: a job of that many CPUs, one on each task, and of that walltime would start now; one CPU or one second more would not. INFINITY: for any walltime. "
+		"Each line is a job of single-CPU tasks that would start now; with one more CPU or second it would not. INFINITY: any walltime. "
 		"Limits on users, accounts and queues are not counted.",
 	.examples = bf_examples,
 	.options = bf_options,

@@ -110,9 +110,9 @@ static const struct option stats_options[] = {
 
 static const char *const stats_examples[] = {
 	"showstats -u",
-	"What each user ran in the last 30 days.",
+	"Show what each user ran in the last 30 days.",
 	"showstats -a --since 7d",
-	"What each account ran in the last seven days.",
+	"Show what each account ran in the last seven days.",
 	NULL,
 };
 
@@ -196,7 +196,7 @@ static int stats_run(const struct command *c, const void *arguments, const struc
 		show_json(list);
 		json_decref(list);
 	} else if (code == EXIT_OK && s.all.jobs == 0) {
-		printf("No job has ended since then.\n");
+		printf("No job has finished since then.\n");
 	} else if (code == EXIT_OK) {
 		stats_print(&s);
 	}
@@ -210,7 +210,7 @@ const struct command command_showstats = {
 	.operands = "",
 	.about = "Show what users, groups, accounts and queues ran.",
 	.details =
-		"Of jobs that ran and have ended. PHReq: CPU hours requested (walltime x CPUs); PHDed: CPU hours they had. XF, the expansion factor: (wait + walltime) / walltime, on "
+		"Counts finished jobs that ran. PHReq: CPU hours requested (walltime x CPUs); PHDed: CPU hours they had. XF, the expansion factor: (wait + walltime) / walltime, on "
 		"average and at most; AvgQH: hours in the queue; Effic%: CPU time used of the CPU hours; WCAcc%: run time in percent of the walltime.",
 	.examples = stats_examples,
 	.options = stats_options,
@@ -233,9 +233,9 @@ static const struct option grid_options[] = {
 
 static const char *const grid_examples[] = {
 	"showgrid AVGQTIME",
-	"How long jobs waited, by their CPUs and walltimes.",
+	"Show how long jobs waited, by CPUs and walltime.",
 	"showgrid JOBCOUNT -s 7d",
-	"How many jobs there were of each size in the last seven days.",
+	"Show how many jobs of each size ended in the last seven days.",
 	NULL,
 };
 
@@ -316,8 +316,8 @@ static int grid_run(const struct command *c, const void *arguments, const struct
 
 	strbuf_printf(&word, " %s ", operands->v[0]);
 	if (!strstr(words, word.text) || strchr(operands->v[0], ' '))
-		code = command_misused(c, "there is no statistic %s: use one of%.*s", operands->v[0],
-				       (int)sizeof words - 2, words);
+		code = command_misused(c, "unknown statistic %s: use one of%.*s", operands->v[0], (int)sizeof words - 2,
+				       words);
 	if (code == EXIT_OK)
 		code = when_parse(c, "since", a->since, (int64_t)time(NULL), &since);
 	if (code == EXIT_OK)
@@ -338,9 +338,9 @@ const struct command command_showgrid = {
 	.operand_words = "JOBCOUNT PROCHOURS AVGXFACTOR MAXXFACTOR AVGQTIME JOBEFFICIENCY WCACCURACY",
 	.operands_min = 1,
 	.operands_max = 1,
-	.about = "Show a statistic of jobs by their CPUs and walltimes.",
+	.about = "Show a statistic of finished jobs by CPUs and walltime.",
 	.details =
-		"A row has the jobs with up to that many CPUs and more than the row above, a column those with walltimes up to that. AVGQTIME is in hours; JOBEFFICIENCY and WCACCURACY are in percent, as in showstats.",
+		"A row counts the jobs with up to that many CPUs and more than the row above; columns do the same for walltimes. AVGQTIME is in hours; JOBEFFICIENCY and WCACCURACY are in percent, as in showstats.",
 	.examples = grid_examples,
 	.options = grid_options,
 	.size = sizeof(struct arguments),

@@ -84,7 +84,7 @@ struct reqtext {
 	enum wholeness whole;  /* place=excl, place=exclhost */
 	const char *partition; /* a name, or PARTITION_WORD_ANY; NULL: not said */
 	const char *qos;       /* a quality of service; NULL: not said. Not a part of the canonical text */
-	const char *reservation; /* that it starts nowhere else than in; the same */
+	const char *reservation; /* that it is bound to; the same */
 	int64_t estimate;	 /* seconds; 0: not said; the same */
 	const char *deadline;	 /* as it was written; NULL: not said; the same */
 	const char *budget;	 /* the same */

@@ -41,7 +41,7 @@ static int nodes_add(struct reading *r, uint32_t sw, const char *list, struct er
 
 	for (size_t i = 0; i < names.n && rc == 0; i++) {
 		if (names_add(&r->t->nodes, names.v[i]) < r->t->of_node.n)
-			rc = err_set(err, -EINVAL, "the node %.*s is at two switches", SHOWN, names.v[i]);
+			rc = err_set(err, -EINVAL, "node %.*s is connected to two switches", SHOWN, names.v[i]);
 		else
 			vec_push(&r->t->of_node, sw); /* the switch at first, its place among the leaves later */
 	}
@@ -56,7 +56,7 @@ static int children_add(struct reading *r, uint32_t sw, const char *list, struct
 
 	for (size_t i = 0; i < names.n && rc == 0; i++) {
 		if (names_add(&r->parents, names.v[i]) < r->parent_of.n)
-			rc = err_set(err, -EINVAL, "the switch %.*s is below two others", SHOWN, names.v[i]);
+			rc = err_set(err, -EINVAL, "switch %.*s is below two others", SHOWN, names.v[i]);
 		else
 			vec_push(&r->parent_of, sw);
 	}
@@ -87,12 +87,13 @@ static int line_read(struct reading *r, char *line, struct err *err)
 	if (!name && !nodes && !children)
 		return 0;
 	if (!name || !*name || !nodes == !children)
-		return err_set(err, -EINVAL,
-			       "a switch has a name, and nodes or other switches: SwitchName=s1 Nodes=n[1-16]");
+		return err_set(
+			err, -EINVAL,
+			"a switch needs a name and nodes or other switches, such as SwitchName=s1 Nodes=n[1-16]");
 	if (r->t->v.n == TOPOLOGY_SWITCHES_MAX)
 		return err_set(err, -EINVAL, "more than %d switches", TOPOLOGY_SWITCHES_MAX);
 	if (names_add(&r->t->switches, name) < r->t->v.n)
-		return err_set(err, -EINVAL, "the switch %.*s is there twice", SHOWN, name);
+		return err_set(err, -EINVAL, "switch %.*s is defined twice", SHOWN, name);
 	vec_push(&r->t->v, (struct switch_){0});
 	vec_push(&r->is_leaf, nodes != NULL);
 	return nodes ? nodes_add(r, (uint32_t)r->t->v.n - 1, nodes, err)
@@ -104,9 +105,8 @@ static int parents_set(struct reading *r, struct err *err)
 	for (uint32_t i = 0; i < r->parents.n; i++) {
 		uint32_t sw;
 		if (!names_find(&r->t->switches, names_get(&r->parents, i), &sw))
-			return err_set(err, -EINVAL, "the switch %.*s is below %.*s, and there is none of that name",
-				       SHOWN, names_get(&r->parents, i), SHOWN,
-				       names_get(&r->t->switches, r->parent_of.v[i]));
+			return err_set(err, -EINVAL, "switch %.*s is listed below %.*s but is not defined", SHOWN,
+				       names_get(&r->parents, i), SHOWN, names_get(&r->t->switches, r->parent_of.v[i]));
 		r->t->v.v[sw].parent = r->parent_of.v[i] + 1;
 	}
 	for (uint32_t i = 0; i < r->t->v.n; i++) {
@@ -114,7 +114,7 @@ static int parents_set(struct reading *r, struct err *err)
 		while (r->t->v.v[at].parent && steps++ <= r->t->v.n)
 			at = r->t->v.v[at].parent - 1;
 		if (r->t->v.v[at].parent)
-			return err_set(err, -EINVAL, "the switch %.*s is below itself", SHOWN,
+			return err_set(err, -EINVAL, "switch %.*s is below itself", SHOWN,
 				       names_get(&r->t->switches, i));
 	}
 	return 0;

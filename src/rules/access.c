@@ -55,7 +55,7 @@ static int unknown(const struct objects *o, enum object_kind kind, const char *n
 	for (size_t i = 0; i < o->of[kind].n && all.n < 300; i++)
 		if (strcmp(o->of[kind].v[i]->name, OBJECT_DEFAULT) != 0)
 			strbuf_printf(&all, "%s%s", all.n ? ", " : "", o->of[kind].v[i]->name);
-	err_code(err, CODE_REFUSED, "there is no %s %.60s; %s%.300s", object_table[kind].name, name,
+	err_code(err, CODE_REFUSED, "unknown %s %.60s; %s%.300s", object_table[kind].name, name,
 		 all.n ? "known: " : "none is defined", strbuf_text(&all));
 	strbuf_fini(&all);
 	return -EDQUOT;
@@ -70,9 +70,8 @@ static int named_check(const struct objects *o, enum object_kind kind, const str
 	if (!x)
 		return unknown(o, kind, *name, err);
 	if (!admits(o, x, &p->by, account))
-		return err_code(err, CODE_REFUSED, "%s %s is not for user %.60s (acl_users, acl_groups%s)",
-				object_table[kind].name, x->name, p->by.user,
-				kind == OBJECT_QOS ? ", acl_accounts" : "");
+		return err_code(err, CODE_REFUSED, "user %.60s may not use %s %s (acl_users, acl_groups%s)", p->by.user,
+				object_table[kind].name, x->name, kind == OBJECT_QOS ? ", acl_accounts" : "");
 	*name = x->name;
 	return 0;
 }
@@ -125,7 +124,7 @@ static int reservation_resolve(const struct objects *o, const struct access_part
 	if (own && reservation_over(r, p->now))
 		return err_code(err, CODE_REFUSED, "reservation %s is over", r->name);
 	if (own && !reservation_admits(r, &party) && !attrs_is_set(&r->attrs, "acl_jobs"))
-		return err_code(err, CODE_REFUSED, "reservation %s is not for this job of user %.60s%s", r->name,
+		return err_code(err, CODE_REFUSED, "reservation %s does not admit this job of user %.60s%s", r->name,
 				p->by.user, attrs_bool(&r->attrs, "maintenance") ? ": it is for maintenance" : "");
 	x->reservation = r->name;
 	return 0;

@@ -14,7 +14,7 @@
 /* What a job has; NULL: none. */
 struct access {
 	const char *account, *qos;
-	const char *reservation; /* that it starts nowhere else than in */
+	const char *reservation; /* that it is bound to */
 };
 
 /* Whose job it is, and where. */

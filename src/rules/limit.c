@@ -559,10 +559,10 @@ int limits_admit(struct limits *l, const struct limit_party *party, const struct
 		return 0;
 	if (r.measure == LIMIT_MEMORY)
 		return err_code(err, CODE_REFUSED,
-				"it asks for %s of memory, and could never start: the limit %s is %s (max_memory)",
+				"it requests %s of memory and could never start: the limit %s is %s (max_memory)",
 				memory_format(need->v[r.measure], asked, sizeof asked), limit_whose(r.kind),
 				memory_format(r.most, most, sizeof most));
-	return err_code(err, CODE_REFUSED, "it asks for %lld %s, and could never start: the limit %s is %lld (%s)",
+	return err_code(err, CODE_REFUSED, "it requests %lld %s and could never start: the limit %s is %lld (%s)",
 			(long long)need->v[r.measure],
 			r.measure == LIMIT_CPUS ? "CPUs" : "CPU-seconds (CPUs times walltime)", limit_whose(r.kind),
 			(long long)r.most, r.measure == LIMIT_CPUS ? "max_cpus" : "max_cpu_seconds");

@@ -94,9 +94,9 @@ int reservation_check(const struct object *x, struct err *err)
 	if (attrs_is_set(&x->attrs, "end") && attrs_is_set(&x->attrs, "duration"))
 		return err_set(err, -EINVAL, "end and duration can't both be set: unset one");
 	if (attrs_is_set(&x->attrs, "start") && end_of(x) <= begin_of(x))
-		return err_set(err, -EINVAL, "end: it must be after start");
+		return err_set(err, -EINVAL, "end: must be after start");
 	if (attrs_is_set(&x->attrs, "except") && !reservation_weekly(x))
-		return err_set(err, -EINVAL, "except: only a weekly reservation (hours) leaves days out");
+		return err_set(err, -EINVAL, "except: only a weekly reservation (one with hours) can skip days");
 	return 0;
 }
 
@@ -174,7 +174,7 @@ int reservation_nodes(const struct object *x, const struct cluster *c, bool *has
 		else if (*name && names_find(&c->node_names, name, &node))
 			has[node] = true;
 		else if (*name && err)
-			rc = err_set(err, -EINVAL, "nodes: there is no node %.100s ('shunt nodes' lists them)", name);
+			rc = err_set(err, -EINVAL, "nodes: unknown node %.100s ('shunt nodes' lists them)", name);
 	free(copy);
 	return rc;
 }
@@ -333,7 +333,7 @@ int reservations_overlap(const struct objects *o, const struct cluster *c, const
 			if (has[n] && other[n])
 				rc = err_code(
 					err, CODE_BAD_STATE,
-					"node %s is in reservation %s at %s; only maintenance may lie over others",
+					"node %s is already in reservation %s at %s; only maintenance may overlap other reservations",
 					names_get(&c->node_names, n), x->name, instant_format(at, when, sizeof when));
 	}
 	vec_free(&mine);

@@ -439,7 +439,7 @@ static void credit_text(const struct limit_reached *r, int64_t asked, struct str
 
 	strbuf_printf(
 		out,
-		"its account, or one above it, has too few credits (%s): it may use %s, and of %s other jobs hold %s",
+		"its account, or one above it, has too few credits (%s): the job may use %s; of %s, other jobs hold %s",
 		credit_unit_name(t.unit), duration_format(credit_price(&t, asked), need, sizeof need),
 		duration_format(credit_price(&t, r->most), most, sizeof most),
 		duration_format(credit_price(&t, r->used), used, sizeof used));
@@ -499,22 +499,22 @@ static void text_reservation(const struct sched *s, uint32_t job, const struct r
 	uint32_t bound = cluster_job(s->c, job)->bound;
 
 	if (bound == BOUND_NOWHERE) {
-		strbuf_puts(out, "it starts only in a reservation that it may not use");
+		strbuf_puts(out, "it is bound to a reservation that does not admit it");
 	} else if (bound && !name) {
 		name = names_get(&s->c->reservation_names, bound - 1);
-		strbuf_printf(out, "it starts only in reservation %s, which is over", name ? name : "?");
+		strbuf_printf(out, "it is bound to reservation %s, which is over", name ? name : "?");
 	} else if (bound && begun) {
-		strbuf_printf(out, "it starts only in reservation %s, and would not end before that does, in %s", name,
+		strbuf_printf(out, "it is bound to reservation %s, which ends in %s, before the job would", name,
 			      duration_human(r->by_end - s->now, when, sizeof when));
 	} else if (bound) {
-		strbuf_printf(out, "it starts only in reservation %s, which begins in %s", name,
+		strbuf_printf(out, "it is bound to reservation %s, which begins in %s", name,
 			      duration_human(r->by_start - s->now, when, sizeof when));
 	} else if (begun) {
-		strbuf_printf(out, "reservation %s keeps it from nodes that it needs", name ? name : "?");
+		strbuf_printf(out, "reservation %s blocks nodes that it needs", name ? name : "?");
 		if (r->by_end != TIME_NEVER)
 			strbuf_printf(out, " for another %s", duration_human(r->by_end - s->now, when, sizeof when));
 	} else {
-		strbuf_printf(out, "it would run into reservation %s, which begins in %s", name ? name : "?",
+		strbuf_printf(out, "it would still be running when reservation %s begins in %s", name ? name : "?",
 			      duration_human(r->by_start - s->now, when, sizeof when));
 	}
 	if (r->shorter > 0)
@@ -595,7 +595,7 @@ void reason_text(const struct sched *s, uint32_t job, const struct reason *r, jo
 		strbuf_printf(out, "it does not wait: it is %s", job_state_name(cluster_job(s->c, job)->state));
 		break;
 	case WHY_NEXT:
-		strbuf_printf(out, "nothing is in its way: it starts with the next cycle");
+		strbuf_printf(out, "nothing blocks it: it starts in the next cycle");
 		break;
 	case WHY_LIMIT:
 		limit_text(&r->limit, r->needed, out);
@@ -648,7 +648,7 @@ void reason_text(const struct sched *s, uint32_t job, const struct reason *r, jo
 		text_reservation(s, job, r, out);
 		break;
 	case WHY_NODES:
-		strbuf_puts(out, "nodes that it needs are down or take no jobs: ");
+		strbuf_puts(out, "nodes that it needs are down or do not accept jobs: ");
 		text_nodes(s, r, out);
 		break;
 	case WHY_AVOIDED:
@@ -656,7 +656,7 @@ void reason_text(const struct sched *s, uint32_t job, const struct reason *r, jo
 		text_nodes(s, r, out);
 		break;
 	case WHY_BOOKED:
-		strbuf_puts(out, "nodes that it needs are kept free from jobs ");
+		strbuf_puts(out, "nodes that it needs are kept free of jobs ");
 		if (r->by_start > s->now)
 			strbuf_printf(out, "in %s, before it would end: ",
 				      duration_human(r->by_start - s->now, when, sizeof when));

@@ -10,7 +10,7 @@
 
 enum why {
 	WHY_NOT,	  /* it does not wait: it runs, or has ended */
-	WHY_NEXT,	  /* nothing is in its way: it starts with the next cycle */
+	WHY_NEXT,	  /* nothing blocks it: it starts in the next cycle */
 	WHY_HELD,	  /* somebody holds it */
 	WHY_NEVER,	  /* the nodes that are up could not hold it even if they were empty */
 	WHY_SHORT,	  /* too little of `dim` is free: `missing` more are needed */

@@ -228,7 +228,7 @@ static void covers_print(const struct covers *m, FILE *out)
 	table_print(t, out, WIDTH);
 	table_destroy(t);
 	fprintf(out,
-		"\nload: what arrives, of the machine; than cover: the difference of the same workloads; ±: half of its 95%% interval; busy nodes: while any job runs\n");
+		"\nload: arriving work as a share of the machine; than cover: difference to cover on the same workloads; ±: half of its 95%% interval; busy nodes: while any job runs\n");
 }
 
 static void covers_json(const struct covers *m, FILE *out)
@@ -304,7 +304,7 @@ int experiment_cover(const struct push_options *o, FILE *out, bool *ret_claims, 
 	int rc;
 
 	if (o->seeds < 2)
-		return err_set(err, -EINVAL, "%d seeds: at least 2 are needed to tell a gain from chance", o->seeds);
+		return err_set(err, -EINVAL, "%d seeds: at least 2 are needed for confidence intervals", o->seeds);
 	rc = o->charts ? charts_dir(o->charts, err) : 0;
 	if (rc == 0)
 		rc = pool_run_tasks(&tasks, &cells, err);

@@ -260,7 +260,7 @@ int experiment_move(const struct push_options *o, FILE *out, bool *ret_claims, s
 	int rc;
 
 	if (o->seeds < 2)
-		return err_set(err, -EINVAL, "%d seeds: at least 2 are needed to tell a gain from chance", o->seeds);
+		return err_set(err, -EINVAL, "%d seeds: at least 2 are needed for confidence intervals", o->seeds);
 	rc = o->charts ? charts_dir(o->charts, err) : 0;
 	if (rc == 0)
 		rc = pool_run_tasks(&tasks, &cells, err);

@@ -341,7 +341,7 @@ int experiment_push(const struct push_options *o, FILE *out, bool *ret_claims, s
 	void *done;
 
 	if (o->seeds < 2)
-		return err_set(err, -EINVAL, "%d seeds: at least 2 are needed to tell a gain from chance", o->seeds);
+		return err_set(err, -EINVAL, "%d seeds: at least 2 are needed for confidence intervals", o->seeds);
 	int rc = o->charts ? charts_dir(o->charts, err) : 0;
 	if (rc < 0)
 		return rc;

@@ -70,8 +70,8 @@ static void under(const char *policy)
 	is(outside, STATE_CANDIDATE);
 	is(inside, STATE_CANDIDATE);
 	because(outside,
-		"it would run into reservation course, which begins in 1m 40s; with a walltime of 1m 40s or less it would start now");
-	because(inside, "it starts only in reservation course, which begins in 1m 40s");
+		"it would still be running when reservation course begins in 1m 40s; with a walltime of 1m 40s or less it would start now");
+	because(inside, "it is bound to reservation course, which begins in 1m 40s");
 
 	/* One that ends before it begins may use the node; one with a key may last into it. */
 	uint32_t quick = world_common(&w, 1, "nodes=n1:ppn=4", 90), member = world_common(&w, 1, "nodes=n1:ppn=4", 150);
@@ -93,18 +93,18 @@ static void under(const char *policy)
 
 	give(late, course);
 	world_cycle(&w, 120);
-	because(late, "it starts only in reservation course, and would not end before that does, in 1m 20s");
+	because(late, "it is bound to reservation course, which ends in 1m 20s, before the job would");
 	sched_finish(w.s, inside, 150, NULL);
 	sched_finish(w.s, member, 151, NULL);
 	world_cycle(&w, 151);
 	is(outside, STATE_CANDIDATE);
-	because(outside, "reservation course keeps it from nodes that it needs for another 49s");
+	because(outside, "reservation course blocks nodes that it needs for another 49s");
 
 	/* It is taken away. */
 	sched_fences(w.s, NULL, 0, 160);
 	world_cycle(&w, 160);
 	is(outside, STATE_RUNNING);
-	because(late, "it starts only in reservation course, which is over");
+	because(late, "it is bound to reservation course, which is over");
 	world_fini(&w);
 }
 

@@ -385,7 +385,7 @@ static void what_exceeds_a_hard_limit_alone_is_refused(void **state)
 	limits_cap(l, LIMIT_OF_USER, 0, LIMIT_CPUS, 7);
 	assert_int_not_equal(limits_admit(l, &p, &wide, &err), 0);
 	assert_string_equal(err.text,
-			    "it asks for 8 CPUs, and could never start: the limit of its user is 7 (max_cpus)");
+			    "it requests 8 CPUs and could never start: the limit of its user is 7 (max_cpus)");
 	limits_exempt(l, 4, true);
 	assert_int_equal(limits_admit(l, &p, &wide, &err), 0);
 	limits_exempt(l, 4, false);

@@ -102,7 +102,7 @@ static void test_times(void **state)
 	assert_int_equal(reservation_check(x, &err), 0);
 	put(x, "start", "2026-12-26T08:00");
 	assert_int_equal(reservation_check(x, &err), -EINVAL);
-	assert_string_equal(err.text, "end: it must be after start");
+	assert_string_equal(err.text, "end: must be after start");
 	assert_int_equal(attrs_change(&x->attrs, ATTR_SET, "start", "+2h", &err), -EINVAL);
 	assert_string_equal(attrs_text(&x->attrs, "start"), "2026-12-26T07:00:00Z");
 }
@@ -130,7 +130,7 @@ static void test_weekly(void **state)
 					NULL});
 	put(x, "except", "2026-02-30");
 	assert_int_equal(reservation_check(x, &err), -EINVAL);
-	assert_string_equal(err.text, "except: there is no day 2026-02-30");
+	assert_string_equal(err.text, "except: 2026-02-30 is not a day of the calendar");
 	assert_int_equal(reservations_next(&o, at("2026-10-25T12:00Z")), at("2026-10-26T00:00Z"));
 }
 
@@ -171,8 +171,9 @@ static void test_overlaps(void **state)
 
 	(void)state;
 	assert_true(reservations_overlap(&o, c, b, now, &err) < 0);
-	assert_string_equal(err.text,
-			    "node n2 is in reservation a at 2026-12-24 11:00:00; only maintenance may lie over others");
+	assert_string_equal(
+		err.text,
+		"node n2 is already in reservation a at 2026-12-24 11:00:00; only maintenance may overlap other reservations");
 	put(b, "nodes", "n3");
 	assert_int_equal(reservations_overlap(&o, c, b, now, &err), 0);
 	put(b, "nodes", "n[2-3]");

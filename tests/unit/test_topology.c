@@ -62,12 +62,12 @@ static void refused(const char *text, const char *why)
 
 static void mistakes(void **state)
 {
-	refused("SwitchName=a Nodes=n1\nSwitchName=a Nodes=n2\n", "topology.conf line 2: the switch a is there twice");
-	refused("SwitchName=a Nodes=n1\nSwitchName=b Nodes=n1\n", "line 2: the node n1 is at two switches");
-	refused("SwitchName=a Nodes=n1\nSwitchName=b Switches=c\n", "the switch c is below b, and there is none");
+	refused("SwitchName=a Nodes=n1\nSwitchName=a Nodes=n2\n", "topology.conf line 2: switch a is defined twice");
+	refused("SwitchName=a Nodes=n1\nSwitchName=b Nodes=n1\n", "line 2: node n1 is connected to two switches");
+	refused("SwitchName=a Nodes=n1\nSwitchName=b Switches=c\n", "switch c is listed below b but is not defined");
 	refused("SwitchName=l Nodes=n1\nSwitchName=a Switches=b\nSwitchName=b Switches=a\n", "is below itself");
 	refused("SwitchName=a Nodes=n1\nSwitchName=b Switches=a\nSwitchName=c Switches=a\n", "a is below two others");
-	refused("SwitchName=a\n", "a switch has a name, and nodes or other switches");
+	refused("SwitchName=a\n", "a switch needs a name and nodes or other switches");
 	refused("Switch=a Nodes=n1\n", "\"Switch\" is not known");
 	refused("# nothing\n", "no switch has nodes");
 }

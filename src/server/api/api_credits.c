@@ -35,7 +35,7 @@ static const struct field body_fields[] = {
 	{"account", .is = REQUIRED | IS_TEXT, .least = 1, .most = OBJECT_NAME_MAX},
 	{"to", .is = IS_TEXT, "the account that a transfer goes to", .least = 1, .most = OBJECT_NAME_MAX},
 	{"amount", .is = REQUIRED | IS_INT, "in seconds of the account's unit", .least = 1, .most = CREDIT_MOST},
-	{"expires", .is = IS_INSTANT | IS_NULL, "of a deposit: what is left then is gone"},
+	{"expires", .is = IS_INSTANT | IS_NULL, "for a deposit: when the rest of it expires"},
 	{0},
 };
 const struct schema credits_body = {.name = "CreditChange", .fields = body_fields};
@@ -53,14 +53,14 @@ static const struct field account_fields[] = {
 	{"account", .is = REQUIRED | IS_TEXT},
 	{"unit", .is = REQUIRED | IS_TEXT, .words = CREDIT_UNIT_WORDS},
 	{"rate", .is = REQUIRED | IS_INT, "percent of the price"},
-	{"balance", .is = REQUIRED | IS_INT, "seconds of the unit, with what jobs hold"},
-	{"escrow", .is = REQUIRED | IS_INT, "what jobs hold that run or have a guaranteed place"},
+	{"balance", .is = REQUIRED | IS_INT, "seconds of the unit, including what jobs hold in escrow"},
+	{"escrow", .is = REQUIRED | IS_INT, "held for jobs that run or have a guaranteed place"},
 	{"available", .is = REQUIRED | IS_INT},
 	{"deposited", .is = REQUIRED | IS_INT, "so far: balance + spent + expired + withdrawn"},
 	{"spent", .is = REQUIRED | IS_INT},
 	{"expired", .is = REQUIRED | IS_INT},
-	{"withdrawn", .is = REQUIRED | IS_INT, "with what was transferred to others"},
-	{"deposits", .is = REQUIRED | IS_LIST, "of which something is left, in the order in which they are spent",
+	{"withdrawn", .is = REQUIRED | IS_INT, "including transfers to other accounts"},
+	{"deposits", .is = REQUIRED | IS_LIST, "those not used up, in the order in which they are spent",
 	 .of = &deposit_schema, .item = IS_OBJECT},
 	{0},
 };
@@ -77,7 +77,7 @@ static const struct field line_fields[] = {
 	{"time", .is = REQUIRED | IS_INSTANT},
 	{"cause", .is = REQUIRED | IS_TEXT, .words = "deposit|withdrawal|transfer|job|expired"},
 	{"job", .is = REQUIRED | IS_TEXT | IS_NULL},
-	{"amount", .is = REQUIRED | IS_INT, "what it added to the balance; less than 0: it took"},
+	{"amount", .is = REQUIRED | IS_INT, "change of the balance"},
 	{0},
 };
 static const struct schema line_schema = {.name = "CreditLine", .fields = line_fields};
@@ -186,7 +186,7 @@ void api_credits_change(struct server *s, const struct call *c)
 
 	if ((o.op == CREDIT_TRANSFER) != (o.to != NULL)) {
 		http_error(c->r, CODE_BAD_REQUEST,
-			   "\"to\" is the account that a transfer goes to, and of transfers only.");
+			   "\"to\" names the receiving account: it is required for transfers and allowed only there.");
 		return;
 	}
 	if (credits_change(s, &o, &err) < 0) {
@@ -207,7 +207,7 @@ void api_credits_statement(struct server *s, const struct call *c)
 	char name[OBJECT_NAME_MAX + 2];
 
 	if (!x || !account_seen(s, c, x)) {
-		http_error(c->r, CODE_NOT_FOUND, "There is no account %.60s that you may charge.",
+		http_error(c->r, CODE_NOT_FOUND, "Unknown account %.60s, or you may not charge it.",
 			   account ? account : "");
 		return;
 	}

@@ -47,7 +47,7 @@ static void why_blocked(struct server *s, uint32_t id, struct strbuf *out)
 		world_misfit(s, e->spec, out);
 		strbuf_puts(out, ": qalter -l what it asks for, or bring the nodes back");
 	} else if (block & BLOCK_SYSTEM)
-		strbuf_printf(out, "it is held by the system%s%s: qrls -h s, by a manager, releases it",
+		strbuf_printf(out, "it is held by the system%s%s: a manager releases it with qrls -h s",
 			      e->outcome && e->outcome->comment ? ": " : "",
 			      e->outcome && e->outcome->comment ? e->outcome->comment : "");
 	else if (block & BLOCK_HOLDS)
@@ -57,7 +57,7 @@ static void why_blocked(struct server *s, uint32_t id, struct strbuf *out)
 		strbuf_puts(out, "it waits for other jobs: ");
 		block_explain(s, id, out);
 	} else if (block & BLOCK_TIME)
-		strbuf_printf(out, "it is not to start before %s (-a): qalter -a changes that",
+		strbuf_printf(out, "it must not start before %s (-a): change the time with qalter -a",
 			      instant_format(e->spec->at, when, sizeof when));
 	else if (block & BLOCK_RETRY)
 		strbuf_printf(out, "%s (failure %u)",
@@ -68,7 +68,7 @@ static void why_blocked(struct server *s, uint32_t id, struct strbuf *out)
 		strbuf_printf(
 			out,
 			queue_is_started(s, e->spec->queue)
-				? "no destination of its routing queue %s accepts it: qmove moves it to another queue"
+				? "no destination of its routing queue %s accepts it: move it to another queue with qmove"
 				: "its queue %s is stopped: qstart, by an operator, starts it",
 			word(s, e->spec->queue));
 }
@@ -226,7 +226,7 @@ void api_why(struct server *s, const struct call *c)
 	else if (entry_job(s, id)->state == STATE_HELD)
 		why_blocked(s, id, &sentence);
 	else if (!attrs_bool(s->attrs, "scheduling") && job_waits(entry_job(s, id)))
-		strbuf_puts(&sentence, "the server does not start jobs now (scheduling is False)");
+		strbuf_puts(&sentence, "the server is not starting jobs (scheduling is False)");
 	else if (reason.why == WHY_NOT) {
 		char state = entry_state(s, id);
 		strbuf_printf(&sentence, "it does not wait: it %s",

@@ -102,6 +102,6 @@ void moves_reply(struct server *s, const struct call *c, const struct moves_form
 	if (reader_add(s, LANE_LONG, &m->work))
 		return;
 	http_header(c->r, "Retry-After", "2");
-	http_error(c->r, CODE_UNAVAILABLE, "Too many questions are waiting. Try again later.");
+	http_error(c->r, CODE_UNAVAILABLE, "Too many requests are waiting. Try again later.");
 	moves_free(m);
 }

@@ -32,7 +32,7 @@ static const struct field list_query[] = {
 	{"arrays", .is = IS_TEXT, "an array as one row, or its elements", .words = "collapse|expand",
 	 .otherwise = "collapse"},
 	{"order", .is = IS_TEXT,
-	 "schedule: running jobs by their planned ends, then waiting ones as the scheduler considers them, then blocked ones; elements of arrays one by one, and no pages",
+	 "schedule: running jobs sorted by planned end, then waiting jobs in the scheduler's order, then blocked jobs; array elements one by one, without pages",
 	 .words = "number|schedule", .otherwise = "number"},
 	{"after", .is = IS_TEXT, "the `next` of the page before"},
 	{"limit", .is = IS_INT, "jobs of a page", .least = 1, .most = 1000000000},
@@ -111,7 +111,7 @@ static const struct field usage_query[] = {
 static const struct field backfill_query[] = {
 	{"queue", .is = IS_TEXT, "for jobs of this queue"},
 	{"feature", .is = IS_TEXT, "only nodes that have it"},
-	{"duration", .is = IS_INT, "only what is free for so many seconds", .most = TIME_MOST},
+	{"duration", .is = IS_INT, "only what is free for at least that many seconds", .most = TIME_MOST},
 	{0},
 };
 
@@ -135,7 +135,7 @@ static const struct field moves_query[] = {
 };
 
 static const struct field credits_query[] = {
-	{"account", .is = IS_TEXT, "this one only"},
+	{"account", .is = IS_TEXT, "only this account"},
 	{0},
 };
 
@@ -146,8 +146,7 @@ static const struct field statement_query[] = {
 };
 
 static const struct field dry_query[] = {
-	{"dry_run", .is = IS_TEXT, "true: nothing is changed, and the answer says what would happen",
-	 .words = "true|false"},
+	{"dry_run", .is = IS_TEXT, "true: change nothing, and answer what would happen", .words = "true|false"},
 	{0},
 };
 
@@ -228,7 +227,7 @@ const struct route routes[] = {
 	 .result = "{\"id\": \"12.host\", \"number\": 12, \"guaranteed\": null, \"planned_start\": null, "
 		   "\"warnings\": []}"},
 	{"GET", "/v1/jobs", "listJobs", .query = list_query, .handle = api_list, .tag = "jobs",
-	 .summary = "List jobs, by number or as the scheduler considers them", .also = "text/tab-separated-values",
+	 .summary = "List jobs, by number or in the scheduler's order", .also = "text/tab-separated-values",
 	 .answer = &list_answer, .answered = "The jobs that match and that the user may see.",
 	 .codes = CODE(UNKNOWN_QUEUE),
 	 .result = "{\"jobs\": [{\"id\": \"12.host\", \"name\": \"hello\", \"state\": \"R\"}], \"next\": null}"},
@@ -320,7 +319,7 @@ const struct route routes[] = {
 		 "{\"name\": \"pine\", \"now\": 1767225600, \"up\": true, \"scheduling\": true, \"policy\": \"push\", "
 		 "\"nodes\": 4, \"nodes_up\": 4, \"cpus\": 32, \"partitions\": [], \"shared\": 32, \"shutdown\": null}"},
 	{"GET", "/v1/backfill", "getBackfill", .query = backfill_query, .handle = api_backfill, .tag = "server",
-	 .summary = "What would start at once: so many CPUs for so long", .answer = &backfill_answer,
+	 .summary = "The largest jobs that would start at once", .answer = &backfill_answer,
 	 .answered = "The windows, wider and shorter ones first.", .codes = CODE(UNKNOWN_QUEUE),
 	 .result = "{\"now\": 1767225600, \"windows\": [{\"cpus\": 8, \"nodes\": 2, \"duration\": 3600}, {\"cpus\": 4, "
 		   "\"nodes\": 1, \"duration\": null}]}"},
@@ -368,11 +367,11 @@ const struct route routes[] = {
 
 	OBJECTS("classes", "Class", CLASS, classes, object_answer, "program classes: how jobs are saved and restarted",
 		"preempt_signal", "15"),
-	OBJECTS("users", "User", USER, users, object_answer, "users of whom something is set", "priority", "10"),
-	OBJECTS("groups", "Group", GROUP, groups, object_answer, "groups of whom something is set", "priority", "10"),
+	OBJECTS("users", "User", USER, users, object_answer, "users with settings", "priority", "10"),
+	OBJECTS("groups", "Group", GROUP, groups, object_answer, "groups with settings", "priority", "10"),
 	OBJECTS("accounts", "Account", ACCOUNT, accounts, object_answer, "accounts", "parent", "physics"),
 	OBJECTS("reservations", "Reservation", RESERVATION, reservations, reservation_answer,
-		"reservations: nodes that only some jobs may use at a time", "duration", "4:00:00"),
+		"reservations: nodes set aside for certain jobs at certain times", "duration", "4:00:00"),
 	OBJECTS("qos", "Qos", QOS, qos, object_answer, "qualities of service", "priority", "10"),
 
 	{"GET", "/v1/partitions", "listPartitions", .handle = api_partitions, .tag = "partitions",
@@ -455,8 +454,8 @@ const struct route routes[] = {
 	 .answered = "The book. Its lines add up to what is left.", .codes = CODE(FORBIDDEN)},
 
 	{"GET", "/v1/credits", "getCredits", .query = credits_query, .handle = api_credits, .tag = "credits",
-	 .summary = "What accounts pay their jobs with", .answer = &credits_answer,
-	 .answered = "Those accounts with credits that the caller may charge; for operators all."},
+	 .summary = "Credits of accounts", .answer = &credits_answer,
+	 .answered = "The accounts with credits that the caller may charge; for operators, all of them."},
 	{"POST", "/v1/credits", "changeCredits", MAY_MANAGER, .changes = true, .body = &credits_body,
 	 .handle = api_credits_change, .tag = "credits", .summary = "Deposit, withdraw or transfer credits",
 	 .codes = CODE(NOT_FOUND) | CODE(BAD_STATE),
@@ -464,7 +463,7 @@ const struct route routes[] = {
 	{"GET", "/v1/credits/statement", "getCreditStatement", .query = statement_query,
 	 .handle = api_credits_statement, .tag = "credits",
 	 .summary = "Everything that changed an account's credits in a month, in order", .answer = &statement_answer,
-	 .answered = "The book. The lines of all months add up to the balance.", .codes = CODE(NOT_FOUND)},
+	 .answered = "The statement. The lines of all months add up to the balance.", .codes = CODE(NOT_FOUND)},
 
 	{"GET", "/v1/plan", "getPlan", .handle = api_plan, .tag = "watching",
 	 .summary = "Who holds what on which node when", .answer = &plan_answer,

@@ -197,11 +197,11 @@ static int account_find(struct server *s, const char *name, struct credit_state 
 		strcmp(name, OBJECT_DEFAULT) == 0 ? NULL : object_find(s->objects, OBJECT_ACCOUNT, name);
 
 	if (!x)
-		return err_code(err, CODE_NOT_FOUND, "there is no account %.60s", name);
+		return err_code(err, CODE_NOT_FOUND, "unknown account %.60s", name);
 	if (!credits_get(s, x, ret))
 		return err_code(
 			err, CODE_BAD_STATE,
-			"account %s does not pay for its jobs: qmgr -c 'set account %s credit_unit = cpu_hours' lets it",
+			"account %s does not use credits (enable them with qmgr -c 'set account %s credit_unit = cpu_hours')",
 			name, name);
 	*ret_number = word_add(s, name);
 	return 0;
@@ -211,7 +211,7 @@ static int enough(const char *name, const struct credit_state *x, int64_t amount
 {
 	if (amount <= x->balance - x->escrow)
 		return 0;
-	return err_code(err, CODE_BAD_STATE, "account %s has %lld unit-seconds that no job holds, and not %lld", name,
+	return err_code(err, CODE_BAD_STATE, "account %s has only %lld unit-seconds available, not %lld", name,
 			(long long)(x->balance - x->escrow), (long long)amount);
 }
 
@@ -228,7 +228,7 @@ int credits_change(struct server *s, const struct credit_order *o, struct err *e
 			      number == other ? "an account can't transfer credits to itself"
 					      : "the accounts have different units (credit_unit)");
 	if (rc == 0 && o->op == CREDIT_DEPOSIT && o->expires <= s->clock->now)
-		rc = err_code(err, CODE_BAD_STATE, "the deposit would have expired already: give a later date");
+		rc = err_code(err, CODE_BAD_STATE, "the expiry date is in the past: give a later one");
 	if (rc == 0 && o->op != CREDIT_WITHDRAW &&
 	    (o->op == CREDIT_DEPOSIT ? from.balance : to.balance) > CREDIT_MOST - o->amount)
 		rc = err_code(err, CODE_BAD_STATE, "an account holds at most %lld hours",

@@ -27,7 +27,7 @@ struct spec {
 	uint32_t checkpoint;  /* the words of -c, if they ask for checkpoints (rules/checkpoint.h); 0: it makes none */
 	uint32_t class;	      /* its program class; 0: none */
 	uint32_t qos;	      /* its quality of service; 0: none */
-	uint32_t reservation; /* that it starts nowhere else than in; 0: none */
+	uint32_t reservation; /* that it is bound to; 0: none */
 	uint32_t group, home; /* the name of its group, its owner's home, when it was submitted; 0: not known */
 	uid_t uid;
 	gid_t gid;

@@ -144,7 +144,7 @@ void failures_comment(const struct failure *f, const struct retry *r, bool held,
 	else
 		strbuf_printf(out, "could not be started: %s", reason);
 	if (!held && r->until)
-		strbuf_printf(out, "; it is tried again at %s", instant_format(r->until, when, sizeof when));
+		strbuf_printf(out, "; it will be retried at %s", instant_format(r->until, when, sizeof when));
 }
 
 bool failures_update(struct server *s, uint32_t id)
@@ -198,7 +198,7 @@ void health_text(const struct node_info *n, struct strbuf *out)
 	const struct node_health *h = n->failing;
 	char when[32];
 
-	strbuf_printf(out, "jobs could not be started here, the last because: %s; it is tried again at %s",
+	strbuf_printf(out, "jobs could not be started here, the last because: %s; it will be retried at %s",
 		      h->reason ? h->reason : "no reason was given", instant_format(h->until, when, sizeof when));
 }
 

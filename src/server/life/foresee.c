@@ -227,7 +227,7 @@ bool foresee_not(const struct server *s, uint32_t id, struct strbuf *why)
 								  : "its queue %s is stopped",
 			      word(s, e->spec->queue));
 	else if (!attrs_bool(s->attrs, "scheduling"))
-		strbuf_puts(why, "the server does not start jobs now (scheduling is False)");
+		strbuf_puts(why, "the server is not starting jobs (scheduling is False)");
 	else if ((block & BLOCK_DEPEND) && depends_parse(e->spec->depend, &d, NULL) == 0)
 		not_depends(s, &d, why);
 	depends_fini(&d);

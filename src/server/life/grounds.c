@@ -74,12 +74,12 @@ static void find_holds(struct finding *f, unsigned block)
 	struct strbuf text = {0};
 
 	if (block & BLOCK_USER)
-		say(f, "hold_user", "its user holds it", "qrls -h u releases it");
+		say(f, "hold_user", "it is held by its user", "release it with qrls -h u");
 	if (block & BLOCK_OTHER)
-		say(f, "hold_other", "an operator holds it", "qrls -h o, by an operator, releases it");
+		say(f, "hold_other", "it is held by an operator", "an operator releases it with qrls -h o");
 	if (block & BLOCK_SYSTEM) {
-		strbuf_printf(&text, "the system holds it%s%s", comment ? ": " : "", comment ? comment : "");
-		add(f, "hold_system", &text, "qrls -h s, by a manager, releases it");
+		strbuf_printf(&text, "it is held by the system%s%s", comment ? ": " : "", comment ? comment : "");
+		add(f, "hold_system", &text, "a manager releases it with qrls -h s");
 	}
 	strbuf_fini(&text);
 }
@@ -92,7 +92,7 @@ static void find_relation(void *context, enum depend_type type, const struct job
 
 	if (f->list->n >= GROUNDS_MOST)
 		return;
-	g = say(f, "depend", text, "qalter -W depend= changes what it waits for");
+	g = say(f, "depend", text, "change the dependency with qalter -W depend=");
 	if (id && entry_find(f->s, id->number, id->index, &other))
 		g->detail.by = other;
 }
@@ -103,16 +103,16 @@ static void find_times(struct finding *f, unsigned block)
 	char when[32];
 
 	if (block & BLOCK_TIME) {
-		strbuf_printf(&text, "it is not to start before %s (-a)",
+		strbuf_printf(&text, "it must not start before %s (-a)",
 			      instant_format(f->e->spec->at, when, sizeof when));
-		add(f, "time", &text, "qalter -a changes that");
+		add(f, "time", &text, "change the time with qalter -a");
 	}
 	strbuf_clear(&text);
 	if (block & BLOCK_RETRY) {
-		strbuf_printf(&text, "it could not be started or was lost (failure %u)",
+		strbuf_printf(&text, "its last attempt could not be started or was lost (failure %u)",
 			      f->e->failures ? f->e->failures->total : 0);
 		if (f->e->failures)
-			strbuf_printf(&change, "it is tried again at %s",
+			strbuf_printf(&change, "it will be retried at %s",
 				      instant_format(f->e->failures->until, when, sizeof when));
 		add(f, "retry", &text, strbuf_text(&change));
 	}
@@ -128,17 +128,17 @@ static void find_place(struct finding *f, unsigned block)
 	if (block & BLOCK_QUEUE) {
 		if (queue_is_started(f->s, f->e->spec->queue)) {
 			strbuf_printf(&text, "no destination of its routing queue %s accepts it", queue);
-			add(f, "route", &text, "qmove moves it to another queue");
+			add(f, "route", &text, "move it to another queue with qmove");
 		} else {
 			strbuf_printf(&text, "its queue %s is stopped", queue);
-			strbuf_printf(&change, "qstart %s, by an operator, starts the queue", queue);
+			strbuf_printf(&change, "an operator starts the queue with qstart %s", queue);
 			add(f, "queue", &text, change.text);
 		}
 	}
 	strbuf_clear(&text);
 	if (block & BLOCK_MISFIT) {
 		world_misfit(f->s, f->e->spec, &text);
-		add(f, "misfit", &text, "qalter -l changes what it asks for; or nodes that could hold it are added");
+		add(f, "misfit", &text, "change the request with qalter -l, or add nodes that are large enough");
 	}
 	strbuf_fini(&text);
 	strbuf_fini(&change);
@@ -157,40 +157,40 @@ static void change_of(const struct finding *f, const struct reason *r, struct st
 
 	switch (r->why) {
 	case WHY_LIMIT:
-		strbuf_puts(out, r->limit.measure != LIMIT_JOBS && r->needed > r->limit.most
-					 ? "it asks for more than the limit ever allows: qalter -l, or a higher limit"
-					 : "another job that counts against the limit ends, or the limit is raised");
+		strbuf_puts(
+			out,
+			r->limit.measure != LIMIT_JOBS && r->needed > r->limit.most
+				? "the request exceeds the limit itself: lower it with qalter -l, or raise the limit"
+				: "wait until another job that counts towards the limit ends, or raise the limit");
 		break;
 	case WHY_SHORT:
 	case WHY_SCATTERED:
 	case WHY_WHOLE:
-		strbuf_puts(out, "those jobs end");
+		strbuf_puts(out, "wait until those jobs end");
 		break;
 	case WHY_RESERVED_FOR:
-		strbuf_puts(out, "that job starts, or this one has a shorter walltime (qalter -l walltime=)");
+		strbuf_puts(out, "wait until that job starts, or shorten the walltime (qalter -l walltime=)");
 		break;
 	case WHY_NODES:
-		strbuf_puts(out, "the nodes come back: shunt nodes, by an operator 'shunt nodes online'");
+		strbuf_puts(out, "bring the nodes back (see 'shunt nodes'; an operator uses 'shunt nodes online')");
 		break;
 	case WHY_AVOIDED:
-		strbuf_puts(out, "the time for which it avoids them passes; qhold and qrls let it try them again");
+		strbuf_puts(out, "wait until the pause is over, or let it try them again with qhold and qrls");
 		break;
 	case WHY_BOOKED:
 		strbuf_puts(out,
-			    "the nodes are free for jobs again, or it has a shorter walltime (qalter -l walltime=)");
+			    "wait until the nodes accept jobs again, or shorten the walltime (qalter -l walltime=)");
 		break;
 	case WHY_RESERVATION:
-		strbuf_puts(
-			out,
-			"the reservation is released (releaseres), or lets the job in; or the job has a shorter walltime");
+		strbuf_puts(out, "release the reservation (releaseres), admit the job to it, or shorten the walltime");
 		break;
 	case WHY_NEVER:
-		strbuf_puts(out, "qalter -l changes what it asks for");
+		strbuf_puts(out, "change the request with qalter -l");
 		break;
 	case WHY_ORDER:
 		strbuf_puts(
 			out,
-			"they start or end, or it comes first: showq -i shows the order, qorder and qalter -p change it");
+			"wait until they start or end, or move it ahead of them (showq -i shows the order; qorder and qalter -p change it)");
 		break;
 	default:
 		break;
@@ -261,8 +261,8 @@ void grounds_find(struct server *s, uint32_t id, ground_vec *ret)
 		block_unmet(s, id, find_relation, &f);
 	find_place(&f, block);
 	if (off)
-		say(&f, "scheduling", "the server does not start jobs now (scheduling is False)",
-		    "qmgr -c 'set server scheduling = True', by a manager");
+		say(&f, "scheduling", "the server is not starting jobs (scheduling is False)",
+		    "a manager runs qmgr -c 'set server scheduling = True'");
 	if (!(block & BLOCK_MISFIT))
 		find_scheduled(&f, block, block || off || s->turn->dirty);
 	find_implied(&f);

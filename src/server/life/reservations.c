@@ -204,13 +204,14 @@ int reservation_allowed(struct server *s, const struct object *next, struct err 
 	if (rc == 0)
 		reservation_concerns(s, next, &jobs);
 	if (rc == 0 && !attrs_bool(&next->attrs, "ignore_jobs") && concerned_text(s, &jobs, true, &names))
-		rc = err_code(err, CODE_BAD_STATE,
-			      "running jobs last into it: %s; with ignore_jobs they go on, and it is made all the same",
-			      names.text);
+		rc = err_code(
+			err, CODE_BAD_STATE,
+			"running jobs extend into it: %s (set ignore_jobs to create it anyway; they keep running)",
+			names.text);
 	strbuf_clear(&names);
 	if (rc == 0 && !attrs_bool(&next->attrs, "breaks_deadlines") && concerned_text(s, &jobs, false, &names))
 		rc = err_code(err, CODE_BAD_STATE,
-			      "guaranteed deadlines are in its way: %s; with breaks_deadlines it is made all the same",
+			      "it would break guaranteed deadlines: %s (set breaks_deadlines to create it anyway)",
 			      names.text);
 	strbuf_fini(&names);
 	vec_free(&jobs);
@@ -285,8 +286,8 @@ int reservation_choose(struct server *s, struct object *next, struct err *err)
 		}
 	if (rc == 0 && holds && found < wanted)
 		rc = err_code(err, CODE_BAD_STATE,
-			      "node_count: %lld nodes are up, suit it and are not reserved at that time",
-			      (long long)found);
+			      "node_count: only %lld suitable node%s up and not reserved at that time",
+			      (long long)found, found == 1 ? " is" : "s are");
 	if (rc == 0 && holds)
 		rc = attrs_change(&next->attrs, ATTR_SET, "nodes", list.text, err);
 	strbuf_fini(&list);

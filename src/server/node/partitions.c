@@ -59,7 +59,7 @@ int partition_nodes(const struct server *s, const struct object *d, bool *has, s
 		if (found)
 			other = partition_of_node(s, node);
 		if (!found)
-			rc = err_set(err, -EINVAL, "nodes: there is no node %.100s ('shunt nodes' lists them)", name);
+			rc = err_set(err, -EINVAL, "nodes: unknown node %.100s ('shunt nodes' lists them)", name);
 		else if (err && other && strcmp(other->name, d->name) != 0)
 			rc = err_set(err, -EINVAL, "nodes: node %.100s is in partition %s", name, other->name);
 		else
