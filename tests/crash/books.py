@@ -1,4 +1,4 @@
-"""What users were charged: the lines of the book of quota against the record and the evidence."""
+"""What users and accounts were charged: the lines of the books of quota and of credits against the record and the evidence."""
 import collections
 
 LIMIT = 10**9  # seconds: nothing is refused
@@ -105,4 +105,90 @@ class Books:
             highest = walltime  # its host may have ended it before the server knew that it ran
         if not int(lowest) - 1 <= got <= highest:
             return self.checks.complain(job, f"between {int(lowest)} s and {highest} s were to be returned: {say}")
+        return True
+
+
+# Accounts that pay: "low" for CPUs, "above" it for nodes; credits move between "low" and "spare".
+
+DEPOSIT = 10**9  # unit-seconds: every job can be paid
+
+
+def deposit(clients):
+    for name, unit in (("above", "node_hours"), ("low", "cpu_hours"), ("spare", "cpu_hours")):
+        clients.ask("PUT", "/v1/accounts/" + name)
+        clients.set("accounts/" + name, "credit_unit", unit)
+    clients.set("accounts/low", "parent", "above")
+    for name in ("above", "low"):
+        status, answer = clients.ask("POST", "/v1/credits", {"op": "deposit", "account": name, "amount": DEPOSIT})
+        assert status == 200, f"deposit: {status} {answer}"
+
+
+def balanced(accounts):
+    """What is wrong with what accounts have; transfers take place at once or not at all."""
+    for a in accounts:
+        if a["deposited"] != a["balance"] + a["spent"] + a["expired"] + a["withdrawn"]:
+            yield f"the books of an account do not balance: {a}"
+        if a["balance"] < 0 or a["escrow"] < 0 or a["available"] != a["balance"] - a["escrow"] or a["available"] < 0:
+            yield f"an account is below zero: {a}"
+    of = {a["account"]: a for a in accounts}
+    if of["low"]["balance"] + of["low"]["spent"] + of["spare"]["balance"] != DEPOSIT:
+        yield f"{DEPOSIT} were deposited: {of['low']}, {of['spare']}"
+
+
+class Credits:
+    """Lines by account and job."""
+
+    def __init__(self, checks):
+        self.checks, self.record = checks, checks.record
+        instance = checks.instance
+        accounts = instance.get("/v1/credits")["accounts"]
+        for text in balanced(accounts):
+            checks.complain(None, text)
+        self.lines, self.of = 0, {}
+        for a in accounts:
+            lines = instance.get(f"/v1/credits/statement?account={a['account']}")["lines"]
+            self.lines += len(lines)
+            if a["escrow"]:
+                checks.complain(None, f"all jobs have ended, and credits are held: {a}")
+            if sum(l["amount"] for l in lines) != a["balance"] or len({l["seq"] for l in lines}) != len(lines):
+                checks.complain(None, f"the lines of {a['account']} do not add up to its balance: {a}")
+            self.of[a["account"]] = by_job = collections.defaultdict(list)
+            for l in lines:
+                if l["job"]:
+                    by_job[l["job"]].append(-l["amount"])
+
+    def check(self, rows):
+        """`rows`: {token: {index: row}} of all jobs, which have ended."""
+        for job in self.record.known():
+            for index, row in rows.get(job.token, {}).items():
+                self.job(job, index, row)
+        for account, jobs in self.of.items():
+            for id, amounts in jobs.items():
+                self.checks.complain(None, f"{account} paid {amounts} for {id}, which nobody asked it to")
+
+    def job(self, job, index, row):
+        """Charged once for its end, if it ran and was not lost, and once for each rerun that its owner asked for, at most."""
+        paid = self.of["low"].pop(row["id"], [])
+        above = self.of["above"].pop(row["id"], [])
+        evidence = self.record.lines(job, index)
+        say = f"{row['id']}: {row}, paid {paid}, above {above}, evidence {evidence}"
+        if row["account"] != "low":
+            return not paid and not above or self.checks.complain(job, f"another account paid: {say}")
+        reruns = job.reruns[index] + job.reruns[None] * bool(job.indices)
+        ran = row["substate"] == "done" and row["exit_status"] != -2 and any(l[0] == "start" for l in evidence)
+        if len(paid) != len(above):
+            return self.checks.complain(job, f"one account paid, and the other did not: {say}")
+        if not ran <= len(paid) <= 1 + reruns:
+            return self.checks.complain(job, f"{reruns} reruns were asked for: {say}")
+        cpus = 4 if job.reshaped else row["cpus"]
+        _, most = used(evidence, row["walltime"], 0)
+        if row["price"] is not None:
+            if ran and row["ended"] <= row["deadline"] and row["price"] not in paid:
+                return self.checks.complain(job, f"it did not pay its price: {say}")
+            most = row["price"] * len(paid) / cpus
+        least = used(evidence, row["walltime"], SAVING if job.steps else 0)[0] * (1 if job.reshaped else cpus)
+        if ran and row["price"] is None and not self.checks.lost_allowed and not job.suspended and sum(paid) < least:
+            return self.checks.complain(job, f"at least {least} were to be paid: {say}")
+        if sum(paid) > cpus * (most + SLACK) + len(paid):
+            return self.checks.complain(job, f"at most {cpus * (most + SLACK):.0f} were to be paid: {say}")
         return True

@@ -11,7 +11,7 @@ from work import Job, QUEUES, uptime
 # What clients do, how often, and the name by which --ops has it.
 BASIC = "one", "bulk", "array", "depend", "hold", "release", "delete"
 WIDE = ("deadlines", "emergencies", "arrays", "times", "reruns", "alters", "holds", "signals", "moves", "messages", "limits",
-        "stops", "keys", "still", "quotas", "checkpoints", "offline")
+        "stops", "keys", "still", "quotas", "checkpoints", "offline", "credits")
 
 
 def ops_parse(text):
@@ -101,7 +101,7 @@ class Clients:
             self.new(rng, mine, mine.long[-1:])
         table = [(9, "one"), (2, "bulk"), (2, "array"), (2, "depend"), (2, "hold"), (1, "release"), (2, "delete"), (3, "deadlines"),
                  (1, "emergencies"), (2, "arrays"), (1, "times"), (2, "reruns"), (4, "alters"), (2, "holds"), (2, "signals"),
-                 (2, "moves"), (2, "messages"), (5, "checkpoints")]
+                 (2, "moves"), (2, "messages"), (5, "checkpoints"), (3, "credits")]
         table = [(weight, name) for weight, name in table if name in self.ops]
         name = rng.choices([n for _, n in table], [w for w, _ in table])[0]
         if self.outstanding > self.most and name in ("one", "bulk", "array", "depend", "hold", "deadlines", "arrays", "times", "checkpoints"):
@@ -119,6 +119,8 @@ class Clients:
             shape = rng.choice(("", "", "", "nodes=1:ppn=2", "nodes=1:ppn=4", "nodes=2:ppn=2"))
             more = {"resources": [shape] if shape else [], "queue": rng.choice(("batch", "batch", *QUEUES)),
                     "walltime": rng.choice((30, 60, 60, 300)), **more}
+        if "credits" in self.ops and rng.random() < 0.6:
+            more = {"account": "low", **more}
         return Job(self.record, rng, **more)
 
     def do_one(self, rng, mine):
@@ -195,6 +197,23 @@ class Clients:
         job = self.job(rng, walltime=walltime, deadline=int(time.time()) + walltime + rng.choice((5, 15, 40, 90)),
                        queue=rng.choice(("batch", "batch", "mine", "narrow")), **({"require_guarantee": True} if rng.random() < 0.3 else {}))
         self.new(rng, mine, [job])
+
+    def do_credits(self, rng, mine):
+        """A job with a price, or a transfer, of which nobody need be told; the books balance at any time."""
+        if rng.random() < 0.6 and self.outstanding <= self.most:
+            walltime = rng.choice((30, 60))
+            job = self.job(rng, walltime=walltime, estimate=walltime, budget=10**8, deadline=int(time.time()) + walltime + rng.choice((15, 40, 90)),
+                           queue="batch", account="low", require_guarantee=True)
+            return self.new(rng, mine, [job])
+        pair = rng.sample(("low", "spare"), 2)
+        try:
+            status, answer = self.instance.request("POST", "/v1/credits", {"op": "transfer", "account": pair[0], "to": pair[1], "amount": rng.randrange(1, 1000)})
+            assert status in (200, 409, 503), f"transfer: {status} {answer}"
+            status, answer = self.instance.request("GET", "/v1/credits")
+        except Gone:
+            return
+        for text in books.balanced(answer["accounts"]) if status == 200 else ():
+            raise AssertionError(text)
 
     def do_checkpoints(self, rng, mine):
         """It counts for some seconds, on a part of a node: it is stopped for others, and moved when they fit by that."""
@@ -435,6 +454,8 @@ class Clients:
             counting.prepare(self)
         if "quotas" in self.ops:
             books.give(self.instance)
+        if "credits" in self.ops:
+            books.deposit(self)
 
     def administer(self, rng):
         try:

@@ -36,6 +36,7 @@ def take(instance, sample):
     plan = instance.get("/v1/plan")
     found["the plan"] = sorted((p for p in plan["pieces"] if p["state"] != "expected"),
                                key=lambda p: (p["job"], p["node"], p["start"], p["cpus"]))
+    found["credits"] = instance.get("/v1/credits")["accounts"]
     found["the server"] = still(instance.get("/v1/server"), SERVER)
     return found
 

@@ -214,8 +214,8 @@ class Record:
 class Checks:
     """Compares the record and the evidence with what the server says; collects complaints."""
 
-    def __init__(self, instance, record, lost_allowed=False, quota=False):
-        self.instance, self.record, self.lost_allowed, self.quota = instance, record, lost_allowed, quota
+    def __init__(self, instance, record, lost_allowed=False, ops=()):
+        self.instance, self.record, self.lost_allowed, self.ops = instance, record, lost_allowed, ops
         self.complaints = []
         self.seen = {}  # number -> token, for ever
         self.excused = collections.Counter()
@@ -309,7 +309,7 @@ class Checks:
     def final(self):
         """Each job against its evidence, when nothing runs any more."""
         rows = {}
-        for row in self.instance.jobs(arrays="expand", fields="id,name,index,state,exit_status,cause,comment,attempt,used_walltime,walltime,checkpoints"):
+        for row in self.instance.jobs(arrays="expand", fields="id,name,index,state,exit_status,cause,comment,attempt,used_walltime,walltime,checkpoints,account,cpus,price,deadline,ended,substate"):
             rows.setdefault(row["name"].split("_")[0], {})[row["index"]] = row
         collapsed = {r["name"].split("_")[0]: r for r in
                      self.instance.jobs(fields="id,name,priority,walltime,rerunnable,queue,array_spec")}
@@ -335,10 +335,11 @@ class Checks:
             if job.steps:
                 counting.check(self, job, mine[None])
         self.limits()
-        if self.quota:
-            book = books.Books(self)
-            book.check(rows)
-            self.excused["lines in the book of quota"] = book.lines
+        for op, kind, what in (("quotas", books.Books, "quota"), ("credits", books.Credits, "credits")):
+            if op in self.ops:
+                book = kind(self)
+                book.check(rows)
+                self.excused[f"lines in the book of {what}"] = book.lines
         self.accounting(rows)
         self.event_log(rows)
 
