@@ -120,7 +120,9 @@ bool sched_node_open(const struct sched *s, uint32_t node);
  * (sched_pace), and the next one, which is due at once, goes on. */
 bool sched_cycle(struct sched *s, int64_t now);
 /* A cycle ends early when its insertions have looked at this many nodes; 0: none does. Before it does, at least one job more was placed,
- * or found to have no place. */
+ * or found to have no place. Cycles that end early decide together what a whole one would, but for pushes: common jobs that a part has started run, and don't
+ * make way any more when a reserved job is brought forward at the end, as those would that are only placed. It starts later then, never later than
+ * reserved. */
 void sched_pace(struct sched *s, uint64_t work);
 /* Whether a job with a deadline that came now would have it guaranteed: a job in STATE_NEW, filled in, and a cycle was finished. Nothing is changed. The search
  * looks at `work` nodes (0: any number): if that was not enough it is KEEP_UNKNOWN, and goes on below *until, which is the deadline at first. */
