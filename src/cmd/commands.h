@@ -59,6 +59,7 @@ extern const struct command command_reservations_add, command_reservations_chang
 	command_setres, command_releaseres; /* setres.c */
 extern const struct command command_priority;
 extern const struct command command_fairshare;
+extern const struct command command_hooks, command_hooks_check, command_hooks_test;
 extern const struct command command_job, command_why;	 /* job.c */
 extern const struct command command_log, command_output; /* log.c */
 extern const struct command command_history;		 /* history.c */

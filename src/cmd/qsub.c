@@ -70,6 +70,30 @@ static int directives_add(const struct command *c, struct jobspec *s, const stru
 	return rc;
 }
 
+int job_from_script(const char *path, json_t **ret, struct err *err)
+{
+	struct arena *arena = arena_create();
+	struct directives d = {0};
+	struct source source = {0};
+	struct jobspec s;
+	int rc = source_file(&source, path, err);
+
+	jobspec_init(&s);
+	if (rc == 0)
+		rc = directives_add(&command_qsub, &s, &source, NULL, arena, &d, err);
+	if (rc == 0) {
+		if (!json_object_get(s.job, "name"))
+			jobspec_text(&s, "name", source.name);
+		source_put(&source, s.job);
+		*ret = json_incref(s.job);
+	}
+	directives_fini(&d);
+	jobspec_fini(&s);
+	source_fini(&source);
+	arena_destroy(arena);
+	return rc;
+}
+
 /* The command line, as it can be read again; for people. */
 static void submit_args_put(struct jobspec *s, int argc, char **argv)
 {

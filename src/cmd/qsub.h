@@ -42,6 +42,8 @@ int job_exit_code(const struct command *c, const json_t *job, const char *id);
 /* In qsub_terminal.c. Submits an interactive job and serves its terminal. */
 int job_interact(const struct command *c, struct client *client, struct jobspec *s);
 
+/* A script as qsub would submit it without options: what the API takes. The caller's. In qsub.c. */
+int job_from_script(const char *path, json_t **ret, struct err *err);
 /* Hands it in; 0 and the answer, or the exit code. Says what there is to say. */
 int job_submit(const struct command *c, struct client *client, const struct jobspec *s, struct reply *ret);
 void job_warn(const struct command *c, const struct jobspec *s, const struct reply *r); /* what the answer warns of */

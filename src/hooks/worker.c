@@ -30,7 +30,8 @@ struct worker {
 	int64_t time_us, ends_us;
 	struct strbuf in;
 	size_t taken;
-	bool lost; /* nobody reads */
+	const struct hook_file *called; /* the files of the present call */
+	bool lost;			/* nobody reads */
 };
 
 /* Time on the processor: on a busy machine a hook is not to blame for others. */
@@ -137,7 +138,7 @@ static void file_begins(void *context, size_t file)
 	struct worker *w = context;
 
 	w->ends_us = cpu_us() + w->time_us;
-	say_json(w, json_pack("{s:s}", "at", w->files.v[file].source.name));
+	say_json(w, json_pack("{s:s}", "at", w->called[file].source.name));
 }
 
 /* Whether the next job is to be looked at. */
@@ -158,42 +159,74 @@ static bool call_one(struct worker *w, const struct hook_chain *c, const struct 
 	return more;
 }
 
-static void do_call(struct worker *w, const json_t *head, const char *data, size_t n)
+static struct hook_chain chain_of(struct worker *w, const json_t *head, const struct hook_file *files, size_t n)
+{
+	w->called = files;
+	return (struct hook_chain){.file = files,
+				   .n = n,
+				   .limits = limits_of(w, head),
+				   .failure_refuses = json_is_true(json_object_get(head, "refuses")),
+				   .begins = file_begins,
+				   .clock_us = clock_now,
+				   .context = w};
+}
+
+/* Calls the hooks with each job of a body; how many there were. What is no job, the server refuses. */
+static size_t body_call(struct worker *w, const struct hook_chain *c, const json_t *head, const json_t *body)
 {
 	const char *name = json_string_value(json_object_get(head, "event"));
 	int event = name ? hook_event_find(name) : -1;
-	json_t *body = event < 0 ? NULL : json_loadb(data, n, JSON_ALLOW_NUL, NULL);
-	const json_t *list = json_object_get(body, "jobs"), *job = json_object_get(body, "job");
-	struct hook_chain c = {.file = w->files.v,
-			       .n = w->files.n,
-			       .limits = limits_of(w, head),
-			       .failure_refuses = json_is_true(json_object_get(head, "refuses")),
-			       .begins = file_begins,
-			       .clock_us = clock_now,
-			       .context = w};
-	struct hook_subject x = {.event = event < 0 ? HOOK_SUBMIT : (enum hook_event)event,
-				 .asked = json_object_get(body, "asked"),
+	const json_t *list = json_object_get(body, "jobs");
+	struct hook_subject x = {.asked = json_object_get(body, "asked"),
 				 .facts = json_object_get(head, "facts"),
 				 .site = json_object_get(head, "site")};
 	size_t i, answered = 0;
-	bool more = true;
 
+	if (event < 0 || !json_is_object(body))
+		return 0;
+	x.event = (enum hook_event)event;
 	if (event == HOOK_SUBMIT && json_is_array(list)) {
 		json_array_foreach((json_t *)list, i, x.job)
 		{
-			if (!more || !json_is_object(x.job))
+			if (!json_is_object(x.job))
 				break;
-			more = call_one(w, &c, &x);
 			answered++;
+			if (!call_one(w, c, &x))
+				break;
 		}
-	} else if (json_is_object(body)) { /* what is no job, the server refuses */
-		x.job = event == HOOK_SUBMIT ? body : job;
-		if (json_is_object(x.job) && (event != HOOK_MODIFY || json_is_object(x.asked))) {
-			call_one(w, &c, &x);
-			answered++;
-		}
+		return answered;
 	}
-	say_json(w, json_pack("{s:I}", "done", (json_int_t)answered));
+	x.job = event == HOOK_SUBMIT ? body : json_object_get(body, "job");
+	if (!json_is_object(x.job) || (event == HOOK_MODIFY && !json_is_object(x.asked)))
+		return 0;
+	call_one(w, c, &x);
+	return 1;
+}
+
+static void do_call(struct worker *w, const json_t *head, const char *data, size_t n)
+{
+	struct hook_chain c = chain_of(w, head, w->files.v, w->files.n);
+	json_t *body = json_loadb(data, n, JSON_ALLOW_NUL, NULL);
+
+	say_json(w, json_pack("{s:I}", "done", (json_int_t)body_call(w, &c, head, body)));
+	json_decref(body);
+}
+
+/* A file that is not in force. */
+static void do_try(struct worker *w, const json_t *head, const char *data, size_t n)
+{
+	const char *name = json_string_value(json_object_get(head, "name"));
+	size_t bytes = (size_t)json_integer_value(json_object_get(head, "bytes"));
+	struct hook_file f = {.source = {name ? name : "?", data, bytes < n ? bytes : n}, .events = 0};
+	struct hook_chain c = chain_of(w, head, &f, 1);
+	json_t *body = json_loadb(data + f.source.n, n - f.source.n, JSON_ALLOW_NUL, NULL);
+	struct err err;
+
+	if (hook_check(&f.source, &c.limits, &f.events, &err) < 0)
+		say_json(w, json_pack("{s:s}", "error", err.text));
+	else
+		say_json(w, json_pack("{s:I, s:i}", "done", (json_int_t)body_call(w, &c, head, body), "events",
+				      (int)f.events));
 	json_decref(body);
 }
 
@@ -208,6 +241,8 @@ static void frame_do(struct worker *w, const char *text, size_t ntext, const cha
 		do_check(w, head, data, n);
 	else if (what && strcmp(what, "call") == 0)
 		do_call(w, head, data, n);
+	else if (what && strcmp(what, "try") == 0)
+		do_try(w, head, data, n);
 	json_decref(head);
 }
 

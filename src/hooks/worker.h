@@ -8,6 +8,9 @@
  *	{"do": "call", "event", "facts", "site", "refuses"} and what is submitted, or an object with `job` and, of modify, `asked`
  *		{"at": file} before each file's call; then {"answer": hook_answer} for each job; at last {"done": number of jobs}
  *
+ *	{"do": "try", "name", "bytes", "event", "facts", "site"}, a text of that many bytes, and the rest as with call
+ *		as call, of this text alone, the last with "events"; or {"error": a sentence}
+ *
  * With each: "memory" (bytes) and "time_us" (on the processor) of a call. The caller ends a process that stays in a call for longer.
  */
 #ifndef HOOKS_WORKER_H

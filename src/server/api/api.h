@@ -29,6 +29,8 @@ void api_openapi(struct server *s, const struct call *c);
 void api_receive(void *context, struct http_request *r);
 void api_whatif(struct server *s, const struct call *c);
 void api_fairshare(struct server *s, const struct call *c);
+void api_hooks(struct server *s, const struct call *c);
+void api_hooks_try(struct server *s, const struct call *c); /* answers later */
 void api_priority(struct server *s, const struct call *c);
 void api_list(struct server *s, const struct call *c);
 void api_get(struct server *s, const struct call *c);

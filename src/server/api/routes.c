@@ -331,6 +331,14 @@ const struct route routes[] = {
 	 .summary = "Who has used how much of its share", .answer = &fairshare_answer,
 	 .answered =
 		 "A tree of accounts, groups and users, a line each. A level without targets is left out. Who may not see other users' jobs sees no other users."},
+	{"GET", "/v1/hooks", "listHooks", MAY_OPERATOR, .handle = api_hooks, .tag = "server",
+	 .summary = "The site's hooks", .answer = &hooks_answer,
+	 .answered = "The files, in the order in which they are called."},
+	{"POST", "/v1/hooks/try", "tryHook", MAY_MANAGER, .body = &trial_body, .handle = api_hooks_try, .tag = "server",
+	 .summary = "Check a hook, or see what it would say of a job", .answer = &tried_answer,
+	 .answered = "What the file would have said. Nothing is changed, and no mail is sent.",
+	 .example =
+		 "{\"name\": \"test.lua\", \"source\": \"function on_submit(job) job.account = 'x' end\", \"event\": \"submit\", \"job\": {}}"},
 	{"PATCH", "/v1/server", "changeServer", MAY_MANAGER, .changes = true, .body = &changes_body,
 	 .handle = api_server_change, .tag = "server", .summary = "Change attributes", .codes = CODE(UNKNOWN_ATTRIBUTE),
 	 .example = "{\"changes\": [{\"op\": \"set\", \"name\": \"default_queue\", \"value\": \"batch\"}]}"},

@@ -29,6 +29,7 @@ extern const struct schema object_answer, classes_answer, users_answer, groups_a
 extern const struct schema partition_answer, partitions_answer;
 extern const struct schema queue_answer, queues_answer, node_answer, nodes_answer, lives_answer;
 extern const struct schema new_token_answer, tokens_answer, joined_answer, whoami_answer;
+extern const struct schema hooks_answer, trial_body, tried_answer;
 extern const struct schema plan_answer, priority_answer, fairshare_answer;
 extern const struct schema past_answer, sums_answer, usage_answer, added_answer;
 

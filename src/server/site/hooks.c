@@ -380,6 +380,25 @@ struct hook_ask *hooks_ask(struct server *s, enum hook_event e, json_t *facts, c
 	return a;
 }
 
+struct hook_ask *hooks_try(struct server *s, enum hook_event e, json_t *facts, const char *name, const char *data,
+			   size_t n, size_t bytes, void (*done)(struct server *s, void *context), void *context)
+{
+	struct hook_ask *a = mem_zalloc(sizeof *a);
+
+	*a = (struct hook_ask){.event = e,
+			       .trial = true,
+			       .facts = facts,
+			       .file = mem_strdup(name),
+			       .data = data,
+			       .n = n,
+			       .bytes = bytes,
+			       .done = done,
+			       .context = context,
+			       .server = s};
+	hook_crew_add(&s->hooks->crew, a);
+	return a;
+}
+
 void hook_ask_free(struct hook_ask *a)
 {
 	if (!a)
@@ -446,6 +465,7 @@ void hooks_show(const struct server *s, size_t i, struct hook_shown *ret)
 	*ret = (struct hook_shown){.name = f->file.source.name,
 				   .events = f->file.source.text ? f->file.events : 0,
 				   .in_force = f->file.source.text != NULL,
+				   .fails = f->file.broken != NULL,
 				   .problem = f->problem,
 				   .failure = f->failure,
 				   .calls = f->calls,

@@ -37,10 +37,12 @@ struct hook_ask {
 	/* theirs */
 	struct server *server;
 	struct hook_worker *worker; /* that has it now; NULL: it waits, or is over */
-	bool check;		    /* it is about a new version of a file */
-	char *file;		    /* ... its name; else the one that is being called; NULL: none */
-	unsigned events;	    /* of a check */
-	char *error;		    /* of a check: why it is broken */
+	bool check;		    /* it is about a new version of a file, ... */
+	bool trial;		    /* ... or one that an administrator tries: `bytes` of the data are its text */
+	size_t bytes;
+	char *file;	 /* ... its name; else the one that is being called; NULL: none */
+	unsigned events; /* of both: that it has functions for */
+	char *error;	 /* of both: why it is broken */
 	int tries;
 };
 
@@ -49,6 +51,7 @@ struct hook_shown {
 	const char *name;
 	unsigned events;     /* bits of enum hook_event; of the version in force */
 	bool in_force;	     /* some version of it is */
+	bool fails;	     /* it was broken when the server started, and counts as failing */
 	const char *problem; /* of the version on disk; NULL: it is the one in force */
 	const char *failure; /* the last one; NULL: none */
 	uint64_t calls, failures;
@@ -63,6 +66,9 @@ bool hooks_want(const struct server *s, enum hook_event e);
 /* Takes the facts over. */
 struct hook_ask *hooks_ask(struct server *s, enum hook_event e, json_t *facts, const char *data, size_t n,
 			   void (*done)(struct server *s, void *context), void *context);
+/* The same of a file that is not in force: `bytes` of the data are its text, what follows is as usual. */
+struct hook_ask *hooks_try(struct server *s, enum hook_event e, json_t *facts, const char *name, const char *data,
+			   size_t n, size_t bytes, void (*done)(struct server *s, void *context), void *context);
 void hook_ask_free(struct hook_ask *a); /* NULL: nothing. One that is under way is given up */
 
 size_t hooks_count(const struct server *s);

@@ -107,7 +107,7 @@ static void ask_fail(struct hook_crew *c, struct hook_ask *a, const char *why)
 	struct hook_answer x = {.result = refuses ? HOOK_FAILED : HOOK_ACCEPTED};
 	struct err err;
 
-	if (a->check) {
+	if (a->check || a->trial) {
 		a->error = mem_strdup(why);
 		ask_over(a);
 		return;
@@ -199,6 +199,8 @@ static void answer_take(struct hook_worker *w, const json_t *x)
 	if (hook_answer_read(x, &answer, NULL) < 0)
 		return;
 	vec_push(&a->answers, answer);
+	if (a->trial)
+		return;
 	c->calls.answered(c->calls.context, a, &answer);
 	free(a->file);
 	a->file = NULL;
@@ -209,13 +211,16 @@ static void frame_take(struct hook_worker *w, const json_t *head)
 	struct hook_ask *a = w->ask;
 	const char *at = json_string_value(json_object_get(head, "at")),
 		   *error = json_string_value(json_object_get(head, "error"));
-	bool over = json_object_get(head, "done") || (a && a->check && (error || json_object_get(head, "events")));
+	bool file = a && (a->check || a->trial), over = json_object_get(head, "done") || (file && error) ||
+							(a && a->check && json_object_get(head, "events"));
 
 	if (!a)
 		return;
-	if (at && !a->check) {
-		free(a->file);
-		a->file = mem_strdup(at);
+	if (at) {
+		if (!file) {
+			free(a->file);
+			a->file = mem_strdup(at);
+		}
 		watch(w, true);
 		return;
 	}
@@ -224,7 +229,7 @@ static void frame_take(struct hook_worker *w, const json_t *head)
 		answer_take(w, json_object_get(head, "answer"));
 	if (!over)
 		return;
-	a->error = a->check && error ? mem_strdup(error) : NULL;
+	a->error = file && error ? mem_strdup(error) : NULL;
 	a->events = (unsigned)json_integer_value(json_object_get(head, "events"));
 	uv_timer_stop(&w->timer);
 	w->ask = NULL;
@@ -388,13 +393,17 @@ static void ask_send(struct hook_worker *w, struct hook_ask *a)
 	if (a->check)
 		head = json_pack("{s:s, s:s}", "do", "check", "name", a->file);
 	else
-		head = json_pack("{s:s, s:s, s:O?, s:o, s:b}", "do", "call", "event", hook_event_name(a->event),
-				 "facts", a->facts, "site", c->calls.site(c->calls.context), "refuses",
-				 (int)terms.refuses);
+		head = json_pack("{s:s, s:s, s:O?, s:o, s:b}", "do", a->trial ? "try" : "call", "event",
+				 hook_event_name(a->event), "facts", a->facts, "site", c->calls.site(c->calls.context),
+				 "refuses", (int)terms.refuses);
+	if (a->trial) {
+		json_object_set_new(head, "name", json_string(a->file));
+		json_object_set_new(head, "bytes", json_integer((json_int_t)a->bytes));
+	}
 	json_object_set_new(head, "time_us", json_integer(terms.time_ms * 1000));
 	json_object_set_new(head, "memory", json_integer(terms.memory_kib * 1024));
 	frame_send(w, head, a->data, a->n, false);
-	watch(w, a->check);
+	watch(w, a->check || a->trial);
 }
 
 /* A process without a question; one is started if there may be more. NULL: there is none. */
