@@ -506,6 +506,7 @@ static void postgres_release(void *context)
 const struct backend postgres_backend = {
 	.kind = "postgres",
 	.dialect = 1,
+	.groups = true,
 	.read = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
 	.open = postgres_open,
 	.close = postgres_close,

@@ -122,6 +122,7 @@ struct backend {
 	const char *kind;
 	int dialect;	  /* which text of a migration is for it */
 	const char *read; /* begins a transaction that sees one moment */
+	bool groups;	  /* it sums up rows in groups in one scan; else that is done here, from the rows */
 	int (*open)(const char *where, int how, void **ret, struct err *err);
 	void (*close)(void *db);
 	const char *(*name)(void *db); /* for messages: no password in it */

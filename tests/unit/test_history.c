@@ -240,6 +240,47 @@ static void sums_up(void **state)
 	store_close(s);
 }
 
+struct grouped {
+	struct history_sum all;
+	int64_t groups;
+};
+
+static int add_group(void *context, const struct history_sum *x)
+{
+	struct grouped *g = context;
+
+	g->groups++;
+	g->all.jobs += x->jobs;
+	g->all.used.ran_ms += x->used.ran_ms;
+	g->all.used.alloc_ms += x->used.alloc_ms;
+	g->all.used.gpu_ms += x->used.gpu_ms;
+	g->all.used.cpu_ms += x->used.cpu_ms;
+	g->all.started += x->started;
+	g->all.asked += x->asked;
+	g->all.waited += x->waited;
+	return 0;
+}
+
+static void groups_make_up_the_whole(void **state)
+{
+	struct store *s = open_store(((struct world *)*state)->url);
+	const int64_t since[] = {0, 1, 2000, 2001, 2003, 9999};
+	struct err err;
+
+	fill(s, 12);
+	for (size_t i = 0; i < sizeof since / sizeof *since; i++)
+		for (enum history_by by = BY_USER; by < HISTORY_BY_COUNT; by++) {
+			struct history_filter f = {.since = since[i]};
+			struct grouped whole = {0}, parts = {0};
+			assert_int_equal(history_sum(s, &f, BY_ALL, add_group, &whole, &err), 0);
+			assert_int_equal(history_sum(s, &f, by, add_group, &parts, &err), 0);
+			assert_memory_equal(&whole.all, &parts.all, sizeof whole.all);
+			assert_true(whole.all.jobs ? parts.groups > 0 && parts.groups <= whole.all.jobs
+						   : !parts.groups);
+		}
+	store_close(s);
+}
+
 static int add_entry(void *context, const struct ledger_row *x)
 {
 	strbuf_printf(context, "%lld %s %s %s %s %lld %lld %lld %lld %lld\n", (long long)x->day, x->user, x->group,
@@ -319,8 +360,9 @@ static void foreign_once(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		BOTH(finds_what_is_asked_for), BOTH(pages_meet), BOTH(comes_back_as_it_was), BOTH(attempts_are_apart),
-		BOTH(trimmed_oldest_first),    BOTH(sums_up),	 BOTH(ledger_adds),	     BOTH(foreign_once),
+		BOTH(finds_what_is_asked_for),	BOTH(pages_meet), BOTH(comes_back_as_it_was), BOTH(attempts_are_apart),
+		BOTH(trimmed_oldest_first),	BOTH(sums_up),	  BOTH(ledger_adds),	      BOTH(foreign_once),
+		BOTH(groups_make_up_the_whole),
 	};
 
 	return cmocka_run_group_tests(tests, world_start, world_stop);
