@@ -32,6 +32,7 @@ void conversion_free(struct conversion *c)
 		free(c->remark.v[i]);
 	vec_free(&c->remark);
 	convert_slurm_fini(c);
+	convert_standing_fini(c);
 	free(c);
 }
 
@@ -165,6 +166,7 @@ void conversion_print(struct conversion *c, struct strbuf *out)
 	int n = 0;
 
 	convert_slurm_end(c);
+	convert_standing_end(c);
 	for (int k = 0; k < OBJECT_KINDS; k++) {
 		if (k == OBJECT_ACCOUNT)
 			n += accounts_print(o, "", out);

@@ -269,6 +269,10 @@ static bool credential_read(struct conversion *c, const char *key, const char *i
 		pairs_read(c, NULL, a, index, text);
 		return true;
 	}
+	if (strcasecmp(key, "SRCFG") == 0 && index) {
+		convert_standing(c, index, text);
+		return true;
+	}
 	if (strcasecmp(key, "SYSCFG") == 0) {
 		pairs_read(c, NULL, &c->site.attrs, "the system", text);
 		return true;
