@@ -310,6 +310,8 @@ static int queue_check(const struct walk *w, const struct step *s, const struct 
 	char of[80];
 	int rc;
 
+	if (there && admit_routes(a)) /* it has come in, and only passes through */
+		return 0;
 	snprintf(of, sizeof of, "queue %.60s", s->queue.name);
 	if (!attrs_bool(a, "enabled"))
 		return err_code(err, CODE_REFUSED, "%s is not enabled: it accepts no jobs now", of);

@@ -155,6 +155,7 @@ static bool drain(struct history *h)
 	attribute(h, "/v1/accounts/top", "credit_rate", "0");
 	attribute(h, "/v1/queues/entry", "route_destinations", "fast,slow");
 	attribute(h, "/v1/queues/entry", "started", "True");
+	attribute(h, "/v1/server", "long_checkpoint_rule", "remove"); /* nobody waits for a night */
 	attribute(h, "/v1/server", "max_running", "3");
 	attribute(h, "/v1/server", "max_user_run", "2");
 	attribute(h, "/v1/server", "scheduling", "True");
@@ -203,6 +204,11 @@ static bool drain(struct history *h)
 			job_see(h, id, NULL, &text);
 			printf("# stuck, block %x: %s: %.300s\n", gate_blocks(h->s->gate, id),
 			       e->outcome && e->outcome->comment ? e->outcome->comment : "", text.text);
+			strbuf_clear(&text);
+			strbuf_puts(&text, "/v1/jobs/");
+			entry_id(h->s, id, &text);
+			strbuf_puts(&text, "/why");
+			ask(h, getuid(), "GET", text.text, "");
 			strbuf_fini(&text);
 			if (!h->loud)
 				break;

@@ -347,6 +347,25 @@ static void restarted(void **state)
 	assert_null(strstr(f->a.body.text, "1048576"));
 }
 
+/* A routing queue that takes no more jobs still passes those on that it has. */
+static void routed_out(void **state)
+{
+	struct site *f = *state;
+	unsigned long long job;
+
+	queue(f, "inner", "");
+	queue(f, "feed", SET("queue_type", "Route") "," SET("route_destinations", "inner") "," SET("started", "False"));
+	job = submit(f, "\"queue\":\"feed\",\"resources\":[\"walltime=100\"]");
+	assert_true(job > 0);
+	queue(f, "feed",
+	      SET("enabled", "False") "," SET("acl_user_enable", "True") "," SET("resources_max.walltime", "50"));
+	start(f, "feed", true);
+	settle(f);
+	shows(f, job, "\"queue\":\"inner\"");
+	assert_int_equal(submit(f, "\"queue\":\"feed\",\"resources\":[\"walltime=10\"]"), 0);
+	says(f, "queue feed is not enabled");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -357,6 +376,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(route_stopped, setup, site_teardown),
 		cmocka_unit_test_setup_teardown(route_again, setup, site_teardown),
 		cmocka_unit_test_setup_teardown(routed_on, setup, site_teardown),
+		cmocka_unit_test_setup_teardown(routed_out, setup, site_teardown),
 		cmocka_unit_test_setup_teardown(restarted, setup, site_teardown),
 	};
 
