@@ -188,7 +188,7 @@ static inline int64_t cluster_length(const struct cluster *c, const struct job *
 /* Seconds of what it asks for that its account pays for, at most. */
 static inline int64_t cluster_paid(const struct cluster *c, const struct job *job)
 {
-	return job->priced ? job->priced : cluster_length(c, job);
+	return job->has_price ? job->priced : cluster_length(c, job);
 }
 
 /* It runs only in settings.nights; ... and is longer than any of them: then it is stopped at their end, and goes on in the next. */

@@ -78,7 +78,7 @@ struct job {
 	int64_t saved; /* instant: what it did before is in a checkpoint; one before `start`, or 0: nothing of this attempt is */
 	int64_t saving; /* seconds that a checkpoint of it may take; 0: it makes none */
 	int64_t since;	/* instant of the last change of state */
-	int64_t priced; /* seconds for which its account pays whatever it uses (rules/libra.h); 0: as long as it runs */
+	int64_t priced; /* of one with a price: seconds for which its account pays, whatever it uses (rules/libra.h) */
 	int64_t nice;	/* until this instant jobs submitted later may pass it; 0: never */
 	double rank;	/* its place among jobs that wait: the instant of submission unless it was set before */
 	uint32_t id;
@@ -95,6 +95,7 @@ struct job {
 	uint8_t kind;
 	uint8_t powers;	       /* emergency jobs */
 	uint8_t deallocations; /* of a starving job, by QoS jobs */
+	bool has_price;	       /* `priced` counts; else it pays as long as it runs */
 	bool interactive;      /* it starts when it comes, or not at all (sched/entrance.h) */
 	bool guaranteed;       /* the submitter was told that the deadline will be met */
 };

@@ -300,9 +300,9 @@ void credits_settle(struct server *s, uint32_t id)
 
 	if (e->ran && job->state == STATE_DONE)
 		charge_all(s, id,
-			   job->priced && job->since <= job->deadline ? job->priced * 1000
-			   : o && o->ended_us			      ? o->ran_ms
-								      : ran_until_now(s, e));
+			   job->has_price && job->since <= job->deadline ? job->priced * 1000
+			   : o && o->ended_us				 ? o->ran_ms
+									 : ran_until_now(s, e));
 }
 
 /* ---- time ---- */
