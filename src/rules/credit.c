@@ -27,6 +27,14 @@ bool credit_unit_find(const char *name, enum credit_unit *ret)
 	return false;
 }
 
+bool credit_tariff_of(const struct attrs *a, struct credit_tariff *ret)
+{
+	if (!attrs_is_set(a, "credit_unit") || !credit_unit_find(attrs_text(a, "credit_unit"), &ret->unit))
+		return false;
+	ret->rate = attrs_number(a, "credit_rate");
+	return true;
+}
+
 void credit_fini(struct credit *c)
 {
 	vec_free(&c->deposits);

@@ -17,6 +17,7 @@
 
 #include "base/vec.h"
 #include "core/cluster.h"
+#include "rules/attr.h"
 #include "rules/limit.h"
 
 #define CREDIT_MOST INT64_C(3600000000000) /* of an account: a thousand million hours */
@@ -30,6 +31,9 @@ struct credit_tariff {
 	enum credit_unit unit;
 	int64_t rate;
 };
+
+/* What an account pays for, by its attributes; false: for nothing. */
+bool credit_tariff_of(const struct attrs *a, struct credit_tariff *ret);
 
 struct credit_deposit {
 	uint64_t id;

@@ -192,6 +192,7 @@ static void on_event(void *context, const struct event *e)
 	case EVENT_FINISH:
 		m->ended++;
 		terms_stopped(&m->terms, e->job, x->start, e->time);
+		terms_charge(&m->terms, m->c, e->job, e->time - x->start);
 		job_ended_here(m, e->job, exit_status(m, e->job));
 		break;
 	case EVENT_DELETE:
@@ -367,6 +368,13 @@ static bool accept(struct sim *m, const struct wjob *w, int64_t jobs, bool scatt
 		note_refusal(&m->ret->unruled, w, jobs, &why);
 		return false;
 	}
+	struct libra_terms price = bank_terms(&m->terms.bank, w);
+
+	if (rc == 0 &&
+	    bank_admit(&m->terms.bank, &price, ret->access.account, &m->c->requests.v[ret->ask.request], &why) < 0) {
+		note_refusal(&m->ret->unruled, w, jobs, &why);
+		return false;
+	}
 	if (rc == 0) {
 		fit = could_hold(m, &ret->ask, scatter, &why);
 		m->ret->unsure += fit == FIT_UNKNOWN ? jobs : 0;
@@ -440,6 +448,28 @@ static void reorder(struct sim *m, uint32_t user)
 	vec_free(&rungs);
 }
 
+/* A job with a budget comes in if its deadline can be guaranteed; the policies that give each job a position do not say so beforehand. */
+static bool guaranteed(struct sim *m, const struct wjob *w, uint32_t id, const struct policy *policy)
+{
+	int64_t until = w->deadline;
+	struct err why;
+
+	if (!cluster_job(m->c, id)->has_price || policy->position)
+		return true;
+	decide(m); /* as the server does before it asks */
+	if (policy->deadlines && sched_would_keep(m->sched, id, m->now, 0, &until) == KEEP_YES)
+		return true;
+	err_set(&why, -EPERM, "%s",
+		policy->deadlines ? "the deadline of a job with a budget can't be guaranteed"
+				  : "the policy keeps no deadlines, which a job with a budget needs");
+	note_refusal(&m->ret->unruled, w, 1, &why);
+	terms_refuse(&m->terms, w, id);
+	outcome_of(m, id)->procs = 0; /* as of those that never came in */
+	if (m->of_user.n)
+		m->of_user.v[w->user].n--;
+	return false;
+}
+
 /* Submits a job, or all elements of an array, if they are accepted; how many jobs that were. */
 static int64_t submit(struct sim *m, int64_t i, const struct policy *policy, bool *ret_accepted)
 {
@@ -453,6 +483,10 @@ static int64_t submit(struct sim *m, int64_t i, const struct policy *policy, boo
 		return n;
 	for (int64_t k = 0; k < n; k++)
 		add(m, i + k, policy, &taken);
+	if (!guaranteed(m, w, first, policy)) {
+		*ret_accepted = false;
+		return n;
+	}
 	for (uint32_t id = first; id < m->c->njobs; id++) {
 		sched_submit(m->sched, id, m->now);
 		if (!m->ruled)
@@ -522,6 +556,7 @@ static void run(struct sim *m, const struct policy *policy)
 			if (m->o->progress && m->ended % 1024 == 0)
 				m->o->progress(m->o->progress_context, m->ended);
 		}
+		terms_advance(&m->terms, m->now);
 		cycle(m);
 	}
 }
@@ -623,7 +658,9 @@ int sim_run(const struct workload *w, const struct policy *policy, const struct 
 		altered.push_depth = o->push_depth;
 	m.p = plan_create(m.c);
 	m.sched = sched_create(m.c, m.p, &altered);
-	terms_init(&m.terms, w, o->site, m.sched);
+	rc = terms_init(&m.terms, w, o->site, m.sched, err);
+	if (rc < 0)
+		goto out;
 	terms_prioritize(&m.terms, m.c, &priority);
 	if (priority.order != PRIORITY_POLICY)
 		sched_on_weigh(m.sched, terms_weigh, m.terms.shares ? terms_prepare : NULL, priority_drifts(&priority),

@@ -41,7 +41,13 @@ static void object_limits(struct terms *t, const struct object *x)
 		limits_parent(t->limits, number, party_number(t, attrs_text(&x->attrs, "parent")));
 }
 
-void terms_init(struct terms *t, const struct workload *w, const struct ruleset *site, struct sched *sched)
+static uint32_t account_number(void *context, const char *account)
+{
+	return party_number(context, account);
+}
+
+int terms_init(struct terms *t, const struct workload *w, const struct ruleset *site, struct sched *sched,
+	       struct err *err)
 {
 	*t = (struct terms){
 		.w = w, .site = site, .gate = gate_create(), .limits = limits_create(), .arena = arena_create()};
@@ -56,6 +62,7 @@ void terms_init(struct terms *t, const struct workload *w, const struct ruleset 
 			object_limits(t, site->objects.of[k].v[i]);
 	if (site || w->terms.n) /* else nobody has any */
 		sched_limit(sched, t->limits);
+	return bank_open(&t->bank, w, site, t->limits, account_number, t, err);
 }
 
 void terms_prioritize(struct terms *t, struct cluster *c, const struct priority_settings *x)
@@ -71,6 +78,7 @@ void terms_prioritize(struct terms *t, struct cluster *c, const struct priority_
 
 void terms_fini(struct terms *t)
 {
+	bank_close(&t->bank);
 	gate_destroy(t->gate);
 	limits_destroy(t->limits);
 	map_fini(&t->by_id);
@@ -289,6 +297,10 @@ void terms_fill(struct terms *t, const struct wjob *j, uint32_t queue, const str
 	}
 	if (t->site && t->site->objects.of[OBJECT_RESERVATION].n)
 		keys_give(t, j, queue, access, job);
+	struct libra_terms price = bank_terms(&t->bank, j);
+
+	job->has_price = price.estimate > 0;
+	job->priced = price.estimate ? libra_seconds(&price) : 0;
 	job->rank = weigh_rank(queue_of(t, job->id), (double)j->submit);
 	t->priorities |= x->priority != 0;
 }
@@ -297,6 +309,18 @@ void terms_leave(struct terms *t, const struct wjob *j, uint32_t job)
 {
 	if (t->site)
 		count(t, t->queues.v[job], j->user + 1, -1);
+}
+
+void terms_refuse(struct terms *t, const struct wjob *j, uint32_t job)
+{
+	map_remove(&t->by_id, (uint64_t)j->id);
+	terms_leave(t, j, job);
+}
+
+void terms_charge(struct terms *t, const struct cluster *c, uint32_t job, int64_t ran)
+{
+	if (t->bank.accounts.n)
+		bank_charge(&t->bank, c, cluster_job(c, job), t->access.v[job].account, ran);
 }
 
 int64_t terms_delay(const struct terms *t, uint32_t job)
@@ -470,6 +494,13 @@ int terms_news(struct terms *t, int64_t now, uint32_t *ret_job)
 	return 0;
 }
 
+void terms_advance(struct terms *t, int64_t now)
+{
+	t->now = now;
+	if (t->bank.accounts.n)
+		bank_advance(&t->bank, now);
+}
+
 int64_t terms_next(const struct terms *t)
 {
 	int64_t next = gate_next(t->gate);
@@ -477,5 +508,7 @@ int64_t terms_next(const struct terms *t)
 
 	if (t->lays < next)
 		next = t->lays;
+	if (bank_next(&t->bank, t->now) < next)
+		next = bank_next(&t->bank, t->now);
 	return heap_peek(&t->releases, &x) && x.time < next ? x.time : next;
 }

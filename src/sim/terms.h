@@ -14,6 +14,7 @@
 #include "rules/priority.h"
 #include "rules/queue.h"
 #include "sched/sched.h"
+#include "sim/bank.h"
 #include "sim/workload.h"
 
 /* A job that runs. */
@@ -46,6 +47,8 @@ struct terms {
 	VEC(struct share_run) runs; /* jobs that run, if it does; some of them have ended */
 	VEC(uint32_t) members;	    /* by core id */
 	VEC(uint32_t) cpus;	    /* ... that it has, once it was started */
+	struct bank bank;	    /* what accounts have */
+	int64_t now;
 	struct cluster *c;
 	struct sched *sched;
 	int64_t lays;	     /* when reservations are laid out next */
@@ -53,7 +56,9 @@ struct terms {
 	uint32_t asked;
 };
 
-void terms_init(struct terms *t, const struct workload *w, const struct ruleset *site, struct sched *sched);
+/* -EINVAL: the workload does not go with the site. terms_fini() in any case. */
+int terms_init(struct terms *t, const struct workload *w, const struct ruleset *site, struct sched *sched,
+	       struct err *err);
 /* What orders jobs by priorities: before there are any. */
 void terms_prioritize(struct terms *t, struct cluster *c, const struct priority_settings *x);
 void terms_fini(struct terms *t);
@@ -79,6 +84,10 @@ void terms_fill(struct terms *t, const struct wjob *j, uint32_t queue, const str
 enum depend_state terms_enter(struct terms *t, const struct wjob *j, uint32_t job, int64_t now);
 /* It has ended, and counts no more where jobs that wait or run do. */
 void terms_leave(struct terms *t, const struct wjob *j, uint32_t job);
+/* It was filled, and is not submitted after all. */
+void terms_refuse(struct terms *t, const struct wjob *j, uint32_t job);
+/* Its account pays for what it ran. */
+void terms_charge(struct terms *t, const struct cluster *c, uint32_t job, int64_t ran);
 /* How long a job may take to end when it is ended (kill_delay). */
 int64_t terms_delay(const struct terms *t, uint32_t job);
 /* Its priority among all, by the site's weights (terms.priority): for the scheduler, the terms being the context. */
@@ -93,6 +102,7 @@ int terms_priority(const struct terms *t, const struct wjob *j);
 void terms_lay(struct terms *t, int64_t now);
 /* The next job that may be considered from now on (1), or can't any more (-1); 0: none. */
 int terms_news(struct terms *t, int64_t now, uint32_t *ret_job);
-int64_t terms_next(const struct terms *t); /* when time alone changes something; TIME_NEVER: never */
+void terms_advance(struct terms *t, int64_t now); /* credits come and go */
+int64_t terms_next(const struct terms *t);	  /* when time alone changes something; TIME_NEVER: never */
 
 #endif

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 
 #include "core/depend.h"
+#include "rules/libra.h"
 #include "sim/workload_internal.h"
 
 #define MAGIC "#shunt-workload"
@@ -39,11 +40,13 @@ enum word {
 	ACCOUNT,
 	QOS,
 	RESERVATION,
+	ESTIMATE,
+	BUDGET,
 	WORDS
 };
 #define OF_TERMS                                                                                                       \
 	(1u << QUEUE | 1u << ARRAY | 1u << DEPEND | 1u << START | 1u << HOLD | 1u << EXIT | 1u << PRIORITY |           \
-	 1u << HOST | 1u << GROUPS | 1u << ACCOUNT | 1u << QOS | 1u << RESERVATION)
+	 1u << HOST | 1u << GROUPS | 1u << ACCOUNT | 1u << QOS | 1u << RESERVATION | 1u << ESTIMATE | 1u << BUDGET)
 #define PRIORITY_MAX 1024
 #define ELEMENTS_MAX 5000000 /* of all arrays of a file */
 
@@ -281,6 +284,16 @@ static int reservation_read(struct draft *d, const char *value, struct err *err)
 	return 0;
 }
 
+static int estimate_read(struct draft *d, const char *value, struct err *err)
+{
+	return length_read(value, &d->terms.estimate, err);
+}
+
+static int budget_read(struct draft *d, const char *value, struct err *err)
+{
+	return libra_budget_parse(value, &d->terms.budget, err);
+}
+
 static int groups_read(struct draft *d, const char *value, struct err *err)
 {
 	const char **list = arena_alloc(d->w->arena, (strlen(value) / 2 + 2) * sizeof *list);
@@ -340,6 +353,8 @@ static const struct {
 	[ACCOUNT] = {"account", account_read},
 	[QOS] = {"qos", qos_read},
 	[RESERVATION] = {"reservation", reservation_read},
+	[ESTIMATE] = {"estimate", estimate_read},
+	[BUDGET] = {"budget", budget_read},
 };
 
 static int word_read(struct draft *d, char *word, unsigned *seen, struct err *err)
@@ -359,7 +374,7 @@ static int word_read(struct draft *d, char *word, unsigned *seen, struct err *er
 	return err_set(
 		err, -EINVAL,
 		"%s: unknown; use at= user= req= procs= walltime= run= type= deadline= powers= id= queue= "
-		"array= depend= start= hold= exit= priority= host= groups= partition= checkpoint= account= qos= reservation=",
+		"array= depend= start= hold= exit= priority= host= groups= partition= checkpoint= account= qos= reservation= estimate= budget=",
 		excerpt);
 }
 
@@ -374,6 +389,8 @@ static int job_complete(struct draft *d, unsigned seen, struct err *err)
 		return err_set(err, -EINVAL, "a job has either req= (as after qsub -l) or procs=");
 	if (j->walltime < 0)
 		j->walltime = d->req_walltime;
+	if (j->walltime < 0 && d->terms.estimate)
+		j->walltime = d->terms.estimate;
 	j->assumed = j->walltime <= 0;
 	if (j->assumed)
 		j->walltime = j->runtime;
@@ -401,6 +418,14 @@ static int job_complete(struct draft *d, unsigned seen, struct err *err)
 		j->deadline += j->submit;
 	if (j->deadline <= j->submit)
 		return err_set(err, -EINVAL, "the deadline is not after the submission (+2h counts from there)");
+	if (seen & (1u << ESTIMATE | 1u << BUDGET) &&
+	    (j->kind != KIND_QOS || !(seen & 1u << ESTIMATE) || !(seen & 1u << BUDGET)))
+		return err_set(err, -EINVAL, "estimate= and budget= go together, with type=Q and a deadline=");
+	if (d->terms.estimate > j->walltime)
+		return err_set(err, -EINVAL, "the estimate is longer than the walltime");
+	if (d->terms.estimate && seen & (1u << ARRAY | 1u << DEPEND | 1u << START | 1u << HOLD))
+		return err_set(err, -EINVAL,
+			       "a job with a budget may start at once: it has no array=, depend=, start= or hold=");
 	if (d->nice) {
 		j->nice = j->deadline;
 		j->deadline = TIME_NEVER;
@@ -467,6 +492,37 @@ static int machine_read(struct workload *w, char *line, struct err *err)
 	return workload_set_machine(w, text, err);
 }
 
+/* deposit ACCOUNT HOURS [at=TIME] [expires=TIME] */
+static int deposit_read(struct workload *w, char *line, struct err *err)
+{
+	char *rest, *account = strtok_r(line, BLANKS, &rest), *hours = strtok_r(NULL, BLANKS, &rest);
+	struct wdeposit d = {.expires = TIME_NEVER};
+	size_t i = w->deposits.n;
+	int rc = 0;
+
+	if (!account || !hours || *hours == '#')
+		return err_set(err, -EINVAL,
+			       "deposit takes an account and hours of its unit, as in: deposit physics 1000 at=30d");
+	rc = libra_budget_parse(hours, &d.amount, err);
+	for (char *word; rc == 0 && (word = strtok_r(NULL, BLANKS, &rest)) && *word != '#';) {
+		if (strncmp(word, "at=", 3) == 0)
+			rc = duration_parse(word + 3, &d.at, err);
+		else if (strncmp(word, "expires=", 8) == 0)
+			rc = duration_parse(word + 8, &d.expires, err);
+		else
+			rc = err_set(err, -EINVAL, "%.40s: unknown; a deposit may have at= and expires=", word);
+	}
+	if (rc == 0 && d.expires <= d.at)
+		rc = err_set(err, -EINVAL, "the deposit expires before it is made");
+	if (rc < 0)
+		return rc;
+	d.account = arena_strndup(w->arena, account, strlen(account));
+	while (i > 0 && w->deposits.v[i - 1].at > d.at)
+		i--;
+	vec_insert(&w->deposits, i, d);
+	return 0;
+}
+
 static int line_read(struct workload *w, char *line, int64_t number, struct err *err)
 {
 	line += strspn(line, BLANKS);
@@ -478,6 +534,8 @@ static int line_read(struct workload *w, char *line, int64_t number, struct err 
 		w->speeds = true;
 		return 0;
 	}
+	if (strncmp(line, "deposit", 7) == 0 && (line[7] == '\0' || strchr(BLANKS, line[7])))
+		return deposit_read(w, line + 7, err);
 	return job_read(w, line, number, err);
 }
 
@@ -541,6 +599,10 @@ static void terms_write(const struct wterms *t, FILE *out)
 		fprintf(out, " qos=%s", t->qos);
 	if (t->reservation)
 		fprintf(out, " reservation=%s", t->reservation);
+	if (t->estimate)
+		fprintf(out, " estimate=%s", duration_format(t->estimate, buf, sizeof buf));
+	if (t->estimate)
+		fprintf(out, " budget=%s", duration_format(t->budget, buf, sizeof buf));
 }
 
 static void job_write(const struct workload *w, size_t i, FILE *out)
@@ -579,6 +641,18 @@ static void job_write(const struct workload *w, size_t i, FILE *out)
 	fputc('\n', out);
 }
 
+static void deposit_write(const struct wdeposit *d, FILE *out)
+{
+	char buf[32];
+
+	fprintf(out, "deposit %s %s", d->account, duration_format(d->amount, buf, sizeof buf));
+	if (d->at)
+		fprintf(out, " at=%s", duration_format(d->at, buf, sizeof buf));
+	if (d->expires != TIME_NEVER)
+		fprintf(out, " expires=%s", duration_format(d->expires, buf, sizeof buf));
+	fputc('\n', out);
+}
+
 void workfile_write(const struct workload *w, FILE *out)
 {
 	fprintf(out, MAGIC " 1\n# %s\n", w->name);
@@ -588,6 +662,8 @@ void workfile_write(const struct workload *w, FILE *out)
 		fprintf(out, "machine flat:%lld\n", (long long)w->procs);
 	if (w->speeds)
 		fprintf(out, "speeds\n");
+	for (size_t i = 0; i < w->deposits.n; i++)
+		deposit_write(&w->deposits.v[i], out);
 	for (size_t i = 0; i < w->jobs.n; i++)
 		if (w->jobs.v[i].element == 0) /* the others are in its line */
 			job_write(w, i, out);

@@ -34,6 +34,7 @@ void workload_destroy(struct workload *w)
 	for (size_t i = 0; i < w->terms.n; i++)
 		array_fini(&w->terms.v[i].array);
 	vec_free(&w->terms);
+	vec_free(&w->deposits);
 	vec_free(&w->texts);
 	names_fini(&w->requests);
 	names_fini(&w->users);
@@ -70,6 +71,9 @@ int workload_request(struct workload *w, const char *text, int32_t *ret_text, in
 
 	reqtext_init(&r);
 	int rc = reqtext_parse(&r, text, scratch, err);
+	if (rc == 0 && (r.estimate || r.deadline || r.budget))
+		rc = err_set(err, -EINVAL,
+			     "estimate, deadline and budget are words of the job, as in: req=ncpus=2 deadline=+2h");
 	if (rc < 0)
 		goto out;
 

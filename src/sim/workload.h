@@ -56,6 +56,16 @@ struct wterms {
 	const char *host;			 /* it is submitted from; NULL: not said */
 	const char *const *groups;		 /* of its user, NULL at the end; NULL: not said */
 	const char *account, *qos, *reservation; /* NULL: not said */
+	int64_t estimate;			 /* of a job with a price: seconds; 0: not said */
+	int64_t budget;				 /* ... unit-seconds that it may cost */
+};
+
+/* Credits that an account is given. */
+struct wdeposit {
+	const char *account; /* in the arena */
+	int64_t at;	     /* instant */
+	int64_t amount;	     /* unit-seconds */
+	int64_t expires;     /* instant, or TIME_NEVER */
 };
 
 /* Why lines or jobs were left out. */
@@ -74,8 +84,9 @@ struct workload {
 	struct arena *arena;   /* owns what texts point to */
 	VEC(struct wjob) jobs; /* sorted by (submit, position in the file) */
 	VEC(struct wterms) terms;
-	VEC(struct reqtext) texts; /* distinct requests, their walltime left to the jobs */
-	struct names requests;	   /* the canonical text of each, by the same index */
+	VEC(struct wdeposit) deposits; /* sorted by `at` */
+	VEC(struct reqtext) texts;     /* distinct requests, their walltime left to the jobs */
+	struct names requests;	       /* the canonical text of each, by the same index */
 	struct names users, partitions;
 	char *machine; /* "nodes:40x8", "parts:8,8" or "flat:338", where the source says it; else NULL */
 	int64_t procs; /* of the machine, by the header (MaxProcs, else MaxNodes); 0: not said */

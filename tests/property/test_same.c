@@ -1,7 +1,7 @@
 /*
  * test_same.c - what the simulator shows is what the cluster does.
  *
- * Random workloads with queues, routing, defaults, limits, arrays, dependencies, holds, -a, deadlines, emergency jobs, priorities, and jobs that exceed their
+ * Random workloads with queues, routing, defaults, limits, credits, arrays, dependencies, holds, -a, deadlines, prices, emergency jobs, priorities, and jobs that exceed their
  * walltime are given to both: to the simulator as a workload file and a site, and to a real server with a real store, job by job, its clock set and its processes ended by
  * the test. Every job must start at the same instant in both, or in neither, and be refused by both or by neither.
  *
@@ -77,10 +77,11 @@ struct same {
 	struct strbuf file;
 	int64_t now;
 	bool loud;
-	bool priorities; /* some jobs have one */
-	bool divided;	 /* some nodes are in partitions */
-	bool parties;	 /* there are accounts and QoS, with limits */
-	bool reserved;	 /* ... and reservations */
+	bool priorities;	/* some jobs have one */
+	bool divided;		/* some nodes are in partitions */
+	bool parties;		/* there are accounts and QoS, with limits */
+	bool reserved;		/* ... and reservations */
+	struct strbuf deposits; /* ... and credits: lines of the workload */
 	char dir[64];
 	char policy[32];
 };
@@ -259,6 +260,19 @@ static void reservations_make(struct same *x)
 	}
 }
 
+static void deposit(struct same *x, const char *account)
+{
+	int64_t amount = 500 + below(x, 8000);
+	char body[200], text[40];
+
+	object_set(x, OBJECT_ACCOUNT, account, "credit_unit", PICK(x, "cpu_hours", "cpu_hours", "node_hours"));
+	object_set(x, OBJECT_ACCOUNT, account, "credit_rate", PICK(x, "100", "50", "133"));
+	snprintf(body, sizeof body, "{\"op\":\"deposit\",\"account\":\"%s\",\"amount\":%lld}", account,
+		 (long long)amount);
+	assert_int_equal(bare_ask(x->s, getuid(), "POST", "/v1/credits", body, NULL), 200);
+	strbuf_printf(&x->deposits, "deposit %s %s\n", account, duration_format(amount, text, sizeof text));
+}
+
 static void parties_make(struct same *x)
 {
 	static const struct {
@@ -274,6 +288,12 @@ static void parties_make(struct same *x)
 	object_set(x, OBJECT_ACCOUNT, "low", "parent", "top");
 	object_set(x, OBJECT_QOS, "fine", "ignores_limits", PICK(x, "False", "False", "True"));
 	object_set(x, OBJECT_QOS, "fine", "may_preempt", PICK(x, "False", "True"));
+	if (below(x, 2))
+		deposit(x, "low");
+	if (below(x, 3) == 0)
+		deposit(x, "top");
+	maybe_set(x, NULL, "libra_alpha", PICK(x, "0", "150"));
+	maybe_set(x, NULL, "libra_beta", PICK(x, "0", "30"));
 	for (size_t i = 0; i < sizeof parties / sizeof *parties; i++) {
 		if (below(x, 3) == 0)
 			object_set(x, parties[i].kind, parties[i].name, "max_running", PICK(x, "1", "2", "4"));
@@ -391,6 +411,19 @@ static void kind_make(struct same *x, struct line *l, int64_t walltime, struct s
 		      powers[power].body);
 }
 
+/* A job with a price. */
+static void priced_make(struct same *x, const struct line *l, int64_t walltime, struct strbuf *body)
+{
+	int64_t deadline = l->at + walltime + below(x, 1000), budget = below(x, 30000),
+		estimate = below(x, 2) ? walltime : 1 + below(x, walltime);
+	char text[40];
+
+	strbuf_printf(&x->file, " type=Q deadline=%lld estimate=%lld budget=%s", (long long)deadline,
+		      (long long)estimate, duration_format(budget, text, sizeof text));
+	strbuf_printf(body, ",\"deadline\":%lld,\"estimate\":%lld,\"budget\":%lld", (long long)deadline,
+		      (long long)estimate, (long long)budget);
+}
+
 static void nice_make(struct same *x, const struct line *l, struct strbuf *body)
 {
 	int64_t until = l->at + 1 + below(x, 400);
@@ -409,13 +442,14 @@ static void line_make(struct same *x, int64_t at)
 			 .on = -1,
 			 .uid = below(x, 3) ? getuid() : 65534};
 	int64_t walltime = request_make(x, &l, &body);
+	bool priced = below(x, 8) == 0 && policy_find(x->policy)->deadlines && !policy_find(x->policy)->position;
 	const char *queue = PICK(x, "", "", "fast", "fast", "feed", "small", "inner");
 
 	if (*queue) {
 		strbuf_printf(&x->file, " queue=%s", queue);
 		strbuf_printf(&body, ",\"queue\":\"%s\"", queue);
 	}
-	if (below(x, 4) == 0) {
+	if (!priced && below(x, 4) == 0) {
 		l.count = 2 + (uint32_t)below(x, 5);
 		char array[32], limit[16] = "";
 		if (below(x, 2))
@@ -424,19 +458,21 @@ static void line_make(struct same *x, int64_t at)
 		strbuf_printf(&x->file, " array=%s", array);
 		strbuf_printf(&body, ",\"array\":\"%s\"", array);
 	}
-	if (x->lines.n && below(x, 4) == 0)
+	if (!priced && x->lines.n && below(x, 4) == 0)
 		depend_make(x, &l);
-	if (below(x, 8) == 0) {
+	if (!priced && below(x, 8) == 0) {
 		int64_t start = at + 1 + below(x, 200);
 		strbuf_printf(&x->file, " start=%lld", (long long)start);
 		strbuf_printf(&body, ",\"at\":%lld", (long long)start);
 	}
-	if (below(x, 10) == 0) {
+	if (!priced && below(x, 10) == 0) {
 		l.release = at + 1 + below(x, 200);
 		strbuf_printf(&x->file, " hold=%lld", (long long)l.release);
 		strbuf_puts(&body, ",\"hold\":\"u\"");
 	}
-	if (below(x, 8) == 0 && policy_find(x->policy)->deadlines)
+	if (priced)
+		priced_make(x, &l, walltime, &body);
+	else if (below(x, 8) == 0 && policy_find(x->policy)->deadlines)
 		kind_make(x, &l, walltime, &body);
 	else if (policy_find(x->policy)->position && below(x, 5) == 0)
 		nice_make(x, &l, &body);
@@ -464,7 +500,7 @@ static void workload_make(struct same *x)
 {
 	int64_t at = EPOCH;
 
-	strbuf_printf(&x->file, "#shunt-workload 1\nmachine %s\n", MACHINE);
+	strbuf_printf(&x->file, "#shunt-workload 1\nmachine %s\n%s", MACHINE, strbuf_text(&x->deposits));
 	for (int i = 0; i < LINES; i++) {
 		at += below(x, 3) ? below(x, 40) : 0;
 		line_make(x, at);
@@ -743,6 +779,7 @@ static bool live_through(uint64_t seed, bool loud)
 	free(jobs);
 	ruleset_fini(&x.site);
 	strbuf_fini(&x.file);
+	strbuf_fini(&x.deposits);
 	vec_free(&x.lines);
 	snprintf(command, sizeof command, "rm -rf %s", x.dir);
 	if (system(command) != 0)

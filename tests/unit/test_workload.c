@@ -265,6 +265,16 @@ static void workfile_mistakes(void **state)
 	refused(HEAD "at=0 procs=1 run=25:61\n", "line 2: run=25:61: seconds must be 0-59");
 	refused(HEAD "at=0 req=nodes=x: run=1\n", "line 2: req=nodes=x:");
 	refused(HEAD "at=0 procs=1 run=1 run=1\n", "run= is said twice");
+	refused(HEAD "deposit low\n", "line 2: deposit takes an account and hours");
+	refused(HEAD "deposit low much\n", "line 2: ");
+	refused(HEAD "deposit low 2 after=3\n", "after=3: unknown");
+	refused(HEAD "deposit low 2 at=3 expires=3\n", "expires before it is made");
+	refused(HEAD "at=0 procs=1 run=1 budget=2\n", "estimate= and budget= go together");
+	refused(HEAD "at=0 procs=1 run=1 type=Q deadline=+9 estimate=1\n", "estimate= and budget= go together");
+	refused(HEAD "at=0 procs=1 run=9 type=Q deadline=+9 estimate=9 walltime=8 budget=1\n",
+		"longer than the walltime");
+	refused(HEAD "at=0 procs=1 type=Q deadline=+9 estimate=9 budget=1 start=3\n", "may start at once");
+	refused(HEAD "at=0 req=ncpus=1,budget=1 run=1\n", "words of the job");
 	refused(HEAD "at=0 procs=1 run=1 colour=red\n", "colour=red: unknown");
 	refused(HEAD "at=0 procs=1 run=1 type=S\n", "type=S: must be C");
 	refused(HEAD "at=0 procs=1 run=1 type=Q\n", "needs a deadline");
@@ -314,6 +324,32 @@ static struct workload *written_and_read(const struct workload *w)
 	struct workload *again = good(text, RULES_SITE);
 	free(text);
 	return again;
+}
+
+/* Credits, and jobs with a price. */
+static void workfile_credits(void **state)
+{
+	(void)state;
+	struct workload *w = good(HEAD "machine flat:4\ndeposit low 2:30 at=1:00 expires=2:00 # a grant\n"
+				       "deposit top 1000\n"
+				       "at=5 procs=2 type=Q deadline=+2h estimate=1:00:00 budget=3:00:07 account=low\n",
+				  RULES_SITE),
+			*again = written_and_read(w);
+
+	assert_int_equal(w->deposits.n, 2);
+	assert_string_equal(w->deposits.v[0].account, "top");
+	assert_true(w->deposits.v[0].amount == 3600000 && w->deposits.v[0].expires == TIME_NEVER);
+	assert_int_equal(w->jobs.v[0].walltime, 3600);
+	identical(w, again);
+	for (size_t i = 0; i < 2; i++) {
+		const struct wdeposit *x = &w->deposits.v[i], *y = &again->deposits.v[i];
+		assert_true(x->at == y->at && x->amount == y->amount && x->expires == y->expires);
+		assert_string_equal(x->account, y->account);
+	}
+	assert_int_equal(again->terms.v[0].estimate, 3600);
+	assert_int_equal(again->terms.v[0].budget, 10807);
+	workload_destroy(w);
+	workload_destroy(again);
 }
 
 /* Partitions and types of jobs. */
@@ -569,6 +605,7 @@ int main(void)
 		cmocka_unit_test(workfile_words),
 		cmocka_unit_test(workfile_mistakes),
 		cmocka_unit_test(workfile_types),
+		cmocka_unit_test(workfile_credits),
 		cmocka_unit_test(workfile_terms),
 		cmocka_unit_test(oscar_models),
 		cmocka_unit_test(oscar_experiments_share_their_jobs),

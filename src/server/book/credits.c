@@ -83,11 +83,7 @@ static struct credit *find_or_add(struct server *s, uint32_t account)
 
 bool credits_tariff(const struct object *x, struct credit_tariff *ret)
 {
-	if (!attrs_is_set(&x->attrs, "credit_unit") ||
-	    !credit_unit_find(attrs_text(&x->attrs, "credit_unit"), &ret->unit))
-		return false;
-	ret->rate = attrs_number(&x->attrs, "credit_rate");
-	return true;
+	return credit_tariff_of(&x->attrs, ret);
 }
 
 static int64_t escrow_of(const struct server *s, uint32_t account, const struct credit_tariff *t)
