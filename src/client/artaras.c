@@ -75,7 +75,7 @@ static int setting_convert(char *line, struct strbuf *out, struct err *err)
 		struct strbuf all = {0};
 		for (i = 0; i < SETTINGS; i++)
 			strbuf_printf(&all, "%s%s", i ? ", " : "", settings[i].key);
-		err_set(err, -EINVAL, "there is no setting \"%.60s\"; known: %s", line, strbuf_text(&all));
+		err_set(err, -EINVAL, "unknown setting \"%.60s\"; known: %s", line, strbuf_text(&all));
 		strbuf_fini(&all);
 		return -EINVAL;
 	}

@@ -143,7 +143,7 @@ static int no_such(const char *name, struct err *err)
 		for (size_t i = 0; i < all.list.n && known.n < 200; i++)
 			strbuf_printf(&known, "%s%s", i ? ", " : "", all.list.v[i]);
 	err_set(err, -ENOENT, "you have not logged in to a cluster named %s (%s%s): use 'shunt login SERVER TOKEN'",
-		name, known.n ? "there are: " : "nor to any other", strbuf_text(&known));
+		name, known.n ? "known: " : "nor to any other", strbuf_text(&known));
 	strbuf_fini(&known);
 	login_names_fini(&all);
 	return -ENOENT;

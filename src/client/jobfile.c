@@ -86,8 +86,7 @@ static int key_unknown(const char *key, size_t n, int line, struct err *err)
 
 	for (int i = 0; i < JOB_ITEMS; i++)
 		strbuf_printf(&all, "%s%s", i ? ", " : "", job_item_name((enum job_item)i));
-	err_set(err, -EINVAL, "line %d: there is no item \"%.*s\" (items: %s)", line, n > 40 ? 40 : (int)n, key,
-		all.text);
+	err_set(err, -EINVAL, "line %d: unknown item \"%.*s\" (items: %s)", line, n > 40 ? 40 : (int)n, key, all.text);
 	strbuf_fini(&all);
 	return -EINVAL;
 }

@@ -39,7 +39,7 @@ static int groups_check(const char *list, struct err *err)
 	snprintf(name, sizeof name, "%.*s", (int)strcspn(list, "@,"), list);
 	struct group *g = getgrnam(name);
 	if (!g)
-		return err_set(err, -EINVAL, "-W group_list=%.60s: there is no group \"%s\"", list, name);
+		return err_set(err, -EINVAL, "-W group_list=%.60s: unknown group \"%s\"", list, name);
 	for (int i = 0; i < n; i++)
 		if (mine[i] == g->gr_gid)
 			return 0;

@@ -184,19 +184,19 @@ int command_unknown(const char *first, const char *second)
 	if (group_find(first, &words)) {
 		bool found = second && suggest(second, words.text, near);
 		if (second)
-			command_misused(NULL, "%s has no \"%s\"%s%s%s (there is: %s)", first, second,
+			command_misused(NULL, "%s has no \"%s\"%s%s%s (known: %s)", first, second,
 					found ? ": did you mean " : "", found ? near : "", found ? "?" : "",
 					words.text);
 		else
 			command_misused(NULL, "%s needs a subcommand: %s", first, words.text);
 	} else if (foreign_find(first)) {
-		command_misused(NULL, "there is no command \"%s\": write '%s'", first, foreign_find(first));
+		command_misused(NULL, "unknown command \"%s\": write '%s'", first, foreign_find(first));
 	} else {
 		for (int i = 0; i < ncommands; i++)
 			if (!commands[i]->hidden)
 				strbuf_printf(&words, "%.*s ", (int)strcspn(commands[i]->name, " "), commands[i]->name);
 		bool found = suggest(first, words.text, near);
-		command_misused(NULL, "there is no command \"%s\"%s%s%s", first, found ? ": did you mean " : "",
+		command_misused(NULL, "unknown command \"%s\"%s%s%s", first, found ? ": did you mean " : "",
 				found ? near : "", found ? "?" : "");
 	}
 	strbuf_fini(&words);

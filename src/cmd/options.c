@@ -104,8 +104,8 @@ static int policies_check(const char *list, struct err *err)
 		snprintf(name, sizeof name, "%.*s", (int)n, p);
 		if (!word_in(all.text, name)) {
 			bool found = suggest(name, all.text, near);
-			rc = err_set(err, -EINVAL, "there is no policy \"%s\"%s%s%s ('shunt policies' lists them)",
-				     name, found ? ": did you mean " : "", found ? near : "", found ? "?" : "");
+			rc = err_set(err, -EINVAL, "unknown policy \"%s\"%s%s%s ('shunt policies' lists them)", name,
+				     found ? ": did you mean " : "", found ? near : "", found ? "?" : "");
 		}
 		if (!p[n])
 			break;
@@ -214,7 +214,7 @@ static int option_unknown(const struct command *c, const char *name, size_t n, s
 
 	snprintf(word, sizeof word, "%.*s", (int)n, name);
 	if (hint)
-		return err_set(err, -EINVAL, "there is no option --%s: %s", word, hint);
+		return err_set(err, -EINVAL, "unknown option --%s: %s", word, hint);
 	strbuf_puts(&all, "help");
 	for (const struct option *o = c->options; o && o->name; o++)
 		if (option_long(o))
@@ -223,7 +223,7 @@ static int option_unknown(const struct command *c, const char *name, size_t n, s
 		strbuf_puts(&all, " cluster");
 	bool found = suggest(word, all.text, near);
 	strbuf_fini(&all);
-	return err_set(err, -EINVAL, "there is no option --%s%s%s%s", word, found ? ": did you mean --" : "",
+	return err_set(err, -EINVAL, "unknown option --%s%s%s%s", word, found ? ": did you mean --" : "",
 		       found ? near : "", found ? "?" : "");
 }
 
@@ -264,10 +264,10 @@ static int letter_unknown(const struct command *c, const char *word, char letter
 	for (const struct option *o = c->options; o && o->name && !any; o++)
 		any = o->letter;
 	if (hint)
-		return err_set(err, -EINVAL, "there is no option %.60s: %s", word, hint);
+		return err_set(err, -EINVAL, "unknown option %.60s: %s", word, hint);
 	if (!any)
 		return err_set(err, -EINVAL, "%.60s: options are written out, as in --help", word);
-	return err_set(err, -EINVAL, "there is no option -%c", letter);
+	return err_set(err, -EINVAL, "unknown option -%c", letter);
 }
 
 /* The letters at argv[*at], which begins with one '-'. Moves past them, and past the last one's value. */

@@ -34,7 +34,7 @@ static int queue_apply(struct ruleset *s, const char *name, const struct qmgr_co
 	if (c->verb == QMGR_CREATE)
 		at = ruleset_add(s, name);
 	if (at < 0)
-		return err_set(err, -EINVAL, "there is no queue %.60s: create it first", name);
+		return err_set(err, -EINVAL, "unknown queue %.60s: create it first", name);
 	return changes_apply(&s->queues.v[at].attrs, c, err);
 }
 
@@ -178,8 +178,8 @@ int simulate_site_parse(const char *path, const char *text, size_t n, struct sim
 		return rc;
 	policy = attrs_text(&s->rules.attrs, "policy");
 	if (!policy_find(policy))
-		return err_set(err, -EINVAL, "%.200s: there is no policy \"%.60s\"; \"shunt policies\" lists them",
-			       path, policy);
+		return err_set(err, -EINVAL, "%.200s: unknown policy \"%.60s\"; \"shunt policies\" lists them", path,
+			       policy);
 	free(s->policy);
 	s->policy = mem_strdup(policy);
 	return 0;

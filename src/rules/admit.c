@@ -356,7 +356,7 @@ static int route(struct walk *w, const struct step *s, struct err *err)
 		struct err one = {.text = ""};
 		p += n;
 		if (!w->site->queue(w->site->context, name, &next.queue))
-			err_code(&one, CODE_UNKNOWN_QUEUE, "there is no queue %.60s", name);
+			err_code(&one, CODE_UNKNOWN_QUEUE, "unknown queue %.60s", name);
 		else if (tried(w, next.queue.attrs))
 			continue;
 		else
@@ -400,7 +400,7 @@ int admit(const struct admit_site *site, const char *queue, const struct admit_j
 	int rc = 0;
 
 	if (!site->queue(site->context, queue, &first.queue))
-		return err_code(err, CODE_UNKNOWN_QUEUE, "there is no queue %.60s", queue);
+		return err_code(err, CODE_UNKNOWN_QUEUE, "unknown queue %.60s", queue);
 	if (!job->exempt)
 		rc = server_check(site, job, err);
 	tried(&w, first.queue.attrs);

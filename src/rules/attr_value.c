@@ -97,7 +97,7 @@ char *attr_resource(const struct attr *attr, const char *text, struct err *err)
 	for (size_t i = 0; i <= n; i++)
 		name[i] = (char)tolower((unsigned char)text[i]);
 	if (attr->type == ATTR_WEIGHTS && !word_is(name, attr->words)) {
-		err_set(err, -EINVAL, "there is no factor \"%s\"; factors are %s", name, attr->words);
+		err_set(err, -EINVAL, "unknown factor \"%s\"; factors are %s", name, attr->words);
 		return NULL;
 	}
 	for (size_t i = 0; i < sizeof same / sizeof *same && attr->type == ATTR_AMOUNTS && !is_default(attr); i++)

@@ -234,7 +234,7 @@ static int site_partition(struct cluster *c, const char *name, const char *list,
 		if (names_find(&c->node_names, names.v[i], &node))
 			vec_push(&nodes, node);
 		else
-			rc = err_set(err, -EINVAL, "partition %.60s: there is no node %.60s", name, names.v[i]);
+			rc = err_set(err, -EINVAL, "partition %.60s: unknown node %.60s", name, names.v[i]);
 	}
 	if (rc == 0)
 		rc = cluster_add_partition(c, name, nodes.v, (uint32_t)nodes.n, err);

@@ -144,7 +144,7 @@ int policy_allocate(struct policy *p, const char *method, struct err *err)
 	while (i < sizeof methods / sizeof *methods && strcmp(methods[i].name, method) != 0)
 		i++;
 	if (i == sizeof methods / sizeof *methods)
-		return err_set(err, -EINVAL, "node_allocation: \"%.40s\" is not known; there is: %s", method,
+		return err_set(err, -EINVAL, "node_allocation: \"%.40s\" is unknown; use one of: %s", method,
 			       attr_find(ATTR_SERVER, "node_allocation")->words);
 	if (p->position)
 		return err_set(

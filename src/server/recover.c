@@ -306,7 +306,7 @@ static int nodes_parse(struct server *s, const char *text, int32_t **ret, uint32
 		snprintf(name, sizeof name, "%.*s", (int)n, p);
 		if (!names_find(&s->cluster->node_names, name, &node)) {
 			vec_free(&v);
-			return err_set(err, -ENOENT, "there is no node %.100s any more", name);
+			return err_set(err, -ENOENT, "node %.100s no longer exists", name);
 		}
 		vec_push(&v, (int32_t)node);
 		s->hosts->nodes.v[node].mentioned = true;

@@ -126,7 +126,7 @@ static void plain(void **state)
 	assert_string_equal(f->got.queue.name, "batch");
 	assert_int_equal(f->got.text.walltime, 3600); /* the server's own default */
 	assert_int_equal(ask(f, "none", "ncpus=2"), -ENOENT);
-	assert_string_equal(f->err.text, "there is no queue none");
+	assert_string_equal(f->err.text, "unknown queue none");
 	set(f, "batch", "enabled", "False");
 	refused(f, ask(f, "batch", ""), "queue batch is not enabled: it accepts no jobs now");
 }
@@ -284,7 +284,7 @@ static void routing(void **state)
 	assert_int_equal(ask(f, "feed", "walltime=120"), 0);
 	assert_string_equal(f->got.queue.name, "long");
 	refused(f, ask(f, "feed", "walltime=90"),
-		"no destination of queue feed accepts it: there is no queue gone; walltime=00:01:30 is more than queue short "
+		"no destination of queue feed accepts it: unknown queue gone; walltime=00:01:30 is more than queue short "
 		"allows: at most 00:01:00 (resources_max.walltime); walltime=00:01:30 is less than queue long allows: at "
 		"least 00:02:00 (resources_min.walltime)");
 	refused(f, ask(f, "long", "walltime=120"),

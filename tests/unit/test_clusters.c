@@ -171,7 +171,7 @@ static void files_are_kept(void **state)
 	assert_int_equal(login_remove("pine", &err), 0);
 	assert_int_equal(login_remove("pine", &err), -ENOENT);
 	assert_int_equal(login_read("pine", &l, &err), -ENOENT);
-	says(&err, "there are: birch-2.example_x");
+	says(&err, "known: birch-2.example_x");
 	assert_int_equal(login_remove("birch-2.example_x", &err), 0);
 	assert_int_equal(login_read("pine", &l, &err), -ENOENT);
 	says(&err, "shunt login");

@@ -74,15 +74,15 @@ static void test_mistakes(void **state)
 	static const struct {
 		const char *text, *says;
 	} bad[] = {
-		{"nodes = 4x8\nnode = 4x8\n", "shunt.conf:2: there is no option \"node\"; did you mean nodes?"},
+		{"nodes = 4x8\nnode = 4x8\n", "shunt.conf:2: unknown option \"node\"; did you mean nodes?"},
 		{"rate = 5\n", "shunt.conf:1: rate belongs in section [api]"},
 		{"[api]\n\nnodes = 4x8\n", "shunt.conf:3: nodes belongs before the first section"},
-		{"[apis]\n", "shunt.conf:1: there is no section [apis]; did you mean [api]?"},
-		{"[database]\n", "there are: run api offline mail"},
-		{"[]\n", "there is no section []"},
+		{"[apis]\n", "shunt.conf:1: unknown section [apis]; did you mean [api]?"},
+		{"[database]\n", "known: run api offline mail"},
+		{"[]\n", "unknown section []"},
 		{"[api\n", "not closed"},
 		{"hello\n", "a line is NAME = VALUE"},
-		{"policy = magic\n", "shunt.conf:1: policy: there is no policy \"magic\""},
+		{"policy = magic\n", "shunt.conf:1: policy: unknown policy \"magic\""},
 		{"policy = esay\n", "did you mean easy?"},
 		{"policy = easy-clairvoyant\n", "simulator"},
 		{"[run]\ncgroup = v3\n", "shunt.conf:2: cgroup: must be one of auto v2 v1 none, not \"v3\""},
@@ -173,7 +173,7 @@ static void test_all_mistakes(void **state)
 	assert_int_equal(conf_load_all(&c, path, &report, &err), 0);
 	assert_int_equal(report.mistakes, 3);
 	assert_non_null(strstr(report.text.text, ":1: nodes: "));
-	assert_non_null(strstr(report.text.text, ":3: there is no section [apy]; did you mean [api]?"));
+	assert_non_null(strstr(report.text.text, ":3: unknown section [apy]; did you mean [api]?"));
 	assert_non_null(strstr(report.text.text, ":6: rate: "));
 	assert_null(strstr(report.text.text, ":4: "));
 	assert_string_equal(c.name, "pine");
@@ -308,7 +308,7 @@ static void test_file(void **state)
 	conf_init(&c);
 	assert_int_equal(conf_load(&c, path, &err), -EINVAL);
 	assert_non_null(strstr(err.text, path));
-	assert_non_null(strstr(err.text, ":2: there is no option \"nmae\"; did you mean name?"));
+	assert_non_null(strstr(err.text, ":2: unknown option \"nmae\"; did you mean name?"));
 	conf_fini(&c);
 	unlink(path);
 }

@@ -37,9 +37,9 @@ static void mistakes(void **state)
 		const char *text, *said;
 	} rows[] = {
 		{"Program ./a\n", "line 1: write Key = value"},
-		{"\nProgramm = a\n", "line 2: there is no item \"Programm\" (items: Program, Program class, Type, "},
+		{"\nProgramm = a\n", "line 2: unknown item \"Programm\" (items: Program, Program class, Type, "},
 		{"Program =\n", "line 1: Program has no value"},
-		{"= a\n", "line 1: there is no item \"\""},
+		{"= a\n", "line 1: unknown item \"\""},
 		{"Type = normal\nJob type = nice\n", "line 2: Type is in line 1 already"},
 	};
 	struct jobfile f;

@@ -168,7 +168,7 @@ static void tried_before_it_is_set(void **state)
 	listed(f, "/v1/priority?limit=1", "1");
 	says(f, "\"waiting\":3");
 	assert_int_equal(site_ask(f, getuid(), "GET", "/v1/priority?try=cpu=1", NULL), 400);
-	says(f, "there is no factor");
+	says(f, "unknown factor");
 	assert_int_equal(site_ask(f, getuid(), "GET", "/v1/priority?try=cpus", NULL), 400);
 	says(f, "is not FACTOR=WEIGHT");
 }

@@ -151,7 +151,7 @@ static void wrong_settings_are_named(void **state)
 
 	attrs_init(&a, ATTR_SERVER);
 	assert_true(attrs_change(&a, ATTR_SET, "priority_weight.cpu", "1", &err) < 0);
-	assert_non_null(strstr(err.text, "there is no factor \"cpu\""));
+	assert_non_null(strstr(err.text, "unknown factor \"cpu\""));
 	assert_true(attrs_change(&a, ATTR_SET, "priority_weight", "1", &err) < 0);
 	assert_non_null(strstr(err.text, "needs a factor"));
 	assert_true(attrs_change(&a, ATTR_SET, "priority_weight.cpus", "much", &err) < 0);

@@ -344,7 +344,7 @@ static struct queue *queue_find(struct server *s, const struct call *c)
 	struct queue *q = queue_named(s, c->name);
 
 	if (!q)
-		http_error(c->r, CODE_UNKNOWN_QUEUE, "There is no queue %.60s.", c->name);
+		http_error(c->r, CODE_UNKNOWN_QUEUE, "Unknown queue %.60s.", c->name);
 	return q;
 }
 

@@ -87,7 +87,7 @@ void api_backfill(struct server *s, const struct call *c)
 	struct json j;
 
 	if (name && !q) {
-		http_error(c->r, CODE_UNKNOWN_QUEUE, "There is no queue %.60s.", name);
+		http_error(c->r, CODE_UNKNOWN_QUEUE, "Unknown queue %.60s.", name);
 		free(may);
 		return;
 	}

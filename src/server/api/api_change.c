@@ -284,7 +284,7 @@ static int do_move(struct change *c, uint32_t id, struct err *err)
 	if (runs(s, id))
 		return state_error(s, id, "a running job can't be moved", err);
 	if (!name || !queue_named(s, name))
-		return err_code(err, CODE_UNKNOWN_QUEUE, "There is no queue %.60s.", name ? name : "\"\"");
+		return err_code(err, CODE_UNKNOWN_QUEUE, "Unknown queue %.60s.", name ? name : "\"\"");
 	return job_move(s, id, name, c->w->role >= ROLE_OPERATOR, c->w->user, c->arena, err);
 }
 

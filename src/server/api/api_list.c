@@ -364,7 +364,7 @@ void api_list(struct server *s, const struct call *c)
 		rc = err_set(&err, -EINVAL, "'%c' is not a state: use letters of Q, R, H, W, S, E, B and C",
 			     l->f.state[strspn(l->f.state, "QRHWSECB,")]);
 	if ((x = queue_unknown(s, l->f.queue, l->arena))) {
-		http_error(c->r, CODE_UNKNOWN_QUEUE, "There is no queue %.60s.", x);
+		http_error(c->r, CODE_UNKNOWN_QUEUE, "Unknown queue %.60s.", x);
 		listing_free(l);
 		return;
 	}

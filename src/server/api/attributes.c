@@ -33,10 +33,10 @@ int changes_apply(struct server *s, struct attrs *a, const json_t *body, const s
 			rc = err_set(err, -EINVAL, "changes[%zu] needs a value, a text", i);
 		if (rc == 0 && op != ATTR_UNSET && a == s->attrs && strcasecmp(name, "default_queue") == 0 &&
 		    !queue_named(s, value))
-			rc = err_set(err, -EINVAL, "default_queue: there is no queue %.60s: create it first", value);
+			rc = err_set(err, -EINVAL, "default_queue: unknown queue %.60s: create it first", value);
 		if (rc == 0 && op != ATTR_UNSET && strcasecmp(name, "default_qos") == 0 &&
 		    !object_find(s->objects, OBJECT_QOS, value))
-			rc = err_set(err, -EINVAL, "default_qos: there is no qos %.60s: create it first", value);
+			rc = err_set(err, -EINVAL, "default_qos: unknown qos %.60s: create it first", value);
 		if (rc == 0 && w->role < ROLE_MANAGER && strcasecmp(name, "enabled") && strcasecmp(name, "started"))
 			rc = err_code(err, CODE_FORBIDDEN, "%.60s is for managers to change", name);
 		if (rc == 0)

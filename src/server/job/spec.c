@@ -634,7 +634,7 @@ static int read_class(struct server *s, const json_t *job, struct spec *p, struc
 		if (strcasecmp(other, "script") && strcasecmp(other, "spmd"))
 			strbuf_printf(&all, ", %s", other);
 	}
-	rc = err_set(err, -EINVAL, "class: there is no class %.60s (there are: %.300s)", name, strbuf_text(&all));
+	rc = err_set(err, -EINVAL, "class: unknown class %.60s (known: %.300s)", name, strbuf_text(&all));
 	strbuf_fini(&all);
 	return rc;
 }
@@ -761,10 +761,10 @@ int spec_read(struct server *s, const struct asker *who, const json_t *job, bool
 		struct strbuf all = {0};
 		for (size_t i = 0; i < s->jobs->queues.n; i++)
 			strbuf_printf(&all, "%s%s", i ? ", " : "", s->jobs->queues.v[i]->name);
-		rc = queue ? err_code(err, CODE_UNKNOWN_QUEUE, "There is no queue %.60s (there is: %.300s).", queue,
+		rc = queue ? err_code(err, CODE_UNKNOWN_QUEUE, "Unknown queue %.60s (known: %.300s).", queue,
 				      strbuf_text(&all))
 			   : err_code(err, CODE_UNKNOWN_QUEUE,
-				      "No queue was named and the server has no default_queue (there is: %.300s).",
+				      "No queue was named and the server has no default_queue (known: %.300s).",
 				      strbuf_text(&all));
 		strbuf_fini(&all);
 		return rc;

@@ -151,7 +151,7 @@ int life_restore(struct server *s, const struct store_life *e, struct err *err)
 	if (e->seq <= n->base_seq)
 		return 0;
 	if (type < 0)
-		return err_set(err, -EINVAL, "there is no event '%.20s' of a node", e->type);
+		return err_set(err, -EINVAL, "unknown event '%.20s' of a node", e->type);
 	n->nevents++;
 	n->last_seq = e->seq;
 	return node_apply(&n->life, &(struct node_event){.time = e->time, .at = e->at, .type = type}, err);

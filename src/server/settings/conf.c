@@ -186,9 +186,9 @@ static int policy_check(const char *text, struct err *err)
 	if (p)
 		err_set(err, -EINVAL, "%s knows run times beforehand, which only the simulator can", p->name);
 	else if (suggest(text, words.text, near))
-		err_set(err, -EINVAL, "there is no policy \"%.*s\"; did you mean %s?", SHOWN, text, near);
+		err_set(err, -EINVAL, "unknown policy \"%.*s\"; did you mean %s?", SHOWN, text, near);
 	else
-		err_set(err, -EINVAL, "there is no policy \"%.*s\"; \"shunt policies\" lists them", SHOWN, text);
+		err_set(err, -EINVAL, "unknown policy \"%.*s\"; \"shunt policies\" lists them", SHOWN, text);
 	strbuf_fini(&words);
 	return -EINVAL;
 }
@@ -349,10 +349,9 @@ static int option_unknown(const char *section, const char *name, struct err *err
 	else if (elsewhere >= 0)
 		err_set(err, -EINVAL, "%s belongs before the first section", name);
 	else if (suggest(name, strbuf_text(&here), near))
-		err_set(err, -EINVAL, "there is no option \"%.*s\"; did you mean %s?", SHOWN, name, near);
+		err_set(err, -EINVAL, "unknown option \"%.*s\"; did you mean %s?", SHOWN, name, near);
 	else
-		err_set(err, -EINVAL, "there is no option \"%.*s\" here; there are: %.200s", SHOWN, name,
-			strbuf_text(&here));
+		err_set(err, -EINVAL, "unknown option \"%.*s\"; known: %.200s", SHOWN, name, strbuf_text(&here));
 	strbuf_fini(&here);
 	return -EINVAL;
 }
@@ -424,9 +423,9 @@ static int section_begin(struct reading *r, char *line, struct err *err)
 			strbuf_printf(&words, "%s%s", words.n ? " " : "", conf_table[i].section);
 	}
 	if (suggest(name, words.text, near))
-		rc = err_set(err, -EINVAL, "there is no section [%.*s]; did you mean [%s]?", SHOWN, name, near);
+		rc = err_set(err, -EINVAL, "unknown section [%.*s]; did you mean [%s]?", SHOWN, name, near);
 	else
-		rc = err_set(err, -EINVAL, "there is no section [%.*s]; there are: %s", SHOWN, name, words.text);
+		rc = err_set(err, -EINVAL, "unknown section [%.*s]; known: %s", SHOWN, name, words.text);
 	snprintf(r->section, sizeof r->section, "%s", NOWHERE);
 out:
 	strbuf_fini(&words);

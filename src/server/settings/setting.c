@@ -18,8 +18,8 @@ static int policy_check(const char *text, const char **ret, struct err *err)
 	const struct policy *p = policy_find(text);
 
 	if (!p)
-		return err_set(err, -EINVAL, "policy: there is no policy \"%.*s\"; \"shunt policies\" lists them",
-			       SHOWN, text);
+		return err_set(err, -EINVAL, "policy: unknown policy \"%.*s\"; \"shunt policies\" lists them", SHOWN,
+			       text);
 	if (p->know == KNOW_RUNTIME)
 		return err_set(err, -EINVAL, "policy: %s knows run times beforehand, which only the simulator can",
 			       p->name);
@@ -38,7 +38,7 @@ static int words_check(const struct attr *attr, const char *text, struct err *er
 			w += *w == ' ';
 		}
 		if (n && !*w)
-			return err_set(err, -EINVAL, "%s: \"%.*s\" is not known; there is: %s", attr->name,
+			return err_set(err, -EINVAL, "%s: \"%.*s\" is unknown; use one of: %s", attr->name,
 				       n > SHOWN ? SHOWN : (int)n, p, attr->words);
 		p += n;
 	}
