@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/statvfs.h>
 #include <sys/utsname.h>
 #include <time.h>
 #include <unistd.h>
@@ -299,11 +300,14 @@ static int users_count(void)
 	return n;
 }
 
-void facts_now(struct facts_now *ret)
+void facts_now(const char *directory, struct facts_now *ret)
 {
+	struct statvfs disk;
 	char text[64];
 
-	*ret = (struct facts_now){.users = users_count()};
+	*ret = (struct facts_now){.users = users_count(), .disk_free = -1};
+	if (statvfs(directory, &disk) == 0)
+		ret->disk_free = (int64_t)((double)disk.f_bavail * (double)disk.f_frsize / 1024);
 	getloadavg(&ret->load, 1);
 	line_of("/proc/meminfo", "MemAvailable", text, sizeof text);
 	ret->memory_free = strtoll(text, NULL, 10);

@@ -21,7 +21,8 @@ struct facts_now {
 	double load;	     /* of the last minute */
 	int64_t memory_free; /* KiB that programs could have */
 	int users;	     /* who are logged in, each once */
+	int64_t disk_free;   /* KiB that can be written below a directory; -1: not known */
 };
-void facts_now(struct facts_now *ret);
+void facts_now(const char *directory, struct facts_now *ret);
 
 #endif

@@ -215,7 +215,7 @@ static void ping(struct session *s)
 	struct facts_now now;
 	struct json j;
 
-	facts_now(&now);
+	facts_now(a->home.state, &now);
 	s->n++;
 	s->asked[s->n % PINGS] = boot_now();
 	json_init(&j, &head, false); /* health is some program's text: this makes JSON of whatever it holds */
@@ -225,6 +225,9 @@ static void ping(struct session *s)
 	json_double(&j, "load", now.load);
 	json_int(&j, "memory_free", now.memory_free);
 	json_int(&j, "users", now.users);
+	if (now.disk_free >= 0)
+		json_int(&j, "disk_free", now.disk_free);
+	json_int(&j, "now", (int64_t)time(NULL));
 	json_text(&j, "health", a->trouble ? a->trouble : health_text(a->health));
 	json_close_object(&j);
 	link_send(s->link, head.text, head.n, NULL, 0);

@@ -99,10 +99,13 @@ static void test_facts_now(void **state)
 {
 	struct facts_now now;
 
-	facts_now(&now);
+	facts_now("/", &now);
 	assert_true(now.load >= 0);
 	assert_true(now.memory_free > 0);
 	assert_true(now.users >= 0);
+	assert_true(now.disk_free >= 0);
+	facts_now("/nowhere/at/all", &now);
+	assert_int_equal(now.disk_free, -1);
 }
 
 /* ---- health ---- */

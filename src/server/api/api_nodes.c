@@ -125,12 +125,19 @@ static void jobs_show(const struct server *s, uint32_t node, struct json *j)
 	vec_free(&pieces);
 }
 
-static void agent_show(const struct agent *a, struct json *j)
+static void agent_show(const struct node_info *n, struct json *j)
 {
+	const struct agent *a = n->agent;
 	char *facts = json_dumps(a->facts, JSON_COMPACT);
 
 	if (a->memory_free >= 0)
 		json_int(j, "memory_free", a->memory_free);
+	if (a->disk_free >= 0)
+		json_int(j, "disk_free", a->disk_free);
+	if (a->timed)
+		json_int(j, "clock_ahead", a->ahead);
+	if (n->certified)
+		json_int(j, "certified_until", n->certified);
 	json_text(j, "address", *a->address ? a->address : NULL);
 	json_text(j, "version", *a->version ? a->version : NULL);
 	if (a->heard)
@@ -178,6 +185,9 @@ static const struct field node_fields[] = {
 	{"jobs", .is = REQUIRED | IS_LIST, "those that run there", .of = &node_job, .item = IS_OBJECT},
 	{"load", .is = REQUIRED | IS_REAL | IS_NULL},
 	{"memory_free", .is = IS_INT, "KiB by its agent"},
+	{"disk_free", .is = IS_INT, "KiB on the file system where its agent keeps its state"},
+	{"clock_ahead", .is = IS_INT, "seconds by which its clock is ahead of the server's; less than 0: behind"},
+	{"certified_until", .is = IS_INSTANT, "when its certificate expires"},
 	{"address", .is = IS_TEXT | IS_NULL, "its agent's"},
 	{"version", .is = IS_TEXT | IS_NULL, "its agent's"},
 	{"heard", .is = IS_INSTANT, "when its agent was heard last"},
@@ -230,7 +240,7 @@ static void node_show(const struct server *s, uint32_t node, struct json *j)
 	jobs_show(s, node, j);
 	json_double(j, "load", load_of(s, node));
 	if (info->agent)
-		agent_show(info->agent, j);
+		agent_show(info, j);
 	json_close_object(j);
 }
 

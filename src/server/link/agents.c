@@ -13,11 +13,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/names.h"
 #include "base/strbuf.h"
+#include "base/timetext.h"
 #include "core/cluster.h"
 #include "engine/engine.h"
 #include "engine/errands.h"
@@ -213,13 +215,18 @@ static void on_hello(struct visit *v, const json_t *hello)
 static void on_ping(struct visit *v, const json_t *head)
 {
 	struct agent *a = info_of(v)->agent;
-	const json_t *memory = json_object_get(head, "memory_free");
+	const json_t *memory = json_object_get(head, "memory_free"), *disk = json_object_get(head, "disk_free"),
+		     *now = json_object_get(head, "now");
 
 	link_pack(v->link, NULL, 0, "{s:s,s:I,s:I}", "t", "pong", "n", json_integer_value(json_object_get(head, "n")),
 		  "now", (json_int_t)v->s->clock->now);
 	a->load = json_number_value(json_object_get(head, "load"));
 	a->memory_free = json_is_integer(memory) ? json_integer_value(memory) : -1;
 	a->users = json_integer_value(json_object_get(head, "users"));
+	a->disk_free = json_is_integer(disk) ? json_integer_value(disk) : -1;
+	a->timed = json_is_integer(now) && json_integer_value(now) >= 0 && json_integer_value(now) < DURATION_MAX * 10;
+	a->ahead = a->timed ? json_integer_value(now) - (int64_t)time(NULL)
+			    : 0; /* the clock as it is: clock->now may be ahead */
 	node_heard(v->s, v->node, json_string_value(json_object_get(head, "health")));
 }
 
