@@ -157,6 +157,7 @@ static bool turn_commit(struct server *s)
 		s->turn->trouble = NULL;
 	}
 	s->stats->commits++;
+	s->stats->committed = s->clock->now;
 	s->stats->commit_us += clock_us(CLOCK_MONOTONIC) - begin;
 	return true;
 }

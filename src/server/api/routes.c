@@ -339,6 +339,9 @@ const struct route routes[] = {
 	 .answered = "What the file would have said. Nothing is changed, and no mail is sent.",
 	 .example =
 		 "{\"name\": \"test.lua\", \"source\": \"function on_submit(job) job.account = 'x' end\", \"event\": \"submit\", \"job\": {}}"},
+	{"GET", "/v1/site", "getSite", MAY_MANAGER, .handle = api_site, .tag = "server",
+	 .summary = "What the server sees of its own machine: directories, programs, certificates",
+	 .answer = &site_answer, .answered = "The machine. \"shunt doctor\" judges it."},
 	{"PATCH", "/v1/server", "changeServer", MAY_MANAGER, .changes = true, .body = &changes_body,
 	 .handle = api_server_change, .tag = "server", .summary = "Change attributes", .codes = CODE(UNKNOWN_ATTRIBUTE),
 	 .example = "{\"changes\": [{\"op\": \"set\", \"name\": \"default_queue\", \"value\": \"batch\"}]}"},

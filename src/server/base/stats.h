@@ -15,6 +15,7 @@ struct stats {
 	int64_t commit_us, cycle_us, max_cycle_us;
 	int64_t turn_max_us, turn_cpu_max_us; /* since the metrics were read last */
 	int64_t turn_parts_us[TURN_PARTS];    /* of that turn */
+	int64_t committed;		      /* instant of the last commit; 0: none yet */
 	int64_t began;
 };
 

@@ -68,6 +68,7 @@ struct identity {
 	struct tls_context *tls;   /* for those who call us, */
 	struct tls_context *calls; /* ... and for those whom we call */
 	uv_timer_t renewal;
+	int64_t until;			 /* when this server's certificate expires; 0: it has none */
 	char address[300];		 /* "HOST:PORT"; "": no port is open */
 	VEC(struct peer_server) servers; /* the others, who was seen last first */
 };
@@ -382,6 +383,7 @@ static int identity_make(struct server *s, struct err *err)
 		tls_context_free(s->realm->identity->calls);
 		s->realm->identity->tls = tls;
 		s->realm->identity->calls = calls;
+		s->realm->identity->until = s->clock->now + LIFE;
 		realm_files(s);
 	}
 	strbuf_fini(&key);
@@ -400,6 +402,11 @@ static void on_renewal(uv_timer_t *t)
 	if (rc < 0)
 		server_say(s, "%s (tried again in an hour)", err.text);
 	uv_timer_start(t, on_renewal, (uint64_t)(rc < 0 ? RETRY : LIFE / 3 * 2) * 1000, 0);
+}
+
+int64_t realm_certified(const struct server *s)
+{
+	return s->realm->identity ? s->realm->identity->until : 0;
 }
 
 struct tls_context *realm_tls(struct server *s)

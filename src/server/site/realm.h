@@ -68,6 +68,7 @@ struct tls_context *
 realm_tls(struct server *s);	    /* for connections to others; borrowed until it is renewed; NULL: no port is open */
 void realm_files(struct server *s); /* who this machine is among those that files are carried between */
 void realm_close(struct server *s); /* the port; agents' links live on */
-json_t *agents_servers(const struct server *s); /* an array of addresses, this one first */
+int64_t realm_certified(const struct server *s); /* when this server's certificate expires; 0: it has none */
+json_t *agents_servers(const struct server *s);	 /* an array of addresses, this one first */
 
 #endif
