@@ -70,6 +70,7 @@ const struct command *const commands[] = {
 	&command_showstats,
 	&command_showgrid,
 	&command_diagnose,
+	&command_doctor,
 	&command_showres,
 	&command_setres,
 	&command_releaseres,
