@@ -50,3 +50,52 @@ int64_t libra_window(const struct libra_terms *t, const struct credit_tariff *ta
 	}
 	return low;
 }
+
+/* ---- shares ---- */
+
+int64_t libra_share(const struct libra_run *r, int64_t now)
+{
+	__int128 time = r->deadline - now, share;
+
+	if (r->left <= 0)
+		return 0;
+	if (time < r->left)
+		return INT64_MAX;
+	share = ((__int128)r->cpus * r->left * LIBRA_CPU + time - 1) / time;
+	return (int64_t)share;
+}
+
+int64_t libra_load(const struct libra_node *node, int64_t now)
+{
+	int64_t sum = 0;
+
+	for (size_t i = 0; i < node->n; i++) {
+		int64_t share = libra_share(&node->run[i], now);
+		int64_t most = node->run[i].cpus * LIBRA_CPU; /* one that is late has all of its CPUs, and no more */
+		sum += share < most ? share : most;
+	}
+	return sum;
+}
+
+int64_t libra_place(const struct libra_node *node, size_t n, const struct libra_run *r, int64_t now)
+{
+	int64_t share = libra_share(r, now), least = INT64_MAX, found = -1;
+
+	for (size_t i = 0; i < n && share != INT64_MAX; i++) {
+		int64_t load = libra_load(&node[i], now);
+		if (r->cpus > node[i].cpus || load + share > node[i].cpus * LIBRA_CPU)
+			continue;
+		if (load < least) {
+			least = load;
+			found = (int64_t)i;
+		}
+	}
+	return found;
+}
+
+int64_t libra_left(const struct libra_run *r, int64_t share, int64_t elapsed)
+{
+	__int128 all = r->cpus * LIBRA_CPU, done = ((__int128)share * elapsed + all - 1) / all;
+
+	return done < r->left ? r->left - (int64_t)done : 0;
+}

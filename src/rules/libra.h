@@ -12,6 +12,7 @@
 #define RULES_LIBRA_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/err.h"
@@ -38,5 +39,33 @@ int64_t libra_seconds(const struct libra_terms *t);
 int64_t libra_price(const struct libra_terms *t, const struct credit_tariff *tariff, const struct request *r);
 /* The shortest time to a deadline that the budget covers; 0: none does. */
 int64_t libra_window(const struct libra_terms *t, const struct credit_tariff *tariff, const struct request *r);
+
+/* ---- shares ----
+ *
+ * On a node whose CPUs are divided, a job has a share of each CPU that it asks for: what is left of its estimate by the time that is left to its deadline. It is admitted where the
+ * shares of all jobs together are no more than the CPUs that there are, on the node with the least load. A job that has its share all the time has the same share all the time, and is
+ * done at its deadline: so who was admitted is never disturbed by those who come later. One that had more needs less from then on. The server does not divide nodes yet.
+ */
+#define LIBRA_CPU INT64_C(1000000) /* shares are millionths of a CPU */
+
+struct libra_run {
+	int64_t cpus;
+	int64_t left;	  /* microseconds that each of its CPUs has still to work */
+	int64_t deadline; /* microseconds, on the same clock as `now` */
+};
+/* What it needs of all its CPUs together, rounded up; INT64_MAX: they would not do. */
+int64_t libra_share(const struct libra_run *r, int64_t now);
+
+struct libra_node {
+	int64_t cpus;
+	const struct libra_run *run; /* those that it has */
+	size_t n;
+};
+int64_t libra_load(const struct libra_node *node, int64_t now); /* the sum of their shares */
+/* The node that takes another job; -1: none does. */
+int64_t libra_place(const struct libra_node *node, size_t n, const struct libra_run *r, int64_t now);
+/* What is left after it had such a share for so many microseconds. A part of a microsecond counts as a whole one: its share must not grow by rounding, since others may have the
+ * rest. */
+int64_t libra_left(const struct libra_run *r, int64_t share, int64_t elapsed);
 
 #endif
