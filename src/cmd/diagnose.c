@@ -11,7 +11,8 @@
 #include "cmd/show.h"
 
 struct arguments {
-	bool accounts, classes, fairshare, groups, jobs, nodes, priority, blocked, qos, partitions, users, json;
+	bool accounts, classes, fairshare, groups, jobs, nodes, priority, blocked, qos, reservations, partitions, users,
+		json;
 };
 
 #define AT(field) offsetof(struct arguments, field)
@@ -29,6 +30,7 @@ static const struct option options[] = {
 	FLAG('p', "priority", priority, "Priorities of waiting jobs, with the contribution of each factor."),
 	FLAG('q', "queue", blocked, "Blocked jobs, and what blocks them."),
 	FLAG('Q', "qos", qos, "Qualities of service."),
+	FLAG('r', "reservations", reservations, "Reservations, with their settings."),
 	FLAG('t', "partitions", partitions, "Partitions."),
 	FLAG('u', "users", users, "Users, with their settings."),
 	FLAG(0, "json", json, "Print the API's answer instead of a table."),
@@ -291,6 +293,7 @@ static int run(const struct command *c, const void *arguments, const struct oper
 		{a->accounts, "/v1/accounts", objects_print},
 		{a->qos, "/v1/qos", objects_print},
 		{a->classes, "/v1/queues", objects_print},
+		{a->reservations, "/v1/reservations", objects_print},
 		{a->partitions, "/v1/partitions", objects_print},
 		{(a->jobs || a->blocked) && a->json, "/v1/jobs?order=schedule&completed=0", show_json},
 	};
@@ -309,7 +312,7 @@ static int run(const struct command *c, const void *arguments, const struct oper
 		int rc = jobs_show(c, a);
 		code = code ? code : rc;
 	} else if (!any) {
-		return command_misused(c, "choose what to diagnose: -p, -f, -j, -n, -q, -t, -u, -g, -a, -c or -Q");
+		return command_misused(c, "choose what to diagnose: -p, -f, -j, -n, -q, -r, -t, -u, -g, -a, -c or -Q");
 	}
 	return code;
 }
