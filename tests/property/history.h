@@ -30,6 +30,7 @@ struct history {
 	int64_t now_us;
 	uint64_t submitted;  /* the highest number given */
 	struct map accepted; /* numbers that became jobs: not those of submissions that a restart cut off */
+	struct map leased;   /* numbers that hosts gave to submissions */
 	int patience;	     /* < 0: a request is begun, and not waited for */
 	bool loud;
 };

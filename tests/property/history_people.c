@@ -121,7 +121,11 @@ static void left(struct history *h, uid_t uid, const char *body)
 							   (uint64_t)below(h, 50)
 						 : h->s->jobs->next_number + (uint64_t)below(h, 4),
 			  .time_us = h->now_us - below(h, 500) * 1000000};
+	uint64_t any;
 
+	while (number_leased(x.number) && map_get(&h->leased, x.number, &any)) /* a host gives each number once */
+		x.number++;
+	map_set(&h->leased, x.number, 1);
 	snprintf(key, sizeof key, "spool:%llu", (unsigned long long)x.number);
 	for (int i = 0; i < 2; i++) {
 		struct bare_answer a = {0};

@@ -250,6 +250,7 @@ static bool live_through(uint64_t seed, bool loud)
 	good = good && restart(&h) && drain(&h) && restart(&h) && books_balance(&h) && lines_balance(&h);
 	store_close(h.s->store);
 	map_fini(&h.accepted);
+	map_fini(&h.leased);
 	snprintf(command, sizeof command, "rm -rf %s", h.dir);
 	if (system(command) != 0)
 		good = false;
