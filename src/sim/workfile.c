@@ -421,8 +421,8 @@ static int job_complete(struct draft *d, unsigned seen, struct err *err)
 	if (seen & (1u << ESTIMATE | 1u << BUDGET) &&
 	    (j->kind != KIND_QOS || !(seen & 1u << ESTIMATE) || !(seen & 1u << BUDGET)))
 		return err_set(err, -EINVAL, "estimate= and budget= go together, with type=Q and a deadline=");
-	if (d->terms.estimate > j->walltime)
-		return err_set(err, -EINVAL, "the estimate is longer than the walltime");
+	if (d->terms.estimate && d->terms.estimate != j->walltime)
+		return err_set(err, -EINVAL, "the estimate of a job is its walltime: leave walltime= out");
 	if (d->terms.estimate && seen & (1u << ARRAY | 1u << DEPEND | 1u << START | 1u << HOLD))
 		return err_set(err, -EINVAL,
 			       "a job with a budget may start at once: it has no array=, depend=, start= or hold=");

@@ -414,14 +414,13 @@ static void kind_make(struct same *x, struct line *l, int64_t walltime, struct s
 /* A job with a price. */
 static void priced_make(struct same *x, const struct line *l, int64_t walltime, struct strbuf *body)
 {
-	int64_t deadline = l->at + walltime + below(x, 1000), budget = below(x, 30000),
-		estimate = below(x, 2) ? walltime : 1 + below(x, walltime);
+	int64_t deadline = l->at + walltime + below(x, 1000), budget = below(x, 30000);
 	char text[40];
 
 	strbuf_printf(&x->file, " type=Q deadline=%lld estimate=%lld budget=%s", (long long)deadline,
-		      (long long)estimate, duration_format(budget, text, sizeof text));
+		      (long long)walltime, duration_format(budget, text, sizeof text));
 	strbuf_printf(body, ",\"deadline\":%lld,\"estimate\":%lld,\"budget\":%lld", (long long)deadline,
-		      (long long)estimate, (long long)budget);
+		      (long long)walltime, (long long)budget);
 }
 
 static void nice_make(struct same *x, const struct line *l, struct strbuf *body)

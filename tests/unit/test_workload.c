@@ -271,8 +271,7 @@ static void workfile_mistakes(void **state)
 	refused(HEAD "deposit low 2 at=3 expires=3\n", "expires before it is made");
 	refused(HEAD "at=0 procs=1 run=1 budget=2\n", "estimate= and budget= go together");
 	refused(HEAD "at=0 procs=1 run=1 type=Q deadline=+9 estimate=1\n", "estimate= and budget= go together");
-	refused(HEAD "at=0 procs=1 run=9 type=Q deadline=+9 estimate=9 walltime=8 budget=1\n",
-		"longer than the walltime");
+	refused(HEAD "at=0 procs=1 run=9 type=Q deadline=+9 estimate=9 walltime=8 budget=1\n", "leave walltime= out");
 	refused(HEAD "at=0 procs=1 type=Q deadline=+9 estimate=9 budget=1 start=3\n", "may start at once");
 	refused(HEAD "at=0 req=ncpus=1,budget=1 run=1\n", "words of the job");
 	refused(HEAD "at=0 procs=1 run=1 colour=red\n", "colour=red: unknown");

@@ -484,12 +484,11 @@ static uint32_t files_name_after(struct server *s, const struct spec *old, const
 }
 
 /* A price was agreed for what it asks for, by when and for whom. */
-static int terms_keep(const struct spec *old, struct spec *p, bool running, struct err *err)
+static int terms_keep(const struct spec *old, struct spec *p, struct err *err)
 {
 	if (!old->libra.estimate && !p->libra.estimate)
 		return 0;
-	if (old->libra.estimate != p->libra.estimate || old->libra.budget != p->libra.budget ||
-	    (!running && asks_otherwise(old, p)))
+	if (old->libra.estimate != p->libra.estimate || old->libra.budget != p->libra.budget || asks_otherwise(old, p))
 		return err_code(
 			err, CODE_BAD_STATE,
 			"what a job with a budget asks for was agreed when it was submitted: submit another one");
@@ -518,7 +517,7 @@ static int alter_read(struct change *c, uint32_t id, struct err *err)
 	if (rc == 0)
 		rc = spec_read(s, &owner, o, false, c->arena, &x, err);
 	if (rc == 0)
-		rc = terms_keep(old, x.spec, runs(s, id), err);
+		rc = terms_keep(old, x.spec, err);
 	if (rc == 0 && runs(s, id) && (x.spec->resources != old->resources || x.spec->qos != old->qos)) {
 		rc = err_code(err, CODE_BAD_STATE,
 			      "of the resources of a running job only the walltime can be changed");

@@ -391,10 +391,12 @@ static int read_text(struct server *s, const json_t *job, struct arena *a, struc
 		rc = err_set(err, -EINVAL, "estimate: at most %lld seconds", (long long)ESTIMATE_MAX);
 	if (rc == 0 && ret->text.estimate && ret->text.walltime < 0)
 		ret->text.walltime = ret->text.estimate;
-	if (rc == 0 && ret->text.estimate > ret->text.walltime && ret->text.estimate)
-		rc = err_set(err, -EINVAL, "the estimate (%s) is longer than the walltime (%s)",
-			     duration_format(ret->text.estimate, estimate, sizeof estimate),
-			     duration_format(ret->text.walltime, walltime, sizeof walltime));
+	if (rc == 0 && ret->text.estimate && ret->text.estimate != ret->text.walltime)
+		rc = err_code(
+			err, CODE_REFUSED,
+			"a job with an estimate (%s) pays for that time and may run no longer: leave out walltime=%s",
+			duration_format(ret->text.estimate, estimate, sizeof estimate),
+			duration_format(ret->text.walltime, walltime, sizeof walltime));
 	return rc;
 }
 
