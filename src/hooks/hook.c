@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <lauxlib.h>
 #include <lua.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -26,8 +27,10 @@
 #define RESOURCES_MAX 32 /* that a call may set */
 #define DEEP 16		 /* levels of JSON that become tables */
 
-static const char *const event_names[] = {"submit", "modify", "start", "end"};
-static const char *const functions[] = {"on_submit", "on_modify", "on_start", "on_end"};
+static const char *const event_names[] = {"submit", "modify", "start", "end", "priority"};
+static const char *const functions[] = {"on_submit", "on_modify", "on_start", "on_end", "priority_factor"};
+
+#define FACTOR_MOST 1e9 /* that a priority factor may be, above or below 0 */
 
 enum { TEXT = 1, NUMBER = 2, BOOL = 4, NIL = 8, AT_SUBMIT = 16, AT_MODIFY = 32, BOTH = AT_SUBMIT | AT_MODIFY };
 
@@ -71,6 +74,7 @@ struct call {
 	const struct hook_subject *subject;
 	struct hook_verdict *verdict;
 	bool refused;
+	double factor; /* of HOOK_PRIORITY */
 };
 
 const char *hook_event_name(enum hook_event e)
@@ -254,7 +258,7 @@ static void check_changes(lua_State *L, const struct call *c, bool asked, const 
 		return;
 	if (c->subject->event == HOOK_MODIFY)
 		luaL_error(L, "job.%s: the job itself is read-only here: assign to the second argument instead", name);
-	luaL_error(L, "job.%s: in on_%s nothing can be changed", name, event_names[c->subject->event]);
+	luaL_error(L, "job.%s: in %s nothing can be changed", name, functions[c->subject->event]);
 }
 
 static int resource_put(lua_State *L, struct call *c, const char *key, const char *value, size_t n)
@@ -445,7 +449,7 @@ static int say_refuse(lua_State *L)
 	const char *text = luaL_checklstring(L, 1, &n);
 
 	if (c->subject->event != HOOK_SUBMIT && c->subject->event != HOOK_MODIFY)
-		return luaL_error(L, "refuse: in on_%s nothing can be refused", event_names[c->subject->event]);
+		return luaL_error(L, "refuse: in %s nothing can be refused", functions[c->subject->event]);
 	if (!c->refused) {
 		c->refused = true;
 		c->verdict->message = plain_text(text, n, MESSAGE_MAX);
@@ -460,6 +464,8 @@ static int say_log(lua_State *L)
 	const char *text = luaL_checklstring(L, 1, &n);
 	char *line;
 
+	if (c->subject->event == HOOK_PRIORITY)
+		return luaL_error(L, "log: not in priority_factor, which is called again and again");
 	if (json_array_size(c->verdict->log) >= LINES_MAX)
 		return luaL_error(L, "log: at most %d lines can be written in a call", LINES_MAX);
 	if (!c->verdict->log)
@@ -478,6 +484,8 @@ static int say_notify(lua_State *L)
 		   *text = luaL_checklstring(L, 3, &ntext);
 	char *plain;
 
+	if (c->subject->event == HOOK_PRIORITY)
+		return luaL_error(L, "notify: not in priority_factor, which is called again and again");
 	check_text(L, "notify", to, nto);
 	check_utf8(L, "notify", to, nto);
 	if (!nto || strpbrk(to, " \t\n"))
@@ -576,7 +584,9 @@ int hook_check(const struct hook_source *x, const struct hook_limits *limits, un
 		rc = sandbox_call(&c.box, 1, err);
 	}
 	if (rc == 0 && !events)
-		rc = err_set(err, -EINVAL, "%s: it defines none of on_submit, on_modify, on_start and on_end", x->name);
+		rc = err_set(err, -EINVAL,
+			     "%s: it defines none of on_submit, on_modify, on_start, on_end and priority_factor",
+			     x->name);
 	if (rc == 0)
 		*ret_events = events;
 	sandbox_fini(&c.box);
@@ -602,6 +612,52 @@ void hook_call(const struct hook_source *x, const struct hook_limits *limits, co
 		ret->result = HOOK_FAILED;
 		ret->message = plain_text(err.text, strlen(err.text), MESSAGE_MAX);
 	}
+}
+
+static int factor_call(lua_State *L)
+{
+	struct call *c = lua_touserdata(L, 1);
+	lua_Number value;
+
+	c->factor = 0;
+	if (lua_getglobal(L, functions[HOOK_PRIORITY]) != LUA_TFUNCTION)
+		return 0;
+	push_proxy(L, c, false, member_get, member_set);
+	lua_call(L, 1, 1);
+	if (lua_type(L, -1) != LUA_TNUMBER)
+		return luaL_error(L, "priority_factor must return a number, not a %s", luaL_typename(L, -1));
+	value = lua_tonumber(L, -1);
+	if (!(value >= -FACTOR_MOST && value <= FACTOR_MOST))
+		return luaL_error(L, "priority_factor must return a number from -1e9 to 1e9");
+	c->factor = value;
+	return 0;
+}
+
+int hook_priorities(const struct hook_source *x, const struct hook_limits *limits, const json_t *jobs,
+		    const json_t *site, void (*begins)(void *context), double *values, struct err *err)
+{
+	struct hook_subject subject = {.event = HOOK_PRIORITY, .site = site};
+	struct hook_verdict none = {0};
+	struct call c = {.subject = &subject, .verdict = &none};
+	size_t i, reached = 0;
+	int rc = call_begin(&c, x, limits, err);
+
+	json_array_foreach((json_t *)jobs, i, subject.job)
+	{
+		if (rc < 0)
+			break;
+		if (begins)
+			begins(limits->context);
+		c.box.steps = 0;
+		rc = call_protected(&c, factor_call, err);
+		if (rc == 0)
+			values[reached++] += c.factor;
+	}
+	for (size_t k = reached; k < json_array_size(jobs); k++)
+		values[k] = NAN;
+	sandbox_fini(&c.box);
+	hook_verdict_fini(&none);
+	return rc;
 }
 
 void hook_changes_apply(json_t *job, const json_t *changes)

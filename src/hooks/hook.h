@@ -24,8 +24,8 @@
 
 #define HOOK_SOURCE_MAX (256 << 10) /* bytes of a file */
 
-enum hook_event { HOOK_SUBMIT, HOOK_MODIFY, HOOK_START, HOOK_END, HOOK_EVENTS };
-const char *hook_event_name(enum hook_event e); /* submit, modify, start, end */
+enum hook_event { HOOK_SUBMIT, HOOK_MODIFY, HOOK_START, HOOK_END, HOOK_PRIORITY, HOOK_EVENTS };
+const char *hook_event_name(enum hook_event e); /* submit, modify, start, end, priority */
 int hook_event_find(const char *name);		/* < 0: there is none */
 
 struct hook_limits {
@@ -69,6 +69,11 @@ struct hook_subject {
 /* Calls the file's function for the event. One that fails has changed nothing and said nothing, but for its message. */
 void hook_call(const struct hook_source *x, const struct hook_limits *limits, const struct hook_subject *subject,
 	       struct hook_verdict *ret);
+
+/* Calls priority_factor() with each job of an array, in one Lua state, and adds what it returns to `values`. `begins` is called before each. The first error ends
+ * it, and what was not reached becomes NAN. */
+int hook_priorities(const struct hook_source *x, const struct hook_limits *limits, const json_t *jobs,
+		    const json_t *site, void (*begins)(void *context), double *values, struct err *err);
 
 /* Which members a hook may change, joined by ", ". */
 const char *hook_changeable(enum hook_event e);

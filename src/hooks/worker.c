@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <jansson.h>
+#include <math.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -23,11 +24,12 @@
 #include "hooks/hook.h"
 
 #define NICE 5
+#define SAY_US 20000 /* of the processor, after which the server hears of a long work */
 
 struct worker {
 	int fd;
 	hook_files files;
-	int64_t time_us, ends_us;
+	int64_t time_us, ends_us, said_us;
 	struct strbuf in;
 	size_t taken;
 	const struct hook_file *called; /* the files of the present call */
@@ -230,6 +232,50 @@ static void do_try(struct worker *w, const json_t *head, const char *data, size_
 	json_decref(body);
 }
 
+/* So many jobs take a while: now and then the server hears that this goes on. */
+static void factor_begins(void *context)
+{
+	struct worker *w = context;
+	int64_t now = cpu_us();
+
+	if (now - w->said_us > SAY_US) {
+		say_json(w, json_pack("{s:s}", "at", w->called->source.name));
+		w->said_us = now;
+	}
+	w->ends_us = now + w->time_us;
+}
+
+static void do_priority(struct worker *w, const json_t *head, const char *data, size_t n)
+{
+	struct hook_limits limits = limits_of(w, head);
+	json_t *jobs = json_loadb(data, n, 0, NULL), *list = json_array(), *ran = json_array();
+	size_t count = json_array_size(jobs);
+	double *values = mem_zalloc((count + 1) * sizeof *values);
+	bool failed = false;
+
+	for (size_t i = 0; i < w->files.n; i++) {
+		const struct hook_file *f = &w->files.v[i];
+		int64_t begin = cpu_us();
+		struct err err;
+		if (f->broken || !(f->events & 1u << HOOK_PRIORITY))
+			continue;
+		w->called = f;
+		w->said_us = 0;
+		int rc = hook_priorities(&f->source, &limits, jobs, json_object_get(head, "site"), factor_begins,
+					 values, &err);
+		failed |= rc < 0;
+		json_array_append_new(ran,
+				      json_pack("{s:s, s:I, s:s?}", "file", f->source.name, "us",
+						(json_int_t)(cpu_us() - begin), "failed", rc < 0 ? err.text : NULL));
+	}
+	for (size_t i = 0; i < count; i++)
+		json_array_append_new(list, isnan(values[i]) ? json_null() : json_real(values[i]));
+	say_json(w, json_pack("{s:{s:s, s:o}}", "answer", "result", "accepted", "ran", ran));
+	say_json(w, json_pack("{s:I, s:o, s:b}", "done", (json_int_t)count, "values", list, "failed", (int)failed));
+	free(values);
+	json_decref(jobs);
+}
+
 static void frame_do(struct worker *w, const char *text, size_t ntext, const char *data, size_t n)
 {
 	json_t *head = json_loadb(text, ntext, 0, NULL);
@@ -243,6 +289,8 @@ static void frame_do(struct worker *w, const char *text, size_t ntext, const cha
 		do_call(w, head, data, n);
 	else if (what && strcmp(what, "try") == 0)
 		do_try(w, head, data, n);
+	else if (what && strcmp(what, "priority") == 0)
+		do_priority(w, head, data, n);
 	json_decref(head);
 }
 

@@ -11,6 +11,9 @@
  *	{"do": "try", "name", "bytes", "event", "facts", "site"}, a text of that many bytes, and the rest as with call
  *		as call, of this text alone, the last with "events"; or {"error": a sentence}
  *
+ *	{"do": "priority", "site"} and an array of jobs
+ *		{"answer"} with what ran; then {"done", "values": a number for each job, "failed": some were not reached}
+ *
  * With each: "memory" (bytes) and "time_us" (on the processor) of a call. The caller ends a process that stays in a call for longer.
  */
 #ifndef HOOKS_WORKER_H

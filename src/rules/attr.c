@@ -220,8 +220,8 @@ static int64_t number_of(const struct attrs *a, const struct attr *attr, const c
 	if (attr->initial && attr->type == ATTR_BOOL)
 		return attr->initial[0] == 'T';
 	if (attr->initial && attr->words && strcmp(attr->initial, attr->words) == 0)
-		return -1; /* a duration without end */
-	if (attr->initial && !attr_is_dotted(attr))
+		return -1;							 /* a duration without end */
+	if (attr->initial && !attr_is_dotted(attr) && attr->type != ATTR_MEMORY) /* that has a unit */
 		return strtoll(attr->initial, NULL, 10);
 	if (!default_make(attr, resource, &initial))
 		return otherwise;

@@ -21,7 +21,7 @@
 #define YEAR INT64_C(31536000)
 
 #define FACTORS                                                                                                        \
-	"queue_time expansion cpus memory walltime deadline queue fairshare user group account qos" /* rules/priority.h */
+	"queue_time expansion cpus memory walltime deadline queue fairshare user group account qos hook" /* rules/priority.h */
 #define WEIGHTS .type = ATTR_WEIGHTS, .words = FACTORS, .min = -JOBS_MAX, .max = JOBS_MAX
 #define BOOL(initial_) .type = ATTR_BOOL, .initial = (initial_)
 #define COUNT .type = ATTR_NUMBER, .min = 0, .max = JOBS_MAX
@@ -297,11 +297,14 @@ const struct attr attr_table[] = {
 	 .about = "Mail to users goes to user@DOMAIN; \"never\" sends none. Unset: to the user as the name is."},
 	{"hook_time", SERVER, .type = ATTR_NUMBER, .initial = "500", .min = 1, .max = 10000,
 	 .about = "Milliseconds on the processor that one call of a hook may take; then it has failed."},
-	{"hook_memory", SERVER, .type = ATTR_MEMORY, .initial = "65536kb", .min = 1024, .max = 1 << 20,
+	{"hook_memory", SERVER, .type = ATTR_MEMORY, .initial = "64mb", .min = 1024, .max = 1 << 20,
 	 .about = "Memory that one call of a hook may have; one that needs more has failed."},
 	{"hook_failure", SERVER, .type = ATTR_WORD, .initial = "refuse", .words = "refuse accept",
 	 .about =
 		 "What follows when a hook for submit or modify fails. refuse: the request is refused. accept: it goes on as if the hook did not exist."},
+	{"hook_refresh", SERVER, .type = ATTR_DURATION, .initial = "60", .min = 5, .max = 86400,
+	 .about =
+		 "Seconds after which the hooks' factor of the priority (priority_factor) is asked for again, of all jobs that wait."},
 	{"log_events", SERVER, .type = ATTR_LIST,
 	 .words = "startup shutdown jobsubmit jobstart checkpoint jobfinish jobremove jobmove quota error all",
 	 .about =
@@ -364,9 +367,8 @@ const struct attr attr_table[] = {
 	 .about = "Weekly hours, in local time, such as \"Mon 08:00-12:00, Thu 14:00-18:00\"."},
 	{"except", RESERVATION, .type = ATTR_LIST,
 	 .about = "Days on which a weekly reservation is skipped, such as 2026-12-24,2026-12-31."},
-	{"acl_users", RESERVATION, .type = ATTR_LIST,
-	 .about =
-		 "Users (user@host, * for any) whose jobs may run inside. A job needs to match only one of the lists; without lists no job may. Matching jobs may also run elsewhere."},
+	{"acl_users", RESERVATION,
+	 .type = ATTR_LIST, .about = "Users (user@host, * for any) whose jobs may run inside. A job needs to match only one of the lists; without lists no job may. Matching jobs may also run elsewhere."},
 	{"acl_groups", RESERVATION, .type = ATTR_LIST,
 	 .about = "Groups whose jobs may run inside: the group that the job runs with."},
 	{"acl_accounts", RESERVATION, .type = ATTR_LIST, .about = "Accounts whose jobs may run inside."},

@@ -26,6 +26,7 @@ const struct factor_row factor_table[FACTOR_COUNT] = {
 	[FACTOR_GROUP] = {"group", "", "the priority that is set of its group", -1000, 1000},
 	[FACTOR_ACCOUNT] = {"account", "", "the priority that is set of its account", -1000, 1000},
 	[FACTOR_QOS] = {"qos", "", "the priority that is set of its quality of service", -1000, 1000},
+	[FACTOR_HOOK] = {"hook", "", "what the site's hooks say of it (priority_factor)", 0, 100},
 };
 
 int priority_settings_of(struct priority_settings *x, const struct attrs *server, struct err *err)
@@ -51,8 +52,8 @@ int priority_settings_of(struct priority_settings *x, const struct attrs *server
 
 bool priority_drifts(const struct priority_settings *x)
 {
-	bool curved =
-		x->weight[FACTOR_EXPANSION] != 0 || x->weight[FACTOR_DEADLINE] != 0 || x->weight[FACTOR_FAIRSHARE] != 0;
+	bool curved = x->weight[FACTOR_EXPANSION] != 0 || x->weight[FACTOR_DEADLINE] != 0 ||
+		      x->weight[FACTOR_FAIRSHARE] != 0 || x->weight[FACTOR_HOOK] != 0;
 
 	/* as a sum, queue time grows by the same for all */
 	return curved || (x->order == PRIORITY_PRODUCT && x->weight[FACTOR_QUEUE_TIME] != 0);
@@ -88,6 +89,7 @@ static void values_of(const struct prioritized *job, int64_t now, double *v)
 	v[FACTOR_GROUP] = (double)job->group;
 	v[FACTOR_ACCOUNT] = (double)job->account;
 	v[FACTOR_QOS] = (double)job->qos;
+	v[FACTOR_HOOK] = job->hook;
 	for (int i = 0; i < FACTOR_COUNT; i++)
 		v[i] = v[i] > NO_LIMIT ? NO_LIMIT : v[i] < -NO_LIMIT ? -NO_LIMIT : v[i];
 }

@@ -30,6 +30,7 @@ enum factor {
 	FACTOR_GROUP,
 	FACTOR_ACCOUNT,
 	FACTOR_QOS,
+	FACTOR_HOOK,
 	FACTOR_COUNT
 };
 
@@ -62,6 +63,7 @@ struct prioritized {
 	int64_t queue;			   /* the priority that is set of its queue */
 	double fairshare;		   /* the standing of its member (fairshare.h) */
 	int64_t user, group, account, qos; /* the priorities that are set of them */
+	double hook;			   /* what the site's hooks say of it */
 };
 
 /* ... by the core alone: the rest is 0. */

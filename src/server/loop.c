@@ -67,6 +67,7 @@
 #include "server/life/dispatch.h"
 #include "server/life/forget.h"
 #include "server/life/hooked.h"
+#include "server/life/hookrank.h"
 #include "server/life/outage.h"
 #include "server/life/queues.h"
 #include "server/life/reservations.h"
@@ -245,6 +246,8 @@ static void sleep_set(struct server *s)
 		wake = next;
 	if ((next = credits_next(s)) < wake)
 		wake = next;
+	if ((next = hookrank_next(s)) < wake)
+		wake = next;
 	if (heap_peek(&s->agenda->forgets, &x) && x.time < wake)
 		wake = x.time;
 	s->turn->wake = wake;
@@ -309,6 +312,7 @@ void server_turn(struct server *s)
 	queues_turn(s);
 	if (!s->slices->sliced)
 		works_turn(s);
+	hookrank_turn(s);
 	turn_spent(s, TURN_WORKS);
 	if (s->turn->wake <= s->clock->now ||
 	    (s->turn->undecided && !s->slices->sliced)) /* a planned start, a deadline; a cycle goes on */

@@ -247,6 +247,42 @@ static void memory_is_bounded(void **state)
 	fails("while true do pcall(string.rep, 'x', 1 << 30) end", "too long");
 }
 
+static void expect_factors(const char *text, const char *expected)
+{
+	struct hook_source x = {"t.lua", text, strlen(text)};
+	json_t *jobs = json_loads(
+		"[{\"user\":\"ann\"},{\"user\":\"bob\",\"resources\":[\"walltime=60\"]},{\"user\":\"cem\"}]", 0, NULL);
+	double v[3] = {0, 0, 1};
+	struct err err = {.text = ""};
+	char got[600];
+
+	looks = 0;
+	hook_priorities(&x, &limits, jobs, NULL, NULL, v, &err);
+	snprintf(got, sizeof got, "%g %g %g%s%s", v[0], v[1], v[2], *err.text ? " " : "", err.text);
+	assert_string_equal(got, expected);
+	json_decref(jobs);
+}
+
+static void factors(void **state)
+{
+	expect_factors("function priority_factor(job) return job.user == 'bob' and job.walltime or -1.5 end",
+		       "-1.5 60 -0.5");
+	expect_factors("local n = 0 function priority_factor(job) n = n + 1 return n end", "1 2 4");
+	expect_factors("function priority_factor(job) return job.name end",
+		       "nan nan nan priority_factor must return a number, not a nil");
+	expect_factors("function priority_factor(job) if job.user == 'bob' then while true do end end return 7 end",
+		       "7 nan nan it ran for too long");
+	expect_factors("function priority_factor(job) return 0/0 end",
+		       "nan nan nan priority_factor must return a number from -1e9 to 1e9");
+	expect_factors("function priority_factor(job) return math.huge end",
+		       "nan nan nan priority_factor must return a number from -1e9 to 1e9");
+	expect_factors("function priority_factor(job) job.name = 'x' return 1 end",
+		       "nan nan nan t.lua:1: job.name: in priority_factor nothing can be changed");
+	expect_factors("function priority_factor(job) log('x') end",
+		       "nan nan nan t.lua:1: log: not in priority_factor, which is called again and again");
+	expect_factors("function priority_factor(job) pcall(refuse, 'x') return 1 end", "1 1 2");
+}
+
 static void too_little_memory(void **state)
 {
 	struct hook_source x = {"t.lua", "function on_submit(job) end", 27};
@@ -370,6 +406,7 @@ int main(void)
 		cmocka_unit_test(bytecode_is_no_source),
 		cmocka_unit_test(every_call_ends),
 		cmocka_unit_test(memory_is_bounded),
+		cmocka_unit_test(factors),
 		cmocka_unit_test(too_little_memory),
 		cmocka_unit_test(what_is_checked),
 		cmocka_unit_test(one_after_the_other),

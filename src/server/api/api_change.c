@@ -41,6 +41,7 @@
 #include "server/job/spec.h"
 #include "server/life/block.h"
 #include "server/life/dispatch.h"
+#include "server/life/hookrank.h"
 #include "server/life/kill.h"
 #include "server/life/move.h"
 #include "server/life/order.h"
@@ -617,6 +618,7 @@ static int do_alter(struct change *c, uint32_t id, struct err *err)
 	if (p.spec->priority != e->spec->priority)
 		owner_add(c, p.spec->owner);
 	entry_alter(s, id, &p);
+	hookrank_again(s, id);
 	c->last.as = e->key;
 	return 0;
 }

@@ -30,7 +30,7 @@ static const struct field hook_fields[] = {
 	 .words = "in_force|old|broken|unused"},
 	{"problem", .is = REQUIRED | IS_TEXT | IS_NULL, "of the version on disk"},
 	{"events", .is = REQUIRED | IS_LIST, "that the version in force has functions for", .item = IS_TEXT,
-	 .words = "submit|modify|start|end"},
+	 .words = "submit|modify|start|end|priority"},
 	{"calls", .is = REQUIRED | IS_INT, "since the server was started, or the file came"},
 	{"failures", .is = REQUIRED | IS_INT},
 	{"last_failure", .is = REQUIRED | IS_TEXT | IS_NULL},
@@ -206,7 +206,7 @@ void api_hooks_try(struct server *s, const struct call *c)
 	int e = event ? hook_event_find(event) : HOOK_SUBMIT;
 	struct trial *t;
 
-	if (e < 0 || !s->hooks) {
+	if (e < 0 || e == HOOK_PRIORITY || !s->hooks) {
 		http_error(c->r, CODE_BAD_REQUEST, "event must be one of submit, modify, start, end");
 		return;
 	}

@@ -11,6 +11,7 @@
 #include "server/job/jobs.h"
 #include "server/job/spec.h"
 #include "server/life/foresee.h"
+#include "server/life/hookrank.h"
 #include "server/life/world.h"
 #include "server/server.h"
 
@@ -52,6 +53,8 @@ void job_prioritized(struct server *s, uint32_t id, const struct priority_settin
 		ret->account = party_priority(s, OBJECT_ACCOUNT, p->account);
 	if (p && x->weight[FACTOR_QOS] != 0)
 		ret->qos = party_priority(s, OBJECT_QOS, p->qos);
+	if (p && x->weight[FACTOR_HOOK] != 0)
+		ret->hook = hookrank_value(s, id);
 	if (p && x->weight[FACTOR_QUEUE] != 0) {
 		const struct queue *q = queue_of(s, p->queue);
 		ret->queue = q ? attrs_number(&q->attrs, "priority") : 0;

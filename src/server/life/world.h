@@ -20,10 +20,11 @@ struct strbuf;
 struct world {
 	struct policy policy; /* the one it goes by */
 	struct priority_settings priority;
-	struct map parties;    /* kind of object and word -> the priority that is set, plus PARTY_ZERO */
-	struct map could;      /* by request and set of nodes, whether it could ever run: enum fit */
-	class_moves_vec moves; /* by class */
-	uint32_t scratch;      /* a core job that is never submitted: for what-if */
+	struct map parties;	   /* kind of object and word -> the priority that is set, plus PARTY_ZERO */
+	struct map could;	   /* by request and set of nodes, whether it could ever run: enum fit */
+	class_moves_vec moves;	   /* by class */
+	struct hookrank *hookrank; /* NULL: no hook says anything of priorities */
+	uint32_t scratch;	   /* a core job that is never submitted: for what-if */
 	struct outage outage;
 	int64_t reservations_next; /* when they are laid out again */
 };

@@ -405,6 +405,7 @@ void hook_ask_free(struct hook_ask *a)
 		return;
 	hook_crew_drop(&a->server->hooks->crew, a);
 	json_decref(a->facts);
+	json_decref(a->values);
 	vec_free(&a->answers);
 	free(a->file);
 	free(a->error);

@@ -34,6 +34,8 @@ struct hook_ask {
 	/* the answer */
 	bool over;
 	VEC(struct hook_answer) answers; /* one for each job, up to the first that is not accepted */
+	json_t *values;			 /* of HOOK_PRIORITY: a number for each job; NULL: none */
+	bool failed;			 /* ... which some were not reached by */
 	/* theirs */
 	struct server *server;
 	struct hook_worker *worker; /* that has it now; NULL: it waits, or is over */

@@ -22,6 +22,7 @@
 #include "base/mem.h"
 #include "hooks/chain.h"
 #include "hooks/hook.h"
+#include "server/base/clock.h"
 #include "server/base/instance.h"
 #include "server/base/log.h"
 #include "server/base/turn.h"
@@ -90,7 +91,10 @@ static void worker_end(struct hook_worker *w)
 
 static void ask_over(struct hook_ask *a)
 {
-	turn_wake(a->server);
+	if (a->event == HOOK_PRIORITY)
+		clock_read(a->server); /* the turn follows; whether the scheduler must look, hookrank.c says */
+	else
+		turn_wake(a->server);
 	a->worker = NULL;
 	a->over = true;
 	free(a->file);
@@ -231,6 +235,8 @@ static void frame_take(struct hook_worker *w, const json_t *head)
 		return;
 	a->error = file && error ? mem_strdup(error) : NULL;
 	a->events = (unsigned)json_integer_value(json_object_get(head, "events"));
+	a->values = json_incref(json_object_get(head, "values"));
+	a->failed = json_is_true(json_object_get(head, "failed"));
 	uv_timer_stop(&w->timer);
 	w->ask = NULL;
 	struct hook_crew *c = w->crew;
@@ -393,9 +399,12 @@ static void ask_send(struct hook_worker *w, struct hook_ask *a)
 	if (a->check)
 		head = json_pack("{s:s, s:s}", "do", "check", "name", a->file);
 	else
-		head = json_pack("{s:s, s:s, s:O?, s:o, s:b}", "do", a->trial ? "try" : "call", "event",
-				 hook_event_name(a->event), "facts", a->facts, "site", c->calls.site(c->calls.context),
-				 "refuses", (int)terms.refuses);
+		head = json_pack("{s:s, s:s, s:O?, s:o, s:b}", "do",
+				 a->trial		     ? "try"
+				 : a->event == HOOK_PRIORITY ? "priority"
+							     : "call",
+				 "event", hook_event_name(a->event), "facts", a->facts, "site",
+				 c->calls.site(c->calls.context), "refuses", (int)terms.refuses);
 	if (a->trial) {
 		json_object_set_new(head, "name", json_string(a->file));
 		json_object_set_new(head, "bytes", json_integer((json_int_t)a->bytes));
