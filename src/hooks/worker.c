@@ -7,6 +7,7 @@
 #include <jansson.h>
 #include <math.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -14,6 +15,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/time.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -24,16 +26,16 @@
 #include "hooks/hook.h"
 
 #define NICE 5
-#define SAY_US 20000 /* of the processor, after which the server hears of a long work */
+#define FLUSH 32768   /* bytes that are written at once */
+#define TICK_US 10000 /* after which what there is to say is written, whatever happens */
+#define SAY_US 20000  /* of the processor, after which the server hears of a long work */
 
 struct worker {
-	int fd;
 	hook_files files;
 	int64_t time_us, ends_us, said_us;
 	struct strbuf in;
 	size_t taken;
 	const struct hook_file *called; /* the files of the present call */
-	bool lost;			/* nobody reads */
 };
 
 /* Time on the processor: on a busy machine a hook is not to blame for others. */
@@ -55,26 +57,71 @@ static int64_t clock_now(void *context)
 	return cpu_us();
 }
 
-static void say(struct worker *w, const char *head)
-{
-	struct strbuf out = {0};
+/* ---- what it says ----
+ *
+ * It is written many frames at a time, so that thousands of jobs do not wake the server thousands of times. But a hook may be stuck where nothing here runs any
+ * more, and the server is to know in which: so a timer writes what is there. */
 
-	frame_put(&out, head, strlen(head), "", 0);
-	for (size_t done = 0; done < out.n && !w->lost;) {
-		ssize_t n = write(w->fd, out.text + done, out.n - done);
+static struct {
+	int fd;
+	struct strbuf out;
+	volatile sig_atomic_t busy; /* `out` is being changed: the timer leaves it alone */
+	volatile sig_atomic_t lost; /* nobody reads */
+} voice;
+
+static void voice_write(void)
+{
+	for (size_t done = 0; done < voice.out.n && !voice.lost;) {
+		ssize_t n = write(voice.fd, voice.out.text + done, voice.out.n - done);
 		if (n > 0)
 			done += (size_t)n;
 		else if (n < 0 && errno != EINTR)
-			w->lost = true;
+			voice.lost = 1;
 	}
-	strbuf_fini(&out);
+	voice.out.n = 0;
 }
 
-static void say_json(struct worker *w, json_t *o)
+static void on_alarm(int signal)
+{
+	int saved = errno;
+
+	if (!voice.busy)
+		voice_write();
+	errno = saved;
+}
+
+static void voice_flush(void)
+{
+	voice.busy = 1;
+	atomic_signal_fence(memory_order_seq_cst);
+	voice_write();
+	atomic_signal_fence(memory_order_seq_cst);
+	voice.busy = 0;
+}
+
+static void timer_set(bool on)
+{
+	const struct timeval tick = {.tv_usec = on ? TICK_US : 0};
+
+	setitimer(ITIMER_REAL, &(struct itimerval){tick, tick}, NULL);
+}
+
+static void say(const char *head)
+{
+	voice.busy = 1;
+	atomic_signal_fence(memory_order_seq_cst);
+	frame_put(&voice.out, head, strlen(head), "", 0);
+	atomic_signal_fence(memory_order_seq_cst);
+	voice.busy = 0;
+	if (voice.out.n > FLUSH)
+		voice_flush();
+}
+
+static void say_json(json_t *o)
 {
 	char *text = json_dumps(o, JSON_COMPACT);
 
-	say(w, text);
+	say(text);
 	free(text);
 	json_decref(o);
 }
@@ -130,9 +177,9 @@ static void do_check(struct worker *w, const json_t *head, const char *data, siz
 	struct err err;
 
 	if (hook_check(&(struct hook_source){name ? name : "?", data, n}, &limits, &events, &err) < 0)
-		say_json(w, json_pack("{s:s}", "error", err.text));
+		say_json(json_pack("{s:s}", "error", err.text));
 	else
-		say_json(w, json_pack("{s:i}", "events", (int)events));
+		say_json(json_pack("{s:i}", "events", (int)events));
 }
 
 static void file_begins(void *context, size_t file)
@@ -140,7 +187,7 @@ static void file_begins(void *context, size_t file)
 	struct worker *w = context;
 
 	w->ends_us = cpu_us() + w->time_us;
-	say_json(w, json_pack("{s:s}", "at", w->called[file].source.name));
+	say_json(json_pack("{s:s}", "at", w->called[file].source.name));
 }
 
 /* Whether the next job is to be looked at. */
@@ -154,8 +201,8 @@ static bool call_one(struct worker *w, const struct hook_chain *c, const struct 
 	strbuf_puts(&text, "{\"answer\":");
 	hook_answer_write(&a, &text);
 	strbuf_puts(&text, "}");
-	say(w, text.text);
-	more = a.result == HOOK_ACCEPTED && !w->lost;
+	say(text.text);
+	more = a.result == HOOK_ACCEPTED && !voice.lost;
 	strbuf_fini(&text);
 	hook_answer_fini(&a);
 	return more;
@@ -210,7 +257,7 @@ static void do_call(struct worker *w, const json_t *head, const char *data, size
 	struct hook_chain c = chain_of(w, head, w->files.v, w->files.n);
 	json_t *body = json_loadb(data, n, JSON_ALLOW_NUL, NULL);
 
-	say_json(w, json_pack("{s:I}", "done", (json_int_t)body_call(w, &c, head, body)));
+	say_json(json_pack("{s:I}", "done", (json_int_t)body_call(w, &c, head, body)));
 	json_decref(body);
 }
 
@@ -225,10 +272,10 @@ static void do_try(struct worker *w, const json_t *head, const char *data, size_
 	struct err err;
 
 	if (hook_check(&f.source, &c.limits, &f.events, &err) < 0)
-		say_json(w, json_pack("{s:s}", "error", err.text));
+		say_json(json_pack("{s:s}", "error", err.text));
 	else
-		say_json(w, json_pack("{s:I, s:i}", "done", (json_int_t)body_call(w, &c, head, body), "events",
-				      (int)f.events));
+		say_json(json_pack("{s:I, s:i}", "done", (json_int_t)body_call(w, &c, head, body), "events",
+				   (int)f.events));
 	json_decref(body);
 }
 
@@ -239,7 +286,7 @@ static void factor_begins(void *context)
 	int64_t now = cpu_us();
 
 	if (now - w->said_us > SAY_US) {
-		say_json(w, json_pack("{s:s}", "at", w->called->source.name));
+		say_json(json_pack("{s:s}", "at", w->called->source.name));
 		w->said_us = now;
 	}
 	w->ends_us = now + w->time_us;
@@ -270,8 +317,8 @@ static void do_priority(struct worker *w, const json_t *head, const char *data, 
 	}
 	for (size_t i = 0; i < count; i++)
 		json_array_append_new(list, isnan(values[i]) ? json_null() : json_real(values[i]));
-	say_json(w, json_pack("{s:{s:s, s:o}}", "answer", "result", "accepted", "ran", ran));
-	say_json(w, json_pack("{s:I, s:o, s:b}", "done", (json_int_t)count, "values", list, "failed", (int)failed));
+	say_json(json_pack("{s:{s:s, s:o}}", "answer", "result", "accepted", "ran", ran));
+	say_json(json_pack("{s:I, s:o, s:b}", "done", (json_int_t)count, "values", list, "failed", (int)failed));
 	free(values);
 	json_decref(jobs);
 }
@@ -281,6 +328,7 @@ static void frame_do(struct worker *w, const char *text, size_t ntext, const cha
 	json_t *head = json_loadb(text, ntext, 0, NULL);
 	const char *what = json_string_value(json_object_get(head, "do"));
 
+	timer_set(true);
 	if (what && strcmp(what, "files") == 0)
 		do_files(w, head, data, n);
 	else if (what && strcmp(what, "check") == 0)
@@ -291,6 +339,8 @@ static void frame_do(struct worker *w, const char *text, size_t ntext, const cha
 		do_try(w, head, data, n);
 	else if (what && strcmp(what, "priority") == 0)
 		do_priority(w, head, data, n);
+	timer_set(false);
+	voice_flush();
 	json_decref(head);
 }
 
@@ -311,12 +361,15 @@ static bool frames_do(struct worker *w)
 
 static int worker_run(int fd)
 {
-	struct worker w = {.fd = fd};
+	struct worker w = {0};
 	static char buf[65536];
+	struct sigaction alarm = {.sa_handler = on_alarm, .sa_flags = SA_RESTART};
 	ssize_t n;
 	bool good = true;
 
-	while (good && !w.lost && ((n = read(fd, buf, sizeof buf)) > 0 || (n < 0 && errno == EINTR)))
+	voice.fd = fd;
+	sigaction(SIGALRM, &alarm, NULL);
+	while (good && !voice.lost && ((n = read(fd, buf, sizeof buf)) > 0 || (n < 0 && errno == EINTR)))
 		if (n > 0) {
 			strbuf_add(&w.in, buf, (size_t)n);
 			good = frames_do(&w);
