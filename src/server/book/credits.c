@@ -286,7 +286,7 @@ void credits_stopped(struct server *s, uint32_t id, int64_t ran_ms)
 		charge_all(s, id, ran_ms);
 }
 
-/* A price was agreed for a deadline: who keeps it is paid it, and who does not, what the job used if that is less. */
+/* A price was agreed for the deadline. If that was missed, the account pays for what the job used, and at most the price. */
 void credits_settle(struct server *s, uint32_t id)
 {
 	const struct entry *e = &s->jobs->entries.v[id];
