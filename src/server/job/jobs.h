@@ -97,10 +97,10 @@ static inline bool entry_ended(const struct server *s, uint32_t id)
 {
 	return job_ended(cluster_job(s->cluster, id));
 }
-/* It may be one that could be started now, and was none before. */
+/* It may be one that could be started now, and was none before; 0, the one that serves for trials, never is. */
 static inline void entry_eased(const struct server *s, uint32_t id)
 {
-	if (!s->jobs->eased || id < s->jobs->eased)
+	if (id && (!s->jobs->eased || id < s->jobs->eased))
 		s->jobs->eased = id;
 }
 struct entry *entry_get(const struct server *s, uint32_t id);
