@@ -69,6 +69,10 @@ static int named_check(const struct objects *o, enum object_kind kind, const str
 
 	if (!x)
 		return unknown(o, kind, *name, err);
+	if (kind == OBJECT_ACCOUNT && p->lent && strcmp(p->lent, x->name) == 0) {
+		*name = x->name;
+		return 0;
+	}
 	if (!admits(o, x, &p->by, account))
 		return err_code(err, CODE_REFUSED, "user %.60s may not use %s %s (acl_users, acl_groups%s)", p->by.user,
 				object_table[kind].name, x->name, kind == OBJECT_QOS ? ", acl_accounts" : "");

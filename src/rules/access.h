@@ -24,7 +24,8 @@ struct access_party {
 	const struct attrs *queue; /* NULL: none */
 	const char *queue_name;
 	const struct attrs *server;
-	int64_t now; /* a reservation that has gone by is for nobody */
+	const char *lent; /* an account that the job may be charged to whoever its user is; NULL: none */
+	int64_t now;	  /* a reservation that has gone by is for nobody */
 };
 
 /* Fills in what `x` does not name. Texts are those of the objects. Error code REFUSED: it is not there, or not for this user. */

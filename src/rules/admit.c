@@ -317,7 +317,8 @@ static int queue_check(const struct walk *w, const struct step *s, const struct 
 		return err_code(err, CODE_REFUSED, "%s is not enabled: it accepts no jobs now", of);
 	if (attrs_bool(a, "from_route_only") && !s->before)
 		return err_code(err, CODE_REFUSED, "%s accepts jobs from routing queues only (from_route_only)", of);
-	if ((rc = access_check(a, of, &job->by, err)) < 0 || (rc = amounts_check(a, of, asked, NULL, err)) < 0 ||
+	if ((!(job->granted && !s->before && !admit_routes(a)) && (rc = access_check(a, of, &job->by, err)) < 0) ||
+	    (rc = amounts_check(a, of, asked, NULL, err)) < 0 ||
 	    (rc = count_check(w->site, a, "max_queuable", s->queue.name, NULL, more, of, err)) < 0)
 		return rc;
 	return count_check(w->site, a, "max_user_queuable", s->queue.name, job->by.user, more, of, err);

@@ -46,6 +46,7 @@ struct admit_job {
 	int64_t count;		    /* elements of an array, else 1 */
 	bool array, interactive;
 	const char *from; /* it is moved: the queue where it counts already; NULL: it is new */
+	bool granted; /* a coordinator of the queue that is named moves it there: the queue's lists of who may submit do not count */
 	bool exempt; /* an operator moves it: the queue that is named takes it whatever its limits, unless it is a routing queue */
 };
 

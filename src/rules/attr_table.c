@@ -33,6 +33,9 @@ const struct attr attr_table[] = {
 	 .about = "Users (user@host, * for any) who may do everything, beside root and the server's own account."},
 	{"operators", SERVER, .type = ATTR_LIST,
 	 .about = "Users (user@host, * for any) who may see, hold, run and delete any job, and open and close queues."},
+	{"coordinators", QUEUE, .type = ATTR_LIST,
+	 .about = "Users (user@host, * for any) who may see, hold, alter, move, order and delete its jobs, and open "
+		  "and close it."},
 	{"acl_hosts", BOTH, .type = ATTR_HOSTS,
 	 .about = "Hosts that jobs may be submitted from, when acl_host_enable is true."},
 	{"acl_host_enable", BOTH, BOOL("False"), .about = "Only hosts in acl_hosts may submit."},
@@ -321,6 +324,10 @@ const struct attr attr_table[] = {
 	{"comment", PARTITION, .type = ATTR_TEXT, .about = "A note for people, which shunt partitions shows."},
 
 	/* Users, groups, accounts and qualities of service. */
+	{"coordinators", ACCOUNT, .type = ATTR_LIST,
+	 .about =
+		 "Users (user@host, * for any) who may see, hold, alter, move, order and delete the jobs of the account "
+		 "and of those below it, and change their acl_users."},
 	{"acl_users", ACCOUNT | QOS, .type = ATTR_LIST,
 	 .about =
 		 "Users (user@host, * for any) whose jobs may be charged to the account, or have the QoS; -user shuts one out. Of acl_users, acl_groups and acl_accounts any that is set and names "

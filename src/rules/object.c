@@ -193,6 +193,12 @@ static int class_check(const struct object *next, struct err *err)
 
 int object_check(const struct objects *o, const struct object *next, struct err *err)
 {
+	if (next->kind == OBJECT_ACCOUNT && strcmp(next->name, OBJECT_DEFAULT) == 0 &&
+	    attrs_is_set(&next->attrs, "coordinators"))
+		return err_set(
+			err, -EINVAL,
+			"coordinators: account %s has no jobs: name them of an account, for it and those below it",
+			next->name);
 	for (size_t i = 0; i < sizeof references / sizeof *references; i++) {
 		const struct reference *r = &references[i];
 		const char *name = reference_of(next, r);
