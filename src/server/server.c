@@ -25,6 +25,7 @@
 #include "server/life/world.h"
 #include "server/node/nodes.h"
 #include "server/settings/conf.h"
+#include "server/site/coordinators.h"
 #include "server/site/realm.h"
 
 struct server *server_create(void)
@@ -51,6 +52,7 @@ struct server *server_create(void)
 	s->books->quotas = quotas_create();
 	s->books->sharing = sharing_create();
 	s->realm = mem_zalloc(sizeof *s->realm);
+	s->coordinators = coordinators_create();
 	s->world = mem_zalloc(sizeof *s->world);
 	s->outlook = mem_zalloc(sizeof *s->outlook);
 	s->audience = mem_zalloc(sizeof *s->audience);

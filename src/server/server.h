@@ -22,6 +22,7 @@ struct books;
 struct clock;
 struct cluster;
 struct conf;
+struct coordinators;
 struct engine;
 struct gate;
 struct hooks;
@@ -75,6 +76,7 @@ struct server {
 	struct hosts *hosts; /* node/ */
 	struct books *books; /* book/ */
 	struct realm *realm; /* site/ */
+	struct coordinators *coordinators;
 	struct hooks *hooks; /* NULL: they have not begun */
 	struct world *world; /* life/ */
 	struct outlook *outlook;

@@ -152,6 +152,43 @@ static void before_read(struct action *a)
 
 /* ---- which jobs ---- */
 
+/* Whether he may do that to the job, and all of it. Of the body: hooks may add what they like. */
+static int permit(const struct action *a, const struct spec *p, const char *id, struct err *err)
+{
+	const struct server *s = a->c.s;
+	int rc = may_do(s, &a->who, a->kind->act, p, id, err);
+	const char *key;
+	json_t *value;
+
+	if (rc < 0 || a->kind->act != ACT_ALTER || may(s, &a->who, ACT_ALTER_FILES, p))
+		return rc;
+	json_object_foreach(a->body, key, value)
+	{
+		char what[200];
+		snprintf(what, sizeof what, "Job %.100s is not yours: changing %.60s", id, key);
+		if (!role_key_is_harmless(key))
+			return may_check(s, &a->who, ACT_ALTER_FILES, p, what, err);
+	}
+	return 0;
+}
+
+/* An array is changed as a whole, or not at all: some elements may be in other queues. */
+static int named_check(const struct action *a, const uint32_t *v, size_t n, const char *text, struct err *err)
+{
+	const struct entry *e = a->c.s->jobs->entries.v;
+	const struct spec *last = NULL;
+	int rc = 0;
+
+	if (n == 0 || !may_see(a->c.s, &a->who, e[v[0]].spec))
+		return err_code(err, CODE_UNKNOWN_JOB, "There is no job %.100s.", text);
+	for (size_t i = 0; i < n && rc == 0; i++)
+		if (e[v[i]].spec && e[v[i]].spec != last) {
+			last = e[v[i]].spec;
+			rc = permit(a, last, text, err);
+		}
+	return rc;
+}
+
 static void lookup_id(struct action *a, const char *text)
 {
 	struct server *s = a->c.s;
@@ -170,11 +207,8 @@ static void lookup_id(struct action *a, const char *text)
 		return;
 	rc = text ? jobs_named(s, text, &v, &x->array, &err) : err_set(&err, -EINVAL, "an id must be a string");
 
-	if (rc == 0 && (v.n == 0 || !may_see(s, &a->who, s->jobs->entries.v[v.v[0]].spec))) {
-		rc = err_code(&err, CODE_UNKNOWN_JOB, "There is no job %.100s.", text);
-	} else if (rc == 0 && !may_change(&a->who, s->jobs->entries.v[v.v[0]].spec)) {
-		rc = err_code(&err, CODE_FORBIDDEN, "Job %.100s is not yours.", text);
-	}
+	if (rc == 0)
+		rc = named_check(a, v.v, v.n, text, &err);
 	if (rc < 0)
 		item_fail(a, x, 0, &err);
 	for (size_t i = 0; i < v.n && rc == 0; i++) {
@@ -202,9 +236,13 @@ static bool filter_fits(const struct action *a, uint32_t id)
 		   *state = json_string_value(json_object_get(a->filter, "state")),
 		   *name = json_string_value(json_object_get(a->filter, "name"));
 
-	return p && !entry_ended(s, id) && may_change(&a->who, p) && (!user || strcmp(user, word(s, p->owner)) == 0) &&
-	       (!queue || strcmp(queue, word(s, p->queue)) == 0) && (!state || strchr(state, entry_state(s, id))) &&
-	       (!name || strcmp(name, p->name) == 0);
+	if (!p || entry_ended(s, id) || !may(s, &a->who, a->kind->act, p))
+		return false;
+	/* "All" of a coordinator are his own, unless he says whose. */
+	if (!user && !queue && a->who.uid != p->uid && a->who.role < ROLE_OPERATOR)
+		return false;
+	return (!user || strcmp(user, word(s, p->owner)) == 0) && (!queue || strcmp(queue, word(s, p->queue)) == 0) &&
+	       (!state || strchr(state, entry_state(s, id))) && (!name || strcmp(name, p->name) == 0);
 }
 
 /* Those that are there when it begins. */
@@ -303,6 +341,19 @@ static int change_run(struct action *a, uint32_t id, struct err *err)
 	return rc;
 }
 
+/* What he may do, or where the job is, may have changed since it was looked up. */
+static int still_permitted(const struct action *a, const struct item *x, uint32_t id, struct err *err)
+{
+	struct strbuf name = {0};
+	int rc;
+
+	if (!x->text)
+		entry_id(a->c.s, id, &name);
+	rc = permit(a, a->c.s->jobs->entries.v[id].spec, x->text ? x->text : name.text, err);
+	strbuf_fini(&name);
+	return rc;
+}
+
 /* False: it is to be looked at again, when the hooks have seen it. */
 static bool target_change(struct action *a, struct item *x, uint32_t id)
 {
@@ -317,7 +368,9 @@ static bool target_change(struct action *a, struct item *x, uint32_t id)
 		return true;
 	}
 	if (s->jobs->entries.v[id].spec) {
-		rc = hook_see(a, id, &err);
+		rc = still_permitted(a, x, id, &err);
+		if (rc == 0)
+			rc = hook_see(a, id, &err);
 		if (rc > 0)
 			return false;
 		a->begun = true;

@@ -5,6 +5,7 @@
 
 #include "base/err.h"
 #include "net/http.h"
+#include "rules/role.h"
 #include "server/api/api.h"
 #include "server/api/call.h"
 #include "server/api/query.h"
@@ -67,7 +68,6 @@ static void route_missing(struct http_request *r, const struct route *near)
 /* Who asks, and whether they may. Strangers do not learn which paths there are. False: it was answered. */
 static bool asker_admit(struct server *s, const struct route *route, struct http_request *r, struct asker *ret)
 {
-	static const enum role least[] = {[MAY_OPERATOR] = ROLE_OPERATOR, [MAY_MANAGER] = ROLE_MANAGER};
 	struct err err;
 
 	if (route && route->may == MAY_ANYONE) {
@@ -81,9 +81,10 @@ static bool asker_admit(struct server *s, const struct route *route, struct http
 		api_refuse(r, &err);
 		return false;
 	}
-	if (route && ret->role < least[route->may]) {
-		http_error(r, CODE_FORBIDDEN, "That is for %s.",
-			   route->may == MAY_MANAGER ? "managers" : "operators and managers");
+	if (route && (route->may == MAY_OPERATOR || route->may == MAY_MANAGER) &&
+	    role_check(&(struct role_case){.role = ret->role}, route->may == MAY_MANAGER ? ACT_MANAGE : ACT_OPERATE,
+		       "This", &err) < 0) {
+		api_refuse(r, &err);
 		return false;
 	}
 	return true;

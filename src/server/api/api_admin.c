@@ -179,7 +179,7 @@ void api_server_change(struct server *s, const struct call *c)
 	struct strbuf out = {0};
 	struct err err;
 
-	if (changes_apply(s, s->attrs, c->body, c->w, &err) < 0) {
+	if (changes_apply(s, s->attrs, c->body, &err) < 0) {
 		api_refuse(c->r, &err);
 		return;
 	}
@@ -391,7 +391,8 @@ void api_queue_change(struct server *s, const struct call *c)
 
 	if (!q)
 		return;
-	if (changes_apply(s, &q->attrs, c->body, c->w, &err) < 0) {
+	if (changes_admit(s, ATTR_QUEUE, q->name, c->body, c->w, &err) < 0 ||
+	    changes_apply(s, &q->attrs, c->body, &err) < 0) {
 		api_refuse(c->r, &err);
 		return;
 	}

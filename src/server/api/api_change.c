@@ -49,6 +49,8 @@
 #include "server/life/submit.h"
 #include "server/life/walltime.h"
 #include "server/server.h"
+#include "server/site/coordinators.h"
+#include "server/site/who.h"
 #include "store/store.h"
 
 #define DEPTH_MAX 32 /* of a chain of dependencies, when looking for a circle */
@@ -92,9 +94,9 @@ static int do_delete(struct change *c, uint32_t id, struct err *err)
 		job_end_waiting(s, id, END_DELETED, &p);
 		return 0;
 	}
-	if (json_is_true(json_object_get(c->args, "purge")) && c->w->role < ROLE_MANAGER) {
-		return err_code(err, CODE_FORBIDDEN, "only managers may purge a job");
-	}
+	if (json_is_true(json_object_get(c->args, "purge")) &&
+	    may_check(s, c->w, ACT_PURGE, s->jobs->entries.v[id].spec, "Purging a job", err) < 0)
+		return -EPERM;
 	p.intent = INTENT_DELETE;
 	p.comment = why;
 	p.text = NULL;
@@ -108,6 +110,16 @@ static int do_delete(struct change *c, uint32_t id, struct err *err)
 	return 0;
 }
 
+/* Whether these holds are for him to set and to take away. */
+static int holds_check(const struct change *c, uint32_t id, unsigned holds, struct err *err)
+{
+	const struct spec *p = c->s->jobs->entries.v[id].spec;
+	int rc = holds & BLOCK_OTHER ? may_check(c->s, c->w, ACT_HOLD_OTHER, p, "A hold of type o", err) : 0;
+
+	return rc == 0 && holds & BLOCK_SYSTEM ? may_check(c->s, c->w, ACT_HOLD_SYSTEM, p, "A hold of type s", err)
+					       : rc;
+}
+
 /* Which holds a job that has not ended is to get or to lose. */
 static int holds_arg(struct change *c, uint32_t id, uint8_t *ret, struct err *err)
 {
@@ -116,9 +128,8 @@ static int holds_arg(struct change *c, uint32_t id, uint8_t *ret, struct err *er
 
 	if (rc < 0)
 		return rc;
-	if ((*ret & BLOCK_OTHER && c->w->role < ROLE_OPERATOR) || (*ret & BLOCK_SYSTEM && c->w->role < ROLE_MANAGER))
-		return err_code(err, CODE_FORBIDDEN,
-				"holds of type o are for operators, and those of type s for managers");
+	if ((rc = holds_check(c, id, *ret, err)) < 0)
+		return rc;
 	return entry_ended(c->s, id) ? ended_error(err) : 0;
 }
 
@@ -275,6 +286,18 @@ static int do_run(struct change *c, uint32_t id, struct err *err)
 	return 0;
 }
 
+/* Who coordinates both the job and the queue may move it whoever its owner is. */
+static enum mover mover_to(const struct change *c, uint32_t id, const char *queue)
+{
+	const struct spec *p = c->s->jobs->entries.v[id].spec;
+
+	if (may(c->s, c->w, ACT_EXCEED, p))
+		return MOVER_OPERATOR;
+	return may(c->s, c->w, ACT_HOLD_OTHER, p) && coordinates_queue(c->s, c->w->party, word_add(c->s, queue))
+		       ? MOVER_COORDINATOR
+		       : MOVER_OWNER;
+}
+
 static int do_move(struct change *c, uint32_t id, struct err *err)
 {
 	struct server *s = c->s;
@@ -286,7 +309,7 @@ static int do_move(struct change *c, uint32_t id, struct err *err)
 		return state_error(s, id, "a running job can't be moved", err);
 	if (!name || !queue_named(s, name))
 		return err_code(err, CODE_UNKNOWN_QUEUE, "Unknown queue %.60s.", name ? name : "\"\"");
-	return job_move(s, id, name, c->w->role >= ROLE_OPERATOR, c->w->user, c->arena, err);
+	return job_move(s, id, name, mover_to(c, id, name), c->w->user, c->arena, err);
 }
 
 static int append(const char *path, const char *text)
@@ -515,8 +538,13 @@ static int alter_read(struct change *c, uint32_t id, struct err *err)
 	o = as_submission(s, id, body);
 	rc = overlay(o, c->args, runs(s, id), err);
 	owner.role = c->w->role;
+	owner.holds = s->jobs->entries.v[id].holds | (may(s, c->w, ACT_HOLD_OTHER, old) ? BLOCK_OTHER : 0);
 	if (rc == 0)
 		rc = spec_read(s, &owner, o, false, c->arena, &x, err);
+	if (rc == 0)
+		rc = holds_check(c, id, s->jobs->entries.v[id].holds & ~x.spec->holds, err);
+	if (rc == 0 && coordinates_account(s, c->w->party, x.spec->account))
+		owner.lent = x.spec->account;
 	if (rc == 0)
 		rc = terms_keep(old, x.spec, err);
 	if (rc == 0 && runs(s, id) && (x.spec->resources != old->resources || x.spec->qos != old->qos)) {
@@ -529,7 +557,7 @@ static int alter_read(struct change *c, uint32_t id, struct err *err)
 	else if (rc == 0 && x.spec->qos)
 		access_preempt(s->objects, word(s, x.spec->qos), &x.spec->kind, &x.spec->powers);
 	if (rc == 0 && !runs(s, id))
-		rc = alter_check(s, &owner, &x, c->w->role >= ROLE_OPERATOR, c->arena, err);
+		rc = alter_check(s, &owner, &x, may(s, c->w, ACT_EXCEED, old), c->arena, err);
 	if (rc == 0 && waits_for(s, x.spec->depend, job_key_number(s->jobs->entries.v[id].key), DEPTH_MAX))
 		rc = err_code(err, CODE_REFUSED, "depend: it would wait for itself");
 	if (rc == 0) {
@@ -641,15 +669,15 @@ void change_end(struct change *c)
 /* ---- which ---- */
 
 static const struct action_kind actions[] = {
-	{"delete", do_delete, .ends = true, .whole = false},
-	{"alter", do_alter, .ends = false, .whole = true, .hooked = true},
-	{"hold", do_hold, .ends = false, .whole = false},
-	{"release", do_release, .ends = false, .whole = false},
-	{"signal", do_signal, .ends = false, .whole = false},
-	{"rerun", do_rerun, .ends = false, .whole = false},
-	{"run", do_run, .ends = false, .whole = false},
-	{"move", do_move, .ends = false, .whole = true, .hooked = true},
-	{"message", do_message, .ends = false, .whole = false},
+	{"delete", ACT_DELETE, do_delete, .ends = true, .whole = false},
+	{"alter", ACT_ALTER, do_alter, .ends = false, .whole = true, .hooked = true},
+	{"hold", ACT_HOLD, do_hold, .ends = false, .whole = false},
+	{"release", ACT_HOLD, do_release, .ends = false, .whole = false},
+	{"signal", ACT_SIGNAL, do_signal, .ends = false, .whole = false},
+	{"rerun", ACT_RERUN, do_rerun, .ends = false, .whole = false},
+	{"run", ACT_RUN, do_run, .ends = false, .whole = false},
+	{"move", ACT_MOVE, do_move, .ends = false, .whole = true, .hooked = true},
+	{"message", ACT_MESSAGE, do_message, .ends = false, .whole = false},
 };
 
 const struct action_kind *action_find(const char *name)

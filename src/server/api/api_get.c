@@ -31,7 +31,7 @@
 /* What is the owner's alone. */
 static bool is_private_to(struct server *s, struct http_request *r, const struct asker *w, uint32_t id)
 {
-	if (may_see_private(w, s->jobs->entries.v[id].spec))
+	if (may(s, w, ACT_READ, s->jobs->entries.v[id].spec))
 		return true;
 	http_error(r, CODE_FORBIDDEN, "Only its owner and managers may read that.");
 	return false;
@@ -64,7 +64,7 @@ void api_get(struct server *s, const struct call *c)
 	json_init(&j, &out, false);
 	json_open_object(&j, NULL);
 	show_members(s, &j, id, a, &f, body);
-	if (may_see_private(c->w, s->jobs->entries.v[id].spec) && json_object_get(body, "environment")) {
+	if (may(s, c->w, ACT_READ, s->jobs->entries.v[id].spec) && json_object_get(body, "environment")) {
 		char *environment = json_dumps(json_object_get(body, "environment"), JSON_COMPACT);
 		json_raw(&j, "environment", environment);
 		free(environment);

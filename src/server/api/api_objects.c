@@ -301,15 +301,20 @@ static bool is_dry(const struct call *c)
 void api_object_change(struct server *s, const struct call *c)
 {
 	bool new;
-	struct object *x = changed_find(s, c, &new), next;
+	struct object *x, next;
 	void *context = NULL;
 	struct err err;
 
+	if (changes_admit(s, object_table[c->route->kind].owner, c->name, c->body, c->w, &err) < 0) {
+		api_refuse(c->r, &err);
+		return;
+	}
+	x = changed_find(s, c, &new);
 	if (!x)
 		return;
 	next = *x;
 	attrs_copy(&next.attrs, &x->attrs);
-	int rc = changes_apply(s, &next.attrs, c->body, c->w, &err);
+	int rc = changes_apply(s, &next.attrs, c->body, &err);
 	bool read = rc == 0;
 	if (rc == 0 && ways[next.kind].complete)
 		rc = ways[next.kind].complete(s, &next, &err);

@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "base/err.h"
 #include "base/strbuf.h"
 #include "base/vec.h"
 #include "core/job.h"
@@ -27,14 +28,15 @@ void api_order(struct server *s, const struct call *c)
 	const json_t *ids = json_object_get(c->body, "ids");
 	struct strbuf out = {0};
 	uint32_t id[2] = {0};
+	struct err err;
 
 	for (size_t i = 0; i < 2; i++) {
 		const char *text = json_string_value(json_array_get(ids, i));
 		struct array *a;
 		if (!api_job(s, c->r, c->w, text, &id[i], &a))
 			return;
-		if (!may_change(c->w, s->jobs->entries.v[id[i]].spec)) {
-			http_error(c->r, CODE_FORBIDDEN, "Job %.100s is not yours.", text);
+		if (may_do(s, c->w, ACT_ORDER, s->jobs->entries.v[id[i]].spec, text, &err) < 0) {
+			api_refuse(c->r, &err);
 			return;
 		}
 		if (entry_job(s, id[i])->state > STATE_ALLOCATED) {

@@ -99,8 +99,9 @@ static int moved_find(struct server *s, const struct placing *w, job_vec *ret, s
 
 	if (rc == 0 && (all.n == 0 || !may_see(s, &w->who, s->jobs->entries.v[all.v[0]].spec)))
 		rc = err_code(err, CODE_UNKNOWN_JOB, "There is no job %.100s.", w->id);
-	else if (rc == 0 && !may_change(&w->who, s->jobs->entries.v[all.v[0]].spec))
-		rc = err_code(err, CODE_FORBIDDEN, "Job %.100s is not yours.", w->id);
+	for (size_t i = 0; i < all.n && rc == 0; i++)
+		if (s->jobs->entries.v[all.v[i]].spec)
+			rc = may_do(s, &w->who, ACT_ORDER, s->jobs->entries.v[all.v[i]].spec, w->id, err);
 	for (size_t i = 0; i < all.n && rc == 0; i++)
 		if (in_queue(s, all.v[i]))
 			vec_push(ret, all.v[i]);

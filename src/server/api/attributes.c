@@ -10,12 +10,29 @@
 #include "base/err.h"
 #include "rules/attr.h"
 #include "rules/object.h"
-#include "server/base/asker.h"
 #include "server/job/jobs.h"
 #include "server/server.h"
 #include "server/settings/setting.h"
+#include "server/site/who.h"
 
-int changes_apply(struct server *s, struct attrs *a, const json_t *body, const struct asker *w, struct err *err)
+int changes_admit(const struct server *s, enum attr_owner owner, const char *name, const json_t *body,
+		  const struct asker *w, struct err *err)
+{
+	const char *least = owner == ATTR_QUEUE ? "enabled" : owner == ATTR_ACCOUNT ? "acl_users" : "attributes";
+	const json_t *v;
+	size_t i;
+	int rc = 0;
+
+	json_array_foreach(json_object_get(body, "changes"), i, v)
+	{
+		rc = may_set(s, w, owner, name, json_string_value(json_object_get(v, "name")), err);
+		if (rc < 0)
+			return rc;
+	}
+	return may_set(s, w, owner, name, least, err); /* also where nothing is changed */
+}
+
+int changes_apply(struct server *s, struct attrs *a, const json_t *body, struct err *err)
 {
 	const json_t *v;
 	struct attrs copy;
@@ -37,8 +54,6 @@ int changes_apply(struct server *s, struct attrs *a, const json_t *body, const s
 		if (rc == 0 && op != ATTR_UNSET && strcasecmp(name, "default_qos") == 0 &&
 		    !object_find(s->objects, OBJECT_QOS, value))
 			rc = err_set(err, -EINVAL, "default_qos: unknown qos %.60s: create it first", value);
-		if (rc == 0 && w->role < ROLE_MANAGER && strcasecmp(name, "enabled") && strcasecmp(name, "started"))
-			rc = err_code(err, CODE_FORBIDDEN, "%.60s is for managers to change", name);
 		if (rc == 0)
 			rc = setting_change(&copy, op, name, value ? value : "", err);
 		if (rc < 0)

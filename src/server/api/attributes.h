@@ -7,13 +7,17 @@
 #include <jansson.h>
 #include <stdbool.h>
 
+#include "rules/attr.h"
+
 struct asker;
-struct attrs;
 struct err;
 struct server;
 
-/* The changes of a request's body: all or none. Operators may start, stop, enable and disable queues. */
-int changes_apply(struct server *s, struct attrs *a, const json_t *body, const struct asker *w, struct err *err);
+/* Whether he may make all the changes of a request's body. CODE_FORBIDDEN: not all. */
+int changes_admit(const struct server *s, enum attr_owner owner, const char *name, const json_t *body,
+		  const struct asker *w, struct err *err);
+/* The changes of a request's body: all or none. */
+int changes_apply(struct server *s, struct attrs *a, const json_t *body, struct err *err);
 bool name_is_good(const char *name); /* of a new object */
 
 #endif

@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "base/vec.h"
+#include "rules/role.h"
 
 struct asker;
 struct err;
@@ -34,6 +35,7 @@ struct change {
 
 struct action_kind {
 	const char *name;
+	enum act act;
 	int (*run)(struct change *c, uint32_t id, struct err *err);
 	bool ends;   /* it ends jobs: waiting ones first, or they would start where others have ended */
 	bool whole;  /* done to all elements, it shows in the array as a whole */

@@ -17,7 +17,6 @@
 #include "base/vec.h"
 #include "core/job.h"
 #include "net/http.h"
-#include "rules/attr.h"
 #include "server/api/audience.h"
 #include "server/api/call.h"
 #include "server/api/events.h"
@@ -25,7 +24,6 @@
 #include "server/api/query.h"
 #include "server/base/asker.h"
 #include "server/base/clock.h"
-#include "server/base/instance.h"
 #include "server/base/turn.h"
 #include "server/base/words.h"
 #include "server/job/entry.h"
@@ -34,6 +32,7 @@
 #include "server/life/lives.h"
 #include "server/server.h"
 #include "server/site/tokens.h"
+#include "server/site/who.h"
 #include "store/store.h"
 
 #define RING 16384	      /* events that a listener may have missed */
@@ -42,8 +41,9 @@
 
 struct event_line {
 	uint64_t seq;
-	uid_t uid;   /* whose job it is */
-	bool common; /* of a node or a queue */
+	uid_t uid;		 /* whose job it is */
+	uint32_t queue, account; /* where it was then: words */
+	bool common;		 /* of a node or a queue */
 	char *text;
 };
 
@@ -259,7 +259,11 @@ void stream_event(struct server *s, const struct store_event *e)
 	l = &s->audience->ring->line[s->audience->ring->n++ % RING];
 	free(l->text);
 	line_write(s, e, id, &text);
-	*l = (struct event_line){.seq = e->seq, .uid = s->jobs->entries.v[id].spec->uid, .text = text.text};
+	*l = (struct event_line){.seq = e->seq,
+				 .uid = s->jobs->entries.v[id].spec->uid,
+				 .queue = s->jobs->entries.v[id].spec->queue,
+				 .account = s->jobs->entries.v[id].spec->account,
+				 .text = text.text};
 }
 
 /* For everybody: nodes and queues are no secret. */
@@ -283,7 +287,9 @@ void stream_life(struct server *s, const struct store_life *e)
 
 static bool stream_sees(const struct stream *t, const struct event_line *l)
 {
-	return t->all || l->common || l->uid == t->who.uid;
+	struct spec job = {.uid = l->uid, .queue = l->queue, .account = l->account};
+
+	return t->all || l->common || may(t->s, &t->who, ACT_SEE, &job);
 }
 
 static void stream_add(struct stream *t, const struct event_line *l)
@@ -297,10 +303,19 @@ static void stream_add(struct stream *t, const struct event_line *l)
 	strbuf_puts(&t->out, l->text);
 }
 
+/* Attributes may have been changed since it began. */
+static void stream_renew(struct stream *t)
+{
+	who_renew(t->s, &t->who);
+	t->all = may_see_all(t->s, &t->who);
+}
+
 void stream_flush(struct server *s)
 {
 	if (!s->audience->ring)
 		return;
+	for (size_t i = 0; i < s->audience->streams.n && s->audience->ring->told < s->audience->ring->n; i++)
+		stream_renew(s->audience->streams.v[i]);
 	if (s->audience->ring->n - s->audience->ring->told > RING)
 		s->audience->ring->told = s->audience->ring->n - RING;
 	for (; s->audience->ring->told < s->audience->ring->n; s->audience->ring->told++)
@@ -373,9 +388,7 @@ void api_events(struct server *s, const struct call *c)
 	t->s = s;
 	t->r = c->r;
 	t->who = *c->w;
-	t->all = c->w->role >= ROLE_OPERATOR ||
-		 (attrs_is_set(s->attrs, "query_other_jobs") ? attrs_bool(s->attrs, "query_other_jobs")
-							     : !s->instance->multi);
+	stream_renew(t);
 	t->last = s->clock->now;
 	strbuf_puts(&t->out, ": shunt events\n\n");
 	if (after >= 0)

@@ -414,7 +414,7 @@ static void responses_write(struct description *d, const struct route *x)
 
 static void operation_write(struct description *d, const struct route *x)
 {
-	static const char *const may[] = {"user", "owner", "operator", "manager", "anyone"};
+	static const char *const may[] = {"user", "owner", "coordinator", "operator", "manager", "anyone"};
 	struct json *j = &d->j;
 	char method[8] = "";
 

@@ -50,6 +50,7 @@
 #include "server/life/prepare_files.h"
 #include "server/node/nodes.h"
 #include "server/server.h"
+#include "server/site/who.h"
 
 #define TRIES 3
 #define DIAL_US (15 * INT64_C(1000000)) /* for an agent to call */
@@ -418,7 +419,7 @@ void api_output(struct server *s, const struct call *c)
 	const struct spec *p = s->jobs->entries.v[id].spec;
 	bool error = stream && strcmp(stream, "err") == 0;
 
-	if (c->w->uid != p->uid && c->w->role < ROLE_MANAGER) {
+	if (!may(s, c->w, ACT_READ, p)) {
 		http_error(c->r, CODE_FORBIDDEN, "Only its owner and managers may read a job's output.");
 		return;
 	}

@@ -15,9 +15,10 @@
 
 /* The least that one must be. What is finer than that is decided by the handler, and said in `about`. */
 enum may {
-	MAY_USER,     /* any that is known */
-	MAY_OWNER,    /* the owner of the job or token that it is about, or whoever stands above him there */
-	MAY_OPERATOR, /* and managers */
+	MAY_USER,	 /* any that is known */
+	MAY_OWNER,	 /* the owner of the job or token that it is about, or whoever stands above him there */
+	MAY_COORDINATOR, /* of the queue or the account that it is about, or whoever stands above him */
+	MAY_OPERATOR,	 /* and managers */
 	MAY_MANAGER,
 	MAY_ANYONE, /* of other machines, over TLS: the request itself is to prove who it is */
 };

@@ -161,7 +161,7 @@ static const struct field dry_query[] = {
 	}
 
 /* Named objects of a kind. */
-#define OBJECTS(plural, Name, kind_, list, one, of, attr, value)                                                       \
+#define OBJECTS(plural, Name, kind_, changer, list, one, of, attr, value)                                              \
 	{"GET",                                                                                                        \
 	 "/v1/" plural,                                                                                                \
 	 "list" Name "Objects",                                                                                        \
@@ -195,7 +195,7 @@ static const struct field dry_query[] = {
 		{"PATCH",                                                                                              \
 		 "/v1/" plural "/*",                                                                                   \
 		 "change" Name,                                                                                        \
-		 MAY_MANAGER,                                                                                          \
+		 changer,                                                                                              \
 		 .query = dry_query,                                                                                   \
 		 .changes = true,                                                                                      \
 		 .body = &changes_body,                                                                                \
@@ -361,9 +361,9 @@ const struct route routes[] = {
 	 .answer = &queue_answer, .answered = "The queue.", .codes = CODE(UNKNOWN_QUEUE)},
 	{"PUT", "/v1/queues/*", "createQueue", MAY_MANAGER, .changes = true, .handle = api_queue_create,
 	 .tag = "queues", .summary = "Create a queue", .status = 201, .codes = CODE(BAD_REQUEST) | CODE(BAD_STATE)},
-	{"PATCH", "/v1/queues/*", "changeQueue", MAY_OPERATOR, .changes = true, .body = &changes_body,
+	{"PATCH", "/v1/queues/*", "changeQueue", MAY_COORDINATOR, .changes = true, .body = &changes_body,
 	 .handle = api_queue_change, .tag = "queues", .summary = "Change attributes",
-	 .about = "Operators enable, disable, start and stop; the rest is for managers.",
+	 .about = "Operators, and the queue's coordinators, enable, disable, start and stop; the rest is for managers.",
 	 .codes = CODE(UNKNOWN_QUEUE) | CODE(UNKNOWN_ATTRIBUTE),
 	 .example = "{\"changes\": [{\"op\": \"set\", \"name\": \"started\", \"value\": \"True\"}]}"},
 	{"DELETE", "/v1/queues/*", "deleteQueue", MAY_MANAGER, .changes = true, .handle = api_queue_delete,
@@ -376,14 +376,15 @@ const struct route routes[] = {
 	 .result = "{\"events\": [{\"seq\": 9, \"time\": 1767225600, \"queue\": \"batch\", \"type\": \"stopped\", "
 		   "\"who\": \"ann\", \"reason\": null, \"text\": \"stopped: its jobs wait, by ann\"}]}"},
 
-	OBJECTS("classes", "Class", CLASS, classes, object_answer, "program classes: how jobs are saved and restarted",
-		"preempt_signal", "15"),
-	OBJECTS("users", "User", USER, users, object_answer, "users with settings", "priority", "10"),
-	OBJECTS("groups", "Group", GROUP, groups, object_answer, "groups with settings", "priority", "10"),
-	OBJECTS("accounts", "Account", ACCOUNT, accounts, object_answer, "accounts", "parent", "physics"),
-	OBJECTS("reservations", "Reservation", RESERVATION, reservations, reservation_answer,
+	OBJECTS("classes", "Class", CLASS, MAY_MANAGER, classes, object_answer,
+		"program classes: how jobs are saved and restarted", "preempt_signal", "15"),
+	OBJECTS("users", "User", USER, MAY_MANAGER, users, object_answer, "users with settings", "priority", "10"),
+	OBJECTS("groups", "Group", GROUP, MAY_MANAGER, groups, object_answer, "groups with settings", "priority", "10"),
+	OBJECTS("accounts", "Account", ACCOUNT, MAY_COORDINATOR, accounts, object_answer, "accounts", "parent",
+		"physics"),
+	OBJECTS("reservations", "Reservation", RESERVATION, MAY_MANAGER, reservations, reservation_answer,
 		"reservations: nodes set aside for certain jobs at certain times", "duration", "4:00:00"),
-	OBJECTS("qos", "Qos", QOS, qos, object_answer, "qualities of service", "priority", "10"),
+	OBJECTS("qos", "Qos", QOS, MAY_MANAGER, qos, object_answer, "qualities of service", "priority", "10"),
 
 	{"GET", "/v1/partitions", "listPartitions", .handle = api_partitions, .tag = "partitions",
 	 .summary = "The partitions, and which nodes are in none", .answer = &partitions_answer,

@@ -4,9 +4,10 @@
 #ifndef SERVER_ASKER_H
 #define SERVER_ASKER_H
 
+#include <stdint.h>
 #include <sys/types.h>
 
-enum role { ROLE_USER, ROLE_OPERATOR, ROLE_MANAGER };
+#include "rules/role.h"
 
 struct asker {
 	uid_t uid;
@@ -14,8 +15,13 @@ struct asker {
 	char user[64];
 	enum role role;
 	enum { BY_SOCKET, BY_TOKEN, BY_JOB } by;
-	char address[64]; /* of another machine; "" by the local socket */
-	char token[64];	  /* the id of his token */
+	char address[64];      /* of another machine; "" by the local socket */
+	char token[64];	       /* the id of his token */
+	uint32_t party;	       /* under which his queues and accounts are kept (site/coordinators.h); 0: he has none */
+	struct {	       /* of the owner of a job that somebody alters, who may do more than the owner */
+		uint8_t holds; /* that it may have: it had them before, or they are for him who alters it to set */
+		uint32_t lent; /* the account that it may be charged to, whatever its lists say; 0: none */
+	};
 };
 
 #endif

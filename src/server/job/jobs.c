@@ -22,6 +22,7 @@
 #include "rules/attr.h"
 #include "rules/gate.h"
 #include "server/base/instance.h"
+#include "server/base/turn.h"
 #include "server/base/words.h"
 #include "server/job/jobs.h"
 #include "server/job/spec.h"
@@ -175,12 +176,14 @@ struct queue *queue_create(struct server *s, const char *name)
 		s->jobs->queues.v[at] = s->jobs->queues.v[at - 1];
 	s->jobs->queues.v[at] = q;
 	queue_index(s, name, q);
+	s->turn->settings++;
 	return q;
 }
 
 void queue_destroy(struct server *s, struct queue *q)
 {
 	queue_index(s, q->name, NULL);
+	s->turn->settings++;
 	for (size_t i = 0; i < s->jobs->queues.n; i++)
 		if (s->jobs->queues.v[i] == q) {
 			vec_remove(&s->jobs->queues, i);

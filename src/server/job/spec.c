@@ -686,8 +686,8 @@ static int read_rest(struct server *s, const struct asker *who, const json_t *jo
 		return rc;
 	if (hold && (rc = holds_parse(hold, &p->holds, err)) < 0)
 		return rc;
-	if ((p->holds & BLOCK_SYSTEM && who->role < ROLE_MANAGER) ||
-	    (p->holds & BLOCK_OTHER && who->role < ROLE_OPERATOR))
+	if ((p->holds & ~who->holds & BLOCK_SYSTEM && who->role < ROLE_MANAGER) ||
+	    (p->holds & ~who->holds & BLOCK_OTHER && who->role < ROLE_OPERATOR))
 		return err_set(err, -EPERM, "holds of type o are for operators and s for managers: use u");
 	if (program && *program && strcmp(program, p->name) != 0)
 		p->program = mem_strdup(program);

@@ -19,7 +19,7 @@
 #include "server/server.h"
 #include "store/store.h"
 
-int job_move(struct server *s, uint32_t id, const char *queue, bool exempt, const char *who, struct arena *a,
+int job_move(struct server *s, uint32_t id, const char *queue, enum mover by, const char *who, struct arena *a,
 	     struct err *err)
 {
 	const struct spec *old = s->jobs->entries.v[id].spec;
@@ -28,7 +28,7 @@ int job_move(struct server *s, uint32_t id, const char *queue, bool exempt, cons
 	int rc;
 
 	x.spec->holds = s->jobs->entries.v[id].holds;
-	rc = move_check(s, &owner, &x, queue, exempt, a, err);
+	rc = move_check(s, &owner, &x, queue, by, a, err);
 	if (rc == 0) {
 		const struct queue *from = queue_of(s, old->queue), *to = queue_of(s, x.spec->queue);
 		double rank = weigh_moved(from ? &from->attrs : NULL, to ? &to->attrs : NULL, entry_job(s, id)->rank);
@@ -50,7 +50,7 @@ void job_route(struct server *s, uint32_t id)
 	struct arena *a = arena_create();
 	struct err err;
 
-	if (job_move(s, id, word(s, from), false, NULL, a, &err) == 0 && whole && whole->spec &&
+	if (job_move(s, id, word(s, from), MOVER_OWNER, NULL, a, &err) == 0 && whole && whole->spec &&
 	    whole->spec->queue == from) /* so is what is shown of the array */
 		array_alter(s, whole, s->jobs->entries.v[id].spec, key);
 	arena_destroy(a);

@@ -145,6 +145,7 @@ int job_access(struct server *s, const struct asker *owner, struct spec *p, stru
 		.queue = q ? &q->attrs : NULL,
 		.queue_name = word(s, p->queue),
 		.server = s->attrs,
+		.lent = owner->lent ? word(s, owner->lent) : NULL,
 		.now = s->clock->now};
 	struct access x = {p->account ? word(s, p->account) : NULL, p->qos ? word(s, p->qos) : NULL,
 			   p->reservation ? word(s, p->reservation) : NULL};
@@ -195,7 +196,7 @@ static int relation_check(struct server *s, const struct asker *who, enum depend
 	}
 	if (!depend_is_before(type))
 		return 0;
-	if (!may_change(who, s->jobs->entries.v[found].spec))
+	if (!may(s, who, ACT_ALTER, s->jobs->entries.v[found].spec))
 		return err_code(err, CODE_REFUSED, "depend: job %llu is not yours", number);
 	if (a || entry_job(s, found)->state > STATE_ALLOCATED)
 		return err_code(err, CODE_REFUSED, "depend: job %llu no longer waits", number);
@@ -313,10 +314,11 @@ struct asker owner_of(const struct server *s, const struct spec *p)
 	return w;
 }
 
-int move_check(struct server *s, const struct asker *owner, struct submission *x, const char *queue, bool exempt,
+int move_check(struct server *s, const struct asker *owner, struct submission *x, const char *queue, enum mover by,
 	       struct arena *a, struct err *err)
 {
-	struct admit_job job = {.from = word(s, x->spec->queue), .exempt = exempt};
+	bool exempt = by == MOVER_OPERATOR;
+	struct admit_job job = {.from = word(s, x->spec->queue), .granted = by == MOVER_COORDINATOR, .exempt = exempt};
 	int rc = spec_request(s, x->spec, a, &x->text, err);
 
 	if (rc < 0)

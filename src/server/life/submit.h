@@ -7,6 +7,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "server/life/move.h"
+
 struct arena;
 struct array;
 struct array_spec;
@@ -36,8 +38,8 @@ int depend_check(struct server *s, const struct asker *who, struct spec *p, stru
 /* Whether the rules take a new job, in which queue and with which defaults: its spec is made so. */
 int submit_check(struct server *s, const struct asker *who, struct submission *x, struct arena *a, struct err *err);
 struct asker owner_of(const struct server *s, const struct spec *p); /* a job's, as one who asks */
-/* The same of a job that waits in another queue: x->spec is as it was there. `exempt`: limits and access do not count. */
-int move_check(struct server *s, const struct asker *owner, struct submission *x, const char *queue, bool exempt,
+/* The same of a job that waits in another queue: x->spec is as it was there. `by`: what does not count (move.h). */
+int move_check(struct server *s, const struct asker *owner, struct submission *x, const char *queue, enum mover by,
 	       struct arena *a, struct err *err);
 /* Whether a job that waits may become what x->spec asks for, in the queue where it is. */
 int alter_check(struct server *s, const struct asker *owner, const struct submission *x, bool exempt, struct arena *a,

@@ -8,6 +8,7 @@
 
 #include "base/json.h"
 #include "base/strbuf.h"
+#include "server/base/turn.h"
 #include "server/server.h"
 #include "server/settings/setting.h"
 #include "store/store.h"
@@ -22,6 +23,7 @@ void attrs_store(struct server *s, const char *kind, const char *name, const str
 	attrs_write(a, &j);
 	json_close_object(&j);
 	store_put_object(s->store, kind, name, text.text);
+	s->turn->settings++;
 	strbuf_fini(&text);
 }
 
@@ -34,6 +36,7 @@ void object_drop(struct server *s, struct object *x)
 {
 	store_drop_object(s->store, object_table[x->kind].name, x->name);
 	object_destroy(s->objects, x);
+	s->turn->settings++;
 }
 
 int object_restore(struct server *s, const char *kind, const char *name, const struct json_t *o, struct err *err)

@@ -9,12 +9,16 @@
 #include <strings.h>
 
 #include "base/err.h"
+#include "base/names.h"
 #include "net/http.h"
 #include "rules/attr.h"
+#include "rules/role.h"
 #include "server/base/instance.h"
 #include "server/base/users.h"
+#include "server/base/words.h"
 #include "server/job/spec.h"
 #include "server/server.h"
+#include "server/site/coordinators.h"
 #include "server/site/tokens.h"
 #include "server/site/who.h"
 
@@ -28,10 +32,16 @@ static const char *bearer(const struct http_request *r)
 	return text + 7 + strspn(text + 7, " ");
 }
 
+/* Where he asks from, as lists of users have it. */
+static const char *host_of(const struct server *s, const struct asker *w)
+{
+	return w->by == BY_SOCKET ? s->instance->host : w->address;
+}
+
 /* A job's own token never makes its owner more than a user: everything that the job runs has it. */
 static enum role role_of(const struct server *s, const struct asker *w)
 {
-	const char *host = w->by == BY_SOCKET ? s->instance->host : w->address;
+	const char *host = host_of(s, w);
 
 	if (w->by == BY_JOB)
 		return ROLE_USER;
@@ -61,7 +71,14 @@ int who_asks(struct server *s, struct http_request *r, struct asker *ret, struct
 		snprintf(ret->user, sizeof ret->user, "%s", a->name);
 	}
 	ret->role = role_of(s, ret);
+	if (ret->by != BY_JOB)
+		ret->party = coordinators_party(s, ret->user, host_of(s, ret));
 	return 0;
+}
+
+void who_renew(const struct server *s, struct asker *w)
+{
+	w->role = role_of(s, w);
 }
 
 enum lookup who_awaits(struct server *s, struct http_request *r, struct user_key *ret, struct err *err)
@@ -88,9 +105,63 @@ bool who_known(void *server, const struct http_request *r)
 	return token_whose(server, bearer(r), &uid, &gid);
 }
 
+/* What the table of roles asks about a job. Cheap: lists ask it of every job. */
+static struct role_case case_of(const struct server *s, const struct asker *w, const struct spec *p)
+{
+	return (struct role_case){.role = w->role,
+				  .owns = w->uid == p->uid,
+				  .queue = p->queue ? word(s, p->queue) : NULL,
+				  .account = p->account ? word(s, p->account) : NULL,
+				  .of_queue = coordinates_queue(s, w->party, p->queue),
+				  .of_account = coordinates_account(s, w->party, p->account)};
+}
+
+bool may(const struct server *s, const struct asker *w, enum act act, const struct spec *p)
+{
+	struct role_case c = case_of(s, w, p);
+
+	return role_may(&c, act);
+}
+
+int may_check(const struct server *s, const struct asker *w, enum act act, const struct spec *p, const char *what,
+	      struct err *err)
+{
+	struct role_case c = case_of(s, w, p);
+
+	return role_check(&c, act, what, err);
+}
+
+int may_do(const struct server *s, const struct asker *w, enum act act, const struct spec *p, const char *id,
+	   struct err *err)
+{
+	char what[256];
+
+	snprintf(what, sizeof what, role_owner_may(act) ? "Job %.100s is not yours: this" : "For job %.100s this", id);
+	return may_check(s, w, act, p, what, err);
+}
+
+int may_set(const struct server *s, const struct asker *w, enum attr_owner owner, const char *name, const char *attr,
+	    struct err *err)
+{
+	uint32_t known = 0;
+	bool is = names_find(s->words, name, &known);
+	struct role_case c = {.role = w->role};
+	char what[128];
+
+	if (owner == ATTR_QUEUE) {
+		c.queue = name;
+		c.of_queue = is && coordinates_queue(s, w->party, known);
+	} else if (owner == ATTR_ACCOUNT) {
+		c.account = name;
+		c.of_account = is && coordinates_account(s, w->party, known);
+	}
+	snprintf(what, sizeof what, "Changing %.60s", attr);
+	return role_check(&c, role_act_of(owner, attr), what, err);
+}
+
 bool may_see(const struct server *s, const struct asker *w, const struct spec *p)
 {
-	return w->uid == p->uid || may_see_all(s, w);
+	return may(s, w, ACT_SEE, p) || may_see_all(s, w);
 }
 
 bool may_see_all(const struct server *s, const struct asker *w)
@@ -99,14 +170,4 @@ bool may_see_all(const struct server *s, const struct asker *w)
 		return true;
 	return attrs_is_set(s->attrs, "query_other_jobs") ? attrs_bool(s->attrs, "query_other_jobs")
 							  : !s->instance->multi;
-}
-
-bool may_see_private(const struct asker *w, const struct spec *p)
-{
-	return w->uid == p->uid || w->role == ROLE_MANAGER;
-}
-
-bool may_change(const struct asker *w, const struct spec *p)
-{
-	return w->role >= ROLE_OPERATOR || w->uid == p->uid;
 }

@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
+#include "rules/role.h"
 #include "server/base/asker.h"
 #include "server/base/users.h"
 
@@ -21,9 +22,20 @@ enum lookup who_awaits(struct server *s, struct http_request *r, struct user_key
 int who_asks(struct server *s, struct http_request *r, struct asker *ret, struct err *err);
 bool who_known(void *server,
 	       const struct http_request *r); /* over TLS: by the head alone, and without counting failures */
+void who_renew(const struct server *s, struct asker *w); /* his role, as the attributes are now */
+
+/* Whether the table of roles (rules/role.h) lets him do that to a job. */
+bool may(const struct server *s, const struct asker *w, enum act act, const struct spec *p);
+/* The same; CODE_FORBIDDEN: "WHAT needs an operator, ...". */
+int may_check(const struct server *s, const struct asker *w, enum act act, const struct spec *p, const char *what,
+	      struct err *err);
+/* The same of a job that was named: "Job 12 is not yours: this needs ..." */
+int may_do(const struct server *s, const struct asker *w, enum act act, const struct spec *p, const char *id,
+	   struct err *err);
+/* Change an attribute of the server, of a queue or of an object. */
+int may_set(const struct server *s, const struct asker *w, enum attr_owner owner, const char *name, const char *attr,
+	    struct err *err);
 bool may_see(const struct server *s, const struct asker *w, const struct spec *p);
-bool may_see_all(const struct server *s, const struct asker *w);   /* jobs of all users */
-bool may_see_private(const struct asker *w, const struct spec *p); /* its script and its environment */
-bool may_change(const struct asker *w, const struct spec *p);
+bool may_see_all(const struct server *s, const struct asker *w); /* jobs of all users */
 
 #endif
