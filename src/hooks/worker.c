@@ -255,7 +255,8 @@ static size_t body_call(struct worker *w, const struct hook_chain *c, const json
 static void do_call(struct worker *w, const json_t *head, const char *data, size_t n)
 {
 	struct hook_chain c = chain_of(w, head, w->files.v, w->files.n);
-	json_t *body = json_loadb(data, n, JSON_ALLOW_NUL, NULL);
+	/* a member that is there twice is not for us to choose from: no answer, and the server refuses it */
+	json_t *body = json_loadb(data, n, JSON_ALLOW_NUL | JSON_REJECT_DUPLICATES, NULL);
 
 	say_json(json_pack("{s:I}", "done", (json_int_t)body_call(w, &c, head, body)));
 	json_decref(body);

@@ -127,6 +127,15 @@ static void hook_note(struct server *s, uint64_t number, const struct hook_answe
 		hooked_note(s, id, answer);
 }
 
+/* The hooks have seen what was read, and not, say, the second of two lists in the same body. */
+static int hook_covers(const struct submit_work *w, struct err *err)
+{
+	if (!w->hook || w->hook->unheard || w->hook->answers.n == w->jobs.n)
+		return 0;
+	return err_set(err, -EINVAL,
+		       "the site's hooks can't read the body: a member is there twice, or a job is no object");
+}
+
 /* All of its jobs are there. */
 static void accepted(struct server *s, struct submit_work *w)
 {
@@ -336,6 +345,8 @@ static bool read_step(struct server *s, struct submit_work *w)
 	struct err err;
 	int rc = read_next(s, w, &err);
 
+	if (rc == 0)
+		rc = hook_covers(w, &err);
 	if (rc < 0)
 		return submit_refuse(s, w, &err);
 	if (rc == 0)
@@ -446,6 +457,8 @@ static bool submit_now(struct server *s, struct submit_work *w)
 		if (!w->bulk)
 			rc = read_one(s, w, w->body, &err);
 		json_array_foreach((json_t *)list, i, job) if (w->bulk && rc == 0) rc = read_one(s, w, job, &err);
+		if (rc == 0)
+			rc = hook_covers(w, &err);
 		if (rc < 0)
 			return submit_refuse(s, w, &err);
 		if (is_wide(s, w) || guarantee_wanted(w)) {

@@ -32,6 +32,8 @@
 
 #define LOOK_MS 2000 /* between two looks at the directory */
 
+#define DIRECTORY "(directory)" /* stands for all files of one that can't be used */
+
 struct loaded {
 	struct hook_file file;	/* in force; text NULL and broken NULL: none is */
 	char stamp[96];		/* of the version on disk that was looked at last */
@@ -220,7 +222,8 @@ static void file_gone(struct hooks *h, size_t i)
 {
 	struct loaded *f = h->files.v[i];
 
-	server_say(h->s, "hook %s: the file is gone, and so is the hook", f->file.source.name);
+	if (strcmp(f->file.source.name, DIRECTORY) != 0)
+		server_say(h->s, "hook %s: the file is gone, and so is the hook", f->file.source.name);
 	h->trials -= f->trial != NULL;
 	h->changed = true;
 	loaded_free(f);
@@ -236,7 +239,7 @@ static void directory_trouble(struct hooks *h, const char *why)
 	free(h->trouble);
 	h->trouble = mem_strdup(why);
 	if (h->first) {
-		broken_set(loaded_get(h, "(directory)"), why, true);
+		broken_set(loaded_get(h, DIRECTORY), why, true);
 		h->changed = true;
 	}
 }

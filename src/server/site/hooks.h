@@ -36,6 +36,7 @@ struct hook_ask {
 	VEC(struct hook_answer) answers; /* one for each job, up to the first that is not accepted */
 	json_t *values;			 /* of HOOK_PRIORITY: a number for each job; NULL: none */
 	bool failed;			 /* ... which some were not reached by */
+	bool unheard;			 /* there was no answer, and hook_failure says that it goes on without */
 	/* theirs */
 	struct server *server;
 	struct hook_worker *worker; /* that has it now; NULL: it waits, or is over */

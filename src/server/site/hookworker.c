@@ -124,6 +124,7 @@ static void ask_fail(struct hook_crew *c, struct hook_ask *a, const char *why)
 	} else {
 		server_say(c->s, "hooks failed: %s", why);
 	}
+	a->unheard = !refuses;
 	c->calls.answered(c->calls.context, a, &x);
 	vec_push(&a->answers, x);
 	ask_over(a);
