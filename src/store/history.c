@@ -157,6 +157,26 @@ static void number_condition(struct query *q, const char *text, int64_t value)
 	condition(q, text, (struct value){.n = value}, 'i');
 }
 
+/* Whether a list has a column's value: without it the list would be another. Exact in both databases, as LIKE is not. */
+static void list_condition(struct query *q, const char *column, const char *list)
+{
+	if (!list || !*list)
+		return;
+	q->v[q->n] = (struct value){(int64_t)strlen(list), list};
+	q->types[q->n++] = 't';
+	strbuf_printf(&q->sql, " OR replace($%d, ',' || %s || ',', '') <> $%d", q->n, column, q->n);
+}
+
+static void sight_add(struct query *q, const struct history_sight *w)
+{
+	if (!w->user)
+		return;
+	text_condition(q, "(\"user\" = ?", w->user);
+	list_condition(q, "queue", w->queues);
+	list_condition(q, "account", w->accounts);
+	strbuf_puts(&q->sql, ")");
+}
+
 static void filter_add(struct query *q, const struct history_filter *f)
 {
 	strbuf_puts(&q->sql, f->attempts ? " WHERE 1 = 1" : " WHERE last = 1");
@@ -166,6 +186,7 @@ static void filter_add(struct query *q, const struct history_filter *f)
 	text_condition(q, "project = ?", f->project);
 	text_condition(q, "queue = ?", f->queue);
 	text_condition(q, "state = ?", f->state);
+	sight_add(q, &f->sight);
 	text_condition(q, "name = ?", f->name);
 	text_condition(q, "id = ?", f->id);
 	if (f->prefix) {

@@ -53,15 +53,22 @@ void store_set_lost(struct store *s, uint64_t key, int64_t attempt, int64_t lost
 /* Forgets rows that ended before an instant, `most` at a time, the oldest first. The ledger stays. */
 void store_trim_history(struct store *s, int64_t before, int64_t most);
 
+/* Somebody who sees his own jobs, and those of some queues and accounts. */
+struct history_sight {
+	const char *user;	       /* NULL: he sees all */
+	const char *queues, *accounts; /* ",long,short,"; "": none */
+};
+
 /* What is looked for: NULL and 0 do not matter. */
 struct history_filter {
 	const char *user, *group, *account, *project, *queue, *state, *name;
-	const char *prefix;   /* of the name */
-	const char *id;	      /* of a job of another system */
-	uint64_t first, last; /* keys, of one job or array; last 0: any */
-	int64_t since, until; /* ended at or after, and before; until 0: no end */
-	bool attempts;	      /* also those that were followed by another */
-	int64_t most;	      /* rows; 0: all */
+	struct history_sight sight; /* who looks */
+	const char *prefix;	    /* of the name */
+	const char *id;		    /* of a job of another system */
+	uint64_t first, last;	    /* keys, of one job or array; last 0: any */
+	int64_t since, until;	    /* ended at or after, and before; until 0: no end */
+	bool attempts;		    /* also those that were followed by another */
+	int64_t most;		    /* rows; 0: all */
 	/* Goes on behind a row: its end, key and attempt. */
 	int64_t after_ended, after_attempt;
 	uint64_t after_key;

@@ -113,6 +113,30 @@ static void finds_what_is_asked_for(void **state)
 	store_close(s);
 }
 
+/* Names in lists are compared as a whole, letter by letter. */
+static void who_sees_some_finds_these(void **state)
+{
+	static const char *const queues[] = {"", ",long,", ",xlong,long_,LONG,lon,", ",batch,long,"},
+				 *const accounts[] = {"", ",physics,", ",phys_cs,%,"};
+	struct store *s = open_store(((struct world *)*state)->url);
+
+	fill(s, 60);
+	for (size_t k = 0; k < 12; k++) {
+		struct history_filter f = {.sight = {"bob", queues[k % 4], accounts[k / 4]},
+					   .state = k % 2 ? "failed" : NULL};
+		struct strbuf expected = {0};
+		for (int i = 60; i > 0; i--) {
+			struct history_row row = row_of(i);
+			bool queue = k % 4 == 3 || (k % 4 == 1 && i % 2 == 0), account = k / 4 == 1 && i % 4 == 0;
+			if (fits(&row, &f) && (!strcmp(row.user, "bob") || queue || account))
+				strbuf_printf(&expected, "%d ", i);
+		}
+		expect_rows(s, &f, strbuf_text(&expected));
+		strbuf_fini(&expected);
+	}
+	store_close(s);
+}
+
 static int take_last(void *context, const struct history_row *row)
 {
 	struct history_filter *f = context;
@@ -360,8 +384,15 @@ static void foreign_once(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		BOTH(finds_what_is_asked_for),	BOTH(pages_meet), BOTH(comes_back_as_it_was), BOTH(attempts_are_apart),
-		BOTH(trimmed_oldest_first),	BOTH(sums_up),	  BOTH(ledger_adds),	      BOTH(foreign_once),
+		BOTH(finds_what_is_asked_for),
+		BOTH(pages_meet),
+		BOTH(comes_back_as_it_was),
+		BOTH(attempts_are_apart),
+		BOTH(who_sees_some_finds_these),
+		BOTH(trimmed_oldest_first),
+		BOTH(sums_up),
+		BOTH(ledger_adds),
+		BOTH(foreign_once),
 		BOTH(groups_make_up_the_whole),
 	};
 

@@ -25,8 +25,10 @@
 #include "server/api/schemas.h"
 #include "server/base/instance.h"
 #include "server/base/reader.h"
+#include "server/base/words.h"
 #include "server/job/jobs.h"
 #include "server/server.h"
+#include "server/site/coordinators.h"
 #include "server/site/who.h"
 #include "store/history.h"
 #include "store/store.h"
@@ -207,12 +209,30 @@ static int sum_write(void *context, const struct history_sum *x)
 	return 0;
 }
 
+static bool in_list(const char *list, const char *name)
+{
+	size_t n = name ? strlen(name) : 0;
+
+	for (const char *p = n ? strstr(list, name) : NULL; p; p = strstr(p + 1, name))
+		if (p > list && p[-1] == ',' && p[n] == ',')
+			return true;
+	return false;
+}
+
+/* The same as the store does by itself where it is given the filter. */
+static bool in_sight(const struct question *q, const char *user, const char *queue, const char *account)
+{
+	const struct history_sight *w = &q->f.sight;
+
+	return !w->user || strcmp(w->user, user) == 0 || in_list(w->queues, queue) || in_list(w->accounts, account);
+}
+
 static int entry_write(void *context, const struct ledger_row *x)
 {
 	struct question *q = context;
 	struct json *j = &q->j;
 
-	if (q->f.user && strcmp(q->f.user, x->user) != 0)
+	if ((q->f.user && strcmp(q->f.user, x->user) != 0) || !in_sight(q, x->user, x->queue, x->account))
 		return 0;
 	json_open_object(j, NULL);
 	json_int(j, "day", x->day);
@@ -232,7 +252,8 @@ static int past_add(void *context, const struct history_row *row)
 
 	bool asked = q->f.id || (!row->id && row->key <= q->f.last);
 
-	if (row->last && asked && (!q->f.user || strcmp(q->f.user, row->user) == 0)) {
+	if (row->last && asked && (!q->f.user || strcmp(q->f.user, row->user) == 0) &&
+	    in_sight(q, row->user, row->queue, row->account)) {
 		past_job_add(&q->job, row);
 		q->rows++;
 	}
@@ -360,11 +381,32 @@ static int id_read(const char *text, struct history_filter *f, struct err *err)
 	return 0;
 }
 
-/* Who may not see others' jobs finds their own. */
+/* ",long,short,", the request's. */
+static const char *names_joined(struct question *q, const uint32_t *words, size_t n)
+{
+	struct strbuf all = {0};
+	const char *copy;
+
+	for (size_t i = 0; i < n; i++)
+		strbuf_printf(&all, "%s%s,", i ? "" : ",", word(q->s, words[i]));
+	copy = copy_of(q->r, strbuf_text(&all), all.n);
+	strbuf_fini(&all);
+	return copy;
+}
+
+/* Who may not see others' jobs finds their own, and those that they coordinate. */
 static bool user_limit(struct question *q, const struct asker *w)
 {
+	const struct coordinated *c = coordinators_find(q->s, w->party);
+
 	if (may_see_all(q->s, w))
 		return true;
+	if (c->queues.n || c->accounts.n) {
+		q->f.sight = (struct history_sight){copy_of(q->r, w->user, strlen(w->user)),
+						    names_joined(q, c->queues.v, c->queues.n),
+						    names_joined(q, c->accounts.v, c->accounts.n)};
+		return true;
+	}
 	if (q->f.user && strcmp(q->f.user, w->user) != 0) {
 		http_error(q->r, CODE_FORBIDDEN, "You may see your own jobs only.");
 		return false;

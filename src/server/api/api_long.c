@@ -37,6 +37,7 @@
 #include "server/node/world_node.h"
 #include "server/server.h"
 #include "server/settings/conf.h"
+#include "server/site/coordinators.h"
 #include "server/site/who.h"
 
 #define LINES 64	   /* of the log that a step reads */
@@ -278,21 +279,38 @@ struct log_work {
 	struct work work;
 	struct http_request *r;
 	struct accounting_reader *reader;
-	char id[64];   /* a job's number; "": all */
-	char user[64]; /* whose jobs; "": everybody's */
+	char id[64]; /* a job's number; "": all */
+	struct asker who;
+	bool all; /* jobs of all users */
 	struct strbuf out;
 };
 
-static bool line_fits(const struct log_work *w, const char *line)
+/* The value of "KEY=" in a line, "" if it has none. */
+static const char *line_value(const char *line, const char *key, char *ret, size_t size)
 {
-	const char *id = strchr(line, ';'), *user = strstr(line, "user=");
-	size_t n = strlen(w->user);
+	const char *at = strstr(line, key);
+
+	snprintf(ret, size, "%.*s", at ? (int)strcspn(at + strlen(key), " \n") : 0, at ? at + strlen(key) : "");
+	return ret;
+}
+
+static bool line_fits(const struct server *s, const struct log_work *w, const char *line)
+{
+	const char *id = strchr(line, ';');
+	char value[300];
+	uint32_t known;
 
 	id = id ? strchr(id + 1, ';') : NULL;
 	if (*w->id &&
 	    (!id || strncmp(id + 1, w->id, strlen(w->id)) != 0 || strchr("0123456789", id[1 + strlen(w->id)])))
 		return false;
-	return !*w->user || (user && strncmp(user + 5, w->user, n) == 0 && (user[5 + n] == ' ' || user[5 + n] == '\0'));
+	if (w->all || strcmp(line_value(line, "user=", value, sizeof value), w->who.user) == 0)
+		return true;
+	line_value(line, "queue=", value, sizeof value);
+	if (*value && names_find(s->words, value, &known) && coordinates_queue(s, w->who.party, known))
+		return true;
+	line_value(line, "account=", value, sizeof value);
+	return *value && names_find(s->words, value, &known) && coordinates_account(s, w->who.party, known);
 }
 
 static void log_free(struct log_work *w)
@@ -310,7 +328,7 @@ static bool log_step(struct server *s, struct work *work)
 
 	for (int i = 0; i < LINES && more; i++) {
 		more = accounting_next(w->reader, &line, NULL) == 1 && w->out.n < LOG_MAX;
-		if (more && line && line_fits(w, line))
+		if (more && line && line_fits(s, w, line))
 			strbuf_printf(&w->out, "%s\n", line);
 	}
 	if (more)
@@ -339,8 +357,8 @@ void api_log(struct server *s, const struct call *c)
 	w->r = c->r;
 	if (job)
 		snprintf(w->id, sizeof w->id, "%.*s", (int)strcspn(job, ".["), *job ? job : "-");
-	if (c->w->role < ROLE_OPERATOR)
-		snprintf(w->user, sizeof w->user, "%s", c->w->user);
+	w->who = *c->w;
+	w->all = c->w->role >= ROLE_OPERATOR;
 	snprintf(dir, sizeof dir, "%s/accounting", s->instance->where.state);
 	w->reader = accounting_open_days(*s->conf->accounting ? s->conf->accounting : dir, s->clock->now - days * 86400,
 					 s->clock->now);
