@@ -47,8 +47,12 @@
 #include "store/store.h"
 
 #define STEP 32				 /* jobs */
+#define FIRST_US 1000000		 /* after the start, when others wait for answers */
 #define EVERY_US (10 * INT64_C(1000000)) /* between two, at least, ... */
-#define SHARE 100			 /* ... and as many times what one takes */
+#define SHARE 100			 /* ... and as many times what one takes, ... */
+#define OWN_SHARE 30			 /* ... and as many times of the server's own processor time, ... */
+#define LATEST_SHARE 400		 /* ... but for that at most as many times what one takes, ... */
+#define CHEAP_US 5000			 /* ... and not at all for one that takes no more than this */
 
 #define FORECAST_STEPS 25 /* of the last one: some 200 ms at most */
 
@@ -72,6 +76,7 @@ struct view {
 	char dir[PATH_MAX];
 	bool open, shared; /* everybody may read the whole; the server has users */
 	struct field_list fields;
+	int64_t ended_since; /* of those that have ended, the ones that did not do so earlier */
 	uint32_t at;
 	struct strbuf all;
 	VEC(struct page) pages;
@@ -85,13 +90,16 @@ struct views {
 	bool running;
 	uint64_t commits; /* that there had been when the last one began */
 	int64_t due_us;
-	bool said; /* that it can't be written */
+	int64_t own_due_us, latest_us; /* processor time of the server by which it is worth it, and when it is anyway */
+	bool said;		       /* that it can't be written */
 };
 
 static struct views *views_of(struct server *s)
 {
-	if (!s->audience->views)
+	if (!s->audience->views) {
 		s->audience->views = mem_zalloc(sizeof *s->audience->views);
+		s->audience->views->due_us = s->clock->now_us + FIRST_US;
+	}
 	return s->audience->views;
 }
 
@@ -136,8 +144,7 @@ static void job_write(struct server *s, struct view *v, uint32_t id)
 
 	if (!e->spec || (a && a->first != id))
 		return;
-	if ((a ? array_state(s, a) : entry_state(s, id)) == 'C' &&
-	    entry_job(s, id)->since < s->clock->now - attrs_number(s->attrs, "show_completed"))
+	if ((a ? array_state(s, a) : entry_state(s, id)) == 'C' && entry_job(s, id)->since < v->ended_since)
 		return;
 	json_init(&j, &v->all, false);
 	json_open_object(&j, NULL);
@@ -159,6 +166,7 @@ static struct view *view_create(struct server *s)
 	foresee(s);
 	v->s = s;
 	v->at = 1;
+	v->ended_since = s->clock->now - attrs_number(s->attrs, "show_completed");
 	v->shared = s->instance->multi;
 	v->open = !v->shared || may_see_all(s, &anybody);
 	snprintf(v->dir, sizeof v->dir, "%s/offline", s->instance->where.state);
@@ -264,6 +272,8 @@ static void view_done(struct view *v)
 	all->said = *v->err.text != '\0';
 	all->running = false;
 	all->due_us = v->s->clock->now_us + (v->cpu_us * SHARE > EVERY_US ? v->cpu_us * SHARE : EVERY_US);
+	all->own_due_us = v->cpu_us > CHEAP_US ? clock_us(CLOCK_PROCESS_CPUTIME_ID) + v->cpu_us * OWN_SHARE : 0;
+	all->latest_us = v->s->clock->now_us + v->cpu_us * LATEST_SHARE;
 	view_free(v);
 }
 
@@ -314,7 +324,12 @@ int64_t view_next(struct server *s)
 {
 	const struct views *all = views_of(s);
 
-	return all->running || all->commits == s->stats->commits ? TIME_NEVER : all->due_us;
+	if (all->running || all->commits == s->stats->commits)
+		return TIME_NEVER;
+	if (s->clock->now_us >= all->due_us && s->clock->now_us < all->latest_us &&
+	    clock_us(CLOCK_PROCESS_CPUTIME_ID) < all->own_due_us)
+		return all->latest_us;
+	return all->due_us;
 }
 
 void view_turn(struct server *s)
