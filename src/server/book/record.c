@@ -111,7 +111,9 @@ static void field_add(struct strbuf *out, const char *key, enum field_kind kind,
 			resources_add(out, text);
 			return;
 		}
-		strbuf_printf(out, " %s=", key);
+		strbuf_puts(out, " ");
+		strbuf_puts(out, key);
+		strbuf_puts(out, "=");
 		value_add(out, text);
 		return;
 	}
@@ -124,19 +126,40 @@ static void field_add(struct strbuf *out, const char *key, enum field_kind kind,
 		strbuf_printf(out, " %s=%lld%s", key, (long long)n, kind == FIELD_KIB ? "kb" : "");
 }
 
+/* `n` digits, and what follows them. */
+static char *digits(char *p, int n, int value, char after)
+{
+	for (int i = n; i-- > 0; value /= 10)
+		p[i] = (char)('0' + value % 10);
+	p[n] = after;
+	return p + n + 1;
+}
+
+/* Every job writes some of them: no printf, and no buffer of its own. */
 void record_format(const struct record *r, struct strbuf *out)
 {
-	struct strbuf body = {0};
 	time_t t = (time_t)r->time;
-	struct tm tm;
-	char when[80];
+	struct tm tm = {0};
+	char when[32], *p = when;
 
 	localtime_r(&t, &tm); /* strftime would look whether the time zone's file has changed, each time */
-	snprintf(when, sizeof when, "%02d/%02d/%04d %02d:%02d:%02d", tm.tm_mon + 1, tm.tm_mday, tm.tm_year + 1900,
-		 tm.tm_hour, tm.tm_min, tm.tm_sec);
+	p = digits(p, 2, tm.tm_mon + 1, '/');
+	p = digits(p, 2, tm.tm_mday, '/');
+	p = digits(p, 4, tm.tm_year > 8099 ? 9999 : tm.tm_year < -1900 ? 0 : tm.tm_year + 1900, ' ');
+	p = digits(p, 2, tm.tm_hour, ':');
+	p = digits(p, 2, tm.tm_min, ':');
+	p = digits(p, 2, tm.tm_sec, ';');
+	*p++ = r->type;
+	*p++ = ';';
+	strbuf_add(out, when, (size_t)(p - when));
+	strbuf_puts(out, r->id);
+	strbuf_puts(out, ";");
+
+	size_t at = out->n;
 	for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
 		if (strchr(fields[i].types, r->type))
-			field_add(&body, fields[i].key, fields[i].kind, (const char *)r + fields[i].at);
-	strbuf_printf(out, "%s;%c;%s;%s\n", when, r->type, r->id, body.n ? body.text + 1 : "");
-	strbuf_fini(&body);
+			field_add(out, fields[i].key, fields[i].kind, (const char *)r + fields[i].at);
+	if (out->n > at) /* the space before the first */
+		memmove(out->text + at, out->text + at + 1, out->n-- - at);
+	strbuf_puts(out, "\n");
 }
