@@ -82,44 +82,36 @@ static int traces(const struct command *c, const void *arguments, const struct o
 	return EXIT_OK;
 }
 
+/* What the commands on generated workloads have in common. */
+#define GENERATED(run_)                                                                                                \
+	.operands = "", .options = push_options, .size = sizeof(struct arguments), .run = (run_), .alone = true
+
 const struct command command_experiment_push = {
 	.name = "experiment push",
-	.operands = "",
 	.about = "Measure what push brings, beside what its source says.",
 	.details =
 		"Generated workloads, as in the experiments with OscarPBS, under a model of TORQUE's default scheduler, under "
 		"oscar and under shunt: the gains, which part of the method brings what, and what could still be had.",
-	.options = push_options,
-	.size = sizeof(struct arguments),
-	.run = push,
-	.alone = true,
+	GENERATED(push),
 };
 
 const struct command command_experiment_move = {
 	.name = "experiment move",
-	.operands = "",
 	.about = "Measure what moving running jobs would bring.",
 	.details =
 		"Generated workloads of jobs that fit on one node, in sizes that are powers of two and in odd ones: how much "
 		"of the distance to perfect packing is recovered by moving one running job for each blocked one, at "
 		"several costs of a move (checkpoint and restart).",
-	.options = push_options,
-	.size = sizeof(struct arguments),
-	.run = move,
-	.alone = true,
+	GENERATED(move),
 };
 
 const struct command command_experiment_cover = {
 	.name = "experiment cover",
-	.operands = "",
 	.about = "Compare the smallest cover with other methods of node allocation.",
 	.details =
 		"Generated workloads of jobs that fit on one node, under easy with node_allocation = cover, min_resource and first_available, on nodes of equal and of "
 		"different speeds, at three arrival rates: mean waits, turnarounds and nodes in use, with 95% intervals of the differences.",
-	.options = push_options,
-	.size = sizeof(struct arguments),
-	.run = cover,
-	.alone = true,
+	GENERATED(cover),
 };
 
 const struct command command_experiment_traces = {

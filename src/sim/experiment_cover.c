@@ -5,7 +5,6 @@
  * The same workloads run under easy with each method. A job runs as long as its node is slow. Differences are of the same workload, so that their intervals are
  * narrower than those of the means.
  */
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -294,20 +293,13 @@ int experiment_cover(const struct push_options *o, FILE *out, bool *ret_claims, 
 	struct pool_tasks tasks = {
 		.work = cell_work,
 		.context = &m,
-		.n = SPREADS * RATES * METHODS * o->seeds,
+		.n = SPREADS * RATES * METHODS,
 		.size = sizeof(struct cover_cell),
 		.name = cell_name,
-		.workers = o->workers,
-		.what = o->progress ? "simulating" : NULL,
 	};
 	void *cells = NULL;
-	int rc;
+	int rc = cells_run(o, &tasks, &cells, err);
 
-	if (o->seeds < 2)
-		return err_set(err, -EINVAL, "%d seeds: at least 2 are needed for confidence intervals", o->seeds);
-	rc = o->charts ? charts_dir(o->charts, err) : 0;
-	if (rc == 0)
-		rc = pool_run_tasks(&tasks, &cells, err);
 	if (rc == 0) {
 		m.cells = cells;
 		(o->json ? covers_json : covers_print)(&m, out);

@@ -101,6 +101,10 @@ bool push_report(const struct push_results *r, FILE *out);
 bool push_report_json(const struct push_results *r, FILE *out);
 int push_charts(const struct push_results *r, const char *dir, struct err *err);
 
+struct pool_tasks;
+/* Runs the tasks of an experiment, each for as many seeds as the options say, with their workers: its cells are in *ret, for pool_free(). The directory for charts
+ * is made first. */
+int cells_run(const struct push_options *o, struct pool_tasks *tasks, void **ret, struct err *err);
 /* The directory for charts, made if it is not there. */
 int charts_dir(const char *dir, struct err *err);
 /* Draws dir/name.svg. */

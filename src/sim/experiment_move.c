@@ -5,7 +5,6 @@
  * CPUs allows. Recovered is the part of the difference in mean wait between the first and the last that moves make good, over all seeds; its error is that of the
  * jackknife: the ratio of each seed by itself would be mostly noise.
  */
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -250,20 +249,13 @@ int experiment_move(const struct push_options *o, FILE *out, bool *ret_claims, s
 	struct pool_tasks tasks = {
 		.work = cell_work,
 		.context = &m,
-		.n = SIZES * POLICIES * MANNERS * o->seeds,
+		.n = SIZES * POLICIES * MANNERS,
 		.size = sizeof(struct move_cell),
 		.name = cell_name,
-		.workers = o->workers,
-		.what = o->progress ? "simulating" : NULL,
 	};
 	void *cells = NULL;
-	int rc;
+	int rc = cells_run(o, &tasks, &cells, err);
 
-	if (o->seeds < 2)
-		return err_set(err, -EINVAL, "%d seeds: at least 2 are needed for confidence intervals", o->seeds);
-	rc = o->charts ? charts_dir(o->charts, err) : 0;
-	if (rc == 0)
-		rc = pool_run_tasks(&tasks, &cells, err);
 	if (rc == 0) {
 		m.cells = cells;
 		(o->json ? moves_json : moves_print)(&m, out);

@@ -319,6 +319,17 @@ int charts_draw(const char *dir, const char *name, const struct chart_bars *b, s
 	return chart_bars_draw(path, b, err);
 }
 
+int cells_run(const struct push_options *o, struct pool_tasks *tasks, void **ret, struct err *err)
+{
+	if (o->seeds < 2)
+		return err_set(err, -EINVAL, "%d seeds: at least 2 are needed for confidence intervals", o->seeds);
+	int rc = o->charts ? charts_dir(o->charts, err) : 0;
+	tasks->n *= o->seeds;
+	tasks->workers = o->workers;
+	tasks->what = o->progress ? "simulating" : NULL;
+	return rc < 0 ? rc : pool_run_tasks(tasks, ret, err);
+}
+
 void push_options_init(struct push_options *o)
 {
 	*o = (struct push_options){.seeds = 30};

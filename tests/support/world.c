@@ -108,6 +108,20 @@ void world_cycle(struct world *w, int64_t now)
 	world_confirm(w, now);
 }
 
+void world_because(const struct world *w, uint32_t job, enum why why, const char *text)
+{
+	struct strbuf out = {0};
+	struct reason r;
+
+	sched_explain(w->s, job, &r);
+	plan_check(w->p);
+	reason_text(w->s, job, &r, NULL, NULL, &out);
+	assert_string_equal(why_name(r.why), why_name(why));
+	assert_string_equal(strbuf_text(&out), text);
+	reason_fini(&r);
+	strbuf_fini(&out);
+}
+
 struct job *world_job(const struct world *w, uint32_t job)
 {
 	return cluster_job(w->c, job);

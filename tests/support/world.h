@@ -10,6 +10,7 @@
 
 #include "base/vec.h"
 #include "plan/plan.h"
+#include "sched/explain.h"
 #include "sched/sched.h"
 
 /* An event as it was told; its nodes are world.nodes.v[first] and on. */
@@ -46,6 +47,8 @@ void world_confirm(struct world *w, int64_t now);
 void world_cycle(struct world *w, int64_t now);
 
 struct job *world_job(const struct world *w, uint32_t job);
+/* Asserts why it waits, and the sentence that says so. */
+void world_because(const struct world *w, uint32_t job, enum why why, const char *text);
 /* The node, from 1, of a fragment of a job that has a place; 0: it has none. */
 int world_node(const struct world *w, uint32_t job, uint32_t frag);
 /* How many events of a type a job has had; and the last of them. */

@@ -39,16 +39,7 @@ static void is(uint32_t job, enum job_state state)
 
 static void because(uint32_t job, const char *text)
 {
-	struct strbuf out = {0};
-	struct reason r;
-
-	sched_explain(w.s, job, &r);
-	plan_check(w.p);
-	reason_text(w.s, job, &r, NULL, NULL, &out);
-	assert_string_equal(why_name(r.why), why_name(WHY_RESERVATION));
-	assert_string_equal(strbuf_text(&out), text);
-	reason_fini(&r);
-	strbuf_fini(&out);
+	world_because(&w, job, WHY_RESERVATION, text);
 }
 
 static void give(uint32_t job, uint32_t bound)
