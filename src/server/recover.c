@@ -251,7 +251,7 @@ static int job_restore(struct recovery *r, uint64_t key, struct spec *p, struct 
 
 static int leased_compare(const void *a, const void *b)
 {
-	uint64_t x = ((const struct leased *)a)->spec->came, y = ((const struct leased *)b)->spec->came;
+	uint64_t x = ((const struct leased *)a)->spec->rare->came, y = ((const struct leased *)b)->spec->rare->came;
 
 	return (x > y) - (x < y);
 }
@@ -263,7 +263,7 @@ static void leased_restore(struct recovery *r, uint64_t number)
 
 	if (r->placed == 0 && r->leased.n)
 		qsort(r->leased.v, r->leased.n, sizeof *r->leased.v, leased_compare);
-	for (; r->placed < r->leased.n && r->leased.v[r->placed].spec->came >> CAME_BITS <= number; r->placed++) {
+	for (; r->placed < r->leased.n && r->leased.v[r->placed].spec->rare->came >> CAME_BITS <= number; r->placed++) {
 		struct leased *x = &r->leased.v[r->placed];
 		if (job_restore(r, x->key, x->spec, &err) < 0)
 			server_say(r->s, "job %llu: %s", (unsigned long long)job_key_number(x->key), err.text);
@@ -285,8 +285,8 @@ static int on_job(void *context, uint64_t key, const char *head, struct err *err
 	if (rc < 0)
 		return rc;
 	if (number_leased(number)) {
-		if ((uint32_t)p->came > r->s->jobs->leased)
-			r->s->jobs->leased = (uint32_t)p->came;
+		if ((uint32_t)p->rare->came > r->s->jobs->leased)
+			r->s->jobs->leased = (uint32_t)p->rare->came;
 		vec_push(&r->leased, (struct leased){key, p});
 		return 0;
 	}

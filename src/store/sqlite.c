@@ -35,13 +35,13 @@ struct sqlite {
 #define LOOKASIDE_BYTES 1200
 #define LOOKASIDE_SLOTS 200
 
-/* The page cache is bounded; the log is copied back once it has 4,000 pages (16 MiB), and cut to 64 MiB after a huge
+/* The page cache is bounded: it has room for the pages to which a busy server writes, which are few, however large the store is. The log is copied back once it has 4,000 pages (16 MiB), and cut to 64 MiB after a huge
  * commit. */
 static const char settings[] = "PRAGMA journal_mode = WAL;"
 			       "PRAGMA synchronous = FULL;"
 			       "PRAGMA wal_autocheckpoint = 4000;"
 			       "PRAGMA journal_size_limit = 67108864;"
-			       "PRAGMA cache_size = -16384;";
+			       "PRAGMA cache_size = -4096;";
 
 /* A store that is only read is left as it is; one that nobody else may have open is locked for as long as this connection lives. */
 static const char reading[] = "PRAGMA cache_size = -16384;";

@@ -177,8 +177,8 @@ void dump(struct history *h, struct strbuf *out)
 		if (s->jobs->entries.v[id].spec) {
 			const struct entry *e = &s->jobs->entries.v[id];
 			job_see(h, id, NULL, out);
-			strbuf_printf(out, "  claim %d %d %lld spent %lld\n", e->spec->claim.month, e->spec->claim.type,
-				      (long long)e->spec->claim.seconds,
+			strbuf_printf(out, "  claim %d %d %lld spent %lld\n", e->spec->rare->claim.month,
+				      e->spec->rare->claim.type, (long long)e->spec->rare->claim.seconds,
 				      (long long)(e->outcome ? e->outcome->spent_ms : 0));
 			strbuf_printf(out, "  key %llx block %x limited %d rank %.6f guaranteed %d since %lld\n",
 				      (unsigned long long)e->key, gate_blocks(s->gate, id), sched_limited(s->sched, id),

@@ -370,9 +370,9 @@ static json_t *as_submission(struct server *s, uint32_t id, json_t *body)
 		json_array_append_new(resources, json_sprintf("qos=%s", word(s, p->qos)));
 	if (p->reservation)
 		json_array_append_new(resources, json_sprintf("advres=%s", word(s, p->reservation)));
-	if (p->libra.estimate) {
-		json_object_set_new(o, "estimate", json_integer(p->libra.estimate));
-		json_object_set_new(o, "budget", json_integer(p->libra.budget));
+	if (p->rare->libra.estimate) {
+		json_object_set_new(o, "estimate", json_integer(p->rare->libra.estimate));
+		json_object_set_new(o, "budget", json_integer(p->rare->libra.budget));
 	}
 	json_object_set_new(o, "resources", resources);
 	json_object_set_new(o, "priority", json_integer(p->priority));
@@ -510,13 +510,14 @@ static uint32_t files_name_after(struct server *s, const struct spec *old, const
 /* A price was agreed for what it asks for, by when and for whom. */
 static int terms_keep(const struct spec *old, struct spec *p, struct err *err)
 {
-	if (!old->libra.estimate && !p->libra.estimate)
+	if (!old->rare->libra.estimate && !p->rare->libra.estimate)
 		return 0;
-	if (old->libra.estimate != p->libra.estimate || old->libra.budget != p->libra.budget || asks_otherwise(old, p))
+	if (old->rare->libra.estimate != p->rare->libra.estimate || old->rare->libra.budget != p->rare->libra.budget ||
+	    asks_otherwise(old, p))
 		return err_code(
 			err, CODE_BAD_STATE,
 			"what a job with a budget asks for was agreed when it was submitted: submit another one");
-	p->libra = old->libra;
+	spec_rare(p)->libra = old->rare->libra;
 	return 0;
 }
 
@@ -563,7 +564,8 @@ static int alter_read(struct change *c, uint32_t id, struct err *err)
 	if (rc == 0) {
 		x.spec->created = old->created;
 		x.spec->origin = old->origin;
-		x.spec->restart = old->restart;
+		if (old->rare->restart)
+			spec_rare(x.spec)->restart = old->rare->restart;
 		x.spec->rank = old->rank;
 		x.spec->script = old->script;
 		x.spec->interactive = old->interactive;

@@ -92,7 +92,7 @@ static void answer(struct server *s, struct whatif_work *w)
 	struct err err;
 	struct json j;
 
-	if (!w->rule && p->libra.estimate && !w->known.open && unblocked &&
+	if (!w->rule && p->rare->libra.estimate && !w->known.open && unblocked &&
 	    prices_check(s, p, w->known.guaranteed, at == TIME_NEVER ? TIME_NEVER : at + p->walltime, &err) < 0)
 		w->rule = mem_strdup(err.text);
 	json_init(&j, &out, false);

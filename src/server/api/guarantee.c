@@ -92,7 +92,7 @@ int guarantee_ask(struct server *s, struct submit_work *w, struct err *err)
 		return -EPERM;
 	if (keep == KEEP_UNKNOWN)
 		return 1;
-	if (x->spec->libra.estimate && (keep == KEEP_NO || prices_check(s, x->spec, true, done, err) < 0)) {
+	if (x->spec->rare->libra.estimate && (keep == KEEP_NO || prices_check(s, x->spec, true, done, err) < 0)) {
 		if (!s->world->policy.position)
 			done = sched_soonest(s->sched, s->world->scratch, s->clock->now, SOON_WORK);
 		int rc = prices_check(s, x->spec, keep != KEEP_NO, done, err);

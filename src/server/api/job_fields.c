@@ -190,14 +190,14 @@ static void f_deadline(const struct subject *x, struct value *v)
 
 static void f_estimate(const struct subject *x, struct value *v)
 {
-	if (x->p->libra.estimate)
-		put_int(v, x->p->libra.estimate);
+	if (x->p->rare->libra.estimate)
+		put_int(v, x->p->rare->libra.estimate);
 }
 
 static void f_budget(const struct subject *x, struct value *v)
 {
-	if (x->p->libra.estimate)
-		put_int(v, x->p->libra.budget);
+	if (x->p->rare->libra.estimate)
+		put_int(v, x->p->rare->libra.budget);
 }
 
 static void f_price(const struct subject *x, struct value *v)
@@ -778,9 +778,9 @@ static void f_class(const struct subject *x, struct value *v)
 
 static void f_restart(const struct subject *x, struct value *v)
 {
-	if (!x->p->restart)
+	if (!x->p->rare->restart)
 		return;
-	key_id(x->s, x->p->restart, &v->scratch);
+	key_id(x->s, x->p->rare->restart, &v->scratch);
 	put_scratch(v, VALUE_TEXT);
 }
 

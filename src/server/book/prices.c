@@ -33,12 +33,12 @@ static const struct object *account_of(const struct server *s, const struct spec
 bool prices_get(const struct server *s, const struct spec *p, struct price *ret)
 {
 	*ret = (struct price){.tariff = {CREDIT_CPU, 100}};
-	if (!p->libra.estimate)
+	if (!p->rare->libra.estimate)
 		return false;
 	for (const struct object *x = account_of(s, p); x && !ret->account; x = account_above(s->objects, x))
 		if (credits_tariff(x, &ret->tariff))
 			ret->account = x;
-	ret->amount = libra_price(&p->libra, &ret->tariff, request_of(s, p));
+	ret->amount = libra_price(&p->rare->libra, &ret->tariff, request_of(s, p));
 	return true;
 }
 
@@ -49,7 +49,7 @@ static const struct object *account_short(struct server *s, const struct spec *p
 	for (const struct object *x = account_of(s, p); x; x = account_above(s->objects, x)) {
 		if (!credits_get(s, x, ret))
 			continue;
-		*ret_price = libra_price(&p->libra, &ret->tariff, request_of(s, p));
+		*ret_price = libra_price(&p->rare->libra, &ret->tariff, request_of(s, p));
 		if (*ret_price > ret->balance - ret->escrow)
 			return x;
 	}
@@ -76,7 +76,7 @@ static void done_add(const struct spec *p, int64_t done, struct strbuf *out)
 /* The deadline that the budget covers, if that is after the one that was given. */
 static void cheaper_add(struct server *s, const struct spec *p, const struct price *x, int64_t done, struct strbuf *out)
 {
-	int64_t window = p->libra.budget > 0 ? libra_window(&p->libra, &x->tariff, request_of(s, p)) : 0,
+	int64_t window = p->rare->libra.budget > 0 ? libra_window(&p->rare->libra, &x->tariff, request_of(s, p)) : 0,
 		at = s->clock->now + window;
 	char when[40];
 
@@ -89,7 +89,7 @@ static void cheaper_add(struct server *s, const struct spec *p, const struct pri
 
 static void later_add(struct server *s, const struct spec *p, const struct price *x, int64_t done, struct strbuf *out)
 {
-	struct libra_terms later = p->libra;
+	struct libra_terms later = p->rare->libra;
 	char when[40], cost[80];
 
 	if (done == TIME_NEVER) {
@@ -116,8 +116,8 @@ int prices_check(struct server *s, const struct spec *p, bool kept, int64_t done
 	if (!prices_get(s, p, &x))
 		return 0;
 	amount(x.amount, &x, cost);
-	amount(p->libra.budget, &x, budget);
-	if (p->libra.budget != LIBRA_NO_BUDGET && x.amount > p->libra.budget) {
+	amount(p->rare->libra.budget, &x, budget);
+	if (p->rare->libra.budget != LIBRA_NO_BUDGET && x.amount > p->rare->libra.budget) {
 		strbuf_printf(&out, "the price is %s, and the budget %s", cost, budget);
 		done_add(p, done, &out);
 		strbuf_printf(&out, "; a budget of %s would be accepted", duration_format(x.amount, when, sizeof when));
@@ -133,7 +133,7 @@ int prices_check(struct server *s, const struct spec *p, bool kept, int64_t done
 		strbuf_printf(&out, "the deadline %s can't be guaranteed now",
 			      instant_format(p->deadline, when, sizeof when));
 		strbuf_printf(&out, " (the price is %s", cost);
-		if (p->libra.budget != LIBRA_NO_BUDGET)
+		if (p->rare->libra.budget != LIBRA_NO_BUDGET)
 			strbuf_printf(&out, ", and the budget %s", budget);
 		strbuf_puts(&out, ")");
 		done_add(p, done, &out);

@@ -205,7 +205,8 @@ int quotas_bill(struct server *s, struct quota_bill *bill, struct spec *p, int64
 	int rc;
 
 	*ret_warning = NULL;
-	p->claim = (struct quota_claim){0};
+	if (p->rare->claim.month)
+		spec_rare(p)->claim = (struct quota_claim){0};
 	if (!quotas_count(s))
 		return 0;
 	bill->user = p->owner;
@@ -222,7 +223,7 @@ int quotas_bill(struct server *s, struct quota_bill *bill, struct spec *p, int64
 	if (rc < 0)
 		return rc;
 	bill->seconds[type] += more;
-	p->claim = (struct quota_claim){bill->month, type, p->walltime};
+	spec_rare(p)->claim = (struct quota_claim){bill->month, type, p->walltime};
 	return 0;
 }
 
@@ -248,21 +249,22 @@ int quotas_take(struct server *s, const struct quota_bill *bill, uint64_t key, s
 
 bool quotas_low(struct server *s, const struct spec *p, char *ret, size_t size)
 {
-	const struct quota *q = p->claim.month ? find(s, p->owner) : NULL;
+	const struct quota *q = p->rare->claim.month ? find(s, p->owner) : NULL;
 	char left[32], limit[32];
 
-	if (!q || q->left[p->claim.type] >= q->limit[p->claim.type] / 10)
+	if (!q || q->left[p->rare->claim.type] >= q->limit[p->rare->claim.type] / 10)
 		return false;
 	snprintf(ret, size, "%s of %s of %s quota is left this month",
-		 duration_format(q->left[p->claim.type], left, sizeof left),
-		 duration_format(q->limit[p->claim.type], limit, sizeof limit), quota_type_name(p->claim.type));
+		 duration_format(q->left[p->rare->claim.type], left, sizeof left),
+		 duration_format(q->limit[p->rare->claim.type], limit, sizeof limit),
+		 quota_type_name(p->rare->claim.type));
 	return true;
 }
 
 int quotas_alter(struct server *s, uint64_t key, const struct spec *old, struct spec *spec, struct err *err)
 {
 	struct quota *q = find(s, old->owner);
-	struct quota_claim claim = old->claim;
+	struct quota_claim claim = old->rare->claim;
 	struct quota_moves moves;
 	int rc = 0;
 
@@ -271,8 +273,8 @@ int quotas_alter(struct server *s, uint64_t key, const struct spec *old, struct 
 		if (moves.n)
 			keep(s, old->owner, q, &moves, key);
 	}
-	if (rc == 0)
-		spec->claim = claim; /* not before: other elements of its array may have this spec already */
+	if (rc == 0 && claim.month)
+		spec_rare(spec)->claim = claim; /* not before: other elements of its array may have this spec already */
 	return rc;
 }
 
@@ -310,7 +312,7 @@ bool quotas_overtakes(const struct server *s, uint32_t id)
 /* Those that came before it have lower ids. */
 bool quotas_urgent(const struct server *s, uint32_t id)
 {
-	const struct quota_claim *claim = &s->jobs->entries.v[id].spec->claim;
+	const struct quota_claim *claim = &s->jobs->entries.v[id].spec->rare->claim;
 
 	if (claim->month == 0 || claim->type != QUOTA_PRIORITY)
 		return false;
@@ -323,7 +325,7 @@ void quotas_settle(struct server *s, uint32_t id)
 	const struct job *job = entry_job(s, id);
 	const struct outcome *o = e->outcome;
 	struct quota *q = find(s, e->spec->owner);
-	struct quota_claim claim = e->spec->claim; /* the job has ended: nobody asks for it again */
+	struct quota_claim claim = e->spec->rare->claim; /* the job has ended: nobody asks for it again */
 	struct quota_moves moves;
 	int64_t ran_ms = 0;
 

@@ -308,8 +308,8 @@ void job_fill(const struct server *s, struct job *job, const struct spec *p)
 	job->walltime = p->walltime;
 	job->deadline = p->now ? p->created + p->walltime : p->deadline;
 	job->nice = p->nice;
-	job->has_price = p->libra.estimate > 0;
-	job->priced = p->libra.estimate ? libra_seconds(&p->libra) : 0;
+	job->has_price = p->rare->libra.estimate > 0;
+	job->priced = p->rare->libra.estimate ? libra_seconds(&p->rare->libra) : 0;
 	job->saving = class_saving(s, p);
 	job->kind = p->now ? KIND_EMERGENCY : p->kind;
 	job->interactive = p->now;

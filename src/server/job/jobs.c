@@ -92,7 +92,7 @@ void number_take(struct server *s, uint64_t first, uint64_t count)
 void job_came(struct server *s, uint64_t number, struct spec *p)
 {
 	if (number_leased(number))
-		p->came = s->jobs->next_number << CAME_BITS | ++s->jobs->leased;
+		spec_rare(p)->came = s->jobs->next_number << CAME_BITS | ++s->jobs->leased;
 }
 
 struct array *array_find(const struct server *s, uint64_t number)
@@ -220,6 +220,7 @@ void spec_unref(struct spec *p)
 	free(p->depend);
 	free(p->array_text);
 	free(p->program);
+	spec_rare_fini(p);
 	free(p);
 }
 

@@ -433,7 +433,7 @@ static int read_libra(const struct server *s, const json_t *job, struct submissi
 		return err_set(
 			err, -EINVAL,
 			"a job with a budget is a single job that may start at once: no array, not interactive, without a hold, -a or dependencies");
-	p->libra = (struct libra_terms){
+	spec_rare(p)->libra = (struct libra_terms){
 		.estimate = ret->text.estimate,
 		.window = p->deadline > s->clock->now ? p->deadline - s->clock->now : 1,
 		.budget = budget,
@@ -753,10 +753,8 @@ int spec_read(struct server *s, const struct asker *who, const json_t *job, bool
 	if ((rc = name_check(name, err)) < 0)
 		return rc;
 
-	struct spec *p = ret->spec = mem_zalloc(sizeof *p + strlen(name) + 1);
+	struct spec *p = ret->spec = spec_create(name);
 
-	p->refs = 1;
-	strcpy(p->name, name);
 	if (!queue || !*queue)
 		queue = attrs_text(s->attrs, "default_queue");
 	if (!queue || !queue_named(s, queue)) {
@@ -820,6 +818,31 @@ void submission_fini(struct submission *x)
 
 /* ---- the store ---- */
 
+static const struct spec_rare nothing_rare;
+
+struct spec *spec_create(const char *name)
+{
+	struct spec *p = mem_zalloc(sizeof *p + strlen(name) + 1);
+
+	p->refs = 1;
+	p->rare = &nothing_rare;
+	strcpy(p->name, name);
+	return p;
+}
+
+struct spec_rare *spec_rare(struct spec *p)
+{
+	if (p->rare == &nothing_rare)
+		p->rare = mem_zalloc(sizeof *p->rare);
+	return (struct spec_rare *)p->rare;
+}
+
+void spec_rare_fini(struct spec *p)
+{
+	if (p->rare != &nothing_rare)
+		free((struct spec_rare *)p->rare);
+}
+
 struct spec *spec_copy(const struct spec *p)
 {
 	size_t n = sizeof *p + strlen(p->name) + 1;
@@ -828,6 +851,10 @@ struct spec *spec_copy(const struct spec *p)
 	x->refs = 1;
 	x->array = false;
 	x->array_text = NULL;
+	if (p->rare != &nothing_rare) {
+		x->rare = &nothing_rare;
+		*spec_rare(x) = *p->rare;
+	}
 	x->depend = p->depend ? mem_strdup(p->depend) : NULL;
 	x->program = p->program ? mem_strdup(p->program) : NULL;
 	return x;
@@ -854,8 +881,8 @@ void spec_head(const struct server *s, const struct spec *p, struct strbuf *out)
 	json_int(&j, "created", p->created);
 	if (p->origin)
 		json_int(&j, "origin", p->origin);
-	if (p->came)
-		json_int(&j, "came", (int64_t)p->came);
+	if (p->rare->came)
+		json_int(&j, "came", (int64_t)p->rare->came);
 	json_int(&j, "rank_us", llround(p->rank * 1e6));
 	json_int(&j, "eligible", p->eligible);
 	if (p->script)
@@ -864,12 +891,12 @@ void spec_head(const struct server *s, const struct spec *p, struct strbuf *out)
 		json_int(&j, "kind", p->kind);
 	if (p->deadline != TIME_NEVER)
 		json_int(&j, "deadline", p->deadline);
-	if (p->libra.estimate) {
-		json_int(&j, "estimate", p->libra.estimate);
-		json_int(&j, "window", p->libra.window);
-		json_int(&j, "budget", p->libra.budget);
-		json_int(&j, "libra_alpha", p->libra.alpha);
-		json_int(&j, "libra_beta", p->libra.beta);
+	if (p->rare->libra.estimate) {
+		json_int(&j, "estimate", p->rare->libra.estimate);
+		json_int(&j, "window", p->rare->libra.window);
+		json_int(&j, "budget", p->rare->libra.budget);
+		json_int(&j, "libra_alpha", p->rare->libra.alpha);
+		json_int(&j, "libra_beta", p->rare->libra.beta);
 	}
 	if (p->nice)
 		json_int(&j, "nice", p->nice);
@@ -899,8 +926,8 @@ void spec_head(const struct server *s, const struct spec *p, struct strbuf *out)
 		json_text(&j, "reservation", word(s, p->reservation));
 	if (p->program)
 		json_text(&j, "program", p->program);
-	if (p->restart)
-		json_int(&j, "restart", (int64_t)p->restart);
+	if (p->rare->restart)
+		json_int(&j, "restart", (int64_t)p->rare->restart);
 	if (p->files_name)
 		json_text(&j, "files_name", word(s, p->files_name));
 	if (p->array_text)
@@ -911,10 +938,10 @@ void spec_head(const struct server *s, const struct spec *p, struct strbuf *out)
 		json_bool(&j, "interactive", true);
 	if (p->now)
 		json_bool(&j, "now", true);
-	if (p->claim.month) {
-		json_int(&j, "quota_month", p->claim.month);
-		json_int(&j, "quota_type", p->claim.type);
-		json_int(&j, "quota", p->claim.seconds);
+	if (p->rare->claim.month) {
+		json_int(&j, "quota_month", p->rare->claim.month);
+		json_int(&j, "quota_type", p->rare->claim.type);
+		json_int(&j, "quota", p->rare->claim.seconds);
 	}
 	json_close_object(&j);
 }
@@ -929,6 +956,26 @@ static int64_t head_int(const json_t *o, const char *key, int64_t missing)
 	const json_t *v = json_object_get(o, key);
 
 	return json_is_integer(v) ? json_integer_value(v) : missing;
+}
+
+static void rare_restore(struct spec *p, const json_t *o)
+{
+	uint64_t came = (uint64_t)head_int(o, "came", 0), restart = (uint64_t)head_int(o, "restart", 0);
+
+	if (came)
+		spec_rare(p)->came = came;
+	if (restart)
+		spec_rare(p)->restart = restart;
+	if (json_object_get(o, "estimate"))
+		spec_rare(p)->libra = (struct libra_terms){.estimate = head_int(o, "estimate", 0),
+							   .window = head_int(o, "window", 1),
+							   .budget = head_int(o, "budget", LIBRA_NO_BUDGET),
+							   .alpha = head_int(o, "libra_alpha", 0),
+							   .beta = head_int(o, "libra_beta", 0)};
+	if (json_object_get(o, "quota_month"))
+		spec_rare(p)->claim = (struct quota_claim){
+			(int32_t)head_int(o, "quota_month", 0),
+			(enum quota_type)(head_int(o, "quota_type", 0) % QUOTA_TYPES), head_int(o, "quota", 0)};
 }
 
 int spec_restore(struct server *s, const char *head, struct spec **ret, struct err *err)
@@ -948,9 +995,7 @@ int spec_restore(struct server *s, const char *head, struct spec **ret, struct e
 		rc = err_set(err, -EINVAL, "%s", o ? "something that a job must have is missing" : error.text);
 		goto out;
 	}
-	p = mem_zalloc(sizeof *p + strlen(name) + 1);
-	p->refs = 1;
-	strcpy(p->name, name);
+	p = spec_create(name);
 	p->owner = word_add(s, head_text(o, "owner"));
 	p->uid = (uid_t)head_int(o, "uid", 0);
 	p->gid = (gid_t)head_int(o, "gid", 0);
@@ -967,17 +1012,10 @@ int spec_restore(struct server *s, const char *head, struct spec **ret, struct e
 	p->files_name = word_add(s, head_text(o, "files_name"));
 	p->created = head_int(o, "created", 0);
 	p->origin = (uint32_t)head_int(o, "origin", 0);
-	p->came = (uint64_t)head_int(o, "came", 0);
 	p->rank = (double)head_int(o, "rank_us", p->created * 1000000) / 1e6;
 	p->script = (uint64_t)head_int(o, "script", 0);
-	p->restart = (uint64_t)head_int(o, "restart", 0);
 	p->kind = (uint8_t)head_int(o, "kind", KIND_COMMON);
 	p->deadline = head_int(o, "deadline", TIME_NEVER);
-	p->libra = (struct libra_terms){.estimate = head_int(o, "estimate", 0),
-					.window = head_int(o, "window", 1),
-					.budget = head_int(o, "budget", LIBRA_NO_BUDGET),
-					.alpha = head_int(o, "libra_alpha", 0),
-					.beta = head_int(o, "libra_beta", 0)};
 	p->nice = head_int(o, "nice", 0);
 	p->powers = (uint8_t)head_int(o, "powers", 0);
 	p->priority = (int16_t)head_int(o, "priority", 0);
@@ -987,9 +1025,7 @@ int spec_restore(struct server *s, const char *head, struct spec **ret, struct e
 	p->rerunnable = !json_is_false(json_object_get(o, "rerunnable"));
 	p->interactive = json_is_true(json_object_get(o, "interactive"));
 	p->now = json_is_true(json_object_get(o, "now"));
-	p->claim = (struct quota_claim){(int32_t)head_int(o, "quota_month", 0),
-					(enum quota_type)(head_int(o, "quota_type", 0) % QUOTA_TYPES),
-					head_int(o, "quota", 0)};
+	rare_restore(p, o);
 	p->legacy = !json_object_get(o, "eligible");
 	p->eligible = (uint32_t)head_int(o, "eligible", UINT32_MAX);
 	if (head_text(o, "depend"))

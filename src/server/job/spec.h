@@ -20,7 +20,16 @@ struct server;
 
 enum mail_point { MAIL_ABORT = 1, MAIL_BEGIN = 2, MAIL_END = 4 };
 
-/* A job as it was submitted, or altered; the elements of an array share one. Words are ids in server.words. */
+/* What few jobs have. */
+struct spec_rare {
+	struct libra_terms libra; /* its price, if it has one */
+	struct quota_claim claim; /* what each of its jobs has taken of its user's quota */
+	uint64_t restart;	  /* the key of the job whose last checkpoint it starts from; 0: none */
+	uint64_t came;		  /* of one with a host's number (job_came()): its place among the others; else 0 */
+};
+
+/* A job as it was submitted, or altered; the elements of an array share one. Words are ids in server.words. Every job that waits has one: its members lie
+ * without holes. */
 struct spec {
 	uint32_t refs;
 	uint32_t owner, host, queue, resources, account, project;
@@ -31,10 +40,11 @@ struct spec {
 	uint32_t group, home; /* the name of its group, its owner's home, when it was submitted; 0: not known */
 	uid_t uid;
 	gid_t gid;
-	struct {		 /* how it came in */
-		int64_t created; /* instant */
-		uint32_t origin; /* server.origin of the server that accepted it; 0: it is older than that field */
-		uint64_t came;	 /* of one with a host's number (job_came()): its place among the others; else 0 */
+	uint32_t files_name;	   /* the name in its output's paths: the one it had when it was started; 0: its name */
+	struct {		   /* how it came in */
+		int64_t created;   /* instant */
+		uint32_t origin;   /* server.origin of the server that accepted it; 0: it is older than that field */
+		uint32_t eligible; /* of an array's elements, or 1 or 0 of a job; the first ones */
 	};
 	int64_t at;		  /* instant, or 0 */
 	int64_t walltime;	  /* seconds */
@@ -42,20 +52,16 @@ struct spec {
 		int64_t deadline; /* instant, or TIME_NEVER */
 		int64_t nice;	  /* type N: until this instant jobs submitted later pass it; 0: it is not nice */
 	};
-	struct libra_terms libra; /* its price, if it has one */
 	double rank;
-	uint64_t script;  /* in the store; 0: none */
-	uint64_t restart; /* the key of the job whose last checkpoint it starts from; 0: none */
-	uint32_t request; /* UINT32_MAX: the cluster has nothing of the kind */
+	const struct spec_rare *rare; /* shared by those that have nothing of it; written by spec_rare() */
+	uint64_t script;	      /* in the store; 0: none */
+	uint32_t request;	      /* UINT32_MAX: the cluster has nothing of the kind */
 	uint32_t allowed; /* nodes that suit it (rules/partition.h): a partition's, or NODES_ALL for shared ones */
 	uint32_t layout;  /* hosts.layout by which these two were found */
 	int16_t priority;
 	uint8_t kind, powers;
 	uint8_t mail; /* enum mail_point */
 	uint8_t holds;
-	uint32_t files_name; /* the name in its output's paths: the one it had when it was started; 0: its name */
-	uint32_t eligible;   /* of an array's elements, or 1 or 0 of a job, when it was submitted; the first ones */
-	struct quota_claim claim; /* what each of its jobs has taken of its user's quota */
 	bool rerunnable, interactive, array;
 	bool now;	      /* an interactive one that starts at once or not at all: policy artaras */
 	bool legacy;	      /* of a store that did not keep who was eligible, nor what was altered when */
@@ -88,7 +94,11 @@ void submission_fini(struct submission *x);
 int mail_parse(const char *text, uint8_t *ret, struct err *err);
 int holds_parse(const char *text, uint8_t *ret, struct err *err);
 const char *power_name(int i);		      /* NULL: there are no more */
+struct spec *spec_create(const char *name);   /* with nothing else */
 struct spec *spec_copy(const struct spec *p); /* a job's own, to be changed: no array's */
+/* To write what few jobs have: it becomes the spec's own. */
+struct spec_rare *spec_rare(struct spec *p);
+void spec_rare_fini(struct spec *p);
 void spec_head(const struct server *s, const struct spec *p, struct strbuf *out);
 const char *whole_name(enum wholeness whole); /* as the API calls it: none, node, host */
 int spec_restore(struct server *s, const char *head, struct spec **ret, struct err *err);

@@ -176,7 +176,7 @@ int restart_apply(struct submission *x, const struct restart *r, struct err *err
 				"restart: a job that restarts from a checkpoint must make checkpoints (-c)");
 	if (x->spec->array)
 		return err_code(err, CODE_REFUSED, "restart: an array can't restart from a checkpoint");
-	x->spec->restart = r->key;
+	spec_rare(x->spec)->restart = r->key;
 	if (r->script) {
 		x->script = r->script;
 		x->script_n = r->script_n;
@@ -186,7 +186,7 @@ int restart_apply(struct submission *x, const struct restart *r, struct err *err
 
 const char *restart_directory(const struct server *s, uint32_t id, struct arena *a)
 {
-	uint64_t key = s->jobs->entries.v[id].spec->restart;
+	uint64_t key = s->jobs->entries.v[id].spec->rare->restart;
 	const char *path = NULL;
 	uint32_t other;
 
@@ -204,5 +204,5 @@ bool restart_awaits(const struct server *s, uint64_t number)
 	uint64_t id;
 
 	return map_get(&s->jobs->restarts, number, &id) && s->jobs->entries.v[id].spec &&
-	       s->jobs->entries.v[id].spec->restart && !entry_ended(s, (uint32_t)id);
+	       s->jobs->entries.v[id].spec->rare->restart && !entry_ended(s, (uint32_t)id);
 }

@@ -253,7 +253,7 @@ static int limit_check(struct server *s, const struct spec *p, struct err *err)
 {
 	struct limit_party party = spec_party(p, 0);
 	struct limit_need need = limit_need_of(&s->cluster->requests.v[p->request], p->walltime,
-					       p->libra.estimate ? libra_seconds(&p->libra) : p->walltime);
+					       p->rare->libra.estimate ? libra_seconds(&p->rare->libra) : p->walltime);
 
 	return limits_admit(s->limits, &party, &need, err);
 }
@@ -354,8 +354,8 @@ void entry_fill(struct server *s, uint32_t id, uint64_t key, struct spec *p)
 	job->user = names_add(&s->cluster->user_names, word(s, p->owner));
 	job->rank = p->rank;
 	job->by = JOB_NONE;
-	if (p->restart)
-		map_set(&s->jobs->restarts, job_key_number(p->restart), id);
+	if (p->rare->restart)
+		map_set(&s->jobs->restarts, job_key_number(p->rare->restart), id);
 }
 
 uint32_t entries_reserve(struct server *s, int64_t count)
