@@ -110,14 +110,14 @@ static int64_t longest_now(struct sched *s, uint32_t job, const claim_vec *reser
 }
 
 /* Takes claims out, in their order, until the job would fit; how many that are, and they stay out. With `ends`, those that end together go together.
- * What fits without some fits without more: so half of what is left is taken at a time. 0: it would not fit without any of them, which are out then. */
+ * What fits without some fits without more: so ever more are taken at a time until it fits, and then half of what is left. To take out one costs the more the longer the plan
+ * is, and mostly a few of the first suffice. 0: it would not fit without any of them, which are out then. */
 static size_t claims_take(struct sched *s, uint32_t job, int64_t length, const claim_vec *v, bool ends)
 {
-	size_t out = 0, enough = v->n + 1;
+	size_t out = 0, enough = v->n + 1, more = 1;
 
 	while (out < v->n && out + 1 < enough) {
-		size_t most = enough > v->n ? v->n : enough - 1; /* the first try: without all of them */
-		size_t to = enough > v->n ? most : out + (most - out + 1) / 2;
+		size_t to = enough <= v->n ? out + (enough - out) / 2 : out + more < v->n ? out + more : v->n;
 		while (ends && to < v->n && v->v[to].end == v->v[to - 1].end)
 			to++;
 		if (to >= enough) { /* one group is left */
@@ -133,6 +133,7 @@ static size_t claims_take(struct sched *s, uint32_t job, int64_t length, const c
 		} else {
 			plan_commit(s->p, mark);
 			out = to;
+			more *= 2;
 		}
 	}
 	if (enough > v->n)
