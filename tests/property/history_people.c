@@ -390,7 +390,12 @@ static void party_change(struct history *h)
 {
 	const char *path = PICK(h, "/v1/accounts/low", "/v1/accounts/top", "/v1/qos/high", "/v1/qos/low");
 
-	switch (below(h, 12)) {
+	switch (below(h, 13)) {
+	case 12:
+		attribute(h, PICK(h, "/v1/accounts/low", "/v1/accounts/top", "/v1/queues/fast", "/v1/queues/slow"),
+			  "coordinators", PICK(h, "nobody", "root", "-nobody,*", "nobody@elsewhere"));
+		attribute(h, "/v1/server", "query_other_jobs", PICK(h, "True", "False", "False"));
+		break;
 	case 10:
 	case 11:
 		credits_change(h);

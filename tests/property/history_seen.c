@@ -18,8 +18,11 @@
 #include "property/history.h"
 #include "rules/access.h"
 #include "rules/gate.h"
+#include "rules/role.h"
 #include "sched/sched.h"
 #include "server/api/show.h"
+#include "server/base/asker.h"
+#include "server/base/instance.h"
 #include "server/base/words.h"
 #include "server/book/credits.h"
 #include "server/job/attempt.h"
@@ -28,6 +31,8 @@
 #include "server/job/spec.h"
 #include "server/node/nodes.h"
 #include "server/server.h"
+#include "server/site/coordinators.h"
+#include "server/site/who.h"
 #include "store/quota.h"
 #include "store/store.h"
 #include "support/bare.h"
@@ -124,6 +129,30 @@ void quota_check(struct history *h)
 	}
 }
 
+/* Which jobs somebody else may see and hold; the server remembers what he coordinates, and must notice every change of it. */
+static void coordinated_see(struct history *h, struct strbuf *out)
+{
+	const char *user = "nobody", *host = h->s->instance->host;
+	const struct server *s = h->s;
+	struct asker w = {.uid = 65534, .party = coordinators_party(h->s, user, host)};
+
+	strbuf_puts(out, "nobody:");
+	for (uint32_t id = 1; id < s->jobs->entries.n; id++) {
+		const struct spec *p = s->jobs->entries.v[id].spec;
+		const struct queue *q = p ? queue_of(s, p->queue) : NULL;
+		const struct object *x =
+			p && p->account ? object_find(s->objects, OBJECT_ACCOUNT, word(s, p->account)) : NULL;
+		bool is = (q && role_coordinates_queue(&q->attrs, user, host)) ||
+			  (x && role_coordinates_account(s->objects, x, user, host));
+		if (!p)
+			continue;
+		assert_int_equal(may(s, &w, ACT_HOLD_OTHER, p), is);
+		assert_int_equal(may_see(s, &w, p), is || p->uid == w.uid || may_see_all(s, &w));
+		strbuf_printf(out, " %d%d", may_see(s, &w, p), is);
+	}
+	strbuf_puts(out, "\n");
+}
+
 static int credit_line(void *context, const struct store_move *m)
 {
 	*(int64_t *)context += m->seconds;
@@ -203,6 +232,7 @@ void dump(struct history *h, struct strbuf *out)
 	see(h, "/v1/quota?all=1", out);
 	see(h, "/v1/credits", out);
 	credits_check(h);
+	coordinated_see(h, out);
 	for (uint32_t n = 0; n < s->hosts->nodes.n; n++) {
 		const struct node_info *i = &s->hosts->nodes.v[n];
 		char path[64];
