@@ -45,6 +45,7 @@ static const struct {
 	 PUT_JOURNAL},
 	{"quota", "user's quota", "quota of users", GET_QUOTA, PUT_QUOTA},
 	{"quota_move", "change of quota", "changes of quota", GET_BOOK, PUT_MOVE},
+	{"audit", "change of the audit log", "changes of the audit log", GET_AUDITS, PUT_AUDIT},
 };
 
 struct copying {

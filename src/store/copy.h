@@ -8,7 +8,7 @@
 
 #include "base/err.h"
 
-#define COPY_TABLES 13
+#define COPY_TABLES 14
 
 struct store_copied {
 	char from[320], to[320]; /* their names */

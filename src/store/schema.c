@@ -94,6 +94,12 @@
 #define VERSION_11(KEY, BYTES)                                                                                         \
 	"CREATE TABLE journal (seq " KEY " PRIMARY KEY, day BIGINT NOT NULL, lines " BYTES " NOT NULL);"
 
+/* Who changed what: `undo` is the command that restores what was there before, or NULL. */
+#define VERSION_12(KEY)                                                                                                \
+	"CREATE TABLE audit (seq " KEY " PRIMARY KEY, time BIGINT NOT NULL, who TEXT NOT NULL, kind TEXT NOT NULL,"    \
+	" name TEXT NOT NULL, action TEXT NOT NULL, change TEXT, undo TEXT);"                                          \
+	"CREATE INDEX audit_time ON audit (time);"
+
 static const char *const migrations[][2] = {
 	{VERSION_1("INTEGER", "BLOB"), VERSION_1("BIGINT", "BYTEA")},
 	{VERSION_2("INTEGER"), VERSION_2("BIGSERIAL")},
@@ -107,12 +113,14 @@ static const char *const migrations[][2] = {
 	{VERSION_9("INTEGER"), VERSION_9("BIGINT")},
 	{VERSION_10, VERSION_10},
 	{VERSION_11("INTEGER", "BLOB"), VERSION_11("BIGINT", "BYTEA")},
+	{VERSION_12("INTEGER"), VERSION_12("BIGINT")},
 };
 #define VERSION ((int64_t)(sizeof migrations / sizeof *migrations))
 
 #define QUOTA_COLUMNS                                                                                                  \
 	"\"user\", normal, priority, interactive, last, month, left_normal, left_priority, left_interactive"
 #define MOVE_COLUMNS "seq, \"user\", time, month, type, cause, job, seconds"
+#define AUDIT_COLUMNS "seq, time, who, kind, name, action, change, undo"
 #define LIFE_COLUMNS "seq, kind, name, time, type, at, who, reason"
 #define LEDGER_CONFLICT                                                                                                \
 	" ON CONFLICT (day, \"user\", \"group\", account, queue) DO UPDATE SET"                                        \
@@ -192,6 +200,16 @@ const struct statement_row statements[STATEMENT_COUNT] = {
 	[GET_USER_MOVES] = {"SELECT " MOVE_COLUMNS " FROM quota_move WHERE month = $1 AND \"user\" = $2 ORDER BY seq",
 			    "it", "itiittii"},
 	[GET_BOOK] = {"SELECT " MOVE_COLUMNS " FROM quota_move ORDER BY seq", "", "itiittii"},
+	[PUT_AUDIT] =
+		{"INSERT INTO audit (" AUDIT_COLUMNS ") VALUES ($1, $2, $3, $4, $5, $6, $7, $8)"
+		 " ON CONFLICT (seq) DO UPDATE SET time = excluded.time, who = excluded.who, kind = excluded.kind,"
+		 " name = excluded.name, action = excluded.action, change = excluded.change, undo = excluded.undo",
+		 "iitttttt", ""},
+	[TRIM_AUDIT] = {"DELETE FROM audit WHERE seq IN (SELECT seq FROM audit WHERE time < $1 ORDER BY time LIMIT $2)",
+			"ii", ""},
+	[GET_AUDIT] = {"SELECT " AUDIT_COLUMNS " FROM audit WHERE time >= $1 AND seq > $2 ORDER BY seq", "ii",
+		       "iitttttt"},
+	[GET_AUDITS] = {"SELECT " AUDIT_COLUMNS " FROM audit ORDER BY seq", "", "iitttttt"},
 	[PUT_LIFE] =
 		{"INSERT INTO life (" LIFE_COLUMNS ") VALUES ($1, $2, $3, $4, $5, $6, $7, $8)"
 		 " ON CONFLICT (seq) DO UPDATE SET kind = excluded.kind, name = excluded.name, time = excluded.time,"

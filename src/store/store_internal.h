@@ -45,6 +45,8 @@ enum statement {
 	PUT_QUOTA,
 	DROP_QUOTA,
 	PUT_MOVE,
+	PUT_AUDIT,
+	TRIM_AUDIT,
 	PUT_LIFE,
 	TRIM_LIFE,
 	TRIM_EVENTS,
@@ -86,6 +88,8 @@ enum statement {
 	GET_MOVES, /* of a month */
 	GET_USER_MOVES,
 	GET_BOOK, /* for copies */
+	GET_AUDIT,
+	GET_AUDITS, /* for copies */
 	STATEMENT_COUNT
 };
 

@@ -15,6 +15,7 @@
 #include <cmocka.h>
 
 #include "base/mem.h"
+#include "store/audit.h"
 #include "store/outbox.h"
 #include "support/stores.h"
 
@@ -296,6 +297,36 @@ static void lines_wait_in_the_outbox(void **state)
 	store_close(s);
 }
 
+static int take_audit(void *context, const struct store_audit *a)
+{
+	strbuf_printf(context, "%d %d %s %s %s %s %s|", (int)a->seq, (int)a->time, a->who, a->name, a->action,
+		      a->change ? a->change : "-", a->undo ? a->undo : "-");
+	return a->seq == 4;
+}
+
+static void audit_is_kept(void **state)
+{
+	struct world *w = *state;
+	struct store *s = open_store(w->url);
+	struct strbuf seen = {0};
+
+	for (uint64_t i = 1; i <= 5; i++)
+		store_put_audit(s, &(struct store_audit){i, 10 * (int64_t)i, "ann", "queue", "q", "changed",
+							 i == 2 ? NASTY : NULL, i == 3 ? "undo" : NULL});
+	commit(s);
+	assert_int_equal(store_get_audit(s, 20, 0, take_audit, &seen, NULL), 1);
+	assert_string_equal(seen.text,
+			    "2 20 ann q changed " NASTY " -|3 30 ann q changed - undo|4 40 ann q changed - -|");
+	strbuf_clear(&seen);
+	store_trim_audit(s, 50, 2); /* the oldest first */
+	commit(s);
+	assert_int_equal(store_get_audit(s, 0, 3, take_audit, &seen, NULL), 1);
+	assert_string_equal(seen.text, "4 40 ann q changed - -|");
+	expect_sql(w, "SELECT min(seq) FROM audit", "3");
+	strbuf_fini(&seen);
+	store_close(s);
+}
+
 /* Version 1 had neither the table of damaged records nor the index of events, nor who leads. */
 static void older_schema_is_migrated(void **state)
 {
@@ -313,6 +344,7 @@ static void older_schema_is_migrated(void **state)
 	run_sql(w, "DROP TABLE history");
 	run_sql(w, "DROP TABLE ledger");
 	run_sql(w, "DROP TABLE outbox");
+	run_sql(w, "DROP TABLE audit");
 	run_sql(w, "DROP TABLE journal");
 	run_sql(w, "DROP TABLE life");
 	run_sql(w, "DROP TABLE quota");
@@ -321,7 +353,7 @@ static void older_schema_is_migrated(void **state)
 	run_sql(w, "UPDATE meta SET value = 1 WHERE name = 'schema_version'");
 
 	s = open_store(w->url);
-	expect_sql(w, "SELECT value FROM meta WHERE name = 'schema_version'", "11");
+	expect_sql(w, "SELECT value FROM meta WHERE name = 'schema_version'", "12");
 	expect_sql(w, COUNT_COMMITS, "1");
 	expect_content(s, "rotten",
 		       "object meta next 2\ndamaged job 1: it has 'rotten' in it\n"
@@ -414,6 +446,7 @@ static void it_knows_itself(void **state)
 	run_sql(w, "DROP TABLE history");
 	run_sql(w, "DROP TABLE ledger");
 	run_sql(w, "DROP TABLE outbox");
+	run_sql(w, "DROP TABLE audit");
 	run_sql(w, "DROP TABLE journal");
 	run_sql(w, "DROP TABLE life");
 	run_sql(w, "DROP TABLE quota");
@@ -444,6 +477,7 @@ static void failed_migration_is_undone(void **state)
 	run_sql(w, "DROP TABLE history");
 	run_sql(w, "DROP TABLE ledger");
 	run_sql(w, "DROP TABLE outbox");
+	run_sql(w, "DROP TABLE audit");
 	run_sql(w, "DROP TABLE journal");
 	run_sql(w, "DROP TABLE life");
 	run_sql(w, "DROP TABLE quota");
@@ -462,7 +496,7 @@ static void newer_schema_is_refused(void **state)
 	run_sql(w, "UPDATE meta SET value = 99 WHERE name = 'schema_version'");
 	assert_int_equal(store_open(w->url, &s, &err), -ENOTSUP);
 	assert_non_null(strstr(err.text, "version 99"));
-	assert_non_null(strstr(err.text, "up to 11"));
+	assert_non_null(strstr(err.text, "up to 12"));
 }
 
 /* SQLite alone. */
@@ -550,6 +584,7 @@ int main(void)
 		BOTH(broken_text_is_mended),
 		BOTH(many_at_once),
 		BOTH(lines_wait_in_the_outbox),
+		BOTH(audit_is_kept),
 		BOTH(older_schema_is_migrated),
 		BOTH(it_knows_itself),
 		BOTH(lives_are_kept),

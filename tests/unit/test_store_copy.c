@@ -19,6 +19,7 @@
 #include <cmocka.h>
 
 #include "base/mem.h"
+#include "store/audit.h"
 #include "store/copy.h"
 #include "store/outbox.h"
 #include "store/quota.h"
@@ -78,6 +79,8 @@ static void fill(const struct world *w)
 	store_put_script(s, 1, "a\0b\xff\n", 5);
 	store_put_script(s, 2, "", 0);
 	store_put_life(s, &(struct store_life){7, "node", "n1", 10, 11, "drain", NULL, "why"});
+	store_put_audit(s,
+			&(struct store_audit){8, 10, "ann", "queue", "q", "deleted", NULL, "qmgr -c 'create queue q'"});
 	store_put_life(s, &(struct store_life){8, "queue", "q", 10, 0, "created", "ana", NULL});
 	store_put_quota(s, &(struct store_quota){"ana", {1, 2, 3}, 200504, 200503, {0, 1, 2}});
 	store_put_quota(s, &(struct store_quota){"Bo", {1, 2, 3}, 0, 0, {0}});
@@ -149,6 +152,7 @@ static void expect_all(const struct world *w, const char *id)
 	expect_sql(w, "SELECT what || reason || record || time FROM damaged", "job 9it is rottenr5");
 	expect_sql(w, "SELECT count(*) FROM history WHERE account IS NULL AND id IS NULL AND exit_status = -1", "1");
 	expect_sql(w, "SELECT sum(ran_ms * 100 + cpu_ms) FROM ledger", "1117");
+	expect_sql(w, "SELECT count(*) FROM audit WHERE seq = 8 AND time = 10 AND who = 'ann' AND change IS NULL", "1");
 	expect_sql(w, "SELECT count(*) FROM life WHERE at = 11 AND who IS NULL AND reason = 'why'", "1");
 	run_sql(w, "UPDATE lead SET until = 0");
 }
