@@ -292,6 +292,9 @@ const struct attr attr_table[] = {
 	 .max = 100 * YEAR,
 	 .about =
 		 "How long jobs stay in the history after their end, such as 5y; what they used stays in the ledger. forever: nothing is deleted."},
+	{"keep_audit", SERVER, .type = ATTR_DURATION, .initial = "forever", .words = "forever", .min = 0,
+	 .max = 100 * YEAR,
+	 .about = "How long changes stay in the audit log (\"shunt audit\"), such as 1y. forever: nothing is deleted."},
 	{"show_completed", SERVER, SECONDS("300"),
 	 .about =
 		 "Seconds that lists of qstat show jobs after their end; by id, with -x and -H they are shown as long as they are kept."},

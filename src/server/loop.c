@@ -52,6 +52,7 @@
 #include "server/base/turn.h"
 #include "server/base/users.h"
 #include "server/base/work.h"
+#include "server/book/audit.h"
 #include "server/book/books.h"
 #include "server/book/credits.h"
 #include "server/book/ended.h"
@@ -301,6 +302,7 @@ void server_turn(struct server *s)
 	if (!s->turn->trouble) {
 		forget_old(s);
 		retention_turn(s);
+		audit_turn(s);
 	}
 	offline_turn(s);
 	spool_turn(s);

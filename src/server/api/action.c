@@ -25,6 +25,7 @@
 #include "plan/plan.h"
 #include "server/api/acted.h"
 #include "server/api/api.h"
+#include "server/api/audit_jobs.h"
 #include "server/api/call.h"
 #include "server/api/change.h"
 #include "server/api/request.h"
@@ -323,16 +324,22 @@ static int hook_see(struct action *a, uint32_t id, struct err *err)
 	return 0;
 }
 
-/* Done as the hooks have it. */
-static int change_run(struct action *a, uint32_t id, struct err *err)
+/* Done as the hooks have it. An array is recorded once, as a whole. */
+static int change_run(struct action *a, const struct item *x, uint32_t id, struct err *err)
 {
+	struct audit_job before;
 	const json_t *args = a->c.args;
 	bool seen = a->hook.ask && a->hook.of == a->c.s->jobs->entries.v[id].spec;
 	int rc;
 
 	if (seen && a->hook.args)
 		a->c.args = a->hook.args;
+	bool noted = x->done == 0 && audit_job_begin(&a->c, a->kind, id, &before);
 	rc = a->kind->run(&a->c, id, err);
+	if (noted && rc == 0)
+		audit_job_end(&a->c, a->kind, id, x->array ? x->text : NULL, a->c.args, &before);
+	if (noted)
+		audit_job_free(&before);
 	a->c.args = args;
 	if (rc == 0 && seen && a->hook.ask->answers.n && !a->hook.said) {
 		hooked_note(a->c.s, id, a->hook.ask->answers.v);
@@ -374,7 +381,7 @@ static bool target_change(struct action *a, struct item *x, uint32_t id)
 		if (rc > 0)
 			return false;
 		a->begun = true;
-		rc = rc < 0 ? rc : change_run(a, id, &err);
+		rc = rc < 0 ? rc : change_run(a, x, id, &err);
 	} else {
 		rc = err_code(&err, CODE_UNKNOWN_JOB, "There is no job %.100s.", x->text);
 	}

@@ -44,6 +44,7 @@ void api_delete_one(struct server *s, const struct call *c);
 void api_order(struct server *s, const struct call *c);
 void api_place(struct server *s, const struct call *c);
 void api_server(struct server *s, const struct call *c);
+void api_audit(struct server *s, const struct call *c);
 void api_site(struct server *s, const struct call *c);
 void api_server_change(struct server *s, const struct call *c);
 /* Of the kind that the route says. */

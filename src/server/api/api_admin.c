@@ -31,6 +31,7 @@
 #include "server/base/post.h"
 #include "server/base/stats.h"
 #include "server/base/turn.h"
+#include "server/book/audit.h"
 #include "server/job/entry.h"
 #include "server/job/jobs.h"
 #include "server/life/block.h"
@@ -177,12 +178,17 @@ static void server_changed(struct server *s)
 void api_server_change(struct server *s, const struct call *c)
 {
 	struct strbuf out = {0};
+	struct attrs before;
 	struct err err;
 
+	attrs_copy(&before, s->attrs);
 	if (changes_apply(s, s->attrs, c->body, &err) < 0) {
+		attrs_fini(&before);
 		api_refuse(c->r, &err);
 		return;
 	}
+	audit_attrs(s, c->w, "server", s->instance->name, &before, s->attrs);
+	attrs_fini(&before);
 	server_changed(s);
 	strbuf_puts(&out, "{}");
 	reply_later(s, c->r, 200, &out);
@@ -287,9 +293,10 @@ static void queue_show(const struct queue *q, const int64_t counts[256], struct 
 	json_close_object(j);
 }
 
-static void queue_drop(struct server *s, struct queue *q, const char *who)
+static void queue_drop(struct server *s, struct queue *q, const struct asker *w)
 {
-	life_record(s, "queue", q->name, "deleted", &(struct cause){.who = who});
+	life_record(s, "queue", q->name, "deleted", &(struct cause){.who = w->user});
+	audit_attrs(s, w, "queue", q->name, &q->attrs, NULL);
 	store_drop_object(s->store, "queue", q->name);
 	queue_destroy(s, q);
 }
@@ -377,6 +384,7 @@ void api_queue_create(struct server *s, const struct call *c)
 		q = queue_create(s, c->name);
 		attrs_store(s, "queue", c->name, &q->attrs);
 		life_record(s, "queue", c->name, "created", &(struct cause){.who = c->w->user});
+		audit_attrs(s, c->w, "queue", q->name, NULL, &q->attrs);
 		strbuf_puts(&out, "{}");
 		reply_later(s, c->r, 201, &out);
 	}
@@ -387,15 +395,20 @@ void api_queue_change(struct server *s, const struct call *c)
 	struct queue *q = queue_find(s, c);
 	bool started = q && attrs_bool(&q->attrs, "started"), enabled = q && attrs_bool(&q->attrs, "enabled");
 	struct strbuf out = {0};
+	struct attrs before;
 	struct err err;
 
 	if (!q)
 		return;
+	attrs_copy(&before, &q->attrs);
 	if (changes_admit(s, ATTR_QUEUE, q->name, c->body, c->w, &err) < 0 ||
 	    changes_apply(s, &q->attrs, c->body, &err) < 0) {
+		attrs_fini(&before);
 		api_refuse(c->r, &err);
 		return;
 	}
+	audit_attrs(s, c->w, "queue", q->name, &before, &q->attrs);
+	attrs_fini(&before);
 	attrs_store(s, "queue", q->name, &q->attrs);
 	queue_record(s, q, c->body, started, enabled, c->w->user);
 	if (attrs_bool(&q->attrs, "started") != started)
@@ -418,7 +431,7 @@ void api_queue_delete(struct server *s, const struct call *c)
 			   (long long)q->total, q->total == 1 ? "" : "s", q->total == 1 ? "it" : "them");
 		return;
 	}
-	queue_drop(s, q, c->w->user);
+	queue_drop(s, q, c->w);
 	strbuf_puts(&out, "{}");
 	reply_later(s, c->r, 200, &out);
 }

@@ -15,6 +15,7 @@
 #include "base/mem.h"
 #include "base/names.h"
 #include "base/strbuf.h"
+#include "base/timetext.h"
 #include "base/vec.h"
 #include "core/cluster.h"
 #include "core/feature.h"
@@ -31,6 +32,7 @@
 #include "server/base/instance.h"
 #include "server/base/post.h"
 #include "server/base/stats.h"
+#include "server/book/audit.h"
 #include "server/job/attempt.h"
 #include "server/job/failures.h"
 #include "server/job/jobs.h"
@@ -518,23 +520,107 @@ void api_node(struct server *s, const struct call *c)
 	strbuf_fini(&out);
 }
 
+/* ---- the audit log ---- */
+
+/* What can be changed of a node, as words of 'shunt nodes set'. */
+struct node_words {
+	struct strbuf text[6];
+};
+
+static void words_write(const struct server *s, uint32_t node, struct node_words *w)
+{
+	const struct node_info *n = &s->hosts->nodes.v[node];
+	char speed[16];
+
+	strbuf_printf(&w->text[0], "note=%s", n->note ? n->note : "");
+	strbuf_printf(&w->text[1], "features=%s", n->features ? n->features : "");
+	strbuf_printf(&w->text[2], "class=%s", n->class ? n->class : "");
+	strbuf_printf(&w->text[3], "cpus=%lld", (long long)s->cluster->nodes.v[node].total.v[RES_CPU]);
+	strbuf_printf(&w->text[4], "gpus=%lld", (long long)s->cluster->nodes.v[node].total.v[RES_GPU]);
+	strbuf_printf(&w->text[5], "speed=%s", speed_format(s->cluster->nodes.v[node].speed, speed, sizeof speed));
+}
+
+static void words_fini(struct node_words *w)
+{
+	for (size_t i = 0; i < 6; i++)
+		strbuf_fini(&w->text[i]);
+}
+
+/* The command that puts a node back in or out of service. */
+static void service_back(const char *name, const struct node_life *was, const char *note, struct strbuf *out)
+{
+	char at[40];
+
+	if (was->service == SERVICE_IN)
+		strbuf_printf(out, "shunt nodes online %s", name);
+	else if (was->service == SERVICE_CLOSING)
+		strbuf_printf(out, "shunt nodes drain %s --at '%s'", name, instant_format(was->at, at, sizeof at));
+	else
+		strbuf_printf(out, "shunt nodes offline %s", name);
+	strbuf_puts(out, " && shunt nodes set ");
+	strbuf_puts(out, name);
+	strbuf_puts(out, " ");
+	audit_quote(note, out); /* online removes it, and the others leave what is there now */
+}
+
+static void node_audit(struct server *s, const struct asker *w, uint32_t node, const struct node_life *was,
+		       struct node_words *before)
+{
+	const char *name = names_get(&s->cluster->node_names, node);
+	const struct node_life *life = &s->hosts->nodes.v[node].life;
+	bool service = life->service != was->service || life->at != was->at;
+	struct strbuf change = {0}, undo = {0}, set = {0};
+	struct node_words after = {0};
+
+	words_write(s, node, &after);
+	if (service)
+		strbuf_printf(&change, "%s (was %s)", node_service_name(life->service),
+			      node_service_name(was->service));
+	for (size_t i = 0; i < 6; i++)
+		if (strcmp(before->text[i].text, after.text[i].text) != 0) {
+			strbuf_printf(&change, "%s%s (was %s)", change.n ? ", " : "", after.text[i].text,
+				      strchr(before->text[i].text, '=') + 1);
+			if (i == 0 && service)
+				continue;
+			strbuf_puts(&set, " ");
+			audit_quote(before->text[i].text, &set);
+		}
+	if (service)
+		service_back(name, was, before->text[0].text, &undo);
+	else if (set.n)
+		strbuf_printf(&undo, "shunt nodes set %s", name);
+	strbuf_puts(&undo, strbuf_text(&set));
+	if (change.n)
+		audit_record(s, w, "node", name, "changed", change.text, undo.n ? undo.text : NULL);
+	words_fini(&after);
+	strbuf_fini(&change);
+	strbuf_fini(&undo);
+	strbuf_fini(&set);
+}
+
 void api_node_change(struct server *s, const struct call *c)
 {
 	struct node_change x = {0};
+	struct node_words before = {0};
+	struct node_life life;
 	struct strbuf out = {0};
 	struct err err;
 	uint32_t node;
 
 	if (!node_find(s, c, &node))
 		return;
+	words_write(s, node, &before);
+	life = s->hosts->nodes.v[node].life;
 	if (change_read(s, &s->hosts->nodes.v[node], c->body, &x, &err) < 0 ||
 	    change_make(s, node, &x, c->w->user, &err) < 0) {
 		api_refuse(c->r, &err);
 	} else {
+		node_audit(s, c->w, node, &life, &before);
 		strbuf_puts(&out, "{}");
 		reply_later(s, c->r, 200, &out);
 	}
 	strbuf_fini(&x.features);
+	words_fini(&before);
 }
 
 void api_node_remove(struct server *s, const struct call *c)
@@ -556,6 +642,7 @@ void api_node_remove(struct server *s, const struct call *c)
 		api_refuse(c->r, &err);
 		return;
 	}
+	audit_record(s, c->w, "node", c->name, "removed", NULL, NULL);
 	strbuf_puts(&out, "{}");
 	reply_later(s, c->r, 200, &out);
 }

@@ -23,6 +23,7 @@
 #include "server/base/log.h"
 #include "server/base/post.h"
 #include "server/base/words.h"
+#include "server/book/audit.h"
 #include "server/job/classes.h"
 #include "server/job/jobs.h"
 #include "server/job/spec.h"
@@ -259,6 +260,7 @@ void api_object_create(struct server *s, const struct call *c)
 	if (!x)
 		return;
 	object_store(s, x);
+	audit_attrs(s, c->w, object_table[x->kind].name, x->name, NULL, &x->attrs);
 	answer(s, c, 201);
 }
 
@@ -330,6 +332,7 @@ void api_object_change(struct server *s, const struct call *c)
 			object_destroy(s->objects, x);
 		return;
 	}
+	audit_attrs(s, c->w, object_table[x->kind].name, x->name, new ? NULL : &x->attrs, &next.attrs);
 	attrs_fini(&x->attrs);
 	x->attrs = next.attrs;
 	object_store(s, x);
@@ -351,6 +354,7 @@ void api_object_delete(struct server *s, const struct call *c)
 		return;
 	}
 	server_say(s, "%s %s was deleted by %s", object_table[x->kind].name, x->name, c->w->user);
+	audit_attrs(s, c->w, object_table[x->kind].name, x->name, &x->attrs, NULL);
 	block_forget(s, x);
 	object_drop(s, x);
 	ways_done(s, (enum object_kind)c->route->kind, context);

@@ -29,6 +29,7 @@
 #include "server/base/log.h"
 #include "server/base/post.h"
 #include "server/base/users.h"
+#include "server/book/audit.h"
 #include "server/link/nodes.h"
 #include "server/node/nodes.h"
 #include "server/server.h"
@@ -102,11 +103,31 @@ static void token_reply(struct server *s, struct http_request *r, const struct t
 
 /* ---- making ---- */
 
+/* w NULL: nobody asked for it but its owner. */
+static void made_record(struct server *s, const struct asker *w, const struct token_record *t)
+{
+	struct strbuf undo = {0}, change = {0};
+	char id[32];
+
+	if (!w)
+		return;
+	token_id(t, id);
+	strbuf_printf(&undo, "shunt token revoke %s", id);
+	if (t->kind == TOKEN_LOGIN)
+		strbuf_printf(&change, "login of %s", t->user);
+	else
+		strbuf_printf(&change, "lets %s join", t->name ? t->name : "nodes");
+	audit_record(s, w, "token", id, "created", change.text, undo.text);
+	strbuf_fini(&undo);
+	strbuf_fini(&change);
+}
+
 static void join_make(struct server *s, struct http_request *r, const struct asker *w, const json_t *body)
 {
 	struct token_record t = {.kind = TOKEN_JOIN, .uses = number_of(body, "uses", 1)};
 	const char *name = text_of(body, "name"), *label = text_of(body, "label");
 	int64_t life = number_of(body, "expires", JOIN_LIFE);
+	const struct token_record *made;
 	char text[TOKEN_SIZE];
 
 	if (w->role < ROLE_MANAGER) {
@@ -129,12 +150,15 @@ static void join_make(struct server *s, struct http_request *r, const struct ask
 	t.user = mem_strdup(w->user);
 	t.name = name ? mem_strdup(name) : NULL;
 	t.label = label ? mem_strdup(label) : NULL;
-	token_reply(s, r, token_add(s, &t, text), text);
+	made = token_add(s, &t, text);
+	made_record(s, w, made);
+	token_reply(s, r, made, text);
 }
 
-void token_reply_login(struct server *s, struct http_request *r, uid_t uid, const char *user, const char *label,
-		       int64_t life)
+void token_reply_login(struct server *s, struct http_request *r, const struct asker *w, uid_t uid, const char *user,
+		       const char *label, int64_t life)
 {
+	const struct token_record *made;
 	struct token_record t = {.kind = TOKEN_LOGIN, .uid = uid, .expires = s->clock->now + life};
 	char text[TOKEN_SIZE];
 
@@ -142,7 +166,9 @@ void token_reply_login(struct server *s, struct http_request *r, uid_t uid, cons
 		return;
 	t.user = mem_strdup(user);
 	t.label = label ? mem_strdup(label) : NULL;
-	token_reply(s, r, token_add(s, &t, text), text);
+	made = token_add(s, &t, text);
+	made_record(s, w, made);
+	token_reply(s, r, made, text);
 }
 
 /* Another user, whom a token is for. False: an answer was made, or will be when he has been looked up. */
@@ -190,7 +216,7 @@ static void login_make(struct server *s, struct http_request *r, const struct as
 	if (token_user_check(s, uid, user ? user : w->user, &err) < 0)
 		api_refuse(r, &err);
 	else
-		token_reply_login(s, r, uid, user ? user : w->user, label, life);
+		token_reply_login(s, r, w, uid, user ? user : w->user, label, life);
 }
 
 static bool job_refused(const struct call *c)
@@ -293,6 +319,7 @@ void api_token_revoke(struct server *s, const struct call *c)
 		http_error(c->r, CODE_NOT_FOUND, "There is no token %.60s ('shunt token list' shows yours).", c->name);
 		return;
 	}
+	audit_record(s, c->w, "token", c->name, "revoked", NULL, NULL);
 	token_drop(s, t);
 	strbuf_puts(&out, "{}");
 	reply_later(s, c->r, 200, &out);

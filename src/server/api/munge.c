@@ -97,7 +97,7 @@ static void answer(struct munge_work *w)
 	} else if (token_user_check(s, w->uid, a->name, &err) < 0) {
 		api_refuse(w->r, &err);
 	} else {
-		token_reply_login(s, w->r, w->uid, a->name, "munge", w->life);
+		token_reply_login(s, w->r, NULL, w->uid, a->name, "munge", w->life);
 	}
 	free(w->credential);
 	free(w);

@@ -46,6 +46,15 @@ static const struct field past_events_query[] = {
 	{0},
 };
 
+static const struct field audit_query[] = {
+	{"since", .is = IS_INT, "only changes since then", .most = TIME_MOST},
+	{"after", .is = IS_INT, "only records after this one: `next` of the page before", .most = SEQ_MOST},
+	{"user", .is = IS_TEXT, "only changes by this user"},
+	{"kind", .is = IS_TEXT, "only of this kind: server, queue, node, job, token, or a kind of named object"},
+	{"name", .is = IS_TEXT, "only of what has this name"},
+	{0},
+};
+
 static const struct field output_query[] = {
 	{"stream", .is = IS_TEXT, .words = "out|err", .otherwise = "out"},
 	{"from", .is = IS_INT, "first byte", .most = SEQ_MOST, .otherwise = "0"},
@@ -339,6 +348,13 @@ const struct route routes[] = {
 	 .answered = "What the file would have said. Nothing is changed, and no mail is sent.",
 	 .example =
 		 "{\"name\": \"test.lua\", \"source\": \"function on_submit(job) job.account = 'x' end\", \"event\": \"submit\", \"job\": {}}"},
+	{"GET", "/v1/audit", "getAudit", MAY_MANAGER, .query = audit_query, .handle = api_audit, .tag = "server",
+	 .summary = "Who changed which settings, and other people's jobs, with the commands that undo it",
+	 .answer = &audit_answer, .answered = "The records, oldest first, at most 500.",
+	 .result =
+		 "{\"records\": [{\"seq\": 12, \"time\": 1767225600, \"who\": \"ann\", \"kind\": \"queue\", \"name\": \"batch\", "
+		 "\"action\": \"changed\", \"change\": \"max_running = 5 (was unset)\", \"undo\": \"qmgr -c 'unset queue batch "
+		 "max_running'\"}], \"next\": null}"},
 	{"GET", "/v1/site", "getSite", MAY_MANAGER, .handle = api_site, .tag = "server",
 	 .summary = "What the server sees of its own machine: directories, programs, certificates",
 	 .answer = &site_answer, .answered = "The machine. \"shunt doctor\" judges it."},

@@ -69,9 +69,9 @@ int token_check_join(struct server *s, const char *text, const char *address, st
 int token_failed(struct server *s, const char *address, struct err *err);
 /* Whether a user may have login tokens at all: never root, nor the server's own account where it has many users. */
 int token_user_check(struct server *s, uid_t uid, const char *user, struct err *err);
-/* Makes a login token and answers with it, after the commit. `label` may be NULL. */
-void token_reply_login(struct server *s, struct http_request *r, uid_t uid, const char *user, const char *label,
-		       int64_t life);
+/* Makes a login token and answers with it, after the commit. w: who made it, for the audit log; NULL: not recorded. `label` may be NULL. */
+void token_reply_login(struct server *s, struct http_request *r, const struct asker *w, uid_t uid, const char *user,
+		       const char *label, int64_t life);
 
 /* munge.c: answers, now or later. */
 void munge_login(struct server *s, struct http_request *r, const char *credential, int64_t life);
