@@ -54,6 +54,7 @@ extern const struct command command_checkjob;			   /* checkjob.c */
 extern const struct command command_showbf, command_showstart;	   /* showstart.c */
 extern const struct command command_showstats, command_showgrid;   /* showstats.c */
 extern const struct command command_diagnose;			   /* diagnose.c */
+extern const struct command command_audit;			   /* audit.c */
 extern const struct command command_doctor;			   /* doctor.c */
 extern const struct command command_reservations, command_showres; /* reservations.c */
 extern const struct command command_reservations_add, command_reservations_change, command_reservations_remove,

@@ -71,6 +71,7 @@ const struct command *const commands[] = {
 	&command_showgrid,
 	&command_diagnose,
 	&command_doctor,
+	&command_audit,
 	&command_showres,
 	&command_setres,
 	&command_releaseres,
