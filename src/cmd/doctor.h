@@ -30,6 +30,7 @@ struct doctor {
 	VEC(struct finding) findings;
 };
 
+/* doctor_findings.c */
 /* Adds a finding. Advice may be "". */
 void doctor_find(struct doctor *d, enum level level, const char *check, const char *advice, const char *fmt, ...)
 	__attribute__((format(printf, 5, 6)));
