@@ -115,6 +115,22 @@ static void admin_read(struct conversion *c, const char *name, const char *value
 		convert_add(c, &c->site.attrs, "operators", who);
 }
 
+/* The accounts that a user coordinates. */
+static void coordinator_read(struct conversion *c, const char *name, char *value)
+{
+	for (char *account, *rest = value; (account = strsep(&rest, ","));) {
+		struct attrs *a =
+			*account && strcmp(account, "root") != 0 ? convert_object(c, OBJECT_ACCOUNT, account) : NULL;
+		if (a)
+			convert_add(c, a, "coordinators", name);
+		else if (*account)
+			convert_remark(
+				c,
+				"%.60s coordinates account %.60s: only accounts below root have coordinators; consider operators",
+				name, account);
+	}
+}
+
 static void member_read(struct conversion *c, enum object_kind kind, struct attrs *a, const char *name, char *rest)
 {
 	for (char *word; (word = field_next(&rest, ':'));) {
@@ -137,6 +153,8 @@ static void member_read(struct conversion *c, enum object_kind kind, struct attr
 				convert_set(c, a, "default_qos", value);
 		} else if (strcasecmp(word, "AdminLevel") == 0)
 			admin_read(c, name, value);
+		else if (strcasecmp(word, "Coordinator") == 0 && kind == OBJECT_USER)
+			coordinator_read(c, name, value);
 		else if (strcasecmp(word, "DefaultAccount") == 0 && kind == OBJECT_USER) {
 			if (strcmp(value, "root") != 0 && convert_object(c, OBJECT_ACCOUNT, value))
 				convert_set(c, a, "default_account", value);
