@@ -22,6 +22,7 @@
 #include "server/api/attributes.h"
 #include "server/api/call.h"
 #include "server/api/counts.h"
+#include "server/api/metrics.h"
 #include "server/api/request.h"
 #include "server/api/schemas.h"
 #include "server/base/asker.h"
@@ -470,6 +471,7 @@ void api_metrics(struct server *s, const struct call *c)
 	for (const char *p = "QRHWSEC"; *p; p++)
 		strbuf_printf(&out, "shunt_jobs{state=\"%c\"} %lld\n", *p, (long long)counts[(unsigned char)*p]);
 	nodes_metrics(s, &out);
+	metrics_write(s, &out);
 	metric(&out, "cpus", "gauge", "CPUs of all nodes.", (double)cpus);
 	metric(&out, "cpus_used", "gauge", "CPUs that jobs hold.", (double)used);
 	metric(&out, "jobs_submitted_total", "counter", "Jobs accepted since the server started.",

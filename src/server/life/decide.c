@@ -33,6 +33,7 @@ void decide(struct server *s)
 	s->turn->cycled = true;
 	took = clock_us(CLOCK_MONOTONIC) - begin;
 	s->stats->cycle_us = took;
+	s->stats->cycles_us += took;
 	if (took > s->stats->max_cycle_us)
 		s->stats->max_cycle_us = took;
 }

@@ -194,6 +194,18 @@ static void start_recall(struct server *s, uint32_t id)
 		start_withdraw(s, id, NULL);
 }
 
+/* How long it had waited, if this was its first start. */
+static void wait_count(struct server *s, uint32_t id)
+{
+	const struct spec *p = s->jobs->entries.v[id].spec;
+	int64_t due = p->at > p->created ? p->at : p->created;
+
+	if (entry_job(s, id)->attempt != 1)
+		return;
+	s->stats->first_started++;
+	s->stats->waited += s->clock->now > due ? s->clock->now - due : 0;
+}
+
 /* What follows from events, once the scheduler is done with them. */
 static void settle_once(struct server *s)
 {
@@ -202,6 +214,7 @@ static void settle_once(struct server *s)
 		if (entry_job(s, id)->state != STATE_RUNNING && entry_job(s, id)->state != STATE_DONE)
 			continue; /* DONE: a short one, of which both was heard in this turn */
 		s->stats->started++;
+		wait_count(s, id);
 		book_event(s, id, 'S');
 		mail_event(s, id, MAIL_BEGIN);
 		hook_later(s, id, HOOK_START);
@@ -235,6 +248,7 @@ static void settle_once(struct server *s)
 		if (a)
 			a->ended++;
 		s->stats->finished++;
+		s->stats->failed += e->exit_status != 0;
 		heap_push(&s->agenda->forgets, s->clock->now + setting_of(s, e->spec, "keep_completed"), id, 0);
 		book_event(s, id, entry_job(s, id)->state == STATE_DONE ? 'E' : 'D');
 		mail_event(s, id, e->cause == END_ITSELF ? MAIL_END : MAIL_ABORT);

@@ -25,6 +25,7 @@
 #include "server/base/agenda.h"
 #include "server/base/clock.h"
 #include "server/base/log.h"
+#include "server/base/stats.h"
 #include "server/base/turn.h"
 #include "server/job/attempt.h"
 #include "server/job/failures.h"
@@ -285,6 +286,7 @@ void failures_blame(struct server *s, uint32_t id, const struct failure *f)
 
 	if (f->node == NODE_ANY || f->lost)
 		return;
+	s->stats->start_failures++;
 	if (!f->reason && (!a || a->count < 2)) /* a connection may have been lost with the order */
 		return;
 	if (!n->failing)

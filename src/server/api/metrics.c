@@ -1,0 +1,76 @@
+/*
+ * metrics.c - see metrics.h. Everything here is counted as it happens, or by nodes and queues: never by jobs.
+ */
+#include "server/api/metrics.h"
+
+#include <stdint.h>
+#include <string.h>
+
+#include "base/names.h"
+#include "base/strbuf.h"
+#include "core/cluster.h"
+#include "server/base/stats.h"
+#include "server/job/jobs.h"
+#include "server/link/nodes.h"
+#include "server/node/nodes.h"
+#include "server/node/world_node.h"
+#include "server/server.h"
+
+static void head(struct strbuf *out, const char *name, const char *type, const char *help)
+{
+	strbuf_printf(out, "# HELP shunt_%s %s\n# TYPE shunt_%s %s\n", name, help, name, type);
+}
+
+static void total(struct strbuf *out, const char *name, const char *help, double value)
+{
+	head(out, name, "counter", help);
+	strbuf_printf(out, "shunt_%s %.15g\n", name, value);
+}
+
+/* A line for each node that there is. */
+static void by_node(const struct server *s, struct strbuf *out, const char *name, const char *help,
+		    int64_t (*value)(const struct server *s, uint32_t node))
+{
+	head(out, name, "gauge", help);
+	for (uint32_t i = 0; i < s->hosts->nodes.n; i++)
+		if (!world_node_past(s, i))
+			strbuf_printf(out, "shunt_%s{node=\"%s\"} %lld\n", name, names_get(&s->cluster->node_names, i),
+				      (long long)value(s, i));
+}
+
+static int64_t cpus(const struct server *s, uint32_t node)
+{
+	return s->cluster->nodes.v[node].total.v[RES_CPU];
+}
+
+static int64_t cpus_used(const struct server *s, uint32_t node)
+{
+	return world_cpus_used(s, node);
+}
+
+static int64_t up(const struct server *s, uint32_t node)
+{
+	const char *state = node_state(s, node); /* its first word counts */
+	size_t n = strcspn(state, ",");
+
+	return n == 4 && (strncmp(state, "free", n) == 0 || strncmp(state, "busy", n) == 0);
+}
+
+void metrics_write(const struct server *s, struct strbuf *out)
+{
+	head(out, "queue_jobs", "gauge", "Jobs that wait or run, by queue.");
+	for (size_t i = 0; i < s->jobs->queues.n; i++)
+		strbuf_printf(out, "shunt_queue_jobs{queue=\"%s\"} %lld\n", s->jobs->queues.v[i]->name,
+			      (long long)s->jobs->queues.v[i]->total);
+	by_node(s, out, "node_cpus", "CPUs of a node.", cpus);
+	by_node(s, out, "node_cpus_used", "CPUs of a node that jobs hold.", cpus_used);
+	by_node(s, out, "node_up", "1 if jobs can start on a node.", up);
+	total(out, "jobs_first_started_total", "Jobs that started for the first time.",
+	      (double)s->stats->first_started);
+	total(out, "wait_seconds_total", "Time that those jobs had waited, from when they were due.",
+	      (double)s->stats->waited);
+	total(out, "jobs_failed_total", "Jobs that ended with an exit status other than 0.", (double)s->stats->failed);
+	total(out, "start_failures_total", "Attempts that could not be started on a node.",
+	      (double)s->stats->start_failures);
+	total(out, "cycle_seconds_total", "Time spent in scheduling cycles.", (double)s->stats->cycles_us / 1e6);
+}

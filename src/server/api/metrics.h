@@ -1,0 +1,12 @@
+/*
+ * metrics.h - metrics of queues, nodes and waiting times, for GET /v1/metrics.
+ */
+#ifndef SERVER_METRICS_H
+#define SERVER_METRICS_H
+
+struct server;
+struct strbuf;
+
+void metrics_write(const struct server *s, struct strbuf *out); /* Prometheus text */
+
+#endif
