@@ -15,6 +15,7 @@ struct arguments {
 		json;
 };
 
+#define PRIORITIES_MOST 10000 /* that one answer of the server has */
 #define AT(field) offsetof(struct arguments, field)
 #define FLAG(letter, name, field, about)                                                                               \
 	{                                                                                                              \
@@ -97,7 +98,10 @@ static void priority_print(const json_t *answer)
 		json_array_foreach(factors, f, v) factor_cell(t, factors, v);
 	}
 	table_print(t, stdout, 0);
-	printf("\nIdle Jobs: %" PRId64 "\n", object_number(answer, "waiting", 0));
+	printf("\nIdle Jobs: %" PRId64, object_number(answer, "waiting", 0));
+	if (object_number(answer, "waiting", 0) > PRIORITIES_MOST && json_array_size(jobs) == PRIORITIES_MOST)
+		printf(" (the first %d are shown)", PRIORITIES_MOST);
+	printf("\n");
 	table_destroy(t);
 }
 
@@ -285,7 +289,7 @@ static int run(const struct command *c, const void *arguments, const struct oper
 		const char *path;
 		void (*print)(const json_t *answer);
 	} views[] = {
-		{a->priority, "/v1/priority?limit=100000", priority_print},
+		{a->priority, "/v1/priority?limit=10000", priority_print},
 		{a->fairshare, "/v1/fairshare", fairshare_print},
 		{a->nodes, "/v1/nodes", nodes_print},
 		{a->users, "/v1/users", objects_print},

@@ -125,7 +125,7 @@ static const struct field backfill_query[] = {
 };
 
 static const struct field priority_query[] = {
-	{"limit", .is = IS_INT, "jobs that are shown", .least = 1, .most = 100000, .otherwise = "100"},
+	{"limit", .is = IS_INT, "jobs that are shown", .least = 1, .most = 10000, .otherwise = "100"},
 	{"try", .is = IS_TEXT, "weights, bounds (`low.`, `high.`) and the order that would be instead",
 	 .example = "cpus=10,order=sum"},
 	{0},
