@@ -38,7 +38,7 @@ struct turn {
 	bool terminating, stopped;
 	bool dismissed;	   /* it was asked to stop by 'shunt down': commands need not wait until it is back */
 	bool farewell;	   /* that agents are told to wait is in the store */
-	uint64_t settings; /* how often attributes were changed */
+	uint64_t settings; /* how often queues and accounts were changed */
 	int64_t wake;	   /* when the scheduler wants to be called */
 	char *trouble;	   /* the store can't be written: why */
 	int64_t retry_us;  /* when to try again */

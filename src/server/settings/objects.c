@@ -23,7 +23,7 @@ void attrs_store(struct server *s, const char *kind, const char *name, const str
 	attrs_write(a, &j);
 	json_close_object(&j);
 	store_put_object(s->store, kind, name, text.text);
-	s->turn->settings++;
+	s->turn->settings += strcmp(kind, "queue") == 0 || strcmp(kind, "account") == 0;
 	strbuf_fini(&text);
 }
 
@@ -35,8 +35,8 @@ void object_store(struct server *s, const struct object *x)
 void object_drop(struct server *s, struct object *x)
 {
 	store_drop_object(s->store, object_table[x->kind].name, x->name);
+	s->turn->settings += x->kind == OBJECT_ACCOUNT;
 	object_destroy(s->objects, x);
-	s->turn->settings++;
 }
 
 int object_restore(struct server *s, const char *kind, const char *name, const struct json_t *o, struct err *err)

@@ -27,6 +27,8 @@ struct party {
 struct coordinators {
 	struct names names; /* "user@host"; the first is nobody */
 	VEC(struct party) parties;
+	bool known, any; /* whether any queue or account has some: most sites have none */
+	uint64_t as_of;
 };
 
 struct coordinators *coordinators_create(void)
@@ -58,11 +60,32 @@ static int by_number(const void *a, const void *b)
 	return *x < *y ? -1 : *x > *y;
 }
 
+static bool any_named(const struct server *s)
+{
+	struct coordinators *c = s->coordinators;
+	const struct objects *o = s->objects;
+
+	if (c->known && c->as_of == s->turn->settings)
+		return c->any;
+	c->any = false;
+	for (size_t i = 0; i < s->jobs->queues.n && !c->any; i++)
+		c->any = attrs_is_set(&s->jobs->queues.v[i]->attrs, "coordinators");
+	for (size_t i = 0; i < o->of[OBJECT_ACCOUNT].n && !c->any; i++)
+		c->any = attrs_is_set(&o->of[OBJECT_ACCOUNT].v[i]->attrs, "coordinators");
+	c->as_of = s->turn->settings;
+	c->known = true;
+	return c->any;
+}
+
 static void look(struct server *s, struct party *p)
 {
 	const struct objects *o = s->objects;
 
 	p->of.queues.n = p->of.accounts.n = 0;
+	p->as_of = s->turn->settings;
+	p->known = true;
+	if (!any_named(s))
+		return;
 	for (size_t i = 0; i < s->jobs->queues.n; i++)
 		if (role_coordinates_queue(&s->jobs->queues.v[i]->attrs, p->user, p->host))
 			vec_push(&p->of.queues, word_add(s, s->jobs->queues.v[i]->name));
@@ -73,8 +96,6 @@ static void look(struct server *s, struct party *p)
 		qsort(p->of.queues.v, p->of.queues.n, sizeof *p->of.queues.v, by_number);
 	if (p->of.accounts.n)
 		qsort(p->of.accounts.v, p->of.accounts.n, sizeof *p->of.accounts.v, by_number);
-	p->as_of = s->turn->settings;
-	p->known = true;
 }
 
 const struct coordinated *coordinators_find(const struct server *s, uint32_t party)
