@@ -159,7 +159,7 @@ def steady(view, saved):
         if isinstance(x, list):
             return [of(v, leave_out) for v in x if not isinstance(v, dict) or v.get("state") != "expected"]
         if isinstance(x, str):
-            return re.sub(r"tried again at \d{4}-\d\d-\d\d \d\d:\d\d:\d\d", "tried again at DATE", x)
+            return re.sub(r"retried at \d{4}-\d\d-\d\d \d\d:\d\d:\d\d", "retried at DATE", x)
         late = isinstance(x, int) and not isinstance(x, bool) and saved - 5 <= x < saved + 600
         return "AFTER" if late else x
     return {k: of(v, PASSING.get(k, ())) for k, v in view.items()}

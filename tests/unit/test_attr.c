@@ -173,7 +173,7 @@ static void test_refusals(void **state)
 	refuse(&q, ATTR_SET, "resources_default.nodes", "1:ppn=x", "ppn");
 	refuse(&q, ATTR_SET, "resources_default.nodes", "1,walltime=5", "one resource");
 	refuse(&q, ATTR_SET, "keep_completed.x", "5", "no attribute");
-	refuse(&s, ATTR_SET, "policy", "magic", "no policy");
+	refuse(&s, ATTR_SET, "policy", "magic", "unknown policy");
 	refuse(&s, ATTR_SET, "policy", "easy-clairvoyant", "simulator");
 	refuse(&s, ATTR_SET, "managers", "", "unset");
 	refuse(&s, ATTR_SET, "managers", "a b", "blanks");
