@@ -92,6 +92,12 @@ void ask(struct history *h, uid_t uid, const char *method, const char *path, con
 
 void attribute(struct history *h, const char *path, const char *name, const char *value)
 {
+	struct strbuf before = {0}, after = {0};
+
+	coordinated_see(h, &before);
 	ask(h, getuid(), "PATCH", path, "{\"changes\":[{\"op\":\"set\",\"name\":\"%s\",\"value\":\"%s\"}]}", name,
 	    value);
+	coordinated_see(h, &after);
+	strbuf_fini(&before);
+	strbuf_fini(&after);
 }

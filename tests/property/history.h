@@ -76,6 +76,9 @@ void job_see(struct history *h, uint32_t id, const struct array *a, struct strbu
 void dump(struct history *h, struct strbuf *out);
 void differ(const char *a, const char *b);
 
+/* Which jobs another user may see and hold, checked: the server remembers what the user coordinates, and must notice every change of it. */
+void coordinated_see(struct history *h, struct strbuf *out);
+
 /* Each user's quota is what was given, less what was taken. */
 void quota_check(struct history *h);
 

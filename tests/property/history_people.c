@@ -385,17 +385,23 @@ static void credits_change(struct history *h)
 	}
 }
 
+/* Who manages the jobs of an account or a queue. */
+static void coordinators_change(struct history *h)
+{
+	const char *path = PICK(h, "/v1/accounts/low", "/v1/accounts/top", "/v1/queues/fast", "/v1/queues/slow");
+
+	if (strstr(path, "accounts"))
+		ask(h, getuid(), "PUT", path, "{}");
+	attribute(h, path, "coordinators", PICK(h, "nobody", "nobody", "-nobody,*", "nobody@elsewhere"));
+	attribute(h, "/v1/server", "query_other_jobs", PICK(h, "True", "False", "False"));
+}
+
 /* Who may charge an account or use a QoS, and which are there at all. */
 static void party_change(struct history *h)
 {
 	const char *path = PICK(h, "/v1/accounts/low", "/v1/accounts/top", "/v1/qos/high", "/v1/qos/low");
 
-	switch (below(h, 13)) {
-	case 12:
-		attribute(h, PICK(h, "/v1/accounts/low", "/v1/accounts/top", "/v1/queues/fast", "/v1/queues/slow"),
-			  "coordinators", PICK(h, "nobody", "root", "-nobody,*", "nobody@elsewhere"));
-		attribute(h, "/v1/server", "query_other_jobs", PICK(h, "True", "False", "False"));
-		break;
+	switch (below(h, 12)) {
 	case 10:
 	case 11:
 		credits_change(h);
@@ -519,6 +525,10 @@ void op_admin(struct history *h)
 			quota_give(h);
 		else
 			attribute(h, "/v1/server", "quota", PICK(h, "True", "False"));
+		return;
+	}
+	if (one_in(h, 5)) {
+		coordinators_change(h);
 		return;
 	}
 	if (one_in(h, 5)) {

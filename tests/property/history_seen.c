@@ -129,8 +129,7 @@ void quota_check(struct history *h)
 	}
 }
 
-/* Which jobs somebody else may see and hold; the server remembers what he coordinates, and must notice every change of it. */
-static void coordinated_see(struct history *h, struct strbuf *out)
+void coordinated_see(struct history *h, struct strbuf *out)
 {
 	const char *user = "nobody", *host = h->s->instance->host;
 	const struct server *s = h->s;
