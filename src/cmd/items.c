@@ -154,7 +154,7 @@ int items_gather(const struct job_arguments *a, struct arena *arena, struct item
 	const char *const options[JOB_ITEMS] = {
 		[ITEM_CLASS] = a->items.class,	      [ITEM_TYPE] = a->type,
 		[ITEM_PARTITION] = a->into.partition, [ITEM_PROCESSORS] = a->items.processors,
-		[ITEM_RUNTIME] = a->items.runtime,    [ITEM_DEADLINE] = a->deadline,
+		[ITEM_RUNTIME] = a->items.runtime,    [ITEM_DEADLINE] = a->terms.deadline,
 		[ITEM_INTERVAL] = a->items.interval,  [ITEM_DURATION] = a->items.duration,
 	};
 

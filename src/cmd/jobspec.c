@@ -431,18 +431,18 @@ int jobspec_add(struct jobspec *s, const struct job_arguments *a, struct err *er
 		rc = named_set(s, "partition", "partition", a->into.partition, err);
 	if (rc == 0 && a->into.reservation)
 		rc = named_set(s, "reservation", "advres", a->into.reservation, err);
-	if (rc == 0 && a->estimate)
-		rc = named_set(s, "estimate", "estimate", a->estimate, err);
-	if (rc == 0 && a->budget)
-		rc = named_set(s, "budget", "budget", a->budget, err);
+	if (rc == 0 && a->terms.estimate)
+		rc = named_set(s, "estimate", "estimate", a->terms.estimate, err);
+	if (rc == 0 && a->terms.budget)
+		rc = named_set(s, "budget", "budget", a->terms.budget, err);
 	for (int i = 0; i < a->t.n && rc == 0; i++)
 		rc = t_set(s, a->t.v[i], err);
 	for (int i = 0; i < a->p.n && rc == 0; i++)
 		rc = p_set(s, a->p.v[i], err);
 	if (rc == 0 && a->array)
 		rc = array_set(s, "-J", a->array, err);
-	if (rc == 0 && a->deadline)
-		rc = deadline_set(s, "--deadline", a->deadline, err);
+	if (rc == 0 && a->terms.deadline)
+		rc = deadline_set(s, "--deadline", a->terms.deadline, err);
 	if (rc == 0 && a->priority)
 		rc = priority_set(s, "--priority", a->priority, err);
 	if (rc == 0 && a->at)

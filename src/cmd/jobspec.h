@@ -15,9 +15,11 @@
 
 /* Where the options' values go. */
 struct job_arguments {
-	const char *account, *arguments, *array, *at, *checkpoint, *comment, *deadline, *estimate, *budget, *depend,
-		*holds;
+	const char *account, *arguments, *array, *at, *checkpoint, *comment, *depend, *holds;
 	const char *name, *powers, *prefix, *priority, *project, *remove, *rerunnable, *shell, *type, *users;
+	struct {
+		const char *deadline, *estimate, *budget;
+	} terms;
 	struct {
 		const char *queue, *partition, *reservation;
 	} into;
@@ -58,9 +60,9 @@ void jobspec_fini(struct jobspec *s);
 int jobspec_add(struct jobspec *s, const struct job_arguments *a, struct err *err);
 /* What can't be had, and what to do instead: -EINVAL. */
 int jobspec_refused(const struct job_arguments *a, struct err *err);
-/* Sets a key, text by text: what is not UTF-8 becomes '?' (only names and paths come here). */
 /* As if -l had said it. */
 int jobspec_resource(struct jobspec *s, const char *text, struct err *err);
+/* Sets a key, text by text: what is not UTF-8 becomes '?' (only names and paths come here). */
 void jobspec_text(struct jobspec *s, const char *key, const char *text);
 /* Output to "dir" becomes output to "dir/" where that is a directory: only here, and as the user, can that be seen. */
 void jobspec_directories(struct jobspec *s);

@@ -208,7 +208,7 @@ static bool drain(struct history *h)
 			strbuf_puts(&text, "/v1/jobs/");
 			entry_id(h->s, id, &text);
 			strbuf_puts(&text, "/why");
-			ask(h, getuid(), "GET", text.text, "");
+			ask(h, getuid(), "GET", text.text, "%s", "");
 			strbuf_fini(&text);
 			if (!h->loud)
 				break;
