@@ -229,7 +229,6 @@ static void object_set(struct same *x, enum object_kind kind, const char *name, 
 		printf("# set %s %s %s = %s\n", object_table[kind].name, name, attr, value);
 }
 
-/* Accounts, one below the other, QoS, and limits of them and of users. */
 /* Nodes that only some jobs may use, at a time or weekly; another is for maintenance. */
 static void reservations_make(struct same *x)
 {
@@ -273,6 +272,7 @@ static void deposit(struct same *x, const char *account)
 	strbuf_printf(&x->deposits, "deposit %s %s\n", account, duration_format(amount, text, sizeof text));
 }
 
+/* Accounts, one below the other, QoS, and limits of them and of users. */
 static void parties_make(struct same *x)
 {
 	static const struct {
