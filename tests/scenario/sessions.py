@@ -36,6 +36,7 @@ def alike(text, me, host):
     text = re.sub(r"\b%s\b" % re.escape(host), "pine", text)
     text = re.sub(r"20\d\d-\d\d-\d\d \d\d:\d\d(:\d\d)?", "DATE", text)
     text = re.sub(r"~?\b((Mon|Tue|Wed|Thu|Fri|Sat|Sun) )?\d\d:\d\d\b", "CLOCK", text)
+    text = re.sub(r"\bCLOCK:\d\d (?=\w+_hours\b)", "CLOCK ", text)  # a price depends on the second
     text = re.sub(r"\b(\d+[dhms] ?)+\b", "TIME ", text)
     # Who ends first is a matter of the second in which jobs started.
     text = re.sub(r"held by jobs? .*?planned\s+to\s+end", "held by JOBS planned to end", text, flags=re.S)

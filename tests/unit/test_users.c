@@ -307,7 +307,7 @@ static void names(void **state)
 
 static void stopped_meanwhile(void **state)
 {
-	static struct server *kept; /* those that never got a thread stay: the process ends with them */
+	static struct server *volatile kept; /* those that never got a thread stay: the process ends with them */
 	struct server *s = kept = server_make();
 	struct user_key k[20];
 	struct err err;
