@@ -16,7 +16,7 @@
 
 #include "client/convert_internal.h"
 
-/* Up to the next separator outside of quotes, which are left out. NULL: there is none any more. */
+/* Up to the next separator outside of quotes, which are left out. NULL at the end. */
 static char *field_next(char **at, char separator)
 {
 	char *word = *at, *to = *at;

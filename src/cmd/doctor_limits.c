@@ -224,7 +224,7 @@ void doctor_queues(struct doctor *d)
 	json_array_foreach(list, i, q) queue(d, q);
 	if (d->queues && json_array_size(list) == 0)
 		doctor_find(d, LEVEL_PROBLEM, "queues", "qmgr -c 'create queue batch enabled=True, started=True'",
-			    "there are no queues");
+			    "no queue is defined");
 	if (initial && d->queues && !queue_named(d, value_text(initial), strlen(value_text(initial))))
 		doctor_find(d, LEVEL_PROBLEM, "queues",
 			    "qmgr -c 'set server default_queue = QUEUE' with a queue that exists",

@@ -117,7 +117,7 @@ void cluster_destroy(struct cluster *c);
 
 /* Adds a node; -EEXIST when the name is taken. Nodes are added before the plan is made. */
 int cluster_add_node(struct cluster *c, const char *name, const struct res *total, struct err *err);
-/* Takes over a tree of switches; nodes that are added later have their places in it, too. NULL: there is none any more. */
+/* Takes over a tree of switches; nodes that are added later have their places in it, too. NULL drops the tree. */
 void cluster_set_topology(struct cluster *c, struct topology *t);
 /* Adds a feature to a node; -ENOSPC: the cluster has FEATURES_MAX others. */
 int cluster_add_feature(struct cluster *c, uint32_t node, const char *feature, struct err *err);

@@ -15,7 +15,7 @@ typedef VEC(struct reason) reason_vec;
 /* What is asked. */
 struct blockers_ask {
 	uint32_t job;	      /* that waits, or is held */
-	uint32_t allowed;     /* nodes that it may use, also those that it avoids for now */
+	uint32_t allowed;     /* nodes that it may use, including those that it avoids after failures */
 	const bool *there;    /* by node: it belongs to the cluster, up or not */
 	const job_vec *along; /* held ones that are released together with it; or NULL */
 	bool released;	      /* something else than the scheduler keeps it waiting, and is taken to be gone */

@@ -29,8 +29,7 @@ static const struct field record_fields[] = {
 	{"name", .is = REQUIRED | IS_TEXT, "of what was changed"},
 	{"action", .is = REQUIRED | IS_TEXT, "created, changed, deleted, revoked, removed, or the action on a job"},
 	{"change", .is = REQUIRED | IS_TEXT | IS_NULL, "what was changed, for people"},
-	{"undo", .is = REQUIRED | IS_TEXT | IS_NULL,
-	 "the command that restores what was there before; null: there is none"},
+	{"undo", .is = REQUIRED | IS_TEXT | IS_NULL, "the command that restores the old state; null if no command can"},
 	{0},
 };
 static const struct schema record = {"AuditRecord", .fields = record_fields};

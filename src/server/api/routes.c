@@ -50,7 +50,8 @@ static const struct field audit_query[] = {
 	{"since", .is = IS_INT, "only changes since then", .most = TIME_MOST},
 	{"after", .is = IS_INT, "only records after this one: `next` of the page before", .most = SEQ_MOST},
 	{"user", .is = IS_TEXT, "only changes by this user"},
-	{"kind", .is = IS_TEXT, "only of this kind: server, queue, node, job, token, or a kind of named object"},
+	{"kind", .is = IS_TEXT, "only changes of this kind of thing",
+	 .words = "server|queue|node|job|token|partition|class|user|group|account|qos|reservation"},
 	{"name", .is = IS_TEXT, "only of what has this name"},
 	{0},
 };
