@@ -3,6 +3,8 @@
  */
 #include "base/text.h"
 
+#include <string.h>
+
 #include "base/utf8.h"
 
 bool text_harmful(int32_t c)
@@ -103,4 +105,19 @@ void text_print(FILE *out, const char *head, const char *fmt, ...)
 	va_start(ap, fmt);
 	text_vprint(out, head, fmt, ap);
 	va_end(ap);
+}
+
+void text_quote(const char *word, struct strbuf *out)
+{
+	if (word[0] && !strpbrk(word, " \t\n\"'\\$`;&|<>()*?[]#~!{}")) {
+		strbuf_puts(out, word);
+		return;
+	}
+	strbuf_puts(out, "'");
+	for (; *word; word++)
+		if (*word == '\'')
+			strbuf_puts(out, "'\\''");
+		else
+			strbuf_add(out, word, 1);
+	strbuf_puts(out, "'");
 }

@@ -26,6 +26,8 @@ void text_escape(struct strbuf *out, int32_t c);
 void text_clean(struct strbuf *out, const char *s, size_t n, enum text_shape shape);
 /* Whether text_clean() would change nothing. */
 bool text_is_clean(const char *s, size_t n, enum text_shape shape);
+/* Appends a word as a shell takes it: in quotes where it needs them. */
+void text_quote(const char *word, struct strbuf *out);
 /* Prints `head` and a sentence, cleaned, on one line: what programs say on standard error. */
 void text_print(FILE *out, const char *head, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 void text_vprint(FILE *out, const char *head, const char *fmt, va_list ap) __attribute__((format(printf, 3, 0)));

@@ -14,6 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/text.h"
 #include "base/timetext.h"
 #include "cmd/commands.h"
 #include "cmd/items.h"
@@ -101,7 +102,7 @@ static void submit_args_put(struct jobspec *s, int argc, char **argv)
 
 	for (int i = 0; i < argc; i++) {
 		strbuf_puts(&text, i ? " " : "");
-		word_quote(argv[i], &text);
+		text_quote(argv[i], &text);
 	}
 	if (text.n)
 		jobspec_text(s, "submit_args", text.text);

@@ -25,8 +25,6 @@ struct source {
 int source_file(struct source *s, const char *path, struct err *err);
 /* `functions`: the environment has exported functions of bash, which other shells drop. */
 void source_command(struct source *s, char *const *word, int n, bool functions);
-/* A word as a shell reads it again. */
-void word_quote(const char *word, struct strbuf *out);
 void source_fini(struct source *s);
 /* What is run and its arguments, as `program`; up to PROGRAM_MAX bytes. */
 void source_program(const struct source *s, json_t *job);

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/base64.h"
+#include "base/text.h"
 #include "cmd/qsub.h"
 
 static int text_read(int fd, struct strbuf *text, const char *label, struct err *err)
@@ -94,7 +95,7 @@ int source_file(struct source *s, const char *path, struct err *err)
 	*s = (struct source){.label = standard ? "standard input" : path};
 	name_set(s, standard ? "STDIN" : path);
 	if (!standard)
-		word_quote(path, &s->program);
+		text_quote(path, &s->program);
 	if (!standard && (fd = file_open(path, err)) < 0)
 		return fd;
 	if (standard && isatty(STDIN_FILENO))
@@ -109,28 +110,13 @@ int source_file(struct source *s, const char *path, struct err *err)
 	return rc < 0 ? rc : text_check(s, err);
 }
 
-void word_quote(const char *word, struct strbuf *out)
-{
-	if (word[0] && !strpbrk(word, " \t\n\"'\\$`;&|<>()*?[]#~!{}")) {
-		strbuf_puts(out, word);
-		return;
-	}
-	strbuf_puts(out, "'");
-	for (; *word; word++)
-		if (*word == '\'')
-			strbuf_puts(out, "'\\''");
-		else
-			strbuf_add(out, word, 1);
-	strbuf_puts(out, "'");
-}
-
 void source_command(struct source *s, char *const *word, int n, bool functions)
 {
 	*s = (struct source){.label = "the command"};
 	name_set(s, word[0]);
 	for (int i = 0; i < n; i++) {
 		strbuf_puts(&s->program, i ? " " : "");
-		word_quote(word[i], &s->program);
+		text_quote(word[i], &s->program);
 	}
 	strbuf_printf(&s->text, "#!%s\nexec %s\n", functions ? "/bin/bash" : "/bin/sh", strbuf_text(&s->program));
 }
@@ -145,7 +131,7 @@ void source_program(const struct source *s, json_t *job)
 	json_array_foreach(json_object_get(job, "args"), i, arg)
 	{
 		strbuf_puts(&all, " ");
-		word_quote(json_string_value(arg) ? json_string_value(arg) : "", &all);
+		text_quote(json_string_value(arg) ? json_string_value(arg) : "", &all);
 	}
 	for (n = all.n < PROGRAM_MAX ? all.n : PROGRAM_MAX; n < all.n && (all.text[n] & 0xc0) == 0x80;)
 		n--;

@@ -15,6 +15,7 @@
 #include "base/mem.h"
 #include "base/names.h"
 #include "base/strbuf.h"
+#include "base/text.h"
 #include "base/timetext.h"
 #include "base/vec.h"
 #include "core/cluster.h"
@@ -560,7 +561,7 @@ static void service_back(const char *name, const struct node_life *was, const ch
 	strbuf_puts(out, " && shunt nodes set ");
 	strbuf_puts(out, name);
 	strbuf_puts(out, " ");
-	audit_quote(note, out); /* online removes it, and the others leave what is there now */
+	text_quote(note, out); /* online removes it, and the others leave what is there now */
 }
 
 static void node_audit(struct server *s, const struct asker *w, uint32_t node, const struct node_life *was,
@@ -583,7 +584,7 @@ static void node_audit(struct server *s, const struct asker *w, uint32_t node, c
 			if (i == 0 && service)
 				continue;
 			strbuf_puts(&set, " ");
-			audit_quote(before->text[i].text, &set);
+			text_quote(before->text[i].text, &set);
 		}
 	if (service)
 		service_back(name, was, before->text[0].text, &undo);

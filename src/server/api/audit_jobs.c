@@ -11,6 +11,7 @@
 
 #include "base/err.h"
 #include "base/strbuf.h"
+#include "base/text.h"
 #include "rules/gate.h"
 #include "server/api/change.h"
 #include "server/base/asker.h"
@@ -49,7 +50,7 @@ static void holds_back(uint8_t changed, const char *command, const char *name, s
 		return;
 	strbuf_printf(out, "%s -h %s%s%s ", command, changed & BLOCK_USER ? "u" : "", changed & BLOCK_OTHER ? "o" : "",
 		      changed & BLOCK_SYSTEM ? "s" : "");
-	audit_quote(name, out);
+	text_quote(name, out);
 }
 
 /* Whether what a job asked for has a value for everything that an alteration names: else that can't be taken away again. */
@@ -90,7 +91,7 @@ static bool option_back(const char *key, const json_t *was, const json_t *asked,
 		json_array_foreach(was, i, x)
 		{
 			strbuf_puts(out, " -l ");
-			audit_quote(json_string_value(x), out);
+			text_quote(json_string_value(x), out);
 		}
 		return true;
 	}
@@ -112,7 +113,7 @@ static bool option_back(const char *key, const json_t *was, const json_t *asked,
 	for (i = 0; i < sizeof options / sizeof *options; i++)
 		if (strcmp(key, options[i][0]) == 0 && json_string_length(was)) {
 			strbuf_printf(out, " %s ", options[i][1]);
-			audit_quote(json_string_value(was), out);
+			text_quote(json_string_value(was), out);
 			return true;
 		}
 	return false;
@@ -132,7 +133,7 @@ static void alter_back(const json_t *subject, const json_t *args, const char *na
 			all = all && option_back(key, json_object_get(job, key), asked, out);
 	}
 	strbuf_puts(out, " ");
-	audit_quote(name, out);
+	text_quote(name, out);
 	if (!all)
 		strbuf_clear(out);
 }
@@ -172,7 +173,7 @@ void audit_job_end(struct change *c, const struct action_kind *kind, uint32_t id
 		holds_back(b->holds & (uint8_t)~e->holds, "qhold", name, &undo);
 	else if (strcmp(kind->name, "move") == 0) {
 		strbuf_printf(&undo, "qmove %s ", word(s, b->queue));
-		audit_quote(name, &undo);
+		text_quote(name, &undo);
 	} else if (strcmp(kind->name, "alter") == 0)
 		alter_back(b->subject, args, name, &undo);
 	else if (strcmp(kind->name, "signal") == 0) {

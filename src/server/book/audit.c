@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/strbuf.h"
+#include "base/text.h"
 #include "client/qmgr.h"
 #include "rules/attr.h"
 #include "server/base/asker.h"
@@ -30,19 +31,6 @@ void audit_record(struct server *s, const struct asker *w, const char *kind, con
 							.action = action,
 							.change = change,
 							.undo = undo});
-}
-
-void audit_quote(const char *word, struct strbuf *out)
-{
-	if (*word &&
-	    !word[strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-:/=,@%+[]")]) {
-		strbuf_puts(out, word);
-		return;
-	}
-	strbuf_puts(out, "'");
-	for (; *word; word++)
-		strbuf_add(out, *word == '\'' ? "'\\''" : word, *word == '\'' ? 4 : 1);
-	strbuf_puts(out, "'");
 }
 
 /* ---- attributes ---- */
@@ -123,7 +111,7 @@ void audit_attrs(struct server *s, const struct asker *w, const char *kind, cons
 	}
 	if (commands.n) {
 		strbuf_puts(&undo, "qmgr -c ");
-		audit_quote(commands.text, &undo);
+		text_quote(commands.text, &undo);
 		audit_record(s, w, kind, name,
 			     !before  ? "created"
 			     : !after ? "deleted"

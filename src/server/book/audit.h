@@ -10,7 +10,6 @@
 struct asker;
 struct attrs;
 struct server;
-struct strbuf;
 
 /* A change that was made. kind: "server", "queue", a kind of object, "node", "token", "job". `change` and `undo` may be NULL. */
 void audit_record(struct server *s, const struct asker *w, const char *kind, const char *name, const char *action,
@@ -19,8 +18,5 @@ void audit_record(struct server *s, const struct asker *w, const char *kind, con
 void audit_attrs(struct server *s, const struct asker *w, const char *kind, const char *name,
 		 const struct attrs *before, const struct attrs *after);
 void audit_turn(struct server *s); /* forgets what is older than keep_audit */
-
-/* Appends a word as a shell takes it: in quotes where it needs them. */
-void audit_quote(const char *word, struct strbuf *out);
 
 #endif
