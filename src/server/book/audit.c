@@ -17,8 +17,8 @@
 #include "server/server.h"
 #include "store/audit.h"
 
-#define SLICE 1000 /* rows that are deleted in a turn */
-#define LOOK 3600  /* seconds between two looks for old ones */
+#define SLICE 5000 /* rows that are deleted in a turn */
+#define LOOK 600   /* seconds between two looks for old ones: what a site changes in that time is less */
 
 void audit_record(struct server *s, const struct asker *w, const char *kind, const char *name, const char *action,
 		  const char *change, const char *undo)
