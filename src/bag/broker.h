@@ -1,0 +1,48 @@
+/*
+ * broker.h - one bag, from its directory to its results.
+ *
+ *	BAG/tasks	the tasks as they were when the bag was made (bagfile.h)
+ *	BAG/journal	what became of them (journal.h)
+ *	BAG/socket	workers and commands connect here while a broker runs
+ *
+ * The loop: read messages; give results to the queue; add them to the journal; write the journal once; then send tasks and print. Nothing is reported that
+ * is not in the journal. Workers get more tasks than they can run when tasks are short, so that they need not wait for messages: as many as take about
+ * 20 ms. When others are idle, tasks that have not begun are recalled.
+ */
+#ifndef BAG_BROKER_H
+#define BAG_BROKER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "bag/queue.h"
+#include "base/err.h"
+
+struct broker_options {
+	const char *dir;     /* the bag's directory, with `tasks` in it */
+	const char *program; /* starts workers: the executable of `shunt` */
+	int workers;	     /* local ones */
+	int64_t cpus, gpus;  /* of this host, for all local workers; thousandths of CPUs */
+	struct queue_rules rules;
+	FILE *stream;  /* outputs of tasks, in the order in which they finish; NULL: none */
+	FILE *news;    /* progress and failures; NULL: none */
+	bool terminal; /* news is a terminal: one line, rewritten */
+	bool retry;    /* tasks that were set aside wait again */
+};
+
+struct broker_summary {
+	struct queue_counts counts;
+	uint32_t tasks, before; /* finished before this run */
+	int64_t took;		/* microseconds */
+	bool cancelled, interrupted;
+	uint32_t first_aside; /* the lowest task that was set aside; 0: none */
+};
+
+/* Runs the bag to its end, or until SIGINT or SIGTERM. -EBUSY: another broker does. */
+int broker_run(const struct broker_options *options, struct broker_summary *ret, struct err *err);
+
+/* Asks the broker of a directory: "status", "workers", "cancel", "retry". -ENOENT: none runs. `ret` is the caller's to free. */
+int broker_ask(const char *dir, const char *word, char **ret, struct err *err);
+
+#endif
