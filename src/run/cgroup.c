@@ -388,9 +388,11 @@ void cgroup_remove(const struct cgroup *c, const char *tag)
 		if (!c->dir[i])
 			continue;
 		snprintf(path, sizeof path, "%s/%s", c->dir[i], tag);
-		/* A process that was reaped leaves its group a moment later. */
-		for (int turn = 0; rmdir(path) && errno == EBUSY && turn < 100; turn++)
+		/* A process that was reaped leaves its group a moment later. Logins come until it is gone. */
+		for (int turn = 0; rmdir(path) && errno == EBUSY && turn < 100; turn++) {
+			cgroup_kill(c, tag);
 			nanosleep(&(struct timespec){.tv_nsec = 2000000}, NULL);
+		}
 	}
 }
 

@@ -33,6 +33,7 @@ int cgroup_create(const struct cgroup *c, const struct order *o, struct err *err
 int cgroup_open(const struct cgroup *c, const char *tag);   /* v2: descriptor for clone3(); else -1 */
 void cgroup_enter(const struct cgroup *c, const char *tag); /* v1: the calling process moves into it */
 bool cgroup_kill(const struct cgroup *c, const char *tag);  /* SIGKILL to all in it; false if there is none */
+/* What is in it still is killed: logins that were adopted (pam/), which are nobody's children here. */
 void cgroup_remove(const struct cgroup *c, const char *tag);
 
 struct cgroup_usage {

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "run/cgroup.h"
 #include "run/nursery.h"
 
 #define LIVE_BYTES 65536 /* a result's reason is bounded, so this is plenty */
@@ -109,6 +110,22 @@ int live_say(int fd, off_t *at, const char *what, pid_t pid)
 	char line[96];
 
 	return live_add(fd, at, line, (size_t)snprintf(line, sizeof line, "%s %d %s\n", what, (int)pid, live_boot()));
+}
+
+int live_owner(int fd, off_t *at, const struct order *o, uid_t uid, const struct cgroup *c)
+{
+	struct strbuf text = {0};
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	strbuf_printf(&text, "user %lu %lld %.*s\n", (unsigned long)uid,
+		      (long long)now.tv_sec * 1000000 + now.tv_nsec / 1000, (int)strcspn(o->id, "\n"), o->id);
+	for (int i = 0; i < CGROUP_DIRS; i++)
+		if (c->kind != CGROUP_NONE && c->dir[i])
+			strbuf_printf(&text, "group %s/%s\n", c->dir[i], o->tag);
+	int r = live_add(fd, at, text.text, text.n);
+	strbuf_fini(&text);
+	return r;
 }
 
 bool live_removed(int fd)

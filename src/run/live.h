@@ -2,6 +2,8 @@
  * live.h - live files as nursery and shepherd write them; nursery.h says what they promise, and how the server reads them.
  *
  *	pid 4711            the shepherd, its first act
+ *	user 1000 TIME ID   whose job it is, when this was written (microseconds since 1970), and the job; for pam/
+ *	group DIR           a control group of it (version 1: one for each hierarchy); it is there soon after
  *	session 4712 BOOT   the job's first process, and the kernel's boot id: after another boot the number means nothing
  *	ready               of a room: it is open
  *	saves {"state"...    its checkpoints (checkpoint.h), a line that is written over
@@ -33,6 +35,10 @@ pid_t live_session(int dir, const char *tag);
 int live_add(int fd, off_t *at, const char *line, size_t n);
 /* "pid" or "session", as above. */
 int live_say(int fd, off_t *at, const char *what, pid_t pid);
+/* "user" and its groups. */
+struct cgroup;
+struct order;
+int live_owner(int fd, off_t *at, const struct order *o, uid_t uid, const struct cgroup *c);
 /* The kernel's boot id, read once. */
 const char *live_boot(void);
 /* The server removed the file: it has all it wants. */

@@ -326,6 +326,8 @@ void shepherd_main(const struct order *o, const struct shepherd_place *place)
 	setpgid(0, 0); /* what is meant for the nursery and its group is not for us */
 	lease_begin(&s.lease, o->lease, o->lease > 0 ? boot_us() : 0);
 	int r = live_say(place->live, &s.live_at, "pid", getpid());
+	if (!r)
+		r = live_owner(place->live, &s.live_at, o, place->who->uid, place->cgroup);
 	if (r) /* then nobody could find it, nor know that it began */
 		err_set(&err, r, "its shepherd can't write to its live file: %s", strerror(-r));
 	s.trouble = trouble_make(place->cgroup, o);
