@@ -1,0 +1,162 @@
+/*
+ * expand.c - commands with places for values; lines of CSV.
+ */
+#include "bag/expand.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "bag/bagfile.h"
+#include "base/amount.h"
+#include "base/text.h"
+
+void values_clear(struct values *x)
+{
+	for (size_t i = 0; i < x->v.n; i++)
+		free(x->v.v[i]);
+	vec_clear(&x->v);
+}
+
+void values_fini(struct values *x)
+{
+	values_clear(x);
+	vec_free(&x->v);
+}
+
+static void put(struct strbuf *out, const char *text, size_t n)
+{
+	char *copy = mem_alloc(n + 1);
+
+	memcpy(copy, text, n);
+	copy[n] = '\0';
+	text_quote(copy, out);
+	free(copy);
+}
+
+/* Where the extension of a file's name begins; its end if it has none. ".profile" has none. */
+static size_t stem(const char *value)
+{
+	const char *slash = strrchr(value, '/'), *name = slash ? slash + 1 : value;
+	const char *dot = strrchr(name, '.');
+
+	return dot && dot > name ? (size_t)(dot - value) : strlen(value);
+}
+
+/* One of the forms that change a value; false: it is none. */
+static bool put_form(struct strbuf *out, const char *form, const char *value)
+{
+	const char *slash = strrchr(value, '/'), *name = slash ? slash + 1 : value;
+
+	if (strcmp(form, "") == 0)
+		put(out, value, strlen(value));
+	else if (strcmp(form, ".") == 0)
+		put(out, value, stem(value));
+	else if (strcmp(form, "/") == 0)
+		put(out, name, strlen(name));
+	else if (strcmp(form, "/.") == 0)
+		put(out, name, stem(value) - (size_t)(name - value));
+	else if (strcmp(form, "//") == 0)
+		put(out, slash == value ? "/" : slash ? value : ".", slash > value ? (size_t)(slash - value) : 1);
+	else
+		return false;
+	return true;
+}
+
+/* 1: put; 0: what is in the braces is not a place. */
+static int put_place(struct strbuf *out, const char *form, const struct values *names, const struct values *values,
+		     int64_t number, struct err *err)
+{
+	const char *first = values->v.n ? values->v.v[0] : NULL, *at = form;
+	int64_t column;
+
+	if (strcmp(form, "#") == 0) {
+		strbuf_printf(out, "%" PRId64, number);
+		return 1;
+	}
+	if (first && put_form(out, form, first))
+		return 1;
+	if (digits_scan(&at, 100000, &column) && !*at) {
+		if (column < 1 || (size_t)column > values->v.n)
+			return err_set(err, -EINVAL, "{%s}: there are %zu values, from {1} on", form, values->v.n);
+		text_quote(values->v.v[column - 1], out);
+		return 1;
+	}
+	for (size_t i = 0; names && i < names->v.n; i++)
+		if (*form && strcmp(names->v.v[i], form) == 0) {
+			if (i >= values->v.n)
+				return err_set(err, -EINVAL, "{%s}: the line has only %zu values", form, values->v.n);
+			text_quote(values->v.v[i], out);
+			return 1;
+		}
+	return 0;
+}
+
+int expand_command(const char *command, const struct values *names, const struct values *values, int64_t number,
+		   struct strbuf *out, struct err *err)
+{
+	struct strbuf line = {0};
+	bool any = false;
+	int rc = 0;
+
+	for (const char *at = command; *at && rc >= 0;) {
+		char form[64];
+		const char *close = *at == '{' ? strchr(at, '}') : NULL;
+		size_t n = close ? (size_t)(close - at - 1) : sizeof form;
+		if (n < sizeof form) {
+			memcpy(form, at + 1, n);
+			form[n] = '\0';
+			rc = put_place(&line, form, names, values, number, err);
+		} else {
+			rc = 0;
+		}
+		any = any || rc > 0;
+		if (rc > 0)
+			at = close + 1;
+		else
+			strbuf_add(&line, at++, 1);
+	}
+	if (rc >= 0 && !any && values->v.n) {
+		strbuf_puts(&line, " ");
+		text_quote(values->v.v[0], &line);
+	}
+	rc = rc < 0 ? rc : 0;
+	if (rc == 0 && line.n > BAG_LINE_MOST)
+		rc = err_set(err, -EINVAL, "the command has %zu bytes; at most %d are allowed", line.n, BAG_LINE_MOST);
+	if (rc == 0 && line.n && strpbrk(line.text, "\n\r"))
+		rc = err_set(err, -EINVAL, "a value contains a line break; a command must be one line");
+	if (rc == 0)
+		strbuf_add(out, strbuf_text(&line), line.n);
+	strbuf_fini(&line);
+	return rc;
+}
+
+int csv_split(const char *line, struct values *ret, struct err *err)
+{
+	struct strbuf value = {0};
+	bool quoted = false, tabs = false;
+
+	for (const char *p = line; *p; p++) {
+		quoted = *p == '"' ? !quoted : quoted;
+		tabs = tabs || (*p == '\t' && !quoted);
+	}
+	if (quoted)
+		return err_set(err, -EINVAL, "a quote is not closed on its line");
+	char separator = tabs ? '\t' : ',';
+	values_clear(ret);
+	for (const char *p = line;; p++) {
+		if (*p == '"' && !(quoted && p[1] == '"')) {
+			quoted = !quoted;
+		} else if (!*p || (*p == separator && !quoted)) {
+			vec_push(&ret->v, mem_strdup(strbuf_text(&value)));
+			strbuf_clear(&value);
+			if (!*p)
+				break;
+		} else {
+			p += *p == '"'; /* doubled */
+			strbuf_add(&value, p, 1);
+		}
+	}
+	strbuf_fini(&value);
+	return 0;
+}
