@@ -1,0 +1,201 @@
+/*
+ * test_bag_journal.c - the journal of a bag: what was written is read, whatever happened to its end.
+ */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "bag/journal.h"
+
+static char dir[64], path[96];
+
+static int begin(void **state)
+{
+	(void)state;
+	strcpy(dir, "/tmp/bag-journal.XXXXXX");
+	assert_non_null(mkdtemp(dir));
+	snprintf(path, sizeof path, "%s/journal", dir);
+	return 0;
+}
+
+static int end(void **state)
+{
+	(void)state;
+	unlink(path);
+	return rmdir(dir);
+}
+
+static const struct record first = {.kind = RECORD_BAG, .task = 9, .hash = 77};
+
+struct seen {
+	int n;
+	uint64_t sum, hash;
+	char out[32];
+};
+
+static void see(void *arg, const struct record *r)
+{
+	struct seen *s = arg;
+
+	s->n++;
+	if (r->kind == RECORD_BAG) {
+		s->hash = r->hash;
+		return;
+	}
+	s->sum += r->task;
+	snprintf(s->out, sizeof s->out, "%.*s|%.*s|%.*s", (int)r->nworker, r->worker, (int)r->nout, r->out,
+		 (int)r->nerr, r->err);
+}
+
+static struct journal *opened(struct seen *s)
+{
+	struct journal *j;
+	struct err err;
+
+	*s = (struct seen){0};
+	assert_int_equal(journal_open(path, &first, see, s, &j, &err), 0);
+	return j;
+}
+
+static void add(struct journal *j, uint64_t task)
+{
+	journal_add(j, &(struct record){.kind = RECORD_DONE,
+					.task = task,
+					.attempt = 1,
+					.worker = "w",
+					.nworker = 1,
+					.out = "out",
+					.nout = 3,
+					.err = "er",
+					.nerr = 2});
+}
+
+static void kept(void **state)
+{
+	(void)state;
+	struct seen s;
+	struct err err;
+	struct journal *j = opened(&s);
+
+	assert_int_equal(s.n, 0);
+	add(j, 3);
+	add(j, 4);
+	assert_int_equal(journal_flush(j, &err), 0);
+	add(j, 100); /* never flushed */
+	journal_close(j);
+	j = opened(&s);
+	assert_int_equal(s.n, 3);
+	assert_int_equal(s.sum, 7);
+	assert_int_equal(s.hash, 77);
+	assert_string_equal(s.out, "w|out|er");
+	journal_close(j);
+}
+
+static void alone(void **state)
+{
+	(void)state;
+	struct seen s;
+	struct err err;
+	struct journal *j = opened(&s), *other;
+
+	assert_int_equal(journal_open(path, &first, NULL, NULL, &other, &err), -EBUSY);
+	s = (struct seen){0};
+	assert_int_equal(journal_read(path, see, &s, &err), 0);
+	assert_int_equal(s.n, 1);
+	journal_close(j);
+}
+
+/* Every length that a crash may leave, and every byte that a disk may spoil: what was before it is there. */
+static void torn(void **state)
+{
+	(void)state;
+	struct seen s;
+	struct err err;
+	struct stat st;
+	struct journal *j = opened(&s);
+	char bytes[512];
+
+	add(j, 1);
+	add(j, 2);
+	assert_int_equal(journal_flush(j, &err), 0);
+	journal_close(j);
+	assert_int_equal(stat(path, &st), 0);
+	FILE *f = fopen(path, "r");
+	size_t n = fread(bytes, 1, sizeof bytes, f);
+	fclose(f);
+	assert_int_equal(n, st.st_size);
+	size_t one = 8 + 48 + 6, begin_2 = n - one;
+
+	for (size_t at = begin_2; at < n; at++)
+		for (int flip = 0; flip < 2; flip++) {
+			f = fopen(path, "w");
+			bytes[at] ^= flip ? 0x10 : 0;
+			fwrite(bytes, 1, flip ? n : at, f);
+			bytes[at] ^= flip ? 0x10 : 0;
+			fclose(f);
+			j = opened(&s);
+			assert_int_equal(s.n, 2);
+			assert_int_equal(s.sum, 1);
+			add(j, 5); /* what is added now follows the last good one */
+			assert_int_equal(journal_flush(j, &err), 0);
+			journal_close(j);
+			j = opened(&s);
+			assert_int_equal(s.sum, 6);
+			journal_close(j);
+		}
+	f = fopen(path, "w");
+	fputs("not a journal", f);
+	fclose(f);
+	assert_int_equal(journal_open(path, &first, NULL, NULL, &j, &err), -EINVAL);
+}
+
+static bool odd(void *arg, const struct record *r)
+{
+	(void)arg;
+	return r->kind == RECORD_BAG || r->task % 2;
+}
+
+static void compacted(void **state)
+{
+	(void)state;
+	struct seen s;
+	struct err err;
+	struct stat before, after;
+	struct journal *j = opened(&s), *other;
+
+	for (uint64_t i = 1; i <= 1000; i++)
+		add(j, i);
+	assert_int_equal(journal_flush(j, &err), 0);
+	assert_int_equal(stat(path, &before), 0);
+	assert_int_equal(journal_compact(j, odd, NULL, &err), 0);
+	assert_int_equal(stat(path, &after), 0);
+	assert_true(after.st_size < before.st_size * 6 / 10);
+	assert_int_equal(journal_open(path, &first, NULL, NULL, &other, &err), -EBUSY);
+	add(j, 2001);
+	assert_int_equal(journal_flush(j, &err), 0);
+	journal_close(j);
+	j = opened(&s);
+	assert_int_equal(s.n, 502);
+	assert_int_equal(s.sum, 500 * 500 + 2001);
+	journal_close(j);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(kept, begin, end),
+		cmocka_unit_test_setup_teardown(alone, begin, end),
+		cmocka_unit_test_setup_teardown(torn, begin, end),
+		cmocka_unit_test_setup_teardown(compacted, begin, end),
+	};
+	return cmocka_run_group_tests_name("bag_journal", tests, NULL, NULL);
+}
