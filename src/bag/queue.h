@@ -45,12 +45,13 @@ struct offer {
 	int64_t seconds;	    /* until its end; -1: it has none */
 	int64_t all_cpus, all_gpus; /* when it is empty */
 	int worker;		    /* from 0 */
+	bool repeats;		    /* may give a second result for --agree: there are not enough workers */
 };
 
 /* The next task for this worker, now in flight there; 0: none. Numbers of tasks begin with 1. */
 uint32_t queue_take(struct queue *q, const struct offer *offer);
-/* A copy of a task in flight, for a worker that is idle while nothing waits; 0: none. */
-uint32_t queue_copy(struct queue *q, const struct offer *offer);
+/* Whether this worker, which is idle while nothing waits, gets a copy of a task that is in flight elsewhere; it has it then. */
+bool queue_copy(struct queue *q, uint32_t task, const struct offer *offer);
 /* A copy that had not begun, or whose worker was cancelled on purpose, is no longer there: nobody's fault. */
 void queue_return(struct queue *q, uint32_t task, int worker);
 
@@ -64,6 +65,9 @@ enum verdict {
 enum verdict queue_result(struct queue *q, uint32_t task, int worker, bool good, uint64_t hash);
 /* The worker vanished while it ran the task. */
 enum verdict queue_lost(struct queue *q, uint32_t task, int worker);
+
+/* The worker is gone: nothing is kept free on it any more. */
+void queue_gone(struct queue *q, int worker);
 
 struct queue_counts {
 	uint32_t waiting, flying, done, aside;

@@ -1,0 +1,427 @@
+/*
+ * queue.c - lines of waiting tasks, and what becomes of those in flight.
+ *
+ * A line for each kind of need, linked through the items. The lines are built when the first task is taken: what the journal knows comes before.
+ */
+#include "bag/queue.h"
+
+#include <assert.h>
+
+#include "base/map.h"
+
+enum {
+	PASSED_MOST = 16, /* how often a large task is passed over before a worker is kept free for it */
+	LOOK = 64,	  /* how far a line is searched for a task of which the worker has given no result yet */
+};
+
+/* 8 bytes: with struct bag_task, 24 for each task. */
+struct item {
+	uint32_t next; /* task behind it in its line; 0: none */
+	uint8_t state, failures, losses, copies;
+};
+
+struct line {
+	uint32_t head, tail; /* tasks; 0: empty */
+	uint32_t passed;     /* over, since its head was taken */
+	int kept;	     /* worker that takes nothing else until the head fits there; -1: none */
+};
+
+/* A result that waits for equal ones. */
+struct vote {
+	uint64_t hash;
+	int worker;
+	uint32_t next; /* position from 1; 0: none */
+};
+
+struct queue {
+	const struct bag *bag;
+	struct queue_rules rules;
+	struct item *item; /* by task, from 1 */
+	struct line *line; /* by need */
+	struct queue_counts counts;
+	bool begun;
+	struct map voted; /* task -> its first vote, position from 1 */
+	VEC(struct vote) votes;
+	uint32_t free_votes; /* linked by next */
+};
+
+struct queue *queue_create(const struct bag *bag, const struct queue_rules *rules)
+{
+	struct queue *q = mem_zalloc(sizeof *q);
+
+	q->bag = bag;
+	q->rules = *rules;
+	q->item = mem_zalloc((bag->tasks.n + 1) * sizeof *q->item);
+	q->line = mem_zalloc(bag->needs.n * sizeof *q->line);
+	for (size_t i = 0; i < bag->needs.n; i++)
+		q->line[i].kept = -1;
+	q->counts.waiting = (uint32_t)bag->tasks.n;
+	return q;
+}
+
+void queue_destroy(struct queue *q)
+{
+	if (!q)
+		return;
+	map_fini(&q->voted);
+	vec_free(&q->votes);
+	free(q->item);
+	free(q->line);
+	free(q);
+}
+
+static struct item *item_of(const struct queue *q, uint32_t task)
+{
+	assert(task >= 1 && task <= q->bag->tasks.n);
+	return &q->item[task];
+}
+
+static struct line *line_of(const struct queue *q, uint32_t task)
+{
+	return &q->line[q->bag->tasks.v[task - 1].need];
+}
+
+static uint32_t *counter(struct queue *q, enum task_state state)
+{
+	uint32_t *const all[] = {&q->counts.waiting, &q->counts.flying, &q->counts.done, &q->counts.aside};
+
+	return all[state];
+}
+
+static void become(struct queue *q, struct item *x, enum task_state state)
+{
+	--*counter(q, x->state);
+	++*counter(q, state);
+	x->state = (uint8_t)state;
+}
+
+static void line_append(struct queue *q, uint32_t task)
+{
+	struct line *l = line_of(q, task);
+
+	q->item[task].next = 0;
+	if (l->tail)
+		q->item[l->tail].next = task;
+	else
+		l->head = task;
+	l->tail = task;
+}
+
+static void line_prepend(struct queue *q, uint32_t task)
+{
+	struct line *l = line_of(q, task);
+
+	q->item[task].next = l->head;
+	l->head = task;
+	l->tail = l->tail ? l->tail : task;
+}
+
+/* Takes out the task behind `before` (0: the head). */
+static uint32_t line_remove(struct queue *q, struct line *l, uint32_t before)
+{
+	uint32_t task = before ? q->item[before].next : l->head;
+
+	*(before ? &q->item[before].next : &l->head) = q->item[task].next;
+	if (l->tail == task)
+		l->tail = before;
+	return task;
+}
+
+static void begin(struct queue *q)
+{
+	q->begun = true;
+	for (uint32_t task = 1; task <= q->bag->tasks.n; task++)
+		if (q->item[task].state == TASK_WAITING)
+			line_append(q, task);
+}
+
+void queue_restore(struct queue *q, uint32_t task, enum task_state state, int failures)
+{
+	struct item *x = item_of(q, task);
+
+	assert(!q->begun && state != TASK_FLYING);
+	become(q, x, state);
+	x->failures = (uint8_t)(failures > 255 ? 255 : failures);
+}
+
+uint32_t queue_retry(struct queue *q)
+{
+	uint32_t n = 0;
+
+	for (uint32_t task = 1; task <= q->bag->tasks.n; task++) {
+		struct item *x = &q->item[task];
+		if (x->state != TASK_ASIDE)
+			continue;
+		become(q, x, TASK_WAITING);
+		x->failures = x->losses = 0;
+		n++;
+		if (q->begun)
+			line_append(q, task);
+	}
+	return n;
+}
+
+static bool fits(const struct bag_need *need, int64_t cpus, int64_t gpus, const struct offer *o)
+{
+	return need->cpus <= cpus && need->gpus <= gpus && (o->memory < 0 || need->memory <= o->memory) &&
+	       (o->seconds < 0 || need->seconds <= o->seconds);
+}
+
+static bool has_voted(const struct queue *q, uint32_t task, int worker)
+{
+	uint64_t at;
+
+	if (!map_get(&q->voted, task, &at))
+		return false;
+	for (; at; at = q->votes.v[at - 1].next)
+		if (q->votes.v[at - 1].worker == worker)
+			return true;
+	return false;
+}
+
+/* The task before the one that this worker may take from the line; false: it may take none. */
+static bool line_find(const struct queue *q, const struct line *l, const struct offer *o, uint32_t *ret_before)
+{
+	uint32_t before = 0;
+	int looked = 0;
+
+	*ret_before = 0;
+	if (q->rules.agree <= 1 || o->repeats)
+		return true;
+	for (uint32_t task = l->head; task && looked < LOOK; before = task, task = q->item[task].next, looked++)
+		if (!has_voted(q, task, o->worker)) {
+			*ret_before = before;
+			return true;
+		}
+	return false;
+}
+
+/* A line is passed over when a later task goes before its head, which would fit if this worker were empty. */
+static void pass_over(struct queue *q, const struct offer *o, uint32_t chosen)
+{
+	for (size_t i = 0; i < q->bag->needs.n; i++) {
+		struct line *l = &q->line[i];
+		if (!l->head || l->head >= chosen || l->kept >= 0 ||
+		    !fits(&q->bag->needs.v[i], o->all_cpus, o->all_gpus, o))
+			continue;
+		if (++l->passed > PASSED_MOST)
+			l->kept = o->worker;
+	}
+}
+
+uint32_t queue_take(struct queue *q, const struct offer *o)
+{
+	struct line *best = NULL;
+	uint32_t before = 0, best_before = 0;
+
+	if (!q->begun)
+		begin(q);
+	for (size_t i = 0; i < q->bag->needs.n; i++) {
+		struct line *l = &q->line[i];
+		bool fit = l->head && fits(&q->bag->needs.v[i], o->cpus, o->gpus, o);
+		if (l->head && l->kept == o->worker) { /* this one or none */
+			if (!fit || !line_find(q, l, o, &before))
+				return 0;
+			best = l, best_before = before;
+			break;
+		}
+		if (fit && (!best || l->head < best->head) && line_find(q, l, o, &before))
+			best = l, best_before = before;
+	}
+	if (!best)
+		return 0;
+	if (q->bag->needs.n > 1)
+		pass_over(q, o, best->head);
+	best->passed = 0;
+	best->kept = -1;
+	uint32_t task = line_remove(q, best, best_before);
+	become(q, &q->item[task], TASK_FLYING);
+	q->item[task].copies = 1;
+	q->counts.copies++;
+	return task;
+}
+
+bool queue_copy(struct queue *q, uint32_t task, const struct offer *o)
+{
+	struct item *x = item_of(q, task);
+	const struct bag_need *need = &q->bag->needs.v[q->bag->tasks.v[task - 1].need];
+
+	if (x->state != TASK_FLYING || x->copies >= q->rules.replicas || x->copies == UINT8_MAX ||
+	    !fits(need, o->cpus, o->gpus, o) || (!o->repeats && has_voted(q, task, o->worker)))
+		return false;
+	x->copies++;
+	q->counts.copies++;
+	return true;
+}
+
+static struct item *landed(struct queue *q, uint32_t task)
+{
+	struct item *x = item_of(q, task);
+
+	assert(x->copies > 0);
+	x->copies--;
+	q->counts.copies--;
+	return x;
+}
+
+void queue_return(struct queue *q, uint32_t task, int worker)
+{
+	struct item *x = landed(q, task);
+
+	(void)worker;
+	if (x->state == TASK_FLYING && x->copies == 0) {
+		become(q, x, TASK_WAITING);
+		line_prepend(q, task);
+	}
+}
+
+static void votes_drop(struct queue *q, uint32_t task)
+{
+	uint64_t at;
+
+	if (!map_get(&q->voted, task, &at))
+		return;
+	map_remove(&q->voted, task);
+	while (at) {
+		struct vote *v = &q->votes.v[at - 1];
+		uint64_t next = v->next;
+		v->next = q->free_votes;
+		q->free_votes = (uint32_t)at;
+		at = next;
+	}
+}
+
+/* Adds a result. Returns how many are equal to it; `ret_all`: how many there are. */
+static int vote(struct queue *q, uint32_t task, int worker, uint64_t hash, int *ret_all)
+{
+	uint64_t first = 0;
+	int equal = 0, all = 0;
+
+	map_get(&q->voted, task, &first);
+	if (!q->free_votes) {
+		vec_push(&q->votes, (struct vote){0});
+		q->free_votes = (uint32_t)q->votes.n;
+	}
+	uint32_t at = q->free_votes;
+	q->free_votes = q->votes.v[at - 1].next;
+	q->votes.v[at - 1] = (struct vote){.hash = hash, .worker = worker, .next = (uint32_t)first};
+	map_set(&q->voted, task, at);
+	for (; at; at = q->votes.v[at - 1].next, all++)
+		equal += q->votes.v[at - 1].hash == hash;
+	*ret_all = all;
+	return equal;
+}
+
+static enum verdict finished(struct queue *q, uint32_t task, enum task_state state)
+{
+	become(q, &q->item[task], state);
+	votes_drop(q, task);
+	return state == TASK_DONE ? VERDICT_DONE : VERDICT_ASIDE;
+}
+
+static enum verdict again(struct queue *q, uint32_t task, bool front)
+{
+	struct item *x = &q->item[task];
+
+	if (x->copies > 0)
+		return VERDICT_AGAIN;
+	become(q, x, TASK_WAITING);
+	if (front)
+		line_prepend(q, task);
+	else
+		line_append(q, task);
+	return VERDICT_AGAIN;
+}
+
+enum verdict queue_result(struct queue *q, uint32_t task, int worker, bool good, uint64_t hash)
+{
+	struct item *x = landed(q, task);
+	int all;
+
+	if (x->state != TASK_FLYING)
+		return VERDICT_IGNORE;
+	if (!good) {
+		q->counts.failures++;
+		x->failures += x->failures < UINT8_MAX;
+		return x->failures >= q->rules.attempts ? finished(q, task, TASK_ASIDE) : again(q, task, false);
+	}
+	if (q->rules.agree <= 1)
+		return finished(q, task, TASK_DONE);
+	if (vote(q, task, worker, hash, &all) >= q->rules.agree)
+		return finished(q, task, TASK_DONE);
+	if (all > 2 * q->rules.agree)
+		return finished(q, task, TASK_ASIDE);
+	return again(q, task, true);
+}
+
+enum verdict queue_lost(struct queue *q, uint32_t task, int worker)
+{
+	struct item *x = landed(q, task);
+
+	(void)worker;
+	if (x->state != TASK_FLYING)
+		return VERDICT_IGNORE;
+	x->losses += x->losses < UINT8_MAX;
+	return x->losses >= q->rules.losses ? finished(q, task, TASK_ASIDE) : again(q, task, false);
+}
+
+void queue_gone(struct queue *q, int worker)
+{
+	for (size_t i = 0; i < q->bag->needs.n; i++)
+		if (q->line[i].kept == worker)
+			q->line[i].kept = -1;
+}
+
+struct queue_counts queue_counts(const struct queue *q)
+{
+	return q->counts;
+}
+
+enum task_state queue_state(const struct queue *q, uint32_t task)
+{
+	return (enum task_state)item_of(q, task)->state;
+}
+
+int queue_failures(const struct queue *q, uint32_t task)
+{
+	return item_of(q, task)->failures + item_of(q, task)->losses;
+}
+
+int queue_copies(const struct queue *q, uint32_t task)
+{
+	return item_of(q, task)->copies;
+}
+
+uint32_t queue_too_large(const struct queue *q, int64_t all_cpus, int64_t all_gpus)
+{
+	for (size_t i = 0; i < q->bag->needs.n; i++) {
+		const struct bag_need *need = &q->bag->needs.v[i];
+		if (q->line[i].head && (need->cpus > all_cpus || need->gpus > all_gpus))
+			return q->line[i].head;
+	}
+	return 0;
+}
+
+void queue_check(const struct queue *q)
+{
+	uint32_t n[4] = {0}, lined = 0;
+	uint64_t copies = 0;
+
+	for (uint32_t task = 1; task <= q->bag->tasks.n; task++) {
+		const struct item *x = &q->item[task];
+		n[x->state]++;
+		copies += x->copies;
+		assert(x->state != TASK_FLYING || x->copies > 0);
+		assert(x->state != TASK_WAITING || x->copies == 0);
+	}
+	assert(n[0] == q->counts.waiting && n[1] == q->counts.flying && n[2] == q->counts.done &&
+	       n[3] == q->counts.aside && copies == q->counts.copies);
+	for (size_t i = 0; q->begun && i < q->bag->needs.n; i++) {
+		uint32_t last = 0;
+		for (uint32_t task = q->line[i].head; task; last = task, task = q->item[task].next) {
+			assert(q->item[task].state == TASK_WAITING && ++lined <= n[0]);
+		}
+		assert(last == q->line[i].tail);
+	}
+	assert(!q->begun || lined == n[0]);
+}
