@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "bag/queue.h"
+#include "base/rng.h"
 
 static struct bag bag;
 
@@ -119,13 +120,115 @@ static void agreement(void **state)
 	done(q);
 }
 
+/* A task of four CPUs among many of one: a worker is kept free for it, the others go on. */
+static void large(void **state)
+{
+	(void)state;
+	struct strbuf text = {0};
+
+	strbuf_puts(&text, "#bag cpus=4\nbig\n#bag\n");
+	for (int i = 0; i < 1000; i++)
+		strbuf_puts(&text, "small\n");
+	struct queue *q = made(text.text, plain);
+	struct offer o[2] = {room(0, 4, 4), room(1, 2, 2)};
+
+	o[0].cpus = 3 * BAG_CPU; /* something small runs there already */
+	assert_true(queue_take(q, &o[0]) > 1);
+	for (int i = 0;; i++) {
+		assert_true(i < 100);
+		uint32_t task = queue_take(q, &o[0]);
+		if (task == 1)
+			break;
+		if (task)
+			queue_result(q, task, 0, true, 0);
+		else
+			o[0].cpus = 4 * BAG_CPU; /* it drained */
+		assert_true(queue_take(q, &o[1]) > 1);
+	}
+	assert_int_equal(queue_too_large(q, BAG_CPU, 0), 0);
+	queue_return(q, 1, 0);
+	assert_int_equal(queue_too_large(q, BAG_CPU, 0), 1);
+	strbuf_fini(&text);
+	done(q);
+}
+
+static void time_left(void **state)
+{
+	(void)state;
+	struct queue *q = made("#bag time=100\nlong\n#bag time=5 mem=2gb gpus=1\nshort\n", plain);
+	struct offer o = room(0, 1, 1);
+
+	o.seconds = 50;
+	assert_int_equal(queue_take(q, &o), 0);
+	o.gpus = 1;
+	o.memory = 1 << 20;
+	assert_int_equal(queue_take(q, &o), 0);
+	o.memory = 4 << 20;
+	assert_int_equal(queue_take(q, &o), 2);
+	o.seconds = 100;
+	assert_int_equal(queue_take(q, &o), 1);
+	done(q);
+}
+
+/* Whatever happens in whatever order, every task ends, and is counted once. */
+static void random_lives(void **state)
+{
+	(void)state;
+	for (uint64_t seed = 1; seed <= 300; seed++) {
+		struct rng r;
+		rng_seed(&r, seed);
+		struct queue *q = made("a\nb\n#bag cpus=2\nc\nd\n#bag cpus=0.5\ne\nf\ng\n",
+				       (struct queue_rules){.attempts = 2,
+							    .losses = 3,
+							    .replicas = 1 + (int)(seed % 3),
+							    .agree = 1 + (int)(seed / 3 % 3)});
+		VEC(struct {
+			uint32_t task;
+			int worker;
+		}) flying = {0};
+		struct queue_counts c;
+		for (int step = 0; c = queue_counts(q), c.waiting + c.flying > 0; step++) {
+			assert_true(step < 10000);
+			struct offer o = room((int)rng_below(&r, 3), 2, 2);
+			o.repeats = step > 500;
+			uint32_t task = queue_take(q, &o);
+			if (!task && flying.n && queue_copy(q, flying.v[0].task, &o))
+				task = flying.v[0].task;
+			if (task) {
+				vec_reserve(&flying, flying.n + 1);
+				flying.v[flying.n].task = task;
+				flying.v[flying.n++].worker = o.worker;
+			}
+			if (flying.n && (!task || rng_below(&r, 2))) {
+				size_t at = rng_below(&r, flying.n);
+				uint32_t t = flying.v[at].task;
+				int w = flying.v[at].worker;
+				vec_remove(&flying, at);
+				switch (rng_below(&r, 6)) {
+				case 0:
+					queue_return(q, t, w);
+					break;
+				case 1:
+					queue_lost(q, t, w);
+					break;
+				default:
+					queue_result(q, t, w, rng_below(&r, 4) > 0, rng_below(&r, 2));
+				}
+			}
+			queue_check(q);
+		}
+		assert_int_equal(c.done + c.aside, 7);
+		vec_free(&flying);
+		done(q);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(retries),
-		cmocka_unit_test(restored),
-		cmocka_unit_test(copies),
-		cmocka_unit_test(agreement),
+		cmocka_unit_test(retries),	cmocka_unit_test(restored), cmocka_unit_test(copies),
+		cmocka_unit_test(agreement),	cmocka_unit_test(large),    cmocka_unit_test(time_left),
+		cmocka_unit_test(random_lives),
 	};
 	return cmocka_run_group_tests_name("bag_queue", tests, NULL, NULL);
 }
