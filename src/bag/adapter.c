@@ -1,0 +1,156 @@
+/*
+ * adapter.c - the heuristics by name, what is learnt of tasks, and the two simple ones.
+ */
+#include "bag/adapter.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <string.h>
+
+#include "bag/adapter_internal.h"
+
+#define FIRST_GUESS 600	  /* seconds */
+#define REVIEW_EVERY 60	  /* seconds, at least */
+#define REVIEW_SHARE 0.05 /* of the bag's age: an old bag needs no news of every minute */
+
+static const char *const names[ADAPTER_HEURISTICS] = {"static",	  "initial", "adaptive-as-printed",
+						      "adaptive", "mixed",   "ours"};
+
+const char *adapter_name(enum adapter_heuristic h)
+{
+	return names[h];
+}
+
+int adapter_find(const char *name, enum adapter_heuristic *ret, struct err *err)
+{
+	for (int i = 0; i < ADAPTER_HEURISTICS; i++)
+		if (strcmp(name, names[i]) == 0) {
+			*ret = (enum adapter_heuristic)i;
+			return 0;
+		}
+	return err_set(err, -EINVAL,
+		       "%s: not a heuristic (use static, initial, adaptive-as-printed, adaptive, mixed or ours)", name);
+}
+
+struct adapter *adapter_create(enum adapter_heuristic h, const struct adapter_limits *limits, int64_t now)
+{
+	struct adapter *a = mem_zalloc(sizeof *a);
+
+	assert(limits->requests >= 1 && limits->requests <= ADAPTER_REQUESTS && limits->procs >= 1 &&
+	       limits->time >= 1);
+	a->heuristic = h;
+	a->limits = *limits;
+	if (a->limits.first_guess <= 0)
+		a->limits.first_guess = FIRST_GUESS;
+	a->began = now;
+	a->reviewed = -1;
+	return a;
+}
+
+void adapter_destroy(struct adapter *a)
+{
+	free(a);
+}
+
+void adapter_task_done(struct adapter *a, int64_t seconds)
+{
+	a->longest = most(a->longest, seconds);
+	a->shortest = a->done ? least(a->shortest, seconds) : seconds;
+	a->sum += (double)seconds;
+	a->done++;
+}
+
+void adapter_task_cut(struct adapter *a, int64_t seconds)
+{
+	a->longest_cut = most(a->longest_cut, seconds);
+	a->cut++;
+}
+
+/* As a sender learns what a network bears: a little more after a success, twice as much after a failure. */
+int64_t adapter_estimate(const struct adapter *a)
+{
+	int64_t e = most(ceil_div(a->longest * 11, 10), 2 * a->longest_cut);
+
+	if (!a->done && !a->cut)
+		e = a->limits.first_guess;
+	return most(1, least(e, a->limits.time));
+}
+
+bool adapter_worth_starting(const struct adapter *a, int64_t left)
+{
+	if (left <= 0)
+		return false;
+	return a->heuristic != ADAPTER_OURS || !a->done || left >= a->shortest;
+}
+
+bool adapter_reviews(const struct adapter *a)
+{
+	return a->heuristic == ADAPTER_OURS;
+}
+
+int64_t adapter_next(const struct adapter *a, int64_t now)
+{
+	if (!adapter_reviews(a) || a->reviewed < 0)
+		return TIME_NEVER;
+
+	int64_t pause = most(REVIEW_EVERY, (int64_t)(REVIEW_SHARE * (double)(a->reviewed - a->began)));
+
+	return most(now, a->reviewed + pause);
+}
+
+static int static_decide(const struct adapter *a, const struct adapter_view *v, struct adapter_order *ret)
+{
+	int slots = open_slots(a, v), n = 0;
+
+	while (n < slots)
+		n = order_submit(ret, n, least(a->limits.procs, ceil_div(v->pending, slots)), a->limits.time);
+	return n;
+}
+
+/* The first request takes what is free now, for as long as it is. */
+static int initial_decide(const struct adapter *a, const struct adapter_view *v, struct adapter_order *ret)
+{
+	int slots = open_slots(a, v), n = 0;
+	int64_t e = adapter_estimate(a), procs = most(1, a->limits.procs / most(1, v->queued)), free_now = 0, until = 0;
+
+	for (size_t i = 0; i < v->nfree; i++)
+		if (v->free[i].end > v->now) {
+			free_now = free_now ? least(free_now, v->free[i].procs) : v->free[i].procs;
+			until = v->free[i].end;
+			if (until - v->now >= e)
+				break;
+		}
+	if (slots && !a->done && !a->cut && v->nrequests == 0 && free_now > 0) {
+		int64_t p = least(least(free_now, a->limits.procs), v->pending);
+		n = order_submit(ret, n, p, least(a->limits.time, most(e, least(until - v->now, a->limits.time))));
+	}
+	while (n < slots)
+		n = order_submit(ret, n, least(procs, v->pending), e);
+	return n;
+}
+
+int adapter_decide(struct adapter *a, const struct adapter_view *v, struct adapter_order *ret)
+{
+	int n = 0;
+
+	if (v->pending > 0) {
+		switch (a->heuristic) {
+		case ADAPTER_STATIC:
+			n = static_decide(a, v, ret);
+			break;
+		case ADAPTER_INITIAL:
+			n = initial_decide(a, v, ret);
+			break;
+		case ADAPTER_AS_PRINTED:
+		case ADAPTER_ADAPTIVE:
+		case ADAPTER_MIXED:
+			n = adaptive_decide(a, v, ret);
+			break;
+		case ADAPTER_OURS:
+		case ADAPTER_HEURISTICS:
+			break;
+		}
+	}
+	a->reviewed = v->now;
+	return n;
+}
