@@ -147,6 +147,8 @@ int adapter_decide(struct adapter *a, const struct adapter_view *v, struct adapt
 			n = adaptive_decide(a, v, ret);
 			break;
 		case ADAPTER_OURS:
+			n = ours_decide(a, v, ret);
+			break;
 		case ADAPTER_HEURISTICS:
 			break;
 		}

@@ -1,0 +1,332 @@
+/*
+ * adapter_ours.c - our own heuristic: the set of requests that makes the bag complete first, by what is known.
+ *
+ * A set of requests is judged by when it would complete the bag: the logarithm of that, on average over what a task may take. Once tasks have finished that is known; before,
+ * all powers of two are as likely that are longer than any stay without an end. Until then all slots but one hold requests as static makes them, so that long
+ * tasks lose nothing, and the last one probes what is free at once.
+ *
+ * Open slots are filled with the candidate that helps most. Then a waiting request is replaced if another in its place helps by more than a threshold: what is
+ * planned changes as jobs end early, and whoever resubmits too often always waits. For the same reason a planned wait counts only a part. When the bag is
+ * much larger than all requests together, only throughput matters, and adaptive decides.
+ */
+#include <math.h>
+
+#include "bag/adapter_internal.h"
+
+#define WAIT_COUNTS 0.4 /* of a planned wait: most jobs end before their time */
+#define ENOUGH 0.01	/* what a request for an open slot must bring, as a logarithm */
+#define REPLACE 0.15	/* ... and one for a waiting request */
+#define GRID 1.4	/* processors of candidates */
+#define STRETCH 2	/* a candidate is made longer, up to this, where its hole is */
+#define DUTY 0.5	/* of the machine that later requests are thought to get */
+#define SHORTEST 50	/* seconds of a task that are thought of, at least */
+#define MARGIN 1.1	/* over the longest task seen */
+#define MUCH 1.0	/* of what all requests can hold: more work than that is much */
+
+enum { SCENES = 16, LENGTHS = 24 };
+
+/* What a task may take: the longest, and usually. */
+struct scene {
+	double longest, usual;
+};
+
+struct ours {
+	const struct adapter *a;
+	const struct adapter_view *v;
+	struct scene scene[SCENES];
+	int nscenes;
+	struct adapter_request set[ADAPTER_REQUESTS]; /* what is out, and what was chosen */
+	int n;
+	span_vec holes;
+};
+
+static void scenes_set(struct ours *o)
+{
+	const struct adapter *a = o->a;
+	double stay = MARGIN * (double)most(o->v->oldest, a->longest_cut), limit = (double)a->limits.time;
+
+	o->nscenes = 0;
+	if (a->done) {
+		double longest = fmin(limit, fmax(MARGIN * (double)a->longest, stay));
+		double usual = a->sum / (double)a->done;
+		o->scene[o->nscenes++] = (struct scene){longest, fmin(usual, longest)};
+		return;
+	}
+	for (double e = SHORTEST; e < limit && o->nscenes < SCENES; e *= 2)
+		if (e > stay)
+			o->scene[o->nscenes++] = (struct scene){e, e};
+	if (!o->nscenes)
+		o->scene[o->nscenes++] = (struct scene){limit, limit};
+}
+
+/* When a request is thought to start. */
+static double start_of(const struct ours *o, const struct adapter_request *r)
+{
+	if (r->running)
+		return (double)r->start;
+	return (double)o->v->now + WAIT_COUNTS * (double)(r->start - o->v->now);
+}
+
+/* Tasks that one processor of a request finishes until `t`, from now on. */
+static double finished(const struct ours *o, const struct adapter_request *r, const struct scene *e, double t)
+{
+	double start = start_of(o, r), end = fmin(t, start + (double)r->time);
+	double n = end - start >= e->longest ? 1 + floor((end - start - e->longest) / e->usual) : 0;
+
+	if (r->running && n > 0)
+		n -= fmin(n, floor(((double)o->v->now - start) / e->usual));
+	return n;
+}
+
+static double all_finished(const struct ours *o, const struct scene *e, double t)
+{
+	double sum = 0;
+
+	for (int i = 0; i < o->n; i++)
+		sum += (double)o->set[i].procs * finished(o, &o->set[i], e, t);
+	return sum;
+}
+
+/* When the bag is complete, if a task takes that long. */
+static double completion(const struct ours *o, const struct scene *e)
+{
+	double now = (double)o->v->now, last = now, first = INFINITY, pending = (double)o->v->pending, sum;
+
+	for (int i = 0; i < o->n; i++) {
+		double end = start_of(o, &o->set[i]) + (double)o->set[i].time;
+		last = fmax(last, end);
+		first = fmin(first, end);
+	}
+	sum = all_finished(o, e, last);
+	if (sum < pending) { /* what is left goes into requests that come later */
+		double behind = now + WAIT_COUNTS * (double)(holes_horizon(&o->holes) - o->v->now);
+		double rest = (pending - sum) * e->usual / ((double)o->a->limits.procs * DUTY);
+		if (o->n >= o->a->limits.requests)
+			behind = fmax(behind, first);
+		return fmax(fmax(behind, now) + fmax(e->longest, rest), sum > 0 ? fmin(last, first + rest) : now);
+	}
+
+	double low = now, high = last;
+
+	while (high - low > 1 + 0.002 * (high - now)) {
+		double middle = (low + high) / 2;
+		if (all_finished(o, e, middle) >= pending)
+			high = middle;
+		else
+			low = middle;
+	}
+	return high;
+}
+
+static double judge(const struct ours *o)
+{
+	double sum = 0;
+
+	for (int i = 0; i < o->nscenes; i++)
+		sum += log(completion(o, &o->scene[i]) - (double)o->a->began + 1);
+	return sum / o->nscenes;
+}
+
+/* The lengths of candidates: so many tasks one after another, by what a task may take. */
+static int lengths_list(const struct ours *o, int64_t *ret)
+{
+	int n = 0;
+	double limit = (double)o->a->limits.time;
+
+	if (o->a->done) {
+		const struct scene *e = &o->scene[0];
+		for (double k = 1; e->longest + (k - 1) * e->usual < limit && n < LENGTHS - 1; k = floor(k * GRID) + 1)
+			ret[n++] = (int64_t)ceil(e->longest + (k - 1) * e->usual);
+	} else {
+		for (int i = 0; i < o->nscenes && n < LENGTHS - 1; i++)
+			ret[n++] = (int64_t)ceil(fmin(limit, MARGIN * o->scene[i].longest));
+	}
+	ret[n++] = o->a->limits.time;
+	return n;
+}
+
+/* The best candidate for one more request: what it is judged by; INFINITY: there is none. Only such that start at once, if `probe`. */
+static double candidate_best(struct ours *o, bool probe, struct candidate *ret)
+{
+	int64_t length[LENGTHS], most_procs = least(o->a->limits.procs, o->v->pending);
+	int n = lengths_list(o, length);
+	double best = INFINITY;
+
+	for (int i = 0; i < n; i++) {
+		int64_t procs = 0;
+
+		while (procs < most_procs) {
+			int64_t end = 0, start;
+
+			procs = least(most_procs, most(procs + 1, (int64_t)((double)procs * GRID)));
+			start = holes_earliest(&o->holes, procs, length[i], &end);
+			if (start == TIME_NEVER || (probe && start > o->v->now))
+				break;
+			/* as many as fit there just as well */
+			int64_t time = least(o->a->limits.time, least(STRETCH * length[i], end - start));
+
+			o->set[o->n++] = (struct adapter_request){.procs = procs, .time = time, .start = start};
+			double x = judge(o);
+			o->n--;
+			if (x < best) {
+				best = x;
+				*ret = (struct candidate){start, procs, time};
+			}
+		}
+	}
+	return best;
+}
+
+static int chosen(struct ours *o, const struct candidate *c, struct adapter_order *ret, int n)
+{
+	o->set[o->n++] = (struct adapter_request){.id = -1, .procs = c->procs, .time = c->time, .start = c->start};
+	holes_take(&o->holes, c->start, c->start + c->time, c->procs);
+	return order_submit(ret, n, c->procs, c->time);
+}
+
+/* As static would, for all slots but one, as long as nothing is known; where the machine has room for it. */
+static int secure(struct ours *o, int slots, struct adapter_order *ret, int n)
+{
+	for (int i = 0; i < slots; i++) {
+		int64_t end, procs = least(o->a->limits.procs, ceil_div(o->v->pending, o->a->limits.requests));
+		struct candidate c = {holes_earliest(&o->holes, procs, o->a->limits.time, &end), procs,
+				      o->a->limits.time};
+		if (c.start == TIME_NEVER)
+			break;
+		n = chosen(o, &c, ret, n);
+	}
+	return n;
+}
+
+static int fill(struct ours *o, int slots, struct adapter_order *ret, int n)
+{
+	double now = judge(o);
+
+	while (slots-- > 0) {
+		struct candidate c;
+		double x = candidate_best(o, false, &c);
+		if (!(x < now - ENOUGH) && o->n > 0)
+			break;
+		if (x == INFINITY)
+			break;
+		n = chosen(o, &c, ret, n);
+		now = x;
+	}
+	return n;
+}
+
+static void set_remove(struct ours *o, int at)
+{
+	const struct adapter_request r = o->set[at];
+
+	holes_take(&o->holes, r.start, r.start + r.time, -r.procs);
+	o->set[at] = o->set[--o->n];
+}
+
+/* Replaces the waiting request for which another would help most, if it helps enough. */
+static int replace(struct ours *o, struct adapter_order *ret, int n)
+{
+	double now = judge(o), best = now - REPLACE;
+	struct candidate with = {0};
+	int at = -1;
+
+	for (int i = 0; i < o->n; i++) {
+		struct adapter_request was = o->set[i];
+		struct candidate c;
+
+		if (was.running || was.id < 0 || was.start == TIME_NEVER || was.start <= o->v->now)
+			continue;
+		set_remove(o, i);
+		double x = candidate_best(o, false, &c);
+		holes_take(&o->holes, was.start, was.start + was.time, was.procs);
+		o->set[o->n++] = o->set[i];
+		o->set[i] = was;
+		if (x < best) {
+			best = x;
+			with = c;
+			at = i;
+		}
+	}
+	if (at < 0)
+		return n;
+	ret[n++] = (struct adapter_order){.what = ADAPTER_CANCEL, .id = o->set[at].id};
+	set_remove(o, at);
+	return chosen(o, &with, ret, n);
+}
+
+/* Requests that run and have nothing to do, unless a task may soon be cut off that they could take. */
+static int release(struct ours *o, struct adapter_order *ret, int n)
+{
+	const struct adapter_view *v = o->v;
+
+	for (int i = o->n - 1; i >= 0; i--) {
+		const struct adapter_request *r = &o->set[i];
+		int64_t end = r->start + r->time;
+		bool needed = v->idle > 0 && end - v->now >= o->a->shortest;
+
+		if (!r->running || r->busy)
+			continue;
+		for (int k = 0; k < o->n && !needed; k++) {
+			const struct adapter_request *other = &o->set[k];
+			int64_t left = other->start + other->time - v->now;
+			needed = other->running && other->busy && left < o->a->longest &&
+				 end > v->now + left + o->a->shortest;
+		}
+		if (needed)
+			continue;
+		ret[n++] = (struct adapter_order){.what = ADAPTER_RELEASE, .id = r->id};
+		set_remove(o, i);
+	}
+	return n;
+}
+
+/* A waiting request needs no more processors than tasks are left. */
+static int shrink(struct ours *o, struct adapter_order *ret, int n)
+{
+	for (int i = 0; i < o->n; i++) {
+		struct adapter_request *r = &o->set[i];
+		if (r->running || r->procs <= o->v->pending)
+			continue;
+		holes_take(&o->holes, r->start, r->start + r->time, o->v->pending - r->procs);
+		r->procs = o->v->pending;
+		ret[n++] = (struct adapter_order){.what = ADAPTER_SHRINK, .id = r->id, .procs = r->procs};
+	}
+	return n;
+}
+
+static bool is_much(const struct ours *o)
+{
+	const struct adapter_limits *l = &o->a->limits;
+
+	return o->a->done &&
+	       (double)o->v->pending * o->scene[0].usual > MUCH * l->requests * (double)l->procs * (double)l->time;
+}
+
+int ours_decide(struct adapter *a, const struct adapter_view *v, struct adapter_order *ret)
+{
+	struct ours o = {.a = a, .v = v};
+	int n = 0, slots;
+
+	for (size_t i = 0; i < v->nrequests; i++)
+		o.set[o.n++] = v->request[i];
+	holes_copy(&o.holes, v);
+	scenes_set(&o);
+	n = release(&o, ret, n);
+	n = shrink(&o, ret, n);
+	slots = a->limits.requests - o.n;
+	if (is_much(&o)) {
+		struct adapter_view rest = *v;
+		rest.request = o.set;
+		rest.nrequests = (size_t)o.n;
+		n += adaptive_decide(a, &rest, ret + n);
+	} else {
+		if (!a->done && !a->cut && slots > 1 && a->reviewed < 0) {
+			n = secure(&o, slots - 1, ret, n);
+			slots = 1;
+		}
+		n = fill(&o, slots, ret, n);
+		n = replace(&o, ret, n);
+	}
+	vec_free(&o.holes);
+	return n;
+}
