@@ -230,14 +230,11 @@ static void powers_set(struct jobspec *s, const char *text)
 	json_object_set_new(s->job, "powers", list);
 }
 
-/* "queue@server": there is one server. */
+/* "queue", "queue@server" or "@server": the server knows which servers there are. */
 static void queue_set(struct jobspec *s, const char *text)
 {
-	char queue[256];
-
-	snprintf(queue, sizeof queue, "%.*s", (int)strcspn(text, "@"), text);
-	if (queue[0])
-		jobspec_text(s, "queue", queue);
+	if (text[0])
+		jobspec_text(s, "queue", text);
 }
 
 /* "/bin/sh@host,...": the first, whatever the host. */

@@ -111,12 +111,7 @@ const struct command command_qrls = {
 
 static int move(const struct command *c, const void *arguments, const struct operands *o)
 {
-	char queue[256];
-
-	snprintf(queue, sizeof queue, "%.*s", (int)strcspn(o->v[0], "@"), o->v[0]);
-	if (!queue[0])
-		return command_misused(c, "%s: name a queue; there is one server", o->v[0]);
-	return act(c, "move", json_pack("{s:s}", "queue", queue), o->v + 1, o->n - 1);
+	return act(c, "move", json_pack("{s:s}", "queue", o->v[0]), o->v + 1, o->n - 1);
 }
 
 const struct command command_qmove = {

@@ -7,6 +7,7 @@
 #include "cmd/change.h"
 #include "cmd/commands.h"
 #include "cmd/object.h"
+#include "cmd/query.h"
 
 static void queue_set(struct change *ch, const char *queue, const char *name, const char *value)
 {
@@ -40,8 +41,10 @@ static int queues_set(const struct command *c, const struct operands *o, const c
 		return EXIT_FAILED;
 	for (int i = 0; i < o->n; i++) {
 		char queue[256];
-		snprintf(queue, sizeof queue, "%.*s", (int)strcspn(o->v[i], "@"), o->v[i]);
-		if (queue[0])
+		struct err err;
+		if (queue_here(ch.client, o->v[i], queue, &err) < 0)
+			change_failed(&ch, NULL, "unknown_queue", err.text);
+		else if (queue[0])
 			queue_set(&ch, queue, name, value);
 		else
 			queues_all(&ch, name, value);

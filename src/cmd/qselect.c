@@ -323,7 +323,8 @@ static void path_make(const struct arguments *a, struct strbuf *path)
 	query_add(path, "state", a->only_finished ? "C" : NULL);
 	query_add(path, "arrays", a->elements ? "expand" : NULL);
 	if (a->queue) {
-		snprintf(queue, sizeof queue, "%.*s", (int)strcspn(a->queue, "@"), a->queue);
+		snprintf(queue, sizeof queue, "%.*s", (int)strcspn(a->queue, "@"),
+			 a->queue); /* queue_here() has looked */
 		query_add(path, "queue", queue);
 	}
 }
@@ -333,6 +334,7 @@ static int run(const struct command *c, const void *arguments, const struct oper
 	struct selection s = {.a = arguments, .arena = arena_create()};
 	struct strbuf path = {0};
 	struct client *client = NULL;
+	char queue[256];
 	struct err err;
 	int code = EXIT_OK;
 
@@ -340,6 +342,8 @@ static int run(const struct command *c, const void *arguments, const struct oper
 		code = command_misused(c, "%s", err.text);
 	} else if (!show_open(c, &client)) {
 		code = EXIT_FAILED;
+	} else if (s.a->queue && queue_here(client, s.a->queue, queue, &err) < 0) {
+		code = command_fail(c, "%s", err.text);
 	} else {
 		path_make(s.a, &path);
 		if (tsv_read(client, path.text, COLUMNS, row, &s, &err) < 0) {

@@ -91,6 +91,20 @@ static const char *conflict_find(const struct qstat_arguments *a)
 	return NULL;
 }
 
+/* "QUEUE@SERVER" and "@SERVER" name the server that is asked. */
+static bool servers_check(struct qstat *q)
+{
+	char queue[256];
+	struct err err;
+
+	for (int i = 0; i < q->operands->n; i++)
+		if (!qstat_is_job(q->operands->v[i]) && queue_here(q->client, q->operands->v[i], queue, &err) < 0) {
+			q->code = command_fail(q->command, "%s", err.text);
+			return false;
+		}
+	return true;
+}
+
 static int run(const struct command *c, const void *arguments, const struct operands *operands)
 {
 	const struct qstat_arguments *a = arguments;
@@ -102,7 +116,9 @@ static int run(const struct command *c, const void *arguments, const struct oper
 		return command_misused(c, "%s", conflict);
 	if (!show_open(c, &q.client))
 		return EXIT_FAILED;
-	if (a->server)
+	if (!servers_check(&q))
+		; /* it was said */
+	else if (a->server)
 		qstat_servers(&q);
 	else if (a->queue_limits)
 		qstat_queue_limits(&q);

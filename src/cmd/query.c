@@ -3,15 +3,18 @@
  */
 #include "cmd/query.h"
 
+#include <errno.h>
 #include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
 
 #include "base/mem.h"
 #include "base/text.h"
 #include "base/vec.h"
+#include "cmd/object.h"
 
 void show_job_path(struct strbuf *path, const char *id, const char *rest)
 {
@@ -40,6 +43,31 @@ void users_query(struct strbuf *path, const char *users)
 	}
 	query_add(path, "user", strbuf_text(&bare));
 	strbuf_fini(&bare);
+}
+
+static bool host_same(const char *a, const char *b)
+{
+	size_t n = strcspn(a, "."), m = strcspn(b, ".");
+
+	return *a && *b && n == m && strncasecmp(a, b, n) == 0 && (!a[n] || !b[m] || strcasecmp(a, b) == 0);
+}
+
+int queue_here(struct client *client, const char *text, char ret[256], struct err *err)
+{
+	const char *at = strchr(text, '@');
+	struct reply r = {0};
+	int rc = 0;
+
+	snprintf(ret, 256, "%.*s", at ? (int)(at - text) : 255, text);
+	if (!at || strcasecmp(at + 1, "localhost") == 0)
+		return 0;
+	rc = client_ask(client, "GET", "/v1/server", NULL, 0, &r, err);
+	if (rc == 0 && strcmp(at + 1, object_text(r.json, "name")) != 0 &&
+	    !host_same(at + 1, object_text(r.json, "host")))
+		rc = err_set(err, -ENOENT, "%.60s: %.60s is not this server, which is %.60s", text, at + 1,
+			     object_text(r.json, "name"));
+	reply_fini(&r);
+	return rc;
 }
 
 /* A list of lines that comes in pieces of any size. */

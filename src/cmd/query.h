@@ -17,6 +17,8 @@ void users_query(struct strbuf *path, const char *users);
  * client_read(). */
 int tsv_read(struct client *client, const char *path, int columns, void (*row)(void *context, char *const *cell),
 	     void *context, struct err *err);
+/* "QUEUE[@SERVER]", or "@SERVER": the queue, perhaps "". -ENOENT: SERVER is not the one that is asked. */
+int queue_here(struct client *client, const char *text, char ret[256], struct err *err);
 /* Who asks, by name. Borrowed. */
 const char *user_name(void);
 

@@ -352,7 +352,7 @@ static int route(struct walk *w, const struct step *s, struct err *err)
 				s->queue.name, ADMIT_DEPTH);
 	for (const char *p = list; *p && rc < 0; p += *p == ',') {
 		size_t n = strcspn(p, ",");
-		const char *name = arena_strndup(w->arena, p, strcspn(p, ",@"));
+		const char *name = arena_strndup(w->arena, p, n);
 		struct step next = {.before = s, .depth = s->depth + 1};
 		struct err one = {.text = ""};
 		p += n;

@@ -26,7 +26,7 @@ struct admit_queue {
 /* The site: the server's attributes, and how its queues and jobs are found. */
 struct admit_site {
 	const struct attrs *attrs;
-	/* False: there is no such queue. */
+	/* "QUEUE", or "QUEUE@SERVER" of route_destinations. False: there is no such queue. */
 	bool (*queue)(void *context, const char *name, struct admit_queue *ret);
 	/* Jobs that wait or run, in a queue (NULL: all), of a user (NULL: all). */
 	int64_t (*jobs)(void *context, const char *queue, const char *user);

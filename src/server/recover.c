@@ -67,6 +67,7 @@
 #include "server/server.h"
 #include "server/settings/conf.h"
 #include "server/settings/objects.h"
+#include "server/settings/remotes.h"
 #include "server/settings/setting.h"
 #include "server/site/realm.h"
 #include "server/site/revoke.h"
@@ -125,6 +126,8 @@ static int on_object(void *context, const char *kind, const char *name, const ch
 		rc = realm_object(s, name, o, err);
 	} else if (strcmp(kind, "token") == 0) {
 		rc = token_restore(s, name, o, err);
+	} else if (strcmp(kind, "site") == 0) {
+		rc = remote_restore(s, name, o, err);
 	} else if (strcmp(kind, "spooled") == 0) {
 		rc = spool_restore_mark(s, name, o, err);
 	} else if (strcmp(kind, "spool") == 0) {

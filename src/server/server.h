@@ -37,6 +37,7 @@ struct outlook;
 struct plan;
 struct post;
 struct reader;
+struct remotes;
 struct realm;
 struct sched;
 struct slices;
@@ -71,6 +72,7 @@ struct server {
 	struct conf *conf; /* settings/ */
 	struct attrs *attrs;
 	struct objects *objects;
+	struct remotes *remotes;
 	struct jobs *jobs; /* job/ */
 	struct agenda *agenda;
 	struct hosts *hosts; /* node/ */

@@ -49,6 +49,7 @@
 #include "server/life/submit.h"
 #include "server/life/walltime.h"
 #include "server/server.h"
+#include "server/settings/remotes.h"
 #include "server/site/coordinators.h"
 #include "server/site/who.h"
 #include "store/store.h"
@@ -302,11 +303,14 @@ static int do_move(struct change *c, uint32_t id, struct err *err)
 {
 	struct server *s = c->s;
 	const char *name = arg_text(c, "queue");
+	int rc;
 
 	if (entry_ended(s, id))
 		return ended_error(err);
 	if (runs(s, id))
 		return state_error(s, id, "a running job can't be moved", err);
+	if (name && (rc = queue_resolve(s, name, c->arena, &name, err)) < 0)
+		return rc;
 	if (!name || !queue_named(s, name))
 		return err_code(err, CODE_UNKNOWN_QUEUE, "Unknown queue %.60s.", name ? name : "\"\"");
 	return job_move(s, id, name, mover_to(c, id, name), c->w->user, c->arena, err);

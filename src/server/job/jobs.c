@@ -27,6 +27,7 @@
 #include "server/job/jobs.h"
 #include "server/job/spec.h"
 #include "server/server.h"
+#include "server/settings/remotes.h"
 #include "store/store.h"
 
 struct entry *entry_get(const struct server *s, uint32_t id)
@@ -233,6 +234,11 @@ int jobs_named(const struct server *s, const char *text, job_vec *ret, struct ar
 	*ret_array = NULL;
 	if (rc < 0)
 		return rc;
+	if (strchr(text, '@') && !server_is_here(s, strchr(text, '@') + 1)) {
+		jobid_fini(&id);
+		return err_code(err, CODE_UNKNOWN_JOB, "Job %.100s is not a job of this server, which is %.60s.", text,
+				s->instance->name);
+	}
 
 	struct array *a = array_find(s, id.number);
 	bool ok = false;

@@ -49,6 +49,7 @@
 #include "server/job/stage.h"
 #include "server/node/nodes.h"
 #include "server/server.h"
+#include "server/settings/remotes.h"
 #include "store/store.h"
 
 #define NAME_MAX_CHARS 236
@@ -755,6 +756,8 @@ int spec_read(struct server *s, const struct asker *who, const json_t *job, bool
 
 	struct spec *p = ret->spec = spec_create(name);
 
+	if (queue && (rc = queue_resolve(s, queue, a, &queue, err)) < 0)
+		return rc;
 	if (!queue || !*queue)
 		queue = attrs_text(s->attrs, "default_queue");
 	if (!queue || !queue_named(s, queue)) {

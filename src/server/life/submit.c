@@ -50,6 +50,7 @@
 #include "server/life/world.h"
 #include "server/server.h"
 #include "server/settings/conf.h"
+#include "server/settings/remotes.h"
 #include "server/site/who.h"
 #include "store/store.h"
 
@@ -59,8 +60,13 @@
 
 static bool site_queue(void *context, const char *name, struct admit_queue *ret)
 {
-	const struct queue *q = queue_named(context, name);
+	const char *at = strchr(name, '@');
+	const struct queue *q = NULL;
+	char here[256];
 
+	snprintf(here, sizeof here, "%.*s", at ? (int)(at - name) : (int)sizeof here, name);
+	if (!at || server_is_here(context, at + 1))
+		q = queue_named(context, here);
 	if (q)
 		*ret = (struct admit_queue){q->name, &q->attrs};
 	return q;
