@@ -28,7 +28,7 @@ enum record_kind {
 };
 
 enum {
-	RECORD_OUTPUT_MOST = 64 << 20, /* bytes of a stream that are kept of a task */
+	RECORD_OUTPUT_MOST = 16 << 20, /* bytes of a stream that are kept of a task */
 };
 
 /* Texts are borrowed. */
