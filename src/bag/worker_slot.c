@@ -1,0 +1,342 @@
+/*
+ * worker_slot.c - the threads of a worker, each with a task.
+ *
+ * They pull tasks from a list in their order, each when its needs fit, and send results by themselves, so that a short task wakes nobody else.
+ */
+#include "bag/worker_internal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "bag/journal.h"
+
+int64_t now_us(clockid_t clock)
+{
+	struct timespec t;
+
+	clock_gettime(clock, &t);
+	return t.tv_sec * INT64_C(1000000) + t.tv_nsec / 1000;
+}
+
+/* All under the lock from here on, up to the threads. */
+
+void out_send(struct worker *w)
+{
+	while (w->sent < w->out.n && !w->broken) {
+		ssize_t n = send(w->fd, w->out.text + w->sent, w->out.n - w->sent, MSG_DONTWAIT | MSG_NOSIGNAL);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
+			uint64_t one = 1;
+			if (write(w->wake, &one, sizeof one) < 0 && errno != EAGAIN)
+				w->broken = true;
+			return;
+		}
+		if (n < 0)
+			w->broken = true;
+		else
+			w->sent += (size_t)n;
+	}
+	strbuf_clear(&w->out);
+	w->sent = 0;
+	pthread_cond_broadcast(&w->drained);
+}
+
+void out_put(struct worker *w, const struct wire *m)
+{
+	bool first = w->out.n == 0;
+
+	wire_put(&w->out, m);
+	if (first)
+		out_send(w);
+}
+
+static struct task *list_head(const struct worker *w)
+{
+	return w->first < w->list.n ? w->list.v[w->first] : NULL;
+}
+
+static bool head_fits(const struct worker *w)
+{
+	const struct task *t = list_head(w);
+
+	return t && t->w.cpus <= w->cpus && t->w.gpus <= w->gpus;
+}
+
+static struct task *list_take(struct worker *w)
+{
+	struct task *t = w->list.v[w->first++];
+
+	if (w->first == w->list.n)
+		w->first = w->list.n = 0;
+	return t;
+}
+
+static uint64_t gpus_pick(struct worker *w, int64_t n)
+{
+	uint64_t mask = 0;
+
+	for (int i = 0; i < GPUS_MOST && n > 0; i++)
+		if (!(w->gpus_used >> i & 1)) {
+			mask |= UINT64_C(1) << i;
+			n--;
+		}
+	w->gpus_used |= mask;
+	return mask;
+}
+
+/* Sends what a file has beyond its last piece, which is put into `last`; empties the file. Unlocks while it reads. */
+static void output_send(struct slot *s, int fd, bool to_err, struct strbuf *last, bool *cut)
+{
+	struct worker *w = s->worker;
+	struct stat st;
+
+	strbuf_clear(last);
+	if (fstat(fd, &st) < 0 || st.st_size == 0)
+		return;
+	*cut = *cut || st.st_size > RECORD_OUTPUT_MOST;
+	size_t left = st.st_size > RECORD_OUTPUT_MOST ? RECORD_OUTPUT_MOST : (size_t)st.st_size;
+	char *buffer = mem_alloc(left < WIRE_OUTPUT ? left : WIRE_OUTPUT);
+	for (off_t at = 0; left > 0;) {
+		size_t want = left < WIRE_OUTPUT ? left : WIRE_OUTPUT;
+		ssize_t n = pread(fd, buffer, want, at);
+		if (n <= 0)
+			break;
+		at += n;
+		left -= (size_t)n;
+		if (left == 0) {
+			strbuf_add(last, buffer, (size_t)n);
+			break;
+		}
+		pthread_mutex_lock(&w->lock);
+		while (w->out.n - w->sent > OUT_MOST && !w->broken)
+			pthread_cond_wait(&w->drained, &w->lock);
+		out_put(w, &(struct wire){.kind = WIRE_CHUNK,
+					  .task = s->task->w.task,
+					  .to_err = to_err,
+					  .text = buffer,
+					  .ntext = (size_t)n});
+		pthread_mutex_unlock(&w->lock);
+	}
+	free(buffer);
+	if (ftruncate(fd, 0) < 0)
+		*cut = true;
+}
+
+/* The variables of a task. Returns where its environment begins. */
+static char **environment(struct slot *s, const struct task *t)
+{
+	struct strbuf list = {0};
+
+	for (int i = 0; i < GPUS_MOST; i++)
+		if (s->gpus >> i & 1)
+			strbuf_printf(&list, "%s%d", list.n ? "," : "", i);
+	snprintf(s->own[0], sizeof s->own[0], "CUDA_VISIBLE_DEVICES=%s", strbuf_text(&list));
+	snprintf(s->own[1], sizeof s->own[1], "SHUNT_TASK=%" PRIu64, t->w.task);
+	snprintf(s->own[2], sizeof s->own[2], "SHUNT_ATTEMPT=%" PRIu32, t->w.attempt);
+	snprintf(s->own[3], sizeof s->own[3], "SHUNT_CPUS=%" PRId64, t->w.cpus > 1000 ? t->w.cpus / 1000 : 1);
+	strbuf_fini(&list);
+	s->env[0] = t->w.gpus > 0 ? s->own[0] : s->inherited;
+	return s->env + (s->env[0] == NULL);
+}
+
+/* Waits for the end of what it started. What is left of its group ends with it; its pid can't be used again before. */
+static int reap(struct slot *s)
+{
+	siginfo_t info;
+	int status = 0;
+
+	while (waitid(P_PID, (id_t)s->pid, &info, WEXITED | WNOWAIT) < 0 && errno == EINTR)
+		;
+	pthread_mutex_lock(&s->worker->lock);
+	kill(-s->pid, SIGKILL);
+	while (waitpid(s->pid, &status, 0) < 0 && errno == EINTR)
+		;
+	s->pid = 0;
+	pthread_mutex_unlock(&s->worker->lock);
+	return status;
+}
+
+static int start(struct slot *s, const struct task *t, char *const *env, struct strbuf *err)
+{
+	struct worker *w = s->worker;
+	struct spawn_files files = {.in = 0, .out = s->out, .err = s->err};
+	pid_t pid;
+
+	/* Without room for a process: others end soon. */
+	for (int tries = 0;
+	     (pid = spawner_start(&s->spawner, t->w.text, t->w.ntext, &files, env)) == -EAGAIN && tries < 50; tries++)
+		usleep(20000);
+	if (pid < 0) {
+		strbuf_printf(err, "shunt: the command can't be started: %s\n", strerror(-pid));
+		return 126 << 8;
+	}
+	pthread_mutex_lock(&w->lock);
+	s->pid = pid;
+	if (s->dropped || w->broken)
+		kill(-pid, SIGKILL);
+	s->deadline = t->w.seconds ? now_us(CLOCK_MONOTONIC) + t->w.seconds * 1000000 : 0;
+	if (s->deadline) {
+		uint64_t one = 1;
+		(void)!write(w->wake, &one, sizeof one);
+	}
+	pthread_mutex_unlock(&w->lock);
+	return reap(s);
+}
+
+static void run(struct slot *s, struct task *t)
+{
+	struct worker *w = s->worker;
+	struct strbuf out = {0}, err = {0}, note = {0};
+	bool cut = false;
+	int64_t began = now_us(CLOCK_REALTIME), since = now_us(CLOCK_MONOTONIC);
+
+	int status = start(s, t, environment(s, t), &note);
+	int64_t took = now_us(CLOCK_MONOTONIC) - since;
+	output_send(s, s->out, false, &out, &cut);
+	output_send(s, s->err, true, &err, &cut);
+	if (s->late)
+		strbuf_printf(&note, "shunt: killed at its limit, time=%" PRId64 "s\n", t->w.seconds);
+	strbuf_add(&err, strbuf_text(&note), note.n);
+
+	pthread_mutex_lock(&w->lock);
+	if (s->dropped)
+		out_put(w, &(struct wire){.kind = WIRE_RETURNED, .task = t->w.task});
+	else
+		out_put(w, &(struct wire){.kind = WIRE_RESULT,
+					  .task = t->w.task,
+					  .attempt = t->w.attempt,
+					  .status = status,
+					  .began = began,
+					  .took = took,
+					  .cut = cut,
+					  .text = strbuf_text(&out),
+					  .ntext = out.n,
+					  .err = strbuf_text(&err),
+					  .nerr = err.n});
+	w->cpus += t->w.cpus;
+	w->gpus += t->w.gpus;
+	w->gpus_used &= ~s->gpus;
+	s->task = NULL;
+	s->dropped = s->late = false;
+	s->deadline = 0;
+	pthread_mutex_unlock(&w->lock);
+	strbuf_fini(&out);
+	strbuf_fini(&err);
+	strbuf_fini(&note);
+	free(t);
+}
+
+static void *slot_main(void *arg)
+{
+	struct slot *s = arg;
+	struct worker *w = s->worker;
+
+	for (bool first = true;; first = false) {
+		pthread_mutex_lock(&w->lock);
+		w->starting -= first;
+		w->idle++;
+		while (!head_fits(w))
+			pthread_cond_wait(&w->work, &w->lock);
+		w->idle--;
+		struct task *t = list_take(w);
+		w->cpus -= t->w.cpus;
+		w->gpus -= t->w.gpus;
+		s->gpus = gpus_pick(w, t->w.gpus);
+		s->task = t;
+		slots_wake(w);
+		pthread_mutex_unlock(&w->lock);
+		run(s, t);
+	}
+	return NULL;
+}
+
+/* A file without a name, which takes memory only while it is small. */
+static int output_file(void)
+{
+	const char *dir = getenv("TMPDIR");
+	int fd = open(dir ? dir : "/tmp", O_TMPFILE | O_RDWR | O_APPEND | O_CLOEXEC, 0600);
+
+	if (fd < 0) {
+		fd = memfd_create("output", MFD_CLOEXEC);
+		if (fd >= 0)
+			fcntl(fd, F_SETFL, O_APPEND);
+	}
+	return fd;
+}
+
+extern char **environ;
+
+static bool names(const char *variable, const char *name)
+{
+	size_t n = strlen(name);
+
+	return strncmp(variable, name, n) == 0 && variable[n] == '=';
+}
+
+static char **environment_base(struct slot *s)
+{
+	size_t n = 0, to = 0;
+
+	while (environ[n])
+		n++;
+	char **env = mem_alloc((n + OWN_VARIABLES + 1) * sizeof *env);
+	for (; to < OWN_VARIABLES; to++)
+		env[to] = s->own[to];
+	for (size_t i = 0; i < n; i++)
+		if (names(environ[i], "CUDA_VISIBLE_DEVICES"))
+			s->inherited = environ[i];
+		else if (!names(environ[i], "SHUNT_TASK") && !names(environ[i], "SHUNT_ATTEMPT") &&
+			 !names(environ[i], "SHUNT_CPUS"))
+			env[to++] = environ[i];
+	env[to] = NULL;
+	return env;
+}
+
+/* One more thread. Without descriptors or memory for it the tasks wait for those that are there. */
+static void slot_add(struct worker *w)
+{
+	pthread_attr_t attr;
+	pthread_t thread;
+	struct slot *s = mem_zalloc(sizeof *s);
+
+	s->worker = w;
+	s->out = output_file();
+	s->err = output_file();
+	s->env = environment_base(s);
+	pthread_attr_init(&attr);
+	pthread_attr_setstacksize(&attr, 256 << 10);
+	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
+	if (s->out < 0 || s->err < 0 || w->slots.n >= THREADS_MOST ||
+	    pthread_create(&thread, &attr, slot_main, s) != 0) {
+		if (s->out >= 0)
+			close(s->out);
+		if (s->err >= 0)
+			close(s->err);
+		free(s->env);
+		free(s);
+	} else {
+		vec_push(&w->slots, s);
+		w->starting++;
+	}
+	pthread_attr_destroy(&attr);
+}
+
+/* One at a time: whoever takes a task wakes the next. */
+void slots_wake(struct worker *w)
+{
+	if (!head_fits(w))
+		return;
+	if (w->idle)
+		pthread_cond_signal(&w->work);
+	else if (!w->starting)
+		slot_add(w);
+}
