@@ -1,0 +1,236 @@
+/*
+ * worker.c - the main thread of a worker: reads messages, kills what must end, and sends what could not be sent at once.
+ */
+#include "bag/worker.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/eventfd.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "bag/worker_internal.h"
+#include "base/descriptors.h"
+#include "run/tree.h"
+
+/* `:` and its words, as the shell has it. */
+static bool is_noop(struct spawner *s, const struct wire *m)
+{
+	if (m->ntext == 0 || m->text[0] != ':')
+		return false;
+	return m->ntext == 1 || (spawner_split(s, m->text, m->ntext) > 0 && strcmp(s->words[0], ":") == 0);
+}
+
+static void task_add(struct worker *w, struct spawner *s, const struct wire *m)
+{
+	if (is_noop(s, m)) {
+		wire_put(&w->out, &(struct wire){.kind = WIRE_RESULT,
+						 .task = m->task,
+						 .attempt = m->attempt,
+						 .began = now_us(CLOCK_REALTIME)});
+		return;
+	}
+	struct task *t = mem_alloc(sizeof *t + m->ntext);
+	t->w = *m;
+	memcpy(t->command, m->text, m->ntext);
+	t->w.text = t->command;
+	vec_push(&w->list, t);
+}
+
+/* Gives back tasks that have not begun: all (0), or one. */
+static bool list_return(struct worker *w, uint64_t task)
+{
+	size_t to = w->first;
+	bool any = false;
+
+	for (size_t i = w->first; i < w->list.n; i++) {
+		struct task *t = w->list.v[i];
+		if (task && t->w.task != task) {
+			w->list.v[to++] = t;
+			continue;
+		}
+		wire_put(&w->out, &(struct wire){.kind = WIRE_RETURNED, .task = t->w.task});
+		free(t);
+		any = true;
+	}
+	w->list.n = to;
+	return any;
+}
+
+static void slot_kill(struct slot *s)
+{
+	if (s->pid)
+		kill(-s->pid, SIGKILL);
+}
+
+static void drop(struct worker *w, uint64_t task)
+{
+	if (list_return(w, task))
+		return;
+	for (size_t i = 0; i < w->slots.n; i++) {
+		struct slot *s = w->slots.v[i];
+		if (s->task && s->task->w.task == task && !s->dropped) {
+			s->dropped = true;
+			slot_kill(s);
+		}
+	}
+}
+
+/* 1: the broker wants us to end; 0; -EPROTO. */
+static int handle(struct worker *w, struct spawner *s, const struct wire *m)
+{
+	switch (m->kind) {
+	case WIRE_TASK:
+		if (m->cpus < 0 || m->gpus < 0 || m->seconds < 0 || m->ntext == 0)
+			return -EPROTO;
+		task_add(w, s, m);
+		return 0;
+	case WIRE_DROP:
+		drop(w, m->task);
+		return 0;
+	case WIRE_RECALL:
+		list_return(w, 0);
+		return 0;
+	case WIRE_END:
+		return 1;
+	default:
+		return -EPROTO;
+	}
+}
+
+/* Reads what is there. 1: the end; 0; -errno. */
+static int take_in(struct worker *w, struct spawner *s, struct strbuf *in)
+{
+	static const size_t piece = 256 << 10;
+	struct wire m;
+	size_t at = 0;
+	ssize_t step = 0;
+	int rc = 0;
+	char *buffer = mem_alloc(piece);
+
+	ssize_t n = recv(w->fd, buffer, piece, MSG_DONTWAIT);
+	if (n > 0)
+		strbuf_add(in, buffer, (size_t)n);
+	free(buffer);
+	if (n == 0)
+		return 1;
+	if (n < 0)
+		return errno == EAGAIN || errno == EINTR ? 0 : -errno;
+	pthread_mutex_lock(&w->lock);
+	while (rc == 0 && (step = wire_next(in->text + at, in->n - at, &m)) > 0) {
+		rc = handle(w, s, &m);
+		at += (size_t)step;
+	}
+	slots_wake(w);
+	out_send(w);
+	pthread_mutex_unlock(&w->lock);
+	memmove(in->text, in->text + at, in->n - at);
+	in->n -= at;
+	return step < 0 ? (int)step : rc;
+}
+
+/* Kills what is past its limit; milliseconds until the next one, -1: none. */
+static int limits(struct worker *w)
+{
+	int64_t now = now_us(CLOCK_MONOTONIC), next = INT64_MAX;
+
+	for (size_t i = 0; i < w->slots.n; i++) {
+		struct slot *s = w->slots.v[i];
+		if (!s->deadline || !s->pid)
+			continue;
+		if (s->deadline <= now) {
+			s->late = true;
+			s->deadline = 0;
+			slot_kill(s);
+		} else if (s->deadline < next) {
+			next = s->deadline;
+		}
+	}
+	return next == INT64_MAX ? -1 : (int)((next - now) / 1000 > 60000 ? 60000 : (next - now) / 1000 + 1);
+}
+
+static int loop(struct worker *w, struct spawner *s, struct strbuf *in)
+{
+	for (;;) {
+		pthread_mutex_lock(&w->lock);
+		int timeout = limits(w);
+		bool more = w->out.n > 0, broken = w->broken;
+		pthread_mutex_unlock(&w->lock);
+		if (broken)
+			return 1;
+		struct pollfd p[2] = {{.fd = w->fd, .events = (short)(POLLIN | (more ? POLLOUT : 0))},
+				      {.fd = w->wake, .events = POLLIN}};
+		if (poll(p, 2, timeout) < 0 && errno != EINTR)
+			return -errno;
+		/* Orphans of tasks are ours; threads wait for their own children. */
+		while (waitpid(-1, NULL, WNOHANG | __WNOTHREAD) > 0)
+			;
+		uint64_t count;
+		if (p[1].revents && read(w->wake, &count, sizeof count) < 0 && errno != EAGAIN)
+			return -errno;
+		if (p[0].revents & POLLOUT) {
+			pthread_mutex_lock(&w->lock);
+			out_send(w);
+			pthread_mutex_unlock(&w->lock);
+		}
+		int rc = p[0].revents & (POLLIN | POLLHUP | POLLERR) ? take_in(w, s, in) : 0;
+		if (rc != 0)
+			return rc;
+	}
+}
+
+/* The threads go on until the process ends, which is soon: nothing that they use is freed. */
+int worker_run(int fd, const struct worker_offer *offer, struct err *err)
+{
+	struct worker *w = mem_zalloc(sizeof *w);
+	struct spawner s = {0};
+	struct strbuf in = {0};
+	char name[128] = "";
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+	if (null < 0 || dup2(null, 0) < 0)
+		return err_set(err, -errno, "/dev/null: %s", strerror(errno));
+	prctl(PR_SET_CHILD_SUBREAPER, 1);
+	descriptors_raise();
+	*w = (struct worker){
+		.fd = fd, .wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK), .cpus = offer->cpus, .gpus = offer->gpus};
+	pthread_mutex_init(&w->lock, NULL);
+	pthread_cond_init(&w->work, NULL);
+	pthread_cond_init(&w->drained, NULL);
+	if (!offer->name) {
+		gethostname(name, sizeof name - 1);
+		snprintf(name + strlen(name), sizeof name - strlen(name), ":%d", (int)getpid());
+	}
+	const char *shown = offer->name ? offer->name : name, *key = offer->credential ? offer->credential : "";
+	pthread_mutex_lock(&w->lock);
+	out_put(w, &(struct wire){.kind = WIRE_HELLO,
+				  .version = WIRE_VERSION,
+				  .pid = (uint32_t)getpid(),
+				  .cpus = offer->cpus,
+				  .gpus = offer->gpus,
+				  .memory = offer->memory,
+				  .seconds = offer->seconds,
+				  .text = shown,
+				  .ntext = strlen(shown),
+				  .err = key,
+				  .nerr = strlen(key)});
+	pthread_mutex_unlock(&w->lock);
+	int rc = loop(w, &s, &in);
+	pthread_mutex_lock(&w->lock);
+	w->broken = true;
+	vec_clear(&w->list);
+	for (size_t i = 0; i < w->slots.n; i++)
+		slot_kill(w->slots.v[i]);
+	pthread_mutex_unlock(&w->lock);
+	tree_kill(getpid());
+	strbuf_fini(&in);
+	spawner_fini(&s);
+	return rc < 0 ? err_set(err, rc, "the broker sent something that is not a message, or can't be read: %s",
+				strerror(-rc))
+		      : 0;
+}
