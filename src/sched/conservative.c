@@ -142,6 +142,7 @@ static void sweep_begin(struct sched *s)
 	s->dirty = TIME_BEGIN; /* what is freed while it goes on is for the next one */
 	s->next_planned = TIME_NEVER;
 	s->freed = false;
+	vec_clear(&s->failures); /* who did not fit behind a soft limit may now */
 	vec_clear(&s->line.fresh);
 }
 

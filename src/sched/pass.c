@@ -551,7 +551,7 @@ void pass_yield(struct sched *s)
 {
 	if (!s->limits || !limits_yields(s->limits) || s->drain)
 		return;
-	window_renew(s);
+	window_build(s); /* not every policy's pass has */
 	if (s->window.cpus[0] <= 0)
 		return;
 	if (s->freed || pass_reached(s)) /* no pass has looked at what is free: all who wait are in lines */

@@ -347,6 +347,8 @@ void position_pass(struct sched *s)
 	restarts_review(s);
 	for (size_t i = 0; i < s->line.fresh.n && !s->position.nices; i++)
 		s->position.nices = item_is_nice(s, cluster_job(s->c, s->line.fresh.v[i]));
+	if (s->position.moved || s->position.recount || s->freed || s->next_planned < s->now)
+		vec_clear(&s->failures); /* who did not fit behind a soft limit may now */
 	if (s->position.moved)
 		reorder(s);
 	else if (s->position.recount)
