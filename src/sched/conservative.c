@@ -50,6 +50,8 @@ static bool conservative_place(struct sched *s, size_t i)
 
 	plan_take_job(s->p, e->job);
 	at = plan_insert_earliest(s->p, &s->plain, e->job, s->now, e->length);
+	if (at == TIME_NEVER)
+		failure_note(s, &s->sweep.nowhere, cluster_job(s->c, e->job), e->length);
 	if (at > e->planned && e->planned >= s->now) {
 		plan_rollback(s->p, mark);
 	} else {
@@ -66,12 +68,16 @@ static bool conservative_place(struct sched *s, size_t i)
 	return false;
 }
 
-/* Whether as many reserve as may, or so many could not be placed that it is not tried any more. */
-static bool deep_enough(const struct sched *s, int64_t reserved, int64_t tried)
+/* Whether as many reserve as may. */
+static bool deep_enough(const struct sched *s, int64_t reserved)
 {
-	int64_t depth = s->c->settings.reserve_depth;
+	return s->c->settings.reserve_depth > 0 && reserved >= s->c->settings.reserve_depth;
+}
 
-	return depth > 0 && (reserved >= depth || tried >= 2 * depth);
+/* Whether a job that has no place may find one. */
+static bool worth_searching(const struct sched *s, uint32_t job, int64_t length, int64_t reserved)
+{
+	return !deep_enough(s, reserved) && !failure_known(s, &s->sweep.nowhere, cluster_job(s->c, job), length);
 }
 
 static int64_t reservations(const struct sched *s)
@@ -87,7 +93,7 @@ static int64_t reservations(const struct sched *s)
 static bool worth_placing(struct sched *s, const struct queued *e, int64_t most, int64_t reserved)
 {
 	if (e->planned == TIME_NEVER)
-		return !deep_enough(s, reserved, s->sweep.tried);
+		return worth_searching(s, e->job, e->length, reserved);
 	if (e->planned <= s->now || could_improve(s, e, s->sweep.dirty, most))
 		return true;
 	if (e->planned < s->next_planned)
@@ -114,7 +120,6 @@ static void sweep_on(struct sched *s)
 		if (worth_placing(s, &e, most, reserved)) {
 			bool started = conservative_place(s, i), moved;
 
-			w->tried++;
 			reserved += (!started && s->line.by_key.v[i].planned != TIME_NEVER) - (e.planned != TIME_NEVER);
 			moved = started || s->line.by_key.v[i].planned != e.planned;
 			if (moved && e.planned != TIME_NEVER && e.planned + e.length > w->moved)
@@ -131,14 +136,15 @@ static void sweep_on(struct sched *s)
 			return;
 	}
 	w->on = false;
-	w->tried = 0;
 	if (w->moved > s->dirty)
 		s->dirty = w->moved; /* those before the ones that moved have not seen what that freed */
 }
 
 static void sweep_begin(struct sched *s)
 {
-	s->sweep = (struct sweep){.on = true, .job = JOB_NONE, .dirty = s->dirty, .moved = TIME_BEGIN};
+	vec_clear(&s->sweep.nowhere);
+	s->sweep = (struct sweep){
+		.on = true, .job = JOB_NONE, .dirty = s->dirty, .moved = TIME_BEGIN, .nowhere = s->sweep.nowhere};
 	s->dirty = TIME_BEGIN; /* what is freed while it goes on is for the next one */
 	s->next_planned = TIME_NEVER;
 	s->freed = false;
@@ -152,14 +158,14 @@ static void fresh_place(struct sched *s)
 	int64_t reserved = reservations(s);
 	size_t i = 0;
 
-	for (; i < s->line.fresh.n && !deep_enough(s, reserved, s->sweep.tried) && !s->effort.unfinished; i++) {
-		if (plan_holds(s->p, s->line.fresh.v[i]))
+	for (; i < s->line.fresh.n && !deep_enough(s, reserved) && !s->effort.unfinished; i++) {
+		uint32_t job = s->line.fresh.v[i];
+		if (plan_holds(s->p, job))
 			continue;
-		s->sweep.tried++;
-		if (!sched_may(s, s->line.fresh.v[i]))
-			queue_line_up(s, s->line.fresh.v[i]);
-		else
-			reserved += !conservative_place(s, queue_find(s, s->line.fresh.v[i]));
+		if (!sched_may(s, job))
+			queue_line_up(s, job);
+		else if (worth_searching(s, job, queue_get(s, job)->length, reserved))
+			reserved += !conservative_place(s, queue_find(s, job)) && plan_holds(s->p, job);
 		cycle_tired(s);
 	}
 	if (s->effort.unfinished) {
@@ -169,7 +175,6 @@ static void fresh_place(struct sched *s)
 		return;
 	}
 	vec_clear(&s->line.fresh);
-	s->sweep.tried = 0;
 }
 
 void conservative_pass(struct sched *s)

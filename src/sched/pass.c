@@ -63,12 +63,12 @@ bool window_allows(const struct window *w, int64_t cpus, int64_t end)
 	return cpus <= w->cpus[i];
 }
 
-bool failure_known(const struct sched *s, const struct job *job, int64_t length)
+bool failure_known(const struct sched *s, const failure_vec *v, const struct job *job, int64_t length)
 {
 	const struct request *r = cluster_job_request(s->c, job);
 
-	for (size_t i = 0; i < s->failures.n; i++) {
-		const struct failure *f = &s->failures.v[i];
+	for (size_t i = 0; i < v->n; i++) {
+		const struct failure *f = &v->v[i];
 		if (length < f->length || (f->allowed != NODES_ALL && f->allowed != job->allowed) ||
 		    f->keys != job->keys || f->bound != job->bound)
 			continue;
@@ -82,23 +82,23 @@ bool failure_known(const struct sched *s, const struct job *job, int64_t length)
 }
 
 /* Takes out those from which nothing follows that does not follow from this one: each job asks about all that are left. */
-static void failures_prune(struct sched *s, const struct failure *f)
+static void failures_prune(failure_vec *v, const struct failure *f)
 {
 	size_t kept = 0;
 
-	for (size_t i = 0; i < s->failures.n && f->uniform; i++) {
-		const struct failure *g = &s->failures.v[i];
+	for (size_t i = 0; i < v->n && f->uniform; i++) {
+		const struct failure *g = &v->v[i];
 		bool implied = g->uniform && g->nfrags >= f->nfrags && g->length >= f->length &&
 			       (f->allowed == NODES_ALL || f->allowed == g->allowed) && f->keys == g->keys &&
 			       f->bound == g->bound && res_covers(&g->need, &f->need);
 		if (!implied)
-			s->failures.v[kept++] = *g;
+			v->v[kept++] = *g;
 	}
 	if (f->uniform)
-		s->failures.n = kept;
+		v->n = kept;
 }
 
-void failure_note(struct sched *s, const struct job *job, int64_t length)
+void failure_note(const struct sched *s, failure_vec *v, const struct job *job, int64_t length)
 {
 	const struct request *r = cluster_job_request(s->c, job);
 	const struct shape *shape = &s->c->shapes.v[r->frag[0].shape];
@@ -114,9 +114,9 @@ void failure_note(struct sched *s, const struct job *job, int64_t length)
 		.uniform = r->uniform && !shape->features && !shape->exclusive && !shape->whole,
 	};
 
-	failures_prune(s, &f);
-	if (s->failures.n < 64)
-		vec_push(&s->failures, f);
+	failures_prune(v, &f);
+	if (v->n < 64)
+		vec_push(v, f);
 }
 
 /* Puts the job into the plan at now, if need be by pushing others or moving one that runs. */
@@ -149,12 +149,12 @@ bool pass_try_now(struct sched *s, uint32_t id, int64_t length)
 	const struct job *job = cluster_job(s->c, id);
 	bool nodes = s->p->nnodes > 1;
 
-	if (!sched_may(s, id) || (nodes && failure_known(s, job, length)))
+	if (!sched_may(s, id) || (nodes && failure_known(s, &s->failures, job, length)))
 		return false;
 	if (!pass_place_now(s, id, length) && !migrate_for(s, id, length)) {
 		if (nodes) {
 			s->stats.blocked++;
-			failure_note(s, job, length);
+			failure_note(s, &s->failures, job, length);
 			if (s->ears.on_blocked)
 				s->ears.on_blocked(s->ears.blocked_context, s->p, id, length);
 		}

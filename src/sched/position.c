@@ -267,7 +267,7 @@ static void commons_place(struct sched *s, const job_vec *list, bool nice, int64
 			int64_t at = item_place(s, &x);
 			cycle_try(s, x.job, TRIED_PLACE);
 			item_publish_common(s, &x, at);
-			*reserved += at > s->now;
+			*reserved += at > s->now && at != TIME_NEVER; /* who has no place keeps nobody waiting */
 			cycle_tired(s);
 		}
 	}

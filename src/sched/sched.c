@@ -67,6 +67,7 @@ struct sched *sched_clone(const struct sched *s, struct cluster *c, struct plan 
 	vec_copy(&t->moved, &s->moved);
 	vec_copy(&t->reserved, &s->reserved);
 	vec_copy(&t->failures, &s->failures);
+	vec_copy(&t->sweep.nowhere, &s->sweep.nowhere);
 	vec_copy(&t->line.by_due, &s->line.by_due);
 	vec_copy(&t->line.wide, &s->line.wide);
 	vec_copy(&t->nodes, &s->nodes);
@@ -100,6 +101,7 @@ void sched_destroy(struct sched *s)
 	vec_free(&s->moved);
 	vec_free(&s->reserved);
 	vec_free(&s->failures);
+	vec_free(&s->sweep.nowhere);
 	map_fini(&s->due.pred);
 	map_fini(&s->effort.tried);
 	vec_free(&s->line.by_due);

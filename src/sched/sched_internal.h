@@ -50,7 +50,7 @@ struct window {
 	uint64_t version; /* of the plan it was made from */
 };
 
-/* A request that could not be placed now: none that asks at least as much can, until something is freed. */
+/* A request that could not be placed (now, or at all): none that asks at least as much can, until something is freed. */
 struct failure {
 	uint32_t request;
 	uint32_t allowed; /* the nodes that were asked */
@@ -60,6 +60,8 @@ struct failure {
 	int64_t length;
 	bool uniform;
 };
+
+typedef VEC(struct failure) failure_vec;
 
 /* A running job whose place an emergency job needs, later than now: until then it goes on. */
 struct victim {
@@ -157,7 +159,7 @@ struct sweep {
 	double key; /* the last one that it has looked at */
 	uint32_t job;
 	int64_t dirty, moved; /* what became free before it, and by it, lies before these instants */
-	int64_t tried;
+	failure_vec nowhere;  /* who has no place at all, and keeps nobody else from one */
 };
 
 /* Who is told, and asked. */
@@ -213,7 +215,7 @@ struct sched { /* what owns memory here is copied by sched_clone() and freed by 
 	int64_t next_edge;	 /* when a fence begins or ends next */
 	uint32_t head;		 /* the first job that could not start, or JOB_NONE */
 	struct window window;
-	VEC(struct failure) failures;
+	failure_vec failures;
 	bool freed;    /* something ended, moved or changed since the last full pass */
 	int64_t dirty; /* ... and what became free lies before this instant */
 	bool drain;    /* a starving job waits for the machine to empty */
@@ -306,8 +308,8 @@ void pass_sort_fresh(struct sched *s);
 void window_build(struct sched *s);
 void window_renew(struct sched *s); /* if the plan has changed */
 bool window_allows(const struct window *w, int64_t cpus, int64_t end);
-bool failure_known(const struct sched *s, const struct job *job, int64_t length);
-void failure_note(struct sched *s, const struct job *job, int64_t length);
+bool failure_known(const struct sched *s, const failure_vec *v, const struct job *job, int64_t length);
+void failure_note(const struct sched *s, failure_vec *v, const struct job *job, int64_t length);
 
 /* conservative.c */
 void conservative_pass(struct sched *s);
