@@ -62,8 +62,8 @@ static void counts_write(struct json *j, const int64_t counts[256])
 static void forecast_write(const struct server *s, struct json *j)
 {
 	json_open_object(j, "forecast");
-	if (s->outlook->expected_at > 0)
-		json_int(j, "made", s->outlook->expected_at);
+	if (foresee_last(s) > 0)
+		json_int(j, "made", foresee_last(s));
 	else
 		json_text(j, "made", NULL);
 	json_int(j, "starts", (int64_t)s->stats->foreseen);

@@ -260,7 +260,7 @@ void api_plan(struct server *s, const struct call *c)
 	foresee(s);
 	w->r = c->r;
 	w->who = *c->w;
-	w->foreseen = s->outlook->expected_at;
+	w->foreseen = foresee_last(s);
 	pieces_collect(s, w);
 	json_init(&w->j, &w->out, false);
 	json_open_object(&w->j, NULL);

@@ -83,9 +83,9 @@ static void why_expected(const struct server *s, uint32_t id, bool known, int64_
 			      duration_human(at > s->clock->now ? at - s->clock->now : 0, when, sizeof when));
 		if (gate_blocks(s->gate, id) & BLOCK_DEPEND)
 			strbuf_puts(out, ", if the jobs it waits for succeed");
-		if (s->outlook->expected_at > 0 && s->clock->now - s->outlook->expected_at >= FORECAST_OLD)
+		if (s->clock->now - foresee_made(s, id) >= FORECAST_OLD)
 			strbuf_printf(out, " (as of %s ago)",
-				      duration_human(s->clock->now - s->outlook->expected_at, age, sizeof age));
+				      duration_human(s->clock->now - foresee_made(s, id), age, sizeof age));
 	} else if (gate_blocks(s->gate, id) & (BLOCK_HOLDS | BLOCK_QUEUE | BLOCK_MISFIT)) {
 		strbuf_puts(out, "; until then there is no estimate of its start");
 	} else {
@@ -251,8 +251,8 @@ void api_why(struct server *s, const struct call *c)
 		json_int(&j, "when", at);
 	else
 		json_text(&j, "when", NULL);
-	if (known && s->outlook->expected_at > 0)
-		json_int(&j, "made", s->outlook->expected_at);
+	if (known)
+		json_int(&j, "made", foresee_made(s, id));
 	else
 		json_text(&j, "made", NULL);
 	if (reason.why == WHY_SHORT || reason.why == WHY_NEVER || reason.why == WHY_WHOLE) {

@@ -379,16 +379,19 @@ static void f_planned_start(const struct subject *x, struct value *v)
 }
 
 /* Of an array: of its first element to come. */
-static bool expected(const struct subject *x, int64_t *ret)
+static bool expected(const struct subject *x, int64_t *ret, uint32_t *ret_job)
 {
 	int64_t at, first = TIME_NEVER;
 
+	*ret_job = x->id;
 	if (!x->a)
 		return foresee_start(x->s, x->id, ret);
 	for (uint32_t i = 0; i < x->a->count; i++)
 		if (x->s->jobs->entries.v[x->a->first + i].spec && foresee_start(x->s, x->a->first + i, &at) &&
-		    at < first)
+		    at < first) {
 			first = at;
+			*ret_job = x->a->first + i;
+		}
 	*ret = first;
 	return first != TIME_NEVER;
 }
@@ -396,9 +399,10 @@ static bool expected(const struct subject *x, int64_t *ret)
 /* When it will start if nothing ends before its walltime, all succeed and nobody else comes (foresee.c): no promise. */
 static void f_expected_start(const struct subject *x, struct value *v)
 {
+	uint32_t job;
 	int64_t at;
 
-	if (expected(x, &at))
+	if (expected(x, &at, &job))
 		put_instant(v, at);
 }
 
@@ -426,10 +430,11 @@ static void f_partition(const struct subject *x, struct value *v)
 /* From what instant that was foreseen. */
 static void f_expected_made(const struct subject *x, struct value *v)
 {
+	uint32_t job;
 	int64_t at;
 
-	if (x->s->outlook->expected_at > 0 && expected(x, &at))
-		put_instant(v, x->s->outlook->expected_at);
+	if (expected(x, &at, &job))
+		put_instant(v, foresee_made(x->s, job));
 }
 
 /* One that is longer than the hours in which it may run needs several of them. */
@@ -444,11 +449,12 @@ static int64_t end_after(const struct subject *x, int64_t start)
 /* When it will have ended at the latest, if it starts then. */
 static void f_expected_end(const struct subject *x, struct value *v)
 {
+	uint32_t job;
 	int64_t at;
 
 	if (!x->a && (x->job->state == STATE_NOW || x->job->state == STATE_RUNNING))
 		put_instant(v, end_after(x, x->job->start));
-	else if (expected(x, &at))
+	else if (expected(x, &at, &job))
 		put_instant(v, end_after(x, at));
 }
 
@@ -464,12 +470,13 @@ static void f_quitting(const struct subject *x, struct value *v)
 
 static void f_no_estimate(const struct subject *x, struct value *v)
 {
+	uint32_t job;
 	int64_t at;
 	uint32_t id = x->id;
 
 	for (uint32_t i = 0; x->a && i < x->a->count && entry_job(x->s, id)->state >= STATE_NOW; i++)
 		id = x->a->first + i;
-	if (!expected(x, &at) && foresee_not(x->s, id, &v->scratch))
+	if (!expected(x, &at, &job) && foresee_not(x->s, id, &v->scratch))
 		put_scratch(v, VALUE_TEXT);
 }
 

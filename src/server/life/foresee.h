@@ -20,19 +20,31 @@ struct foreseen_piece {
 	int64_t cpus, start, end;
 };
 
+typedef VEC(struct foreseen_piece) foreseen_pieces;
+
+/* Starts as they were foreseen at an instant. */
+struct starts {
+	struct map at;	  /* core id -> when it will start */
+	int64_t made;	  /* 0: none */
+	uint64_t version; /* of the plan */
+};
+
 struct outlook {
-	struct map expected;		   /* core id -> when it will start, as foreseen */
-	int64_t expected_at;		   /* when, and */
-	uint64_t expected_of;		   /* of which version of the plan that was foreseen */
-	VEC(struct foreseen_piece) pieces; /* the same with nodes, of those that come first */
-	struct foresight *foresight;	   /* the next one, while it is made */
+	struct starts whole; /* of every job that can be foreseen, or those that come first while more is not known */
+	struct starts first; /* of a long queue: of the jobs that come first, perhaps newer */
+	foreseen_pieces pieces;	     /* the newest of both, with nodes, of those that come first */
+	struct foresight *foresight; /* the next ones, while they are made */
 };
 
 #define FORECAST_OLD 10		      /* seconds, from which its age is mentioned */
-void foresee(struct server *s);	      /* brings s->outlook->expected up to date, or a step nearer to it */
+#define FORECAST_OLDEST 60	      /* seconds, after which it is not shown */
+void foresee(struct server *s);	      /* brings what is foreseen up to date, or a step nearer to it */
 void foresee_again(struct server *s); /* the rules have changed: what was foreseen counts no longer */
 void foresee_started(struct server *s, uint32_t id, int64_t now);
 void foresee_forget(struct server *s, uint32_t id);
+int64_t foresee_made(const struct server *s,
+		     uint32_t id);	      /* the instant of the forecast that foresee_start() is from */
+int64_t foresee_last(const struct server *s); /* of the newest one; 0: none yet */
 bool foresee_start(const struct server *s, uint32_t id, int64_t *ret); /* false: it is not known, */
 bool foresee_not(const struct server *s, uint32_t id,
 		 struct strbuf *why); /* ... and why not; false: it does not wait */
