@@ -48,12 +48,24 @@ static const char *state_name(const json_t *job)
 	return "Idle";
 }
 
+/* " (as of 40s ago)", or nothing while it is new. */
+static const char *forecast_age(const json_t *job, int64_t now, char *buf, size_t size)
+{
+	int64_t made = object_number(job, "expected_made", 0);
+	char age[40];
+
+	*buf = '\0';
+	if (made > 0 && now - made >= FORECAST_OLD)
+		snprintf(buf, size, " (as of %s ago)", duration_human(now - made, age, sizeof age));
+	return buf;
+}
+
 static void times_print(const json_t *job, int64_t now)
 {
 	int64_t used = object_number(job, "used.walltime", 0), wall = object_number(job, "walltime", 0),
 		created = object_number(job, "created", 0), started = object_number(job, "started", 0),
 		queued = object_number(job, "queued", created);
-	char a[40], b[40];
+	char a[40], b[64];
 
 	printf("WallTime:   %s of ", duration_format(used, a, sizeof a));
 	printf("%s\n", duration_format(wall, b, sizeof b));
@@ -68,7 +80,8 @@ static void times_print(const json_t *job, int64_t now)
 	if (started > 0)
 		printf("StartTime:  %s\n", instant_ctime(started, a, sizeof a));
 	else if (object_number(job, "expected_start", 0) > 0)
-		printf("Expected:   %s\n", instant_ctime(object_number(job, "expected_start", 0), a, sizeof a));
+		printf("Expected:   %s%s\n", instant_ctime(object_number(job, "expected_start", 0), a, sizeof a),
+		       forecast_age(job, now, b, sizeof b));
 }
 
 static void job_print(const json_t *job)

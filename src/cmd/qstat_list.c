@@ -29,17 +29,19 @@ enum {
 	FIELD_HOSTS,
 	FIELD_COMMENT,
 	FIELD_PLANNED,
+	FIELD_MADE, /* of -T alone */
 	WIDE_FIELDS
 };
 #define WIDE "id,name,owner,state,queue,used,session,nodect,cpus,memory,walltime,exec_host,comment,"
 static const char wide_fields[] = WIDE "planned_start";
-static const char estimate_fields[] = WIDE "expected_start"; /* which the server has to work for */
+static const char estimate_fields[] = WIDE "expected_start,expected_made"; /* which the server has to work for */
 
 struct list {
 	struct qstat *q;
 	struct strbuf out;
 	bool wide; /* the list of -a */
 	int64_t rows, of_operand;
+	int64_t made; /* the oldest forecast of those that are shown; 0: none */
 };
 
 static void list_flush(struct list *l)
@@ -215,12 +217,14 @@ static const char *start_text(const struct qstat_arguments *a, int64_t start, in
 	return buf;
 }
 
-static const char *elapsed_text(const struct list *l, char *const *cell, char *buf, size_t size)
+static const char *elapsed_text(struct list *l, char *const *cell, char *buf, size_t size)
 {
 	int64_t used = used_find(cell[FIELD_USED], "walltime");
 
 	if (l->q->a->estimate) {
-		int64_t planned = strtoll(cell[FIELD_PLANNED], NULL, 10);
+		int64_t planned = strtoll(cell[FIELD_PLANNED], NULL, 10), made = strtoll(cell[FIELD_MADE], NULL, 10);
+		if (made > 0 && (l->made == 0 || made < l->made))
+			l->made = made;
 		return planned > 0 ? start_text(l->q->a, planned, (int64_t)time(NULL), buf, size) : " -- ";
 	}
 	return used > 0 || cell[FIELD_STATE][0] == 'R' ? duration_text(l->q->a, used > 0 ? used : 0, buf, size)
@@ -279,6 +283,11 @@ static void row(void *context, char *const *cell)
 		list_flush(l);
 }
 
+static int columns_of(const struct list *l)
+{
+	return !l->wide ? PLAIN_FIELDS : l->q->a->estimate ? WIDE_FIELDS : FIELD_MADE;
+}
+
 static const char *fields_of(const struct list *l)
 {
 	return !l->wide ? plain_fields : l->q->a->estimate ? estimate_fields : wide_fields;
@@ -298,7 +307,7 @@ static void past_row(void *context, const json_t *job)
 	char *keys = mem_strdup(fields_of(l)), *rest = keys, *key, *cell[WIDE_FIELDS] = {0};
 	int n = 0;
 
-	while (n < WIDE_FIELDS && (key = strsep(&rest, ",")))
+	while (n < columns_of(l) && (key = strsep(&rest, ",")))
 		cell[n++] = cell_make(json_object_get(job, key));
 	row(l, cell);
 	while (n > 0)
@@ -317,7 +326,7 @@ static void list_read(struct list *l, const char *operand)
 	l->of_operand = 0;
 	if (past && !id)
 		qstat_past(l->q, operand, past_row, l);
-	bool read = tsv_read(l->q->client, path.text, l->wide ? WIDE_FIELDS : PLAIN_FIELDS, row, l, &err) == 0;
+	bool read = tsv_read(l->q->client, path.text, columns_of(l), row, l, &err) == 0;
 	if (!read)
 		qstat_failed(l->q, operand, &err);
 	if (read && past && id && l->of_operand == 0)
@@ -325,6 +334,16 @@ static void list_read(struct list *l, const char *operand)
 	if (read && operand && l->of_operand == 0)
 		qstat_empty(l->q, operand);
 	strbuf_fini(&path);
+}
+
+static void made_print(struct list *l)
+{
+	int64_t now = (int64_t)time(NULL);
+	char age[40];
+
+	if (l->made > 0 && now - l->made >= FORECAST_OLD)
+		strbuf_printf(&l->out, "Expected starts are as of %s ago.\n",
+			      duration_human(now - l->made, age, sizeof age));
 }
 
 void qstat_list(struct qstat *q)
@@ -338,6 +357,7 @@ void qstat_list(struct qstat *q)
 		list_read(&l, q->operands->v[i]);
 	if (q->operands->n == 0)
 		list_read(&l, NULL);
+	made_print(&l);
 	list_flush(&l);
 	strbuf_fini(&l.out);
 }
