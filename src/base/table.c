@@ -1,8 +1,8 @@
 /*
  * table.c - tables for terminals.
  *
- * Cells lie row by row in one list; a rule is a row without cells. Widths are
- * found when printing: each column's widest cell, then cut to the terminal.
+ * Cells lie row by row in one list, their texts one behind the other in one buffer: a list of a hundred thousand jobs has half a million of them. A rule is a row without
+ * cells. Each column is as wide as its widest cell; when it is printed that is cut to the terminal.
  */
 #include "base/table.h"
 
@@ -32,10 +32,18 @@ struct column {
 	enum rank rank;
 };
 
+/* Its text is at `at`, and ends with a zero. */
+struct cell {
+	size_t at;
+	uint32_t length;
+	int width; /* columns that it takes */
+};
+
 struct table {
 	struct column *column;
 	int n;
-	VEC(char *) cells;
+	struct strbuf text;
+	VEC(struct cell) cells;
 	VEC(size_t) rules; /* a rule stands before the row of this number */
 };
 
@@ -44,6 +52,8 @@ static int width_of(const char *s)
 	int32_t c;
 	int width = 0;
 
+	for (; *s && (unsigned char)*s < 0x80; s++)
+		width++;
 	for (int n; (n = utf8_next(s, &c)) > 0; s += n)
 		width += utf8_columns(c);
 	return width;
@@ -79,8 +89,7 @@ void table_destroy(struct table *t)
 		return;
 	for (int i = 0; i < t->n; i++)
 		free(t->column[i].title);
-	for (size_t i = 0; i < t->cells.n; i++)
-		free(t->cells.v[i]);
+	strbuf_fini(&t->text);
 	free(t->column);
 	vec_free(&t->cells);
 	vec_free(&t->rules);
@@ -89,15 +98,23 @@ void table_destroy(struct table *t)
 
 void table_cell(struct table *t, const char *fmt, ...)
 {
-	struct strbuf cell = {0}, clean = {0};
+	struct strbuf cell = {0};
+	struct cell x = {.at = t->text.n};
 	va_list ap;
 
 	va_start(ap, fmt);
-	strbuf_vprintf(&cell, fmt, ap);
+	if (strcmp(fmt, "%s") == 0) { /* most are */
+		const char *text = va_arg(ap, const char *);
+		text_clean(&t->text, text, strlen(text), TEXT_LINE);
+	} else {
+		strbuf_vprintf(&cell, fmt, ap);
+		text_clean(&t->text, cell.text, cell.n, TEXT_LINE);
+	}
 	va_end(ap);
-	/* Here, not when it is printed: its width is needed before. */
-	text_clean(&clean, cell.text, cell.n, TEXT_LINE);
-	vec_push(&t->cells, clean.text ? clean.text : mem_strdup(""));
+	x.length = (uint32_t)(t->text.n - x.at);
+	strbuf_add(&t->text, "", 1);
+	x.width = width_of(t->text.text + x.at);
+	vec_push(&t->cells, x);
 	strbuf_fini(&cell);
 }
 
@@ -153,9 +170,9 @@ static int *widths_find(const struct table *t, int limit)
 	for (int i = 0; i < t->n; i++)
 		width[i] = width_of(t->column[i].title);
 	for (size_t i = 0; i < t->cells.n; i++) {
-		int w = width_of(t->cells.v[i]), *most = &width[i % (size_t)t->n];
-		if (w > *most)
-			*most = w;
+		int *most = &width[i % (size_t)t->n];
+		if (t->cells.v[i].width > *most)
+			*most = t->cells.v[i].width;
 	}
 	if (limit > 0)
 		widths_cut(t, width, limit);
@@ -164,8 +181,10 @@ static int *widths_find(const struct table *t, int limit)
 
 static void blanks(struct strbuf *line, int n)
 {
-	for (; n > 0; n--)
-		strbuf_puts(line, " ");
+	static const char many[] = "                                ";
+
+	for (; n > 0; n -= (int)sizeof many - 1)
+		strbuf_add(line, many, n < (int)sizeof many - 1 ? (size_t)n : sizeof many - 1);
 }
 
 /* As much of `s` as leaves a column for the ellipsis. */
@@ -182,27 +201,26 @@ static void cut_add(struct strbuf *line, const char *s, int width)
 	blanks(line, width - used - 1);
 }
 
-static void cell_add(struct strbuf *line, const char *s, int width, bool right)
+/* `own` is its width. */
+static void cell_add(struct strbuf *line, const char *s, size_t n, int own, int width, bool right)
 {
-	int w = width_of(s);
-
-	if (w > width) {
+	if (own > width) {
 		cut_add(line, s, width);
 		return;
 	}
 	if (right)
-		blanks(line, width - w);
-	strbuf_puts(line, s);
+		blanks(line, width - own);
+	strbuf_add(line, s, n);
 	if (!right)
-		blanks(line, width - w);
+		blanks(line, width - own);
 }
 
 static void line_print(struct strbuf *line, FILE *out)
 {
 	while (line->n > 0 && line->text[line->n - 1] == ' ')
 		line->n--;
+	strbuf_add(line, "\n", 1);
 	fwrite(strbuf_text(line), 1, line->n, out);
-	fputc('\n', out);
 	strbuf_clear(line);
 }
 
@@ -222,7 +240,8 @@ static void row_print(const struct table *t, const int *width, size_t row, struc
 
 	for (int i = 0; i < t->n && at < t->cells.n; i++, at++) {
 		blanks(line, i ? GAP : 0);
-		cell_add(line, t->cells.v[at], width[i], t->column[i].right);
+		cell_add(line, t->text.text + t->cells.v[at].at, t->cells.v[at].length, t->cells.v[at].width, width[i],
+			 t->column[i].right);
 	}
 	line_print(line, out);
 }
@@ -235,7 +254,8 @@ void table_print(const struct table *t, FILE *out, int width)
 
 	for (int i = 0; i < t->n; i++) {
 		blanks(&line, i ? GAP : 0);
-		cell_add(&line, t->column[i].title, w[i], t->column[i].right);
+		cell_add(&line, t->column[i].title, strlen(t->column[i].title), width_of(t->column[i].title), w[i],
+			 t->column[i].right);
 	}
 	line_print(&line, out);
 	for (size_t row = 0; row <= rows; row++) {

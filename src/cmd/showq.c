@@ -68,6 +68,7 @@ enum section { ACTIVE, IDLE, BLOCKED, SECTIONS };
 
 struct list {
 	const struct arguments *a;
+	bool shown[SECTIONS];
 	struct table *table[SECTIONS];
 	int64_t jobs[SECTIONS], cpus;
 	struct names nodes; /* that running jobs have */
@@ -196,9 +197,9 @@ static void row(void *context, char *const *cell)
 	enum section section = section_of(cell);
 
 	l->jobs[section]++;
-	if (section == ACTIVE)
+	if (section == ACTIVE) /* counts CPUs, too */
 		active_row(l, l->table[section], cell);
-	else
+	else if (l->shown[section])
 		waiting_row(l, l->table[section], cell, section);
 }
 
@@ -235,14 +236,14 @@ static void active_total(const struct list *l, const json_t *machine)
 	       percent((int64_t)l->nodes.n, nodes));
 }
 
-static void sections_print(const struct list *l, const json_t *machine, const bool *shown)
+static void sections_print(const struct list *l, const json_t *machine)
 {
 	static const char *const titles[] = {"ACTIVE JOBS--------------------", "IDLE JOBS----------------------",
 					     "BLOCKED JOBS-------------------"};
 	static const char *const words[] = {"Active", "Idle", "Blocked"};
 
 	for (int i = 0; i < SECTIONS; i++) {
-		if (!shown[i])
+		if (!l->shown[i])
 			continue;
 		printf("%s\n", titles[i]);
 		table_print(l->table[i], stdout, 0);
@@ -261,8 +262,8 @@ static void sections_print(const struct list *l, const json_t *machine, const bo
 static int tables_print(const struct command *c, struct client *client, const struct arguments *a, struct strbuf *path)
 {
 	bool all = !a->running && !a->idle && !a->blocked;
-	const bool shown[] = {all || a->running, all || a->idle, all || a->blocked};
-	struct list l = {.a = a, .now = (int64_t)time(NULL)};
+	struct list l = {
+		.a = a, .shown = {all || a->running, all || a->idle, all || a->blocked}, .now = (int64_t)time(NULL)};
 	struct reply machine;
 	int code = EXIT_OK;
 	struct err err;
@@ -275,7 +276,7 @@ static int tables_print(const struct command *c, struct client *client, const st
 	if (tsv_read(client, path->text, COLUMNS, row, &l, &err) < 0)
 		code = command_fail(c, "%s", err.text);
 	else
-		sections_print(&l, machine.json, shown);
+		sections_print(&l, machine.json);
 	for (int i = 0; i < SECTIONS; i++)
 		table_destroy(l.table[i]);
 	names_fini(&l.nodes);
