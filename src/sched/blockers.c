@@ -16,10 +16,11 @@
 #include "sched/forecast.h"
 #include "sched/sched_internal.h"
 
-#define PRUNE_MOST 64  /* holders and nodes of which each is asked whether it matters */
-#define CYCLES_MOST 64 /* of the copy */
-#define COPY_MOST 2000 /* waiting jobs: with more, a copy is made only if there is no other way */
-#define TRIES_MOST 16
+#define PRUNE_MOST 64	 /* holders and nodes of which each is asked whether it matters */
+#define CYCLES_MOST 64	 /* of the copy */
+#define COPY_MOST 2000	 /* waiting jobs: with more, a copy is made only if there is no other way */
+#define TRIES_MOST 16	 /* jobs that are asked whether they leave room ... */
+#define LOOKS_MOST 20000 /* ... of so many that are looked at */
 
 struct kept {
 	uint32_t node;
@@ -389,16 +390,22 @@ static bool was_passed_over(const struct inquiry *q)
 	       !queue_get(q->s, q->ask->job)->fresh;
 }
 
-/* Whether another, which is asked before it in every order that the policy has, would start then and leave no room for it. */
-static bool leaves_none(struct inquiry *q, const struct queued *e)
+/* Whether another one, with a smaller key, is asked before it in every order that the policy has. */
+static bool comes_first(const struct inquiry *q, const struct queued *e)
 {
 	struct sched *s = q->s;
 	const struct waiting *w = queue_get(s, q->ask->job), *x = queue_get(s, e->job);
+
+	return !(queue_has_fill(s) && x->fill > w->fill) && !(s->due.dates && x->due > w->due) && sched_may(s, e->job);
+}
+
+/* Whether it would start then and leave no room for the job. */
+static bool leaves_none(struct inquiry *q, const struct queued *e)
+{
+	struct sched *s = q->s;
 	plan_mark mark;
 	bool none;
 
-	if (!sched_may(s, e->job) || (queue_has_fill(s) && x->fill > w->fill) || (s->due.dates && x->due > w->due))
-		return false;
 	mark = plan_begin(s->p);
 	none = plan_insert(s->p, &s->plain, e->job, s->now, s->now + e->length) &&
 	       !explain_fits(s, q->ask->job, q->length);
@@ -424,11 +431,11 @@ static bool surely_later(struct inquiry *q)
 	const struct timeline *sum = plan_sum(s->p);
 	int64_t most = timeline_step(sum, timeline_find(sum, s->now))[1 + RES_CPU];
 	double key = queue_get(s, q->ask->job)->key;
-	for (size_t i = 0; i < s->line.by_key.n && !later && tries < TRIES_MOST; i++) {
+	for (size_t i = 0; i < s->line.by_key.n && i < LOOKS_MOST && !later && tries < TRIES_MOST; i++) {
 		const struct queued *e = &s->line.by_key.v[i];
 		if (e->key > key || (e->key == key && e->job >= q->ask->job))
 			break;
-		if (e->cpus > most)
+		if (e->cpus > most || !comes_first(q, e))
 			continue;
 		tries++;
 		later = leaves_none(q, e);
