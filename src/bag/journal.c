@@ -200,15 +200,36 @@ int journal_open(const char *path, const struct record *first, each_record each,
 	return 0;
 }
 
-int journal_read(const char *path, each_record each, void *arg, struct err *err)
+int journal_view(const char *path, struct journal_view *ret, struct err *err)
 {
+	struct stat st;
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	off_t end = 0;
 
+	*ret = (struct journal_view){.bytes = ""};
 	if (fd < 0)
 		return err_set(err, -errno, "%s: %s", path, strerror(errno));
-	off_t end = scan(fd, path, each, arg, err);
+	if (fstat(fd, &st) == 0 && st.st_size > 0)
+		end = scan(fd, path, NULL, NULL, err);
+	if (end > (off_t)sizeof magic) {
+		void *map = mmap(NULL, (size_t)end, PROT_READ, MAP_SHARED, fd, 0);
+		if (map == MAP_FAILED)
+			end = err_set(err, -errno, "%s: %s", path, strerror(errno));
+		else
+			*ret = (struct journal_view){.bytes = (char *)map + sizeof magic,
+						     .n = (size_t)end - sizeof magic,
+						     .map = map,
+						     .nmap = (size_t)end};
+	}
 	close(fd);
 	return end < 0 ? (int)end : 0;
+}
+
+void journal_view_close(struct journal_view *v)
+{
+	if (v->map)
+		munmap(v->map, v->nmap);
+	*v = (struct journal_view){.bytes = ""};
 }
 
 void journal_add(struct journal *j, const struct record *r)

@@ -59,8 +59,17 @@ struct journal;
  * most one process at a time: -EBUSY with its pid. */
 int journal_open(const char *path, const struct record *first, void (*each)(void *arg, const struct record *r),
 		 void *arg, struct journal **ret, struct err *err);
-/* Only reads, also while a broker writes. */
-int journal_read(const char *path, void (*each)(void *arg, const struct record *r), void *arg, struct err *err);
+
+/* A journal's good records as they are now, to be walked through with record_next(); also while a broker writes. */
+struct journal_view {
+	const char *bytes;
+	size_t n;
+	void *map;
+	size_t nmap;
+};
+int journal_view(const char *path, struct journal_view *ret, struct err *err);
+void journal_view_close(struct journal_view *v);
+
 /* Kept in memory until the next flush. */
 void journal_add(struct journal *j, const struct record *r);
 /* Writes what was added. After that, a crash of the process loses nothing; after journal_sync() neither does one of the machine. */

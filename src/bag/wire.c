@@ -55,7 +55,7 @@ static void put_text(struct strbuf *out, const char *text, size_t n)
 	strbuf_add(out, n ? text : "", n);
 }
 
-void wire_put(struct strbuf *out, const struct wire *w)
+void wire_add(struct strbuf *out, const struct wire *w)
 {
 	size_t begin = out->n;
 	int has = fields[w->kind];

@@ -56,7 +56,7 @@ struct wire {
 	size_t nerr;
 };
 
-void wire_put(struct strbuf *out, const struct wire *w);
+void wire_add(struct strbuf *out, const struct wire *w);
 /* The message at the start of `n` bytes: how many it takes; 0: not whole yet; -EPROTO: that is none. */
 ssize_t wire_next(const char *bytes, size_t n, struct wire *ret);
 

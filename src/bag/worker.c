@@ -29,7 +29,7 @@ static bool is_noop(struct spawner *s, const struct wire *m)
 static void task_add(struct worker *w, struct spawner *s, const struct wire *m)
 {
 	if (is_noop(s, m)) {
-		wire_put(&w->out, &(struct wire){.kind = WIRE_RESULT,
+		wire_add(&w->out, &(struct wire){.kind = WIRE_RESULT,
 						 .task = m->task,
 						 .attempt = m->attempt,
 						 .began = now_us(CLOCK_REALTIME)});
@@ -54,7 +54,7 @@ static bool list_return(struct worker *w, uint64_t task)
 			w->list.v[to++] = t;
 			continue;
 		}
-		wire_put(&w->out, &(struct wire){.kind = WIRE_RETURNED, .task = t->w.task});
+		wire_add(&w->out, &(struct wire){.kind = WIRE_RETURNED, .task = t->w.task});
 		free(t);
 		any = true;
 	}

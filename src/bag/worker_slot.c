@@ -54,7 +54,7 @@ void out_put(struct worker *w, const struct wire *m)
 {
 	bool first = w->out.n == 0;
 
-	wire_put(&w->out, m);
+	wire_add(&w->out, m);
 	if (first)
 		out_send(w);
 }

@@ -16,7 +16,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	for (size_t at = 0; (step = wire_next(bytes + at, size - at, &w)) > 0; at += (size_t)step) {
 		struct strbuf out = {0};
 		assert((size_t)step <= size - at);
-		wire_put(&out, &w);
+		wire_add(&out, &w);
 		/* Numbers may have been longer than they need. */
 		assert(out.n <= (size_t)step && wire_next(out.text, out.n, &again) == (ssize_t)out.n);
 		assert(again.task == w.task && again.ntext == w.ntext && again.nerr == w.nerr);

@@ -58,7 +58,7 @@ static void round_trip(void **state)
 	size_t at = 0;
 
 	for (size_t i = 0; i < sizeof samples / sizeof *samples; i++)
-		wire_put(&out, &samples[i]);
+		wire_add(&out, &samples[i]);
 	for (size_t i = 0; i < sizeof samples / sizeof *samples; i++) {
 		const struct wire *a = &samples[i];
 		struct wire b;

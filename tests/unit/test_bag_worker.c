@@ -107,7 +107,7 @@ static void give(struct broker *b, const struct wire *m)
 {
 	struct strbuf out = {0};
 
-	wire_put(&out, m);
+	wire_add(&out, m);
 	assert_int_equal(send(b->fd, out.text, out.n, 0), out.n);
 	strbuf_fini(&out);
 }

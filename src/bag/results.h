@@ -1,0 +1,39 @@
+/*
+ * results.h - what is known of a bag from its directory, without its broker: the same fold over the journal that a broker begins with.
+ */
+#ifndef BAG_RESULTS_H
+#define BAG_RESULTS_H
+
+#include "bag/bagfile.h"
+#include "bag/journal.h"
+#include "bag/queue.h"
+
+/* A fold over records. Tasks are numbered from 1. */
+struct fold {
+	uint32_t tasks;
+	uint64_t hash;	   /* of their text */
+	uint8_t *state;	   /* enum task_state */
+	uint8_t *failures; /* since the last retry */
+	uint64_t *at;	   /* offset + 1 of the record that finished it; 0: none. NULL: not wanted */
+	bool other;	   /* the journal belongs to other tasks */
+	bool cancelled;	   /* and not run since */
+	uint64_t twice;	   /* records of tasks that were done already: must be 0 */
+	int64_t began;	   /* microseconds since 1970: the last run */
+};
+void fold_init(struct fold *f, const struct bag *bag, bool want_at);
+void fold_fini(struct fold *f);
+void fold_record(struct fold *f, const struct record *r, uint64_t offset);
+
+struct results {
+	struct bag bag;
+	struct journal_view view;
+	struct fold fold;
+	uint32_t done, aside;
+};
+/* -ENOENT: that is not a bag's directory. */
+int results_open(const char *dir, struct results *ret, struct err *err);
+void results_close(struct results *r);
+/* The record that finished a task; false: it is not finished. */
+bool results_get(const struct results *r, uint32_t task, struct record *ret);
+
+#endif
