@@ -1,0 +1,234 @@
+/*
+ * local.c - workers on this host: children of the broker, in sessions of their own, so that a terminal's signals reach the broker alone.
+ *
+ * The broker is the reaper of orphans: when a worker is killed, what its tasks had started becomes ours, and is killed.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "bag/provider.h"
+#include "base/vec.h"
+#include "run/tree.h"
+
+enum { DEATHS_MOST = 10 }; /* in a row, within two seconds of their start */
+
+struct child {
+	pid_t pid; /* 0: none */
+	int64_t started;
+	int deaths;
+};
+
+struct local {
+	struct provider base;
+	struct provider_broker broker;
+	struct local_options options;
+	struct child *child; /* options.workers of them */
+	struct provider_request request;
+	bool sweep; /* a worker died: look for orphans */
+};
+
+extern char **environ;
+
+static int64_t now_seconds(void)
+{
+	return (int64_t)time(NULL);
+}
+
+static int start(struct local *l, int i)
+{
+	char name[32], cpus[32], gpus[32];
+	posix_spawnattr_t attr;
+	posix_spawn_file_actions_t files;
+	pid_t pid;
+
+	snprintf(name, sizeof name, "local-%d", i + 1);
+	snprintf(cpus, sizeof cpus, "%" PRId64, l->options.cpus / l->options.workers);
+	snprintf(gpus, sizeof gpus, "%" PRId64, l->options.gpus / l->options.workers);
+	char *const words[] = {"shunt",	 "bag", "worker",	"--socket", (char *)(uintptr_t)l->broker.socket,
+			       "--name", name,	"--milli-cpus", cpus,	    "--gpus",
+			       gpus,	 NULL};
+	posix_spawnattr_init(&attr);
+	posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK);
+	sigset_t none;
+	sigemptyset(&none);
+	posix_spawnattr_setsigmask(&attr, &none);
+	posix_spawn_file_actions_init(&files);
+	posix_spawn_file_actions_addopen(&files, 0, "/dev/null", 0, 0);
+	posix_spawn_file_actions_addopen(&files, 1, "/dev/null", 1, 0);
+	int rc = posix_spawn(&pid, l->broker.program, &files, &attr, words, environ);
+	posix_spawn_file_actions_destroy(&files);
+	posix_spawnattr_destroy(&attr);
+	if (rc != 0)
+		return -rc;
+	l->child[i].pid = pid;
+	l->child[i].started = now_seconds();
+	return 0;
+}
+
+static void limits(struct provider *p, struct provider_limits *ret)
+{
+	struct local *l = (struct local *)p;
+
+	*ret = (struct provider_limits){.pending = 1, .processors = l->options.cpus / 1000, .seconds = -1};
+}
+
+static int request(struct provider *p, int64_t processors, int64_t seconds, struct err *err)
+{
+	struct local *l = (struct local *)p;
+
+	if (l->request.state == REQUEST_RUNNING)
+		return err_set(err, -EBUSY, "the workers of this host are running already");
+	l->request = (struct provider_request){.id = 1,
+					       .state = REQUEST_RUNNING,
+					       .processors = processors,
+					       .seconds = seconds,
+					       .submitted = now_seconds(),
+					       .started = now_seconds(),
+					       .name = "local"};
+	for (int i = 0; i < l->options.workers; i++) {
+		int rc = start(l, i);
+		if (rc < 0) {
+			p->kind->cancel(p, 1);
+			return err_set(err, rc, "%s: can't start a worker: %s", l->broker.program, strerror(-rc));
+		}
+	}
+	return 1;
+}
+
+/* Kills our children that are not workers. */
+static void sweep(struct local *l)
+{
+	pid_list all = {0};
+
+	l->sweep = false;
+	char path[64];
+	snprintf(path, sizeof path, "/proc/self/task/%d/children", (int)getpid());
+	FILE *f = fopen(path, "re");
+	for (int pid; f && fscanf(f, "%d", &pid) == 1;)
+		vec_push(&all, (pid_t)pid);
+	if (f)
+		fclose(f);
+	for (size_t i = 0; i < all.n; i++) {
+		bool worker = false;
+		for (int k = 0; k < l->options.workers; k++)
+			worker = worker || l->child[k].pid == all.v[i];
+		if (worker)
+			continue;
+		tree_kill(all.v[i]);
+		kill(all.v[i], SIGKILL);
+		l->sweep = true; /* its children become ours */
+	}
+	vec_free(&all);
+}
+
+/* Returns whether it was a worker. */
+static bool ended(struct local *l, pid_t pid)
+{
+	for (int i = 0; i < l->options.workers; i++) {
+		struct child *c = &l->child[i];
+		if (c->pid != pid)
+			continue;
+		c->pid = 0;
+		c->deaths = now_seconds() - c->started < 2 ? c->deaths + 1 : 1;
+		l->sweep = true;
+		return true;
+	}
+	return false;
+}
+
+static void poll_children(struct provider *p, int64_t now)
+{
+	struct local *l = (struct local *)p;
+	pid_t pid;
+
+	while ((pid = waitpid(-1, NULL, WNOHANG)) > 0)
+		ended(l, pid);
+	if (l->sweep)
+		sweep(l);
+	if (l->request.state != REQUEST_RUNNING)
+		return;
+	for (int i = 0; i < l->options.workers; i++) {
+		struct child *c = &l->child[i];
+		if (c->pid || (c->deaths && start(l, i) == 0 && c->deaths < DEATHS_MOST))
+			continue;
+		l->request.state = REQUEST_FAILED;
+		l->request.ended = now;
+		snprintf(l->request.failure, sizeof l->request.failure,
+			 "worker local-%d died %d times in a row, each within two seconds", i + 1, c->deaths);
+		return;
+	}
+}
+
+static bool look(struct provider *p, int id, struct provider_request *ret)
+{
+	struct local *l = (struct local *)p;
+
+	*ret = l->request;
+	return id == 1;
+}
+
+/* The broker has closed their connections; who has not ended after five seconds is killed. */
+static void cancel(struct provider *p, int id)
+{
+	struct local *l = (struct local *)p;
+	int left = 0;
+
+	(void)id;
+	l->request.state = REQUEST_ENDED;
+	l->request.ended = now_seconds();
+	for (int tries = 0; tries < 1000; tries++) {
+		left = 0;
+		poll_children(p, now_seconds());
+		for (int i = 0; i < l->options.workers; i++) {
+			left += l->child[i].pid != 0;
+			if (l->child[i].pid && tries == 500)
+				kill(l->child[i].pid, SIGKILL);
+		}
+		if (!left && !l->sweep)
+			break;
+		usleep(tries < 50 ? 1000 : 10000);
+	}
+}
+
+static int holes(struct provider *p, struct provider_hole *ret, int most, struct err *err)
+{
+	(void)p, (void)ret, (void)most;
+	return err_set(err, -ENOTSUP, "this host has no plan");
+}
+
+static void destroy(struct provider *p)
+{
+	struct local *l = (struct local *)p;
+
+	free(l->child);
+	free(l);
+}
+
+static const struct provider_kind local_kind = {
+	.name = "local",
+	.limits = limits,
+	.request = request,
+	.cancel = cancel,
+	.look = look,
+	.poll = poll_children,
+	.holes = holes,
+	.destroy = destroy,
+};
+
+struct provider *provider_local(const struct provider_broker *broker, const struct local_options *options)
+{
+	struct local *l = mem_zalloc(sizeof *l);
+
+	prctl(PR_SET_CHILD_SUBREAPER, 1);
+	*l = (struct local){.base.kind = &local_kind, .broker = *broker, .options = *options};
+	l->child = mem_zalloc((size_t)options->workers * sizeof *l->child);
+	return &l->base;
+}
