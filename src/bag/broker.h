@@ -14,10 +14,21 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include <stdio.h>
 
+#include "bag/journal.h"
 #include "bag/queue.h"
 #include "base/err.h"
+
+struct broker_summary {
+	struct queue_counts counts;
+	uint32_t tasks;
+	uint32_t before; /* done before this run */
+	int64_t took;	 /* microseconds */
+	int workers;	 /* now */
+	double rate;	 /* tasks per second, lately */
+	int64_t left;	 /* seconds until the end, at that rate; -1: unknown */
+	bool cancelled, interrupted;
+};
 
 struct broker_options {
 	const char *dir;     /* the bag's directory, with `tasks` in it */
@@ -25,18 +36,12 @@ struct broker_options {
 	int workers;	     /* local ones */
 	int64_t cpus, gpus;  /* of this host, for all local workers; thousandths of CPUs */
 	struct queue_rules rules;
-	FILE *stream;  /* outputs of tasks, in the order in which they finish; NULL: none */
-	FILE *news;    /* progress and failures; NULL: none */
-	bool terminal; /* news is a terminal: one line, rewritten */
-	bool retry;    /* tasks that were set aside wait again */
-};
-
-struct broker_summary {
-	struct queue_counts counts;
-	uint32_t tasks, before; /* finished before this run */
-	int64_t took;		/* microseconds */
-	bool cancelled, interrupted;
-	uint32_t first_aside; /* the lowest task that was set aside; 0: none */
+	bool retry; /* tasks that were set aside wait again */
+	/* A task is done, or set aside; it is in the journal. NULL: nobody wants to know. */
+	void (*finished)(void *arg, const struct record *r);
+	/* About ten times a second. NULL: the same. */
+	void (*progress)(void *arg, const struct broker_summary *s);
+	void *arg;
 };
 
 /* Runs the bag to its end, or until SIGINT or SIGTERM. -EBUSY: another broker does. */

@@ -1,0 +1,73 @@
+/*
+ * broker_internal.h - the broker's loop (broker.c), its workers (broker_peer.c) and what it is asked (broker_ask.c).
+ */
+#ifndef BAG_BROKER_INTERNAL_H
+#define BAG_BROKER_INTERNAL_H
+
+#include "bag/broker.h"
+#include "bag/journal.h"
+#include "bag/provider.h"
+#include "bag/wire.h"
+#include "base/strbuf.h"
+#include "base/vec.h"
+
+/* Output that came in chunks. */
+struct flight_output {
+	struct strbuf out, err;
+};
+
+/* A copy of a task at a worker. */
+struct flight {
+	uint32_t task, attempt;
+	int64_t since;		      /* microseconds, CLOCK_MONOTONIC */
+	bool dropped;		      /* nobody wants its result */
+	struct flight_output *output; /* owned; NULL: none */
+};
+
+/* A connection: a worker after its HELLO, or a command that asks. Its position in `peers` is the worker's number; NULL: free. */
+struct peer {
+	int fd;
+	int number;
+	bool worker, closing; /* closing: when everything is sent */
+	char name[128];
+	uint32_t pid;
+	int64_t cpus, gpus, memory; /* all it has */
+	int64_t end;		    /* when it ends, microseconds, CLOCK_MONOTONIC; -1: never */
+	int64_t load, gpu_load;	    /* of all its flights */
+	int64_t usual;		    /* microseconds that its tasks take lately; -1: unknown */
+	uint64_t results;
+	bool recalled;		    /* since it got its last task */
+	VEC(struct flight) flights; /* in the order in which they were sent */
+	struct strbuf in, out;
+	size_t sent;
+};
+
+struct broker {
+	const struct broker_options *options;
+	struct bag bag;
+	struct queue *queue;
+	struct journal *journal;
+	struct provider *provider;
+	int listener, signals;
+	VEC(struct peer *) peers;
+	struct broker_summary summary;
+	struct strbuf finished; /* records to be reported after the next flush */
+	int64_t began, now;	/* microseconds, CLOCK_MONOTONIC; now: of this turn */
+	int64_t measured;	/* when the rate was */
+	uint32_t measured_done;
+	bool retried;
+};
+
+int64_t monotonic(void);
+
+/* In broker_peer.c. */
+void peer_accept(struct broker *b);
+void peer_read(struct broker *b, struct peer *p);
+void peer_write(struct broker *b, struct peer *p);
+void peer_close(struct broker *b, struct peer *p); /* a worker: its tasks are lost, or return */
+void peers_fill(struct broker *b);		   /* gives tasks to workers */
+
+/* In broker_ask.c: answers one word. */
+void ask_answer(struct broker *b, struct peer *p, const char *word, size_t n);
+
+#endif

@@ -1,0 +1,415 @@
+/*
+ * broker_peer.c - workers as the broker sees them: what they run, what they get next, what becomes of their results.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "bag/broker_internal.h"
+#include "base/map.h"
+
+enum {
+	AHEAD_US = 20000,  /* tasks that a worker has beyond those it runs take about this long */
+	AHEAD_MOST = 128,  /* and are at most so many */
+	LONG_US = 1000000, /* tasks that take longer are sent one by one */
+	STUCK_US = 50000,  /* a task that runs longer than this should have nothing behind it while others are idle */
+	PEERS_MOST = 10000,
+	READ_PIECE = 256 << 10,
+};
+
+void peer_accept(struct broker *b)
+{
+	struct ucred cred;
+	socklen_t n = sizeof cred;
+	size_t at = 0;
+	int fd = accept4(b->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+
+	if (fd < 0)
+		return;
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &n) < 0 || (cred.uid != geteuid() && cred.uid != 0)) {
+		close(fd);
+		return;
+	}
+	while (at < b->peers.n && b->peers.v[at])
+		at++;
+	if (at >= PEERS_MOST) {
+		close(fd);
+		return;
+	}
+	if (at == b->peers.n)
+		vec_push(&b->peers, NULL);
+	struct peer *p = mem_zalloc(sizeof *p);
+	*p = (struct peer){.fd = fd, .number = (int)at, .usual = -1, .end = -1};
+	b->peers.v[at] = p;
+}
+
+static const struct bag_need *need_of(const struct broker *b, uint32_t task)
+{
+	return &b->bag.needs.v[b->bag.tasks.v[task - 1].need];
+}
+
+static void flight_remove(struct broker *b, struct peer *p, size_t at)
+{
+	struct flight *f = &p->flights.v[at];
+	const struct bag_need *need = need_of(b, f->task);
+
+	p->load -= need->cpus;
+	p->gpu_load -= need->gpus;
+	if (f->output) {
+		strbuf_fini(&f->output->out);
+		strbuf_fini(&f->output->err);
+		free(f->output);
+	}
+	vec_remove(&p->flights, at);
+}
+
+static struct flight *flight_find(struct peer *p, uint64_t task, size_t *ret_at)
+{
+	for (size_t i = 0; i < p->flights.n; i++)
+		if (p->flights.v[i].task == task) {
+			*ret_at = i;
+			return &p->flights.v[i];
+		}
+	return NULL;
+}
+
+/* Other copies of a finished task are dropped. */
+static void others_drop(struct broker *b, uint32_t task)
+{
+	size_t at;
+
+	for (size_t i = 0; queue_copies(b->queue, task) > 0 && i < b->peers.n; i++) {
+		struct peer *p = b->peers.v[i];
+		struct flight *f = p ? flight_find(p, task, &at) : NULL;
+		if (!f || f->dropped)
+			continue;
+		f->dropped = true;
+		wire_add(&p->out, &(struct wire){.kind = WIRE_DROP, .task = task});
+	}
+}
+
+static void verdict_apply(struct broker *b, enum verdict verdict, struct record *r)
+{
+	if (verdict == VERDICT_IGNORE || (verdict == VERDICT_AGAIN && r->kind != RECORD_FAILED))
+		return;
+	if (verdict == VERDICT_ASIDE) {
+		r->kind = RECORD_FAILED;
+		r->last = true;
+	}
+	if (verdict == VERDICT_AGAIN) /* the output of the last failure is enough */
+		r->nout = r->nerr = 0;
+	journal_add(b->journal, r);
+	if (verdict == VERDICT_AGAIN)
+		return;
+	if (b->options->finished)
+		record_put(&b->finished, r);
+	others_drop(b, (uint32_t)r->task);
+}
+
+static int result(struct broker *b, struct peer *p, const struct wire *m)
+{
+	size_t at;
+	struct flight *f = flight_find(p, m->task, &at);
+
+	if (!f)
+		return -EPROTO;
+	bool good = WIFEXITED(m->status) && WEXITSTATUS(m->status) == 0;
+	struct record r = {
+		.kind = good ? RECORD_DONE : RECORD_FAILED,
+		.task = m->task,
+		.status = m->status,
+		.attempt = f->attempt,
+		.began = m->began,
+		.took = m->took,
+		.cut = m->cut,
+		.worker = p->name,
+		.nworker = strlen(p->name),
+		.out = m->text,
+		.nout = m->ntext,
+		.err = m->err,
+		.nerr = m->nerr,
+	};
+	if (f->output) {
+		struct strbuf *out = &f->output->out, *err = &f->output->err;
+		strbuf_add(out, m->text, m->ntext);
+		strbuf_add(err, m->err, m->nerr);
+		r.out = out->text, r.nout = out->n;
+		r.err = err->text, r.nerr = err->n;
+	}
+	int64_t took = m->took < 0 ? 0 : m->took;
+	p->usual = p->usual < 0 ? took : (p->usual * 7 + took) / 8;
+	p->results++;
+	uint64_t hash = b->options->rules.agree > 1 ? hash_bytes(r.out, r.nout) : 0;
+	verdict_apply(b, queue_result(b->queue, f->task, p->number, good, hash), &r);
+	flight_remove(b, p, at);
+	return 0;
+}
+
+static int chunk(struct peer *p, const struct wire *m)
+{
+	size_t at;
+	struct flight *f = flight_find(p, m->task, &at);
+
+	if (!f)
+		return -EPROTO;
+	if (!f->output)
+		f->output = mem_zalloc(sizeof *f->output);
+	struct strbuf *to = m->to_err ? &f->output->err : &f->output->out;
+	if (to->n + m->ntext > RECORD_OUTPUT_MOST)
+		return -EPROTO;
+	strbuf_add(to, m->text, m->ntext);
+	return 0;
+}
+
+static int returned(struct broker *b, struct peer *p, const struct wire *m)
+{
+	size_t at;
+
+	if (!flight_find(p, m->task, &at))
+		return -EPROTO;
+	queue_return(b->queue, (uint32_t)m->task, p->number);
+	flight_remove(b, p, at);
+	return 0;
+}
+
+static int hello(struct broker *b, struct peer *p, const struct wire *m)
+{
+	if (p->worker || m->version != WIRE_VERSION || m->cpus < 1 || m->gpus < 0)
+		return -EPROTO;
+	p->worker = true;
+	p->cpus = m->cpus;
+	p->gpus = m->gpus;
+	p->memory = m->memory;
+	p->end = m->seconds < 0 ? -1 : b->now + m->seconds * 1000000;
+	p->pid = m->pid;
+	snprintf(p->name, sizeof p->name, "%.*s", (int)m->ntext, m->text);
+	b->summary.workers++;
+	return 0;
+}
+
+static int handle(struct broker *b, struct peer *p, const struct wire *m)
+{
+	if (m->kind == WIRE_HELLO)
+		return hello(b, p, m);
+	if (m->kind == WIRE_ASK && !p->worker) {
+		ask_answer(b, p, m->text, m->ntext);
+		p->closing = true;
+		return 0;
+	}
+	if (!p->worker)
+		return -EPROTO;
+	switch (m->kind) {
+	case WIRE_RESULT:
+		return result(b, p, m);
+	case WIRE_CHUNK:
+		return chunk(p, m);
+	case WIRE_RETURNED:
+		return returned(b, p, m);
+	default:
+		return -EPROTO;
+	}
+}
+
+/* What was running is lost; what had not begun returns. The worker begins in order, each as soon as it fits. */
+static void flights_lose(struct broker *b, struct peer *p)
+{
+	int64_t cpus = p->cpus, gpus = p->gpus;
+	bool running = true;
+
+	while (p->flights.n) {
+		struct flight *f = &p->flights.v[0];
+		const struct bag_need *need = need_of(b, f->task);
+		struct record r = {.kind = RECORD_DONE,
+				   .task = f->task,
+				   .status = -1,
+				   .attempt = f->attempt,
+				   .worker = p->name,
+				   .nworker = strlen(p->name)};
+		running = running && need->cpus <= cpus && need->gpus <= gpus;
+		cpus -= need->cpus;
+		gpus -= need->gpus;
+		if (running && !f->dropped)
+			verdict_apply(b, queue_lost(b->queue, f->task, p->number), &r);
+		else
+			queue_return(b->queue, f->task, p->number);
+		flight_remove(b, p, 0);
+	}
+}
+
+void peer_close(struct broker *b, struct peer *p)
+{
+	if (p->worker) {
+		b->summary.workers--;
+		flights_lose(b, p);
+		queue_gone(b->queue, p->number);
+	}
+	b->peers.v[p->number] = NULL;
+	close(p->fd);
+	vec_free(&p->flights);
+	strbuf_fini(&p->in);
+	strbuf_fini(&p->out);
+	free(p);
+}
+
+void peer_read(struct broker *b, struct peer *p)
+{
+	static char buffer[READ_PIECE]; /* one loop, one thread */
+	struct wire m;
+	size_t at = 0;
+	ssize_t step = 0;
+	int rc = 0;
+
+	ssize_t n = recv(p->fd, buffer, sizeof buffer, MSG_DONTWAIT);
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return;
+	if (n <= 0) {
+		peer_close(b, p);
+		return;
+	}
+	strbuf_add(&p->in, buffer, (size_t)n);
+	while (rc == 0 && (step = wire_next(p->in.text + at, p->in.n - at, &m)) > 0) {
+		rc = handle(b, p, &m);
+		at += (size_t)step;
+	}
+	memmove(p->in.text, p->in.text + at, p->in.n - at);
+	p->in.n -= at;
+	if (step < 0 || rc < 0)
+		peer_close(b, p);
+}
+
+void peer_write(struct broker *b, struct peer *p)
+{
+	while (p->sent < p->out.n) {
+		ssize_t n = send(p->fd, p->out.text + p->sent, p->out.n - p->sent, MSG_DONTWAIT | MSG_NOSIGNAL);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0 && errno == EAGAIN)
+			return;
+		if (n < 0) {
+			peer_close(b, p);
+			return;
+		}
+		p->sent += (size_t)n;
+	}
+	strbuf_clear(&p->out);
+	p->sent = 0;
+	if (p->closing)
+		peer_close(b, p);
+}
+
+static void give(struct broker *b, struct peer *p, uint32_t task)
+{
+	const struct bag_task *t = &b->bag.tasks.v[task - 1];
+	const struct bag_need *need = need_of(b, task);
+	struct flight f = {.task = task, .attempt = (uint32_t)queue_failures(b->queue, task) + 1, .since = b->now};
+
+	p->load += need->cpus;
+	p->gpu_load += need->gpus;
+	p->recalled = false;
+	vec_push(&p->flights, f);
+	wire_add(&p->out, &(struct wire){.kind = WIRE_TASK,
+					 .task = task,
+					 .attempt = f.attempt,
+					 .cpus = need->cpus,
+					 .gpus = need->gpus,
+					 .seconds = need->seconds,
+					 .text = b->bag.text + t->at,
+					 .ntext = t->n});
+}
+
+/* How many tasks a worker may have beyond those that it runs: none while nothing is known or they are long, many if they are short. */
+static size_t ahead(const struct peer *p)
+{
+	if (p->usual < 0 || p->usual > LONG_US)
+		return 0;
+	int64_t slots = p->cpus / BAG_CPU > 0 ? p->cpus / BAG_CPU : 1;
+	int64_t n = AHEAD_US * slots / (p->usual + 1);
+	return n > AHEAD_MOST ? AHEAD_MOST : n < 1 ? 1 : (size_t)n;
+}
+
+static struct offer offer_of(const struct broker *b, const struct peer *p)
+{
+	return (struct offer){
+		.cpus = p->cpus - p->load,
+		.gpus = p->gpus - p->gpu_load,
+		.memory = p->memory,
+		.seconds = p->end < 0	     ? -1
+			   : p->end > b->now ? (p->end - b->now) / 1000000
+					     : 0,
+		.all_cpus = p->cpus,
+		.all_gpus = p->gpus,
+		.worker = p->number,
+		.repeats = b->summary.workers < b->options->rules.agree,
+	};
+}
+
+static void peer_fill(struct broker *b, struct peer *p)
+{
+	struct offer o;
+	uint32_t task;
+	size_t waiting = 0, most = ahead(p);
+
+	while (o = offer_of(b, p), o.cpus > 0 && (task = queue_take(b->queue, &o)) != 0)
+		give(b, p, task);
+	/* Beyond what it runs: as if it were empty. */
+	o.cpus = p->cpus;
+	o.gpus = p->gpus;
+	size_t running = (size_t)(p->cpus / BAG_CPU > 0 ? p->cpus / BAG_CPU : 1);
+	waiting = p->flights.n > running ? p->flights.n - running : 0;
+	for (; waiting < most && (task = queue_take(b->queue, &o)) != 0; waiting++)
+		give(b, p, task);
+}
+
+/* Nothing waits, and this one has room: a copy of the oldest task that may have one. */
+static void peer_copy(struct broker *b, struct peer *p)
+{
+	struct offer o = offer_of(b, p);
+	const struct flight *best = NULL;
+	size_t at;
+
+	for (size_t i = 0; i < b->peers.n; i++) {
+		struct peer *other = b->peers.v[i];
+		for (size_t k = 0; other && other != p && k < other->flights.n; k++) {
+			const struct flight *f = &other->flights.v[k];
+			if (!f->dropped && (!best || f->since < best->since) && !flight_find(p, f->task, &at) &&
+			    queue_copies(b->queue, f->task) < b->options->rules.replicas)
+				best = f;
+		}
+	}
+	if (best && queue_copy(b->queue, best->task, &o))
+		give(b, p, best->task);
+}
+
+/* Somebody is idle: workers that are held up by a long task give back what they have not begun. */
+static void peer_recall(struct broker *b, struct peer *p)
+{
+	if (p->recalled || p->flights.n < 2 || p->load <= p->cpus || b->now - p->flights.v[0].since < STUCK_US)
+		return;
+	p->recalled = true;
+	p->usual = LONG_US + 1;
+	wire_add(&p->out, &(struct wire){.kind = WIRE_RECALL});
+}
+
+void peers_fill(struct broker *b)
+{
+	bool idle = false;
+
+	for (size_t i = 0; i < b->peers.n && queue_counts(b->queue).waiting > 0; i++)
+		if (b->peers.v[i] && b->peers.v[i]->worker)
+			peer_fill(b, b->peers.v[i]);
+	if (queue_counts(b->queue).waiting > 0 || queue_counts(b->queue).flying == 0)
+		return;
+	for (size_t i = 0; i < b->peers.n; i++) {
+		struct peer *p = b->peers.v[i];
+		if (!p || !p->worker || p->load >= p->cpus)
+			continue;
+		idle = true;
+		if (b->options->rules.replicas > 1)
+			peer_copy(b, p);
+	}
+	for (size_t i = 0; idle && i < b->peers.n; i++)
+		if (b->peers.v[i] && b->peers.v[i]->worker)
+			peer_recall(b, b->peers.v[i]);
+}
