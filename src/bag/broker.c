@@ -1,0 +1,336 @@
+/*
+ * broker.c - the loop of a broker. Its turn: read; judge results; write the journal; only then report, and send.
+ */
+#include "bag/broker.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "bag/broker_internal.h"
+#include "bag/results.h"
+#include "base/descriptors.h"
+#include "base/unixsock.h"
+
+enum {
+	TICK_US = 100000,    /* providers and progress */
+	SYNC_US = 1000000,   /* the disk; a crash of the machine costs at most the results of that time */
+	REST_US = 1000,	     /* between turns that found something, so that many results share a turn */
+	MEASURE_US = 500000, /* the rate */
+};
+
+int64_t monotonic(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec * INT64_C(1000000) + t.tv_nsec / 1000;
+}
+
+static void known_record(void *arg, const struct record *r)
+{
+	fold_record(arg, r, 0);
+}
+
+static int journal_begin(struct broker *b, const char *path, struct err *err)
+{
+	struct fold f;
+	struct timespec t;
+
+	fold_init(&f, &b->bag, false);
+	struct record first = {.kind = RECORD_BAG, .task = f.tasks, .hash = f.hash};
+	int rc = journal_open(path, &first, known_record, &f, &b->journal, err);
+	if (rc == 0 && f.other)
+		rc = err_set(err, -EINVAL, "%s belongs to another list of tasks", path);
+	for (uint32_t i = 1; rc == 0 && i <= f.tasks; i++) {
+		if (f.state[i] == TASK_WAITING && f.failures[i] >= b->options->rules.attempts)
+			f.failures[i] =
+				(uint8_t)(b->options->rules.attempts - 1); /* fewer are allowed than last time */
+		if (f.state[i] != TASK_WAITING || f.failures[i])
+			queue_restore(b->queue, i, (enum task_state)f.state[i], f.failures[i]);
+	}
+	fold_fini(&f);
+	if (rc < 0)
+		return rc;
+	b->summary.before = queue_counts(b->queue).done;
+	clock_gettime(CLOCK_REALTIME, &t);
+	journal_add(b->journal, &(struct record){.kind = RECORD_RUN, .began = t.tv_sec * INT64_C(1000000)});
+	if (b->options->retry && queue_retry(b->queue) > 0)
+		journal_add(b->journal, &(struct record){.kind = RECORD_RETRY});
+	return journal_flush(b->journal, err);
+}
+
+/* What no worker could ever run is refused before anything starts. */
+static int needs_check(const struct broker *b, struct err *err)
+{
+	const struct broker_options *o = b->options;
+	int64_t cpus = o->cpus / o->workers, gpus = o->gpus / o->workers;
+
+	for (size_t i = 0; i < b->bag.tasks.n; i++) {
+		const struct bag_need *need = &b->bag.needs.v[b->bag.tasks.v[i].need];
+		if (need->cpus <= cpus && need->gpus <= gpus)
+			continue;
+		struct strbuf text = {0};
+		need_format(need, &text);
+		int rc = err_set(
+			err, -E2BIG,
+			"task %zu needs %s, but a worker has %g CPUs and %d GPUs (see --cpus, --gpus and --workers)",
+			i + 1, strbuf_text(&text), (double)cpus / BAG_CPU, (int)gpus);
+		strbuf_fini(&text);
+		return rc;
+	}
+	return 0;
+}
+
+static int signals_open(sigset_t *ret_before)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGHUP);
+	sigaddset(&set, SIGCHLD);
+	sigprocmask(SIG_BLOCK, &set, ret_before);
+	return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+/* Whether a child ended. */
+static bool signals_read(struct broker *b)
+{
+	struct signalfd_siginfo info;
+	bool child = false;
+
+	while (read(b->signals, &info, sizeof info) == sizeof info) {
+		if (info.ssi_signo == SIGCHLD)
+			child = true;
+		else
+			b->summary.interrupted = true;
+	}
+	return child;
+}
+
+static void measure(struct broker *b)
+{
+	struct broker_summary *s = &b->summary;
+
+	s->counts = queue_counts(b->queue);
+	s->took = b->now - b->began;
+	if (b->now - b->measured < MEASURE_US)
+		return;
+	double rate = (double)(s->counts.done - b->measured_done) * 1e6 / (double)(b->now - b->measured);
+	s->rate = s->rate > 0 ? s->rate * 0.8 + rate * 0.2 : rate;
+	/* The whole run says more than the last moments where tasks are long. */
+	double whole = (double)(s->counts.done - s->before) * 1e6 / (double)(s->took > 0 ? s->took : 1);
+	double best = s->rate > 10 ? s->rate : whole;
+	double rest = (double)s->counts.waiting + (double)s->counts.flying;
+	s->left = best > 0 ? (int64_t)(rest / best) : -1;
+	b->measured = b->now;
+	b->measured_done = s->counts.done;
+}
+
+static void report(struct broker *b)
+{
+	struct record r;
+
+	for (size_t at = 0, step; (step = record_next(b->finished.text + at, b->finished.n - at, &r)) > 0; at += step)
+		b->options->finished(b->options->arg, &r);
+	strbuf_clear(&b->finished);
+}
+
+/* Waits for something to read. Returns how many descriptors have something, or -errno. */
+static int listen_all(struct broker *b, bool *ret_child)
+{
+	VEC(struct pollfd) fds = {0};
+
+	vec_push(&fds, (struct pollfd){.fd = b->signals, .events = POLLIN});
+	vec_push(&fds, (struct pollfd){.fd = b->listener, .events = POLLIN});
+	for (size_t i = 0; i < b->peers.n; i++) {
+		const struct peer *p = b->peers.v[i];
+		vec_push(&fds, (struct pollfd){.fd = p ? p->fd : -1,
+					       .events = (short)(POLLIN | (p && p->out.n ? POLLOUT : 0))});
+	}
+	int n = poll(fds.v, fds.n, TICK_US / 1000);
+	b->now = monotonic();
+	size_t known = b->peers.n;
+	if (n > 0 && fds.v[1].revents)
+		peer_accept(b);
+	*ret_child = n > 0 && fds.v[0].revents && signals_read(b);
+	for (size_t i = 0; n > 0 && i < known; i++)
+		if (b->peers.v[i] && b->peers.v[i]->fd == fds.v[i + 2].fd &&
+		    (fds.v[i + 2].revents & (POLLIN | POLLHUP | POLLERR)))
+			peer_read(b, b->peers.v[i]);
+	vec_free(&fds);
+	return n < 0 && errno != EINTR ? -errno : n < 0 ? 0 : n;
+}
+
+static int provider_look(struct broker *b, struct err *err)
+{
+	struct provider_request r;
+
+	b->provider->kind->poll(b->provider, (int64_t)time(NULL));
+	b->provider->kind->look(b->provider, 1, &r);
+	return r.state == REQUEST_FAILED ? err_set(err, -ECHILD, "%s", r.failure) : 0;
+}
+
+static bool over(const struct broker *b)
+{
+	struct queue_counts c = queue_counts(b->queue);
+
+	return b->summary.cancelled || b->summary.interrupted || c.waiting + c.flying == 0;
+}
+
+static int loop(struct broker *b, struct err *err)
+{
+	int64_t ticked = 0, synced = b->now;
+	bool child;
+
+	while (!over(b)) {
+		int n = listen_all(b, &child), rc = n;
+		if (rc < 0)
+			return err_set(err, rc, "poll: %s", strerror(-rc));
+		if (child || b->now - ticked >= TICK_US) {
+			rc = provider_look(b, err);
+			if (rc < 0)
+				return rc;
+			measure(b);
+			if (b->options->progress)
+				b->options->progress(b->options->arg, &b->summary);
+			ticked = b->now;
+		}
+		rc = journal_flush(b->journal, err);
+		if (rc == 0 && b->now - synced >= SYNC_US) {
+			rc = journal_sync(b->journal, err);
+			synced = b->now;
+		}
+		if (rc < 0)
+			return rc;
+		report(b);
+		peers_fill(b);
+		for (size_t i = 0; i < b->peers.n; i++)
+			if (b->peers.v[i] && b->peers.v[i]->out.n)
+				peer_write(b, b->peers.v[i]);
+		if (n > 0 && b->summary.workers > 0)
+			usleep(REST_US);
+	}
+	return 0;
+}
+
+/* What a complete bag needs: one record for each task, and the last failure of those set aside. */
+struct keeper {
+	const struct queue *queue;
+	uint8_t *kept;
+	uint32_t tasks;
+};
+
+static bool keep(void *arg, const struct record *r)
+{
+	struct keeper *k = arg;
+
+	if (r->kind == RECORD_BAG || r->kind == RECORD_CANCEL)
+		return true;
+	if ((r->kind != RECORD_DONE && !(r->kind == RECORD_FAILED && r->last)) || r->task < 1 || r->task > k->tasks)
+		return false;
+	enum task_state wanted = r->kind == RECORD_DONE ? TASK_DONE : TASK_ASIDE;
+	if (queue_state(k->queue, (uint32_t)r->task) != wanted || k->kept[r->task])
+		return false;
+	k->kept[r->task] = 1;
+	return true;
+}
+
+static int finish(struct broker *b, struct err *err)
+{
+	struct queue_counts c = queue_counts(b->queue);
+
+	if (b->summary.cancelled)
+		journal_add(b->journal, &(struct record){.kind = RECORD_CANCEL});
+	int rc = journal_sync(b->journal, err);
+	report(b);
+	if (rc == 0 && c.waiting + c.flying == 0) {
+		struct keeper k = {.queue = b->queue, .tasks = (uint32_t)b->bag.tasks.n};
+		k.kept = mem_zalloc(b->bag.tasks.n + 1);
+		rc = journal_compact(b->journal, keep, &k, err);
+		free(k.kept);
+	}
+	return rc;
+}
+
+static int run(struct broker *b, const char *socket, struct err *err)
+{
+	struct provider_broker where = {.program = b->options->program, .socket = socket};
+	struct local_options local = {
+		.workers = b->options->workers, .cpus = b->options->cpus, .gpus = b->options->gpus};
+	sigset_t before;
+
+	b->now = b->began = b->measured = monotonic();
+	b->measured_done = b->summary.before;
+	b->summary.left = -1;
+	if (over(b))
+		return finish(b, err);
+	b->listener = unix_listen(socket, 0600, err);
+	if (b->listener < 0)
+		return b->listener;
+	descriptors_raise();
+	b->signals = signals_open(&before);
+	b->provider = provider_local(&where, &local);
+	int rc = b->provider->kind->request(b->provider, local.cpus / BAG_CPU, -1, err);
+	rc = rc < 0 ? rc : loop(b, err);
+	int last = rc < 0 ? 0 : finish(b, err);
+	for (size_t i = 0; i < b->peers.n; i++)
+		if (b->peers.v[i])
+			peer_write(b, b->peers.v[i]);
+	struct queue_counts counts = queue_counts(b->queue);
+	for (size_t i = 0; i < b->peers.n; i++)
+		if (b->peers.v[i])
+			peer_close(b, b->peers.v[i]);
+	close(b->listener);
+	unlink(socket);
+	b->provider->kind->cancel(b->provider, 1);
+	b->provider->kind->destroy(b->provider);
+	b->now = monotonic();
+	measure(b);
+	b->summary.counts = counts;
+	close(b->signals);
+	sigprocmask(SIG_SETMASK, &before, NULL);
+	return rc < 0 ? rc : last;
+}
+
+int broker_run(const struct broker_options *options, struct broker_summary *ret, struct err *err)
+{
+	struct broker b = {.options = options, .listener = -1, .signals = -1};
+	struct strbuf tasks = {0}, journal = {0}, socket = {0};
+
+	strbuf_printf(&tasks, "%s/tasks", options->dir);
+	strbuf_printf(&journal, "%s/journal", options->dir);
+	strbuf_printf(&socket, "%s/socket", options->dir);
+	int rc = bag_open(tasks.text, &b.bag, err);
+	if (rc == 0) {
+		b.queue = queue_create(&b.bag, &options->rules);
+		rc = needs_check(&b, err);
+	}
+	if (rc == 0)
+		rc = journal_begin(&b, journal.text, err);
+	b.summary.tasks = (uint32_t)b.bag.tasks.n;
+	if (rc == 0)
+		rc = run(&b, socket.text, err);
+	if (rc == 0) {
+		if (!b.summary.took)
+			b.summary.counts = queue_counts(b.queue);
+		*ret = b.summary;
+	}
+	journal_close(b.journal);
+	queue_destroy(b.queue);
+	bag_fini(&b.bag);
+	vec_free(&b.peers);
+	strbuf_fini(&b.finished);
+	strbuf_fini(&tasks);
+	strbuf_fini(&journal);
+	strbuf_fini(&socket);
+	return rc;
+}
