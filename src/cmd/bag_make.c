@@ -1,0 +1,210 @@
+/*
+ * bag_make.c - the tasks of a bag, from files, values and patterns, written to its directory once.
+ */
+#include "cmd/bag_make.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <glob.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "bag/bagfile.h"
+#include "bag/expand.h"
+#include "base/lines.h"
+#include "base/map.h"
+
+static int file_read(const char *path, struct strbuf *ret, struct err *err)
+{
+	int fd = strcmp(path, "-") == 0 ? dup(STDIN_FILENO) : open(path, O_RDONLY | O_CLOEXEC), rc = 0;
+	static char buffer[1 << 16];
+	ssize_t n;
+
+	if (fd < 0)
+		return err_set(err, -errno, "%s: %s", path, strerror(errno));
+	while ((n = read(fd, buffer, sizeof buffer)) > 0 || (n < 0 && errno == EINTR))
+		strbuf_add(ret, buffer, n > 0 ? (size_t)n : 0);
+	if (n < 0)
+		rc = err_set(err, -errno, "%s: %s", path, strerror(errno));
+	close(fd);
+	return rc;
+}
+
+/* One task more, with these values. */
+static int add(const struct bag_source *s, const struct values *names, const struct values *values, int64_t *number,
+	       struct strbuf *out, struct err *err)
+{
+	int rc = expand_command(s->command, names, values, ++*number, out, err);
+
+	strbuf_puts(out, "\n");
+	return rc < 0 ? err_prefix(err, rc, "task %" PRId64, *number) : 0;
+}
+
+static int from_lines(const struct bag_source *s, const char *path, bool csv, int64_t *number, struct strbuf *out,
+		      struct err *err)
+{
+	struct values names = {0}, values = {0};
+	struct lines *l;
+	char *line;
+	int rc = lines_open(path, &l, err), more = 0;
+
+	if (rc < 0)
+		return rc;
+	for (bool first = csv; rc == 0 && (more = lines_next(l, &line, err)) > 0; first = false) {
+		line[strcspn(line, "\r")] = '\0';
+		if (!*line)
+			continue;
+		values_clear(&values);
+		if (!csv)
+			vec_push(&values.v, mem_strdup(line));
+		else
+			rc = csv_split(line, first ? &names : &values, err);
+		if (rc == 0 && !first)
+			rc = add(s, csv ? &names : NULL, &values, number, out, err);
+		if (rc < 0)
+			err_prefix(err, rc, "%s:%" PRId64, path, lines_number(l));
+	}
+	lines_close(l);
+	values_fini(&names);
+	values_fini(&values);
+	return rc < 0 ? rc : more < 0 ? more : 0;
+}
+
+static int from_glob(const struct bag_source *s, const char *pattern, int64_t *number, struct strbuf *out,
+		     struct err *err)
+{
+	glob_t found;
+	struct values values = {0};
+	int rc = glob(pattern, GLOB_TILDE, NULL, &found);
+
+	if (rc == GLOB_NOMATCH)
+		return err_set(err, -ENOENT, "--glob %s: no file matches", pattern);
+	if (rc != 0)
+		return err_set(err, -EIO, "--glob %s: can't be read", pattern);
+	for (size_t i = 0; i < found.gl_pathc && rc == 0; i++) {
+		values_clear(&values);
+		vec_push(&values.v, mem_strdup(found.gl_pathv[i]));
+		rc = add(s, NULL, &values, number, out, err);
+	}
+	values_fini(&values);
+	globfree(&found);
+	return rc;
+}
+
+static int collect(const struct bag_source *s, struct strbuf *out, struct err *err)
+{
+	int64_t number = 0;
+	int rc = 0;
+
+	if (s->need) {
+		struct bag_need need;
+		rc = need_parse(s->need, &need, err);
+		if (rc < 0)
+			return err_prefix(err, rc, "--need");
+		need_fini(&need);
+		strbuf_printf(out, "#bag %s\n", s->need);
+	}
+	if (!s->command) {
+		if (s->globs.n || s->csv)
+			return err_set(err, -EINVAL, "--glob and --csv need a --command for their values");
+		return file_read(s->file, out, err);
+	}
+	if (s->file)
+		rc = from_lines(s, s->file, false, &number, out, err);
+	if (rc == 0 && s->csv)
+		rc = from_lines(s, s->csv, true, &number, out, err);
+	for (int i = 0; rc == 0 && i < s->globs.n; i++)
+		rc = from_glob(s, s->globs.v[i], &number, out, err);
+	if (rc == 0 && !s->file && !s->csv && !s->globs.n)
+		rc = err_set(err, -EINVAL, "--command needs values: a FILE, --glob or --csv");
+	return rc;
+}
+
+/* Whole, or not there. */
+static int tasks_write(const char *dir, const char *path, const struct strbuf *text, struct err *err)
+{
+	struct strbuf new = {0};
+	int rc = 0;
+
+	if (mkdir(dir, 0777) < 0 && errno != EEXIST)
+		return err_set(err, -errno, "%s: %s", dir, strerror(errno));
+	strbuf_printf(&new, "%s.new", path);
+	FILE *f = fopen(new.text, "we");
+	bool good = f && fwrite(text->text, 1, text->n, f) == text->n && fflush(f) == 0 && fdatasync(fileno(f)) == 0;
+	rc = good ? 0 : -errno;
+	if (f && fclose(f) != 0)
+		rc = -errno;
+	if (rc == 0 && rename(new.text, path) < 0)
+		rc = -errno;
+	if (rc < 0)
+		err_set(err, rc, "%s: %s", new.text, strerror(-rc));
+	strbuf_fini(&new);
+	return rc;
+}
+
+static void journal_remove(const char *dir)
+{
+	struct strbuf path = {0};
+
+	strbuf_printf(&path, "%s/journal", dir);
+	unlink(path.text);
+	strbuf_fini(&path);
+}
+
+/* The directory has these tasks, or gets them. */
+static int settle(const char *dir, const struct strbuf *text, bool restart, struct err *err)
+{
+	struct strbuf path = {0}, there = {0};
+	struct bag bag;
+
+	int rc = bag_parse(strbuf_text(text), text->n, &bag, err);
+	if (rc == 0) {
+		rc = bag.tasks.n ? 0 : err_set(err, -EINVAL, "there are no tasks");
+		bag_fini(&bag);
+	}
+	strbuf_printf(&path, "%s/tasks", dir);
+	bool known = rc == 0 && access(path.text, F_OK) == 0 && file_read(path.text, &there, NULL) == 0;
+	bool same = known && there.n == text->n && memcmp(there.text, text->text, text->n) == 0;
+	if (rc == 0 && known && !same && !restart)
+		rc = err_set(err, -EEXIST,
+			     "%s has results of other tasks: use --restart to drop them, or another --dir", dir);
+	if (rc == 0 && restart)
+		journal_remove(dir);
+	if (rc == 0 && !same)
+		rc = tasks_write(dir, path.text, text, err);
+	strbuf_fini(&path);
+	strbuf_fini(&there);
+	return rc;
+}
+
+int bag_make(const struct bag_source *s, const char *dir, bool restart, struct strbuf *ret_dir, struct err *err)
+{
+	struct strbuf text = {0};
+	const char *file = s->file && strcmp(s->file, "-") != 0 ? s->file : s->csv;
+
+	if (!s->file && !s->csv && !s->globs.n) {
+		strbuf_puts(ret_dir, dir);
+		while (ret_dir->n > 1 && ret_dir->text[ret_dir->n - 1] == '/')
+			ret_dir->text[--ret_dir->n] = '\0';
+		if (restart)
+			journal_remove(dir);
+		return 0;
+	}
+	int rc = collect(s, &text, err);
+	if (dir)
+		strbuf_puts(ret_dir, dir);
+	else if (file)
+		strbuf_printf(ret_dir, "%s.bag", file);
+	else /* the same tasks, the same bag */
+		strbuf_printf(ret_dir, "%08" PRIx64 ".bag", hash_bytes(strbuf_text(&text), text.n) >> 32);
+	if (rc == 0) {
+		rc = settle(ret_dir->text, &text, restart, err);
+		if (rc == -EINVAL || rc == -E2BIG)
+			err_prefix(err, rc, "%s", s->file ? s->file : "the tasks");
+	}
+	strbuf_fini(&text);
+	return rc;
+}
