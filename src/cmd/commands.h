@@ -45,6 +45,9 @@ extern const struct command command_nodes_offline, command_nodes_drain, command_
 extern const struct command command_rsh, command_shunt_rsh, command_pbsdsh; /* rsh.c, pbsdsh.c */
 extern const struct command command_launch, command_pmix;		    /* launch.c */
 
+/* Bags of tasks. */
+extern const struct command command_bag_run, command_bag_retry, command_bag_worker; /* bag.c */
+
 /* What shows things. */
 extern const struct command command_qstat, command_qselect, command_pbsnodes, command_tracejob;
 extern const struct command command_js, command_queue, command_nodes, command_whatif, command_plan, command_top;

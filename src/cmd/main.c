@@ -58,6 +58,10 @@ const struct command *const commands[] = {
 	&command_shunt_rsh,
 	&command_pbsdsh,
 	&command_pmix,
+	/* Bags of tasks. */
+	&command_bag_run,
+	&command_bag_retry,
+	&command_bag_worker,
 	/* What shows things. */
 	&command_qstat,
 	&command_qselect,

@@ -1,0 +1,347 @@
+/*
+ * bag.c - `shunt bag run`, `retry` and `worker`: what runs tasks.
+ */
+#include "cmd/bag.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "bag/results.h"
+#include "bag/worker.h"
+#include "base/text.h"
+#include "base/timetext.h"
+#include "base/unixsock.h"
+#include "cmd/bag_make.h"
+#include "cmd/commands.h"
+#include "cmd/screen.h"
+
+enum { FAILURES_SHOWN = 10 };
+
+void bag_dir(const char *operand, struct strbuf *ret)
+{
+	struct stat st;
+
+	strbuf_puts(ret, operand);
+	while (ret->n > 1 && ret->text[ret->n - 1] == '/')
+		ret->text[--ret->n] = '\0';
+	if (stat(operand, &st) < 0 || !S_ISDIR(st.st_mode))
+		strbuf_puts(ret, ".bag");
+}
+
+const char *bag_status_text(int32_t status, char *buf, size_t size)
+{
+	if (status == -1)
+		snprintf(buf, size, "its worker was lost");
+	else if (WIFSIGNALED(status))
+		snprintf(buf, size, "signal %d (%s)", WTERMSIG(status), strsignal(WTERMSIG(status)));
+	else if (WEXITSTATUS(status) == 0)
+		snprintf(buf, size, "results differ");
+	else
+		snprintf(buf, size, "exit code %d", WEXITSTATUS(status));
+	return buf;
+}
+
+/* What the callbacks of a broker know. */
+struct show {
+	const struct command *command;
+	bool stream, terminal;
+	bool drawn; /* a line of progress is there */
+	int failures;
+};
+
+static void wipe(struct show *s)
+{
+	if (s->drawn)
+		dprintf(STDERR_FILENO, "\r\033[K");
+	s->drawn = false;
+}
+
+static void on_finished(void *arg, const struct record *r)
+{
+	struct show *s = arg;
+	char status[80];
+
+	if (s->stream && r->kind == RECORD_DONE) {
+		wipe(s);
+		screen_raw(stdout, r->out, r->nout);
+		screen_raw(stderr, r->err, r->nerr);
+	}
+	if (r->kind != RECORD_FAILED || s->failures++ > FAILURES_SHOWN)
+		return;
+	wipe(s);
+	if (s->failures > FAILURES_SHOWN) {
+		command_warn(s->command, "more tasks failed; 'shunt bag results --failed' lists all of them");
+		return;
+	}
+	/* The last line that it wrote says most. */
+	const char *end = r->err + r->nerr, *line;
+	while (end > r->err && (end[-1] == '\n' || end[-1] == '\r'))
+		end--;
+	for (line = end; line > r->err && line[-1] != '\n';)
+		line--;
+	command_warn(s->command, "task %" PRIu64 " failed: %s, attempt %" PRIu32 "%s%.*s", r->task,
+		     bag_status_text(r->status, status, sizeof status), r->attempt, end > line ? ": " : "",
+		     (int)(end - line > 300 ? 300 : end - line), line);
+}
+
+static void on_progress(void *arg, const struct broker_summary *s)
+{
+	struct show *show = arg;
+	char left[32];
+
+	if (!show->terminal)
+		return;
+	show->drawn = true;
+	dprintf(STDERR_FILENO, "\r%u of %u done, %u failed, %u running, %.*f/s", s->counts.done, s->tasks,
+		s->counts.aside, s->counts.flying, s->rate < 10, s->rate);
+	if (s->left >= 0)
+		dprintf(STDERR_FILENO, ", %s left", duration_human(s->left, left, sizeof left));
+	dprintf(STDERR_FILENO, "\033[K");
+}
+
+static int conclude(const struct command *c, const struct broker_summary *s, const char *dir, bool terminal)
+{
+	char took[32];
+	uint32_t rest = s->tasks - s->counts.done - s->counts.aside;
+
+	if (s->interrupted || s->cancelled) {
+		command_warn(c, "%s: %u of %u tasks are done; 'shunt bag run %s' continues",
+			     s->cancelled ? "cancelled" : "interrupted", s->counts.done, s->tasks, dir);
+		return EXIT_FAILED;
+	}
+	if (s->counts.aside)
+		command_warn(
+			c,
+			"%u of %u tasks failed; 'shunt bag results --failed %s' shows them, 'shunt bag retry %s' runs them again",
+			s->counts.aside, s->tasks, dir, dir);
+	else if (terminal)
+		fprintf(stderr, "%u tasks done in %s, %.0f/s. Results: shunt bag results %s\n", s->counts.done,
+			duration_human(s->took / 1000000, took, sizeof took),
+			s->took ? (double)(s->counts.done - s->before) * 1e6 / (double)s->took : 0, dir);
+	return s->counts.aside || rest ? EXIT_FAILED : EXIT_OK;
+}
+
+static int64_t cpus_here(void)
+{
+	cpu_set_t set;
+
+	return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : sysconf(_SC_NPROCESSORS_ONLN);
+}
+
+int bag_drive(const struct command *c, const struct bag_how *how, const char *dir, bool retry)
+{
+	struct show show = {.command = c, .stream = how->stream, .terminal = isatty(STDERR_FILENO)};
+	struct broker_summary summary;
+	struct err err;
+	char self[PATH_MAX];
+	ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
+
+	if (n <= 0)
+		return command_fail(c, "/proc/self/exe: %s", strerror(errno));
+	self[n] = '\0';
+	struct broker_options o = {
+		.dir = dir,
+		.program = self,
+		.workers = (int)how->workers,
+		.cpus = (how->cpus < 0 ? cpus_here() : how->cpus) * BAG_CPU,
+		.gpus = how->gpus,
+		.rules = {.attempts = (int)how->retries + 1,
+			  .losses = (int)how->losses,
+			  .replicas = (int)how->replicas,
+			  .agree = (int)how->agree},
+		.retry = retry,
+		.finished = on_finished,
+		.progress = on_progress,
+		.arg = &show,
+	};
+	fflush(stdout);
+	int rc = broker_run(&o, &summary, &err);
+	wipe(&show);
+	if (rc < 0)
+		return command_fail(c, "%s", err.text);
+	return conclude(c, &summary, dir, show.terminal);
+}
+
+struct run_arguments {
+	struct bag_source source;
+	const char *dir;
+	bool restart;
+	struct bag_how how;
+};
+
+#define AT(field) offsetof(struct run_arguments, field)
+static const struct option run_options[] = {
+	{"command", OPTION_TEXT, AT(source.command), "COMMAND", NULL, NULL, 0, 0,
+	 "run COMMAND for each value, put in place of {}; values are the lines of FILE, or come from --glob or --csv",
+	 'c'},
+	{"glob", OPTION_TEXTS, AT(source.globs), "PATTERN", NULL, NULL, 0, 0,
+	 "take the files that match as values; may be given more than once", 'g'},
+	{"csv", OPTION_FILE, AT(source.csv), "FILE", NULL, NULL, 0, 0,
+	 "take the rows of a CSV file as values; its first row names them: {name}", 0},
+	{"need", OPTION_TEXT, AT(source.need), "NEEDS", NULL, NULL, 0, 0,
+	 "what each task needs, as in a #bag line: 'cpus=2 mem=4gb time=10m'", 0},
+	{"dir", OPTION_DIR, AT(dir), "DIR", NULL, NULL, 0, 0, "keep the bag in DIR; otherwise in FILE.bag", 'd'},
+	{"restart", OPTION_FLAG, AT(restart), NULL, NULL, NULL, 0, 0, "forget earlier results and run all tasks", 0},
+	BAG_HOW_OPTIONS(struct run_arguments),
+	{0},
+};
+
+static int run(const struct command *c, const void *arguments, const struct operands *operands)
+{
+	struct run_arguments a = *(const struct run_arguments *)arguments;
+	struct strbuf dir = {0};
+	struct err err;
+
+	a.source.file = operands->n ? operands->v[0] : NULL;
+	if (a.source.file && !a.source.command && !a.dir) { /* a bag that was made before */
+		struct stat st;
+		if (stat(a.source.file, &st) == 0 && S_ISDIR(st.st_mode)) {
+			a.dir = a.source.file;
+			a.source.file = NULL;
+		}
+	}
+	if (!a.source.file && !a.source.globs.n && !a.source.csv && !a.dir)
+		return command_misused(c,
+				       "give a FILE of commands, or --command with --glob, --csv or a FILE of values");
+	int rc = bag_make(&a.source, a.dir, a.restart, &dir, &err);
+	int code = rc < 0 ? command_fail(c, "%s", err.text) : bag_drive(c, &a.how, dir.text, false);
+	strbuf_fini(&dir);
+	return code;
+}
+
+static const char *const run_examples[] = {
+	"shunt bag run tasks.txt",
+	"Run the commands in tasks.txt, one per line, on all CPUs. The same command continues after an interruption.",
+	"shunt bag run -c 'gzip -k {}' --glob 'data/*.csv'",
+	"One task for each file.",
+	"shunt bag run -c './sim --rate {rate} --seed {seed}' --csv runs.csv --need cpus=4",
+	"One task of four CPUs for each row.",
+	"seq 100 | shunt bag run -c './step' - --stream",
+	"Values from standard input; print the outputs as tasks finish.",
+	NULL,
+};
+
+const struct command command_bag_run = {
+	.name = "bag run",
+	.operands = "[FILE]",
+	.operand_kind = OPTION_FILE,
+	.operands_max = 1,
+	.about = "Run many independent commands, and keep their results.",
+	.details =
+		"FILE has one command per line; - is standard input. Lines that begin with # are comments; '#bag cpus=2 gpus=1 mem=4gb time=10m' states what the tasks after it need. "
+		"Tasks and results are kept in the directory FILE.bag; a bag from other sources gets a name made from its tasks. "
+		"If the broker or the machine is killed, run the command again: tasks that were finished are not run again. "
+		"A task whose exit code is not 0 is retried, then set aside. Tasks run in the current directory, with SHUNT_TASK and SHUNT_ATTEMPT in their environment and empty standard input; "
+		"processes that a task leaves behind in its process group are killed. "
+		"Up to 16 MB of each output are kept. Exit code: 0 if all tasks succeeded, 1 otherwise.",
+	.examples = run_examples,
+	.options = run_options,
+	.size = sizeof(struct run_arguments),
+	.run = run,
+	.alone = true,
+};
+
+struct retry_arguments {
+	struct bag_how how;
+};
+
+static const struct option retry_options[] = {BAG_HOW_OPTIONS(struct retry_arguments), {0}};
+
+static int retry(const struct command *c, const void *arguments, const struct operands *operands)
+{
+	const struct retry_arguments *a = arguments;
+	struct strbuf dir = {0};
+	struct results r;
+	struct err err;
+	char *answer = NULL;
+	int code;
+
+	bag_dir(operands->v[0], &dir);
+	int rc = results_open(dir.text, &r, &err);
+	uint32_t aside = rc == 0 ? r.aside : 0;
+	if (rc == 0)
+		results_close(&r);
+	if (rc < 0) {
+		code = command_fail(c, "%s", err.text);
+	} else if (broker_ask(dir.text, "retry", &answer, &err) == 0) {
+		printf("The running broker tries the failed tasks again.\n");
+		code = EXIT_OK;
+	} else if (aside == 0) {
+		code = command_fail(c, "%s has no failed tasks", dir.text);
+	} else {
+		code = bag_drive(c, &a->how, dir.text, true);
+	}
+	free(answer);
+	strbuf_fini(&dir);
+	return code;
+}
+
+static const char *const retry_examples[] = {"shunt bag retry tasks.txt",
+					     "Run the failed tasks of tasks.txt.bag again.", NULL};
+
+const struct command command_bag_retry = {
+	.name = "bag retry",
+	.operands = "BAG",
+	.operand_kind = OPTION_FILE,
+	.operands_min = 1,
+	.operands_max = 1,
+	.about = "Run the tasks of a bag again that failed.",
+	.details =
+		"BAG is the bag's directory or its file of commands. A running broker is notified; otherwise this command runs the bag. Earlier failures of these tasks no longer count.",
+	.examples = retry_examples,
+	.options = retry_options,
+	.size = sizeof(struct retry_arguments),
+	.run = retry,
+	.alone = true,
+};
+
+struct worker_arguments {
+	const char *socket, *name;
+	int64_t cpus, gpus, seconds;
+};
+
+#define WORKER_AT(field) offsetof(struct worker_arguments, field)
+static const struct option worker_options[] = {
+	{"socket", OPTION_FILE, WORKER_AT(socket), "PATH", NULL, NULL, 0, 0, "the broker's socket", 0},
+	{"name", OPTION_TEXT, WORKER_AT(name), "NAME", NULL, NULL, 0, 0, "what the broker calls this worker", 0},
+	{"milli-cpus", OPTION_NUMBER, WORKER_AT(cpus), "N", "1000", NULL, 1, 1000000000, "thousandths of CPUs", 0},
+	{"gpus", OPTION_NUMBER, WORKER_AT(gpus), "N", "0", NULL, 0, 64, "GPUs", 0},
+	{"seconds", OPTION_NUMBER, WORKER_AT(seconds), "N", NULL, NULL, 1, INT32_MAX, "end after that time", 0},
+	{0},
+};
+
+static int worker(const struct command *c, const void *arguments, const struct operands *operands)
+{
+	const struct worker_arguments *a = arguments;
+	struct worker_offer offer = {
+		.name = a->name, .cpus = a->cpus, .gpus = a->gpus, .memory = -1, .seconds = a->seconds};
+	struct err err;
+
+	if (!a->socket)
+		return command_misused(c, "give the broker's --socket");
+	int fd = unix_connect(a->socket, 10000, &err);
+	if (fd < 0)
+		return command_fail(c, "%s", err.text);
+	if (worker_run(fd, &offer, &err) < 0)
+		return command_fail(c, "%s", err.text);
+	_exit(EXIT_OK); /* its threads must not see how the rest is taken down */
+}
+
+const struct command command_bag_worker = {
+	.name = "bag worker",
+	.operands = "",
+	.about = "Run tasks for a broker, which starts this by itself.",
+	.options = worker_options,
+	.size = sizeof(struct worker_arguments),
+	.run = worker,
+	.hidden = 1,
+	.alone = true,
+};

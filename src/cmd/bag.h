@@ -1,0 +1,77 @@
+/*
+ * bag.h - what the commands of bags share.
+ */
+#ifndef CMD_BAG_H
+#define CMD_BAG_H
+
+#include "bag/broker.h"
+#include "base/strbuf.h"
+#include "cmd/command.h"
+
+/* How tasks are run: options of `run` and `retry`. */
+struct bag_how {
+	int64_t workers, cpus, gpus, retries, losses, replicas, agree;
+	bool stream;
+};
+#define BAG_HOW_OPTIONS(TYPE)                                                                                          \
+	{"workers", OPTION_NUMBER, offsetof(TYPE, how.workers),                                                        \
+	 "N",	    "1",	   NULL,                                                                               \
+	 1,	    1024,	   "share the CPUs evenly among N worker processes",                                   \
+	 0},                                                                                                           \
+		{"cpus", OPTION_NUMBER, offsetof(TYPE, how.cpus),                                                      \
+		 "N",	 NULL,		NULL,                                                                          \
+		 1,	 100000,	"run tasks on N CPUs; otherwise on all that this process may use",             \
+		 'j'},                                                                                                 \
+		{"gpus",                                                                                               \
+		 OPTION_NUMBER,                                                                                        \
+		 offsetof(TYPE, how.gpus),                                                                             \
+		 "N",                                                                                                  \
+		 "0",                                                                                                  \
+		 NULL,                                                                                                 \
+		 0,                                                                                                    \
+		 64,                                                                                                   \
+		 "give tasks that need GPUs numbers from 0 to N-1 in CUDA_VISIBLE_DEVICES",                            \
+		 0},                                                                                                   \
+		{"retries", OPTION_NUMBER, offsetof(TYPE, how.retries),                                                \
+		 "N",	    "2",	   NULL,                                                                       \
+		 0,	    200,	   "run a task that fails up to N more times before it is set aside",          \
+		 0},                                                                                                   \
+		{"losses", OPTION_NUMBER, offsetof(TYPE, how.losses),                                                  \
+		 "N",	   "5",		  NULL,                                                                        \
+		 1,	   200,		  "set a task aside when N workers have vanished while they ran it",           \
+		 0},                                                                                                   \
+		{"replicas",                                                                                           \
+		 OPTION_NUMBER,                                                                                        \
+		 offsetof(TYPE, how.replicas),                                                                         \
+		 "N",                                                                                                  \
+		 "1",                                                                                                  \
+		 NULL,                                                                                                 \
+		 1,                                                                                                    \
+		 100,                                                                                                  \
+		 "when no task waits, run up to N copies of a task on idle workers; the first to succeed counts",      \
+		 0},                                                                                                   \
+		{"agree",                                                                                              \
+		 OPTION_NUMBER,                                                                                        \
+		 offsetof(TYPE, how.agree),                                                                            \
+		 "N",                                                                                                  \
+		 "1",                                                                                                  \
+		 NULL,                                                                                                 \
+		 1,                                                                                                    \
+		 20,                                                                                                   \
+		 "run each task until N results have the same output, on different workers if there are enough",       \
+		 0},                                                                                                   \
+	{                                                                                                              \
+		"stream", OPTION_FLAG, offsetof(TYPE, how.stream), NULL, NULL, NULL, 0, 0,                             \
+			"print the outputs of tasks as they finish", 's'                                               \
+	}
+
+/* Runs the bag in `dir` to its end, with progress on a terminal. Returns an exit code. */
+int bag_drive(const struct command *c, const struct bag_how *how, const char *dir, bool retry);
+
+/* The directory that an operand means: itself, or that of a bag file. */
+void bag_dir(const char *operand, struct strbuf *ret);
+
+/* "exit code 3", "signal 9 (Killed)", "its worker was lost". Returns buf. */
+const char *bag_status_text(int32_t status, char *buf, size_t size);
+
+#endif
