@@ -42,6 +42,7 @@ struct inquiry {
 	VEC(struct limit_reached) limits;
 	bool unfenced;	/* reservations are in its way */
 	bool unavoided; /* nodes that it avoids are needed */
+	bool nightly;	/* it is not its time */
 	reason_vec *reasons;
 };
 
@@ -234,6 +235,15 @@ static void fenced_ask(struct inquiry *q)
 	free(usable);
 }
 
+static void hours_ask(struct inquiry *q)
+{
+	int64_t begin;
+
+	q->nightly = nights_keep(q->s, q->job, &begin);
+	if (q->nightly)
+		reason_add(q, WHY_HOURS)->by_start = begin;
+}
+
 /* ---- the plan ---- */
 
 static bool is_promised(const struct inquiry *q, uint32_t job)
@@ -369,6 +379,8 @@ static bool starts(struct inquiry *q)
 		plan_lift_fences(s->p);
 		cluster_job(s->c, id)->bound = 0;
 	}
+	if (q->nightly)
+		s->c->settings.nights = (struct hours){0};
 	if (q->unavoided)
 		sched_allow(s, id, q->ask->allowed, s->now);
 	for (size_t i = 0; i < q->promised.n; i++)
@@ -421,7 +433,7 @@ static bool surely_later(struct inquiry *q)
 	int tries = 0;
 
 	if (sched_waiting(s) < COPY_MOST || q->job->waiting == WAITING_NONE || is_special(q->job) || q->reopen.n ||
-	    q->kept.n || q->unfenced || q->unavoided)
+	    q->kept.n || q->unfenced || q->unavoided || q->nightly)
 		return false;
 	queue_settle(s);
 	plan_mark mark = plan_begin(s->p);
@@ -532,6 +544,7 @@ void sched_blockers(struct sched *s, const struct blockers_ask *ask, reason_vec 
 		avoided_ask(&q);
 		booked_ask(&q);
 		fenced_ask(&q);
+		hours_ask(&q);
 		plan_ask(&q);
 		bookings_restore(&q);
 		nodes_lower(&q);

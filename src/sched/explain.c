@@ -25,6 +25,7 @@ const char *why_name(enum why why)
 		[WHY_LEAVES] = "leaves",   [WHY_NODES] = "nodes",
 		[WHY_AVOIDED] = "avoided", [WHY_BOOKED] = "booked",
 		[WHY_ORDER] = "order",	   [WHY_RESERVATION] = "reservation",
+		[WHY_HOURS] = "hours",
 	};
 
 	return names[why];
@@ -288,6 +289,11 @@ static void explain(struct sched *s, uint32_t id, struct reason *r)
 		r->why = WHY_LIMIT;
 		return;
 	}
+	if (nights_keep(s, job, &r->by_start)) {
+		r->why = WHY_HOURS;
+		r->when = sched_planned(s, id);
+		return;
+	}
 	if (job->waiting != WAITING_NONE && job->kind == KIND_COMMON)
 		length = queue_get(s, id)->length;
 	mark = plan_begin(s->p);
@@ -410,10 +416,11 @@ void sched_explain(struct sched *s, uint32_t id, struct reason *r)
 
 	explain(s, id, r);
 	leavers_collect(s->p, &leavers);
-	if (leavers.n && r->why != WHY_NOT && r->why != WHY_HELD && r->why != WHY_NEXT && r->why != WHY_TURN)
+	if (leavers.n && r->why != WHY_HOURS && r->why != WHY_NOT && r->why != WHY_HELD && r->why != WHY_NEXT &&
+	    r->why != WHY_TURN)
 		explain_leaving(s, id, &leavers, r);
 	if (plan_has_fences(s->p, cluster_job(s->c, id)) && job_waits(cluster_job(s->c, id)) && r->why != WHY_LIMIT &&
-	    r->why != WHY_NEXT && r->why != WHY_TURN && r->why != WHY_LEAVES)
+	    r->why != WHY_NEXT && r->why != WHY_TURN && r->why != WHY_LEAVES && r->why != WHY_HOURS)
 		explain_fences(s, id, r);
 	vec_free(&leavers);
 }
@@ -647,6 +654,12 @@ void reason_text(const struct sched *s, uint32_t job, const struct reason *r, jo
 		break;
 	case WHY_RESERVATION:
 		text_reservation(s, job, r, out);
+		break;
+	case WHY_HOURS:
+		strbuf_printf(
+			out,
+			"its checkpoints take long, so it runs only in the hours for such jobs (long_checkpoint_hours); the next that suffice begin in %s",
+			duration_human(r->by_start - s->now, when, sizeof when));
 		break;
 	case WHY_NODES:
 		strbuf_puts(out, "nodes that it needs are down or do not accept jobs: ");

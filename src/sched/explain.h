@@ -21,6 +21,7 @@ enum why {
 	WHY_LIMIT,	  /* `limit` leaves no room for it */
 	WHY_LEAVES,	  /* it would last longer than a node that it needs: `node` leaves at `by_start` */
 	WHY_RESERVATION,  /* `reservation` keeps it out from `by_start` to `by_end`; or it is bound to it */
+	WHY_HOURS,	  /* it runs only in certain hours, and the next ones that suffice begin at `by_start` */
 	/* these are among the reasons of sched_blockers() only */
 	WHY_NODES,   /* `nodes`, which it needs, are down or closed */
 	WHY_AVOIDED, /* it avoids `nodes` */

@@ -43,6 +43,19 @@ int64_t place_earliest(struct sched *s, uint32_t id, int64_t from, int64_t lengt
 	return TIME_NEVER;
 }
 
+bool nights_keep(const struct sched *s, const struct job *job, int64_t *ret_begin)
+{
+	int64_t length = sched_length(s, job), end;
+
+	if (!cluster_nightly(s->c, job) || !hours_next(&s->c->settings.nights, s->now, ret_begin, &end))
+		return false;
+	if (*ret_begin > s->now)
+		return true;
+	if (end - s->now >= length || (cluster_nights_short(s->c, job) && end - s->now > 2 * job->saving))
+		return false;
+	return hours_next(&s->c->settings.nights, end, ret_begin, &end);
+}
+
 /* ---- running ---- */
 
 void nights_note(struct sched *s, const struct job *job)

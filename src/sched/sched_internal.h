@@ -325,7 +325,9 @@ void due_pass(struct sched *s);
 
 /* nights.c: jobs that run only in certain hours */
 void nights_note(struct sched *s, const struct job *job); /* it was started, or found running */
-void nights_stop(struct sched *s);			  /* those whose hours end */
+/* Whether it can't start now because of its hours; the next that suffice. */
+bool nights_keep(const struct sched *s, const struct job *job, int64_t *ret_begin);
+void nights_stop(struct sched *s); /* those whose hours end */
 int64_t nights_wake(const struct sched *s);
 
 /* outage.c: jobs that can't end before an announced shutdown, and are saved then, start all the same. */

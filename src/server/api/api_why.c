@@ -121,7 +121,7 @@ static const struct schema one_reason = {.fields = reason_fields};
 static const struct field why_fields[] = {
 	{"text", .is = REQUIRED | IS_TEXT, "a sentence"},
 	{"why", .is = REQUIRED | IS_TEXT, "the reason in a word",
-	 .words = "not|next|held|never|short|scattered|whole|reserved|turn|limit|leaves"},
+	 .words = "not|next|held|never|short|scattered|whole|reserved|turn|limit|leaves|reservation|hours"},
 	{"when", .is = REQUIRED | IS_INSTANT | IS_NULL, "its expected start"},
 	{"made", .is = REQUIRED | IS_INSTANT | IS_NULL, "the instant of that forecast"},
 	{"needed", .is = IS_INT, "CPUs, if there are too few; whole nodes or machines, if too few are empty"},

@@ -184,6 +184,9 @@ static void change_of(const struct finding *f, const struct reason *r, struct st
 	case WHY_RESERVATION:
 		strbuf_puts(out, "release the reservation (releaseres), admit the job to it, or shorten the walltime");
 		break;
+	case WHY_HOURS:
+		strbuf_puts(out, "wait until then, or have an administrator change long_checkpoint_hours");
+		break;
 	case WHY_NEVER:
 		strbuf_puts(out, "change the request with qalter -l");
 		break;
