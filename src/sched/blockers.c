@@ -19,7 +19,7 @@
 #define PRUNE_MOST 64	 /* holders and nodes of which each is asked whether it matters */
 #define CYCLES_MOST 64	 /* of the copy */
 #define COPY_MOST 2000	 /* waiting jobs: with more, a copy is made only if there is no other way */
-#define TRIES_MOST 16	 /* jobs that are asked whether they leave room ... */
+#define TRIES_MOST 64	 /* jobs that are asked whether they leave room ... */
 #define LOOKS_MOST 20000 /* ... of so many that are looked at */
 
 struct kept {
@@ -411,17 +411,21 @@ static bool comes_first(const struct inquiry *q, const struct queued *e)
 	return !(queue_has_fill(s) && x->fill > w->fill) && !(s->due.dates && x->due > w->due) && sched_may(s, e->job);
 }
 
-/* Whether it would start then and leave no room for the job. */
-static bool leaves_none(struct inquiry *q, const struct queued *e)
+/* Whether it would start then and leave no room for the job. It stays in the plan if it would: the next ones have what it leaves. Not where limits count, since those may
+ * keep the next ones from starting. */
+static bool leaves_none(struct inquiry *q, const struct queued *e, bool stays, int64_t *most)
 {
 	struct sched *s = q->s;
-	plan_mark mark;
-	bool none;
+	plan_mark mark = plan_begin(s->p);
+	bool in = plan_insert(s->p, &s->plain, e->job, s->now, s->now + e->length),
+	     none = in && !explain_fits(s, q->ask->job, q->length);
 
-	mark = plan_begin(s->p);
-	none = plan_insert(s->p, &s->plain, e->job, s->now, s->now + e->length) &&
-	       !explain_fits(s, q->ask->job, q->length);
-	plan_rollback(s->p, mark);
+	if (!in || !stays) {
+		plan_rollback(s->p, mark);
+	} else {
+		plan_commit(s->p, mark);
+		*most -= e->cpus;
+	}
 	return none;
 }
 
@@ -429,7 +433,7 @@ static bool leaves_none(struct inquiry *q, const struct queued *e)
 static bool surely_later(struct inquiry *q)
 {
 	struct sched *s = q->s;
-	bool later = false;
+	bool later = false, unlimited = !s->limits || !limits_any(s->limits);
 	int tries = 0;
 
 	if (sched_waiting(s) < COPY_MOST || q->job->waiting == WAITING_NONE || is_special(q->job) || q->reopen.n ||
@@ -450,7 +454,7 @@ static bool surely_later(struct inquiry *q)
 		if (e->cpus > most || !comes_first(q, e))
 			continue;
 		tries++;
-		later = leaves_none(q, e);
+		later = leaves_none(q, e, unlimited, &most);
 	}
 	plan_rollback(s->p, mark);
 	return later;
