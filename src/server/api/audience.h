@@ -8,7 +8,15 @@
 
 #include "base/vec.h"
 
+/* What lists say of every waiting job, and what is worked out once for many of them. */
+struct idle_cpus {
+	int64_t cpus;
+	uint64_t turn, version; /* of the server and of the plan, for which it holds ... */
+	int64_t now_us;		/* ... and until the clock is read again */
+};
+
 struct audience {
+	struct idle_cpus idle;	 /* job_fields.c */
 	struct event_ring *ring; /* events.c */
 	VEC(struct stream *) streams;
 	VEC(struct waiter *) waiters; /* output.c */

@@ -22,11 +22,13 @@
 #include "rules/gate.h"
 #include "sched/explain.h"
 #include "sched/sched.h"
+#include "server/api/audience.h"
 #include "server/api/counts.h"
 #include "server/api/schemas.h"
 #include "server/api/show.h"
 #include "server/api/show_internal.h"
 #include "server/base/clock.h"
+#include "server/base/stats.h"
 #include "server/base/words.h"
 #include "server/book/prices.h"
 #include "server/job/attempt.h"
@@ -579,14 +581,24 @@ static void f_used_cput(const struct subject *x, struct value *v)
 	put_int(v, !x->a && x->e->outcome ? x->e->outcome->cpu_ms / 1000 : 0);
 }
 
+static int64_t idle_cpus(const struct server *s)
+{
+	struct idle_cpus *x = &s->audience->idle;
+
+	if (x->turn == s->stats->turns && x->version == s->plan->version && x->now_us == s->clock->now_us)
+		return x->cpus;
+	*x = (struct idle_cpus){.turn = s->stats->turns, .version = s->plan->version, .now_us = s->clock->now_us};
+	for (uint32_t i = 0; i < s->plan->nnodes; i++)
+		if (sched_node_open(s->sched, i))
+			x->cpus += s->plan->free_now[i];
+	return x->cpus;
+}
+
 /* A plain queued job: what it needs and what there is, without asking the scheduler (that is `why`). */
 static void put_shortage(const struct subject *x, struct value *v)
 {
-	int64_t need = request_of(x)->total.v[RES_CPU], idle = 0;
+	int64_t need = request_of(x)->total.v[RES_CPU], idle = idle_cpus(x->s);
 
-	for (uint32_t i = 0; i < x->s->plan->nnodes; i++)
-		if (sched_node_open(x->s->sched, i))
-			idle += x->s->plan->free_now[i];
 	if (need > idle)
 		strbuf_printf(&v->scratch, "needs %lld CPU%s, %lld %s free", (long long)need, need == 1 ? "" : "s",
 			      (long long)idle, idle == 1 ? "is" : "are");
