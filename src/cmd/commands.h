@@ -47,6 +47,8 @@ extern const struct command command_launch, command_pmix;		    /* launch.c */
 
 /* Bags of tasks. */
 extern const struct command command_bag_run, command_bag_retry, command_bag_worker; /* bag.c */
+extern const struct command command_bag_status, command_bag_results, command_bag_cancel,
+	command_bag_top; /* bag_show.c */
 
 /* What shows things. */
 extern const struct command command_qstat, command_qselect, command_pbsnodes, command_tracejob;

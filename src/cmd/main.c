@@ -60,7 +60,11 @@ const struct command *const commands[] = {
 	&command_pmix,
 	/* Bags of tasks. */
 	&command_bag_run,
+	&command_bag_status,
+	&command_bag_results,
 	&command_bag_retry,
+	&command_bag_cancel,
+	&command_bag_top,
 	&command_bag_worker,
 	/* What shows things. */
 	&command_qstat,
