@@ -122,6 +122,7 @@ static void measure(struct broker *b)
 
 	s->counts = queue_counts(b->queue);
 	s->took = b->now - b->began;
+	s->running = peers_running(b);
 	if (b->now - b->measured < MEASURE_US)
 		return;
 	double rate = (double)(s->counts.done - b->measured_done) * 1e6 / (double)(b->now - b->measured);

@@ -22,11 +22,12 @@
 struct broker_summary {
 	struct queue_counts counts;
 	uint32_t tasks;
-	uint32_t before; /* done before this run */
-	int64_t took;	 /* microseconds */
-	int workers;	 /* now */
-	double rate;	 /* tasks per second, lately */
-	int64_t left;	 /* seconds until the end, at that rate; -1: unknown */
+	uint32_t before;  /* done before this run */
+	int64_t took;	  /* microseconds */
+	int workers;	  /* now */
+	uint32_t running; /* tasks in flight that have begun */
+	double rate;	  /* tasks per second, lately */
+	int64_t left;	  /* seconds until the end, at that rate; -1: unknown */
 	bool cancelled, interrupted;
 };
 

@@ -17,8 +17,9 @@ static void put_counts(struct broker *b, struct json *j)
 	struct queue_counts c = queue_counts(b->queue);
 
 	json_int(j, "tasks", (int64_t)b->bag.tasks.n);
-	json_int(j, "waiting", c.waiting);
-	json_int(j, "running", c.flying);
+	uint32_t running = peers_running(b); /* copies, too */
+	json_int(j, "waiting", running < c.flying ? (int64_t)c.waiting + c.flying - running : c.waiting);
+	json_int(j, "running", running);
 	json_int(j, "done", c.done);
 	json_int(j, "failed", c.aside);
 	json_int(j, "pid", (int64_t)getpid());

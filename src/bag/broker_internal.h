@@ -65,6 +65,7 @@ void peer_accept(struct broker *b);
 void peer_read(struct broker *b, struct peer *p);
 void peer_write(struct broker *b, struct peer *p);
 void peer_close(struct broker *b, struct peer *p); /* a worker: its tasks are lost, or return */
+uint32_t peers_running(const struct broker *b);	   /* tasks that have begun */
 void peers_fill(struct broker *b);		   /* gives tasks to workers */
 
 /* In broker_ask.c: answers one word. */

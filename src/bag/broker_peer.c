@@ -212,25 +212,43 @@ static int handle(struct broker *b, struct peer *p, const struct wire *m)
 	}
 }
 
-/* What was running is lost; what had not begun returns. The worker begins in order, each as soon as it fits. */
-static void flights_lose(struct broker *b, struct peer *p)
+/* How many of its flights, from the first on, have begun: it begins in order, each as soon as it fits. */
+static size_t running(const struct broker *b, const struct peer *p)
 {
 	int64_t cpus = p->cpus, gpus = p->gpus;
-	bool running = true;
+	size_t n = 0;
 
-	while (p->flights.n) {
+	for (; n < p->flights.n; n++) {
+		const struct bag_need *need = need_of(b, p->flights.v[n].task);
+		cpus -= need->cpus;
+		gpus -= need->gpus;
+		if (cpus < 0 || gpus < 0)
+			break;
+	}
+	return n;
+}
+
+uint32_t peers_running(const struct broker *b)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < b->peers.n; i++)
+		n += b->peers.v[i] ? running(b, b->peers.v[i]) : 0;
+	return (uint32_t)n;
+}
+
+/* What was running is lost; what had not begun returns. */
+static void flights_lose(struct broker *b, struct peer *p)
+{
+	for (size_t begun = running(b, p); p->flights.n; begun -= begun > 0) {
 		struct flight *f = &p->flights.v[0];
-		const struct bag_need *need = need_of(b, f->task);
 		struct record r = {.kind = RECORD_DONE,
 				   .task = f->task,
 				   .status = -1,
 				   .attempt = f->attempt,
 				   .worker = p->name,
 				   .nworker = strlen(p->name)};
-		running = running && need->cpus <= cpus && need->gpus <= gpus;
-		cpus -= need->cpus;
-		gpus -= need->gpus;
-		if (running && !f->dropped)
+		if (begun && !f->dropped)
 			verdict_apply(b, queue_lost(b->queue, f->task, p->number), &r);
 		else
 			queue_return(b->queue, f->task, p->number);
@@ -356,8 +374,7 @@ static void peer_fill(struct broker *b, struct peer *p)
 	/* Beyond what it runs: as if it were empty. */
 	o.cpus = p->cpus;
 	o.gpus = p->gpus;
-	size_t running = (size_t)(p->cpus / BAG_CPU > 0 ? p->cpus / BAG_CPU : 1);
-	waiting = p->flights.n > running ? p->flights.n - running : 0;
+	waiting = p->flights.n - running(b, p);
 	for (; waiting < most && (task = queue_take(b->queue, &o)) != 0; waiting++)
 		give(b, p, task);
 }

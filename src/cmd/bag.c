@@ -101,7 +101,7 @@ static void on_progress(void *arg, const struct broker_summary *s)
 		return;
 	show->drawn = true;
 	dprintf(STDERR_FILENO, "\r%u of %u done, %u failed, %u running, %.*f/s", s->counts.done, s->tasks,
-		s->counts.aside, s->counts.flying, s->rate < 10, s->rate);
+		s->counts.aside, s->running, s->rate < 10, s->rate);
 	if (s->left >= 0)
 		dprintf(STDERR_FILENO, ", %s left", duration_human(s->left, left, sizeof left));
 	dprintf(STDERR_FILENO, "\033[K");
