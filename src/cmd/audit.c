@@ -18,13 +18,13 @@ struct arguments {
 #define AT(field) offsetof(struct arguments, field)
 static const struct option options[] = {
 	{"since", OPTION_TEXT, AT(since), "WHEN", "7d", NULL, 0, 0,
-	 "Changes since then: 2h or 7d ago, or a date such as 2026-11-01.", 0},
-	{"user", OPTION_TEXT, AT(user), "USER", NULL, NULL, 0, 0, "Only changes by this user.", 'u'},
+	 "changes since then: 2h or 7d ago, or a date such as 2026-11-01", 0},
+	{"user", OPTION_TEXT, AT(user), "USER", NULL, NULL, 0, 0, "only changes by this user", 'u'},
 	{"object", OPTION_TEXT, AT(object), "KIND[:NAME]", NULL, NULL, 0, 0,
-	 "Only changes of this: server, queue:batch, node:n3, job:12.pine, user:ann.", 'o'},
+	 "only changes of this: server, queue:batch, node:n3, job:12.pine, user:ann", 'o'},
 	{"undo", OPTION_FLAG, AT(undo), NULL, NULL, NULL, 0, 0,
-	 "Print only the commands that undo the changes, the last change first.", 0},
-	{"json", OPTION_FLAG, AT(json), NULL, NULL, NULL, 0, 0, "Print JSON instead of text.", 0},
+	 "print only the commands that undo the changes, the last change first", 0},
+	{"json", OPTION_FLAG, AT(json), NULL, NULL, NULL, 0, 0, "print JSON instead of text", 0},
 	{0},
 };
 

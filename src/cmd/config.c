@@ -14,7 +14,7 @@ struct arguments {
 
 static const struct option options[] = {
 	{"system", OPTION_FLAG, offsetof(struct arguments, system), NULL, NULL, NULL, 0, 0,
-	 "The file of the system's server, even if you have one of your own.", 0},
+	 "the file of the system's server, even if you have one of your own", 0},
 	{0},
 };
 

@@ -22,19 +22,19 @@ struct arguments {
 		name, OPTION_FLAG, AT(field), NULL, NULL, NULL, 0, 0, about, letter                                    \
 	}
 static const struct option options[] = {
-	FLAG('a', "accounts", accounts, "Accounts, with their settings."),
-	FLAG('c', "classes", classes, "Queues, with their limits."),
-	FLAG('f', "fairshare", fairshare, "Fairshare: targets and use."),
-	FLAG('g', "groups", groups, "Groups, with their settings."),
-	FLAG('j', "jobs", jobs, "Running and waiting jobs."),
-	FLAG('n', "nodes", nodes, "Nodes, with configured and used resources."),
-	FLAG('p', "priority", priority, "Priorities of waiting jobs, with the contribution of each factor."),
-	FLAG('q', "queue", blocked, "Blocked jobs, and what blocks them."),
-	FLAG('Q', "qos", qos, "Qualities of service."),
-	FLAG('r', "reservations", reservations, "Reservations, with their settings."),
+	FLAG('a', "accounts", accounts, "accounts, with their settings"),
+	FLAG('c', "classes", classes, "queues, with their limits"),
+	FLAG('f', "fairshare", fairshare, "fairshare: targets and use"),
+	FLAG('g', "groups", groups, "groups, with their settings"),
+	FLAG('j', "jobs", jobs, "running and waiting jobs"),
+	FLAG('n', "nodes", nodes, "nodes, with configured and used resources"),
+	FLAG('p', "priority", priority, "priorities of waiting jobs, with the contribution of each factor"),
+	FLAG('q', "queue", blocked, "blocked jobs, and what blocks them"),
+	FLAG('Q', "qos", qos, "qualities of service"),
+	FLAG('r', "reservations", reservations, "reservations, with their settings"),
 	FLAG('t', "partitions", partitions, "Partitions."),
-	FLAG('u', "users", users, "Users, with their settings."),
-	FLAG(0, "json", json, "Print the API's answer instead of a table."),
+	FLAG('u', "users", users, "users, with their settings"),
+	FLAG(0, "json", json, "print the API's answer instead of a table"),
 	{0},
 };
 

@@ -16,9 +16,9 @@ struct arguments {
 
 static const struct option options[] = {
 	{"all", OPTION_FLAG, offsetof(struct arguments, all), NULL, NULL, NULL, 0, 0,
-	 "Also show checks that found nothing, as on a terminal.", 'a'},
+	 "also show checks that found nothing, as on a terminal", 'a'},
 	{"json", OPTION_FLAG, offsetof(struct arguments, json), NULL, NULL, NULL, 0, 0,
-	 "Print all checks as JSON instead of text.", 0},
+	 "print all checks as JSON instead of text", 0},
 	{0},
 };
 

@@ -51,7 +51,7 @@ struct down_arguments {
 	}
 static const struct option down_options[] = {
 	{"kill", OPTION_FLAG, AT(kill), NULL, NULL, NULL, 0, 0,
-	 "End running jobs first. Otherwise they go on, and are known again after 'shunt up'.", 0},
+	 "end running jobs first; otherwise they go on, and are known again after 'shunt up'", 0},
 	WHEN,
 	{0},
 };

@@ -22,8 +22,8 @@ struct arguments {
 
 static const struct option options[] = {
 	{"source", OPTION_TEXT, offsetof(struct arguments, source), "NAME", "imported", NULL, 0, 0,
-	 "The server or cluster that the jobs are from, where the files don't say it.", 0},
-	{"json", OPTION_FLAG, offsetof(struct arguments, json), NULL, NULL, NULL, 0, 0, "Print the counts as JSON.", 0},
+	 "the server or cluster that the jobs are from, where the files don't say it", 0},
+	{"json", OPTION_FLAG, offsetof(struct arguments, json), NULL, NULL, NULL, 0, 0, "print the counts as JSON", 0},
 	{0},
 };
 

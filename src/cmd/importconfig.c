@@ -14,7 +14,7 @@ struct arguments {
 
 static const struct option options[] = {
 	{"from", OPTION_WORD, offsetof(struct arguments, from), "SYSTEM", NULL, "maui slurm sacctmgr qmgr", 0, 0,
-	 "Kind of the files. By default it is recognized from their content.", 'f'},
+	 "kind of the files; by default it is recognized from their content", 'f'},
 	{0},
 };
 

@@ -165,9 +165,9 @@ struct status_arguments {
 };
 
 static const struct option status_options[] = {
-	{"json", OPTION_FLAG, offsetof(struct status_arguments, json), NULL, NULL, NULL, 0, 0, "Print JSON.", 0},
+	{"json", OPTION_FLAG, offsetof(struct status_arguments, json), NULL, NULL, NULL, 0, 0, "print JSON", 0},
 	{"system", OPTION_FLAG, offsetof(struct status_arguments, system), NULL, NULL, NULL, 0, 0,
-	 "The system's server, even if your own runs.", 0},
+	 "the system's server, even if your own runs", 0},
 	{0},
 };
 

@@ -15,9 +15,9 @@ struct arguments {
 
 static const struct option options[] = {
 	{"name", OPTION_TEXT, offsetof(struct arguments, name), "NODE", NULL, NULL, 0, 0,
-	 "What the node is called. If not given: as the host is.", 0},
+	 "what the node is called; if not given: as the host is", 0},
 	{"token-file", OPTION_TEXT, offsetof(struct arguments, token_file), "FILE", NULL, NULL, 0, 0,
-	 "Read the token from FILE.", 0},
+	 "read the token from FILE", 0},
 	{0},
 };
 

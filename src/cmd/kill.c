@@ -17,12 +17,11 @@ struct arguments {
 
 #define AT(field) offsetof(struct arguments, field)
 static const struct option options[] = {
-	{"all", OPTION_FLAG, AT(all), NULL, NULL, NULL, 0, 0, "All of my jobs. Administrators name the user instead.",
+	{"all", OPTION_FLAG, AT(all), NULL, NULL, NULL, 0, 0, "all of my jobs; administrators name the user instead",
 	 'a'},
-	{"user", OPTION_TEXT, AT(user), "USER", NULL, NULL, 0, 0, "All jobs of this user (for operators).", 'u'},
-	{"everyone", OPTION_FLAG, AT(everyone), NULL, NULL, NULL, 0, 0, "All jobs of all users (for operators).", 0},
-	{"message", OPTION_TEXT, AT(message), "TEXT", NULL, NULL, 0, 0, "Why: kept with the job, and in its mail.",
-	 'm'},
+	{"user", OPTION_TEXT, AT(user), "USER", NULL, NULL, 0, 0, "all jobs of this user (for operators)", 'u'},
+	{"everyone", OPTION_FLAG, AT(everyone), NULL, NULL, NULL, 0, 0, "all jobs of all users (for operators)", 0},
+	{"message", OPTION_TEXT, AT(message), "TEXT", NULL, NULL, 0, 0, "why: kept with the job, and in its mail", 'm'},
 	{0},
 };
 

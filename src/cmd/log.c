@@ -23,13 +23,13 @@ struct log_arguments {
 
 static const struct option log_options[] = {
 	{"node", OPTION_TEXT, offsetof(struct log_arguments, node), "NODE", NULL, NULL, 0, 0,
-	 "What happened to a node instead of a job: who changed it, when, and why.", 0},
+	 "what happened to a node instead of a job: who changed it, when, and why", 0},
 	{"queue", OPTION_TEXT, offsetof(struct log_arguments, queue), "NAME", NULL, NULL, 0, 0,
-	 "What happened to a queue.", 0},
+	 "what happened to a queue", 0},
 	{"follow", OPTION_FLAG, offsetof(struct log_arguments, follow), NULL, NULL, NULL, 0, 0,
-	 "Go on until the job has ended.", 'f'},
+	 "go on until the job has ended", 'f'},
 	{"json", OPTION_FLAG, offsetof(struct log_arguments, json), NULL, NULL, NULL, 0, 0,
-	 "Print JSON, with --follow a line per event.", 0},
+	 "print JSON, with --follow a line per event", 0},
 	{0},
 };
 static const char *const log_examples[] = {"shunt log -f 12", "What happens to job 12, as it happens.",
@@ -42,11 +42,11 @@ struct output_arguments {
 
 static const struct option output_options[] = {
 	{"follow", OPTION_FLAG, offsetof(struct output_arguments, follow), NULL, NULL, NULL, 0, 0,
-	 "Go on until the job has ended; wait for it if it has not begun.", 'f'},
+	 "go on until the job has ended; wait for it if it has not begun", 'f'},
 	{"error", OPTION_FLAG, offsetof(struct output_arguments, error), NULL, NULL, NULL, 0, 0,
-	 "Standard error instead of standard output.", 'e'},
+	 "standard error instead of standard output", 'e'},
 	{"tail", OPTION_NUMBER, offsetof(struct output_arguments, tail), "N", NULL, NULL, 0, TAIL_MOST,
-	 "Only the last N lines of what is there; with --follow what comes after them, too.", 'n'},
+	 "only the last N lines of what is there; with --follow what comes after them, too", 'n'},
 	{0},
 };
 static const char *const output_examples[] = {"shunt output -f 12", "What job 12 prints, as it prints it.",

@@ -27,9 +27,9 @@ struct login_arguments {
 
 static const struct option login_options[] = {
 	{"name", OPTION_TEXT, offsetof(struct login_arguments, name), "CLUSTER", NULL, NULL, 0, 0,
-	 "What to call the cluster here. If not given: as it calls itself.", 0},
+	 "what to call the cluster here; if not given: as it calls itself", 0},
 	{"munge", OPTION_TEXT, offsetof(struct login_arguments, munge), "FINGERPRINT", NULL, NULL, 0, 0,
-	 "Instead of a token: prove by munge who you are, to the cluster with this fingerprint (the last part of its tokens).",
+	 "instead of a token: prove by munge who you are, to the cluster with this fingerprint (the last part of its tokens)",
 	 0},
 	{0},
 };
@@ -286,7 +286,7 @@ struct clusters_arguments {
 };
 
 static const struct option clusters_options[] = {
-	{"json", OPTION_FLAG, offsetof(struct clusters_arguments, json), NULL, NULL, NULL, 0, 0, "Print JSON.", 0},
+	{"json", OPTION_FLAG, offsetof(struct clusters_arguments, json), NULL, NULL, NULL, 0, 0, "print JSON", 0},
 	{0},
 };
 

@@ -204,7 +204,7 @@ struct arguments {
 };
 
 static const struct option options[] = {
-	{"page", OPTION_TEXT, offsetof(struct arguments, page), "COMMAND", .about = "The whole page of a command."},
+	{"page", OPTION_TEXT, offsetof(struct arguments, page), "COMMAND", .about = "the whole page of a command"},
 	{0},
 };
 

@@ -19,7 +19,7 @@ struct arguments {
 
 static const struct option options[] = {
 	{"json", OPTION_FLAG, offsetof(struct arguments, json), NULL, NULL, NULL, 0, 0,
-	 "Print the API's answer instead of a table.", 0},
+	 "print the API's answer instead of a table", 0},
 	{0},
 };
 

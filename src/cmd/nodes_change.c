@@ -47,7 +47,7 @@ struct offline_arguments {
 
 static const struct option offline_options[] = {
 	{"note", OPTION_TEXT, offsetof(struct offline_arguments, note), "TEXT", NULL, NULL, 0, 0,
-	 "Why: shown with the node until it is online again.", 'm'},
+	 "why: shown with the node until it is online again", 'm'},
 	{0},
 };
 
@@ -87,9 +87,9 @@ struct drain_arguments {
 
 static const struct option drain_options[] = {
 	{"at", OPTION_TEXT, offsetof(struct drain_arguments, at), "TIME", NULL, NULL, 0, 0,
-	 "When, as for qsub -a ([[CC]YY]MMDDhhmm, hh:mm, +2h); without it: at once.", 0},
+	 "when, as for qsub -a ([[CC]YY]MMDDhhmm, hh:mm, +2h); without it: at once", 0},
 	{"note", OPTION_TEXT, offsetof(struct drain_arguments, note), "TEXT", NULL, NULL, 0, 0,
-	 "Why: shown with the node until it is online again.", 'm'},
+	 "why: shown with the node until it is online again", 'm'},
 	{0},
 };
 
@@ -248,7 +248,7 @@ struct remove_arguments {
 
 static const struct option remove_options[] = {
 	{"force", OPTION_FLAG, offsetof(struct remove_arguments, force), NULL, NULL, NULL, 0, 0,
-	 "Also if jobs run there: rerunnable ones are queued again, others fail.", 0},
+	 "also if jobs run there: rerunnable ones are queued again, others fail", 0},
 	{0},
 };
 

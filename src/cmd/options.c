@@ -37,7 +37,7 @@ const struct option options_common[] = {
 	{.name = "cluster",
 	 .kind = OPTION_TEXT,
 	 .value = "NAME",
-	 .about = "Ask the server of that cluster ('shunt clusters' lists them)."},
+	 .about = "ask the server of that cluster ('shunt clusters' lists them)"},
 	{0},
 };
 

@@ -28,15 +28,15 @@ struct dsh_arguments {
 
 #define AT(field) offsetof(struct dsh_arguments, field)
 static const struct option dsh_options[] = {
-	{"copies", OPTION_NUMBER, AT(copies), "N", NULL, NULL, 1, 1000000, "On the first N places only.", 'c'},
+	{"copies", OPTION_NUMBER, AT(copies), "N", NULL, NULL, 1, 1000000, "on the first N places only", 'c'},
 	{"node", OPTION_NUMBER, AT(node), "N", NULL, NULL, 0, 1000000,
-	 "On that place only: a line of the node file, from 0.", 'n'},
-	{"host", OPTION_TEXT, AT(host), "HOST", NULL, NULL, 0, 0, "On that host only.", 'h'},
+	 "on that place only: a line of the node file, from 0", 'n'},
+	{"host", OPTION_TEXT, AT(host), "HOST", NULL, NULL, 0, 0, "on that host only", 'h'},
 	{"collect", OPTION_FLAG, AT(collect), NULL, NULL, NULL, 0, 0,
-	 "Print what each wrote as a whole, in the order of the places.", 'o'},
-	{"sequential", OPTION_FLAG, AT(sequential), NULL, NULL, NULL, 0, 0, "One after the other.", 's'},
-	{"unique", OPTION_FLAG, AT(unique), NULL, NULL, NULL, 0, 0, "Once for each host.", 'u'},
-	{"verbose", OPTION_FLAG, AT(verbose), NULL, NULL, NULL, 0, 0, "Tell on standard error what starts and ends.",
+	 "print what each wrote as a whole, in the order of the places", 'o'},
+	{"sequential", OPTION_FLAG, AT(sequential), NULL, NULL, NULL, 0, 0, "one after the other", 's'},
+	{"unique", OPTION_FLAG, AT(unique), NULL, NULL, NULL, 0, 0, "once for each host", 'u'},
+	{"verbose", OPTION_FLAG, AT(verbose), NULL, NULL, NULL, 0, 0, "tell on standard error what starts and ends",
 	 'v'},
 	{0},
 };

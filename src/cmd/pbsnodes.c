@@ -23,24 +23,23 @@ struct arguments {
 		name, OPTION_FLAG, AT(field), NULL, NULL, NULL, 0, 0, about, letter                                    \
 	}
 static const struct option options[] = {
-	FLAG('a', "all", all, "All nodes, and everything about them. Also without any option."),
+	FLAG('a', "all", all, "all nodes, and everything about them; also without any option"),
 	FLAG('l', "list", list,
-	     "A line each of nodes that are down or offline; or of those in the state that is named first: free, offline, down, "
-	     "busy, up, active, all."),
-	FLAG('n', "notes", notes, "With -l: their notes, too."),
-	FLAG('o', "offline", offline, "Take the nodes out of service: running jobs end, no others start."),
-	FLAG('c', "clear", clear, "Bring them back."),
-	FLAG('r', "reset", reset, "Bring them back."),
-	{"note", OPTION_TEXT, AT(note), "TEXT", NULL, NULL, 0, 0, "Set the nodes' note; n or an empty text removes it.",
+	     "a line each of nodes that are down or offline; or of those in the state that is named first: free, offline, down, busy, up, active, all"),
+	FLAG('n', "notes", notes, "with -l: their notes, too"),
+	FLAG('o', "offline", offline, "take the nodes out of service: running jobs end, no others start"),
+	FLAG('c', "clear", clear, "bring them back"),
+	FLAG('r', "reset", reset, "bring them back"),
+	{"note", OPTION_TEXT, AT(note), "TEXT", NULL, NULL, 0, 0, "set the nodes' note; n or an empty text removes it",
 	 'N'},
-	FLAG('x', "xml", xml, "XML, as TORQUE's."),
+	FLAG('x', "xml", xml, "XML, as TORQUE's"),
 	{"format", OPTION_WORD, AT(format), "json|dsv|default", NULL, "json dsv default", 0, 0,
-	 "JSON or one line each, as PBS Pro's.", 'F'},
-	{"delimiter", OPTION_TEXT, AT(delimiter), "TEXT", "|", NULL, 0, 0, "What separates the values of -F dsv.", 'D'},
-	FLAG('S', "summary", summary, "A table, as PBS Pro's."),
-	FLAG('v', "vnodes", vnodes, "Accepted for PBS Pro's sake: nodes are what it calls vnodes."),
-	FLAG('q', "quiet", quiet, "Say nothing of failures."),
-	{"-s", OPTION_TEXT, AT(server), "SERVER", NULL, NULL, 0, 0, "Accepted for TORQUE's sake.", 's'},
+	 "JSON or one line each, as PBS Pro's", 'F'},
+	{"delimiter", OPTION_TEXT, AT(delimiter), "TEXT", "|", NULL, 0, 0, "what separates the values of -F dsv", 'D'},
+	FLAG('S', "summary", summary, "a table, as PBS Pro's"),
+	FLAG('v', "vnodes", vnodes, "accepted for PBS Pro's sake: nodes are what it calls vnodes"),
+	FLAG('q', "quiet", quiet, "say nothing of failures"),
+	{"-s", OPTION_TEXT, AT(server), "SERVER", NULL, NULL, 0, 0, "accepted for TORQUE's sake", 's'},
 	{0},
 };
 

@@ -17,8 +17,8 @@ struct arguments {
 };
 
 static const struct option options[] = {
-	{"json", OPTION_FLAG, offsetof(struct arguments, json), NULL, NULL, NULL, 0, 0,
-	 "Print JSON instead of a table.", 0},
+	{"json", OPTION_FLAG, offsetof(struct arguments, json), NULL, NULL, NULL, 0, 0, "print JSON instead of a table",
+	 0},
 	{0},
 };
 

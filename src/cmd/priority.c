@@ -16,12 +16,12 @@ struct arguments {
 #define AT(field) offsetof(struct arguments, field)
 static const struct option options[] = {
 	{"try", OPTION_TEXT, AT(try), "WEIGHTS", NULL, NULL, 0, 0,
-	 "Show the places that jobs would have with these weights; nothing is changed. FACTOR=WEIGHT, joined by commas; also low.FACTOR=, high.FACTOR=, and order=sum or product.",
+	 "show the places that jobs would have with these weights; nothing is changed; FACTOR=WEIGHT, joined by commas; also low.FACTOR=, high.FACTOR=, and order=sum or product",
 	 't'},
-	{"limit", OPTION_NUMBER, AT(limit), "N", "100", NULL, 1, 100000, "Show the first N jobs.", 'n'},
+	{"limit", OPTION_NUMBER, AT(limit), "N", "100", NULL, 1, 100000, "show the first N jobs", 'n'},
 	{"factors", OPTION_FLAG, AT(factors), NULL, NULL, NULL, 0, 0,
-	 "List the factors, their weights and their bounds instead.", 0},
-	{"json", OPTION_FLAG, AT(json), NULL, NULL, NULL, 0, 0, "Print the API's answer instead of a table.", 0},
+	 "list the factors, their weights and their bounds instead", 0},
+	{"json", OPTION_FLAG, AT(json), NULL, NULL, NULL, 0, 0, "print the API's answer instead of a table", 0},
 	{0},
 };
 

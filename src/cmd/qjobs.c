@@ -31,7 +31,7 @@ struct holds_arguments {
 
 static const struct option holds_options[] = {
 	{"holds", OPTION_TEXT, offsetof(struct holds_arguments, holds), "LETTERS", "u", NULL, 0, 0,
-	 "Which: u the user's own, o an operator's, s the system's; n none.", 'h'},
+	 "which: u the user's own, o an operator's, s the system's; n none", 'h'},
 	{0},
 };
 
@@ -130,8 +130,8 @@ struct message_arguments {
 
 static const struct option message_options[] = {
 	{"error", OPTION_FLAG, offsetof(struct message_arguments, error), NULL, NULL, NULL, 0, 0,
-	 "To its error output; so it is if nothing is said.", 'E'},
-	{"output", OPTION_FLAG, offsetof(struct message_arguments, output), NULL, NULL, NULL, 0, 0, "To its output.",
+	 "to its error output; so it is if nothing is said", 'E'},
+	{"output", OPTION_FLAG, offsetof(struct message_arguments, output), NULL, NULL, NULL, 0, 0, "to its output",
 	 'O'},
 	{0},
 };
@@ -201,8 +201,8 @@ struct rerun_arguments {
 
 static const struct option rerun_options[] = {
 	{"force", OPTION_FLAG, offsetof(struct rerun_arguments, force), NULL, NULL, NULL, 0, 0,
-	 "Accepted: a running job is ended and queued again in any case.", 'f'},
-	{"-W", OPTION_TEXT, offsetof(struct rerun_arguments, more), "force", NULL, "force", 0, 0, "The same.", 'W'},
+	 "accepted: a running job is ended and queued again in any case", 'f'},
+	{"-W", OPTION_TEXT, offsetof(struct rerun_arguments, more), "force", NULL, "force", 0, 0, "the same", 'W'},
 	{0},
 };
 
@@ -228,7 +228,7 @@ struct signal_arguments {
 static const struct option signal_options[] = {
 	{"signal", OPTION_TEXT, offsetof(struct signal_arguments, signal), "SIGNAL", "SIGTERM",
 	 "SIGTERM SIGKILL SIGINT SIGUSR1 SIGUSR2 suspend resume", 0, 0,
-	 "A name, with or without SIG, or a number; suspend and resume stop it and let it go on.", 's'},
+	 "a name, with or without SIG, or a number; suspend and resume stop it and let it go on", 's'},
 	{0},
 };
 
@@ -256,9 +256,9 @@ struct run_arguments {
 
 static const struct option run_options[] = {
 	{"nodes", OPTION_TEXT, offsetof(struct run_arguments, nodes), "NODES", NULL, NULL, 0, 0,
-	 "On these: n1+n2. If not given: wherever it fits.", 'H'},
+	 "on these: n1+n2; if not given: wherever it fits", 'H'},
 	{"-a", OPTION_FLAG, offsetof(struct run_arguments, later), NULL, NULL, NULL, 0, 0,
-	 "Accepted: it never waits until the job runs.", 'a'},
+	 "accepted: it never waits until the job runs", 'a'},
 	{0},
 };
 

@@ -19,11 +19,11 @@ struct arguments {
 #define AT(field) offsetof(struct arguments, field)
 static const struct option options[] = {
 	{"command", OPTION_TEXTS, AT(commands), "COMMANDS", NULL, NULL, 0, 0,
-	 "Do this, instead of reading standard input.", 'c'},
-	{"abort", OPTION_FLAG, AT(abort), NULL, NULL, NULL, 0, 0, "End at the first failure.", 'a'},
-	{"echo", OPTION_FLAG, AT(echo), NULL, NULL, NULL, 0, 0, "Print each command before its results.", 'e'},
-	{"check", OPTION_FLAG, AT(check), NULL, NULL, NULL, 0, 0, "Only check the commands: nothing is changed.", 'n'},
-	{"silent", OPTION_FLAG, AT(silent), NULL, NULL, NULL, 0, 0, "Don't tell what went wrong; the exit code does.",
+	 "do this, instead of reading standard input", 'c'},
+	{"abort", OPTION_FLAG, AT(abort), NULL, NULL, NULL, 0, 0, "end at the first failure", 'a'},
+	{"echo", OPTION_FLAG, AT(echo), NULL, NULL, NULL, 0, 0, "print each command before its results", 'e'},
+	{"check", OPTION_FLAG, AT(check), NULL, NULL, NULL, 0, 0, "only check the commands: nothing is changed", 'n'},
+	{"silent", OPTION_FLAG, AT(silent), NULL, NULL, NULL, 0, 0, "don't tell what went wrong; the exit code does",
 	 'z'},
 	{0},
 };

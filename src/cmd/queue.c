@@ -26,15 +26,15 @@ struct arguments {
 		name, OPTION_FLAG, AT(field), NULL, NULL, NULL, 0, 0, about, letter                                    \
 	}
 static const struct option options[] = {
-	{"user", OPTION_TEXT, AT(user), "USER[,USER...]", NULL, NULL, 0, 0, "Only these users' jobs.", 'u'},
-	FLAG('m', "mine", mine, "Only my jobs."),
-	{"queue", OPTION_TEXT, AT(queue), "QUEUE", NULL, NULL, 0, 0, "Only jobs of this queue.", 'q'},
+	{"user", OPTION_TEXT, AT(user), "USER[,USER...]", NULL, NULL, 0, 0, "only these users' jobs", 'u'},
+	FLAG('m', "mine", mine, "only my jobs"),
+	{"queue", OPTION_TEXT, AT(queue), "QUEUE", NULL, NULL, 0, 0, "only jobs of this queue", 'q'},
 	{"state", OPTION_TEXT, AT(states), "LETTERS", NULL, NULL, 0, 0,
-	 "Only jobs in these states: Q queued, R running, H held, W waiting for a time or another job, E exiting, C completed.",
+	 "only jobs in these states: Q queued, R running, H held, W waiting for a time or another job, E exiting, C completed",
 	 's'},
-	FLAG('a', "all", all, "Finished jobs, too."),
-	FLAG('t', "elements", elements, "The elements of arrays one by one."),
-	FLAG(0, "json", json, "Print JSON instead of a table."),
+	FLAG('a', "all", all, "finished jobs, too"),
+	FLAG('t', "elements", elements, "the elements of arrays one by one"),
+	FLAG(0, "json", json, "print JSON instead of a table"),
 	{0},
 };
 

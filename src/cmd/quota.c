@@ -32,8 +32,8 @@ struct arguments {
 
 static const struct option options[] = {
 	{"all", OPTION_FLAG, offsetof(struct arguments, all), NULL, NULL, NULL, 0, 0,
-	 "Those of all users, a line each (for managers).", 'a'},
-	{"json", OPTION_FLAG, offsetof(struct arguments, json), NULL, NULL, NULL, 0, 0, "Print JSON; times in seconds.",
+	 "those of all users, a line each (for managers)", 'a'},
+	{"json", OPTION_FLAG, offsetof(struct arguments, json), NULL, NULL, NULL, 0, 0, "print JSON; times in seconds",
 	 0},
 	{0},
 };
@@ -157,11 +157,11 @@ struct set_arguments {
 		name, OPTION_TEXT, offsetof(struct set_arguments, limit[type]), "H:MM", NULL, NULL, 0, 0, about, 0     \
 	}
 static const struct option set_options[] = {
-	LIMIT(QUOTA_NORMAL, "normal", "Hours and minutes a month for normal jobs."),
-	LIMIT(QUOTA_PRIORITY, "priority", "... for jobs with a deadline."),
-	LIMIT(QUOTA_INTERACTIVE, "interactive", "... for interactive jobs."),
+	LIMIT(QUOTA_NORMAL, "normal", "hours and minutes a month for normal jobs"),
+	LIMIT(QUOTA_PRIORITY, "priority", "... for jobs with a deadline"),
+	LIMIT(QUOTA_INTERACTIVE, "interactive", "... for interactive jobs"),
 	{"end", OPTION_TEXT, offsetof(struct set_arguments, end), "MONTH", NULL, NULL, 0, 0,
-	 "The last month with any, \"Apr 2027\"; - for none.", 0},
+	 "the last month with any, \"Apr 2027\"; - for none", 0},
 	{0},
 };
 
@@ -389,9 +389,9 @@ struct log_arguments {
 
 static const struct option log_options[] = {
 	{"month", OPTION_TEXT, offsetof(struct log_arguments, month), "MONTH", NULL, NULL, 0, 0,
-	 "Month to show, such as \"Apr 2027\"; the current one by default.", 0},
+	 "month to show, such as \"Apr 2027\"; the current one by default", 0},
 	{"json", OPTION_FLAG, offsetof(struct log_arguments, json), NULL, NULL, NULL, 0, 0,
-	 "Print JSON; times in seconds.", 0},
+	 "print JSON; times in seconds", 0},
 	{0},
 };
 

@@ -123,9 +123,9 @@ struct showres_arguments {
 
 static const struct option showres_options[] = {
 	{"nodes", OPTION_FLAG, offsetof(struct showres_arguments, nodes), NULL, NULL, NULL, 0, 0,
-	 "Print a line for each node of each reservation.", 'n'},
+	 "print a line for each node of each reservation", 'n'},
 	{"json", OPTION_FLAG, offsetof(struct showres_arguments, json), NULL, NULL, NULL, 0, 0,
-	 "Print JSON instead of a table.", 0},
+	 "print JSON instead of a table", 0},
 	{0},
 };
 

@@ -30,12 +30,12 @@ struct rsh_arguments {
 
 static const struct option rsh_options[] = {
 	{"-l", OPTION_TEXT, offsetof(struct rsh_arguments, user), "USER", NULL, NULL, 0, 0,
-	 "The job's own user: nobody else can be meant.", 'l'},
+	 "the job's own user: nobody else can be meant", 'l'},
 	{"-n", OPTION_FLAG, offsetof(struct rsh_arguments, no_input), NULL, NULL, NULL, 0, 0,
-	 "No standard input: it reads from /dev/null.", 'n'},
+	 "no standard input: it reads from /dev/null", 'n'},
 	{"-t", OPTION_FLAG, offsetof(struct rsh_arguments, terminal), NULL, NULL, NULL, 0, 0,
-	 "On another host: with a terminal. A shell without a command has one if this is one.", 't'},
-	{"-T", OPTION_FLAG, offsetof(struct rsh_arguments, no_terminal), NULL, NULL, NULL, 0, 0, "Without a terminal.",
+	 "on another host: with a terminal; a shell without a command has one if this is one", 't'},
+	{"-T", OPTION_FLAG, offsetof(struct rsh_arguments, no_terminal), NULL, NULL, NULL, 0, 0, "without a terminal",
 	 'T'},
 	{0},
 };

@@ -24,13 +24,13 @@ struct arguments {
 		name, OPTION_FLAG, AT(field), NULL, NULL, NULL, 0, 0, about, letter                                    \
 	}
 static const struct option options[] = {
-	FLAG('r', "running", running, "Show only running jobs, with more columns."),
-	FLAG('i', "idle", idle, "Show only eligible waiting jobs, with more columns."),
-	FLAG('b', "blocked", blocked, "Show only blocked jobs, with what blocks them."),
-	{"user", OPTION_TEXT, AT(user), "USER[,USER...]", NULL, NULL, 0, 0, "Only these users' jobs.", 'u'},
-	{"class", OPTION_TEXT, AT(queue), "QUEUE", NULL, NULL, 0, 0, "Only jobs of this queue.", 'c'},
-	FLAG('v', "verbose", verbose, "Full job ids, and the names of queues and groups."),
-	FLAG(0, "json", json, "Print JSON instead of tables."),
+	FLAG('r', "running", running, "show only running jobs, with more columns"),
+	FLAG('i', "idle", idle, "show only eligible waiting jobs, with more columns"),
+	FLAG('b', "blocked", blocked, "show only blocked jobs, with what blocks them"),
+	{"user", OPTION_TEXT, AT(user), "USER[,USER...]", NULL, NULL, 0, 0, "only these users' jobs", 'u'},
+	{"class", OPTION_TEXT, AT(queue), "QUEUE", NULL, NULL, 0, 0, "only jobs of this queue", 'c'},
+	FLAG('v', "verbose", verbose, "full job ids, and the names of queues and groups"),
+	FLAG(0, "json", json, "print JSON instead of tables"),
 	{0},
 };
 

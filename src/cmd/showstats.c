@@ -99,12 +99,12 @@ struct arguments {
 			"Jobs that ended since then: 7d, 2026-11-01.", 's'                                             \
 	}
 static const struct option stats_options[] = {
-	FLAG('u', "users", users, "By user; also without an option."),
-	FLAG('g', "groups", groups, "By group."),
-	FLAG('a', "accounts", accounts, "By account."),
-	FLAG('c', "classes", queues, "By queue."),
+	FLAG('u', "users", users, "by user; also without an option"),
+	FLAG('g', "groups", groups, "by group"),
+	FLAG('a', "accounts", accounts, "by account"),
+	FLAG('c', "classes", queues, "by queue"),
 	SINCE,
-	FLAG(0, "json", json, "Print JSON instead of a table."),
+	FLAG(0, "json", json, "print JSON instead of a table"),
 	{0},
 };
 
@@ -227,7 +227,7 @@ static const int64_t lengths[LENGTHS] = {900, 1800, 3600, 7200, 14400, 28800, 57
 
 static const struct option grid_options[] = {
 	SINCE,
-	FLAG(0, "json", json, "Print JSON instead of a table."),
+	FLAG(0, "json", json, "print JSON instead of a table"),
 	{0},
 };
 

@@ -14,7 +14,7 @@ struct arguments {
 
 static const struct option options[] = {
 	{"json", OPTION_FLAG, offsetof(struct arguments, json), NULL, NULL, NULL, 0, 0,
-	 "Print what was copied as JSON: rows and hash of each table.", 0},
+	 "print what was copied as JSON: rows and hash of each table", 0},
 	{0},
 };
 

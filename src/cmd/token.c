@@ -22,18 +22,18 @@ struct create_arguments {
 #define AT(field) offsetof(struct create_arguments, field)
 static const struct option create_options[] = {
 	{"join", OPTION_FLAG, AT(join), NULL, NULL, NULL, 0, 0,
-	 "For a machine that becomes a node ('shunt join'). This is what is made if nothing is said.", 0},
+	 "for a machine that becomes a node ('shunt join'); this is what is made if nothing is said", 0},
 	{"login", OPTION_FLAG, AT(login), NULL, NULL, NULL, 0, 0,
-	 "For a user who works from another machine ('shunt login').", 0},
+	 "for a user who works from another machine ('shunt login')", 0},
 	{"expires", OPTION_SECONDS, AT(expires), "TIME", NULL, NULL, 0, 0,
-	 "How long it is valid: 1h for a machine, 30d for a user if not given.", 0},
+	 "how long it is valid: 1h for a machine, 30d for a user if not given", 0},
 	{"uses", OPTION_NUMBER, AT(uses), "N", NULL, NULL, 1, 10000,
-	 "So many machines may join with it; one if not given.", 0},
-	{"name", OPTION_TEXT, AT(name), "NODE", NULL, NULL, 0, 0, "The machine can join as this node only.", 0},
+	 "so many machines may join with it; one if not given", 0},
+	{"name", OPTION_TEXT, AT(name), "NODE", NULL, NULL, 0, 0, "the machine can join as this node only", 0},
 	{"user", OPTION_TEXT, AT(user), "USER", NULL, NULL, 0, 0,
-	 "With --login: for that user instead of yourself (for managers).", 0},
-	{"label", OPTION_TEXT, AT(label), "TEXT", NULL, NULL, 0, 0, "A note that 'shunt token list' shows.", 0},
-	{"json", OPTION_FLAG, AT(json), NULL, NULL, NULL, 0, 0, "Print JSON.", 0},
+	 "with --login: for that user instead of yourself (for managers)", 0},
+	{"label", OPTION_TEXT, AT(label), "TEXT", NULL, NULL, 0, 0, "a note that 'shunt token list' shows", 0},
+	{"json", OPTION_FLAG, AT(json), NULL, NULL, NULL, 0, 0, "print JSON", 0},
 	{0},
 };
 
@@ -134,7 +134,7 @@ struct list_arguments {
 };
 
 static const struct option list_options[] = {
-	{"json", OPTION_FLAG, offsetof(struct list_arguments, json), NULL, NULL, NULL, 0, 0, "Print JSON.", 0},
+	{"json", OPTION_FLAG, offsetof(struct list_arguments, json), NULL, NULL, NULL, 0, 0, "print JSON", 0},
 	{0},
 };
 

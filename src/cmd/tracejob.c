@@ -25,17 +25,17 @@ struct arguments {
 		name, OPTION_FLAG, AT(field), NULL, NULL, NULL, 0, 0, about, letter                                    \
 	}
 static const struct option options[] = {
-	{"days", OPTION_NUMBER, AT(days), "N", "1", NULL, 1, 3650, "Look back so many days.", 'n'},
-	FLAG('a', "no-accounting", no_accounting, "Leave out lines of the accounting log."),
-	FLAG('s', "no-server", no_server, "Leave out all other lines."),
-	FLAG('z', "once", once, "Leave out lines that repeat the one before."),
-	FLAG('q', "quiet", quiet, "Say nothing when there is nothing."),
-	{"width", OPTION_NUMBER, AT(width), "COLUMNS", NULL, NULL, 1, 100000, "Cut lines at this width.", 'w'},
-	FLAG('l', "-l", no_scheduler, "Accepted for PBS's sake: the scheduler writes into the same log."),
-	FLAG('m', "-m", no_mom, "Accepted for PBS's sake."),
-	FLAG('v', "-v", verbose, "Accepted for PBS's sake."),
+	{"days", OPTION_NUMBER, AT(days), "N", "1", NULL, 1, 3650, "look back so many days", 'n'},
+	FLAG('a', "no-accounting", no_accounting, "leave out lines of the accounting log"),
+	FLAG('s', "no-server", no_server, "leave out all other lines"),
+	FLAG('z', "once", once, "leave out lines that repeat the one before"),
+	FLAG('q', "quiet", quiet, "say nothing when there is nothing"),
+	{"width", OPTION_NUMBER, AT(width), "COLUMNS", NULL, NULL, 1, 100000, "cut lines at this width", 'w'},
+	FLAG('l', "-l", no_scheduler, "accepted for PBS's sake: the scheduler writes into the same log"),
+	FLAG('m', "-m", no_mom, "accepted for PBS's sake"),
+	FLAG('v', "-v", verbose, "accepted for PBS's sake"),
 	{"-p", OPTION_TEXT, AT(path), "PATH", NULL, NULL, 0, 0,
-	 "Accepted for PBS's sake: the server knows where its logs are.", 'p'},
+	 "accepted for PBS's sake: the server knows where its logs are", 'p'},
 	{0},
 };
 

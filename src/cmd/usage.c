@@ -31,14 +31,14 @@ struct arguments {
 	}
 static const struct option options[] = {
 	{"user", OPTION_TEXT, AT(user), "NAME", NULL, NULL, 0, 0,
-	 "What this user had. Without it: you; for root: everybody.", 'u'},
-	FLAG(all, 'a', "What all users had, as far as you may see them."),
+	 "what this user had; without it: you; for root: everybody", 'u'},
+	FLAG(all, 'a', "what all users had, as far as you may see them"),
 	{"by", OPTION_WORD, AT(by), "COLUMN", NULL, "user queue group account", 0, 0,
-	 "What the table lists. Without it: users, of one user the queues.", 0},
-	{"width", OPTION_NUMBER, AT(width), "COLUMNS", NULL, NULL, 40, 1000, "Draw this wide, not as the terminal is.",
+	 "what the table lists; without it: users, of one user the queues", 0},
+	{"width", OPTION_NUMBER, AT(width), "COLUMNS", NULL, NULL, 40, 1000, "draw this wide, not as the terminal is",
 	 0},
-	FLAG(json, 0, "Print JSON: totals, days, and the rows of the table."),
-	FLAG(csv, 0, "Print comma-separated values: the ledger's rows."),
+	FLAG(json, 0, "print JSON: totals, days, and the rows of the table"),
+	FLAG(csv, 0, "print comma-separated values: the ledger's rows"),
 	{0},
 };
 

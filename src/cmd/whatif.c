@@ -18,14 +18,14 @@ struct arguments {
 #define AT(field) offsetof(struct arguments, field)
 static const struct option options[] = {
 	{"resources", OPTION_TEXTS, AT(resources), "LIST", NULL, NULL, 0, 0,
-	 "What it needs, as qsub -l: nodes=2:ppn=4, walltime=2:00:00, mem=8gb.", 'l'},
+	 "what it needs, as qsub -l: nodes=2:ppn=4, walltime=2:00:00, mem=8gb", 'l'},
 	{"deadline", OPTION_TEXT, AT(deadline), "DATE", NULL, NULL, 0, 0,
-	 "When it must be done: 2026-11-15 18:00, or +3h.", 0},
-	{"type", OPTION_WORD, AT(type), "C|Q|E|N", NULL, "C Q E N", 0, 0,
-	 "Common, with a deadline, emergency, or nice.", 't'},
-	{"queue", OPTION_TEXT, AT(queue), "QUEUE", NULL, NULL, 0, 0, "The queue it would be submitted to.", 'q'},
-	{"account", OPTION_TEXT, AT(account), "ACCOUNT", NULL, NULL, 0, 0, "The account to charge.", 'A'},
-	{"json", OPTION_FLAG, AT(json), NULL, NULL, NULL, 0, 0, "Print JSON instead of sentences.", 0},
+	 "when it must be done: 2026-11-15 18:00, or +3h", 0},
+	{"type", OPTION_WORD, AT(type), "C|Q|E|N", NULL, "C Q E N", 0, 0, "common, with a deadline, emergency, or nice",
+	 't'},
+	{"queue", OPTION_TEXT, AT(queue), "QUEUE", NULL, NULL, 0, 0, "the queue it would be submitted to", 'q'},
+	{"account", OPTION_TEXT, AT(account), "ACCOUNT", NULL, NULL, 0, 0, "the account to charge", 'A'},
+	{"json", OPTION_FLAG, AT(json), NULL, NULL, NULL, 0, 0, "print JSON instead of sentences", 0},
 	{0},
 };
 
