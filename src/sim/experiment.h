@@ -41,4 +41,23 @@ struct traces_options {
 /* The published values for the traces found in the directory; those missing are named and left out. */
 int experiment_traces(const struct traces_options *o, FILE *out, struct err *err);
 
+struct bag_options {
+	const char *dir;	/* where the traces are */
+	const char *results;	/* file that results are kept in, and continued from; NULL: none */
+	const char *heuristics; /* names, with commas; NULL: all. static is always among them */
+	const char *sites;	/* the same */
+	int repetitions, more;	/* instants for all bags, and further ones for small bags */
+	int64_t most_tasks;	/* larger bags are left out; 0: none is */
+	int64_t limit;		/* jobs of a trace that are read; 0: all */
+	int workers;
+	bool quick;	  /* a part of the types and requests */
+	bool report_only; /* of what is in the file */
+	bool types;	  /* a table of every type */
+	bool json, progress;
+	const char *charts;
+};
+
+/* Bags of tasks under the adapter's heuristics, on the traces found in the directory. */
+int experiment_bag(const struct bag_options *o, FILE *out, struct err *err);
+
 #endif
