@@ -9,6 +9,7 @@
 extern const struct command command_simulate;	     /* simulate.c */
 extern const struct command command_experiment_push; /* experiment.c */
 extern const struct command command_experiment_move;
+extern const struct command command_experiment_bag;
 extern const struct command command_experiment_cover;
 extern const struct command command_experiment_traces;
 extern const struct command command_policies;  /* policies.c */

@@ -7,9 +7,9 @@
 #include "sim/experiment.h"
 
 struct arguments {
-	int64_t seeds, cores;
-	bool json;
-	const char *chart;
+	int64_t seeds, more, tasks, limit, cores;
+	bool json, quick, report, types;
+	const char *chart, *results, *heuristics, *traces;
 };
 
 #define AT(field) offsetof(struct arguments, field)
@@ -27,6 +27,34 @@ static const struct option push_options[] = {
 };
 
 static const struct option traces_options[] = {
+	{"json", OPTION_FLAG, AT(json), NULL, NULL, NULL, 0, 0, JSON_ABOUT, 0},
+	{"chart", OPTION_DIR, AT(chart), "DIR", NULL, NULL, 0, 0, CHART_ABOUT, 0},
+	{"cores", OPTION_NUMBER, AT(cores), "N", NULL, NULL, 1, 4096, CORES_ABOUT, 0},
+	{0},
+};
+
+static const struct option bag_options[] = {
+	{"results", OPTION_FILE, AT(results), "FILE", NULL, NULL, 0, 0,
+	 "Keep results in this file. What is there already is not simulated again: an experiment that was interrupted goes on.",
+	 0},
+	{"quick", OPTION_FLAG, AT(quick), NULL, NULL, NULL, 0, 0,
+	 "Run a part: tasks of spread 2, one, three and six requests at a time, on the first three traces, 4 instants and 16 more for small bags.",
+	 0},
+	{"seeds", OPTION_NUMBER, AT(seeds), "N", NULL, NULL, 2, 10000,
+	 "Instants at which each bag is submitted. Otherwise 100.", 0},
+	{"more", OPTION_NUMBER, AT(more), "N", NULL, NULL, 0, 100000,
+	 "Further instants for small bags, whose times vary most. Otherwise 300.", 0},
+	{"heuristics", OPTION_TEXT, AT(heuristics), "H[,H...]", NULL, NULL, 0, 0,
+	 "Heuristics to compare with static: initial, adaptive-as-printed, adaptive, mixed, ours. Otherwise all.", 0},
+	{"traces", OPTION_TEXT, AT(traces), "T[,T...]", NULL, NULL, 0, 0,
+	 "Traces to run: SDSC-SP2, SDSC-BLUE, CTC-SP2, CTC-512 (on 512 processors, as the source), CTC-512-0.9 and CTC-512-0.7 "
+	 "(submission times multiplied). Otherwise all.",
+	 0},
+	{"tasks", OPTION_NUMBER, AT(tasks), "N", NULL, NULL, 100, 100000, "Leave out bags of more tasks.", 0},
+	{"limit", OPTION_NUMBER, AT(limit), "JOBS", NULL, NULL, 1, INT32_MAX, "Read only so many jobs of a trace.", 0},
+	{"report", OPTION_FLAG, AT(report), NULL, NULL, NULL, 0, 0, "Simulate nothing: report what is in --results.",
+	 0},
+	{"types", OPTION_FLAG, AT(types), NULL, NULL, NULL, 0, 0, "Print a table of every type of bag, too.", 0},
 	{"json", OPTION_FLAG, AT(json), NULL, NULL, NULL, 0, 0, JSON_ABOUT, 0},
 	{"chart", OPTION_DIR, AT(chart), "DIR", NULL, NULL, 0, 0, CHART_ABOUT, 0},
 	{"cores", OPTION_NUMBER, AT(cores), "N", NULL, NULL, 1, 4096, CORES_ABOUT, 0},
@@ -82,6 +110,39 @@ static int traces(const struct command *c, const void *arguments, const struct o
 	return EXIT_OK;
 }
 
+static int bag(const struct command *c, const void *arguments, const struct operands *operands)
+{
+	const struct arguments *a = arguments;
+	struct bag_options o = {
+		.dir = operands->n > 0 ? operands->v[0] : "traces",
+		.results = a->results,
+		.heuristics = a->heuristics,
+		.sites = a->traces,
+		.repetitions = a->seeds > 0 ? (int)a->seeds
+			       : a->quick   ? 4
+					    : 100,
+		.more = a->more >= 0 ? (int)a->more
+			: a->quick   ? 16
+				     : 300,
+		.most_tasks = a->tasks > 0 ? a->tasks : 0,
+		.limit = a->limit > 0 ? a->limit : 0,
+		.workers = a->cores < 0 ? 0 : (int)a->cores,
+		.quick = a->quick,
+		.report_only = a->report,
+		.types = a->types,
+		.json = a->json,
+		.progress = true,
+		.charts = a->chart,
+	};
+	struct err err;
+
+	if (o.report_only && !o.results)
+		return command_fail(c, "%s", "--report needs --results FILE");
+	if (experiment_bag(&o, stdout, &err) < 0)
+		return command_fail(c, "%s", err.text);
+	return EXIT_OK;
+}
+
 /* What the commands on generated workloads have in common. */
 #define GENERATED(run_)                                                                                                \
 	.operands = "", .options = push_options, .size = sizeof(struct arguments), .run = (run_), .alone = true
@@ -125,5 +186,26 @@ const struct command command_experiment_traces = {
 	.options = traces_options,
 	.size = sizeof(struct arguments),
 	.run = traces,
+	.alone = true,
+};
+
+static const char *const bag_examples[] = {"shunt experiment bag traces --quick", "get an impression in ten minutes",
+					   "shunt experiment bag traces --results bags.txt --chart pictures",
+					   "run everything, in several sittings if need be", NULL};
+
+const struct command command_experiment_bag = {
+	.name = "experiment bag",
+	.operands = "[DIR]",
+	.operand_kind = OPTION_DIR,
+	.operands_max = 1,
+	.about = "Compare ways to request processors for a bag of tasks.",
+	.details =
+		"Bags of 100 to 100,000 tasks are submitted at random instants of traces under conservative backfilling, with one to six requests at a time: how long they "
+		"take and what they waste under each heuristic of the adapter. DIR holds the traces, as the Parallel Workloads Archive names them (*.swf.gz); if not given: "
+		"traces. Those that are missing are named and left out.",
+	.examples = bag_examples,
+	.options = bag_options,
+	.size = sizeof(struct arguments),
+	.run = bag,
 	.alone = true,
 };

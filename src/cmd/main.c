@@ -125,6 +125,7 @@ const struct command *const commands[] = {
 	&command_top,
 	/* The simulator, and what helps. */
 	&command_simulate,
+	&command_experiment_bag,
 	&command_experiment_cover,
 	&command_experiment_move,
 	&command_experiment_push,
