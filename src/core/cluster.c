@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 void settings_default(struct settings *s)
 {
@@ -41,12 +42,16 @@ void cluster_destroy(struct cluster *c)
 	names_fini(&c->partition_names);
 	names_fini(&c->reservation_names);
 	names_fini(&c->res_names);
+	names_fini(&c->amount_names);
+	vec_free(&c->amounts);
 	topology_free(c->topology);
 	vec_free(&c->nodes);
 	vec_free(&c->partitions);
 	vec_free(&c->shapes);
-	for (size_t i = 0; i < c->requests.n; i++)
+	for (size_t i = 0; i < c->requests.n; i++) {
 		free(c->requests.v[i].frag);
+		free(c->requests.v[i].portion);
+	}
 	vec_free(&c->requests);
 	map_fini(&c->shape_index);
 	map_fini(&c->request_index);
@@ -163,6 +168,46 @@ int cluster_resource(struct cluster *c, const char *name, struct err *err)
 	return RES_NAMED + id;
 }
 
+bool cluster_find_amount(const struct cluster *c, const char *name, uint32_t *ret)
+{
+	for (uint32_t i = 0; i < c->amounts.n; i++)
+		if (strcasecmp(names_get(&c->amount_names, i), name) == 0) {
+			*ret = i;
+			return true;
+		}
+	return false;
+}
+
+int cluster_amount(struct cluster *c, const char *name, struct err *err)
+{
+	uint32_t id;
+
+	if (cluster_find_amount(c, name, &id))
+		return (int)id;
+	if (names_find(&c->res_names, name, &id))
+		return err_set(err, -EEXIST, "%s: nodes have a resource of that name", name);
+	if (c->amounts.n == AMOUNTS_MAX)
+		return err_set(err, -ENOSPC, "%s: a site can have at most %d named amounts", name, AMOUNTS_MAX);
+	vec_push(&c->amounts, (struct amount){0});
+	return (int)names_add(&c->amount_names, name);
+}
+
+int64_t request_portion(const struct request *r, uint32_t amount)
+{
+	for (uint32_t i = 0; i < r->nportions; i++)
+		if (r->portion[i].amount == amount)
+			return r->portion[i].count;
+	return 0;
+}
+
+bool requests_share(const struct request *a, const struct request *b)
+{
+	for (uint32_t i = 0; i < a->nportions; i++)
+		if (request_portion(b, a->portion[i].amount))
+			return true;
+	return false;
+}
+
 uint32_t cluster_shape(struct cluster *c, const struct shape *shape)
 {
 	struct shape key = {
@@ -209,7 +254,24 @@ static void frags_sort(const struct cluster *c, struct frag *f, uint32_t n, stru
 	memcpy(f, spare, k * sizeof *f);
 }
 
+static bool request_is(const struct request *r, const struct frag *frag, uint32_t nfrags, const struct portion *portion,
+		       uint32_t nportions)
+{
+	if (r->nfrags != nfrags || r->nportions != nportions || memcmp(r->frag, frag, nfrags * sizeof *frag) != 0)
+		return false;
+	for (uint32_t i = 0; i < nportions; i++)
+		if (r->portion[i].amount != portion[i].amount || r->portion[i].count != portion[i].count)
+			return false;
+	return true;
+}
+
 uint32_t cluster_intern(struct cluster *c, struct frag *frag, uint32_t nfrags)
+{
+	return cluster_intern_with(c, frag, nfrags, NULL, 0);
+}
+
+uint32_t cluster_intern_with(struct cluster *c, struct frag *frag, uint32_t nfrags, const struct portion *portion,
+			     uint32_t nportions)
 {
 	struct frag *spare = mem_alloc(nfrags * sizeof *spare);
 
@@ -218,15 +280,19 @@ uint32_t cluster_intern(struct cluster *c, struct frag *frag, uint32_t nfrags)
 
 	uint64_t hash = hash_bytes(frag, nfrags * sizeof *frag), id;
 
-	while (map_get(&c->request_index, hash, &id)) {
-		const struct request *r = &c->requests.v[id];
-		if (r->nfrags == nfrags && memcmp(r->frag, frag, nfrags * sizeof *frag) == 0)
+	for (uint32_t i = 0; i < nportions; i++)
+		hash = (hash ^ (uint64_t)portion[i].count << 8 ^ portion[i].amount) * UINT64_C(0x9e3779b97f4a7c15);
+	for (; map_get(&c->request_index, hash, &id); hash++)
+		if (request_is(&c->requests.v[id], frag, nfrags, portion, nportions))
 			return id;
-		hash++;
-	}
 	struct request r = {.nfrags = nfrags, .uniform = true, .whole = c->shapes.v[frag[0].shape].whole};
 	r.frag = mem_alloc(nfrags * sizeof *frag);
 	memcpy(r.frag, frag, nfrags * sizeof *frag);
+	if (nportions) {
+		r.portion = mem_alloc(nportions * sizeof *portion);
+		memcpy(r.portion, portion, nportions * sizeof *portion);
+		r.nportions = nportions;
+	}
 	for (uint32_t i = 0; i < nfrags; i++) {
 		int64_t cpus = shape_cpus(c, frag[i].shape);
 		bool fixed = frag[i].node != NODE_ANY;
@@ -306,7 +372,7 @@ uint32_t cluster_request_whole(struct cluster *c, uint32_t request, enum wholene
 		s.whole = (uint8_t)whole;
 		vec_push(&frags, (struct frag){cluster_shape(c, &s), r->frag[i].node});
 	}
-	id = cluster_intern(c, frags.v, (uint32_t)frags.n);
+	id = cluster_intern_with(c, frags.v, (uint32_t)frags.n, r->portion, r->nportions);
 	vec_free(&frags);
 	return id;
 }
@@ -317,6 +383,9 @@ static int unknown_resource(const struct cluster *c, const char *name, struct er
 
 	for (size_t i = 0; i < c->res_names.n; i++)
 		strbuf_printf(&own, "%s%s", i ? " " : "", c->res_names.name[i]);
+	for (uint32_t i = 0; i < c->amounts.n; i++)
+		if (c->amounts.v[i].total)
+			strbuf_printf(&own, "%s%s", own.n ? " " : "", names_get(&c->amount_names, i));
 	int rc = resource_unknown(name, strbuf_text(&own), err);
 	strbuf_fini(&own);
 	return rc;
@@ -333,6 +402,8 @@ static int chunk_shape(struct cluster *c, const struct reqtext *text, const stru
 	for (int i = 0; i < k->nnamed + text->nnamed; i++) {
 		const struct named_amount *a = i < k->nnamed ? &k->named[i] : &text->named[i - k->nnamed];
 		uint32_t id;
+		if (cluster_find_amount(c, a->name, &id))
+			continue; /* of the site: text_portions() */
 		if (!names_find(&c->res_names, a->name, &id))
 			return unknown_resource(c, a->name, err);
 		ret->need.v[RES_NAMED + id] += i < k->nnamed ? a->amount : (a->amount + nfrags - 1) / nfrags;
@@ -381,8 +452,41 @@ static int shape_refuse(const struct cluster *c, const struct shape *s, struct e
 	return err_set(err, -EINVAL, "no single node has everything that is requested of one node");
 }
 
+static void portion_add(const struct cluster *c, const struct named_amount *a, int64_t times, struct portion *portion,
+			uint32_t *n)
+{
+	uint32_t id, i = 0;
+
+	if (!a->amount || !cluster_find_amount(c, a->name, &id))
+		return;
+	while (i < *n && portion[i].amount < id)
+		i++;
+	if (i == *n || portion[i].amount != id) {
+		memmove(portion + i + 1, portion + i, (*n - i) * sizeof *portion);
+		portion[i] = (struct portion){.amount = id};
+		++*n;
+	}
+	portion[i].count += times * a->amount;
+}
+
+/* What a text asks for of the site's amounts. */
+static uint32_t text_portions(const struct cluster *c, const struct reqtext *text, struct portion portion[AMOUNTS_MAX])
+{
+	uint32_t n = 0;
+
+	for (int i = 0; i < text->nchunks; i++)
+		for (int k = 0; k < text->chunk[i].nnamed; k++)
+			portion_add(c, &text->chunk[i].named[k], text->chunk[i].node ? 1 : text->chunk[i].count,
+				    portion, &n);
+	for (int k = 0; k < text->nnamed; k++)
+		portion_add(c, &text->named[k], 1, portion, &n);
+	return n;
+}
+
 int cluster_request(struct cluster *c, const struct reqtext *text, uint32_t *ret, struct err *err)
 {
+	struct portion portion[AMOUNTS_MAX];
+	uint32_t nportions = text_portions(c, text, portion);
 	static const struct chunk one = {.count = 1, .need = {.v = {1}}};
 	const struct chunk *chunk = text->nchunks ? text->chunk : &one;
 	int nchunks = text->nchunks ? text->nchunks : 1, rc = 0;
@@ -442,7 +546,7 @@ int cluster_request(struct cluster *c, const struct reqtext *text, uint32_t *ret
 		vec_push(&frags, f);
 	}
 	if (rc == 0)
-		*ret = cluster_intern(c, frags.v, frags.n);
+		*ret = cluster_intern_with(c, frags.v, (uint32_t)frags.n, portion, nportions);
 	vec_free(&frags);
 	return rc;
 }

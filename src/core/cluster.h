@@ -53,6 +53,20 @@ struct frag {
 	int32_t node; /* NODE_ANY, or the node it names: then it is fixed */
 };
 
+/* What the site has of something that jobs use wherever they run, such as the licences of a program. */
+struct amount {
+	int64_t total;
+	int64_t elsewhere; /* of these, what others than our jobs use; may be more than there are */
+};
+
+#define AMOUNTS_MAX 64
+
+/* What a job takes of it. */
+struct portion {
+	uint32_t amount; /* in cluster.amounts */
+	int64_t count;	 /* at least 1 */
+};
+
 /* Fragments in placing order: fixed ones first, then free ones by CPUs, smallest first. */
 struct request {
 	struct frag *frag;
@@ -64,6 +78,8 @@ struct request {
 	struct res total;  /* over all fragments: with `whole` the least that it holds */
 	int64_t cpus_free; /* CPUs of free and of fixed fragments: for the weight */
 	int64_t cpus_fixed;
+	struct portion *portion; /* of what the site has, ascending */
+	uint32_t nportions;
 };
 
 /* Which nodes a job may use. Nodes beyond the last word, also those that are added later, are members if `rest` is set. */
@@ -97,12 +113,14 @@ struct cluster {
 	struct names node_names, feature_names, user_names, partition_names;
 	struct features features;	/* sets of feature_names */
 	struct names res_names;		/* of dimensions RES_NAMED and up */
+	struct names amount_names;	/* of `amounts` */
 	struct names reservation_names; /* a reservation's id (job.bound) is its number here, + 1 */
 	VEC(struct node) nodes;
 	VEC(struct partition) partitions;
 	VEC(struct shape) shapes;
 	VEC(struct request) requests;
 	VEC(struct nodeset) nodesets;
+	VEC(struct amount) amounts;
 	struct map shape_index, request_index, nodeset_index; /* hash -> id + 1, chained by re-hashing */
 	VEC(struct job *) pages;
 	uint32_t njobs;
@@ -130,6 +148,12 @@ void cluster_resize_node(struct cluster *c, uint32_t node, const struct res *tot
 /* The dimension of a named resource, made if new; -ENOSPC when all RES_MAX are taken. */
 int cluster_resource(struct cluster *c, const char *name, struct err *err);
 
+/* An amount that the site has, made if new, of which there is nothing at first; its index. -ENOSPC: AMOUNTS_MAX others are known; -EEXIST: nodes have a
+ * resource of that name. Plans made earlier don't know of it (plan_set_amount). */
+int cluster_amount(struct cluster *c, const char *name, struct err *err);
+/* An amount by its name, in any case. */
+bool cluster_find_amount(const struct cluster *c, const char *name, uint32_t *ret);
+
 /* The request a text asks for, interned. -EINVAL: unknown node, feature or resource, or more than any node has, and
  * the sentence says which and what there is. */
 int cluster_request(struct cluster *c, const struct reqtext *text, uint32_t *ret, struct err *err);
@@ -140,6 +164,12 @@ int cluster_request_chunks(const struct cluster *c, const struct reqtext *text, 
 int cluster_request_procs(struct cluster *c, int64_t procs, uint32_t *ret, struct err *err);
 /* Interns fragments given as they are (sorted into placing order). */
 uint32_t cluster_intern(struct cluster *c, struct frag *frag, uint32_t nfrags);
+/* The same with portions of what the site has, ascending by amount. */
+uint32_t cluster_intern_with(struct cluster *c, struct frag *frag, uint32_t nfrags, const struct portion *portion,
+			     uint32_t nportions);
+/* How much a request takes of an amount; 0: nothing. */
+int64_t request_portion(const struct request *r, uint32_t amount);
+bool requests_share(const struct request *a, const struct request *b); /* both take of some amount */
 uint32_t cluster_shape(struct cluster *c, const struct shape *shape);
 /* The same fragments, keeping to themselves what `whole` says. */
 uint32_t cluster_request_whole(struct cluster *c, uint32_t request, enum wholeness whole);
