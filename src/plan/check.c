@@ -151,6 +151,40 @@ static void check_node(const struct plan *p, uint32_t i, struct timeline *sum)
 	timeline_fini(&line);
 }
 
+/* What is free of each amount, and that it is enough for what is planned. */
+static void check_amounts(const struct plan *p)
+{
+	const struct cluster *c = p->cluster;
+
+	for (uint32_t a = 0; a < p->amount.n; a++) {
+		struct timeline line, planned; /* planned: how much, by jobs that don't run */
+		timeline_init(&line, 1, &(struct res){.v = {c->amounts.v[a].total - c->amounts.v[a].elsewhere}});
+		timeline_init(&planned, 1, &(struct res){0});
+		for (uint32_t n = 0; n < p->nnodes; n++)
+			for (size_t i = 0; i < p->node[n].pieces.n; i++) {
+				const struct piece *x = &p->node[n].pieces.v[i];
+				const struct request *r = cluster_job_request(c, cluster_job(c, x->job));
+				for (uint32_t k = 0; k < r->nportions && x->frag == 0; k++) {
+					struct res need = {.v = {r->portion[k].count}};
+					if (r->portion[k].amount != a)
+						continue;
+					timeline_change(&line, x->live ? TIME_BEGIN : x->start, x->end, &need, -1);
+					if (!x->running)
+						timeline_change(&planned, x->start, x->end, &need, 1);
+				}
+			}
+		assert(timeline_equal(&line, &p->amount.v[a]));
+		for (uint32_t k = 0; k < line.n; k++) {
+			const int64_t *step = timeline_step(&line, k);
+			int64_t at = step[0] > p->now ? step[0] : p->now;
+			if (k + 1 == line.n || timeline_step(&line, k + 1)[0] > p->now)
+				assert(step[1] >= 0 || timeline_step(&planned, timeline_find(&planned, at))[1] == 0);
+		}
+		timeline_fini(&line);
+		timeline_fini(&planned);
+	}
+}
+
 void plan_check(const struct plan *p)
 {
 	struct timeline sum;
@@ -169,6 +203,7 @@ void plan_check(const struct plan *p)
 			wholes += p->node[i].pieces.v[k].whole != WHOLE_NOT;
 		}
 	assert(machines == p->machines && wholes == p->wholes);
+	check_amounts(p);
 	assert(p->nnodes == 1 || timeline_equal(&sum, settled_sum(p)));
 	timeline_fini(&sum);
 	for (size_t j = 0; j < p->holds.n; j++) {
@@ -194,6 +229,9 @@ bool plan_equal(const struct plan *a, const struct plan *b)
 	if (a->nnodes != b->nnodes || !timeline_equal(settled_sum(a), settled_sum(b)) ||
 	    memcmp(a->free_now, b->free_now, a->nnodes * sizeof *a->free_now) != 0)
 		return false;
+	for (size_t i = 0; i < a->amount.n; i++)
+		if (a->amount.n != b->amount.n || !timeline_equal(&a->amount.v[i], &b->amount.v[i]))
+			return false;
 	for (uint32_t i = 0; i < a->nnodes; i++) {
 		const struct plan_node *x = &a->node[i], *y = &b->node[i];
 		if (!timeline_equal(&x->line, &y->line) || x->pieces.n != y->pieces.n)

@@ -38,7 +38,7 @@ bool plan_is_simple(const struct plan *p, const struct manner *m, uint32_t id)
 	const struct job *job = cluster_job(p->cluster, id);
 	const struct request *r = cluster_job_request(p->cluster, job);
 
-	if (p->nnodes != 1 || m->may_remove || r->nfrags != 1 || r->whole || !p->node[0].up ||
+	if (p->nnodes != 1 || m->may_remove || r->nfrags != 1 || r->nportions || r->whole || !p->node[0].up ||
 	    p->cluster->partitions.n || job->allowed != NODES_ALL || plan_has_fences(p, job) ||
 	    (m->on && !nodeset_has(m->on, 0)))
 		return false;
@@ -347,6 +347,8 @@ bool plan_insert(struct plan *p, const struct manner *m, uint32_t job, int64_t s
 		return false;
 	if (!m->may_remove && !timeline_fits(plan_sum(p), start, end, &r->total))
 		return false;
+	if (!plan_amounts_fit(p, job, start, end)) /* nobody is removed for the sake of an amount */
+		return false;
 
 	if (plan_is_simple(p, m, job)) {
 		plan_put(p, job, 0, 0, start, end); /* the sum is the node's */
@@ -383,5 +385,6 @@ bool plan_fits_on(struct plan *p, const struct manner *m, uint32_t job, int32_t 
 	double area;
 
 	hold_ready(p, job);
-	return (!owner->bound || p->edges.n) && node_measure(&in, &g, node, &area) > 0;
+	return (!owner->bound || p->edges.n) && plan_amounts_fit(p, job, start, end) &&
+	       node_measure(&in, &g, node, &area) > 0;
 }

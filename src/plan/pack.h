@@ -62,9 +62,12 @@ enum fit pack_solve(struct pack *k, int32_t *ret_nodes);
 /* Whether the request could ever be placed: on the cluster's nodes, all up and empty; only those with usable[node], unless
  * NULL. */
 enum fit pack_empty(const struct cluster *c, const struct request *r, bool scatter, const bool *usable);
-/* The same where some nodes are in partitions: in one of them alone (`parted`), or on shared nodes. If not, why not, where that is known. */
+/* The same where some nodes are in partitions: in one of them alone (`parted`), or on shared nodes; and whether
+ * the site has the amounts that it takes. If not, why not, where that is known. */
 enum fit pack_apart(const struct cluster *c, const struct request *r, bool parted, bool scatter, const bool *usable,
 		    struct err *err);
+/* More of an amount than the site has: -EINVAL, with a sentence; 0: of none. */
+int pack_refuse_amounts(const struct cluster *c, const struct request *r, struct err *err);
 /* Why it could not, where that is known: -EINVAL, with a sentence for the user. */
 int pack_refuse(const struct cluster *c, const struct request *r, bool scatter, const bool *usable, struct err *err);
 

@@ -55,6 +55,18 @@ static bool nodes_of(const struct cluster *c, size_t i, const bool *usable, bool
 	return any;
 }
 
+int pack_refuse_amounts(const struct cluster *c, const struct request *r, struct err *err)
+{
+	for (uint32_t i = 0; i < r->nportions; i++) {
+		const struct portion *x = &r->portion[i];
+		if (x->count > c->amounts.v[x->amount].total)
+			return err_set(err, -EINVAL, "it requests %lld %s, but the site has %lld", (long long)x->count,
+				       names_get(&c->amount_names, x->amount),
+				       (long long)c->amounts.v[x->amount].total);
+	}
+	return 0;
+}
+
 enum fit pack_apart(const struct cluster *c, const struct request *r, bool parted, bool scatter, const bool *usable,
 		    struct err *err)
 {
@@ -62,6 +74,8 @@ enum fit pack_apart(const struct cluster *c, const struct request *r, bool parte
 	size_t last = parted ? c->partitions.n : 0;
 	enum fit fit = FIT_NO;
 
+	if (pack_refuse_amounts(c, r, err) < 0)
+		return FIT_NO;
 	if (c->partitions.n == 0) {
 		fit = pack_empty(c, r, scatter, usable);
 		if (fit == FIT_NO)

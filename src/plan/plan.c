@@ -29,6 +29,8 @@ struct plan *plan_create(const struct cluster *c)
 		p->node[i].features = n->features;
 	}
 	timeline_init(&p->sum, c->nres, &c->total);
+	for (uint32_t i = 0; i < c->amounts.n; i++)
+		plan_set_amount(p, i);
 	timeline_init(&p->scratch, c->nres, &c->total);
 	return p;
 }
@@ -55,6 +57,10 @@ void plan_destroy(struct plan *p)
 	vec_free(&p->log);
 	timeline_fini(&p->sum);
 	timeline_fini(&p->scratch);
+	for (size_t i = 0; i < p->amount.n; i++)
+		timeline_fini(&p->amount.v[i]);
+	vec_free(&p->amount);
+	vec_free(&p->amount_total);
 	free(p->dead);
 	map_fini(&p->packs);
 	free(p->node);
@@ -77,6 +83,8 @@ struct plan *plan_clone(const struct plan *p)
 	q->last_booking = p->last_booking;
 	vec_copy(&q->edges, &p->edges);
 	timeline_copy(&q->sum, p->nnodes == 1 ? &p->sum : plan_sum((struct plan *)p));
+	for (size_t i = 0; i < p->amount.n; i++)
+		timeline_copy(&q->amount.v[i], &p->amount.v[i]);
 	memcpy(q->total, p->total, p->nnodes * sizeof *p->total);
 	memcpy(q->free_now, p->free_now, p->nnodes * sizeof *p->free_now);
 	for (uint32_t i = 0; i < p->nnodes; i++) {
@@ -221,6 +229,18 @@ static void whole_count(struct plan *p, int32_t node, const struct piece *x, int
 	} while (n != node);
 }
 
+/* What a job takes of the site's amounts is held by its first fragment. */
+static void portions_count(struct plan *p, const struct piece *x, int sign)
+{
+	const struct request *r = cluster_job_request(p->cluster, cluster_job(p->cluster, x->job));
+
+	for (uint32_t i = 0; i < r->nportions && x->frag == 0; i++) {
+		struct res need = {.v = {r->portion[i].count}};
+		timeline_change(&p->amount.v[r->portion[i].amount], x->live ? TIME_BEGIN : x->start, x->end, &need,
+				sign);
+	}
+}
+
 static void lines_count(struct plan *p, int32_t node, const struct piece *x, int sign)
 {
 	if (!x->whole)
@@ -264,6 +284,7 @@ static void piece_add(struct plan *p, int32_t node, uint32_t slot, const struct 
 	*place_of(p, x->job, x->frag) = (struct place){node, slot};
 	p->holds.v[x->job].placed++;
 	lines_count(p, node, x, -1);
+	portions_count(p, x, -1);
 	books_count(p, node, x, -1);
 }
 
@@ -281,6 +302,7 @@ static void piece_remove(struct plan *p, int32_t node, uint32_t slot)
 	place_of(p, x.job, x.frag)->node = NODE_ANY;
 	p->holds.v[x.job].placed--;
 	lines_count(p, node, &x, 1);
+	portions_count(p, &x, 1);
 	books_count(p, node, &x, 1);
 }
 
@@ -433,8 +455,10 @@ static void piece_replace(struct plan *p, struct place at, const struct piece *y
 		lines = NULL; /* what they hold together is changed with the first of them */
 	if (lines)
 		lines(p, at.node, x, 1);
+	portions_count(p, x, 1);
 	books_count(p, at.node, x, 1);
 	*x = *y;
+	portions_count(p, x, -1);
 	if (lines)
 		lines(p, at.node, x, -1);
 	books_count(p, at.node, x, -1);
@@ -510,7 +534,7 @@ bool plan_cut(struct plan *p, uint32_t job, int64_t end)
 	}
 	for (uint32_t i = 0; i < nfrags && fits; i++) {
 		uint32_t slot = (uint32_t)p->node[was[i].node].pieces.n;
-		fits = piece_fits(p, was[i].node, &was[i].piece);
+		fits = piece_fits(p, was[i].node, &was[i].piece) && (i > 0 || plan_amounts_fit(p, job, p->now, end));
 		piece_add(p, was[i].node, slot, &was[i].piece);
 		plan_log(p, UNDO_PUT, was[i].node, slot, &was[i].piece);
 	}
@@ -520,6 +544,58 @@ bool plan_cut(struct plan *p, uint32_t job, int64_t end)
 	else
 		plan_rollback(p, mark);
 	return fits;
+}
+
+/* ---- what the site has ---- */
+
+void plan_set_amount(struct plan *p, uint32_t amount)
+{
+	const struct amount *a = &p->cluster->amounts.v[amount];
+	struct res more = {.v = {a->total - a->elsewhere}};
+	struct timeline line;
+
+	assert(!p->depth);
+	while (p->amount.n <= amount) {
+		timeline_init(&line, 1, &(struct res){0});
+		vec_push(&p->amount, line);
+		vec_push(&p->amount_total, 0);
+	}
+	more.v[0] -= p->amount_total.v[amount];
+	p->amount_total.v[amount] += more.v[0];
+	timeline_change(&p->amount.v[amount], TIME_BEGIN, TIME_NEVER, &more, 1);
+	p->version++;
+}
+
+int64_t plan_amount_free(const struct plan *p, uint32_t amount, int64_t start, int64_t end)
+{
+	struct res least;
+
+	timeline_least(&p->amount.v[amount], start, end, &least);
+	return least.v[0];
+}
+
+bool plan_amounts_fit(const struct plan *p, uint32_t job, int64_t start, int64_t end)
+{
+	const struct request *r = cluster_job_request(p->cluster, cluster_job(p->cluster, job));
+
+	for (uint32_t i = 0; i < r->nportions; i++)
+		if (!timeline_fits(&p->amount.v[r->portion[i].amount], start, end,
+				   &(struct res){.v = {r->portion[i].count}}))
+			return false;
+	return true;
+}
+
+int64_t plan_amounts_earliest(const struct plan *p, uint32_t job, int64_t from, int64_t length)
+{
+	const struct request *r = cluster_job_request(p->cluster, cluster_job(p->cluster, job));
+
+	for (uint32_t i = 0, settled = 0; settled < r->nportions && from != TIME_NEVER; i = (i + 1) % r->nportions) {
+		struct res need = {.v = {r->portion[i].count}};
+		int64_t at = timeline_earliest(&p->amount.v[r->portion[i].amount], from, length, &need);
+		settled = at == from ? settled + 1 : 1;
+		from = at;
+	}
+	return from;
 }
 
 void plan_run(struct plan *p, uint32_t job)

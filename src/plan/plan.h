@@ -14,10 +14,13 @@
  * A job that asks for whole nodes (enum wholeness) takes all of each node that it has a piece on, whatever the node's size: once,
  * with the first of its pieces there, until the last is gone. With whole machines the same goes for all of their nodes.
  *
+ * What the site has of something (cluster.amounts) has a timeline, too; a job holds its portions with the first of its fragments.
+ *
  * Invariants (plan_check): on every node, at every instant, the pieces' needs and what is free add up to the total, and
  * nothing is negative; the cluster's timeline is the sum of the nodes'; an exclusive fragment shares its node with no
  * other fragment of its job; a job with whole nodes shares them with no other job, and its own pieces fit there together; where a
- * node is booked (booking.h) nothing is free, and nothing is planned but what was running already; what is planned and does not run passes all fences (fence.h).
+ * node is booked (booking.h) nothing is free, and nothing is planned but what was running already; the portions that jobs hold of an amount and what is free of it add up, and it is negative
+ * nowhere but where running jobs alone hold it; what is planned and does not run passes all fences (fence.h).
  */
 #ifndef PLAN_PLAN_H
 #define PLAN_PLAN_H
@@ -109,10 +112,12 @@ struct plan {
 		int64_t start, end; /* equal: nothing */
 		struct res change;
 	} pending; /* a change of the sum, gathered over the fragments of a job; none is left outside transactions */
-	uint32_t loose;		/* over all nodes */
-	uint32_t wholes;	/* pieces of jobs with whole nodes or machines ... */
-	uint32_t machines;	/* ... and with whole machines */
-	uint32_t nreserved;	/* pieces that are not live */
+	VEC(struct timeline) amount; /* by cluster.amounts: what is free of each, of one dimension ... */
+	VEC(int64_t) amount_total;   /* ... and what there is, as this plan knows it */
+	uint32_t loose;		     /* over all nodes */
+	uint32_t wholes;	     /* pieces of jobs with whole nodes or machines ... */
+	uint32_t machines;	     /* ... and with whole machines */
+	uint32_t nreserved;	     /* pieces that are not live */
 	int64_t horizon;	/* no reserved piece or booking starts after it: from there on the sum only grows */
 	int64_t last_booking;	/* when the last one starts; TIME_BEGIN: there is none */
 	VEC(int64_t) edges;	/* when fences begin and end, each instant once, sorted */
@@ -225,6 +230,15 @@ void plan_apply(struct plan *p, const struct event *event);
 
 /* A node goes down or comes up: what it has is taken out of, or put back into, what is free. It must hold no piece. */
 void plan_node_up(struct plan *p, uint32_t node, bool up);
+
+/* What the cluster has of an amount is other than it was, or it is new: the plan follows, outside a transaction. What is planned and has no room any more is for
+ * the caller to take out. */
+void plan_set_amount(struct plan *p, uint32_t amount);
+/* Whether what a job takes of the site's amounts is free over [start, end); and the earliest instant >= from from which it is for that long. */
+bool plan_amounts_fit(const struct plan *p, uint32_t job, int64_t start, int64_t end);
+int64_t plan_amounts_earliest(const struct plan *p, uint32_t job, int64_t from, int64_t length);
+/* What of an amount is free at every instant of [start, end). */
+int64_t plan_amount_free(const struct plan *p, uint32_t amount, int64_t start, int64_t end);
 
 /* Asserts the invariants, by computing everything again from the pieces. Slow: for tests. */
 void plan_check(const struct plan *p);

@@ -3,7 +3,7 @@
  *
  * A job can start at t but not just before only because a piece ended at t; it can start at t but not just after only
  * because a piece starts at t + length (or the deadline is there). The edges of fences count as both. So the ends of pieces, and the starts less the length,
- * are all the instants there are to test; pushing fragments about does not change that, since it moves them between nodes
+ * are all the instants there are to test, and those of the site's amounts are among them; pushing fragments about does not change that, since it moves them between nodes
  * and not in time. Nor does it change what is free in sum: instants at which the sum is short are skipped, backward with all
  * counted as free that may be removed. Forward, so are those before every fragment could have a node if only running jobs held any: that alone is mostly the answer.
  */
@@ -265,6 +265,8 @@ int64_t plan_insert_earliest(struct plan *p, const struct manner *m, uint32_t jo
 		if (at == TIME_NEVER)
 			break;
 		int64_t enough = m->may_remove || parted ? at : timeline_earliest(plan_sum(p), at, length, &r->total);
+		if (enough != TIME_NEVER)
+			enough = plan_amounts_earliest(p, job, enough, length);
 		if (enough > at) {
 			at = enough;
 			continue;
