@@ -27,6 +27,12 @@ struct kept {
 	struct booking booking;
 };
 
+/* What others used of an amount before it was taken to be free. */
+struct lifted {
+	uint32_t amount;
+	int64_t elsewhere;
+};
+
 /* What is found out on the way. */
 struct inquiry {
 	struct sched *s;
@@ -40,9 +46,10 @@ struct inquiry {
 	job_vec promised;      /* jobs with promised places that are in its way */
 	job_vec holders;       /* running ones */
 	VEC(struct limit_reached) limits;
-	bool unfenced;	/* reservations are in its way */
-	bool unavoided; /* nodes that it avoids are needed */
-	bool nightly;	/* it is not its time */
+	VEC(struct lifted) lifted; /* amounts that others use too much of */
+	bool unfenced;		   /* reservations are in its way */
+	bool unavoided;		   /* nodes that it avoids are needed */
+	bool nightly;		   /* it is not its time */
 	reason_vec *reasons;
 };
 
@@ -244,6 +251,41 @@ static void hours_ask(struct inquiry *q)
 		reason_add(q, WHY_HOURS)->by_start = begin;
 }
 
+/* ---- the site's amounts ---- */
+
+static void elsewhere_set(struct inquiry *q, uint32_t amount, int64_t elsewhere)
+{
+	q->s->c->amounts.v[amount].elsewhere = elsewhere;
+	plan_set_amount(q->s->p, amount);
+}
+
+/* Those of which the cluster's own jobs could not give it enough: as if others used less. */
+static void amounts_ask(struct inquiry *q)
+{
+	const struct request *r = cluster_job_request(q->s->c, q->job);
+
+	for (uint32_t i = 0; i < r->nportions; i++) {
+		const struct portion *x = &r->portion[i];
+		const struct amount *a = &q->s->c->amounts.v[x->amount];
+		if (a->total - a->elsewhere >= x->count)
+			continue;
+		struct reason *why = reason_add(q, WHY_AMOUNT);
+		why->amount = x->amount;
+		why->needed = x->count;
+		why->free = a->total > a->elsewhere ? a->total - a->elsewhere : 0;
+		why->missing = why->needed - why->free;
+		vec_push(&q->lifted, (struct lifted){x->amount, a->elsewhere});
+		elsewhere_set(q, x->amount, a->total - x->count);
+	}
+}
+
+static void amounts_restore(struct inquiry *q)
+{
+	for (size_t i = 0; i < q->lifted.n; i++)
+		elsewhere_set(q, q->lifted.v[i].amount, q->lifted.v[i].elsewhere);
+	vec_free(&q->lifted);
+}
+
 /* ---- the plan ---- */
 
 static bool is_promised(const struct inquiry *q, uint32_t job)
@@ -331,17 +373,22 @@ static void running_ask(struct inquiry *q)
 {
 	struct sched *s = q->s;
 	plan_mark mark = plan_begin(s->p);
-	struct reason r = {.by = JOB_NONE, .when = TIME_NEVER};
+	struct reason r = {.by = JOB_NONE, .when = TIME_NEVER}, more = r;
 
 	plan_ease(q);
 	if (!explain_fits(s, q->ask->job, q->length)) {
 		plan_mark inner = plan_begin(s->p);
+		amount_short(s, q->ask->job, q->length, &more);
 		bool fits = explain_running(s, q->ask->job, q->length, &r);
 		plan_rollback(s->p, inner);
 		if (fits) {
 			holders_prune(q, &r.holders);
 			vec_copy(&q->holders, &r.holders);
 			vec_push(q->reasons, r);
+			if (more.why == WHY_AMOUNT && r.why != WHY_AMOUNT) {
+				more.implied = true; /* the same jobs hold it */
+				vec_push(q->reasons, more);
+			}
 		} else { /* empty nodes would do, says pack.h: then it is how they are shared out */
 			reason_fini(&r);
 			reason_add(q, WHY_SCATTERED);
@@ -532,6 +579,23 @@ static void plan_ask(struct inquiry *q)
 	free(on.word);
 }
 
+/* It could not run on all the nodes that there are, or the site has not what it takes. */
+static void never_add(struct inquiry *q)
+{
+	const struct request *r = cluster_job_request(q->s->c, q->job);
+	struct reason *why = reason_add(q, WHY_NEVER);
+
+	for (uint32_t i = 0; i < r->nportions && !why->site; i++) {
+		why->amount = r->portion[i].amount;
+		why->needed = r->portion[i].count;
+		why->free = q->s->c->amounts.v[why->amount].total;
+		why->missing = why->needed - why->free;
+		why->site = why->missing > 0;
+	}
+	if (!why->site)
+		why->needed = why->free = why->missing = 0;
+}
+
 void sched_blockers(struct sched *s, const struct blockers_ask *ask, reason_vec *ret)
 {
 	struct inquiry q = {.s = s, .ask = ask, .job = cluster_job(s->c, ask->job), .reasons = ret};
@@ -541,10 +605,11 @@ void sched_blockers(struct sched *s, const struct blockers_ask *ask, reason_vec 
 		q.length = queue_get(s, ask->job)->length;
 	q.open = mem_zalloc((s->c->nodes.n + 1) * sizeof *q.open);
 	if (!nodes_ask(&q)) {
-		reason_add(&q, WHY_NEVER);
+		never_add(&q);
 		limits_ask(&q);
 	} else {
 		nodes_raise(&q);
+		amounts_ask(&q);
 		avoided_ask(&q);
 		booked_ask(&q);
 		fenced_ask(&q);
@@ -554,6 +619,7 @@ void sched_blockers(struct sched *s, const struct blockers_ask *ask, reason_vec 
 		nodes_lower(&q);
 		limits_ask(&q);
 		order_ask(&q);
+		amounts_restore(&q);
 	}
 	vec_free(&q.reopen);
 	vec_free(&q.raised);

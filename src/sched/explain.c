@@ -25,7 +25,7 @@ const char *why_name(enum why why)
 		[WHY_LEAVES] = "leaves",   [WHY_NODES] = "nodes",
 		[WHY_AVOIDED] = "avoided", [WHY_BOOKED] = "booked",
 		[WHY_ORDER] = "order",	   [WHY_RESERVATION] = "reservation",
-		[WHY_HOURS] = "hours",
+		[WHY_HOURS] = "hours",	   [WHY_AMOUNT] = "amount",
 	};
 
 	return names[why];
@@ -186,6 +186,48 @@ static void usable_least(struct sched *s, const struct nodeset *on, int64_t leng
 	timeline_least(sum, s->now, s->now + length, ret);
 }
 
+bool amount_short(struct sched *s, uint32_t job, int64_t length, struct reason *r)
+{
+	const struct request *q = cluster_job_request(s->c, cluster_job(s->c, job));
+
+	for (uint32_t i = 0; i < q->nportions; i++) {
+		const struct portion *x = &q->portion[i];
+		int64_t free = plan_amount_free(s->p, x->amount, s->now, s->now + length);
+		if (free >= x->count)
+			continue;
+		r->why = WHY_AMOUNT;
+		r->amount = x->amount;
+		r->needed = x->count;
+		r->free = free > 0 ? free : 0;
+		r->missing = r->needed - r->free;
+		return true;
+	}
+	return false;
+}
+
+/* The same of those alone that hold amounts which the job takes of. If that is enough they become the list; else nothing is changed. */
+static size_t sharers_take(struct sched *s, uint32_t job, int64_t length, claim_vec *v)
+{
+	const struct request *q = cluster_job_request(s->c, cluster_job(s->c, job));
+	plan_mark mark = plan_begin(s->p);
+	claim_vec sharers = {0};
+	size_t taken;
+
+	for (size_t i = 0; i < v->n; i++)
+		if (requests_share(q, cluster_job_request(s->c, cluster_job(s->c, v->v[i].job))))
+			vec_push(&sharers, v->v[i]);
+	taken = claims_take(s, job, length, &sharers, true);
+	if (taken) {
+		plan_commit(s->p, mark);
+		vec_free(v);
+		*v = sharers;
+	} else {
+		plan_rollback(s->p, mark);
+		vec_free(&sharers);
+	}
+	return taken;
+}
+
 bool explain_running(struct sched *s, uint32_t job, int64_t length, struct reason *r)
 {
 	const struct request *q = cluster_job_request(s->c, cluster_job(s->c, job));
@@ -196,6 +238,7 @@ bool explain_running(struct sched *s, uint32_t job, int64_t length, struct reaso
 
 	usable_least(s, cluster_job_nodes(s->c, cluster_job(s->c, job)), length, &least);
 	r->why = WHY_SCATTERED;
+	amount_short(s, job, length, r);
 	for (int d = s->c->nres - 1; d >= 0; d--)
 		if (least.v[d] < q->total.v[d]) {
 			r->why = WHY_SHORT;
@@ -205,7 +248,9 @@ bool explain_running(struct sched *s, uint32_t job, int64_t length, struct reaso
 			r->missing = r->needed - r->free;
 		}
 	claims_collect(s->p, true, &running);
-	size_t taken = claims_take(s, job, length, &running, true);
+	size_t taken = r->why == WHY_AMOUNT ? sharers_take(s, job, length, &running) : 0;
+	if (!taken)
+		taken = claims_take(s, job, length, &running, true);
 	fits = taken > 0;
 	for (size_t i = 0; i < taken; i++) {
 		vec_push(&r->holders, running.v[i].job);
@@ -236,6 +281,7 @@ static void explain_never(struct sched *s, uint32_t job, struct reason *r)
 	vec_clear(&r->holders);
 	r->why = WHY_NEVER;
 	r->when = TIME_NEVER;
+	r->missing = 0;
 	for (int d = s->c->nres - 1; d >= 0; d--)
 		if (total.v[d] < q->total.v[d]) {
 			r->dim = d;
@@ -243,6 +289,18 @@ static void explain_never(struct sched *s, uint32_t job, struct reason *r)
 			r->free = total.v[d];
 			r->missing = r->needed - r->free;
 		}
+	for (uint32_t i = 0; i < q->nportions && !r->missing; i++) {
+		const struct portion *x = &q->portion[i];
+		const struct amount *a = &s->c->amounts.v[x->amount];
+		if (a->total - a->elsewhere >= x->count)
+			continue;
+		r->why = a->total < x->count ? WHY_NEVER : WHY_AMOUNT;
+		r->site = true;
+		r->amount = x->amount;
+		r->needed = x->count;
+		r->free = a->total < x->count ? a->total : a->total > a->elsewhere ? a->total - a->elsewhere : 0;
+		r->missing = r->needed - r->free;
+	}
 }
 
 /* Nothing of the plan is in its way: then whoever comes first is, or nobody. */
@@ -552,6 +610,19 @@ static void text_holders(const struct sched *s, const struct reason *r, job_name
 			      duration_human(end - s->now, when, sizeof when));
 }
 
+/* "it needs 2 matlab and 1 of 20 is free: 1 is missing (5 are in use outside the cluster)" */
+static void text_amount(const struct sched *s, const struct reason *r, struct strbuf *out)
+{
+	const struct amount *a = &s->c->amounts.v[r->amount];
+
+	strbuf_printf(out, "it needs %lld %s and %lld of %lld %s free: %lld %s missing", (long long)r->needed,
+		      names_get(&s->c->amount_names, r->amount), (long long)r->free, (long long)a->total,
+		      r->free == 1 ? "is" : "are", (long long)r->missing, r->missing == 1 ? "is" : "are");
+	if (a->elsewhere > 0)
+		strbuf_printf(out, " (%lld %s in use outside the cluster)", (long long)a->elsewhere,
+			      a->elsewhere == 1 ? "is" : "are");
+}
+
 static void text_nodes(const struct sched *s, const struct reason *r, struct strbuf *out)
 {
 	name_list names = {0};
@@ -612,7 +683,10 @@ void reason_text(const struct sched *s, uint32_t job, const struct reason *r, jo
 		strbuf_printf(out, "it is held; release it");
 		break;
 	case WHY_NEVER:
-		if (r->missing)
+		if (r->site)
+			strbuf_printf(out, "it asks for %lld %s and the site has %lld", (long long)r->needed,
+				      names_get(&s->c->amount_names, r->amount), (long long)r->free);
+		else if (r->missing)
 			strbuf_printf(out, "it asks for %lld %s and the nodes that %s have %lld", (long long)r->needed,
 				      dim_name(s, r->dim, r->needed), usable, (long long)r->free);
 		else
@@ -623,6 +697,11 @@ void reason_text(const struct sched *s, uint32_t job, const struct reason *r, jo
 			      dim_name(s, r->dim, r->needed), (long long)r->free, r->free == 1 ? "is" : "are",
 			      (long long)r->missing, r->missing == 1 ? "is" : "are");
 		text_holders(s, r, name, context, out);
+		break;
+	case WHY_AMOUNT:
+		text_amount(s, r, out);
+		if (r->holders.n)
+			text_holders(s, r, name, context, out);
 		break;
 	case WHY_WHOLE:
 		strbuf_printf(out, "it needs %lld empty %s%s and %lld %s", (long long)r->needed,

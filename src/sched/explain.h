@@ -22,6 +22,7 @@ enum why {
 	WHY_LEAVES,	  /* it would last longer than a node that it needs: `node` leaves at `by_start` */
 	WHY_RESERVATION,  /* `reservation` keeps it out from `by_start` to `by_end`; or it is bound to it */
 	WHY_HOURS,	  /* it runs only in certain hours, and the next ones that suffice begin at `by_start` */
+	WHY_AMOUNT,	  /* too little of `amount` is free on the site: `missing` more are needed */
 	/* these are among the reasons of sched_blockers() only */
 	WHY_NODES,   /* `nodes`, which it needs, are down or closed */
 	WHY_AVOIDED, /* it avoids `nodes` */
@@ -38,10 +39,12 @@ struct reason {
 	bool implied;	  /* of sched_blockers(): it is gone when the others are */
 	bool allocated;	  /* it has a place already: `when` is planned, what follows is why not now */
 	enum res_dim dim; /* SHORT, NEVER */
+	uint32_t amount;  /* AMOUNT; NEVER if `site`: in cluster.amounts */
+	bool site;	  /* NEVER: the site does not have that much */
 	int64_t needed, free, missing;
-	job_vec holders; /* SHORT, SCATTERED, WHOLE: running jobs, by planned end: when all of them have ended it fits */
-	int64_t when;	 /* the earliest start by what is planned now; TIME_NEVER: not known */
-	uint32_t by;	 /* RESERVED_FOR, TURN */
+	job_vec holders; /* SHORT, SCATTERED, WHOLE, AMOUNT: running jobs, by planned end: when all of them have ended it fits */
+	int64_t when; /* the earliest start by what is planned now; TIME_NEVER: not known */
+	uint32_t by;  /* RESERVED_FOR, TURN */
 	int64_t by_start;
 	struct limit_reached limit;
 	uint32_t node;	      /* LEAVES */

@@ -20,4 +20,7 @@ void claims_collect(const struct plan *p, bool live, claim_vec *ret);
 /* Takes running jobs out in the order of their ends until the job would fit: they hold what it needs. False: it would not fit without any of them. */
 bool explain_running(struct sched *s, uint32_t job, int64_t length, struct reason *r);
 
+/* Whether too little of one of the site's amounts is free: which, and how much. */
+bool amount_short(struct sched *s, uint32_t job, int64_t length, struct reason *r);
+
 #endif

@@ -26,9 +26,12 @@ static bool claims_have(const claim_vec *v, uint32_t job)
 	return false;
 }
 
-/* What is reserved on the nodes of a running job, also by jobs that have whole machines, and overlaps [from, until); up to `most` of them. */
+/* What is reserved on the nodes of a running job, also by jobs that have whole machines, or takes of the same amounts, and overlaps [from, until); up to `most` of
+ * them. */
 static void claims_find(const struct sched *s, uint32_t id, int64_t from, int64_t until, size_t most, claim_vec *ret)
 {
+	const struct request *r = cluster_job_request(s->c, cluster_job(s->c, id));
+
 	for (uint32_t i = 0; i < s->p->holds.v[id].nfrags; i++) {
 		int32_t node = plan_place(s->p, id, i)->node, n = node;
 		uint8_t own = plan_piece(s->p, id, i)->whole;
@@ -43,6 +46,13 @@ static void claims_find(const struct sched *s, uint32_t id, int64_t from, int64_
 			n = plan_next_whole(s->p, s->p->machines ? WHOLE_HOST : WHOLE_NOT, node, n);
 		} while (n != node);
 	}
+	for (uint32_t n = 0; n < s->p->nnodes && r->nportions; n++)
+		for (size_t k = 0; k < s->p->node[n].pieces.n && ret->n < most; k++) {
+			const struct piece *x = &s->p->node[n].pieces.v[k];
+			if (!x->live && x->frag == 0 && x->start < until && x->end > from &&
+			    requests_share(r, cluster_job_request(s->c, cluster_job(s->c, x->job))))
+				vec_push(ret, (struct claim){x->job, x->start, x->end});
+		}
 }
 
 /* Whoever has claims there, each once. */

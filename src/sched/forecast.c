@@ -26,6 +26,7 @@ static void cluster_copy(struct cluster *c, const struct cluster *from)
 	vec_copy(&c->nodes, &from->nodes);
 	vec_copy(&c->partitions, &from->partitions);
 	vec_copy(&c->nodesets, &from->nodesets);
+	vec_copy(&c->amounts, &from->amounts);
 	vec_copy(&c->shapes, &from->shapes);
 	vec_copy(&c->requests, &from->requests);
 	vec_copy(&c->features.sets, &from->features.sets);
@@ -121,6 +122,7 @@ void forecast_destroy(struct forecast *f)
 	vec_free(&f->c.nodes);
 	vec_free(&f->c.partitions);
 	vec_free(&f->c.nodesets);
+	vec_free(&f->c.amounts);
 	vec_free(&f->c.shapes);
 	vec_free(&f->c.requests);
 	vec_free(&f->c.features.sets);

@@ -93,7 +93,8 @@ bool migrate_for(struct sched *s, uint32_t job, int64_t length)
 
 	if ((s->c->settings.migrate_cost < 0 && !s->ears.move) || s->p->nnodes < 2 || s->effort.moves >= MIGRATE_ASKS)
 		return false;
-	if (!timeline_fits(plan_sum(s->p), s->now, s->now + length, &r->total))
+	if (!timeline_fits(plan_sum(s->p), s->now, s->now + length, &r->total) ||
+	    !plan_amounts_fit(s->p, job, s->now, s->now + length))
 		return false;
 	s->effort.moves++;
 	for (uint32_t n = 0; n < s->p->nnodes; n++) {

@@ -110,8 +110,8 @@ void failure_note(const struct sched *s, failure_vec *v, const struct job *job, 
 		.nfrags = r->nfrags,
 		.need = shape->need,
 		.length = length,
-		/* a request without features, exclusivity or whole nodes stands for all that ask for more */
-		.uniform = r->uniform && !shape->features && !shape->exclusive && !shape->whole,
+		/* a request without features, exclusivity, whole nodes or amounts of the site stands for all that ask for more */
+		.uniform = r->uniform && !shape->features && !shape->exclusive && !shape->whole && !r->nportions,
 	};
 
 	failures_prune(v, &f);
@@ -128,7 +128,7 @@ static bool pass_place_now(struct sched *s, uint32_t id, int64_t length)
 	plan_mark mark;
 
 	if (s->window.exact && s->window.version == s->p->version && job->allowed == NODES_ALL && r->nfrags == 1 &&
-	    !r->whole && !job->bound) {
+	    !r->whole && !r->nportions && !job->bound) {
 		plan_put(s->p, id, 0, 0, s->now, s->now + length); /* the window has said that it fits */
 		return true;
 	}

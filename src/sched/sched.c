@@ -309,8 +309,53 @@ static void overrun_remove(struct sched *s, int32_t node, uint8_t whole, uint32_
 	} while (n != node);
 }
 
+/* A job that has not started and holds of an amount where more is held than there is; the youngest. JOB_NONE: none. */
+static uint32_t amount_victim(const struct sched *s, uint32_t amount)
+{
+	const struct timeline *line = &s->p->amount.v[amount];
+	uint32_t victim = JOB_NONE;
+
+	for (uint32_t n = 0; n < s->p->nnodes; n++)
+		for (size_t i = 0; i < s->p->node[n].pieces.n; i++) {
+			const struct piece *x = &s->p->node[n].pieces.v[i];
+			const struct request *r = cluster_job_request(s->c, cluster_job(s->c, x->job));
+			if (x->running || x->frag != 0 || (victim != JOB_NONE && x->job < victim))
+				continue;
+			if (request_portion(r, amount) &&
+			    !timeline_fits(line, x->start > s->now ? x->start : s->now, x->end, &(struct res){0}))
+				victim = x->job;
+		}
+	return victim;
+}
+
+static bool line_is_short(const struct timeline *line, int64_t from)
+{
+	return !timeline_fits(line, from, TIME_NEVER, &(struct res){0});
+}
+
+/* Reserved jobs that have no room any more since another holds of the amount, or there is less of it. */
+static void amount_ease(struct sched *s, uint32_t amount, uint32_t by)
+{
+	uint32_t victim;
+
+	while (line_is_short(&s->p->amount.v[amount], s->now) && (victim = amount_victim(s, amount)) != JOB_NONE)
+		place_lose(s, victim, by);
+}
+
+void sched_amount(struct sched *s, uint32_t amount, const struct amount *a, int64_t now)
+{
+	sched_at(s, now);
+	places_ease(s);
+	s->c->amounts.v[amount] = *a;
+	plan_set_amount(s->p, amount);
+	amount_ease(s, amount, JOB_NONE);
+	sched_refresh(s);
+}
+
 bool sched_overrun(struct sched *s, uint32_t job, int64_t until, int64_t now)
 {
+	const struct request *r = cluster_job_request(s->c, cluster_job(s->c, job));
+
 	sched_at(s, now);
 	if (victims_has(s, job)) /* it was cut short, and is stopped by the next cycle */
 		return false;
@@ -318,6 +363,8 @@ bool sched_overrun(struct sched *s, uint32_t job, int64_t until, int64_t now)
 	plan_set_end(s->p, job, until);
 	for (uint32_t i = 0; i < s->p->holds.v[job].nfrags; i++)
 		overrun_remove(s, plan_place(s->p, job, i)->node, plan_piece(s->p, job, i)->whole, job);
+	for (uint32_t i = 0; i < r->nportions; i++)
+		amount_ease(s, r->portion[i].amount, job);
 	sched_emit(s, EVENT_MIGRATE, job, until, JOB_NONE);
 	sched_refresh(s);
 	return true;

@@ -113,6 +113,10 @@ void sched_fences(struct sched *s, const struct node_fence *fences, size_t n, in
 /* The keys of a job to them, and the one that it is bound to. */
 void sched_keys(struct sched *s, uint32_t job, uint32_t keys, uint32_t bound, int64_t now);
 
+/* The site has another amount of something (cluster_amount) than it had, or others use another part of it. What runs goes on; what is reserved and has no room
+ * any more loses its place. */
+void sched_amount(struct sched *s, uint32_t amount, const struct amount *a, int64_t now);
+
 /* Whether it is up, and neither drained nor paused. */
 bool sched_node_open(const struct sched *s, uint32_t node);
 

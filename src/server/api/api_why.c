@@ -255,7 +255,7 @@ void api_why(struct server *s, const struct call *c)
 		json_int(&j, "made", foresee_made(s, id));
 	else
 		json_text(&j, "made", NULL);
-	if (reason.why == WHY_SHORT || reason.why == WHY_NEVER || reason.why == WHY_WHOLE) {
+	if (reason.why == WHY_SHORT || reason.why == WHY_NEVER || reason.why == WHY_WHOLE || reason.why == WHY_AMOUNT) {
 		json_int(&j, "needed", reason.needed);
 		json_int(&j, "free", reason.free);
 		json_int(&j, "missing", reason.missing);

@@ -168,6 +168,10 @@ static void change_of(const struct finding *f, const struct reason *r, struct st
 	case WHY_WHOLE:
 		strbuf_puts(out, "wait until those jobs end");
 		break;
+	case WHY_AMOUNT:
+		strbuf_puts(out, r->holders.n || r->implied ? "wait until jobs that hold it end"
+							    : "wait until less is used outside the cluster");
+		break;
 	case WHY_RESERVED_FOR:
 		strbuf_puts(out, "wait until that job starts, or shorten the walltime (qalter -l walltime=)");
 		break;

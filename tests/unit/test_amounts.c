@@ -1,0 +1,240 @@
+/*
+ * test_amounts.c - what a site has of something that jobs use wherever they run, such as licences: the plan knows it over time.
+ */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+#include "plan/pack.h"
+#include "sched/blockers.h"
+#include "support/world.h"
+
+#define HOUR 3600
+
+static void set(struct world *w, const char *name, int64_t total, int64_t elsewhere, int64_t now)
+{
+	int id = cluster_amount(w->c, name, NULL);
+
+	assert_true(id >= 0);
+	if (w->s)
+		sched_amount(w->s, (uint32_t)id, &(struct amount){total, elsewhere}, now);
+	else
+		w->c->amounts.v[id] = (struct amount){total, elsewhere};
+}
+
+static void open_world(struct world *w, const char *policy, int nodes, int64_t cpus)
+{
+	world_init(w, policy);
+	world_add_nodes(w, nodes, cpus);
+	set(w, "matlab", 4, 0, 0);
+	world_open(w);
+}
+
+static enum job_state state(const struct world *w, uint32_t job)
+{
+	return world_job(w, job)->state;
+}
+
+/* CPUs are free, but the licences are held: it waits until they are not, and one without starts. */
+static void held_in(const char *policy, int nodes, int64_t cpus)
+{
+	struct world w;
+
+	open_world(&w, policy, nodes, cpus);
+	uint32_t a = world_common(&w, 0, "ncpus=1,matlab=3", HOUR), b = world_common(&w, 0, "ncpus=1,Matlab=2", HOUR),
+		 c = world_common(&w, 0, "ncpus=1", HOUR);
+	world_cycle(&w, 0);
+	assert_int_equal(state(&w, a), STATE_RUNNING);
+	assert_int_equal(state(&w, b), STATE_CANDIDATE);
+	assert_int_equal(state(&w, c), STATE_RUNNING);
+	world_because(
+		&w, b, WHY_AMOUNT,
+		"it needs 2 matlab and 1 of 4 is free: 1 is missing; held by job 0, which is planned to end in 1h");
+	sched_finish(w.s, a, 60, NULL);
+	world_cycle(&w, 60);
+	assert_int_equal(state(&w, b), STATE_RUNNING);
+	world_fini(&w);
+}
+
+static void held_licences_keep_a_job_waiting(void **state_)
+{
+	(void)state_;
+	held_in("easy", 3, 2);
+	held_in("easy", 1, 8);
+	held_in("conservative", 3, 2);
+	held_in("conservative", 1, 8);
+}
+
+/* The first waits for licences, which one that would pass it must leave alone; for CPUs alone another may pass. */
+static void backfill_respects_them(void **state_)
+{
+	struct world w;
+
+	(void)state_;
+	open_world(&w, "easy", 2, 4);
+	uint32_t a = world_common(&w, 0, "ncpus=1,matlab=2", HOUR), b = world_common(&w, 0, "ncpus=1,matlab=3", HOUR),
+		 long_ = world_common(&w, 0, "ncpus=1,matlab=2", 2 * HOUR),
+		 short_ = world_common(&w, 0, "ncpus=1,matlab=2", HOUR), c = world_common(&w, 0, "ncpus=1", 9 * HOUR);
+	world_cycle(&w, 0);
+	assert_int_equal(state(&w, a), STATE_RUNNING);
+	assert_int_equal(sched_planned(w.s, b), HOUR);
+	assert_int_equal(state(&w, long_), STATE_CANDIDATE);
+	assert_int_equal(state(&w, short_), STATE_RUNNING);
+	assert_int_equal(state(&w, c), STATE_RUNNING);
+	world_fini(&w);
+}
+
+/* A chunk's count multiplies; a job of two fragments holds its portions once. */
+static void chunks_count(void **state_)
+{
+	struct world w;
+
+	(void)state_;
+	open_world(&w, "easy", 2, 4);
+	uint32_t a = world_common(&w, 0, "select=2:ncpus=3:matlab=2", HOUR);
+	world_cycle(&w, 0);
+	assert_int_equal(state(&w, a), STATE_RUNNING);
+	assert_int_equal(plan_amount_free(w.p, 0, 0, HOUR), 0);
+	assert_int_equal(plan_amount_free(w.p, 0, HOUR, 2 * HOUR), 4);
+	sched_requeue(w.s, a, 10, NULL);
+	assert_int_equal(plan_amount_free(w.p, 0, 10, HOUR), 4);
+	world_fini(&w);
+}
+
+/* Fewer than are in use: what runs goes on, what is reserved loses its place and gets a later one. */
+static void lowered_below_use(void **state_)
+{
+	struct world w;
+
+	(void)state_;
+	open_world(&w, "easy", 2, 4);
+	uint32_t a = world_common(&w, 0, "ncpus=1,matlab=4", HOUR),
+		 q = world_submit(&w, 0, KIND_QOS, "ncpus=1,matlab=3", HOUR, 3 * HOUR, 0);
+	world_cycle(&w, 0);
+	assert_int_equal(state(&w, a), STATE_RUNNING);
+	assert_int_equal(state(&w, q), STATE_ALLOCATED);
+	set(&w, "matlab", 2, 0, 10);
+	plan_check(w.p);
+	world_cycle(&w, 10);
+	assert_int_equal(state(&w, a), STATE_RUNNING);
+	assert_int_equal(state(&w, q), STATE_CANDIDATE);
+	assert_int_equal(plan_amount_free(w.p, 0, 10, HOUR), -2);
+	world_because(&w, q, WHY_NEVER, "it asks for 3 matlab and the site has 2");
+	set(&w, "matlab", 8, 0, 20);
+	world_cycle(&w, 20);
+	assert_int_equal(state(&w, q), STATE_RUNNING);
+	world_fini(&w);
+}
+
+/* What others use is not there for jobs, and what waits for it says so. */
+static void used_elsewhere(void **state_)
+{
+	struct world w;
+	reason_vec reasons = {0};
+	bool there[] = {true, true};
+
+	(void)state_;
+	open_world(&w, "easy", 2, 4);
+	set(&w, "matlab", 4, 3, 0);
+	uint32_t a = world_common(&w, 0, "ncpus=1,matlab=2", HOUR);
+	world_cycle(&w, 0);
+	assert_int_equal(state(&w, a), STATE_CANDIDATE);
+	world_because(&w, a, WHY_AMOUNT,
+		      "it needs 2 matlab and 1 of 4 is free: 1 is missing (3 are in use outside the cluster)");
+	sched_blockers(w.s, &(struct blockers_ask){.job = a, .allowed = NODES_ALL, .there = there}, &reasons);
+	plan_check(w.p);
+	assert_int_equal(reasons.n, 1);
+	assert_int_equal(reasons.v[0].why, WHY_AMOUNT);
+	assert_int_equal(w.c->amounts.v[0].elsewhere, 3);
+	reasons_fini(&reasons);
+	set(&w, "matlab", 4, 1, 10);
+	world_cycle(&w, 10);
+	assert_int_equal(state(&w, a), STATE_RUNNING);
+	world_fini(&w);
+}
+
+/* All that keeps it waiting is named: here both CPUs and licences are held by the same jobs. */
+static void every_reason(void **state_)
+{
+	struct world w;
+	reason_vec reasons = {0};
+	bool there[] = {true};
+
+	(void)state_;
+	open_world(&w, "easy", 1, 4);
+	world_common(&w, 0, "ncpus=4,matlab=4", HOUR);
+	uint32_t b = world_common(&w, 0, "ncpus=2,matlab=1", HOUR);
+	world_cycle(&w, 0);
+	sched_blockers(w.s, &(struct blockers_ask){.job = b, .allowed = NODES_ALL, .there = there}, &reasons);
+	assert_int_equal(reasons.n, 2);
+	assert_int_equal(reasons.v[0].why, WHY_SHORT);
+	assert_int_equal(reasons.v[1].why, WHY_AMOUNT);
+	assert_true(reasons.v[1].implied);
+	reasons_fini(&reasons);
+	world_fini(&w);
+}
+
+/* Who runs longer keeps its licences, and whoever was to have them goes. */
+static void overrun(void **state_)
+{
+	struct world w;
+	struct obstacle o;
+
+	(void)state_;
+	open_world(&w, "easy", 2, 4);
+	uint32_t a = world_common(&w, 0, "ncpus=1,matlab=4", HOUR),
+		 q = world_submit(&w, 0, KIND_QOS, "ncpus=1,matlab=3", HOUR, 2 * HOUR, 0);
+	world_cycle(&w, 0);
+	assert_int_equal(state(&w, q), STATE_ALLOCATED);
+	assert_false(sched_may_extend(w.s, a, 2 * HOUR, 0, &o));
+	assert_int_equal(o.job, q);
+	assert_int_equal(o.until, HOUR);
+	assert_true(sched_overrun(w.s, a, HOUR + 60, HOUR));
+	plan_check(w.p);
+	assert_int_equal(state(&w, q), STATE_CANDIDATE);
+	world_fini(&w);
+}
+
+static void requests_are_judged(void **state_)
+{
+	struct world w;
+	struct err err;
+
+	(void)state_;
+	open_world(&w, "easy", 1, 4);
+	uint32_t a = world_common(&w, 0, "ncpus=1,matlab=2", HOUR), b = world_common(&w, 0, "ncpus=1,matlab=3", HOUR),
+		 c = world_common(&w, 0, "ncpus=1,matlab=2", HOUR), d = world_common(&w, 0, "ncpus=1,matlab=9", HOUR);
+	assert_int_equal(world_job(&w, a)->request, world_job(&w, c)->request);
+	assert_int_not_equal(world_job(&w, a)->request, world_job(&w, b)->request);
+	assert_int_equal(pack_apart(w.c, cluster_job_request(w.c, world_job(&w, d)), false, false, NULL, &err), FIT_NO);
+	assert_string_equal(err.text, "it requests 9 matlab, but the site has 4");
+	for (int i = 1; i < AMOUNTS_MAX; i++) {
+		char name[16];
+		snprintf(name, sizeof name, "x%d", i);
+		assert_int_equal(cluster_amount(w.c, name, &err), i);
+	}
+	assert_int_equal(cluster_amount(w.c, "one", &err), -ENOSPC);
+	assert_int_equal(cluster_amount(w.c, "MATLAB", &err), 0);
+	world_fini(&w);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(held_licences_keep_a_job_waiting),
+		cmocka_unit_test(backfill_respects_them),
+		cmocka_unit_test(chunks_count),
+		cmocka_unit_test(lowered_below_use),
+		cmocka_unit_test(used_elsewhere),
+		cmocka_unit_test(every_reason),
+		cmocka_unit_test(overrun),
+		cmocka_unit_test(requests_are_judged),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
