@@ -69,6 +69,9 @@ const struct attr attr_table[] = {
 	{"resources_max", BOTH, .type = ATTR_AMOUNTS,
 	 .about = "The most that a job may ask for: walltime, ncpus, nodect, ngpus, mem, or a resource of the site."},
 	{"resources_min", BOTH, .type = ATTR_AMOUNTS, .about = "The least that a job must ask for, as resources_max."},
+	{"resources_available", SERVER, .type = ATTR_AMOUNTS,
+	 .about = "What the site has of something that jobs use wherever they run, such as software licences "
+		  "(resources_available.matlab = 20). Jobs request it by its name (-l matlab=2)."},
 
 	/* How much in a month: 'shunt quota'. */
 	{"quota", SERVER, BOOL("True"),

@@ -41,6 +41,12 @@ static bool is_default(const struct attr *attr)
 	return strcmp(attr->name, "resources_default") == 0;
 }
 
+/* Of the site as a whole: all of its resources are numbers, and none has two names. */
+static bool is_available(const struct attr *attr)
+{
+	return strcmp(attr->name, "resources_available") == 0;
+}
+
 static bool word_is(const char *word, const char *words)
 {
 	size_t n = strlen(word);
@@ -53,6 +59,8 @@ static bool word_is(const char *word, const char *words)
 
 static enum form amount_form(const struct attr *attr, const char *resource)
 {
+	if (is_available(attr))
+		return FORM_NUMBER;
 	if (word_is(resource, "walltime cput pcput"))
 		return FORM_CLOCK;
 	if (word_is(resource, "mem pmem vmem pvmem"))
@@ -100,7 +108,9 @@ char *attr_resource(const struct attr *attr, const char *text, struct err *err)
 		err_set(err, -EINVAL, "unknown factor \"%s\"; factors are %s", name, attr->words);
 		return NULL;
 	}
-	for (size_t i = 0; i < sizeof same / sizeof *same && attr->type == ATTR_AMOUNTS && !is_default(attr); i++)
+	for (size_t i = 0;
+	     i < sizeof same / sizeof *same && attr->type == ATTR_AMOUNTS && !is_default(attr) && !is_available(attr);
+	     i++)
 		if (word_is(name, same[i].names))
 			return mem_strdup(same[i].name);
 	return mem_strdup(name);

@@ -10,6 +10,7 @@
 
 #include "base/heap.h"
 #include "plan/near.h"
+#include "rules/amounts.h"
 #include "rules/leave.h"
 #include "rules/partition.h"
 #include "rules/weigh.h"
@@ -630,6 +631,8 @@ int sim_run(const struct workload *w, const struct policy *policy, const struct 
 	rc = machine_build(m.c, o->machine, err);
 	if (rc == 0 && o->site)
 		rc = partitions_of_site(m.c, o->site, err);
+	if (rc == 0 && o->site)
+		amounts_of_server(m.c, &o->site->attrs);
 	if (rc == 0 && o->topology)
 		rc = topology_open(o->topology, &m.topology, err);
 	if (rc == 0 && o->topology && !o->apart) {

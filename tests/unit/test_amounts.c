@@ -7,10 +7,12 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <string.h>
 
 #include <cmocka.h>
 
 #include "plan/pack.h"
+#include "rules/amounts.h"
 #include "sched/blockers.h"
 #include "support/world.h"
 
@@ -223,6 +225,62 @@ static void requests_are_judged(void **state_)
 	world_fini(&w);
 }
 
+static void set_by_attributes(void **state_)
+{
+	struct cluster *c = cluster_create();
+	struct attrs a;
+	struct err err;
+
+	(void)state_;
+	attrs_init(&a, ATTR_SERVER);
+	assert_int_equal(attrs_change(&a, ATTR_SET, "resources_available.Matlab", "20", &err), 0);
+	assert_int_equal(amounts_check(&a, &err), 0);
+	assert_true(amounts_of_server(c, &a));
+	assert_false(amounts_of_server(c, &a));
+	assert_int_equal(c->amounts.v[0].total, 20);
+	assert_int_equal(attrs_change(&a, ATTR_REMOVE, "resources_available.matlab", "5", &err), 0);
+	assert_true(amounts_of_server(c, &a));
+	assert_int_equal(c->amounts.v[0].total, 15);
+	assert_int_equal(attrs_change(&a, ATTR_UNSET, "resources_available.matlab", NULL, &err), 0);
+	assert_true(amounts_of_server(c, &a));
+	assert_int_equal(c->amounts.v[0].total, 0);
+	assert_int_equal(attrs_change(&a, ATTR_SET, "resources_available.none", "0", &err), 0);
+	assert_true(amounts_of_server(c, &a));
+	assert_int_equal(attrs_change(&a, ATTR_SET, "resources_available.ncpus", "5", &err), 0);
+	assert_int_equal(amounts_check(&a, &err), -EINVAL);
+	attrs_fini(&a);
+	cluster_destroy(c);
+}
+
+static void reports_are_read(void **state_)
+{
+	static const struct {
+		const char *text, *error;
+	} bad[] = {
+		{"matlab", "line 1: a line must be \"NAME TOTAL [IN-USE-ELSEWHERE]\""},
+		{"a 1\nmatlab 1 2 3\n", "line 2: a line must be \"NAME TOTAL [IN-USE-ELSEWHERE]\""},
+		{"a -1", "line 1: the total must be a whole number from 0 to 999999999999, not \"-1\""},
+		{"a 1 x", "line 1: what is in use elsewhere must be a whole number from 0 to 999999999999, not \"x\""}};
+	static const char good[] = "# lmstat\n\nmatlab 20 5 # of them\r\n\tansys\t8\n";
+	amount_reports all = {0};
+	struct err err;
+
+	(void)state_;
+	assert_int_equal(amounts_report_read(good, sizeof good - 1, &all, &err), 0);
+	assert_int_equal(all.n, 2);
+	assert_string_equal(all.v[0].name, "matlab");
+	assert_int_equal(amounts_elsewhere(20, &all.v[0]), 5);
+	assert_int_equal(amounts_elsewhere(30, &all.v[0]), 15); /* ten that are set are not there */
+	assert_int_equal(amounts_elsewhere(10, &all.v[0]), 5);
+	assert_int_equal(amounts_elsewhere(8, &all.v[1]), 0);
+	vec_free(&all);
+	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+		assert_int_equal(amounts_report_read(bad[i].text, strlen(bad[i].text), &all, &err), -EINVAL);
+		assert_string_equal(err.text, bad[i].error);
+		assert_int_equal(all.n, 0);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -234,6 +292,8 @@ int main(void)
 		cmocka_unit_test(every_reason),
 		cmocka_unit_test(overrun),
 		cmocka_unit_test(requests_are_judged),
+		cmocka_unit_test(set_by_attributes),
+		cmocka_unit_test(reports_are_read),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

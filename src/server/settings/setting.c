@@ -7,6 +7,7 @@
 #include <jansson.h>
 #include <string.h>
 
+#include "rules/amounts.h"
 #include "rules/priority.h"
 #include "sched/policy.h"
 
@@ -68,7 +69,7 @@ int settings_agree(const struct attrs *server, struct err *err)
 		struct policy altered = *p;
 		rc = policy_alter(&altered, server, err);
 	}
-	return rc;
+	return rc < 0 ? rc : amounts_check(server, err);
 }
 
 int attrs_read(struct attrs *a, const json_t *object, struct err *err)
