@@ -98,6 +98,8 @@ void pbsattr_queue(struct pbsattrs *a, const json_t *queue, enum pbs_family fami
 void pbsattr_server(struct pbsattrs *a, const json_t *server, enum pbs_family family)
 {
 	const char *state = object_text(server, "state");
+	const json_t *amount;
+	size_t i;
 
 	pbsattr_add(a, "server_state", NULL, PBSATTR_TEXT, "%s",
 		    strcmp(state, "idle") == 0		? "Idle"
@@ -109,6 +111,9 @@ void pbsattr_server(struct pbsattrs *a, const json_t *server, enum pbs_family fa
 	pbsattr_add(a, "resources_available", "ncpus", PBSATTR_NUMBER, "%" PRId64, object_number(server, "cpus", 0));
 	pbsattr_add(a, "resources_assigned", "ncpus", PBSATTR_NUMBER, "%" PRId64,
 		    object_number(server, "cpus_used", 0));
+	json_array_foreach(json_object_get(server, "amounts"), i, amount)
+		pbsattr_add(a, "resources_assigned", object_text(amount, "name"), PBSATTR_NUMBER, "%" PRId64,
+			    object_number(amount, "used", 0));
 	pbsattr_add(a, "pbs_version", NULL, PBSATTR_TEXT, "%s", object_text(server, "version"));
 }
 

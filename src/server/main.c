@@ -57,6 +57,7 @@
 #include "server/book/mail.h"
 #include "server/book/outbox.h"
 #include "server/job/jobs.h"
+#include "server/life/amounts.h"
 #include "server/life/dispatch.h"
 #include "server/life/world.h"
 #include "server/link/standby.h"
@@ -431,6 +432,7 @@ static int bring_up(struct server *s, struct err *err)
 	if (s->jobs->next_script == 0)
 		s->jobs->next_script = 1;
 	hooks_begin(s);
+	amounts_start(s);
 	return terminals_begin(s, err);
 }
 

@@ -47,6 +47,7 @@
 #include "server/job/jobs.h"
 #include "server/job/keys.h"
 #include "server/job/spec.h"
+#include "server/life/amounts.h"
 #include "server/life/block.h"
 #include "server/life/dispatch.h"
 #include "server/life/erase.h"
@@ -134,6 +135,8 @@ static int on_object(void *context, const char *kind, const char *name, const ch
 		rc = spool_restore_host(s, name, o, err);
 	} else if (strcmp(kind, "revoked") == 0) {
 		rc = revoke_restore(s, name, o, err);
+	} else if (strcmp(kind, "amount") == 0) {
+		rc = amount_restore(s, name, o, err);
 	} else if (strcmp(kind, "moves") == 0) {
 		rc = moves_restore(s, name, o, err);
 	} else if (strcmp(kind, "key") == 0) {

@@ -71,6 +71,7 @@ struct line {
 
 struct same {
 	struct rng rng;
+	struct rng extra; /* for what came later: seeds mean what they meant before */
 	struct server *s;
 	struct ruleset site;
 	VEC(struct line) lines;
@@ -79,6 +80,7 @@ struct same {
 	bool loud;
 	bool priorities;	/* some jobs have one */
 	bool divided;		/* some nodes are in partitions */
+	bool licensed;		/* the site has licences */
 	bool parties;		/* there are accounts and QoS, with limits */
 	bool reserved;		/* ... and reservations */
 	struct strbuf deposits; /* ... and credits: lines of the workload */
@@ -345,6 +347,9 @@ static void site_make(struct same *x)
 	maybe_set(x, NULL, "max_array_size", "5");
 	maybe_limit(x, NULL, "max_running");
 	maybe_limit(x, NULL, "max_user_run");
+	x->licensed = rng_below(&x->extra, 2) == 0;
+	if (x->licensed)
+		set(x, NULL, "resources_available.matlab", rng_below(&x->extra, 2) ? "3" : "5");
 	parties_make(x);
 	reservations_make(x);
 }
@@ -364,10 +369,16 @@ static int64_t request_make(struct same *x, struct line *l, struct strbuf *body)
 {
 	const char *request = PICK(x, "ncpus=1", "ncpus=1", "ncpus=2", "ncpus=4", "ncpus=8", "nodes=2:ppn=2",
 				   "nodes=3:ppn=4", "nodes=1:ppn=3", "");
+	char licensed[64];
 	int64_t walltime = 10 + below(x, 200);
 	const char *partition = x->divided && *request && below(x, 2) ? PICK(x, "A", "A", "B", "any") : "";
 	bool said = below(x, 8) != 0;
 
+	if (x->licensed && *request && rng_below(&x->extra, 2)) { /* at times more than there are, which both refuse */
+		static const char *const words[] = {"matlab=1", "matlab=1", "matlab=2", "MATLAB=2", "matlab=4"};
+		snprintf(licensed, sizeof licensed, "%s,%s", request, words[rng_below(&x->extra, 5)]);
+		request = licensed;
+	}
 	l->run = below(x, 8) ? 1 + below(x, walltime - 1) : walltime + below(x, 60); /* killed */
 	strbuf_printf(&x->file, "at=%lld user=%s req=%s run=%lld", (long long)l->at, getpwuid(l->uid)->pw_name, request,
 		      (long long)l->run);
@@ -755,6 +766,7 @@ static bool live_through(uint64_t seed, bool loud)
 	snprintf(x.dir, sizeof x.dir, "%s/shunt-same-XXXXXX", access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp");
 	assert_non_null(mkdtemp(x.dir));
 	rng_seed(&x.rng, seed);
+	rng_seed(&x.extra, rng_seed_of(seed, 1));
 	ruleset_init(&x.site);
 	bare_clock(x.now * 1000000);
 	x.s = bare_open(x.dir, NODES);

@@ -16,6 +16,7 @@
 #include "base/strbuf.h"
 #include "core/job.h"
 #include "net/http.h"
+#include "plan/plan.h"
 #include "rules/attr.h"
 #include "sched/sched.h"
 #include "server/api/api.h"
@@ -90,6 +91,15 @@ static const struct field forecast_fields[] = {
 	{0},
 };
 static const struct schema forecast = {.fields = forecast_fields};
+static const struct field amount_fields[] = {
+	{"name", .is = REQUIRED | IS_TEXT},
+	{"total", .is = REQUIRED | IS_INT},
+	{"used", .is = REQUIRED | IS_INT, "by running jobs"},
+	{"elsewhere", .is = REQUIRED | IS_INT, "in use outside the cluster"},
+	{"free", .is = REQUIRED | IS_INT},
+	{0},
+};
+static const struct schema amount = {.fields = amount_fields};
 static const struct field server_fields[] = {
 	{"name", .is = REQUIRED | IS_TEXT},
 	{"version", .is = REQUIRED | IS_TEXT},
@@ -115,11 +125,33 @@ static const struct field server_fields[] = {
 	{"forecast", .is = REQUIRED | IS_OBJECT,
 	 "the forecast of starts, and how it differed from the starts since the server started", .of = &forecast},
 	{"counts", .is = REQUIRED | IS_OBJECT, "jobs by state", .item = IS_INT},
+	{"amounts", .is = REQUIRED | IS_LIST, "what the site has of something that jobs use wherever they run",
+	 .of = &amount, .item = IS_OBJECT},
 	{"attributes", .is = REQUIRED | IS_OBJECT},
 	{"defaults", .is = REQUIRED | IS_OBJECT},
 	{0},
 };
 const struct schema server_answer = {"Server", .fields = server_fields};
+
+/* What the site has, and who uses it now. */
+static void amounts_write(const struct server *s, struct json *j)
+{
+	json_open_array(j, "amounts");
+	for (uint32_t i = 0; i < s->cluster->amounts.n; i++) {
+		const struct amount *a = &s->cluster->amounts.v[i];
+		int64_t free = plan_amount_free(s->plan, i, s->clock->now, s->clock->now + 1);
+		if (a->total == 0 && a->elsewhere + free == 0) /* not any more, and no job has any */
+			continue;
+		json_open_object(j, NULL);
+		json_text(j, "name", names_get(&s->cluster->amount_names, i));
+		json_int(j, "total", a->total);
+		json_int(j, "used", a->total - a->elsewhere - free);
+		json_int(j, "elsewhere", a->elsewhere);
+		json_int(j, "free", free > 0 ? free : 0);
+		json_close_object(j);
+	}
+	json_close_array(j);
+}
 
 void api_server(struct server *s, const struct call *c)
 {
@@ -155,6 +187,7 @@ void api_server(struct server *s, const struct call *c)
 	json_int(&j, "cpus_used", used);
 	forecast_write(s, &j);
 	counts_write(&j, counts);
+	amounts_write(s, &j);
 	json_open_object(&j, "attributes");
 	attrs_write(s->attrs, &j);
 	json_close_object(&j);

@@ -10,8 +10,10 @@
 #include "base/json.h"
 #include "base/strbuf.h"
 #include "base/timetext.h"
+#include "core/cluster.h"
 #include "core/job.h"
 #include "net/http.h"
+#include "plan/pack.h"
 #include "rules/attr.h"
 #include "rules/gate.h"
 #include "sched/explain.h"
@@ -45,7 +47,12 @@ static void why_blocked(struct server *s, uint32_t id, struct strbuf *out)
 
 	if (block & BLOCK_MISFIT) {
 		world_misfit(s, e->spec, out);
-		strbuf_puts(out, ": qalter -l what it asks for, or bring the nodes back");
+		strbuf_puts(out,
+			    e->spec->request != UINT32_MAX &&
+					    pack_refuse_amounts(s->cluster, &s->cluster->requests.v[e->spec->request],
+								NULL) < 0
+				    ? ": qalter -l what it asks for"
+				    : ": qalter -l what it asks for, or bring the nodes back");
 	} else if (block & BLOCK_SYSTEM)
 		strbuf_printf(out, "it is held by the system%s%s: a manager releases it with qrls -h s",
 			      e->outcome && e->outcome->comment ? ": " : "",
@@ -121,10 +128,11 @@ static const struct schema one_reason = {.fields = reason_fields};
 static const struct field why_fields[] = {
 	{"text", .is = REQUIRED | IS_TEXT, "a sentence"},
 	{"why", .is = REQUIRED | IS_TEXT, "the reason in a word",
-	 .words = "not|next|held|never|short|scattered|whole|reserved|turn|limit|leaves|reservation|hours"},
+	 .words = "not|next|held|never|short|scattered|whole|reserved|turn|limit|leaves|reservation|hours|amount"},
 	{"when", .is = REQUIRED | IS_INSTANT | IS_NULL, "its expected start"},
 	{"made", .is = REQUIRED | IS_INSTANT | IS_NULL, "the instant of that forecast"},
-	{"needed", .is = IS_INT, "CPUs, if there are too few; whole nodes or machines, if too few are empty"},
+	{"needed", .is = IS_INT,
+	 "CPUs, if there are too few; whole nodes or machines, if too few are empty; of an amount of the site"},
 	{"free", .is = IS_INT},
 	{"missing", .is = IS_INT},
 	{"holders", .is = REQUIRED | IS_LIST, "jobs that hold what it needs", .item = IS_TEXT},

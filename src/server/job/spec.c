@@ -31,7 +31,10 @@
 #include "core/kind.h"
 #include "core/reqtext.h"
 #include "core/res.h"
+#include "plan/pack.h"
+#include "plan/plan.h"
 #include "rules/admit.h"
+#include "rules/amounts.h"
 #include "rules/attr.h"
 #include "rules/checkpoint.h"
 #include "rules/gate.h"
@@ -146,6 +149,8 @@ int spec_fill(struct server *s, const struct reqtext *text, struct spec *spec, s
 	int rc = partition_resolve(s->cluster, text, &spec->request, &spec->allowed, err);
 
 	spec->layout = s->hosts->layout;
+	if (rc == 0)
+		rc = pack_refuse_amounts(s->cluster, &s->cluster->requests.v[spec->request], err);
 	if (rc < 0)
 		return rc;
 	spec->walltime = text->walltime > 0 ? text->walltime : 1;
@@ -175,6 +180,9 @@ static void spec_resolve(struct server *s, const struct reqtext *text, struct sp
 
 	p->request = UINT32_MAX;
 	p->layout = s->hosts->layout;
+	amounts_keep(s->cluster, text);
+	for (uint32_t i = s->plan ? (uint32_t)s->plan->amount.n : UINT32_MAX; i < s->cluster->amounts.n; i++)
+		plan_set_amount(s->plan, i);
 	partition_resolve(s->cluster, text, &p->request, &p->allowed, &err);
 }
 

@@ -33,6 +33,7 @@
 #include "server/base/words.h"
 #include "server/job/jobs.h"
 #include "server/job/spec.h"
+#include "server/life/amounts.h"
 #include "server/life/foresee.h"
 #include "server/life/seer.h"
 #include "server/server.h"
@@ -368,9 +369,10 @@ bool foresee_not(const struct server *s, uint32_t id, struct strbuf *why)
 
 	if (entry_job(s, id)->state >= STATE_NOW)
 		return false;
-	if (block & BLOCK_MISFIT)
-		strbuf_puts(why, "no node could hold it");
-	else if (block & BLOCK_HOLDS)
+	if (block & BLOCK_MISFIT) {
+		if (!amounts_missing(s, cluster_job_request(s->cluster, entry_job(s, id)), why))
+			strbuf_puts(why, "no node could hold it");
+	} else if (block & BLOCK_HOLDS)
 		strbuf_printf(why, "held by %s",
 			      block & BLOCK_SYSTEM ? "the system"
 			      : block & BLOCK_USER ? "its owner"
@@ -385,7 +387,7 @@ bool foresee_not(const struct server *s, uint32_t id, struct strbuf *why)
 	else if ((block & BLOCK_DEPEND) && depends_parse(e->spec->depend, &d, NULL) == 0)
 		not_depends(s, &d, why);
 	depends_fini(&d);
-	if (why->n > before)
+	if (why->n > before || (!block && amounts_missing(s, cluster_job_request(s->cluster, entry_job(s, id)), why)))
 		return true;
 	strbuf_puts(why, s->outlook->foresight && (s->outlook->foresight->run || s->outlook->foresight->whole.seer)
 				 ? "very many jobs are ahead of it; it is being computed"

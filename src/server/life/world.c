@@ -25,6 +25,7 @@
 #include "plan/insert.h"
 #include "plan/pack.h"
 #include "plan/plan.h"
+#include "rules/amounts.h"
 #include "rules/attr.h"
 #include "rules/gate.h"
 #include "rules/leave.h"
@@ -44,6 +45,7 @@
 #include "server/job/failures.h"
 #include "server/job/jobs.h"
 #include "server/job/spec.h"
+#include "server/life/amounts.h"
 #include "server/life/block.h"
 #include "server/life/dispatch.h"
 #include "server/life/foresee.h"
@@ -204,6 +206,7 @@ void world_begin(struct server *s)
 	partitions_configure(s);
 	partitions_lay(s);
 	settings_apply(s);
+	amounts_of_server(s->cluster, s->attrs);
 	s->gate = gate_create();
 	s->limits = limits_create();
 	s->world->scratch = cluster_add_job(s->cluster)->id;
@@ -270,6 +273,9 @@ void world_misfit(struct server *s, const struct spec *p, struct strbuf *out)
 
 	if (spec_request(s, p, a, &text, &err) == 0 &&
 	    partition_resolve(s->cluster, &text, &request, &allowed, &err) < 0)
+		strbuf_puts(out, err.text);
+	else if (p->request != UINT32_MAX &&
+		 pack_refuse_amounts(s->cluster, &s->cluster->requests.v[p->request], &err) < 0)
 		strbuf_puts(out, err.text);
 	else
 		strbuf_puts(out, "no node could hold it, since the nodes have changed");
@@ -353,8 +359,10 @@ void world_settings(struct server *s)
 
 	settings_apply(s);
 	policy_now(s);
-	if (memcmp(&settings, &s->cluster->settings, sizeof settings) != 0 ||
-	    memcmp(&policy, &s->world->policy, sizeof policy) != 0 || prioritized != priority_rules(s))
+	if (amounts_configure(s))
+		foresee_again(s);
+	else if (memcmp(&settings, &s->cluster->settings, sizeof settings) != 0 ||
+		 memcmp(&policy, &s->world->policy, sizeof policy) != 0 || prioritized != priority_rules(s))
 		world_rebuild(s);
 	else
 		foresee_again(s); /* limits count there, and weights */

@@ -80,6 +80,14 @@ const struct conf_option conf_table[] = {
 	 .about =
 		 "Directory of the site's hooks, NAME.lua, which must belong to root or to the server's account. Unset: hooks, beside this file."},
 
+	{"amounts", "program", CONF_PATH, AT(amounts_program), .initial = "",
+	 .about =
+		 "Program that the server runs now and then, as its own account, to learn how many of the site's licences (resources_available) are in use outside the cluster. It prints lines \"NAME TOTAL [IN-USE-ELSEWHERE]\"; SHUNT_USED has what jobs use."},
+	{"amounts", "every", CONF_SECONDS, AT(amounts_every), .initial = "60", .min = 1, .max = 86400,
+	 .about = "Seconds between two runs of that program."},
+	{"amounts", "timeout", CONF_SECONDS, AT(amounts_timeout), .initial = "30", .min = 1, .max = 86400,
+	 .about = "Seconds that it may take; then it is killed, and what it reported before still holds."},
+
 	{"cluster", "listen", CONF_LISTEN, AT(listen), .initial = "",
 	 .about = "[ADDRESS:]PORT for other machines: agents, and the API over TLS; or none. Unset: 7722 of a system's "
 		  "server, none of a personal one."},

@@ -45,6 +45,8 @@ struct conf {
 	char *address;		  /* "HOST" or "HOST:PORT", or "": the host's name */
 	int64_t certificate_life; /* seconds, as all of these */
 	int64_t heartbeat;
+	char *amounts_program; /* or "" */
+	int64_t amounts_every, amounts_timeout;
 	char *topology; /* file, or "" */
 	char *health;	/* program, or "" */
 	int64_t health_every, health_timeout;
