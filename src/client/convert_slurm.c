@@ -250,7 +250,6 @@ static const struct {
 	{"TaskEpilog", NULL, "epilogue in shunt.conf"},
 	{"HealthCheckProgram", NULL, "health in shunt.conf"},
 	{"MailProg", NULL, "mail_from and mail_domain; the mail program is set in shunt.conf"},
-	{"Licenses", NULL, "named amounts of the whole site have no equivalent"},
 	{"TopologyPlugin", NULL, "topology in shunt.conf names a file in the same format"},
 	{"AccountingStorageType", NULL, "the history is in the server: shunt history import reads what sacct prints"},
 	{"JobCompType", NULL, "the history is in the server: shunt history import reads what sacct prints"},
@@ -271,11 +270,32 @@ static const char *const own[] = {"Slurmctld",	    "Slurmd",	     "StateSaveLoca
 				  "MessageTimeout", "CryptoType",    "PluginDir",	  "GresTypes",
 				  "PrologFlags",    "UsePAM",	     "SrunPortRange",	  "LaunchParameters"};
 
+/* "matlab:20,ansys*5,one": as many as there are, or one. */
+static void licences_set(struct conversion *c, const char *value)
+{
+	char *copy = mem_strdup(value), *rest = copy, *word;
+
+	while ((word = strsep(&rest, ","))) {
+		char *count = word + strcspn(word, ":*"), name[128];
+		if (*count)
+			*count++ = '\0';
+		if (!*word)
+			continue;
+		snprintf(name, sizeof name, "resources_available.%.80s", word);
+		convert_set(c, &c->site.attrs, name, *count ? count : "1");
+	}
+	free(copy);
+}
+
 static void setting_read(struct conversion *c, const char *key, const char *value)
 {
 	struct attrs *server = &c->site.attrs;
 	int64_t seconds;
 
+	if (strcasecmp(key, "Licenses") == 0) {
+		licences_set(c, value);
+		return;
+	}
 	if (strcasecmp(key, "SchedulerType") == 0) {
 		convert_set(c, server, "backfill", strcasecmp(value, "sched/backfill") == 0 ? "first_fit" : "none");
 	} else if (strcasecmp(key, "PriorityType") == 0) {
