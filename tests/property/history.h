@@ -26,6 +26,7 @@ struct history {
 	struct server *s;
 	struct http_request *waiting[WAITING_MAX]; /* NULL: none */
 	struct rng rng;
+	struct rng extra; /* for what came later: seeds mean what they meant before. Not seeded, none of it happens */
 	char dir[64];
 	int64_t now_us;
 	uint64_t submitted;  /* the highest number given */

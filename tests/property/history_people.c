@@ -13,10 +13,11 @@
 #include "property/history.h"
 #include "server/job/jobs.h"
 #include "server/job/spec.h"
+#include "server/life/amounts.h"
 #include "server/server.h"
 #include "support/bare.h"
 
-static const char *resources(struct history *h)
+static const char *usual_resources(struct history *h)
 {
 	if (one_in(h, 5))
 		return PICK(h, "partition=A", "partition=any", "ncpus=2,partition=A", "nodes=2:ppn=2,partition=A",
@@ -25,6 +26,16 @@ static const char *resources(struct history *h)
 		    "nodes=1:big:ppn=4", "nodes=3:ppn=4", "ncpus=1,qos=high", "nodes=1:ppn=2,qos=low",
 		    "ncpus=1,advres=course", "nodes=2:ppn=1+1:ppn=3", "nodes=1:ppn=2,mem=1gb",
 		    "nodes=4:ppn=1,place=excl", "nodes=2:ppn=1,place=scatter:excl", "ncpus=1,place=exclhost");
+}
+
+/* Also licences: some that the site may have, and some that it never has. */
+static const char *resources(struct history *h)
+{
+	static const char *const licensed[] = {"ncpus=1,matlab=1", "nodes=2:ppn=1:matlab=1", "nodes=1:ppn=3,Matlab=2",
+					       "ncpus=2,matlab=4", "ncpus=1,other=1"};
+	const char *usual = usual_resources(h);
+
+	return rng_below(&h->extra, 6) == 1 ? licensed[rng_below(&h->extra, 5)] : usual;
 }
 
 static void some_job(struct history *h, char ret[64])
@@ -396,6 +407,29 @@ static void coordinators_change(struct history *h)
 	attribute(h, "/v1/server", "query_other_jobs", PICK(h, "True", "False", "False"));
 }
 
+/* There are more licences, or fewer, or none; or others use some. */
+static void amounts_change(struct history *h)
+{
+	static const char *const reports[] = {"matlab 5\n", "matlab 5 1\n", "matlab 2 1\n", "matlab 9 9\n",
+					      "matlab x\n"};
+	static const char *const totals[] = {"0", "1", "2", "5"};
+	const char *report = reports[rng_below(&h->extra, 5)];
+	struct err err;
+
+	switch (rng_below(&h->extra, 4)) {
+	case 0:
+		amounts_reported(h->s, report, strlen(report), &err);
+		break;
+	case 1:
+		ask(h, getuid(), "PATCH", "/v1/server",
+		    "{\"changes\":[{\"op\":\"unset\",\"name\":\"resources_available\"}]}");
+		break;
+	default:
+		attribute(h, "/v1/server", "resources_available.matlab", totals[rng_below(&h->extra, 4)]);
+		break;
+	}
+}
+
 /* Who may charge an account or use a QoS, and which are there at all. */
 static void party_change(struct history *h)
 {
@@ -514,6 +548,8 @@ void op_admin(struct history *h)
 
 	snprintf(path, sizeof path, "/v1/queues/%s", PICK(h, "batch", "fast", "slow"));
 	snprintf(value, sizeof value, "%d", (int)below(h, 5));
+	if (rng_below(&h->extra, 5) == 1)
+		amounts_change(h);
 	if (one_in(h, 12)) {
 		shutdown_announce(h);
 		return;

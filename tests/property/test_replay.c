@@ -225,6 +225,7 @@ static bool live_through(uint64_t seed, bool loud)
 	snprintf(h.dir, sizeof h.dir, "%s/shunt-replay-XXXXXX", access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp");
 	assert_non_null(mkdtemp(h.dir));
 	rng_seed(&h.rng, seed);
+	rng_seed(&h.extra, rng_seed_of(seed, 1));
 	bare_clock(h.now_us);
 	h.s = server_open(&h);
 	ask(&h, getuid(), "PUT", "/v1/classes/own", "{}");
