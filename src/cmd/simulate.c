@@ -318,8 +318,9 @@ static int history_get(struct simulation *s)
 	int64_t since;
 	int code = when_parse(s->command, "from-history", a->from_history, (int64_t)time(NULL), &since);
 
-	return code != EXIT_OK ? code
-			       : simulate_history(s->command, since, a->limit < 0 ? 0 : a->limit, flat, &s->workload);
+	return code != EXIT_OK
+		       ? code
+		       : simulate_history(s->command, since, a->limit < 0 ? 0 : a->limit, flat, false, &s->workload);
 }
 
 static int run(const struct command *c, const void *arguments, const struct operands *operands)

@@ -13,7 +13,7 @@ struct replay {
 	const struct command *c;
 	struct client *client;
 	struct workload *w;
-	bool flat;
+	bool flat, terms;
 	int64_t read;
 	struct progress progress;
 };
@@ -42,6 +42,26 @@ static bool request_take(struct replay *r, const json_t *row, struct wjob *j)
 	return true;
 }
 
+static const char *text_keep(struct workload *w, const char *text)
+{
+	return *text ? arena_strndup(w->arena, text, strlen(text)) : NULL;
+}
+
+/* Whose it was, as far as rules ask for it. */
+static uint32_t terms_take(struct replay *r, const json_t *row)
+{
+	struct wterms t = {.queue = text_keep(r->w, object_text(row, "queue")),
+			   .account = text_keep(r->w, object_text(row, "account"))};
+	const char *group = text_keep(r->w, object_text(row, "group"));
+	const char **groups = arena_alloc(r->w->arena, 2 * sizeof *groups);
+
+	groups[0] = group;
+	groups[1] = NULL;
+	t.groups = groups;
+	vec_push(&r->w->terms, t);
+	return (uint32_t)r->w->terms.n;
+}
+
 static void job_take(struct replay *r, const json_t *row)
 {
 	int64_t ran_ms = object_number(row, "ran_ms", 0), walltime = object_number(row, "walltime", 0);
@@ -59,8 +79,10 @@ static void job_take(struct replay *r, const json_t *row)
 		workload_drop(r->w, DROP_NOT_RUN, 0, "job %s was never started: left out", id);
 	else if (j.submit <= 0)
 		workload_drop(r->w, DROP_SUBMIT, 0, "job %s has no time of submission: left out", id);
-	else if (request_take(r, row, &j))
+	else if (request_take(r, row, &j)) {
+		j.terms = r->terms ? terms_take(r, row) : 0;
 		vec_push(&r->w->jobs, j);
+	}
 }
 
 static int jobs_count(struct replay *r, const char *since)
@@ -186,9 +208,10 @@ static int machine_read(struct replay *r)
 	return EXIT_OK;
 }
 
-int simulate_history(const struct command *c, int64_t since, int64_t limit, bool flat, struct workload **ret)
+int simulate_history(const struct command *c, int64_t since, int64_t limit, bool flat, bool terms,
+		     struct workload **ret)
 {
-	struct replay r = {.c = c, .flat = flat};
+	struct replay r = {.c = c, .flat = flat, .terms = terms};
 	int code;
 
 	if (!show_open(c, &r.client))

@@ -5,8 +5,11 @@
 
 #include <errno.h>
 #include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/mem.h"
 #include "base/timetext.h"
 
 #define NO_LIMIT 1e15 /* of a value: far from what a sum of them could not hold */
@@ -48,6 +51,30 @@ int priority_settings_of(struct priority_settings *x, const struct attrs *server
 				f->name, x->low[i], f->name, x->high[i]);
 	}
 	return 0;
+}
+
+int priority_try(struct attrs *server, const char *text, struct err *err)
+{
+	char *copy = mem_strdup(text), *rest = copy, *one;
+	int rc = 0;
+
+	while (rc == 0 && (one = strsep(&rest, ", "))) {
+		char *value = strchr(one, '='), name[96];
+		const char *kind = "weight.";
+		if (!*one)
+			continue;
+		if (!value) {
+			rc = err_set(err, -EINVAL, "try: \"%.60s\" is not FACTOR=WEIGHT, as in cpus=10", one);
+			break;
+		}
+		*value++ = '\0';
+		if (strcmp(one, "order") == 0 || strncmp(one, "low.", 4) == 0 || strncmp(one, "high.", 5) == 0)
+			kind = "";
+		snprintf(name, sizeof name, "priority_%s%.60s", kind, one);
+		rc = attrs_change(server, ATTR_SET, name, value, err);
+	}
+	free(copy);
+	return rc;
 }
 
 bool priority_drifts(const struct priority_settings *x)

@@ -51,6 +51,9 @@ struct priority_settings {
 /* What the server's attributes say. -EINVAL: bounds that are no interval. */
 int priority_settings_of(struct priority_settings *x, const struct attrs *server, struct err *err);
 
+/* Changes attributes of a server to what "cpus=10, low.cpus=1, order=sum" says, for a trial. -EINVAL with a sentence. */
+int priority_try(struct attrs *server, const char *text, struct err *err);
+
 /* Whether time alone can change who comes first. */
 bool priority_drifts(const struct priority_settings *x);
 

@@ -79,33 +79,16 @@ struct ranking {
 	uint32_t *tried;	 /* by job: its place with other weights; NULL: none are tried */
 };
 
-/* The attributes that "cpus=10, low.cpus=1" would make, one setting after the other. */
 static int settings_try(const struct server *s, const char *text, struct priority_settings *ret, struct err *err)
 {
-	char *copy = mem_strdup(text), *rest = copy, *one;
 	struct attrs a;
-	int rc = 0;
+	int rc;
 
 	attrs_copy(&a, s->attrs);
-	while (rc == 0 && (one = strsep(&rest, ", "))) {
-		char *value = strchr(one, '='), name[96];
-		const char *kind = "weight.";
-		if (!*one)
-			continue;
-		if (!value) {
-			rc = err_set(err, -EINVAL, "try: \"%.60s\" is not FACTOR=WEIGHT, as in cpus=10", one);
-			break;
-		}
-		*value++ = '\0';
-		if (strcmp(one, "order") == 0 || strncmp(one, "low.", 4) == 0 || strncmp(one, "high.", 5) == 0)
-			kind = "";
-		snprintf(name, sizeof name, "priority_%s%.60s", kind, one);
-		rc = setting_change(&a, ATTR_SET, name, value, err);
-	}
+	rc = priority_try(&a, text, err);
 	if (rc == 0)
 		rc = priority_settings_of(ret, &a, err);
 	attrs_fini(&a);
-	free(copy);
 	return rc;
 }
 
