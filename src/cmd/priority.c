@@ -2,13 +2,16 @@
  * priority.c - `shunt priority`: who comes first among waiting jobs, and why; and who would with other weights.
  */
 #include <string.h>
+#include <time.h>
 
 #include "base/table.h"
 #include "cmd/commands.h"
+#include "cmd/priority_past.h"
 #include "cmd/show.h"
+#include "cmd/when.h"
 
 struct arguments {
-	const char *try;
+	const char *try, *past;
 	int64_t limit;
 	bool factors, json;
 };
@@ -18,10 +21,13 @@ static const struct option options[] = {
 	{"try", OPTION_TEXT, AT(try), "WEIGHTS", NULL, NULL, 0, 0,
 	 "show the places that jobs would have with these weights; nothing is changed; FACTOR=WEIGHT, joined by commas; also low.FACTOR=, high.FACTOR=, and order=sum or product",
 	 't'},
+	{"past", OPTION_TEXT, AT(past), "TIME|none", "30d", NULL, 0, 0,
+	 "with --try: also replay the jobs that ended since then (30d ago, or a date), as far as you may see them, and compare their waits",
+	 0},
 	{"limit", OPTION_NUMBER, AT(limit), "N", "100", NULL, 1, 100000, "show the first N jobs", 'n'},
 	{"factors", OPTION_FLAG, AT(factors), NULL, NULL, NULL, 0, 0,
 	 "list the factors, their weights and their bounds instead", 0},
-	{"json", OPTION_FLAG, AT(json), NULL, NULL, NULL, 0, 0, "print the API's answer instead of a table", 0},
+	{"json", OPTION_FLAG, AT(json), NULL, NULL, NULL, 0, 0, "print JSON instead of a table", 0},
 	{0},
 };
 
@@ -29,7 +35,7 @@ static const char *const examples[] = {
 	"shunt priority",
 	"Waiting jobs in the order of their priorities, and what each factor adds.",
 	"shunt priority --try 'cpus=10, queue_time=2'",
-	"Who would move with these weights.",
+	"Who would move with these weights, and how long jobs of the last 30 days would have waited.",
 	"qmgr -c 'set server priority_order = sum, priority_weight.cpus = 10'",
 	"As a manager: order jobs by priority, large ones first.",
 	NULL,
@@ -131,14 +137,30 @@ static void print(const json_t *answer, bool tried)
 		printf("The policy orders the jobs, not these priorities: priority_order is \"policy\".\n");
 }
 
+/* Jobs of the past go into the answer, and are shown below it. */
+static int past_add(const struct command *c, const struct arguments *a, int64_t since, json_t *answer)
+{
+	json_t *past = NULL;
+	int code = since < 0 ? EXIT_OK : priority_past(c, a->try, since, &past);
+
+	if (past)
+		json_object_set_new(answer, "past", past);
+	return code;
+}
+
 static int run(const struct command *c, const void *arguments, const struct operands *operands)
 {
 	const struct arguments *a = arguments;
 	struct strbuf path = {0};
 	struct client *client;
 	struct reply reply;
+	int64_t since = -1;
 	int code = EXIT_OK;
 
+	if (a->try && !a->factors && strcmp(a->past, "none") != 0)
+		code = when_parse(c, "past", a->past, (int64_t)time(NULL), &since);
+	if (code != EXIT_OK)
+		return code;
 	if (!show_open(c, &client))
 		return EXIT_FAILED;
 	strbuf_printf(&path, "/v1/priority?limit=%lld", (long long)a->limit);
@@ -147,12 +169,15 @@ static int run(const struct command *c, const void *arguments, const struct oper
 		url_quote(a->try, &path);
 	}
 	if (show_get(c, client, path.text, &reply, &code)) {
+		code = past_add(c, a, since, reply.json);
 		if (a->json)
 			show_json(reply.json);
 		else if (a->factors)
 			factors_print(reply.json);
 		else
 			print(reply.json, a->try != NULL);
+		if (json_object_get(reply.json, "past") && !a->json)
+			priority_past_print(json_object_get(reply.json, "past"));
 		reply_fini(&reply);
 	}
 	strbuf_fini(&path);
