@@ -173,6 +173,7 @@ int bag_drive(const struct command *c, const struct bag_how *how, const char *di
 struct run_arguments {
 	struct bag_source source;
 	const char *dir;
+	struct texts after;
 	bool restart;
 	struct bag_how how;
 };
@@ -189,10 +190,45 @@ static const struct option run_options[] = {
 	{"need", OPTION_TEXT, AT(source.need), "NEEDS", NULL, NULL, 0, 0,
 	 "what each task needs, as in a #bag line: 'cpus=2 mem=4gb time=10m'", 0},
 	{"dir", OPTION_DIR, AT(dir), "DIR", NULL, NULL, 0, 0, "keep the bag in DIR; otherwise in FILE.bag", 'd'},
+	{"after", OPTION_TEXTS, AT(after), "BAG", NULL, NULL, 0, 0,
+	 "begin when all tasks of BAG have succeeded; may be given more than once", 0},
 	{"restart", OPTION_FLAG, AT(restart), NULL, NULL, NULL, 0, 0, "forget earlier results and run all tasks", 0},
 	BAG_HOW_OPTIONS(struct run_arguments),
 	{0},
 };
+
+/* Waits until a bag is complete. -ECANCELED: it will never be what the user wants. */
+static int await(const struct command *c, const char *operand, struct err *err)
+{
+	struct strbuf dir = {0};
+	bool told = false;
+	int rc;
+
+	bag_dir(operand, &dir);
+	for (;; sleep(1)) {
+		struct results r;
+		char *live = NULL;
+		bool runs = broker_ask(dir.text, "status", &live, err) == 0;
+		free(live);
+		rc = runs ? 0 : results_open(dir.text, &r, err);
+		if (rc < 0)
+			break;
+		if (runs)
+			continue;
+		bool complete = r.done + r.aside == r.fold.tasks;
+		if (r.aside || r.fold.cancelled)
+			rc = err_set(err, -ECANCELED, "--after %s: %s", operand,
+				     r.aside ? "some of its tasks failed" : "it was cancelled");
+		results_close(&r);
+		if (rc < 0 || complete)
+			break;
+		if (!told)
+			command_warn(c, "waiting for %s, which is not running", dir.text);
+		told = true;
+	}
+	strbuf_fini(&dir);
+	return rc;
+}
 
 static int run(const struct command *c, const void *arguments, const struct operands *operands)
 {
@@ -212,6 +248,8 @@ static int run(const struct command *c, const void *arguments, const struct oper
 		return command_misused(c,
 				       "give a FILE of commands, or --command with --glob, --csv or a FILE of values");
 	int rc = bag_make(&a.source, a.dir, a.restart, &dir, &err);
+	for (int i = 0; rc == 0 && i < a.after.n; i++)
+		rc = await(c, a.after.v[i], &err);
 	int code = rc < 0 ? command_fail(c, "%s", err.text) : bag_drive(c, &a.how, dir.text, false);
 	strbuf_fini(&dir);
 	return code;
