@@ -359,10 +359,12 @@ void pass_fill(struct sched *s, queued_vec *queue, size_t i)
 			break;
 		e = &queue->v[i];
 		s->line.scanned = i;
-		if (!sched_may(s, e->job) && !plan_holds(s->p, e->job))
+		if (!sched_may(s, e->job) && !plan_holds(s->p, e->job)) {
 			queue_line_up(s, e->job);
-		else if (!window_allows(&s->window, e->cpus, s->now + e->length) || plan_holds(s->p, e->job) ||
-			 !pass_try_now(s, e->job, e->length))
+			if (cycle_tired(s))
+				break;
+		} else if (!window_allows(&s->window, e->cpus, s->now + e->length) || plan_holds(s->p, e->job) ||
+			   !pass_try_now(s, e->job, e->length))
 			i++;
 		else if (cycle_tired(s))
 			break;
@@ -411,6 +413,8 @@ static void pass_full(struct sched *s)
 		s->line.scanned = i;
 		if (!sched_may(s, e.job)) {
 			queue_line_up(s, e.job);
+			if (cycle_tired(s)) /* the next one goes on with those that are left */
+				break;
 			continue;
 		}
 		window_renew(s);

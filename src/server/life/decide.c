@@ -20,7 +20,7 @@
 #include "server/life/dispatch.h"
 #include "server/server.h"
 
-#define PACE 80000 /* nodes that a cycle looks at in one turn: some milliseconds */
+#define PACE 30000 /* nodes that a cycle looks at in one turn: some milliseconds */
 
 void decide(struct server *s)
 {

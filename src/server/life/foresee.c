@@ -180,7 +180,7 @@ static bool foresee_beside(struct server *s, struct foresight *f)
 		coming_begin(s, c);
 		c->seer = seer_start(s, 0, FIRST_JOBS, LIMIT, &whole);
 	} else if ((c->seer && c->jobs < FIRST_JOBS) || f->first_jobs.seer || s->clock->now < f->first_idle_until ||
-		   still_holds(s, &s->outlook->first, FORECAST_OLD / 2)) {
+		   still_holds(s, &s->outlook->first, FORECAST_OLD - 1)) {
 		return true;
 	} else {
 		c = &f->first_jobs;
