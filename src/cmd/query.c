@@ -109,11 +109,32 @@ static char *cell_clean(struct tsv *t, char *cell)
 	return clean.text;
 }
 
+/* Whether nothing of the line has to be changed but its tabs. */
+static bool line_is_plain(const char *line)
+{
+	while ((*line >= ' ' && *line < 0x7f && *line != '\\') || *line == '\t')
+		line++;
+	return !*line;
+}
+
+/* Its cells as they are: most lines of a long list. */
+static void line_split(struct tsv *t, char *line, char *none)
+{
+	for (int i = 0; i < t->columns; i++) {
+		t->cell[i] = line ? line : none;
+		if (line && (line = strchr(line, '\t')))
+			*line++ = '\0';
+	}
+}
+
 static void tsv_line(struct tsv *t, char *line)
 {
 	static char none[1];
+	bool plain = line_is_plain(line);
 
-	for (int i = 0; i < t->columns; i++) {
+	if (plain)
+		line_split(t, line, none);
+	for (int i = 0; i < t->columns && !plain; i++) {
 		t->cell[i] = line ? line : none;
 		if (!line)
 			continue;
