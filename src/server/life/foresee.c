@@ -89,6 +89,7 @@ static void coming_begin(struct server *s, struct coming *c)
 	c->jobs = 0;
 	c->starts.made = s->clock->now;
 	c->starts.version = s->plan->version;
+	c->starts.commits = s->stats->commits;
 }
 
 static void coming_add(struct server *s, struct coming *c, const struct foreseen *x)
@@ -114,6 +115,7 @@ static void coming_show(struct coming *c, struct starts *to, foreseen_pieces *pi
 	map_copy(&to->at, &c->starts.at);
 	to->made = c->starts.made;
 	to->version = c->starts.version;
+	to->commits = c->starts.commits;
 	vec_free(pieces);
 	vec_copy(pieces, &c->pieces);
 }
@@ -164,10 +166,15 @@ static void first_over(void *context, bool complete)
 		coming_show(c, &s->outlook->first, &s->outlook->pieces);
 }
 
-/* Nothing would come of another one: of the same plan it may be so many seconds old. */
-static bool still_holds(const struct server *s, const struct starts *x, int64_t seconds)
+static bool same_instant(const struct server *s, const struct starts *x)
 {
-	return s->clock->now - x->made <= seconds && x->version == s->plan->version;
+	return x->made == s->clock->now && x->version == s->plan->version;
+}
+
+/* Nothing has happened since, and it is not old. The plan's version says less: that somebody asks why a job waits changes it, too. */
+static bool still_holds(const struct server *s, const struct starts *x)
+{
+	return s->clock->now - x->made < FORECAST_OLD && x->commits == s->stats->commits;
 }
 
 /* One of the whole queue when it is due, of the first jobs otherwise. False: the system has no process for it. */
@@ -180,7 +187,7 @@ static bool foresee_beside(struct server *s, struct foresight *f)
 		coming_begin(s, c);
 		c->seer = seer_start(s, 0, FIRST_JOBS, LIMIT, &whole);
 	} else if ((c->seer && c->jobs < FIRST_JOBS) || f->first_jobs.seer || s->clock->now < f->first_idle_until ||
-		   still_holds(s, &s->outlook->first, FORECAST_OLD - 1)) {
+		   still_holds(s, &s->outlook->first)) {
 		return true;
 	} else {
 		c = &f->first_jobs;
@@ -215,7 +222,7 @@ static void foresee_slice(struct server *s, struct foresight *f)
 	bool done = false;
 
 	if (!f->run) {
-		if (still_holds(s, &o->whole, 0) || s->clock->now < f->idle_until)
+		if (same_instant(s, &o->whole) || s->clock->now < f->idle_until)
 			return;
 		seer_stop(f->whole.seer);
 		f->whole.seer = NULL;

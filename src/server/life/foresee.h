@@ -27,6 +27,7 @@ struct starts {
 	struct map at;	  /* core id -> when it will start */
 	int64_t made;	  /* 0: none */
 	uint64_t version; /* of the plan */
+	uint64_t commits; /* before it */
 };
 
 struct outlook {
