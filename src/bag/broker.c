@@ -15,6 +15,7 @@
 
 #include "bag/broker_internal.h"
 #include "bag/results.h"
+#include "base/amount.h"
 #include "base/descriptors.h"
 #include "base/unixsock.h"
 
@@ -71,17 +72,20 @@ static int needs_check(const struct broker *b, struct err *err)
 {
 	const struct broker_options *o = b->options;
 	int64_t cpus = o->cpus / o->workers, gpus = o->gpus / o->workers;
+	int64_t memory = o->memory < 0 ? INT64_MAX : o->memory / o->workers;
 
 	for (size_t i = 0; i < b->bag.tasks.n; i++) {
 		const struct bag_need *need = &b->bag.needs.v[b->bag.tasks.v[i].need];
-		if (need->cpus <= cpus && need->gpus <= gpus)
+		if (need->cpus <= cpus && need->gpus <= gpus && need->memory <= memory)
 			continue;
 		struct strbuf text = {0};
+		char room[32];
 		need_format(need, &text);
 		int rc = err_set(
 			err, -E2BIG,
-			"task %zu needs %s, but a worker has %g CPUs and %d GPUs (see --cpus, --gpus and --workers)",
-			i + 1, strbuf_text(&text), (double)cpus / BAG_CPU, (int)gpus);
+			"task %zu needs %s, but a worker has %g CPUs, %d GPUs and %s of memory (see --cpus, --gpus, --memory and --workers)",
+			i + 1, strbuf_text(&text), (double)cpus / BAG_CPU, (int)gpus,
+			memory == INT64_MAX ? "any amount" : memory_human(memory, room, sizeof room));
 		strbuf_fini(&text);
 		return rc;
 	}
@@ -265,8 +269,10 @@ static int finish(struct broker *b, struct err *err)
 static int run(struct broker *b, const char *socket, struct err *err)
 {
 	struct provider_broker where = {.program = b->options->program, .socket = socket};
-	struct local_options local = {
-		.workers = b->options->workers, .cpus = b->options->cpus, .gpus = b->options->gpus};
+	struct local_options local = {.workers = b->options->workers,
+				      .cpus = b->options->cpus,
+				      .gpus = b->options->gpus,
+				      .memory = b->options->memory};
 	sigset_t before;
 
 	b->now = b->began = b->measured = monotonic();

@@ -36,6 +36,7 @@ struct broker_options {
 	const char *program; /* starts workers: the executable of `shunt` */
 	int workers;	     /* local ones */
 	int64_t cpus, gpus;  /* of this host, for all local workers; thousandths of CPUs */
+	int64_t memory;	     /* the same, KiB; -1: unknown */
 	struct queue_rules rules;
 	bool retry; /* tasks that were set aside wait again */
 	/* A task is done, or set aside; it is in the journal. NULL: nobody wants to know. */

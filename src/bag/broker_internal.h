@@ -31,10 +31,10 @@ struct peer {
 	bool worker, closing; /* closing: when everything is sent */
 	char name[128];
 	uint32_t pid;
-	int64_t cpus, gpus, memory; /* all it has */
-	int64_t end;		    /* when it ends, microseconds, CLOCK_MONOTONIC; -1: never */
-	int64_t load, gpu_load;	    /* of all its flights */
-	int64_t usual;		    /* microseconds that its tasks take lately; -1: unknown */
+	int64_t cpus, gpus, memory;	     /* all it has */
+	int64_t end;			     /* when it ends, microseconds, CLOCK_MONOTONIC; -1: never */
+	int64_t load, gpu_load, memory_load; /* of all its flights */
+	int64_t usual;			     /* microseconds that its tasks take lately; -1: unknown */
 	uint64_t results;
 	bool recalled;		    /* since it got its last task */
 	VEC(struct flight) flights; /* in the order in which they were sent */

@@ -57,6 +57,7 @@ static void flight_remove(struct broker *b, struct peer *p, size_t at)
 
 	p->load -= need->cpus;
 	p->gpu_load -= need->gpus;
+	p->memory_load -= need->memory;
 	if (f->output) {
 		strbuf_fini(&f->output->out);
 		strbuf_fini(&f->output->err);
@@ -215,14 +216,15 @@ static int handle(struct broker *b, struct peer *p, const struct wire *m)
 /* How many of its flights, from the first on, have begun: it begins in order, each as soon as it fits. */
 static size_t running(const struct broker *b, const struct peer *p)
 {
-	int64_t cpus = p->cpus, gpus = p->gpus;
+	int64_t cpus = p->cpus, gpus = p->gpus, memory = p->memory < 0 ? INT64_MAX / 2 : p->memory;
 	size_t n = 0;
 
 	for (; n < p->flights.n; n++) {
 		const struct bag_need *need = need_of(b, p->flights.v[n].task);
 		cpus -= need->cpus;
 		gpus -= need->gpus;
-		if (cpus < 0 || gpus < 0)
+		memory -= need->memory;
+		if (cpus < 0 || gpus < 0 || memory < 0)
 			break;
 	}
 	return n;
@@ -325,6 +327,7 @@ static void give(struct broker *b, struct peer *p, uint32_t task)
 
 	p->load += need->cpus;
 	p->gpu_load += need->gpus;
+	p->memory_load += need->memory;
 	p->recalled = false;
 	vec_push(&p->flights, f);
 	wire_add(&p->out, &(struct wire){.kind = WIRE_TASK,
@@ -332,6 +335,7 @@ static void give(struct broker *b, struct peer *p, uint32_t task)
 					 .attempt = f.attempt,
 					 .cpus = need->cpus,
 					 .gpus = need->gpus,
+					 .memory = need->memory,
 					 .seconds = need->seconds,
 					 .text = b->bag.text + t->at,
 					 .ntext = t->n});
@@ -352,7 +356,9 @@ static struct offer offer_of(const struct broker *b, const struct peer *p)
 	return (struct offer){
 		.cpus = p->cpus - p->load,
 		.gpus = p->gpus - p->gpu_load,
-		.memory = p->memory,
+		.memory = p->memory < 0		       ? -1
+			  : p->memory > p->memory_load ? p->memory - p->memory_load
+						       : 0,
 		.seconds = p->end < 0	     ? -1
 			   : p->end > b->now ? (p->end - b->now) / 1000000
 					     : 0,
@@ -374,6 +380,7 @@ static void peer_fill(struct broker *b, struct peer *p)
 	/* Beyond what it runs: as if it were empty. */
 	o.cpus = p->cpus;
 	o.gpus = p->gpus;
+	o.memory = p->memory;
 	waiting = p->flights.n - running(b, p);
 	for (; waiting < most && (task = queue_take(b->queue, &o)) != 0; waiting++)
 		give(b, p, task);

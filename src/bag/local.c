@@ -44,7 +44,7 @@ static int64_t now_seconds(void)
 
 static int start(struct local *l, int i)
 {
-	char name[32], cpus[32], gpus[32];
+	char name[32], cpus[32], gpus[32], memory[32];
 	posix_spawnattr_t attr;
 	posix_spawn_file_actions_t files;
 	pid_t pid;
@@ -52,9 +52,10 @@ static int start(struct local *l, int i)
 	snprintf(name, sizeof name, "local-%d", i + 1);
 	snprintf(cpus, sizeof cpus, "%" PRId64, l->options.cpus / l->options.workers);
 	snprintf(gpus, sizeof gpus, "%" PRId64, l->options.gpus / l->options.workers);
-	char *const words[] = {"shunt",	 "bag", "worker",	"--socket", (char *)(uintptr_t)l->broker.socket,
-			       "--name", name,	"--milli-cpus", cpus,	    "--gpus",
-			       gpus,	 NULL};
+	snprintf(memory, sizeof memory, "%" PRId64, l->options.memory / l->options.workers);
+	char *words[] = {
+		"shunt",	"bag", "worker", "--socket", (char *)(uintptr_t)l->broker.socket,	"--name", name,
+		"--milli-cpus", cpus,  "--gpus", gpus,	     l->options.memory > 0 ? "--memory" : NULL, memory,	  NULL};
 	posix_spawnattr_init(&attr);
 	posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK);
 	sigset_t none;

@@ -71,7 +71,7 @@ struct provider {
  * without a result. The strings of `broker` are borrowed. */
 struct local_options {
 	int workers;
-	int64_t cpus, gpus;
+	int64_t cpus, gpus, memory; /* KiB; -1: unknown */
 };
 struct provider *provider_local(const struct provider_broker *broker, const struct local_options *options);
 

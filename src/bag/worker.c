@@ -86,7 +86,7 @@ static int handle(struct worker *w, struct spawner *s, const struct wire *m)
 {
 	switch (m->kind) {
 	case WIRE_TASK:
-		if (m->cpus < 0 || m->gpus < 0 || m->seconds < 0 || m->ntext == 0)
+		if (m->cpus < 0 || m->gpus < 0 || m->memory < 0 || m->seconds < 0 || m->ntext == 0)
 			return -EPROTO;
 		task_add(w, s, m);
 		return 0;
@@ -197,8 +197,11 @@ int worker_run(int fd, const struct worker_offer *offer, struct err *err)
 		return err_set(err, -errno, "/dev/null: %s", strerror(errno));
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
 	descriptors_raise();
-	*w = (struct worker){
-		.fd = fd, .wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK), .cpus = offer->cpus, .gpus = offer->gpus};
+	*w = (struct worker){.fd = fd,
+			     .wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK),
+			     .cpus = offer->cpus,
+			     .gpus = offer->gpus,
+			     .memory = offer->memory < 0 ? INT64_MAX / 2 : offer->memory};
 	pthread_mutex_init(&w->lock, NULL);
 	pthread_cond_init(&w->work, NULL);
 	pthread_cond_init(&w->drained, NULL);

@@ -48,6 +48,7 @@ struct slot {
 struct worker {
 	int fd, wake;
 	int64_t cpus, gpus; /* free */
+	int64_t memory;	    /* free, KiB; as much as there can be if it is unknown */
 	uint64_t gpus_used;
 	pthread_mutex_t lock;
 	pthread_cond_t work, drained;

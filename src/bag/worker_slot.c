@@ -68,7 +68,7 @@ static bool head_fits(const struct worker *w)
 {
 	const struct task *t = list_head(w);
 
-	return t && t->w.cpus <= w->cpus && t->w.gpus <= w->gpus;
+	return t && t->w.cpus <= w->cpus && t->w.gpus <= w->gpus && t->w.memory <= w->memory;
 }
 
 static struct task *list_take(struct worker *w)
@@ -224,6 +224,7 @@ static void run(struct slot *s, struct task *t)
 					  .nerr = err.n});
 	w->cpus += t->w.cpus;
 	w->gpus += t->w.gpus;
+	w->memory += t->w.memory;
 	w->gpus_used &= ~s->gpus;
 	s->task = NULL;
 	s->dropped = s->late = false;
@@ -250,6 +251,7 @@ static void *slot_main(void *arg)
 		struct task *t = list_take(w);
 		w->cpus -= t->w.cpus;
 		w->gpus -= t->w.gpus;
+		w->memory -= t->w.memory;
 		s->gpus = gpus_pick(w, t->w.gpus);
 		s->task = t;
 		slots_wake(w);

@@ -16,6 +16,7 @@
 
 #include "bag/results.h"
 #include "bag/worker.h"
+#include "base/amount.h"
 #include "base/text.h"
 #include "base/timetext.h"
 #include "base/unixsock.h"
@@ -136,6 +137,16 @@ static int64_t cpus_here(void)
 	return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : sysconf(_SC_NPROCESSORS_ONLN);
 }
 
+/* KiB that tasks share. */
+static int memory_here(const char *text, int64_t *ret, struct err *err)
+{
+	int64_t pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGESIZE);
+
+	*ret = pages > 0 && size > 0 ? pages * (size / 1024) : -1;
+	int rc = text ? memory_parse(text, ret, err) : 0;
+	return rc < 0 ? err_prefix(err, rc, "--memory %s", text) : 0;
+}
+
 int bag_drive(const struct command *c, const struct bag_how *how, const char *dir, bool retry)
 {
 	struct show show = {.command = c, .stream = how->stream, .terminal = isatty(STDERR_FILENO)};
@@ -163,7 +174,8 @@ int bag_drive(const struct command *c, const struct bag_how *how, const char *di
 		.arg = &show,
 	};
 	fflush(stdout);
-	int rc = broker_run(&o, &summary, &err);
+	int rc = memory_here(how->memory, &o.memory, &err);
+	rc = rc < 0 ? rc : broker_run(&o, &summary, &err);
 	wipe(&show);
 	if (rc < 0)
 		return command_fail(c, "%s", err.text);
@@ -343,7 +355,7 @@ const struct command command_bag_retry = {
 
 struct worker_arguments {
 	const char *socket, *name;
-	int64_t cpus, gpus, seconds;
+	int64_t cpus, gpus, memory, seconds;
 };
 
 #define WORKER_AT(field) offsetof(struct worker_arguments, field)
@@ -352,6 +364,7 @@ static const struct option worker_options[] = {
 	{"name", OPTION_TEXT, WORKER_AT(name), "NAME", NULL, NULL, 0, 0, "what the broker calls this worker", 0},
 	{"milli-cpus", OPTION_NUMBER, WORKER_AT(cpus), "N", "1000", NULL, 1, 1000000000, "thousandths of CPUs", 0},
 	{"gpus", OPTION_NUMBER, WORKER_AT(gpus), "N", "0", NULL, 0, 64, "GPUs", 0},
+	{"memory", OPTION_NUMBER, WORKER_AT(memory), "N", NULL, NULL, 1, INT64_MAX / 4, "KiB of memory", 0},
 	{"seconds", OPTION_NUMBER, WORKER_AT(seconds), "N", NULL, NULL, 1, INT32_MAX, "end after that time", 0},
 	{0},
 };
@@ -360,7 +373,7 @@ static int worker(const struct command *c, const void *arguments, const struct o
 {
 	const struct worker_arguments *a = arguments;
 	struct worker_offer offer = {
-		.name = a->name, .cpus = a->cpus, .gpus = a->gpus, .memory = -1, .seconds = a->seconds};
+		.name = a->name, .cpus = a->cpus, .gpus = a->gpus, .memory = a->memory, .seconds = a->seconds};
 	struct err err;
 
 	if (!a->socket)

@@ -11,6 +11,7 @@
 /* How tasks are run: options of `run` and `retry`. */
 struct bag_how {
 	int64_t workers, cpus, gpus, retries, losses, replicas, agree;
+	const char *memory;
 	bool stream;
 };
 #define BAG_HOW_OPTIONS(TYPE)                                                                                          \
@@ -31,6 +32,10 @@ struct bag_how {
 		 0,                                                                                                    \
 		 64,                                                                                                   \
 		 "give tasks that need GPUs numbers from 0 to N-1 in CUDA_VISIBLE_DEVICES",                            \
+		 0},                                                                                                   \
+		{"memory", OPTION_TEXT, offsetof(TYPE, how.memory),                                                    \
+		 "SIZE",   NULL,	NULL,                                                                          \
+		 0,	   0,		"memory for tasks that state what they need; otherwise all of this machine's", \
 		 0},                                                                                                   \
 		{"retries", OPTION_NUMBER, offsetof(TYPE, how.retries),                                                \
 		 "N",	    "2",	   NULL,                                                                       \

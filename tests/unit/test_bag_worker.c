@@ -207,7 +207,13 @@ static void limits_and_drops(void **state)
 	struct wire m = next(&b);
 	assert_true(WIFSIGNALED(m.status) && WTERMSIG(m.status) == SIGKILL);
 	assert_int_equal(strncmp(m.err, "shunt: killed at its limit, time=1s\n", m.nerr), 0);
-	task(&b, 2, "sleep 100", 2000, 0);
+	char path[64], command[128];
+	snprintf(path, sizeof path, "/tmp/bag-begun.%d", (int)b.pid);
+	snprintf(command, sizeof command, "echo > %s; sleep 100", path);
+	task(&b, 2, command, 2000, 0);
+	while (access(path, F_OK) != 0) /* it has begun: a recall does not concern it */
+		usleep(1000);
+	unlink(path);
 	task(&b, 3, "sleep 100", 1000, 0); /* waits for the one before */
 	give(&b, &(struct wire){.kind = WIRE_DROP, .task = 3});
 	m = next(&b);
