@@ -87,6 +87,24 @@ void amounts_keep(struct cluster *c, const struct reqtext *text)
 		name_keep(c, &text->named[k]);
 }
 
+bool amounts_missing(const struct cluster *c, const struct request *r, struct strbuf *out)
+{
+	for (uint32_t i = 0; i < r->nportions; i++) {
+		const struct amount *a = &c->amounts.v[r->portion[i].amount];
+		const char *name = names_get(&c->amount_names, r->portion[i].amount);
+		if (a->total < r->portion[i].count) {
+			strbuf_printf(out, "the site has %lld %s", (long long)a->total, name);
+			return true;
+		}
+		if (a->total - a->elsewhere < r->portion[i].count) {
+			strbuf_printf(out, "%lld of %lld %s are in use outside the cluster", (long long)a->elsewhere,
+				      (long long)a->total, name);
+			return true;
+		}
+	}
+	return false;
+}
+
 /* ---- what a site's program reports ---- */
 
 #define REPORT_LINES_MAX 10000

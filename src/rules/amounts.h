@@ -26,6 +26,9 @@ bool amounts_of_server(struct cluster *c, const struct attrs *server);
 /* Names of a request that was accepted once, and that nobody knows any more, are amounts of which there is nothing: the request stays what it was. */
 void amounts_keep(struct cluster *c, const struct reqtext *text);
 
+/* Why a request can't be met as long as the site has what it has and others use what they use: appended. False: it can. */
+bool amounts_missing(const struct cluster *c, const struct request *r, struct strbuf *out);
+
 /* What a program of the site reports of one: a line "NAME TOTAL [IN-USE-ELSEWHERE]". */
 struct amount_report {
 	char name[64];

@@ -27,46 +27,11 @@
 #include "server/base/log.h"
 #include "server/base/turn.h"
 #include "server/life/foresee.h"
-#include "server/life/world.h"
 #include "server/server.h"
 #include "server/settings/conf.h"
 #include "store/store.h"
 
 #define OUTPUT_MAX 65536 /* bytes that are read of it */
-
-/* ---- what is set ---- */
-
-bool amounts_configure(struct server *s)
-{
-	if (!amounts_of_server(s->cluster, s->attrs))
-		return false;
-	for (uint32_t i = 0; i < s->cluster->amounts.n; i++)
-		plan_set_amount(s->plan, i);
-	world_changed(s); /* who can't be held any more is blocked, and who waited for it may start */
-	for (uint32_t i = 0; i < s->cluster->amounts.n; i++) {
-		struct amount same = s->cluster->amounts.v[i];
-		sched_amount(s->sched, i, &same, s->clock->now); /* what was reserved may not fit any more */
-	}
-	return true;
-}
-
-bool amounts_missing(const struct server *s, const struct request *r, struct strbuf *out)
-{
-	for (uint32_t i = 0; i < r->nportions; i++) {
-		const struct amount *a = &s->cluster->amounts.v[r->portion[i].amount];
-		const char *name = names_get(&s->cluster->amount_names, r->portion[i].amount);
-		if (a->total < r->portion[i].count) {
-			strbuf_printf(out, "the site has %lld %s", (long long)a->total, name);
-			return true;
-		}
-		if (a->total - a->elsewhere < r->portion[i].count) {
-			strbuf_printf(out, "%lld of %lld %s are in use outside the cluster", (long long)a->elsewhere,
-				      (long long)a->total, name);
-			return true;
-		}
-	}
-	return false;
-}
 
 /* ---- what is reported ---- */
 

@@ -1,6 +1,5 @@
 /*
- * amounts.h - what the site has of things that jobs use wherever they run (rules/amounts.h), in the server: as it is set, and as a program of the site
- * reports it.
+ * amounts.h - what the site has of things that jobs use wherever they run (rules/amounts.h), as a program of the site reports it; as it is set: world.c.
  *
  * The program (amounts.program in the configuration file) is run every amounts.every seconds, beside the loop, and is killed if it takes longer than amounts.timeout.
  * What it reported last is stored, and holds until it reports something else, also over a restart.
@@ -14,15 +13,7 @@
 #include "base/err.h"
 
 struct json_t;
-struct request;
 struct server;
-struct strbuf;
-
-/* Why a request can't be met as long as the site has what it has and others use what they use: appended. False: it can. */
-bool amounts_missing(const struct server *s, const struct request *r, struct strbuf *out);
-
-/* Attributes of the server have changed. True: the amounts have, and all that follows from it was done. */
-bool amounts_configure(struct server *s);
 
 /* Takes over what the program has printed. -EINVAL: it is not understood, and nothing is changed. */
 int amounts_reported(struct server *s, const char *text, size_t n, struct err *err);

@@ -23,6 +23,7 @@
 #include "core/job.h"
 #include "core/jobid.h"
 #include "plan/plan.h"
+#include "rules/amounts.h"
 #include "rules/attr.h"
 #include "rules/gate.h"
 #include "sched/forecast.h"
@@ -33,7 +34,6 @@
 #include "server/base/words.h"
 #include "server/job/jobs.h"
 #include "server/job/spec.h"
-#include "server/life/amounts.h"
 #include "server/life/foresee.h"
 #include "server/life/seer.h"
 #include "server/server.h"
@@ -377,7 +377,7 @@ bool foresee_not(const struct server *s, uint32_t id, struct strbuf *why)
 	if (entry_job(s, id)->state >= STATE_NOW)
 		return false;
 	if (block & BLOCK_MISFIT) {
-		if (!amounts_missing(s, cluster_job_request(s->cluster, entry_job(s, id)), why))
+		if (!amounts_missing(s->cluster, cluster_job_request(s->cluster, entry_job(s, id)), why))
 			strbuf_puts(why, "no node could hold it");
 	} else if (block & BLOCK_HOLDS)
 		strbuf_printf(why, "held by %s",
@@ -394,7 +394,8 @@ bool foresee_not(const struct server *s, uint32_t id, struct strbuf *why)
 	else if ((block & BLOCK_DEPEND) && depends_parse(e->spec->depend, &d, NULL) == 0)
 		not_depends(s, &d, why);
 	depends_fini(&d);
-	if (why->n > before || (!block && amounts_missing(s, cluster_job_request(s->cluster, entry_job(s, id)), why)))
+	if (why->n > before ||
+	    (!block && amounts_missing(s->cluster, cluster_job_request(s->cluster, entry_job(s, id)), why)))
 		return true;
 	strbuf_puts(why, s->outlook->foresight && (s->outlook->foresight->run || s->outlook->foresight->whole.seer)
 				 ? "very many jobs are ahead of it; it is being computed"

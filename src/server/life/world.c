@@ -45,7 +45,6 @@
 #include "server/job/failures.h"
 #include "server/job/jobs.h"
 #include "server/job/spec.h"
-#include "server/life/amounts.h"
 #include "server/life/block.h"
 #include "server/life/dispatch.h"
 #include "server/life/foresee.h"
@@ -349,6 +348,21 @@ void world_savings(struct server *s)
 	if (savings_update(s) && s->cluster->settings.nights.n)
 		sched_rank(s->sched);
 	s->turn->dirty = true;
+}
+
+/* What the site has of things that jobs use wherever they run. True: it is another amount, and all that follows from it was done. */
+static bool amounts_configure(struct server *s)
+{
+	if (!amounts_of_server(s->cluster, s->attrs))
+		return false;
+	for (uint32_t i = 0; i < s->cluster->amounts.n; i++)
+		plan_set_amount(s->plan, i);
+	world_changed(s); /* who can't be held any more is blocked, and who waited for it may start */
+	for (uint32_t i = 0; i < s->cluster->amounts.n; i++) {
+		struct amount same = s->cluster->amounts.v[i];
+		sched_amount(s->sched, i, &same, s->clock->now); /* what was reserved may not fit any more */
+	}
+	return true;
 }
 
 void world_settings(struct server *s)
