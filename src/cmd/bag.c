@@ -193,18 +193,18 @@ struct run_arguments {
 #define AT(field) offsetof(struct run_arguments, field)
 static const struct option run_options[] = {
 	{"command", OPTION_TEXT, AT(source.command), "COMMAND", NULL, NULL, 0, 0,
-	 "run COMMAND for each value, put in place of {}; values are the lines of FILE, or come from --glob or --csv",
+	 "Run COMMAND for each value, put in place of {}; values are the lines of FILE, or come from --glob or --csv.",
 	 'c'},
 	{"glob", OPTION_TEXTS, AT(source.globs), "PATTERN", NULL, NULL, 0, 0,
-	 "take the files that match as values; may be given more than once", 'g'},
+	 "Take the files that match as values; may be given more than once.", 'g'},
 	{"csv", OPTION_FILE, AT(source.csv), "FILE", NULL, NULL, 0, 0,
-	 "take the rows of a CSV file as values; its first row names them: {name}", 0},
+	 "Take the rows of a CSV file as values; its first row names them: {name}.", 0},
 	{"need", OPTION_TEXT, AT(source.need), "NEEDS", NULL, NULL, 0, 0,
-	 "what each task needs, as in a #bag line: 'cpus=2 mem=4gb time=10m'", 0},
-	{"dir", OPTION_DIR, AT(dir), "DIR", NULL, NULL, 0, 0, "keep the bag in DIR; otherwise in FILE.bag", 'd'},
+	 "What each task needs, as in a #bag line: 'cpus=2 mem=4gb time=10m'.", 0},
+	{"dir", OPTION_DIR, AT(dir), "DIR", NULL, NULL, 0, 0, "Keep the bag in DIR; otherwise in FILE.bag.", 'd'},
 	{"after", OPTION_TEXTS, AT(after), "BAG", NULL, NULL, 0, 0,
-	 "begin when all tasks of BAG have succeeded; may be given more than once", 0},
-	{"restart", OPTION_FLAG, AT(restart), NULL, NULL, NULL, 0, 0, "forget earlier results and run all tasks", 0},
+	 "Begin when all tasks of BAG have succeeded; may be given more than once.", 0},
+	{"restart", OPTION_FLAG, AT(restart), NULL, NULL, NULL, 0, 0, "Forget earlier results and run all tasks.", 0},
 	BAG_HOW_OPTIONS(struct run_arguments),
 	{0},
 };
@@ -343,7 +343,7 @@ const struct command command_bag_retry = {
 	.operand_kind = OPTION_FILE,
 	.operands_min = 1,
 	.operands_max = 1,
-	.about = "Run the tasks of a bag again that failed.",
+	.about = "Run the failed tasks of a bag again.",
 	.details =
 		"BAG is the bag's directory or its file of commands. A running broker is notified; otherwise this command runs the bag. Earlier failures of these tasks no longer count.",
 	.examples = retry_examples,
@@ -360,12 +360,12 @@ struct worker_arguments {
 
 #define WORKER_AT(field) offsetof(struct worker_arguments, field)
 static const struct option worker_options[] = {
-	{"socket", OPTION_FILE, WORKER_AT(socket), "PATH", NULL, NULL, 0, 0, "the broker's socket", 0},
-	{"name", OPTION_TEXT, WORKER_AT(name), "NAME", NULL, NULL, 0, 0, "what the broker calls this worker", 0},
-	{"milli-cpus", OPTION_NUMBER, WORKER_AT(cpus), "N", "1000", NULL, 1, 1000000000, "thousandths of CPUs", 0},
-	{"gpus", OPTION_NUMBER, WORKER_AT(gpus), "N", "0", NULL, 0, 64, "GPUs", 0},
-	{"memory", OPTION_NUMBER, WORKER_AT(memory), "N", NULL, NULL, 1, INT64_MAX / 4, "KiB of memory", 0},
-	{"seconds", OPTION_NUMBER, WORKER_AT(seconds), "N", NULL, NULL, 1, INT32_MAX, "end after that time", 0},
+	{"socket", OPTION_FILE, WORKER_AT(socket), "PATH", NULL, NULL, 0, 0, "The broker's socket.", 0},
+	{"name", OPTION_TEXT, WORKER_AT(name), "NAME", NULL, NULL, 0, 0, "What the broker calls this worker.", 0},
+	{"milli-cpus", OPTION_NUMBER, WORKER_AT(cpus), "N", "1000", NULL, 1, 1000000000, "Thousandths of CPUs.", 0},
+	{"gpus", OPTION_NUMBER, WORKER_AT(gpus), "N", "0", NULL, 0, 64, "GPUs.", 0},
+	{"memory", OPTION_NUMBER, WORKER_AT(memory), "N", NULL, NULL, 1, INT64_MAX / 4, "KiB of memory.", 0},
+	{"seconds", OPTION_NUMBER, WORKER_AT(seconds), "N", NULL, NULL, 1, INT32_MAX, "End after that time.", 0},
 	{0},
 };
 

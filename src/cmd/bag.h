@@ -14,61 +14,18 @@ struct bag_how {
 	const char *memory;
 	bool stream;
 };
-#define BAG_HOW_OPTIONS(TYPE)                                                                                          \
-	{"workers", OPTION_NUMBER, offsetof(TYPE, how.workers),                                                        \
-	 "N",	    "1",	   NULL,                                                                               \
-	 1,	    1024,	   "share the CPUs evenly among N worker processes",                                   \
-	 0},                                                                                                           \
-		{"cpus", OPTION_NUMBER, offsetof(TYPE, how.cpus),                                                      \
-		 "N",	 NULL,		NULL,                                                                          \
-		 1,	 100000,	"run tasks on N CPUs; otherwise on all that this process may use",             \
-		 'j'},                                                                                                 \
-		{"gpus",                                                                                               \
-		 OPTION_NUMBER,                                                                                        \
-		 offsetof(TYPE, how.gpus),                                                                             \
-		 "N",                                                                                                  \
-		 "0",                                                                                                  \
-		 NULL,                                                                                                 \
-		 0,                                                                                                    \
-		 64,                                                                                                   \
-		 "give tasks that need GPUs numbers from 0 to N-1 in CUDA_VISIBLE_DEVICES",                            \
-		 0},                                                                                                   \
-		{"memory", OPTION_TEXT, offsetof(TYPE, how.memory),                                                    \
-		 "SIZE",   NULL,	NULL,                                                                          \
-		 0,	   0,		"memory for tasks that state what they need; otherwise all of this machine's", \
-		 0},                                                                                                   \
-		{"retries", OPTION_NUMBER, offsetof(TYPE, how.retries),                                                \
-		 "N",	    "2",	   NULL,                                                                       \
-		 0,	    200,	   "run a task that fails up to N more times before it is set aside",          \
-		 0},                                                                                                   \
-		{"losses", OPTION_NUMBER, offsetof(TYPE, how.losses),                                                  \
-		 "N",	   "5",		  NULL,                                                                        \
-		 1,	   200,		  "set a task aside when N workers have vanished while they ran it",           \
-		 0},                                                                                                   \
-		{"replicas",                                                                                           \
-		 OPTION_NUMBER,                                                                                        \
-		 offsetof(TYPE, how.replicas),                                                                         \
-		 "N",                                                                                                  \
-		 "1",                                                                                                  \
-		 NULL,                                                                                                 \
-		 1,                                                                                                    \
-		 100,                                                                                                  \
-		 "when no task waits, run up to N copies of a task on idle workers; the first to succeed counts",      \
-		 0},                                                                                                   \
-		{"agree",                                                                                              \
-		 OPTION_NUMBER,                                                                                        \
-		 offsetof(TYPE, how.agree),                                                                            \
-		 "N",                                                                                                  \
-		 "1",                                                                                                  \
-		 NULL,                                                                                                 \
-		 1,                                                                                                    \
-		 20,                                                                                                   \
-		 "run each task until N results have the same output, on different workers if there are enough",       \
-		 0},                                                                                                   \
-	{                                                                                                              \
-		"stream", OPTION_FLAG, offsetof(TYPE, how.stream), NULL, NULL, NULL, 0, 0,                             \
-			"print the outputs of tasks as they finish", 's'                                               \
-	}
+/* clang-format off */
+#define BAG_HOW_OPTIONS(TYPE) \
+	{"workers", OPTION_NUMBER, offsetof(TYPE, how.workers), "N", "1", NULL, 1, 1024, "Share the CPUs evenly among N worker processes.", 0}, \
+	{"cpus", OPTION_NUMBER, offsetof(TYPE, how.cpus), "N", NULL, NULL, 1, 100000, "Run tasks on N CPUs; otherwise on all that this process may use.", 'j'}, \
+	{"gpus", OPTION_NUMBER, offsetof(TYPE, how.gpus), "N", "0", NULL, 0, 64, "Give tasks that need GPUs numbers from 0 to N-1 in CUDA_VISIBLE_DEVICES.", 0}, \
+	{"memory", OPTION_TEXT, offsetof(TYPE, how.memory), "SIZE", NULL, NULL, 0, 0, "Memory for tasks that state what they need; otherwise all of this machine's.", 0}, \
+	{"retries", OPTION_NUMBER, offsetof(TYPE, how.retries), "N", "2", NULL, 0, 200, "Run a task that fails up to N more times before it is set aside.", 0}, \
+	{"losses", OPTION_NUMBER, offsetof(TYPE, how.losses), "N", "5", NULL, 1, 200, "Set a task aside when N workers have vanished while they ran it.", 0}, \
+	{"replicas", OPTION_NUMBER, offsetof(TYPE, how.replicas), "N", "1", NULL, 1, 100, "When no task waits, run up to N copies of a task on idle workers; the first to succeed counts.", 0}, \
+	{"agree", OPTION_NUMBER, offsetof(TYPE, how.agree), "N", "1", NULL, 1, 20, "Run each task until N results have the same output, on different workers if there are enough.", 0}, \
+	{"stream", OPTION_FLAG, offsetof(TYPE, how.stream), NULL, NULL, NULL, 0, 0, "Print the outputs of tasks as they finish.", 's'}
+/* clang-format on */
 
 /* Runs the bag in `dir` to its end, with progress on a terminal. Returns an exit code. */
 int bag_drive(const struct command *c, const struct bag_how *how, const char *dir, bool retry);

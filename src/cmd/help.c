@@ -30,7 +30,7 @@ int commands_help_group(const char *word, FILE *out)
 	size_t n = strlen(word);
 
 	for (int i = 0; i < ncommands; i++)
-		if (strncmp(commands[i]->name, word, n) == 0 && commands[i]->name[n] == ' ') {
+		if (strncmp(commands[i]->name, word, n) == 0 && commands[i]->name[n] == ' ' && !commands[i]->hidden) {
 			command_help(commands[i], out);
 			fputc('\n', out);
 		}
