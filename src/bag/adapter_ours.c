@@ -13,14 +13,15 @@
 
 #include "bag/adapter_internal.h"
 
-#define WAIT_COUNTS 0.4 /* of a planned wait: most jobs end before their time */
+#define WAIT_COUNTS 0.7 /* of a planned wait: many jobs end before their time */
 #define ENOUGH 0.01	/* what a request for an open slot must bring, as a logarithm */
-#define REPLACE 0.15	/* ... and one for a waiting request */
+#define REPLACE 0.03	/* ... and one for a waiting request */
 #define GRID 1.4	/* processors of candidates */
 #define STRETCH 2	/* a candidate is made longer, up to this, where its hole is */
 #define DUTY 0.5	/* of the machine that later requests are thought to get */
 #define SHORTEST 50	/* seconds of a task that are thought of, at least */
 #define MARGIN 1.1	/* over the longest task seen */
+#define SMALL 8		/* such a part of the largest request holds a small bag */
 #define MUCH 1.0	/* of what all requests can hold: more work than that is much */
 
 enum { SCENES = 16, LENGTHS = 24 };
@@ -145,8 +146,16 @@ static int lengths_list(const struct ours *o, int64_t *ret)
 	return n;
 }
 
-/* The best candidate for one more request: what it is judged by; INFINITY: there is none. Only such that start at once, if `probe`. */
-static double candidate_best(struct ours *o, bool probe, struct candidate *ret)
+/* Whether a request that is planned to start then can't finish a task before the bag would be complete anyway. */
+static bool too_late(const struct ours *o, int64_t start, double best)
+{
+	struct adapter_request r = {.start = start};
+
+	return o->nscenes == 1 && log(start_of(o, &r) + o->scene[0].longest - (double)o->a->began + 1) >= best;
+}
+
+/* The best candidate for one more request: what it is judged by; INFINITY: there is none that brings anything. */
+static double candidate_best(struct ours *o, struct candidate *ret)
 {
 	int64_t length[LENGTHS], most_procs = least(o->a->limits.procs, o->v->pending);
 	int n = lengths_list(o, length);
@@ -160,9 +169,9 @@ static double candidate_best(struct ours *o, bool probe, struct candidate *ret)
 
 			procs = least(most_procs, most(procs + 1, (int64_t)((double)procs * GRID)));
 			start = holes_earliest(&o->holes, procs, length[i], &end);
-			if (start == TIME_NEVER || (probe && start > o->v->now))
+			if (start == TIME_NEVER || too_late(o, start, best))
 				break;
-			/* as many as fit there just as well */
+
 			int64_t time = least(o->a->limits.time, least(STRETCH * length[i], end - start));
 
 			o->set[o->n++] = (struct adapter_request){.procs = procs, .time = time, .start = start};
@@ -204,7 +213,7 @@ static int fill(struct ours *o, int slots, struct adapter_order *ret, int n)
 
 	while (slots-- > 0) {
 		struct candidate c;
-		double x = candidate_best(o, false, &c);
+		double x = candidate_best(o, &c);
 		if (!(x < now - ENOUGH) && o->n > 0)
 			break;
 		if (x == INFINITY)
@@ -237,7 +246,7 @@ static int replace(struct ours *o, struct adapter_order *ret, int n)
 		if (was.running || was.id < 0 || was.start == TIME_NEVER || was.start <= o->v->now)
 			continue;
 		set_remove(o, i);
-		double x = candidate_best(o, false, &c);
+		double x = candidate_best(o, &c);
 		holes_take(&o->holes, was.start, was.start + was.time, was.procs);
 		o->set[o->n++] = o->set[i];
 		o->set[i] = was;
@@ -294,6 +303,15 @@ static int shrink(struct ours *o, struct adapter_order *ret, int n)
 	return n;
 }
 
+/* Nothing is known, and it all hangs on one request: if the bag may be small, the best throughput by the first guess. */
+static bool is_lone_guess(const struct ours *o, int slots)
+{
+	const struct adapter_limits *l = &o->a->limits;
+
+	return slots == 1 && l->requests == 1 && !o->a->done && !o->a->cut &&
+	       (double)o->v->pending * (double)l->first_guess < (double)l->procs * (double)l->time / SMALL;
+}
+
 static bool is_much(const struct ours *o)
 {
 	const struct adapter_limits *l = &o->a->limits;
@@ -314,7 +332,7 @@ int ours_decide(struct adapter *a, const struct adapter_view *v, struct adapter_
 	n = release(&o, ret, n);
 	n = shrink(&o, ret, n);
 	slots = a->limits.requests - o.n;
-	if (is_much(&o)) {
+	if (is_much(&o) || is_lone_guess(&o, slots)) {
 		struct adapter_view rest = *v;
 		rest.request = o.set;
 		rest.nrequests = (size_t)o.n;
