@@ -38,7 +38,7 @@ static const struct option bag_options[] = {
 	 "Keep results in this file. What is there already is not simulated again: an experiment that was interrupted goes on.",
 	 0},
 	{"quick", OPTION_FLAG, AT(quick), NULL, NULL, NULL, 0, 0,
-	 "Run a part: tasks of spread 2, one, three and six requests at a time, on the first three traces, 4 instants and 16 more for small bags.",
+	 "Run a part: tasks of spread 2, one, three and six requests at a time, on the first three traces, 8 instants and 32 more for small bags.",
 	 0},
 	{"seeds", OPTION_NUMBER, AT(seeds), "N", NULL, NULL, 2, 10000,
 	 "Instants at which each bag is submitted. Otherwise 100.", 0},
@@ -113,17 +113,14 @@ static int traces(const struct command *c, const void *arguments, const struct o
 static int bag(const struct command *c, const void *arguments, const struct operands *operands)
 {
 	const struct arguments *a = arguments;
+	int64_t seeds = a->quick ? 8 : 100, more = a->quick ? 32 : 300;
 	struct bag_options o = {
 		.dir = operands->n > 0 ? operands->v[0] : "traces",
 		.results = a->results,
 		.heuristics = a->heuristics,
 		.sites = a->traces,
-		.repetitions = a->seeds > 0 ? (int)a->seeds
-			       : a->quick   ? 4
-					    : 100,
-		.more = a->more >= 0 ? (int)a->more
-			: a->quick   ? 16
-				     : 300,
+		.repetitions = (int)(a->seeds > 0 ? a->seeds : seeds),
+		.more = (int)(a->more >= 0 ? a->more : more),
 		.most_tasks = a->tasks > 0 ? a->tasks : 0,
 		.limit = a->limit > 0 ? a->limit : 0,
 		.workers = a->cores < 0 ? 0 : (int)a->cores,
