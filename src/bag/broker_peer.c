@@ -365,7 +365,7 @@ static struct offer offer_of(const struct broker *b, const struct peer *p)
 		.all_cpus = p->cpus,
 		.all_gpus = p->gpus,
 		.worker = p->number,
-		.repeats = b->summary.workers < b->options->rules.agree,
+		.workers = b->summary.workers,
 	};
 }
 

@@ -167,16 +167,18 @@ static bool fits(const struct bag_need *need, int64_t cpus, int64_t gpus, const 
 	       (o->seconds < 0 || need->seconds <= o->seconds);
 }
 
-static bool has_voted(const struct queue *q, uint32_t task, int worker)
+/* Whether it has given a result of the task, and others could. */
+static bool has_voted(const struct queue *q, uint32_t task, const struct offer *o)
 {
 	uint64_t at;
+	int votes = 0;
+	bool own = false;
 
 	if (!map_get(&q->voted, task, &at))
 		return false;
-	for (; at; at = q->votes.v[at - 1].next)
-		if (q->votes.v[at - 1].worker == worker)
-			return true;
-	return false;
+	for (; at; at = q->votes.v[at - 1].next, votes++)
+		own = own || q->votes.v[at - 1].worker == o->worker;
+	return own && votes < o->workers;
 }
 
 /* The task before the one that this worker may take from the line; false: it may take none. */
@@ -186,10 +188,10 @@ static bool line_find(const struct queue *q, const struct line *l, const struct 
 	int looked = 0;
 
 	*ret_before = 0;
-	if (q->rules.agree <= 1 || o->repeats)
+	if (q->rules.agree <= 1)
 		return true;
 	for (uint32_t task = l->head; task && looked < LOOK; before = task, task = q->item[task].next, looked++)
-		if (!has_voted(q, task, o->worker)) {
+		if (!has_voted(q, task, o)) {
 			*ret_before = before;
 			return true;
 		}
@@ -247,7 +249,7 @@ bool queue_copy(struct queue *q, uint32_t task, const struct offer *o)
 	const struct bag_need *need = &q->bag->needs.v[q->bag->tasks.v[task - 1].need];
 
 	if (x->state != TASK_FLYING || x->copies >= q->rules.replicas || x->copies == UINT8_MAX ||
-	    !fits(need, o->cpus, o->gpus, o) || (!o->repeats && has_voted(q, task, o->worker)))
+	    !fits(need, o->cpus, o->gpus, o) || has_voted(q, task, o))
 		return false;
 	x->copies++;
 	q->counts.copies++;

@@ -45,7 +45,7 @@ struct offer {
 	int64_t seconds;	    /* until its end; -1: it has none */
 	int64_t all_cpus, all_gpus; /* when it is empty */
 	int worker;		    /* from 0 */
-	bool repeats;		    /* may give a second result for --agree: there are not enough workers */
+	int workers;		    /* that there are: with --agree nobody gives a second result before all gave one */
 };
 
 /* The next task for this worker, now in flight there; 0: none. Numbers of tasks begin with 1. */

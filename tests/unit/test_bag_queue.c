@@ -30,8 +30,12 @@ static void done(struct queue *q)
 
 static struct offer room(int worker, int64_t cpus, int64_t all)
 {
-	return (struct offer){
-		.cpus = cpus * BAG_CPU, .all_cpus = all * BAG_CPU, .memory = -1, .seconds = -1, .worker = worker};
+	return (struct offer){.cpus = cpus * BAG_CPU,
+			      .all_cpus = all * BAG_CPU,
+			      .memory = -1,
+			      .seconds = -1,
+			      .worker = worker,
+			      .workers = 3};
 }
 
 static const struct queue_rules plain = {.attempts = 2, .losses = 2, .replicas = 1, .agree = 1};
@@ -112,10 +116,25 @@ static void agreement(void **state)
 	assert_int_equal(queue_take(q, &third), 1);
 	assert_int_equal(queue_result(q, 1, 2, true, 11), VERDICT_DONE);
 	assert_int_equal(queue_result(q, 2, 0, true, 1), VERDICT_AGAIN);
-	o.repeats = true; /* it is the only one left */
+	o.workers = 1; /* it is the only one left */
 	for (uint64_t i = 2; i <= 5; i++) {
 		assert_int_equal(queue_take(q, &o), 2);
 		assert_int_equal(queue_result(q, 2, 0, true, i), i < 5 ? VERDICT_AGAIN : VERDICT_ASIDE);
+	}
+	done(q);
+}
+
+/* Two workers whose results differ give more of them, rather than wait for a third. */
+static void disagreement(void **state)
+{
+	(void)state;
+	struct queue *q = made("a\n", (struct queue_rules){.attempts = 1, .losses = 2, .replicas = 1, .agree = 2});
+	struct offer o[2] = {room(0, 1, 1), room(1, 1, 1)};
+
+	o[0].workers = o[1].workers = 2;
+	for (uint64_t i = 0; i < 5; i++) {
+		assert_int_equal(queue_take(q, &o[i % 2]), 1);
+		assert_int_equal(queue_result(q, 1, (int)(i % 2), true, i), i < 4 ? VERDICT_AGAIN : VERDICT_ASIDE);
 	}
 	done(q);
 }
@@ -190,7 +209,6 @@ static void random_lives(void **state)
 		for (int step = 0; c = queue_counts(q), c.waiting + c.flying > 0; step++) {
 			assert_true(step < 10000);
 			struct offer o = room((int)rng_below(&r, 3), 2, 2);
-			o.repeats = step > 500;
 			uint32_t task = queue_take(q, &o);
 			if (!task && flying.n && queue_copy(q, flying.v[0].task, &o))
 				task = flying.v[0].task;
@@ -226,9 +244,9 @@ static void random_lives(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(retries),	cmocka_unit_test(restored), cmocka_unit_test(copies),
-		cmocka_unit_test(agreement),	cmocka_unit_test(large),    cmocka_unit_test(time_left),
-		cmocka_unit_test(random_lives),
+		cmocka_unit_test(retries),   cmocka_unit_test(restored),     cmocka_unit_test(copies),
+		cmocka_unit_test(agreement), cmocka_unit_test(disagreement), cmocka_unit_test(large),
+		cmocka_unit_test(time_left), cmocka_unit_test(random_lives),
 	};
 	return cmocka_run_group_tests_name("bag_queue", tests, NULL, NULL);
 }
