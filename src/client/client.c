@@ -293,6 +293,8 @@ static int head_write(struct client *c, const struct question *q, struct err *er
 	strbuf_printf(&c->head, "%s %s HTTP/1.1\r\nHost: shunt\r\n", q->method, q->path);
 	if (c->route)
 		strbuf_printf(&c->head, "Authorization: Bearer %s\r\n", c->route->token);
+	if (c->user)
+		strbuf_printf(&c->head, "Shunt-User: %s\r\n", c->user);
 	if (q->accept)
 		strbuf_printf(&c->head, "Accept: %s\r\n", q->accept);
 	if (q->key)
@@ -778,6 +780,19 @@ int client_submit(struct client *c, const json_t *body, struct reply *ret, struc
 	if (rc < 0 && ret)
 		*ret = (struct reply){0};
 	return rc < 0 ? rc : body_ask(c, &q, body, ret, err);
+}
+
+int client_submit_key(struct client *c, const char *key, const json_t *body, struct reply *ret, struct err *err)
+{
+	struct question q = {.method = "POST", .path = "/v1/jobs", .key = key};
+
+	return body_ask(c, &q, body, ret, err);
+}
+
+void client_user(struct client *c, const char *user)
+{
+	free(c->user);
+	c->user = user[strcspn(user, "\r\n")] ? NULL : mem_strdup(user);
 }
 
 int client_read(struct client *c, const char *path, const char *accept,

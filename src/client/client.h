@@ -62,6 +62,10 @@ int client_ask(struct client *c, const char *method, const char *path, const cha
 	       struct err *err);
 /* Submits: POST /v1/jobs with a new Idempotency-Key, repeated with the same key until the server says whether it was done. */
 int client_submit(struct client *c, const json_t *body, struct reply *ret, struct err *err);
+/* The same with a key of the caller's own, by which it can go on after it was restarted. */
+int client_submit_key(struct client *c, const char *key, const json_t *body, struct reply *ret, struct err *err);
+/* With a site's token (docs/sites.md): for whom it asks from now on. */
+void client_user(struct client *c, const char *user);
 int client_ask_json(struct client *c, const char *method, const char *path, const json_t *body, struct reply *ret,
 		    struct err *err);
 /* For large lists and streams: hands out the body as it comes (any size of pieces); return < 0 from the callback to

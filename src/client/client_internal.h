@@ -46,6 +46,7 @@ struct client {
 	char *offline;		  /* the directory of the spool, for when it does not run; or NULL */
 	struct offline_seen seen; /* what is in it */
 	char *name;		  /* of the server that does not run, after an answer without it; or NULL */
+	char *user;		  /* for whom a site asks; or NULL */
 	char *standby;		  /* its server's address, if that stands by; or NULL */
 	int fd;			  /* -1: not connected */
 	bool used;		  /* this connection has carried a request before */

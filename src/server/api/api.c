@@ -81,6 +81,10 @@ static bool asker_admit(struct server *s, const struct route *route, struct http
 		api_refuse(r, &err);
 		return false;
 	}
+	if (ret->by == BY_SITE && (!route || (strcmp(route->tag, "jobs") != 0 && strcmp(route->tag, "actions") != 0))) {
+		http_error(r, CODE_FORBIDDEN, "Another site's token is for jobs alone.");
+		return false;
+	}
 	if (route && (route->may == MAY_OPERATOR || route->may == MAY_MANAGER) &&
 	    role_check(&(struct role_case){.role = ret->role}, route->may == MAY_MANAGER ? ACT_MANAGE : ACT_OPERATE,
 		       "This", &err) < 0) {

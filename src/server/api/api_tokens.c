@@ -20,6 +20,7 @@
 #include "core/cluster.h"
 #include "net/http.h"
 #include "server/api/api.h"
+#include "server/api/attributes.h"
 #include "server/api/call.h"
 #include "server/api/request.h"
 #include "server/api/schemas.h"
@@ -59,16 +60,16 @@ static bool room_check(struct server *s, struct http_request *r, enum token_kind
 	tokens_expire(s);
 	for (size_t i = 0; i < all->list.n; i++)
 		own += all->list.v[i].kind == TOKEN_LOGIN && all->list.v[i].uid == uid;
-	if (all->list.n < TOKENS_MAX && (kind == TOKEN_JOIN || own < TOKENS_PER_USER))
+	if (all->list.n < TOKENS_MAX && (kind != TOKEN_LOGIN || own < TOKENS_PER_USER))
 		return true;
 	http_error(r, CODE_BAD_STATE, "There are %zu tokens already: revoke some ('shunt token list').",
-		   kind == TOKEN_JOIN || own < TOKENS_PER_USER ? all->list.n : own);
+		   kind != TOKEN_LOGIN || own < TOKENS_PER_USER ? all->list.n : own);
 	return false;
 }
 
 static const struct field new_token_fields[] = {
 	{"id", .is = REQUIRED | IS_TEXT},
-	{"kind", .is = REQUIRED | IS_TEXT, .words = "join|login"},
+	{"kind", .is = REQUIRED | IS_TEXT, .words = "join|login|site"},
 	{"token", .is = REQUIRED | IS_TEXT, "ID.SECRET.FINGERPRINT"},
 	{"server", .is = REQUIRED | IS_TEXT | IS_NULL, "what to call it from other machines"},
 	{"expires", .is = REQUIRED | IS_INSTANT},
@@ -90,7 +91,7 @@ static void token_reply(struct server *s, struct http_request *r, const struct t
 	json_init(&j, &out, false);
 	json_open_object(&j, NULL);
 	json_text(&j, "id", id);
-	json_text(&j, "kind", t->kind == TOKEN_JOIN ? "join" : "login");
+	json_text(&j, "kind", token_kind_name(t->kind));
 	json_text(&j, "token", text);
 	json_text(&j, "server", *address ? address : NULL);
 	json_int(&j, "expires", t->expires);
@@ -115,6 +116,8 @@ static void made_record(struct server *s, const struct asker *w, const struct to
 	strbuf_printf(&undo, "shunt token revoke %s", id);
 	if (t->kind == TOKEN_LOGIN)
 		strbuf_printf(&change, "login of %s", t->user);
+	else if (t->kind == TOKEN_SITE)
+		strbuf_printf(&change, "lets site %s hand jobs over", t->name);
 	else
 		strbuf_printf(&change, "lets %s join", t->name ? t->name : "nodes");
 	audit_record(s, w, "token", id, "created", change.text, undo.text);
@@ -149,6 +152,34 @@ static void join_make(struct server *s, struct http_request *r, const struct ask
 	t.expires = s->clock->now + life;
 	t.user = mem_strdup(w->user);
 	t.name = name ? mem_strdup(name) : NULL;
+	t.label = label ? mem_strdup(label) : NULL;
+	made = token_add(s, &t, text);
+	made_record(s, w, made);
+	token_reply(s, r, made, text);
+}
+
+static void site_make(struct server *s, struct http_request *r, const struct asker *w, const json_t *body)
+{
+	struct token_record t = {.kind = TOKEN_SITE};
+	const char *name = text_of(body, "name"), *label = text_of(body, "label");
+	const struct token_record *made;
+	char text[TOKEN_SIZE];
+
+	if (w->role < ROLE_MANAGER || w->by != BY_SOCKET) {
+		http_error(r, CODE_FORBIDDEN,
+			   "Only managers, on the server's machine (%s), let another site hand jobs over.",
+			   s->instance->host);
+		return;
+	}
+	if (!name || !*name || !name_is_good(name)) {
+		http_error(r, CODE_BAD_REQUEST, "name must be the site's: up to 64 letters, digits, '.', '-' and '_'.");
+		return;
+	}
+	if (!room_check(s, r, TOKEN_SITE, 0))
+		return;
+	t.expires = s->clock->now + number_of(body, "expires", SITE_LIFE);
+	t.user = mem_strdup(w->user);
+	t.name = mem_strdup(name);
 	t.label = label ? mem_strdup(label) : NULL;
 	made = token_add(s, &t, text);
 	made_record(s, w, made);
@@ -237,6 +268,8 @@ void api_token_create(struct server *s, const struct call *c)
 			s->instance->where.conf);
 	else if (strcmp(text_of(c->body, "kind"), "join") == 0)
 		join_make(s, c->r, c->w, c->body);
+	else if (strcmp(text_of(c->body, "kind"), "site") == 0)
+		site_make(s, c->r, c->w, c->body);
 	else
 		login_make(s, c->r, c->w, c->body);
 }
@@ -250,10 +283,10 @@ static bool may_manage(const struct asker *w, const struct token_record *t)
 
 static const struct field token_fields[] = {
 	{"id", .is = REQUIRED | IS_TEXT},
-	{"kind", .is = REQUIRED | IS_TEXT, .words = "join|login"},
+	{"kind", .is = REQUIRED | IS_TEXT, .words = "join|login|site"},
 	{"user", .is = REQUIRED | IS_TEXT | IS_NULL, "whose login it is; who made the join token"},
 	{"label", .is = REQUIRED | IS_TEXT | IS_NULL},
-	{"name", .is = REQUIRED | IS_TEXT | IS_NULL, "the only node that a join is for"},
+	{"name", .is = REQUIRED | IS_TEXT | IS_NULL, "the only node that a join is for; of a site, what it is called"},
 	{"created", .is = REQUIRED | IS_INSTANT},
 	{"expires", .is = REQUIRED | IS_INSTANT},
 	{"uses", .is = REQUIRED | IS_INT | IS_NULL, "of a join token: how many are left"},
@@ -286,7 +319,7 @@ void api_tokens(struct server *s, const struct call *c)
 		token_id(t, id);
 		json_open_object(&j, NULL);
 		json_text(&j, "id", id);
-		json_text(&j, "kind", t->kind == TOKEN_JOIN ? "join" : "login");
+		json_text(&j, "kind", token_kind_name(t->kind));
 		json_text(&j, "user", t->user);
 		json_text(&j, "label", t->label);
 		json_text(&j, "name", t->name);
@@ -450,14 +483,15 @@ static const struct field whoami_fields[] = {
 	{"user", .is = REQUIRED | IS_TEXT},
 	{"uid", .is = REQUIRED | IS_INT},
 	{"role", .is = REQUIRED | IS_TEXT, .words = "user|operator|manager"},
-	{"by", .is = REQUIRED | IS_TEXT, .words = "socket|token|job"},
+	{"by", .is = REQUIRED | IS_TEXT, .words = "socket|token|job|site"},
 	{0},
 };
 const struct schema whoami_answer = {.fields = whoami_fields};
 
 void api_whoami(struct server *s, const struct call *c)
 {
-	static const char *const role[] = {"user", "operator", "manager"}, *const by[] = {"socket", "token", "job"};
+	static const char *const role[] = {"user", "operator", "manager"}, *const by[] = {"socket", "token", "job",
+											  "site"};
 	struct strbuf out = {0};
 	struct json j;
 

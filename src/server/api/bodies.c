@@ -203,12 +203,12 @@ const struct schema node_body = {.fields = node_fields};
 /* ---- tokens ---- */
 
 static const struct field token_fields[] = {
-	{"kind", .is = REQUIRED | IS_TEXT, .words = "join|login"},
+	{"kind", .is = REQUIRED | IS_TEXT, .words = "join|login|site"},
 	{"expires", .is = IS_INT | IS_NULL,
-	 "seconds from now, of a join at most 30 days; if not given an hour, of a login 30 days", .least = 1,
-	 .most = LOGIN_LIFE_MAX},
+	 "seconds from now, of a join at most 30 days; if not given an hour, of a login 30 days, of a site a year",
+	 .least = 1, .most = LOGIN_LIFE_MAX},
 	{"uses", .is = IS_INT | IS_NULL, "how many machines may join", .least = 1, .most = USES_MAX, .otherwise = "1"},
-	{"name", .is = IS_TEXT | IS_NULL, "the only node that a join is for", .most = 63},
+	{"name", .is = IS_TEXT | IS_NULL, "the only node that a join is for; what the site is called", .most = 63},
 	{"user", .is = IS_TEXT | IS_NULL, "whose login it is, if not one's own (managers)", .most = 63},
 	{"label", .is = IS_TEXT | IS_NULL, .most = 200},
 	{0},

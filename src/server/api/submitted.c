@@ -139,7 +139,11 @@ void submitted_again(struct server *s, struct http_request *r, const struct subm
 	struct strbuf out = {0};
 	struct json j;
 
-	if (k->print != request_print(r)) {
+	if (k->lasting && k->count == 0) {
+		http_error(r, CODE_REFUSED, "The site that sent this job has withdrawn it.");
+		return;
+	}
+	if (!k->lasting && k->print != request_print(r)) { /* a site writes a job as it is then */
 		http_error(
 			r, CODE_KEY_REUSED,
 			"Idempotency-Key: you have sent this key with another request: use a new key for each submission.");
@@ -170,8 +174,11 @@ void submitted_again(struct server *s, struct http_request *r, const struct subm
 void submitted_key(struct server *s, struct http_request *r, const struct asker *w, const char *key,
 		   const struct submission *x, size_t n, uint64_t first)
 {
-	struct submission_key k = {
-		.first = first, .count = (uint32_t)n, .time = s->clock->now, .print = request_print(r)};
+	struct submission_key k = {.first = first,
+				   .count = (uint32_t)n,
+				   .time = s->clock->now,
+				   .print = request_print(r),
+				   .lasting = w->by == BY_SITE};
 	bool arrays = false;
 
 	for (size_t i = 0; i < n; i++)

@@ -14,7 +14,7 @@ struct asker {
 	gid_t gid;
 	char user[64];
 	enum role role;
-	enum { BY_SOCKET, BY_TOKEN, BY_JOB } by;
+	enum { BY_SOCKET, BY_TOKEN, BY_JOB, BY_SITE } by;
 	char address[64];      /* of another machine; "" by the local socket */
 	char token[64];	       /* the id of his token */
 	uint32_t party;	       /* under which his queues and accounts are kept (site/coordinators.h); 0: he has none */

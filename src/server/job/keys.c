@@ -28,9 +28,11 @@
 #include "server/server.h"
 #include "store/store.h"
 
-#define KEEP 86400	    /* seconds */
-#define KEYS_PER_USER 50000 /* some 150 bytes each */
-#define SWEEP 60	    /* seconds between two looks for old ones */
+#define KEEP 86400		 /* seconds */
+#define KEEP_LASTING 34560000	 /* 400 days: a site that was down asks again */
+#define RING_LASTING ((uid_t)-1) /* where these are, of all users: nobody has this id */
+#define KEYS_PER_USER 50000	 /* some 150 bytes each */
+#define SWEEP 60		 /* seconds between two looks for old ones */
 
 /* The keys of one user, in the order of `time`. */
 struct ring {
@@ -141,7 +143,9 @@ void subkeys_turn(struct server *s)
 	for (size_t i = 0; i < keys->rings.n; i++) {
 		struct ring *r = &keys->rings.v[i];
 		ring_sort(r);
-		for (; budget > 0 && r->first < r->v.n && r->v.v[r->first]->time + KEEP <= s->clock->now; budget--)
+		for (; budget > 0 && r->first < r->v.n &&
+		       r->v.v[r->first]->time + (r->uid == RING_LASTING ? KEEP_LASTING : KEEP) <= s->clock->now;
+		     budget--)
 			oldest_forget(s, r);
 	}
 	keys->sweep = budget > 0 ? s->clock->now + SWEEP : s->clock->now;
@@ -160,13 +164,14 @@ static struct ring *ring_of(struct keys *keys, uid_t uid)
 	return &keys->rings.v[*at - 1];
 }
 
-static struct submission_key *key_put(struct server *s, uid_t uid, const char *text)
+static struct submission_key *key_put(struct server *s, uid_t uid, const char *text, bool lasting)
 {
 	struct keys *keys = keys_of(s);
-	struct ring *r = ring_of(keys, uid);
+	struct ring *r = ring_of(keys, lasting ? RING_LASTING : uid);
 	struct submission_key *k = mem_zalloc(sizeof *k + strlen(text) + 1);
 
 	k->uid = uid;
+	k->lasting = lasting;
 	strcpy(k->text, text);
 	map_set(&keys->by_text, key_hash(uid, text), (uint64_t)(uintptr_t)k);
 	vec_push(&r->v, k);
@@ -175,8 +180,8 @@ static struct submission_key *key_put(struct server *s, uid_t uid, const char *t
 
 void subkey_add(struct server *s, uid_t uid, const char *text, const struct submission_key *given)
 {
-	struct submission_key *k = key_put(s, uid, text);
-	struct ring *r = ring_of(s->jobs->keys, uid);
+	struct submission_key *k = key_put(s, uid, text, given->lasting);
+	struct ring *r = ring_of(s->jobs->keys, given->lasting ? RING_LASTING : uid);
 	struct strbuf value = {0};
 	char name[KEY_MAX + 16], print[24];
 	struct json j;
@@ -195,12 +200,14 @@ void subkey_add(struct server *s, uid_t uid, const char *text, const struct subm
 	json_text(&j, "print", print);
 	if (k->arrays)
 		json_text(&j, "arrays", k->arrays);
+	if (k->lasting)
+		json_bool(&j, "lasting", true);
 	json_close_object(&j);
 	object_name(uid, text, name);
 	store_put_object(s->store, "key", name, value.text);
 	strbuf_fini(&value);
 	ring_sort(r);
-	if (r->v.n - r->first > KEYS_PER_USER)
+	if (!given->lasting && r->v.n - r->first > KEYS_PER_USER)
 		oldest_forget(s, r);
 }
 
@@ -210,18 +217,20 @@ int subkey_restore(struct server *s, const char *name, const json_t *o, struct e
 		   *arrays = json_string_value(json_object_get(o, "arrays"));
 	int64_t first = json_integer_value(json_object_get(o, "first")),
 		count = json_integer_value(json_object_get(o, "count"));
+	bool lasting = json_is_true(json_object_get(o, "lasting"));
 	char text[KEY_MAX + 1], *end;
 	unsigned long uid = strtoul(name, &end, 10);
 
 	if (end == name || *end != ':' || uid > UINT32_MAX || subkey_read(end + 1, text, NULL) < 0 || !print ||
-	    first < 1 || count < 1 || count > UINT32_MAX || (arrays && strlen(arrays) != (size_t)count))
+	    (lasting ? first < 0 || count < 0 : first < 1 || count < 1) || count > UINT32_MAX ||
+	    (arrays && strlen(arrays) != (size_t)count))
 		return err_set(err, -EINVAL, "it is not a submission's key");
-	struct submission_key *k = key_put(s, (uid_t)uid, text);
+	struct submission_key *k = key_put(s, (uid_t)uid, text, lasting);
 	k->first = (uint64_t)first;
 	k->count = (uint32_t)count;
 	k->time = json_integer_value(json_object_get(o, "time"));
 	k->print = strtoull(print, NULL, 16);
 	k->arrays = arrays ? mem_strdup(arrays) : NULL;
-	ring_of(s->jobs->keys, (uid_t)uid)->unsorted = true;
+	ring_of(s->jobs->keys, lasting ? RING_LASTING : (uid_t)uid)->unsorted = true;
 	return 0;
 }

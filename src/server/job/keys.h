@@ -5,6 +5,7 @@
 #define SERVER_KEYS_H
 
 #include <jansson.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -17,7 +18,8 @@ struct submission_key {
 	uint32_t count;	       /* jobs that it made: first, first + 1, ... */
 	uint64_t first, print; /* a hash of the request's body */
 	int64_t time;	       /* instant of the submission */
-	char *arrays;	       /* a letter for each job: 'a' for an array, else 'j'; NULL: there is no array */
+	bool lasting; /* of another site: kept for longer, and whatever else its user submits. count 0: withdrawn */
+	char *arrays; /* a letter for each job: 'a' for an array, else 'j'; NULL: there is no array */
 	char text[];
 };
 /* The value of the header, without its quotes. -EINVAL. */

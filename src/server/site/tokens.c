@@ -52,9 +52,16 @@ struct tokens *tokens_of(struct server *s)
 	return s->realm->tokens;
 }
 
+const char *token_kind_name(enum token_kind kind)
+{
+	return kind == TOKEN_JOIN ? "join" : kind == TOKEN_SITE ? "site" : "login";
+}
+
 void token_id(const struct token_record *t, char ret[32])
 {
-	snprintf(ret, 32, "%c%llu", t->kind == TOKEN_JOIN ? 'j' : 'u', (unsigned long long)t->number);
+	char letter = t->kind == TOKEN_JOIN ? 'j' : t->kind == TOKEN_SITE ? 's' : 'u';
+
+	snprintf(ret, 32, "%c%llu", letter, (unsigned long long)t->number);
 }
 
 struct token_record *token_find(struct server *s, const char *id)
@@ -81,7 +88,7 @@ void token_store(struct server *s, const struct token_record *t)
 	token_id(t, id);
 	json_init(&j, &text, false);
 	json_open_object(&j, NULL);
-	json_text(&j, "kind", t->kind == TOKEN_JOIN ? "join" : "login");
+	json_text(&j, "kind", token_kind_name(t->kind));
 	json_text(&j, "hash", t->hash);
 	json_int(&j, "uid", t->uid);
 	json_text(&j, "user", t->user);
@@ -122,7 +129,10 @@ int token_restore(struct server *s, const char *id, const json_t *o, struct err 
 	unsigned long long n;
 	char letter, own[32];
 
-	t.kind = kind && strcmp(kind, "join") == 0 ? TOKEN_JOIN : TOKEN_LOGIN;
+	t.kind = TOKEN_LOGIN;
+	for (enum token_kind k = TOKEN_JOIN; k <= TOKEN_SITE; k++)
+		if (kind && strcmp(kind, token_kind_name(k)) == 0)
+			t.kind = k;
 	if (!hash || strlen(hash) != FINGERPRINT_SIZE - 1 || !kind || sscanf(id, "%c%llu", &letter, &n) != 2)
 		return err_set(err, -EINVAL, "it is no token");
 	t.number = n;
@@ -408,6 +418,41 @@ bool token_pass(struct server *s, uid_t uid, char ret[TOKEN_SIZE])
 	snprintf(shown.fingerprint, sizeof shown.fingerprint, "%.*s", SHOWN_DIGITS, s->realm->authority.fingerprint);
 	token_write(&shown, ret);
 	return true;
+}
+
+const char *token_site(struct server *s, const char *text)
+{
+	const struct token_record *t;
+	struct token shown;
+
+	if (!text || token_parse(text, &shown, NULL) < 0 || shown.id[0] != 's')
+		return NULL;
+	t = record_shown(s, &shown, TOKEN_SITE);
+	return t ? t->name : NULL;
+}
+
+int token_check_site(struct server *s, const char *text, const char *user, const char *address, struct asker *ret,
+		     struct err *err)
+{
+	const struct user *u = NULL;
+	struct token_record *t;
+	struct token shown;
+	int rc;
+
+	if (token_parse(text, &shown, NULL) < 0 || !(t = record_shown(s, &shown, TOKEN_SITE)))
+		return token_failed(s, address, err);
+	if (!user || users_find(s, (struct user_key){USER_BY_NAME, 0, user}, &u, err) != LOOKUP_KNOWN)
+		return err_code(err, CODE_FORBIDDEN, "There is no user %.60s here: site %.60s can't ask for him.",
+				user ? user : "\"\"", t->name);
+	if ((rc = token_user_check(s, u->uid, u->name, err)) < 0)
+		return rc;
+	*ret = (struct asker){.uid = u->uid, .gid = u->gid, .by = BY_SITE};
+	snprintf(ret->user, sizeof ret->user, "%s", u->name);
+	snprintf(ret->token, sizeof ret->token, "%s", shown.id);
+	snprintf(ret->address, sizeof ret->address, "%.63s", address);
+	t->used = s->clock->now;
+	snprintf(t->from, sizeof t->from, "%.63s", address);
+	return 0;
 }
 
 bool token_whose(struct server *s, const char *text, uid_t *ret_uid, gid_t *ret_gid)

@@ -21,12 +21,17 @@ struct server;
 #define LOGIN_LIFE 2592000	/* 30 days */
 #define LOGIN_LIFE_MAX 31536000 /* a year */
 #define MUNGE_LIFE 86400
+#define SITE_LIFE 31536000 /* a year, also at most */
 #define USES_MAX 10000
 #define TOKENS_PER_USER 200
 #define TOKENS_MAX 20000
 #define SHOWN_DIGITS 32 /* of the authority's fingerprint in a token */
 
-enum token_kind { TOKEN_JOIN, TOKEN_LOGIN };
+enum token_kind {
+	TOKEN_JOIN,
+	TOKEN_LOGIN,
+	TOKEN_SITE /* another server, which says for which user it asks (docs/sites.md) */
+};
 
 /* A token as it is kept. Its secret is not: only the hash. */
 struct token_record {
@@ -34,9 +39,9 @@ struct token_record {
 	enum token_kind kind;
 	char hash[FINGERPRINT_SIZE];
 	uid_t uid;	 /* of a login: whose */
-	char *user;	 /* of a login: his name then; of a join: who made it */
+	char *user;	 /* of a login: his name then; of others: who made it */
 	char *label;	 /* a note, or NULL */
-	char *name;	 /* of a join: the only node it is for, or NULL */
+	char *name;	 /* of a join: the only node it is for, or NULL; of a site: what it is called */
 	int64_t created; /* instants */
 	int64_t expires;
 	int64_t uses;  /* of a join: how many are left */
@@ -54,6 +59,7 @@ struct tokens {
 };
 
 struct tokens *tokens_of(struct server *s);
+const char *token_kind_name(enum token_kind kind);
 void token_id(const struct token_record *t, char ret[32]);
 struct token_record *token_find(struct server *s, const char *id); /* valid until the next change; NULL */
 void token_store(struct server *s, const struct token_record *t);
@@ -86,6 +92,11 @@ bool token_sealed(struct server *s, const char *id, const char *text, const char
 		  const char **ret_user);
 /* The name of a user's view at an agent (agent/views.c), of a login token. */
 void token_view(const struct token_record *t, char ret[64]);
+/* The site whose genuine token this is, by its secret alone; NULL: it is none. Borrowed. */
+const char *token_site(struct server *s, const char *text);
+/* A site's token, which asks for that user, who has been looked up: as token_check(). CODE_FORBIDDEN: nobody of that name may be asked for. */
+int token_check_site(struct server *s, const char *text, const char *user, const char *address, struct asker *ret,
+		     struct err *err);
 /* Whether the proof that was shown still counts: for answers that go on. */
 bool token_holds(struct server *s, const struct asker *w);
 void token_of_job(const struct server *s, const char *tag, char ret[TOKEN_SIZE]);

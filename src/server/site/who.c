@@ -38,12 +38,15 @@ static const char *host_of(const struct server *s, const struct asker *w)
 	return w->by == BY_SOCKET ? s->instance->host : w->address;
 }
 
-/* A job's own token never makes its owner more than a user: everything that the job runs has it. */
+/* For whom a site asks. */
+#define SITE_USER "Shunt-User"
+
+/* A job's own token never makes its owner more than a user: everything that the job runs has it. Nor does another site's word. */
 static enum role role_of(const struct server *s, const struct asker *w)
 {
 	const char *host = host_of(s, w);
 
-	if (w->by == BY_JOB)
+	if (w->by == BY_JOB || w->by == BY_SITE)
 		return ROLE_USER;
 	if (w->uid == 0 || w->uid == s->instance->uid || attrs_list_has(s->attrs, "managers", w->user, host))
 		return ROLE_MANAGER;
@@ -55,7 +58,9 @@ int who_asks(struct server *s, struct http_request *r, struct asker *ret, struct
 	const char *remote = request_remote(r);
 
 	if (remote) {
-		int rc = token_check(s, bearer(r), remote, ret, err);
+		int rc = token_site(s, bearer(r))
+				 ? token_check_site(s, bearer(r), request_header(r, SITE_USER), remote, ret, err)
+				 : token_check(s, bearer(r), remote, ret, err);
 		if (rc < 0)
 			return rc;
 	} else {
@@ -71,7 +76,7 @@ int who_asks(struct server *s, struct http_request *r, struct asker *ret, struct
 		snprintf(ret->user, sizeof ret->user, "%s", a->name);
 	}
 	ret->role = role_of(s, ret);
-	if (ret->by != BY_JOB)
+	if (ret->by != BY_JOB && ret->by != BY_SITE)
 		ret->party = coordinators_party(s, ret->user, host_of(s, ret));
 	return 0;
 }
@@ -87,6 +92,14 @@ enum lookup who_awaits(struct server *s, struct http_request *r, struct user_key
 	const struct user *u = NULL;
 	enum lookup l;
 
+	if (request_remote(r) && token_site(s, bearer(r))) {
+		const char *name = request_header(r, SITE_USER);
+		*ret = (struct user_key){USER_BY_NAME, 0, name};
+		if (!name || (l = users_find(s, *ret, &u, err)) != LOOKUP_KNOWN)
+			return name ? l : LOOKUP_NONE;
+		*ret = (struct user_key){USER_BY_ID, u->uid, NULL}; /* by which others look for him */
+		return users_find(s, *ret, &u, err);
+	}
 	if (request_remote(r) && !token_whose(s, bearer(r), &peer.uid, &peer.gid))
 		return LOOKUP_NONE; /* who_asks() refuses it */
 	*ret = (struct user_key){USER_BY_ID, peer.uid, NULL};
@@ -102,7 +115,7 @@ bool who_known(void *server, const struct http_request *r)
 	uid_t uid;
 	gid_t gid;
 
-	return token_whose(server, bearer(r), &uid, &gid);
+	return token_site(server, bearer(r)) || token_whose(server, bearer(r), &uid, &gid);
 }
 
 /* What the table of roles asks about a job. Cheap: lists ask it of every job. */
