@@ -358,7 +358,7 @@ static int route(struct walk *w, const struct step *s, struct err *err)
 		p += n;
 		if (!w->site->queue(w->site->context, name, &next.queue))
 			err_code(&one, CODE_UNKNOWN_QUEUE, "unknown queue %.60s", name);
-		else if (tried(w, next.queue.attrs))
+		else if (!next.queue.elsewhere && tried(w, next.queue.attrs))
 			continue;
 		else
 			rc = step_to(w, &next, &one);
@@ -372,6 +372,19 @@ static int route(struct walk *w, const struct step *s, struct err *err)
 	return rc;
 }
 
+/* What this server has to say of a queue of another one. */
+static int elsewhere_check(const struct walk *w, const struct step *s, struct err *err)
+{
+	if (!s->queue.elsewhere)
+		return 0;
+	if (w->job->stays)
+		return err_code(err, CODE_REFUSED, "queue %.60s: %.200s", s->queue.name, w->job->stays);
+	for (const char *const *p = w->job->refused; s->before && p && *p; p++)
+		if (strcmp(*p, s->queue.name) == 0)
+			return err_code(err, CODE_REFUSED, "queue %.60s did not accept it", s->queue.name);
+	return 0;
+}
+
 static int step_to(struct walk *w, const struct step *s, struct err *err)
 {
 	bool routes = admit_routes(s->queue.attrs), exempt = w->job->exempt && !s->before && !routes;
@@ -379,13 +392,13 @@ static int step_to(struct walk *w, const struct step *s, struct err *err)
 	struct reqtext text;
 	int rc = step_request(w, s, &text, err);
 
-	if (rc < 0)
+	if (rc < 0 || (rc = elsewhere_check(w, s, err)) < 0)
 		return rc;
 	amounts_of(&text, &asked);
 	if (!exempt && w->job->interactive && (rc = interactive_check(w->site->attrs, text.walltime, err)) < 0)
 		return rc;
 	if (!exempt && ((rc = amounts_check(w->site->attrs, SERVER, &asked, NULL, err)) < 0 ||
-			(rc = queue_check(w, s, &asked, err)) < 0))
+			(!s->queue.elsewhere && (rc = queue_check(w, s, &asked, err)) < 0)))
 		return rc;
 	if (routes && attrs_bool(s->queue.attrs, "started"))
 		return route(w, s, err);

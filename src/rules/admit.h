@@ -21,6 +21,7 @@
 struct admit_queue {
 	const char *name; /* the caller's, as the attributes are */
 	const struct attrs *attrs;
+	bool elsewhere; /* of another server, which has its own rules: only this server's are applied */
 };
 
 /* The site: the server's attributes, and how its queues and jobs are found. */
@@ -47,6 +48,8 @@ struct admit_job {
 	bool array, interactive;
 	const char *from; /* it is moved: the queue where it counts already; NULL: it is new */
 	bool granted; /* a coordinator of the queue that is named moves it there: the queue's lists of who may submit do not count */
+	const char *stays;	    /* why it can't be handed over to another server; NULL: it can */
+	const char *const *refused; /* names of queues elsewhere that did not accept it, NULL at the end; NULL: none */
 	bool exempt; /* an operator moves it: the queue that is named takes it whatever its limits, unless it is a routing queue */
 };
 

@@ -502,7 +502,7 @@ static void restore_entry(struct server *s, uint32_t id)
 		sched_restore(s->sched, id, s->clock->now);
 		if (a)
 			a->ended++;
-		heap_push(&s->agenda->forgets, job->since + setting_of(s, e->spec, "keep_completed"), id, 0);
+		heap_push(&s->agenda->forgets, job->since + keep_of(s, e->spec), id, 0);
 		return;
 	}
 	total_count(s, e->spec, 1);

@@ -104,7 +104,7 @@ static bool site_queue(void *context, const char *name, struct admit_queue *ret)
 	int at = ruleset_find(t->site, name);
 
 	if (at >= 0)
-		*ret = (struct admit_queue){t->site->queues.v[at].name, &t->site->queues.v[at].attrs};
+		*ret = (struct admit_queue){.name = t->site->queues.v[at].name, .attrs = &t->site->queues.v[at].attrs};
 	return at >= 0;
 }
 

@@ -31,7 +31,7 @@ static bool find(void *context, const char *name, struct admit_queue *ret)
 	snprintf(own, sizeof own, "%.*s", strcmp(name + n, "@pine") == 0 ? (int)n : 63, name); /* this server is pine */
 	at = ruleset_find(&f->site, own);
 	if (at >= 0)
-		*ret = (struct admit_queue){f->site.queues.v[at].name, &f->site.queues.v[at].attrs};
+		*ret = (struct admit_queue){.name = f->site.queues.v[at].name, .attrs = &f->site.queues.v[at].attrs};
 	return at >= 0;
 }
 

@@ -39,6 +39,7 @@
 #include "server/job/jobs.h"
 #include "server/job/keys.h"
 #include "server/job/spec.h"
+#include "server/life/away.h"
 #include "server/life/hooked.h"
 #include "server/server.h"
 #include "server/site/hooks.h"
@@ -335,7 +336,11 @@ static int change_run(struct action *a, const struct item *x, uint32_t id, struc
 	if (seen && a->hook.args)
 		a->c.args = a->hook.args;
 	bool noted = x->done == 0 && audit_job_begin(&a->c, a->kind, id, &before);
-	rc = a->kind->run(&a->c, id, err);
+	if (entry_away(entry_get(a->c.s, id)) && a->kind->act != ACT_DELETE && a->kind->act != ACT_MOVE &&
+	    !entry_ended(a->c.s, id))
+		rc = away_refuse(a->c.s, id, err);
+	else
+		rc = a->kind->run(&a->c, id, err);
 	if (noted && rc == 0)
 		audit_job_end(&a->c, a->kind, id, x->array ? x->text : NULL, a->c.args, &before);
 	if (noted)

@@ -39,6 +39,7 @@
 #include "server/job/failures.h"
 #include "server/job/jobs.h"
 #include "server/job/spec.h"
+#include "server/life/away.h"
 #include "server/life/block.h"
 #include "server/life/dispatch.h"
 #include "server/life/hookrank.h"
@@ -90,6 +91,10 @@ static int do_delete(struct change *c, uint32_t id, struct err *err)
 		return ended_error(err);
 	snprintf(why, sizeof why, "deleted by %s%s%.400s", c->w->user, message ? ": " : "", message ? message : "");
 	p.foreign = c->w->uid != s->jobs->entries.v[id].spec->uid;
+	if (entry_away(&s->jobs->entries.v[id])) {
+		away_delete(s, id, why, c->w->user);
+		return 0;
+	}
 	if (!runs(s, id)) {
 		p.who = NULL; /* the text says it */
 		job_end_waiting(s, id, END_DELETED, &p);
@@ -311,7 +316,11 @@ static int do_move(struct change *c, uint32_t id, struct err *err)
 		return state_error(s, id, "a running job can't be moved", err);
 	if (name && (rc = queue_resolve(s, name, c->arena, &name, err)) < 0)
 		return rc;
-	if (!name || !queue_named(s, name))
+	if (entry_away(&s->jobs->entries.v[id]) && (!name || !queue_named(s, name)))
+		return away_refuse(s, id, err);
+	if (entry_away(&s->jobs->entries.v[id]))
+		return away_return(s, id, name, c->w->user, err);
+	if (!name || (!queue_is_remote(name) && !queue_named(s, name)))
 		return err_code(err, CODE_UNKNOWN_QUEUE, "Unknown queue %.60s.", name ? name : "\"\"");
 	return job_move(s, id, name, mover_to(c, id, name), c->w->user, c->arena, err);
 }
@@ -357,7 +366,7 @@ static int do_message(struct change *c, uint32_t id, struct err *err)
 /* ---- alter ---- */
 
 /* The job as it would be submitted now. */
-static json_t *as_submission(struct server *s, uint32_t id, json_t *body)
+json_t *as_submission(struct server *s, uint32_t id, json_t *body)
 {
 	const struct entry *e = &s->jobs->entries.v[id];
 	const struct spec *p = e->spec;

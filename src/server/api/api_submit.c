@@ -45,6 +45,7 @@
 #include "server/life/submit.h"
 #include "server/server.h"
 #include "server/site/hooks.h"
+#include "server/site/tokens.h"
 #include "store/store.h"
 
 #define BULK_MAX 10000
@@ -86,6 +87,11 @@ static int read_one(struct server *s, struct submit_work *w, json_t *job, struct
 
 	if (w->hook && w->jobs.n < w->hook->answers.n)
 		hook_changes_apply(job, w->hook->answers.v[w->jobs.n].changes);
+	json_object_del(job, "site");
+	if (w->who.by == BY_SITE && json_is_object(job)) {
+		const struct token_record *t = token_find(s, w->who.token);
+		json_object_set_new(job, "site", json_string(t ? t->name : "unknown"));
+	}
 	int rc = restart_read(s, &w->who, job, request_arena(w->r), &from, err);
 
 	if (rc == 0)

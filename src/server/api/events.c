@@ -82,6 +82,8 @@ const char *event_name(int type)
 		return "rank";
 	case EVENT_SAVED:
 		return "checkpoint";
+	case EVENT_AWAY:
+		return "site";
 	default:
 		return event_type_name((enum event_type)type);
 	}

@@ -27,6 +27,7 @@
 #include "server/base/clock.h"
 #include "server/base/instance.h"
 #include "server/base/post.h"
+#include "server/base/words.h"
 #include "server/job/attempt.h"
 #include "server/job/classes.h"
 #include "server/job/entry.h"
@@ -35,6 +36,7 @@
 #include "server/job/reserved.h"
 #include "server/job/spec.h"
 #include "server/server.h"
+#include "server/settings/remotes.h"
 #include "store/store.h"
 
 const char *cause_name(uint8_t cause)
@@ -171,6 +173,36 @@ bool asks_otherwise(const struct spec *a, const struct spec *b)
 	       a->queue != b->queue || a->account != b->account || a->qos != b->qos || a->reservation != b->reservation;
 }
 
+static struct away *away_of(struct entry *x)
+{
+	if (!x->away)
+		x->away = mem_zalloc(sizeof *x->away);
+	return x->away;
+}
+
+void entry_through(struct server *s, uint32_t id, uint32_t queue)
+{
+	if (queue)
+		away_of(&s->jobs->entries.v[id])->from = queue;
+}
+
+/* NULL is no id. */
+static void apply_away(struct entry *x, const struct payload *p)
+{
+	struct away *a = away_of(x), old = *a;
+
+	*a = p->away;
+	a->id = p->away.id ? mem_strdup(p->away.id) : NULL;
+	a->from = p->away.from ? p->away.from : old.from;
+	memcpy(a->refused, old.refused, sizeof a->refused);
+	if (p->refused) {
+		memmove(a->refused + 1, a->refused, sizeof a->refused - sizeof *a->refused);
+		a->refused[0] = x->spec->queue;
+	}
+	free(old.id);
+	comment_set(x, p->comment);
+}
+
 static void apply_alter(struct server *s, struct entry *x, struct job *job, const struct payload *p)
 {
 	struct spec *old = x->spec;
@@ -184,6 +216,10 @@ static void apply_alter(struct server *s, struct entry *x, struct job *job, cons
 	} else if (entry_running(s, job->id) && old->walltime != p->spec->walltime) {
 		job->walltime = p->spec->walltime;
 		x->limited = true;
+	}
+	if (old->queue != p->spec->queue && queue_is_remote(word(s, p->spec->queue))) {
+		away_of(x)->from = queue_is_remote(word(s, old->queue)) ? x->away->from : old->queue;
+		vec_push(&s->jobs->leaving, job->id);
 	}
 	if (old->queue != p->spec->queue && queue_routes(s, p->spec->queue))
 		vec_push(&s->jobs->routed.jobs, job->id);
@@ -275,6 +311,9 @@ void entry_apply(struct server *s, const struct event *e, const struct payload *
 		break;
 	case EVENT_SAVED:
 		apply_saved(x, job, p);
+		break;
+	case EVENT_AWAY:
+		apply_away(x, p);
 		break;
 	default:
 		break;
@@ -456,6 +495,27 @@ static void saved_write(struct json *j, const struct job_saves *v)
 	strbuf_fini(&text);
 }
 
+static const char *const phases[] = {"here", "offered", "there"}, *const wishes[] = {"none", "delete", "return"};
+
+static void away_write(const struct server *s, struct json *j, const struct payload *p)
+{
+	const struct away *a = &p->away;
+	char state[2] = {a->state, '\0'};
+
+	json_text(j, "phase", phases[a->phase]);
+	if (a->wish)
+		json_text(j, "wish", wishes[a->wish]);
+	if (a->state)
+		json_text(j, "state", state);
+	json_int(j, "try", a->try);
+	if (a->id)
+		json_text(j, "id", a->id);
+	if (a->from)
+		json_text(j, "from", word(s, a->from));
+	if (p->refused)
+		json_bool(j, "refused", true);
+}
+
 void payload_write(const struct server *s, int type, const struct payload *p, struct strbuf *out)
 {
 	size_t begin = out->n;
@@ -514,6 +574,9 @@ void payload_write(const struct server *s, int type, const struct payload *p, st
 		break;
 	case EVENT_SAVED:
 		saved_write(&j, &p->saves);
+		break;
+	case EVENT_AWAY:
+		away_write(s, &j, p);
 		break;
 	case EVENT_RANK:
 		json_int(&j, "rank_us", llround(p->rank * 1e6));
@@ -593,6 +656,28 @@ static int saved_read(const json_t *data, struct job_saves *ret, struct err *err
 	return rc ? err_set(err, rc, "what was saved can't be read") : 0;
 }
 
+static int away_read(struct server *s, const json_t *data, struct payload *p, struct err *err)
+{
+	const char *phase = text_of(data, "phase"), *wish = text_of(data, "wish"), *state = text_of(data, "state"),
+		   *from = text_of(data, "from");
+	struct away *ret = &p->away;
+	int found = -1;
+
+	for (int i = AWAY_NOT; i <= AWAY_THERE && phase; i++)
+		found = strcmp(phase, phases[i]) == 0 ? i : found;
+	if (found < 0)
+		return err_set(err, -EINVAL, "how far it was on its way can't be read");
+	ret->phase = (uint8_t)found;
+	for (int i = WISH_NONE; i <= WISH_RETURN && wish; i++)
+		ret->wish = strcmp(wish, wishes[i]) == 0 ? (uint8_t)i : ret->wish;
+	ret->state = state ? *state : '\0';
+	ret->try = (uint32_t)number_of(data, "try");
+	ret->id = (char *)text_of(data, "id");
+	ret->from = from ? word_add(s, from) : 0;
+	p->refused = json_is_true(json_object_get(data, "refused"));
+	return 0;
+}
+
 int payload_read(struct server *s, int type, const json_t *data, struct payload *ret, struct err *err)
 {
 	*ret = (struct payload){
@@ -634,6 +719,8 @@ int payload_read(struct server *s, int type, const json_t *data, struct payload 
 		break;
 	case EVENT_SAVED:
 		return saved_read(data, &ret->saves, err);
+	case EVENT_AWAY:
+		return away_read(s, data, ret, err);
 	case EVENT_RANK:
 		ret->rank = (double)number_of(data, "rank_us") / 1e6;
 		break;

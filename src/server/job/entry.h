@@ -37,6 +37,7 @@ enum server_event {
 	EVENT_SUSPEND,	   /* it was suspended, or resumed */
 	EVENT_RANK,	   /* it has another place in the queue */
 	EVENT_SAVED,	   /* what is known of its checkpoints */
+	EVENT_AWAY,	   /* how far it is on its way to another site, or what it does there */
 	SERVER_EVENT_END
 };
 
@@ -76,6 +77,26 @@ struct job_saves {
 	int64_t moving;		 /* ... since this instant; 0: it goes on */
 };
 
+enum away_phase {
+	AWAY_NOT,     /* it is here */
+	AWAY_OFFERED, /* the site may have accepted it: it must not run here */
+	AWAY_THERE,   /* the site has it */
+};
+enum away_wish { WISH_NONE, WISH_DELETE, WISH_RETURN };
+
+#define AWAY_REFUSED 4
+
+/* A job on its way to another site: only of those that are in, or have been in, a queue of one (settings/remotes.h). life/away.h. */
+struct away {
+	uint8_t phase;			/* enum away_phase */
+	uint8_t wish;			/* enum away_wish: what its owner wants of it meanwhile */
+	char state;			/* AWAY_THERE: its letter there */
+	uint32_t try;			/* hand-overs so far: each has a key of its own */
+	uint32_t from;			/* the queue here that it was in before, or is wanted in, a word; 0: none */
+	uint32_t refused[AWAY_REFUSED]; /* queues of sites that did not accept it: routing passes them over */
+	char *id;			/* AWAY_THERE: what it is called there */
+};
+
 /* What became of a job: only for those that were started, or have ended. */
 struct outcome {
 	char *exec_host; /* "n1/0+n1/1" */
@@ -101,6 +122,7 @@ struct entry {
 	uint8_t intent;		       /* of one that runs */
 	uint8_t cause;		       /* enum end_cause */
 	struct job_failures *failures; /* NULL: none */
+	struct away *away;	       /* NULL: it never left */
 	bool suspended;
 	bool resumed; /* it was suspended, and goes on */
 	bool limited; /* its walltime was changed while it ran */
@@ -139,6 +161,8 @@ struct payload {
 	struct job_saves saves;	       /* SAVED; lost_ms is added to what there is */
 	uint8_t holds;		       /* HOLDS */
 	bool suspended;		       /* SUSPEND */
+	struct away away;	       /* AWAY; `from` 0: as it was; `refused` is not used */
+	bool refused;		       /* ... the site does not accept it */
 	double rank;		       /* RANK */
 	const struct attempt *attempt; /* START, PLACED: the CPUs it was given, or NULL */
 	struct spec *spec;	       /* ALTER */
@@ -173,6 +197,14 @@ bool asks_otherwise(const struct spec *a, const struct spec *b);
 void payload_write(const struct server *s, int type, const struct payload *p, struct strbuf *out); /* nothing: "" */
 /* From the store. `data` must outlive it, and may be NULL; the spec, if there is one, is the caller's to unref. -EINVAL. */
 int payload_read(struct server *s, int type, const json_t *data, struct payload *ret, struct err *err);
+
+/* It came into a queue of another site by that routing queue: it returns there. */
+void entry_through(struct server *s, uint32_t id, uint32_t queue);
+/* Whether another site has it, or may have. */
+static inline bool entry_away(const struct entry *x)
+{
+	return x->away && x->away->phase != AWAY_NOT;
+}
 
 const char *cause_name(uint8_t cause); /* NULL: it ended by itself */
 

@@ -30,6 +30,8 @@
 #include "server/settings/remotes.h"
 #include "store/store.h"
 
+#define VISITOR_KEPT 604800 /* seconds: the site that it came from may be down, and takes its output home later */
+
 struct entry *entry_get(const struct server *s, uint32_t id)
 {
 	return &s->jobs->entries.v[id];
@@ -85,6 +87,8 @@ char entry_state(const struct server *s, uint32_t id)
 
 	unsigned block = gate_blocks(s->gate, id);
 
+	if (entry_away(e))
+		return e->away->phase == AWAY_THERE && e->away->state ? e->away->state : 'W';
 	if (block & (BLOCK_HOLDS | BLOCK_DEPEND | BLOCK_MISFIT))
 		return 'H';
 	return block & (BLOCK_TIME | BLOCK_RETRY) ? 'W' : 'Q';
@@ -214,6 +218,13 @@ int64_t setting_of(const struct server *s, const struct spec *p, const char *nam
 	int64_t value = q ? attrs_number(&q->attrs, name) : -1;
 
 	return value >= 0 ? value : attrs_number(s->attrs, name);
+}
+
+int64_t keep_of(const struct server *s, const struct spec *p)
+{
+	int64_t keep = setting_of(s, p, "keep_completed");
+
+	return p->visitor && keep < VISITOR_KEPT ? VISITOR_KEPT : keep;
 }
 
 struct tally *tally_of(struct server *s, uint32_t user, uint32_t queue)

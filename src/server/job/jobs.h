@@ -64,7 +64,8 @@ struct jobs {
 	struct map by_number; /* number -> core id, or ARRAY_BIT | index in arrays */
 	struct map attempts;  /* attempt_key() -> struct attempt * */
 	VEC(struct queue *) queues;
-	struct routed routed;		   /* queues.c */
+	struct routed routed; /* queues.c */
+	job_vec leaving; /* life/away.c: that came into a queue of another site; derived, and some have left it since */
 	VEC(struct queue *) queue_by_word; /* the same by their names' words; NULL: no queue */
 	struct map tallies;		   /* words of queue and user -> index + 1 into tally */
 	VEC(struct tally) tally;
@@ -123,6 +124,7 @@ struct queue *queue_create(struct server *s, const char *name);
 void queue_destroy(struct server *s, struct queue *q);
 /* A number that holds for a job: its queue's, else the server's. */
 int64_t setting_of(const struct server *s, const struct spec *p, const char *name);
+int64_t keep_of(const struct server *s, const struct spec *p); /* seconds that it is kept after its end */
 /* By the words of their names, queue 0: in any. Made if new; valid until the next call. */
 struct tally *tally_of(struct server *s, uint32_t user, uint32_t queue);
 void spec_unref(struct spec *p);

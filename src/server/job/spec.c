@@ -558,7 +558,7 @@ static int body_write(const json_t *job, struct submission *ret, struct err *err
 {
 	static const char *const texts[] = {"shell",   "workdir",     "output",	    "error", "join",	"keep",
 					    "mail_to", "umask",	      "checkpoint", "class", "stagein", "stageout",
-					    "comment", "submit_args", "program",    NULL};
+					    "comment", "submit_args", "program",    "site",  NULL};
 	json_t *body = json_object();
 	int rc = 0;
 
@@ -768,7 +768,7 @@ int spec_read(struct server *s, const struct asker *who, const json_t *job, bool
 		return rc;
 	if (!queue || !*queue)
 		queue = attrs_text(s->attrs, "default_queue");
-	if (!queue || !queue_named(s, queue)) {
+	if (!queue || (!queue_is_remote(queue) && !queue_named(s, queue))) {
 		struct strbuf all = {0};
 		for (size_t i = 0; i < s->jobs->queues.n; i++)
 			strbuf_printf(&all, "%s%s", i ? ", " : "", s->jobs->queues.v[i]->name);
@@ -781,6 +781,7 @@ int spec_read(struct server *s, const struct asker *who, const json_t *job, bool
 		return rc;
 	}
 	p->queue = word_add(s, queue);
+	p->visitor = json_object_get(job, "site");
 	p->created = s->clock->now;
 	p->origin = s->instance->origin;
 	p->rank = (double)s->clock->now_us / 1e6;
@@ -945,6 +946,10 @@ void spec_head(const struct server *s, const struct spec *p, struct strbuf *out)
 		json_text(&j, "array", p->array_text);
 	if (!p->rerunnable)
 		json_bool(&j, "rerunnable", false);
+	if (p->visitor)
+		json_bool(&j, "visitor", true);
+	if (p->rare->through)
+		json_text(&j, "through", word(s, p->rare->through));
 	if (p->interactive)
 		json_bool(&j, "interactive", true);
 	if (p->now)
@@ -1034,6 +1039,9 @@ int spec_restore(struct server *s, const char *head, struct spec **ret, struct e
 	p->holds = (uint8_t)head_int(o, "holds", 0) & BLOCK_HOLDS;
 	p->at = head_int(o, "at", 0);
 	p->rerunnable = !json_is_false(json_object_get(o, "rerunnable"));
+	p->visitor = json_is_true(json_object_get(o, "visitor"));
+	if (head_text(o, "through"))
+		spec_rare(p)->through = word_add(s, head_text(o, "through"));
 	p->interactive = json_is_true(json_object_get(o, "interactive"));
 	p->now = json_is_true(json_object_get(o, "now"));
 	rare_restore(p, o);

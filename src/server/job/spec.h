@@ -25,6 +25,7 @@ struct spec_rare {
 	struct libra_terms libra; /* its price, if it has one */
 	struct quota_claim claim; /* what each of its jobs has taken of its user's quota */
 	uint64_t restart;	  /* the key of the job whose last checkpoint it starts from; 0: none */
+	uint32_t through;	  /* the routing queue by which it came into a queue of another site; 0: none */
 	uint64_t came;		  /* of one with a host's number (job_came()): its place among the others; else 0 */
 };
 
@@ -63,6 +64,7 @@ struct spec {
 	uint8_t mail; /* enum mail_point */
 	uint8_t holds;
 	bool rerunnable, interactive, array;
+	bool visitor;	      /* from another site, which asks what became of it: kept for longer */
 	bool now;	      /* an interactive one that starts at once or not at all: policy artaras */
 	bool legacy;	      /* of a store that did not keep who was eligible, nor what was altered when */
 	struct {	      /* texts of its own, or NULL */
@@ -75,10 +77,12 @@ struct spec {
 
 struct submission {
 	struct spec *spec;
-	char *body;	     /* JSON */
-	bool guarantee;	     /* require_guarantee */
-	int64_t displace;    /* it may displace others if that takes at most so many seconds; < 0: not at all */
-	const char *warning; /* what its user is to know; NULL: nothing */
+	char *body;		 /* JSON */
+	bool guarantee;		 /* require_guarantee */
+	int64_t displace;	 /* it may displace others if that takes at most so many seconds; < 0: not at all */
+	bool element;		 /* it is an element of an array that is moved, */
+	const struct away *away; /* ... or has been on its way to another site; borrowed */
+	const char *warning;	 /* what its user is to know; NULL: nothing */
 	struct array_spec array;
 	struct reqtext text; /* what it asks for; the spec has the defaults, too */
 	const char *script;  /* in the arena */

@@ -40,6 +40,7 @@
 #include "server/life/dispatch.h"
 #include "server/life/world.h"
 #include "server/server.h"
+#include "server/settings/remotes.h"
 
 /* ---- what is asked of the gate ---- */
 
@@ -59,6 +60,8 @@ static unsigned standing(const struct server *s, const struct spec *p)
 	const struct queue *q = queue_of(s, p->queue);
 	unsigned bits = 0;
 
+	if (queue_is_remote(word(s, p->queue)))
+		return BLOCK_QUEUE; /* whether it fits there, nobody here knows */
 	if (p->request == UINT32_MAX || world_could_hold((struct server *)s, p) != FIT_YES)
 		bits |= BLOCK_MISFIT;
 	if (!q || !attrs_bool(&q->attrs, "started") || admit_routes(&q->attrs))

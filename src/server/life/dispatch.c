@@ -249,7 +249,7 @@ static void settle_once(struct server *s)
 			a->ended++;
 		s->stats->finished++;
 		s->stats->failed += e->exit_status != 0;
-		heap_push(&s->agenda->forgets, s->clock->now + setting_of(s, e->spec, "keep_completed"), id, 0);
+		heap_push(&s->agenda->forgets, s->clock->now + keep_of(s, e->spec), id, 0);
 		book_event(s, id, entry_job(s, id)->state == STATE_DONE ? 'E' : 'D');
 		mail_event(s, id, e->cause == END_ITSELF ? MAIL_END : MAIL_ABORT);
 		hook_later(s, id, HOOK_END);

@@ -90,6 +90,10 @@ static void entry_drop(struct server *s, uint32_t id)
 	e->outcome = NULL;
 	failures_free(e->failures);
 	e->failures = NULL;
+	if (e->away)
+		free(e->away->id);
+	free(e->away);
+	e->away = NULL;
 	spec_unref(e->spec);
 	e->spec = NULL;
 }

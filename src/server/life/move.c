@@ -24,7 +24,9 @@ int job_move(struct server *s, uint32_t id, const char *queue, enum mover by, co
 {
 	const struct spec *old = s->jobs->entries.v[id].spec;
 	struct asker owner = owner_of(s, old);
-	struct submission x = {.spec = spec_copy(old)};
+	struct submission x = {.spec = spec_copy(old),
+			       .element = job_key_index(s->jobs->entries.v[id].key) >= 0,
+			       .away = s->jobs->entries.v[id].away};
 	int rc;
 
 	x.spec->holds = s->jobs->entries.v[id].holds;

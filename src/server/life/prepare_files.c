@@ -142,7 +142,8 @@ void output_home(struct server *s, uint32_t id, const json_t *body, bool error, 
 	host = given_host(json_string_value(json_object_get(body, error || eo ? "error" : "output")), a);
 	ret->stays = keep && strchr(keep, error || eo ? 'e' : 'o');
 	ret->shared = path_is_shared(s, ret->path);
-	ret->known = spot_find(s, host ? host : word(s, p->host), &ret->spot);
+	ret->away = json_object_get(body, "site"); /* that site takes it home */
+	ret->known = !ret->away && spot_find(s, host ? host : word(s, p->host), &ret->spot);
 	attempt_tag(s, id, 0, tag);
 	*strrchr(tag, '.') = '\0';
 	ret->kept = arena_printf(a, "%s.%s", tag, error ? "err" : "out");
@@ -154,8 +155,9 @@ static void output_add(struct server *s, const struct draft *p, struct order *o,
 	struct home h;
 
 	output_home(s, p->t->job, p->body, error, p->a, &h);
-	if (h.stays || h.shared || (h.known && strcmp(h.spot.host, p->host) == 0) || (!h.known && p->here) ||
-	    !s->realm->listener)
+	bool there = h.stays || h.shared || (h.known && strcmp(h.spot.host, p->host) == 0) || (!h.known && p->here);
+
+	if ((there && !h.away) || !s->realm->listener)
 		return;
 	*f = (struct order_file){.use = error ? FILE_ERR : FILE_OUT,
 				 .path = h.known ? h.path : h.kept,

@@ -27,6 +27,7 @@ struct home {
 	bool error;	  /* it is the error output's own */
 	bool known;	  /* home is `spot` */
 	struct spot spot;
+	bool away;   /* the job came from another site: the server keeps its output, and that site asks for it */
 	bool stays;  /* on the host where the job runs: -k */
 	bool shared; /* the directory is the same everywhere */
 };

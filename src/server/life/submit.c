@@ -44,6 +44,7 @@
 #include "server/job/entry.h"
 #include "server/job/jobs.h"
 #include "server/job/spec.h"
+#include "server/life/away.h"
 #include "server/life/block.h"
 #include "server/life/depend.h"
 #include "server/life/submit.h"
@@ -58,17 +59,33 @@
 
 /* ---- the site, as rules/admit.h sees it ---- */
 
+/* What is known of a queue of another site: it accepts jobs, and that site has the rest to say. */
+static const struct attrs *remote_attrs(void)
+{
+	static struct attrs attrs;
+
+	if (!attrs.set.n) {
+		attrs_init(&attrs, ATTR_QUEUE);
+		attrs_change(&attrs, ATTR_SET, "enabled", "True", NULL);
+	}
+	return &attrs;
+}
+
 static bool site_queue(void *context, const char *name, struct admit_queue *ret)
 {
 	const char *at = strchr(name, '@');
 	const struct queue *q = NULL;
 	char here[256];
 
+	if (at && remote_find(context, at + 1)) {
+		*ret = (struct admit_queue){.name = name, .attrs = remote_attrs(), .elsewhere = true};
+		return true;
+	}
 	snprintf(here, sizeof here, "%.*s", at ? (int)(at - name) : (int)sizeof here, name);
 	if (!at || server_is_here(context, at + 1))
 		q = queue_named(context, here);
 	if (q)
-		*ret = (struct admit_queue){q->name, &q->attrs};
+		*ret = (struct admit_queue){.name = q->name, .attrs = &q->attrs};
 	return q;
 }
 
@@ -105,12 +122,20 @@ static int place(struct server *s, const struct asker *who, struct submission *x
 		 struct arena *a, struct err *err)
 {
 	struct admit_site site = site_of(s);
+	const char *refused[AWAY_REFUSED + 1] = {0};
 	struct admitted in;
+	struct err stays;
 	int rc;
 
 	/* From another machine the address counts, not what it calls itself. */
 	job->by = (struct admit_party){who->user, *who->address ? who->address : word(s, x->spec->host),
 				       groups_of(s, who, a)};
+	job->stays = away_check(x->spec, x->spec->array || x->element, &stays) < 0 ? stays.text : NULL;
+	if (x->away) {
+		for (int i = 0; i < AWAY_REFUSED && x->away->refused[i]; i++)
+			refused[i] = word(s, x->away->refused[i]);
+		job->refused = refused;
+	}
 	job->text = &x->text;
 	job->count = submission_count(x);
 	job->array = x->spec->array;
@@ -122,6 +147,8 @@ static int place(struct server *s, const struct asker *who, struct submission *x
 	if (job->from ? memcmp(&in.text, &x->text, sizeof in.text) != 0
 		      : strcmp(in.queue.name, word(s, x->spec->queue)) != 0)
 		rc = spec_fill(s, &in.text, x->spec, err);
+	if (in.queue.elsewhere && !job->from && strcmp(in.queue.name, word(s, x->spec->queue)) != 0)
+		spec_rare(x->spec)->through = x->spec->queue;
 	x->spec->queue = word_add(s, in.queue.name);
 	return rc;
 }
@@ -267,8 +294,11 @@ static int limit_check(struct server *s, const struct spec *p, struct err *err)
 /* Whether the nodes could ever hold it, and nothing else forbids that it waits here. */
 static int fit_check(struct server *s, const struct spec *p, struct err *err)
 {
-	enum fit fit = p->request == UINT32_MAX ? FIT_YES : world_could_hold(s, p);
+	enum fit fit;
 
+	if (queue_is_remote(word(s, p->queue)))
+		return 0;
+	fit = p->request == UINT32_MAX ? FIT_YES : world_could_hold(s, p);
 	if (p->request == UINT32_MAX)
 		return err_code(err, CODE_REFUSED, "the cluster no longer has what it asks for: %s",
 				word(s, p->resources));
@@ -360,6 +390,10 @@ void entry_fill(struct server *s, uint32_t id, uint64_t key, struct spec *p)
 	job->user = names_add(&s->cluster->user_names, word(s, p->owner));
 	job->rank = p->rank;
 	job->by = JOB_NONE;
+	if (queue_is_remote(word(s, p->queue))) {
+		vec_push(&s->jobs->leaving, id);
+		entry_through(s, id, p->rare->through);
+	}
 	if (p->rare->restart)
 		map_set(&s->jobs->restarts, job_key_number(p->rare->restart), id);
 }
