@@ -63,6 +63,7 @@
 #include "server/job/failures.h"
 #include "server/job/jobs.h"
 #include "server/job/keys.h"
+#include "server/life/away.h"
 #include "server/life/block.h"
 #include "server/life/decide.h"
 #include "server/life/dispatch.h"
@@ -79,6 +80,8 @@
 #include "server/node/nodes.h"
 #include "server/server.h"
 #include "server/settings/conf.h"
+#include "server/settings/remotes.h"
+#include "server/site/courier.h"
 #include "server/site/realm.h"
 #include "server/site/who.h"
 #include "store/store.h"
@@ -306,6 +309,8 @@ void server_turn(struct server *s)
 	}
 	offline_turn(s);
 	spool_turn(s);
+	if (!s->turn->trouble && !s->turn->merging && s->remotes->list.n)
+		courier_turn(s, away_any(s));
 	if (!s->turn->trouble && !s->turn->merging) { /* the keys of the spool's changes are needed, however old */
 		subkeys_turn(s);
 		acted_turn(s);

@@ -69,6 +69,7 @@
 #include "server/settings/conf.h"
 #include "server/site/belongings.h"
 #include "server/site/copystore.h"
+#include "server/site/courier.h"
 #include "server/site/hooks.h"
 #include "server/site/realm.h"
 #include "store/store.h"
@@ -494,6 +495,7 @@ static void stop(struct server *s)
 
 	lead_end(s);
 	hooks_end(s);
+	courier_end(s);
 	/* A socket that nobody listens at is what commands see of a server that is being restarted, and wait for. */
 	snprintf(path, sizeof path, "%s/shuntd.sock", s->instance->where.run);
 	if (s->turn->dismissed)

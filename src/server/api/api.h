@@ -20,6 +20,15 @@ void api_submit(struct server *s, const struct call *c);
 void api_tokens(struct server *s, const struct call *c);
 void api_token_create(struct server *s, const struct call *c);
 void api_token_revoke(struct server *s, const struct call *c);
+/* api_sites.c */
+void api_sites(struct server *s, const struct call *c);
+void api_site_put(struct server *s, const struct call *c);
+void api_site_delete(struct server *s, const struct call *c);
+void api_withdraw(struct server *s, const struct call *c);
+void api_courier_work(struct server *s, const struct call *c);
+void api_courier_job(struct server *s, const struct call *c);
+void api_courier_report(struct server *s, const struct call *c);
+void api_courier_output(struct server *s, const struct call *c);
 void api_cluster(struct server *s, const struct call *c);
 void api_join(struct server *s, const struct call *c); /* without an asker */
 void api_login(struct server *s, const struct call *c);

@@ -23,6 +23,7 @@ struct lead;
 struct listener;
 struct revocations;
 struct tasks;
+struct courier;
 struct tokens;
 
 /* The cluster's own (realm.c). */
@@ -34,6 +35,7 @@ struct authority {
 struct realm {
 	struct authority authority;
 	struct identity *identity;	 /* realm.c: this server's certificate */
+	struct courier *courier;	 /* courier.c; NULL: there has been none */
 	struct tokens *tokens;		 /* tokens.c */
 	struct revocations *revocations; /* revoke.c */
 	struct listener *listener;	 /* TLS; NULL: none */

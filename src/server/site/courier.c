@@ -1,0 +1,141 @@
+/*
+ * courier.c - see courier.h.
+ */
+#include "server/site/courier.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <uv.h>
+
+#include "base/mem.h"
+#include "server/base/clock.h"
+#include "server/base/instance.h"
+#include "server/base/log.h"
+#include "server/server.h"
+#include "server/site/realm.h"
+
+#define PAUSE 2 /* seconds between two of them */
+
+/* Owned by the realm; once there was one. */
+struct courier {
+	struct server *s;
+	pid_t pid; /* 0: none runs */
+	uv_pipe_t *pipe;
+	int64_t again; /* instant before which none is started */
+	char buf[16];
+};
+
+static void on_closed(uv_handle_t *handle)
+{
+	free(handle);
+}
+
+static void courier_gone(struct courier *c)
+{
+	kill(c->pid, SIGKILL);
+	waitpid(c->pid, NULL, 0); /* it has ended, or was killed: that takes no time */
+	c->pid = 0;
+	c->again = c->s->clock->now + PAUSE;
+	uv_close((uv_handle_t *)c->pipe, on_closed);
+	c->pipe = NULL;
+}
+
+static void on_room(uv_handle_t *handle, size_t size, uv_buf_t *ret)
+{
+	struct courier *c = handle->data;
+
+	*ret = uv_buf_init(c->buf, sizeof c->buf);
+}
+
+/* It says nothing: this is its end. */
+static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
+{
+	struct courier *c = stream->data;
+
+	if (n < 0 && c->pid)
+		courier_gone(c);
+}
+
+static int process_start(const struct server *s, int fd, pid_t *ret)
+{
+	const char *slash = strrchr(s->instance->rsh, '/');
+	char path[PATH_MAX], socket[PATH_MAX + 32];
+	char *argv[] = {"shunt", "courier", socket, NULL};
+	posix_spawn_file_actions_t actions;
+	posix_spawnattr_t a;
+	sigset_t none, all;
+	int rc;
+
+	snprintf(path, sizeof path, "%.*s/shunt", slash ? (int)(slash - s->instance->rsh) : 0, s->instance->rsh);
+	snprintf(socket, sizeof socket, "%s/shuntd.sock", s->instance->where.run);
+	sigemptyset(&none);
+	sigfillset(&all);
+	posix_spawnattr_init(&a);
+	posix_spawnattr_setsigmask(&a, &none);
+	posix_spawnattr_setsigdefault(&a, &all);
+	posix_spawnattr_setpgroup(&a, 0);
+	posix_spawnattr_setflags(&a, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
+	posix_spawn_file_actions_init(&actions);
+	posix_spawn_file_actions_adddup2(&actions, fd, 0);
+	posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0);
+	rc = posix_spawn(ret, path, &actions, &a, argv, environ);
+	posix_spawn_file_actions_destroy(&actions);
+	posix_spawnattr_destroy(&a);
+	return -rc;
+}
+
+static void courier_start(struct courier *c)
+{
+	int fds[2], rc;
+
+	c->again = c->s->clock->now + PAUSE;
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds) < 0)
+		return;
+	rc = process_start(c->s, fds[1], &c->pid);
+	close(fds[1]);
+	if (rc < 0) {
+		c->pid = 0;
+		close(fds[0]);
+		server_say(c->s, "the process that talks to other sites can't be started: %s", strerror(-rc));
+		c->again = c->s->clock->now + 60;
+		return;
+	}
+	c->pipe = mem_zalloc(sizeof *c->pipe);
+	uv_pipe_init(c->s->loop, c->pipe, 0);
+	uv_pipe_open(c->pipe, fds[0]);
+	c->pipe->data = c;
+	uv_read_start((uv_stream_t *)c->pipe, on_room, on_read);
+	uv_unref((uv_handle_t *)c->pipe);
+}
+
+void courier_turn(struct server *s, bool work)
+{
+	struct courier *c = s->realm->courier;
+
+	if (!work)
+		return;
+	if (!c) {
+		c = s->realm->courier = mem_zalloc(sizeof *c);
+		c->s = s;
+	}
+	if (!c->pid && s->clock->now >= c->again)
+		courier_start(c);
+}
+
+void courier_end(struct server *s)
+{
+	struct courier *c = s->realm->courier;
+
+	if (c && c->pid)
+		courier_gone(c);
+}
