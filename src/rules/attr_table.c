@@ -57,7 +57,7 @@ const struct attr attr_table[] = {
 	{"priority", QUEUE, .type = ATTR_NUMBER, .initial = "0", .min = -1024, .max = 1023,
 	 .about = "Its jobs are ordered as if they had been submitted so many minutes earlier."},
 	{"route_destinations", QUEUE, .type = ATTR_LIST,
-	 .about = "Queues that a routing queue tries, in this order; the first that accepts the job gets it."},
+	 .about = "Queues that a routing queue tries, in this order; the first that accepts the job gets it. QUEUE@SITE is another site's."},
 	{"from_route_only", QUEUE, BOOL("False"),
 	 .about = "Jobs get in only through a routing queue, not by submission."},
 

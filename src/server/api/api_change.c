@@ -274,6 +274,9 @@ static int do_run(struct change *c, uint32_t id, struct err *err)
 		return state_error(s, id, "it runs already", err);
 	if (gate_blocks(s->gate, id) & ~(unsigned)(BLOCK_QUEUE | BLOCK_RETRY))
 		return state_error(s, id, "it is held, or waits for its time or for other jobs", err);
+	if (queue_is_remote(word(s, s->jobs->entries.v[id].spec->queue)))
+		return state_error(s, id, "it waits to be handed over to another site: qmove moves it to a queue here",
+				   err);
 	if (q && admit_routes(&q->attrs))
 		return state_error(s, id, "it waits in a routing queue, where no job runs: qmove moves it to another",
 				   err);

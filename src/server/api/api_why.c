@@ -27,11 +27,13 @@
 #include "server/job/failures.h"
 #include "server/job/jobs.h"
 #include "server/job/spec.h"
+#include "server/life/away.h"
 #include "server/life/block.h"
 #include "server/life/foresee.h"
 #include "server/life/grounds.h"
 #include "server/life/world.h"
 #include "server/server.h"
+#include "server/settings/remotes.h"
 #include "server/site/who.h"
 
 static void name_job(void *context, uint32_t job, struct strbuf *out)
@@ -71,6 +73,8 @@ static void why_blocked(struct server *s, uint32_t id, struct strbuf *out)
 			      e->outcome && e->outcome->comment ? e->outcome->comment
 								: "it failed, and is tried again later",
 			      e->failures ? e->failures->total : 0);
+	else if (queue_is_remote(word(s, e->spec->queue)))
+		away_explain(s, id, out);
 	else if (block & BLOCK_QUEUE)
 		strbuf_printf(
 			out,

@@ -10,6 +10,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/mem.h"
+#include "base/strbuf.h"
 #include "base/vec.h"
 #include "core/job.h"
 #include "core/kind.h"
@@ -119,6 +120,18 @@ void away_key(const struct server *s, uint32_t id, char ret[KEY_MAX + 1])
 
 	snprintf(ret, KEY_MAX + 1, "site:%.24s:%llu:%u", s->realm->authority.fingerprint,
 		 (unsigned long long)job_key_number(e->key), e->away ? e->away->try : 0);
+}
+
+void away_explain(const struct server *s, uint32_t id, struct strbuf *out)
+{
+	const struct entry *e = &s->jobs->entries.v[id];
+
+	if (e->outcome && e->outcome->comment)
+		strbuf_puts(out, e->outcome->comment);
+	else if (entry_away(e))
+		strbuf_printf(out, "it is being handed over to site %s", site_name(s, id));
+	else
+		strbuf_printf(out, "it will be handed over to site %s", site_name(s, id));
 }
 
 /* ---- wishes ---- */

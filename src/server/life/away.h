@@ -21,6 +21,7 @@ struct err;
 struct payload;
 struct server;
 struct spec;
+struct strbuf;
 
 /* Whether a job of this kind can be handed over at all. CODE_REFUSED. */
 int away_check(const struct spec *p, bool array, struct err *err);
@@ -29,6 +30,9 @@ bool away_due(struct server *s, uint32_t id);
 /* The key of the present try. */
 void away_key(const struct server *s, uint32_t id, char ret[KEY_MAX + 1]);
 bool away_any(struct server *s); /* some job may be to be dealt with */
+
+/* Appends where it is, or what it waits for, of one in a queue of another site. */
+void away_explain(const struct server *s, uint32_t id, struct strbuf *out);
 
 /* ---- what the owner wants of one that is away (entry_away()) ---- */
 void away_delete(struct server *s, uint32_t id, const char *why, const char *who);

@@ -2,6 +2,7 @@
  * grounds.c - see grounds.h: what the gate has (rules/gate.h), then what the scheduler has.
  */
 #include "server/life/grounds.h"
+#include "server/life/away.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -26,6 +27,7 @@
 #include "server/life/world.h"
 #include "server/node/nodes.h"
 #include "server/server.h"
+#include "server/settings/remotes.h"
 
 struct finding {
 	struct server *s;
@@ -126,7 +128,11 @@ static void find_place(struct finding *f, unsigned block)
 	struct strbuf text = {0}, change = {0};
 
 	if (block & BLOCK_QUEUE) {
-		if (queue_is_started(f->s, f->e->spec->queue)) {
+		if (queue_is_remote(queue)) {
+			away_explain(f->s, f->id, &text);
+			add(f, "site", &text,
+			    "wait for the site, or take it back with qmove while the site does not have it");
+		} else if (queue_is_started(f->s, f->e->spec->queue)) {
 			strbuf_printf(&text, "no destination of its routing queue %s accepts it", queue);
 			add(f, "route", &text, "move it to another queue with qmove");
 		} else {
@@ -212,6 +218,8 @@ static void along_collect(const struct finding *f, unsigned block, job_vec *ret)
 {
 	const struct server *s = f->s;
 
+	if (queue_is_remote(word(s, f->e->spec->queue)))
+		return;
 	for (uint32_t id = 1; block & BLOCK_QUEUE && id < s->jobs->entries.n; id++)
 		if (id != f->id && gate_blocks(s->gate, id) == BLOCK_QUEUE && s->jobs->entries.v[id].spec &&
 		    s->jobs->entries.v[id].spec->queue == f->e->spec->queue && entry_job(s, id)->state == STATE_HELD)
