@@ -33,12 +33,13 @@ extern const struct command command_nqs2pbs; /* nqs2pbs.c */
 extern const struct command command_artaras2qmgr;
 
 /* Other machines. */
-extern const struct command command_token_create, command_token_list, command_token_revoke; /* token.c */
-extern const struct command command_join;						    /* join.c */
-extern const struct command command_login, command_logout, command_clusters;		    /* login.c */
-extern const struct command command_config_check;					    /* config.c */
-extern const struct command command_import_config;					    /* importconfig.c */
-extern const struct command command_store_copy;						    /* store.c */
+extern const struct command command_token_create, command_token_list, command_token_revoke;	       /* token.c */
+extern const struct command command_site_add, command_site_list, command_site_remove, command_courier; /* site.c */
+extern const struct command command_join;							       /* join.c */
+extern const struct command command_login, command_logout, command_clusters;			       /* login.c */
+extern const struct command command_config_check;						       /* config.c */
+extern const struct command command_import_config; /* importconfig.c */
+extern const struct command command_store_copy;	   /* store.c */
 extern const struct command command_nodes_offline, command_nodes_drain, command_nodes_online, command_nodes_set,
 	command_nodes_remove; /* nodes_change.c */
 

@@ -16,7 +16,7 @@
 struct create_arguments {
 	bool join, login, json;
 	int64_t expires, uses;
-	const char *name, *user, *label;
+	const char *name, *user, *label, *site;
 };
 
 #define AT(field) offsetof(struct create_arguments, field)
@@ -25,8 +25,11 @@ static const struct option create_options[] = {
 	 "for a machine that becomes a node ('shunt join'); this is what is made if nothing is said", 0},
 	{"login", OPTION_FLAG, AT(login), NULL, NULL, NULL, 0, 0,
 	 "for a user who works from another machine ('shunt login')", 0},
+	{"site", OPTION_TEXT, AT(site), "NAME", NULL, NULL, 0, 0,
+	 "for another Shunt server, which hands jobs over to this one ('shunt site add'); NAME is what it is called here",
+	 0},
 	{"expires", OPTION_SECONDS, AT(expires), "TIME", NULL, NULL, 0, 0,
-	 "how long it is valid: 1h for a machine, 30d for a user if not given", 0},
+	 "how long it is valid: 1h for a machine, 30d for a user, 365d for a site if not given", 0},
 	{"uses", OPTION_NUMBER, AT(uses), "N", NULL, NULL, 1, 10000,
 	 "so many machines may join with it; one if not given", 0},
 	{"name", OPTION_TEXT, AT(name), "NODE", NULL, NULL, 0, 0, "the machine can join as this node only", 0},
@@ -51,13 +54,13 @@ static json_t *create_body(const struct create_arguments *a)
 {
 	json_t *body = json_object();
 
-	json_object_set_new(body, "kind", json_string(a->login ? "login" : "join"));
+	json_object_set_new(body, "kind", json_string(a->login ? "login" : a->site ? "site" : "join"));
 	if (a->expires >= 0)
 		json_object_set_new(body, "expires", json_integer(a->expires));
 	if (a->uses >= 0)
 		json_object_set_new(body, "uses", json_integer(a->uses));
-	if (a->name)
-		json_object_set_new(body, "name", json_string(a->name));
+	if (a->name || a->site)
+		json_object_set_new(body, "name", json_string(a->site ? a->site : a->name));
 	if (a->user)
 		json_object_set_new(body, "user", json_string(a->user));
 	if (a->label)
@@ -72,12 +75,16 @@ static void create_print(const struct create_arguments *a, const json_t *t)
 
 	instant_format(object_number(t, "expires", 0), until, sizeof until);
 	/* Not in one line: on a command line others could read it. */
-	if (a->login)
+	if (a->site)
+		printf("On the server of site %s, run as a manager:\n\n    shunt site add NAME --server %s\n\n"
+		       "NAME is what its users write after the @ of a queue of this server.\n",
+		       a->site, object_text(t, "server"));
+	else if (a->login)
 		printf("On the other machine, run as %s:\n\n    shunt login %s\n\n", user, object_text(t, "server"));
 	else
 		printf("On the new node, run as root:\n\n    shunt join %s\n\n", object_text(t, "server"));
 	printf("It asks for this token:\n\n    %s\n\n", object_text(t, "token"));
-	if (a->login)
+	if (a->login || a->site)
 		printf("The token is valid until %s. ", until);
 	else if (a->uses > 1)
 		printf("%lld machines can join with it until %s. ", (long long)a->uses, until);
@@ -93,10 +100,10 @@ static int create(const struct command *c, const void *arguments, const struct o
 	struct reply reply;
 	int code = EXIT_OK;
 
-	if (a->join && a->login)
-		return command_misused(c, "--join or --login, not both");
-	if (a->login && (a->uses >= 0 || a->name))
-		return command_misused(c, "--uses and --name are for machines that join, not for --login");
+	if (a->join + a->login + (a->site != NULL) > 1)
+		return command_misused(c, "one of --join, --login and --site");
+	if ((a->login || a->site) && (a->uses >= 0 || a->name))
+		return command_misused(c, "--uses and --name are for machines that join");
 	if (!a->login && a->user)
 		return command_misused(c, "--user goes with --login");
 	if (!show_open(c, &client))
