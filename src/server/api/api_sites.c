@@ -421,7 +421,7 @@ void api_courier_output(struct server *s, const struct call *c)
 	x->from = json_integer_value(json_object_get(c->body, "from"));
 	const struct spec *p = entry_get(s, id)->spec;
 	struct opener_user who = {.uid = p->uid, .gid = p->gid, .name = word(s, p->owner)};
-	int flags = O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK | (x->from == 0 ? O_TRUNC : 0);
+	int flags = O_WRONLY | O_CREAT | (x->from == 0 ? O_TRUNC : 0);
 	struct errands *e = engine_errands(s->engine);
 
 	a = arena_create();
@@ -432,7 +432,7 @@ void api_courier_output(struct server *s, const struct call *c)
 	else if (!path)
 		piece_over(x, NULL); /* the two are joined */
 	else if (p->uid == s->instance->uid) {
-		int fd = open(path, flags, 0600);
+		int fd = open(path, flags | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0600);
 		if (fd < 0)
 			piece_over(x, strerror(errno));
 		else
