@@ -339,6 +339,21 @@ uint32_t cluster_nodeset(struct cluster *c, const bool *has, uint32_t n, bool re
 	return (uint32_t)c->nodesets.n - 1;
 }
 
+uint32_t cluster_nodeset_both(struct cluster *c, uint32_t a, uint32_t b)
+{
+	bool *has;
+	uint32_t set;
+
+	if (a == NODES_ALL || b == NODES_ALL || a == b)
+		return a == NODES_ALL ? b : a;
+	has = mem_zalloc((c->nodes.n + 1) * sizeof *has);
+	for (uint32_t i = 0; i < c->nodes.n; i++)
+		has[i] = nodeset_has(&c->nodesets.v[a], i) && nodeset_has(&c->nodesets.v[b], i);
+	set = cluster_nodeset(c, has, (uint32_t)c->nodes.n, false);
+	free(has);
+	return set;
+}
+
 int cluster_request_procs(struct cluster *c, int64_t procs, uint32_t *ret, struct err *err)
 {
 	int64_t largest = 0;

@@ -179,6 +179,9 @@ struct nodeset nodeset_make(const bool *has, uint32_t n, bool rest);
 /* The same, interned as requests are. */
 uint32_t cluster_nodeset(struct cluster *c, const bool *has, uint32_t n, bool rest);
 
+/* Those that are in both of two sets. */
+uint32_t cluster_nodeset_both(struct cluster *c, uint32_t a, uint32_t b);
+
 static inline bool nodeset_has(const struct nodeset *s, uint32_t node)
 {
 	return node / 64 < s->nwords ? s->word[node / 64] >> node % 64 & 1 : s->rest;

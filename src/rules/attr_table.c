@@ -66,6 +66,10 @@ const struct attr attr_table[] =
 		{"route_destinations", QUEUE, .type = ATTR_LIST,
 		 .about =
 			 "Queues that a routing queue tries, in this order; the first that accepts the job gets it. QUEUE@SITE is another site's."},
+		{"nodes", QUEUE, .type = ATTR_NODES,
+		 .about =
+			 "The nodes that its jobs run on, by names (n[1-8] are eight) and features, joined by commas; those "
+			 "that are added later, too. Unset: all nodes."},
 		{"from_route_only", QUEUE, BOOL("False"),
 		 .about = "Jobs get in only through a routing queue, not by submission."},
 

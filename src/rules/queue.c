@@ -4,6 +4,9 @@
 #include "rules/queue.h"
 
 #include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
 
 #include "rules/leave.h"
 
@@ -55,6 +58,44 @@ void limits_of_object(struct limits *l, enum object_kind kind, uint32_t number, 
 	}
 	if (kind == OBJECT_QOS && number)
 		limits_exempt(l, number, a && attrs_bool(a, "ignores_limits"));
+}
+
+/* A node of that name, or those with that feature. */
+static void nodes_named(const struct cluster *c, const char *name, bool *has)
+{
+	uint32_t id;
+
+	if (names_find(&c->node_names, name, &id)) {
+		has[id] = true;
+		return;
+	}
+	if (!names_find(&c->feature_names, name, &id))
+		return;
+	for (uint32_t i = 0; i < c->nodes.n; i++)
+		has[i] |= features_has(&c->features, c->nodes.v[i].features, id);
+}
+
+uint32_t queue_nodes(struct cluster *c, const struct attrs *queue, bool partitions)
+{
+	const char *list = attrs_text(queue, "nodes");
+	char *copy, *rest, *name;
+	bool *has, all = false;
+	uint32_t set;
+
+	if (!list || !*list)
+		return NODES_ALL;
+	rest = copy = mem_strdup(list);
+	has = mem_zalloc((c->nodes.n + 1) * sizeof *has);
+	while ((name = strsep(&rest, ","))) {
+		all |= strcasecmp(name, "all") == 0;
+		nodes_named(c, name, has);
+	}
+	for (uint32_t i = 0; i < c->nodes.n && !partitions; i++)
+		has[i] &= c->nodes.v[i].partition == PARTITION_NONE;
+	set = all ? NODES_ALL : cluster_nodeset(c, has, (uint32_t)c->nodes.n, false);
+	free(copy);
+	free(has);
+	return set;
 }
 
 void settings_of_server(struct settings *x, const struct attrs *server)

@@ -16,6 +16,10 @@ void limits_of_queue(struct limits *l, uint32_t number, const struct attrs *queu
 /* Those of a user, group, account or QoS that limits know by this number; of all without their own by 0. `a` NULL: it has none of its own any more. */
 void limits_of_object(struct limits *l, enum object_kind kind, uint32_t number, const struct attrs *a);
 
+/* The nodes that a queue's jobs may use (its attribute nodes: names and features), in partitions or without those; NODES_ALL: any. Names of nodes that there are not
+ * (yet) count as none. */
+uint32_t queue_nodes(struct cluster *c, const struct attrs *queue, bool partitions);
+
 /* The settings of the scheduler that the server's attributes are. */
 void settings_of_server(struct settings *x, const struct attrs *server);
 

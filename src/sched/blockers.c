@@ -117,8 +117,8 @@ static bool could_hold(const struct inquiry *q, const bool *usable)
 {
 	struct err err;
 
-	return pack_apart(q->s->c, cluster_job_request(q->s->c, q->job), q->ask->allowed != NODES_ALL,
-			  q->s->plain.scatter, usable, &err) != FIT_NO;
+	return pack_apart(q->s->c, cluster_job_request(q->s->c, q->job), q->ask->parted, q->s->plain.scatter, usable,
+			  &err) != FIT_NO;
 }
 
 static bool may_use(const struct inquiry *q, uint32_t node, uint32_t allowed)

@@ -19,6 +19,7 @@ struct blockers_ask {
 	const bool *there;    /* by node: it belongs to the cluster, up or not */
 	const job_vec *along; /* held ones that are released together with it; or NULL */
 	bool released;	      /* something else than the scheduler keeps it waiting, and is taken to be gone */
+	bool parted;	      /* it runs in a partition */
 };
 
 /* Appends the scheduler's reasons. Nothing is changed. Nothing is appended: it starts with the next cycle. */

@@ -31,6 +31,11 @@ const char *why_name(enum why why)
 	return names[why];
 }
 
+bool reason_of_nodes(enum why why)
+{
+	return why == WHY_SHORT || why == WHY_SCATTERED || why == WHY_WHOLE || why == WHY_NEVER || why == WHY_NODES;
+}
+
 void reason_fini(struct reason *r)
 {
 	vec_free(&r->holders);

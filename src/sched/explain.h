@@ -34,6 +34,9 @@ enum why {
 /* In a word, for programs: "short". */
 const char *why_name(enum why why);
 
+/* Whether it says that nodes are full, down or too small: then it matters which ones the job may use. */
+bool reason_of_nodes(enum why why);
+
 struct reason {
 	enum why why;
 	bool implied;	  /* of sched_blockers(): it is gone when the others are */

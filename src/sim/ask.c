@@ -16,7 +16,10 @@ static int ask_text(struct cluster *c, const struct workload *w, const struct wj
 	if (j->partition)
 		text.partition = j->partition == PARTITION_ANY ? PARTITION_WORD_ANY
 							       : names_get(&w->partitions, j->partition - 1);
-	return partition_resolve(c, &text, &ret->request, &ret->allowed, err);
+	int rc = partition_resolve(c, &text, &ret->request, &ret->allowed, err);
+
+	ret->parted = ret->allowed != NODES_ALL;
+	return rc;
 }
 
 int ask_of(struct cluster *c, const struct workload *w, const struct wjob *j, struct ask *ret, struct err *err)
@@ -30,6 +33,7 @@ int ask_of(struct cluster *c, const struct workload *w, const struct wjob *j, st
 	if (j->partition && !ask.any)
 		ask.name = names_get(&w->partitions, j->partition - 1);
 	ret->allowed = NODES_ALL;
+	ret->parted = false;
 	if (!partition_wanted(c, &ask) && j->procs == 0)
 		return err_set(err, -EINVAL,
 			       "the number of processors is missing: no partition of this machine says it");
@@ -38,6 +42,7 @@ int ask_of(struct cluster *c, const struct workload *w, const struct wjob *j, st
 	rc = partition_choose(c, &ask, &choice, err);
 	if (rc == 0) {
 		ret->allowed = choice.allowed;
+		ret->parted = choice.allowed != NODES_ALL;
 		ret->request = partition_request(c, &choice);
 	}
 	return rc;
@@ -45,13 +50,13 @@ int ask_of(struct cluster *c, const struct workload *w, const struct wjob *j, st
 
 enum fit ask_fit(const struct cluster *c, const struct ask *a, bool scatter, struct err *err)
 {
-	bool parted = a->allowed != NODES_ALL;
-	bool *usable = parted ? mem_zalloc((c->nodes.n + 1) * sizeof *usable) : NULL;
+	bool some = a->allowed != NODES_ALL;
+	bool *usable = some ? mem_zalloc((c->nodes.n + 1) * sizeof *usable) : NULL;
 	enum fit fit;
 
-	for (uint32_t i = 0; parted && i < c->nodes.n; i++)
+	for (uint32_t i = 0; some && i < c->nodes.n; i++)
 		usable[i] = nodeset_has(&c->nodesets.v[a->allowed], i);
-	fit = pack_apart(c, &c->requests.v[a->request], parted, scatter, usable, err);
+	fit = pack_apart(c, &c->requests.v[a->request], a->parted, scatter, usable, err);
 	free(usable);
 	return fit;
 }

@@ -9,7 +9,9 @@
 
 struct ask {
 	uint32_t request; /* of the cluster */
-	uint32_t allowed; /* job.allowed: the partitions that suit it; NODES_ALL: it runs on shared nodes */
+	uint32_t
+		allowed; /* job.allowed: the partitions that suit it, or the nodes of its queue; NODES_ALL: any shared node */
+	bool parted; /* it runs in a partition */
 };
 
 /* -EINVAL with a sentence: it can never run. */

@@ -281,7 +281,7 @@ static enum fit could_hold(struct sim *m, const struct ask *ask, bool scatter, s
 {
 	while (m->could.n <= ask->request)
 		vec_push(&m->could, 0);
-	if (m->could.v[ask->request] <= 1 + FIT_NO || m->c->partitions.n)
+	if (m->could.v[ask->request] <= 1 + FIT_NO || m->c->partitions.n || ask->allowed != NODES_ALL)
 		m->could.v[ask->request] = (uint8_t)(1 + ask_fit(m->c, ask, scatter, err));
 	return (enum fit)(m->could.v[ask->request] - 1);
 }
@@ -329,10 +329,12 @@ static int admit_job(struct sim *m, const struct wjob *w, struct taken *ret, str
 	ret->queue = in.queue;
 	ret->access = in.access;
 	ret->walltime = in.text.walltime > 0 ? in.text.walltime : 1;
-	if (ret->ask.allowed == NODES_ALL) /* a site has no defaults for what its partition determines */
+	if (!ret->ask.parted) /* a site has no defaults for what its partition determines */
 		rc = cluster_request(m->c, &in.text, &ret->ask.request, err);
 	if (rc < 0)
 		return rc;
+	ret->ask.allowed = cluster_nodeset_both(
+		m->c, ret->ask.allowed, queue_nodes(m->c, &m->o->site->queues.v[in.queue - 1].attrs, ret->ask.parted));
 
 	struct limit_need need = limit_need_of(&m->c->requests.v[ret->ask.request], ret->walltime, ret->walltime);
 

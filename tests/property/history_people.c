@@ -430,6 +430,18 @@ static void amounts_change(struct history *h)
 	}
 }
 
+/* Jobs of a queue run only on some nodes, or on all again. */
+static void queue_nodes_change(struct history *h)
+{
+	static const char *const nodes[] = {"n1", "n2,n3", "big", "n[1-2],big", "nowhere"};
+	const char *path = rng_below(&h->extra, 2) ? "/v1/queues/fast" : "/v1/queues/slow";
+
+	if (rng_below(&h->extra, 2))
+		attribute(h, path, "nodes", nodes[rng_below(&h->extra, 5)]);
+	else
+		ask(h, getuid(), "PATCH", path, "{\"changes\":[{\"op\":\"unset\",\"name\":\"nodes\"}]}");
+}
+
 /* Who may charge an account or use a QoS, and which are there at all. */
 static void party_change(struct history *h)
 {
@@ -550,6 +562,8 @@ void op_admin(struct history *h)
 	snprintf(value, sizeof value, "%d", (int)below(h, 5));
 	if (rng_below(&h->extra, 5) == 1)
 		amounts_change(h);
+	if (rng_below(&h->extra, 8) == 1)
+		queue_nodes_change(h);
 	if (one_in(h, 12)) {
 		shutdown_announce(h);
 		return;

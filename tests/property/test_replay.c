@@ -30,6 +30,7 @@
 #include "server/base/work.h"
 #include "server/book/quotas.h"
 #include "server/job/jobs.h"
+#include "server/life/amounts.h"
 #include "server/life/dispatch.h"
 #include "server/loop.h"
 #include "server/server.h"
@@ -172,6 +173,10 @@ static bool drain(struct history *h)
 	attribute(h, "/v1/reservations/course", "acl_users", "*");
 	attribute(h, "/v1/reservations/course", "hours", "Mon-Sun 00:00-24:00");
 	attribute(h, "/v1/reservations/course", "nodes", "all");
+	attribute(h, "/v1/queues/fast", "nodes", "all");
+	attribute(h, "/v1/queues/slow", "nodes", "all");
+	attribute(h, "/v1/server", "resources_available.matlab", "5");
+	assert_int_equal(amounts_reported(h->s, "matlab 5\n", 9, NULL), 0);
 	ask(h, getuid(), "POST", "/v1/jobs/release", "{\"filter\":{},\"holds\":\"uos\"}");
 	for (int i = 0; i < 2000 && unfinished(h); i++) {
 		const struct bare_attempt *all;

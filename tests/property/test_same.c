@@ -315,7 +315,7 @@ static void parties_make(struct same *x)
 
 static void site_make(struct same *x)
 {
-	static const char *const names[] = {"batch", "fast"};
+	static const char *const names[] = {"batch", "fast"}, *const nodes[] = {"n1", "n3", "n2,n3", "n1,n2"};
 
 	for (int i = 0; i < 2; i++) {
 		queue_make(x, names[i]);
@@ -327,6 +327,8 @@ static void site_make(struct same *x)
 	set(x, "fast", "priority", PICK(x, "0", "2", "5"));
 	maybe_set(x, "fast", "resources_max.ncpus", PICK(x, "4", "8"));
 	maybe_set(x, "batch", "resources_default.ncpus", "3");
+	if (rng_below(&x->extra, 3) == 0)
+		set(x, "fast", "nodes", nodes[rng_below(&x->extra, 4)]);
 	set(x, NULL, "default_queue", PICK(x, "batch", "batch", "feed"));
 	set(x, NULL, "policy", x->policy);
 	priorities_make(x);

@@ -447,6 +447,8 @@ void api_queue_change(struct server *s, const struct call *c)
 	queue_record(s, q, c->body, started, enabled, c->w->user);
 	if (attrs_bool(&q->attrs, "started") != started)
 		queue_toggled(s, q);
+	if (queues_lay(s))
+		world_changed(s);
 	block_limits(s);
 	queues_route(s);
 	strbuf_puts(&out, "{}");

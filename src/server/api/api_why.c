@@ -251,6 +251,8 @@ void api_why(struct server *s, const struct call *c)
 			strbuf_printf(&sentence, ": %s", s->jobs->entries.v[id].outcome->comment);
 	} else {
 		reason_text(s->sched, id, &reason, name_job, s, &sentence);
+		if (reason_of_nodes(reason.why))
+			world_tie(s, s->jobs->entries.v[id].spec, &sentence);
 		failures_text(s, id, &sentence);
 	}
 	if (entry_job(s, id)->state < STATE_NOW && reason.why != WHY_NEXT)

@@ -343,7 +343,7 @@ struct limit_party spec_party(const struct spec *p, uint64_t array)
 void job_fill(const struct server *s, struct job *job, const struct spec *p)
 {
 	job->request = p->request == UINT32_MAX ? s->jobs->fallback : p->request;
-	job->allowed = p->allowed;
+	job->allowed = spec_nodes(s, p);
 	job->walltime = p->walltime;
 	job->deadline = p->now ? p->created + p->walltime : p->deadline;
 	job->nice = p->nice;

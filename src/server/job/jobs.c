@@ -21,6 +21,7 @@
 #include "rules/admit.h"
 #include "rules/attr.h"
 #include "rules/gate.h"
+#include "rules/queue.h"
 #include "server/base/instance.h"
 #include "server/base/turn.h"
 #include "server/base/words.h"
@@ -180,6 +181,30 @@ static void queue_index(struct server *s, const char *name, struct queue *q)
 	while (s->jobs->queue_by_word.n <= at)
 		vec_push(&s->jobs->queue_by_word, NULL);
 	s->jobs->queue_by_word.v[at] = q;
+}
+
+bool queues_lay(struct server *s)
+{
+	bool changed = false;
+
+	for (size_t i = 0; i < s->jobs->queues.n; i++) {
+		struct queue *q = s->jobs->queues.v[i];
+		uint32_t nodes = queue_nodes(s->cluster, &q->attrs, true),
+			 shared = queue_nodes(s->cluster, &q->attrs, false);
+		changed |= q->nodes != nodes || q->shared != shared;
+		q->nodes = nodes;
+		q->shared = shared;
+	}
+	return changed;
+}
+
+uint32_t spec_nodes(const struct server *s, const struct spec *p)
+{
+	const struct queue *q = queue_of(s, p->queue);
+
+	if (!q || q->nodes == NODES_ALL)
+		return p->allowed;
+	return p->allowed == NODES_ALL ? q->shared : cluster_nodeset_both(s->cluster, p->allowed, q->nodes);
 }
 
 struct queue *queue_create(struct server *s, const char *name)

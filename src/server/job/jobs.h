@@ -45,6 +45,8 @@ struct queue {
 	char *name;
 	struct attrs attrs;
 	int64_t total; /* jobs that have not ended */
+	uint32_t nodes,
+		shared; /* that its jobs may use: those in partitions, too, or without them. Derived: queues_lay() */
 };
 
 /* Someone's jobs, for limits: of a user, or of a user in a queue. */
@@ -121,6 +123,10 @@ struct queue *queue_of(const struct server *s, uint32_t word); /* by the word of
 bool queue_is_started(const struct server *s, uint32_t word);
 bool queue_routes(const struct server *s, uint32_t word); /* it passes jobs on */
 struct queue *queue_create(struct server *s, const char *name);
+/* Which nodes the jobs of queues may use, by what is set and by the nodes that there are. True: some others than before. */
+bool queues_lay(struct server *s);
+/* The nodes that a job may use, by its request and its queue. */
+uint32_t spec_nodes(const struct server *s, const struct spec *p);
 void queue_destroy(struct server *s, struct queue *q);
 /* A number that holds for a job: its queue's, else the server's. */
 int64_t setting_of(const struct server *s, const struct spec *p, const char *name);

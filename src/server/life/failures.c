@@ -62,7 +62,7 @@ static int64_t pause_of(int64_t base, uint32_t step)
 static uint32_t allowed_now(struct server *s, const struct entry *e, int64_t but)
 {
 	const struct job_failures *f = e->failures;
-	uint32_t set = e->spec->allowed; /* the partitions that suit it */
+	uint32_t set = spec_nodes(s, e->spec);
 	size_t n = s->cluster->nodes.n;
 	bool *has, any = but != NODE_ANY;
 

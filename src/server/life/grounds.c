@@ -231,7 +231,8 @@ static void find_scheduled(struct finding *f, unsigned block, bool released)
 	struct server *s = f->s;
 	bool *there = mem_zalloc((s->cluster->nodes.n + 1) * sizeof *there);
 	job_vec along = {0};
-	struct blockers_ask ask = {f->id, f->e->spec->allowed, there, &along, released};
+	struct blockers_ask ask = {f->id,    spec_nodes(s, f->e->spec),	      there, &along,
+				   released, f->e->spec->allowed != NODES_ALL};
 	struct strbuf text = {0}, change = {0};
 	reason_vec reasons = {0};
 
@@ -243,6 +244,8 @@ static void find_scheduled(struct finding *f, unsigned block, bool released)
 		strbuf_clear(&text);
 		strbuf_clear(&change);
 		reason_text(s->sched, f->id, &reasons.v[i], name_job, s, &text);
+		if (reason_of_nodes(reasons.v[i].why))
+			world_tie(s, f->e->spec, &text);
 		change_of(f, &reasons.v[i], &change);
 		add(f, why_name(reasons.v[i].why), &text, strbuf_text(&change))->detail = reasons.v[i];
 	}

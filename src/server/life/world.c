@@ -204,6 +204,7 @@ void world_begin(struct server *s)
 		return;
 	partitions_configure(s);
 	partitions_lay(s);
+	queues_lay(s);
 	settings_apply(s);
 	amounts_of_server(s->cluster, s->attrs);
 	s->gate = gate_create();
@@ -225,7 +226,7 @@ static bool could_insert(struct server *s, const struct spec *p, const bool *usa
 	bool fits;
 
 	cluster_job(s->cluster, s->world->scratch)->request = p->request;
-	cluster_job(s->cluster, s->world->scratch)->allowed = p->allowed;
+	cluster_job(s->cluster, s->world->scratch)->allowed = spec_nodes(s, p);
 	fits = plan_insert(empty, &m, s->world->scratch, 1, 2);
 	plan_destroy(empty);
 	free(on.word);
@@ -256,10 +257,29 @@ static enum fit could_hold(struct server *s, const struct spec *p, uint32_t allo
 	return fit;
 }
 
+/* Where its queue leaves it fewer nodes, its name belongs to what is wrong. */
+static void queue_prefix(const struct server *s, const struct spec *p, struct err *err)
+{
+	const struct queue *q = queue_of(s, p->queue);
+
+	if (q && q->nodes != NODES_ALL)
+		err_prefix(err, -EINVAL, "on the nodes of queue %.60s (%.200s)", q->name,
+			   attrs_text(&q->attrs, "nodes"));
+}
+
+void world_tie(const struct server *s, const struct spec *p, struct strbuf *out)
+{
+	const struct queue *q = queue_of(s, p->queue);
+
+	if (q && q->nodes != NODES_ALL)
+		strbuf_printf(out, "; jobs of queue %s run only on %s", q->name, attrs_text(&q->attrs, "nodes"));
+}
+
 int world_refuse(struct server *s, const struct spec *p, struct err *err)
 {
 	err_set(err, -EINVAL, "no node could hold it");
-	could_hold(s, p, p->allowed, err);
+	could_hold(s, p, spec_nodes(s, p), err);
+	queue_prefix(s, p, err);
 	return -EINVAL;
 }
 
@@ -276,7 +296,10 @@ void world_misfit(struct server *s, const struct spec *p, struct strbuf *out)
 	else if (p->request != UINT32_MAX &&
 		 pack_refuse_amounts(s->cluster, &s->cluster->requests.v[p->request], &err) < 0)
 		strbuf_puts(out, err.text);
-	else
+	else if (p->request != UINT32_MAX && spec_nodes(s, p) != p->allowed) {
+		world_refuse(s, p, &err);
+		strbuf_puts(out, err.text);
+	} else
 		strbuf_puts(out, "no node could hold it, since the nodes have changed");
 	arena_destroy(a);
 }
@@ -290,10 +313,11 @@ enum fit world_could_hold_on(struct server *s, const struct spec *p, uint32_t al
 
 enum fit world_could_hold(struct server *s, const struct spec *p)
 {
-	uint64_t key = (uint64_t)p->allowed << 32 | p->request, fit;
+	uint32_t allowed = spec_nodes(s, p);
+	uint64_t key = (uint64_t)allowed << 32 | p->request, fit;
 
 	if (!map_get(&s->world->could, key, &fit)) {
-		fit = world_could_hold_on(s, p, p->allowed);
+		fit = world_could_hold_on(s, p, allowed);
 		map_set(&s->world->could, key, fit);
 	}
 	return (enum fit)fit;
@@ -459,6 +483,7 @@ static bool waits(const struct server *s, uint32_t id)
 void world_changed(struct server *s)
 {
 	partitions_lay(s);
+	queues_lay(s);
 	for (uint32_t id = 1; id < s->jobs->entries.n; id++)
 		if (waits(s, id))
 			world_request(s, id);

@@ -37,6 +37,8 @@ void world_begin(struct server *s); /* plan and scheduler, once all nodes are kn
 enum fit world_could_hold(struct server *s, const struct spec *p);
 int world_refuse(struct server *s, const struct spec *p, struct err *err);
 void world_misfit(struct server *s, const struct spec *p, struct strbuf *out); /* why it is held (BLOCK_MISFIT) */
+/* Appends which nodes a job's queue leaves it, if not all. */
+void world_tie(const struct server *s, const struct spec *p, struct strbuf *out);
 enum fit world_could_hold_on(struct server *s, const struct spec *p, uint32_t allowed);
 void world_settings(struct server *s); /* attributes of the server have changed: world_rebuild(), if it is concerned */
 /* At recovery, once all events are folded. Those of the past may not fit the nodes and partitions of today, so that the plan is only right about where
