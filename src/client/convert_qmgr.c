@@ -2,10 +2,12 @@
  * convert_qmgr.c - `qmgr -c 'print server'` of TORQUE, PBS Pro and OpenPBS: what is known here is kept, the rest is remarked.
  */
 #include <string.h>
+#include <strings.h>
 
 #include "base/arena.h"
 #include "client/convert_internal.h"
 #include "client/qmgr.h"
+#include "rules/amounts.h"
 
 static const struct {
 	const char *name, *remark;
@@ -28,7 +30,7 @@ static const struct {
 	{"flatuid", "names and numbers of users are the same on all machines"},
 	{"authorized_users", "'shunt login' on the users' machines"},
 	{"default_chunk", "use resources_default"},
-	{"resources_available", "nodes report theirs; amounts of the whole site have no equivalent"},
+	{"resources_available", "see max_running and max_cpus for what the jobs of a queue may use together"},
 	{"resources_assigned", "a state, not a setting"},
 	{"state_count", "a state, not a setting"},
 	{"total_jobs", "a state, not a setting"},
@@ -40,7 +42,12 @@ static void change_read(struct conversion *c, struct attrs *a, const struct qmgr
 	static const enum attr_op op[] = {
 		[QMGR_NAMED] = ATTR_UNSET, [QMGR_IS] = ATTR_SET, [QMGR_PLUS] = ATTR_ADD, [QMGR_MINUS] = ATTR_REMOVE};
 	size_t n = strcspn(x->name, ".");
+	struct err err;
 
+	if (a->owner == ATTR_QUEUE && strcasecmp(x->name, "resources_default.neednodes") == 0) {
+		convert_change(c, a, op[x->op], "nodes", x->value); /* of TORQUE */
+		return;
+	}
 	for (size_t i = 0; i < sizeof known / sizeof *known; i++)
 		if (strlen(known[i].name) == n && strncmp(known[i].name, x->name, n) == 0 &&
 		    !attr_find(a->owner, known[i].name)) {
@@ -48,6 +55,11 @@ static void change_read(struct conversion *c, struct attrs *a, const struct qmgr
 			return;
 		}
 	convert_change(c, a, op[x->op], x->name, x->value);
+	if (a->owner == ATTR_SERVER && strncasecmp(x->name, "resources_available.", 20) == 0 &&
+	    amounts_check(a, &err) < 0) {
+		attrs_change(a, ATTR_UNSET, x->name, NULL, NULL);
+		convert_remark(c, "%.80s: nodes report theirs", x->name);
+	}
 }
 
 static void command_read(struct conversion *c, const struct qmgr_command *m)

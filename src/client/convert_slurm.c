@@ -60,15 +60,10 @@ static bool is_yes(const char *value)
 
 /* ---- partitions ---- */
 
-/* Queues have no nodes of their own: what says so in a partition is for the administrator to decide. */
-static void nodes_remark(struct conversion *c, const char *name, const char *nodes)
+static void nodes_set(struct conversion *c, struct attrs *a, const char *nodes)
 {
 	if (strcasecmp(nodes, "ALL") != 0)
-		convert_remark(
-			c,
-			"partition %.60s has the nodes %.200s: give them a feature ('shunt nodes set %.200s features=%.60s'), which its jobs ask for (-l nodes=1:ppn=1:%.60s), "
-			"or make them a partition ('create partition'), which each job uses as a whole",
-			name, nodes, nodes, name, name);
+		convert_set(c, a, "nodes", nodes);
 }
 
 static void state_set(struct conversion *c, struct attrs *a, const char *value)
@@ -114,7 +109,7 @@ static void memory_set(struct conversion *c, struct attrs *a, const char *key, c
 static void partition_pair(struct conversion *c, struct attrs *a, const char *name, const char *key, const char *value)
 {
 	if (strcasecmp(key, "Nodes") == 0)
-		nodes_remark(c, name, value);
+		nodes_set(c, a, value);
 	else if (strcasecmp(key, "Default") == 0) {
 		if (is_yes(value))
 			convert_set(c, &c->site.attrs, "default_queue", name);
