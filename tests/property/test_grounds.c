@@ -18,6 +18,7 @@
 #include "engine/engine.h"
 #include "run/order.h"
 #include "server/job/jobs.h"
+#include "server/life/amounts.h"
 #include "server/life/dispatch.h"
 #include "server/loop.h"
 #include "server/server.h"
@@ -27,9 +28,14 @@
 #define NOW INT64_C(1800000000)
 #define CASES 200
 
+#define LICENCES 4
+#define LICENCES_TEXT "4"
+
 struct scene {
 	struct site *f;
 	struct rng rng;
+	struct rng extra; /* for what came later: seeds mean what they meant before */
+	bool licensed;	  /* the site has licences */
 	char subject[32]; /* the job that is asked about */
 	bool loud;
 };
@@ -37,7 +43,7 @@ struct scene {
 static unsigned seen[32]; /* how often each code was named */
 static const char *const codes[] = {"hold_user",  "hold_other", "hold_system", "time",	    "depend", "queue",
 				    "scheduling", "limit",	"short",       "scattered", "whole",  "reserved",
-				    "nodes",	  "booked",	"order",       NULL};
+				    "nodes",	  "booked",	"order",       "amount",    NULL};
 
 static bool one_in(struct scene *x, uint64_t n)
 {
@@ -96,6 +102,8 @@ static void some_request(struct scene *x, char *ret, size_t size)
 
 	snprintf(nodes, sizeof nodes, forms[rng_below(&x->rng, 5)], cpus); /* NOLINT */
 	snprintf(ret, size, "\"%s\",\"walltime=%d\"", nodes, (int)rng_range(&x->rng, 1, 10) * 600);
+	if (x->licensed && rng_below(&x->extra, 3))
+		snprintf(ret + strlen(ret), size - strlen(ret), ",\"matlab=%d\"", (int)rng_range(&x->extra, 1, 3));
 }
 
 static void submit(struct scene *x, const char *more)
@@ -181,6 +189,18 @@ static void hold(struct scene *x, const char *id, const char *holds)
 	ask(x, "POST", "/v1/jobs/hold", "{\"ids\":[\"%s\"],\"holds\":\"%s\"}", id, holds);
 }
 
+/* So many licences are in use outside the cluster. */
+static void elsewhere(struct scene *x, int n)
+{
+	char report[32];
+	struct err err;
+
+	snprintf(report, sizeof report, "matlab " LICENCES_TEXT " %d\n", n);
+	assert_int_equal(amounts_reported(x->f->s, report, strlen(report), &err), 0);
+	if (x->loud)
+		printf("# %s", report);
+}
+
 /* The site of a seed: the same each time. */
 static void world(struct scene *x, uint64_t seed)
 {
@@ -191,6 +211,10 @@ static void world(struct scene *x, uint64_t seed)
 	site_setup((void **)&x->f, "n1:cpus=4:mem=8gb n[2-3]:cpus=4:mem=8gb:fast", NOW);
 	which = rng_below(&x->rng, 7);
 	set(x, "/v1/server", "policy", policy[which]);
+	rng_seed(&x->extra, rng_seed_of(seed, 1));
+	x->licensed = rng_below(&x->extra, 2);
+	if (x->licensed)
+		set(x, "/v1/server", "resources_available.matlab", LICENCES_TEXT);
 	if (which == 6)
 		set(x, "/v1/server", "priority_order", "sum");
 	ask(x, "PUT", "/v1/queues/side", "{}");
@@ -215,6 +239,8 @@ static void world(struct scene *x, uint64_t seed)
 			hold(x, x->subject, (char[]){*h, '\0'});
 	if (one_in(x, 2))
 		some_jobs(x, (int)rng_range(&x->rng, 1, 3));
+	if (x->licensed && rng_below(&x->extra, 3) == 0)
+		elsewhere(x, (int)rng_below(&x->extra, LICENCES + 1));
 	if (one_in(x, 8))
 		set(x, "/v1/server", "scheduling", "False");
 	settle(x);
@@ -331,6 +357,10 @@ static void take_away(struct scene *x, const json_t *r)
 		}
 	} else if (strcmp(code, "order") == 0) {
 		others_hold(x);
+	} else if (strcmp(code, "amount") == 0 && json_array_size(json_object_get(r, "jobs")) == 0) {
+		int needed = LICENCES;
+		sscanf(json_string_value(json_object_get(r, "text")), "it needs %d", &needed);
+		elsewhere(x, LICENCES - needed);
 	} else if (strcmp(code, "depend") != 0 && strcmp(code, "scheduling") != 0) {
 		json_array_foreach(json_object_get(r, "jobs"), i, one) end_job(x, json_string_value(one));
 	}
