@@ -1073,3 +1073,16 @@ out:
 	arena_destroy(a);
 	return rc;
 }
+
+int spec_portable(const struct spec *p, bool array, struct err *err)
+{
+	const char *what = array			       ? "an array"
+			   : p->interactive		       ? "an interactive job"
+			   : p->kind != KIND_COMMON || p->nice ? "a job with a deadline"
+			   : p->rare->libra.estimate	       ? "a job with a budget"
+			   : p->rare->restart		       ? "a job that starts from a checkpoint"
+			   : p->visitor			       ? "a job that came from another site"
+							       : NULL;
+
+	return what ? err_code(err, CODE_REFUSED, "%s can't be handed over to another site", what) : 0;
+}

@@ -110,6 +110,8 @@ int spec_restore(struct server *s, const char *head, struct spec **ret, struct e
 int spec_fill(struct server *s, const struct reqtext *text, struct spec *spec, struct err *err);
 /* Once partitions are laid out anew: what follows for it, if that was not done before. */
 void spec_lay(struct server *s, struct spec *spec);
+/* Whether a job of this kind can be handed over to another site. CODE_REFUSED. */
+int spec_portable(const struct spec *p, bool array, struct err *err);
 /* What a spec asks for, as a text that is complete. */
 int spec_request(struct server *s, const struct spec *spec, struct arena *a, struct reqtext *ret, struct err *err);
 

@@ -13,7 +13,6 @@
 #include "base/strbuf.h"
 #include "base/vec.h"
 #include "core/job.h"
-#include "core/kind.h"
 #include "rules/gate.h"
 #include "sched/sched.h"
 #include "server/base/clock.h"
@@ -29,19 +28,6 @@
 #include "server/settings/remotes.h"
 #include "server/site/realm.h"
 #include "store/store.h"
-
-int away_check(const struct spec *p, bool array, struct err *err)
-{
-	const char *what = array			       ? "an array"
-			   : p->interactive		       ? "an interactive job"
-			   : p->kind != KIND_COMMON || p->nice ? "a job with a deadline"
-			   : p->rare->libra.estimate	       ? "a job with a budget"
-			   : p->rare->restart		       ? "a job that starts from a checkpoint"
-			   : p->visitor			       ? "a job that came from another site"
-							       : NULL;
-
-	return what ? err_code(err, CODE_REFUSED, "%s can't be handed over to another site", what) : 0;
-}
 
 static const char *site_name(const struct server *s, uint32_t id)
 {

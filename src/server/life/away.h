@@ -20,11 +20,8 @@ struct arena;
 struct err;
 struct payload;
 struct server;
-struct spec;
 struct strbuf;
 
-/* Whether a job of this kind can be handed over at all. CODE_REFUSED. */
-int away_check(const struct spec *p, bool array, struct err *err);
 /* Whether it is to be dealt with: it was offered, or nothing but its queue blocks it; then it is offered now. */
 bool away_due(struct server *s, uint32_t id);
 /* The key of the present try. */

@@ -44,7 +44,6 @@
 #include "server/job/entry.h"
 #include "server/job/jobs.h"
 #include "server/job/spec.h"
-#include "server/life/away.h"
 #include "server/life/block.h"
 #include "server/life/depend.h"
 #include "server/life/submit.h"
@@ -130,7 +129,7 @@ static int place(struct server *s, const struct asker *who, struct submission *x
 	/* From another machine the address counts, not what it calls itself. */
 	job->by = (struct admit_party){who->user, *who->address ? who->address : word(s, x->spec->host),
 				       groups_of(s, who, a)};
-	job->stays = away_check(x->spec, x->spec->array || x->element, &stays) < 0 ? stays.text : NULL;
+	job->stays = spec_portable(x->spec, x->spec->array || x->element, &stays) < 0 ? stays.text : NULL;
 	if (x->away) {
 		for (int i = 0; i < AWAY_REFUSED && x->away->refused[i]; i++)
 			refused[i] = word(s, x->away->refused[i]);
