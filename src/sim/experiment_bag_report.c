@@ -14,8 +14,8 @@
 #include "sim/experiment_internal.h"
 
 #define WIDTH 130
-#define GROUPS 20 /* of the jackknife */
-#define T95 2.093 /* for 19 degrees of freedom */
+#define GROUPS 20 /* of the jackknife, at most */
+#define SURE 5	  /* bags without which nothing is sure */
 
 /* Static and another heuristic in the same bags. */
 struct pairs {
@@ -125,17 +125,18 @@ static void numbers_of(const struct bag_results *r, int site, int h, int without
 /* Half of the interval of MEAN_SPEEDUP. */
 static double mean_half(const struct bag_results *r, int site, int h)
 {
-	double x[GROUPS], mean = 0, squares = 0;
+	int n = r->repetitions < GROUPS ? r->repetitions : GROUPS;
+	double x[GROUPS], mean = 0, squares = 0, f = n - 1, t = 1.96 + 2.37 / f + 2.82 / (f * f) + 2.56 / (f * f * f);
 
-	for (int g = 0; g < GROUPS; g++) {
+	for (int g = 0; g < n; g++) {
 		double v[NUMBERS];
 		numbers_of(r, site, h, g, v);
 		x[g] = v[MEAN_SPEEDUP];
-		mean += x[g] / GROUPS;
+		mean += x[g] / n;
 	}
-	for (int g = 0; g < GROUPS; g++)
+	for (int g = 0; g < n; g++)
 		squares += (x[g] - mean) * (x[g] - mean);
-	return T95 * sqrt(squares * (GROUPS - 1) / GROUPS);
+	return t * sqrt(squares * f / n);
 }
 
 /* Scenarios in which it is slower than another heuristic for certain, or wastes more than static; and how many there are. */
@@ -157,9 +158,9 @@ static struct counts counts_of(const struct bag_results *r, int site, int h)
 		ratio = speedup(&p, &half);
 		c.scenarios++;
 		c.slower += ratio < 1;
-		c.surely += ratio + half < 1;
+		c.surely += p.n >= SURE && ratio + half < 1;
 		c.wasteful += p.waste > p.waste_base;
-		c.wide += spread_of(&p) > 0.05;
+		c.wide += p.n < SURE || spread_of(&p) > 0.05;
 		c.worst = fmin(c.worst, ratio);
 	}
 	return c;
