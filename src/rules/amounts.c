@@ -40,9 +40,9 @@ int amounts_check(const struct attrs *server, struct err *err)
 			continue;
 		if (is_taken(v->resource))
 			return err_set(err, -EINVAL,
-				       "resources_available.%s: -l %s= has another meaning; nodes say what they have "
-				       "themselves. Choose another name",
-				       v->resource, v->resource);
+				       "resources_available.%s: the name is reserved (-l has another use for it, or "
+				       "nodes report it); choose another name",
+				       v->resource);
 		if (v->resource[strspn(v->resource, "0123456789")] == '\0')
 			return err_set(err, -EINVAL, "resources_available.%s: a name needs a letter", v->resource);
 		if (++n > AMOUNTS_MAX)

@@ -493,6 +493,27 @@ static void metric(struct strbuf *out, const char *name, const char *type, const
 		      value);
 }
 
+static void amounts_metrics(const struct server *s, struct strbuf *out)
+{
+	static const char *const what[][2] = {{"", "What the site has of an amount, such as licences."},
+					      {"_used", "What running jobs hold of it."},
+					      {"_elsewhere", "What is in use outside the cluster."}};
+
+	for (int k = 0; k < 3 && s->cluster->amounts.n; k++) {
+		strbuf_printf(out, "# HELP shunt_amount%s %s\n# TYPE shunt_amount%s gauge\n", what[k][0], what[k][1],
+			      what[k][0]);
+		for (uint32_t i = 0; i < s->cluster->amounts.n; i++) {
+			const struct amount *a = &s->cluster->amounts.v[i];
+			int64_t free = plan_amount_free(s->plan, i, s->clock->now, s->clock->now + 1);
+			strbuf_printf(out, "shunt_amount%s{name=\"%s\"} %lld\n", what[k][0],
+				      names_get(&s->cluster->amount_names, i),
+				      (long long)(k == 0   ? a->total
+						  : k == 1 ? a->total - a->elsewhere - free
+							   : a->elsewhere));
+		}
+	}
+}
+
 void api_metrics(struct server *s, const struct call *c)
 {
 	const struct sched_stats *sched = sched_stats(s->sched);
@@ -509,6 +530,7 @@ void api_metrics(struct server *s, const struct call *c)
 	metrics_write(s, &out);
 	metric(&out, "cpus", "gauge", "CPUs of all nodes.", (double)cpus);
 	metric(&out, "cpus_used", "gauge", "CPUs that jobs hold.", (double)used);
+	amounts_metrics(s, &out);
 	metric(&out, "jobs_submitted_total", "counter", "Jobs accepted since the server started.",
 	       (double)s->stats->submitted);
 	metric(&out, "jobs_started_total", "counter", "Attempts started since the server started.",
