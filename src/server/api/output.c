@@ -394,9 +394,10 @@ static void tries_find(struct waiter *x, const json_t *body, bool error)
 	t->there = there;
 	t->node = node;
 	t->tag = arena_printf(a, "%s", tag);
-	if (lives(x) || h.stays || h.shared || here_is_home || !there)
+	/* Of a job of another site the path means something there: here it may be another job's. */
+	if (!h.away && (lives(x) || h.stays || h.shared || here_is_home || !there))
 		t->path = h.path;
-	if (lives(x) || h.stays || here_is_home)
+	if (!h.away && (lives(x) || h.stays || here_is_home))
 		return;
 	t = try_add(x); /* at home, or kept for it */
 	t->there = h.known && !h.spot.here;
