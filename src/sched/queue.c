@@ -11,14 +11,13 @@
 #include "base/keysort.h"
 #include "sched/sched_internal.h"
 
-#define ENTRIES_A_NODE 8  /* entries that can be moved while a node is looked at */
-#define FEW 16		  /* records that are added or removed one by one rather than by going through everything */
-#define MANY 4096	  /* entries that are sorted by their digits */
-#define WEIGH_EVERY 10	  /* seconds after which priorities are asked for again */
-#define LINE_NODES 8	  /* a line is asked while so many nodes are looked at */
-#define MOVED_PER_NODE 50 /* entries of a sorted array are moved meanwhile */
-#define WEIGH_NODES 4	  /* a job is weighed while so many nodes are looked at, */
-#define SORT_NODES 1	  /* ... and sorted in its turn */
+#define ENTRIES_A_NODE 8 /* entries that can be moved while a node is looked at */
+#define FEW 16		 /* records that are added or removed one by one rather than by going through everything */
+#define MANY 4096	 /* entries that are sorted by their digits */
+#define WEIGH_EVERY 10	 /* seconds after which priorities are asked for again */
+#define LINE_NODES 8	 /* a line is asked while so many nodes are looked at */
+#define WEIGH_NODES 4	 /* a job is weighed while so many nodes are looked at, */
+#define SORT_NODES 1	 /* ... and sorted in its turn */
 #define STALE                                                                                                          \
 	1024 /* records of jobs that left again: more of them than that, and than jobs that wait, are cleared away */
 
@@ -262,7 +261,6 @@ void queue_line_up(struct sched *s, uint32_t id)
 		s->head = JOB_NONE;
 	struct waiting *w = queue_get(s, id);
 	queue_take_out(s, w);
-	s->p->work += s->line.by_key.n / MOVED_PER_NODE;
 	w->sorted = w->fresh = false;
 	w->line = s->line.mixed = true;
 	if (s->due.dates)
