@@ -81,10 +81,25 @@ int options_answer(const struct command *c, int what)
 	return EXIT_OK;
 }
 
+/* The first word of "FROM TO HOURS" that was not given; all of them where a word stands for several. */
+static const char *operand_missing(const struct command *c, int given, char *buf, size_t size)
+{
+	const char *at = c->operands;
+
+	for (int i = 0; i < given && *at; i++)
+		at += strcspn(at, " "), at += strspn(at, " ");
+	if (given == 0 || !*at || strpbrk(c->operands, "[.|"))
+		return c->operands;
+	snprintf(buf, size, "%.*s", (int)strcspn(at, " "), at);
+	return buf;
+}
+
 static int operands_check(const struct command *c, const struct operands *o)
 {
+	char missing[128];
+
 	if (o->n < c->operands_min)
-		return command_misused(c, "%s is missing", c->operands);
+		return command_misused(c, "%s is missing", operand_missing(c, o->n, missing, sizeof missing));
 	if (o->n > c->operands_max && c->operands_max == 0)
 		return command_misused(c, "\"%s\": it takes options only", o->v[0]);
 	if (o->n > c->operands_max)

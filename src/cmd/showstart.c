@@ -186,7 +186,7 @@ static int bf_run(const struct command *c, const void *arguments, const struct o
 	struct err err;
 
 	if (a->duration && duration_parse(a->duration, &least, &err) < 0)
-		return command_misused(c, "--duration: %s", err.text);
+		return command_misused(c, "--duration %s: %s", a->duration, err.text);
 	strbuf_puts(&path, "/v1/backfill");
 	query_add(&path, "queue", a->queue);
 	query_add(&path, "feature", a->feature);

@@ -414,7 +414,7 @@ int admit(const struct admit_site *site, const char *queue, const struct admit_j
 	int rc = 0;
 
 	if (!site->queue(site->context, queue, &first.queue))
-		return err_code(err, CODE_UNKNOWN_QUEUE, "unknown queue %.60s", queue);
+		return err_code(err, CODE_UNKNOWN_QUEUE, "Unknown queue %.60s", queue);
 	if (!job->exempt)
 		rc = server_check(site, job, err);
 	tried(&w, first.queue.attrs);

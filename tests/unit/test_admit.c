@@ -130,7 +130,7 @@ static void plain(void **state)
 	assert_string_equal(f->got.queue.name, "batch");
 	assert_int_equal(f->got.text.walltime, 3600); /* the server's own default */
 	assert_int_equal(ask(f, "none", "ncpus=2"), -ENOENT);
-	assert_string_equal(f->err.text, "unknown queue none");
+	assert_string_equal(f->err.text, "Unknown queue none");
 	set(f, "batch", "enabled", "False");
 	refused(f, ask(f, "batch", ""), "queue batch is not enabled: it accepts no jobs now");
 }
