@@ -210,16 +210,19 @@ bool requests_share(const struct request *a, const struct request *b)
 
 uint32_t cluster_shape(struct cluster *c, const struct shape *shape)
 {
-	struct shape key = {
-		.need = shape->need, .features = shape->features, .exclusive = shape->exclusive, .whole = shape->whole};
+	struct shape key = {.need = shape->need,
+			    .features = shape->features,
+			    .exclusive = shape->exclusive,
+			    .whole = shape->whole,
+			    .divided = shape->divided};
 	uint64_t hash = hash_bytes(&key.need, sizeof key.need) ^ key.features ^ (key.exclusive ? 0x9e37 : 0) ^
-			(uint64_t)key.whole << 20,
+			(uint64_t)key.whole << 20 ^ (uint64_t)key.divided << 24,
 		 id;
 
 	while (map_get(&c->shape_index, hash, &id)) {
 		const struct shape *s = &c->shapes.v[id];
 		if (res_equal(&s->need, &key.need) && s->features == key.features && s->exclusive == key.exclusive &&
-		    s->whole == key.whole)
+		    s->whole == key.whole && s->divided == key.divided)
 			return id;
 		hash++;
 	}
@@ -302,6 +305,7 @@ uint32_t cluster_intern_with(struct cluster *c, struct frag *frag, uint32_t nfra
 		r.apart |= c->shapes.v[frag[i].shape].exclusive;
 		assert(c->shapes.v[frag[i].shape].whole == r.whole);
 		res_add(&r.total, &c->shapes.v[frag[i].shape].need);
+		r.divided += c->shapes.v[frag[i].shape].divided;
 	}
 	map_set(&c->request_index, hash, c->requests.n);
 	vec_push(&c->requests, r);
@@ -392,6 +396,21 @@ uint32_t cluster_request_whole(struct cluster *c, uint32_t request, enum wholene
 	return id;
 }
 
+uint32_t cluster_request_divided(struct cluster *c, uint32_t request, int64_t share)
+{
+	const struct request *r = &c->requests.v[request];
+	struct shape s = c->shapes.v[r->frag[0].shape];
+	struct frag f = {.node = NODE_ANY};
+
+	if (r->nfrags != 1 || r->nfixed || r->whole || s.divided)
+		return UINT32_MAX;
+	s.divided = s.need.v[RES_CPU];
+	s.need.v[RES_CPU] = 0;
+	s.need.v[RES_SHARE] = share;
+	f.shape = cluster_shape(c, &s);
+	return cluster_intern_with(c, &f, 1, r->portion, r->nportions);
+}
+
 static int unknown_resource(const struct cluster *c, const char *name, struct err *err)
 {
 	struct strbuf own = {0};
@@ -438,6 +457,16 @@ static bool node_can(const struct cluster *c, const struct node *n, const struct
 	return features_cover(&c->features, n->features, s->features) && res_covers(&n->total, &s->need);
 }
 
+/* Whether a job with an estimate could have a share of it instead. */
+static bool node_could_share(const struct cluster *c, const struct node *n, const struct shape *s)
+{
+	struct res need = s->need;
+
+	need.v[RES_CPU] = 0;
+	return node_divided(n) && features_cover(&c->features, n->features, s->features) &&
+	       res_covers(&n->total, &need);
+}
+
 /* Why no node at all could ever hold this shape. */
 static int shape_refuse(const struct cluster *c, const struct shape *s, struct err *err)
 {
@@ -459,9 +488,10 @@ static int shape_refuse(const struct cluster *c, const struct shape *s, struct e
 				       memory_format(most.v[d], have, sizeof have));
 		return err_set(err, -EINVAL, "it needs %lld %s on one node; the largest suitable node has %lld",
 			       (long long)s->need.v[d],
-			       d == RES_CPU   ? "CPUs"
-			       : d == RES_GPU ? s->need.v[d] == 1 ? "GPU" : "GPUs"
-					      : names_get(&c->res_names, d - RES_NAMED),
+			       d == RES_CPU	? "CPUs"
+			       : d == RES_GPU	? s->need.v[d] == 1 ? "GPU" : "GPUs"
+			       : d == RES_SHARE ? "thousandths of a CPU"
+						: names_get(&c->res_names, d - RES_NAMED),
 			       (long long)most.v[d]);
 	}
 	return err_set(err, -EINVAL, "no single node has everything that is requested of one node");
@@ -537,7 +567,8 @@ int cluster_request(struct cluster *c, const struct reqtext *text, uint32_t *ret
 		}
 		bool possible = f.node != NODE_ANY;
 		for (size_t n = 0; n < c->nodes.n && !possible; n++)
-			possible = node_can(c, &c->nodes.v[n], &s);
+			possible = node_can(c, &c->nodes.v[n], &s) ||
+				   (text->estimate > 0 && node_could_share(c, &c->nodes.v[n], &s));
 		if (!possible) {
 			rc = shape_refuse(c, &s, err);
 			break;

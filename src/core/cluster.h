@@ -46,6 +46,7 @@ struct shape {
 	uint32_t features; /* in cluster.features */
 	bool exclusive;	   /* the only fragment of its job there */
 	uint8_t whole;	   /* enum wholeness: the same for all fragments of a job */
+	int64_t divided;   /* the CPUs that it asks for, if it has a share of a node's CPUs instead; else 0 */
 };
 
 struct frag {
@@ -76,6 +77,7 @@ struct request {
 	bool apart;	   /* some fragment is exclusive */
 	uint8_t whole;	   /* enum wholeness */
 	struct res total;  /* over all fragments: with `whole` the least that it holds */
+	int64_t divided;   /* the same of its shapes' */
 	int64_t cpus_free; /* CPUs of free and of fixed fragments: for the weight */
 	int64_t cpus_fixed;
 	struct portion *portion; /* of what the site has, ascending */
@@ -173,6 +175,26 @@ bool requests_share(const struct request *a, const struct request *b); /* both t
 uint32_t cluster_shape(struct cluster *c, const struct shape *shape);
 /* The same fragments, keeping to themselves what `whole` says. */
 uint32_t cluster_request_whole(struct cluster *c, uint32_t request, enum wholeness whole);
+
+/* The same with a share of a node's CPUs, in thousandths of one, instead of CPUs; of one fragment that names no node and leaves room for others. UINT32_MAX: it is not of that kind. */
+uint32_t cluster_request_divided(struct cluster *c, uint32_t request, int64_t share);
+
+/* CPUs that it asks for, also where it has shares of them instead. */
+static inline int64_t request_cpus(const struct request *r)
+{
+	return r->total.v[RES_CPU] + r->divided;
+}
+
+static inline bool node_divided(const struct node *n)
+{
+	return n->total.v[RES_SHARE] > 0;
+}
+
+/* CPUs that it has, whole or divided. */
+static inline int64_t node_cpus(const struct node *n)
+{
+	return node_divided(n) ? n->total.v[RES_SHARE] / SHARE_CPU : n->total.v[RES_CPU];
+}
 
 /* The set of the nodes with has[node], and of those from `n` on if `rest`; the caller frees its words. */
 struct nodeset nodeset_make(const bool *has, uint32_t n, bool rest);

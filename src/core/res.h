@@ -1,7 +1,7 @@
 /*
  * res.h - amounts of resources as vectors.
  *
- * Dimension 0 is CPUs, 1 memory in KiB, 2 GPUs; the rest are named by the site
+ * Dimension 0 is CPUs, 1 memory in KiB, 2 GPUs, 3 shares of CPUs; the rest are named by the site
  * (licences, accelerators, ...). A cluster uses the first `nres` dimensions, so
  * that a machine of CPUs alone pays for one.
  */
@@ -11,7 +11,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum res_dim { RES_CPU, RES_MEM, RES_GPU, RES_NAMED, RES_MAX = 8 };
+enum res_dim { RES_CPU, RES_MEM, RES_GPU, RES_SHARE, RES_NAMED, RES_MAX = 8 };
+
+/* A node either gives whole CPUs or divides them (docs/libra.md): then it has none in the first dimension, and this many thousandths of each in RES_SHARE. So no job that asks for CPUs
+ * fits there, and none with a share elsewhere. */
+#define SHARE_CPU INT64_C(1000)
 
 struct res {
 	int64_t v[RES_MAX];

@@ -112,7 +112,7 @@ int32_t goal_best_fit(const struct insertion *in, const struct goal *g)
 		double area;
 		if (node_in_chain(in, n) || !node_measure(in, g, n, &area))
 			continue;
-		if (in->m->alloc == ALLOC_FIRST && !in->p->cluster->topology)
+		if (in->m->alloc == ALLOC_FIRST && !in->p->cluster->topology && !offer_divides(in, g))
 			return n;
 		struct offer o = offer_make(in, g, n, area, 0);
 		if (best.node == NODE_ANY || offer_before(&o, &best))
@@ -145,7 +145,8 @@ static bool place_run(struct insertion *in, struct goal g, uint32_t count, uint3
 			here = 1;
 		offers_add(&offers, in, &g, n, here, count, area);
 		copies += here;
-		if (in->m->alloc == ALLOC_FIRST && copies >= count && !in->p->cluster->topology)
+		if (in->m->alloc == ALLOC_FIRST && copies >= count && !in->p->cluster->topology &&
+		    !offer_divides(in, &g))
 			break;
 	}
 	bool pointless = copies < count && !in->m->push_depth && !in->m->may_remove;

@@ -56,6 +56,8 @@ struct offer {
 typedef VEC(struct offer) offer_vec;
 
 /* One copy on a node with that much free, where `before` others of the same run are; and whether it comes before another. */
+/* The goal is a share of a node's CPUs: it goes where the least is taken, whatever the allocator. */
+bool offer_divides(const struct insertion *in, const struct goal *g);
 struct offer offer_make(const struct insertion *in, const struct goal *g, int32_t node, double area, int64_t before);
 bool offer_before(const struct offer *a, const struct offer *b);
 /* Adds what a node offers: `copies` of the goal, of which `count` are wanted; and brings those to the front that together take `count`. */

@@ -41,6 +41,19 @@ static bool own_range(const struct insertion *in, const struct goal *g, int32_t 
 	return any;
 }
 
+bool offer_divides(const struct insertion *in, const struct goal *g)
+{
+	return in->p->cluster->shapes.v[g->shape].need.v[RES_SHARE] > 0;
+}
+
+/* What is free at the beginning: whoever has a share now keeps it until it ends. */
+static int64_t share_free(const struct insertion *in, const struct goal *g, int32_t node)
+{
+	const struct timeline *line = &in->p->node[node].line;
+
+	return timeline_step(line, timeline_find(line, g->start))[1 + RES_SHARE];
+}
+
 /* The key of the copy after `before` others of the same run. */
 static double offer_key(const struct insertion *in, const struct goal *g, int32_t node, double area, int64_t before)
 {
@@ -48,6 +61,8 @@ static double offer_key(const struct insertion *in, const struct goal *g, int32_
 	double length = (double)(g->end - g->start);
 	int32_t first = node, last = node;
 
+	if (offer_divides(in, g)) /* the least loaded */
+		return 1 - (double)share_free(in, g, node) / (double)p->total[node].v[RES_SHARE];
 	switch (in->m->alloc) {
 	case ALLOC_FASTEST:
 		return -(double)p->cluster->nodes.v[node].speed;
@@ -241,9 +256,9 @@ void offers_choose(offer_vec *v, const struct insertion *in, const struct goal *
 {
 	if (v->n > 1 && in->p->cluster->topology)
 		offers_near(v, in, count);
-	if (v->n < 2 || in->m->alloc == ALLOC_FIRST)
+	if (v->n < 2 || (in->m->alloc == ALLOC_FIRST && !offer_divides(in, g)))
 		return;
-	if (in->m->alloc == ALLOC_CONTIGUOUS)
+	if (in->m->alloc == ALLOC_CONTIGUOUS && !offer_divides(in, g))
 		offers_together(v, in, g, count);
 	else
 		offers_select(v->v, v->n, count);

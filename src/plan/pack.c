@@ -663,9 +663,10 @@ static int refuse_sum(const struct cluster *c, const struct request *r, const st
 				       memory_format(sum->v[d], have, sizeof have));
 		return err_set(err, -EINVAL, "it requests %lld %s, but all nodes together have %lld",
 			       (long long)r->total.v[d],
-			       d == RES_CPU   ? "CPUs"
-			       : d == RES_GPU ? "GPUs"
-					      : names_get(&c->res_names, (uint32_t)d - RES_NAMED),
+			       d == RES_CPU	? "CPUs"
+			       : d == RES_GPU	? "GPUs"
+			       : d == RES_SHARE ? "thousandths of a CPU"
+						: names_get(&c->res_names, (uint32_t)d - RES_NAMED),
 			       (long long)sum->v[d]);
 	}
 	return 0;

@@ -179,7 +179,7 @@ int64_t credit_price(const struct credit_tariff *t, int64_t amount)
 
 static int64_t units_of(const struct credit_tariff *t, const struct request *r)
 {
-	return t->unit == CREDIT_CPU	  ? r->total.v[RES_CPU]
+	return t->unit == CREDIT_CPU	  ? request_cpus(r)
 	       : t->unit == CREDIT_GPU	  ? r->total.v[RES_GPU]
 	       : t->unit == CREDIT_MEMORY ? r->total.v[RES_MEM]
 					  : (int64_t)r->nfrags;

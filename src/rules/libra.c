@@ -53,49 +53,18 @@ int64_t libra_window(const struct libra_terms *t, const struct credit_tariff *ta
 
 /* ---- shares ---- */
 
-int64_t libra_share(const struct libra_run *r, int64_t now)
+static int64_t without_reserve(int64_t seconds)
 {
-	__int128 time = r->deadline - now, share;
-
-	if (r->left <= 0)
-		return 0;
-	if (time < r->left)
-		return INT64_MAX;
-	share = ((__int128)r->cpus * r->left * LIBRA_CPU + time - 1) / time;
-	return (int64_t)share;
+	return seconds - (seconds * LIBRA_RESERVE + 99) / 100;
 }
 
-int64_t libra_load(const struct libra_node *node, int64_t now)
+bool libra_divide(const struct libra_terms *t, int64_t cpus, struct libra_part *ret)
 {
-	int64_t sum = 0;
+	int64_t walltime = t->window < WINDOW_MOST ? without_reserve(t->window) : 0, time = without_reserve(walltime);
+	__int128 all = (__int128)cpus * t->estimate * SHARE_CPU;
 
-	for (size_t i = 0; i < node->n; i++) {
-		int64_t share = libra_share(&node->run[i], now);
-		int64_t most = node->run[i].cpus * LIBRA_CPU; /* one that is late has all of its CPUs, and no more */
-		sum += share < most ? share : most;
-	}
-	return sum;
-}
-
-int64_t libra_place(const struct libra_node *node, size_t n, const struct libra_run *r, int64_t now)
-{
-	int64_t share = libra_share(r, now), least = INT64_MAX, found = -1;
-
-	for (size_t i = 0; i < n && share != INT64_MAX; i++) {
-		int64_t load = libra_load(&node[i], now);
-		if (r->cpus > node[i].cpus || load + share > node[i].cpus * LIBRA_CPU)
-			continue;
-		if (load < least) {
-			least = load;
-			found = (int64_t)i;
-		}
-	}
-	return found;
-}
-
-int64_t libra_left(const struct libra_run *r, int64_t share, int64_t elapsed)
-{
-	__int128 all = r->cpus * LIBRA_CPU, done = ((__int128)share * elapsed + all - 1) / all;
-
-	return done < r->left ? r->left - (int64_t)done : 0;
+	if (time < 1 || t->estimate > time || all / time >= INT32_MAX)
+		return false;
+	*ret = (struct libra_part){walltime, (int64_t)((all + time - 1) / time)};
+	return true;
 }

@@ -12,7 +12,6 @@
 #define RULES_LIBRA_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #include "base/err.h"
@@ -42,30 +41,20 @@ int64_t libra_window(const struct libra_terms *t, const struct credit_tariff *ta
 
 /* ---- shares ----
  *
- * On a node whose CPUs are divided, a job has a share of each CPU that it asks for: what is left of its estimate by the time that is left to its deadline. It is admitted where the
- * shares of all jobs together are no more than the CPUs that there are, on the node with the least load. A job that has its share all the time has the same share all the time, and is
- * done at its deadline: so who was admitted is never disturbed by those who come later. One that had more needs less from then on. The server does not divide nodes yet.
+ * On a node that is marked `shared` the CPUs are divided among jobs with a price (docs/libra.md). Such a job does not have its CPUs for its estimate, but a share of them until its
+ * deadline: E / D of each CPU that it asks for. So it is done at its deadline, and what is left of its estimate, by the time that is left, stays the same as long as it makes use of
+ * its share: those who were admitted are never disturbed by those who come later. The plan has the shares (RES_SHARE, core/res.h): a node takes a job as long as all shares together are
+ * no more than its CPUs, at every instant, and of those that do, the least loaded is chosen (plan/offer.c). The share is kept by the job's control group (run/share.h).
  */
-#define LIBRA_CPU INT64_C(1000000) /* shares are millionths of a CPU */
 
-struct libra_run {
-	int64_t cpus;
-	int64_t left;	  /* microseconds that each of its CPUs has still to work */
-	int64_t deadline; /* microseconds, on the same clock as `now` */
-};
-/* What it needs of all its CPUs together, rounded up; INT64_MAX: they would not do. */
-int64_t libra_share(const struct libra_run *r, int64_t now);
+/* Hundredths of the time that are kept in reserve, once for what the share is worked out from, once for the end: nothing is as exact as a sum. */
+#define LIBRA_RESERVE 2
 
-struct libra_node {
-	int64_t cpus;
-	const struct libra_run *run; /* those that it has */
-	size_t n;
+struct libra_part {
+	int64_t walltime; /* seconds that it has: somewhat less than to its deadline */
+	int64_t share;	  /* thousandths of a CPU, of all its CPUs together; rounded up */
 };
-int64_t libra_load(const struct libra_node *node, int64_t now); /* the sum of their shares */
-/* The node that takes another job; -1: none does. */
-int64_t libra_place(const struct libra_node *node, size_t n, const struct libra_run *r, int64_t now);
-/* What is left after it had such a share for so many microseconds. A part of a microsecond counts as a whole one: its share must not grow by rounding, since others may have the
- * rest. */
-int64_t libra_left(const struct libra_run *r, int64_t share, int64_t elapsed);
+/* False: the time to the deadline is too short for less than whole CPUs. */
+bool libra_divide(const struct libra_terms *t, int64_t cpus, struct libra_part *ret);
 
 #endif

@@ -60,10 +60,11 @@ struct limit_need {
 /* Of a job with this request and walltime, that may run for `length` seconds. */
 static inline struct limit_need limit_need_of(const struct request *r, int64_t walltime, int64_t length)
 {
-	int64_t cpus = r->total.v[RES_CPU], memory = r->total.v[RES_MEM];
+	int64_t cpus = request_cpus(r), memory = r->total.v[RES_MEM],
+		work = r->divided ? r->total.v[RES_SHARE] * walltime / SHARE_CPU : cpus * walltime;
 
-	return (struct limit_need){{1, cpus, memory, cpus * walltime, cpus * length, r->total.v[RES_GPU] * length,
-				    memory * length, r->nfrags * length}};
+	return (struct limit_need){{1, cpus, memory, work, cpus * length, r->total.v[RES_GPU] * length, memory * length,
+				    r->nfrags * length}};
 }
 
 /* Whose job it is. Numbers; 0: none. */

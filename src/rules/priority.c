@@ -88,14 +88,14 @@ bool priority_drifts(const struct priority_settings *x)
 
 void prioritized_of(struct prioritized *ret, const struct cluster *c, const struct job *job)
 {
-	const struct res *total = &cluster_job_request(c, job)->total;
+	const struct request *r = cluster_job_request(c, job);
 
 	*ret = (struct prioritized){
 		.rank = job->rank,
 		.walltime = job->walltime,
 		.deadline = job->deadline,
-		.cpus = total->v[RES_CPU],
-		.memory = total->v[RES_MEM],
+		.cpus = request_cpus(r),
+		.memory = r->total.v[RES_MEM],
 	};
 }
 

@@ -497,6 +497,8 @@ static const char *dim_name(const struct sched *s, enum res_dim d, int64_t n)
 		return "KiB of memory";
 	case RES_GPU:
 		return n == 1 ? "GPU" : "GPUs";
+	case RES_SHARE:
+		return "thousandths of a shared node's CPU";
 	default:
 		return names_get(&s->c->res_names, (uint32_t)d - RES_NAMED);
 	}

@@ -10,6 +10,9 @@
 
 #include "base/mem.h"
 #include "base/rng.h"
+#include "core/cluster.h"
+#include "plan/insert.h"
+#include "plan/plan.h"
 #include "rules/libra.h"
 
 static const struct credit_tariff cpu = {CREDIT_CPU, 100};
@@ -81,91 +84,99 @@ static void later_is_cheaper_and_the_window_is_the_first(void **state)
 	}
 }
 
-static void a_share_is_what_is_left_by_the_time_left(void **state)
+static void a_share_is_the_estimate_by_the_time(void **state)
 {
-	struct libra_run half = {2, 50, 100}, whole = {1, 100, 100}, late = {1, 101, 100}, done = {1, 0, 5};
-	struct libra_node node[3] = {{2, &half, 1}, {2, NULL, 0}, {1, NULL, 0}};
+	struct libra_terms t = terms(3600, 7200, 100, 100);
+	struct libra_part x;
 
-	assert_int_equal(libra_share(&half, 0), LIBRA_CPU);
-	assert_int_equal(libra_share(&half, 25), LIBRA_CPU * 4 / 3 + 1);
-	assert_int_equal(libra_share(&whole, 0), LIBRA_CPU);
-	assert_int_equal(libra_share(&late, 0), INT64_MAX);
-	assert_int_equal(libra_share(&done, 10), 0);
-	assert_int_equal(libra_left(&half, LIBRA_CPU, 100), 0);
-	assert_int_equal(libra_left(&half, LIBRA_CPU, 50), 25);
-	assert_int_equal(libra_place(node, 3, &whole, 0), 1); /* the first of the least loaded */
-	assert_int_equal(libra_place(node, 1, &whole, 0), 0);
-	assert_int_equal(libra_place(node, 1, &(struct libra_run){2, 51, 100}, 0), -1);
-	assert_int_equal(libra_place(node + 2, 1, &half, 0), -1); /* more CPUs than there are */
-	assert_int_equal(libra_place(node, 3, &late, 0), -1);
+	assert_true(libra_divide(&t, 2, &x));
+	assert_int_equal(x.walltime, 7200 - 144);
+	assert_int_equal(x.share, 2 * 3600 * SHARE_CPU / (7056 - 142) + 1); /* a little over one CPU */
+	t = terms(1, 100000, 100, 100);
+	assert_true(libra_divide(&t, 1, &x));
+	assert_int_equal(x.share, 1); /* rounded up */
+	t = terms(960, 1000, 100, 100);
+	assert_true(libra_divide(&t, 1, &x));
+	assert_int_equal(x.share, 1000);
+	t = terms(961, 1000, 100, 100);
+	assert_false(libra_divide(&t, 1, &x)); /* then it has its CPUs to itself */
+	t = terms(1, 1, 100, 100);
+	assert_false(libra_divide(&t, 1, &x));
 }
 
-#define SHARED_NODES 3
-#define SHARED_JOBS 40
-#define TICK 10000 /* microseconds: shares are set anew that often */
-
-struct shared {
-	struct libra_run run[SHARED_JOBS];
-	struct libra_node node;
-};
-
-/* Jobs have their shares, some more now and then, and leave at their deadlines. */
-static void shared_tick(struct shared *s, struct rng *r, int64_t now)
+/* A share never lets its job do less than its estimate in its walltime. */
+static void a_share_suffices(void **state)
 {
-	int64_t spare = s->node.cpus * LIBRA_CPU - libra_load(&s->node, now), used = 0;
+	struct rng r;
 
-	assert_true(spare >= 0);
-	for (size_t i = 0; i < s->node.n; i++) {
-		struct libra_run *x = &s->run[i];
-		int64_t share = libra_share(x, now), most = x->cpus * LIBRA_CPU;
-		assert_true(share <= most); /* nobody is late */
-		if (rng_below(r, 3) == 0 && spare > 0) {
-			int64_t more = share + spare < most ? spare : most - share;
-			share += more;
-			spare -= more;
-		}
-		used += share;
-		x->left = libra_left(x, share, TICK);
+	rng_seed(&r, 7);
+	for (int i = 0; i < 20000; i++) {
+		struct libra_terms t =
+			terms(1 + (int64_t)rng_below(&r, 100000), 1 + (int64_t)rng_below(&r, 1000000), 1, 1);
+		int64_t cpus = 1 + (int64_t)rng_below(&r, 64);
+		struct libra_part x;
+		if (!libra_divide(&t, cpus, &x))
+			continue;
+		assert_true(x.walltime < t.window && x.share <= cpus * SHARE_CPU && x.share > 0);
+		assert_true((__int128)x.share * x.walltime >= (__int128)cpus * t.estimate * SHARE_CPU);
 	}
-	assert_true(used <= s->node.cpus * LIBRA_CPU);
-	for (size_t i = s->node.n; i-- > 0;)
-		if (s->run[i].deadline <= now + TICK) {
-			assert_int_equal(s->run[i].left, 0);
-			s->run[i] = s->run[--s->node.n];
-		}
 }
 
-/* Random jobs on nodes of 1 to 4 CPUs: the shares never exceed the CPUs, and all that were admitted are done in time. */
-static void shares_never_exceed_the_cpus_and_deadlines_are_met(void **state)
+#define DIVIDED 3 /* nodes; another one has its CPUs whole */
+
+/* Random shares, all at one instant: each goes to the least loaded node while that has room, none to a node with whole CPUs, and a job for CPUs to none of the others. */
+static void shares_go_to_the_least_loaded_node(void **state)
 {
-	int64_t admitted = 0, refused = 0;
+	static const enum alloc allocs[] = {ALLOC_BEST,	  ALLOC_FIRST,	    ALLOC_LOAD,
+					    ALLOC_SPREAD, ALLOC_CONTIGUOUS, ALLOC_FASTEST};
+	struct rng r;
 
-	for (uint64_t seed = 1; seed <= 200; seed++) {
-		struct shared *s = mem_zalloc(SHARED_NODES * sizeof *s);
-		struct libra_node node[SHARED_NODES];
-		struct rng r;
-
-		rng_seed(&r, seed);
-		for (int i = 0; i < SHARED_NODES; i++)
-			s[i].node = (struct libra_node){1 + (int64_t)rng_below(&r, 4), s[i].run, 0};
-		for (int64_t now = 0; now < 500 * TICK; now += TICK) {
-			int64_t window = (1 + (int64_t)rng_below(&r, 60)) * TICK, at;
-			struct libra_run x = {1 + (int64_t)rng_below(&r, 3),
-					      1 + (int64_t)rng_below(&r, (uint64_t)window + 100), now + window};
-
-			for (int i = 0; i < SHARED_NODES; i++)
-				node[i] = s[i].node;
-			at = libra_place(node, SHARED_NODES, &x, now);
-			admitted += at >= 0;
-			refused += at < 0;
-			if (at >= 0 && s[at].node.n < SHARED_JOBS)
-				s[at].run[s[at].node.n++] = x;
-			for (int i = 0; i < SHARED_NODES; i++)
-				shared_tick(&s[i], &r, now);
+	rng_seed(&r, 3);
+	for (int round = 0; round < 200; round++) {
+		struct cluster *c = cluster_create();
+		struct manner m = {.alloc = allocs[rng_below(&r, 6)]};
+		int64_t room[DIVIDED], used[DIVIDED] = {0};
+		struct shape one = {.need = {.v = {[RES_CPU] = 2}}};
+		struct frag f = {.node = NODE_ANY};
+		uint32_t whole;
+		cluster_add_node(c, "whole", &(struct res){.v = {[RES_CPU] = 2}}, NULL);
+		for (int i = 0; i < DIVIDED; i++) {
+			char name[8] = {'n', (char)('0' + i)};
+			room[i] = (1 + (int64_t)rng_below(&r, 4)) * SHARE_CPU;
+			cluster_add_node(c, name, &(struct res){.v = {[RES_SHARE] = room[i]}}, NULL);
 		}
-		free(s);
+		struct plan *p = plan_create(c);
+		f.shape = cluster_shape(c, &one);
+		whole = cluster_intern(c, &f, 1);
+		for (int k = 0; k < 30; k++) {
+			struct job *job = cluster_add_job(c);
+			int64_t share = 1 + (int64_t)rng_below(&r, 1500);
+			int best = -1;
+			job->request = k == 20 ? whole : cluster_request_divided(c, whole, share);
+			job->walltime = 1000 - k;
+			for (int i = 0; i < DIVIDED; i++)
+				if (used[i] + share <= room[i] &&
+				    (best < 0 ||
+				     (double)used[i] / (double)room[i] < (double)used[best] / (double)room[best]))
+					best = i;
+			bool placed = plan_insert(p, &m, job->id, 0, job->walltime);
+			if (k == 20) {
+				assert_true(placed);
+				assert_int_equal(plan_place(p, job->id, 0)->node, 0);
+				continue;
+			}
+			assert_int_equal(placed, best >= 0);
+			assert_int_equal(request_cpus(cluster_job_request(c, job)), 2);
+			if (best < 0)
+				continue;
+			int node = plan_place(p, job->id, 0)->node - 1;
+			assert_true(node >= 0 && used[node] * room[best] == used[best] * room[node]);
+			used[node] += share;
+		}
+		plan_check(p);
+		plan_destroy(p);
+		cluster_destroy(c);
 	}
-	assert_true(admitted > 5000 && refused > 5000);
 }
 
 int main(void)
@@ -174,8 +185,9 @@ int main(void)
 		cmocka_unit_test(the_price_is_alpha_e_and_beta_e_over_d),
 		cmocka_unit_test(budgets_are_hours),
 		cmocka_unit_test(later_is_cheaper_and_the_window_is_the_first),
-		cmocka_unit_test(a_share_is_what_is_left_by_the_time_left),
-		cmocka_unit_test(shares_never_exceed_the_cpus_and_deadlines_are_met),
+		cmocka_unit_test(a_share_is_the_estimate_by_the_time),
+		cmocka_unit_test(a_share_suffices),
+		cmocka_unit_test(shares_go_to_the_least_loaded_node),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -190,7 +190,7 @@ static void put_submitted(const struct server *s, struct line *l, uint32_t id)
 		 : p->nice		     ? "nice"
 					     : "normal");
 	put_text(l, "resources", word(s, p->resources));
-	put_int(l, "processors", cluster_job_request(s->cluster, job)->total.v[RES_CPU]);
+	put_int(l, "processors", request_cpus(cluster_job_request(s->cluster, job)));
 	put_duration(l, "run_time", p->walltime);
 	put_instant(l, "deadline", p->deadline);
 	put_instant(l, "nice_until", p->nice ? p->nice : TIME_NEVER);

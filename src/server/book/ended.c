@@ -48,7 +48,7 @@ static int64_t cpus_charged(const struct request *q, const struct outcome *o)
 	int64_t cpus = 1;
 
 	if (!q->whole || !o || !o->exec_host || !*o->exec_host)
-		return q->total.v[RES_CPU];
+		return request_cpus(q);
 	for (const char *p = o->exec_host; *p; p++)
 		cpus += *p == '+';
 	return cpus;

@@ -84,7 +84,7 @@ static void row_put(struct server *s, uint32_t id, struct history_row *row)
 	row->resources = word(s, p->resources);
 	row->submitted = p->created;
 	row->nodes = q->nfrags;
-	row->cpus = row->hosts ? cpus_of(row->hosts) : q->total.v[RES_CPU];
+	row->cpus = row->hosts ? cpus_of(row->hosts) : request_cpus(q);
 	row->gpus = q->total.v[RES_GPU];
 	row->memory_kib = q->total.v[RES_MEM];
 	row->walltime = p->walltime;
