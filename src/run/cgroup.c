@@ -17,7 +17,9 @@
 #include "base/map.h"
 #include "base/mem.h"
 
-static const char *const v1_names[CGROUP_DIRS] = {"freezer", "memory", "cpuset", "cpuacct"};
+#define PERIOD_US 100000 /* in which a quota is used up */
+
+static const char *const v1_names[CGROUP_DIRS] = {"freezer", "memory", "cpuset", "cpuacct", "cpu"};
 
 /* ---- files ---- */
 
@@ -326,7 +328,7 @@ int cgroup_create(const struct cgroup *c, const struct order *o, struct err *err
 	for (int i = 0; i < CGROUP_DIRS && !r; i++) {
 		snprintf(path, sizeof path, "%s/%s", c->dir[i] ? c->dir[i] : "", o->tag);
 		/* The umask is the job's already, and programs look into their group for their limits: so its mode is set. */
-		if (c->dir[i] && (mkdir(path, 0755) ? errno != EEXIST : chmod(path, 0755)))
+		if (cgroup_has(c, i, o) && (mkdir(path, 0755) ? errno != EEXIST : chmod(path, 0755)))
 			r = err_set(err, -errno, "the control group %.300s can't be made: %s", path, strerror(errno));
 	}
 	cpus_text(o, &cpus);
@@ -341,6 +343,50 @@ int cgroup_create(const struct cgroup *c, const struct order *o, struct err *err
 	if (r)
 		cgroup_remove(c, o->tag);
 	return r;
+}
+
+/* The controller is handed on when the first job needs it. */
+static int v2_share(const struct cgroup *c, const char *tag, int64_t quota, int64_t weight)
+{
+	char text[48];
+
+	snprintf(text, sizeof text, "%lld %d", (long long)quota * (PERIOD_US / 1000), PERIOD_US);
+	int r = value_write(c->dir[0], tag, "cpu.max", text);
+	if (r == -ENOENT) {
+		char *base = mem_strdup(c->dir[0]);
+		*strrchr(base, '/') = '\0';
+		v2_enable(base, "+cpu");
+		free(base);
+		value_write(c->dir[0], ".", "cgroup.subtree_control", "+cpu");
+		r = value_write(c->dir[0], tag, "cpu.max", text);
+	}
+	weight /= 10; /* 100 is usual, and a whole CPU's */
+	snprintf(text, sizeof text, "%lld", (long long)(weight < 1 ? 1 : weight > 10000 ? 10000 : weight));
+	value_write(c->dir[0], tag, "cpu.weight", text);
+	return r;
+}
+
+static int v1_share(const struct cgroup *c, const char *tag, int64_t quota, int64_t weight)
+{
+	const char *dir = c->dir[CGROUP_CPU];
+	char text[48];
+
+	if (!dir)
+		return -ENOTSUP;
+	snprintf(text, sizeof text, "%lld", (long long)weight * 1024 / 1000);
+	value_write(dir, tag, "cpu.shares", text);
+	snprintf(text, sizeof text, "%d", PERIOD_US);
+	value_write(dir, tag, "cpu.cfs_period_us", text);
+	snprintf(text, sizeof text, "%lld", (long long)quota * (PERIOD_US / 1000));
+	return value_write(dir, tag, "cpu.cfs_quota_us", text);
+}
+
+int cgroup_share(const struct cgroup *c, const char *tag, int64_t quota, int64_t weight)
+{
+	if (c->kind == CGROUP_NONE)
+		return -ENOTSUP;
+	int r = (c->kind == CGROUP_V2 ? v2_share : v1_share)(c, tag, quota, weight);
+	return r ? -ENOTSUP : 0;
 }
 
 int cgroup_open(const struct cgroup *c, const char *tag)

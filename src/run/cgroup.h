@@ -16,7 +16,7 @@
 #include "run/order.h"
 
 enum cgroup_kind { CGROUP_NONE, CGROUP_V1, CGROUP_V2 };
-enum { CGROUP_FREEZER, CGROUP_MEMORY, CGROUP_CPUSET, CGROUP_CPUACCT, CGROUP_DIRS };
+enum { CGROUP_FREEZER, CGROUP_MEMORY, CGROUP_CPUSET, CGROUP_CPUACCT, CGROUP_CPU, CGROUP_DIRS };
 
 struct cgroup {
 	enum cgroup_kind kind;
@@ -35,6 +35,14 @@ void cgroup_enter(const struct cgroup *c, const char *tag); /* v1: the calling p
 bool cgroup_kill(const struct cgroup *c, const char *tag);  /* SIGKILL to all in it; false if there is none */
 /* What is in it still is killed: logins that were adopted (pam/), which are nobody's children here. */
 void cgroup_remove(const struct cgroup *c, const char *tag);
+
+/* Whether a job is in that group of version 1: CGROUP_CPU is for those with shares. */
+static inline bool cgroup_has(const struct cgroup *c, int i, const struct order *o)
+{
+	return c->kind != CGROUP_NONE && c->dir[i] && (i != CGROUP_CPU || o->share.share > 0);
+}
+/* A job with a share (share.h): its quota and weight in thousandths of a CPU. -ENOTSUP: they can't be set here. */
+int cgroup_share(const struct cgroup *c, const char *tag, int64_t quota, int64_t weight);
 
 struct cgroup_usage {
 	int64_t cpu_ms, memory_kib; /* -1: not known here */

@@ -121,7 +121,7 @@ int live_owner(int fd, off_t *at, const struct order *o, uid_t uid, const struct
 	strbuf_printf(&text, "user %lu %lld %.*s\n", (unsigned long)uid,
 		      (long long)now.tv_sec * 1000000 + now.tv_nsec / 1000, (int)strcspn(o->id, "\n"), o->id);
 	for (int i = 0; i < CGROUP_DIRS; i++)
-		if (c->kind != CGROUP_NONE && c->dir[i])
+		if (cgroup_has(c, i, o))
 			strbuf_printf(&text, "group %s/%s\n", c->dir[i], o->tag);
 	int r = live_add(fd, at, text.text, text.n);
 	strbuf_fini(&text);

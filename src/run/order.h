@@ -63,6 +63,14 @@ struct order_site {
 	const char *name, *queue, *resources, *account; /* what they are told */
 };
 
+/* Of a job that has a share of a host's CPUs (share.h). */
+struct order_share {
+	int64_t share;	    /* thousandths of a CPU; 0: it has its CPUs to itself */
+	int64_t share_most; /* ... of the CPUs that it asked for: what it may have to catch up */
+	int64_t share_work; /* milliseconds of CPU time that it is to have ... */
+	int64_t share_time; /* ... in so many seconds from its start */
+};
+
 struct order_gpus {
 	int *gpus; /* indexes: CUDA_VISIBLE_DEVICES, ROCR_VISIBLE_DEVICES, GPU_DEVICE_ORDINAL */
 	int ngpus; /* 0: those are set empty if `hide_gpus`, else left alone */
@@ -120,6 +128,7 @@ struct order {
 	int64_t files;		   /* open files; <= 0: as they are */
 	int *cpus;		   /* OS indexes of the CPUs to bind to */
 	int ncpus;		   /* 0: no binding */
+	struct order_share share;
 	struct order_terminal terminal;
 	struct order_site site;
 	/* ---- of a job on several hosts: one order for each, part 0 being the one with the script ---- */

@@ -26,6 +26,7 @@
 #include "run/rights.h"
 #include "run/room.h"
 #include "run/script.h"
+#include "run/share.h"
 #include "run/shepherd_internal.h"
 #include "run/site.h"
 #include "run/tree.h"
@@ -127,6 +128,21 @@ static int lease_check(struct shepherd *s, struct err *err)
 	return err_set(err, -ECANCELED, "%s", strbuf_text(&s->say));
 }
 
+static void share_begin(struct shepherd *s)
+{
+	const struct order_share *x = &s->o->share;
+
+	if (x->share <= 0)
+		return;
+	if (!cgroup_share(s->place->cgroup, s->o->tag, share_quota(x, 0, 0), x->share))
+		s->share_at = s->started + SHARE_EVERY;
+	else
+		strbuf_printf(
+			&s->say,
+			"%sits share of the CPUs was not enforced: control groups can't limit CPU time on its host",
+			s->say.n ? ". " : "");
+}
+
 static int job_start(struct shepherd *s, struct err *err)
 {
 	s->launch = (struct launch){.o = s->o,
@@ -152,6 +168,7 @@ static int job_start(struct shepherd *s, struct err *err)
 		return r;
 	int64_t now = boot_us();
 	s->started = now;
+	share_begin(s);
 	s->r.started_us = shepherd_wall_us();
 	s->sample_every = SAMPLE_LIMITED;
 	s->sample_at = now + SAMPLE_FIRST;
@@ -317,6 +334,7 @@ void shepherd_main(const struct order *o, const struct shepherd_place *place)
 			     .place = place,
 			     .output = {.fd = {-1, -1}},
 			     .sample_at = NEVER,
+			     .share_at = NEVER,
 			     .pty = {.master = -1, .conn = -1},
 			     .crew = {.listener = -1},
 			     .signals = -1,

@@ -42,6 +42,7 @@ struct shepherd {
 	int ordered;					   /* the last signal by order */
 	bool paused;					   /* by order: SIGSTOP, and no SIGCONT since */
 	int64_t started, kill_at, sample_at, sample_every; /* boot_us() */
+	int64_t share_at;				   /* its quota is set anew then (share.h) */
 	int64_t warned, warn_again;			   /* the end its terminal was warned of; not before */
 	struct rusage before;				   /* of children that were not the job's */
 };

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/timetext.h"
+#include "run/share.h"
 #include "run/shepherd_internal.h"
 #include "run/tree.h"
 
@@ -233,10 +234,23 @@ static void warn(struct shepherd *s, int64_t now)
 		s->warn_again = now + SECOND;
 }
 
+static void share_look(struct shepherd *s, int64_t now)
+{
+	struct cgroup_usage used = cgroup_usage(s->place->cgroup, s->o->tag);
+
+	/* Where it is not counted it is taken for granted. */
+	if (used.cpu_ms >= 0)
+		cgroup_share(s->place->cgroup, s->o->tag,
+			     share_quota(&s->o->share, used.cpu_ms, (now - s->started) / 1000), s->o->share.share);
+	s->share_at = now + SHARE_EVERY;
+}
+
 static void time_look(struct shepherd *s)
 {
 	int64_t now = boot_us();
 
+	if (now >= s->share_at)
+		share_look(s, now);
 	if (now >= s->sample_at)
 		memory_look(s, now);
 	lease_look(s, now);
@@ -265,6 +279,9 @@ static void time_look(struct shepherd *s)
 static int64_t next_instant(const struct shepherd *s)
 {
 	int64_t next = s->sample_at < s->lease.look_at ? s->sample_at : s->lease.look_at, crew = crew_next(&s->crew);
+
+	if (s->share_at < next)
+		next = s->share_at;
 	int64_t before = saving_before_lease(s);
 
 	if (before && lease_early(&s->lease, before) < next)

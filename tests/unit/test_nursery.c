@@ -18,6 +18,7 @@
 #include <cmocka.h>
 
 #include "run/cgroup.h"
+#include "run/share.h"
 #include "support/nest.h"
 #include "support/skip.h"
 
@@ -517,6 +518,70 @@ static void groups_try(const char *version)
 	nest_destroy(n);
 }
 
+/* CPU time that a job which only counts has, of one CPU, in thousandths. */
+static void share_try(const char *version)
+{
+	struct cgroup c;
+
+	if (cgroup_init(&c, version, "test", NULL))
+		skip_because("control groups (%s) may not be used here", version);
+	struct order probe = {.tag = "probe", .share.share = 100};
+	int r = cgroup_create(&c, &probe, NULL);
+	r = r ? r : cgroup_share(&c, "probe", 100, 100);
+	cgroup_remove(&c, "probe");
+	cgroup_fini(&c);
+	if (r)
+		skip_because("CPU time can't be limited here by control groups (%s)", version);
+
+	struct nest *n = nest_create(version);
+	struct order o = nest_order(n, "5.1", "while :; do :; done");
+	o.walltime = 3;
+	o.grace = 1;
+	o.share = (struct order_share){.share = 200, .share_most = 1000, .share_work = 20000, .share_time = 100};
+	struct result x = nest_run(n, &o);
+	assert_int_equal(x.cause, CAUSE_WALLTIME);
+	assert_true(x.cpu_ms < x.ran_ms * 3 / 10); /* held; how much less depends on the machine */
+	assert_null(x.reason);
+	nest_destroy(n);
+}
+
+static void test_share_v2(void **state)
+{
+	share_try("v2");
+}
+
+static void test_share_v1(void **state)
+{
+	share_try("v1");
+}
+
+/* Where there are no groups it runs all the same, and the result says that it was not held. */
+static void test_share_none(void **state)
+{
+	struct nest *n = nest_create("none");
+	struct order o = nest_order(n, "6.1", "true");
+
+	o.share = (struct order_share){.share = 200, .share_most = 1000, .share_work = 20000, .share_time = 100};
+	contains(nest_run(n, &o).reason, "share of the CPUs was not enforced");
+	nest_destroy(n);
+}
+
+/* The quota is what is left by the time that is left. */
+static void test_share_quota(void **state)
+{
+	struct order_share o = {.share = 500, .share_most = 2000, .share_work = 50000, .share_time = 100};
+
+	assert_int_equal(share_quota(&o, 0, 0), 500);
+	assert_int_equal(share_quota(&o, 25000, 50000), 500); /* as it should be */
+	assert_int_equal(share_quota(&o, 10000, 50000), 800); /* it waited, and catches up */
+	assert_int_equal(share_quota(&o, 0, 90000), 2000);    /* ... as far as it may */
+	assert_int_equal(share_quota(&o, 40000, 50000), 200);
+	assert_int_equal(share_quota(&o, 49999, 10000), 10); /* the least */
+	assert_int_equal(share_quota(&o, 50000, 99000), 500);
+	assert_int_equal(share_quota(&o, 40000, 200000), 2000); /* late */
+	assert_int_equal(share_quota(&o, -1, 0), 500);
+}
+
 static void test_group_v2(void **state)
 {
 	groups_try("v2");
@@ -560,6 +625,10 @@ static int tests(void)
 		cmocka_unit_test(test_group_v2),
 		cmocka_unit_test(test_group_v1),
 		cmocka_unit_test(test_group_names),
+		TEST(test_share_v2),
+		TEST(test_share_v1),
+		TEST(test_share_none),
+		cmocka_unit_test(test_share_quota),
 	};
 
 	return cmocka_run_group_tests_name("nursery", all, NULL, NULL);
